@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Warnings of one document compared with those of the one before, line by line.
+// Compares the warnings of a document with those of the previous one, line by line.
 
 #include "advice.h"
 
@@ -29,7 +29,7 @@ count_lines(const char* const text)
 }
 
 /// Copy the lines of `text` that are missing in `before` (n_before lines).  The caller frees the
-/// result; NULL when out of memory.
+/// result; NULL if out of memory.
 static char*
 new_lines(const char* const text, const char* const before, const uint32_t n_before)
 {
@@ -74,7 +74,7 @@ advice_update(Advice* const advice, const Rack* const rack, const uint64_t numbe
   char* const added = is_other ? new_lines(text, advice_text(advice), advice->n_lines) : NULL;
   if (!text || (is_other && !added)) {
     free(text);
-    return false; // looked at again next time
+    return false; // the next call tries again
   }
   free(advice->text);
   *advice = (Advice){ text, number, rate_hz, count_lines(text) };

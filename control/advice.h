@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// The warnings of the active rack (rack_warnings()), and which of them are new.
+/// The warnings of the active rack (rack_warnings()), and the new ones among them.
 #ifndef WARPRACK_CONTROL_ADVICE_H
 #define WARPRACK_CONTROL_ADVICE_H
 
@@ -8,18 +8,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ADVICE_BYTES 8192U // of one message with warnings
+#define ADVICE_BYTES 8192U // limit for the text of one message with warnings
 
 typedef struct Advice {
   char* text;       ///< All warnings, one per line; NULL before the first advice_update()
-  uint64_t of;      ///< Number of the document that `text` is about
+  uint64_t of;      ///< Number of the document of `text`
   double rate_hz;   ///< ... at this rate
-  uint32_t n_lines; ///< Warnings
+  uint32_t n_lines; ///< Number of warnings
 } Advice;
 
-/// Collect the warnings of a document, once per document and rate.  True when they differ from
-/// the previous ones; `*fresh` is then a text of the new warnings, "" if there are none, which the
-/// caller frees.  False also when out of memory.
+/// Collect the warnings of a document, once per document and rate.  Returns true if they differ
+/// from the previous ones; `*fresh` is then a text of the new warnings ("" if there are none),
+/// which the caller frees.  Returns false also if out of memory.
 bool advice_update(Advice* advice, const Rack* rack, uint64_t number, double rate_hz, char** fresh);
 
 /// Print the warnings for one message: as many lines as fit, then "N more warnings".

@@ -25,7 +25,7 @@ count_params(const Rack* const rack)
   return n;
 }
 
-/// Append the parameters of a node that a client that knows `before` does not know.
+/// Append the parameters of a node whose values differ from those in `before`.
 static void
 add_node(Backlog* const backlog, const Rack* const before, const RackNode* const node)
 {

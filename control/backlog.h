@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Values that subscribers have yet to get, because an edit has replaced the document: whatever the
-   edit changed, down to a whole rack.  A set of parameters, emptied some at a time; bounded by the
-   parameters of one rack.
+   Values to send to subscribers, because an edit that replaced the document has changed them: a set
+   of parameters, at most all parameters of one rack.  The owner takes some of them at a time.
 */
 #ifndef WARPRACK_CONTROL_BACKLOG_H
 #define WARPRACK_CONTROL_BACKLOG_H
@@ -19,25 +18,25 @@ typedef struct NotifyKey {
   uint32_t param; ///< Or NotifyEvent
 } NotifyKey;
 
-/// Zeroed is empty.
+/// A zeroed Backlog is empty.
 typedef struct Backlog {
-  NotifyKey* keys; ///< [n], sorted; those before `next` have been taken
+  NotifyKey* keys; ///< [n], sorted; the keys before `next` are taken
   uint32_t n, next;
   Peer maker;
-  bool has_maker; ///< Who made all the changes in it, and knows their values
+  bool has_maker; ///< The client that made all the changes and knows their values
 } Backlog;
 
 /**
-   Add what differs in `now` from `before`: parameters of another value, and all of nodes whose name
-   is new or has another effect.  `before` NULL: all parameters.  What waits already, and is not in
-   `now` any more, is dropped.
+   Add the differences between `before` and `now`: parameters with another value, and all parameters
+   of nodes whose name is new or has another effect.  `before` NULL: all parameters.  Keys that are
+   no longer in `now` are dropped.
 
-   @param maker Client that knows the values already and gets none; NULL: all subscribers get them.
-   @return false when out of memory, with nothing added.
+   @param maker Client that knows the values and gets none; NULL: all subscribers get the values.
+   @return False if out of memory; then no key is added.
 */
 bool backlog_add(Backlog* backlog, const Rack* before, const Rack* now, const Peer* maker);
 
-/// Take the next one; false when there is none.
+/// Take the next key.  Returns false if there is none.
 bool backlog_take(Backlog* backlog, NotifyKey* key);
 
 bool backlog_is_empty(const Backlog* backlog);

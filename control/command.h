@@ -12,35 +12,36 @@
 struct Control;
 
 typedef enum CommandKind {
-  COMMAND_NOW,   ///< Answered at once: `run`
+  COMMAND_NOW,   ///< `run` at once
   COMMAND_EDIT,  ///< Changes the document: `apply`
-  COMMAND_SET,   ///< Sets parameters: a message to the engine, or an edit when one is structural
-  COMMAND_UNDO,  ///< Brings the document back that the last change replaced
-  COMMAND_REDO,  ///< Takes an undo back
-  COMMAND_BEHIND ///< `run` once all earlier edits play or have been refused
+  COMMAND_SET,   ///< Sets parameters: by messages to the engine, or by an edit if one is structural
+  COMMAND_UNDO,  ///< Restores the document that the last change replaced
+  COMMAND_REDO,  ///< Reverts an undo
+  COMMAND_BEHIND ///< `run` once all earlier edits are active or refused
 } CommandKind;
 
 /**
-   One row.  Argument types are given as letters: s a string, i a whole number (OSC i or h), n a
-   number (i, h, f or d), v a value (a number, T, F or a string).  NULL stands for none.
+   One row of the table.  Letters are types of arguments: s a string, i an integer (OSC i or h),
+   n a number (i, h, f or d), v a value (a number, T, F or a string).  NULL: none.
 */
 typedef struct CommandInfo {
   const char* address;
-  const char* required; ///< Letters of the arguments that must be there
-  const char* optional; ///< Then those that may be
-  const char* repeated; ///< Then a group that may come any number of times
+  const char* required; ///< Letters of the required arguments
+  const char* optional; ///< Letters of the optional arguments after them
+  const char* repeated; ///< Then a group that may occur any number of times
   const char* names;    ///< The arguments in words
   CommandKind kind;
 
-  /// COMMAND_EDIT: change `*rack` (which may be replaced) or say why not.  A rack that was half
-  /// changed is thrown away by the caller.
+  /// COMMAND_EDIT: change `*rack`, or replace it.  On error the rack may be partly changed, and the
+  /// caller drops it.
   Status (*apply)(Rack** rack, const Message* message, Error* error);
 
-  /// COMMAND_EDIT: the first argument names a file, which is read into Message::file before
-  /// `apply`.
+  /// COMMAND_EDIT: the first argument names a file, whose text is in Message::file when `apply` is
+  /// called.
   bool reads_file;
 
-  /// COMMAND_NOW and COMMAND_BEHIND: do it and answer, or say why not.
+  /// COMMAND_NOW and COMMAND_BEHIND: execute the command and answer it.  On error the caller
+  /// answers.
   Status (*run)(struct Control* control, const Peer* peer, Message* message, Error* error);
 
   const char* help;

@@ -24,7 +24,7 @@ const CommandInfo command_table[] = {
   { "/rack/disconnect", "ss",     NULL,     NULL,     "from to",                               COMMAND_EDIT,   .apply = edit_disconnect,               .help = "Remove a connection" },
   { "/rack/do",         "s",      NULL,     "s",      "statement...",                          COMMAND_EDIT,   .apply = edit_do,                       .help = "Apply statements of the rack language as one edit" },
   { "/rack/insert",     "ssss",   NULL,     "sv",     "name effect side end [param value]...", COMMAND_EDIT,   .apply = edit_insert,                   .help = "Add a node before or after an end, into its connections" },
-  { "/rack/late",       "sv",     NULL,     NULL,     "outputs fallback",                      COMMAND_EDIT,   .apply = edit_late,                     .help = "Set the fallback of outputs while blocks are late: auto, dry, silence or a level" },
+  { "/rack/late",       "sv",     NULL,     NULL,     "out[:channels] fallback",               COMMAND_EDIT,   .apply = edit_late,                     .help = "Set the fallback of outputs while blocks are late: auto, dry, silence or a level" },
   { "/rack/load",       "s",      NULL,     NULL,     "file",                                  COMMAND_EDIT,   .apply = edit_load, .reads_file = true, .help = "Replace the rack by a .rack file in the server's folder" },
   { "/rack/remove",     "s",      NULL,     NULL,     "name",                                  COMMAND_EDIT,   .apply = edit_remove,                   .help = "Remove a node; in a chain, connect its neighbours" },
   { "/rack/rename",     "ss",     NULL,     NULL,     "name newname",                          COMMAND_EDIT,   .apply = edit_rename,                   .help = "Rename a node, which keeps its state" },
@@ -71,7 +71,7 @@ n_letters(const char* const letters)
   return letters ? strlen(letters) : 0;
 }
 
-/// How many of `types` the letters take, all of them or none; 0 when they do not fit.
+/// The number of leading `types` that match the letters: all letters, or 0.
 static size_t
 take_types(const char* const letters, const char* const types)
 {
@@ -110,25 +110,89 @@ is_node_address(const char* const address)
   return slash && !strchr(slash + 1, '/');
 }
 
+/// Find the address with the nearest name in the same group ("/server/stats"), or with the same
+/// name in another group ("/status", "/osc/status").  NULL if there is none.
+static const char*
+near_address(const char* const address)
+{
+  const char* const name = strrchr(address, '/') + 1;
+  const char* names[ARRAY_LEN(command_table)];
+  const char* addresses[ARRAY_LEN(command_table)];
+  const char* same_name = NULL;
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < n_commands; ++i) {
+    const char* const known = command_table[i].address;
+    const char* const known_name = strrchr(known, '/') + 1;
+    if (strncmp(known, address, (size_t)(name - address)) == 0) {
+      addresses[n] = known;
+      names[n++] = known_name;
+    }
+    same_name = strcmp(known_name, name) == 0 ? known : same_name;
+  }
+  const char* const near = nearest_name(name, names, n);
+  for (uint32_t i = 0; i < n && near; ++i) {
+    if (names[i] == near) {
+      return addresses[i];
+    }
+  }
+  return same_name;
+}
+
 static Status
-say_unknown(const char* const address, Error* const error)
+fail_unknown(const char* const address, Error* const error)
 {
   if (strncmp(address, "/node/", 6) == 0) {
     return error_set(error, STATUS_NOT_FOUND, "parameters are addressed as " NODE_ADDRESS);
   }
-  const char* names[ARRAY_LEN(command_table)];
-  for (uint32_t i = 0; i < n_commands; ++i) {
-    names[i] = command_table[i].address;
-  }
-  const char* near = nearest_name(address, names, n_commands);
-  const char* const last = strrchr(address, '/');
-  for (uint32_t i = 0; i < n_commands && !near && last; ++i) { // "/status", "/osc/status"
-    near = strcmp(strrchr(names[i], '/'), last) == 0 ? names[i] : NULL;
-  }
+  const char* const near = near_address(address);
   return near ? error_set(error, STATUS_NOT_FOUND, "no such address; did you mean \"%s\"?", near)
               : error_set(error, STATUS_NOT_FOUND,
                           "no such address; addresses are /rack/..., " NODE_ADDRESS
                           " or /server/...");
+}
+
+/// Describe how to write arguments that are wrongly joined ("gain=3") or split ("3 dB"), as other
+/// programs write them; "" if there are none.
+static void
+print_joints(const CommandInfo* const info, const Message* const message, char text[const 200])
+{
+  const bool takes_values = (info->required && strchr(info->required, 'v')) || info->repeated;
+  const uint32_t n_required = (uint32_t)n_letters(info->required);
+  text[0] = '\0';
+  for (uint32_t a = 0; a < message_n_arguments(message) && !text[0]; ++a) {
+    const bool is_text = type_is('s', message_type(message, a));
+    const char* const word = is_text ? message_text(message, a) : "";
+    const int n_name = (int)strcspn(word, "= ");
+    if (takes_values && n_name && n_name < 64 && word[n_name] == '=') {
+      snprintf(text, 200, "; write \"%.80s\" as two arguments: %.*s %.40s", word, n_name, word,
+               word[n_name + 1] ? word + n_name + 1 : "VALUE");
+    } else if (is_text && a >= n_required && info->optional) {
+      snprintf(text, 200, "; \"%.80s\" is not a number: leave out names and units", word);
+    } else if (rack_unit(word)) {
+      snprintf(text, 200, "; write a number and its unit as one argument, as in -6dB");
+    }
+  }
+}
+
+/// Fail because the types of the arguments do not fit the row.
+static Status
+fail_types(const CommandInfo* const info, const Message* const message, Error* const error)
+{
+  const char* const types = lo_message_get_types(message->arguments);
+  char expected[32];
+  command_types(info, expected, sizeof(expected));
+  char given[80] = ", but got none";
+  if (*types) {
+    snprintf(given, sizeof(given), ", not \"%.64s\"", types);
+  }
+  char joints[200];
+  print_joints(info, message, joints);
+  return error_set(
+      error, STATUS_BAD_ARG, "takes %s%s%s%s%s%s", *expected ? info->names : "no arguments",
+      *expected ? " (" : "", expected, *expected ? ")" : "", given,
+      (strcmp(expected, "s") == 0 || info->apply == edit_do) && types[0] == 's'
+          ? "; send a text with spaces as one argument (in a shell, put quotes around it)"
+          : joints);
 }
 
 Status
@@ -146,21 +210,8 @@ command_find(const Message* const message, const CommandInfo** const info, Error
       same_address = same_address ? same_address : &command_table[i];
     }
   }
-  if (!same_address) {
-    return say_unknown(message->address, error);
-  }
-  char expected[32];
-  command_types(same_address, expected, sizeof(expected));
-  char given[80] = ", but got none";
-  if (*types) {
-    snprintf(given, sizeof(given), ", not \"%.64s\"", types);
-  }
-  return error_set(error, STATUS_BAD_ARG, "takes %s%s%s%s%s%s",
-                   *expected ? same_address->names : "no arguments", *expected ? " (" : "",
-                   expected, *expected ? ")" : "", given,
-                   strcmp(expected, "s") == 0 && types[0] == 's'
-                       ? "; a text with spaces is one argument, in quotes for a shell"
-                       : "");
+  return same_address ? fail_types(same_address, message, error)
+                      : fail_unknown(message->address, error);
 }
 
 const char*

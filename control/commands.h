@@ -11,8 +11,9 @@
 extern const CommandInfo command_table[];
 extern const uint32_t n_commands;
 
-/// Find the row for a message by its address and argument types.  STATUS_NOT_FOUND names the
-/// nearest address, STATUS_BAD_ARG the arguments that the address takes. [any]
+/// Find the row for a message by its address and argument types.  With STATUS_NOT_FOUND, `error`
+/// suggests the nearest address; with STATUS_BAD_ARG, it has the arguments that the address takes.
+/// [any]
 NODISCARD Status command_find(const Message* message, const CommandInfo** info, Error* error);
 
 /// The arguments of a row: "ss[sv]...". [any]

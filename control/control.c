@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The state that a control server reports: the document and its warnings, the audio side, values.
+// The state that a control server reports: the document and its warnings, the state of the audio,
+// values.
 
 #include "control_private.h"
 
@@ -25,9 +26,9 @@ control_say_value(Control* const control, const Peer* const peer, const size_t r
 {
   const RackNode* const node = rack_find_uid(session_rack(control->session), key->uid);
   if (!node) {
-    return 0; // gone since
+    return 0; // the node was removed
   }
-  char address[GATE_MAX_ADDRESS + 1U];
+  char address[PACKET_MAX_ADDRESS + 1U];
   snprintf(address, sizeof(address), "/node/%s/%s", node->name, node->fx->params[key->param].id);
   lo_message arguments = lo_message_new();
   values_append(&arguments, node, key->param, rate);
@@ -85,7 +86,7 @@ control_say(void* const context, const Peer* const to, const NotifyKey* const ke
   }
 }
 
-// ---- the audio side ----
+// ---- the state of the audio ----
 
 void
 control_notify(Control* const control, const NotifyEvent event)
@@ -93,8 +94,8 @@ control_notify(Control* const control, const NotifyEvent event)
   notify_change(&control->notify, (NotifyKey){ RACK_UID_NONE, event }, NULL, control->now_ns);
 }
 
-/// Racks have crashed the worker and were reverted: continue with the rack that plays.  Returns
-/// false when out of memory.
+/// After the engine has reverted a rack that crashed workers, continue with the active rack.
+/// Returns false if out of memory.
 static bool
 follow_quarantine(Control* const control)
 {
@@ -107,7 +108,7 @@ follow_quarantine(Control* const control)
 }
 
 static void
-look_at_engine(Control* const control)
+check_engine(Control* const control)
 {
   const EngineStatus before = control->engine;
   EngineStatus* const now = &control->engine;
@@ -127,12 +128,12 @@ look_at_engine(Control* const control)
     control_notify(control, NOTIFY_WORKER);
   }
   if (now->quarantined != before.quarantined && !follow_quarantine(control)) {
-    now->quarantined = before.quarantined; // again at the next look
+    now->quarantined = before.quarantined; // the next check tries again
   }
 }
 
 void
-control_look_at_audio(Control* const control)
+control_check_audio(Control* const control)
 {
   const ControlAudio before = control->audio;
   control->config.audio(control->config.context, &control->audio);
@@ -140,12 +141,12 @@ control_look_at_audio(Control* const control)
       strcmp(before.state, control->audio.state) != 0) {
     control_notify(control, NOTIFY_AUDIO);
   }
-  look_at_engine(control);
+  check_engine(control);
 }
 
 // ---- the document ----
 
-/// Increases with each change of the active document.
+/// The number of the active document, which increases with each change.
 static uint64_t
 document_number(const Control* const control)
 {
@@ -189,10 +190,11 @@ control_report_rack(Control* const control)
 {
   control_advise(control, NULL);
   const uint64_t number = document_number(control);
-  const char* const text =
-      control->config.heard && number != control->heard ? control_rack_text(control) : NULL;
+  const char* const text = control->config.active_rack && number != control->reported_rack
+                               ? control_rack_text(control)
+                               : NULL;
   if (text) {
-    control->heard = number;
-    control->config.heard(control->config.context, strdup(text));
+    control->reported_rack = number;
+    control->config.active_rack(control->config.context, strdup(text));
   }
 }

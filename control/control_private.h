@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// The state of a control server.  All of it belongs to its thread, but for the inbox.
+/// The state of a control server.  Only its thread uses it, except for the inbox and members marked
+/// with other threads.
 #ifndef WARPRACK_CONTROL_CONTROL_PRIVATE_H
 #define WARPRACK_CONTROL_CONTROL_PRIVATE_H
 
@@ -13,7 +14,7 @@
 #include "session.h"
 #include "sync.h"
 
-#include "control/net/gate.h"
+#include "control/net/packet_check.h"
 #include "control/net/intake.h"
 #include "control/net/outlet.h"
 
@@ -21,13 +22,13 @@
 #include <stdatomic.h>
 
 typedef struct ControlCounts {
-  uint64_t messages;                ///< In packets that passed the gate
-  uint64_t refused[GATE_N_REASONS]; ///< Packets that did not, by reason
-  uint64_t answers;                 ///< Answers and news of another server, ignored
-  uint64_t unknown;                 ///< Bundles with an unknown address or wrong arguments
-  uint64_t late;                    ///< Bundles that came after their time
-  uint64_t unscheduled;             ///< Bundles refused because too many wait for their time
-  uint64_t unsaved;                 ///< Racks that could not be written
+  uint64_t messages;                 ///< Messages in packets that passed packet_check()
+  uint64_t refused[PACKET_N_FAULTS]; ///< Packets that packet_check() refused, by reason
+  uint64_t answers;                  ///< Ignored messages that only servers send
+  uint64_t unknown;                  ///< Bundles with an unknown address or wrong arguments
+  uint64_t late;                     ///< Bundles that arrived after their time
+  uint64_t unscheduled;              ///< Bundles refused because too many wait for their time
+  uint64_t unsaved;                  ///< Racks that could not be written
 } ControlCounts;
 
 struct Control {
@@ -45,45 +46,45 @@ struct Control {
   Notify notify;
   Syncs syncs;
   ControlCounts counts;
-  _Atomic uint64_t rounds;   ///< [control] writes, [any] reads
-  uint64_t heard;            ///< Number of the document that ControlConfig::heard received last
-  char* rack_text;           ///< The document as text, NULL: not printed yet
-  uint64_t rack_text_of;     ///< Number of the document that it is of
-  Advice advice;             ///< Of the active document
-  ControlAudio audio;        ///< As last asked for
-  EngineStatus engine;       ///< From the last check; its texts from the last report
-  uint64_t reported_lost;    ///< Packets lost in the kernel, as reported ...
-  uint64_t reported_lost_ns; ///< ... then
-  uint64_t now_ns;           ///< Of this round
+  _Atomic uint64_t rounds; ///< [control] writes, [any] reads
+  uint64_t reported_rack;  ///< Number of the document that ControlConfig::active_rack received last
+  char* rack_text;         ///< The document as text, NULL: not printed yet
+  uint64_t rack_text_of;   ///< Number of the document of rack_text
+  Advice advice;           ///< Of the active document
+  ControlAudio audio;      ///< From the last check
+  EngineStatus engine;     ///< From the last check
+  uint64_t reported_lost;  ///< Lost packets that are reported ...
+  uint64_t reported_lost_ns; ///< ... and the time of that report
+  uint64_t now_ns;           ///< Monotonic time of this round
   uint64_t start_ns;
-  uint64_t next_look_ns; ///< When to look at the audio side again
+  uint64_t next_check_ns; ///< Time of the next check of the audio
 };
 
-/// The active document as text; NULL: out of memory.  Printed once for each document.
+/// The active document as text, printed once for each document; NULL if out of memory.
 const char* control_rack_text(Control* control);
 
-/// Pass the active document to the program by ControlConfig::heard, unless the program has it
-/// already.
+/// Pass the active document to ControlConfig::active_rack, unless the program has it already.
 void control_report_rack(Control* control);
 
 /// Queue an event for subscribers.
 void control_notify(Control* control, NotifyEvent event);
 
-/// The rate of the engine at this moment.
+/// The engine's current rate.
 double control_rate_hz(const Control* control);
 
-/// Send `/node/<node>/<param> value`; returns the bytes sent, 0 when the node is not in the rack.
+/// Send `/node/<node>/<param> value`.  Returns the number of bytes sent; 0 if the node is not in
+/// the rack.
 size_t control_say_value(Control* control, const Peer* peer, size_t request_bytes,
                          const NotifyKey* key, double rate_hz);
 
-/// Query the audio side and send changes to subscribers.
-void control_look_at_audio(Control* control);
+/// Check the state of the audio, and report changes to subscribers.
+void control_check_audio(Control* control);
 
-/// Collect the warnings of the active rack, and report new ones to the program, to subscribers and
-/// to the client that made the edit, unless NULL.
+/// Collect the warnings of the active rack, and report new ones to the program, to subscribers, and
+/// to `maker`, the client that made the edit (may be NULL).
 void control_advise(Control* control, const Peer* maker);
 
-/// Tell subscribers how things are now: NotifySay.
+/// Send the current state of a key to a subscriber.  A NotifySay.
 void control_say(void* context, const Peer* to, const NotifyKey* key);
 
 #endif

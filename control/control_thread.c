@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The control thread: packets in, answers out, and everything that waits for its time.
+// The control thread: receives and answers packets, and runs everything that waits for its time.
 
 #include "control_private.h"
 #include "dispatch.h"
@@ -18,10 +18,10 @@
 #include <unistd.h>
 
 #define LOOPBACK             "127.0.0.1"
-#define THREAD_STACK_BYTES   (1U << 20U) // of which the gate and the language use a fraction
-#define RECEIVE_BUFFER_BYTES (4U << 20U) // a burst of packets, as far as the system allows
-#define PORT_TRIES           16U // attempts to find a port that is free on the address and on 127.0.0.1
-#define LOOK_INTERVAL_NS     (250U * NS_PER_MS)
+#define THREAD_STACK_BYTES   (1U << 20U) // packet_check() and the parser need a fraction of it
+#define RECEIVE_BUFFER_BYTES (4U << 20U) // for bursts of packets; the system may grant less
+#define PORT_TRIES           16U         // attempts to find a port that is free on both addresses
+#define CHECK_INTERVAL_NS    (250U * NS_PER_MS)
 
 // ---- one round ----
 
@@ -40,14 +40,15 @@ do_turns(Control* const control)
 }
 
 static void
-say_flood(Control* const control, const char* const text)
+report_flood(Control* const control, const char* const text)
 {
   if (control->config.flood) {
     control->config.flood(control->config.context, text);
   }
 }
 
-/// Packets that the kernel dropped, which does not say whose, and those of too many senders.
+/// Report packets without a known sender: those that the kernel dropped, and those that found no
+/// place in the table of senders.
 static void
 report_lost(Control* const control)
 {
@@ -59,13 +60,13 @@ report_lost(Control* const control)
              "%llu packets lost: they arrived faster than the server reads them, or from too many "
              "senders",
              (unsigned long long)(lost - control->reported_lost));
-    say_flood(control, text);
+    report_flood(control, text);
     control->reported_lost = lost;
     control->reported_lost_ns = control->now_ns;
   }
 }
 
-/// Tell the log, and senders on this machine, whose packets were dropped.
+/// Report dropped packets to the log, and to senders on this machine.
 static void
 report_drops(Control* const control)
 {
@@ -84,7 +85,7 @@ report_drops(Control* const control)
     char text[sizeof(name) + sizeof(error.text) + 2U];
     peer_print(&sender->peer, name);
     snprintf(text, sizeof(text), "%s: %s", name, error.text);
-    say_flood(control, text);
+    report_flood(control, text);
   }
   report_lost(control);
 }
@@ -98,11 +99,11 @@ do_reply(Control* const control)
   }
   session_reply(control->session, &reply);
   if (reply.status == STATUS_OK && reply.latency_frames != control->engine.rack_latency_frames) {
-    control_look_at_audio(control);
+    control_check_audio(control);
   }
 }
 
-/// Files that have been read or written.
+/// Handle finished jobs of the rack store.
 static void
 do_files(Control* const control)
 {
@@ -144,13 +145,13 @@ min_ns(const uint64_t a, const uint64_t b)
   return a < b ? a : b;
 }
 
-/// When this thread has something to do even if nothing arrives.
+/// The time at which this thread must wake up even if no packet arrives.
 static uint64_t
 wake_ns(const Control* const control)
 {
   const bool is_work =
       senders_are_waiting(&control->intake.senders) || session_next(control->session);
-  uint64_t wake = is_work ? 0U : control->next_look_ns;
+  uint64_t wake = is_work ? 0U : control->next_check_ns;
   wake = min_ns(wake, schedule_wake_ns(&control->schedule));
   wake = min_ns(wake, notify_wake_ns(&control->notify));
   return control->syncs.n ? min_ns(wake, control->now_ns + SYNC_POLL_NS) : wake;
@@ -163,13 +164,13 @@ wait_for_work(Control* const control)
   const uint64_t wake = wake_ns(control);
   const struct timespec timeout = time_spec(wake > now_ns ? wake - now_ns : 0U);
   struct pollfd fds[] = { { control->outlet.socket, POLLIN, 0 },
-                          { control->outlet.loopback, POLLIN, 0 }, // -1: passed over
+                          { control->outlet.loopback, POLLIN, 0 }, // poll() ignores -1
                           { inbox_fd(control->inbox), POLLIN, 0 },
                           { rack_store_fd(control->store), POLLIN, 0 } };
   (void)ppoll(fds, ARRAY_LEN(fds), &timeout, NULL);
 }
 
-/// The subscribers of the run before know nothing of this one.
+/// Send the start and all values to the subscribers of the previous run.
 static void
 greet_subscribers(Control* const control)
 {
@@ -185,9 +186,9 @@ control_run(void* const context)
   while (!inbox_is_closed(control->inbox)) {
     atomic_fetch_add_explicit(&control->rounds, 1U, memory_order_relaxed);
     control->now_ns = instant_now().monotonic_ns;
-    if (control->now_ns >= control->next_look_ns) {
-      control->next_look_ns = control->now_ns + LOOK_INTERVAL_NS;
-      control_look_at_audio(control);
+    if (control->now_ns >= control->next_check_ns) {
+      control->next_check_ns = control->now_ns + CHECK_INTERVAL_NS;
+      control_check_audio(control);
       control_report_rack(control);
       report_drops(control);
     }
@@ -207,7 +208,7 @@ control_run(void* const context)
 // ---- start and stop ----
 
 static Status
-say_no_socket(const char* const address, const uint16_t port, const int code, Error* const error)
+fail_no_socket(const char* const address, const uint16_t port, const int code, Error* const error)
 {
   if (code == EADDRINUSE) {
     return error_set(error, STATUS_NET,
@@ -227,8 +228,8 @@ bound_peer(const int fd)
   return own;
 }
 
-/// Make a socket that is bound to an address; -1 with errno on failure.  No SO_REUSEADDR: two
-/// servers must not share a port.
+/// Make a socket that is bound to an address.  Returns -1 with errno on failure.  It does not set
+/// SO_REUSEADDR, because two servers must not share a port.
 static int
 bind_socket(const struct addrinfo* const address)
 {
@@ -263,7 +264,7 @@ open_socket(const char* const address, const uint16_t number, int* const fd, Err
   *fd = bind_socket(found);
   const int code = errno;
   freeaddrinfo(found);
-  return *fd < 0 ? say_no_socket(address, number, code, error) : STATUS_OK;
+  return *fd < 0 ? fail_no_socket(address, number, code, error) : STATUS_OK;
 }
 
 /// Open the socket of ControlConfig::bind_address.
@@ -293,16 +294,16 @@ warn_no_loopback(const Control* const control, const char* const address, const 
   }
 }
 
-/// Open a second socket on 127.0.0.1, with the port of the first one, so that clients on this
-/// machine need no address.  If another program uses that port there: with a configured port of 0
-/// try other ports, else warn and go on without this socket.
+/// Open a second socket on 127.0.0.1 with the same port, so that clients on this machine need no
+/// address.  If another program uses that port there, and the configured port is 0, try other
+/// ports; otherwise warn, and continue without this socket.
 static Status
 open_loopback_socket(Control* const control, const char* const address, Error* const error)
 {
   Outlet* const outlet = &control->outlet;
   Status status = open_socket(LOOPBACK, control->port, &outlet->loopback, error);
   for (uint32_t n = 1; status == STATUS_NET && control->config.port == 0 && n < PORT_TRIES; ++n) {
-    const int taken = outlet->socket; // close it later: so the kernel chooses another port
+    const int taken = outlet->socket; // closed later, so that the kernel chooses another port
     status = open_main_socket(control, address, error);
     close(taken);
     if (status) {
@@ -340,7 +341,7 @@ open_sockets(Control* const control, Error* const error)
                                                : open_loopback_socket(control, address, error);
 }
 
-/// The list of the configuration, and the address of this machine that the socket is bound to.
+/// Allow the senders of the configuration, and the address that the socket is bound to.
 static void
 fill_allow(Control* const control)
 {
@@ -351,7 +352,7 @@ fill_allow(Control* const control)
   allow_add(&control->allow, &own);
 }
 
-/// Start the thread with all signals blocked: they are for the main thread.
+/// Start the thread with all signals blocked, because the main thread handles them.
 static int
 start_thread(Control* const control)
 {
@@ -419,8 +420,8 @@ prepare(Control* const control, const Rack* const rack, Error* const error)
   }
   control->start_ns = instant_now().monotonic_ns;
   control->now_ns = control->start_ns;
-  engine_status(config->engine, &control->engine); // as it is at the start is no news
-  control->engine.quarantined = 0;                 // but `rack` may have been taken back already
+  engine_status(config->engine, &control->engine); // report only changes after the start
+  control->engine.quarantined = 0;                 // but `rack` may be reverted already
   control->notify.say = control_say;
   control->notify.context = control;
   if (config->subscribers) {

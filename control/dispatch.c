@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// From packets to bundles to the session, and the session's answers to those who asked.
+// Passes packets as bundles to the session, and the session's answers to the senders.
 
 #include "dispatch.h"
 
@@ -63,7 +63,8 @@ on_edit_done(void* const context, const Bundle* const bundle, const uint32_t rev
   }
 }
 
-/// Tell the sender of a bundle that nothing of it was done; `failing` has the reason, unless NULL.
+/// Report to the sender of a bundle that it failed as a whole.  `failing`: the message that is the
+/// reason, or NULL.
 static void
 on_failed(void* const context, const Bundle* const bundle, const Message* const failing,
           const Error* const error)
@@ -81,7 +82,7 @@ on_failed(void* const context, const Bundle* const bundle, const Message* const 
   }
 }
 
-/// Carry out a message, or a step of it; false when it needs another one.
+/// Run a message, or one step of it.  Returns false if it needs another step.
 static bool
 run_message(Control* const control, const Peer* const peer, Message* const message)
 {
@@ -145,8 +146,8 @@ is_change(const Message* const message)
   return !is_now(message) && !is_behind(message);
 }
 
-/// Addresses that only servers send.  They get no answer, or two servers would answer each other
-/// for ever.
+/// True for addresses that only servers send.  They get no answer, because two servers would
+/// otherwise answer each other without end.
 static bool
 is_answer_address(const char* const address)
 {
@@ -170,7 +171,7 @@ is_answer(const Message* const message)
   return is_answer_address(message->address);
 }
 
-/// Take the answers out of a bundle and forget them; false when there is no memory for that.
+/// Remove the answers of other servers from a bundle.  Returns false if out of memory.
 static bool
 drop_answers(Control* const control, Bundle* const bundle)
 {
@@ -181,7 +182,7 @@ drop_answers(Control* const control, Bundle* const bundle)
   return !no_memory;
 }
 
-/// Find the row of every message; false, and all are answered, when one has none.
+/// Find the row of every message.  If one has none, returns false, and all messages are answered.
 static bool
 find_commands(Control* const control, Bundle* const bundle)
 {
@@ -209,7 +210,7 @@ refuse_bundle(Control* const control, Bundle* const bundle, const Error* const e
   bundle_free(bundle);
 }
 
-/// Put a bundle in front of its sender's packets, or keep it until its time.
+/// Queue a bundle before its sender's packets, or keep it in the schedule until its time.
 static void
 place_bundle(Control* const control, Sender* const sender, Bundle* const bundle)
 {
@@ -225,7 +226,8 @@ place_bundle(Control* const control, Sender* const sender, Bundle* const bundle)
   }
 }
 
-/// The changes of a bundle stay together; its queries and the commands that wait for them follow.
+/// Split a bundle: its changes stay together; its queries, and the commands that wait for the
+/// changes, follow.
 static void
 accept_bundle(Control* const control, Sender* const sender, Bundle* const bundle)
 {
@@ -249,7 +251,7 @@ accept_bundle(Control* const control, Sender* const sender, Bundle* const bundle
 
 // ---- bundles that wait ----
 
-/// The time of a bundle is near: pass its early part to the engine.
+/// Prepare a bundle whose time is near: pass its values to the engine, or submit its edit.
 static void
 do_ahead(Control* const control, Bundle* const bundle)
 {
@@ -259,8 +261,6 @@ do_ahead(Control* const control, Bundle* const bundle)
     return;
   }
   const SessionAhead ahead = session_ahead(control->session, bundle);
-  bundle->is_sent = ahead == AHEAD_SENT;
-  bundle->sent_revision = session_counts(control->session).revision;
   if (ahead == AHEAD_SUBMIT) {
     schedule_take(&control->schedule, bundle);
     schedule_release(&control->schedule, bundle);
@@ -275,8 +275,8 @@ has_credit(void* const context, const Peer* const peer)
   return senders_has_credit(&control->intake.senders, peer, control->now_ns);
 }
 
-/// Queue a bundle whose time has come for its sender's next turn.  If the table has no place for
-/// the sender, the bundle waits until there is one.
+/// Queue the bundles whose time has come for their senders' next turns.  If the table has no place
+/// for a sender, its bundle waits until there is one.
 static void
 let_due_in(Control* const control)
 {
@@ -321,25 +321,25 @@ dispatch_due(Control* const control)
 // ---- packets ----
 
 static void
-refuse_packet(Control* const control, const Packet* const packet, const GateReason reason)
+refuse_packet(Control* const control, const Packet* const packet, const PacketFault reason)
 {
   ++control->counts.refused[reason];
   if (is_answer_address((const char*)packet->bytes)) { // zeros follow the packet
     return;
   }
   Error error;
-  error_set(&error, STATUS_BAD_ARG, "packet refused: %s", gate_text(reason));
+  error_set(&error, STATUS_BAD_ARG, "packet refused: %s", packet_fault_text(reason));
   outlet_fail(&control->outlet, &packet->peer, packet->n_bytes, "", &error);
 }
 
-/// Judge a packet and take it apart, into the bundles of its sender.
+/// Check a packet, and read its bundles into Sender::bundles.
 static void
 open_packet(Control* const control, Sender* const sender, const Packet* const packet)
 {
   const Instant arrival = instant_now();
   uint32_t n_messages = 0;
-  const GateReason reason = gate_check(packet->bytes, packet->n_bytes, arrival.ntp, &n_messages);
-  if (reason != GATE_OK) {
+  const PacketFault reason = packet_check(packet->bytes, packet->n_bytes, arrival.ntp, &n_messages);
+  if (reason != PACKET_OK) {
     refuse_packet(control, packet, reason);
     return;
   }
@@ -350,7 +350,7 @@ open_packet(Control* const control, Sender* const sender, const Packet* const pa
   }
 }
 
-/// Take the first bundle of a sender from it.
+/// Take the first bundle of a sender.
 static Bundle*
 take_bundle(Control* const control, Sender* const sender)
 {
@@ -361,7 +361,7 @@ take_bundle(Control* const control, Sender* const sender)
   return bundle;
 }
 
-/// Carry out the first bundle of a sender, or one step of a message that is answered by itself.
+/// Run the first bundle of a sender: submit its changes, or run one step of a query.
 static void
 do_bundle(Control* const control, Sender* const sender)
 {
@@ -376,15 +376,14 @@ do_bundle(Control* const control, Sender* const sender)
   }
 }
 
-/// The shortest piece of a turn that can be done at once: a change as a whole, a message that
-/// reads.
+/// Run one step of a turn: one bundle of changes, or one step of a query.
 static void
 do_step(Control* const control, Sender* const sender)
 {
   if (!sender->bundles) {
     Packet* const packet = senders_take(&control->intake.senders, sender);
     if (!packet) {
-      return; // the rest of the last one has been dropped
+      return; // the rest of its last packet was dropped
     }
     open_packet(control, sender, packet);
     free(packet);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// Dispatches packets.  All on the control thread.
+/// Dispatches packets.  All functions [control].
 #ifndef WARPRACK_CONTROL_DISPATCH_H
 #define WARPRACK_CONTROL_DISPATCH_H
 
@@ -7,20 +7,20 @@
 
 #include "engine/base/time.h"
 
-#define DISPATCH_ROUND_NS (2U * NS_PER_MS) // of turns; then the control thread does its other work
+#define DISPATCH_ROUND_NS (2U * NS_PER_MS) // limit for the turns of one round
 
 /// Run messages of a sender until its turn ends.
 void dispatch_turn(Control* control, Sender* sender);
 
-/// Give values of bundles near their time to the engine, and queue due bundles for their senders'
-/// next turns.
+/// Pass the values of bundles near their time to the engine, and queue due bundles for their
+/// senders' next turns.
 void dispatch_due(Control* control);
 
-/// Run the bundle that has waited behind an edit for longest, whatever its sender owes, because the
-/// edits of everybody wait behind it; then charge its sender.
+/// Run the bundle that has waited behind an edit for longest, and charge its sender.  It runs even
+/// if its sender has no credit, because the edits of all senders wait behind it.
 void dispatch_waiting(Control* control);
 
-/// How the session answers.
+/// The functions by which the session answers.
 SessionEvents dispatch_events(Control* control);
 
 #endif

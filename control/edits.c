@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One function per address of an edit.  Argument types have been checked against the table.
+// One function per address of an edit.  command_find() has checked the argument types.
 
 #include "edits.h"
+
+#include "command.h"
 
 #include "engine/base/number.h"
 
@@ -10,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// Put `next` in place of `*rack`; identities that were given out stay given out.
+/// Replace `*rack` by `next`, without reusing uids of `*rack`.
 static void
 replace_rack(Rack** const rack, Rack* const next)
 {
@@ -58,7 +60,7 @@ set_value(RackNode* const node, const char* const param, const Message* const me
   return status ? status : edit_value(node, p, message, argument, error);
 }
 
-/// [param value]... of a node, from the argument `first` on.
+/// Set the parameters of a node from [param value]..., from the argument `first` on.
 static Status
 set_values(const Rack* const rack, const char* const name, const Message* const message,
            const uint32_t first, Error* const error)
@@ -137,7 +139,34 @@ edit_do(Rack** const rack, const Message* const message, Error* const error)
   }
   const Status status = rack_apply(*rack, lines, "statement", error);
   free(lines);
+  if (status && n > 1U && !strchr(message_text(message, 0), ' ')) { // "remove" "vol"
+    const Error cause = *error;
+    error_set(error, status,
+              "%.400s; send each statement as one argument (in a shell, put quotes around it)",
+              cause.text);
+  }
   return status;
+}
+
+/// True if one of the statements removes a node.
+static bool
+has_removal(const Message* const message)
+{
+  bool has_one = false;
+  for (uint32_t i = 0; i < message_n_arguments(message); ++i) {
+    const char* const text = message_text(message, i);
+    has_one = has_one || !strncmp(text + strspn(text, " \t"), "remove ", 7U);
+  }
+  return has_one;
+}
+
+bool
+edit_makes_smaller(const Message* const message)
+{
+  const CommandInfo* const info = message->info;
+  return info->kind == COMMAND_UNDO || info->apply == edit_remove || info->apply == edit_clear ||
+         info->apply == edit_chain || info->apply == edit_load ||
+         (info->apply == edit_do && has_removal(message));
 }
 
 Status

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// The edits that messages can make, on a rack that does not yet play.
+/// The edits of messages.  They change a rack that is not active yet.
 #ifndef WARPRACK_CONTROL_EDITS_H
 #define WARPRACK_CONTROL_EDITS_H
 
 #include "control/net/message.h"
 #include "engine/base/status.h"
 #include "engine/rack/rack.h"
+
+#include <stdbool.h>
 
 // CommandInfo::apply, one per address.
 Status edit_add(Rack** rack, const Message* message, Error* error);
@@ -19,6 +21,9 @@ Status edit_late(Rack** rack, const Message* message, Error* error);
 Status edit_load(Rack** rack, const Message* message, Error* error);
 Status edit_remove(Rack** rack, const Message* message, Error* error);
 Status edit_rename(Rack** rack, const Message* message, Error* error);
+
+/// True if the message removes nodes, undoes an edit, or replaces the rack.
+bool edit_makes_smaller(const Message* message);
 
 /// Set one parameter of a node, by its index, to an argument of type v.
 NODISCARD Status edit_value(RackNode* node, uint32_t param, const Message* message,

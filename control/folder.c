@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Files beneath one folder, by openat2(2).
+// Opens files inside one folder with openat2(2).
 
 #include "folder.h"
 
@@ -30,7 +30,7 @@ open_beneath(const int folder_fd, const char* const name, const int flags)
   return (int)syscall(SYS_openat2, folder_fd, name, &how, sizeof(how));
 }
 
-/// A kernel before 5.6, or a sandbox that answers for it (containers, with EPERM).
+/// True on a kernel before 5.6, and in a sandbox that blocks openat2 (containers: EPERM).
 static bool
 lacks_openat2(void)
 {
@@ -43,7 +43,7 @@ lacks_openat2(void)
 }
 
 static Status
-say_why(Error* const error, const char* const name, const int code)
+fail_to_open(Error* const error, const char* const name, const int code)
 {
   if (code == EXDEV) {
     return error_set(error, STATUS_FILE,
@@ -62,7 +62,7 @@ Status
 folder_open(Folder* const folder, const char* const path, Error* const error)
 {
   folder->fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-  return folder->fd >= 0 ? STATUS_OK : say_why(error, path, errno);
+  return folder->fd >= 0 ? STATUS_OK : fail_to_open(error, path, errno);
 }
 
 void
@@ -74,14 +74,14 @@ folder_close(Folder* const folder)
   folder->fd = -1;
 }
 
-/// Open a regular file for reading; its size in `*n_bytes`.
+/// Open a regular file for reading.  Sets *n_bytes to its size.
 static Status
 open_file(const Folder* const folder, const char* const name, int* const fd,
           uint64_t* const n_bytes, Error* const error)
 {
   *fd = open_beneath(folder->fd, name, O_RDONLY | O_NOCTTY);
   if (*fd < 0) {
-    return say_why(error, name, errno);
+    return fail_to_open(error, name, errno);
   }
   struct stat info;
   if (fstat(*fd, &info) != 0 || !S_ISREG(info.st_mode)) {
@@ -137,7 +137,7 @@ folder_read(const Folder* const folder, const char* const name, char** const tex
   close(fd);
   if (!content || n_read < 0) {
     free(content);
-    return content ? say_why(error, name, code)
+    return content ? fail_to_open(error, name, code)
                    : error_set(error, STATUS_NO_MEM, "%.200s: out of memory", name);
   }
   content[n_read] = 0;
@@ -193,12 +193,12 @@ write_all(const int fd, const char* text, size_t n_bytes)
   return fsync(fd) == 0;
 }
 
-/// A new file beside all others, with the permissions of the one whose place it will take; -1, and
-/// errno.
+/// Create a new file in the folder with the permissions of the file that it will replace.  Returns
+/// -1 with errno on failure.
 static int
 create_beside(const int fd, const char* const base, char temporary[const LEFTOVER_BYTES])
 {
-  uint64_t number = 0; // others, also of other containers, may write into this folder
+  uint64_t number = 0; // random: other processes and containers may write here
   struct stat old;
   if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number)) {
     return -1;
@@ -207,12 +207,12 @@ create_beside(const int fd, const char* const base, char temporary[const LEFTOVE
   const int file =
       openat(fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (file >= 0 && fstatat(fd, base, &old, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(old.st_mode)) {
-    (void)fchmod(file, old.st_mode & 0777U); // else the usual ones
+    (void)fchmod(file, old.st_mode & 0777U); // otherwise the default permissions
   }
   return file;
 }
 
-/// Write `text` to a new file in the folder `fd`, and give it the name `base`; errno on failure.
+/// Write `text` to a new file in the folder `fd`, and rename it to `base`.  Returns 0 or an errno.
 static int
 replace_file(const int fd, const char* const base, const char* const text)
 {
@@ -230,7 +230,7 @@ replace_file(const int fd, const char* const base, const char* const text)
     unlinkat(fd, temporary, 0);
     return code;
   }
-  return fsync(fd) == 0 ? 0 : errno; // the new name survives a power failure too
+  return fsync(fd) == 0 ? 0 : errno; // write the new name to the disk
 }
 
 bool
@@ -249,7 +249,7 @@ folder_replace(const Folder* const folder, const char* const name, const char* c
   if (fd >= 0) {
     close(fd);
   }
-  return code ? say_why(error, name, code) : STATUS_OK;
+  return code ? fail_to_open(error, name, code) : STATUS_OK;
 }
 
 Status
@@ -270,5 +270,5 @@ folder_write(const Folder* const folder, const char* const name, const char* con
     code = replace_file(fd, slash ? slash + 1 : name, text);
     close(fd);
   }
-  return code ? say_why(error, name, code) : STATUS_OK;
+  return code ? fail_to_open(error, name, code) : STATUS_OK;
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   The one folder that file names in commands may lead to.
+   The folder that contains all files of commands.
 
-   The kernel keeps the rule (openat2 with RESOLVE_BENEATH): no absolute path, no "..", no symbolic
-   link that leaves the folder, and no moment between check and use.  Only regular files are read.
+   The kernel enforces this (openat2 with RESOLVE_BENEATH): it refuses absolute paths, ".." and
+   symbolic links that leave the folder, without a delay between check and use.  Only regular files
+   are read.
 */
 #ifndef WARPRACK_CONTROL_FOLDER_H
 #define WARPRACK_CONTROL_FOLDER_H
@@ -16,35 +17,36 @@ typedef struct Folder {
   int fd; ///< -1: none
 } Folder;
 
-/// STATUS_FILE when there is no such folder.
+/// Open the folder.  STATUS_FILE if it does not exist.
 NODISCARD Status folder_open(Folder* folder, const char* path, Error* error);
 
 void folder_close(Folder* folder);
 
-/// Open a regular file in the folder for reading, without waiting for anything: a pipe is refused
-/// like all else that is no regular file.  The caller closes it.
+/// Open a regular file in the folder for reading, which the caller closes.  Does not block: pipes
+/// and other special files are refused.
 NODISCARD Status folder_open_file(const Folder* folder, const char* name, int* fd, Error* error);
 
 /// Read a text of at most RACK_MAX_TEXT bytes; the caller frees it.
 NODISCARD Status folder_read(const Folder* folder, const char* name, char** text, Error* error);
 
-/// The same for a rack.  The name must end in ".rack": a message about an error quotes the text,
-/// which must not show parts of other files.
+/// As folder_read(), for a rack.  The name must end in ".rack", because error texts quote the text,
+/// and must not show parts of other files.
 NODISCARD Status folder_read_rack(const Folder* folder, const char* name, char** text,
                                   Error* error);
 
-/// Write a rack's text as a whole or not at all: a new file that then takes the name, and the
-/// permissions of the one that had it.  The name must end in ".rack", so that a slip cannot
-/// overwrite a recording.
+/// Write a rack's text, completely or not at all: write a new file with the permissions of the old
+/// one, then rename it.  The name must end in ".rack", so that a mistake cannot overwrite a
+/// recording.
 NODISCARD Status folder_write(const Folder* folder, const char* name, const char* text,
                               Error* error);
 
-/// Write a file of the folder itself, whatever its name, as a whole or not at all: its content and
-/// then its name are on the disk before this returns.
+/// Write a file directly in the folder, with any name, completely or not at all.  Its content and
+/// then its name are on the disk when this returns.
 NODISCARD Status folder_replace(const Folder* folder, const char* name, const char* text,
                                 Error* error);
 
-/// True for the name of a file that folder_write() or folder_replace() was killed over.
+/// True for the name of a temporary file, which remains if the program is killed during
+/// folder_write() or folder_replace().
 bool folder_is_leftover(const char* name);
 
 #endif

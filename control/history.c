@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Two stacks of documents, and the gestures that are one step each.
+// Two stacks of documents, and the gestures, each of which is one step.
 
 #include "history.h"
 
 #include <string.h>
 
-/// Push a rack; at the bound the oldest one is forgotten.
+/// Push a rack.  If the stack is full, free its oldest rack.
 static void
 push(HistoryStack* const stack, Rack* const rack)
 {
@@ -39,7 +39,7 @@ end_gestures(History* const history)
   memset(history->gestures, 0, sizeof(history->gestures));
 }
 
-/// The gesture of one parameter, or the one that has rested for longest.
+/// Find the gesture of a parameter, or the one that is idle for longest.
 static Gesture*
 find_gesture(History* const history, const Change* const change)
 {
@@ -99,7 +99,7 @@ history_redone(History* const history, Rack* const before)
   end_gestures(history);
 }
 
-/// The newest step on the stack that is the same rack, counted from 1; 0 when there is none.
+/// Find the newest step on the stack that equals `rack`, counted from 1; 0 if there is none.
 static uint32_t
 find_step(const HistoryStack* const stack, const Rack* const rack)
 {

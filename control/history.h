@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Undo and redo: whole documents, the newest HISTORY_DEPTH of them.
+   Undo and redo: the newest HISTORY_DEPTH documents.
 
-   Turning a fader sends hundreds of values; all that follow each other on one parameter within
-   HISTORY_GESTURE_NS are one step.
+   A moving fader sends hundreds of values.  Values of one parameter that follow each other within
+   HISTORY_GESTURE_NS are a *gesture*, which is one step.
 */
 #ifndef WARPRACK_CONTROL_HISTORY_H
 #define WARPRACK_CONTROL_HISTORY_H
@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define HISTORY_DEPTH      100U
-#define HISTORY_GESTURES   32U // faders that may move at a time
+#define HISTORY_GESTURES   32U // gestures at the same time
 #define HISTORY_GESTURE_NS NS_PER_S
 
 typedef struct HistoryStack {
@@ -36,21 +36,22 @@ typedef struct History {
   Gesture gestures[HISTORY_GESTURES];
 } History;
 
-/// True if every change continues a gesture; records the time of all of them either way.
+/// Record the time of all changes.  Returns true if every change continues a gesture.
 bool history_is_gesture(History* history, const Changes* changes, uint64_t now_ns);
 
-/// Values, or an edit, have replaced `before` (given away): one more step to undo, none to redo.
-/// An edit ends all gestures: later changes of the same parameters are a new step.
+/// Record that values, or an edit, have replaced `before` (takes ownership): adds a step to undo,
+/// and clears the steps to redo.  An edit ends all gestures, so that later changes of the same
+/// parameters are a new step.
 void history_set(History* history, Rack* before);
 void history_edited(History* history, Rack* before);
 
-/// An undo (or a redo) plays: its document leaves its stack, and `before` (given away) goes to the
-/// other one.
+/// Record that the document of an undo (or redo) is active: removes it from its stack, and pushes
+/// `before` (takes ownership) onto the other stack.
 void history_undone(History* history, Rack* before);
 void history_redone(History* history, Rack* before);
 
-/// The engine has reverted `before` (given away), and `now` plays again: as an undo to the newest
-/// step with the same rack, however many steps back.
+/// Record that the engine has reverted `before` (takes ownership) to `now`: as an undo to the
+/// newest step with the same rack, over any number of steps.
 void history_taken_back(History* history, Rack* before, const Rack* now);
 
 /// The document that the next undo or redo restores; NULL if there is none.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One answer under a mutex, and an eventfd to wake the reader.  Neither thread is an audio thread.
+// One reply under a mutex, and an eventfd that wakes the reader.  Neither thread is an audio
+// thread.
 
 #include "inbox.h"
 
@@ -11,7 +12,7 @@
 struct Inbox {
   pthread_mutex_t lock;
   int fd;
-  int n_users; // the owner, and the builder while an answer is expected
+  int n_users; // the owner, and the builder while a reply is expected
   bool is_closed;
   bool is_full;
   EngineReply reply;
@@ -82,7 +83,7 @@ bool
 inbox_take(Inbox* const inbox, EngineReply* const reply)
 {
   eventfd_t ignored = 0;
-  (void)eventfd_read(inbox->fd, &ignored); // before looking: a later answer makes it readable again
+  (void)eventfd_read(inbox->fd, &ignored); // first, so that a later reply makes it readable again
   pthread_mutex_lock(&inbox->lock);
   const bool was_full = inbox->is_full;
   *reply = inbox->reply;

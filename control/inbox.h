@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   The engine's answer on its way from the builder thread to the control thread.
+   Passes the engine's reply from the builder thread to the control thread.
 
-   There is one edit in flight at a time, so one place is enough.  The builder may answer after the
-   control thread has ended: the inbox lives until both have let go of it.
+   Only one edit is in flight at a time, so the inbox has room for one reply.  The builder may reply
+   after the control thread has ended; the last of the two frees the inbox.
 */
 #ifndef WARPRACK_CONTROL_INBOX_H
 #define WARPRACK_CONTROL_INBOX_H
@@ -14,29 +14,29 @@
 
 typedef struct Inbox Inbox;
 
-/// NULL with errno when the system has no memory or no descriptors left. [main]
+/// Make an inbox.  NULL with errno if memory or descriptors are exhausted. [main]
 Inbox* inbox_new(void);
 
-/// Readable when inbox_take() or inbox_is_closed() have something new to say; poll() on it.
+/// Descriptor for poll(): readable after a reply or inbox_close(). [control]
 int inbox_fd(const Inbox* inbox);
 
-/// Before each engine_edit() with inbox_done(). [control]
+/// Expect a reply.  Call it before each engine_edit() with inbox_done(). [control]
 void inbox_expect(Inbox* inbox);
 
-/// The expected answer will not come: the engine refused the edit at once. [control]
+/// Stop expecting a reply, because engine_edit() has failed. [control]
 void inbox_unexpect(Inbox* inbox);
 
-/// EngineDone; the context is the inbox. [builder]
+/// Store a reply.  An EngineDone, whose context is the inbox. [builder]
 void inbox_done(void* inbox, const EngineReply* reply);
 
-/// Take the answer; false when there is none. [control]
+/// Take the reply.  Returns false if there is none. [control]
 bool inbox_take(Inbox* inbox, EngineReply* reply);
 
 /// Ask the control thread to end. [main]
 void inbox_close(Inbox* inbox);
 bool inbox_is_closed(Inbox* inbox);
 
-/// Let go of it; the last one frees it.  Accepts NULL. [main]
+/// Release the inbox; the last user frees it.  Accepts NULL. [main]
 void inbox_release(Inbox* inbox);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Clients and their wishes, and changes merged until their time.
+// Clients and their settings, and changes that are merged until they are due.
 
 #include "notify.h"
 
@@ -22,7 +22,7 @@ notify_address(const NotifyEvent event)
 
 // ---- clients ----
 
-/// The peer's place in the table, or the number of places.
+/// Index of a peer in the table; the number of entries if it is not there.
 static uint32_t
 find_place(const Notify* const notify, const Peer* const peer)
 {
@@ -42,7 +42,7 @@ find_client(Notify* const notify, const Peer* const peer)
   return place < ARRAY_LEN(notify->clients) ? &notify->clients[place] : NULL;
 }
 
-/// Take a free place.  There is one: the table has room for the maximum of both wishes.
+/// Take a free entry.  There is one, because the table has room for the maximum of both settings.
 static Client*
 add_client(Notify* const notify, const Peer* const peer)
 {
@@ -157,7 +157,7 @@ n_entries(const Notify* const notify)
   return N_NOTIFY_EVENTS + notify->n_params;
 }
 
-/// The key's entry, or a free one; NULL when there is none.  An event always has one.
+/// Find the entry of a key, or a free one; NULL if there is none.  An event always has an entry.
 static NotifyEntry*
 find_entry(Notify* const notify, const NotifyKey key, const uint64_t now_ns)
 {

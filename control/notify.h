@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Settings of clients: which clients subscribe to the changes of others, and which get no /done.
+   Settings of clients: subscription to the changes of others, and suppression of /done.
 
    A change is identified by a key: a parameter, or one of the NOTIFY_* events.  Subscribers get the
    newest state of a key at most once in NOTIFY_INTERVAL_NS, and always its last state.  The client
@@ -22,11 +22,11 @@
 
 #define NOTIFY_MAX_CLIENTS 32U               // for each NotifyWish
 #define NOTIFY_MAX_KEYS    512U              // parameters that change in one interval
-#define NOTIFY_INTERVAL_NS (20U * NS_PER_MS) // as fast as eyes and faders need
-/// Values of a replaced document in one interval: as many as a socket's buffer holds while the
+#define NOTIFY_INTERVAL_NS (20U * NS_PER_MS) // fast enough for displays and faders
+/// Values of a replaced document in one interval: as many as fit into a socket's buffer if the
 /// client does not read.
 #define NOTIFY_MAX_VALUES 128U
-/// Datagrams between two calls of notify_flush(), and in one part of a document.
+/// Limit for datagrams between two calls of notify_flush(), and in one part of a document.
 #define NOTIFY_SENT 512U
 
 typedef enum NotifyEvent {
@@ -49,7 +49,8 @@ typedef struct NotifyEntry {
   Peer maker; ///< The client that made the newest change
   bool has_maker;
   bool is_due;      ///< Changed since it was last sent
-  uint64_t sent_ns; ///< 0: never.  An entry that is not due is free NOTIFY_INTERVAL_NS after this
+  uint64_t sent_ns; ///< Time at which it was last sent; 0: never.  An entry that is not due is free
+                    ///< NOTIFY_INTERVAL_NS after this
 } NotifyEntry;
 
 /// A setting of a client, as a bit.
@@ -60,54 +61,55 @@ typedef enum NotifyWish {
 
 typedef struct Client {
   Peer peer;
-  unsigned wishes; ///< Bits; 0: the place is free
+  unsigned wishes; ///< Bits of NotifyWish; 0: the entry is free
 } Client;
 
-/// Send the present state of a key to one subscriber.
+/// Sends the current state of a key to one subscriber.
 typedef void (*NotifySay)(void* context, const Peer* to, const NotifyKey* key);
 
 typedef struct Notify {
   Client clients[2U * NOTIFY_MAX_CLIENTS];
   NotifyEntry entries[N_NOTIFY_EVENTS + NOTIFY_MAX_KEYS]; ///< One per event, then parameters
-  uint32_t n_params;   ///< Entries of parameters that have ever been used
+  uint32_t n_params;   ///< Number of parameter entries that were ever used
   uint32_t next_entry; ///< The entry at which notify_flush() continues
   uint32_t n_sent;     ///< Datagrams since the last notify_flush()
   Backlog backlog;
-  uint64_t backlog_ns; ///< When a part of it was last sent
+  uint64_t backlog_ns; ///< Time at which a part of the backlog was last sent
   uint64_t sent;
   uint64_t merged; ///< Changes that were not sent because a newer one replaced them
   NotifySay say;
   void* context;
 } Notify;
 
-/// Set or clear a wish of a client.  At most NOTIFY_MAX_CLIENTS clients have the same wish; for a
-/// further one, those that have closed their ports are removed.  False when all ports are open:
-/// then nothing changes.
+/// Set or clear a setting of a client.  At most NOTIFY_MAX_CLIENTS clients can have the same
+/// setting; for a further one, clients that have closed their ports are removed.  Returns false,
+/// without any change, if all ports are open.
 bool notify_set(Notify* notify, const Peer* peer, NotifyWish wish, bool wanted);
 
 bool notify_is_quiet(const Notify* notify, const Peer* peer);
 
-/// Something has changed; `maker` may be NULL.  When more than NOTIFY_MAX_KEYS parameters change in
-/// one interval, all subscribers get /rack/changed for the others.
+/// Record a change of a key.  `maker`: the client that made it, or NULL.  If more than
+/// NOTIFY_MAX_KEYS parameters change in one interval, all subscribers get /rack/changed for the
+/// others.
 void notify_change(Notify* notify, NotifyKey key, const Peer* maker, uint64_t now_ns);
 
-/// An edit has replaced the document `before` (NULL: unknown) by `now`.  The values that differ
-/// will be sent to all subscribers but `maker`, which may be NULL.
+/// Record that an edit has replaced the document `before` (NULL: unknown) by `now`.  All
+/// subscribers except `maker` (may be NULL) get the values that differ.
 void notify_replaced(Notify* notify, const Rack* before, const Rack* now, const Peer* maker);
 
-/// Send the keys that are due, a bounded number of datagrams.  Call it at notify_wake_ns().
+/// Send the keys that are due, up to a limited number of datagrams.  Call it at notify_wake_ns().
 void notify_flush(Notify* notify, uint64_t now_ns);
 
-/// When to call notify_flush(); UINT64_MAX: nothing is due.
+/// Time of the next notify_flush(); UINT64_MAX: no key is due.
 uint64_t notify_wake_ns(const Notify* notify);
 
 uint32_t notify_n_subscribers(const Notify* notify);
 
-/// The subscribers as text, one a line, for the caller to free; NULL when out of memory.
+/// Print the subscribers, one per line.  The caller frees the text; NULL if out of memory.
 char* notify_print_subscribers(const Notify* notify);
 
-/// Subscribe the clients in a text of notify_print_subscribers() that are on this machine and have
-/// this address family.
+/// Subscribe clients from a text of notify_print_subscribers(): those on this machine with this
+/// address family.
 void notify_read_subscribers(Notify* notify, const char* text, sa_family_t family);
 
 void notify_clear(Notify* notify);

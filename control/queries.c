@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Answers about the rack, its values and the server.
+// Queries of the rack, its values and the server.
 
 #include "queries.h"
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PART_BYTES 8192U // of a rack's text in one answer
+#define PART_BYTES 8192U // of text in one answer
 
 static void
 answer(Control* const control, const Peer* const peer, const Message* const message,
@@ -113,7 +113,7 @@ query_save(Control* const control, const Peer* const peer, Message* const messag
   const Status status =
       rack_store_write(control->store, text ? strdup(text) : NULL, peer, message, error);
   control->counts.unsaved += status != STATUS_OK;
-  return status; // STATUS_OK: answered when it is written
+  return status; // STATUS_OK: the answer follows when the file is written
 }
 
 static void
@@ -127,7 +127,7 @@ answer_part(Control* const control, const Peer* const peer, const Message* const
   answer(control, peer, message, message->address, arguments);
 }
 
-/// Answer with a text in parts: all of them, or the one that was asked for.
+/// Answer with a text in parts: with all parts, or with the requested one.
 static Status
 answer_text(Control* const control, const Peer* const peer, const Message* const message,
             const char* const text, Error* const error)
@@ -157,8 +157,8 @@ query_rack(Control* const control, const Peer* const peer, Message* const messag
 
 // ---- where nodes run ----
 
-/// The place of a node, NULL while it does not play.  Both sides mostly have the same order: `at`
-/// is the index of the last match.
+/// Find the place of a node; NULL if it is not active.  The search begins at `at`, the index of the
+/// last match, because both lists mostly have the same order.
 static const EnginePlace*
 find_place(const EnginePlace* const places, const uint32_t n, const RackUid uid, uint32_t* const at)
 {
@@ -219,7 +219,8 @@ query_values(Control* const control, const Peer* const peer, Message* const mess
   const double rate = control_rate_hz(control);
   for (uint32_t i = 0; i < found.n && status == STATUS_OK; ++i) {
     const NotifyKey key = { found.items[i].uid, found.items[i].param };
-    // A pattern has many answers: all of them together are no larger than a stranger's question.
+    // A pattern can have many answers.  To another machine, all answers together are not larger
+    // than the request.
     const size_t n_left = message->n_bytes - message->n_bytes_answered;
     const size_t n_sent = control_say_value(control, peer, n_left, &key, rate);
     message->n_bytes_answered += n_sent < n_left ? n_sent : n_left;
@@ -304,8 +305,8 @@ put_counters(lo_message* const to, const CounterInfo* const infos, const size_t 
   }
 }
 
-/// Add " in:CHANNEL=N" or " out:…" for the channels where a guard changed N samples, while there is
-/// room.
+/// Append " in:CHANNEL=N" or " out:CHANNEL=N" for each channel where a guard changed N samples,
+/// while there is room.
 static void
 list_guarded(char* const text, const size_t n_bytes, Engine* const engine, const bool is_output,
              const uint32_t n_channels)
@@ -321,7 +322,8 @@ list_guarded(char* const text, const size_t n_bytes, Engine* const engine, const
   }
 }
 
-/// Add " out:CHANNEL=-NdB" or " out:CHANNEL=muted" for the outputs that feed back, likewise.
+/// Append " out:CHANNEL=-NdB" or " out:CHANNEL=muted" for each output that feeds back, while there
+/// is room.
 static void
 list_attenuated(char* const text, const size_t n_bytes, Engine* const engine,
                 const uint32_t n_channels)
@@ -401,9 +403,9 @@ put_control(lo_message* const to, const Control* const control)
   put_count(to, "subscribers", notify_n_subscribers(&control->notify));
   put_count(to, "notified", control->notify.sent);
   put_count(to, "notify_merged", control->notify.merged);
-  for (uint32_t r = GATE_OK + 1U; r < GATE_N_REASONS; ++r) {
+  for (uint32_t r = PACKET_OK + 1U; r < PACKET_N_FAULTS; ++r) {
     char key[64];
-    snprintf(key, sizeof(key), "refused_%s", gate_word((GateReason)r));
+    snprintf(key, sizeof(key), "refused_%s", packet_fault_word((PacketFault)r));
     put_count(to, key, control->counts.refused[r]);
   }
 }
@@ -414,7 +416,7 @@ query_status(Control* const control, const Peer* const peer, Message* const mess
 {
   (void)error;
   lo_message arguments = lo_message_new();
-  control_look_at_audio(control);
+  control_check_audio(control);
   EngineStatus engine;
   engine_status(control->config.engine, &engine);
   const SessionCounts session = session_counts(control->session);

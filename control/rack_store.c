@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define END_S 2 // longest wait for a disk when the server ends
+#define END_S 2 // longest wait for the disk when the server ends
 
 typedef struct JobList {
   RackStoreJob* first;
@@ -23,15 +23,15 @@ typedef struct JobList {
 } JobList;
 
 struct RackStore {
-  Folder folder; // our own descriptor
+  Folder folder; // with a duplicated descriptor
   pthread_t thread;
   pthread_mutex_t lock;
-  pthread_cond_t changed; // there is something to do, or an end is wanted, or reached
+  pthread_cond_t changed; // `to_do`, `is_over` or the end of the thread
   int fd;
-  bool is_over; // an end is wanted
+  bool is_over; // the thread must end
   bool has_ended;
   bool is_left;    // rack_store_free() did not wait for the thread, which then frees the store
-  uint32_t n_jobs; // in either list, or being done
+  uint32_t n_jobs; // in either list, or in progress
   JobList to_do;
   JobList done;
 };
@@ -55,7 +55,7 @@ take_first(JobList* const list)
   return job;
 }
 
-/// Wait for something to do; NULL: it is over.
+/// Wait for a job.  Returns NULL when the thread must end.
 static RackStoreJob*
 wait_for_job(RackStore* const store)
 {
@@ -63,7 +63,7 @@ wait_for_job(RackStore* const store)
   while (!store->to_do.first && !store->is_over) {
     pthread_cond_wait(&store->changed, &store->lock);
   }
-  RackStoreJob* const job = take_first(&store->to_do); // pending jobs are written first
+  RackStoreJob* const job = take_first(&store->to_do); // finish pending jobs before the end
   pthread_mutex_unlock(&store->lock);
   return job;
 }
@@ -137,7 +137,8 @@ rack_store_new(const Folder* const folder, RackStore** const out, Error* const e
   return STATUS_OK;
 }
 
-/// Ask the thread to end; false when it does not in time: the store then belongs to the thread.
+/// Request the end of the thread, and wait for it.  Returns false if it does not end in time; the
+/// thread then owns the store.
 static bool
 end_thread(RackStore* const store)
 {
@@ -174,7 +175,7 @@ rack_store_fd(const RackStore* const store)
   return store->fd;
 }
 
-/// Give a job to the thread; it is freed when it cannot be taken on.
+/// Queue a job for the thread.  On failure the job is freed.
 static Status
 post(RackStore* const store, RackStoreJob* const job, Error* const error)
 {
@@ -236,7 +237,7 @@ RackStoreJob*
 rack_store_take(RackStore* const store)
 {
   eventfd_t ignored = 0;
-  (void)eventfd_read(store->fd, &ignored); // before looking: a later job makes it readable again
+  (void)eventfd_read(store->fd, &ignored); // first, so that a later job makes it readable again
   pthread_mutex_lock(&store->lock);
   RackStoreJob* const job = take_first(&store->done);
   store->n_jobs -= job != NULL;

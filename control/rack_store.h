@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Reads and writes racks in the server's folder on a thread of its own, one after the other: a disk
-   that is slow or hangs delays who waits for it, and nobody else.
+   Reads and writes racks in the server's folder on a separate thread, one after the other.  A disk
+   that is slow or hangs delays only the clients that wait for it.
 */
 #ifndef WARPRACK_CONTROL_RACK_STORE_H
 #define WARPRACK_CONTROL_RACK_STORE_H
@@ -15,19 +15,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define RACK_STORE_MAX_JOBS 64U // on their way
+#define RACK_STORE_MAX_JOBS 64U // queued, in progress or finished
 
 /// One file to read or to write.
 typedef struct RackStoreJob {
   struct RackStoreJob* next;
   bool is_write;
   char* name;       ///< Owned
-  char* text;       ///< To write, or read from a file; owned
-  Error error;      ///< How it went
-  Message* message; ///< Who waits for a text; the store leaves it alone
+  char* text;       ///< Text to write, or text that was read; owned
+  Error error;      ///< Result
+  Message* message; ///< Reading: the message that waits for the text; the store does not use it
   Peer peer;        ///< Writing: the client that gets the answer
   char* address;    ///< Writing: the address of the command that is answered; owned
-  size_t n_bytes;   ///< Its size
+  size_t n_bytes;   ///< Writing: size of the command
 } RackStoreJob;
 
 typedef struct RackStore RackStore;
@@ -35,26 +35,27 @@ typedef struct RackStore RackStore;
 /// Start the thread.  The folder may be closed afterwards. [main]
 NODISCARD Status rack_store_new(const Folder* folder, RackStore** store, Error* error);
 
-/// Finish the pending jobs, and end.  If a disk blocks the thread for more than 2 s, the thread is
-/// left running with its memory.  Accepts NULL. [main]
+/// Finish the pending jobs, and end the thread.  If a disk blocks the thread for more than 2 s, the
+/// thread and its memory stay behind.  Accepts NULL. [main]
 void rack_store_free(RackStore* store);
 
-/// Readable when rack_store_take() has something new. [control]
+/// Descriptor for poll(): readable when rack_store_take() has a new job. [control]
 int rack_store_fd(const RackStore* store);
 
-/// Read a file for a message; STATUS_LIMIT or STATUS_NO_MEM when it cannot be taken on. [control]
+/// Queue the reading of a file for a message.  STATUS_LIMIT if the queue is full; STATUS_NO_MEM.
+/// [control]
 NODISCARD Status rack_store_read(RackStore* store, const char* name, Message* message,
                                  Error* error);
 
-/// Write a file, `text` is given away in any case, and answer this message. [control]
+/// Queue the writing of a file, and the answer to a message.  Takes ownership of `text`, also on
+/// error. [control]
 NODISCARD Status rack_store_write(RackStore* store, char* text, const Peer* peer,
                                   const Message* message, Error* error);
 
-/// The oldest job that is done, freed by the caller with rack_store_job_free(); NULL: none.
-/// [control]
+/// Take the oldest finished job, for rack_store_job_free(); NULL if there is none. [control]
 RackStoreJob* rack_store_take(RackStore* store);
 
-/// Accepts NULL.
+/// Free a job.  Accepts NULL.
 void rack_store_job_free(RackStoreJob* job);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A sorted list: it is bounded, and most bundles arrive in the order of their times.
+// A sorted list.  This is fast enough, because its length is limited and most bundles arrive in the
+// order of their times.
 
 #include "schedule.h"
 
@@ -75,7 +76,7 @@ schedule_wake_ns(const Schedule* const schedule)
 {
   uint64_t wake_ns = schedule->first ? schedule->first->due_ns : UINT64_MAX;
   for (const Bundle* bundle = schedule->first; bundle; bundle = bundle->next) {
-    if (!bundle->frame) { // the first one that is still to be handed over
+    if (!bundle->frame) { // the first bundle that schedule_ahead() will return
       const uint64_t ahead_ns = bundle->due_ns - SCHEDULE_LEAD_NS;
       return ahead_ns < wake_ns ? ahead_ns : wake_ns;
     }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The order of edits and values.  Bundles wait while an edit is in flight, or others wait.
+// The order of edits and values.  A bundle waits while an edit is in flight or other bundles wait.
 
 #include "session.h"
 
 #include "command.h"
+#include "edits.h"
 #include "session_private.h"
 
 #include "control/net/share.h"
@@ -79,8 +80,8 @@ all_are_sets(const Bundle* const bundle)
   return true;
 }
 
-/// True if the values of a bundle of sets can be set at once, past the edit in flight: all
-/// parameters belong to active nodes that this edit keeps.
+/// True if the values of a bundle of sets can be set before the edit in flight is active: all
+/// parameters belong to active nodes that the edit keeps.
 static bool
 is_live(const Session* const session, const Bundle* const bundle, const Targets* const targets)
 {
@@ -109,8 +110,8 @@ apply_messages(Session* const session, const Bundle* const bundle, const Message
   return status ? status : session_check_frames(session, session->candidate, error);
 }
 
-/// The document that an undo or redo brings back, or the committed one for an edit; NULL with a
-/// reason.
+/// Copy the base of a candidate: the document that an undo or redo restores, or the committed one
+/// for an edit.  NULL with an error.
 static Rack*
 copy_base(Session* const session, const CommandKind kind, Error* const error)
 {
@@ -126,11 +127,11 @@ copy_base(Session* const session, const CommandKind kind, Error* const error)
     error_set(error, STATUS_NO_MEM, "out of memory");
     return NULL;
   }
-  copy->next_uid = session->next_uid; // no identity is given out twice, whatever was undone
+  copy->next_uid = session->next_uid; // no uid is used twice, also after an undo
   return copy;
 }
 
-/// Make the candidate of a bundle.
+/// Make the candidate document of a bundle.
 static Status
 make_candidate(Session* const session, const Bundle* const bundle, const Message** const failing,
                Error* const error)
@@ -157,7 +158,8 @@ drop_candidate(Session* const session)
   session->candidate = NULL;
 }
 
-/// The candidate plays: it becomes the committed document, and the old one goes to the history.
+/// Make the candidate, which is now active, the committed document.  The old one goes to the
+/// history.
 static const Rack*
 commit(Session* const session, const CommandKind kind)
 {
@@ -175,7 +177,7 @@ commit(Session* const session, const CommandKind kind)
   return before;
 }
 
-/// True for an edit that changes nothing.  Undo and redo count as steps even then.
+/// True for an edit that changes nothing.  Undo and redo are steps even if they change nothing.
 static bool
 is_nothing(const Session* const session, const Bundle* const bundle)
 {
@@ -184,7 +186,32 @@ is_nothing(const Session* const session, const Bundle* const bundle)
          rack_equal(session->candidate, session->committed);
 }
 
-/// Plan the edit of a bundle that has all its files.
+/// True if a bundle takes nodes away, or replaces the rack.
+static bool
+makes_smaller(const Bundle* const bundle)
+{
+  bool is_smaller = false;
+  for (uint32_t m = 0; m < bundle->n_messages && !is_smaller; ++m) {
+    is_smaller = edit_makes_smaller(&bundle->messages[m]);
+  }
+  return is_smaller;
+}
+
+/// Let the bundles from `first` on overtake the edit in flight, if it adds nodes, and one of them
+/// makes the rack smaller: the engine does not try that edit again after it has cost a worker.
+static void
+overtake_edit(const Session* const session, const Bundle* const first)
+{
+  const Bundle* bundle = first;
+  while (bundle && !bundle->makes_smaller) {
+    bundle = bundle->next;
+  }
+  if (bundle && session->candidate && !rack_has_nodes(session->committed, session->candidate)) {
+    engine_overtake(session->config.engine);
+  }
+}
+
+/// Plan the edit of a bundle whose files are all read.
 static void
 plan_edit(Session* const session, Bundle* const bundle)
 {
@@ -205,6 +232,8 @@ plan_edit(Session* const session, Bundle* const bundle)
     if (status != STATUS_OK) {
       session->flight = NULL;
       error_set(&error, status, "%s", status_text(status));
+    } else {
+      overtake_edit(session, session->first);
     }
   }
   if (status != STATUS_OK) {
@@ -222,7 +251,7 @@ note_read_error(Session* const session, const Message* const message, const Erro
   }
 }
 
-/// One file less to wait for; after the last one the edit continues.
+/// End the reading of a file.  After the last file, continue the edit.
 static void
 end_read(Session* const session)
 {
@@ -238,14 +267,14 @@ end_read(Session* const session)
   }
 }
 
-/// Read the files that a bundle names, if it does, then plan its edit.
+/// Request the files that a bundle names.  When all are read, plan its edit.
 static void
 start_edit(Session* const session, Bundle* const bundle)
 {
   const SessionEvents* const events = &session->config.events;
   session->flight = bundle;
   session->unread = NULL;
-  session->n_reads = 1; // until all have been asked for
+  session->n_reads = 1; // until all files are requested
   for (uint32_t m = 0; m < bundle->n_messages; ++m) {
     Message* const message = &bundle->messages[m];
     Error error;
@@ -262,7 +291,7 @@ start_edit(Session* const session, Bundle* const bundle)
 
 // ---- order ----
 
-/// Set a bundle's values and answer; false when it failed, and is gone.
+/// Set a bundle's values and answer it.  Returns false if it failed; then the bundle is freed.
 static bool
 do_values(Session* const session, Bundle* const bundle, Targets* const targets,
           const uint64_t now_ns)
@@ -278,7 +307,7 @@ do_values(Session* const session, Bundle* const bundle, Targets* const targets,
   return true;
 }
 
-/// Values that overtook edits are set again behind them, where they still can be.
+/// Set values again that have overtaken edits, if their parameters are still in the rack.
 static void
 do_echo(Session* const session, Bundle* const bundle, Targets* const targets, const uint64_t now_ns)
 {
@@ -290,7 +319,7 @@ do_echo(Session* const session, Bundle* const bundle, Targets* const targets, co
   bundle_free(bundle);
 }
 
-/// Run a bundle of sets: values, or an edit where one is structural.
+/// Run a bundle of sets: set its values, or make an edit if one is structural.
 static void
 carry_out_sets(Session* const session, Bundle* const bundle, const uint64_t now_ns)
 {
@@ -330,7 +359,7 @@ append(Session* const session, Bundle* const bundle)
   session->n_bytes += bundle->n_bytes;
 }
 
-/// Whether one more bundle may wait.
+/// Check that one more bundle may wait.
 static Status
 check_room(const Session* const session, const Bundle* const bundle, Error* const error)
 {
@@ -339,7 +368,7 @@ check_room(const Session* const session, const Bundle* const bundle, Error* cons
   return share_check(&max, &used, session->first, bundle, "edits already wait", error);
 }
 
-/// True when both bundles are one message that names the same parameter.
+/// True if each bundle is one message, and both name the same parameter.
 static bool
 same_target(const Bundle* const a, const Bundle* const b)
 {
@@ -350,7 +379,7 @@ same_target(const Bundle* const a, const Bundle* const b)
           strcmp(message_text(x, 0), message_text(y, 0)) == 0);
 }
 
-/// Put a bundle in the place of one that waits.
+/// Replace a waiting bundle by another one.
 static void
 replace(Session* const session, Bundle** const place, Bundle* const bundle)
 {
@@ -363,8 +392,9 @@ replace(Session* const session, Bundle** const place, Bundle* const bundle)
   bundle_free(old);
 }
 
-/// Repeat values behind the edits that wait; a fader that keeps moving takes one place only.  Where
-/// there is no room, an edit that waits may set them otherwise.
+/// Queue values to be set again after the edits that wait.  Repeated values of one parameter take
+/// one place only.  If there is no room, the values are lost when a waiting edit sets them
+/// differently.
 static void
 append_echo(Session* const session, Bundle* const bundle)
 {
@@ -374,7 +404,7 @@ append_echo(Session* const session, Bundle* const bundle)
   Bundle** same = NULL;
   for (Bundle** at = &session->first; *at; at = &(*at)->next) {
     if (!(*at)->is_echo) {
-      same = NULL; // it has to be behind the last edit
+      same = NULL; // only echoes after the last edit
     } else if (same_target(*at, bundle)) {
       same = at;
     }
@@ -389,7 +419,7 @@ append_echo(Session* const session, Bundle* const bundle)
   }
 }
 
-/// Values of active nodes overtake the commands that wait.
+/// Let values of active nodes overtake the bundles that wait.
 static void
 overtake(Session* const session, Bundle* const bundle, Targets* const targets,
          const uint64_t now_ns)
@@ -403,14 +433,16 @@ overtake(Session* const session, Bundle* const bundle, Targets* const targets,
   }
 }
 
-/// Commands that cannot run now wait, if there is room.
+/// Let a bundle wait that cannot run now.  It fails if there is no room.
 static void
 wait_behind(Session* const session, Bundle* const bundle)
 {
   Error error;
   if (check_room(session, bundle, &error) == STATUS_OK) {
-    bundle->is_sent = false; // to a node that may be another one by then
+    bundle->is_sent = false; // an edit may replace its nodes
+    bundle->makes_smaller = makes_smaller(bundle);
     append(session, bundle);
+    overtake_edit(session, bundle);
   } else {
     fail(session, bundle, NULL, &error);
   }
@@ -441,8 +473,8 @@ session_submit(Session* const session, Bundle* const bundle, const uint64_t now_
   }
 }
 
-/// Send the values of a bundle to the engine, stamped with its frame.  They are written down only
-/// to be checked and converted: the document changes in time.
+/// Send the values of a bundle to the engine, with its frame.  The values are set in the document
+/// to check and convert them, then reverted: the document changes when the time has come.
 static SessionAhead
 send_ahead(Session* const session, const Bundle* const bundle, Targets* const targets)
 {
@@ -456,7 +488,7 @@ send_ahead(Session* const session, const Bundle* const bundle, Targets* const ta
 }
 
 SessionAhead
-session_ahead(Session* const session, const Bundle* const bundle)
+session_ahead(Session* const session, Bundle* const bundle)
 {
   if (!all_are_sets(bundle)) {
     return AHEAD_SUBMIT;
@@ -467,6 +499,8 @@ session_ahead(Session* const session, const Bundle* const bundle)
   if (is_live(session, bundle, &targets)) {
     ahead = send_ahead(session, bundle, &targets);
   }
+  bundle->is_sent = ahead == AHEAD_SENT;
+  bundle->sent_revision = session->counts.revision;
   changes_clear(&targets.changes);
   return ahead;
 }
@@ -494,8 +528,9 @@ session_read(Session* const session, Message* const message, char* const text,
   end_read(session);
 }
 
-/// The text of the /fail for the edit in flight.  Where the engine refuses a connection that the
-/// edit made by removing a node, the text tells how to remove the node without it.
+/// Write the text of the /fail for the edit in flight.  If the engine refuses a connection that the
+/// edit made because it removed a node, the text says how to remove the node without that
+/// connection.
 static void
 explain(const Session* const session, const EngineReply* const reply, Error* const error)
 {

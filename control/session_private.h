@@ -10,28 +10,28 @@
 struct Session {
   SessionConfig config;
   Rack* committed;
-  Rack* candidate;       ///< NULL: nothing in flight
+  Rack* candidate;       ///< NULL: no edit in flight
   Bundle* flight;        ///< The bundle that made the candidate, or waits for its files
-  uint32_t n_reads;      ///< Files that it waits for
+  uint32_t n_reads;      ///< Number of files that it waits for
   const Message* unread; ///< The first of its messages whose file could not be read ...
   Error read_error;      ///< ... and why
   Bundle* first;         ///< Waiting, in order
-  Bundle** last;         ///< Where the next one goes
+  Bundle** last;         ///< Place of the next waiting bundle
   size_t n_bytes;        ///< Memory of the bundles that wait
   History history;
-  RackUid next_uid; ///< Of all documents so far, refused and undone ones too
+  RackUid next_uid; ///< Of all documents so far, also refused and undone ones
   SessionCounts counts;
 };
 
-/// Times in frames fit their ranges at the rate that the engine runs at; before that there is none.
+/// Check times in frames at the engine's rate.  Does nothing before the engine has a rate.
 NODISCARD Status session_check_frames(const Session* session, const Rack* rack, Error* error);
 
-/// Send the present values of `changes` to the engine, all of them or none.
+/// Send the current values of `changes` to the engine, all of them or none.
 NODISCARD Status session_send_values(Session* session, const Changes* changes, uint64_t frame,
                                      Error* error);
 
-/// Set a bundle's values, all of them parameters of active nodes: in the engine, in the documents,
-/// in the history.  On error nothing has been set.
+/// Set a bundle's values, which are all parameters of active nodes: in the engine, the documents
+/// and the history.  On error no value is set.
 NODISCARD Status session_set_values(Session* session, const Bundle* bundle, Targets* targets,
                                     uint64_t now_ns, const Message** failing, Error* error);
 

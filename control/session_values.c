@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Sets parameters of active nodes: in the engine, both documents, the history and the other
-// clients.
+// Sets parameters of active nodes: in the engine, both documents and the history; reports them to
+// the other clients.
 
 #include "command.h"
 #include "session_private.h"
 
 #include <stdlib.h>
 
-/// The rate, asked for only when a time was given in frames.
+/// The engine's rate for a value in frames; 0 for any other value.
 static double
 rate_for(const Session* const session, const RackValue* const value)
 {
@@ -57,8 +57,8 @@ session_send_values(Session* const session, const Changes* const changes, const 
              : error_set(error, status, "too many parameter changes wait for the engine");
 }
 
-/// True while an undo or redo is in flight: values set meanwhile belong to the document that it
-/// brings, and are no step that would come between the two.
+/// True while an undo or redo is in flight.  Values set meanwhile belong to the document that it
+/// restores, and are not a step of their own.
 static bool
 is_stepping(const Session* const session)
 {
@@ -66,7 +66,7 @@ is_stepping(const Session* const session)
   return kind == COMMAND_UNDO || kind == COMMAND_REDO;
 }
 
-/// The step before these values, for the history; NULL if they continue a gesture.
+/// Copy the document before these changes, for the history; NULL if they continue a gesture.
 static Rack*
 step_before(Session* const session, const Changes* const changes, const uint64_t now_ns)
 {
@@ -93,7 +93,8 @@ changes_anything(const Changes* const changes)
   return false;
 }
 
-/// Values are set and with the engine: into the candidate, the history, and to subscribers.
+/// Record values that the engine has: in the candidate and in the history, and report them to
+/// subscribers.
 static void
 spread_values(Session* const session, const Changes* const changes, const Peer* const maker,
               const uint64_t now_ns)
@@ -112,8 +113,8 @@ spread_values(Session* const session, const Changes* const changes, const Peer* 
   }
 }
 
-/// Give the engine the values, or, for values that it had ahead of their time, give them again if
-/// an edit is in flight or has been since: the engine may have that edit with older values.
+/// Send values to the engine.  Values that it received before their time are sent again only if an
+/// edit is in flight or has become active since, because that edit may have older values.
 static Status
 give_values(Session* const session, const Bundle* const bundle, const Changes* const changes,
             Error* const error)
@@ -134,7 +135,7 @@ session_set_values(Session* const session, const Bundle* const bundle, Targets* 
 {
   const Changes* const changes = &targets->changes;
   Status status = values_set(session->committed, targets, failing, error);
-  const bool is_needed = !bundle->is_echo || changes_anything(changes); // else no edit came between
+  const bool is_needed = !bundle->is_echo || changes_anything(changes); // no edit came between
   if (status != STATUS_OK || !is_needed) {
     return status;
   }

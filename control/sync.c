@@ -16,7 +16,7 @@ syncs_add(Syncs* const syncs, Engine* const engine, const Peer* const peer,
   }
   EngineStatus status;
   engine_status(engine, &status);
-  const uint64_t n_blocks = status.armed ? status.depth + 1U : 0U; // no audio: nothing to wait for
+  const uint64_t n_blocks = status.armed ? status.depth + 1U : 0U; // without audio, do not wait
   syncs->items[syncs->n++] = (Sync){
     .peer = *peer,
     .number = (int32_t)number,

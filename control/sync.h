@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Answers to /server/sync that wait until the audio has come far enough.
+   Answers to /server/sync, which wait until earlier changes are audible.
 
-   When its turn comes, all edits before it have been heard or refused, and all values before it are
-   with the engine, which applies them in the next block that it begins.  That block has reached the
-   driver once `depth` further ones have been submitted.
+   When the turn of a /server/sync comes, all earlier edits are active or refused, and the engine
+   has all earlier values, which it applies in the next block that begins.  The driver has that
+   block once `depth` further blocks are submitted.
 */
 #ifndef WARPRACK_CONTROL_SYNC_H
 #define WARPRACK_CONTROL_SYNC_H
@@ -24,8 +24,8 @@ typedef struct Sync {
   Peer peer;
   int32_t number;
   size_t request_bytes;
-  uint64_t frame;    ///< Audible once the engine's next frame is here
-  uint64_t limit_ns; ///< Give up then: no audio runs
+  uint64_t frame;    ///< The changes are audible once the engine's frame has reached this one
+  uint64_t limit_ns; ///< Time to give up, because no audio runs
 } Sync;
 
 typedef struct Syncs {
@@ -33,11 +33,12 @@ typedef struct Syncs {
   uint32_t n;
 } Syncs;
 
-/// Begin to wait.  STATUS_LIMIT when too many wait.
+/// Add an answer that waits.  STATUS_LIMIT if too many wait.
 NODISCARD Status syncs_add(Syncs* syncs, Engine* engine, const Peer* peer, const Message* message,
                            uint64_t now_ns, Error* error);
 
-/// Take out one that is answered: STATUS_OK, or STATUS_AUDIO_IO when it was given up.
+/// Take an answer that need not wait any longer.  Sets *status to STATUS_OK, or to STATUS_AUDIO_IO
+/// if no audio runs.  Returns false if there is none.
 bool syncs_take(Syncs* syncs, Engine* engine, uint64_t now_ns, Sync* sync, Status* status);
 
 #endif

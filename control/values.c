@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// From addresses and patterns to parameters of a rack.
+// Finds the parameters of a rack from addresses and patterns, and sets them.
 
 #include "values.h"
 
@@ -14,12 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NODES_AT_ONCE 16U // of which a read answers some 64 parameters, in some 0.3 ms
+#define NODES_AT_ONCE 16U // per step of a read: about 64 parameters in 0.3 ms
 
 /// The nodes and parameters of a message, as patterns.
 typedef struct Target {
-  char node[GATE_MAX_ADDRESS + 1U];
-  char param[GATE_MAX_ADDRESS + 1U];
+  char node[PACKET_MAX_ADDRESS + 1U];
+  char param[PACKET_MAX_ADDRESS + 1U];
 } Target;
 
 void
@@ -58,14 +58,14 @@ add_param(Changes* const changes, const RackNode* const node, const uint32_t par
                     error);
 }
 
-/// Split "/node/<node>/<param>", or "<node>.<param>" of /rack/set, where patterns mean themselves.
+/// Split "/node/<node>/<param>", or "<node>.<param>" of /rack/set, which has no patterns.
 static Status
 read_target(const Message* const message, Target* const target, Error* const error)
 {
   const bool by_address = strncmp(message->address, "/node/", 6) == 0;
   const char* const text = by_address ? message->address + 6 : message_text(message, 0);
   const char* const split = by_address ? strchr(text, '/') : strchr(text, '.');
-  if (!split || split == text || !split[1] || strlen(text) > GATE_MAX_ADDRESS) {
+  if (!split || split == text || !split[1] || strlen(text) > PACKET_MAX_ADDRESS) {
     return error_set(error, STATUS_BAD_ARG, "\"%.100s\" is not of the form node.param", text);
   }
   snprintf(target->node, sizeof(target->node), "%.*s", (int)(split - text), text);
@@ -98,22 +98,7 @@ add_params(const RackNode* const node, const char* const pattern, Changes* const
 }
 
 static Status
-say_no_node(const Rack* const rack, const char* const name, Error* const error)
-{
-  const char** const names = malloc((rack->n_nodes + 1U) * sizeof(*names));
-  for (uint32_t n = 0; names && n < rack->n_nodes; ++n) {
-    names[n] = rack->nodes[n].name;
-  }
-  char hint[HINT_BYTES];
-  error_set(error, STATUS_NOT_FOUND, "no node \"%.63s\"; %s", name,
-            rack->n_nodes ? name_hint(hint, name, names, names ? rack->n_nodes : 0U)
-                          : "the rack has none yet");
-  free(names);
-  return STATUS_NOT_FOUND;
-}
-
-static Status
-say_no_param(const RackNode* const node, const char* const id, Error* const error)
+fail_no_param(const RackNode* const node, const char* const id, Error* const error)
 {
   const char* names[64];
   uint32_t n = 0;
@@ -126,13 +111,13 @@ say_no_param(const RackNode* const node, const char* const id, Error* const erro
 }
 
 static Status
-say_no_match(const Target* const target, Error* const error)
+fail_no_match(const Target* const target, Error* const error)
 {
   return error_set(error, STATUS_NOT_FOUND, "no node \"%.63s\" has a parameter \"%.63s\"",
                    target->node, target->param);
 }
 
-/// The matches of a pattern among `n` nodes from the `first` on.
+/// Find the parameters that match a pattern in `n` nodes from the `first` on.
 static Status
 find_at_nodes(const Rack* const rack, const Target* const target, const uint32_t first,
               const uint32_t n, Changes* const found, Error* const error)
@@ -156,7 +141,7 @@ find_by_pattern(const Rack* const rack, const Target* const target, Changes* con
 {
   const uint32_t n_before = found->n;
   const Status status = find_at_nodes(rack, target, 0, rack->n_nodes, found, error);
-  return status == STATUS_OK && found->n == n_before ? say_no_match(target, error) : status;
+  return status == STATUS_OK && found->n == n_before ? fail_no_match(target, error) : status;
 }
 
 static Status
@@ -168,11 +153,12 @@ find_target(const Rack* const rack, const Target* const target, Changes* const f
   }
   const RackNode* const node = rack_find(rack, target->node);
   if (!node) {
-    return say_no_node(rack, target->node, error);
+    (void)rack_lookup(rack, target->node, error);
+    return STATUS_NOT_FOUND;
   }
   const uint32_t n_before = found->n;
   const Status status = add_params(node, target->param, found, error);
-  return status == STATUS_OK && found->n == n_before ? say_no_param(node, target->param, error)
+  return status == STATUS_OK && found->n == n_before ? fail_no_param(node, target->param, error)
                                                      : status;
 }
 
@@ -190,12 +176,12 @@ values_read(const Rack* const rack, Message* const message, Changes* const found
   message->n_values_read += found->n;
   message->is_unfinished = message->n_nodes_read < rack->n_nodes;
   return status == STATUS_OK && !message->is_unfinished && message->n_values_read == 0
-             ? say_no_match(&target, error)
+             ? fail_no_match(&target, error)
              : status;
 }
 
-/// Append the parameters that a message sets.  "backend" is no parameter of the effect, but every
-/// node's choice of hardware: an edit.
+/// Append the parameters that a message sets.  "backend" is not a parameter of an effect but a
+/// property of every node, and structural.
 static Status
 find_values(const Rack* const rack, const Message* const message, Changes* const found,
             Error* const error)
@@ -258,10 +244,10 @@ values_agree(const Rack* const rack, const Bundle* const bundle, const Targets* 
 static RackNode*
 node_of(Rack* const rack, const RackUid uid)
 {
-  return (RackNode*)rack_find_uid(rack, uid); // the rack is ours to change
+  return (RackNode*)rack_find_uid(rack, uid); // the caller owns the rack
 }
 
-/// Give one parameter the value that its message has.
+/// Set one parameter to the value in its message.
 static Status
 set_change(Rack* const rack, const Change* const change, Error* const error)
 {
@@ -274,7 +260,7 @@ values_set(Rack* const rack, Targets* const targets, const Message** const faili
            Error* const error)
 {
   Changes* const changes = &targets->changes;
-  changes->n = targets->is_structural ? 0U : changes->n; // then only the missing one is reported
+  changes->n = targets->is_structural ? 0U : changes->n; // then only report the missing parameter
   Status status = STATUS_OK;
   for (uint32_t c = 0; c < changes->n && status == STATUS_OK; ++c) {
     Change* const change = &changes->items[c];
@@ -284,7 +270,7 @@ values_set(Rack* const rack, Targets* const targets, const Message** const faili
     change->after = *value;
     if (status != STATUS_OK) {
       *failing = change->message;
-      changes->n = c; // those before have been made
+      changes->n = c; // values_revert() reverts the changes before
     }
   }
   if (status == STATUS_OK && targets->missing) {

@@ -4,8 +4,8 @@
    kernel.
 
    The weight of the cross-fade is the quintic 6 w^5 - 15 w^4 + 10 w^3 (K. Perlin, "Improving
-   Noise", SIGGRAPH 2002): its first and second derivatives are 0 at both ends, so that neither end
-   is audible on a low note, and it stays near zero while the next filter's transients decay.
+   Noise", SIGGRAPH 2002).  Its first and second derivatives are 0 at both ends, so that neither end
+   is audible on a low note, and the weight stays near 0 while the next filter's transients decay.
 */
 
 #include "cascade.h"
@@ -20,9 +20,9 @@
 
 #define FADE_CHUNK 128U // frames of the next filter's output that fit on the stack
 
-// Limits between the two forms of fx_cascade.cu.  A group for each channel does 2.5 times the
-// arithmetic, but an H200 has 132 multiprocessors to fill; the scan over the group's 128 threads
-// costs as much as some 40 frames in one thread.
+// Limits between the two forms of fx_cascade.cu.  The form with one group for each channel does 2.5
+// times the arithmetic, but keeps more of the 132 multiprocessors of an H200 busy; its scan over
+// the group's 128 threads costs as much as about 40 frames in one thread.
 #define SPREAD_MOST_CHANNELS 64U
 #define SPREAD_LEAST_FRAMES  256U
 
@@ -39,7 +39,7 @@ typedef struct CascadeNode {
 } CascadeNode;
 
 typedef struct CascadeUnit {
-  uint32_t version;     ///< Of the design that is active or fades in
+  uint32_t version;     ///< Version of the design that is active or fades in
   uint32_t fade_left;   ///< Frames until the cross-fade ends; 0: only the old filter runs
   CascadeRow filters[]; ///< [n_sections] active, then [n_sections] next
 } CascadeUnit;
@@ -74,7 +74,8 @@ static double complex
 slow_pole(const double a1, const double a0)
 {
   const double complex root = csqrt(0.25 * a1 * a1 - a0);
-  // Real poles: -a1/2 + root cancels when they lie far apart, so from the product instead.
+  // Real poles: -a1/2 + root cancels when the poles are far apart; their product a0 gives this pole
+  // without cancellation.
   return -a0 / (0.5 * a1 + root);
 }
 
@@ -178,11 +179,11 @@ overlap(const double complex p, const double complex q)
 }
 
 /**
-   Start the next filter.  Its exact state would depend on the whole past of the input.  Where the
-   poles hardly move, the old state is a good approximation; where they move far, the old state
-   would only ring at the wrong frequency.  So the next filter starts from the old state times the
-   similarity of the two sections, and the smaller that factor is, the longer the next filter runs
-   before the fade begins.
+   Start the next filter.  Its exact state would depend on all past input.  If the poles hardly
+   move, the old state is a good approximation; if they move far, the old state would only ring at
+   the wrong frequency.  Therefore the next filter starts from the old state times the similarity of
+   the two sections.  The smaller this factor is, the longer the next filter runs before the fade
+   begins.
 */
 static void
 fade_begin(CascadeUnit* const unit, const CascadeNode* const node)
@@ -230,8 +231,8 @@ fades(const FxUnit* const unit)
   return state->fade_left || state->version != ((const CascadeNode*)unit->node)->version;
 }
 
-/// Run up to the next frame at which a fade begins or ends, at most n_frames; returns the number
-/// of frames.
+/// Run a unit up to the next frame at which a fade begins or ends, at most n_frames; returns the
+/// number of frames.
 static uint32_t
 run_segment(const FxUnit* const units, const uint32_t n_units, const uint32_t first,
             uint32_t n_frames)
@@ -270,8 +271,8 @@ run_segment(const FxUnit* const units, const uint32_t n_units, const uint32_t fi
   return n_frames;
 }
 
-/// The number of units that fit into one call of the kernel: they have the same number of
-/// sections, and a unit that fades takes two lanes.
+/// The number of units that fit into one call of the kernel.  All units of a call have the same
+/// number of sections; a unit that fades takes two lanes.
 static uint32_t
 batch_size(const FxUnit* const units, const uint32_t n_units)
 {

@@ -5,8 +5,8 @@
 
    A change of a parameter designs the next filter in the node.  Each unit then runs the old and the
    next filter side by side: the next one settles for up to FX_RAMP_SECONDS, then the output
-   cross-fades to it over FX_RAMP_SECONDS.  Changes that arrive meanwhile wait until the fade ends;
-   then the last one is used.
+   cross-fades to it over FX_RAMP_SECONDS.  Changes during the fade wait until it ends; then the
+   latest change takes effect.
 
    Why the coefficients do not ramp: a filter that is swept from 80 Hz to 8 kHz in 20 ms turns the
    ringing of its resonance into a chirp, while a cross-fade of two fixed filters stays between

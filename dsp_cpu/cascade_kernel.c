@@ -12,15 +12,15 @@
 
 #define CHUNK 128U // frames between two checks for small states; a multiple of LANES
 
-/// States below this become zero at the end of a chunk.  It is far below the smallest float, so no
-/// output sample changes, and a decaying tail ends instead of running through denormals.
+/// States below this value become zero at the end of a chunk.  The value is far below the smallest
+/// float, so no output sample changes, and a decaying tail ends before its states are denormal.
 #define SMALLEST_STATE 1e-100
 
 typedef float FourFloats __attribute__((vector_size(16)));
 
 #define LANES       4
 #define LANES_NAME  base
-#define LANES_WHERE // the compiler's baseline; two SSE2 halves on x86
+#define LANES_WHERE // the compiler's baseline: on x86, a vector is two SSE2 halves
 #include "cascade_lanes.inc"
 
 #ifdef __x86_64__

@@ -12,11 +12,11 @@
      d' = r d - s v + x
      v' = v + d
 
-   v is the signal inside a direct form II, delayed, and d its first difference. s and 1 - r, which
-   are small when the frequency is low against the rate, are stored directly instead of as the
-   distance of a1 from -2 (the tests go down to 10 Hz at 192 kHz).  The state depends on the poles
-   alone, not on the zeros and gains.  The recursion from one d to the next is one multiply-add, the
-   shortest possible; its latency limits the speed of a filter of few sections.
+   v is the delayed internal signal of a direct form II, and d its first difference.  s and r are
+   stored directly: computing s and 1 - r from a1 and a2 cancels when the frequency is low against
+   the rate (the tests go down to 10 Hz at 192 kHz).  The state depends on the poles alone, not on
+   the zeros and gains.  The recursion from one d to the next is one multiply-add, the shortest
+   possible; its latency limits the speed of a filter of few sections.
 */
 #ifndef WARPRACK_DSP_CPU_CASCADE_KERNEL_H
 #define WARPRACK_DSP_CPU_CASCADE_KERNEL_H
@@ -28,7 +28,7 @@
 #define CASCADE_MAX_LANES    8U
 #define CASCADE_MAX_SECTIONS 16U
 
-/// One section of one signal: coefficients and state, a cache line.
+/// One section of one signal: coefficients and state, in one cache line.
 typedef struct CascadeRow {
   double s, r, b0, cv, cd;
   double unused; ///< 0

@@ -2,9 +2,9 @@
 /**
    A delay line: the last `size` frames that were written, read in spans.
 
-   The caller owns the samples, a ring of `size` floats for each channel; channels that run in lock
-   step share one DelayLine.  A ring need not be cleared, which would take long for seconds of
-   audio: frames that were never written read as silence.
+   The caller owns the samples, a ring of `size` floats for each channel; channels with the same
+   positions share one DelayLine.  A ring need not be cleared (which takes long for seconds of
+   audio): frames that were never written read as silence.
 */
 #ifndef WARPRACK_DSP_CPU_DELAY_LINE_H
 #define WARPRACK_DSP_CPU_DELAY_LINE_H
@@ -20,7 +20,7 @@ typedef struct DelayLine {
   uint32_t filled;   ///< Frames written so far, at most `size`
 } DelayLine;
 
-/// An empty line over a ring of `size` frames, whatever the ring holds.
+/// An empty line over a ring of `size` frames with any content.
 static inline DelayLine
 delay_line_at_start(const uint32_t size)
 {
@@ -85,7 +85,7 @@ tap_at(const uint32_t delay)
   return (Tap){ .now = delay, .next = delay, .fade = ramp_at(0.0F) };
 }
 
-/// Move to `target`, now or after the current cross-fade; call it before every span.
+/// Start a fade to `target`, now or after the current cross-fade; call this before every span.
 static inline void
 tap_aim(Tap* const tap, const uint32_t target, const uint32_t fade_frames)
 {
@@ -99,7 +99,8 @@ tap_aim(Tap* const tap, const uint32_t target, const uint32_t fade_frames)
   }
 }
 
-/// The longest span of at most n_frames that lies wholly inside or wholly outside a cross-fade.
+/// The longest span of at most n_frames that is either completely inside or completely outside a
+/// cross-fade.
 static inline uint32_t
 tap_span(const Tap* const tap, const uint32_t n_frames)
 {

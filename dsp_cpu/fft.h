@@ -3,10 +3,11 @@
    Complex Fourier transforms of float32, by FFTW: only the functions that convolution needs.
 
    Plans are shared by all nodes of the process, made and freed under one lock because FFTW's
-   planner is not thread-safe, and executed without a lock from any thread.  They are planned by
-   estimate, never by timing: a timed plan may differ from one run to the next, and with it the last
-   bits of the output.  It costs little: out of place, rows of 64 to 2048 points and columns of up
-   to 64 are within 25 % of timed plans, and longer transforms are built of these (level.h).
+   planner is not thread-safe, and executed without a lock from any thread.  FFTW plans them by
+   estimate, never by timing: a timed plan may differ from run to run, and with it the last bits of
+   the output.  Estimates cost little: out of place, rows of 64 to 2048 points and columns of up to
+   64 points take at most 25 % longer than with timed plans; level.h builds longer transforms from
+   these.
 */
 #ifndef WARPRACK_DSP_CPU_FFT_H
 #define WARPRACK_DSP_CPU_FFT_H

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-   Frequency transforms of a lowpass prototype, pair by pair, so that a pair of poles keeps its
-   zeros and its place in the cascade at any frequency.
+   Frequency transforms of a lowpass prototype.  Each pair of poles is transformed separately, so
+   that it keeps its zeros and its place in the cascade at any frequency.
 
    Method: S. J. Orfanidis, "Introduction to Signal Processing" (1996), chapter 11: s -> s/w,
-   w/s, (s^2 + w^2)/(B s), B s/(s^2 + w^2) on edges prewarped for the bilinear transform.
+   w/s, (s^2 + w^2)/(B s), B s/(s^2 + w^2) with edges prewarped for the bilinear transform.
    Linkwitz-Riley: S. H. Linkwitz, "Active Crossover Networks for Noncoincident Drivers", JAES
    24(1), 1976: a Butterworth filter of half the order, twice.
 */
@@ -95,8 +95,8 @@ typedef struct Band {
   double width;
 } Band;
 
-/// The upper of the two poles that solve s^2 - q s + center^2 = 0, without cancellation; the other
-/// is center^2 / it.
+/// The upper of the two poles that solve s^2 - q s + center^2 = 0, computed without cancellation;
+/// center^2 divided by it is the lower pole.
 static double complex
 outer_root(const double complex q, const double center2)
 {
@@ -105,8 +105,8 @@ outer_root(const double complex q, const double center2)
   return creal(conj(half) * root) < 0.0 ? half - root : half + root;
 }
 
-/// The upper frequency of a zero pair j Omega of the prototype, with `spread` the distance between
-/// its two images; the lower is center^2 / it.
+/// The upper frequency to which the zero pair j Omega of the prototype is transformed; `spread` is
+/// its distance from the lower frequency, which is center^2 divided by the upper one.
 static double
 outer_zero(const double spread, const double center2)
 {

@@ -26,7 +26,7 @@ typedef enum FilterBand { BAND_LOWPASS, BAND_HIGHPASS, BAND_BANDPASS, BAND_BANDS
 typedef struct FilterSpec {
   FilterBand band;
   FilterType type;
-  uint32_t order;     ///< Of the prototype, 1..FILTER_MAX_ORDER; bands have twice as many poles
+  uint32_t order;     ///< Order of the prototype, 1..FILTER_MAX_ORDER; bands have twice the poles
   double edge_hz[2];  ///< Bands: both edges in any order; otherwise only the first
   double ripple_db;   ///< Chebyshev 1, elliptic
   double stopband_db; ///< Chebyshev 2, elliptic; more than ripple_db

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// From the parameters of a filter effect to its FilterSpec.
+// Convert the parameters of a filter effect to its FilterSpec.
 
 #include "filter_params.h"
 

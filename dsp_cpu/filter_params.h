@@ -18,7 +18,7 @@ extern const char* const filter_type_names[]; ///< In the order of FilterType, t
 #define GAIN_PARAM(text)                { "gain", PARAM_NUMBER, UNIT_DB,   -60.0,     40.0, 0.0,     .help = (text) }
 #define Q_PARAM(value, text)            { "q",    PARAM_NUMBER, UNIT_NONE,  0.05,    200.0, (value), .help = (text) }
 
-/// The rows that choose the family of a classic filter; they follow its frequencies.
+/// The rows that choose the family of a classic filter; in a table they follow its frequencies.
 enum { FAMILY_ORDER, FAMILY_TYPE, FAMILY_RIPPLE, FAMILY_STOPBAND, N_FAMILY_PARAMS };
 
 #define FAMILY_PARAMS                                                                                                                                                                                                                        \

@@ -54,8 +54,9 @@ bessel_i0(const double x)
 {
   double sum = 1.0;
   double term = 1.0;
-  for (double k = 1.0; term > 1e-17 * sum; k += 1.0) {
-    term *= (x / (2.0 * k)) * (x / (2.0 * k));
+  for (uint32_t k = 1; term > 1e-17 * sum; ++k) {
+    const double factor = x / (2.0 * k);
+    term *= factor * factor;
     sum += term;
   }
   return sum;

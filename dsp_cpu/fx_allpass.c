@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// allpass: turns the phase and keeps the level; the APF of the RBJ cookbook.
+// allpass: changes the phase and keeps the level; the APF of the RBJ cookbook.
 
 #include "filter_params.h"
 #include "rbj.h"

@@ -11,15 +11,16 @@
      (1 - 1/R) (over + W/2)^2 / (2 W)      in between
      (1 - 1/R) over                        over >= W/2
 
-   It is then smoothed by one pole, with the attack's time constant while it grows and the release's
-   while it falls; a time constant covers 1 - 1/e of a step in dB.  gain = makeup - reduction.
+   A one-pole filter then smooths the reduction, with the attack's time constant while it grows and
+   the release's while it falls; in one time constant it covers 1 - 1/e of a step in dB. The gain in
+   dB is makeup - reduction.
 
    - detector=rms takes the level from the mean square over a one-pole window of 10 ms.
-   - Linked, the loudest channel of each frame drives one gain for all of them.
-   - All settings ramp, attack and release too: without a ramp, a new attack of 0 would make a step
+   - If linked, the loudest channel of each frame sets one gain for all channels.
+   - All settings ramp, also attack and release: without a ramp, a new attack of 0 would make a step
      in the gain.
-   - The smoother's state is double: at a release of 5 s and 192 kHz its steps are below the
-     resolution of float, which would stop 0.9 dB short.
+   - The smoother's state is double: with a release of 5 s at 192 kHz its steps are below the
+     resolution of float, and a float would stop 0.9 dB short of its target.
 */
 
 #include "sidechain.h"

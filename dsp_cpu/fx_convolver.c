@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // convolver: convolution with an impulse response from a file, without added latency.
 //
-// What the channels of the response mean, for n_in input channels:
+// Meaning of the channels of the response, for n_in input channels:
 //   1               the same response for every channel
 //   n_in            one response for each channel
 //   n_in x n_out    a matrix: input 1 to every output, then input 2 ...  Four channels on a stereo
 //                   signal are "true stereo", LL LR RL RR; two on a mono signal make it stereo.
-// The unconvolved part of the mix goes from each input to the output of the same number, a single
+// The dry part of the mix goes from each input to the output of the same number, or from a single
 // input to every output.
 
 #include "partition.h"
@@ -21,7 +21,7 @@
 
 enum { IR, MIX, GAIN, PREDELAY };
 
-#define MAX_TEXT_WIDENING 2U // outputs per input; more rows are probably another kind of table
+#define MAX_TEXT_WIDENING 2U // outputs per input; a text with more is probably no impulse response
 
 // clang-format off
 static const FxParam convolver_params[] = {
@@ -36,11 +36,11 @@ static const FxParam convolver_params[] = {
 typedef struct ConvolverNode {
   Partition** partitions; ///< [n_partitions]: 1, or one per channel
   uint32_t n_partitions;
-  PartitionKernel* kernel;  ///< Instead, for a device
+  PartitionKernel* kernel;  ///< Used instead of `partitions` on a device
   float* taps;              ///< The responses, until the kernel is made
   uint64_t predelay_frames; ///< Frames
   uint64_t n_taps;          ///< Including the predelay
-  uint32_t n_in, n_out;     ///< Of a unit
+  uint32_t n_in, n_out;     ///< Channels of a unit
   double mix, gain_lin;
   float dry, wet; ///< Targets
   uint32_t ramp_frames;
@@ -80,8 +80,8 @@ convolver_destroy(void* const node)
 
 // ---- the response ----
 
-/// Frames of the longest channel without the zeros at its end, as far as they are known; 1 at
-/// least.
+/// Frames of the longest channel without the zeros at its end (if the samples are known); at least
+/// 1.
 static uint64_t
 sounding_frames(const FxFile* const ir)
 {
@@ -127,8 +127,8 @@ check_channels(const FxFile* const ir, const uint32_t n_in, Error* const error)
 }
 
 /// The channels of the response with the predelay in front:
-/// [n_channels][predelay_frames + n_taps].  The zeros of the predelay are convolved too; far from
-/// the start they cost next to nothing.
+/// [n_channels][predelay_frames + n_taps].  The zeros of the predelay are convolved like all other
+/// taps; in the large partitions they cost very little.
 static float*
 delayed_taps(const FxFile* const ir, const ConvolverNode* const node)
 {
@@ -281,8 +281,8 @@ convolver_unit_init(const void* const node, void* const state, const uint32_t ch
 
 // ---- running ----
 
-/// out = wet * out + dry * in.  The ramps are copies, since every output runs through the same
-/// ramps.
+/// out = wet * out + dry * in.  The ramps are passed by value, because every output starts from the
+/// same ramps.
 static void
 blend(float* const out, const float* const in, const uint32_t n_frames, Ramp dry, Ramp wet)
 {

@@ -3,9 +3,9 @@
    dcblock: removes the DC offset of a signal.
 
    Method: J. O. Smith III, "Introduction to Digital Filters with Audio Applications", W3K 2007,
-   section "DC Blocker": a zero at DC and a pole just inside of it.  Departure: the pole is solved
-   for the edge, so that the gain there is exactly -3 dB; this makes it the first-order Butterworth
-   high-pass, s / (s + tan(pi f / rate)).
+   section "DC Blocker": a zero at DC and a pole just inside the unit circle.  Departure: the pole
+   is computed so that the gain at the edge is exactly -3 dB. The filter is then the first-order
+   Butterworth high-pass, s / (s + tan(pi f / rate)).
 */
 
 #include "cascade.h"

@@ -5,19 +5,19 @@
      line input = in + feedback * lowpass(echo),   echo = line output `delay` frames later
      out        = (1 - mix) * in + mix * echo
 
-   The first echo is unfiltered, the k-th has passed the low-pass k-1 times.  Ping-pong joins the
-   channels in pairs: the mean of both enters the left line, and each line feeds the other, so
+   The first echo is unfiltered; the k-th echo has passed the low-pass k-1 times.  Ping-pong joins
+   channels in pairs: the mean of both enters the left line, and each line feeds the other, so that
    echoes alternate left, right, left with the levels of the plain delay.
 
    - Times are rounded to whole frames, at least one: half a frame is 10 us at 48 kHz, and an
      interpolator inside the loop would filter every repetition once more.
    - A new time cross-fades to a second read position (see Tap): no pitch sweep, no click.
    - The low-pass is one pole, y = (1 - p) x + p y, with p solved so that its gain at `tone` is
-     exactly -3 dB: p^2 - 2 (2 - cos w) p + 1 = 0.  Its state is double: at 20 Hz and 192 kHz float
-     leaves an error of -117 dB, in every repetition.
-   - Memory is max_time of float per channel: 384 kB for the default 2 s at 48 kHz.  A node that is
-     created with a longer time gets memory for it, so that every rack that was saved while it ran
-     can be loaded.
+     exactly -3 dB: p^2 - 2 (2 - cos w) p + 1 = 0.  Its state is double: at 20 Hz and 192 kHz a
+     float adds an error of -117 dB in every repetition.
+   - Each channel needs memory for max_time of float samples: 384 kB for the default 2 s at 48 kHz.
+     A node that is created with a longer time gets memory for that time, so that every saved rack
+     can be loaded again.
 */
 
 #include "delay_line.h"
@@ -44,7 +44,7 @@ static const char* const note_names[] = { "1/1",   "1/2",  "1/2d",  "1/2t",  "1/
                                           "1/4t",  "1/8",  "1/8d",  "1/8t",  "1/16", "1/16d",
                                           "1/16t", "1/32", "1/32d", "1/32t", NULL };
 
-/// Length of each note name in quarter notes (beats); d is dotted, t one of a triplet.
+/// Length of each note name in quarter notes (beats); d is a dotted note, t a note of a triplet.
 static const double note_beats[] = { 4.0,       2.0,   3.0,    4.0 / 3.0, 1.0,  1.5,
                                      2.0 / 3.0, 0.5,   0.75,   1.0 / 3.0, 0.25, 0.375,
                                      0.5 / 3.0, 0.125, 0.1875, 0.25 / 3.0 };
@@ -66,8 +66,8 @@ static const FxParam delay_params[N_PARAMS] = {
 typedef struct DelayNode {
   double rate_hz;
   double values[N_PARAMS];
-  double max_ms;       // fits into the ring
-  uint32_t n_channels; // of one unit
+  double max_ms;       // longest time that fits into the ring
+  uint32_t n_channels; // channels of one unit
   uint32_t ring_frames;
   uint32_t ramp_frames;
   // Targets

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // fir: linear-phase filters designed by windows, or coefficients from a file.
 //
-// A designed filter of n taps delays everything by (n - 1) / 2 frames.  By default that is declared
-// as the node's latency, so that parallel paths stay aligned; compensate=off leaves the delay
-// where it is.  Coefficients from a file are used unchanged, and no latency is declared for them.
+// A designed filter of n taps delays the signal by (n - 1) / 2 frames.  By default the node
+// declares this delay as its latency, so that parallel paths stay aligned; with compensate=off it
+// declares none.  Coefficients from a file are used unchanged, without a declared latency.
 //
 // Short filters run in the time domain, long ones as partitioned convolution.  Every parameter is
 // structural: the engine fades from the old filter to the new one.
@@ -22,9 +22,9 @@
 
 enum { BAND, FREQUENCY, HIGH, TAPS, WINDOW, BETA, FILE_TAPS, COMPENSATE };
 
-// Above this number of taps partitions are cheaper than products in the time domain (measured: the
-// costs are equal between 130 and 190 taps with AVX-512, at blocks of 16 to 4096, and somewhat
-// earlier with AVX2).
+// Above this number of taps, partitions are cheaper than products in the time domain (measured: the
+// costs are equal between 130 and 190 taps with AVX-512, at blocks of 16 to 4096 frames, and at
+// slightly fewer taps with AVX2).
 #define MAX_DIRECT_TAPS 128U
 
 static const char* const bands[] = { "lowpass", "highpass", "bandpass", "bandstop", NULL };
@@ -298,9 +298,9 @@ fir_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_fram
 #define GROUP_THREADS 128U
 #define MOST_TILE     512U // most frames that a group computes at once: four in each thread
 
-// Several groups share a longer block, as one group for each channel would leave most of a GPU
+// Several groups share a longer block, because one group for each channel would leave most of a GPU
 // idle: 12 channels of 8192 frames are 384 tiles for the 132 multiprocessors of an H200.  Smaller
-// tiles would spread the work more evenly, but read more of the past for each output.
+// tiles would distribute the work more evenly, but read more past frames for each output.
 #define SHARED_TILE 256U
 #define MOST_GROUPS 512U // groups of one channel: four on each multiprocessor of a large GPU
 

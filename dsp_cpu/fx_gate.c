@@ -10,14 +10,14 @@
      gain -> 1 while open, -> range while closed, by one pole with the attack's or the release's
              time constant (1 - 1/e of the way; the release so falls evenly in dB)
 
-   |x| is the magnitude of the sample; of the loudest channel when linked.  Hold bridges the zero
-   crossings, so it should be no shorter than half a period of the lowest note.
-   Source: U. Zoelzer (ed.), "DAFX: Digital Audio Effects", 2nd ed. 2011, chapter 4, noise gate;
-   hysteresis and hold as in studio hardware.
+   |x| is the magnitude of the sample; if linked, that of the loudest channel.  The hold time
+   bridges zero crossings, so it should be at least half a period of the lowest note.  Source: U.
+   Zoelzer (ed.), "DAFX: Digital Audio Effects", 2nd ed. 2011, chapter 4, noise gate; hysteresis and
+   hold as in studio hardware.
 
-   - A new threshold, hysteresis or hold changes the decisions, a new attack or release the speed;
-     the gain stays continuous.  Range ramps.
-   - The gain's state is double: at 5 s and 192 kHz float would stop short of its target.
+   - A new threshold, hysteresis or hold changes when the gate opens and closes, a new attack or
+     release changes the speed of the gain; the gain stays continuous.  The range ramps.
+   - The gain's state is double: at 5 s and 192 kHz, float would stop short of its target.
 */
 
 #include "sidechain.h"

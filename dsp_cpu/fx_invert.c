@@ -32,7 +32,7 @@ typedef struct InvertUnit {
   bool is_listed;
 } InvertUnit;
 
-/// Read a channel number and move `at` behind it; 0 if there is no number.
+/// Read a channel number and move `at` past it; 0 if there is no number.
 static unsigned long
 read_channel(const char** const at)
 {
@@ -101,7 +101,7 @@ invert_create(const FxSetup* const setup, FxShape* const shape, void** const nod
 static void
 invert_set(void* const node, const uint32_t param, const double value)
 {
-  (void)param; // always ON; the other parameter is structural
+  (void)param; // always ON, because the other parameter is structural
   ((InvertNode*)node)->on = value != 0.0;
 }
 

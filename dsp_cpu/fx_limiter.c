@@ -6,8 +6,8 @@
    lowers it before the frame reaches the output; a delay line delays the signal by the look-ahead,
    which is the latency.  Below the ceiling the gain is exactly 1 and samples pass unchanged.
 
-   - It limits samples.  Between them a converter's output may still peak higher: this is no
-     true-peak limiter.
+   - It limits samples.  The analog signal between two samples may still exceed the ceiling: this is
+     no true-peak limiter.
    - A final clamp removes the rounding error, which may be one unit in the last place.
    - The ceiling ramps.  A frame is limited to the ceiling at the time of its input, so a change is
      audible after the look-ahead.  A new release changes only the speed of the gain.
@@ -97,7 +97,7 @@ limiter_create(const FxSetup* const setup, FxShape* const shape, void** const no
   }
   limiter->sidechain = sidechain_new(setup, setup->values[LINK] != 0.0, shape);
   limiter->lookahead_frames = (uint32_t)frames;
-  limiter->ring_frames = limiter->lookahead_frames + SIDECHAIN_CHUNK; // written before it is read
+  limiter->ring_frames = limiter->lookahead_frames + SIDECHAIN_CHUNK; // the write precedes the read
   for (uint32_t p = 0; p < N_PARAMS; ++p) {
     limiter_set(limiter, p, setup->values[p]);
   }
@@ -176,7 +176,7 @@ run_chunk(const FxUnit* const io, const uint32_t first, const uint32_t n_frames)
   const LimiterNode* const node = io->node;
   LimiterUnit* const unit = io->state;
   const uint32_t n_channels = node->sidechain.n_channels;
-  const uint32_t delay = node->lookahead_frames + n_frames; // the chunk itself is in the line
+  const uint32_t delay = node->lookahead_frames + n_frames; // the line already has the chunk
   float gain[SIDECHAIN_CHUNK], ceiling[SIDECHAIN_CHUNK];
   sidechain_peak(io, n_channels, first, gain, n_frames);
   fill_ceiling(unit, ceiling, n_frames);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   matrix: any number of channels in, any number out.  Each output is a sum of the inputs, each
-   times its coefficient:
+   matrix: any number of inputs and outputs.  Each output is the sum of all inputs, each times its
+   coefficient:
 
      out[r][i] = sum over c of coefficients[r][c] * in[c][i],   added in the order of c
 
@@ -35,7 +35,7 @@ static const FxParam matrix_params[] = {
 // clang-format on
 
 typedef struct MatrixNode {
-  uint32_t n_in; ///< Connected inputs; columns beyond them get silence
+  uint32_t n_in; ///< Connected inputs; the inputs of further columns are silent
   uint32_t n_rows, n_columns;
   uint32_t max_block_frames;
   float coefficients[]; ///< [n_rows][n_columns]
@@ -51,7 +51,7 @@ matrix_alloc(const size_t n_coefficients, Error* const error)
   return matrix;
 }
 
-/// Read a coefficient, linear or followed by "dB", and move `at` behind it; NaN if there is none.
+/// Read a coefficient, linear or followed by "dB", and move `at` past it; NaN if there is none.
 static double
 read_coefficient(const char** const at)
 {
@@ -252,8 +252,7 @@ matrix_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_f
   }
 }
 
-// ---- the kernel: for each tile of rows, an entry for each column with a coefficient that is not
-// 0 ----
+// ---- the kernel: each tile of rows has an entry for each column with a nonzero coefficient ----
 
 static uint32_t
 n_row_tiles(const MatrixNode* const matrix)
@@ -261,20 +260,20 @@ n_row_tiles(const MatrixNode* const matrix)
   return (matrix->n_rows + TILE_ROWS - 1U) / TILE_ROWS;
 }
 
-/// Read the coefficients of an entry, 0 behind the last row; returns false if all are 0.
+/// Read the coefficients of an entry, 0 after the last row; returns false if all are 0.
 static bool
 read_entry(const MatrixNode* const matrix, const uint32_t tile, const uint32_t column,
            float* const coefficients)
 {
-  bool is_heard = false;
+  bool has_output = false;
   for (uint32_t r = 0; r < TILE_ROWS; ++r) {
     const uint32_t row = tile * TILE_ROWS + r;
     coefficients[r] = row < matrix->n_rows
                           ? matrix->coefficients[(size_t)row * matrix->n_columns + column]
                           : 0.0F;
-    is_heard = is_heard || coefficients[r] != 0.0F;
+    has_output = has_output || coefficients[r] != 0.0F;
   }
-  return is_heard;
+  return has_output;
 }
 
 static uint32_t
@@ -290,7 +289,7 @@ n_entries(const MatrixNode* const matrix)
   return n;
 }
 
-/// Place of the first coefficient in words, a multiple of four: behind the first entries of all
+/// Place of the first coefficient in words, a multiple of four: after the first entries of all
 /// tiles and the columns of all entries.
 static uint32_t
 coefficients_word(const MatrixNode* const matrix, const uint32_t n)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   normalize: brings a whole file to a level.  The first pass measures and changes nothing, the next
-   one applies one gain to all channels, so that their balance stays.
+   normalize: brings a complete file to a level.  The first pass only measures; the second pass
+   applies one gain to all channels, so that their balance stays.
 
    - peak: the largest sample of all channels.
    - rms: the mean of the squares over all channels, from the first frame that is not silent to the
@@ -22,7 +22,7 @@
 #define MAX_R128     64U // channels that libebur128 takes
 #define R128_SECONDS 0.4 // block of the loudness gate
 #define SILENCE_DB   (-140.0)
-#define LOUDEST_DB   (-3.0) // mean: that of a full-scale sine
+#define LOUDEST_DB   (-3.0) // mean level of a full-scale sine
 
 enum { MODE, TARGET };
 enum { MODE_PEAK, MODE_RMS, MODE_R128 };
@@ -37,7 +37,7 @@ static const FxParam normalize_params[] = {
 };
 // clang-format on
 
-/// libebur128's state.  It lies outside of the node because `run` gets a const node and updates the
+/// libebur128's state, allocated outside of the node: `run` gets a const node and updates the
 /// state.
 typedef struct Meter {
   ebur128_state* ebur128; ///< NULL unless mode is r128
@@ -58,8 +58,8 @@ typedef struct NormalizeNode {
 typedef struct NormalizeUnit {
   bool has_begun;
   double peak;
-  double squares;     ///< Of all channels
-  uint64_t n_counted; ///< Frames of the mean, up to the last one that is not silent
+  double squares;     ///< Sum of the squares of all channels
+  uint64_t n_counted; ///< Frames in the mean, up to the last frame that is not silent
   uint64_t n_silent;  ///< Silent frames since then
 } NormalizeUnit;
 

@@ -10,9 +10,10 @@
      -4.5 dB  the geometric mean of the two, between both
 
    named by their level at the centre (C. Roads, "The Computer Music Tutorial", MIT Press 1996,
-   chapter 11, linear and constant power panning; the one in between is the usual compromise of
-   mixing desks).  Two channels keep their level at the centre.  Off the centre, the channel on the
-   far side fades by the same law, relative to its centre, and the other channel keeps its level.
+   chapter 11, linear and constant power panning; -4.5 dB is the usual compromise of mixing desks).
+   Two channels keep their level at the centre.  Off the centre, the level of the channel on the far
+   side falls by the same law, relative to its level at the centre; the other channel keeps its
+   level.
 */
 
 #include "dsp_cpu/shared/state_words.h"

@@ -9,34 +9,37 @@
    Sources
    - J.-M. Jot, A. Chaigne, "Digital Delay Networks for Designing Artificial Reverberators", 90th
      AES convention, 1991, preprint 3030: a lossless network, then in every line of L frames the
-     gain 10^(-3 L / (rate decay)) and a first-order low-pass, so that all modes decay alike.
+     gain 10^(-3 L / (rate decay)) and a first-order low-pass, so that all modes decay equally fast.
    - S. J. Schlecht, E. A. P. Habets, "On Lossless Feedback Delay Networks", IEEE Trans. Signal
-     Process. 65(6), 2017: any unitary mixing matrix is lossless for any lengths.  Here H/4,
-     Hadamard's, with all entries of one size.
+     Process. 65(6), 2017: any unitary mixing matrix is lossless for any lengths.  Here the matrix
+     is H/4 with H Hadamard's matrix, all entries of which have the same magnitude.
    - S. J. Schlecht, E. A. P. Habets, "Time-Varying Feedback Matrices in Feedback Delay Networks and
      Their Application in Artificial Reverberation", J. Acoust. Soc. Am. 138(3), 2015: modulation by
-     a matrix that moves and stays unitary.  Here eight pairs of lines turn by slow angles.  Unlike
-     modulated lengths it needs no interpolator, which would colour every pass.
+     a matrix that changes with time and stays unitary.  Here each of eight pairs of lines is
+     rotated by a slowly changing angle.  Unlike modulated lengths, this needs no interpolator,
+     which would filter every pass.
    - S. J. Schlecht, E. A. P. Habets, "Scattering in Feedback Delay Networks", IEEE/ACM Trans. Audio
      Speech Lang. Process. 28, 2020: delays between unitary matrices raise the echo density.  Here
-     two stages before the network: 256 echoes enter the lines before the first comes round.
+     two stages before the network: 256 echoes enter the lines before the first one returns.
 
    Design
    - size: the mean line lasts 10 ms * 10^size.  Lengths are spaced evenly in the logarithm over 1.4
      octaves and are primes, hence mutually prime.  A new size is a new node.
-   - decay is RT60 at low frequencies; at `damping` Hz it is half of that, exactly.  With r the gain
+   - decay is RT60 at low frequencies; RT60 at `damping` Hz is exactly half of it.  With r the gain
      of a line and c = cos w the pole is b = Q / (P + sqrt(P^2 - Q^2)), Q = 1 - r^2, P = 1 - c r^2.
-   - Level: an impulse in one channel of n has, without damping, a wet energy of 1 in all outputs
-     together, whatever size and decay are; each output has its n-th part.
-   - Channels enter and leave by rows of H: orthogonal up to 16, so outputs are uncorrelated.  From
-     there on groups of 16 have their signs changed by the quadratic functions of four bits, each as
-     Tr(a x^3) + Tr(b x^5), a in GF(16), b in GF(4), the traces to GF(2): the 64 cosets of the
-     first-order Reed-Muller code in the second-order one (F. J. MacWilliams, N. J. A. Sloane, "The
-     Theory of Error-Correcting Codes", 1977, chapter 15).  Rows of different groups correlate by at
-     most 1/2, and there is no 65th group: 1024 channels are the most.
-   - Angles are computed every 32 frames, counted from the start, and cosine and sine go straight in
-     between: along a chord, at most 1.4e-5 short of unitary at 44.1 kHz, so never unstable.
-   - Memory: 16 lines, 16 predelays of 200 ms; about 1 MB at 48 kHz whatever the channels.
+   - Level: without damping, an impulse in one channel of n has a total wet energy of 1 in all
+     outputs, for any size and decay; each output has 1/n of it.
+   - Channels are mixed into and out of the lines by rows of H. Up to 16 rows are orthogonal, so the
+     outputs are uncorrelated.  Each further group of 16 channels changes the signs of the lines by
+     another quadratic function of four bits, written as Tr(a x^3) + Tr(b x^5) with a in GF(16), b
+     in GF(4) and the traces to GF(2).  These are the 64 cosets of the first-order Reed-Muller code
+     in the second-order one (F. J. MacWilliams, N. J. A. Sloane, "The Theory of Error-Correcting
+     Codes", 1977, chapter 15).  Rows of different groups correlate by at most 1/2, and there is no
+     65th group: 1024 channels are the most.
+   - Angles are computed every 32 frames, counted from the start; cosine and sine are interpolated
+     linearly in between.  The gain of an interpolated rotation is at most 1, and at 44.1 kHz at
+     least 1 - 1.4e-5, so the loop is never unstable.
+   - Memory: 16 lines and 16 predelays of 200 ms, about 1 MB at 48 kHz for any number of channels.
 */
 
 #include "delay_line.h"
@@ -155,8 +158,8 @@ design_delays(ReverbNode* const node)
     while (!is_prime(last)) {
       ++last;
     }
-    // Scatter delays up to 15 and 40 % of the mean length, in an order that differs between the
-    // banks.
+    // Scattering delays up to 15 % (first bank) and 40 % (second bank) of the mean length, in a
+    // different order in each bank.
     const double jitter = fmod((l + 1.0) * GOLDEN, 1.0);
     node->banks[LINE].delay_frames[l] = last;
     node->banks[SCATTER_1].delay_frames[l] =
@@ -166,7 +169,7 @@ design_delays(ReverbNode* const node)
   }
 }
 
-/// Place all rings; returns the number of floats they need.
+/// Assign a place to every ring; returns the total number of floats.
 static size_t
 design_rings(ReverbNode* const node)
 {
@@ -221,7 +224,7 @@ mean_length(const ReverbNode* const node)
   return sum / N_LINES;
 }
 
-/// Compute everything that depends on parameters that may change while the node runs.
+/// Compute all values that depend on parameters that may change while the node runs.
 static void
 design(ReverbNode* const node)
 {
@@ -283,7 +286,8 @@ reverb_create(const FxSetup* const setup, FxShape* const shape, void** const nod
 static double
 swing_hz(const uint32_t pair)
 {
-  return 0.4 * exp2((double)pair / N_PAIRS);
+  const uint32_t n_pairs = N_PAIRS;
+  return 0.4 * exp2((double)pair / n_pairs);
 }
 
 /// Compute the cosines and sines of the pairs at a frame.
@@ -403,7 +407,7 @@ scatter(const ReverbNode* const node, ReverbUnit* const unit, const uint32_t ban
     float* const ring = ring_of(node, unit, bank, l);
     delay_line_put(line, ring, bus[l], n_frames);
     delay_line_advance(line, n_frames);
-    const uint32_t delay = node->banks[bank].delay_frames[l] + n_frames; // the chunk is in the line
+    const uint32_t delay = node->banks[bank].delay_frames[l] + n_frames; // the line has the chunk
     tap_get(tap, line, ring, delay, fade, bus[l], scratch, n_frames);
   }
   hadamard(bus, n_frames);
@@ -418,7 +422,7 @@ damp(ReverbUnit* const unit, const uint32_t l, float* const x, const uint32_t n_
   ramp_fill(&unit->gain[l], gain, n_frames);
   ramp_fill_within(&unit->pole[l], 0.0F, 1.0F, pole, n_frames);
   for (uint32_t i = 0; is_moving && i < n_frames;
-       ++i) { // also while a ramp overshoots, a pass never amplifies
+       ++i) { // the clamp keeps the gain of a pass at or below 1 while a ramp overshoots
     gain[i] = gain[i] > 1.0F - pole[i] ? 1.0F - pole[i] : gain[i];
   }
   double y = unit->damped[l];
@@ -429,7 +433,7 @@ damp(ReverbUnit* const unit, const uint32_t l, float* const x, const uint32_t n_
   unit->damped[l] = y;
 }
 
-/// Turn each pair of lines by its current angle, in place.
+/// Rotate each pair of lines by its current angle, in place.
 VECTOR_CLONES static void
 turn_pairs(const Turn* const turn, HadamardRows lines, const uint32_t phase,
            const uint32_t n_frames)
@@ -605,7 +609,7 @@ reverb_kernel_shape(const void* const node, FxKernelShape* const shape)
   };
 }
 
-/// Convert turns to the device's unit of 2^-64 turns; whole turns drop out.
+/// Convert turns to the device's unit of 2^-64 turns, modulo one turn.
 static void
 turns_words(const double turns, uint32_t* const words)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
    The 16 x 16 Hadamard matrix in Sylvester's order, times sixteen rows of samples, by the fast
-   Walsh-Hadamard transform (four rounds of sums and differences).  Its entries are +1 and -1: the
-   transform multiplies the energy by 16, so 1/4 of it is lossless.
+   Walsh-Hadamard transform (four rounds of sums and differences).  The entries are +1 and -1, so
+   the transform multiplies the energy by 16; scaled by 1/4 it is lossless.
 */
 #ifndef WARPRACK_DSP_CPU_HADAMARD_H
 #define WARPRACK_DSP_CPU_HADAMARD_H

@@ -6,8 +6,8 @@
 //   Z[q + rows p] = sum_c w(c p / cols) w(c (q + 1/4) / n)
 //                   sum_r w(r q / rows) w(r / (4 rows)) z[r cols + c]
 //
-// from the right: the weight of a row, the transforms of columns, the twiddles, the transforms of
-// rows.  Row q of a plane ends up with the bins q + rows p.
+// The factors, from right to left: the weights of rows, the transforms of columns, the twiddles,
+// the transforms of rows.  Afterwards row q of a plane has the bins q + rows p.
 
 #include "level.h"
 
@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_ROWS           64U   // longer columns fall out of FFTW's fast path (measured)
+#define MAX_ROWS           64U   // FFTW's fast path ends here: longer columns are slower (measured)
 #define MIN_SLICED         256U  // shorter transforms are not split
 #define MIN_SLICED_AT_ONCE 8192U // shorter ones are faster unsplit (measured)
 #define FOLD_COST          6U // relative costs per point, in products of one partition (measured)
@@ -73,8 +73,8 @@ n_filters(const Level* const level)
   return level->plane_floats * level->n_out * level->n_in * level->n_parts;
 }
 
-/// Number of rows: a few times more columns than rows, so that both passes stay in the fast sizes;
-/// 1 if n cannot be split into rows of whole cells.
+/// Number of rows for n points.  There are a few times more columns than rows, so that both passes
+/// have sizes that FFTW transforms fast.  1 if n cannot be split into rows of complete cells.
 static uint32_t
 choose_rows(const uint32_t n_points, const bool at_once)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
    One level of a partitioned convolution: a range of the taps of an impulse response, cut into
-   equal partitions.  Each partition is a spectrum, multiplied by the spectra in a delay line of the
-   input.  Many inputs and outputs are possible: a matrix of responses that shares the spectra of
-   the input.
+   equal partitions.  The spectrum of each partition is multiplied by a spectrum from a delay line
+   of the input.  A level can have many inputs and outputs: a matrix of responses, in which all
+   responses of an input share its spectra.
 
-   Every `frames` samples the level is due: it takes the last two partitions of input and computes
-   one partition of output.  The work is cut into many small *units* so that the caller can spread
+   Every `frames` frames, the level takes the last two partitions of input and computes one
+   partition of output.  The work is divided into many small *units*, so that the caller can spread
    it evenly over time:
 
        columns in (n_in x n_batches)  ->  rows (n_rows)  ->  columns out (n_out x n_batches)
@@ -14,14 +14,14 @@
    Method
    - Overlap-save in the *right-angle* form of the Fourier transform: the two halves of a real
      signal of 2n points fold into n complex points, (early - i late) exp(-i pi k / 2n), whose
-     transform convolves negacyclically.  It has half the size of the plain transform, no real
-     spectra to untangle, and the late half of the result, which is the valid half in overlap-save,
-     is the imaginary part.  Crandall and Pomerance, "Prime Numbers", 2nd ed. 2005, algorithm 9.5.16
-     (after Crandall and Fagin 1994).
+     transform convolves negacyclically.  The transform has half the size of the plain complex one,
+     needs no separation of real spectra, and the imaginary part of its result is the late half, the
+     valid one in overlap-save.  Crandall and Pomerance, "Prime Numbers", 2nd ed. 2005, algorithm
+     9.5.16 (after Crandall and Fagin 1994).
    - The transform of n = rows x cols points has four steps, with twiddles between columns and rows;
-     Bailey, "FFTs in External or Hierarchical Memory", 1990.  Products work in any order, so the
-     result stays transposed.  The fold's weights are a constant per row times part of the twiddles
-     and need no pass of their own.
+     Bailey, "FFTs in External or Hierarchical Memory", 1990.  The products work in any order of
+     bins, so the result stays transposed.  The weights of the fold are a constant per row times a
+     part of the twiddles, so they need no separate pass.
    - Rows are transformed, multiplied and transformed back one at a time, in the first-level cache.
 */
 #ifndef WARPRACK_DSP_CPU_LEVEL_H
@@ -37,15 +37,15 @@ typedef struct Level Level;
 
 /// The range of taps, the matrix and the sizes of a level.
 typedef struct LevelSpec {
-  uint32_t frames;      ///< Of one partition
+  uint32_t frames;      ///< Frames of one partition
   uint32_t n_points;    ///< Complex points per transform, >= frames, = rows x cols
   uint32_t n_parts;     ///< Partitions, at least 1
-  uint32_t n_in, n_out; ///< Of the matrix
+  uint32_t n_in, n_out; ///< Size of the matrix
   const float* const*
       taps; ///< [n_in * n_out] responses, from input i to output o at i * n_out + o; borrowed
   uint64_t n_taps;    ///< Taps from here on count as 0
   uint64_t first_tap; ///< First tap of the first partition
-  bool at_once;       ///< The caller does all units of a partition in one call: units may be large
+  bool at_once;       ///< The caller runs all units of a partition together: units may be large
 } LevelSpec;
 
 /// Memory of one run of units.  Planes are in_stride and sum_stride floats apart.
@@ -81,11 +81,11 @@ void level_rest(void* state);                    ///< Reset a state to silence. 
 uint32_t level_n_units(const Level* level);
 /// The sum of all units' costs. [any]
 uint64_t level_cost(const Level* level);
-/// A rough cost of a unit, the same measure for all units of all levels. [any]
+/// An approximate cost of a unit, in the same measure for all units of all levels. [any]
 uint32_t level_unit_cost(const Level* level, uint32_t unit);
 /// Begin the next partition: its row units fill a new slot of the delay line. [rt]
 void level_step(const Level* level, void* state);
-/// Do one unit; the units of a partition in ascending order. [rt]
+/// Run one unit.  The units of a partition must run in ascending order. [rt]
 void level_work(const Level* level, const LevelIo* io, uint32_t unit);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   A gain that falls in time: from required gains r[n] in (0, 1] it computes a smooth gain g[n]
-   with
+   A gain that falls before it is required: from required gains r[n] in (0, 1] it computes a smooth
+   gain g[n] with
 
      g[n] <= r[n - L]     L = look-ahead in frames
 
@@ -11,16 +11,16 @@
    1. m[n] = min(r[n-L] .. r[n]): sliding minimum by M. van Herk, Pattern Recognition Letters
       13(7), 1992, and J. Gil, M. Werman, IEEE PAMI 15(5), 1993, in its streaming form: running
       minimum of the current block of L+1 values, and minima from each place to the end of the
-      previous block.  Three comparisons per frame, one pass over the block every L+1 frames, fixed
-      memory.
-   2. e[n] = m[n] when that is lower, else m[n] + release (e[n-1] - m[n]); still e <= m.
-   3. g = mean of e with a window of L+1 frames, two boxes one after the other (a trapezium, so
-      that the gain has no corners).  The minimum behind every e in the window includes r[n-L]:
-      hence the bound.
+      previous block.  It takes three comparisons per frame, one pass over the block every L+1
+      frames, and fixed memory.
+   2. e[n] = m[n] if m[n] <= e[n-1], else m[n] + release (e[n-1] - m[n]); always e <= m.
+   3. g = mean of e over L+1 frames, by two box filters in series (together a trapezium, so that the
+      gain has no corners).  Every e in the window is at most r[n-L], because its minimum includes
+      r[n-L]: hence the bound.
 
-   The boxes are running sums of integers (E. Hogenauer, IEEE ASSP 29(2), 1981): exact, so nothing
-   drifts in weeks of running.  Gains are whole multiples of 2^-36, rounded down; below that, for
-   signals 216 dB above the ceiling, the gain is 0.
+   The boxes are running sums of integers (E. Hogenauer, IEEE ASSP 29(2), 1981), which are exact, so
+   the gain does not drift in weeks of running.  Gains are integer multiples of 2^-36, rounded down;
+   for signals more than 216 dB above the ceiling the gain is 0.
 */
 #ifndef WARPRACK_DSP_CPU_LOOKAHEAD_H
 #define WARPRACK_DSP_CPU_LOOKAHEAD_H

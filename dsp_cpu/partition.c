@@ -15,18 +15,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MIN_HOP_FRAMES 16U // below, calls cost more than arithmetic
+#define MIN_HOP_FRAMES 16U // for shorter hops, calls cost more than arithmetic
 
 struct Partition {
   uint32_t n_in, n_out;
   uint32_t hop;         ///< Frames
-  uint32_t head_points; ///< Of level 0, >= hop: a size that FFTW transforms fast
+  uint32_t head_points; ///< Points of level 0, >= hop: a size that FFTW transforms fast
   uint32_t head_pitch;  ///< head_points, rounded up to whole cells
   uint32_t n_levels;
   Level* levels[PARTITION_MAX_LEVELS];
   uint32_t frames[PARTITION_MAX_LEVELS];
   uint32_t ring_frames; ///< Ring of input: four of the largest partitions; 0 without later levels
-  uint32_t sum_frames;  ///< Ring of sums: two of them
+  uint32_t sum_frames;  ///< Ring of sums: two of the largest partitions
   uint64_t rest_frames; ///< Silence after which every sample of a state is zero
 
   // Byte offsets in a state
@@ -42,7 +42,7 @@ struct Partition {
 /// Progress of a later level on the partition that ended at `tick`.
 typedef struct Job {
   uint64_t tick;
-  uint64_t cost;   ///< Of the units done
+  uint64_t cost;   ///< Cost of the units that are done
   uint32_t unit;   ///< Next unit; level_n_units() when done
   uint32_t hop;    ///< Hops since the tick
   uint32_t n_hops; ///< Hops until the next tick
@@ -100,7 +100,8 @@ begin_job(const Partition* const p, const uint32_t l, PartitionState* const s, v
 {
   const uint64_t frames = p->frames[l];
   const uint64_t tick = s->clock / frames * frames;
-  // The output is due from tick + frames on; the last hop that ends before that completes the job.
+  // The output is needed from frame tick + frames on; the last hop that ends before it completes
+  // the job.
   s->jobs[l] = (Job){ .tick = tick,
                       .n_hops = (uint32_t)((tick + frames - s->clock + p->hop - 1U) / p->hop) };
   level_step(p->levels[l], floats_at(state, p->levels_at[l]));
@@ -237,7 +238,7 @@ is_silent(const float* const in, const uint32_t n_frames)
   return silent;
 }
 
-/// True if this run is silent and the state's whole memory is silent too.
+/// True if the input of this run is silent and all memory of the state is silent too.
 static bool
 rests(const Partition* const p, PartitionState* const s, void* const state,
       const float* const* const in, const uint32_t n_frames)
@@ -256,7 +257,7 @@ rests(const Partition* const p, PartitionState* const s, void* const state,
   return true;
 }
 
-// ---- the whole ----
+// ---- partitions and states ----
 
 static void
 lay_out_state(Partition* const p, const LevelBytes* const levels)
@@ -269,7 +270,7 @@ lay_out_state(Partition* const p, const LevelBytes* const levels)
     const size_t floats = levels[l].scratch_floats;
     scratch_floats = floats > scratch_floats ? floats : scratch_floats;
   }
-  // Every plane is a whole number of cells, so all these offsets are multiples of a cell.
+  // The size of every plane is a multiple of a cell, so all these offsets are too.
   p->scratch_at = at;
   p->window_at = p->scratch_at + scratch_floats * sizeof(float);
   p->head_at = p->window_at + 2U * sizeof(float) * p->head_pitch * p->n_in;
@@ -278,7 +279,8 @@ lay_out_state(Partition* const p, const LevelBytes* const levels)
   p->n_bytes = p->sum_at + sizeof(float) * p->sum_frames * p->n_out;
 }
 
-/// Compute all of a partition but its levels, which `specs` describes; `taps` may be NULL.
+/// Compute all members of a partition except its levels, and write the specs of the levels to
+/// `specs`; `taps` may be NULL.
 static void
 lay_out(Partition* const p, const PartitionSize* const size, const float* const* const taps,
         LevelSpec* const specs, LevelBytes* const bytes)

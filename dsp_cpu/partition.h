@@ -11,16 +11,16 @@
        in ──┬─▶ window of two hops ─▶ level 0, at once ──────────────▶ + ─▶ out
             └─▶ ring of input ─▶ levels 1.. , a slice per hop ─▶ ring of sums
 
-   - A run of exactly one whole hop is the fast path: one transform and its inverse.  Where a hop
-     comes in several runs, level 0 is computed for each run with the rest of the hop as silence.
-   - Each later level processes the last complete partition of input while the next one comes in:
-     at the end of each hop it does a share of its units (level.h), so that its work is even.
-   - A state rests from its start, and again when its input was silent for longer than its memory:
-     its clock stops at the start and it costs nothing.  The output does not depend on the number of
-     whole hops of rest, so a live run and a render of the same audio agree.
+   - A run of exactly one hop is the fast path: one transform and its inverse.  If a hop arrives in
+     several runs, level 0 is computed for each run, with silence for the rest of the hop.
+   - Each later level processes the last complete partition of input while the next one arrives: at
+     the end of each hop it does a share of its units (level.h), so that its work is even.
+   - A state rests from its start, and again after its input was silent for longer than its memory.
+     At rest its clock stays at the start, and a run does no convolution.  The output does not
+     depend on the number of hops of rest, so a live run and a render of the same audio agree.
 
-   Bits: the same runs give the same output on the same machine.  Other divisions into runs differ
-   by rounding.
+   The same runs give the same output, bit for bit, on the same machine.  With another division into
+   runs, the output differs by rounding.
 */
 #ifndef WARPRACK_DSP_CPU_PARTITION_H
 #define WARPRACK_DSP_CPU_PARTITION_H
@@ -35,7 +35,7 @@ typedef struct Partition Partition;
 /// A matrix of responses, without their samples.
 typedef struct PartitionSize {
   uint64_t n_taps;           ///< At least 1
-  uint32_t n_in, n_out;      ///< Of the matrix
+  uint32_t n_in, n_out;      ///< Size of the matrix
   uint32_t max_block_frames; ///< The usual length of a run, in [1, 8192]
 } PartitionSize;
 

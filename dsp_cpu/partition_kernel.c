@@ -15,8 +15,8 @@
 #define MIN_TAIL_HOPS  4U
 #define MIN_TAIL_PARTS 2U
 
-// A large GPU needs some 2^17 threads, half of its maximum, to read memory at full speed; a group
-// whose threads read fewer than 16 rows each costs more than it gains.
+// A large GPU needs about 2^17 threads, half of its maximum, to read memory at full speed.  A group
+// whose threads read fewer than 16 rows each costs more time than it saves.
 #define WANTED_THREADS (1U << 17U)
 #define MIN_ROWS       16U
 
@@ -24,7 +24,7 @@
 typedef struct Table {
   uint32_t n_points;
   double* roots;  ///< [n_points] complex
-  double* folds;  ///< [n_points] complex, behind the roots
+  double* folds;  ///< [n_points] complex, after the roots
   double* points; ///< [2][n_points] complex
 } Table;
 
@@ -34,11 +34,11 @@ struct PartitionKernel {
   uint32_t tail_hops, tail_points, tail_parts, tail_slices; ///< All 0 without a tail
   uint32_t ring_frames;
   uint32_t group_size;
-  uint32_t max_pieces; ///< Of hops, in a block
+  uint32_t max_pieces; ///< Largest number of pieces of hops in a block
   uint64_t tables_at, tail_tables_at, filters_at, tail_at, data_words;
   uint64_t lines_at, tail_lines_at, rings_at, sums_at, tail_sums_at, tail_out_at, is_bad_at;
   uint64_t state_words;
-  double* scratch; ///< For partition_kernel_data()
+  double* scratch; ///< Scratch memory of partition_kernel_data()
 };
 
 // ---- sizes ----
@@ -59,8 +59,8 @@ power_of_two(const uint32_t at_least)
   return n;
 }
 
-/// The hop: blocks longer than it are a whole number of hops; of shorter blocks a whole number
-/// fits into it.
+/// Choose the hop: a longer block consists of complete hops, and a hop consists of complete shorter
+/// blocks.
 static uint32_t
 choose_hop(const uint32_t block)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
    Convolution with long impulse responses on a device: the constants and parameters of the kernels
-   in fx_convolver.cu.  Like partition.h it adds no latency, and does one response or a matrix of
-   them, for one unit or for many.
+   in fx_convolver.cu.  Like partition.h, it adds no latency and convolves with one response or a
+   matrix of responses, for one unit or many.
 
    A response is cut into
 
@@ -10,15 +10,15 @@
               | hop x 2T/hop          | T x n                            |
                 the head                the tail, if there is one
 
-   Every hop reads each spectrum of the head, and each spectrum of its delay line: 16 bytes for
-   each tap.  A period of the tail is T = 16 hops (fewer where its transform would not fit into
-   local memory), and in a period each of its spectra is read once, so the tail takes a sixteenth
-   of that: two levels read 16 (2T + (n_taps - 2T) hop / T) bytes in a hop.  The tail's transforms
-   and its rings are some 60 bytes for each frame.  From 4T taps on two levels read about half of
-   what one does, or less, and are used where a period is 4 hops or more: longer blocks leave more
-   time for each.
+   In every hop, the kernels read all spectra of the head and of its delay line: 16 bytes for each
+   tap.  A period of the tail is T = 16 hops (fewer if its transform would not fit into local
+   memory), in which its spectra are read once, so each hop reads a sixteenth of them: with two
+   levels, a hop reads 16 (2T + (n_taps - 2T) hop / T) bytes.  The tail's transforms and rings need
+   about 60 bytes for each frame.  From 4T taps on, two levels read at most about half as much as
+   one level, and are used if a period is at least 4 hops: longer blocks leave more time for each
+   hop.
 
-   No more than two: device memory is read fast enough for 32 hops of head.
+   A third level is not needed: device memory is fast enough for a head of 32 hops.
 */
 #ifndef WARPRACK_DSP_CPU_PARTITION_KERNEL_H
 #define WARPRACK_DSP_CPU_PARTITION_KERNEL_H
@@ -30,7 +30,7 @@ typedef struct PartitionKernel PartitionKernel;
 typedef struct PartitionKernelSpec {
   const float* taps;         ///< Planar [n_sets][n_in][n_out][n_taps]; borrowed
   uint64_t n_taps;           ///< At least 1
-  uint32_t n_in, n_out;      ///< Of a unit
+  uint32_t n_in, n_out;      ///< Channels of a unit
   uint32_t n_sets;           ///< 1 for all units, or n_units
   uint32_t n_units;          ///< Number of units that will run
   uint32_t max_block_frames; ///< The usual length of a block, in [1, 8192]

@@ -21,7 +21,7 @@ parts(const uint64_t n_taps, const uint64_t frames)
   return (n_taps + frames - 1U) / frames;
 }
 
-/// The cheaper of `choice` and this level, which runs to the end or until a larger one takes over.
+/// The cheaper of `choice` and this level, which covers the taps to the end or to the next level.
 static Choice
 choose(const uint64_t first_tap, const uint64_t frames, const uint64_t n_taps,
        const uint32_t smallest_next, const Choice* const choices)
@@ -47,7 +47,7 @@ partition_plan(const uint32_t hop_frames, const uint64_t n_taps)
       choices[size] = choose(2ULL << size, 1ULL << size, n_taps, size + 1U, choices);
     }
   }
-  // At least two hops: a level with less than a hop of time for its work would need one more.
+  // At least two hops: a smaller level would have less than one hop of time for its work.
   uint32_t smallest = PARTITION_MIN_LOG2;
   while ((1U << smallest) < 2U * hop_frames) {
     ++smallest;

@@ -4,11 +4,11 @@
 
    Level 0 has partitions of one hop and computes its output at once.  A later level with partitions
    of P frames begins at tap 2P: its input is complete when a partition ends, P frames before the
-   first output that depends on it, so that its work can be spread over a whole partition (Gardner,
-   "Efficient Convolution without Input-Output Delay", JAES 43(3), 1995).  Of all sequences of
-   powers of two the cheapest is taken (García, "Optimal Filter Partition for Efficient Convolution
-   with Short Input/Output Delay", AES 113, 2002, paper 5660), by dynamic programming from the far
-   end:
+   first output that depends on it, so that the level can spread its work over the time of one
+   partition (Gardner, "Efficient Convolution without Input-Output Delay", JAES 43(3), 1995).  The
+   plan is the cheapest of all sequences of powers of two (García, "Optimal Filter Partition for
+   Efficient Convolution with Short Input/Output Delay", AES 113, 2002, paper 5660), found by
+   dynamic programming from the last tap to the first:
 
        taps   0         2P1                        2P2                                    end
               | hop x n0 |        P1 x n1           |               P2 x n2                |
@@ -18,8 +18,8 @@
 
 #include <stdint.h>
 
-#define PARTITION_MIN_LOG2 5U  // 32 frames: smaller partitions are all overhead
-#define PARTITION_MAX_LOG2 15U // 32768 frames: longer columns are slow, and 16 of these are 10 s
+#define PARTITION_MIN_LOG2 5U  // 32 frames: the overhead of smaller partitions exceeds their gain
+#define PARTITION_MAX_LOG2 15U // 32768 frames: longer columns are slow; 16 such partitions are 10 s
 /// One for the size of a hop, and one for each power of two.
 #define PARTITION_MAX_LEVELS (2U + PARTITION_MAX_LOG2 - PARTITION_MIN_LOG2)
 

@@ -5,9 +5,9 @@
    Butterworth and Chebyshev: R. W. Daniels, "Approximation Methods for Electronic Filter Design"
    (1974).  Elliptic: S. J. Orfanidis, "Lecture Notes on Elliptic Filter Design" (2006): the degree
    equation by nomes, the elliptic functions by Landen's transformation.  Departures: complementary
-   moduli are computed beside the moduli instead of as sqrt(1 - k^2), which would lose all digits
-   for k near 1, and K'/K comes from the arithmetic-geometric mean (NIST DLMF 19.8.5).  Bessel: a
-   table, see make_bessel_poles.py.
+   moduli are computed together with the moduli instead of as sqrt(1 - k^2), which would lose all
+   digits for k near 1; the arithmetic-geometric mean gives K'/K (NIST DLMF 19.8.5).  Bessel: a
+   table made by make_bessel_poles.py.
 */
 
 #include "prototype.h"
@@ -98,7 +98,8 @@ landen_sequence(Modulus modulus)
   return landen;
 }
 
-/// From sin or cos of a quarter-period angle up to sn or cd of that modulus.
+/// Compute sn or cd from sin or cos at the same fraction of a quarter period, in ascending Landen
+/// steps.
 static double complex
 landen_ascend(const Landen* const landen, double complex w)
 {
@@ -130,8 +131,8 @@ agm(double a, double b)
   return a;
 }
 
-/// The modulus k that makes an order-n rational function of the discrimination k1: its nome is the
-/// n-th root of k1's.
+/// The modulus k for an elliptic rational function of order n with the discrimination k1: the nome
+/// of k is the n-th root of the nome of k1.
 static Modulus
 solve_degree(const uint32_t order, const Modulus k1)
 {

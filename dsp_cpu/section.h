@@ -8,9 +8,9 @@
                s^2 + a1 s + a0
 
    in the variable of the bilinear transform, so that a frequency f is the point
-   s = j tan(pi f / rate): section_warp() is the prewarping.  a1 > 0 and a0 > 0: stable.  Nothing
-   cancels in these numbers at low frequencies, as it does in the coefficients of 1 + a1 z^-1 + a2
-   z^-2.
+   s = j tan(pi f / rate): section_warp() computes the prewarping.  The section is stable for a1 > 0
+   and a0 > 0.  Unlike the coefficients of 1 + a1 z^-1 + a2 z^-2, these numbers do not lose
+   precision by cancellation at low frequencies.
 */
 #ifndef WARPRACK_DSP_CPU_SECTION_H
 #define WARPRACK_DSP_CPU_SECTION_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The set-up of the dynamics effects, and their loops over channels.  The inner loops are
-// functions: when they are inlined, gcc 12 cannot prove that the arrays do not overlap, and does
-// not vectorise.
+// The set-up of the dynamics effects, and their loops over channels.  The inner loops are separate
+// functions because gcc 12 does not vectorise them when it inlines them: it then cannot prove that
+// the arrays do not overlap.
 
 #include "sidechain.h"
 

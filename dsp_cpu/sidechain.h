@@ -12,15 +12,15 @@
 #include <math.h>
 #include <string.h>
 
-// Frames at a time, so that every scratch array stays in the first-level cache; also the tile of
-// the kernels.
+// Frames processed at a time, so that every scratch array stays in the first-level cache; also the
+// tile of the kernels.
 #define SIDECHAIN_CHUNK 64U
 
 /// The set-up that all dynamics effects share.
 typedef struct Sidechain {
   double rate_hz;
-  uint32_t n_channels;  ///< Of one unit
-  uint32_t ramp_frames; ///< Of all settings
+  uint32_t n_channels;  ///< Channels of one unit
+  uint32_t ramp_frames; ///< Length of the ramps of all settings
 } Sidechain;
 
 /// One unit for all channels when linked, otherwise one unit for each channel; sets `shape`

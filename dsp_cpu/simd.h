@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
    VECTOR_CLONES before a function makes the compiler emit it twice: for baseline x86-64 and for
-   AVX2 with FMA (x86-64-v3), chosen once when the program is loaded.  Elsewhere it is empty.
+   AVX2 with FMA (x86-64-v3), chosen once when the program is loaded.  On other processors the macro
+   is empty.
 
-   Empty under the sanitizers too: the loader calls the functions that choose a clone before the
-   sanitizer's runtime is initialised.
+   It is also empty under the sanitizers, because the loader calls the functions that choose a clone
+   before it initialises the sanitizer's runtime.
 */
 #ifndef WARPRACK_DSP_CPU_SIMD_H
 #define WARPRACK_DSP_CPU_SIMD_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The inner loops of convolution.  Each body is plain C over fixed cells of bins, which the
-// compiler vectorises; inlining it into functions with a target attribute compiles it once per
-// instruction set.  A table chosen at run time replaces the compiler's own dispatch, whose
-// resolvers run before a sanitizer is ready, and gives tests access to every set.
+// compiler vectorises.  A function with a target attribute inlines the body, so that the compiler
+// compiles it once per instruction set.  A table is chosen at run time, which gives tests access to
+// every set; the resolvers of the compiler's own dispatch run before a sanitizer is ready.
 
 #include "spectrum.h"
 
@@ -110,8 +110,8 @@ pack_body(const float* const in, const uint32_t n_points, float* const restrict 
   }
 }
 
-/// Four kinds of products have separate sums: four independent chains of additions, and no sign
-/// changes.
+/// The four kinds of products have separate sums, which gives four independent chains of additions
+/// without sign changes.
 typedef struct MacSums {
   float rr[CELL], ii[CELL], ri[CELL], ir[CELL];
 } MacSums;
@@ -153,7 +153,7 @@ mac_body(const SpectrumMac* const row, float* const restrict out)
   }
 }
 
-#define FIR_TILE 64U // outputs at once: four AVX-512 sums hide the latency of one another
+#define FIR_TILE 64U // outputs at once: four independent AVX-512 sums hide the latency of additions
 
 BODY
 fir_tile(const float* const in, const float* const taps, const uint32_t n_taps,

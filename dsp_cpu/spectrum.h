@@ -31,7 +31,7 @@ typedef struct SpectrumMac {
 } SpectrumMac;
 
 typedef struct SpectrumOps {
-  const char* name; ///< Of the instruction set
+  const char* name; ///< Name of the instruction set
 
   /// out[r][k] = (early[r * stride + k] - i late[r * stride + k]) * weight[r], for k < n_points:
   /// packs two real halves into one complex signal. out is interleaved, rows of n_points.

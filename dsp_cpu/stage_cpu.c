@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The stage on the CPU: walk the steps; split a batch at the frames where a parameter of one of
-// its nodes changes; spread batches over the cores of the pool if their measured time is long
-// enough.
+// The stage on the CPU.  It runs the steps in order, splits a batch at the frames where a parameter
+// of one of its nodes changes, and shares a batch among the cores of the pool if its measured time
+// is long enough.
 
 #include "simd.h"
 
@@ -15,16 +15,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-// A batch goes to the pool when it takes longer than this on one core: about ten times what handing
-// work over and collecting it costs (measured: bench pool hand-over, 2 to 4 us).
+// A batch goes to the pool if it takes longer than this on one core: about ten times the cost of
+// handing work over and collecting it (measured: bench pool hand-over, 2 to 4 us).
 #define POOL_PAYS_NS 40000.0
 
 // A node that repeatedly produces non-finite output is bypassed: its input is passed on instead,
 // until it has recovered.
-#define BYPASS_BAD_BLOCKS  8U   // with fewer good ones in a row between them
+#define BYPASS_BAD_BLOCKS  8U   // bad blocks, with fewer than BYPASS_GOOD_BLOCKS good ones between
 #define BYPASS_GOOD_BLOCKS 100U // good blocks in a row after which the node's record is cleared
 
-#define TIME_SMOOTHING (1.0 / 64.0) // of the running mean of a batch's time, per block
+#define TIME_SMOOTHING (1.0 / 64.0) // weight of one block in the running mean of a batch's time
 #define TIME_TOLD      64U          // blocks between two updates of the nodes' measured time
 
 /// The units of one node within a batch.
@@ -261,8 +261,8 @@ run_whole(const Stage* const stage, Batch* const batch, const uint32_t n_frames)
   } else {
     batch->fx->run(batch->units, batch->n_units, n_frames);
   }
-  // Assume that shared work is spread evenly: an overestimate, so that a batch near the limit does
-  // not alternate.
+  // The time on one core, if the work was shared evenly.  This overestimates it, so that a batch
+  // near the limit does not alternate between one core and the pool.
   measure(batch, (double)(time_now_ns() - began) * (share ? n_jobs : 1U));
 }
 
@@ -285,8 +285,8 @@ guard_unit(const Stage* const stage, const Batch* const batch, const uint32_t u,
   return finite;
 }
 
-/// Pass on the input of a unit in place of its output; where that begins or ends, fade within the
-/// block.
+/// Replace the output of a unit by its input; in the block in which this begins or ends,
+/// cross-fade.
 static void
 bypass_unit(const Stage* const stage, const BatchUnit* const unit, const uint32_t n_frames,
             const bool was_bypassed, const bool is_bypassed)
@@ -296,10 +296,10 @@ bypass_unit(const Stage* const stage, const BatchUnit* const unit, const uint32_
   for (uint32_t c = 0; c < unit->n_out; ++c) {
     const float* const in = stage->spec.rows[unit->in_rows[c < unit->n_in ? c : unit->n_in - 1U]];
     float* const out = stage->spec.rows[unit->out_rows[c]];
-    const bool is_heard = is_finite(in, n_frames);
+    const bool is_valid = is_finite(in, n_frames);
     for (uint32_t i = 0; i < n_frames; ++i) {
       const float dry = before + step * (float)(i + 1U);
-      out[i] = (1.0F - dry) * out[i] + (is_heard ? dry * in[i] : 0.0F);
+      out[i] = (1.0F - dry) * out[i] + (is_valid ? dry * in[i] : 0.0F);
     }
   }
 }
@@ -354,7 +354,7 @@ any_event(const Stage* const stage, const Batch* const batch)
   return false;
 }
 
-/// Process the whole block; stage_cpu_collect() has nothing left to wait for.
+/// Process the complete block, so that stage_cpu_collect() never waits.
 static void
 stage_cpu_submit(Stage* const stage, const uint32_t n_frames, const StageEvent* const events,
                  const uint32_t n_events)

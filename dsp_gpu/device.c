@@ -206,7 +206,7 @@ detach(Backend* const self)
 {
   Device* const device = (Device*)self;
   if (device_is_stuck(device)) {
-    return; // the device may still write to the region
+    return; // a stuck device may still write to the region
   }
   if (device->h_region) {
     device->api->host_free(device->h_region);
@@ -230,7 +230,7 @@ attach(Backend* const self, void* const region, const size_t n_bytes, Error* con
   Device* const device = (Device*)self;
   detach(self);
   if (!device->info.reaches_host) {
-    return STATUS_OK; // its stages copy the rows
+    return STATUS_OK; // the stages of this device copy the rows
   }
   const Status status =
       device->api->host_register(device->gpu, region, n_bytes, &device->h_region, error);
@@ -294,8 +294,8 @@ device_backend_new(const DeviceChoice* const choice, Backend** const backend, Er
   return STATUS_OK;
 }
 
-/// Devices that are stuck, with everything they hold: never freed, and kept in a list so that leak
-/// checkers see them.
+/// Stuck devices with all their memory.  They are never freed; the list keeps them reachable for
+/// leak checkers.
 static Device* left_behind;
 
 bool

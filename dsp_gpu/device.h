@@ -22,27 +22,27 @@ typedef struct SwitchTrial SwitchTrial;
 typedef struct Chunk Chunk;
 typedef struct Spare Spare;
 
-/// The base is the first member: a pointer to the Backend is a pointer to the Device.
+/// Backend is the first member, so a pointer to it is also a pointer to the Device.
 typedef struct Device {
   Backend backend;
   const GpuApi* api;
   GpuDevice* gpu;
   GpuDeviceInfo info;
-  uint64_t deadline_ns;    ///< A block that takes longer fails
-  size_t mapped_bytes;     ///< Up to this number of bytes, in and out together, the rows of a block
-                           ///< stay in mapped memory
-  void* region;            ///< The ring's region while it is attached, else NULL
-  GpuHostMemory* h_region; ///< The device's view of the region
-  GpuBuffer* d_region;     ///< The buffer that replaces the region, see device_attach_buffer()
-  _Atomic uint64_t late_ns;   ///< The deadline that a block missed: no block is submitted after
-                              ///< that; 0: none
+  uint64_t deadline_ns; ///< A block that takes longer fails
+  size_t mapped_bytes;  ///< Blocks of up to this number of bytes, input and output together, keep
+                        ///< their rows in mapped memory
+  void* region;         ///< The ring's region while it is attached, else NULL
+  GpuHostMemory* h_region;    ///< The device's view of the region
+  GpuBuffer* d_region;        ///< The buffer that replaces the region, see device_attach_buffer()
+  _Atomic uint64_t late_ns;   ///< The deadline that a block missed; 0: no block did.  Once it is
+                              ///< set, no block is submitted
   _Atomic uint32_t n_at_work; ///< Submissions without a known end
-  Stage* left;                ///< Stages that were freed while a late block was running
+  Stage* left;                ///< Stages freed while a late block of them was running
   struct Device* next_left;   ///< List of all stuck devices
   SwitchTrial*
       stuck_trial; ///< Memory of device_measure_switch() after a submission that never ended
   _Atomic uint64_t used_ns; ///< Start of the last submission
-  bool keep_awake;          ///< While blocks arrive, see device_awake.c
+  bool keep_awake;          ///< Keep the clocks high while blocks arrive, see device_awake.c
   bool is_kept_awake;       ///< The thread of device_awake.c runs
   atomic_bool may_sleep;    ///< Ends that thread
   pthread_t awake;
@@ -53,7 +53,7 @@ typedef struct Device {
   char summary[256];
 } Device;
 
-/// True if a late block never ended: nothing that the device holds may be freed. [builder]
+/// True if a late block never ended: no memory or object of the device may be freed. [builder]
 static inline bool
 device_is_stuck(const Device* const device)
 {
@@ -61,17 +61,17 @@ device_is_stuck(const Device* const device)
          atomic_load_explicit(&device->n_at_work, memory_order_relaxed);
 }
 
-/// A part of a chunk: the units of a node behind its constants, or the delay lines of a
+/// A part of a chunk: the constants of a node and then its units, or the delay lines of a
 /// connection.
 struct DeviceMemory {
   Device* device;
   Chunk* chunk;
   uint32_t first_quad, n_quads;
   uint32_t data_quads; ///< Constants before the units
-  uint32_t unit_quads; ///< From one unit, or line, to the next
+  uint32_t unit_quads; ///< Distance from one unit, or line, to the next
   uint32_t n_units;
   const FxInfo* fx;    ///< NULL for lines
-  FxKernelShape shape; ///< Of a node
+  FxKernelShape shape; ///< Shape of the node; unused for lines
 };
 
 /// First quad of a unit or line.
@@ -92,14 +92,14 @@ NODISCARD Status device_kernel(Device* device, const char* file, const char* ent
 /// Measure mapped_bytes; takes some milliseconds. [main]
 NODISCARD Status device_measure_switch(Device* device, Error* error);
 
-/// As Backend::attach, but for signals that stay on the device: where a stage would read and write
-/// the address `region` + n, it uses byte n of the buffer.  The caller keeps the buffer; nothing
-/// accesses the address range `region`.  All of the rack must run on the device.  Backend::detach
-/// ends it. [main]
+/// As Backend::attach, but for signals that stay on the device: a row at the address `region` + n
+/// is byte n of the buffer.  The caller keeps the buffer; no code accesses the address range
+/// `region`.  All nodes of the rack must run on the device.  Backend::detach ends the use of the
+/// buffer. [main]
 void device_attach_buffer(Device* device, void* region, GpuBuffer* buffer);
 
-// device_spares.c: memory of stages, not cleared; n_bytes is the same when it is taken and given
-// back. [builder]
+// device_spares.c: memory for stages, not cleared.  Give memory back with the same n_bytes with
+// which it was taken. [builder]
 
 NODISCARD Status device_buffer_take(Device* device, size_t n_bytes, GpuBuffer** buffer,
                                     Error* error);

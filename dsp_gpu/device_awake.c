@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  Keeps the clocks of a GPU up between blocks.
+  Keeps the clocks of a GPU high between blocks.
 
-  A GPU that idles lowers its clocks and powers its links down; the next block pays for the way back.
-  Between two blocks of audio a GPU always idles.  A thread of lowest priority gives the device a
-  very short kernel every 200 us, in a stream of its own that no block waits for.  This does not help
-  a device that is the host's own processor.  A GPU that is open while the rack runs on the CPU may
-  sleep.
+  An idle GPU lowers its clocks and powers its links down, and the next block takes longer until
+  they are up again.  A GPU is idle between any two blocks of audio.  Therefore a thread of lowest
+  priority submits a very short kernel every 200 us, in a separate stream for which no block waits.
+  The thread does not run for a device that is the host's own processor.  It pauses while a GPU is
+  open but gets no blocks, because the rack runs on the CPU.
 
   The cost is a driver call of a few microseconds, during which a block's submission may have to
   wait for the driver's lock.  DeviceChoice::keep_awake turns the thread off, so that both modes can
@@ -19,8 +19,8 @@
 #include "engine/base/time.h"
 
 #define NUDGE_NS  200000            // clocks fall after some milliseconds at the earliest
-#define UNUSED_NS (2U * NS_PER_S)   // without a block: longer than any usual period
-#define LOOK_NS   (10U * NS_PER_MS) // interval of checks whether an unused device is in use again
+#define UNUSED_NS (2U * NS_PER_S)   // without blocks for this time, a device counts as unused
+#define CHECK_NS  (10U * NS_PER_MS) // interval of checks whether an unused device is in use again
 
 static void*
 run(void* const context)
@@ -34,7 +34,7 @@ run(void* const context)
     if (is_used && !atomic_load_explicit(&device->late_ns, memory_order_relaxed)) {
       status = device->api->nudge(device->gpu); // blocks report errors of the device
     }
-    time_sleep(is_used ? NUDGE_NS : LOOK_NS);
+    time_sleep(is_used ? NUDGE_NS : CHECK_NS);
   }
   return NULL;
 }
@@ -51,7 +51,7 @@ device_backend_play(Backend* const backend, const bool plays)
   if (plays && device->keep_awake && device->info.is_gpu) {
     atomic_store_explicit(&device->may_sleep, false, memory_order_relaxed);
     Error error;
-    // Without the thread blocks are slower; the measured times show it.
+    // If the thread cannot be started, blocks only take longer, as the measured times show.
     device->is_kept_awake = !rt_thread_start("warprack-awake", run, device, &device->awake, &error);
   }
 }

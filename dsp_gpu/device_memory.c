@@ -3,8 +3,8 @@
   Memory of nodes and delay lines on the device.
 
   A kernel can take few buffers but many units, and OpenCL 1.2 has no pointers in memory.  So units
-  lie in few large buffers, chunks, and a launch takes the units of one chunk.  A new chunk is made
-  when no existing one has room; freed pieces are used again; first fit.
+  are in few large buffers, called chunks, and a launch takes the units of one chunk.  Allocation is
+  first fit and reuses freed pieces; a new chunk is made if no existing one has room.
 */
 
 #include "device.h"
@@ -24,7 +24,7 @@
 
 /// A free range of a chunk.
 typedef struct Gap {
-  struct Gap* next;  ///< The next one at a higher address
+  struct Gap* next;  ///< The next gap at a higher address
   uint32_t first, n; ///< Quads
 } Gap;
 
@@ -216,7 +216,7 @@ quads_of(const uint64_t n_words)
   return (n + UNIT_ALIGNING - 1U) / UNIT_ALIGNING * UNIT_ALIGNING;
 }
 
-/// Allocate n_units units behind n_data words.
+/// Allocate n_units units after n_data words of constants.
 static Status
 memory_new(Device* const device, const uint64_t n_data, const uint64_t n_unit,
            const uint32_t n_units, DeviceMemory** const out, Error* const error)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  Buffers and pinned memory of freed stages, for reuse: every plan needs some, and drivers stall the
-  device and all callers while they free memory.  Sizes are powers of two, so that the stages of an
-  edited rack fit into the memory of earlier ones.
+  Buffers and pinned memory of freed stages, for reuse: every plan needs such memory, and drivers
+  stall the device and all callers while they free it.  Sizes are powers of two, so that the stages
+  of an edited rack fit into the memory of earlier stages.
 */
 
 #include "device.h"
@@ -15,7 +15,7 @@
 struct Spare {
   Spare* next;
   size_t n_bytes;
-  GpuBuffer* buffer; ///< Or `host`
+  GpuBuffer* buffer; ///< NULL if the spare is `host`
   GpuHostMemory* host;
 };
 

@@ -2,26 +2,26 @@
 /**
    The interface to GPU drivers: only the functions that warprack needs.  Two implementations,
    cuda.c (driver API and NVRTC) and opencl.c (1.2 and later), open their driver at run time; the
-   program also works without any.
+   program also works without a driver.
 
-   Kernels are source in the dialect of kernels/dialect.h, which both compile.  A block's work is
-   recorded once per ring slot and then submitted for each block:
+   Kernels are source in the dialect of kernels/dialect.h, which both implementations compile.  The
+   work of a block is recorded once per ring slot and then submitted for each block:
 
        record:   {copies in} → {kernels, in order} → {copies out} → done word = sequence number
 
-   On CUDA each kind of work has its stream, joined by events and captured as one graph per slot,
-   so that the copies of one slot overlap the kernels of another; on OpenCL three queues do the
-   same.  Hence recordings in flight at the same time must copy to and from different places.  The
-   player polls for completion: a word in host memory (CUDA), or the state of the last command
-   (OpenCL, which guarantees the visibility of writes only after that).
+   On CUDA each kind of work has its own stream; events join the streams, and one graph per slot
+   captures them, so that the copies of one slot overlap the kernels of another.  On OpenCL three
+   queues do the same.  Hence recordings in flight at the same time must copy to and from different
+   places.  The player polls for completion: on CUDA a word in host memory, on OpenCL the state of
+   the last command, because only its completion makes the writes visible.
 
    Threads: [main] lists and opens; [builder] allocates, compiles, records, warms up; [player] only
    submits and polls while blocks arrive.  Builder and player use one device at the same time;
    every other object is used by one thread at a time.
 
    Errors contain the driver's text.  STATUS_NO_MEM: the device or the host has no memory;
-   STATUS_BAD_ARG: the caller's mistake; STATUS_NO_BACKEND: any other error of the driver.  After a
-   sticky error (the device's context is lost) every call fails with STATUS_DEVICE_LOST, except
+   STATUS_BAD_ARG: an error of the caller; STATUS_NO_BACKEND: any other error of the driver.  After
+   a sticky error (the device's context is lost) every call fails with STATUS_DEVICE_LOST, except
    those that free objects and close().
 */
 #ifndef WARPRACK_DSP_GPU_GPU_H
@@ -35,9 +35,10 @@
 #include <stdint.h>
 
 #define GPU_MAX_ARGS 16U
-// Threads per group in kernels for all devices: every driver allows as many.
+// Most threads per group in kernels for all devices: every driver allows this number.
 #define GPU_MAX_GROUP 256U
-/// Bytes, for every buffer and for offsets into it: NVIDIA's OpenCL has the strictest rule.
+/// Alignment in bytes of every buffer and of offsets into it: NVIDIA's OpenCL has the strictest
+/// rule.
 #define GPU_ALIGNMENT 512U
 
 typedef struct GpuDevice GpuDevice;
@@ -95,7 +96,7 @@ typedef struct GpuLaunch {
 
 /// The work of a recording.
 typedef struct GpuWork {
-  uint32_t slot; ///< Of the ring: a recording of an even slot may overlap one of an odd slot
+  uint32_t slot; ///< Slot of the ring: recordings of even slots may overlap those of odd slots
   const GpuCopy* in;
   uint32_t n_in;
   const GpuLaunch* launches;
@@ -105,7 +106,7 @@ typedef struct GpuWork {
 } GpuWork;
 
 typedef struct GpuApi {
-  EngineBackend kind; ///< Of this API
+  EngineBackend kind; ///< The backend that uses this API
 
   /// Open the driver.  STATUS_NO_BACKEND names the missing part; repeated calls are cheap. [main]
   Status (*load)(Error* error);
@@ -140,7 +141,7 @@ typedef struct GpuApi {
   /**
        Compile source in the dialect, or load it from the cache (gpu_cache.h).
 
-       @param name For messages and the line numbers of the compile log, e.g. "fx_gain.cu".
+       @param name File name in messages and in the compile log, e.g. "fx_gain.cu".
        @param options NULL-terminated "-D..." words.
        Errors contain the first lines of the compile log.  Every kernel is loaded on return.
        [builder]
@@ -155,15 +156,15 @@ typedef struct GpuApi {
   /// Wait for a submission in flight and free the recording; call it before freeing the memory and
   /// the modules that the recording uses. [builder]
   void (*recording_free)(GpuRecording* recording);
-  /// Start a recording; its done word will become `sequence` (never 0).  Returns before the work
-  /// is done; a recording may be submitted again only after that.  The kernels of one device run
-  /// in the order of submission. [player]
+  /// Start the work of a recording; its done word becomes `sequence` (never 0) when the work is
+  /// done.  Returns before that.  A recording may be submitted again only after its work is done.
+  /// The kernels of one device run in the order of submission. [player]
   Status (*submit)(GpuRecording* recording, uint64_t sequence);
-  /// STATUS_OK with *done, or the asynchronous error of the device.  Memory that was copied out is
-  /// valid only after *done was true. [player]
+  /// Set *done to whether the work is done, or return the asynchronous error of the device.  Memory
+  /// that was copied out is valid only after *done was true. [player]
   Status (*poll)(GpuRecording* recording, uint64_t sequence, bool* done);
-  /// Give the device a very short kernel; no submission waits for it, and it waits for none.  Does
-  /// nothing while the last one runs.  Returns at once. [any one thread]
+  /// Submit a very short kernel; it waits for no submission, and no submission waits for it.  Does
+  /// nothing while the previous one still runs.  Returns at once. [any one thread]
   Status (*nudge)(GpuDevice* device);
   /// Wait for all submissions. [builder, or player while disarmed]
   Status (*finish)(GpuDevice* device, Error* error);

@@ -23,20 +23,20 @@ typedef struct Header {
   char format[16];
   uint64_t key_bytes;
   uint64_t module_bytes;
-  uint64_t checksum; ///< Of all other bytes
+  uint64_t checksum; ///< Checksum of all other bytes
 } Header;
 
 /// A key as one string of bytes.
 typedef struct Key {
   char* text;
   size_t n_bytes;
-  char path[512]; ///< Of its file, "" if there is no folder
+  char path[512]; ///< Path of the key's file, "" if there is no folder
 } Key;
 
 // ---- hash ----
 
-// The hash guards against accidents; a program that writes to the folder on purpose could do
-// worse.
+// The hash detects accidental damage only: a program that can write to the folder on purpose could
+// cause greater harm in other ways.
 static uint64_t
 checksum(const Header* const header, const void* const key, const void* const module)
 {
@@ -115,7 +115,7 @@ key_clear(Key* const key)
 
 // ---- load ----
 
-// The whole file, NULL if there is none.
+// The content of the file, NULL if there is no file.
 static char*
 read_file(const char* const path, size_t* const n_bytes)
 {

@@ -27,8 +27,8 @@ const GpuSource* gpu_source_find(const char* name);
 /// `name` and its line numbers.  The caller frees it; NULL without memory. [builder]
 char* gpu_compile_text(const char* name, const char* source);
 
-/// Fill `error` with the compile log from its first error on, in one line, and return
-/// STATUS_BAD_ARG. [builder]
+/// Write the compile log, from its first error on, to `error` as one line; return STATUS_BAD_ARG.
+/// [builder]
 Status gpu_compile_failed(Error* error, const char* name, const char* log);
 
 #endif

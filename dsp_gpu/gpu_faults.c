@@ -30,7 +30,7 @@ last_error(GpuDevice* const device, Error* const error)
   }
 }
 
-/// STATUS_DEVICE_LOST on a lost device, as every call returns then.
+/// Return STATUS_DEVICE_LOST if the device is lost, as every call of a real driver does.
 static Status
 check(GpuDevice* const device, Error* const error)
 {
@@ -131,7 +131,7 @@ poll(GpuRecording* const recording, const uint64_t sequence, bool* const done)
   return waits ? STATUS_OK : real->poll(recording, sequence, done);
 }
 
-// ---- the calls that would wait for ever ----
+// ---- calls that would wait for ever for a submission that never ends ----
 
 static void
 must_not_hang(const char* const call)

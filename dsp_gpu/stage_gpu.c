@@ -8,15 +8,14 @@
                               │          │                               ▲
       recording:         stage_begin     └──▶ kernels of effects ──▶ stage_end ──▶ done
 
-  Kernels read and write the rows of small blocks in mapped memory; if the rows of the stage are
-  those of the rack and its ring is attached, they lie in the ring, and nothing is copied.  For
-  large blocks, and where the device cannot reach host memory, the recording copies the slot to the
-  device and back, and the kernels get the copies; copies of one slot run beside the kernels of the
-  other.
+  Kernels read and write the rows of small blocks in mapped memory.  If these are the rows of the
+  rack and its ring is attached, they are in the ring, and no row is copied.  For large blocks, and
+  if the device cannot access host memory, the recording copies the slot to the device and back, and
+  the kernels use the copies; the copies of one slot overlap the kernels of the other.
 
-  Host nodes keep the parameters: after a set, the words of the node are packed again, and those
-  that differ from the device's words go into the slot's changes.  The same holds for connections
-  whose gain moves.
+  Nodes in host memory keep the parameters: after a set, the words of the node are packed again, and
+  the words that differ from those on the device are added to the slot's changes.  Connections whose
+  gain moves are handled in the same way.
 
   A block with parameter changes runs in parts, one submission each.
 */
@@ -36,7 +35,7 @@
 // Some drivers compile when a kernel is launched for the first time.
 #define TRIAL_NS (20U * NS_PER_S)
 
-// ---- what changes ----
+// ---- changes of parameters and gains ----
 
 static void
 change(Stage* const stage, Slot* const slot, const uint32_t word, const uint32_t value)
@@ -122,7 +121,7 @@ bring_rows(Stage* const stage, Slot* const slot, const uint32_t first, const uin
   }
 }
 
-// After one late block nothing more is submitted to the device: every stage would wait for the
+// After one late block, no stage submits work to the device: every stage would wait until the
 // deadline.
 void
 slot_submit(Stage* const stage, Slot* const slot)
@@ -163,11 +162,11 @@ slot_note_end(Stage* const stage, Slot* const slot)
   slot->is_at_work = false;
 }
 
-/// Poll a slot once; fails if it is past its deadline.  The clock is read before the poll, so that
-/// a thread that was suspended polls again before it calls the device late.  If the device is the
-/// host's own processor, the thread yields it for a moment.
+/// Poll a slot once; fails after its deadline.  The clock is read before the poll, so that a thread
+/// that was suspended polls once more before it reports the device as late.  If the device is the
+/// host's own processor, the thread sleeps for CPU_NAP_NS.
 static bool
-look(Stage* const stage, Slot* const slot)
+poll_slot(Stage* const stage, Slot* const slot)
 {
   Device* const device = stage->device;
   const uint64_t waited_ns = time_now_ns() - slot->began_ns;
@@ -199,7 +198,7 @@ look(Stage* const stage, Slot* const slot)
 void
 slot_wait(Stage* const stage, Slot* const slot)
 {
-  while (!look(stage, slot)) {
+  while (!poll_slot(stage, slot)) {
   }
 }
 
@@ -285,7 +284,7 @@ bool
 stage_gpu_is_done(Stage* const stage)
 {
   Slot* const slot = stage->blocks[stage->oldest].slot;
-  return !slot || look(stage, slot);
+  return !slot || poll_slot(stage, slot);
 }
 
 Status

@@ -11,14 +11,14 @@
 
 typedef struct Slot {
   GpuHostMemory* memory;
-  uint32_t* changes; ///< Place in the slot
+  uint32_t* changes; ///< Words of the changes, in the slot
   float* rows_in;    ///< [n_in][row_stride], NULL when they are in the ring
   uint32_t* report;  ///< [REPORT_WORDS]
   float* rows_out;   ///< [n_out][row_stride], NULL when they are in the ring
-  GpuBuffer* copy;   ///< The same on the device; NULL when the kernels reach the slot
+  GpuBuffer* copy;   ///< Copy of the slot on the device; NULL if kernels access the slot itself
   GpuRecording* recording;
-  uint64_t sequence; ///< Of the last submission
-  bool is_at_work;   ///< Its end is not yet known
+  uint64_t sequence; ///< Sequence number of the last submission
+  bool is_at_work;   ///< The end of that submission is not known yet
   uint64_t began_ns;
   uint32_t n_frames;
   float** out; ///< [n_out] destinations of the returned rows
@@ -26,7 +26,7 @@ typedef struct Slot {
 
 /// A submitted block.
 typedef struct Block {
-  Slot* slot; ///< Of its last part; NULL once that is done
+  Slot* slot; ///< Slot of the block's last part; NULL once that part is done
   uint32_t n_reset;
 } Block;
 
@@ -49,7 +49,7 @@ struct Stage {
   uint64_t sequence;
   uint32_t n_resets; ///< LIVE_N_RESETS of the last report
   Status status;     ///< The first error
-  Stage* next_left;  ///< Of device->left
+  Stage* next_left;  ///< Next stage in the list device->left
   bool is_trial;     ///< A trial run: no block is played
 };
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define N_OWN_ARGS  8U // of STAGE_ARGS
+#define N_OWN_ARGS  8U // arguments in STAGE_ARGS
 #define BEGIN_GROUP 64U
 #define MAX_BEGINS  32U // groups that apply changes
 #define WORD_BYTES  4U
@@ -208,8 +208,8 @@ make_slot(Stage* const stage, const uint32_t index, GpuLaunch* const launches, E
   return record(stage, index, launches, error);
 }
 
-/// Submit both recordings with empty blocks, which change nothing, so that all first-time work of
-/// the driver happens now.
+/// Submit both recordings with empty blocks, which do not change any state, so that the driver does
+/// all its first-time work now.
 static Status
 try_out(Stage* const stage, Error* const error)
 {
@@ -295,7 +295,7 @@ stage_gpu_rows(const Stage* const stage)
   return is_attached ? "attached" : stage->slots[0].copy ? "copied" : "mapped";
 }
 
-// ---- freed ----
+// ---- freeing ----
 
 /// Wait a little longer for late blocks: drivers wait for ever when memory in use is freed.
 static void

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// From steps to tables and launches.
+// Convert steps to tables and launches.
 
 #include "stage_tables.h"
 
@@ -18,18 +18,18 @@ typedef struct Writer {
   const FxKernel* kernel; ///< NULL: no unit wrote it
   const DeviceMemory* memory;
   uint32_t word;      ///< Its UNIT_ words
-  uint32_t head_word; ///< Those of the chain's first unit
+  uint32_t head_word; ///< UNIT_ words of the chain's first unit
   uint32_t n_chained; ///< Units in the chain
   uint32_t n_readers; ///< Connections that read the output
 } Writer;
 
-/// State while the steps are followed.
+/// State of the traversal of the steps.
 typedef struct Follow {
   const StageSpec* spec;
   StageTables* tables;
   uint32_t* written;    ///< [n_rows] the row's number on the device + 1, or 0: not written yet
   Writer* writers;      ///< [n_rows]
-  const MixRow** mixed; ///< [n_rows] what the row is a mix of, or NULL
+  const MixRow** mixed; ///< [n_rows] the mix that produces the row, or NULL
   uint32_t* n_readers;  ///< [all units + 1] connections that read the unit's output; [0]: of rows
                         ///< that no unit wrote
   uint32_t n_before;    ///< Units of the steps before the current one
@@ -445,8 +445,8 @@ writer_before(const Follow* const follow, const StageStep* const step, const uin
   return follows ? before : NULL;
 }
 
-/// Add a unit to the chain behind `before`.  The chain runs at the place of its first unit, when
-/// rows that the plan uses later may still be in use: so its output gets its own row.
+/// Add a unit to the chain after `before`.  The chain runs at the position of its first unit, when
+/// the plan may still use the row of the output for another signal: so the output gets its own row.
 static void
 chain_unit(Follow* const follow, const StageStep* const step, const uint32_t u, const Writer before)
 {
@@ -512,7 +512,7 @@ end_stage(Follow* const follow)
                                        .reports = true };
 }
 
-// ---- all of it ----
+// ---- tables ----
 
 static Status
 take_tables(Follow* const follow, Error* const error)

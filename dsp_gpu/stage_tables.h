@@ -30,7 +30,7 @@ typedef struct TableNode {
   void* node;
   const uint32_t* n_sets;
   uint32_t seen; ///< [player] *n_sets when the parameters were last packed
-  bool is_dirty; ///< [player] To be packed: it never was, or a parameter was set within a block
+  bool is_dirty; ///< [player] Must be packed: never packed yet, or a parameter set within a block
   uint32_t node_index;
   uint32_t live; ///< Word
   uint32_t n_words;
@@ -68,7 +68,7 @@ typedef struct StageTables {
   uint32_t n_in;
   uint32_t n_rows; ///< On the device
   uint32_t row_stride;
-  uint32_t max_param_words; ///< Of a node
+  uint32_t max_param_words; ///< Most parameter words of a node
 } StageTables;
 
 NODISCARD Status stage_tables_new(const StageSpec* spec, StageTables* tables, Error* error);

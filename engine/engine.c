@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The life of an engine: made, armed for a format, processing, disarmed.
+// The life of an engine: created, armed for a format, processing, disarmed, freed.
 
 #include "engine.h"
 
@@ -27,9 +27,9 @@ engine_period_frame(const Period* const period)
   return next_frame;
 }
 
-/// Withdraw the period from the driver's thread and wait until that thread has left it.  It may
-/// wait for a worker that hangs, and the code that ends this needs the locks: so only `arming_lock`
-/// is held.
+/// Withdraw the period from the driver's thread, and wait until that thread has left it.  The
+/// thread may wait for a worker that hangs, and the code that ends such a wait needs the other
+/// locks: therefore the caller holds only `arming_lock`.
 static void
 withdraw_period(Engine* const engine)
 {
@@ -42,7 +42,7 @@ withdraw_period(Engine* const engine)
     pthread_mutex_lock(&engine->pointers_lock);
     atomic_store(&engine->period, NULL);
     atomic_store(&engine->next_frame,
-                 engine_period_frame(period)); // its last block may just have begun
+                 engine_period_frame(period)); // final, because the gate is shut
     const PeriodCounts counts = period_counts(period);
     counters_add(period_counters, N_PERIOD_COUNTERS, engine->past.of, counts.of);
     pthread_mutex_unlock(&engine->pointers_lock);
@@ -78,7 +78,7 @@ disarm(Engine* const engine)
 {
   withdraw_period(engine);
   pthread_mutex_lock(&engine->pointers_lock);
-  engine->ring = NULL; // no more messages
+  engine->ring = NULL; // no more messages to the ring
   pthread_mutex_unlock(&engine->pointers_lock);
   engine->calls->disarm(engine_half(engine));
   pthread_mutex_lock(&engine->pointers_lock);
@@ -99,7 +99,7 @@ engine_disarm(Engine* const engine)
 
 /// Pass the plan's latency and fallbacks to a period. [pointers_lock held]
 static void
-tell_period(const Engine* const engine, Period* const period)
+update_period(const Engine* const engine, Period* const period)
 {
   period_set_latency(period, engine->facts.rack_latency_frames);
   period_set_fallbacks(period, engine->facts.fallbacks.of, engine->facts.fallbacks.n);
@@ -113,7 +113,7 @@ engine_take_facts(Engine* const engine, const WorkerFacts* const facts)
     engine->facts = *facts;
     Period* const period = atomic_load(&engine->period);
     if (period) {
-      tell_period(engine, period);
+      update_period(engine, period);
     }
   }
   pthread_mutex_unlock(&engine->pointers_lock);
@@ -130,7 +130,7 @@ make_ring(const Format* const format, Ring** const ring, Error* const error)
   return ring_new(&shape, ring, error);
 }
 
-/// Fallback until there is a plan.  A following level is silent until it is known.
+/// The fallback until there is a plan.  Without a fixed level it is silence.
 static Fallback
 first_fallback(const RackFallback* const on_late)
 {
@@ -162,12 +162,12 @@ publish(Engine* const engine, const WorkerStart* const start, Period* const peri
   pthread_mutex_lock(&engine->pointers_lock);
   engine->format = start->format;
   if (period) {
-    engine->rings[0] = start->ring; // disarm() has left none
+    engine->rings[0] = start->ring; // disarm() has cleared all entries
     engine->ring = engine->is_lost ? NULL : start->ring;
     if (engine->is_lost) {
-      period_abandon(period); // the worker was lost during the start
+      period_abandon(period); // the worker was lost meanwhile
     }
-    tell_period(engine, period);
+    update_period(engine, period);
     atomic_store(&engine->process_out, start->format.n_out);
     atomic_store(&engine->period, period);
     period_gate_open(&engine->gate, PERIOD_GATE_ENGINE);
@@ -176,7 +176,7 @@ publish(Engine* const engine, const WorkerStart* const start, Period* const peri
   engine->armed = true;
 }
 
-/// Start the worker and the callback; offline without ring and period.
+/// Arm the worker, and publish the period on success.  Offline, `ring` and `period` are NULL.
 static Status
 begin(Engine* const engine, const Format* const format, Ring* const ring, Period* const period,
       Error* const error)
@@ -184,8 +184,7 @@ begin(Engine* const engine, const Format* const format, Ring* const ring, Period
   const WorkerStart start = { .format = *format,
                               .ring = ring,
                               .first_frame = atomic_load(&engine->next_frame),
-                              .n_sent =
-                                  engine->n_sent, // changed under `arming_lock` without a ring
+                              .n_sent = engine->n_sent, // no ring: `arming_lock` guards it
                               .plays_on = engine->past.blocks > 0U };
   WorkerFacts facts = { 0 };
   const Status status = engine->calls->arm(engine_half(engine), &start, &facts, error);
@@ -295,9 +294,10 @@ engine_new(const EngineConfig* const config, Engine** const out, Error* const er
   return STATUS_OK;
 }
 
-/// An engine whose gate a hanging thread of the driver may still reach, so that tools for leaks see
-/// that it is meant.
-static Engine* kept;
+/// An engine that is not freed, because a hanging thread of the driver may still use its gate.
+/// This pointer keeps leak checkers from reporting it; it is volatile, because the compiler removes
+/// a variable that nothing reads.
+static Engine* volatile kept;
 
 void
 engine_free(Engine* const engine)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   The engine: runs one rack.  Owns the ring and the callback's half (period.h); the other half
+   The engine: runs one rack.  It owns the ring and the server's half (period.h); the other half
    (worker.h) makes the plans and runs the blocks.
 
-   Threads: [main] sets up and tears down; [rt] is the audio driver's thread, in engine_run();
+   Threads: [main] arms and frees; [rt] is the audio driver's thread, which calls engine_run();
    [control] edits and sets parameters (one thread at a time); [builder] and [player] belong to the
    worker.
 */
@@ -27,36 +27,37 @@ typedef struct Engine Engine;
 NODISCARD Status // [main]
 engine_new(const EngineConfig* config, Engine** out, Error* error);
 
-/// Stop and free.  The driver must be closed.  Accepts NULL. [main]
+/// Disarm and free an engine.  The driver must be closed.  Accepts NULL. [main]
 void engine_free(Engine* engine);
 
 /**
-   Set the format and (re)start the worker; if the format differs from the last one, plans the
-   current rack again, with initial state.  A failure is an error, unless audio has run before and
-   the worker is a process: then the dry signal plays, and the worker tries again.  Between a
-   driver's change of format and the end of this call the gate is shut: silence.  n_out 0 keeps
-   EngineConfig's rule.  [main]
+   Set the format and arm the worker.  If the format differs from the last one, the worker plans the
+   current rack again, with initial state.  A failure to plan is an error, unless audio has run
+   before and the worker is another process: then the outputs play their fallbacks, and the worker
+   tries again.  From the driver's change of format to the end of this call the gate is shut, and
+   the outputs are silent.  n_out 0: as in EngineConfig. [main]
 */
 NODISCARD Status engine_arm(Engine* engine, double rate_hz, uint32_t block_frames, uint32_t n_in,
                             uint32_t n_out, Error* error);
 
-/// Stop the worker; the gate is shut, which plays silence, until the next engine_arm(). [main]
+/// Disarm the worker, and shut the gate until the next engine_arm(): the outputs are silent. [main]
 void engine_disarm(Engine* engine);
 
-/// The gate that is open while the engine is armed; a driver shuts it, too. [any]
+/// The gate, which is open while the engine is armed; a driver may shut it, too. [any]
 PeriodGate* engine_gate(Engine* engine);
 
-/// One period that has passed the gate, as a PeriodFunction; see period_run(). [rt]
+/// Run one period that has passed the gate.  A PeriodFunction; see period_run(). [rt]
 REALTIME void
 engine_run(void* engine, const float* const* in, float* const* out, uint32_t n_frames, bool wait);
 
-/// One period of a caller that is no driver: through the gate to engine_run(), or offline. [rt]
+/// Run one period for a caller that is not a driver: through the gate to engine_run(), or offline.
+/// [rt]
 REALTIME void engine_process(Engine* engine, const float* const* in, float* const* out,
                              uint32_t n_frames, bool wait);
 
 // ---- edits [control] ----
 
-/// Called on the builder thread, once per edit, when it plays or is rejected.
+/// Called once per edit, when its rack is active or it is refused. [builder, supervisor]
 typedef void (*EngineDone)(void* context, const EngineReply* reply);
 
 /// One change of a parameter that is not structural.
@@ -67,37 +68,42 @@ typedef struct EngineParam {
 } EngineParam;
 
 /**
-   Play `rack` from the first block that starts at or after `at_frame` (0: as soon as it is ready).
-   Non-structural values that differ ramp from that block on.  Copies the rack.
+   Play `rack` from the first block that starts at or after `at_frame` (0: as soon as the plan is
+   ready).  Values of parameters that are not structural ramp from that block on.  Copies the rack.
 
-   @return STATUS_LIMIT while another edit is in flight: its `done` was not called yet.
-   STATUS_NO_MEM.  All other errors arrive by `done` (may be NULL).
+   @return STATUS_LIMIT while another edit is in flight, which means that its `done` was not called
+   yet; STATUS_NO_MEM.  `done` (may be NULL) receives all other errors.
 */
 NODISCARD Status engine_edit(Engine* engine, const Rack* rack, uint64_t at_frame, EngineDone done,
                              void* context);
 
-/// The same, and wait for the reply; without audio, until the rack is planned. [main, control]
+/// A later command waits that makes the rack smaller: refuse the edit in flight as soon as one
+/// worker was lost while it planned the edit.  Does nothing without an edit in flight, or if the
+/// worker is in this process. [control]
+void engine_overtake(Engine* engine);
+
+/// As engine_edit(), but wait for the reply. [main, control]
 NODISCARD Status engine_edit_wait(Engine* engine, const Rack* rack, Error* error);
 
-/// Set n parameters at one frame (0: with the next block), all in the same block.  Unknown nodes
-/// are ignored and counted.  STATUS_LIMIT, with nothing changed, if too many messages wait.
-/// [control]
+/// Set n parameters at one frame (0: with the next block), all in the same block.  Values for
+/// unknown nodes are ignored and counted.  STATUS_LIMIT, without any change, if too many messages
+/// wait. [control]
 NODISCARD Status engine_set(Engine* engine, const EngineParam* params, uint32_t n,
                             uint64_t at_frame);
 
-/// A copy of the rack that plays, which the caller frees: the document to continue with when
-/// EngineStatus::quarantined has grown.  NULL when out of memory, and in this process, where no
-/// rack is ever reverted. [any but rt]
+/// A copy of the active rack, which the caller frees: the document to continue with when
+/// EngineStatus::quarantined has grown.  NULL if out of memory, and if the worker is in this
+/// process, where no rack is quarantined. [any but rt]
 Rack* engine_rack(Engine* engine);
 
 // ---- offline [main] ----
 
-/// STATUS_DEVICE_LOST with its text if a device has failed.  Output since then is not the rack's.
+/// STATUS_DEVICE_LOST with its text if a device has failed.  The output since then is invalid.
 /// [any]
 Status engine_failure(Engine* engine, Error* error);
 
-/// Set `again` while effects request another pass over the whole signal; units have been reset
-/// then.  Fails if an effect could not measure the pass.
+/// End a pass over the signal.  Sets `again`, and resets the units, if an effect requests another
+/// pass over the whole signal.  Fails if an effect could not measure the pass.
 NODISCARD Status engine_finish_pass(Engine* engine, bool* again, Error* error);
 
 // ---- queries [any but rt] ----
@@ -106,14 +112,14 @@ NODISCARD Status engine_finish_pass(Engine* engine, bool* again, Error* error);
 uint64_t engine_frame_now(Engine* engine);
 uint64_t engine_frame_at(Engine* engine, uint64_t monotonic_ns);
 
-/// Latency of the rack, and of the whole way: depth * block + rack.
+/// Latency in frames, of the rack, and of the engine: depth * block + rack.
 uint32_t engine_rack_latency(Engine* engine);
 uint32_t engine_latency(Engine* engine);
 
 /// Longest tail of the rack in frames, UINT64_MAX if unbounded.
 uint64_t engine_tail(Engine* engine);
 
-/// Channels that the rack makes from n_in inputs.
+/// Number of output channels of the rack.
 uint32_t engine_n_out(Engine* engine);
 
 typedef struct EngineStatus {
@@ -124,20 +130,21 @@ typedef struct EngineStatus {
   uint32_t n_nodes, n_units, n_levels;
   uint64_t edits_refused;
   WorkerState worker;
-  int32_t worker_pid;        ///< Of that process; 0: none
-  uint64_t worker_restarts;  ///< Processes that replaced a lost one
-  uint64_t quarantined;      ///< Racks reverted because two processes in a row crashed on them
+  int32_t worker_pid;        ///< Process id of the worker; 0: none
+  uint64_t worker_restarts;  ///< Number of processes that replaced a lost one
+  uint64_t quarantined;      ///< Number of racks reverted because they crashed two processes in a
+                             ///< row
   char worker_note[320];     ///< "" or why the last worker was lost
   char quarantine_note[320]; ///< "" or why the last rack was reverted
   double load_p50, load_p99,
-      load_max; ///< Time of a block over its period, in the last 10 to 20 s (load.h)
+      load_max; ///< Time of a block divided by its period, in the last 10 to 20 s (load.h)
   PeriodCounts counts;
   WorkerCounts worker_counts;
   char backend[16];                ///< The backends of the nodes: "cpu", "cuda", "cpu+opencl" …
   uint32_t n_gpu_nodes;            ///< Nodes on the device
   uint32_t n_bypassed;             ///< Nodes that repeatedly output NaN or Inf
   char device[256];                ///< The open GPU: name, driver, memory; "" when none is open
-  double cost_us[PLACEMENT_SIDES]; ///< Of a block, predicted when AUTO chose; 0: it did not
+  double cost_us[PLACEMENT_SIDES]; ///< Time of a block, predicted when AUTO chose; 0: no prediction
   char backend_note[640];          ///< "" or the result of the choice of backends
   char realtime_note[512];         ///< "" or the missing real-time privileges
   char late_note[512];             ///< "" or problems with the fallbacks
@@ -145,23 +152,23 @@ typedef struct EngineStatus {
 
 void engine_status(Engine* engine, EngineStatus* status);
 
-/// Counters of a port of the rack since the audio server was joined, or returned with another
+/// Counters of a port of the rack since the connection to the audio server, or its last change of
 /// format; zeros for a port that does not exist. [any but rt]
 PeriodPort engine_port(Engine* engine, bool is_output, uint32_t channel);
 
-/// All nodes of the rack that plays, in its order; writes at most `max` of them.  Returns their
-/// number.
+/// Write the places of the nodes of the active rack, in its order, at most `max`.  Returns the
+/// number of nodes.
 uint32_t engine_places(Engine* engine, EnginePlace* places, uint32_t max);
 
 void engine_reset_load(Engine* engine);
 
-/// Fade the output out (about 50 ms), or back in; true once silent.  It lasts when the engine is
-/// armed again: what was faded out begins silent. [main]
+/// Fade the output out (about 50 ms), or back in; engine_is_silent() is true once it is silent.
+/// The state survives engine_arm(): an engine that was faded out begins silent. [main]
 void engine_fade(Engine* engine, bool to_silence);
 bool engine_is_silent(Engine* engine);
 
-/// Run `n_blocks` of quiet noise through a plan of `rack` that never plays, and measure it (for
-/// `check`). [main]
+/// The result of engine_predict(), which runs `n_blocks` of quiet noise through a plan of `rack`
+/// that never plays, and measures it (for `check`). [main]
 typedef struct EnginePrediction {
   uint64_t memory_bytes;       ///< Memory of the rack
   uint64_t making_bytes;       ///< Largest memory while it is planned
@@ -170,8 +177,8 @@ typedef struct EnginePrediction {
   uint32_t latency_frames, n_out;
   uint64_t tail_frames;
   Fallbacks fallbacks;             ///< The fallback of each output
-  char backend[16];                ///< What ran it, as in EngineStatus
-  EngineBackend gpu;               ///< API of the open device, CPU if none was open
+  char backend[16];                ///< The backends that ran it, as in EngineStatus
+  EngineBackend gpu;               ///< API of the open device; ENGINE_BACKEND_CPU if none was open
   double cost_us[PLACEMENT_SIDES]; ///< As in EngineStatus
   char device[256];                ///< As in EngineStatus
   char backend_note[640];          ///< As in EngineStatus
@@ -180,5 +187,14 @@ typedef struct EnginePrediction {
 NODISCARD Status engine_predict(const EngineConfig* config, const Rack* rack, double rate_hz,
                                 uint32_t block_frames, uint32_t n_blocks,
                                 EnginePrediction* prediction, Error* error);
+
+/// Choose the fallback of each output of the rack of an armed offline engine as a live run would,
+/// from the responses of a copy of the rack. [main]
+NODISCARD Status engine_measure_fallbacks(Engine* engine, const Rack* rack, Fallbacks* fallbacks,
+                                          Error* error);
+
+/// All warnings of a rack, one per line: rack_warnings(), then fallback_warnings().  The caller
+/// frees them; NULL when out of memory. [any, not rt]
+char* engine_warnings(const Rack* rack, double rate_hz, const Fallbacks* fallbacks);
 
 #endif

@@ -7,8 +7,8 @@
 
 // ---- edits ----
 
-/// Store an edit until its reply; returns its id, 0 while another one is in flight.  `stamp`:
-/// number of parameter messages sent before it.
+/// Store an edit until its reply.  Returns its id, or 0 while another edit is in flight.  Sets
+/// `stamp` to the number of parameter messages sent before the edit.
 static uint64_t
 begin_flight(Engine* const engine, const EngineDone done, void* const context,
              uint64_t* const stamp)
@@ -24,7 +24,7 @@ begin_flight(Engine* const engine, const EngineDone done, void* const context,
   return id;
 }
 
-/// Remove and return the edit in flight; its id is 0 if another edit, or none, is in flight.
+/// Remove and return the edit in flight with this id; the returned id is 0 if there is none.
 static EngineFlight
 end_flight(Engine* const engine, const uint64_t id)
 {
@@ -67,6 +67,14 @@ engine_edit(Engine* const engine, const Rack* const rack, const uint64_t at_fram
   return status;
 }
 
+void
+engine_overtake(Engine* const engine)
+{
+  if (engine->calls->overtake) {
+    engine->calls->overtake(engine_half(engine));
+  }
+}
+
 typedef struct Awaited {
   pthread_mutex_t mutex;
   pthread_cond_t arrived;
@@ -105,7 +113,7 @@ engine_edit_wait(Engine* const engine, const Rack* const rack, Error* const erro
 
 // ---- parameters ----
 
-/// Send through the ring; false, with `status` untouched, if there is none.
+/// Send messages through the ring.  Returns false, with `status` unchanged, if there is no ring.
 static bool
 send_by_ring(Engine* const engine, const ParamMessage* const messages, const uint32_t n,
              Status* const status)
@@ -124,7 +132,8 @@ send_by_ring(Engine* const engine, const ParamMessage* const messages, const uin
   return has_ring;
 }
 
-/// Send straight to the worker; false if there is a ring by now. [arming_lock held]
+/// Send messages to the worker without a ring.  Returns false if there is a ring by now.
+/// [arming_lock held]
 static bool
 send_without_ring(Engine* const engine, const ParamMessage* const messages, const uint32_t n)
 {
@@ -143,7 +152,7 @@ send_messages(Engine* const engine, const ParamMessage* const messages, const ui
   Status status = STATUS_OK;
   if (!send_by_ring(engine, messages, n, &status)) {
     pthread_mutex_lock(&engine->arming_lock);
-    // Repeats only if a worker took over, or was lost, between the two calls.
+    // Repeats only if a worker has taken over, or was lost, between the two calls.
     while (!send_by_ring(engine, messages, n, &status) && !send_without_ring(engine, messages, n)) {
     }
     pthread_mutex_unlock(&engine->arming_lock);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Predicts the cost of a rack: runs it offline, on noise, and measures the time.
+// Predicts the cost of a rack: runs the rack offline on noise, and measures the time.
 
 #include "engine_private.h"
 
@@ -8,10 +8,11 @@
 #include "engine/worker/calibrate.h"
 #include "engine/worker/fallback_choose.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/// Time n_blocks of quiet noise through an offline engine.
+/// Run n_blocks of quiet noise through an offline engine, and measure the time.
 static Status
 time_blocks(Engine* const engine, const uint32_t n_blocks, EnginePrediction* const prediction,
             Error* const error)
@@ -63,10 +64,9 @@ name_backends(Engine* const engine, EnginePrediction* const prediction)
   prediction->gpu = worker_gpu(engine->worker);
 }
 
-/// Compute the fallbacks of the outputs.
-static Status
-choose_fallbacks(Engine* const engine, const Rack* const rack, Fallbacks* const fallbacks,
-                 Error* const error)
+Status
+engine_measure_fallbacks(Engine* const engine, const Rack* const rack, Fallbacks* const fallbacks,
+                         Error* const error)
 {
   const EngineConfig* const config = &engine->config;
   FileLoader loader = { .load = config->load_file,
@@ -113,11 +113,25 @@ engine_predict(const EngineConfig* const config, const Rack* const rack, const d
                                       .making_bytes = engine->facts.making_bytes,
                                       .memory_limit_bytes = engine->config.memory_bytes };
     name_backends(engine, prediction);
-    status = choose_fallbacks(engine, rack, &prediction->fallbacks, error);
+    status = engine_measure_fallbacks(engine, rack, &prediction->fallbacks, error);
   }
   if (!status) {
     status = time_blocks(engine, n_blocks ? n_blocks : 1U, prediction, error);
   }
   engine_free(engine);
   return status;
+}
+
+char*
+engine_warnings(const Rack* const rack, const double rate_hz, const Fallbacks* const fallbacks)
+{
+  char* const of_rack = rack_warnings(rack, rate_hz);
+  char* const of_fallbacks = fallback_warnings(fallbacks);
+  char* all = NULL;
+  if (of_rack && of_fallbacks && asprintf(&all, "%s%s", of_rack, of_fallbacks) < 0) {
+    all = NULL;
+  }
+  free(of_rack);
+  free(of_fallbacks);
+  return all;
 }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
    Shared by the files of the engine: its life and the callback (engine.c), edits and parameters
-   (engine_edits.c), status (engine_status.c), a worker in another process (engine_supervisor.c).
+   (engine_edits.c), status (engine_status.c), and a worker in another process
+   (engine_supervisor.c).
 
-   Locks, none of which an audio thread ever takes, in the order in which they may be nested:
+   Locks, in the order in which they may be nested; audio threads take none of them:
      arming_lock    arming, disarming, and setting parameters without a ring; held long
-     pointers_lock  all other data that several threads use; held for an instant.  Queries use
-            the period under it, so that disarming does not free the period meanwhile
-   The worker's events take `pointers_lock`, so it is not held when the worker is called, but for
-   WorkerCalls::sent, which belongs to the message in the ring.
+     pointers_lock  all other data that several threads use; held for microseconds.  Queries hold it
+                    while they use the period, so that disarming does not free the period meanwhile
+   The worker's events take `pointers_lock`, so no thread holds it when it calls the worker.  The
+   exception is WorkerCalls::sent, which must be atomic with the message in the ring.
 */
 #ifndef WARPRACK_ENGINE_ENGINE_PRIVATE_H
 #define WARPRACK_ENGINE_ENGINE_PRIVATE_H
@@ -22,9 +23,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#define ENGINE_MAX_RINGS 4U // of the period: the current one, one that it has left, one on offer
+#define ENGINE_MAX_RINGS 4U // of the period: the current, the left and the offered one
 
-/// The edit without a reply yet.
+/// The edit in flight: sent, and without a reply.
 typedef struct EngineFlight {
   uint64_t id; ///< 0: none
   EngineDone done;
@@ -35,7 +36,7 @@ struct Engine {
   EngineConfig config;
   const WorkerCalls* calls; ///< Calls of the worker or of the supervisor, with engine_half()
   Worker* worker;           ///< In this process; NULL: in a separate process
-  Supervisor* supervisor;   ///< Of that process; NULL: the worker is in this process
+  Supervisor* supervisor;   ///< Of the separate process; NULL: the worker is in this process
 
   pthread_mutex_t arming_lock;
   _Atomic bool armed;
@@ -44,23 +45,24 @@ struct Engine {
 
   pthread_mutex_t pointers_lock;
   EngineFlight flight;
-  uint64_t last_id; ///< Of an edit
+  uint64_t last_id; ///< Of the last edit
   Format format;    ///< Of the last engine_arm()
-  Ring* ring; ///< Parameters go through it; NULL while disarmed or the worker is lost, and offline
+  Ring* ring; ///< The ring for parameters; NULL offline, while disarmed, and while the worker is
+              ///< lost
   Ring* rings[ENGINE_MAX_RINGS]; ///< Rings that the period uses; NULL: free
-  bool is_lost;                  ///< The worker of the last ring is lost
-  uint64_t n_sent;               ///< Parameter messages
+  bool is_lost;                  ///< The worker of the last armed ring is lost
+  uint64_t n_sent;               ///< Number of parameter messages sent
   WorkerFacts facts;             ///< The newest
   PeriodCounts past;             ///< Counters of past periods; offline, of all blocks
 
   PeriodGate gate;              ///< Shut while there is no period
   _Atomic uint32_t process_out; ///< Channels that engine_process() writes
   _Atomic(Period*) period; ///< NULL while disarmed, and offline; withdrawn under `pointers_lock`
-  bool is_faded;           ///< engine_fade(): to silence [main]
-  _Atomic uint64_t next_frame; ///< Offline, and while disarmed
+  bool is_faded;           ///< The last engine_fade() was to silence [main]
+  _Atomic uint64_t next_frame; ///< Frame time offline and while disarmed
 };
 
-/// The context of `calls`; NULL before one of the two is made.
+/// The first argument of `calls`; NULL before the worker or supervisor exists.
 static inline void*
 engine_half(const Engine* const engine)
 {
@@ -69,7 +71,8 @@ engine_half(const Engine* const engine)
 
 // ---- engine.c ----
 
-/// Store facts, unless newer ones are stored, and pass the latency to the period. [any but rt]
+/// Store facts, unless newer ones are stored, and pass latency and fallbacks to the period.
+/// [any but rt]
 void engine_take_facts(Engine* engine, const WorkerFacts* facts);
 
 /// Frame time of the next block of a period.
@@ -78,7 +81,7 @@ uint64_t engine_period_frame(const Period* period);
 /// Free a ring that the period has returned.  Accepts NULL. [pointers_lock held]
 void engine_drop_ring(Engine* engine, Ring* ring);
 
-/// A free entry for a ring of the period; NULL if there are too many. [pointers_lock held]
+/// Find a free entry in `rings`; NULL if there is none. [pointers_lock held]
 Ring** engine_ring_place(Engine* engine);
 
 // ---- engine_supervisor.c ----

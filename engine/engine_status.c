@@ -145,7 +145,7 @@ put_worker(EngineStatus* const status, const WorkerStatus* const worker)
   memcpy(status->realtime_note, worker->realtime_note, sizeof(status->realtime_note));
 }
 
-/// The first warning about fallbacks.
+/// Copy the first warning about fallbacks.
 static void
 put_fallbacks(EngineStatus* const status, const Fallbacks* const fallbacks)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// SupervisorHost of the engine: rings of a worker process are exchanged while audio runs.
+// The engine's SupervisorHost: exchanges the rings of worker processes while audio runs.
 
 #include "engine_private.h"
 
@@ -28,7 +28,8 @@ offer(void* const context, Ring* const ring, const ParamMessage* const messages,
   Engine* const engine = context;
   Period* const period = atomic_load(&engine->period);
   Ring** const place = engine_ring_place(engine);
-  // Sent last, since the ring may be offered again.
+  // ring_send() comes last, because after another failure the supervisor offers the same ring
+  // again.
   if (!period || !place || !ring_send(ring, messages, n)) {
     return false;
   }
@@ -57,7 +58,7 @@ lost(void* const context)
   engine->ring = NULL;
   engine->is_lost = true;
   if (period) {
-    // The offered ring has no worker either.
+    // An offered ring has no worker either.
     engine_drop_ring(engine, period_offer_ring(period, NULL));
     period_abandon(period);
   }

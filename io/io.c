@@ -7,12 +7,11 @@
 #include "engine/base/time.h"
 #include "engine/contract/effect.h"
 
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#define SHUT_TRIES 1000U    // of a millisecond
+#define SHUT_TRIES 1000U    // of 1 ms each
 #define TELL_NS    NS_PER_S // between two notes about the same problem
 
 #define IO_DRIVER_POINTER(name) &io_##name,
@@ -59,7 +58,7 @@ count_overlaps(const Io* const io)
 }
 
 static void
-tell_overlaps(Io* const io)
+report_overlaps(Io* const io)
 {
   const uint64_t overlaps = count_overlaps(io);
   const uint64_t now_ns = time_now_ns();
@@ -75,7 +74,7 @@ void
 io_poll(Io* const io)
 {
   io->driver->poll(io);
-  tell_overlaps(io);
+  report_overlaps(io);
 }
 
 void
@@ -105,10 +104,9 @@ io_process(Io* const io, const void* const caller, const float* const* const in,
     return;
   }
   const PeriodCall call = { caller, in, out, io->n_out, n_frames, wait };
-  // libjack may cancel its thread at any instruction (JackPosixThread.h); a thread cancelled
-  // inside the gate would leave it occupied for ever.
-  int cancel_state;
-  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+  // libjack may cancel its thread at any instruction (JackPosixThread.h).  A thread that is
+  // cancelled inside the gate would leave the gate occupied.
+  const CancelMode before = rt_hold_cancel();
   if (!wait) {
     rt_section_enter();
   }
@@ -116,7 +114,7 @@ io_process(Io* const io, const void* const caller, const float* const* const in,
   if (!wait) {
     rt_section_leave();
   }
-  pthread_setcancelstate(cancel_state, NULL);
+  rt_allow_cancel(before);
 }
 
 Status

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Shared by the drivers: the beginning of every Io, and the way through the gate to
-   IoEvents::process.  The gate (period_gate.h) keeps the promise of io.h that `process` never runs
-   while `format` does, without a lock on the audio thread.
+   Shared by the drivers: the first members of every Io, and the calls of IoEvents::process through
+   the gate.  The gate (period_gate.h) ensures, without a lock on the audio thread, that `process`
+   never runs while `format` does.
 */
 #ifndef WARPRACK_IO_IO_DRIVER_H
 #define WARPRACK_IO_IO_DRIVER_H
@@ -16,7 +16,7 @@ struct Io {
   IoEvents events;
   uint32_t n_in, n_out;
   double rate_hz;                ///< Of the last io_arm()
-  _Atomic uint32_t block_frames; ///< The same
+  _Atomic uint32_t block_frames; ///< Of the last io_arm()
   uint64_t told_overlaps;        ///< PeriodGate::overlaps in the last report, at told_ns [main]
   uint64_t told_ns;
 };
@@ -24,9 +24,9 @@ struct Io {
 #define IO_DRIVER_DECLARED(name) extern const IoDriver io_##name;
 IO_DRIVERS(IO_DRIVER_DECLARED)
 
-/// One period of any length; 0 does nothing.  Calls `process`, or writes silence if the gate does
-/// not admit `caller`: a session, or NULL in a driver without sessions.  Any thread may call it, a
-/// different one each time. [rt]
+/// Run one period of any length; 0 does nothing.  Calls `process`, or writes silence if the gate
+/// does not admit `caller` (a session, or NULL in a driver without sessions).  Each call may come
+/// from another thread. [rt]
 REALTIME void io_process(Io* io, const void* caller, const float* const* in, float* const* out,
                          uint32_t n_frames, bool wait);
 
@@ -34,12 +34,12 @@ REALTIME void io_process(Io* io, const void* caller, const float* const* in, flo
 /// a second. [main]
 NODISCARD Status io_shut(Io* io, Error* error);
 
-/// Shut the gate, call `format`, open the gate for the periods of `caller`.  On an error the gate
+/// Shut the gate, call `format`, and open the gate for the periods of `caller`.  On error the gate
 /// stays shut. [main]
 NODISCARD Status io_arm(Io* io, const void* caller, double rate_hz, uint32_t block_frames,
                         Error* error);
 
-/// One line for the log. [main]
+/// Write one line to the log. [main]
 void io_note(const Io* io, const char* format, ...) PRINTF_LIKE(2, 3);
 
 #endif

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The driver without a sound card: a timer, or as fast as it goes; inputs from a file, outputs to a
-// file.
+// The driver without a sound card: runs on a timer, or as fast as possible; inputs from a file,
+// outputs to a file.
 //
-// Live, a period begins at an absolute time, so that the clock does not drift.  One that begins
-// more than a period late is an xrun, and the clock starts anew from there, as a sound card's
-// would. Fast, every period is waited for and the same run gives the same file.
+// Live, a period begins at an absolute time, so that the clock does not drift.  A period that
+// begins more than one period late is an xrun, and the clock restarts from there, as that of a
+// sound card does.  With `fast`, every period waits for its result, and equal runs give equal
+// files.
 
 #include "io_driver.h"
 
@@ -24,18 +25,18 @@ typedef struct Dummy {
   Io io; // First member, so that an Io* is a Dummy*
   double rate_hz;
   uint32_t block_frames;
-  uint64_t total_frames; // 0: without end
+  uint64_t total_frames; // 0: no limit
   bool fast;
   Tape* player;
   Tape* recorder;
   float* memory;
-  float** in;  // [n_in]; the player feeds the first of them
+  float** in;  // [n_in]; the player feeds the first rows
   float** out; // [n_out]
   pthread_t thread;
   bool has_thread;
   atomic_bool stop;
   atomic_bool ended;
-  atomic_bool is_ordinary; // No real-time privilege: `privilege` says why (release)
+  atomic_bool is_ordinary; // No real-time privilege; `privilege` has the reason (release)
   Error privilege;
   _Atomic uint64_t xruns;
   bool said_privilege, said_player, said_recorder;
@@ -203,9 +204,9 @@ dummy_open(const IoConfig* const config, const IoEvents* const events, Io** cons
 
 // ---- poll, status, close ----
 
-// Report `error` once, and store that a file failed.
+// Report `error` once, and store its status.
 static void
-say_failure(Dummy* const dummy, bool* const said, const Error* const error)
+report_failure(Dummy* const dummy, bool* const said, const Error* const error)
 {
   if (!*said) {
     *said = true;
@@ -219,14 +220,14 @@ check_tapes(Dummy* const dummy)
 {
   Error error;
   if (dummy->player && !tape_is_sound(dummy->player, &error)) {
-    say_failure(dummy, &dummy->said_player, &error);
+    report_failure(dummy, &dummy->said_player, &error);
   }
   if (dummy->recorder && !tape_is_sound(dummy->recorder, &error)) {
-    say_failure(dummy, &dummy->said_recorder, &error);
+    report_failure(dummy, &dummy->said_recorder, &error);
   }
 }
 
-// The audio thread has ended: complete the files and report errors and missing frames.
+// Complete the files, and report errors and missing frames.  The audio thread has ended.
 static void
 finish_tapes(Dummy* const dummy)
 {
@@ -241,12 +242,12 @@ finish_tapes(Dummy* const dummy)
             (unsigned long long)tape_missing(dummy->recorder));
   }
   if (tape_commit(dummy->recorder, &error)) {
-    say_failure(dummy, &dummy->said_recorder, &error);
+    report_failure(dummy, &dummy->said_recorder, &error);
   }
   dummy->recorder = NULL;
 }
 
-// Join the audio thread and complete the files, only once.
+// Join the audio thread and complete the files, unless that is done already.
 static void
 end(Dummy* const dummy)
 {

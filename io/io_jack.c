@@ -16,15 +16,18 @@
 #define RETRY_MS 40U // every poll of 50 ms; a failed attempt costs 0.2 ms of a core
 // Every fifth poll: an attempt costs 5 ms, because libjack loads PipeWire again.
 #define RETRY_PIPEWIRE_MS 240U
+#define WORDS_NS          NS_PER_S // before a message of libjack is reported, unless the session ends
 
 typedef struct Jack {
   Reconnect reconnect; // First member, so that an Io* is a Jack*
   char* client_name;
-  char* server_name; // NULL: default
-  const char* hint;  // Possible reason for a missing server, or ""
+  char* server_name;    // NULL: default
+  char first_name[256]; // The client's name in the first session; "" before it
   JackPatch patch;
   bool latency_changed; // The new latency must be reported to the server
   JackWatch watch;
+  char words[256];   // First message of libjack that is not reported yet
+  uint64_t words_ns; // Time at which it was read
 } Jack;
 
 static JackSession*
@@ -35,7 +38,7 @@ session_of(const Reconnect* const reconnect)
 
 // ---- life of a session ----
 
-static Session*
+static IoSession*
 make_session(Reconnect* const reconnect)
 {
   Jack* const jack = (Jack*)reconnect;
@@ -46,7 +49,7 @@ make_session(Reconnect* const reconnect)
   session->client_name = jack->client_name;
   session->server_name = jack->server_name;
   session->place = reconnect->name;
-  session->hint = jack->hint;
+  memcpy(session->first_name, jack->first_name, sizeof(jack->first_name));
   return &session->base;
 }
 
@@ -71,16 +74,26 @@ arm(Reconnect* const reconnect, Error* const error)
              : error_set(error, STATUS_NO_MEM, "out of memory");
 }
 
+// Report a name that differs from the wanted one, and from that of the first session.
 static void
-tell_start(Reconnect* const reconnect)
+report_name(Jack* const jack, const char* const name)
+{
+  if (name && strcmp(name, jack->client_name) != 0 && strcmp(name, jack->first_name) != 0) {
+    io_note(&jack->reconnect.io, "the JACK client name '%s' is taken; this one is called '%s'",
+            jack->client_name, name);
+  }
+  if (name && !jack->first_name[0]) {
+    snprintf(jack->first_name, sizeof(jack->first_name), "%s", name);
+  }
+}
+
+static void
+report_start(Reconnect* const reconnect)
 {
   Jack* const jack = (Jack*)reconnect;
   JackSession* const session = session_of(reconnect);
-  const char* const name = jack_get_client_name(session->client);
-  if (name && strcmp(name, jack->client_name) != 0) {
-    io_note(&reconnect->io, "the JACK client name '%s' is taken; this one is called '%s'",
-            jack->client_name, name);
-  }
+  report_name(jack, jack_get_client_name(session->client));
+  jack->words[0] = '\0';
   const uint64_t now_ns = time_now_ns();
   jack_patch_begin(&jack->patch, session, now_ns);
   jack_watch_begin(&jack->watch, jack_last_frame_time(session->client), now_ns);
@@ -93,25 +106,25 @@ leave(Reconnect* const reconnect)
   // ran has no connections, and may lack ports.
   if (reconnect->phase == RUNNING) {
     Jack* const jack = (Jack*)reconnect;
-    jack_patch_look(&jack->patch, session_of(reconnect), jack->watch.played_ns);
+    jack_patch_update(&jack->patch, session_of(reconnect), jack->watch.played_ns);
   }
 }
 
 // ---- while it runs ----
 
-// The server runs, but without this client: the client that should wake it in each cycle wakes
-// another one (see missed_an_end() in jack_session.c; other programs lack that check).  A new
-// session makes that client look again.  If it does not help, for example because the other client
-// hangs, the attempts become rarer.  Wait until the connections are known, because the new session
-// restores them.
+// Handle a server that runs without this client, because the client that should wake this one in
+// each cycle wakes another one (see missed_an_end() in jack_session.c; other programs lack that
+// check).  A new session repairs this.  If it does not, for example because the other client hangs,
+// the attempts become rarer.  The function waits until the connections are known, because the new
+// session restores them.
 static bool
 lose_if_left_out(Jack* const jack, const JackVerdict verdict)
 {
   if (verdict != JACK_LEFT_OUT || !jack->patch.is_settled) {
     return false;
   }
-  session_lose(&session_of(&jack->reconnect)->base,
-               "it plays without us, as another client does not wake this one");
+  io_session_lose(&session_of(&jack->reconnect)->base,
+                  "it plays without this client, because another client does not wake it");
   jack_watch_lost(&jack->watch, time_now_ns());
   return true;
 }
@@ -130,14 +143,14 @@ lose_if_gone(Jack* const jack)
     io_note(&jack->reconnect.io, "%s hangs: neither this client nor a new one gets periods",
             jack->reconnect.name);
   } else if (found == JACK_PROBE_NO_SERVER) {
-    session_lose(&session->base, "this client gets no periods, and no server answers");
+    io_session_lose(&session->base, "this client gets no periods, and no server answers");
   } else if (found == JACK_PROBE_PLAYS) {
-    session_lose(&session->base, "this client gets no periods, but a new client does");
+    io_session_lose(&session->base, "this client gets no periods, but a new client does");
   }
   return found == JACK_PROBE_NO_SERVER || found == JACK_PROBE_PLAYS;
 }
 
-// The server has stopped: probe whether it lives.  Returns true while a call runs.
+// Probe a server that has stopped.  Returns true while a call runs.
 static bool
 probe_if_still(Jack* const jack, const JackVerdict verdict)
 {
@@ -149,16 +162,17 @@ probe_if_still(Jack* const jack, const JackVerdict verdict)
 }
 
 static JackVerdict
-look_for_periods(Jack* const jack)
+check_periods(Jack* const jack)
 {
   const JackSession* const session = session_of(&jack->reconnect);
   const Io* const io = &jack->reconnect.io;
-  return jack_watch_look(&jack->watch, atomic_load(&session->base.periods),
-                         jack_last_frame_time(session->client), io->block_frames, io->rate_hz,
-                         time_now_ns());
+  return jack_watch_check(&jack->watch, atomic_load(&session->base.periods),
+                          jack_last_frame_time(session->client), io->block_frames, io->rate_hz,
+                          time_now_ns());
 }
 
-// A rate or period of 0 is invalid: libjack no longer knows the server's.
+// True if the server's format has changed.  A rate or period of 0 is invalid: libjack has lost the
+// server.
 static bool
 has_other_format(const Reconnect* const reconnect)
 {
@@ -184,7 +198,7 @@ follow_format(Jack* const jack)
   return true;
 }
 
-// Describe the ports once, when nothing else is to be done.  Returns true while a call runs.
+// Describe the ports once, when no other work is left.  Returns true while a call runs.
 static bool
 describe_ports(Jack* const jack)
 {
@@ -196,13 +210,18 @@ describe_ports(Jack* const jack)
   return reconnect_call(&jack->reconnect, jack_session_describe);
 }
 
+// Report what libjack says.  What it says when it loses the server is not reported: the driver has
+// its own words for that.
 static void
-pass_on_words(const Io* const io)
+pass_on_words(Jack* const jack)
 {
-  char said[256];
-  library_log_take(said, sizeof(said));
-  if (said[0]) {
-    io_note(io, "libjack: %s", said);
+  const uint64_t now_ns = time_now_ns();
+  if (!jack->words[0]) {
+    library_log_take(jack->words, sizeof(jack->words));
+    jack->words_ns = now_ns;
+  } else if (now_ns - jack->words_ns >= WORDS_NS) {
+    io_note(&jack->reconnect.io, "libjack: %s", jack->words);
+    jack->words[0] = '\0';
   }
 }
 
@@ -216,9 +235,9 @@ follow(Reconnect* const reconnect)
   if (reconnect_is_calling(reconnect)) {
     return false;
   }
-  const JackVerdict verdict = look_for_periods(jack);
+  const JackVerdict verdict = check_periods(jack);
   jack_patch_follow(&jack->patch, session_of(reconnect), jack->watch.played_ns);
-  pass_on_words(&reconnect->io);
+  pass_on_words(jack);
   if (lose_if_left_out(jack, verdict) || lose_if_gone(jack) || probe_if_still(jack, verdict)) {
     return true;
   }
@@ -239,7 +258,7 @@ static const ReconnectKind kind = {
   .open = jack_session_open,
   .arm = arm,
   .start = jack_session_start,
-  .started = tell_start,
+  .started = report_start,
   .follow = follow,
   .leave = leave,
   .close = jack_session_close,
@@ -286,12 +305,10 @@ name_server(Jack* const jack, const char* const given)
   if (pipewire_is_libjack()) {
     jack->reconnect.retry_ms = RETRY_PIPEWIRE_MS;
     snprintf(name, size, given ? "PipeWire '%s'" : "PipeWire", given);
-    jack->hint = getenv("XDG_RUNTIME_DIR") ? "" : " for this user: XDG_RUNTIME_DIR is not set";
   } else {
     const char* const preset = getenv("JACK_DEFAULT_SERVER");
     jack->reconnect.retry_ms = RETRY_MS;
     snprintf(name, size, "JACK server '%s'", given ? given : preset ? preset : "default");
-    jack->hint = pipewire_runs() ? ", but PipeWire does: start this program with pw-jack" : "";
   }
 }
 

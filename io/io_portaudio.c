@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The PortAudio driver: one stream after the other on the same device.
 //
-// PortAudio does not report when a device disappears, and its list of devices dates from its
-// initialisation.  So a stream without a period for two seconds counts as lost, and every attempt
-// to reconnect initialises PortAudio again.  For the end of a JACK server there is a notification,
-// see pa_jack.h.
+// PortAudio does not report that a device has disappeared, and does not update its list of devices
+// after its initialisation.  Therefore a stream without a period for two seconds counts as lost,
+// and every attempt to reconnect initialises PortAudio again.  The end of a JACK server is
+// reported, see pa_jack.h.
 
 #include "library_log.h"
 #include "pa_device.h"
@@ -21,7 +21,7 @@
 #define DEFAULT_BLOCK 256U
 #define WAKE_MS       20U
 #define RETRY_MS      240U            // every attempt scans all devices again
-#define SILENT_NS     (2U * NS_PER_S) // without a period: lost
+#define SILENT_NS     (2U * NS_PER_S) // without a period: the stream is lost
 
 typedef struct PortAudio {
   Reconnect reconnect; // First member, so that an Io* is a PortAudio*
@@ -32,14 +32,14 @@ typedef struct PortAudio {
 } PortAudio;
 
 typedef struct PaSession {
-  Session base; // First member, so that a Session* is a PaSession*
+  IoSession base; // First member, so that an IoSession* is a PaSession*
   const PortAudio* config;
   bool is_initialised;
   bool is_on_jack; // The stream belongs to PortAudio's JACK host API
   PaStream* stream;
   char device[64];
   atomic_bool ended; // PortAudio has ended the stream
-  uint64_t seen;     // Main thread: periods at seen_ns
+  uint64_t seen;     // [main] Number of periods at seen_ns
   uint64_t seen_ns;
 } PaSession;
 
@@ -58,7 +58,7 @@ on_period(const void* const in, void* const out, const unsigned long n_frames,
   }
   const Io* const io = session->base.io;
   if ((in || !io->n_in) && (out || !io->n_out)) {
-    session_process(&session->base, in, (float* const*)out, (uint32_t)n_frames, false);
+    io_session_process(&session->base, in, (float* const*)out, (uint32_t)n_frames, false);
   } else if (out) {
     period_gate_silence((float* const*)out, io->n_out, (uint32_t)n_frames);
   }
@@ -158,8 +158,8 @@ abort_stream(void* const context)
   Pa_AbortStream(((PaSession*)context)->stream);
 }
 
-// In two steps, because PortAudio may wait in the first one for a dead JACK server and must not be
-// woken in the second.
+// Stop a stream before Pa_CloseStream().  While it stops, PortAudio may wait for a dead JACK server
+// and must be woken; while it closes, PortAudio must not be woken.
 static void
 stop_stream(PaSession* const session)
 {
@@ -191,7 +191,7 @@ close_session(void* const context)
 
 // ---- life of a session ----
 
-static Session*
+static IoSession*
 make_session(Reconnect* const reconnect)
 {
   PaSession* const session = calloc(1, sizeof(PaSession));
@@ -240,7 +240,7 @@ follow(Reconnect* const reconnect)
   if (!reason) {
     return false;
   }
-  session_lose(&session->base, reason);
+  io_session_lose(&session->base, reason);
   return true;
 }
 
@@ -315,7 +315,7 @@ portaudio_status(const Io* const io, IoStatus* const status)
 static void
 portaudio_latency_changed(Io* const io)
 {
-  (void)io; // PortAudio has no call for it
+  (void)io; // PortAudio cannot report a latency
 }
 
 static json_t*

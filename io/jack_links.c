@@ -14,9 +14,9 @@
 #include <string.h>
 
 #define NAME_BYTES 512U // more than client and port names of JACK and PipeWire together
-// A connection that was disconnected leaves the list after this time.
+// Time after which a disconnected connection leaves the list.
 #define CUT_NS     (100U * NS_PER_MS)
-#define ENDLESS_NS NS_PER_S // the same if its other port has disappeared
+#define ENDLESS_NS NS_PER_S // as above, if the other port has disappeared
 
 // The stored form of a port's name: without the client's name `own` if the port belongs to this
 // client.
@@ -27,8 +27,8 @@ to_memory(const char* const name, const char* const own)
   return !strncmp(name, own, length) && name[length] == ':' ? name + length : name;
 }
 
-// The full name of a stored name; a name without a port if libjack does not know this client's
-// name.
+// The full name for a stored name.  If libjack does not know this client's name, the result matches
+// no port.
 static const char*
 from_memory(const char* const name, jack_client_t* const client, char buffer[static NAME_BYTES])
 {
@@ -55,8 +55,8 @@ clear_link(JackLink* const link)
   free(link->to);
 }
 
-// Copies both names.  If the link is already stored, the other members come from `link`, and it is
-// lasting if either is.
+// Add a copy of a link.  If the link is already stored, update it from `link`; it is then lasting
+// if either is.
 static bool
 add(JackLinks* const links, const JackLink* const link)
 {
@@ -88,8 +88,8 @@ has_flag(const jack_port_t* const port, const int flag)
   return flags >= 0 && flags & flag;
 }
 
-// Add the connections of one port.  Returns false if libjack does not know all of the port, or
-// memory is short.
+// Add the connections of one port.  Returns false if libjack lacks some data of the port, or if out
+// of memory.
 static bool
 add_connections(JackLinks* const links, jack_client_t* const client, const jack_port_t* const port)
 {
@@ -134,7 +134,7 @@ have_one_type(const jack_port_t* const a, const jack_port_t* const b)
   return type && other && !strcmp(type, other);
 }
 
-// The port of a stored name; NULL also if the name is only an alias of another port.
+// Find the port of a stored name; NULL also if the name is only an alias of another port.
 static const jack_port_t*
 port_of(const char* const name, jack_client_t* const client)
 {
@@ -154,7 +154,7 @@ has_ends(const JackLink* const link, jack_client_t* const client)
          have_one_type(from, to);
 }
 
-// True if the other port has disappeared, even if a new port has the same name.
+// True if the other port has disappeared, also if a new port has the same name.
 static bool
 has_lost_peer(const JackLink* const link, jack_client_t* const client)
 {
@@ -162,7 +162,7 @@ has_lost_peer(const JackLink* const link, jack_client_t* const client)
   return !port || jack_port_uuid(port) != link->peer;
 }
 
-// A stored link is missing.  Returns false when it leaves the list.
+// Update a stored link that is missing.  Returns false if it leaves the list.
 static bool
 keep_missing(JackLink* const link, jack_client_t* const client, const uint64_t now_ns)
 {
@@ -199,8 +199,8 @@ miss_absent(JackLinks* const links, const JackLinks* const present, jack_client_
 }
 
 bool
-jack_links_look(JackLinks* const links, jack_client_t* const client,
-                jack_port_t* const* const ports, const uint32_t n_ports, const uint64_t now_ns)
+jack_links_update(JackLinks* const links, jack_client_t* const client,
+                  jack_port_t* const* const ports, const uint32_t n_ports, const uint64_t now_ns)
 {
   JackLinks present = { NULL, 0 };
   bool is_settled =

@@ -3,9 +3,9 @@
    A list of the connections of a JACK client, by name, which survives the end of the server.
 
    A connection enters the list when it is first seen.  When a listed connection is missing later,
-   the state of its ports tells the reason:
+   the state of its ports shows the reason:
 
-   - Both ports still exist: somebody disconnected them.  The connection leaves the list after
+   - Both ports still exist: a user has disconnected them.  The connection leaves the list after
      100 ms.
    - The other port has disappeared, and was a port of a device or was chosen by the automatic
      connections (jack_places.h): the connection is restored when a port of that name exists again,
@@ -17,10 +17,10 @@
    Two facts about JACK that callers need:
 
    - A server notifies a client of a new connection one cycle of the graph before the connection is
-     in shared memory (JackEngine.cpp, JackConnectionManager.cpp).  So call jack_links_look() more
+     in shared memory (JackEngine.cpp, JackConnectionManager.cpp).  So call jack_links_update() more
      than once after a notification.
    - A client registers its ports before it is active, and until then the server refuses connections
-     to them.  So call jack_links_restore() again until jack_links_look() finds the connection.
+     to them.  So call jack_links_restore() again until jack_links_update() finds the connection.
 */
 #ifndef WARPRACK_IO_JACK_LINKS_H
 #define WARPRACK_IO_JACK_LINKS_H
@@ -37,8 +37,8 @@
 typedef struct JackLink {
   char* from;
   char* to;
-  uint64_t gone_ns; ///< 0: it exists; JACK_LINK_LOST: to be restored; else the time at which it was
-                    ///< missing first
+  uint64_t gone_ns; ///< 0: it exists; JACK_LINK_LOST: to restore; else the time since which it is
+                    ///< missing
   bool is_lasting;  ///< It is restored when its other port returns
   jack_uuid_t peer; ///< The other port; a new port may get the same name, but has another UUID
 } JackLink;
@@ -49,35 +49,36 @@ typedef struct JackLinks {
 } JackLinks;
 
 /**
-   Update the list from the connections that ports[n_ports] of `client` have now.  Reads shared
-   memory only, so it also works after the end of the server.
+   Update the list from the current connections of ports[n_ports] of `client`.  Reads only shared
+   memory, so that it also works after the end of the server.
 
    @param now_ns Monotonic time, not 0.  While the caller repeats the same time, no connection
    leaves the list.
-   @return False: call again, because a missing connection is still in the list, libjack did not
-   answer, or there was no memory.
+   @return False if the caller must call again: a missing connection is still in the list, libjack
+   did not answer, or memory was short.
 */
-bool jack_links_look(JackLinks* links, jack_client_t* client, jack_port_t* const* ports,
-                     uint32_t n_ports, uint64_t now_ns);
+bool jack_links_update(JackLinks* links, jack_client_t* client, jack_port_t* const* ports,
+                       uint32_t n_ports, uint64_t now_ns);
 
-/// Add a connection that must be made, and restored when its other port returns.  Names as in
-/// JackLink.  False when out of memory.
+/// Add a connection to make, and to restore when its other port returns.  Names as in JackLink.
+/// Returns false if out of memory.
 bool jack_links_want(JackLinks* links, const char* from, const char* to);
 
-/// The number of connections to make or restore; `*first` is the first of them, NULL for none.
+/// Number of connections to make or restore.  Sets *first to the first of them; NULL if there is
+/// none.
 uint32_t jack_links_count_lost(const JackLinks* links, const JackLink** first);
 
-/// The session is over: mark all connections to be restored.
+/// Mark all connections as to restore, at the end of a session.
 void jack_links_lose(JackLinks* links);
 
-/// Add copies of the connections in `from` that are to be restored.  False when out of memory.
+/// Add copies of the connections in `from` that are to restore.  Returns false if out of memory.
 bool jack_links_add_lost(JackLinks* links, const JackLinks* from);
 
-/// True when both ports of a connection that is to be restored exist.
+/// True if both ports of a connection to restore exist.
 bool jack_links_can_restore(const JackLinks* links, jack_client_t* client);
 
-/// Make the connections that are to be restored and whose ports both exist.  Returns how many of
-/// them exist afterwards.
+/// Make the connections to restore whose ports both exist.  Returns how many of them exist
+/// afterwards.
 uint32_t jack_links_restore(const JackLinks* links, jack_client_t* client);
 
 void jack_links_clear(JackLinks* links);

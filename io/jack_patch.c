@@ -8,10 +8,10 @@
 
 // Every second poll of 50 ms: a failed attempt costs a call.
 #define RESTORE_NS     (90U * NS_PER_MS)
-#define RESTORE_MAX_NS (5U * NS_PER_S) // and a line in the server's log, so attempts become rarer
-#define SHOWN_NS       NS_PER_S        // time until shared memory shows a reported change
+#define RESTORE_MAX_NS (5U * NS_PER_S)    // each attempt also writes a line to the server's log
+#define SHOWN_NS       NS_PER_S           // time until shared memory shows a reported change
 #define SETTLE_NS      (200U * NS_PER_MS) // the ports of a device appear one by one
-#define REPORT_NS      NS_PER_S           // a connection that is missing for so long is reported
+#define REPORT_NS      NS_PER_S           // a connection that is missing this long is reported
 
 Status
 jack_patch_init(JackPatch* const patch, const IoConfig* const config, Error* const error)
@@ -52,11 +52,12 @@ jack_patch_begin(JackPatch* const patch, JackSession* const session, const uint6
 }
 
 bool
-jack_patch_look(JackPatch* const patch, const JackSession* const session, const uint64_t played_ns)
+jack_patch_update(JackPatch* const patch, const JackSession* const session,
+                  const uint64_t played_ns)
 {
   const Io* const io = session->base.io;
-  return jack_links_look(&patch->links, session->client, session->ports, io->n_in + io->n_out,
-                         played_ns);
+  return jack_links_update(&patch->links, session->client, session->ports, io->n_in + io->n_out,
+                           played_ns);
 }
 
 static void
@@ -70,7 +71,7 @@ follow_links(JackPatch* const patch, JackSession* const session, const uint64_t 
   }
   if (!patch->is_settled) {
     const bool is_late = now_ns - patch->links_ns >= SHOWN_NS;
-    patch->is_settled = jack_patch_look(patch, session, played_ns) && is_late;
+    patch->is_settled = jack_patch_update(patch, session, played_ns) && is_late;
   }
 }
 

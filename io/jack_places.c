@@ -31,8 +31,8 @@ jack_places_init(JackPlaces* const places, const char* const pattern, const uint
              : error_set(error, STATUS_NO_MEM, "out of memory");
 }
 
-// One direction: the ports of this client, their partners, and the ports that the server lists for
-// them.
+// One direction: the ports of this client, their partners, and the ports that the server lists as
+// candidates.
 typedef struct Side {
   bool is_input;
   uint32_t n;
@@ -83,7 +83,7 @@ leads_back(const JackPlaces* const places, jack_client_t* const client, const ch
   return false;
 }
 
-// The first partner, or the one of that name.
+// Find the first partner, or the partner with this name.
 static const char*
 find_partner(const Side* const side, const char* const name)
 {
@@ -111,8 +111,8 @@ fits(const JackPlaces* const places, jack_client_t* const client, const Side* co
   return !device || have_one_client(port, device);
 }
 
-// Fill a place.  Returns false if libjack no longer knows the port of this client, or memory is
-// short.
+// Fill a place.  Returns false if libjack no longer knows the port of this client, or if out of
+// memory.
 static bool
 fill_place(const Side* const side, const uint32_t p, JackLinks* const links, const char* const port)
 {

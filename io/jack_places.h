@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   The automatic connections of a JACK client: to which port of another client each port of this
-   client is connected.
+   The automatic connections of a JACK client: choose the port of another client for each port of
+   this client.
 
    Each port of this client has one *place*, which holds the name of one port of another client.  A
    place is open until a matching port exists: an output port of another client for an input, an
@@ -33,14 +33,14 @@ typedef struct JackPlaces {
   uint32_t n_open;
 } JackPlaces;
 
-/// Begin with all places open.  STATUS_BAD_ARG when `pattern` is not a valid regular expression.
+/// Begin with all places open.  STATUS_BAD_ARG if `pattern` is not a valid regular expression.
 /// Call jack_places_clear() also after an error. [main]
 NODISCARD Status jack_places_init(JackPlaces* places, const char* pattern, uint32_t n_in,
                                   uint32_t n_out, Error* error);
 
 /// Fill the open places for which a port matches, and add their connections to `links` with
-/// jack_links_want().  `ports`: [n_in + n_out] of the client, inputs first.  Returns how many
-/// places were filled. [main]
+/// jack_links_want().  `ports`: [n_in + n_out] of the client, inputs first.  Returns the number of
+/// filled places. [main]
 uint32_t jack_places_fill(JackPlaces* places, JackLinks* links, jack_client_t* client,
                           jack_port_t* const* ports);
 

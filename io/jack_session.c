@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One life of a JACK client.
+// One session of a JACK client.
 
 #include "jack_session.h"
 
@@ -8,6 +8,7 @@
 
 #include "engine/base/rt.h"
 #include "engine/base/time.h"
+#include "io/quirks/jack_database.h"
 
 #include <jack/metadata.h>
 #include <jack/uuid.h>
@@ -16,16 +17,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OPEN_TRIES    4U // for a client that must know every other client
+#define OPEN_TRIES    4U // attempts to open a client that knows all other clients
 #define MAX_NAMESAKES 100U
+#define NAME_TRIES    10U // attempts to get the first session's name again
+#define NAME_NS       (50U * NS_PER_MS)
 #define LET_GO_TRIES  10U
 #define LET_GO_NS     (5U * NS_PER_MS)
 #define XSD_INTEGER   "http://www.w3.org/2001/XMLSchema#integer"
 
 // ---- callbacks ----
 
-// Get the buffers of this period.  Returns false if libjack lacks some, because the server's graph
-// is gone; then the existing outputs are silent.
+// Get the buffers of this period.  Returns false if libjack lacks one, because the server's graph
+// is gone; the other outputs are then silent.
 static bool
 get_buffers(JackSession* const session, const uint32_t n_frames)
 {
@@ -51,8 +54,8 @@ on_process(const jack_nframes_t n_frames, void* const context)
 {
   JackSession* const session = context;
   if (get_buffers(session, n_frames)) {
-    session_process(&session->base, session->in, session->out, n_frames,
-                    atomic_load_explicit(&session->freewheeling, memory_order_relaxed));
+    io_session_process(&session->base, session->in, session->out, n_frames,
+                       atomic_load_explicit(&session->freewheeling, memory_order_relaxed));
   } else {
     atomic_fetch_add_explicit(&session->base.xruns, 1U, memory_order_relaxed);
   }
@@ -63,16 +66,17 @@ static void
 on_thread(void* const context)
 {
   (void)context;
-  // Otherwise it has the name of the thread that opened it.
+  // Otherwise the thread has the name of the thread that opened the client.
   pthread_setname_np(pthread_self(), "jack");
   rt_flush_denormals();
 }
 
-// The server is about to change the period: silence until the main thread has handled it.
+// The server is about to change the period: shut the gate until the main thread has handled the
+// change.
 static int
 on_buffer_size(const jack_nframes_t n_frames, void* const context)
 {
-  Session* const session = context;
+  IoSession* const session = context;
   const Io* const io = session->io;
   PeriodGate* const gate = io->events.gate;
   if (n_frames != atomic_load(&io->block_frames) && period_gate_admits(gate, session)) {
@@ -91,7 +95,7 @@ on_freewheel(const int starting, void* const context)
 static int
 on_xrun(void* const context)
 {
-  atomic_fetch_add_explicit(&((Session*)context)->xruns, 1U, memory_order_relaxed);
+  atomic_fetch_add_explicit(&((IoSession*)context)->xruns, 1U, memory_order_relaxed);
   return 0;
 }
 
@@ -111,7 +115,7 @@ on_port(const jack_port_id_t port, const int registered, void* const context)
   (void)registered;
   JackSession* const session = context;
   atomic_store(&session->ports_changed, true);
-  // A port that disappears takes its connections with it.
+  // The connections of a port that disappears have changed, too.
   atomic_store(&session->links_changed, true);
 }
 
@@ -123,10 +127,10 @@ on_shutdown(const jack_status_t code, const char* const reason, void* const cont
   const char* const text = reason ? reason : "the server has ended";
   char line[sizeof(session->base.reason)];
   snprintf(line, sizeof(line), "%.*s", (int)strcspn(text, "\n"), text);
-  session_lose(&session->base, line);
+  io_session_lose(&session->base, line);
 }
 
-// Latency beyond ports[n]: the widest range over the connected ones.
+// Latency beyond ports[n]: the widest range of the connected ports.
 static jack_latency_range_t
 range_of(jack_port_t* const* const ports, const uint32_t n, const jack_latency_callback_mode_t mode)
 {
@@ -145,8 +149,8 @@ range_of(jack_port_t* const* const ports, const uint32_t n, const jack_latency_c
   return widest;
 }
 
-// Capture latency of the outputs = that of the inputs plus the rack's; playback latency of the
-// inputs = that of the outputs plus the rack's.
+// Set the capture latency of the outputs to that of the inputs plus the engine's, and the playback
+// latency of the inputs to that of the outputs plus the engine's.
 static void
 set_latency(const JackSession* const session, const jack_latency_callback_mode_t mode)
 {
@@ -156,7 +160,9 @@ set_latency(const JackSession* const session, const jack_latency_callback_mode_t
   const bool capture = mode == JackCaptureLatency;
   jack_latency_range_t range =
       capture ? range_of(in, io->n_in, mode) : range_of(out, io->n_out, mode);
+  const CancelMode before = rt_hold_cancel(); // the engine locks
   const uint32_t latency = io->events.latency(io->events.context);
+  rt_allow_cancel(before);
   range.min += latency;
   range.max += latency;
   for (uint32_t p = 0; p < (capture ? io->n_out : io->n_in); ++p) {
@@ -164,16 +170,16 @@ set_latency(const JackSession* const session, const jack_latency_callback_mode_t
   }
 }
 
-// jackd requires the latency here.  PipeWire's libjack (0.3.65) blocks for ever in
-// jack_port_set_latency_range() if it is called here while another of its callbacks is due: it
-// calls that one at once, inside this one, while it holds a lock that is not recursive.
+// jackd requires that this callback sets the latency.  PipeWire's libjack (0.3.65) deadlocks in
+// jack_port_set_latency_range() if another of its callbacks is due at this moment: it calls that
+// callback inside this one, while it holds a lock that is not recursive.
 static void
 on_latency(const jack_latency_callback_mode_t mode, void* const context)
 {
   JackSession* const session = context;
   if (session->defers_latency) {
     atomic_store(&session->latency_changed, true);
-  } else if (!period_gate_is_kept(session->base.io->events.gate)) { // else the run has ended
+  } else if (!period_gate_is_kept(session->base.io->events.gate)) { // otherwise the run has ended
     set_latency(session, mode);
   }
 }
@@ -219,7 +225,7 @@ fail(JackSession* const session, const char* const what)
   return library_log_fail(&session->base.error, STATUS_AUDIO_IO, what);
 }
 
-// True if another client has ports under the name of this client, before this one has any.
+// True if another client has ports with the name of this client.  This client has no ports yet.
 static bool
 has_namesake(jack_client_t* const client)
 {
@@ -234,22 +240,73 @@ has_namesake(jack_client_t* const client)
   return found;
 }
 
-// jackd never gives one name to two clients, but adds a number.  PipeWire allows equal names and
-// mixes up the ports of such clients, so the number is added here.
+// True if a running server refuses the client, for example because its name is taken.  libjack of
+// jackd replaces the flag JackNameNotUnique by JackServerError.
+static bool
+is_refused(const jack_status_t status)
+{
+  return !(status & JackServerFailed) && status & (JackNameNotUnique | JackServerError);
+}
+
+// Open the client under the name of the first session, by which other programs know its ports.
+// jackd may keep a name for a moment after its client has ended.
+static jack_client_t*
+open_under_first_name(const JackSession* const session, const jack_options_t options,
+                      jack_status_t* const status)
+{
+  for (unsigned n = 0; n < NAME_TRIES; ++n) {
+    jack_client_t* const client = jack_client_open(session->first_name, options | JackUseExactName,
+                                                   status, session->server_name);
+    if (client || !is_refused(*status)) {
+      return client;
+    }
+    time_sleep(NAME_NS);
+  }
+  return NULL;
+}
+
+// Open the client under the name of the first session, or else under any name.
+static jack_client_t*
+open_under_best_name(const JackSession* const session, const jack_options_t options,
+                     jack_status_t* const status)
+{
+  if (session->first_name[0]) {
+    jack_client_t* const client = open_under_first_name(session, options, status);
+    if (client || !is_refused(*status)) {
+      return client;
+    }
+    char complaint[256]; // drops messages about the taken name
+    library_log_take(complaint, sizeof(complaint));
+  }
+  return jack_client_open(session->client_name, options, status, session->server_name);
+}
+
+// Open the client under a name that no other client has.  jackd adds a number to a name in use.
+// PipeWire allows equal names and mixes up the ports of such clients, so this function adds the
+// number.
 static jack_client_t*
 open_under_free_name(const JackSession* const session, jack_status_t* const status)
 {
   const jack_options_t options =
       JackNoStartServer | (session->server_name ? JackServerName : JackNullOption);
   char name[256];
-  snprintf(name, sizeof(name), "%s", session->client_name);
-  jack_client_t* client = jack_client_open(name, options, status, session->server_name);
+  jack_client_t* client = open_under_best_name(session, options, status);
   for (unsigned n = 1; client && has_namesake(client) && n < MAX_NAMESAKES; ++n) {
     jack_client_close(client);
     snprintf(name, sizeof(name), "%.200s-%02u", session->client_name, n);
     client = jack_client_open(name, options, status, session->server_name);
   }
   return client;
+}
+
+// A possible reason for a missing server, or "".
+static const char*
+missing_server_hint(void)
+{
+  if (pipewire_is_libjack()) {
+    return getenv("XDG_RUNTIME_DIR") ? "" : " for this user: XDG_RUNTIME_DIR is not set";
+  }
+  return pipewire_runs() ? ", but PipeWire does: start this program with pw-jack" : "";
 }
 
 static Status
@@ -266,9 +323,12 @@ open_client(JackSession* const session)
     snprintf(what, sizeof(what), "%s speaks another protocol than libjack", session->place);
   } else if (status & JackShmFailure) { // io/quirks/jack_database.h
     snprintf(what, sizeof(what), "%s cannot be reached", session->place);
+    if (jack_database_lacks_files()) {
+      return library_log_fail(&session->base.error, STATUS_NO_MEM, what);
+    }
   } else if (status & JackServerFailed) {
     session->base.absent = true;
-    snprintf(what, sizeof(what), "%s does not run%s", session->place, session->hint);
+    snprintf(what, sizeof(what), "%s does not run%s", session->place, missing_server_hint());
   } else {
     snprintf(what, sizeof(what), "%s refused the client '%.64s', status 0x%x", session->place,
              session->client_name, (unsigned)status);
@@ -340,11 +400,11 @@ count_gone_semaphores(void)
   return n;
 }
 
-// libjack misses the end of a client that ends while this one opens (jack2, issue 721).  It keeps
-// the semaphore of the ended client and later signals it instead of that of the next client in the
-// same slot, which then waits for ever.  By now the server has answered calls made after the
-// opening, so that the semaphores of ended clients are unlinked; libjack unmaps those whose end it
-// noticed within moments.
+// True if libjack has missed the end of a client that ended while this client opened (jack2, issue
+// 721).  libjack then keeps the semaphore of the ended client, and signals it instead of that of
+// the next client in the same slot, which therefore waits without end.  The server has answered
+// calls made after the opening, so that the semaphores of ended clients are unlinked by now;
+// libjack soon unmaps the semaphores of clients whose end it has noticed.
 static bool
 missed_an_end(const uint32_t n_gone_before)
 {
@@ -412,7 +472,7 @@ describe_port(JackSession* const session, jack_port_t* const port, const char* c
 {
   const jack_uuid_t uuid = jack_port_uuid(port);
   if (jack_uuid_empty(uuid)) {
-    return; // otherwise every client would read these words as its own
+    return; // otherwise every client would print this error as its own
   }
   char text[32];
   snprintf(text, sizeof(text), "%s %u", kind, number);
@@ -440,7 +500,7 @@ jack_session_probe(void* const context)
 {
   JackSession* const session = context;
   session->probe = jack_probe(session->server_name, &session->base.periods);
-  char complaint[256]; // a message about the second client, which is not reported
+  char complaint[256]; // drops messages about the second client
   library_log_take(complaint, sizeof(complaint));
 }
 

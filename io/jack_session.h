@@ -18,13 +18,13 @@
 #include <jack/jack.h>
 
 typedef struct JackSession {
-  Session base; ///< First member, so that a Session* is a JackSession*
+  IoSession base; ///< First member, so that an IoSession* is a JackSession*
   // Set before jack_session_open()
   const char* client_name;
   const char* server_name; ///< NULL: the default server
   const char* place;       ///< The server, for messages
-  const char* hint;        ///< After "... does not run": possible help, or ""
-  JackLinks to_restore;    ///< Changed only while no call runs
+  char first_name[256];    ///< The client's name in the first session; "" if this is the first
+  JackLinks to_restore;    ///< Connections to make; changed only while no call runs
   // The client
   jack_client_t* client;
   jack_port_t** ports;  ///< [n_in + n_out], inputs first
@@ -43,7 +43,7 @@ typedef struct JackSession {
 
 /// NULL when out of memory. [main]
 JackSession* jack_session_new(Io* io);
-/// Connect to the server (which is never started), set the callbacks, make the ports. [async call]
+/// Connect to the server (without starting it), set the callbacks, and make the ports. [async call]
 void jack_session_open(void* session);
 /// Activate the client, and make the connections of `to_restore` that can be made. [async call]
 void jack_session_start(void* session);

@@ -3,6 +3,8 @@
 
 #include "library_log.h"
 
+#include "engine/base/rt.h"
+
 #include <dlfcn.h>
 #include <jack/jack.h>
 #include <pthread.h>
@@ -16,10 +18,12 @@ typedef void (*AlsaHandler)(const char* file, int line, const char* function, in
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char words[256];
 
-// Libraries print from any of their threads, some of them real-time: this must never wait.
+// Libraries print from all their threads, some of which are real-time: this function must not wait.
+// A thread of libjack that is cancelled here (see io_process()) would never unlock.
 static void
-keep_words(const char* const text)
+store_text(const char* const text)
 {
+  const CancelMode before = rt_hold_cancel();
   if (!pthread_mutex_trylock(&lock)) {
     if (!words[0]) {
       snprintf(words, sizeof(words), "%s", text);
@@ -27,6 +31,7 @@ keep_words(const char* const text)
     }
     pthread_mutex_unlock(&lock);
   }
+  rt_allow_cancel(before);
 }
 
 static void
@@ -48,16 +53,16 @@ static void
   va_start(args, format);
   vsnprintf(text, sizeof(text), format, args);
   va_end(args);
-  keep_words(text);
+  store_text(text);
 }
 
 void
 library_log_catch(void)
 {
-  jack_set_error_function(keep_words);
+  jack_set_error_function(store_text);
   jack_set_info_function(ignore_words);
-  // ALSA is a dependency of PortAudio, not of this program, and may be absent: looked up at run
-  // time, not linked.
+  // Not linked but looked up at run time, because ALSA is a dependency of PortAudio, not of this
+  // program, and may be absent.
   int (*set_handler)(AlsaHandler) = NULL;
   *(void**)&set_handler = dlsym(RTLD_DEFAULT, "snd_lib_error_set_handler");
   if (set_handler) {

@@ -2,7 +2,8 @@
 // PortAudio's devices.
 //
 // PortAudio returns NULL for an unknown device or host API, and an error code in place of their
-// number; a host API may also omit a name.  Such a device has no name here, and no channels.
+// number; a host API may also omit a name.  These functions treat such a device as one without name
+// and channels.
 
 #include "pa_device.h"
 
@@ -161,7 +162,7 @@ find_named(const char* const device, const PaHostApiIndex api, const uint32_t n_
   return STATUS_OK;
 }
 
-// The default host API or, if it has no device, the first one that has.
+// The default host API or, if it has no device, the first host API with a device.
 static PaHostApiIndex
 default_api(void)
 {

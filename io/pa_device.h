@@ -16,7 +16,8 @@
    devices, else the first that has; with a `device`, all.
    @param device One device for both directions: its index, its name, or a unique part of its name,
    in any case.  NULL: the host API's default devices.
-   @return STATUS_AUDIO_IO; the text has the available devices, or what the device lacks.
+   @return STATUS_AUDIO_IO; the text lists the available devices, or names the channels that the
+   device lacks.
 */
 NODISCARD Status pa_device_find(const char* host_api, const char* device, uint32_t n_in,
                                 uint32_t n_out, PaDeviceIndex* in, PaDeviceIndex* out,
@@ -24,7 +25,7 @@ NODISCARD Status pa_device_find(const char* host_api, const char* device, uint32
 
 /// PortAudio's information about a device; no name and no channels if PortAudio has none.
 PaDeviceInfo pa_device_info(PaDeviceIndex device);
-/// The same for a host API.
+/// PortAudio's information about a host API; no name and no devices if PortAudio has none.
 PaHostApiInfo pa_api_info(PaHostApiIndex api);
 
 /// All devices, see IoDriver::devices; pa_device_find() accepts their `index`.

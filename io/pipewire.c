@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Detects PipeWire.  Place of the socket: pipewire(1), environment variables.
+// Detects PipeWire.  Source for the path of the socket: pipewire(1), environment variables.
 
 #include "pipewire.h"
 

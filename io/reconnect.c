@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Keeps a driver running when its server or device dies.
+// Keeps a driver running when its server or device ends.
 
 #include "reconnect.h"
 
@@ -10,12 +10,12 @@
 
 #define HANG_NS     (2000U * NS_PER_MS)  // after which a call is reported as hanging
 #define FIRST_NS    (10000U * NS_PER_MS) // jackd is silent for 6 s when a client has died
-#define REFUSED_NS  (2000U * NS_PER_MS)  // a first start that is rejected is retried for so long
-#define PATIENCE_MS 50U                  // wait of one poll; a healthy server answers within it
+#define REFUSED_NS  (2000U * NS_PER_MS)  // a refused first start is retried for this time
+#define PATIENCE_MS 50U                  // limit for a poll; a healthy server answers in time
 #define CLOSE_MS    900U                 // reconnect_close() takes at most twice as long
 #define MAX_STEPS   8U                   // of one poll; a reconnection takes four
 
-// Memory that abandoned calls may still access, kept reachable so that leak checkers do not report
+// Memory that abandoned calls may still access.  This pointer keeps leak checkers from reporting
 // it.
 static Reconnect* left_behind;
 
@@ -27,7 +27,7 @@ seconds_since(const uint64_t then_ns)
 
 // ---- calls ----
 
-// Start a call; returns true if it runs.
+// Start a call.  Returns true if it runs.
 static bool
 begin_call(Reconnect* const reconnect, const Phase phase, const AsyncFunction call)
 {
@@ -49,7 +49,7 @@ reconnect_call(Reconnect* const reconnect, const AsyncFunction call)
   return begin_call(reconnect, RUNNING, call);
 }
 
-// Wait for the running call; returns true when none runs.
+// Wait for the running call.  Returns true if no call runs afterwards.
 static bool
 has_returned(Reconnect* const reconnect, const uint32_t timeout_ms)
 {
@@ -78,15 +78,15 @@ abandon_call(Reconnect* const reconnect, const AsyncFunction discard)
 // ---- the end of a session ----
 
 void
-session_process(Session* const session, const float* const* const in, float* const* const out,
-                const uint32_t n_frames, const bool wait)
+io_session_process(IoSession* const session, const float* const* const in, float* const* const out,
+                   const uint32_t n_frames, const bool wait)
 {
   atomic_fetch_add_explicit(&session->periods, 1U, memory_order_relaxed);
   io_process(session->io, session, in, out, n_frames, wait);
 }
 
 void
-session_lose(Session* const session, const char* const reason)
+io_session_lose(IoSession* const session, const char* const reason)
 {
   if (!atomic_exchange_explicit(&session->is_losing, true, memory_order_relaxed)) {
     snprintf(session->reason, sizeof(session->reason), "%.127s", reason);
@@ -123,13 +123,15 @@ close_session(Reconnect* const reconnect)
 bool
 reconnect_give_up(Reconnect* const reconnect, const Error* const error)
 {
-  if (reconnect->call) { // it is closed when that call returns, or abandoned
-    session_lose(reconnect->session, error->text);
+  if (reconnect->call) { // closed when the call returns, or abandoned
+    io_session_lose(reconnect->session, error->text);
     return false;
   }
+  const bool is_still_absent =
+      reconnect->absent && reconnect->error.text[0]; // since it ran, or was first tried
   reconnect->absent = reconnect->session->absent;
-  const bool is_news =
-      reconnect->is_open && !reconnect->absent && strcmp(reconnect->error.text, error->text) != 0;
+  const bool is_news = reconnect->is_open && (!reconnect->absent || is_still_absent) &&
+                       strcmp(reconnect->error.text, error->text) != 0;
   if (reconnect->phase == RUNNING) {
     reconnect->lost_ns = time_now_ns();
   }
@@ -144,7 +146,7 @@ static bool
 lose_session(Reconnect* const reconnect)
 {
   reconnect->lost_ns = time_now_ns();
-  reconnect->attempt_ns = 0; // the server may already be back
+  reconnect->attempt_ns = 0; // try at once: the server may be back already
   io_note(&reconnect->io, "lost %s (%s); trying again", reconnect->name,
           reconnect->session->reason);
   return close_session(reconnect);
@@ -174,7 +176,7 @@ open_session(Reconnect* const reconnect)
 static bool
 start_session(Reconnect* const reconnect)
 {
-  Session* const session = reconnect->session;
+  IoSession* const session = reconnect->session;
   if (session->status || reconnect->kind->arm(reconnect, &session->error)) {
     return reconnect_give_up(reconnect, &session->error);
   }
@@ -186,7 +188,7 @@ start_session(Reconnect* const reconnect)
 static bool
 run_session(Reconnect* const reconnect)
 {
-  Session* const session = reconnect->session;
+  IoSession* const session = reconnect->session;
   if (session->status) {
     return reconnect_give_up(reconnect, &session->error);
   }
@@ -241,7 +243,7 @@ abandon_session(Reconnect* const reconnect)
   abandon_call(reconnect, NULL);
 }
 
-// The call has not returned yet.  Returns true if it is abandoned.
+// Handle a call that has not returned yet.  Returns true if it is abandoned.
 static bool
 call_is_late(Reconnect* const reconnect)
 {
@@ -263,7 +265,7 @@ call_is_late(Reconnect* const reconnect)
   return abandon;
 }
 
-// Take one step; returns true if another may follow at once.
+// Take one step.  Returns true if another step may follow at once.
 static bool
 advance(Reconnect* const reconnect)
 {
@@ -290,8 +292,8 @@ reconnect_poll(Reconnect* const reconnect)
   }
 }
 
-// True if a running server rejected this session, as jackd does when another client has just
-// ended: it may accept the next one.
+// True if a running server has refused this session, as jackd does when another client has just
+// ended.  The server may accept the next session.
 static bool
 is_refused(const Reconnect* const reconnect)
 {

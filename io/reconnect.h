@@ -12,7 +12,7 @@
    the loss of its session is abandoned if its library allows another session beside it, and memory
    that it may access is never freed; otherwise the reconnection waits for its return.
 
-   A driver has a Reconnect as the first member of its struct and a Session as the first member of
+   A driver has a Reconnect as the first member of its struct and an IoSession as the first member of
    its session's struct; a ReconnectKind has its functions.
 */
 #ifndef WARPRACK_IO_RECONNECT_H
@@ -23,11 +23,12 @@
 #include "engine/base/async_call.h"
 
 /// The first member of every driver's session.
-typedef struct Session {
+typedef struct IoSession {
   Io* io;
   Status status; ///< Result of the last call, with `error`
   Error error;
-  bool absent;              ///< After `open`: there is no server or device; not reported again
+  bool absent;              ///< After `open`: there is no server or device; reported again only
+                            ///< if the error changes
   char details[64];         ///< After `start`: text for the line that reports the reconnection, or
                             ///< ""
   atomic_bool is_losing;    ///< Set by the thread that writes `reason`, before it writes
@@ -35,13 +36,13 @@ typedef struct Session {
   char reason[128];         ///< Text
   _Atomic uint64_t periods; ///< Number of periods so far
   _Atomic uint64_t xruns;
-} Session;
+} IoSession;
 
 typedef struct Reconnect Reconnect;
 
 typedef struct ReconnectKind {
-  Session* (*make)(Reconnect* reconnect); ///< NULL when out of memory. [main]
-  AsyncFunction open;                     ///< Find the server and prepare everything. [async call]
+  IoSession* (*make)(Reconnect* reconnect); ///< NULL when out of memory. [main]
+  AsyncFunction open; ///< Find the server and prepare everything. [async call]
   /// Call io_arm() with the session's format. [main]
   Status (*arm)(Reconnect* reconnect, Error* error);
   AsyncFunction start; ///< Activate the session: periods begin. [async call]
@@ -64,8 +65,8 @@ struct Reconnect {
   const ReconnectKind* kind;
   char name[96]; ///< Of the server or device, for messages: "JACK server 'default'"
   Phase phase;
-  Session* session; ///< NULL only in AWAY
-  bool has_run;     ///< A session has run
+  IoSession* session; ///< NULL only in AWAY
+  bool has_run;       ///< A session has run
   // Set by the driver
   bool wait;         ///< Wait for a missing server at the first start
   uint32_t retry_ms; ///< Minimum time between two attempts to open
@@ -85,17 +86,17 @@ struct Reconnect {
 };
 
 /// One period of a session; silence unless this session is the one that runs. [rt]
-REALTIME void session_process(Session* session, const float* const* in, float* const* out,
-                              uint32_t n_frames, bool wait);
+REALTIME void io_session_process(IoSession* session, const float* const* in, float* const* out,
+                                 uint32_t n_frames, bool wait);
 
-/// The first start; waits at most 10 s for it.  A server that rejects it is asked again for 2 s.
+/// The first start; waits at most 10 s for it.  A server that refuses it is asked again for 2 s.
 /// If the driver waits and there is no server, this succeeds with a note.  On an error call
 /// reconnect_close(). [main]
 NODISCARD Status reconnect_start(Reconnect* reconnect, Error* error);
 
 /// End the session with a reason.  Threads of the library and the main thread may call it at the
 /// same time; the first reason stays. [any, not rt]
-void session_lose(Session* session, const char* reason);
+void io_session_lose(IoSession* session, const char* reason);
 
 void reconnect_poll(Reconnect* reconnect); // [main]
 void reconnect_status(const Reconnect* reconnect, IoStatus* status);
@@ -110,7 +111,7 @@ bool reconnect_is_calling(const Reconnect* reconnect);
 /// thread could be started.
 bool reconnect_call(Reconnect* reconnect, AsyncFunction call);
 
-/// For `follow`, or when the session's format is rejected: close the session once none of its
+/// For `follow`, or when the session's format is refused: close the session once none of its
 /// calls runs, and try again.
 bool reconnect_give_up(Reconnect* reconnect, const Error* error);
 

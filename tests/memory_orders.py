@@ -3,10 +3,10 @@
 
     memory_orders.py BUILD_FOLDER
 
-On x86 a load that acquires and a store that releases are plain moves, so that no test there fails where one became relaxed; spin's models (ring.pml,
-publish.pml, exchange.pml) take the orders for granted.  So GCC is asked for its intermediate code (-fdump-tree-gimple), which names the order of every
-access, and the accesses of the functions below must be at least as strong as the protocol needs, each in its place.  Then the same is asked of copies
-in which one order was made weaker: each must be found.
+On x86, loads that acquire and stores that release are plain moves, so that no test fails there if an order becomes relaxed, and the models for spin
+(ring.pml, publish.pml, exchange.pml, period_gate.pml) assume the orders.  The intermediate code of GCC (-fdump-tree-gimple) names the order of every
+access.  This script compares it with FUNCTIONS: each access must be at least as strong as the protocol needs.  As a control, it then weakens one
+order at a time in copies of ring.c, and must find each of them.
 """
 
 import json
@@ -19,7 +19,7 @@ import tempfile
 
 BUILD = os.path.abspath(sys.argv[1])
 
-# Orders as GCC numbers them, and which are at least as strong.
+# The numbers of GCC for the orders, and for each order those that are at least as strong.
 RELAXED, ACQUIRE, RELEASE, BOTH, ONE_ORDER = 0, 2, 3, 4, 5
 AT_LEAST = {
     RELAXED: {0, 1, 2, 3, 4, 5},
@@ -29,7 +29,7 @@ AT_LEAST = {
     ONE_ORDER: {5},
 }
 
-# What a function does, access by access, and why.
+# The accesses of each function in their order: kind, least order, reason.
 FUNCTIONS = {
     "ring.c": {
         "ring_submit": [("store", ONE_ORDER, "`submitted`: publishes the slot, and is written before `asleep` is read")],
@@ -60,29 +60,29 @@ FUNCTIONS = {
     },
     "player.c": {
         "player_offer": [("store", RELEASE, "publishes the plan")],
-        "player_has_taken": [("load", ACQUIRE, "what the worker wrote into the plan that it left is read")],
-        "player_collect": [("exchange", ACQUIRE, "the plan that was left is freed")],
+        "player_has_taken": [("load", ACQUIRE, "the builder reads what the worker wrote into the old plan")],
+        "player_collect": [("exchange", ACQUIRE, "the builder frees the old plan")],
         "take_offer": [
             ("load", ACQUIRE, "the plan is read"),
             ("load", RELAXED, "`hurry`"),
             ("store", RELEASE, "gives the old plan back"),
-            ("store", RELAXED, "when it was heard, published by the next one"),
-            ("store", RELEASE, "it was taken"),
+            ("store", RELAXED, "`first_frame`, published by the next store"),
+            ("store", RELEASE, "marks the offer as taken"),
         ],
     },
     "period.c": {
         "take_offer": [
-            ("load", RELAXED, "is there one?"),
+            ("load", RELAXED, "whether a ring is offered"),
             ("load", ACQUIRE, "the ring that was left has been collected"),
             ("exchange", ACQUIRE, "the ring is read"),
             ("store", RELEASE, "gives the old ring back"),
         ],
         "publish_clock": [
-            ("load", RELAXED, "its own turn"),
-            ("store", RELAXED, "odd: being written"),
-            ("store", RELEASE, "the frame, behind the turn"),
-            ("store", RELEASE, "the time, behind the turn"),
-            ("store", RELEASE, "even: all is written"),
+            ("load", RELAXED, "the version, which only this thread writes"),
+            ("store", RELAXED, "odd version: the pair is being written"),
+            ("store", RELEASE, "the frame, after the version"),
+            ("store", RELEASE, "the time, after the version"),
+            ("store", RELEASE, "even version: the pair is complete"),
         ],
     },
     "period_gate.c": {
@@ -91,16 +91,16 @@ FUNCTIONS = {
         "enter": [
             ("exchange", ONE_ORDER, "`inside`, written before `shut` is read again"),
             ("fetch_add", RELAXED, "a counter"),
-            ("store", ONE_ORDER, "`inside`, no longer"),
+            ("store", ONE_ORDER, "`inside`, cleared"),
         ],
-        "period_gate_pass": [("store", ONE_ORDER, "`inside`, no longer: what the period wrote is read")],
+        "period_gate_pass": [("store", ONE_ORDER, "`inside`, cleared: publishes what the period wrote")],
         "period_gate_shut": [("fetch_or", ONE_ORDER, "`shut`, written before `inside` is read")],
         "period_gate_is_occupied": [("load", ONE_ORDER, "`inside`, read after `shut` was written")],
-        "period_gate_open": [("fetch_and", RELEASE, "`shut`: what changed meanwhile is read")],
+        "period_gate_open": [("fetch_and", RELEASE, "`shut`, cleared: publishes what changed while the gate was shut")],
         "period_gate_admit": [("store", RELEASE, "`caller`, before the gate opens")],
     },
     "pool.c": {
-        "spin_while": [("load", ACQUIRE, "what was written before the word changed is read")],
+        "spin_while": [("load", ACQUIRE, "what was written before the change of the word is read")],
         "finish_job": [
             ("load", RELAXED, "`n_jobs`, published by `ticket`"),
             ("fetch_add", ONE_ORDER, "`done`: publishes the job's results, and is written before `caller_sleeps` is read"),
@@ -110,7 +110,7 @@ FUNCTIONS = {
             ("load", ACQUIRE, "`ticket`: `job` and `context` are read"),
             ("load", RELAXED, "`job`, dropped when the claim fails"),
             ("load", RELAXED, "`context`, the same"),
-            ("compare_exchange", ACQUIRE, "`ticket`: what the caller wrote is read; a ticket that failed serves the next claim"),
+            ("compare_exchange", ACQUIRE, "`ticket`: the writes of the caller are read; the next claim uses the ticket that a failed claim read"),
             ("load", ACQUIRE, "`ticket` of the next claim"),
         ],
         "sleep_until_run": [
@@ -142,12 +142,12 @@ FUNCTIONS = {
     },
     "period_threads.c": {
         "period_clock": [
-            ("load", ACQUIRE, "the turn, before what it is of"),
-            ("load", ACQUIRE, "the frame, before the turn again"),
-            ("load", ACQUIRE, "the time, before the turn again"),
-            ("load", RELAXED, "the turn again"),
+            ("load", ACQUIRE, "the version, read before the pair"),
+            ("load", ACQUIRE, "the frame, read before the second read of the version"),
+            ("load", ACQUIRE, "the time, read before the second read of the version"),
+            ("load", RELAXED, "the version, read again"),
         ],
-        "period_offer_ring": [("exchange", BOTH, "publishes a ring, and may get back one that nobody took")],
+        "period_offer_ring": [("exchange", BOTH, "publishes a ring, and takes back one that was not taken")],
         "period_collect_ring": [("exchange", BOTH, "takes the ring that was left, and lets the next one be offered")],
     },
 }
@@ -188,7 +188,7 @@ def faults(name, found):
     for function, expected in FUNCTIONS[name].items():
         got = found.get(function, [])
         if [access for access, _ in got] != [access for access, _, _ in expected]:
-            yield f"{name}, {function}(): {[access for access, _ in got]} instead of {[access for access, _, _ in expected]}: is its protocol the same?"
+            yield f"{name}, {function}(): {[access for access, _ in got]} instead of {[access for access, _, _ in expected]}: has its protocol changed?"
             continue
         for (access, order), (_, least, why) in zip(got, expected):
             if order not in AT_LEAST[least]:
@@ -196,7 +196,7 @@ def faults(name, found):
 
 
 def weaken(text):
-    """Copies of a file with one access each that is relaxed, and what was changed."""
+    """Copies of a file with one relaxed access each, and the changed access."""
     for match in re.finditer(r"memory_order_(acquire|release|acq_rel)", text):
         yield match[0], text[: match.start()] + "memory_order_relaxed" + text[match.end() :]
     for match in re.finditer(r"\batomic_(load|store|fetch_add|exchange)\(", text):
@@ -214,7 +214,7 @@ def main():
     words, path, directory = command_of("ring.c", commands)
     version = subprocess.run([*words, "--version"], capture_output=True, text=True, check=False)
     if "Free Software Foundation" not in version.stdout:
-        print(f"skipped: the build's compiler is not GCC, whose intermediate code is read: {version.stdout.splitlines()[:1]}")
+        print(f"skipped: needs the intermediate code of GCC, and the compiler of the build is {version.stdout.splitlines()[:1]}")
         return 77
     wrong = [fault for name in FUNCTIONS for fault in faults(name, accesses(name, commands))]
     if wrong:
@@ -233,7 +233,7 @@ def main():
             else:
                 missed.append(f"{what} in line {text[: len(os.path.commonprefix([text, changed]))].count(chr(10)) + 1} of ring.c")
     n = sum(len(expected) for functions in FUNCTIONS.values() for expected in functions.values())
-    print(f"{n} accesses are as strong as they must be; {n_found} weaker ones in copies of ring.c were found")
+    print(f"{n} accesses are strong enough; {n_found} weakened accesses in copies of ring.c were found")
     if missed:
         print("not found:", *missed, sep="\n  ")
     return 1 if missed else 0

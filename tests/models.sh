@@ -1,27 +1,29 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# models.sh MODEL.pml: every interleaving of a model of the protocol between threads, by spin.
+# models.sh MODEL.pml: checks every interleaving of a model of a protocol between threads with spin.
 #
-# The model as it is must hold, in its variant MAD too where it has one; and every MUTANT_ in it, an
-# error put in on purpose, must be found in one of the variants: what finds nothing proves nothing.
+# The unchanged model must hold, also in its variant MAD if it has one.  Each MUTANT_ in it is a
+# deliberate error that the check of one of the variants must find; otherwise the check is too weak.
 set -eu
 
 model=$1
 for tool in spin cc; do
   command -v "$tool" >/dev/null || { echo "skipped: no $tool"; exit 77; }
 done
+ccache=$(command -v ccache || true) # the programs of an unchanged model are there from the last run
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cp "$model" "$folder/model.pml"
 cd "$folder"
 
-# check OPTIMISATION DEFINE...: look everywhere; the report is in `report`.
+# check OPTIMISATION DEFINE...: search all states; the output is in the file `report`.
 check() {
   optimisation=$1
   shift
   spin -a "$@" model.pml >report 2>&1 || { cat report; exit 1; }
-  cc "$optimisation" -w -DSAFETY -o pan pan.c
+  $ccache cc "$optimisation" -w -DSAFETY -c pan.c
+  cc -o pan pan.o
   ./pan -m100000 -w20 >report
   if grep -q 'max search depth too small' report; then
     cat report

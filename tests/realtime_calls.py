@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What real-time code can call at all, run or not: from the disassembly of the program.
+"""Checks the library functions that real-time code can call on any path, by the disassembly of the program.
 
     realtime_calls.py SOURCE PROGRAM
 
 Begins at every function that a header of engine/, dsp_cpu/ or io/ marks REALTIME, and at every one
-that a table of functions names as run, set, unit_init or as a stage's, follows all calls and all
-functions whose address is taken, and compares the library functions that it comes to with
-ALLOWED.  A call through a pointer leads nowhere here: the tables and the taken addresses stand for
-it.  What a device's backend calls is not looked at: the driver decides.
+that a table of functions names as run, set, unit_init or as part of a stage.  Follows all calls and
+all functions whose address is taken, and compares the library functions that it reaches with
+ALLOWED.  It cannot follow a call through a pointer; the tables and the taken addresses cover these.
+The backend of a device is not checked, because its driver determines what is called.
 """
 
 import collections
@@ -23,8 +23,8 @@ import sys
 ALLOWED = {
     'clock_gettime': {'time_clock_ns', 'time_now_ns', '__wrap_clock_gettime'},  # in the vDSO: no system call; the second in a build with faults
     'syscall': {'rt_futex_wait', 'rt_futex_wake'},
-    'fftwf_execute_dft': {'fft_forward', 'fft_inverse'},  # in the memory that its plan has
-    'pthread_setcancelstate': {'io_process'},  # a word of the thread's own
+    'fftwf_execute_dft': {'fft_forward', 'fft_inverse'},  # uses the memory of its plan
+    **dict.fromkeys(('pthread_setcancelstate', 'pthread_setcanceltype'), {'rt_hold_cancel', 'rt_allow_cancel'}),  # a word of the thread's own
     'memcpy': None,
     'memmove': None,
     'memset': None,
@@ -33,18 +33,18 @@ ALLOWED = {
         hypot ldexp ldexpf log log10 log10f log1p log2f logf lrintf nextafterf pow powf sin sincos
         sincosf sinf sinh sqrt sqrtf tan tanh tanhf'''.split()),
     '__stack_chk_fail': None,  # ends the program; some compilers add it
-    # The real-time trap's, where there is one (engine/base/rt.h).
+    # Functions of the real-time trap, in builds that have it (engine/base/rt.h).
     'warprack_rt_enter': None,
     'warprack_rt_leave': None,
 }
 
-# Not followed.
+# Functions and files that run offline only and are not followed.
 OFFLINE = {'worker_process'}
 OFFLINE_FILES = {'fx_normalize.c'}
 
 TABLES = r'\.(?:run|set|unit_init|stage_submit|stage_is_done|stage_collect)\s*=\s*(\w+)'
 
-# From here on something must be found, or the search is blind.
+# Controls: from these functions the search must find a forbidden call.
 CONTROLS = {
     'period_new': 'calloc',
     'player_init': 'calloc',
@@ -139,7 +139,7 @@ def main():
     failed = False
     for root, wanted in CONTROLS.items():
         if wanted not in {name for name, _ in program.reach(program.addresses[root])[0]}:
-            print(f'control: {root}() should be found to call {wanted}()')
+            print(f'control: {root}() calls {wanted}(), and the search does not find it')
             failed = True
 
     declared, named = roots(source)
@@ -154,7 +154,7 @@ def main():
     print(f'{len(declared | named)} functions reach {len(seen)}, and of libraries:',
           ' '.join(sorted({name for name, _ in imports})))
     if failed:
-        print('not in ALLOWED; what never allocates, locks, waits or calls the kernel may be added')
+        print('these calls are not in ALLOWED; add only functions that never allocate, lock, wait or call the kernel')
     if missing:
         print('inlined:', ' '.join(missing))
     return 1 if failed or len(missing) > 5 else 0

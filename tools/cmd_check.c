@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LIVE_CHANNELS   2U   // of `run` without --channels
 #define MEASURED_BLOCKS 400U // half a second at 64 frames: p99 is the fifth worst
 
 static int check_run(int argc, char** argv);
@@ -44,7 +45,7 @@ typedef struct Measured {
 
 // ---- measuring ----
 
-/// The rack with all its nodes on the CPU; NULL when out of memory.
+/// Copy the rack with all nodes on the CPU; NULL if out of memory.
 static Rack*
 rack_on_cpu(const Rack* const rack)
 {
@@ -63,7 +64,7 @@ predict(const CheckArgs* const args, const EngineConfig* const config, const Rac
                         prediction, error);
 }
 
-/// Measure the rack as it would run, which also shows the available backends; then each backend
+/// Measure the rack as it would run, which also finds the available backends, then on each backend
 /// alone.
 static Status
 measure(const CheckArgs* const args, const EngineConfig* const config, const Rack* const rack,
@@ -89,7 +90,7 @@ measure(const CheckArgs* const args, const EngineConfig* const config, const Rac
              : predict(args, &other, rack, &measured->sides[1], error);
 }
 
-// ---- for programs ----
+// ---- JSON ----
 
 static json_t*
 sides_json(const Measured* const measured)
@@ -144,7 +145,7 @@ report_json(const CheckArgs* const args, const Rack* const rack, const char* con
     json_object_set_new(json, "making_bytes", json_integer((json_int_t)own->making_bytes));
     json_object_set_new(json, "memory_limit", json_integer((json_int_t)own->memory_limit_bytes));
     for (uint32_t s = 0; s < PLACEMENT_SIDES && own->cost_us[s] > 0.0; ++s) {
-      // The figures of placement `auto`; no number if an effect was never measured.
+      // The predictions behind backend=auto; null if an effect was never measured.
       json_object_set_new(json, s == PLACEMENT_CPU ? "predicted_cpu_us" : "predicted_gpu_us",
                           isfinite(own->cost_us[s]) ? json_real(own->cost_us[s]) : json_null());
     }
@@ -152,7 +153,7 @@ report_json(const CheckArgs* const args, const Rack* const rack, const char* con
   return json;
 }
 
-// ---- for people ----
+// ---- text ----
 
 static void
 print_times(const CheckArgs* const args, const Measured* const measured)
@@ -184,6 +185,16 @@ print_times(const CheckArgs* const args, const Measured* const measured)
   }
 }
 
+/// `run` has two inputs and outputs unless --channels says otherwise.
+static void
+print_channels(const CheckArgs* const args, const EnginePrediction* const own)
+{
+  printf("; %lld channels in, %u out\n", (long long)args->n_channels, own->n_out);
+  if (args->n_channels != LIVE_CHANNELS || own->n_out > LIVE_CHANNELS) {
+    printf("# run needs --channels %lld:%u\n", (long long)args->n_channels, own->n_out);
+  }
+}
+
 /// Print the canonical text, then the figures as comments: the output is a valid rack file.
 static void
 print_report(const CheckArgs* const args, const Rack* const rack, const char* const text,
@@ -191,8 +202,8 @@ print_report(const CheckArgs* const args, const Rack* const rack, const char* co
 {
   const EnginePrediction* const own = &measured->own;
   printf("%s", text);
-  printf("# %u nodes, %u connections; %lld channels in, %u out\n", rack->n_nodes, rack->n_edges,
-         (long long)args->n_channels, own->n_out);
+  printf("# %u nodes, %u connections", rack->n_nodes, rack->n_edges);
+  print_channels(args, own);
   printf("# latency %u frames (%.3f ms) of the effects; live adds depth x block\n",
          own->latency_frames, 1e3 * own->latency_frames / args->rate_hz);
   if (own->tail_frames == UINT64_MAX) {
@@ -219,29 +230,11 @@ print_report(const CheckArgs* const args, const Rack* const rack, const char* co
 
 // ---- the subcommand ----
 
-/// All warnings: those of the document, and those about the sound.
-static char*
-all_warnings(const CheckArgs* const args, const Rack* const rack, const Fallbacks* const fallbacks)
-{
-  char* const of_rack = rack_warnings(rack, args->rate_hz);
-  char* const of_fallbacks = fallback_warnings(fallbacks);
-  char* all = NULL;
-  if (of_rack && of_fallbacks) {
-    all = malloc(strlen(of_rack) + strlen(of_fallbacks) + 1U);
-  }
-  if (all) {
-    sprintf(all, "%s%s", of_rack, of_fallbacks);
-  }
-  free(of_rack);
-  free(of_fallbacks);
-  return all;
-}
-
 static int
 report(const CheckArgs* const args, const Rack* const rack, const Measured* const measured)
 {
   char* const text = rack_print(rack);
-  char* const warnings = all_warnings(args, rack, &measured->own.fallbacks);
+  char* const warnings = engine_warnings(rack, args->rate_hz, &measured->own.fallbacks);
   int exit_code = 0;
   if (!text || !warnings) {
     exit_code = command_fail(&cmd_check, &(Error){ STATUS_NO_MEM, "" });
@@ -253,6 +246,21 @@ report(const CheckArgs* const args, const Rack* const rack, const Measured* cons
   free(warnings);
   free(text);
   return exit_code;
+}
+
+/// The rack has no valid width: replace the error by that of `run`, whose outputs are limited.
+static void
+replace_error(const CheckArgs* const args, const EngineConfig* const config, const Rack* const rack,
+              Error* const error)
+{
+  EngineConfig live = *config;
+  live.n_out = config->n_in;
+  Error cause;
+  EnginePrediction unused;
+  if (engine_predict(&live, rack, args->rate_hz, (uint32_t)args->block_frames, 1, &unused,
+                     &cause)) {
+    *error = cause;
+  }
 }
 
 static int
@@ -274,6 +282,9 @@ check(const CheckArgs* const args, const char* const word)
   Status status = backend_read(&args->backend, &config, &error);
   if (!status) {
     status = measure(args, &config, rack_arg.rack, &measured, &error);
+  }
+  if (status == STATUS_BAD_RACK) {
+    replace_error(args, &config, rack_arg.rack, &error);
   }
   const int exit_code =
       status ? command_fail(&cmd_check, &error) : report(args, rack_arg.rack, &measured);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// warprack import: an equaliser's settings as a rack.
+// warprack import: converts an equaliser's settings to a rack.
 
 #include "commands.h"
 #include "eq_file.h"
@@ -19,13 +19,13 @@ const Command cmd_import = {
 };
 
 static void
-say(void* const context, const char* const text)
+print_warning(void* const context, const char* const text)
 {
   (void)context;
   fprintf(stderr, PROGRAM_NAME " import: %s\n", text);
 }
 
-/// Check that the output is valid: the rack language has its own limits.
+/// Convert the settings, and check that the rack is valid: the rack language has limits of its own.
 static Status
 make_rack(const char* const name, char** const rack, Error* const error)
 {
@@ -33,7 +33,7 @@ make_rack(const char* const name, char** const rack, Error* const error)
   Rack* parsed = NULL;
   Status status = rack_arg_read_text(name, &settings, error);
   if (!status) {
-    status = eq_file_to_rack(settings, name, say, NULL, rack, error);
+    status = eq_file_to_rack(settings, name, print_warning, NULL, rack, error);
   }
   free(settings);
   if (!status) {

@@ -42,7 +42,7 @@ is_text(const FxParam* const param)
   return param->kind == PARAM_FILE || param->kind == PARAM_TEXT;
 }
 
-// ---- for people ----
+// ---- text ----
 
 static void
 print_values(const FxParam* const param)
@@ -101,7 +101,7 @@ print_info(const FxInfo* const fx)
   return 0;
 }
 
-// ---- for programs ----
+// ---- JSON ----
 
 static json_t*
 default_json(const FxParam* const param)

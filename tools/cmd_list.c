@@ -29,7 +29,7 @@ const Command cmd_list = {
   .run = list_run,
 };
 
-/// Rows of one kind: an array of objects, and the members that people see, if there are any rows.
+/// Rows of one kind: an array of objects, and the members that the text output shows.
 typedef struct Table {
   json_t* (*rows)(bool measures);
   const char* columns[MAX_COLUMNS]; ///< NULL-terminated
@@ -167,14 +167,14 @@ gpu_device(const GpuApi* const api, const uint32_t index, const GpuDeviceInfo* c
                    info->shares_memory, "reaches_host", info->reaches_host);
 }
 
-/// Add to a device's row the time of an empty submission, or the reason why it cannot be measured.
+/// Add the time of an empty submission to a device's row, or the reason why it cannot be measured.
 static void
 measure_device(json_t* const row, const GpuApi* const api, const uint32_t index)
 {
   const EngineConfig config = { .n_in = 2, .backend = api->kind, .gpu_index = index };
   Error error = { STATUS_OK, "" };
   EnginePrediction prediction;
-  Rack* rack = NULL; // from input to output
+  Rack* rack = NULL; // connects input to output
   Status status = rack_parse("", "rack", NULL, &rack, &error);
   if (!status) {
     status = engine_predict(&config, rack, MEASURED_HZ, MEASURED_FRAMES, MEASURED_BLOCKS,
@@ -223,7 +223,7 @@ static const Listing listings[] = {
   { "effects", { { effects, { "name", "summary", NULL } } } },
 };
 
-// ---- for people ----
+// ---- text ----
 
 static const char*
 cell_text(const json_t* const row, const char* const column, char* const buffer,
@@ -261,7 +261,7 @@ print_rows(const json_t* const rows, const char* const* const columns)
       widths[c] = width > widths[c] ? width : widths[c];
     }
   }
-  uint32_t n_columns = 0; // up to the last one with content
+  uint32_t n_columns = 0; // up to the last column with content
   for (uint32_t c = 0; columns[c]; ++c) {
     n_columns = widths[c] ? c + 1U : n_columns;
   }
@@ -291,7 +291,7 @@ print_listing(const Listing* const listing, const bool measures)
   return 0;
 }
 
-// ---- for programs ----
+// ---- JSON ----
 
 static json_t*
 all_rows(const Listing* const listing, const bool measures)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// warprack render: a file through a rack to a file.
+// warprack render: renders a file through a rack to a file.
 
 #include "commands.h"
 #include "engine_args.h"
@@ -57,14 +57,14 @@ catch_stops(void)
   for (unsigned i = 0; i < ARRAY_LEN(signals); ++i) {
     struct sigaction old;
     sigaction(signals[i], NULL, &old);
-    if (old.sa_handler != SIG_IGN) { // keep SIG_IGN: nohup must have its effect
+    if (old.sa_handler != SIG_IGN) { // an ignored signal stays ignored, for nohup
       const struct sigaction action = { .sa_handler = on_stop, .sa_flags = SA_RESTART };
       sigaction(signals[i], &action, NULL);
     }
   }
 }
 
-// End by the received signal, so that a shell loop over many files ends as well.
+// End the process by the received signal, so that a shell loop over many files ends too.
 static int
 end_by_signal(void)
 {
@@ -156,12 +156,12 @@ warn(const char* const input, const char* const output, const RenderReport* cons
   if (report->missing_in) {
     fprintf(stderr,
             PROGRAM_NAME " render: '%s' is truncated: it ends after %llu of the %llu frames that "
-                         "its header promises; --strict rejects such files\n",
+                         "its header promises; --strict refuses such files\n",
             input, (unsigned long long)report->frames_in,
             (unsigned long long)(report->frames_in + report->missing_in));
   }
   if (report->tags_lost) {
-    fprintf(stderr, PROGRAM_NAME " render: '%s' cannot hold %u of the input's tags\n", output,
+    fprintf(stderr, PROGRAM_NAME " render: '%s' lacks %u of the input's tags and chunks\n", output,
             report->tags_lost);
   }
   if (report->clipped) {
@@ -245,6 +245,14 @@ read_tail(const char* const text, double* const tail_s)
   return end != text && !*end && *tail_s >= 0.0 && *tail_s <= MAX_TAIL_S;
 }
 
+/// True if the word is the name of an audio file, and therefore no RACK.
+static bool
+names_audio(const char* const word)
+{
+  AudioFormat ignored;
+  return !strpbrk(word, " |") && !audio_format_from(word, NULL, &ignored, NULL);
+}
+
 static int
 render_with(const RenderOptions* const options, RenderConfig* const config, const char* const word)
 {
@@ -273,7 +281,7 @@ render_run(const int argc, char** const argv)
   const Option table[] = {
     { "block",  'b', OPTION_INTEGER, "N", 1, FX_MAX_BLOCK, .to.integer = &options.block,                     .help = "Frames per block, default 1024; changes the output by rounding at most" },
     { "format", 'f', OPTION_CHOICE,                        .choices = formats, .to.choice = &options.format, .help = "Bits per sample, or float (default float; FLAC: 24)" },
-    { "strict", 's', OPTION_FLAG,                          .to.flag = &options.strict,                       .help = "Reject a truncated input instead of printing a warning" },
+    { "strict", 's', OPTION_FLAG,                          .to.flag = &options.strict,                       .help = "Refuse a truncated input instead of printing a warning" },
     { "tail",   't', OPTION_TEXT,    "S",                  .to.text = &options.tail,                         .help = "Seconds to render after the end of the input, or auto (default): until silence" },
     BACKEND_OPTIONS(&options.backend),
     { "json",   'j', OPTION_FLAG,                          .to.flag = &options.json,                         .help = "Print the report as JSON" },
@@ -304,13 +312,13 @@ render_run(const int argc, char** const argv)
   if (backend_read(&options.backend, &config.engine, &error)) {
     return command_misused(&cmd_render, "%s", error.text);
   }
+  if (names_audio(operands.words[0])) {
+    return command_misused(&cmd_render, "'%s' is an audio file; the RACK comes first",
+                           operands.words[0]);
+  }
   const char* const encoding = options.format < ARRAY_LEN(formats) ? formats[options.format] : NULL;
   if (audio_format_from(config.output, encoding, &config.format, &error)) {
-    AudioFormat ignored;
-    const bool is_last = !audio_format_from(config.input, encoding, &ignored, NULL) &&
-                         !audio_format_from(operands.words[0], encoding, &ignored, NULL);
-    return command_misused(&cmd_render, "%s%s", error.text,
-                           is_last ? "; the RACK comes first" : "");
+    return command_misused(&cmd_render, "%s", error.text);
   }
   if (!options.quiet && !options.json && isatty(STDERR_FILENO)) {
     config.progress = draw;

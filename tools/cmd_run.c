@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEADLINE 0.75 // of the period: how long depth 0 waits for its own block
+#define DEADLINE 0.75 // of the period: depth 0 waits this long for its block
 
 static int run_run(int argc, char** argv);
 
@@ -37,14 +37,14 @@ typedef struct RunArgs {
   const char* on_late;
   BackendArgs backend;
   const char* channels;
-  const char* osc_allow; ///< As given; NULL: not given
+  const char* osc_allow; ///< Text of the option; NULL: not given
   Allow allow;
   int64_t block_frames, depth, n_helpers, osc_port, priority;
   double ceiling_db;
   bool in_process, no_connect;
 } RunArgs;
 
-/// Reject options of another driver instead of ignoring them.
+/// Find an option of another driver, to refuse it instead of ignoring it.
 static const char*
 misplaced_option(const RunArgs* const args)
 {
@@ -67,7 +67,7 @@ misplaced_option(const RunArgs* const args)
   return NULL;
 }
 
-/// The state folder that a service manager has made; of several the first.  NULL: none.
+/// The state folder of the service manager (the first one if there are several); NULL: none.
 static const char*
 state_folder(void)
 {

@@ -42,44 +42,51 @@ typedef struct SendArgs {
   uint32_t n_requests;
 } SendArgs;
 
-/// The replies received so far.  A ping follows the messages: all queries have been answered when
-/// its reply comes; an edit has one reply, before or after it.
+/// The replies received so far.  A ping follows the messages.  When its reply comes, all queries
+/// are answered; an edit has one reply, before or after it.
 typedef struct Answers {
   json_t* json; ///< With --json: an object for /server/..., else an array
   bool has_failed;
-  uint32_t n_pings; ///< Expected replies to pings: to those among the messages, then to the final
-                    ///< one
+  uint32_t n_pings; ///< Number of expected replies to pings: to pings among the messages, then to
+                    ///< the final ping
 } Answers;
 
 // ---- the message ----
 
-static bool
+/// Of a function of liblo that adds an argument.
+static Status
+status_of_add(const int result)
+{
+  return result == 0 ? STATUS_OK : STATUS_NO_MEM;
+}
+
+static Status
 add_integer(const lo_message message, const char* const word, const bool is_wide)
 {
   char* end = NULL;
   errno = 0;
   const long long value = strtoll(word, &end, 10);
   if (end == word || *end || errno || (!is_wide && value != (int32_t)value)) {
-    return false;
+    return STATUS_BAD_ARG;
   }
-  return (is_wide ? lo_message_add_int64(message, value)
-                  : lo_message_add_int32(message, (int32_t)value)) == 0;
+  return status_of_add(is_wide ? lo_message_add_int64(message, value)
+                               : lo_message_add_int32(message, (int32_t)value));
 }
 
-static bool
+static Status
 add_number(const lo_message message, const char* const word, const bool is_wide)
 {
   char* end = NULL;
   const double value = strtod(word, &end);
   if (end == word || *end) {
-    return false;
+    return STATUS_BAD_ARG;
   }
-  return (is_wide ? lo_message_add_double(message, value)
-                  : lo_message_add_float(message, (float)value)) == 0;
+  return status_of_add(is_wide ? lo_message_add_double(message, value)
+                               : lo_message_add_float(message, (float)value));
 }
 
-/// Add one word as the given type; false if it does not fit that type.
-static bool
+/// Add one word as the given type; STATUS_BAD_ARG if it does not fit that type.
+static Status
 add_typed(const lo_message message, const char type, const char* const word)
 {
   switch (type) {
@@ -89,50 +96,58 @@ add_typed(const lo_message message, const char type, const char* const word)
   case 'f':
   case 'd':
     return add_number(message, word, type == 'd');
+  case 's':
+    return status_of_add(lo_message_add_string(message, word));
   default:
-    return type == 's' && lo_message_add_string(message, word) == 0;
+    return STATUS_BAD_ARG;
   }
 }
 
 /// Without --types: whole numbers become i or h, other numbers f, all else s.
-static bool
+static Status
 add_guessed(const lo_message message, const char* const word)
 {
   const bool looks_like_number = strspn(word, "+-.0123456789eE") == strlen(word);
-  return (looks_like_number && (add_typed(message, 'i', word) || add_typed(message, 'h', word) ||
-                                add_typed(message, 'f', word))) ||
-         add_typed(message, 's', word);
+  Status status = STATUS_BAD_ARG;
+  for (const char* type = looks_like_number ? "ihfs" : "s"; *type && status == STATUS_BAD_ARG;
+       ++type) {
+    status = add_typed(message, *type, word);
+  }
+  return status;
 }
 
 /// Add all words by the letters of `types`; T and F use no word.
-static bool
+static Status
 add_by_types(const char* const types, const Request* const request, const lo_message message)
 {
   uint32_t w = 0;
   for (const char* type = types; *type; ++type) {
+    Status status = STATUS_BAD_ARG;
     if (*type == 'T' || *type == 'F') {
-      if (*type == 'T' ? lo_message_add_true(message) : lo_message_add_false(message)) {
-        return false;
-      }
-    } else if (w == request->n_words || !add_typed(message, *type, request->words[w++])) {
-      return false;
+      status = status_of_add(*type == 'T' ? lo_message_add_true(message)
+                                          : lo_message_add_false(message));
+    } else if (w < request->n_words) {
+      status = add_typed(message, *type, request->words[w++]);
+    }
+    if (status) {
+      return status;
     }
   }
-  return w == request->n_words;
+  return w == request->n_words ? STATUS_OK : STATUS_BAD_ARG;
 }
 
-static bool
+/// Add the arguments of a message; STATUS_BAD_ARG if they do not fit `types`.
+static Status
 add_words(const char* const types, const Request* const request, const lo_message message)
 {
   if (types) {
     return add_by_types(types, request, message);
   }
-  for (uint32_t w = 0; w < request->n_words; ++w) {
-    if (!add_guessed(message, request->words[w])) {
-      return false;
-    }
+  Status status = STATUS_OK;
+  for (uint32_t w = 0; w < request->n_words && !status; ++w) {
+    status = add_guessed(message, request->words[w]);
   }
-  return true;
+  return status;
 }
 
 /// True if the reply to a message may come after that of a later ping: the message changes
@@ -146,29 +161,38 @@ may_take_time(const Request* const request, const lo_message arguments)
   return command_find(&message, &info, &ignored) == STATUS_OK && info->kind != COMMAND_NOW;
 }
 
+/// Append a message to a bundle, which then owns it.
+static Status
+add_request(const char* const types, Request* const request, const lo_bundle bundle)
+{
+  const lo_message message = lo_message_new();
+  if (!message || lo_bundle_add_message(bundle, request->address, message) != 0) {
+    lo_message_free(message);
+    return STATUS_NO_MEM;
+  }
+  const Status status = add_words(types, request, message);
+  request->is_open = !status && may_take_time(request, message);
+  return status;
+}
+
 /// Append all messages to a bundle.
 static Status
 add_requests(const SendArgs* const args, const lo_bundle bundle, Error* const error)
 {
-  for (uint32_t r = 0; r < args->n_requests; ++r) {
-    Request* const request = &args->requests[r];
-    const lo_message message = lo_message_new();
-    if (!message || lo_bundle_add_message(bundle, request->address, message) != 0) {
-      return error_set(error, STATUS_NO_MEM, "out of memory");
-    }
-    if (!add_words(args->types, request, message)) {
-      return error_set(
-          error, STATUS_BAD_ARG,
-          "--types %s does not fit the arguments; one letter for each of them (i h f d "
-          "s), T or F for none",
-          args->types ? args->types : "");
-    }
-    request->is_open = may_take_time(request, message);
+  Status status = STATUS_OK;
+  for (uint32_t r = 0; r < args->n_requests && !status; ++r) {
+    status = add_request(args->types, &args->requests[r], bundle);
   }
-  return STATUS_OK;
+  if (status == STATUS_BAD_ARG) {
+    return error_set(error, status,
+                     "--types %s does not fit the arguments; one letter for each of them (i h f d "
+                     "s), T or F for none",
+                     args->types);
+  }
+  return status ? error_set(error, status, "out of memory") : STATUS_OK;
 }
 
-/// Send the message, or all of them as a bundle, followed by a ping.
+/// Send the message, or all messages as a bundle, then a ping.
 static Status
 send_all(const SendArgs* const args, Talk* const talk, Error* const error)
 {
@@ -244,8 +268,7 @@ first_text(const lo_message message)
                                                  : "";
 }
 
-/// Close the open request with this address; without an address, the server rejected the whole
-/// packet.
+/// Close the open request with this address.  "": the server has refused the whole packet.
 static void
 close_request(const SendArgs* const args, const char* const address)
 {
@@ -326,7 +349,7 @@ answers_new(const SendArgs* const args)
 static int
 talk_to_server(const SendArgs* const args)
 {
-  static Talk talk; // static: it is large, and there is only one
+  static Talk talk; // static, because it is large
   Error error = { STATUS_OK, "" };
   Answers answers = answers_new(args);
   Status status = talk_open(&talk, &args->talk, &error);
@@ -342,8 +365,8 @@ talk_to_server(const SendArgs* const args)
   return answers.has_failed ? status_exit_code(STATUS_BAD_ARG) : exit_code;
 }
 
-/// Split words into messages: one, or those of a bundle.  An invalid address is stored in
-/// `*wrong`.
+/// Split the words into one message, or the messages of a bundle.  Sets *wrong to an invalid
+/// address.
 static void
 read_requests(SendArgs* const args, const Operands* const operands, const char** const wrong)
 {
@@ -362,6 +385,49 @@ read_requests(SendArgs* const args, const Operands* const operands, const char**
     }
   }
   *wrong = *wrong || request ? *wrong : "";
+}
+
+/// The first argument that is an address of the server, NULL if there is none.
+static const char*
+find_address(const SendArgs* const args)
+{
+  static const char* const beginnings[] = { "/rack/", "/node/", "/server/" };
+  for (uint32_t r = 0; r < args->n_requests; ++r) {
+    for (uint32_t w = 0; w < args->requests[r].n_words; ++w) {
+      const char* const word = args->requests[r].words[w];
+      for (uint32_t b = 0; b < ARRAY_LEN(beginnings); ++b) {
+        if (!strncmp(word, beginnings[b], strlen(beginnings[b]))) {
+          return word;
+        }
+      }
+    }
+  }
+  return NULL;
+}
+
+/// Send the requests unless a word is in the wrong place.
+static int
+check_and_talk(const SendArgs* const args, const char* const wrong)
+{
+  const char* const address = find_address(args);
+  if (wrong) {
+    return command_misused(&cmd_send, "\"%s\" is not an OSC address; addresses begin with \"/\"%s",
+                           wrong, address ? "; --host and --osc-port set the server" : "");
+  }
+  for (uint32_t r = 0; r < args->n_requests; ++r) {
+    if (strchr(args->requests[r].address, ' ')) {
+      return command_misused(&cmd_send,
+                             "\"%s\": write the address and its arguments as separate words",
+                             args->requests[r].address);
+    }
+  }
+  if (address) {
+    return command_misused(&cmd_send,
+                           "\"%s\" begins another message; several messages need --bundle, and a "
+                           "separate word \"" SEPARATOR "\" between them",
+                           address);
+  }
+  return talk_to_server(args);
 }
 
 static int
@@ -391,10 +457,7 @@ send_run(const int argc, char** const argv)
   }
   const char* wrong = NULL;
   read_requests(&args, &operands, &wrong);
-  const int exit_code =
-      wrong ? command_misused(&cmd_send, "\"%s\" is no OSC address; addresses begin with \"/\"",
-                              wrong)
-            : talk_to_server(&args);
+  const int exit_code = check_and_talk(&args, wrong);
   free(args.requests);
   return exit_code;
 }

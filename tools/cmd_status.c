@@ -26,7 +26,7 @@ const Command cmd_status = {
 static Status
 ask_status(const TalkArgs* const args, json_t** const status, Error* const error)
 {
-  static Talk talk; // static: it is large, and there is only one
+  static Talk talk; // static, because it is large
   Status result = talk_open(&talk, args, error);
   result = result ? result : talk_ask(&talk, "/server/status", error);
   *status = json_object();
@@ -58,7 +58,7 @@ is_wanted(const char* const key, char** const patterns, const uint32_t n)
   return n == 0;
 }
 
-/// Reject the first pattern that matches no key.
+/// Refuse the first pattern that matches no key.
 static int
 refuse_unknown(json_t* const status, char** const patterns, const uint32_t n)
 {
@@ -96,7 +96,7 @@ print_value(const json_t* const value)
   }
 }
 
-/// Print one key a line, with all values in one column.
+/// Print one key per line, with all values in one column.
 static void
 print_columns(json_t* const status)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// warprack worker: the worker process, which `warprack run` starts.  It contains plans, effects
-// and GPU drivers, so that none of them can silence the server.
+// warprack worker: the worker process, which `warprack run` starts.  Plans, effects and GPU drivers
+// run in it, so that their failures do not stop the server.
 
 #include "commands.h"
 #include "rack_arg.h"
 
 #include "engine/base/process.h"
-#include "engine/worker/serve.h"
+#include "engine/worker/worker_loop.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ const Command cmd_worker = {
   .may_lose_output = true,
 };
 
-/// The loaders' context: the folder, and the rack, whose own files may be anywhere.
+/// Make the loaders' context: the folder, and the rack, whose files may be anywhere.
 static Status
 open_files(const char* const root, const Rack* const rack, void** const context, Error* const error)
 {
@@ -36,7 +36,7 @@ open_files(const char* const root, const Rack* const rack, void** const context,
     free(arg);
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
-  *arg = (RackArg){ .rack = (Rack*)rack, .root = copy }; // only read
+  *arg = (RackArg){ .rack = (Rack*)rack, .root = copy }; // `rack` is only read
   *context = arg;
   return STATUS_OK;
 }
@@ -49,8 +49,8 @@ close_files(void* const context)
   free(arg);
 }
 
-/// The server decides when its worker ends, also when a service manager or a closed terminal
-/// signals the whole process group.
+/// The server decides when its worker ends.  The worker therefore ignores signals that a service
+/// manager or a closed terminal sends to the whole process group.
 static void
 ignore_signals(void)
 {
@@ -60,8 +60,8 @@ ignore_signals(void)
   }
 }
 
-/// When memory runs out, the worker is killed before the server and the audio server: a service's
-/// OOMScoreAdjust= applies to the server only.
+/// Reset the OOM score: a service's OOMScoreAdjust= must protect only the server, so that the
+/// kernel kills the worker first when memory runs out.
 static void
 be_killed_like_any_program(void)
 {
@@ -88,23 +88,23 @@ is_socket(const int fd)
 static int
 player_run(const int argc, char** const argv)
 {
-  static const ServeFiles files = { .open = open_files,
-                                    .close = close_files,
-                                    .load_file = rack_arg_load_file,
-                                    .read_file = rack_arg_read_file,
-                                    .free_file = rack_arg_free_file };
+  static const WorkerLoopFiles files = { .open = open_files,
+                                         .close = close_files,
+                                         .load_file = rack_arg_load_file,
+                                         .read_file = rack_arg_read_file,
+                                         .free_file = rack_arg_free_file };
   (void)argv;
   if (argc > 1 || !is_socket(PROCESS_SOCKET)) {
     fprintf(stderr, PROGRAM_NAME " worker: plans and runs the rack of a " PROGRAM_NAME
                                  " run, which starts this process itself\n");
     return status_exit_code(STATUS_BAD_ARG);
   }
-  prctl(PR_SET_NAME, PROGRAM_NAME "-worker"); // the name in ps and top, beside the server
+  prctl(PR_SET_NAME, PROGRAM_NAME "-worker"); // the name in ps and top
   ignore_signals();
   be_killed_like_any_program();
   Error error = { STATUS_OK, "" };
-  const ServeEnd end = serve_worker(PROCESS_SOCKET, &files, &error);
-  if (end != SERVE_CLOSED && end != SERVE_FAILED) { // the server reports these itself
+  const WorkerLoopEnd end = worker_loop_run(PROCESS_SOCKET, &files, &error);
+  if (end != WORKER_LOOP_CLOSED && end != WORKER_LOOP_FAILED) { // the server reports these
     fprintf(stderr, PROGRAM_NAME " worker: %s\n", error.text);
   }
   return (int)end;

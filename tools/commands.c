@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Shared end of all subcommands: messages on stderr, JSON on stdout, one exit code.
+// Shared by all subcommands: error messages on stderr, JSON on stdout, and the exit code.
 
 #include "commands.h"
 

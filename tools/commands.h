@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   A subcommand of the program, and the functions with which it ends.
+   A subcommand of the program, and the functions that report its result.
 
    A subcommand is one file, cmd_<name>.c, that defines `const Command cmd_<name>`, and one line in
    tools/meson.build, from which the build makes the table.
@@ -18,34 +18,35 @@
 
 typedef struct Command {
   const char* name;    ///< The word after "warprack"
-  const char* usage;   ///< What may follow it: "[options] RACK IN OUT"
+  const char* usage;   ///< Its arguments: "[options] RACK IN OUT"
   const char* summary; ///< One line for lists, no full stop
-  /// argv[0] is the subcommand's name; returns the program's exit code.
+  /// argv[0] is the subcommand's name.  If options came before it, they begin at argv[1], and a
+  /// NULL ends them.  Returns the program's exit code.
   int (*run)(int argc, char** argv);
-  bool may_lose_output; ///< Closed stdout is no error: the subcommand goes on
+  bool may_lose_output; ///< Closed stdout is no error: the subcommand continues
 } Command;
 
-/// All subcommands but "worker", in alphabetical order, from the build's list.
+/// All subcommands except "worker", in alphabetical order, from the build's list.
 const Command* const* program_commands(uint32_t* n_commands);
 
-/// The subcommand of that name, or NULL.
+/// Find a subcommand by name; NULL if there is none.
 const Command* program_command(const char* name);
 
-/// Print "warprack NAME: text" to stderr; returns the exit code of the error's status.
+/// Print "warprack NAME: text" to stderr.  Returns the exit code of the error's status.
 int command_fail(const Command* command, const Error* error);
 
-/// The same for wrong usage, with "see warprack NAME --help"; returns exit code 2.
+/// Report wrong usage in the same form, with "see warprack NAME --help".  Returns exit code 2.
 int command_misused(const Command* command, const char* format, ...) PRINTF_LIKE(2, 3);
 
-/// Print a JSON document as one line, flush and release it; returns exit code 0, or 5 with a
-/// message if stdout cannot be written.
+/// Print a JSON document as one line, flush it, and release the document.  Returns exit code 0, or
+/// 5 with a message if stdout cannot be written.
 int command_print_json(const Command* command, json_t* json);
 
-/// A text as a JSON string; if it is not UTF-8 (file names may be anything), each byte beyond
+/// Make a JSON string of a text.  If the text is not UTF-8, as file names may be, each byte beyond
 /// ASCII becomes "?".
 json_t* command_json_text(const char* text);
 
-/// The lines of such a text, each with its newline, as an array.
+/// Make an array of such strings from lines that each end in a newline.
 json_t* command_json_lines(const char* text);
 
 #endif

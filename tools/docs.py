@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keeps quotations in the documents equal to their sources.
+"""Keeps the quotations in the documents equal to their sources.
 
     tools/docs.py PROGRAM            writes the quotations
     tools/docs.py --check PROGRAM    changes nothing; exit status 1 when a quotation differs from its source, a
@@ -23,7 +23,7 @@ HELP_BEGINS = "<!-- From here on written by tools/docs.py: repair with tools/che
 
 
 def content_of(path):
-    """A file without its licence line, which would only cost the reader time."""
+    """The content of a file without its licence line."""
     lines = pathlib.Path(path).read_text().splitlines(keepends=True)
     return "".join(line for line in lines if "SPDX-License-Identifier" not in line)
 

@@ -45,7 +45,7 @@ engine_say(void* const context, const char* const text)
 static bool
 read_count(const char** const at, uint32_t* const count)
 {
-  if (!isdigit((unsigned char)**at)) { // strtoul would accept blanks and a minus sign
+  if (!isdigit((unsigned char)**at)) { // strtoul() would accept blanks and a minus sign
     return false;
   }
   char* end = NULL;

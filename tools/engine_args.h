@@ -26,19 +26,19 @@ typedef struct BackendArgs {
   { "memory",  0,   OPTION_INTEGER, "MIB", 1, MEMORY_MOST_MIB, .to.integer = &(args)->memory_mib,                         .help = "Memory limit of old plus new rack, default half of the available memory" }
 // clang-format on
 
-/// Store them in `config`.  STATUS_BAD_ARG if they contradict each other.
+/// Store the values in `config`.  STATUS_BAD_ARG if they contradict each other.
 NODISCARD Status backend_read(const BackendArgs* args, EngineConfig* config, Error* error);
 
 #define BACKEND_WORDS_BYTES 288U
 
-/// The backends, as in EngineStatus, followed by the device if there is one; "no worker" while
-/// there is none.
+/// Print the backends (as in EngineStatus), followed by the device if there is one; "no worker" if
+/// there is no worker.
 const char* backend_words(const char* backend, const char* device, char words[BACKEND_WORDS_BYTES]);
 
-/// EngineConfig::note: a line on stderr.
+/// Print a line to stderr.  An EngineConfig::note.
 void engine_say(void* context, const char* text);
 
-/// Read "IN:OUT", or "N" for both: each 1 to FX_MAX_CHANNELS.
+/// Read "IN:OUT", or "N" for both; each is 1 to FX_MAX_CHANNELS.
 NODISCARD Status channels_read(const char* text, uint32_t* n_in, uint32_t* n_out, Error* error);
 
 #endif

@@ -12,11 +12,11 @@
 
 #define N           EQ_CURVE_FILTERS
 #define N_FIT       (4U * N)
-#define N_LOOK      400U // frequencies at which the result is evaluated
+#define N_JUDGED    400U // frequencies at which the result is evaluated
 #define LOWEST_HZ   20.0
 #define HIGHEST_HZ  20000.0
 #define TOP_HZ      16000.0
-#define PEAK_Q      1.5 // wide enough for no ripple between filters (tried: 1.5 to 4.3)
+#define PEAK_Q      1.5 // wide enough to avoid ripple between filters (tried: 1.5 to 4.3)
 #define SHELF_Q     0.7
 #define ROUNDS      8U
 #define MAX_GAIN_DB 30.0
@@ -68,7 +68,8 @@ cascade_db(const EqCurve* const curve, const double frequency_hz)
   return sum;
 }
 
-/// Peaks have the width of analog ones, although the bilinear transform narrows them.
+/// Place the filters.  Peaks get the width of analog ones, although the bilinear transform narrows
+/// them.
 static void
 place_filters(EqCurve* const curve)
 {
@@ -86,8 +87,8 @@ static void
 judge(const EqPoint* const points, const uint32_t n_points, EqCurve* const curve)
 {
   curve->worst_db = 0.0;
-  for (uint32_t i = 0; i < N_LOOK; ++i) {
-    const double f = spread(i, N_LOOK);
+  for (uint32_t i = 0; i < N_JUDGED; ++i) {
+    const double f = spread(i, N_JUDGED);
     const double difference = fabs(cascade_db(curve, f) - wanted_db(points, n_points, f));
     if (difference > curve->worst_db) {
       curve->worst_db = difference;
@@ -123,7 +124,7 @@ solve(double a[N][N], double b[N])
   }
 }
 
-/// One step of all gains towards the curve.
+/// Move all gains one step towards the curve.
 static void
 improve(const EqPoint* const points, const uint32_t n_points, EqCurve* const curve)
 {

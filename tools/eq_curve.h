@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   A curve of gains over frequency as a cascade of filters: a graphic equaliser made of a low
-   shelf, peaks a third of an octave apart and a high shelf.
+   Fits a cascade of filters to a curve of gain over frequency: a low shelf, peaks a third of an
+   octave apart, and a high shelf.
 
    Method: damped least squares (Kenneth Levenberg, "A Method for the Solution of Certain Non-Linear
    Problems in Least Squares", 1944) on the decibels of the whole cascade, at four points per
@@ -22,16 +22,17 @@ typedef struct EqPoint {
 
 /// Filter 0 is the low shelf, the last one the high shelf.
 typedef struct EqCurve {
-  double gain_db; ///< Of all frequencies, in front of the filters
+  double gain_db; ///< Gain before the filters
   double frequency_hz[EQ_CURVE_FILTERS];
   double gains_db[EQ_CURVE_FILTERS];
   double q[EQ_CURVE_FILTERS];
   double worst_db;    ///< Largest difference from the curve, 20 Hz to 20 kHz
-  double worst_at_hz; ///< Where it is
+  double worst_at_hz; ///< Frequency of that difference
 } EqCurve;
 
-/// Fit a curve through points of ascending frequency: straight between them over the logarithm of
-/// the frequency, flat outside, as Equalizer APO's GraphicEQ. [main]
+/// Fit filters to a curve through points of ascending frequency.  Like Equalizer APO's GraphicEQ,
+/// the curve is straight between the points over the logarithm of the frequency, and flat outside.
+/// [main]
 void eq_curve_fit(const EqPoint* points, uint32_t n_points, EqCurve* curve);
 
 #endif

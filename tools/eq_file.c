@@ -57,7 +57,7 @@ static const struct {
   { "ALLPASS", EQ_ALLPASS },
 };
 
-/// One "Filter" line. 0: not given, except for the gain.
+/// One "Filter" line.  0: not stated, except for the gain.
 typedef struct EqFilter {
   char type[WORD_BYTES];
   EqKind kind;
@@ -73,7 +73,7 @@ add_classic(EqFile* const file, const char* const effect, const double frequency
                        (EqValue[3]){ { "frequency", frequency_hz }, { "order", order } });
 }
 
-/// (s^2 + s/q0 + 1) / (s^2 + s/q + 1) is a peak; it turns a section of q0 into one of q.
+/// Add a peak that turns a section of q0 into a section of q: (s^2 + s/q0 + 1) / (s^2 + s/q + 1).
 static Status
 add_resonance(EqFile* const file, const double frequency_hz, const double q0, const double q)
 {
@@ -92,7 +92,8 @@ add_pass(EqFile* const file, const char* const effect, const EqFilter* const fil
   return status;
 }
 
-/// s/q / (s^2 + s/q + 1): first-order high-pass and low-pass in series have q = 1/2.
+/// Add the band-pass s/q / (s^2 + s/q + 1).  A first-order high-pass and low-pass in series have q
+/// = 1/2.
 static Status
 add_bandpass(EqFile* const file, const EqFilter* const filter)
 {
@@ -215,7 +216,7 @@ read_params(EqFile* const file, EqLine* const line, EqFilter* const filter)
         return eq_refuse(file, "BW needs a number of octaves");
       }
       (void)eq_take_word(line, "Oct");
-    } else if (eq_take_word(line, "T60")) { // the target of REW; its choice is in Q
+    } else if (eq_take_word(line, "T60")) { // the target in REW, which has chosen Q by it
       (void)eq_take_word(line, "target");
       (void)eq_take_number(line, &ignored);
       (void)eq_take_word(line, "ms");
@@ -260,7 +261,7 @@ check_filter(EqFile* const file, EqFilter* const filter)
     }
   }
   if ((filter->kind == EQ_PEAK || filter->kind == EQ_ALLPASS) && filter->q <= 0.0) {
-    return eq_refuse(file, "'%s' needs Q", filter->type);
+    return eq_refuse(file, "'%s' needs Q and a number above 0", filter->type);
   }
   if (is_shelf && filter->q > 0.0 && !strcasecmp(filter->type + 1, "SQ")) {
     eq_report(file, "Fc of '%c%c Q' is taken as the corner, as Equalizer APO does", filter->type[0],
@@ -311,7 +312,7 @@ read_preamp(EqFile* const file, EqLine* const line)
   return STATUS_OK;
 }
 
-/// The number of a channel name in the order of WAVE files, 0 for an unknown name.
+/// The number of a channel name in the order of WAVE files; 0 for an unknown name.
 static unsigned
 channel_number(const char* const word)
 {
@@ -568,7 +569,7 @@ eq_file_to_rack(const char* const text, const char* const name, EqNote* const no
     is_empty = is_empty && file.preamps_db[c] == 0.0;
   }
   if (!status && is_empty) {
-    status = error_set(error, STATUS_FILE, "%.200s: no filter in it", name);
+    status = error_set(error, STATUS_FILE, "%.200s: no filter in it that is on", name);
   }
   if (!status) {
     status = eq_print_rack(&file, &made);

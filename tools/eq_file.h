@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Equaliser settings of other programs as a rack: AutoEq's ParametricEQ.txt, FixedBandEQ.txt and
-   GraphicEQ.txt, the filters that Room EQ Wizard (REW) exports as text, and what of Equalizer APO's
-   configuration the effects can do.
+   Converts equaliser settings of other programs to a rack: AutoEq's ParametricEQ.txt,
+   FixedBandEQ.txt and GraphicEQ.txt, the filters that Room EQ Wizard (REW) exports as text, and the
+   commands of Equalizer APO's configuration that effects can reproduce.
 
-   One statement per line.  A statement that is unknown, or that the effects cannot reproduce, is
-   an error with its line number, or a note if the sound does not depend on it.
+   Each line has one statement.  A statement that is unknown, or that the effects cannot reproduce,
+   is an error with its line number; if the sound does not depend on it, it is a note.
 
        Preamp: -6.2 dB
        Filter 1: ON PK Fc 105 Hz Gain 5.5 dB Q 0.70
-       Filter 2: OFF ...                             left out, as "None" is
-       Channel: L 2                                  for the lines below; "all" again
+       Filter 2: OFF ...                             left out, like "None"
+       Channel: L 2                                  for the lines below, until "Channel: all"
        Delay: 2.5 ms
        GraphicEQ: 20 -1.5; 25 -1.4; ...              fitted by filters (eq_curve.h)
        Convolution: room.wav
 
-   Types of filters, after Equalizer APO's configuration reference and its BiQuadFilterFactory.cpp
-   (1.3), whose shelves follow what REW's author wrote about REW's ("Generic/DCX2496 shelving
-   filters center frequency", Home Theater Shack forum, 2013).  Sections are the cookbook's
-   (dsp_cpu/rbj.h).
+   Types of filters, from Equalizer APO's configuration reference and its BiQuadFilterFactory.cpp
+   (1.3), whose shelves follow the description of REW's shelves by REW's author ("Generic/DCX2496
+   shelving filters center frequency", Home Theater Shack forum, 2013).  Sections are those of the
+   cookbook (dsp_cpu/rbj.h).
 
      PK PEQ Modal      peak: Gain and Q, or BW Oct (octaves between points of half the gain)
      LP HP             second order, Q 0.7071; LPQ HPQ ("LP Q"): with Q; LP1 HP1: first order
@@ -26,19 +26,19 @@
      NO Notch          Q 30 unless given; "Notch Q": with Q
      AP "All pass"     with Q
      LSC HSC           shelf, Fc is its middle; Q, or a slope in dB (12 is S = 1), else S = 0.9
-     LS HS             the same; but with a Q or a slope ("LS 6dB") Fc is the shelf's corner:
+     LS HS             as LSC HSC; but with a Q or a slope ("LS 6dB") Fc is the shelf's corner:
                        the middle is 10^(|gain| / (80 S)) times as high (HS: as low)
 
-   A section with Q that no effect offers is written as two sections that are equivalent: a
-   low-pass of Q is one of Q 0.7071 and a peak of 20 log10(sqrt(2) Q) dB and Q sqrt(Q / sqrt(2)) at
-   the same place.
+   A section with a Q that no effect offers becomes two equivalent sections: a low-pass with Q is a
+   low-pass with Q 0.7071, and a peak of 20 log10(sqrt(2) Q) dB with Q sqrt(Q / sqrt(2)) at the same
+   frequency.
 */
 #ifndef WARPRACK_TOOLS_EQ_FILE_H
 #define WARPRACK_TOOLS_EQ_FILE_H
 
 #include "engine/base/status.h"
 
-/// Receives a note for the user that is no error; `text` has file and line.
+/// Receives a note for the user, which is not an error; `text` has file and line.
 typedef void EqNote(void* context, const char* text);
 
 /// Convert the settings in `text` to a rack in the rack language; the caller frees it.  `name`:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Words and numbers of equaliser settings; see eq_line.h.
 //
-// Programs write numbers as their language does: 1000.5, 1,000.5, 1.000,5 or 1 000,5 with a
-// no-break space.
+// Programs write numbers in the form of the user's language: 1000.5, 1,000.5, 1.000,5, or 1 000,5
+// with a no-break space.
 
 #include "eq_line.h"
 
@@ -95,7 +95,7 @@ eq_take_word(EqLine* const line, const char* const word)
   return true;
 }
 
-/// True for a separator that exactly three digits follow.
+/// True if exactly three digits follow the separator.
 static bool
 is_thousands(const char* const separator)
 {

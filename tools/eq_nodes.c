@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Nodes of equaliser settings, and the rack that they are; see eq_nodes.h.
+// Nodes of equaliser settings, and their rack; see eq_nodes.h.
 
 #include "eq_nodes.h"
 
@@ -120,7 +120,7 @@ is_same_for_all(const EqFile* const file)
   return is_same;
 }
 
-/// Print one chain: of all channels, or of one.
+/// Print one chain, for all channels or for one.
 static void
 print_chain(const EqFile* const file, const unsigned channel, const bool is_alone, FILE* const out)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// The state of an import of equaliser settings: the nodes so far, messages about the current line.
+/// The state of an import of equaliser settings: the nodes so far, and messages about the current
+/// line.
 #ifndef WARPRACK_TOOLS_EQ_NODES_H
 #define WARPRACK_TOOLS_EQ_NODES_H
 
@@ -13,7 +14,7 @@
 #define EQ_ALL_CHANNELS UINT64_MAX
 
 typedef struct EqNode {
-  uint64_t channels; ///< A bit for each
+  uint64_t channels; ///< Channels of the node, one bit each
   char name[24];
   char* text; ///< Effect and values
 } EqNode;
@@ -25,16 +26,17 @@ typedef struct EqFile {
   Error* error;
   unsigned line_number;
   char decimal;
-  bool is_rew;         ///< Begins with REW's header, which is text
-  bool has_statement;  ///< The header is over: there was a statement
+  bool is_rew;         ///< The file begins with REW's header, which is not in the form of
+                       ///< statements
+  bool has_statement;  ///< A statement was read, so the header is over
   uint64_t channels;   ///< Of the following statements
   uint32_t n_channels; ///< Largest named channel, or 0
   double preamps_db[EQ_MAX_CHANNELS];
   EqNode* nodes;
   size_t n_nodes;
-  unsigned n_filters, n_others; ///< Lines so far, for the names of nodes
+  unsigned n_filters, n_others; ///< Numbers of lines so far, for the names of nodes
   char prefix[16];              ///< Name prefix of the nodes of this statement
-  unsigned n_parts;             ///< Nodes of this statement so far
+  unsigned n_parts;             ///< Number of nodes of this statement so far
 } EqFile;
 
 typedef struct EqValue {
@@ -51,10 +53,10 @@ void PRINTF_LIKE(2, 3) eq_report(const EqFile* file, const char* format, ...);
 /// Round a computed value to six digits, for readability.
 double eq_rounded(double value);
 
-/// Begin a statement whose nodes are named after the word: f1, f1_2 ...
+/// Begin a statement whose nodes get names from `word`: f1, f1_2 ...
 void eq_name_nodes(EqFile* file, const char* word);
 
-/// Takes ownership of the text, which may be NULL: out of memory.
+/// Add a node.  Takes ownership of `text`; NULL: out of memory.
 Status eq_add_node(EqFile* file, char* text);
 
 /// Add an effect with values; values without an id are left out.

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MUTED_FROM 3U // starts in a row that crashed early
+#define MUTED_FROM 3U // successive starts that crashed early
 #define EMPTY_FROM 5U
 
 typedef enum Source { SOURCE_GIVEN, SOURCE_PRESENT, SOURCE_GOOD, SOURCE_EMPTY } Source;
@@ -23,7 +23,7 @@ first_rack_is_muted(const State* const state)
   return state && state_starts(state) >= MUTED_FROM;
 }
 
-/// True if the RACK of the command line is the origin of the present state.
+/// True if the RACK of the command line is the origin of the saved state.
 static bool
 is_same_origin(const FirstRack* const first)
 {
@@ -33,7 +33,7 @@ is_same_origin(const FirstRack* const first)
   return is_same;
 }
 
-/// List the sources to try, best first; returns their number.
+/// List the sources to try, best first.  Returns their number.
 static uint32_t
 order_sources(const FirstRack* const first, Source sources[3])
 {
@@ -54,7 +54,7 @@ order_sources(const FirstRack* const first, Source sources[3])
   return 3;
 }
 
-/// The text of a source other than the command line, NULL if there is none.
+/// The text of a source other than the command line; NULL if there is none.
 static const char*
 source_text(const FirstRack* const first, const Source source)
 {
@@ -94,7 +94,7 @@ plan_source(const FirstRack* const first, const Source source, Rack** const rack
 }
 
 static void
-say_refused(const FirstRack* const first, const Source source, const Error* const error)
+log_refused(const FirstRack* const first, const Source source, const Error* const error)
 {
   char text[sizeof(error->text) + 64U];
   snprintf(text, sizeof(text), "%s cannot be played: %s", source_names[source], error->text);
@@ -102,7 +102,7 @@ say_refused(const FirstRack* const first, const Source source, const Error* cons
 }
 
 static void
-say_loop(const FirstRack* const first)
+log_loop(const FirstRack* const first)
 {
   if (first_rack_is_muted(first->state)) {
     char text[128];
@@ -120,7 +120,7 @@ first_rack_choose(const FirstRack* const first, Rack** const rack, Error* const 
   if (!first->state || first->fresh) {
     return plan_source(first, SOURCE_GIVEN, rack, error);
   }
-  say_loop(first);
+  log_loop(first);
   Source sources[3];
   const uint32_t n = order_sources(first, sources);
   error_set(error, STATUS_NOT_FOUND, "no rack can be played at the start");
@@ -135,7 +135,7 @@ first_rack_choose(const FirstRack* const first, Rack** const rack, Error* const 
       }
       return STATUS_OK;
     }
-    say_refused(first, sources[s], &why);
+    log_refused(first, sources[s], &why);
     if (sources[s] == SOURCE_GIVEN) {
       *error = why;
     }

@@ -3,12 +3,12 @@
    The rack with which a live run starts, if there is a state folder:
 
      usually                        the rack that played last; or the RACK of the command line, if
-                                    that differs from the one of the last start
-     3rd and 4th start in a row     the last good rack, muted (state_starts() counts)
-     5th start and later            the empty rack, muted
+                                    it differs from that of the last start
+     3rd and 4th successive start   the last good rack, muted (state_starts() counts)
+     5th and later                  the empty rack, muted
 
-   If the program cannot read or plan a rack, it reports the reason and tries the next one, so that
-   a damaged file or a missing impulse response does not keep a machine silent.  Without a state
+   If the program cannot read or plan a rack, it reports the reason and tries the next rack, so that
+   the machine plays in spite of a damaged file or a missing impulse response.  Without a state
    folder, or with --fresh, only the RACK of the command line is tried.
 */
 #ifndef WARPRACK_TOOLS_FIRST_RACK_H
@@ -22,7 +22,7 @@
 
 typedef struct FirstRack {
   const RackArg* arg;  ///< Result of rack_arg_try()
-  const Error* unread; ///< Its error if it failed, else NULL
+  const Error* unread; ///< Error of rack_arg_try(); NULL if it succeeded
   const State* state;  ///< NULL: no state folder
   bool fresh;          ///< Only the RACK of the command line
   const LiveLog* log;
@@ -31,11 +31,11 @@ typedef struct FirstRack {
   void* context;
 } FirstRack;
 
-/// True when the run must start muted, because the starts before it crashed.
+/// True if the run must start muted, because earlier starts have crashed.
 bool first_rack_is_muted(const State* state);
 
-/// Choose and plan; the caller frees `*rack`, NULL on error.  The error is that of the command
-/// line's RACK. [main]
+/// Choose a rack and plan it.  The caller frees `*rack`, which is NULL on error.  The error is that
+/// of the command line's RACK. [main]
 NODISCARD Status first_rack_choose(const FirstRack* first, Rack** rack, Error* error);
 
 #endif

@@ -15,15 +15,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#define POLL_NS       (50U * NS_PER_MS)  // requests of other threads take at most 50 ms
+#define POLL_NS       (50U * NS_PER_MS)  // longest delay of requests of other threads
 #define FADE_LIMIT_NS (100U * NS_PER_MS) // a stop takes no longer than this and two periods
 #define FADE_STEP_NS  (2U * NS_PER_MS)
 #define STATUS_NS     NS_PER_S
-// After a signal: libraries that hang longer are abandoned.
+// Time after a signal until the process ends, although a library hangs.
 #define END_LIMIT_NS (1900U * NS_PER_MS)
 #define STATE_MS     1000U // time for the disk at the end
 
-/// Block the signals that the main loop takes; threads inherit the mask.
+/// Block the signals that the main loop receives; threads inherit the mask.
 static void
 block_signals(Live* const live)
 {
@@ -32,8 +32,8 @@ block_signals(Live* const live)
   sigaddset(&live->signals, SIGINT);
   sigaddset(&live->signals, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &live->signals, NULL);
-  signal(SIGPIPE, SIG_IGN); // if the reader of the log disappears, the audio goes on
-  signal(SIGXFSZ, SIG_IGN); // a file size limit (ulimit -f) is only an error of the write
+  signal(SIGPIPE, SIG_IGN); // the run continues without a reader of the log
+  signal(SIGXFSZ, SIG_IGN); // exceeding a file size limit is an error of write()
 }
 
 // ---- running ----
@@ -46,7 +46,7 @@ static const char* const state_names[] = {
 
 /// Log the driver's note from this poll as the event that fits the new state.
 static void
-say_audio(Live* const live, const IoState state)
+log_audio(Live* const live, const IoState state)
 {
   if (live->io_state == IO_STATE_RUNNING && state == IO_STATE_WAITING) {
     live_pass_on_note(live, EVENT_AUDIO_LOST);
@@ -58,8 +58,7 @@ say_audio(Live* const live, const IoState state)
   live->io_state = state;
 }
 
-/// Let the driver do its main-thread work, and store its state for the replies of the control
-/// thread.
+/// Call the driver's io_poll(), and store its state for the control thread.
 static IoStatus
 poll_io(Live* const live)
 {
@@ -69,7 +68,7 @@ poll_io(Live* const live)
   }
   IoStatus io;
   io_status(live->io, &io);
-  say_audio(live, io.state);
+  log_audio(live, io.state);
   pthread_mutex_lock(&live->audio_lock);
   ControlAudio* const audio = &live->audio;
   snprintf(audio->driver, sizeof(audio->driver), "%s", live->driver->name);
@@ -95,7 +94,7 @@ vital_signs(const Live* const live, const IoStatus* const io, const EngineStatus
 }
 
 static void
-say_running(Live* const live, const IoStatus* const io, const EngineStatus* const engine)
+log_running(Live* const live, const IoStatus* const io, const EngineStatus* const engine)
 {
   live_log_running(&live->log, live->driver->name, io, engine, control_port(live->control));
   if (engine->realtime_note[0]) {
@@ -103,9 +102,9 @@ say_running(Live* const live, const IoStatus* const io, const EngineStatus* cons
   }
 }
 
-/// Log the backends when they have changed; a new worker has no report yet.
+/// Log the backends if they have changed.  A new worker has no report at first.
 static void
-say_backend(Live* const live, const EngineStatus* const engine)
+log_backend(Live* const live, const EngineStatus* const engine)
 {
   if (engine->backend_note[0] && strcmp(engine->backend_note, live->backend_note) != 0) {
     memcpy(live->backend_note, engine->backend_note, sizeof(live->backend_note));
@@ -113,9 +112,9 @@ say_backend(Live* const live, const EngineStatus* const engine)
   }
 }
 
-/// Log problems with the fallbacks when they have changed.
+/// Log problems with the fallbacks if they have changed.
 static void
-say_late(Live* const live, const EngineStatus* const engine)
+log_late(Live* const live, const EngineStatus* const engine)
 {
   if (engine->late_note[0] && strcmp(engine->late_note, live->late_note) != 0) {
     memcpy(live->late_note, engine->late_note, sizeof(live->late_note));
@@ -124,7 +123,7 @@ say_late(Live* const live, const EngineStatus* const engine)
 }
 
 static void
-say_service(Live* const live)
+log_service(Live* const live)
 {
   Error why;
   if (service_is_lost(&live->service, &why)) {
@@ -132,21 +131,21 @@ say_service(Live* const live)
   }
 }
 
-/// Checks that run at least four times a second.
+/// Run the checks that are due at least four times a second.
 static void
-look_around(Live* const live, const IoStatus* const io, const uint64_t now_ns)
+check_all(Live* const live, const IoStatus* const io, const uint64_t now_ns)
 {
   EngineStatus engine;
   engine_status(live->engine, &engine);
-  say_backend(live, &engine);
-  say_late(live, &engine);
-  if (live_watch_look(&live->watch, &live->log, &engine) && live->state) {
+  log_backend(live, &engine);
+  log_late(live, &engine);
+  if (live_watch_poll(&live->watch, &live->log, &engine) && live->state) {
     state_shake(live->state, now_ns);
   }
   const VitalSigns signs = vital_signs(live, io, &engine);
-  service_look(&live->service, &signs, live->driver->name, io, &engine, now_ns);
+  service_poll(&live->service, &signs, live->driver->name, io, &engine, now_ns);
   atomic_store(&live->watchdog_fed, live->service.n_fed);
-  say_service(live);
+  log_service(live);
   if (atomic_load(&live->muted) && now_ns >= live->muted_until_ns) {
     atomic_store(&live->muted, false);
     engine_fade(live->engine, false);
@@ -155,7 +154,7 @@ look_around(Live* const live, const IoStatus* const io, const uint64_t now_ns)
 }
 
 static void
-say_status(Live* const live, const IoStatus* const io)
+log_status(Live* const live, const IoStatus* const io)
 {
   EngineStatus engine;
   engine_status(live->engine, &engine);
@@ -172,7 +171,7 @@ wait_for_signal(const Live* const live, const uint64_t timeout_ns)
 }
 
 static void
-want_reload(Live* const live, const uint64_t now_ns)
+request_reload(Live* const live, const uint64_t now_ns)
 {
   if (live->reload.socket < 0) {
     live_log_event(&live->log, EVENT_RACK_REFUSED,
@@ -185,8 +184,8 @@ want_reload(Live* const live, const uint64_t now_ns)
   reload_want(&live->reload);
 }
 
-/// After a reload, the new content of the file is the origin of the state: so a restart resumes the
-/// saved rack instead of the file.
+/// Set the file's new content as the origin of the state after a reload, so that a restart resumes
+/// the saved rack and not the file.
 static void
 renew_origin(Live* const live)
 {
@@ -198,10 +197,10 @@ renew_origin(Live* const live)
 }
 
 static void
-look_at_reload(Live* const live, const uint64_t now_ns)
+poll_reload(Live* const live, const uint64_t now_ns)
 {
   char text[1024];
-  const ReloadNews news = reload_look(&live->reload, now_ns, text, sizeof(text));
+  const ReloadNews news = reload_poll(&live->reload, now_ns, text, sizeof(text));
   if (news == RELOAD_NOTHING) {
     return;
   }
@@ -214,7 +213,7 @@ look_at_reload(Live* const live, const uint64_t now_ns)
   }
 }
 
-/// Run until something ends the run; returns the reason.
+/// Run until the end.  Returns the reason.
 static const char*
 main_loop(Live* const live)
 {
@@ -228,11 +227,11 @@ main_loop(Live* const live)
     }
     const uint64_t now_ns = time_now_ns();
     if (taken == SIGHUP) {
-      want_reload(live, now_ns);
+      request_reload(live, now_ns);
     }
-    look_at_reload(live, now_ns);
+    poll_reload(live, now_ns);
     const IoStatus io = poll_io(live);
-    look_around(live, &io, now_ns);
+    check_all(live, &io, now_ns);
     if (atomic_load(&live->quit)) {
       return "asked by /server/quit";
     }
@@ -243,15 +242,15 @@ main_loop(Live* const live)
     }
     if (now_ns >= status_ns) {
       status_ns = now_ns + STATUS_NS;
-      say_status(live, &io);
+      log_status(live, &io);
     }
   }
 }
 
 // ---- end ----
 
-/// A second SIGINT ends the process at once by its default action; SIGTERM and SIGHUP are ignored
-/// from here on.
+/// Let a second SIGINT end the process at once by its default action, and ignore SIGTERM and
+/// SIGHUP.
 static void
 release_signals(const Live* const live)
 {
@@ -268,8 +267,8 @@ end_at_last(void* const context)
   _exit(EXIT_SUCCESS);
 }
 
-/// Audio servers, disks and drivers may hang when they are closed: limit the time, except of a run
-/// that records.
+/// Limit the time of the end, because audio servers, disks and drivers may hang when they are
+/// closed.  A run that records has no limit.
 static void
 limit_end(const Live* const live)
 {
@@ -301,13 +300,13 @@ run(Live* const live)
 {
   IoStatus io;
   io_status(live->io, &io);
-  live->io_state = io.state; // already logged, no change
+  live->io_state = io.state; // not a change to log
   io = poll_io(live);
   EngineStatus engine;
   engine_status(live->engine, &engine);
   const uint64_t now_ns = time_now_ns();
   live->muted_until_ns = now_ns + STATE_LIVED_S * NS_PER_S;
-  say_running(live, &io, &engine);
+  log_running(live, &io, &engine);
   const VitalSigns signs = vital_signs(live, &io, &engine);
   service_ready(&live->service, &signs, now_ns);
   const char* const why = main_loop(live);
@@ -334,11 +333,11 @@ start_and_run(Live* const live, Error* const error)
   // Save racks first, then close the parts that may hang.
   reload_close(&live->reload);
   control_stop(live->control);
-  // The rack was the reason.
+  // A bad rack or file ended the run.
   const bool in_order = status != STATUS_BAD_RACK && status != STATUS_FILE;
   state_close(live->state, in_order, STATE_MS);
   const Status closed = io_close(live->io);
-  if (closed && !status) { // a note gave the reason
+  if (closed && !status) { // a note had the reason
     status = error_set(error, closed, "the recording is not complete");
   }
   live_pass_on_note(live, EVENT_AUDIO_NOTE);

@@ -4,7 +4,7 @@
 
        driver's thread ── IoEvents::process ──▶ engine_run()
        control's thread ── edits, parameters ─▶ engine
-                        └─ what is heard ─────▶ state's thread ──▶ disk
+                        └─ active rack ───────▶ state's thread ──▶ disk
        main thread: signals, io_poll() every 50 ms, events ──▶ log's thread ──▶ stdout, stderr
                                                 └─▶ service manager
 */
@@ -22,19 +22,19 @@
 typedef struct LiveConfig {
   const char* rack;         ///< RACK as on the command line
   const IoDriver* driver;   ///< NULL: the first that opens, in the order of io_drivers()
-  IoConfig io;              ///< Channels count for the engine, too
-  EngineConfig engine;      ///< Channels and files are filled in here
+  IoConfig io;              ///< The channels are also the engine's
+  EngineConfig engine;      ///< live_run() sets channels and file loaders
   const char* state;        ///< Folder to keep the rack in, NULL: none
   bool fresh;               ///< Start with `rack` in any case, see first_rack.h
-  uint16_t osc_port;        ///< 0: any free one
+  uint16_t osc_port;        ///< 0: any free port
   const char* bind_address; ///< Of the OSC port, numeric
   const char* root;         ///< Folder for file names, NULL: the folder of the rack file
   const Allow* osc_allow;   ///< See ControlConfig
   bool json, verbose;
 } LiveConfig;
 
-/// Run until a signal, /server/quit or the duration ends it; errors have been logged.  Blocks the
-/// signals that it waits for, in the calling thread and in the threads that it starts. [main]
+/// Run until a signal, /server/quit or the end of the duration.  Logs its errors.  Blocks the
+/// signals that it waits for in the calling thread and in all threads that it starts. [main]
 NODISCARD Status live_run(const LiveConfig* config);
 
 #endif

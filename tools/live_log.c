@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The log of a live run, for people or as JSON lines.
+// The log of a live run, as text or as JSON lines.
 
 #include "live_log.h"
 
@@ -48,7 +48,7 @@ static const struct {
   [EVENT_SERVICE_LOST] = { "service.lost", LOG_WARNING, ONCE_S },
   [EVENT_STATE_LOOP] = { "state.loop", LOG_ERR, ONCE_S },
   [EVENT_STATE_NOTE] = { "state.note", LOG_NOTICE, ONCE_S },
-  [EVENT_STATE_REFUSED] = { "state.refused", LOG_WARNING, ONCE_S },
+  [EVENT_STATE_REFUSED] = { "state.refused", LOG_WARNING, 0 }, // one for each file, at the start
   [EVENT_STATE_RESTORED] = { "state.restored", LOG_NOTICE, ONCE_S },
   [EVENT_STATE_UNSAVED] = { "state.unsaved", LOG_ERR, SELDOM_S },
   [EVENT_STATUS] = { "status", LOG_INFO, 0 },
@@ -90,8 +90,8 @@ live_log_close(LiveLog* const log)
 // ---- lines ----
 
 static void
-say(const LiveLog* const log, const uint32_t event, const LogForm form, const bool to_err,
-    char* const text)
+write_event(const LiveLog* const log, const uint32_t event, const LogForm form, const bool to_err,
+            char* const text)
 {
   const LogClass class = { event, events[event].level, events[event].interval_s * NS_PER_S };
   log_say(log->log, &class, form, to_err, text);
@@ -109,20 +109,21 @@ static void
     text = NULL; // counts as dropped
   }
   va_end(args);
-  say(log, event, form, to_err, text);
+  write_event(log, event, form, to_err, text);
 }
 
-/// Log an event as JSON: the members of every event, then those of `more`, which this function
-/// frees.
+/// Log an event as JSON: the members of every event, then the members of `more`.  Takes ownership
+/// of `more`.
 static void
-say_json(const LiveLog* const log, const uint32_t event, json_t* const more)
+write_json(const LiveLog* const log, const uint32_t event, json_t* const more)
 {
-  json_t* const object = json_pack("{ss ss sf}", "event", events[event].name, "level",
-                                   level_words[events[event].level], "uptime_s",
-                                   (double)((time_now_ns() - log->began_ns) / NS_PER_MS) * 1e-3);
+  const uint64_t uptime_ms = (time_now_ns() - log->began_ns) / NS_PER_MS;
+  json_t* const object =
+      json_pack("{ss ss sf}", "event", events[event].name, "level",
+                level_words[events[event].level], "uptime_s", (double)uptime_ms * 1e-3);
   const bool is_whole = object && more && !json_object_update(object, more);
-  say(log, event, LOG_JSON, false,
-      is_whole ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(10)) : NULL);
+  write_event(log, event, LOG_JSON, false,
+              is_whole ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(10)) : NULL);
   json_decref(object);
   json_decref(more);
 }
@@ -176,14 +177,14 @@ live_log_running(const LiveLog* const log, const char* const driver, const IoSta
                  const EngineStatus* const engine, const uint16_t osc_port)
 {
   if (log->json) {
-    say_json(log, EVENT_RUNNING,
-             json_pack("{ss so ss sf si si si si si ss ss si}", "driver", driver, "device",
-                       command_json_text(io->device), "state",
-                       io->state == IO_STATE_WAITING ? "waiting" : "running", "rate_hz",
-                       io->rate_hz, "block_frames", (int)io->block_frames, "depth",
-                       (int)engine->depth, "latency_frames", (int)engine->latency_frames, "inputs",
-                       (int)engine->n_in, "outputs", (int)engine->n_out, "backend", engine->backend,
-                       "gpu", engine->device, "osc_port", (int)osc_port));
+    write_json(log, EVENT_RUNNING,
+               json_pack("{ss so ss sf si si si si si ss ss si}", "driver", driver, "device",
+                         command_json_text(io->device), "state",
+                         io->state == IO_STATE_WAITING ? "waiting" : "running", "rate_hz",
+                         io->rate_hz, "block_frames", (int)io->block_frames, "depth",
+                         (int)engine->depth, "latency_frames", (int)engine->latency_frames,
+                         "inputs", (int)engine->n_in, "outputs", (int)engine->n_out, "backend",
+                         engine->backend, "gpu", engine->device, "osc_port", (int)osc_port));
     return;
   }
   char words[BACKEND_WORDS_BYTES];
@@ -206,7 +207,7 @@ void
 live_log_event(const LiveLog* const log, const LiveEvent event, const char* const text)
 {
   if (log->json) {
-    say_json(log, event, json_pack("{so}", "text", command_json_text(text)));
+    write_json(log, event, json_pack("{so}", "text", command_json_text(text)));
   } else {
     say_text(log, event, LOG_TEXT, true, PROGRAM_NAME " run: %s: %s", events[event].name, text);
   }
@@ -217,7 +218,7 @@ live_log_status(const LiveLog* const log, const IoStatus* const io,
                 const EngineStatus* const engine)
 {
   if (log->json) {
-    say_json(log, EVENT_STATUS, counters_json(io, engine));
+    write_json(log, EVENT_STATUS, counters_json(io, engine));
     return;
   }
   if (!log->verbose) {
@@ -241,7 +242,7 @@ live_log_stopped(const LiveLog* const log, const char* const why, const IoStatus
     if (members) {
       json_object_set_new(members, "why", json_string(why));
     }
-    say_json(log, EVENT_STOPPED, members);
+    write_json(log, EVENT_STOPPED, members);
     return;
   }
   char counters[COUNTER_WORDS_BYTES];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   The log of a live run: one event per line, each with a stable name, as lines for people
-   ("warprack run: audio.lost: …" on stderr) or, with --json, as one object per line on stdout.  No
-   function here waits for the reader of the log; see log.h.
+   The log of a live run.  Each line is an event with a stable name: as text ("warprack run:
+   audio.lost: …" on stderr) or, with --json, as an object on stdout.  No function in this header
+   waits for the reader of the log; see log.h.
 */
 #ifndef WARPRACK_TOOLS_LIVE_LOG_H
 #define WARPRACK_TOOLS_LIVE_LOG_H
@@ -79,7 +79,7 @@ void live_log_close(LiveLog* log);
 void live_log_running(const LiveLog* log, const char* driver, const IoStatus* io,
                       const EngineStatus* engine, uint16_t osc_port);
 
-/// Log an event: a server lost, a driver tried, a privilege missing. [any, not rt]
+/// Log an event, for example a lost server or a missing privilege. [any, not rt]
 void live_log_event(const LiveLog* log, LiveEvent event, const char* text);
 
 /// Log the current counters and load. [main]
@@ -89,7 +89,7 @@ void live_log_status(const LiveLog* log, const IoStatus* io, const EngineStatus*
 void live_log_stopped(const LiveLog* log, const char* why, const IoStatus* io,
                       const EngineStatus* engine);
 
-/// Log why the run has failed; with --json also to stderr. [main]
+/// Log the error of a failed run; with --json also to stderr. [main]
 void live_log_failed(const LiveLog* log, const Error* error);
 
 #endif

@@ -22,8 +22,8 @@ typedef struct Live {
   LiveLog log;
   LiveWatch watch;
   Service service;
-  sigset_t signals; ///< Only sigtimedwait() in the main loop takes them
-  RackArg rack;     ///< Of the command line; also decides which files may be read
+  sigset_t signals; ///< Only sigtimedwait() in the main loop receives them
+  RackArg rack;     ///< The RACK of the command line, which also decides which files may be read
   Rack* first;      ///< The rack at the start
   State* state;     ///< NULL: no state folder
   Engine* engine;
@@ -32,7 +32,7 @@ typedef struct Live {
   Io* io;
   IoState io_state;  ///< At the last poll
   char io_note[640]; ///< The driver's last note; "" once it is logged
-  Reload reload;     ///< Open if the rack came from a file
+  Reload reload;     ///< Open if the RACK is a file
   atomic_bool muted; ///< [main] writes, [control] reads: the engine is faded out
   uint64_t muted_until_ns;
   atomic_bool quit;            ///< [control] writes, [main] reads
@@ -44,15 +44,15 @@ typedef struct Live {
   char late_note[512];           ///< Last logged text
 } Live;
 
-/// Open all parts of a run; on an error `live` has the parts that are open.  The engine comes
-/// first, so that a bad rack opens nothing else; then the port, so that a busy port opens no
-/// audio. [main]
+/// Open all parts of a run; on error `live` has the parts that are open.  The engine is opened
+/// first, so that a bad rack ends the run before anything else is open; then the port, so that a
+/// busy port ends it before audio is open. [main]
 NODISCARD Status live_start(Live* live, Error* error);
 
 /// Set the RACK of the command line as the origin of the state that is saved from now on. [main]
 void live_set_origin(Live* live, const Rack* rack);
 
-/// Log the driver's last note, unless that was done. [main]
+/// Log the driver's last note, unless it is logged already. [main]
 void live_pass_on_note(Live* live, LiveEvent event);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Sets up a live run and connects its parts by callbacks.
+// Starts a live run, and connects its parts by callbacks.
 
 #include "first_rack.h"
 #include "live_private.h"
@@ -48,7 +48,7 @@ live_pass_on_note(Live* const live, const LiveEvent event)
   live->io_note[0] = '\0';
 }
 
-/// Keep the note until the driver's state shows which event it is.
+/// Keep the note until the driver's state shows which event it belongs to.
 static void
 on_note(void* const context, const char* const text)
 {
@@ -85,7 +85,7 @@ on_program(void* const context, ControlProgram* const program)
 }
 
 static void
-on_heard(void* const context, char* const rack_text)
+on_active_rack(void* const context, char* const rack_text)
 {
   state_offer(((const Live*)context)->state, rack_text, time_now_ns());
 }
@@ -96,7 +96,7 @@ on_subscribed(void* const context, char* const subscribers)
   state_offer_subscribers(((const Live*)context)->state, subscribers);
 }
 
-/// All warnings in one event, at most one a second.
+/// Log all warnings as one event, so that the limit of one event per second keeps them together.
 static void
 on_warned(void* const context, const char* const lines)
 {
@@ -162,7 +162,7 @@ open_service(Live* const live)
   }
 }
 
-/// If the folder cannot be used, log it and run without state.
+/// Open the state folder.  If this fails, log the error and run without state.
 static void
 open_state(Live* const live)
 {
@@ -214,8 +214,8 @@ new_engine(Live* const live, Error* const error)
   return engine_new(&engine, &live->engine, error);
 }
 
-/// Read the RACK of the command line.  An error goes to `why`; it ends the run unless the state
-/// folder may have another rack.
+/// Read the RACK of the command line.  Stores an error in `why`; the error ends the run unless the
+/// state folder may have another rack.
 static Status
 read_rack(Live* const live, Error* const why, Error* const error)
 {
@@ -225,16 +225,15 @@ read_rack(Live* const live, Error* const why, Error* const error)
     *error = *why;
     return error->status;
   }
-  // If the command line's rack cannot be read, its files are those of the saved rack that came
-  // from it.
+  // If the command line's rack cannot be read, the saved rack decides which files may be read.
   const char* const kept = live->state ? state_text(live->state, STATE_PRESENT) : NULL;
   if (live->rack.rack) {
     live_set_origin(live, live->rack.rack);
   } else if (kept && rack_parse(kept, "", NULL, &live->rack.rack, NULL)) {
-    live->rack.rack = NULL; // reported when this rack is tried
+    live->rack.rack = NULL; // plan_source() will report the error
   }
   const Status status = root ? rack_arg_set_root(&live->rack, root, error) : STATUS_OK;
-  rack_arg_hold_root(&live->rack); // the open folder for racks, its name for audio files
+  rack_arg_hold_root(&live->rack); // one folder for racks and for audio files
   return status;
 }
 
@@ -274,7 +273,7 @@ start_control(Live* const live, Error* const error)
                                   .context = live,
                                   .audio = on_audio,
                                   .program = on_program,
-                                  .heard = live->state ? on_heard : NULL,
+                                  .active_rack = live->state ? on_active_rack : NULL,
                                   .subscribers =
                                       live->state ? state_subscribers(live->state) : NULL,
                                   .subscribed = live->state ? on_subscribed : NULL,
@@ -307,7 +306,7 @@ open_driver(Live* const live, const IoDriver* const driver, Error* const error)
   return status;
 }
 
-/// Append the error of a driver that failed, as far as there is room.
+/// Append the error of a failed driver, if there is room.
 static void
 add_tried(char* const tried, const size_t n_bytes, const Error* const error)
 {
@@ -315,8 +314,8 @@ add_tried(char* const tried, const size_t n_bytes, const Error* const error)
   snprintf(tried + used, n_bytes - used, "%s; ", error->text);
 }
 
-/// Open a driver for `--io auto`.  If PipeWire runs, the dummy driver is refused: its output would
-/// be inaudible.
+/// Open a driver for `--io auto`.  If PipeWire runs, refuse the dummy driver, because its output
+/// would be inaudible.
 static Status
 try_driver(Live* const live, const IoDriver* const driver, Error* const error)
 {

@@ -7,8 +7,8 @@
 #include <string.h>
 
 static void
-look(uint64_t* const told, const LiveLog* const log, const LiveEvent event, const uint64_t count,
-     const char* const what)
+log_growth(uint64_t* const told, const LiveLog* const log, const LiveEvent event,
+           const uint64_t count, const char* const what)
 {
   if (count > *told) {
     char text[128];
@@ -25,10 +25,10 @@ live_has_worker(const EngineStatus* const engine)
   return engine->worker == WORKER_IN_PROCESS || engine->worker == WORKER_RUNNING;
 }
 
-/// A worker may have been lost and replaced between two polls; the counter shows it.  If the note
-/// is still the old one, the new one comes later.
+/// Log the loss or return of a worker.  A worker may be lost and replaced between two polls, which
+/// the counter shows.  If the note is still the old one, wait for the new one.
 static bool
-look_at_worker(LiveWatch* const watch, const LiveLog* const log, const EngineStatus* const engine)
+log_worker(LiveWatch* const watch, const LiveLog* const log, const EngineStatus* const engine)
 {
   const bool is_there = live_has_worker(engine);
   const bool is_another = engine->worker_restarts > watch->worker_restarts;
@@ -57,7 +57,7 @@ look_at_worker(LiveWatch* const watch, const LiveLog* const log, const EngineSta
 }
 
 bool
-live_watch_look(LiveWatch* const watch, const LiveLog* const log, const EngineStatus* const engine)
+live_watch_poll(LiveWatch* const watch, const LiveLog* const log, const EngineStatus* const engine)
 {
   const PeriodCounts* const counts = &engine->counts;
   const struct {
@@ -78,7 +78,7 @@ live_watch_look(LiveWatch* const watch, const LiveLog* const log, const EngineSt
   };
   _Static_assert(ARRAY_LEN(rows) <= LIVE_WATCH_MAX, "one place per row");
   for (uint32_t r = 0; r < ARRAY_LEN(rows); ++r) {
-    look(&watch->told[r], log, rows[r].event, rows[r].count, rows[r].what);
+    log_growth(&watch->told[r], log, rows[r].event, rows[r].count, rows[r].what);
   }
-  return look_at_worker(watch, log, engine);
+  return log_worker(watch, log, engine);
 }

@@ -21,13 +21,13 @@ typedef struct Line {
   LogForm form;
   int level;
   bool to_err;
-  uint64_t n_left_out; ///< Lines of its class that were left out before it
+  uint64_t n_left_out; ///< Number of lines of its class left out before it
 } Line;
 
 typedef struct Class {
   uint64_t interval_ns;
   uint64_t free_ns; ///< Time at which the next line may be written
-  Line newest;      ///< Waiting for that time; `text` is NULL if there is none
+  Line newest;      ///< Waits for that time; `text` is NULL if there is none
 } Class;
 
 struct Log {
@@ -65,7 +65,7 @@ enqueue(Log* const log, Line* const line)
   *line = (Line){ 0 };
 }
 
-/// Queue the lines whose interval is over; returns the time of the next one, UINT64_MAX: none
+/// Queue the lines whose interval is over.  Returns the time of the next line; UINT64_MAX if none
 /// waits.
 static uint64_t
 enqueue_due(Log* const log, const uint64_t now_ns)
@@ -101,7 +101,7 @@ write_all(const int fd, const char* bytes, size_t n_bytes)
   return true;
 }
 
-/// The complete line; the caller frees it.  NULL when out of memory.
+/// Compose the complete line; the caller frees it.  NULL if out of memory.
 static char*
 compose(const Log* const log, const Line* const line)
 {
@@ -140,7 +140,7 @@ write_line(Log* const log, const Line* const line)
   return done;
 }
 
-/// Wait for a line to write; false at the end.
+/// Wait for a line to write.  Returns false at the end.
 static bool
 take_line(Log* const log, Line* const line)
 {

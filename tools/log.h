@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Lines for standard output and standard error that never block the caller: log_say() puts a line
-   into a bounded queue, a separate thread writes it.  If the output is blocked (a full pipe, a
-   stopped journal) lines are dropped and counted.
+   Writes lines to standard output and standard error without blocking the caller: log_say() queues
+   a line, and a separate thread writes it.  The queue is limited: if the output is blocked (a full
+   pipe, a stopped journal), lines are dropped and counted.
 
-   A line belongs to a class.  Of each class one line is written per interval; of the lines in
-   between only the newest is kept, and written at the end of the interval with the number of lines
+   A line belongs to a class.  The thread writes one line of each class per interval.  Of further
+   lines it keeps only the newest, and writes it at the end of the interval with the number of lines
    left out before it.
 
    If an output is the journal of systemd (JOURNAL_STREAM), each line begins with its level, such
@@ -37,8 +37,8 @@ typedef struct LogClass {
 
 typedef struct LogCounts {
   uint64_t written;
-  uint64_t left_out; ///< Replaced by later lines of their class
-  uint64_t dropped;  ///< Because the queue was full, or the write failed
+  uint64_t left_out; ///< Lines replaced by later lines of their class
+  uint64_t dropped;  ///< Lines dropped because the queue was full, or because the write failed
 } LogCounts;
 
 typedef struct Log Log;
@@ -46,12 +46,12 @@ typedef struct Log Log;
 /// Start the thread.  The file descriptors are borrowed until log_close(). [main]
 NODISCARD Status log_open(int out_fd, int err_fd, Log** out, Error* error);
 
-/// Write the waiting lines, and stop; false if that was not possible within timeout_ms: then the
-/// thread is abandoned.  Accepts NULL. [main]
+/// Write the waiting lines, and stop.  Returns false if this takes longer than timeout_ms; the
+/// thread is then abandoned.  Accepts NULL. [main]
 bool log_close(Log* log, uint32_t timeout_ms);
 
-/// Log a line without its newline to out_fd, or to err_fd.  Takes ownership of `text`; unprintable
-/// characters become "?"; NULL (out of memory) counts as dropped. [any, not rt]
+/// Log a line (without newline) to out_fd, or to err_fd.  Takes ownership of `text`; NULL (out of
+/// memory) counts as dropped.  Unprintable characters become "?". [any, not rt]
 void log_say(Log* log, const LogClass* class, LogForm form, bool to_err, char* text);
 
 LogCounts log_counts(Log* log); // [any, not rt]

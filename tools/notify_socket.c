@@ -15,7 +15,7 @@
 
 #define STATUS_INTERVAL_NS NS_PER_S
 
-/// A path, or the name of an abstract socket behind an "@".
+/// Read an address: a path, or "@" and the name of an abstract socket.
 static bool
 read_address(NotifySocket* const notify, const char* const name)
 {
@@ -32,7 +32,7 @@ read_address(NotifySocket* const notify, const char* const name)
   return true;
 }
 
-/// WATCHDOG_USEC, unless WATCHDOG_PID names another process.
+/// Read WATCHDOG_USEC, unless WATCHDOG_PID names another process.
 static uint64_t
 read_watchdog_ns(void)
 {
@@ -96,7 +96,7 @@ notify_socket_status(NotifySocket* const notify, const char* const text, const u
   char line[sizeof("STATUS=") + sizeof(notify->status)];
   snprintf(notify->status, sizeof(notify->status), "%s", text);
   snprintf(line, sizeof(line), "STATUS=%s", notify->status);
-  text_make_printable(line); // a newline would begin another assignment
+  text_make_printable(line); // without newlines, which would begin another assignment
   notify_socket_send(notify, line);
   notify->status_ns = now_ns;
 }

@@ -3,8 +3,8 @@
    Reports the state to a service manager: the protocol of sd_notify(3), one datagram per message
    to the socket in NOTIFY_SOCKET.  Without a manager these functions do nothing.
 
-   They never wait: a message is lost if the manager's socket is full; the next one of its kind has
-   the same information.
+   They never wait.  If the manager's socket is full, a message is lost; the next message of its
+   kind has the same information.
 */
 #ifndef WARPRACK_TOOLS_NOTIFY_SOCKET_H
 #define WARPRACK_TOOLS_NOTIFY_SOCKET_H
@@ -23,7 +23,7 @@ typedef struct NotifySocket {
   uint64_t watchdog_ns; ///< The manager's limit between keep-alive messages; 0: none
   char status[256];     ///< Text of the last STATUS=
   uint64_t status_ns;   ///< Time of the last STATUS=
-  int lost_errno;       ///< Why the last message could not be sent, 0 if it was
+  int lost_errno;       ///< Error of the last message; 0: it was sent
 } NotifySocket;
 
 /// Read the variables of the environment and remove them, so that child processes do not get them.
@@ -32,7 +32,8 @@ NODISCARD Status notify_socket_open(NotifySocket* notify, Error* error);
 
 void notify_socket_close(NotifySocket* notify);
 
-/// Send assignments, one per line: "READY=1\nSTATUS=…". False when it could not be sent. [main]
+/// Send assignments, one per line: "READY=1\nSTATUS=…".  Returns false if they could not be sent.
+/// [main]
 bool notify_socket_send(NotifySocket* notify, const char* assignments);
 
 /// Send STATUS= if `text` is new, at most once a second; call it again until it is sent. [main]

@@ -4,6 +4,7 @@
 #include "options.h"
 
 #include "engine/base/hint.h"
+#include "engine/rack/rack.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define MAX_OPTIONS 64U // of one subcommand; the largest has about 30
 #define MAX_NAME    32U // with "no-" and the final zero
@@ -23,7 +25,7 @@ typedef struct Line {
   int argc;
   char** argv;
   int at;       ///< The current word
-  bool is_help; ///< --help has been printed
+  bool is_help; ///< --help is printed
 } Line;
 
 static bool
@@ -154,7 +156,8 @@ read_value(const Command* const command, const Option* const option, const char*
 
 // ---- finding ----
 
-/// The option called "name" or, for a switch, "no-name", which sets `is_negated`; else NULL.
+/// Find the option "name" or, for a switch, "no-name", which sets `is_negated`.  NULL if there is
+/// none.
 static const Option*
 find_name(const OptionTable* const table, const char* const name, bool* const is_negated)
 {
@@ -200,7 +203,8 @@ refuse_name(const Line* const line, const char* const name)
 
 // ---- reading ----
 
-/// The value of an option: behind its "=" or letter, else the next word.  NULL if there is none.
+/// Take the value of an option: the text after its "=" or letter, else the next word.  NULL if
+/// there is none.
 static const char*
 take_value(Line* const line, const char* const attached)
 {
@@ -224,7 +228,7 @@ take_help(Line* const line)
   return false;
 }
 
-/// Parse "--name", "--no-name", "--name value" or "--name=value"; returns true to go on.
+/// Parse "--name", "--no-name", "--name value" or "--name=value".  Returns true to continue.
 static bool
 take_name(Line* const line)
 {
@@ -254,7 +258,7 @@ take_name(Line* const line)
   return true;
 }
 
-/// Parse "-a", "-abc", "-a value" or "-avalue"; returns true to go on.
+/// Parse "-a", "-abc", "-a value" or "-avalue".  Returns true to continue.
 static bool
 take_letters(Line* const line)
 {
@@ -271,7 +275,11 @@ take_letters(Line* const line)
       return take_help(line);
     }
     if (!option) {
-      command_misused(line->command, "unknown option -%c; words after -- are operands", *at);
+      command_misused(
+          line->command,
+          "unknown option -%c; put -- before arguments that begin with -; usage: " PROGRAM_NAME
+          " %s %s",
+          *at, line->command->name, line->command->usage);
       return false;
     }
     if (takes_value(option)) {
@@ -283,12 +291,24 @@ take_letters(Line* const line)
   return true;
 }
 
-/// Numbers such as -6 and -3dB are operands.
+/// True for an option.  Numbers such as -6 and -3dB are operands.
 static bool
 is_option(const char* const word)
 {
   return word[0] == '-' && word[1] && !isdigit((unsigned char)word[1]) &&
          !(word[1] == '.' && isdigit((unsigned char)word[2]));
+}
+
+/// Refuse operands before the subcommand's name.  Such a word may be meant as the value of an
+/// option that this subcommand does not have.
+static bool
+check_front(const Line* const line, const Operands* const operands)
+{
+  if (operands->n) {
+    command_misused(line->command, "unexpected argument '%s' before %s", operands->words[0],
+                    line->command->name);
+  }
+  return !operands->n;
 }
 
 static bool
@@ -300,9 +320,14 @@ check_operands(const Line* const line, const Operands* const operands)
     return false;
   }
   if (operands->n > line->table->max_operands) {
-    command_misused(command, "unexpected argument '%s'%s",
-                    operands->words[line->table->max_operands],
-                    strstr(command->usage, "RACK") ? "; a RACK of several words needs quotes" : "");
+    struct stat facts;
+    const char* const word = operands->words[line->table->max_operands];
+    const bool is_chain = strstr(command->usage, "RACK") && stat(operands->words[0], &facts) != 0 &&
+                          stat(operands->words[1], &facts) != 0;
+    command_misused(command, "unexpected argument '%s'%s", word,
+                    rack_unit(word) ? "; write the number of the option without a separate unit"
+                    : is_chain      ? "; a RACK of several words needs quotes"
+                                    : "");
     return false;
   }
   return true;
@@ -317,6 +342,12 @@ options_parse(const Command* const command, const OptionTable* const table, cons
   bool is_over = false; // "--" has been read
   for (line.at = 1; line.at < argc; ++line.at) {
     char* const word = argv[line.at];
+    if (!word && !check_front(&line, operands)) {
+      return false;
+    }
+    if (!word) {
+      continue;
+    }
     if (is_over || !is_option(word)) {
       operands->words[operands->n++] = word;
     } else if (!strcmp(word, "--")) {

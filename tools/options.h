@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Options of a subcommand, described by a table: parsing, ranges, messages and `--help` use it.
-   Options may stand anywhere among the operands; a word "--" ends them.
+   Options of a subcommand, described by a table, from which parsing, checks of ranges, messages and
+   `--help` follow.  Options may stand anywhere among the operands, and before the subcommand's name; a
+   word "--" ends them.
 
        double rate_hz = 0.0;
        bool json = false;
@@ -16,7 +17,7 @@
          return operands.exit_code;
        }
 
-   Every table has `--help` without naming it.
+   Every table has `--help`, without a row for it.
 */
 #ifndef WARPRACK_TOOLS_OPTIONS_H
 #define WARPRACK_TOOLS_OPTIONS_H
@@ -31,7 +32,7 @@ typedef enum OptionKind {
   OPTION_SWITCH,  ///< --name sets it, --no-name clears it
   OPTION_INTEGER, ///< A whole number in [min, max]
   OPTION_NUMBER,  ///< A finite number in [min, max]
-  OPTION_TEXT,    ///< Anything but the empty text
+  OPTION_TEXT,    ///< Any text except the empty one
   OPTION_CHOICE   ///< One of `choices`
 } OptionKind;
 
@@ -39,7 +40,7 @@ typedef struct Option {
   const char* name; ///< Without the dashes
   char letter;      ///< Short form, 0 for none
   OptionKind kind;
-  const char* value;          ///< Word for the value in the help; choices name themselves
+  const char* value;          ///< Word for the value in the help; OPTION_CHOICE shows its choices
   double min, max;            ///< Inclusive; INTEGER and NUMBER only
   const char* const* choices; ///< NULL-terminated; CHOICE only
   const char* help;           ///< One line, no full stop; contains the default
@@ -49,7 +50,7 @@ typedef struct Option {
     double* number;
     const char** text; ///< Points into argv
     uint32_t* choice;  ///< Index in `choices`
-  } to;                ///< Unchanged if the option is not given; the last one given wins
+  } to;                ///< Unchanged if the option is not given; the last occurrence counts
 } Option;
 
 typedef struct OptionTable {
@@ -60,13 +61,14 @@ typedef struct OptionTable {
 
 /// The words that are not options, or the exit code.
 typedef struct Operands {
-  char** words; ///< [n] in argv, which is reordered for it
+  char** words; ///< [n] in argv, which options_parse() reorders
   uint32_t n;
   int exit_code; ///< If options_parse() returned false: 0 after --help, 2 after a message
 } Operands;
 
-/// Parse the options and store their values.  False if the subcommand must end with
-/// `operands->exit_code`: `--help` or an error message has been printed. [main]
+/// Parse the options and store their values.  Before a NULL in argv (see Command) only options with
+/// their values are allowed.  Returns false if the subcommand must end with
+/// `operands->exit_code`, because `--help` or an error message was printed. [main]
 NODISCARD bool options_parse(const Command* command, const OptionTable* table, int argc,
                              char** argv, Operands* operands);
 

@@ -23,7 +23,7 @@ names_file(const char* const word)
          (!stat(word, &facts) && S_ISREG(facts.st_mode));
 }
 
-/// The folder part of a path, "." if it has none.  NULL when out of memory.
+/// The folder part of a path; "." if it has none.  NULL if out of memory.
 static char*
 folder_of(const char* const path)
 {
@@ -73,7 +73,7 @@ rack_arg_read_text(const char* const name, char** const text, Error* const error
   return status;
 }
 
-/// True if a word that is no file looks like a file name rather than a chain.
+/// True if a word that does not end in ".rack" looks like a file name, not like a chain.
 static bool
 looks_like_file(const char* const word)
 {
@@ -143,13 +143,13 @@ void
 rack_arg_hold_root(RackArg* const arg)
 {
   char* const path = realpath(arg->root, NULL);
-  if (path) { // otherwise it does not exist, and opening it reports that
+  if (path) { // otherwise opening the folder fails later
     free(arg->root);
     arg->root = path;
   }
 }
 
-/// The part of `path` below `folder`, both without links; NULL if it does not exist.
+/// The part of `path` below `folder`, both without links; NULL if `path` is not below it.
 static const char*
 below(const char* const path, const char* const folder)
 {
@@ -191,7 +191,7 @@ names_this(const RackNode* const node, const char* const name)
   return false;
 }
 
-/// True if the rack of the command line names this file; such a file may be anywhere.
+/// True if the rack of the command line names this file, which may then be anywhere.
 static bool
 is_named(const RackArg* const arg, const char* const name)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Reads the RACK of a command line, for render, run and check: a word that ends in ".rack", or
-   that names a file, is a file; any other is a chain in the rack language.
+   Reads the RACK of a command line, for render, run and check.  A word that ends in ".rack" or
+   names a file is a file; any other word is a chain in the rack language.
 
    File names inside a rack file are relative to the folder of that file; inside a chain, to the
    current folder.
@@ -24,11 +24,11 @@ typedef struct RackArg {
 /// Read the rack that `word` names.  On error `arg` is empty.
 NODISCARD Status rack_arg_read(const char* word, RackArg* arg, Error* error);
 
-/// The same, but on error `arg` keeps everything that does not depend on the rack; clear it also
-/// then.
+/// As rack_arg_read(), but on error `arg` keeps everything that does not depend on the rack, and
+/// must be cleared.
 NODISCARD Status rack_arg_try(const char* word, RackArg* arg, Error* error);
 
-/// The whole text of a file, as large as a rack may be; the caller frees it.
+/// Read the text of a file of at most RACK_MAX_TEXT bytes; the caller frees it.
 NODISCARD Status rack_arg_read_text(const char* name, char** text, Error* error);
 
 void rack_arg_clear(RackArg* arg);
@@ -36,11 +36,11 @@ void rack_arg_clear(RackArg* arg);
 /// Replace the root by another folder: `--root`.
 NODISCARD Status rack_arg_set_root(RackArg* arg, const char* root, Error* error);
 
-/// Keep the current folder of the root open, even if links in its name change later.
+/// Resolve links in the root's name, so that later changes of links have no effect.
 void rack_arg_hold_root(RackArg* arg);
 
-/// The name, relative to the root, of the rack file that `word` names; the caller frees it.  NULL
-/// if the word names no file, or one that does not exist.
+/// The name of the rack file `word`, relative to the root; the caller frees it.  NULL if the word
+/// is not a file, or the file does not exist.
 char* rack_arg_name(const RackArg* arg, const char* word);
 
 /// Loaders for EngineConfig with a RackArg as the context.  Files named by its rack may be

@@ -22,7 +22,7 @@ static const Toy toys[] = {
   { "peaking", "frequency", 100.0, 8000.0, NULL, 0.0, 0.0 },
 };
 
-/// Next random number of splitmix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number
+/// The next random number of splitmix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number
 /// generators", 2014).
 static uint64_t
 next_random(RandomEdits* const edits)
@@ -62,7 +62,7 @@ name_of(const Rack* const rack, const RackUid uid)
   return uid == RACK_UID_IN ? "in" : uid == RACK_UID_OUT ? "out" : rack_find_uid(rack, uid)->name;
 }
 
-/// The incoming or outgoing connection of a node: in a chain, each node has one of each.
+/// The incoming or outgoing connection of a node.  In a chain, each node has one of each.
 static const RackEdge*
 edge_at(const Rack* const rack, const RackUid uid, const bool incoming)
 {

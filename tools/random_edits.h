@@ -16,14 +16,14 @@
 
 typedef struct RandomEdits {
   Rack* rack;     ///< A chain; the result of the last edit
-  uint64_t state; ///< Of the generator
-  uint32_t names; ///< Nodes named so far
+  uint64_t state; ///< State of the random number generator
+  uint32_t names; ///< Number of nodes named so far
 } RandomEdits;
 
 /// Begin with a chain of RANDOM_EDITS_MIN nodes.
 NODISCARD Status random_edits_new(RandomEdits* edits, uint64_t seed, Error* error);
 
-/// Make the next edit; edits->rack is the whole new rack.
+/// Make the next edit; edits->rack is the new rack.
 NODISCARD Status random_edits_next(RandomEdits* edits, Error* error);
 
 void random_edits_clear(RandomEdits* edits);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Reloads the rack file, by an OSC message to our own port.
+// Reloads the rack file by an OSC message to the program's own port.
 
 #include "reload.h"
 
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define LARGEST_ANSWER 4096U
-#define PATIENCE_NS    (10U * NS_PER_S) // after that the reply is lost
+#define PATIENCE_NS    (10U * NS_PER_S) // after this time the reply counts as lost
 
 Status
 reload_open(Reload* const reload, const Peer* const server, const char* const name,
@@ -63,11 +63,12 @@ ask(const Reload* const reload, Error* const error)
     bytes = lo_message_serialise(message, "/rack/load", NULL, &n_bytes);
   }
   const bool sent = bytes && send(reload->socket, bytes, n_bytes, 0) == (ssize_t)n_bytes;
+  const char* const reason = bytes ? strerror(errno) : "out of memory";
   free(bytes);
   lo_message_free(message);
   return sent ? STATUS_OK
               : error_set(error, STATUS_NET, "cannot send the request to load %s: %s", reload->name,
-                          strerror(errno));
+                          reason);
 }
 
 static ReloadNews
@@ -89,7 +90,7 @@ read_answer(const Reload* const reload, const char* const address, const lo_mess
 }
 
 static ReloadNews
-hear(const Reload* const reload, char* const text, const size_t n_bytes)
+receive_reply(const Reload* const reload, char* const text, const size_t n_bytes)
 {
   char packet[LARGEST_ANSWER];
   const ssize_t n = recv(reload->socket, packet, sizeof(packet), 0);
@@ -104,7 +105,7 @@ hear(const Reload* const reload, char* const text, const size_t n_bytes)
 }
 
 ReloadNews
-reload_look(Reload* const reload, const uint64_t now_ns, char* const text, const size_t n_bytes)
+reload_poll(Reload* const reload, const uint64_t now_ns, char* const text, const size_t n_bytes)
 {
   ReloadNews news = RELOAD_NOTHING;
   if (reload->socket < 0) {
@@ -119,7 +120,7 @@ reload_look(Reload* const reload, const uint64_t now_ns, char* const text, const
     }
     reload->asked_ns = now_ns;
   }
-  news = hear(reload, text, n_bytes);
+  news = receive_reply(reload, text, n_bytes);
   if (news == RELOAD_NOTHING && reload->asked_ns && now_ns - reload->asked_ns > PATIENCE_NS) {
     snprintf(text, n_bytes, "%s: no answer", reload->name);
     news = RELOAD_REFUSED;

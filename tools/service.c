@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SLOW_START_S  120U     // longer than the compilation and measurement of a GPU's kernels
-#define SLOW_EVERY_NS NS_PER_S // between two such messages
+#define SLOW_START_S  120U     // longer than compiling and measuring a GPU's kernels
+#define SLOW_EVERY_NS NS_PER_S // between two messages about a slow start
 
 Status
 service_open(Service* const service, Error* const error)
@@ -65,14 +65,14 @@ void
 service_ready(Service* const service, const VitalSigns* const signs, const uint64_t now_ns)
 {
   pthread_mutex_lock(&service->starting_lock);
-  service->is_ready = true; // from here on only this thread uses the service
+  service->is_ready = true; // from now on only this thread uses the service
   pthread_mutex_unlock(&service->starting_lock);
   vitals_begin(&service->vitals, service->socket.watchdog_ns, signs, now_ns);
   notify_socket_send(&service->socket, "READY=1");
 }
 
 void
-service_look(Service* const service, const VitalSigns* const signs, const char* const driver,
+service_poll(Service* const service, const VitalSigns* const signs, const char* const driver,
              const IoStatus* const io, const EngineStatus* const engine, const uint64_t now_ns)
 {
   if (vitals_feed(&service->vitals, signs, now_ns)) {

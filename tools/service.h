@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Reports of a live run to its service manager, if there is one: ready, status, keep-alive
-   (vitals.h), reload, stopping. [main]
+   Reports a live run to its service manager, if there is one: ready, status, keep-alive (vitals.h),
+   reload, stopping. [main]
 */
 #ifndef WARPRACK_TOOLS_SERVICE_H
 #define WARPRACK_TOOLS_SERVICE_H
@@ -19,29 +19,30 @@ typedef struct Service {
   Vitals vitals;
   pthread_mutex_t starting_lock; ///< service_slow_start() may run on another thread
   bool is_ready;
-  uint64_t slow_ns; ///< When the manager last got a message about a slow start; 0: never
+  uint64_t slow_ns; ///< Time of the last message about a slow start; 0: none
   uint64_t n_fed;   ///< Keep-alive messages sent to the manager
   bool was_lost;    ///< Result of the last service_is_lost()
 } Service;
 
-/// Find the manager; STATUS_NET if it cannot be reached.
+/// Find the service manager.  STATUS_NET if it cannot be reached.
 NODISCARD Status service_open(Service* service, Error* error);
 
 void service_close(Service* service);
 
-/// True once each time the manager has stopped accepting messages; `why` is the reason.
+/// Returns true once each time that the manager stops accepting messages, with the reason in `why`.
 bool service_is_lost(Service* service, Error* why);
 
-/// Report a start that takes longer than the manager expects, and the reason.  At most once a
-/// second, and only during the start, not for a slow start of a later worker. [any, not rt]
+/// Report that the start takes longer than the manager expects, with the reason.  Sends at most one
+/// message per second, and none after service_ready(). [any, not rt]
 void service_slow_start(Service* service, const char* why, uint64_t now_ns);
 
-/// Report that the start is over: the server accepts commands, and audio runs or is waited for.
+/// Report that the start is over: the server accepts commands, and audio runs or the driver waits
+/// for it.
 void service_ready(Service* service, const VitalSigns* signs, uint64_t now_ns);
 
 /// Send keep-alive messages and state changes when they are due.  Call it at least four times a
 /// second.
-void service_look(Service* service, const VitalSigns* signs, const char* driver, const IoStatus* io,
+void service_poll(Service* service, const VitalSigns* signs, const char* driver, const IoStatus* io,
                   const EngineStatus* engine, uint64_t now_ns);
 
 void service_reloading(Service* service, uint64_t now_ns);

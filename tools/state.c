@@ -4,6 +4,7 @@
 #include "state.h"
 
 #include "control/folder.h"
+#include "control/net/peer.h"
 #include "engine/base/async_call.h"
 #include "engine/base/hash.h"
 #include "engine/base/time.h"
@@ -28,27 +29,27 @@
 
 static const char* const file_names[STATE_N_FILES] = { "present.rack", "good.rack" };
 
-/// A rack that waits to be written; `text` is NULL for none.
+/// A rack that waits to be written; `text` is NULL if there is none.
 typedef struct HeardRack {
   char* text;
-  uint64_t due_ns; ///< When it will have played long enough
+  uint64_t due_ns; ///< Time at which it will have played for long enough
 } HeardRack;
 
 struct State {
   Folder folder;
-  int lock_fd; ///< Held while this run uses the folder
+  int lock_fd; ///< Lock file of the folder, held by this run
   StateFailed failed;
   void* context;
   uint32_t starts;
   uint64_t text_origin;
   char* texts[STATE_N_FILES]; ///< [state's thread] As on disk, without their first line
-  char* subscribers;          ///< [state's thread] As on disk, NULL for none
+  char* subscribers;          ///< [state's thread] As on disk; NULL: none
   AsyncCall* writer;          ///< NULL: state_run() has not been called
 
   // Only for the state's thread.
   HeardRack promising; ///< Waits to become good.rack
   uint64_t began_ns;
-  uint64_t retry_ns; ///< No write before this time
+  uint64_t retry_ns; ///< Write no file before this time
   bool has_lived;
 
   pthread_mutex_t lock; ///< Guards the members below
@@ -56,7 +57,7 @@ struct State {
   uint64_t origin;
   HeardRack candidate; ///< Waits to become present.rack
   HeardRack newest;    ///< The rack after it
-  char* subscribed;    ///< Waits to be written as the file of subscribers, NULL for none
+  char* subscribed;    ///< Waits to be written as the file of subscribers; NULL: none
   StateCounts counts;
   bool is_closing, in_order;
   bool is_abandoned; ///< The run has ended: errors are no longer reported
@@ -71,7 +72,7 @@ state_origin(const char* const rack_text)
 
 // ---- files ----
 
-/// Write a file, or report the error and pause.
+/// Write a file.  After an error, report it, and write no file for STATE_RETRY_S.
 static bool
 write_file(State* const state, const char* const name, const char* const text,
            const uint64_t now_ns)
@@ -131,7 +132,7 @@ write_rack(State* const state, const StateFile file, const char* const rack_text
 
 // ---- due writes ----
 
-/// Take the candidate if it has played long enough, or in any case; the caller frees the text.
+/// Take the candidate if it has played for long enough, or in any case.  The caller frees the text.
 static HeardRack
 take_candidate(State* const state, const bool in_any_case, const uint64_t now_ns)
 {
@@ -147,7 +148,7 @@ take_candidate(State* const state, const bool in_any_case, const uint64_t now_ns
   return taken;
 }
 
-/// The write failed: make it the candidate again, unless it is out of date.
+/// Make a rack whose write has failed the candidate again, unless a newer one waits.
 static void
 give_back(State* const state, const HeardRack* const taken)
 {
@@ -191,7 +192,7 @@ keep_good(State* const state, const uint64_t now_ns)
   }
 }
 
-/// Queue a text for the disk in place of an older one.
+/// Queue a text of subscribers for the disk.  It replaces an older text.
 static void
 offer_subscribers(State* const state, char* const subscribers, const bool is_newer)
 {
@@ -378,8 +379,8 @@ report_unread(const State* const state, const char* const why)
   state->failed(state->context, STATE_UNREAD, said);
 }
 
-/// The text of a file; the caller frees it.  NULL if there is none, or if it is damaged, which is
-/// reported.
+/// Read a file; the caller frees the text.  NULL if there is none.  A damaged file is reported, and
+/// gives NULL too.
 static char*
 read_file(const State* const state, const char* const name)
 {
@@ -388,12 +389,15 @@ read_file(const State* const state, const char* const name)
   struct stat info;
   if (folder_read(&state->folder, name, &text, &why) &&
       !fstatat(state->folder.fd, name, &info, AT_SYMLINK_NOFOLLOW)) {
+    if (S_ISLNK(info.st_mode)) {
+      error_set(&why, why.status, "%s: a link that leads to no usable file of this folder", name);
+    }
     report_unread(state, why.text);
   }
   return text;
 }
 
-/// The number of starts in a row that crashed early.
+/// Read the number of successive starts that crashed early.
 static uint32_t
 read_starts(const State* const state)
 {
@@ -408,12 +412,44 @@ read_starts(const State* const state)
   return is_number ? (uint32_t)n : 0U;
 }
 
+/// True for a line of the file of subscribers.
+static bool
+is_client(const char* const line)
+{
+  Peer peer;
+  char text[PEER_TEXT_BYTES];
+  if (!peer_read(line, &peer) || !peer_is_loopback(&peer)) {
+    return false;
+  }
+  peer_print(&peer, text);
+  return strcspn(line, "\n") == strlen(text) && !strncmp(line, text, strlen(text));
+}
+
+/// Read the subscribers, NULL for none; the caller frees the text.  A line that is no address is
+/// reported; the other lines remain valid.
+static char*
+read_subscribers(const State* const state)
+{
+  char* const text = read_file(state, CLIENTS_FILE);
+  const char* line = text;
+  while (line && *line && is_client(line)) {
+    line += strcspn(line, "\n");
+    line += *line == '\n';
+  }
+  if (line && *line) {
+    state->failed(state->context, STATE_UNREAD,
+                  "state folder: " CLIENTS_FILE
+                  ": a line is not the address of a client, and is not used");
+  }
+  return text;
+}
+
 /// Read the files; a missing or damaged one is ignored.
 static void
 read_files(State* const state)
 {
   state->starts = read_starts(state);
-  state->subscribers = read_file(state, CLIENTS_FILE);
+  state->subscribers = read_subscribers(state);
   for (uint32_t f = 0; f < STATE_N_FILES; ++f) {
     char* const text = read_file(state, file_names[f]);
     uint64_t origin = 0;
@@ -423,6 +459,10 @@ read_files(State* const state)
     const char* const end = strchr(text, '\n');
     if (end && sscanf(text, ORIGIN_FORMAT, &origin) == 1) {
       memmove(text, end + 1, strlen(end));
+    } else if (f == STATE_PRESENT) {
+      state->failed(state->context, STATE_UNREAD,
+                    "state folder: present.rack: the first line is damaged; the file is used only "
+                    "if the RACK of the command line fails");
     }
     state->texts[f] = text;
     state->text_origin = f == STATE_PRESENT ? origin : state->text_origin;

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// A getpgid() of an impossible process id: no other code makes this call.
+// The mark: a getpgid() of an impossible process id, which no other code calls.
 #define MARK_NUMBER SYS_getpgid
 #define MARK_PID    (-0x77A9)
 

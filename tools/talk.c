@@ -6,7 +6,7 @@
 #include "commands.h"
 
 #include "control/net/clock.h"
-#include "control/net/gate.h"
+#include "control/net/packet_check.h"
 #include "control/net/own.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@
 // ---- packets ----
 
 static Status
-say_nobody(const TalkArgs* const args, Error* const error)
+fail_no_server(const TalkArgs* const args, Error* const error)
 {
   return error_set(error, STATUS_NET,
                    "no server listens on %.100s, UDP port %lld; start `warprack run`, or name its "
@@ -76,12 +76,12 @@ talk_send(Talk* const talk, const char* const name, void* const packet, const si
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
   uint32_t n_messages = 0;
-  const GateReason reason = gate_check(packet, n_bytes, instant_now().ntp, &n_messages);
+  const PacketFault reason = packet_check(packet, n_bytes, instant_now().ntp, &n_messages);
   Status status = STATUS_OK;
-  if (reason != GATE_OK) {
-    status = error_set(error, STATUS_BAD_ARG, "%.200s: %s", name, gate_text(reason));
+  if (reason != PACKET_OK) {
+    status = error_set(error, STATUS_BAD_ARG, "%.200s: %s", name, packet_fault_text(reason));
   } else if (send(talk->fd, packet, n_bytes, 0) < 0) {
-    status = say_nobody(talk->args, error); // also reports an error of the packet before
+    status = fail_no_server(talk->args, error); // an ICMP error of the packet before
   }
   free(packet);
   return status;
@@ -117,11 +117,11 @@ talk_receive(Talk* const talk, const char** const address, lo_message* const mes
   }
   const ssize_t n = recv(talk->fd, talk->packet, TALK_MAX_PACKET, 0);
   if (n < 0) {
-    return say_nobody(args, error);
+    return fail_no_server(args, error);
   }
   uint32_t n_messages = 0;
-  const GateReason reason = gate_check(talk->packet, (size_t)n, instant_now().ntp, &n_messages);
-  if (reason != GATE_OK || talk->packet[0] != '/') {
+  const PacketFault reason = packet_check(talk->packet, (size_t)n, instant_now().ntp, &n_messages);
+  if (reason != PACKET_OK || talk->packet[0] != '/') {
     return error_set(error, STATUS_NET, "the program that answers on port %lld is not warprack",
                      (long long)args->port);
   }
@@ -138,7 +138,7 @@ json_t*
 talk_argument(const lo_message message, const int index)
 {
   const void* const at = lo_message_get_argv(message)[index];
-  lo_arg value = { 0 }; // copied, because arguments are aligned to 4 only
+  lo_arg value = { 0 }; // copied, because arguments have an alignment of 4 only
   switch (lo_message_get_types(message)[index]) {
   case 'i':
     memcpy(&value.i, at, sizeof(value.i));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   A conversation with a running server over OSC/UDP, for `send` and `status`: packets out, messages
-   in, until a time has passed.  All [main].
+   Exchanges OSC packets with a running server over UDP, until a timeout, for `send` and `status`.
+   All functions [main].
 */
 #ifndef WARPRACK_TOOLS_TALK_H
 #define WARPRACK_TOOLS_TALK_H

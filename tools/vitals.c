@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Decides when a watchdog is fed.
+// Decides when to feed a watchdog.
 
 #include "vitals.h"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Decides when a service manager's watchdog is fed: after half of its interval, and only if all
-   parts have done work since the last time.  Only a counter that advances proves that a part works.
+   Decides when to feed a service manager's watchdog: after half of its interval, and only if the
+   counters of all parts have advanced since the last time.
 
    While the driver waits for an audio server or device, the audio callback and the worker have no
-   work, and do not count; the main loop, which calls this, and the control thread still do.  A
-   worker does not count while its supervisor starts it or waits before a restart: the dry signal
-   that plays meanwhile is better than a restart of the service.
+   work and are not checked; the main loop (which calls this code) and the control thread still are.
+   A worker is not checked while its supervisor starts it or waits before a restart, because the
+   fallbacks that play meanwhile are better than a restart of the service.
 */
 #ifndef WARPRACK_TOOLS_VITALS_H
 #define WARPRACK_TOOLS_VITALS_H
@@ -17,8 +17,8 @@
 typedef struct VitalSigns {
   bool has_audio;           ///< The driver runs, so that blocks are due
   bool has_worker;          ///< A worker accepts blocks
-  uint64_t callback_blocks; ///< Periods that the audio callback completed
-  uint64_t worker_blocks;   ///< Blocks that the worker completed
+  uint64_t callback_blocks; ///< Periods that the audio callback has completed
+  uint64_t worker_blocks;   ///< Blocks that the worker has completed
   uint64_t control_rounds;  ///< Rounds of the control thread
 } VitalSigns;
 
@@ -34,7 +34,8 @@ void vitals_begin(Vitals* vitals, uint64_t watchdog_ns, const VitalSigns* signs,
 /// True if the watchdog must be fed now; records it as fed. [main]
 bool vitals_feed(Vitals* vitals, const VitalSigns* signs, uint64_t now_ns);
 
-/// The parts without progress since the last feeding, one word for each, "" for none. [main]
+/// The parts without progress since the last feeding, one word for each; "" if there are none.
+/// [main]
 const char* vitals_idle(const Vitals* vitals, const VitalSigns* signs);
 
 #endif

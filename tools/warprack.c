@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The program: finds the subcommand and hands over.
+// The program: finds the subcommand and runs it.
 
 #include "commands.h"
 
@@ -29,7 +29,8 @@ print_help(void)
     printf("  %-8s %s\n", commands[i]->name, commands[i]->summary);
   }
   printf("\n" PROGRAM_NAME " COMMAND --help describes a command; " PROGRAM_NAME
-         " --version prints the version.\n\n"
+         " --version prints the version.\n"
+         "Options may stand anywhere on the line; words after -- are not options.\n\n"
          "Exit status: 0 done, 2 invalid usage or rack, 3 audio i/o, 4 backend not available, "
          "5 file, 6 memory.\n");
   return EXIT_SUCCESS;
@@ -54,7 +55,7 @@ refuse(const char* const word)
   for (uint32_t i = 0; i < n && i < ARRAY_LEN(names); ++i) {
     names[i] = commands[i]->name;
   }
-  char hint[HINT_BYTES] = "options come after the command";
+  char hint[HINT_BYTES] = "it is an option, and no command follows it";
   if (looks_like_rack(word)) {
     strcpy(hint, "a rack comes after check, render or run");
   } else if (word[0] != '-') {
@@ -66,6 +67,18 @@ refuse(const char* const word)
   fprintf(stderr, PROGRAM_NAME ": unknown command '%s'; %s; see " PROGRAM_NAME " --help\n", shown,
           hint);
   return status_exit_code(STATUS_BAD_ARG);
+}
+
+/// Find the command: the first word, or if that is an option, the first word that is a command's
+/// name.  Returns its index; 0: there is none.
+static int
+find_command(const int argc, char** const argv)
+{
+  int at = 1;
+  while (argv[1][0] == '-' && at < argc && !program_command(argv[at])) {
+    ++at;
+  }
+  return at < argc && program_command(argv[at]) ? at : 0;
 }
 
 static int
@@ -100,13 +113,19 @@ main(int argc, char** argv)
   if (!strcmp(word, "--version")) {
     return end_output(print_version());
   }
-  const Command* const command = program_command(word);
-  if (!command) {
+  const int at = find_command(argc, argv);
+  if (!at) {
     return refuse(word);
   }
-  const int result = command->run(argc - 1, argv + 1);
+  const Command* const command = program_command(argv[at]);
+  const bool is_first = at == 1;
+  if (!is_first) {
+    argv[0] = argv[at];
+    argv[at] = NULL;
+  }
+  const int result = command->run(argc - is_first, argv + is_first);
   const int exit_code = command->may_lose_output ? result : end_output(result);
-  if (device_backend_was_left()) { // its driver may still compile or compute
+  if (device_backend_was_left()) { // its driver may still be busy
     fflush(NULL);
     _exit(exit_code);
   }

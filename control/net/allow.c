@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Prefixes of addresses, IPv4 ones as IPv4-mapped IPv6 ones.
+// A list of address prefixes.  IPv4 addresses are stored as IPv4-mapped IPv6 addresses.
 
 #include "allow.h"
 
@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_WORD  64U // longer than any address with its bits
-#define IP4_START 96U // bits in front of an IPv4 address
+#define MAX_WORD  64U // longer than any ADDRESS/BITS
+#define IP4_START 96U // bits before a mapped IPv4 address
 
 static bool
 has_prefix(const uint8_t* const address, const AllowRule* const rule)
@@ -20,7 +20,7 @@ has_prefix(const uint8_t* const address, const AllowRule* const rule)
          (n_rest == 0 || ((address[n_whole] ^ rule->address[n_whole]) & mask) == 0);
 }
 
-/// All bits behind the first n_bits are 0.
+/// True if all bits after the first n_bits are 0.
 static bool
 is_network(const AllowRule* const rule)
 {
@@ -52,7 +52,7 @@ read_address(const char* const word, AllowRule* const rule, uint32_t* const firs
   return true;
 }
 
-/// The number behind the "/"; false when it is none in [0, max].
+/// Read the number after the "/".  Returns false if it is not a number in [0, max].
 static bool
 read_bits(const char* const text, const uint32_t max, uint32_t* const n_bits)
 {

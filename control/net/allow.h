@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// Whose packets are listened to at all: a list of addresses and networks.
+/// The list of addresses and networks from which the server accepts packets.
 #ifndef WARPRACK_CONTROL_NET_ALLOW_H
 #define WARPRACK_CONTROL_NET_ALLOW_H
 
@@ -14,27 +14,28 @@
 
 typedef struct AllowRule {
   uint8_t address[16]; ///< As in PeerKey
-  uint8_t n_bits;      ///< Of it that must agree
+  uint8_t n_bits;      ///< Leading bits of `address` that must be equal
 } AllowRule;
 
-/// Empty: only this machine, which is always allowed.
+/// A list of rules.  Loopback addresses are always allowed, also by an empty list.
 typedef struct Allow {
-  AllowRule rules[ALLOW_MAX + 1U]; ///< One more for allow_add()
+  AllowRule rules[ALLOW_MAX + 1U]; ///< The last entry is for allow_add()
   uint32_t n_rules;
 } Allow;
 
 /**
-   Read ADDRESS[/BITS],...: numeric IPv4 or IPv6, without BITS that address alone.
+   Read a list ADDRESS[/BITS],... of numeric IPv4 or IPv6 addresses.  Without BITS an entry is one
+   address.
 
-   @return STATUS_BAD_ARG for anything else, and for bits beyond BITS that are set: 10.0.0.7/8 is
-   more likely a slip than a network. [main]
+   @return STATUS_BAD_ARG for any other text, and if bits beyond BITS are set, because 10.0.0.7/8 is
+   more likely a mistake than a network. [main]
 */
 NODISCARD Status allow_read(Allow* allow, const char* text, Error* error);
 
-/// Add one address, once: there is always room for it. [main]
+/// Add one address.  Call it at most once: there is always room for one. [main]
 void allow_add(Allow* allow, const Peer* peer);
 
-/// [any]
+/// True for a loopback address and for an address in the list. [any]
 bool allow_has(const Allow* allow, const Peer* peer);
 
 #endif

@@ -17,7 +17,7 @@ ntp_of_unix_ns(const uint64_t ns)
 Instant
 instant_now(void)
 {
-  // The closest of three pairs: a thread that is put to sleep between the two reads tears them.
+  // Take the closest of three pairs, because the thread may lose the CPU between the two reads.
   Instant best = { 0, 0 };
   uint64_t best_gap = UINT64_MAX;
   for (int i = 0; i < 3; ++i) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Reads by recvmmsg(2) into a few large buffers, and copies each packet into a queue entry of its
-// size.
+// Receives packets with recvmmsg(2) into a few large buffers, and copies each packet to a queue
+// entry of its size.
 
 #include "intake.h"
 
-#include "gate.h"
+#include "packet_check.h"
 
 #include <errno.h>
 #include <linux/sock_diag.h>
@@ -13,12 +13,13 @@
 #include <sys/socket.h>
 
 #define N_DATAGRAMS 32 // datagrams per system call
-// Then a sender has its turn, however fast more packets arrive: sorting one in takes about 1 us.
+// Limit for one socket, so that a flood of packets does not delay the turns.  Queueing one packet
+// takes about 1 us.
 #define PACKETS_AT_ONCE 256
-// The buffer of a socket as most systems limit it holds some 500 small packets: at 500,000 packets
-// a second those of 1 ms.
+// On most systems the limit of a socket's buffer allows about 500 small packets.  At 500,000
+// packets per second these arrive within 1 ms.
 #define INTERVAL_NS  UINT64_C(200000)
-#define PACKET_BYTES (GATE_MAX_BYTES + 1U) // one byte tells a packet that is too large
+#define PACKET_BYTES (PACKET_MAX_BYTES + 1U) // one more byte, to detect a larger packet
 
 struct IntakeBuffers {
   Peer peers[N_DATAGRAMS];
@@ -28,7 +29,7 @@ struct IntakeBuffers {
   uint8_t bytes[N_DATAGRAMS][PACKET_BYTES];
 };
 
-/// One system call; how many packets it brought, or -1.
+/// Make one system call.  Returns the number of packets received, or -1.
 static int
 receive_datagrams(const Intake* const intake, const int socket)
 {
@@ -61,7 +62,7 @@ put(Intake* const intake, const uint32_t index, const uint64_t now_ns)
   }
 }
 
-/// How many packets were received, or -1.
+/// Receive packets and queue them.  Returns the number received, or -1.
 static int
 put_datagrams(Intake* const intake, const int socket, const uint64_t now_ns)
 {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   The way in: datagrams from the sockets, past the list of who may send, into a queue per sender.
+   Receives datagrams from the sockets, drops those of senders that are not allowed, and queues the
+   others by sender.
 
        sockets ──▶ allow ──▶ senders ──▶ turns
 
-   A socket is emptied often, whatever there is to do: its buffer is one queue in the order of
-   arrival, and what a flood puts there stands in front of everybody else.  All [control].
+   The sockets are read often, also while turns wait: a socket's buffer is one queue in the order of
+   arrival, so that packets of a flood in it delay the packets of all other senders.  All functions
+   [control], except where another thread is named.
 */
 #ifndef WARPRACK_CONTROL_NET_INTAKE_H
 #define WARPRACK_CONTROL_NET_INTAKE_H
@@ -23,27 +25,27 @@ typedef struct Intake {
   int sockets[INTAKE_SOCKETS];
   Allow allow;
   Senders senders;
-  uint64_t received_ns; ///< When the sockets were emptied last
-  uint64_t packets;     ///< That came out of the sockets
-  uint64_t forbidden;   ///< Of senders that are not on the list
+  uint64_t received_ns; ///< Time at which the sockets were last read
+  uint64_t packets;     ///< Number of packets received
+  uint64_t forbidden;   ///< Of these, packets of senders that are not allowed
   struct IntakeBuffers* buffers;
 } Intake;
 
-/// `allow` is copied, the sockets borrowed; -1: not there.  STATUS_NET when the system does not let
-/// this program receive.  [main]
+/// Initialise an intake.  `allow` is copied, the sockets are borrowed; -1: no socket.  STATUS_NET
+/// if the system does not allow this program to receive packets. [main]
 NODISCARD Status intake_init(Intake* intake, const int sockets[INTAKE_SOCKETS], const Allow* allow,
                              Error* error);
 
-/// [main]
+/// Free the queues and buffers. [main]
 void intake_clear(Intake* intake);
 
-/// Sort the packets in the sockets into the queues, a bounded number.
+/// Move packets from the sockets to the queues, at most a limited number per call.
 void intake_receive(Intake* intake, uint64_t now_ns);
 
-/// The same, unless it was done a moment ago and something waits.
+/// As intake_receive(); does nothing if a sender waits and the last call was less than 0.2 ms ago.
 void intake_receive_now_and_then(Intake* intake, uint64_t now_ns);
 
-/// Packets that the kernel threw away because a socket's buffer was full. [any]
+/// Number of packets that the kernel dropped because a socket's buffer was full. [any]
 uint64_t intake_lost(const Intake* intake);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// Doubly linked rings of things that hold a ListEntry: constant time to add, to move, to take out.
+/// Circular doubly linked lists of objects that contain a ListEntry.  Adding, moving and removing
+/// take constant time.
 #ifndef WARPRACK_CONTROL_NET_LIST_H
 #define WARPRACK_CONTROL_NET_LIST_H
 
@@ -11,7 +12,7 @@ typedef struct ListEntry {
   struct ListEntry* behind;
 } ListEntry;
 
-/// The thing of this type whose `member` is the entry.
+/// The object of this type whose `member` is the entry.
 #define LIST_ITEM(entry, type, member) ((type*)((char*)(entry)-offsetof(type, member)))
 
 static inline void
@@ -27,7 +28,7 @@ list_is_empty(const ListEntry* const list)
   return list->behind == list;
 }
 
-/// Add an entry that is in no list at the end.
+/// Append an entry, which must not be in a list.
 static inline void
 list_append(ListEntry* const list, ListEntry* const entry)
 {
@@ -37,7 +38,7 @@ list_append(ListEntry* const list, ListEntry* const entry)
   list->before = entry;
 }
 
-/// Take an entry out of the list that it is in.
+/// Remove an entry from its list.
 static inline void
 list_remove(ListEntry* const entry)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// From a packet that passed the gate to bundles of messages; liblo decodes the arguments.
+// Makes bundles of messages from a packet that packet_check() has accepted.  liblo decodes the
+// arguments.
 
 #include "message.h"
 
@@ -9,7 +10,7 @@
 typedef struct Reader {
   const Peer* peer;
   const Instant* arrival;
-  Bundle** tail; // where the next bundle of the list goes
+  Bundle** tail; // the place of the next bundle in the list
 } Reader;
 
 static Bundle*
@@ -44,7 +45,7 @@ bundle_free(Bundle* const bundle)
   }
 }
 
-/// Of memory, about.
+/// Approximate memory of a message, in bytes.
 static size_t
 message_bytes(const Message* const message)
 {
@@ -81,32 +82,32 @@ static uint32_t
 count_elements(const uint8_t* const data, const size_t n_bytes)
 {
   uint32_t n = 0;
-  for (size_t at = 16U; at < n_bytes; at += 4U + gate_read_u32(data + at)) {
+  for (size_t at = 16U; at < n_bytes; at += 4U + packet_read_u32(data + at)) {
     ++n;
   }
   return n;
 }
 
-/// A bundle's own messages first, then the bundles inside it, at most GATE_MAX_DEPTH deep.
+/// Read a bundle's own messages, then its nested bundles, at most PACKET_MAX_DEPTH deep.
 static Status
 read_bundle(Reader* const reader, const uint8_t* const data, const size_t n_bytes,
             const uint64_t parent_due_ns)
 {
-  const uint64_t own_due_ns = instant_of_tag(reader->arrival, gate_read_u64(data + 8U));
+  const uint64_t own_due_ns = instant_of_tag(reader->arrival, packet_read_u64(data + 8U));
   const uint64_t due_ns = own_due_ns ? own_due_ns : parent_due_ns;
   Bundle* const bundle = append_bundle(reader, due_ns, count_elements(data, n_bytes));
   Status status = bundle ? STATUS_OK : STATUS_NO_MEM;
 
   size_t n_element = 0;
   for (size_t at = 16U; at < n_bytes && status == STATUS_OK; at += n_element) {
-    n_element = gate_read_u32(data + at);
+    n_element = packet_read_u32(data + at);
     at += 4U;
     if (data[at] == '/') {
       status = add_message(bundle, data + at, n_element);
     }
   }
   for (size_t at = 16U; at < n_bytes && status == STATUS_OK; at += n_element) {
-    n_element = gate_read_u32(data + at);
+    n_element = packet_read_u32(data + at);
     at += 4U;
     if (data[at] == '#') {
       status = read_bundle(reader, data + at, n_element, due_ns);
@@ -179,8 +180,8 @@ message_type(const Message* const message, const uint32_t argument)
   return lo_message_get_types(message->arguments)[argument];
 }
 
-/// Where an argument's value lies.  liblo's lo_arg wants 8-byte alignment that OSC does not give,
-/// so it is not looked at as one.
+/// The address of an argument's value.  The caller must not access it as liblo's lo_arg, whose
+/// alignment of 8 bytes OSC does not guarantee.
 static const void*
 value_at(const Message* const message, const uint32_t argument)
 {

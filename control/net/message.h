@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Received messages, in bundles: messages of one packet for one time.
+   Received messages, in bundles.  A bundle has messages of one packet with one time.
 
-   A message outside OSC bundles is a Bundle of one.  A nested OSC bundle is a Bundle of its own.  A
-   Bundle is carried out as a whole.  It travels from the packet through the schedule and the
-   session until every one of its messages has been answered, and is owned by one of them at a time.
+   A message outside OSC bundles is a Bundle of one message.  A nested OSC bundle is a separate
+   Bundle.  A Bundle is executed as a whole.  It passes from the sender's queue through the schedule
+   and the session until all its messages are answered; it has one owner at a time.
 */
 #ifndef WARPRACK_CONTROL_NET_MESSAGE_H
 #define WARPRACK_CONTROL_NET_MESSAGE_H
 
 #include "clock.h"
-#include "gate.h"
+#include "packet_check.h"
 #include "peer.h"
 
 #include "engine/base/status.h"
@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MESSAGE_BYTES 640U // at most: a bundle, a message, and liblo's memory for it
+#define MESSAGE_BYTES 640U // upper bound for a bundle, a message, and liblo's memory
 
 struct CommandInfo;
 
@@ -28,10 +28,10 @@ struct CommandInfo;
 typedef struct Message {
   char* address;                  ///< Owned
   lo_message arguments;           ///< Owned
-  size_t n_bytes;                 ///< Its size in the packet: the bound for answers to strangers
-  const struct CommandInfo* info; ///< Row of the table of commands, once it is known
-  char* file;                     ///< Text of the file that it names, once it is read; owned
-  // Of a read that is answered in steps:
+  size_t n_bytes;                 ///< Its size in the packet: limit for answers to other machines
+  const struct CommandInfo* info; ///< Row of the table of commands; NULL until it is found
+  char* file;                     ///< Text of the file that it names, once read; owned
+  // State of a query that is answered in steps:
   bool is_unfinished;
   uint32_t n_nodes_read;
   uint32_t n_values_read;
@@ -40,37 +40,40 @@ typedef struct Message {
 
 typedef struct Bundle {
   struct Bundle* next; ///< For the owner's use
-  Peer peer;           ///< Who sent it
-  uint64_t due_ns;     ///< When, on the monotonic clock; 0: at once
-  uint64_t frame;      ///< When, for the engine; 0: at once
-  bool is_sorted;      ///< Its messages are of one kind, and its time has come
-  uint32_t n_run;      ///< Messages that have been answered, where each is answered by itself
+  Peer peer;           ///< The sender
+  uint64_t due_ns;     ///< Time to execute it, on the monotonic clock; 0: at once
+  uint64_t frame;      ///< The same time as the engine's frame; 0: at once
+  bool is_sorted;      ///< Its messages are of one kind, and it is due
+  uint32_t n_run;      ///< If each message is answered separately: number of answered messages
   bool
       is_scheduled; ///< The schedule counts it: it has waited for its time, and must not be dropped
-  bool is_sent;     ///< Its values are with the engine already, stamped with `frame`
-  uint32_t sent_revision; ///< With is_sent: the document that played when they were sent
-  bool is_echo;           ///< Answered and audible already; repeated behind edits that it overtook
-  size_t n_bytes;         ///< Of memory, about
+  bool is_sent;     ///< The engine has its values already, with `frame`
+  uint32_t sent_revision; ///< With is_sent: number of the active document when they were sent
+  bool makes_smaller;     ///< While it waits for edits: it takes nodes away, or replaces the rack
+  bool is_echo;           ///< Answered and audible already; it sets its values again after the
+                          ///< edits that it overtook
+  size_t n_bytes;         ///< Approximate memory
   uint32_t n_messages;
   Message messages[]; ///< [n_messages]
 } Bundle;
 
 /**
-   Take a packet that gate_check() has passed apart.
+   Read the bundles of a packet that packet_check() has accepted.
 
-   @param packet [n_bytes], followed by at least 8 zero bytes (liblo has read past an end before).
-   @param arrival When it arrived, for its time tags.
+   @param packet [n_bytes], followed by at least 8 zero bytes, because liblo has read past the end
+   before.
+   @param arrival Time of arrival, for time tags.
    @param[out] bundles List in the order of the packet, an outer bundle before the ones inside it.
-   @return STATUS_OK, or STATUS_NO_MEM with nothing left over.
+   @return STATUS_OK, or STATUS_NO_MEM without any bundle.
 */
 NODISCARD Status bundles_read(const void* packet, size_t n_bytes, const Peer* peer,
                               const Instant* arrival, Bundle** bundles);
 
-/// Move the messages that `wanted` picks into a bundle of their own, in order.  NULL when there are
-/// none, or no memory (then nothing is moved and `*failed` is set).
+/// Move the messages for which `wanted` returns true to a new bundle, in order.  Returns NULL if
+/// there are none, or if out of memory; then no message is moved, and `*failed` is set.
 Bundle* bundle_split(Bundle* bundle, bool (*wanted)(const Message* message), bool* failed);
 
-/// Free one bundle (not those behind it).  Accepts NULL.
+/// Free one bundle, without the bundles after it.  Accepts NULL.
 void bundle_free(Bundle* bundle);
 
 // ---- arguments ----

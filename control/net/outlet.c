@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Answers: coded by liblo, sent through our own socket.
+// Answers: liblo encodes them; they are sent from the server's socket.
 
 #include "outlet.h"
 
@@ -37,7 +37,7 @@ outlet_add(lo_message* const arguments, const char* types, ...)
   va_end(values);
 }
 
-/// True when the server itself would receive what is sent to this peer.
+/// True if the server itself would receive packets sent to this peer.
 static bool
 is_own(Outlet* const outlet, const Peer* const to)
 {
@@ -52,7 +52,7 @@ is_own(Outlet* const outlet, const Peer* const to)
   return peer_key_is_any(own) ? own_has(&outlet->machine, to) : peer_key_equal(&key, own);
 }
 
-/// The one that the peer has sent to.
+/// The socket that the peer has sent to.
 static int
 socket_to(const Outlet* const outlet, const Peer* const to)
 {
@@ -64,12 +64,13 @@ static bool
 may_be_sent(Outlet* const outlet, const Peer* const to, const size_t request_bytes,
             const size_t answer_bytes)
 {
-  // The kernel drops packets of other machines that say to come from an address of this one.
+  // Addresses of this machine cannot be forged: the kernel drops such packets from other machines.
   const bool may_reach = answer_bytes <= request_bytes || own_has(&outlet->machine, to);
   return may_reach && !is_own(outlet, to);
 }
 
-/// Send from the address that the peer has sent to: a client may take answers from there only.
+/// Send a packet from the address that the peer has sent to, because a client may accept answers
+/// only from that address.
 static bool
 send_packet(const Outlet* const outlet, const Peer* const to, void* const packet,
             const size_t n_bytes)

@@ -14,40 +14,41 @@
 typedef struct Outlet {
   int socket;
   int loopback;         ///< Bound to 127.0.0.1 if `socket` is bound to another address; else -1
-  PeerKey own;          ///< Address that `socket` is bound to, perhaps the unspecified one
-  OwnAddresses machine; ///< Those of all interfaces
-  uint64_t sent;        ///< Datagrams handed to the kernel
-  uint64_t withheld;    ///< Answers larger than a stranger's request, or to the server itself
-  uint64_t failed;      ///< Datagrams that the kernel did not take, or that could not be made
+  PeerKey own;          ///< Address that `socket` is bound to; may be the unspecified address
+  OwnAddresses machine; ///< Addresses of all interfaces
+  uint64_t sent;        ///< Datagrams sent
+  uint64_t withheld;    ///< Answers to other machines that are larger than the request, and answers
+                        ///< to the server itself
+  uint64_t failed;      ///< Datagrams that the kernel refused, or that could not be made
 } Outlet;
 
-/// Add arguments to a message: `types` is of i (int32_t), h (int64_t), f (double) and s (const
-/// char*).  Out of memory, now or before, `*arguments` is NULL: outlet_send() then counts it, so
-/// that no message is sent with arguments missing.
+/// Add arguments to a message.  `types` consists of i (int32_t), h (int64_t), f (double) and s
+/// (const char*).  If out of memory, now or before, `*arguments` becomes NULL, and outlet_send()
+/// counts a failure instead of sending an incomplete message.
 void outlet_add(lo_message* arguments, const char* types, ...);
 
 /**
    Send one message; never waits.
 
-   A sender's address can be forged, so a stranger gets no answer that is larger than its request:
-   otherwise the server would amplify an attack on somebody else.  Loopback and the addresses of
-   this machine cannot be forged from outside.  The server sends nothing to its own address, because
-   it would receive that packet.
+   A sender's address can be forged.  An answer to another machine is therefore not larger than the
+   request, because the server would otherwise amplify attacks on third machines.  Other machines
+   cannot forge loopback addresses and those of this machine.  The server sends nothing to its own
+   address, because it would receive that packet.
 
-   @param request_bytes Size of the message that is being answered, less that of answers to it that
-   have been sent.
-   @param arguments Given away; NULL (out of memory) counts as failed.
-   @return Size of the answer, 0 when it was not sent.
+   @param request_bytes Size of the message to answer, less the size of the answers to it that were
+   sent before.
+   @param arguments Takes ownership; NULL (out of memory) counts as failed.
+   @return Size of the answer in bytes; 0 if it was not sent.
 */
 size_t outlet_send(Outlet* outlet, const Peer* to, size_t request_bytes, const char* address,
                    lo_message arguments);
 
-/// `/done address`, and for an edit its revision and first frame.
+/// Send `/done address`, for an edit with its revision and first frame.
 void outlet_done(Outlet* outlet, const Peer* to, const char* address, size_t request_bytes);
 void outlet_done_edit(Outlet* outlet, const Peer* to, const Message* message, uint32_t revision,
                       uint64_t frame);
 
-/// `/fail address code text`.
+/// Send `/fail address code text`.
 void outlet_fail(Outlet* outlet, const Peer* to, size_t request_bytes, const char* address,
                  const Error* error);
 

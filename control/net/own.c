@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// getifaddrs(3), its answer kept for a while: it lists all interfaces, and packets can come fast.
+// Calls getifaddrs(3) and caches its result, because it lists all interfaces, and packets can
+// arrive fast.
 
 #include "own.h"
 
@@ -29,7 +30,7 @@ add_address(OwnAddresses* const own, const struct sockaddr* const address)
   }
 }
 
-/// Where the kernel does not say, no address is known.
+/// Read the addresses of all interfaces; on failure the list is empty.
 static void
 read_addresses(OwnAddresses* const own)
 {

@@ -10,18 +10,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define OWN_MAX         256U     // addresses; further ones count as those of other machines
-#define OWN_INTERVAL_NS NS_PER_S // at least, between two questions to the kernel
+#define OWN_MAX         256U     // addresses; further addresses count as other machines
+#define OWN_INTERVAL_NS NS_PER_S // shortest time between two queries to the kernel
 
-/// Zeroed at first.
+/// The cached addresses; a zeroed struct is valid.
 typedef struct OwnAddresses {
   PeerKey keys[OWN_MAX]; ///< With port 0
   uint32_t n_keys;
-  uint64_t read_ns; ///< When they were read, on the monotonic clock; 0: never
+  uint64_t read_ns; ///< Time of the query, on the monotonic clock; 0: never
 } OwnAddresses;
 
-/// True when the peer's address is a loopback address, or that of an interface of this machine. Not
-/// every address that a socket can be bound to is: see ip_nonlocal_bind in ip(7).
+/// True if the peer has a loopback address or the address of an interface of this machine.  A
+/// socket can be bound to other addresses too: see ip_nonlocal_bind in ip(7).
 bool own_has(OwnAddresses* own, const Peer* peer);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// OSC address patterns by bit-parallel simulation of the pattern's automaton: bit i of a set says
+// OSC address patterns by bit-parallel simulation of the pattern's automaton: bit i of a set means
 // "the pattern so far can match the first i characters of the name".  After R. Baeza-Yates and
 // G. H. Gonnet, "A New Approach to Text Searching", Communications of the ACM 35(10), 1992.
 
@@ -19,8 +19,8 @@ pattern_is_magic(const char* const text)
   return strpbrk(text, "*?[{") != NULL;
 }
 
-/// A name as the automaton reads it: for each character, the positions before one that is not
-/// greater.  So a character or a range costs one step, however long the name.
+/// A name in the form that the automaton needs: for each character c, the positions before a
+/// character <= c.  A character or a range then takes one step for the whole name.
 typedef struct Name {
   Positions up_to[N_CHARACTERS];
 } Name;
@@ -56,8 +56,8 @@ before_character(const char c, const Name* const name)
   return before_range(c, c, name);
 }
 
-/// Positions whose next character is in the class; `*pattern` goes from "[" to behind "]".  A "-"
-/// at either end and a "!" that is not first stand for themselves.
+/// Positions whose next character is in the class.  `*pattern` advances from "[" past "]".  A "-"
+/// at either end, and a "!" that is not first, are ordinary characters.
 static Positions
 before_class(const char** const pattern, const Name* const name)
 {
@@ -74,7 +74,7 @@ before_class(const char** const pattern, const Name* const name)
   return negated ? ~set : set;
 }
 
-/// Where the set goes through any of the words; `*pattern` goes from "{" to behind "}".
+/// Positions after any of the words.  `*pattern` advances from "{" past "}".
 static Positions
 through_words(const char** const pattern, const Positions from, const Name* const name)
 {

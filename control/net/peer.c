@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// UDP addresses compared, classified, written and read.
+// Compares, classifies, prints and reads UDP addresses.
 
 #include "peer.h"
 
@@ -46,7 +46,7 @@ peer_write_local(const Peer* const peer, PeerControl* const control)
   if (IN6_IS_ADDR_UNSPECIFIED(&peer->local)) {
     return 0;
   }
-  struct in_pktinfo ip4 = { 0 }; // no interface: the route decides
+  struct in_pktinfo ip4 = { 0 }; // no interface: the route selects it
   struct in6_pktinfo ip6 = { .ipi6_addr = peer->local };
   memcpy(&ip4.ipi_spec_dst, peer->local.s6_addr + sizeof(ip4_prefix), sizeof(ip4.ipi_spec_dst));
   const bool is_ip6 = peer->address.ss_family == AF_INET6;
@@ -164,5 +164,5 @@ peer_is_closed(const Peer* const peer)
   if (fd >= 0) {
     close(fd);
   }
-  return can; // a port that is open cannot be bound
+  return can; // an open port cannot be bound again
 }

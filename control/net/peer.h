@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// Who sent a packet: a UDP address and port.
+/// The sender of a packet: a UDP address and port.
 #ifndef WARPRACK_CONTROL_NET_PEER_H
 #define WARPRACK_CONTROL_NET_PEER_H
 
@@ -8,11 +8,12 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-/// As the socket gave it, to be answered.
+/// An address from the socket, for answers.
 typedef struct Peer {
   struct sockaddr_storage address;
   socklen_t n_bytes;
-  struct in6_addr local; ///< Address of this machine that it sent to, as PeerKey::address; or ::
+  struct in6_addr local; ///< Address of this machine that the packet was sent to, as
+                         ///< PeerKey::address; or ::
 } Peer;
 
 /// Control data of one packet: see cmsg(3).
@@ -20,7 +21,7 @@ typedef struct PeerControl {
   _Alignas(struct cmsghdr) uint8_t bytes[CMSG_SPACE(sizeof(struct in6_pktinfo))];
 } PeerControl;
 
-/// To be compared: one peer has one key, whichever family its packet came by.
+/// The form for comparisons.  A peer has the same key through IPv4 and IPv6 sockets.
 typedef struct PeerKey {
   uint8_t address[16]; ///< IPv6; an IPv4 address as ::ffff:a.b.c.d (RFC 4291, 2.5.5.2)
   uint32_t scope;      ///< Of a link-local address, else 0
@@ -28,44 +29,46 @@ typedef struct PeerKey {
   bool is_ip;          ///< Else all is 0
 } PeerKey;
 
-/// Have a socket report for each packet the address that it was sent to. [any]
+/// Set a socket to report the local address that each packet was sent to. [any]
 void peer_report_local(int fd, int family);
 
-/// Read that address from a received packet.  A multicast address counts as unspecified. [any]
+/// Read the local address from a received packet.  A multicast address becomes the unspecified one.
+/// [any]
 void peer_read_local(Peer* peer, struct msghdr* received);
 
-/// Write control data that makes it the source of an answer; its size, 0 for an unspecified one:
-/// the kernel then chooses the source. [any]
+/// Write control data that makes the local address the source of an answer.  Returns the size of
+/// the data; 0 for the unspecified address: then the kernel chooses the source. [any]
 size_t peer_write_local(const Peer* peer, PeerControl* control);
 
-/// [any]
+/// The key of a peer, and comparison of keys. [any]
 PeerKey peer_key(const Peer* peer);
 bool peer_key_equal(const PeerKey* a, const PeerKey* b);
 
 /// True for 0.0.0.0 and ::, the address of a socket that receives on all addresses. [any]
 bool peer_key_is_any(const PeerKey* key);
 
-/// An IPv4 address, at the end of the 16 bytes. [any]
+/// True if the key has an IPv4 address, in the last 4 of the 16 bytes. [any]
 bool peer_key_is_ip4(const PeerKey* key);
 
-/// Same address and same port. [any]
+/// True if address and port are equal. [any]
 bool peer_equal(const Peer* a, const Peer* b);
 
-/// Whose share a packet takes, as the key of a sender: its address, and on this machine its port. A
-/// program elsewhere can send from as many ports as it likes. [any]
+/// The key of the sender whose share a packet uses: its address, and on this machine its port.  On
+/// other machines the port is left out, because a program can send from any number of ports. [any]
 PeerKey peer_sender(const Peer* peer);
 
-/// True when no program of this machine has the peer's port open.  The peer's address is one of
-/// this machine.  Asks the kernel. [any]
+/// True if no program on this machine has the peer's port open, by a query to the kernel.  The peer
+/// must have an address of this machine. [any]
 bool peer_is_closed(const Peer* peer);
 
 #define PEER_TEXT_BYTES 64U
 
-/// "127.0.0.1 39999", and back; false when the text is invalid. [any]
+/// Print a peer as "127.0.0.1 39999", and read it back; peer_read() returns false if the text is
+/// invalid. [any]
 void peer_print(const Peer* peer, char text[PEER_TEXT_BYTES]);
 bool peer_read(const char* text, Peer* peer);
 
-/// 127.0.0.0/8, ::1, or the former inside the latter (::ffff:127.x.x.x). [any]
+/// True for 127.0.0.0/8, ::1, and IPv4-mapped loopback addresses (::ffff:127.x.x.x). [any]
 bool peer_is_loopback(const Peer* peer);
 
 #endif

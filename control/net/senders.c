@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Senders in a hash table, each in one of three lists and with a queue of its own.
+// Senders in a hash table.  Each sender is in one of three lists, and has a queue.
 
 #include "senders.h"
 
@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ZEROS       8U  // behind each packet
-#define MIN_ELEMENT 12U // bytes of a message in a bundle
+#define ZEROS       8U  // zero bytes after each packet
+#define MIN_ELEMENT 12U // smallest size of a message in a bundle
 
 // ---- senders ----
 
-/// The hash of more bytes, begun with a salt; its high bits count in the low ones.
+/// Continue a hash, which begins with a salt.  Its high bits are mixed into the low bits.
 static uint64_t
 hash_of(uint64_t hash, const void* const bytes, const size_t n_bytes)
 {
@@ -50,7 +50,8 @@ forget_sender(Senders* const senders, Sender* const sender)
   *at = sender->next_of_hash;
 }
 
-/// An item that was never used, or that of the sender silent for longest; NULL: there is none.
+/// Get an item that was never used, or that of the sender that was idle for longest; NULL if all
+/// senders have packets waiting.
 static Sender*
 get_place(Senders* const senders)
 {
@@ -66,7 +67,7 @@ get_place(Senders* const senders)
   return sender;
 }
 
-/// A place for a sender that is not known; NULL: all have something waiting.
+/// Add a new sender; NULL if there is no place for it.
 static Sender*
 add_sender(Senders* const senders, const PeerKey* const key, const uint64_t now_ns)
 {
@@ -122,7 +123,7 @@ senders_are_waiting(const Senders* const senders)
   return !list_is_empty(&senders->fresh) || !list_is_empty(&senders->waiting);
 }
 
-/// Time in which a sender had nothing waiting pays its debt.
+/// Add the time for which a sender was idle to its credit, at most up to one quantum.
 static void
 rest(Sender* const sender, const uint64_t now_ns)
 {
@@ -134,7 +135,7 @@ rest(Sender* const sender, const uint64_t now_ns)
   }
 }
 
-/// A sender has something waiting.
+/// Move a sender that has received a packet out of the idle list.
 static void
 wake(Senders* const senders, Sender* const sender, const uint64_t now_ns)
 {
@@ -170,7 +171,7 @@ senders_turn(Senders* const senders)
     if (sender->credit_ns > 0) {
       return sender;
     }
-    sender->credit_ns += senders_quantum_ns(senders); // it has its turn a round later
+    sender->credit_ns += senders_quantum_ns(senders); // its turn comes one round later
     list_move(&senders->waiting, &sender->entry);
     senders->is_turn_of_waiting = false;
   }
@@ -183,7 +184,7 @@ release_bytes(Senders* const senders, Sender* const sender, const size_t n_bytes
   senders->n_bytes -= n_bytes;
 }
 
-/// The packet that was taken last is carried out, or given up.
+/// End the packet that was taken last, and stop charging its bytes.
 static void
 close_packet(Senders* const senders, Sender* const sender)
 {
@@ -231,8 +232,9 @@ senders_charge_peer(Senders* const senders, const Peer* const peer, const uint64
 
 // ---- queues ----
 
-/// How many bytes say which value a packet sets: the address, and for /rack/set the first argument
-/// as well.  0: it is no message that sets a value.  The packet has not passed the gate.
+/// Number of leading bytes that identify the value that a packet sets: the address, and for
+/// /rack/set also the first argument.  0: the packet does not set a value.  packet_check() has not
+/// checked the packet yet.
 static uint32_t
 bytes_of_value(const uint8_t* const bytes, const size_t n_bytes)
 {
@@ -242,7 +244,7 @@ bytes_of_value(const uint8_t* const bytes, const size_t n_bytes)
     return 0;
   }
   const uint8_t* end = memchr(bytes, 0, n_bytes);
-  for (uint32_t n = is_set ? 2U : 0U; end && n > 0; --n) { // behind the types, behind the target
+  for (uint32_t n = is_set ? 2U : 0U; end && n > 0; --n) { // past the types, past the target
     const size_t at = ((size_t)(end - bytes) + 4U) & ~(size_t)3U;
     end = at < n_bytes ? memchr(bytes + at, 0, n_bytes - at) : NULL;
   }
@@ -278,7 +280,7 @@ remove_newest(Senders* const senders, Packet* const packet)
   packet->is_newest = false;
 }
 
-/// Let a value be the newest of its address.
+/// Make a packet the newest value of its address.
 static void
 add_newest(Senders* const senders, Packet* const packet)
 {
@@ -296,7 +298,7 @@ add_newest(Senders* const senders, Packet* const packet)
   *head = packet;
 }
 
-/// Take a packet out of the lists that it is in.
+/// Remove a packet from all its lists.
 static void
 remove_packet(Senders* const senders, Packet* const packet)
 {
@@ -332,7 +334,7 @@ drop(Senders* const senders, Packet* const packet)
   free(packet);
 }
 
-/// The packet that a sender can spare most; NULL: all are newest values.
+/// The packet of a sender to drop first; NULL if all packets are newest values.
 static Packet*
 least_packet(const Sender* const sender)
 {
@@ -356,7 +358,7 @@ free_bundles(Sender* const sender, const bool all)
   }
 }
 
-/// Drop what a sender that has more than its share can spare most.
+/// Drop one packet of a sender above its share, or the bundles of the packet that is being run.
 static void
 drop_of(Senders* const senders, Sender* const sender)
 {
@@ -364,7 +366,7 @@ drop_of(Senders* const senders, Sender* const sender)
   if (least) {
     drop(senders, least);
   } else if (sender->n_open_bytes) {
-    free_bundles(sender, false); // the rest of the packet that is being run
+    free_bundles(sender, false); // the remaining bundles of the packet that is being run
     close_packet(senders, sender);
     count_dropped(senders, sender);
   } else {
@@ -372,7 +374,8 @@ drop_of(Senders* const senders, Sender* const sender)
   }
 }
 
-/// Another sender that has more than its share, mostly the one that was found last; NULL: none.
+/// Find another sender above its share; NULL if there is none.  The search begins with the sender
+/// that was found last.
 static Sender*
 find_longer(Senders* const senders, const Sender* const than, const size_t share)
 {
@@ -386,8 +389,9 @@ find_longer(Senders* const senders, const Sender* const than, const size_t share
   return NULL;
 }
 
-/// Make room after a packet was added: at the cost of a sender that has more than its share, which
-/// is the packet's own one, unless that has less, or nothing but the packet.
+/// Drop packets after `packet` was added, until the queues are within their limit: those of the
+/// packet's sender, or of another sender above its share if the packet's sender is within its share
+/// or has only this packet.
 static void
 make_room(Senders* const senders, Packet* const packet)
 {
@@ -407,14 +411,14 @@ make_room(Senders* const senders, Packet* const packet)
   }
 }
 
-/// Bytes that a packet takes: those of a bundle grow when it is taken apart, and it may stay so for
-/// several turns.
+/// Bytes to charge for a packet.  A bundle needs more memory once it is parsed, and stays parsed
+/// for several turns.
 static size_t
 charge_of(const uint8_t* const bytes, const size_t n_bytes)
 {
   const bool is_bundle = n_bytes && bytes[0] == '#';
   const size_t n_most = is_bundle ? n_bytes / MIN_ELEMENT + 1U : 0U;
-  const size_t n_messages = n_most < GATE_MAX_MESSAGES ? n_most : GATE_MAX_MESSAGES;
+  const size_t n_messages = n_most < PACKET_MAX_MESSAGES ? n_most : PACKET_MAX_MESSAGES;
   return sizeof(Packet) + n_bytes + n_messages * MESSAGE_BYTES;
 }
 
@@ -491,7 +495,7 @@ senders_take(Senders* const senders, Sender* const sender)
   Packet* const packet = LIST_ITEM(sender->queue.behind, Packet, entry);
   remove_packet(senders, packet);
   close_packet(senders, sender);
-  sender->n_open_bytes = packet->n_charged; // until all of it has been carried out
+  sender->n_open_bytes = packet->n_charged; // until close_packet()
   return packet;
 }
 
@@ -509,7 +513,7 @@ senders_clear(Senders* const senders)
   senders->items = NULL;
 }
 
-// ---- what was dropped ----
+// ---- reports of dropped packets ----
 
 const Sender*
 senders_report(Senders* const senders, const uint64_t now_ns, uint32_t* const index,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The part of one sender is counted anew for each bundle: lists are bounded, and no sum can be
-// wrong.
+// The share of one sender is counted for each new bundle.  The lists are short enough for that, and
+// no stored sum can become wrong.
 
 #include "share.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// Bounds of a list of waiting bundles: for all of it, and for the part of one sender.
+/// Limits of a list of waiting bundles: for the whole list, and for one sender's bundles.
 #ifndef WARPRACK_CONTROL_NET_SHARE_H
 #define WARPRACK_CONTROL_NET_SHARE_H
 
@@ -12,19 +12,19 @@
 
 typedef struct Share {
   uint32_t n_bundles;
-  size_t n_bytes; ///< Of memory, about
+  size_t n_bytes; ///< Approximate memory
 } Share;
 
 /**
    Check that there is room for one more bundle.
 
-   All that waits is at most `max`, and what waits of one sender is at most as much as there is room
-   left: half of `max` for a sender that is alone.
+   The bundles in the list are at most `max`, and those of one sender at most as many as the list
+   has room for after them: a sender that is alone may use half of `max`.
 
-   @param used What waits already, of all senders.
-   @param list The bundles that wait.
-   @param what For the error: "edits already wait".
-   @return STATUS_LIMIT when the number or the bytes leave no room; the error says which.
+   @param used The number and memory of waiting bundles of all senders.
+   @param list The waiting bundles.
+   @param what Subject of the error text: "edits already wait".
+   @return STATUS_LIMIT if number or memory exceeds its limit; the error names which.
 */
 NODISCARD Status share_check(const Share* max, const Share* used, const Bundle* list,
                              const Bundle* bundle, const char* what, Error* error);

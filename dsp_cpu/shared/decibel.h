@@ -17,7 +17,7 @@
 
 #define DECIBEL_FLOOR (-300.0F) // the level of silence
 
-#ifndef DECIBEL_FUNCTION // kernels include this file too, and have these in their own way
+#ifndef DECIBEL_FUNCTION // kernels include this file too, and define these macros differently
 #define DECIBEL_FUNCTION static inline
 
 static inline uint32_t
@@ -42,8 +42,8 @@ DECIBEL_FUNCTION float
 decibel_from_power(const float power)
 {
   const float x = power > 1e-30F ? power : 1e-30F;
-  // Exponent of the nearest power of two in the logarithm's sense: adding the distance from sqrt
-  // 1/2 to 1 carries mantissas above sqrt 2 into the next one.
+  // Exponent of the power of two whose logarithm is nearest: adding the distance from sqrt 1/2 to 1
+  // increments the exponent of numbers with a mantissa above sqrt 2.
   const int32_t exponent = (int32_t)((float_bits(x) + (0x3F800000U - 0x3F3504F3U)) >> 23U) - 127;
   const float m = float_from_bits(float_bits(x) - ((uint32_t)exponent << 23U));
   const float t = (m - 1.0F) / (m + 1.0F);

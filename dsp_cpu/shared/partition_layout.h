@@ -40,12 +40,12 @@
 
 // The state of a unit begins with its progress.
 #define PARTITION_STATE_FILL        1  // frames of the current hop received so far
-#define PARTITION_STATE_CLOCK       2  // where in its ring an input's next frame goes
+#define PARTITION_STATE_CLOCK       2  // place of the next frame in the ring of an input
 #define PARTITION_STATE_AGE         3  // frames in the rings
 #define PARTITION_STATE_NEWEST      4  // slot of the current hop
 #define PARTITION_STATE_N_DONE      5  // older slots that are filled
 #define PARTITION_STATE_TAIL_HOP    6  // place of the current hop in its period
-#define PARTITION_STATE_TICKS       7  // periods begun; saturates, keeping its parity
+#define PARTITION_STATE_TICKS       7  // periods begun; saturates and keeps its parity
 #define PARTITION_STATE_TAIL_NEWEST 8  // slot in the tail
 #define PARTITION_STATE_DRY         9  // ramp
 #define PARTITION_STATE_WET         14 // ramp

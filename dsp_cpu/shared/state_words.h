@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  The 32-bit words that parts of a kernel's state take.  Word 0 of a state is not 0 once the unit has
-  begun.
+  Sizes of the parts of a kernel's state, in 32-bit words.  Word 0 of a state is nonzero once the
+  unit is initialised.
 */
 #ifndef WARPRACK_DSP_CPU_SHARED_STATE_WORDS_H
 #define WARPRACK_DSP_CPU_SHARED_STATE_WORDS_H

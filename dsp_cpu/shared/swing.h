@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
    Slow oscillation in integers: an angle of `depth` turns times the sine of a phase, and its
-   cosine and sine.  For kernels, where there is no double precision: the same bits on every device,
-   and a phase that stays exact for weeks.
+   cosine and sine.  For kernels, which have no double precision: the result has the same bits on
+   every device, and the phase stays exact for weeks.
 
-   A turn is 2^32 (or 2^64 for a phase that adds up), so that integer overflow removes whole turns.
+   A turn is 2^32 (or 2^64 for an accumulated phase), so that integer overflow removes full turns.
 
-   Method: sin(pi/2 x) on [0, 1] by the odd polynomial of degree 11 whose largest error is least,
-   1.4e-11, in fixed point with 31 bits behind the point.  With its roundings sine_size() is off by
-   less than 4 * 2^-31.
+   Method: sin(pi/2 x) on [0, 1] by the minimax odd polynomial of degree 11, with an error of at
+   most
+   1.4e-11, in fixed point with 31 fraction bits.  With rounding, the error of sine_size() is below
+   4 * 2^-31.
 */
 #ifndef WARPRACK_DSP_CPU_SHARED_SWING_H
 #define WARPRACK_DSP_CPU_SHARED_SWING_H

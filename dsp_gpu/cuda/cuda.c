@@ -107,8 +107,8 @@ count_devices(int* const n_devices, Error* const error)
 static Status
 open_driver(Error* const error)
 {
-  // With lazy loading, the default since 12.2, the first launch of a kernel waits for the whole
-  // context.  The driver reads this variable when it is initialised.
+  // With lazy loading, the default since 12.2, the first launch of a kernel waits for all work in
+  // the context.  The driver reads this variable when it is initialised.
   setenv("CUDA_MODULE_LOADING", "EAGER", 1);
   const Status status = cuda_driver_open(cuda_library_names, &cuda, error);
   if (status) {
@@ -165,7 +165,7 @@ describe_driver(char* const text, const size_t n_bytes)
            version % 1000 / 10);
 }
 
-/// An attribute of a device, 0 if the driver returns an error; the first error stays in *result.
+/// An attribute of a device, 0 if the driver returns an error; *result keeps the first error.
 static uint32_t
 attribute(const CUdevice handle, const CUdevice_attribute which, CUresult* const result)
 {
@@ -208,7 +208,7 @@ cuda_describe(const uint32_t index, GpuDeviceInfo* const info, Error* const erro
   }
   GpuDeviceInfo found = { .is_gpu = true };
   CUresult result =
-      // The last byte stays 0.
+      // The driver may not add a final 0: the last byte of the zeroed name stays 0.
       cuda.device_get_name(found.name, (int)sizeof(found.name) - 1, handle);
   if (result) {
     return refused(result, "cuDeviceGetName", error);
@@ -257,15 +257,14 @@ make_lane(GpuDevice* const device, CudaLane* const lane, Error* const error)
   if (!status) {
     status = make_event(device, &lane->kernels_done, error);
   }
-  if (!status) { // so that the first submission of the other lane finds the event recorded
+  if (!status) { // record the event, for which the first submission of the other lane waits
     status = cuda_check(device, cuda.event_record(lane->kernels_done, lane->stream),
                         "cuEventRecord", error);
   }
   return status;
 }
 
-/// Make all that a device needs besides its context; on error cuda_close() frees the parts that
-/// exist.
+/// Make all objects of a device except its context; on error cuda_close() frees those that exist.
 static Status
 furnish(GpuDevice* const device, Error* const error)
 {

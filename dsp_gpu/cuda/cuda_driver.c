@@ -10,7 +10,7 @@
 
 typedef struct Symbol {
   const char* name;
-  size_t offset;       ///< Of the function pointer in CudaDriver
+  size_t offset;       ///< Offset of the function pointer in CudaDriver
   uint32_t capability; ///< CUDA_HAS_* of an optional function, 0: required
 } Symbol;
 
@@ -32,7 +32,7 @@ open_first(const char* const* const names, const char** const name, Error* const
       *name = names[n];
       return library;
     }
-    if (n == 0U) { // the name of an installed driver; the other names are guesses
+    if (n == 0U) { // keep the error for the name that an installed driver has
       snprintf(first_reason, sizeof(first_reason), "%s", dlerror());
     }
   }
@@ -69,9 +69,9 @@ cuda_driver_open(const char* const* const names, CudaDriver* const driver, Error
   return STATUS_OK;
 }
 
-// Sticky errors: after one of them the driver returns the same error for every call on the
-// context.  For most of them cuda.h says that the process has to be relaunched; for the rest, that
-// context or device is gone.
+// Sticky errors: after one of them, the driver returns the same error for every call on the
+// context.  According to cuda.h most of them require a new process; after the others the context or
+// the device no longer exists.
 static const CUresult sticky_results[] = {
   CUDA_ERROR_DEINITIALIZED,
   CUDA_ERROR_INVALID_CONTEXT,

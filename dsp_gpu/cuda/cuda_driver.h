@@ -5,7 +5,7 @@
 
    Each function is looked up under the versioned name that the driver's library exports for the
    signature in cudaTypedefs.h, so that the headers of any toolkit from 11.4 on give the same
-   calls.  Nothing of the toolkit is linked.
+   calls.  The program links no library of the toolkit.
 */
 #ifndef WARPRACK_DSP_GPU_CUDA_CUDA_DRIVER_H
 #define WARPRACK_DSP_GPU_CUDA_CUDA_DRIVER_H

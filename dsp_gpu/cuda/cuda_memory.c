@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Device memory, and host memory that the device can access.  Every transfer is asynchronous, in a
-// stream, and from or to pinned memory: an asynchronous copy of pageable memory holds the lock of
-// the context, and the player would wait for it.
+// stream, from or to pinned memory: an asynchronous copy of pageable memory holds the lock of the
+// context, for which the player would have to wait.
 
 #include "cuda_private.h"
 

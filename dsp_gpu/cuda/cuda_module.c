@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Kernels on CUDA: source through NVRTC to a cubin, a cubin into the context.
+// Kernels on CUDA: compiles source to a cubin with NVRTC and loads the cubin into the context.
 
 #include "cuda_private.h"
 #include "nvrtc_compile.h"
@@ -54,8 +54,8 @@ load_cubin(GpuModule* const module, const char* const name, const void* const cu
   return status ? error_set(error, status, "%s: %s", name, words.text) : STATUS_OK;
 }
 
-/// Load the cubin from the cache.  Returns false if there is none or the driver rejects it; a
-/// rejected cubin is compiled again and overwritten.
+/// Load the cubin from the cache.  Returns false if there is none or the driver refuses it; a
+/// refused cubin is compiled again and overwritten.
 static bool
 load_from_cache(GpuModule* const module, const Key* const key)
 {

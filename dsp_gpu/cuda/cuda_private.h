@@ -3,7 +3,7 @@
    Shared by the files of the CUDA implementation: cuda.c (driver, devices), cuda_memory.c,
    cuda_module.c and cuda_record.c (recordings, and how slots overlap).
 
-   Builder and player use a device at the same time.  The player touches only `lanes` and the atomic
+   Builder and player use a device at the same time.  The player uses only `lanes` and the atomic
    members; the copy and compute streams, the events that join them and the staging memory belong to
    the builder.
 */
@@ -30,7 +30,7 @@ struct GpuDevice {
   uint32_t capability; ///< 10 * major + minor
   CudaLane lanes[CUDA_N_LANES];
 
-  // The builder's streams: recordings are captured from them, and they run copies and clears
+  // The builder's streams, for captures of recordings, copies and clears
   CUstream copy_in, compute, copy_out;
   CUevent copied_in, computed, marked, copied_out; ///< Join the streams of a recording
   void* h_staging;                                 ///< Pinned, CUDA_STAGING_BYTES
@@ -74,7 +74,7 @@ struct GpuKernel {
 
 struct GpuModule {
   GpuDevice* device;
-  char name[64]; ///< Of the source, for messages
+  char name[64]; ///< Name of the source, for messages
   CUmodule module;
   GpuKernel* kernels;
 };
@@ -84,8 +84,8 @@ extern CudaDriver cuda; ///< Filled by load()
 /// Make the context current in this thread; STATUS_DEVICE_LOST on a lost device. [any]
 NODISCARD Status cuda_enter(GpuDevice* device, Error* error);
 
-/// Error and status of a call on a device; records if the device is lost.  STATUS_OK for
-/// CUDA_SUCCESS. [main, builder]
+/// Error and status of a call on a device; marks the device as lost after a sticky error.
+/// STATUS_OK for CUDA_SUCCESS. [main, builder]
 NODISCARD Status cuda_check(GpuDevice* device, CUresult result, const char* call, Error* error);
 
 /// Like cuda_check(), for a call that writes a handle or an address to `*made`, which the caller

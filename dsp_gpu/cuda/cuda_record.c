@@ -10,29 +10,28 @@
 
   Double buffering.  A graph launched into a stream runs after everything before it in the stream,
   so graphs of one stream never overlap.  Recordings of even slots are therefore launched into one
-  stream and those of odd slots into another, the two lanes.  Only the kernels have to stay in
-  order, because they pass state from block to block.  Each lane has an event for this order: the
-  node record* of a graph records the event of its lane behind the last kernel, and the node wait*
-  in front of the first kernel waits for the event of the other lane.  Both are external event
-  nodes: a launch acts on the events as if cuEventRecord() and cuStreamWaitEvent() were called at
-  that moment, so wait* waits for the submission before, and no graph waits for an event that it
-  records itself.  Submissions to one lane in succession (one slot twice, a new plan) are in order
-  by the stream alone.  So kernels run in the order of submission, and in the usual order, even and
-  odd slots in turn, nothing else waits:
+  stream and those of odd slots into another; these are the two lanes.  Only the kernels must stay
+  in order, because they pass state from block to block.  Each lane has an event for this order: the
+  node record* of a graph records the event of its lane after the last kernel, and the node wait*
+  before the first kernel waits for the event of the other lane.  Both are external event nodes: a
+  launch uses the events as if cuEventRecord() and cuStreamWaitEvent() were called at the time of
+  the launch, so wait* waits for the previous submission, and no graph waits for an event that it
+  records itself.  The stream alone orders successive submissions to one lane (one slot twice, a new
+  plan).  So kernels run in the order of submission; in the usual order, with even and odd slots in
+  turn, no other work waits:
 
       lane 0   in ── kernels ── out, done             in ── kernels ── out, done
                         └───────────┐ event 0   ┌────────┘ event 1
       lane 1            in ──────── kernels ── out, done
 
   The done word.  The last node is a kernel of one thread that copies the sequence number of the
-  block from one word of mapped host memory to another, behind a fence at system scope: a thread
-  that reads the number also sees the block.  A memory operation (cuStreamWriteValue64, or a
-  graph's batch node) could write it too, but its value is part of the graph: each block would need
-  a second driver call, to set the node's parameters or to write from the stream, and not every
-  driver and device has memory operations.  The kernel costs a launch inside the graph and a read
-  over the bus, and runs everywhere.
+  block from one word of mapped host memory to another, after a fence at system scope: a thread that
+  reads the number also sees the block.  A memory operation (cuStreamWriteValue64, or a batch node
+  of the graph) could also write the word.  But its value is part of the graph, so each block would
+  need a second driver call, and not every driver and device has memory operations.  The kernel
+  costs a launch inside the graph and a read over the bus, and works on every device.
 
-  After cuda_record() a block is: store the number, cuGraphLaunch(), read the word.
+  After cuda_record(), a block takes three steps: store the number, cuGraphLaunch(), read the word.
 */
 
 #include "cuda_private.h"
@@ -41,8 +40,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-// A query of a stream costs as much as some hundred reads of the word, and takes the context's
-// lock.  An asynchronous error is found at most this many polls late, tens of microseconds.
+// Polls of the word between two queries of the stream.  A query costs as much as some hundred reads
+// of the word and takes the context's lock.  An asynchronous error is therefore found late by at
+// most this many polls, tens of microseconds.
 #define POLLS_PER_QUERY 1024U
 
 #define CACHE_LINE 128U // two lines of 64 bytes: processors fetch them in pairs
@@ -71,7 +71,7 @@ struct GpuRecording {
   CUgraphExec graph;
   GpuHostMemory* memory; ///< The memory of `words`
   Words* words;
-  uint32_t n_polls; ///< Since the submission
+  uint32_t n_polls; ///< Number of polls since the submission
 };
 
 // Checking
@@ -254,7 +254,7 @@ capture_all(const GpuRecording* const recording, const GpuWork* const work, Erro
   return status;
 }
 
-/// The capture is limited to this thread, so that the player can launch meanwhile.
+/// The capture is limited to this thread, so that the player can launch during the capture.
 static Status
 capture(const GpuRecording* const recording, const GpuWork* const work, CUgraph* const graph,
         Error* const error)
@@ -280,7 +280,7 @@ instantiate(GpuRecording* const recording, const CUgraph graph, Error* const err
   GpuDevice* const device = recording->device;
   Status status = cuda_check_made(device, cuda.graph_instantiate(&recording->graph, graph, 0U),
                                   &recording->graph, "cuGraphInstantiateWithFlags", error);
-  if (!status) { // upload now rather than with the first launch
+  if (!status) { // upload the graph now, not with its first launch
     status = cuda_check(device, cuda.graph_upload(recording->graph, device->copy_in),
                         "cuGraphUpload", error);
   }
@@ -291,7 +291,7 @@ instantiate(GpuRecording* const recording, const CUgraph graph, Error* const err
 
 /// Allocate the words of a recording, or reuse a spare; both words are 0.
 static Status
-take_library_log(GpuRecording* const recording, Error* const error)
+alloc_words(GpuRecording* const recording, Error* const error)
 {
   GpuDevice* const device = recording->device;
   if (device->n_spare_words) {
@@ -309,7 +309,7 @@ take_library_log(GpuRecording* const recording, Error* const error)
 }
 
 static void
-give_words(const GpuRecording* const recording)
+free_words(const GpuRecording* const recording)
 {
   GpuDevice* const device = recording->device;
   if (recording->memory && device->n_spare_words < CUDA_SPARE_WORDS) {
@@ -322,7 +322,7 @@ give_words(const GpuRecording* const recording)
 static Status
 fill(GpuRecording* const recording, const GpuWork* const work, Error* const error)
 {
-  Status status = take_library_log(recording, error);
+  Status status = alloc_words(recording, error);
   if (status) {
     return status;
   }
@@ -374,7 +374,7 @@ cuda_recording_free(GpuRecording* const recording)
   if (recording->graph) {
     cuda.graph_exec_destroy(recording->graph);
   }
-  give_words(recording);
+  free_words(recording);
   atomic_fetch_sub(&recording->device->n_objects, 1U);
   free(recording);
 }

@@ -40,7 +40,7 @@ typedef struct Nvrtc {
 
 typedef struct Symbol {
   const char* name;
-  size_t offset; ///< Of the function pointer in Nvrtc
+  size_t offset; ///< Offset of the function pointer in Nvrtc
 } Symbol;
 
 #define ROW(function) { #function, offsetof(Nvrtc, function) },

@@ -3,8 +3,8 @@
    NVIDIA's run-time compiler: CUDA C to a cubin, the machine code of one architecture.  The
    library (NVRTC, of the CUDA Toolkit) is opened at first use; it needs no GPU and no driver.
 
-   A cubin rather than PTX: the driver compiles nothing, and a driver older than the compiler can
-   run it.
+   A cubin has two advantages over PTX: the driver does not compile it, and a driver older than the
+   compiler can run it.
 */
 #ifndef WARPRACK_DSP_GPU_CUDA_NVRTC_COMPILE_H
 #define WARPRACK_DSP_GPU_CUDA_NVRTC_COMPILE_H
@@ -16,8 +16,8 @@
 
 typedef struct NvrtcJob {
   const char* name;           ///< File name in messages, e.g. "fx_gain.cu"
-  const char* source;         ///< Whole text
-  uint32_t capability;        ///< Of the device: 10 * major + minor
+  const char* source;         ///< Complete text
+  uint32_t capability;        ///< Compute capability of the device: 10 * major + minor
   const char* const* options; ///< NULL-terminated, in addition to the architecture
 } NvrtcJob;
 
@@ -39,8 +39,8 @@ NODISCARD Status nvrtc_load_from(const char* const* names, Error* error);
 const char* nvrtc_version(void);
 
 /**
-   Choose the architecture to compile for: the device's own, or else the newest older one of the
-   same major number, whose machine code the device can run.
+   Choose the architecture to compile for: that of the device, or else the newest older one with the
+   same major number, because the device can run its machine code.
 
    @param[out] target 10 * major + minor.  Untouched on error.
    @return STATUS_NO_BACKEND if this NVRTC is too old or too new for the device.

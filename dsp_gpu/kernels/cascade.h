@@ -83,7 +83,7 @@ section_step(Section* const section, const float2 x)
   section->d = exact_sum_ordered(next.x, rest);
 }
 
-// Output of a frame, after its step; d: its value before the step.
+// Output of a frame, after its step; d: the state d before the step.
 DEVICE float2
 section_out(const Section section, const float2 x, const float2 d)
 {
@@ -99,7 +99,7 @@ section_out(const Section section, const float2 x, const float2 d)
   return F2(all.x, rest + (of_x.y + of_v.y + of_d.y) + (two.y + all.y));
 }
 
-// The same, rounded to one float.
+// As above, rounded to one float.
 DEVICE f32
 section_out_rounded(const Section section, const float2 x, const float2 d)
 {
@@ -148,7 +148,7 @@ section_run_last(Section* const section, const Tiles tiles, const u32 s, const u
   f32 ahead = first < end ? from[first] : 0.0f; // read one frame before its use
   for (u32 i = first; i < end; ++i) {
     const float2 x = F2(ahead, s == 0 ? 0.0f : tiles.rest[i]);
-    ahead = i + 1 < end ? from[i + 1] : 0.0f; // memory behind it may belong to another thread
+    ahead = i + 1 < end ? from[i + 1] : 0.0f; // the memory after `end` may be another thread's
     const float2 d = section->d;
     section_step(section, x);
     const f32 y = section_out_rounded(*section, x, d);
@@ -259,7 +259,7 @@ unit_prepare(const Stage stage, const u32 n_sections)
   return BITS_OF_F32(state[CASCADE_STATE_FADE_LEFT]);
 }
 
-// Advance by n_frames a fade that had `left` frames to go.
+// Advance a fade with `left` remaining frames by n_frames.
 DEVICE void
 fade_advance(GLOBAL f32* const state, const u32 n_sections, const u32 left, const u32 n_frames)
 {

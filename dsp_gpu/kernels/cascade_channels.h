@@ -2,12 +2,12 @@
 /*
   fx_cascade.cu with one thread for each channel: for many channels, or short blocks.
 
-  A group takes GROUP_SIZE channels in tiles of TILE_FRAMES frames.  Its threads read and write
-  rows along the frames, so that neighbours access neighbouring words, and each filters the frames
-  of one channel in local memory: 3 tiles, 25 KB for 32 threads.  The recursion limits the speed:
-  50 instructions for each frame and section (75 in front of another section of the same unit), of
-  which 10 wait for each other, in one thread.  A sub-group runs 32 channels at once, so a thousand
-  channels take no longer than 32.
+  A group processes GROUP_SIZE channels in tiles of TILE_FRAMES frames.  Its threads read and write
+  rows along the frames, so that neighbouring threads access neighbouring words; then each thread
+  filters the frames of one channel in local memory (3 tiles, 25 KB for 32 threads).  The recursion
+  limits the speed: one thread runs 50 instructions for each frame and section (75 if another
+  section of the same unit follows), 10 of which depend on each other.  A sub-group runs 32 channels
+  at once, and sub-groups run in parallel: a thousand channels take no longer than 32.
 */
 #ifndef WARPRACK_DSP_GPU_KERNELS_CASCADE_CHANNELS_H
 #define WARPRACK_DSP_GPU_KERNELS_CASCADE_CHANNELS_H
@@ -134,8 +134,8 @@ rows_find(const Stage stage, const Rows rows, const u32 first, const u32 n_rows)
   BARRIER();
 }
 
-// Load frames [at, at + n) of n_rows inputs.  The plain inputs come first, with all loads of a
-// frame in flight at once.
+// Load frames [at, at + n) of n_rows inputs: first the plain inputs, with all loads of a frame in
+// flight at once.
 DEVICE void
 tile_load(const Stage stage, const Rows rows, LOCAL_POINTER f32* const tile, const u32 first,
           const u32 n_rows, const u32 at, const u32 n)
@@ -196,7 +196,7 @@ group_run(const Stage stage, const Tiles tiles, LOCAL_POINTER u32* const scratch
   for (u32 at = 0; at < stage.n_frames; at += TILE_FRAMES) {
     const u32 n = min(stage.n_frames - at, (u32)TILE_FRAMES);
     tile_load(stage, rows, tiles.in, first, n_rows, at, n);
-    BARRIER(); // the tile is loaded, and the one before is stored
+    BARRIER(); // the tile is loaded, and the previous tile is stored
     if (LOCAL_ID < n_rows) {
       silenced = chain_run(chain, own, at, n, silenced);
     }

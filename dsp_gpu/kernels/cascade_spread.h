@@ -3,21 +3,21 @@
   fx_cascade.cu with one group for each channel: for few channels and long blocks.
 
   Method: a scan over time.  A section is linear, so its state after a chunk of frames is the sum
-  of two: the state that the chunk produces from a zero state, and the state that a silent chunk
-  produces from the previous state.  Each thread has its own chunk and runs it twice: first from a
-  zero state, after which log2(GROUP_SIZE) steps of all threads give every chunk its true first
-  state (W. D. Hillis and G. L. Steele, "Data Parallel Algorithms", Communications of the ACM
-  29(12), 1986); then from that state, with the arithmetic of cascade_channels.h.  The sections of
-  a filter, and the filters of a chain, run one after the other.
+  of two states: the one that the chunk produces from a zero state, and the one that a silent chunk
+  produces from the previous state.  Each thread has its own chunk and runs it twice.  The first run
+  starts from a zero state; then log2(GROUP_SIZE) steps of all threads compute the true initial
+  state of every chunk (W. D. Hillis and G. L. Steele, "Data Parallel Algorithms", Communications of
+  the ACM 29(12), 1986).  The second run starts from that state, with the arithmetic of
+  cascade_channels.h.  The sections of a filter, and the filters of a chain, run in series.
 
   A third run over as many silent frames computes the effect of a chunk on the states (1, 0) and
-  (0, 1).  So each section takes 125 instructions for each frame of a chunk, 1/128 of the frames,
-  and some 2,000 for the scan.  3 tiles and the scan take 27 KB of local memory.
+  (0, 1).  So each section takes 125 instructions for each frame of a chunk (a chunk has 1/128 of
+  the frames), and about 2,000 for the scan. 3 tiles and the scan take 27 KB of local memory.
 
-  Errors, with u of fx_cascade.cu: the effect of a chunk on a state has an error of some 60 u u
-  after 17 frames, and of 3e-11 after 7 squarings.  A tile of 2048 frames takes 1.7e-3 off a
-  resonance with a Q of 200 at 10 Hz and 192 kHz, more off all others: 2e-8 of the output at worst,
-  on top of what fx_cascade.cu adds up.
+  Errors, with u of fx_cascade.cu: the effect of a chunk on a state has an error of about 60 u u
+  after 17 frames, and of 3e-11 after 7 squarings.  In a tile of 2048 frames, a resonance with a Q
+  of 200 at 10 Hz and 192 kHz decays by 1.7e-3, all others by more.  So the error is at most 2e-8 of
+  the output, in addition to the errors listed in fx_cascade.cu.
 */
 #ifndef WARPRACK_DSP_GPU_KERNELS_CASCADE_SPREAD_H
 #define WARPRACK_DSP_GPU_KERNELS_CASCADE_SPREAD_H
@@ -120,8 +120,8 @@ state_shown(LOCAL_POINTER const f32* const shared, const u32 thread)
 // ---- chunks ----
 
 typedef struct Chunk {
-  u32 first, end; // of the thread; empty behind the last frame
-  u32 n_frames;   // of a whole chunk; odd: threads use different banks
+  u32 first, end; // the thread's frames; none after the last frame
+  u32 n_frames;   // of a complete chunk; odd, so that threads use different banks
 } Chunk;
 
 DEVICE Chunk
@@ -174,7 +174,7 @@ state_before(const Section section, const Tiles tiles, const u32 s, const Chunk 
     if (LOCAL_ID >= step) {
       behind = state_sum(behind, turned(turn, state_shown(shared, LOCAL_ID - step)));
     }
-    BARRIER(); // all have read
+    BARRIER(); // all threads have read
     turn = turned_twice(turn);
   }
   state_show(shared, behind);
@@ -259,7 +259,7 @@ in_any(const u32 is_bad, LOCAL_POINTER u32* const flag)
   }
   BARRIER();
   const u32 any = flag[0];
-  BARRIER(); // all have read
+  BARRIER(); // all threads have read
   return any;
 }
 
@@ -292,7 +292,7 @@ chain_run(Stage stage, const Tiles tiles, const u32 at, const u32 n, u32 silence
       unit_reset(stage, 0);
     }
     silenced |= is_bad ? bit : 0;
-    if (silenced & bit) { // also after its reset: the unit plays again with the next block
+    if (silenced & bit) { // also after the reset: the unit sounds again from the next block on
       unit_state(stage, 0)[0] = 0.0f;
       for (u32 i = LOCAL_ID; i < n; i += GROUP_SIZE) {
         tiles.out[i] = 0.0f;

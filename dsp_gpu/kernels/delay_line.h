@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
   A delay line: the last `size` frames that were written.  The kernels' version of
-  dsp_cpu/delay_line.h, with the same names; there a call handles a span, here one frame of it, so
-  that each thread of a group handles one frame of the span.
+  dsp_cpu/delay_line.h, with the same names.  A call handles one frame of a span instead of a
+  complete span, so that each thread of a group handles one frame.
 
-  Frame i of a span is written to, and read from, `i` frames behind `position`; delay_line_advance()
-  completes the span.  Each channel has a ring of samples in memory; channels that run in lock step
-  share the line.  A ring need not be cleared: frames that were never written read as silence.
+  Frame i of a span is at place `position` + i of the ring; delay_line_advance() completes the span.
+  Each channel has a ring of samples in memory; channels with the same positions share the line.  A
+  ring need not be cleared: frames that were never written read as silence.
 
   Within a span, and between two barriers, a write and a read of different frames may use the same
   place of the ring unless size >= delay + n_frames.
@@ -22,7 +22,7 @@ typedef struct DelayLine {
   u32 filled;   // frames written so far, at most `size`
 } DelayLine;
 
-// An empty line over a ring of `size` frames, whatever the ring holds.
+// An empty line over a ring of `size` frames with any content.
 DEVICE DelayLine
 delay_line_at_start(const u32 size)
 {
@@ -114,7 +114,7 @@ tap_store(GLOBAL f32* const words, const Tap tap)
   ramp_store(words + 2, tap.fade);
 }
 
-// Move to `target`, now or after the current cross-fade; call it before every span.
+// Start a fade to `target`, now or after the current cross-fade; call this before every span.
 DEVICE void
 tap_aim(Tap* const tap, const u32 target, const u32 fade_frames)
 {
@@ -128,7 +128,8 @@ tap_aim(Tap* const tap, const u32 target, const u32 fade_frames)
   }
 }
 
-// The longest span of at most n_frames that lies wholly inside or wholly outside a cross-fade.
+// The longest span of at most n_frames that is either completely inside or completely outside a
+// cross-fade.
 DEVICE u32
 tap_span(const Tap tap, const u32 n_frames)
 {

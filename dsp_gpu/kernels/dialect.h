@@ -9,8 +9,8 @@
 #ifndef WARPRACK_DSP_GPU_KERNELS_DIALECT_H
 #define WARPRACK_DSP_GPU_KERNELS_DIALECT_H
 
-// Number of threads that exchange values in registers on CUDA.  OpenCL divides a group into as
-// many, so that sums have the same order everywhere.
+// Threads in a sub-group, which exchange values in registers on CUDA. OpenCL uses sub-groups of the
+// same size, so that sums have the same order on both.
 #define SUBGROUP_SIZE 32
 
 #ifndef GROUP_SIZE
@@ -87,7 +87,7 @@ subgroup_shuffle(const f32 value, const u32 lane, LOCAL_POINTER f32* const scrat
   scratch[LOCAL_ID] = value;
   BARRIER();
   const f32 result = scratch[LOCAL_ID - LOCAL_ID % SUBGROUP_SIZE + lane];
-  BARRIER(); // all have read before the next exchange
+  BARRIER(); // all threads have read before the next exchange
   return result;
 }
 
@@ -212,9 +212,9 @@ exact_sum(const f32 a, const f32 b)
   return F2(sum, (a - (sum - b_in_sum)) + (b - b_in_sum));
 }
 
-// The same for |a| >= |b|, in half as many steps: T. J. Dekker, "A Floating-Point Technique for
-// Extending the Available Precision", Numerische Mathematik 18, 1971.  For a smaller `a` the
-// second number is off by no more than a rounding of b.
+// As exact_sum(), for |a| >= |b|, in half as many steps: T. J. Dekker, "A Floating-Point Technique
+// for Extending the Available Precision", Numerische Mathematik 18, 1971.  If |a| < |b|, the error
+// of the second number is at most a rounding of b.
 DEVICE float2
 exact_sum_ordered(const f32 a, const f32 b)
 {

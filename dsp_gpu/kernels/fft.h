@@ -65,8 +65,8 @@ fft_fours(LOCAL_POINTER const float2* const from, LOCAL_POINTER float2* const to
   BARRIER();
 }
 
-// Transform n points, the same for the group and at least 4, with all threads.  The caller sets a
-// barrier before; one is at the end.  Input in a; returns the array with the result, a or b.
+// Transform n >= 4 points with all threads, which pass the same n.  The caller has a barrier before
+// the call; the function ends with one.  Input in a; returns the array with the result, a or b.
 // roots: n times exp(-2 pi i k / n). sign: 1, or -1 for the inverse, which is not scaled.
 DEVICE LOCAL_POINTER float2*
 fft(LOCAL_POINTER float2* const a, LOCAL_POINTER float2* const b, GLOBAL const float2* const roots,

@@ -10,23 +10,23 @@
     d' = (r + s) d - s v' + x      r + s = 1 - 2 a1 / (1 + a1 + a0) in terms of dsp_cpu/section.h
     y  = b0 x + cv v' + (cd - cv) d
 
-  The lower and narrower a filter is, the nearer is r + s to 1 and s to 0; s is not computed as a
-  difference, and two floats represent 1 - r - s to 2^-49.
+  For low and narrow filters, r + s is near 1 and s near 0.  s is not computed as a difference, and
+  two floats represent 1 - r - s to 2^-49.
 
   Worst-case errors, for signals of full scale, in u = 2^-24, the rounding error of a float:
   - All coefficients, the states and the signals between sections are sums of two floats, and all
-    products and sums keep their rounding error; the rounding of that error is u u of the whole.
+    products and sums keep their rounding error; the rounding of that error is u u of the result.
     Single floats are not enough: an error of u in s changes a resonance by Q u, 1.2e-5 for a Q of
-    200; and rounding d, which is 1 / (2 pi f / rate) times the signal, at every frame leaves 1e-6
-    at 10 Hz and 192 kHz.
-  - y of the last section: three coefficients and three sums, u each, of numbers not much larger
-    than the output: 6 u, or 3.6e-7 (-129 dB).
+    200; and d is 1 / (2 pi f / rate) times the signal, so rounding it in every frame leaves an
+    error of 1e-6 at 10 Hz and 192 kHz.
+  - y of the last section: three coefficients and three sums, with an error of u each, of numbers
+    not much larger than the output: 6 u, or 3.6e-7 (-129 dB).
   - The cross-fade: 4 u, since its weight is an odd polynomial around the centre.  The initial state
     of the next filter: 4 u of the old state, which decays.
   So the output stays within 14 u, 8.4e-7, of exact arithmetic and within 1e-6 of the CPU's output,
-  which is rounded once.  One exception: the length of a fade is a whole number of frames, and where
-  float and double round it differently (once in some 10,000 changes), the fade is one frame longer
-  or shorter than on the CPU.
+  which is rounded once.  One exception: the length of a fade is rounded to frames.  If float and
+  double round it differently (once in about 10,000 changes), the fade is one frame longer or
+  shorter than on the CPU.
 */
 
 #include "cascade.h"

@@ -2,8 +2,8 @@
 // convolver, and fir with many taps: partitioned convolution without added latency, of one response
 // or a matrix of them.
 //
-// Input comes in hops, of a block or so (dsp_cpu/partition_kernel.h), counted from where the unit
-// began.  Four launches, with these groups for each unit in y:
+// Input is processed in hops of about one block (dsp_cpu/partition_kernel.h), counted from the
+// start of the unit.  There are four launches, with these groups for each unit in y:
 //
 //   in         n_in        hop -> spectrum -> delay line of spectra;  samples -> ring
 //   (tail)   + n_in        ring -> spectrum of a partition of the tail, at the start of a period
@@ -11,24 +11,24 @@
 //   (tail)   + n_out x slices     a part of the bins in every hop of the period
 //   out        n_out       sums -> samples, + the tail's, mixed with the input
 //   (tail)   + n_out       sums -> samples for the next period, in its last hop
-//   end        1           what is not finite; the unit moves on
+//   end        1           resets a unit with non-finite output; stores the progress
 //
 // - Overlap-save with the right-angle transform of dsp_cpu/level.h: the halves of a real window
-//   fold into POINTS complex numbers, and the late half comes back as an imaginary part.
+//   fold into POINTS complex numbers, and the imaginary part of the result is the late half.
 // - A block may end within a hop: the rest of the hop then counts as silence, and its spectrum is
-//   made anew in the next block.  A block that is several hops long makes *pieces*.
-// - The tail's partitions of TAIL_POINTS begin two periods into the response, so that the products
-//   with one have a period of time.  Bins are cut into as many slices as the period has hops: each
-//   block does one, of all partitions.  Units in a row begin their periods in different blocks, so
-//   the transforms do not come together either.
-// - Nothing is cleared when a unit begins: counts tell which spectra and samples are its own.
+//   computed again in the next block.  A block of several hops is divided into *pieces*.
+// - The tail's partitions of TAIL_POINTS begin two periods after the start of the response, so that
+//   there is one period of time for the products of a partition.  The bins are divided into as many
+//   slices as the period has hops; each hop computes one slice of all partitions.  Successive units
+//   begin their periods in different blocks, so that their transforms do not coincide.
+// - No memory is cleared when a unit begins: counts show which spectra and samples are valid.
 //
-// The limit is memory: 16 bytes for each multiply-add of complex numbers.  A hop reads all rows of
-// the head, filters and delay lines, and a sixteenth of the tail's (or what part of its period a
-// hop is): at blocks of 64 some 127 KB for a response of 2 s at 48 kHz, where one level would
-// read 1.5 MB.  Threads take four floats at a time, neighbours next to one another; a group reads
-// as many partitions at once as it has threads for, and four times as many are on their way: enough
-// for a memory that answers after a microsecond.
+// Memory limits the speed: 16 bytes for each multiply-add of complex numbers.  A hop reads all rows
+// of the head, of filters and delay lines, and the share of the tail's rows that a hop has of the
+// period (usually a sixteenth).  With blocks of 64 frames this is about 127 KB for a response of 2
+// s at 48 kHz; one level would read 1.5 MB.  Each thread loads four floats at a time, next to those
+// of its neighbour.  A group has threads for PHASES rows, and each thread has BATCH loads in
+// flight: enough for a memory latency of one microsecond.
 //
 // Sizes: POINTS and TAIL_POINTS, powers of two from 32 to 2048, TAIL_POINTS 0 for one level.  Local
 // memory: two transforms of the larger one, 32 KB at most; 4 KB for products.
@@ -47,7 +47,7 @@
 #define ROW_QUADS (POINTS / 2)
 #define LANES     (ROW_QUADS < GROUP_SIZE ? ROW_QUADS : GROUP_SIZE) // threads for one row
 #define PHASES    (GROUP_SIZE / LANES)                              // rows at once
-#define BATCH     4                                                 // rows on their way to a thread
+#define BATCH     4                                                 // loads in flight per thread
 
 // A unit at the start of the launch.
 typedef struct Place {
@@ -64,14 +64,14 @@ typedef struct Place {
   u32 n_slots;
   u32 n_pieces;
   u32 ring_mask;
-  // The tail's work belongs to the hop that starts in this launch, of which there is at most one.
+  // The tail's work belongs to the hop that starts in this launch; at most one hop does.
   u32 tail_hops;
   u32 tail_hop;    // of the first piece
   u32 ticks;       // at the first piece
   u32 tail_newest; // for the products of this launch
   u32 starts;      // piece that starts a hop; n_pieces: none
   u32 tail_slice;  // of the hop that starts
-  u32 new_ticks;   // once it has started
+  u32 new_ticks;   // ticks after that hop has started
 } Place;
 
 DEVICE u32
@@ -147,7 +147,7 @@ typedef struct Level {
   u32 n_parts;
   u32 n_slots;                 // rows of an input's delay line
   u32 n_slices;                // groups that share the products of one output
-  u32 n_pieces;                // that there are in this launch
+  u32 n_pieces;                // pieces in this launch
   GLOBAL const float2* tables; // [n_points] roots, [n_points] folds
   GLOBAL float2* lines;
   GLOBAL float2* sums;
@@ -176,7 +176,7 @@ level_of(const Place place, const u32 is_tail)
 
 // ---- in ----
 
-// The sample of an input at a time, which may be before the block or behind it.
+// The sample of an input at a time, which may be before or after the block.
 DEVICE f32
 sample_at(const Stage stage, const Place place, const Input input, GLOBAL const f32* const ring,
           const i32 time)
@@ -227,7 +227,7 @@ fx_convolver_in(STAGE_ARGS)
     }
     BARRIER(); // before the next piece takes the arrays
   }
-  if (!is_tail) { // the ring is so long that no one reads, in this launch, what is written
+  if (!is_tail) { // the ring is so long that this launch does not read the samples it writes
     for (u32 i = LOCAL_ID; i < stage.n_frames; i += GROUP_SIZE) {
       ring[(place.clock + i) & place.ring_mask] = input_at(stage, input, i);
     }
@@ -236,21 +236,21 @@ fx_convolver_in(STAGE_ARGS)
 
 // ---- products ----
 
-// What one group sums up: rows [first, end) of an output's filters, counted over inputs and
-// partitions, each times a row of the delay lines.
+// The products that one group sums: rows [first, end) of an output's filters, numbered over inputs
+// and partitions, each times a row of the delay lines.
 typedef struct Rows {
   GLOBAL const float4* filters;
   GLOBAL const float4* lines;
-  u32 n_parts; // of each input
-  u32 n_slots; // of each input's delay line
+  u32 n_parts; // partitions of each input
+  u32 n_slots; // slots of each input's delay line
   u32 newest;  // slot of the first partition
   u32 n_valid; // partitions whose slots are filled
   u32 first;
   u32 end;
 } Rows;
 
-// The row of the delay lines for row `row` of the filters; zeros where it is not filled, or where
-// there is no such row.  Read in any case, so that nothing waits for the decision.
+// The row of the delay lines for row `row` of the filters; zeros if the row is not filled or does
+// not exist.  The load happens in any case, so that it does not wait for this decision.
 DEVICE float4
 delayed_quad(const Rows share, const u32 row, const u32 quad)
 {
@@ -292,7 +292,7 @@ sum_rows(const Rows share, GLOBAL float4* const to, LOCAL_POINTER float4* const 
         sum = add_products(sum, x[b], h[b]);
       }
     }
-    BARRIER(); // all have read the scratch of the quads before
+    BARRIER(); // all threads have read the scratch of the previous quads
     scratch[LOCAL_ID] = sum;
     BARRIER();
     if (phase == 0) {
@@ -351,7 +351,8 @@ unfolded(LOCAL_POINTER const float2* const points, const Level level, const u32 
   return -complex_over(points[k], level.tables[level.n_points + k]).y;
 }
 
-// The tail's samples of an output's period: n_frames of TAIL_POINTS.  Two periods take turns.
+// The tail's samples of an output's period: n_frames of TAIL_POINTS.  Two periods use two buffers
+// in turn.
 DEVICE GLOBAL f32*
 tail_out(const Place place, const u32 output, const u32 ticks)
 {
@@ -359,7 +360,7 @@ tail_out(const Place place, const u32 output, const u32 ticks)
          ((ticks & 1) * place.n_out + output) * TAIL_POINTS;
 }
 
-// What the tail has for a frame of a piece's hop.
+// The tail's contribution to a frame of a piece's hop.
 DEVICE f32
 tail_at(const Place place, const u32 output, const u32 piece, const u32 frame_of_hop)
 {
@@ -378,7 +379,7 @@ mix_ramp(const Stage stage, const u32 unit, const u32 param, const u32 word)
   return ramp;
 }
 
-// Mix a piece's samples with the input; true when one is not finite.
+// Mix a piece's samples with the input; true if a result is not finite.
 DEVICE u32
 play_piece(const Stage stage, const Place place, const Level level, const u32 unit,
            const u32 output, const u32 piece, LOCAL_POINTER const float2* const points)
@@ -391,7 +392,7 @@ play_piece(const Stage stage, const Place place, const Level level, const u32 un
   const i32 time = piece_time(place, piece);
   u32 is_bad = 0;
   for (u32 i = LOCAL_ID; i < place.hop; i += GROUP_SIZE) {
-    const u32 frame = (u32)(time + (i32)i); // wraps to a large one in front of the block
+    const u32 frame = (u32)(time + (i32)i); // before the block, wraps to a large number
     if (frame < stage.n_frames) {
       f32 y = unfolded(points, level, POINTS - place.hop + i) + tail_at(place, output, piece, i);
       y *= ramp_ahead(wet, frame + 1);
@@ -484,7 +485,7 @@ fx_convolver_end(STAGE_ARGS)
     is_bad |= word_of(bad, o);
     word_set(bad, o, 0);
   }
-  BARRIER(); // all have read the state
+  BARRIER(); // all threads have read the state
   if (LOCAL_ID == 0 && stage.n_frames > 0) {
     move_on(stage, place, unit);
   }

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
   delay: echoes; the method is in dsp_cpu/fx_delay.c.  A group runs one line, or the two lines of a
-  ping-pong pair (N_LINES), and processes the block in spans.  A span is no longer than the shorter
-  delay, so that it reads only frames that are already written, than the rest of a cross-fade, and
-  than the group, which has one thread for each frame.  Groups in y: pairs of channels of the unit.
+  ping-pong pair (N_LINES), and processes the block in spans.  A span ends at the shortest of three
+  limits: the shorter delay, so that it reads only frames that are already written; the rest of a
+  cross-fade; and the group size, because each frame has its own thread.  Groups in y: pairs of
+  channels of the unit.
 
   The low-pass in the loop is recursive.  A frame moves its state y by share * (x - y), with share
-  = 1 - pole; the remainders 1 - share of successive frames multiply, so a span is a scan.  The
-  scan works on the difference between x and the state at the start of the span.  This keeps the
-  gain exact at low frequencies, where the loop gain is highest: only the differences, which are
-  small there, are rounded.  The state is two floats, since a span may change it by a thousandth
-  only.
+  = 1 - pole; the remainders 1 - share of successive frames multiply, so the states of a span are
+  computed by a scan.  The scan works on the difference between x and the state at the start of the
+  span.  This keeps the gain exact at low frequencies, where the loop gain is highest: only the
+  differences, which are small there, are rounded.  The state is the sum of two floats, because a
+  span may change it by only a thousandth.
 
-  Limited by latency: two barriers for each span, and log2 of its frames for the low-pass (none at
-  20 kHz).  A delay of a few frames makes spans as short.  Local memory: 4 KB.
+  Latency limits the speed: two barriers for each span, and log2 of its frames for the low-pass
+  (none at 20 kHz).  With a delay of a few frames, spans are as short as the delay.  Local memory: 4
+  KB.
 */
 
 #include "delay_line.h"
@@ -107,7 +109,7 @@ steps_scan(float4 step, const u32 n_frames, LOCAL_POINTER float4* const steps)
     if (LOCAL_ID >= reach) {
       step = steps_join(steps[from + LOCAL_ID - reach], step);
     }
-    from = GROUP_SIZE - from; // the other half: nothing reads it meanwhile
+    from = GROUP_SIZE - from; // the other half, which no thread reads in this step
     steps[from + LOCAL_ID] = step;
   }
   return step;
@@ -180,7 +182,7 @@ fx_delay(STAGE_ARGS)
         filtered[l] = lowpass_after(lowpass[l], step.x, l == 0 ? step.y : step.z);
       }
     }
-    BARRIER(); // all have read rings and low-pass
+    BARRIER(); // all threads have read rings and low-pass
     if (has_frame) {
       const f32 feedback = ramp_within(echoes.feedback, LOCAL_ID, -MAX_FEEDBACK, MAX_FEEDBACK);
       const f32 wet = ramp_within(echoes.mix, LOCAL_ID, 0.0f, 1.0f);

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // fir: short filters as sums of products.  Long ones are fx_convolver.cu.
 //
-// A tile of TILE frames at a time: the frames that its outputs depend on and the taps go to local
-// memory, and each thread makes four successive outputs from a part of the taps.  TILE / 4 threads
-// share a part; the parts of an output are added up in the end, so that small blocks keep the group
-// busy, too.  Four taps for four outputs take two reads of local memory and 16 multiply-adds: about
-// as much of the one as a multiprocessor can do beside the other, which is the limit of this
-// kernel.
+// A group processes tiles of TILE frames.  It loads the taps and the input frames of a tile into
+// local memory; each thread computes four successive outputs from a part of the taps.  TILE / 4
+// threads use the same part.  The parts of an output are added at the end, so that small blocks
+// also keep the group busy.  Four taps for four outputs take two reads of local memory and 16
+// multiply-adds, about the ratio of the two speeds of a multiprocessor: this limits the kernel.
 //
-// In y are the groups that share a channel; they take its tiles in turn.  What is in front of a
-// tile comes from the block's input or, in front of the block, from the state, so that no group
-// waits for another.  Where the longest block is one tile, there is one group, and it does all.
-// Elsewhere a second launch, fx_fir_end, keeps the past once every group has read the one before,
-// and silences the whole channel when any of them stored what is not finite.
+// The groups in y share a channel; they take its tiles in turn.  A group reads the frames before
+// its tile from the block's input or, for frames before the block, from the state, so that no group
+// waits for another.  If the longest block is one tile, one group does all the work.  Otherwise a
+// second launch, fx_fir_end, stores the new past after every group has read the old one, and
+// silences the complete channel if any group stored a non-finite value.
 //
 // Sizes: TILE, a power of two from 32 to 4 * GROUP_SIZE.  Local memory: 6 to 10 KB.
 
@@ -32,7 +31,7 @@
 typedef struct Past {
   GLOBAL f32* frames; // [n_frames], the latest last
   u32 n_frames;       // the number of taps, rounded up to a multiple of four
-  u32 filled;         // the valid ones, at the end
+  u32 filled;         // number of valid frames, at the end
 } Past;
 
 DEVICE Past
@@ -114,7 +113,7 @@ fx_fir(STAGE_ARGS)
   u32 is_bad = 0;
   // At least one iteration, for PoCL: see the rules in ../README.md.
   do {
-    BARRIER(); // all have finished the tile before
+    BARRIER(); // all threads have finished the previous tile
     for (u32 k = LOCAL_ID; k < past.n_frames + TILE; k += GROUP_SIZE) {
       frame[k] = frame_at(stage, input, past, (i32)(first + k) - (i32)past.n_frames);
     }
@@ -166,7 +165,7 @@ fx_fir_end(STAGE_ARGS)
   for (u32 k = LOCAL_ID; k < past.n_frames; k += GROUP_SIZE) {
     latest[k] = frame_at(stage, input, past, (i32)(stage.n_frames + k) - (i32)past.n_frames);
   }
-  BARRIER(); // all have read the state
+  BARRIER(); // all threads have read the state
   if (stage.n_frames > 0) {
     keep(stage, unit, past, latest);
     if (LOCAL_ID == 0) {

@@ -32,7 +32,7 @@ fx_invert(STAGE_ARGS)
     is_bad |= !is_finite(y);
     out[i] = y;
   }
-  BARRIER(); // all have read the state
+  BARRIER(); // all threads have read the state
   if (LOCAL_ID == 0 && stage.n_frames > 0) {
     ramp_skip(&ramp, stage.n_frames);
     ramp_store(state + STATE_RAMP, ramp);

@@ -4,13 +4,13 @@
   sidechain.h.
 
   Rings of the same length delay the signal, the required gains, the ceiling and the inputs of both
-  boxes.  All threads together compute the minimum over the frames that all windows of one tile
-  share; the thread of each frame adds its rest, at most TILE frames.  (Van Herk's blocks would be
-  one frame long without a look-ahead.)
+  boxes.  All threads together compute the minimum over the frames that the windows of all frames of
+  a tile share; the thread of each frame then includes the rest of its window, at most TILE frames.
+  (Van Herk's blocks would be one frame long without a look-ahead.)
 
-  The boxes use 64-bit integers as on the CPU, but sum up 1 - gain: without limiting the sum is 0,
-  and a gain of 1 is exactly 1.  Only the release and the two sums pass from frame to frame; the
-  look-ahead costs its length in loads for each tile, GROUP_SIZE at a time.
+  The boxes use 64-bit integers as on the CPU, but sum 1 - gain: without limiting the sum is 0, and
+  a gain of 1 is exactly 1.  Only the release and the two sums depend on the previous frame.  For
+  each tile, a group loads as many values as the look-ahead has frames, GROUP_SIZE at a time.
 */
 
 #include "delay_line.h"
@@ -206,7 +206,7 @@ box(const DelayLine line, GLOBAL f32* const low, GLOBAL f32* const high, const u
   return values[n_frames - 1];
 }
 
-// The gain for a sum `missing` of the second box.
+// The gain if `missing` is the sum of the second box.
 DEVICE f32
 gain_of(const u64 missing_sum, const u64 full_sum)
 {
@@ -336,7 +336,7 @@ fx_limiter(STAGE_ARGS)
     is_bad |= limit(stage, unit, n, frame, line, channels, ahead.frames, gain,
                     delay_line_get(line, ceilings, ahead.frames, min(TILE_FRAME, n_frames - 1)));
     delay_line_advance(&line, n_frames);
-    BARRIER(); // all have read the rings
+    BARRIER(); // all threads have read the rings
   }
 
   if (LOCAL_ID == 0 && stage.n_frames > 0) {

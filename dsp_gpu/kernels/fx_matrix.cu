@@ -2,10 +2,11 @@
 /*
   matrix: sums of inputs, each times its coefficient, in the order of the inputs.
 
-  A group computes a tile of ROWS outputs and FRAMES frames: in y, tile of rows + n tiles of rows *
-  tile of frames.  It processes the inputs that any of its rows uses, COLUMNS at a time: describes
-  them, one for each thread; reads them, with BATCH rows in flight for each thread, so that their
-  latencies overlap; and sums four rows of one frame in each thread.
+  A group computes a tile of ROWS outputs and FRAMES frames; its number in y is tile of rows +
+  n tiles of rows * tile of frames.  It processes the inputs that any of its rows uses, COLUMNS at a
+  time, in three steps.  It describes the inputs, one in each thread; reads them, with BATCH rows in
+  flight for each thread, so that their latencies overlap; and sums four rows of one frame in each
+  thread.
 
   Limited by latency if there are few tiles; if there are many, by local memory and by the
   second-level cache, from which each tile of rows reads the inputs.  Local memory: 20 KB.

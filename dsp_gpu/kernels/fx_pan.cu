@@ -9,7 +9,7 @@
 
 #define STATE_RAMPS 1 // left and right
 
-// Play one side; returns its ramp as of the start of the block.
+// Write one side; returns its ramp at the start of the block.
 DEVICE Ramp
 pan_side(const Stage stage, const u32 unit, const u32 side, u32* const is_bad)
 {
@@ -39,7 +39,7 @@ fx_pan(STAGE_ARGS)
   u32 is_bad = 0;
   Ramp left = pan_side(stage, unit, 0, &is_bad);
   Ramp right = pan_side(stage, unit, 1, &is_bad);
-  BARRIER(); // all have read the state
+  BARRIER(); // all threads have read the state
   if (LOCAL_ID == 0 && stage.n_frames > 0) {
     GLOBAL f32* const state = unit_state(stage, unit);
     ramp_skip(&left, stage.n_frames);

@@ -3,17 +3,18 @@
   reverb: the network of dsp_cpu/fx_reverb.c in three launches.
 
       fx_reverb_spread   channels --> sums over 4 groups of 16 channels, a row for each line
-      fx_reverb_network  sums --> scattering --> lines --> what leaves them, a row for each
+      fx_reverb_network  sums --> scattering --> lines --> their outputs, a row for each
       fx_reverb_gather   these rows and the dry channels --> outputs
 
-  The first and the last share a unit among groups: the channels, and the frames of long blocks.
-  Their threads read and write channels, and where 16 rows are mixed one thread has one frame.
+  The first and the last launch divide the channels of a unit, and the frames of long blocks, among
+  several groups.  Their threads read and write along channels; to mix 16 rows, each thread handles
+  one frame.
 
-  The network is one group for each unit, since every frame of a line depends on all lines.  Its
-  tiles are no longer than the shortest line, so that all frames of a tile may be read before one
-  is written: one thread for one frame, except for the damping, where 16 threads process the frames
-  of 16 lines.  That recursion limits the kernel to some 30 cycles for each frame on any GPU; other
-  units run beside it.
+  The network runs as one group for each unit, because every frame of a line depends on all lines.
+  Its tiles are no longer than the shortest line, so that all frames of a tile can be read before
+  one is written.  Each thread handles one frame, except for the damping, in which 16 threads
+  process the frames of 16 lines.  On any GPU this recursion takes about 30 cycles for each frame;
+  other units run in parallel.
 
   - All rings of a bank have one size, so that its lines are one DelayLine.
   - The state of a damper is the sum of two floats, where the CPU has a double.
@@ -284,7 +285,7 @@ reverb_advance(Reverb* const reverb, const u32 n_frames, const u32 n_grids)
 
 // ---- angles ----
 
-// Frames of the current grid interval that have passed, or a whole one where the next begins.
+// Frames of the current grid interval that have passed; REVERB_GRID if the next interval begins.
 DEVICE u32
 grid_offset(const u64 frame)
 {
@@ -346,7 +347,7 @@ grid_keep(GLOBAL f32* const state, const u32 n_new, LOCAL_POINTER const f32* con
   }
 }
 
-// Turn each pair of rows by its angle `place` frames behind the first point of the grid.
+// Rotate each pair of rows by its angle at `place` frames after the first point of the grid.
 DEVICE void
 turn_pairs(LOCAL_POINTER const f32* const grid, const u32 place, f32* const rows)
 {
@@ -409,14 +410,14 @@ damp(Damper* const damper, LOCAL_POINTER f32* const x, const u32 n_frames)
   f32 high = damper->high;
   f32 low = damper->low;
   for (u32 i = 0; i < n_frames; ++i) {
-    if (i < n_moving) { // also while a ramp overshoots, a pass never amplifies
+    if (i < n_moving) { // the clamp keeps the gain of a pass at or below 1 while a ramp overshoots
       pole = FMIN(FMAX(ramp_ahead(damper->pole, i + 1), 0.0f), 1.0f);
       gain = FMIN(ramp_ahead(damper->gain, i + 1), 1.0f - pole);
     }
     const f32 loss = 1.0f - pole;
     const f32 rest = 1.0f - loss - pole; // its rounding error
     const f32 step = (gain * x[i] - loss * high) - rest * high + pole * low;
-    const f32 sum = high + step; // D.  E. Knuth's exact sum: low is the rounding error of `sum`
+    const f32 sum = high + step; // Knuth's exact sum: low is the rounding error of `sum`
     const f32 added = sum - high;
     low = (high - (sum - added)) + (step - added);
     high = sum;
@@ -533,7 +534,7 @@ fx_reverb_network(STAGE_ARGS)
   Reverb reverb = reverb_load(stage, unit, state, data);
   Damper damper = damper_load(stage, unit, line, state, ramp_frames);
   u32 is_bad = 0;
-  BARRIER(); // all have read the state
+  BARRIER(); // all threads have read the state
   if (reverb.frame == 0 && stage.n_frames > 0) {
     grid_begin(state, data, reverb.depth.target);
   }
@@ -648,6 +649,6 @@ fx_reverb_gather(STAGE_ARGS)
     is_bad |= store_channels(stage, unit, group * REVERB_LINES, first, mix, tile);
     BARRIER(); // the tile has been read
   }
-  // The network found all others; this finds a sum beyond the range of float.
+  // The network found all other non-finite values; this finds a sum beyond the range of float.
   unit_end(stage, unit, is_bad, flag);
 }

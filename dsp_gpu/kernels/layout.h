@@ -26,7 +26,7 @@
 #define LIVE_HEAD     16
 
 // A connection in `live`.
-#define LINK_IS_STEADY 0 // LINK_GAIN holds for the whole block
+#define LINK_IS_STEADY 0 // LINK_GAIN is the gain for the complete block
 #define LINK_GAIN      1
 #define LINK_HOLD      2 // frames until the ramp LINK_NEXT replaces LINK_RAMP
 #define LINK_RAMP      3
@@ -52,7 +52,7 @@
 // A chain: units connected by UNIT_NEXT that one launch runs; its first unit belongs to the
 // launch.  The UNIT_OUT of the first unit is the output of the chain.  For every other unit,
 // UNIT_IN is the connection (word in live) from the output of the unit before, which is in no row.
-#define CHAIN_UNITS 32 // at most
+#define CHAIN_UNITS 32 // most units of a chain
 
 // An input: a sum of terms, as MixRow.
 #define INPUT_TERMS   0 // word in table

@@ -7,8 +7,8 @@
   frames.  One thread for each frame of the tile, and LANES threads along the channels, compute
   levels, curves and gains; one thread runs the recursion from frame to frame.  The recursion
   limits the speed of a unit: seven dependent operations, about 30 cycles a frame, while other
-  units use the processor.  With one thread for each channel, that thread would also do all the
-  rest, several times as much, and read its rows with a stride.
+  units use the processor.  With one thread for each channel, that thread would also do all other
+  work, several times as much as the recursion, and read its rows with a stride.
 
   A linked node of many channels is limited by its one group, which has BATCH loads in flight for
   each thread.  Inputs are summed once and stored in the output rows.
@@ -85,8 +85,8 @@ sidechain_loudest(f32 peak, LOCAL_POINTER f32* const peaks)
 }
 
 // The largest |input| over the channels at this thread's frame, ignoring NaN; also copies the
-// inputs to the outputs. n_channels: 0 for a thread behind the end of the block.  By all threads,
-// as sidechain_loudest().
+// inputs to the outputs. n_channels: 0 for a thread after the end of the block.  By all threads, as
+// sidechain_loudest().
 DEVICE f32
 sidechain_peak(const Stage stage, const u32 unit, LOCAL_POINTER const Input* const inputs,
                const u32 n_channels, const u32 frame, LOCAL_POINTER f32* const peaks)
@@ -169,10 +169,11 @@ part_ahead(const Ramp ramp, const u32 frames)
 // ---- smoothers ----
 
 /*
-  The state of a smoother: the sum of two floats, low at most half a unit in the last place of high,
-  where the CPU has a double.  A step is a fraction of the distance to the target, at 5 s and 192 kHz
-  a millionth; one float would stop when the step is less than half its last place, a thirtieth of
-  its value away from the target.  48 bits stop 2^-28 of the value away.
+  The state of a smoother: the sum of two floats, where the CPU has a double; low is at most half a
+  unit in the last place of high.  A step is a fraction of the distance to the target, a millionth
+  at 5 s and 192 kHz.  One float would stop when the step is less than half a unit in its last
+  place: then its distance from the target is a thirtieth of its value.  With 48 bits this distance
+  is 2^-28 of the value.
 */
 typedef struct Smooth {
   f32 high, low;

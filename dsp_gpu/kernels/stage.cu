@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Kernels of a stage that belong to no effect: take over changes, output rows, delay connections.
+// Kernels of a stage that belong to no effect: they apply changes, write the output rows and delay
+// connections.
 
 #include "stage.h"
 
-// Apply the host's changes: CHANGES_HEAD words, then pairs { word, value }. A new plan sends all
-// its words with the first block, from host memory, one latency for each iteration of the loop:
+// Apply the host's changes: CHANGES_HEAD words, then pairs { word, value }.  With its first block a
+// new plan sends all its words.  Each iteration of the loop waits for one latency of host memory:
 // hence many groups.
 KERNEL
 stage_begin(GLOBAL const u32* const changes, GLOBAL u32* const live)
@@ -18,8 +19,8 @@ stage_begin(GLOBAL const u32* const changes, GLOBAL u32* const live)
   }
 }
 
-// One group for each line (LINE_ words instead of a unit's): fill the rows behind a delayed
-// connection.
+// One group for each line (LINE_ words instead of a unit's): fill the rows with the output of
+// delayed connections.
 KERNEL
 stage_delay(STAGE_ARGS)
 {

@@ -7,7 +7,8 @@
   is fx_gain.cu.
 
   Rules:
-  - LIVE_N_FRAMES is 0 while a stage is tried out: then a kernel must store nothing, not even state.
+  - LIVE_N_FRAMES is 0 in the trial run of a stage: then a kernel must not store anything, not even
+    state.
   - A unit whose state word 0 is 0 is new: its memory has random contents, so a kernel may read only
     words that it has written since, and its ramps rest at the node's current parameters.
   - Group g of a launch runs unit g, or units from g * units_per_group on; units from n_units on do
@@ -179,7 +180,7 @@ ramp_store(GLOBAL f32* const words, const Ramp ramp)
   words[4] = F32_OF_BITS(ramp.frames_left);
 }
 
-// The value in `frames` frames: what the frames-th call of ramp_next() would return.
+// The value in `frames` frames: the result of the frames-th call of ramp_next() from now.
 DEVICE f32
 ramp_ahead(const Ramp ramp, const u32 frames)
 {
@@ -298,7 +299,7 @@ unit_end_part(const Stage stage, const u32 unit, const u32 first, const u32 end,
   }
 }
 
-// The same for a group that runs one whole unit.
+// As unit_end_part(), for a group that runs one complete unit.
 DEVICE void
 unit_end(const Stage stage, const u32 unit, const u32 is_bad, LOCAL_POINTER u32* const flag)
 {
@@ -306,7 +307,7 @@ unit_end(const Stage stage, const u32 unit, const u32 is_bad, LOCAL_POINTER u32*
                 flag);
 }
 
-// The same for a one-channel unit that a single thread has written.
+// As unit_end(), for a one-channel unit whose output one thread has written.
 DEVICE void
 unit_end_thread(const Stage stage, const u32 unit, const u32 is_bad)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The life of a device under OpenCL, and its errors.
+// Opens and closes devices under OpenCL, and handles their errors.
 
 #include "opencl_private.h"
 
@@ -10,8 +10,8 @@
 
 // The driver's message; the driver calls this from any thread.
 static void CL_CALLBACK
-take_library_log(const char* const words, const void* const details, const size_t detail_bytes,
-                 void* const data)
+store_message(const char* const words, const void* const details, const size_t detail_bytes,
+              void* const data)
 {
   (void)details;
   (void)detail_bytes;
@@ -66,7 +66,7 @@ Status
 opencl_lose(GpuDevice* const device, Error* const error, const char* const call, const cl_int code)
 {
   pthread_mutex_lock(&device->mutex);
-  if (!device->lost_call) { // keep the first error; later ones follow from it
+  if (!device->lost_call) { // keep the first error, which causes the later ones
     device->lost_call = call;
     device->lost_code = code;
     atomic_store(&device->is_lost, true);
@@ -141,7 +141,7 @@ make_context(GpuDevice* const device, Error* const error)
                                                (cl_context_properties)found->platform, 0 };
   cl_int code = CL_SUCCESS;
   device->context =
-      opencl_driver.clCreateContext(properties, 1, &found->id, take_library_log, device, &code);
+      opencl_driver.clCreateContext(properties, 1, &found->id, store_message, device, &code);
   code = opencl_made(device->context, code);
   if (code) {
     device->context = NULL;
@@ -192,7 +192,7 @@ static uint64_t
 free_bytes(GpuDevice* const device)
 {
   (void)device;
-  return 0; // OpenCL does not report it
+  return 0; // OpenCL does not report the free memory
 }
 
 const GpuApi gpu_opencl = {

@@ -97,12 +97,13 @@ sees_both_ways(const cl_command_queue queue, const cl_mem shared, const cl_mem o
          !opencl_driver.clFinish(queue) && is_all(host, pattern);
 }
 
-// The standard lets a device keep a copy of host memory until it is mapped.  Devices in the host's
-// own memory need no copy, but nothing guarantees that, so this function tests it.
+// The standard allows a device to keep a copy of host memory until the memory is mapped.  A device
+// that uses host memory needs no copy, but the standard does not guarantee that it makes none:
+// this function tests it.
 static bool
 shares_memory(const cl_device_id id)
 {
-  // "own": pretend a separate memory, for tests without a card.
+  // "own": treat the memory as separate, for tests without a graphics card.
   const char* const wish = getenv("WARPRACK_OPENCL_MEMORY");
   if (!device_number(id, CL_DEVICE_HOST_UNIFIED_MEMORY) || (wish && !strcmp(wish, "own"))) {
     return false;
@@ -183,7 +184,7 @@ add_devices(const cl_device_type type)
 {
   cl_platform_id platforms[MAX_PLATFORMS] = {
     NULL
-  }; // zeroed, since a driver may count more than it fills
+  }; // zeroed, because a driver may report more entries than it fills
   cl_uint n_platforms = 0;
   if (opencl_driver.clGetPlatformIDs(MAX_PLATFORMS, platforms, &n_platforms)) {
     return;

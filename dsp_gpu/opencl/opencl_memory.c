@@ -30,7 +30,7 @@ no_room(GpuDevice* const device, const size_t n_bytes, const char* const why, Er
                    why);
 }
 
-// Filling also makes lazy drivers allocate the memory now, not at the first block.
+// Filling forces drivers that allocate lazily to allocate the memory now, not at the first block.
 static cl_int
 fill_with_zeros(GpuDevice* const device, const cl_mem memory, const size_t n_bytes)
 {
@@ -45,7 +45,7 @@ static Status
 make_buffer(GpuDevice* const device, const size_t n_bytes, cl_mem* const memory, Error* const error)
 {
   const GpuDeviceInfo* const info = &device->found->info;
-  // Drivers that swap, and PoCL, would grant more than exists.
+  // Drivers that swap, and PoCL, would allocate more memory than exists.
   if (n_bytes > info->largest_bytes || n_bytes > info->memory_bytes - used_bytes(device)) {
     return no_room(device, n_bytes, "not asked for", error);
   }
@@ -161,7 +161,7 @@ share(GpuDevice* const device, GpuHostMemory* const host, Error* const error)
   return STATUS_OK;
 }
 
-// Pinned memory, mapped for its whole life: OpenCL has no other way to get it.
+// Pinned memory, mapped until it is freed: OpenCL has no other way to allocate pinned memory.
 static Status
 pin(GpuDevice* const device, GpuHostMemory* const host, Error* const error)
 {

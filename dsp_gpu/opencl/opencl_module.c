@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Source to kernels, through the cache.
+// Compiles source to kernels, or loads them from the cache.
 
 #include "opencl_private.h"
 
@@ -11,9 +11,9 @@
 #include <string.h>
 
 #define MAX_BINARY_BYTES ((size_t)256 << 20U) // binaries of PoCL have some hundred kilobytes
-#define MAX_KERNELS      256U                 // of a module
+#define MAX_KERNELS      256U                 // in one module
 
-/// The source and everything else that its binary depends on.
+/// The source, and all other data on which its binary depends.
 typedef struct Job {
   GpuDevice* device;
   const char* name;
@@ -85,7 +85,7 @@ from_source(const Job* const job, cl_program* const program, Error* const error)
   return STATUS_OK;
 }
 
-// True if the cache had a binary and the driver accepted it; a rejected binary is deleted from the
+// True if the cache had a binary and the driver accepted it; a refused binary is deleted from the
 // cache.
 static bool
 from_cache(const Job* const job, cl_program* const program)
@@ -117,7 +117,7 @@ from_cache(const Job* const job, cl_program* const program)
   return !code;
 }
 
-// A driver that returns no binary, or a full disk, only costs time at the next start.  PoCL
+// If the driver returns no binary, or the disk is full, the next start only takes longer.  PoCL
 // compiles every kernel again for clGetProgramInfo(CL_PROGRAM_BINARIES).
 static void
 to_cache(const Job* const job, const cl_program program)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
    Shared by the files of the OpenCL implementation: opencl_list.c (the list of devices), opencl.c
-   (the life of a device, errors), opencl_memory.c, opencl_module.c, opencl_record.c (prepares
+   (open, close, errors), opencl_memory.c, opencl_module.c, opencl_record.c (prepares
    submissions) and opencl_submit.c (the player's part).
 */
 #ifndef WARPRACK_DSP_GPU_OPENCL_OPENCL_PRIVATE_H
@@ -30,7 +30,7 @@ struct GpuDevice {
   const OpenclFound* found;
   cl_context context;
   cl_command_queue queues[N_QUEUES];
-  cl_mem nudged;         ///< Some bytes that nothing reads
+  cl_mem nudged;         ///< Bytes that the nudges write and no code reads
   cl_event last_nudge;   ///< Event of the last nudge until it ends, else NULL; used by the thread
                          ///< that nudges
   _Atomic bool is_lost;  ///< Set by the thread that gets the error, read by all
@@ -39,7 +39,7 @@ struct GpuDevice {
   const char* lost_call; ///< The function that returned the error
   cl_int lost_code;
   char words[200];     ///< The driver's message, from its callback; "" for none
-  uint64_t used_bytes; ///< Of buffers
+  uint64_t used_bytes; ///< Total size of all buffers
 };
 
 struct GpuBuffer {
@@ -48,8 +48,9 @@ struct GpuBuffer {
   size_t n_bytes;
 };
 
-/// On a device that shares memory, the memory itself.  Elsewhere copies of a block go through
-/// `pinned`, because drivers stage other memory: submit() fills it, poll() empties it.
+/// On a device that shares memory, this is the memory itself.  On other devices, copies of a block
+/// use `pinned`, because drivers stage copies of other memory: submit() fills it, poll() empties
+/// it.
 struct GpuHostMemory {
   GpuDevice* device;
   cl_mem memory;
@@ -64,7 +65,7 @@ struct GpuKernel {
   cl_kernel kernel;
   char name[64];
   cl_uint n_args;
-  size_t group_size; ///< As compiled
+  size_t group_size; ///< GROUP_SIZE of the compilation
 };
 
 struct GpuModule {
@@ -96,8 +97,8 @@ struct GpuRecording {
   RecordedCopy* in;
   RecordedLaunch* launches;
   RecordedCopy* out;
-  cl_event last;      ///< Of the submission in flight, else NULL
-  uint64_t in_flight; ///< Its number
+  cl_event last;      ///< Last event of the submission in flight, else NULL
+  uint64_t in_flight; ///< Number of that submission
   bool is_queued;     ///< Its commands may still be in the queues
   uint64_t done;      ///< The number of the last completed submission
 };

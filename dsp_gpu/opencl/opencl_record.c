@@ -43,7 +43,7 @@ record_copies(const GpuCopy* const copies, const uint32_t n, RecordedCopy* const
 
 // ---- arguments ----
 
-// Memory from an offset on.  OpenCL has no pointer arithmetic, but sub-buffers.
+// Memory from an offset on, as a sub-buffer, because OpenCL has no pointer arithmetic.
 static cl_int
 part_of(const cl_mem memory, const size_t offset, const size_t n_bytes, cl_mem* const part)
 {
@@ -159,7 +159,7 @@ clear_launch(RecordedLaunch* const recorded)
   }
 }
 
-// ---- the whole ----
+// ---- recordings ----
 
 static Status
 fill(GpuRecording* const recording, const GpuWork* const work, Error* const error)
@@ -209,7 +209,7 @@ opencl_recording_free(GpuRecording* const recording)
   if (!recording) {
     return;
   }
-  // The caller frees the memory next, and commands of a lost device may still access it.
+  // The caller then frees the memory, which commands of a lost device may still access.
   for (uint32_t q = 0; recording->is_queued && q < N_QUEUES; ++q) {
     opencl_driver.clFinish(recording->device->queues[q]);
   }

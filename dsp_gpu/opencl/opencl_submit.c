@@ -6,12 +6,12 @@
        kernels:                 └─▶ kernel, kernel ──┐
        out:                                          └─▶ read, read ──▶ last
 
-   Each queue runs in order, and only the first command of a queue waits for the one before, so that
-   the writes of one slot run beside the kernels of another.
+   Each queue runs in order, and only the first command of a queue waits for the previous queue, so
+   that the writes of one slot overlap the kernels of another.
 
-   The player polls the state of the last command: a callback would run on a thread of the driver,
-   and a flag that a kernel writes costs one more command and guarantees nothing about the writes
-   of other commands.  (PoCL 3.1: a poll takes 20 ns, another kernel 5 us.)
+   The player polls the state of the last command.  A callback would run on a thread of the driver.
+   A flag that a kernel writes would cost one more command, and does not guarantee that the writes
+   of other commands are visible. (PoCL 3.1: a poll takes 20 ns, another kernel 5 us.)
 */
 
 #include "opencl_private.h"
@@ -23,7 +23,7 @@ typedef struct Chain {
   GpuDevice* device;
   const char* call; ///< The last call, for messages
   cl_int code;
-  cl_event last; ///< Of the previous queue, NULL for the first queue
+  cl_event last; ///< Last event of the previous queue, NULL for the first queue
 } Chain;
 
 // ---- the three queues ----
@@ -36,7 +36,7 @@ n_waits(const Chain* const chain, const uint32_t index)
   return index == 0 && chain->last ? 1 : 0;
 }
 
-// The next queue waits for the event of the last command of this one.
+// The next queue waits for the event of the last command of this queue.
 static cl_event*
 event_of(cl_event* const event, const uint32_t index, const uint32_t n)
 {
@@ -46,7 +46,7 @@ event_of(cl_event* const event, const uint32_t index, const uint32_t n)
 static void
 pass_on(Chain* const chain, const uint32_t queue, const cl_event event)
 {
-  chain->code = opencl_made(event, chain->code); // otherwise the next queue would wait for nothing
+  chain->code = opencl_made(event, chain->code); // without an event, the next queue would not wait
   if (chain->last) {
     opencl_driver.clReleaseEvent(chain->last);
   }

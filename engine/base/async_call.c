@@ -20,7 +20,7 @@ struct AsyncCall {
 };
 
 static void
-errand_free(AsyncCall* const call)
+call_free(AsyncCall* const call)
 {
   pthread_cond_destroy(&call->returned);
   pthread_mutex_destroy(&call->lock);
@@ -33,11 +33,11 @@ discard_and_free(AsyncCall* const call)
   if (call->discard) {
     call->discard(call->context);
   }
-  errand_free(call);
+  call_free(call);
 }
 
 static void*
-errand_run(void* const context)
+call_run(void* const context)
 {
   AsyncCall* const call = context;
   call->function(call->context);
@@ -64,9 +64,9 @@ async_call_start(const AsyncFunction function, void* const context, AsyncCall** 
   call->context = context;
   time_cond_init(&call->returned);
   pthread_mutex_init(&call->lock, NULL);
-  const Status status = rt_thread_start("call", errand_run, call, &call->thread, error);
+  const Status status = rt_thread_start("call", call_run, call, &call->thread, error);
   if (status) {
-    errand_free(call);
+    call_free(call);
     return status;
   }
   *out = call;
@@ -84,7 +84,7 @@ async_call_wait(AsyncCall* const call, const uint32_t timeout_ms)
   pthread_mutex_unlock(&call->lock);
   if (is_done) {
     pthread_join(call->thread, NULL);
-    errand_free(call);
+    call_free(call);
   }
   return is_done;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Exponential back-off: the rest before the next attempt doubles with each failure, from a first
-   rest up to a longest one.  A zeroed Backoff has seen no failure.
+   Exponential back-off: the delay before the next attempt doubles with each failure, from a first
+   delay up to a longest one.  A zeroed Backoff counts no failure yet.
 */
 #ifndef WARPRACK_ENGINE_BASE_BACKOFF_H
 #define WARPRACK_ENGINE_BASE_BACKOFF_H
@@ -10,11 +10,11 @@
 #include <stdint.h>
 
 typedef struct Backoff {
-  uint64_t rest_ns; ///< The last rest; 0: none yet
+  uint64_t rest_ns; ///< The last delay; 0: no delay yet
   uint64_t at_ns;   ///< When the next attempt is due
 } Backoff;
 
-/// The rest after `rest_ns`, 0: the first one. [any]
+/// The delay after a delay of `rest_ns`; after 0, the first delay. [any]
 static inline uint64_t
 backoff_next(const uint64_t rest_ns, const uint64_t first_ns, const uint64_t longest_ns)
 {
@@ -22,8 +22,8 @@ backoff_next(const uint64_t rest_ns, const uint64_t first_ns, const uint64_t lon
   return next_ns < longest_ns ? next_ns : longest_ns;
 }
 
-/// An attempt failed at `now_ns`: set the next rest.  If the last rest ended more than `longest_ns`
-/// ago, the attempt had succeeded, and the next rest is `first_ns`. [any]
+/// Set the next delay after a failure at `now_ns`.  If the last delay ended more than `longest_ns`
+/// ago, the attempt after it counts as a success, and the next delay is `first_ns`. [any]
 static inline void
 backoff_fail(Backoff* const backoff, const uint64_t first_ns, const uint64_t longest_ns,
              const uint64_t now_ns)

@@ -31,8 +31,8 @@ edges_group(Arena* const scratch, const uint32_t n_vertices, const uint32_t* con
   return groups;
 }
 
-/// What edges_order() walks through: the edges once more, sorted by their targets, so that the
-/// targets of each source are sorted as well.
+/// The edges as edges_order() reads them: a copy sorted by target, so that the targets of each
+/// source are sorted too.
 typedef struct Forward {
   uint32_t* target; ///< [n_edges]
   EdgeGroups by_source;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   The connections of a graph: grouped by the vertex at one end, and the topological order that
-   they give.  Edge e leads from vertex from[e] to vertex to[e]; an end that is no vertex (the
-   input of a rack) has a number not below the number of vertices.
+   The connections of a graph: grouping by the vertex at one end, and topological order.  Edge e
+   leads from vertex from[e] to vertex to[e].  A number at or above the number of vertices stands
+   for an end that is no vertex (the input of a rack).
 */
 #ifndef WARPRACK_ENGINE_BASE_EDGES_H
 #define WARPRACK_ENGINE_BASE_EDGES_H
@@ -23,14 +23,15 @@ EdgeGroups
 edges_group(Arena* scratch, uint32_t n_vertices, const uint32_t* vertex, uint32_t n_edges);
 
 /**
-   Topological order of the first n_vertices vertices, stable: those that become ready together stay
-   in the order of their numbers.
+   Topological order of the first n_vertices vertices.  The order is stable: vertices that become
+   ready at the same time stay in the order of their numbers.
 
    @param by_target The edges grouped by `to`; groups from n_vertices on are ignored.
-   @param level [n_vertices] Filled: 0 without an edge that leads there from a vertex, else one more
-   than the highest source.
+   @param level [n_vertices] Filled: 0 for a vertex without an edge from another vertex, else one
+   more than the highest level among its sources.
    @param order [n_vertices] Filled with the vertices that have a place in the order.
-   @return How many these are; the others are in a cycle or behind one.  0 with Arena::failed. [any]
+   @return Number of vertices in `order`; the others are in a cycle or depend on one.  0 with
+   Arena::failed. [any]
 */
 uint32_t edges_order(Arena* scratch, uint32_t n_vertices, const EdgeGroups* by_target,
                      const uint32_t* from, uint32_t* level, uint32_t* order);

@@ -3,41 +3,42 @@
    Injected faults, for tests: named hooks in the code that must handle them.  A program contains
    the hooks only if it is built with -Dfaults=true, or is a test.
 
-   A list of faults arms them; the environment variable WARPRACK_FAULTS has the first one:
+   A list arms faults; the environment variable WARPRACK_FAULTS holds the first list:
 
        gpu.hang@100,worker:worker.late@1+10=40,alloc.fail@17
 
        [server:|worker:]NAME[@N[+[M]]][=VALUE]
 
-   N is the occurrence at which a fault occurs, counted from 1 since it was armed (default 1), `+`
-   all later ones as well, `+M` each M-th one after it.  `server:` and `worker:` are for one of the
-   two processes of `warprack run`, whose workers all start with the same variable.
+   N is the number of the call at which the fault occurs, counted from 1 since the fault was armed
+   (default 1); with `+` the fault also occurs at all later calls, with `+M` at each M-th call after
+   N.  `server:` and `worker:` select one of the two processes of `warprack run`; all workers start
+   with the same variable.
 
      alloc.fail          an allocation fails (of the program's own, not those of libraries)
      clock.jump=S        the wall clock is S seconds ahead; lasts
      fs.eio              reading a regular file fails
-     fs.full             writing to a regular file, or flushing it, finds the disk full
-     fs.short            reading a regular file gives one byte
-     gpu.build           a kernel's source has a mistake at its end
+     fs.full             writing to a regular file, or flushing it, fails: the disk is full
+     fs.short            reading a regular file returns one byte
+     gpu.build           a kernel's source has an error at its end
      gpu.error=CODE      a submission ends with an asynchronous error; the device is lost
-     gpu.hang            a submission and all later ones are never done
-     gpu.late=MS         a submission is seen done MS milliseconds late
+     gpu.hang            a submission and all later ones never end
+     gpu.late=MS         a submission ends MS milliseconds late
      gpu.nomem           a buffer and all later ones do not fit
-     gpu.record          a recording is refused
-     worker.crash        a block of the worker is its last one: SIGSEGV
-     worker.crash-on=NODE      the same, when a rack with a node of that name is planned
-     worker.crash-plays=NODE   the same, when a block of such a rack is run
+     gpu.record          a recording fails
+     worker.crash        the worker crashes in a block: SIGSEGV
+     worker.crash-on=NODE      the worker crashes when it plans a rack with a node of that name
+     worker.crash-plays=NODE   the worker crashes when it runs a block of such a rack
      worker.exit=CODE    a block of the worker ends its process
-     worker.garbage      from a block on, random words everywhere in the memory that is shared
+     worker.garbage      from a block on, the worker writes random words to all shared memory
      worker.hang         a block of the worker never ends
-     worker.late=MS      a block comes back MS milliseconds late
-     worker.nan          a block comes back as NaN, infinities and 1e30
+     worker.late=MS      the worker returns a block MS milliseconds late
+     worker.nan          the worker returns a block of NaN, infinities and 1e30
      worker.stop         SIGSTOP at a block
-     worker.wrong        a block comes back as another one
+     worker.wrong        the worker returns a block with the number of another block
 
-   What is counted: allocations; readings of the clock; readings, writings of files; modules,
-   submissions, buffers, recordings of a device, from 1 again whenever one is opened; blocks; racks
-   with that node.  gpu_faults.h has more on the device's.
+   N counts: allocations; reads of the clock; reads or writes of files; modules, submissions,
+   buffers or recordings of a device, from 1 again whenever a device is opened; blocks; racks that
+   contain the node.  gpu_faults.h describes the faults of a device.
 
    At run time datagrams arm faults (faults_socket.c).
 */
@@ -74,8 +75,8 @@ typedef enum FaultId {
   N_FAULTS
 } FaultId;
 
-/// Count an occurrence, if the fault is armed.  Returns true if the fault is due.  One atomic load
-/// when it is not. [any]
+/// Count a call, if the fault is armed.  Returns true if the fault is due.  Costs one atomic load
+/// while the fault is not armed. [any]
 REALTIME bool fault_is_due(FaultId fault);
 
 /// True if the fault is armed for this name; counts nothing. [any]

@@ -16,8 +16,8 @@
 #define MAX_LENGTH 64U               // of the compared names
 #define LIST_BYTES (HINT_BYTES - 8U) // leaves room for ", ..."
 
-/// Words that users know from other programs.  A row counts only if `right` is among the names, so
-/// that one word can mean an effect here and a parameter there.
+/// Words that users know from other programs.  A row applies only if `right` is among the names, so
+/// that one word can stand for an effect in one list and for a parameter in another.
 static const struct {
   const char *wrong, *right;
 } synonyms[] = {
@@ -109,6 +109,11 @@ static const struct {
   { "stats", "status" },
   { "validate", "check" },
   { "verify", "check" },
+  // Addresses
+  { "delete", "remove" },
+  { "state", "status" },
+  { "stop", "quit" },
+  { "subscribe", "notify" },
   // Options
   { "alsa", "io" },
   { "bind", "osc-bind" },
@@ -175,8 +180,8 @@ find_synonym(const char* const wrong, const char* const* const names, const uint
   return NULL;
 }
 
-/// The name at the smallest distance, at most a third of the word's letters.  One letter has the
-/// same distance to any other.
+/// The name at the smallest edit distance: at most 1 for words of 2 to 5 letters, at most a third
+/// of the letters for longer ones.  A word of one letter is at the same distance from all letters.
 static const char*
 find_mistyped(const char* const wrong, const char* const* const names, const uint32_t n_names)
 {

@@ -24,7 +24,7 @@ least(const size_t a, const uint64_t b)
   return b < a ? (size_t)b : a;
 }
 
-/// The number in a file; UINT64_MAX for "max", and without a number.
+/// The number in a file; UINT64_MAX for "max" or if the file has no number.
 static uint64_t
 read_limit(const char* const folder, const char* const name)
 {
@@ -39,8 +39,8 @@ read_limit(const char* const folder, const char* const name)
   return has_number ? number : UINT64_MAX;
 }
 
-/// The smallest limit of a group and its ancestors; `group` is its folder below that of the
-/// hierarchy.
+/// The smallest limit of a control group and its ancestors; `group` is the group's path below the
+/// root of the hierarchy.
 static size_t
 group_limit(const char* const hierarchy, const char* const group)
 {

@@ -12,8 +12,8 @@
 #define MAX_MANTISSA     400U // characters to read; more than any program prints
 #define MAX_PRINT_DIGITS 17   // enough to distinguish any two doubles
 
-/// The C locale, for this thread while it reads or writes numbers: the program's locale belongs to
-/// other code.
+/// Make the C locale the locale of this thread while it reads or writes a number.  The locale of
+/// the process stays unchanged, because other code uses it.
 static locale_t
 c_locale_enter(locale_t* const c_locale)
 {
@@ -74,7 +74,7 @@ number_scan(const char* const text, Decimal* const decimal)
 double
 number_value(const Decimal* const decimal, const int shift)
 {
-  const long bound = 100000; // far outside of the range of double, and no overflow below
+  const long bound = 100000; // far outside the range of double; the sums below do not overflow
   long exponent = decimal->exponent < -bound ? -bound : decimal->exponent;
   exponent = exponent > bound ? bound : exponent;
   char text[MAX_MANTISSA + 16U];

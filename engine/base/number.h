@@ -7,11 +7,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/// A decimal number in parts, so that a unit's power of ten is part of the one rounding to double:
-/// 2.3 kHz is 2300 Hz, although 2.3 * 1000 is not.
+/// A decimal number in parts, so that number and power of ten of the unit are rounded to double
+/// only once: "2.3 kHz" gives exactly 2300 Hz, while the double 2.3 times 1000 does not.
 typedef struct Decimal {
   bool is_negative;
-  const char* mantissa; ///< Behind the sign
+  const char* mantissa; ///< First character after the sign
   size_t n_mantissa;
   long exponent;
   const char* end; ///< First character after the number
@@ -22,7 +22,7 @@ typedef struct Decimal {
 /// hexadecimal.  False if there is none. [any]
 bool number_scan(const char* text, Decimal* decimal);
 
-/// Its value times ten to the `shift`, rounded once; infinite if too large. [any]
+/// The number's value times ten to the `shift`, rounded once; infinite if too large. [any]
 double number_value(const Decimal* decimal, int shift);
 
 /// The shortest text that number_value() reads back to the same double; returns `text`. [any]

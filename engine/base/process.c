@@ -17,7 +17,6 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define FREE_WAIT_NS    NS_PER_S // how long process_free() waits for a killed process
@@ -27,10 +26,10 @@
 struct Process {
   pid_t id;
   int fd;         ///< pidfd
-  bool is_killed; ///< By process_kill()
-  int crash;      ///< The signal of which it was dying at that time, or 0
+  bool is_killed; ///< process_kill() has sent SIGKILL
+  int crash;      ///< The signal that was already ending the process at that time, or 0
   bool has_ended;
-  int signal; ///< The signal that ended it, or 0
+  int signal; ///< The signal that ended the process, or 0
   char reason[PROCESS_REASON_BYTES];
 };
 
@@ -98,10 +97,10 @@ spawn(const char* const path, char* const argv[], const int socket, pid_t* const
   return failed;
 }
 
-/// Reset an ignored SIGCHLD, which some launchers leave behind: children of such a parent end
-/// without an exit status.
+/// Reset an ignored SIGCHLD, which some launchers pass on: with SIGCHLD ignored, the kernel does
+/// not report the exit status of children.
 static void
-heed_children(void)
+reset_sigchld(void)
 {
   struct sigaction action;
   if (sigaction(SIGCHLD, NULL, &action) == 0 && action.sa_handler == SIG_IGN) {
@@ -118,8 +117,9 @@ process_start(const char* const path, char* const argv[], const int socket, Proc
     return error_set(error, STATUS_NO_MEM, "no memory for a process");
   }
   const char* const what = argv[0] && argv[1] ? argv[1] : ""; // one program may have several roles
-  heed_children();
-  // It becomes the child's input; the error of posix_spawn() would name the program.
+  reset_sigchld();
+  // The child opens it as its input; a failure inside posix_spawn() would be reported as an error
+  // of the program.
   if (access("/dev/null", R_OK | W_OK)) {
     const int reason = errno;
     free(process);
@@ -161,7 +161,7 @@ process_fd(const Process* const process)
 }
 
 static void
-say_reason(Process* const process, const siginfo_t* const end)
+describe_end(Process* const process, const siginfo_t* const end)
 {
   char* const reason = process->reason;
   const char* const name = sigabbrev_np(end->si_status);
@@ -187,12 +187,12 @@ process_has_ended(Process* const process, char reason[const PROCESS_REASON_BYTES
       snprintf(process->reason, sizeof(process->reason), "ended");
     } else if (end.si_pid) {
       process->has_ended = true;
-      // A kill stops the writing of a core; the kernel then reports the kill instead of the crash.
+      // SIGKILL interrupts the writing of a core; the kernel then reports the kill, not the crash.
       end.si_status = process->is_killed && process->crash && end.si_code != CLD_EXITED
                           ? process->crash
                           : end.si_status;
       process->signal = end.si_code == CLD_EXITED ? 0 : end.si_status;
-      say_reason(process, &end);
+      describe_end(process, &end);
     }
   }
   if (process->has_ended) {
@@ -233,7 +233,8 @@ process_is_stopped(const Process* const process)
   return read_stat(process, line)[0] == 'T';
 }
 
-/// The signal of which it is dying, for example while its core is written; 0 if it lives.
+/// The signal that is ending the process, for example while the kernel writes its core; 0 if the
+/// process is not ending.
 static int
 find_crash(const Process* const process)
 {
@@ -245,8 +246,7 @@ find_crash(const Process* const process)
   }
   // Encoded as in a wait status.
   const int number = field ? (int)(strtol(field, NULL, 10) & 0x7F) : 0;
-  // The field also has the signal that stops a process, even before the process is seen as
-  // stopped.
+  // The field also holds the signal that stops a process, even before the state is "stopped".
   return number == SIGSTOP || number == SIGTSTP || number == SIGTTIN || number == SIGTTOU ? 0
                                                                                           : number;
 }

@@ -2,14 +2,14 @@
 /**
    Starts, watches, kills and reaps a child process of the server.
 
-   The server plays while it starts a child, with locked memory. posix_spawn(3) uses CLONE_VM |
-   CLONE_VFORK: no page table is copied, and only the calling thread waits until the new program
-   runs (with 1 GiB of locked memory 0.2 ms, where fork(2) takes 25).
+   The server starts a child while audio runs and memory is locked.  posix_spawn(3) uses CLONE_VM |
+   CLONE_VFORK: it copies no page table, and only the calling thread waits until the new program
+   runs (with 1 GiB of locked memory 0.2 ms; fork(2) takes 25 ms).
 
-   The child has descriptors 0 (/dev/null), 1 and 2 (the server's stderr), 3 (the socket) and no
-   other; no blocked signal and no handler; no real-time priority; a session of its own, so that ^C
-   at the terminal reaches the server only.  It dies with the server if it calls
-   process_follow_parent().
+   The child has only the descriptors 0 (/dev/null), 1 and 2 (the server's stderr) and 3 (the
+   socket); no blocked signal and no handler; no real-time priority; its own session, so that ^C at
+   the terminal reaches the server only.  After process_follow_parent() the kernel kills the child
+   when the server ends.
 */
 #ifndef WARPRACK_ENGINE_BASE_PROCESS_H
 #define WARPRACK_ENGINE_BASE_PROCESS_H
@@ -32,9 +32,9 @@ typedef struct Process Process;
    @param argv [] NULL-terminated; argv[0] is the name.
    @param socket Becomes PROCESS_SOCKET of the child; the caller closes its own copy.
 
-   The calling thread must live until the process has ended: a child that follows its parent dies
-   with the thread that started it.  This call ends an ignored SIGCHLD.  STATUS_FILE if there is no
-   such program. [any but rt]
+   The calling thread must live until the process has ended: after process_follow_parent() the child
+   is killed when the thread that started it ends.  This call resets an ignored SIGCHLD. STATUS_FILE
+   if there is no such program. [any but rt]
 */
 NODISCARD Status process_start(const char* path, char* const argv[], int socket, Process** out,
                                Error* error);
@@ -58,9 +58,9 @@ int process_signal(const Process* process);
 /// True if the process is stopped (SIGSTOP). [any but rt]
 bool process_is_stopped(const Process* process);
 
-/// Send SIGKILL and wait at most timeout_ns for the end; then as process_has_ended().  If the
-/// process was already dying, for example while its core was written, the reason is that signal.
-/// [any but rt, one thread at a time]
+/// Send SIGKILL, wait at most timeout_ns for the end, and return as process_has_ended().  If
+/// another signal was already ending the process (the kernel still wrote its core), the reason
+/// names it. [any but rt, one thread at a time]
 bool process_kill(Process* process, uint64_t timeout_ns, char reason[PROCESS_REASON_BYTES]);
 
 /// In the child: let the kernel kill this process when the thread that started it ends.  False if

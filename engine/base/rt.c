@@ -35,8 +35,8 @@ rt_flush_denormals(void)
 #endif
 }
 
-/// All signals except those that a fault raises in the thread itself: a blocked one of these would
-/// kill the process.
+/// All signals except those that a fault raises in the thread itself: if such a signal is blocked,
+/// the kernel kills the process.
 static void
 asynchronous_signals(sigset_t* const set)
 {
@@ -67,7 +67,7 @@ rt_thread_start(const char* const name, void* (*const run)(void* context), void*
 Status
 rt_become_realtime(const int priority, Error* const error)
 {
-  // 0 is this thread, not the process.  Its children start at normal priority.
+  // 0 is this thread, not the process.  Threads and processes that it starts have normal priority.
   const struct sched_param param = { .sched_priority = priority };
   if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param) == 0) {
     return STATUS_OK;
@@ -163,4 +163,22 @@ rt_pause(void)
 #elif defined(__aarch64__)
   __asm__ volatile("yield");
 #endif
+}
+
+// The disabled state alone is not enough: in glibc 2.36 a cancellation that was sent before arrives
+// later as a signal, and ends a thread of asynchronous type in any state.
+CancelMode
+rt_hold_cancel(void)
+{
+  CancelMode before;
+  pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &before.type);
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before.state);
+  return before;
+}
+
+void
+rt_allow_cancel(const CancelMode before)
+{
+  pthread_setcancelstate(before.state, NULL);
+  pthread_setcanceltype(before.type, NULL);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
    Set-up of audio threads: priority, locked memory, flush-to-zero, and the futex.  If the system
-   refuses one of them, the function returns an error text, which the caller reports once.
+   refuses priority or locked memory, the function fails with a text, which the caller reports once.
 
    rt_section_enter() and rt_section_leave() mark the code that must not allocate, lock or call the
    kernel.  A normal program defines neither hook, so that a marker costs one test of a pointer; the
@@ -48,20 +48,33 @@ REALTIME void rt_flush_denormals(void);
 NODISCARD Status rt_thread_start(const char* name, void* (*run)(void* context), void* context,
                                  pthread_t* thread, Error* error);
 
-/// Give this thread SCHED_FIFO at `priority`; STATUS_LIMIT without the privilege, and the
-/// scheduling stays unchanged. [any]
+/// Give this thread SCHED_FIFO at `priority`.  Without the privilege, returns STATUS_LIMIT and
+/// keeps the scheduling. [any]
 Status rt_become_realtime(int priority, Error* error);
 
 /// Test on a temporary thread if threads of this process may have SCHED_FIFO at `priority`.
 /// Errors as rt_become_realtime(). [main]
 Status rt_try_realtime(int priority, Error* error);
 
-/// Lock current and future memory, and touch the stack.  STATUS_LIMIT if the limit is too small:
-/// then nothing is locked, because a lock under a limit makes later allocations fail. [main]
+/// Lock current and future memory, and touch the stack.  If a limit applies to this process, locks
+/// nothing and returns STATUS_LIMIT, because later allocations would fail at the limit. [main]
 Status rt_lock_memory(Error* error);
 
-/// Sleep while *word == expected; wakes also spuriously.  timeout_ns relative, UINT64_MAX: none.
-/// Works across processes. [player]
+/// State and type of cancellation of a thread, before rt_hold_cancel().
+typedef struct CancelMode {
+  int state, type;
+} CancelMode;
+
+/// Let nobody cancel this thread until rt_allow_cancel(): a library may cancel its thread at any
+/// instruction, also in a callback that holds a lock. [rt]
+REALTIME CancelMode rt_hold_cancel(void);
+
+/// Return to the mode from before rt_hold_cancel().  If that mode is asynchronous and somebody has
+/// cancelled this thread, the call does not return. [rt]
+REALTIME void rt_allow_cancel(CancelMode before);
+
+/// Sleep while *word == expected, for at most timeout_ns (UINT64_MAX: no limit); may also wake
+/// spuriously.  Works across processes. [player]
 void rt_futex_wait(_Atomic uint32_t* word, uint32_t expected, uint64_t timeout_ns);
 
 /// Wake all threads that sleep on `word`: the only system call that audio threads may make. [rt]

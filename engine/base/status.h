@@ -3,8 +3,8 @@
    Reports of failures in all of warprack: a status code for the program, and an Error with the
    sentence for the user.
 
-   Functions that can fail return a Status and are NODISCARD; results leave by out-parameters.  The
-   sentence is written once, near the cause, and tells the user how to correct it.
+   Functions that can fail return a Status and are NODISCARD; out-parameters hold their results.
+   The function that detects the error writes the sentence, which says how the user can correct it.
 */
 #ifndef WARPRACK_ENGINE_BASE_STATUS_H
 #define WARPRACK_ENGINE_BASE_STATUS_H
@@ -24,7 +24,7 @@ typedef enum Status {
   STATUS_NO_BACKEND,  ///< A requested DSP backend is not available
   STATUS_FILE,        ///< A file is missing, unreadable, corrupt, empty, or cannot be written
   STATUS_NET,         ///< A socket could not be opened, or there was no reply
-  STATUS_DEVICE_LOST, ///< A GPU's context is unusable: everything on it must be made again
+  STATUS_DEVICE_LOST, ///< A GPU's context is unusable: all its objects must be made again
   STATUS_WORKER,      ///< The process that runs the effects cannot be started, or crashed
   STATUS_N_STATUSES
 } Status;

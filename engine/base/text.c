@@ -54,7 +54,7 @@ is_order(const uint32_t code)
   return is_in;
 }
 
-/// Bytes of a printable character, else 0.
+/// Length of the character at `text` in bytes if it is printable, else 0.
 static size_t
 shown_bytes(const char* const text)
 {

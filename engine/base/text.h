@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/// Bytes of the UTF-8 character at the start of `text`, control characters included; 0 if it is
-/// invalid, and at the end. [any]
+/// Length in bytes of the UTF-8 character at the start of `text`, which may be a control character;
+/// 0 if it is invalid, and at the end of the text. [any]
 size_t text_utf8_bytes(const char* text);
 
 /// True for UTF-8 without control characters, line separators and changes of direction. [any]

@@ -45,7 +45,7 @@ void time_sleep_until(uint64_t at_ns);
 /// the wall clock have no effect. [any]
 void time_cond_init(pthread_cond_t* condition);
 
-/// Wait for a signal until time_now_ns() is `until_ns`; wakes also spuriously.  Returns false
+/// Wait for a signal until time_now_ns() is `until_ns`; may also return spuriously.  Returns false
 /// after the deadline. [any]
 static inline bool
 time_cond_wait(pthread_cond_t* const condition, pthread_mutex_t* const lock,

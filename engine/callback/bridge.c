@@ -15,34 +15,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROOM           0.05F // above the limit's bound, 0.42 dB
+#define ROOM           0.05F // of the bound, by which limit() may exceed it: 0.42 dB
 #define LINE_BYTES     64U
 #define LONGEST_S      0.02
 #define LONGEST_BLOCKS 3U
-#define PIECE_FRAMES   64U // extrapolated at once, on the stack
-// Below this part of the signal's energy the prediction errors are rounding noise.
+#define PIECE_FRAMES   64U // extrapolated in one pass, on the stack
+// Below this fraction of the signal's energy, prediction errors are rounding noise.
 #define LEAST_ENERGY 1e-9F
 
 // The cost model: seconds for one group.  Measured on one core of an AMD EPYC at 2.45 GHz with the
-// 4-lane vectors of baseline x86-64, plus 30 %.  The frames that play include the fallback's own.
+// 4-lane vectors of baseline x86-64, plus 30 %.  The cost per played frame includes the fallback
+// itself.
 #define GROUP_S      120e-9 // per group
 #define PLAYED_S     8e-9   // per frame of the block
 #define KNOWN_S      2e-9   // per frame before the gap
-#define PREPARED_S   4e-9   // per frame before the gap, of an order above 0
+#define PREPARED_S   4e-9   // per frame before the gap, if the order is above 0
 #define STAGE_S      1.9e-9 // per frame before the gap and order
-#define CONTINUED_S  6e-9   // per frame of the block, of an order above 0
+#define CONTINUED_S  6e-9   // per frame of the block, if the order is above 0
 #define MULTIPLIED_S 4e-10  // per frame of the block and order
 
 typedef float Lanes __attribute__((vector_size(4 * BRIDGE_LANES)));
 typedef double Pair __attribute__((vector_size(16)));
 
-/// A frame of one group in double precision, in vectors that baseline x86-64 and arm64 have: wider
-/// ones would pass through memory.
+/// A frame of one group in double precision.  Baseline x86-64 and arm64 have registers for vectors
+/// of this size; the compiler would pass wider ones through memory.
 typedef struct WideLanes {
   Pair half[2];
 } WideLanes;
 
-/// BRIDGE_LANES outputs.
+/// The state of BRIDGE_LANES outputs.
 typedef struct Group {
   WideLanes past[BRIDGE_MAX_ORDER];         ///< Newest `order` (at least 1) frames, oldest first
   WideLanes coefficients[BRIDGE_MAX_ORDER]; ///< Weights of `past` in the next frame
@@ -54,8 +55,8 @@ typedef struct Group {
 struct Bridge {
   uint32_t n_channels, block_frames;
   uint32_t n_frames; ///< Length of a bridge
-  uint32_t n_done;   ///< Frames of the current bridge that have played; n_frames: none is open
-  DryLine* history;  ///< What the outputs played
+  uint32_t n_done;   ///< Frames of the current bridge that have played; n_frames: no bridge is open
+  DryLine* history;  ///< The samples that the outputs played
   Group* groups;     ///< [ceil(n_channels / BRIDGE_LANES)]
   float* weights;    ///< [n_frames]: the fade
   float* added;      ///< [n_frames][BRIDGE_LANES]: the faded continuation of one group in one block
@@ -77,8 +78,9 @@ known_frames(const Bridge* const bridge, const uint32_t order)
   return is_short ? bridge->block_frames : BRIDGE_HISTORY;
 }
 
-/// Modelled time of the first block of a gap, for one group.  The other blocks of the gap take
-/// less, and so does the block that fades back to wet, but at order 0 about as much.
+/// Modelled time of the first block of a gap, for one group, in seconds.  The other blocks of the
+/// gap take less.  The block that fades back to wet takes less too; at order 0 it takes about as
+/// long.
 static double
 group_cost(const Bridge* const bridge, const uint32_t order)
 {
@@ -111,7 +113,7 @@ choose_orders(Bridge* const bridge, const double usable_s)
   }
 }
 
-/// Zeroed memory with all pages present, as in period_setup.c.
+/// Allocate zeroed memory with all pages present, as in period_setup.c.
 static void*
 make_memory(const size_t n_bytes)
 {
@@ -196,8 +198,8 @@ bridge_cost(const Bridge* const bridge)
 // ---- in every block ----
 
 void
-bridge_hear(Bridge* const bridge, const uint32_t channel, const float* const row,
-            const uint32_t n_frames)
+bridge_record(Bridge* const bridge, const uint32_t channel, const float* const row,
+              const uint32_t n_frames)
 {
   const uint32_t n = n_frames < BRIDGE_HISTORY ? n_frames : BRIDGE_HISTORY;
   dry_line_feed(bridge->history, channel, row ? row + (n_frames - n) : NULL, n);
@@ -292,9 +294,9 @@ sum_first_errors(const Bridge* const bridge)
   return sums;
 }
 
-/// Replace the errors of order k by those of order k + 1, and sum these in the same pass.  The
-/// backward error of order k of frame i is stored at index i - k: so each value has its successor
-/// in its own place.
+/// Replace the errors of order k by those of order k + 1, and sum the new ones in the same pass.
+/// The backward error of order k of frame i is stored at index i - k, so that each new value
+/// replaces the old one in place.
 static Sums
 filter_errors(Bridge* const bridge, const uint32_t k, const Lanes reflection)
 {
@@ -339,7 +341,7 @@ reflect(const Sums* const sums, const Lanes first_energy)
   return reflection;
 }
 
-/// Burg's recursion.
+/// Compute the prediction coefficients by Burg's recursion.
 static void
 find_coefficients(Bridge* const bridge, Group* const group)
 {
@@ -378,7 +380,7 @@ bridge_predict(Bridge* const bridge, const uint32_t first,
   }
 }
 
-/// Append n predicted frames to `values`, which holds the `order` frames before them.
+/// Append n predicted frames to `values`, which begins with the `order` frames before them.
 static void
 extrapolate(const Group* const group, const uint32_t n, WideLanes* const values)
 {
@@ -405,7 +407,7 @@ narrow(const WideLanes* const wide)
                   (float)wide->half[1][1] };
 }
 
-/// Write the continuation of a group at frame i of the block, faded, to `added`.
+/// Fade the continuation of a group at frame i of the block, and write it to `added`.
 static inline void
 write_added(const Bridge* const bridge, const uint32_t i, const Lanes prediction)
 {
@@ -413,7 +415,7 @@ write_added(const Bridge* const bridge, const uint32_t i, const Lanes prediction
   memcpy(bridge->added + (size_t)BRIDGE_LANES * i, &weighted, sizeof(weighted));
 }
 
-/// Predict the next n frames of a group.
+/// Write the next n predicted frames of a group to `added`.
 static void
 continue_group(Bridge* const bridge, Group* const group, const uint32_t n)
 {
@@ -430,7 +432,7 @@ continue_group(Bridge* const bridge, Group* const group, const uint32_t n)
   }
 }
 
-/// Hold the last known frame of a group for n frames.
+/// Write the last known frame of a group to `added`, n times.
 static void
 hold_group(Bridge* const bridge, Group* const group, const uint32_t n)
 {
@@ -440,7 +442,7 @@ hold_group(Bridge* const bridge, Group* const group, const uint32_t n)
   }
 }
 
-// Comparisons and not fmaxf() or fminf(), which are function calls for the sake of NaN.
+// Comparisons, because fmaxf() and fminf() are function calls: they handle NaN.
 
 static inline float
 larger(const float a, const float b)
@@ -454,9 +456,9 @@ smaller(const float a, const float b)
   return a < b ? a : b;
 }
 
-/// Keep x up to the bound; above it a curve, without a corner as in guard.h, rises by ROOM at most.
-/// `above` has no comparison with 0: the compiler would branch on it, and the loop around this
-/// would not become vector code.
+/// Return x up to the bound.  Above the bound, a curve without a corner (as in guard.h) rises by
+/// ROOM at most.  `above` is computed without a comparison with 0, on which the compiler would
+/// branch, so that it can vectorise the caller's loop.
 static inline float
 limit(const float x, const float bound)
 {
@@ -467,7 +469,7 @@ limit(const float x, const float bound)
   return copysignf(smaller(fabsf(x), bound) + room * (1.0F - left * left), x);
 }
 
-/// Add one lane of `added` to a row.
+/// Add one lane of `added` to a row, and limit the sum.
 static void
 add_lane(float* restrict const row, const float* restrict const added, const float bound,
          const uint32_t n)

@@ -4,27 +4,27 @@
 
    The callback opens a bridge when a block is late.  From then on each output plays its fallback
    plus a correction.  The correction continues the difference between the output and its fallback
-   of the last BRIDGE_HISTORY frames, and fades out over the length of the bridge.  So the waveform
-   has no step at the first late frame, tones keep their phase, and an output that equals its
-   fallback plays exactly the fallback.  During a bridge no sample is more than 0.4 dB above the
+   of the last BRIDGE_HISTORY frames, and fades out over the length of the bridge.  Therefore the
+   waveform has no step at the first late frame, tones keep their phase, and an output that equals
+   its fallback plays exactly the fallback.  During a bridge no sample is more than 0.4 dB above the
    largest magnitude of those frames, or above the fallback's sample where that is larger.
 
    Method: linear prediction of order 16 by J. P. Burg, "Maximum entropy spectral analysis", 37th
    meeting of the Society of Exploration Geophysicists, 1967, with the parabolic taper of D. N.
    Swingler, "A modified Burg algorithm for maximum entropy spectral analysis", Proc. IEEE 67(9),
-   1979.  Without the taper the frequency that Burg's method finds for a tone depends on its phase,
-   and after 16 ms the continued tone is out of phase.  All reflection coefficients are smaller than
-   1, so that the continuation does not grow without limit.
+   1979.  Without the taper, the frequency that Burg's method estimates for a tone depends on the
+   phase of the tone, and after 16 ms the continued tone is out of phase.  All reflection
+   coefficients are smaller than 1, so that the continuation does not grow without limit.
 
    Cost: the first late block is the expensive one, because it analyses all outputs.  A cost model
    (constants in bridge.c) keeps the time that it adds to the callback within a share of the period
-   on the machine of the model.  bridge_new() begins with order 0 for all outputs: the last
-   difference is held while it fades, and only the frames of the last block count for the bound
-   above.  It then raises the order to 2, 4, 8 and 16, each time from the first output on, as long
-   as the modelled cost fits.  With many outputs or short blocks the outputs with the highest
-   numbers therefore have the lower order.  Within BRIDGE_SHARE, FX_MAX_CHANNELS outputs fit into
-   blocks of 16 frames at 48 kHz; within an eighth, half as many do.  More outputs have order 0 and
-   exceed the share.  The orders depend on rate, outputs, block length and share alone, never on a
+   on the machine of the model.  bridge_new() begins with order 0 for all outputs: the bridge holds
+   the last difference while it fades, and the bound above refers to the frames of the last block
+   only.  bridge_new() then raises the order to 2, 4, 8 and 16, each time from the first output on,
+   while the modelled cost fits.  With many outputs or short blocks, outputs with higher numbers
+   therefore have lower orders.  Within BRIDGE_SHARE, FX_MAX_CHANNELS outputs fit into blocks of 16
+   frames at 48 kHz; within an eighth, half as many do.  A larger number of outputs has order 0 and
+   exceeds the share.  The orders depend only on rate, outputs, block length and share, not on a
    clock: the same input gives the same samples.
 */
 #ifndef WARPRACK_ENGINE_CALLBACK_BRIDGE_H
@@ -37,13 +37,13 @@
 
 #define BRIDGE_HISTORY   256U // frames before the gap that the prediction analyses
 #define BRIDGE_MAX_ORDER 16U
-#define BRIDGE_LANES     4U   // outputs in a group; all calls take the groups in ascending order
-#define BRIDGE_SHARE     0.25 // of the period, of a callback that does not wait for its block
+#define BRIDGE_LANES     4U   // outputs in a group; callers handle the groups in ascending order
+#define BRIDGE_SHARE     0.25 // of the period, if the callback does not wait for its block
 
 typedef struct Bridge Bridge;
 
 /**
-   Make a bridge that is not open, with a history of silence.
+   Make a closed bridge with a history of silence.
 
    The length of a bridge is three blocks, at most 20 ms.
 
@@ -67,8 +67,8 @@ double bridge_cost(const Bridge* bridge);
 
 // ---- in every block [rt] ----
 
-/// Record what an output has played.  NULL is silence.
-REALTIME void bridge_hear(Bridge* bridge, uint32_t channel, const float* row, uint32_t n_frames);
+/// Record the samples that an output has played.  NULL is silence.
+REALTIME void bridge_record(Bridge* bridge, uint32_t channel, const float* row, uint32_t n_frames);
 
 /// End a block, after all outputs.
 REALTIME void bridge_advance(Bridge* bridge, uint32_t n_frames);

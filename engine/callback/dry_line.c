@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Channels are written at the same position in one go.  With a power of two between them they would
-// all fall into the same few sets of the cache; one cache line more spreads them.
+// The callback writes all channels at the same position.  If their distance were a power of two,
+// all these writes would fall into the same few sets of the cache; one more cache line spreads
+// them.
 #define PAD_FRAMES 16U
 
 struct DryLine {
@@ -17,8 +18,9 @@ struct DryLine {
   float* samples;    ///< [n_channels][size + PAD_FRAMES]
 };
 
-/// Make every page present now: calloc() defers that to the first write, which must not happen in
-/// the callback.  Volatile, because the compiler knows that the memory is already zero.
+/// Write to every page, so that no page fault occurs in the callback: after calloc(), the kernel
+/// maps a page at its first write.  Volatile, because the compiler knows that the memory is zero
+/// and would drop the writes.
 static void
 touch_pages(volatile float* const samples, const size_t n)
 {
@@ -71,7 +73,7 @@ channel_buffer(const DryLine* const line, const uint32_t channel)
   return line->samples + (size_t)channel * (line->size + PAD_FRAMES);
 }
 
-/// Frames from `position` to the end of the buffer, `n_frames` at most.
+/// Number of frames from `position` to the end of the buffer, at most `n_frames`.
 static uint32_t
 until_end(const DryLine* const line, const uint32_t position, const uint32_t n_frames)
 {

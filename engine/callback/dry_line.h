@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   The last frames of the input, so that the dry signal can be played with the latency of the wet
-   one.
+   Delay line for the input: the callback reads from it the dry signal with the latency of the wet
+   signal.
 */
 #ifndef WARPRACK_ENGINE_CALLBACK_DRY_LINE_H
 #define WARPRACK_ENGINE_CALLBACK_DRY_LINE_H
@@ -25,7 +25,7 @@ dry_line_new(uint32_t n_channels, uint32_t n_frames, DryLine** out, Error* error
 /// Free a line.  Accepts NULL. [main]
 void dry_line_free(DryLine* line);
 
-/// Channels that the line keeps. [any]
+/// Number of channels. [any]
 uint32_t dry_line_channels(const DryLine* line);
 
 /// Write the next `n_frames` of one channel; NULL is silence. [rt]

@@ -19,8 +19,8 @@
    | collect()        | period_threads.c: period_collect_ring()                      |
    | abandon()        | period_threads.c: period_abandon()                           |
    | give_back()      | ring_free(), by whoever got the ring                         |
-   | lose()           | the supervisor hears that the worker of its ring is gone     |
-   | pulse()          | the supervisor looks now and then what was left              |
+   | lose()           | the supervisor sees that the worker of its ring is gone      |
+   | pulse()          | the supervisor reads now and then what was left              |
 
    The model has one order of all accesses.  In the code every ring is handed over by a store or an
    exchange with release, against a load or an exchange with acquire.
@@ -56,7 +56,7 @@ inline unlock()
   mutex = false
 }
 
-inline look_into(which)
+inline use(which)
 {
   assert(which != NONE && !is_freed[which])
 }
@@ -66,7 +66,7 @@ inline give_back(given)
   if
   :: given == NONE
   :: else ->
-    look_into(given);
+    use(given);
     is_freed[given] = true
   fi
 }
@@ -99,7 +99,7 @@ inline take_offer()
       old = present;
       present = ring;
       left = old;
-      look_into(old); /* for blocks in flight */
+      use(old); /* for blocks in flight */
       old = NONE
 #else
       left = present;
@@ -126,8 +126,8 @@ proctype callback()
     :: else
     fi;
     take_offer();
-    look_into(present);
-    look_into(present)
+    use(present);
+    use(present)
   od;
   callback_ended = true
 }
@@ -167,7 +167,7 @@ inline abandon()
 {
   lock();
   gone = (offered != NONE -> before : newest);
-  look_into(gone);
+  use(gone);
   is_abandoned[gone] = true;
   gone = NONE;
   unlock()

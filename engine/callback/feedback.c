@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The feedback detector.  It decides at the end of each window; within a window it only counts.
+// The feedback detector.  Within a window it counts; at the end of the window it decides.
 
 #include "feedback.h"
 
@@ -15,8 +15,8 @@
 
 // In windows.
 #define PINNED_WINDOWS  5U   // pinned windows before the output is attenuated
-#define COMPARED        3U   // before and after the step
-#define SETTLE_WINDOWS  3U   // for the step itself, and two for the delay of the loop
+#define COMPARED        3U   // windows compared on each side of the step
+#define SETTLE_WINDOWS  3U   // one for the step, and two for the delay of the loop
 #define CALM_WINDOWS    100U // until the output's record is cleared
 #define HOLD_WINDOWS    10U  // initial length of "hold"
 #define MAX_HOLD        640U
@@ -34,11 +34,11 @@ typedef struct Output {
   Ramp gain;
   uint32_t n_full; ///< Samples at the ceiling in the current window
   LoopState state;
-  uint32_t n_windows; ///< In this state; in WATCH, since the last step of the recovery
+  uint32_t n_windows; ///< Windows in this state; in WATCH, since the last step of the recovery
   uint32_t n_pinned;  ///< Pinned windows in a row
   uint32_t n_calm;    ///< Windows in a row that were not pinned; restarts at each step of the
                       ///< recovery
-  uint32_t n_proofs;  ///< Times that an input followed
+  uint32_t n_proofs;  ///< Number of probes that an input followed
   uint32_t hold_windows;
   _Atomic uint32_t n_steps;
 } Output;
@@ -46,9 +46,9 @@ typedef struct Output {
 struct Feedback {
   uint32_t n_in, n_out;
   uint32_t window_frames;
-  uint32_t n_frames;  ///< Of this window, so far
+  uint32_t n_frames;  ///< Frames of the current window so far
   uint64_t n_windows; ///< Completed windows
-  float* peaks;       ///< [n_in][HISTORY], by n_windows
+  float* peaks;       ///< [n_in][HISTORY], index n_windows % HISTORY
   Output* outputs;
   float* gains; ///< [block]
 };
@@ -95,7 +95,7 @@ feedback_free(Feedback* const feedback)
 
 // ---- in every block ----
 
-/// Peak of an input, `ago` windows before the current one.
+/// The stored peak of an input, `ago` windows before the current one.
 static float*
 peak_at(const Feedback* const feedback, const uint32_t channel, const uint32_t ago)
 {
@@ -104,7 +104,7 @@ peak_at(const Feedback* const feedback, const uint32_t channel, const uint32_t a
 }
 
 void
-feedback_hear(Feedback* const feedback, const uint32_t channel, const GuardCounts* const met)
+feedback_record(Feedback* const feedback, const uint32_t channel, const GuardCounts* const met)
 {
   float* const peak = peak_at(feedback, channel, 0);
   *peak = met->peak > *peak ? met->peak : *peak;
@@ -127,7 +127,7 @@ feedback_play(Feedback* const feedback, const uint32_t channel, const GuardCount
 
 // ---- at the end of a window ----
 
-/// True if an input is 3 dB lower since a step PROBE_WINDOWS ago.
+/// True if the peak of an input has fallen by 3 dB since a step PROBE_WINDOWS ago.
 static bool
 some_input_followed(const Feedback* const feedback)
 {
@@ -182,7 +182,7 @@ enter_hold(Output* const output)
   enter(output, HOLD);
 }
 
-/// Returns true if the output is now known to feed back.
+/// Decide at the end of a probe.  Returns true if the output is now known to feed back.
 static bool
 judge_probe(Output* const output, const bool followed, const uint32_t ramp_frames)
 {
@@ -243,7 +243,7 @@ judge(Output* const output, const bool is_pinned, const bool followed, const uin
   case HOLD:
     if (output->n_windows >= output->hold_windows) {
       enter(output, WATCH);
-      output->n_calm = 0; // silence is no evidence
+      output->n_calm = 0; // the muted windows do not count
     }
     break;
   case EXEMPT:

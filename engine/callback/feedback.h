@@ -1,34 +1,35 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
    Detects feedback from an output of the rack to one of its inputs, attenuates the output, and
-   mutes it at last.
+   finally mutes it.
 
-   Racks have no cycles, so the loop is closed outside: by a patch, a mixer, or loudspeaker and
-   microphone.  A loop with a gain above 1 grows until the guard of the output limits it to the
-   ceiling, and stays there.  Loud music may be at the ceiling, too; the difference is that in a loop
-   an input follows when the output is attenuated.  The detector tests that for each output
-   separately, in windows of 100 ms:
+   Racks have no cycles, so the loop closes outside of the program: through a connection, a mixer,
+   or loudspeaker and microphone.  The signal in a loop with a gain above 1 grows until the output's
+   guard limits it to the ceiling, and stays there.  Loud music may be at the ceiling, too.  The
+   difference is that in a loop an input becomes quieter when the output is attenuated.  The
+   detector tests this for each output separately, in windows of 100 ms:
 
-     pinned  At least a quarter of the window's samples were at the ceiling: GuardCounts.full, 0.47
-             dB above it or more before the guard; for the default, above 0.17 dBFS.
+     pinned  At least a quarter of the window's samples were at the ceiling: GuardCounts.full, at
+             least 0.47 dB above it before the guard; for the default ceiling, above 0.17 dBFS.
      watch   After 5 pinned windows in a row: attenuate by 6 dB, and probe.
-     probe   6 windows later, did some input follow?  Its peak, at least -60 dBFS, must be 3 dB
-             lower in each of the last 3 windows than in each of the 3 before the step.
+     probe   6 windows later, has an input followed?  Its peak, at least -60 dBFS before, must be
+             3 dB lower in each of the last 3 windows than in each of the 3 before the step.
         no   No loop: restore the gain; exempt until the output was not pinned for 10 s.
-        yes  If the output is no longer pinned, hold; if it is, attenuate by 6 dB more and probe
-             again; a second yes means mute.
-     mute    6 dB less in each window, after -42 dB silence, and hold.
-     hold    1 s, twice as long after each recurrence, at most 64 s; then watch again, while the
-             gain rises by 6 dB every second.  A yes within 10 s after that counts as a second one.
+        yes  If the output is no longer pinned, hold.  Otherwise attenuate by another 6 dB and
+             probe again; after a second yes, mute.
+     mute    Attenuate by 6 dB in each window, to silence after -42 dB; then hold.
+     hold    Keep the gain for 1 s, twice as long after each recurrence, at most 64 s.  Then watch
+             again, while the gain rises by 6 dB every second.  A yes within 10 s after that counts
+             as a second yes.
 
-   This finds loops with a delay of up to 200 ms.  Every change of gain takes a window, without a
-   corner.  An output that is not pinned passes to the bit, and so does a pinned one until the fifth
-   window.
+   The detector finds loops with a delay of up to 200 ms.  Each change of gain is a smooth ramp over
+   one window.  The samples of an output do not change while it is not pinned, nor in the first five
+   pinned windows.
 
-   Howling suppressors also probe a signal by a change of the gain, and confirm a howl by a notch
-   (van Waterschoot and Moonen, "Fifty Years of Acoustic Feedback Control: State of the Art and
-   Future Challenges", Proc. IEEE 99(2), 2011, section IV); here the whole output is attenuated,
-   because a clipped signal is not a single tone.
+   Other howling suppressors also change the gain to probe a signal, and confirm a howl with a notch
+   filter (van Waterschoot and Moonen, "Fifty Years of Acoustic Feedback Control: State of the Art
+   and Future Challenges", Proc. IEEE 99(2), 2011, section IV); this detector attenuates all
+   frequencies, because a clipped signal is not a single tone.
 */
 #ifndef WARPRACK_ENGINE_CALLBACK_FEEDBACK_H
 #define WARPRACK_ENGINE_CALLBACK_FEEDBACK_H
@@ -44,8 +45,8 @@
 
 typedef struct Feedback Feedback;
 
-/// A detector for n_in inputs and n_out outputs, in blocks of at most `block_frames`.  Free with
-/// feedback_free(). [main]
+/// Make a detector for n_in inputs and n_out outputs, for calls with at most `block_frames` frames.
+/// Free with feedback_free(). [main]
 NODISCARD Status feedback_new(double rate_hz, uint32_t n_in, uint32_t n_out, uint32_t block_frames,
                               Feedback** out, Error* error);
 
@@ -53,7 +54,7 @@ NODISCARD Status feedback_new(double rate_hz, uint32_t n_in, uint32_t n_out, uin
 void feedback_free(Feedback* feedback);
 
 /// Record the guard counts of an input for this block. [rt]
-REALTIME void feedback_hear(Feedback* feedback, uint32_t channel, const GuardCounts* met);
+REALTIME void feedback_record(Feedback* feedback, uint32_t channel, const GuardCounts* met);
 
 /// Record the guard counts of an output for this block, and attenuate its guarded samples `out` if
 /// required. [rt]

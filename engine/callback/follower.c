@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The window has two halves.  When the newer half is full, it replaces the older one: no block
-// counts for more than 0.5 s.
+// The window has two halves.  When the newer half is full, it replaces the older one, so that no
+// block counts for more than 0.5 s.
 
 #include "follower.h"
 
 #include <math.h>
 
 #define HALF_S  0.25
-#define LEAST_S 0.1  // counted before the level follows
+#define LEAST_S 0.1  // counted before the level changes
 #define SILENCE 1e-9 // mean square, -90 dBFS
 #define QUIET   1e-3 // of the mean square of the counted blocks, -30 dB
 
@@ -18,7 +18,8 @@ follower_begin(Follower* const follower, const double rate_hz, const float level
 }
 
 void
-follower_hear(Follower* const follower, const double wet, const double dry, const uint32_t n_frames)
+follower_update(Follower* const follower, const double wet, const double dry,
+                const uint32_t n_frames)
 {
   FollowerSum* const now = &follower->now;
   FollowerSum* const before = &follower->before;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  The callback.  period_run(), at the end of the file, lists the steps; all data that it may access
-  is in Period.
+  The callback.  period_run(), at the end of the file, lists the steps.  It accesses only data in
+  Period.
 
-  Each block stores the sequence number that is due: a dropped block has none, and plays dry at its
-  time, so that a miss never shifts the latency.
+  `submitted` has the sequence number of each block, or PERIOD_NO_BLOCK for a dropped block.  A
+  dropped block plays its fallback when it is due, so that a miss never shifts the latency.
 */
 
 #include "period.h"
@@ -17,8 +17,9 @@
 
 typedef enum Due {
   DUE_NOT_YET,
-  DUE_LATE, ///< The worker continues with the next block
-  DUE_LOST, ///< It has no sound, or its ring is gone: the worker's next block may be unrelated
+  DUE_LATE, ///< The block is late; the worker continues with the next block
+  DUE_LOST, ///< The block is invalid, or its ring is gone; the worker may restart, so the next
+            ///< block may not continue it
   DUE_READY
 } Due;
 
@@ -26,16 +27,17 @@ typedef enum Due {
 typedef struct Slice {
   const float* const* in;
   float* const* out;
-  uint32_t first; ///< Its first frame in the period
+  uint32_t first; ///< First frame of the block in the period
   bool wait;
-  bool is_first_of_ring; ///< The block that is due was in another ring, if anywhere
+  bool is_first_of_ring; ///< The due block, if any, was in the previous ring
   uint64_t deadline_ns;  ///< Monotonic; depth 0 waits until then
 } Slice;
 
 // ---- steps ----
 
-/// Switch to an offered ring.  Blocks in flight in the current one are lost, and the callback
-/// never accesses that ring's memory again.  Deferred while the last ring waits to be collected.
+/// Switch to an offered ring.  Blocks in flight in the current ring are lost, and the callback
+/// never accesses that ring's memory again.  The switch is deferred until another thread has
+/// collected the previous ring.
 static bool
 take_offer(Period* const period)
 {
@@ -59,21 +61,22 @@ take_offer(Period* const period)
   return true;
 }
 
-/// Copy `n_frames` of input channel c into `row`, cleaned, and store them for the dry signal.
+/// Copy `n_frames` of input channel c into `row`, without NaN and denormals, and store them for the
+/// dry signal.
 static void
 take_input(Period* const period, const float* const in, const uint32_t c, float* const row,
            const uint32_t n_frames)
 {
   const GuardCounts met = guard_clean(row, in, n_frames);
   period_count_guard(period, false, c, &met);
-  feedback_hear(period->feedback, c, &met);
+  feedback_record(period->feedback, c, &met);
   if (c < dry_line_channels(period->dry_line)) {
     dry_line_feed(period->dry_line, c, row, n_frames);
   }
 }
 
-/// Submit the input to the worker.  If all slots are in flight, or there is no worker, the block
-/// is dropped; the frame time advances.
+/// Submit the input to the worker.  If all slots are in flight, or there is no worker, drop the
+/// block.  The frame time advances in any case.
 static void
 submit_block(Period* const period, const Slice* const slice)
 {
@@ -117,7 +120,7 @@ is_in_time(Period* const period, const Slice* const slice)
          ring_wait_finished(ring, period->due, slice->deadline_ns - now);
 }
 
-/// Check if the block that was submitted `depth` blocks ago is finished.
+/// Check whether the block that was submitted `depth` blocks ago is finished.
 static Due
 take_due_block(Period* const period, const Slice* const slice)
 {
@@ -127,13 +130,13 @@ take_due_block(Period* const period, const Slice* const slice)
   }
   if (slice->is_first_of_ring) {
     // At depth 0 this block is in the new ring, but its worker has not processed the audio before
-    // it.
+    // the block.
     counter_add(&period->counters.late, period->config.depth == 0);
     return DUE_LOST;
   }
   period->due = period->submitted[(block - period->config.depth) % PERIOD_HISTORY];
   if (period->due == PERIOD_NO_BLOCK) {
-    return DUE_LOST; // counted when the block was lost
+    return DUE_LOST; // already counted
   }
   if (!is_in_time(period, slice)) {
     counter_add(&period->counters.late, 1U);
@@ -146,13 +149,13 @@ take_due_block(Period* const period, const Slice* const slice)
   return has_sound ? DUE_READY : DUE_LOST;
 }
 
-/// The block that is due is missing: choose the sound.
+/// Choose the sound if the due block is late or lost.
 static Sound
 miss_block(Period* const period, const Due due)
 {
   if (period->is_wet) {
     period->is_wet = false;
-    period->is_short = period->n_good >= PERIOD_GOOD_BLOCKS;
+    period->is_short = period->n_good >= FALLBACK_GOOD_BLOCKS;
     period_begin_gap(period);
   }
   period->is_short &= due == DUE_LATE;
@@ -160,7 +163,7 @@ miss_block(Period* const period, const Due due)
   return SOUND_FALLBACK;
 }
 
-/// The miss policy of period.h.  With `wait`, wet returns at once.
+/// Choose the sound by the rules in period.h.  With `wait`, wet returns at once.
 static Sound
 choose_sound(Period* const period, const Due due, const bool wait)
 {
@@ -170,16 +173,16 @@ choose_sound(Period* const period, const Due due, const bool wait)
   if (due != DUE_READY) {
     return miss_block(period, due);
   }
-  period->n_good += period->n_good <= PERIOD_GOOD_BLOCKS;
+  period->n_good += period->n_good <= FALLBACK_GOOD_BLOCKS;
   if (period->is_wet) {
     return SOUND_WET;
   }
   const bool is_bridged = period->is_short && bridge_is_open(period->bridge);
-  period->is_wet = wait || is_bridged || period->n_good > PERIOD_GOOD_BLOCKS;
+  period->is_wet = wait || is_bridged || period->n_good > FALLBACK_GOOD_BLOCKS;
   return period->is_wet ? SOUND_FALLBACK_TO_WET : SOUND_FALLBACK;
 }
 
-/// Compute the gains of the fade to silence or back for this block; false at full level.
+/// Compute the gains of the fade to silence or back for this block.  Returns false at full level.
 static bool
 move_fade(Period* const period)
 {
@@ -212,7 +215,7 @@ advance_feedback(Period* const period, const uint32_t n_frames)
   counter_add(&period->counters.feedback, feedback_advance(period->feedback, n_frames));
 }
 
-/// Write the outputs: sound, level, guard, attenuation of outputs that feed back.
+/// Write the outputs: choose the signal, fade it, guard it, and attenuate outputs that feed back.
 static void
 play_block(Period* const period, const Slice* const slice, const Sound sound)
 {
@@ -221,7 +224,7 @@ play_block(Period* const period, const Slice* const slice, const Sound sound)
   const bool is_fading = move_fade(period);
   for (uint32_t c = 0; c < period->shape.n_out; ++c) {
     const float* row = period_sound_row(period, sound, c);
-    bridge_hear(period->bridge, c, row, n_frames);
+    bridge_record(period->bridge, c, row, n_frames);
     if (is_fading) {
       row = faded_row(period, row);
     }
@@ -236,7 +239,8 @@ play_block(Period* const period, const Slice* const slice, const Sound sound)
   counter_add(&period->counters.dry, sound >= SOUND_FALLBACK);
 }
 
-/// A period that is not a multiple of the block: play silence, and restart the pipeline after it.
+/// Handle a period that is not a multiple of the block: play silence, and restart the pipeline
+/// after it.
 static void
 play_odd_period(Period* const period, const float* const* const in, float* const* const out,
                 const uint32_t n_frames)
@@ -252,7 +256,7 @@ play_odd_period(Period* const period, const float* const* const in, float* const
   }
   period_gate_silence(out, period->shape.n_out, n_frames);
   for (uint32_t c = 0; c < period->shape.n_out; ++c) {
-    bridge_hear(period->bridge, c, NULL, n_frames);
+    bridge_record(period->bridge, c, NULL, n_frames);
   }
   bridge_advance(period->bridge, n_frames);
   period->frame += n_frames;

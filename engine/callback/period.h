@@ -3,30 +3,29 @@
    One period of the audio driver, on the driver's own thread: copy in, submit, take the block that
    is due, choose between wet and dry, guard, copy out.
 
-   Latency: a block is played `depth` blocks after its input.  depth 0 waits for its own block, up
-   to a deadline.  A block that is not finished when it is due is *late*, and its outputs go to
-   their *fallback*: the input, delayed by exactly the latency of the wet path, at the level of the
-   output, or silence (fallback.h).  The transition is a *bridge* of three blocks, at most 20 ms
-   (bridge.h): it continues the outputs and fades into the fallback.
+   Latency: a block is played `depth` blocks after its input.  At depth 0 the callback waits for the
+   block itself, up to a deadline.  A block that is not finished when it is due is *late*, and the
+   outputs change to their *fallback*: the input, delayed by exactly the latency of the wet path, at
+   the level of the output, or silence (fallback.h).  The transition is a *bridge* of three blocks,
+   at most 20 ms (bridge.h): it continues the outputs and fades into the fallback.
 
      wet ─late─▶ bridge ───────▶ fallback, until 8 blocks in a row were on time
       ▲            │ the next block is on time,      │
       │            │ and 8 were before the gap       │
       └─ one block fades to wet ◀────────────────────┘
 
-   So one late block after eight good ones is bridged, and the next one is wet again; but a worker
-   that is often late plays the fallback without interruption.  Late results are dropped, never
-   played late.  These blocks are treated as late ones too, but without the short way back, because
-   their worker may start again: a block without sound (a device has failed, or most samples are NaN
-   or Inf), a block with the wrong sequence number (the worker is out of step), and a block that is
-   lost with its ring.  The first and the last step of the chain are guards: NaN, Inf and denormals
-   become 0, and the output is limited to the ceiling (guard.h); both are counted, in total and for
-   each port.
+   One late block after eight good ones is therefore bridged, and the next block is wet again.  If
+   the worker is often late, the callback plays the fallback without interruption.  The callback
+   drops late results.  These blocks count as late too, but without the short way back, because
+   their worker may restart: an invalid block (a device has failed, or most samples are NaN or Inf),
+   a block with the wrong sequence number, and a block that is lost with its ring.  The first and
+   the last step of the chain are guards.  They replace NaN, Inf and denormals by 0, and limit the
+   output to the ceiling (guard.h); they count these samples in total and for each port.
 
    The worker may be another process, which may die, hang, or write anything to the ring's region.
-   ring.h lists the possible effects; here, the callback copies the worker's output first and guards
-   the copy.  The ring of a dead worker is abandoned at once, which plays dry, and exchanged for
-   another ring when there is a new worker:
+   ring.h lists the possible effects.  The callback copies the worker's output and guards the copy.
+   When a worker is lost, the supervisor abandons its ring at once, and the callback plays the
+   fallbacks.  When there is a new worker, the supervisor exchanges the ring:
 
      period_abandon(period);
      old = period_collect_ring(period);                 // left by an earlier exchange, or NULL
@@ -43,18 +42,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PERIOD_GOOD_BLOCKS 8U // blocks on time, in a row, before the wet signal returns
-
 typedef struct PeriodConfig {
-  Ring* ring; ///< The first one.  Borrowed until it is collected, or period_free()
+  Ring* ring; ///< The first ring.  Borrowed until it is collected, or period_free()
   double rate_hz;
   uint64_t first_frame;        ///< Frame time of the first block
   uint32_t depth;              ///< 0, 1 or 2
   double deadline_fraction;    ///< depth 0: fraction of the period to wait, usually 0.75
   Fallback fallback;           ///< Of every output, until period_set_fallbacks()
   float ceiling_lin;           ///< Largest absolute output sample, linear, 1e-6..1e3; 0: no limit
-  uint32_t max_latency_frames; ///< Of the rack; sizes the dry delay line
-  bool is_silent;              ///< Begin as after period_fade(…, true)
+  uint32_t max_latency_frames; ///< Largest latency of a rack; sets the length of the dry delay line
+  bool is_silent;              ///< Begin silent, as after period_fade(…, true)
 } PeriodConfig;
 
 typedef struct Period Period;
@@ -70,24 +67,24 @@ void period_free(Period* period);
 
    @param in [n_in] pointers to n_frames samples; NULL pointers are silence.
    @param out [n_out] pointers to n_frames samples; all are written.
-   @param n_frames A multiple of the ring's block is processed in slices; 0 does nothing.  Any other
-   number plays silence and is counted, and the `depth` blocks after it are silent too, because the
-   pipeline restarts.
-   @param wait Wait for the block that is due, without a limit (freewheel, offline): no block is
-   late or dropped, and wet returns at once.
+   @param n_frames A multiple of the ring's block is processed block by block; 0 does nothing.  Any
+   other number plays silence and is counted, and the `depth` blocks after it are silent too,
+   because the pipeline restarts.
+   @param wait Wait for the due block without a limit (freewheel, offline): no block is late or
+   dropped, and wet returns at once.
 
-   The calling thread flushes denormals from then on.
+   Sets the calling thread to flush denormals.
 */
 REALTIME void // [rt]
 period_run(Period* period, const float* const* in, float* const* out, uint32_t n_frames, bool wait);
 
-/// Set the rack's own latency, at most max_latency_frames: the dry signal is delayed by depth *
-/// block + this; a change cross-fades over one block. [any]
+/// Set the rack's own latency, at most max_latency_frames.  The dry signal is delayed by depth *
+/// block + this latency; a change cross-fades over one block. [any]
 void period_set_latency(Period* period, uint32_t rack_latency_frames);
 
-/// Set the fallbacks of the first n outputs.  A following level continues from its current value,
-/// unless the new initial level differs by more than 1 dB from the one set before: then the rack
-/// has changed. [one thread at a time]
+/// Set the fallbacks of the first n outputs.  A following level continues from its current value.
+/// It restarts if the new initial level differs by more than 1 dB from the one set before, because
+/// then the rack has changed. [one thread at a time]
 void period_set_fallbacks(Period* period, const Fallback* fallbacks, uint32_t n);
 
 /// Start to fade the output to silence (in about 50 ms), or back; returns true once it is silent.
@@ -95,38 +92,39 @@ void period_set_fallbacks(Period* period, const Fallback* fallbacks, uint32_t n)
 void period_fade(Period* period, bool to_silence);
 bool period_is_silent(const Period* period);
 
-/// Frame time of the next period, and the monotonic time (ns) at which the last one began. [any]
+/// Frame time of the next period, and the monotonic time (ns) at which the last period began. [any]
 void period_clock(const Period* period, uint64_t* next_frame, uint64_t* began_ns);
 
 PeriodCounts // [any]
 period_counts(const Period* period);
 
-/// Zeros for a channel that does not exist. [any]
+/// Counters and attenuation of a port; zeros for a channel that does not exist. [any]
 PeriodPort period_port(const Period* period, bool is_output, uint32_t channel);
 
 // ---- another ring ----
 
 /**
    Offer another ring to the callback, which switches to it in its next period.  Blocks in flight in
-   the current ring are lost; if the callback played wet, that block fades to dry, and wet returns as
-   after any miss.  The frame time continues without a gap.  The switch is deferred while a ring
-   waits to be collected. [any but rt]
+   the current ring are lost: if the callback played wet, it bridges to the fallback, and wet
+   returns as after any lost block.  The frame time continues without a gap.  The switch is deferred
+   while a ring waits to be collected. [any but rt]
 
    @param ring Of the same shape; borrowed until it is collected, returned here, or period_free().
    NULL withdraws an offer.
-   @return The previous offer, if the callback has not taken it; it belongs to the caller again.
-   Else NULL.
+   @return The previous offer if the callback has not taken it, which belongs to the caller again;
+   else NULL.
 */
 Ring* period_offer_ring(Period* period, Ring* ring);
 
-/// The ring that the callback has left since the last call; it belongs to the caller again.  Else
-/// NULL.  Call it until an offer is taken: an uncollected ring defers the switch. [any but rt]
+/// Collect the ring that the callback has left since the last call, which belongs to the caller
+/// again; NULL if there is none.  Call this until an offer is taken, because an uncollected ring
+/// defers the switch. [any but rt]
 Ring* period_collect_ring(Period* period);
 
-/// The worker of the current ring is gone: from now on the callback neither submits to the ring,
-/// nor waits for it, nor calls its futex; a wait in progress ends within a few milliseconds.  The
-/// callback plays dry until it has taken an offer.  An open offer stays; withdraw it if its worker
-/// is gone, too. [any but rt]
+/// Abandon the current ring, because its worker is gone.  The callback no longer submits to it,
+/// waits for it, or calls its futex; a wait in progress ends within a few milliseconds.  The
+/// callback plays the fallbacks until it has taken an offer.  An open offer stays; withdraw it if
+/// its worker is gone, too. [any but rt]
 void period_abandon(Period* period);
 
 #endif

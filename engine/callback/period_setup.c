@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Makes a period: all memory that the callback will ever need.
+// Makes a period, with all memory that the callback uses.
 
 #include "period_state.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FADE_S      0.05        // short enough for a stop within 100 ms, too long to click
+#define FADE_S      0.05        // short enough to stop within 100 ms, long enough not to click
 #define MAX_LATENCY (1U << 26U) // frames; minutes at any rate
 // Amplitudes: -120 and 60 dBFS.
 #define MIN_CEILING 1e-6F
@@ -37,7 +37,8 @@ check_config(const PeriodConfig* const config, Error* const error)
   return STATUS_OK;
 }
 
-/// Zeroed memory with all pages present: calloc() defers them to the first write.
+/// Allocate zeroed memory with all pages present.  calloc() would leave page faults to the
+/// callback.
 static void*
 make_memory(size_t n_bytes)
 {
@@ -77,15 +78,15 @@ make_dry_line(Period* const period, Error* const error)
 {
   const RingShape* const shape = &period->shape;
   const uint32_t n_channels = shape->n_in < shape->n_out ? shape->n_in : shape->n_out;
-  // At the beginning of a gap the bridge compares the signals played before this block.
+  // At the start of a gap, the bridge reads the BRIDGE_HISTORY frames before the block.
   return dry_line_new(n_channels,
                       period->base_latency_frames + period->config.max_latency_frames +
                           shape->block_frames + BRIDGE_HISTORY,
                       &period->dry_line, error);
 }
 
-/// At depth 0 the callback waits before it knows that its block is late: half of the remaining
-/// time is for the bridge, half for the ordinary work.
+/// The share of a period that a bridge may take.  At depth 0 the callback has waited for its block
+/// before it opens a bridge: half of the remaining time is for the bridge, half for the other work.
 static double
 bridge_share(const PeriodConfig* const config)
 {
@@ -134,7 +135,7 @@ period_new(const PeriodConfig* const config, Period** const out, Error* const er
   period->base_latency_frames = config->depth * period->shape.block_frames;
   period->frame = config->first_frame;
   atomic_init(&period->clock_frame, config->first_frame);
-  atomic_init(&period->clock_ns, time_now_ns()); // as if a period began now, until the first one
+  atomic_init(&period->clock_ns, time_now_ns()); // until the first period
   period->fade_frames = (uint32_t)ceil(FADE_S * config->rate_hz);
   period->n_faded = config->is_silent ? period->fade_frames : 0U;
   atomic_init(&period->fade_to_silence, config->is_silent);

@@ -25,14 +25,15 @@ period_count_guard(Period* const period, const bool is_output, const uint32_t ch
   counter_add(&sums->clipped, met->bent);
 }
 
-/// Input channel of output channel c's dry signal: a mono input goes to all outputs.
+/// The input channel that output c plays as its dry signal: a mono input goes to all outputs.
 static uint32_t
 dry_source(const Period* const period, const uint32_t c)
 {
   return period->shape.n_in == 1U ? 0 : c;
 }
 
-/// The input with the latency of the wet signal; a change of latency cross-fades.
+/// The dry signal of output c: the input with the latency of the wet signal.  A change of latency
+/// cross-fades.
 static const float*
 dry_row(Period* const period, const uint32_t c)
 {
@@ -52,8 +53,8 @@ dry_row(Period* const period, const uint32_t c)
   return rows->dry;
 }
 
-/// Copy and clean the worker's output of this block.  A faulty worker may still write there; the
-/// guard reads only the copy.
+/// Copy the worker's output of this block, without NaN and denormals.  A faulty worker may still
+/// write to the ring, so later steps read only the copy.
 static const float*
 take_wet_row(Period* const period, const uint32_t c)
 {
@@ -83,7 +84,7 @@ period_has_sound(Period* const period)
   return false;
 }
 
-/// Read the fallback that other threads have set for an output. [rt]
+/// Take over the fallback that another thread has set for an output. [rt]
 static void
 take_wanted(const Period* const period, PeriodFallback* const fallback)
 {
@@ -97,8 +98,8 @@ take_wanted(const Period* const period, PeriodFallback* const fallback)
   }
 }
 
-/// The dry signal of output channel c at its level.  A change of level since the last block is
-/// reached at the end of this one.
+/// The dry signal of output channel c at its level.  If the level has changed since the last block,
+/// the gain ramps to it over this block.
 static float*
 fallback_row(Period* const period, const uint32_t c)
 {
@@ -117,7 +118,7 @@ fallback_row(Period* const period, const uint32_t c)
   return row;
 }
 
-/// Read the fallback of output channel c in the last n frames before this block.
+/// Compute the fallback of output channel c for the n frames before this block.
 static void
 read_past_fallback(Period* const period, const uint32_t c, float* const row, const uint32_t n)
 {
@@ -152,7 +153,7 @@ period_begin_gap(Period* const period)
   }
 }
 
-/// The sound of an output during a gap.
+/// The signal of an output during a gap: the fallback, with the bridge while it is open.
 static float*
 gap_row(Period* const period, const uint32_t c)
 {
@@ -171,8 +172,8 @@ follow(Period* const period, const uint32_t c, const float* const wet)
   const uint32_t n_frames = period->shape.block_frames;
   take_wanted(period, fallback);
   if (fallback->taken & PERIOD_FOLLOWS) {
-    follower_hear(&fallback->follower, guard_energy(wet, n_frames),
-                  guard_energy(dry_row(period, c), n_frames), n_frames);
+    follower_update(&fallback->follower, guard_energy(wet, n_frames),
+                    guard_energy(dry_row(period, c), n_frames), n_frames);
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// All data that the callback may access: made by period_setup.c, used by period.c with the
-/// signals of period_sound.c; period_threads.c has the functions for other threads.
+/// All data that the callback may access.  period_setup.c makes it; period.c and period_sound.c use
+/// it in the callback, period_threads.c in other threads.
 #ifndef WARPRACK_ENGINE_CALLBACK_PERIOD_STATE_H
 #define WARPRACK_ENGINE_CALLBACK_PERIOD_STATE_H
 
@@ -19,7 +19,7 @@
 #define PERIOD_HISTORY   4U         // stored blocks, more than PERIOD_MAX_DEPTH
 #define PERIOD_NO_BLOCK  UINT64_MAX // an invalid sequence number
 
-/// PeriodPort, written by one thread and read by others.
+/// The counters of a PeriodPort, written by one thread and read by others.
 typedef struct PeriodPortCounters {
   _Atomic uint64_t bad, denormal, clipped;
 } PeriodPortCounters;
@@ -32,17 +32,17 @@ typedef struct PeriodRows {
 typedef enum Sound {
   SOUND_SILENCE,
   SOUND_WET,
-  SOUND_FALLBACK, ///< With the bridge to it while it is open
+  SOUND_FALLBACK, ///< With the bridge while it is open
   SOUND_FALLBACK_TO_WET
 } Sound;
 
 /// The fallback of one output.
 typedef struct PeriodFallback {
-  _Atomic uint64_t wanted; ///< Written by others: see period_set_fallbacks()
-  uint64_t taken;          ///< The last of `wanted`
+  _Atomic uint64_t wanted; ///< Written by other threads: see period_set_fallbacks()
+  uint64_t taken;          ///< The value of `wanted` that the callback has taken over
   Fallback set;            ///< [setter] Unpacked `wanted`
   Follower follower;
-  float gain; ///< Of the dry signal, at the end of the last late block
+  float gain; ///< Gain of the dry signal at the end of the last late block
 } PeriodFallback;
 
 /// The exchange of rings; see period_offer_ring().
@@ -50,7 +50,8 @@ typedef struct PeriodExchange {
   _Atomic(Ring*) offered; ///< From the control side, until the callback takes it
   _Atomic(Ring*) left;    ///< From the callback, until the control side collects it
   pthread_mutex_t mutex;  ///< Held by the control side's calls, never by the callback
-  Ring *newest, *before;  ///< [mutex held] Last one offered (or the first); the one before it
+  Ring *newest, *before;  ///< [mutex held] The ring offered last (or the first ring); the one
+                          ///< before it
 } PeriodExchange;
 
 struct Period {
@@ -67,13 +68,13 @@ struct Period {
   Feedback* feedback;
 
   uint64_t frame;                     ///< Frame time of the next slice
-  uint64_t n_blocks;                  ///< Since the start or the last odd period
+  uint64_t n_blocks;                  ///< Blocks since the start or the last odd period
   uint64_t submitted[PERIOD_HISTORY]; ///< Sequence numbers by n_blocks; PERIOD_NO_BLOCK if dropped
   uint64_t due;                       ///< Sequence number of the block that is due
   bool is_wet;
-  bool is_short;          ///< Dry, but wet returns at once if the next block is on time while the
-                          ///< bridge is open
-  uint32_t n_good;        ///< Blocks on time in a row, at most PERIOD_GOOD_BLOCKS + 1
+  bool is_short;          ///< In a gap: wet returns at once if a block is on time while the bridge
+                          ///< is open
+  uint32_t n_good;        ///< Blocks on time in a row, at most FALLBACK_GOOD_BLOCKS + 1
   uint32_t tap, next_tap; ///< Rack latency of the dry signal, now and after this block
   uint32_t n_faded;       ///< 0: full level, fade_frames: silent
 
@@ -86,7 +87,7 @@ struct Period {
   // Written by other threads.
   _Atomic uint32_t rack_latency_frames;
   _Atomic bool fade_to_silence;
-  // Written by period_run(): the clock pair is even-odd counted, see publish_clock().
+  // Written by period_run(); publish_clock() explains clock_version.
   _Atomic bool is_silent;
   _Atomic uint32_t clock_version;
   _Atomic uint64_t clock_frame, clock_ns;
@@ -101,18 +102,18 @@ period_count_guard(Period* period, bool is_output, uint32_t channel, const Guard
 
 #define PERIOD_FOLLOWS (UINT64_C(1) << 32U)
 
-/// A fallback as one word: bits of the level, PERIOD_FOLLOWS, and above that `version`, so that the
-/// word changes. [any]
+/// Pack a fallback into one word: the bits of the level, PERIOD_FOLLOWS, and above them `version`,
+/// so that an equal fallback makes a different word. [any]
 uint64_t period_pack_fallback(uint64_t version, const Fallback* fallback);
 
-/// False if most samples of the block that is due are NaN or Inf; these are counted then. [rt]
+/// False if most samples of the due block are NaN or Inf; counts them in that case. [rt]
 REALTIME bool period_has_sound(Period* period);
 
-/// A gap in the wet signal begins with this block: open a bridge and analyse all outputs. [rt]
+/// Begin a gap in the wet signal: open a bridge and analyse all outputs. [rt]
 REALTIME void period_begin_gap(Period* period);
 
-/// The samples of output channel c in this block, before level and guard; in private memory, valid
-/// until the next call.  Call it once for each channel. [rt]
+/// The samples of output channel c in this block, before fade and guard.  They are in private
+/// memory, and valid until the next call.  Call it once for each channel. [rt]
 REALTIME const float* period_sound_row(Period* period, Sound sound, uint32_t c);
 
 #endif

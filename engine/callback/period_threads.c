@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Functions for other threads while the callback runs.
+// Functions that other threads call while the callback runs.
 
 #include "period_state.h"
 
@@ -25,8 +25,8 @@ period_pack_fallback(const uint64_t version, const Fallback* const fallback)
   return version << 33U | (fallback->follows ? PERIOD_FOLLOWS : 0U) | level;
 }
 
-/// True if an output must restart with this fallback: a following level continues if the rack's
-/// own level has hardly changed.
+/// True if an output must restart with the fallback `next`.  A following level continues if the
+/// initial level has changed by at most 1 dB.
 static bool
 is_news(const Fallback* const now, const Fallback* const next)
 {
@@ -128,7 +128,7 @@ Ring*
 period_collect_ring(Period* const period)
 {
   PeriodExchange* const exchange = &period->exchange;
-  // Otherwise period_abandon() might use the ring after its owner has freed it.
+  // Without the lock, period_abandon() could use the ring after its owner has freed it.
   pthread_mutex_lock(&exchange->mutex);
   Ring* const left = atomic_exchange_explicit(&exchange->left, NULL, memory_order_acq_rel);
   pthread_mutex_unlock(&exchange->mutex);

@@ -7,12 +7,12 @@
    (dsp_cpu/stage_cpu.c), a GPU has one submission recorded for each of two slots
    (dsp_gpu/stage_gpu.c).
 
-   A backend with its own memory keeps there the data that outlives a plan: the units of its nodes
+   A backend with its own memory keeps in it the data that outlives a plan: the units of its nodes
    and the delay lines of the connections to them.
 
-   One row is one channel of one block of audio.  Rows are numbered; StageSpec::rows has the
-   current address of each: the rows of the rack's input and output move with the ring's slot, the
-   others stay.
+   One row is one channel of one block of audio.  Rows are numbered, and StageSpec::rows has their
+   current addresses: the rows of the rack's input and output change address with the ring's slot,
+   all others keep it.
 */
 #ifndef WARPRACK_ENGINE_CONTRACT_BACKEND_H
 #define WARPRACK_ENGINE_CONTRACT_BACKEND_H
@@ -27,21 +27,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct DeviceMemory DeviceMemory; ///< Of a backend: a node's units, or a connection's delay
-                                          ///< lines
+typedef struct DeviceMemory DeviceMemory; ///< A node's units, or a connection's delay lines, in a
+                                          ///< backend's memory
 
-/// The two sides between which nodes without a fixed backend move (placement.h).
+/// The two sides between which the engine moves nodes without a fixed backend (placement.h).
 typedef enum PlacementSide { PLACEMENT_CPU, PLACEMENT_GPU, PLACEMENT_SIDES } PlacementSide;
 
 /// The changing part of one connection, shared by its channels.  Belongs to the player while audio
 /// runs.
 typedef struct MixLink {
-  Ramp gain; ///< For `hold_frames` more; then `next` replaces it
-  Ramp next; ///< Continues the value that `gain` will have then; equal to `gain` if those are 0
+  Ramp gain; ///< Current ramp; `next` replaces it after `hold_frames` more frames
+  Ramp next; ///< Continues from the value of `gain` at that frame; equal to `gain` without a hold
   uint32_t hold_frames;
-  uint32_t delay_frames; ///< Frames; latency compensation
+  uint32_t delay_frames; ///< Latency compensation
   uint32_t line_mask;    ///< Frames of each delay line (a power of two) - 1
-  uint32_t position;     ///< Where the next frame is written in the delay lines
+  uint32_t position;     ///< Place of the next frame in the delay lines
   float* lines; ///< [channels][line_mask + 1]; NULL without delay, or if the backend has the lines
   DeviceMemory* device; ///< The delay lines in the backend's memory, else NULL
 } MixLink;
@@ -50,7 +50,7 @@ typedef struct MixLink {
 typedef struct MixTerm {
   uint32_t from; ///< Row
   MixLink* link;
-  uint32_t channel; ///< Of the connection: index of the delay line
+  uint32_t channel; ///< Channel of the connection: index of the delay line
 } MixTerm;
 
 /// Row `to` is the sum of its terms; silence without terms.
@@ -73,10 +73,10 @@ typedef struct BatchUnit {
   void* state;               ///< NULL if the backend's memory has the units
   DeviceMemory* device;      ///< The units in the backend's memory, else NULL
   const uint32_t* n_sets;    ///< Counts the changes of the node's parameters [player]
-  uint32_t node_index;       ///< Of the plan's nodes; the units of a node are neighbours
-  uint32_t channel;          ///< For unit_init
+  uint32_t node_index;       ///< Index among the plan's nodes; the units of a node are neighbours
+  uint32_t channel;          ///< Argument of FxInfo::unit_init
   _Atomic uint32_t* node_ns; ///< Measured time of the node's block on one core; outlives the plan
-  NodeHealth* health;        ///< Of the node
+  NodeHealth* health;        ///< Health of the node
   uint32_t n_in, n_out;
   const uint32_t* in_rows;
   const uint32_t* out_rows;
@@ -102,14 +102,14 @@ typedef struct StageStep {
 
 typedef struct StageSpec {
   uint32_t max_block_frames;
-  const StageStep* steps; ///< Borrowed for the stage's life, with all that they point to
+  const StageStep* steps; ///< Borrowed for the stage's life, with all data that they point to
   uint32_t n_steps;
   float* const* rows; ///< [n_rows] of max_block_frames, 64-byte aligned; read again at every run
   uint32_t n_rows;
   uint32_t n_in, n_out; ///< The rack's rows come first: n_in of its input, then n_out of its output
   const uint32_t* out_rows; ///< [n_out_rows] rows that later stages or the output read
   uint32_t n_out_rows;
-  uint32_t n_nodes; ///< Limit of BatchUnit::node_index
+  uint32_t n_nodes; ///< Upper limit (exclusive) of BatchUnit::node_index
 } StageSpec;
 
 /// A parameter change within a block.
@@ -125,12 +125,12 @@ typedef struct Pool Pool;
 
 /// A node for which a backend allocates memory.
 typedef struct DeviceNode {
-  const FxInfo* fx; ///< With a kernel
-  void* node;       ///< Created for it
+  const FxInfo* fx; ///< An effect with a kernel
+  void* node;       ///< Node created with FxSetup::for_kernel
   uint32_t n_units;
 } DeviceNode;
 
-/// The GPU APIs, best first; one row for each: its name in enumerations, and its text.
+/// The GPU APIs, best first.  A row has the name of the API in enumerations, and its text.
 /// dsp_gpu/gpu.h lists the APIs of a build.
 #define BACKEND_GPU_APIS(ROW)                                                                      \
   ROW(CUDA, cuda)                                                                                  \
@@ -160,7 +160,7 @@ extern const char* const engine_backend_names[];
   ROW(NO_GPU,     "no-gpu")     /* auto: there is none */                                          \
   ROW(UNMEASURED, "unmeasured") /* auto: costs could not be measured */                            \
   ROW(LOST,       "lost")       /* the GPU has failed */                                           \
-  ROW(BYPASSED,   "bypassed")   /* it makes NaN or Inf again and again: its input is heard instead */
+  ROW(BYPASSED,   "bypassed")   /* it makes NaN or Inf again and again: its input is played instead */
 
 // clang-format on
 
@@ -192,11 +192,11 @@ struct Backend {
   /// Give the device access to the ring's region, page aligned.  All stages made from now on have
   /// the rack's rows there.  May be NULL. [main]
   Status (*attach)(Backend* self, void* region, size_t n_bytes, Error* error);
-  /// End that access, after those stages have been freed. [main]
+  /// End the device's access to the region, after all stages that use it have been freed. [main]
   void (*detach)(Backend* self);
 
-  /// Memory of this process that stage_new() will need; nodes and states need not exist yet.
-  /// NULL: negligible. [builder]
+  /// Host memory in bytes that stage_new() will need; nodes and states need not exist yet.  NULL:
+  /// the amount is negligible. [builder]
   size_t (*stage_bytes)(const Backend* self, const StageSpec* spec);
   /// Make a stage; all steps that can fail or take time happen here.  `pool` may be NULL.
   /// [builder]
@@ -206,8 +206,8 @@ struct Backend {
   /// that has not finished in time. [builder]
   void (*stage_free)(Stage* stage);
   /**
-       Begin one block.  Its rows must stay valid at their current addresses until it is collected.  At
-       most two blocks of one stage are begun and not collected.
+       Begin one block.  The rows must stay valid at their current addresses until stage_collect()
+       has returned for the block.  At most two blocks of a stage are in flight.
 
        @param events Sorted by offset; events for nodes of other stages are skipped.
        [player]
@@ -217,13 +217,12 @@ struct Backend {
   /// True if stage_collect() would not wait. [player]
   bool (*stage_is_done)(Stage* stage);
   /**
-       Wait for the oldest block that was begun, and write its rows.
+       Wait for the oldest block in flight, and write its rows.
 
        @param[out] n_reset Units whose output was not finite: the output was silenced and the unit
        reset.
-       @return STATUS_OK, or why there is no output: STATUS_DEVICE_LOST once a device has failed or
-       missed its deadline.  The stage is unusable then.
-       [player]
+       @return STATUS_OK, or the reason why there is no output: STATUS_DEVICE_LOST after a device
+       has failed or missed its deadline.  Then the stage is unusable. [player]
     */
   Status (*stage_collect)(Stage* stage, uint32_t* n_reset);
   /// The text for the error that stage_collect() returned. [any, after it]
@@ -234,26 +233,26 @@ extern const Backend backend_cpu;
 
 // ---- backends with a device, implemented by dsp_gpu/ ----
 
-/// The choice of a device and of its use.
+/// Which device to open, and how to use it.
 typedef struct DeviceChoice {
-  EngineBackend api;    ///< ENGINE_BACKEND_AUTO: the first that has a GPU (not a processor)
-  uint32_t index;       ///< As numbered by `warprack list devices`; UINT32_MAX: the best
+  EngineBackend api;    ///< ENGINE_BACKEND_AUTO: the first API that has a GPU (not a processor)
+  uint32_t index;       ///< Number in `warprack list devices`; UINT32_MAX: the best device
   uint64_t deadline_ns; ///< A block that takes longer fails
-  bool keep_awake;      ///< Keep a GPU's clocks up while it plays
+  bool keep_awake;      ///< Keep a GPU's clocks high while audio runs
 } DeviceChoice;
 
-/// Open a device.  STATUS_NO_BACKEND with the driver's text if it is not available.  Without an
-/// API, and if Linux has no GPU, no driver is opened. [main]
+/// Open a device.  STATUS_NO_BACKEND with the driver's text if it is not available.  If `choice`
+/// names no API and Linux reports no GPU, opens no driver. [main]
 NODISCARD Status device_backend_new(const DeviceChoice* choice, Backend** backend, Error* error);
 /**
    Close a device, after all nodes, lines and stages have been freed.  Accepts NULL. [main, builder]
 
-   @return False if a block never ended.  Then no driver may free memory that the block uses, because
-   it would wait for ever: context and memory stay until the process ends.
+   @return False if a block never ended.  A driver that frees memory of such a block waits for ever,
+   so context and memory stay until the process ends.
 */
 bool device_backend_free(Backend* backend);
-/// True once device_backend_free() returned false.  Then threads of the driver still run, and the
-/// process must not free what they use: it must end by _exit(). [main, at its end]
+/// True once device_backend_free() has returned false.  Then threads of the driver still run and
+/// use memory of the process, so the process must end by _exit(). [main, at its end]
 bool device_backend_was_left(void);
 /// Real-time blocks begin, or have ended. [main or builder]
 void device_backend_play(Backend* backend, bool plays);
@@ -264,8 +263,8 @@ bool device_backend_is_gpu(const Backend* backend);
 /// One line about the device: name, driver, memory. [any]
 const char* device_backend_summary(const Backend* backend);
 
-/// Load a measurement, stored on disk under `name` for this device, driver, build and processor.
-/// False if there is none, or its size or checksum is wrong. [main]
+/// Load the measurement that is stored on disk under `name` for this device, driver, build and
+/// processor.  False if none is stored, or if its size or checksum is wrong. [main]
 bool device_recall(const Backend* backend, const char* name, void* bytes, size_t n_bytes);
 /// Store a measurement.  False if it could not be written: then the next start measures again.
 /// [main]

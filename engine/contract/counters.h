@@ -3,9 +3,9 @@
    The counters of the callback and of the player, one row each.
 
    A row defines the member of the structs below, its transfer over the wire, the sum over all
-   rings and worker processes of a run, the key of /server/status, in the order of the rows, and
-   the key of the log's JSON lines.  The line that counts, and the row of the key in
-   control/OPERATING.md, are written by hand.
+   rings and worker processes of a run, the key of /server/status (in the order of the rows), and
+   the key of the log's JSON lines, if the last column is true.  CONTRIBUTING.md has the steps that
+   add a counter.
 */
 #ifndef WARPRACK_ENGINE_CONTRACT_COUNTERS_H
 #define WARPRACK_ENGINE_CONTRACT_COUNTERS_H
@@ -66,7 +66,7 @@ typedef union WorkerCounts {
   uint64_t of[N_WORKER_COUNTERS];
 } WorkerCounts;
 
-/// The same, for counter_add() and counters_read().
+/// The members of PeriodCounts as atomics, for counter_add() and counters_read().
 typedef union PeriodCounters {
   struct {
     PERIOD_COUNTERS(COUNTER_ATOMIC)
@@ -87,7 +87,7 @@ typedef enum CounterRule { COUNTER_SUM, COUNTER_MAX } CounterRule;
 typedef struct CounterInfo {
   const char* name; ///< Key of /server/status
   CounterRule rule;
-  bool in_log; ///< Also a key of the log's JSON lines
+  bool in_log; ///< The log's JSON lines have the key too
 } CounterInfo;
 
 extern const CounterInfo period_counters[N_PERIOD_COUNTERS];
@@ -96,7 +96,7 @@ extern const CounterInfo worker_counters[N_WORKER_COUNTERS];
 /// Combine counters: sum[i] with counts[i], by the rule of infos[i]. [any]
 void counters_add(const CounterInfo* infos, size_t n, uint64_t* sum, const uint64_t* counts);
 
-/// Add n to a counter.  Usually n is 0, and the counter's cache line stays untouched. [any]
+/// Add n to a counter; for n == 0, the usual case, does not touch the counter's cache line. [any]
 static inline void
 counter_add(_Atomic uint64_t* const counter, const uint64_t n)
 {
@@ -111,7 +111,7 @@ void counters_read(const _Atomic uint64_t* counters, size_t n, uint64_t* counts)
 /// One port: counters since the period was made, as in PeriodCounts, and its state.
 typedef struct PeriodPort {
   uint64_t bad, denormal;
-  uint64_t clipped;        ///< Outputs
+  uint64_t clipped;        ///< Outputs: samples above the knee
   uint32_t attenuation_db; ///< Outputs: current attenuation because of feedback (feedback.h)
   bool is_muted;           ///< Outputs: muted because of feedback
 } PeriodPort;

@@ -23,7 +23,7 @@ FxFile
 fx_file_responses(const FxFile* const file)
 {
   FxFile responses = *file;
-  if (!file->is_audio && file->n_frames == 1U) { // the samples lie in the same order
+  if (!file->is_audio && file->n_frames == 1U) { // either shape has the samples in the same order
     responses.n_frames = file->n_channels;
     responses.n_channels = 1;
   }
@@ -59,6 +59,16 @@ fx_param_find(const FxInfo* const fx, const char* const id)
   return -1;
 }
 
+static uint32_t
+last_choice(const FxParam* const param)
+{
+  uint32_t last = 0;
+  while (param->choices[last + 1U]) {
+    ++last;
+  }
+  return last;
+}
+
 bool
 fx_param_range(const FxParam* const param, double* const min, double* const max)
 {
@@ -73,8 +83,8 @@ fx_param_range(const FxParam* const param, double* const min, double* const max)
     *max = 1.0;
     break;
   case PARAM_CHOICE:
-    for (*min = *max = 0.0; param->choices[(uint32_t)*max + 1U]; *max += 1.0) {
-    }
+    *min = 0.0;
+    *max = (double)last_choice(param);
     break;
   default:
     break;

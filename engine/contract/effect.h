@@ -11,7 +11,7 @@
      that may be large, such as the spectra of an impulse response, after the engine has checked that
      there is memory for the whole plan;
    - n *units*: plain memory that `unit_init` fills, one unit per channel if the channels are
-     independent, or one unit for the whole node if they are coupled.  A unit holds all data that
+     independent, or one unit for the complete node if they are coupled.  A unit holds all data that
      changes while audio runs: filter memory, delay lines, ramps.
 
    `run` gets a list of units, of one or many nodes of the same effect, and processes n_frames of
@@ -92,23 +92,23 @@ typedef struct FxFile {
   uint64_t read_bytes;  ///< Largest memory needed to read the samples; 0: they are already read
 } FxFile;
 
-/// Everything `create` may look at.  All pointers are borrowed until `create` returns.
+/// The input of `create`.  All pointers are borrowed until `create` returns.
 typedef struct FxSetup {
   double rate_hz;            ///< Frames per second
   uint32_t max_block_frames; ///< Largest n_frames of `run`, and its usual value
   uint32_t n_in;             ///< Input channels connected, at least 1
   const double* values;      ///< [n_params] numbers in the table's units, checked against the table
-  const char* const* texts;  ///< [n_params] TEXT and FILE values as written, else NULL
+  const char* const* texts;  ///< [n_params] TEXT and FILE values as written; NULL for other kinds
   const FxFile* const* files; ///< [n_params] FILE contents, NULL where not given; in `create`
                               ///< audio may be a header without samples
-  bool offline;               ///< Rendering a file: effects that need the whole signal may run
+  bool offline;               ///< Rendering a file: effects that need the complete signal may run
   bool for_kernel;            ///< The node runs as FxKernel: `unit_init` and `run` are not called
 } FxSetup;
 
 /// Properties of the node, which `create` fills in.
 typedef struct FxShape {
-  uint32_t n_out; ///< Output channels; create() finds it set to n_in and may change it
-  bool coupled; ///< One unit for all channels, instead of one unit per channel (then n_out == n_in)
+  uint32_t n_out;          ///< Output channels; create() finds it set to n_in and may change it
+  bool coupled;            ///< One unit for all channels; false: one per channel, and n_out == n_in
   uint32_t latency_frames; ///< From input to its output; constant for the node's life
   uint64_t tail_frames; ///< Frames that may still sound after the input ends; UINT64_MAX: no bound
   size_t unit_bytes;    ///< Memory of one unit; the engine aligns it to 64 bytes
@@ -118,7 +118,7 @@ typedef struct FxShape {
 
 /// One unit in a `run`: its node, its memory, its channels.
 typedef struct FxUnit {
-  const void* node;       ///< What `create` returned
+  const void* node;       ///< Node that `create` returned
   void* state;            ///< unit_bytes of memory, 64-byte aligned
   const float* const* in; ///< [1] or, coupled, [n_in] pointers to n_frames samples
   float* const* out; ///< [1] or, coupled, [n_out] pointers to n_frames samples; never overlaps `in`
@@ -129,7 +129,7 @@ typedef struct FxUnit {
 
 /// A number that a kernel is compiled for.
 typedef struct FxKernelSize {
-  const char* name; ///< As in "-DNAME=value"
+  const char* name; ///< NAME of the compiler option "-DNAME=value"
   uint32_t value;
 } FxKernelSize;
 
@@ -141,8 +141,8 @@ typedef struct FxKernelPass {
   uint32_t groups_per_unit; ///< 1, or the number of groups that share a unit, as GROUP_Y
 } FxKernelPass;
 
-/// What a node looks like to a device.  Nodes with equal sizes and passes run in one launch.  A
-/// word is 32 bits.
+/// Description of a node for a device.  Nodes with equal sizes and passes run in one launch.  A
+/// word has 32 bits.
 typedef struct FxKernelShape {
   const char* file;                    ///< Overrides FxKernel::file; NULL: FxKernel::file
   FxKernelSize sizes[FX_KERNEL_SIZES]; ///< Entries with a name are used
@@ -154,14 +154,15 @@ typedef struct FxKernelShape {
                         ///< 0 and then changes that word; setting it to 0 resets the unit
 } FxKernelShape;
 
-/// How an effect runs on a GPU: the kernels of dsp_gpu/kernels/fx_*.cu (see dsp_gpu/README.md) do
-/// for units what `run` does; the node stays with the host, which sets parameters and packs them.
+/// How an effect runs on a GPU: the kernels in dsp_gpu/kernels/fx_*.cu (see dsp_gpu/README.md)
+/// process units as `run` does.  The node stays in host memory; the host sets its parameters and
+/// packs them for the kernel.
 typedef struct FxKernel {
   const char* file; ///< E.g. "fx_gain.cu"
   bool chains;      ///< One launch can run units in series, of one channel each (layout.h: chain)
   /// Describe a node that was created for a kernel. [builder]
   void (*shape)(const void* node, FxKernelShape* shape);
-  /// Write the data words of a node, which may then free memory that only this call needs.  NULL:
+  /// Write the data words of a node.  May free memory of the node that only this call needs.  NULL:
   /// there are no data words. [builder]
   void (*data)(void* node, uint32_t* words);
   /// Write the parameter words of a node from its current targets. [builder, rt]
@@ -175,13 +176,13 @@ typedef struct FxInfo {
   uint32_t n_params;
   const char* tolerance_reason; ///< Why outputs differ across backends and splits
   double tolerance;             ///< Largest absolute difference for a full-scale input
-  bool offline_only;            ///< Rejected in live racks, with a reason
+  bool offline_only;            ///< Refused in live racks, with a reason
 
-  /// Create a node, without large memory: report that in FxShape::data_bytes and leave its
-  /// allocation to `load`.  On failure, set `error` and do not change `*node`. [builder]
+  /// Create a node.  Does not allocate large memory: it reports the amount in FxShape::data_bytes,
+  /// and `load` allocates it.  On failure, sets `error` and does not change `*node`. [builder]
   Status (*create)(const FxSetup* setup, FxShape* shape, void** node, Error* error);
-  /// Make the large data, from the samples of the files; called before all functions below; may be
-  /// NULL.  `shape` is the one of `create`; this call may make its tail and sizes smaller.
+  /// Make the large data from the samples of the files; called before all functions below; may be
+  /// NULL.  `shape` is the result of `create`; this call may reduce its tail and sizes.
   /// [builder]
   Status (*load)(void* node, const FxSetup* setup, FxShape* shape, Error* error);
   /// Free a node. [builder]
@@ -196,10 +197,10 @@ typedef struct FxInfo {
   /// Tail at the current targets, if a parameter changes it (decay, feedback).  NULL:
   /// FxShape::tail_frames. [any]
   uint64_t (*tail)(const void* node);
-  /// Offline only; may be NULL.  Called after a complete pass over the file.  `again` (false
-  /// before) requests another pass from the start, with newly initialised units.  Then the nodes
-  /// that follow this node are not called until a pass for which it stays false.  A failure ends
-  /// the rendering. [main]
+  /// Offline only; may be NULL.  Called after a complete pass over the file, with `*again` false.
+  /// Setting `*again` to true requests another pass from the start, with newly initialised units;
+  /// the nodes after this node do not run before the pass after which `*again` stays false.  A
+  /// failure ends the rendering. [main]
   Status (*finish_pass)(void* node, void* state, bool* again, Error* error);
   const FxKernel* kernel; ///< NULL: runs on the CPU only
 } FxInfo;

@@ -39,7 +39,8 @@ is_same(const Fallback* const a, const Fallback* const b)
   return a->why == b->why && a->level == b->level && a->response == b->response;
 }
 
-/// "out:1-2", from outputs counted from 0, and the first one behind them.
+/// Name the outputs from `first` on that have the same fallback: "out:1-2".  Returns the first
+/// output after them.
 static uint32_t
 name_range(const Fallbacks* const fallbacks, const uint32_t first, char name[const 32])
 {
@@ -92,9 +93,10 @@ fallback_warnings(const Fallbacks* const fallbacks)
     }
     if (fallback->why == FALLBACK_UNKNOWN) {
       fprintf(lines,
-              "while blocks are late %s is silent: a copy of the rack, to measure its level, could "
-              "not be made; allow more --memory, or write: late %s LEVEL\n",
-              name, name);
+              "while blocks are late %s is silent: its level could not be measured, because it did "
+              "not respond to a test signal of -6 dB within %g s, or because there was no memory "
+              "for a copy of the rack; write: late %s LEVEL, or allow more --memory\n",
+              name, FALLBACK_BEGIN_S, name);
     }
   }
   if (fclose(lines)) {

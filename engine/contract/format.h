@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define LATENCY_LIMIT_SECONDS 2.0 // of a live rack; the size of the dry signal's delay line
+#define LATENCY_LIMIT_SECONDS 2.0 // for a live rack; also the length of the dry signal's delay line
 
 /// The format for which all parts of an engine are made.
 typedef struct Format {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The loops of the callback.  Branch-free, so that the compiler vectorises them; with the 4 lanes
-// of baseline x86-64, 64 channels in and out at 64 frames cost 0.45 % of their period, so that
-// wider vectors would save little.
+// The loops of the callback.  They have no branches, so the compiler vectorises them.  Wider
+// vectors than the 4 lanes of baseline x86-64 would save little: with these, 64 channels in and out
+// at 64 frames cost 0.45 % of the period.
 //
 // The knee is the usual quadratic one (Giannoulis, Massberg, Reiss, "Digital Dynamic Range
 // Compressor Design - A Tutorial and Analysis", J. Audio Eng. Soc. 60(6), 2012, eq. 4, with an
 // infinite ratio), here on amplitudes instead of decibels.  The formula is relative to the top of
-// the knee: each operation is monotone in x, rounding included, so the curve is monotone; and
-// values are only subtracted from the ceiling, so the curve never exceeds it.
+// the knee.  Each operation, with its rounding, is monotone in x, so the curve is monotone; it only
+// subtracts from the ceiling, so no result exceeds the ceiling.
 //
 // The bits of a sample show if it is denormal or not finite: on a thread that flushes denormals,
 // comparisons treat denormals as 0, and other machines do not flush at all.
@@ -122,7 +122,7 @@ guard_peak(const float* const in, const uint32_t n_frames)
 double
 guard_energy(const float* const in, const uint32_t n_frames)
 {
-  double sums[4] = { 0.0 }; // side by side
+  double sums[4] = { 0.0 }; // independent sums, which the compiler vectorises
   uint32_t i = 0;
   for (; i + 4U <= n_frames; i += 4U) {
     for (uint32_t s = 0; s < 4U; ++s) {

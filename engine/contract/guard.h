@@ -34,11 +34,11 @@ typedef struct GuardCounts {
   uint32_t bad;      ///< NaN or Inf samples, replaced by 0
   uint32_t denormal; ///< Denormal samples, replaced by 0
   uint32_t bent;     ///< Finite samples above the knee, reduced
-  uint32_t full;     ///< Those of them at the ceiling
+  uint32_t full;     ///< Samples among `bent` that are at the ceiling
   float peak;        ///< Largest finite magnitude of the input
 } GuardCounts;
 
-/// The curve for a ceiling; for 0, one that does not limit. [any]
+/// The curve for a ceiling; a ceiling of 0 gives a curve that does not limit. [any]
 GuardCurve guard_curve(float ceiling);
 
 /// The number of NaN or Inf among `n_frames` samples. [rt]
@@ -47,7 +47,7 @@ REALTIME uint32_t guard_count_bad(const float* in, uint32_t n_frames);
 /// Copy `n_frames` samples; NaN, Inf and denormals become 0. [rt]
 REALTIME GuardCounts guard_clean(float* restrict out, const float* restrict in, uint32_t n_frames);
 
-/// The same, and samples above the knee follow the curve. [rt]
+/// As guard_clean(), but samples above the knee follow the curve. [rt]
 REALTIME GuardCounts guard_limit(float* restrict out, const float* restrict in, uint32_t n_frames,
                                  const GuardCurve* curve);
 
@@ -57,9 +57,9 @@ REALTIME float guard_peak(const float* in, uint32_t n_frames);
 /// The sum of the squares of `n_frames` samples. [rt]
 REALTIME double guard_energy(const float* in, uint32_t n_frames);
 
-/// Cross-fade `from` to `to`.  `to` has weight 3 w² - 2 w³ at w = (i + 1) / n_frames, `from` the
-/// rest: equal gain, without a corner at either end; the last frame is `to` alone.  `out` may be
-/// `from` or `to`. [rt]
+/// Cross-fade `from` to `to`.  The weight of `to` is 3 w² - 2 w³ with w = (i + 1) / n_frames, that
+/// of `from` is 1 minus it: equal gain, no corner at either end, the last frame is `to` alone.
+/// `out` may be `from` or `to`. [rt]
 REALTIME void guard_fade(float* out, const float* from, const float* to, uint32_t n_frames);
 
 #endif

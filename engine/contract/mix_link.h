@@ -12,7 +12,7 @@ mix_link_is_steady(const MixLink* const link, const uint32_t n_frames)
   return link->gain.frames_left == 0U && (link->hold_frames == 0U || link->hold_frames >= n_frames);
 }
 
-/// Gain `frame` frames into the block, counted from 1. [player]
+/// The gain for a frame of the block; frames count from 1. [player]
 static inline float
 mix_link_gain(const MixLink* const link, const uint32_t frame)
 {

@@ -21,7 +21,8 @@ may_enter(const PeriodGate* const gate, const void* const caller)
   return !atomic_load(&gate->shut) && period_gate_admits(gate, caller);
 }
 
-/// True when the caller is inside.  One that may not enter does not keep the gate from another one.
+/// Enter the gate; true on success.  Because of the first check, a caller that may not enter does
+/// not occupy the gate.
 static bool
 enter(PeriodGate* const gate, const void* const caller)
 {

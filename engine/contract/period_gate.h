@@ -5,20 +5,21 @@
 
        audio thread, each period                       main thread
        may `caller` enter? silence if not              shut
-       inside = true, was it? silence, and count       wait while inside
+       inside = true; if it was, silence, and count    wait while inside
        may `caller` still enter? silence if not        change the format, or the period
        run; inside = false                             open
 
    All accesses are sequentially consistent: either the main thread sees `inside`, or the audio
-   thread sees the gate shut.  A second audio thread that comes meanwhile is a fault of the library
-   below the driver; it gets silence.
+   thread sees the gate shut.  A second audio thread that arrives during a period is a fault of the
+   audio library; the gate writes silence for it.
 
    The period is silent
      - while the engine is not armed: PERIOD_GATE_ENGINE has shut;
      - while the format changes, or no session runs: PERIOD_GATE_DRIVER has shut;
-     - when it comes from another session than the one that runs: a session whose close hangs may
-       come to life again beside its successor.
-   A run that is muted is armed: its periods run, and begin faded out (engine_fade()).
+     - when it comes from a session other than the admitted one: a session whose close call hangs
+       may resume while its successor runs.
+   While a run is muted, the engine is armed and its periods run; they begin faded out
+   (engine_fade()).
 */
 #ifndef WARPRACK_ENGINE_CONTRACT_PERIOD_GATE_H
 #define WARPRACK_ENGINE_CONTRACT_PERIOD_GATE_H
@@ -29,12 +30,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/// The sides that shut the gate, each for itself.
+/// The sides that shut and open the gate, each independently.
 typedef enum PeriodGateSide { PERIOD_GATE_ENGINE = 1, PERIOD_GATE_DRIVER = 2 } PeriodGateSide;
 
 typedef struct PeriodGate {
   _Atomic uint32_t shut;       ///< PeriodGateSide, or'ed; 0: open
-  _Atomic(const void*) caller; ///< The session whose periods may enter; NULL: there are no sessions
+  _Atomic(const void*) caller; ///< The session whose periods may enter; NULL: periods have none
   atomic_bool inside;          ///< A period runs
   _Atomic uint64_t overlaps;   ///< Periods silenced because another one was inside
   atomic_bool is_kept;         ///< See period_gate_keep()
@@ -57,32 +58,32 @@ typedef void (*PeriodFunction)(void* context, const float* const* in, float* con
 REALTIME void
 period_gate_pass(PeriodGate* gate, const PeriodCall* call, PeriodFunction run, void* context);
 
-/// Write silence to the rows that are there. [rt]
+/// Write silence to all rows that are not NULL. [rt]
 REALTIME void period_gate_silence(float* const* out, uint32_t n_out, uint32_t n_frames);
 
-/// Shut the gate for a side.  A period that is inside stays there. [any]
+/// Shut the gate for a side.  A period that is already inside continues. [any]
 void period_gate_shut(PeriodGate* gate, PeriodGateSide side);
 
-/// The side has shut the gate. [any]
+/// True if the side has shut the gate. [any]
 bool period_gate_is_shut(const PeriodGate* gate, PeriodGateSide side);
 
-/// A period is inside. [any]
+/// True if a period is inside. [any]
 bool period_gate_is_occupied(const PeriodGate* gate);
 
 /// Open the gate for a side. [main]
 void period_gate_open(PeriodGate* gate, PeriodGateSide side);
 
-/// From now on only periods of `caller` may enter; NULL: of those that belong to no session. [main]
+/// Admit only periods of `caller` from now on; NULL: only periods without a session. [main]
 void period_gate_admit(PeriodGate* gate, const void* caller);
 
-/// Periods of `caller` may enter when the gate is open. [any]
+/// True if periods of `caller` may enter while the gate is open. [any]
 bool period_gate_admits(const PeriodGate* gate, const void* caller);
 
-/// The driver has closed but leaves a session behind whose thread hangs in the library: its late
-/// periods still reach the gate, so its owner must not free it. [main]
+/// Mark the gate as still in use: a session of the closed driver hangs in the library, and its late
+/// periods still reach the gate.  The owner must not free the gate. [main]
 void period_gate_keep(PeriodGate* gate);
 
-/// period_gate_keep() was called. [any]
+/// True if period_gate_keep() was called. [any]
 bool period_gate_is_kept(const PeriodGate* gate);
 
 #endif

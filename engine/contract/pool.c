@@ -2,14 +2,14 @@
 /*
    Helpers claim jobs from one 64-bit ticket, {run number : 32, jobs left to claim : 32}, by
    compare-and-swap.  A helper that is late for a run cannot claim a job of the next run by
-   mistake: its compare-and-swap has the old run number.  It may read `job` and `context` while the
-   caller writes those of the next run, but then its claim fails and it discards the values; `job`
-   and `context` are atomic only to make this read defined.
+   mistake, because its compare-and-swap has the old run number.  It may read `job` and `context`
+   while the caller writes the values of the next run, but then its claim fails and it discards the
+   values; `job` and `context` are atomic only to make this read defined.
 
-   Sleeping: a helper counts itself in `sleepers`, then looks at `run` once more, then sleeps on
-   it; the caller changes `run`, then looks at `sleepers`.  Both pairs are sequentially consistent,
-   so that at least one of the two sees the other.  The caller waits for the last job in the same
-   way, with `caller_sleeps` and `done`.
+   Sleeping: a helper increments `sleepers`, then reads `run` once more, then sleeps on `run`; the
+   caller changes `run`, then reads `sleepers`.  Both pairs are sequentially consistent, so the
+   helper sees the new run or the caller sees the sleeper.  The caller waits for the last job in the
+   same way, with `caller_sleeps` and `done`.
 */
 
 #include "pool.h"
@@ -22,18 +22,18 @@
 
 #define LINE_BYTES 128U // two cache lines: the prefetcher fetches pairs
 
-// The steps of a block follow each other within microseconds, blocks within hundreds of them: spin
-// between steps, sleep between blocks.
+// Steps of a block are microseconds apart, blocks hundreds of microseconds: helpers spin between
+// steps and sleep between blocks.
 #define SPIN_NS 50000U
 
-// time_now_ns() costs as much as a few pauses; so it is called only now and then.
-#define PAUSES_PER_LOOK 16U
+// Pauses between two calls of time_now_ns(), which costs as much as a few pauses.
+#define PAUSES_PER_CHECK 16U
 
 struct Pool {
   alignas(LINE_BYTES) _Atomic uint64_t ticket;   // claimed by all threads
   alignas(LINE_BYTES) _Atomic uint32_t run;      // number of the run; helpers sleep on it
   _Atomic(void (*)(void*, uint32_t)) job;        // written by the caller, before `ticket`
-  _Atomic(void*) context;                        // the same
+  _Atomic(void*) context;                        // written by the caller, before `ticket`
   _Atomic bool stop;                             // written by pool_free()
   alignas(LINE_BYTES) _Atomic uint32_t done;     // jobs of this run that are done
   _Atomic uint32_t n_jobs;                       // of this run
@@ -51,7 +51,7 @@ spin_while(const _Atomic uint32_t* const word, const uint32_t old)
 {
   const uint64_t began = time_now_ns();
   do {
-    for (uint32_t i = 0; i < PAUSES_PER_LOOK; ++i) {
+    for (uint32_t i = 0; i < PAUSES_PER_CHECK; ++i) {
       if (atomic_load_explicit(word, memory_order_acquire) != old) {
         return true;
       }
@@ -103,7 +103,7 @@ helper_main(void* const context)
   Pool* const pool = context;
   rt_flush_denormals();
   if (pool->realtime) {
-    // The owner of the pool reports an error, see pool_new().
+    // The caller of pool_new() tests the privilege and reports its absence.
     (void)rt_become_realtime(pool->priority, NULL);
   }
   for (uint32_t run = 0; !atomic_load_explicit(&pool->stop, memory_order_acquire);) {

@@ -19,9 +19,9 @@ typedef struct Pool Pool;
 /**
    Start the helpers.
 
-   @param n_helpers Threads beside the caller, 0..POOL_MAX_HELPERS; 0 runs everything on the
-   caller. @param realtime Give helpers SCHED_FIFO at `priority`.  Without the privilege they keep
-   their scheduling; the caller tests the privilege with rt_try_realtime() and reports its absence.
+   @param n_helpers Threads besides the caller, 0..POOL_MAX_HELPERS; 0 runs all jobs on the caller.
+   @param realtime Give helpers SCHED_FIFO at `priority`.  Without the privilege they keep their
+   scheduling; the caller tests the privilege with rt_try_realtime() and reports its absence.
    @param[out] out New pool, owned by the caller; free with pool_free().  Untouched on error.
    @return #STATUS_BAD_ARG, #STATUS_NO_MEM, also if threads cannot be started, or #STATUS_OK.
 */
@@ -39,9 +39,10 @@ uint32_t pool_size(const Pool* pool);
 /**
    Run job(context, 0) … job(context, n_jobs - 1), each exactly once; the caller takes part.
 
-   Returns when all are done; the caller sees all writes of the jobs.  At most one futex wake, and
-   only if a helper sleeps.  The caller sleeps only when a helper has held its last job for longer
-   than the spin (it lost its core).  One caller at a time.  NULL runs all on the caller.
+   Returns when all jobs are done; the caller sees all their writes.  Makes at most one futex call
+   to wake helpers, and only if a helper sleeps.  The caller sleeps only if a helper has not
+   finished its last job when the spin ends (the helper lost its core).  One caller at a time.  A
+   NULL pool runs all jobs on the caller.
 */
 REALTIME void // [player]
 pool_run(Pool* pool, void (*job)(void* context, uint32_t index), void* context, uint32_t n_jobs);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
    A smooth ramp of one scalar, counted in frames so that the output does not depend on how blocks
-   are split.  A node holds the target; each unit holds a Ramp and aims it at the start of `run`.
+   are split.  A node holds the target; each unit holds a Ramp and sets its target at the start of
+   `run`.
 
    Method: cubic Hermite segment from the current value and slope to the target with slope zero.
    Value and slope are continuous even if the target changes in the middle of a ramp, so that no
@@ -9,10 +10,10 @@
 
      value = target + w^2 (a + b w),   a = 3 d + s,   b = -2 d - s
 
-   where d is the distance to go and s the slope at the start, per length.
+   where d is the current value minus the target and s the slope at the start, per ramp length.
 
-   If its target changes on the way, a ramp may overshoot its targets by up to a tenth of their
-   range.  That is harmless for a gain; values that must not leave their range, such as the pole of
+   If the target changes during a ramp, the ramp may overshoot its targets by up to a tenth of their
+   range.  This is harmless for a gain; values that must not leave their range, such as the pole of
    a filter, use ramp_fill_within().
 */
 #ifndef WARPRACK_ENGINE_CONTRACT_RAMP_H
@@ -56,8 +57,8 @@ ramp_value(const Ramp* const ramp)
   return ramp_value_at(ramp, ramp->frames_left);
 }
 
-/// Move to `target` in `frames` >= 1 frames from the current value.  Does nothing if that is
-/// already the target.
+/// Start a ramp from the current value to `target` in `frames` >= 1 frames.  Does nothing if
+/// `target` is already the target.
 RAMP_FUNCTION void
 ramp_aim(Ramp* const ramp, const float target, const uint32_t frames)
 {
@@ -82,8 +83,8 @@ ramp_next(Ramp* const ramp)
   return ramp_value(ramp);
 }
 
-/// Advance by n_frames frames and write each value; equal to n_frames calls of ramp_next(), as a
-/// loop that vectorises.
+/// Advance by n_frames frames and write each value.  Equal to n_frames calls of ramp_next(), but as
+/// a loop that vectorises.
 RAMP_FUNCTION void
 ramp_fill(Ramp* const ramp, float* const out, const uint32_t n_frames)
 {
@@ -100,7 +101,7 @@ ramp_fill(Ramp* const ramp, float* const out, const uint32_t n_frames)
   ramp->frames_left -= n_moving;
 }
 
-/// The same, with every value clamped to [low, high].
+/// As ramp_fill(), with every value clamped to [low, high].
 RAMP_FUNCTION void
 ramp_fill_within(Ramp* const ramp, const float low, const float high, float* const out,
                  const uint32_t n_frames)

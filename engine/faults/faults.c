@@ -21,7 +21,7 @@ typedef enum ValueKind { NO_VALUE, NUMBER, NAME } ValueKind;
 static const struct {
   const char* name;
   ValueKind value;
-  bool lasts; // lasts from its first occurrence on
+  bool lasts; // once due, the fault stays in effect
 } kinds[N_FAULTS] = {
   [FAULT_ALLOC_FAIL] = { "alloc.fail", NO_VALUE, false },
   [FAULT_CLOCK_JUMP] = { "clock.jump", NUMBER, true },
@@ -53,12 +53,12 @@ typedef struct Request {
   uint64_t every; // 0: once
   double number;
   char name[MAX_NAME];
-  bool for_another; // for the other process
+  bool for_another; // for the other process of `warprack run`
 } Request;
 
 typedef struct Fault {
-  _Atomic uint64_t at; ///< 0: not armed; written last, so that a reader of it sees the other
-                       ///< members
+  _Atomic uint64_t at; ///< 0: not armed.  Written last: a thread that reads a new value also sees
+                       ///< the other members
   _Atomic uint64_t every;
   _Atomic double number;
   _Atomic uint64_t n_seen, n_failed;
@@ -194,7 +194,7 @@ read_occurrence(const char** const at, Request* const request)
   return true;
 }
 
-/// Read one entry of a list, and move behind it.
+/// Read one entry of a list, and advance past it.
 static bool
 read_request(const char** const at, Request* const request)
 {

@@ -101,8 +101,7 @@ __wrap_clock_gettime(const clockid_t clock, struct timespec* const now)
 
 // ---- files ----
 
-/// Returns true if a fault is due for a call on this descriptor; never on sockets, pipes and the
-/// like.
+/// Returns true if a fault is due for a call on this descriptor.  Only regular files have faults.
 static bool
 fails_on_file(const FaultId fault, const int fd)
 {

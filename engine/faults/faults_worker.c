@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/// Node whose plan triggers a crash; RACK_UID_NONE: none.
+/// The node whose presence in a plan triggers a crash; RACK_UID_NONE: no crash.
 static _Atomic RackUid crash_uid;
 
 static void

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Nodes and connections, which outlive a plan.
+// Nodes and links, which outlive a plan.
 
 #include "node.h"
 
@@ -101,7 +101,7 @@ copy_values(Node* const node, const RackNode* const rack_node, const double rate
   return STATUS_OK;
 }
 
-/// Fill the set-up of an effect; `files` has room for a file per parameter.
+/// Fill the set-up of an effect.  files[n_params]: receives the files of its parameters.
 static Status
 set_up(const Node* const node, const Format* const format, FileLoader* const loader,
        FxFile** const files, FxSetup* const setup, Error* const error)
@@ -132,7 +132,7 @@ static Status
 create(Node* const node, FileLoader* const loader, FxFile* const* const files,
        const FxSetup* const setup, Error* const error)
 {
-  (void)loader, (void)files; // an effect is created without the samples of its files
+  (void)loader, (void)files; // FxInfo::create does not read samples of files
   node->shape = (FxShape){ .n_out = node->n_in };
   return node->fx->create(setup, &node->shape, &node->fx_node, error);
 }
@@ -186,7 +186,7 @@ allocate_units(Node* const node, Error* const error)
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
   memset(node->states, 0,
-         node->n_units * node->state_stride); // touch every page here, not on the player's thread
+         node->n_units * node->state_stride); // page faults here, not on the player's thread
   node_reset(node);
   return STATUS_OK;
 }
@@ -200,7 +200,8 @@ node_memory(const Node* const node)
          node->shape.data_bytes + node->n_units * state_stride(node);
 }
 
-/// Skip the effect's name at the start of its message: the message names the node instead.
+/// Skip the effect's name at the start of its error text, because the caller puts the node's name
+/// there.
 static const char*
 without_prefix(const char* const text, const char* const name)
 {

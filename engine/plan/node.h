@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Nodes and connections, which live longer than one plan.  A plan holds references to them; the
-   next plan takes over those that are still in the rack, with their state.
+   Nodes and links (connections), which outlive a plan.  A plan holds references to them.  The next
+   plan takes over those that are still in the rack, with their state.
 
-   Only the builder thread counts references.  Fields marked [player] belong to the worker as soon
-   as a plan with the node or connection is active.
+   Only the builder thread counts references.  Fields marked [player] belong to the player as soon
+   as a plan with the node or link is active.
 */
 #ifndef WARPRACK_ENGINE_PLAN_NODE_H
 #define WARPRACK_ENGINE_PLAN_NODE_H
@@ -32,10 +32,11 @@ typedef struct Node {
   char** made_texts; ///< [n_params] FILE and TEXT values at creation, else NULL
   double* targets;   ///< [player] [n_params] last value set
   uint32_t plan_index;       ///< Used by the planner: index in the plan that is being made
-  _Atomic uint32_t block_ns; ///< [player] Measured time of one block on one core, 0: not known yet
+  _Atomic uint32_t block_ns; ///< [player] Measured time of one block on one core, ns; 0: not known
+                             ///< yet
   NodeHealth health;
-  uint64_t* stamps; ///< [player] [n_params] number of the message that set the value; 0: set by a
-                    ///< document
+  uint64_t* stamps; ///< [player] [n_params] number of the message that set the value; 0: a document
+                    ///< set it
   uint32_t n_sets;  ///< [player] Calls of node_set()
 } Node;
 
@@ -44,16 +45,17 @@ typedef struct Link {
   uint32_t refs;
   const Node* from;
   const Node* to;
-  uint32_t from_first, n_from; ///< First source channel (from 0) and their number: 1 feeds all
+  uint32_t from_first, n_from; ///< First source channel (from 0) and number of channels; one
+                               ///< channel feeds all destinations
   uint32_t to_first, n_to;
   uint32_t plan_index;    ///< Used by the planner, as in Node
-  float gain;             ///< Target gain in the active plan, linear; 0: it fades out
+  float gain;             ///< Target gain in the active plan, linear; 0: the link fades out
   MixLink mix;            ///< [player]
-  const Backend* backend; ///< Mixes it, and holds its delay lines
+  const Backend* backend; ///< Backend that mixes the link and holds its delay lines
   bool is_loaded;         ///< link_load() has succeeded
 } Link;
 
-/// The files that were opened while a plan was made, each once.
+/// The files that were opened while a plan was made, without duplicates.
 typedef struct FileCache FileCache;
 
 typedef struct FileLoader {
@@ -67,29 +69,29 @@ typedef struct FileLoader {
 
 void file_cache_clear(FileLoader* loader);
 
-/// Memory of the files of the cache with all samples read.
+/// Memory of the cached files once all samples are read, in bytes.
 size_t file_cache_bytes(const FileLoader* loader);
 
-/// Make a node for `n_in` channels, with one reference.  node_load() makes the rest.  Error texts
-/// name the node. [builder]
+/// Make a node for `n_in` channels, with one reference and without its large memory, which
+/// node_load() allocates.  Error texts name the node. [builder]
 NODISCARD Status node_new(const RackNode* rack_node, uint32_t n_in, const Format* format,
                           const Backend* backend, FileLoader* loader, Node** out, Error* error);
 
-/// Read the node's files, and make its units and other large memory, unless it is already loaded.
-/// [builder]
+/// Read the node's files, and allocate its units and other large memory.  Does nothing if the node
+/// is loaded. [builder]
 NODISCARD Status node_load(Node* node, const RackNode* rack_node, const Format* format,
                            FileLoader* loader, Error* error);
 
-/// Memory of the node, its units included.  Before node_load(), an upper bound for the time during
-/// and after loading.  Memory on a device counts like host memory. [builder]
+/// Memory of the node and its units, in bytes.  Before node_load(), an upper bound for the memory
+/// during and after loading.  Memory on a device counts like host memory. [builder]
 size_t node_memory(const Node* node);
 
-/// True when the node can be kept for `rack_node`: same effect, number of inputs, structural values
-/// and backend. [builder]
+/// True if the node can continue as `rack_node`: its effect, number of inputs, structural values
+/// and backend are the same. [builder]
 bool node_can_be(const Node* node, const RackNode* rack_node, uint32_t n_in, double rate_hz,
                  const Backend* backend);
 
-/// FxInfo::set. [player, or while no worker runs]
+/// Call FxInfo::set, and count the call. [player, or while no player runs]
 REALTIME void node_set(Node* node, uint32_t param, double value);
 
 /// Drop a reference.  Accepts NULL. [builder]
@@ -106,10 +108,10 @@ uint64_t node_tail(const Node* node);
 NODISCARD Status link_new(const Link* like, float gain, uint32_t delay_frames,
                           uint32_t block_frames, Link** out, Error* error);
 
-/// Make the delay lines, unless the link is already loaded. [builder]
+/// Make the delay lines.  Does nothing if the link is loaded. [builder]
 NODISCARD Status link_load(Link* link, Error* error);
 
-/// Memory of the connection, with its delay lines, also before link_load(). [builder]
+/// Memory of the link with its delay lines, in bytes; the same before link_load(). [builder]
 size_t link_memory(const Link* link);
 
 void link_unref(Link* link);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Functions of a finished plan: the player begins it, the builder frees it.
+// Functions of a finished plan, for the player and the builder.
 
 #include "plan.h"
 
@@ -56,9 +56,9 @@ date(Death* const death, const uint64_t frame)
 }
 
 void
-plan_heard(Plan* const plan, const uint64_t frame)
+plan_became_active(Plan* const plan, const uint64_t frame)
 {
-  plan->heard_frame = frame;
+  plan->first_frame = frame;
   for (uint32_t n = 0; n < plan->n_nodes; ++n) {
     date(&plan->nodes[n].death, frame);
   }
@@ -137,7 +137,7 @@ static void
 begin_aim(const PlanAim* const aim)
 {
   MixLink* const mix = &aim->link->mix;
-  // A fade-in that is still on hold stays on hold when its gain changes.
+  // If the target changes while a fade-in is on hold, the hold continues.
   const uint32_t hold = aim->target > 0.0F && mix->hold_frames > aim->hold_frames
                             ? mix->hold_frames
                             : aim->hold_frames;
@@ -148,7 +148,7 @@ begin_aim(const PlanAim* const aim)
   mix->gain = hold ? mix->gain : mix->next;
 }
 
-/// Take over the values that were set since the document was sent.
+/// Take over the values that messages have set since the document was sent.
 static void
 take_over(const Plan* const plan, const PlanHeir* const heir)
 {

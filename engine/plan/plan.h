@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
    The planner turns a rack into a plan: the steps, in order, that compute one block, with all
-   memory that they need.  A plan does not change after it is made; state that changes while audio
-   runs is in its nodes and links.
+   memory that they need.  A plan does not change after it is made.  The state that changes while
+   audio runs is in its nodes and links.
 
-   The *active* plan is the one that the worker runs ("heard").  The builder makes the next plan
-   while the active one runs.  The next plan takes over the nodes and connections of the active plan
-   that are still in the rack.  Nodes and connections that the edit has removed from the rack are
-   *dying*: connections fade out, nodes play on until their tail has decayed (at most
-   TAIL_LIMIT_SECONDS); a later plan leaves them out.  If a structural value of a node changed, the
-   plan contains two nodes for it: the old one is dying while the input of the new one fades in.
+   The *active* plan is the one that the player runs.  The builder makes the next plan while the
+   active plan runs.  The next plan takes over the nodes and connections of the active plan that are
+   still in the rack.  Nodes and connections that the edit has removed from the rack are *dying*:
+   connections fade out, nodes play on until their tail has decayed (at most TAIL_LIMIT_SECONDS), and
+   a later plan leaves both out.  If a structural value of a node has changed, the plan contains two
+   nodes for it: the old one is dying while the input of the new one fades in.
 
    All functions [builder] except where another thread is named.
 */
@@ -30,19 +30,19 @@
 #define TAIL_LIMIT_SECONDS 10.0 // longest life of a removed node
 #define TAIL_LIMIT_NODES   64U  // if more nodes are dying, those of earlier edits fade out
 
-/// Whether a node or a connection is dying, and until when.
+/// Whether a node or a link is dying, and until which frame.
 typedef struct Death {
   bool dying;
-  bool fresh;       ///< Dying since this plan: until plan_heard(), `expires` counts from the plan's
-                    ///< first frame
-  uint64_t expires; ///< Frame from which a later plan can leave it out
+  bool fresh; ///< Dying begins with this plan.  Until plan_became_active(), `expires` counts from
+              ///< the plan's first frame
+  uint64_t expires; ///< Frame from which a later plan can leave the part out
 } Death;
 
 typedef struct PlanNode {
   Node* node;
   uint32_t latency_in; ///< Frames from the rack's input to this node's
   uint32_t level;      ///< Longest path from the rack's input, in nodes
-  PlaceReason reason;  ///< Why it runs on the CPU or the GPU
+  PlaceReason reason;  ///< Why the node runs on its backend
   Death death;
 } PlanNode;
 
@@ -51,8 +51,8 @@ typedef struct PlanLink {
   Death death;
 } PlanLink;
 
-/// The gain change of a connection that starts with the plan's first frame: the gain stays for
-/// `hold_frames`, then goes to `target` in `frames` frames.
+/// A gain change of a link, which starts with the plan's first frame: the gain stays for
+/// `hold_frames`, then ramps to `target` (linear) in `frames` frames.
 typedef struct PlanAim {
   Link* link;
   float target;
@@ -65,8 +65,8 @@ typedef struct PlanValue {
   double value;
 } PlanValue;
 
-/// A new node that replaces one of the previous plan.  It takes over the parameter values that
-/// messages have set there after the document was sent.
+/// A new node that replaces `from`, a node of the previous plan.  It takes over the parameter
+/// values that messages have set in `from` since the document was sent.
 typedef struct PlanHeir {
   Node* node;
   const Node* from;
@@ -83,29 +83,29 @@ typedef struct PlanStage {
 
 typedef struct Plan {
   Arena arena;
-  PlanNode* nodes; ///< [n_nodes]; those that are not dying first, in the rack's order
+  PlanNode* nodes; ///< [n_nodes]; first the living nodes in the rack's order, then the dying ones
   uint32_t n_nodes, n_living;
   uint32_t* by_uid; ///< [n_living] indices into nodes, sorted by uid
   PlanLink* links;
   uint32_t n_links;
-  float** rows; ///< [n_rows]; rows 0..n_in-1 are the rack's input, then n_out of its output
+  float** rows; ///< [n_rows]; rows 0..n_in-1 are the rack's input, the next n_out its output
   uint32_t n_rows, n_in, n_out;
   const Backend* out_backend; ///< The backend that mixes the rack's output
   const StageStep* steps;
   uint32_t n_steps;
   PlanStage* stages; ///< [n_stages], run in order
   uint32_t n_stages;
-  uint32_t block_frames; ///< At most
+  uint32_t block_frames; ///< Maximum frames of a block
   PlanAim* aims;
   uint32_t n_aims;
   PlanValue* values;
   uint32_t n_values;
   PlanHeir* heirs;
   uint32_t n_heirs;
-  _Atomic(const PlanStage*) failed; ///< The stage whose device failed first, NULL: none [player]
+  _Atomic(const PlanStage*) failed; ///< The stage whose device failed first; NULL: none [player]
   uint64_t stamp;    ///< Number of messages sent before the document; later ones override `values`
   uint64_t at_frame; ///< Earliest first frame
-  uint64_t heard_frame; ///< First frame, once the plan is active [builder]
+  uint64_t first_frame; ///< First frame, once the plan is active [builder]
   uint32_t latency_frames;
   uint64_t tail_frames;
   uint32_t n_levels, n_units;
@@ -115,48 +115,51 @@ typedef struct Plan {
 
 typedef struct PlanRequest {
   const Rack* rack;
-  const Plan* previous; ///< The plan to continue from, or NULL: nothing fades
-  const Plan* heard;    ///< The active plan, where messages set values meanwhile; NULL: `previous`
-  uint64_t now_frame;   ///< Dying parts that expire by this frame are left out
+  const Plan* previous; ///< The plan to continue from; NULL: none, and nothing fades
+  const Plan* active;   ///< The active plan, in whose nodes messages set values; NULL: `previous`
+  uint64_t now_frame;   ///< The plan leaves out dying parts that expire by this frame
   const Format* format;
   FileLoader* loader;
   Pool* pool;             ///< May be NULL
-  const Backend* backend; ///< For nodes that leave the choice to the engine
+  const Backend* backend; ///< For nodes without a backend= of their own
   const Backend*
-      gpu; ///< For nodes with backend=gpu: NULL when there is no GPU, the CPU when it has failed
-  PlaceReason reason;  ///< Why that is `backend`
+      gpu; ///< For nodes with backend=gpu.  NULL: there is no GPU; the CPU: the GPU has failed
+  PlaceReason reason;  ///< Why `backend` was chosen
   const char* no_gpu;  ///< Why there is no GPU, for messages
-  const Backend* lost; ///< A backend that failed: nodes and links of `previous` on it are not taken
+  const Backend* lost; ///< A backend that has failed, whose nodes and links the plan does not take
                        ///< over; NULL: none
   uint64_t stamp, at_frame;
   bool keeps_files;  ///< Keep the loader's cache, because another plan of the same rack follows
-  bool keep_values;  ///< The rack is the same: do not set the document's values again; a new node
+  bool keep_values;  ///< The rack is the same: do not set the document's values again.  A new node
                      ///< takes over the values of the node that it replaces
-  bool end_tails;    ///< Nodes that are already dying fade out now, before their tails end
+  bool end_tails;    ///< Fade out the nodes that are already dying now, before their tails end
   bool drop_silent;  ///< Leave out all parts that are already dying, and links whose gain is 0
   size_t max_bytes;  ///< Limit for the memory of all plans while this one is made; 0: no limit
   size_t held_bytes; ///< Memory of the plans that already exist
+  bool (*gives_up)(void* giver); ///< Called before each node; if it returns true, plan_new()
+                                 ///< fails with STATUS_LIMIT.  May be NULL
+  void* giver;                   ///< Argument of gives_up()
 } PlanRequest;
 
-/// Which part of the rack a refused plan failed on.
+/// The part of the rack for which plan_new() failed.
 typedef struct PlanFault {
   bool is_tangled; ///< The new connections together with those that still fade out make a cycle
   uint32_t edge;   ///< 1 + index of the connection whose channels do not fit; 0: none
 } PlanFault;
 
 /**
-   Make a plan.  First the nodes are created without their units and other large memory.  Then the
-   size of the plan is known and compared with PlanRequest::max_bytes; a larger plan is
-   STATUS_LIMIT.  The large memory is allocated last.
+   Make a plan.  First create the nodes without their units and other large memory.  Then compute
+   the size of the plan and compare it with PlanRequest::max_bytes; a larger plan fails with
+   STATUS_LIMIT.  Last, allocate the large memory.
 
-   @param[out] fault Where PlanFault::is_tangled is set, the status is STATUS_BAD_RACK.  The caller
-   first applies a rack without the new connections, waits until the fades have ended, and tries
+   @param[out] fault If PlanFault::is_tangled is set, the status is STATUS_BAD_RACK.  The caller
+   then applies a rack without the new connections, waits until the fades have ended, and tries
    again.
 */
 NODISCARD Status plan_new(const PlanRequest* request, Plan** out, PlanFault* fault, Error* error);
 
 /// Free the stages of a plan, and make them again, when the memory region of their backends has
-/// changed.  Between the two calls the plan must not run.  Nodes and links keep their state.
+/// changed.  The plan must not run between the two calls.  Nodes and links keep their state.
 /// [main, no player]
 void plan_drop_stages(Plan* plan);
 NODISCARD Status plan_make_stages(Plan* plan, Pool* pool, Error* error);
@@ -164,25 +167,26 @@ NODISCARD Status plan_make_stages(Plan* plan, Pool* pool, Error* error);
 /// Free a plan and drop its references.  Accepts NULL.
 void plan_free(Plan* plan);
 
-/// Reset all nodes and connections to their initial state. [player, or while no worker runs]
+/// Reset all nodes and links to their initial state. [player, or while no player runs]
 void plan_reset(const Plan* plan);
 
-/// Record that the plan is active since `frame`: sets Death::expires of what dies since this plan,
-/// and the gains of its links to the targets of its aims.
-void plan_heard(Plan* plan, uint64_t frame);
+/// Record that the plan is active from `frame` on: complete Death::expires of the parts that die
+/// since this plan, and set Link::gain to the targets of the aims.
+void plan_became_active(Plan* plan, uint64_t frame);
 
-/// Earliest frame at which a dying part can be left out; UINT64_MAX when nothing is dying.
+/// Earliest frame at which a dying part can be left out; UINT64_MAX if no part is dying.
 uint64_t plan_next_expiry(const Plan* plan);
 
 /// Index of a node that is not dying, or -1. [player]
 REALTIME int plan_find(const Plan* plan, RackUid uid);
 
-/// Record that the device of `stage` has failed; false when a stage of the plan failed before.
-/// [player]
+/// Record that the device of `stage` has failed.  Returns false if a stage of the plan had failed
+/// before. [player]
 REALTIME bool plan_fail(Plan* plan, const PlanStage* stage);
 REALTIME bool plan_has_failed(const Plan* plan); // [any]
 
-/// Why the plan has failed, and on which backend; STATUS_OK when it has not.
+/// Get the error of a failed plan, and the backend that has failed.  Returns STATUS_OK if the plan
+/// has not failed.
 Status plan_failure(const Plan* plan, const Backend** backend, Error* error);
 
 /// Start the fades and set the values of the document.  Call it before the plan's first block.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Nodes and connections that the rack no longer has: kept in the plan until their fades and tails
+// Nodes and connections that the rack no longer has stay in the plan until their fades and tails
 // have ended.
 
 #include "plan_graph.h"
@@ -17,7 +17,7 @@ is_lost(const Graph* const graph, const Backend* const backend)
   return graph->request->lost && backend == graph->request->lost;
 }
 
-/// True if a dying part of the previous plan must stay in this one.
+/// True if a part of the previous plan that is not in the rack must stay in this plan.
 static bool
 still_dies(const Graph* const graph, const Death* const old)
 {
@@ -75,7 +75,7 @@ graph_keep_dying(Graph* const graph)
   }
 }
 
-/// Frames until a dying part can be left out.
+/// Number of frames until a dying part can be left out.
 static uint64_t
 frames_left(const Graph* const graph, const Death* const death)
 {
@@ -83,19 +83,19 @@ frames_left(const Graph* const graph, const Death* const death)
   return death->expires > now ? death->expires - now : 0U;
 }
 
-/// Frames for which a dying connection still passes audio.
+/// Number of frames for which a dying link still passes audio.
 static uint64_t
 link_sounds(const Graph* const graph, const PlanLink* const dead)
 {
   const uint64_t left = frames_left(graph, &dead->death);
   const Node* const from = dead->link->from;
   const bool tail_only = from && graph->plan->nodes[from->plan_index].death.dying;
-  const uint32_t silent = tail_only ? graph->ramp_frames : 0U; // behind a tail, the fade is silent
+  const uint32_t silent = tail_only ? graph->ramp_frames : 0U; // after a tail, the fade is silent
   return left > silent ? left - silent : 0U;
 }
 
-/// Frames for which a node that dies with this plan still sounds: until its dying inputs have
-/// ended, plus its tail.
+/// Number of frames for which a node that dies with this plan still sounds: until its dying inputs
+/// have ended, plus its latency and tail.
 static uint64_t
 node_sounds(const Graph* const graph, const EdgeGroups* const in_edges, const uint32_t v)
 {
@@ -111,8 +111,8 @@ node_sounds(const Graph* const graph, const EdgeGroups* const in_edges, const ui
   return graph_add(input_ends, tail) < limit ? input_ends + tail : limit;
 }
 
-/// Fade the connections of a node that sounds for `sounds` frames when its last sample has left
-/// their delay lines; the node ends with the last of them.
+/// Schedule the end of a node that sounds for `sounds` frames.  Each link from it fades when the
+/// node's last sample has left the delay line; the node ends with the last link.
 static void
 schedule_death(Graph* const graph, PlanNode* const dead, const uint64_t sounds)
 {
@@ -129,12 +129,12 @@ schedule_death(Graph* const graph, PlanNode* const dead, const uint64_t sounds)
       aim->hold_frames = (uint32_t)sounds + link->mix.delay_frames;
       death->expires = (uint64_t)aim->hold_frames + graph->ramp_frames;
     }
-    const uint64_t left = frames_left(graph, death); // also of a connection that was already dying
+    const uint64_t left = frames_left(graph, death); // also if the link was already dying
     dead->death.expires = left > dead->death.expires ? left : dead->death.expires;
   }
 }
 
-/// Fade parts that die since an earlier plan now; fades that already run continue.
+/// Fade parts that die since an earlier plan now.  Fades that already run continue.
 static void
 end_old_tails(Graph* const graph)
 {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  The times of fades, chosen so that old and new connections cross-fade in step although their
-  latencies differ.
+  The start times of fades.  They make old and new connections cross-fade at the same time although
+  the latencies differ.
 
-  A change passes through the rack as the signal does.  It reaches vertex v (a node's input, or the
-  rack's output) when[v] frames after a reference frame that is the same for all.  At a vertex that
-  continues, the old path and the new path meet, and the change arrives with the slower of the two.
-  From there the times are computed backwards, through new nodes along the new paths, through dying
-  nodes along the old paths, to the connections that fade.  These never fade in before their delay
-  line has filled, because when[v] is at least the latency at v.
+  A change passes through the rack like the signal.  It reaches vertex v (a node's input, or the
+  rack's output) when[v] frames after a reference frame, which is the same for all vertices.  At a
+  vertex that continues from the previous plan, the old and the new path meet, and the change
+  arrives with the slower of the two.  From these vertices the times are computed backwards to the
+  connections that fade: through new nodes along new paths, and through dying nodes along old paths.
+  A connection never fades in before its delay line has filled, because when[v] is at least the
+  latency at v.
 */
 
 #include "plan_graph.h"
@@ -21,7 +22,7 @@ comes_or_goes(const Graph* const graph, const PlanNode* const plan_node)
                                 : !graph_is_continuing(graph, plan_node->node);
 }
 
-/// The latency at a vertex in the old or the new plan, whichever is longer.
+/// The longer of the latencies at a vertex in the old and in the new plan, in frames.
 static uint32_t
 longer_latency(const Graph* const graph, const Node* const node, const uint32_t now)
 {
@@ -76,14 +77,14 @@ is_leaving(const Plan* const plan, const PlanLink* const plan_link)
   return plan_link->death.fresh && !(from && plan->nodes[from->plan_index].death.dying);
 }
 
-/// True for a new connection; an active one whose gain changes does not wait.
+/// True for the fade-in of a new connection.  A gain change of an active connection is not delayed.
 static bool
 is_coming(const PlanAim* const aim)
 {
   return aim->link->gain == 0.0F;
 }
 
-/// Frames by which all fades could start earlier.
+/// Number of frames by which all fades can start earlier.
 static uint32_t
 slack(const Plan* const plan, const uint32_t* const when)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// First half of planning: old and new nodes and connections, with widths and latencies.
+// First half of planning: old and new nodes and connections, with numbers of channels and
+// latencies.
 
 #include "plan_graph.h"
 
@@ -61,7 +62,7 @@ width_out(const Graph* const graph, const uint32_t index)
                            : graph->plan->nodes[index].node->shape.n_out;
 }
 
-/// Reject connection `e`: `channel` is beyond the `width` channels at its end `index`.
+/// Refuse connection `e`, whose `channel` is beyond the `width` channels of vertex `index`.
 static Status
 no_channel(const Graph* const graph, const uint32_t e, const uint32_t index, const uint32_t channel,
            const uint32_t width, Error* const error)
@@ -72,7 +73,7 @@ no_channel(const Graph* const graph, const uint32_t e, const uint32_t index, con
                    channel, name, width, width == 1U ? "" : "s");
 }
 
-/// "gain", "gain:1" or "out:5-6".
+/// Print an end of a connection as "gain", "gain:1" or "out:5-6".
 static void
 print_channels(const char* const name, const uint32_t first, const uint32_t n, char* const text,
                const size_t n_bytes)
@@ -108,8 +109,8 @@ widths_differ(const Graph* const graph, const uint32_t e, Error* const error)
                    is_from_wide ? given[1] : picked);
 }
 
-/// Resolve the source channels of the edges to vertex v, and the width that they give it (0: no
-/// edges).
+/// Resolve the source channels of the edges to vertex v.  Sets *width to the number of channels
+/// that they give v (0: no edges).
 static Status
 resolve_sources(Graph* const graph, const uint32_t v, uint32_t* const width, Error* const error)
 {
@@ -130,7 +131,7 @@ resolve_sources(Graph* const graph, const uint32_t v, uint32_t* const width, Err
   return STATUS_OK;
 }
 
-/// Resolve the destination channels of the edges to vertex v of that width.
+/// Resolve the destination channels of the edges to vertex v, which has `width` channels.
 static Status
 resolve_destinations(Graph* const graph, const uint32_t v, const uint32_t width, Error* const error)
 {
@@ -144,7 +145,7 @@ resolve_destinations(Graph* const graph, const uint32_t v, const uint32_t width,
     like->n_to = edge->to.first ? edge->to.last - edge->to.first + 1U : width;
     if (!edge->to.first && to_the_output && like->n_from > 1U && like->n_from < width) {
       like->n_to =
-          // So that a stereo rack in an eight-channel interface plays on the first two.
+          // A stereo rack plays on the first two outputs of a device with eight.
           like->n_from;
     }
     if (like->to_first + like->n_to > width) {
@@ -157,7 +158,7 @@ resolve_destinations(Graph* const graph, const uint32_t v, const uint32_t width,
   return STATUS_OK;
 }
 
-/// Latency of the inputs of vertex v.
+/// The longest latency of the inputs of vertex v, in frames.
 static uint32_t
 latency_at(const Graph* const graph, const uint32_t v)
 {
@@ -171,7 +172,7 @@ latency_at(const Graph* const graph, const uint32_t v)
   return latency;
 }
 
-/// The node of the previous plan that can continue as this one, or a new node.
+/// Take over the node of the previous plan that can continue as `rack_node`, or make a new node.
 static Status
 find_node(Graph* const graph, const RackNode* const rack_node, const uint32_t n_in,
           const Backend* const backend, Node** const out, Error* const error)
@@ -189,8 +190,8 @@ find_node(Graph* const graph, const RackNode* const rack_node, const uint32_t n_
   return node_new(rack_node, n_in, request->format, backend, request->loader, out, error);
 }
 
-/// Choose the backend of a node and its reason.  The engine's choice falls back to the CPU for an
-/// effect without a kernel; a node's own choice is kept or rejected.
+/// Choose the backend of a node and its reason.  A node without backend= runs on the CPU if its
+/// effect has no kernel.  A backend= that is not possible is an error.
 static Status
 place_node(const Graph* const graph, const RackNode* const rack_node, const Backend** const backend,
            PlaceReason* const reason, Error* const error)
@@ -218,8 +219,7 @@ place_node(const Graph* const graph, const RackNode* const rack_node, const Back
   return STATUS_OK;
 }
 
-/// True if connections to the rack's output have delay lines on the backend that mixed it in the
-/// previous plan.
+/// True if connections to the rack's output had delay lines in the previous plan.
 static bool
 has_delayed_output(const Plan* const previous)
 {
@@ -231,9 +231,9 @@ has_delayed_output(const Plan* const previous)
   return false;
 }
 
-/// Choose the backend that mixes the rack's output: a device if all nodes that lead to it are
-/// there.  It does not change while there are delay lines, so that their content is played to its
-/// end.
+/// Choose the backend that mixes the rack's output: a device if all nodes connected to the output
+/// run there.  The backend does not change while there are delay lines, because their content must
+/// play to its end.
 static const Backend*
 place_output(const Graph* const graph)
 {
@@ -251,6 +251,16 @@ place_output(const Graph* const graph)
   return backend ? backend : request->backend;
 }
 
+/// Fail if PlanRequest::gives_up() returns true.
+static Status
+go_on(const Graph* const graph, Error* const error)
+{
+  const PlanRequest* const request = graph->request;
+  return request->gives_up && request->gives_up(request->giver)
+             ? error_set(error, STATUS_LIMIT, "the planning was cancelled")
+             : STATUS_OK;
+}
+
 static Status
 resolve_nodes(Graph* const graph, Error* const error)
 {
@@ -258,11 +268,14 @@ resolve_nodes(Graph* const graph, Error* const error)
   for (uint32_t i = 0; i < graph->rack->n_nodes; ++i) {
     const uint32_t v = graph->order[i];
     uint32_t n_in = 0;
-    Status status = resolve_sources(graph, v, &n_in, error);
+    Status status = go_on(graph, error);
+    if (!status) {
+      status = resolve_sources(graph, v, &n_in, error);
+    }
     if (status) {
       return status;
     }
-    n_in = n_in ? n_in : 1U; // without connections: one silent channel
+    n_in = n_in ? n_in : 1U; // no connections: one silent channel
     if (n_in > FX_MAX_CHANNELS) {
       return error_set(error, STATUS_BAD_RACK, "%s would have %u channels; a node can have %u",
                        graph->rack->nodes[v].name, n_in, FX_MAX_CHANNELS);
@@ -308,7 +321,7 @@ resolve_output(Graph* const graph, Error* const error)
   return resolve_destinations(graph, out, plan->n_out, error);
 }
 
-/// Compute the levels of all nodes, including dying ones, and the times of all deaths.
+/// Compute the levels of all nodes, including dying ones, and the end times of all dying parts.
 static Status
 order_everything(Graph* const graph, Error* const error)
 {
@@ -368,7 +381,7 @@ take_tables(Graph* const graph, Error* const error)
   return plan->arena.failed ? error_set(error, STATUS_NO_MEM, "out of memory") : STATUS_OK;
 }
 
-/// From here on plan_free() releases the living nodes.
+/// Pass the references to the living nodes to the plan: from now on plan_free() releases them.
 static void
 adopt_living_nodes(Graph* const graph)
 {
@@ -424,7 +437,7 @@ graph_resolve(Graph* const graph, Plan* const plan, const PlanRequest* const req
   return status ? status : order_everything(graph, error);
 }
 
-/// Tail of the inputs of vertex v.
+/// The longest tail of the inputs of vertex v, in frames.
 static uint64_t
 tail_at(const Graph* const graph, const uint32_t v, const uint64_t* const tail_out)
 {
@@ -451,7 +464,10 @@ graph_load(Graph* const graph, Error* const error)
   for (uint32_t i = 0; !status && i < plan->n_living; ++i) {
     const uint32_t v = graph->order[i];
     Node* const node = plan->nodes[v].node;
-    status = node_load(node, &graph->rack->nodes[v], request->format, request->loader, error);
+    status = go_on(graph, error);
+    if (!status) {
+      status = node_load(node, &graph->rack->nodes[v], request->format, request->loader, error);
+    }
     if (!status) {
       tail_out[v] = graph_add(tail_at(graph, v, tail_out), node_tail(node));
     }

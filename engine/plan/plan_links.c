@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The connections of a plan: those that continue from the previous plan, and new ones that fade
-// in.
+// The connections of a plan: connections that continue from the previous plan, and new ones that
+// fade in.
 
 #include "plan_graph.h"
 
@@ -43,7 +43,7 @@ graph_latency_at(const Plan* const plan, const Node* const node)
   return index >= 0 ? plan->nodes[index].latency_in : 0U;
 }
 
-/// Order by all members that make two connections equal.
+/// Compare two links by all members that must be equal for one to continue as the other.
 static int
 compare_links(const Link* const a, const Link* const b)
 {
@@ -77,7 +77,7 @@ compare_plan_links(const void* const a, const void* const b)
   return compare_links((*(const PlanLink* const*)a)->link, (*(const PlanLink* const*)b)->link);
 }
 
-/// The living connections of the previous plan, sorted for the search.
+/// The living links of the previous plan, sorted for old_links_find().
 typedef struct OldLinks {
   const PlanLink** sorted;
   uint32_t n;
@@ -102,8 +102,8 @@ old_links_new(const Graph* const graph)
   return old;
 }
 
-/// The first connection equal to `like` that is not taken over yet.  `in` and `in:1` are equal if
-/// there is one input, but still two connections.
+/// Find the first link equal to `like` that the plan has not taken over yet.  There can be several:
+/// with one input, `in` and `in:1` are equal links of two connections.
 static Link*
 old_links_find(const OldLinks* const old, const Plan* const plan, const Link* const like)
 {
@@ -147,8 +147,8 @@ resolve_link(Graph* const graph, const OldLinks* const old, const uint32_t e, Er
   if (link) {
     ++link->refs;
   } else {
-    // From an active node, the connection fades in.  A new node starts with silence, so its
-    // connections need no fade.
+    // A new link from a node that continues fades in.  A new node starts with silence, so that its
+    // links need no fade.
     const bool fades = graph_is_continuing(graph, like->from);
     const Status status = link_new(like, fades ? 0.0F : gain, route->delay_frames,
                                    graph->request->format->block_frames, &link, error);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Makes a plan from a rack: plan_new(), the parts of the plan that need no graph, and the check of
-// its memory.
+// Makes a plan from a rack: plan_new(), the parts of the plan that need no graph, and the memory
+// check.
 
 #include "plan.h"
 
@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-/// List the document's values, for plan_begin() to compare with the current ones.
+/// List the document's values, which plan_begin() compares with the current ones.
 static Status
 list_values(Plan* const plan, const PlanRequest* const request, Error* const error)
 {
@@ -35,8 +35,8 @@ list_values(Plan* const plan, const PlanRequest* const request, Error* const err
   return STATUS_OK;
 }
 
-/// List the nodes that replace one of the same kind: they take over the values that the player has
-/// set there.
+/// List the new nodes that replace a node of the same effect, whose values from messages they take
+/// over.
 static Status
 list_heirs(Plan* const plan, const PlanRequest* const request, Error* const error)
 {
@@ -44,11 +44,11 @@ list_heirs(Plan* const plan, const PlanRequest* const request, Error* const erro
   if (!plan->heirs) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
-  const Plan* const heard = request->heard ? request->heard : request->previous;
-  for (uint32_t v = 0; heard && v < plan->n_living; ++v) {
+  const Plan* const active = request->active ? request->active : request->previous;
+  for (uint32_t v = 0; active && v < plan->n_living; ++v) {
     Node* const node = plan->nodes[v].node;
-    const int old = plan_find(heard, node->uid);
-    const Node* const from = old >= 0 ? heard->nodes[old].node : node;
+    const int old = plan_find(active, node->uid);
+    const Node* const from = old >= 0 ? active->nodes[old].node : node;
     if (from != node && from->fx == node->fx) {
       plan->heirs[plan->n_heirs++] = (PlanHeir){ node, from };
     }
@@ -85,7 +85,7 @@ plan_make_stages(Plan* const plan, Pool* const pool, Error* const error)
 
 // ---- memory ----
 
-/// Memory of the plan, without nodes and links.
+/// Memory of the plan without nodes and links, in bytes.
 static size_t
 table_bytes(const Plan* const plan)
 {
@@ -98,7 +98,7 @@ table_bytes(const Plan* const plan)
   return n_bytes;
 }
 
-/// Memory of the nodes and links: of all, or of those that belong to no other plan.
+/// Memory of the nodes and links, in bytes: of all, or of those that belong to no other plan.
 static size_t
 content_bytes(const Plan* const plan, const bool all)
 {
@@ -114,8 +114,7 @@ content_bytes(const Plan* const plan, const bool all)
   return n_bytes;
 }
 
-/// False if all nodes continue from an earlier plan: the rack has become smaller, or has not
-/// changed.
+/// True if a living node is new.  False means that the rack has become smaller or has not changed.
 static bool
 has_new_nodes(const Plan* const plan)
 {
@@ -126,8 +125,8 @@ has_new_nodes(const Plan* const plan)
   return has_new;
 }
 
-/// Check the memory before the large allocations.  An edit that only removes nodes is never
-/// rejected.
+/// Check the memory limit before the large allocations.  An edit without new nodes never fails the
+/// check.
 static Status
 check_memory(Plan* const plan, const PlanRequest* const request, const Arena* const scratch,
              Error* const error)
@@ -157,7 +156,8 @@ check_memory(Plan* const plan, const PlanRequest* const request, const Arena* co
 
 // ---- plan_new() ----
 
-/// Do all work that needs little memory: new nodes and links are designed, but not loaded.
+/// First part of plan_new(), which needs little memory: new nodes and links are created, but not
+/// loaded.
 static Status
 resolve(Plan* const plan, const PlanRequest* const request, Graph* const graph,
         Arena* const scratch, PlanFault* const fault, Error* const error)
@@ -178,7 +178,7 @@ resolve(Plan* const plan, const PlanRequest* const request, Graph* const graph,
   return status;
 }
 
-/// Do the rest.
+/// Second part of plan_new(): the large memory, and the stages.
 static Status
 load(Plan* const plan, const PlanRequest* const request, Graph* const graph, Error* const error)
 {

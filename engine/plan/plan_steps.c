@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Second half of planning: rows and steps.
 //
-// One level of the graph becomes, for each backend, one mix (connections into the inputs of its
-// nodes) and one batch per effect.  The rows of the inputs are reused at the next level; a node's
-// output rows are reused after the level of its last reader.  Neighbouring steps of one backend
-// become a stage.
+// For each backend, one level of the graph becomes one mix (connections into the inputs of its
+// nodes) and one batch per effect.  The next level reuses the rows of the inputs.  A node's output
+// rows are reused after the level of the last node that reads them.  Neighbouring steps of one
+// backend become a stage.
 
 #include "plan_steps.h"
 
@@ -60,7 +60,7 @@ compare_by_level(const void* const a, const void* const b, void* const plan_node
   return by_effect ? by_effect : (left > right) - (left < right);
 }
 
-/// The rows of one node's input or of the rack's output, channel by channel, each with its terms.
+/// Fill the mix rows of one node's input or of the rack's output: one per channel, with its terms.
 static void
 mix_vertex(Layout* const layout, const uint32_t v, const uint32_t* const rows, const uint32_t n,
            MixRow* const mix)
@@ -84,7 +84,8 @@ mix_vertex(Layout* const layout, const uint32_t v, const uint32_t* const rows, c
   }
 }
 
-/// Mix into the inputs of `n` nodes, or into the rack's output if nodes is NULL.
+/// Add a step that mixes into the inputs of `n` nodes, or into the rack's output if `nodes` is
+/// NULL.
 static void
 mix_level(Layout* const layout, const uint32_t* const nodes, const uint32_t n)
 {
@@ -127,7 +128,7 @@ mix_level(Layout* const layout, const uint32_t* const nodes, const uint32_t n)
   };
 }
 
-/// One batch of nodes of one effect.
+/// Add one batch of nodes of one effect.
 static void
 batch_nodes(Layout* const layout, const uint32_t* const nodes, const uint32_t n)
 {
@@ -176,7 +177,7 @@ take_rows(Layout* const layout, uint32_t** const table, const uint32_t v, const 
   }
 }
 
-/// The nodes of one level that run on one backend: their mix, then a batch for each effect.
+/// Add the steps of the nodes of one level on one backend: their mix, then a batch for each effect.
 static void
 lay_out_group(Layout* const layout, const uint32_t* const nodes, const uint32_t n)
 {
@@ -190,7 +191,7 @@ lay_out_group(Layout* const layout, const uint32_t* const nodes, const uint32_t 
   }
 }
 
-/// All nodes of one level: `nodes` is a run of layout->sorted.
+/// Add the steps of all nodes of one level.  `nodes` is a run of layout->sorted.
 static void
 lay_out_level(Layout* const layout, const uint32_t* const nodes, const uint32_t n)
 {
@@ -259,7 +260,7 @@ row_stride(const Plan* const plan)
   return (plan->block_frames + ROW_ALIGNMENT - 1U) & ~(size_t)(ROW_ALIGNMENT - 1U);
 }
 
-/// Rows that are not in the ring's slot.
+/// Number of rows that are not in the ring's slot.
 static size_t
 n_own_rows(const Plan* const plan)
 {
@@ -304,9 +305,9 @@ steps_bind(Plan* const plan)
 
 typedef struct OutRows {
   Plan* plan;
-  uint32_t* writer; ///< [n_rows] the stage, counted from 1, that last wrote a row
-  uint32_t* told;   ///< [n_rows] the stage, counted from 1, that has the row in its out_rows
-  uint32_t stage;   ///< The current one, counted from 1
+  uint32_t* writer; ///< [n_rows] the stage, from 1, that last wrote the row
+  uint32_t* told;   ///< [n_rows] the stage, from 1, that has the row in its out_rows
+  uint32_t stage;   ///< The current stage, from 1
 } OutRows;
 
 static void
@@ -339,7 +340,7 @@ follow_step(const OutRows* const out, const StageStep* const step)
   }
 }
 
-/// Find the rows of each stage that later stages read, or that are the rack's output.
+/// Find the out_rows of each stage: rows that a later stage reads, or that are the rack's output.
 static Status
 find_out_rows(Plan* const plan, const uint32_t n_rows, Arena* const scratch, Error* const error)
 {

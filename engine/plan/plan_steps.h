@@ -8,14 +8,14 @@
 
 #include "plan.h"
 
-/// Fill plan->steps and stages (the stages themselves are not made yet) from its nodes and links,
-/// which need not be loaded, and count its units and rows.
+/// Fill plan->steps and plan->stages from its nodes and links, which need not be loaded, and count
+/// its units and rows.  plan_make_stages() makes the stages themselves later.
 NODISCARD Status steps_make(Plan* plan, const Format* format, Arena* scratch, Error* error);
 
-/// Memory of the rows.
+/// Memory of the rows, in bytes.
 size_t steps_row_bytes(const Plan* plan);
 
-/// Allocate that memory.
+/// Allocate the rows.
 NODISCARD Status steps_take_rows(Plan* plan, Error* error);
 
 /// Point the batches to the memory of the nodes, once the nodes are loaded.

@@ -12,7 +12,7 @@
 
 // ---- index: two hash tables with open addressing, by name and by uid, holding node index + 1 ----
 
-/// The slot of the name, or the free slot for it.
+/// Find the slot of a name, or the free slot for it.
 static uint32_t*
 slot_of_name(const Rack* const rack, const char* const name)
 {
@@ -29,7 +29,7 @@ slot_of_uid(const Rack* const rack, const RackUid uid)
 {
   const uint32_t mask = rack->n_slots - 1U;
   uint32_t* const index = rack->index + rack->n_slots;
-  uint32_t s = uid & mask; // uids count up, so they need no hash
+  uint32_t s = uid & mask; // consecutive numbers need no hash
   while (index[s] && rack->nodes[index[s] - 1U].uid != uid) {
     s = (s + 1U) & mask;
   }
@@ -52,7 +52,7 @@ index_rebuild(Rack* const rack)
   }
 }
 
-/// Make room for one more node, so that the index is at most half full.
+/// Ensure that the index is at most half full with one more node.
 static bool
 index_reserve(Rack* const rack)
 {
@@ -73,7 +73,7 @@ index_reserve(Rack* const rack)
 
 // ---- making and freeing ----
 
-/// Capacity of an array of n elements: the next power of two.
+/// The capacity of an array of n elements: the next power of two.
 static size_t
 capacity(const uint32_t n)
 {
@@ -175,7 +175,7 @@ copy_content(Rack* const to, const Rack* const from)
   to->n_lates = from->n_lates;
   to->next_uid = from->next_uid;
   while (to->n_nodes < from->n_nodes) {
-    const uint32_t n = to->n_nodes++; // first, so that rack_free() frees a partial copy
+    const uint32_t n = to->n_nodes++; // before the copy, so that rack_free() frees a partial node
     if (!copy_node(&to->nodes[n], &from->nodes[n])) {
       return false;
     }
@@ -369,9 +369,8 @@ values_equal(const RackNode* const a, const RackNode* const b)
   return true;
 }
 
-/// True when `rack` has all nodes of `of`, with the values that decide what a node is made of.
-static bool
-has_nodes(const Rack* const rack, const Rack* const of)
+bool
+rack_has_nodes(const Rack* const rack, const Rack* const of)
 {
   for (uint32_t n = 0; n < of->n_nodes; ++n) {
     const RackNode* const node = &of->nodes[n];
@@ -421,7 +420,8 @@ rack_find_edge(const Rack* const rack, const RackEnd from, const RackEnd to,
   return rack->n_edges;
 }
 
-/// The end of the same name in another rack, which has it.
+/// Translate an end of rack `a` to the end with the same name in rack `b`, which must have that
+/// node.
 static RackEnd
 translate_end(const Rack* const a, const RackEnd end, const Rack* const b)
 {
@@ -454,7 +454,7 @@ rack_differs_in_values(const Rack* const a, const Rack* const b)
       return false;
     }
   }
-  return a->n_edges == b->n_edges && a->n_nodes == b->n_nodes && has_nodes(a, b) &&
+  return a->n_edges == b->n_edges && a->n_nodes == b->n_nodes && rack_has_nodes(a, b) &&
          rack_lates_equal(a, b);
 }
 

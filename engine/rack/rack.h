@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   A rack as pure data: nodes, connections, values.  The single source of truth that files, OSC,
-   undo and the offline renderer share.  No audio, no threads, no file access; the caller
-   synchronises access to a Rack.
+   A rack as data: nodes, connections, values.  Files, OSC, undo and the offline renderer all use
+   this form.  These functions have no audio, no threads and no file access; the caller synchronises
+   access to a Rack.
 
-   Every edit either succeeds as a whole or leaves the rack unchanged and returns the reason.
+   An edit that fails leaves the rack unchanged and returns the reason.
 
    Language:
 
@@ -34,14 +34,13 @@
 #define RACK_MAX_NODES  4096U
 #define RACK_MAX_EDGES  16384U
 #define RACK_MAX_TEXT   (4U << 20U) // bytes of one document
-#define RACK_MAX_DEPTH  64U         // of parentheses: the parser recurses once for each
+#define RACK_MAX_DEPTH  64U         // of nested parentheses; each costs one recursion
 
 #define RACK_GAIN_MIN_DB (-120.0) // of a connection
 #define RACK_GAIN_MAX_DB 40.0
-#define RACK_LATE_MIN_DB (-120.0) // of the dry signal while blocks are late
+#define RACK_LATE_MIN_DB (-120.0) // lowest level of a fallback
 
-/// Identity of a node within the life of one engine: every edit that keeps the node's name and
-/// effect keeps it.
+/// Number of a node, which stays the same through all edits that keep the node's name and effect.
 typedef uint32_t RackUid;
 #define RACK_UID_NONE  0U
 #define RACK_UID_IN    1U // the rack's input
@@ -51,13 +50,13 @@ typedef uint32_t RackUid;
 typedef enum RackBackend {
   RACK_BACKEND_AUTO, ///< By measured cost
   RACK_BACKEND_CPU,
-  RACK_BACKEND_GPU ///< CUDA or OpenCL, whichever the engine uses
+  RACK_BACKEND_GPU ///< The GPU API that the engine uses
 } RackBackend;
 
 /// One parameter's value in the document.
 typedef struct RackValue {
   enum {
-    VALUE_INITIAL, ///< Not given: the table's initial value
+    VALUE_INITIAL, ///< Not stated: the table's initial value
     VALUE_NUMBER,  ///< In the table's unit; index for CHOICE; 0/1 for SWITCH
     VALUE_FRAMES,  ///< A time in frames, for UNIT_MS parameters only
     VALUE_TEXT     ///< For FILE and TEXT
@@ -86,7 +85,8 @@ typedef struct RackEnd {
 typedef struct RackEdge {
   RackEnd from, to;
   double gain_db;
-  RackUid replaces; ///< The node that rack_remove() replaced by this connection; else RACK_UID_NONE
+  RackUid replaces; ///< The node that rack_remove() replaced by this connection; RACK_UID_NONE:
+                    ///< none
 } RackEdge;
 
 /// The fallback of an output: the dry signal at a level.
@@ -108,9 +108,9 @@ typedef struct Rack {
   uint32_t n_edges;
   RackLate* lates; ///< In order, without overlaps
   uint32_t n_lates;
-  uint32_t n_summed; ///< Chains whose two ends already had connections
-  RackUid next_uid;  ///< Never reused in a rack and its copies
-  uint32_t* index;   ///< Names and uids to nodes; private to rack.c
+  uint32_t n_summed; ///< Number of chains whose two ends already had connections
+  RackUid next_uid;  ///< The next free uid.  A rack and its copies never reuse a uid
+  uint32_t* index;   ///< Finds nodes by name and by uid; private to rack.c
   uint32_t n_slots;  ///< Of each half of `index`, a power of two
 } Rack;
 
@@ -126,68 +126,83 @@ void rack_free(Rack* rack);
    Read a document.
 
    @param text Whole document, zero-terminated UTF-8.
-   @param place Name for messages, which read "place:line:column: what; hint".  For a chain on the
-   command line "rack".  A text whose first word is not a statement is read as one chain.
+   A text whose first word is not a statement is read as one chain.
+
+   @param place Name for error messages, which read "place:line:column: what; hint".  "rack" for a
+   chain on the command line.
    @param previous Nodes with the same name and effect keep their uid from there; may be NULL.
    @param[out] out New rack, owned by the caller.  Untouched on error.
 */
 NODISCARD Status rack_parse(const char* text, const char* place, const Rack* previous, Rack** out,
                             Error* error);
 
-/// Canonical text: one `add` per node in order, then one `connect` per connection, then `late`;
-/// values that differ from the table's initial ones, with units, in the shortest form that reads
-/// back to the same double. Parsing it gives an equal rack.  Caller frees; NULL when out of memory.
+/// Print the canonical text: one `add` per node in order, then one `connect` per connection, then
+/// `late`.  It states the values that differ from the table's initial ones, with units, in the
+/// shortest form that reads back as the same double.  Parsing the text gives an equal rack.  The
+/// caller frees it; NULL if out of memory.
 char* rack_print(const Rack* rack);
 
-/// Number of bytes of `text`, in quotes if it needs them, with the final zero; writes them if
-/// `out` is not NULL.
+/// Print `text` to `out` (NULL: only count), in quotes if it needs them.  Returns the number of
+/// bytes, with the final zero.
 size_t rack_quote(const char* text, char* out);
 
-/// Set the uids of all nodes, in order: a rack read from the text of another one becomes the same
-/// rack.  STATUS_BAD_ARG unless they are n_nodes different ones from RACK_UID_FIRST to below
-/// next_uid, STATUS_NO_MEM; then the rack is unchanged.
+/// Set the uids of all nodes, in order, so that a rack that was parsed from the text of another one
+/// has the same uids.  STATUS_BAD_ARG unless `uids` has n_nodes different numbers from
+/// RACK_UID_FIRST to below next_uid; STATUS_NO_MEM.  On error the rack is unchanged.
 NODISCARD Status rack_set_uids(Rack* rack, const RackUid* uids, uint32_t n, RackUid next_uid,
                                Error* error);
 
 /// True if names, effects, values, backends and connections are equal (uids and order aside).
 bool rack_equal(const Rack* a, const Rack* b);
 
+/// Find the index of the connection with exactly these ends; n_edges if there is none.  Tries
+/// `first_guess` first, because connections of compared racks mostly have the same order.
+uint32_t rack_find_edge(const Rack* rack, RackEnd from, RackEnd to, uint32_t first_guess);
+
+/// True if `rack` has all nodes of `of`, with the same structural values.
+bool rack_has_nodes(const Rack* rack, const Rack* of);
+
 /// True if the racks differ at most in names, and in values that are not structural.
 bool rack_differs_in_values(const Rack* a, const Rack* b);
 
 /// Apply statements of the language ("connect a b gain=-6dB"), one per line, to a rack: all of them
-/// or none.  A text without a statement is STATUS_BAD_RACK.
+/// or none.  A text without a statement fails with STATUS_BAD_RACK.
 NODISCARD Status rack_apply(Rack* rack, const char* statements, const char* place, Error* error);
 
-/// The single edits, used by rack_apply() and OSC.  Ends are written as in the language:
-/// "hall:1-2". rack_connect() of connected ends sets the gain of that connection;
-/// rack_disconnect() of an end without channels removes every connection of that node.
+/// Single edits, for rack_apply() and OSC.  Ends have the form of the language: "hall:1-2".  If
+/// both ends are already connected, rack_connect() sets the gain of that connection.  For an end
+/// without channels, rack_disconnect() removes the connections of all channels.
 NODISCARD Status rack_add(Rack* rack, const char* name, const char* effect, Error* error);
 NODISCARD Status rack_rename(Rack* rack, const char* name, const char* new_name, Error* error);
 NODISCARD Status rack_connect(Rack* rack, const char* from, const char* to, double gain_db,
                               Error* error);
 NODISCARD Status rack_disconnect(Rack* rack, const char* from, const char* to, Error* error);
 
-/// Insert a new node "before" or "after" an end: it takes over the connections to that end, or
-/// from it.
+/// Insert a new node "before" or "after" an end (`side`).  The node takes over the connections to
+/// that end, or from it.
 NODISCARD Status rack_insert(Rack* rack, const char* name, const char* effect, const char* side,
                              const char* end, Error* error);
 
-/// Remove a node with its connections.  If one connection leads to it, one from it, and no other
-/// path around it, one connection replaces it, with the sum of their gains.
+/// Remove a node with its connections.  If exactly one connection leads to the node and one from
+/// it, and no other path leads around the node, one connection with the sum of both gains replaces
+/// the node.
 NODISCARD Status rack_remove(Rack* rack, const char* name, Error* error);
 
-/// Find a node, to set its parameters; NULL if there is none, and `error` names the nearest.
+/// Find a node, to set its parameters.  If there is none, returns NULL, and `error` suggests the
+/// nearest name.
 RackNode* rack_lookup(const Rack* rack, const char* name, Error* error);
 
-/// Index of a parameter; n_params for "backend", which every node has.  STATUS_NOT_FOUND names the
-/// nearest.
+/// Find the index of a parameter; n_params for "backend", which every node has.  With
+/// STATUS_NOT_FOUND, `error` suggests the nearest name.
 NODISCARD Status rack_find_param(const FxInfo* fx, const char* id, uint32_t* param, Error* error);
 
-/// Set a parameter, given by its index, from text as in the language ("-6dB", "250ms",
+/// Set the parameter with index `param` from text as in the language ("-6dB", "250ms",
 /// "butterworth", "hall.wav") or from a number in the table's unit.
 NODISCARD Status rack_set_param(RackNode* node, uint32_t param, const char* text, Error* error);
 NODISCARD Status rack_set_param_number(RackNode* node, uint32_t param, double number, Error* error);
+
+/// The unit of the language that `text` means, such as "dB" for "dBFS"; NULL: `text` is not a unit.
+const char* rack_unit(const char* text);
 
 /// Set the fallback of an end of outputs ("out", "out:1-2"): "auto", "dry", "silence" or a level
 /// ("-20dB").
@@ -201,40 +216,39 @@ NODISCARD Status rack_read_fallback(const char* text, RackFallback* fallback, Er
 
 #define RACK_FALLBACK_BYTES 64U
 
-/// A fallback as the language writes it: a word, or a level in `text`.
+/// Print a fallback as in the language.  Returns a word, or a level in `text`.
 const char* rack_print_fallback(RackFallback fallback, char text[RACK_FALLBACK_BYTES]);
 
-/// Store a value that was set while the rack plays; does nothing if there is no such node, or the
+/// Store a value that was set while the rack plays.  Does nothing if the node does not exist or the
 /// value is invalid.
 void rack_set_value(const Rack* rack, RackUid uid, uint32_t param, double number);
 
-/// Check a whole rack for cycles (named node by node) and dangling connections.  Every function
-/// here that changes a rack leaves one that passes: no caller needs this, but tests do.  The
-/// planner checks channel widths, because it knows the contents of files.
+/// Check a rack for dangling connections and for cycles, whose nodes the error names.  All
+/// functions in this header leave a rack that passes; only tests need this function.  The planner
+/// checks numbers of channels, because they depend on the content of files.
 NODISCARD Status rack_check(const Rack* rack, Error* error);
 
-/// Warnings about a valid rack that probably does not do what the user wants, one per line with
-/// its final newline; "" for none.  `rate_hz` 0: not known yet.  Caller frees; NULL when out of
-/// memory.
+/// Warnings about a valid rack that is probably a mistake, each with a final newline; "" for none.
+/// `rate_hz` 0: unknown.  The caller frees the text; NULL if out of memory.
 char* rack_warnings(const Rack* rack, double rate_hz);
 
-/// STATUS_LIMIT if the canonical text is longer than a document may be.
+/// STATUS_LIMIT if the canonical text is longer than RACK_MAX_TEXT.
 NODISCARD Status rack_check_text(const Rack* rack, Error* error);
 
-/// Check that times given in frames are in their parameter's range at this rate.
+/// Check that times in frames are in the range of their parameter at this rate.
 NODISCARD Status rack_check_rate(const Rack* rack, double rate_hz, Error* error);
 
 const RackNode* rack_find(const Rack* rack, const char* name);
 const RackNode* rack_find_uid(const Rack* rack, RackUid uid);
 
-/// A parameter's number in the table's unit, at a rate (frames become ms), always in the table's
-/// range; rack_check_rate() rejects racks that are out of range at a rate. 0 for FILE, TEXT.
+/// A parameter's number in the table's unit at a rate (frames become ms), clipped to the table's
+/// range; rack_check_rate() refuses racks with times out of range.  0 for FILE and TEXT.
 double rack_number(const RackNode* node, uint32_t param, double rate_hz);
 
-/// A parameter's text, NULL if it is not given and has no default.  FILE and TEXT only.
+/// A parameter's text; NULL if it is not stated and has no initial value.  FILE and TEXT only.
 const char* rack_text(const RackNode* node, uint32_t param);
 
-/// Write a value as in the language ("-6dB") into `buffer`, cut if it does not fit; returns
+/// Print a value as in the language ("-6dB") to `buffer`, truncated if it does not fit.  Returns
 /// `buffer`.
 const char*
 rack_print_value(const RackNode* node, uint32_t param, char* buffer, size_t buffer_bytes);

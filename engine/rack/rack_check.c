@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MAX_SHOWN 12U // names of one cycle in a message
+#define MAX_SHOWN 12U // names of nodes of a cycle in an error text
 
 /// The rack as vertices: its nodes by index, then its output.
 typedef struct Graph {
@@ -26,7 +26,7 @@ vertex_of(const Rack* const rack, const RackEnd end, const uint32_t if_no_node)
   return node ? (uint32_t)(node - rack->nodes) : if_no_node;
 }
 
-/// Sets Arena::failed when out of memory.
+/// Fill the graph.  Sets Arena::failed if out of memory.
 static void
 graph_init(const Rack* const rack, Graph* const graph)
 {
@@ -46,14 +46,14 @@ graph_clear(Graph* const graph)
   arena_clear(&graph->arena);
 }
 
-/// Walk back from a node outside of the order, as many steps as there are nodes: the walk is then
-/// in the cycle.
+/// Find a cycle, given that there is one.  Begin at a node without a place in the topological order
+/// and go against the signal flow, one step per node of the rack: the last node is in a cycle.
 static uint32_t
 find_circle(const Rack* const rack, const Graph* const graph, const bool* const is_ordered,
             RackUid* const path)
 {
   const uint32_t n = rack->n_nodes;
-  uint32_t* const source = graph->queue; // for each waiting node, a node that it waits for
+  uint32_t* const source = graph->queue; // a source outside of the order
   for (uint32_t e = 0; e < rack->n_edges; ++e) {
     if (graph->from[e] < n && graph->to[e] < n && !is_ordered[graph->from[e]]) {
       source[graph->to[e]] = graph->from[e];
@@ -66,14 +66,14 @@ find_circle(const Rack* const rack, const Graph* const graph, const bool* const 
   for (uint32_t i = 0; i < n; ++i) {
     at = source[at];
   }
-  uint32_t first = at; // first in the document
+  uint32_t first = at; // the node of the cycle that is first in the document
   uint32_t n_path = 1;
   for (uint32_t i = source[at]; i != at; i = source[i], ++n_path) {
     first = i < first ? i : first;
   }
   path[0] = rack->nodes[first].uid;
   for (uint32_t i = source[first], p = n_path; i != first; i = source[i]) {
-    path[--p] = rack->nodes[i].uid; // the walk goes against the signal flow
+    path[--p] = rack->nodes[i].uid; // source[] goes against the signal flow
   }
   return n_path;
 }
@@ -114,8 +114,8 @@ rack_cycle_error(const Rack* const rack, const RackUid* const path, const uint32
                    names, n_shown < n_path ? "... > " : "", rack_find_uid(rack, path[0])->name);
 }
 
-/// Mark the vertices that the signal reaches from the marked ones without passing `around`; false
-/// when out of memory.
+/// Mark the vertices that the signal reaches from the marked ones without passing `around`.
+/// Returns false if out of memory.
 static bool
 mark_reached(Graph* const graph, const uint32_t n_edges, const uint32_t around, bool* const reached)
 {
@@ -164,7 +164,7 @@ rack_has_way(const Rack* const rack)
     reached[graph.to[e]] = reached[graph.to[e]] || rack->edges[e].from.uid == RACK_UID_IN;
   }
   const bool is_known = mark_reached(&graph, rack->n_edges, UINT32_MAX, reached);
-  const bool has_way = !is_known || reached[rack->n_nodes]; // unknown: do not report a missing path
+  const bool has_way = !is_known || reached[rack->n_nodes]; // unknown: report no missing path
   graph_clear(&graph);
   return has_way;
 }

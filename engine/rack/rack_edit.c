@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The edits of a rack; each succeeds as a whole or changes nothing.
+// The edits of a rack.  An edit that fails changes nothing.
 
 #include "rack_private.h"
 
@@ -147,7 +147,7 @@ rack_add_edge(Rack* const rack, const RackEnd from, const RackEnd to, const doub
   if (!edge) {
     return rack_no_memory(error);
   }
-  *edge = (RackEdge){ .from = from, .to = to, .gain_db = gain_db + 0.0 }; // avoids -0
+  *edge = (RackEdge){ .from = from, .to = to, .gain_db = gain_db + 0.0 }; // + 0.0 turns -0 into 0
   return STATUS_OK;
 }
 
@@ -160,7 +160,7 @@ rack_connect(Rack* const rack, const char* const from, const char* const to, con
   status = status ? status : rack_read_end(rack, to, &ends[1], error);
   const uint32_t n_before = rack->n_edges;
   status = status ? status : rack_add_edge(rack, ends[0], ends[1], gain_db, error);
-  if (!status && rack->n_edges > n_before) { // a changed gain makes no cycle
+  if (!status && rack->n_edges > n_before) { // a change of gain cannot make a cycle
     status = rack_check(rack, error);
     rack->n_edges = status ? n_before : rack->n_edges;
   }

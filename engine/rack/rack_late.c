@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The fallbacks of the outputs: ranges of channels, in order, without overlaps, and different from
-// their neighbours.
+// The fallbacks of the outputs: ranges of channels, in order and without overlaps; neighbouring
+// ranges have different fallbacks.
 
 #include "rack_private.h"
 
@@ -87,7 +87,7 @@ rack_lates_equal(const Rack* const a, const Rack* const b)
   return are_equal;
 }
 
-/// Make ranges from the fallback of each channel, NULL: none.
+/// Make ranges from the fallback of each channel (NULL: none).  Returns the number of ranges.
 static uint32_t
 join(const RackFallback* const* const of, RackLate* const lates)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Names: the rules for node names, default names for nodes, and look-ups that suggest the nearest
-// name for a wrong one.
+// Names: the rules for node names, default names for nodes, and searches that suggest the nearest
+// name if there is none.
 
 #include "rack_private.h"
 
@@ -44,7 +44,15 @@ Status
 rack_no_node(const Rack* const rack, const char* const name, const bool may_be_end,
              Error* const error)
 {
-  if (fx_find(name)) {
+  const FxInfo* const fx = fx_find(name);
+  for (uint32_t n = 0; n < rack->n_nodes && fx; ++n) {
+    if (rack->nodes[n].fx == fx) {
+      return error_set(error, STATUS_NOT_FOUND,
+                       "no node \"%s\"; the node with this effect is \"%s\"", name,
+                       rack->nodes[n].name);
+    }
+  }
+  if (fx && may_be_end) {
     return error_set(error, STATUS_NOT_FOUND,
                      "no node \"%s\"; it is an effect: add %s %s makes a node of it", name, name,
                      name);
@@ -73,6 +81,31 @@ rack_lookup(const Rack* const rack, const char* const name, Error* const error)
   return NULL;
 }
 
+/// The ids of all parameters and "backend", for the caller to free; NULL when out of memory.
+static const char**
+param_names(const FxInfo* const fx)
+{
+  const char** const names = malloc((fx->n_params + 1U) * sizeof(char*));
+  for (uint32_t p = 0; names && p < fx->n_params; ++p) {
+    names[p] = fx->params[p].id;
+  }
+  if (names) {
+    names[fx->n_params] = "backend";
+  }
+  return names;
+}
+
+const char*
+rack_near_param(const FxInfo* const fx, const char* const word)
+{
+  const char** const names = param_names(fx);
+  const char* const near =
+      names && strlen(word) > 1U ? nearest_name(word, names, fx->n_params + 1U) : NULL;
+  const int exact = fx_param_find(fx, word); // may have one letter
+  free(names);
+  return exact >= 0 ? fx->params[exact].id : near;
+}
+
 Status
 rack_find_param(const FxInfo* const fx, const char* const id, uint32_t* const param,
                 Error* const error)
@@ -82,13 +115,7 @@ rack_find_param(const FxInfo* const fx, const char* const id, uint32_t* const pa
     *param = found >= 0 ? (uint32_t)found : fx->n_params;
     return STATUS_OK;
   }
-  const char** const names = malloc((fx->n_params + 1U) * sizeof(char*));
-  for (uint32_t p = 0; names && p < fx->n_params; ++p) {
-    names[p] = fx->params[p].id;
-  }
-  if (names) {
-    names[fx->n_params] = "backend";
-  }
+  const char** const names = param_names(fx);
   char hint[HINT_BYTES];
   error_set(error, STATUS_NOT_FOUND, "%s has no parameter \"%.60s\"; %s", fx->name, id,
             name_hint(hint, id, names, names ? fx->n_params + 1U : 0U));

@@ -12,8 +12,18 @@ static const char* const statement_words[] = {
   "chain", "add", "insert", "connect", "disconnect", "set", "rename", "remove", "late",
 };
 
-/// A document's first chain, add or connect replaces the empty rack's connection; in an edit only
-/// a chain does, and only while the rack has no nodes.
+bool
+rack_is_statement(const char* const word)
+{
+  uint32_t s = 0;
+  while (s < ARRAY_LEN(statement_words) && strcmp(statement_words[s], word) != 0) {
+    ++s;
+  }
+  return s < ARRAY_LEN(statement_words);
+}
+
+/// Remove the empty rack's connection: in a document at the first chain, add or connect; in an edit
+/// only at a chain, and only while the rack has no nodes.
 static void
 begin(Parser* const parser, const bool is_chain)
 {
@@ -30,7 +40,7 @@ parse_chain_statement(Parser* const parser)
   return rack_parse_chain(parser);
 }
 
-/// Expect the name of a new node, and detect a missing one: "add gain 3".
+/// Expect the name of a new node, and detect a missing name: "add gain 3".
 static Status
 expect_name(Parser* const parser, const char* const usage, Token* const name)
 {
@@ -68,7 +78,7 @@ parse_insert(Parser* const parser)
   if (status) {
     return status;
   }
-  parser->has_begun = true; // connections that the new node takes over stay
+  parser->has_begun = true; // keep the connections that the new node takes over
   RackSide side;
   RackEnd end;
   Error cause;
@@ -93,9 +103,10 @@ parse_ends(Parser* const parser, const char* const usage, RackEnd ends[const 2])
     }
     Error cause;
     if (rack_read_end(parser->rack, token.text, &ends[i], &cause)) {
-      return parser_foreign_mark(token.text)
+      const char* const next = parser_next_statement(parser, &token);
+      return parser_foreign_mark(parser, &token)
                  ? parser_fail(parser, token.offset, STATUS_BAD_RACK, "unexpected \"%.60s\"; %s",
-                               token.text, usage)
+                               token.text, next ? next : usage)
                  : parser_pass_on(parser, token.offset, &cause);
     }
   }
@@ -106,6 +117,11 @@ parse_ends(Parser* const parser, const char* const usage, RackEnd ends[const 2])
 static Status
 parse_gain(Parser* const parser, double* const gain_db)
 {
+  if (parser->now.kind == TOKEN_WORD && number_scan(parser->now.text, &(Decimal){ 0 })) {
+    return parser_fail(parser, parser->now.offset, STATUS_BAD_RACK,
+                       "unexpected \"%.60s\"; write: gain=%.60s", parser->now.text,
+                       parser->now.text);
+  }
   if (parser->now.kind != TOKEN_WORD || strcmp(parser->now.text, "gain") != 0) {
     return STATUS_OK;
   }
@@ -117,6 +133,7 @@ parse_gain(Parser* const parser, double* const gain_db)
   }
   RackValue value;
   Error cause;
+  parser->value = token;
   if (rack_value_from_text(&rack_gain_param, token.text, &value, &cause)) {
     return parser_pass_on(parser, token.offset, &cause);
   }
@@ -239,11 +256,21 @@ parse_late(Parser* const parser)
   Token word;
   Error cause;
   Status status = parser_expect(parser, TOKEN_WORD, usage, &word);
-  if (!status && parser->now.kind == TOKEN_WORD) { // that word was the end
+  parser->value = word;
+  if (!status && parser->now.kind == TOKEN_WORD && !rack_unit(parser->now.text)) {
+    // the first word was the end
     if (rack_read_end(parser->rack, word.text, &end, &cause)) {
-      return parser_pass_on(parser, offset, &cause);
+      return number_scan(word.text, &(Decimal){ 0 })
+                 ? parser_fail(parser, offset, STATUS_BAD_RACK, "unexpected \"%.60s\"; %s",
+                               word.text, usage)
+                 : parser_pass_on(parser, offset, &cause);
     }
     status = parser_expect(parser, TOKEN_WORD, usage, &word);
+    parser->value = word;
+  }
+  const bool has_more = parser->now.kind != TOKEN_NEWLINE && parser->now.kind != TOKEN_END;
+  if (!status && has_more && !rack_unit(parser->now.text)) {
+    status = parser_unexpected(parser, usage);
   }
   if (status) {
     return status;
@@ -256,7 +283,8 @@ parse_late(Parser* const parser)
   return failed ? parser_pass_on(parser, offset, &cause) : STATUS_OK;
 }
 
-/// Index of the statement that begins here, or the number of statements if none does.
+/// Index of the statement that begins with `now`; the number of statements if `now` is no
+/// statement.
 static uint32_t
 statement_here(const Parser* const parser)
 {
@@ -300,6 +328,7 @@ parse_statement(Parser* const parser)
     parse_rename,          parse_remove, parse_late,
   };
   const uint32_t s = statement_here(parser);
+  parser->value = (Token){ .text = "" };
   if (s == ARRAY_LEN(statement_words)) {
     return no_statement(parser);
   }
@@ -317,14 +346,16 @@ parse_statements(Parser* const parser)
     }
     status = parse_statement(parser);
     if (!status && parser->now.kind != TOKEN_NEWLINE && parser->now.kind != TOKEN_END) {
-      status = parser_unexpected(parser, "a statement ends with its line");
+      status = rack_unit(parser->now.text)
+                   ? parser_unit(parser, &parser->now)
+                   : parser_unexpected(parser, "a statement ends with its line");
     }
   }
   return status;
 }
 
-/// Decide what a wrong first word was meant to be: "conect in out" looks like a statement, "gian
-/// -6" like an effect.
+/// True if an unknown first word looks like a statement ("conect in out") and not like an effect
+/// ("gian -6").
 static bool
 looks_like_statement(const Parser* const parser)
 {
@@ -338,7 +369,7 @@ looks_like_statement(const Parser* const parser)
   return !effect && nearest_name(parser->now.text, statement_words, ARRAY_LEN(statement_words));
 }
 
-/// A document whose first word is not a statement: one chain.
+/// Parse a document whose first word is not a statement: one chain.
 static Status
 parse_lone_chain(Parser* const parser)
 {
@@ -367,7 +398,7 @@ parse_document(Parser* const parser)
                                                                          : parse_lone_chain(parser);
 }
 
-/// Statements, at least one.
+/// Parse at least one statement.
 static Status
 parse_edit(Parser* const parser)
 {
@@ -390,7 +421,7 @@ is_in_circle(const Made* const made, const RackUid* const path, const uint32_t n
   return false;
 }
 
-/// Reject cycles; the place of the error is the last connection that the cycle needs.
+/// Refuse a cycle.  The place of the error is the last connection in the text that is part of it.
 static Status
 check_circles(Parser* const parser)
 {
@@ -425,7 +456,7 @@ most_params(void)
   return most;
 }
 
-/// Run `parse` over the text, editing parser->rack.
+/// Run `parse` on the text; it edits parser->rack.
 static Status
 parse_text(Parser* const parser, const char* const text, Status (*const parse)(Parser*))
 {
@@ -473,7 +504,7 @@ Status
 rack_apply(Rack* const rack, const char* const statements, const char* const place,
            Error* const error)
 {
-  Rack* const edited = rack_copy(rack); // a copy, so that a failure leaves the rack unchanged
+  Rack* const edited = rack_copy(rack); // a failure then leaves `rack` unchanged
   if (!edited) {
     return rack_no_memory(error);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Reads chains, nodes and values straight into the rack, without a syntax tree.  Each parse_
-// function is one rule of the grammar in engine/rack/RACK.md.
+// Reads chains, nodes and values into the rack, without a syntax tree.  Each parse_ function is one
+// rule of the grammar in engine/rack/RACK.md.
 
 #include "rack_parser.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// The ends at the current place of a chain: they feed the next item.
+/// The ends that feed the next item of a chain.
 typedef struct Ends {
   RackEnd* ends; ///< Owned
   uint32_t n;
@@ -16,25 +16,33 @@ typedef struct Ends {
 
 // ---- words that are not values ----
 
-/// Reject a parameter's name in the place of a value, also if a colon follows as in other
-/// languages.
+/// Refuse the name of a parameter, or a word that may mean one, in place of a value.  A colon may
+/// follow the name, as in other languages.
 static Status
 refuse_param(Parser* const parser, const Token* const word, const char* const name)
 {
   const Token* const next = parser->now.offset == word->offset ? &parser->next : &parser->now;
   const bool has_value = next->kind == TOKEN_WORD || next->kind == TOKEN_STRING;
   const char* const colon = strchr(word->text, ':');
+  const char* const value = colon ? colon + 1 : has_value ? next->text : "VALUE";
+  int n_value = (int)strnlen(value, 40);
+  while (n_value > 1 && strchr(",;", value[n_value - 1])) {
+    --n_value; // a separator of other languages
+  }
+  const size_t n_word = strcspn(word->text, ":");
+  if (n_word != strlen(name) || strncmp(word->text, name, n_word) != 0) {
+    return parser_fail(parser, word->offset, STATUS_BAD_RACK,
+                       "\"%.*s\" is not a value; for the parameter %s write %s=%.*s",
+                       n_word < 60U ? (int)n_word : 60, word->text, name, name, n_value, value);
+  }
   return parser_fail(parser, word->offset, STATUS_BAD_RACK,
-                     fx_find(name) ? "\"%s\" is a parameter and an effect; write %s=%.40s for the "
+                     fx_find(name) ? "\"%s\" is a parameter and an effect; write %s=%.*s for the "
                                      "parameter, or | before the effect"
-                                   : "\"%s\" is a parameter; write %s=%.40s",
-                     name, name,
-                     colon       ? colon + 1
-                     : has_value ? next->text
-                                 : "VALUE");
+                                   : "\"%s\" is a parameter; write %s=%.*s",
+                     name, name, n_value, value);
 }
 
-/// The parameter that has `word` among its choices, or NULL.
+/// Find the parameter that has `word` among its choices; NULL if there is none.
 static const FxParam*
 param_with_choice(const FxInfo* const fx, const char* const word)
 {
@@ -48,27 +56,68 @@ param_with_choice(const FxInfo* const fx, const char* const word)
   return NULL;
 }
 
-/// Reject a word that is not a value of `node`.  `cause` is the model's error, `text_before` the
-/// text or file name right before the word, or NULL.
+/// Find the parameter that takes the file that `word` names; NULL if there is none.
+static const FxParam*
+param_for_file(const FxInfo* const fx, const char* const word)
+{
+  uint32_t p = 0;
+  while (p < fx->n_params && fx->params[p].kind != PARAM_FILE) {
+    ++p;
+  }
+  return p < fx->n_params && parser_ends_in_extension(word, strlen(word)) ? &fx->params[p] : NULL;
+}
+
+/// Refuse the name of a file in place of another value.
+static Status
+refuse_file(Parser* const parser, const Token* const word, const FxParam* const param)
+{
+  return parser_fail(parser, word->offset, STATUS_BAD_RACK, "\"%.60s\" is a file; write %s=%.60s",
+                     word->text, param->id, word->text);
+}
+
+/// Refuse the word `now`, which is not a value of `node`: a statement, a conjunction, a parameter
+/// by another name, or any word.
+static Status
+refuse_word(Parser* const parser, const RackNode* const node, const Token* const word,
+            const Error* const cause)
+{
+  static const char* const conjunctions[] = { "and", "then", "to", "into", "with", "-" };
+  if (rack_is_statement(word->text)) {
+    return parser_fail(parser, word->offset, STATUS_BAD_RACK,
+                       "unexpected \"%s\"; put each statement on a line of its own", word->text);
+  }
+  for (uint32_t c = 0; c < ARRAY_LEN(conjunctions) && fx_find(parser->next.text); ++c) {
+    if (!strcmp(conjunctions[c], word->text)) {
+      return parser_fail(parser, word->offset, STATUS_BAD_RACK,
+                         "unexpected \"%s\"; " PARSER_SEPARATORS, word->text);
+    }
+  }
+  char name[RACK_NAME_BYTES];
+  snprintf(name, sizeof(name), "%.*s", (int)strcspn(word->text, ":"), word->text);
+  const bool is_number = number_scan(word->text, &(Decimal){ 0 });
+  const char* const near = is_number ? NULL : rack_near_param(node->fx, name);
+  return near ? refuse_param(parser, word, near) : parser_pass_on(parser, word->offset, cause);
+}
+
+/// Refuse a word that is not a value of `node`.  `cause`: the error of the rack's functions.
+/// `unquoted`: the text or file name directly before the word, or NULL.
 static Status
 refuse_value(Parser* const parser, const RackNode* const node, const Token* const word,
-             const char* const text_before, const Error* const cause)
+             const Unquoted* const unquoted, const Error* const cause)
 {
   char name[RACK_NAME_BYTES];
   snprintf(name, sizeof(name), "%.*s", (int)strcspn(word->text, ":"), word->text);
-  const char* const mark = parser_foreign_mark(word->text);
+  const char* const mark = parser_foreign_mark(parser, word);
   const FxParam* const choice = param_with_choice(node->fx, word->text);
-  if (word->kind == TOKEN_STRING) {
+  if (word->kind == TOKEN_STRING || cause->status == STATUS_NO_MEM) {
     return parser_pass_on(parser, word->offset, cause);
   }
   if (mark) {
     return parser_fail(parser, word->offset, STATUS_BAD_RACK, "unexpected \"%.60s\"; %s",
                        word->text, mark);
   }
-  if (rack_is_unit(word->text)) {
-    return parser_fail(parser, word->offset, STATUS_BAD_RACK,
-                       "\"%s\" stands alone; write a unit right after its number, as in 80Hz",
-                       word->text);
+  if (rack_unit(word->text)) {
+    return parser_unit(parser, word);
   }
   if (fx_param_find(node->fx, name) >= 0) {
     return refuse_param(parser, word, name);
@@ -77,28 +126,60 @@ refuse_value(Parser* const parser, const RackNode* const node, const Token* cons
     return parser_fail(parser, word->offset, STATUS_BAD_RACK,
                        "\"%s\" is an effect; put | before it", word->text);
   }
+  if (!strcmp(name, "out")) {
+    return parser_fail(parser, word->offset, STATUS_BAD_RACK,
+                       "\"%.20s\" is an end of the rack; put | before it", word->text);
+  }
   if (choice) {
     return parser_fail(parser, word->offset, STATUS_BAD_RACK,
                        "\"%s\" is a value of %s; write %s=%s", word->text, choice->id, choice->id,
                        word->text);
   }
-  if (text_before) {
-    const size_t n_before = strlen(text_before);
-    const bool is_escaped = n_before && text_before[n_before - 1U] == '\\'; // as in a shell
-    return parser_fail(parser, word->offset, STATUS_BAD_RACK,
-                       "put quotes around a text with spaces: \"%.*s %.60s%s\"",
-                       (int)n_before - is_escaped, text_before, word->text,
-                       parser->next.kind == TOKEN_WORD ? " ..." : "");
+  const FxParam* const file = param_for_file(node->fx, word->text);
+  if (file && unquoted && !unquoted->param) {
+    return refuse_file(parser, word, file);
   }
-  return parser_pass_on(parser, word->offset, cause);
+  const Status status = unquoted && unquoted->param
+                            ? parser_unquoted(parser, unquoted, word->offset, "spaces")
+                            : STATUS_OK;
+  const bool has_key = parser->now.offset != word->offset;
+  return status    ? status
+         : has_key ? parser_pass_on(parser, word->offset, cause)
+                   : refuse_word(parser, node, word, cause);
 }
 
 // ---- nodes ----
+
+static bool
+takes_text(const RackNode* const node, const uint32_t param)
+{
+  const FxInfo* const fx = node->fx;
+  return param < fx->n_params &&
+         (fx->params[param].kind == PARAM_FILE || fx->params[param].kind == PARAM_TEXT);
+}
+
+/// Refuse a text without quotes that goes on after a colon, as in "C:\hall.wav".
+static Status
+refuse_colon(Parser* const parser, const RackNode* const node, const uint32_t param)
+{
+  const Token* const colon = &parser->next;
+  const bool goes_on = parser->now.kind == TOKEN_WORD && colon->kind == TOKEN_COLON &&
+                       !strchr(" \t\r\n", parser->tokenizer.document[colon->offset + 1U]);
+  if (!goes_on || !takes_text(node, param)) {
+    return STATUS_OK;
+  }
+  const Unquoted unquoted = { &node->fx->params[param], parser->now };
+  return parser_unquoted(parser, &unquoted, parser->now.offset, "a colon");
+}
 
 Status
 rack_parse_value(Parser* const parser, RackNode* const node, const uint32_t param)
 {
   const Token value = parser->now;
+  if (refuse_colon(parser, node, param)) {
+    return STATUS_BAD_RACK;
+  }
+  parser->value = value;
   if (!parser_accept(parser, TOKEN_WORD) && !parser_accept(parser, TOKEN_STRING)) {
     return parser_unexpected(parser, "a value comes here");
   }
@@ -136,14 +217,22 @@ parse_keyed_value(Parser* const parser, RackNode* const node, uint32_t* const pa
   return rack_parse_value(parser, node, *param);
 }
 
-/// The n-th value without a key; `text_before` as in refuse_value().
+/// Parse the n-th value without a key.  `unquoted`: as in refuse_value().
 static Status
 parse_positional_value(Parser* const parser, RackNode* const node, const uint32_t n,
-                       const bool has_keys, const char* const text_before)
+                       const bool has_keys, const Unquoted* const unquoted)
 {
   const FxInfo* const fx = node->fx;
   const Token word = parser->now;
   Error cause;
+  if (unquoted->param && takes_text(node, n)) { // "1 0; 0 1"
+    return parser_unquoted(parser, unquoted, word.offset, "spaces");
+  }
+  const bool takes_rows = n < fx->n_params && fx->params[n].kind == PARAM_TEXT;
+  const FxParam* const file = takes_rows ? param_for_file(fx, word.text) : NULL;
+  if (file && word.kind == TOKEN_WORD) {
+    return refuse_file(parser, &word, file);
+  }
   if (has_keys) {
     error_set(&cause, STATUS_BAD_RACK,
               "unexpected \"%.60s\"; after the first key=value write all values so", word.text);
@@ -152,27 +241,44 @@ parse_positional_value(Parser* const parser, RackNode* const node, const uint32_
               fx->name, n, n == 1U ? "" : "s", word.text);
   } else if (!rack_set_param(node, n, word.text, &cause)) {
     parser->given[n] = true;
+    parser->value = word;
     parser_advance(parser);
     return STATUS_OK;
   }
   Decimal number;
-  const bool is_value = n < fx->n_params && number_scan(word.text, &number) && !*number.end;
-  return refuse_value(parser, node, &word, is_value ? NULL : text_before, &cause);
+  const bool is_value = n < fx->n_params && number_scan(word.text, &number) && !*number.end &&
+                        !(unquoted->param && unquoted->param->kind == PARAM_TEXT);
+  return refuse_value(parser, node, &word, is_value ? NULL : unquoted, &cause);
 }
 
-static bool
-takes_text(const RackNode* const node, const uint32_t param)
+/// Refuse a word before a colon: a parameter, a number, a part of a text, or the name of a node.
+static Status
+refuse_word_with_colon(Parser* const parser, const RackNode* const node, const uint32_t n)
 {
-  const FxInfo* const fx = node->fx;
-  return param < fx->n_params &&
-         (fx->params[param].kind == PARAM_FILE || fx->params[param].kind == PARAM_TEXT);
+  const Token word = parser->now;
+  Decimal number;
+  const char* const after = parser->tokenizer.document + parser->next.offset + 1U;
+  const bool has_number = number_scan(after + strspn(after, " \t"), &number);
+  const char* const near = has_number ? rack_near_param(node->fx, word.text) : NULL;
+  if (near || fx_param_find(node->fx, word.text) >= 0) {
+    return refuse_param(parser, &word, near ? near : word.text);
+  }
+  if (number_scan(word.text, &number)) {
+    return parser_fail(parser, parser->next.offset, STATUS_BAD_RACK,
+                       "unexpected \":\"; " PARSER_SEPARATORS);
+  }
+  const Status status = refuse_colon(parser, node, n);
+  return status ? status
+                : parser_fail(parser, word.offset, STATUS_BAD_RACK,
+                              "\"%.60s:\" names a new node; put | or + before it", word.text);
 }
 
 Status
 rack_parse_values(Parser* const parser, RackNode* const node)
 {
   memset(parser->given, 0, (node->fx->n_params + 1U) * sizeof(bool));
-  const char* text_before = NULL;
+  parser->value = (Token){ .text = "" };
+  Unquoted unquoted = { NULL, { 0 } };
   bool has_keys = false;
   Status status = STATUS_OK;
   for (uint32_t n = 0; !status; ++n) {
@@ -192,19 +298,18 @@ rack_parse_values(Parser* const parser, RackNode* const node)
     if (now.kind == TOKEN_WORD && next == TOKEN_EQUALS) {
       has_keys = true;
       status = parse_keyed_value(parser, node, &param);
-    } else if (now.kind == TOKEN_WORD && next == TOKEN_COLON &&
-               fx_param_find(node->fx, now.text) < 0) {
-      status = parser_fail(parser, now.offset, STATUS_BAD_RACK,
-                           "\"%.60s:\" names a new node; put | or + before it", now.text);
+    } else if (now.kind == TOKEN_WORD && next == TOKEN_COLON) {
+      status = refuse_word_with_colon(parser, node, n);
     } else {
-      status = parse_positional_value(parser, node, n, has_keys, text_before);
+      status = parse_positional_value(parser, node, n, has_keys, &unquoted);
     }
-    text_before = !status && takes_text(node, param) ? rack_text(node, param) : NULL;
+    const bool is_unquoted = takes_text(node, param) && parser->value.kind == TOKEN_WORD;
+    unquoted = (Unquoted){ is_unquoted ? &node->fx->params[param] : NULL, parser->value };
   }
   return status;
 }
 
-/// The uid that a node of that name and effect had before, or RACK_UID_NONE.
+/// The uid of the node with this name and effect in the previous rack, or RACK_UID_NONE.
 static RackUid
 previous_uid(const Parser* const parser, const char* const name, const FxInfo* const fx)
 {
@@ -212,13 +317,20 @@ previous_uid(const Parser* const parser, const char* const name, const FxInfo* c
   return node && node->fx == fx ? node->uid : RACK_UID_NONE;
 }
 
-/// "highpass:80", "gain:1"
+/// True for an effect's name with a colon: "highpass:80", "gain:1".
 static bool
 is_effect_with_colon(const char* const word)
 {
   char name[RACK_NAME_BYTES];
   snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, ":"), word);
   return strchr(word, ':') && fx_find(name);
+}
+
+static bool
+is_rack_file(const char* const word)
+{
+  const char* const dot = strrchr(word, '.');
+  return dot && dot != word && !strcmp(dot, ".rack");
 }
 
 Status
@@ -228,12 +340,46 @@ rack_parse_effect(Parser* const parser, const Token* const name, RackNode** cons
   if (parser_expect(parser, TOKEN_WORD, "the name of an effect comes here", &effect)) {
     return STATUS_BAD_RACK;
   }
+  static const char* const ends[] = { "in", "out" };
   Error cause;
   const FxInfo* const fx = rack_effect(effect.text, &cause);
-  const char* const mark = fx ? NULL : parser_foreign_mark(effect.text);
+  const char* const mark = fx ? NULL : parser_foreign_mark(parser, &effect);
   if (mark) {
     return parser_fail(parser, effect.offset, STATUS_BAD_RACK, "unexpected \"%.60s\"; %s",
                        effect.text, mark);
+  }
+  if (!fx && strchr(effect.text, '+')) {
+    return parser_fail(parser, effect.offset, STATUS_BAD_RACK,
+                       "unexpected \"%.60s\"; put a space on each side of +", effect.text);
+  }
+  if (!fx && name && number_scan(effect.text, &(Decimal){ 0 })) {
+    if (!rack_effect(name->text, &cause)) {
+      return parser_pass_on(parser, name->offset, &cause);
+    }
+    return parser_fail(parser, name->offset, STATUS_BAD_RACK,
+                       "put a space, not :, after the effect: %s %.40s", name->text, effect.text);
+  }
+  if (!fx && parser->now.kind == TOKEN_EQUALS && fx_find(parser->next.text)) {
+    return parser_fail(parser, parser->now.offset, STATUS_BAD_RACK,
+                       "put a colon, not =, after a name: %.60s: %s", effect.text,
+                       parser->next.text);
+  }
+  if (!fx && rack_find(parser->rack, effect.text)) {
+    return parser_fail(
+        parser, effect.offset, STATUS_BAD_RACK,
+        "\"%s\" is a node, not an effect; a statement connects nodes: connect FROM TO",
+        effect.text);
+  }
+  if (!fx && strlen(effect.text) > 2U && nearest_name(effect.text, ends, ARRAY_LEN(ends))) {
+    return parser_fail(parser, effect.offset, STATUS_BAD_RACK,
+                       "no effect \"%.60s\"; the ends of a chain are in and out", effect.text);
+  }
+  if (!fx && is_rack_file(effect.text)) {
+    return parser_fail(
+        parser, effect.offset, STATUS_BAD_RACK,
+        "\"%.60s\" is the file of a whole rack; load it with /rack/load, or as RACK on "
+        "the command line",
+        effect.text);
   }
   if (!fx && is_effect_with_colon(effect.text)) {
     return parser_fail(parser, effect.offset, STATUS_BAD_RACK,
@@ -335,7 +481,8 @@ parse_item(Parser* const parser, const Ends* const from, Ends* const to)
   }
   if (at_end_of_rack(parser, "in") || at_end_of_rack(parser, "out")) {
     return parser_fail(parser, parser->now.offset, STATUS_BAD_RACK,
-                       "\"%.20s\" cannot be here; a chain may begin with in and end with out",
+                       "\"%.20s\" cannot be here; a chain may begin with in and end with out, and "
+                       "further lines may have further chains",
                        parser->now.text);
   }
   const Token name = parser->now;
@@ -345,6 +492,10 @@ parse_item(Parser* const parser, const Ends* const from, Ends* const to)
                        "\"%s\" is an end of the rack and names no node; its channels are numbers, "
                        "as in %s:1-2",
                        name.text, name.text);
+  }
+  if (has_name && fx_find(name.text) && parser->next.offset > name.offset + strlen(name.text)) {
+    return parser_fail(parser, parser->next.offset, STATUS_BAD_RACK,
+                       "unexpected \":\"; " PARSER_SEPARATORS);
   }
   if (has_name) {
     parser_advance(parser);
@@ -400,7 +551,7 @@ overlaps(const RackEnd a, const RackEnd b)
   return a.uid == b.uid && (!a.first || !b.first || (a.first <= b.last && b.first <= a.last));
 }
 
-/// True if one of the first n connections of the rack shares an end with these.
+/// True if one of the first n connections of the rack shares an end with `from` or `to`.
 static bool
 has_edge(const Rack* const rack, const uint32_t n, const RackEnd* const from,
          const RackEnd* const to)

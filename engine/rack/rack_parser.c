@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The parser's errors, with their place, and its window of two tokens.
+// The parser's errors with their places, and its window of two tokens.
 
 #include "rack_parser.h"
 
@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 Status
 parser_fail(Parser* const parser, const size_t offset, const Status status,
@@ -78,10 +79,38 @@ parser_expect(Parser* const parser, const TokenKind kind, const char* const want
   return parser_accept(parser, kind) ? STATUS_OK : parser_unexpected(parser, wanted);
 }
 
-const char*
-parser_foreign_mark(const char* const word)
+Status
+parser_unit(Parser* const parser, const Token* const word)
 {
-  static const char apart[] = "put | between effects and a space between values";
+  Decimal number;
+  const char* const value = parser->value.text;
+  const char* const unit = rack_unit(word->text);
+  const bool has_number = number_scan(value, &number) && !*number.end;
+  char spelling[64] = "";
+  if (strcasecmp(unit, word->text) != 0) {
+    snprintf(spelling, sizeof(spelling), ", and %s for %.20s", unit, word->text);
+  }
+  return parser_fail(
+      parser, word->offset, STATUS_BAD_RACK,
+      "\"%.20s\" stands alone; write the number and its unit without a space%s%s%.40s%s",
+      word->text, spelling, has_number ? ": " : "", has_number ? value : "",
+      has_number ? unit : "");
+}
+
+const char*
+parser_next_statement(const Parser* const parser, const Token* const word)
+{
+  const Token* const next = parser->now.offset == word->offset ? &parser->next : &parser->now;
+  const size_t length = strlen(word->text);
+  return length && word->text[length - 1U] == ';' && rack_is_statement(next->text)
+             ? "put each statement on a line of its own"
+             : NULL;
+}
+
+const char*
+parser_foreign_mark(const Parser* const parser, const Token* const word)
+{
+  static const char apart[] = PARSER_SEPARATORS;
   static const char quotes[] = "put straight quotes, \"...\", around a text";
   static const struct {
     const char *mark, *hint;
@@ -90,6 +119,7 @@ parser_foreign_mark(const char* const word)
     { ";", apart },
     { ">", apart },
     { "&", apart },
+    { "//", "put # before a comment" },
     { "!", apart },
     { "\xE2\x86\x92", apart },  // an arrow
     { "\xE2\x80\x9C", quotes }, // quotes of word processors
@@ -99,11 +129,82 @@ parser_foreign_mark(const char* const word)
     { "'", quotes },
     { "\xC2\xA0", "put ordinary spaces in place of no-break spaces" },
   };
+  const char* const next_statement = parser_next_statement(parser, word);
+  if (next_statement) {
+    return next_statement;
+  }
   for (size_t r = 0; r < ARRAY_LEN(rows); ++r) {
-    const char* const at = strstr(word, rows[r].mark);
+    const char* const at = strstr(word->text, rows[r].mark);
     if (at && (*at != ',' || !isdigit((unsigned char)at[1]))) { // "1,5" is a number elsewhere
       return rows[r].hint;
     }
   }
   return NULL;
+}
+
+bool
+parser_ends_in_extension(const char* const text, const size_t n)
+{
+  size_t dot = n;
+  while (dot && isalnum((unsigned char)text[dot - 1U])) {
+    --dot;
+  }
+  return dot && dot < n && text[dot - 1U] == '.' && isalpha((unsigned char)text[dot]);
+}
+
+/// Length of a text without quotes: its words up to the extension of a file name, to a parameter's
+/// name or to the end of the effect.
+static size_t
+unquoted_length(const char* const text, const FxParam* const param)
+{
+  static const char marks[] = "|()=\"\n";
+  static const char blanks[] = " \t\r";
+  size_t n = 0;
+  for (size_t at = 0;;) {
+    const size_t word = at + strcspn(text + at, " \t\r|()=\"\n");
+    const size_t after = word + strspn(text + word, blanks);
+    if (word == at || text[after] == '=' || (text[at] == '+' && word == at + 1U)) {
+      return n;
+    }
+    n = word;
+    if (!text[after] || strchr(marks, text[after]) ||
+        (param->kind == PARAM_FILE && parser_ends_in_extension(text, n))) {
+      return n;
+    }
+    at = after;
+  }
+}
+
+Status
+parser_unquoted(Parser* const parser, const Unquoted* const unquoted, const size_t offset,
+                const char* const what)
+{
+  const Token* const first = &unquoted->first;
+  const FxParam* const param = unquoted->param;
+  const char* const mark = parser_foreign_mark(parser, first);
+  if (mark && !isalnum((unsigned char)first->text[0])) { // quotes of another language
+    return parser_fail(parser, first->offset, STATUS_BAD_RACK, "unexpected \"%.60s\"; %s",
+                       first->text, mark);
+  }
+  const char* const document = parser->tokenizer.document + first->offset;
+  const size_t length = unquoted_length(document, param);
+  if (length <= strlen(first->text)) {
+    return STATUS_OK;
+  }
+  char text[128];
+  size_t n = 0;
+  for (size_t at = 0; at < length && n + 1U < sizeof(text); ++at) {
+    if (document[at] != '\\' || document[at + 1U] != ' ') { // as in a shell
+      text[n++] = document[at];
+    }
+  }
+  text[n] = '\0';
+  char quoted[2U * sizeof(text) + 3U];
+  rack_quote(text, quoted);
+  return param->kind == PARAM_TEXT
+             ? parser_fail(parser, offset, STATUS_BAD_RACK,
+                           "put quotes around a text with %s: %s; %s: %s", what, quoted, param->id,
+                           param->help)
+             : parser_fail(parser, offset, STATUS_BAD_RACK, "put quotes around a text with %s: %s",
+                           what, quoted);
 }

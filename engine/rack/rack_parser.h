@@ -7,7 +7,7 @@
 #include "rack_private.h"
 #include "rack_token.h"
 
-/// A `connect` of the document, to locate the error of a cycle.
+/// A connection made by the text, to find the place of a cycle's error.
 typedef struct Made {
   RackUid from, to;
   size_t offset;
@@ -16,11 +16,12 @@ typedef struct Made {
 typedef struct Parser {
   Tokenizer tokenizer;
   Token now, next;
+  Token value; ///< The last value
   const char* place;
   Rack* rack;
   const Rack* previous; ///< May be NULL
-  bool is_document;     ///< Not an edit of an existing rack
-  bool has_begun;       ///< The connection of the empty rack has been replaced
+  bool is_document;     ///< False: an edit of an existing rack
+  bool has_begun;       ///< begin() has removed the connection of the empty rack
   bool* given;          ///< Parameters of the current node that have a value, backend last
   Made* made;
   uint32_t n_made;
@@ -32,7 +33,7 @@ typedef struct Parser {
 Status parser_fail(Parser* parser, size_t offset, Status status, const char* format, ...)
     PRINTF_LIKE(4, 5);
 
-/// Fail with an error of the model.
+/// Fail with `cause`, an error of the rack's functions, at the place `offset`.
 Status parser_pass_on(Parser* parser, size_t offset, const Error* cause);
 
 /// Fail because `now` is not the expected token.
@@ -40,18 +41,44 @@ Status parser_unexpected(Parser* parser, const char* wanted);
 
 void parser_advance(Parser* parser);
 
-/// Advance if `now` is of that kind; returns true then.
+/// If `now` is of that kind, advance and return true.
 bool parser_accept(Parser* parser, TokenKind kind);
 
-/// Advance if `now` is of that kind, and store it in `token`; else fail.
+/// If `now` is of that kind, store it in `token` and advance; otherwise fail.
 NODISCARD Status parser_expect(Parser* parser, TokenKind kind, const char* wanted, Token* token);
 
 /// [ "in" [channels] "|" ] series [ "|" "out" [channels] ]
 NODISCARD Status rack_parse_chain(Parser* parser);
 
-/// The replacement for a character that separates or quotes in other languages, if `word` contains
-/// one; else NULL.
-const char* parser_foreign_mark(const char* word);
+/// A hint for users of other languages: the separators of this one.
+#define PARSER_SEPARATORS "put | between effects and a space between values"
+
+/// Refuse a unit that a space separates from its number, which is the last value.
+Status parser_unit(Parser* parser, const Token* word);
+
+/// If `word`, which is `now` or the token before it, contains a character that separates or quotes
+/// in other languages, returns a hint for its replacement; else NULL.
+const char* parser_foreign_mark(const Parser* parser, const Token* word);
+
+/// If a statement follows `word`, as above, and a semicolon, returns what to write instead; else
+/// NULL.
+const char* parser_next_statement(const Parser* parser, const Token* word);
+
+/// True if the first n bytes end in the extension of a file name.
+bool parser_ends_in_extension(const char* text, size_t n);
+
+/// True for the first word of a statement.
+bool rack_is_statement(const char* word);
+
+/// A text or file name that is written without quotes.
+typedef struct Unquoted {
+  const FxParam* param; ///< NULL: none
+  Token first;          ///< Its first word
+} Unquoted;
+
+/// Fail at `offset` with the quotes that the text needs, because it contains `what`.  Returns
+/// STATUS_OK if it needs none.
+Status parser_unquoted(Parser* parser, const Unquoted* unquoted, size_t offset, const char* what);
 
 /// effect; `name` is the node's name, or NULL without one.  The node is valid until the next one
 /// is added.

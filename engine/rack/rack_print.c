@@ -14,7 +14,7 @@ typedef struct Text {
   bool failed;
 } Text;
 
-/// Make room for n more bytes and a zero; NULL when out of memory.
+/// Ensure room for n more bytes and a zero.  Returns NULL if out of memory.
 static char*
 text_reserve(Text* const text, const size_t n)
 {
@@ -108,8 +108,8 @@ print_late(const Rack* const rack, const RackEnd end, const RackFallback fallbac
   text_add(text, "\n");
 }
 
-/// If all outputs have a fallback, that of the last one is printed as the rule, the others as
-/// exceptions.
+/// Print the fallbacks.  If all outputs have one, print that of the last output for all (`late X`),
+/// then the others as exceptions.
 static void
 print_lates(const Rack* const rack, Text* const text)
 {
@@ -135,7 +135,7 @@ char*
 rack_print(const Rack* const rack)
 {
   Text text = { 0 };
-  text_add(&text, ""); // an empty text rather than NULL
+  text_add(&text, ""); // makes an empty text instead of NULL
   for (uint32_t n = 0; n < rack->n_nodes; ++n) {
     print_node(&rack->nodes[n], &text);
   }

@@ -4,7 +4,8 @@
    rack_value.c (values and units), rack_edit.c (edits), rack_rewire.c (edits of the signal path),
    rack_check.c (cycles), rack_parser.h and rack_print.c (the language).
 
-   Functions here that add to a rack do not check for cycles: their caller must call rack_check().
+   Functions in this header that add to a rack do not check for cycles; their caller must call
+   rack_check().
 */
 #ifndef WARPRACK_ENGINE_RACK_RACK_PRIVATE_H
 #define WARPRACK_ENGINE_RACK_RACK_PRIVATE_H
@@ -24,8 +25,8 @@ Rack* rack_new_bare(void);
 /// Move the content of `from` to `to`, and free `from` and the old content.
 void rack_take(Rack* to, Rack* from);
 
-/// Append a node with initial values; the name must be unused and valid.  `uid` RACK_UID_NONE
-/// takes the next one.  NULL when out of memory.
+/// Append a node with initial values.  The name must be valid and unused.  `uid` RACK_UID_NONE: use
+/// the next free uid.  NULL if out of memory.
 RackNode* rack_append_node(Rack* rack, const char* name, const FxInfo* fx, RackUid uid);
 
 /// Remove a node without connections.
@@ -37,24 +38,25 @@ void rack_name_node(Rack* rack, RackNode* node, const char* name);
 /// Append a connection for the caller to fill in.  NULL when out of memory.
 RackEdge* rack_append_edge(Rack* rack);
 
-/// The index of the connection with exactly these ends, or n_edges.  Tries `first_guess` first,
-/// because compared racks mostly have the same order.
-uint32_t rack_find_edge(const Rack* rack, RackEnd from, RackEnd to, uint32_t first_guess);
-
 // ---- rack_names.c ----
 
-/// Reject a name that is malformed, reserved or in use.
+/// Refuse a name that is malformed, reserved or in use.
 NODISCARD Status rack_check_name(const Rack* rack, const char* name, Error* error);
 
-/// A default name for a node: the effect's name, or that with the number after the highest in use.
+/// Choose a default name for a node: the effect's name, or the effect's name with the number after
+/// the highest one in use.
 void rack_free_name(const Rack* rack, const FxInfo* fx, char name[RACK_NAME_BYTES]);
 
 /// The names of all effects, for the caller to free; NULL when out of memory.
 const char** rack_effect_names(uint32_t* n_names);
 
-/// The effect, node or parameter of that name; if there is none, `error` suggests near ones.
+/// The id of the parameter (or "backend") that `word` is or may mean; NULL: none.
+const char* rack_near_param(const FxInfo* fx, const char* word);
+
+/// Find an effect by name.  If there is none, returns NULL, and `error` suggests near names.
 const FxInfo* rack_effect(const char* name, Error* error);
-/// Fail because there is no such node, or end of a connection, and suggest near ones.
+/// Fail because no node (with `may_be_end`, no end of a connection) has this name, and suggest near
+/// names.
 Status rack_no_node(const Rack* rack, const char* name, bool may_be_end, Error* error);
 
 // ---- rack_edit.c ----
@@ -67,33 +69,33 @@ NODISCARD Status rack_add_node(Rack* rack, const char* name, const FxInfo* fx, R
 /// Read "node", "node:3" or "in:1-2".
 NODISCARD Status rack_read_end(const Rack* rack, const char* text, RackEnd* end, Error* error);
 
-/// Write an end in the same form.
+/// Print an end in the form of rack_read_end().
 #define RACK_END_BYTES (RACK_NAME_BYTES + 16U)
 const char* rack_print_end(const Rack* rack, RackEnd end, char text[RACK_END_BYTES]);
 
 NODISCARD Status rack_add_edge(Rack* rack, RackEnd from, RackEnd to, double gain_db, Error* error);
 NODISCARD Status rack_remove_edges(Rack* rack, RackEnd from, RackEnd to, Error* error);
 
-/// True if the node is equal and, unless `wanted` has no channels, the channels are equal.
+/// True if the nodes of both ends are equal and, unless `wanted` has no channels, the channels too.
 bool rack_end_matches(RackEnd wanted, RackEnd end);
 
 // ---- rack_rewire.c ----
 
-/// The place of an inserted node: in the connections to an end, or in those from it.
+/// The place of an inserted node: in the connections to an end, or in the connections from it.
 typedef enum RackSide { RACK_BEFORE, RACK_AFTER } RackSide;
 
 /// Read "before" or "after".
 NODISCARD Status rack_read_side(const char* text, RackSide* side, Error* error);
 
 /// Let a node without connections take over the connections at `at`, and connect the node to `at`.
-/// STATUS_NOT_FOUND if there are none; then the rack is unchanged.
+/// If `at` has no connections, fails with STATUS_NOT_FOUND and leaves the rack unchanged.
 NODISCARD Status rack_splice(Rack* rack, RackUid uid, RackSide side, RackEnd at, Error* error);
 
 // ---- rack_late.c ----
 
 NODISCARD Status rack_set_fallback(Rack* rack, RackEnd end, RackFallback fallback, Error* error);
 
-/// True if both mean the same.
+/// True if both fallbacks are the same.
 bool rack_same_fallback(RackFallback a, RackFallback b);
 
 bool rack_lates_equal(const Rack* a, const Rack* b);
@@ -124,10 +126,7 @@ NODISCARD Status rack_value_from_text(const FxParam* param, const char* text, Ra
 NODISCARD Status rack_value_from_number(const FxParam* param, double number, RackValue* value,
                                         Error* error);
 
-/// True for the name of a unit.
-bool rack_is_unit(const char* text);
-
-/// A number with the unit that canonical text uses.
+/// Print a number with the unit that canonical text uses.
 const char* rack_print_quantity(double number, FxMeasure unit, char text[NUMBER_BYTES]);
 
 #endif

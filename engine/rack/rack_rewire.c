@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NO_LAST UINT32_MAX // of an end without channels
+#define NO_LAST UINT32_MAX // last channel of an end without channels
 
 // ---- channels of ends ----
 
@@ -41,8 +41,9 @@ overlap(const RackEnd a, const RackEnd b)
   return a.uid == b.uid && first_of(a) <= last_of(b) && first_of(b) <= last_of(a);
 }
 
-/// The channels of a connection's `far` end that correspond to the channels first to last of its
-/// `near` end; a single channel corresponds to all of the other end.  False if there are none.
+/// Find the channels of a connection's `far` end that correspond to channels `first` to `last` of
+/// its `near` end.  A single channel corresponds to all channels of the other end.  Returns false
+/// if there are none.
 static bool
 part_of(const RackEnd far, const RackEnd near, const uint32_t first, const uint32_t last,
         RackEnd* const part)
@@ -61,7 +62,7 @@ part_of(const RackEnd far, const RackEnd near, const uint32_t first, const uint3
 // ---- remove ----
 
 /// Join a connection into a node and one out of it: the channels that pass through the node, with
-/// the sum of both gains.  False if no channel does.
+/// the sum of both gains.  Returns false if no channel passes.
 static bool
 join(const RackEdge* const into, const RackEdge* const out_of, RackEdge* const joint)
 {
@@ -77,7 +78,8 @@ join(const RackEdge* const into, const RackEdge* const out_of, RackEdge* const j
          part_of(out_of->to, out_of->from, first, last, &joint->to);
 }
 
-/// The only connection into a node (or out of it); NULL if there is none or more than one.
+/// Find the only connection into a node (or out of it).  Returns NULL if there is none or more than
+/// one.
 static const RackEdge*
 only_edge(const Rack* const rack, const RackUid uid, const bool is_into)
 {
@@ -102,12 +104,12 @@ index_of(const Rack* const rack, const RackEnd end)
   return node ? (uint32_t)(node - rack->nodes) : rack->n_nodes;
 }
 
-/// True if the signal gets from one end of `joint` to the other without passing `node`.
+/// Find out whether the signal gets from one end of `joint` to the other without passing `node`.
 static Status
 find_detour(const Rack* const rack, const RackNode* const node, const RackEdge* const joint,
             bool* const found, Error* const error)
 {
-  bool* const reached = calloc(rack->n_nodes + 1U, sizeof(bool)); // the last one: in and out
+  bool* const reached = calloc(rack->n_nodes + 1U, sizeof(bool)); // the last element: in and out
   if (!reached) {
     return rack_no_memory(error);
   }
@@ -120,7 +122,7 @@ find_detour(const Rack* const rack, const RackNode* const node, const RackEdge* 
     }
   }
   const Status status = rack_spread(rack, node, reached, error);
-  reached[rack->n_nodes] = false; // the output leads nowhere, and nothing leads to the input
+  reached[rack->n_nodes] = false; // no path leads from the output or to the input
   *found = is_direct;
   for (uint32_t e = 0; e < rack->n_edges && !status; ++e) {
     const RackEdge* const edge = &rack->edges[e];
@@ -130,8 +132,8 @@ find_detour(const Rack* const rack, const RackNode* const node, const RackEdge* 
   return status;
 }
 
-/// The connection that replaces a removed node, if it has one input, one output, and no other path
-/// around it.
+/// Find the connection that replaces a removed node, if the node has one input and one output, and
+/// no other path leads around it.
 static Status
 find_joint(const Rack* const rack, const RackNode* const node, RackEdge* const joint,
            bool* const found, Error* const error)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char byte_order_mark[] = "\xEF\xBB\xBF"; // some editors begin a file with it
+static const char byte_order_mark[] = "\xEF\xBB\xBF"; // some editors begin files with it
 
 bool
 tokenizer_init(Tokenizer* const tokenizer, const char* const document)
@@ -40,7 +40,7 @@ is_control(const char c)
   return ((unsigned char)c < ' ' && !is_space(c) && c != '\n') || c == 0x7F;
 }
 
-/// "+" adds only if it cannot be the sign of a number or part of a name.
+/// True for a "+" that is neither the sign of a number nor part of a name.
 static bool
 is_plus(const char* const at)
 {
@@ -151,6 +151,9 @@ scan(Tokenizer* const tokenizer)
   }
   if (is_control(*at)) {
     return bad(tokenizer, token, at, "a control character; remove it");
+  }
+  if (!strncmp(at, "=>", 2)) {
+    return bad(tokenizer, token, at, "unexpected \"=>\"; put | between effects");
   }
   if (!ends_word(at)) {
     return word(tokenizer, token);

@@ -11,7 +11,7 @@ typedef enum TokenKind {
   TOKEN_END, ///< Of the document
   TOKEN_NEWLINE,
   TOKEN_WORD,
-  TOKEN_STRING, ///< A text in quotes, without them
+  TOKEN_STRING, ///< A text in quotes, without the quotes
   TOKEN_BAR,
   TOKEN_PLUS,
   TOKEN_OPEN,
@@ -30,19 +30,20 @@ typedef struct Token {
 typedef struct Tokenizer {
   const char* document;
   const char* at;
-  char* memory;    ///< Texts of tokens, one after the other, for as long as the tokenizer lives
-  char* memory_at; ///< Always large enough: a token in the document is longer than its text with a
-                   ///< zero
+  char* memory;    ///< The texts of all tokens, one after the other, until tokenizer_clear()
+  char* memory_at; ///< Next free byte.  `memory` is always large enough, because a token takes more
+                   ///< bytes in the document than its text with a zero
   TokenKind last;  ///< A newline after | or + does not end a statement
   uint32_t depth;  ///< Of parentheses; a newline inside does not end a statement
 } Tokenizer;
 
-/// Initialise; false when out of memory.  The document is borrowed until tokenizer_clear().
+/// Initialise a tokenizer.  Returns false if out of memory.  The document is borrowed until
+/// tokenizer_clear().
 bool tokenizer_init(Tokenizer* tokenizer, const char* document);
 
 void tokenizer_clear(Tokenizer* tokenizer);
 
-/// The next token; at the end, always TOKEN_END.
+/// Read the next token.  At the end, each call returns TOKEN_END.
 Token token_next(Tokenizer* tokenizer);
 
 /// The text of a kind of token, for messages.

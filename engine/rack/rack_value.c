@@ -19,7 +19,7 @@ const FxParam rack_gain_param = { .id = "gain",
                                   .max = RACK_GAIN_MAX_DB,
                                   .help = "Gain of a connection" };
 
-/// Units as written.  The exponent of ten leads to the unit of the table.
+/// The units of the language.  A number times 10^exponent is in the unit of the table.
 static const struct {
   const char* text;
   FxMeasure measure;
@@ -44,15 +44,27 @@ static const char* const number_words[] = { [UNIT_NONE] = "a number or a percent
                                             [UNIT_BPM] = "a number in bpm",
                                             [UNIT_DEG] = "a number in deg" };
 
-bool
-rack_is_unit(const char* const text)
+const char*
+rack_unit(const char* const text)
 {
+  static const struct {
+    const char *text, *unit;
+  } foreign[] = {
+    { "dBFS", "dB" },    { "decibel", "dB" },     { "decibels", "dB" }, { "hertz", "Hz" },
+    { "khertz", "kHz" }, { "msec", "ms" },        { "sec", "s" },       { "secs", "s" },
+    { "seconds", "s" },  { "samples", "frames" }, { "percent", "%" },   { "degrees", "deg" },
+  };
   for (uint32_t u = 0; u < ARRAY_LEN(units); ++u) {
     if (!strcasecmp(units[u].text, text)) {
-      return true;
+      return units[u].text;
     }
   }
-  return false;
+  for (uint32_t f = 0; f < ARRAY_LEN(foreign); ++f) {
+    if (!strcasecmp(foreign[f].text, text)) {
+      return foreign[f].unit;
+    }
+  }
+  return NULL;
 }
 
 const char*
@@ -245,7 +257,7 @@ rack_value_from_text(const FxParam* const param, const char* const text, RackVal
   }
 }
 
-/// Without a rate the time is unknown: 0 for 0 frames, else infinite.
+/// A time in frames, in ms.  Without a rate (0): 0 for 0 frames, else infinite.
 static double
 frames_to_ms(const double frames, const double rate_hz)
 {

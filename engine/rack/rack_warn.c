@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Warnings about a valid rack that probably does not do what the user wants: one warn_ function
-// each.
+// Warnings about a valid rack that is probably a mistake.  Each warn_ function has one warning.
 
 #include "rack_private.h"
 

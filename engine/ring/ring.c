@@ -4,7 +4,7 @@
 
    The classic bounded single-producer single-consumer queue (Lamport, "Specifying Concurrent
    Program Modules", ACM TOPLAS 5(2), 1983) with counters that never wrap: 64 bits last for
-   millennia of blocks.  ring.h explains how sides sleep.
+   millennia of blocks.  ring.h explains how each side sleeps.
 */
 
 #include "ring.h"
@@ -15,11 +15,11 @@
 #include "engine/base/rt.h"
 #include "engine/base/time.h"
 
-// A wait for the other side spins this long before it sleeps: a few times what a futex wake costs.
+// A wait for the other side spins this long before it sleeps: a few times the cost of a futex wake.
 #define PRODUCER_SPIN_NS 20000U
-#define PAUSES_PER_LOOK  16U // between two looks at the clock
-// The producer sleeps in short naps: ring_abandon() then need not wake it, and a consumer that
-// overwrites the bell cannot delay it for longer.
+#define PAUSES_PER_CHECK 16U // between two readings of the clock
+// The longest sleep of the producer.  ring_abandon() therefore need not wake the producer, and a
+// faulty consumer that overwrites the bell delays it by at most this time.
 #define PRODUCER_NAP_NS (2U * NS_PER_MS)
 
 // ---- sleeping and waking ----
@@ -31,7 +31,7 @@ bell_ring(RingBell* const bell)
   rt_futex_wake(&bell->rung);
 }
 
-/// Call it after publishing the counter with sequential consistency.
+/// Call this after publishing the counter with sequential consistency.
 static void
 bell_ring_if_asleep(RingBell* const bell)
 {
@@ -46,7 +46,7 @@ count_fault(Ring* const ring)
   atomic_fetch_add_explicit(&ring->faults, 1U, memory_order_relaxed);
 }
 
-/// Nanoseconds left until `timeout_ns` after `began`; 0 when over, UINT64_MAX for no limit.
+/// Nanoseconds left of a timeout that began at `began`; 0 after its end, UINT64_MAX for no limit.
 static uint64_t
 time_left(const uint64_t began, const uint64_t timeout_ns)
 {
@@ -64,7 +64,7 @@ spin_until(Ring* const ring, bool (*const ready)(Ring*, uint64_t), const uint64_
 {
   const uint64_t began = time_now_ns();
   do {
-    for (uint32_t i = 0; i < PAUSES_PER_LOOK; ++i) {
+    for (uint32_t i = 0; i < PAUSES_PER_CHECK; ++i) {
       if (ready(ring, sequence)) {
         return true;
       }
@@ -104,7 +104,7 @@ sleep_until(Ring* const ring, RingBell* const bell, bool (*const ready)(Ring*, u
 
 // ---- producer ----
 
-/// The consumer's counter if it is valid, else its last valid value.
+/// The consumer's counter if its value is valid, else the last valid value.
 static uint64_t
 finished_checked(Ring* const ring)
 {
@@ -205,7 +205,7 @@ ring_take(Ring* const ring, const uint32_t ahead, uint64_t* const sequence)
   return in_flight > ahead;
 }
 
-/// True if there is a block or a wake.
+/// True if an unfinished block is in the ring or ring_wake() was called.
 static bool
 consumer_is_called(Ring* const ring, const uint64_t unused)
 {
@@ -229,7 +229,7 @@ ring_wait_take(Ring* const ring, const uint64_t spin_ns, const uint64_t timeout_
   return !woken && ring_take(ring, 0U, sequence);
 }
 
-/// Return the oldest block, with its result.
+/// Return the oldest block and its result to the producer.
 static void
 give_back(Ring* const ring, const uint64_t failed)
 {

@@ -9,41 +9,42 @@
        └────────────┴─────────────┴──────────────┴──────────────────────────────────────────┘
          slot: SlotHeader, input [n_in][block], output [n_out][block], each channel 64-byte aligned
 
-   Single producer (callback), single consumer (worker).  Sequence number s lives in slot s &
-   (n_slots-1). `submitted` is written by the callback only, `finished` by the worker only, each on
-   its own cache line (128 bytes apart: adjacent-line prefetch).  The producer publishes with
-   release, the consumer reads with acquire; the same pair in the other direction returns the
-   output.
+   Single producer (callback), single consumer (worker).  The block with sequence number s is in
+   slot s & (n_slots - 1).  Only the callback writes `submitted`, only the worker writes `finished`;
+   each counter has its own cache line (128 bytes apart: adjacent-line prefetch).  The producer
+   publishes a block with a release store of `submitted`, which the consumer loads with acquire; the
+   consumer returns the output in the same way with `finished`.
 
    The parameter ring has one writer, the control thread, and one reader, the worker.
 
-   Either side keeps its own counter and the shape in private memory and trusts nothing in the
-   region: the other side's counter is range-checked on each read, and an invalid value is counted
-   as a fault and ignored.
+   Each side keeps its own counter and the shape in private memory.  Neither side trusts the region:
+   it checks the range of the other side's counter on each read, counts an invalid value as a fault
+   and ignores the value.
 
    Effects of a faulty consumer on the producer, word by word.  Any word may have any value at any
    time; the producer reads each word once per access, into private memory:
 
-     finished         range-checked.  A wrong value in range lets a block seem finished: see result
-     result of a slot sequence number of the block that the output belongs to, plus 1; anything else
-                      is a counted fault, and the block has no output
-     output rows      any samples: the producer copies them away and guards the copy
-     consumer.asleep  a futex call too many, or one too few: then the consumer sleeps on
+     finished         range-checked.  A wrong value in range can make an unfinished block appear
+                      finished; the check of its result then fails
+     result of a slot sequence number of the block that the output belongs to, plus 1.  Any other
+                      value counts as a fault, and the block has no output
+     output rows      any samples: the producer copies them and guards the copy
+     consumer.asleep  an unnecessary futex call, or a missing one: then the consumer stays asleep
      producer.rung    a sleep that ends early, or lasts as long as a nap (2 ms)
      received         range-checked; a wrong value in range overwrites messages not yet read, or
-                      lets the ring seem full
-     the rest         magic, version, shape, layout, submitted, sent, input rows, slot headers,
-                      producer.asleep, wakes: written by the producer's side, never read by it
+                      makes the ring appear full
+     other words      magic, version, shape, layout, submitted, sent, input rows, slot headers,
+                      producer.asleep, wakes: the producer's side writes them and never reads them
 
-   Sleeping, in either direction.  The sleeper reads the bell, sets `asleep`, checks once more for
-   its block, sleeps while the bell is unchanged, clears `asleep`.  The other side publishes its
-   counter, then reads `asleep`, and only if that is set changes the bell and makes the one futex
-   call.  Counter and flag are written and read with sequential consistency, because each side
-   writes one and then reads the other: in any order of the four accesses, either the sleeper sees
-   the block or the publisher sees the sleeper.  In the second case the bell changes after the
-   sleeper has read it, so that the kernel refuses the sleep or the wake finds the sleeper: no
-   wake-up is lost.  Only the sleeper clears the flag: if the waker cleared it, a waker that loses
-   its core just before the futex call would hide the sleeper from other wakers.
+   Sleeping works in the same way on both sides.  The sleeper reads the bell, sets `asleep`, checks
+   once more for its block, sleeps while the bell is unchanged, clears `asleep`.  The publisher
+   stores its counter, then reads `asleep`, and only if the flag is set changes the bell and makes
+   the one futex call.  Counter and flag are written and read with sequential consistency, because
+   each side writes one and then reads the other: in any order of the four accesses, either the
+   sleeper sees the block or the publisher sees the flag.  In the second case the bell changes after
+   the sleeper has read it, so either the kernel refuses the sleep or the futex call wakes the
+   sleeper: no wake-up is lost.  Only the sleeper clears the flag.  If the publisher cleared it and
+   then lost its core just before the futex call, other publishers would not see the sleeper.
 */
 #ifndef WARPRACK_ENGINE_RING_RING_H
 #define WARPRACK_ENGINE_RING_RING_H
@@ -63,16 +64,16 @@ typedef struct RingShape {
 
 /// A parameter change for the worker.
 typedef struct ParamMessage {
-  uint64_t frame; ///< Frame time at which it applies; 0 or past: with the next block
+  uint64_t frame; ///< Frame time at which the change applies; 0 or past: with the next block
   uint32_t uid;   ///< RackUid of the node
-  uint32_t param; ///< Index in the effect's table
-  double value;   ///< In the table's unit
+  uint32_t param; ///< Index in the effect's table of parameters
+  double value;   ///< In the parameter's unit
 } ParamMessage;
 
 /// Header of a block, written by the producer.
 typedef struct SlotHeader {
   uint64_t frame;    ///< Frame time of the block's first frame
-  uint32_t n_frames; ///< Frames in it, 1..block_frames
+  uint32_t n_frames; ///< Frames in the block, 1..block_frames
   uint32_t flags;    ///< SLOT_*
 } SlotHeader;
 
@@ -95,7 +96,7 @@ NODISCARD Status ring_new(const RingShape* shape, Ring** ring, Error* error);
 /// the counters.  Keeps a duplicate of `fd`.  STATUS_BAD_ARG names the failed check. [main]
 NODISCARD Status ring_attach(int fd, Ring** ring, Error* error);
 
-/// Unmap; the kernel frees the memfd with its last user.  Accepts NULL. [main]
+/// Unmap the region; the kernel frees the memfd when no process uses it.  Accepts NULL. [main]
 void ring_free(Ring* ring);
 
 int ring_fd(const Ring* ring);
@@ -142,33 +143,37 @@ uint64_t ring_faults(const Ring* ring);
 
 // ---- consumer: the worker ----
 
-/// Sequence number of an unfinished block, if there is one: the oldest, or the `ahead`-th behind
-/// it. [player]
+/// Get the sequence number of the oldest unfinished block, or of the `ahead`-th block after it.
+/// False if the block is not submitted yet. [player]
 REALTIME bool ring_take(Ring* ring, uint32_t ahead, uint64_t* sequence);
 
-/// As ring_take() of the oldest, but spins for at most spin_ns, then sleeps until a block comes,
-/// ring_wake() or timeout_ns (from the call on; UINT64_MAX: none). [player]
+/// Get the oldest block as ring_take() does.  Without a block, spin for at most spin_ns, then sleep
+/// until a block is submitted, ring_wake() is called, or timeout_ns have passed since this call
+/// began (UINT64_MAX: no limit). [player]
 bool ring_wait_take(Ring* ring, uint64_t spin_ns, uint64_t timeout_ns, uint64_t* sequence);
 
-/// Publish the oldest block's output; wakes a producer that waits. [player]
+/// Publish the oldest block's output and wake a waiting producer. [player]
 REALTIME void ring_finish(Ring* ring);
 
 /// Finish the oldest block without output. [player]
 REALTIME void ring_fail(Ring* ring);
 
-/// Blocks submitted since the ring was made, from the region: shows if more blocks come. [any]
+/// Number of blocks submitted since the ring was made, read from the region: shows whether the
+/// producer still submits blocks. [any]
 uint64_t ring_n_submitted(const Ring* ring);
 
-/// Blocks finished since then, from the region: shows if the consumer makes progress. [any]
+/// Number of blocks finished since the ring was made, read from the region: shows whether the
+/// consumer makes progress. [any]
 uint64_t ring_n_finished(const Ring* ring);
 
-/// Make ring_wait_take() return false once: the waiting call, or else the next one. [any]
+/// Make ring_wait_take() return false once: the call in progress if there is one, else the next
+/// call. [any]
 void ring_wake(Ring* ring);
 
 // ---- parameter messages ----
 
-/// Send n messages as one: a reader that drains the ring gets all or none.  Returns false, and
-/// sends nothing, if they do not fit. [control]
+/// Send n messages together: a reader that empties the ring receives all of them or none.  If they
+/// do not all fit, sends none and returns false. [control]
 bool ring_send(Ring* ring, const ParamMessage* messages, uint32_t n);
 
 /// Receive a message; false if the ring is empty. [player]

@@ -3,37 +3,39 @@
    A model of ring.c for the model checker spin: blocks through the ring, and the sleeping and
    waking of both sides. tests/models.sh checks every interleaving.
 
-   Proved, for a callback that at each of PERIODS periods waits for its block or does not, a worker
-   that never stops, and two calls of ring_wake() at any time:
+   Without MAD the model has a callback that either waits or does not wait for its block in each of
+   PERIODS periods, a worker that never stops, and two calls of ring_wake() at any time.  Proved:
      - the worker finds in a slot the block that it takes, and no thread writes to the slot
        meanwhile
      - a block that the callback takes as finished has its own output
      - no wake-up is lost: no thread sleeps while there is work for it.  All sleeps are unlimited
-       here; the proof does not need the naps and time limits of the code and with -DMAD, a worker
-       whose `finished` holds anything, twice, and which needs no waking:
-     - the callback's copy of it stays between its previous value and the number of submitted
-       blocks
+       here, so the proof does not depend on the naps and time limits of ring.c
+
+   With -DMAD the worker is faulty: mad() writes any value to `finished`, twice, at any time.  There
+   are no wake-ups: the callback never waits, and the worker polls.  Proved:
+     - the callback's copy of `finished` stays between its previous value and the number of
+       submitted blocks
      - a block that the callback takes as finished still has its own output
 
    | here                | ring.c                                                    |
    |---------------------|-----------------------------------------------------------|
    | producer()          | a callback of depth 1: period.c, submit_block() and       |
    |                     | take_due_block()                                          |
-   | look_at_finished()  | finished_checked()                                        |
+   | read_finished()     | finished_checked()                                        |
    | submit              | ring_submit()                                             |
    | wait, sleep         | ring_wait_finished(), sleep_until()                       |
    | result              | ring_result()                                             |
    | consumer()          | the worker's thread: ring_wait_take(), ring_finish()      |
-   | look_at_call()      | consumer_is_called()                                      |
+   | read_call()         | consumer_is_called()                                      |
    | give back           | give_back()                                               |
    | waker()             | ring_wake()                                               |
    | ring_bell()         | bell_ring()                                               |
    | futex_wait/wake()   | rt.c; the kernel compares and sleeps in one step          |
 
-   The model has one order of all accesses (sequential consistency).  In ring.c it is guaranteed for
-   those of which one side writes one and then reads the other: `submitted` and `finished` against
-   `asleep`, and `rung`.  The rest is published by them (release, acquire), but for the store of 0 to
-   `asleep`: seen late it costs a futex call too many.
+   The model has one order of all accesses (sequential consistency).  ring.c guarantees this order
+   for the words of which each side writes one and then reads the other: `submitted` and `finished`
+   against `asleep`, and `rung`.  They publish all other words (release, acquire), except the store
+   of 0 to `asleep`: if the other side sees this store late, it makes an unnecessary futex call.
 
    Each MUTANT_ is an error that spin must find; see tests/models.sh.
 */
@@ -53,10 +55,10 @@ byte consumer_rung, producer_rung;
 bool consumer_asleep, producer_asleep;
 byte input[SLOTS] = NONE, output[SLOTS] = NONE, result[SLOTS];
 
-/* The kernel: the sides that sleep. */
+/* State of the kernel: which sides sleep. */
 bool consumer_sleeps, producer_sleeps;
 
-/* For the monitor. */
+/* Progress, for the monitor. */
 bool producer_done, waker_done, stops;
 byte wakes_seen;
 
@@ -86,7 +88,7 @@ inline ring_bell(word, sleeper)
 
 /* ---- the callback ---- */
 
-inline look_at_finished()
+inline read_finished()
 {
   read = finished;
   if
@@ -130,21 +132,21 @@ inline submit()
 
 inline wait_for(wanted)
 {
-  look_at_finished();
+  read_finished();
   do
   :: seen > wanted -> break
   :: else ->
     rung = producer_rung;
     producer_asleep = true;
-#ifndef MUTANT_PRODUCER_LOOKS_ONCE
-    look_at_finished();
+#ifndef MUTANT_PRODUCER_CHECKS_ONCE
+    read_finished();
 #endif
     if
     :: seen > wanted
     :: else -> futex_wait(producer_rung, rung, producer_sleeps)
     fi;
     producer_asleep = false;
-    look_at_finished()
+    read_finished()
   od;
   rung = 0
 }
@@ -161,7 +163,7 @@ proctype producer()
   :: period == PERIODS -> break
   :: else ->
     before = due;
-    look_at_finished();
+    read_finished();
     if
 #ifdef MUTANT_ONE_BLOCK_TOO_MANY
     :: next - seen <= SLOTS ->
@@ -179,7 +181,7 @@ proctype producer()
 #ifndef MAD
       :: wait_for(before)
 #endif
-      :: look_at_finished() /* late if it is not finished */
+      :: read_finished() /* late if it is not finished */
       fi;
       if
       :: seen <= before
@@ -202,7 +204,7 @@ proctype producer()
 
 /* ---- the worker ---- */
 
-inline look_at_call()
+inline read_call()
 {
   called = submitted != taken;
   if
@@ -242,7 +244,7 @@ proctype consumer()
 #ifdef MAD
     submitted != taken || stops;
 #else
-    look_at_call();
+    read_call();
     do
     :: called -> break
     :: else ->
@@ -250,8 +252,8 @@ proctype consumer()
       rung = consumer_rung;
 #endif
       consumer_asleep = true;
-#ifndef MUTANT_CONSUMER_LOOKS_ONCE
-      look_at_call();
+#ifndef MUTANT_CONSUMER_CHECKS_ONCE
+      read_call();
 #endif
 #ifdef MUTANT_BELL_READ_LATE
       rung = consumer_rung;
@@ -263,7 +265,7 @@ proctype consumer()
       consumer_asleep = false;
       if
       :: called
-      :: else -> look_at_call()
+      :: else -> read_call()
       fi
     od;
     rung = 0;
@@ -317,8 +319,8 @@ proctype mad()
 }
 #endif
 
-/* No thread can continue: all work must be done.  Then the worker's thread is stopped, and must
-   notice that. */
+/* When no thread can continue, all work must be done.  Then the monitor stops the worker's thread,
+   which must see `stops`. */
 proctype monitor()
 {
   timeout;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// The content of the region, and one side's view of it: shared by ring_region.c, which makes
-/// both, and ring.c, which moves blocks through them.
+/// The content of the region, and one side's view of the region.  ring_region.c makes both, ring.c
+/// moves blocks through them.
 #ifndef WARPRACK_ENGINE_RING_RING_PRIVATE_H
 #define WARPRACK_ENGINE_RING_RING_PRIVATE_H
 
@@ -14,7 +14,7 @@
 
 /// The place where one side sleeps and the other wakes it.
 typedef struct RingBell {
-  _Atomic uint32_t rung;   ///< Futex word: changed by the waking side
+  _Atomic uint32_t rung;   ///< Futex word, changed by the waking side
   _Atomic uint32_t asleep; ///< Written by the sleeper only
 } RingBell;
 

@@ -132,7 +132,8 @@ ring_new(const RingShape* const shape, Ring** const out, Error* const error)
   return STATUS_OK;
 }
 
-/// Read the constant part once, into private memory: the checked values are the used values.
+/// Read the constant part once, into private memory, so that a later change in the region cannot
+/// replace a checked value.
 static Status
 check_header(const int fd, Ring* const ring, Error* const error)
 {

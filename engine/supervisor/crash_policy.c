@@ -9,26 +9,28 @@ void
 crash_policy_new_rack(CrashPolicy* const policy, const uint32_t n_crashes, const uint64_t now_ns)
 {
   policy->n_crashes = n_crashes;
-  policy->heard_ns = now_ns;
+  policy->plays_since_ns = now_ns;
 }
 
 void
-crash_policy_heard(CrashPolicy* const policy, const uint64_t now_ns)
+crash_policy_began_to_play(CrashPolicy* const policy, const uint64_t now_ns)
 {
-  policy->heard_ns = now_ns;
+  policy->plays_since_ns = now_ns;
 }
 
 Verdict
 crash_policy_loss(CrashPolicy* const policy, const Loss* const loss, EditLosses* const edit,
                   const uint64_t now_ns)
 {
-  const bool has_stood = policy->heard_ns && now_ns - policy->heard_ns >= CRASH_POLICY_TRIAL_NS;
-  policy->heard_ns = 0;
+  const bool has_stood =
+      policy->plays_since_ns && now_ns - policy->plays_since_ns >= CRASH_POLICY_TRIAL_NS;
+  policy->plays_since_ns = 0;
   if (has_stood) {
     policy->n_crashes = 0;
   }
   if (loss->had_edit) {
-    // The kernel's out-of-memory kill comes from outside, too.
+    // Losses count as well as crashes, because a kill by the kernel for lack of memory counts as
+    // one from outside.
     edit->n_losses++;
     edit->n_crashes += !loss->from_outside;
     return edit->n_crashes >= CRASH_POLICY_CRASHES || edit->n_losses >= CRASH_POLICY_LOSSES

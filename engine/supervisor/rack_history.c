@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The racks that play, played before, wait, or are banned.
+// The active rack, the one before, the pending edit, and banned racks.
 
 #include "rack_history.h"
 
@@ -10,8 +10,8 @@
 Status
 rack_history_init(RackHistory* const history)
 {
-  *history = (RackHistory){ .heard = rack_new() };
-  return history->heard ? STATUS_OK : STATUS_NO_MEM;
+  *history = (RackHistory){ .active = rack_new() };
+  return history->active ? STATUS_OK : STATUS_NO_MEM;
 }
 
 void
@@ -23,12 +23,12 @@ rack_history_clear(RackHistory* const history)
   for (uint32_t b = 0; b < RACK_HISTORY_MAX_BANNED; ++b) {
     rack_free(history->banned[b].rack);
   }
-  rack_free(history->heard);
+  rack_free(history->active);
   rack_free(history->before);
   *history = (RackHistory){ 0 };
 }
 
-/// The ban of a rack, or NULL.
+/// Find the ban of a rack that has not expired; NULL if there is none.
 static const RackHistoryBan*
 find_ban(const RackHistory* const history, const Rack* const rack, const uint64_t now_ns)
 {
@@ -69,7 +69,7 @@ rack_history_note(RackHistory* const history, const ParamMessage* const messages
 {
   for (uint32_t m = 0; m < n; ++m) {
     const ParamMessage* const message = &messages[m];
-    rack_set_value(history->heard, message->uid, message->param, message->value);
+    rack_set_value(history->active, message->uid, message->param, message->value);
     if (history->pending) {
       rack_set_value(history->pending->rack, message->uid, message->param, message->value);
     }
@@ -77,11 +77,11 @@ rack_history_note(RackHistory* const history, const ParamMessage* const messages
 }
 
 void
-rack_history_pending_heard(RackHistory* const history)
+rack_history_activate_pending(RackHistory* const history)
 {
   rack_free(history->before);
-  history->before = history->heard;
-  history->heard = history->pending->rack;
+  history->before = history->active;
+  history->active = history->pending->rack;
   free(history->pending);
   history->pending = NULL;
 }
@@ -103,7 +103,7 @@ rack_history_refuse(RackHistory* const history, const char* const why)
   }
 }
 
-/// A free entry for a ban, or the one that expires first.
+/// Find a free entry for a ban, or else the entry that expires first.
 static RackHistoryBan*
 place_for_ban(RackHistory* const history)
 {
@@ -122,12 +122,12 @@ rack_history_quarantine(RackHistory* const history, const char* const why, const
     return false;
   }
   good->next_uid =
-      history->heard->next_uid > good->next_uid ? history->heard->next_uid : good->next_uid;
+      history->active->next_uid > good->next_uid ? history->active->next_uid : good->next_uid;
   RackHistoryBan* const ban = place_for_ban(history);
   rack_free(ban->rack);
-  *ban = (RackHistoryBan){ .rack = history->heard, .until_ns = now_ns + RACK_HISTORY_BAN_NS };
+  *ban = (RackHistoryBan){ .rack = history->active, .until_ns = now_ns + RACK_HISTORY_BAN_NS };
   snprintf(ban->why, sizeof(ban->why), "%s", why);
-  history->heard = good;
+  history->active = good;
   history->before = NULL;
   return true;
 }

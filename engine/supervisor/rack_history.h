@@ -3,11 +3,11 @@
    The documents that the supervisor stores and sends to each new worker, so that no edit is lost
    with the old one.
 
-       pending ──heard──▶ heard ──▶ before
-          └──refused──▶ gone  └──quarantined──▶ banned, for a while
+       pending ──accepted──▶ active ──▶ before
+          └──refused──▶ freed   └──quarantined──▶ banned, for a while
 
-   One edit is pending at a time.  Values that are set meanwhile are stored in the playing rack and in
-   the pending one.  No threads: the supervisor's lock guards it.
+   One edit is pending at a time.  Values that are set meanwhile are stored in the active rack and
+   in the pending one.  The supervisor's lock guards a RackHistory.
 */
 #ifndef WARPRACK_ENGINE_SUPERVISOR_RACK_HISTORY_H
 #define WARPRACK_ENGINE_SUPERVISOR_RACK_HISTORY_H
@@ -31,7 +31,8 @@ typedef struct RackHistoryEdit {
   uint64_t at_frame;
   Rack* rack;
   EditLosses losses;
-  Error refusal; ///< STATUS_OK: not rejected
+  bool is_overtaken; ///< A command that makes the rack smaller waits: one loss is too many
+  Error refusal;     ///< STATUS_OK: not refused
 } RackHistoryEdit;
 
 typedef struct RackHistoryBan {
@@ -41,13 +42,13 @@ typedef struct RackHistoryBan {
 } RackHistoryBan;
 
 typedef struct RackHistory {
-  Rack* heard;
-  Rack* before;             ///< NULL: none, or none that is good
+  Rack* active;
+  Rack* before;             ///< NULL: none, or it was quarantined
   RackHistoryEdit* pending; ///< NULL: none
   RackHistoryBan banned[RACK_HISTORY_MAX_BANNED];
 } RackHistory;
 
-/// Initialise with the empty rack as the one that plays.
+/// Initialise with the empty rack as the active one.
 NODISCARD Status rack_history_init(RackHistory* history);
 void rack_history_clear(RackHistory* history);
 
@@ -59,17 +60,17 @@ NODISCARD Status rack_history_add(RackHistory* history, uint64_t id, const Rack*
 /// Store values in the documents; values for unknown nodes are ignored.
 void rack_history_note(RackHistory* history, const ParamMessage* messages, uint32_t n);
 
-/// The pending edit plays now.
-void rack_history_pending_heard(RackHistory* history);
+/// Make the pending edit's rack the active one.
+void rack_history_activate_pending(RackHistory* history);
 
 /// Remove the pending edit.
 void rack_history_drop_pending(RackHistory* history);
 
-/// Refuse the pending edit, if there is one and it is not yet refused.
+/// Refuse the pending edit with the reason `why`, if there is one and it is not yet refused.
 void rack_history_refuse(RackHistory* history, const char* why);
 
-/// Revert the playing rack to the one before it, or to the empty one, and ban it until
-/// RACK_HISTORY_BAN_NS from now.  False when out of memory: then nothing has changed.
+/// Ban the active rack for RACK_HISTORY_BAN_NS, and revert to the rack before it, or to the empty
+/// one.  Returns false, and changes nothing, if out of memory.
 bool rack_history_quarantine(RackHistory* history, const char* why, uint64_t now_ns);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// WorkerCalls of a supervisor: each call stores the request, sends it to the worker if there is
-// one, and leaves the rest to the supervisor thread.
+// WorkerCalls of a supervisor: each call stores the request and sends it to the worker, if there is
+// one.  The supervisor thread does the rest.
 
 #include "supervisor.h"
 
@@ -15,7 +15,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define ARM_LIMIT_S 10 // then the engine continues dry, and the worker may still be armed later
+#define ARM_LIMIT_S 10 // then the engine starts dry; the worker may become armed later
 
 void
 supervisor_lock(Supervisor* const supervisor)
@@ -33,7 +33,7 @@ void
 supervisor_wake(const Supervisor* const supervisor)
 {
   const uint64_t one = 1;
-  // Fails only if the supervisor thread has not read the counter 2^64 - 2 times.
+  // Fails only after 2^64 - 2 writes without a read.
   (void)!write(supervisor->wake, &one, sizeof(one));
 }
 
@@ -45,7 +45,7 @@ supervisor_takes_edits(const Supervisor* const supervisor)
 
 // ---- arming ----
 
-/// The worker that can be armed at once, or NULL. [lock held]
+/// The worker, or NULL if there is none or its socket is broken. [lock held]
 static Child*
 ready_worker(const Supervisor* const supervisor)
 {
@@ -70,8 +70,7 @@ supervisor_arm(void* const self, const WorkerStart* const start, WorkerFacts* co
                Error* const error)
 {
   Supervisor* const supervisor = self;
-  // Under hold(), so that the supervisor thread reports only losses after this call as losses of
-  // this worker.
+  // hold() keeps the supervisor thread from reporting an earlier loss as a loss of this worker.
   supervisor->host.hold(supervisor->host.context);
   supervisor_lock(supervisor);
   supervisor->wanted = (Wanted){ .armed = true,
@@ -134,7 +133,8 @@ supervisor_edit(void* const self, const uint64_t id, const Rack* const rack,
   return status;
 }
 
-/// True if parameters go through the worker's ring, or will before this lock is free again.
+/// True if parameters go through the child's ring, or will as soon as the ring is offered.
+/// [lock held]
 static bool
 is_served(const Child* const child)
 {
@@ -168,7 +168,7 @@ supervisor_sent(void* const self, const ParamMessage* const messages, const uint
   rack_history_note(&supervisor->history, messages, n);
   if (supervisor->worker) {
     supervisor->worker->n_sent += n;
-    // Messages in the ring are lost if the worker is not armed.
+    // Unless the worker is armed, messages in the ring are lost.
     child_set(supervisor->worker, messages, n);
   }
   if (supervisor->next) {
@@ -177,10 +177,22 @@ supervisor_sent(void* const self, const ParamMessage* const messages, const uint
   supervisor_unlock(supervisor);
 }
 
+static void
+supervisor_overtake(void* const self)
+{
+  Supervisor* const supervisor = self;
+  supervisor_lock(supervisor);
+  if (supervisor->history.pending) {
+    supervisor->history.pending->is_overtaken = true;
+  }
+  supervisor_unlock(supervisor);
+  supervisor_wake(supervisor);
+}
+
 // ---- queries ----
 
 static void
-tell_status(void* const self, WorkerStatus* const status)
+query_status(void* const self, WorkerStatus* const status)
 {
   Supervisor* const supervisor = self;
   supervisor_lock(supervisor);
@@ -194,7 +206,7 @@ tell_status(void* const self, WorkerStatus* const status)
 }
 
 static uint32_t
-tell_places(void* const self, EnginePlace* const places, const uint32_t max)
+query_places(void* const self, EnginePlace* const places, const uint32_t max)
 {
   Supervisor* const supervisor = self;
   supervisor_lock(supervisor);
@@ -220,9 +232,9 @@ reset_load(void* const self)
   supervisor_unlock(supervisor);
 }
 
-/// A device that fails does not end a live run; WorkerStatus reports it.
+/// Returns STATUS_OK always: a device failure does not end a live run, and WorkerStatus reports it.
 static Status
-tell_failure(void* const self, Error* const error)
+query_failure(void* const self, Error* const error)
 {
   (void)self;
   (void)error;
@@ -256,7 +268,7 @@ Rack*
 supervisor_rack(Supervisor* const supervisor)
 {
   supervisor_lock(supervisor);
-  Rack* const rack = rack_copy(supervisor->history.heard);
+  Rack* const rack = rack_copy(supervisor->history.active);
   supervisor_unlock(supervisor);
   return rack;
 }
@@ -345,11 +357,12 @@ const WorkerCalls supervisor_calls = {
   .arm = supervisor_arm,
   .disarm = supervisor_disarm,
   .edit = supervisor_edit,
+  .overtake = supervisor_overtake,
   .set = supervisor_set,
   .sent = supervisor_sent,
-  .status = tell_status,
-  .places = tell_places,
+  .status = query_status,
+  .places = query_places,
   .reset_load = reset_load,
-  .failure = tell_failure,
+  .failure = query_failure,
   .free = supervisor_free,
 };

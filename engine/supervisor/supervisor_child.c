@@ -10,12 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#define END_LIMIT_MS 1000 // for a worker to end by itself: it closes its device
+#define END_LIMIT_MS 1000 // for a worker to close its device and end
 #define FIRST_MISSED 64U
 #define ASK_NS       NS_PER_S // between two queries to an idle worker
 
 static void
-tell(Child* const child, const WireMessage* const message)
+send_message(Child* const child, const WireMessage* const message)
 {
   Error error;
   if (!child->broken.status && wire_send(child->wire, message, &error)) {
@@ -44,7 +44,7 @@ send_config(Child* const child, const Supervisor* const supervisor, Error* const
   }
   memcpy(message->config.root, root, n_bytes);
   message->config.rack = config->worker_rack;
-  tell(child, message);
+  send_message(child, message);
   free(message);
   return STATUS_OK;
 }
@@ -95,7 +95,7 @@ child_free(Child* const child, const bool asked)
   if (!child) {
     return;
   }
-  wire_free(child->wire); // a worker that reads end-of-file ends
+  wire_free(child->wire); // a worker ends when it reads end-of-file
   if (child->process) {
     struct pollfd end = { process_fd(child->process), POLLIN, 0 };
     char reason[PROCESS_REASON_BYTES];
@@ -110,7 +110,7 @@ child_free(Child* const child, const bool asked)
   free(child);
 }
 
-// ---- messages to it ----
+// ---- messages to the child ----
 
 void
 child_set_state(Child* const child, const ChildState state)
@@ -120,18 +120,18 @@ child_set_state(Child* const child, const ChildState state)
   child->busy_ns = 0;
 }
 
-/// Have it plan a document; its reply ends that.
+/// Send a child a document to plan.  The child is planning until it replies.
 static void
-give(Child* const child, const WireEdit* const edit)
+send_edit(Child* const child, const WireEdit* const edit)
 {
-  tell(child, &(WireMessage){ .kind = WIRE_EDIT, .edit = *edit });
+  send_message(child, &(WireMessage){ .kind = WIRE_EDIT, .edit = *edit });
   child->given_ns = time_now_ns();
 }
 
 static void
-give_heard(Child* const child, const RackHistory* const history)
+send_active_rack(Child* const child, const RackHistory* const history)
 {
-  give(child, &(WireEdit){ .stamp = child->n_sent, .rack = history->heard });
+  send_edit(child, &(WireEdit){ .stamp = child->n_sent, .rack = history->active });
   child->has_load = true;
   child->n_missed = 0;
 }
@@ -139,7 +139,7 @@ give_heard(Child* const child, const RackHistory* const history)
 void
 child_load(Child* const child, const RackHistory* const history)
 {
-  give_heard(child, history);
+  send_active_rack(child, history);
   child_set_state(child, CHILD_LOADING);
 }
 
@@ -147,7 +147,7 @@ void
 child_reload(Child* const child, const RackHistory* const history)
 {
   if (child->n_missed && !child->has_edit && !child->has_load) {
-    give_heard(child, history);
+    send_active_rack(child, history);
   }
 }
 
@@ -159,10 +159,10 @@ child_give_edit(Child* const child, const RackHistory* const history)
       child->state < CHILD_IDLE) {
     return;
   }
-  give(child, &(WireEdit){ .id = edit->id,
-                           .at_frame = edit->at_frame,
-                           .stamp = child->n_sent,
-                           .rack = edit->rack });
+  send_edit(child, &(WireEdit){ .id = edit->id,
+                                .at_frame = edit->at_frame,
+                                .stamp = child->n_sent,
+                                .rack = edit->rack });
   child->has_edit = true;
 }
 
@@ -171,35 +171,36 @@ child_arm(Child* const child, const Supervisor* const supervisor, Ring* const ri
           const uint64_t first_frame)
 {
   const Wanted* const wanted = &supervisor->wanted;
-  child_reload(child, &supervisor->history); // it had no plan to which the values could apply
-  tell(child, &(WireMessage){ .kind = WIRE_ARM,
-                              .arm = { .format = wanted->format,
-                                       .first_frame = first_frame,
-                                       .n_sent = child->n_sent,
-                                       .ring_fd = ring_fd(ring) } });
+  child_reload(child, &supervisor->history); // values set while the child had no plan
+  send_message(child, &(WireMessage){ .kind = WIRE_ARM,
+                                      .arm = { .format = wanted->format,
+                                               .first_frame = first_frame,
+                                               .n_sent = child->n_sent,
+                                               .ring_fd = ring_fd(ring) } });
   child->ring = own ? ring : NULL;
   child->generation = wanted->generation;
   ++child->n_arms_out;
   child_set_state(child, CHILD_ARMING);
 }
 
-/// Send values through the socket, in messages of a size that it accepts.
+/// Send values through the socket, in messages of at most WIRE_MAX_MESSAGES.
 static void
 send_values(Child* const child, const ParamMessage* const messages, const uint32_t n)
 {
   for (uint32_t first = 0; first < n; first += WIRE_MAX_MESSAGES) {
     const uint32_t left = n - first;
-    tell(child, &(WireMessage){ .kind = WIRE_SET,
-                                .set = { messages + first,
-                                         left < WIRE_MAX_MESSAGES ? left : WIRE_MAX_MESSAGES } });
+    send_message(child,
+                 &(WireMessage){ .kind = WIRE_SET,
+                                 .set = { messages + first,
+                                          left < WIRE_MAX_MESSAGES ? left : WIRE_MAX_MESSAGES } });
   }
   child->n_sent += n;
 }
 
 static void
-tell_disarm(Child* const child)
+send_disarm(Child* const child)
 {
-  tell(child, &(WireMessage){ .kind = WIRE_DISARM });
+  send_message(child, &(WireMessage){ .kind = WIRE_DISARM });
   ++child->n_disarms_out;
   child->asked_ns = time_now_ns();
 }
@@ -209,7 +210,7 @@ child_ask(Child* const child)
 {
   if (child->state == CHILD_IDLE && !child->n_disarms_out &&
       time_now_ns() - child->asked_ns >= ASK_NS) {
-    tell_disarm(child);
+    send_disarm(child);
   }
 }
 
@@ -219,7 +220,7 @@ child_disarm(Child* const child)
   if (child->state <= CHILD_IDLE) {
     return;
   }
-  tell_disarm(child);
+  send_disarm(child);
   ring_free(child->ring);
   child->ring = NULL;
   child_set_state(child, CHILD_IDLE);
@@ -229,7 +230,7 @@ child_disarm(Child* const child)
   }
 }
 
-/// Store a value, replacing an older one of the same parameter.
+/// Store a value in `missed`; it replaces an older value of the same parameter.
 static bool
 keep_value(Child* const child, const ParamMessage* const message)
 {
@@ -257,7 +258,7 @@ void
 child_set(Child* const child, const ParamMessage* const messages, const uint32_t n)
 {
   if (child->state == CHILD_STARTING || child->state == CHILD_SERVING) {
-    return; // the rack that it will receive contains them; later ones go through the ring
+    return; // the rack will contain them; or the ring carries them
   }
   if (child->state == CHILD_IDLE && child->has_plan) {
     send_values(child, messages, n);

@@ -14,8 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LOOK_MS 20  // between checks of a child
-#define REST_MS 100 // while there is none
+#define CHECK_MS 20  // between checks while there is a child
+#define REST_MS  100 // between checks without a child
 
 // ---- waiting ----
 
@@ -36,9 +36,9 @@ wait_for_news(const Supervisor* const supervisor)
   struct pollfd fds[5] = { { supervisor->wake, POLLIN, 0 } };
   uint32_t n = add_child(supervisor->worker, fds, 1U);
   n = add_child(supervisor->next, fds, n);
-  (void)poll(fds, n, n > 1U ? LOOK_MS : REST_MS);
+  (void)poll(fds, n, n > 1U ? CHECK_MS : REST_MS);
   uint64_t count = 0;
-  (void)!read(supervisor->wake, &count, sizeof(count)); // an empty read is no error
+  (void)!read(supervisor->wake, &count, sizeof(count)); // fails if nothing was written
 }
 
 // ---- a child takes over ----
@@ -54,7 +54,7 @@ note_start(Supervisor* const supervisor)
   pthread_cond_broadcast(&supervisor->changed);
 }
 
-/// Make the next worker the current one; returns the old one, for child_free(). [lock held]
+/// Make the next worker the current one.  Returns the old one, for child_free(). [lock held]
 static Child*
 exchange(Supervisor* const supervisor)
 {
@@ -72,8 +72,8 @@ exchange(Supervisor* const supervisor)
   return left;
 }
 
-/// The next worker takes over when it is idle and fully prepared except for audio.  Under one
-/// lock, since the worker might be armed meanwhile.
+/// Let the next worker take over if it is idle and need not be armed.  One lock covers check and
+/// exchange, because another thread may arm the worker.
 static bool
 take_over_idle(Supervisor* const supervisor)
 {
@@ -93,10 +93,10 @@ take_over_idle(Supervisor* const supervisor)
   return is_ready;
 }
 
-/// Give the child's ring to the callback; its first messages are the values that the worker has
-/// missed.
+/// Offer an armed child's ring to the callback.  The ring's first messages are the values that the
+/// child has missed.
 static bool
-serve(Supervisor* const supervisor, Child* const child)
+offer_ring(Supervisor* const supervisor, Child* const child)
 {
   supervisor_lock(supervisor);
   Ring* const ring = child->ring;
@@ -118,19 +118,20 @@ serve(Supervisor* const supervisor, Child* const child)
     child->ring = ring;
     child_set_state(child, CHILD_ARMED);
   } else if (is_wanted) {
-    ring_free(ring); // the engine was disarmed meanwhile
+    ring_free(ring); // another thread has disarmed the child
   }
   supervisor_unlock(supervisor);
   return is_served;
 }
 
-/// The child's ring is ready: let it play.
+/// Offer the child's ring to the callback if it is armed, and make it the worker if it was the next
+/// one.
 static void
 take_over_armed(Supervisor* const supervisor, Child* const child)
 {
   supervisor->host.hold(supervisor->host.context);
   Child* left = NULL;
-  const bool is_served = serve(supervisor, child);
+  const bool is_served = offer_ring(supervisor, child);
   supervisor_lock(supervisor);
   if (is_served && child == supervisor->next) {
     left = exchange(supervisor);
@@ -139,7 +140,7 @@ take_over_armed(Supervisor* const supervisor, Child* const child)
   supervisor->host.release(supervisor->host.context);
   if (is_served) {
     supervisor_publish(supervisor, child);
-    crash_policy_heard(&supervisor->policy, time_now_ns());
+    crash_policy_began_to_play(&supervisor->policy, time_now_ns());
     supervisor_lock(supervisor);
     child_give_edit(child, &supervisor->history);
     supervisor_unlock(supervisor);
@@ -199,7 +200,7 @@ arm(Supervisor* const supervisor, Child* const child, const uint64_t now_ns)
   ring_free(ring);
 }
 
-/// Send the child the rack, unless it is about to change.
+/// Send a ready child the active rack, unless an edit is about to replace that rack.
 static void
 load(Supervisor* const supervisor, Child* const child)
 {
@@ -264,12 +265,15 @@ start_next(Supervisor* const supervisor, const uint64_t now_ns)
   supervisor_unlock(supervisor);
 }
 
-/// Answer the pending edit if it is refused; else send it to the worker.
+/// Reply to the pending edit if it is refused; otherwise send it to the worker.
 static void
 attend_edit(Supervisor* const supervisor)
 {
   EngineReply reply = { 0 };
   supervisor_lock(supervisor);
+  if (supervisor_refuse_overtaken(supervisor)) {
+    supervisor->start_at_ns = 0; // the cause is removed
+  }
   const RackHistoryEdit* const edit = supervisor->history.pending;
   const bool is_refused = edit && edit->refusal.status;
   const uint64_t id = is_refused ? edit->id : 0U;
@@ -296,8 +300,9 @@ attend(Supervisor* const supervisor, Child* const child, const uint64_t now_ns)
   if (!child) {
     return;
   }
-  (void)!wire_flush(child->wire, &error); // the end of the socket is detected on reading
-  if (supervisor_hear(supervisor, child, &cause) && supervisor_watch(supervisor, child, &cause)) {
+  (void)!wire_flush(child->wire, &error); // supervisor_receive() detects a closed socket
+  if (supervisor_receive(supervisor, child, &cause) &&
+      supervisor_watch(supervisor, child, &cause)) {
     go_on(supervisor, child, now_ns);
   } else {
     supervisor_lose(supervisor, child, &cause);
@@ -313,7 +318,7 @@ quits(Supervisor* const supervisor)
   return quits;
 }
 
-/// The engine stops: answer the pending edit.
+/// End all children, and refuse the pending edit.
 static void
 end_all(Supervisor* const supervisor)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Handles messages of children.  The wire has checked each message by itself; here it must fit the
-// child's state and the request.
+// Handles messages of children.  The wire has checked the values of each message; this file checks
+// that it fits the child's state and the request.
 
 #include "supervisor_private.h"
 
@@ -12,20 +12,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MESSAGES_A_ROUND 64U    // of one child, which can send without end
-#define MAX_NEW_PLANS    65536U // from one message to the next
-#define END_WAIT_MS      500    // after its socket has closed
+#define MESSAGES_A_ROUND 64U    // limit for one child, which can send without end
+#define MAX_NEW_PLANS    65536U // limit between two messages
+#define END_WAIT_MS      500    // for a process to end after its socket has closed
 
 // ---- facts ----
 
-/// [lock held]
+/// True if the latency is within the limit. [lock held]
 static bool
 has_possible_latency(const Supervisor* const supervisor, const WorkerFacts* const facts)
 {
   return facts->rack_latency_frames <= LATENCY_LIMIT_SECONDS * supervisor->wanted.format.rate_hz;
 }
 
-/// Store facts, unless newer ones have arrived.
+/// Store facts, unless newer ones have arrived.  Returns false, with the cause, for invalid facts.
 static bool
 take_facts(Supervisor* const supervisor, Child* const child, const WorkerFacts* const facts,
            Cause* const cause)
@@ -45,7 +45,8 @@ take_facts(Supervisor* const supervisor, Child* const child, const WorkerFacts* 
   return can_be || supervisor_is_lost(cause, "reported an invalid latency", false);
 }
 
-/// The child's facts for the engine: numbered over all children. [lock held]
+/// Make the child's facts those of the engine, with a serial that continues over all children.
+/// [lock held]
 static WorkerFacts
 number_facts(Supervisor* const supervisor, const Child* const child)
 {
@@ -67,8 +68,8 @@ supervisor_publish(Supervisor* const supervisor, const Child* const child)
 // ---- one function per kind ----
 
 static bool
-hear_ready(Supervisor* const supervisor, Child* const child, const WorkerStatus* const status,
-           Cause* const cause)
+handle_ready(Supervisor* const supervisor, Child* const child, const WorkerStatus* const status,
+             Cause* const cause)
 {
   if (child->is_ready) {
     return supervisor_is_lost(cause, "was ready twice", false);
@@ -86,7 +87,7 @@ hear_ready(Supervisor* const supervisor, Child* const child, const WorkerStatus*
 }
 
 static bool
-hear_failed(Supervisor* const supervisor, const Error* const error, Cause* const cause)
+handle_failed(Supervisor* const supervisor, const Error* const error, Cause* const cause)
 {
   supervisor_lock(supervisor);
   if (!supervisor->started.is_there) {
@@ -96,14 +97,14 @@ hear_failed(Supervisor* const supervisor, const Error* const error, Cause* const
   return supervisor_is_lost(cause, error->text, false);
 }
 
-/// The pending edit plays or is refused. [lock held]
+/// Handle the reply to the pending edit: its rack is active, or the edit is refused. [lock held]
 static void
-settle_edit(Supervisor* const supervisor, Child* const child, const bool is_heard)
+settle_edit(Supervisor* const supervisor, Child* const child, const bool is_active)
 {
-  if (is_heard) {
+  if (is_active) {
     crash_policy_new_rack(&supervisor->policy, supervisor->history.pending->losses.n_crashes,
                           time_now_ns());
-    rack_history_pending_heard(&supervisor->history);
+    rack_history_activate_pending(&supervisor->history);
     child->arm_at_ns = 0;
   } else {
     rack_history_drop_pending(&supervisor->history);
@@ -114,7 +115,7 @@ settle_edit(Supervisor* const supervisor, Child* const child, const bool is_hear
   }
 }
 
-/// The rack that is heard is planned.  [lock held]
+/// Handle the reply to the active rack: the child has planned it. [lock held]
 static void
 settle_load(Supervisor* const supervisor, Child* const child)
 {
@@ -127,8 +128,8 @@ settle_load(Supervisor* const supervisor, Child* const child)
 }
 
 static bool
-hear_reply(Supervisor* const supervisor, Child* const child, const WireReply* const message,
-           Cause* const cause)
+handle_reply(Supervisor* const supervisor, Child* const child, const WireReply* const message,
+             Cause* const cause)
 {
   if (!take_facts(supervisor, child, &message->facts, cause)) {
     return false;
@@ -154,7 +155,7 @@ hear_reply(Supervisor* const supervisor, Child* const child, const WireReply* co
   return true;
 }
 
-/// Arming has failed: postpone it. [lock held]
+/// Schedule the next attempt after a failure to arm. [lock held]
 static void
 put_off_arming(Supervisor* const supervisor, Child* const child, const Error* const error)
 {
@@ -165,8 +166,8 @@ put_off_arming(Supervisor* const supervisor, Child* const child, const Error* co
            error->text);
 }
 
-/// Handle the reply to an ARM on the engine's own ring.  Returns true if the engine must be told
-/// that it is not armed after all. [lock held]
+/// Handle the reply to an ARM with the engine's own ring.  Returns true if the caller must call
+/// host.lost(), because the ring has no worker. [lock held]
 static bool
 answer_arm(Supervisor* const supervisor, Child* const child, const Error* const error)
 {
@@ -187,8 +188,8 @@ answer_arm(Supervisor* const supervisor, Child* const child, const Error* const 
 }
 
 static bool
-hear_armed(Supervisor* const supervisor, Child* const child, const WireArmed* const message,
-           Cause* const cause)
+handle_armed(Supervisor* const supervisor, Child* const child, const WireArmed* const message,
+             Cause* const cause)
 {
   if (!take_facts(supervisor, child, &message->facts, cause)) {
     return false;
@@ -205,7 +206,7 @@ hear_armed(Supervisor* const supervisor, Child* const child, const WireArmed* co
     child_set_state(child, CHILD_IDLE);
   }
   if (!can_be) {
-    // The state stays until the child is lost, below.
+    // The state stays: the child is lost, see below.
   } else if (is_newest && !child->ring) {
     if (answer_arm(supervisor, child, &message->error)) {
       supervisor->host.lost(supervisor->host.context);
@@ -226,13 +227,13 @@ hear_armed(Supervisor* const supervisor, Child* const child, const WireArmed* co
   if (!can_be) {
     return supervisor_is_lost(cause, "reported an invalid latency", false);
   }
-  // A next worker that cannot play is useless beside one that plays.
+  // If the next worker fails to arm, the current worker plays on.
   const bool is_useless = message->error.status && supervisor->worker && child == supervisor->next;
   return !is_useless || supervisor_is_lost(cause, message->error.text, false);
 }
 
 static bool
-hear_disarmed(Supervisor* const supervisor, Child* const child, Cause* const cause)
+handle_disarmed(Supervisor* const supervisor, Child* const child, Cause* const cause)
 {
   supervisor_lock(supervisor); // the caller of arm() may still hold the lock
   const bool was_asked = child->n_disarms_out != 0U;
@@ -242,8 +243,8 @@ hear_disarmed(Supervisor* const supervisor, Child* const child, Cause* const cau
 }
 
 static bool
-hear_changed(Supervisor* const supervisor, Child* const child, const WorkerFacts* const facts,
-             Cause* const cause)
+handle_changed(Supervisor* const supervisor, Child* const child, const WorkerFacts* const facts,
+               Cause* const cause)
 {
   if (!take_facts(supervisor, child, facts, cause)) {
     return false;
@@ -255,8 +256,8 @@ hear_changed(Supervisor* const supervisor, Child* const child, const WorkerFacts
 }
 
 static bool
-hear_places(Supervisor* const supervisor, Child* const child, const WirePlaces* const message,
-            Cause* const cause)
+handle_places(Supervisor* const supervisor, Child* const child, const WirePlaces* const message,
+              Cause* const cause)
 {
   EnginePlace* const places = malloc((message->n + 1U) * sizeof(EnginePlace));
   if (!places) {
@@ -272,7 +273,7 @@ hear_places(Supervisor* const supervisor, Child* const child, const WirePlaces* 
 }
 
 static void
-hear_note(Supervisor* const supervisor, Child* const child, const char* const text)
+handle_note(Supervisor* const supervisor, Child* const child, const char* const text)
 {
   supervisor_lock(supervisor);
   child->busy_ns = time_now_ns();
@@ -283,31 +284,31 @@ hear_note(Supervisor* const supervisor, Child* const child, const char* const te
 }
 
 static bool
-hear_message(Supervisor* const supervisor, Child* const child, const WireMessage* const message,
-             Cause* const cause)
+handle_message(Supervisor* const supervisor, Child* const child, const WireMessage* const message,
+               Cause* const cause)
 {
   switch (message->kind) {
   case WIRE_READY:
-    return hear_ready(supervisor, child, &message->status, cause);
+    return handle_ready(supervisor, child, &message->status, cause);
   case WIRE_FAILED:
-    return hear_failed(supervisor, &message->failed, cause);
+    return handle_failed(supervisor, &message->failed, cause);
   case WIRE_ARMED:
-    return hear_armed(supervisor, child, &message->armed, cause);
+    return handle_armed(supervisor, child, &message->armed, cause);
   case WIRE_DISARMED:
-    return hear_disarmed(supervisor, child, cause);
+    return handle_disarmed(supervisor, child, cause);
   case WIRE_REPLY:
-    return hear_reply(supervisor, child, &message->reply, cause);
+    return handle_reply(supervisor, child, &message->reply, cause);
   case WIRE_CHANGED:
-    return hear_changed(supervisor, child, &message->changed, cause);
+    return handle_changed(supervisor, child, &message->changed, cause);
   case WIRE_STATUS:
     supervisor_lock(supervisor);
     child->status = message->status;
     supervisor_unlock(supervisor);
     return true;
   case WIRE_PLACES:
-    return hear_places(supervisor, child, &message->places, cause);
+    return handle_places(supervisor, child, &message->places, cause);
   case WIRE_NOTE:
-    hear_note(supervisor, child, message->note);
+    handle_note(supervisor, child, message->note);
     return true;
   default:
     return supervisor_is_lost(cause, "sent a message that is not for the server", false);
@@ -316,7 +317,7 @@ hear_message(Supervisor* const supervisor, Child* const child, const WireMessage
 
 // ---- the end ----
 
-/// True if the process has ended, with the reason.
+/// True if the process has ended; sets the cause.
 static bool
 has_ended(const Child* const child, Cause* const cause)
 {
@@ -330,9 +331,10 @@ has_ended(const Child* const child, Cause* const cause)
   return true;
 }
 
-/// Handle a closed socket: mostly the process is just ending.
+/// Handle a closed or failed socket.  A process that is ending closes its socket first: wait for
+/// its exit status.
 static bool
-hear_end(const Child* const child, const Error* const error, Cause* const cause)
+handle_end(const Child* const child, const Error* const error, Cause* const cause)
 {
   struct pollfd end = { process_fd(child->process), POLLIN, 0 };
   if (error->status == STATUS_NET) {
@@ -346,17 +348,17 @@ hear_end(const Child* const child, const Error* const error, Cause* const cause)
 }
 
 bool
-supervisor_hear(Supervisor* const supervisor, Child* const child, Cause* const cause)
+supervisor_receive(Supervisor* const supervisor, Child* const child, Cause* const cause)
 {
   bool has_more = true;
   for (uint32_t m = 0; m < MESSAGES_A_ROUND && has_more; ++m) {
     WireMessage message;
     Error error;
     if (wire_receive(child->wire, &message, &error)) {
-      return hear_end(child, &error, cause);
+      return handle_end(child, &error, cause);
     }
     has_more = message.kind != WIRE_NONE;
-    const bool is_fine = !has_more || hear_message(supervisor, child, &message, cause);
+    const bool is_fine = !has_more || handle_message(supervisor, child, &message, cause);
     wire_message_clear(&message);
     if (!is_fine) {
       return false;
@@ -368,5 +370,5 @@ supervisor_hear(Supervisor* const supervisor, Child* const child, Cause* const c
   supervisor_lock(supervisor);
   const Error broken = child->broken;
   supervisor_unlock(supervisor);
-  return !broken.status || hear_end(child, &broken, cause);
+  return !broken.status || handle_end(child, &broken, cause);
 }

@@ -3,10 +3,10 @@
    Shared by the files of the supervisor: the calls (supervisor.c), one worker process
    (supervisor_child.c), the thread that watches it (supervisor_loop.c).
 
-   Locks: `lock` guards all fields that are not marked [supervisor]; it is held for an
-   instant, and never while WorkerEvents or the host are called, whose locks come before it, but for
-   the host's calls that are marked [held].  The supervisor waits for no thread; a call that waits
-   for it does not hold `lock`.
+   Locks: `lock` guards all fields that are not marked [supervisor].  A thread holds it for
+   microseconds only.  No thread holds it when it calls WorkerEvents or the host, because their
+   locks come before it; the host's calls marked [held] are the exception.  The supervisor waits for
+   no other thread, and a call that waits for the supervisor does not hold `lock`.
 */
 #ifndef WARPRACK_ENGINE_SUPERVISOR_SUPERVISOR_PRIVATE_H
 #define WARPRACK_ENGINE_SUPERVISOR_SUPERVISOR_PRIVATE_H
@@ -24,11 +24,11 @@
 #include <stdatomic.h>
 
 typedef enum ChildState {
-  CHILD_STARTING, ///< CONFIG was sent
-  CHILD_LOADING,  ///< The rack that plays was sent
-  CHILD_IDLE,     ///< It has no format
-  CHILD_ARMING,   ///< A format and a ring were sent
-  CHILD_ARMED,    ///< Its ring is not served to the callback yet
+  CHILD_STARTING, ///< CONFIG is sent
+  CHILD_LOADING,  ///< The active rack is sent
+  CHILD_IDLE,     ///< The child has no format
+  CHILD_ARMING,   ///< A format and a ring are sent
+  CHILD_ARMED,    ///< The child is armed, but the callback does not have its ring yet
   CHILD_SERVING
 } ChildState;
 
@@ -37,39 +37,39 @@ typedef struct Child {
   Process* process;
   Wire* wire;
   ChildState state;
-  bool is_ready;       ///< STARTING: it only waits for its rack
+  bool is_ready;       ///< While STARTING: READY has arrived, and the child waits for its rack
   uint64_t since_ns;   ///< Time at which this state began
-  uint64_t busy_ns;    ///< When it last reported that this state takes long; 0: never
-  Ring* ring;          ///< The ring with which it is armed, until the host has taken it; NULL: the
-                       ///< engine's
-  uint64_t generation; ///< Of the format with which it is armed
-  uint32_t n_arms_out; ///< ARM without an ARMED yet
+  uint64_t busy_ns;    ///< Time of its last note that this state takes long; 0: none
+  Ring* ring;          ///< The ring of its ARM, until the host takes it; NULL: the engine's
+  uint64_t generation; ///< Generation of the format of its ARM
+  uint32_t n_arms_out; ///< Number of ARM messages without a reply
   uint32_t n_disarms_out;
-  uint64_t asked_ns; ///< When the last one of these was sent
-  bool has_plan;     ///< It has been armed once
-  bool has_load;     ///< It plans the playing rack, ...
-  bool has_edit;     ///< ... or the pending edit: never both
-  uint64_t given_ns; ///< When that was sent to it
-  uint64_t n_sent;   ///< Parameter messages sent to it, or contained in its documents
+  uint64_t asked_ns; ///< Time at which the last DISARM was sent
+  bool has_plan;     ///< The child was armed once
+  bool has_load;     ///< It plans the active rack, ...
+  bool has_edit;     ///< ... or the pending edit, never both
+  uint64_t given_ns; ///< Time at which that rack was sent
+  uint64_t n_sent;   ///< Number of parameter messages sent to it, or contained in its documents
   WorkerFacts facts; ///< The newest
   WorkerStatus status;
   EnginePlace* places; ///< [n_places]
   uint32_t n_places;
-  Error broken;         ///< Why messages can no longer be sent to it
-  uint64_t arm_at_ns;   ///< When to try to arm it again, after a failure
-  uint64_t arm_rest_ns; ///< The last wait before such an attempt
+  Error broken;         ///< The error that ended sending; STATUS_OK: none
+  uint64_t arm_at_ns;   ///< Time of the next attempt to arm it, after a failure
+  uint64_t arm_rest_ns; ///< The delay before that attempt
 
-  /// [n_missed] values set since the rack was sent, or since it was armed; sent when its ring is
-  /// served
+  /// [n_missed] values set since the rack was sent, or since it was armed.  They are sent when its
+  /// ring is offered
   ParamMessage* missed;
   uint32_t n_missed, max_missed;
 
   // [supervisor]
   SupervisorPulse pulse;    ///< At the last check
-  SupervisorPulse finished; ///< When it last finished a block
-  uint64_t looked_ns;
-  uint64_t stalled_ns;   ///< Time since it finished a block
-  uint64_t wet_since_ns; ///< 0: its blocks are not played
+  SupervisorPulse finished; ///< The pulse at which it last finished a block
+  uint64_t checked_ns;
+  uint64_t stalled_ns;   ///< Time without a finished block while blocks were due
+  uint64_t wet_since_ns; ///< Time since which the callback plays its blocks; 0: it plays the
+                         ///< fallbacks
   bool is_healthy;
 } Child;
 
@@ -81,7 +81,7 @@ typedef struct Wanted {
   RingShape shape;
 } Wanted;
 
-/// The supervisor's answer to a waiting call.
+/// The supervisor's answer to a call that waits.
 typedef struct Answer {
   bool is_there;
   Error error;
@@ -94,30 +94,30 @@ struct Supervisor {
   char realtime_note[512]; ///< Real-time privileges that this process lacks; constant
   pthread_t thread;
   bool has_thread;
-  int wake; ///< eventfd: the supervisor has something to do
+  int wake; ///< eventfd that wakes the supervisor
 
   pthread_mutex_t lock;
-  pthread_cond_t changed; ///< `started`, `armed` or `worker`
+  pthread_cond_t changed; ///< `started`, `armed` or `worker` has changed
   bool quits;
   Answer started; ///< Of the first worker
   Answer armed;   ///< To the ARM of arm(); also set when the worker is lost
-  bool is_arming; ///< arm() waits for that
-  bool plays_on;  ///< WorkerStart, the last one
+  bool is_arming; ///< arm() waits for `armed`
+  bool plays_on;  ///< Of the last WorkerStart
   RackHistory history;
   Wanted wanted;
-  Child* worker;     ///< Plays, or is ready; NULL: none
+  Child* worker;     ///< The current worker: serving, or ready to be armed; NULL: none
   Child* next;       ///< In preparation to take over; NULL: none
-  WorkerFacts facts; ///< The newest of all workers, with a continuous serial
+  WorkerFacts facts; ///< The newest of all workers; the serial continues from worker to worker
   WorkerCounts past; ///< Counters of past workers
   uint64_t n_starts, n_quarantined;
   char note[SUPERVISOR_NOTE_BYTES], quarantine[SUPERVISOR_NOTE_BYTES];
 
   // [supervisor]
   CrashPolicy policy;
-  uint64_t start_at_ns; ///< When to start the next worker, while there is none
-  bool had_gpu;         ///< The first worker had opened one
+  uint64_t start_at_ns; ///< Time of the next start while there is no worker
+  bool had_gpu;         ///< A worker has opened a GPU
   bool wants_exchange;  ///< Only another process can open the worker's device
-  Backoff exchange;     ///< Of attempts to start one beside it
+  Backoff exchange;     ///< Of attempts to start a worker beside the current one
 };
 
 // ---- supervisor_child.c ----
@@ -126,78 +126,85 @@ struct Supervisor {
 NODISCARD Status child_start(const Supervisor* supervisor, Child** out, Error* error);
 
 /**
-   Close the child's socket and reap it.  Accepts NULL. [supervisor]
+   Close the child's socket, reap its process, and free the child.  Accepts NULL. [supervisor]
 
-   @param asked Give it a moment to end by itself, then kill it; else kill it at once.
+   @param asked Give the process END_LIMIT_MS to end by itself before it is killed; otherwise kill
+   it at once.
 */
 void child_free(Child* child, bool asked);
 
-// The rest is for a child that others may see as well, with the supervisor's lock held.  What
-// cannot be sent makes it Child::broken, which the supervisor finds. [any but rt]
+// The functions below need the supervisor's lock, because other threads may use the child.  A
+// failure to send is stored in Child::broken, which the supervisor checks. [any but rt]
 
 void child_set_state(Child* child, ChildState state);
 
-/// Send it the rack that plays.
+/// Send a child the active rack.
 void child_load(Child* child, const RackHistory* history);
 
-/// Send the child the playing rack again, for the values that it has missed, if any.  While the
-/// child plans, this waits for the reply.
+/// Send the active rack again if the child has missed values.  While the child plans, do nothing:
+/// the handler of its reply calls this again.
 void child_reload(Child* child, const RackHistory* history);
 
-/// Send the child the pending edit, if there is one to try, unless the child already plans.
+/// Send the child the pending edit, unless there is none, it is refused, or the child already
+/// plans.
 void child_give_edit(Child* child, const RackHistory* history);
 
-/// Arm it with the engine's ring, or, if `own`, with a ring that the child then owns.
+/// Arm a child with the engine's ring or, if `own`, with a ring that the child then owns.
 void
 child_arm(Child* child, const Supervisor* supervisor, Ring* ring, bool own, uint64_t first_frame);
 
-/// Disarm it, unless it is not armed.
+/// Disarm a child if it is armed or arming.
 void child_disarm(Child* child);
 
-/// For an idle child, once a second: a DISARM, whose reply shows that it is alive.
+/// Send an idle child a DISARM once a second; the reply shows that it is alive.
 void child_ask(Child* child);
 
-/// Set values: through the socket, or stored until the child's ring is served.
+/// Set values: send them through the socket, or store them until the child's ring is offered.
 void child_set(Child* child, const ParamMessage* messages, uint32_t n);
 
-// A process that hangs in a driver takes longer to end.
+// Longest wait for a killed process.  A process that hangs in a driver ends slowly.
 #define SUPERVISOR_KILL_LIMIT_NS (2U * NS_PER_S)
 
 /// The reason of a child's loss.
 typedef struct Cause {
   char text[SUPERVISOR_NOTE_BYTES / 2U];
-  bool from_outside; ///< Not caused by the child
+  bool from_outside; ///< The child did not cause the loss
 } Cause;
 
 // ---- supervisor_messages.c [supervisor] ----
 
-/// Handle the messages that a child has sent; false if the child is lost because of one.
-NODISCARD bool supervisor_hear(Supervisor* supervisor, Child* child, Cause* cause);
+/// Handle the messages that a child has sent.  Returns false, with the cause, if the child is lost.
+NODISCARD bool supervisor_receive(Supervisor* supervisor, Child* child, Cause* cause);
 
 /// Publish the worker's current facts to the engine.
 void supervisor_publish(Supervisor* supervisor, const Child* child);
 
 // ---- supervisor_watchdog.c [supervisor] ----
 
-/// Check a child's health; false if it is lost, with the reason.
+/// Check a child's health.  Returns false, with the cause, if the child is lost.
 NODISCARD bool supervisor_watch(Supervisor* supervisor, Child* child, Cause* cause);
 
 // ---- supervisor_restart.c ----
 
-/// Store the reason of a loss; returns false, for functions that return whether the child is well.
+/// Store the cause of a loss.  Returns false, which the caller returns in turn.
 bool supervisor_is_lost(Cause* cause, const char* text, bool from_outside);
 
-/// True for a signal that a program raises in itself.
+/// True for a signal that a crash raises in the process itself.
 bool supervisor_is_own_signal(int number);
 
-/// Add the counters of a child that ends to those of all before it. [lock held]
+/// Add the counters of a child that ends to Supervisor::past. [lock held]
 void supervisor_keep_counts(Supervisor* supervisor, const Child* child);
 
-/// End a lost child, blame an edit or the rack, and set the time of the next start. [supervisor]
+/// End a lost child, find out whether an edit or the rack caused the loss, and schedule the next
+/// start. [supervisor]
 void supervisor_lose(Supervisor* supervisor, Child* child, Cause* cause);
 
-/// Set when the worker is next exchanged for its device: the wait grows, unless the last one
-/// worked for long. [supervisor]
+/// Refuse the pending edit if a command overtakes it, a worker was lost while it planned the edit,
+/// and none is planning it now.  Returns true if it is refused by this call. [lock held]
+bool supervisor_refuse_overtaken(Supervisor* supervisor);
+
+/// Schedule the next attempt to exchange the worker for its device.  The delay doubles, but
+/// restarts if the last exchange has worked for long. [supervisor]
 void supervisor_put_off_exchange(Supervisor* supervisor, uint64_t now_ns);
 
 // ---- supervisor_loop.c ----
@@ -205,7 +212,8 @@ void supervisor_put_off_exchange(Supervisor* supervisor, uint64_t now_ns);
 /// The function of the supervisor thread.
 void* supervisor_loop(void* supervisor);
 
-/// True if edits go to the worker, not to the next one, which already has the rack. [lock held]
+/// True if edits go to the current worker.  False while a next worker has the rack: edits then wait
+/// for the exchange. [lock held]
 bool supervisor_takes_edits(const Supervisor* supervisor);
 
 // ---- supervisor.c ----

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A lost child: hide and kill it, find the cause, and schedule the next one.
+// Loss of a child: hide it, kill it, find the cause, and schedule the next start.
 
 #include "supervisor_private.h"
 
@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 
-// ---- its end ----
+// ---- the end of a child ----
 
 bool
 supervisor_is_lost(Cause* const cause, const char* const text, const bool from_outside)
@@ -30,7 +30,7 @@ supervisor_is_own_signal(const int number)
   return false;
 }
 
-/// Kill the child.  If it was already crashing, for example writing its core, that crash is the
+/// Kill the child.  If it was already crashing (for example writing its core), make that crash the
 /// cause.
 static void
 end(const Child* const child, Cause* const cause)
@@ -49,7 +49,7 @@ supervisor_keep_counts(Supervisor* const supervisor, const Child* const child)
   counters_add(worker_counters, N_WORKER_COUNTERS, supervisor->past.of, child->status.counts.of);
 }
 
-/// Hide the child from other threads; from here on only the supervisor thread uses it.
+/// Hide the child from other threads: afterwards only the supervisor thread uses it.
 static Loss
 unlink_child(Supervisor* const supervisor, const Child* const child)
 {
@@ -69,9 +69,9 @@ unlink_child(Supervisor* const supervisor, const Child* const child)
   return loss;
 }
 
-// ---- blame ----
+// ---- the cause of a loss ----
 
-/// The edit in progress has caused too many losses: reject it. [lock held]
+/// Refuse the edit in progress, which has caused too many losses. [lock held]
 static void
 refuse_edit(Supervisor* const supervisor, const char* const why)
 {
@@ -83,13 +83,13 @@ refuse_edit(Supervisor* const supervisor, const char* const why)
             why);
 }
 
-/// The playing rack has crashed too often: put it into quarantine.  False if it must stay. [lock
-/// held]
+/// Put the active rack, which has crashed too often, into quarantine.  Returns false if it must
+/// stay. [lock held]
 static bool
 quarantine(Supervisor* const supervisor, const char* const why)
 {
   const bool has_before = supervisor->history.before != NULL;
-  if (!has_before && !supervisor->history.heard->n_nodes) {
+  if (!has_before && !supervisor->history.active->n_nodes) {
     return false; // the empty rack cannot be reverted
   }
   char words[SUPERVISOR_NOTE_BYTES];
@@ -105,7 +105,8 @@ quarantine(Supervisor* const supervisor, const char* const why)
   return true;
 }
 
-/// Find the cause of a loss; true if the blamed edit or rack has been removed. [lock held]
+/// Find the cause of a loss.  Returns true if an edit or the rack is the cause and has been
+/// removed. [lock held]
 static bool
 judge(Supervisor* const supervisor, const Loss* const loss, const char* const why)
 {
@@ -121,6 +122,20 @@ judge(Supervisor* const supervisor, const Loss* const loss, const char* const wh
     break;
   }
   return false;
+}
+
+bool
+supervisor_refuse_overtaken(Supervisor* const supervisor)
+{
+  const RackHistoryEdit* const edit = supervisor->history.pending;
+  const bool is_planned = supervisor->worker && supervisor->worker->has_edit;
+  if (!edit || edit->refusal.status || !edit->is_overtaken || !edit->losses.n_losses ||
+      is_planned) {
+    return false;
+  }
+  rack_history_refuse(&supervisor->history, "a worker was lost while it planned this edit, and a "
+                                            "later command makes the rack smaller");
+  return true;
 }
 
 // ---- next start ----
@@ -145,7 +160,7 @@ supervisor_put_off_exchange(Supervisor* const supervisor, const uint64_t now_ns)
                now_ns);
 }
 
-/// The next worker cannot take over; the current one plays on.
+/// Free a next worker that cannot take over.  The current worker plays on.
 static void
 give_up_exchange(Supervisor* const supervisor, Child* const child, Cause* const cause)
 {
@@ -181,7 +196,8 @@ supervisor_lose(Supervisor* const supervisor, Child* const child, Cause* const c
   loss.from_outside = cause->from_outside;
   child_free(child, false);
   supervisor_lock(supervisor);
-  const bool cured = judge(supervisor, &loss, cause->text);
+  const bool cured =
+      judge(supervisor, &loss, cause->text) || supervisor_refuse_overtaken(supervisor);
   const uint64_t rest_ns = crash_policy_rest(&supervisor->policy, &loss, cured);
   supervisor->start_at_ns = time_now_ns() + rest_ns;
   note_loss(supervisor, pid, cause->text, rest_ns);

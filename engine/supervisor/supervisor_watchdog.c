@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Checks a child's health: replies in time, blocks finished, valid counters.
+// Checks a child's health: replies and blocks in time, and a valid ring.
 
 #include "supervisor_private.h"
 
@@ -8,33 +8,34 @@
 #include <stdio.h>
 #include <string.h>
 
-#define START_LIMIT_NS (60U * NS_PER_S) // until READY, while a device is opened
-// Limit in all until READY or ARMED once the child has reported that it is busy: compiling and
-// timing all kernels takes minutes on a slow machine.
+#define START_LIMIT_NS (60U * NS_PER_S) // until READY, while the worker opens its device
+// Total time until READY or ARMED if the child has sent a note: compiling and timing all kernels
+// takes minutes on a slow machine.
 #define BUSY_LIMIT_NS (600U * NS_PER_S)
 #define LOAD_LIMIT_NS (10U * NS_PER_S)
-#define ARM_LIMIT_NS  (60U * NS_PER_S) // at worst, kernels are compiled
-#define IDLE_LIMIT_NS (60U * NS_PER_S) // for the reply to DISARM; an edit may have to finish first
-#define EDIT_LIMIT_NS (60U * NS_PER_S) // in addition to the time for which the edit is scheduled
-// If a reply is overdue by this, check if the process is stopped.
+#define ARM_LIMIT_NS  (60U * NS_PER_S) // includes the time to compile kernels
+#define IDLE_LIMIT_NS (60U * NS_PER_S) // for the reply to DISARM, which may wait for an edit
+#define EDIT_LIMIT_NS (60U * NS_PER_S) // for the reply to an edit
+// If no reply has come for this time, check whether the process is stopped.
 #define STOPPED_NS   (NS_PER_S / 2U)
-#define STALL_NS     (NS_PER_S / 2U) // no block finished for this time and for STALL_BLOCKS
+#define STALL_NS     (NS_PER_S / 2U) // without a finished block, and at least STALL_BLOCKS periods
 #define STALL_BLOCKS 8U
-// The same without real-time priority: the scheduler may delay the process.
+// The limit without real-time priority, because the scheduler may delay the process.
 #define STARVED_NS (2U * NS_PER_S)
-// The same while an edit is planned on a device: a compiling driver may delay blocks.
+// The limit while an edit is planned on a device, because the driver may delay blocks while it
+// compiles.
 #define COMPILE_NS (10U * NS_PER_S)
-#define WAITED_NS  (10U * NS_PER_S) // the same, if the callback waits for each block
+#define WAITED_NS  (10U * NS_PER_S) // the limit if the callback waits for each block
 // A longer time between two checks means that this thread was suspended.
-#define LOOK_NS    (NS_PER_S / 10U)
-#define HEALTHY_NS (NS_PER_S / 2U)  // playing for so long
-#define AGE_NS     (10U * NS_PER_S) // or alive for so long, without audio
+#define CHECK_NS   (NS_PER_S / 10U)
+#define HEALTHY_NS (NS_PER_S / 2U)  // playing for this time makes a child healthy
+#define AGE_NS     (10U * NS_PER_S) // without audio: being idle for this time
 
 // ---- answers ----
 
 /// A snapshot of the state that other threads may change.
 typedef struct View {
-  uint64_t now_ns; ///< Read after the others
+  uint64_t now_ns; ///< Time of the snapshot
   ChildState state;
   bool is_ready, is_asked, has_load, has_edit;
   uint64_t since_ns, busy_ns, asked_ns, given_ns;
@@ -63,7 +64,8 @@ view(Supervisor* const supervisor, const Child* const child)
   return view;
 }
 
-/// When a planning worker became silent; bounded so that it has BUSY_LIMIT_NS in all.
+/// Time of the last note of a worker that is being armed, or of the ARM; limited, so that all notes
+/// together extend the time to BUSY_LIMIT_NS at most.
 static uint64_t
 silent_since(const View* const now)
 {
@@ -72,13 +74,14 @@ silent_since(const View* const now)
   return busy_ns > now->since_ns ? busy_ns : now->since_ns;
 }
 
-/// The pending reply.
+/// A pending reply.
 typedef struct Wait {
-  uint64_t since_ns, limit_ns; ///< No limit, 0: none is pending
+  uint64_t since_ns, limit_ns; ///< Limit 0: no reply is pending
   const char* text;            ///< Error text for the timeout
 } Wait;
 
-/// The reply to a rack that was sent again; while the child is armed, the rack waits for that.
+/// The pending reply to a rack that was sent again.  The worker plans it after ARM, so the time
+/// counts from the later of the two.
 static Wait
 reply_to_load(const View* const now)
 {
@@ -92,7 +95,7 @@ awaited(const View* const now)
 {
   switch (now->state) {
   case CHILD_STARTING:
-    if (now->is_ready) { // it waits for the supervisor
+    if (now->is_ready) { // the supervisor's turn: it sends the rack
       return (Wait){ 0 };
     }
     return (Wait){ now->since_ns, now->busy_ns ? BUSY_LIMIT_NS : START_LIMIT_NS,
@@ -132,7 +135,7 @@ answers_in_time(const Child* const child, const View* const now, Cause* const ca
 
 // ---- blocks ----
 
-/// The longest time without a finished block, while some are due.
+/// The longest time without a finished block while blocks are due.
 static uint64_t
 stall_limit(const View* const now)
 {
@@ -147,9 +150,9 @@ static bool
 finishes_blocks(Child* const child, const View* const now, const SupervisorPulse* const pulse,
                 Cause* const cause)
 {
-  const uint64_t passed_ns = now->now_ns - child->looked_ns;
-  // What the callback counts cannot be forged; what the region says is asked only where the
-  // callback stands still, waiting.
+  const uint64_t passed_ns = now->now_ns - child->checked_ns;
+  // The worker cannot write the callback's counters.  It can write the ring's n_submitted, so this
+  // is read only while the callback itself waits and does not count.
   const bool is_due = pulse->blocks - child->finished.blocks >= STALL_BLOCKS;
   const bool is_waited_for =
       pulse->blocks == child->pulse.blocks && pulse->n_submitted != pulse->n_finished;
@@ -157,7 +160,7 @@ finishes_blocks(Child* const child, const View* const now, const SupervisorPulse
     child->stalled_ns = 0;
     return true;
   }
-  child->stalled_ns += passed_ns < LOOK_NS ? passed_ns : LOOK_NS;
+  child->stalled_ns += passed_ns < CHECK_NS ? passed_ns : CHECK_NS;
   if (child->stalled_ns >= STOPPED_NS && process_is_stopped(child->process)) {
     return supervisor_is_lost(cause, "stopped from outside", true);
   }
@@ -166,7 +169,7 @@ finishes_blocks(Child* const child, const View* const now, const SupervisorPulse
          supervisor_is_lost(cause, "finished no blocks in time", false);
 }
 
-/// Update the time for which the child has played.
+/// Update the time since which the child plays, and whether it is healthy.
 static void
 update_health(Child* const child, const SupervisorPulse* const pulse, const uint64_t now_ns)
 {
@@ -189,9 +192,9 @@ serves_well(const Supervisor* const supervisor, Child* const child, const View* 
   if (pulse.faults) {
     return supervisor_is_lost(cause, "wrote invalid data to the block ring", false);
   }
-  if (child->looked_ns < now->since_ns) { // the first check: earlier blocks are not the child's
+  if (child->checked_ns < now->since_ns) { // first check: earlier blocks were another child's
     child->pulse = child->finished = pulse;
-    child->looked_ns = now->since_ns;
+    child->checked_ns = now->since_ns;
     child->stalled_ns = 0;
   }
   update_health(child, &pulse, now->now_ns);
@@ -200,7 +203,7 @@ serves_well(const Supervisor* const supervisor, Child* const child, const View* 
     child->finished = pulse;
   }
   child->pulse = pulse;
-  child->looked_ns = now->now_ns;
+  child->checked_ns = now->now_ns;
   return is_fine;
 }
 

@@ -14,8 +14,9 @@
 
 struct PlacementCosts;
 
-/// Loads a file for an effect: audio (resampled to rate_hz) or a text file of numbers.  Samples of
-/// audio may be left out, so that the file's size is known before they take memory. [builder]
+/// Loads a file for an effect: audio (resampled to rate_hz) or a text file of numbers.  The
+/// function may leave out the samples of audio, so that the caller knows the file's size before it
+/// allocates memory for them. [builder]
 typedef Status (*EngineLoadFile)(void* context, const char* name, double rate_hz, FxFile** file,
                                  Error* error);
 /// Reads the samples that EngineLoadFile left out. [builder]
@@ -32,17 +33,18 @@ typedef struct EngineConfig {
   bool realtime;            ///< SCHED_FIFO and locked memory
   int priority;             ///< Of the worker, when realtime
   size_t memory_bytes;      ///< Limit for the old and the new plan together; 0: memory_share()
-  uint32_t n_helpers; ///< Further cores for the worker pool; UINT32_MAX: one less than the machine
-                      ///< has
+  uint32_t n_helpers; ///< Cores of the worker pool besides the player's; UINT32_MAX: the machine's
+                      ///< cores less one
   EngineBackend backend;
   uint32_t gpu_index;       ///< Index in `warprack list devices`; UINT32_MAX: the best device
-  uint64_t gpu_deadline_ns; ///< A GPU block that takes longer has failed; 0: eight periods, 100 ms
-                            ///< at least (1 s for a device that is no GPU), 60 s offline
-  bool gpu_may_sleep;       ///< The GPU's clocks may fall between blocks; blocks then take longer
+  uint64_t gpu_deadline_ns; ///< A GPU block that takes longer has failed; 0: eight periods, but at
+                            ///< least 100 ms (1 s for a device that is not a GPU); offline 60 s
+  bool gpu_may_sleep;       ///< Let the GPU lower its clock rate between blocks, which then take
+                            ///< longer
   bool gpu_may_be_lost; ///< If the GPU cannot be opened, start on the CPU and try again, as after a
-                        ///< loss.  For a worker that replaces one that had it
+                        ///< device loss.  For a worker that replaces one that used the GPU
   const struct PlacementCosts* costs; ///< For AUTO; copied; NULL: measured, once per machine
-  EngineLoadFile load_file;           ///< May be NULL: racks that name files are refused
+  EngineLoadFile load_file;           ///< NULL: racks that name files are refused
   EngineReadFile read_file;           ///< NULL if load_file() leaves no samples out
   EngineFreeFile free_file;
   void* file_context;
@@ -53,7 +55,8 @@ typedef struct EngineConfig {
                                   ///< process plans and runs the rack; NULL: this process does.
                                   ///< Borrowed
   const char* worker_root; ///< Folder of relative file names in that process; NULL: ".".  Borrowed
-  const Rack* worker_rack; ///< Files that this rack names may be outside; may be NULL.  Borrowed
+  const Rack* worker_rack; ///< Files that this rack names may be outside of worker_root; may be
+                           ///< NULL.  Borrowed
 } EngineConfig;
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One end of the socket between server and worker: frames leave through a queue and arrive in
+// One end of the socket between server and worker: messages leave through a queue and arrive in
 // pieces.
 
 #include "wire_private.h"
@@ -16,24 +16,24 @@ typedef struct Header {
   uint32_t kind, bytes;
 } Header;
 
-/// A message to send.
-typedef struct Frame {
-  struct Frame* next;
+/// A message as bytes, in the queue.
+typedef struct EncodedMessage {
+  struct EncodedMessage* next;
   int fd; ///< Sent with the first byte; -1: none, or already sent
   size_t n_bytes, n_sent;
   unsigned char bytes[];
-} Frame;
+} EncodedMessage;
 
 struct Wire {
   int socket;
   WireSide side;
 
-  pthread_mutex_t lock; // guards the sending side
-  Frame* first;
-  Frame* last;
-  size_t n_queued; // memory of the frames in the queue
+  pthread_mutex_t lock; // guards the members of the sending side, up to n_queued
+  EncodedMessage* first;
+  EncodedMessage* last;
+  size_t n_queued; // memory of the messages in the queue
 
-  Header header; // of the frame that arrives
+  Header header; // of the message that is being received
   uint32_t n_header;
   unsigned char* body; // [header.bytes], NULL until the header is complete
   uint32_t n_body;
@@ -77,12 +77,12 @@ close_if_open(int* const fd)
 static void
 drop_first(Wire* const wire)
 {
-  Frame* const frame = wire->first;
-  wire->first = frame->next;
+  EncodedMessage* const encoded = wire->first;
+  wire->first = encoded->next;
   wire->last = wire->first ? wire->last : NULL;
-  wire->n_queued -= sizeof(Frame) + frame->n_bytes;
-  close_if_open(&frame->fd);
-  free(frame);
+  wire->n_queued -= sizeof(EncodedMessage) + encoded->n_bytes;
+  close_if_open(&encoded->fd);
+  free(encoded);
 }
 
 void
@@ -110,7 +110,7 @@ wire_fd(const Wire* const wire)
 // ---- sending ----
 
 static Status
-frame_new(const WireMessage* const message, Frame** const out, Error* const error)
+encoded_new(const WireMessage* const message, EncodedMessage** const out, Error* const error)
 {
   unsigned char* body = NULL;
   uint32_t n_body = 0;
@@ -119,43 +119,45 @@ frame_new(const WireMessage* const message, Frame** const out, Error* const erro
     return status;
   }
   const Header header = { message->kind, n_body };
-  Frame* const frame = malloc(sizeof(Frame) + sizeof(header) + n_body);
-  if (!frame) {
+  EncodedMessage* const encoded = malloc(sizeof(EncodedMessage) + sizeof(header) + n_body);
+  if (!encoded) {
     free(body);
     return error_set(error, STATUS_NO_MEM, "no memory for a message");
   }
-  *frame = (Frame){ .fd = -1, .n_bytes = sizeof(header) + n_body };
-  memcpy(frame->bytes, &header, sizeof(header));
+  *encoded = (EncodedMessage){ .fd = -1, .n_bytes = sizeof(header) + n_body };
+  memcpy(encoded->bytes, &header, sizeof(header));
   if (n_body) {
-    memcpy(frame->bytes + sizeof(header), body, n_body);
+    memcpy(encoded->bytes + sizeof(header), body, n_body);
   }
   free(body);
   if (message->kind == WIRE_ARM) {
-    frame->fd = fcntl(message->arm.ring_fd, F_DUPFD_CLOEXEC, 0); // the frame may have to wait
-    if (frame->fd < 0) {
-      free(frame);
+    // The message may wait in the queue.
+    encoded->fd = fcntl(message->arm.ring_fd, F_DUPFD_CLOEXEC, 0);
+    if (encoded->fd < 0) {
+      free(encoded);
       return error_set(error, errno == EMFILE ? STATUS_LIMIT : STATUS_BAD_ARG,
                        "ARM: its descriptor: %s", strerror(errno));
     }
   }
-  *out = frame;
+  *out = encoded;
   return STATUS_OK;
 }
 
 static ssize_t
-send_frame(const Wire* const wire, const Frame* const frame)
+send_encoded(const Wire* const wire, const EncodedMessage* const encoded)
 {
-  struct iovec piece = { (void*)(frame->bytes + frame->n_sent), frame->n_bytes - frame->n_sent };
+  struct iovec piece = { (void*)(encoded->bytes + encoded->n_sent),
+                         encoded->n_bytes - encoded->n_sent };
   union {
     struct cmsghdr header;
     unsigned char bytes[CMSG_SPACE(sizeof(int))];
   } control = { .bytes = { 0 } };
   struct msghdr message = { .msg_iov = &piece, .msg_iovlen = 1 };
-  if (frame->fd >= 0) {
+  if (encoded->fd >= 0) {
     control.header = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)),
                                        .cmsg_level = SOL_SOCKET,
                                        .cmsg_type = SCM_RIGHTS };
-    memcpy(CMSG_DATA(&control.header), &frame->fd, sizeof(int));
+    memcpy(CMSG_DATA(&control.header), &encoded->fd, sizeof(int));
     message.msg_control = control.bytes;
     message.msg_controllen = sizeof(control.bytes);
   }
@@ -172,16 +174,16 @@ static Status
 flush(Wire* const wire, Error* const error)
 {
   while (wire->first) {
-    Frame* const frame = wire->first;
-    const ssize_t n = send_frame(wire, frame);
+    EncodedMessage* const encoded = wire->first;
+    const ssize_t n = send_encoded(wire, encoded);
     if (n < 0) {
       return errno == EAGAIN
                  ? STATUS_OK
                  : error_set(error, STATUS_NET, "the other process has ended: %s", strerror(errno));
     }
-    close_if_open(&frame->fd);
-    frame->n_sent += (size_t)n;
-    if (frame->n_sent == frame->n_bytes) {
+    close_if_open(&encoded->fd);
+    encoded->n_sent += (size_t)n;
+    if (encoded->n_sent == encoded->n_bytes) {
       drop_first(wire);
     }
   }
@@ -189,14 +191,14 @@ flush(Wire* const wire, Error* const error)
 }
 
 static bool
-enqueue(Wire* const wire, Frame* const frame)
+enqueue(Wire* const wire, EncodedMessage* const encoded)
 {
-  const size_t n_bytes = sizeof(Frame) + frame->n_bytes;
+  const size_t n_bytes = sizeof(EncodedMessage) + encoded->n_bytes;
   if (n_bytes > WIRE_QUEUE_BYTES - wire->n_queued) {
     return false;
   }
-  *(wire->last ? &wire->last->next : &wire->first) = frame;
-  wire->last = frame;
+  *(wire->last ? &wire->last->next : &wire->first) = encoded;
+  wire->last = encoded;
   wire->n_queued += n_bytes;
   return true;
 }
@@ -209,17 +211,17 @@ wire_send(Wire* const wire, const WireMessage* const message, Error* const error
     return error_set(error, STATUS_BAD_ARG, "%s is not a message for the other process",
                      wire_kind_name(message->kind));
   }
-  Frame* frame = NULL;
-  Status status = frame_new(message, &frame, error);
+  EncodedMessage* encoded = NULL;
+  Status status = encoded_new(message, &encoded, error);
   if (status) {
     return status;
   }
   pthread_mutex_lock(&wire->lock);
-  if (enqueue(wire, frame)) {
+  if (enqueue(wire, encoded)) {
     status = flush(wire, error);
   } else {
-    close_if_open(&frame->fd);
-    free(frame);
+    close_if_open(&encoded->fd);
+    free(encoded);
     status = error_set(error, STATUS_LIMIT, "the worker does not read: %zu bytes wait for it",
                        wire->n_queued);
   }
@@ -247,8 +249,8 @@ wire_queued(Wire* const wire)
 
 // ---- receiving ----
 
-/// Take received descriptors: the header of a frame to the worker may bring one.  Close the
-/// others.
+/// Take the received descriptors.  The header of a message to the worker may carry one; close any
+/// other.
 static Status
 take_descriptors(Wire* const wire, struct msghdr* const message, const bool is_header)
 {
@@ -322,9 +324,9 @@ begin_body(Wire* const wire)
                     : error_set(&wire->broken, STATUS_NO_MEM, "no memory for a message");
 }
 
-/// Continue to read; *is_whole: the frame is complete.
+/// Continue to read a message.  Sets *is_whole when it is complete.
 static Status
-read_frame(Wire* const wire, bool* const is_whole)
+read_message(Wire* const wire, bool* const is_whole)
 {
   uint32_t n = 1;
   Status status = STATUS_OK;
@@ -366,7 +368,7 @@ wire_receive(Wire* const wire, WireMessage* const message, Error* const error)
   *message = (WireMessage){ .kind = WIRE_NONE };
   bool is_whole = false;
   Status status = wire->broken.status;
-  status = status ? status : read_frame(wire, &is_whole);
+  status = status ? status : read_message(wire, &is_whole);
   status = !status && is_whole ? take_message(wire, message) : status;
   return status ? error_set(error, status, "%s", wire->broken.text) : STATUS_OK;
 }

@@ -15,15 +15,15 @@
        DISARM ───────────────────────────────────────▶ disarm()
               ◀────────────────────────────── DISARMED
 
-   Over a SOCK_STREAM pair of one machine and one build: CONFIG begins with version and table of
-   effects, and a difference is an error.  A frame is {u32 kind, u32 bytes} and a body: its fields
-   in order, without padding, in the machine's byte order; a text is its length and its bytes.
-   Each kind has a largest body; a greater length ends the connection before memory is allocated
-   for it.
+   The socket is a SOCK_STREAM pair on one machine, and both processes are the same build: CONFIG
+   begins with a hash of version and table of effects, and another hash is an error.  A message is
+   {u32 kind, u32 bytes} and a body.  The body is the fields in order, without padding, in the
+   machine's byte order; a text is its length and its bytes.  Each kind has a maximum body size; the
+   receiver ends the connection if the header states more, before it allocates memory.
 
    Neither side trusts the other: in each message from wire_receive(), every enum, count, text and
-   number is in the range that this header gives for it.  Any other value is an error; after an
-   error nothing is received any more.
+   number is in the range that this header gives for it.  Any other value is an error, and
+   wire_receive() returns no message after an error.
 */
 #ifndef WARPRACK_ENGINE_WIRE_WIRE_H
 #define WARPRACK_ENGINE_WIRE_WIRE_H
@@ -45,7 +45,7 @@
 #define WIRE_MAX_BYTES                                                                             \
   (RACK_MAX_TEXT + RACK_MAX_NODES * (uint32_t)sizeof(RackUid) + WIRE_PATH_BYTES + 256U)
 
-/// Limit for the queue to a worker that does not read: four of the largest messages.
+/// Maximum size of the queue to a worker that does not read: four of the largest messages.
 #define WIRE_QUEUE_BYTES (4U * (size_t)WIRE_MAX_BYTES)
 
 typedef enum WireKind {
@@ -61,7 +61,7 @@ typedef enum WireKind {
 
   // to the server
   WIRE_READY,    ///< `status`: the worker exists
-  WIRE_FAILED,   ///< `failed`: the worker was not made, and its process ends
+  WIRE_FAILED,   ///< `failed`: the worker could not be made, and its process ends
   WIRE_ARMED,    ///< `armed`
   WIRE_DISARMED, ///< All messages from the ring are applied
   WIRE_REPLY,    ///< `reply`
@@ -80,9 +80,8 @@ typedef enum WireSide {
 
 typedef struct WireConfig {
   /// Plain values; no pointers: costs, load_file, free_file and note belong to the worker.  Only
-  /// n_in, n_out, depth, on_late, realtime, priority, n_helpers, backend, gpu_index,
-  /// gpu_deadline_ns, gpu_may_sleep and gpu_may_be_lost are sent; the other members arrive as
-  /// zero.
+  /// n_in, n_out, depth, on_late, realtime, priority, memory_bytes, n_helpers, backend, gpu_index,
+  /// gpu_deadline_ns, gpu_may_sleep and gpu_may_be_lost are sent; the other members arrive as zero.
   EngineConfig engine;
   char root[WIRE_PATH_BYTES]; ///< Folder that file names in racks are relative to
   const Rack* rack; ///< Files that this rack names may be outside of `root`; NULL: none.  As
@@ -123,11 +122,11 @@ typedef struct WirePlaces {
 } WirePlaces;
 
 /**
-   One message.  A received one also satisfies:
+   One message.  In a received message also:
 
-     facts    latency at most WIRE_MAX_LATENCY, n_out at most FX_MAX_CHANNELS, counts at most as racks
-              of RACK_MAX_NODES allow; the receiver checks the latency against two seconds at the
-              current rate
+     facts    latency at most WIRE_MAX_LATENCY, n_out at most FX_MAX_CHANNELS, counts at most those
+              of a rack of RACK_MAX_NODES; the receiver checks that the latency is at most two
+              seconds at the current rate
      status   in the enum; its text is empty with STATUS_OK, and not empty otherwise
      texts    valid UTF-8 without control characters, terminated; wire_send() converts other texts
      loads    finite, not negative; costs may be infinite
@@ -160,14 +159,14 @@ NODISCARD Status wire_pair(int sockets[2], Error* error);
 /// Make one end.  Takes ownership of the socket; on error the caller keeps it. [any]
 NODISCARD Status wire_new(int socket, WireSide side, Wire** out, Error* error);
 
-/// Close it.  Accepts NULL. [any]
+/// Close one end, its socket included.  Accepts NULL. [any]
 void wire_free(Wire* wire);
 
-/// For poll(): readable if wire_receive() has work to do. [any]
+/// The descriptor for poll(): readable when wire_receive() would read data or an end of file. [any]
 int wire_fd(const Wire* wire);
 
 /**
-   Send a whole message, or nothing.  Several threads may call it.
+   Send a message completely, or not at all.  Several threads may call this.
 
    @return STATUS_LIMIT if too many bytes wait for the worker (WIRE_QUEUE_BYTES) or the message is
    too large, STATUS_BAD_ARG if this side may not send such a message, STATUS_NET if the other side
@@ -183,9 +182,10 @@ NODISCARD Status wire_flush(Wire* wire, Error* error);
 size_t wire_queued(Wire* wire);
 
 /**
-   Receive at most one message, for wire_message_clear().  The worker waits for it; the server does
-   not: `message` is WIRE_NONE until a whole one has arrived.  A caller that polls should receive a
-   bounded number at a time: a worker can send without end.
+   Receive at most one message; free it with wire_message_clear().  The worker's end waits for a
+   message.  The server's end does not: `message` is WIRE_NONE until a complete message has arrived.
+   A caller that polls should limit the number of messages that it receives at a time, because a
+   worker can send without end.
 
    @return STATUS_NET if the other side has closed, STATUS_BAD_ARG with the reason if it sent
    invalid data, STATUS_NO_MEM.  Later calls return the same error; `message` is WIRE_NONE.

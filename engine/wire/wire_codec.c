@@ -8,7 +8,7 @@
 
 // ---- kinds ----
 
-/// Rough bounds of bodies: each is close to the largest body of its kind.
+/// Upper bounds of body sizes, a little above the largest body of each kind.
 #define STATUS_BYTES (512U + (uint32_t)sizeof(WorkerStatus) + FX_MAX_CHANNELS * 16U)
 #define TEXT_BYTES   (WIRE_TEXT_BYTES + 128U)
 #define PLACES_BYTES (4U + RACK_MAX_NODES * PLACE_BYTES)
@@ -103,7 +103,7 @@ code_message(Coder* const coder, WireMessage* const message)
 }
 
 static Status
-say(const Coder* const coder, const uint32_t kind, Error* const error)
+fail_message(const Coder* const coder, const uint32_t kind, Error* const error)
 {
   return error_set(error, coder->error.status, "%s: %.400s", wire_kind_name(kind),
                    coder->error.text);
@@ -115,11 +115,11 @@ wire_encode(const WireMessage* const message, unsigned char** const body, uint32
 {
   const bool is_known = message->kind < WIRE_N_KINDS;
   Coder coder = { .writes = true, .max = is_known ? kinds[message->kind].max_bytes : 0U };
-  WireMessage copy = *message; // the copy's texts become printable
+  WireMessage copy = *message; // encoding replaces unprintable bytes in the copy's texts
   code_message(&coder, &copy);
   if (coder.error.status) {
     free(coder.out);
-    return say(&coder, message->kind, error);
+    return fail_message(&coder, message->kind, error);
   }
   *body = coder.out;
   *n_bytes = coder.at;
@@ -151,7 +151,7 @@ wire_decode(const WireSide side, const uint32_t kind, const unsigned char* const
   }
   if (coder.error.status) {
     wire_message_clear(message);
-    return say(&coder, kind, error);
+    return fail_message(&coder, kind, error);
   }
   return STATUS_OK;
 }

@@ -5,7 +5,7 @@
 
    A Coder visits the fields of a message in one order, and either writes or reads them: one
    function for each struct does both, and checks the same ranges in both directions.  After the
-   first failure the coder does nothing more; its error has the reason.
+   first failure all calls return without effect; `error` has the reason.
 */
 #ifndef WARPRACK_ENGINE_WIRE_WIRE_PRIVATE_H
 #define WARPRACK_ENGINE_WIRE_WIRE_PRIVATE_H
@@ -29,7 +29,7 @@ typedef struct Coder {
 /// Record a failure, unless one is recorded.
 void coder_fail(Coder* coder, Status status, const char* format, ...) PRINTF_LIKE(3, 4);
 
-/// Code n bytes.  Returns false if fewer are left or they do not fit.
+/// Code n bytes.  Returns false if fewer are left to read, or if they exceed `max`.
 bool coder_bytes(Coder* coder, void* bytes, size_t n);
 
 /// Number of bytes left to read.
@@ -41,15 +41,15 @@ void coder_u64(Coder* coder, uint64_t* value);
 void coder_bool(Coder* coder, bool* value, const char* name);
 void coder_double(Coder* coder, double* value, double min, double max, const char* name);
 
-/// A printable text, in text[n_bytes].  On writing, invalid UTF-8 and control characters become
-/// "?".
+/// Code a printable text in text[n_bytes].  When writing, replace invalid UTF-8 and control
+/// characters by "?".
 void coder_text(Coder* coder, char* text, size_t n_bytes, const char* name);
 
-/// A text of any bytes except zeros, not empty.
+/// Code a text of any bytes except zeros; an empty text is an error.
 void coder_path(Coder* coder, char* path, size_t n_bytes, const char* name);
 
-/// Reading: allocate n + 1 zeroed elements of `bytes` each, for the caller to free, if n *
-/// at_least bytes are left to read.  NULL after a failure.
+/// Reading: allocate n + 1 zeroed elements of `bytes` each, which the caller frees.  Fails if fewer
+/// than n * at_least bytes are left to read.  NULL after a failure.
 void* coder_array(Coder* coder, uint32_t n, size_t bytes, uint32_t at_least);
 
 // ---- structs ----

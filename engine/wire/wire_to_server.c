@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/// Linear, 0 to 1.
+/// Code a linear level, 0 to 1.
 static void
 code_level(Coder* const coder, float* const level)
 {
@@ -46,7 +46,7 @@ wire_code_facts(Coder* const coder, WorkerFacts* const facts)
   }
 }
 
-/// Not ENGINE_BACKEND_AUTO.
+/// Code a backend; ENGINE_BACKEND_AUTO is an error.
 static void
 code_backend(Coder* const coder, EngineBackend* const backend)
 {
@@ -78,7 +78,7 @@ wire_code_status(Coder* const coder, WorkerStatus* const status)
   coder_text(coder, status->realtime_note, sizeof(status->realtime_note), "real-time note");
 }
 
-/// A Status, and its reason in text[n_bytes].
+/// Code a Status, and its reason in text[n_bytes].
 static void
 code_outcome(Coder* const coder, Status* const status, char* const text, const size_t n_bytes)
 {

@@ -90,8 +90,8 @@ code_rack(Coder* const coder, const Rack** const rack)
   }
 }
 
-/// Hash of the effect table, which must be equal on both sides: documents name effects, messages
-/// count their parameters.
+/// Hash of the version and of the effect table.  Both processes need the same table, because
+/// documents name effects, and messages number their parameters.
 static uint32_t
 identity(void)
 {

@@ -2,11 +2,11 @@
 /**
    The interface between the two halves of an engine.  The server half (engine.c) has the audio
    callback, the ring and the clients.  The worker half makes plans and runs blocks; it can crash.
-   The server calls the worker through WorkerCalls and receives WorkerEvents; it does not know in
-   which process the worker runs.
+   The server calls the worker through WorkerCalls and receives WorkerEvents; it does not depend on
+   the process in which the worker runs.
 
-   All types here are plain values, so that they can cross a socket.  Racks cross as documents,
-   parameters through the ring while it exists, and blocks through the ring only.
+   All types in this header are plain values, so that they can be sent through a socket.  Racks are
+   sent as documents, parameters through the ring while it exists, and blocks only through the ring.
 */
 #ifndef WARPRACK_ENGINE_WIRE_WORKER_CALLS_H
 #define WARPRACK_ENGINE_WIRE_WORKER_CALLS_H
@@ -44,7 +44,7 @@ typedef struct EngineReply {
   Status status;
   char text[512];          ///< Reason if status is not OK
   uint64_t frame;          ///< First frame that the new rack plays
-  uint32_t latency_frames; ///< Of the rack from then on
+  uint32_t latency_frames; ///< Latency of the rack from that frame on
   uint32_t refused_edge;   ///< 1 + index of the connection whose channels do not fit; 0: none
 } EngineReply;
 
@@ -65,7 +65,7 @@ typedef struct WorkerFacts {
   Fallbacks fallbacks;                 ///< Offline: none
 } WorkerFacts;
 
-/// The status of a worker; plain values, so that it can cross a socket.
+/// The status of a worker.
 typedef struct WorkerStatus {
   WorkerFacts facts;
   WorkerCounts counts;
@@ -88,16 +88,18 @@ typedef struct WorkerStart {
   uint64_t first_frame; ///< Of the next block
   uint64_t n_sent;      ///< Parameter messages sent before the first one in `ring`: stamps continue
                         ///< from there
-  bool plays_on;        ///< Audio has run before: a rack that fails to plan is dry, not refused
+  bool plays_on;        ///< Audio has run before: if planning the rack fails, the inputs play, and
+                        ///< the start succeeds
 } WorkerStart;
 
-/// Events of the worker.  Called on a thread of the worker, or within a call if it has none; never
-/// with a lock held that a call takes.
+/// Events of the worker.  Called on a thread of the worker, or within a WorkerCalls function if it
+/// has no thread.  The worker holds no lock that a WorkerCalls function takes.
 typedef struct WorkerEvents {
   void* context;
-  /// An edit is active or refused.
+  /// An edit has become active, or was refused.
   void (*replied)(void* context, uint64_t id, const EngineReply* reply, const WorkerFacts* facts);
-  /// Another plan is active without an edit: tails have ended, or a device was left.
+  /// Another plan has become active without an edit: because tails have ended, or because nodes
+  /// moved to or from a device.
   void (*changed)(void* context, const WorkerFacts* facts);
 } WorkerEvents;
 
@@ -106,12 +108,14 @@ typedef struct WorkerCalls {
   /// Plan the current rack for a format, and run the blocks of the ring.  On failure the worker
   /// stays disarmed; `facts` are those of its plan then. [main]
   Status (*arm)(void* worker, const WorkerStart* start, WorkerFacts* facts, Error* error);
-  /// Leave the ring, after all messages in it are applied. [main]
+  /// Apply all messages in the ring, then leave it. [main]
   void (*disarm)(void* worker);
-  /// Make `rack` (copied) the active one.  Unless the call fails, WorkerEvents::replied answers it
-  /// once.  `stamp`: parameter messages sent before it.  STATUS_NO_MEM; STATUS_LIMIT while another
-  /// edit waits: the caller sends one at a time. [control]
+  /// Make `rack` (copied) the active one.  Unless the call fails, WorkerEvents::replied is called
+  /// once for it.  `stamp`: number of parameter messages sent before the edit.  STATUS_NO_MEM;
+  /// STATUS_LIMIT while another edit waits: the caller sends one edit at a time. [control]
   Status (*edit)(void* worker, uint64_t id, const Rack* rack, uint64_t at_frame, uint64_t stamp);
+  /// As engine_overtake().  NULL where a crash ends the whole program. [control]
+  void (*overtake)(void* worker);
   /// Apply messages without a ring.  Returns false and changes nothing if there is a ring.
   /// [control]
   bool (*set)(void* worker, const ParamMessage* messages, uint32_t n);

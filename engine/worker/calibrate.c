@@ -23,7 +23,7 @@
 #define WARM_BLOCKS 4U
 #define MAX_BLOCKS  64U
 #define MIN_BLOCKS  12U
-#define MAX_NS      (20U * NS_PER_MS) // time for a size; at least MIN_BLOCKS
+#define MAX_NS      (20U * NS_PER_MS) // limit for one size, after MIN_BLOCKS
 #define TEXT_BYTES  16384U
 
 /// One rack to measure: nodes of one effect side by side, or none.
@@ -86,7 +86,7 @@ calibrate_noise(float* const samples, const size_t n)
 {
   uint32_t noise = 1U;
   for (size_t i = 0; i < n; ++i) {
-    noise = noise * 1664525U + 1013904223U; // Numerical Recipes' quick generator: any noise will do
+    noise = noise * 1664525U + 1013904223U; // Numerical Recipes' quick generator; suffices here
     samples[i] = 1e-3F * ((float)(noise >> 8U) / 8388608.0F - 1.0F);
   }
 }
@@ -138,7 +138,7 @@ plan_trial(Trial* const trial, const Format* const format, Plan** const plan, Er
 
 // ---- time ----
 
-/// Median time of a block, ns.
+/// Measure the median time of a block, ns.
 static Status
 time_blocks(Player* const player, const Trial* const trial, double* const ns, Error* const error)
 {
@@ -216,7 +216,7 @@ positive(const double x)
   return fmax(x, 0.0);
 }
 
-/// The cost by the model, without taps.
+/// The cost of a batch by the model of placement.h, without taps.
 static double
 modelled_ns(const PlacementCost* const cost, const Size* const size)
 {
@@ -225,7 +225,7 @@ modelled_ns(const PlacementCost* const cost, const Size* const size)
          size->block_frames * (cost->per_frame + n_channels * cost->per_sample);
 }
 
-/// Time of an effect's nodes alone.
+/// Measure the time of an effect's nodes, without the cost of the stage.
 static Status
 measure_alone(const FxInfo* const fx, const Backend* const backend,
               const PlacementCost* const stage, const Size* const size, const bool has_file,
@@ -236,9 +236,10 @@ measure_alone(const FxInfo* const fx, const Backend* const backend,
   return status;
 }
 
-/// Compute the four numbers of every cost from the corners of channels and frames.  `stage` is
-/// subtracted; zeros for the stage's own cost.  Where noise or caches bend the plane, the large
-/// sizes count.
+/// Fit the four numbers that every cost has to measurements at the four combinations of few and
+/// many channels, short and long blocks.  The cost of `stage` is subtracted; it is zero when the
+/// stage itself is measured.  Where noise or caches make the measurements inconsistent, the fit
+/// favours the large sizes.
 static Status
 fit_sizes(const FxInfo* const fx, const Backend* const backend, const PlacementCost* const stage,
           const bool has_file, PlacementCost* const cost, Error* const error)
@@ -274,7 +275,7 @@ fit_sizes(const FxInfo* const fx, const Backend* const backend, const PlacementC
   return STATUS_OK;
 }
 
-/// Compute the cost per tap of an impulse response.
+/// Fit the cost per tap of an impulse response.
 static Status
 fit_taps(const FxInfo* const fx, const Backend* const backend, const PlacementCost* const stage,
          PlacementCost* const cost, Error* const error)
@@ -302,7 +303,7 @@ static Status
 fit_effect(const FxInfo* const fx, const Backend* const backend, const PlacementCost* const stage,
            PlacementCost* const cost, Error* const error)
 {
-  // A file may be an impulse response, or something that noise cannot replace (a matrix).
+  // Noise can stand in for an impulse response, but not for other files (a matrix).
   const bool may_have_file = file_param(fx) >= 0;
   if (may_have_file && !fit_sizes(fx, backend, stage, true, cost, error)) {
     return fit_taps(fx, backend, stage, cost, error);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Measures the costs for placement.h: every effect by itself, on one core of the CPU and on a
-   device, a few blocks each of a few sizes.
+   Measures the costs for placement.h: every effect alone, on one core of the CPU and on a device,
+   with a few blocks of each of a few sizes.
 
    The nodes of a measurement are side by side, with two channels and the initial values of their
    parameters; effects with an impulse response get noise of two lengths.  Blocks follow each other
-   without a pause, so that a GPU is at its fastest; the margins of placement.c cover the cost of
-   idling between real blocks.
+   without a pause, so that a GPU runs at its full clock rate; the margins of placement.c cover the
+   lower clock rate after the pauses of a live run.
 */
 #ifndef WARPRACK_ENGINE_WORKER_CALIBRATE_H
 #define WARPRACK_ENGINE_WORKER_CALIBRATE_H
@@ -20,25 +20,25 @@
 
 #define CALIBRATE_NAME_BYTES 2048U
 
-/// The name under which costs are stored (device_remember()): they belong to a table of effects.
-/// [any]
+/// The name under which costs are stored (device_remember()).  It lists the effects, because costs
+/// are valid for one table of effects only. [any]
 void calibrate_name(char name[CALIBRATE_NAME_BYTES]);
 
 /**
    Measure all effects, or one.
 
-   @param device Its kernels are compiled; nothing else may use it meanwhile.
-   @param only Name of an effect, NULL for all; the others stay unknown.
-   @param[out] costs What could not be measured is not known.
-   @param[out] error Why the first effect could not be measured on the device, when STATUS_OK is
-   returned and one could not.
-   @return STATUS_DEVICE_LOST, or another error when not even an empty stage runs.
+   @param device Device to measure; its kernels are compiled.  No other code may use it meanwhile.
+   @param only Name of an effect, or NULL for all.  The costs of other effects stay unknown.
+   @param[out] costs Costs that could not be measured have is_known false.
+   @param[out] error With STATUS_OK: the first failure to measure an effect; unchanged if there is
+   none.
+   @return STATUS_DEVICE_LOST, or another error if even an empty stage does not run.
    [main]
 */
 NODISCARD Status calibrate(const Backend* device, const char* only, PlacementCosts* costs,
                            Error* error);
 
-/// Fill with what blocks are timed on: noise at -60 dBFS, always the same. [any]
+/// Fill with the signal of the timed blocks: noise at -60 dBFS, the same in each call. [any]
 void calibrate_noise(float* samples, size_t n);
 
 #endif

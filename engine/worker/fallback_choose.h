@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// Chooses the fallbacks (fallback.h) of a rack from its response to impulses.
+/// Chooses the fallbacks (fallback.h) of a rack from its response to test signals.
 #ifndef WARPRACK_ENGINE_WORKER_FALLBACK_CHOOSE_H
 #define WARPRACK_ENGINE_WORKER_FALLBACK_CHOOSE_H
 
@@ -8,34 +8,36 @@
 #include "engine/plan/plan.h"
 #include "engine/rack/rack.h"
 
-/// A copy of a rack that processes impulses.
+/// A copy of a rack that processes the signals.
 typedef struct FallbackProbe FallbackProbe;
 
 /**
    Make the copy.
 
-   @param request For a plan of the rack; the files that it loads stay cached.
-   @return Why the rack cannot be planned; STATUS_LIMIT when there is no room for a copy. [builder]
+   @param request Request for a plan of the rack; the files that it loads stay cached.
+   @return The planner's error if the rack cannot be planned; STATUS_LIMIT if the memory limit
+   leaves no room for a copy, or if PlanRequest::gives_up() returns true. [builder]
 */
 NODISCARD Status fallback_probe_new(const PlanRequest* request, FallbackProbe** out, Error* error);
 
 /// Free the copy.  Accepts NULL.
 void fallback_probe_free(FallbackProbe* probe);
 
-/// Run one block of the copy.  True after the last block: the rack is measured. [builder]
+/// Run one block of the copy.  Returns true after the last block, when the measurement is complete.
+/// [builder]
 bool fallback_probe_run(FallbackProbe* probe);
 
 /// Choose for each output as if it were `auto`.  `probe` must have run to its end; if it is
 /// NULL, because the rack could not be measured, all outputs are silent (FALLBACK_UNKNOWN). [any]
 void fallback_measure(const FallbackProbe* probe, uint32_t n_out, Fallbacks* measured);
 
-/// The rack has changed since fallback_measure(): keep the choices, and forget the responses, so
-/// that no warning uses them.  Without choices for `n_out` outputs, the choice is the level of the
+/// Update `measured` after the rack has changed: keep the choices, but clear the responses, so that
+/// no warning uses them.  If `measured` has no choices for `n_out` outputs, choose the level of the
 /// output, which begins with silence. [any]
 void fallback_outdate(uint32_t n_out, Fallbacks* measured);
 
-/// Set the fallback of each output of `measured`: the level of rack or option, or for `auto` the
-/// choice of `measured`.  Returns true if there is an `auto` output. [any]
+/// Set the fallback of each output of `measured`: the level that the rack or the option states, or
+/// for `auto` the choice in `measured`.  Returns true if there is an `auto` output. [any]
 bool fallback_choose(const Rack* rack, RackFallback on_late, const Fallbacks* measured,
                      Fallbacks* fallbacks);
 

@@ -16,7 +16,7 @@ void
 load_add(Load* const load, const uint64_t now_ns, const double share)
 {
   const uint64_t age_ns = now_ns - load->began_ns;
-  if (age_ns >= 2U * LOAD_HALF_NS) { // no block came for long: the other half is older still
+  if (age_ns >= 2U * LOAD_HALF_NS) { // no block for a long time: both halves are too old
     clear(&load->halves[load->newer]);
   }
   if (age_ns >= LOAD_HALF_NS) {

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define LOAD_BINS      800U
-#define LOAD_BIN_WIDTH 0.0025 // a quarter of a percent; the last bin takes everything from 200 % on
+#define LOAD_BIN_WIDTH 0.0025 // a quarter of a percent; the last bin counts 200 % and more
 
 #define LOAD_HALF_NS (10U * NS_PER_S)
 
@@ -32,14 +32,14 @@ typedef struct Load {
 /// Record a block that has ended now and took `share` of its period. [player]
 REALTIME void load_add(Load* load, uint64_t now_ns, double share);
 
-/// Clear the histogram.  A block recorded at the same moment may be lost. [any]
+/// Clear the histogram.  A block that is recorded at the same time may be lost. [any]
 void load_reset(Load* load);
 
-/// The share that a fraction `quantile` of the blocks did not exceed (upper edge of its bin; never
-/// above the largest). [any]
+/// The share that a fraction `quantile` of the blocks did not exceed: the upper edge of its bin,
+/// but at most the largest share. [any]
 double load_quantile(const Load* load, double quantile);
 
-/// The largest share of any. [any]
+/// The largest share of any block. [any]
 double load_largest(const Load* load);
 
 #endif

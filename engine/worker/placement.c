@@ -6,11 +6,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define FIRST_MARGIN 1.25 // at about equal cost the CPU is chosen: it has no driver that may fail
-// Each change fades to new nodes, which do not have the memory of the old ones.
+#define FIRST_MARGIN 1.25 // at about equal cost choose the CPU, which has no driver that can fail
+// A large margin, because each change fades to new nodes, which start without the state of the old
+// ones.
 #define CHANGE_MARGIN 2.0
 
-// As POOL_PAYS_NS of dsp_cpu/stage_cpu.c.
+// Equal to POOL_PAYS_NS of dsp_cpu/stage_cpu.c.
 #define SPREAD_NS 40000.0
 
 static int

@@ -50,7 +50,7 @@ player_collect(Player* const player)
   return atomic_exchange_explicit(&player->retired, NULL, memory_order_acquire);
 }
 
-/// Wait for a stage of a block.
+/// Wait for a stage of a block, and count its resets and failure.
 static void
 collect(Player* const player, const PlanStage* const stage, BegunBlock* const block)
 {
@@ -65,7 +65,7 @@ collect(Player* const player, const PlanStage* const stage, BegunBlock* const bl
   }
 }
 
-/// Wait for the stage that is still running for a block.
+/// Wait for the last stage of a block, if it still runs.
 static void
 settle(Player* const player, BegunBlock* const block)
 {
@@ -90,13 +90,13 @@ take_offer(Player* const player, const uint64_t frame)
     return;
   }
   for (uint32_t b = 0; b < player->n_begun; ++b) {
-    settle(player, begun_block(player, b)); // the builder will free its stages
+    settle(player, begun_block(player, b)); // the builder will free the stages of the old plan
   }
   Plan* const left = player->plan;
   player->plan = plan;
   plan_begin(plan);
   atomic_store_explicit(&player->retired, left, memory_order_release);
-  atomic_store_explicit(&player->heard_frame, frame, memory_order_relaxed);
+  atomic_store_explicit(&player->first_frame, frame, memory_order_relaxed);
   counter_add(&player->counts.plans, 1U);
   atomic_store_explicit(&player->offered, NULL, memory_order_release);
 }
@@ -150,7 +150,7 @@ heap_pop(Player* const player)
 }
 
 /// Move messages from the ring to the heap; messages that do not fit stay in the ring.  A late
-/// message applies at `frame`, the next one to be played, so late messages keep their order.
+/// message applies at `frame`, the next frame to be played, so late messages keep their order.
 static void
 receive(Player* const player, Ring* const messages, const uint64_t frame)
 {
@@ -161,7 +161,8 @@ receive(Player* const player, Ring* const messages, const uint64_t frame)
   }
 }
 
-/// The living node for a message; checks the message, because the sender may be another process.
+/// Find the living node of a message, -1 for an invalid message.  Checks all values, because the
+/// sender may be another process.
 static int
 addressee(Player* const player, const ParamMessage* const message)
 {
@@ -193,7 +194,7 @@ accept(Player* const player, const WaitingMessage* const entry)
   return index;
 }
 
-/// Collect the changes within this block, in order.
+/// Collect the parameter changes of this block, in the order of their frames.
 static uint32_t
 collect_events(Player* const player, const uint64_t frame, const uint32_t n_frames)
 {

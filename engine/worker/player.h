@@ -3,7 +3,7 @@
    The player: runs the active plan, block after block, and changes to the next plan between two
    blocks.
 
-   Plans change hands without locks, by three atomics:
+   Builder and player pass plans without locks, through these atomics:
 
      builder: player_offer(plan) ──offered──▶ player, at the first block from plan->at_frame on
      builder: player_collect()   ◀──retired── player: the plan that it left; the builder frees it
@@ -25,7 +25,7 @@
 
 #define PLAYER_MAX_WAITING 4096U // parameter messages for later frames
 #define PLAYER_MAX_EVENTS  1024U // parameter changes within one block
-#define PLAYER_MAX_BEGUN   2U    // blocks at once
+#define PLAYER_MAX_BEGUN   2U    // blocks that are begun and not ended
 
 /// A parameter message with its number in the order of arrival, which breaks ties.
 typedef struct WaitingMessage {
@@ -39,13 +39,13 @@ typedef struct BegunBlock {
   uint64_t began_ns;
   uint64_t frame;
   uint32_t n_frames;
-  bool has_failed; ///< A stage has no output
+  bool has_failed; ///< The output of a stage is invalid
 } BegunBlock;
 
 typedef struct Player {
   _Atomic(Plan*) offered;
   _Atomic(Plan*) retired;
-  _Atomic uint64_t heard_frame; ///< First frame of the plan that was offered last, valid once
+  _Atomic uint64_t first_frame; ///< First frame of the plan that was offered last, valid once
                                 ///< `offered` is NULL again
   _Atomic bool hurry;           ///< Take the offered plan regardless of its at_frame
   Plan* plan;                   ///< [player] The active one
@@ -53,8 +53,8 @@ typedef struct Player {
   uint64_t n_received;          ///< [player] Messages so far
   WaitingMessage* waiting;      ///< [player] Binary heap by frame, then number
   uint32_t n_waiting;
-  StageEvent* events;                 ///< [player] Of the block at hand
-  BegunBlock begun[PLAYER_MAX_BEGUN]; ///< [player] n_begun of them from `oldest` on, in turn
+  StageEvent* events;                 ///< [player] Of the current block
+  BegunBlock begun[PLAYER_MAX_BEGUN]; ///< [player] A ring: n_begun blocks from `oldest` on
   uint32_t oldest, n_begun;
   double rate_hz;
   PlayerCounters counts;
@@ -64,41 +64,41 @@ typedef struct Player {
 NODISCARD Status // [main]
 player_init(Player* player, Error* error);
 
-/// Free all that the player owns, including its plans. [main]
+/// Free the player's memory and its plans. [main]
 void player_clear(Player* player);
 
 /**
-   Begin one block.  When its last stage is on a device it may be at work when this returns, beside
-   the next block; at most PLAYER_MAX_BEGUN blocks are begun and not ended.
+   Begin one block.  If its last stage runs on a device, that stage may still run when this function
+   returns, and beside the next block.  At most PLAYER_MAX_BEGUN blocks are begun and not ended.
 
    @param messages Ring to take parameter messages from, or NULL.
-   @param in [plan->n_in] pointers to n_frames samples, only read.
-   @param out [plan->n_out] pointers to n_frames samples, filled when the block is ended.
+   @param in [plan->n_in] pointers to n_frames samples, which are only read.
+   @param out [plan->n_out] pointers to n_frames samples, complete after player_end().
 */
 REALTIME void // [player]
 player_begin(Player* player, Ring* messages, uint64_t frame, uint32_t n_frames, float* const* in,
              float* const* out);
 
-/// True when player_end() would not wait.  [player]
+/// True if player_end() would not wait. [player]
 REALTIME bool player_can_end(const Player* player);
 
 /**
    Wait for the oldest block that was begun.
 
-   @return False when a device has failed: `out` is not the rack's sound, now and in all later
-   blocks of the plan, and plan_failure() says why.  What runs elsewhere goes on.  [player]
+   @return False if a device has failed: `out` is invalid in this block and in all later blocks of
+   the plan, and plan_failure() has the reason.  Stages on other backends continue to run.  [player]
 */
 REALTIME bool player_end(Player* player);
 
-/// Begin a block and end it, for callers with one block at a time. [player]
+/// Begin a block and end it, for callers that run one block at a time. [player]
 REALTIME bool player_run(Player* player, Ring* messages, uint64_t frame, uint32_t n_frames,
                          float* const* in, float* const* out);
 
-/// Between blocks: take an offered plan at once, if its time has come. [player]
+/// Take an offered plan now if its frame has come.  Called between blocks. [player]
 REALTIME void player_idle(Player* player);
 
-/// Apply all messages in the ring now, regardless of their frames: their frame clock ends. [main,
-/// player stopped]
+/// Apply all messages in the ring now, regardless of their frames, because the frame count that
+/// they refer to ends. [main, player stopped]
 void player_drain(Player* player, Ring* messages);
 
 /// Apply one message between blocks. [main, player stopped]
@@ -110,7 +110,7 @@ void player_offer(Player* player, Plan* plan);
 /// True once the offered plan is active. [builder]
 bool player_has_taken(Player* player);
 
-/// The plan that the player has left, to be freed, or NULL. [builder]
+/// Take the plan that the player has left; the caller frees it.  NULL if there is none. [builder]
 Plan* player_collect(Player* player);
 
 #endif

@@ -8,7 +8,7 @@
    Proved, for PLANS edits and one disarming and arming at any time:
      - no plan is freed while the player runs it, a device works in it, or a query reads it
      - every plan is freed exactly once
-     - when the builder goes on, the player's plan, and since when it is heard, are the new ones
+     - when the builder goes on, the player's plan, and since when it is active, are the new ones
      - no thread waits for ever
 
    | here            | C                                                             |
@@ -40,7 +40,7 @@
 #define LAST (PLANS + 2) /* the first plan, those of the edits, that of another format */
 
 /* The player's. */
-byte offered, retired, plan, heard_frame;
+byte offered, retired, plan, first_frame;
 bool hurry;
 byte begun[2]; /* plan in whose last stage a device works, oldest first */
 byte n_begun;
@@ -67,7 +67,7 @@ inline unlock(mutex)
   mutex = false
 }
 
-inline look_into(which)
+inline use(which)
 {
   assert(which != NONE && !is_freed[which])
 }
@@ -89,7 +89,7 @@ inline settle(block)
   if
   :: begun[block] == NONE
   :: else ->
-    look_into(begun[block]);
+    use(begun[block]);
     begun[block] = NONE
   fi
 }
@@ -112,17 +112,17 @@ inline take_offer()
 #ifndef MUTANT_PLAN_LAST
     plan = taken;
 #endif
-    look_into(taken); /* plan_begin() */
+    use(taken); /* plan_begin() */
 #ifdef MUTANT_NEW_ONE_RETIRED
     left = taken;
 #endif
     retired = left;
 #ifndef MUTANT_FRAME_LAST
-    heard_frame = taken;
+    first_frame = taken;
 #endif
     offered = NONE;
 #ifdef MUTANT_FRAME_LAST
-    heard_frame = taken;
+    first_frame = taken;
 #endif
 #ifdef MUTANT_PLAN_LAST
     plan = taken;
@@ -135,7 +135,7 @@ inline take_offer()
 inline begin_block()
 {
   take_offer();
-  look_into(plan);
+  use(plan);
   if
   :: begun[n_begun] = plan /* a device still works in it */
   :: true                  /* its work is finished */
@@ -188,7 +188,7 @@ inline hand_over()
   :: else -> take_offer()
   fi;
 #ifndef MUTANT_COLLECTED_AT_ONCE
-  assert(heard_frame == number && plan == number);
+  assert(first_frame == number && plan == number);
 #endif
 #ifndef MUTANT_FREED_BEFORE_SHOWN
   show_plan(number);
@@ -211,7 +211,7 @@ proctype builder()
   :: n_edits == PLANS || builder_stops -> break
   :: n_edits < PLANS ->
     lock(planning_lock);
-    look_into(plan); /* the new one is made beside it */
+    use(plan); /* the new one is made beside it */
     atomic {
       n_made++;
       number = n_made
@@ -231,8 +231,8 @@ proctype query()
   :: all_done -> break
   :: !all_done ->
     lock(status_lock);
-    look_into(shown);
-    look_into(shown);
+    use(shown);
+    use(shown);
     unlock(status_lock)
   od;
   query_ended = true
@@ -261,7 +261,7 @@ inline arm()
     show_plan(number);
     plan_free(plan);
     plan = number;
-    heard_frame = number
+    first_frame = number
   fi;
   player_stops = false;
   worker_ended = false;
@@ -309,7 +309,7 @@ init
   atomic {
     n_made = 1;
     plan = 1;
-    heard_frame = 1;
+    first_frame = 1;
     shown = 1;
     has_worker = true;
     run player();

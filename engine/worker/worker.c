@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The worker's life: made, armed for a format, disarmed; and what it tells about itself.
+// The worker's life: created, armed for a format, disarmed, freed; and its facts and status.
 
 #include "worker.h"
 
@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define FIRST_NS NS_PER_S // limit of a measurement before the rack first plays
 
 // ---- facts ----
 
@@ -50,7 +52,7 @@ static void
 leave_ring(Worker* const worker)
 {
   worker_stop_player(worker);
-  worker_note_failure(worker, worker->player.plan); // its stages go
+  worker_note_failure(worker, worker->player.plan); // before its stages are freed
   if (worker->ring) {
     player_drain(&worker->player, worker->ring);
     worker_detach_ring(worker);
@@ -58,7 +60,8 @@ leave_ring(Worker* const worker)
   }
 }
 
-/// Take `planning_lock`.  The builder may hold it until blocks come: none do any more.
+/// Take `planning_lock`.  The builder may hold the lock while it waits for blocks; n_ending ends
+/// that wait, because no more blocks come.
 static void
 lock_to_end(Worker* const worker)
 {
@@ -72,7 +75,7 @@ static void
 disarm(Worker* const worker)
 {
   leave_ring(worker);
-  worker_end_offline(worker); // before its plan goes
+  worker_end_offline(worker); // before its plan is freed
 }
 
 static void
@@ -84,8 +87,8 @@ worker_disarm(void* const context)
   pthread_mutex_unlock(&worker->planning_lock);
 }
 
-/// The document as it is heard, with the values that messages have set since: before the nodes are
-/// made anew.
+/// Copy the parameter values that messages have set from the plan's nodes to the document, before
+/// the document is planned again with new nodes.
 static void
 refresh_rack(Worker* const worker)
 {
@@ -121,17 +124,16 @@ worker_outdate_fallbacks(Worker* const worker, const Rack* const rack, const uin
 }
 
 void
-worker_choose_fallbacks(Worker* const worker, const PlanRequest* const request,
-                        const bool gives_way)
+worker_choose_fallbacks(Worker* const worker, const PlanRequest* const request)
 {
   FallbackProbe* probe = NULL;
   Error error = { STATUS_OK, "" };
   if (fallback_probe_new(request, &probe, &error)) {
     // The `auto` outputs are silent, and EngineStatus::late_note reports it.
   }
-  bool is_measured = !probe;
-  while (!is_measured && !(gives_way && worker_ends_measurement(worker))) {
-    is_measured = fallback_probe_run(probe);
+  bool is_measured = false;
+  while (!is_measured && !(request->gives_up && request->gives_up(request->giver))) {
+    is_measured = !probe || fallback_probe_run(probe);
   }
   if (is_measured) {
     fallback_measure(probe, request->format->n_out, &worker->measured);
@@ -142,8 +144,15 @@ worker_choose_fallbacks(Worker* const worker, const PlanRequest* const request,
   fallback_probe_free(probe);
 }
 
-/// Measure a rack with an `auto` output before it first plays.  Without one only the warnings need
-/// the response: the builder measures later.
+static bool
+is_past(void* const until_ns)
+{
+  return time_now_ns() >= *(const uint64_t*)until_ns;
+}
+
+/// Measure a rack with an `auto` output before it first plays, for FIRST_NS at most.  The builder
+/// measures it later if FIRST_NS is not enough, or if no output is `auto`: then only warnings need
+/// the responses.
 static void
 choose_first_fallbacks(Worker* const worker, const PlanRequest* const request)
 {
@@ -152,11 +161,15 @@ choose_first_fallbacks(Worker* const worker, const PlanRequest* const request)
     return;
   }
   if (worker_outdate_fallbacks(worker, request->rack, format->n_out)) {
-    worker_choose_fallbacks(worker, request, false);
+    uint64_t until_ns = time_now_ns() + FIRST_NS;
+    PlanRequest limited = *request;
+    limited.gives_up = is_past;
+    limited.giver = &until_ns;
+    worker_choose_fallbacks(worker, &limited);
   }
 }
 
-/// The plan that does not play any more makes room; its values are in the rack.
+/// Free the old plan, to make room.  refresh_rack() has copied its values to the rack.
 static void
 drop_plan(Worker* const worker)
 {
@@ -166,8 +179,8 @@ drop_plan(Worker* const worker)
   worker->has_format = false;
 }
 
-/// Plan the present rack from nothing for a new format; keeps the old plan when that fails, but
-/// where there is no room for both.
+/// Plan the current rack for a new format, with new nodes.  On failure the old plan stays, unless
+/// the memory limit does not allow both: then it is freed first.
 static Status
 plan_for_format(Worker* const worker, const WorkerStart* const start, Error* const error)
 {
@@ -193,20 +206,20 @@ plan_for_format(Worker* const worker, const WorkerStart* const start, Error* con
   if (status) {
     worker->fallbacks = before;
     worker->measured = measured_before;
-    worker->must_measure = true; // the rack of the old plan, if that was kept
+    worker->must_measure = true; // for the next attempt or the old plan
   } else {
     worker_show_plan(worker, plan);
     plan_free(worker->player.plan);
     worker->player.plan = plan;
     plan_begin(plan);
-    plan_heard(plan, start->first_frame);
+    plan_became_active(plan, start->first_frame);
     worker->format = start->format;
     worker->has_format = true;
   }
   return status;
 }
 
-/// Run what comes through a ring that is as wide as the plan.
+/// Run the blocks of a ring that has the channels of the plan.
 static Status
 join_ring(Worker* const worker, Ring* const ring, Error* const error)
 {
@@ -238,7 +251,7 @@ arm_once(Worker* const worker, const WorkerStart* const start, Error* const erro
   worker->next_frame = start->first_frame;
   worker->player.rate_hz = format->rate_hz;
   atomic_store(&worker->player.next_frame, start->first_frame);
-  worker->outdated_at = start->first_frame; // the frames may begin again
+  worker->outdated_at = start->first_frame; // the frame count may have restarted
   return start->ring ? join_ring(worker, start->ring, error)
                      : worker_prepare_offline(worker, error);
 }
@@ -268,7 +281,7 @@ worker_arm(void* const context, const WorkerStart* const start, WorkerFacts* con
 
 // ---- made and freed ----
 
-/// Ask for what real time needs; what is missing becomes a note, not an error.
+/// Request real-time priority and locked memory.  A failure becomes a note, not an error.
 static void
 become_realtime(Worker* const worker)
 {

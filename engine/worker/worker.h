@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   The half of an engine that can crash: it makes plans and runs blocks.  Builder, player, helper
-   cores and device belong to it; the audio callback, the creation of the ring and all network code
-   do not.
+   The half of an engine that can crash: it makes plans and runs blocks.  It contains builder,
+   player, helper threads and device.  The other half has the audio callback, the creation of the
+   ring and the network code.
 
    The other half (engine.c) calls it through WorkerCalls and gets its events through WorkerEvents,
    and does not depend on the process in which it runs:
@@ -11,8 +11,8 @@
      supervisor_calls   supervisor.h: a Worker in another process, which the supervisor starts,
                         watches and restarts
 
-   Racks are sent as documents, parameters through the ring while there is one, blocks only through
-   the ring.
+   The other half sends racks as documents, parameters through the ring if there is one, and blocks
+   only through the ring.
 */
 #ifndef WARPRACK_ENGINE_WORKER_WORKER_H
 #define WARPRACK_ENGINE_WORKER_WORKER_H
@@ -39,10 +39,10 @@ NODISCARD Status worker_new(const EngineConfig* config, const WorkerEvents* even
 void worker_process(Worker* worker, const float* const* in, float* const* out, uint32_t n_frames,
                     PeriodCounts* counts);
 
-/// As engine_finish_pass().
+/// As engine_finish_pass(). [main]
 NODISCARD Status worker_finish_pass(Worker* worker, bool* again, Error* error);
 
-/// API of the open device; ENGINE_BACKEND_CPU if none is open.
+/// API of the open device; ENGINE_BACKEND_CPU if none is open. [main]
 EngineBackend worker_gpu(const Worker* worker);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What runs the nodes: the backend that a worker was asked for, and the device that it has open.
+// The backend of the nodes: opens the device that the configuration asks for, and reports on it.
 
 #include "calibrate.h"
 #include "worker_private.h"
@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Until worker_set_deadline(), and offline: nobody waits for a block; long racks on slow devices.
+// The deadline until worker_set_deadline(), and offline.  It is long because no output depends on
+// it, and a large rack on a slow device takes long.
 #define PATIENT_NS (60U * NS_PER_S)
 
 Status
@@ -38,7 +39,7 @@ static void PRINTF_LIKE(2, 3) say(const Worker* const worker, const char* const 
   }
 }
 
-/// Costs as they were given, kept from an earlier start, or measured now.
+/// Get the costs: from the configuration, from an earlier start, or from a measurement.
 static Status
 find_costs(Worker* const worker, PlacementCosts* const costs, Error* const error)
 {
@@ -66,7 +67,7 @@ find_costs(Worker* const worker, PlacementCosts* const costs, Error* const error
     say(worker, "measured in %.1f s", seconds);
   }
   if (first.status == STATUS_NO_MEM) {
-    return STATUS_OK; // that may be otherwise at the next start
+    return STATUS_OK; // do not store them: there may be more memory at the next start
   }
   if (!device_remember(worker->device, name, costs, sizeof(*costs))) {
     say(worker, "cannot write to the cache folder: the next start measures again");
@@ -74,7 +75,7 @@ find_costs(Worker* const worker, PlacementCosts* const costs, Error* const error
   return STATUS_OK;
 }
 
-/// Leave the choice to the costs; without them, to the CPU.
+/// Let the costs choose the backend.  If they cannot be measured, choose the CPU.
 static Status
 choose_by_cost(Worker* const worker)
 {
@@ -94,7 +95,7 @@ choose_by_cost(Worker* const worker)
   return STATUS_OK;
 }
 
-/// A GPU may be used if there is one; else it is the CPU, which is said.
+/// Choose a GPU if there is one, else the CPU, and report the choice.
 static Status
 choose_by_itself(Worker* const worker, Error* const error)
 {
@@ -167,7 +168,7 @@ worker_attach_ring(Worker* const worker, const Ring* const ring, Error* const er
   if (!worker->device) {
     return STATUS_OK;
   }
-  plan_drop_stages(worker->player.plan); // none but after plans that were made while disarmed
+  plan_drop_stages(worker->player.plan); // only a plan that was made while disarmed has stages
   worker_show_ring(worker, ring);
   return plan_make_stages(worker->player.plan, worker->pool, error);
 }
@@ -195,7 +196,7 @@ worker_place(const Worker* const worker, PlanRequest* const request)
   request->held_bytes = worker->player.plan ? worker->player.plan->n_bytes : 0U;
 }
 
-// ---- what is told ----
+// ---- reports ----
 
 void
 worker_show_plan(Worker* const worker, const Plan* const plan)

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  A device that fails: the builder detects and reports it, plans on the CPU, and tries the device
-  again after a wait.
+  Failure of a device: the builder detects and reports it, plans on the CPU, and tries the device
+  again after a delay.
 
-      player: a block has no output ─▶ the plan is marked, the period plays dry
-      builder, within 50 ms: takes the words ─▶ plans anew on the CPU ─▶ closes the device ─▶ rests
-                                          … 1 s, 2 s, 4 s … 60 s later: opens it, plans anew on it
+      player: a block fails ─▶ marks the plan as failed; the callback plays the fallbacks
+      builder, within 50 ms: records the error ─▶ plans on the CPU ─▶ closes the device ─▶ waits
+                                     … 1 s, 2 s, 4 s … 60 s later: opens the device, plans on it
 
-  In this process that helps against temporary errors.  A device that hangs is never tried again,
-  and some errors of CUDA outlive every context of a process: then opening it keeps failing, and
-  WorkerStatus::needs_new_process requests a new process (supervisor_loop.c).
+  This recovers from temporary errors.  A process never tries a device again that hangs, and some
+  errors of CUDA persist until the process ends: every attempt to open the device fails.  In both
+  cases WorkerStatus::needs_new_process requests a new process (supervisor_loop.c).
 */
 
 #include "worker_private.h"
@@ -21,11 +21,11 @@
 #define FIRST_REST_NS   NS_PER_S
 #define LONGEST_REST_NS (60U * NS_PER_S)
 
-// A block that takes longer fails.  No GPU is that slow; the host's processor, as a device, can be
-// while other programs use it.
+// A block that takes longer fails.  No working GPU takes 100 ms.  A CPU that is used as an OpenCL
+// device can, while other programs use it.
 #define GPU_DEADLINE_NS (NS_PER_S / 10U)
 #define CPU_DEADLINE_NS NS_PER_S
-#define DEADLINE_BLOCKS 8U // and no device before so many periods
+#define DEADLINE_BLOCKS 8U // the deadline is never shorter than this many periods
 
 void
 worker_set_deadline(Worker* const worker, const Format* const format)
@@ -42,7 +42,7 @@ worker_set_deadline(Worker* const worker, const Format* const format)
 }
 
 static void
-take_library_log(Worker* const worker, const Error* const why)
+mark_lost(Worker* const worker, const Error* const why)
 {
   pthread_mutex_lock(&worker->status_lock);
   worker->is_lost = true;
@@ -60,18 +60,19 @@ worker_note_failure(Worker* const worker, const Plan* const plan)
   const Backend* backend = NULL;
   Error why = { STATUS_OK, "" };
   if (!worker->is_lost && plan && plan_failure(plan, &backend, &why)) {
-    take_library_log(worker, &why);
+    mark_lost(worker, &why);
   }
 }
 
-/// Schedule the next attempt on the device: the wait grows, unless the device has worked for long.
+/// Schedule the next attempt to open the device.  The delay doubles, but restarts at FIRST_REST_NS
+/// if the device has worked for long.
 static void
 rest(Worker* const worker)
 {
   backoff_fail(&worker->retry, FIRST_REST_NS, LONGEST_REST_NS, time_now_ns());
 }
 
-/// Close the device, which no plan uses any more.
+/// Close the device.  No plan may use it.
 static void
 close_device(Worker* const worker)
 {
@@ -93,8 +94,8 @@ close_device(Worker* const worker)
   }
 }
 
-/// Plan on the CPU, and close the device.  Without memory for that the dry signal plays on, and
-/// the next round tries again.
+/// Plan on the CPU, and close the device.  If memory is insufficient, the fallbacks play on, and
+/// the builder's next round tries again.
 static void
 leave_device(Worker* const worker)
 {
@@ -130,7 +131,7 @@ try_device(Worker* const worker)
     worker_show_ring(worker, worker->ring);
   }
   if (worker->has_format && worker_replan(worker, &error)) {
-    take_library_log(worker, &error);
+    mark_lost(worker, &error);
     close_device(worker);
   }
 }
@@ -138,7 +139,7 @@ try_device(Worker* const worker)
 void
 worker_begin_lost(Worker* const worker, const Error* const why)
 {
-  take_library_log(worker, why);
+  mark_lost(worker, why);
   rest(worker);
   worker->needs_new_process = true;
 }
@@ -148,10 +149,10 @@ worker_take_loss(Worker* const worker, const Status status, const Error* const w
 {
   if (status != STATUS_DEVICE_LOST || worker->is_lost || !worker->has_format ||
       worker->config.offline) {
-    return false; // an error at the start, and offline
+    return false; // a failure during the first arm, or offline, stays an error
   }
   counter_add(&worker->player.counts.device_errors, 1U);
-  take_library_log(worker, why);
+  mark_lost(worker, why);
   leave_device(worker);
   return true;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The worker's edits: the one that waits, the builder thread that plans it, and parameter messages
-// that come while no player runs.
+// The worker's edits: the edit that waits, the builder thread that plans it, and parameter messages
+// that arrive while no player runs.
 
 #include "worker_private.h"
 
@@ -11,23 +11,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HEARD_POLL_NS   200000U           // between looks whether the player has taken a plan
-#define HOUSEKEEPING_NS (50U * NS_PER_MS) // between looks for what has finished dying
-#define FULL_LOOK       2U                // what a look that finds all slots full counts, ...
-#define LOOKS_BEHIND    20U               // ... and when tails end, for the player cannot play them
-#define POSTPONED_S     0.5               // of audio, for which edits postpone a measurement
-// No block for so long and two periods: no audio runs.  A driver that stalls because its machine is
-// overloaded goes on before that, and frames that edits were meant for still come.
+#define TAKEN_POLL_NS   200000U           // between checks whether the player has taken a plan
+#define HOUSEKEEPING_NS (50U * NS_PER_MS) // between checks for tails that have ended
+#define CHECKS_BEHIND   10U               // checks with late blocks until tails end
+#define POSTPONED_S     0.5               // of audio: limit for postponing measurements
+#define OVERDUE_NS      NS_PER_S          // longest wait of an edit for an overdue measurement
+// If no block comes for this time and two periods, audio has stopped.  A driver that stalls on an
+// overloaded machine continues earlier, so that edits still apply at their frames.
 #define STANDSTILL_NS (2U * NS_PER_S)
 
 // ---- handing plans to the player ----
 
-/// Watches whether blocks still come.
+/// Detects that blocks no longer come.
 typedef struct Pulse {
   uint64_t n_submitted, since_ns;
 } Pulse;
 
-/// True when no use is in waiting for blocks any longer.
+/// True if blocks have stopped, or a call waits for the builder: then waiting for blocks is
+/// useless.
 static bool
 stands_still(const Worker* const worker, Pulse* const pulse)
 {
@@ -43,57 +44,57 @@ stands_still(const Worker* const worker, Pulse* const pulse)
   return now - pulse->since_ns > STANDSTILL_NS + (uint64_t)(2.0 * period_ns);
 }
 
-/// Until the player has left the plan `heard` for the one that it was offered.  Later blocks of a
-/// plan that a device has failed in have no sound: then only another plan helps.
+/// Wait until the player has changed from the plan `old` to the offered plan.  If the device of
+/// `old` has failed, the player changes at once, because all later blocks of `old` fail.
 static void
-wait_until_taken(Worker* const worker, const Plan* const heard, const Plan* const plan)
+wait_until_taken(Worker* const worker, const Plan* const old, const Plan* const plan)
 {
   Player* const player = &worker->player;
   Pulse pulse = { 0 };
   atomic_store(&worker->awaited_frame, plan->at_frame);
   ring_wake(worker->ring);
   while (!player_has_taken(player)) {
-    if (stands_still(worker, &pulse) || plan_has_failed(heard)) {
+    if (stands_still(worker, &pulse) || plan_has_failed(old)) {
       atomic_store(&player->hurry, true);
       ring_wake(worker->ring);
     }
-    time_sleep(HEARD_POLL_NS);
+    time_sleep(TAKEN_POLL_NS);
   }
   atomic_store(&worker->awaited_frame, 0U);
 }
 
-/// Give the plan to the player and wait until it is heard; returns the frame.
+/// Offer a plan to the player, and wait until it is active.  Returns its first frame.
 static uint64_t
 hand_over(Worker* const worker, Plan* const plan)
 {
   Player* const player = &worker->player;
-  const Plan* const heard = player->plan;
+  const Plan* const old = player->plan;
   atomic_store(&player->hurry, !worker->has_player_thread);
   player_offer(player, plan);
   if (worker->has_player_thread) {
-    wait_until_taken(worker, heard, plan);
+    wait_until_taken(worker, old, plan);
   } else {
-    player_idle(player); // nobody else is there
+    player_idle(player); // there is no player thread
   }
-  const uint64_t heard_frame = atomic_load(&player->heard_frame);
-  plan_heard(plan, heard_frame);
+  const uint64_t first_frame = atomic_load(&player->first_frame);
+  plan_became_active(plan, first_frame);
   worker_show_plan(worker, plan);
   Plan* const left = player_collect(player);
   worker_note_failure(worker, left);
   plan_free(left);
-  return heard_frame;
+  return first_frame;
 }
 
 static Status
 plan_once(Worker* const worker, const PlanRequest* const request, PlanFault* const fault,
-          uint64_t* const heard_frame, Error* const error)
+          uint64_t* const first_frame, Error* const error)
 {
   Plan* plan = NULL;
   const Status status = worker_make_plan(worker, request, &plan, fault, error);
   if (status) {
     return status;
   }
-  *heard_frame = hand_over(worker, plan);
+  *first_frame = hand_over(worker, plan);
   return STATUS_OK;
 }
 
@@ -103,7 +104,7 @@ request_for(Worker* const worker, const Rack* const rack)
   const bool has_run = atomic_load(&worker->player.counts.worker_blocks) > 0U;
   PlanRequest request = { .rack = rack,
                           .previous = has_run ? worker->player.plan : NULL,
-                          .heard = worker->player.plan,
+                          .active = worker->player.plan,
                           .now_frame = atomic_load(&worker->player.next_frame),
                           .format = &worker->format,
                           .loader = &worker->loader,
@@ -114,51 +115,35 @@ request_for(Worker* const worker, const Rack* const rack)
 
 // ---- two-step edits ----
 
-static bool
-same_end(const RackEnd* const a, const RackEnd* const b)
-{
-  return a->uid == b->uid && a->first == b->first && a->last == b->last;
-}
-
-static bool
-has_edge(const Rack* const rack, const RackEdge* const edge)
-{
-  for (uint32_t e = 0; e < rack->n_edges; ++e) {
-    if (same_end(&rack->edges[e].from, &edge->from) && same_end(&rack->edges[e].to, &edge->to)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-/// What is heard now, with no gain where `next` has no connection.
+/// Copy `now`, with gain 0 in each connection that `next` does not have.
 static Rack*
 muted_rack(const Rack* const now, const Rack* const next)
 {
   Rack* const rack = rack_copy(now);
-  for (uint32_t e = 0; rack && e < rack->n_edges; ++e) {
-    if (!has_edge(next, &rack->edges[e])) {
-      rack->edges[e].gain_db = -INFINITY;
+  for (uint32_t e = rack ? rack->n_edges : 0U; e-- > 0U;) {
+    RackEdge* const edge = &rack->edges[e];
+    if (rack_find_edge(next, edge->from, edge->to, e) == next->n_edges) {
+      edge->gain_db = -INFINITY;
     }
   }
   return rack;
 }
 
 static void
-wait_for_fades(Worker* const worker, const uint64_t heard_frame)
+wait_for_fades(Worker* const worker, const uint64_t first_frame)
 {
-  const uint64_t until = heard_frame + (uint64_t)(2.0 * LINK_RAMP_SECONDS * worker->format.rate_hz);
+  const uint64_t until = first_frame + (uint64_t)(2.0 * LINK_RAMP_SECONDS * worker->format.rate_hz);
   Pulse pulse = { 0 };
   atomic_store(&worker->awaited_frame, worker->has_player_thread ? until : 0U);
   while (worker->has_player_thread && atomic_load(&worker->player.next_frame) < until &&
          !stands_still(worker, &pulse)) {
-    time_sleep(HEARD_POLL_NS);
+    time_sleep(TAKEN_POLL_NS);
   }
   atomic_store(&worker->awaited_frame, 0U);
 }
 
-/// The first of two steps: fade what `next` does not have, and all tails, and wait until they are
-/// silent.
+/// The first of two steps: fade out the connections that `next` does not have, and all tails, and
+/// wait until they are silent.
 static Status
 fade_the_tangle(Worker* const worker, const PlanRequest* const next, Error* const error)
 {
@@ -171,16 +156,16 @@ fade_the_tangle(Worker* const worker, const PlanRequest* const next, Error* cons
   request.keep_values = true;
   request.end_tails = true;
   PlanFault fault;
-  uint64_t heard_frame = 0;
-  const Status status = plan_once(worker, &request, &fault, &heard_frame, error);
+  uint64_t first_frame = 0;
+  const Status status = plan_once(worker, &request, &fault, &first_frame, error);
   rack_free(muted);
   if (!status) {
-    wait_for_fades(worker, heard_frame);
+    wait_for_fades(worker, first_frame);
   }
   return status;
 }
 
-/// Plan the rack that is heard once more, with the values that were set.
+/// Plan the active rack again, with the values that messages have set.
 static Status
 replan(Worker* const worker, const bool end_tails, Error* const error)
 {
@@ -188,8 +173,8 @@ replan(Worker* const worker, const bool end_tails, Error* const error)
   request.keep_values = true;
   request.end_tails = end_tails;
   PlanFault fault;
-  uint64_t heard_frame = 0;
-  const Status status = plan_once(worker, &request, &fault, &heard_frame, error);
+  uint64_t first_frame = 0;
+  const Status status = plan_once(worker, &request, &fault, &first_frame, error);
   if (!status) {
     worker_publish_facts(worker);
   }
@@ -202,20 +187,20 @@ worker_replan(Worker* const worker, Error* const error)
   return replan(worker, false, error);
 }
 
-/// Back to the rack that was heard before the first step.
+/// Return to the rack that was active before the first step.
 static void
 fade_back(Worker* const worker)
 {
   Error error = { STATUS_OK, "" };
   if (worker_replan(worker, &error)) {
-    // No memory, not even for this: the next plan of any rack that has them brings them back.
+    // Out of memory: the connections return with the next plan of a rack that has them.
   }
 }
 
-/// New connections and fading ones would make a cycle: let the old ones fade before the new ones
-/// come.
+/// Plan an edit whose new connections and fading old ones form a cycle: fade out the old ones, then
+/// add the new ones.
 static Status
-plan_in_two_steps(Worker* const worker, const PlanRequest* const last, uint64_t* const heard_frame,
+plan_in_two_steps(Worker* const worker, const PlanRequest* const last, uint64_t* const first_frame,
                   Error* const error)
 {
   Status status = fade_the_tangle(worker, last, error);
@@ -223,10 +208,10 @@ plan_in_two_steps(Worker* const worker, const PlanRequest* const last, uint64_t*
     return status;
   }
   PlanRequest second = *last;
-  second.previous = second.heard = worker->player.plan;
+  second.previous = second.active = worker->player.plan;
   second.drop_silent = true;
   PlanFault fault;
-  status = plan_once(worker, &second, &fault, heard_frame, error);
+  status = plan_once(worker, &second, &fault, first_frame, error);
   if (status) {
     fade_back(worker);
   }
@@ -234,18 +219,18 @@ plan_in_two_steps(Worker* const worker, const PlanRequest* const last, uint64_t*
 }
 
 /// Plan `rack` from the active plan, and wait until the new plan is active.  Takes ownership of
-/// `rack` on success.  An `auto` output has the choice of the last measurement until measure().
+/// `rack` on success.  An `auto` output keeps the choice of the last measurement until measure().
 /// [planning_lock held]
 static Status
 plan_edit(Worker* const worker, Rack* const rack, const uint64_t at_frame, const uint64_t stamp,
-          PlanFault* const fault, uint64_t* const heard_frame, Error* const error)
+          PlanFault* const fault, uint64_t* const first_frame, Error* const error)
 {
   PlanRequest request = request_for(worker, rack);
   request.at_frame = at_frame;
   request.stamp = stamp;
-  Status status = plan_once(worker, &request, fault, heard_frame, error);
+  Status status = plan_once(worker, &request, fault, first_frame, error);
   if (status && fault->is_tangled) {
-    status = plan_in_two_steps(worker, &request, heard_frame, error);
+    status = plan_in_two_steps(worker, &request, first_frame, error);
   }
   if (!status) {
     if (!worker->format.offline && !rack_differs_in_values(rack, worker->rack)) {
@@ -275,7 +260,7 @@ reply_to(Worker* const worker, const Edit* const edit, const Status status,
   worker->events.replied(worker->events.context, edit->id, &reply, &facts);
 }
 
-/// Take the edit that waits; NULL when none does.
+/// Take the waiting edit; NULL if there is none.
 static Edit*
 take_edit(Worker* const worker)
 {
@@ -286,24 +271,24 @@ take_edit(Worker* const worker)
   return edit;
 }
 
-/// Plan the edit that waits, or keep its rack for the first worker_arm().  Until `planning_lock` is
-/// held the edit waits on, where worker_set() finds it.
+/// Plan the waiting edit, or keep its rack for the first worker_arm().  The edit stays in
+/// Worker::edit until this thread holds `planning_lock`, so that worker_set() can set values in it.
 static void
 perform(Worker* const worker)
 {
   Error error = { STATUS_OK, "" };
   PlanFault fault = { 0 };
-  uint64_t heard_frame = 0;
+  uint64_t first_frame = 0;
   pthread_mutex_lock(&worker->planning_lock);
   Edit* const edit = take_edit(worker);
   worker_update_device(worker);
   Status status = STATUS_OK;
   if (worker->has_format) {
     status =
-        plan_edit(worker, edit->rack, edit->at_frame, edit->stamp, &fault, &heard_frame, &error);
+        plan_edit(worker, edit->rack, edit->at_frame, edit->stamp, &fault, &first_frame, &error);
     if (worker_take_loss(worker, status, &error)) {
       status =
-          plan_edit(worker, edit->rack, edit->at_frame, edit->stamp, &fault, &heard_frame, &error);
+          plan_edit(worker, edit->rack, edit->at_frame, edit->stamp, &fault, &first_frame, &error);
     }
   } else {
     rack_free(worker->rack);
@@ -313,42 +298,80 @@ perform(Worker* const worker)
   if (status) {
     rack_free(edit->rack);
   }
-  reply_to(worker, edit, status, &error, fault.edge, heard_frame);
+  reply_to(worker, edit, status, &error, fault.edge, first_frame);
   free(edit);
 }
 
-/// True when the player has not kept up for half a second or more, with tails of what was removed
-/// to play: the tails of a rack that was too much.  A player that is late by a little empties a
-/// slot now and then, so a look that finds one empty takes back half of what a full one counts.
+/// True if the player has been late for half a second or more while it plays tails of removed
+/// nodes: the edit may have removed nodes that were too heavy.  n_behind counts up at each check
+/// that finds late blocks, and down at any other.  One late block in FALLBACK_GOOD_BLOCKS suffices:
+/// then the callback plays the fallbacks nearly all the time, and the tails would not be audible.
 static bool
 has_heavy_tails(Worker* const worker, const Plan* const plan)
 {
-  const Ring* const ring = worker->ring;
-  const bool is_full =
-      ring && ring_n_submitted(ring) - ring_n_finished(ring) + 1U >= ring_shape(ring)->n_slots;
-  if (is_full && worker->n_behind < LOOKS_BEHIND) {
-    worker->n_behind += FULL_LOOK;
-  } else if (!is_full && worker->n_behind > 0U) {
+  const uint64_t n_blocks = atomic_load(&worker->player.counts.worker_blocks);
+  const uint64_t n_late = atomic_load(&worker->n_late);
+  const uint64_t n_new = n_blocks - worker->seen_blocks;
+  const bool is_late = (n_late - worker->seen_late) * FALLBACK_GOOD_BLOCKS >= n_new;
+  worker->seen_blocks = n_blocks;
+  worker->seen_late = n_late;
+  if (n_new > 0U && is_late && worker->n_behind < CHECKS_BEHIND) {
+    ++worker->n_behind;
+  } else if (n_new > 0U && !is_late && worker->n_behind > 0U) {
     --worker->n_behind;
   }
-  return worker->n_behind >= LOOKS_BEHIND && plan->n_nodes > plan->n_living;
+  return worker->n_behind >= CHECKS_BEHIND && plan->n_nodes > plan->n_living;
 }
 
-/// Measure the present rack for its fallbacks: after its edit, and not while another edit waits. An
-/// edit that comes then waits until the copy of the rack is planned. [planning_lock held]
+/// True if edits have postponed or ended the measurement for POSTPONED_S.  False for a measurement
+/// that takes longer than OVERDUE_NS: it waits for a pause between edits. [planning_lock held]
+static bool
+is_overdue(const Worker* const worker)
+{
+  const uint64_t n_frames = atomic_load(&worker->player.next_frame) - worker->outdated_at;
+  return worker->must_measure && !worker->takes_long &&
+         (double)n_frames >= POSTPONED_S * worker->format.rate_hz;
+}
+
+typedef struct Measurement {
+  Worker* worker;
+  uint64_t gives_way_ns; ///< From this time on, an edit ends the measurement
+} Measurement;
+
+/// PlanRequest::gives_up of a measurement: true while a call that arms, disarms or ends the worker
+/// waits, or from gives_way_ns on, while an edit waits. [planning_lock held]
+static bool
+ends_measurement(void* const giver)
+{
+  const Measurement* const measurement = giver;
+  Worker* const worker = measurement->worker;
+  pthread_mutex_lock(&worker->edits_lock);
+  const bool has_edit = worker->edit != NULL;
+  pthread_mutex_unlock(&worker->edits_lock);
+  return (has_edit && time_now_ns() >= measurement->gives_way_ns) || atomic_load(&worker->n_ending);
+}
+
+/// Measure the current rack to choose its fallbacks.  An edit that arrives meanwhile ends the
+/// measurement; an overdue one may first run for OVERDUE_NS. [planning_lock held]
 static void
 measure(Worker* const worker)
 {
-  const PlanRequest request = request_for(worker, worker->rack);
-  worker_choose_fallbacks(worker, &request, true);
+  const bool was_overdue = is_overdue(worker);
+  Measurement measurement = { worker, was_overdue ? time_now_ns() + OVERDUE_NS : 0U };
+  PlanRequest request = request_for(worker, worker->rack);
+  request.gives_up = ends_measurement;
+  request.giver = &measurement;
+  worker_choose_fallbacks(worker, &request);
+  const bool gave_way = was_overdue && time_now_ns() >= measurement.gives_way_ns;
+  worker->takes_long = worker->must_measure && (worker->takes_long || gave_way);
   file_cache_clear(&worker->loader);
   if (!worker->must_measure) {
     worker_publish_facts(worker);
   }
 }
 
-/// Leave a device that failed, and leave out what has finished dying, or is too much to play.
-/// [planning_lock held]
+/// Leave a failed device or try it again, measure the rack if needed, and remove nodes whose tails
+/// have ended or are too heavy to play. [planning_lock held]
 static void
 tidy(Worker* const worker)
 {
@@ -365,17 +388,9 @@ tidy(Worker* const worker)
     Error error = { STATUS_OK, "" };
     worker->n_behind = 0;
     if (replan(worker, end_tails, &error)) {
-      // Out of memory, at worst: the dead stay a little longer, and the next round tries again.
+      // Out of memory: the removed nodes stay in the plan, and the next round tries again.
     }
   }
-}
-
-/// True when edits have postponed or ended the measurement for long enough. [planning_lock held]
-static bool
-is_overdue(const Worker* const worker)
-{
-  const uint64_t n_frames = atomic_load(&worker->player.next_frame) - worker->outdated_at;
-  return worker->must_measure && (double)n_frames >= POSTPONED_S * worker->format.rate_hz;
 }
 
 static void
@@ -391,15 +406,6 @@ keep_house(Worker* const worker)
   }
 }
 
-bool
-worker_ends_measurement(Worker* const worker)
-{
-  pthread_mutex_lock(&worker->edits_lock);
-  const bool has_edit = worker->edit != NULL;
-  pthread_mutex_unlock(&worker->edits_lock);
-  return (has_edit && !is_overdue(worker)) || atomic_load(&worker->n_ending);
-}
-
 static bool
 must_keep_house(Worker* const worker)
 {
@@ -409,7 +415,7 @@ must_keep_house(Worker* const worker)
   return is_late;
 }
 
-/// Wait for an edit, for a while; true when one waits.
+/// Wait for an edit, at most HOUSEKEEPING_NS.  Returns true if one waits.
 static bool
 await_edit(Worker* const worker)
 {
@@ -479,7 +485,7 @@ worker_stop_builder(Worker* const worker)
   }
 }
 
-// ---- what control calls ----
+// ---- calls of the control thread ----
 
 Status
 worker_edit(void* const context, const uint64_t id, const Rack* const rack, const uint64_t at_frame,
@@ -510,7 +516,7 @@ worker_edit(void* const context, const uint64_t id, const Rack* const rack, cons
   return STATUS_OK;
 }
 
-/// Set values in all documents that are to be planned.  [planning_lock held]
+/// Set values in the current document and in that of the waiting edit. [planning_lock held]
 static void
 set_in_racks(Worker* const worker, const ParamMessage* const messages, const uint32_t n)
 {
@@ -533,7 +539,7 @@ worker_set(void* const context, const ParamMessage* const messages, const uint32
   pthread_mutex_lock(&worker->planning_lock);
   const bool has_ring = worker->ring != NULL;
   for (uint32_t m = 0; m < n && !has_ring && player->plan; ++m) {
-    player_apply(player, &messages[m]); // no player runs: the plan can be touched here
+    player_apply(player, &messages[m]); // no player runs, so this thread may change the plan
   }
   if (!player->plan) {
     set_in_racks(worker, messages, n);

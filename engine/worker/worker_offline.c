@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Offline blocks, on the caller's thread.  With depth 1 a block is returned when the next one has
-// begun, so that a device runs both.
+// Offline blocks, on the caller's thread.  With depth 1 a call begins a block and returns the block
+// before, so that a device can run both at once.
 
 #include "worker_private.h"
 
@@ -17,7 +17,7 @@ worker_prepare_offline(Worker* const worker, Error* const error)
   free(worker->offline_rows);
   const size_t n_rows = 2U * ((size_t)format->n_in + worker->player.plan->n_out);
   worker->offline_rows = calloc(n_rows * format->block_frames + 1U, sizeof(float));
-  rt_flush_denormals(); // this is the thread that will process
+  rt_flush_denormals(); // the caller's thread runs the blocks
   return worker->offline_rows ? STATUS_OK : error_set(error, STATUS_NO_MEM, "out of memory");
 }
 
@@ -29,7 +29,7 @@ worker_end_offline(Worker* const worker)
   }
 }
 
-/// Record a block without sound.
+/// Count a block that has failed, and record the device's error.
 static void
 note_block(Worker* const worker, const bool has_sound, PeriodCounts* const counts)
 {
@@ -39,7 +39,7 @@ note_block(Worker* const worker, const bool has_sound, PeriodCounts* const count
   }
 }
 
-/// The rows of one of the two blocks: inputs, then outputs.
+/// The rows of block `turn` (0 or 1): inputs, then outputs.
 static float*
 rows_of(const Worker* const worker, const uint32_t turn)
 {
@@ -47,7 +47,7 @@ rows_of(const Worker* const worker, const uint32_t turn)
   return worker->offline_rows + turn * n_rows * worker->format.block_frames;
 }
 
-/// Begin a block, and return the one before; silence at first.
+/// Begin a block, and return the output of the block before; silence in the first call.
 static void
 run_ahead(Worker* const worker, const uint64_t frame, float* const* const in,
           float* const* const out, const uint32_t n_frames, PeriodCounts* const counts)
@@ -65,7 +65,7 @@ run_ahead(Worker* const worker, const uint64_t frame, float* const* const in,
   worker->offline_turn = 1U - worker->offline_turn;
   if (player->n_begun < PLAYER_MAX_BEGUN) {
     for (uint32_t c = 0; c < n_out; ++c) {
-      memset(out[c], 0, n_frames * sizeof(float)); // nothing is done yet
+      memset(out[c], 0, n_frames * sizeof(float)); // no earlier block
     }
     return;
   }
@@ -97,7 +97,7 @@ worker_process(Worker* const worker, const float* const* const in, float* const*
   }
 }
 
-/// Of the nodes of one level.
+/// Finish the pass of the nodes of one level.
 static Status
 finish_level(const Plan* const plan, const uint32_t level, bool* const again, Error* const error)
 {
@@ -120,7 +120,7 @@ worker_finish_pass(Worker* const worker, bool* const again, Error* const error)
   *again = false;
   worker_end_offline(worker);
   const Plan* const plan = worker->player.plan;
-  // In signal order: a measurement of a node behind one that still changes is invalid.
+  // In signal order: the measurement of a node is invalid while a node before it still changes.
   for (uint32_t level = 0; !status && level < plan->n_levels && !*again; ++level) {
     status = finish_level(plan, level, again, error);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Plans of a worker that chooses between the CPU and its GPU by itself: the model of placement.h
-// says which is quicker, and the plan that is made says whether there is memory for it.
+// Plans of a worker that chooses between CPU and GPU.  The model of placement.h predicts which is
+// faster; making the plan shows whether its memory suffices.
 
 #include "worker_private.h"
 
@@ -16,13 +16,13 @@ side_of(const Backend* const backend)
   return backend == &backend_cpu ? PLACEMENT_CPU : PLACEMENT_GPU;
 }
 
-/// New or changed nodes, or fewer: what came before may have been decided otherwise.
+/// True if the plan has new, changed or fewer nodes than `previous`, so that the choice may differ.
 static bool
 is_restructured(const Plan* const plan, const Plan* const previous)
 {
   bool differs = !previous || plan->n_living != previous->n_living;
   for (uint32_t n = 0; !differs && n < plan->n_living; ++n) {
-    differs = plan->nodes[n].node->refs == 1U; // in no other plan
+    differs = plan->nodes[n].node->refs == 1U; // new: in no other plan
   }
   return differs;
 }
@@ -49,7 +49,7 @@ takes_file(const FxInfo* const fx)
   return takes;
 }
 
-/// Fill the model's nodes from a plan's living ones.
+/// Describe the living nodes of a plan for the model.
 static void
 describe(const PlanRequest* const request, const Plan* const plan, PlacementNode* const nodes)
 {
@@ -67,7 +67,7 @@ describe(const PlanRequest* const request, const Plan* const plan, PlacementNode
   }
 }
 
-/// Predicted times of a block, ns by PlacementSide; false without memory.
+/// Predict the time of a block on each side: ns[PLACEMENT_SIDES].  Returns false if out of memory.
 static bool
 predict(const Worker* const worker, const PlanRequest* const request, const Plan* const plan,
         double* const ns)
@@ -78,14 +78,14 @@ predict(const Worker* const worker, const PlanRequest* const request, const Plan
                                  .n_channels = n_in > plan->n_out ? n_in : plan->n_out,
                                  .n_cores = pool_size(worker->pool) };
   for (uint32_t s = 0; nodes && s < PLACEMENT_SIDES; ++s) {
-    describe(request, plan, nodes); // the order is lost each time
+    describe(request, plan, nodes); // placement_predict() sorts them
     ns[s] = placement_predict(worker->costs, &shape, nodes, plan->n_living, (PlacementSide)s);
   }
   free(nodes);
   return nodes != NULL;
 }
 
-/// Give the nodes that left the choice another reason.
+/// Set the reason of the nodes without a backend of their own.
 static void
 set_reason(const PlanRequest* const request, Plan* const plan, const PlaceReason reason)
 {
@@ -96,7 +96,7 @@ set_reason(const PlanRequest* const request, Plan* const plan, const PlaceReason
   }
 }
 
-/// Note a choice, and what it was made by.
+/// Record a choice, its predicted times, and the note for clients.
 static void
 settle_on(Worker* const worker, const Backend* const backend, const double* const ns,
           const char* const note)
@@ -110,7 +110,7 @@ settle_on(Worker* const worker, const Backend* const backend, const double* cons
   pthread_mutex_unlock(&worker->status_lock);
 }
 
-/// Make the same plan on the other side; on failure the one at hand stays.
+/// Make the same plan with the backend `to`, and free the old one.  On failure *plan stays.
 static Status
 move(const PlanRequest* const request, const Backend* const to, Plan** const plan,
      Error* const error)
@@ -128,13 +128,13 @@ move(const PlanRequest* const request, const Backend* const to, Plan** const pla
   return status;
 }
 
-/// Choose a side for a plan that was made on one.
+/// Choose a side for a plan, and move the plan if it was made on the other.
 static void
 decide(Worker* const worker, const PlanRequest* const request, Plan** const plan)
 {
   double ns[PLACEMENT_SIDES] = { 0.0 };
   if (!predict(worker, request, *plan, ns)) {
-    return; // out of memory: it plays where it is
+    return; // out of memory: the plan stays on its side
   }
   const Backend* const sides[] = {
     [PLACEMENT_CPU] = &backend_cpu, [PLACEMENT_GPU] = worker->device
@@ -142,7 +142,7 @@ decide(Worker* const worker, const PlanRequest* const request, Plan** const plan
   const bool has_past = request->previous && request->previous->n_living;
   const PlacementSide now = side_of(request->backend);
   const PlacementSide side = placement_decide(has_past, now, ns[PLACEMENT_CPU], ns[PLACEMENT_GPU]);
-  char note[sizeof(worker->backend_note)]; // without numbers: whoever follows it is told of changes
+  char note[sizeof(worker->backend_note)]; // without numbers: each change is an event
   snprintf(note, sizeof(note), "effects run on %s, by measured costs",
            engine_backend_names[sides[side]->kind]);
   Error error = { STATUS_OK, "" };
@@ -171,7 +171,7 @@ worker_make_plan(Worker* const worker, const PlanRequest* const request, Plan** 
     char note[sizeof(worker->backend_note)];
     snprintf(note, sizeof(note), "effects run on cpu: %s",
              is_full ? "the GPU has not enough memory for the rack" : error->text);
-    // The CPU has memory of its own, and refuses for itself what is wrong with the rack.
+    // The CPU has its own memory; if the rack itself is invalid, this attempt fails too.
     status = move(request, &backend_cpu, &plan, error);
     if (!status) {
       set_reason(request, plan, is_full ? PLACE_MEMORY : PLACE_FAILED);

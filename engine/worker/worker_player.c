@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The player's thread: runs the blocks of the ring in order, and begins the next one while a
-// device runs the last.
+// The player's thread: runs the blocks of the ring in order, and begins the next block while a
+// device still runs the one before.
 
 #include "worker_private.h"
 
@@ -8,10 +8,10 @@
 #include "engine/base/rt.h"
 #include "engine/base/time.h"
 
-// A helper's block often follows within this time; a longer spin would starve other threads of a
-// small machine.
+// Before it sleeps, the player spins this long for the next block.  A longer spin would starve
+// other threads on a machine with few cores.
 #define SPIN_NS  50000U
-#define SLEEP_NS (100U * NS_PER_MS) // the player wakes up this often without a wake
+#define SLEEP_NS (100U * NS_PER_MS) // longest sleep without a wake
 
 static void
 begin_slot(Worker* const worker, const uint64_t sequence)
@@ -30,7 +30,18 @@ begin_slot(Worker* const worker, const uint64_t sequence)
   worker_faults_begin(worker->player.plan, worker->ring);
 }
 
-/// Wait for the oldest block; begin the next one meanwhile if it comes.
+/// True if the oldest block is overdue: more blocks are in flight than the callback waits for.  A
+/// block that the callback waits for, however long, is never overdue.
+static bool
+is_overdue(const Worker* const worker)
+{
+  const uint64_t oldest = ring_n_finished(worker->ring);
+  const uint32_t n_in_flight = worker->config.depth > 1U ? worker->config.depth : 1U;
+  const bool is_waited_for = (ring_slot(worker->ring, oldest)->flags & SLOT_WAITED) != 0U;
+  return !is_waited_for && ring_n_submitted(worker->ring) - oldest > n_in_flight;
+}
+
+/// Wait for the oldest block and end it.  If the next block arrives meanwhile, begin it.
 static void
 end_slot(Worker* const worker)
 {
@@ -44,6 +55,9 @@ end_slot(Worker* const worker)
   }
   const bool has_sound = player_end(player);
   worker_faults_end(worker->ring);
+  if (is_overdue(worker)) {
+    counter_add(&worker->n_late, 1U);
+  }
   if (has_sound) {
     ring_finish(worker->ring);
   } else {
@@ -57,7 +71,7 @@ player_main(void* const context)
   Worker* const worker = context;
   rt_flush_denormals();
   if (worker->config.realtime) {
-    // The worker reported an error when it was made.
+    // worker_new() has reported an error, if any.
     (void)rt_become_realtime(worker->config.priority, NULL);
   }
   while (!atomic_load_explicit(&worker->player_stops, memory_order_acquire)) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   What the files of the worker share: its life (worker.c), its edits and the builder thread
-   (worker_edit.c), its player thread (worker_player.c), what runs the nodes (worker_backend.c,
-   worker_device.c, worker_place.c), files and trials (worker_offline.c).
+   Shared by the files of the worker: its life (worker.c), its edits and the builder thread
+   (worker_edit.c), its player thread (worker_player.c), its backends (worker_backend.c,
+   worker_device.c, worker_place.c), and offline blocks (worker_offline.c).
 
-   Locks, none of which an audio thread ever takes, in the order in which they may be nested:
+   Locks, in the order in which they may be nested; audio threads take none of them:
      planning_lock  planning, arming and disarming; held long
      edits_lock     the edit that waits for the builder
      status_lock    device, notes, facts and the plan that queries read; held for an instant
-   None is held when WorkerEvents are called.
+   The worker holds none of them when it calls WorkerEvents.
 */
 #ifndef WARPRACK_ENGINE_WORKER_WORKER_PRIVATE_H
 #define WARPRACK_ENGINE_WORKER_WORKER_PRIVATE_H
@@ -34,46 +34,54 @@ struct Worker {
   EngineConfig config;
   WorkerEvents events;
   FileLoader loader;
-  char realtime_note[512]; ///< Constant once the worker is made
+  char realtime_note[512]; ///< Constant after worker_new()
 
   Backend* device;                 ///< Open GPU, or NULL; written under `status_lock`
-  const Backend* backend;          ///< Of nodes that leave the choice; as `device`
-  PlaceReason reason;              ///< Why it is that one
-  PlacementCosts* costs;           ///< What the choice goes by; NULL when it is made already
+  const Backend* backend;          ///< Of nodes without a backend of their own; as `device`
+  PlaceReason reason;              ///< Why `backend` was chosen
+  PlacementCosts* costs;           ///< Costs to choose by; NULL: the choice is fixed
   double cost_ns[PLACEMENT_SIDES]; ///< Of a block, predicted at the last choice; as `device`
   char no_gpu[512];                ///< Why there is no device
   char backend_note[640];          ///< Guarded by `status_lock`
-  bool is_lost;                    ///< The device has failed, nothing is planned on it; as `device`
-  bool was_used;                   ///< Then: nodes that leave the choice were there
+  bool is_lost;                    ///< The device has failed, and plans do not use it; as `device`
+  bool was_used;                   ///< While is_lost: `backend` was the device before
   Error lost_why;                  ///< As `device`
   bool needs_new_process;          ///< As `device`; see WorkerStatus
-  Backoff retry;                   ///< Of the device, once it is closed; at UINT64_MAX: never
+  Backoff retry;                   ///< Time of the next attempt to open the device; UINT64_MAX:
+                                   ///< never
 
   pthread_mutex_t planning_lock;
   Format format; ///< Valid once has_format
   bool has_format;
-  Rack* rack;          ///< Heard, or to be heard once there is a format
+  Rack* rack;          ///< The active rack, or the one to play once there is a format
   Ring* ring;          ///< NULL while disarmed, and offline
   Fallbacks fallbacks; ///< Of `rack`
   Fallbacks measured;  ///< By the last measurement, as if all outputs were `auto`
   bool must_measure;   ///< `rack` has not been measured yet
+  bool takes_long;     ///< An edit ended the overdue measurement of `rack`
   uint64_t
-      outdated_at; ///< Then: first frame since the last measurement, or since the worker was armed
+      outdated_at; ///< While must_measure: frame at which the measurement became invalid, or first
+                   ///< frame of the last arm
 
-  uint32_t n_behind; ///< [builder] How often looks found the ring full: has_heavy_tails()
+  _Atomic uint64_t n_late;         ///< [player] Blocks that ended after they were due
+  uint64_t seen_blocks, seen_late; ///< [builder] Ended blocks, and late ones, at the last check
+  uint32_t n_behind;               ///< [builder] Checks that found late blocks, less the others:
+                                   ///< has_heavy_tails()
 
   pthread_mutex_t edits_lock;
   pthread_cond_t edits_changed;
-  Edit* edit; ///< Waits for the builder; NULL: none does
+  Edit* edit; ///< Waits for the builder; NULL: no edit waits
   bool builder_stops;
   bool has_builder;
-  _Atomic uint64_t awaited_frame; ///< The builder waits for the blocks before it; 0: for none
-  _Atomic uint32_t n_ending;      ///< Calls because of which none of them will come
+  _Atomic uint64_t awaited_frame; ///< The builder waits until this frame is played; 0: it does not
+                                  ///< wait
+  _Atomic uint32_t n_ending;      ///< Number of calls that wait for the builder: it must not wait
+                                  ///< for blocks
   pthread_t builder;
 
   pthread_mutex_t status_lock;
   WorkerFacts facts;
-  const Plan* shown; ///< Whose nodes the queries look at
+  const Plan* shown; ///< The plan whose nodes the queries report
 
   Pool* pool;
   Player player;
@@ -81,14 +89,15 @@ struct Worker {
   bool has_player_thread;
   _Atomic bool player_stops;
 
-  float* offline_rows;   ///< Of two blocks: guarded copies of [n_in][block], then [n_out][block]
-  uint32_t offline_turn; ///< Which of the two the next block has
+  float* offline_rows;   ///< [2] blocks, each: [n_in][block] guarded inputs, then [n_out][block]
+                         ///< outputs
+  uint32_t offline_turn; ///< Index of the rows of the next block: 0 or 1
   uint64_t next_frame;   ///< Offline: of the next block
 };
 
 // ---- worker.c ----
 
-/// Update and report the facts of the plan that is heard. [planning_lock held]
+/// Update the facts from the active plan. [planning_lock held]
 void worker_publish_facts(Worker* worker);
 
 WorkerFacts worker_facts(Worker* worker);
@@ -97,73 +106,70 @@ WorkerFacts worker_facts(Worker* worker);
 /// [planning_lock held]
 bool worker_outdate_fallbacks(Worker* worker, const Rack* rack, uint32_t n_out);
 
-/// Measure a rack, and choose the fallbacks of its outputs.  With `gives_way` the measurement ends
-/// without a result as soon as worker_ends_measurement(), and `must_measure` stays set.
-/// [planning_lock held]
-void worker_choose_fallbacks(Worker* worker, const PlanRequest* request, bool gives_way);
+/// Measure a rack, and choose the fallbacks of its outputs.  If the request is given up, there is
+/// no result, and `must_measure` stays set. [planning_lock held]
+void worker_choose_fallbacks(Worker* worker, const PlanRequest* request);
 
 // ---- worker_edit.c ----
 
 NODISCARD Status // [main]
 worker_start_builder(Worker* worker, Error* error);
 
-/// An edit that still waits is refused. [main]
+/// End the builder thread.  Refuses an edit that still waits. [main]
 void worker_stop_builder(Worker* worker);
 
 /// WorkerCalls::edit and ::set.
 Status worker_edit(void* worker, uint64_t id, const Rack* rack, uint64_t at_frame, uint64_t stamp);
 bool worker_set(void* worker, const ParamMessage* messages, uint32_t n);
 
-/// True when a call that arms, disarms or ends the worker waits, or an edit does and the
-/// measurement is not overdue. [planning_lock held]
-bool worker_ends_measurement(Worker* worker);
-
-/// Plan the rack that is heard once more, with the values that were set. [planning_lock held]
+/// Plan the active rack again, with the values that messages have set. [planning_lock held]
 NODISCARD Status worker_replan(Worker* worker, Error* error);
 
 // ---- worker_player.c ----
 
-/// Let a thread run what comes through the ring. [main]
+/// Start the thread that runs the blocks of the ring. [main]
 NODISCARD Status worker_start_player(Worker* worker, Error* error);
 
-/// End it, if there is one; the ring stays.  [main]
+/// End the player thread, if there is one; the ring stays. [main]
 void worker_stop_player(Worker* worker);
 
 // ---- worker_offline.c ----
 
-/// Make room for the blocks of the format. [main]
+/// Allocate the rows of offline blocks of the current format. [main]
 NODISCARD Status worker_prepare_offline(Worker* worker, Error* error);
 
-/// End the block that was begun ahead: it is not wanted. [main]
+/// End a block that was begun ahead, and drop its output. [main]
 void worker_end_offline(Worker* worker);
 
 // ---- worker_backend.c ----
 
-/// Open the device that the configuration asks for, or that is there. [main]
+/// Choose the backend by the configuration, and open its device.  With ENGINE_BACKEND_AUTO a
+/// missing device is no error. [main]
 NODISCARD Status worker_open_backend(Worker* worker, Error* error);
 
-/// Open that device alone.  [main, builder]
+/// Open the device that the configuration names.  Does not change the worker. [main, builder]
 NODISCARD Status worker_open_device(const Worker* worker, Backend** device, Error* error);
 
-/// Close it, after all plans were freed. [main]
+/// Close the device, after all plans are freed. [main]
 void worker_close_backend(Worker* worker);
 
-/// Let the device reach a ring; without, its stages copy. [planning_lock held]
+/// Map the ring into the device.  If that fails, the stages copy audio to the device and back.
+/// [planning_lock held]
 void worker_show_ring(Worker* worker, const Ring* ring);
 
-/// Let the device reach a new ring, and the plan's stages work in it.  [main, no player]
+/// Map a new ring into the device, and make the plan's stages for it. [main, no player]
 NODISCARD Status worker_attach_ring(Worker* worker, const Ring* ring, Error* error);
 
-/// The reverse, before the ring is freed: the plan has no stages then. [main, no player]
+/// Free the plan's stages and unmap the ring, before the ring is freed. [main, no player]
 void worker_detach_ring(Worker* worker);
 
-/// Tell a request what nodes may run on, and how much memory there is. [planning_lock held]
+/// Set the backends and the memory limit of a request. [planning_lock held]
 void worker_place(const Worker* worker, PlanRequest* request);
 
-/// From now on the queries look at this plan, and no longer at the one before. [planning_lock held]
+/// Set the plan that queries report, before the old plan is freed. [planning_lock held]
 void worker_show_plan(Worker* worker, const Plan* plan);
 
-/// Fill what WorkerCalls::status says of backends. [status_lock held]
+/// Fill the members of the status that concern backends. [status_lock held]
 void worker_tell_backend(const Worker* worker, WorkerStatus* status);
 
 /// WorkerCalls::places.
@@ -171,27 +177,28 @@ uint32_t worker_places(void* worker, EnginePlace* places, uint32_t max);
 
 // ---- worker_place.c ----
 
-/// Make a plan; where the worker chooses, on the better side. [planning_lock held]
+/// Make a plan.  If the backend is not fixed, choose the side that is faster by measured costs.
+/// [planning_lock held]
 NODISCARD Status worker_make_plan(Worker* worker, const PlanRequest* request, Plan** out,
                                   PlanFault* fault, Error* error);
 
 // ---- worker_device.c ----
 
-/// Let the device take as long as blocks of this format allow. [planning_lock held, no player]
+/// Set the device's deadline for blocks of a format. [planning_lock held, no player]
 void worker_set_deadline(Worker* worker, const Format* format);
 
-/// Take the words of a device that failed in `plan` (may be NULL), before the plan is freed.
+/// Record the error of a device that has failed in `plan` (may be NULL), before the plan is freed.
 /// [planning_lock held]
 void worker_note_failure(Worker* worker, const Plan* plan);
 
-/// A plan could not be made: when that is because the device has failed, leave it.  True when it is
-/// worth trying once more. [planning_lock held]
+/// Handle a failure to make a plan: if `status` is a device loss, leave the device.  Returns true
+/// if the caller should try again. [planning_lock held]
 bool worker_take_loss(Worker* worker, Status status, const Error* why);
 
-/// Begin without a device that cannot be opened, as if it had failed just now. [main]
+/// Start without the device, which cannot be opened, as if it had just failed. [main]
 void worker_begin_lost(Worker* worker, const Error* why);
 
-/// Leave a device that has failed, or try it again when it is time. [planning_lock held]
+/// Leave a failed device, or try to open it again when its delay has passed. [planning_lock held]
 void worker_update_device(Worker* worker);
 
 /// WorkerCalls::failure.

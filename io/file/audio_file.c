@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Whole files for effects: audio by libsndfile, brought to the engine's rate by libsamplerate, or
-// text with rows of numbers.
+// Loads files for effects: audio with libsndfile, resampled to the engine's rate with
+// libsamplerate, or text with rows of numbers.
 
 #include "audio_file.h"
 
@@ -19,7 +19,7 @@
 #define READ_FRAMES 65536U
 
 typedef struct LoadedFile {
-  FxFile file; // First member, so that a pointer to one is a pointer to the other
+  FxFile file; // First member, so that an FxFile* is a LoadedFile*
   char* name;
   float* samples;
   AudioReader* reader; // Until the samples are read; NULL for text
@@ -45,7 +45,7 @@ source_check(const int fd, const char* const name, Error* const error)
   return STATUS_FILE;
 }
 
-/// The error of an open() that failed, from errno.
+/// Set the error of a failed open() from errno.
 static Status
 cannot_read(const char* const name, Error* const error)
 {
@@ -61,7 +61,7 @@ source_open(const char* const name, int* const fd, Error* const error)
   return *fd < 0 ? cannot_read(name, error) : source_check(*fd, name, error);
 }
 
-/// A file without samples; NULL when out of memory.
+/// Make a file without samples; NULL if out of memory.
 static LoadedFile*
 header_new(const char* const name, const uint32_t n_channels, const uint64_t n_frames,
            const bool is_audio)
@@ -173,8 +173,9 @@ read_samples(LoadedFile* const loaded, Error* const error)
   return status ? status : check_finite(loaded, error);
 }
 
-// An impulse response is a sampled function of time, times the sampling interval: twice the rate,
-// half the taps.  So its frequency response stays the same at every rate.
+// The taps of an impulse response are samples of a function of time, multiplied by the sampling
+// interval: at twice the rate, each tap is half as large.  The frequency response is then the same
+// at every rate.
 static Status
 resample_channel(const LoadedFile* const loaded, const uint32_t channel, const double ratio,
                  float* const out, Error* const error)
@@ -218,7 +219,7 @@ resample(LoadedFile* const loaded, const double from_hz, Error* const error)
   return STATUS_OK;
 }
 
-/// Set the number of frames and the rate for a file of n_frames at `from_hz` at another rate.
+/// Set the number of frames that a file at `from_hz` has at `to_hz`.
 static Status
 plan_resampling(LoadedFile* const loaded, const double from_hz, const double to_hz,
                 Error* const error)
@@ -260,7 +261,7 @@ audio_file_read(void* const context, FxFile* const file, Error* const error)
   return STATUS_OK;
 }
 
-/// Read the header; takes ownership of the reader.
+/// Make a file from the header of an audio file.  Takes ownership of the reader.
 static Status
 open_audio(AudioReader* const reader, const char* const name, const double rate_hz,
            FxFile** const out, Error* const error)
@@ -292,7 +293,7 @@ open_audio(AudioReader* const reader, const char* const name, const double rate_
   return STATUS_OK;
 }
 
-/// Read rows of numbers, resampled if the text states their rate; takes ownership of `fd`.
+/// Read rows of numbers, and resample them if the text states their rate.  Takes ownership of `fd`.
 static Status
 open_text(const int fd, const char* const name, const double rate_hz, FxFile** const out,
           Error* const error)
@@ -315,8 +316,8 @@ open_text(const int fd, const char* const name, const double rate_hz, FxFile** c
   return STATUS_OK;
 }
 
-/// Read audio or rows of numbers; `again` is the same file for the second attempt.  Takes
-/// ownership of both descriptors.
+/// Read audio or, if that fails, rows of numbers from `again`, a second descriptor of the same
+/// file.  Takes ownership of both descriptors.
 static Status
 open_any(const int fd, const int again, const char* const name, const double rate_hz,
          FxFile** const file, Error* const error)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Audio files by libsndfile: whole files for effects (impulse responses, taps), streams for
-   rendering. All functions [main] or [builder]; none is for audio threads.
+   Audio files, with libsndfile: complete files for effects (impulse responses, taps), and streams
+   for rendering.  All functions [main, builder], not for audio threads.
 */
 #ifndef WARPRACK_IO_FILE_AUDIO_FILE_H
 #define WARPRACK_IO_FILE_AUDIO_FILE_H
@@ -17,19 +17,20 @@
    FLAC; or a text file with rows of numbers (n_channels rows of n_frames numbers; spaces, commas or
    semicolons between them; lines that begin with *, # or ; are comments).
 
-   Audio is resampled to rate_hz by libsamplerate (best quality, sinc) as an impulse response, that
-   is, scaled by the old rate over the new, so that its frequency response stays.  Numbers are
-   resampled only if REW's header states their rate.
+   Audio is resampled to rate_hz with libsamplerate (best sinc quality) as an impulse response:
+   scaled by the old rate divided by the new rate, so that the frequency response does not change.
+   Numbers are resampled only if REW's header states their rate.
 
-   STATUS_FILE, with a reason that quotes nothing of the content, for a file that is missing, empty,
-   corrupt, truncated, not finite, over 1 GiB of samples, or neither plain audio nor numbers.
+   STATUS_FILE for a file that is missing, empty, corrupt, truncated, has more than 1 GiB of samples
+   or samples that are not finite, or is neither plain audio nor numbers.  The error text does not
+   quote the content.
 */
 NODISCARD Status audio_file_load(void* context, const char* name, double rate_hz, FxFile** file,
                                  Error* error);
 
-/// The same in two steps, for an open regular file; `name` is for messages only, and is not opened
-/// again.  Takes ownership of the descriptor.  The first step reads a text file, or the header of
-/// an audio file, whose samples stay NULL until the second step.
+/// As audio_file_load(), in two steps, for an open regular file; `name` is only for error texts.
+/// Takes ownership of the descriptor.  The first step reads a text file, or the header of an audio
+/// file, whose samples stay NULL until the second step.
 NODISCARD Status audio_file_open_fd(int fd, const char* name, double rate_hz, FxFile** file,
                                     Error* error);
 /// The second step (EngineReadFile).
@@ -38,16 +39,16 @@ void audio_file_free(void* context, FxFile* file);
 
 typedef struct AudioReader AudioReader;
 
-/// Open a file of the same formats.
+/// Open an audio file of one of the formats above.
 NODISCARD Status audio_reader_open(const char* name, AudioReader** reader, Error* error);
 uint32_t audio_reader_channels(const AudioReader* reader);
 double audio_reader_rate(const AudioReader* reader);
 /// Frames in the file; 0 if the format does not store the number.
 uint64_t audio_reader_frames(const AudioReader* reader);
-/// Frames that the header promises beyond the end of a truncated file. audio_reader_read() stops
-/// at the end of the file.
+/// Number of frames that a truncated file lacks, according to its header.  audio_reader_read()
+/// stops at the end of the file.
 uint64_t audio_reader_missing(const AudioReader* reader);
-/// STATUS_FILE if frames are missing, with both numbers in the message.
+/// STATUS_FILE, with both numbers of frames in the error text, if frames are missing.
 NODISCARD Status audio_reader_check_whole(const AudioReader* reader, Error* error);
 /// Read up to n_frames into planar out[channels][n_frames]; *n_read < n_frames only at the end.
 /// STATUS_FILE: the rest of the file is corrupt.
@@ -66,30 +67,29 @@ typedef struct AudioFormat {
 NODISCARD Status audio_format_from(const char* name, const char* encoding, AudioFormat* format,
                                    Error* error);
 
-/// STATUS_FILE if the container cannot hold so many frames (WAV: 4 GiB).  The writer fails then
-/// too, but a caller that knows the length can check it first.
+/// STATUS_FILE if n_frames exceed the container's limit (WAV: 4 GiB).  The writer fails then too,
+/// but a caller that knows the length can check it first.
 NODISCARD Status audio_format_check_length(AudioFormat format, const char* name,
                                            uint32_t n_channels, uint64_t n_frames, Error* error);
 
 typedef struct AudioWriter AudioWriter;
 
-/// Write to NAME.part~ beside `name`; audio_writer_commit() renames it to `name`.  A WAV that
-/// grows over 4 GiB becomes an RF64.  No dither: samples are rounded to the nearest step.
+/// Write to NAME.part~ beside `name`; audio_writer_commit() renames it to `name`.  A WAV that grows
+/// above 4 GiB becomes an RF64.  Samples are rounded to the nearest step, without dither.
 NODISCARD Status audio_writer_open(const char* name, AudioFormat format, double rate_hz,
                                    uint32_t n_channels, AudioWriter** writer, Error* error);
-/// Copy the tags of another file: title, copyright, software, artist, comment, date, album,
-/// licence, track number and genre.  Call it before the first write.  `n_lost` counts the tags
-/// that this format cannot store: W64 stores none, WAV and RF64 no licence, and no format stores
-/// other tags.
+/// Copy the tags and chunks of another file; README.md lists them.  Call it before the first write.
+/// `n_lost` counts those that this file lacks.
 NODISCARD Status audio_writer_copy_tags(AudioWriter* writer, const AudioReader* reader,
                                         uint32_t* n_lost, Error* error);
 NODISCARD Status audio_writer_write(AudioWriter* writer, const float* const* in, uint32_t n_frames,
                                     Error* error);
-/// Samples beyond full scale so far, saved as full scale (16, 24 and 32 only).
+/// Number of samples beyond full scale so far, which are saved as full scale (16, 24 and 32 bits
+/// only).
 uint64_t audio_writer_clipped(const AudioWriter* writer);
-/// Flush, fsync, rename.  The writer is freed either way.
+/// Flush and fsync the file, then rename it.  Frees the writer, also on error.
 NODISCARD Status audio_writer_commit(AudioWriter* writer, Error* error);
-/// Remove the partial file and free.  Accepts NULL.
+/// Remove the partial file, and free the writer.  Accepts NULL.
 void audio_writer_abandon(AudioWriter* writer);
 
 #endif

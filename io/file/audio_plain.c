@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Headers of audio files, as far as they describe the encoding and the number of samples.  RIFF
-// and WAVE: IBM and Microsoft, "Multimedia Programming Interface and Data Specifications 1.0"
-// (1991); RF64: EBU Tech 3306; W64: Sony Pictures Digital; AIFF-C: Apple (1991); AU: Sun,
-// audio_filehdr(3); CAF: Apple Core Audio Format Specification 1.0; FLAC: RFC 9639.
+// Reads the encoding and the number of samples from headers of audio files.  RIFF and WAVE: IBM and
+// Microsoft, "Multimedia Programming Interface and Data Specifications 1.0" (1991); RF64: EBU Tech
+// 3306; W64: Sony Pictures Digital; AIFF-C: Apple (1991); AU: Sun, audio_filehdr(3); CAF: Apple
+// Core Audio Format Specification 1.0; FLAC: RFC 9639.
 
 #include "audio_plain.h"
 
@@ -12,17 +12,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_CHUNKS 256U // searched chunks, at most
-
-#define FLAC_COMMENTS 4U // VORBIS_COMMENT
+#define MAX_CHUNKS 256U // limit for the search
 
 #define UNKNOWN_FIRST 0x7FFFF000U // lengths from here
 #define UNKNOWN_LAST  0x80000000U // to here mean "unknown"
 
 /// The chunk format of a container.
 typedef struct Chunks {
-  uint64_t first;        ///< Offset of the first one
-  uint32_t header_bytes; ///< Its name, 4 bytes or a GUID that begins with them, and its length
+  uint64_t first;        ///< Offset of the first chunk
+  uint32_t header_bytes; ///< Size of a chunk's name (4 bytes, or a GUID that begins with them) and
+                         ///< length
   bool is_big_endian;    ///< Byte order of the length and the content
   bool counts_header;    ///< The length includes the chunk's header
   uint32_t align;        ///< Alignment of the next chunk
@@ -40,8 +39,8 @@ read_at(const int fd, const uint64_t offset, unsigned char* const bytes, const s
   return offset <= INT64_MAX && pread(fd, bytes, n_bytes, (off_t)offset) == (ssize_t)n_bytes;
 }
 
-static uint64_t
-number(const unsigned char* const bytes, const uint32_t n_bytes, const bool is_big_endian)
+uint64_t
+audio_number(const unsigned char* const bytes, const uint32_t n_bytes, const bool is_big_endian)
 {
   uint64_t value = 0;
   for (uint32_t i = 0; i < n_bytes; ++i) {
@@ -50,42 +49,73 @@ number(const unsigned char* const bytes, const uint32_t n_bytes, const bool is_b
   return value;
 }
 
-/// Find the content of the first chunk of a name; false if there is none.  `kind`, unless NULL,
-/// must be the first four bytes of the content.
-static bool
-find_chunk_of(const int fd, const Chunks* const chunks, const char* const name,
-              const char* const kind, uint64_t* const at, uint64_t* const n_bytes)
+unsigned char*
+audio_put_number(unsigned char* at, const uint64_t number, const uint32_t n_bytes)
 {
-  const uint32_t length_at = chunks->header_bytes == 24U ? 16U : 4U;
-  uint64_t offset = chunks->first;
-  unsigned char header[24];
-  unsigned char begins[4];
-  for (uint32_t c = 0; c < MAX_CHUNKS && read_at(fd, offset, header, chunks->header_bytes); ++c) {
-    const uint64_t length =
-        number(header + length_at, chunks->header_bytes - length_at, chunks->is_big_endian);
-    const uint64_t in_front = chunks->counts_header ? 0U : chunks->header_bytes;
-    *at = offset + chunks->header_bytes;
-    *n_bytes = length;
-    if (!memcmp(header, name, 4) &&
-        (!kind || (read_at(fd, *at, begins, 4) && !memcmp(begins, kind, 4)))) {
-      return true;
-    }
-    if (length > INT64_MAX / 2 || in_front + length < chunks->header_bytes) {
-      return false;
-    }
-    offset += (in_front + length + chunks->align - 1U) / chunks->align * chunks->align;
+  for (uint32_t i = 0; i < n_bytes; ++i) {
+    *at++ = (unsigned char)(number >> 8U * i);
   }
-  return false;
+  return at;
 }
 
+unsigned char*
+audio_put_chunk(unsigned char* const at, const char* const name, const uint32_t n_bytes)
+{
+  memcpy(at, name, 4);
+  return audio_put_number(at + 4, n_bytes, 4);
+}
+
+/// A place in a list of chunks.
+typedef struct Cursor {
+  int fd;
+  const Chunks* chunks;
+  uint64_t next;   ///< Offset of the next chunk
+  uint32_t n_left; ///< Limit for the search
+} Cursor;
+
+/// Go to the next chunk.  Returns false at the end.
+static bool
+next_chunk(Cursor* const cursor, AudioChunk* const chunk)
+{
+  const Chunks* const chunks = cursor->chunks;
+  const uint32_t length_at = chunks->header_bytes == 24U ? 16U : 4U;
+  unsigned char header[24];
+  if (!cursor->n_left || !read_at(cursor->fd, cursor->next, header, chunks->header_bytes)) {
+    return false;
+  }
+  const uint64_t length =
+      audio_number(header + length_at, chunks->header_bytes - length_at, chunks->is_big_endian);
+  const uint64_t in_front = chunks->counts_header ? 0U : chunks->header_bytes;
+  memcpy(chunk->name, header, 4);
+  chunk->at = cursor->next + chunks->header_bytes;
+  chunk->n_bytes = length;
+  --cursor->n_left;
+  if (length > INT64_MAX / 2 || in_front + length < chunks->header_bytes) {
+    cursor->n_left = 0; // the last chunk
+  }
+  cursor->next += (in_front + length + chunks->align - 1U) / chunks->align * chunks->align;
+  return true;
+}
+
+/// Find the content of the first chunk with a name.  Returns false if there is none.
 static bool
 find_chunk(const int fd, const Chunks* const chunks, const char* const name, uint64_t* const at,
            uint64_t* const n_bytes)
 {
-  return find_chunk_of(fd, chunks, name, NULL, at, n_bytes);
+  Cursor cursor = { fd, chunks, chunks->first, MAX_CHUNKS };
+  AudioChunk chunk = { 0 };
+  while (next_chunk(&cursor, &chunk)) {
+    *at = chunk.at;
+    *n_bytes = chunk.n_bytes;
+    if (!memcmp(chunk.name, name, 4)) {
+      return true;
+    }
+  }
+  return false;
 }
 
-/// WAVE_FORMAT_PCM or WAVE_FORMAT_IEEE_FLOAT, in the tag or in the GUID of WAVE_FORMAT_EXTENSIBLE.
+/// True for WAVE_FORMAT_PCM and WAVE_FORMAT_IEEE_FLOAT, in the tag or in the GUID of
+/// WAVE_FORMAT_EXTENSIBLE.
 static bool
 is_plain_wave(const int fd, const Chunks* const chunks)
 {
@@ -95,9 +125,9 @@ is_plain_wave(const int fd, const Chunks* const chunks)
   if (!find_chunk(fd, chunks, "fmt ", &at, &n_bytes) || !read_at(fd, at, format, 2)) {
     return false;
   }
-  uint64_t tag = number(format, 2, chunks->is_big_endian);
+  uint64_t tag = audio_number(format, 2, chunks->is_big_endian);
   if (tag == 0xFFFE && read_at(fd, at, format, sizeof(format))) {
-    tag = number(format + 24, 2, chunks->is_big_endian);
+    tag = audio_number(format + 24, 2, chunks->is_big_endian);
   }
   return tag == 1U || tag == 3U;
 }
@@ -120,7 +150,7 @@ is_plain_w64(const int fd)
   return is_plain_wave(fd, &w64);
 }
 
-/// AIFF has no encoding field; AIFF-C has one behind the fields that both have.
+/// AIFF has no encoding field; AIFF-C has one after the fields that both have.
 static bool
 is_plain_aiff(const int fd)
 {
@@ -147,11 +177,11 @@ static bool
 is_plain_au(const int fd)
 {
   unsigned char coding[4];
-  const uint64_t code = read_at(fd, 12, coding, 4) ? number(coding, 4, true) : 0U;
+  const uint64_t code = read_at(fd, 12, coding, 4) ? audio_number(coding, 4, true) : 0U;
   return code >= 2U && code <= 7U;
 }
 
-/// The first chunk is "desc", with the encoding behind the rate.
+/// The first chunk is "desc"; the encoding follows the rate.
 static bool
 is_plain_caf(const int fd)
 {
@@ -169,8 +199,8 @@ is_plain_flac(const int fd)
 
 // ---- where the samples end ----
 
-/// The end of a chunk; 0 if there is none, or if its length is unknown because the file was
-/// written into a pipe: 0, all ones, and the 2 GiB of sox and arecord.
+/// The end of a chunk.  0 if there is none, or if its length is unknown because the file was
+/// written to a pipe: then the header has 0, all ones, or the 2 GiB of sox and arecord.
 static uint64_t
 end_of_chunk(const int fd, const Chunks* const chunks, const char* const name)
 {
@@ -207,7 +237,7 @@ end_of_rf64(const int fd)
       !find_chunk(fd, &riff, "data", &data, &n_bytes)) {
     return 0;
   }
-  n_bytes = n_bytes == UINT32_MAX ? number(length, 8, false) : n_bytes;
+  n_bytes = n_bytes == UINT32_MAX ? audio_number(length, 8, false) : n_bytes;
   return n_bytes && n_bytes <= INT64_MAX / 2 ? data + n_bytes : 0U;
 }
 
@@ -231,8 +261,8 @@ end_of_au(const int fd)
   if (!read_at(fd, 4, header, sizeof(header))) {
     return 0;
   }
-  const uint64_t n_bytes = number(header + 4, 4, true);
-  return n_bytes && n_bytes != UINT32_MAX ? number(header, 4, true) + n_bytes : 0U;
+  const uint64_t n_bytes = audio_number(header + 4, 4, true);
+  return n_bytes && n_bytes != UINT32_MAX ? audio_number(header, 4, true) + n_bytes : 0U;
 }
 
 static uint64_t
@@ -245,7 +275,7 @@ static uint64_t
 end_of_flac(const int fd)
 {
   (void)fd;
-  return 0; // the decoder finds it
+  return 0; // the decoder finds the end
 }
 
 // ---- any container ----
@@ -254,18 +284,27 @@ typedef struct Container {
   char begins[5];
   char then[5]; ///< At 8
   bool (*is_plain)(int fd);
-  uint64_t (*end)(int fd); ///< Offset behind the samples, 0 if the header does not have it
+  uint64_t (*end)(int fd); ///< Offset of the end of the samples; 0 if the header does not have it
+  const Chunks* chunks;    ///< NULL: the format has none
+  const char* skipped;     ///< Names of the chunks that audio_visit_chunks() leaves out
 } Container;
+
+#define RIFF_SKIPPED "fmt data fact ds64 JUNK junk PAD  FLLR PEAK levl"
+#define AIFF_SKIPPED "COMM SSND FVER PEAK CHAN NAME AUTH (c)  ANNO APPL"
 
 static const Container*
 find_container(const int fd)
 {
   static const Container containers[] = {
-    { "RIFF", "WAVE", is_plain_riff, end_of_riff }, { "RIFX", "WAVE", is_plain_rifx, end_of_rifx },
-    { "RF64", "WAVE", is_plain_riff, end_of_rf64 }, { "riff", "", is_plain_w64, end_of_w64 },
-    { "FORM", "AIFF", is_plain_aiff, end_of_aiff }, { "FORM", "AIFC", is_plain_aiff, end_of_aiff },
-    { ".snd", "", is_plain_au, end_of_au },         { "caff", "", is_plain_caf, end_of_caf },
-    { "fLaC", "", is_plain_flac, end_of_flac }
+    { "RIFF", "WAVE", is_plain_riff, end_of_riff, &riff, RIFF_SKIPPED },
+    { "RIFX", "WAVE", is_plain_rifx, end_of_rifx, &rifx, RIFF_SKIPPED " LIST" },
+    { "RF64", "WAVE", is_plain_riff, end_of_rf64, &riff, RIFF_SKIPPED },
+    { "riff", "", is_plain_w64, end_of_w64, &w64, RIFF_SKIPPED },
+    { "FORM", "AIFF", is_plain_aiff, end_of_aiff, &aiff, AIFF_SKIPPED },
+    { "FORM", "AIFC", is_plain_aiff, end_of_aiff, &aiff, AIFF_SKIPPED },
+    { ".snd", "", is_plain_au, end_of_au, NULL, NULL },
+    { "caff", "", is_plain_caf, end_of_caf, &caf, "desc data chan free pakt peak info" },
+    { "fLaC", "", is_plain_flac, end_of_flac, NULL, NULL },
   };
   unsigned char header[12];
   if (!read_at(fd, 0, header, sizeof(header))) {
@@ -297,35 +336,45 @@ audio_missing_bytes(const int fd)
 }
 
 /// Each block of FLAC's metadata has a kind, a bit that marks the last block, and a length.
-static bool
-find_flac_comments(const int fd, uint64_t* const at, uint64_t* const n_bytes)
+static void
+visit_flac(const int fd, AudioChunkVisitor* const visit, void* const context)
 {
+  static const char names[][5] = { "", "", "APPL", "", "TAGS", "CUES", "PICT", "MORE" };
+  AudioChunk chunk = { .kind = CHUNK_FLAC, .at = 4 };
   unsigned char header[4] = { 0 };
-  *at = 4;
-  *n_bytes = 0;
   for (uint32_t b = 0; b < MAX_CHUNKS && !(header[0] & 0x80U); ++b) {
-    if (!read_at(fd, *at + *n_bytes, header, sizeof(header))) {
-      return false;
+    if (!read_at(fd, chunk.at + chunk.n_bytes, header, sizeof(header))) {
+      return;
     }
-    *at += *n_bytes + sizeof(header);
-    *n_bytes = number(header + 1, 3, true);
-    if ((header[0] & 0x7FU) == FLAC_COMMENTS) {
-      return true;
+    chunk.at += chunk.n_bytes + sizeof(header);
+    chunk.n_bytes = audio_number(header + 1, 3, true);
+    const uint32_t kind = header[0] & 0x7FU;
+    memcpy(chunk.name, names[kind < ARRAY_LEN(names) ? kind : ARRAY_LEN(names) - 1U], 5);
+    if (chunk.name[0]) {
+      visit(context, &chunk);
     }
   }
-  return false;
 }
 
-AudioTagBlock
-audio_find_tags(const int fd, uint64_t* const at, uint64_t* const n_bytes)
+void
+audio_visit_chunks(const int fd, AudioChunkVisitor* const visit, void* const context)
 {
   const Container* const container = find_container(fd);
-  if (!container) {
-    return TAGS_NONE;
+  if (container && container->end == end_of_flac) {
+    visit_flac(fd, visit, context);
   }
-  if (container->end == end_of_flac) {
-    return find_flac_comments(fd, at, n_bytes) ? TAGS_FLAC : TAGS_NONE;
+  if (!container || !container->chunks) {
+    return;
   }
-  const bool is_riff = container->end == end_of_riff || container->end == end_of_rf64;
-  return is_riff && find_chunk_of(fd, &riff, "LIST", "INFO", at, n_bytes) ? TAGS_INFO : TAGS_NONE;
+  const uint64_t end = container->end(fd);
+  Cursor cursor = { fd, container->chunks, container->chunks->first, MAX_CHUNKS };
+  AudioChunk chunk = { .kind = container->chunks == &riff ? CHUNK_RIFF : CHUNK_OTHER };
+  while (next_chunk(&cursor, &chunk)) {
+    if (container->end == end_of_rf64 && end && !memcmp(chunk.name, "data", 4)) {
+      cursor.next = end + end % 2U; // the chunk itself has all ones
+    }
+    if (!strstr(container->skipped, chunk.name)) {
+      visit(context, &chunk);
+    }
+  }
 }

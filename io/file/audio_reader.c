@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Audio files as a stream of planar blocks, by libsndfile.
+// Reads audio files as a stream of planar blocks, with libsndfile.
 
 #include "audio_file_private.h"
 #include "audio_plain.h"
@@ -45,7 +45,7 @@ sample_bytes(const int format)
 }
 
 static Status
-say_not_plain(const AudioReader* const reader, Error* const error)
+fail_not_plain(const AudioReader* const reader, Error* const error)
 {
   return error_set(error, STATUS_FILE,
                    "'%s' is no plain audio: WAV, RF64, W64, AIFF, AU and CAF of PCM or floats, and "
@@ -58,7 +58,7 @@ open_by_libsndfile(AudioReader* const reader, const int fd, Error* const error)
 {
   if (!audio_is_plain(fd)) {
     close(fd);
-    return say_not_plain(reader, error);
+    return fail_not_plain(reader, error);
   }
   const uint64_t missing_bytes = audio_missing_bytes(fd);
   const Status status = audio_tags_scan(fd, &reader->tags, error);
@@ -73,7 +73,7 @@ open_by_libsndfile(AudioReader* const reader, const int fd, Error* const error)
                      reader->name, sf_strerror(NULL));
   }
   if (!sample_bytes(reader->info.format)) {
-    return say_not_plain(reader, error);
+    return fail_not_plain(reader, error);
   }
   if (reader->info.channels < 1 || reader->info.channels > MAX_CHANNELS ||
       reader->info.samplerate < 1) {

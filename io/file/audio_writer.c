@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Writes audio files with libsndfile, to a temporary name first, renamed when complete.
+// Writes audio files with libsndfile, under a temporary name, which is renamed when the file is
+// complete.
 //
-// A write() of our own puts the bytes into the file, because libsndfile loses some errors: if its
-// FLAC encoder cannot flush at the end, it reports success.  Here the first failed write is stored
-// and every later step reports it.
+// This file implements the writing function for libsndfile, because libsndfile loses some errors:
+// if its FLAC encoder cannot flush at the end, it reports success.  This file stores the first
+// failed write, and every later step reports it.
 //
-// The conversion to integers is here and not in libsndfile, whose clipping conversion rounds
-// towards minus infinity and whose plain one scales by 32767 where reading divides by 32768: a
-// 16-bit file would change when it is read and written again.
+// This file also converts samples to integers.  libsndfile's clipping conversion rounds towards
+// minus infinity, and its plain conversion scales by 32767 where reading divides by 32768: a 16-bit
+// file would change when it is read and written again.
 //
-// The headers of WAV and RF64 (EBU Tech 3306) are written here, too: libsndfile's lack, for floats,
-// the length of the extension that every format but PCM must have (IBM and Microsoft, "New
-// Multimedia Data Types and Data Techniques", 1994), and other programs warn of that.  Tags are
-// behind the samples.
+// It also writes the headers of WAV and RF64 (EBU Tech 3306).  libsndfile's headers for floats lack
+// the length of the extension, which all formats except PCM must have (IBM and Microsoft, "New
+// Multimedia Data Types and Data Techniques", 1994), and other programs warn of that.  The chunks
+// with the tags precede the samples.
 
 #include "audio_file_private.h"
+#include "audio_plain.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,16 +36,16 @@
 struct AudioWriter {
   SNDFILE* file;
   int fd;
-  int error_number; // errno of the first write that failed
+  int error_number; // errno of the first failed write
   char* name;
   char* part; // NAME.part~
   AudioFormat format;
   uint32_t rate_hz, n_channels;
   uint64_t n_frames; // Frames written so far
   uint64_t clipped;
-  uint32_t header_bytes; // Of WAV and RF64, in front of libsndfile's output
-  unsigned char* list;   // Their tags, or NULL
-  size_t list_bytes;
+  uint32_t header_bytes; // Size of the header of WAV and RF64, before libsndfile's output
+  unsigned char* tags;   // Chunks with the tags of WAV and RF64, or NULL
+  size_t tag_bytes;
   union {
     float* floats;
     int32_t* integers;
@@ -197,70 +199,54 @@ is_riff(const AudioFormat format)
   return format.container == AUDIO_WAV || format.container == AUDIO_RF64;
 }
 
-static unsigned char*
-put_number(unsigned char* at, const uint64_t number, const unsigned n_bytes)
-{
-  for (unsigned i = 0; i < n_bytes; ++i) {
-    *at++ = (unsigned char)(number >> 8U * i);
-  }
-  return at;
-}
-
-static unsigned char*
-put_chunk(unsigned char* const at, const char* const name, const uint32_t n_bytes)
-{
-  memcpy(at, name, 4);
-  return put_number(at + 4, n_bytes, 4);
-}
-
-/// RF64 stores its lengths here, in 64 bits, and all ones in their usual places.
+/// Write the chunk "ds64".  It has RF64's lengths in 64 bits; the usual fields have all ones.
 static unsigned char*
 put_ds64(unsigned char* at, const uint64_t riff_bytes, const uint64_t data_bytes,
          const uint64_t n_frames)
 {
-  at = put_chunk(at, "ds64", 28);
-  at = put_number(at, riff_bytes, 8);
-  at = put_number(at, data_bytes, 8);
-  at = put_number(at, n_frames, 8);
-  return put_number(at, 0, 4); // no table of further chunks
+  at = audio_put_chunk(at, "ds64", 28);
+  at = audio_put_number(at, riff_bytes, 8);
+  at = audio_put_number(at, data_bytes, 8);
+  at = audio_put_number(at, n_frames, 8);
+  return audio_put_number(at, 0, 4); // no table of further chunks
 }
 
 static unsigned char*
 put_format(unsigned char* at, const AudioWriter* const writer, const uint64_t frame_bytes)
 {
   const unsigned bits = (unsigned)encodings[writer->format.encoding].bits;
-  at = put_chunk(at, "fmt ", bits ? 16U : 18U);
-  at = put_number(at, bits ? 1U : 3U, 2); // WAVE_FORMAT_PCM, WAVE_FORMAT_IEEE_FLOAT
-  at = put_number(at, writer->n_channels, 2);
-  at = put_number(at, writer->rate_hz, 4);
-  at = put_number(at, writer->rate_hz * frame_bytes, 4);
-  at = put_number(at, frame_bytes, 2);
-  at = put_number(at, bits ? bits : 32U, 2);
+  at = audio_put_chunk(at, "fmt ", bits ? 16U : 18U);
+  at = audio_put_number(at, bits ? 1U : 3U, 2); // WAVE_FORMAT_PCM, WAVE_FORMAT_IEEE_FLOAT
+  at = audio_put_number(at, writer->n_channels, 2);
+  at = audio_put_number(at, writer->rate_hz, 4);
+  at = audio_put_number(at, writer->rate_hz * frame_bytes, 4);
+  at = audio_put_number(at, frame_bytes, 2);
+  at = audio_put_number(at, bits ? bits : 32U, 2);
   if (!bits) {
-    at = put_number(at, 0, 2); // bytes of the extension
-    at = put_number(put_chunk(at, "fact", 4), writer->n_frames, 4);
+    at = audio_put_number(at, 0, 2); // bytes of the extension
+    at = audio_put_number(audio_put_chunk(at, "fact", 4), writer->n_frames, 4);
   }
   return at;
 }
 
-/// Build the header for the frames written so far; all numbers are little-endian.
+/// Build the header for the frames written so far; all numbers are little-endian.  Returns the
+/// length without the header of "data", which follows.
 static uint32_t
 make_header(const AudioWriter* const writer, unsigned char header[static RIFF_BYTES])
 {
   const uint64_t frame_bytes = (uint64_t)writer->n_channels * sample_bytes(writer->format);
   const uint64_t data_bytes = writer->n_frames * frame_bytes;
-  const uint64_t riff_bytes =
-      writer->header_bytes - 8U + data_bytes + data_bytes % 2U + writer->list_bytes;
+  const uint64_t riff_bytes = writer->header_bytes - 8U + data_bytes + data_bytes % 2U;
   const bool is_rf64 = writer->format.container == AUDIO_RF64;
-  unsigned char* at =
-      put_chunk(header, is_rf64 ? "RF64" : "RIFF", is_rf64 ? UINT32_MAX : (uint32_t)riff_bytes);
+  unsigned char* at = audio_put_chunk(header, is_rf64 ? "RF64" : "RIFF",
+                                      is_rf64 ? UINT32_MAX : (uint32_t)riff_bytes);
   memcpy(at, "WAVE", 4);
   at += 4;
   if (is_rf64) {
     at = put_ds64(at, riff_bytes, data_bytes, writer->n_frames);
   }
   at = put_format(at, writer, frame_bytes);
-  at = put_chunk(at, "data", is_rf64 ? UINT32_MAX : (uint32_t)data_bytes);
+  audio_put_chunk(at, "data", is_rf64 ? UINT32_MAX : (uint32_t)data_bytes);
   return (uint32_t)(at - header);
 }
 
@@ -268,12 +254,15 @@ static void
 write_header(AudioWriter* const writer)
 {
   unsigned char header[RIFF_BYTES];
-  writer->header_bytes = make_header(writer, header);
+  const uint32_t n = make_header(writer, header);
+  writer->header_bytes = n + (uint32_t)writer->tag_bytes + 8U;
   lseek(writer->fd, 0, SEEK_SET);
-  (void)disk_write(header, writer->header_bytes, writer);
+  (void)disk_write(header, n, writer);
+  (void)disk_write(writer->tags, (sf_count_t)writer->tag_bytes, writer);
+  (void)disk_write(header + n, 8, writer);
 }
 
-/// Write the tags behind the samples, then the header with the final length.
+/// Write the header with the final length.
 static void
 complete_riff(AudioWriter* const writer)
 {
@@ -281,7 +270,6 @@ complete_riff(AudioWriter* const writer)
   if (lseek(writer->fd, 0, SEEK_END) % 2) {
     (void)disk_write(pad, 1, writer);
   }
-  (void)disk_write(writer->list, (sf_count_t)writer->list_bytes, writer);
   write_header(writer);
 }
 
@@ -308,7 +296,7 @@ open_part(AudioWriter* const writer, Error* const error)
   return STATUS_OK;
 }
 
-/// libsndfile's format; RAW for WAV and RF64, whose header is written here.
+/// libsndfile's code of a format; RAW for WAV and RF64, whose header this file writes.
 static int
 format_code(const AudioFormat format)
 {
@@ -340,7 +328,7 @@ open_sound(AudioWriter* const writer, const double rate_hz, Error* const error)
     return cannot_write(
         writer, writer->error_number ? strerror(writer->error_number) : sf_strerror(NULL), error);
   }
-  // The PEAK chunk contains the time of day, so that equal renders would differ.
+  // Without the PEAK chunk, which contains the time of day: equal renders would differ.
   sf_command(writer->file, SFC_SET_ADD_PEAK_CHUNK, NULL, SF_FALSE);
   return STATUS_OK;
 }
@@ -394,20 +382,23 @@ audio_writer_copy_tags(AudioWriter* const writer, const AudioReader* const reade
   const AudioTags* const tags = audio_reader_tags(reader);
   *n_lost = tags->n_other;
   if (!is_riff(writer->format)) {
-    *n_lost += set_tags(writer->file, tags);
+    *n_lost += tags->n_chunks + set_tags(writer->file, tags);
     return STATUS_OK;
   }
-  free(writer->list);
-  writer->list = NULL;
-  return audio_tags_as_list(tags, &writer->list, &writer->list_bytes, n_lost)
-             ? error_set(error, STATUS_NO_MEM, "out of memory")
-             : STATUS_OK;
+  free(writer->tags);
+  writer->tags = NULL;
+  if (audio_tags_as_chunks(tags, audio_reader_missing(reader), &writer->tags, &writer->tag_bytes,
+                           n_lost)) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  write_header(writer);
+  return STATUS_OK;
 }
 
 // ---- write ----
 
-// A sample of exactly full scale is saved one step lower and not counted as clipped: the
-// difference is inaudible.
+// A sample of exactly full scale is saved one step lower, and does not count as clipped, because
+// the difference is inaudible.
 static int32_t
 to_integer(const float x, const int bits, uint64_t* const clipped)
 {
@@ -488,7 +479,7 @@ static void
 close_sound(AudioWriter* const writer)
 {
   if (writer->file) {
-    sf_close(writer->file); // error_number already has every error
+    sf_close(writer->file); // error_number has the first error already
     writer->file = NULL;
   }
 }
@@ -496,7 +487,7 @@ close_sound(AudioWriter* const writer)
 static void
 writer_free(AudioWriter* const writer)
 {
-  free(writer->list);
+  free(writer->tags);
   free(writer->interleaved.memory);
   free(writer->part);
   free(writer->name);

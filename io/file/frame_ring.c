@@ -19,7 +19,7 @@ frame_ring_init(FrameRing* const ring, const uint32_t n_channels, const uint32_t
   if (!ring->samples) {
     return STATUS_NO_MEM;
   }
-  memset(ring->samples, 0, bytes); // touches every page here instead of on the audio thread
+  memset(ring->samples, 0, bytes); // page faults here, not on the audio thread
   return STATUS_OK;
 }
 
@@ -43,7 +43,7 @@ frame_ring_available(const FrameRing* const ring)
                     atomic_load_explicit(&ring->read, memory_order_acquire));
 }
 
-// Copy a run of frames: one piece, or two around the end of the ring.
+// Length of the first piece of a run of frames, up to the end of the ring.
 static uint32_t
 first_piece(const FrameRing* const ring, const uint32_t start, const uint32_t n)
 {

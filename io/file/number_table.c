@@ -3,7 +3,7 @@
 //
 // Lines that begin with "*", "#" or ";" are comments, and "#" begins a comment within a line.  A
 // text export of Room EQ Wizard (REW) begins with a line that identifies it; older versions write
-// header text without "*", and values followed by "//" and their names; one of these is the sample
+// header text without "*", and values followed by "//" and a name, one of which is the sample
 // interval.
 
 #include "audio_file_private.h"
@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_BYTES   (64L << 20U) // six million numbers
+#define MAX_BYTES   (64L << 20U) // about six million numbers
 #define MIN_RATE_HZ 1e3
 #define MAX_RATE_HZ 1e7
 #define SEPARATORS  " \t,;"
@@ -46,7 +46,8 @@ add_number(Table* const table, const float value)
   return true;
 }
 
-// Messages do not quote the content: a rack from the network may name any file below the root.
+// Error texts do not quote the content, because a rack from the network may name any file below the
+// root.
 static Status
 refuse_number(const char* const line, const char* const at, const char* const why,
               Error* const error)
@@ -84,8 +85,8 @@ add_row(Table* const table, const char* const line, Error* const error)
   return STATUS_OK;
 }
 
-// A line of REW's header, "2.0833333333333333E-5 // Sample interval (seconds)": a value and its
-// name.
+// Read a line of REW's header with a value and its name: "2.0833333333333333E-5 // Sample interval
+// (seconds)".
 static Status
 read_header_value(Table* const table, const char* const line, const char* const name,
                   Error* const error)

@@ -27,7 +27,7 @@ typedef struct Render {
   // The pass
   uint64_t n_read;     // Frames of the input
   uint64_t n_skipped;  // Frames of latency skipped
-  uint64_t n_emitted;  // Frames written after them
+  uint64_t n_emitted;  // Frames written after the latency
   uint64_t n_tail;     // Frames of a given tail
   bool has_tail;       // `tail` is initialised
   bool at_end;         // The input has ended
@@ -55,7 +55,7 @@ start_engine(Render* const render, Error* const error)
   EngineConfig config = render->config->engine;
   config.n_in = audio_reader_channels(render->reader);
   config.n_out = 0; // the number of outputs of the rack
-  config.depth = 1; // a device processes one block while the next one is read
+  config.depth = 1; // a device processes one block while the renderer reads the next one
   config.ceiling_lin = 0.0F;
   config.offline = true;
   config.realtime = false;
@@ -90,7 +90,7 @@ make_buffers(Render* const render, Error* const error)
   return STATUS_OK;
 }
 
-// Find all errors of the configuration before the first block.
+// Open and check everything, so that errors are reported before the first block.
 static Status
 prepare(Render* const render, Error* const error)
 {
@@ -138,7 +138,7 @@ begin_tail(Render* const render, Error* const error)
              : STATUS_OK;
 }
 
-// Read the next block of the input; zeros after its end.
+// Read the next block of the input, with zeros after the end.
 static Status
 read_block(Render* const render, Error* const error)
 {
@@ -162,7 +162,7 @@ read_block(Render* const render, Error* const error)
   return render->config->tail_s < 0.0 ? begin_tail(render, error) : STATUS_OK;
 }
 
-/// Process a block.  A device error ends the pass, because the output is then the fallback.
+/// Process a block.  A device error ends the pass, because its output is then invalid.
 static Status
 process_block(Render* const render, Error* const error)
 {
@@ -197,7 +197,7 @@ write_frames(Render* const render, const uint32_t first, const uint32_t n_frames
   return audio_writer_write(render->writer, rows, n_frames - first, error);
 }
 
-// Write the frames of the input and of a given tail; the rest goes to the automatic tail.
+// Write the frames of the input and of a given tail.  The automatic tail receives the others.
 static Status
 write_block(Render* const render, Error* const error)
 {
@@ -276,7 +276,7 @@ begin_pass(Render* const render, Error* const error)
 {
   const RenderConfig* const config = render->config;
   RenderReport* const report = render->report;
-  audio_writer_abandon(render->writer); // of a pass that only measured
+  audio_writer_abandon(render->writer); // of the previous pass, which only measured
   render->writer = NULL;
   render_tail_clear(&render->tail);
   render->n_read = render->n_skipped = render->n_emitted = 0;
@@ -314,6 +314,19 @@ run_passes(Render* const render, Error* const error)
   return status;
 }
 
+// Only `late` statements need the fallbacks: an `auto` output is never louder than the rack.
+static char*
+list_warnings(Render* const render)
+{
+  const Rack* const rack = render->config->rack;
+  Fallbacks fallbacks = { 0 };
+  Error ignored; // without memory for a copy of the rack, the render is complete without warnings
+  if (rack->n_lates && engine_measure_fallbacks(render->engine, rack, &fallbacks, &ignored)) {
+    fallbacks.n = 0;
+  }
+  return engine_warnings(rack, render->report->rate_hz, &fallbacks);
+}
+
 static Status
 complete(Render* const render, Error* const error)
 {
@@ -330,12 +343,12 @@ complete(Render* const render, Error* const error)
   report->clipped = audio_writer_clipped(render->writer);
   report->cut = render->has_tail && !render->tail.left && !render->tail.n_quiet &&
                 render->tail.n_written < engine_tail(render->engine);
-  report->warnings = rack_warnings(render->config->rack, report->rate_hz);
+  report->warnings = list_warnings(render);
   if (!report->warnings) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
   AudioWriter* const writer = render->writer;
-  render->writer = NULL; // freed either way
+  render->writer = NULL; // freed also on error
   return audio_writer_commit(writer, error);
 }
 

@@ -3,14 +3,14 @@
    The offline renderer: plays a file through a rack into a file, faster than real time, with the
    same samples as a live run.
 
-   The output is aligned with the input: its beginning, as long as the rack's latency, is cut off.
-   Its length is the input plus a tail:
+   The output is aligned with the input: the renderer removes as many frames as the rack's latency
+   from the start.  The length of the output is the input plus a tail:
 
        input    ├──────────────────────┤
        engine   ├ latency ┼──────────────────────┼── tail ──┤ silence
        output             ├──────────────────────┼── tail ──┤
 
-   Effects that need the whole signal first (normalize) make the renderer run another pass from the
+   For effects that need the whole signal first (normalize), the renderer runs another pass from the
    start.
 */
 #ifndef WARPRACK_IO_FILE_RENDER_H
@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #define RENDER_TAIL_AUTO (-1.0)
-// Length of silence that ends an automatic tail: longer than any echo time.
+// Length of silence that ends an automatic tail, in seconds; longer than any echo time.
 #define RENDER_HOLD_S 61.0
 #define RENDER_MAX_S  600.0 // longest automatic tail
 
@@ -43,7 +43,7 @@ typedef struct RenderConfig {
   const Rack* rack;
   uint32_t block_frames; ///< 1..FX_MAX_BLOCK
   double tail_s;         ///< At least 0, or RENDER_TAIL_AUTO: until silent
-  bool strict;           ///< Reject a truncated input
+  bool strict;           ///< Refuse a truncated input
   EngineConfig engine;   ///< Backend, helpers and file loader; the renderer sets all other members
   void (*progress)(void* context, const RenderProgress* progress); ///< Called after each block; may
                                                                    ///< be NULL
@@ -55,26 +55,26 @@ typedef struct RenderReport {
   double rate_hz;
   uint32_t n_in, n_out;
   uint64_t frames_in, frames_out;
-  uint64_t missing_in;     ///< Frames that the header of a truncated input promises beyond its end
-  uint32_t tags_lost;      ///< Tags of the input that the output's format cannot store
+  uint64_t missing_in;     ///< Frames that a truncated input lacks, according to its header
+  uint32_t tags_lost;      ///< Tags and chunks of the input that the output lacks
   uint32_t latency_frames; ///< Removed from the beginning
   uint32_t n_passes;
   double seconds;       ///< Wall clock
   double peak;          ///< Largest absolute sample, linear
   uint64_t clipped;     ///< Samples beyond full scale that were clipped
   uint64_t bad_in;      ///< NaN or Inf samples in the input, replaced by 0
-  uint64_t bad_out;     ///< The same in the output
+  uint64_t bad_out;     ///< NaN or Inf samples in the output, replaced by 0
   uint64_t units_reset; ///< Units of effects whose output was not finite
   bool cut;             ///< The automatic tail reached its limit before silence
-  bool cancelled;       ///< Ended by `cancel`: STATUS_FILE, no file written
+  bool cancelled;       ///< `cancel` ended the render: STATUS_FILE, and no file
   char backend[16];     ///< The backend of the nodes, as in EngineStatus
   char device[256];     ///< The open GPU, "" for none
   char backend_note[640];
-  char* warnings; ///< rack_warnings() at `rate_hz`; the caller frees it; NULL after an error
+  char* warnings; ///< engine_warnings() at `rate_hz`; the caller frees it; NULL after an error
 } RenderReport;
 
-/// Render a file.  STATUS_FILE (also for a full disk), STATUS_BAD_ARG (output is the input),
-/// STATUS_BAD_RACK, STATUS_NO_BACKEND, STATUS_NO_MEM; on an error the output file is untouched.
+/// Render a file.  STATUS_FILE (also for a full disk), STATUS_BAD_ARG (the output is the input),
+/// STATUS_BAD_RACK, STATUS_NO_BACKEND, STATUS_NO_MEM.  On error the output file is unchanged.
 /// [main]
 NODISCARD Status render(const RenderConfig* config, RenderReport* report, Error* error);
 

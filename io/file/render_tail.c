@@ -40,7 +40,8 @@ render_tail_is_over(const RenderTail* const tail)
   return !tail->left || tail->n_quiet >= tail->hold;
 }
 
-// Frames of the buffered rows up to and including the last one above RENDER_QUIET, 0 for none.
+// Number of frames of the buffered rows up to the last frame above RENDER_QUIET; 0 if there is
+// none.
 static uint32_t
 sounding_frames(const RenderTail* const tail, const uint32_t from)
 {
@@ -60,7 +61,7 @@ render_tail_write(RenderTail* const tail, AudioWriter* const writer, const float
 {
   const uint32_t offered = n_frames - first;
   const uint32_t n = offered < tail->left ? offered : (uint32_t)tail->left;
-  const uint32_t before = tail->n_quiet; // all of those are quiet
+  const uint32_t before = tail->n_quiet; // frames that are known to be quiet
   for (uint32_t c = 0; c < tail->n_channels; ++c) {
     memcpy(tail->rows[c] + before, in[c] + first, n * sizeof(float));
   }

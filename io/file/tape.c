@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A file that feeds inputs, and a file that keeps outputs.
+// A file that feeds inputs, and a file that records outputs.
 
 #include "tape.h"
 
@@ -15,19 +15,19 @@
 #define PLAYER_SECONDS   2.0
 #define RECORDER_SECONDS 4.0
 #define CHUNK_FRAMES     4096U
-#define PAUSE_NS         (10U * NS_PER_MS) // the ring holds two hundred times as much
+#define PAUSE_NS         (10U * NS_PER_MS) // the ring has room for 200 times as long
 
 struct Tape {
-  AudioReader* reader; // Of a player; its thread's, once there is one
-  AudioWriter* writer; // Of a recorder; its thread's, while there is one
+  AudioReader* reader; // Of a player; belongs to its thread while it runs
+  AudioWriter* writer; // Of a recorder; belongs to its thread while it runs
   bool live;
   FrameRing ring;
   float* memory; // [channels][CHUNK_FRAMES]
-  float** chunk; // [channels] into it
+  float** chunk; // [channels] pointers into `memory`
   pthread_t thread;
   bool has_thread;
   atomic_bool stop;
-  atomic_bool complete; // Nothing comes after what is in the ring (release: after the last write)
+  atomic_bool complete; // The ring has all remaining frames (release: after the last write)
   atomic_bool failed;   // `error` holds the reason (release)
   Error error;
   _Atomic uint64_t missing;
@@ -79,7 +79,7 @@ count_missing(Tape* const tape, const uint32_t n_frames)
 
 // ---- a file that feeds inputs ----
 
-// Move chunks from the file to the ring until that is full or the file ends.
+// Move chunks from the file to the ring until the ring is full or the file ends.
 static void
 fill_ring(Tape* const tape)
 {
@@ -186,7 +186,7 @@ tape_read(Tape* const player, float* const* const out, const uint32_t n_frames)
   }
 }
 
-// ---- a file that keeps outputs ----
+// ---- a file that records outputs ----
 
 static void
 write_file(Tape* const tape, const float* const* const in, const uint32_t n_frames)

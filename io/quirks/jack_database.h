@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Refuses to open a JACK client where libjack would end the process by SIGBUS.
+   Refuses to open a JACK client if libjack would end the process, or damage its database.
 
    jack_client_open() of jackd's libjack maps the files of a Berkeley DB for metadata,
-   /dev/shm/jack_db-UID/__db.00?, before it looks for a server.  A file that a jackd or a client
-   left empty, because it was killed between creating the file and extending it, kills every client
-   from then on.  So does a /dev/shm without space for the pages of these files.
+   /dev/shm/jack_db-UID/__db.00?, before it looks for a server.  If a jackd or a client was killed
+   between creating a file and extending it, the empty file crashes every later client.  A /dev/shm
+   without space for the pages of these files has the same effect.
 
-   For that, jack_client_open() is defined here in front of libjack's, for PortAudio's client too.
-   Where libjack would crash, the function returns NULL and the status JackShmFailure, which
-   libjack itself never sets, and passes the reason to jack_error_callback().
+   With too few open files, libjack waits 12 s in Berkeley DB and leaves an empty file, or ends the
+   process with SIGSEGV.
+
+   Therefore this file defines jack_client_open(), which the linker finds before libjack's, also for
+   PortAudio's client.  In these cases the function returns NULL and the status
+   JackShmFailure, which libjack itself never sets, and passes the reason to jack_error_callback().
 */
 #ifndef WARPRACK_IO_QUIRKS_JACK_DATABASE_H
 #define WARPRACK_IO_QUIRKS_JACK_DATABASE_H
@@ -18,12 +21,15 @@
 #include <stddef.h>
 
 /**
-   Whether opening a client would crash.  Looks twice, 20 ms apart, at a file that is empty: a
-   server that is starting may be about to extend it.  [async call]
+   True if opening a client would crash this process or damage the database.  Checks an empty file twice, 20 ms
+   apart, because a server that is starting may be about to extend it. [async call]
 
-   @param shm_folder Where libjack keeps the folder of the database: "/dev/shm".
-   @param why The file or file system, and the remedy; undefined if false is returned.
+   @param shm_folder Folder that contains the folder of libjack's database: "/dev/shm".
+   @param why Text with the file or file system, and the remedy; undefined if the result is false.
 */
-bool jack_database_would_crash(const char* shm_folder, char* why, size_t why_bytes);
+bool jack_database_would_fail(const char* shm_folder, char* why, size_t why_bytes);
+
+/// True if this process may not open as many more files as a client needs. [async call]
+bool jack_database_lacks_files(void);
 
 #endif

@@ -9,7 +9,7 @@
 #define STEP_NS  (10U * NS_PER_MS)
 #define N_STEPS  100U // maximum wait for the first period of the probe
 #define N_ENOUGH 4U   // periods of the probe
-// Steps after the probe's first period: the first client may get its core later.
+// Steps after the probe's first period, because the first client may get CPU time later.
 #define N_STEPS_ENOUGH 25U
 
 static int

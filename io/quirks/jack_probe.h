@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Finds out with a second client whether a JACK server still works that gives the first client no
+   Finds out, with a second client, whether a JACK server still works that gives the first client no
    periods.
 
-   PipeWire's libjack does not report that the daemon has ended, and keeps answering from its
-   cache.  A new client fails at once, or gets periods from a daemon that was started since.  If
-   the server is suspended, the call waits until it continues.
+   PipeWire's libjack does not report that the daemon has ended, and keeps answering from its cache.
+   A new client fails at once, or gets periods from a daemon that was started since.  If the server
+   is suspended, the call waits until the server continues.
 */
 #ifndef WARPRACK_IO_QUIRKS_JACK_PROBE_H
 #define WARPRACK_IO_QUIRKS_JACK_PROBE_H

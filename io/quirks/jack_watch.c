@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Judges whether a JACK client gets its periods.
+// Decides whether a JACK client gets its periods.
 
 #include "jack_watch.h"
 
 #include "engine/base/time.h"
 
-#define LOOK_NS      (50U * NS_PER_MS) // from one look to the next
+#define CHECK_NS     (50U * NS_PER_MS) // from one check to the next
 #define PATIENCE_MIN 5U                // 250 ms
 #define PATIENCE_MAX 1280U             // 64 s
-#define LATELY_NS    (120U * NS_PER_S) // after which the least patience is enough again
+#define LATELY_NS    (120U * NS_PER_S) // until patience is PATIENCE_MIN again
 #define CALM_MIN     40U               // 2 s
 #define CALM_MAX     320U              // 16 s
-#define N_GOOD       100U              // after which a server that stands is probed soon again
+#define N_GOOD       100U              // good checks until `calm` is CALM_MIN again
 
 static uint32_t
 at_least(const uint32_t value, const uint32_t min)
@@ -28,7 +28,7 @@ at_most(const uint32_t value, const uint32_t max)
 void
 jack_watch_begin(JackWatch* const watch, const uint32_t time, const uint64_t now_ns)
 {
-  *watch = (JackWatch){ .look_ns = now_ns,
+  *watch = (JackWatch){ .checked_ns = now_ns,
                         .played_ns = now_ns,
                         .time = time,
                         .left_out_ns = watch->left_out_ns,
@@ -37,13 +37,13 @@ jack_watch_begin(JackWatch* const watch, const uint32_t time, const uint64_t now
 }
 
 static void
-look(JackWatch* const watch, const uint64_t periods, const uint32_t time,
-     const uint32_t period_frames)
+check(JackWatch* const watch, const uint64_t periods, const uint32_t time,
+      const uint32_t period_frames)
 {
   if (periods != watch->periods) {
     watch->periods = periods;
     watch->time = time;
-    watch->played_ns = watch->look_ns;
+    watch->played_ns = watch->checked_ns;
     watch->n_skipped = watch->n_still = watch->n_probes = 0;
     watch->calm = ++watch->n_good < N_GOOD ? watch->calm : CALM_MIN;
     return;
@@ -51,7 +51,7 @@ look(JackWatch* const watch, const uint64_t periods, const uint32_t time,
   watch->n_good = 0;
   if (time - watch->time > period_frames) {
     watch->time = time;
-    watch->played_ns = watch->look_ns;
+    watch->played_ns = watch->checked_ns;
     watch->n_still = 0;
     ++watch->n_skipped;
   } else {
@@ -60,21 +60,21 @@ look(JackWatch* const watch, const uint64_t periods, const uint32_t time,
 }
 
 JackVerdict
-jack_watch_look(JackWatch* const watch, const uint64_t periods, const uint32_t time,
-                const uint32_t period_frames, const double rate_hz, const uint64_t now_ns)
+jack_watch_check(JackWatch* const watch, const uint64_t periods, const uint32_t time,
+                 const uint32_t period_frames, const double rate_hz, const uint64_t now_ns)
 {
   if (now_ns - watch->left_out_ns >= LATELY_NS) {
     watch->patience = PATIENCE_MIN;
   }
-  if (now_ns - watch->look_ns >= LOOK_NS) {
-    watch->look_ns = now_ns;
-    look(watch, periods, time, period_frames);
+  if (now_ns - watch->checked_ns >= CHECK_NS) {
+    watch->checked_ns = now_ns;
+    check(watch, periods, time, period_frames);
   }
-  const double looks_of_two = 2.0 * 1e9 * period_frames / rate_hz / LOOK_NS;
+  const double checks_of_two = 2.0 * 1e9 * period_frames / rate_hz / CHECK_NS;
   if (watch->n_skipped >= watch->patience) {
     return JACK_LEFT_OUT;
   }
-  return watch->n_still >= watch->calm + (uint32_t)looks_of_two ? JACK_STANDS : JACK_PLAYS;
+  return watch->n_still >= watch->calm + (uint32_t)checks_of_two ? JACK_STANDS : JACK_PLAYS;
 }
 
 void

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// PortAudio's JACK part after its server's death.
+// PortAudio's JACK host API after the end of its server.
 
 #include "pa_jack.h"
 
@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-// Weak, so that a program may define these functions itself in front of libjack.
+// Weak, so that a program may define these functions itself.
 #define BEFORE_LIBJACK __attribute__((weak))
 
 // PortAudio has one JACK client at a time: from Pa_Initialize() to Pa_Terminate().

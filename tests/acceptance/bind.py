@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A server that other machines can reach also answers on its own machine, at 127.0.0.1 and at its address.
+"""A server that listens on the address of a network also replies to clients on its own machine: at that address and at
+127.0.0.1.
 
     bind.py PROGRAM
 
-If another program uses the port on 127.0.0.1, the server reports how clients reach it.
+If another program uses the port on 127.0.0.1, the server reports how local clients reach it.
 
-The addresses need a network namespace; without one the test is skipped.
+The test adds addresses in a network namespace; without one it is skipped.
 """
 
 from common import *
@@ -16,7 +17,7 @@ ADDRESS6, OTHER6 = "2001:db8::1", "2001:db8::2"
 
 
 def ask(program, *words):
-    command = [PROGRAM, program, "--timeout", "2", *words]
+    command = [PROGRAM, program, "--timeout", "20", *words]
     return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
 
 
@@ -57,7 +58,8 @@ def write_rack(gain):
 
 
 def expect_second(port):
-    """Two servers with the same port on different addresses: the first keeps 127.0.0.1, and SIGHUP to the second reloads the second."""
+    """Two servers use the same port on different addresses: the first one keeps 127.0.0.1, and SIGHUP to the second one
+    reloads the rack of the second one."""
     write_rack(-12)
     with started("second.log", "-p", port, "--osc-bind", OTHER, "second.rack") as second:
         said = read("second.log")
@@ -72,7 +74,7 @@ def expect_second(port):
 
 
 def expect_all_addresses(port):
-    """A server on 0.0.0.0 sends complete answers to every address of its own machine, not only to 127.0.0.1."""
+    """A server on 0.0.0.0 or :: sends complete replies to every address of its own machine, not only to 127.0.0.1."""
     with started("all.log", "-p", port, "--osc-bind", "0.0.0.0", "vol: gain -6dB"):
         for host in ("127.0.0.1", ADDRESS):
             expect(ask("status", "--host", host, "-p", port, "state"), 0, "state  running")
@@ -83,7 +85,7 @@ def expect_all_addresses(port):
 
 
 def expect_answers_from(port, family, addresses):
-    """The sender of each answer is the address that the client has sent to: a connected socket receives no others."""
+    """Each reply comes from the address to which the client sent its message; a connected socket receives no others."""
     for own in addresses:
         for asked in addresses:
             with socket.socket(family, socket.SOCK_DGRAM) as client:
@@ -94,7 +96,7 @@ def expect_answers_from(port, family, addresses):
                 try:
                     client.recv(1000)
                 except TimeoutError:
-                    raise AssertionError(f"{own} has asked at {asked}, and no answer comes from there") from None
+                    raise AssertionError(f"{own} sent a ping to {asked}, but got no reply from that address") from None
 
 
 def choose_ports(text):
@@ -104,7 +106,8 @@ def choose_ports(text):
 
 
 def expect_any_port():
-    """--osc-port 0 when the kernel can choose between two ports, and another program uses one of them on 127.0.0.1."""
+    """With --osc-port 0 the server takes the other one of two ports, if another program uses one of them on
+    127.0.0.1."""
     usual = read("/proc/sys/net/ipv4/ip_local_port_range")
     for _ in range(5):  # the kernel may try either port first
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
@@ -132,7 +135,7 @@ with scratch(), Server("--io", "dummy", "--osc-bind", ADDRESS, "--osc-allow", "1
         expect(ask("send", "--host", host, "-p", port, "/rack/get"), 0, "add vol gain gain=-6dB")
         expect(ask("status", "--host", host, "-p", port, "state"), 0, "state  running")
     expect(ask("send", "-p", port, "/node/vol/gain", "-3"), 0, "/done")
-    # The server answers from the socket that received the subscription.
+    # The server sends notifications from the socket that received the subscription.
     server.osc.do("/server/notify", 1)
     expect(ask("send", "--host", ADDRESS, "-p", port, "/node/vol/gain", "-9"), 0, "/done")
     assert server.osc.receive() == ("/node/vol/gain", [-9.0])
@@ -142,4 +145,4 @@ with scratch(), Server("--io", "dummy", "--osc-bind", ADDRESS, "--osc-allow", "1
     server.stop()
     expect_all_addresses(port)
     expect_any_port()
-print("reached by 127.0.0.1 and by its address")
+print("local clients reach the server at 127.0.0.1 and at its address")

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Shared by the acceptance tests: the program, its files, and an OSC encoder of their own.
+"""Shared by the acceptance tests: the program, audio files, servers, and an OSC encoder that is independent of the
+program.
 
-Every test is run by the suite as `python3 test.py PROGRAM`; exit code 0 passed, 1 failed, 77 skipped.
+The suite runs each test as `python3 test.py PROGRAM`.  Exit codes: 0 passed, 1 failed, 77 skipped.
 """
 
 import contextlib
@@ -26,9 +27,9 @@ except ImportError as missing:
     print(f"skipped: {missing}")
     sys.exit(77)
 
-warnings.filterwarnings("ignore", category=wavfile.WavFileWarning)  # chunks SciPy does not know
+warnings.filterwarnings("ignore", category=wavfile.WavFileWarning)  # for chunks that SciPy ignores
 
-os.environ.setdefault("WARPRACK_AUTO_GPU", "none")  # the CPU, unless a test asks for more
+os.environ.setdefault("WARPRACK_AUTO_GPU", "none")  # no GPU, unless a test allows it
 PROGRAM = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "build/warprack")
 FAULTS_PROGRAM = os.path.join(os.path.dirname(PROGRAM), "tests", "warprack_faults")
 
@@ -42,7 +43,7 @@ def need(*programs):
 
 
 def is_sanitized():
-    """True if the program was built with AddressSanitizer, which keeps freed memory, locks no memory and is slow."""
+    """Whether the program was built with AddressSanitizer: then it keeps freed memory, locks no memory and is slow."""
     with open(PROGRAM, "rb") as program:
         return b"__asan_init" in program.read()
 
@@ -73,7 +74,7 @@ def render(rack, source, target, *options):
 
 @contextlib.contextmanager
 def scratch():
-    """A temporary folder, which is the current folder meanwhile."""
+    """A temporary folder, which is the current folder inside of the `with` block."""
     with tempfile.TemporaryDirectory(prefix="warprack-") as folder:
         before = os.getcwd()
         os.chdir(folder)
@@ -87,7 +88,7 @@ def scratch():
 
 
 def enter_namespace(spaces="-rn"):
-    """Restart the test in its own user namespace and others, by default one of the network; False if there are none."""
+    """Restart the test in new namespaces, by default of users and of the network; False if the system allows none."""
     if os.environ.get("WARPRACK_NAMESPACE") == "yes":
         return True
     if subprocess.run(["unshare", spaces, "true"], capture_output=True, check=False).returncode:
@@ -105,14 +106,14 @@ def add_address(device, address):
 
 
 def add_address6(device, address):
-    """Add an IPv6 address; the device is already active."""
+    """Add an IPv6 address to a device, which must be active."""
     SIOCSIFADDR = 0x8916
     with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as any_socket:
         place = struct.pack("16sIi", socket.inet_pton(socket.AF_INET6, address), 128, socket.if_nametoindex(device))
         fcntl.ioctl(any_socket, SIOCSIFADDR, place)
 
 
-# ---- OSC 1.0, encoded here so that the program's encoder does not test itself ----
+# ---- OSC 1.0; encoded here, because a test with the program's encoder would not find its faults ----
 
 
 def osc_string(text):
@@ -139,7 +140,7 @@ def ntp(unix_time):
 
 
 def osc_bundle(messages, at=None):
-    """A time tag for a Unix time, or immediately."""
+    """A bundle for a Unix time; without a time, for immediately."""
     data = b"#bundle\0" + struct.pack(">Q", 1 if at is None else ntp(at))
     for message in messages:
         data += struct.pack(">i", len(message)) + message
@@ -168,12 +169,12 @@ def osc_parse(packet):
 
 
 class Osc:
-    """One client of a running server."""
+    """A client of a running server."""
 
     def __init__(self, port):
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        # Not the server's address: while the server starts, the kernel may give its port to the client, which would
-        # receive its own messages.
+        # Not the server's address: before the server has its port, the kernel may give that port to the client, which
+        # would then receive its own messages.
         self.socket.bind(("127.0.0.2", 0))
         self.socket.connect(("127.0.0.1", port))
         self.n_syncs = 0
@@ -186,7 +187,7 @@ class Osc:
         return osc_parse(self.socket.recv(65536))
 
     def ask(self, address, *args, timeout=5.0):
-        """Send a message and wait for its answer: /done, /fail, or a message of the same address."""
+        """Send a message and wait for its answer: /done, /fail, or a message with the same address."""
         self.send(osc_message(address, *args))
         while True:
             reply, values = self.receive(timeout)
@@ -199,11 +200,17 @@ class Osc:
         return values
 
     def sync(self):
-        """Wait until everything sent before has been processed."""
+        """Wait until the server has handled all earlier messages, and they are audible."""
         self.n_syncs += 1
         self.send(osc_message("/server/sync", self.n_syncs))
         while self.receive() != ("/server/synced", [self.n_syncs]):
             pass
+
+
+def read_log(log):
+    """All that a process has written to its log so far.  A seek would also move the position at which the process
+    writes, and it would overwrite its first lines."""
+    return os.pread(log.fileno(), os.fstat(log.fileno()).st_size, 0).decode(errors="replace")
 
 
 def free_port():
@@ -215,7 +222,9 @@ def free_port():
 class Server:
     """`warprack run` in the background, with its OSC client."""
 
-    def __init__(self, *arguments, env=None, program=PROGRAM, patience=120.0):
+    WET_BLOCKS = 32  # four times as many good blocks as end the fallback
+
+    def __init__(self, *arguments, env=None, program=PROGRAM, patience=120.0, states=("running", "ended")):
         self.port = free_port()
         command = [program, "run", "--osc-port", str(self.port), *arguments]
         self.log = tempfile.TemporaryFile(mode="w+")
@@ -226,12 +235,13 @@ class Server:
         deadline = time.monotonic() + patience
         while True:
             try:
-                if self.status(timeout=0.2)["state"] in ("running", "ended"):
-                    return  # it answers a moment before it plays
+                if self.status(timeout=0.2)["state"] in states:
+                    self.osc.do("/server/ping")  # drops late replies to earlier questions
+                    return  # the server replies a moment before it plays
             except (socket.timeout, ConnectionRefusedError):
                 pass
             assert self.process.poll() is None, self.output()
-            assert time.monotonic() < deadline, f"it does not run after {patience} s\n" + self.output()
+            assert time.monotonic() < deadline, f"the server does not run after {patience} s\n" + self.output()
             time.sleep(0.01)
 
     def status(self, **timeout):
@@ -240,20 +250,21 @@ class Server:
         assert reply == "/server/status", (reply, values)
         return dict(zip(values[0::2], values[1::2]))
 
-    def wait_until_wet(self, limit_s=10.0):
-        """Wait until half a second has passed without a dry block."""
+    def wait_until_wet(self, limit_s=10.0, n_blocks=WET_BLOCKS):
+        """Wait until this many blocks have been played in a row, none of them dry."""
         deadline = time.monotonic() + limit_s
-        dry, since = -1, time.monotonic()
-        while time.monotonic() - since < 0.5:
-            now = self.status()["dry"]
-            if now != dry:
-                dry, since = now, time.monotonic()
+        dry, first = -1, 0
+        while True:
+            status = self.status()
+            if status["dry"] != dry:
+                dry, first = status["dry"], status["blocks"]
+            if status["blocks"] >= first + n_blocks:
+                return
             assert time.monotonic() < deadline, "still dry\n" + self.output()
             time.sleep(0.02)
 
     def output(self):
-        self.log.seek(0)
-        return self.log.read()
+        return read_log(self.log)
 
     def wait(self, timeout=120.0):
         return self.process.wait(timeout)
@@ -275,7 +286,7 @@ class Server:
 
 
 class FaultyServer(Server):
-    """The build with faults on demand (engine/base/faults.h); they can be armed at any time in both of its processes."""
+    """A server with fault hooks (engine/base/faults.h).  A test can arm faults in both of its processes at any time."""
 
     def __init__(self, *arguments, env=None):
         self.name = f"warprack-test-{os.getpid()}"
@@ -312,7 +323,8 @@ class FaultyServer(Server):
 
 
 def holdings(pid):
-    """The resources of a process: file descriptors, threads, mapped shared memory, kB of memory; and its dead children."""
+    """The resources of a process: file descriptors, threads, mappings of shared memory, resident memory in kB, and
+    zombie children."""
     with open(f"/proc/{pid}/status", encoding="utf-8") as file:
         status = dict(line.split(":", 1) for line in file)
     with open(f"/proc/{pid}/maps", encoding="utf-8") as file:
@@ -328,8 +340,8 @@ def holdings(pid):
 
 
 class Jackd:
-    """A private dummy JACK server, with the same name in every run: see tests/support/jackd.h. A test with several
-    servers numbers them."""
+    """A JACK server without a sound card, with the same name in every run (the reason is in tests/support/jackd.h).  A
+    test with several servers numbers them."""
 
     def __init__(self, rate=48000, period=64, number=""):
         test = os.path.splitext(os.path.basename(sys.argv[0]))[0]
@@ -339,19 +351,18 @@ class Jackd:
         self.start()
 
     def launch(self):
-        """Start it without waiting."""
-        # Every client locks the server's memory, 50 kB for each possible port: 2,048 ports would take it 30 ms.
+        """Start the server, and do not wait for it."""
+        # Every client locks the server's memory, 50 kB for each possible port; for 2,048 ports that takes 30 ms.
         command = ["jackd", "-r", "-p", "128", "-n", self.name, "-d", "dummy"]
         command += ["-r", str(self.rate), "-p", str(self.period)]
         self.log = tempfile.TemporaryFile(mode="w+")
         self.process = subprocess.Popen(command, stdout=self.log, stderr=subprocess.STDOUT)
 
     def output(self):
-        self.log.seek(0)
-        return self.log.read()
+        return read_log(self.log)
 
     def start(self):
-        """Start it and wait until it accepts clients."""
+        """Start the server and wait until it accepts clients."""
         self.launch()
         deadline = time.monotonic() + 20.0
         while self.run("jack_lsp").returncode:
@@ -360,7 +371,7 @@ class Jackd:
             time.sleep(0.02)
 
     def listens(self):
-        """True if the server accepts clients; opens no client."""
+        """Whether the server accepts clients.  Opens no client."""
         with open("/proc/net/unix", encoding="utf-8") as sockets:
             return any(f"/jack_{self.name}_" in line for line in sockets)
 
@@ -376,8 +387,16 @@ class Jackd:
             assert time.monotonic() < deadline, f"{'no ' if there else ''}port {port}"
             time.sleep(0.02)
 
+    def connect(self, source, target, limit_s=10.0):
+        """Try to connect two ports until the connection exists.  jack_connect fails before the client of a port is
+        active, and if the rack has already restored the connection."""
+        deadline, done = time.monotonic() + limit_s, None
+        while f"   {target}" not in self.ports("-c", source):
+            assert time.monotonic() < deadline, (source, target, done)
+            done = self.run("jack_connect", source, target)
+
     def ports(self, *options):
-        """Lines of jack_lsp, which a busy server rejects now and then."""
+        """The lines of jack_lsp.  Tries again if it fails, because a busy server refuses clients now and then."""
         deadline = time.monotonic() + 30.0
         while True:
             try:
@@ -418,59 +437,66 @@ class Jackd:
 
 
 class Marks:
-    """Stretches of a live server's recording during an action, with a steady signal before and after.
+    """Searches for clicks in the recording of a live server.  Each mark is a part of the recording: it contains one
+    action, and the signal is steady before and after it.
 
-    Around each the largest second difference may be ALLOWED times that of the louder of the steady signals before and
-    after.  Stretches with a late block, because the machine stalled, are not checked.
+    The largest second difference during the action may be ALLOWED times the larger one of those before and after.
+    Marks with a late block are not judged, because the machine may have stalled.
     """
 
     ALLOWED = 1.5
-    # Seconds after an edit until fades, and the filters' responses to them, have ended.
+    # Seconds after an edit until its fades have ended, and the filters have settled.
     SETTLED = 0.4
 
     def __init__(self, server, rate, block):
         self.server, self.rate, self.block = server, rate, block
-        self.marks = []  # (name, first frame, last frame, blocks that were late meanwhile)
+        self.late = None  # late blocks before the steady signal that precedes the next mark
+        self.marks = []  # (name, first frame, last frame, number of late blocks)
 
-    def frame_now(self):
-        """Frames that the driver has processed, which is the length of the recording."""
-        return self.server.status()["blocks"] * self.block
+    def now(self):
+        """Number of frames that the driver has processed, which is the length of the recording, and of late blocks."""
+        status = self.server.status()
+        return status["blocks"] * self.block, status["late"]
 
     @contextlib.contextmanager
     def mark(self, name):
-        # From here on: after a dropped block its echoes are audible for a while.
-        late = self.server.status()["late"]
-        time.sleep(self.SETTLED)
-        begin = self.frame_now()
+        """Each action after the first mark needs a mark: the steady signal after one mark is also the one before the
+        next."""
+        # Count late blocks from SETTLED before, because the echoes of a dropped block are audible for a while.
+        if self.late is None:
+            self.late = self.now()[1]
+            time.sleep(self.SETTLED)
+        begin, before = self.now()[0], self.late
         yield
         time.sleep(self.SETTLED)
-        end = self.frame_now()
+        end, self.late = self.now()
         time.sleep(self.SETTLED)
-        self.marks.append((name, begin, end, self.server.status()["late"] - late))
+        self.marks.append((name, begin, end, self.now()[1] - before))
 
     def n_judged(self):
         return sum(not late for *_, late in self.marks)
 
     def check_machine(self):
-        """While the server still plays: if fewer than a quarter can be checked, is the machine the cause?"""
+        """If fewer than a quarter of the marks can be judged, play as long without edits, to find out whether blocks
+        are late then, too.  Call it while the server still plays."""
         self.enough = self.n_judged() >= len(self.marks) / 4
         n_late = 0
-        for _ in range(0 if self.enough else 10):  # the same stretches without any edit
+        for _ in range(0 if self.enough else 10):  # as long as a mark, but without an edit
             late = self.server.status()["late"]
             time.sleep(3 * self.SETTLED)
             n_late += self.server.status()["late"] > late
-        self.is_stalled = n_late >= 5
+        self.is_stalled = n_late > 0
 
     def exit_code(self, out, latency):
-        """Check all; 77 if too few can be checked."""
+        """Judge all marks.  Returns the test's exit code: 77 if too few can be judged because the machine stalls."""
         _, failed = self.judge(out, latency)
         if not failed and self.is_stalled:
-            print("skipped: on this machine blocks are late without any edit, too")
+            print("skipped: on this machine blocks are late without edits, too")
             return 77
         return int(failed > 0 or not self.enough)
 
     def judge(self, out, latency):
-        """Print all; returns the number of checked stretches and of clicks."""
+        """Judge and print all marks.  Returns the number of judged marks, and of those with a click."""
         failed = judged = 0
         window = int(0.2 * self.rate)
         for name, begin, end, late in self.marks:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""OSC edits while a sine plays: every command is answered, nothing clicks, a bundle takes effect in one block.
+"""OSC edits while a sine plays: each command gets a reply, no edit clicks, and a bundle of ten edits makes one plan.
 
-The live server plays a sine and records its output, in real time on the dummy driver.  (tests/engine/test_engine.c
-does the same on a simulated clock.)  Marks defines the check.
+The server plays a sine on the dummy driver in real time, and records its output.  (tests/engine/test_engine.c does the
+same on a simulated clock.)  `Marks` in common.py defines a click.
 """
 
 from common import *
@@ -63,7 +63,7 @@ with scratch():
                 osc.do(address, *arguments)
                 osc.sync()
 
-        # Ten edits in one bundle: one plan, in one block.
+        # Ten edits in one bundle make one plan.
         plans = server.status()["plans"]
         names = [f"n{i}" for i in range(5)]
         messages = [osc_message("/rack/add", n, "gain", "gain", -1.0) for n in names]

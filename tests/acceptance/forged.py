@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Packets with a forged sender: servers never answer answers, nor themselves, and port 0 blocks no other sender.
+"""Packets with a forged sender: two servers exchange at most three packets, a server sends nothing to itself, and a
+flood from port 0 blocks no other sender.
 
     forged.py PROGRAM
 
-Raw sockets need a user and a network namespace; without them the test is skipped.
+The test needs raw sockets, and thus a user and a network namespace; without them it is skipped.
 """
 
 import select
@@ -11,18 +12,19 @@ import select
 from common import *
 
 IP_TRANSPARENT = 19  # ip(7)
-WAIT_S = 0.1  # long enough for the thousands of packets of a loop
+WAIT_S = 0.1  # in a loop, servers would exchange thousands of packets in this time
 
 
 def forge(from_port, to_port, packet):
-    """Send a packet from that port of 127.0.0.1."""
+    """Send a packet as if it came from port `from_port` of 127.0.0.1."""
     with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_UDP) as sender:
         sender.bind(("127.0.0.1", 0))
         sender.sendto(struct.pack(">HHHH", from_port, to_port, 8 + len(packet), 0) + packet, ("127.0.0.1", 0))
 
 
-def expect_others_to_be_heard(server):
-    """While port 0 of the same address floods: that port is one sender, and not the whole address."""
+def expect_others_are_served(server):
+    """A flood from port 0 does not delay a client at the same address: port 0 counts as one sender, not as the whole
+    address."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
         client.bind(("127.0.0.1", 0))
         client.connect(("127.0.0.1", server.port))
@@ -33,35 +35,54 @@ def expect_others_to_be_heard(server):
             for _ in range(3000):
                 forge(0, server.port, osc_message("/server/ping"))
             for _ in range(20):
-                osc.send(osc_message("/server/ping"))  # UDP may lose some
+                osc.send(osc_message("/server/ping"))  # several, because UDP may lose some
             assert osc.receive(30.0)[0] == "/done", n
             while select.select([client], [], [], 0.05)[0]:
                 client.recv(65536)
 
 
-def n_more(servers, act):
-    """The number of packets that each server received because of `act`, without the queries of that number."""
-    before = [server.status()["osc_packets"] for server in servers]
+def expect_packets(servers, expected, act):
+    """`act` causes each server to receive this number of packets, without the queries that count them."""
+    begin = [server.status()["osc_packets"] for server in servers]
+    n_asked = 0
+
+    def count():
+        nonlocal n_asked
+        n_asked += 1
+        return [server.status()["osc_packets"] - n - n_asked for server, n in zip(servers, begin)]
+
     act()
+    deadline = time.monotonic() + 20.0
+    while any(n < least for n, least in zip(count(), expected)):
+        assert time.monotonic() < deadline, f"{count()} packets, not {expected}"
+        time.sleep(0.01)
     time.sleep(WAIT_S)
-    return [server.status()["osc_packets"] - n - 1 for server, n in zip(servers, before)]
+    n = count()
+    assert n == expected, f"{n} packets, not {expected}"
 
 
 def expect_no_loop(a, b):
-    for packet in (
-        osc_message("/server/ping"), osc_message("/nowhere"), b"/no packet", b"/done\0\0\0", osc_message("/done", "/x"), osc_message("/fail", "/x", 1, "y"),
-        osc_message("/server/synced", 1), osc_message("/rack/changed", 1), osc_bundle([osc_message("/done", "/x")]),
-        osc_message("/server/notify", 1), osc_message("/server/status"),
+    """The numbers of packets that `a` and `b` receive when a packet to `a` seems to come from `b`, as
+    control/README.md states them.  The packets of the first row are answers, which no server answers.  `a` answers those of
+    the second row, and `b` ignores that answer.  Those of the third row are queries: `b` takes the answer of `a` as a
+    message, and `a` ignores what `b` answers."""
+    for expected, packets in (
+        ([1, 0], [b"/done\0\0\0", osc_message("/done", "/x"), osc_message("/fail", "/x", 1, "y"), osc_message("/server/synced", 1),
+                  osc_message("/rack/changed", 1), osc_bundle([osc_message("/done", "/x")])]),
+        ([1, 1], [osc_message("/server/ping"), osc_message("/nowhere"), b"/no packet", osc_message("/server/notify", 1),
+                  osc_message("/server/notify", 0), osc_message("/server/status", "state"), osc_message("/server/sync", 1)]),
+        ([2, 1], [osc_message("/server/status"), osc_message("/server/version"), osc_message("/server/nodes"), osc_message("/rack/get"),
+                  osc_message("/node/vol/gain")]),
     ):  # fmt: skip
-        for sender in (a, b):
-            n = n_more([a, b], lambda: forge(sender.port, a.port, packet))
-            print(f"{packet[:16]!r} from {'another server' if sender is b else 'itself'}: {n} packets")
-            # The packet, its answer, and one answer to that.
-            assert n[0] <= 2 and n[1] <= 1, (packet, n)
+        for packet in packets:
+            print(f"{packet[:16]!r}: {expected} packets from another server, [1, 0] from itself")
+            expect_packets([a, b], expected, lambda: forge(b.port, a.port, packet))
+            expect_packets([a, b], [1, 0], lambda: forge(a.port, a.port, packet))
 
 
 def expect_no_large_answer_to_a_stranger(server):
-    """The system may let any address be bound, for addresses that move between machines."""
+    """With ip_nonlocal_bind the system lets a socket have any address; a sender with such an address still gets no
+    reply that is larger than its message."""
     with open("/proc/sys/net/ipv4/ip_nonlocal_bind", "w", encoding="ascii") as file:
         file.write("1")
     before = server.status()["osc_withheld"]
@@ -71,7 +92,7 @@ def expect_no_large_answer_to_a_stranger(server):
         sender.sendto(osc_message("/server/status"), ("127.0.0.1", server.port))
     deadline = time.monotonic() + 20.0
     while server.status()["osc_withheld"] == before:
-        assert time.monotonic() < deadline, f"nothing withheld: {server.status()}"
+        assert time.monotonic() < deadline, f"osc_withheld does not increase: {server.status()}"
         time.sleep(0.02)
 
 
@@ -83,7 +104,7 @@ rack = "vol: gain -6dB"
 with scratch(), Server("--io", "dummy", rack) as a, Server("--io", "dummy", "--osc-bind", "0.0.0.0", "--osc-allow", "192.0.2.1,203.0.113.7", rack) as b:
     expect_no_loop(a, b)
     expect_no_loop(b, a)
-    expect_others_to_be_heard(a)
+    expect_others_are_served(a)
     expect_no_large_answer_to_a_stranger(b)
     a.stop()
     b.stop()

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`warprack import`: the effect of the printed rack on an impulse, against the cookbook's digital formulas for each
-line."""
+"""`warprack import`: the impulse response of the printed rack is compared with the digital filters of the cookbook for
+each line of the settings."""
 
 from common import *
 
-LIMIT = 1e-4  # of the response, amplitude and phase: 0.001 dB
+LIMIT = 1e-4  # relative error of the complex response: 0.001 dB
 CURVE_LIMIT_DB = 0.5
 LENGTH = 1 << 18
 
 
 def biquad(kind, f, rate, gain=0.0, q=None, slope=None, octaves=None):
-    """Robert Bristow-Johnson's cookbook, in its digital form."""
+    """The digital filters of Robert Bristow-Johnson's cookbook."""
     a = 10 ** (gain / 40)
     w = 2 * np.pi * f / rate
     c, s = np.cos(w), np.sin(w)
@@ -52,7 +52,8 @@ def section(kind, f, level=0.0, **width):
 
 
 def corner(kind, f, level, **width):
-    """Shelves whose frequency is the corner: REW's author on the DCX2496; with Q as in Equalizer APO."""
+    """A shelf whose frequency is its corner (as REW's author describes the DCX2496), with a slope, or with Q as in
+    Equalizer APO."""
     slope = width.get("slope")
     if slope is None:
         a = 10 ** (level / 40)
@@ -74,7 +75,7 @@ def response(sections, frequencies, rate):
 
 
 def rendered(name, rate, channels=1):
-    """The frequency response of the rack that import prints for a file, a row per channel."""
+    """The frequency response of the rack that `import` prints for a file, one row per channel, and its messages."""
     made = subprocess.run([PROGRAM, "import", name], capture_output=True, text=True, timeout=60, check=False)
     assert made.returncode == 0, made.stderr
     with open("made.rack", "w", encoding="utf-8") as rack:
@@ -167,13 +168,13 @@ with scratch():
             audible = (frequencies >= 20) & (frequencies <= 20000)
             for row, sections in zip(got, channels):
                 expected = response(sections, frequencies[audible], rate)
-                # where a notch leaves no signal, the remainder is compared with full scale
+                # Relative to the response, but at least to 1 % of full scale, because a notch leaves no signal.
                 error = np.max(np.abs(row[audible] - expected) / np.maximum(np.abs(expected), 1e-2))
                 worst = max(worst, error)
                 print(f"{name:20.20} {rate:6} Hz: {error:.1e}")
     print(f"worst: {worst:.1e} of the response (limit {LIMIT:g})")
 
-    # As written by AutoEq: 127 points, here of a curve with features half an octave wide and wider.
+    # 127 points, as AutoEq writes them, of a curve whose features are half an octave wide or wider.
     points = 20.0 * 10 ** (np.arange(127) / 42)
     random = np.random.default_rng(10)
     levels = np.zeros(127)
@@ -188,7 +189,7 @@ with scratch():
     audible = (frequencies >= 20) & (frequencies <= 20000)
     curve = np.interp(np.log(frequencies[audible]), np.log(points), levels)
     off = np.max(np.abs(20 * np.log10(np.abs(got[0][audible])) - curve))
-    print(f"GraphicEQ: {off:.2f} dB off at most (limit {CURVE_LIMIT_DB:g}), {np.ptp(levels):.1f} dB from top to bottom")
+    print(f"GraphicEQ: largest error {off:.2f} dB (limit {CURVE_LIMIT_DB:g}), the curve spans {np.ptp(levels):.1f} dB")
     assert not said, said
 
 sys.exit(int(worst > LIMIT or off > CURVE_LIMIT_DB))

@@ -1,41 +1,53 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""libjack's database in /dev/shm is damaged, or /dev/shm is full: libjack ends every client by SIGBUS, but not warprack.
+"""If libjack's database in /dev/shm is damaged, or if /dev/shm is full, libjack crashes every client with SIGBUS, but
+not warprack.  With too few open files libjack damages its database, or crashes with SIGSEGV.
 
-A first start ends with code 3 and names the remedy, `--io auto` and PortAudio go on without JACK, a server that waits
-or reconnects plays once the damage is gone.  In a mount namespace with its own /dev/shm; skipped without one.
+A start with --io jack ends with code 3 and a message that says how to repair the database.  `--io auto` and PortAudio
+continue without JACK.  A running server reconnects when the damage is repaired.  The test runs in a mount namespace
+with its own /dev/shm; without one it is skipped.
 """
 
 from common import *
 
-need("jackd", "jack_lsp")
+need("jackd", "jack_lsp", "prlimit")
 if not enter_namespace("-rm") or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128m", "tmpfs", "/dev/shm"], check=False).returncode:
-    print("skipped: no /dev/shm of its own")
+    print("skipped: cannot mount a separate /dev/shm")
     sys.exit(77)
 
 DATABASE = f"/dev/shm/jack_db-{os.getuid()}"
 
 
 def leave_database():
-    """The state that a killed jackd leaves."""
+    """Copy the database that a killed jackd leaves to the folder `database`."""
     with Jackd(48000, 256) as jack:
         jack.kill()
     shutil.copytree(DATABASE, "database")
     shutil.rmtree(DATABASE)
 
 
+def until_done(*steps):
+    """Do the steps, again and again until a running program no longer makes the database between them."""
+    while True:
+        with contextlib.suppress(OSError):
+            for step, *arguments in steps:
+                step(*arguments)
+            return
+
+
 @contextlib.contextmanager
 def empty(name):
-    """A file of a jackd that was killed before it extended the file."""
-    shutil.rmtree(DATABASE, ignore_errors=True)
-    shutil.copytree("database", DATABASE)
-    os.truncate(os.path.join(DATABASE, name), 0)
+    """Make one file of the database empty, as if jackd had been killed before it extended the file."""
+    damaged = f"{DATABASE}.damaged"
+    shutil.copytree("database", damaged)
+    os.truncate(os.path.join(damaged, name), 0)
+    until_done((shutil.rmtree, DATABASE, True), (os.rename, damaged, DATABASE))
     yield f"{DATABASE}/{name} is empty, which crashes libjack; remove {DATABASE}"
-    shutil.rmtree(DATABASE)
+    until_done((shutil.rmtree, DATABASE))
 
 
 @contextlib.contextmanager
 def full():
-    """Up to one page: the database is created without space for its pages."""
+    """Fill /dev/shm up to one page: libjack can create its database, but has no space for the pages."""
     with open("/dev/shm/everything", "wb", buffering=0) as file:
         with contextlib.suppress(OSError):
             while file.write(bytes(4096)):
@@ -50,16 +62,16 @@ def libjack_crashes():
     return subprocess.run(["jack_lsp"], capture_output=True, check=False).returncode == -signal.SIGBUS
 
 
-def run(*options):
-    command = [PROGRAM, "run", "--duration", "0.5", "--osc-port", str(free_port()), *options, "gain"]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+def run(*options, limit=(), env=()):
+    command = [*limit, PROGRAM, "run", "--duration", "0.5", "--osc-port", str(free_port()), *options, "gain"]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env={**os.environ, **dict(env)})
 
 
 def starts():
-    """With each driver and each damage."""
+    """Start the program with each driver and each damage."""
     for damage in (empty("__db.002"), empty("__db.003"), full()):
         with damage as remedy:
-            crashes = libjack_crashes()  # only printed: a libjack without the fault is no failure
+            crashes = libjack_crashes()  # only printed: newer versions of libjack may not crash
             print(f"{remedy}: jack_lsp {'crashes' if crashes else 'lives'}")
             done = run("--io", "jack")
             assert done.returncode == 3 and remedy in done.stderr, done
@@ -79,7 +91,7 @@ def until_it_plays(server):
 
 
 def reconnects():
-    """A server survives a jackd that dies and leaves damage, and plays with the next one."""
+    """A server survives a jackd that dies and leaves a damaged database, and plays on the next jackd."""
     with Jackd(48000, 256) as jack, Server("--io", "jack", "g: gain", env=jack.env) as server:
         until_it_plays(server)
         jack.kill()
@@ -94,7 +106,25 @@ def reconnects():
         server.stop()
 
 
+def few_files():
+    """The program plays or ends with code 6, and never leaves an empty file, however few files it may open."""
+    codes = {}
+    with Jackd(48000, 256) as jack:
+        for n in (40, 28, 27, 22, 21, 20, 19, 16, 6, 5, 4):
+            limit = ["prlimit", f"--nofile={n}"]
+            done = subprocess.run([*limit, PROGRAM, "list", "devices"], capture_output=True, timeout=9, check=False)
+            assert done.returncode == 0, (n, done)
+            done = run("--io", "jack", limit=limit, env=jack.env)
+            codes[n] = done.returncode
+            assert done.returncode in (0, 6), (n, done)
+            assert all(os.path.getsize(os.path.join(DATABASE, name)) for name in os.listdir(DATABASE)), n
+    print(f"exit codes by the number of open files: {codes}")
+    assert codes[40] == 0 and codes[4] == 6, codes
+
+
 with scratch():
+    few_files()
+    shutil.rmtree(DATABASE, ignore_errors=True)
     leave_database()
     starts()
     reconnects()

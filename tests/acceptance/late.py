@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""While blocks are late, the output is never louder than the rack was: the input at the level that each output had
-before.
+"""While blocks are late, each output plays its input at the level that the output had before; so it is never louder
+than the rack.
 
     late.py PROGRAM [NAME...]
 
-The worker is stopped, killed or made late while a signal plays and is recorded; the levels of the recording are compared with those before.
+The worker is stopped, killed or made late while a signal plays and is recorded.  The test compares the levels of the
+recording during the gap with those before it.
 """
 
 import json
@@ -20,7 +21,7 @@ def tone():
 
 
 def pink():
-    """Noise that falls by 3 dB an octave from 20 Hz on."""
+    """Pink noise: falls by 3 dB per octave above 20 Hz."""
     spectrum = np.fft.rfft(rng.standard_normal(RATE * SECONDS))
     frequency = np.maximum(np.fft.rfftfreq(RATE * SECONDS, 1.0 / RATE), 20.0)
     noise = np.fft.irfft(spectrum / np.sqrt(frequency))
@@ -42,7 +43,7 @@ def peak(samples):
 
 @contextlib.contextmanager
 def playing(rack, signal_, *options, start=Server):
-    """A server that plays a signal through a rack; its recording can be read once it has stopped."""
+    """A server that plays a signal through a rack; read its recording after the `with` block."""
     signal_ = signal_.reshape(len(signal_), -1)
     write_wav("in.wav", RATE, signal_)
     arguments = ["--io", "dummy", "--block", str(BLOCK), "--rate", str(RATE), "--play", "in.wav", "--record", "out.wav"]
@@ -54,12 +55,13 @@ def playing(rack, signal_, *options, start=Server):
 
 
 def position(server):
-    """The frame that is played now, or one a little earlier."""
+    """The first frame of the current block, or of a recent one."""
     return int(server.status()["blocks"]) * BLOCK
 
 
 def wait_for_wet(server, seconds):
-    """Wait until this many seconds have played wet; a busy machine has late blocks among them."""
+    """Wait until this many seconds of wet blocks have played.  On a busy machine there may be late blocks among
+    them."""
 
     def n_wet():
         status = server.status()
@@ -72,10 +74,10 @@ def wait_for_wet(server, seconds):
 
 
 def gap_of(server, number=signal.SIGSTOP):
-    """Stop the worker until another one takes over; returns the first and last frame of half a second without a
-    worker.
+    """Stop or kill the worker, and wait until another one has taken over.  Returns the first and last frame of about
+    half a second without a worker.
 
-    At the last frame no other worker had taken over, whatever the machine did meanwhile.
+    The last frame is one at which no other worker had taken over, even if the machine stalled.
     """
     pid = server.worker_pid()
     begin = end = position(server)
@@ -92,7 +94,7 @@ def gap_of(server, number=signal.SIGSTOP):
         assert time.monotonic() < deadline, server.output()
         time.sleep(0.02)
     wait_for_wet(server, 0.1)
-    if end - begin < RATE // 4:  # the machine stalled for most of the gap
+    if end - begin < RATE // 4:  # the machine stalled for most of the gap: try again
         return gap_of(server, number)
     return begin, end
 
@@ -106,19 +108,20 @@ class Rig(Server):
 
 
 def attenuation():
-    """gain -40dB: while the worker is stopped for half a second, the output is at -46 dBFS, not at -6."""
+    """gain -40dB: while the worker is stopped for half a second, the output is at -46 dBFS like the rack, not at -6
+    dBFS like the input."""
     with playing("gain -40dB", tone(), start=Rig) as server:
         wait_for_wet(server, 1.0)
         begin, end = gap_of(server)
     out = read_wav("out.wav")[1][:, 0]
     before, gap = peak(out[begin - RATE // 2 : begin]), out[begin : end + RATE]
-    print(f"  peak before {before:.2f} dBFS, in the gap {peak(gap):.2f}, at least {rms(out[end - RATE // 8 : end]):.2f} RMS")
+    print(f"  peak before {before:.2f} dBFS, in the gap {peak(gap):.2f}, at its end {rms(out[end - RATE // 8 : end]):.2f} RMS")
     assert peak(gap) <= before + 0.5
     assert abs(rms(out[end - RATE // 8 : end]) - rms(out[begin - RATE // 2 : begin])) < 0.5
 
 
 def crossover():
-    """Woofers continue at their level, tweeters are silent, and so is an output that follows no input."""
+    """A crossover: woofers play on at their level, tweeters are silent."""
     way = " | {}pass 2000 order=4 type=linkwitz-riley | "
     rack = f"chain in:1-2{way.format('low')}out:1-2\nchain in:1-2{way.format('high')}out:3-4"
     noise = np.column_stack([pink(), pink()])
@@ -134,12 +137,13 @@ def crossover():
 
 
 def edits():
-    """The fallback has the level of the active rack: after an edit by -40 dB as soon as the rack is measured, after a parameter change within half a second."""
+    """The fallback has the level of the active rack: after an edit by -40 dB as soon as the rack is measured, after a
+    change of a parameter by -40 dB within half a second."""
     with playing("g: gain 0", np.column_stack([tone()] * 2), start=Rig) as server:
         wait_for_wet(server, 0.6)
         server.osc.do("/rack/chain", "late out:2 dry\nchain g: gain 0 | h: gain -40dB")
         deadline = time.monotonic() + 20.0
-        while "late out:2 auto" not in server.status()["late_note"]:  # 40 dB above what was measured
+        while "late out:2 auto" not in server.status()["late_note"]:  # `dry` is 40 dB above the measured level
             assert time.monotonic() < deadline, server.output()
             time.sleep(0.01)
         first = gap_of(server, signal.SIGKILL)
@@ -158,7 +162,7 @@ def edits():
 
 
 def words():
-    """`late` by OSC, undone, saved and loaded, and --on-late for outputs without a statement."""
+    """`late` statements by OSC, in undo, in saved and loaded racks; and --on-late for outputs without a statement."""
     rack = "late out:2 silence\nchain gain -12"
     with playing(rack, np.column_stack([tone()] * 4), "--on-late", "-30dB", start=Rig) as server:
         server.osc.do("/rack/late", "out:3", "dry")
@@ -184,8 +188,8 @@ def words():
 
 
 def unmeasured():
-    """After an edit no memory is left for a copy of the rack: its outputs are silent while blocks are late, and
-    late_note reports it."""
+    """After an edit there is not enough memory to measure a copy of the rack.  Its outputs are then silent while blocks
+    are late, and late_note reports it."""
     noise = rng.standard_normal(2 * RATE) * np.exp(-np.arange(2 * RATE) / RATE)
     write_wav("ir.wav", RATE, 0.01 * noise.reshape(-1, 1))
     rack = "convolver ir.wav | g: gain 0"
@@ -194,7 +198,7 @@ def unmeasured():
     limit = checked["making_bytes"] // 2**20 + 2
     with playing(rack, np.column_stack([tone()] * 2), "--backend", "cpu", "--memory", str(limit), start=Rig) as server:
         assert server.status()["late_note"] == "", server.status()["late_note"]
-        server.osc.do("/rack/do", "set g.gain -1dB")  # values are followed, not measured
+        server.osc.do("/rack/do", "set g.gain -1dB")  # a changed value needs no measurement
         time.sleep(0.3)
         assert server.status()["late_note"] == "", server.status()["late_note"]
         server.osc.do("/rack/do", "add h gain")
@@ -219,8 +223,8 @@ class FaultyRig(FaultyServer):
 
 
 def delay_a_block(server):
-    """Wait until a block was late: a stall of the whole machine hides a delay of 7 ms, because the next period is late
-    then, too."""
+    """Delay a block by 7 ms, and try again until one is late: if the machine stalls at the same time, the next period
+    is late, too, so the block is in time."""
     before = server.status()["dry"]
     for _ in range(10):
         server.arm("worker.late@20=7")
@@ -233,11 +237,12 @@ def delay_a_block(server):
 
 
 def one_late_block():
-    """One late block among good ones: no louder than before, and wet again with the next one."""
+    """One late block among blocks in time: it is no louder than the wet signal, and the next block is wet again."""
     signals = {"tone": tone(), "pink": pink(), "chord": chord()}
     for rack in ("gain -3", "lowpass 3000 | gain -3", "late silence\nchain gain -3"):
         with playing(rack, np.column_stack(list(signals.values())), start=FaultyRig) as server:
             wait_for_wet(server, 0.3)
+            server.wait_until_wet()  # else the fade back after a late block counts as dry
             before = server.status()
             delay_a_block(server)
             time.sleep(0.1)

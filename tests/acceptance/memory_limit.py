@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A server in 300 MiB: racks that need more are refused, every command is answered, and no worker is lost.
+"""A server with a limit of 300 MiB refuses racks that need more, replies to every command, and loses no worker.
 
     memory_limit.py PROGRAM [ROUNDS [SEED]]
 
-A control group (version 1 or 2) sets the limit if one can be made, else RLIMIT_AS, which the test prints.  Each round
-sends the largest racks that fit into one datagram, of each kind, then ROUNDS (default 10) random ones, each with
-/rack/get, /rack/clear and /rack/undo behind it without waiting.
+A control group (version 1 or 2) sets the limit.  If the system allows none, RLIMIT_AS sets it, and the test prints
+that.  The test sends the largest racks of several kinds that fit into one datagram, then ROUNDS (default 10) random
+racks.  After each rack it sends /rack/get, /rack/clear and /rack/undo without waiting.
 """
 
 import random
@@ -17,11 +17,11 @@ SEED = int(sys.argv[3]) if len(sys.argv) > 3 else int.from_bytes(os.urandom(4), 
 LIMIT = 300 << 20
 DATAGRAM = 65507
 MOST_NODES = 4096
-ANSWER_S = 30.0  # a limit for failures, not a measure of speed
+ANSWER_S = 30.0  # time limit for a reply; the test does not judge speed
 
 
 class Group:
-    """A control group of 300 MiB; `join` is None if there can be none."""
+    """A control group with a limit of 300 MiB; `join` is None if the system allows none."""
 
     def __init__(self):
         self.path = self.join = self.peak_file = None
@@ -49,7 +49,7 @@ class Group:
             with open(self.peak_file, encoding="utf-8") as file:
                 return f"{int(file.read()) >> 20} MiB at most"
         except (OSError, TypeError):
-            return "no figure of the most"
+            return "peak unknown"
 
     def remove(self):
         deadline = time.monotonic() + 5.0
@@ -63,7 +63,7 @@ class Group:
 
 
 def launcher(group):
-    """A program that runs warprack in 300 MiB."""
+    """Write a script that runs warprack with a limit of 300 MiB, and return its path."""
     limit = f"echo $$ > {group.join}" if group.join else f"ulimit -v {LIMIT >> 10}"
     with open("launch", "w", encoding="utf-8") as file:
         file.write(f'#!/bin/sh\n{limit} || exit 99\nexec {PROGRAM} "$@"\n')
@@ -72,7 +72,7 @@ def launcher(group):
 
 
 def chain(effect, separator, count):
-    """The most nodes of an effect that fit a datagram and a rack."""
+    """A chain of up to `count` nodes of an effect, at most as many as fit into a datagram and into a rack."""
     room = (DATAGRAM - 64) // (len(effect) + len(separator))
     return separator.join([effect] * min(count, room, MOST_NODES))
 
@@ -93,7 +93,7 @@ PIECES = ["delay 60s", "delay 10s", "reverb 1", "fir taps=65535", "gain -3", "li
 
 
 def converse(server, rack, answers):
-    """Send a rack and three commands behind it at once; each has its answer, in any order."""
+    """Send a rack and three more commands at once.  Each gets its reply, in any order."""
     began = time.monotonic()
     waiting = {"/rack/chain", "/rack/get", "/rack/clear", "/rack/undo"}
     for packet in (("/rack/chain", rack), ("/rack/get",), ("/rack/clear",), ("/rack/undo",)):
@@ -114,10 +114,10 @@ def converse(server, rack, answers):
 
 def main(group):
     if is_sanitized() and not group.join:
-        print("skipped: no control group can be made here, and a sanitizer needs more address space than there is")
+        print("skipped: the system allows no control group, and a sanitizer needs more address space than the limit")
         sys.exit(77)
     if not group.join:
-        print("no control group can be made here: RLIMIT_AS limits the address space instead")
+        print("the system allows no control group: RLIMIT_AS limits the address space instead")
     random.seed(SEED)
     answers = {}
     with Server("--io", "dummy", "--no-realtime", program=launcher(group)) as server:

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   All names that an operator may meet, from the program's own tables, as one JSON object:
-   operating.py compares them with OPERATING.md, and counters.py must see each of them change.
+   Prints the names in the program's tables that an operator may see, as one JSON object.
+   operating.py compares them with OPERATING.md; counters.py makes each of them occur.
 */
 
 #include "control/commands.h"
-#include "control/net/gate.h"
+#include "control/net/packet_check.h"
 #include "control/notify.h"
 #include "engine/base/status.h"
 #include "engine/ring/ring_private.h"
@@ -52,8 +52,8 @@ static json_t*
 reasons(void)
 {
   json_t* const list = json_array();
-  for (int r = GATE_OK + 1; r < GATE_N_REASONS; ++r) {
-    json_array_append_new(list, json_string(gate_word((GateReason)r)));
+  for (int r = PACKET_OK + 1; r < PACKET_N_FAULTS; ++r) {
+    json_array_append_new(list, json_string(packet_fault_word((PacketFault)r)));
   }
   return list;
 }

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whichever allocation fails, the program reports it, never crashes, and continues if it can.
+"""If any allocation fails, the program reports that, does not crash, and continues if it can.
 
     no_memory.py PROGRAM [EVERY [PART...]]
 
-The build with faults makes the n-th allocation fail, n = 1, 2, … until there is no n-th one, of: each OSC command of
-a server that plays, renders of a file, and starts of a live server and of its worker.  Only every EVERY-th n (default
-13) is tested, from a random one on.  The same for the n-th buffer, recording, module and submission of renders on a
-GPU.
+The build with fault hooks makes allocation number n fail, for n = 1, 2, … up to the last allocation: of each OSC
+command to a running server, of renders of a file, and of the starts of a server and of its worker.  Only every EVERY-th
+n (default 13) is tested, and the first one is random.  In renders on a GPU, buffer, recording, module and submission
+number n fail in the same way.
 """
 
 import random
@@ -16,13 +16,13 @@ from common import *
 EVERY = int(sys.argv[2]) if len(sys.argv) > 2 else 13
 RATE = 48000
 SEED = int.from_bytes(os.urandom(4), "little")
-MOST = 5000  # allocations: a limit for the loop
+MOST = 5000  # largest n: ends the loop if it does not end by itself
 
 BASE = ("/rack/chain", "g: gain -3dB")
 ADD = ("/rack/add", "x", "gain")
 CONNECT = ("/rack/connect", "in", "x")
 
-# Each with the commands before it.
+# Each row has the command that is tested, which is the last one, and the commands before it.
 COMMANDS = [
     [("/rack/chain", "g: gain -3dB | h: highpass 20")],
     [BASE, ADD],
@@ -58,7 +58,7 @@ def answer(server, packet, timeout=0.1):
 
 
 def commands():
-    """The answers of a server to each of its commands when one of its allocations fails."""
+    """The replies of a server to each command when an allocation fails."""
     chooser = random.Random(SEED)
     failed = refused = silent = 0
     with FaultyServer("--io", "dummy", "--rate", str(RATE), "--channels", "1:1", "g: gain -3dB") as server:
@@ -74,17 +74,18 @@ def commands():
                 reply = answer(server, osc_message(*words))
                 has_failed = server.n_failed("alloc.fail", pid)
                 reply = reply or (None if has_failed else answer(server, None, 10.0))
+                has_failed = has_failed or server.n_failed("alloc.fail", pid)
                 server.command(pid, "disarm")
-                server.osc.sync()  # and the command has ended
+                server.osc.sync()  # now the command has ended
                 failed += has_failed
                 refused += bool(reply) and reply[0] == "/fail"
-                silent += reply is None  # no memory for the answer
+                silent += reply is None  # no memory for the reply
                 assert has_failed or reply, (words, n)
                 assert not reply or reply[0] != "/fail" or (has_failed and reply[1][2]), (words, n, reply)
                 n += EVERY
         server.worker()
         server.wait_until_wet()
-        # A message that one worker could not receive goes to the next.
+        # If a worker had no memory to receive a message, it was replaced, and the next worker got the message.
         restarts = server.status()["worker_restarts"]
         server.osc.do("/rack/chain", "g: gain -3dB")
         server.osc.do("/node/g/gain", -6.0)
@@ -94,7 +95,8 @@ def commands():
 
 
 def sweep(what, words, env, ends, n=None, every=EVERY):
-    """Run a program for each EVERY-th n, and return the last n. `ends` checks one run."""
+    """Run the program for every `every`-th n, and return the last n.  `ends` checks a run, and returns whether it is
+    the last one."""
     n = n or 1 + random.Random(SEED).randrange(EVERY)
     n_failed = 0
     while n < MOST:
@@ -105,13 +107,13 @@ def sweep(what, words, env, ends, n=None, every=EVERY):
             break
         n_failed += 1
         n += every
-    print(f"{what}: failed {n_failed} times, each {every}th allocation up to {n}", flush=True)
+    print(f"{what}: {n_failed} runs failed, with every {every}th allocation up to {n}", flush=True)
     assert n_failed > 3 and n < MOST
     return n
 
 
 def renders():
-    """A render fails with a message and leaves no file, or the file is whole."""
+    """A render fails with a message and leaves no file, or it writes the complete file."""
     rng = np.random.default_rng(1)
     write_wav("in.wav", RATE, 0.1 * rng.standard_normal((2000, 2)))
     write_wav("ir.wav", RATE, 0.1 * rng.standard_normal(500))
@@ -123,7 +125,7 @@ def renders():
     def ends(done, n):
         nonlocal n_quiet
         if done.returncode:
-            assert done.stderr.strip(), f"allocation {n}: no word"
+            assert done.stderr.strip(), f"allocation {n}: no message"
             assert not os.path.exists("out.wav"), f"allocation {n}: {done.stderr}"
             n_quiet = 0
             return False
@@ -134,12 +136,12 @@ def renders():
 
     words = ["render", rack, "in.wav", "out.wav"]
     last = sweep("render", words, {"WHOM": ""}, ends)
-    # After the file is written, it must not fail.
+    # The allocations at the end of the program: after the file is complete, the render must not fail.
     sweep("render's end", words, {"WHOM": ""}, ends, last - 10 * EVERY, 1)
 
 
 def device_calls():
-    """The same for buffers, recordings, modules and submissions of a GPU, which is PoCL."""
+    """The same for buffers, recordings, modules and submissions of a GPU (PoCL)."""
     if subprocess.run([FAULTS_PROGRAM, "check", "--backend", "opencl", "gain"], capture_output=True, check=False).returncode:
         print("devices: skipped: no OpenCL device")
         return
@@ -154,12 +156,12 @@ def device_calls():
             assert done.returncode > 0 and done.stderr.strip(), (fault, n, done)
             assert not os.path.exists("out.wav"), (fault, n)
         os.remove("out.wav")
-        print(f"{fault}: each of {n - 1} failed in words", flush=True)
+        print(f"{fault}: {n - 1} runs failed, each with a message", flush=True)
         assert n > 1
 
 
 def starts():
-    """A live server starts, or ends with a message; so does its worker, which is started again."""
+    """A live server starts, or ends with a message.  A worker that cannot start is started again."""
     words = ["run", "--io", "dummy", "--osc-port", "0", "--fast", "--duration", "0.2", "--channels", "1:1", "g: gain -3dB | l: limiter"]
     for whom in ("server:", "worker:"):
         n_quiet = 0

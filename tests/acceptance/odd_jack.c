@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   A wrapper before libjack (LD_PRELOAD) that misbehaves on demand.  Files in the folder ODD_JACK
-   select the fault:
+   A wrapper around libjack, loaded with LD_PRELOAD, that fails on demand.  Files in the folder that
+   ODD_JACK names select the fault.  It reads `fail` when a client is opened; the other files count
+   as long as they exist:
 
-     short   while it exists, periods are 16 frames short
-     twice   a second thread delivers each period as well, at the same time
-     none    no period arrives
-     slow    a client is opened only until the server knows it; `opening` appears
-     hang    setting a property of a port hangs; `hanging` appears
-     fail    "FUNCTION N": the N-th call of that function fails, counted from the opening of each
-             client; with a third word, every later call fails as well, no more periods arrive, and
-             the client is notified that the server has ended.  `failed` appears
-     end     the server ends at the next period; the file is removed
+     short   periods are 16 frames too short
+     twice   a second thread delivers each period, too, at the same time
+     none    no period is delivered
+     slow    opening a client stops after the server has accepted it; makes the file `opening`
+     hang    setting a property of a port hangs; makes the file `hanging`
+     fail    contains "FUNCTION N": call N of that function fails, counted from the opening of the
+             client.  With a third word, all calls of all functions fail from then on, no more
+             periods are delivered, and the client is notified that the server has ended.  Makes
+             the file `failed`
+     end     at the next period, the client is notified that the server has ended; removes the file
 
-   A failing call is not passed on and returns the value of libjack without a server: NULL, 0 or -1.
-   When a client is closed, the file `calls` gets its number of calls of each function.
+   A call that fails is not passed on to libjack.  It returns the value that libjack returns without
+   a server: NULL, 0 or -1.  When a client is closed, the file `calls` lists how often each function
+   was called.
 */
 
 #include <dlfcn.h>
@@ -34,7 +37,7 @@
 
 #define MISSING 16U
 
-// Type, name, parameters, arguments, value on failure.
+// Functions that only pass the call on: type, name, parameters, arguments, value on failure.
 #define PASSED_ON(CALL)                                                                            \
   CALL(int, jack_activate, (jack_client_t * client), (client), -1)                                 \
   CALL(int, jack_connect, (jack_client_t * client, const char* from, const char* to),              \
@@ -104,10 +107,10 @@ static JackInfoShutdownCallback shutdown_callback;
 static void* shutdown_context;
 
 static atomic_uint n_calls[N_FUNCTIONS]; // since the client was opened
-static unsigned failing;                 // N_FUNCTIONS: none
-static unsigned failing_call;            // from 1
-static bool fails_on;                    // and all later calls
-static atomic_bool is_gone;              // the server
+static unsigned failing;                 // index of the function that fails; N_FUNCTIONS: none
+static unsigned failing_call;            // number of the call that fails, from 1
+static bool fails_on;                    // all later calls fail, too
+static atomic_bool is_gone;              // the client behaves as if the server had ended
 
 // ---- the folder ----
 
@@ -151,15 +154,19 @@ shut_down(void* const unused)
   return NULL;
 }
 
-// On its own thread, as in libjack.
+// Call the shutdown callback in a thread of its own, as libjack does.  The calling thread may be
+// one that libjack cancels as soon as the callback has been called.
 static void
 lose_server(void)
 {
   pthread_t thread;
+  int cancel_type;
+  pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &cancel_type);
   if (!atomic_exchange(&is_gone, true) && shutdown_callback &&
       !pthread_create(&thread, NULL, shut_down, NULL)) {
     pthread_detach(thread);
   }
+  pthread_setcanceltype(cancel_type, NULL);
 }
 
 static bool
@@ -167,11 +174,11 @@ fails(const unsigned function)
 {
   const unsigned call = atomic_fetch_add(&n_calls[function], 1U) + 1U;
   const bool is_it = function == failing && call == failing_call;
-  if (is_it && fails_on) {
-    lose_server();
-  }
   if (is_it) {
     show("failed");
+  }
+  if (is_it && fails_on) {
+    lose_server();
   }
   return is_it || atomic_load(&is_gone);
 }
@@ -214,14 +221,25 @@ show_calls(void)
 
 // ---- libjack's functions ----
 
-#define LIBJACKS(variable, name) *(void**)&(variable) = dlsym(RTLD_NEXT, #name)
+static void* libjacks[N_FUNCTIONS];
+
+// Look up all functions before any call: libjack cancels its threads at any instruction, and one
+// that is cancelled inside dlsym() keeps a lock of the dynamic linker.
+static void __attribute__((constructor)) find_functions(void)
+{
+  for (unsigned n = 0; n < N_FUNCTIONS; ++n) {
+    libjacks[n] = dlsym(RTLD_NEXT, names[n]);
+  }
+}
+
+#define LIBJACKS(variable, name) *(void**)&(variable) = libjacks[INDEX(name)]
 
 #define PASS_ON(type, name, parameters, arguments, failure)                                        \
   type name parameters                                                                             \
   {                                                                                                \
-    type(*libjacks) parameters = NULL;                                                             \
-    LIBJACKS(libjacks, name);                                                                      \
-    return fails(INDEX(name)) ? (failure) : libjacks arguments;                                    \
+    type(*passed_to) parameters = NULL;                                                            \
+    LIBJACKS(passed_to, name);                                                                     \
+    return fails(INDEX(name)) ? (failure) : passed_to arguments;                                   \
   }
 PASSED_ON(PASS_ON)
 
@@ -243,7 +261,7 @@ jack_client_open(const char* const name, const jack_options_t options, jack_stat
   return open_client(name, options, status, server);
 }
 
-// A client that is left open would stay beside the next one.
+// libjack's function is called even if this call fails: else the client would stay open.
 int
 jack_client_close(jack_client_t* const client)
 {
@@ -260,13 +278,13 @@ jack_on_info_shutdown(jack_client_t* const client, const JackInfoShutdownCallbac
                       void* const context)
 {
   void (*set)(jack_client_t*, JackInfoShutdownCallback, void*) = NULL;
-  LIBJACKS(set, jack_on_info_shutdown);
+  *(void**)&set = dlsym(RTLD_NEXT, "jack_on_info_shutdown");
   shutdown_context = context;
   shutdown_callback = callback;
   set(client, callback, context);
 }
 
-// Libjack does not change the range when it fails.
+// If libjack's function fails, it does not change *range.
 void
 jack_port_get_latency_range(jack_port_t* const port, const jack_latency_callback_mode_t mode,
                             jack_latency_range_t* const range)
@@ -342,12 +360,12 @@ jack_set_property(jack_client_t* const client, const jack_uuid_t subject, const 
   return fails(INDEX(jack_set_property)) ? -1 : set(client, subject, key, value, type);
 }
 
-// libjack opens the server's memory after the server has confirmed the client.
+// libjack calls this to open the server's memory, after the server has accepted the client.
 int
 shm_open(const char* const name, const int flags, const mode_t mode)
 {
   int (*open_memory)(const char*, int, mode_t) = NULL;
-  LIBJACKS(open_memory, shm_open);
+  *(void**)&open_memory = dlsym(RTLD_NEXT, "shm_open");
   if (strncmp(name, "/jack-", 6) == 0 && strcmp(name, "/jack-shm-registry") != 0) {
     wait_beside("slow", "opening");
   }

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Load for the OSC port of a running server on this machine, and measurements beside it.
+   Sends packets to the OSC port of a server on this machine, and measures its replies.
 
-       osc_load ask PORT N [new]            N commands in sequence (from new ports): their times in ms
-       osc_load corpus PORT CORPUS          the bad packets of packets.txt, once each
-       osc_load flood PORT SECONDS PACKET [SENDERS]  at full speed: ping, status, value or noise
-       osc_load pace PORT SECONDS RATE      values at RATE a second, and the number acknowledged
-       osc_load mutate PORT N SEED CORPUS   N mutated packets of packets.txt, counted exactly
+       osc_load ask PORT N [new]            sends N commands, waits for each reply, and measures the
+                                            times in ms; `new`: each command from a new port
+       osc_load corpus PORT CORPUS          sends each bad packet of packets.txt once
+       osc_load flood PORT SECONDS PACKET [SENDERS]
+                                            sends ping, status, value or noise at full speed
+       osc_load pace PORT SECONDS RATE      sends RATE values per second, and counts the replies
+       osc_load mutate PORT N SEED CORPUS   sends N mutated packets of packets.txt, and checks that
+                                            the server counts each refused packet with its reason
 
-   Each prints one line of "key value" pairs.
+   Each command prints one line of "key value" pairs.
 */
 
 #include "control/net/clock.h"
@@ -29,14 +32,14 @@
 
 #define MS_NS           1000000ULL
 #define S_NS            1000000000ULL
-#define RESEND_MS       100     // UDP may lose a command or its answer
+#define RESEND_MS       100     // UDP may lose a command or its reply
 #define ASK_INTERVAL_NS 2000000 // 500 commands a second
 #define BATCH           64U
 #define ANSWER_BYTES    65536U
 
-static const char ping[] = "/server/ping\0\0\0\0,\0\0";               // 20 bytes with the last zero
-static const char status[] = "/server/status\0\0,\0\0";               // 20
-static const char value[] = "/node/vol/gain\0\0,f\0\0\xC0\x70\0";     // 24: -3.75 dB
+static const char ping[] = "/server/ping\0\0\0\0,\0\0";           // 20 bytes with the final zero
+static const char status[] = "/server/status\0\0,\0\0";           // 20
+static const char value[] = "/node/vol/gain\0\0,f\0\0\xC0\x70\0"; // 24: -3.75 dB
 static const char noise[] = "/server/status\0\0,s\0\0no end, no end"; // 34: not a multiple of 4
 
 static uint64_t
@@ -61,7 +64,7 @@ connect_to(const char* const port)
   return fd;
 }
 
-/// Wait for an answer of at least 5 bytes; false after `timeout_ms`.
+/// Receive an answer of at least 5 bytes; false if none arrives within `timeout_ms`.
 static bool
 receive(const int fd, char* const answer, const int timeout_ms)
 {
@@ -74,8 +77,8 @@ receive(const int fd, char* const answer, const int timeout_ms)
 
 // ---- ask ----
 
-/// Wait for a /done, or a /fail of an address.  Other answers, and reports of dropped packets, are
-/// for a previous user of the port.
+/// Receive a /done, or a /fail with an address.  Skips other answers and reports of dropped
+/// packets: they are for a previous user of the port.
 static bool
 receive_answer(const int fd, char* const answer, const int timeout_ms)
 {
@@ -89,7 +92,7 @@ receive_answer(const int fd, char* const answer, const int timeout_ms)
   return false;
 }
 
-/// Send until it is acknowledged; returns the time in ms.
+/// Send a command until the server replies to it.  Returns the time in ms.
 static double
 ask_once(const int fd, const void* const packet, const size_t n_bytes, uint32_t* const n_resent)
 {
@@ -106,12 +109,12 @@ ask_once(const int fd, const void* const packet, const size_t n_bytes, uint32_t*
   } while (!receive_answer(fd, answer, RESEND_MS));
   const double ms = (double)(now_ns() - begin_ns) / (double)MS_NS;
   if (memcmp(answer, "/done", 5) != 0) {
-    fprintf(stderr, "osc_load: an answer that is no /done: %s\n", answer);
+    fprintf(stderr, "osc_load: the answer is not /done but: %s\n", answer);
     exit(1);
   }
   *n_resent += n_sent - 1U;
   while (--n_sent && receive_answer(fd, answer, RESEND_MS)) {
-    // answers to repeated sends: the next command must not wait behind them
+    // wait for the replies to repeated sends, before the next command
   }
   return ms;
 }
@@ -198,7 +201,7 @@ pace(const char* const port, const double seconds, const double rate_hz)
   }
   const double took_s = (double)(now_ns() - begin_ns) * 1e-9;
   const struct timespec second = { .tv_sec = 1 };
-  nanosleep(&second, NULL); // for the last answers
+  nanosleep(&second, NULL); // the last replies may be late
   n_done += count_answers(fd);
   printf("sent %llu seconds %.3f acknowledged %llu\n", (unsigned long long)n_sent, took_s,
          (unsigned long long)n_done);
@@ -207,14 +210,14 @@ pace(const char* const port, const double seconds, const double rate_hz)
 
 // ---- mutate ----
 
-#define SENDERS   32U  // each below the allowed rate of a sender, however fast the server is
-#define WINDOW    256U // packets between two acknowledgements
+#define SENDERS   32U  // so many that each stays below the allowed rate of a sender
+#define WINDOW    256U // packets between two pings
 #define MAX_BYTES 2000U
 
 typedef struct Mutator {
   const char* path;
   OscCorpus corpus;
-  uint64_t read_ns; // reference of its time tags
+  uint64_t read_ns; // when the corpus was read: its time tags are relative to that time
   uint64_t random;
 } Mutator;
 
@@ -225,7 +228,7 @@ next_random(Mutator* const mutator)
   return mutator->random >> 20U;
 }
 
-/// Change a few bytes, or the length.
+/// Change up to three bytes, and sometimes the length.  Returns the length.
 static size_t
 mutate(Mutator* const mutator, uint8_t* const bytes, size_t n_bytes)
 {
@@ -245,32 +248,34 @@ mutate(Mutator* const mutator, uint8_t* const bytes, size_t n_bytes)
   return n_bytes;
 }
 
-/// One more packet, and the expected verdict of the gate, now and a second later.
+/// Make a packet, and compute what packet_check() returns.  Packets whose result would change
+/// within a second are left out.
 static size_t
-next_packet(Mutator* const mutator, uint8_t* const bytes, GateReason* const reason)
+next_packet(Mutator* const mutator, uint8_t* const bytes, PacketFault* const reason)
 {
   for (;;) {
     const OscPacket* const origin =
         &mutator->corpus.packets[next_random(mutator) % mutator->corpus.n];
-    const bool is_wanted = origin->reason == GATE_OK || next_random(mutator) % 8U == 0;
+    const bool is_wanted = origin->reason == PACKET_OK || next_random(mutator) % 8U == 0;
     if (!is_wanted || origin->n_bytes > MAX_BYTES) {
-      continue; // good packets lead further, and a few changes are lost in very many bytes
+      continue; // prefer good packets, which reach more code, and small ones
     }
     memcpy(bytes, origin->bytes, origin->n_bytes);
     const size_t n_bytes = mutate(mutator, bytes, origin->n_bytes);
     if (n_bytes >= sizeof("/server/ping") && memcmp(bytes, ping, sizeof("/server/ping")) == 0) {
-      continue; // wait_for_ping() would take its answer for a ping's
+      continue; // wait_for_ping() would take the answer to this packet for that to its own ping
     }
     const uint64_t ntp = instant_now().ntp;
     uint32_t n_messages = 0;
-    *reason = gate_check(bytes, n_bytes, ntp, &n_messages);
-    if (*reason == gate_check(bytes, n_bytes, ntp + TAG_SECOND, &n_messages)) {
+    *reason = packet_check(bytes, n_bytes, ntp, &n_messages);
+    if (*reason == packet_check(bytes, n_bytes, ntp + TAG_SECOND, &n_messages)) {
       return n_bytes;
     }
   }
 }
 
-/// The server has processed all earlier packets of a sender when it answers the sender's ping.
+/// Send a ping and wait for its reply: then the server has handled all earlier packets of this
+/// sender.
 static void
 wait_for_ping(const int fd)
 {
@@ -285,7 +290,7 @@ wait_for_ping(const int fd)
   } while (memcmp(answer, done, sizeof(done)) != 0);
 }
 
-/// One number of /server/status.
+/// The number that /server/status has for this key.
 static uint64_t
 ask_status(const int fd, const char* const key)
 {
@@ -299,7 +304,7 @@ ask_status(const int fd, const char* const key)
     }
   } while (memcmp(answer, "/server/status", sizeof("/server/status")) != 0);
 
-  // Pairs of a text and a value: the types give the length of each value.
+  // The status consists of pairs of a key and a value; the type tags give the length of each value.
   const char* type = answer + 16 + 1;
   const char* at = answer + 16 + ((strlen(answer + 16) + 4U) & ~3UL);
   const char* last = "";
@@ -308,23 +313,23 @@ ask_status(const int fd, const char* const key)
       last = at;
       at += (strlen(at) + 4U) & ~3UL;
     } else if (strcmp(last, key) == 0 && *type == 'h') {
-      return gate_read_u64(at);
+      return packet_read_u64(at);
     } else {
       at += *type == 'h' ? 8 : 4;
     }
   }
-  fprintf(stderr, "osc_load: no %s in the status\n", key);
+  fprintf(stderr, "osc_load: /server/status has no key %s\n", key);
   exit(1);
 }
 
 static bool
-check_counter(const int fd, const GateReason reason, const uint64_t expected)
+check_counter(const int fd, const PacketFault reason, const uint64_t expected)
 {
   char key[64];
-  snprintf(key, sizeof(key), "refused_%s", gate_word(reason));
+  snprintf(key, sizeof(key), "refused_%s", packet_fault_word(reason));
   const uint64_t n = ask_status(fd, key);
   if (n != expected) {
-    fprintf(stderr, "osc_load: %s is %llu, not %llu\n", key, (unsigned long long)n,
+    fprintf(stderr, "osc_load: %s is %llu, expected %llu\n", key, (unsigned long long)n,
             (unsigned long long)expected);
   }
   return n == expected;
@@ -339,7 +344,7 @@ mutate_all(const char* const port, const uint64_t n_packets, const uint64_t seed
     fds[i] = connect_to(port);
   }
   Mutator mutator = { .path = path, .random = seed };
-  uint64_t n_of[GATE_N_REASONS] = { 0 };
+  uint64_t n_of[PACKET_N_FAULTS] = { 0 };
   uint8_t bytes[MAX_BYTES];
   const uint64_t begin_ns = now_ns();
   for (uint64_t n = 0; n < n_packets; ++n) {
@@ -349,7 +354,7 @@ mutate_all(const char* const port, const uint64_t n_packets, const uint64_t seed
       mutator.read_ns = now_ns();
     }
     const int fd = fds[n / WINDOW % SENDERS];
-    GateReason reason = GATE_OK;
+    PacketFault reason = PACKET_OK;
     const size_t n_bytes = next_packet(&mutator, bytes, &reason);
     (void)!send(fd, bytes, n_bytes, 0);
     ++n_of[reason];
@@ -363,12 +368,12 @@ mutate_all(const char* const port, const uint64_t n_packets, const uint64_t seed
   const double seconds = (double)(now_ns() - begin_ns) * 1e-9;
 
   bool is_exact = true;
-  for (int reason = GATE_OK + 1; reason < GATE_N_REASONS; ++reason) {
-    is_exact &= check_counter(fds[0], (GateReason)reason, n_of[reason]);
+  for (int reason = PACKET_OK + 1; reason < PACKET_N_FAULTS; ++reason) {
+    is_exact &= check_counter(fds[0], (PacketFault)reason, n_of[reason]);
   }
   printf("sent %llu per_s %.0f good %llu dropped %llu lost %llu exact %d\n",
          (unsigned long long)n_packets, (double)n_packets / seconds,
-         (unsigned long long)n_of[GATE_OK], (unsigned long long)ask_status(fds[0], "osc_dropped"),
+         (unsigned long long)n_of[PACKET_OK], (unsigned long long)ask_status(fds[0], "osc_dropped"),
          (unsigned long long)ask_status(fds[0], "osc_lost"), is_exact);
   osc_corpus_clear(&mutator.corpus);
   for (uint32_t i = 0; i < SENDERS; ++i) {
@@ -387,7 +392,7 @@ send_bad(const char* const port, const char* const path)
   uint32_t n_sent = 0;
   for (uint32_t p = 0; p < corpus.n; ++p) {
     const OscPacket* const packet = &corpus.packets[p];
-    if (packet->reason != GATE_OK) {
+    if (packet->reason != PACKET_OK) {
       n_sent += send(fd, packet->bytes, packet->n_bytes, 0) >= 0;
     }
   }

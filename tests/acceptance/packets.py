@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Mutated packets: the server classifies, counts exactly and survives all of them, and audio is not affected.
+"""The server survives mutated packets, and counts each refused packet with its reason.  Prints the late blocks with and
+without the packets.
 
     packets.py PROGRAM [PACKETS [SEED]]
 """
@@ -25,7 +26,7 @@ with scratch(), Server("--backend", "cpu", "--io", "dummy", "lowcut: highpass 80
     )
     print(load.stdout, end="")
     after = server.status()
-    time.sleep(time.monotonic() - began)  # the same time without packets
+    time.sleep(time.monotonic() - began)  # as long without packets
     quiet = server.status()
     assert load.returncode == 0, load.returncode
     result = pairs(load.stdout)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The rack with PipeWire: a daemon that ends and returns, sinks that appear and disappear, other formats, automatic
-connections.
+"""warprack on PipeWire: the daemon ends and returns, sinks appear and disappear, formats change, and connections are
+made automatically.
 
-The test starts its own daemon, WirePlumber and bus, in its own folder, without any real device. The sinks are null
-sinks of PipeWire; a sink exists as long as the client that made it.
+The test starts its own daemon, WirePlumber and bus, in its own folder, without real devices.  The sinks are null sinks
+of PipeWire; a sink exists as long as the client that made it.
 """
 
 from common import *
@@ -11,7 +11,7 @@ from common import *
 need("pipewire", "wireplumber", "dbus-daemon", "pw-jack", "pw-cli", "pw-metadata", "jack_lsp", "jack_connect", "jack_disconnect")
 
 LIMIT_S = 20.0
-# No real device, in the syntax of WirePlumber 0.4 and of its successors.
+# Configuration without real devices, in the syntax of WirePlumber 0.4 and of its successors.
 NO_DEVICES = {
     "wireplumber/main.lua.d/60-none.lua": "\n".join(
         f"if {name} then {name}.enabled = false end" for name in ("alsa_monitor", "v4l2_monitor", "libcamera_monitor")
@@ -39,7 +39,7 @@ class PipeWire:
         self.env = {
             "DBUS_SYSTEM_BUS_ADDRESS": f"unix:path={folder}/none",
             "HOME": folder,
-            "JACK_DEFAULT_SERVER": f"warprack-{os.getpid()}",  # no jackd has that name
+            "JACK_DEFAULT_SERVER": f"warprack-{os.getpid()}",  # no jackd has this name
             "JACK_NO_START_SERVER": "1",
             "LC_ALL": "C",
             "XDG_CONFIG_HOME": f"{folder}/config",
@@ -82,7 +82,8 @@ class PipeWire:
         return done.stdout.splitlines()
 
     def start(self):
-        """Both, until the daemon accepts clients; the test is skipped where they end by themselves."""
+        """Start the daemon, wait until it accepts clients, and start WirePlumber.  If the daemon does not run here,
+        skip the test."""
         self.daemon = self.launch("pipewire")
         deadline = time.monotonic() + LIMIT_S
         while self.run("jack_lsp", env=self.jack_env).returncode:
@@ -98,11 +99,10 @@ class PipeWire:
             self.end(self.manager, signal.SIGKILL)
 
     def words(self):
-        self.log.seek(0)
-        return self.log.read()
+        return read_log(self.log)
 
     def sink(self, name):
-        """A sink with two channels, once its ports are there."""
+        """Make a sink with two channels, and wait until it has its ports."""
         properties = f"factory.name=support.null-audio-sink node.name={name} media.class=Audio/Sink audio.position=[FL FR]"
         if self.manager.poll() is not None:
             print("skipped: WirePlumber does not run here\n" + self.words())
@@ -122,7 +122,7 @@ class PipeWire:
         return found
 
     def expect(self, client, wires, server):
-        """Wait until a client has these connections, and still has them a moment later."""
+        """Wait until a client has exactly these connections, and check that it has them half a second later."""
         until(lambda: self.wires(client) == wires, lambda: self.wires(client) ^ wires, server.output)
         time.sleep(0.5)
         assert self.wires(client) == wires, (self.wires(client) ^ wires, server.output())
@@ -143,20 +143,21 @@ def plays(server):
 
 
 def names_pw_jack(pipewire):
-    """With jackd's libjack there is no server; the message tells how to find PipeWire, and no rack plays on a timer."""
+    """With jackd's libjack the program finds no server.  Its message names pw-jack, and --io auto does not play on a
+    timer."""
     env = {**os.environ, **pipewire.env}
     for driver in ("jack", "auto"):
         command = [PROGRAM, "run", "--osc-port", "0", "--io", driver, "--duration", "1", ""]
         done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60.0, check=False)
         print(f"--io {driver} beside PipeWire: exit code {done.returncode}: {done.stderr.strip()}")
-        # If the machine has a device.
+        # --io auto may play on PortAudio if the machine has a device.
         on_device = driver == "auto" and "playing on portaudio" in done.stderr
         assert done.returncode == 3 or on_device, done
         assert "start this program with pw-jack" in done.stderr, done
 
 
 def tells_latency(pipewire, rack):
-    """The age of the rack's output, according to PipeWire."""
+    """Wait until PipeWire has the latency that the rack reports."""
 
     def told():
         frames = int(rack.status()["latency_frames"])
@@ -166,7 +167,8 @@ def tells_latency(pipewire, rack):
 
 
 def attempts(pipewire):
-    """Each attempt to reach a daemon costs milliseconds, because libjack loads all of PipeWire: attempts are rare."""
+    """While no daemon answers, the program tries rarely to connect, because each attempt takes milliseconds: libjack
+    loads all of PipeWire."""
     with scratch() as folder, socket.socket(socket.AF_UNIX) as listener:
         listener.bind(f"{folder}/pipewire-0")
         listener.listen(64)
@@ -188,7 +190,7 @@ def attempts(pipewire):
 
 
 def formats(pipewire, rack):
-    """Quantum and rate follow PipeWire's settings, and so does the reported latency."""
+    """The rack follows changes of PipeWire's quantum and rate, and reports its latency for each."""
     for quantum in (256, 2048, 64):
         pipewire.run("pw-metadata", "-n", "settings", "0", "clock.force-quantum", str(quantum))
         until(lambda: rack.status()["block_frames"] == quantum, rack.status, rack.output)
@@ -201,10 +203,10 @@ def formats(pipewire, rack):
 
 
 def stopped_daemon(pipewire, rack):
-    """A daemon that is stopped for longer than the limit for silence has not ended."""
+    """If the daemon is stopped for longer than the limit for missing periods, the driver does not reconnect."""
     reconnects = rack.status()["reconnects"]
     pipewire.daemon.send_signal(signal.SIGSTOP)
-    until(lambda: rack.status()["audio_hang_s"] > 0.5, rack.status, rack.output)  # the probe
+    until(lambda: rack.status()["audio_hang_s"] > 0.5, rack.status, rack.output)  # the driver probes the daemon
     pipewire.daemon.send_signal(signal.SIGCONT)
     until(lambda: rack.status()["audio_hang_s"] == 0.0, rack.status, rack.output)
     plays(rack)
@@ -219,20 +221,20 @@ with scratch() as folder, PipeWire(folder) as pipewire:
         assert rack.status()["device"] == "PipeWire", rack.status()
         plays(rack)
 
-        print("a sink appears after the rack, and another one after that")
+        print("the first sink appears after the rack, then a second one")
         speakers = pipewire.sink("speakers")
         left, right = (("rack:out_1", "speakers:playback_FL"), ("rack:out_2", "speakers:playback_FR"))
         pipewire.expect("rack", {left, right}, rack)
         screen = pipewire.sink("screen")
         formats(pipewire, rack)
 
-        print("the sink goes and comes back; the other one gets nothing")
+        print("the first sink disappears and returns; the rack does not connect to the second one")
         pipewire.end(speakers)
         pipewire.expect("rack", set(), rack)
         speakers = pipewire.sink("speakers")
         pipewire.expect("rack", {left, right}, rack)
 
-        print("a connection that is cut stays cut, one made by hand comes back")
+        print("a connection that is removed by hand stays removed, and one that is made by hand is restored")
         pipewire.jack("jack_disconnect", *right)
         by_hand = ("rack:out_2", "speakers:playback_FL")
         pipewire.jack("jack_connect", *by_hand)
@@ -242,35 +244,46 @@ with scratch() as folder, PipeWire(folder) as pipewire:
         speakers = pipewire.sink("speakers")
         pipewire.expect("rack", {left, by_hand}, rack)
 
-        with Server("--io", "jack", "--name", "other", "--no-connect", "", env=pipewire.jack_env) as other:
+        with contextlib.ExitStack() as stack:
+            other = stack.enter_context(Server("--io", "jack", "--name", "other", "--no-connect", "", env=pipewire.jack_env))
             pipewire.expect("other", set(), other)
             between = ("rack:out_1", "other:in_2")
             pipewire.jack("jack_connect", *between)
             pipewire.expect("rack", {left, by_hand, between}, rack)
             stopped_daemon(pipewire, rack)
             for number, how in enumerate((signal.SIGKILL, signal.SIGTERM), 1):
-                print(f"the daemon ends by {how.name}, and comes back")
+                print(f"the daemon ends by {how.name}, and returns")
                 pipewire.stop(how)
                 until(lambda: rack.status()["state"] == "waiting", rack.output)
                 until(lambda: other.status()["state"] == "waiting", other.output)
                 for sink in (speakers, screen):
                     pipewire.end(sink)
+                if how == signal.SIGTERM:
+                    print("a rack that starts with --wait before the daemon and the sinks is connected, too")
+                    arguments = ("--io", "jack", "--wait", "--name", "early", "")
+                    early = stack.enter_context(Server(*arguments, env=pipewire.jack_env, states=["waiting"]))
                 pipewire.start()
+                if how == signal.SIGTERM:
+                    until(lambda: early.status()["state"] == "running", early.output)
                 speakers, screen = pipewire.sink("speakers"), pipewire.sink("screen")
                 until(lambda: rack.status()["state"] == "running", rack.output)
                 pipewire.expect("rack", {left, by_hand, between}, rack)
                 assert rack.status()["reconnects"] == number, rack.output()
                 plays(rack)
+            pipewire.expect("early", {("early:out_1", left[1]), ("early:out_2", right[1])}, early)
+            plays(early)
+            assert early.status()["reconnects"] == 0, early.output()
+            early.stop()
             other.stop()
         log = rack.stop()
         print(log)
         assert "no server answers" in log, log
 
-    print("a pattern chooses; a monitor is no input")
+    print("--connect chooses the sink; without a pattern for it, a monitor is not connected")
     with Server("--io", "jack", "--name", "rack", "--connect", "screen", "", env=pipewire.jack_env) as rack:
         screens = {("rack:out_1", "screen:playback_FL"), ("rack:out_2", "screen:playback_FR")}
         pipewire.expect("rack", screens, rack)
-        print("a second rack of the same name has a name and connections of its own")
+        print("a second rack with the same name gets another name and its own connections")
         with Server("--io", "jack", "--name", "rack", "--connect", "speakers", "", env=pipewire.jack_env) as second:
             pipewire.expect(
                 "rack-01", {("rack-01:out_1", "speakers:playback_FL"), ("rack-01:out_2", "speakers:playback_FR")}, second

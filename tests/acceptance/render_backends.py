@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The same rack rendered on the CPU, on a device, and on both gives the same samples.
+"""A rack gives the same samples when it is rendered on the CPU, on a device, and on both.
 
-Ten varied racks, at two block sizes: `--backend cpu` against `--backend opencl` (or WARPRACK_TEST_BACKEND=cuda) and
-against the same rack with every other node on the other side (backend=cpu, backend=gpu), to -120 dB of full scale,
-for WARPRACK_TEST_SECONDS.  Effects without a kernel run on the CPU, and the report says so.
+For ten racks and two block lengths, the test compares `--backend cpu` with `--backend opencl` (or
+WARPRACK_TEST_BACKEND=cuda), and with the same rack in which every other node runs on the other side (backend=cpu,
+backend=gpu).  Differences must stay below -120 dB of full scale, over WARPRACK_TEST_SECONDS.  Effects without a kernel
+run on the CPU, which the report says.
 """
 
 import json
@@ -38,13 +39,13 @@ RACKS = {
 
 
 def kernels():
-    """The effects that run on a device, according to the program."""
+    """The names of the effects that have a kernel, according to the program."""
     names = json.loads(subprocess.run([PROGRAM, "list", "effects", "--json"], capture_output=True, check=True).stdout)
     return {row["name"] for row in names if row["has_kernel"]}
 
 
 def mixed(rack, with_kernel):
-    """Every other node with a kernel on the device, the others on the CPU."""
+    """The rack with every other node that has a kernel on the device, and all other nodes on the CPU."""
     nodes = iter(range(1000))
 
     def place(match):

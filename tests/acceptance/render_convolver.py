@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`warprack render 'convolver ir.wav'` against scipy.signal.fftconvolve, over IR lengths and block sizes.
+"""Compares `warprack render 'convolver ir.wav'` with scipy.signal.fftconvolve, for several lengths of impulse responses
+and blocks.
 
-The IR is noise that decays, scaled so that the largest output of the reference is 1: an error in dB is one below full scale.
+The impulse responses are decaying noise.  They are scaled so that the largest sample of the reference is 1; so errors
+in dB are relative to full scale.
 """
 
 from common import *

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`warprack render` with a chain of filters against SciPy's double-precision sosfilt of the same design."""
+"""Compares `warprack render` of a chain of filters with SciPy's sosfilt of the same filters in double precision."""
 
 from common import *
 

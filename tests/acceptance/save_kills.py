@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Repeated kill -9 while a server saves its rack: the file is always a whole rack.
+"""When a server is killed with kill -9 while it saves its rack, the file is always a complete rack.
 
     save_kills.py PROGRAM [N]        N kills, default 20
 
-A client changes a value and saves, as fast as the server answers, until the server is killed at a random moment. The
-file must then be one of the sent racks, whole, not older than the last acknowledged save; and the next server starts
-with it.
+A client changes a value and saves the rack, as fast as the server replies, until the server is killed at a random
+moment.  The file must then be a complete rack with a value that was sent, not older than the last save with a reply.
+The next server starts with this file.
 """
 
 import random
@@ -15,14 +15,14 @@ import threading
 from common import *
 
 N_KILLS = int(sys.argv[2]) if len(sys.argv) > 2 else 20
-N_NODES = 200  # a text of several pages
+N_NODES = 200  # the file is longer than a page of memory
 LONGEST_S = 0.06  # from the first save to the kill
 VALUE = re.compile(r"(add n0 gain gain=)(\S+)dB")
 SEED = int.from_bytes(os.urandom(4), "little")
 
 
 def value_of(text, template):
-    """The value in a saved rack; None if the rack is not whole."""
+    """The value in the text of a saved rack; None if the text is not complete."""
     found = VALUE.search(text)
     if not found or VALUE.sub(r"\1*", text) != template:
         return None
@@ -30,7 +30,8 @@ def value_of(text, template):
 
 
 def save_until_killed(server, values, answered):
-    """Change and save; `values` are those sent, `answered` those whose save was acknowledged."""
+    """Change the value and save the rack, again and again.  `values` gets all values that were sent, `answered` the
+    indices of those whose save got a reply."""
     while True:
         values.append(-0.05 * (len(values) % 1000 + 1))
         try:
@@ -43,7 +44,8 @@ def save_until_killed(server, values, answered):
 
 
 def kill_once(random_s):
-    """One server from its start with the saved file to its death; None, or the error."""
+    """Start a server with the saved file, and kill it during a save.  Returns an error message or None, and the number
+    of saves."""
     values, answered = [], []
     server = Server("--io", "dummy", "live.rack")
     with open("live.rack") as file:
@@ -88,7 +90,7 @@ with scratch():
     subprocess.run([PROGRAM, "check", "live.rack"], check=True, stdout=subprocess.DEVNULL)
     print(
         f"figure: seed {SEED}: {N_KILLS - len(wrong)} of {N_KILLS} files load after kill -9, {n_saves} saves, "
-        f"{leftovers()} of the kills in the middle of one"
+        f"{leftovers()} of the kills during a save"
     )
     for line in wrong:
         print(line)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A live run under observation: which keys of /server/status, log events and news for subscribers change, and
-why."""
+"""Observes a live run: records which keys of /server/status change, which events are logged, and which notifications
+are sent, with the cause of each."""
 
 import json
 import mmap
@@ -10,7 +10,7 @@ from common import *
 NAMES = json.loads(subprocess.run([os.environ["WARPRACK_NAMES"]], capture_output=True, check=True).stdout)
 PATIENCE_S = 15.0
 
-# Keys that change without any fault; and those that change when the machine stalls.
+# Keys that change without a fault, and keys that change when the machine stalls.
 ALWAYS = """uptime_s blocks worker_blocks load_p50 load_p99 load_max callback_ns_max osc_packets osc_messages osc_sent
     watchdog_fed state_saved""".split()
 BY_LOAD = "late dropped dry xruns log_lines log_left_out".split()
@@ -20,7 +20,7 @@ failures = []
 
 
 def note(kind, names, what):
-    """Record that these have changed."""
+    """Record `what` as the cause of these names, unless they have one."""
     for name in names:
         moved.setdefault((kind, name), what)
 
@@ -28,18 +28,18 @@ def note(kind, names, what):
 def tell(what, names, left, more=""):
     print(f"{what}: {' '.join(sorted(names))}", flush=True)
     if left:
-        failures.append(f"{what}: {' '.join(sorted(left))} did not move{more}")
+        failures.append(f"{what}: {' '.join(sorted(left))} did not change{more}")
 
 
 def differs(what, one, other, keys):
-    """Keys that depend on the command line."""
+    """Check that these keys differ between two runs with different command lines."""
     found = {key for key in keys.split() if one[key] != other[key]}
     note("key", found, what)
     tell(what, found, set(keys.split()) - found)
 
 
 class Live(Server):
-    """A live run and its subscriber."""
+    """A live run, with a second client that subscribes."""
 
     def __init__(self, *arguments, **more):
         super().__init__("--json", *arguments, **more)
@@ -47,18 +47,18 @@ class Live(Server):
         self.listener.do("/server/notify", 1)
 
     def status(self, timeout=0.5):
-        """Repeated if a flood has dropped the datagram."""
+        """/server/status as a dictionary.  Repeats the query if a flood has dropped it or its reply."""
         for _ in range(30):
             with contextlib.suppress(BlockingIOError):
                 while True:
-                    self.osc.receive(0.0)  # a late answer
+                    self.osc.receive(0.0)  # discard late replies
             with contextlib.suppress(socket.timeout):
                 return super().status(timeout=timeout)
             assert self.process.poll() is None, self.output()
-        raise socket.timeout("it does not answer")
+        raise socket.timeout("the server does not reply")
 
     def events(self):
-        """The names in the log, in order; also those of plain lines."""
+        """The names of the events in the log, in order: of JSON lines and of plain lines."""
         names = []
         for line in self.output().splitlines():
             if line.startswith("{") and line.endswith("}"):
@@ -68,7 +68,7 @@ class Live(Server):
         return names
 
     def news(self):
-        """Addresses of the news since the last call."""
+        """The addresses of the notifications since the last call."""
         addresses = set()
         try:
             while True:
@@ -78,25 +78,26 @@ class Live(Server):
 
     @contextlib.contextmanager
     def sees(self, what, keys="", events="", news=""):
-        """Runs an action; all of these must then change, be logged, or be sent."""
+        """After the `with` block, wait until all these keys have changed, events are logged and notifications are
+        sent."""
         self.news()
-        before, n_events, heard = self.status(), len(self.events()), set()
+        before, n_events, notices = self.status(), len(self.events()), set()
         yield
         wanted = {("key", name) for name in keys.split()} | {("event", name) for name in events.split()}
         wanted |= {("news", name) for name in news.split()}
         found, deadline = set(), time.monotonic() + PATIENCE_S
         while found != wanted and time.monotonic() < deadline:
             now, written = self.status(), self.events()[n_events:]
-            heard |= self.news()
+            notices |= self.news()
             found |= wanted & {("key", name) for name in now if now[name] != before[name]}
-            found |= wanted & {("event", name) for name in written} | wanted & {("news", name) for name in heard}
+            found |= wanted & {("event", name) for name in written} | wanted & {("news", name) for name in notices}
             time.sleep(0.02)
         for kind, name in found:
             note(kind, [name], what)
         tell(what, {name for _, name in found}, {name for _, name in wanted - found}, f"\n{self.last_lines()}")
 
     def said(self, what, events):
-        """Wait until these are in the log."""
+        """Wait until these events are in the log."""
         deadline = time.monotonic() + PATIENCE_S
         wanted = set(events.split())
         while not wanted <= set(self.events()) and time.monotonic() < deadline:
@@ -106,21 +107,21 @@ class Live(Server):
         tell(what, found, wanted - found, f"\n{self.last_lines()}")
 
     def last_lines(self):
-        """For debugging: all but the counters of every second."""
+        """The last lines of the log, without the status line of each second."""
         lines = [line for line in self.output().splitlines() if '"event":"status"' not in line]
         return "\n".join(lines[-20:])
 
     def expect_quiet(self):
-        """Without a fault no fault counter changes."""
+        """Check that no fault counter changes while there is no fault."""
         before = self.status()
         time.sleep(0.5)
         now = self.status()
         restless = {key for key in now if now[key] != before[key]} - set(ALWAYS) - set(BY_LOAD)
         if restless:
-            failures.append(f"without any fault {' '.join(restless)} moved")
+            failures.append(f"without a fault {' '.join(restless)} changed")
 
     def hold(self, pid, seconds):
-        """Suspend a process for a while."""
+        """Stop a process for this time."""
         os.kill(pid, signal.SIGSTOP)
         time.sleep(seconds)
         os.kill(pid, signal.SIGCONT)
@@ -137,17 +138,17 @@ class Live(Server):
 
 
 class Ring:
-    """The memory that a server and its worker share, which a faulty worker may overwrite."""
+    """The memory that a server and its worker share; the test writes to it as a faulty worker could."""
 
     def __init__(self, pid):
         layout = NAMES["ring"]
         folder = f"/proc/{pid}/fd"
         regions = []
         for name in os.listdir(folder):
-            with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+            with contextlib.suppress(FileNotFoundError):  # the server has just closed it
                 if "memfd:" in os.readlink(f"{folder}/{name}"):
                     regions.append(int(name))
-        with open(f"{folder}/{max(regions)}", "r+b") as file:  # the newest
+        with open(f"{folder}/{max(regions)}", "r+b") as file:  # the newest ring
             self.memory = mmap.mmap(file.fileno(), 0)
         self.finished = layout["finished"]
         self.slots = self.word(layout["slots_offset"])
@@ -163,12 +164,12 @@ class Ring:
         struct.pack_into("<Q", self.memory, at, value)
 
     def put_result(self, value):
-        """Read from all blocks."""
+        """Write a result to the headers of all slots."""
         for slot in range(self.n_slots):
             self.put(self.slots + slot * self.slot_bytes + self.result, value)
 
     def put_sound(self, sample):
-        """Write to all blocks, inputs and outputs."""
+        """Fill the inputs and outputs of all slots with a sample."""
         sound = np.full((self.slot_bytes - self.header_bytes) // 4, sample, np.float32).tobytes()
         for slot in range(self.n_slots):
             at = self.slots + slot * self.slot_bytes + self.header_bytes

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A server that was killed, and one that ended in order, greet the earlier subscribers: /server/started and all values."""
+"""After a server was killed, or ended normally, the next one sends /server/started and all values to its
+subscribers."""
 
 from common import *
 
@@ -7,7 +8,7 @@ RACK = "lowcut: highpass 80 | vol: gain -6dB"
 
 
 class Listener:
-    """A client whose port no server knows yet: it receives from any server."""
+    """A client whose socket is not connected, so that it receives packets of any server."""
 
     def __init__(self):
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -19,7 +20,7 @@ class Listener:
         return osc_parse(packet)
 
     def expect_value(self, address, value):
-        """Other news of the server may arrive in between."""
+        """The next notification of a value must be this one; skips notifications about the server."""
         news = self.receive()
         while news[0].startswith("/server/"):
             news = self.receive()
@@ -44,17 +45,17 @@ def wait_for_file(words):
 
 def expect_greeting(listener, server, **expected):
     first = listener.receive()
-    while listener.server[1] != server.port:  # the last messages of the previous server
+    while listener.server[1] != server.port:  # skip the last messages of the previous server
         first = listener.receive()
     assert first[0] == "/server/started" and first[1][0] == "warprack", first
     values = {}
-    while "/node/vol/gain" not in values:  # the last one of the rack
+    while "/node/vol/gain" not in values:  # the last value of the rack
         address, arguments = listener.receive()
         values[address] = arguments[0]
     for name, value in expected.items():
         address = f"/node/{name.replace('__', '/')}"
         assert values[address] == value, (address, values)
-    print(f"greeted by port {server.port} with {len(values)} values")
+    print(f"the server on port {server.port} has sent /server/started and {len(values)} values")
 
 
 with scratch():
@@ -70,7 +71,7 @@ with scratch():
     with start("--fresh") as server:
         expect_greeting(listener, server, lowcut__frequency=80.0, vol__gain=-6.0)
         server.osc.do("/node/vol/gain", -9.0)
-        listener.expect_value("/node/vol/gain", -9.0)  # it is subscribed
+        listener.expect_value("/node/vol/gain", -9.0)  # the listener is still subscribed
         server.stop()
     with start() as server:
         expect_greeting(listener, server, lowcut__frequency=80.0, vol__gain=-9.0)

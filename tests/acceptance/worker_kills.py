@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The process that runs the effects is killed or stopped at random: audio continues, dry and then wet again, and no
-resource leaks.
+"""The worker process is killed or stopped at random moments: audio continues, dry and then wet again, and no resource
+leaks.
 
     worker_kills.py PROGRAM [N] [KILL|STOP]        N times, at least 2, default 5; KILL is the default
 
-A sine plays through a rack that halves it, and the output is recorded.  The dry signal is twice as loud: the
-recording shows whether each block was wet or dry, and that none was silent.  Descriptors, threads and memory of the
-server are counted after a tenth of the kills and at the end.
+A sine plays through a rack that halves it, and the output is recorded.  The dry signal is twice as loud, so the
+recording shows which blocks were wet, dry or silent.  Descriptors, threads and memory of the server are counted after a
+tenth of the kills and at the end.
 """
 
 import random
@@ -20,9 +20,9 @@ RATE, BLOCK, FREQUENCY, LEVEL = 16000, 64, 1000.0, 0.5  # 4 whole periods of the
 DRY = LEVEL / np.sqrt(2.0)  # RMS
 WET = DRY / 2.0
 SILENT = 0.9 * WET
-GOAL_S = 3.0  # from the kill until wet, on an idle machine
-REST_S = 1.0  # before the next start, if the worker had played for less than half a second
-LONGEST_PAUSE_S = 1.0  # from wet to the next kill
+GOAL_S = 3.0  # from the kill until the output is wet, on an idle machine
+REST_S = 1.0  # wait before the next start, if the worker had played for less than half a second
+LONGEST_PAUSE_S = 1.0  # from the first wet block to the next kill
 MEMORY_KB = 1024  # allowed growth until the end
 SEED = int.from_bytes(os.urandom(4), "little")
 
@@ -40,7 +40,7 @@ def holdings(pid):
 
 
 def wait_for_worker(server, n_restarts):
-    """Wait until this many workers have taken over, and the last one plays."""
+    """Wait until this many workers have taken over, and the last one plays wet blocks."""
     deadline = time.monotonic() + 20.0
     dry = None
     while True:
@@ -53,12 +53,16 @@ def wait_for_worker(server, n_restarts):
 
 
 def kill_all(server, chooser):
-    """Kill the worker N times; returns the server's resources early on and at the end."""
+    """Kill the worker N times.  Returns the server's resources after a tenth of the kills, and at the end."""
     early = None
     for n in range(N):
         status = wait_for_worker(server, n)
         time.sleep(chooser.uniform(0.0, LONGEST_PAUSE_S))
-        os.kill(status["worker_pid"], SIGNAL)
+        while True:
+            with contextlib.suppress(ProcessLookupError):  # a worker that stalls is replaced meanwhile
+                os.kill(status["worker_pid"], SIGNAL)
+                break
+            status = wait_for_worker(server, n)
         if n == max(1, N // 10):
             wait_for_worker(server, n + 1)
             early = holdings(server.process.pid)
@@ -67,30 +71,30 @@ def kill_all(server, chooser):
 
 
 def outages(is_wet):
-    """Lengths, in blocks, of the stretches that are not wet."""
+    """The lengths of the gaps between wet blocks, in blocks."""
     edges = np.flatnonzero(np.diff(np.concatenate(([1], is_wet.astype(int), [1]))))
     return edges[1::2] - edges[0::2]
 
 
 def judge(recording, early, late):
     blocks = recording[: len(recording) // BLOCK * BLOCK].reshape(-1, BLOCK)
-    # The first blocks precede the latency.
+    # Without the first two blocks, which are silent because of the latency.
     level = np.sqrt(np.mean(np.square(blocks, dtype=np.float64), axis=1))[2:]
     silent = int(np.sum(level < SILENT))
     lengths = outages(np.abs(level - WET) < 0.01 * WET)
-    lengths = np.sort(lengths[lengths > 2]) * BLOCK / RATE  # shorter: a block was late
+    lengths = np.sort(lengths[lengths > 2]) * BLOCK / RATE  # a shorter gap is a late block
     grown = {key: late[key] - early[key] for key in late}
     print(f"figure: {N} times {SIGNAL.name} (seed {SEED}): {silent} of {len(level)} blocks without signal (0)")
     print(
         f"figure: {len(lengths)} outages; wet again after {1e3 * np.median(lengths):.0f} ms (median), {1e3 * lengths[-1]:.0f} ms "
         f"(longest), {np.sum(lengths > GOAL_S)} over {1e3 * GOAL_S:.0f} ms"
     )
-    print(f"figure: held at the end: {late}, more than early on: {grown} (0, memory {MEMORY_KB} KiB at most)")
+    print(f"figure: resources at the end: {late}, increase: {grown} (0, memory {MEMORY_KB} KiB at most)")
     step = second_difference(recording[2 * BLOCK :]) / second_difference(LEVEL * np.sin(2 * np.pi * FREQUENCY / RATE * np.arange(RATE)))
     print(f"figure: largest second difference {step:.3f} of the dry sine's (1.2 at most)")
     assert silent == 0
-    # A busy machine is slower.
-    assert len(lengths) >= 1 and lengths[-1] <= REST_S + 10.0 * np.median(lengths)
+    # Relative to the median, because a busy machine is slower.
+    assert len(lengths) >= 1 and lengths[-1] <= REST_S + max(GOAL_S, 10.0 * np.median(lengths))
     assert step < 1.2
     assert grown["descriptors"] == grown["threads"] == grown["children"] == 0
     assert grown["memory"] <= MEMORY_KB or is_sanitized()
@@ -108,7 +112,7 @@ def main():
             early, late = kill_all(server, chooser)
             server.stop()
         _, recording = read_wav("out.wav")
-        fade = RATE // 10  # the stop fades out
+        fade = RATE // 10  # longer than the fade-out at the end
         judge(recording[:-fade, 0], early, late)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Typical mistakes on the command line and their messages: tests/data/wrong_inputs.txt, which describes its format.
+"""Typical mistakes on the command line give the messages in tests/data/wrong_inputs.txt, which describes its format.
 
     wrong_inputs.py build/warprack             the test
     wrong_inputs.py build/warprack --show      each line with its current output
@@ -19,7 +19,7 @@ TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "data", "
 
 
 def read_table():
-    """[(line, command line, exit code, parts of the output)]."""
+    """The rows of the table: [(line number, command line, exit code, parts of the output)]."""
     rows = []
     with open(TABLE, encoding="utf-8") as table:
         for number, line in enumerate(table, 1):
@@ -35,7 +35,7 @@ def read_table():
 
 
 def make_files():
-    """Files that the table names."""
+    """Make the files that the table names."""
     noise = np.random.default_rng(1).standard_normal((4800, 2)) * 0.1
     write_wav("in.wav", 48000, noise)
     write_wav("my hall.wav", 48000, noise[:480])
@@ -43,6 +43,8 @@ def make_files():
     texts = {
         "notes.txt": "Take the bus to the hall.\n",
         "chain.rack": "# two lines that meet at out\nchain a: gain -6\nchain b: gain -6\n",
+        "zero.txt": "Filter 1: ON PK Fc 1000 Hz Gain 3 dB Q 0\n",
+        "off.txt": "Filter 1: OFF PK Fc 1000 Hz Gain 3 dB Q 1\n",
         "camilla.rack": "filters:\n  lowpass:\n    type: Biquad\n",
         "jconv.rack": "/convolver/new 2 2 256 204800\n/impulse/read 1 1 1 0 0 0 1 hall.wav\n",
     }
@@ -52,7 +54,7 @@ def make_files():
 
 
 def command_of(line, port):
-    """`send` and `status` use the test's server; `run` plays without a device, for a moment."""
+    """The full command line: `send` and `status` use the test's server; `run` plays on a timer, for a moment."""
     words = shlex.split(line)
     extra = {"send": ["-p", str(port)], "status": ["-p", str(port)], "run": ["--io", "dummy", "-p", "0", "-t", "0.1"]}
     return [PROGRAM, *words[:1], *(extra.get(words[0], []) if words else []), *words[1:]]
@@ -87,7 +89,7 @@ def main():
             print(f"> {row[1]}\n{result[0]} {result[1]}\n")
         return 0
     good = sum(judge(row, result) for row, result in zip(rows, results))
-    print(f"{good} of {len(rows)} wrong inputs are answered as expected")
+    print(f"{good} of {len(rows)} wrong inputs give the expected message")
     return 0 if good == len(rows) and rows else 1
 
 

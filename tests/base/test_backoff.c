@@ -13,7 +13,7 @@ TEST(rests_double_up_to_the_longest)
     backoff_fail(&backoff, 10, 70, now_ns);
     ck_assert_uint_eq(backoff.rest_ns, rests_ns[i]);
     ck_assert_uint_eq(backoff.at_ns, now_ns + rests_ns[i]);
-    now_ns = backoff.at_ns + 70; // the latest time that counts as in a row
+    now_ns = backoff.at_ns + 70; // the latest failure that still counts as consecutive
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Edges are grouped by either end; the order is topological and stable, and leaves out cycles and
-// the vertices behind them.
+// Edges are grouped by source or by destination; the order of the vertices is topological and
+// stable, and omits cycles and every vertex that depends on a cycle.
 
 #include "engine/base/edges.h"
 #include "tests/support/scoped.h"
@@ -21,7 +21,7 @@ TEST(edges_are_grouped_by_either_end)
   ck_assert_uint_eq(by_target.list[by_target.first[1]], 0);
   ck_assert_uint_eq(by_target.list[by_target.first[1] + 1U], 2);
   const EdgeGroups by_source = edges_group(&arena, 5, from, 5);
-  ck_assert_uint_eq(by_source.first[5], 4); // the edge from outside is in no group
+  ck_assert_uint_eq(by_source.first[5], 4); // the edge that comes from outside is in no group
 }
 
 TEST(the_order_is_topological_and_stable)
@@ -39,7 +39,7 @@ TEST(the_order_is_topological_and_stable)
   }
 }
 
-TEST(a_cycle_and_the_vertices_behind_it_have_no_place)
+TEST(a_cycle_and_the_vertices_that_depend_on_it_are_omitted)
 {
   static const uint32_t sources[] = { 0, 1, 2, 2 };
   static const uint32_t targets[] = { 1, 2, 1, 3 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Hashes equal those published by the authors of FNV-1a, and continue from one piece of the bytes
-// to the next.
+// Hashes equal those that the authors of FNV-1a publish; bytes hashed in several pieces give the
+// same hash as in one piece.
 
 #include "engine/base/hash.h"
 #include "tests/support/suite.h"

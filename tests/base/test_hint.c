@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The hint for a wrong word is the intended name, or the list of all names.
+// The hint for an unknown word is the name that the user meant, or the list of all names.
 
 #include "engine/base/hint.h"
 #include "engine/base/status.h"

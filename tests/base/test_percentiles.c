@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Percentiles are by nearest rank, independent of the order of the values.
+// Percentiles follow the nearest-rank definition and do not depend on the order of the values.
 
 #include "engine/base/percentiles.h"
 #include "tests/support/suite.h"

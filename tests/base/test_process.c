@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A child inherits only its socket and stderr from its parent; its end is reported with the
-// reason; it does not outlive its parent.  This program is its own child: its argument is the
-// role.
+// A child inherits only its socket and stderr from its parent; the end of a child is reported with
+// its reason; a child does not outlive its parent.  The children run this program, with their role
+// as its argument.
 
 #include "engine/base/process.h"
 #include "tests/support/scratch.h"
@@ -27,7 +27,7 @@
 #include <unistd.h>
 
 #define OWN_PROGRAM "/proc/self/exe"
-#define WAIT_MS     20000 // limit for events that must happen at once
+#define WAIT_MS     20000 // timeout for events that normally happen at once
 #define WAIT_NS     20000000000ULL
 #define CORE_BYTES  ((size_t)256 << 20U) // large enough that writing takes a while
 
@@ -54,7 +54,7 @@ is_descriptor(const struct dirent* const entry)
   return entry->d_name[0] != '.';
 }
 
-/// The environment that a child finds, as one text.
+/// The environment of this child as one text.
 static int
 look_around(void)
 {
@@ -63,7 +63,7 @@ look_around(void)
   struct dirent** entries = NULL;
   int n_entries = scandir("/proc/self/fd", &entries, is_descriptor, by_number);
   n += (size_t)snprintf(text, sizeof(text), "descriptors");
-  for (int i = 0; i < n_entries - 1; ++i) { // the last one is scandir()'s descriptor
+  for (int i = 0; i < n_entries - 1; ++i) { // the last entry is the descriptor of scandir()
     n += (size_t)snprintf(text + n, sizeof(text) - n, " %s", entries[i]->d_name);
   }
   while (n_entries > 0) {
@@ -93,7 +93,7 @@ look_around(void)
   return EXIT_SUCCESS;
 }
 
-/// Start this program in a role; *socket is the parent's end.  NULL on failure.
+/// Start this program in a role.  *socket becomes the parent's end.  Returns NULL on failure.
 static Process*
 try_start(const char* const role, int* const socket)
 {
@@ -112,7 +112,7 @@ try_start(const char* const role, int* const socket)
   return process;
 }
 
-/// Start a child, and pass on its id.
+/// Start a child, and send its id to the test.
 static int
 be_parent(const char* const role_of_child)
 {
@@ -194,7 +194,7 @@ start(const char* const role, int* const socket)
 }
 
 static void
-hear(const int socket, char* const text, const size_t n_bytes)
+receive_text(const int socket, char* const text, const size_t n_bytes)
 {
   size_t n = 0;
   while (n == 0U || text[n - 1U]) {
@@ -215,7 +215,7 @@ expect_end(Process* const process, const char* const expected)
   ck_assert_int_eq(poll(&end, 1, WAIT_MS), 1);
   ck_assert(process_has_ended(process, reason));
   ck_assert_str_eq(reason, expected);
-  ck_assert(process_has_ended(process, reason)); // and again
+  ck_assert(process_has_ended(process, reason)); // a second call reports the same
   ck_assert_str_eq(reason, expected);
   ck_assert(!process_is_stopped(process));
 }
@@ -236,7 +236,7 @@ TEST(the_end_of_a_child_is_reported_with_its_reason)
   Process* const process = start("stay", &socket);
   char text[16];
   char reason[PROCESS_REASON_BYTES];
-  hear(socket, text, sizeof(text));
+  receive_text(socket, text, sizeof(text));
   ck_assert(!process_has_ended(process, reason));
   kill(process_id(process), SIGKILL); // as the kernel does when memory runs out
   expect_end(process, "killed by SIGKILL: perhaps out of memory");
@@ -258,14 +258,14 @@ TEST(a_program_that_cannot_be_started_is_an_error)
   ck_assert(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD); // no child is left
 }
 
-/// Start the child that reports its environment, and compare.
+/// Start the child that reports its environment, and check the report.
 static void
 expect_clean_child(void)
 {
   int socket = -1;
   char text[1024];
   Process* const process = start("look", &socket);
-  hear(socket, text, sizeof(text));
+  receive_text(socket, text, sizeof(text));
   ck_assert_str_eq(text, "descriptors 0 1 2 3, stdin null, stdout is stderr, signals usual, "
                          "session own, scheduling usual");
   expect_end(process, "exited with 0");
@@ -277,7 +277,7 @@ TEST(a_missing_null_device_is_reported)
 {
   if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
       mount("tmpfs", "/dev", "tmpfs", 0, NULL)) {
-    printf("skipped: no /dev of its own can be had\n");
+    suite_skip("cannot mount an empty /dev");
     return;
   }
   char* const argv[] = { "/bin/true", NULL };
@@ -300,13 +300,13 @@ TEST(a_child_inherits_no_descriptor_signal_state_or_priority)
   sigprocmask(SIG_SETMASK, &all, NULL);
   signal(SIGPIPE, SIG_IGN);
   const struct sched_param lowest = { .sched_priority = 1 };
-  (void)sched_setscheduler(0, SCHED_FIFO, &lowest); // if permitted
+  (void)sched_setscheduler(0, SCHED_FIFO, &lowest); // needs a privilege
   expect_clean_child();
 }
 
 TEST(a_parent_without_standard_descriptors_has_a_child_with_them)
 {
-  for (int fd = 0; fd < 3; ++fd) { // so that the socket gets one of these numbers
+  for (int fd = 0; fd < 3; ++fd) { // so that the socket takes a standard descriptor
     close(fd);
     expect_clean_child();
   }
@@ -317,7 +317,7 @@ TEST(a_stopped_child_is_distinguished_from_a_running_one)
   int socket = -1;
   char text[16];
   Process* const process = start("odd name", &socket);
-  hear(socket, text, sizeof(text));
+  receive_text(socket, text, sizeof(text));
   ck_assert(!process_is_stopped(process));
   kill(process_id(process), SIGSTOP);
   siginfo_t change;
@@ -329,7 +329,7 @@ TEST(a_stopped_child_is_distinguished_from_a_running_one)
   ck_assert_int_eq(waitid(P_PID, (id_t)process_id(process), &change, WCONTINUED | WNOWAIT), 0);
   ck_assert(!process_is_stopped(process));
   kill(process_id(process), SIGSTOP);
-  ck_assert(process_kill(process, WAIT_NS, reason)); // both for a stopped and a running child
+  ck_assert(process_kill(process, WAIT_NS, reason)); // stopped children too
   ck_assert_str_eq(reason, "killed by SIGKILL");
   process_free(process);
   close(socket);
@@ -363,7 +363,7 @@ TEST(a_child_killed_while_its_core_is_written_has_crashed)
   Process* const process = start("core", &socket);
   ck_assert_int_eq(fchdir(back), 0);
   close(back);
-  hear(socket, text, sizeof(text));
+  receive_text(socket, text, sizeof(text));
   // Without core files, the child ends by the same signal.
   while (!is_dumping(process) && !process_has_ended(process, reason)) {
     usleep(1000);
@@ -418,7 +418,7 @@ orphan(const char* const role_of_parent, pid_t* const id)
   char text[16];
   ck_assert_int_eq(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
   Process* const parent = start(role_of_parent, &socket);
-  hear(socket, text, sizeof(text));
+  receive_text(socket, text, sizeof(text));
   *id = atoi(text);
   const int child = (int)syscall(SYS_pidfd_open, *id, 0U);
   ck_assert_int_ge(child, 0);
@@ -438,7 +438,7 @@ TEST(a_child_that_follows_dies_with_its_parent)
   ck_assert_int_eq(waitpid(id, &status, 0), id);
   ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
   close(end.fd);
-  end.fd = orphan("parent of stayer", &id); // the control: this child would have lived
+  end.fd = orphan("parent of stayer", &id); // control: a child that does not follow survives
   ck_assert_int_eq(poll(&end, 1, 100), 0);
   kill(id, SIGKILL);
   ck_assert_int_eq(waitpid(id, &status, 0), id);
@@ -451,7 +451,7 @@ TEST(a_child_whose_parent_has_ended_ends_at_once)
   ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets), 0);
   for (int generations = 1; generations <= 2; ++generations) {
     pid_t child = fork();
-    if (!child && generations == 2) { // its parent is not the creator of the socket
+    if (!child && generations == 2) { // the parent of the child did not create the socket
       child = fork();
       int status = 0;
       if (child) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Audio threads get their privileges or report why not; the futex sleeps and wakes correctly.
+// Audio threads get their privileges or report why they do not; the futex sleeps and wakes
+// correctly.
 
 #include "engine/base/rt.h"
 #include "engine/base/time.h"
@@ -32,7 +33,7 @@ static void*
 look_around(void* const context)
 {
   Seen* const seen = context;
-  while (strcmp(seen->name, "test-thread") != 0) { // the name is set shortly after the start
+  while (strcmp(seen->name, "test-thread") != 0) { // its creator sets the name
     pthread_getname_np(pthread_self(), seen->name, sizeof(seen->name));
   }
   pthread_sigmask(SIG_BLOCK, NULL, &seen->mask);

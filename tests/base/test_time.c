@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The clock is the monotonic one; a sleep has the requested length; a condition's deadline uses
-// that clock.
+// time_now_ns() reads the monotonic clock, a sleep has the requested length, and the deadline of a
+// condition uses the same clock.
 
 #include "engine/base/time.h"
 #include "tests/support/suite.h"

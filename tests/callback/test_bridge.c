@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A bridge continues the signal of an output, ends at its fallback, is never louder than the
-// louder of the two, and adds nothing if they are equal.  Its cost stays within its share of the
-// period.
+// A bridge continues the signal of an output, ends at its fallback, is never louder than the louder
+// of signal and fallback, and adds nothing if they are equal.  Its cost stays within its share of
+// the period.
 
 #include "engine/base/rt.h"
 #include "engine/callback/bridge.h"
@@ -22,12 +22,13 @@
 
 /// A gap of one output: the output before it, the fallback throughout, and the output during it.
 typedef struct Gap {
-  float heard[BEFORE];
+  float before[BEFORE];
   float fallback[BEFORE + AFTER];
   float played[AFTER];
 } Gap;
 
-/// A number of outputs for which the last output, in the first lane of its group, has this order.
+/// Returns a number of outputs with which the last output is the first lane of its group and has
+/// this order.
 static uint32_t
 outputs_for_order(const uint32_t order, const uint32_t block_frames)
 {
@@ -40,7 +41,7 @@ outputs_for_order(const uint32_t order, const uint32_t block_frames)
       return n;
     }
   }
-  ck_abort_msg("no number of outputs has order %u with blocks of %u frames", order, block_frames);
+  ck_abort_msg("no number of outputs gives order %u with blocks of %u frames", order, block_frames);
 }
 
 /// Analyse the group of output `first`, whose lane 0 has the fallback that ends at `fallback_end`.
@@ -53,8 +54,8 @@ predict(Bridge* const bridge, const uint32_t first, const float* const fallback_
   bridge_predict(bridge, first, (const float(*)[BRIDGE_HISTORY])rows);
 }
 
-/// Play a gap in blocks as the last of n_outputs, the first lane of its group; the length of the
-/// bridge.
+/// Play a gap in blocks as the last of n_outputs, the first lane of its group.  Returns the length
+/// of the bridge.
 static uint32_t
 play_last(Gap* const gap, const uint32_t block_frames, const uint32_t n_outputs)
 {
@@ -62,7 +63,7 @@ play_last(Gap* const gap, const uint32_t block_frames, const uint32_t n_outputs)
   Bridge* bridge = NULL;
   ck_assert(!bridge_new(RATE, n_outputs, block_frames, BRIDGE_SHARE, &bridge, NULL));
   for (uint32_t i = 0; i + block_frames <= BEFORE; i += block_frames) {
-    bridge_hear(bridge, c, gap->heard + i, block_frames);
+    bridge_record(bridge, c, gap->before + i, block_frames);
     bridge_advance(bridge, block_frames);
   }
   ck_assert(!bridge_is_open(bridge));
@@ -87,7 +88,7 @@ play(Gap* const gap, const uint32_t block_frames)
   return play_last(gap, block_frames, 1);
 }
 
-/// Infinite if a sample is NaN.
+/// The largest magnitude; infinite if a sample is NaN.
 static double
 peak(const float* const samples, const uint32_t n)
 {
@@ -104,7 +105,7 @@ static const uint32_t orders[] = { 0, 2, 4, 8, 16 };
 
 typedef enum Source { TONE, PINK, CHORD, N_SOURCES } Source;
 
-/// 1 kHz; noise that falls by 3 dB an octave (P. Kellet's filter of three poles); six tones.
+/// 1 kHz; noise that falls by 3 dB per octave (P. Kellet's filter with three poles); six tones.
 static void
 make(const Source source, const uint64_t seed, float* const out, const uint32_t n)
 {
@@ -126,11 +127,11 @@ make(const Source source, const uint64_t seed, float* const out, const uint32_t 
   }
 }
 
-/// The gap's output is one passage of a source, its fallback another, `gain` times.
+/// Make a gap whose output is one passage of a source and whose fallback is another, times `gain`.
 static void
 make_gap(Gap* const gap, const Source source, const uint64_t seed, const float gain)
 {
-  make(source, seed, gap->heard, BEFORE);
+  make(source, seed, gap->before, BEFORE);
   make(source, seed + 1000U, gap->fallback, BEFORE + AFTER);
   for (uint32_t i = 0; i < BEFORE + AFTER; ++i) {
     gap->fallback[i] *= gain;
@@ -151,25 +152,25 @@ TEST(a_bridge_is_three_blocks_long_and_20_ms_at_most)
     make_gap(&gap, TONE, r, 0.0F);
     play(&gap, rows[r].block_frames);
     ck_assert_double_gt(peak(gap.played, length), 1e-6);
-    ck_assert(peak(gap.played + length - 1U, AFTER - length) < 1e-9); // the last frame is there
+    ck_assert(peak(gap.played + length - 1U, AFTER - length) < 1e-9); // the fallback
   }
 }
 
-TEST(nothing_bridges_an_output_that_was_its_fallback)
+TEST(an_output_that_was_its_fallback_gets_no_bridge)
 {
   static Gap gap;
   for (uint32_t k = 0; k < ARRAY_LEN(orders); ++k) {
     const uint32_t n_outputs = outputs_for_order(orders[k], 16);
     for (uint32_t source = TONE; source < N_SOURCES; ++source) {
       make_gap(&gap, (Source)source, 1, 1.0F);
-      memcpy(gap.heard, gap.fallback, sizeof(gap.heard));
+      memcpy(gap.before, gap.fallback, sizeof(gap.before));
       play_last(&gap, 16, n_outputs);
       ck_assert(!memcmp(gap.played, gap.fallback + BEFORE, sizeof(gap.played)));
     }
   }
 }
 
-/// Over many passages; in dB over the peak of the last block.
+/// The loudest of many passages, in dB over the peak of the last block before the gap.
 static double
 worst_peak(const Source source, const float gain, const uint32_t block_frames,
            const uint32_t n_outputs, const uint64_t n_passages)
@@ -179,7 +180,7 @@ worst_peak(const Source source, const float gain, const uint32_t block_frames,
   for (uint64_t seed = 1; seed <= n_passages; ++seed) {
     make_gap(&gap, source, seed, gain);
     const uint32_t length = play_last(&gap, block_frames, n_outputs);
-    const double last = peak(gap.heard + BEFORE - BRIDGE_HISTORY, BRIDGE_HISTORY);
+    const double last = peak(gap.before + BEFORE - BRIDGE_HISTORY, BRIDGE_HISTORY);
     const double bound = fmax(last, peak(gap.fallback + BEFORE, length));
     worst = fmax(worst, 20.0 * log10(peak(gap.played, length) / bound));
   }
@@ -230,12 +231,12 @@ check_first_step(const uint32_t block_frames, const uint32_t n_outputs)
   static Gap gap;
   for (uint32_t source = TONE; source < N_SOURCES; ++source) {
     double step = 0.0;
-    double own = 0.0; // of the source from frame to frame
+    double own = 0.0; // step of the source between two frames
     for (uint64_t seed = 1; seed <= 100U; ++seed) {
       make_gap(&gap, (Source)source, seed, 0.0F);
       play_last(&gap, block_frames, n_outputs);
-      step += pow((double)gap.played[0] - (double)gap.heard[BEFORE - 1U], 2.0);
-      own += pow((double)gap.heard[BEFORE - 1U] - (double)gap.heard[BEFORE - 2U], 2.0);
+      step += pow((double)gap.played[0] - (double)gap.before[BEFORE - 1U], 2.0);
+      own += pow((double)gap.before[BEFORE - 1U] - (double)gap.before[BEFORE - 2U], 2.0);
     }
     ck_assert_msg(step <= 1.5 * own, "source %u, %u outputs: %g, not %g", source, n_outputs,
                   sqrt(step), sqrt(own));
@@ -260,7 +261,7 @@ TEST(the_split_into_blocks_does_not_matter)
   for (uint32_t b = 0; b < 2U; ++b) {
     Gap* const gap = b ? &split : &whole;
     ck_assert(!bridge_new(RATE, 1, BLOCK, BRIDGE_SHARE, &bridges[b], NULL));
-    bridge_hear(bridges[b], 0, gap->heard, BEFORE); // longer than its history
+    bridge_record(bridges[b], 0, gap->before, BEFORE); // longer than its history
     bridge_advance(bridges[b], BEFORE);
     bridge_begin(bridges[b]);
     predict(bridges[b], 0, gap->fallback + BEFORE);
@@ -280,8 +281,8 @@ TEST(silence_before_and_after_the_gap_stays_silence)
 {
   static Gap gap;
   for (uint32_t k = 0; k < ARRAY_LEN(orders); ++k) {
-    make_gap(&gap, TONE, 1, 100.0F); // of the fallback, which was not heard
-    memset(gap.heard, 0, sizeof(gap.heard));
+    make_gap(&gap, TONE, 1, 100.0F); // in the fallback only, which was not played
+    memset(gap.before, 0, sizeof(gap.before));
     memset(gap.fallback + BEFORE, 0, AFTER * sizeof(float));
     play_last(&gap, 16, outputs_for_order(orders[k], 16));
     ck_assert_double_le(peak(gap.played, AFTER), 1e-30);
@@ -297,7 +298,7 @@ TEST(the_bridge_of_an_output_does_not_depend_on_other_outputs)
   ck_assert(!bridge_new(RATE, N, BLOCK, BRIDGE_SHARE, &bridge, NULL));
   for (uint32_t c = 0; c < N; ++c) {
     make_gap(&gaps[c], (Source)(c % N_SOURCES), c, 0.2F);
-    bridge_hear(bridge, c, gaps[c].heard, BEFORE);
+    bridge_record(bridge, c, gaps[c].before, BEFORE);
   }
   bridge_advance(bridge, BEFORE);
   bridge_begin(bridge);
@@ -328,7 +329,7 @@ TEST(any_history_gives_finite_samples_within_the_bound)
         const float alternating = i % 2U ? 1.0F : -1.0F;
         const float values[] = { 1.0F, alternating, i + 1U == BEFORE, (float)i / BEFORE,
                                  (float)exp(0.05 * ((double)i - BEFORE)) };
-        gap.heard[i] = levels[l] * values[shape];
+        gap.before[i] = levels[l] * values[shape];
       }
       play(&gap, BLOCK);
       ck_assert_msg(peak(gap.played, AFTER) <= (double)levels[l] * 1.0500001,
@@ -339,8 +340,8 @@ TEST(any_history_gives_finite_samples_within_the_bound)
 
 // ---- cost ----
 
-/// Check n outputs; true when all have the highest order.  Outputs of which not even order 0 fits
-/// have that order.
+/// Check the orders and the cost of n outputs.  True if all have the highest order.  Outputs for
+/// which even order 0 is too costly have order 0.
 static bool
 check_cost(const uint32_t n, const uint32_t block_frames, const double share)
 {
@@ -349,7 +350,7 @@ check_cost(const uint32_t n, const uint32_t block_frames, const double share)
   ck_assert(!bridge_new(RATE, n, block_frames, share, &bridge, NULL));
   ck_assert_msg(bridge_cost(bridge) <= share * period_s ||
                     (share < BRIDGE_SHARE && bridge_order(bridge, 0) == 0),
-                "%u outputs of %u frames: %g of %g", n, block_frames, bridge_cost(bridge),
+                "%u outputs of %u frames: cost %g, limit %g", n, block_frames, bridge_cost(bridge),
                 period_s);
   for (uint32_t c = 1; c < n; ++c) {
     if (bridge_order(bridge, c) > bridge_order(bridge, c - 1U)) {
@@ -364,7 +365,7 @@ check_cost(const uint32_t n, const uint32_t block_frames, const double share)
 TEST(the_cost_stays_within_its_share_of_the_period)
 {
   static const struct {
-    uint32_t block_frames, n_highest; // outputs that have the highest order, at least
+    uint32_t block_frames, n_highest; // least number of outputs with the highest order
   } rows[] = {
     { 16, 24 },   { 24, 32 },   { 32, 48 },   { 48, 64 },   { 64, 96 },    { 96, 128 },
     { 128, 192 }, { 240, 256 }, { 256, 256 }, { 441, 512 }, { 1024, 768 }, { 4096, 1024 }
@@ -382,7 +383,7 @@ TEST(the_cost_stays_within_its_share_of_the_period)
   }
 }
 
-/// CPU time that the first block of a gap takes in a bridge, in seconds.
+/// CPU time of a bridge in the first block of a gap, in seconds.
 static double
 time_first_block(Bridge* const bridge, const uint32_t n_outputs, const uint32_t block_frames)
 {
@@ -402,9 +403,9 @@ time_first_block(Bridge* const bridge, const uint32_t n_outputs, const uint32_t 
   return (double)(ended.tv_sec - began.tv_sec) + 1e-9 * (double)(ended.tv_nsec - began.tv_nsec);
 }
 
-/// The model against the machine: the least time of many, divided by the modelled one, is nearly
-/// the same for all shapes.  Their blocks are measured in turn, so that other load and the clock of
-/// the processor affect all shapes alike.
+/// The model against the machine: the least of many measured times, divided by the modelled time,
+/// is nearly the same for all shapes.  Their blocks are measured in turn, so that other load and
+/// the clock of the processor affect all shapes alike.
 TEST(the_time_follows_the_model)
 {
   static const struct {
@@ -420,7 +421,7 @@ TEST(the_time_follows_the_model)
     ck_assert(!bridge_new(RATE, rows[r].n_outputs, rows[r].block_frames, BRIDGE_SHARE, &bridges[r],
                           NULL));
     for (uint32_t c = 0; c < rows[r].n_outputs; ++c) {
-      bridge_hear(bridges[r], c, noise + c, BRIDGE_HISTORY);
+      bridge_record(bridges[r], c, noise + c, BRIDGE_HISTORY);
     }
     bridge_advance(bridges[r], BRIDGE_HISTORY);
   }
@@ -452,7 +453,7 @@ TEST(the_lowest_order_holds_the_last_sample)
   float row[16] = { 0.0F };
   Bridge* bridge = NULL;
   ck_assert(!bridge_new(RATE, n, 16, BRIDGE_SHARE, &bridge, NULL));
-  bridge_hear(bridge, n - 1U, (float[]){ 0.25F, 0.5F }, 2);
+  bridge_record(bridge, n - 1U, (float[]){ 0.25F, 0.5F }, 2);
   bridge_advance(bridge, 2);
   bridge_begin(bridge);
   predict(bridge, n - 1U, silence + BEFORE);

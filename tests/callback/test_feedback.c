@@ -2,7 +2,7 @@
 // A loop that is closed outside the rack is attenuated until it is gone, returns softly, and is
 // muted if it recurs; loud music and other outputs stay unchanged.
 //
-// The loops run through a whole period with a worker that amplifies, so that the tests cover all of
+// The loops run through a complete period with a worker that amplifies, so that the tests cover all
 // the code that protects the loudspeakers.
 
 #include "engine/callback/feedback.h"
@@ -24,9 +24,9 @@ typedef struct Loop {
   Period* period;
   double rate_hz;
   uint32_t block_frames;
-  float rack_gain;       ///< Of the worker
-  float outer_gain;      ///< From output 1 back to input 1; 0: open
-  uint32_t delay_blocks; ///< Of the way back, 1..MAX_DELAY
+  float rack_gain;       ///< Gain of the worker
+  float outer_gain;      ///< Gain from output 1 back to input 1; 0: open loop
+  uint32_t delay_blocks; ///< Delay of the way back, 1..MAX_DELAY
   bool is_dry;           ///< The worker is always late
   float (*source)(uint32_t channel, uint64_t frame, double rate_hz);
   uint64_t n_blocks;
@@ -42,7 +42,7 @@ hiss(const uint32_t channel, const uint64_t frame, const double rate_hz)
   return 1e-4F * ((float)(signal_random(&state) >> 40U) * 0x1p-23F - 1.0F);
 }
 
-/// Hiss, and on channel 2 a sample in a hundred that is far above the ceiling.
+/// Hiss; on channel 2, one sample in a hundred is also far above the ceiling.
 static float
 spikes(const uint32_t channel, const uint64_t frame, const double rate_hz)
 {
@@ -65,7 +65,7 @@ full_square(const uint32_t channel, const uint64_t frame, const double rate_hz)
   return frame / half % 2U ? 1.0F : -1.0F;
 }
 
-/// A constant, as from a broken converter.
+/// A constant, as from a defective converter.
 static float
 constant(const uint32_t channel, const uint64_t frame, const double rate_hz)
 {
@@ -83,7 +83,7 @@ dense(const uint32_t channel, const uint64_t frame, const double rate_hz)
   return x > 1.0F ? 1.0F : x < -1.0F ? -1.0F : x;
 }
 
-/// The same with a beat: 12 dB down for a fifth of every 0.43 s.
+/// Clipped noise with a beat: 12 dB down for a fifth of every 0.43 s.
 static float
 beat(const uint32_t channel, const uint64_t frame, const double rate_hz)
 {
@@ -173,7 +173,7 @@ attenuation(const Loop* const loop, const uint32_t channel)
   return period_port(loop->period, true, channel).attenuation_db;
 }
 
-/// Seconds until condition(loop); fails after `limit_s`.
+/// Run until condition(loop).  Returns the seconds; fails after `limit_s`.
 static double
 run_until(Loop* const loop, bool (*const condition)(const Loop*), const double limit_s)
 {
@@ -225,7 +225,7 @@ run_seconds(Loop* const loop, const double seconds)
   }
 }
 
-/// Every sample of output c is what the guard makes of the input of `depth` blocks ago.
+/// Check that output c is the input of `depth` blocks ago behind the guard, to the sample.
 static void
 expect_untouched(Loop* const loop, const uint32_t channel, const double seconds)
 {
@@ -250,7 +250,7 @@ expect_untouched(Loop* const loop, const uint32_t channel, const double seconds)
 
 // ---- loops ----
 
-TEST(a_loop_is_found_turned_down_and_muted_when_it_comes_back)
+TEST(a_loop_is_found_attenuated_and_muted_when_it_recurs)
 {
   static const struct {
     double rate_hz;
@@ -261,7 +261,7 @@ TEST(a_loop_is_found_turned_down_and_muted_when_it_comes_back)
     { 48000.0, 256, 1, 1.0F, 1.5F, false },   { 48000.0, 256, 1, 1.5F, 1.0F, false },
     { 48000.0, 256, 1, 1.0F, 1.5F, true },    { 44100.0, 17, 40, 30.0F, 0.05F, false },
     { 192000.0, 64, 100, 1.0F, 1.1F, false }, { 48000.0, 8192, 1, 1.0F, 1.5F, false },
-    { 48000.0, 1024, 6, 1.0F, 1.3F, false }, // 150 ms around
+    { 48000.0, 1024, 6, 1.0F, 1.3F, false }, // 150 ms per round
   };
   for (uint32_t k = 0; k < ARRAY_LEN(cases); ++k) {
     SCOPED(loop_free) Loop loop;
@@ -270,7 +270,7 @@ TEST(a_loop_is_found_turned_down_and_muted_when_it_comes_back)
     loop.outer_gain = cases[k].outer_gain;
     loop.delay_blocks = cases[k].delay_blocks;
     loop.is_dry = cases[k].is_dry;
-    run_until(&loop, is_pinned, 60.0); // it grows from the hiss
+    run_until(&loop, is_pinned, 60.0); // the loop grows from the hiss
     const double noticed_s = run_until(&loop, is_turned_down, 60.0);
     const double found_s = run_until(&loop, is_found, 3.0);
     // A window of 8192 frames is 170 ms long.
@@ -278,17 +278,17 @@ TEST(a_loop_is_found_turned_down_and_muted_when_it_comes_back)
     ck_assert_double_ge(noticed_s, 0.4);
     ck_assert_double_le(found_s, 13.0 * window_s);
     run_seconds(&loop, 0.7);
-    ck_assert_uint_eq(attenuation(&loop, 0), 6); // that is enough for these, until it is up again
-    run_until(&loop, is_muted, 60.0);            // it comes back, and insists
+    ck_assert_uint_eq(attenuation(&loop, 0), 6); // 6 dB stop these loops until the gain is back
+    run_until(&loop, is_muted, 60.0);            // it recurs, at each gain
     ck_assert_uint_ge(period_counts(loop.period).feedback, 1);
     run_seconds(&loop, 3.0 * window_s);
     ck_assert(peak_of(&loop, 0) == 0.0F);
-    loop.outer_gain = 0.0F; // unplugged
+    loop.outer_gain = 0.0F; // the loop is opened
     const double recovered_s = run_until(&loop, is_up, 40.0);
     ck_assert_double_ge(recovered_s, 7.0);
     loop.source = dense;
     loop.rack_gain = loop.is_dry ? 1.0F : loop.rack_gain;
-    run_seconds(&loop, 1.5 * window_s); // the last step ramps
+    run_seconds(&loop, 1.5 * window_s); // the last step is a ramp
     if (loop.rack_gain == 1.0F) {
       expect_untouched(&loop, 0, 2.0);
     }
@@ -305,14 +305,14 @@ TEST(a_loop_never_passes_the_ceiling_and_is_loud_for_a_small_part_of_the_time)
   uint64_t n_blocks = 0;
   uint64_t n_mutes = 0;
   uint64_t last_mute = 0;
-  uint64_t mute = 0;                                    // blocks, so far
-  for (; n_blocks < 120U * 48000U / 256U; ++n_blocks) { // two minutes of somebody not noticing
+  uint64_t mute = 0;                                    // blocks of this mute so far
+  for (; n_blocks < 120U * 48000U / 256U; ++n_blocks) { // two minutes without an intervention
     run_block(&loop);
     ck_assert(peak_of(&loop, 0) <= ceiling);
     n_loud += peak_of(&loop, 0) > 0.5F * ceiling;
     if (is_muted(&loop)) {
       ++mute;
-    } else if (mute) { // each is twice as long as the one before
+    } else if (mute) { // each mute is twice as long as the last
       ck_assert_uint_gt(2U * mute, 3U * last_mute);
       last_mute = mute;
       mute = 0;
@@ -321,7 +321,7 @@ TEST(a_loop_never_passes_the_ceiling_and_is_loud_for_a_small_part_of_the_time)
   }
   ck_assert_uint_gt(n_loud, 0);
   ck_assert_uint_ge(n_mutes, 3);
-  ck_assert_uint_lt(n_loud, n_blocks / 10U); // 6 % were seen
+  ck_assert_uint_lt(n_loud, n_blocks / 10U); // measured: 6 %
 }
 
 TEST(a_violent_loop_is_muted_within_seconds)
@@ -390,7 +390,7 @@ TEST(an_overdriven_rack_is_tried_once_and_then_left_alone)
     }
     ck_assert_uint_eq(period_counts(loop.period).feedback, 0);
     if (s < 3U) {
-      ck_assert_uint_gt(n_down, 0); // it did look suspicious
+      ck_assert_uint_gt(n_down, 0); // the detector did attenuate it once
     }
     ck_assert_uint_le(most, 6);
     ck_assert_double_le((double)n_down * 256.0 / 48000.0, 0.8);
@@ -410,7 +410,7 @@ TEST(a_change_of_gain_has_no_corner)
   for (uint64_t k = 0; k < 3U * 48000U / 64U; ++k) {
     run_block(&loop);
     for (uint32_t i = 0; i < 64U && k > 1U; ++i) {
-      const float now = fabsf(loop.out[0][i]); // the ceiling times the gain
+      const float now = fabsf(loop.out[0][i]); // ceiling times gain
       if (k > 2U) {
         largest = fmax(largest, fabs((double)now - 2.0 * (double)last[1] + (double)last[0]));
       }
@@ -418,7 +418,8 @@ TEST(a_change_of_gain_has_no_corner)
       last[1] = now;
     }
   }
-  // A cubic over half the range bends by 6 / length² of that at most; a float by 1e-7.
+  // The second difference of a cubic ramp over half the range is at most 0.5 * 6 / length²; the
+  // rounding of a float adds 1e-7.
   ck_assert_double_le(largest, 6.0 * 0.5 / (window_frames * window_frames) + 4e-7);
   ck_assert_double_gt(largest, 1e-8);
 }

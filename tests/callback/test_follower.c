@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The level of an output is the energy of wet over dry in the last half second, at most 1; it
-// starts at the plan's measurement, and neither silence nor a tail changes it.
+// The level of an output is the ratio of its wet to its dry energy in the last half second, at most
+// 1.  It starts with the measurement of the plan; neither silence nor a tail changes it.
 
 #include "engine/callback/follower.h"
 #include "tests/support/suite.h"
@@ -12,11 +12,11 @@
 
 /// Record blocks of signals with these levels, in dB.
 static void
-hear(Follower* const follower, const double wet_db, const double dry_db, const uint32_t n_blocks)
+follow(Follower* const follower, const double wet_db, const double dry_db, const uint32_t n_blocks)
 {
   for (uint32_t b = 0; b < n_blocks; ++b) {
-    follower_hear(follower, BLOCK * pow(10.0, wet_db / 10.0), BLOCK * pow(10.0, dry_db / 10.0),
-                  BLOCK);
+    follower_update(follower, BLOCK * pow(10.0, wet_db / 10.0), BLOCK * pow(10.0, dry_db / 10.0),
+                    BLOCK);
   }
 }
 
@@ -30,9 +30,9 @@ TEST(a_level_starts_from_the_plan_and_follows_after_a_tenth_of_a_second)
 {
   Follower follower;
   follower_begin(&follower, RATE, 0.01F);
-  hear(&follower, -26.0, -20.0, 9);
+  follow(&follower, -26.0, -20.0, 9);
   ck_assert_double_eq_tol(level_db(&follower), -40.0, 1e-5);
-  hear(&follower, -26.0, -20.0, 1);
+  follow(&follower, -26.0, -20.0, 1);
   ck_assert_double_eq_tol(level_db(&follower), -6.0, 1e-5);
 }
 
@@ -40,11 +40,11 @@ TEST(a_level_that_falls_or_rises_has_done_so_after_half_a_second)
 {
   Follower follower;
   follower_begin(&follower, RATE, 1.0F);
-  hear(&follower, -20.0, -20.0, 200);
+  follow(&follower, -20.0, -20.0, 200);
   ck_assert_double_eq_tol(level_db(&follower), 0.0, 1e-5);
-  hear(&follower, -60.0, -20.0, 50);
+  follow(&follower, -60.0, -20.0, 50);
   ck_assert_double_eq_tol(level_db(&follower), -40.0, 1e-5);
-  hear(&follower, -26.0, -20.0, 50);
+  follow(&follower, -26.0, -20.0, 50);
   ck_assert_double_eq_tol(level_db(&follower), -6.0, 1e-5);
 }
 
@@ -52,7 +52,7 @@ TEST(a_level_is_never_above_0_db)
 {
   Follower follower;
   follower_begin(&follower, RATE, 0.1F);
-  hear(&follower, 0.0, -20.0, 100);
+  follow(&follower, 0.0, -20.0, 100);
   ck_assert_double_eq(follower.level, 1.0);
 }
 
@@ -60,12 +60,12 @@ TEST(neither_silence_nor_a_tail_moves_a_level)
 {
   Follower follower;
   follower_begin(&follower, RATE, 1.0F);
-  hear(&follower, -50.0, -10.0, 100);
-  hear(&follower, -300.0, -300.0, 1000);
+  follow(&follower, -50.0, -10.0, 100);
+  follow(&follower, -300.0, -300.0, 1000);
   ck_assert_double_eq_tol(level_db(&follower), -40.0, 1e-5);
-  hear(&follower, -30.0, -300.0, 1000); // a reverberation
+  follow(&follower, -30.0, -300.0, 1000); // the tail of a reverb
   ck_assert_double_eq_tol(level_db(&follower), -40.0, 1e-5);
-  hear(&follower, -30.0, -60.0, 1000); // with noise at the input
+  follow(&follower, -30.0, -60.0, 1000); // the same with noise at the input
   ck_assert_double_eq_tol(level_db(&follower), -40.0, 1e-5);
 }
 
@@ -73,8 +73,8 @@ TEST(a_level_falls_whatever_the_input_is)
 {
   Follower follower;
   follower_begin(&follower, RATE, 1.0F);
-  hear(&follower, -10.0, -10.0, 100);
-  hear(&follower, -95.0, -60.0, 100); // a gate has closed on the noise of a room
+  follow(&follower, -10.0, -10.0, 100);
+  follow(&follower, -95.0, -60.0, 100); // a gate has closed; the input is room noise
   ck_assert_double_eq_tol(level_db(&follower), -35.0, 0.1);
 }
 

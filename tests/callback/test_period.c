@@ -52,7 +52,7 @@ TEST(depth_0_gives_up_at_its_deadline)
   period_rig_run(&rig);
   ck_assert_uint_ge(time_now_ns() - began, (uint64_t)(10.0 * BLOCK / RATE * 1e9));
   ck_assert_uint_eq(period_counts(rig.period).late, 1);
-  expect_miss(&rig, 0); // nothing wet was heard before
+  expect_miss(&rig, 0); // no wet signal was played before
   period_rig_run_served(&rig);
   expect_fallback(&rig, 0);
 }
@@ -103,7 +103,7 @@ TEST(the_dry_signal_has_the_latency_of_the_rack)
   period_rig_run_served(&rig);
   period_rig_run(&rig);
   expect_miss(&rig, BLOCK + 37U);
-  for (uint32_t k = 0; k < 40U; ++k) { // also around the end of the line
+  for (uint32_t k = 0; k < 40U; ++k) { // also around the end of the delay line
     period_rig_run(&rig);
     expect_fallback(&rig, BLOCK + 37U);
   }
@@ -112,19 +112,19 @@ TEST(the_dry_signal_has_the_latency_of_the_rack)
   expect_fade(&rig, dry_at, dry_at, BLOCK + 37U, BLOCK + 100U);
   period_rig_run(&rig);
   expect_fallback(&rig, BLOCK + 100U);
-  period_set_latency(rig.period, 5000); // cut to the largest
+  period_set_latency(rig.period, 5000); // limited to the maximum
   period_rig_run(&rig);
   expect_fallback(&rig, BLOCK + 100U);
 }
 
-/// Play a gap, behind its bridge: the level of the dry signal in an output.
+/// Play a gap to the end of its bridge.  Returns the level of the dry signal in an output.
 static double
 level_in_gap(PeriodRig* const rig, const uint32_t c)
 {
   for (uint32_t k = 0; k < 4U; ++k) {
     period_rig_run(rig);
   }
-  for (uint32_t i = 1; i < BLOCK; ++i) { // one level for all of it
+  for (uint32_t i = 1; i < BLOCK; ++i) { // the same level in the whole block
     const float* const out = rig->out[c];
     const double dry = (double)dry_at(c, (int64_t)(rig->frame - 2U * BLOCK));
     const double level = (double)out[0] / dry;
@@ -148,7 +148,7 @@ TEST(each_output_has_a_level_of_its_own_and_may_be_silent)
   }
   const Fallback other = { .level = 0.5F };
   period_set_fallbacks(rig.period, &other, 1U);
-  period_rig_run(&rig); // goes there within the block
+  period_rig_run(&rig); // reaches the level within the block
   for (uint32_t i = 0; i < BLOCK; ++i) {
     const double wanted = 0.25 + 0.25 * (i + 1.0) / BLOCK;
     const double dry = (double)dry_at(0, (int64_t)(rig.frame - 2U * BLOCK + i));
@@ -168,7 +168,7 @@ TEST(a_following_level_tracks_the_wet_signal_and_restarts_with_another_rack)
   for (uint32_t k = 0; k < 4U; ++k) {
     period_rig_run_served(&rig);
   }
-  ck_assert_double_eq_tol(level_in_gap(&rig, 0), 0.01, 1e-6); // not long enough to know better
+  ck_assert_double_eq_tol(level_in_gap(&rig, 0), 0.01, 1e-6); // too short a time to follow
   for (uint32_t k = 0; k < (uint32_t)(RATE / BLOCK); ++k) {
     period_rig_run_served(&rig);
   }
@@ -230,7 +230,7 @@ TEST(an_odd_period_is_silent_and_restarts_the_pipeline)
   period_rig_run_served(&rig);
   expect(&rig, wet_at, BLOCK);
   period_rig_run(&rig);
-  expect_miss(&rig, BLOCK + 50U); // the dry line has heard the odd periods too
+  expect_miss(&rig, BLOCK + 50U); // the dry line has recorded the odd periods
   period_rig_run(&rig);
   expect_fallback(&rig, BLOCK + 50U);
 }
@@ -373,7 +373,7 @@ TEST(each_port_has_its_own_counters)
   }
   ring_finish(rig.ring);
   period_run(rig.period, ins, outs, BLOCK, false);
-  period_run(rig.period, ins, outs, 5U, false); // an odd one plays nothing, and listens
+  period_run(rig.period, ins, outs, 5U, false); // an odd period outputs silence and reads its input
 
   const PeriodPort zero = { 0 };
   const PeriodPort right = period_port(rig.period, false, 1);
@@ -385,8 +385,8 @@ TEST(each_port_has_its_own_counters)
   ck_assert_uint_eq(middle.clipped, 0);
   ck_assert_uint_eq(period_port(rig.period, true, 2).clipped, 2);
   const PeriodPort others[] = { period_port(rig.period, false, 0), period_port(rig.period, true, 0),
-                                period_port(rig.period, false, 2),  // not there
-                                period_port(rig.period, true, 3) }; // not there
+                                period_port(rig.period, false, 2),  // no such port
+                                period_port(rig.period, true, 3) }; // no such port
   for (uint32_t i = 0; i < ARRAY_LEN(others); ++i) {
     ck_assert(memcmp(&others[i], &zero, sizeof(zero)) == 0);
   }
@@ -428,7 +428,7 @@ typedef struct ClockReader {
   uint64_t n_wrong;
 } ClockReader;
 
-/// Frame and time both only grow, and one does not change without the other.
+/// Check that frame and time only increase, and always change together.
 static void*
 read_clock(void* const context)
 {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The miss policy to the sample: a gap is bridged to the dry signal of exactly the same latency, it
-// ends at once while the bridge is open and else after eight good blocks in a row, and no pattern
-// of misses shifts the latency, plays a late block or clicks.  What the bridge is made of is tested
-// in test_bridge.c; here, that all of the callback's added time is in the model of its cost.
+// The miss policy to the sample: a bridge leads from the wet signal to the dry signal, which has
+// exactly the same latency.  The gap ends at once while the bridge is played, and later after eight
+// good blocks in a row.  No pattern of misses shifts the latency, plays a late block or clicks.
+// The model of the cost covers all the time that a miss adds to the callback.  The samples of the
+// bridge are tested in test_bridge.c.
 
 #include "engine/base/rt.h"
 #include "engine/callback/period_state.h"
@@ -24,7 +25,7 @@ TEST(the_wet_signal_returns_at_once_when_the_callback_starts_to_wait)
   PeriodWorker worker;
   period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
   for (uint32_t k = 0; k < 20U; ++k) {
-    period_rig_run(&rig); // never served: the ring is full
+    period_rig_run(&rig); // no worker: the ring is full
   }
   ck_assert_uint_eq(period_counts(rig.period).dropped, 20U - SLOTS);
   period_worker_start(&worker, &rig, 0);
@@ -39,7 +40,7 @@ TEST(the_wet_signal_returns_at_once_when_the_callback_starts_to_wait)
 
 // ---- misses ----
 
-/// Run so many blocks that are late, once those in flight are out.
+/// Run until the blocks in flight are played, then run n late blocks.
 static void
 run_late(PeriodRig* const rig, const uint32_t depth, const uint32_t n_late)
 {
@@ -62,7 +63,7 @@ TEST(a_gap_that_ends_before_its_bridge_is_followed_by_the_wet_signal)
       SCOPED(period_rig_free) PeriodRig rig;
       const uint32_t latency = depth * BLOCK;
       period_rig_new(&rig, (PeriodConfig){ .depth = depth });
-      for (uint32_t k = 0; k < depth + PERIOD_GOOD_BLOCKS; ++k) {
+      for (uint32_t k = 0; k < depth + FALLBACK_GOOD_BLOCKS; ++k) {
         period_rig_run_served(&rig);
       }
       run_late(&rig, depth, n_late);
@@ -74,7 +75,7 @@ TEST(a_gap_that_ends_before_its_bridge_is_followed_by_the_wet_signal)
       ck_assert_uint_eq(counts.late, n_late);
       ck_assert_uint_eq(counts.dry, n_late + 1U);
       ck_assert_uint_eq(counts.dropped, 0);
-      period_rig_run(&rig); // soon after: this one takes the long way
+      period_rig_run(&rig); // too soon after: eight good blocks end this gap
       if (depth == 1U) {
         expect_miss(&rig, latency);
         expect_way_back(&rig, latency);
@@ -94,7 +95,7 @@ TEST(a_gap_that_outlasts_its_bridge_ends_after_eight_good_blocks)
   expect_way_back(&rig, BLOCK);
   const PeriodCounts counts = period_counts(rig.period);
   ck_assert_uint_eq(counts.late, 3);
-  ck_assert_uint_eq(counts.dry, 3U + PERIOD_GOOD_BLOCKS + 1U);
+  ck_assert_uint_eq(counts.dry, 3U + FALLBACK_GOOD_BLOCKS + 1U);
 }
 
 TEST(a_block_without_sound_is_a_late_one)
@@ -107,7 +108,7 @@ TEST(a_block_without_sound_is_a_late_one)
   period_rig_fail(&rig);
   period_rig_run(&rig);
   expect_miss(&rig, BLOCK);
-  expect_way_back(&rig, BLOCK); // the long one: who knows what the worker goes on with
+  expect_way_back(&rig, BLOCK); // after eight: its next blocks may be bad
   for (uint32_t k = 0; k < 10U; ++k) {
     period_rig_run_served(&rig);
   }
@@ -123,8 +124,8 @@ TEST(a_block_without_sound_is_a_late_one)
   ck_assert_uint_eq(counts.dropped, 0);
 }
 
-/// Blocks that come back with so many samples that are not finite, in the last channels.  What
-/// fills the slot up behind them (a header and 6 rows of 64 bytes, to 512) nobody may count.
+/// Finish blocks with so many samples that are not finite, in the last channels.  The padding
+/// of the slot behind them (after a header and 6 rows of 64 bytes, to 512) must not be counted.
 static void
 spoil_served(const PeriodRig* const rig, uint32_t n_bad)
 {
@@ -149,7 +150,7 @@ TEST(a_block_that_is_mostly_not_finite_is_a_late_one)
   period_rig_run_served(&rig);
   spoil_served(&rig, n_half);
   period_rig_run(&rig);
-  for (uint32_t i = 0; i < BLOCK; ++i) { // half of it is played, and what is bad is silence
+  for (uint32_t i = 0; i < BLOCK; ++i) { // good samples are played, bad ones are silence
     ck_assert(rig.out[0][i] == wet_at(0, (int64_t)(rig.frame - 2U * BLOCK + i)));
     ck_assert(rig.out[CHANNELS - 1U][i] == 0.0F);
   }
@@ -159,16 +160,17 @@ TEST(a_block_that_is_mostly_not_finite_is_a_late_one)
   spoil_served(&rig, n_half + 1U);
   period_rig_run(&rig);
   expect_miss(&rig, BLOCK);
-  for (uint32_t k = 0; k < 3U * PERIOD_GOOD_BLOCKS; ++k) { // for as long as it lasts
+  for (uint32_t k = 0; k < 3U * FALLBACK_GOOD_BLOCKS; ++k) { // however long it lasts
     spoil_served(&rig, CHANNELS * BLOCK);
     period_rig_run(&rig);
     expect_fallback(&rig, BLOCK);
   }
   expect_way_back(&rig, BLOCK);
   const PeriodCounts counts = period_counts(rig.period);
-  ck_assert_uint_eq(counts.failed, 1U + 3U * PERIOD_GOOD_BLOCKS);
-  ck_assert_uint_eq(counts.bad_out, 2U * n_half + 1U + 3U * PERIOD_GOOD_BLOCKS * CHANNELS * BLOCK);
-  ck_assert_uint_eq(period_port(rig.period, true, 0).bad, 3U * PERIOD_GOOD_BLOCKS * BLOCK);
+  ck_assert_uint_eq(counts.failed, 1U + 3U * FALLBACK_GOOD_BLOCKS);
+  ck_assert_uint_eq(counts.bad_out,
+                    2U * n_half + 1U + 3U * FALLBACK_GOOD_BLOCKS * CHANNELS * BLOCK);
+  ck_assert_uint_eq(period_port(rig.period, true, 0).bad, 3U * FALLBACK_GOOD_BLOCKS * BLOCK);
 }
 
 TEST(the_good_blocks_must_follow_each_other)
@@ -181,7 +183,7 @@ TEST(the_good_blocks_must_follow_each_other)
   period_rig_run(&rig);
   expect_miss(&rig, BLOCK);
   for (uint32_t k = 0; k < 30U; ++k) { // every eighth is late
-    if (k % PERIOD_GOOD_BLOCKS != PERIOD_GOOD_BLOCKS - 1U) {
+    if (k % FALLBACK_GOOD_BLOCKS != FALLBACK_GOOD_BLOCKS - 1U) {
       period_rig_serve(&rig);
     }
     period_rig_run(&rig);
@@ -196,7 +198,7 @@ TEST(a_miss_while_fading_back_fades_to_dry_again)
   period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
   period_rig_run_served(&rig);
   period_rig_run(&rig);
-  for (uint32_t k = 0; k < PERIOD_GOOD_BLOCKS + 1U; ++k) {
+  for (uint32_t k = 0; k < FALLBACK_GOOD_BLOCKS + 1U; ++k) {
     period_rig_run_served(&rig);
   }
   expect_back(&rig, BLOCK);
@@ -218,11 +220,11 @@ TEST(dropped_blocks_never_shift_the_latency)
     period_rig_run(&rig);
     expect_fallback(&rig, 2U * BLOCK);
   }
-  // Of 11 blocks since the worker stopped, SLOTS less the one that it had left fit in.
+  // Of the 11 blocks since the worker stopped, the ring holds SLOTS less the one already in it.
   PeriodCounts counts = period_counts(rig.period);
   ck_assert_uint_eq(counts.dropped, 11U - (SLOTS - 1U));
   ck_assert_uint_eq(counts.late + counts.dropped, 1U + 9U + 2U); // two drops are not due yet
-  for (uint32_t k = 0; k < 2U + PERIOD_GOOD_BLOCKS; ++k) {
+  for (uint32_t k = 0; k < 2U + FALLBACK_GOOD_BLOCKS; ++k) {
     period_rig_run_served(&rig);
     expect_fallback(&rig, 2U * BLOCK);
   }
@@ -238,7 +240,7 @@ TEST(dropped_blocks_never_shift_the_latency)
 
 TEST(a_miss_in_the_place_of_the_eighth_good_block_or_of_the_fade_back_counts)
 {
-  for (uint32_t good = PERIOD_GOOD_BLOCKS - 1U; good <= PERIOD_GOOD_BLOCKS; ++good) {
+  for (uint32_t good = FALLBACK_GOOD_BLOCKS - 1U; good <= FALLBACK_GOOD_BLOCKS; ++good) {
     SCOPED(period_rig_free) PeriodRig rig;
     period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
     period_rig_run_served(&rig);
@@ -254,7 +256,7 @@ TEST(a_miss_in_the_place_of_the_eighth_good_block_or_of_the_fade_back_counts)
   }
 }
 
-/// Block `b` of the last period, of `n` blocks, as a period of its own.
+/// Let block `b` of the last period, which has `n` blocks, look like a period of its own.
 static PeriodRig
 slice_of(const PeriodRig* const rig, const uint32_t b, const uint32_t n)
 {
@@ -273,7 +275,7 @@ TEST(blocks_of_one_period_are_missed_one_by_one)
   period_rig_run_served(&rig);
   period_rig_run_served(&rig);
   period_rig_serve(&rig);
-  period_rig_run_frames(&rig, 4U * BLOCK, false); // two are there, two are not
+  period_rig_run_frames(&rig, 4U * BLOCK, false); // two are finished, two are late
   for (uint32_t b = 0; b < 2U; ++b) {
     const PeriodRig slice = slice_of(&rig, b, 4U);
     expect(&slice, wet_at, 2U * BLOCK);
@@ -284,7 +286,7 @@ TEST(blocks_of_one_period_are_missed_one_by_one)
   const PeriodRig fourth = slice_of(&rig, 3U, 4U);
   expect_fallback(&fourth, 2U * BLOCK);
   ck_assert_uint_eq(period_counts(rig.period).late, 2);
-  for (uint32_t p = 0; p < PERIOD_GOOD_BLOCKS / 2U; ++p) { // all due ones are there
+  for (uint32_t p = 0; p < FALLBACK_GOOD_BLOCKS / 2U; ++p) { // all due blocks are finished
     period_rig_serve(&rig);
     period_rig_run_frames(&rig, 2U * BLOCK, false);
     for (uint32_t b = 0; b < 2U; ++b) {
@@ -307,7 +309,7 @@ typedef enum Outcome { GOOD, LATE, FAILED, WRONG, N_OUTCOMES } Outcome;
 #define PATTERN_BLOCKS 4000U
 #define NEVER          INT64_MIN
 
-/// A worker that is told what becomes of each block, and when.
+/// A worker that finishes each block with a given outcome, when the test allows it.
 typedef struct Puppet {
   PeriodRig rig;
   Outcome outcomes[PATTERN_BLOCKS]; ///< By sequence number
@@ -316,7 +318,7 @@ typedef struct Puppet {
   pthread_t thread;
 } Puppet;
 
-/// A miss every 30 blocks or so, in clusters now and then.
+/// About one miss in 30 blocks, sometimes in clusters.
 static void
 draw_outcomes(Outcome* const outcomes, uint64_t seed)
 {
@@ -334,7 +336,7 @@ puppet_finish(Puppet* const puppet, const uint64_t sequence)
   const Outcome outcome = puppet->outcomes[sequence];
   if (outcome == FAILED) {
     ring_fail(puppet->rig.ring);
-  } else if (outcome == WRONG) { // comes back as the block before
+  } else if (outcome == WRONG) { // finished with the sequence number before
     RingSlot* const slot = ring_slot_at(puppet->rig.ring, sequence);
     ring_finish(puppet->rig.ring);
     slot->result = sequence;
@@ -343,7 +345,7 @@ puppet_finish(Puppet* const puppet, const uint64_t sequence)
   }
 }
 
-/// Finish what is allowed, late blocks included: nobody may hear those.
+/// Finish the allowed blocks, late ones included: those must not be played.
 static void
 puppet_move(Puppet* const puppet)
 {
@@ -364,19 +366,19 @@ puppet_main(void* const context)
   return NULL;
 }
 
-/// Where the sound is, by the outcomes of the blocks before.
+/// The expected state of the output, computed from the outcomes of the earlier blocks.
 typedef struct Rule {
-  int64_t gap;    ///< First block of the gap that lasts, NEVER: none does
+  int64_t gap;    ///< First block of the current gap; NEVER: no gap
   int64_t missed; ///< The last block that was not good
   bool is_short;  ///< The gap has late blocks only, and eight good ones were before it
 } Rule;
 
-/// What block `due` must sound like.
+/// The expected samples of block `due`.
 static void
 expect_by_rule(Puppet* const puppet, const int64_t due, Rule* const rule, const uint32_t latency)
 {
   PeriodRig* const rig = &puppet->rig;
-  const int64_t good = (int64_t)PERIOD_GOOD_BLOCKS;
+  const int64_t good = (int64_t)FALLBACK_GOOD_BLOCKS;
   const Outcome outcome = due < 0 ? GOOD : puppet->outcomes[due];
   const int64_t n_before = due - (rule->missed == NEVER ? 0 : rule->missed + 1);
   if (due < 0) {
@@ -398,7 +400,7 @@ expect_by_rule(Puppet* const puppet, const int64_t due, Rule* const rule, const 
   }
 }
 
-/// One period; with depth 0 the worker's thread answers within it, or not.
+/// Run one period; with depth 0 the worker's thread may finish the block within it.
 static void
 puppet_run(Puppet* const puppet, const int64_t due)
 {
@@ -428,7 +430,7 @@ TEST(any_pattern_of_misses_follows_the_rule)
     for (int64_t k = 0; k < PATTERN_BLOCKS; ++k) {
       const int64_t due = k - depth;
       if (depth == 0 && puppet.outcomes[k] == WRONG) {
-        puppet.outcomes[k] = FAILED; // read at once, so that it cannot be made wrong in time
+        puppet.outcomes[k] = FAILED; // the period reads it before it can be made WRONG
       }
       puppet_run(&puppet, due);
       expect_by_rule(&puppet, due, &rule, depth * BLOCK);
@@ -455,18 +457,18 @@ TEST(a_miss_does_not_click)
 {
   SCOPED(period_rig_free) PeriodRig rig;
   period_rig_new_wide(&rig, (PeriodConfig){ .depth = 1 }, 1, 1);
-  float heard[60U * BLOCK];
+  float played[60U * BLOCK];
   for (uint32_t k = 0; k < 60U; ++k) {
     if (k != 30U) {
       period_rig_serve(&rig);
     }
     period_rig_run(&rig);
-    memcpy(heard + (size_t)k * BLOCK, rig.out[0], BLOCK * sizeof(float));
+    memcpy(played + (size_t)k * BLOCK, rig.out[0], BLOCK * sizeof(float));
   }
-  const float* const settled = heard + (size_t)2U * BLOCK;
-  // What fading from a to b may bend, with the gain g going up within BLOCK frames:
-  // g''(b-a) + 2 g'(b'-a') + the signals' own curvature, where g'' <= 6 / BLOCK^2 and g' <= 1.5 /
-  // BLOCK.  The fade back is that; the bridge before it is three times as long.
+  const float* const settled = played + (size_t)2U * BLOCK;
+  // Limit of the second difference of a fade from a to b whose gain g rises within BLOCK frames:
+  // g''(b-a) + 2 g'(b'-a') + the curvature of the signals, where g'' <= 6 / BLOCK^2 and g' <= 1.5 /
+  // BLOCK.  The fade back is such a fade; the bridge before it is three times as long.
   const double slopes = 0.5 * 0.11 + 0.4 * 0.07;
   const double curvature = 0.5 * 0.11 * 0.11;
   const double bound = 6.0 / (BLOCK * BLOCK) * (0.5 + 0.4) + 2.0 * 1.5 / BLOCK * slopes + curvature;
@@ -475,14 +477,14 @@ TEST(a_miss_does_not_click)
 
 // ---- cost ----
 
-/// A period with more outputs and frames than a PeriodRig has.
+/// A period with more outputs and frames than a PeriodRig allows.
 typedef struct WideRig {
   RingShape shape;
   Ring* ring;
   Period* period;
 } WideRig;
 
-/// Play one block; the CPU time of the callback, in seconds.
+/// Play one block.  Returns the CPU time of the callback, in seconds.
 static double
 time_block(const WideRig* const rig, const float* const noise)
 {
@@ -514,8 +516,8 @@ serve_wide(const WideRig* const rig, const float* const noise)
   }
 }
 
-/// Time that the first late block, or the block that fades back to wet, takes in addition to a wet
-/// one, each the least of many, divided by the modelled cost: the larger of the two.
+/// Measured time over modelled cost: the larger ratio of the first late block and of the block that
+/// fades back to wet.  Each time is the least of many, less the time of a wet block.
 static double
 time_over_model(const uint32_t n_outputs, const uint32_t block_frames)
 {
@@ -532,14 +534,14 @@ time_over_model(const uint32_t n_outputs, const uint32_t block_frames)
   ck_assert(!period_new(&config, &rig.period, NULL));
   double wet_s = INFINITY;
   double late_s = INFINITY;
-  double back_s[] = { INFINITY, INFINITY }; // while the bridge is open; after eight good blocks
+  double back_s[] = { INFINITY, INFINITY }; // during the bridge; after eight good blocks
   for (uint32_t k = 0; k < 20U; ++k) {
-    for (uint32_t b = 0; b < PERIOD_GOOD_BLOCKS + 4U; ++b) {
+    for (uint32_t b = 0; b < FALLBACK_GOOD_BLOCKS + 4U; ++b) {
       serve_wide(&rig, noise);
       const double time_s = time_block(&rig, noise);
-      wet_s = b > PERIOD_GOOD_BLOCKS ? fmin(wet_s, time_s) : wet_s;
+      wet_s = b > FALLBACK_GOOD_BLOCKS ? fmin(wet_s, time_s) : wet_s;
       back_s[0] = b == 0 && k > 0 ? fmin(back_s[0], time_s) : back_s[0];
-      back_s[1] = b == PERIOD_GOOD_BLOCKS && k > 0 ? fmin(back_s[1], time_s) : back_s[1];
+      back_s[1] = b == FALLBACK_GOOD_BLOCKS && k > 0 ? fmin(back_s[1], time_s) : back_s[1];
     }
     late_s = fmin(late_s, time_block(&rig, noise));
   }
@@ -559,7 +561,7 @@ TEST(the_model_covers_the_whole_cost_of_a_late_block)
   rt_flush_denormals();
   for (uint32_t r = 0; r < ARRAY_LEN(rows); ++r) {
     const double ratio = time_over_model(rows[r].n_outputs, rows[r].block_frames);
-    const double reference = time_over_model(64, 64); // beside it: the processor's clock moves
+    const double reference = time_over_model(64, 64); // at the same clock rate
     ck_assert_msg(ratio <= 3.0 * reference,
                   "%u outputs of %u frames: %.2f times the model, 64 of 64: %.2f times",
                   rows[r].n_outputs, rows[r].block_frames, ratio, reference);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The callback trusts no worker: one that dies, hangs, is out of step or overwrites the shared
-// region only costs the wet signal, and another ring replaces its ring without a gap in time.
+// The callback trusts no worker: a worker that dies, hangs, is out of step or overwrites the shared
+// region affects only the wet signal, and another ring replaces its ring without a gap in time.
 
 #include "engine/base/rt.h"
 #include "engine/base/time.h"
@@ -34,7 +34,7 @@ TEST(a_counter_out_of_range_is_a_miss_and_a_fault)
   *finished = 1000; // not submitted yet
   period_rig_run(&rig);
   expect_miss(&rig, BLOCK);
-  *finished = right - 1U; // already seen: now backwards
+  *finished = right - 1U; // less than the callback has read
   period_rig_run(&rig);
   expect_fallback(&rig, BLOCK);
   const PeriodCounts counts = period_counts(rig.period);
@@ -72,7 +72,7 @@ TEST(a_block_that_was_never_submitted_is_not_played)
   for (uint32_t depth = 1; depth <= 2U; ++depth) {
     SCOPED(period_rig_free) PeriodRig rig;
     period_rig_new(&rig, (PeriodConfig){ .depth = depth });
-    for (uint32_t k = 0; k < 2U * SLOTS; ++k) { // old results lie in every slot
+    for (uint32_t k = 0; k < 2U * SLOTS; ++k) { // every slot holds an old result
       period_rig_run_served(&rig);
     }
     header_of(&rig)->finished = ring_next(rig.ring); // in range, but the last block is not finished
@@ -103,7 +103,7 @@ TEST(a_block_that_is_finished_twice_is_played_once)
 
 // ---- another ring ----
 
-/// Exchange the rig's ring; the old one is left, collected and unmapped.
+/// Exchange the ring of the rig; the callback leaves the old ring, which is collected and unmapped.
 static void
 exchange(PeriodRig* const rig)
 {
@@ -125,7 +125,7 @@ TEST(another_ring_takes_over_without_a_gap_in_time)
     for (uint32_t k = 0; k < 7U; ++k) {
       period_rig_run_served(&rig);
     }
-    period_rig_serve(&rig); // all that is in flight is finished, and lost all the same
+    period_rig_serve(&rig); // finishes all blocks in flight, which are lost anyway
     for (uint32_t round = 1; round <= 3U; ++round) {
       exchange(&rig);
       expect_miss(&rig, latency);
@@ -133,7 +133,7 @@ TEST(another_ring_takes_over_without_a_gap_in_time)
         period_rig_run_served(&rig);
         expect_fallback(&rig, latency);
       }
-      expect_way_back(&rig, latency); // finishing a block compares its input and its frame time
+      expect_way_back(&rig, latency); // the rig checks input and frame of each finished block
       const PeriodCounts counts = period_counts(rig.period);
       ck_assert_uint_eq(counts.late, round * depth);
       ck_assert_uint_eq(counts.dropped + counts.wrong + counts.failed + counts.faults, 0);
@@ -154,10 +154,10 @@ TEST(at_depth_0_the_first_block_of_another_ring_is_not_waited_for)
   period_rig_run(&rig);
   expect(&rig, wet_at, 0);
   period_worker_stop(&worker);
-  exchange(&rig); // nobody serves
+  exchange(&rig); // without a worker
   expect_miss(&rig, 0);
   period_worker_start(&worker, &rig, 0);
-  for (uint32_t k = 0; k < PERIOD_GOOD_BLOCKS; ++k) {
+  for (uint32_t k = 0; k < FALLBACK_GOOD_BLOCKS; ++k) {
     period_rig_run(&rig);
     expect_fallback(&rig, 0);
   }
@@ -190,10 +190,10 @@ TEST(rings_can_be_exchanged_during_a_miss_or_an_odd_period)
   expect_miss(&rig, BLOCK);
   exchange(&rig);
   expect_fallback(&rig, BLOCK);
-  for (uint32_t k = 0; k < PERIOD_GOOD_BLOCKS; ++k) {
+  for (uint32_t k = 0; k < FALLBACK_GOOD_BLOCKS; ++k) {
     period_rig_run_served(&rig);
   }
-  exchange(&rig); // where the fade back would have been
+  exchange(&rig); // in the place of the fade back
   expect_fallback(&rig, BLOCK);
   expect_way_back(&rig, BLOCK);
   exchange(&rig); // twice in a row
@@ -228,7 +228,7 @@ TEST(a_period_of_several_blocks_exchanges_once_at_its_start)
   ck_assert_uint_eq(ring_next(old), 2);
   ck_assert_ptr_eq(period_collect_ring(rig.period), old);
   ring_free(old);
-  ck_assert_uint_eq(period_counts(rig.period).late, 1U + 2U); // one lost, two not served
+  ck_assert_uint_eq(period_counts(rig.period).late, 1U + 2U); // one lost, two not finished
   rig.gap = rig.frame - 3U * BLOCK;
   expect_way_back(&rig, BLOCK);
 }
@@ -249,7 +249,7 @@ TEST(an_offer_can_be_replaced_or_taken_back)
   expect(&rig, wet_at, BLOCK);
   ck_assert_ptr_null(period_collect_ring(rig.period));
 
-  // An exchange waits until the ring before has been collected, so that none is lost.
+  // An exchange waits until the ring that was left before has been collected, so that none is lost.
   ck_assert_ptr_null(period_offer_ring(rig.period, second));
   period_rig_run(&rig);
   ck_assert_ptr_null(period_offer_ring(rig.period, third));
@@ -315,7 +315,7 @@ typedef struct Undertaker {
   pthread_t thread;
 } Undertaker;
 
-/// Abandons the ring when the producer waits for it.
+/// Abandon the ring while the producer waits for it.
 static void*
 abandon_when_asleep(void* const context)
 {
@@ -358,11 +358,11 @@ TEST(an_open_offer_is_not_abandoned)
   period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
   Ring* const second = period_rig_new_ring(&rig);
   period_offer_ring(rig.period, second);
-  period_abandon(rig.period); // the first
+  period_abandon(rig.period); // the first ring
   period_rig_run(&rig);
   ck_assert_uint_eq(ring_next(second), 1);
   ck_assert(ring_can_submit(second));
-  period_abandon(rig.period); // the second, now the present one
+  period_abandon(rig.period); // the second ring, now the current one
   ck_assert(!ring_can_submit(second));
   ck_assert_ptr_eq(period_collect_ring(rig.period), rig.ring);
   ring_free(rig.ring);
@@ -370,7 +370,7 @@ TEST(an_open_offer_is_not_abandoned)
   rig.ring = period_rig_new_ring(&rig);
   period_offer_ring(rig.period, rig.ring);
   ck_assert_ptr_eq(period_offer_ring(rig.period, NULL), rig.ring);
-  period_abandon(rig.period); // the second again
+  period_abandon(rig.period); // the second ring again
   ck_assert(ring_can_submit(rig.ring));
   period_offer_ring(rig.period, rig.ring);
   period_rig_run(&rig);
@@ -386,8 +386,8 @@ TEST(an_open_offer_is_not_abandoned)
 #define MAD_PERIODS 100U
 #define CEILING     0.9F
 
-/// Two threads of a worker that has the region mapped elsewhere: one serves blocks, more or less,
-/// the other writes anything anywhere.
+/// Two threads of a worker with its own mapping of the region: one finishes blocks, with errors,
+/// the other writes random data to random places.
 typedef struct Madman {
   Ring* ring;
   _Atomic uint64_t* words;
@@ -414,7 +414,7 @@ serve_badly(void* const context)
   return NULL;
 }
 
-/// Half of what is written is almost right; some of it goes to the counters.
+/// Write one word.  Half of the words are almost right; some overwrite the counters.
 static void*
 scribble(void* const context)
 {
@@ -459,7 +459,7 @@ madman_stop(Madman* const madman)
   ring_free(madman->ring);
 }
 
-/// Samples of the last period that must not leave.
+/// The number of samples of the last period that are not finite or above the ceiling.
 static uint64_t
 n_bad_samples(const PeriodRig* const rig)
 {
@@ -472,7 +472,7 @@ n_bad_samples(const PeriodRig* const rig)
   return n_bad;
 }
 
-/// Give back what is in flight with any words for samples.
+/// Finish the blocks in flight with random words as samples.
 static void
 serve_garbage(const PeriodRig* const rig, uint64_t* const random)
 {
@@ -496,9 +496,9 @@ TEST(garbage_anywhere_in_the_region_only_costs_the_wet_signal)
         &rig, (PeriodConfig){ .depth = depth, .deadline_fraction = 0.1, .ceiling_lin = CEILING });
     uint64_t random = depth;
     uint64_t n_bad = 0;
-    for (uint32_t round = 0; round < MAD_ROUNDS; ++round) { // no ring stands this for long
+    for (uint32_t round = 0; round < MAD_ROUNDS; ++round) { // each ring becomes unusable soon
       Madman madman;
-      for (uint32_t k = 0; k < PERIOD_GOOD_BLOCKS + depth + 1U; ++k) {
+      for (uint32_t k = 0; k < FALLBACK_GOOD_BLOCKS + depth + 1U; ++k) {
         period_rig_run_served(&rig);
       }
       for (uint32_t k = 0; k < 5U; ++k) {
@@ -516,11 +516,12 @@ TEST(garbage_anywhere_in_the_region_only_costs_the_wet_signal)
         }
       }
       exchange(&rig);
-      madman_stop(&madman); // not before: what it still does, it does to nobody
+      madman_stop(&madman); // after the exchange: its last writes have no effect
     }
     const PeriodCounts counts = period_counts(rig.period);
     ck_assert_uint_eq(n_bad, 0);
-    ck_assert_uint_eq(counts.blocks, MAD_ROUNDS * (MAD_PERIODS + PERIOD_GOOD_BLOCKS + depth + 7U));
+    ck_assert_uint_eq(counts.blocks,
+                      MAD_ROUNDS * (MAD_PERIODS + FALLBACK_GOOD_BLOCKS + depth + 7U));
     ck_assert_uint_gt(counts.faults, 0);
     if (depth) { // at depth 0 the test cannot serve the block that the period waits for
       ck_assert_uint_gt(counts.bad_out, 0);

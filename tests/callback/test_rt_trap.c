@@ -28,7 +28,7 @@ static void
 set_up(void)
 {
   forbidden_calls_prepare();
-  rt_section_enter(); // make the thread known
+  rt_section_enter(); // register the thread
   rt_section_leave();
   rt_trap_reset();
 }
@@ -60,13 +60,14 @@ has_control(const char* const detector)
       return true;
     }
   }
-  return !strcmp(detector, "raw"); // has tests of its own
+  return !strcmp(detector, "raw"); // has its own tests
 }
 
 TEST(every_detector_has_a_control)
 {
   for (uint32_t d = 0; rt_trap_detector(d); ++d) {
-    ck_assert_msg(has_control(rt_trap_detector(d)), "nothing trips '%s'", rt_trap_detector(d));
+    ck_assert_msg(has_control(rt_trap_detector(d)), "no call trips the detector '%s'",
+                  rt_trap_detector(d));
   }
 }
 
@@ -96,7 +97,7 @@ TEST(an_inner_section_does_not_end_the_outer_one)
   ck_assert_uint_eq(rt_trap_counts().sections, 1);
 }
 
-/// A system call by its instruction alone.
+/// Make a system call by its instruction, without the C library.
 static long
 bare_system_call(const long number)
 {
@@ -122,7 +123,7 @@ TEST(system_calls_that_no_library_function_shows_are_counted)
 {
   set_up();
   if (!rt_trap_counts().raw) {
-    fputs("skipped: this kernel has no Syscall User Dispatch\n", stderr);
+    suite_skip("this kernel has no Syscall User Dispatch");
     return;
   }
   const pid_t parent = getppid();
@@ -130,7 +131,7 @@ TEST(system_calls_that_no_library_function_shows_are_counted)
   const pid_t first = getppid();
   const pid_t second = getppid();
   rt_section_leave();
-  ck_assert_int_eq(first, parent); // carried out
+  ck_assert_int_eq(first, parent); // the call was executed
   ck_assert_int_eq(second, parent);
   ck_assert_uint_eq(rt_trap_calls("raw"), 2);
   ck_assert_uint_eq(rt_trap_counts().violations, 2);
@@ -140,7 +141,7 @@ TEST(system_calls_that_no_library_function_shows_are_counted)
   ck_assert_int_eq(third, parent);
   ck_assert_uint_eq(rt_trap_calls("raw"), 3);
 
-  // A signal handler comes and goes in the section: only the call that raised it counts.
+  // A signal handler runs within the section: only the call that raised the signal counts.
   ck_assert(signal(SIGUSR1, count_signal) != SIG_ERR);
   rt_trap_reset();
   rt_section_enter();
@@ -173,7 +174,7 @@ TEST(futex_wakes_and_waits_are_counted_apart)
   rt_futex_wake(&word);
   rt_section_leave();
   ck_assert_uint_eq(rt_trap_counts().wakes, 3);
-  ck_assert_uint_eq(rt_trap_counts().most_wakes, 2); // in one section
+  ck_assert_uint_eq(rt_trap_counts().most_wakes, 2); // largest number in one section
 }
 
 TEST(a_futex_call_of_other_code_is_a_violation)
@@ -181,13 +182,13 @@ TEST(a_futex_call_of_other_code_is_a_violation)
   set_up();
   _Atomic uint32_t word = 0;
   rt_section_enter();
-  syscall(SYS_futex, &word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, NULL, NULL, 0); // a lock's
+  syscall(SYS_futex, &word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, NULL, NULL, 0); // as a lock does
   rt_section_leave();
   ck_assert_uint_eq(rt_trap_calls("syscall"), 1);
   ck_assert_uint_eq(rt_trap_counts().wakes, 0);
 }
 
-/// Touch pages, new ones or old ones, in a section.
+/// Write to pages in a section; new pages fault.
 static void
 touch(volatile char* const pages, const uint32_t n)
 {
@@ -204,17 +205,17 @@ TEST(page_faults_in_a_section_are_counted_after_the_warm_up)
   char* const pages =
       mmap(NULL, 30U * PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ck_assert_ptr_ne(pages, MAP_FAILED);
-  touch(pages, 5U); // cold
+  touch(pages, 5U); // new pages
   for (uint32_t s = 0; s < RT_TRAP_WARM_UP; ++s) {
     rt_section_enter();
     rt_section_leave();
   }
   ck_assert_uint_eq(rt_trap_counts().faults, 0);
   touch(pages, 5U);
-  ck_assert_uint_eq(rt_trap_counts().faults, 0); // they were there
+  ck_assert_uint_eq(rt_trap_counts().faults, 0); // the pages are mapped already
   touch(pages, 12U);
   ck_assert_uint_eq(rt_trap_counts().faults, 7);
-  pages[20U * PAGE_BYTES] = 1; // outside
+  pages[20U * PAGE_BYTES] = 1; // outside a section
   touch(pages + 20U * PAGE_BYTES, 1U);
   ck_assert_uint_eq(rt_trap_counts().faults, 7);
   ck_assert_uint_eq(rt_trap_counts().violations, 0);
@@ -240,7 +241,7 @@ TEST(threads_are_trapped_one_by_one)
   pthread_t thread;
   rt_section_enter();
   rt_section_leave();
-  forbidden_allocate(); // this thread is outside, whatever the other one does
+  forbidden_allocate(); // this thread has no section, unlike the other
   ck_assert(rt_thread_start("test-violator", violate, NULL, &thread, NULL) == STATUS_OK);
   forbidden_allocate();
   pthread_join(thread, NULL);
@@ -275,7 +276,7 @@ violate_in_raw(const uint32_t n)
   }
 }
 
-/// Run a child that violates `n` times; its exit status, and what it said.
+/// Run a child that makes `n` violations.  Returns its exit status and its output.
 static int
 exit_status(const char* const mode, void (*const violation)(uint32_t n), const uint32_t n,
             char* const said, const size_t n_bytes)
@@ -317,7 +318,8 @@ TEST(the_program_reports_and_ends_when_asked)
   ck_assert_int_eq(exit_status("fail", violate_deep_down, 0, said, sizeof(said)), 3);
   ck_assert_ptr_nonnull(strstr(said, "violations=0"));
 
-  // At the first one, with the stack: the library's own frames, then the test's.
+  // The program ends at the first violation and prints the stack: frames of the library, then of
+  // the test.
   ck_assert_int_eq(exit_status("fail", violate_deep_down, 2, said, sizeof(said)), RT_TRAP_EXIT);
   ck_assert_ptr_nonnull(strstr(said, "violations=1 "));
   ck_assert_ptr_nonnull(strstr(said, "malloc=1; first: malloc at "));
@@ -330,19 +332,19 @@ TEST(a_bare_system_call_ends_the_program_with_its_number_and_stack)
   char said[8000];
   set_up();
   if (!rt_trap_counts().raw) {
-    fputs("skipped: this kernel has no Syscall User Dispatch\n", stderr);
+    suite_skip("this kernel has no Syscall User Dispatch");
     return;
   }
   char words[64];
   snprintf(words, sizeof(words), "raw=1; first: raw (system call %d) at ", SYS_getppid);
   ck_assert_int_eq(exit_status("fail", violate_in_raw, 2, said, sizeof(said)), RT_TRAP_EXIT);
   ck_assert_msg(strstr(said, words), "%s", said);
-  // Through the signal's frame to whoever made the call.
+  // The stack leads through the frame of the signal to the caller.
   const char* const frame = strstr(said, "rt_trap:   #3 ");
   ck_assert_msg(frame && strstr(frame, "test_rt_trap+0x"), "%s", said);
 }
 
-// ---- the real thing: what must not be counted ----
+// ---- the real callback, worker and pool: no violation ----
 
 #define BLOCK    64U
 #define CHANNELS 4U
@@ -410,14 +412,14 @@ TEST(callback_worker_and_pool_do_nothing_but_wake)
   uint64_t random = 3;
   for (uint32_t k = 0; k < N_BLOCKS; ++k) {
     const uint64_t chance = signal_random(&random) % 1024U;
-    if (chance < 512U && ring_next(worker.ring) > 0) { // else this one will be late
+    if (chance < 512U && ring_next(worker.ring) > 0) { // otherwise this block is late
       ring_wait_finished(worker.ring, ring_next(worker.ring) - 1U, UINT64_MAX);
     }
     if (chance == 600U) { // the worker falls asleep
       const struct timespec pause = { 0, 200000 };
       nanosleep(&pause, NULL);
     }
-    in[1][chance % BLOCK] = chance == 700U ? NAN : 2.0F; // the guards have something to do
+    in[1][chance % BLOCK] = chance == 700U ? NAN : 2.0F; // bad samples for the guards
     period_set_latency(period, (uint32_t)(k / 1000U));
     period_fade(period, k % 10000U > 9000U);
     ring_send(worker.ring, &(ParamMessage){ .frame = k }, 1);
@@ -463,7 +465,7 @@ TEST(the_callback_wakes_a_sleeping_worker_once_and_nobody_else)
   ck_assert(ring_new(&shape, &worker.ring, NULL) == STATUS_OK);
   const PeriodConfig config = { .ring = worker.ring, .rate_hz = 48000.0, .depth = 1 };
   ck_assert(period_new(&config, &period, NULL) == STATUS_OK);
-  for (uint32_t k = 0; k < 1000U; ++k) { // no worker
+  for (uint32_t k = 0; k < 1000U; ++k) { // without a worker
     period_run(period, NULL, NULL, BLOCK, false);
   }
   ck_assert_uint_eq(rt_trap_counts().wakes, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The output of a guard is finite, normal and within the ceiling; below the knee samples pass to
-// the bit; above it the curve is that of guard.h, smooth and monotone.
+// The output of a guard is finite, without denormals and within the ceiling; samples below the knee
+// pass bit for bit; above the knee the curve is that of guard.h, smooth and monotone.
 
 #include "engine/base/rt.h"
 #include "engine/contract/guard.h"
@@ -48,7 +48,7 @@ TEST(below_the_knee_samples_pass_to_the_bit)
   float out[ARRAY_LEN(in)];
   signal_noise(in, ARRAY_LEN(in), 1);
   for (uint32_t i = 0; i < ARRAY_LEN(in); ++i) {
-    in[i] *= amplitude(-1.0); // as a limiter at -1 dB leaves them
+    in[i] *= amplitude(-1.0); // the range that a limiter at -1 dB leaves
   }
   in[0] = amplitude(-1.0);
   in[1] = -amplitude(-1.0);
@@ -71,9 +71,9 @@ TEST(the_curve_is_the_documented_one)
     for (uint32_t k = 0; k <= 40000U; ++k) {
       const float x = ((float)k / 20000.0F - 1.0F) * 2.0F * ceiling;
       const float y = limit(x, &curve);
-      // The knee is rounded to a float: a curve that begins elsewhere by 1e-7 of the ceiling.
+      // The knee is rounded to a float, which moves the curve by 1e-7 of the ceiling.
       if (!(fabs((double)y - reference((double)x, (double)ceiling)) <= 3e-7 * (double)ceiling)) {
-        ck_abort_msg("ceiling %g: %.9g becomes %.9g", (double)ceiling, (double)x, (double)y);
+        ck_abort_msg("ceiling %g: input %.9g gives %.9g", (double)ceiling, (double)x, (double)y);
       }
     }
   }
@@ -88,8 +88,8 @@ TEST(the_curve_is_monotone_and_never_above_the_ceiling)
     for (float x = curve.knee; x <= curve.top * 1.0001F; x = nextafterf(x, INFINITY)) { // every one
       const float y = limit(x, &curve);
       if (!(y >= before && y <= ceiling && limit(-x, &curve) == -y)) {
-        ck_abort_msg("ceiling %g: %.9g becomes %.9g after %.9g", (double)ceiling, (double)x,
-                     (double)y, (double)before);
+        ck_abort_msg("ceiling %g: input %.9g gives %.9g, the input before it %.9g", (double)ceiling,
+                     (double)x, (double)y, (double)before);
       }
       before = y;
     }
@@ -131,7 +131,7 @@ TEST(nan_and_denormals_become_0_on_any_thread)
     ck_assert_uint_eq(counts.bad, 4);
     ck_assert_uint_eq(counts.denormal, 3);
     ck_assert(counts.peak == FLT_MAX);
-    counts = guard_limit(out, in, ARRAY_LEN(in), &none); // limits nothing
+    counts = guard_limit(out, in, ARRAY_LEN(in), &none); // without a ceiling
     ck_assert(memcmp(out, clean, sizeof(clean)) == 0);
     ck_assert_uint_eq(counts.bad, 4);
     ck_assert_uint_eq(counts.bent + counts.full, 0);
@@ -173,7 +173,7 @@ TEST(the_peak_is_the_largest_magnitude)
 {
   float in[9] = { 0.0F };
   ck_assert(guard_peak(in, 9) == 0.0F);
-  for (uint32_t i = 0; i < ARRAY_LEN(in); ++i) { // each place counts, either sign
+  for (uint32_t i = 0; i < ARRAY_LEN(in); ++i) { // each place, with either sign, can hold the peak
     in[i] = (i % 2U ? -1.0F : 1.0F) * (float)(i + 1U);
     ck_assert(guard_peak(in, 9) == (float)(i + 1U));
     ck_assert(guard_peak(in, i) == (float)i);

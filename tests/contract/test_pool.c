@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The pool runs every job exactly once, on several threads, and all jobs are done when it returns.
+// pool_run() runs every job exactly once, on several threads, and returns when all jobs are done.
 
 #include "engine/base/rt.h"
 #include "engine/contract/pool.h"
@@ -23,7 +23,7 @@ new_pool(const uint32_t n_helpers)
 }
 
 typedef struct Tally {
-  uint32_t runs[MAX_JOBS]; // plain: each job has its own, and pool_run() orders them
+  uint32_t runs[MAX_JOBS]; // not atomic: one per job, and pool_run() orders them
 } Tally;
 
 static void
@@ -62,7 +62,7 @@ TEST(without_a_pool_jobs_run_on_the_caller)
   pool_free(NULL);
 }
 
-/// A job that ends only when all jobs have begun: each needs a thread of its own.
+/// A job that ends only when all jobs have begun, so that each job needs its own thread.
 typedef struct Meeting {
   uint32_t n_jobs;
   _Atomic uint32_t n_here;
@@ -87,14 +87,14 @@ TEST(helpers_work_at_the_same_time_as_the_caller_also_after_a_sleep)
     pool_run(pool, meet, &meeting, 3);
     ck_assert_uint_eq(atomic_load(&meeting.n_here), 3);
     if (k % 2U) {
-      const struct timespec pause = { 0, 2000000 }; // far longer than helpers spin
+      const struct timespec pause = { 0, 2000000 }; // longer than helpers spin before they sleep
       nanosleep(&pause, NULL);
     }
   }
   pool_free(pool);
 }
 
-/// Two steps of a block: the second reads, in another order, what the first wrote.
+/// Two steps of a block: the second reads the results of the first in another order.
 typedef struct Steps {
   uint64_t first[MAX_JOBS], second[MAX_JOBS];
   uint64_t round;
@@ -117,7 +117,7 @@ write_second(void* const context, const uint32_t index)
 TEST(each_run_sees_what_the_last_one_wrote)
 {
   static Steps steps;
-  uint64_t n_wrong = 0; // counted, because each passed assertion of Check is a system call
+  uint64_t n_wrong = 0; // counted: each assertion of Check makes a system call
   Pool* const pool = new_pool(2);
   for (steps.round = 0; steps.round < 2000U; ++steps.round) {
     pool_run(pool, write_first, &steps, MAX_JOBS);
@@ -176,7 +176,7 @@ TEST(helpers_flush_denormals)
   pool_free(pool);
 }
 
-/// True if both helpers of a pool sleep, by the kernel's state.
+/// True if the kernel shows both helpers of a pool as sleeping.
 static bool
 both_sleep(void* const context)
 {

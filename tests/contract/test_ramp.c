@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A ramp ends exactly at its target, gives the same values frame by frame and in blocks, and stays
-// in its range if requested; a block call writes no more frames than requested.
+// A ramp ends exactly at its target, gives the same values frame by frame and in blocks, and can be
+// limited to a range; a block call writes exactly the requested frames.
 
 #include "engine/base/status.h"
 #include "engine/contract/ramp.h"
@@ -9,9 +9,9 @@
 #include <math.h>
 
 #define FRAMES 100U
-#define BEHIND 99.0F // value of the sample after a block, which must not change
+#define BEHIND 99.0F // value after the end of a block, which must not change
 
-/// Half way from 0 to 1 at its fastest, and from there to 0.5, which it passes.
+/// Ramp from 0 to 1; half way, where it is fastest, change the target to 0.5, which it passes.
 static Ramp
 turned_ramp(void)
 {
@@ -34,7 +34,8 @@ TEST(a_ramp_reaches_its_target_exactly_and_rests)
 
 TEST(a_ramp_that_is_aimed_elsewhere_has_no_step_and_no_corner)
 {
-  // The second derivative is 6 / FRAMES^2 at most, and for a turn at its fastest the same again.
+  // The second derivative of a ramp is at most 6 / FRAMES^2; a change of target at the highest
+  // slope adds at most the same again.
   const float most = 1.1F * 6.0F / (float)(FRAMES * FRAMES);
   Ramp ramp = ramp_at(0.0F);
   float values[2U * FRAMES] = { 0.0F };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Who may send: addresses and networks, IPv4 inside IPv6, this machine, lists that are refused.
+// The list of senders that are allowed: addresses and networks, IPv4 inside IPv6, this machine,
+// invalid lists.
 
 #include "control/net/allow.h"
 #include "tests/support/peers.h"
@@ -34,7 +35,7 @@ TEST(a_list_names_addresses_and_networks)
   ck_assert(!may("2001:db8::/32", "2001:db9::"));
   ck_assert(may("0.0.0.0/0", "198.51.100.1"));
   ck_assert(!may("0.0.0.0/0", "2001:db8::1"));
-  ck_assert(may("::/0", "198.51.100.1")); // which is ::ffff:198.51.100.1
+  ck_assert(may("::/0", "198.51.100.1")); // as ::ffff:198.51.100.1
 }
 
 TEST(an_ip4_address_is_the_same_inside_ip6)
@@ -43,7 +44,7 @@ TEST(an_ip4_address_is_the_same_inside_ip6)
   ck_assert(may("::ffff:192.0.2.7", "192.0.2.7"));
   ck_assert(may("192.0.2.0/24", "::ffff:192.0.2.200"));
   ck_assert(!may("192.0.2.0/24", "::ffff:192.0.3.200"));
-  ck_assert(!may("192.0.2.7", "::192.0.2.7")); // deprecated, and something else
+  ck_assert(!may("192.0.2.7", "::192.0.2.7")); // a deprecated form, not the same address
 }
 
 TEST(this_machine_is_always_allowed)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The table of commands is complete, and control/README.md describes it and the codes correctly.
+// The table of commands is complete, and control/README.md has the same addresses and error codes.
 
 #include "control/commands.h"
 #include "tests/support/scoped.h"

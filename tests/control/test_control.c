@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The server from outside: the effect and the reply of each address, their receivers, and rejected
+// The server from outside: the effect and the reply of each address, their receivers, and refused
 // messages.
 
 #include "control/net/clock.h"
@@ -88,8 +88,8 @@ TEST(late_takes_words_and_levels_for_outputs)
   control_rig_expect_rack("late out:1 silence\n");
   client_ask(rig.client, "/fail /rack/late 2 late is for the rack's outputs; write out or out:1-2",
              "/rack/late", "ss", "in", "dry");
-  client_ask(rig.client, "/fail /rack/late 1 takes outputs fallback (sv), not \"s\"", "/rack/late",
-             "s", "out");
+  client_ask(rig.client, "/fail /rack/late 1 takes out[:channels] fallback (sv), not \"s\"",
+             "/rack/late", "s", "out");
 }
 
 TEST(edits_change_the_rack_and_are_answered_with_revision_and_frame)
@@ -105,9 +105,10 @@ TEST(edits_change_the_rack_and_are_answered_with_revision_and_frame)
   client_ask(rig.client, "/done /rack/do 4 640", "/rack/do", "s", "connect low out");
   control_rig_expect_rack("add low highpass frequency=120Hz order=4");
   control_rig_expect_rack("connect vol low gain=-3dB");
-  char* const heard = fake_engine_newest(rig.engine, NULL);
-  ck_assert_msg(strstr(heard, "connect low out") && !strstr(heard, "connect vol out"), "%s", heard);
-  free(heard);
+  char* const active = fake_engine_newest(rig.engine, NULL);
+  ck_assert_msg(strstr(active, "connect low out") && !strstr(active, "connect vol out"), "%s",
+                active);
+  free(active);
   client_ask(rig.client, "/done /rack/remove 5 640", "/rack/remove", "s", "low");
   client_ask(rig.client, "/done /rack/chain 6 640", "/rack/chain", "s", "a: gain 3 | b: gain 4");
   control_rig_expect_rack("add b gain gain=4dB");
@@ -142,7 +143,7 @@ TEST(several_statements_of_one_message_are_one_edit)
   control_rig_expect_rack("connect lowcut vol\nconnect vol out\n");
 }
 
-TEST(invalid_edits_are_rejected_and_leave_the_rack)
+TEST(invalid_edits_are_refused_and_leave_the_rack)
 {
   client_ask(rig.client, "/fail /rack/add 1 frequency is given twice; remove one", "/rack/add",
              "sssfsf", "twice", "highpass", "frequency", 80.0, "frequency", 90.0);
@@ -178,6 +179,26 @@ TEST(parameters_are_read_with_the_message_that_sets_them)
   client_ask(rig.client, "/node/lowcut/type butterworth", "/node/lowcut/type", "");
   client_ask(rig.client, "/node/lowcut/frequency 80", "/node/{lowcut,vol}/[f-g]*", "");
   client_expect(rig.client, "/node/vol/gain -6");
+}
+
+TEST(a_read_of_many_nodes_answers_each_of_them)
+{
+  enum { N_NODES = 40 }; // more than one step of a read, and no multiple of a step
+  char chain[N_NODES * 32] = "n0: gain 0dB";
+  for (int n = 1; n < N_NODES; ++n) {
+    sprintf(chain + strlen(chain), " | n%d: gain -%ddB", n, n);
+  }
+  client_ask(rig.client, "/done*", "/rack/chain", "s", chain);
+  client_send(rig.client, "/node/n*/gain", "");
+  for (int n = 0; n < N_NODES; ++n) {
+    char expected[64];
+    snprintf(expected, sizeof(expected), "/node/n%d/gain %d", n, -n);
+    client_expect(rig.client, expected);
+  }
+  client_ask(rig.client, "/node/n39/gain -39", "/node/*39/gain", ""); // only in the last step
+  client_ask(rig.client, "/fail /node/x*/gain 3 no node \"x*\" has a parameter \"gain\"",
+             "/node/x*/gain", "");
+  client_expect_nothing(rig.client);
 }
 
 TEST(values_out_of_range_or_of_no_parameter_are_refused)
@@ -251,7 +272,8 @@ TEST(changes_are_sent_to_all_subscribers_but_the_sender)
   client_expect_nothing(rig.other);
 }
 
-/// What an edit changes is not known to who made it either: undo, load, a chain.
+/// The client that made the edit gets them too, because it does not know what undo, chain, rename
+/// or load changed.
 TEST(subscribers_get_the_values_that_an_edit_has_changed)
 {
   client_ask(rig.other, "/done /server/notify", "/server/notify", "i", 1);
@@ -285,6 +307,15 @@ TEST(subscribers_get_the_values_that_an_edit_has_changed)
   client_expect(rig.other, "/rack/changed 4");
   client_expect(rig.other, "/node/lowcut/order 2");
   client_expect_nothing(rig.client);
+  static const char file[] = "chain lowcut: highpass 70 | level: gain -6 | end: gain -1";
+  scratch_write(&rig.folder, "mine.rack", file, sizeof(file) - 1U);
+  client_ask(rig.client, "/done /rack/load 5*", "/rack/load", "s", "mine.rack");
+  client_expect(rig.other, "/rack/changed 5");
+  for (uint32_t c = 0; c < 2U; ++c) {
+    client_expect(both[c], "/node/lowcut/frequency 70");
+    client_expect(both[c], "/node/end/gain -1");
+    client_expect_nothing(both[c]);
+  }
 }
 
 TEST(a_client_that_wants_failures_only_gets_no_done)

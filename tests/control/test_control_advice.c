@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Warnings: the new ones, the number that fits into a message, and the work to find them.
+// Warnings: which ones are new, how many fit into a message, and the cost of finding the new ones.
 
 #include "control/advice.h"
 #include "tests/support/scoped.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// Calls of the functions that look at a line.
+/// Calls of the functions that read a line, as a measure of the cost.
 static uint64_t n_looks;
 
 size_t __real_strcspn(const char* text, const char* reject);
@@ -108,7 +108,8 @@ TEST(many_warnings_are_not_compared_pairwise)
   ck_assert_msg(!strncmp(fresh, "n0000.frequency is 18kHz", 20) && strlen(fresh) < 100, "%s",
                 fresh);
   ck_assert_uint_gt(n_done, N_NODES);
-  // To sort and to search, n log n: 11 steps each, of 3 looks; each with each is 1,000 and more.
+  // Sorting and searching take n log n: 11 steps per line, with 3 calls each.  Pairwise comparisons
+  // would take 1,000 calls per line or more.
   ck_assert_uint_lt(n_done, 80U * N_NODES);
   free(fresh);
 }

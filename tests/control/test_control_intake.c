@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The way in: whose turn it is, and what is dropped where there is no room.  Times and costs are
-// the tests' own.
+// The intake: which sender has the next turn, and which packets are dropped when a queue is full.
+// The tests choose all times and costs.
 
 #include "control/net/allow.h"
 #include "control/net/intake.h"
@@ -25,7 +25,7 @@
 #define MS_NS    UINT64_C(1000000)
 #define S_NS     UINT64_C(1000000000)
 
-// ---- whose turn it is ----
+// ---- turns ----
 
 static Senders senders;
 
@@ -56,7 +56,8 @@ put_ping(const uint16_t port, const uint64_t now_ns)
   put_bytes(port, "/a\0\0,\0\0\0", 8, now_ns);
 }
 
-/// A turn of one packet that takes so long; the port of the sender that had it, 0 when none has.
+/// Take one packet of the next sender, and charge it `cost_ns`.  Returns the sender's port, 0 if no
+/// packet waits.
 static uint16_t
 take_turn(const uint64_t now_ns, const uint64_t cost_ns)
 {
@@ -66,7 +67,7 @@ take_turn(const uint64_t now_ns, const uint64_t cost_ns)
   }
   Packet* const packet = senders_take(&senders, sender);
   if (!packet) {
-    ck_abort_msg("a turn without a packet");
+    ck_abort_msg("a sender has a turn, but no packet");
   }
   const uint16_t port = peer_key(&packet->peer).port;
   free(packet);
@@ -102,7 +103,7 @@ TEST(time_is_shared_whatever_a_packet_costs)
     free(senders_take(&senders, sender));
     now_ns += cost_ns[s];
     used_ns[s] += cost_ns[s];
-    put_ping(sender->key.port, now_ns); // all have something waiting always
+    put_ping(sender->key.port, now_ns); // every sender always has a packet waiting
     senders_charge(&senders, sender, now_ns, cost_ns[s]);
   }
   for (uint32_t s = 0; s < N; ++s) {
@@ -116,7 +117,7 @@ TEST(a_sender_alone_has_every_turn)
   for (uint32_t n = 0; n < 100; ++n) {
     put_ping(1, BEGIN_NS);
     put_ping(1, BEGIN_NS);
-    ck_assert_uint_eq(take_turn(BEGIN_NS, S_NS), 1); // at the same moment, whatever its debt
+    ck_assert_uint_eq(take_turn(BEGIN_NS, S_NS), 1); // time stands still: its debt grows
   }
 }
 
@@ -129,7 +130,7 @@ TEST(a_new_sender_is_served_beside_2000_that_flood)
       put_ping(port, now_ns);
     }
   }
-  for (uint32_t n = 0; n < 2U * N_FLOODS; ++n) { // those that were there first are not new any more
+  for (uint32_t n = 0; n < 2U * N_FLOODS; ++n) { // until none of these senders counts as new
     (void)take_turn(now_ns += MS_NS / 5U, MS_NS / 5U);
   }
   ck_assert_uint_gt(senders.dropped, 0);
@@ -145,14 +146,14 @@ TEST(new_senders_take_every_second_turn_at_most)
   for (uint32_t i = 0; i < 1000; ++i) {
     put_ping(1, BEGIN_NS);
   }
-  (void)take_turn(BEGIN_NS, MS_NS); // it is in debt
+  (void)take_turn(BEGIN_NS, MS_NS); // puts sender 1 into debt
   uint32_t n_turns = 0;
   for (uint16_t port = 2; port < 402; ++port) {
     put_ping(port, BEGIN_NS);
     put_ping((uint16_t)(port + 1000U), BEGIN_NS);
     n_turns += take_turn(BEGIN_NS, 1) == 1;
   }
-  ck_assert_uint_ge(n_turns, 190); // its debt took 10 of them
+  ck_assert_uint_ge(n_turns, 190); // its debt cost it 10 turns at most
   ck_assert_uint_le(n_turns, 200);
 }
 
@@ -166,7 +167,7 @@ TEST(a_debt_decreases_while_the_sender_pauses)
   senders_charge_peer(&senders, &peer, BEGIN_NS + 20U * MS_NS, 20U * MS_NS);
   ck_assert(!senders_has_credit(&senders, &peer, BEGIN_NS + 39U * MS_NS));
   ck_assert(senders_has_credit(&senders, &peer, BEGIN_NS + 9U * S_NS));
-  senders_charge_peer(&senders, &peer, BEGIN_NS + 9U * S_NS, MS_NS); // no more is saved than a turn
+  senders_charge_peer(&senders, &peer, BEGIN_NS + 9U * S_NS, MS_NS); // the credit is at most a turn
   ck_assert(!senders_has_credit(&senders, &peer, BEGIN_NS + 9U * S_NS));
 }
 
@@ -200,11 +201,11 @@ TEST(a_bundle_whose_time_has_come_goes_before_packets)
   Sender* const sender = senders_turn(&senders);
   ck_assert_uint_eq(sender->key.port, 1);
   ck_assert_ptr_eq(sender->bundles, bundles[0]);
-  ck_assert_ptr_eq(bundles[0]->next, bundles[1]); // in their order
+  ck_assert_ptr_eq(bundles[0]->next, bundles[1]); // bundles stay in order
   ck_assert_ptr_null(bundles[1]->next);
 }
 
-TEST(a_remote_host_is_one_sender_for_all_its_ports)
+TEST(another_host_is_one_sender_for_all_its_ports)
 {
   for (uint16_t i = 0; i < 1000; ++i) {
     const Peer peer = peer_of("192.0.2.1", (uint16_t)(2000U + i));
@@ -224,7 +225,7 @@ TEST(port_0_is_a_sender_like_any_other)
   (void)take_turn(BEGIN_NS, MS_NS);
   put_ping(1, BEGIN_NS);
   (void)take_turn(BEGIN_NS, MS_NS);
-  ck_assert_uint_eq(senders.n_active, 1); // whichever had the first turn, port 1 has had one
+  ck_assert_uint_eq(senders.n_active, 1); // port 1 has had its turn; port 0 goes on
 }
 
 TEST(more_senders_than_the_table_holds_are_served_in_turn)
@@ -235,16 +236,17 @@ TEST(more_senders_than_the_table_holds_are_served_in_turn)
     n_served += take_turn(BEGIN_NS + i, 1) == 1000U + i;
   }
   ck_assert_uint_eq(n_served, 3U * SENDERS_MAX);
-  for (uint32_t i = 0; i < SENDERS_MAX + 10U; ++i) { // at once they find no place
+  for (uint32_t i = 0; i < SENDERS_MAX + 10U; ++i) { // 10 too many at the same time
     put_ping((uint16_t)(1000U + i), BEGIN_NS + S_NS);
   }
   ck_assert_uint_eq(senders.n_active, SENDERS_MAX);
   ck_assert_uint_eq(senders.crowded, 10);
 }
 
-// ---- what is dropped ----
+// ---- dropped packets ----
 
-/// `/node/n<number>/gain ,f <value>`, or `/rack/set ,sf n<number>.gain <value>`.
+/// Write `/node/n<number>/gain ,f <value>`, or `/rack/set ,sf n<number>.gain <value>`.  Returns the
+/// size.
 static size_t
 write_value(uint8_t* const bytes, const bool by_address, const uint32_t number, const float value)
 {
@@ -277,9 +279,9 @@ TEST_ROWS(the_newest_value_of_each_address_survives_an_overflow, is_by_address)
   const bool by_address = is_by_address[row];
   enum { N_NODES = 300, N_ROUNDS = 300 };
   uint8_t bytes[64];
-  const size_t n_once = write_value(bytes, by_address, N_NODES, 1.0F); // moved once, at the begin
+  const size_t n_once = write_value(bytes, by_address, N_NODES, 1.0F); // set once, at the begin
   put_bytes(1, bytes, n_once, BEGIN_NS);
-  size_t n_most = 0; // bytes in the queues; one assertion for all, see peers.c
+  size_t n_most = 0; // largest number of bytes in the queues
   for (uint32_t i = 0; i < N_NODES * N_ROUNDS; ++i) {
     const size_t n_bytes =
         write_value(bytes, by_address, i % N_NODES, (float)(i / N_NODES)); // NOLINT
@@ -314,7 +316,7 @@ TEST(values_outlive_other_packets)
     put_ping(1, BEGIN_NS);
   }
   put_bytes(1, bytes, write_value(bytes, true, 2, 2.0F), BEGIN_NS);
-  put_bytes(1, "/node/n1/gain\0\0\0,\0\0\0", 20, BEGIN_NS); // a read is no value
+  put_bytes(1, "/node/n1/gain\0\0\0,\0\0\0", 20, BEGIN_NS); // a query sets no value
   ck_assert_uint_gt(senders.dropped, 0);
   uint32_t n_values = 0;
   Sender* const sender = senders_turn(&senders);
@@ -370,7 +372,7 @@ TEST(queues_are_bounded_and_leave_room_for_every_sender)
 TEST(the_rest_of_a_packet_makes_room_as_well)
 {
   static uint8_t bytes[65504] = "#bundle";
-  for (uint16_t port = 1; port <= 50; ++port) { // all are being carried out, and will be for long
+  for (uint16_t port = 1; port <= 50; ++port) { // each sender has a packet that is in progress
     put_bytes(port, bytes, sizeof(bytes), BEGIN_NS);
     Sender* const sender = senders_turn(&senders);
     Packet* const packet = senders_take(&senders, sender);
@@ -401,7 +403,7 @@ TEST(a_bundle_that_waited_for_its_time_is_not_dropped)
     put_bytes(port, bytes, sizeof(bytes), BEGIN_NS);
     Sender* const sender = senders_turn(&senders);
     free(senders_take(&senders, sender));
-    sender->bundles = calloc(1, sizeof(Bundle)); // the rest of the packet
+    sender->bundles = calloc(1, sizeof(Bundle)); // the rest of its packet
     if (port == 1) {
       senders_put_bundle(&senders, sender, due, BEGIN_NS);
     }
@@ -434,7 +436,7 @@ TEST(a_bundle_takes_room_in_the_schedule_until_it_is_carried_out)
   ck_assert_ptr_null(schedule_due(&schedule, BEGIN_NS - 1U));
   ck_assert_ptr_eq(schedule_due(&schedule, BEGIN_NS), bundles[0]);
   ck_assert_int_eq(schedule_add(&schedule, bundles[last], &error), STATUS_OK);
-  schedule_take(&schedule, bundles[0]); // its sender has not had its turn yet
+  schedule_take(&schedule, bundles[0]); // due, but not carried out yet
   Bundle* const more = calloc(1, sizeof(Bundle));
   ck_assert_int_eq(schedule_add(&schedule, more, &error), STATUS_LIMIT);
   schedule_release(&schedule, bundles[0]);
@@ -508,7 +510,7 @@ TEST(dropped_packets_are_reported_to_each_sender_once_a_second)
 
 // ---- the socket ----
 
-/// A socket bound to loopback.
+/// Make a socket that is bound to a free port of loopback; *own is its address.
 static int
 udp_socket(Peer* const own)
 {
@@ -523,7 +525,7 @@ udp_socket(Peer* const own)
 TEST(one_round_takes_in_a_bounded_number_of_packets)
 {
   static Intake intake;
-  const int room = 212992; // by default allowed to anybody; the kernel doubles it
+  const int room = 212992; // the default limit for all users; the kernel doubles it
   Peer server;
   Peer client;
   const int to = udp_socket(&server);
@@ -564,7 +566,7 @@ TEST(packets_received_before_the_start_are_processed)
 TEST(packets_of_senders_outside_the_list_are_ignored)
 {
   static Intake intake;
-  int pair[2]; // a peer that is no IP address at all is on no list
+  int pair[2]; // a peer without an IP address is on no list
   ck_assert_int_eq(socketpair(AF_UNIX, SOCK_DGRAM, 0, pair), 0);
   const Allow nobody = { .n_rules = 0 };
   Error error;
@@ -579,7 +581,7 @@ TEST(packets_of_senders_outside_the_list_are_ignored)
   close(pair[1]);
 }
 
-/// From now on this process may not call recvmmsg(2), as in a tight sandbox.
+/// Make recvmmsg(2) fail for this process from now on, as in a strict sandbox.
 static bool
 forbid_recvmmsg(void)
 {
@@ -602,7 +604,9 @@ TEST(a_refused_recvmmsg_is_an_error_at_the_start)
   const Allow nobody = { .n_rules = 0 };
   Error error;
   if (!forbid_recvmmsg()) {
-    return; // this machine does not allow it
+    suite_skip("cannot forbid recvmmsg(2)");
+    close(to);
+    return;
   }
   ck_assert_int_eq(intake_init(&intake, (const int[]){ to, -1 }, &nobody, &error), STATUS_NET);
   ck_assert_str_eq(error.text, "cannot receive packets: recvmmsg: Operation not permitted");

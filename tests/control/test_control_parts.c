@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The server's small parts: who may be answered, how far undo goes, what
-// subscribers are told when very much changes.
+// Parts of the server: which peers get replies, how many steps undo keeps, the order of edits and
+// values in a session, and the notifications when many values change.
 
 #include "control/commands.h"
 #include "control/control_private.h"
@@ -50,7 +50,7 @@ TEST(peers_differ_by_port_and_address)
   const Peer address = peer_of("127.0.0.2", 1);
   const Peer family = peer_of("::1", 1);
   const Peer same = peer_of("127.0.0.1", 1);
-  const Peer mapped = peer_of("::ffff:127.0.0.1", 1); // as a socket for both families has it
+  const Peer mapped = peer_of("::ffff:127.0.0.1", 1); // from a socket for both families
   ck_assert(peer_equal(&a, &same));
   ck_assert(peer_equal(&a, &mapped));
   ck_assert(!peer_equal(&a, &port));
@@ -61,7 +61,7 @@ TEST(peers_differ_by_port_and_address)
 TEST(an_unsubscribed_sender_gets_no_reply_larger_than_its_request)
 {
   Outlet outlet = { .socket = socket(AF_INET, SOCK_DGRAM, 0), .loopback = -1 };
-  const Peer stranger = peer_of("192.0.2.1", 9); // RFC 5737: nobody has this address
+  const Peer stranger = peer_of("192.0.2.1", 9);                 // RFC 5737: never in use
   outlet_send(&outlet, &stranger, 11, "/abc", lo_message_new()); // 12 bytes
   ck_assert_uint_eq(outlet.withheld, 1);
   ck_assert_uint_eq(outlet.sent + outlet.failed, 0);
@@ -95,7 +95,7 @@ TEST(nothing_is_sent_to_the_server_s_own_address)
   close(outlet.socket);
 }
 
-/// A message as it comes from the network.
+/// Read a packet as if it came from the network.
 static Bundle*
 read_message(const Peer* const peer, const void* const packet, const size_t n_bytes)
 {
@@ -107,11 +107,11 @@ read_message(const Peer* const peer, const void* const packet, const size_t n_by
 
 TEST(replies_to_an_unsubscribed_sender_are_bounded_in_total)
 {
-  // A peer that is no IP address is no loopback address, and can be on this machine.
+  // A peer without an IP address does not count as loopback, although it is on this machine.
   static Control control;
   int pair[2];
   ck_assert_int_eq(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, pair), 0);
-  const Peer stranger = { .n_bytes = 0 }; // whoever is at the other end of the pair
+  const Peer stranger = { .n_bytes = 0 }; // the other end of the pair
   Rack* rack = NULL;
   Error error;
   ck_assert_int_eq(rack_parse("a: gain | b: gain | c: gain | d: gain | e: gain | f: gain", "rack",
@@ -178,11 +178,11 @@ TEST(a_gesture_ends_by_rest_or_by_an_edit)
 
 // ---- a session without a server ----
 
-/// What a session reported.
+/// Counts of the events that a session reported.
 typedef struct Said {
   uint32_t n_edits, n_values, n_failed;
   Error failure;
-  Peer maker; ///< Of the newest value
+  Peer maker; ///< Sender of the newest value
 } Said;
 
 static Status
@@ -239,7 +239,7 @@ on_rack_changed(void* const context, const Rack* const before, const Bundle* con
   (void)bundle;
 }
 
-/// A session of one gain, in front of an engine that plays nothing.
+/// Make a session with one gain, `vol`, and an engine that plays nothing.
 static Session*
 new_session(Said* const said, Engine* const engine)
 {
@@ -260,7 +260,7 @@ new_session(Said* const said, Engine* const engine)
   return session;
 }
 
-/// A command of the client with this port; the arguments are given away.
+/// Make a command of the client with this port; frees the arguments.
 static Bundle*
 command_of(const uint16_t port, const char* const address, const lo_message arguments)
 {
@@ -274,7 +274,7 @@ command_of(const uint16_t port, const char* const address, const lo_message argu
   return bundle;
 }
 
-/// Another edit each time.
+/// Make an edit that adds a new node at each call.
 static Bundle*
 edit_of(const uint16_t port)
 {
@@ -299,7 +299,7 @@ TEST(edits_of_one_sender_leave_room_for_those_of_others)
   Said said;
   Engine* const engine = fake_engine_new();
   Session* const session = new_session(&said, engine);
-  session_submit(session, edit_of(1), 0); // in flight
+  session_submit(session, edit_of(1), 0); // this one is in flight
   for (uint32_t n = 0; n < SESSION_MAX_WAITING; ++n) {
     session_submit(session, edit_of(1), 0);
   }
@@ -331,7 +331,7 @@ TEST(a_fader_moves_however_many_edits_wait)
   for (uint32_t n = 1; n <= 3; ++n) {
     session_submit(session, value_of(9, -1.0 * n), 0);
     ck_assert_uint_eq(said.n_values, n);
-    ck_assert_uint_eq(session_counts(session).values_lost, n); // no room behind the edits
+    ck_assert_uint_eq(session_counts(session).values_lost, n); // the queue of edits is full
   }
   ck_assert_uint_eq(fake_engine_n_sets(engine), 3);
   ck_assert_uint_eq(said.n_failed, 0);
@@ -341,8 +341,8 @@ TEST(a_fader_moves_however_many_edits_wait)
 
 typedef enum EditSince { EDIT_NONE, EDIT_IN_FLIGHT, EDIT_ACTIVE } EditSince;
 
-/// Send a value ahead of its time, submit an edit or none, which is in flight or active, then the
-/// value.  Returns how often the engine gets the value.
+/// Send a value ahead of its time; submit an edit, which is then in flight or active, or none; then
+/// submit the value at its time.  Returns how often the engine got the value.
 static uint32_t
 count_sets(const EditSince edit)
 {
@@ -352,8 +352,6 @@ count_sets(const EditSince edit)
   Bundle* const value = value_of(1, -12.0);
   value->frame = 480;
   ck_assert_int_eq(session_ahead(session, value), AHEAD_SENT);
-  value->is_sent = true;
-  value->sent_revision = session_counts(session).revision;
   if (edit != EDIT_NONE) {
     session_submit(session, edit_of(2), 0);
   }
@@ -377,14 +375,14 @@ count_sets(const EditSince edit)
 TEST(a_value_sent_ahead_is_sent_again_past_an_edit_that_came_after_it)
 {
   ck_assert_uint_eq(count_sets(EDIT_NONE), 1);
-  ck_assert_uint_eq(count_sets(EDIT_IN_FLIGHT), 2); // the edit has the value of before
+  ck_assert_uint_eq(count_sets(EDIT_IN_FLIGHT), 2); // the edit has the old value
   ck_assert_uint_eq(count_sets(EDIT_ACTIVE), 2);
 }
 
 TEST(edits_of_a_sender_in_debt_do_not_delay_others)
 {
   static Control control;
-  static const EngineReply heard = { .status = STATUS_OK };
+  static const EngineReply reply = { .status = STATUS_OK };
   Said said;
   Engine* const engine = fake_engine_new();
   Senders* const senders = &control.intake.senders;
@@ -397,15 +395,15 @@ TEST(edits_of_a_sender_in_debt_do_not_delay_others)
   senders_charge_peer(senders, &debtor, 0, UINT64_C(1000000000));
   const int64_t credit_ns = senders_get(senders, &debtor, 0)->credit_ns;
   dispatch_waiting(&control);
-  ck_assert_uint_eq(said.n_edits, 1); // that of the first is in flight
-  session_reply(control.session, &heard);
+  ck_assert_uint_eq(said.n_edits, 1); // the first edit is in flight
+  session_reply(control.session, &reply);
   dispatch_waiting(&control);
   ck_assert_uint_eq(said.n_edits, 2);
-  ck_assert_int_lt(senders_get(senders, &debtor, 0)->credit_ns, credit_ns); // it pays
-  session_reply(control.session, &heard);
+  ck_assert_int_lt(senders_get(senders, &debtor, 0)->credit_ns, credit_ns); // charged for its edit
+  session_reply(control.session, &reply);
   dispatch_waiting(&control);
   ck_assert_uint_eq(said.n_edits, 3);
-  session_reply(control.session, &heard);
+  session_reply(control.session, &reply);
   session_free(control.session);
   senders_clear(senders);
   fake_engine_free(engine);
@@ -413,7 +411,7 @@ TEST(edits_of_a_sender_in_debt_do_not_delay_others)
 
 TEST(a_value_set_behind_edits_is_of_the_sender_that_moved_it_last)
 {
-  static const EngineReply heard = { .status = STATUS_OK };
+  static const EngineReply reply = { .status = STATUS_OK };
   Said said;
   Engine* const engine = fake_engine_new();
   Session* const session = new_session(&said, engine);
@@ -423,10 +421,10 @@ TEST(a_value_set_behind_edits_is_of_the_sender_that_moved_it_last)
   session_submit(session, command_of(1, "/rack/chain", chain), 0);
   session_submit(session, value_of(2, -20.0), 0);
   session_submit(session, value_of(3, -30.0), 0);
-  ck_assert_uint_eq(session_counts(session).waiting, 2U); // the second edit, and the value once
-  session_reply(session, &heard);
+  ck_assert_uint_eq(session_counts(session).waiting, 2U); // the second edit, and one value
+  session_reply(session, &reply);
   session_run_next(session, 0);
-  session_reply(session, &heard);
+  session_reply(session, &reply);
   said.maker = (Peer){ 0 };
   session_run_next(session, 0);
   const Peer last = peer_of("127.0.0.1", 3);
@@ -436,7 +434,7 @@ TEST(a_value_set_behind_edits_is_of_the_sender_that_moved_it_last)
   fake_engine_free(engine);
 }
 
-// ---- news for subscribers ----
+// ---- notifications ----
 
 typedef struct Told {
   uint32_t n, n_rack;
@@ -464,7 +462,7 @@ TEST(notifications_are_merged_within_an_interval_and_the_last_is_sent)
   uint64_t now_ns = 1000000000U;
   const NotifyKey key = { 20, 1 };
   notify_change(&notify, key, &maker, now_ns);
-  ck_assert_uint_eq(told.n, 0); // nobody listens
+  ck_assert_uint_eq(told.n, 0); // there is no subscriber
   notify_set(&notify, &watcher, NOTIFY_NEWS, true);
   notify_set(&notify, &maker, NOTIFY_NEWS, true);
   for (int i = 0; i < 100; ++i) {
@@ -488,8 +486,8 @@ TEST(too_many_notifications_become_one)
   const Peer watcher = peer_of("127.0.0.1", 1);
   notify_set(&notify, &watcher, NOTIFY_NEWS, true);
   uint64_t now_ns = 1000000000U;
-  // In the second round all entries of parameters are used again, and the document was replaced
-  // before them: /rack/changed finds its entry in both.
+  // In the second round, other parameters take over all entries of parameters.  /rack/changed has
+  // an entry of its own in both rounds.
   for (uint32_t n_rounds = 1; n_rounds <= 2U; ++n_rounds, now_ns += 10U * NOTIFY_INTERVAL_NS) {
     told = (Told){ 0 };
     for (uint32_t i = 0; i < 2U * NOTIFY_MAX_KEYS; ++i) {
@@ -505,7 +503,7 @@ TEST(too_many_notifications_become_one)
   }
 }
 
-/// As many subscribers as there can be, whose news are counted.
+/// Add the largest number of subscribers, and count their notifications in *told.
 static void
 subscribe_all(Notify* const notify, Told* const told)
 {
@@ -528,7 +526,7 @@ TEST(very_many_notifications_are_sent_in_several_rounds)
     for (uint32_t k = 0; k < NOTIFY_MAX_KEYS; ++k) {
       notify_change(&notify, (NotifyKey){ 20U + k, 0 }, NULL, now_ns);
     }
-    ck_assert_uint_le(told.n, NOTIFY_SENT); // one change of so many values
+    ck_assert_uint_le(told.n, NOTIFY_SENT); // the changes alone send at most one round
     for (uint32_t before = 0; notify_wake_ns(&notify) != UINT64_MAX;) {
       ck_assert_uint_le(notify_wake_ns(&notify), now_ns);
       before = told.n;
@@ -548,7 +546,7 @@ TEST(a_value_that_changes_all_the_time_does_not_delay_other_notifications)
   subscribe_all(&notify, &told);
   uint64_t now_ns = 1000000000U;
   for (uint32_t round = 0; round < 200; ++round, now_ns += NOTIFY_INTERVAL_NS) {
-    for (uint32_t k = 0; k < 100; ++k) { // far more than one round sends
+    for (uint32_t k = 0; k < 100; ++k) { // x 32 subscribers: more than a round sends
       notify_change(&notify, (NotifyKey){ 20U + k, 0 }, NULL, now_ns);
     }
     notify_flush(&notify, now_ns);
@@ -559,7 +557,7 @@ TEST(a_value_that_changes_all_the_time_does_not_delay_other_notifications)
   }
 }
 
-/// A rack of n gains with these values.
+/// Make a rack of n gains with this value, or a copy of `previous` with this value.
 static Rack*
 rack_of_gains(const uint32_t n, const Rack* const previous, const double gain_db)
 {
@@ -586,7 +584,7 @@ TEST(a_replaced_document_is_sent_in_parts_with_each_value_once)
   const Peer maker = peer_of("127.0.0.1", 2);
   uint64_t now_ns = 1000000000U;
   notify_replaced(&notify, before, now, NULL);
-  ck_assert_uint_eq(notify_wake_ns(&notify), UINT64_MAX); // nobody listens
+  ck_assert_uint_eq(notify_wake_ns(&notify), UINT64_MAX); // there is no subscriber
   notify_set(&notify, &watcher, NOTIFY_NEWS, true);
   notify_set(&notify, &maker, NOTIFY_NEWS, true);
   notify_replaced(&notify, before, now, &maker);
@@ -595,15 +593,16 @@ TEST(a_replaced_document_is_sent_in_parts_with_each_value_once)
   ck_assert_uint_eq(notify_wake_ns(&notify), now_ns + NOTIFY_INTERVAL_NS);
   notify_flush(&notify, now_ns + NOTIFY_INTERVAL_NS - 1U);
   ck_assert_uint_eq(told.n, NOTIFY_MAX_VALUES);
-  notify_replaced(&notify, before, now, &maker); // the rest waits already
+  notify_replaced(&notify, before, now, &maker); // the remaining values already wait
   for (uint32_t i = 0; notify_wake_ns(&notify) != UINT64_MAX; ++i) {
     ck_assert_uint_lt(i, 4U);
     now_ns += NOTIFY_INTERVAL_NS;
     notify_flush(&notify, now_ns);
   }
-  ck_assert_uint_eq(told.n, NOTIFY_MAX_VALUES + n); // those told before have changed once more
+  ck_assert_uint_eq(told.n, NOTIFY_MAX_VALUES + n); // the first part was sent twice
 
-  // What another one has changed as well is told to both; what has gone is told to nobody.
+  // A value that two clients have changed is sent to both.  Values of removed nodes are sent to
+  // nobody.
   SCOPED_RACK Rack* const empty = rack_new();
   told.n = 0;
   notify_replaced(&notify, before, now, &maker);
@@ -614,7 +613,7 @@ TEST(a_replaced_document_is_sent_in_parts_with_each_value_once)
   notify_replaced(&notify, now, empty, NULL);
   ck_assert_uint_eq(notify_wake_ns(&notify), UINT64_MAX);
 
-  // Of nothing known, all is told; and nothing when the last one has left.
+  // Without a previous document all values are sent, and none after the last subscriber has left.
   notify_replaced(&notify, NULL, now, NULL);
   ck_assert_uint_eq(notify.backlog.n, n);
   notify_set(&notify, &watcher, NOTIFY_NEWS, false);
@@ -643,7 +642,7 @@ TEST(a_client_has_one_entry_for_all_its_subscriptions)
   }
 }
 
-/// A client of this machine with a port of its own.
+/// Open a socket on a free port of loopback; *own is its address.
 static int
 open_client(Peer* const own)
 {
@@ -661,7 +660,7 @@ TEST(active_clients_stay_and_inactive_ones_are_replaced)
   static Notify notify;
   int fds[ARRAY_LEN(wishes)][NOTIFY_MAX_CLIENTS];
   Peer peers[ARRAY_LEN(wishes)][NOTIFY_MAX_CLIENTS];
-  for (uint32_t w = 0; w < ARRAY_LEN(wishes); ++w) { // the one takes no places from the other
+  for (uint32_t w = 0; w < ARRAY_LEN(wishes); ++w) { // each kind of subscription has its own limit
     for (uint32_t c = 0; c < NOTIFY_MAX_CLIENTS; ++c) {
       fds[w][c] = open_client(&peers[w][c]);
       ck_assert(notify_set(&notify, &peers[w][c], wishes[w], true));
@@ -672,7 +671,7 @@ TEST(active_clients_stay_and_inactive_ones_are_replaced)
   for (uint32_t w = 0; w < ARRAY_LEN(wishes); ++w) {
     ck_assert(!notify_set(&notify, &more, wishes[w], true));
     ck_assert(notify_set(&notify, &more, wishes[w], false));
-    ck_assert(notify_set(&notify, &peers[w][1], wishes[w], true)); // it has its place
+    ck_assert(notify_set(&notify, &peers[w][1], wishes[w], true)); // already subscribed
     close(fds[w][7]);
     ck_assert(notify_set(&notify, &more, wishes[w], true));
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A disk that hangs delays those who wait for a file, in their order, and nobody else.  It hangs
-// here because the linker puts a read() and an fsync() of the test's own in front of the real ones.
+// A disk that hangs delays only the commands that need a file, which stay in order.  The linker's
+// option --wrap replaces read() and fsync() by functions of the test, which hang.
 
 #include "control/rack_store.h"
 #include "tests/support/control_rig.h"
@@ -25,7 +25,7 @@ set_hanging(const bool hanging)
   pthread_mutex_unlock(&lock);
 }
 
-/// What the disk does.
+/// Wait as long as the disk hangs.
 static void
 hang(void)
 {
@@ -39,7 +39,7 @@ hang(void)
   pthread_mutex_unlock(&lock);
 }
 
-/// Until somebody is stuck.
+/// Wait until a thread hangs in read() or fsync().
 static void
 wait_for_hang(void)
 {
@@ -81,10 +81,10 @@ TEST(no_command_waits_for_a_rack_that_is_being_saved)
 {
   client_send(rig.client, "/rack/save", "s", "saved.rack");
   wait_for_hang();
-  client_expect_nothing(rig.client); // answers its ping
+  client_expect_nothing(rig.client); // the server answers a ping
   client_ask(rig.other, "/done /node/vol/gain", "/node/vol/gain", "f", -3.0);
   client_ask(rig.other, "/done /rack/add*", "/rack/add", "ss", "more", "gain");
-  ck_assert_uint_eq(scratch_count(&rig.folder), 2); // new.rack, and the half of saved.rack
+  ck_assert_uint_eq(scratch_count(&rig.folder), 2); // new.rack, and a temporary file
   set_hanging(false);
   client_expect(rig.client, "/done /rack/save");
   ck_assert_int_eq(access(scratch_path(&rig.folder, "saved.rack"), R_OK), 0);

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// warprack send: types as typed, replies as they arrive, an exit code for scripts.
+// warprack send: the types of arguments follow from their form or from --types, replies are printed
+// as text or JSON, and the exit code tells scripts the result.
 
+#include "control/commands.h"
 #include "tests/support/control_rig.h"
 #include "tests/support/program.h"
 #include "tests/support/suite.h"
 
 #include <jansson.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static Program program;
 
@@ -80,7 +84,7 @@ TEST(a_bundle_is_one_edit_and_waited_for)
       program.out);
   program_clear(&program);
   control_rig_expect_rack("add lowcut");
-  SEND("/node/x/gain", ",", "3"); // without --bundle it is a word as any other
+  SEND("/node/x/gain", ",", "3"); // without --bundle, "," is an argument
   ck_assert_int_eq(program.exit_code, 2);
   program_clear(&program);
 }
@@ -88,9 +92,9 @@ TEST(a_bundle_is_one_edit_and_waited_for)
 TEST(an_invalid_bundle_is_not_sent)
 {
   SEND("-b", "/rack/clear", ",", "rack/clear");
-  program_expect_end(&program, 2, "", "\"rack/clear\" is no OSC address");
+  program_expect_end(&program, 2, "", "\"rack/clear\" is not an OSC address");
   SEND("-b", "/rack/clear", ",");
-  program_expect_end(&program, 2, "", "\"\" is no OSC address");
+  program_expect_end(&program, 2, "", "\"\" is not an OSC address");
   SEND("-b", "/rack/clear", ",", "/rack/");
   program_expect_end(&program, 2, "", "bundle: an empty part in the address");
   SEND("-b", "--types", "s", "/rack/remove", "a");
@@ -167,14 +171,53 @@ TEST(replies_about_the_server_are_an_object)
       "");
 }
 
+/// Send a command of the table with arguments that it accepts, while audio runs.
+static void
+send_command(const CommandInfo* const command, const char* const option)
+{
+  const char* const argument =
+      command->required ? (command->required[0] == 's' ? "all" : "0") : NULL;
+  const char* const words[] = { "send", "-p", rig.port, option, command->address, argument, NULL };
+  program_start(&program, words);
+  while (!strchr(program_peek(&program), '\n')) {
+    fake_engine_advance(rig.engine, FAKE_BLOCK_FRAMES);
+    usleep(1000);
+  }
+  program_wait(&program);
+  ck_assert_msg(program.exit_code == 0, "%s%s", program.out, program.err);
+}
+
+TEST(json_names_each_value_of_an_answer_about_the_server)
+{
+  uint32_t n_asked = 0;
+  for (uint32_t c = 0; c < n_commands; ++c) {
+    const CommandInfo* const command = &command_table[c];
+    if (strncmp(command->address, "/server/", 8) != 0) {
+      continue;
+    }
+    send_command(command, "--json");
+    json_t* const json = json_loads(program.out, 0, NULL);
+    program_clear(&program);
+    send_command(command, "--timeout=5"); // prints the address, a letter for each value, the values
+    char letters[4096] = "";
+    ck_assert_int_eq(sscanf(program.out, "%*s %4095s", letters), 1);
+    const bool has_keys = !strcmp(command->address, "/server/status"); // key value key value ...
+    ck_assert_msg(json_object_size(json) == strlen(letters) / (has_keys ? 2U : 1U),
+                  "talk_describe() in tools/talk.c does not name each value of %s", program.out);
+    json_decref(json);
+    program_clear(&program);
+    ++n_asked;
+  }
+  ck_assert_uint_gt(n_asked, 0);
+}
+
 TEST(silence_is_an_error)
 {
   fake_engine_hold(rig.engine, true);
   SEND("--timeout", "0.2", "/rack/clear");
   program_expect_end(&program, 3, "", "no answer from 127.0.0.1, UDP port");
   fake_engine_answer(rig.engine, STATUS_OK, "", 0);
-  control_stop(rig.control);
-  rig.control = NULL;
+  control_rig_stop_server();
   SEND("/server/ping");
   program_expect_end(&program, 3, "", "no server listens on 127.0.0.1");
   SEND("ping");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// warprack status: keys and values in columns, selected keys, JSON, and the errors for unknown
-// keys and missing servers.
+// warprack status: keys and values in columns, selected keys, JSON, and the errors for an unknown
+// key or a missing server.
 
 #include "tests/support/control_rig.h"
 #include "tests/support/program.h"
@@ -38,8 +38,7 @@ TEST(keys_are_picked_by_name_and_pattern)
   program_expect_end(&program, 2, "", "no key 'revison'; did you mean \"revision\"?");
   STATUS("nothing*");
   program_expect_end(&program, 2, "", "no key 'nothing*'");
-  control_stop(rig.control);
-  rig.control = NULL;
+  control_rig_stop_server();
   STATUS("late");
   program_expect_end(&program, 3, "", "no server listens on 127.0.0.1, UDP port");
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""dcblock.f64: SciPy's first-order Butterworth high-pass in double, which is what dcblock states to be.
+"""dcblock.f64: SciPy's first-order Butterworth high-pass in double precision, which dcblock implements.
 
 Noise on a constant of 0.5 at the default cutoff, then through cutoffs of 1 Hz and 1 kHz at other rates."""
 

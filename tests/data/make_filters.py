@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes filters.txt: what SciPy's double-precision filters make of noise (needs python3-scipy).
+"""Writes filters.txt: the output of SciPy's double-precision filters for noise (needs python3-scipy).
 
     tests/data/make_filters.py > tests/data/filters.txt
 

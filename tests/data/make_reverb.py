@@ -46,7 +46,7 @@ def damping(lengths, decay, half_hz):
 
 
 def field_multiply(a, b):
-    """In GF(16) with x^4 + x + 1."""
+    """The product in GF(16) with the polynomial x^4 + x + 1."""
     product = 0
     for bit in range(4):
         product ^= (a << bit) if b >> bit & 1 else 0
@@ -72,7 +72,7 @@ def trace_of_gf4(a):
 
 
 def sign(group, x):
-    """Of a group of 16 channels at line x: the group is an element of GF(16) and one of GF(4)."""
+    """The sign of a group of 16 channels at line x; the group stands for an element of GF(16) and one of GF(4)."""
     gf4 = (0, 1, power(2, 5), power(2, 10))
     cubic = trace(field_multiply(group % LINES, power(x, 3)))
     fifth = trace_of_gf4(field_multiply(gf4[group // LINES], power(x, 5)))
@@ -80,7 +80,7 @@ def sign(group, x):
 
 
 def rows(n_channels):
-    """Rows of +1 and -1 by which the channels enter and leave."""
+    """Rows of +1 and -1 with which the channels are fed to the lines and read from them."""
     signs = np.array([[sign(g, x) for x in range(LINES)] for g in range(-(-n_channels // LINES))])
     return (H[None, :, :] * signs[:, None, :]).reshape(-1, LINES)[:n_channels]
 

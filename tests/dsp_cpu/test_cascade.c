@@ -22,7 +22,7 @@ static float in[MAX_CHANNELS][FRAMES];
 static float out[MAX_CHANNELS][FRAMES];
 static float reference[MAX_CHANNELS][FRAMES];
 
-/// Process n channels from frame `first` on, in place of a whole run.
+/// Process a part of the input, from frame `first` on.
 static void
 run_part(FxRig* const rig, float (*const to)[FRAMES], const uint32_t first, const uint32_t n_frames,
          const RigSplit split)
@@ -36,7 +36,7 @@ run_part(FxRig* const rig, float (*const to)[FRAMES], const uint32_t first, cons
   rig_run(rig, ins, outs, n_frames, split, 9);
 }
 
-/// Through a change, and another one while the first still fades.
+/// Process the input with a change of frequency, and another while the first still fades.
 static void
 run_with_changes(FxRig* const rig, float (*const to)[FRAMES], const RigSplit split)
 {
@@ -86,7 +86,7 @@ TEST(any_number_of_channels_gives_the_bits_of_one)
     run_with_changes(&rig, i ? out : reference, RIG_BLOCKS);
     ck_assert(i == 0 || !memcmp(out[0], reference[0], sizeof(out[0])));
   }
-  for (uint32_t c = 0; c < MAX_CHANNELS; ++c) { // each of the 64, alone
+  for (uint32_t c = 0; c < MAX_CHANNELS; ++c) { // each of the 64 channels alone
     FxRig rig = elliptic_rig(1);
     memcpy(in[0], in[c], sizeof(in[0]));
     run_with_changes(&rig, reference, RIG_BLOCKS);
@@ -131,7 +131,7 @@ TEST(units_of_many_nodes_run_together)
   }
 }
 
-/// A resonant section at a frequency in radians per frame.
+/// A resonant section; frequency in radians per frame.
 static CascadeRow
 row_at(const double frequency)
 {
@@ -145,7 +145,7 @@ TEST(every_instruction_set_gives_the_same_signal)
   fill_noise();
   uint32_t n_kernels = 0;
   const CascadeKernel* const* const kernels = cascade_kernels(&n_kernels);
-  for (uint32_t k = n_kernels; k-- > 0U;) { // the baseline is the last and the reference
+  for (uint32_t k = n_kernels; k-- > 0U;) { // the last one, the baseline, is the reference
     for (uint32_t n_sections = 1; n_sections <= CASCADE_MAX_SECTIONS; ++n_sections) {
       CascadeRow rows[CASCADE_MAX_LANES][CASCADE_MAX_SECTIONS];
       CascadeJob jobs[CASCADE_MAX_LANES];
@@ -307,30 +307,30 @@ static const Jump jumps[] = {
   { "allpass", { AT(80.0) }, 1, "frequency", 8000.0 },
 };
 
-/// The largest second difference around a change, over that of the louder steady signal.
+/// Ratio of the largest second difference around a change to that of the louder steady signal.
 static double
 click(const Jump* const jump, const double rate_hz, const double frequency_hz, const double phase)
 {
   enum { BEFORE = 48000, AFTER = 96000, STEADY = 9600 };
   static float sine[BEFORE + AFTER];
-  static float heard[BEFORE + AFTER];
+  static float output[BEFORE + AFTER];
   signal_sine(sine, BEFORE + AFTER, frequency_hz, rate_hz, 0.1, phase);
   FxRig rig;
   Error error;
   ck_assert_int_eq(
       rig_try(&rig, jump->effect, rate_hz, 1, 512, false, jump->args, jump->n_args, &error),
       STATUS_OK);
-  rig_run(&rig, (const float*[]){ sine }, (float*[]){ heard }, BEFORE, RIG_BLOCKS, 0);
+  rig_run(&rig, (const float*[]){ sine }, (float*[]){ output }, BEFORE, RIG_BLOCKS, 0);
   rig_set(&rig, jump->id, jump->to);
-  rig_run(&rig, (const float*[]){ sine + BEFORE }, (float*[]){ heard + BEFORE }, AFTER, RIG_BLOCKS,
+  rig_run(&rig, (const float*[]){ sine + BEFORE }, (float*[]){ output + BEFORE }, AFTER, RIG_BLOCKS,
           0);
   rig_free(&rig);
-  return max_second_difference(heard + BEFORE - 2, AFTER - STEADY) /
-         fmax(max_second_difference(heard + BEFORE - STEADY, STEADY),
-              max_second_difference(heard + BEFORE + AFTER - STEADY, STEADY));
+  return max_second_difference(output + BEFORE - 2, AFTER - STEADY) /
+         fmax(max_second_difference(output + BEFORE - STEADY, STEADY),
+              max_second_difference(output + BEFORE + AFTER - STEADY, STEADY));
 }
 
-// From 100 Hz on.  Lower notes that both filters suppress leave no steady signal to compare with.
+// From 100 Hz on: both filters suppress lower notes, which leaves no steady signal to compare.
 TEST(no_change_of_a_parameter_clicks)
 {
   const double frequencies_hz[] = { 100.0, 200.0, 440.0, 1000.0, 3000.0, 10000.0 };
@@ -354,19 +354,19 @@ TEST(no_change_of_a_parameter_clicks)
 TEST(a_small_change_of_a_slow_filter_is_seamless)
 {
   static float sine[96000];
-  static float heard[96000];
+  static float output[96000];
   signal_sine(sine, 96000, 40.0, RATE, 0.1, 0.0);
   FxRig rig;
   rig_new(&rig, "peaking", RATE, 1, 512, AT(40.0), GAIN_Q(12.0, 10.0));
-  rig_run(&rig, (const float*[]){ sine }, (float*[]){ heard }, 48000, RIG_BLOCKS, 0);
+  rig_run(&rig, (const float*[]){ sine }, (float*[]){ output }, 48000, RIG_BLOCKS, 0);
   rig_set(&rig, "gain", 13.0);
-  rig_run(&rig, (const float*[]){ sine + 48000 }, (float*[]){ heard + 48000 }, 48000, RIG_BLOCKS,
+  rig_run(&rig, (const float*[]){ sine + 48000 }, (float*[]){ output + 48000 }, 48000, RIG_BLOCKS,
           0);
   rig_free(&rig);
   for (uint32_t period = 40000; period + 1200U <= 96000U; period += 1200U) {
     float peak = 0.0F;
     for (uint32_t i = 0; i < 1200U; ++i) {
-      peak = fmaxf(peak, fabsf(heard[period + i]));
+      peak = fmaxf(peak, fabsf(output[period + i]));
     }
     ck_assert_double_ge(decibels(peak / 0.1), 11.9);
     ck_assert_double_le(decibels(peak / 0.1), 13.1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Transforms equal the sums in the header, along rows and down columns; plans are shared and
-// counted; fast sizes are the next ones without large factors.
+// Transforms along rows and down columns equal the sums in the header; plans are shared and
+// counted; a fast size is the next size without large factors.
 
 #include "dsp_cpu/fft.h"
 #include "engine/contract/effect.h"
@@ -18,7 +18,7 @@
 static _Alignas(64) float in[2U * MAX_POINTS];
 static _Alignas(64) float out[2U * MAX_POINTS];
 
-// The linker puts this in front of FFTW: --wrap in meson.build.
+// The linker replaces the function of FFTW by this one: --wrap in meson.build.
 static uint32_t n_plans;
 static uint32_t failing_plan = UINT32_MAX;
 
@@ -37,7 +37,7 @@ __wrap_fftwf_plan_many_dft(const int rank, const int* const n, const int how_man
                                           to, out_embed, out_stride, out_distance, sign, flags);
 }
 
-/// Bin k of column c, by definition.
+/// Bin k of column c by the definition of the transform.
 static double complex
 transform_at(const uint32_t n, const uint32_t n_columns, const uint32_t c, const uint32_t k,
              const double sign)
@@ -91,7 +91,7 @@ TEST(plans_are_shared_while_they_are_used)
   ck_assert_ptr_ne(first, other);
   fft_release(first);
   signal_noise(in, 192, 1);
-  fft_forward(second, in, out); // still there
+  fft_forward(second, in, out); // the plan still exists
   fft_release(other);
   fft_release(second);
   fft_release(NULL);
@@ -107,7 +107,7 @@ TEST(a_transform_needs_the_plans_of_both_directions)
     ck_assert_ptr_null(fft);
     ck_assert_ptr_nonnull(strstr(error.text, "80 x 1"));
   }
-  check_size(80, 1); // no half of a transform was kept
+  check_size(80, 1); // the failure left no plan of one direction
 }
 
 TEST(fast_sizes_have_no_factor_above_seven)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Every family has its defining properties at every order: edges, passband, stopband; and no
-// section of the cascade is far louder than the whole.
+// Every family has its defining properties at every order: edges, passband, stopband.  No section
+// of the cascade is far louder than the complete filter.
 
 #include "dsp_cpu/filter_design.h"
 #include "tests/support/signals.h"
@@ -107,7 +107,7 @@ check_limits(const FilterSpec* const spec, const Section* const sections, const 
     }
   }
   ck_assert_double_le(most, 1e-6);
-  if (spec->type != FILTER_CHEBYSHEV2) { // of low order, it only passes what is far from its edge
+  if (spec->type != FILTER_CHEBYSHEV2) { // at low order, the edge is far from 0 dB
     ck_assert_double_ge(most, -0.02);
   }
   if (stops && spec->band == BAND_LOWPASS && spec->order >= 4U) {
@@ -159,7 +159,7 @@ TEST(every_section_is_stable_at_any_edge)
   for_every_filter(check_stability);
 }
 
-// Half of the total phase: a Bessel filter of order n has turned by n 45 degrees at its edge.
+// At its edge, a Bessel filter of order n has half of its total phase: n times 45 degrees.
 TEST(a_bessel_filter_has_turned_half_way_at_its_edge)
 {
   for (uint32_t order = 1; order <= FILTER_MAX_ORDER; ++order) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Every filter effect gives the output of SciPy's double-precision design and filter, to -120 dB
-// of full scale, for every family, order and rate; and reports the length of its ringing.
+// Every filter effect equals the double-precision design and filter of SciPy, to -120 dB of full
+// scale, for every family, order and rate, and reports the length of its ringing.
 
 #include "tests/support/fx_rig.h"
 #include "tests/support/scoped.h"
@@ -21,7 +21,7 @@ static float out[MAX_FRAMES];
 static const float* const ins[] = { in };
 static float* const outs[] = { out };
 
-/// A line of tests/data/filters.txt: `effect rate id=value ...`, taken apart in place.
+/// Split a line of tests/data/filters.txt in place: `effect rate id=value ...`.
 typedef struct Case {
   const char* effect;
   double rate_hz;
@@ -58,7 +58,7 @@ rig_of(const Case* const c)
   return rig;
 }
 
-/// Largest distance of every stride-th output from the numbers of a line.
+/// Largest difference between every stride-th output sample and the numbers of a line.
 static double
 distance(const char* numbers, const uint32_t stride, const uint32_t n_frames)
 {
@@ -74,7 +74,7 @@ distance(const char* numbers, const uint32_t stride, const uint32_t n_frames)
   return largest;
 }
 
-/// The worst case of each effect, for people: WARPRACK_TEST_VERBOSE=1.
+/// Print the worst case of each effect if WARPRACK_TEST_VERBOSE=1.
 typedef struct Worst {
   char effect[16];
   double difference;
@@ -135,7 +135,7 @@ TEST(every_design_agrees_with_scipy)
   }
 }
 
-/// Effects and parameters whose tails are long for different reasons.
+/// Effects with long tails, each for another reason.
 static const Case ringing[] = {
   { "lowpass", 48000.0, { { .id = "order", .number = 16.0 } }, 1 },
   { "lowpass", 44100.0, { { .id = "frequency", .number = 30000.0 } }, 1 },

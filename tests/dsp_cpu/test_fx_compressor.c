@@ -38,7 +38,7 @@ gain_db(const uint32_t channel, const uint32_t frame)
   return decibels((double)out[channel][frame] / (double)in[channel][frame]);
 }
 
-/// The curve of Giannoulis et al., as output level over input level.
+/// The static curve of Giannoulis et al.: the output level for an input level, in dB.
 static double
 curve_db(const double x, const double threshold, const double ratio, const double knee)
 {
@@ -62,7 +62,7 @@ TEST(the_settled_gain_is_on_the_static_curve)
     rig_new(&rig, "compressor", RATE, 1, 64, { .id = "threshold", .number = set[0] },
             { .id = "ratio", .number = set[1] }, { .id = "knee", .number = set[2] },
             { .id = "attack", .number = 0.0 });
-    for (uint32_t k = 0; k < 200; ++k) { // -80 to +39.4 dB, rising: attack 0 follows at once
+    for (uint32_t k = 0; k < 200; ++k) { // -80 to +39.4 dB: attack 0 follows rises at once
       constant(k * 64U, k * 64U + 64U, -80.0 + 0.6 * k);
     }
     rig_run(&rig, ins, outs, 200U * 64U, RIG_BLOCKS, 0);
@@ -84,7 +84,7 @@ TEST(attack_and_release_take_their_time)
     rig_new(&rig, "compressor", rates[r], 1, 64, { .id = "threshold", .number = -20.0 },
             { .id = "ratio", .number = 2.0 }, { .id = "knee", .number = 0.0 },
             { .id = "attack", .number = 2.0 }, { .id = "release", .number = 10.0 });
-    constant(0, 10000, 0.0); // wants a reduction of 10 dB
+    constant(0, 10000, 0.0); // target: a reduction of 10 dB
     constant(10000, FRAMES, -40.0);
     rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
     ck_assert_double_eq_tol(gain_db(0, attack - 1U),
@@ -97,13 +97,13 @@ TEST(attack_and_release_take_their_time)
 
 TEST(a_long_release_at_a_high_rate_still_arrives)
 {
-  FxRig rig; // with the state in single precision it would stop 0.9 dB short
+  FxRig rig; // a state in single precision would stop 0.9 dB short
   rig_new(&rig, "compressor", 192000.0, 1, 8192, { .id = "threshold", .number = -20.0 },
           { .id = "knee", .number = 0.0 }, { .id = "attack", .number = 0.0 },
           { .id = "release", .number = 5000.0 });
-  constant(0, FRAMES, 20.0); // a reduction of 30 dB
+  constant(0, FRAMES, 20.0); // reduction of 30 dB
   rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
-  constant(0, FRAMES, 4.0);            // of 18 dB
+  constant(0, FRAMES, 4.0);            // reduction of 18 dB
   for (uint32_t k = 0; k < 333; ++k) { // 25 s: five time constants
     rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
   }
@@ -223,7 +223,7 @@ TEST(an_attack_of_0_sets_in_without_a_step)
   rig_set(&rig, "attack", 0.0);
   run_part(&rig, 1000, FRAMES);
   const float way = out[0][999] - out[0][FRAMES - 1U];
-  ck_assert_float_gt(way, 0.5F); // all of it was still to go
+  ck_assert_float_gt(way, 0.5F); // the gain has far to go
   for (uint32_t i = 1000; i < FRAMES; ++i) {
     ck_assert_msg(out[0][i - 1U] - out[0][i] < 0.05F * way, "a step at frame %u", i);
   }
@@ -237,7 +237,7 @@ TEST(the_compressor_never_raises_the_level)
   SCOPED(rig_free) FxRig rig;
   rig_new(&rig, "compressor", RATE, 1, 64, { .id = "threshold", .number = -100.0 },
           { .id = "attack", .number = 0.0 }, { .id = "release", .number = 1.0 });
-  // Turned round at these frames, a ramp passes its targets by a tenth.
+  // A ramp that changes direction at these frames overshoots its targets by a tenth.
   const double ratios[] = { 1.0, 1000.0, 1.001, 1.002 };
   const uint32_t lengths[] = { 700, 750, 800, 350 };
   for (uint32_t at = 0, k = 0; at + lengths[k] <= FRAMES; at += lengths[k], k = (k + 1U) % 4U) {

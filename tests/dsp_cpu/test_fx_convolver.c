@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Channel rules of a response, and invalid ones; mix, gain and predelay; tails; changes without
-// clicks; silence, denormals, NaN.
+// The channel rules of a response, and responses that break them; mix, gain and predelay; tails;
+// changes without clicks; silence, denormals, NaN.
 
 #include "tests/support/fx_checks.h"
 #include "tests/support/fx_rig.h"
@@ -19,7 +19,7 @@
 
 static float ir_samples[MAX_IR * IR_FRAMES];
 
-/// Responses of noise, quiet enough for sums of a few to stay near full scale.
+/// Responses of noise, so quiet that the sum of a few stays near full scale.
 static FxFile
 noise_ir(const uint32_t n_channels)
 {
@@ -40,8 +40,8 @@ direct_sum(const float* const ir, const float* const in, const size_t frame)
   return sum;
 }
 
-/// Run a response of n_ir channels on n_in channels: output o must be the sum over inputs i of
-/// channel ir_of[i * n_out + o], -1 for none.
+/// Check a response of n_ir channels on n_in channels: output o is the sum over all inputs i,
+/// convolved with channel ir_of[i * n_out + o] of the response; -1: no such path.
 static void
 check_rule(const uint32_t n_ir, const uint32_t n_in, const uint32_t n_out, const int* const ir_of)
 {
@@ -179,7 +179,7 @@ TEST(a_single_input_is_mixed_to_every_output)
 
 TEST(zeros_at_the_end_of_a_response_cost_nothing)
 {
-  static float samples[2][1000]; // channel 0 sounds for 300 frames, channel 1 not at all
+  static float samples[2][1000]; // channel 0 is 300 frames long, channel 1 is silent
   samples[0][299] = 1.0F;
   const FxFile ir = { "short.wav", 2, 1000, samples[0], true, 0 };
   SCOPED(rig_free) FxRig rig;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// dcblock removes the DC offset, keeps the rest, is 3 dB down at its frequency, and a change of
+// dcblock removes the DC offset, keeps the signal, and is 3 dB down at its frequency; a change of
 // the frequency neither clicks nor amplifies.
 
 #include "tests/support/fx_checks.h"
@@ -57,7 +57,7 @@ TEST(a_constant_decays_by_the_stated_time_constant_to_nothing)
   ck_assert_uint_eq(tail, rig.shape.tail_frames);
   ck_assert_double_le(fabs((double)rest[tail]), 1.1e-6); // -120 dB when the tail ends
   ck_assert_double_ge(fabs((double)rest[tail - tail / 100U]), 1e-6);
-  ck_assert_double_le(fabs((double)rest[95999]), 1e-12); // and on: no limit cycle
+  ck_assert_double_le(fabs((double)rest[95999]), 1e-12); // and decays on: no limit cycle
 }
 
 TEST(the_tail_follows_the_frequency)
@@ -83,7 +83,7 @@ TEST(a_change_of_frequency_does_not_click)
   const float* const late_ins[] = { in + FRAMES / 2U };
   float* const late_outs[] = { out[0] + FRAMES / 2U };
   rig_run(&rig, late_ins, late_outs, FRAMES / 2U, RIG_BLOCKS, 0);
-  // The first frames are the step from nothing to the signal.
+  // Skip the first frames, the step from silence to the signal.
   ck_assert_double_le(max_second_difference(out[0] + 2, FRAMES - 2U),
                       1.5 * max_second_difference(in, FRAMES));
 }
@@ -96,7 +96,7 @@ TEST(changes_without_end_do_not_add_up)
   }
   SCOPED(rig_free) FxRig rig;
   rig_new(&rig, "dcblock", RATE, 1, 64, { .id = "frequency", .number = 1.0 });
-  // A pole that is ramped goes beyond 1 with this sequence, and the output past 30.
+  // With this sequence, a pole that is ramped exceeds 1, and the output exceeds 30.
   const double frequencies[] = { 1.0, 1000.0, 1.1, 1.2 };
   const uint32_t lengths[] = { 700, 750, 800, 350 };
   for (uint32_t at = 0, k = 0; at + lengths[k] <= FRAMES; at += lengths[k], k = (k + 1U) % 4U) {

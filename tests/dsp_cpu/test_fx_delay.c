@@ -31,8 +31,8 @@ impulse(void)
   in[0][0] = 1.0F;
 }
 
-/// `channel` of `out` is silent but for the echoes 1, 1 + step, ... of `level` times
-/// feedback^(k-1).
+/// Check that `channel` of `out` holds only the echoes k = first, first + step, ... with the level
+/// `level` times feedback^(k-1).
 static void
 assert_echoes(const uint32_t channel, const uint32_t delay, const uint32_t first,
               const uint32_t step, const double level, const double feedback)
@@ -128,7 +128,7 @@ TEST(each_repetition_is_3_dB_down_at_tone)
     rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
     double re = 0.0;
     double im = 0.0;
-    for (uint32_t i = 9600; i < FRAMES; ++i) { // second echo: the impulse response of the filter
+    for (uint32_t i = 9600; i < FRAMES; ++i) { // echo 2: the impulse response of the filter
       re += out[0][i] * cos(2.0 * M_PI * tone / rate * i);
       im += out[0][i] * sin(2.0 * M_PI * tone / rate * i);
     }
@@ -174,7 +174,7 @@ TEST(new_times_cross_fade_one_after_the_other)
   run_part(&rig, 0, 7200);
   rig_set(&rig, "time", 20.0);
   run_part(&rig, 7200, 7300);
-  rig_set(&rig, "time", 17.0); // replaced before its turn comes
+  rig_set(&rig, "time", 17.0); // replaced before its fade begins
   run_part(&rig, 7300, 7400);
   rig_set(&rig, "time", 5.0);
   run_part(&rig, 7400, FRAMES);
@@ -207,7 +207,7 @@ TEST(the_tail_ends_where_the_echoes_fall_below_120_dB)
   rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
   const uint64_t tail = rig.fx->tail(rig.node);
   ck_assert_uint_lt(tail, FRAMES);
-  uint32_t last = 0; // the last frame above -120 dB
+  uint32_t last = 0; // last frame above -120 dB
   for (uint32_t i = 0; i < FRAMES; ++i) {
     last = fabsf(out[0][i]) > 1e-6F ? i : last;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Designed filters, short and long, equal their taps; latency is declared as requested;
-// coefficients come from files; invalid designs are rejected with advice; silence, denormals, NaN.
+// The response of designed filters, short and long, equals their taps; latency is declared as
+// requested; files give coefficients; invalid designs are refused with advice; silence, denormals,
+// NaN.
 
 #include "dsp_cpu/fir_design.h"
 #include "dsp_cpu/shared/fir_layout.h"
@@ -30,7 +31,7 @@ direct_sum(const double* const taps, const uint32_t n_taps, const float* const i
 
 TEST(a_designed_filter_is_its_taps_short_or_long)
 {
-  static const uint32_t lengths[] = { 3, 63, 127, 129, 2001 }; // both sides of the switch
+  static const uint32_t lengths[] = { 3, 63, 127, 129, 2001 }; // direct and partitioned
   static const uint32_t blocks[] = { 1, 64, 100, 1024 };
   static double taps[2001];
   SCOPED_MEMORY float** const in = planar_noise(1, FRAMES, 1, 1.0);
@@ -121,7 +122,7 @@ TEST(one_number_per_line_is_one_filter_for_all_channels)
   }
 }
 
-/// The error must name the problem and the solution.
+/// Check that an error names the problem and the solution.
 #define assert_refused(n_in, first, second, ...)                                                   \
   do {                                                                                             \
     const RigArg args[] = { __VA_ARGS__ };                                                         \
@@ -132,7 +133,7 @@ TEST(one_number_per_line_is_one_filter_for_all_channels)
     ck_assert_msg(strstr(error.text, first) && strstr(error.text, second), "%s", error.text);      \
   } while (0)
 
-TEST(invalid_designs_are_rejected_with_advice)
+TEST(invalid_designs_are_refused_with_advice)
 {
   static const float numbers[9] = { 1.0F };
   const FxFile three = { "taps.txt", 3, 3, numbers, false, 0 };
@@ -160,7 +161,7 @@ TEST(short_filters_give_the_same_bits_for_any_division_into_runs)
   SCOPED_MEMORY float** const in = planar_noise(1, FRAMES, 1, 1.0);
   SCOPED_MEMORY float** const first = planar_silence(1, FRAMES);
   SCOPED_MEMORY float** const other = planar_silence(1, FRAMES);
-  static const double lengths[] = { 101.0, 128.0 }; // up to the longest short one
+  static const double lengths[] = { 101.0, 128.0 }; // up to the longest direct filter
   for (size_t l = 0; l < ARRAY_LEN(lengths); ++l) {
     for (int split = RIG_BLOCKS; split <= RIG_SINGLE; ++split) {
       SCOPED(rig_free) FxRig rig;
@@ -175,7 +176,7 @@ TEST(short_filters_give_the_same_bits_for_any_division_into_runs)
   }
 }
 
-/// The first kernel that a device runs for a filter.
+/// Name of the first kernel that a device runs for a filter.
 static const char*
 kernel_of(const uint32_t n_taps)
 {

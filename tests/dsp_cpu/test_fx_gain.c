@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// gain multiplies by the decibels given, exactly silent at the bottom, and ramps without a click.
+// gain multiplies by the given decibels, is exactly silent at its minimum, and ramps without a
+// click.
 
 #include "tests/support/fx_rig.h"
 #include "tests/support/scoped.h"

@@ -24,7 +24,7 @@ static float out[2][FRAMES];
 static const float* const ins[] = { in[0], in[1] };
 static float* const outs[] = { out[0], out[1] };
 
-/// A square wave of 1 kHz from `first` to `end`.
+/// Write a square wave of 1 kHz from frame `first` to `end`.
 static void
 square(const uint32_t channel, const uint32_t first, const uint32_t end, const double level_db)
 {
@@ -50,7 +50,7 @@ TEST(it_opens_at_the_threshold_and_not_below)
   for (uint32_t i = 0; i < 7200; ++i) {
     ck_assert_double_eq_tol(gain(0, i), 0.01, 1e-7);
   }
-  ck_assert_double_gt(gain(0, 7200), 0.15); // 1 - e^-0.21 of the way at once
+  ck_assert_double_gt(gain(0, 7200), 0.15); // the first step is 1 - e^-0.21 of the way
   ck_assert_double_eq_tol(gain(0, 7300), 1.0, 1e-6);
 }
 
@@ -133,7 +133,7 @@ TEST(the_output_follows_the_double_precision_model)
 TEST(a_change_of_range_does_not_click)
 {
   static const double ranges_db[] = { 0.0, -120.0 };
-  signal_sine(in[0], FRAMES, 100.0, RATE, 0.1, 0.5 * M_PI); // the change comes at a crest
+  signal_sine(in[0], FRAMES, 100.0, RATE, 0.1, 0.5 * M_PI); // the change is at a crest
   for (size_t r = 0; r < ARRAY_LEN(ranges_db); ++r) {
     SCOPED(rig_free) FxRig rig;
     rig_new(&rig, "gate", RATE, 1, 64, { .id = "threshold", .number = 0.0 },

@@ -39,7 +39,7 @@ TEST(the_listed_channels_are_flipped_exactly_and_the_others_pass)
   }
 }
 
-TEST(invalid_lists_are_rejected)
+TEST(invalid_lists_are_refused)
 {
   const struct {
     const char *list, *message;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
   No sample exceeds the ceiling, for any input and any split into blocks; below the ceiling samples
-  pass unchanged with exactly the declared latency; the gain is smooth, falls in time, and rises with
-  the release; the output follows a double-precision model (tests/data/make_dynamics.py).
+  pass unchanged with exactly the declared latency; the gain is smooth, falls in time for each
+  peak, and rises with the time of the release; the output follows a double-precision model
+  (tests/data/make_dynamics.py).
 */
 
 #include "dsp_cpu/lookahead.h"
@@ -113,7 +114,7 @@ TEST(a_moving_ceiling_holds_too)
     fills[k % ARRAY_LEN(fills)](in[0], &state);
     const double ceiling = -60.0 * random_unit(&state);
     double top = 0.0;
-    for (uint32_t i = 0; i < 2080; i += 40U) { // turns round in the middle of its ramps
+    for (uint32_t i = 0; i < 2080; i += 40U) { // changes direction in the middle of its ramps
       const double now = i < 960 ? -30.0 * random_unit(&state) : ceiling;
       const float* const source[] = { in[0] + i };
       float* const sink[] = { out[0] + i };
@@ -135,7 +136,7 @@ TEST(a_ceiling_that_turns_round_does_not_overshoot)
   rig_new(&rig, "limiter", RATE, 1, 64, { .id = "ceiling", .number = -40.0 },
           { .id = "release", .number = 1.0 });
   rig_set(&rig, "ceiling", 0.0);
-  rig_run(&rig, ins, outs, 800, RIG_BLOCKS, 0); // five sixths of the way, still rising
+  rig_run(&rig, ins, outs, 800, RIG_BLOCKS, 0); // at five sixths of the ramp, still rising
   rig_set(&rig, "ceiling", -0.5);
   rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
   ck_assert_double_le(largest(out[0], FRAMES), pow(10.0, -0.5 / 20.0));
@@ -166,9 +167,9 @@ TEST(the_gain_is_down_in_time_and_comes_back_with_the_release)
     in[0][i] = i == 4800U ? 4.0F : 0.5F;
   }
   rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
-  ck_assert(out[0][4800U - 1U] == 0.5F);                    // the gain begins to go down
-  ck_assert_double_eq_tol((double)out[0][4896], 1.0, 1e-6); // and is 1/4 on the frame itself
-  ck_assert_double_le(max_second_difference(out[0] + 4700, 196), 0.002); // no corner on the way
+  ck_assert(out[0][4800U - 1U] == 0.5F);                    // the gain begins to fall
+  ck_assert_double_eq_tol((double)out[0][4896], 1.0, 1e-6); // and is 1/4 at the frame of the peak
+  ck_assert_double_le(max_second_difference(out[0] + 4700, 196), 0.002); // without a corner
   // The minimum holds for the window of 97 frames, then 1 - gain decays; the boxes' mean delay
   // is 48.
   const double later = 1.0 - 0.75 * exp(-1.0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// matrix multiplies by the given rows, from text or file, and rejects invalid rows.
+// matrix multiplies by the given rows, from text or file, and refuses invalid rows.
 
 #include "tests/support/fx_checks.h"
 #include "tests/support/fx_rig.h"
@@ -15,14 +15,14 @@
 #define RATE   48000.0
 #define FRAMES 1000U
 
-/// Compare a node's output with coefficients[n_out][n_columns] applied in double.
+/// Compare the output of a node with coefficients[n_out][n_columns] applied in double precision.
 static void
 check_product(FxRig* const rig, const double* const coefficients, const uint32_t n_columns)
 {
   const uint32_t n_out = rig->shape.n_out;
   SCOPED_MEMORY float** const in = planar_noise(rig->n_in, FRAMES, 1, 1.0);
   SCOPED_MEMORY float** const out =
-      planar_noise(n_out, FRAMES, 99, 1.0); // whatever was there is overwritten
+      planar_noise(n_out, FRAMES, 99, 1.0); // old content is overwritten
   rig_run(rig, (const float* const*)in, out, FRAMES, RIG_RANDOM, 3);
   double worst = 0.0;
   for (uint32_t r = 0; r < n_out; ++r) {
@@ -49,7 +49,7 @@ TEST(rows_are_outputs_and_columns_are_inputs)
     { "  .5,.25\t-1 ", 3, 1, 3, { 0.5, 0.25, -1 } },
     { "1;-2 ; 3e-1", 1, 3, 1, { 1, -2, 0.3 } },
     { "-6dB 0dB; 0 -20DB", 2, 2, 2, { 0.50118723362727, 1, 0, 0.1 } },
-    { "1 0.5; 2 0.25", 1, 2, 2, { 1, 0.5, 2, 0.25 } }, // the second column hears silence
+    { "1 0.5; 2 0.25", 1, 2, 2, { 1, 0.5, 2, 0.25 } }, // input 2 does not exist: silence
     { "0 0", 2, 1, 2, { 0, 0 } },
     { NULL, 2, 2, 2, { 1, 0, 0, 1 } },
     { "", 2, 2, 2, { 1, 0, 0, 1 } },
@@ -72,7 +72,7 @@ TEST(every_input_reaches_every_output_by_its_own_coefficient)
     const uint32_t n_in = widths[w % ARRAY_LEN(widths)];
     const uint32_t n_out = widths[w / ARRAY_LEN(widths)];
     int at = 0;
-    for (uint32_t k = 0; k < n_in * n_out; ++k) { // no two alike
+    for (uint32_t k = 0; k < n_in * n_out; ++k) { // all different
       coefficients[k] = 0.25 + 0.001 * ((k * 89U) % 293U);
       at += sprintf(text + at, "%s%.3f", k == 0U ? "" : k % n_in ? " " : ";", coefficients[k]);
     }
@@ -104,7 +104,7 @@ TEST(rows_come_from_a_file_too)
   ck_assert_ptr_nonnull(strstr(error.text, "m.txt"));
 }
 
-TEST(invalid_rows_are_rejected_with_their_place)
+TEST(invalid_rows_are_refused_with_their_place)
 {
   const struct {
     const char *rows, *message;
@@ -153,7 +153,7 @@ TEST(the_widest_matrix_works_and_a_wider_one_is_refused)
   ck_assert_int_eq(rig_try(&rig, "matrix", RATE, 2, 64, false, args, 1, &error), STATUS_LIMIT);
 }
 
-/// A coefficient from the words of a device: see kernels/fx_matrix.cu.
+/// Read a coefficient from the words for a device: see kernels/fx_matrix.cu.
 static double
 device_coefficient(const uint32_t* const words, const uint32_t n_tiles, const uint32_t row,
                    const uint32_t column)
@@ -177,7 +177,7 @@ TEST(a_device_finds_each_coefficient_in_its_words)
   enum { MOST_ROWS = 17, COLUMNS = 3 };
   for (uint32_t n_rows = 1; n_rows <= MOST_ROWS; ++n_rows) {
     float samples[MOST_ROWS * COLUMNS];
-    // The first tile does not hear the second column.
+    // The second column is 0 in the first tile.
     for (uint32_t k = 0; k < ARRAY_LEN(samples); ++k) {
       samples[k] = k % COLUMNS == 1U && k < 8U * COLUMNS ? 0.0F : 0.5F + 0.01F * (float)k;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// normalize measures in a first pass that changes nothing, and brings the next one to its target.
+// normalize measures in a first pass without a change, and in the next pass reaches its target.
 
 #include "engine/engine.h"
 #include "tests/support/fx_checks.h"
@@ -26,7 +26,7 @@ normalize_new(FxRig* const rig, const char* const mode, const double target_db,
                 error.text);
 }
 
-static enum { NOTHING, INIT, ADD_FRAMES, LOUDNESS } failing; ///< What libebur128 has no memory for
+static enum { NOTHING, INIT, ADD_FRAMES, LOUDNESS } failing; ///< The call of libebur128 that fails
 
 __typeof__(ebur128_init) __real_ebur128_init, __wrap_ebur128_init; // --wrap in meson.build
 __typeof__(ebur128_add_frames_float) __real_ebur128_add_frames_float,
@@ -53,7 +53,7 @@ __wrap_ebur128_loudness_global(ebur128_state* const meter, double* const lufs)
   return failing == LOUDNESS ? EBUR128_ERROR_NOMEM : __real_ebur128_loudness_global(meter, lufs);
 }
 
-/// True when the node asks for another pass.
+/// Finish a pass.  Returns true if the node asks for another one.
 static bool
 finish(const FxRig* const rig)
 {
@@ -63,7 +63,7 @@ finish(const FxRig* const rig)
   return again;
 }
 
-/// One pass over the file; true when the node asks for another one, and is ready for it.
+/// Process the file once.  Returns true if the node asks for another pass, and prepares it.
 static bool
 pass(FxRig* const rig, float** const in, float** const out, const uint32_t n_frames)
 {
@@ -149,7 +149,7 @@ TEST(every_mode_reaches_its_target_and_keeps_the_balance)
         worst = fmax(worst, fabs(out[f / FRAMES][f % FRAMES] - expected));
       }
       ck_assert_double_le(worst, 1e-6);
-      ck_assert(!finish(&rig)); // and that is all
+      ck_assert(!finish(&rig)); // no further pass
     }
   }
 }
@@ -165,7 +165,7 @@ TEST(a_full_scale_sine_has_its_textbook_levels)
     double level_db, tolerance;
   } cases[] = { { "peak", 0.0, 1e-3 },
                 { "rms", -3.0103, 1e-3 },
-                { "r128", 0.0, 0.1 } }; // EBU Tech 3341: 0 dBFS at 1 kHz on both is 0 LUFS
+                { "r128", 0.0, 0.1 } }; // EBU Tech 3341: 0 dBFS at 1 kHz on both channels is 0 LUFS
   for (size_t i = 0; i < ARRAY_LEN(cases); ++i) {
     SCOPED(rig_free) FxRig rig;
     normalize_new(&rig, cases[i].mode, -30.0, 2);
@@ -181,7 +181,7 @@ TEST(silence_stays_silent_and_needs_no_second_pass)
   SCOPED_MEMORY float** const in = planar_silence(2, FRAMES);
   const char* const modes[] = { "peak", "rms", "r128" };
   for (size_t i = 0; i < ARRAY_LEN(modes); ++i) {
-    for (uint32_t n_frames = 0; n_frames <= FRAMES; n_frames += FRAMES / 2U) { // an empty file too
+    for (uint32_t n_frames = 0; n_frames <= FRAMES; n_frames += FRAMES / 2U) { // also an empty file
       float** const out = planar_noise(2, FRAMES, 3, 1.0);
       FxRig rig;
       normalize_new(&rig, modes[i], -10.0, 2);
@@ -198,8 +198,8 @@ TEST(silence_around_the_signal_does_not_change_its_power)
   SCOPED_MEMORY float** const in = planar_silence(1, FRAMES);
   SCOPED_MEMORY float** const out = planar_silence(1, FRAMES);
   signal_noise(in[0] + 10000, 20000, 4);
-  in[0][10000] = in[0][29999] = 0.5F;             // what counts begins and ends here
-  memset(in[0] + 15000, 0, 1000 * sizeof(float)); // a pause inside counts
+  in[0][10000] = in[0][29999] = 0.5F;             // first and last frame that count
+  memset(in[0] + 15000, 0, 1000 * sizeof(float)); // a pause between them counts
   SCOPED(rig_free) FxRig rig;
   normalize_new(&rig, "rms", -20.0, 1);
   ck_assert(pass(&rig, in, out, FRAMES));
@@ -210,7 +210,7 @@ TEST(silence_around_the_signal_does_not_change_its_power)
 
 TEST(a_pass_that_was_not_finished_does_not_count)
 {
-  // As when a node before this one asks for another pass: only the last one is to be measured.
+  // A node before this one may ask for another pass: only the last pass is to be measured.
   const char* const modes[] = { "peak", "rms", "r128" };
   SCOPED_MEMORY float** const loud = planar_noise(2, FRAMES, 1, 1.0);
   SCOPED_MEMORY float** const quiet = planar_noise(2, FRAMES, 2, 0.01);
@@ -251,7 +251,7 @@ TEST(samples_that_are_no_numbers_count_as_silence)
 
 TEST(a_second_normalize_measures_the_output_of_the_first)
 {
-  static const char document[] = // in the order against the signal
+  static const char document[] = // in the reverse order of the signal
       "add last normalize rms -20\nadd first normalize peak -30\n"
       "connect in first\nconnect first last\nconnect last out\n";
   SCOPED_RACK Rack* rack = NULL;
@@ -304,7 +304,7 @@ TEST(a_mean_level_that_must_clip_is_refused)
   for (size_t i = 0; i < ARRAY_LEN(modes); ++i) {
     SCOPED(rig_free) FxRig rig;
     Error error = { STATUS_OK, "" };
-    const RigArg args[] = { { .id = "mode", .text = modes[i] } }; // the initial target: for peaks
+    const RigArg args[] = { { .id = "mode", .text = modes[i] } }; // the initial target is for peaks
     ck_assert_int_eq(rig_try(&rig, "normalize", RATE, 2, 64, true, args, 1, &error),
                      STATUS_BAD_RACK);
     normalize_new(&rig, modes[i], -3.0, 2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// pan keeps what its laws promise, is exact at centre and ends, and moves without a click.
+// pan follows its laws, is exact at the centre and both ends, and moves without a click.
 
 #include "tests/support/fx_checks.h"
 #include "tests/support/fx_rig.h"

@@ -36,7 +36,8 @@ run_part(FxRig* const rig, float* const* const in, float* const* const out, cons
   rig_run(rig, source, sink, end - first, RIG_BLOCKS, 0);
 }
 
-/// Response of all channels to an impulse in the first, wet only; frees the rig.  free() it.
+/// Response of all channels to an impulse in the first, wet only.  Frees the rig; the caller frees
+/// the response.
 static float**
 impulse_response(FxRig* const rig, const uint32_t n_frames)
 {
@@ -93,7 +94,7 @@ rt60_of(const float* const h, const uint32_t n_frames)
   return result;
 }
 
-/// The same in a band of about 300 Hz: shifted to 0 Hz, then four poles.
+/// RT60 in a band of about 300 Hz: the band is shifted to 0 Hz and filtered with four poles.
 static double
 rt60_at(const float* const h, const uint32_t n_frames, const double frequency_hz)
 {
@@ -173,7 +174,7 @@ TEST(the_decay_is_half_at_the_damping_frequency)
     const uint32_t n_frames = 120000;
     SCOPED_MEMORY float** const h = impulse_response(&rig, n_frames);
     const double half = rt60_at(h[0], n_frames, dampings_hz[d]) / RATE;
-    ck_assert_msg(fabs(half - 1.0) < 0.1, "%g Hz: %g s", dampings_hz[d], half); // of a band
+    ck_assert_msg(fabs(half - 1.0) < 0.1, "%g Hz: %g s", dampings_hz[d], half); // RT60 of the band
     ck_assert_double_eq_tol(rt60_at(h[0], n_frames, 60.0) / RATE, 2.0, 0.2);
   }
 }
@@ -259,7 +260,7 @@ TEST(it_begins_after_the_predelay_and_ends_with_the_tail)
   const double after = sqrt(energy(h[0] + tail, 4800) / energy(h[0], n_frames));
   ck_assert_double_lt(decibels(after), -120.0);
   ck_assert_double_gt(decibels(sqrt(energy(h[0] + tail - 4800, 4800) / energy(h[0], n_frames))),
-                      -135.0); // and not much too long
+                      -135.0); // the tail is not much too long
 }
 
 TEST(the_longest_decay_at_every_extreme_only_decays)
@@ -282,7 +283,7 @@ TEST(the_longest_decay_at_every_extreme_only_decays)
       }
       const double now = energy(out[0], 24000) + energy(out[1], 24000);
       ck_assert_msg(now < 1.05 * last && now < 1e4, "%u, second %u: %g then %g", k, second, last,
-                    now); // fluctuates by beats, falls by 2 dB in two seconds
+                    now); // beats make it fluctuate; it falls by 2 dB in two seconds
       last = now;
     }
   }
@@ -385,7 +386,7 @@ TEST(a_device_has_a_group_of_threads_for_each_tile_of_a_block_up_to_eight)
     FxKernelShape kernel;
     rig_new(&rig, "reverb", RATE, 80, blocks[b], { .id = "mix", .number = 1.0 });
     rig.fx->kernel->shape(rig.node, &kernel);
-    ck_assert_uint_eq(kernel.passes[0].groups_per_unit, 2U * tiles[b]); // 64 channels, and 16
+    ck_assert_uint_eq(kernel.passes[0].groups_per_unit, 2U * tiles[b]); // 64 + 16 channels
     ck_assert_uint_eq(kernel.passes[2].groups_per_unit, 5U * tiles[b]); // 16 channels each
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One level alone convolves its stretch of a response, whether its transform is cut into rows or
-// not; its units are many and small where they are to be spread, and their costs add up.
+// One level convolves with its part of a response, whether its transform is split into rows or not;
+// it has many small units where the work is spread over time, and their costs add up.
 
 #include "dsp_cpu/level.h"
 #include "engine/contract/effect.h"
@@ -38,7 +38,7 @@ make_level(const uint32_t frames, const uint32_t n_points, const uint64_t first_
   return level;
 }
 
-/// Output of the level for the frame of `input` at `frame`.
+/// Expected output of the level at `frame` of `input`.
 static double
 expected_at(const uint32_t frames, const uint32_t first_tap, const uint32_t frame)
 {
@@ -55,7 +55,7 @@ check_level(const uint32_t n_points, const bool at_once)
   const uint32_t first_tap = 37;
   signal_noise(taps, ARRAY_LEN(taps), 1);
   signal_noise(input, ARRAY_LEN(input), 2);
-  memset(input, 0, n_points * sizeof(float)); // before the first window
+  memset(input, 0, n_points * sizeof(float)); // silence before the first window
   Level* const level = make_level(n_points, n_points, first_tap, at_once);
   void* const state = aligned_alloc(64U, level_state_bytes(level));
   float* const scratch = aligned_alloc(64U, level_scratch_floats(level) * sizeof(float));

@@ -34,7 +34,7 @@ response(const uint64_t n_taps, const uint64_t seed)
   return taps;
 }
 
-/// Of taps[n_in * n_out].
+/// A convolution with the responses taps[n_in * n_out].
 static Partition*
 new_partition(const PartitionSize size, float* const* const taps)
 {
@@ -56,7 +56,7 @@ new_state(const Partition* const partition, const uint32_t number)
   return state;
 }
 
-/// Planar [n_in][n_frames] to [n_out][n_frames].
+/// Convolve planar [n_in][n_frames] to [n_out][n_frames].
 static void
 convolve(const Partition* const partition, void* const state, float* const* const in,
          const uint32_t n_in, float* const* const out, const uint32_t n_out, const size_t n_frames,
@@ -80,7 +80,7 @@ convolve(const Partition* const partition, void* const state, float* const* cons
   }
 }
 
-/// One response in blocks of one size; `number` as partition_init() takes it.
+/// Convolve with one response in blocks of one size; `number` is that of partition_init().
 static void
 convolve_with(float* const taps, const uint64_t n_taps, const uint32_t number,
               float* const* const in, float* const* const out, const size_t n_frames,
@@ -103,7 +103,7 @@ direct_sum(const float* const taps, const uint64_t n_taps, const float* const in
   return sum;
 }
 
-/// Worst error at the first frames, the last ones, and random ones between.
+/// Largest error at the first and last frames and at random frames between.
 static double
 worst_error(const float* const taps, const uint64_t n_taps, const float* const in,
             const float* const out, const size_t n_frames)
@@ -218,7 +218,7 @@ TEST(a_matrix_sums_every_input_into_every_output)
   }
 }
 
-/// Two passages of the same sound, `rest` frames of silence apart, give the same bits.
+/// Check that two passages of the same sound, `rest` frames of silence apart, give the same bits.
 static void
 check_rest(const uint32_t rest)
 {
@@ -249,7 +249,7 @@ check_rest(const uint32_t rest)
 
 TEST(the_same_sound_gives_the_same_bits_after_any_rest)
 {
-  check_rest(3 * 64); // no whole partition
+  check_rest(3 * 64); // shorter than a partition
   check_rest(2001 * 64);
 }
 
@@ -264,7 +264,7 @@ TEST(an_impulse_gives_the_response)
   ck_assert_double_le(max_difference(out[0] + 37, taps, TAPS, NULL), 1e-7);
 }
 
-/// Noise through a response that begins late: what a new state holds must add nothing before.
+/// Noise through a response that begins late: until then a new state must output exact zeros.
 TEST(before_the_response_begins_the_output_is_exactly_zero)
 {
   enum { TAPS = 9000, FRAMES = 8192 };
@@ -275,7 +275,7 @@ TEST(before_the_response_begins_the_output_is_exactly_zero)
     SCOPED_MEMORY float** const in = planar_noise(1, FRAMES, 1, 1.0);
     SCOPED_MEMORY float** const out = planar_noise(1, FRAMES, 2, 1.0);
     convolve_with(taps, TAPS, 3, in, out, FRAMES, sizes[b], SPLIT_BLOCKS);
-    for (uint32_t i = 0; i < FRAMES / 2U; ++i) { // then the last partition's rounding begins
+    for (uint32_t i = 0; i < FRAMES / 2U; ++i) { // later, the last partition adds rounding errors
       ck_assert_msg(out[0][i] == 0.0F, "block %u, frame %u: %g", sizes[b], i, (double)out[0][i]);
     }
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  What a device is given for a convolution: transforms by the block, one level or two by the length
-  of the response, spectra that are the transforms of the taps.  What kernels make of it is in
-  test_gpu_convolution.c.
+  The data of a convolution for a device: the block determines the transforms, the length of the
+  response one or two levels; spectra are the transforms of the taps.  The output of the kernels is
+  tested in test_gpu_convolution.c.
 */
 
 #include "dsp_cpu/partition_kernel.h"
@@ -43,7 +43,7 @@ TEST(sizes_follow_the_block_and_the_length)
 {
   static const struct {
     uint32_t block, points, tail_points;
-    uint64_t least; ///< Taps from which there are two levels: four periods; 0: never
+    uint64_t least; ///< Least number of taps for two levels: four periods; 0: one level
   } rows[] = {
     { 1, 32, 512, 2048 },     { 16, 32, 512, 2048 },    { 32, 32, 512, 2048 },
     { 31, 64, 1024, 3968 },   { 33, 64, 1024, 2112 },   { 48, 64, 1024, 3072 },
@@ -74,7 +74,7 @@ TEST(few_units_share_their_products_among_groups)
   ck_assert_uint_eq(shape_for(1024, 1000, 1).passes[products].groups_per_unit, 1);
 }
 
-/// 8 bytes for each tap in spectra, and as much in each unit's delay lines, and some for the rest.
+/// 8 bytes per tap for spectra, as much for the delay lines of each unit, and a small remainder.
 TEST(memory_is_sixteen_bytes_for_each_tap)
 {
   for (uint32_t block = 64; block <= 2048U; block *= 2U) {
@@ -92,7 +92,8 @@ float_of(const uint32_t word)
   return value;
 }
 
-/// Bin `bin` of n is the transform of n_taps taps, folded and scaled: each part rounded once.
+/// Check that bin `bin` of n is the transform of n_taps taps, folded and scaled, with each part
+/// rounded once.
 static void
 check_bin(const uint32_t* const words, const float* const taps, const uint64_t n_taps,
           const uint32_t n, const uint32_t bin)
@@ -149,7 +150,7 @@ TEST(spectra_are_the_transforms_of_the_taps)
   partition_kernel_free(kernel);
 }
 
-TEST(sizes_beyond_32_bits_are_rejected)
+TEST(sizes_beyond_32_bits_are_refused)
 {
   PartitionKernelSpec spec = { NULL, UINT64_MAX, 1, 1, 1, 1, 64 };
   PartitionKernel* kernel = NULL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A plan covers every tap once, gives each level its time, is the cheapest one, and costs far less
-// than equal partitions.
+// A plan covers every tap once, gives each level enough time, has the lowest cost of all plans, and
+// costs far less than equal partitions.
 
 #include "dsp_cpu/partition_plan.h"
 #include "engine/contract/effect.h"
@@ -48,7 +48,7 @@ TEST(the_number_of_partitions_grows_slowly)
   for (uint32_t l = 0; l < plan.n_levels; ++l) {
     n += plan.levels[l].n_parts;
   }
-  ck_assert_uint_le(n, 100); // 2250 equal ones
+  ck_assert_uint_le(n, 100); // equal partitions would be 2250
 }
 
 /// Cost of a level from one tap to another.

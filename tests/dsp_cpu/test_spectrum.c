@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Every instruction set's loops do what the header's formulas say, at unaligned addresses, and
-// touch nothing else.
+// The loops of every instruction set follow the formulas of the header, at unaligned addresses, and
+// write nothing else.
 
 #include "dsp_cpu/spectrum.h"
 #include "engine/contract/effect.h"
@@ -22,7 +22,7 @@ static float b[4096];
 static float t[4096];
 static float out[4096];
 
-/// The functions get addresses that are aligned to nothing but floats.
+/// An address that is aligned only for floats.
 #define ODD(buffer) ((buffer) + 1)
 
 static double complex

@@ -9,11 +9,11 @@
 #include <math.h>
 
 #define SIZE_BOUND  (4.0 / 2147483648.0)
-#define FLOAT_BOUND (SIZE_BOUND + 0x1p-25) // and half a unit in the last place below 1
+#define FLOAT_BOUND (SIZE_BOUND + 0x1p-25) // plus half a unit in the last place below 1
 
 static const double turn = 4294967296.0;
 
-/// Distance of two angles in turns.
+/// Difference of two angles, in turns.
 static double
 apart(const double a, const double b)
 {
@@ -37,7 +37,7 @@ TEST(a_sine_is_off_by_less_than_four_units)
 TEST(quarters_of_a_turn_are_exact)
 {
   ck_assert(sine_of(0U) == 0.0F && sine_of(0x80000000U) == 0.0F);
-  ck_assert_uint_eq(sine_size(0x40000000U), 0x80000000U); // one unit more would be a gain
+  ck_assert_uint_eq(sine_size(0x40000000U), 0x80000000U); // one unit more would amplify
   ck_assert(sine_of(0x40000000U) == 1.0F && sine_of(0xC0000000U) == -1.0F);
 }
 
@@ -54,12 +54,12 @@ TEST(an_angle_has_the_sign_of_depth_times_sine)
 
 TEST(a_phase_loses_nothing_in_ten_weeks)
 {
-  // A step of 32 frames at 48 kHz and half a Hertz, as a fraction that doubles do not hold.
+  // A step of 32 frames at 48 kHz and half a hertz, a fraction that a double cannot represent.
   const uint64_t step = UINT64_MAX / 3000U;
   const uint64_t count = UINT64_C(10) * 7U * 24U * 3600U * 1500U;
   const uint64_t start = UINT64_C(0x9E3779B97F4A7C15);
   const double expected = (double)start / 0x1p64 + (double)(count % 3000U) / 3000.0;
-  // step is short of 1/3000 by less than 2^-64, `count` times.
+  // The step is less than 1/3000 by at most 2^-64; the error adds up `count` times.
   const double bound = (double)count / 0x1p64 + 1.0 / turn;
   ck_assert_double_lt(apart(swing_phase(step, start, count) / turn, expected), bound);
   ck_assert_double_lt(bound, 1e-9);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Data stored under a key is loaded under that key only; a damaged file is a miss and is removed;
-// an unusable folder is no error.
+// Data is loaded only under the key with which it was stored; a damaged file counts as missing and
+// is removed; an unusable folder is no error.
 
 #include "dsp_gpu/gpu_cache.h"
 #include "tests/support/scratch.h"
@@ -58,7 +58,7 @@ is_module_there(void)
   return true;
 }
 
-// The path of the cache's only file.
+// The path of the only file of the cache.
 static const char*
 only_path(void)
 {

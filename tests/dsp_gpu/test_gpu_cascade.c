@@ -22,11 +22,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TOLERANCE 1e-6 // of every filter, and -120 dB
+#define TOLERANCE 1e-6 // tolerance of every filter: -120 dB
 
 static Backend* device;
 
-/// Play a rack; planar [n_out][n_frames].
+/// Play a rack.  Returns its output, planar [n_out][n_frames].
 static float**
 play(const Backend* const backend, const char* const rack, const Format* const format,
      float** const in, const uint32_t n_frames)
@@ -41,16 +41,16 @@ play(const Backend* const backend, const char* const rack, const Format* const f
 
 // ---- extended precision ----
 
-/// A filter that is hard for floats: low, narrow, of many sections, or with a short period.
+/// A filter whose rounding errors in floats are large: it is low or narrow, or has many sections.
 typedef struct Hard {
   const char* rack;
   double rate_hz;
-  double sine_hz; ///< The hardest frequency
-  double level;   ///< Of the signals, so that the output stays near 1
+  double sine_hz; ///< The frequency with the largest error
+  double level;   ///< Level of the signals, so that the output stays near 1
   double seconds;
-  FilterSpec spec; ///< Without the rate; of cookbook filters only the frequency
+  FilterSpec spec; ///< Without the rate; cookbook filters use only the frequency
   Section (*rbj)(double frequency_hz, double gain_db, double q, double rate_hz); ///< Or NULL
-  double gain_db, q; ///< Of cookbook filters
+  double gain_db, q; ///< Parameters of cookbook filters
 } Hard;
 
 #define CLASSIC(band_, type_, order_, low, high, ripple, stopband)                                 \
@@ -107,7 +107,7 @@ hard_signals(const Hard* const filter, const uint32_t n_frames)
   return in;
 }
 
-/// One section in direct form; 64 bits of mantissa are enough at these frequencies.
+/// One section in direct form; a mantissa of 64 bits is enough at these frequencies.
 static void
 filter_extended(const Section* const section, long double* const x, const uint32_t n_frames)
 {
@@ -195,7 +195,7 @@ static double
 play_changes(const char* const rack, const char* const param, const double* const values,
              const uint32_t n_values, const uint32_t step_frames)
 {
-  const uint32_t block_frames = step_frames % 2U ? 96U : 480U; // both forms of the kernel
+  const uint32_t block_frames = step_frames % 2U ? 96U : 480U; // each form of the kernel
   enum { CHANNELS = 3, FRAMES = 24000 };
   const Format format = { .rate_hz = 48000.0, .block_frames = block_frames, .n_in = CHANNELS };
   float** const in = planar_noise(CHANNELS, FRAMES, 3U, 0.25);
@@ -246,7 +246,7 @@ TEST(changes_during_a_fade_match_the_cpu)
 
 // ---- chains ----
 
-/// Launches of the only stage of a rack on the device, without its begin and end.
+/// Number of launches of the only stage of a rack, without those of its begin and end.
 static uint32_t
 count_launches(const char* const rack, const uint32_t n_channels)
 {
@@ -299,7 +299,7 @@ TEST(filters_in_a_row_are_one_launch)
   // A node with two readers or two inputs starts a new launch: a, the two branches (one effect),
   // d.
   ck_assert_uint_eq(count_launches("a: lowpass | (b: peaking + c: peaking) | d: highpass", 2U), 3);
-  // A gain between them has a separate kernel.
+  // A gain between filters has its own kernel.
   ck_assert_uint_eq(count_launches("a: lowpass | b: peaking | g: gain | c: notch | d: peaking", 2U),
                     3);
   SCOPED_MEMORY char* const longest = row_of_filters(40U);
@@ -342,7 +342,7 @@ chained_play(Chained* const pair, const uint32_t first, const uint32_t n, const 
   }
 }
 
-/// The largest difference; ends the test.
+/// Returns the largest difference, and frees the pair.
 static double
 chained_free(Chained* const pair)
 {
@@ -359,7 +359,7 @@ chained_free(Chained* const pair)
   return worst;
 }
 
-// Both also round between two filters: 10 times 2^-24, for numbers below 2, on each side.
+// Device and CPU also round between two filters: 10 times 2^-24 each, for numbers below 2.
 #define STRIP_TOLERANCE (TOLERANCE + 1.2e-6)
 
 TEST(a_strip_with_changes_sounds_like_the_cpu)
@@ -409,8 +409,8 @@ TEST(a_chain_that_is_edited_keeps_its_state)
 {
   Chained pair = chained_new("a: highpass 40Hz | b: peaking 100Hz 6dB | c: lowpass 5kHz", 3U, 64U);
   const char* const edits[] = {
-    "a: highpass 40Hz | n: notch 700Hz | b: peaking 100Hz 6dB | c: lowpass 5kHz", // one filter more
-    // Two filters less.
+    "a: highpass 40Hz | n: notch 700Hz | b: peaking 100Hz 6dB | c: lowpass 5kHz", // adds a filter
+    // Removes two filters.
     "a: highpass 40Hz | c: lowpass 5kHz",
     "add a highpass 40Hz\nadd c lowpass 5kHz\nconnect in a\nconnect a c gain=-6dB\nconnect c out",
     "a: highpass 40Hz | (b: peaking 2kHz + d: gain -3dB) | c: lowpass 5kHz",
@@ -449,7 +449,7 @@ TEST(a_filter_that_failed_is_silent_to_the_end_of_its_block)
     for (uint32_t i = 100; i < blocks[b]; ++i) {
       ck_assert(pair.outs[0][1][i] == 0.0F);
     }
-    memcpy(pair.outs[1][1], pair.outs[0][1], 100U * sizeof(float)); // the CPU silences these too
+    memcpy(pair.outs[1][1], pair.outs[0][1], 100U * sizeof(float)); // silent on the CPU
     ck_assert_double_le(chained_free(&pair), TOLERANCE);
   }
 }

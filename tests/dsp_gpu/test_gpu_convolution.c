@@ -28,12 +28,12 @@
 
 static Backend* device;
 
-/// A node with responses, its input and the kind of play.
+/// A node with responses, its input, and how it is played.
 typedef struct Case {
   const char* chain; ///< Node x; its file is called ir
   uint32_t n_in, n_out;
   uint32_t n_ir;   ///< 1, n_in, or n_in * n_out
-  uint32_t n_taps; ///< Of each
+  uint32_t n_taps; ///< Taps of each response
   uint32_t block;
   RigSplit split;
   uint32_t n_frames; ///< 0: slightly more than the taps
@@ -93,7 +93,7 @@ play_on(const Play* const play, const uint32_t which)
   return n_reset;
 }
 
-/// The correct value of output `o` at a frame.
+/// The correct value of output `o` at a frame, by a direct sum.
 static double
 direct_sum(const Play* const play, const uint32_t o, const uint32_t frame)
 {
@@ -113,7 +113,7 @@ direct_sum(const Play* const play, const uint32_t o, const uint32_t frame)
   return sum;
 }
 
-/// The largest error of the first frames, the last ones, and random ones between.
+/// Largest error at the first and last frames and at random frames between.
 static double
 worst_error(const Play* const play)
 {
@@ -223,7 +223,7 @@ TEST(fir_sums_few_taps_and_partitions_many)
 TEST(after_silence_there_is_silence_and_then_the_same_as_on_the_cpu)
 {
   const uint32_t from = 3000;
-  const uint32_t to = 313U * 64U; // within a block, rounding would precede the sound
+  const uint32_t to = 313U * 64U; // within a block, rounding errors precede the sound
   const Case c = { "x: convolver ir", 2, 2, 4, 4500, 64, RIG_BLOCKS, 30000 };
   SCOPED(play_free) Play play = play_new(&c);
   for (uint32_t i = 0; i < c.n_in; ++i) {
@@ -262,7 +262,7 @@ TEST(an_exchanged_response_fades_in_as_on_the_cpu)
   ck_assert_double_le(worst_difference(&play), TOLERANCE);
 }
 
-/// One input is not finite at one frame.
+/// Play an input that is not finite at one frame.
 static void
 check_fault(const Case* const c, const uint32_t frame, const float fault, const uint64_t n_reset)
 {

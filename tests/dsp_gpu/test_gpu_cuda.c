@@ -62,7 +62,7 @@ TEST(a_device_is_described)
 
 TEST(memory_is_zeroed_and_copied_in_pieces)
 {
-  enum { N_BYTES = 3 * 1024 * 1024 + 5 }; // several pieces of the staging memory, and a remainder
+  enum { N_BYTES = 3 * 1024 * 1024 + 5 }; // several times the staging memory, and a remainder
   static char bytes[N_BYTES];
   static char back[N_BYTES];
   SCOPED(cuda_rig_free) CudaRig rig = cuda_rig();
@@ -114,7 +114,7 @@ TEST(every_transfer_is_asynchronous_pinned_and_in_its_stream)
   }
   ck_assert(!gpu_cuda.buffer_read(rig.state, 0, samples, sizeof(samples), &error));
 
-  const void* streams[FAKE_END + 1] = { NULL }; // of each kind of operation
+  const void* streams[FAKE_END + 1] = { NULL }; // stream of each kind of operation
   uint32_t n_copies = 0;
   for (uint32_t o = 0; o < fake_n_ops(); ++o) {
     const FakeOp* const op = fake_op(o);
@@ -172,7 +172,7 @@ TEST(copies_of_one_block_overlap_kernels_of_another)
 {
   SCOPED(cuda_rig_free) CudaRig rig = cuda_rig();
   fake_hold(true);
-  for (uint64_t block = 1; block <= 4; ++block) { // block k + 1 is enqueued, and k waits to run
+  for (uint64_t block = 1; block <= 4; ++block) { // block k + 1 is enqueued while k waits to run
     cuda_rig_submit(&rig, (uint32_t)(block - 1U), block, 1.0F);
   }
   for (uint32_t block = 1; block < 4; ++block) {
@@ -187,7 +187,7 @@ TEST(copies_of_one_block_overlap_kernels_of_another)
     ck_assert(!fake_waits(next_kernel, copy_out));
     ck_assert(!fake_waits(next_kernel, done));
   }
-  // And the overlap happens: block 2 is on the device before block 1 has been processed.
+  // The copies do overlap: block 2 is on the device before block 1 has been processed.
   fake_run(find(2, FAKE_COPY_IN, NULL));
   ck_assert(!fake_op(find(1, FAKE_COPY_IN, NULL))->is_done);
   ck_assert(!cuda_rig_is_done(&rig, 0, 1));
@@ -231,7 +231,7 @@ TEST(a_block_costs_one_launch_and_nothing_that_stalls)
   uint32_t n_polls = 0;
   for (uint32_t block = 1; block <= N_BLOCKS; ++block) {
     const uint32_t slot = block % RIG_SLOTS;
-    fake_hold(block == N_BLOCKS); // the test waits for the last one
+    fake_hold(block == N_BLOCKS); // the test waits for the last block
     cuda_rig_submit(&rig, slot, block, 1.0F);
     for (uint32_t poll = 0; poll < N_POLLS && !cuda_rig_is_done(&rig, slot, block); ++poll) {
       ++n_polls;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// CUDA on a real GPU keeps the promises of every API (support/gpu_checks.c).  Skipped without one.
+// CUDA on a real GPU passes the checks of all APIs (support/gpu_checks.c).  Skipped without a GPU.
 
 #include "tests/support/gpu_checks.h"
 #include "tests/support/suite.h"

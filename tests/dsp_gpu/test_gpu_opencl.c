@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// OpenCL on whatever device is there, usually PoCL: what every API promises (support/gpu_checks.c),
-// and what is OpenCL's own: the loader, the cache, the way through three queues, errors.
+// OpenCL on the available device, usually PoCL: the checks of all APIs (support/gpu_checks.c), and
+// parts that only OpenCL has: the loader, the cache, the three queues, errors.
 //
-// Single functions of the driver's table are replaced to count calls, to watch what is enqueued and
-// to fail; everything else is real.
+// The tests replace single functions of the table of the driver, to count calls, to record
+// operations and to fail; all other functions are real.
 
 #include "dsp_gpu/gpu_compile.h"
 #include "dsp_gpu/opencl/opencl_driver.h"
@@ -82,7 +82,7 @@ refused_binary(const cl_context context, const cl_uint n, const cl_device_id* co
   return NULL;
 }
 
-// Opens, compiles, computes; returns how many programs were compiled from source.
+// Opens the device, compiles and computes.  Returns the number of programs compiled from source.
 static uint32_t
 compile_and_run(void)
 {
@@ -379,18 +379,18 @@ failing_buffer(const cl_context context, const cl_mem_flags flags, const size_t 
 
 static void(CL_CALLBACK* say)(const char*, const void*, size_t, void*);
 static void* sayer;
-static cl_context overheard;
+static cl_context recorded;
 
 static cl_context
-overheard_context(const cl_context_properties* const properties, const cl_uint n,
-                  const cl_device_id* const devices,
-                  void(CL_CALLBACK* const notify)(const char*, const void*, size_t, void*),
-                  void* const data, cl_int* const code)
+recorded_context(const cl_context_properties* const properties, const cl_uint n,
+                 const cl_device_id* const devices,
+                 void(CL_CALLBACK* const notify)(const char*, const void*, size_t, void*),
+                 void* const data, cl_int* const code)
 {
   say = notify;
   sayer = data;
-  overheard = real.clCreateContext(properties, n, devices, notify, data, code);
-  return overheard;
+  recorded = real.clCreateContext(properties, n, devices, notify, data, code);
+  return recorded;
 }
 
 // Every call on a lost device fails with the text of the first error.
@@ -449,7 +449,7 @@ TEST(an_error_while_submitting_loses_the_device)
   end_faults();
   check_lost(&rig, &trip, "clEnqueueNDRangeKernel: CL_OUT_OF_RESOURCES (-5)");
 
-  opencl_driver.clFinish = seen_finish; // the copy in is pending, and its memory is freed next
+  opencl_driver.clFinish = seen_finish; // the memory of the pending copy is freed next
   n_waited = 0;
   api->recording_free(trip.recording);
   trip.recording = NULL;
@@ -471,7 +471,7 @@ TEST(an_error_while_the_block_runs_loses_the_device)
   close_and_open_again(&rig, &trip);
 }
 
-static cl_event gate; // a kernel waits for it as well
+static cl_event gate; // a kernel waits for it too
 
 static cl_int
 gated_kernel(const cl_command_queue queue, const cl_kernel kernel, const cl_uint n_dimensions,
@@ -493,10 +493,10 @@ TEST(a_delayed_block_is_not_done_and_blocks_no_caller)
   *(void**)&create = dlsym(loader, "clCreateUserEvent");
   *(void**)&set = dlsym(loader, "clSetUserEventStatus");
   ck_assert(create && set);
-  opencl_driver.clCreateContext = overheard_context;
+  opencl_driver.clCreateContext = recorded_context;
   GpuRig rig = gpu_rig_open(api);
   GpuTrip trips[2] = { gpu_trip_new(&rig, 4096, 2.0f), gpu_trip_new(&rig, 4096, 3.0f) };
-  gate = create(overheard, NULL);
+  gate = create(recorded, NULL);
   opencl_driver.clEnqueueNDRangeKernel = gated_kernel;
   ck_assert_int_eq(api->submit(trips[0].recording, 1), STATUS_OK);
   end_faults();
@@ -530,13 +530,13 @@ TEST(memory_that_the_driver_refuses_is_reported_with_sizes_and_code)
   assert_contains(error.text, "8192 of");
   assert_contains(error.text, "CL_MEM_OBJECT_ALLOCATION_FAILURE");
   ck_assert_ptr_null(buffer);
-  gpu_rig_run(&rig, trip.recording, 1); // no other error
+  gpu_rig_run(&rig, trip.recording, 1); // no further error
   gpu_trip_free(&rig, &trip);
 }
 
 TEST(the_driver_s_message_is_passed_on)
 {
-  opencl_driver.clCreateContext = overheard_context;
+  opencl_driver.clCreateContext = recorded_context;
   GpuRig rig = gpu_rig_open(api);
   end_faults();
   GpuTrip trip = gpu_trip_new(&rig, 64, 2.0f);
@@ -547,7 +547,7 @@ TEST(the_driver_s_message_is_passed_on)
   close_and_open_again(&rig, &trip);
 }
 
-// Without assertions outside of tests, scratch.h is of no use here.
+// scratch.h cannot be used here, because its assertions work only within a test.
 static int
 remove_entry(const char* const path, const struct stat* const stat, const int kind,
              struct FTW* const where)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
   Each OpenCL call in turn fails, or reports success with NULL, 0 or an absurd number.  Then either
-  the device is rejected with an error message, or it computes correct results; nothing leaks.
+  the device is refused with an error message, or it computes correct results; nothing leaks.
 
   Runs on PoCL through the wrappers of support/odd_opencl.h (--wrap=opencl_driver_open).
 */
@@ -126,7 +126,7 @@ play(const Run* const run, const uint64_t sequence, const float value, Error* co
   return STATUS_OK;
 }
 
-/// STATUS_OK when the result is correct.
+/// Returns STATUS_OK if the result is correct.
 static Status
 run_all(Run* const run, Error* const error)
 {
@@ -155,7 +155,7 @@ free_all(const Run* const run)
   api->close(run->device);
 }
 
-/// Check one run in which a call failed: rejected with a message, or correct, and no object is
+/// Check one run in which a call failed: refused with a message, or correct, and no object is
 /// left.  If the failed call makes an object, the message contains `words`.
 static bool
 is_refused(const char* const words)
@@ -167,10 +167,10 @@ is_refused(const char* const words)
   const char* const call = odd_opencl_call();
   ck_assert_msg(!status || (call && error.text[0]), "%s: status %d, \"%s\"",
                 call ? call : "nothing", (int)status, error.text);
-  // Without the binary there is the source.
+  // If a binary cannot be loaded, the source is compiled.
   ck_assert_msg(status || !call || strncmp(call, "clCreate", 8) != 0 ||
                     !strcmp(call, "clCreateProgramWithBinary"),
-                "%s made nothing, and nobody noticed", call);
+                "%s returned no object, and no error followed", call);
   const bool makes = call && (!strncmp(call, "clCreate", 8) || !strncmp(call, "clEnqueue", 9)) &&
                      strcmp(call, "clCreateKernelsInProgram") != 0;
   ck_assert_msg(!status || !makes || strstr(error.text, words), "%s: \"%s\" does not say \"%s\"",
@@ -187,7 +187,7 @@ load(const bool own_memory)
 {
   setenv("WARPRACK_OPENCL_MEMORY", own_memory ? "own" : "", 1);
   if (own_memory) {
-    setenv("XDG_CACHE_HOME", "/dev/null", 1); // no folder can be made there
+    setenv("XDG_CACHE_HOME", "/dev/null", 1); // no folder can be created there
   }
   Error error = { STATUS_OK, "" };
   ck_assert_msg(!api->load(&error), "%s", error.text);
@@ -232,12 +232,12 @@ give_each(const bool own_memory)
   ck_assert_uint_gt(n_refused, 30);
 }
 
-TEST(null_and_invalid_results_of_any_call_are_rejected)
+TEST(null_and_invalid_results_of_any_call_are_refused)
 {
   give_each(false);
 }
 
-TEST(null_and_invalid_results_of_any_call_are_rejected_with_separate_memory)
+TEST(null_and_invalid_results_of_any_call_are_refused_with_separate_memory)
 {
   give_each(true);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  Threads of a kernel do not race, nor do groups, and no access is out of bounds: racks of every
-  effect on a device that checks every access (support/checked_gpu), in blocks of one to several
+  Neither threads nor groups of a kernel race, and no access is out of bounds: racks of every effect
+  run on a device that checks every access (support/checked_gpu), in blocks of one to several
   tiles, compared with the CPU.
 */
 
@@ -19,7 +19,7 @@
 #include <string.h>
 
 #define RATE_HZ   48000.0
-#define TOLERANCE 2e-6 // the largest of an effect
+#define TOLERANCE 2e-6 // the largest tolerance of an effect
 
 static Backend* device;
 
@@ -144,7 +144,7 @@ check(const Case* const c, const uint32_t bad_frame)
   for (uint32_t o = 0; o < n_out && !bad_frame; ++o) {
     worst = fmax(worst, max_difference(out[o], cpu[o], c->block * c->n_blocks, NULL));
   }
-  ck_assert_msg(worst <= TOLERANCE, "%s: %g from the CPU", c->chain, worst);
+  ck_assert_msg(worst <= TOLERANCE, "%s: differs by %g from the CPU", c->chain, worst);
 }
 
 TEST(no_kernel_races)

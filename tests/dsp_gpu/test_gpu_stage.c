@@ -24,7 +24,7 @@
 #define BLOCK     64U
 #define N_BLOCKS  60U
 #define FRAMES    (BLOCK * N_BLOCKS)
-#define TOLERANCE 1e-6 // a rounding or two per node
+#define TOLERANCE 1e-6 // one or two roundings per node
 
 static Backend* device;
 
@@ -51,7 +51,7 @@ pair_new(const char* const text, const Format* const format)
   return pair;
 }
 
-/// Play frames [first, first + n) on both.
+/// Play frames [first, first + n) on both rigs.
 static void
 pair_play(Pair* const pair, const size_t first, const size_t n)
 {
@@ -107,7 +107,7 @@ pair_free(Pair* const pair)
 
 // ---- the tests ----
 
-TEST(changes_within_a_block_are_heard_at_their_frames)
+TEST(changes_within_a_block_take_effect_at_their_frames)
 {
   SCOPED(pair_free) Pair pair = pair_new("x: gain", &stereo);
   for (uint32_t e = 0; e < 7U; ++e) { // in one block, at odd frames
@@ -119,8 +119,8 @@ TEST(changes_within_a_block_are_heard_at_their_frames)
 
 TEST(more_changes_than_parts_are_early_by_less_than_an_eighth_of_a_block)
 {
-  // The values alternate, so that a lost or late change would be audible; with all of them the
-  // gain ends at the CPU's value.
+  // The values alternate, so that a lost or late change would be audible; if all arrive, the gain
+  // ends at the value of the CPU.
   SCOPED(pair_free) Pair pair = pair_new("x: gain", &stereo);
   for (uint32_t e = 0; e < 40U; ++e) {
     pair_set(&pair, "x", "gain", e % 2U ? 0.0 : -20.0, 5U * BLOCK + e);
@@ -263,7 +263,7 @@ TEST(a_rack_that_is_elsewhere_in_part_cannot_have_its_rows_on_the_device)
   on->api->buffer_free(buffer);
 }
 
-/// Racks whose nodes run on both sides, with connections of every kind between.
+/// Racks with nodes on CPU and device, and with every kind of connection between them.
 static const char* const mixed_racks[] = {
   "x: gain -3dB backend=cpu | y: gain -2dB backend=gpu",
   "x: gain -3dB backend=gpu | y: gain -2dB backend=cpu | z: gain -1dB backend=gpu",
@@ -280,7 +280,7 @@ TEST(mixed_racks_sound_like_the_cpu)
     pair_play(&pair, 0U, FRAMES / 2U);
     pair_set(&pair, "x", r < 4U ? "gain" : r == 4U ? "ceiling" : "gain", -9.0, FRAMES / 2U + 7U);
     pair_play(&pair, FRAMES / 2U, FRAMES / 2U);
-    ck_assert_msg(pair_difference(&pair) <= TOLERANCE, "%s: %g apart", mixed_racks[r],
+    ck_assert_msg(pair_difference(&pair) <= TOLERANCE, "%s: difference %g", mixed_racks[r],
                   pair_difference(&pair));
   }
 }
@@ -300,7 +300,7 @@ TEST(a_large_rack_has_all_its_parameters_in_the_first_block)
   ck_assert_int_eq(fclose(stream), 0);
   SCOPED(pair_free) Pair pair = pair_new(text, &stereo);
   pair_play(&pair, 0U, 2U * BLOCK);
-  ck_assert_msg(pair_difference(&pair) <= TOLERANCE, "%g apart", pair_difference(&pair));
+  ck_assert_msg(pair_difference(&pair) <= TOLERANCE, "difference %g", pair_difference(&pair));
 }
 
 TEST(edits_keep_state_and_fade_like_the_cpu)
@@ -366,8 +366,8 @@ TEST(an_empty_rack_passes_through_the_device)
 
 TEST(freed_memory_is_reused_as_silence)
 {
-  // Nodes are added and removed a hundred times, with their memory: if it were not cleared, ramps
-  // would start at the end of the last owner's ramp.
+  // Nodes and their memory are added and removed a hundred times.  Without clearing the memory, a
+  // ramp would start at the end of the ramp of its last owner.
   for (uint32_t round = 0; round < 100U; ++round) {
     SCOPED(rack_rig_free) RackRig rig;
     rack_rig_new(&rig, device, NULL, round % 2U ? "x: gain -40dB | y: gain 40dB" : "x: gain 0dB",

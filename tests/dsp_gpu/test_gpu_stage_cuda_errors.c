@@ -26,7 +26,7 @@ assert_words(const Error* const error, const char* const words)
                 words);
 }
 
-/// The text of the error of the plan.
+/// The error text of the plan.
 static Error
 failure_of(const StageBench* const bench)
 {
@@ -37,7 +37,7 @@ failure_of(const StageBench* const bench)
   return error;
 }
 
-/// The rack continues on the CPU.
+/// Check that the rack continues on the CPU.
 static void
 assert_goes_on(StageBench* const bench)
 {
@@ -71,7 +71,8 @@ TEST(an_asynchronous_error_is_named_and_the_cpu_goes_on)
   ck_assert_uint_eq(fake_n_live(), 0);
 }
 
-/// No call freed an object of a device that hangs; if all calls came since, none waited either.
+/// Check that no call freed an object of a device that hangs, and, if all calls since the hang are
+/// recorded, that none waited.
 static void
 assert_nothing_freed(const bool all_since)
 {
@@ -81,7 +82,7 @@ assert_nothing_freed(const bool all_since)
     ck_assert_msg(!strstr(calls[c].name, "Free") && !strstr(calls[c].name, "Unload") &&
                       (!all_since || (!strstr(calls[c].name, "Destroy") &&
                                       !strstr(calls[c].name, "Synchronize"))),
-                  "%s would wait for ever", calls[c].name);
+                  "%s would wait forever", calls[c].name);
   }
 }
 
@@ -106,7 +107,7 @@ TEST(a_hang_is_found_and_nothing_is_freed)
 static const GpuApi* cuda_api;
 static uint32_t n_absences;
 
-/// A thread gets no processor after a check of a block that then finishes.
+/// Let a thread lose the processor after it has checked a block, which then finishes.
 static Status
 poll_and_stay_away(GpuRecording* const recording, const uint64_t sequence, bool* const is_done)
 {
@@ -197,9 +198,9 @@ fail_once(const uint32_t n_good, const CUresult result)
     error = failure_of(&bench);
   }
   if (has_failed && !may_fail(fake_failed_call())) {
-    ck_assert_msg(!played, "%s failed, and nobody noticed", name);
+    ck_assert_msg(!played, "%s failed, and no error followed", name);
     ck_assert_msg(strstr(error.text, name) || strstr(error.text, "does not compile"),
-                  "%s failed, and \"%s\" is said", name, error.text);
+                  "%s failed, and the error is \"%s\"", name, error.text);
   }
   if (!status) {
     assert_goes_on(&bench);
@@ -221,7 +222,7 @@ TEST(every_error_of_the_driver_is_reported_and_leaves_nothing)
 TEST(whenever_the_device_is_lost_the_cpu_goes_on)
 {
   uint32_t n_good = 0;
-  while (fail_once(n_good, CUDA_ERROR_LAUNCH_FAILED)) { // which the driver then always returns
+  while (fail_once(n_good, CUDA_ERROR_LAUNCH_FAILED)) { // the driver returns it from then on
     ++n_good;
   }
   ck_assert_uint_gt(n_good, 100);
@@ -254,15 +255,15 @@ give_once(const uint32_t n_good, const unsigned char byte, uint32_t* const n_ref
   }
   const bool has_failed = fake_has_failed();
   const char* const name = has_failed ? fake_failed_call() : "nothing";
-  ck_assert_msg(!status || (has_failed && error.text[0]), "%s handed out %02x: \"%s\"", name, byte,
-                error.text);
-  ck_assert_msg(fake_n_live() == 0U, "%s handed out %02x: %u objects leaked", name, byte,
+  ck_assert_msg(!status || (has_failed && error.text[0]), "%s returned bytes of %02x: \"%s\"", name,
+                byte, error.text);
+  ck_assert_msg(fake_n_live() == 0U, "%s returned bytes of %02x: %u objects leaked", name, byte,
                 fake_n_live());
   *n_refused += status != STATUS_OK;
   return has_failed;
 }
 
-TEST(any_result_of_the_driver_is_rejected_or_plays)
+TEST(any_result_of_the_driver_is_refused_or_plays)
 {
   static const unsigned char bytes[] = { 0x00, 0x7F, 0xFF };
   uint32_t n_refused = 0;
@@ -328,7 +329,7 @@ TEST(the_engine_leaves_a_lost_device_and_tries_it_again)
 
   fake_break("fx_gain", CUDA_ERROR_ILLEGAL_ADDRESS);
   play_until(&driver, is_on_cpu, &status);
-  driver_play(&driver, 2); // earlier blocks may not have played
+  driver_play(&driver, 2); // no block may have been played before
   engine_status(driver.engine, &status);
   ck_assert_uint_eq(status.worker_counts.device_errors, 1);
   ck_assert_uint_gt(status.counts.failed, 0);
@@ -337,7 +338,7 @@ TEST(the_engine_leaves_a_lost_device_and_tries_it_again)
   ck_assert_ptr_nonnull(strstr(status.backend_note, "; effects run on the CPU"));
   ck_assert_int_eq(engine_failure(driver.engine, &error), STATUS_DEVICE_LOST);
 
-  // The error outlives the context: opening fails, and the CPU continues.
+  // The error persists in a new context: opening fails, and the CPU continues.
   fake_forget_calls();
   play_until(&driver, was_opened_again, &status); // after 1 s
   ck_assert(is_on_cpu(&status) && status.worker_counts.device_errors == 1U);
@@ -360,7 +361,7 @@ costs_for_the_gpu(void)
   return costs;
 }
 
-/// The GPU refuses an edit, because `call` fails with `result`.
+/// An edit whose plan fails on the GPU, because `call` returns `result`.
 static void
 assert_plays_on_cpu(const char* const call, const int result, const char* const words)
 {
@@ -400,7 +401,7 @@ assert_plays_on_cpu(const char* const call, const int result, const char* const 
   ck_assert_uint_eq(fake_n_live(), 0);
 }
 
-TEST(nodes_that_the_gpu_rejects_play_on_the_cpu_if_the_engine_chooses)
+TEST(nodes_that_the_gpu_refuses_play_on_the_cpu_if_the_engine_chooses)
 {
   assert_plays_on_cpu("nvrtcCompileProgram", NVRTC_ERROR_COMPILATION, "does not compile");
   assert_plays_on_cpu("cuGraphInstantiateWithFlags", CUDA_ERROR_NOT_SUPPORTED,

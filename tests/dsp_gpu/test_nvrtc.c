@@ -27,7 +27,7 @@ static size_t n_capabilities = ARRAY_LEN(capabilities);
 #define MOST_SETS    256U
 #define MOST_PARAMS  32U
 
-/// Sizes that a kernel file is compiled for.
+/// The sizes for which a kernel file is compiled.
 typedef struct SizeSet {
   char name[32];
   char texts[MOST_OPTIONS][32];
@@ -37,7 +37,7 @@ typedef struct SizeSet {
 static SizeSet size_sets[MOST_SETS]; ///< [n_size_sets] Requests of the effects, and fixed_sets
 static size_t n_size_sets;
 
-/// The files that belong to no effect.
+/// Kernel files that belong to no effect.
 static const struct {
   const char* name;
   uint32_t group_size;
@@ -106,7 +106,7 @@ add_node(const FxInfo* const fx, const NodeKind kind, const FxFile* const file,
   void* node = NULL;
   Error error;
   if (fx_make(fx, &setup, &shape, &node, &error)) {
-    return; // a width, a file or a value that the effect rejects
+    return; // a width, a file or a value that the effect refuses
   }
   FxKernelShape kernel = { .file = NULL };
   fx->kernel->shape(node, &kernel);
@@ -158,7 +158,7 @@ source_of(const char* const name)
   return source ? source->text : !strcmp(name, "done.cu") ? cuda_done_source : NULL;
 }
 
-/// Compile to machine code with ptxas's report in the log.
+/// Compile to machine code; the log has the report of ptxas.
 static Status
 compile(const char* const name, const char* const source, const char* const* const options,
         const uint32_t capability, NvrtcResult* const result, Error* const error)
@@ -174,9 +174,9 @@ compile(const char* const name, const char* const source, const char* const* con
   return status;
 }
 
-// The report: for each kernel a line with its name, one with its spills, one with the rest
+// The report has three lines for each kernel: its name, its spills, its other resources
 
-/// The number before `words` in a line, or 0.
+/// The number before `words` in a line; 0 if there is none.
 static uint32_t
 number_before(const char* const line, const char* const words)
 {
@@ -277,7 +277,7 @@ TEST(every_kernel_file_has_sizes)
     for (size_t set = 0; set < n_size_sets; ++set) {
       is_there = is_there || !strcmp(size_sets[set].name, gpu_sources[s].name);
     }
-    ck_assert_msg(is_there, "%s: no effect asks for it, and it is not in fixed_sets",
+    ck_assert_msg(is_there, "%s: no effect uses it, and it is not in fixed_sets",
                   gpu_sources[s].name);
   }
 }
@@ -310,7 +310,7 @@ main(const int argc, char* const argv[])
     capabilities[a - 1] = (uint32_t)strtoul(argv[a], NULL, 10);
     n_capabilities = (size_t)a;
   }
-  setvbuf(stdout, NULL, _IOLBF, 0); // a table that ends in a failure is printed up to there
+  setvbuf(stdout, NULL, _IOLBF, 0); // so that a failure does not lose the rows before it
   Error error;
   if (nvrtc_load(&error)) {
     puts(error.text);

@@ -112,20 +112,10 @@ TEST(edits_do_not_click)
     SCOPED_RACK Rack* rack = driver_rack(racks[0]);
     signal_sine(driver.in[0], driver.n_frames, frequencies[f], RATE, 0.5, 0.0);
     driver_play(&driver, 100);
+    char where[32];
+    snprintf(where, sizeof(where), "%g Hz", frequencies[f]);
     for (uint32_t r = 1; r < ARRAY_LEN(racks); ++r) {
-      const size_t begin = driver.position;
-      Error error = { STATUS_OK, "" };
-      ck_assert_msg(driver_edit(&driver, &rack, racks[r], &error) == STATUS_OK, "%s: %s", racks[r],
-                    error.text);
-      driver_play(&driver, 100);
-      const float* const out = driver.out[0];
-      const size_t end = driver.position;
-      const double before = max_second_difference(out + begin - 50U * BLOCK, 50U * BLOCK);
-      const double after = max_second_difference(out + end - 50U * BLOCK, 50U * BLOCK);
-      const double largest = max_second_difference(out + begin - BLOCK, end - begin + BLOCK);
-      const double allowed = 1.5 * (before > after ? before : after);
-      ck_assert_msg(largest <= allowed + 1e-6, "%g Hz: to \"%s\": %g, allowed %g", frequencies[f],
-                    racks[r], largest, allowed);
+      driver_assert_smooth_edit(&driver, &rack, racks[r], where);
     }
   }
 }
@@ -196,14 +186,14 @@ TEST(a_value_set_since_the_document_wins_over_it)
   const EngineParam newer = { rack->nodes[0].uid, 0, -20.0 };
   ck_assert_int_eq(engine_set(driver.engine, &newer, 1, 0), STATUS_OK);
   driver_await_builder(&driver, 100U * BLOCK);
-  driver_play(&driver, 80); // the edit waits for its frame meanwhile
+  driver_play(&driver, 80); // meanwhile the edit waits for its frame
   ck_assert_double_eq_tol(driver.out[0][driver.position - 1U], 0.1, 1e-6);
   driver_play(&driver, 100);
   ck_assert_double_eq_tol(driver.out[0][driver.position - 1U], 0.1, 1e-6);
   Error error = { STATUS_OK, "" };
   driver_await_reply(&driver);
   ck_assert_int_eq(engine_edit_wait(driver.engine, rack, &error),
-                   STATUS_OK); // a newer document, with -6 dB
+                   STATUS_OK); // a document newer than the message, with -6 dB
   driver_play(&driver, 100);
   ck_assert_double_eq_tol(driver.out[0][driver.position - 1U], 0.5011872, 1e-6);
 }
@@ -229,7 +219,8 @@ TEST(a_value_set_since_the_document_wins_in_a_node_that_is_made_anew)
   ck_assert_double_eq_tol(driver.out[0][driver.position - 1U], 0.1, 1e-6);
 
   driver_await_reply(&driver);
-  ck_assert_msg(!engine_edit_wait(driver.engine, before, &error), "%s", error.text); // newer again
+  ck_assert_msg(!engine_edit_wait(driver.engine, before, &error), "%s",
+                error.text); // newer than the message
   driver_play(&driver, 100);
   ck_assert_double_eq_tol(driver.out[0][driver.position - 1U], 1.0, 1e-6);
 }
@@ -253,7 +244,7 @@ TEST(a_new_format_keeps_the_rack_and_its_values)
   ck_assert_uint_eq(engine_latency(driver.engine), 32);
 }
 
-TEST(mono_feeds_all_channels_and_invalid_widths_are_rejected)
+TEST(mono_feeds_all_channels_and_invalid_widths_are_refused)
 {
   SCOPED(driver_free) TestDriver driver = driver_new("g: gain", 1, 2, 1, false, 100U * BLOCK);
   signal_noise(driver.in[0], driver.n_frames, 6);
@@ -382,10 +373,10 @@ never_run(void* const context, const float* const* const in, float* const* const
   (void)out;
   (void)n_frames;
   (void)wait;
-  ck_abort_msg("a period ran after its engine was freed");
+  ck_abort_msg("a period was processed after its engine was freed");
 }
 
-// A thread of the driver may hang in its library beyond the end of the run, and call later.
+// A thread of the driver may hang in a library until after the run, and then call the engine.
 TEST(a_gate_that_is_kept_outlives_its_engine_and_is_shut)
 {
   TestDriver driver = driver_new("gain 0dB", 1, 1, 1, false, BLOCK);

@@ -10,22 +10,19 @@
 #include "engine/engine.h"
 #include "engine/worker/calibrate.h"
 #include "engine/worker/placement.h"
+#include "tests/support/device_suite.h"
 #include "tests/support/scoped.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
 #include "tests/support/test_driver.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK       DRIVER_BLOCK
-#define DEADLINE_NS 20000000000U // a machine without a GPU may be busy
+#define BLOCK DRIVER_BLOCK
 
-static const char* api;
-
-/// An engine on the device, `depth` blocks ahead.
+/// An engine on the device with this depth.
 static TestDriver
 driver_on_device(const EngineBackend backend, const PlacementCosts* const costs,
                  const char* const rack, const uint32_t depth, const size_t n_blocks)
@@ -36,18 +33,19 @@ driver_on_device(const EngineBackend backend, const PlacementCosts* const costs,
                                 .deadline_fraction = 0.75,
                                 .backend = backend,
                                 .gpu_index = UINT32_MAX,
-                                .gpu_deadline_ns = DEADLINE_NS,
+                                .gpu_deadline_ns = DEVICE_PATIENT_NS,
                                 .costs = costs };
   return driver_from(&config, rack, n_blocks * BLOCK);
 }
 
-static EngineBackend
-device_backend(void)
+/// The name of the API under test.
+static const char*
+api_name(void)
 {
-  return strcmp(api, "cuda") ? ENGINE_BACKEND_OPENCL : ENGINE_BACKEND_CUDA;
+  return engine_backend_names[device_suite_api()];
 }
 
-/// Place and reason of the node of that name, as "backend why".
+/// Place and reason of the node `name`, as "backend reason".
 static const char*
 place_of(const TestDriver* const driver, const Rack* const rack, const char* const name)
 {
@@ -98,8 +96,8 @@ TEST(edits_and_moves_between_backends_do_not_click)
     "l: dcblock 2 backend=cpu | g: gain -3dB",
     "",
     "g: gain backend=cpu + h: gain -6dB",
-    "d: delay 20ms mix=0.4 feedback=50%",             // its tail, on the device,
-    "d: delay 20ms mix=0.4 feedback=50% backend=cpu", // beside the new one, on the CPU, and back
+    "d: delay 20ms mix=0.4 feedback=50%",             // its tail plays on the device
+    "d: delay 20ms mix=0.4 feedback=50% backend=cpu", // beside the new node on the CPU; then back
     "d: delay 20ms mix=0.4 feedback=50% backend=gpu | l: limiter lookahead=1ms backend=cpu",
     "d: delay 20ms mix=0.4 feedback=50% | g: gain",
     "",
@@ -107,24 +105,14 @@ TEST(edits_and_moves_between_backends_do_not_click)
   for (uint32_t depth = 0; depth <= 2U; ++depth) {
     SCOPED(driver_free)
     TestDriver driver =
-        driver_on_device(device_backend(), NULL, racks[0], depth, 1000U * ARRAY_LEN(racks));
+        driver_on_device(device_suite_api(), NULL, racks[0], depth, 1000U * ARRAY_LEN(racks));
     SCOPED_RACK Rack* rack = driver_rack(racks[0]);
     signal_sine(driver.in[0], driver.n_frames, 440.0, DRIVER_RATE_HZ, 0.5, 0.0);
     driver_play(&driver, 100);
+    char where[32];
+    snprintf(where, sizeof(where), "depth %u", depth);
     for (uint32_t r = 1; r < ARRAY_LEN(racks); ++r) {
-      const size_t begin = driver.position;
-      Error error = { STATUS_OK, "" };
-      ck_assert_msg(driver_edit(&driver, &rack, racks[r], &error) == STATUS_OK, "%s: %s", racks[r],
-                    error.text);
-      driver_play(&driver, 100);
-      const float* const out = driver.out[0];
-      const size_t end = driver.position;
-      const double before = max_second_difference(out + begin - 50U * BLOCK, 50U * BLOCK);
-      const double after = max_second_difference(out + end - 50U * BLOCK, 50U * BLOCK);
-      const double largest = max_second_difference(out + begin - BLOCK, end - begin + BLOCK);
-      const double allowed = 1.5 * fmax(before, after);
-      ck_assert_msg(largest <= allowed + 1e-6, "depth %u, to \"%s\": %g, allowed %g", depth,
-                    racks[r], largest, allowed);
+      driver_assert_smooth_edit(&driver, &rack, racks[r], where);
       ck_assert_uint_eq(engine_latency(driver.engine),
                         depth * BLOCK + engine_rack_latency(driver.engine));
     }
@@ -141,18 +129,18 @@ TEST(mixed_racks_play_what_the_cpu_plays)
       "(d: gain -6dB backend=cpu + e: gain -9dB backend=gpu) | f: gain 1dB backend=cpu";
   static const char* const plain = "a: gain -3dB | b: peaking 1000 6dB | c: gain 2dB | "
                                    "(d: gain -6dB + e: gain -9dB) | f: gain 1dB";
-  TestDriver device = driver_on_device(device_backend(), NULL, mixed, 1, 200U);
+  TestDriver device = driver_on_device(device_suite_api(), NULL, mixed, 1, 200U);
   TestDriver cpu = driver_on_device(ENGINE_BACKEND_CPU, NULL, plain, 1, 200U);
   signal_noise(device.in[0], device.n_frames, 1);
   signal_noise(cpu.in[0], cpu.n_frames, 1);
   driver_play(&device, 200);
   driver_play(&cpu, 200);
   const double worst = max_difference(device.out[0], cpu.out[0], device.n_frames, NULL);
-  ck_assert_msg(worst < 1e-6, "%g apart", worst); // -120 dB
+  ck_assert_msg(worst < 1e-6, "the outputs differ by %g", worst); // -120 dB
   const EngineStatus status = status_of(&device);
   ck_assert_uint_eq(status.n_gpu_nodes, 3);
-  ck_assert_msg(!strncmp(status.backend, "cpu+", 4) && !strcmp(status.backend + 4, api), "%s",
-                status.backend);
+  ck_assert_msg(!strncmp(status.backend, "cpu+", 4) && !strcmp(status.backend + 4, api_name()),
+                "%s", status.backend);
   driver_free(&device);
   driver_free(&cpu);
 }
@@ -160,14 +148,14 @@ TEST(mixed_racks_play_what_the_cpu_plays)
 TEST(the_status_reports_the_backend_of_each_node_and_its_reason)
 {
   const char* const text = "a: gain | b: gain backend=cpu | c: gain backend=gpu";
-  SCOPED(driver_free) TestDriver driver = driver_on_device(device_backend(), NULL, text, 1, 10U);
+  SCOPED(driver_free) TestDriver driver = driver_on_device(device_suite_api(), NULL, text, 1, 10U);
   SCOPED_RACK Rack* const rack = driver_rack(text);
-  assert_place(&driver, rack, "a", api, "option");
+  assert_place(&driver, rack, "a", api_name(), "option");
   assert_place(&driver, rack, "b", "cpu", "node");
-  assert_place(&driver, rack, "c", api, "node");
+  assert_place(&driver, rack, "c", api_name(), "node");
   const EngineStatus status = status_of(&driver);
   ck_assert_uint_eq(status.n_gpu_nodes, 2);
-  ck_assert_msg(strstr(status.device, api) == status.device, "%s", status.device);
+  ck_assert_msg(strstr(status.device, api_name()) == status.device, "%s", status.device);
 }
 
 TEST(without_a_gpu_a_node_that_asks_for_one_is_refused_with_the_reason)
@@ -193,8 +181,7 @@ TEST(without_a_gpu_a_node_that_asks_for_one_is_refused_with_the_reason)
   setenv("WARPRACK_AUTO_GPU", "any", 1);
 }
 
-/// Costs of gains with which `n` of them, one behind the other, take n us on the CPU and 10 us on
-/// the GPU.
+/// Costs with which n gains in series take n us on the CPU and 10 us on the GPU.
 static PlacementCosts
 gain_costs(void)
 {
@@ -267,9 +254,9 @@ TEST(a_rack_begins_on_the_gpu_when_that_is_quicker)
 
 TEST(costs_are_measured_and_kept)
 {
-  const DeviceChoice choice = { .api = device_backend(),
+  const DeviceChoice choice = { .api = device_suite_api(),
                                 .index = UINT32_MAX,
-                                .deadline_ns = DEADLINE_NS };
+                                .deadline_ns = DEVICE_PATIENT_NS };
   Backend* device = NULL;
   Error error = { STATUS_OK, "" };
   ck_assert_msg(device_backend_new(&choice, &device, &error) == STATUS_OK, "%s", error.text);
@@ -307,8 +294,8 @@ count_note(void* const context, const char* const text)
 
 TEST(kept_costs_are_not_measured_again)
 {
-  // By hand, because measuring all effects compiles them all.
-  DeviceChoice choice = { .index = UINT32_MAX, .deadline_ns = DEADLINE_NS };
+  // Only these costs: measuring all effects would compile all kernels.
+  DeviceChoice choice = { .index = UINT32_MAX, .deadline_ns = DEVICE_PATIENT_NS };
   Backend* device = NULL;
   Error error = { STATUS_OK, "" };
   ck_assert_msg(device_backend_new(&choice, &device, &error) == STATUS_OK, "%s", error.text);
@@ -322,7 +309,7 @@ TEST(kept_costs_are_not_measured_again)
                                 .deadline_fraction = 0.75,
                                 .backend = ENGINE_BACKEND_AUTO,
                                 .gpu_index = UINT32_MAX,
-                                .gpu_deadline_ns = DEADLINE_NS,
+                                .gpu_deadline_ns = DEVICE_PATIENT_NS,
                                 .note = count_note,
                                 .note_context = &n_notes };
   TestDriver driver = driver_from(&config, gains(13), 10U * BLOCK);
@@ -338,18 +325,6 @@ TEST(kept_costs_are_not_measured_again)
 int
 main(void)
 {
-  const char* const asked = getenv("WARPRACK_TEST_BACKEND");
-  api = asked ? asked : "opencl";
   setenv("WARPRACK_AUTO_GPU", "any", 1);
-  const DeviceChoice choice = { .api = device_backend(),
-                                .index = UINT32_MAX,
-                                .deadline_ns = DEADLINE_NS };
-  Backend* device = NULL;
-  Error error = { STATUS_OK, "" };
-  if (device_backend_new(&choice, &device, &error)) {
-    puts(error.text);
-    return TEST_SKIPPED;
-  }
-  device_backend_free(device);
-  return suite_run("engine_device");
+  return device_suite_run("engine_device", ENGINE_BACKEND_AUTO, NULL);
 }

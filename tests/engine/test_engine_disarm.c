@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define LOOK_US 1000U
-#define N_LOOKS 50U // without a block between them: the callback waits
+#define N_LOOKS 50U // no block between them: the callback waits
 
 /// Stop the worker, and submit a block that it does not finish.
 static void
@@ -38,7 +38,7 @@ TEST(a_callback_that_waits_for_a_hanging_worker_is_freed)
   engine_disarm(rig.engine);
   ck_assert(!rig_status(&rig).armed);
   await_level(&rig, 0.0F); // disarmed
-  rig_arm(&rig);           // the worker was either found to hang before, or is found by this call
+  rig_arm(&rig);           // the supervisor finds the hang now, if not before
   await_level(&rig, HALF);
   await_restarts(&rig, 1U);
 }

@@ -43,7 +43,7 @@ fill(float* const x, const size_t n, const float value)
   }
 }
 
-TEST(the_gain_of_a_connection_comes_back)
+TEST(a_connection_takes_a_new_gain_and_the_old_one_again)
 {
   SCOPED(driver_free)
   TestDriver driver =
@@ -66,7 +66,7 @@ TEST(the_gain_of_a_connection_comes_back)
   }
 }
 
-TEST(connections_that_come_to_the_same_stay_two)
+TEST(equivalent_connections_stay_separate)
 {
   const char* const text = "add g gain\nconnect in g\nconnect in:1 g gain=-20dB\nconnect g out";
   SCOPED(driver_free) TestDriver driver = driver_new(text, 1, 1, 1, false, 400U * BLOCK);
@@ -120,7 +120,7 @@ check_cross_fades(const char* const a, const char* const b, const uint32_t n_cha
 
 TEST(changes_of_latency_cross_fade_in_step)
 {
-  // The chains delay by whole periods of both sines, so that what is in step adds up.
+  // The chains delay by whole periods of both sines, so that aligned paths add up.
   check_cross_fades("limiter 0dB lookahead=20ms + a: gain",
                     "limiter 0dB lookahead=20ms + (a: gain | new: limiter 0dB lookahead=10ms)", 1,
                     1.001);
@@ -133,7 +133,7 @@ TEST(changes_of_latency_cross_fade_in_step)
   check_cross_fades("", "l: limiter 0dB lookahead=20ms", 1, 1.001);
 }
 
-TEST(chains_turn_around_without_a_click)
+TEST(chains_are_reversed_without_a_click)
 {
   check_cross_fades("a: gain -1dB | b: gain -2dB", "b: gain -2dB | a: gain -1dB", 2, 1.001);
   check_cross_fades("add a gain -1dB\nadd b gain -2dB\n" // the maximum number of connections
@@ -141,6 +141,10 @@ TEST(chains_turn_around_without_a_click)
                     "add a gain -1dB\nadd b gain -2dB\n"
                     "connect in out\nconnect in b\nconnect b a\nconnect a out",
                     1, 1.001);
+  check_cross_fades("add a gain -1dB\nadd b gain -2dB\nconnect a b\nconnect in a\nconnect b out",
+                    "b: gain -2dB | a: gain -1dB", 2, 1.001); // the first connection is removed
+  check_cross_fades("add a gain -1dB\nadd b gain -2dB\nconnect in a\nconnect b out\nconnect a b",
+                    "b: gain -2dB | a: gain -1dB", 2, 1.001); // the last one is removed
   check_cross_fades("r: reverb mix=0.3 | g: gain -6dB", "g: gain -6dB | r: reverb mix=0.3", 2, 1.6);
   check_cross_fades("r: reverb size=0.3 mix=0.3 | g: gain -6dB",
                     "g: gain -6dB | r: reverb size=0.6 mix=0.3", 2, 1.6);
@@ -172,8 +176,8 @@ TEST(an_edit_does_not_advance_edits_that_wait)
 
 TEST(a_connection_that_is_replaced_while_it_fades_does_not_click)
 {
-  // At each edit the latency grows, so that what just fades in has to wait for its successor.  So
-  // close to each other, such edits may be louder for a moment, but that comes and goes smoothly.
+  // Each edit increases the latency, so that a node that still fades in waits for its successor.
+  // Such edits in quick succession may be louder for a moment, but the level changes smoothly.
   static const char* const racks[] = { "g: gain", "g: gain | l: limiter 0dB lookahead=3ms",
                                        "g: gain | l: limiter 0dB lookahead=9ms",
                                        "g: gain | l: limiter 0dB lookahead=19ms", "h: gain" };
@@ -191,7 +195,7 @@ TEST(a_connection_that_is_replaced_while_it_fades_does_not_click)
     const size_t n = driver.position - 50U * BLOCK;
     const double steady = max_second_difference(out, 40U * BLOCK);
     const double largest = max_second_difference(out, n);
-    // A corner in the middle of one fade would be 18 times as large as the sine's.
+    // A corner in the middle of a fade would be 18 times as large as the steady value.
     ck_assert_msg(largest <= 4.0 * steady, "%u blocks between: %g, steady %g", n_between, largest,
                   steady);
   }
@@ -206,7 +210,7 @@ TEST(a_node_stays_while_a_delay_line_behind_it_sounds)
     signal_sine(driver.in[0], driver.n_frames, 100.0, RATE, 0.4, 0.0);
     driver_play(&driver, 100);
     must_edit(&driver, &rack, "g: gain"); // the delayed path from g ends
-    must_edit(&driver, &rack, "");        // and g
+    must_edit(&driver, &rack, "");        // g ends
     driver_play(&driver, n_between);
     must_edit(&driver, &rack, ""); // ended nodes are no longer played
     driver_play(&driver, 100);
@@ -217,7 +221,7 @@ TEST(a_node_stays_while_a_delay_line_behind_it_sounds)
   }
 }
 
-TEST(tails_of_what_was_removed_end_without_a_click_when_a_chain_turns)
+TEST(tails_of_removed_nodes_end_without_a_click_when_a_chain_is_reversed)
 {
   static const char* const ringing = "(a: gain | b: gain -1dB) + r: reverb decay=4s mix=1";
   SCOPED(driver_free) TestDriver driver = driver_new(ringing, 2, 2, 1, false, 1000U * BLOCK);
@@ -273,12 +277,12 @@ TEST(late_messages_keep_their_order)
   ck_assert_double_eq_tol(driver.out[0][driver.position - 1U], 0.1, 1e-6);
 }
 
-TEST(frames_go_on_when_audio_comes_back)
+TEST(frames_continue_when_audio_returns)
 {
   SCOPED(driver_free) TestDriver driver = driver_new("", 1, 1, 1, false, 200U * BLOCK);
   driver_play(&driver, 100);
   Error error = { STATUS_OK, "" };
-  for (uint32_t i = 0; i < 3U; ++i) { // a server that returns and disappears again before it plays
+  for (uint32_t i = 0; i < 3U; ++i) { // a server that returns and ends again before it plays
     ck_assert_int_eq(engine_arm(driver.engine, RATE, BLOCK, 1, 1, &error), STATUS_OK);
     ck_assert_uint_eq(engine_frame_now(driver.engine), 100U * BLOCK);
     const uint64_t soon = engine_frame_at(driver.engine, time_now_ns());
@@ -301,7 +305,8 @@ TEST(an_edit_for_later_waits_between_long_periods)
   driver_play(&driver, 1);
   const uint64_t at = engine_frame_now(driver.engine) + 2U * FX_MAX_BLOCK;
   ck_assert_int_eq(engine_edit(driver.engine, rack, at, NULL, NULL), STATUS_OK);
-  usleep(500000); // half a period of audio that runs
+  driver_await_builder(&driver, at);
+  usleep(500000); // half a period of running audio
   driver_play(&driver, 4);
   ck_assert_float_eq(driver.out[0][4U * FX_MAX_BLOCK - 1U], 1.0F);
   ck_assert_double_eq_tol(driver.out[0][5U * FX_MAX_BLOCK - 1U], 0.1, 1e-6);
@@ -318,7 +323,7 @@ TEST(too_much_latency_is_refused_at_any_rate)
   ck_assert_int_eq(engine_arm(driver.engine, RATE, BLOCK, 1, 1, &error), STATUS_OK);
 }
 
-/// Loads a short impulse response, `context` times.
+/// Load a short impulse response; `context` counts down the loads that succeed.
 static Status
 load_some(void* const context, const char* const name, const double rate_hz, FxFile** const file,
           Error* const error)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Edits on their way to the worker: so many wait and no more, each is answered; what is told of an
-// older plan than the one that is known counts for nothing.
+// Edits on their way to the worker: one is in flight, and each has a reply.  The engine ignores
+// facts of a plan that is older than the known one.
 
 #include "engine/callback/period_state.h"
 #include "engine/engine_private.h"
@@ -14,7 +14,7 @@
 
 #define POLL_US 200U
 
-/// A file that takes as long as the test wants.
+/// A file whose loading ends when the test says so.
 typedef struct SlowFile {
   _Atomic bool is_open, may_go_on;
 } SlowFile;
@@ -73,7 +73,7 @@ TEST(one_edit_is_in_flight_and_no_more)
   ck_assert_int_eq(engine_edit_wait(driver.engine, next, &error), STATUS_LIMIT);
   ck_assert_str_eq(error.text, "another edit is in flight");
   slow.may_go_on = true;
-  while (!tally.n_refused) { // its file is gone
+  while (!tally.n_refused) { // its file cannot be loaded
     usleep(POLL_US);
   }
   ck_assert_int_eq(engine_edit(driver.engine, next, 0U, on_done, &tally), STATUS_OK);
@@ -84,7 +84,7 @@ TEST(one_edit_is_in_flight_and_no_more)
   }
   EngineStatus status;
   engine_status(driver.engine, &status);
-  ck_assert_uint_eq(status.edits_refused, 1U); // those that were not taken were never asked
+  ck_assert_uint_eq(status.edits_refused, 1U); // edits that were not accepted do not count
   ck_assert_uint_eq(status.n_nodes, 2U);
   rack_free(next);
   rack_free(stuck);
@@ -92,7 +92,7 @@ TEST(one_edit_is_in_flight_and_no_more)
   ck_assert_uint_eq(tally.n_good + tally.n_refused, 2U);
 }
 
-/// The present level of a rack that is fed ones.
+/// The current level of a rack with an input of ones.
 static float
 level_of(TestDriver* const driver)
 {
@@ -125,7 +125,7 @@ TEST(documents_and_messages_keep_their_order_through_a_new_start)
   ck_assert_double_eq_tol(level_of(&driver), 0.1, 1e-6); // and this message than the document
 }
 
-/// By which the period delays the dry signal.
+/// The delay of the dry signal, in frames.
 static uint32_t
 dry_latency(const TestDriver* const driver)
 {
@@ -172,7 +172,7 @@ TEST(the_status_describes_the_worker)
   SCOPED(driver_free) TestDriver driver = driver_new("g: gain", 1, 1, 1, false, 1000U);
   driver_play(&driver, 3);
   EngineStatus status;
-  do { // the last block comes back while the callback has left
+  do { // the last block is finished after the callback ended
     engine_status(driver.engine, &status);
   } while (status.worker_counts.worker_blocks < 3U);
   ck_assert_uint_eq(status.worker_counts.worker_blocks, 3U);
@@ -183,7 +183,7 @@ TEST(the_status_describes_the_worker)
   ck_assert_str_eq(status.worker_note, "");
 }
 
-TEST(only_files_leave_the_outputs_to_the_rack)
+TEST(a_live_engine_needs_a_number_of_outputs)
 {
   const EngineConfig config = { .n_in = 1, .n_out = 0, .depth = 1 };
   Engine* engine = NULL;

@@ -36,7 +36,7 @@ playing(const char* const text, const bool offline)
   return engine;
 }
 
-/// The last sample of some blocks of a constant 1.
+/// Play some blocks of ones; returns the last sample.
 static float
 level(Engine* const engine)
 {
@@ -70,14 +70,14 @@ TEST(an_engine_is_made_completely_or_not_at_all)
 
 static const char before[] = "a: gain -6dB | b: gain -6dB";
 
-/// Edit from `before` to `text`, with later and later failures of an allocation.
+/// Edit from `before` to `text` again and again; each time a later allocation fails.
 static void
 check_edit(const char* const text, const bool offline)
 {
   Engine* const engine = playing(before, offline);
   SCOPED_RACK Rack* const old = parsed(before, NULL);
   SCOPED_RACK Rack* const rack = parsed(text, old);
-  const float heard = level(engine);
+  const float unchanged = level(engine);
   uint32_t n = 0;
   for (bool done = false; !done; ++n) {
     failing_alloc_arm(n);
@@ -85,7 +85,7 @@ check_edit(const char* const text, const bool offline)
     done = !failing_alloc_disarm();
     ck_assert_msg(status == (done ? STATUS_OK : STATUS_NO_MEM), "%s, allocation %u: %s", text, n,
                   error.text);
-    ck_assert_msg(done || level(engine) == heard, "%s, allocation %u", text, n);
+    ck_assert_msg(done || level(engine) == unchanged, "%s, allocation %u", text, n);
   }
   ck_assert_uint_gt(n, 10);
   engine_free(engine);
@@ -123,8 +123,8 @@ TEST(edits_in_two_steps_that_were_not_accepted_do_not_wait)
   check_edit("b: gain -6dB | a: gain -6dB", true); // offline, without waiting for the fades
 }
 
-/// Memory was short only for the copy of the rack that measures the fallbacks, and the engine
-/// reports it.
+/// True if memory was short only for the copy of the rack that measures the fallbacks, and the
+/// engine reports this.
 static bool
 lacks_only_a_copy(Engine* const engine)
 {
@@ -137,7 +137,7 @@ TEST(a_format_without_memory_leaves_silence_and_the_rack)
 {
   for (uint32_t offline = 0; offline < 2U; ++offline) {
     Engine* const engine = playing(before, offline);
-    const float heard = level(engine);
+    const float unchanged = level(engine);
     uint32_t n = 0;
     for (bool done = false; !done; ++n) {
       failing_alloc_arm(n);
@@ -147,10 +147,10 @@ TEST(a_format_without_memory_leaves_silence_and_the_rack)
                          : status == STATUS_NO_MEM || (!status && lacks_only_a_copy(engine)),
                     "allocation %u: %s", n, error.text);
       if (!offline) {
-        ck_assert_float_eq(level(engine), status ? 0.0F : heard);
+        ck_assert_float_eq(level(engine), status ? 0.0F : unchanged);
       }
     }
-    ck_assert_float_eq(level(engine), heard);
+    ck_assert_float_eq(level(engine), unchanged);
     ck_assert_uint_gt(n, 20);
     engine_free(engine);
   }

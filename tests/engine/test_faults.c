@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
   Faults on demand: a list is read whole or refused; a fault fails exactly the occurrences that it
-  was armed for; faults for another process are ignored.  The users' program does not contain them,
-  the tests' program contains all.
+  was armed for; faults for another process are ignored.  The program for users contains no fault,
+  the program for tests contains all.
 */
 
 #include "engine/base/faults.h"
@@ -21,7 +21,7 @@ arm(const char* const list)
   ck_assert_msg(faults_arm(list, &error) == STATUS_OK, "%s", error.text);
 }
 
-/// Trigger a fault `n` times: a letter for each, x if it failed.
+/// Pass the place of a fault `n` times.  Returns a letter for each: x if it failed, . if not.
 static const char*
 meet(const FaultId fault, const uint32_t n)
 {
@@ -90,7 +90,7 @@ TEST(a_fault_may_name_a_node)
 
 TEST(each_process_takes_only_its_own_faults)
 {
-  arm("worker:alloc.fail@1+,server:fs.eio,fs.full"); // a test is a server
+  arm("worker:alloc.fail@1+,server:fs.eio,fs.full"); // a test counts as a server
   ck_assert_str_eq(meet(FAULT_ALLOC_FAIL, 2), "..");
   ck_assert_str_eq(meet(FAULT_FS_EIO, 2), "x.");
   ck_assert_str_eq(meet(FAULT_FS_FULL, 2), "x.");
@@ -128,7 +128,7 @@ TEST(armed_faults_can_be_listed)
   faults_disarm();
 }
 
-/// The bytes of a program.
+/// Read the program that an environment variable names.
 static char*
 read_program(const char* const variable, size_t* const n_bytes)
 {
@@ -150,7 +150,7 @@ TEST(the_program_has_faults_only_when_it_is_built_so)
 #else
   const bool expected = false;
 #endif
-  // Texts and function names, from the symbol table.
+  // Texts, and function names in the symbol table.
   static const char* const words[] = {
     "WARPRACK_FAULT",    "alloc.fail",  "clock.jump",   "fs.eio",       "fs.full",
     "fs.short",          "gpu.build",   "gpu.error",    "gpu.hang",     "gpu.late",
@@ -165,10 +165,10 @@ TEST(the_program_has_faults_only_when_it_is_built_so)
   SCOPED_MEMORY char* const faults = read_program("WARPRACK_FAULTS_PROGRAM", &n_faults);
   for (uint32_t w = 0; w < ARRAY_LEN(words); ++w) {
     const size_t length = strlen(words[w]);
-    ck_assert_msg(memmem(faults, n_faults, words[w], length) != NULL, "\"%s\" is nowhere",
-                  words[w]);
+    ck_assert_msg(memmem(faults, n_faults, words[w], length) != NULL,
+                  "\"%s\" is not in the program for tests", words[w]);
     ck_assert_msg((memmem(usual, n_usual, words[w], length) != NULL) == expected,
-                  "\"%s\" in the program", words[w]);
+                  "\"%s\" in the program for users", words[w]);
   }
 }
 

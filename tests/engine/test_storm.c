@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A storm: racks with every kind of effect exchanged at random and all parameters turned at random,
-// while a driver's thread plays block after block.  The output stays finite and no block is lost.
-// This is also what the sanitizers and the real-time trap are let loose on.
+// A storm: random exchanges of racks with every kind of effect, and random changes of all
+// parameters, while the thread of a driver plays block after block.  The output stays finite and no
+// block is lost.  The sanitizers and the real-time trap run this test too.
 //
 // STORM_BLOCKS sets the number of blocks (default 30000), STORM_SEED the seed.
 
@@ -22,7 +22,7 @@
 #define BLOCK    64U
 #define CHANNELS 2U
 
-// The same names in many racks, so that nodes persist, change places, change structure and end.
+// Many racks have nodes of the same names, so that nodes persist, move, change structure and end.
 static const char* const racks[] = {
   "",
   "eq: highpass 80 order=4 | pk: peaking 1000 6dB | comp: compressor | lim: limiter -1dB",
@@ -51,7 +51,7 @@ typedef struct Storm {
   float largest;
 } Storm;
 
-/// The driver's thread.
+/// The thread of the driver.
 static void*
 drive(void* const context)
 {

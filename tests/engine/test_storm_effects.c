@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-   The proof of real-time safety: every live effect of the table, with files if it takes them,
-   edited continuously from another thread while the callback's thread plays block after block.
+   The test of real-time safety: one thread edits racks with every live effect of the table, with
+   files where an effect takes them, while the thread of the callback plays block after block.
    Under the real-time trap (support/rt_trap.h) neither the callback nor the worker allocates,
    locks, calls the kernel, or takes a page fault, except for one wake of the worker by the
    callback.
 
-   STORM_BLOCKS sets the number of blocks (more are played until a quarter of that have come back in
-   time and every effect has been heard), STORM_SEED the seed.
+   STORM_BLOCKS sets the number of blocks, STORM_SEED the seed.  The test plays more blocks until a
+   quarter of that number was in time and every effect has been played.
 */
 
 #include "engine/base/rt.h"
@@ -35,9 +35,9 @@
 #define CHANNELS        2U
 #define FEWEST_NODES    4U
 #define MOST_NODES      9U
-#define MOST_EXTRA      5U // connections besides those of a chain
+#define MOST_EXTRA      5U // most connections besides those of a chain
 #define MOST_EFFECTS    64U
-#define STRUCTURE_LIMIT 500.0 // of numbers that determine a size: many nodes, not large ones
+#define STRUCTURE_LIMIT 500.0 // limit of values that determine a size: no large nodes
 #define NAME_CALLBACK   "storm-callback"
 #define NAME_WORKER     "warprack-worker"
 #define NAME_HELPER     "warprack-helper"
@@ -47,12 +47,12 @@
 typedef struct Storm {
   Engine* engine;
   uint32_t block_frames;
-  uint64_t n_wanted;      ///< Least number of blocks; a quarter of them in time
-  uint64_t n_blocks;      ///< Blocks played
-  uint64_t n_in_time;     ///< Of these, in time at the last check
-  uint64_t n_late;        ///< The others
-  uint64_t random;        ///< Of the editing thread
-  _Atomic bool all_heard; ///< Every effect has played
+  uint64_t n_wanted;       ///< Least number of blocks; a quarter must be in time
+  uint64_t n_blocks;       ///< Blocks played
+  uint64_t n_in_time;      ///< Those in time, at the last check
+  uint64_t n_late;         ///< Late ones, at the last check
+  uint64_t random;         ///< State of the generator of the editing thread
+  _Atomic bool all_played; ///< Every effect has played
   _Atomic bool over;
   uint64_t n_bad; ///< Samples that were not finite or too large
 } Storm;
@@ -77,9 +77,9 @@ pace(Storm* const storm, uint64_t* const pause_ns)
     *pause_ns = now > storm->n_late ? *pause_ns * 9U / 8U + 500U : *pause_ns - *pause_ns / 16U;
     *pause_ns = *pause_ns < 1000000U ? *pause_ns : 1000000U;
     storm->n_late = now;
-    storm->n_in_time = storm->n_blocks - 1U - now; // the next check decides about the last one
+    storm->n_in_time = storm->n_blocks - 1U - now; // the next check counts the last block
   }
-  // Now and then the worker falls asleep and must be woken.
+  // Sometimes wait so long that the worker sleeps and must be woken.
   spin_for(storm->n_blocks % 1000U == 999U ? 200000U : *pause_ns);
 }
 
@@ -94,7 +94,7 @@ drive(void* const context)
   signal_noise(noise[0], ARRAY_LEN(noise[0]), 1);
   signal_noise(noise[1], ARRAY_LEN(noise[1]), 2);
   while (storm->n_blocks < storm->n_wanted || storm->n_in_time < storm->n_wanted / 4U ||
-         !storm->all_heard) {
+         !storm->all_played) {
     const size_t at = storm->n_blocks++ % 16U * storm->block_frames;
     const float* const ins[] = { noise[0] + at, noise[1] + at };
     engine_process(storm->engine, ins, outs, storm->block_frames, false);
@@ -111,7 +111,7 @@ drive(void* const context)
 
 // ---- the edits ----
 
-/// The values of a FILE or TEXT parameter, in turn.
+/// Two values in turn for a FILE or TEXT parameter.
 static const struct {
   const char *effect, *param, *texts[2];
 } texts[] = {
@@ -123,9 +123,9 @@ static const struct {
 typedef struct Edits {
   Rack* rack; ///< The rack that plays
   uint32_t n_added;
-  uint64_t n_heard, n_refused;
-  bool heard[MOST_EFFECTS]; ///< By index in the table of effects
-  bool files[MOST_EFFECTS]; ///< The same with a file
+  uint64_t n_accepted, n_refused;
+  bool played[MOST_EFFECTS]; ///< By index in the table of effects
+  bool files[MOST_EFFECTS];  ///< Those that have been played with a file
 } Edits;
 
 static uint32_t
@@ -166,7 +166,8 @@ set_texts(Rack* const rack, const char* const node, const char* const effect,
   return status;
 }
 
-/// Insert into some connection: the effects of the table in turn, so that none is left out.
+/// Insert a node into a random connection.  Effects are used in the order of the table, so that
+/// none is left out.
 static Status
 add_node(Storm* const storm, Rack* const rack, const uint32_t number, Error* const error)
 {
@@ -196,7 +197,7 @@ add_node(Storm* const storm, Rack* const rack, const uint32_t number, Error* con
   return status ? status : rack_connect(rack, name, to, -1.0, error);
 }
 
-/// Connect its sources to its destinations.
+/// Remove a random node and connect its sources to its destinations.
 static Status
 remove_node(Storm* const storm, Rack* const rack, Error* const error)
 {
@@ -280,7 +281,7 @@ edit(Storm* const storm, Edits* const edits, Rack* const rack, Error* const erro
   }
 }
 
-/// While audio runs: set a value of any node, at a near frame.
+/// Set a value of a random node at one of the next frames, while audio runs.
 static void
 turn_something(Storm* const storm, const Rack* const rack)
 {
@@ -290,30 +291,30 @@ turn_something(Storm* const storm, const Rack* const rack)
   if (!param->structural) {
     const EngineParam change = { node->uid, p, random_value(storm, param) };
     const uint64_t at = engine_frame_now(storm->engine) + below(storm, 1000U);
-    (void)!engine_set(storm->engine, &change, 1, at); // full: there are enough of them
+    (void)!engine_set(storm->engine, &change, 1, at); // the ring of messages may be full
   }
 }
 
 static void
-note_heard(Edits* const edits)
+record_played(Edits* const edits)
 {
   uint32_t n_effects = 0;
   const FxInfo* const* const table = fx_table(&n_effects);
   for (uint32_t n = 0; n < edits->rack->n_nodes; ++n) {
     const RackNode* const node = &edits->rack->nodes[n];
     for (uint32_t e = 0; e < n_effects; ++e) {
-      edits->heard[e] |= table[e] == node->fx;
+      edits->played[e] |= table[e] == node->fx;
       for (uint32_t p = 0; table[e] == node->fx && p < node->fx->n_params; ++p) {
         const char* const text = rack_text(node, p);
         edits->files[e] |= node->fx->params[p].kind == PARAM_FILE && text && *text;
       }
     }
   }
-  ++edits->n_heard;
+  ++edits->n_accepted;
 }
 
 static bool
-has_heard_every_effect(const Edits* const edits)
+has_played_every_effect(const Edits* const edits)
 {
   uint32_t n_effects = 0;
   const FxInfo* const* const table = fx_table(&n_effects);
@@ -323,7 +324,7 @@ has_heard_every_effect(const Edits* const edits)
     for (uint32_t p = 0; p < table[e]->n_params; ++p) {
       takes_files |= table[e]->params[p].kind == PARAM_FILE;
     }
-    if (edits->heard[e] == table[e]->offline_only || edits->files[e] != takes_files) {
+    if (edits->played[e] == table[e]->offline_only || edits->files[e] != takes_files) {
       return false;
     }
   }
@@ -348,7 +349,7 @@ edit_once(Storm* const storm, Edits* const edits)
   } else {
     rack_free(edits->rack);
     edits->rack = next;
-    note_heard(edits);
+    record_played(edits);
   }
 }
 
@@ -361,7 +362,7 @@ edit_until_over(Storm* const storm, Edits* const edits)
   ck_assert_msg(!engine_edit_wait(storm->engine, edits->rack, &error), "%s", error.text);
   while (!storm->over) {
     edit_once(storm, edits);
-    storm->all_heard = has_heard_every_effect(edits);
+    storm->all_played = has_played_every_effect(edits);
     for (uint32_t n = below(storm, 20U); n > 0U; --n) {
       turn_something(storm, edits->rack);
       const struct timespec pause = { 0, (long)below(storm, 100000U) };
@@ -372,7 +373,7 @@ edit_until_over(Storm* const storm, Edits* const edits)
 
 // ---- results ----
 
-/// Calls of the detectors with this prefix, or of all that remain.
+/// Number of calls that detectors with one of these prefixes counted.
 static uint64_t
 calls_like(const char* const* const beginnings, const size_t n)
 {
@@ -396,9 +397,9 @@ tell(const Storm* const storm, const Edits* const edits, const EngineStatus* con
   const RtTrapCounts all = rt_trap_counts();
   const uint64_t n_allocations = calls_like(allocations, ARRAY_LEN(allocations));
   const uint64_t n_locks = calls_like(locks, ARRAY_LEN(locks));
-  printf("%llu edits heard, %llu refused, %llu plans, %llu parameters; %llu blocks late, %llu "
+  printf("%llu edits accepted, %llu refused, %llu plans, %llu parameters; %llu blocks late, %llu "
          "dropped\n",
-         (unsigned long long)edits->n_heard, (unsigned long long)edits->n_refused,
+         (unsigned long long)edits->n_accepted, (unsigned long long)edits->n_refused,
          (unsigned long long)status->worker_counts.plans,
          (unsigned long long)status->worker_counts.params_applied,
          (unsigned long long)status->counts.late, (unsigned long long)status->counts.dropped);
@@ -458,7 +459,7 @@ run_storm(const uint32_t n_helpers, const uint32_t block_frames, const uint64_t 
   rt_trap_report(stdout);
   ck_assert_uint_eq(storm.n_bad, 0);
   ck_assert_uint_eq(status.counts.blocks, storm.n_blocks);
-  ck_assert_uint_gt(edits.n_heard, edits.n_refused);
+  ck_assert_uint_gt(edits.n_accepted, edits.n_refused);
   return is_locked;
 }
 

@@ -12,7 +12,7 @@ void
 fuzz_check(const int holds, const char* const promise)
 {
   if (!holds) {
-    fprintf(stderr, "fuzz: broken: %s\n", promise);
+    fprintf(stderr, "fuzz: not true: %s\n", promise);
     abort();
   }
 }

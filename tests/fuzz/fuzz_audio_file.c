@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Files for effects: any bytes as a file in memory, loaded as an impulse response or a table.
+// Files for effects: the bytes are a file in memory, loaded as an impulse response or a table.
 
 #include "fuzz.h"
 
@@ -15,7 +15,7 @@
 
 #define RATE_HZ 48000
 
-/// A file in memory; the caller closes it.
+/// Open a file in memory with these bytes; the caller closes it.
 static int
 file_of(const void* const bytes, const size_t n_bytes)
 {
@@ -36,10 +36,11 @@ LLVMFuzzerTestOneInput(const uint8_t* const bytes, const size_t n_bytes)
     status = error.status;
   }
   if (status != STATUS_OK) {
-    fuzz_check(file == NULL && error.text[0] != '\0', "a refusal says why and leaves nothing");
+    fuzz_check(file == NULL && error.text[0] != '\0',
+               "an error has a reason, and no file is returned");
     return 0;
   }
-  fuzz_check(file->n_channels > 0 && file->n_frames > 0, "a file that is loaded holds something");
+  fuzz_check(file->n_channels > 0 && file->n_frames > 0, "a loaded file has channels and frames");
   for (uint64_t i = 0; i < file->n_channels * file->n_frames; ++i) {
     fuzz_check(isfinite(file->samples[i]), "all samples are finite");
   }
@@ -58,7 +59,7 @@ visit_format(const int format, const float first, FuzzVisit* const visit, void* 
   (void)sf_writef_float(file, samples, 32);
   sf_close(file);
   struct stat facts;
-  fuzz_check(fstat(fd, &facts) == 0, "an example has a size");
+  fuzz_check(fstat(fd, &facts) == 0, "the size of an example is known");
   void* const bytes = malloc((size_t)facts.st_size);
   visit(context, bytes, (size_t)pread(fd, bytes, (size_t)facts.st_size, 0));
   free(bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Equaliser settings of other programs: refused with a reason, or converted to a readable rack.
+// Equaliser settings of other programs: refused with a reason, or converted to a valid rack.
 
 #include "fuzz.h"
 
@@ -19,15 +19,15 @@ ignore(void* const context, const char* const text)
 int
 LLVMFuzzerTestOneInput(const uint8_t* const bytes, const size_t n_bytes)
 {
-  char* const text = strndup((const char*)bytes, n_bytes); // files with zeros are refused before
+  char* const text = strndup((const char*)bytes, n_bytes); // files with zeros are refused earlier
   char* made = NULL;
   Rack* rack = NULL;
   Error error = { STATUS_OK, "" };
   if (text && eq_file_to_rack(text, "fuzz", ignore, NULL, &made, &error)) {
-    fuzz_check(error.text[0] != '\0', "a refusal says why");
+    fuzz_check(error.text[0] != '\0', "an error has a reason");
   } else if (made) {
     const Status status = rack_parse(made, "made", NULL, &rack, &error);
-    fuzz_check(status == STATUS_OK || status == STATUS_LIMIT, "what is printed can be read");
+    fuzz_check(status == STATUS_OK || status == STATUS_LIMIT, "the printed rack is valid");
   }
   rack_free(rack);
   free(made);

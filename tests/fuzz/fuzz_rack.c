@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// A printed rack is read back as the same rack.
+/// Check that a printed rack reads back as the same rack.
 static void
 check_print(const Rack* const rack)
 {
@@ -17,8 +17,8 @@ check_print(const Rack* const rack)
   Error error;
   fuzz_check(text != NULL, "a rack can be printed");
   fuzz_check(rack_parse(text, "printed", rack, &again, &error) == STATUS_OK,
-             "what is printed can be read");
-  fuzz_check(rack_equal(rack, again), "what is printed is read back as the same");
+             "a printed rack is valid");
+  fuzz_check(rack_equal(rack, again), "a printed rack reads back as the same rack");
   rack_free(again);
   free(text);
 }
@@ -29,10 +29,10 @@ try_rack(const char* const text, const Rack* const before)
   Rack* rack = NULL;
   Error error = { STATUS_OK, "" };
   if (rack_parse(text, "fuzz", before, &rack, &error) != STATUS_OK) {
-    fuzz_check(error.text[0] != '\0', "a refusal says why");
+    fuzz_check(error.text[0] != '\0', "an error has a reason");
     return;
   }
-  fuzz_check(!rack_check(rack, &error), "a document that is read is valid as a whole");
+  fuzz_check(!rack_check(rack, &error), "a document that is accepted gives a valid rack");
   check_print(rack);
   rack_free(rack);
 }
@@ -43,7 +43,7 @@ try_statement(const char* const text, const Rack* const before)
   Rack* const rack = rack_copy(before);
   Error error = { STATUS_OK, "" };
   if (rack && rack_apply(rack, text, "fuzz", &error) == STATUS_OK) {
-    fuzz_check(!rack_check(rack, &error), "a statement leaves a rack that is valid as a whole");
+    fuzz_check(!rack_check(rack, &error), "a statement leaves a valid rack");
     check_print(rack);
   }
   rack_free(rack);
@@ -61,7 +61,7 @@ LLVMFuzzerTestOneInput(const uint8_t* const bytes, const size_t n_bytes)
                    "before", NULL, &before, &error) == STATUS_OK,
         "the rack that statements are applied to");
   }
-  char* const text = strndup((const char*)bytes, n_bytes); // files with zeros are refused before
+  char* const text = strndup((const char*)bytes, n_bytes); // files with zeros are refused earlier
   if (text) {
     try_rack(text, NULL);
     try_rack(text, before);

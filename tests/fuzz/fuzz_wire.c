@@ -14,7 +14,7 @@
 
 #define MAX_BYTES 32768U // fits into a socket without a reader
 
-/// Every field is in its range, and the message can be sent again unchanged.
+/// Check that every field is in its range, and that the message can be sent again unchanged.
 static void
 check_message(const WireMessage* const message)
 {
@@ -23,10 +23,10 @@ check_message(const WireMessage* const message)
   WireMessage again;
   const WireSide side = wire_sample_side(message->kind);
   fuzz_check(!wire_field_out_of_range(message), "a received field is in its range");
-  fuzz_check(!wire_encode(message, &body, &n_bytes, NULL), "what was received can be sent");
+  fuzz_check(!wire_encode(message, &body, &n_bytes, NULL), "a received message can be sent");
   fuzz_check(!wire_decode(side, message->kind, body, n_bytes, -1, &again, NULL),
-             "what can be sent is received");
-  fuzz_check(wire_messages_equal(message, &again), "what is received is what was sent");
+             "a sent message can be received");
+  fuzz_check(wire_messages_equal(message, &again), "a message arrives unchanged");
   wire_message_clear(&again);
   free(body);
 }
@@ -43,9 +43,10 @@ receive_all(Wire* const wire)
     check_message(&message);
     wire_message_clear(&message);
   }
-  fuzz_check(status == STATUS_NET || status == STATUS_BAD_ARG, "an end, or what cannot be");
-  fuzz_check(error.text[0] != '\0', "an error says why");
-  fuzz_check(wire_receive(wire, &message, &error) == status, "an error is for good");
+  fuzz_check(status == STATUS_NET || status == STATUS_BAD_ARG,
+             "the error is the end of the socket or an invalid message");
+  fuzz_check(error.text[0] != '\0', "an error has a reason");
+  fuzz_check(wire_receive(wire, &message, &error) == status, "an error persists");
 }
 
 int
@@ -71,7 +72,7 @@ LLVMFuzzerTestOneInput(const uint8_t* const bytes, const size_t n_bytes)
 void
 fuzz_examples(FuzzVisit* const visit, void* const context)
 {
-  static uint8_t all[2][MAX_BYTES]; // for each side, all messages in sequence
+  static uint8_t all[2][MAX_BYTES]; // all messages of a side in sequence
   size_t n_all[2] = { 1, 1 };
   for (WireKind kind = WIRE_CONFIG; kind < WIRE_N_KINDS; ++kind) {
     const WireMessage message = wire_sample(kind);
@@ -88,7 +89,7 @@ fuzz_examples(FuzzVisit* const visit, void* const context)
     const size_t n = sizeof(header) + header[1];
     visit(context, one, 1U + n);
     all[is_to_worker][0] = is_to_worker;
-    if (kind != WIRE_ARM) { // whose descriptor no bytes can carry
+    if (kind != WIRE_ARM) { // the bytes cannot carry its descriptor
       memcpy(all[is_to_worker] + n_all[is_to_worker], one + 1, n);
       n_all[is_to_worker] += n;
     }

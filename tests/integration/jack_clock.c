@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A clock on the JACK server of JACK_DEFAULT_SERVER, for tests: "clock:out" plays the number of
-// each frame as a sample, "clock:in" reads the returned samples and computes their age.  On
-// SIGTERM it prints the input as runs of consecutive numbers, a line "FRAME AGE LENGTH" for each:
-// the first frame of the run, the age of its samples, -1 for silence, and their number.  On
-// SIGUSR1 disconnects "clock:out" from PORT and connects it again, TIMES times, and prints
+// A clock for tests, on the JACK server of JACK_DEFAULT_SERVER.  "clock:out" plays the number of
+// each frame as a sample; "clock:in" reads the samples that return, and computes their age in
+// frames.  On SIGTERM it prints the input as runs of samples of the same age, with a line "FRAME
+// AGE LENGTH" for each run: its first frame, the age (-1 for silence), and the number of samples.
+// On SIGUSR1 it disconnects "clock:out" from PORT and connects it again, TIMES times, and prints
 // "reconnected".
 //
 //     jack_clock [PORT TIMES]
@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #define FRAMES   (1U << 24) // numbers that a sample holds exactly: 349 s at 48 kHz
-#define MAX_RUNS 65536U     // later runs are not recorded
+#define MAX_RUNS 65536U     // runs that are recorded at most
 
 typedef struct Run {
   uint32_t frame;
@@ -34,7 +34,7 @@ static Run runs[MAX_RUNS];
 static uint32_t n_runs;
 
 static void
-hear(const uint32_t frame, const float sample)
+record(const uint32_t frame, const float sample)
 {
   const int32_t age =
       sample == 0.0F ? -1 : (int32_t)((frame - (uint32_t)(sample * (float)FRAMES)) % FRAMES);
@@ -53,14 +53,14 @@ process(const jack_nframes_t n_frames, void* const context)
   const float* const from = jack_port_get_buffer(in, n_frames);
   for (jack_nframes_t i = 0; i < n_frames; ++i) {
     const uint32_t frame = (now + i) % FRAMES;
-    hear(frame, from[i]);
+    record(frame, from[i]);
     to[i] = (float)frame / (float)FRAMES;
   }
   now = (now + n_frames) % FRAMES;
   return 0;
 }
 
-/// Wait until a change has taken effect.
+/// Wait four periods, until a change has taken effect.
 static void
 wait_frames(jack_client_t* const client)
 {
@@ -110,7 +110,7 @@ main(const int argc, char** const argv)
     puts("reconnected");
     fflush(stdout);
   }
-  jack_client_close(client); // a server that finds a dead client does not answer for a while
+  jack_client_close(client); // without this, the server would not answer for a while
   for (uint32_t r = 0; r < n_runs; ++r) {
     printf("%" PRIu32 " %" PRId32 " %" PRIu64 "\n", runs[r].frame, runs[r].age, runs[r].length);
   }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Another program on the JACK server, for tests: "peer:out" plays a constant 0.25, "peer:in" only
-// listens.  Ends with the server.
+// Another client of the JACK server, for tests: "peer:out" plays a constant 0.25, "peer:in"
+// receives.  It ends with the server.
 //
-//     jack_peer                joins the server that runs
+//     jack_peer                becomes a client of the running server
 //     jack_peer watch LEVEL    tries every 2 ms until a server accepts it
 //
-// The second prints, as soon as it knows them, the monotonic times in ns when it was accepted
-// ("accepted N"), when the first sound came in ("heard N") and when a sound of this level did
-// ("settled N").
+// With `watch` it prints three monotonic times in ns, each as soon as it is known: when the server
+// accepted it ("accepted N"), when the first sound arrived ("sounded N"), and when a sound of this
+// level arrived ("settled N").
 
 #include <errno.h>
 #include <inttypes.h>
@@ -34,7 +34,7 @@ typedef struct Moment {
 static jack_port_t* in;
 static jack_port_t* out;
 static float level;
-static Moment heard;
+static Moment sounded;
 static Moment settled;
 
 static uint64_t
@@ -60,7 +60,7 @@ listen_to(const float* const samples, const jack_nframes_t n_frames)
 {
   const float last = samples[n_frames - 1U];
   if (last != 0.0F) {
-    come(&heard);
+    come(&sounded);
   }
   if (fabsf(last - level) < LEVEL_ERROR) {
     come(&settled);
@@ -133,22 +133,22 @@ main(const int argc, char** const argv)
 {
   const bool watch = argc == 3 && !strcmp(argv[1], "watch");
   level = watch ? strtof(argv[2], NULL) : 0.0F;
-  sem_init(&heard.come, 0, 0);
+  sem_init(&sounded.come, 0, 0);
   sem_init(&settled.come, 0, 0);
-  jack_set_error_function(say_nothing); // of failed attempts
+  jack_set_error_function(say_nothing); // no messages for failed attempts
   jack_client_t* client = join(watch);
   const uint64_t accepted_ns = now_ns();
-  // libjack gives up on its own thread if a busy machine does not run it within a second.
+  // begin() fails if libjack's thread does not run within a second, which happens on busy machines.
   while (client && !begin(client)) {
     jack_client_close(client);
-    client = watch ? join(watch) : NULL;
+    client = join(true);
   }
   if (!client) {
     return EXIT_FAILURE;
   }
   if (watch) {
     say("accepted", accepted_ns);
-    wait_and_say("heard", &heard);
+    wait_and_say("sounded", &sounded);
     wait_and_say("settled", &settled);
   }
   for (;;) {

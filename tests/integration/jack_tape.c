@@ -3,9 +3,12 @@
 //
 //     jack_tape freewheel|live CLIENT IN.wav OUT.wav
 //
-// plays IN.wav into CLIENT:in_1 … and records CLIENT:out_1 … from the same period on, as many
-// frames.  TestDriver and recorder are two clients, because one that fed itself through CLIENT
-// would be a loop, which JACK breaks with a period of delay.
+// plays IN.wav into CLIENT:in_1 …, and records as many frames of CLIENT:out_1 …, from the same
+// period on.  Two clients, `driver` and `recorder`, do this: a single client that is connected to
+// itself through CLIENT would be a loop, into which JACK inserts a delay of one period.
+//
+// It prints how often JACK reported an xrun, and how often the frame clock of one of the two
+// clients jumped, while the tape ran: such a recording has gaps that CLIENT did not make.
 
 #include <jack/jack.h>
 #include <sndfile.h>
@@ -23,16 +26,19 @@ typedef struct Tape {
   jack_port_t* ports[MAX_CHANNELS];
   int n_channels;
   sf_count_t n_frames, position;
-  float* samples; // interleaved
+  float* samples;      // interleaved
+  jack_nframes_t next; // frame clock that the next period should have, once the tape moves
 } Tape;
 
 static Tape driver;
 static Tape recorder;
 static atomic_bool rolling;  // set by the main thread
-static atomic_bool started;  // the driver has started, in this period or before
-static atomic_bool finished; // the recorder is full
+static atomic_bool started;  // `driver` has started, in this period or before
+static atomic_bool finished; // `recorder` has all frames
+static atomic_uint n_xruns;
+static atomic_uint n_jumps;
 
-/// Copy one period between a tape and its ports.
+/// Copy one period from a tape to its ports, or from its ports to the tape.
 static void
 roll(Tape* const tape, const jack_nframes_t n_frames, const bool to_ports)
 {
@@ -48,6 +54,11 @@ roll(Tape* const tape, const jack_nframes_t n_frames, const bool to_ports)
       }
     }
   }
+  const jack_nframes_t now = jack_last_frame_time(tape->client);
+  if (tape->position && now != tape->next) {
+    atomic_fetch_add(&n_jumps, 1);
+  }
+  tape->next = now + n_frames;
   tape->position += n_frames;
 }
 
@@ -77,6 +88,16 @@ record(const jack_nframes_t n_frames, void* const context)
   return 0;
 }
 
+static int
+count_xrun(void* const context)
+{
+  (void)context;
+  if (atomic_load(&started)) {
+    atomic_fetch_add(&n_xruns, 1);
+  }
+  return 0;
+}
+
 static void
 fail(const char* const what)
 {
@@ -93,6 +114,9 @@ open_tape(Tape* const tape, const char* const name, const JackProcessCallback pr
     fail("no JACK server");
   }
   jack_set_process_callback(tape->client, process, NULL);
+  if (tape == &recorder) {
+    jack_set_xrun_callback(tape->client, count_xrun, NULL);
+  }
   for (int c = 0; c < tape->n_channels; ++c) {
     char port[32];
     snprintf(port, sizeof(port), "%d", c + 1);
@@ -162,7 +186,7 @@ main(const int argc, char** const argv)
   open_tape(&driver, "tape-play", play, JackPortIsOutput);
   open_tape(&recorder, "tape-record", record, JackPortIsInput);
   connect_to(argv[2]);
-  usleep(300000); // let the graph settle into its new order
+  usleep(300000); // until JACK has sorted its graph for the new connections
   if (freewheel && jack_set_freewheel(driver.client, 1)) {
     fail("cannot freewheel");
   }
@@ -171,11 +195,13 @@ main(const int argc, char** const argv)
   while (!atomic_load(&finished)) {
     usleep(10000);
   }
+  usleep(100000); // an xrun of the last period is reported by another thread
   if (freewheel) {
     jack_set_freewheel(driver.client, 0);
   }
   jack_deactivate(driver.client);
   jack_deactivate(recorder.client);
   save(argv[4]);
+  printf("%u xruns, %u jumps\n", atomic_load(&n_xruns), atomic_load(&n_jumps));
   return EXIT_SUCCESS;
 }

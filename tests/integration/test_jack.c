@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The JACK driver on a real server: ports, latency, period, freewheel; and the server's death,
-// after which the same ports, connections and audio return.
+// The JACK driver on a real server: ports, latency, period, freewheel.  When the server ends and
+// another one starts, the driver restores ports, connections and audio.
 
 #include "engine/base/async_call.h"
 #include "io/io.h"
@@ -13,6 +13,8 @@
 #include <jack/metadata.h>
 #include <jack/uuid.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,12 +22,47 @@
 #include <time.h>
 #include <unistd.h>
 
+jack_client_t*
+__real_jack_client_open(const char* name, jack_options_t options, jack_status_t* status, ...);
+jack_client_t*
+__wrap_jack_client_open(const char* name, jack_options_t options, jack_status_t* status, ...);
+
+static atomic_uint n_probes;      // second clients that the driver has begun to open
+static atomic_uint n_refused;     // attempts to open a client under a name that another one has
+static atomic_bool holds_refused; // such an attempt does not return
+
+static _Atomic double first_refused_s;
+
 static double
 now_s(void)
 {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+// All calls in this program give the name of a server.
+jack_client_t*
+__wrap_jack_client_open(const char* const name, const jack_options_t options,
+                        jack_status_t* const status, ...)
+{
+  va_list more;
+  va_start(more, status);
+  const char* const server = va_arg(more, const char*);
+  va_end(more);
+  if (!strcmp(name, "warprack_probe")) {
+    atomic_fetch_add(&n_probes, 1U);
+  }
+  jack_client_t* const client = __real_jack_client_open(name, options, status, server);
+  if (!client && options & JackUseExactName && !(*status & JackServerFailed)) {
+    if (!atomic_fetch_add(&n_refused, 1U)) {
+      first_refused_s = now_s();
+    }
+    while (holds_refused) {
+      usleep(1000);
+    }
+  }
+  return client;
 }
 
 static Io*
@@ -44,14 +81,31 @@ open_jack(const Jackd* const jackd, FakeEvents* const fake, const uint32_t n_in,
   return io;
 }
 
-/// Another client in this process, which observes from outside.
+/// Open another client in this process.  A server refuses a new client while another one ends.
+static jack_client_t*
+open_client(const Jackd* const jackd, const char* const name)
+{
+  const jack_options_t options = JackNoStartServer | JackServerName | JackUseExactName;
+  jack_status_t status = 0;
+  jack_client_t* client = NULL;
+  for (unsigned tries = 0; !client; ++tries) {
+    ck_assert_msg(tries < 100U, "the server refuses '%s': %#x", name, (unsigned)status);
+    usleep(tries > 0U ? 20000 : 0);
+    client = jack_client_open(name, options, &status, jackd->name);
+  }
+  return client;
+}
+
+/// Open an active client, to query the server.  jack_activate() fails if libjack's thread does not
+/// run within a second, which happens on busy machines.
 static jack_client_t*
 open_probe(const Jackd* const jackd)
 {
-  jack_client_t* const probe =
-      jack_client_open("probe", JackNoStartServer | JackServerName, NULL, jackd->name);
-  ck_assert_ptr_nonnull(probe);
-  ck_assert_int_eq(jack_activate(probe), 0);
+  jack_client_t* probe = open_client(jackd, "probe");
+  while (jack_activate(probe)) {
+    jack_client_close(probe);
+    probe = open_client(jackd, "probe");
+  }
   return probe;
 }
 
@@ -81,12 +135,13 @@ property_is(jack_client_t* const probe, const char* const port, const char* cons
   return is_wanted;
 }
 
-/// The server removes a client's ports after it has confirmed that the client is closed.
+/// Wait until the server has removed the closed client's ports, which it does after
+/// jack_client_close() has returned.
 static void
 wait_for_end(jack_client_t* const probe)
 {
   for (unsigned tries = 0; jack_port_by_name(probe, "rack:in_1"); ++tries) {
-    ck_assert_msg(tries < 2000U, "the closed client's ports stay");
+    ck_assert_msg(tries < 2000U, "the server does not remove the closed client's ports");
     usleep(10000);
   }
 }
@@ -149,7 +204,7 @@ latency(jack_client_t* const probe, const char* const port, const jack_latency_c
   return range;
 }
 
-// The range at `port` is the range at `beyond` plus `own`.
+// Whether the latency range at `port` is the range at `beyond` plus `own`.
 static bool
 adds_up(jack_client_t* const probe, const char* const port, const char* const beyond,
         const jack_latency_callback_mode_t mode, const uint32_t own)
@@ -179,7 +234,7 @@ TEST(latency_is_reported_in_both_directions_and_after_each_change)
   fake.latency = 4321;
   io_latency_changed(io);
   POLL_UNTIL(io, latency_is(probe, 4321));
-  // Two inputs of different latency: a range. out_2 returns to in_2, 4321 frames later.
+  // Two inputs with different latencies make a range: out_2 returns to in_2, with 4321 frames more.
   ck_assert_int_eq(jack_connect(probe, "rack:out_2", "rack:in_2"), 0);
   ck_assert_int_eq(jack_disconnect(probe, "system:capture_2", "rack:in_2"), 0);
   POLL_UNTIL(io, latency(probe, "rack:out_1", JackCaptureLatency).max >
@@ -206,7 +261,7 @@ TEST(the_period_may_change_to_any_length)
   ck_assert(!fake.overlapped);
   ck_assert_msg(driver_status(io).reconnects == 0U, "%s", fake.log);
 
-  // A format that the engine refuses: the driver waits, and continues when it fits.
+  // If the engine refuses a format, the driver waits, and continues when the engine accepts it.
   fake.refuse = STATUS_LIMIT;
   ck_assert_int_eq(jack_set_buffer_size(probe, 512), 0);
   POLL_UNTIL(io, !driver_is_running(io));
@@ -231,11 +286,53 @@ TEST(freewheel_waits_for_every_block)
   ck_assert_int_eq(jack_set_freewheel(probe, 0), 0);
   POLL_UNTIL(io, !driver_status(io).freewheeling);
   const uint64_t after = fake.periods;
-  POLL_UNTIL(io, fake.periods > after + 1U); // the period that was inside has ended
+  POLL_UNTIL(io, fake.periods > after + 1U); // until the last period in freewheel has ended
   const uint64_t waited = fake.waited;
   const uint64_t periods = fake.periods;
   POLL_UNTIL(io, fake.periods > periods + 10U);
   ck_assert_uint_eq(fake.waited, waited);
+  jack_client_close(probe);
+  io_close(io);
+}
+
+/// Wait until the driver has described its ports, after which it makes no further call to the
+/// server.
+static void
+wait_until_described(Io* const io, jack_client_t* const probe)
+{
+  POLL_UNTIL(io, property_is(probe, "rack:out_1", JACK_METADATA_ORDER, "1"));
+  POLL_UNTIL(io, driver_status(io).hang_s == 0.0);
+}
+
+TEST(a_server_that_stands_is_probed_but_not_in_freewheel)
+{
+  SCOPED(jackd_stop) Jackd jackd = { "", 0 };
+  FakeEvents fake = { 0 };
+  jackd_start(&jackd, 48000, 64);
+  Io* const io = open_jack(&jackd, &fake, 1, 1, false);
+  jack_client_t* const probe = open_probe(&jackd);
+  wait_until_described(io, probe);
+  ck_assert_int_eq(jack_set_freewheel(probe, 1), 0);
+  POLL_UNTIL(io, fake.waited > 100U);
+  kill(jackd.pid, SIGSTOP);
+  for (unsigned n = 0; n < 400U; ++n) { // 4 s or more, twice the time until a probe
+    io_poll(io);
+    usleep(10000);
+  }
+  ck_assert_uint_eq(atomic_load(&n_probes), 0);
+  ck_assert(driver_status(io).freewheeling);
+  kill(jackd.pid, SIGCONT);
+  const uint64_t waited = fake.waited;
+  POLL_UNTIL(io, fake.waited > waited + 100U);
+  ck_assert_int_eq(jack_set_freewheel(probe, 0), 0);
+  POLL_UNTIL(io, !driver_status(io).freewheeling);
+  kill(jackd.pid, SIGSTOP);
+  POLL_UNTIL(io, atomic_load(&n_probes) == 1U);
+  kill(jackd.pid, SIGCONT);
+  const uint64_t periods = fake.periods;
+  POLL_UNTIL(io, fake.periods > periods + 100U && driver_status(io).hang_s == 0.0);
+  ck_assert_uint_eq(driver_status(io).reconnects, 0);
+  ck_assert_uint_eq(fake.formats, 1);
   jack_client_close(probe);
   io_close(io);
 }
@@ -254,8 +351,8 @@ TEST(xruns_are_counted)
   io_close(io);
 }
 
-/// Run jack_connect or jack_disconnect until it succeeds: a server refuses a client that arrives
-/// while another one ends.
+/// Run jack_connect or jack_disconnect until it succeeds: a server refuses a new client while
+/// another one ends.
 static void
 change_wire(const Jackd* const jackd, const char* const tool, const char* const from,
             const char* const to)
@@ -293,7 +390,8 @@ static void
 check_all(const Jackd* const jackd, Io* const io)
 {
   jack_client_t* const probe = open_probe(jackd);
-  // The peer starts after the rack, one port at a time; its connections follow within a few polls.
+  // The peer starts after the rack and registers its ports one by one, so the driver needs a few
+  // polls to restore its connections.
   POLL_UNTIL(io, is_connected(probe, "peer:out", "rack:in_1"));
   POLL_UNTIL(io, is_connected(probe, "rack:out_1", "peer:in"));
   POLL_UNTIL(io, is_connected(probe, "rack:out_1", "system:playback_1"));
@@ -305,7 +403,8 @@ check_all(const Jackd* const jackd, Io* const io)
   jack_client_close(probe);
 }
 
-// The server dies by `signal_number` and returns at `rate_hz`; prints the time that takes.
+// End the server with a signal and start it again with another format.  Prints how long the driver
+// takes to detect the loss, and to play again.
 static void
 die_and_return(const int signal_number, const unsigned rate_hz, const unsigned period,
                const useconds_t settle_us)
@@ -314,17 +413,17 @@ die_and_return(const int signal_number, const unsigned rate_hz, const unsigned p
   FakeEvents fake = { 0 };
   jackd_start(&jackd, 48000, 64);
   Io* const io = open_jack(&jackd, &fake, 2, 2, true);
-  POLL_UNTIL(io, fake.periods > 10U); // until then its own connections are not stored
-  pid_t peer = start_peer(&jackd);
+  POLL_UNTIL(io, fake.periods > 10U); // until the driver has stored its own connections
+  const pid_t peer = start_peer(&jackd);
   change_wire(&jackd, "jack_disconnect", "rack:out_2", "system:playback_2");
-  for (unsigned n = 0; n < 20U; ++n) { // a cut is forgotten after 100 ms
+  for (unsigned n = 0; n < 20U; ++n) { // longer than 100 ms: then the disconnection is permanent
     io_poll(io);
     usleep(10000);
   }
   connect_all(&jackd);
-  POLL_UNTIL(io, fake.heard);
-  // Without a poll: the last change is found in the dead server's memory, once a cycle has written
-  // it there.
+  POLL_UNTIL(io, fake.has_input);
+  // No poll here: the driver must find the last changes in the memory of the dead server, where
+  // they are after the next period.
   for (const uint64_t connected = fake.periods; fake.periods < connected + 3U;) {
     usleep(1000);
   }
@@ -335,20 +434,20 @@ die_and_return(const int signal_number, const unsigned rate_hz, const unsigned p
   POLL_UNTIL(io, !driver_is_running(io));
   const double lost_s = now_s();
   ck_assert_msg(strstr(fake.note, "lost JACK server"), "%s", fake.log);
-  for (unsigned n = 0; n < 60U; ++n) { // some failed attempts
+  for (unsigned n = 0; n < 60U; ++n) { // the driver's attempts to reconnect fail
     io_poll(io);
     usleep(10000);
   }
   ck_assert_msg(fake.notes == 1U, "%s", fake.log);
 
-  fake.heard = false;
+  fake.has_input = false;
   const uint64_t periods = fake.periods;
   const double launched_s = now_s();
   jackd_launch(&jackd, rate_hz, period);
   POLL_UNTIL(io, fake.periods > periods);
   const double back_s = now_s();
-  peer = start_peer(&jackd);
-  POLL_UNTIL(io, fake.heard);
+  start_peer(&jackd); // ends with the server; killed before it, it would delay the server's end
+  POLL_UNTIL(io, fake.has_input);
   ck_assert(driver_is_running(io));
   ck_assert_msg(driver_status(io).reconnects == 1U, "%s", fake.log);
   ck_assert_double_eq(fake.rate_hz, rate_hz);
@@ -356,12 +455,10 @@ die_and_return(const int signal_number, const unsigned rate_hz, const unsigned p
   ck_assert(!fake.overlapped);
   POLL_UNTIL(io, strstr(fake.log, "is back"));
   check_all(&jackd, io);
-  printf("signal %d: loss seen after %.0f ms; first period %.0f ms after jackd was started again "
+  printf("signal %d: detected after %.0f ms; first period %.0f ms after jackd was started again "
          "(%s)\n",
          signal_number, 1e3 * (lost_s - killed_s), 1e3 * (back_s - launched_s), fake.note);
   io_close(io);
-  kill(peer, SIGKILL);
-  waitpid(peer, NULL, 0);
 }
 
 TEST(connections_are_restored_after_the_server_was_killed)
@@ -372,6 +469,26 @@ TEST(connections_are_restored_after_the_server_was_killed)
 TEST(connections_are_restored_after_the_server_ended_in_order)
 {
   die_and_return(SIGTERM, 48000, 64, 300000);
+}
+
+TEST(words_of_libjack_are_reported_unless_the_server_is_lost)
+{
+  SCOPED(jackd_stop) Jackd jackd = { "", 0 };
+  FakeEvents fake = { 0 };
+  jackd_start(&jackd, 48000, 64);
+  Io* const io = open_jack(&jackd, &fake, 1, 1, false);
+  POLL_UNTIL(io, fake.periods > 10U);
+  jack_error_callback("words at the end");
+  io_poll(io);
+  jackd_kill(&jackd, SIGKILL);
+  POLL_UNTIL(io, !driver_is_running(io));
+  const uint64_t periods = fake.periods;
+  jackd_launch(&jackd, 48000, 64);
+  POLL_UNTIL(io, fake.periods > periods);
+  jack_error_callback("other words");
+  POLL_UNTIL(io, strstr(fake.log, "libjack: other words"));
+  ck_assert_msg(!strstr(fake.log, "words at the end"), "%s", fake.log);
+  io_close(io);
 }
 
 TEST(a_server_may_come_back_with_another_format)
@@ -387,17 +504,26 @@ play_nothing(const jack_nframes_t n_frames, void* const context)
   return 0;
 }
 
-/// A client of this process with one port in each direction, which is not yet active.  Without a
-/// callback it would delay the clients behind it.
+/// Open a client in this process, with one port in each direction, and do not activate it.  It has
+/// a process callback, because an active client without one delays the clients after it.
 static jack_client_t*
 open_late_peer(const Jackd* const jackd)
 {
-  jack_client_t* const peer =
-      jack_client_open("late", JackNoStartServer | JackServerName, NULL, jackd->name);
-  ck_assert_ptr_nonnull(peer);
+  jack_client_t* const peer = open_client(jackd, "late");
   jack_set_process_callback(peer, play_nothing, NULL);
   jack_port_register(peer, "out", JACK_DEFAULT_AUDIO_TYPE, JackPortIsOutput, 0);
   jack_port_register(peer, "in", JACK_DEFAULT_AUDIO_TYPE, JackPortIsInput, 0);
+  return peer;
+}
+
+/// Activate the late peer, or another one in its place (see open_probe()).
+static jack_client_t*
+activate_late_peer(const Jackd* const jackd, jack_client_t* peer)
+{
+  while (jack_activate(peer)) {
+    jack_client_close(peer);
+    peer = open_late_peer(jackd);
+  }
   return peer;
 }
 
@@ -407,13 +533,12 @@ TEST(a_peer_that_becomes_active_long_after_its_ports_are_there_is_connected)
   FakeEvents fake = { 0 };
   jackd_start(&jackd, 48000, 64);
   Io* const io = open_jack(&jackd, &fake, 1, 1, false);
-  jack_client_t* peer = open_late_peer(&jackd);
-  ck_assert_int_eq(jack_activate(peer), 0);
+  jack_client_t* peer = activate_late_peer(&jackd, open_late_peer(&jackd));
   ck_assert_int_eq(jack_connect(peer, "late:out", "rack:in_1"), 0);
   ck_assert_int_eq(jack_connect(peer, "rack:out_1", "late:in"), 0);
   POLL_UNTIL(io, is_connected(peer, "late:out", "rack:in_1"));
   POLL_UNTIL(io, is_connected(peer, "rack:out_1", "late:in"));
-  signal(SIGPIPE, SIG_IGN); // the peer is closed on this thread, with a dead server
+  signal(SIGPIPE, SIG_IGN); // jack_client_close() below writes to the socket of a dead server
   jackd_kill(&jackd, SIGKILL);
   jack_client_close(peer);
   POLL_UNTIL(io, !driver_is_running(io));
@@ -421,13 +546,13 @@ TEST(a_peer_that_becomes_active_long_after_its_ports_are_there_is_connected)
   POLL_UNTIL(io, driver_is_running(io));
   peer = open_late_peer(&jackd);
   const uint32_t notes = fake.notes;
-  for (unsigned n = 0; n < 50U; ++n) { // refused attempts
+  for (unsigned n = 0; n < 50U; ++n) { // the driver's attempts to connect are refused
     io_poll(io);
     usleep(10000);
   }
   ck_assert(!is_connected(peer, "late:out", "rack:in_1"));
   ck_assert_msg(fake.notes == notes, "%s", fake.log);
-  ck_assert_int_eq(jack_activate(peer), 0);
+  peer = activate_late_peer(&jackd, peer);
   POLL_UNTIL(io, is_connected(peer, "late:out", "rack:in_1"));
   POLL_UNTIL(io, is_connected(peer, "rack:out_1", "late:in"));
   jack_client_close(peer);
@@ -459,7 +584,7 @@ TEST(a_server_that_is_not_there_yet_can_be_waited_for)
 {
   Jackd jackd = { "", 0 };
   FakeEvents fake = { 0 };
-  jackd_start(&jackd, 48000, 64); // so that it has a name
+  jackd_start(&jackd, 48000, 64); // sets jackd.name
   jackd_stop(&jackd);
   const IoConfig config = { .client_name = "rack",
                             .server_name = jackd.name,
@@ -472,7 +597,7 @@ TEST(a_server_that_is_not_there_yet_can_be_waited_for)
   const IoEvents events = fake_events(&fake, 2, 2);
   ck_assert_int_eq(io_open(io_find("jack"), &config, &events, &io, &error), STATUS_OK);
   ck_assert(!driver_is_running(io));
-  for (unsigned n = 0; n < 30U; ++n) { // failed attempts
+  for (unsigned n = 0; n < 30U; ++n) { // the driver's attempts to connect fail
     io_poll(io);
     usleep(10000);
   }
@@ -485,7 +610,7 @@ TEST(a_server_that_is_not_there_yet_can_be_waited_for)
   ck_assert_ptr_nonnull(strstr(fake.log, "is available: 48000 Hz, 64 frames"));
   ck_assert_uint_eq(driver_status(io).reconnects, 0);
   jack_client_t* const probe = open_probe(&jackd);
-  POLL_UNTIL(io, is_connected(probe, "rack:out_1", "system:playback_1")); // as at any first start
+  POLL_UNTIL(io, is_connected(probe, "rack:out_1", "system:playback_1")); // as at a start
   jack_client_close(probe);
   io_close(io);
   jackd_stop(&jackd);
@@ -518,6 +643,56 @@ TEST(a_taken_client_name_is_reported)
   io_close(b);
 }
 
+/// Restart the server, and open a client that takes the driver's name before the driver can.
+static jack_client_t*
+take_name(Jackd* const jackd, Io* const io)
+{
+  jackd_kill(jackd, SIGKILL);
+  POLL_UNTIL(io, !driver_is_running(io));
+  for (unsigned n = 0; n < 20U; ++n) { // its session ends
+    io_poll(io);
+    usleep(10000);
+  }
+  jackd_start(jackd, 48000, 64);
+  jack_client_t* const client = open_client(jackd, "rack");
+  n_refused = 0;
+  return client;
+}
+
+TEST(a_name_that_another_client_has_for_a_moment_is_waited_for)
+{
+  SCOPED(jackd_stop) Jackd jackd = { "", 0 };
+  FakeEvents fake = { 0 };
+  jackd_start(&jackd, 48000, 64);
+  Io* const io = open_jack(&jackd, &fake, 1, 1, false);
+  jack_client_t* const other = take_name(&jackd, io);
+  holds_refused = true; // the driver makes ten attempts within half a second
+  POLL_UNTIL(io, n_refused > 0U);
+  jack_client_close(other);
+  holds_refused = false;
+  POLL_UNTIL(io, driver_is_running(io));
+  jack_client_t* const probe = open_probe(&jackd);
+  ck_assert_ptr_nonnull(jack_port_by_name(probe, "rack:out_1"));
+  ck_assert_msg(!strstr(fake.log, "is taken"), "%s", fake.log);
+  jack_client_close(probe);
+  io_close(io);
+}
+
+TEST(a_name_that_another_client_keeps_is_given_up)
+{
+  SCOPED(jackd_stop) Jackd jackd = { "", 0 };
+  FakeEvents fake = { 0 };
+  jackd_start(&jackd, 48000, 64);
+  Io* const io = open_jack(&jackd, &fake, 1, 1, false);
+  jack_client_t* const other = take_name(&jackd, io);
+  POLL_UNTIL(io, driver_is_running(io));
+  ck_assert_uint_ge(n_refused, 10U);
+  ck_assert_double_ge(now_s() - first_refused_s, 0.4); // time for the other client to end
+  ck_assert_msg(strstr(fake.log, "'rack' is taken; this one is called 'rack-01'"), "%s", fake.log);
+  jack_client_close(other);
+  io_close(io);
+}
+
 TEST(a_server_that_hangs_blocks_no_thread_of_ours)
 {
   SCOPED(jackd_stop) Jackd jackd = { "", 0 };
@@ -527,7 +702,7 @@ TEST(a_server_that_hangs_blocks_no_thread_of_ours)
   POLL_UNTIL(io, fake.periods > 10U);
   kill(jackd.pid, SIGSTOP);
   fake.latency = 77;
-  io_latency_changed(io); // a call without an answer
+  io_latency_changed(io); // makes a call to which the server does not reply
   POLL_UNTIL(io, strstr(fake.log, "does not answer"));
   kill(jackd.pid, SIGCONT);
   const uint64_t periods = fake.periods;
@@ -536,9 +711,9 @@ TEST(a_server_that_hangs_blocks_no_thread_of_ours)
   kill(jackd.pid, SIGSTOP);
   const double began_s = now_s();
   io_close(io);
-  printf("closing beside a server that hangs took %.2f s\n", now_s() - began_s);
+  printf("io_close() took %.2f s while the server hung\n", now_s() - began_s);
   kill(jackd.pid, SIGCONT);
-  jack_client_t* const probe = open_probe(&jackd); // the abandoned call returns
+  jack_client_t* const probe = open_probe(&jackd); // waits until the abandoned call has returned
   wait_for_end(probe);
   jack_client_close(probe);
 }
@@ -577,7 +752,7 @@ TEST(an_async_call_is_awaited_or_abandoned)
   ck_assert_int_eq(discards, 1);
   ck_assert_int_eq(async_call_start(hang, &calls, &call, NULL), STATUS_OK);
   usleep(50000);
-  async_call_abandon(call, count_discard); // it has already returned, unless the machine stalls
+  async_call_abandon(call, count_discard); // it has returned by now, unless the machine stalls
   for (unsigned n = 0; discards < 2 && n < 5000U; ++n) {
     usleep(1000);
   }
@@ -591,7 +766,7 @@ int
 main(void)
 {
   if (!jackd_is_there()) {
-    printf("no jackd\n");
+    printf("skipped: no jackd\n");
     return TEST_SKIPPED;
   }
   return suite_run("jack");

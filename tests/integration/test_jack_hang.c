@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// libjack may hang for ever in the calls that end a client, when the server has died (jack2 #395).
-// This file replaces those calls and hangs on demand: the driver continues with a new client.
+// When the server has died, libjack may hang for ever in the calls that end a client (jack2 #395).
+// This file replaces these calls by functions that hang on demand.  The driver must continue with a
+// new client.
 
 #include "io/io.h"
 #include "tests/support/fake_events.h"
@@ -17,12 +18,12 @@
 #include <time.h>
 #include <unistd.h>
 
-// ---- calls of libjack's, and of ours to it ----
+// ---- calls of libjack, and calls to libjack ----
 
 typedef enum Hang {
   HANG_NOWHERE,
-  HANG_BEFORE, // as in a wrapper around libjack: libjack itself is not in the call
-  HANG_INSIDE, // libjack waits for the end of its audio thread, and holds its lock
+  HANG_BEFORE, // before libjack's function is called, so that libjack holds no lock
+  HANG_INSIDE, // while libjack waits for the end of its audio thread and holds its lock
 } Hang;
 
 static _Atomic Hang hang;
@@ -83,7 +84,7 @@ open_jack(const Jackd* const jackd, FakeEvents* const fake)
 static bool
 is_connected(const Jackd* const jackd, const char* const from, const char* const to)
 {
-  return jackd_tool(jackd, "jack_connect", from, to, NULL) != 0; // refused: the connection exists
+  return jackd_tool(jackd, "jack_connect", from, to, NULL) != 0; // fails: the connection exists
 }
 
 static void
@@ -109,7 +110,7 @@ TEST(a_close_that_hangs_is_abandoned_and_a_new_client_starts)
     POLL_UNTIL(io, n_hanging == n);
     POLL_UNTIL(io, strstr(fake.note, "hangs; it is abandoned"));
     come_back(&jackd, io, &fake);
-    ck_assert_uint_eq(n_hanging, n); // and still hang there
+    ck_assert_uint_eq(n_hanging, n); // all abandoned calls still hang
     ck_assert_uint_eq(driver_status(io).reconnects, n);
   }
   ck_assert(!fake.overlapped);
@@ -118,14 +119,15 @@ TEST(a_close_that_hangs_is_abandoned_and_a_new_client_starts)
   struct timespec after;
   clock_gettime(CLOCK_MONOTONIC, &before);
   io_close(io);
-  ck_assert(period_gate_is_kept(&fake.gate)); // the abandoned clients may call it
+  ck_assert(period_gate_is_kept(&fake.gate)); // abandoned clients may still use the gate
   clock_gettime(CLOCK_MONOTONIC, &after);
-  printf("closing while the close hangs took %.2f s\n",
+  printf("io_close() took %.2f s while jack_client_close() hung\n",
          (double)(after.tv_sec - before.tv_sec) + 1e-9 * (double)(after.tv_nsec - before.tv_nsec));
 }
 
-// libjack opens no client while it closes one (JackGlobals::fOpenMutex), so no client can
-// continue; but no other thread hangs, and everything continues as soon as the call returns.
+// libjack opens no client while it closes one (JackGlobals::fOpenMutex), so the driver cannot
+// continue with a new client.  But no other thread hangs, and the driver continues as soon as the
+// call returns.
 TEST(a_close_that_returns_late_is_followed_by_a_new_client_at_once)
 {
   SCOPED(jackd_stop) Jackd jackd = { "", 0 };
@@ -155,7 +157,7 @@ int
 main(void)
 {
   if (!jackd_is_there()) {
-    printf("no jackd\n");
+    printf("skipped: no jackd\n");
     return TEST_SKIPPED;
   }
   return suite_run("jack_hang");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The PortAudio driver, with PortAudio's JACK host API on a server without a sound card, and with
-// ALSA's null device: neither needs hardware.
+// The PortAudio driver without hardware: with PortAudio's JACK host API on a server without a sound
+// card, and with ALSA's null device.
 
 #include "io/io.h"
 #include "tests/support/fake_events.h"
@@ -10,13 +10,26 @@
 #include "tests/support/suite.h"
 
 #include <dlfcn.h>
+#include <portaudio.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define JACK_API "JACK Audio Connection Kit"
+
+const PaStreamInfo* __real_Pa_GetStreamInfo(PaStream* stream);
+const PaStreamInfo* __wrap_Pa_GetStreamInfo(PaStream* stream);
+
+static bool has_no_info; // PortAudio returns no information about a stream
+
+const PaStreamInfo*
+__wrap_Pa_GetStreamInfo(PaStream* const stream)
+{
+  return has_no_info ? NULL : __real_Pa_GetStreamInfo(stream);
+}
 
 static Io*
 open_portaudio(const IoConfig* const config, FakeEvents* const fake)
@@ -36,7 +49,7 @@ refuses(const IoConfig* const config, const char* const reason)
   Error error = { STATUS_OK, "" };
   const IoEvents events = fake_events(&fake, config->n_in, config->n_out);
   ck_assert_int_eq(io_open(io_find("portaudio"), config, &events, &io, &error), STATUS_AUDIO_IO);
-  ck_assert_msg(strstr(error.text, reason), "'%s' does not say '%s'", error.text, reason);
+  ck_assert_msg(strstr(error.text, reason), "'%s' does not contain '%s'", error.text, reason);
   ck_assert_uint_eq(fake.formats + fake.notes, 0);
 }
 
@@ -44,10 +57,10 @@ static void
 start_jackd(Jackd* const jackd, const unsigned period)
 {
   jackd_start(jackd, 48000, period);
-  setenv("JACK_DEFAULT_SERVER", jackd->name, 1); // PortAudio has no other way to choose one
+  setenv("JACK_DEFAULT_SERVER", jackd->name, 1); // PortAudio has no option for the server
 }
 
-// Two null devices, to distinguish names.
+// Configure two null devices in ALSA, with different names.
 static void
 use_null_devices(const Scratch* const scratch)
 {
@@ -74,11 +87,11 @@ TEST(blocks_have_the_length_that_was_asked_for)
     ck_assert_double_eq(fake.rate_hz, 48000.0);
     ck_assert_uint_eq(fake.block_frames, blocks[b]);
     POLL_UNTIL(io, fake.periods > 20U);
-    ck_assert_uint_eq(fake.frames, fake.periods * blocks[b]);
     ck_assert_uint_eq(fake.waited, 0);
     ck_assert(driver_is_running(io));
     ck_assert_ptr_nonnull(strstr(driver_status(io).device, JACK_API ": system"));
     ck_assert_int_eq(io_close(io), STATUS_OK);
+    ck_assert_uint_eq(fake.frames, fake.periods * blocks[b]);
   }
 }
 
@@ -118,7 +131,7 @@ die_and_return(const int signal_number)
     jackd_kill(&jackd, signal_number);
     POLL_UNTIL(io, strstr(fake.note, "lost PortAudio device"));
     ck_assert_ptr_nonnull(strstr(fake.note, "the JACK server has ended"));
-    for (unsigned tries = 0; tries < 50U; ++tries) { // failed attempts
+    for (unsigned tries = 0; tries < 50U; ++tries) { // the driver's attempts to reopen fail
       io_poll(io);
       usleep(10000);
     }
@@ -134,12 +147,12 @@ die_and_return(const int signal_number)
   io_close(io);
 }
 
-TEST(a_server_that_is_killed_is_missed_at_once_and_comes_back)
+TEST(a_killed_server_is_detected_at_once_and_audio_returns)
 {
   die_and_return(SIGKILL);
 }
 
-TEST(a_server_that_ends_in_order_is_missed_at_once_and_comes_back)
+TEST(the_orderly_end_of_a_server_is_detected_at_once_and_audio_returns)
 {
   die_and_return(SIGTERM);
 }
@@ -202,7 +215,7 @@ TEST(a_stream_on_alsa_survives_the_death_of_a_jack_server)
   ck_assert(driver_is_running(io));
   ck_assert_uint_eq(fake.notes, 0);
   io_close(io);
-  jackd_start(&jackd, 48000, 64); // replaces the dead one among JACK's eight servers
+  jackd_start(&jackd, 48000, 64); // takes over the dead server's entry in JACK's registry
 }
 
 TEST(xruns_are_counted)
@@ -277,6 +290,30 @@ TEST(a_missing_device_is_reported_with_the_available_ones)
   refuses(&config, "0 and 1000 are wanted");
 }
 
+TEST(a_stream_without_information_is_refused_and_opened_again)
+{
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
+  use_null_devices(&scratch);
+  IoConfig config = {
+    .host_api = "ALSA", .device = "silent_too", .rate_hz = 32000.0, .block_frames = 256, .n_out = 2
+  };
+  has_no_info = true;
+  refuses(&config, "PortAudio device 'ALSA: silent_too' reports no rate");
+  config.wait = true;
+  FakeEvents fake = { 0 };
+  Io* const io = open_portaudio(&config, &fake);
+  for (unsigned n = 0; n < 50U; ++n) { // failed attempts
+    io_poll(io);
+    usleep(10000);
+  }
+  ck_assert(!driver_is_running(io));
+  ck_assert_uint_eq(fake.periods + fake.formats, 0);
+  has_no_info = false;
+  POLL_UNTIL(io, driver_is_running(io) && fake.periods > 5U);
+  ck_assert_double_eq(fake.rate_hz, 32000.0);
+  io_close(io);
+}
+
 TEST(nothing_is_printed)
 {
   FILE* const caught = tmpfile();
@@ -302,11 +339,11 @@ int
 main(void)
 {
   if (!dlsym(RTLD_DEFAULT, "PaJack_SetClientName")) {
-    printf("this PortAudio was built without " JACK_API "\n");
+    printf("skipped: this PortAudio was built without " JACK_API "\n");
     return TEST_SKIPPED;
   }
   if (!jackd_is_there()) {
-    printf("no jackd\n");
+    printf("skipped: no jackd\n");
     return TEST_SKIPPED;
   }
   return suite_run("portaudio");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Files are loaded whole or refused with a reason.
+// Files are loaded completely or refused with a reason.
 
 #include "io/file/audio_file.h"
 #include "tests/support/scoped.h"
@@ -46,7 +46,7 @@ refuses(const char* const path, const char* const reason)
   ck_assert_msg(strstr(error.text, path), "'%s' does not name %s", error.text, path);
 }
 
-/// Racks from the network may name any file below the root, and their senders receive the message.
+/// A rack from the network may name any file below the root, and its sender receives the message.
 static void
 quotes_nothing(const char* const path)
 {
@@ -74,7 +74,7 @@ TEST(a_loaded_file_is_planar_and_exact)
   audio_file_free(NULL, file);
 }
 
-// sum h[n] e^(-j 2 pi f n / rate): the effect of an impulse response on a sine.
+// The frequency response at f: sum h[n] e^(-j 2 pi f n / rate).
 static double
 magnitude(const float* const h, const uint64_t n, const double f, const double rate_hz)
 {
@@ -111,7 +111,7 @@ TEST(a_resampled_impulse_response_keeps_its_frequency_response)
   }
 }
 
-/// Read a text at this rate as a table of two columns.
+/// Load a text as a table of two columns, at this rate.
 static void
 expect_table(const char* const text, const double rate_hz, const float* const expected,
              const uint32_t n_rows)
@@ -200,7 +200,7 @@ TEST(a_table_with_a_rate_is_not_resampled)
                2);
 }
 
-TEST(files_that_cannot_be_loaded_are_rejected_with_the_reason)
+TEST(files_that_cannot_be_loaded_are_refused_with_the_reason)
 {
   static const struct {
     const char* bytes;
@@ -209,7 +209,7 @@ TEST(files_that_cannot_be_loaded_are_rejected_with_the_reason)
     { "1 2\n3\n", "line 2: 1 numbers, but 2" },
     { "1 2\n3 four\n", "line 2: no number at column 3" },
     { "1 2x\n", "line 1: no number at column 3" },
-    { "1\r2\r3\r", "line 1: no number at column 1" }, // lines of an old Macintosh
+    { "1\r2\r3\r", "line 1: no number at column 1" }, // line ends of the old Mac OS
     { "nan\n", "not finite" },
     { "1e99\n", "not finite" },
     { "# nothing\n* at all\n; of use\n", "no numbers" },
@@ -229,7 +229,7 @@ TEST(files_that_cannot_be_loaded_are_rejected_with_the_reason)
     refuses(scratch_path(&scratch, "bad"), "no plain audio");
     quotes_nothing(scratch_path(&scratch, "bad"));
   }
-  for (int beyond = 0; beyond < 2; ++beyond) { // 64 MiB: a number, and a hole of the file
+  for (int beyond = 0; beyond < 2; ++beyond) { // 64 MiB: a number, then a hole in the file
     scratch_write(&scratch, "bad", "1\n", 2);
     ck_assert_int_eq(truncate(scratch_path(&scratch, "bad"), (64L << 20U) + beyond), 0);
     refuses(scratch_path(&scratch, "bad"), beyond ? "over 64 MiB" : "line 2: not text");
@@ -245,7 +245,7 @@ TEST(files_that_cannot_be_loaded_are_rejected_with_the_reason)
 TEST(a_file_of_more_than_a_gibibyte_of_samples_is_refused)
 {
   enum { HEADER_BYTES = 44, FRAMES_OF_TWO = (1 << 27) + 1 };
-  // PCM, 2 channels, 48 kHz, 8 bits; all samples are a hole of the file.
+  // PCM, 2 channels, 48 kHz, 8 bits; a hole in the file holds all samples.
   static const unsigned char format[] = { 1, 0, 2, 0, 0x80, 0xBB, 0, 0, 0, 0x77, 1, 0, 2, 0, 8, 0 };
   const uint32_t sizes[] = { 2U * FRAMES_OF_TWO + HEADER_BYTES - 8U, sizeof(format),
                              2U * FRAMES_OF_TWO };

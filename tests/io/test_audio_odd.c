@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The reader checks what libsndfile reports about a file: an impossible number of channels, rate or
-// number of frames, and more frames than were requested, end with an error message about the file.
-// Of a file with more frames than were reported it reads those that were.
+// The reader checks the reports of libsndfile: an impossible number of channels, rate or number of
+// frames, and more frames than were requested, are reported as errors of the file.  From a file
+// with more frames than reported it reads the reported number.
 
 #include "io/file/audio_file.h"
 #include "tests/support/scoped.h"
@@ -12,11 +12,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#define N_FRAMES    6000U  // more than one call of sf_readf_float() reads
+#define N_FRAMES    6000U  // more than one call of sf_readf_float() returns
 #define READ_FRAMES 65536U // as in audio_file.c
 
-static SF_INFO odd;           ///< Members other than 0 are reported, OF_ZERO as 0
-static sf_count_t odd_frames; ///< Of each reading, unless GOOD_FRAMES
+static SF_INFO odd;           ///< Nonzero members replace the report; OF_ZERO stands for 0
+static sf_count_t odd_frames; ///< Reported by each read call, unless GOOD_FRAMES
 enum { OF_ZERO = -4711, GOOD_FRAMES = 4711 };
 
 SNDFILE* __real_sf_open_fd(int fd, int mode, SF_INFO* info, int is_closed);
@@ -44,7 +44,7 @@ __wrap_sf_readf_float(SNDFILE* const file, float* const to, const sf_count_t n_f
   return odd_frames == GOOD_FRAMES ? got : odd_frames;
 }
 
-/// Load a good file; the status and the message.
+/// Load a good file.  Returns the status, and the message in *error.
 static Status
 load(Error* const error)
 {
@@ -60,7 +60,7 @@ load(Error* const error)
   return status;
 }
 
-TEST(an_invalid_header_is_rejected)
+TEST(an_invalid_header_is_refused)
 {
   static const struct {
     SF_INFO info;

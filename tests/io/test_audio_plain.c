@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Plain audio files are read by a copy of their samples; of all others only the header is read.
+// Plain audio files are read by copying their samples; of all other files only the header is read.
 
 #include "io/file/audio_file.h"
 #include "io/file/audio_plain.h"
@@ -22,7 +22,7 @@ refuses(const char* const path)
   ck_assert_msg(strstr(error.text, path), "'%s' does not name %s", error.text, path);
 }
 
-/// The file is read, and its first sample is 0.5.
+/// Check that the file can be read and that its first sample is 0.5.
 static void
 reads_one_half(const char* const path)
 {
@@ -33,7 +33,7 @@ reads_one_half(const char* const path)
   audio_file_free(NULL, file);
 }
 
-/// A short file, written by libsndfile.
+/// Write a short file with libsndfile.
 static void
 write_as(const Scratch* const scratch, const char* const name, const int format)
 {
@@ -95,13 +95,13 @@ TEST(audio_that_has_to_be_decoded_is_refused)
   for (unsigned f = 0; f < ARRAY_LEN(formats); ++f) {
     write_as(&scratch, "coded", formats[f]);
     const int fd = open(scratch_path(&scratch, "coded"), O_RDONLY | O_CLOEXEC);
-    ck_assert_msg(!audio_is_plain(fd), "%x", (unsigned)formats[f]); // before libsndfile sees it
+    ck_assert_msg(!audio_is_plain(fd), "%x", (unsigned)formats[f]); // before libsndfile opens it
     close(fd);
     refuses(scratch_path(&scratch, "coded"));
   }
 }
 
-// Chunks before the data are skipped as by libsndfile, also those of odd length.
+// Chunks before the data are skipped as libsndfile does, also chunks of odd length.
 TEST(the_format_chunk_may_follow_other_chunks)
 {
   static const unsigned char riff[] = "RIFF\x34\0\0\0"
@@ -137,7 +137,7 @@ TEST(the_format_chunk_may_follow_other_chunks)
   reads_one_half(scratch_path(&scratch, "late.w64"));
 }
 
-// libsndfile uses the last of two.
+// libsndfile uses the last of two such chunks.
 TEST(a_header_that_contradicts_itself_is_refused)
 {
   static const unsigned char bytes[] = "FORM\0\0\0\x68"
@@ -169,7 +169,7 @@ missing_frames(const char* const path)
 }
 
 /// Of 4800 frames, 1000 are left when the last 3800, and 1 byte, are cut off.
-TEST(a_file_that_is_shorter_than_its_header_says_is_found)
+TEST(a_file_shorter_than_its_header_says_is_truncated)
 {
   static const struct {
     int format;
@@ -195,7 +195,7 @@ TEST(a_file_that_is_shorter_than_its_header_says_is_found)
     FxFile* file = NULL;
     Error error = { STATUS_OK, "" };
     ck_assert_int_eq(audio_file_load(NULL, path, 48000.0, &file, &error), STATUS_FILE);
-    if (strstr(error.text, "truncated")) { // else libsndfile refuses it
+    if (strstr(error.text, "truncated")) { // otherwise libsndfile refuses it
       ck_assert_uint_eq(missing_frames(path), 3801);
       ck_assert_msg(strstr(error.text, "of the 4800 frames"), "%s", error.text);
     } else {
@@ -204,7 +204,7 @@ TEST(a_file_that_is_shorter_than_its_header_says_is_found)
   }
 }
 
-/// Programs that write into a pipe do not know the length for the header.
+/// A program that writes into a pipe does not know the length for the header.
 TEST(an_unknown_length_is_not_checked)
 {
   static const unsigned char unknown[][4] = {
@@ -216,7 +216,7 @@ TEST(an_unknown_length_is_not_checked)
     write_as(&scratch, "pipe.wav", SF_FORMAT_WAV | SF_FORMAT_PCM_16);
     const int fd = open(path, O_RDWR | O_CLOEXEC);
     ck_assert_int_eq(pwrite(fd, unknown[u], 4, 40), 4);
-    ck_assert_int_eq(pwrite(fd, "\x08\0\0", 4, 4), 4); // from a recorder that never updated it
+    ck_assert_int_eq(pwrite(fd, "\x08\0\0", 4, 4), 4); // the recorder did not update it
     close(fd);
     ck_assert_uint_eq(missing_frames(path), 0);
     reads_one_half(path);

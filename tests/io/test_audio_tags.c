@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Tags are copied from a file to a file of any format that can store them; the others are counted.
+// Tags are copied between files of all formats that can store them; tags that are lost are counted.
 
 #include "io/file/audio_file.h"
 #include "io/file/audio_tags.h"
@@ -96,13 +96,13 @@ static AudioTags
 scan(const Scratch* const scratch, const char* const bytes, const size_t n_bytes)
 {
   scratch_write(scratch, "bytes", bytes, n_bytes);
-  AudioTags tags = { { NULL }, 0 };
+  AudioTags tags = { .n_other = 0 };
   SCOPED_FD const int fd = open(scratch_path(scratch, "bytes"), O_RDONLY | O_CLOEXEC);
   ck_assert_int_eq(audio_tags_scan(fd, &tags, NULL), STATUS_OK);
   return tags;
 }
 
-/// A length of four bytes, and a text.
+/// Append a length of four bytes and a text.
 static size_t
 put_text(char* const to, const char* const text)
 {
@@ -131,6 +131,12 @@ TEST(flac_has_tags_under_other_names)
   ck_assert_str_eq(tags.texts[SF_STR_TRACKNUMBER], "7");
   ck_assert_uint_eq(tags.n_other, 2); // MOOD, and the second comment
   audio_tags_clear(&tags);
+  bytes[12] = 4;                         // not the last block
+  memcpy(bytes + n, "\x86\0\0\4PNG", 8); // a picture
+  tags = scan(&scratch, bytes, n + 8U);
+  ck_assert_uint_eq(tags.n_other, 3);
+  audio_tags_clear(&tags);
+  bytes[12] = '\x84';
   for (size_t cut = 0; cut <= n; ++cut) { // every length, and lengths beyond the file
     tags = scan(&scratch, bytes, cut ? cut : n);
     audio_tags_clear(&tags);
@@ -159,7 +165,8 @@ TEST(info_has_tags_under_other_names_and_in_latin_1)
   ck_assert_str_eq(tags.texts[SF_STR_TITLE], "T\xC3\xA4nze");
   ck_assert_str_eq(tags.texts[SF_STR_TRACKNUMBER], "7");
   ck_assert_ptr_null(tags.texts[SF_STR_COMMENT]);
-  ck_assert_uint_eq(tags.n_other, 1); // ITCH
+  ck_assert_uint_eq(tags.n_chunks, 2); // ITCH, adtl
+  ck_assert_uint_eq(tags.n_other, 0);
   audio_tags_clear(&tags);
   for (size_t cut = 1; cut < n; ++cut) {
     tags = scan(&scratch, wave, cut);
@@ -190,6 +197,183 @@ TEST(a_tag_of_any_length_leaves_a_file_that_can_be_read)
     ck_assert_uint_eq(audio_reader_frames(reader), 2000);
     audio_reader_close(reader);
   }
+}
+
+// ---- chunks of RIFF files ----
+
+enum {
+  BEXT = 602 + 24,
+  CART = 2048 + 6,
+  CUE = 4 + 24,
+  ADTL = 4 + 16,
+  SMPL = 36 + 24,
+  INFO = 4 + 12
+};
+
+/// Append a chunk whose content begins with `begins`; returns its content.
+static unsigned char*
+put_chunk(unsigned char* const file, size_t* const n, const char* const name, const size_t n_bytes,
+          const char* const begins)
+{
+  unsigned char* const at = file + *n;
+  memset(at, 0, 8U + n_bytes + n_bytes % 2U);
+  memcpy(at, name, 4);
+  at[4] = (unsigned char)(n_bytes % 256U);
+  at[5] = (unsigned char)(n_bytes / 256U);
+  memcpy(at + 8, begins, strlen(begins));
+  *n += 8U + n_bytes + n_bytes % 2U;
+  return at + 8;
+}
+
+/// Write a file of 2000 frames with six chunks of metadata, most of them after the samples.
+/// `is_truncated`: they all precede the samples, and the last frame is missing.
+static void
+write_broadcast(const Scratch* const scratch, const bool is_truncated)
+{
+  static unsigned char file[16384];
+  size_t n = 12;
+  memcpy(file, "RIFF\0\0\0\0WAVE", 12);
+  memcpy(put_chunk(file, &n, "fmt ", 16, "\1"),
+         (const unsigned char[]){ 1, 0, 1, 0, 0x80, 0xBB, 0, 0, 0, 0x77, 1, 0, 2, 0, 16, 0 }, 16);
+  unsigned char* const bext = put_chunk(file, &n, "bext", BEXT - 1, "A description");
+  memcpy(bext + 256, "An originator", 13);
+  memcpy(bext + 338, "\1\2\3\4\5", 5); // time reference
+  bext[346] = 2;                       // version
+  memset(bext + 348, 'U', 64);         // UMID
+  memset(bext + 412, 9, 10);           // loudness
+  memcpy(bext + 602, "A=PCM,F=48000,W=16\r\n", 20);
+  memcpy(put_chunk(file, &n, "cart", CART - 1, "0101A title") + 680, "\0\x80", 2); // level
+  put_chunk(file, &n, "JUNK", 28, "x");
+  if (!is_truncated) {
+    memset(put_chunk(file, &n, "data", 4000, "x"), 7, 4000);
+  }
+  unsigned char* const cue = put_chunk(file, &n, "cue ", CUE, "\1");
+  memcpy(cue + 12, "data\0\0\0\0\x20\3\0\0\x90\1", 14); // at frame 400, byte 800
+  put_chunk(file, &n, "LIST", ADTL, "adtllabl\7");
+  put_chunk(file, &n, "smpl", SMPL, "x")[28] = 1; // one loop
+  memcpy(put_chunk(file, &n, "LIST", INFO, "INFOIENG") + 8, "\4\0\0\0Eva", 7);
+  if (is_truncated) {
+    memset(put_chunk(file, &n, "data", 4000, "x"), 7, 4000);
+    n -= 2U;
+  }
+  file[4] = (unsigned char)((n - 8U) % 256U);
+  file[5] = (unsigned char)((n - 8U) / 256U);
+  scratch_write(scratch, "a.wav", file, n);
+}
+
+/// The content of a chunk; NULL if the file lacks it.  `begins`: its first bytes.
+static const unsigned char*
+find_chunk(const char* const path, const char* const name, const size_t n_bytes,
+           const char* const begins)
+{
+  static unsigned char file[65536];
+  FILE* const stream = fopen(path, "re");
+  const size_t n = fread(file, 1, sizeof(file), stream);
+  fclose(stream);
+  for (size_t at = 12; at + 8U + n_bytes <= n; ++at) {
+    if (!memcmp(file + at, name, 4) && file[at + 4] == n_bytes % 256U &&
+        file[at + 5] == n_bytes / 256U && !memcmp(file + at + 8, begins, strlen(begins))) {
+      return file + at + 8;
+    }
+  }
+  return NULL;
+}
+
+TEST(chunks_are_kept_from_riff_to_riff)
+{
+  static const char* const to[] = { "b.wav", "b.rf64" };
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
+  for (unsigned t = 0; t < 2U * ARRAY_LEN(to); ++t) { // the second time from a copy
+    char in[256];
+    snprintf(in, sizeof(in), "%s", scratch_path(&scratch, t % 2U ? to[t / 2U] : "a.wav"));
+    const char* const out = scratch_path(&scratch, t % 2U ? "c.wav" : to[t / 2U]);
+    write_broadcast(&scratch, false);
+    ck_assert_uint_eq(copy(in, out), t % 2U ? 0U : 2U); // loudness of bext, level of cart
+    const unsigned char* const bext = find_chunk(out, "bext", BEXT, "A description");
+    ck_assert_ptr_nonnull(bext);
+    ck_assert_mem_eq(bext + 256, "An originator", 14);
+    ck_assert_mem_eq(bext + 338, "\1\2\3\4\5", 6);
+    ck_assert_mem_eq(bext + 408, "UUUU\xFF\x7F\xFF\x7F\xFF\x7F\xFF\x7F\xFF\x7F", 15);
+    ck_assert_mem_eq(bext + 602, "A=PCM,F=48000,W=16\r\n", 21);
+    const unsigned char* const cart = find_chunk(out, "cart", CART, "0101A title");
+    ck_assert_ptr_nonnull(cart);
+    ck_assert_mem_eq(cart + 680, "\0\0\0\0", 4);
+    const unsigned char* const cue = find_chunk(out, "cue ", CUE, "\1");
+    ck_assert_ptr_nonnull(cue);
+    ck_assert_mem_eq(cue + 12, "data\0\0\0\0\0\0\0\0\x90\1\0", 16);
+    ck_assert_ptr_nonnull(find_chunk(out, "LIST", ADTL, "adtl"));
+    ck_assert_ptr_nonnull(find_chunk(out, "smpl", SMPL, "x"));
+    const unsigned char* const info = find_chunk(out, "LIST", INFO, "INFOIENG");
+    ck_assert_ptr_nonnull(info);
+    ck_assert_mem_eq(info + 8, "\4\0\0\0Eva", 8);
+
+    SF_INFO about = { 0 };
+    SNDFILE* const file = sf_open(out, SFM_READ, &about);
+    ck_assert_msg(file, "%s", sf_strerror(NULL));
+    ck_assert_int_eq(about.frames, 2000);
+    SF_BROADCAST_INFO broadcast;
+    ck_assert(sf_command(file, SFC_GET_BROADCAST_INFO, &broadcast, sizeof(broadcast)));
+    ck_assert_uint_eq(broadcast.time_reference_low, 0x04030201);
+    ck_assert_uint_eq(broadcast.time_reference_high, 5);
+    SF_CUES cues;
+    if (sf_command(file, SFC_GET_CUE, &cues, sizeof(cues))) {
+      ck_assert_uint_eq(cues.cue_count, 1);
+      ck_assert_uint_eq(cues.cue_points[0].sample_offset, 400);
+    } else {
+      ck_assert_str_eq(strrchr(out, '.'), ".rf64"); // libsndfile does not read them there
+    }
+    sf_close(file);
+  }
+}
+
+TEST(chunks_that_the_output_cannot_hold_are_counted)
+{
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
+  const char* const in = scratch_path(&scratch, "a.wav");
+  write_broadcast(&scratch, false);
+  ck_assert_uint_eq(copy(in, scratch_path(&scratch, "b.flac")), 6);
+  ck_assert_uint_eq(copy(in, scratch_path(&scratch, "b.w64")), 6);
+
+  SF_CUES cues = { .cue_count = 1, .cue_points = { { .sample_offset = 5 } } };
+  SF_INFO info = { .samplerate = 48000, .channels = 1, .format = SF_FORMAT_AIFF | SF_FORMAT_FLOAT };
+  SNDFILE* const file = sf_open(in, SFM_WRITE, &info);
+  ck_assert(sf_command(file, SFC_SET_CUE, &cues, sizeof(cues)));
+  ck_assert_int_eq(sf_writef_float(file, (const float[]){ 0.5F }, 1), 1);
+  sf_close(file);
+  ck_assert_uint_eq(copy(in, scratch_path(&scratch, "b.wav")), 1); // MARK
+}
+
+TEST(positions_of_a_truncated_file_are_counted_as_lost)
+{
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
+  const char* const out = scratch_path(&scratch, "b.wav");
+  write_broadcast(&scratch, true);
+  ck_assert_uint_eq(copy(scratch_path(&scratch, "a.wav"), out), 2 + 3);
+  ck_assert_ptr_null(find_chunk(out, "cue ", CUE, ""));
+  ck_assert_ptr_null(find_chunk(out, "LIST", ADTL, "adtl"));
+  ck_assert_ptr_null(find_chunk(out, "smpl", SMPL, ""));
+  ck_assert_ptr_nonnull(find_chunk(out, "bext", BEXT, ""));
+}
+
+TEST(a_damaged_chunk_is_left_out)
+{
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
+  char path[256];
+  snprintf(path, sizeof(path), "%s", scratch_path(&scratch, "a.wav"));
+  write_broadcast(&scratch, false);
+  const unsigned char* const cue = find_chunk(path, "cue ", CUE, "\1");
+  const unsigned char* const bext = find_chunk(path, "bext", BEXT - 1, "");
+  const unsigned char* const file = find_chunk(path, "fmt ", 16, "") - 20;
+  SCOPED_FD const int fd = open(path, O_RDWR | O_CLOEXEC);
+  ck_assert_int_eq(pwrite(fd, "\2", 1, cue - file), 1); // two points in the room of one
+  ck_assert_uint_eq(copy(path, scratch_path(&scratch, "b.wav")), 2 + 1);
+  ck_assert_int_eq(pwrite(fd, "\1", 1, cue - file), 1);
+  ck_assert_int_eq(pwrite(fd, "slnt", 4, cue + 12 - file), 4);
+  ck_assert_uint_eq(copy(path, scratch_path(&scratch, "b.wav")), 2 + 1);
+  ck_assert_int_eq(pwrite(fd, "\0\0\0\0\0\0\0\0\0", 10, bext + 412 - file), 10); // no loudness
+  ck_assert_uint_eq(copy(path, scratch_path(&scratch, "b.wav")), 1 + 1);
+  ck_assert_int_eq(pwrite(fd, "bxet", 4, bext - 8 - file), 4);
+  ck_assert_uint_eq(copy(path, scratch_path(&scratch, "b.wav")), 1 + 1 + 1);
 }
 
 SUITE_MAIN("audio_tags")

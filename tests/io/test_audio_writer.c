@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Files are written whole or not at all, in the requested format.
+// Files are written completely or not at all, in the requested format.
 
 #include "io/file/audio_file.h"
 #include "tests/support/fx_checks.h"
@@ -58,7 +58,8 @@ little(const unsigned char* const bytes)
          (unsigned)bytes[3] << 24U;
 }
 
-/// RIFF and fmt, an extension of 0 bytes for all but PCM, and the number of frames in "fact".
+/// The header: RIFF and fmt; for all but PCM an extension of 0 bytes, and the number of frames in
+/// "fact".
 TEST(a_wav_has_the_header_that_its_encoding_asks_for)
 {
   static const struct {
@@ -107,7 +108,7 @@ TEST(every_container_and_encoding_reads_back)
     const char* name;
     const char* encoding;
     double tolerance;
-    int format; // as libsndfile reads it
+    int format; // format as libsndfile reads it back
   } cases[] = {
     { "a.wav", NULL, 0.0, SF_FORMAT_WAV | SF_FORMAT_FLOAT },
     { "b.WAV", "16", 0x1p-16, SF_FORMAT_WAV | SF_FORMAT_PCM_16 },
@@ -204,7 +205,7 @@ TEST(the_same_samples_make_the_same_bytes)
     bytes[t] = calloc(1, 1U << 20U);
     sizes[t] = fread(bytes[t], 1, 1U << 20U, file);
     fclose(file);
-    sleep(t == 0U); // a header with the time of day would differ
+    sleep(t == 0U); // a header with the time of day would be different
   }
   ck_assert_uint_eq(sizes[0], sizes[1]);
   ck_assert_mem_eq(bytes[0], bytes[1], sizes[0]);
@@ -212,7 +213,7 @@ TEST(the_same_samples_make_the_same_bytes)
   free(bytes[1]);
 }
 
-// Write until it fails; only the previous content may be left.
+// Write until a call fails; the file must keep its previous content.
 static void
 fill(const Scratch* const scratch, const char* const name, const char* const reason)
 {
@@ -272,7 +273,7 @@ TEST(a_full_disk_leaves_nothing_behind)
   scratch_remove(&scratch);
 }
 
-// FLAC keeps its last block until it is closed: the failure comes after the last write.
+// FLAC writes its last block on closing: the failure comes after the last write.
 TEST(a_disk_that_is_full_at_the_very_end_leaves_nothing_behind)
 {
   SCOPED(scratch_remove) const Scratch scratch = scratch_new();
@@ -286,7 +287,7 @@ TEST(a_disk_that_is_full_at_the_very_end_leaves_nothing_behind)
   fill_to_the_last_byte(&scratch, "short.flac", noise, (rlim_t)info.st_size - 1U);
 }
 
-TEST(an_invalid_output_is_rejected)
+TEST(an_invalid_output_is_refused)
 {
   AudioFormat format = { AUDIO_WAV, AUDIO_FLOAT };
   AudioWriter* writer = NULL;

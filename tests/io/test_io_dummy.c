@@ -48,7 +48,7 @@ state_of(const Io* const io)
   return driver_status(io).state;
 }
 
-// The recorded file is the played one, then silence, and has n_frames frames.
+// The recorded file holds the played file, then silence, in n_frames frames.
 static void
 check_record(const char* const path, const size_t expected_frames, const int expected_rate_hz)
 {
@@ -94,7 +94,7 @@ TEST(fast_and_live_runs_play_and_record_every_frame)
     ck_assert_double_eq(fake.rate_hz, 44100.0);
     ck_assert_uint_eq(fake.block_frames, cases[t].block);
     POLL_UNTIL(io, state_of(io) == IO_STATE_ENDED);
-    check_record(record, cases[t].n_frames, 44100); // complete at the end, before close
+    check_record(record, cases[t].n_frames, 44100); // complete before the close
     ck_assert_uint_eq(fake.waited, cases[t].fast ? fake.periods : 0U);
     ck_assert_uint_eq(fake.frames % cases[t].block, 0);
     ck_assert_int_eq(io_close(io), STATUS_OK);
@@ -125,15 +125,15 @@ TEST(the_timer_keeps_its_rate)
 {
   const IoConfig config = { .n_in = 0, .n_out = 1, .block_frames = 48, .duration_s = 0.4 };
   FakeEvents fake = { 0 };
-  Io* const io = open_dummy(&config, &fake);
-  ck_assert_double_eq(fake.rate_hz, 48000.0);
   struct timespec began;
   struct timespec ended;
   clock_gettime(CLOCK_MONOTONIC, &began);
+  Io* const io = open_dummy(&config, &fake);
+  ck_assert_double_eq(fake.rate_hz, 48000.0);
   POLL_UNTIL(io, state_of(io) == IO_STATE_ENDED);
   clock_gettime(CLOCK_MONOTONIC, &ended);
   ck_assert_uint_eq(fake.periods, 400);
-  // Never faster than real time; slower only by the stalls of the machine.
+  // Never faster than real time; slower only when the machine stalls.
   const double seconds =
       (double)(ended.tv_sec - began.tv_sec) + 1e-9 * (double)(ended.tv_nsec - began.tv_nsec);
   ck_assert_double_ge(seconds, 0.3);
@@ -215,7 +215,7 @@ TEST(a_damaged_file_is_reported_once_and_audio_continues)
     FakeEvents fake = { 0 };
     Io* const io = open_dummy(&config, &fake);
     POLL_UNTIL(io, state_of(io) == IO_STATE_ENDED);
-    ck_assert(fake.heard);
+    ck_assert(fake.has_input);
     ck_assert_uint_ge(fake.frames, 14400);
     ck_assert_ptr_nonnull(strstr(fake.log, "corrupt"));
     ck_assert_ptr_eq(strstr(strstr(fake.log, "corrupt") + 1, "corrupt"), NULL);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The gate between a driver's threads and the engine: regardless of a library's threads and
-// periods, at most one period is inside, none while the format changes, and the gate is never left
+// The gate between the threads of a driver and the engine: whatever threads and periods a library
+// uses, at most one period is inside, none while the format changes, and the gate never stays
 // occupied.
 
+#include "engine/base/time.h"
 #include "io/io_driver.h"
 #include "io/reconnect.h"
 #include "tests/support/fake_events.h"
@@ -27,7 +28,7 @@ TEST(a_period_before_the_format_is_silent_and_one_of_another_length_is_passed_on
   io_process(&io, NULL, ins, outs, 64, false);
   ck_assert(out[0] == 1.0F);
   out[0] = 7.0F;
-  io_process(&io, NULL, ins, outs, 0, false); // nothing to do
+  io_process(&io, NULL, ins, outs, 0, false); // an empty period
   ck_assert(out[0] == 7.0F);
   ck_assert_uint_eq(fake.periods, 1);
   io_process(&io, NULL, ins, outs, 63, false);
@@ -113,7 +114,7 @@ process_once(void* const context)
 {
   float out[64];
   float* const outs[] = { out };
-  pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL); // as libjack's thread
+  pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL); // as the thread of libjack does
   io_process(context, NULL, NULL, outs, 64, false);
   return out[0] == 64.0F ? context : NULL;
 }
@@ -129,7 +130,7 @@ send_inside(Io* const io)
   return thread;
 }
 
-/// The output of a period of this thread.
+/// Process a period on this thread.  Returns its output.
 static float
 process_as(Io* const io, const void* const caller)
 {
@@ -156,13 +157,15 @@ TEST(a_second_thread_gets_silence_and_is_counted_and_reported)
   for (unsigned n = 0; n < 3U; ++n) {
     ck_assert(process_here(&io) == 0.0F);
   }
-  ck_assert(atomic_load(&fake.gate.inside)); // the first one is still in there
+  ck_assert(atomic_load(&fake.gate.inside)); // the first period is still inside
   ck_assert_uint_eq(driver_status(&io).overlaps, 3);
+  const uint64_t began_ns = time_now_ns();
   io_poll(&io);
   ck_assert_ptr_nonnull(strstr(fake.note, "3 periods were silenced"));
   ck_assert(process_here(&io) == 0.0F);
   io_poll(&io);
-  ck_assert_uint_eq(fake.notes, 1); // a line per second at most
+  // At most one line per second, and the machine may stall for one.
+  ck_assert(fake.notes == 1U || time_now_ns() - began_ns >= NS_PER_S);
   let_go = true;
   void* result = NULL;
   pthread_join(thread, &result);
@@ -177,7 +180,7 @@ TEST(a_thread_that_is_cancelled_inside_leaves_the_gate_free)
   Io io = lingering_io(&fake);
   const pthread_t thread = send_inside(&io);
   pthread_cancel(thread);
-  usleep(20000); // time in which it would end without the gate
+  usleep(20000); // without the gate, it would end in this time
   let_go = true;
   void* result = NULL;
   pthread_join(thread, &result);
@@ -188,8 +191,8 @@ TEST(a_thread_that_is_cancelled_inside_leaves_the_gate_free)
 
 TEST(a_session_that_was_left_is_silent_beside_its_successor)
 {
-  const Session left = { .lost = true };
-  const Session next = { .lost = false };
+  const IoSession left = { .lost = true };
+  const IoSession next = { .lost = false };
   FakeEvents fake = { 0 };
   Io io = lingering_io(&fake);
   let_go = true;
@@ -203,11 +206,11 @@ TEST(a_session_that_was_left_is_silent_beside_its_successor)
   ck_assert(process_as(&io, &left) == 0.0F);
   let_go = true;
   pthread_join(thread, NULL);
-  ck_assert_uint_eq(driver_status(&io).overlaps, 0); // it did not overlap the other one
+  ck_assert_uint_eq(driver_status(&io).overlaps, 0); // it did not overlap the other period
 }
 
 typedef struct Loser {
-  Session* session;
+  IoSession* session;
   const char* reason;
 } Loser;
 
@@ -215,7 +218,7 @@ static void*
 lose(void* const context)
 {
   const Loser* const loser = context;
-  session_lose(loser->session, loser->reason);
+  io_session_lose(loser->session, loser->reason);
   return NULL;
 }
 
@@ -223,16 +226,16 @@ TEST(the_first_reason_for_which_a_session_is_lost_stays)
 {
   static const char server[] = "the server has ended, says its library on a thread of its own";
   static const char watch[] = "this client gets no periods, and no server answers";
-  Session session = { .lost = false };
-  session_lose(&session, server);
-  session_lose(&session, watch);
+  IoSession session = { .lost = false };
+  io_session_lose(&session, server);
+  io_session_lose(&session, watch);
   ck_assert_str_eq(session.reason, server);
   for (uint32_t n = 0; n < 1000; ++n) {
-    Session contended = { .lost = false };
+    IoSession contended = { .lost = false };
     Loser other = { &contended, server };
     pthread_t thread;
     ck_assert_int_eq(pthread_create(&thread, NULL, lose, &other), 0);
-    session_lose(&contended, watch);
+    io_session_lose(&contended, watch);
     while (!atomic_load(&contended.lost)) {
     }
     const bool is_server = !strcmp(contended.reason, server);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// If libjack's database would end the process, no client is opened: an empty file, no space.
+// No client is opened if libjack would end the process or damage its database: a file is empty,
+// there is no space, or the process may open too few files.
 
 #include "io/quirks/jack_database.h"
 #include "tests/support/scratch.h"
@@ -7,6 +8,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -28,7 +30,7 @@ __wrap_statvfs64(const char* const path, struct statvfs* const space)
 static Scratch scratch;
 static char why[256];
 
-/// A database of three files, one of them with so many bytes.
+/// Make a database of three files, one of them of this size.
 static bool
 would_crash(const unsigned number, const size_t n_bytes)
 {
@@ -41,7 +43,7 @@ would_crash(const unsigned number, const size_t n_bytes)
     scratch_write(&scratch, name, zeros, n == number ? n_bytes : sizeof(zeros));
   }
   why[0] = '\0';
-  return jack_database_would_crash(scratch.directory, why, sizeof(why));
+  return jack_database_would_fail(scratch.directory, why, sizeof(why));
 }
 
 static void
@@ -53,7 +55,7 @@ set_up(void)
 
 TEST(without_a_database_a_client_is_opened)
 {
-  ck_assert(!jack_database_would_crash(scratch.directory, why, sizeof(why)));
+  ck_assert(!jack_database_would_fail(scratch.directory, why, sizeof(why)));
 }
 
 TEST(an_empty_file_is_named_with_the_folder_to_remove)
@@ -75,6 +77,23 @@ TEST(a_file_system_without_space_is_named)
   ck_assert_msg(strstr(why, "is full") && strstr(why, scratch.directory), "%s", why);
   free_bytes = 1U << 20;
   ck_assert(!would_crash(1, 1));
+}
+
+TEST(a_limit_of_open_files_that_is_too_low_is_named)
+{
+  struct rlimit before;
+  ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int next = dup(STDOUT_FILENO);
+  close(next);
+  for (rlim_t n = 0; n <= 16U; ++n) {
+    const struct rlimit few = { (rlim_t)next + n, before.rlim_max };
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+    ck_assert_int_eq(jack_database_lacks_files(), n < 16U);
+    const bool fails = jack_database_would_fail(scratch.directory, why, sizeof(why));
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+    ck_assert_int_eq(fails, n < 16U);
+    ck_assert_msg(!fails || strstr(why, "ulimit -n"), "%s", why);
+  }
 }
 
 static void

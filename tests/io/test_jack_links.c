@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Connections survive the server regardless of the order in which it reports, shows, removes and
-// accepts them, and of libjack's answers after the end of the server's graph.
+// Connections are restored after a restart of the server, in whatever order the server reports,
+// shows, removes and accepts them, and whatever libjack returns after the end of the graph.
 
 #include "io/jack_links.h"
 #include "tests/support/played_jack.h"
@@ -42,7 +42,7 @@ remove_peer(void)
   remove_port(jack_port_by_name(NULL, "peer:in"));
 }
 
-/// rack:out_1 → card:in, a device's, seen.
+/// Connect rack:out_1 → card:in, a port of a device, and let the links see it.
 static jack_port_t*
 begin_with_device(void)
 {
@@ -50,18 +50,18 @@ begin_with_device(void)
   start_server("rack");
   jack_port_t* const card = add_port("card:in", JackPortIsInput | JackPortIsPhysical);
   add_wire("rack:out_1", "card:in");
-  ck_assert(jack_links_look(&links, NULL, own, 2, MS));
+  ck_assert(jack_links_update(&links, NULL, own, 2, MS));
   ck_assert_uint_eq(links.n, 1);
   return card;
 }
 
 static bool
-look(const uint64_t now_ms)
+update(const uint64_t now_ms)
 {
-  return jack_links_look(&links, NULL, own, 2, now_ms * MS);
+  return jack_links_update(&links, NULL, own, 2, now_ms * MS);
 }
 
-/// rack:out_1 → peer:in, peer:out → rack:in_1, seen.
+/// Connect rack:out_1 → peer:in and peer:out → rack:in_1, and let the links see both.
 static void
 begin(void)
 {
@@ -70,11 +70,11 @@ begin(void)
   add_peer();
   add_wire("rack:out_1", "peer:in");
   add_wire("peer:out", "rack:in_1");
-  ck_assert(look(1));
+  ck_assert(update(1));
   ck_assert_uint_eq(links.n, 2);
 }
 
-/// The connections that a session restores from here on.
+/// Restore the lost connections as a new session does.  Returns their number.
 static uint32_t
 restore(void)
 {
@@ -96,7 +96,7 @@ TEST(all_connections_are_restored_under_another_client_name)
   ck_assert_uint_eq(restore(), 2);
   ck_assert(has_wire("rack-01:out_1", "peer:in"));
   ck_assert(has_wire("peer:out", "rack-01:in_1"));
-  ck_assert(look(2));
+  ck_assert(update(2));
   ck_assert(!jack_links_can_restore(&links, NULL));
   jack_links_clear(&links);
 }
@@ -106,22 +106,22 @@ TEST(a_peer_that_is_not_active_yet_is_tried_again)
   begin();
   jack_links_lose(&links);
   start_server("rack");
-  ck_assert(!jack_links_can_restore(&links, NULL)); // no peer at all
+  ck_assert(!jack_links_can_restore(&links, NULL)); // without any peer
   ck_assert_uint_eq(restore(), 0);
   add_port("peer:out", JackPortIsOutput)->is_active = false;
   ck_assert(jack_links_can_restore(&links, NULL));
   ck_assert_uint_eq(restore(), 0);
   ck_assert_uint_eq(n_refused, 1);
-  look(2);
+  update(2);
   add_port("peer:in", JackPortIsInput)->is_active = false;
   ck_assert_uint_eq(restore(), 0);
   ck_assert_uint_eq(n_refused, 3);
-  look(5000);
+  update(5000);
   jack_port_by_name(NULL, "peer:out")->is_active = true;
   jack_port_by_name(NULL, "peer:in")->is_active = true;
   ck_assert(jack_links_can_restore(&links, NULL));
   ck_assert_uint_eq(restore(), 2);
-  look(5001);
+  update(5001);
   ck_assert(!jack_links_can_restore(&links, NULL));
   jack_links_clear(&links);
 }
@@ -133,8 +133,8 @@ TEST(what_was_restored_but_is_not_shown_yet_survives_the_next_death)
   start_server("rack");
   add_peer();
   ck_assert_uint_eq(restore(), 2);
-  n_wires = 0; // the server has confirmed, its memory is one cycle behind
-  look(2);
+  n_wires = 0; // confirmed by the server, not yet visible in its memory
+  update(2);
   jack_links_lose(&links);
   start_server("rack");
   add_peer();
@@ -146,13 +146,13 @@ TEST(a_disconnected_connection_leaves_the_list_after_a_moment)
 {
   begin();
   cut("rack:out_1", "peer:in");
-  ck_assert(!look(1000));
+  ck_assert(!update(1000));
   ck_assert_uint_eq(links.n, 2);
-  ck_assert(!look(1099));
-  ck_assert(look(1100));
+  ck_assert(!update(1099));
+  ck_assert(update(1100));
   ck_assert_uint_eq(links.n, 1);
   add_wire("rack:out_1", "peer:in");
-  ck_assert(look(1101));
+  ck_assert(update(1101));
   ck_assert_uint_eq(links.n, 2);
   jack_links_clear(&links);
 }
@@ -161,11 +161,11 @@ TEST(a_connection_that_comes_back_at_once_is_as_before)
 {
   begin();
   cut("rack:out_1", "peer:in");
-  ck_assert(!look(1000));
+  ck_assert(!update(1000));
   add_wire("rack:out_1", "peer:in");
-  ck_assert(look(1050));
+  ck_assert(update(1050));
   cut("rack:out_1", "peer:in");
-  ck_assert(!look(1140)); // its time starts again
+  ck_assert(!update(1140)); // its waiting time restarts
   ck_assert_uint_eq(links.n, 2);
   jack_links_clear(&links);
 }
@@ -173,9 +173,9 @@ TEST(a_connection_that_comes_back_at_once_is_as_before)
 TEST(connections_removed_by_an_ending_server_are_restored)
 {
   begin();
-  remove_peer(); // it ended with the server
-  ck_assert(!look(1000));
-  ck_assert(!look(1900));
+  remove_peer(); // the peer ended with the server
+  ck_assert(!update(1000));
+  ck_assert(!update(1900));
   jack_links_lose(&links);
   start_server("rack");
   add_peer();
@@ -187,9 +187,9 @@ TEST(a_peer_that_left_a_running_server_is_forgotten_after_a_second)
 {
   begin();
   remove_peer();
-  ck_assert(!look(1000));
-  ck_assert(!look(1999));
-  ck_assert(look(2000));
+  ck_assert(!update(1000));
+  ck_assert(!update(1999));
+  ck_assert(update(2000));
   ck_assert_uint_eq(links.n, 0);
   jack_links_clear(&links);
 }
@@ -199,7 +199,7 @@ TEST(ports_of_the_wrong_kind_are_not_connected)
   begin();
   jack_links_lose(&links);
   start_server("rack");
-  add_port("peer:in", JackPortIsOutput); // it has changed its direction
+  add_port("peer:in", JackPortIsOutput); // the port now has the other direction
   add_port("peer:out", JackPortIsOutput)->type = "8 bit raw midi";
   ck_assert(!jack_links_can_restore(&links, NULL));
   ck_assert_uint_eq(restore(), 0);
@@ -211,7 +211,7 @@ TEST(a_wire_between_own_ports_is_one_connection)
 {
   begin();
   add_wire("rack:out_1", "rack:in_1");
-  ck_assert(look(2));
+  ck_assert(update(2));
   ck_assert_uint_eq(links.n, 3);
   jack_links_lose(&links);
   start_server("rack-02");
@@ -225,13 +225,13 @@ TEST(a_graph_that_is_gone_changes_nothing)
   begin();
   graph_is_gone = true;
   for (uint64_t now_ms = 2; now_ms < 5000; now_ms += 50) {
-    ck_assert(!look(now_ms)); // it is to be called again
+    ck_assert(!update(now_ms)); // another call is needed
     ck_assert_uint_eq(links.n, 2);
   }
   jack_links_lose(&links);
   ck_assert(!jack_links_can_restore(&links, NULL));
   ck_assert_uint_eq(restore() + n_refused, 0);
-  ck_assert(!look(5000));
+  ck_assert(!update(5000));
   ck_assert_uint_eq(links.n, 2);
   graph_is_gone = false;
   start_server("rack");
@@ -247,11 +247,11 @@ TEST(a_port_that_was_never_made_changes_nothing)
   begin();
   jack_port_t* const in = own[0];
   own[0] = NULL;
-  ck_assert(!look(2));
-  ck_assert(!look(5000));
+  ck_assert(!update(2));
+  ck_assert(!update(5000));
   ck_assert_uint_eq(links.n, 2);
   own[0] = in;
-  ck_assert(look(5001));
+  ck_assert(update(5001));
   jack_links_clear(&links);
 }
 
@@ -260,7 +260,7 @@ TEST(nothing_is_forgotten_while_time_stands)
   begin();
   remove_peer();
   for (unsigned n = 0; n < 100U; ++n) {
-    ck_assert(!look(1000)); // no more periods arrive: the server may be about to end
+    ck_assert(!update(1000)); // no more periods arrive: the server may be about to end
   }
   jack_links_lose(&links);
   start_server("rack");
@@ -273,15 +273,15 @@ TEST(a_connection_with_a_device_outlives_its_absence)
 {
   jack_port_t* const card = begin_with_device();
   remove_port(card);
-  ck_assert(look(1000));
-  ck_assert(look(100000));
+  ck_assert(update(1000));
+  ck_assert(update(100000));
   const JackLink* first;
   ck_assert_uint_eq(jack_links_count_lost(&links, &first), 1);
   ck_assert_str_eq(first->to, "card:in");
   ck_assert_uint_eq(restore(), 0);
   add_port("card:in", JackPortIsInput | JackPortIsPhysical);
   ck_assert_uint_eq(restore(), 1);
-  ck_assert(look(100001));
+  ck_assert(update(100001));
   ck_assert_uint_eq(jack_links_count_lost(&links, &first), 0);
   jack_links_clear(&links);
 }
@@ -291,7 +291,7 @@ TEST(a_device_that_returns_between_two_scans_stays_connected)
   jack_port_t* const card = begin_with_device();
   remove_port(card);
   add_port("card:in", JackPortIsInput | JackPortIsPhysical);
-  look(1000);
+  update(1000);
   ck_assert_uint_eq(restore(), 1);
   jack_links_clear(&links);
 }
@@ -300,12 +300,12 @@ TEST(a_disconnected_device_stays_disconnected)
 {
   jack_port_t* const card = begin_with_device();
   cut("rack:out_1", "card:in");
-  ck_assert(!look(1000));
-  ck_assert(look(1100));
+  ck_assert(!update(1000));
+  ck_assert(update(1100));
   remove_port(card);
-  ck_assert(look(1200));
+  ck_assert(update(1200));
   add_port("card:in", JackPortIsInput | JackPortIsPhysical);
-  ck_assert(look(1300));
+  ck_assert(update(1300));
   ck_assert_uint_eq(restore(), 0);
   ck_assert_uint_eq(links.n, 0);
   jack_links_clear(&links);
@@ -315,7 +315,7 @@ TEST(another_port_that_has_the_name_for_an_alias_is_not_taken)
 {
   jack_port_t* const card = begin_with_device();
   remove_port(card);
-  ck_assert(look(1000));
+  ck_assert(update(1000));
   jack_port_t* const twin = add_port("card:in-2", JackPortIsInput | JackPortIsPhysical);
   strcpy(twin->alias, "card:in");
   ck_assert(!jack_links_can_restore(&links, NULL));
@@ -331,10 +331,10 @@ TEST(a_connection_that_is_wanted_is_made_and_outlives_its_port)
   ck_assert_uint_eq(restore(), 0);
   add_peer();
   ck_assert_uint_eq(restore(), 1);
-  ck_assert(look(1));
+  ck_assert(update(1));
   remove_peer();
-  ck_assert(look(1000));
-  ck_assert(look(5000));
+  ck_assert(update(1000));
+  ck_assert(update(5000));
   add_peer();
   ck_assert_uint_eq(restore(), 1);
   jack_links_clear(&links);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The ports of other clients that the automatic connections choose, whenever these appear; and a
-// place stays with the port that it was given to.
+// The automatic connections choose ports of other clients, whenever these appear; a place stays
+// with the port that was chosen for it.
 
 #include "io/jack_places.h"
 #include "tests/support/played_jack.h"
@@ -42,7 +42,7 @@ fill(void)
   return jack_places_fill(&places, &links, NULL, own);
 }
 
-/// The partner of in_1, in_2, out_1, out_2, "" for none, with a blank after each.
+/// The partners of in_1, in_2, out_1 and out_2, "" for none, each followed by a space.
 static const char*
 partners(void)
 {
@@ -86,7 +86,7 @@ TEST(a_device_that_comes_later_is_taken_and_a_second_one_is_not)
   add_port("card:playback_2", SINK);
   ck_assert_uint_eq(fill(), 1);
   ck_assert_str_eq(partners(), "- - card:playback_1 card:playback_2 ");
-  add_port("webcam:capture_1", SOURCE); // it becomes the first for inputs
+  add_port("webcam:capture_1", SOURCE); // it becomes the first choice for inputs
   ck_assert_uint_eq(fill(), 1);
   ck_assert_str_eq(partners(), "webcam:capture_1 - card:playback_1 card:playback_2 ");
   end();
@@ -108,7 +108,7 @@ TEST(a_place_stays_its_ports_when_that_is_away)
 
 TEST(a_pattern_chooses_among_all_ports_by_part_of_the_name)
 {
-  begin("2i2 (USB)"); // not a valid regular expression for it
+  begin("2i2 (USB)"); // as a pattern, not a valid regular expression
   add_port("system:playback_1", SINK);
   add_port("2i2 (USB):playback_1", SINK);
   add_port("2i2 (USB):capture_1", SOURCE);
@@ -154,7 +154,7 @@ TEST(a_monitor_that_is_asked_for_is_an_input)
   end();
 }
 
-TEST(an_invalid_pattern_is_rejected)
+TEST(an_invalid_pattern_is_refused)
 {
   Error error = { STATUS_OK, "" };
   ck_assert_int_eq(jack_places_init(&places, "a(b", 1, 1, &error), STATUS_BAD_ARG);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The results of a second client on a JACK server that gives the first one no periods.  This file
-// replaces libjack and the clock: a period arrives during a sleep.
+// The results of a probe: a second client on a JACK server that sends no periods to the first.
+// This file replaces libjack and the clock: periods arrive during sleeps.
 
 #include "io/quirks/jack_probe.h"
 #include "tests/support/suite.h"
@@ -22,8 +22,8 @@ static _Atomic uint64_t first_periods;
 static struct {
   bool refuses, is_open;
   unsigned n_sleeps;
-  unsigned probe_from; ///< From this sleep on, the second client gets a period in each
-  unsigned first_at;   ///< The sleep in which the first client gets one
+  unsigned probe_from; ///< First sleep of those in which the second client gets periods
+  unsigned first_at;   ///< The sleep in which the first client gets a period
 } server;
 
 jack_client_t*

@@ -14,7 +14,7 @@ static PaHostApiInfo apis[2];
 static PaDeviceInfo devices[3];
 static PaHostApiIndex n_apis;
 static PaDeviceIndex n_devices;
-static bool knows_nothing; // it returns the number of devices only
+static bool knows_nothing; // PortAudio returns only the number of devices
 
 int
 Pa_GetHostApiCount(void)
@@ -99,7 +99,7 @@ TEST(a_device_is_found_by_default_index_and_name)
   ck_assert_ptr_nonnull(strstr(error.text, "has 2 inputs and 0 outputs"));
 }
 
-// Each way to a device ends with a message.
+// Each way to find a device fails with a message.
 static void
 find_nothing(void)
 {
@@ -119,7 +119,7 @@ TEST(devices_unknown_to_portaudio_are_skipped)
   knows_nothing = true;
   find_nothing();
   json_t* const list = pa_device_list();
-  ck_assert_uint_eq(json_array_size(list), 3); // the count, without any details
+  ck_assert_uint_eq(json_array_size(list), 3); // as many entries, without details
   json_decref(list);
 }
 

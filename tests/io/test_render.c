@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A rendered file is the input through the rack, aligned, with its tail, equal to the samples of a
-// live run; or there is no file and one message.
+// A rendered file holds the output of the rack, aligned to the input, with its tail, and equal to
+// the samples of a live run; on failure there is no file and one message.
 
 #include "io/file/render.h"
 #include "io/file/render_tail.h"
@@ -135,7 +135,7 @@ TEST(an_automatic_tail_ends_with_the_last_sound)
 {
   SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   make_input(&scratch, 8000);
-  // One echo after 12 s of silence: no sound for long, but not yet the end.
+  // One echo after 12 s of silence: a long silence is not yet the end of the tail.
   RenderReport report =
       render_rack(&scratch, "delay 12000 feedback=0 max_time=12000", 333, RENDER_TAIL_AUTO);
   ck_assert_uint_eq(report.frames_in, FRAMES);
@@ -439,7 +439,32 @@ TEST(the_command_reports_warns_and_ends_with_the_documented_code)
   scratch_remove(&scratch);
 }
 
-TEST(a_truncated_input_is_reported_and_rejected_by_strict)
+TEST(a_fallback_that_is_louder_than_the_rack_is_a_warning)
+{
+  static const struct {
+    const char* rack;
+    bool is_loud;
+  } rows[] = {
+    { "late dry\nchain gain -20dB", true },
+    { "late -15dB\nchain gain -20dB", false },
+    { "gain -20dB", false },
+  };
+  const Scratch scratch = scratch_new();
+  make_input(&scratch, 48000);
+  const char* const in = scratch_path(&scratch, "in.wav");
+  const char* const out = scratch_path(&scratch, "out.wav");
+  for (unsigned r = 0; r < ARRAY_LEN(rows); ++r) {
+    Program program;
+    PROGRAM_RUN(&program, "render", rows[r].rack, in, out);
+    ck_assert_int_eq(program.exit_code, 0);
+    ck_assert_msg(!strstr(program.err, "warning: while blocks are late out:") != rows[r].is_loud,
+                  "%s: %s", rows[r].rack, program.err);
+    program_clear(&program);
+  }
+  scratch_remove(&scratch);
+}
+
+TEST(a_truncated_input_is_reported_and_refused_by_strict)
 {
   const Scratch scratch = scratch_new();
   make_input(&scratch, 48000);
@@ -470,7 +495,7 @@ TEST(ctrl_c_ends_a_render_by_that_signal_and_leaves_no_file)
   make_input(&scratch, 8000);
   const char* const out = scratch_path(&scratch, "out.wav");
   for (unsigned s = 0; s < ARRAY_LEN(signals); ++s) {
-    Program program; // hours of tail: the test stops it long before
+    Program program; // the tail lasts hours; the test stops the program early
     const char* const words[] = {
       "render", "--tail", "40000", "reverb", scratch_path(&scratch, "in.wav"), out, NULL
     };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Memory of plans: what is predicted is what is allocated, for every effect; a plan that would take
-// more than is allowed is refused before that, with the plan that plays counted as well; a plan
-// that takes nodes away is always made; and what there is to have is the least of all limits.
+// Memory of plans: the predicted memory equals the allocated memory for every effect; a plan over
+// the limit, which includes the current plan, is refused before it is made; a plan that only
+// removes nodes is never refused; the available memory is the least of all limits.
 
 #include "engine/base/memory.h"
 #include "engine/plan/plan.h"
@@ -17,15 +17,15 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-// More than was predicted: by what the allocator adds.  Less: where the largest part of a
-// convolution is designed before the others are there.
-#define MOST_BELOW  1.05 // times, and
-#define MOST_ABOVE  1.25
-#define SLACK_BYTES 4096.0 // on either side
+// Allowed ratios.  The allocator adds some memory to the prediction; less is allocated where the
+// largest part of a convolution is designed before the others exist.
+#define MOST_BELOW  1.05   // measured over predicted
+#define MOST_ABOVE  1.25   // predicted over measured
+#define SLACK_BYTES 4096.0 // added to either limit
 
 #define RATE_HZ 48000.0
 
-// ---- files: a header first, the samples when they are read ----
+// ---- files: the header is loaded first, the samples later ----
 
 static uint64_t file_frames = 20000;
 static uint32_t n_reads;
@@ -118,9 +118,9 @@ check_rack(const char* const text, const Format* const format)
   const double held = (double)counted_alloc_now();
   const double peak = (double)counted_alloc_peak();
   if (!status) {
-    check_ratio("what stays", text, (double)made->n_bytes, held);
-    check_ratio("the most", text, (double)made->making_bytes, peak);
-    // What is predicted is the bound: less is refused.
+    check_ratio("memory of the plan", text, (double)made->n_bytes, held);
+    check_ratio("peak memory", text, (double)made->making_bytes, peak);
+    // The prediction is the limit: less memory is not enough.
     Plan* refused = NULL;
     const uint32_t n_before = n_reads;
     ck_assert_msg(plan(rack, format, NULL, made->making_bytes - made->making_bytes / 50U, &refused,
@@ -129,14 +129,15 @@ check_rack(const char* const text, const Format* const format)
     ck_assert_uint_eq(n_reads, n_before);
   } else {
     ck_assert_msg(status == STATUS_BAD_RACK || status == STATUS_BAD_ARG, "%s: %s", text,
-                  error.text); // a width or a value that the effect does not take
+                  error.text); // the effect refuses the width or a value
   }
   plan_free(made);
-  ck_assert_msg(counted_alloc_now() == 0 || status, "%.200s: %ld bytes are left", text,
+  ck_assert_msg(counted_alloc_now() == 0 || status, "%.200s: %ld bytes are not freed", text,
                 counted_alloc_now());
 }
 
-/// The effect with its values at one end of their ranges, or as they are by default.
+/// Write a rack of one effect, with its values at the minimum (end -1), the default (0) or the
+/// maximum (1).
 static void
 write_rack(const FxInfo* const fx, const int end, const uint32_t width, char text[static 4096])
 {
@@ -190,7 +191,7 @@ TEST(many_nodes_are_predicted_as_well_as_one)
   for (uint32_t n = 0; n < 300U; ++n) {
     at += sprintf(text + at, "%s%s", n ? " + " : "", n % 3U ? "gain -1" : "limiter -1");
   }
-  sprintf(text + at, ")"); // the gains wait for the limiters in delay lines
+  sprintf(text + at, ")"); // delay lines align the gains with the limiters
   check_rack(text, &format);
 }
 
@@ -240,14 +241,14 @@ TEST(the_rack_that_plays_counts_while_the_next_one_is_planned)
   Plan* next = NULL;
   Error error = { STATUS_OK, "" };
   ck_assert_msg(!plan(first, &format, NULL, 0U, &plays, &error), "%s", error.text);
-  plan_heard(plays, 0U);
+  plan_became_active(plays, 0U);
   const size_t one = plays->n_bytes;
-  // Two nodes, of which one goes on: twice the memory, no more.
+  // Two nodes, one of them kept: the memory of two nodes.
   ck_assert(plan(second, &format, plays, 2U * one - one / 20U, &next, &error) == STATUS_LIMIT);
   ck_assert_msg(!plan(second, &format, plays, 2U * one + one / 20U, &next, &error), "%s",
                 error.text);
   plan_free(next);
-  // Another one in its place: both are there for a while.
+  // One node replaces the other: both exist for a while.
   ck_assert(plan(other, &format, plays, one + one / 2U, &next, &error) == STATUS_LIMIT);
   ck_assert_msg(!plan(other, &format, plays, 2U * one + one / 20U, &next, &error), "%s",
                 error.text);
@@ -255,7 +256,7 @@ TEST(the_rack_that_plays_counts_while_the_next_one_is_planned)
   plan_free(plays);
 }
 
-TEST(an_edit_that_only_removes_nodes_is_never_rejected)
+TEST(an_edit_that_only_removes_nodes_is_never_refused)
 {
   const Format format = { .rate_hz = RATE_HZ, .block_frames = 256, .n_in = 2 };
   SCOPED_RACK Rack* const rack =
@@ -268,7 +269,7 @@ TEST(an_edit_that_only_removes_nodes_is_never_rejected)
   Plan* next = NULL;
   Error error = { STATUS_OK, "" };
   ck_assert(!plan(rack, &format, NULL, 0U, &plays, &error));
-  plan_heard(plays, 0U);
+  plan_became_active(plays, 0U);
   ck_assert_msg(!plan(one, &format, plays, 1U, &next, &error), "%s", error.text);
   plan_free(next);
   ck_assert_msg(!plan(none, &format, plays, 1U, &next, &error), "%s", error.text);
@@ -276,7 +277,7 @@ TEST(an_edit_that_only_removes_nodes_is_never_rejected)
   plan_free(plays);
 }
 
-// ---- what there is ----
+// ---- available memory ----
 
 static void
 write_file(const char* const root, const char* const name, const char* const text)
@@ -319,10 +320,11 @@ TEST(the_least_limit_of_all_control_groups_counts)
   write_file(root, "sys/fs/cgroup/system.slice/warprack.service/memory.max", "max\n");
   ck_assert_uint_eq(memory_available(root), machine);
   write_file(root, "sys/fs/cgroup/system.slice/memory.max", "400000000\n");
-  ck_assert_uint_eq(memory_available(root), 400000000U); // of a group above
+  ck_assert_uint_eq(memory_available(root), 400000000U); // limit of a parent group
   write_file(root, "sys/fs/cgroup/system.slice/warprack.service/memory.high", "300000000\n");
   ck_assert_uint_eq(memory_available(root), 300000000U);
-  write_file(root, "sys/fs/cgroup/memory.max", "200000000\n"); // the root of a container
+  write_file(root, "sys/fs/cgroup/memory.max",
+             "200000000\n"); // limit of the root group, as in a container
   ck_assert_uint_eq(memory_available(root), 200000000U);
   write_file(root, "proc/self/cgroup",
              "5:cpu,cpuacct:/a\n4:hugetlb,memory:/docker/b\n1:name=systemd:/c\n0::/d\n");
@@ -342,7 +344,7 @@ TEST(resource_limits_count)
   ck_assert_uint_eq(memory_available("/nowhere"), 1U << 30U);
 }
 
-TEST(amounts_are_written_for_people)
+TEST(amounts_are_printed_in_readable_units)
 {
   char text[MEMORY_TEXT_BYTES];
   ck_assert_str_eq(memory_text(0U, text), "0 bytes");

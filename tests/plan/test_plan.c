@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Plans: parallel paths of different latency line up, tails outlive removal for as long as they
-// last, state survives edits, a structural change makes a new node, and NaN resets only its own
-// unit.
+// Plans: parallel paths of different latency are aligned, the tail of a removed node plays to its
+// end, state survives edits, a structural change makes a new node, and NaN resets only the unit
+// that outputs it.
 
 #include "engine/plan/plan.h"
 #include "engine/worker/player.h"
@@ -14,10 +14,10 @@
 #include <string.h>
 
 #define BLOCK 64U
-#define LATE  72U  // frames of latency and delay of the test's effect
-#define TAIL  480U // frames of its tail
+#define LATE  72U  // latency and delay of the test effect, in frames
+#define TAIL  480U // its tail, in frames
 
-// An effect that delays by LATE frames, and whose unit counts its frames.
+// The test effect delays by LATE frames; each unit counts its frames.
 
 typedef struct LateState {
   uint64_t n_frames;
@@ -94,7 +94,7 @@ static const FxInfo late_fx = {
 
 static const char* const names[] = { "a", "g", "h", "late", "late2" };
 
-/// The same uid for the same name in every rack.
+/// Give nodes of the same name the same uid in every rack.
 static RackUid
 uid_of(const char* const name)
 {
@@ -107,7 +107,7 @@ uid_of(const char* const name)
   return RACK_UID_NONE;
 }
 
-/// The rack of `text`, in which nodes named late... are the test's effect.
+/// Parse `text`; nodes whose names begin with "late" become the test effect.
 static Rack*
 rack_of(const char* const text)
 {
@@ -130,7 +130,7 @@ rack_of(const char* const text)
   return rack;
 }
 
-/// A player without thread, ring or period: the test runs each block.
+/// A player without thread, ring or period: the test processes each block itself.
 typedef struct Bench {
   Player player;
   FileLoader loader;
@@ -165,7 +165,7 @@ bench_plan(Bench* const bench, const Rack* const rack)
   player_offer(&bench->player, plan);
   player_idle(&bench->player);
   ck_assert(player_has_taken(&bench->player));
-  plan_heard(plan, bench->frame);
+  plan_became_active(plan, bench->frame);
   plan_free(player_collect(&bench->player));
   return plan;
 }
@@ -235,7 +235,7 @@ TEST(a_removed_node_sounds_until_its_tail_has_ended)
   const uint64_t ramp = (uint64_t)lrint(LINK_RAMP_SECONDS * 48000.0);
   ck_assert_uint_eq(plan_next_expiry(plan), BLOCK + ramp); // its input
   plan = bench_plan(&bench, silent);
-  ck_assert_uint_eq(plan->n_nodes, 1); // LATE + TAIL + two ramps have passed
+  ck_assert_uint_eq(plan->n_nodes, 1); // after LATE + TAIL frames and two ramps
   ck_assert_uint_eq(plan_next_expiry(plan), UINT64_MAX);
   rack_free(silent);
   rack_free(rack);
@@ -256,7 +256,7 @@ TEST(state_survives_edits_elsewhere_but_not_structural_changes)
   longer->nodes[0].values[SHAPE] = (RackValue){ .kind = VALUE_NUMBER, .number = 1.0 };
   const Plan* const plan = bench_plan(&bench, longer);
   ck_assert_ptr_ne(plan->nodes[0].node, first);
-  ck_assert_uint_eq(plan->n_nodes, 3); // the old one dies
+  ck_assert_uint_eq(plan->n_nodes, 3); // the old node ends
   rack_free(longer);
   rack_free(rack);
   player_clear(&bench.player);
@@ -275,7 +275,7 @@ TEST(a_unit_that_gives_nan_is_silenced_reset_and_counted)
   ck_assert_uint_eq(bench.player.counts.units_reset, 1);
   ck_assert_uint_eq(((const LateState*)plan->nodes[0].node->states)->n_frames, 0);
   for (size_t i = 4U * BLOCK; i < 5U * BLOCK; ++i) {
-    ck_assert(out[i] == in[i - LATE]); // the other path goes on, at its latency
+    ck_assert(out[i] == in[i - LATE]); // the other path plays on with its latency
   }
   rack_free(rack);
   player_clear(&bench.player);

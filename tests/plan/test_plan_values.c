@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A value that a message sets is not lost to a plan that was made before it came.
+// A value set by a message is kept when a plan that was made before the message takes over.
 
 #include "tests/support/rack_rig.h"
 #include "tests/support/scoped.h"
@@ -9,7 +9,7 @@
 
 #define BLOCK 64U
 
-/// Play until all ramps have ended; the last sample, of an input of ones.
+/// Play an input of ones until all ramps have ended; returns the last output sample.
 static float
 level(RackRig* const rig)
 {
@@ -24,17 +24,17 @@ level(RackRig* const rig)
   return out[ARRAY_LEN(out) - 1U];
 }
 
-/// Make a plan of the same rack now, and have it heard after a message and a few blocks.
+/// Make a plan of the same rack, send a message, and play the plan a few blocks later.
 static void
-plan_across_message(const bool is_heard, const uint64_t stamp, const float wanted)
+plan_across_message(const bool has_run, const uint64_t stamp, const float wanted)
 {
   const Format format = { .rate_hz = 48000.0, .block_frames = BLOCK, .n_in = 1, .n_out = 1 };
   SCOPED(rack_rig_free) RackRig rig;
   rack_rig_new(&rig, &backend_cpu, NULL, "g: gain 0dB", &format, NULL, 0);
-  Plan* const heard = rig.player.plan;
+  Plan* const active = rig.player.plan;
   const PlanRequest request = { .rack = rig.rack,
-                                .previous = is_heard ? heard : NULL,
-                                .heard = heard,
+                                .previous = has_run ? active : NULL,
+                                .active = active,
                                 .format = &rig.format,
                                 .loader = &rig.loader,
                                 .backend = rig.backend,

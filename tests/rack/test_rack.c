@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Edits of a rack: each does all that it says, or leaves the rack as it was and says why; nodes
-// keep their identity through every edit that keeps their name and effect.
+// An edit of a rack is done completely, or leaves the rack unchanged and reports the reason; a node
+// keeps its identity through every edit that keeps its name and effect.
 
 #include "engine/rack/rack_private.h"
 #include "tests/support/scoped.h"
@@ -63,10 +63,10 @@ TEST(edits_one_by_one_make_the_rack_that_the_document_describes)
                    "connect in:1-2 low\n"
                    "connect low hall:2 gain=-6.5dB\n"
                    "connect hall out\n");
-  ck_assert_int_eq(rack_connect(rack, "low", "hall:2", 3.0, &error), STATUS_OK); // again: new gain
+  ck_assert_int_eq(rack_connect(rack, "low", "hall:2", 3.0, &error), STATUS_OK); // a new gain
   ck_assert_uint_eq(rack->n_edges, 3);
   ck_assert(rack->edges[1].gain_db == 3.0);
-  ck_assert_int_eq(rack_remove(rack, "low", &error), STATUS_OK); // with its connections
+  ck_assert_int_eq(rack_remove(rack, "low", &error), STATUS_OK); // removes its connections too
   check_text(rack, "add hall convolver ir=\"my hall.wav\"\n"
                    "connect in:1-2 hall:2 gain=3dB\nconnect hall out\n");
   ck_assert_ptr_null(rack_find(rack, "low"));
@@ -85,7 +85,7 @@ TEST(an_end_without_channels_disconnects_all_channels)
   ck_assert_ptr_nonnull(strstr(error.text, "no connection from a to b"));
 }
 
-/// Statements that must fail on the rack of the next test.
+/// Statements that fail on the rack of the test below.
 static const struct {
   const char* statement;
   Status status;
@@ -202,13 +202,13 @@ TEST(several_statements_are_one_edit_and_each_sees_the_ones_before)
   ck_assert_int_eq(rack_apply(rack, "# nothing\n\n", "e", &error), STATUS_BAD_RACK);
 }
 
-/// Racks, the node that is removed, and what is left.
+/// Racks, the node to remove, and the expected rack.
 static const struct {
   const char* rack;
   const char* removed;
   const char* left;
 } removals[] = {
-  // A chain is joined, at its ends, too; the gains are added.
+  // A chain is joined, also at its ends; gains are added.
   { "a: gain | b: gain | c: gain", "b",
     "add a gain\nadd c gain\nconnect in a\nconnect a c\nconnect c out\n" },
   { "a: gain", "a", "connect in out\n" },
@@ -218,7 +218,7 @@ static const struct {
     "connect in out gain=-120dB\n" },
   { "chain a: gain\nconnect in a gain=30dB\nconnect a out gain=30dB", "a",
     "connect in out gain=40dB\n" },
-  // A branch beside others goes away with what it played.
+  // A branch beside others is removed without a replacement.
   { "a: gain | (b: gain + c: gain) | d: gain", "b",
     "add a gain\nadd c gain\nadd d gain\nconnect in a\nconnect a c\nconnect c d\nconnect d out\n" },
   { "a: gain | (b: gain | x: gain | y: gain) + c: gain", "x",
@@ -227,12 +227,12 @@ static const struct {
   { "chain a: gain\nconnect in out", "a", "connect in out\n" },
   { "chain b: gain | c: gain\nadd a gain\nconnect in a\nconnect a out", "a",
     "add b gain\nadd c gain\nconnect in b\nconnect b c\nconnect c out\n" },
-  // More than one way in, or out: nothing is joined.
+  // With several inputs or outputs, nothing is joined.
   { "(a: gain + b: gain) | c: gain", "c", "add a gain\nadd b gain\nconnect in a\nconnect in b\n" },
   { "c: gain | (a: gain + b: gain)", "c",
     "add a gain\nadd b gain\nconnect a out\nconnect b out\n" },
   { "add a gain\nconnect in a", "a", "disconnect in out\n" },
-  // Channels: those that went through the node.
+  // Channels: only those that passed through the node are joined.
   { "add a gain\nconnect in:3-4 a\nconnect a out:1-2", "a", "connect in:3-4 out:1-2\n" },
   { "add a gain\nconnect in:1 a\nconnect a out", "a", "connect in:1 out\n" },
   { "add a gain\nconnect in a\nconnect a:2 out:1", "a", "connect in:2 out:1\n" },
@@ -243,7 +243,7 @@ static const struct {
   { "add a gain\nconnect in a:1\nconnect a:2 out", "a", "disconnect in out\n" },
   { "add a gain\nconnect in a\nconnect a:1000-1024 out:1000-1024", "a",
     "connect in:1000-1024 out:1000-1024\n" },
-  // Side by side in channels of their own is not one around the other.
+  // Nodes in parallel on different channels do not bypass each other.
   { "add a gain\nadd b gain\nconnect in:1 a\nconnect a out:1\nconnect in:2 b\nconnect b out:2", "a",
     "add b gain\nconnect in:1 out:1\nconnect in:2 b\nconnect b out:2\n" },
   { "add a gain\nadd b gain\nconnect in a\nconnect a out:1-2\nconnect in:2 b\nconnect b out:2", "a",
@@ -261,7 +261,7 @@ TEST(removing_a_node_joins_a_chain_and_takes_a_branch_away)
   }
 }
 
-/// Racks, an insertion, and the connections afterwards.
+/// Racks, an insertion, and the expected connections.
 static const struct {
   const char* rack;
   const char* statement;
@@ -271,13 +271,13 @@ static const struct {
   { "a: gain | b: gain", "insert x gain after b", "in a, a b, x out, b x" },
   { "", "insert x gain after in", "x out, in x" },
   { "", "insert x gain before out", "in x, x out" },
-  // All connections go through it, with their gains and channels.
+  // All connections lead through the new node, with their gains and channels.
   { "chain (a: gain + b: gain) | c: gain\nconnect a c gain=-6dB", "insert x gain before c",
     "in a, in b, a x gain=-6dB, b x, c out, x c" },
   { "a: gain | (b: gain + c: gain)", "insert x gain after a", "in a, x b, x c, b out, c out, a x" },
   { "add a gain\nadd b gain\nconnect in a\nconnect in b\nconnect a out:1-2\nconnect b out:3-4",
     "insert x gain before out", "in a, in b, a x:1-2, b x:3-4, x out" },
-  // Of an end with channels, those of exactly these channels.
+  // At an end with channels, only connections of exactly these channels.
   { "add a gain\nadd b gain\nconnect in a\nconnect in b\nconnect a out:1-2\nconnect b out:3-4",
     "insert x gain before out:3-4", "in a, in b, a out:1-2, b x, x out:3-4" },
   { "chain in:2 | a: gain | out:1", "insert x gain after in:2", "x a, a out:1, in:2 x" },
@@ -340,7 +340,7 @@ TEST(a_chain_takes_the_place_of_the_empty_racks_connection_and_an_added_node_doe
   rack_free(rack);
   rack = rack_new();
   ck_assert_int_eq(rack_apply(rack, "add gain gain", "e", &error), STATUS_OK);
-  check_text(rack, "add gain gain\nconnect in out\n"); // sound goes on while a rack is built
+  check_text(rack, "add gain gain\nconnect in out\n"); // audio continues while a rack is built
   rack_free(rack);
 }
 
@@ -419,7 +419,7 @@ TEST(a_copy_is_equal_and_independent)
   ck_assert_str_eq(rack_text(rack_find(copy, "convolver"), 0), "room.wav");
 }
 
-TEST(a_rack_that_differs_in_values_only_is_known)
+TEST(a_rack_that_differs_only_in_values_is_recognised)
 {
   static const struct {
     const char* edit;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Whichever allocation fails: the function says that memory ran out and leaves the rack as it was.
+// Whichever allocation fails, the function reports that memory ran out and leaves the rack
+// unchanged.
 
 #include "engine/rack/rack.h"
 #include "tests/support/failing_alloc.h"
@@ -40,7 +41,7 @@ TEST(parsing_without_memory_leaves_nothing)
     ck_assert_ptr_null(rack);
     ck_assert_ptr_nonnull(strstr(error.text, "out of memory"));
   }
-  ck_assert_uint_gt(n, 20); // that many were tried
+  ck_assert_uint_gt(n, 20); // number of allocations that failed
 }
 
 TEST(copying_and_printing_without_memory_leave_nothing)
@@ -69,7 +70,7 @@ TEST(copying_and_printing_without_memory_leave_nothing)
   }
 }
 
-/// One of the edits.
+/// Make one of the edits.
 static Status
 edit(Rack* const rack, const uint32_t kind)
 {

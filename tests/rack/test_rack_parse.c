@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The language: every form gives the graph that it stands for, every mistake is told at its line
-// and column, canonical text reads back to an equal rack, and no text whatever does harm.
+// The rack language: every form gives its graph, every mistake is reported with its line and
+// column, canonical text reads back to an equal rack, and no text does harm.
 
 #include "engine/rack/rack.h"
 #include "tests/support/scoped.h"
@@ -14,7 +14,7 @@
 
 static Error error;
 
-/// Documents and their canonical text.
+/// Documents and their expected canonical text.
 static const struct {
   const char *document, *canonical;
 } good[] = {
@@ -22,7 +22,7 @@ static const struct {
   { "  # nothing but a comment\n\n", "connect in out\n" },
   { "\xEF\xBB\xBF# as some editors begin\r\n", "connect in out\n" },
   { "disconnect in out", "disconnect in out\n" },
-  { "late auto", "connect in out\nlate auto\n" }, // which --on-late does not change
+  { "late auto", "connect in out\nlate auto\n" }, // kept: --on-late does not change it
   { "late out silence\nlate -20\nlate 0dB", "connect in out\nlate dry\n" },
   { "late out:3-4 silence\nlate out:2 dry\nlate out:1 0\nchain gain",
     "add gain gain\nconnect in gain\nconnect gain out\nlate out:1-2 dry\nlate out:3-4 silence\n" },
@@ -39,9 +39,9 @@ static const struct {
   { "chain highpass 80Hz 4 elliptic backend=cpu",
     "add highpass highpass frequency=80Hz order=4 type=elliptic backend=cpu\n"
     "connect in highpass\nconnect highpass out\n" },
-  { "highpass type=elliptic order=4", // in the table's order
+  { "highpass type=elliptic order=4", // parameters in the order of the table
     "add highpass highpass order=4 type=elliptic\nconnect in highpass\nconnect highpass out\n" },
-  { "highpass 1kHz order=2 type=butterworth backend=auto", // all initial
+  { "highpass 1kHz order=2 type=butterworth backend=auto", // all values are the initial ones
     "add highpass highpass\nconnect in highpass\nconnect highpass out\n" },
   { "a: gain + b: gain",
     "add a gain\nadd b gain\nconnect in a\nconnect in b\nconnect a out\nconnect b out\n" },
@@ -58,7 +58,7 @@ static const struct {
   { "(a: gain+(b: gain + (c: gain|d: gain)))|e: gain",
     "add a gain\nadd b gain\nadd c gain\nadd d gain\nadd e gain\nconnect in a\nconnect in b\n"
     "connect in c\nconnect c d\nconnect a e\nconnect b e\nconnect d e\nconnect e out\n" },
-  { "gain +3dB + gain +6", // + is a sign, too
+  { "gain +3dB + gain +6", // + is also a sign
     "add gain gain gain=3dB\nadd gain2 gain gain=6dB\nconnect in gain\nconnect in gain2\n"
     "connect gain out\nconnect gain2 out\n" },
   { "gain 3 |\n  # between\n\n gain 4 +\r\n gain 5",
@@ -103,11 +103,12 @@ static const struct {
     "add x gain\nadd y gain\nconnect y x\n" },
   { "chain x: gain 3\nset x.gain 0\nset x.backend gpu",
     "add x gain backend=gpu\nconnect in x\nconnect x out\n" },
-  { "add gain7 gain\nadd gain gain\nchain gain", // the number after the highest in use
+  { "add gain7 gain\nadd gain gain\nchain gain", // the highest number in use, plus 1
     "add gain7 gain\nadd gain gain\nadd gain8 gain\nconnect in gain8\nconnect gain8 out\n" },
   { "add gain2 gain\nchain gain",
     "add gain2 gain\nadd gain gain\nconnect in gain\nconnect gain out\n" },
-  { "chain: gain", "add chain gain\nconnect in chain\nconnect chain out\n" }, // a name, here
+  { "chain: gain",
+    "add chain gain\nconnect in chain\nconnect chain out\n" }, // here `chain` is a name
   { "through + through",
     "add through through\nadd through2 through\nconnect in through\nconnect in through2\n"
     "connect through out\nconnect through2 out\n" },
@@ -127,7 +128,7 @@ TEST(every_form_gives_the_graph_that_it_stands_for)
   }
 }
 
-/// Documents with a mistake, and a part of what is said about it.
+/// Documents with a mistake, and a part of the expected message.
 static const struct {
   const char *document, *message;
 } bad[] = {
@@ -145,7 +146,30 @@ static const struct {
   { "late -20ms", "t:1:6: late takes a number in dB, not \"-20ms\"" },
   { "late in dry", "t:1:6: late is for the rack's outputs; write out or out:1-2" },
   { "late out:0 dry", "t:1:6: \"0\" are no channels" },
-  { "late out dry dry", "t:1:14: unexpected \"dry\"; a statement ends with its line" },
+  { "late out dry dry", "t:1:14: unexpected \"dry\"; write: late [out" },
+  { "late out 1 dry",
+    "t:1:12: unexpected \"dry\"; write: late [out[:CHANNELS]] auto|dry|silence|LEVEL" },
+  { "late 1-2 dry",
+    "t:1:6: unexpected \"1-2\"; write: late [out[:CHANNELS]] auto|dry|silence|LEVEL" },
+  { "late out:1=-20dB",
+    "t:1:11: unexpected \"=\"; write: late [out[:CHANNELS]] auto|dry|silence|LEVEL" },
+  { "connect in out -6dB", "t:1:16: unexpected \"-6dB\"; write: gain=-6dB" },
+  { "add a gain 3 connect in a",
+    "t:1:14: unexpected \"connect\"; put each statement on a line of its own" },
+  { "convolver my set hall.wav",
+    "t:1:14: put quotes around a text with spaces: \"my set hall.wav\"" },
+  { "gain 3 and highpass 80",
+    "t:1:8: unexpected \"and\"; put | between effects and a space between values" },
+  { "highpass type=fc gain 3", "t:1:15: type has no choice \"fc\"; one of" },
+  { "vol: 3", "t:1:1: no effect \"vol\"; did you mean \"gain\"?" },
+  { "a: gain | b: gain | a",
+    "t:1:21: \"a\" is a node, not an effect; a statement connects nodes: connect FROM TO" },
+  { "gain | output", "t:1:8: no effect \"output\"; the ends of a chain are in and out" },
+  { "vol=gain 3", "t:1:4: put a colon, not =, after a name: vol: gain" },
+  { "main.rack",
+    "t:1:1: \"main.rack\" is the file of a whole rack; load it with /rack/load, or as RACK" },
+  { "add vol gain\nremove gain", "t:2:8: no node \"gain\"; the node with this effect is \"vol\"" },
+  { "add vol gain\nremove highpass", "t:2:8: no node \"highpass\"; one of vol" },
   { "gain\ngain", "t:2:1: unexpected \"gain\"; this text is one chain" },
   { "chain", "t:1:6: unexpected end; the name of an effect" },
   { "chain\nadd x gain", "t:1:6: unexpected end of the line" },
@@ -180,8 +204,33 @@ static const struct {
   { "chain gain gain=4 gain=4", "t:1:19: gain is given twice" },
   { "chain gain backend=cpu backend=cpu", "t:1:24: backend is given twice" },
   { "chain highpass order=4 80", "t:1:24: unexpected \"80\"; after the first key=value" },
-  { "chain highpass 80 Hz", "t:1:19: \"Hz\" stands alone; write a unit right after its number" },
-  { "chain gain -6 dB", "t:1:15: \"dB\" stands alone" },
+  { "chain highpass 80 Hz", "t:1:19: \"Hz\" stands alone; write the number and its unit without a "
+                            "space: 80Hz" },
+  { "chain highpass Hz", "t:1:16: \"Hz\" stands alone; write the number and its unit without a" },
+  { "chain gain -6 dB",
+    "t:1:15: \"dB\" stands alone; write the number and its unit without a space: "
+    "-6dB" },
+  { "gain -1 dBfs",
+    "t:1:9: \"dBfs\" stands alone; write the number and its unit without a space, and "
+    "dB for dBfs: -1dB" },
+  { "gain 3 | highpass 80 hertz", "t:1:22: \"hertz\" stands alone; write the number and its unit "
+                                  "without a space, and Hz for hertz: 80Hz" },
+  { "add v gain\nset v.gain -6 dB", "t:2:15: \"dB\" stands alone; write the number and its unit "
+                                    "without a space: -6dB" },
+  { "connect in out gain=-6 dB",
+    "t:1:24: \"dB\" stands alone; write the number and its unit without a "
+    "space: -6dB" },
+  { "connect in out dB", "t:1:16: \"dB\" stands alone; write the number and its unit without a" },
+  { "late -20 dB",
+    "t:1:10: \"dB\" stands alone; write the number and its unit without a space: -20dB" },
+  { "late out -20 dB",
+    "t:1:14: \"dB\" stands alone; write the number and its unit without a space: "
+    "-20dB" },
+  { "gain 3 : highpass",
+    "t:1:8: unexpected \":\"; put | between effects and a space between values" },
+  { "gain : highpass",
+    "t:1:6: unexpected \":\"; put | between effects and a space between values" },
+  { "gain: 3", "t:1:1: put a space, not :, after the effect: gain 3" },
   { "chain highpass freq=80",
     "t:1:16: highpass has no parameter \"freq\"; did you mean \"frequency\"?" },
   { "chain highpass order=", "t:1:22: unexpected end; a value comes here" },
@@ -196,11 +245,37 @@ static const struct {
   { "80; gain -3", "t:1:1: unexpected \"80;\"; put | between effects" },
   { "gain -> highpass", "t:1:6: unexpected \"->\"; put | between effects" },
   { "gain > highpass", "t:1:6: unexpected \">\"; put | between effects" },
-  { "gain => highpass", "t:1:6: put a space, not =" },
+  { "gain => highpass", "t:1:6: unexpected \"=>\"; put | between effects" },
+  { "add a gain 3; connect in a",
+    "t:1:12: unexpected \"3;\"; put each statement on a line of its" },
+  { "add a gain; connect in a",
+    "t:1:7: unexpected \"gain;\"; put each statement on a line of its" },
+  { "connect in out; connect in out", "t:1:12: unexpected \"out;\"; put each statement on a line" },
+  { "connect in; out", "t:1:9: unexpected \"in;\"; write: connect FROM TO" },
+  { "gain 3 // quiet", "t:1:8: unexpected \"//\"; put # before a comment" },
+  { "highpass 80 out", "t:1:13: \"out\" is an end of the rack; put | before it" },
+  { "highpass 80 out:2", "t:1:13: \"out:2\" is an end of the rack; put | before it" },
+  { "gain+highpass", "t:1:1: unexpected \"gain+highpass\"; put a space on each side of +" },
+  { "gain 3=>highpass", "t:1:7: unexpected \"=>\"; put | between effects" },
+  { "highpass order 4, frequency 80", "t:1:10: \"order\" is a parameter; write order=4" },
+  { "convolver C:\\a.wav", "t:1:11: put quotes around a text with a colon: \"C:\\\\a.wav\"" },
+  { "convolver a b.wav 30%", "t:1:13: put quotes around a text with spaces: \"a b.wav\"" },
+  { "convolver a b c.wav + gain", "t:1:13: put quotes around a text with spaces: \"a b c.wav\"" },
+  { "convolver a.wav b: gain", "t:1:17: \"b:\" names a new node; put | or + before it" },
   { "gain 3 \xE2\x86\x92 highpass", "t:1:8: unexpected \"\xE2\x86\x92\"; put | between" },
   { "gain,highpass", "t:1:1: unexpected \"gain,highpass\"; put | between" },
   { "gain 1,5", "t:1:6: gain takes a point in its number: 1.5" },
   { "highpass frequency 80", "t:1:10: \"frequency\" is a parameter; write frequency=80" },
+  { "convolver a.wav wet 0.5",
+    "t:1:17: \"wet\" is not a value; for the parameter mix write mix=0.5" },
+  { "convolver a.wav wet: 0.5",
+    "t:1:17: \"wet\" is not a value; for the parameter mix write mix=VALUE" },
+  { "convolver a.wav MIX:0.5",
+    "t:1:17: \"MIX\" is not a value; for the parameter mix write mix=0.5" },
+  { "convolver my wet hall.wav",
+    "t:1:14: put quotes around a text with spaces: \"my wet hall.wav\"" },
+  { "highpass order=4 fc 80", "t:1:18: \"fc\" is not a value; for the parameter frequency write "
+                              "frequency=80" },
   { "highpass order:4", "t:1:10: \"order\" is a parameter; write order=4" },
   { "highpass type:elliptic", "t:1:10: \"type\" is a parameter; write type=VALUE" },
   { "highpass order=4 frequency 80", "t:1:18: \"frequency\" is a parameter; write" },
@@ -210,7 +285,8 @@ static const struct {
                            "type, backend; for the effect \"gain\" put | before it" },
   { "gain=3", "t:1:5: put a space, not =, after the effect: gain 3" },
   { "convolver my hall.wav", "t:1:14: put quotes around a text with spaces: \"my hall.wav\"" },
-  { "convolver my big hall.wav", "t:1:14: put quotes around a text with spaces: \"my big ...\"" },
+  { "convolver my big hall.wav",
+    "t:1:14: put quotes around a text with spaces: \"my big hall.wav\"" },
   { "convolver mix=0.5 ir=my hall.wav", "t:1:25: put quotes around a text" },
   { "convolver hall.wav gain 3", "t:1:20: \"gain\" is an effect; put | before it" },
   { "convolver wet=0.5", "t:1:11: convolver has no parameter \"wet\"; did you mean \"mix\"?" },
@@ -246,7 +322,7 @@ static const struct {
   { "add a gain\nadd b gain\nadd c gain\nconnect a b\n  connect b c\nconnect c a\nconnect in a",
     "t:6:9: signal would go in a circle: a > b > c > a" },
   { "add a gain\nadd b gain\nadd c gain\nconnect c a\nconnect b c\nconnect in a\nconnect a b",
-    "t:7:9: signal would go in a circle" }, // the last one made of those that close it
+    "t:7:9: signal would go in a circle" }, // at the last connection of the circle
   { "chain a: gain | b: gain\nconnect b a", "t:2:9: signal would go in a circle: a > b > a" },
 };
 
@@ -264,7 +340,7 @@ TEST(every_mistake_is_reported_with_its_line_and_column)
   }
 }
 
-/// `text`, n times, between `before` and `after`.
+/// Returns `before`, n times `text`, and `after`.
 static char*
 repeated(const char* const before, const char* const text, const size_t n, const char* const after)
 {
@@ -368,7 +444,7 @@ random_rack(uint64_t* const state)
     rack->nodes[n].backend = (RackBackend)below(state, 3);
   }
   for (uint32_t e = below(state, 20); e > 0; --e) {
-    const uint32_t from = below(state, n_nodes + 1U); // n_nodes: in, out
+    const uint32_t from = below(state, n_nodes + 1U); // n_nodes stands for in or out
     const uint32_t to = below(state, n_nodes + 1U);
     const uint32_t first = 1U + below(state, 9);
     snprintf(names[0], 96, from < n_nodes ? "n%u" : "in", from);
@@ -455,7 +531,7 @@ TEST(mutated_documents_are_read_or_refused_and_do_no_harm)
     ck_assert_msg(!rack_parse(printed, "t", NULL, &again, &error), "%s\n%s", text, error.text);
     ck_assert_msg(rack_equal(rack, again), "%s", text);
   }
-  ck_assert_uint_gt(n_read, 1000); // both ways were taken
+  ck_assert_uint_gt(n_read, 1000); // enough documents were valid
   ck_assert_uint_lt(n_read, 19000);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Values are read with their units to the nearest double, printed so that they read back to the
-// same double, and refused with what would be right.
+// Values are read with their units to the nearest double and printed so that they read back to the
+// same double; an invalid value is refused with the valid ones.
 
 #include "engine/rack/rack_private.h"
 #include "tests/support/scoped.h"
@@ -15,7 +15,7 @@
 static Rack* rack;
 static Error error;
 
-/// A rack with one node "n" of that effect.
+/// A rack with one node "n" of this effect.
 static const RackNode*
 node_of(const char* const effect)
 {
@@ -25,7 +25,7 @@ node_of(const char* const effect)
   return rack_find(rack, "n");
 }
 
-/// Effect, parameter, text, and the number that it becomes.
+/// Effect, parameter, text, and the number that it stands for.
 static const struct {
   const char *effect, *param, *text;
   double number;
@@ -46,11 +46,11 @@ static const struct {
   { "gain", "gain",
     "\xE2\x88\x92"
     "6dB",
-    -6.0, "-6dB" }, // U+2212
+    -6.0, "-6dB" }, // minus sign, U+2212
   { "gain", "gain",
     "\xE2\x80\x93"
     "0.5",
-    -0.5, "-0.5dB" }, // U+2013
+    -0.5, "-0.5dB" }, // en dash, U+2013
   { "gain", "gain", "+3dB", 3.0, "3dB" },
   { "gain", "gain", "-0", 0.0, "0dB" },
   { "gain", "gain", "0.1dB", 0.1, "0.1dB" },
@@ -61,7 +61,7 @@ static const struct {
   { "delay", "time", "1.1s", 1100.0, "1100ms" },
   { "delay", "time", "1500us", 1.5, "1.5ms" },
   { "delay", "feedback", "50%", 0.5, "0.5" },
-  { "convolver", "mix", "1:1", 1.0, "1" }, // a ratio to one
+  { "convolver", "mix", "1:1", 1.0, "1" }, // a ratio n:1 is n
   { "delay", "feedback", "7%", 0.07, "0.07" },
   { "delay", "pingpong", "on", 1.0, "on" },
   { "delay", "pingpong", "yes", 1.0, "on" },
@@ -142,7 +142,7 @@ static const struct {
   { "matrix", "rows", "1 0\n0 1", STATUS_BAD_RACK, "control character" },
 };
 
-TEST(invalid_values_are_rejected_with_the_valid_range_and_change_nothing)
+TEST(invalid_values_are_refused_with_the_valid_range_and_change_nothing)
 {
   for (size_t i = 0; i < ARRAY_LEN(bad_values); ++i) {
     node_of(bad_values[i].effect);
@@ -199,7 +199,7 @@ TEST(frames_become_milliseconds_once_the_rate_is_known)
   ck_assert_int_eq(rack_check_rate(rack, 480001.0, &error), STATUS_BAD_RACK);
   ck_assert_ptr_nonnull(strstr(error.text, "n.time"));
   ck_assert_int_eq(rack_check_rate(rack, 95.0, &error), STATUS_BAD_RACK);
-  // Whoever does not check gets a number in range all the same.
+  // A caller that ignores the error gets a number in range.
   ck_assert(rack_number(node, 0, 480001.0) == 1.0);
   ck_assert(rack_number(node, 0, 95.0) == 5000.0);
   ck_assert(rack_number(node, 0, 0.0) == 5000.0);
@@ -245,7 +245,7 @@ TEST(any_double_prints_to_text_that_reads_back_to_it)
     const uint64_t bits = signal_random(&state);
     double number = 0.0;
     memcpy(&number, &bits, sizeof(number));
-    if (i % 2U) { // and numbers as people write them
+    if (i % 2U) { // and numbers with few digits
       number = rint(ldexp((double)(bits >> 40U), -4)) / pow(10.0, (double)(bits % 8U));
     }
     if (!isfinite(number) || number == any.initial) {

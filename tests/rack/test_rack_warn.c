@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is probably not meant in a rack is told, and nothing else is.
+// A warning names what is probably a mistake in a rack; other racks get no warning.
 
 #include "engine/rack/rack.h"
 #include "tests/support/scoped.h"
@@ -18,7 +18,7 @@ rack_of(const char* const text)
   return rack;
 }
 
-/// Exactly these lines for a document at a rate.
+/// Check that a document at a rate gets exactly these warnings.
 static void
 expect(const char* const document, const double rate_hz, const char* const lines)
 {
@@ -54,7 +54,7 @@ TEST(summed_chains_are_reported_unless_they_use_other_channels)
   expect("chain in:1-2 | gain | out\nchain in:2 | gain | out:2", 48000.0, "2" SUMMED);
   expect("chain in:1 | gain | out:1\nchain in:2 | gain | out:2", 48000.0, "");
   expect("chain in:1 | gain | out\nchain in:2 | gain | out", 48000.0, ""); // a mixing desk
-  expect("chain gain + highpass", 48000.0, "");                            // as written
+  expect("chain gain + highpass", 48000.0, "");                            // explicit
   SCOPED_RACK Rack* const rack = rack_of("gain");
   ck_assert_int_eq(rack_apply(rack, "chain highpass", "t", &error), STATUS_OK);
   SCOPED_RACK Rack* const copy = rack_copy(rack);
@@ -67,8 +67,8 @@ TEST(a_frequency_above_nyquist_is_reported)
   expect("highpass 12kHz", 24000.0,
          "highpass.frequency is 12000Hz, not below half the rate of 24000Hz; lower it\n");
   expect("highpass 12kHz", 24001.0, "");
-  expect("highpass 12kHz", 0.0, ""); // not known yet
-  expect("highpass", 1000.0, "");    // the table's initial value is nobody's mistake
+  expect("highpass 12kHz", 0.0, ""); // 0.0: the rate is not known yet
+  expect("highpass", 1000.0, "");    // an initial value is not the user's mistake
 }
 
 TEST(a_short_time_without_a_unit_is_reported)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The ring carries every block once, in order and whole, between threads and between processes;
-// no wake-up is lost; a region or a counter that cannot be is refused.
+// no wake-up is lost; an invalid region or counter is refused.
 
 #include "engine/base/rt.h"
 #include "engine/base/time.h"
@@ -64,7 +64,7 @@ TEST(rows_are_aligned_and_do_not_overlap)
     const ParamMessage message = { 1, 2, 3, 4.0 };
     while (ring_send(ring, &message, 1)) {
     }
-    for (int pass = 0; pass < 2; ++pass) { // write a different value everywhere, then look
+    for (int pass = 0; pass < 2; ++pass) { // write different values, then check all
       for (uint32_t slot = 0; slot < shape.n_slots; ++slot) {
         SlotHeader* const header = ring_slot(ring, slot);
         if (pass == 0) {
@@ -116,7 +116,7 @@ TEST(another_view_sees_the_same_blocks)
   ck_assert(ring_output(server, 0, 2)[9] == 0.25F);
 
   ring_free(server);
-  ring_output(worker, 0, 2)[9] = 0.125F; // the region lives as long as its last view
+  ring_output(worker, 0, 2)[9] = 0.125F; // the region exists until its last view is freed
   ring_free(worker);
   ring_free(NULL);
 }
@@ -125,7 +125,7 @@ TEST(a_new_view_goes_on_where_the_last_one_stopped)
 {
   SCOPED_RING Ring* const server = new_ring(&small_shape);
   uint64_t sequence = 0;
-  for (uint32_t k = 0; k < 10U; ++k) { // also past the first round
+  for (uint32_t k = 0; k < 10U; ++k) { // also after the slots are reused
     Ring* worker = NULL;
     ring_submit(server);
     ck_assert(ring_attach(ring_fd(server), &worker, NULL) == STATUS_OK);
@@ -136,7 +136,7 @@ TEST(a_new_view_goes_on_where_the_last_one_stopped)
   }
 }
 
-/// A sealed memory file with these bytes.
+/// Create a sealed memory file with these bytes.
 static int
 forge(const void* const bytes, const size_t n_bytes, const int seals)
 {
@@ -167,7 +167,7 @@ TEST(a_forged_region_is_refused_field_by_field)
   uint32_t* const copy = malloc(n_bytes);
   memcpy(copy, memory, n_bytes);
   ck_assert(try_attach(copy, n_bytes, SEALS) == STATUS_OK);
-  // Whatever is not zero in a fresh region is the description that both sides must agree on.
+  // The words of a new region that are not 0 describe it; both sides must agree on them.
   uint32_t n_fields = 0;
   for (size_t w = 0; w < n_bytes / sizeof(uint32_t); ++w) {
     if (copy[w]) {
@@ -177,7 +177,7 @@ TEST(a_forged_region_is_refused_field_by_field)
       for (uint32_t v = 0; v < ARRAY_LEN(wrong); ++v) {
         copy[w] = wrong[v];
         ck_assert_msg(wrong[v] == right || try_attach(copy, n_bytes, SEALS) == STATUS_BAD_ARG,
-                      "word %zu: %u passes for %u", w, wrong[v], right);
+                      "word %zu: %u is accepted instead of %u", w, wrong[v], right);
       }
       copy[w] = right;
     }
@@ -205,7 +205,7 @@ changed_word(const Ring* const ring, const uint64_t* const before)
       return w;
     }
   }
-  ck_abort_msg("nothing has changed");
+  ck_abort_msg("no word of the region has changed");
   return 0;
 }
 
@@ -224,19 +224,19 @@ TEST(counters_out_of_range_are_faults_and_are_refused_on_attach)
   ck_assert(ring_is_finished(ring, 0));
   ck_assert_uint_eq(ring_faults(ring), 0);
 
-  words[finished] = 2; // more than was submitted
+  words[finished] = 2; // more blocks than were submitted
   ck_assert(!ring_is_finished(ring, 1));
   ck_assert_uint_eq(ring_faults(ring), 1);
-  words[finished] = 0; // backwards
+  words[finished] = 0; // the count decreases
   ck_assert(ring_can_submit(ring));
   ck_assert_uint_eq(ring_faults(ring), 2);
   words[finished] = 1;
 
   uint64_t sequence = 99;
-  words[submitted] = 1 + small_shape.n_slots + 1U; // more than the ring holds
+  words[submitted] = 1 + small_shape.n_slots + 1U; // more blocks than the ring has slots
   ck_assert(!ring_take(ring, 0U, &sequence));
   ck_assert_uint_eq(sequence, 99);
-  words[submitted] = 0; // less than is finished
+  words[submitted] = 0; // fewer blocks than are finished
   ck_assert(!ring_take(ring, 0U, &sequence));
   ck_assert_uint_eq(ring_faults(ring), 4);
   SCOPED_RING Ring* other = NULL;
@@ -251,7 +251,7 @@ TEST(a_block_returns_with_its_sequence_number)
   for (uint64_t s = 0; s < 3U * small_shape.n_slots; ++s) {
     ck_assert_uint_eq(ring_n_submitted(ring), s);
     ring_submit(ring);
-    ck_assert(ring_result(ring, s) == RING_WRONG); // what the round before left there
+    ck_assert(ring_result(ring, s) == RING_WRONG); // the earlier block's result in this slot
     if (s % 3U) {
       ring_finish(ring);
     } else {
@@ -295,9 +295,9 @@ TEST(blocks_come_in_order_until_the_ring_is_full)
     ck_assert(!ring_can_submit(ring));
     for (uint64_t k = 0; k < small_shape.n_slots; ++k) {
       ck_assert(ring_take(ring, 0U, &sequence));
-      ck_assert(ring_take(ring, 0U, &sequence)); // the same one until it is finished
+      ck_assert(ring_take(ring, 0U, &sequence)); // the same block until it is finished
       ck_assert_uint_eq(sequence, round * small_shape.n_slots + k);
-      uint64_t next = 0; // looking ahead takes nothing
+      uint64_t next = 0; // looking ahead does not take a block
       ck_assert(ring_take(ring, 1U, &next) == (k + 1U < small_shape.n_slots));
       ck_assert_uint_eq(next, sequence + 1U);
       ck_assert(!ring_is_finished(ring, sequence));
@@ -312,14 +312,14 @@ TEST(blocks_come_in_order_until_the_ring_is_full)
 #define BEHIND        2U // the producer reads the output of two blocks ago
 static const RingShape stress_shape = { 2, 2, 16, 4, 64 };
 
-/// What block s carries in frame i of channel c.
+/// Test value of frame i of channel c in block s.
 static float
 pattern(const uint64_t s, const uint32_t c, const uint32_t i)
 {
   return (float)((s * 31U + c * 7U + i) & 0xFFFFFU);
 }
 
-/// The consumer: checks the input, answers with its negative.  Returns the number of wrong samples.
+/// The consumer: check the input and output its negative.  Returns the number of wrong samples.
 static uint64_t
 consume(Ring* const ring, const uint64_t n_blocks, const bool dawdle)
 {
@@ -347,8 +347,8 @@ consume(Ring* const ring, const uint64_t n_blocks, const bool dawdle)
   return n_wrong;
 }
 
-/// The producer.  Returns the number of wrong samples.  (Each passed assertion of Check is a system
-/// call: too slow to be made per sample.)
+/// The producer.  Returns the number of wrong samples, which are counted because an assertion of
+/// Check is a system call, too slow for every sample.
 static uint64_t
 produce(Ring* const ring, const uint64_t n_blocks, const bool dawdle)
 {
@@ -440,7 +440,7 @@ TEST(a_wake_ends_the_next_wait_once)
 {
   SCOPED_RING Ring* const ring = new_ring(&small_shape);
   uint64_t sequence = 0;
-  ring_wake(ring); // nobody sleeps yet
+  ring_wake(ring); // no thread sleeps yet
   ck_assert(!ring_wait_take(ring, 0, UINT64_MAX, &sequence));
   ring_submit(ring);
   ck_assert(ring_wait_take(ring, 0, UINT64_MAX, &sequence));

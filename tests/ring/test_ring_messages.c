@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Parameter messages stay in their part of the region, and a counter of the other side that cannot
-// be is a fault that changes nothing.
+// Parameter messages stay in their part of the region; an invalid counter of the other side is
+// counted as a fault and has no other effect.
 
 #include "engine/ring/ring.h"
 #include "engine/ring/ring_private.h"
@@ -42,7 +42,7 @@ message_number(const uint64_t number)
   return (ParamMessage){ number, (uint32_t)number, 1, -1.0 };
 }
 
-/// Send as many as there is room for; returns how many.
+/// Send messages until the ring is full; returns their number.
 static uint32_t
 fill(const Pair* const pair, const uint64_t first)
 {
@@ -60,7 +60,7 @@ TEST(messages_arrive_in_order_and_stay_in_their_part_of_the_region)
   const Pair pair = new_pair();
   const char* const end = (const char*)pair.header + pair.header->layout.region_bytes;
   const char nothing[64] = { 0 };
-  ck_assert_uint_ge(4096U - (uintptr_t)end % 4096U, sizeof(nothing)); // of the last page
+  ck_assert_uint_ge(4096U - (uintptr_t)end % 4096U, sizeof(nothing)); // free bytes of the last page
   uint64_t number = 1;
   for (uint32_t round = 0; round < 5U; ++round) {
     ck_assert_uint_eq(fill(&pair, number), N_MESSAGES);
@@ -73,14 +73,14 @@ TEST(messages_arrive_in_order_and_stay_in_their_part_of_the_region)
     }
     ck_assert(!ring_receive(pair.receiver, &got));
     number += N_MESSAGES;
-    const ParamMessage extra = message_number(number++); // the next round begins one further on
+    const ParamMessage extra = message_number(number++); // shifts the next round by one
     ck_assert(ring_send(pair.sender, &extra, 1) && ring_receive(pair.receiver, &got));
   }
   ck_assert_uint_eq(ring_faults(pair.sender) + ring_faults(pair.receiver), 0);
   free_pair(&pair);
 }
 
-TEST(a_sender_rejects_a_receiver_count_beyond_the_sent_messages)
+TEST(a_sender_refuses_a_receiver_count_beyond_the_sent_messages)
 {
   const Pair pair = new_pair();
   const ParamMessage message = message_number(1);
@@ -97,7 +97,7 @@ TEST(a_sender_rejects_a_receiver_count_beyond_the_sent_messages)
   free_pair(&pair);
 }
 
-TEST(a_receiver_rejects_invalid_messages)
+TEST(a_receiver_refuses_invalid_messages)
 {
   const Pair pair = new_pair();
   ParamMessage got = message_number(77);
@@ -118,10 +118,10 @@ TEST(a_receiver_rejects_invalid_messages)
   free_pair(&pair);
 }
 
-TEST(a_view_of_invalid_counters_is_rejected)
+TEST(a_view_of_invalid_counters_is_refused)
 {
   const Pair pair = new_pair();
-  const uint64_t n_sent[] = { 2U, 2U + N_MESSAGES, 3U + N_MESSAGES, 1U }; // of 2 received
+  const uint64_t n_sent[] = { 2U, 2U + N_MESSAGES, 3U + N_MESSAGES, 1U }; // while 2 are received
   atomic_store(&pair.header->received, 2U);
   for (uint32_t s = 0; s < ARRAY_LEN(n_sent); ++s) {
     const Status wanted = s < 2U ? STATUS_OK : STATUS_BAD_ARG;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Whatever a thread hands over is whole at the moment when the other can see it: between any two
-// instructions of the one, the other looks (support/steps.h).
+// What one thread publishes is complete when another thread can see it: the observer runs after
+// each single instruction of the publisher (support/steps.h).
 
 #include "engine/callback/period.h"
 #include "engine/callback/period_state.h"
@@ -18,27 +18,27 @@
 #define BLOCK    32U
 #define FRAME    12345U
 
-/// Run the steps; false, and said, where there are none.
+/// Run the steps.  Prints that the test is skipped and returns false on processors without them.
 static bool
 take_steps(void (*const run)(void*), void (*const look)(void*), void* const context)
 {
   const uint64_t n = steps_run(run, look, context);
   if (n == 0U) {
-    fputs("skipped: no single steps on this processor\n", stderr);
+    fputs("skipped: single-stepping is not available on this processor\n", stderr);
     return false;
   }
   ck_assert_uint_gt(n, 4);
   return true;
 }
 
-/// Keep the first complaint.
+/// Record the first complaint; later ones are dropped.
 static void
 complain(const char** const complaint, const char* const text)
 {
   *complaint = *complaint ? *complaint : text;
 }
 
-// ---- the looking itself ----
+// ---- control: the observer detects torn values ----
 
 typedef struct Pair {
   volatile uint32_t first, second;
@@ -84,7 +84,7 @@ swap(void* const context)
   player_idle(&((Swap*)context)->player);
 }
 
-/// As the builder: once the offer is taken, everything else is as it needs it.
+/// Observe as the builder: once the offer is taken, the other fields have their new values.
 static void
 look_as_builder(void* const context)
 {
@@ -92,7 +92,7 @@ look_as_builder(void* const context)
   Player* const player = &swap->player;
   const Plan* const retired = atomic_load(&player->retired);
   if (retired && (retired != &swap->old || player->plan == retired)) {
-    complain(&swap->complaint, "the plan that was retired is the player's");
+    complain(&swap->complaint, "the player still uses the retired plan");
   }
   if (!player_has_taken(player)) {
     ++swap->n_before;
@@ -100,13 +100,13 @@ look_as_builder(void* const context)
   }
   ++swap->n_after;
   if (retired != &swap->old) {
-    complain(&swap->complaint, "taken, and the old plan is not there to be collected");
+    complain(&swap->complaint, "the new plan is taken, and the old plan cannot be collected");
   }
   if (player->plan != &swap->new) {
-    complain(&swap->complaint, "taken, and the player has another plan");
+    complain(&swap->complaint, "the new plan is taken, and the player has another plan");
   }
-  if (atomic_load(&player->heard_frame) != FRAME) {
-    complain(&swap->complaint, "taken, and not yet heard at a frame");
+  if (atomic_load(&player->first_frame) != FRAME) {
+    complain(&swap->complaint, "the new plan is taken, and first_frame is not set");
   }
 }
 
@@ -183,11 +183,11 @@ look_as_worker(void* const context)
   ++blocks->n_after;
   const SlotHeader* const slot = ring_slot(blocks->view, sequence);
   if (sequence != blocks->sequence || slot->frame != blocks->frame || slot->n_frames != BLOCK) {
-    complain(&blocks->complaint, "a block is there, and its header is not");
+    complain(&blocks->complaint, "a block can be taken, and its header is not complete");
   }
   for (uint32_t c = 0; c < CHANNELS; ++c) {
     if (memcmp(ring_input(blocks->view, sequence, c), blocks->in[c], sizeof(blocks->in[c])) != 0) {
-      complain(&blocks->complaint, "a block is there, and its samples are not");
+      complain(&blocks->complaint, "a block can be taken, and its samples are not complete");
     }
   }
 }
@@ -196,7 +196,7 @@ TEST(a_block_that_the_player_takes_is_complete)
 {
   SCOPED(blocks_free) Blocks blocks;
   blocks_new(&blocks);
-  for (uint32_t round = 0; round < 6U; ++round) { // also past the last slot
+  for (uint32_t round = 0; round < 6U; ++round) { // more blocks than slots
     blocks.sequence = round;
     blocks.frame = (uint64_t)round * BLOCK;
     blocks.in[0][3] = (float)round;
@@ -235,12 +235,12 @@ look_as_callback(void* const context)
   ++blocks->n_after;
   const RingResult result = ring_result(blocks->ring, blocks->sequence);
   if (result != (blocks->fails ? RING_NO_SOUND : RING_SOUND)) {
-    complain(&blocks->complaint, "a block is finished, and its result is not");
+    complain(&blocks->complaint, "a block is finished, and its result is not set");
   }
   for (uint32_t c = 0; c < CHANNELS; ++c) {
     if (memcmp(ring_output(blocks->ring, blocks->sequence, c), blocks->in[c],
                sizeof(blocks->in[c])) != 0) {
-      complain(&blocks->complaint, "a block is finished, and its samples are not");
+      complain(&blocks->complaint, "a block is finished, and its samples are not complete");
     }
   }
 }
@@ -275,7 +275,7 @@ send_messages(void* const context)
   blocks->fails = !ring_send(blocks->ring, messages, (uint32_t)ARRAY_LEN(messages));
 }
 
-/// All or none, and whole.
+/// Observe as the receiver: all messages of a group or none, each complete.
 static void
 look_as_receiver(void* const context)
 {
@@ -284,12 +284,12 @@ look_as_receiver(void* const context)
   uint32_t n = 0;
   while (ring_receive(blocks->view, &got)) {
     if (n >= ARRAY_LEN(messages) || memcmp(&got, &messages[n], sizeof(got)) != 0) {
-      complain(&blocks->complaint, "a message is there that was not sent");
+      complain(&blocks->complaint, "a message arrives that was not sent");
     }
     ++n;
   }
   if (n != 0U && n != ARRAY_LEN(messages)) {
-    complain(&blocks->complaint, "a part of what was sent as one");
+    complain(&blocks->complaint, "only a part of a group of messages arrives");
   }
   blocks->n_after += n;
 }
@@ -316,7 +316,7 @@ typedef struct Exchange {
   Ring* old;
   Ring* new;
   const Ring* collected;
-  uint64_t clock[2][2]; ///< Frame and time, before and after
+  uint64_t clock[2][2]; ///< Frame and time, before and after the period
   uint64_t n_clocks[2];
 } Exchange;
 
@@ -332,10 +332,10 @@ look_as_supervisor(void* const context)
   Exchange* const exchange = context;
   const Period* const period = exchange->blocks.period;
   const Ring* const left = atomic_load(&period->exchange.left);
-  // The callback stores its own pointer next; it must not look into the old ring any more, of which
-  // this sees only that the new one is no longer on offer.
+  // The callback must not use the old ring any more.  This observer can check only that the new
+  // ring is no longer offered; the callback stores its own pointer after that.
   if (left && (left != exchange->old || atomic_load(&period->exchange.offered))) {
-    complain(&exchange->blocks.complaint, "a ring was left that is still in use");
+    complain(&exchange->blocks.complaint, "a ring that is still in use is marked as left");
   }
   exchange->collected = left ? left : exchange->collected;
 }
@@ -359,7 +359,7 @@ TEST(a_ring_is_left_only_for_another_one)
   ring_free(exchange.new);
 }
 
-/// Pairs that a reader would accept, by the version beside them.
+/// Check the pairs that a reader accepts: those with an even version.
 static void
 look_at_clock(void* const context)
 {
@@ -373,7 +373,8 @@ look_at_clock(void* const context)
       memcpy(exchange->clock[after], pair, sizeof(pair));
     }
     if (memcmp(exchange->clock[after], pair, sizeof(pair)) != 0) {
-      complain(&exchange->blocks.complaint, "the clock's pair changes under an even version");
+      complain(&exchange->blocks.complaint,
+               "the pair of the clock changes while its version is even");
     }
   }
 }

@@ -37,7 +37,7 @@ def make_input(seconds):
 
 
 def replaced(faults):
-    """A worker that fails, until another one plays."""
+    """A fault of the worker; ends when another worker plays."""
 
     def strike(server):
         server.worker(other_than=server.arm(faults), limit_s=30.0)
@@ -141,13 +141,13 @@ def run(backend, faults, chooser):
         for name in order:
             began = time.monotonic()
             faults[name](server)
-            # Another rack: none is quarantined.
+            # A rack with a new name, so that no rack is quarantined.
             server.osc.ask("/rack/chain", f"{RACK} | n{chooser.randrange(1000)}: gain 0dB", timeout=60.0)
             time.sleep(0.7)
             status = server.status()
             print(f"{status['blocks'] * BLOCK / RATE:6.1f} {name:20} {time.monotonic() - began:5.1f} s, {status['dry']} dry, {status['faults']} faults, {status['worker_note']}", flush=True)
         blocks = server.status()["blocks"]
-        print(server.stop())  # the program's output
+        print(server.stop())  # the output of the program
     return len(order), read_wav("out.wav")[1][: blocks * BLOCK, 0]
 
 
@@ -175,7 +175,7 @@ def main():
                 print(f"silent: tenths of a second {(quiet + 1).tolist()}")
     good = not n_wrong and not silent and db(largest) <= CEILING_DB + 1e-4
     print(
-        f"figure: largest sample through {n_faults} faults: {db(largest):.4f} dBFS (at most {CEILING_DB}), {n_wrong} samples no numbers (0), "
+        f"figure: largest sample through {n_faults} faults: {db(largest):.4f} dBFS (at most {CEILING_DB}), {n_wrong} samples not finite (0), "
         f"{silent} tenths of a second silent (0){'' if good else ' FAILED'}"
     )
     sys.exit(not good)

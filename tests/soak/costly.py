@@ -47,7 +47,7 @@ MESSAGES = [
 
 
 def packet(genes):
-    """Bundles of messages: each gene is a message, its count, and whether each is a separate bundle."""
+    """Bundles of messages.  A gene is a message, its count, and whether each copy is a separate bundle."""
     inner = []
     for which, times, apart in genes:
         inner += [osc_bundle([MESSAGES[which]])] * times if apart else [osc_bundle([MESSAGES[which]] * times)]
@@ -82,14 +82,14 @@ def control_cpu_s(server):
 
 
 def sender():
-    """A client that reads no answers."""
+    """A client that reads no replies."""
     client = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
     return client
 
 
 def cost(server, genes, limit_s=2.0):
-    """CPU seconds per byte, until the server is idle or for the first seconds."""
+    """CPU seconds per byte, until the server is idle, at most for limit_s."""
     data = packet(genes)
     with sender() as client:
         began, before = time.monotonic(), control_cpu_s(server)
@@ -104,7 +104,7 @@ def cost(server, genes, limit_s=2.0):
 
 
 def ping(server):
-    """Times of pings for some seconds, and the number of dry blocks meanwhile."""
+    """Ping for SECONDS: the 99th percentile and the maximum of the times in ms, and the number of dry blocks."""
     times, before, end = [], server.status()["dry"], time.monotonic() + SECONDS
     while time.monotonic() < end:
         began = time.monotonic()
@@ -130,7 +130,7 @@ with scratch():
         genes = [(n, 256, True)] if n < len(MESSAGES) else change(best, chooser)
         if not is_good(genes):
             continue
-        with start() as server:  # a changed rack does not help the next packet
+        with start() as server:  # a new server, because the packet may have changed the rack
             per_byte = cost(server, genes)
         print(f"{per_byte * 1e6:9.2f} us a byte, {len(packet(genes)):6} bytes: {genes}", flush=True)
         if per_byte > most:

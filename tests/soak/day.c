@@ -24,7 +24,7 @@
 #define BLOCK      256U
 #define CHANNELS   2U
 #define INPUT      64U // blocks of noise, repeated
-#define WARM_UP    20U // fraction of the blocks: memory is measured from there on
+#define WARM_UP    20U // fraction of the blocks after which memory is measured
 #define GROWTH_KIB 1024L
 
 static const char chain[] =

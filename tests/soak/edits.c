@@ -66,7 +66,7 @@ high_pass(Section* const sections, double x)
   return x;
 }
 
-/// The high-pass's response to a step of `height` in the sine: the control of this program.
+/// Control of this program: the response of the high-pass to a step of `height` in the sine.
 static double
 reading_of(const double height)
 {
@@ -176,10 +176,10 @@ main(const int argc, char** const argv)
   // nothing.
   const double quiet_db = reading_of(0.0);
   const double gain_db = reading_of(CONTROL) - decibels(CONTROL);
-  const bool can_hear = fabs(gain_db) < 12.0 && quiet_db < LIMIT_DB - 60.0;
+  const bool can_measure = fabs(gain_db) < 12.0 && quiet_db < LIMIT_DB - 60.0;
   const double largest_db = decibels(run.largest) - gain_db;
   const bool good =
-      can_hear && largest_db <= LIMIT_DB && !run.refused && !late && run.loudest > 0.01F;
+      can_measure && largest_db <= LIMIT_DB && !run.refused && !late && run.loudest > 0.01F;
   printf("control: no step reads %.1f dBFS, one of %.1f dBFS %.1f dBFS\n", quiet_db,
          decibels(CONTROL), reading_of(CONTROL));
   printf("%u edits, %u refused, %llu blocks, %llu late or dry, peak %.1f dBFS\n", n_edits,

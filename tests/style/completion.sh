@@ -7,7 +7,7 @@ program=$2
 # shellcheck disable=SC1091 # checked separately
 source "$root/tools/completion/warprack.bash"
 
-# complete_words WORD...: print the offers for the last word.
+# complete_words WORD...: print the completions of the last word.
 complete_words() {
   COMP_WORDS=("$program" "$@")
   COMP_CWORD=$#
@@ -16,7 +16,7 @@ complete_words() {
 }
 
 failed=0
-# expect OFFERED WORD...: it must be among the offers for the words.
+# expect OFFERED WORD...: OFFERED must be among the completions of the last WORD.
 expect() {
   local offered=$1
   shift
@@ -39,7 +39,7 @@ expect --channels bench callback --
 expect jack run --io ''
 expect --no-connect run --no
 if complete_words info g | grep -qv '^g'; then
-  echo "what is offered for 'g' begins with something else"
+  echo "a completion of 'g' does not begin with g"
   failed=1
 fi
 exit $failed

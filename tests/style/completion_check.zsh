@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# zsh -f completion_check.zsh FOLDER PROGRAM: the completion in FOLDER, called as zsh calls it, with
-# _describe and _files in place of zsh's own that print what is offered.
+# zsh -f completion_check.zsh FOLDER PROGRAM: checks the completion in FOLDER.  Calls it as zsh does,
+# but with functions _describe and _files that print the completions, in place of zsh's own.
 folder=$1 program=$2 failed=0
 
 fpath=($folder $fpath)
@@ -24,13 +24,13 @@ described() {
   }
 }
 
-# complete_words WORD...: what is offered for the last word.
+# complete_words WORD...: print the completions of the last word.
 complete_words() {
   local words=("$program" "$@") CURRENT=$(($# + 1))
   _warprack
 }
 
-# expect OFFERED WORD...: it must be among what is offered for the words.
+# expect OFFERED WORD...: OFFERED must be among the completions of the last WORD.
 expect() {
   local offered=$1
   shift

@@ -4,7 +4,7 @@
 set -eu
 cd "$1"
 
-# Other versions format differently, so the test runs only with the version of the tree.
+# Other versions of clang-format format differently, so the test is skipped with them.
 clang_format=$(command -v clang-format-14 || command -v clang-format || true)
 if [ -z "$clang_format" ] || ! "$clang_format" --version | grep -q 'version 14\.'; then
   echo "no clang-format 14"
@@ -13,7 +13,7 @@ fi
 git rev-parse --git-dir >/dev/null 2>&1 || { echo "not a git checkout"; exit 77; }
 git ls-files '*.c' '*.cu' '*.h' | xargs "$clang_format" --dry-run --Werror
 
-# clang-format leaves comments alone, so that drawings and tables survive.
+# clang-format does not change comments, because they have drawings and tables.
 if git ls-files '*.c' '*.cu' '*.h' | LC_ALL=C.UTF-8 xargs grep -nE '^.{101}' /dev/null |
   grep -E '^[^:]*:[0-9]*: *//'; then
   echo "comments end within 100 columns"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The second table of engine/GLOSSARY.md and the headers of engine/ agree: glossary.py ROOT PROGRAM
 
-Fails when a header declares a type that the table does not name beside that header, or a function whose prefix the table does not
-list; and when the table names a prefix, a type or a header that is not there."""
+Fails if a header declares a type that is not in a row of the table with that header, or a function whose prefix the
+table does not list.  Fails also if the table names a prefix, a type or a header that does not exist."""
 
 import pathlib
 import re
@@ -37,17 +37,17 @@ def faults():
     prefixes = set().union(*(row[0] for row in rows))
     for header, (types, functions) in declared.items():
         for name in sorted(types - set().union(*(row[1] for row in rows if header in row[2]))):
-            yield f"{header} declares {name}, which engine/GLOSSARY.md does not name beside it"
+            yield f"{header} declares {name}, which engine/GLOSSARY.md does not list with this header"
         for name in sorted(functions):
             if not any(name.startswith(prefix) or name == prefix[:-1] for prefix in prefixes):
                 yield f"{header} declares {name}(), whose prefix engine/GLOSSARY.md does not list"
     functions = set().union(*(functions for _, functions in declared.values()))
     for prefix in sorted(prefixes):
         if not any(name.startswith(prefix) for name in functions):
-            yield f"engine/GLOSSARY.md lists {prefix}, with which no function begins"
+            yield f"engine/GLOSSARY.md lists {prefix}, but no function has this prefix"
     for _, types, headers in rows:
         for header in sorted(headers - set(declared)):
-            yield f"engine/GLOSSARY.md names {header}, which is not there"
+            yield f"engine/GLOSSARY.md names {header}, which does not exist"
         there = set().union(*(declared[header][0] for header in headers & set(declared)))
         for name in sorted(types - there):
             yield f"engine/GLOSSARY.md: {name} is not in {' '.join(sorted(headers))}"

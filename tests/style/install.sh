@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# meson install puts the program, its manual page, completions, racks, documents and units at the
-# standard places, and the units can be enabled under their names.
+# meson install puts the program, its manual page, completions, racks, documents and units into the
+# standard folders, and the units can be enabled under their names.
 set -eu
 root=$1
 program=$2
@@ -20,10 +20,10 @@ prefix=${installed%/bin/warprack}
 prefix=${prefix#"$folder"}
 share=$folder$prefix/share
 
-# Racks: those of the tree, and the program accepts them.
+# Racks: they are the same files as in the tree, and the program accepts them.
 for rack in "$root"/racks/*.rack; do
   name=$(basename "$rack")
-  cmp -s "$rack" "$share/warprack/racks/$name" || fail "share/warprack/racks/$name is not the tree's"
+  cmp -s "$rack" "$share/warprack/racks/$name" || fail "share/warprack/racks/$name is not the file of the tree"
 done
 "$installed" check "$share/warprack/racks/voice.rack" >/dev/null || fail "the installed program fails"
 
@@ -34,11 +34,11 @@ for document in $(cd "$share/doc/warprack" && find . -name '*.md'); do
   [ -n "$links" ] || [ "$document" != ./README.md ] || fail "doc/warprack/$document links to nothing"
   for link in $links; do
     case $link in *tests/* | *bench/*) continue ;; esac
-    [ -e "$(dirname "$path")/$link" ] || fail "doc/warprack/$document leads to $link, which is not there"
+    [ -e "$(dirname "$path")/$link" ] || fail "doc/warprack/$document links to $link, which does not exist"
   done
 done
 
-# The manual page: no complaint, every subcommand, every option.
+# The manual page: man prints no warning, and the page has every subcommand and every option.
 page=$share/man/man1/warprack.1
 for command in $("$program" --help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
   part=$(sed -n "/^.SS warprack $command/,/^.S[SH] /p" "$page" | sed 's/[\]//g')
@@ -57,14 +57,14 @@ bash -n "$share/bash-completion/completions/warprack" || failed=1
 if command -v zsh >/dev/null; then
   zsh -f "$root/tests/style/completion_check.zsh" "$share/zsh/site-functions" "$installed" || failed=1
 else
-  echo "no zsh: its completion is not tried"
+  echo "no zsh: its completion is not tested"
 fi
 
 # Units: they start the installed program, and can be enabled.
 units=$folder$prefix/lib/systemd
 for unit in system/warprack.service user/warprack-user.service; do
   start=$(sed -n 's/^ExecStart=\([^ ]*\) .*/\1/p' "$units/$unit")
-  [ -x "$folder$start" ] || fail "$unit starts $start, which is not there"
+  [ -x "$folder$start" ] || fail "$unit starts $start, which does not exist"
 done
 case $prefix in
   /usr | /usr/local)
@@ -73,7 +73,7 @@ case $prefix in
       how=$(sed -n 's/^#   systemctl --user enable --now \([^ ]*\).*/\1/p' "$units/user/warprack-user.service")
       systemctl --global --root="$folder" enable "$how" 2>/dev/null || fail "systemctl --user enable $how fails"
       for link in system/multi-user.target.wants/warprack user/default.target.wants/warprack-user user/warprack; do
-        [ -L "$folder/etc/systemd/$link.service" ] || fail "enabling made no $link.service"
+        [ -L "$folder/etc/systemd/$link.service" ] || fail "systemctl enable did not make $link.service"
       done
     fi ;;
 esac

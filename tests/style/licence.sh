@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Every tracked file names its licence: in its first lines, or, for data, in REUSE.toml.
+# Every tracked file has its licence in its first lines, or is listed in REUSE.toml.
 set -eu
 cd "$1"
 git rev-parse --git-dir >/dev/null 2>&1 || { echo "not a git checkout"; exit 77; }
@@ -16,7 +16,7 @@ is_covered() {
   return 1
 }
 
-set -f # patterns are for `case`, not for file names
+set -f # the patterns are for `case`: do not expand them to file names
 failed=0
 for file in $(git ls-files); do
   case $file in LICENSES/*) continue ;; esac

@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The rooms of the project, folders of sources, and what each may include: rooms.py ROOT PROGRAM
+"""Checks the includes between the rooms of the project (folders of sources): rooms.py ROOT PROGRAM
 
-Derives the includes between rooms from the sources and compares them with the table of rooms in engine/README.md.  An include that the
-table does not list fails, and so does a row that no include needs, a circle of rooms, a room without a README, and a README of a room
-that is longer than a page.  A circle of files or of modules fails too.  A module is a source with its headers: session.c, session.h and
-session_private.h.  A header whose name has no source of its own belongs to the source whose name it extends (io_driver.h to io.c), and
-is a module by itself where there is none.  Prints the graph: rooms, levels, and the numbers of modules and circles."""
+Derives the includes between rooms from the sources, and compares them with the table of rooms in engine/README.md.
+Fails on an include that the table does not list, on an entry of the table that no include needs, on a circle of rooms,
+files or modules, on a room without a README, and on a README of a room that is longer than README_LINES.
+
+A module is a source with its headers: session.c, session.h and session_private.h.  A header without a source of the
+same name belongs to the source whose name it extends (io_driver.h to io.c); without such a source it is a module by
+itself.
+
+Prints the graph: rooms, levels, and the numbers of modules and circles."""
 
 import pathlib
 import re
@@ -17,7 +21,7 @@ TOPS = ("engine", "dsp_cpu", "dsp_gpu", "io", "control", "tools")
 SOURCE = re.compile(r"\.(c|h|cu|inc|c\.in)$")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 README_LINES = 60
-ALONE = {"engine/faults"}  # linked by tests and fault builds only
+ALONE = {"engine/faults"}  # no room includes it: only tests and fault builds link it
 
 
 def sources():
@@ -106,9 +110,9 @@ def faults(files, rooms, table):
             why = [f"{a} includes {b}" for a in files for b in files[a] if room_of(a) == room and room_of(b) == other]
             yield f"{room} may not include {other}: {', '.join(sorted(why))}"
         for other in sorted(table[room] - rooms[room]):
-            yield f"{room} is listed to include {other}, and does not"
+            yield f"{room} does not include {other}, although the table lists it"
         for other in rooms[room] & ALONE:
-            yield f"{room} includes {other}, which nothing may include"
+            yield f"{room} includes {other}, which no room may include"
         readme = ROOT / room / "README.md"
         if not readme.exists():
             yield f"{room}: no README.md"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Shell scripts parse, and shellcheck, if installed, reports nothing.
+# Shell scripts have no syntax errors, and shellcheck, if it is installed, reports nothing.
 set -eu
 cd "$1"
 git rev-parse --git-dir >/dev/null 2>&1 || { echo "not a git checkout"; exit 77; }

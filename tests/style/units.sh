@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The units are valid for systemd, and the system unit's exposure is below 2.5 of 10.
+# systemd accepts the units, and rates the exposure of the system unit below 2.5 of 10.
 set -eu
 command -v systemd-analyze >/dev/null || exit 77
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 export XDG_RUNTIME_DIR="$folder"
 
-# Verify a unit; its output counts, besides the exit status.
+# Verify a unit: fails if systemd-analyze fails, or prints a warning.
 verify() {
   if ! words=$(systemd-analyze verify --man=no "$@" 2>&1) || [ -n "$words" ]; then
     echo "$words"
@@ -30,6 +30,6 @@ systemd-analyze security --offline=true --threshold=25 "$folder/warprack.service
 
 sed 's/^Type=/Tyype=/' "$folder/warprack.service" >"$folder/wrong.service"
 if verify "$folder/wrong.service" >/dev/null; then
-  echo "a unit with a wrong key was not found"
+  echo "systemd-analyze accepts a unit with an invalid key"
   exit 1
 fi

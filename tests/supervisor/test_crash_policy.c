@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The cause of a lost worker and the wait before the next start: two crashes in a row are one too
-// many; a rack that has played for ten seconds is not the cause, and a kill from outside has none;
-// waits double from one second to sixty, and playing resets them.
+// The policy finds the cause of a lost worker, and the wait before the next start.  The second
+// crash in a row blames the rack or the edit.  A rack that has played for ten seconds is not
+// blamed, and a kill from outside blames nothing.  Waits double from one second to sixty; playing
+// resets them.
 
 #include "engine/supervisor/crash_policy.h"
 #include "tests/support/suite.h"
@@ -21,15 +22,15 @@ TEST(the_second_crash_of_a_rack_in_a_row_blames_the_rack)
   EditLosses none = { 0 };
   crash_policy_new_rack(&policy, 0, 100U * S);
   ck_assert_int_eq(crash_policy_loss(&policy, &crash, &none, 101U * S), VERDICT_NONE);
-  crash_policy_heard(&policy, 102U * S);
+  crash_policy_began_to_play(&policy, 102U * S);
   ck_assert_int_eq(crash_policy_loss(&policy, &crash, &none, 103U * S), VERDICT_RACK);
-  // The rack that replaces it starts without crashes.
-  crash_policy_heard(&policy, 104U * S);
+  // The rack that replaces it starts with no crash counted.
+  crash_policy_began_to_play(&policy, 104U * S);
   ck_assert_int_eq(crash_policy_loss(&policy, &crash, &none, 105U * S), VERDICT_NONE);
   ck_assert_uint_eq(none.n_losses, 0);
 }
 
-TEST(a_crash_before_it_is_heard_again_counts_as_well)
+TEST(a_crash_before_the_rack_plays_again_counts)
 {
   CrashPolicy policy = { 0 };
   EditLosses none = { 0 };
@@ -43,16 +44,17 @@ TEST(a_rack_that_played_for_ten_seconds_is_not_blamed)
   CrashPolicy policy = { 0 };
   EditLosses none = { 0 };
   crash_policy_new_rack(&policy, 0, 100U * S);
-  for (uint64_t t = 200U * S; t < 210U * S; t += S) { // one crash each, long after its start
+  for (uint64_t t = 200U * S; t < 210U * S; t += S) { // each crash is ten seconds after the start
     ck_assert_int_eq(crash_policy_loss(&policy, &crash, &none, t), VERDICT_NONE);
-    crash_policy_heard(&policy, t - CRASH_POLICY_TRIAL_NS);
+    crash_policy_began_to_play(&policy, t - CRASH_POLICY_TRIAL_NS);
   }
-  crash_policy_heard(&policy, 300U * S);
+  crash_policy_began_to_play(&policy, 300U * S);
   ck_assert_int_eq(crash_policy_loss(&policy, &crash, &none, 301U * S), VERDICT_NONE);
-  crash_policy_heard(&policy, 302U * S); // it played on, which resets the crash before
+  crash_policy_began_to_play(&policy,
+                             302U * S); // plays for ten seconds, which resets the last crash
   ck_assert_int_eq(crash_policy_loss(&policy, &crash, &none, 302U * S + CRASH_POLICY_TRIAL_NS),
                    VERDICT_NONE);
-  crash_policy_heard(&policy, 320U * S);
+  crash_policy_began_to_play(&policy, 320U * S);
   ck_assert_int_eq(crash_policy_loss(&policy, &crash, &none, 321U * S), VERDICT_NONE);
 }
 
@@ -63,14 +65,14 @@ TEST(an_edit_on_its_way_is_blamed_before_the_rack)
   crash_policy_new_rack(&policy, 0, 100U * S);
   ck_assert_int_eq(crash_policy_loss(&policy, &crash_in_edit, &losses, 101U * S), VERDICT_NONE);
   ck_assert_uint_eq(losses.n_crashes, 1);
-  crash_policy_heard(&policy, 102U * S);
+  crash_policy_began_to_play(&policy, 102U * S);
   ck_assert_int_eq(crash_policy_loss(&policy, &crash_in_edit, &losses, 103U * S), VERDICT_EDIT);
-  crash_policy_heard(&policy, 104U * S);
+  crash_policy_began_to_play(&policy, 104U * S);
   ck_assert_int_eq(crash_policy_loss(&policy, &crash, &losses, 105U * S), VERDICT_NONE);
   ck_assert_uint_eq(losses.n_crashes, 2);
 }
 
-TEST(an_edit_takes_its_crash_along_when_it_is_heard)
+TEST(the_crashes_of_an_edit_count_for_its_rack)
 {
   CrashPolicy policy = { 0 };
   EditLosses losses = { 0 };
@@ -88,7 +90,7 @@ TEST(a_kill_from_outside_and_a_failed_start_blame_nothing)
     ck_assert_int_eq(crash_policy_loss(&policy, &kill_from_outside, &losses, 101U * S),
                      VERDICT_NONE);
     ck_assert_int_eq(crash_policy_loss(&policy, &crash_at_start, &losses, 101U * S), VERDICT_NONE);
-    crash_policy_heard(&policy, 101U * S);
+    crash_policy_began_to_play(&policy, 101U * S);
   }
   ck_assert_uint_eq(losses.n_crashes, 0);
 }
@@ -99,13 +101,13 @@ TEST(the_third_loss_with_an_edit_blames_the_edit_for_any_signal)
   EditLosses losses = { 0 };
   crash_policy_new_rack(&policy, 0, 100U * S);
   ck_assert_int_eq(crash_policy_loss(&policy, &kill_in_edit, &losses, 101U * S), VERDICT_NONE);
-  crash_policy_heard(&policy, 102U * S);
+  crash_policy_began_to_play(&policy, 102U * S);
   ck_assert_int_eq(crash_policy_loss(&policy, &kill_in_edit, &losses, 500U * S), VERDICT_NONE);
   ck_assert_int_eq(crash_policy_loss(&policy, &kill_from_outside, NULL, 501U * S), VERDICT_NONE);
   ck_assert_int_eq(crash_policy_loss(&policy, &kill_in_edit, &losses, 502U * S), VERDICT_EDIT);
   ck_assert_uint_eq(losses.n_losses, 3);
   ck_assert_uint_eq(losses.n_crashes, 0);
-  losses = (EditLosses){ 0 }; // of the next edit
+  losses = (EditLosses){ 0 }; // the next edit
   ck_assert_int_eq(crash_policy_loss(&policy, &kill_in_edit, &losses, 503U * S), VERDICT_NONE);
   ck_assert_int_eq(crash_policy_loss(&policy, &crash_in_edit, &losses, 504U * S), VERDICT_NONE);
   ck_assert_int_eq(crash_policy_loss(&policy, &kill_in_edit, &losses, 505U * S), VERDICT_EDIT);
@@ -115,7 +117,7 @@ TEST(rests_double_from_one_second_to_sixty)
 {
   const uint64_t rests_s[] = { 0, 1, 2, 4, 8, 16, 32, 60, 60, 60 };
   CrashPolicy policy = { 0 };
-  for (uint32_t round = 0; round < 2U; ++round) { // the second round after a worker that has played
+  for (uint32_t round = 0; round < 2U; ++round) { // each begins with a worker that has played
     for (uint32_t i = 0; i < sizeof(rests_s) / sizeof(rests_s[0]); ++i) {
       ck_assert_uint_eq(crash_policy_rest(&policy, i ? &crash : &crash_after_sound, false),
                         rests_s[i] * S);
@@ -152,4 +154,4 @@ TEST(after_kills_from_outside_rests_are_short)
   }
 }
 
-SUITE_MAIN("supervisor_blame")
+SUITE_MAIN("crash_policy")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The documents that a new worker gets: the rack that is heard has every value that was set, one
-// edit is pending, and a rack in quarantine is banned for its time and not longer.
+// The documents for a new worker: the active rack has every value that was set, at most one edit is
+// pending, and a rack in quarantine is refused until its time is over.
 
 #include "engine/supervisor/rack_history.h"
 #include "tests/support/scoped.h"
@@ -33,12 +33,12 @@ read_rack(const char* const text, const Rack* const previous)
   return rack;
 }
 
-/// Append an edit; its uids continue from the last one.
+/// Add a pending edit, whose new uids follow those of earlier edits.  Returns its first node's uid.
 static RackUid
 add(const uint64_t id, const char* const text)
 {
   static RackUid next_uid = RACK_UID_FIRST;
-  SCOPED_RACK Rack* const rack = read_rack(text, history.heard);
+  SCOPED_RACK Rack* const rack = read_rack(text, history.active);
   rack->next_uid = next_uid = rack->next_uid > next_uid ? rack->next_uid : next_uid;
   ck_assert_int_eq(rack_history_add(&history, id, rack, 0, 1), STATUS_OK);
   const RackUid uid = rack->n_nodes ? rack->nodes[0].uid : RACK_UID_NONE;
@@ -62,22 +62,22 @@ note(const RackUid uid, const uint32_t param, const double value)
 TEST(one_edit_is_pending_at_a_time)
 {
   begin();
-  assert_is(history.heard, "");
+  assert_is(history.active, "");
   add(1, "g: gain -3dB");
   ck_assert_uint_eq(history.pending->id, 1);
   SCOPED_RACK Rack* const other = read_rack("g: gain -6dB", NULL);
   ck_assert_int_eq(rack_history_add(&history, 2, other, 0, 1), STATUS_LIMIT);
   ck_assert_uint_eq(history.pending->id, 1);
-  rack_history_pending_heard(&history);
-  assert_is(history.heard, "g: gain -3dB");
+  rack_history_activate_pending(&history);
+  assert_is(history.active, "g: gain -3dB");
   assert_is(history.before, "");
   add(2, "g: gain -6dB");
-  rack_history_drop_pending(&history); // refused
+  rack_history_drop_pending(&history); // as after a refusal
   ck_assert(!history.pending);
   add(3, "g: gain -9dB");
   ck_assert_uint_eq(history.pending->id, 3);
-  rack_history_pending_heard(&history);
-  assert_is(history.heard, "g: gain -9dB");
+  rack_history_activate_pending(&history);
+  assert_is(history.active, "g: gain -9dB");
   assert_is(history.before, "g: gain -3dB");
   end();
 }
@@ -86,13 +86,13 @@ TEST(values_are_stored_in_the_playing_rack_and_in_the_pending_edit)
 {
   begin();
   const RackUid uid = add(1, "g: gain -3dB");
-  rack_history_pending_heard(&history);
+  rack_history_activate_pending(&history);
   add(2, "g: gain -3dB | invert");
   note(uid, 0, -12.0);
-  assert_is(history.heard, "g: gain -12dB");
+  assert_is(history.active, "g: gain -12dB");
   assert_is(history.pending->rack, "g: gain -12dB | invert");
-  note(uid, 0, 0.0); // the table's initial value
-  assert_is(history.heard, "g: gain");
+  note(uid, 0, 0.0); // the default of the parameter
+  assert_is(history.active, "g: gain");
   end();
 }
 
@@ -100,18 +100,18 @@ TEST(invalid_values_are_left_out)
 {
   begin();
   const RackUid uid = add(1, "f: highpass 100 order=4");
-  rack_history_pending_heard(&history);
+  rack_history_activate_pending(&history);
   note(uid + 1U, 0, 200.0); // no such node
   note(uid, 99, 200.0);     // no such parameter
   note(uid, 0, -1.0);       // out of range
-  for (uint32_t p = 0; p < history.heard->nodes[0].fx->n_params; ++p) {
-    if (history.heard->nodes[0].fx->params[p].structural) {
-      note(uid, p, history.heard->nodes[0].fx->params[p].max);
+  for (uint32_t p = 0; p < history.active->nodes[0].fx->n_params; ++p) {
+    if (history.active->nodes[0].fx->params[p].structural) {
+      note(uid, p, history.active->nodes[0].fx->params[p].max);
     }
   }
-  assert_is(history.heard, "f: highpass 100 order=4");
+  assert_is(history.active, "f: highpass 100 order=4");
   note(uid, 0, 200.0);
-  assert_is(history.heard, "f: highpass 200 order=4");
+  assert_is(history.active, "f: highpass 200 order=4");
   end();
 }
 
@@ -119,17 +119,17 @@ TEST(a_rack_that_crashed_is_reverted_and_banned_for_a_time)
 {
   begin();
   add(1, "g: gain -3dB");
-  rack_history_pending_heard(&history);
+  rack_history_activate_pending(&history);
   add(2, "g: gain -6dB");
-  rack_history_pending_heard(&history);
+  rack_history_activate_pending(&history);
   ck_assert(rack_history_quarantine(&history, "it crashed", 1000));
-  assert_is(history.heard, "g: gain -3dB");
+  assert_is(history.active, "g: gain -3dB");
   ck_assert(!history.before);
   add(3, "g: gain -6dB");
   ck_assert_int_eq(history.pending->refusal.status, STATUS_WORKER);
   ck_assert_str_eq(history.pending->refusal.text, "it crashed");
   rack_history_drop_pending(&history);
-  add(4, "g: gain -7dB"); // another one
+  add(4, "g: gain -7dB"); // another rack
   ck_assert_int_eq(history.pending->refusal.status, STATUS_OK);
   rack_history_drop_pending(&history);
 
@@ -148,26 +148,26 @@ TEST(when_the_previous_rack_crashes_too_the_empty_rack_is_used)
 {
   begin();
   add(1, "g: gain -3dB");
-  rack_history_pending_heard(&history);
+  rack_history_activate_pending(&history);
   const RackUid uid = add(2, "h: gain -6dB");
-  rack_history_pending_heard(&history);
+  rack_history_activate_pending(&history);
   ck_assert(rack_history_quarantine(&history, "it crashed", 1000));
   ck_assert(rack_history_quarantine(&history, "this one, too", 2000));
-  assert_is(history.heard, "");
-  ck_assert_uint_gt(history.heard->next_uid, uid); // no uid is used twice
+  assert_is(history.active, "");
+  ck_assert_uint_gt(history.active->next_uid, uid); // no uid is used twice
   add(3, "g: gain -3dB");
   ck_assert_str_eq(history.pending->refusal.text, "this one, too");
   end();
 }
 
-TEST(the_oldest_ban_makes_way)
+TEST(the_oldest_ban_is_dropped_for_a_new_one)
 {
   begin();
   char text[32];
   for (uint32_t b = 0; b < RACK_HISTORY_MAX_BANNED + 1U; ++b) {
     snprintf(text, sizeof(text), "g: gain -%udB", b + 1U);
     add(b + 1U, text);
-    rack_history_pending_heard(&history);
+    rack_history_activate_pending(&history);
     ck_assert(rack_history_quarantine(&history, text, b));
   }
   add(100, "g: gain -1dB");
@@ -190,4 +190,4 @@ TEST(a_pending_edit_keeps_its_first_refusal)
   end();
 }
 
-SUITE_MAIN("supervisor_book")
+SUITE_MAIN("rack_history")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// An engine whose effects run in a separate process: the sound is the same; whatever happens to
-// the process, the callback continues without a silent block or a click, and another process takes
-// over with the rack and every value that was set.
+// An engine whose effects run in a worker process.  The sound is the same as in one process.  When
+// the worker ends, hangs or fails, the callback continues without a silent block or a click, and
+// another worker takes over with the rack and every value that was set.
 
 #include "engine/ring/ring.h"
 #include "tests/support/scoped.h"
@@ -54,7 +54,7 @@ TEST(a_missing_backend_is_reported_with_the_driver_s_message)
   ck_assert_str_eq(there.text, here.text);
 }
 
-TEST(a_program_that_is_no_worker_is_rejected)
+TEST(a_program_that_is_no_worker_is_refused)
 {
   const struct {
     const char *program, *argument;
@@ -75,7 +75,7 @@ TEST(a_program_that_is_no_worker_is_rejected)
   }
 }
 
-TEST(an_invalid_rack_is_rejected_as_in_this_process)
+TEST(an_invalid_rack_is_refused_as_in_this_process)
 {
   SCOPED(rig_stop) Rig rig;
   rig_start(&rig, good_worker(), HALVED);
@@ -103,7 +103,7 @@ TEST(a_worker_that_is_killed_is_replaced_without_a_silent_block)
     const pid_t pid = rig_status(&rig).worker_pid;
     await_health(&rig, HALF);
     send_signal(&rig, SIGKILL);
-    assert_it_comes_back(&rig, n, HALF);
+    assert_worker_replaced(&rig, n, HALF);
     const EngineStatus status = rig_status(&rig);
     ck_assert_int_ne(status.worker_pid, pid);
     ck_assert_int_eq(status.worker, WORKER_RUNNING);
@@ -111,7 +111,7 @@ TEST(a_worker_that_is_killed_is_replaced_without_a_silent_block)
   }
 }
 
-/// The oom_score_adj of a process, or -9999.
+/// The oom_score_adj of a process; -9999 if it cannot be read.
 static int
 memory_score(const char* const process)
 {
@@ -134,7 +134,7 @@ TEST(when_memory_runs_out_the_worker_is_killed_before_its_server)
   ck_assert_ptr_nonnull(own);
   fprintf(own, "-500");
   if (fclose(own) != 0) {
-    return; // only some users may
+    return; // this user may not lower the score
   }
   Rig rig;
   rig_start(&rig, good_worker(), HALVED);
@@ -153,7 +153,7 @@ TEST(a_worker_that_is_stopped_is_replaced_without_a_silent_block)
   await_level(&rig, HALF);
   clocked_faults(rig.audio);
   send_signal(&rig, SIGSTOP);
-  assert_it_comes_back(&rig, 1, HALF);
+  assert_worker_replaced(&rig, 1, HALF);
   const EngineStatus status = rig_status(&rig);
   ck_assert_msg(strstr(status.worker_note, "stopped from outside"), "%s", status.worker_note);
 }
@@ -169,11 +169,11 @@ TEST(a_callback_that_waits_for_its_blocks_is_not_left_waiting)
     await_health(&rig, HALF);
     clocked_faults(rig.audio);
     send_signal(&rig, signals[s]);
-    assert_it_comes_back(&rig, s + 1U, HALF);
+    assert_worker_replaced(&rig, s + 1U, HALF);
   }
 }
 
-/// A view of the ring that the worker has mapped.
+/// Map the ring that the worker uses.
 static Ring*
 ring_of_worker(const pid_t pid)
 {
@@ -203,12 +203,12 @@ TEST(a_worker_that_writes_invalid_data_to_the_ring_is_replaced)
   await_level(&rig, HALF);
   SCOPED_RING Ring* const ring = ring_of_worker(rig_status(&rig).worker_pid);
   clocked_faults(rig.audio);
-  while (!strcmp(rig_status(&rig).worker_note, "")) { // blocks that were never submitted
+  while (!strcmp(rig_status(&rig).worker_note, "")) { // finish blocks that were never submitted
     for (uint32_t i = 0; i < 100U; ++i) {
       ring_finish(ring);
     }
   }
-  assert_it_comes_back(&rig, 1, HALF);
+  assert_worker_replaced(&rig, 1, HALF);
   const EngineStatus status = rig_status(&rig);
   ck_assert_msg(strstr(status.worker_note, "block ring"), "%s", status.worker_note);
 }
@@ -222,9 +222,9 @@ TEST(values_are_kept_whenever_they_are_set)
   await_level(&rig, HALF / 2.0F);
   clocked_faults(rig.audio);
   send_signal(&rig, SIGKILL);
-  assert_it_comes_back(&rig, 1, HALF / 2.0F);
+  assert_worker_replaced(&rig, 1, HALF / 2.0F);
   send_signal(&rig, SIGKILL);
-  for (uint32_t i = 0; i < 200U; ++i) { // at all stages of the change from one worker to the next
+  for (uint32_t i = 0; i < 200U; ++i) { // in all stages of the change to the next worker
     set_gain(&rig, -20.0 - (double)i);
     usleep(1000);
   }
@@ -242,10 +242,10 @@ TEST(each_of_many_values_set_on_the_way_from_one_worker_to_the_next_arrives)
   for (uint32_t n = 0; n < N_NODES; ++n) {
     strcat(rack, "gain | ");
   }
-  rig_start(&rig, bad_worker(), strcat(rack, "convolver slow")); // so that arming takes long
+  rig_start(&rig, bad_worker(), strcat(rack, "convolver slow")); // arming takes half a second
   await_health(&rig, CLOCKED_INPUT);
   send_signal(&rig, SIGKILL);
-  for (uint32_t n = 0; n < N_NODES; ++n) { // each once, from before the loss until after it
+  for (uint32_t n = 0; n < N_NODES; ++n) { // from the kill until after the restart
     const EngineParam param = { rig.rack->nodes[n].uid, 0, -0.5 };
     ck_assert_int_eq(engine_set(rig.engine, &param, 1, 0), STATUS_OK);
     usleep(30000);
@@ -254,7 +254,7 @@ TEST(each_of_many_values_set_on_the_way_from_one_worker_to_the_next_arrives)
   await_level(&rig, CLOCKED_INPUT * powf(10.0F, -0.5F * N_NODES / 20.0F));
 }
 
-TEST(an_edit_during_the_outage_is_heard_after_it)
+TEST(an_edit_during_the_outage_becomes_active_after_it)
 {
   SCOPED(rig_stop) Rig rig;
   rig_start(&rig, good_worker(), HALVED);
@@ -273,7 +273,7 @@ TEST(a_new_format_during_the_outage_is_that_of_the_next_worker)
   await_level(&rig, HALF);
   for (uint32_t round = 0; round < 3U; ++round) {
     send_signal(&rig, SIGKILL);
-    for (uint32_t a = 0; a < round; ++a) { // and again, just after its detection
+    for (uint32_t a = 0; a < round; ++a) { // then the last call comes after the detection
       rig_arm(&rig);
     }
     rig_arm(&rig);
@@ -312,7 +312,7 @@ TEST(workers_that_come_and_go_leave_nothing_behind)
       send_signal(&rig, SIGKILL);
       await_dry(&rig);
       await_restarts(&rig, n + 1U);
-      ck_assert_int_eq(kill(pid, 0), -1); // reaped
+      ck_assert_int_eq(kill(pid, 0), -1); // the process is reaped
     }
   }
   ck_assert_uint_eq(count_entries("/proc/self/fd"), n_fds);

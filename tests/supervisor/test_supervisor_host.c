@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The calls of a supervisor to its engine, with a host that can block it at critical moments.
+// The calls of a supervisor to its engine.  The test plays the engine, and delays calls so that
+// events coincide.
 
 #include "engine/supervisor/supervisor.h"
 #include "engine/supervisor/supervisor_private.h"
@@ -16,17 +17,18 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/// As in engine_supervisor.c, without a period.
+/// The engine's side, as in engine_supervisor.c, but without a period.
 typedef struct Host {
   Supervisor* supervisor;
   pthread_mutex_t held;
   pthread_t main;
-  bool kills_first;                 ///< The worker is replaced while the main thread waits to hold
-  bool is_lost;                     ///< [held]
-  const ParamMessage* _Atomic sent; ///< Sent through a ring before the supervisor holds the host
-                                    ///< again
+  bool kills_first;                 ///< Kill the worker before the main thread holds the host, and
+                                    ///< wait until it is replaced
+  bool is_lost;                     ///< The worker that serves the ring is lost [held]
+  const ParamMessage* _Atomic sent; ///< Message to send through a ring just before the supervisor
+                                    ///< holds the host
   _Atomic uint32_t n_replies;
-  _Atomic uint32_t offered_frames; ///< Of a block of the last offered ring; 0: none yet
+  _Atomic uint32_t offered_frames; ///< Block length of the last offered ring; 0: none yet
 } Host;
 
 static SupervisorStatus
@@ -167,8 +169,8 @@ arm(const Host* const host, Ring* const ring)
   ck_assert_msg(!supervisor_calls.arm(host->supervisor, &start, &facts, &error), "%s", error.text);
 }
 
-/// Arm it with a ring of its host, and disarm it; returns whether the host believes that its
-/// worker serves that ring.
+/// Arm the worker with a new ring, and disarm it.  Returns whether the host takes the worker as
+/// serving that ring.
 static bool
 arm_and_disarm(Host* const host)
 {
@@ -179,7 +181,7 @@ arm_and_disarm(Host* const host)
   release(host);
   const ParamMessage message = { .uid = 1 };
   ck_assert_int_eq(supervisor_calls.set(host->supervisor, &message, 1U),
-                   is_lost); // otherwise through the ring
+                   is_lost); // else the message goes through the ring
   supervisor_calls.disarm(host->supervisor);
   return !is_lost;
 }
@@ -195,9 +197,9 @@ TEST(a_worker_lost_before_the_next_is_armed_is_not_confused_with_it)
   ck_assert_uint_eq(supervisor_now(&host).n_starts, 1);
 }
 
-/// While the supervisor makes a ring for the next worker, another format becomes current.
+/// Sets another format while the supervisor makes a ring for the next worker.
 static struct {
-  const Host* host; ///< NULL: nothing happens
+  const Host* host; ///< NULL: no other format
   Ring* ring;
 } other;
 
@@ -209,7 +211,7 @@ __wrap_memfd_create(const char* const name, const unsigned flags)
   const Host* const host = other.host;
   if (host) {
     other.host = NULL;
-    supervisor_calls.reset_load(host->supervisor); // there is no worker for it
+    supervisor_calls.reset_load(host->supervisor); // there is no worker: must do nothing
     supervisor_calls.disarm(host->supervisor);
     arm(host, other.ring);
   }
@@ -234,7 +236,7 @@ TEST(a_ring_for_the_format_before_is_not_given_to_a_worker)
   await(was_offered, &host, "a ring");
   ck_assert_ptr_null(other.host);
   ck_assert_uint_eq(host.offered_frames, 128);
-  // No other failure has been recorded.
+  // The kill is the only failure that was recorded.
   ck_assert_msg(strstr(supervisor_now(&host).note, "SIGKILL"), "%s", supervisor_now(&host).note);
   supervisor_calls.disarm(host.supervisor);
   host_stop(&host);
@@ -261,7 +263,7 @@ TEST(a_value_sent_before_a_worker_is_known_to_be_armed_is_set)
   ck_assert_int_eq(supervisor_calls.edit(host.supervisor, 1U, rack, 0U, 0U), STATUS_OK);
   await(has_reply, &host, "a reply");
   const ParamMessage message = { .uid = rack->nodes[0].uid, .value = QUARTER_DB };
-  Bench bench = { .ring = new_ring(BENCH_BLOCK) }; // the message is in another ring
+  Bench bench = { .ring = new_ring(BENCH_BLOCK) }; // without the message
   host.sent = &message;
   arm(&host, bench.ring);
   ck_assert_ptr_null(host.sent);
@@ -279,9 +281,8 @@ TEST(a_device_that_does_not_come_back_is_tried_for_at_longer_and_longer_interval
   for (uint32_t i = 0; i < ARRAY_LEN(seconds); ++i) {
     supervisor_put_off_exchange(&supervisor, now_ns);
     ck_assert_uint_eq(supervisor.exchange.at_ns - now_ns, seconds[i] * CRASH_POLICY_FIRST_REST_NS);
-    now_ns =
-        // Later, it counts as another failure.
-        supervisor.exchange.at_ns + CRASH_POLICY_LONGEST_REST_NS;
+    // One nanosecond later, the next failure would start again with the first interval.
+    now_ns = supervisor.exchange.at_ns + CRASH_POLICY_LONGEST_REST_NS;
   }
   supervisor_put_off_exchange(&supervisor, now_ns + 1U);
   ck_assert_uint_eq(supervisor.exchange.rest_ns, CRASH_POLICY_FIRST_REST_NS);

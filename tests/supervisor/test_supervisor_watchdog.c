@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A worker process that lives but fails: it stops while idle, it sends notes instead of working,
-// it reports impossible values.
+// A worker process that does not end but fails: it is stopped while idle, hangs but sends notes, or
+// reports invalid values.
 
 #include "engine/base/time.h"
 #include "tests/support/scoped.h"
@@ -20,9 +20,9 @@ TEST(an_idle_worker_that_is_stopped_is_replaced)
   rig_start(&rig, good_worker(), HALVED);
   await_health(&rig, HALF);
   engine_disarm(rig.engine);
-  ck_assert_int_eq(rig_edit(&rig, HALVED).status, STATUS_OK); // so that the edit is finished
+  ck_assert_int_eq(rig_edit(&rig, HALVED).status, STATUS_OK); // no edit is in flight after this
   send_signal(&rig, SIGSTOP);
-  await_restarts(&rig, 1); // before it is needed
+  await_restarts(&rig, 1); // before the engine is armed again
   const EngineStatus status = rig_status(&rig);
   ck_assert_msg(strstr(status.worker_note, "stopped from outside"), "%s", status.worker_note);
   rig_arm(&rig);
@@ -38,7 +38,7 @@ TEST(a_worker_started_while_the_driver_has_stopped_is_kept)
   clocked_stop(rig.audio);
   send_signal(&rig, SIGKILL);
   await_restarts(&rig, 1);
-  // Longer than a worker may be silent while blocks wait.
+  // Longer than the watchdog allows a worker that has blocks to play.
   nanosleep(&(struct timespec){ .tv_sec = 2, .tv_nsec = 500000000L }, NULL);
   rig.audio = clocked_start(rig.engine);
   await_level(&rig, HALF);
@@ -49,10 +49,10 @@ TEST(a_worker_that_played_for_a_moment_is_not_yet_healthy)
 {
   SCOPED(rig_stop) Rig rig;
   rig_start(&rig, good_worker(), HALVED);
-  // A wait follows the second such loss in a row.  More than two, because a machine that stops for
-  // half a second makes a worker look healthy.
+  // The supervisor waits after the second such loss in a row.  The test allows more losses, because
+  // a worker looks healthy if the machine stalls for half a second.
   for (uint64_t n = 1; !strstr(rig_status(&rig).worker_note, "in 1 s"); ++n) {
-    ck_assert_msg(n <= 10U, "no rest after %s", rig_status(&rig).worker_note);
+    ck_assert_msg(n <= 10U, "no wait before the start after: %s", rig_status(&rig).worker_note);
     await_level(&rig, HALF);
     const uint64_t until = rig_status(&rig).counts.blocks + 75U; // 0.2 s
     while (rig_status(&rig).counts.blocks < until) {
@@ -66,7 +66,7 @@ TEST(a_worker_that_played_for_a_moment_is_not_yet_healthy)
 TEST(a_rack_that_cannot_be_planned_for_a_new_format_is_dry_until_an_edit)
 {
   SCOPED(rig_stop) Rig rig;
-  rig_start(&rig, good_worker(), HALVED " | limiter lookahead=960frames"); // 20 ms, the most
+  rig_start(&rig, good_worker(), HALVED " | limiter lookahead=960frames"); // 20 ms, the limit
   await_level(&rig, HALF);
   Error error;
   ck_assert_msg(!engine_arm(rig.engine, 44100.0, CLOCKED_BLOCK, 1, 1, &error), "%s", error.text);
@@ -78,7 +78,7 @@ TEST(a_rack_that_cannot_be_planned_for_a_new_format_is_dry_until_an_edit)
   ck_assert_uint_eq(rig_status(&rig).worker_restarts, 0);
 }
 
-static atomic_bool has_no_memory; // to share
+static atomic_bool has_no_memory; // memfd_create() fails
 static _Atomic uint32_t n_tries;
 
 __typeof__(memfd_create) __real_memfd_create, __wrap_memfd_create; // --wrap in meson.build
@@ -122,7 +122,7 @@ TEST(a_worker_that_hangs_and_sends_notes_is_replaced)
   await_health(&rig, HALF);
   clocked_faults(rig.audio);
   ck_assert_int_eq(rig_edit(&rig, HALVED " | convolver chatter200").status, STATUS_OK);
-  assert_it_comes_back(&rig, 1, HALF);
+  assert_worker_replaced(&rig, 1, HALF);
   const EngineStatus status = rig_status(&rig);
   ck_assert_msg(strstr(status.worker_note, "finished no blocks in time"), "%s", status.worker_note);
 }
@@ -140,7 +140,7 @@ TEST(a_worker_that_sends_invalid_messages_is_replaced)
     rig_start(&rig, bad_worker(), HALVED);
     await_level(&rig, HALF);
     ck_assert_int_eq(rig_edit(&rig, lies[l].rack).status, STATUS_OK);
-    rig_arm(&rig); // its answer is wrong
+    rig_arm(&rig); // the worker's reply is invalid
     await_quarantine(&rig);
     const EngineStatus status = rig_status(&rig);
     ck_assert_msg(strstr(status.quarantine_note, lies[l].why), "%s", status.quarantine_note);
@@ -148,4 +148,4 @@ TEST(a_worker_that_sends_invalid_messages_is_replaced)
   }
 }
 
-SUITE_MAIN("supervisor_watch")
+SUITE_MAIN("supervisor_watchdog")

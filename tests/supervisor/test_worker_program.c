@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// `warprack worker` is the program that the server starts: it opens files below the server's
-// folder, ends with the server and not before, and refuses a start by hand.
+// `warprack worker` is the program that the server starts.  It opens files below the server's
+// folder only, ends when the server does and ignores signals until then, and refuses a start by
+// hand.
 
 #include "engine/base/process.h"
 #include "engine/ring/ring.h"
@@ -48,7 +49,7 @@ rack_of(const char* const document)
   return rack;
 }
 
-/// Start the program, configured and armed.
+/// Start the program, configure it and arm it.
 static void
 start(Rig* const rig, const char* const root, const char* const named)
 {
@@ -81,7 +82,7 @@ start(Rig* const rig, const char* const root, const char* const named)
   ck_assert_msg(!await(rig, WIRE_ARMED)->armed.error.status, "%s", rig->last.armed.error.text);
 }
 
-/// The server closes its socket: the worker ends by itself.
+/// Close the server's socket; the worker must end by itself, with code 0.
 static void
 stop(Rig* const rig)
 {
@@ -96,7 +97,7 @@ stop(Rig* const rig)
   ring_free(rig->ring);
 }
 
-/// The result of a rack, while silence plays.
+/// Edit the rack, and play silence until the reply.  Returns its status.
 static Status
 edit(Rig* const rig, const char* const document)
 {

@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  A complete worker process (engine/worker/serve.h) that fails on demand: the name of a file in a
-  rack selects the failure when the file is loaded.  Each file is one sample, 1.0.
+  A complete worker process (engine/worker/worker_loop.h) that fails on demand.  The name of a file in a
+  rack selects the failure; the worker fails when it loads the file, which is while it plans the
+  rack.  A number after the name is a delay in ms.  Each file contains one sample, 1.0.
 
-    segv, abort, exit, kill, hang, stop   at once: while the rack is planned
-    segv200                         200 ms after it was planned: while it is heard
-    slow                            half a second passes
-    chatter                         all its threads hang but one, which sends notes
-    future, latent                  tells, when it is armed, of plans that it cannot have made, of a
-                                    invalid latency
-    needy                           says that its device needs a new process, while the rack has
-                                    another node beside this one
-    anything else                   nothing
+    segv, abort, exit, kill, hang, stop   it ends, hangs or stops while it plans the rack
+    segv200                               it crashes 200 ms later, while the rack plays
+    slow                                  loading takes half a second
+    chatter                               all its threads hang but one, which sends notes
+    future                                when it is armed next, it reports an impossible serial
+    latent                                when it is armed next, it reports an invalid latency
+    needy                                 it reports that its device needs a new process, as long as
+                                          the rack has two nodes or more
+    any other name                        no failure
 
-  With the argument `exit` it ends before it has sent anything, with `mute` it never sends
-  anything, with `babble` it sends invalid data.
+  With the argument `exit` it ends before it sends a message, with `mute` it never sends a message,
+  with `babble` it sends invalid data.
 */
 
 #include "engine/base/process.h"
-#include "engine/worker/worker.h" // where the build calls worker_calls so that serve.c takes ours
-#include "engine/worker/serve.h"
+#include "engine/worker/worker.h" // the build renames worker_calls: worker_loop.c uses the table below
+#include "engine/worker/worker_loop.h"
 #include "engine/wire/wire.h"
 
 #include <ctype.h>
@@ -120,7 +121,7 @@ hang(const int number)
   }
 }
 
-/// Send itself a signal that no thread blocks.
+/// Send a signal, which no thread blocks, to all other threads: its handler never returns.
 static void
 hang_the_others(void)
 {
@@ -155,7 +156,7 @@ chatter(void)
 {
   char note[WIRE_TEXT_BYTES + 64];
   const ssize_t n = make_note(note, sizeof(note));
-  hang_the_others(); // nothing below needs locks that they hold
+  hang_the_others(); // they may hold locks: the calls below take none
   while (send(PROCESS_SOCKET, note, (size_t)n, MSG_NOSIGNAL) == n) {
     nanosleep(&(struct timespec){ .tv_nsec = 1000000L }, NULL);
   }
@@ -165,14 +166,14 @@ static void
 do_it(const char* const what)
 {
   if (!strcmp(what, "segv")) {
-    signal(SIGSEGV, SIG_DFL); // sanitizers have a handler that exits
+    signal(SIGSEGV, SIG_DFL); // the handler of a sanitizer would exit instead
     raise(SIGSEGV);
   } else if (!strcmp(what, "abort")) {
     abort();
   } else if (!strcmp(what, "exit")) {
     _exit(3);
   } else if (!strcmp(what, "kill")) {
-    raise(SIGKILL); // as the kernel does when memory runs out
+    raise(SIGKILL); // as the kernel sends it when memory runs out
   } else if (!strcmp(what, "stop")) {
     raise(SIGSTOP);
   } else if (!strcmp(what, "chatter")) {
@@ -277,12 +278,12 @@ main(const int argc, char** const argv)
     const char text[] = "GET / HTTP/1.1\r\n\r\n";
     return write(PROCESS_SOCKET, text, sizeof(text)) < 0 || pause() == 0;
   }
-  const ServeFiles files = {
+  const WorkerLoopFiles files = {
     .open = open_files, .close = close_files, .load_file = load, .free_file = unload
   };
   Error error;
-  const ServeEnd end = serve_worker(PROCESS_SOCKET, &files, &error);
-  if (end != SERVE_CLOSED) {
+  const WorkerLoopEnd end = worker_loop_run(PROCESS_SOCKET, &files, &error);
+  if (end != WORKER_LOOP_CLOSED) {
     fprintf(stderr, "bad_worker: %s\n", error.text);
   }
   return (int)end;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// An audio driver in real time.
+// An audio driver that plays in real time.
 
 #include "clocked.h"
 
@@ -62,7 +62,7 @@ play_block(Clocked* const clocked)
   ++clocked->n_blocks;
 }
 
-/// Play block after block, one per period.  Delays are not caught up.
+/// Play one block per period.  A late block delays all later ones; none is skipped or hurried.
 static void*
 play(void* const context)
 {
@@ -140,6 +140,6 @@ await(bool (*const is_so)(void*), void* const context, const char* const what)
   while (!is_so(context)) {
     nanosleep(&(struct timespec){ .tv_nsec = AWAIT_NS }, NULL);
     clock_gettime(CLOCK_MONOTONIC, &now);
-    ck_assert_msg(now.tv_sec < until, "in %d s not: %s", AWAIT_S, what);
+    ck_assert_msg(now.tv_sec < until, "waited %d s in vain for: %s", AWAIT_S, what);
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// An engine with audio in real time: a thread plays a constant into one channel, block after
-/// block, and checks each output sample.
+/// Plays an engine in real time: a thread plays a constant into its input, block after block, and
+/// records the extremes of its output.
 #ifndef WARPRACK_TESTS_CLOCKED_H
 #define WARPRACK_TESTS_CLOCKED_H
 
@@ -15,29 +15,30 @@
 
 typedef struct Clocked Clocked;
 
-/// Start the audio.  The engine has one channel in and out, depth 1 and is armed.
+/// Start the audio.  The engine must be armed, with one input, one output and depth 1.
 Clocked* clocked_start(Engine* engine);
 
-/// Stop it and free.
+/// Stop the audio, and free it.
 void clocked_stop(Clocked* clocked);
 
-/// From now on the thread waits for each block, as a driver in freewheel; its clock stays the
-/// same.
+/// From now on the thread waits for each block, like a driver in freewheel, but still plays one
+/// block per period.
 void clocked_wait(Clocked* clocked);
 
 /// The last sample of the last block.
 float clocked_level(const Clocked* clocked);
 
-/// Blocks so far.
+/// Blocks played so far.
 uint64_t clocked_blocks(const Clocked* clocked);
 
 typedef struct ClockedFaults {
-  float smallest;     ///< Sample
-  float largest;      ///< Sample
-  float largest_step; ///< From one sample to the next
+  float smallest;     ///< Smallest sample
+  float largest;      ///< Largest sample
+  float largest_step; ///< Largest difference between two successive samples
 } ClockedFaults;
 
-/// Since the last call, or since the end of the initial latency.
+/// The extremes of the output since the last call; at the first call, since the first block that
+/// follows the start-up latency.
 ClockedFaults clocked_faults(Clocked* clocked);
 
 /// Wait until `is_so(context)`; fails the test after 20 s.

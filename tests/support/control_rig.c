@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Start, stop and ask a control server.
+// Starts, stops and queries a control server.
 
 #include "control_rig.h"
 
+#include <arpa/inet.h>
 #include <check.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 ControlRig rig;
@@ -47,6 +50,7 @@ void
 control_rig_start(void)
 {
   memset(&rig, 0, sizeof(rig));
+  rig.port_keeper = -1;
   rig.folder = scratch_new();
   rig.engine = fake_engine_new();
   Rack* rack = NULL;
@@ -70,22 +74,44 @@ void
 control_rig_stop(void)
 {
   control_stop(rig.control);
+  if (rig.port_keeper >= 0) {
+    close(rig.port_keeper);
+  }
   client_free(rig.client);
   client_free(rig.other);
   fake_engine_free(rig.engine);
   scratch_remove(&rig.folder);
 }
 
-double
-control_rig_status(const char* const key)
+void
+control_rig_stop_server(void)
 {
-  client_send(rig.client, "/server/status", "");
-  const char* const answer = client_receive(rig.client);
+  const struct sockaddr_in address = { .sin_family = AF_INET,
+                                       .sin_port = htons(control_port(rig.control)),
+                                       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+  control_stop(rig.control);
+  rig.control = NULL;
+  // A socket that is connected to itself gets no packets from others: the system refuses them.
+  rig.port_keeper = socket(AF_INET, SOCK_DGRAM, 0);
+  ck_assert_int_eq(bind(rig.port_keeper, (const struct sockaddr*)&address, sizeof(address)), 0);
+  ck_assert_int_eq(connect(rig.port_keeper, (const struct sockaddr*)&address, sizeof(address)), 0);
+}
+
+double
+control_rig_number(const char* const answer, const char* const key)
+{
   char pattern[64];
   snprintf(pattern, sizeof(pattern), " %s ", key);
   const char* const at = strstr(answer, pattern);
   ck_assert_msg(at != NULL, "no \"%s\" in %s", key, answer);
   return strtod(at + strlen(pattern), NULL);
+}
+
+double
+control_rig_status(const char* const key)
+{
+  client_send(rig.client, "/server/status", "");
+  return control_rig_number(client_receive(rig.client), key);
 }
 
 void

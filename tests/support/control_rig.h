@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// A control server in front of an engine that plays nothing, with two clients.
+/// A control server with two clients and an engine that plays nothing (fake_engine.h).
 #ifndef WARPRACK_TESTS_CONTROL_RIG_H
 #define WARPRACK_TESTS_CONTROL_RIG_H
 
@@ -11,19 +11,20 @@
 
 #include <stdatomic.h>
 
-/// `lowcut: highpass 80 | vol: gain -6dB`, see support/fx_sample.c for the effects.
+/// The rack is `lowcut: highpass 80 | vol: gain -6dB`; support/fx_sample.c defines its effects.
 typedef struct ControlRig {
   Scratch folder;
   Engine* engine;
-  Control* control;
-  char port[8];      ///< Of the server
+  Control* control;  ///< NULL after control_rig_stop_server()
+  int port_keeper;   ///< The socket that keeps the port then, or -1
+  char port[8];      ///< The server's port
   OscClient* client; ///< Sends commands
-  OscClient* other;  ///< Watches
+  OscClient* other;  ///< A second client, mostly a subscriber
   _Atomic int n_quits, n_latency_changes;
-  _Atomic bool is_watcher_ahead; ///< A message waited for `other` when the latency last changed
+  _Atomic bool is_watcher_ahead; ///< At the last latency change, `other` had an unread message
   _Atomic int audio_state;       ///< 0 "running", 1 "waiting"
-  _Atomic bool hold;             ///< Keep the server's thread where it asks for the audio state ...
-  _Atomic bool is_held;          ///< ... as it is now
+  _Atomic bool hold;             ///< Block the server's thread when it asks for the audio state
+  _Atomic bool is_held;          ///< The server's thread is blocked there
 } ControlRig;
 
 /// The rig of this test program.
@@ -32,13 +33,19 @@ extern ControlRig rig;
 void control_rig_start(void);
 void control_rig_stop(void);
 
-/// One number from /server/status.
+/// Stop the server, and keep its port: no other process gets it, and nobody listens there.
+void control_rig_stop_server(void);
+
+/// The number that /server/status has for this key.
 double control_rig_status(const char* key);
 
-/// The active document must contain this text.
+/// The same from an answer to /server/status that has arrived already.
+double control_rig_number(const char* answer, const char* key);
+
+/// Fails the test unless the reply to /rack/get contains this text.
 void control_rig_expect_rack(const char* text);
 
-/// The newest parameter value that the engine has.
+/// The value that the engine was given last: the first one of the newest engine_set().
 double control_rig_newest_value(void);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Allocations as the linker's --wrap leads them here.
+// With the linker's option --wrap, the code under test calls these functions to allocate.
 
 #include "counted_alloc.h"
 

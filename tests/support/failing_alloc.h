@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /// Makes the n-th allocation fail.  Works in test programs that are linked with the options
-/// failing_alloc_args of meson.build, for the code linked into them.
+/// failing_alloc_args of meson.build, and only in code that is linked into the program.
 #ifndef WARPRACK_TESTS_FAILING_ALLOC_H
 #define WARPRACK_TESTS_FAILING_ALLOC_H
 
@@ -10,7 +10,7 @@
 /// Let `n_good` allocations succeed and the next one fail.
 void failing_alloc_arm(uint32_t n_good);
 
-/// Back to normal; true when an allocation was made to fail.
+/// Let all further allocations succeed; returns whether one was made to fail.
 bool failing_alloc_disarm(void);
 
 #endif

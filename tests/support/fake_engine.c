@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// engine.h without audio.
+// The functions of engine.h, without audio.
 
 #include "fake_engine.h"
 
@@ -20,14 +20,14 @@ typedef struct HeldEdit {
 struct Engine {
   pthread_mutex_t lock;
   bool holds, is_full;
-  HeldEdit held; ///< The edit in flight; without `done`: none
-  uint32_t n_edits, n_sets;
+  HeldEdit held; ///< The edit in flight; `done` is NULL if there is none
+  uint32_t n_edits, n_sets, n_overtakes;
   Rack* newest;
   uint64_t newest_frame;
   uint64_t frame;
   uint32_t latency_frames;
-  EngineStatus worker; ///< What is told of it
-  Rack* good;          ///< What is heard since a rack was taken back
+  EngineStatus worker; ///< What engine_status() reports of the worker process
+  Rack* good;          ///< The active rack since fake_engine_take_back(); NULL before
   char backend[16], backend_note[64];
   FakeSet sets[MAX_SETS];
 };
@@ -117,7 +117,7 @@ reply_of(const Status status, const char* const text, const uint32_t latency_fra
   return reply;
 }
 
-/// Take the edit in flight; false when there is none.
+/// Move the edit in flight to *edit; false if there is none.
 static bool
 take_held(Engine* const engine, const EngineReply* const reply, HeldEdit* const edit)
 {
@@ -139,7 +139,7 @@ answer_held(Engine* const engine, const EngineReply* const reply)
   for (int ms = 0; ms < 30000 && !take_held(engine, reply, &edit); ++ms) {
     usleep(1000);
   }
-  ck_assert_msg(edit.done != NULL, "no edit came within 30 s");
+  ck_assert_msg(edit.done != NULL, "the engine received no edit within 30 s");
   edit.done(edit.context, reply);
 }
 
@@ -170,7 +170,7 @@ engine_edit(Engine* const engine, const Rack* const rack, const uint64_t at_fram
   engine->newest = rack_copy(rack);
   engine->newest_frame = at_frame;
   const bool holds = engine->holds;
-  ck_assert_msg(!engine->held.done, "one edit is in flight at a time");
+  ck_assert_msg(!engine->held.done, "a second edit while one is in flight");
   if (holds) {
     engine->held = edit;
   }
@@ -187,6 +187,23 @@ fake_engine_n_edits(Engine* const engine)
 {
   pthread_mutex_lock(&engine->lock);
   const uint32_t n = engine->n_edits;
+  pthread_mutex_unlock(&engine->lock);
+  return n;
+}
+
+void
+engine_overtake(Engine* const engine)
+{
+  pthread_mutex_lock(&engine->lock);
+  ++engine->n_overtakes;
+  pthread_mutex_unlock(&engine->lock);
+}
+
+uint32_t
+fake_engine_n_overtakes(Engine* const engine)
+{
+  pthread_mutex_lock(&engine->lock);
+  const uint32_t n = engine->n_overtakes;
   pthread_mutex_unlock(&engine->lock);
   return n;
 }
@@ -263,7 +280,7 @@ engine_frame_now(Engine* const engine)
   return frame;
 }
 
-/// As if audio had begun with the machine.
+/// As if frame 0 had been played at time 0 of the monotonic clock.
 uint64_t
 engine_frame_at(Engine* const engine, const uint64_t monotonic_ns)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   An engine that plays nothing and writes down what it is told: for tests of what stands in front
-   of it.  Linked in place of the real one.  All functions may be called from any thread.
+   An engine that plays nothing and records the edits and values that it is given, for tests of the
+   code that calls the engine.  Linked in place of the real engine.  All functions may be called
+   from any thread.
 */
 #ifndef WARPRACK_TESTS_FAKE_ENGINE_H
 #define WARPRACK_TESTS_FAKE_ENGINE_H
@@ -17,50 +18,54 @@
 #define FAKE_CHANNELS     2U
 #define FAKE_EDIT_FRAME   640U // first frame of every edit
 
-/// One group of parameters as engine_set() was given it; of longer groups the first ones.
+/// The arguments of one engine_set().
 typedef struct FakeSet {
   uint64_t frame;
   uint32_t n;
-  EngineParam params[8];
+  EngineParam params[8]; ///< The first 8 of the `n` parameters
 } FakeSet;
 
 Engine* fake_engine_new(void);
 void fake_engine_free(Engine* engine);
 
-/// Hold edits until fake_engine_answer(), instead of answering each at once.
+/// Hold each edit until fake_engine_answer(), instead of replying at once.
 void fake_engine_hold(Engine* engine, bool hold);
 
-/// Answer the oldest edit that is held; waits for one to come.
+/// Reply to the edit that is held; waits up to 30 s for one.
 void fake_engine_answer(Engine* engine, Status status, const char* text, uint32_t latency_frames);
 
-/// The same for STATUS_BAD_RACK: the channels of the document's connection `edge`, from 0, do not
-/// fit.
+/// Reply to the held edit with STATUS_BAD_RACK: the channels of connection number `edge` of the
+/// document, counted from 0, do not fit.
 void fake_engine_refuse_edge(Engine* engine, uint32_t edge, const char* text);
 
-/// Edits given so far, and the document and frame of the newest one.  The caller frees the text.
+/// Number of edits so far, and the document and frame of the newest one.  The caller frees the
+/// text.
 uint32_t fake_engine_n_edits(Engine* engine);
 char* fake_engine_newest(Engine* engine, uint64_t* at_frame);
 
-/// Groups set so far, and one of them.
+/// Number of engine_overtake() calls.
+uint32_t fake_engine_n_overtakes(Engine* engine);
+
+/// Number of engine_set() calls that succeeded, and the arguments of call number `index` from 0.
 uint32_t fake_engine_n_sets(Engine* engine);
 FakeSet fake_engine_set(Engine* engine, uint32_t index);
 
-/// Refuse engine_set() from now on, as a full ring would.
+/// While `full` is true, engine_set() fails with STATUS_LIMIT, as with a full ring.
 void fake_engine_be_full(Engine* engine, bool full);
 
-/// Say that effects run on `backend`, and how that came about.
+/// Make the status report that effects run on `backend`, and `note` as the reason.
 void fake_engine_move(Engine* engine, const char* backend, const char* note);
 
-/// Say how the worker process does.
+/// Make the status report this state of the worker process.
 void fake_engine_tell_worker(Engine* engine, WorkerState state, int pid, const char* note);
 
-/// Say that the rack has another latency.
+/// Set the latency that the engine reports for the rack.
 void fake_engine_tell_latency(Engine* engine, uint32_t frames);
 
-/// Take back what is heard, for `rack` (copied).
+/// Make engine_rack() return a copy of `rack`, and report one more rack in quarantine, with `why`.
 void fake_engine_take_back(Engine* engine, const Rack* rack, const char* why);
 
-/// Let audio run on by n frames.
+/// Advance engine_frame_now() by n frames.
 void fake_engine_advance(Engine* engine, uint64_t n_frames);
 
 #endif

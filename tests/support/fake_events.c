@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a driver calls, played by a test.
+// The functions that a driver calls, played by a test.
 
 #include "fake_events.h"
 
@@ -17,7 +17,7 @@ fake_process(void* const context, const float* const* const in, float* const* co
   for (uint32_t c = 0; c < fake->n_in; ++c) {
     for (uint32_t i = 0; i < n_frames; ++i) {
       if (in[c][i] != 0.0F) {
-        fake->heard = true;
+        fake->has_input = true;
         break;
       }
     }

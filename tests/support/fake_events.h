@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// What a driver calls, played by a test: remembers what it was told, copies inputs to outputs.
+/// The functions that a driver calls (IoEvents), played by a test: they record their arguments and
+/// copy the inputs to the outputs.
 #ifndef WARPRACK_TESTS_FAKE_EVENTS_H
 #define WARPRACK_TESTS_FAKE_EVENTS_H
 
@@ -10,21 +11,22 @@
 typedef struct FakeEvents {
   uint32_t n_in, n_out;
   PeriodGate gate;
-  _Atomic uint64_t periods, frames, waited; ///< Calls of `process`, their frames, those with `wait`
+  _Atomic uint64_t periods, frames, waited; ///< `process`: calls, sum of frames, calls with `wait`
   _Atomic uint32_t last_frames;             ///< Length of the last period
-  atomic_bool inside, overlapped;           ///< `format` was called while `process` ran
-  atomic_bool heard;                        ///< An input was not zero
-  _Atomic uint32_t latency;                 ///< What `latency` answers
+  atomic_bool inside, overlapped;           ///< `process` runs; `format` was called while it ran
+  atomic_bool has_input;                    ///< Some input sample was not 0
+  _Atomic uint32_t latency;                 ///< What `latency` returns
   uint32_t formats;                         ///< Calls of `format`
-  double rate_hz;                           ///< Its last arguments
-  uint32_t block_frames;
-  Status refuse; ///< What `format` returns
+  double rate_hz;                           ///< Argument of the last `format`
+  uint32_t block_frames;                    ///< Argument of the last `format`
+  Status refuse;                            ///< What `format` returns
   uint32_t notes;
-  char note[512]; ///< The last one
-  char log[4096]; ///< All of them, one per line
+  char note[512]; ///< The last note
+  char log[4096]; ///< All notes, one per line
 } FakeEvents;
 
-/// `process` copies input c to output c, silence beyond.
+/// The functions, with *fake as their context.  `process` copies input c to output c, and fills
+/// outputs without an input with silence.
 IoEvents fake_events(FakeEvents* fake, uint32_t n_in, uint32_t n_out);
 
 static inline IoStatus
@@ -41,11 +43,11 @@ driver_is_running(const Io* const io)
   return driver_status(io).state == IO_STATE_RUNNING;
 }
 
-/// What the driver has told the events that were made last, for messages.
+/// A summary of the calls that the driver has made to the newest `fake_events()`, for messages.
 const char* fake_story(void);
 
-/// Poll every 10 ms until `condition` is true.  Fails the test after some 20 s, and says what the
-/// driver has told.
+/// Poll every 10 ms until `condition` is true.  After about 20 s it fails the test and prints
+/// fake_story().
 #define POLL_UNTIL(io, condition)                                                                  \
   do {                                                                                             \
     for (unsigned tries_ = 0; io_poll(io), !(condition); ++tries_) {                               \

@@ -19,8 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
-// What the forbidden calls work on; made outside the section.  No assertion inside one: Check
-// writes.
+// The objects that the forbidden calls use; made outside of sections.  The calls assert nothing,
+// because Check's assertions write to a file.
 static void* volatile memory;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t other_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -111,7 +111,7 @@ do_munmap(void)
 static void
 do_brk(void)
 {
-  brk(NULL); // changes nothing
+  brk(NULL); // leaves the heap as it is
 }
 
 static void
@@ -147,7 +147,7 @@ do_spin_lock(void)
 static void
 do_cond_wait(void)
 {
-  pthread_cond_wait(&condition, &strict_mutex); // returns at once: nobody has locked it
+  pthread_cond_wait(&condition, &strict_mutex); // fails at once: this thread has not locked it
 }
 
 static void
@@ -284,7 +284,7 @@ do_fprintf(void)
   fprintf(null_file, "%d", null_fd);
 }
 
-/// Returns what it was.
+/// Returns the previous stdout.
 static FILE*
 redirect_stdout(FILE* const to)
 {
@@ -309,7 +309,8 @@ do_puts(void)
   redirect_stdout(was);
 }
 
-/// The headers have inline versions of some: a pointer makes a call of it.
+/// The headers have inline versions of some of these functions: a call through a volatile pointer
+/// is always a real call.
 static void
 print(int (*volatile const printer)(const char*, va_list), ...)
 {
@@ -369,7 +370,7 @@ do_syscall(void)
   syscall(SYS_getppid);
 }
 
-// In this order: some need what the one before has made.
+// The order matters: some calls need what the previous one has made.
 static const ForbiddenCall forbidden[] = {
   { "malloc", do_malloc },
   { "realloc", do_realloc },

@@ -6,17 +6,18 @@
 #include <stdint.h>
 
 typedef struct ForbiddenCall {
-  const char* name; ///< Of the detector
+  const char* name; ///< The detector that must count the call
   void (*call)(void);
 } ForbiddenCall;
 
-/// Make what they work on; outside of sections.
+/// Make the objects that the calls use.  Call it outside of sections.
 void forbidden_calls_prepare(void);
 
-/// In their order, for some need what the one before has made; NULL after the last.
+/// Call number `index`; NULL after the last one.  Run them in order: some calls need what the
+/// previous one has made.
 const ForbiddenCall* forbidden_call(uint32_t index);
 
-/// Two of them.
+/// Two of these calls, malloc() and free().
 void forbidden_allocate(void);
 void forbidden_free(void);
 

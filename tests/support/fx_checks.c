@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What must hold for every effect.
+// The properties that every effect must have.
 
 #include "fx_checks.h"
 
@@ -124,14 +124,15 @@ check_silence_and_denormals(const FxCase* const fx_case)
   FxRig rig;
   case_new(&rig, fx_case);
   run(&rig, in, out, FRAMES, RIG_BLOCKS);
-  ck_assert_msg(peak(out, n, FRAMES) == 0.0, "%s is not silent", fx_case->effect);
+  ck_assert_msg(peak(out, n, FRAMES) == 0.0, "%s: output is not 0 for silence", fx_case->effect);
   for (uint32_t c = 0; c < n; ++c) {
     for (uint32_t i = 0; i < FRAMES; ++i) {
       in[c][i] = i % 3U ? 1e-40F : -1e-40F;
     }
   }
   run(&rig, in, out, FRAMES, RIG_BLOCKS);
-  ck_assert_msg(peak(out, n, FRAMES) < 1e-30, "%s and denormals", fx_case->effect);
+  ck_assert_msg(peak(out, n, FRAMES) < 1e-30, "%s: output above 1e-30 for a denormal input",
+                fx_case->effect);
   rig_free(&rig);
   free(out);
   free(in);

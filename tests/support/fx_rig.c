@@ -66,14 +66,14 @@ rig_try(FxRig* const rig, const char* const effect, const double rate_hz, const 
   }
 
   ck_assert_msg(rig->shape.coupled || rig->shape.n_out == n_in,
-                "an uncoupled effect keeps its width");
+                "an effect that is not coupled must have as many outputs as inputs");
   rig->n_units = rig->shape.coupled ? 1U : n_in;
   rig->states = calloc(rig->n_units, sizeof(void*));
   for (uint32_t u = 0; u < rig->n_units; ++u) {
     const size_t bytes = (rig->shape.unit_bytes + 63U) & ~(size_t)63U;
     rig->states[u] = bytes ? aligned_alloc(64U, bytes) : NULL;
     if (bytes) {
-      memset(rig->states[u], 0xA5, bytes); // unit_init must not rely on zeroes
+      memset(rig->states[u], 0xA5, bytes); // the engine does not promise zeros to unit_init
     }
   }
   rig_reset(rig);

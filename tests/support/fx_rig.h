@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Runs one node of one effect without the engine, the way the engine would: units by the effect's
-   shape, aligned state, separate in and out buffers, any split into blocks.
+   Runs one node of one effect without the engine, but in the same way: as many units as the
+   effect's shape needs, aligned states, separate buffers for input and output, blocks of any
+   length.
 */
 #ifndef WARPRACK_TESTS_FX_RIG_H
 #define WARPRACK_TESTS_FX_RIG_H
 
 #include "engine/contract/effect.h"
 
-/// One value for a new node: `text` for TEXT, CHOICE (by name) and FILE (with `file`), else
-/// `number`.
+/// One value for a new node.  A TEXT or CHOICE parameter takes `text`, a FILE parameter `text` and
+/// `file`, any other `number`.
 typedef struct RigArg {
   const char* id;
   double number;
@@ -32,12 +33,12 @@ typedef enum RigSplit {
   RIG_SINGLE  ///< One frame at a time
 } RigSplit;
 
-/// Make a node; on failure returns the effect's status with its reason in `error` and leaves the
+/// Make a node.  If the effect fails, returns its status with the reason in `error`, and leaves the
 /// rig empty.
 Status rig_try(FxRig* rig, const char* effect, double rate_hz, uint32_t n_in, uint32_t max_block,
                bool offline, const RigArg* args, uint32_t n_args, Error* error);
 
-/// The same; fails the test on error.
+/// rig_try() without `offline`; an error fails the test.
 #define rig_new(rig, effect, rate_hz, n_in, max_block, ...)                                        \
   do {                                                                                             \
     const RigArg rig_args_[] = { __VA_ARGS__ };                                                    \
@@ -56,7 +57,7 @@ void rig_set(FxRig* rig, const char* id, double value);
 void rig_run(FxRig* rig, const float* const* in, float* const* out, size_t n_frames, RigSplit split,
              uint64_t seed);
 
-/// Bring all units back to the start.
+/// Initialise all units again.
 void rig_reset(FxRig* rig);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A table of effects that only describe themselves, one for each kind of parameter and unit: the
-// rack's tests do not depend on what the real effects are like today.
+// A table of effects that have descriptions only, and parameters of each kind and unit.  With it,
+// the tests of the rack language do not depend on the real effects.
 
 #include "engine/contract/effect.h"
 

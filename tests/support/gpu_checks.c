@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What must hold of every GPU API: devices, memory, modules, the dialect, recordings.
+// The properties that every GPU API must have: devices, memory, modules, the dialect, recordings.
 
 #include "gpu_checks.h"
 #include "suite.h"
@@ -17,8 +17,8 @@ static const GpuApi* api;
 
 #define assert_contains(text, part) ck_assert_msg(strstr(text, part), "no '%s' in: %s", part, text)
 
-// Check's assertions cost a system call each: big arrays are compared first.
-// n results are n inputs times a gain, to the bit.
+// The n values of `out` are those of `in` times `gain`, to the bit.  A loop compares them, because
+// each assertion of Check costs a system call.
 static void
 check_scaled(const float* const out, const float* const in, const float gain, const uint32_t n)
 {
@@ -48,7 +48,7 @@ TEST(devices_describe_themselves)
     ck_assert_uint_ge(info.local_bytes, 16384);
     ck_assert_uint_ge(info.memory_bytes, info.largest_bytes);
     ck_assert_uint_gt(info.largest_bytes, 1 << 20);
-    ck_assert_msg(!info.is_gpu || !is_behind_gpus, "GPUs stand before CPUs");
+    ck_assert_msg(!info.is_gpu || !is_behind_gpus, "the list has a GPU after a CPU");
     is_behind_gpus = is_behind_gpus || !info.is_gpu;
   }
 }
@@ -73,12 +73,12 @@ TEST(buffers_begin_as_zeros)
   for (uint32_t s = 0; s < ARRAY_LEN(sizes); ++s) {
     Error error = { STATUS_OK, "" };
     unsigned char* const bytes = malloc(sizes[s]);
-    for (uint32_t again = 0; again < 2; ++again) { // memory that comes back is zero, too
+    for (uint32_t again = 0; again < 2; ++again) { // memory that was used before is zero, too
       GpuBuffer* const buffer = gpu_rig_buffer(&rig, sizes[s]);
       ck_assert_int_eq(api->buffer_read(buffer, 0, bytes, sizes[s], &error), STATUS_OK);
       for (size_t i = 0; i < sizes[s]; ++i) {
         if (bytes[i]) {
-          ck_abort_msg("byte %zu of %zu", i, sizes[s]);
+          ck_abort_msg("byte %zu of %zu is not 0", i, sizes[s]);
         }
       }
       memset(bytes, 0xFF, sizes[s]);
@@ -126,7 +126,7 @@ TEST(more_memory_than_there_is_is_refused_with_the_sizes)
   assert_contains(error.text, number);
   ck_assert_int_eq(api->buffer_new(rig.device, SIZE_MAX / 2U, &buffer, &error), STATUS_NO_MEM);
 
-  GpuTrip trip = gpu_trip_new(&rig, 100, 2.0f); // and the device is as before
+  GpuTrip trip = gpu_trip_new(&rig, 100, 2.0f); // the device still works
   gpu_rig_run(&rig, trip.recording, 1);
   gpu_trip_free(&rig, &trip);
   gpu_rig_close(&rig);
@@ -246,7 +246,7 @@ TEST(groups_and_sub_groups_add_up)
   float broadcasts[ROWS];
   for (uint32_t r = 0; r < ROWS; ++r) {
     for (uint32_t i = 0; i < LENGTH; ++i) {
-      rows[r][i] = (float)((i * 37U + r * 101U) % 64U) - 20.0f; // integers: every order is exact
+      rows[r][i] = (float)((i * 37U + r * 101U) % 64U) - 20.0f; // integers: sums in any order agree
     }
   }
   GpuRig rig = gpu_rig_open(api);
@@ -291,7 +291,7 @@ check_near(const float* const values, const float* const expected, const uint32_
   }
 }
 
-/// Two floats are a number in double precision, the first of them rounded.
+/// The sum of the two floats is `whole`, and the first float is `whole` rounded.
 static void
 check_exact(const float* const pair, const double whole)
 {
@@ -504,9 +504,9 @@ TEST(kernels_work_in_host_memory_where_the_device_reaches_it)
   gpu_rig_close(&rig);
 }
 
-/// One of two ways that share a state on the device.
+/// One of two recordings that update the same state on the device.
 typedef struct History {
-  GpuTrip ends; ///< Without its recording
+  GpuTrip ends; ///< Its memory; its own recording is not used
   GpuRecording* recording;
 } History;
 
@@ -539,7 +539,7 @@ TEST(two_blocks_in_flight_keep_their_order_and_their_samples)
   GpuBuffer* const state = gpu_rig_buffer(&rig, N * sizeof(float));
   History slots[2] = { history_new(&rig, state, 0, N), history_new(&rig, state, 1, N) };
   for (uint64_t block = 1; block <= BLOCKS + 1U; ++block) {
-    if (block <= BLOCKS) { // k + 1 goes on its way before k is waited for
+    if (block <= BLOCKS) { // submit block k + 1 before the wait for block k
       History* const next = &slots[block % 2U];
       fill_with(api->host_pointer(next->ends.in), N, (uint32_t)block);
       ck_assert_int_eq(api->submit(next->recording, block), STATUS_OK);
@@ -574,7 +574,7 @@ TEST(an_empty_recording_completes)
   for (uint64_t sequence = 1; sequence <= 10; ++sequence) {
     bool done = true;
     ck_assert_int_eq(api->poll(recording, sequence, &done), STATUS_OK);
-    ck_assert_msg(!done, "done before it was submitted");
+    ck_assert_msg(!done, "the recording is done before it was submitted");
     gpu_rig_run(&rig, recording, sequence);
     ck_assert_int_eq(api->poll(recording, sequence, &done), STATUS_OK);
     ck_assert(done);

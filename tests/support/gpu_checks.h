@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   What must hold of every implementation of dsp_gpu/gpu.h and of the kernels' dialect, on a real
-   device: the test of each API runs these beside its own.
+   The properties that every implementation of dsp_gpu/gpu.h and of the kernels' dialect must have,
+   checked on a real device.  The test of each API runs these checks in addition to its own.
 
-   Drivers start threads, which a fork does not take along: programs that use this run with
-   CK_FORK=no.
+   A driver starts threads, and a forked child does not have them.  So programs that use these
+   checks run with CK_FORK=no.
 */
 #ifndef WARPRACK_TESTS_GPU_CHECKS_H
 #define WARPRACK_TESTS_GPU_CHECKS_H
@@ -21,7 +21,7 @@ typedef struct GpuRig {
   GpuModule* module;
 } GpuRig;
 
-/// Open device 0 and compile; every failure is the test's.
+/// Open device 0 and compile the kernels; an error fails the test.
 GpuRig gpu_rig_open(const GpuApi* api);
 void gpu_rig_close(GpuRig* rig);
 
@@ -34,7 +34,7 @@ void gpu_rig_run(const GpuRig* rig, GpuRecording* recording, uint64_t sequence);
 /// Poll until done; fails the test after 20 s.
 void gpu_rig_await(const GpuRig* rig, GpuRecording* recording, uint64_t sequence);
 
-/// A way through a device and back: { copy in → in * gain → copy out } of n floats.
+/// Sends n floats through a device: { copy in → in * gain → copy out }.
 typedef struct GpuTrip {
   GpuHostMemory *in, *out;
   GpuBuffer *d_in, *d_out;
@@ -44,7 +44,8 @@ typedef struct GpuTrip {
 GpuTrip gpu_trip_new(const GpuRig* rig, uint32_t n_floats, float gain);
 void gpu_trip_free(const GpuRig* rig, GpuTrip* trip);
 
-/// Run all checks, on device 0, and the own tests of the program as one Check suite; the exit code.
+/// Run all checks, on device 0, and the tests of the program as one Check suite; returns the exit
+/// code.
 int gpu_checks_run(const GpuApi* api);
 
 #endif

@@ -20,7 +20,7 @@ GpuRig
 gpu_rig_open(const GpuApi* const api)
 {
   static const char* const options[] = { "-DGROUP_SIZE=64", NULL };
-  _Static_assert(GPU_CHECKS_GROUP == 64U, "as in the options");
+  _Static_assert(GPU_CHECKS_GROUP == 64U, "must equal GROUP_SIZE in the options");
   GpuRig rig = { .api = api };
   const GpuSource* const source = gpu_source_find("selftest.cu");
   ck_assert_ptr_nonnull(source);
@@ -81,7 +81,7 @@ gpu_rig_await(const GpuRig* const rig, GpuRecording* const recording, const uint
       rig->api->last_error(rig->device, &error);
       ck_abort_msg("%s: %s", status_text(status), error.text);
     }
-    sched_yield(); // a CPU that plays the device needs the time
+    sched_yield(); // a device that is a CPU needs this core
     ck_assert_msg(done || time_now_ns() < end_ns, "submission %u is not done after 20 s",
                   (unsigned)sequence);
   }

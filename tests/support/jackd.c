@@ -13,38 +13,50 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+static int output = -1; // what the last server prints
+
+/// Start a program whose output goes to a descriptor.
 static pid_t
-spawn(const Jackd* const jackd, const char* const* const words)
+spawn(const Jackd* const jackd, const char* const* const words, const int to)
 {
   const pid_t pid = fork();
   ck_assert_int_ge(pid, 0);
   if (!pid) {
-    setpgid(0,
-            0); // Check kills a failed test's group with SIGKILL, and a server is to end in order
+    setpgid(0, 0); // Check kills a failed test's group with SIGKILL; a server needs SIGTERM
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     setenv("JACK_DEFAULT_SERVER", jackd->name, 1);
     setenv("JACK_NO_AUDIO_RESERVATION", "1", 1);
-    const int null = open("/dev/null", O_RDWR);
-    for (int fd = 0; fd < 3; ++fd) {
-      dup2(null, fd);
-    }
+    dup2(open("/dev/null", O_RDWR), STDIN_FILENO);
+    dup2(to, STDOUT_FILENO);
+    dup2(to, STDERR_FILENO);
     execvp(words[0], (char* const*)words);
     _exit(127);
   }
   return pid;
 }
 
-/// The same name for this test program of this build folder at every run, and for no other.
+/// A name that is the same at every run, and different for each test program and build folder.
 static void
 name_server(char* const name, const size_t size)
 {
   const char* const folder = getenv("WARPRACK_PROGRAM");
   const uint32_t hash = hash_text(HASH32_START, folder ? folder : "");
   snprintf(name, size, "warprack-%08x-%s", (unsigned)hash, program_invocation_short_name);
+}
+
+/// Start a program whose output nobody reads.
+static pid_t
+spawn_silent(const Jackd* const jackd, const char* const* const words)
+{
+  const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  const pid_t pid = spawn(jackd, words, null);
+  close(null);
+  return pid;
 }
 
 bool
@@ -61,20 +73,26 @@ jackd_launch(Jackd* const jackd, const unsigned rate_hz, const unsigned period_f
   snprintf(rate, sizeof(rate), "%u", rate_hz);
   snprintf(period, sizeof(period), "%u", period_frames);
   name_server(jackd->name, sizeof(jackd->name));
-  // Every client locks the server's memory, 50 kB for each port that there could be: 2,048, which
-  // is the default, would take it 30 ms.
+  // Every client locks the server's memory, 50 kB for each possible port.  With the default of
+  // 2,048 ports that takes 30 ms.
   const char* const words[] = { "jackd", "-r", "-p", "128", "-n",   jackd->name, "-d",
                                 "dummy", "-r", rate, "-p",  period, NULL };
-  jackd->pid = spawn(jackd, words);
+  close(output);
+  output = memfd_create("jackd", MFD_CLOEXEC);
+  jackd->pid = spawn(jackd, words, output);
 }
 
 void
 jackd_start(Jackd* const jackd, const unsigned rate_hz, const unsigned period_frames)
 {
   jackd_launch(jackd, rate_hz, period_frames);
+  char said[2048] = "";
   for (unsigned tries = 0; jackd_tool(jackd, "jack_lsp", NULL); ++tries) {
-    ck_assert_msg(tries < 1000U, "jackd does not start");
-    ck_assert_msg(!waitpid(jackd->pid, NULL, WNOHANG), "jackd has ended");
+    const bool has_ended = waitpid(jackd->pid, NULL, WNOHANG) != 0;
+    if (has_ended || tries >= 1000U) {
+      (void)!pread(output, said, sizeof(said) - 1U, 0);
+      ck_abort_msg("jackd %s:\n%s", has_ended ? "has ended" : "does not start", said);
+    }
     usleep(10000);
   }
 }
@@ -104,7 +122,7 @@ jackd_tool(const Jackd* const jackd, const char* const program, ...)
   }
   va_end(args);
   int status = -1;
-  waitpid(spawn(jackd, words), &status, 0);
+  waitpid(spawn_silent(jackd, words), &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
@@ -112,5 +130,5 @@ pid_t
 jackd_run(const Jackd* const jackd, const char* const program)
 {
   const char* const words[] = { program, NULL };
-  return spawn(jackd, words);
+  return spawn_silent(jackd, words);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   A JACK server without a sound card, under a name of the test program's own.
+   A JACK server without a sound card.  Each test program has its own server name.
 
-   JACK has eight places for servers on a machine, and one that was killed keeps its place until a
-   server of the same name starts.  Hence the name is the same at every run: what a broken run left
-   behind, the next one clears.
+   JACK's registry has room for eight servers per machine, and a server that was killed keeps its
+   entry until a server with the same name starts.  So the name is the same at every run: the next
+   run reuses the entry that a failed run left.
 */
 #ifndef WARPRACK_TESTS_JACKD_H
 #define WARPRACK_TESTS_JACKD_H
@@ -14,29 +14,30 @@
 
 typedef struct Jackd {
   char name[64];
-  pid_t pid; ///< 0 when it does not run
+  pid_t pid; ///< 0 while no server runs
 } Jackd;
 
-/// Whether there is a jackd on this machine.
+/// Whether this machine has the program jackd.
 bool jackd_is_there(void);
 
-/// Start a server and wait until it accepts clients.  It dies with the test.
+/// Start a server and wait until it accepts clients.  It ends with the test at the latest.
 void jackd_start(Jackd* jackd, unsigned rate_hz, unsigned period_frames);
 
-/// The same, without waiting.
+/// Start a server without waiting for it.
 void jackd_launch(Jackd* jackd, unsigned rate_hz, unsigned period_frames);
 
-/// End it in order, as every test does.
+/// End the server with SIGTERM, as every test does, and wait for its end.
 void jackd_stop(Jackd* jackd);
 
-/// Send it a deadly signal and wait for its end.
+/// Send the server a signal that ends it, and wait for its end.
 void jackd_kill(Jackd* jackd, int signal_number);
 
-/// Run one of JACK's own programs on it: jackd_tool(&jackd, "jack_connect", "a:out", "b:in", NULL).
-/// Its exit status.
+/// Run one of JACK's programs: jackd_tool(&jackd, "jack_connect", "a:out", "b:in", NULL).  Returns
+/// its exit status, -1 if a signal ended it.
 int jackd_tool(const Jackd* jackd, const char* program, ...);
 
-/// Start a program on it that goes on; it dies with the test.
+/// Start a program as a client of the server, and do not wait.  It ends with the test at the
+/// latest.
 pid_t jackd_run(const Jackd* jackd, const char* program);
 
 #endif

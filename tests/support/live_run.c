@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A `warprack run` and who controls it.
+// Starts a `warprack run` and controls it.
 
 #include "live_run.h"
 
@@ -14,7 +14,7 @@
 Program live_run;
 char live_port[8];
 
-/// `first` and then `more`, both up to NULL.
+/// Append `more` to `first`; all three arrays end with NULL.
 static void
 join_words(const char* words[MAX_WORDS], const char* const* const first,
            const char* const* const more)

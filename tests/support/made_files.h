@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Files that exist in memory only, for EngineConfig::load_file: impulse responses of noise that
-   decays ("long", "short", of unit energy), coefficients of a filter ("taps") and a matrix of two
-   by two ("rotate").
+   Files that exist in memory only, for EngineConfig::load_file: impulse responses of decaying noise
+   with unit energy ("long", "short"), the coefficients of a filter ("taps"), and a 2 x 2 matrix
+   ("rotate").
 */
 #ifndef WARPRACK_TESTS_MADE_FILES_H
 #define WARPRACK_TESTS_MADE_FILES_H
@@ -10,10 +10,10 @@
 #include "engine/base/status.h"
 #include "engine/contract/effect.h"
 
-/// Fill them; before the first one is loaded.
+/// Compute the contents of the files.  Call it before the first file is loaded.
 void made_files_begin(void);
 
-/// As EngineLoadFile and EngineFreeFile; `context` is not used.
+/// An EngineLoadFile and an EngineFreeFile, which do not use `context`.
 Status
 made_files_load(void* context, const char* name, double rate_hz, FxFile** file, Error* error);
 void made_files_free(void* context, FxFile* file);

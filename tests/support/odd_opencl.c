@@ -10,7 +10,7 @@
 static OpenclDriver real;
 
 static bool is_armed;
-static bool gives; // the odd call reports success with an invalid result; else it fails
+static bool gives; // true: the chosen call succeeds with an invalid result; false: it fails
 static unsigned char given;
 static uint32_t n_left;
 static const char* odd_call;

@@ -19,12 +19,12 @@ void odd_opencl_wrap(void);
 /// Make call number `n_good` + 1 from now fail with CL_OUT_OF_RESOURCES.
 void odd_opencl_fail(uint32_t n_good);
 
-/// Of the calls from now that return a result, make number `n_good` + 1 return CL_SUCCESS, and fill
-/// its result with this byte: NULL, 0 and "" for 0, absurd numbers and texts for another value
-/// (these are never objects, so object calls do not count then).
+/// Make call number `n_good` + 1 from now return CL_SUCCESS, with a result whose bytes are all
+/// `byte`: NULL, 0 or "" for byte 0, else an absurd number or text.  Only calls that return a
+/// result count; if `byte` is not 0, calls that return objects do not count either.
 void odd_opencl_give(uint32_t n_good, unsigned char byte);
 
-/// The name of the call that was made to fail, NULL before it.
+/// The name of the call that was made odd; NULL until it happens.
 const char* odd_opencl_call(void);
 
 /// Number of objects that were made and not yet released.

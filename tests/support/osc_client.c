@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A UDP socket, with liblo to code and decode.
+// A UDP socket; liblo encodes and decodes the messages.
 
 #include "osc_client.h"
 
@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define RECEIVE_BYTES (4 << 20) // for a thousand answers while the client has no core
+#define RECEIVE_BYTES (4 << 20) // a thousand answers may arrive while the client does not run
 
 OscClient*
 client_new(const uint16_t port)
@@ -22,7 +22,7 @@ client_new(const uint16_t port)
   OscClient* const client = calloc(1, sizeof(OscClient));
   ck_assert_ptr_nonnull(client);
   client->fd = socket(AF_INET, SOCK_DGRAM, 0);
-  const int room = RECEIVE_BYTES;
+  const int room = RECEIVE_BYTES; // SO_RCVBUFFORCE exceeds the limit of the system, but needs root
   if (setsockopt(client->fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room))) { // not root
     (void)setsockopt(client->fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
   }
@@ -140,7 +140,7 @@ tag_in(const double seconds)
 static int
 print_argument(char* const to, const size_t n, const char type, const void* const at)
 {
-  lo_arg value = { 0 }; // arguments are not aligned as a lo_arg would be
+  lo_arg value = { 0 }; // a copy, because the arguments of a message may be misaligned
   if (type == 's') {
     return snprintf(to, n, " %s", (const char*)at);
   }
@@ -179,7 +179,7 @@ client_receive(OscClient* const client)
   ck_assert_int_gt(n, 0);
   int result = 0;
   const lo_message message = lo_message_deserialise(bytes, (size_t)n, &result);
-  ck_assert_msg(message != NULL, "an answer that is no OSC: %d", result);
+  ck_assert_msg(message != NULL, "the answer is not an OSC message: liblo's error %d", result);
   print_message(client, bytes, message);
   lo_message_free(message);
   return client->answer;
@@ -192,7 +192,7 @@ client_expect(OscClient* const client, const char* const text)
   const size_t n = strlen(text);
   const bool is_start = n > 0 && text[n - 1U] == '*';
   ck_assert_msg(is_start ? !strncmp(answer, text, n - 1U) : !strcmp(answer, text),
-                "\"%s\" is not \"%s\"", answer, text);
+                "the answer is \"%s\", expected \"%s\"", answer, text);
 }
 
 void

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A small reader by recursive descent: a line is a reason and items, an item may be a group.
+// A recursive-descent parser: a line is a reason and items, and an item may be a group of items.
 
 #include "osc_corpus.h"
 
@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_BYTES   (1U << 17U) // twice what a datagram holds
+#define MAX_BYTES   (1U << 17U) // twice the largest datagram
 #define MAX_PACKETS 1024U
 
 typedef struct Line {
   const char* path;
   unsigned number;
-  const char* at; // what has not been read yet
+  const char* at; // the next character to read
   uint64_t now_ntp;
   uint8_t bytes[MAX_BYTES];
   size_t n_bytes;
@@ -54,14 +54,15 @@ put_tag(Line* const line, const uint64_t tag)
   put_u32(line, (uint32_t)tag);
 }
 
-/// A text up to its closing quote; in double quotes it is an OSC string.
+/// Append a text up to its closing quote.  A text in double quotes is an OSC string: zeros fill it
+/// up to a multiple of 4 bytes.
 static void
 read_text(Line* const line)
 {
   const char quote = *line->at++;
   const char* const end = strchr(line->at, quote);
   if (!end) {
-    give_up(line, "no closing quote before");
+    give_up(line, "missing closing quote");
   }
   const size_t length = (size_t)(end - line->at);
   put(line, line->at, length);
@@ -73,7 +74,7 @@ read_text(Line* const line)
 
 static void read_items(Line* line);
 
-/// A group: its size, then what is inside.
+/// Append a group: its size, then its items.
 static void
 read_element(Line* const line)
 {
@@ -82,7 +83,7 @@ read_element(Line* const line)
   ++line->at;
   read_items(line);
   if (*line->at != ']') {
-    give_up(line, "no ] before");
+    give_up(line, "missing ]");
   }
   ++line->at;
   const size_t end = line->n_bytes;
@@ -96,7 +97,7 @@ read_byte(Line* const line)
 {
   const char digits[] = { line->at[0], line->at[0] ? line->at[1] : '\0', '\0' };
   if (!isxdigit((unsigned char)digits[0]) || !isxdigit((unsigned char)digits[1])) {
-    give_up(line, "no item");
+    give_up(line, "not an item");
   }
   const uint8_t byte = (uint8_t)strtoul(digits, NULL, 16);
   put(line, &byte, 1);
@@ -133,7 +134,7 @@ read_item(Line* const line)
   }
 }
 
-/// Repeat what was put from `begin` on.
+/// Repeat the bytes from `begin` on, as often as the number after `*` says.
 static void
 read_times(Line* const line, const size_t begin)
 {
@@ -146,7 +147,7 @@ read_times(Line* const line, const size_t begin)
   line->at = end;
 }
 
-/// Items up to a "]", a comment or the end.
+/// Append items up to a "]", a comment or the end of the line.
 static void
 read_items(Line* const line)
 {
@@ -163,18 +164,18 @@ read_items(Line* const line)
   }
 }
 
-static GateReason
+static PacketFault
 read_reason(Line* const line)
 {
   const size_t length = strcspn(line->at, " \n");
-  for (int reason = 0; reason < GATE_N_REASONS; ++reason) {
-    const char* const word = gate_word((GateReason)reason);
+  for (int reason = 0; reason < PACKET_N_FAULTS; ++reason) {
+    const char* const word = packet_fault_word((PacketFault)reason);
     if (strlen(word) == length && strncmp(word, line->at, length) == 0) {
       line->at += length;
-      return (GateReason)reason;
+      return (PacketFault)reason;
     }
   }
-  give_up(line, "no such reason");
+  give_up(line, "unknown reason");
 }
 
 static OscPacket
@@ -184,7 +185,7 @@ read_packet(Line* const line)
   OscPacket packet = { .reason = read_reason(line), .line = line->number };
   read_items(line);
   if (*line->at == ']') {
-    give_up(line, "no [ before");
+    give_up(line, "] without [");
   }
   packet.n_bytes = line->n_bytes;
   packet.bytes = malloc(line->n_bytes + !line->n_bytes);

@@ -25,7 +25,7 @@ peer_of(const char* const address, const uint16_t port)
     is_read = inet_pton(AF_INET, address, &ip4->sin_addr);
     peer.n_bytes = sizeof(*ip4);
   }
-  if (is_read != 1) { // ck_assert() writes to a file each time, and tests make 100,000s of peers
+  if (is_read != 1) { // not ck_assert(), which writes to a file: tests make 100,000s of peers
     ck_abort_msg("\"%s\" is not an IP address", address);
   }
   return peer;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A period under test: driver and worker in the hands of the test.
+// A period under test: the test plays driver and worker.
 
 #include "period_rig.h"
 
@@ -72,8 +72,8 @@ period_rig_finish(const PeriodRig* const rig, const uint64_t sequence)
   for (uint32_t c = 0; c < rig->shape.n_in; ++c) {
     const float* const in = ring_input(rig->ring, sequence, c);
     for (uint32_t i = 0; i < BLOCK; ++i) {
-      if (in[i] != dry_at(c, (int64_t)(slot.frame + i))) { // a passed assertion is a system call
-        ck_abort_msg("the worker was given another signal");
+      if (in[i] != dry_at(c, (int64_t)(slot.frame + i))) { // each assertion costs a system call
+        ck_abort_msg("the input in the ring is not the input of the period");
       }
     }
   }
@@ -190,22 +190,23 @@ expect_fade(const PeriodRig* const rig, const Signal from, const Signal to,
   }
 }
 
-/// What the last block of the last gap is.
+/// Compute the last block of the last gap: a bridge of one channel, played from the begin of the
+/// gap.
 static void
 gap_block(const PeriodRig* const rig, const uint32_t dry_latency, const uint32_t c,
           float* const row)
 {
   const uint64_t first = rig->frame - BLOCK;
   Bridge* bridge = NULL;
-  const double share = bridge_order(rig->period->bridge, c) ? BRIDGE_SHARE : 0.0; // at order 0
+  const double share = bridge_order(rig->period->bridge, c) ? BRIDGE_SHARE : 0.0; // 0: order 0
   ck_assert(!bridge_new(RATE, 1, BLOCK, share, &bridge, NULL));
   ck_assert_uint_le(first + BLOCK, RECORDED);
   static const float nothing[BRIDGE_HISTORY];
   float dry[BRIDGE_LANES][BRIDGE_HISTORY] = { { 0.0F } };
-  bridge_hear(bridge, 0, nothing, BRIDGE_HISTORY);
+  bridge_record(bridge, 0, nothing, BRIDGE_HISTORY);
   bridge_advance(bridge, BRIDGE_HISTORY);
   for (uint64_t i = rig->gap > BRIDGE_HISTORY ? rig->gap - BRIDGE_HISTORY : 0U; i < rig->gap; ++i) {
-    bridge_hear(bridge, 0, rig->played + c * (size_t)RECORDED + i, 1U);
+    bridge_record(bridge, 0, rig->played + c * (size_t)RECORDED + i, 1U);
     bridge_advance(bridge, 1U);
   }
   const uint32_t n_known = bridge_known(bridge, 0);
@@ -272,7 +273,7 @@ expect_back(const PeriodRig* const rig, const uint32_t latency)
 void
 expect_way_back(PeriodRig* const rig, const uint32_t latency)
 {
-  for (uint32_t k = 0; k < PERIOD_GOOD_BLOCKS; ++k) {
+  for (uint32_t k = 0; k < FALLBACK_GOOD_BLOCKS; ++k) {
     period_rig_run_served(rig);
     expect_fallback(rig, latency);
   }

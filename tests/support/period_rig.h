@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   A period whose worker is played by the test, so that each block is late or in time exactly as
-   written.  Dry and wet signals are functions of the frame time and the channel; what must come out
-   at each frame is computed from those alone.
+   A period whose worker is the test: the test decides which blocks are late.  Dry and wet signals
+   are functions of frame time and channel, from which the test computes the expected output.
 */
 #ifndef WARPRACK_TESTS_PERIOD_RIG_H
 #define WARPRACK_TESTS_PERIOD_RIG_H
@@ -16,95 +15,98 @@
 #define BLOCK    16U
 #define SLOTS    4U
 #define CHANNELS 3U
-#define LONGEST  256U        // frames of a period
-#define RECORDED (1U << 18U) // frames, at most, of what was played
+#define LONGEST  256U        // frames of the longest period
+#define RECORDED (1U << 18U) // frames of the output that the rig records at most
 
 typedef struct PeriodRig {
-  Ring* ring; ///< That the test serves
+  Ring* ring; ///< The ring that the test serves
   Period* period;
   RingShape shape;
   uint64_t frame; ///< First frame of the next period
   float in[CHANNELS][LONGEST], out[CHANNELS][LONGEST];
   float* played; ///< [CHANNELS][RECORDED]: all of `out` so far
-  uint64_t gap;  ///< First frame of the last gap that was expected
+  uint64_t gap;  ///< First frame of the gap of the last expect_miss()
 } PeriodRig;
 
-/// A signal at a frame, which may lie before the start.
+/// Sample of a signal at a frame, which may be negative: before the start.
 typedef float (*Signal)(uint32_t channel, int64_t frame);
 
 /// The input, 0 before the start.  Smooth, different in each channel, within ±0.5.
 float dry_at(uint32_t channel, int64_t frame);
 
-/// What the worker makes.  As smooth, within ±0.4.
+/// The output of the worker.  As smooth, within ±0.4.
 float wet_at(uint32_t channel, int64_t frame);
 
 float silence_at(uint32_t channel, int64_t frame);
 
-/// Ring and rate are the rig's; CHANNELS in and out, whose fallback is the dry signal as it is.
+/// Make a period with CHANNELS inputs and outputs; _wide() with other numbers.  The rig sets ring
+/// and rate, and the fallback: the dry signal at level 1.
 void period_rig_new(PeriodRig* rig, PeriodConfig config);
 void period_rig_new_wide(PeriodRig* rig, PeriodConfig config, uint32_t n_in, uint32_t n_out);
 
 /// Frees rig->ring, too.
 void period_rig_free(PeriodRig* rig);
 
-/// One more ring of the rig's shape.
+/// Make another ring of the same shape.
 Ring* period_rig_new_ring(const PeriodRig* rig);
 
 // ---- the worker ----
 
-/// Finish one block: check the input that came with it, write the wet signal.
+/// Finish one block: check its input, and write the wet signal as its output.
 void period_rig_finish(const PeriodRig* rig, uint64_t sequence);
 
-/// The worker catches up.
+/// Finish all submitted blocks.
 void period_rig_serve(const PeriodRig* rig);
 
-/// The worker catches up, without sound.
+/// Finish all submitted blocks with ring_fail(): without an output.
 void period_rig_fail(const PeriodRig* rig);
 
 // ---- the driver ----
 
 void period_rig_run_frames(PeriodRig* rig, uint32_t n_frames, bool wait);
 
-/// One block.
+/// Run a period of one block.
 void period_rig_run(PeriodRig* rig);
 
-/// One block after the worker has caught up.
+/// Finish all submitted blocks, then run a period of one block.
 void period_rig_run_served(PeriodRig* rig);
 
-// ---- what the last period was ----
+// ---- checks of the last period's output ----
 
-/// The weight of the signal that a fade goes to.
+/// The weight of the new signal in frame `i` of a fade over one block.
 double fade_gain(uint32_t i);
 
-/// `signal`, `latency` frames late, to the bit.
+/// The output is `signal`, delayed by `latency` frames, to the bit.
 void expect_frames(const PeriodRig* rig, Signal signal, uint32_t latency, uint32_t n_frames);
 
-/// The same of a period of one block.
+/// expect_frames() for a period of one block.
 void expect(const PeriodRig* rig, Signal signal, uint32_t latency);
 
-/// It went from one signal to the other and ended on the second.
+/// The output fades from one signal to the other, and its last frame is the second signal.
 void expect_fade(const PeriodRig* rig, Signal from, Signal to, uint32_t from_latency,
                  uint32_t to_latency);
 
-/// A gap began with it: the bridge from what was played before to the dry signal, to the bit.
+/// A gap began with this period: its output is the bridge from the previous output to the dry
+/// signal, to the bit.
 void expect_miss(PeriodRig* rig, uint32_t dry_latency);
 
-/// The gap that was expected last goes on: its bridge, or the dry signal behind that.
+/// The gap of the last expect_miss() continues: with its bridge, or after it with the dry signal.
 void expect_fallback(const PeriodRig* rig, uint32_t dry_latency);
 
-/// It went from there to the wet signal.
+/// The gap ended with this period: its output fades from the bridge or the dry signal to the wet
+/// signal.
 void expect_back(const PeriodRig* rig, uint32_t latency);
 
-/// Play served blocks until the wet signal is back after a gap that took the long way: good ones
-/// are dry, one fades, one is wet.
+/// Run periods that are served in time, after a gap, until the wet signal is back: the first
+/// FALLBACK_GOOD_BLOCKS play the fallback, the next one fades, the one after it is wet.
 void expect_way_back(PeriodRig* rig, uint32_t latency);
 
-// ---- a worker of its own ----
+// ---- a worker in a thread of its own ----
 
 typedef struct PeriodWorker {
   const PeriodRig* rig;
-  uint32_t pause_us;      ///< Before each block
-  _Atomic uint32_t flags; ///< All that blocks came with
+  uint32_t pause_us;      ///< Sleep before it finishes a block
+  _Atomic uint32_t flags; ///< The SLOT_ flags of all blocks so far, combined
   _Atomic bool stop;
   pthread_t thread;
 } PeriodWorker;

@@ -81,7 +81,7 @@ cut(const char* const from, const char* const to)
       return;
     }
   }
-  ck_abort_msg("no such wire");
+  ck_abort_msg("no such connection");
 }
 
 jack_port_t*

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// A JACK server played by a test: libjack's functions for ports and connections are defined in
-/// played_jack.c, so that each order of events can be had, and each answer.
+/// A JACK server played by a test.  played_jack.c defines libjack's functions for ports and
+/// connections, so that a test can choose the order of events and the results.
 #ifndef WARPRACK_TESTS_PLAYED_JACK_H
 #define WARPRACK_TESTS_PLAYED_JACK_H
 
@@ -11,22 +11,22 @@ struct _jack_port {
   char name[64];
   const char* type;
   unsigned long flags;
-  bool is_active; ///< Its client is; else it cannot be connected
-  bool is_gone;   ///< The server does not know it any more
+  bool is_active; ///< Its client is active; without that, jack_connect() fails
+  bool is_gone;   ///< remove_port() has removed it from the server
   char alias[64];
 };
 
 extern unsigned n_wires;
-extern unsigned n_refused; ///< Attempts to connect what is not active
-extern bool graph_is_gone; ///< libjack answers with NULL and -1
+extern unsigned n_refused; ///< Calls of jack_connect() that failed
+extern bool graph_is_gone; ///< libjack's functions return NULL or -1
 
-/// Begin with no port and no connection.
+/// Start again without ports and connections.
 void play_jack(const char* client_name);
 
-/// Ports are listed in the order in which they were added.
+/// Add a port.  jack_get_ports() lists ports in the order in which they were added.
 jack_port_t* add_port(const char* name, unsigned long flags);
 
-/// It goes with its connections.
+/// Remove a port and its connections.
 void remove_port(jack_port_t* port);
 
 void add_wire(const char* from, const char* to);

@@ -20,7 +20,7 @@
 static void
 run_child(const Program* const program, char** const argv)
 {
-  prctl(PR_SET_PDEATHSIG, SIGKILL); // no server outlives a test that failed
+  prctl(PR_SET_PDEATHSIG, SIGKILL); // the program must not outlive a failed test
   const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
   dup2(nothing, STDIN_FILENO);
   dup2(fileno(program->out_file), STDOUT_FILENO);
@@ -35,7 +35,7 @@ program_start(Program* const program, const char* const* const words)
   *program = (Program){ .out_file = tmpfile(), .err_file = tmpfile() };
   ck_assert(program->out_file && program->err_file);
   char* const path = getenv("WARPRACK_PROGRAM");
-  ck_assert_msg(path, "WARPRACK_PROGRAM does not say where the program is");
+  ck_assert_msg(path, "WARPRACK_PROGRAM, the path of the program, is not set");
   char* argv[MAX_WORDS + 2U] = { path };
   for (uint32_t i = 0; words[i]; ++i) {
     ck_assert_uint_lt(i, MAX_WORDS);
@@ -48,7 +48,7 @@ program_start(Program* const program, const char* const* const words)
   }
 }
 
-/// All of a file, zero-terminated.  Never moves its position: the child shares that.
+/// The whole file, zero-terminated.  Does not move the file position, which the child shares.
 static char*
 read_all(FILE* const file)
 {
@@ -78,7 +78,8 @@ program_expect(Program* const program, const char* const text)
     nanosleep(&(struct timespec){ .tv_nsec = 10 * 1000 * 1000 }, NULL);
   }
   char* const errors = read_all(program->err_file);
-  ck_abort_msg("'%s' was not printed but: %.1500s; %.1500s", text, program->out, errors);
+  ck_abort_msg("the program did not print '%s'; stdout: %.1500s; stderr: %.1500s", text,
+               program->out, errors);
 }
 
 void

@@ -52,7 +52,7 @@ plan(RackRig* const rig, const PlanRequest* const request, Error* const error)
     player_offer(&rig->player, made);
     player_idle(&rig->player);
     ck_assert(player_has_taken(&rig->player));
-    plan_heard(made, rig->frame);
+    plan_became_active(made, rig->frame);
     plan_free(player_collect(&rig->player));
   }
   return status;
@@ -161,7 +161,7 @@ rack_rig_set(RackRig* const rig, const char* const node, const char* const param
       return;
     }
   }
-  ck_abort_msg("the rack has no %s", node);
+  ck_abort_msg("the rack has no node %s", node);
 }
 
 bool

@@ -61,8 +61,8 @@ trap_note(const Call call, const void* const address, const long number)
   }
 }
 
-/// As engine/base/rt.c calls it: the locks of the C library say FUTEX_PRIVATE_FLAG, and do not
-/// count.
+/// A futex call as engine/base/rt.c makes it.  The locks of the C library set FUTEX_PRIVATE_FLAG,
+/// and are not counted here.
 static bool
 is_futex(const long number, const long operation, const long wanted)
 {
@@ -110,17 +110,17 @@ know_thread(void)
 {
   const uint32_t index = n_records++;
   if (index >= MAX_THREADS) {
-    abort(); // a test with more real-time threads than this needs a larger table
+    abort(); // a test with more real-time threads needs a larger MAX_THREADS
   }
   TrapRecord* const record = &records[index];
   prctl(PR_GET_NAME, record->name);
   record->thread_id = gettid();
-  record->n_first_stack = backtrace(record->first_stack, TRAP_STACK); // the first one allocates
+  record->n_first_stack = backtrace(record->first_stack, TRAP_STACK); // the first call allocates
   trap_self.record = record;
   raw_is_caught = trap_catch_raw_calls();
 }
 
-/// The kernel forgets for the child of a fork what it was told for the parent's thread.
+/// A child of fork() does not inherit Syscall User Dispatch: set it up again.
 static void
 catch_again(void)
 {
@@ -134,7 +134,7 @@ static void __attribute__((constructor)) mind_forks(void)
   pthread_atfork(NULL, NULL, catch_again);
 }
 
-/// Page faults of this thread so far.
+/// Number of page faults of this thread so far.
 static uint64_t
 page_faults(void)
 {
@@ -160,7 +160,7 @@ end_section(void)
   record->most_wakes = wakes > record->most_wakes ? wakes : record->most_wakes;
   if (trap_self.warm_up < RT_TRAP_WARM_UP) {
     ++trap_self.warm_up;
-    prctl(PR_GET_NAME, record->name); // whoever starts a thread may name it a little later
+    prctl(PR_GET_NAME, record->name); // a thread may get its name after its first sections
   } else {
     record->faults += faults;
   }

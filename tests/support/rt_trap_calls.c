@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-   The interposed functions of the real-time trap.  One that is called in a section is counted, then
-   carried out with the trap suspended, so that what the library does on its behalf is not counted a
-   second time.
+   The interposed functions of the real-time trap.  A call in a section is counted.  It is then
+   carried out with the trap suspended, so that calls which the library makes for it do not count.
 */
 
 #include "rt_trap_net.h"
@@ -19,7 +18,7 @@
 
 #define CALLER __builtin_return_address(0)
 
-/// In a section: count the call and suspend the trap.
+/// In a section, count the call and suspend the trap.  Returns the argument for trap_resume().
 static uint32_t
 hit(const Call call, const void* const address)
 {
@@ -34,13 +33,13 @@ typedef void (*Function)(void);
 
 static _Atomic Function reals[N_CALLS];
 
-/// The function that ours stands in front of.
+/// The library's function, which ours replaces.
 static Function
 real(const Call call)
 {
   Function function = reals[call];
   if (!function) {
-    // Where a function has two versions, the plain lookup may give the old one.
+    // For a symbol with two versions, dlsym() may find the older one.
     void* found = dlvsym(RTLD_NEXT, trap_call_names[call], "GLIBC_2.3.2");
     if (!found) {
       found = dlsym(RTLD_NEXT, trap_call_names[call]);
@@ -202,7 +201,7 @@ snprintf(char* const to, const size_t n_bytes, const char* const format, ...)
   return result;
 }
 
-/// Six arguments are passed on whatever the number: the kernel ignores those that it does not know.
+/// Always passes six arguments: the kernel ignores those that the call does not have.
 long
 syscall(const long number, ...)
 {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the parts of the real-time trap share: the calls that it knows, and what each thread has
-// done.
+// Shared by the parts of the real-time trap: the list of calls, and the record of each thread.
 #ifndef WARPRACK_TESTS_RT_TRAP_NET_H
 #define WARPRACK_TESTS_RT_TRAP_NET_H
 
@@ -17,7 +16,7 @@
 #include <sys/types.h>
 #include <time.h>
 
-// Forwarded as they are: type, name, parameters, arguments.
+// Functions that only count and forward: type, name, parameters, arguments.
 #define FORWARDED(X)                                                                               \
   X(void*, mmap, (void* a, size_t b, int c, int d, int e, off_t f), (a, b, c, d, e, f))            \
   X(int, munmap, (void* a, size_t b), (a, b))                                                      \
@@ -57,8 +56,9 @@
   X(int, fputs, (const char* a, FILE* b), (a, b))                                                  \
   X(size_t, fwrite, (const void* a, size_t b, size_t c, FILE* d), (a, b, c, d))
 
-// Written out below: allocation goes to the C library's internal names, because looking up the
-// public ones allocates; the others have variable arguments.
+// Functions that rt_trap_calls.c defines by hand.  Those that allocate call the C library's
+// internal names, because dlsym() of the public names allocates; the others have variable
+// arguments.
 #define WRITTEN_OUT(X)                                                                             \
   X(malloc)                                                                                        \
   X(calloc)                                                                                        \
@@ -73,7 +73,7 @@
   X(fprintf)                                                                                       \
   X(snprintf)                                                                                      \
   X(syscall)                                                                                       \
-  X(raw) // no function: a system call that the kernel caught
+  X(raw) // not a function: a system call that the kernel reported by SIGSYS
 
 #define ENUM_FORWARDED(type, name, parameters, arguments) CALL_##name,
 #define ENUM_WRITTEN(name)                                CALL_##name,
@@ -81,47 +81,48 @@ typedef enum Call { FORWARDED(ENUM_FORWARDED) WRITTEN_OUT(ENUM_WRITTEN) N_CALLS 
 
 extern const char* const trap_call_names[N_CALLS];
 
-#define TRAP_STACK 24 // frames kept of the first violation
+#define TRAP_STACK 24 // stack frames recorded of the first violation
 
-/// What one thread has done in its sections.  Written by that thread, read by anyone.
+/// The calls of one thread in its sections.  That thread writes it; any thread reads it.
 typedef struct TrapRecord {
   int thread_id;
   char name[16];
   _Atomic uint64_t sections, wakes, most_wakes, waits, faults;
   _Atomic uint64_t calls[N_CALLS];
-  _Atomic(const void*) first_address; ///< Of the first violation, NULL: none
+  _Atomic(const void*) first_address; ///< Code address of the first violation; NULL: none
   _Atomic uint32_t first_call;
-  _Atomic long first_number; ///< Of a system call, else -1
+  _Atomic long first_number; ///< Number of the system call; -1 for a library function
   void* first_stack[TRAP_STACK];
-  _Atomic int n_first_stack; ///< Frames, valid where first_address is not NULL
+  _Atomic int n_first_stack; ///< Stack frames; valid if first_address is not NULL
 } TrapRecord;
 
 typedef struct TrapThread {
-  uint32_t depth;                  ///< Of sections; 0 also while the trap is suspended
-  uint32_t warm_up;                ///< Sections so far, RT_TRAP_WARM_UP at most
-  uint64_t wakes_before;           ///< Its record's, when the section began
-  uint64_t faults_before;          ///< The thread's, when the section began
-  volatile unsigned char selector; ///< What the kernel looks at
+  uint32_t depth;                  ///< Nested sections; also 0 while the trap is suspended
+  uint32_t warm_up;                ///< Sections so far, at most RT_TRAP_WARM_UP
+  uint64_t wakes_before;           ///< The record's `wakes` when the section began
+  uint64_t faults_before;          ///< The thread's page faults when the section began
+  volatile unsigned char selector; ///< SELECTOR_ALLOW or SELECTOR_BLOCK; the kernel reads it
   TrapRecord* record;              ///< NULL before the first section
 } TrapThread;
 
 enum { SELECTOR_ALLOW = 0, SELECTOR_BLOCK = 1 }; // linux/prctl.h: SYSCALL_DISPATCH_FILTER_*
 
-// The TLS model that needs no allocation on first use; the library is loaded with the program.
+// This TLS model needs no allocation on first use.  It works because the library is loaded at the
+// start of the program.
 extern _Thread_local TrapThread trap_self __attribute__((tls_model("initial-exec")));
 
-/// Suspend the trap.  Returns what trap_resume() needs: 0 outside sections.
+/// Suspend the trap.  Returns the argument for trap_resume(): 0 outside of sections.
 uint32_t trap_suspend(void);
 void trap_resume(uint32_t depth);
 
-/// Count a violation of this thread; with WARPRACK_RT_TRAP=fail the program ends.  The trap is
+/// Count a violation of this thread; with WARPRACK_RT_TRAP=fail, end the program.  The trap must be
 /// suspended.
 void trap_note(Call call, const void* address, long number);
 
 /// Count a futex wake or wait; false when it is neither.
 bool trap_count_futex(long number, long operation);
 
-/// Have the kernel raise a signal for this thread's system calls; false where it cannot.
+/// Make the kernel raise SIGSYS for system calls of this thread; false if it does not support that.
 bool trap_catch_raw_calls(void);
 
 #endif

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-   System calls that no library function shows, by Syscall User Dispatch: per thread, the kernel
-   looks at a selector byte before each system call and, where it says block, raises SIGSYS instead
-   (Documentation/admin-guide/syscall-user-dispatch.rst in the kernel's tree).
+   Counts system calls that do not come from an interposed function, with Syscall User Dispatch
+   (Documentation/admin-guide/syscall-user-dispatch.rst in the kernel's tree).  The kernel reads a
+   selector byte of the thread before each system call.  If the byte is SELECTOR_BLOCK, the kernel
+   raises SIGSYS instead of making the call.
 
-   Calls from one range of addresses are exempt: ours holds the two instructions that the handler
-   needs, one to carry out a call and one to return from the signal.  That return belongs to the
-   action's restorer, so the action is installed by the bare system call.
+   Calls from one range of addresses are exempt.  Our range has the two system call instructions
+   that the handler needs: one makes the blocked call, the other one returns from the signal.  The
+   latter is in the restorer of the signal action.  sigaction() would install the C library's
+   restorer, so the action is installed by a direct system call.
 */
 
 #include "rt_trap_net.h"
@@ -20,14 +22,14 @@
 
 #if defined(__x86_64__) && defined(PR_SET_SYSCALL_USER_DISPATCH)
 
-// From trap_code on, to trap_code_end, system calls are exempt.  The return from the signal is
-// written as the C library writes it: debuggers and backtrace() know the frame by these bytes, and
-// look one byte before it.
+// System calls between trap_code and trap_code_end are exempt.  The return from the signal has the
+// same bytes as the C library's: debuggers and backtrace() recognise the frame by them, and read
+// one byte before it.
 __asm__(".text\n"
         ".hidden trap_code, trap_system_call, trap_code_end\n"
         ".globl trap_code, trap_system_call, trap_code_end\n"
         "  nop\n"
-        "trap_code:\n" // return from the signal
+        "trap_code:\n" // returns from the signal
         "  mov $15, %rax\n"
         "  syscall\n"
         "trap_system_call:\n" // (number, six arguments)
@@ -46,7 +48,8 @@ void trap_code(void);
 long trap_system_call(long number, long a, long b, long c, long d, long e, long f);
 extern const char trap_code_end[];
 
-/// Calls that change whose stack this is cannot be made from a handler.
+/// Calls that end the handler, start a thread or process, or end or replace this one, cannot be
+/// made from the handler.
 static bool
 must_be_made_in_place(const long number)
 {
@@ -66,7 +69,8 @@ on_system_call(const int signal, siginfo_t* const info, void* const context)
   (void)signal;
   greg_t* const registers = ((ucontext_t*)context)->uc_mcontext.gregs;
   const long number = info->si_syscall;
-  // A signal handler that interrupted the section returns: nothing that the section did.
+  // rt_sigreturn: a signal handler that interrupted the section returns; the section did not call
+  // it.
   if (number != SYS_rt_sigreturn && !trap_count_futex(number, registers[REG_RSI])) {
     const uint32_t depth = trap_suspend();
     trap_note(CALL_raw, info->si_call_addr, number);
@@ -75,7 +79,7 @@ on_system_call(const int signal, siginfo_t* const info, void* const context)
   if (must_be_made_in_place(number)) {
     trap_self.selector = SELECTOR_ALLOW; // until the next section
     registers[REG_RAX] = number;
-    registers[REG_RIP] -= 2; // the length of the instruction: it is executed again
+    registers[REG_RIP] -= 2; // back by the length of `syscall`, so that it is executed again
     return;
   }
   registers[REG_RAX] =
@@ -83,7 +87,7 @@ on_system_call(const int signal, siginfo_t* const info, void* const context)
                        registers[REG_R10], registers[REG_R8], registers[REG_R9]);
 }
 
-/// The kernel's idea of struct sigaction.
+/// struct sigaction as the kernel defines it.
 typedef struct KernelAction {
   void (*handler)(int, siginfo_t*, void*);
   unsigned long flags;

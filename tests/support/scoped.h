@@ -9,10 +9,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/// `SCOPED(driver_free) TestDriver driver = ...`: at the end of the block, driver_free(&driver).
+/// `SCOPED(driver_free) TestDriver driver = ...` calls driver_free(&driver) at the end of the
+/// block.
 #define SCOPED(function) __attribute__((cleanup(function)))
 
-/// Pointers, which may be NULL, and a file descriptor.
+/// For pointers, which may be NULL, and for a file descriptor.
 #define SCOPED_MEMORY SCOPED(scoped_free)
 #define SCOPED_RACK   SCOPED(scoped_rack_free)
 #define SCOPED_RING   SCOPED(scoped_ring_free)

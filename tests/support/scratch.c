@@ -18,11 +18,11 @@ scratch_new(void)
   Scratch scratch;
   snprintf(scratch.directory, sizeof(scratch.directory), "%.90s/warprack-test-XXXXXX",
            parent ? parent : "/tmp");
-  ck_assert_msg(mkdtemp(scratch.directory), "no directory like %s", scratch.directory);
+  ck_assert_msg(mkdtemp(scratch.directory), "cannot make a directory %s", scratch.directory);
   return scratch;
 }
 
-// Calls `visit` for the path of every file, when given; returns their number.
+// Returns the number of files, and calls `visit`, unless it is NULL, with the path of each.
 static unsigned
 for_each(const Scratch* const scratch, int (*const visit)(const char*))
 {
@@ -84,14 +84,13 @@ scratch_write_wav(const Scratch* const scratch, const char* const name,
                    .format = SF_FORMAT_WAV | SF_FORMAT_FLOAT };
   SNDFILE* const file = sf_open(scratch_path(scratch, name), SFM_WRITE, &info);
   ck_assert_ptr_nonnull(file);
-  float* const frame = calloc(n_channels, sizeof(float));
-  for (size_t i = 0; i < n_frames; ++i) {
-    for (unsigned c = 0; c < n_channels; ++c) {
-      frame[c] = samples[c][i];
-    }
-    ck_assert_int_eq(sf_writef_float(file, frame, 1), 1);
+  float* const frames = calloc(n_frames * n_channels + 1U, sizeof(float));
+  for (size_t i = 0; i < n_frames * n_channels; ++i) {
+    frames[i] = samples[i % n_channels][i / n_channels];
   }
-  free(frame);
+  // In one call: each one writes to the file.
+  ck_assert_int_eq(sf_writef_float(file, frames, (sf_count_t)n_frames), (sf_count_t)n_frames);
+  free(frames);
   sf_close(file);
 }
 

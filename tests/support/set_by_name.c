@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Parameters of a rack, set by the names of node and parameter.
+// Sets a parameter of a rack by the names of node and parameter.
 
 #include "set_by_name.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// Parameters of a rack, set by the names of node and parameter, as rack_lookup(),
-/// rack_find_param() and rack_set_param() do it in three steps.
+/// Sets a parameter of a rack by the names of node and parameter.  Combines rack_lookup(),
+/// rack_find_param() and rack_set_param().
 #ifndef WARPRACK_TESTS_SET_BY_NAME_H
 #define WARPRACK_TESTS_SET_BY_NAME_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Single steps by the processor's trap flag, which raises SIGTRAP after each instruction.
+// Single-steps with the processor's trap flag, which raises SIGTRAP after each instruction.
 
 #include "steps.h"
 

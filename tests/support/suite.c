@@ -3,10 +3,15 @@
 
 #include "suite.h"
 
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static SuiteTest* first_test;
+static atomic_bool* has_skips; // in memory that all processes of the tests share
 
 void
 suite_register(SuiteTest* const test)
@@ -21,10 +26,23 @@ suite_register(SuiteTest* const test)
   *at = test;
 }
 
+void
+suite_skip(const char* const why)
+{
+  printf("skipped: %s\n", why);
+  atomic_store(has_skips, true);
+}
+
 int
 suite_run_with(const char* const name, void (*const set_up)(void), void (*const tear_down)(void))
 {
-  setenv("WARPRACK_AUTO_GPU", "none", 0); // the CPU, unless a test or its caller asks for more
+  setenv("WARPRACK_AUTO_GPU", "none", 0); // no GPU, unless a test or the environment allows it
+  has_skips =
+      mmap(NULL, sizeof(*has_skips), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (has_skips == MAP_FAILED) {
+    perror("mmap");
+    return EXIT_FAILURE;
+  }
   Suite* const suite = suite_create(name);
   TCase* const tcase = tcase_create(name);
   tcase_add_checked_fixture(tcase, set_up, tear_down);
@@ -36,7 +54,10 @@ suite_run_with(const char* const name, void (*const set_up)(void), void (*const 
   srunner_run_all(runner, CK_ENV);
   const int failed = srunner_ntests_failed(runner);
   srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  if (failed) {
+    return EXIT_FAILURE;
+  }
+  return atomic_load(has_skips) ? TEST_SKIPPED : EXIT_SUCCESS;
 }
 
 int

@@ -7,20 +7,24 @@
 
 #define TEST_SKIPPED 77 // exit code that the build reports as skipped
 
-/// A test of this program. A test registers itself.
+/// A test of this program.  TEST() and TEST_ROWS() register it before main().
 typedef struct SuiteTest {
   TTest test;
-  int n_rows; ///< How often the test runs
+  int n_rows; ///< Number of runs of the test
   struct SuiteTest* next;
 } SuiteTest;
 
-/// Called before main().
+/// Add a test to the suite.  Constructors call it, before main().
 void suite_register(SuiteTest* test);
+
+/// Print why this machine does not allow the current test.  The caller returns from the test.
+void suite_skip(const char* why);
 
 /// `TEST(name_of_the_test) { ... }`
 #define TEST(name) SUITE_TEST(name, 1, no_row)
 
-/// The same for each row of an array: the body reads `row`, which a failure prints after the name.
+/// A test that runs once for each row of an array.  The body has the index `row`; a failure prints
+/// it after the name of the test.
 #define TEST_ROWS(name, rows) SUITE_TEST(name, sizeof(rows) / sizeof((rows)[0]), row)
 
 #define SUITE_TEST(name, n, parameter)                                                             \
@@ -32,10 +36,11 @@ void suite_register(SuiteTest* test);
   }                                                                                                \
   static void name(__attribute__((unused)) const int parameter)
 
-/// Run all tests as one Check suite, in the order of their file; the program's exit code.
+/// Run all tests as one Check suite, in the order of the file.  Returns the program's exit code:
+/// TEST_SKIPPED if no test failed and one called suite_skip().
 int suite_run(const char* name);
 
-/// The same, with a function before and one after each test; either may be NULL.
+/// suite_run() that calls set_up() before and tear_down() after each test; either may be NULL.
 int suite_run_with(const char* name, void (*set_up)(void), void (*tear_down)(void));
 
 /// SUITE_MAIN("gain") or SUITE_MAIN_WITH("control", start, stop): the main function.

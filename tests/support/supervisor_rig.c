@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// An engine, its worker, its audio.
+// An engine with a worker process and audio, for tests of the supervisor.
 
 #include "supervisor_rig.h"
 
@@ -24,7 +24,7 @@ rig_config(const char* const* const argv)
                          .n_out = 1,
                          .depth = 1,
                          .deadline_fraction = 0.75,
-                         .on_late = { .is_fixed = true }, // dry, told from wet by its level
+                         .on_late = { .is_fixed = true }, // dry at 0 dB: wet has another level
                          .backend = ENGINE_BACKEND_CPU,
                          .worker_argv = argv };
 }
@@ -79,7 +79,7 @@ bad_worker(void)
   return getenv("WARPRACK_BAD_WORKER");
 }
 
-// ---- what is waited for ----
+// ---- waiting ----
 
 typedef struct Level {
   const Rig* rig;
@@ -160,15 +160,15 @@ await_health(const Rig* const rig, const float wet)
 }
 
 void
-assert_it_comes_back(const Rig* const rig, const uint64_t restarts, const float wet)
+assert_worker_replaced(const Rig* const rig, const uint64_t restarts, const float wet)
 {
   await_restarts(rig, restarts);
   await_level(rig, wet);
   const ClockedFaults faults = clocked_faults(rig->audio);
   ck_assert_float_ge(faults.smallest, fminf(wet, CLOCKED_INPUT) - 1e-6F);
   ck_assert_float_le(faults.largest, fmaxf(wet, CLOCKED_INPUT) + 1e-6F);
-  // The fade is 3x^2 - 2x^3 over a block: at its steepest 1.5 of the way per block.  It may go back
-  // from a bridge that still moves, over three blocks: 0.5 more at most.
+  // The fade is 3x^2 - 2x^3 over a block; its largest slope is 1.5 times the difference per block.
+  // It may begin during a bridge, which lasts three blocks and adds at most 0.5.
   ck_assert_float_le(faults.largest_step,
                      2.01F * fabsf(wet - CLOCKED_INPUT) / (float)CLOCKED_BLOCK);
 }
@@ -194,25 +194,33 @@ is_there(void* const context)
   return ((Reply*)context)->is_there;
 }
 
-static void
-begin_edit(Rig* const rig, const char* const text, Reply* const reply)
+/// To the last rig_begin_edit().
+static Reply last_reply;
+
+void
+rig_begin_edit(Rig* const rig, const char* const text)
 {
   Rack* next = NULL;
   Error error;
   ck_assert_msg(!rack_parse(text, "rack", rig->rack, &next, &error), "%s", error.text);
-  reply->is_there = false;
-  ck_assert_int_eq(engine_edit(rig->engine, next, 0, take_reply, reply), STATUS_OK);
+  last_reply.is_there = false;
+  ck_assert_int_eq(engine_edit(rig->engine, next, 0, take_reply, &last_reply), STATUS_OK);
   rack_free(rig->rack);
   rig->rack = next;
 }
 
 EngineReply
+rig_await_reply(void)
+{
+  await(is_there, &last_reply, "reply");
+  return last_reply.reply;
+}
+
+EngineReply
 rig_edit(Rig* const rig, const char* const text)
 {
-  static Reply reply;
-  begin_edit(rig, text, &reply);
-  await(is_there, &reply, "reply");
-  return reply.reply;
+  rig_begin_edit(rig, text);
+  return rig_await_reply();
 }
 
 void

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The test is the audio driver.
+// The test plays the audio driver.
 
 #include "test_driver.h"
 
+#include "signals.h"
 #include "suite.h"
 
 #include "engine/engine_private.h"
 #include "engine/worker/worker_private.h"
 
+#include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -84,7 +86,7 @@ take_answer(void* const context, const EngineReply* const reply)
   answer->arrived = true;
 }
 
-/// Whether an edit on its way waits for the next block.
+/// Whether the edit in flight waits for the next block.
 static bool
 awaits_block(const TestDriver* const driver)
 {
@@ -92,11 +94,21 @@ awaits_block(const TestDriver* const driver)
   return engine_frame_now(driver->engine) < atomic_load(&worker->awaited_frame);
 }
 
+static bool
+is_in_flight(const TestDriver* const driver)
+{
+  Engine* const engine = driver->engine;
+  pthread_mutex_lock(&engine->pointers_lock);
+  const bool has_edit = engine->flight.id != 0U;
+  pthread_mutex_unlock(&engine->pointers_lock);
+  return has_edit;
+}
+
 void
 driver_await_builder(const TestDriver* const driver, const uint64_t frame)
 {
   const Worker* const worker = driver->engine->worker;
-  while (atomic_load(&worker->awaited_frame) != frame) {
+  while (atomic_load(&worker->awaited_frame) != frame && is_in_flight(driver)) {
     usleep(POLL_US);
   }
 }
@@ -104,18 +116,13 @@ driver_await_builder(const TestDriver* const driver, const uint64_t frame)
 void
 driver_await_reply(const TestDriver* const driver)
 {
-  Engine* const engine = driver->engine;
-  bool is_in_flight = true;
-  while (is_in_flight) {
+  do {
     usleep(POLL_US);
-    pthread_mutex_lock(&engine->pointers_lock);
-    is_in_flight = engine->flight.id != 0U;
-    pthread_mutex_unlock(&engine->pointers_lock);
-  }
+  } while (is_in_flight(driver));
 }
 
-/// The block in which the edit is heard depends on no clock: one is played while it is planned, and
-/// then those that it waits for.
+/// The block in which the edit takes effect does not depend on a clock: one block is played while
+/// the builder plans the edit, then only blocks that the edit waits for.
 static Status
 edit_to(TestDriver* const driver, Rack** const rack, Rack* const next, Error* const error)
 {
@@ -161,4 +168,24 @@ driver_rack(const char* const text)
   Error error = { STATUS_OK, "" };
   ck_assert_msg(rack_parse(text, "rack", NULL, &rack, &error) == STATUS_OK, "%s", error.text);
   return rack;
+}
+
+void
+driver_assert_smooth_edit(TestDriver* const driver, Rack** const rack, const char* const text,
+                          const char* const where)
+{
+  const size_t steady = 50U * (size_t)driver->block;
+  const size_t begin = driver->position;
+  ck_assert_uint_ge(begin, steady);
+  Error error = { STATUS_OK, "" };
+  ck_assert_msg(driver_edit(driver, rack, text, &error) == STATUS_OK, "%s: %s", text, error.text);
+  driver_play(driver, 100);
+  const float* const out = driver->out[0];
+  const size_t first = begin - driver->block;
+  const double before = max_second_difference(out + begin - steady, steady);
+  const double after = max_second_difference(out + driver->position - steady, steady);
+  const double largest = max_second_difference(out + first, driver->position - first);
+  const double allowed = 1.5 * fmax(before, after);
+  ck_assert_msg(largest <= allowed + 1e-6, "%s, to \"%s\": %g, allowed %g", where, text, largest,
+                allowed);
 }

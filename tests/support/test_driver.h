@@ -10,7 +10,7 @@
 
 #define DRIVER_RATE_HZ  48000.0
 #define DRIVER_BLOCK    64U
-#define DRIVER_CHANNELS 4U ///< Buffers of each side
+#define DRIVER_CHANNELS 4U ///< Number of input buffers, and of output buffers
 
 typedef struct TestDriver {
   Engine* engine;
@@ -25,28 +25,35 @@ typedef struct TestDriver {
 TestDriver driver_new(const char* rack_text, uint32_t n_in, uint32_t n_out, uint32_t depth,
                       bool offline, size_t n_frames);
 
-/// The same with an engine of your own making.
+/// driver_new() with another configuration of the engine.
 TestDriver driver_from(const EngineConfig* config, const char* rack_text, size_t n_frames);
 
 void driver_free(TestDriver* driver);
 
-/// Play n_blocks blocks, each waited for.
+/// Play n_blocks blocks, and wait for each.
 void driver_play(TestDriver* driver, size_t n_blocks);
 
 /// Edit the rack to `text` (with uids kept from *rack) while blocks are played until it takes
 /// effect; *rack becomes the new document.
 Status driver_edit(TestDriver* driver, Rack** rack, const char* text, Error* error);
 
-/// The same with the rack that statements make of *rack.
+/// driver_edit() to the rack that results when statements are applied to *rack.
 Status driver_apply(TestDriver* driver, Rack** rack, const char* statements, Error* error);
 
-/// Wait until the builder has planned an edit and waits for the frame that it is meant for.
+/// Edit the rack after at least 50 blocks, and play 100 more.  Assert that the largest second
+/// difference is at most 1.5 times that of the 50 blocks before the edit, or of the last 50.
+/// `where` begins the message.
+void
+driver_assert_smooth_edit(TestDriver* driver, Rack** rack, const char* text, const char* where);
+
+/// Wait until the builder has planned an edit, and waits for `frame`, the edit's time.  After
+/// seconds without a block, the worker takes audio for ended: then wait until it has done the edit.
 void driver_await_builder(const TestDriver* driver, uint64_t frame);
 
 /// Wait until the edit in flight has its reply, so that the engine takes another one.
 void driver_await_reply(const TestDriver* driver);
 
-/// The rack of a text that is good.
+/// Parse a text, which must be a valid rack.
 Rack* driver_rack(const char* text);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Both ends of a wire for tests.
+// Makes both ends of a wire for tests.
 
 #include "wire_ends.h"
 
@@ -74,7 +74,7 @@ wire_next(Wire* const wire)
 }
 
 size_t
-wire_frame(const WireMessage* const message, unsigned char bytes[const WIRE_FRAME_BYTES])
+wire_message_bytes(const WireMessage* const message, unsigned char bytes[const WIRE_MESSAGE_BYTES])
 {
   unsigned char* body = NULL;
   uint32_t header[2] = { message->kind, 0 };

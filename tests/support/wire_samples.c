@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Messages of the wire for tests: samples, comparison, and a second implementation of the promises
-// of wire.h.
+// Messages of the wire for tests: samples, a comparison, and an independent check of the ranges
+// that wire.h promises.
 
 #include "wire_samples.h"
 
@@ -416,7 +416,7 @@ config_out_of_range(const WireConfig* const c)
          : !c->root[0] || !memchr(c->root, '\0', sizeof(c->root)) ? "root"
          : c->engine.costs || c->engine.note || c->engine.load_file || c->engine.free_file ||
                  c->engine.offline
-             ? "what does not travel"
+             ? "a field that the wire does not carry"
              : NULL;
 }
 

@@ -10,19 +10,20 @@
 /// The side that receives a kind.
 WireSide wire_sample_side(WireKind kind);
 
-/// A message to send; its rack, arrays and descriptor belong to the samples.
+/// A message of a kind, to send.  The samples own its rack, arrays and descriptor.
 WireMessage wire_sample(WireKind kind);
 
 /// Free the messages of wire_sample().
 void wire_samples_clear(void);
 
-/// Whether both say the same.  Descriptors: the same file.
+/// Whether two messages have the same contents.  Descriptors must refer to the same file.
 bool wire_messages_equal(const WireMessage* a, const WireMessage* b);
 
-/// Whether two racks are the same with uids, orders and every bit of a number.
+/// Whether two racks are the same, including uids, orders and every bit of each number.
 bool wire_racks_equal(const Rack* a, const Rack* b);
 
-/// NULL, or the field of a received message that is out of the range that wire.h promises.
+/// Name of a field of a received message that is outside of the range that wire.h promises, or
+/// NULL.
 const char* wire_field_out_of_range(const WireMessage* message);
 
 #endif

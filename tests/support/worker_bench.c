@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The worker's server is the test.
+// The test plays the worker's server.
 
 #include "worker_bench.h"
 
@@ -8,7 +8,7 @@
 
 #include <unistd.h>
 
-/// Everything that takes a lock.
+/// Call all functions of the worker that take a lock.
 static void
 call_all(Bench* const bench)
 {

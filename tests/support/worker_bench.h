@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// A worker without an engine, as in its process, which has only messages and a ring: one channel,
-/// and a record of all its events.
+/// A worker without an engine, as in a worker process: the test sends its messages and plays its
+/// ring, with one channel, and the bench records all its events.
 #ifndef WARPRACK_TESTS_WORKER_BENCH_H
 #define WARPRACK_TESTS_WORKER_BENCH_H
 
@@ -16,9 +16,9 @@
 typedef struct Bench {
   Worker* worker;
   Ring* ring;
-  uint64_t frame;       ///< Of the next block
-  bool calls_itself;    ///< The replies' receiver uses the worker
-  pthread_mutex_t gate; ///< It waits for this, after the reply was counted
+  uint64_t frame;       ///< First frame of the next block
+  bool calls_itself;    ///< The function that receives replies calls the worker
+  pthread_mutex_t gate; ///< That function waits for this lock, after it has counted the reply
 
   pthread_mutex_t lock;
   uint32_t n_replies, n_changes;
@@ -27,35 +27,35 @@ typedef struct Bench {
     EngineReply reply;
     WorkerFacts facts;
   } replies[BENCH_REPLIES];
-  WorkerFacts change; ///< The last one
+  WorkerFacts change; ///< The facts of the last change
 } Bench;
 
-/// A worker that is not armed yet.  It knows where `bench` is, and so fills it in place.
+/// Make a worker that is not armed.  It keeps the address of `bench`, which must not move.
 void bench_init(Bench* bench, bool offline);
 
-/// With the worker freed.
+/// Free the worker and the ring.
 void bench_clear(Bench* bench);
 
-/// Arm with a ring of its own, or offline without; returns what is told about the plan.
+/// Arm the worker: with a new ring, or offline without a ring.  Returns the facts of the plan.
 WorkerFacts bench_arm(Bench* bench, bool offline, uint64_t n_sent);
 void bench_disarm(Bench* bench);
 
 void bench_edit(Bench* bench, uint64_t id, const char* text, uint64_t at_frame);
 
-/// A worker whose first rack, edit 1, is answered before it is armed; returns what is told about
-/// it.
+/// Make a worker, wait for the reply to its first rack (edit 1), and arm the worker.  Returns the
+/// facts of the plan.
 WorkerFacts bench_start(Bench* bench, const char* text);
 
-/// A block of ones through the ring; returns its last sample.
+/// Play a block of ones through the ring.  Returns its last sample.
 float bench_play(Bench* bench);
 
-/// The same, once all ramps have ended.
+/// Play blocks until all ramps have ended, and one more.  Returns its last sample.
 float bench_level(Bench* bench);
 
-/// A counter of the bench, under its lock.
+/// Read a counter of the bench under its lock.
 uint32_t bench_count(Bench* bench, const uint32_t* count);
 
-/// Until the counter of replies or changes has reached `n`; with blocks that go on.
+/// Wait until a counter (of replies or changes) is at least `n`: without or with blocks.
 void bench_await(Bench* bench, const uint32_t* count, uint32_t n);
 void bench_play_until(Bench* bench, const uint32_t* count, uint32_t n);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The benchmarks of GPUs on any OpenCL device: the format of their output, for programs and
-// spreadsheets, and their exit when they cannot run.  Their figures are not tested.
+// The GPU benchmarks, on any OpenCL device: the format of their output (JSON and CSV), and their
+// exit codes when they cannot run.  The measured figures are not tested.
 
 #include "dsp_gpu/gpu.h"
 #include "tests/support/program.h"
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define N_TRANSFERS 8U // sizes, 256 bytes to 4 MiB
+#define N_TRANSFERS 8U // transfer sizes, 256 bytes to 4 MiB
 
 #define assert_contains(text, part) ck_assert_msg(strstr(text, part), "no '%s' in: %s", part, text)
 
@@ -30,7 +30,7 @@ read_text(const char* const path)
   return text;
 }
 
-/// Fields of a line of CSV; moves *line behind it.
+/// Number of fields of a CSV line; sets *line to the next line.
 static uint32_t
 n_fields(const char** const line)
 {
@@ -94,8 +94,8 @@ n_rows_with(const json_t* const rows, const char* const key, const char* const t
 
 #define TIME_COLUMNS "blocks,late,us_p50,us_p99,us_p999,us_max\n"
 
-/// Run a benchmark on OpenCL with up to four words more; its JSON, and CSV with these columns and
-/// as many rows.
+/// Run a benchmark on OpenCL with up to four more arguments.  Checks that its CSV has these columns
+/// and as many rows as its JSON, and returns the JSON.
 static json_t*
 run_bench(const char* const name, const char* const columns, const char* const words[4])
 {
@@ -114,7 +114,7 @@ run_bench(const char* const name, const char* const columns, const char* const w
   return report;
 }
 
-/// gpu-fixed.
+/// Run the benchmark gpu-fixed and check all rows.
 static json_t*
 run_fixed(const char* const part)
 {
@@ -210,7 +210,7 @@ TEST(convolutions_report_channels_and_bytes)
   ck_assert_double_gt(number(report, "copy_gb_s"), 0.0);
   const json_t* const rows = json_object_get(report, "rows");
   ck_assert_uint_eq(n_rows_with(rows, "what", "given"), 2U);
-  ck_assert_uint_ge(n_rows_with(rows, "what", "most"), 2U); // a side where none fits has one row
+  ck_assert_uint_ge(n_rows_with(rows, "what", "most"), 2U); // one row if no channels fit
   size_t i;
   const json_t* row;
   json_array_foreach(rows, i, row)
@@ -224,8 +224,8 @@ TEST(convolutions_report_channels_and_bytes)
       check_times(row);
     }
     if (n_channels > 0.0 && is_gpu) {
-      // 4800 taps: 32 partitions of 64 frames and 3 of 1024, of which a block reads a sixteenth;
-      // 8 bytes for each of a spectrum's numbers, of the response and of the input.
+      // 4800 taps: 32 partitions of 64 frames, and 3 of 1024 frames, of which each block reads one
+      // sixteenth.  Factor 2: spectra of the response and of the input, 8 bytes per number.
       const double mb = n_channels * 2.0 * (32.0 + 3.0) * 64.0 * 8.0 / 1e6;
       ck_assert_double_eq_tol(number(row, "mb_read"), mb, 1e-9);
       ck_assert_double_eq_tol(number(row, "gb_s"), 1e3 * mb / number(row, "us_p50"), 1e-6);
@@ -250,7 +250,7 @@ TEST(long_signals_go_three_ways_on_a_device_and_one_on_the_cpu)
   {
     ck_assert_str_eq(json_string_value(json_object_get(row, "side")), i ? "gpu" : "cpu");
     ck_assert_str_eq(json_string_value(json_object_get(row, "way")), ways[i]);
-    ck_assert_double_eq(number(row, "pieces"), i < 4U ? 1.0 : 5.0); // of 8 run-ins of 512 frames
+    ck_assert_double_eq(number(row, "pieces"), i < 4U ? 1.0 : 5.0); // pieces of 8 run-ins or more
     ck_assert_double_eq(number(row, "rounds"), 2.0);
     ck_assert_double_eq(number(row, "seconds"), 0.5);
     ck_assert_double_gt(number(row, "ms_min"), 0.0);
@@ -264,7 +264,8 @@ TEST(long_signals_go_three_ways_on_a_device_and_one_on_the_cpu)
 
 TEST(rows_end_at_a_limit_and_are_left_out_when_time_is_up)
 {
-  // Paced, 100000 blocks take two minutes; a row's warm-up alone takes 27 ms.
+  // Without a limit, a paced row of 100000 blocks takes two minutes.  The warm-up of a row takes
+  // 27 ms, so not all rows fit into 0.001 minutes.
   SCOPED(program_clear) Program program;
   PROGRAM_RUN(&program, "bench", "gpu-fixed", "--json", "--backend", "opencl", "--part", "kernels",
               "--limit", "0.01", "--minutes", "0.001");
@@ -314,7 +315,7 @@ TEST(a_missing_backend_is_exit_code_4_with_the_driver_s_message)
   const GpuApi* const* const apis = gpu_apis(&n);
   for (uint32_t i = 0; i < n; ++i) {
     if (apis[i]->kind == ENGINE_BACKEND_CUDA && !apis[i]->load(&error)) {
-      return; // it is there
+      return; // CUDA is available: there is no error to test
     }
   }
   Program program;

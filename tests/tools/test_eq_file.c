@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Equaliser settings become a readable rack; lines that cannot be imported are refused or
-// reported. acceptance/import_eq.py compares the sound of the racks.
+// Settings of equalisers become a readable rack; a line without an equivalent effect is refused
+// or reported.  acceptance/import_eq.py compares the sound of the racks.
 
 #include "tests/support/program.h"
 #include "tests/support/scoped.h"
@@ -26,7 +26,7 @@ keep_note(void* const context, const char* const text)
   snprintf(notes + n, sizeof(notes) - n, "%s\n", text);
 }
 
-/// The rack of a text, which the rack language takes; to be freed.
+/// Import a text and check that the result is a valid rack.  Returns its text; free() it.
 static char*
 import(const char* const text)
 {
@@ -94,7 +94,7 @@ TEST(numbers_are_read_in_any_language)
   imports("Filter: ON LP Fc 8.000 Hz\n", "chain f1: lowpass frequency=8Hz order=2\n");
 }
 
-TEST(unsupported_lines_are_rejected_with_their_number)
+TEST(unsupported_lines_are_refused_with_their_number)
 {
   static const struct {
     const char* line;
@@ -107,8 +107,8 @@ TEST(unsupported_lines_are_rejected_with_their_number)
     { "Filter 1: ON PK Gain 1 dB Q 1", "'PK' needs Fc" },
     { "Filter 1: ON PK Fc 0 Hz Gain 1 dB Q 1", "'PK' needs Fc" },
     { "Filter 1: ON PK Fc 100 Hz Q 1", "'PK' needs Gain" },
-    { "Filter 1: ON PK Fc 100 Hz Gain 1 dB", "'PK' needs Q" },
-    { "Filter 1: ON AP Fc 100 Hz", "'AP' needs Q" },
+    { "Filter 1: ON PK Fc 100 Hz Gain 1 dB", "'PK' needs Q and a number above 0" },
+    { "Filter 1: ON AP Fc 100 Hz", "'AP' needs Q and a number above 0" },
     { "Filter 1: ON PK Fc 100 Hz Gain 1 dB Q 1 Foo 3", "'Foo' is not understood" },
     { "Filter 1: ON PK Fc 100 Hz Gain 99 dB Q 1", "gain 99dB: peaking takes -60 to 40dB" },
     { "Filter 1: ON PK Fc 1e9 Hz Gain 1 dB Q 1", "peaking takes 1 to 192000Hz" },
@@ -132,7 +132,7 @@ TEST(unsupported_lines_are_rejected_with_their_number)
     { "Include: other.txt", "cannot be imported" },
     { "Copy: L=R", "cannot be imported" },
     { "If: sampleRate == 48000", "cannot be imported" },
-    { "", "no filter in it" },
+    { "", "no filter in it that is on" },
     { "Filter 1: ON \x1B[2J\xE2\x80\xAE Fc 100 Hz", "filters of type '?[2J" },
   };
   for (unsigned l = 0; l < ARRAY_LEN(lines); ++l) {
@@ -142,7 +142,7 @@ TEST(unsupported_lines_are_rejected_with_their_number)
     Error error = { STATUS_OK, "" };
     snprintf(text, sizeof(text), "# one\n\n%s\n", lines[l].line);
     ck_assert_msg(eq_file_to_rack(text, "eq.txt", keep_note, NULL, &rack, &error) == STATUS_FILE,
-                  "'%s' is imported", lines[l].line);
+                  "'%s' was imported, although it is invalid", lines[l].line);
     ck_assert_ptr_null(rack);
     place[lines[l].line[0] ? 10 : 7] = '\0';
     ck_assert_msg(!strncmp(error.text, lines[l].line[0] ? place : "eq.txt: ", strlen(place)) &&
@@ -155,7 +155,7 @@ TEST(lines_without_audible_effect_are_noted_with_their_number)
 {
   static const struct {
     const char* line;
-    const char* said; ///< "" for nothing
+    const char* said; ///< Part of the note; "": no note
   } lines[] = {
     { "Device: speakers", "eq.txt:1: a rack has no devices" },
     { "Stage: pre-mix", "eq.txt:1: a rack has no devices" },

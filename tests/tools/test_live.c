@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// warprack run as a user runs it: prints its configuration, passes and changes audio, ends by
-// signal at once and with exit code 0, and refuses invalid input with the documented code.
+// warprack run: prints its configuration, plays audio through the rack, ends at once and with exit
+// code 0 on a signal, and refuses invalid input with the documented exit code.
 
 #include "tests/support/program.h"
 #include "tests/support/scoped.h"
@@ -120,7 +120,7 @@ TEST(the_recording_is_the_played_file_through_the_rack)
   ck_assert_int_eq(rate_hz, RATE);
   ck_assert_uint_ge(n_frames, FRAMES);
   const double gain = pow(10.0, -6.0 / 20.0);
-  for (uint32_t i = 64; i < FRAMES; ++i) { // depth 1: one block later
+  for (uint32_t i = 64; i < FRAMES; ++i) { // depth 1: the output is one block later
     ck_assert_double_eq_tol(out[2U * i], gain * left[i - 64U], 1e-6);
     ck_assert_double_eq_tol(out[2U * i + 1U], gain * right[i - 64U], 1e-6);
   }
@@ -139,7 +139,7 @@ TEST(sighup_reloads_the_rack_file)
   program_expect(&program, "\"running\"");
   scratch_write(&scratch, "live.rack", "chain gain -6dB | gian\n", 23);
   kill(program.pid, SIGHUP);
-  program_expect(&program, "live.rack:1:19: "); // refused, and the sound goes on
+  program_expect(&program, "live.rack:1:19: "); // refused; the current rack plays on
   scratch_write(&scratch, "live.rack", "chain gain -6dB | gain 3dB\n", 27);
   kill(program.pid, SIGHUP);
   program_expect(&program, "live.rack has been read again");
@@ -179,13 +179,13 @@ TEST(missing_files_and_devices_have_their_exit_codes)
 {
   PROGRAM_RUN(&program, "run", "--io", "dummy", "--osc-port", "0", "--backend", "cuda", "--gpu",
               "63",
-              "gain"); // there may be some
+              "gain"); // 63: the machine may have CUDA devices
   assert_refused(4, "cuda");
   PROGRAM_RUN(&program, "run", "--io", "dummy", "--osc-port", "0", "--play", "no/such.wav", "gain");
   assert_refused(5, "no/such.wav");
 }
 
-/// A service manager tries again after this code, and not after 2.
+/// A service manager restarts the program after code 6, but not after code 2 (wrong usage).
 TEST(too_few_open_files_are_no_wrong_usage)
 {
   char command[512];
@@ -195,7 +195,8 @@ TEST(too_few_open_files_are_no_wrong_usage)
              "\"$WARPRACK_PROGRAM\" run --io dummy --osc-port 0 --duration 0.1 gain",
              n);
     const int status = system(command);
-    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 6, "%u files: %d", n, status);
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 6, "%u open files: status %d", n,
+                  status);
   }
 }
 

@@ -12,7 +12,7 @@
 
 static LiveWatch watch;
 static LiveLog journal;
-static int ends[2]; // of a pipe
+static int ends[2]; // the pipe that the log is written to
 
 static void
 open_journal(void)
@@ -25,11 +25,11 @@ open_journal(void)
 }
 
 static bool
-look(const WorkerState worker, const uint64_t restarts, const char* const note)
+poll_watch(const WorkerState worker, const uint64_t restarts, const char* const note)
 {
   EngineStatus engine = { .worker = worker, .worker_restarts = restarts, .worker_pid = 9 };
   snprintf(engine.worker_note, sizeof(engine.worker_note), "%s", note);
-  return live_watch_look(&watch, &journal, &engine);
+  return live_watch_poll(&watch, &journal, &engine);
 }
 
 static void
@@ -47,14 +47,13 @@ assert_said(const char* const lines)
 TEST(a_loss_is_reported_once_with_its_own_reason)
 {
   open_journal();
-  ck_assert(!look(WORKER_RUNNING, 0, ""));
-  ck_assert(look(WORKER_RESTING, 0, "worker 6: crashed"));
-  ck_assert(!look(WORKER_RUNNING, 1, "worker 6: crashed"));
-  ck_assert(
-      // It has just ended, the reason is not yet known.
-      !look(WORKER_RESTING, 1, "worker 6: crashed"));
-  ck_assert(look(WORKER_RESTING, 1, "worker 7: hung"));
-  ck_assert(!look(WORKER_RESTING, 1, "worker 7: hung"));
+  ck_assert(!poll_watch(WORKER_RUNNING, 0, ""));
+  ck_assert(poll_watch(WORKER_RESTING, 0, "worker 6: crashed"));
+  ck_assert(!poll_watch(WORKER_RUNNING, 1, "worker 6: crashed"));
+  // Worker 7 has just ended: the note is still that of worker 6.
+  ck_assert(!poll_watch(WORKER_RESTING, 1, "worker 6: crashed"));
+  ck_assert(poll_watch(WORKER_RESTING, 1, "worker 7: hung"));
+  ck_assert(!poll_watch(WORKER_RESTING, 1, "worker 7: hung"));
   assert_said("warprack run: worker.lost: worker 6: crashed\n"
               "warprack run: worker.back: process 9 has taken over\n"
               "warprack run: worker.lost: worker 7: hung\n");
@@ -64,7 +63,7 @@ TEST(a_problem_of_a_running_worker_is_reported_once)
 {
   open_journal();
   for (int n = 0; n < 3; ++n) {
-    ck_assert(!look(WORKER_RUNNING, 0, "cannot plan the rack again"));
+    ck_assert(!poll_watch(WORKER_RUNNING, 0, "cannot plan the rack again"));
   }
   assert_said("warprack run: worker.note: cannot plan the rack again\n");
 }

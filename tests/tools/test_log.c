@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Lines are printed in order, at most one of a class per interval, with the number of omitted
-// ones; without a reader nothing waits, and dropped lines are counted.
+// Lines are printed in order.  Each class prints at most one line per interval, with the number of
+// lines left out.  Without a reader no caller waits, and dropped lines are counted.
 
 #include "engine/base/time.h"
 #include "tests/support/suite.h"
@@ -18,7 +18,7 @@
 
 #define PIPE_BYTES  4096
 #define LINE_BYTES  100
-#define N_LINES     2000U // more than the pipe and the queue hold
+#define N_LINES     2000U // more than fit into the pipe and the queue
 #define CLOSE_MS    200U
 #define PATIENCE_MS 10000U
 #define FOR_EVER_NS UINT64_C(3600000000000)
@@ -27,7 +27,7 @@ static const LogClass plain = { 0, LOG_INFO, 0 };
 static const LogClass seldom = { 1, LOG_WARNING, FOR_EVER_NS };
 
 static Log* journal;
-static int ends[2]; // of a pipe
+static int ends[2]; // the pipe that the log is written to
 
 static void
 open_log(void)
@@ -38,7 +38,7 @@ open_log(void)
   ck_assert_msg(!log_open(ends[1], ends[1], &journal, &error), "%s", error.text);
 }
 
-/// Close a log whose lines fit into the pipe; returns the output.
+/// Close the log, whose lines must fit into the pipe.  Returns its output.
 static const char*
 close_and_read(void)
 {
@@ -129,7 +129,7 @@ TEST(lines_for_the_journal_begin_with_the_level)
   log_say(journal, &plain, LOG_TEXT, false, strdup("one"));
   log_say(journal, &seldom, LOG_TEXT, true, strdup("two"));
   ck_assert_str_eq(close_and_read(), "<6>one\n<4>two\n");
-  setenv("JOURNAL_STREAM", "1:1", 1); // of another process
+  setenv("JOURNAL_STREAM", "1:1", 1); // names another stream than our pipe
   open_log();
   log_say(journal, &plain, LOG_TEXT, false, strdup("one"));
   ck_assert_str_eq(close_and_read(), "one\n");
@@ -145,7 +145,7 @@ long_line(void)
   return line;
 }
 
-/// True when a line written to the pipe itself would have to wait.
+/// Whether writing a line to the pipe would block.
 static bool
 pipe_is_full(void)
 {
@@ -163,13 +163,13 @@ TEST(no_caller_waits_for_a_missing_reader)
   open_log();
   ck_assert(!pipe_is_full());
   for (uint32_t i = 0; i < N_LINES; ++i) {
-    log_say(journal, &plain, LOG_TEXT, false, long_line()); // comes back, or the test times out
+    log_say(journal, &plain, LOG_TEXT, false, long_line()); // must return: else the test times out
   }
   const LogCounts counts = log_counts(journal);
   ck_assert_uint_gt(counts.dropped, 0);
   ck_assert_uint_le(counts.written + counts.dropped + LOG_MAX_LINES + 1U, N_LINES + LOG_MAX_LINES);
-  ck_assert(!log_close(journal, CLOSE_MS)); // the writer sits in the pipe
-  ck_assert(pipe_is_full());                // positive control: it was full all the time
+  ck_assert(!log_close(journal, CLOSE_MS)); // the writer thread is blocked by the full pipe
+  ck_assert(pipe_is_full());                // positive control: the pipe was full all the time
 }
 
 TEST(the_log_continues_when_the_reader_returns)

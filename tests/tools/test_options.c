@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A table stores options in their variables; every mistake is refused with exit code 2 and a
-// message that names it and the nearest valid word.
+// A table describes the options; options_parse() stores their values in variables.  It refuses
+// every mistake with exit code 2 and a message that names the mistake and the nearest valid word.
 
 #include "tests/support/suite.h"
 #include "tools/options.h"
@@ -22,10 +22,10 @@ typedef struct Paint {
   uint32_t colour;
   Operands operands;
   bool goes_on;
-  char out[4096]; // what it printed on stdout and stderr
+  char out[4096]; // stdout and stderr of options_parse()
 } Paint;
 
-/// Run options_parse() on words with both outputs caught in paint->out.
+/// Run options_parse() on these arguments, with stdout and stderr redirected to paint->out.
 static void
 parse(Paint* const paint, const uint32_t n_words, const char** words)
 {
@@ -40,7 +40,7 @@ parse(Paint* const paint, const uint32_t n_words, const char** words)
       .to.choice = &paint->colour },
   };
   const OptionTable options = { table, ARRAY_LEN(table), 1, 1 };
-  static char* argv[16]; // operands point into it
+  static char* argv[16]; // static, because paint->operands points into it
   argv[0] = (char*)"paint";
   for (uint32_t i = 0; i < n_words; ++i) {
     argv[i + 1U] = (char*)words[i];
@@ -72,7 +72,7 @@ parse(Paint* const paint, const uint32_t n_words, const char** words)
     parse(paint, (uint32_t)ARRAY_LEN(words_), words_);                                             \
   } while (0)
 
-/// It must end with code 2 and say all of `said`.
+/// Fails the test unless options_parse() has failed with exit code 2 and printed `said`.
 static void
 assert_refused(const Paint* const paint, const char* const said)
 {
@@ -183,7 +183,7 @@ TEST(numbers_and_words_after_two_dashes_are_operands)
   PARSE(&paint, "-");
   ck_assert_str_eq(paint.operands.words[0], "-");
   PARSE(&paint, "-wall");
-  assert_refused(&paint, "unknown option -a; words after -- are operands");
+  assert_refused(&paint, "unknown option -a; put -- before arguments that begin with -");
 }
 
 TEST(a_value_is_no_option_and_a_long_name_has_two_dashes)

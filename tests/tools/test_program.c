@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The whole program: help for every subcommand, mistakes refused with the nearest name and exit
-// code 2, the same facts as text and as JSON.
+// The whole program: every subcommand has help; mistakes are refused with exit code 2 and the
+// nearest name; text and JSON have the same facts.
 
 #include "dsp_gpu/gpu.h"
 #include "engine/base/text.h"
@@ -24,7 +24,7 @@ assert_contains(const char* const text, const char* const part)
   ck_assert_msg(strstr(text, part), "'%s' is not in: %s", part, text);
 }
 
-/// Run it for a JSON document on one line of stdout.
+/// Run the program; its stdout must be one line with a JSON document.
 #define RUN_JSON(json, ...)                                                                        \
   do {                                                                                             \
     Program program_;                                                                              \
@@ -93,7 +93,7 @@ TEST(mistakes_are_refused_with_the_nearest_name)
   program_clear(&program);
 }
 
-/// Bytes that would move a cursor, set a title or turn a line around.
+/// The arguments have bytes that would move the cursor, set a title or reverse a line.
 TEST(no_argument_returns_terminal_control_characters)
 {
   static const char hostile[] = "x\x1B[2J\x07\xC2\x9B\xE2\x80\xAE\xE2\x81\xA6\xFF\n.wav";
@@ -122,7 +122,7 @@ TEST(no_argument_returns_terminal_control_characters)
     program_wait(&program);
     ck_assert_int_ne(program.exit_code, 0);
     char* const end = strchr(program.err, '\n');
-    ck_assert_msg(end && !end[1], "more than a line: %s", program.err);
+    ck_assert_msg(end && !end[1], "not exactly one line: %s", program.err);
     *end = '\0';
     ck_assert_msg(text_is_printable(program.err), "%u: %s", l, program.err);
   }
@@ -137,8 +137,8 @@ TEST(a_rack_that_cannot_be_planned_is_refused_at_the_start)
   ck_assert_ptr_nonnull(strstr(program.err, "nowhere.wav"));
 }
 
-/// With few descriptors a command does what it is for, or ends with 6; with fewer the system cannot
-/// load it, 127.
+/// With few descriptors a command succeeds or ends with code 6.  With even fewer the system cannot
+/// load the program, and the shell ends with code 127.
 TEST(too_few_open_files_end_with_6)
 {
   static const char* const commands[] = {
@@ -213,7 +213,7 @@ TEST(info_reads_well)
   assert_contains(program.out, "default 0");
 }
 
-/// Exit code of the program in a shell, where its words can be redirected.
+/// Exit code of the program, run by a shell, so that `words` may contain redirections.
 static int
 exit_code_of(const char* const words)
 {
@@ -249,7 +249,7 @@ TEST(json_is_json_whatever_a_file_is_called)
   json_decref(report);
 }
 
-/// Devices of an API in this build; 0 where it has no driver or was left out.
+/// Number of devices of an API; 0 if it has no driver or is not in this build.
 static uint32_t
 n_devices_of(const char* const name)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A RACK on a command line is a chain or a file; an unreadable one is refused with the position of
-// the error.  The files that it names may be anywhere; other files are loaded from below its root
-// only.
+// A RACK on a command line is a chain or a file.  An invalid one is refused with the position of
+// the error.  The files that it names may be anywhere; later edits may only load files below its
+// root.
 
 #include "tests/support/scoped.h"
 #include "tests/support/scratch.h"
@@ -91,7 +91,7 @@ TEST(files_that_cannot_be_read_are_refused)
   assert_refused("no/such.wav", 5, "no/such.wav: no such file");
 }
 
-/// A folder with a rack file, some audio, and names that lead elsewhere.
+/// Make a folder with a rack file, audio files, and links that lead out of the folder.
 static Scratch
 make_folder(void)
 {
@@ -138,7 +138,7 @@ TEST(files_that_the_rack_does_not_name_are_loaded_from_below_the_root)
   const Scratch scratch = make_folder();
   ck_assert_msg(!rack_arg_read(scratch_path(&scratch, "racks/one.rack"), &arg, &error), "%s",
                 error.text);
-  assert_loads("../named.wav"); // by the rack of the command line
+  assert_loads("../named.wav"); // the rack of the command line names it
   assert_loads("in.wav");
   assert_loads("sub/in.wav");
   assert_loads("sub/../in.wav");
@@ -162,12 +162,12 @@ TEST(files_that_the_rack_does_not_name_are_loaded_from_below_the_root)
   for (uint32_t i = 0; i < ARRAY_LEN(bad); ++i) {
     assert_loads_not(bad[i]);
   }
-  assert_loads_not(scratch_path(&scratch, "racks/in.wav")); // absolute, even if it leads inside
+  assert_loads_not(scratch_path(&scratch, "racks/in.wav")); // below the root, but absolute
   rack_arg_clear(&arg);
   scratch_remove(&scratch);
 }
 
-/// Make a file seem large; it takes no room on the disk.
+/// Enlarge a file with a hole, which takes no space on the disk.
 static void
 stretch(const Scratch* const scratch, const char* const name, const off_t n_bytes)
 {
@@ -176,7 +176,7 @@ stretch(const Scratch* const scratch, const char* const name, const off_t n_byte
 
 TEST(files_that_are_too_large_are_refused_before_they_are_read)
 {
-  // A WAV of 8 bits, one channel, and one frame more than fits into 1 GiB of floats.
+  // A WAV file with 8 bits, one channel, and one frame more than 1 GiB of floats can hold.
   static const char wav[] = "RIFF\x25\0\0\x10WAVEfmt \x10\0\0\0\1\0\1\0\x80\xBB\0\0\x80\xBB\0\0"
                             "\1\0\x08\0data\1\0\0\x10";
   const Scratch scratch = scratch_new();
@@ -213,12 +213,12 @@ TEST(another_root_can_be_given)
   free(name);
 
   ck_assert_int_eq(rack_arg_set_root(&arg, scratch_path(&scratch, "racks/sub"), &error), STATUS_OK);
-  ck_assert_ptr_null(rack_arg_name(&arg, path)); // it is not there
+  ck_assert_ptr_null(rack_arg_name(&arg, path)); // the rack file is not below the root
   ck_assert_int_eq(rack_arg_set_root(&arg, path, &error), STATUS_FILE);
   ck_assert_int_eq(rack_arg_set_root(&arg, "no/such/folder", &error), STATUS_FILE);
   rack_arg_clear(&arg);
   ck_assert_int_eq(rack_arg_read("gain", &arg, &error), STATUS_OK);
-  ck_assert_ptr_null(rack_arg_name(&arg, "gain")); // no file at all
+  ck_assert_ptr_null(rack_arg_name(&arg, "gain")); // a chain, not a file
   rack_arg_clear(&arg);
   scratch_remove(&scratch);
 }

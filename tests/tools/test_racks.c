@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The racks of racks/, which the README shows: each renders stereo noise, stays below its limiter,
-// and has the promised number of channels.
+// The racks in racks/, which the README shows: each renders stereo noise, stays below the ceiling
+// of its limiter, and has the number of outputs that the README says.
 
 #include "engine/base/status.h"
 #include "tests/support/program.h"
@@ -18,11 +18,11 @@
 #define RATE      48000
 #define FRAMES    24000U
 #define IR_FRAMES 4800U
-#define CEILING   0.8913 // -1 dB, to the last bit of a float and a little more
+#define CEILING   0.8913 // -1 dB, rounded up by more than the precision of a float
 
 static Scratch scratch;
 
-/// The rack file's text in the scratch folder, beside the impulse response that one of them wants.
+/// Copy a rack file to the scratch folder, which also has the impulse response for hall.rack.
 static void
 copy_rack(const char* const path, const char* const name)
 {
@@ -116,7 +116,7 @@ TEST(the_crossover_adds_up_flat)
   int rate_hz = 0;
   SCOPED_MEMORY float* const out =
       scratch_read(scratch_path(&scratch, "out.wav"), &n_channels, &n_frames, &rate_hz);
-  double energy = 0.0; // an allpass keeps the energy of an impulse
+  double energy = 0.0; // the sum is an allpass: it keeps the energy of an impulse
   for (size_t i = 0; i < n_frames; ++i) {
     energy += (double)out[i] * (double)out[i];
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Random edits give playable racks, stay within their bounds, and are the same for a seed.
+// Random edits give valid racks, keep the number of nodes within bounds, and are the same for the
+// same seed.
 
 #include "tests/support/scoped.h"
 #include "tests/support/suite.h"

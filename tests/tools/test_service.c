@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A service manager gets the state of the run by sd_notify(3): ready, alive, stopping; the
-// watchdog is fed at half of its time, and only if every part has made progress.
+// The program reports its state to a service manager as sd_notify(3) does: ready, alive, stopping.
+// It sends the watchdog message at half of the watchdog's time, and only if control, callback and
+// worker have made progress.
 
 #include "tests/support/scoped.h"
 #include "tests/support/scratch.h"
@@ -22,7 +23,7 @@ static int manager = -1;
 static Service service;
 static Error error;
 
-/// Be a manager that listens at `name`, "@" for an abstract one.
+/// Play the service manager: listen at the socket `name`; a name with "@" is abstract.
 static void
 listen_at(const char* const name)
 {
@@ -37,9 +38,9 @@ listen_at(const char* const name)
   setenv("NOTIFY_SOCKET", name, 1);
 }
 
-/// The next message, "" for none.
+/// The next message; "" if there is none.
 static const char*
-heard(void)
+notification(void)
 {
   static char text[1024];
   const ssize_t n = recv(manager, text, sizeof(text) - 1U, 0);
@@ -75,12 +76,12 @@ static const EngineStatus engine = { .latency_frames = 64, .n_nodes = 3, .backen
 TEST(without_a_service_manager_nothing_is_sent)
 {
   unsetenv("NOTIFY_SOCKET");
-  setenv("WATCHDOG_USEC", "1000000", 1); // left from somebody else
+  setenv("WATCHDOG_USEC", "1000000", 1); // inherited, without a service manager
   ck_assert(!service_open(&service, &error));
   ck_assert_uint_eq(service.socket.watchdog_ns, 0);
   const VitalSigns signs = { .has_audio = true, .has_worker = true };
   service_ready(&service, &signs, 0);
-  service_look(&service, &signs, "dummy", &running, &engine, 100U * S);
+  service_poll(&service, &signs, "dummy", &running, &engine, 100U * S);
   service_stopping(&service, "test");
   service_close(&service);
 }
@@ -88,22 +89,22 @@ TEST(without_a_service_manager_nothing_is_sent)
 TEST(the_service_manager_is_notified_of_start_and_end)
 {
   open_service(NULL);
-  ck_assert_ptr_null(getenv("NOTIFY_SOCKET")); // not for children
+  ck_assert_ptr_null(getenv("NOTIFY_SOCKET")); // child processes must not inherit it
   const VitalSigns signs = { .has_audio = true, .has_worker = true };
   service_slow_start(&service, "measuring", S);
-  service_slow_start(&service, "measuring more", S + 999U * MS); // too early for a message
-  ck_assert_str_eq(heard(), "EXTEND_TIMEOUT_USEC=120000000\nSTATUS=measuring");
+  service_slow_start(&service, "measuring more", S + 999U * MS); // within a second: no message
+  ck_assert_str_eq(notification(), "EXTEND_TIMEOUT_USEC=120000000\nSTATUS=measuring");
   service_slow_start(&service, "measuring on", 2U * S);
-  ck_assert_str_eq(heard(), "EXTEND_TIMEOUT_USEC=120000000\nSTATUS=measuring on");
+  ck_assert_str_eq(notification(), "EXTEND_TIMEOUT_USEC=120000000\nSTATUS=measuring on");
   service_ready(&service, &signs, 0);
-  ck_assert_str_eq(heard(), "READY=1");
+  ck_assert_str_eq(notification(), "READY=1");
   service_slow_start(&service, "a later worker measures", 9U * S);
   service_reloading(&service, 5U * MS);
-  ck_assert_str_eq(heard(), "RELOADING=1\nMONOTONIC_USEC=5000");
+  ck_assert_str_eq(notification(), "RELOADING=1\nMONOTONIC_USEC=5000");
   service_reloaded(&service);
-  ck_assert_str_eq(heard(), "READY=1");
+  ck_assert_str_eq(notification(), "READY=1");
   service_stopping(&service, "terminated");
-  ck_assert_str_eq(heard(), "STOPPING=1\nSTATUS=stopping (terminated)");
+  ck_assert_str_eq(notification(), "STOPPING=1\nSTATUS=stopping (terminated)");
   close_service();
 }
 
@@ -115,7 +116,7 @@ TEST(a_lost_service_manager_is_reported_once_and_its_watchdog_is_not_fed)
   ck_assert(!service_is_lost(&service, &error));
   close(manager);
   signs = (VitalSigns){ true, true, 1, 1, 1 };
-  service_look(&service, &signs, "dummy", &running, &engine, S);
+  service_poll(&service, &signs, "dummy", &running, &engine, S);
   ck_assert(service_is_lost(&service, &error));
   ck_assert_ptr_nonnull(strstr(error.text, "refused"));
   ck_assert(!service_is_lost(&service, &error));
@@ -127,12 +128,12 @@ TEST(no_text_adds_an_assignment_of_its_own)
 {
   open_service(NULL);
   service_slow_start(&service, "GPU\nMAINPID=1", S);
-  ck_assert_str_eq(heard(), "EXTEND_TIMEOUT_USEC=120000000\nSTATUS=GPU?MAINPID=1");
+  ck_assert_str_eq(notification(), "EXTEND_TIMEOUT_USEC=120000000\nSTATUS=GPU?MAINPID=1");
   IoStatus io = running;
   strcpy(io.device, "card\nREADY=0");
   const VitalSigns signs = { .has_audio = true };
-  service_look(&service, &signs, "dummy", &io, &engine, S);
-  ck_assert_str_eq(heard(),
+  service_poll(&service, &signs, "dummy", &io, &engine, S);
+  ck_assert_str_eq(notification(),
                    "STATUS=dummy (card?READY=0): 48000 Hz, 64 frames, latency 64, 3 nodes on cpu");
   close_service();
 }
@@ -143,11 +144,11 @@ TEST(a_socket_may_be_a_file)
   listen_at(scratch_path(&scratch, "notify"));
   ck_assert(!service_open(&service, &error));
   ck_assert(notify_socket_send(&service.socket, "READY=1"));
-  ck_assert_str_eq(heard(), "READY=1");
+  ck_assert_str_eq(notification(), "READY=1");
   close_service();
 }
 
-TEST(an_invalid_socket_is_rejected)
+TEST(an_invalid_socket_is_refused)
 {
   setenv("NOTIFY_SOCKET", "vsock:2:1", 1);
   ck_assert_int_eq(service_open(&service, &error), STATUS_NET);
@@ -173,24 +174,26 @@ TEST(a_new_status_is_sent_at_most_once_a_second)
 {
   open_service(NULL);
   const VitalSigns signs = { .has_audio = true, .has_worker = true };
-  service_look(&service, &signs, "jack", &running, &engine, S);
-  ck_assert_str_eq(heard(), "STATUS=jack (card): 48000 Hz, 64 frames, latency 64, 3 nodes on cpu");
-  service_look(&service, &signs, "jack", &waiting, &engine, S + 10U * MS);
-  ck_assert_str_eq(heard(), "");
-  service_look(&service, &signs, "jack", &waiting, &engine, 2U * S);
-  ck_assert_str_eq(heard(), "STATUS=waiting for jack");
-  service_look(&service, &signs, "jack", &waiting, &engine, 9U * S);
-  ck_assert_str_eq(heard(), "");
+  service_poll(&service, &signs, "jack", &running, &engine, S);
+  ck_assert_str_eq(notification(),
+                   "STATUS=jack (card): 48000 Hz, 64 frames, latency 64, 3 nodes on cpu");
+  service_poll(&service, &signs, "jack", &waiting, &engine, S + 10U * MS);
+  ck_assert_str_eq(notification(), "");
+  service_poll(&service, &signs, "jack", &waiting, &engine, 2U * S);
+  ck_assert_str_eq(notification(), "STATUS=waiting for jack");
+  service_poll(&service, &signs, "jack", &waiting, &engine, 9U * S);
+  ck_assert_str_eq(notification(), "");
   close_service();
 }
 
-/// Messages of one look with these counters at that time.
+/// Call service_poll() with these counters at this time.  Returns whether it sent a watchdog
+/// message.
 static bool
 is_fed(const VitalSigns* const signs, const uint64_t now_ns)
 {
   bool fed = false;
-  service_look(&service, signs, "dummy", signs->has_audio ? &running : &waiting, &engine, now_ns);
-  for (const char* text = heard(); text[0]; text = heard()) {
+  service_poll(&service, signs, "dummy", signs->has_audio ? &running : &waiting, &engine, now_ns);
+  for (const char* text = notification(); text[0]; text = notification()) {
     fed = fed || !strcmp(text, "WATCHDOG=1");
   }
   return fed;
@@ -222,13 +225,13 @@ TEST(the_watchdog_starves_when_one_part_does_nothing)
       signs.control_rounds += part != 0;
       signs.callback_blocks += part != 1;
       signs.worker_blocks += part != 2;
-      ck_assert_msg(!is_fed(&signs, now_ns), "%s is dead at %g s", words[part],
+      ck_assert_msg(!is_fed(&signs, now_ns), "watchdog message without %s, at %g s", words[part],
                     (double)now_ns * 1e-9);
       if (now_ns > 5U * S) {
         ck_assert_str_eq(vitals_idle(&service.vitals, &signs), words[part]);
       }
     }
-    signs = (VitalSigns){ true, true, UINT64_MAX, UINT64_MAX, UINT64_MAX }; // it lives again
+    signs = (VitalSigns){ true, true, UINT64_MAX, UINT64_MAX, UINT64_MAX }; // all parts work again
     ck_assert(is_fed(&signs, now_ns));
     close_service();
   }
@@ -245,7 +248,7 @@ TEST(while_waiting_for_audio_only_the_control_thread_counts)
   signs.control_rounds = 2;
   ck_assert(is_fed(&signs, 15U * S));
   signs.control_rounds = 3;
-  signs.has_audio = true; // back, but silent
+  signs.has_audio = true; // audio is back, but the callback makes no progress
   ck_assert(!is_fed(&signs, 20U * S));
   close_service();
 }
@@ -258,7 +261,7 @@ TEST(a_worker_that_is_being_restarted_does_not_count)
   signs.control_rounds = signs.callback_blocks = 1;
   ck_assert(is_fed(&signs, 5U * S));
   signs.control_rounds = signs.callback_blocks = 2;
-  signs.has_worker = true; // it is there again, but does nothing
+  signs.has_worker = true; // the worker is back, but makes no progress
   ck_assert(!is_fed(&signs, 10U * S));
   signs.worker_blocks = 1;
   ck_assert(is_fed(&signs, 10U * S));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The state is a whole rack that has played, with the number of starts that failed; a full disk is
-// reported and the save is repeated; damaged files are ignored.
+// The state folder keeps the last rack that played long enough, the last good rack, and the number
+// of starts that failed.  A full disk is reported and the save is repeated; damaged files are
+// ignored.
 
 #include "control/folder.h"
 #include "tests/support/scoped.h"
@@ -59,7 +60,7 @@ open_state(void)
                 error.text);
 }
 
-/// As if it had been killed.
+/// Close the state without the saves of a normal end, as if the program had been killed.
 static void
 drop_state(void)
 {
@@ -73,15 +74,15 @@ end(void)
   scratch_remove(&scratch);
 }
 
-/// A rack, from one second to another.
+/// Report that a rack plays from one second to another.
 static void
-hear(const char* const text, const uint64_t from_s, const uint64_t to_s)
+play(const char* const text, const uint64_t from_s, const uint64_t to_s)
 {
   state_offer(state, strdup(text), from_s * S);
   state_step(state, to_s * S);
 }
 
-/// What a file has now, as the next start sees it; NULL: not there.
+/// The contents of a state file at the next start; NULL if there is none.  Opens the state again.
 static const char*
 kept(const StateFile file)
 {
@@ -98,7 +99,7 @@ TEST(a_rack_is_saved_once_it_has_played_long_enough)
   open_state();
   ck_assert_ptr_null(state_text(state, STATE_PRESENT));
   state_set_origin(state, 7);
-  hear("one\n", 100, 100);
+  play("one\n", 100, 100);
   state_step(state, 104U * S);
   ck_assert_uint_eq(state_counts(state).saved, 0);
   state_step(state, 105U * S);
@@ -123,15 +124,15 @@ TEST(subscribers_are_kept_at_once_and_at_the_end)
   ck_assert(state_close(state, true, PATIENCE_MS));
   open_state();
   ck_assert_str_eq(state_subscribers(state), "");
-  ck_assert_uint_eq(state_counts(state).saved, 0); // which counts racks
+  ck_assert_uint_eq(state_counts(state).saved, 0); // counts racks only
   end();
 }
 
-TEST(a_rack_that_was_heard_just_before_a_crash_is_not_kept)
+TEST(a_rack_that_played_just_before_a_crash_is_not_kept)
 {
   open_state();
-  hear("one\n", 100, 105);
-  hear("crash\n", 106, 110);
+  play("one\n", 100, 105);
+  play("crash\n", 106, 110);
   ck_assert_str_eq(kept(STATE_PRESENT), "one\n");
   end();
 }
@@ -168,8 +169,8 @@ TEST(a_rack_that_changes_all_the_time_is_kept_as_it_was_five_seconds_ago)
 TEST(the_same_rack_is_not_written_twice)
 {
   open_state();
-  hear("one\n", 100, 105);
-  hear("one\n", 106, 111);
+  play("one\n", 100, 105);
+  play("one\n", 106, 111);
   ck_assert_uint_eq(state_counts(state).saved, 1);
   end();
 }
@@ -177,11 +178,11 @@ TEST(the_same_rack_is_not_written_twice)
 TEST(a_rack_that_has_lived_for_a_minute_is_a_good_one)
 {
   open_state();
-  hear("one\n", 100, 105);
-  hear("two\n", 160, 164);
+  play("one\n", 100, 105);
+  play("two\n", 160, 164);
   ck_assert_ptr_null(kept(STATE_GOOD));
-  hear("one\n", 100, 105);
-  hear("two\n", 160, 165); // two is present, one good
+  play("one\n", 100, 105);
+  play("two\n", 160, 165); // now "two" is the present rack, and "one" the good one
   ck_assert_str_eq(kept(STATE_GOOD), "one\n");
   ck_assert_str_eq(state_text(state, STATE_PRESENT), "two\n");
   end();
@@ -190,8 +191,8 @@ TEST(a_rack_that_has_lived_for_a_minute_is_a_good_one)
 TEST(what_follows_a_good_rack_becomes_good_a_minute_later)
 {
   open_state();
-  hear("one\n", 100, 105);
-  hear("two\n", 160, 165);
+  play("one\n", 100, 105);
+  play("two\n", 160, 165);
   for (uint64_t s = 166; s <= 240; ++s) {
     state_step(state, s * S);
   }
@@ -210,7 +211,7 @@ TEST(early_crashes_are_counted)
   }
   open_state();
   state_step(state, 100U * S);
-  state_step(state, 120U * S); // has lived
+  state_step(state, 120U * S); // 20 s after the start: it does not count as failed
   drop_state();
   open_state();
   ck_assert_uint_eq(state_starts(state), 1);
@@ -238,7 +239,7 @@ TEST(damaged_files_are_ignored)
   drop_state();
   scratch_write(&scratch, "state/starts", "garbage\0\xff", 9);
   scratch_write(&scratch, "state/present.rack", "gain\0gain", 9);
-  scratch_write(&scratch, "state/good.rack", "gain -6dB\n", 10); // by hand: has no first line
+  scratch_write(&scratch, "state/good.rack", "gain -6dB\n", 10); // written by hand: no first line
   open_state();
   ck_assert_uint_eq(state_starts(state), 1);
   ck_assert_ptr_null(state_text(state, STATE_PRESENT));
@@ -255,7 +256,7 @@ TEST(damaged_files_are_ignored)
 TEST(each_damaged_file_is_reported)
 {
   static const char* const names[] = { "starts", "subscribers", "present.rack", "good.rack" };
-  static const char* const whys[] = { "larger than", "not a text", "outside",
+  static const char* const whys[] = { "larger than", "not a text", "a link that leads to no usable",
                                       "not a regular file" };
   static char large[5U << 20U];
   memset(large, 'x', sizeof(large));
@@ -292,13 +293,52 @@ TEST(each_damaged_file_is_reported)
     }
   }
   n_unread = 0;
-  open_state(); // nothing there, nothing said
+  open_state(); // missing files are not reported
   ck_assert_uint_eq(n_unread, 0U);
   drop_state();
   scratch_write(&scratch, "state/starts", "3 or so", 7);
+  scratch_write(&scratch, "state/subscribers", "127.0.0.1 8\n\x9B\xFE", 14);
   open_state();
-  ck_assert_uint_eq(n_unread, 1U);
+  ck_assert_uint_eq(n_unread, 2U);
+  ck_assert_msg(strstr(said, "subscribers: a line is not the address of a client"), "%s", said);
+  ck_assert_ptr_nonnull(strstr(state_subscribers(state), "127.0.0.1 8\n"));
   ck_assert_uint_eq(state_starts(state), 1);
+  static const char* const nonsense[] = {
+    "hello world\n", "127.0.0.1 8\nhello\n", "127.0.0.1 8 or so\n", "192.0.2.1 8\n", "8\n",
+  };
+  for (uint32_t i = 0; i < ARRAY_LEN(nonsense); ++i) {
+    drop_state();
+    scratch_write(&scratch, "state/subscribers", nonsense[i], strlen(nonsense[i]));
+    open_state();
+    ck_assert_msg(n_unread == 3U + i, "%s", nonsense[i]);
+  }
+  static const char clients[] = "127.0.0.1 8\n::1 65535\n";
+  drop_state();
+  scratch_write(&scratch, "state/subscribers", clients, strlen(clients));
+  open_state();
+  ck_assert_msg(n_unread == 2U + ARRAY_LEN(nonsense), "%s", said);
+  end();
+}
+
+TEST(a_saved_rack_with_a_damaged_first_line_is_reported)
+{
+  static const char* const texts[] = { "", "gain -6dB\n", "\x9B\xFE\x01\n\x80\n",
+                                       "# warprack state, begun with 01" };
+  static const char whole[] = "# warprack state, begun with 0123456789abcdef\ngain -6dB\n";
+  open_state();
+  for (uint32_t t = 0; t < ARRAY_LEN(texts); ++t) {
+    drop_state();
+    scratch_write(&scratch, "state/present.rack", texts[t], strlen(texts[t]));
+    n_unread = 0;
+    open_state();
+    ck_assert_msg(n_unread == 1U && strstr(said, "present.rack: the first line is damaged"),
+                  "text %u: reported %u times: %s", t, n_unread, said);
+  }
+  drop_state();
+  scratch_write(&scratch, "state/present.rack", whole, strlen(whole));
+  n_unread = 0;
+  open_state();
+  ck_assert_uint_eq(n_unread, 0);
   end();
 }
 
@@ -345,12 +385,12 @@ TEST(a_full_disk_is_reported_and_retried_and_leaves_the_old_rack)
   make_scratch();
   mkdir(scratch_path(&scratch, "state"), 0777);
   if (mount("tmpfs", scratch_path(&scratch, "state"), "tmpfs", 0, "size=64k")) {
-    printf("skipped: no tmpfs can be mounted\n");
+    suite_skip("cannot mount a tmpfs");
     scratch_remove(&scratch);
     return;
   }
   open_state();
-  hear("one\n", 100, 105);
+  play("one\n", 100, 105);
   ck_assert_uint_eq(state_counts(state).failed, 0);
   fill();
   n_said = 0;
@@ -358,19 +398,19 @@ TEST(a_full_disk_is_reported_and_retried_and_leaves_the_old_rack)
   for (uint64_t s = 115; s <= 144; ++s) {
     state_step(state, s * S);
   }
-  ck_assert_uint_eq(n_said, 3); // every ten seconds
+  ck_assert_uint_eq(n_said, 3); // the save is repeated every ten seconds
   ck_assert_uint_eq(state_counts(state).failed, 3);
   ck_assert_msg(strstr(said, "No space left"), "%s", said);
   ck_assert_str_eq(kept(STATE_PRESENT), "one\n");
   unlink(scratch_path(&scratch, "state/filler"));
-  hear("two\n", 200, 205);
+  play("two\n", 200, 205);
   ck_assert_str_eq(kept(STATE_PRESENT), "two\n");
   drop_state();
   umount2(scratch_path(&scratch, "state"), MNT_DETACH);
   scratch_remove(&scratch);
 }
 
-/// From here on a system call fails for this process.
+/// Make a system call fail with `code`, from now on and for this process.
 static void
 forbid(const long call, const int code)
 {
@@ -385,7 +425,7 @@ forbid(const long call, const int code)
   ck_assert_int_eq(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
 }
 
-/// Check the error of a read in which this system call fails with `code`.
+/// Check the message when this system call fails with `code` while a file or folder is opened.
 static void
 assert_said(const long call, const int code, const char* const expected)
 {
@@ -449,7 +489,7 @@ write_often(void* const name)
   return (void*)n_failed;
 }
 
-// The rack that is saved by a command and the one that is kept may be in one folder.
+// A command may save a rack to the folder in which the state is kept.
 TEST(two_writers_of_one_folder_do_not_collide)
 {
   static char names[2][8] = { "a.rack", "b.rack" };
@@ -481,7 +521,7 @@ TEST(a_file_that_is_replaced_keeps_its_permissions)
   ck_assert(!folder_replace(&folder, "name", "two", &error));
   ck_assert_int_eq(stat(scratch_path(&scratch, "name"), &facts), 0);
   ck_assert_uint_eq(facts.st_mode & 0777U, 0660);
-  // A link, whose own permissions are 0777, has none that a file should get.
+  // A link is replaced by a file; the file must not get the link's permissions, 0777.
   ck_assert_int_eq(symlink("elsewhere", scratch_path(&scratch, "link")), 0);
   ck_assert(!folder_replace(&folder, "link", "three", &error));
   ck_assert_int_eq(lstat(scratch_path(&scratch, "link"), &facts), 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Messages arrive unchanged.  Cut, changed or invented messages are refused, or have every field
-// in its range.
+// A message that is encoded and decoded is unchanged.  A truncated, changed or invented message is
+// refused, or every field is in its range.
 
 #include "engine/wire/wire_private.h"
 #include "tests/support/suite.h"
@@ -26,7 +26,7 @@ encoded(const WireMessage* const message)
   return body;
 }
 
-/// Decode for the right side; the caller clears the message.
+/// Decode on the side that receives this kind; the caller clears the message.
 static Status
 decode(const WireKind kind, const Body body, WireMessage* const message, Error* const error)
 {
@@ -34,7 +34,7 @@ decode(const WireKind kind, const Body body, WireMessage* const message, Error* 
   const Status status =
       wire_decode(wire_sample_side(kind), kind, body.bytes, body.n, fd, message, error);
   if (status && fd >= 0) {
-    ck_assert_int_eq(close(fd), 0); // untouched on error
+    ck_assert_int_eq(close(fd), 0); // wire_decode() leaves the descriptor open on error
   }
   return status;
 }
@@ -45,7 +45,7 @@ TEST(every_kind_arrives_as_it_was_sent)
 {
   for (WireKind kind = WIRE_CONFIG; kind < WIRE_N_KINDS; ++kind) {
     const WireMessage sent = wire_sample(kind);
-    ck_assert_msg(!wire_field_out_of_range(&sent), "%u", kind); // the samples are good ones
+    ck_assert_msg(!wire_field_out_of_range(&sent), "%u", kind); // the samples are valid
     const Body body = encoded(&sent);
     WireMessage received;
     Error error = { STATUS_OK, "" };
@@ -120,7 +120,7 @@ TEST(a_text_that_is_not_printable_is_refused)
     memcpy(bytes + sizeof(n), bad[b], n);
     WireMessage received;
     ck_assert_msg(decode(WIRE_NOTE, (Body){ bytes, 4U + n }, &received, NULL) == STATUS_BAD_ARG,
-                  "text %u passes", b);
+                  "text %u was accepted", b);
   }
 }
 
@@ -142,7 +142,7 @@ TEST(a_status_always_has_a_reason_and_success_has_none)
   ck_assert(!decode(WIRE_REPLY, body, &received, NULL));
   ck_assert_str_eq(received.reply.reply.text, status_text(STATUS_NO_MEM));
   free(body.bytes);
-  message.reply.reply = (EngineReply){ .status = STATUS_NO_MEM, .text = "!" }; // short, and yet one
+  message.reply.reply = (EngineReply){ .status = STATUS_NO_MEM, .text = "!" }; // a short reason
   body = encoded(&message);
   ck_assert(!decode(WIRE_REPLY, body, &received, NULL));
   ck_assert_str_eq(received.reply.reply.text, "!");
@@ -156,7 +156,8 @@ TEST(a_status_always_has_a_reason_and_success_has_none)
 
 // ---- invalid messages ----
 
-/// The body is refused, or is a message in its ranges that encodes to itself.
+/// Decode a body; false if it is refused.  Fails the test if it is accepted with a field out of
+/// range, or encodes to another body.
 static bool
 is_taken(const WireKind kind, const Body body)
 {
@@ -173,9 +174,9 @@ is_taken(const WireKind kind, const Body body)
   const char* const wrong = wire_field_out_of_range(&message);
   ck_assert_msg(!wrong, "kind %u: %s out of range", kind, wrong);
   const Body again = encoded(&message);
-  if (kind != WIRE_EDIT && kind != WIRE_CONFIG) { // a document may be written in many ways
+  if (kind != WIRE_EDIT && kind != WIRE_CONFIG) { // different texts can be the same document
     ck_assert_msg(again.n == body.n && !memcmp(again.bytes, body.bytes, body.n),
-                  "kind %u: two bodies of one message", kind);
+                  "kind %u: the message encodes to another body", kind);
   }
   free(again.bytes);
   wire_message_clear(&message);
@@ -188,11 +189,12 @@ TEST(every_cut_is_refused)
     const WireMessage sent = wire_sample(kind);
     const Body body = encoded(&sent);
     for (uint32_t n = 0; n < body.n; ++n) {
-      // A copy of its own size: a sanitizer sees a byte read too many.
+      // A copy with exactly n bytes, so that a sanitizer finds reads behind the end.
       unsigned char* const cut = malloc(n + 1U);
       memcpy(cut, body.bytes, n);
       unsigned char* const exact = realloc(cut, n ? n : 1U);
-      ck_assert_msg(!is_taken(kind, (Body){ exact, n }), "kind %u of %u bytes passes", kind, n);
+      ck_assert_msg(!is_taken(kind, (Body){ exact, n }), "kind %u cut to %u bytes was accepted",
+                    kind, n);
       free(exact);
     }
     unsigned char* const longer = malloc(body.n + 1U);
@@ -200,7 +202,8 @@ TEST(every_cut_is_refused)
       memcpy(longer, body.bytes, body.n);
     }
     longer[body.n] = 0;
-    ck_assert_msg(!is_taken(kind, (Body){ longer, body.n + 1U }), "a byte too many passes");
+    ck_assert_msg(!is_taken(kind, (Body){ longer, body.n + 1U }),
+                  "a body with a byte more was accepted");
     free(longer);
     free(body.bytes);
   }
@@ -231,7 +234,7 @@ TEST(every_changed_byte_is_refused_or_in_range)
   wire_samples_clear();
 }
 
-/// Overwrite a field of the sample's body and expect a refusal.
+/// Overwrite a field of the sample's body; the body must then be refused.
 static void
 expect_refusal(const WireKind kind, const uint32_t at, const void* const bytes, const size_t n)
 {
@@ -239,7 +242,7 @@ expect_refusal(const WireKind kind, const uint32_t at, const void* const bytes, 
   const Body body = encoded(&sent);
   ck_assert_uint_le(at + n, body.n);
   memcpy(body.bytes + at, bytes, n);
-  ck_assert_msg(!is_taken(kind, body), "kind %u: bytes %u.. pass", kind, at);
+  ck_assert_msg(!is_taken(kind, body), "kind %u: wrong bytes at %u were accepted", kind, at);
   free(body.bytes);
 }
 
@@ -261,7 +264,7 @@ expect_float_refusal(const WireKind kind, const uint32_t at, const float value)
   expect_refusal(kind, at, &value, sizeof(value));
 }
 
-#define FACTS_BYTES (56U + 2U * 13U) // of the samples: two fallbacks
+#define FACTS_BYTES (56U + 2U * 13U) // the facts of the samples, which have two fallbacks
 
 TEST(values_just_beyond_their_range_are_refused)
 {
@@ -285,7 +288,7 @@ TEST(values_just_beyond_their_range_are_refused)
   expect_u32_refusal(WIRE_CHANGED, 12, 1025);                 // n_out
   expect_u32_refusal(WIRE_FAILED, 0, STATUS_OK);
   expect_u32_refusal(WIRE_FAILED, 0, STATUS_N_STATUSES);
-  expect_u32_refusal(WIRE_ARMED, 0, STATUS_FILE);                 // without a reason
+  expect_u32_refusal(WIRE_ARMED, 0, STATUS_FILE);                 // an error without a text
   expect_u32_refusal(WIRE_CHANGED, 52, 1025);                     // fallbacks
   expect_float_refusal(WIRE_CHANGED, 56, nextafterf(1.0F, 2.0F)); // level
   expect_float_refusal(WIRE_CHANGED, 56, NAN);
@@ -294,11 +297,11 @@ TEST(values_just_beyond_their_range_are_refused)
   expect_double_refusal(WIRE_STATUS, FACTS_BYTES + 48, -0.1); // load
   expect_double_refusal(WIRE_STATUS, FACTS_BYTES + 48, (double)INFINITY);
   expect_double_refusal(WIRE_STATUS, FACTS_BYTES + 48 + 24, (double)NAN); // cost
-  expect_u32_refusal(WIRE_PLACES, 4 + 4, 0);                              // backend: auto is none
-  expect_u32_refusal(WIRE_PLACES, 4 + 4, ENGINE_N_BACKENDS);              // backend
-  expect_u32_refusal(WIRE_PLACES, 4 + 8, PLACE_N_REASONS);                // reason
+  expect_u32_refusal(WIRE_PLACES, 4 + 4, 0);                 // backend: "auto" is invalid here
+  expect_u32_refusal(WIRE_PLACES, 4 + 4, ENGINE_N_BACKENDS); // backend
+  expect_u32_refusal(WIRE_PLACES, 4 + 8, PLACE_N_REASONS);   // reason
   expect_u32_refusal(WIRE_PLACES, 4, RACK_UID_OUT);
-  for (uint32_t l = 0; l < ARRAY_LEN(large); ++l) { // counts and lengths, before memory is taken
+  for (uint32_t l = 0; l < ARRAY_LEN(large); ++l) { // counts and lengths: nothing is allocated
     expect_u32_refusal(WIRE_EDIT, 28, large[l]);
     expect_u32_refusal(WIRE_EDIT, 40, large[l]);
     expect_u32_refusal(WIRE_SET, 0, large[l]);
@@ -308,13 +311,13 @@ TEST(values_just_beyond_their_range_are_refused)
   wire_samples_clear();
 }
 
-/// The body of a message with one of its texts replaced by `n` letters.
+/// A copy of a body in which `n` letters replace the text `text`.
 static Body
 with_text_of(const Body body, const char* const text, const uint32_t n)
 {
   const uint32_t length = (uint32_t)strlen(text);
   const unsigned char* const at = memmem(body.bytes, body.n, text, length);
-  ck_assert_msg(at && length, "no text \"%s\"", text);
+  ck_assert_msg(at && length, "the body has no text \"%s\"", text);
   const uint32_t before = (uint32_t)(at - body.bytes);
   const uint32_t after = body.n - before - length;
   const Body longer = { malloc(body.n + n), before + n + after };
@@ -346,8 +349,8 @@ TEST(a_text_that_is_longer_than_its_room_is_refused)
     { &reply, reply.reply.reply.text, sizeof(reply.reply.reply.text) },
     { &note, note.note, sizeof(note.note) },
   };
-  // Where the length is not checked, the text goes over its end; room for that, so that the test
-  // lives to say it.
+  // If the length is not checked, the text overruns the message.  `behind` is there to detect that
+  // without a crash.
   static struct {
     WireMessage message;
     unsigned char behind[65536];
@@ -365,9 +368,9 @@ TEST(a_text_that_is_longer_than_its_room_is_refused)
       const Status result = decode(kind, longer, &into.message, &error);
       ck_assert_msg(result == (l ? STATUS_BAD_ARG : STATUS_OK),
                     "kind %u: text %u of %u bytes, room for %u: %s", kind, t, lengths[l], room,
-                    result ? error.text : "passes");
+                    result ? error.text : "accepted");
       for (size_t b = 0; b < sizeof(into.behind); ++b) {
-        ck_assert_msg(into.behind[b] == 0xA5U, "kind %u: written behind the message", kind);
+        ck_assert_msg(into.behind[b] == 0xA5U, "kind %u: the text overran the message", kind);
       }
       wire_message_clear(&into.message);
       free(longer.bytes);
@@ -378,7 +381,7 @@ TEST(a_text_that_is_longer_than_its_room_is_refused)
   wire_samples_clear();
 }
 
-TEST(a_message_that_the_receiver_would_reject_is_not_sent)
+TEST(a_message_that_the_receiver_would_refuse_is_not_sent)
 {
   unsigned char* body = NULL;
   uint32_t n = 0;
@@ -421,7 +424,7 @@ TEST(a_text_without_an_end_is_sent_as_far_as_its_room)
   Coder coder = { .writes = true, .max = 100 };
   coder_text(&coder, sent.text, sizeof(sent.text), "text");
   ck_assert_msg(!coder.error.status, "%s", coder.error.text);
-  ck_assert_str_eq(sent.behind, "\n\n\n\n\n\n\n"); // made printable, it is longer than its room
+  ck_assert_str_eq(sent.behind, "\n\n\n\n\n\n\n"); // outside of the text's room: unchanged
   ck_assert_uint_eq(coder.at, sizeof(uint32_t) + 7U);
   ck_assert_int_eq(memcmp(coder.out + sizeof(uint32_t), "xxxxxxx", 7), 0);
   free(coder.out);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Invalid messages end the connection: before memory is allocated for them, permanently, and
-// without an open descriptor.
+// An invalid message ends the connection permanently, before memory is allocated for the message,
+// and without leaving a descriptor open.
 
 #include "engine/wire/wire.h"
 #include "tests/support/scoped.h"
@@ -50,16 +50,16 @@ TEST(an_invalid_header_ends_the_connection_before_the_body)
 TEST(nothing_is_received_after_invalid_data)
 {
   SCOPED(wire_ends_free) const WireEnds pair = wire_ends_half(WIRE_SERVER);
-  const uint32_t wrong[] = { WIRE_NOTE, 4, 77 }; // a text of 77 bytes that does not come
+  const uint32_t wrong[] = { WIRE_NOTE, 4, 77 }; // announces a text of 77 bytes, but has none
   const WireMessage note = wire_sample(WIRE_NOTE);
-  unsigned char bytes[WIRE_FRAME_BYTES];
-  const size_t n = wire_frame(&note, bytes);
+  unsigned char bytes[WIRE_MESSAGE_BYTES];
+  const size_t n = wire_message_bytes(&note, bytes);
   ck_assert_int_eq(write(pair.by_hand, wrong, sizeof(wrong)), sizeof(wrong));
   ck_assert_int_eq(write(pair.by_hand, bytes, n), (ssize_t)n);
   expect_broken(pair.server);
 }
 
-/// Send bytes with n_fds descriptors beside their first.
+/// Send bytes, with n_fds descriptors attached to the first byte.
 static void
 send_with_descriptors(const int socket, const void* const bytes, const size_t n_bytes,
                       const uint32_t n_fds)
@@ -90,25 +90,25 @@ TEST(descriptors_where_none_belong_are_closed)
   const WireMessage note = wire_sample(WIRE_NOTE);
   const WireMessage arm = wire_sample(WIRE_ARM);
   const WireMessage set = wire_sample(WIRE_SET);
-  unsigned char bytes[WIRE_FRAME_BYTES];
-  for (uint32_t n_fds = 1; n_fds <= 8U; ++n_fds) { // to the server, whose kinds have none
+  unsigned char bytes[WIRE_MESSAGE_BYTES];
+  for (uint32_t n_fds = 1; n_fds <= 8U; ++n_fds) { // the server receives no kind with descriptors
     const WireEnds pair = wire_ends_half(WIRE_SERVER);
-    send_with_descriptors(pair.by_hand, bytes, wire_frame(&note, bytes), n_fds);
+    send_with_descriptors(pair.by_hand, bytes, wire_message_bytes(&note, bytes), n_fds);
     expect_broken(pair.server);
     wire_ends_free(&pair);
   }
-  for (uint32_t n_fds = 2; n_fds <= 8U; ++n_fds) { // more than one
+  for (uint32_t n_fds = 2; n_fds <= 8U; ++n_fds) { // ARM has one descriptor
     const WireEnds pair = wire_ends_half(WIRE_WORKER);
-    send_with_descriptors(pair.by_hand, bytes, wire_frame(&arm, bytes), n_fds);
+    send_with_descriptors(pair.by_hand, bytes, wire_message_bytes(&arm, bytes), n_fds);
     expect_broken(pair.worker);
     wire_ends_free(&pair);
   }
-  const WireEnds other = wire_ends_half(WIRE_WORKER); // with another kind
-  send_with_descriptors(other.by_hand, bytes, wire_frame(&set, bytes), 1);
+  const WireEnds other = wire_ends_half(WIRE_WORKER); // SET has no descriptor
+  send_with_descriptors(other.by_hand, bytes, wire_message_bytes(&set, bytes), 1);
   expect_broken(other.worker);
   wire_ends_free(&other);
-  const size_t n = wire_frame(&arm, bytes);
-  for (size_t at = 8; at < n; ++at) { // with the body
+  const size_t n = wire_message_bytes(&arm, bytes);
+  for (size_t at = 8; at < n; ++at) { // the descriptor belongs to the header, not to the body
     const WireEnds pair = wire_ends_half(WIRE_WORKER);
     ck_assert_int_eq(write(pair.by_hand, bytes, at), (ssize_t)at);
     send_with_descriptors(pair.by_hand, bytes + at, n - at, 1);
@@ -128,11 +128,11 @@ TEST(a_descriptor_belongs_to_its_own_message)
   const WireEnds pair = wire_ends_half(WIRE_WORKER);
   const WireMessage set = wire_sample(WIRE_SET);
   const WireMessage arm = wire_sample(WIRE_ARM);
-  unsigned char bytes[WIRE_FRAME_BYTES];
-  for (uint32_t i = 0; i < 3U; ++i) { // all of it is there before the first is read
-    size_t n = wire_frame(&set, bytes);
+  unsigned char bytes[WIRE_MESSAGE_BYTES];
+  for (uint32_t i = 0; i < 3U; ++i) { // all messages are sent before the first one is read
+    size_t n = wire_message_bytes(&set, bytes);
     ck_assert_int_eq(write(pair.by_hand, bytes, n), (ssize_t)n);
-    n = wire_frame(&arm, bytes);
+    n = wire_message_bytes(&arm, bytes);
     send_with_descriptors(pair.by_hand, bytes, n, 1);
   }
   for (uint32_t i = 0; i < 6U; ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Whichever allocation fails, sending and receiving report that memory ran out, and no message is
-// lost or half done.  A length allocates no memory before its bytes have arrived.
+// If any allocation fails, sending and receiving return STATUS_NO_MEM, and no message is lost or
+// handled in part.  A count allocates no memory before its bytes have arrived.
 
 #include "engine/wire/wire.h"
 #include "tests/support/failing_alloc.h"
@@ -26,10 +26,10 @@ TEST(encoding_and_decoding_fail_whole)
       const bool failed = failing_alloc_disarm();
       ck_assert_int_eq(status, failed ? STATUS_NO_MEM : STATUS_OK);
       if (!failed) {
-        break; // also a body of no bytes
+        break; // `body` may be NULL: a body without bytes
       }
     }
-    for (uint32_t n = 0; kind != WIRE_ARM; ++n) { // whose descriptor other tests bring
+    for (uint32_t n = 0; kind != WIRE_ARM; ++n) { // ARM needs a descriptor: see the next test
       WireMessage received;
       failing_alloc_arm(n);
       const Status status =
@@ -63,7 +63,7 @@ TEST(a_message_without_memory_is_not_sent)
     ck_assert_int_eq(status, failed ? STATUS_NO_MEM : STATUS_OK);
   }
   ck_assert_uint_gt(n, 1U);
-  WireMessage received = wire_next(ends.worker); // the one of the last try, and no other
+  WireMessage received = wire_next(ends.worker); // only the last attempt has sent a message
   ck_assert(wire_messages_equal(&arm, &received));
   wire_message_clear(&received);
   const WireMessage reset = { .kind = WIRE_RESET_LOAD };
@@ -105,7 +105,7 @@ TEST(counts_take_no_memory_before_their_bytes_are_there)
     const Status status = wire_decode(wire_sample_side(rows[r].kind), rows[r].kind,
                                       (const unsigned char*)rows[r].words, 4U * rows[r].n_words, -1,
                                       &received, &error);
-    ck_assert(!failing_alloc_disarm()); // none was asked for
+    ck_assert(!failing_alloc_disarm()); // there was no allocation
     ck_assert_int_eq(status, STATUS_BAD_ARG);
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A rack arrives with every uid, in its order, and with every bit of its numbers; an invalid one
-// is refused.
+// A rack that is encoded and decoded keeps its uids, its order and every bit of its numbers.  An
+// invalid rack is refused.
 
 #include "engine/wire/wire.h"
 #include "tests/support/scoped.h"
@@ -31,7 +31,7 @@ random_text(char text[const 24], uint64_t* const state)
   text[n] = '\0';
 }
 
-/// Give one parameter a random value, of whatever kind it takes.
+/// Set one parameter of any kind to a random value.
 static void
 set_randomly(Rack* const random, const char* const node, const FxParam* const param,
              uint64_t* const state)
@@ -45,7 +45,7 @@ set_randomly(Rack* const random, const char* const node, const FxParam* const pa
     if (param->unit == UNIT_MS && choice % 2U) {
       snprintf(text, sizeof(text), "%uframes", (unsigned)(choice % 20000U) + 500U);
       status = set_text_by_name(random, node, param->id, text, NULL);
-      ck_assert(!status || status == STATUS_BAD_RACK); // not every table takes as many
+      ck_assert(!status || status == STATUS_BAD_RACK); // may be out of the parameter's range
       return;
     }
     status = set_number_by_name(random, node, param->id, number, NULL);
@@ -73,7 +73,8 @@ set_randomly(Rack* const random, const char* const node, const FxParam* const pa
   ck_assert(!status);
 }
 
-/// Nodes of any effects, some taken out again so that uids have gaps, connected forwards.
+/// Make a rack with random effects and values.  Some nodes are removed again, so that the uids have
+/// gaps.  Connections go from earlier to later nodes.
 static Rack*
 random_rack(uint64_t* const state)
 {
@@ -136,7 +137,7 @@ TEST(a_rack_arrives_with_its_uids_its_order_and_every_bit)
   ck_assert_uint_gt(most, 8U);
 }
 
-TEST(invalid_uids_are_rejected_and_change_nothing)
+TEST(invalid_uids_are_refused_and_change_nothing)
 {
   static const RackUid wrong[][2] = { { 20, 20 }, { 0, 20 }, { 2, 20 }, { 15, 20 }, { 30, 20 } };
   Rack* const rack = rack_copy(wire_sample(WIRE_EDIT).edit.rack);
@@ -150,7 +151,7 @@ TEST(invalid_uids_are_rejected_and_change_nothing)
   ck_assert(rack_set_uids(rack, good, 3, 30, NULL) == STATUS_BAD_ARG);
   ck_assert(wire_racks_equal(rack, before));
   ck_assert(!rack_set_uids(rack, good, 2, 30, NULL));
-  ck_assert(rack_equal(rack, before)); // connections have followed
+  ck_assert(rack_equal(rack, before)); // the connections have the new uids
   ck_assert(rack_find_uid(rack, 29) == &rack->nodes[1] && !rack_find_uid(rack, 16));
   Rack* const empty = rack_new();
   ck_assert(!rack_set_uids(empty, NULL, 0, 5000, NULL));
@@ -162,14 +163,14 @@ TEST(invalid_uids_are_rejected_and_change_nothing)
   wire_samples_clear();
 }
 
-TEST(an_invalid_document_is_rejected)
+TEST(an_invalid_document_is_refused)
 {
   static const char* const wrong[] = { "add a nothing", "add a gain\nadd b gain", "",
                                        "add a gain\nadd b gain\nconnect a b\nconnect b a" };
   for (uint32_t w = 0; w < ARRAY_LEN(wrong); ++w) {
     unsigned char bytes[256] = { 0 };
     const uint32_t n_text = (uint32_t)strlen(wrong[w]);
-    const uint32_t words[] = { 0, 0, 0, 0, 0, 0, 100, 1, 20, n_text }; // one uid, always
+    const uint32_t words[] = { 0, 0, 0, 0, 0, 0, 100, 1, 20, n_text }; // always one uid
     memcpy(bytes, words, sizeof(words));
     memcpy(bytes + sizeof(words), wrong[w], n_text);
     WireMessage received;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Over a socket: messages arrive whole and in order in pieces of any size; the server never blocks
-// and its memory is bounded; no descriptor is lost.
+// Over a socket, messages arrive complete and in order, in pieces of any size.  The server never
+// blocks, its queue has a limit, and no descriptor leaks.
 
 #include "engine/wire/wire.h"
 #include "tests/support/scoped.h"
@@ -69,8 +69,8 @@ TEST(a_message_that_comes_byte_by_byte_is_whole_at_its_last)
   for (uint32_t round = 0; round < 2U; ++round) {
     for (WireKind kind = WIRE_READY; kind < WIRE_N_KINDS; ++kind) {
       const WireMessage sent = wire_sample(kind);
-      unsigned char bytes[WIRE_FRAME_BYTES];
-      const size_t n = wire_frame(&sent, bytes);
+      unsigned char bytes[WIRE_MESSAGE_BYTES];
+      const size_t n = wire_message_bytes(&sent, bytes);
       SCOPED(wire_message_clear) WireMessage received = { .kind = WIRE_NONE };
       for (size_t i = 0; i < n; ++i) {
         ck_assert_uint_eq(received.kind, WIRE_NONE);
@@ -88,8 +88,8 @@ TEST(a_message_that_comes_in_two_pieces_is_whole)
 {
   SCOPED(wire_ends_free) const WireEnds pair = wire_ends_half(WIRE_SERVER);
   const WireMessage sent = wire_sample(WIRE_NOTE);
-  unsigned char bytes[WIRE_FRAME_BYTES];
-  const size_t n = wire_frame(&sent, bytes);
+  unsigned char bytes[WIRE_MESSAGE_BYTES];
+  const size_t n = wire_message_bytes(&sent, bytes);
   for (size_t cut = 1; cut < n; ++cut) {
     SCOPED(wire_message_clear) WireMessage received = { .kind = WIRE_NONE };
     ck_assert_int_eq(write(pair.by_hand, bytes, cut), (ssize_t)cut);
@@ -143,7 +143,7 @@ send_notes(void* const context)
 TEST(threads_of_the_worker_send_whole_messages_each_in_its_order)
 {
   SCOPED(wire_ends_free) const WireEnds pair = wire_ends_new();
-  const int small = 4096; // so that they have to wait for the server
+  const int small = 4096; // small, so that the threads have to wait for the server
   ck_assert(!setsockopt(wire_fd(pair.worker), SOL_SOCKET, SO_SNDBUF, &small, sizeof(small)));
   pthread_t threads[N_THREADS];
   Sender senders[N_THREADS];
@@ -169,7 +169,7 @@ TEST(threads_of_the_worker_send_whole_messages_each_in_its_order)
 
 // ---- a worker that does not read ----
 
-/// A rack with long texts in it, of a MiB each.
+/// A rack with `n_texts` texts of 1 MiB.
 static Rack*
 large_rack(const uint32_t n_texts)
 {
@@ -192,7 +192,7 @@ TEST(the_server_never_waits_and_its_queue_has_a_bound)
   WireMessage edit = { .kind = WIRE_EDIT, .edit = { .rack = rack } };
   uint32_t n_sent = 0;
   Status status = STATUS_OK;
-  while (!(status = wire_send(pair.server, &edit, &error))) { // would hang if it waited
+  while (!(status = wire_send(pair.server, &edit, &error))) { // the test times out if this blocks
     edit.edit.id = ++n_sent;
     ck_assert_uint_lt(n_sent, 100U);
   }
@@ -214,7 +214,7 @@ TEST(the_server_never_waits_and_its_queue_has_a_bound)
     wire_message_clear(&received);
   }
   ck_assert_uint_eq(wire_queued(pair.server), 0);
-  ck_assert(!wire_send(pair.server, &edit, &error)); // and there is room again
+  ck_assert(!wire_send(pair.server, &edit, &error)); // the queue has space again
 }
 
 TEST(small_messages_count_with_their_memory)
@@ -241,7 +241,7 @@ TEST(descriptors_that_wait_are_not_lost)
 {
   const unsigned before = descriptors_open();
   const WireEnds pair = wire_ends_new();
-  Rack* const rack = large_rack(1); // more than the socket takes
+  Rack* const rack = large_rack(1); // larger than the socket's buffer
   const WireMessage edit = { .kind = WIRE_EDIT, .edit = { .rack = rack } };
   const WireMessage arm = wire_sample(WIRE_ARM);
   ck_assert(!wire_send(pair.server, &edit, &error));
@@ -267,7 +267,7 @@ TEST(the_end_of_the_peer_is_reported_permanently)
   message = wire_next(pair.server);
   ck_assert_str_eq(message.note, "last words");
   for (int i = 0; i < 3; ++i) {
-    errno = EINTR; // of an earlier call: an end is no failure that sets it
+    errno = EINTR; // left by an earlier call: the end of a connection does not set errno
     ck_assert_int_eq(wire_receive(pair.server, &message, &error), STATUS_NET);
     ck_assert_uint_eq(message.kind, WIRE_NONE);
   }
@@ -279,8 +279,8 @@ TEST(the_end_of_the_peer_is_reported_permanently)
 TEST(an_end_within_a_message_is_reported)
 {
   const WireMessage note = wire_sample(WIRE_NOTE);
-  unsigned char bytes[WIRE_FRAME_BYTES];
-  const size_t n = wire_frame(&note, bytes);
+  unsigned char bytes[WIRE_MESSAGE_BYTES];
+  const size_t n = wire_message_bytes(&note, bytes);
   for (size_t cut = 1; cut < n; ++cut) {
     SCOPED(wire_ends_free) WireEnds pair = wire_ends_half(WIRE_SERVER);
     ck_assert_int_eq(write(pair.by_hand, bytes, cut), (ssize_t)cut);

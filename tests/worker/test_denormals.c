@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Denormals are flushed while a rack runs, so that a signal of denormal products costs no more
-// than silence.
+// Denormals are flushed while a rack runs, so that a signal whose products are denormal costs no
+// more than silence.
 
 #include "tests/support/scoped.h"
 #include "tests/support/signals.h"
@@ -18,7 +18,8 @@
 #define FIVE     "reverb | reverb | reverb | reverb | reverb | "
 #define RACK     FIVE FIVE FIVE "gain -3dB"
 
-/// Noise from FLT_MIN to twice that: the input is normal, its products are denormal.
+/// Fill the inputs with noise of magnitude FLT_MIN to 2 FLT_MIN: the samples are normal, but their
+/// products with values below 0.5 are denormal.
 static void
 be_tiny(TestDriver* const driver, const uint64_t seed)
 {
@@ -33,7 +34,7 @@ be_tiny(TestDriver* const driver, const uint64_t seed)
 
 TEST(the_output_of_a_rack_is_never_denormal)
 {
-  for (int offline = 1; offline >= 0; --offline) { // live, this thread is the driver, and flushes
+  for (int offline = 1; offline >= 0; --offline) { // live, this thread runs the callback
     TestDriver driver = driver_new(RACK, 2, 2, 1, offline, N_FRAMES);
     be_tiny(&driver, 1);
     driver_play(&driver, BLOCKS);
@@ -42,19 +43,19 @@ TEST(the_output_of_a_rack_is_never_denormal)
     }
     EngineStatus status;
     engine_status(driver.engine, &status);
-    ck_assert_uint_eq(status.counts.denormal_in, 0); // none of them are from outside
+    ck_assert_uint_eq(status.counts.denormal_in, 0); // the input has no denormals
     ck_assert_uint_eq(status.counts.denormal_out, 0);
     driver_free(&driver);
   }
 }
 
-/// The load of a block in the middle, over the next BLOCKS blocks.
+/// The median load of BLOCKS blocks.
 static double
 median_load(TestDriver* const driver)
 {
   EngineStatus status;
   driver->position = 0;
-  driver_play(driver, BLOCKS); // what has sounded before decays
+  driver_play(driver, BLOCKS); // until the previous signal has decayed
   driver->position = 0;
   engine_reset_load(driver->engine);
   driver_play(driver, BLOCKS);
@@ -62,8 +63,8 @@ median_load(TestDriver* const driver)
   return status.load_p50;
 }
 
-// A ratio within one run, in turns and of the quickest rounds, so that it is no matter of the
-// machine.
+// Compares both signals in the same run, in alternating rounds, by the smallest medians.  So the
+// result depends little on the machine.
 TEST(denormals_cost_no_more_than_silence)
 {
   SCOPED(driver_free) TestDriver driver = driver_new(RACK, 2, 2, 1, false, N_FRAMES);

@@ -17,7 +17,7 @@ TEST(quantiles_are_edges_of_bins_and_never_above_the_largest)
   ck_assert_double_eq_tol(load_quantile(&load, 0.5), 0.1025, 1e-9);
   ck_assert_double_eq_tol(load_quantile(&load, 0.99), 0.1025, 1e-9);
   ck_assert_double_eq(load_quantile(&load, 1.0), 0.5);
-  load_add(&load, S_NS, 7.0); // beyond the last bin
+  load_add(&load, S_NS, 7.0); // above the last bin
   ck_assert_double_eq(load_quantile(&load, 1.0), 7.0);
   load_reset(&load);
   ck_assert_double_eq(load_quantile(&load, 0.5), 0.0);
@@ -32,7 +32,7 @@ TEST(past_values_expire_after_ten_to_twenty_seconds)
   for (uint32_t i = 0; i < 100; ++i) {
     load_add(&load, begin_ns + LOAD_HALF_NS, 0.2);
   }
-  ck_assert_double_eq(load_largest(&load), 0.9); // the older half
+  ck_assert_double_eq(load_largest(&load), 0.9); // in the older half of the window
   load_add(&load, begin_ns + 2U * LOAD_HALF_NS, 0.3);
   ck_assert_double_eq(load_largest(&load), 0.3);
   ck_assert_double_eq_tol(load_quantile(&load, 0.5), 0.2025, 1e-9);
@@ -44,7 +44,7 @@ TEST(values_before_a_long_silence_expire_with_the_next_block)
   load_add(&load, begin_ns, 0.9);
   load_add(&load, begin_ns + LOAD_HALF_NS, 0.8);
   load_add(&load, begin_ns + 3U * LOAD_HALF_NS - 1U, 0.7);
-  ck_assert_double_eq(load_largest(&load), 0.8); // 20 s old, less a nanosecond
+  ck_assert_double_eq(load_largest(&load), 0.8); // 1 ns less than 20 s old
   load_add(&load, begin_ns + 6U * LOAD_HALF_NS, 0.2);
   ck_assert_double_eq(load_largest(&load), 0.2);
 }

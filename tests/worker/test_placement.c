@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The model of a block's time adds up what a rack has, and the choice by it goes to the quicker
-// side without going back and forth.
+// placement_predict() adds up the costs of a rack's parts.  placement_decide() chooses the faster
+// side, and does not alternate between the sides.
 
 #include "engine/contract/effect.h"
 #include "engine/worker/placement.h"
@@ -50,7 +50,7 @@ TEST(nodes_of_one_effect_and_level_are_one_batch)
   const double stage = 100.0 + 64 * 2 * 0.5;
   assert_ns(placement_predict(&costs, &small, nodes, 3, PLACEMENT_CPU),
             stage + 50.0 + 64 * 5 * 1.0 + 100.0 + 64 * 2 * 40.0);
-  nodes[0].level = 2; // wherever it is now: the other one is elsewhere
+  nodes[0].level = 2; // not the level of nodes[2]: two batches
   const double two_batches = placement_predict(&costs, &small, nodes, 3, PLACEMENT_CPU);
   assert_ns(two_batches, stage + 2 * 50.0 + 64 * 5 * 1.0 + 100.0 + 64 * 2 * 40.0);
 }
@@ -85,7 +85,7 @@ TEST(long_batches_of_the_cpu_are_spread_over_its_cores)
   const double spread = placement_predict(&costs, &shape, nodes, 1, PLACEMENT_CPU);
   const double stage = 100.0 + 64 * 2 * 0.5;
   assert_ns(spread - stage, (alone - stage) / 4.0);
-  nodes[0].n_channels = 2; // 5 us: not worth handing over
+  nodes[0].n_channels = 2; // 5 us: too short to share with helpers
   shape.n_cores = 1;
   const double light = placement_predict(&costs, &shape, nodes, 1, PLACEMENT_CPU);
   shape.n_cores = 4;
@@ -111,7 +111,7 @@ TEST(small_work_stays_and_large_work_goes)
     nodes[0].n_channels = shape.n_channels = n_channels;
     const double cpu = placement_predict(&costs, &shape, nodes, 1, PLACEMENT_CPU);
     const double gpu = placement_predict(&costs, &shape, nodes, 1, PLACEMENT_GPU);
-    // 2.6 us a channel on the CPU; 12.6 us and next to nothing a channel on the GPU.
+    // CPU: 2.6 us per channel.  GPU: 12.6 us, and almost nothing per channel.
     ck_assert_int_eq(placement_decide(false, PLACEMENT_CPU, cpu, gpu),
                      n_channels >= 8U ? PLACEMENT_GPU : PLACEMENT_CPU);
   }
@@ -125,7 +125,7 @@ TEST(a_rack_that_plays_changes_sides_for_twice_the_speed_only)
   ck_assert_int_eq(placement_decide(true, PLACEMENT_CPU, 100.0, 49.0), PLACEMENT_GPU);
   ck_assert_int_eq(placement_decide(true, PLACEMENT_GPU, 51.0, 100.0), PLACEMENT_GPU);
   ck_assert_int_eq(placement_decide(true, PLACEMENT_GPU, 49.0, 100.0), PLACEMENT_CPU);
-  for (double gpu = 10.0; gpu < 1000.0; gpu *= 1.1) { // wherever it goes, it stays
+  for (double gpu = 10.0; gpu < 1000.0; gpu *= 1.1) { // a second decision agrees with the first
     for (uint32_t start = 0; start < PLACEMENT_SIDES; ++start) {
       const PlacementSide first = placement_decide(true, (PlacementSide)start, 100.0, gpu);
       ck_assert_int_eq(placement_decide(true, first, 100.0, gpu), first);

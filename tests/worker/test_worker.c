@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The worker without an engine, as a process has it that only hears words and sees a ring: edits
-// are answered once each and in their order, changes that nobody asked for are told, messages are
-// applied whether there is a ring or not, and no lock is held when it calls back.
+// The worker without an engine, as in a worker process, where it has only messages and a ring.  It
+// replies to each edit once and in order, reports changes that no edit has caused, applies
+// parameter messages with and without a ring, and calls callbacks without holding a lock.
 
 #include "tests/support/scoped.h"
 #include "tests/support/suite.h"
@@ -23,7 +23,7 @@ TEST(edits_are_answered_once_each)
   bench_edit(&bench, 5U, levels[1], 0U);
   bench_await(&bench, &bench.n_replies, 1U);
   ck_assert_int_eq(bench.replies[0].reply.status, STATUS_OK);
-  ck_assert_uint_eq(bench.replies[0].facts.serial, 0U); // no format, no plan
+  ck_assert_uint_eq(bench.replies[0].facts.serial, 0U); // without a format there is no plan
   const WorkerFacts armed = bench_arm(&bench, false, 0U);
   ck_assert_uint_eq(armed.n_nodes, 2U);
   for (uint64_t n = 1; n < 40U; ++n) {
@@ -49,23 +49,6 @@ TEST(edits_are_answered_once_each)
   ck_assert_uint_eq(bench.n_replies, 40U);
 }
 
-TEST(the_end_of_a_tail_is_reported)
-{
-  static Bench bench;
-  bench_start(&bench, "d: delay 20ms feedback=0%");
-  bench_play(&bench); // what has never sounded has no tail
-  bench_edit(&bench, 2U, "g: gain 0dB", 0U);
-  bench_play_until(&bench, &bench.n_replies, 2U);
-  const WorkerFacts heard = bench.replies[1].facts;
-  ck_assert_uint_eq(heard.n_units, 2U); // the delay's tail
-  do {
-    bench_play_until(&bench, &bench.n_changes, bench_count(&bench, &bench.n_changes) + 1U);
-  } while (bench.change.n_units != 1U);
-  ck_assert_uint_gt(bench.change.serial, heard.serial);
-  ck_assert_uint_eq(bench.n_replies, 2U);
-  bench_clear(&bench);
-}
-
 /// Play until the worker reports a change with a serial number above this one.
 static WorkerFacts
 change_after(Bench* const bench, const uint64_t serial)
@@ -79,6 +62,23 @@ change_after(Bench* const bench, const uint64_t serial)
     pthread_mutex_unlock(&bench->lock);
   } while (change.serial <= serial);
   return change;
+}
+
+TEST(the_end_of_a_tail_is_reported)
+{
+  static Bench bench;
+  bench_start(&bench, "d: delay 20ms feedback=0%");
+  bench_play(&bench); // a node that has never sounded has no tail
+  bench_edit(&bench, 2U, "g: gain 0dB", 0U);
+  bench_play_until(&bench, &bench.n_replies, 2U);
+  const WorkerFacts facts = bench.replies[1].facts;
+  ck_assert_uint_eq(facts.n_units, 2U); // the delay's tail
+  WorkerFacts change = facts;
+  do {
+    change = change_after(&bench, change.serial);
+  } while (change.n_units != 1U);
+  ck_assert_uint_eq(bench.n_replies, 2U);
+  bench_clear(&bench);
 }
 
 TEST(a_rack_knows_its_fallbacks_before_it_first_plays)
@@ -96,7 +96,7 @@ TEST(a_rack_knows_its_fallbacks_before_it_first_plays)
     WorkerFacts facts = bench_start(&bench, racks[i].text);
     ck_assert_uint_eq(facts.fallbacks.n, 1U);
     ck_assert_double_eq_tol((double)facts.fallbacks.of[0].level, racks[i].level, 1e-3);
-    if (!racks[i].is_auto) { // measured later, for the warnings only
+    if (!racks[i].is_auto) { // the response is measured later: only warnings use it
       ck_assert_float_eq(facts.fallbacks.of[0].response, 0.0F);
       facts = change_after(&bench, facts.serial);
       ck_assert_double_eq_tol((double)facts.fallbacks.of[0].level, racks[i].level, 1e-3);
@@ -126,21 +126,23 @@ TEST(an_output_has_its_last_choice_until_an_edit_is_measured)
   } edits[] = {
     { "g: gain -10dB | h: gain -10dB", 1.0, FALLBACK_LEVEL, 0.1, FALLBACK_LEVEL },
     { "chain g: gain -30dB\nlate out 0dB", 1.0, FALLBACK_RACK, 1.0, FALLBACK_RACK }, // at once
-    { "g: gain -20dB", 0.0316, FALLBACK_LEVEL, 0.1, FALLBACK_LEVEL }, // as -30 dB was measured
+    { "g: gain -20dB", 0.0316, FALLBACK_LEVEL, 0.1, FALLBACK_LEVEL }, // -30 dB was measured
     { "disconnect in out", 0.1, FALLBACK_LEVEL, 0.0, FALLBACK_NO_INPUT },
     { "h: gain 0dB", 0.0, FALLBACK_NO_INPUT, 1.0, FALLBACK_LEVEL },
     { "t: highpass 2000 order=4", 1.0, FALLBACK_LEVEL, 0.0, FALLBACK_NO_LOWS },
     { "h: gain -20dB", 0.0, FALLBACK_NO_LOWS, 0.1, FALLBACK_LEVEL },
+    { "c: gate 0dB", 0.1, FALLBACK_LEVEL, 0.0, FALLBACK_UNKNOWN }, // no response
+    { "h: gain -20dB", 0.0, FALLBACK_UNKNOWN, 0.1, FALLBACK_LEVEL },
   };
   static Bench bench;
   bench_start(&bench, "g: gain 0dB");
   for (uint32_t i = 0; i < ARRAY_LEN(edits); ++i) {
     bench_edit(&bench, 2U + i, edits[i].text, 0U);
     bench_play_until(&bench, &bench.n_replies, 2U + i);
-    const WorkerFacts* const heard = &bench.replies[1U + i].facts;
-    expect_fallback(heard, edits[i].kept, edits[i].kept_why);
-    ck_assert_float_eq(heard->fallbacks.of[0].response, 0.0F);
-    const WorkerFacts measured = change_after(&bench, heard->serial);
+    const WorkerFacts* const facts = &bench.replies[1U + i].facts;
+    expect_fallback(facts, edits[i].kept, edits[i].kept_why);
+    ck_assert_float_eq(facts->fallbacks.of[0].response, 0.0F);
+    const WorkerFacts measured = change_after(&bench, facts->serial);
     expect_fallback(&measured, edits[i].level, edits[i].why);
   }
   bench_clear(&bench);
@@ -170,9 +172,9 @@ TEST(messages_are_applied_with_a_ring_and_without)
   const ParamMessage down = { .uid = rack->nodes[0].uid, .value = -20.0 };
   const ParamMessage up = { .uid = rack->nodes[0].uid, .value = 0.0 };
   ck_assert_float_eq(bench_play(&bench), 1.0F);
-  ck_assert(!worker_calls.set(bench.worker, &down, 1U)); // there is the ring for it
+  ck_assert(!worker_calls.set(bench.worker, &down, 1U)); // refused: it belongs into the ring
   ck_assert(ring_send(bench.ring, &down, 1U));
-  bench_disarm(&bench); // no block came after it
+  bench_disarm(&bench); // no block follows the message
 
   bench_arm(&bench, false, 1U);
   ck_assert_double_eq_tol(bench_level(&bench), 0.1, 1e-6);
@@ -181,11 +183,11 @@ TEST(messages_are_applied_with_a_ring_and_without)
 
   bench_arm(&bench, false, 2U);
   ck_assert_float_eq(bench_level(&bench), 1.0F);
-  // The next document was written after two messages, and before the third one.
+  // The next document includes the first two messages, but not the third one.
   ck_assert(ring_send(bench.ring, &down, 1U));
   ck_assert_int_eq(worker_calls.edit(bench.worker, 2U, rack, 0U, 2U), STATUS_OK);
   bench_play_until(&bench, &bench.n_replies, 2U);
-  ck_assert_double_eq_tol(bench_level(&bench), 0.1, 1e-6); // as the third one says
+  ck_assert_double_eq_tol(bench_level(&bench), 0.1, 1e-6); // the third message
   WorkerStatus status;
   worker_calls.status(bench.worker, &status);
   ck_assert_uint_eq(status.counts.params_applied, 3U);
@@ -198,7 +200,7 @@ TEST(a_bypassed_node_is_reported)
   static Bench bench;
   bench_start(&bench, "g: gain -20dB");
   ck_assert_double_eq_tol(bench_level(&bench), 0.1, 1e-6);
-  bench.worker->player.plan->nodes[0].node->health.n_bad = 8U; // as often as makes it so
+  bench.worker->player.plan->nodes[0].node->health.n_bad = 8U; // causes a bypass
   ck_assert_float_eq(bench_play(&bench), 1.0F);
   WorkerStatus status;
   EnginePlace place;
@@ -234,7 +236,7 @@ TEST(callbacks_are_called_without_a_lock)
   bench_start(&bench, levels[0]);
   bench.calls_itself = true;
   bench_edit(&bench, 2U, levels[1], 0U);
-  bench_await(&bench, &bench.n_replies, 2U); // or the test's time runs out
+  bench_await(&bench, &bench.n_replies, 2U); // a lock that is held makes the test time out
   ck_assert_int_eq(bench.replies[1].reply.status, STATUS_OK);
   bench_clear(&bench);
 }
@@ -265,8 +267,8 @@ TEST(without_a_thread_replies_come_within_the_call)
   bench_clear(&bench);
 }
 
-/// What comes out of WRAP_BLOCKS blocks from a frame on, with changes of a gain every few blocks,
-/// within them.
+/// Play WRAP_BLOCKS blocks from a frame on, and record the output.  Every few blocks a gain
+/// changes, in the middle of a block.
 static void
 play_from(const uint64_t first_frame, float samples[WRAP_BLOCKS * BLOCK])
 {

@@ -5,7 +5,8 @@
    the build makes the table.
 
    A benchmark prints its measurements as a table for people, or with --json as one JSON object on
-   one line.  It does not judge them: figures of one machine are no test.
+   one line.  It does not check them against limits, because the figures of one machine are not a
+   test.
 */
 #ifndef WARPRACK_TOOLS_BENCH_BENCH_H
 #define WARPRACK_TOOLS_BENCH_BENCH_H

@@ -2,9 +2,9 @@
 // bench callback: the cost of one period on the audio driver's thread: copy in, submit, copy out,
 // guard.
 //
-// "awake": the player's work runs on the same thread between two periods, so no thread sleeps.
+// "awake": the player's work runs on the same thread between two periods, so that no thread sleeps.
 // "asleep": the player is a thread that sleeps at once, and the periods have their real pace, so
-// that each pays for cold caches and for the one wake.
+// that the time of each includes cold caches and one wake.
 // "late": the first late block, in which the bridge analyses all outputs.
 
 #include "bench.h"
@@ -42,7 +42,7 @@ typedef struct CallbackArgs {
   bool json;
 } CallbackArgs;
 
-/// Both halves of the ring, and a driver's buffers.
+/// Both ends of the ring, and a driver's buffers.
 typedef struct Rig {
   Ring* ring;
   Period* period;
@@ -109,7 +109,7 @@ rig_period(Rig* const rig)
   period_run(rig->period, (const float* const*)rig->in, rig->out, rig->block_frames, false);
 }
 
-/// The player's work: a rack without effects.
+/// Do the player's work for a rack without effects.
 static void
 rig_work(Rig* const rig, const uint64_t sequence)
 {
@@ -135,7 +135,7 @@ player_main(void* const context)
 
 typedef void (*BlockHook)(void);
 
-/// Time of one period, in ns; `mark` (may be NULL) is called before and after it.
+/// Measure the time of one period, in ns.  `mark` (may be NULL) is called before and after it.
 static double
 time_period(Rig* const rig, const BlockHook mark)
 {
@@ -163,13 +163,14 @@ run_awake(Rig* const rig, const uint32_t n, double* const times_ns, const BlockH
   }
 }
 
-/// The first block of gaps, each after enough good blocks, with noise that no input contains.
+/// Measure the first block of n gaps, each after enough good blocks.  The output is noise that no
+/// input contains.
 static void
 run_late(Rig* const rig, const uint32_t n, double* const times_ns, const BlockHook mark)
 {
   uint32_t noise = 1;
   for (uint32_t i = 0; i < n; ++i) {
-    for (uint32_t b = 0; b < PERIOD_GOOD_BLOCKS + 4U; ++b) {
+    for (uint32_t b = 0; b < FALLBACK_GOOD_BLOCKS + 4U; ++b) {
       uint64_t sequence = 0;
       rig_period(rig);
       if (ring_take(rig->ring, 0U, &sequence)) {
@@ -195,7 +196,7 @@ run_asleep(Rig* const rig, const uint32_t n, double* const times_ns, const Block
 {
   pthread_t worker;
   if (pthread_create(&worker, NULL, player_main, rig)) {
-    abort(); // out of memory or similar
+    abort(); // for example out of memory
   }
   uint64_t next_ns = time_now_ns();
   for (uint32_t i = 0; i < n; ++i) {
@@ -210,7 +211,7 @@ run_asleep(Rig* const rig, const uint32_t n, double* const times_ns, const Block
 
 typedef void (*Scene)(Rig* rig, uint32_t n, double* times_ns, BlockHook mark);
 
-/// One scenario, counted for system calls.
+/// A scenario whose system calls are counted.
 typedef struct Counted {
   const CallbackArgs* args;
   Scene scene;
@@ -231,7 +232,7 @@ run_counted(void* const context)
 
 typedef struct Result {
   Percentiles ns;
-  double syscalls_per_block; ///< Negative: could not be counted
+  double syscalls_per_block; ///< Negative: not counted
 } Result;
 
 static Status

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // bench conv: the cost of a block of mono convolutions on one core, with the effect `convolver` as
-// in racks, and with zita-convolver (tools/bench/zita_peer.cc) if the build found it.  Peaks
-// matter as much as the mean: a block that takes longer than the period makes a gap.
+// in racks, and with zita-convolver (tools/bench/zita_peer.cc) if the build found it.  Peaks are as
+// important as the mean, because a block that takes longer than the period causes a gap.
 
 #include "bench.h"
 
@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PEER_PROGRAM "zita_peer" // beside this program, or in tools/ there
+#define PEER_PROGRAM "zita_peer" // in the folder of this program, or in tools/ below it
 
 static int conv_run(int argc, char** argv);
 
@@ -36,8 +36,8 @@ typedef struct ConvArgs {
   bool json;
 } ConvArgs;
 
-/// Nanoseconds per block and convolution.  The mean is of processor time, which other programs on
-/// the machine hardly change; the other figures are of wall-clock time.
+/// Nanoseconds per block and convolution.  The mean is processor time, on which other programs have
+/// little effect; the other figures are wall-clock time.
 typedef struct Result {
   uint32_t n_convolutions;
   Percentiles ours;
@@ -46,7 +46,7 @@ typedef struct Result {
 } Result;
 
 static const uint32_t counts[] = { 1, 8, 32 };
-static const uint32_t zita_partitions[] = { 4096, 8192 }; // the better one counts
+static const uint32_t zita_partitions[] = { 4096, 8192 }; // the faster one counts
 
 /// Uniform noise in [-gain, gain).
 static void
@@ -59,7 +59,7 @@ fill_noise(float* const samples, const size_t n, const float gain)
   }
 }
 
-// ---- ours ----
+// ---- convolver ----
 
 /// One node of `convolver` with a unit per channel, run as the engine does.
 typedef struct Rig {
@@ -167,7 +167,7 @@ summary_of(double* const times_ns, const int64_t n_blocks, const double processo
   return summary;
 }
 
-/// Time n_blocks, after enough blocks to fill the memory of the response.
+/// Measure the time of n_blocks, after enough blocks to fill the response's memory.
 static Status
 measure_ours(const ConvArgs* const args, const uint32_t n, double* const times_ns,
              Percentiles* const result, Error* const error)
@@ -197,7 +197,7 @@ measure_ours(const ConvArgs* const args, const uint32_t n, double* const times_n
 
 // ---- zita-convolver ----
 
-/// Find the peer's program; false if it was not built.
+/// Find the peer's program.  Returns false if it was not built.
 static bool
 find_peer(char* const path, const size_t n_bytes)
 {
@@ -218,7 +218,7 @@ find_peer(char* const path, const size_t n_bytes)
   return false;
 }
 
-/// Run the peer; false if it does not support this block size.
+/// Run the peer.  Returns false if it does not support this block size.
 static bool
 measure_zita(const char* const path, const ConvArgs* const args, const uint32_t n,
              const uint32_t largest_partition, double* const times_ns, Percentiles* const result)

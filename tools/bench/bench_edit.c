@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// bench edit: do edits of the running rack make blocks late?
+// bench edit: measures whether edits of the running rack make blocks late.
 //
-// Runs with and without edits alternate on the dummy driver's timer, because a machine stalls now
-// and then by itself: only the difference is due to edits.  Then the same edits run once more on
-// the deterministic clock (--fast), where every block waits for its result and none may be late.
+// Runs with and without edits alternate on the dummy driver's timer.  A machine sometimes stalls
+// without edits, so that only the difference is due to edits.  Then the same edits run again on the
+// deterministic clock (--fast), where every block waits for its result and none may be late.
 
 #include "bench.h"
 
@@ -21,7 +21,7 @@
 #define DRAIN_NS  (5U * NS_PER_S) // longest wait for the last replies
 #define SEED      20U
 #define MAX_PAIRS 20U
-#define SETTLE_S  0.5 // before counting: first blocks, caches, the worker's start
+#define SETTLE_S  0.5 // before counting, for first blocks, caches and the worker's start
 
 static int edit_run(int argc, char** argv);
 
@@ -179,7 +179,7 @@ pass_time(Run* const run, const bool with_edits, Error* const error)
   return STATUS_OK;
 }
 
-/// Make as many edits as pass_time(), each after the reply to the last one.
+/// Make as many edits as pass_time(), each after the reply to the one before.
 static Status
 pass_edits(Run* const run, Error* const error)
 {
@@ -196,7 +196,7 @@ pass_edits(Run* const run, Error* const error)
   return STATUS_OK;
 }
 
-/// Wait for all replies: they come from the builder thread, and `run` must outlive them.
+/// Wait for all replies, because the builder thread writes them to `run`.
 static void
 drain(const Run* const run)
 {
@@ -206,7 +206,7 @@ drain(const Run* const run)
   }
 }
 
-/// One run; its figures are added to `result`.
+/// Make one run, and add its figures to `result`.
 static Status
 measure(const EditArgs* const args, const bool fast, const bool with_edits, Result* const result,
         Error* const error)

@@ -15,12 +15,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_OPTIONS  20U // own and shared
+#define MAX_OPTIONS  20U // the benchmark's own and the shared ones
 #define MAX_BLOCKS   1e7
-#define WARM_UP      20 // rounds before timing: kernels are loaded, clocks rise, PoCL compiles
+#define WARM_UP      20 // rounds before timing, to load kernels and raise clocks
 #define PRIORITY     10 // the player's default
 #define QUICK_BLOCKS 50
-#define DEADLINE_NS  (60U * NS_PER_S) // a slow block is a result; one that never ends is an error
+#define DEADLINE_NS  (60U * NS_PER_S) // slower blocks count as hanging
 
 #define FIRST_API (ENGINE_BACKEND_CPU + 1U)
 
@@ -118,7 +118,7 @@ load_with_devices(const EngineBackend kind, const GpuApi** const api, Error* con
              : error_set(error, STATUS_NO_BACKEND, "%s has no device", engine_backend_names[kind]);
 }
 
-/// The API of --backend, or the first that has a device.
+/// Find the API of --backend, or the first one with a device.
 static Status
 find_api(const BenchGpuArgs* const args, const GpuApi** const api, Error* const error)
 {
@@ -134,7 +134,7 @@ find_api(const BenchGpuArgs* const args, const GpuApi** const api, Error* const 
   return error_set(error, STATUS_NO_BACKEND, "%s; %s", reasons[0].text, reasons[1].text);
 }
 
-/// Back to the usual scheduling.
+/// Return to the usual scheduling.
 static void
 end_realtime(void)
 {
@@ -156,7 +156,7 @@ bench_gpu_find(BenchGpu* const gpu, const BenchGpuArgs* const args, Error* const
     status = gpu->api->describe(gpu->index, &gpu->info, error);
   }
   if (!status) {
-    // A CPU as the device needs processor time, so no real-time priority then.
+    // No real-time priority if the device is a CPU, because the device needs processor time.
     gpu->is_realtime = gpu->info.is_gpu && !rt_become_realtime(PRIORITY, NULL);
     end_realtime();
   }
@@ -225,7 +225,7 @@ bench_gpu_run(BenchGpu* const gpu, GpuRecording* const recording, Error* const e
 
 // ---- the header of a report ----
 
-/// The processor's name in /proc/cpuinfo; empty if there is none.
+/// Read the processor's name from /proc/cpuinfo; "" if there is none.
 static void
 read_cpu_name(char* const name, const size_t n_bytes)
 {
@@ -282,7 +282,7 @@ bench_gpu_print_head(const json_t* const head)
                   &index, "device", &device, "driver", &driver, "compute_units", &n_units, "cpu",
                   &cpu, "cpu_cores", &n_cores, "date", &date, "rate_hz", &rate_hz, "realtime",
                   &realtime, "block_frames", &block_frames, "period_us", &period_us)) {
-    return; // only this benchmark's members
+    return; // the benchmark prints its own members
   }
   printf("%s %d: %s, %d units, driver %s\n", api, index, device, n_units, driver);
   printf("CPU: %s, %d cores; %s\n", cpu, n_cores, date);
@@ -309,7 +309,7 @@ sleep_to_tick(uint64_t* const tick_ns, const uint64_t period_ns)
   time_sleep_until(*tick_ns);
 }
 
-/// Time one round.
+/// Measure the time of one round.
 static Status
 time_once(const BenchAction action, void* const context, double* const time_ns, Error* const error)
 {

@@ -2,17 +2,17 @@
 /**
    Shared by the GPU benchmarks: options, the device, the header of reports, and timing.
 
-   Everything is timed twice, because a device that idles between blocks answers more slowly than
-   one that is kept busy:
+   All actions are timed in two ways, because a device that idles between blocks answers more slowly
+   than a busy one:
 
-       back to back    again as soon as it is done
-       paced           once per block, on the tick of a clock for which the thread sleeps, as it
-                       would for a sound card; on a GPU with real-time priority if possible, like
-                       the player.  The time begins when the thread is awake; ticks that pass
-                       meanwhile are left out.
+       back to back    again as soon as the action is done
+       paced           once per block, on the tick of a clock for which the thread sleeps, as for
+                       a sound card; on a GPU with real-time priority if possible, like the
+                       player.  The time begins when the thread is awake; ticks that pass during
+                       an action are left out.
 
-   Without a pause there is no real-time priority: Linux takes the processor from threads that have
-   it and never sleep.
+   Back to back, the thread has no real-time priority, because Linux throttles real-time threads
+   that never sleep.
 */
 #ifndef WARPRACK_TOOLS_BENCH_BENCH_GPU_H
 #define WARPRACK_TOOLS_BENCH_BENCH_GPU_H
@@ -31,17 +31,17 @@
 /// help.
 typedef struct BenchGpuArgs {
   uint32_t backend;     ///< Of --backend; UINT32_MAX: the first available
-  int64_t gpu_index;    ///< As numbered by `warprack list devices`
-  int64_t block_frames; ///< Set before: 0 for a benchmark without --block, or its default
-  int64_t n_blocks;     ///< Timed blocks of each row, at most.  Set before: 0 for a benchmark
-                        ///< without --blocks
+  int64_t gpu_index;    ///< Index in `warprack list devices`
+  int64_t block_frames; ///< Set before the call: 0 for a benchmark without --block, or its default
+  int64_t n_blocks;     ///< Maximum number of timed blocks of each row.  Set before the call: 0 for
+                        ///< a benchmark without --blocks
   double row_seconds;   ///< Time after which a row ends with fewer blocks; 0: no limit
   double minutes;       ///< Time from the start after which no row begins; 0: no limit
   double rate_hz;
   bool may_sleep; ///< Do not keep a GPU awake between paced blocks: --gpu-sleep of some benchmarks
   bool is_quick, json;
   const char* csv_path; ///< NULL: no file
-  uint64_t began_ns;    ///< When bench_gpu_parse() was called
+  uint64_t began_ns;    ///< Time of the call of bench_gpu_parse()
 } BenchGpuArgs;
 
 /// A device and, after bench_gpu_open(), the kernels of one file.
@@ -56,7 +56,7 @@ typedef struct BenchGpu {
 } BenchGpu;
 
 /**
-   Read the shared options, and the benchmark's own, which come first in the help.
+   Parse the shared options, and the benchmark's own options, which come first in the help.
 
    @param[in,out] args The benchmark's defaults, then the given values; --quick changes n_blocks.
    @return False if the benchmark must end with *exit_code.
@@ -80,16 +80,16 @@ bench_gpu_open(BenchGpu* gpu, const BenchGpuArgs* args, const char* kernel_file,
 
 void bench_gpu_close(BenchGpu* gpu); ///< Accepts a zeroed struct. [main]
 
-/// The device that was found as a backend for racks; free with device_backend_free().
+/// Make a backend for racks of the found device; free with device_backend_free().
 ///
-/// @param keep_awake A GPU's clocks stay up, as when it plays live.
+/// @param keep_awake Keep a GPU's clock rate high, as in a live run.
 NODISCARD Status bench_gpu_backend(const BenchGpu* gpu, bool keep_awake, Backend** backend,
                                    Error* error);
 
 /// The header of the report: device, driver, processor, date, pace; the caller owns it.
 json_t* bench_gpu_head(const Bench* bench, const BenchGpu* gpu, const BenchGpuArgs* args);
 
-/// Print the header for people, followed by an empty line.
+/// Print the header as text, followed by an empty line.
 void bench_gpu_print_head(const json_t* head);
 
 /// Submit a recording and poll until it is done; an error has the driver's text. [player]
@@ -99,7 +99,7 @@ NODISCARD Status bench_gpu_run(BenchGpu* gpu, GpuRecording* recording, Error* er
 typedef Status (*BenchAction)(void* context, Error* error);
 
 /**
-   Time an action n_blocks times, after some rounds that are not counted.
+   Measure the time of n_blocks rounds of an action, after some rounds that do not count.
 
    @param times_ns Room for n_blocks.
    @param[out] times Untouched on error.
@@ -112,7 +112,7 @@ bench_gpu_time(const BenchGpu* gpu, const BenchGpuArgs* args, bool paced, BenchA
 
 extern const char* const bench_pace_names[BENCH_N_PACES];
 
-/// True while --minutes allow more rows; otherwise the report counts these n as left out.
+/// True while --minutes allow more rows.  Otherwise the report counts these n rows as left out.
 bool bench_gpu_goes_on(const BenchGpuArgs* args, BenchReport* report, uint32_t n);
 
 #endif

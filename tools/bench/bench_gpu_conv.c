@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   bench gpu-conv: how many channels with a response each fit into half a period.
+   bench gpu-conv: measures how many channels, each with a response, fit into half a period.
 
-   Racks of one `convolver` node, or of several side by side if there are more than FX_MAX_CHANNELS
-   channels.  Each channel of a node has its own response, noise of unit energy, and each node has
-   its own copy, so that no spectrum is read for two channels.  A number of channels fits if the 99th
-   percentile of its paced blocks is at most half the period.  First come given sizes, then a search
-   for the largest number, on the device and on the CPU with all its cores.  Before that both play
-   two channels and the results must agree.  A row without times is a size that does not fit into
-   memory; a row of 0 channels means that one channel does not fit into half a period.
+   A rack has one `convolver` node, or several side by side for more than FX_MAX_CHANNELS channels.
+   Each channel of a node has its own response, noise of unit energy, and each node has its own copy
+   of the responses, so that no spectrum is read for two channels.  A number of channels fits if the
+   99th percentile of its paced blocks is at most half the period.  The benchmark measures given
+   sizes, then searches the largest number, on the device and on the CPU with all its cores.  Before
+   that both play two channels, and the results must agree.  A row without times is a size that does
+   not fit into memory; a row of 0 channels means that one channel does not fit into half a period.
 
    Bytes read by a block: the spectra of the responses and of the inputs, by the plan of the kernel
-   (dsp_cpu/shared/partition_layout.h); rows of audio and writes, a few percent, are left out.  For
-   comparison: the bytes that a copying kernel moves in the same time, reads and writes together.
+   (dsp_cpu/shared/partition_layout.h), without rows of audio and writes, which are a few percent.
+   For comparison, the benchmark measures the bytes that a copying kernel moves in the same time,
+   reads and writes together.
 */
 
 #include "bench_gpu.h"
@@ -28,12 +29,12 @@
 #include <string.h>
 
 #define MAX_PROBES 10U
-// Three blocks are above the 99th percentile; includes some periods of the tail.
+// Enough for three blocks above the 99th percentile, and for some periods of the tail.
 #define PROBE_BLOCKS   400
 #define MAX_CHANNELS   32768U
 #define QUICK_CHANNELS 8U
-#define AIM            0.95 // of half a period; a result above 2 AIM - 1 is near enough
-#define MAX_GROWTH     16.0 // from one probe to the next
+#define AIM            0.95 // of half a period; the search ends at a result above 2 AIM - 1
+#define MAX_GROWTH     16.0 // largest factor between two probes
 #define CHECK_CHANNELS 2U
 #define CHECK_FRAMES   8192U // long enough to include the tail
 #define TEXT_BYTES     8192U
@@ -70,8 +71,8 @@ typedef struct Case {
   uint32_t n_channels; ///< 0: as many as fit
 } Case;
 
-/// In the order of importance when time is short. 4000 frames are one level of partitions: a block
-/// reads all of it.
+/// In order of importance, for runs with little time.  4000 frames are one level of partitions,
+/// which every block reads.
 static const Case usual_cases[] = {
   { 64, 2.0, 1000 }, { 64, 2.0, 8000 }, { 64, 4000.0 / 48000.0, 8000 },
   { 64, 2.0, 0 },    { 64, 0.5, 0 },    { 64, 10.0, 0 },
@@ -112,7 +113,7 @@ n_convolutions(const ConvRack* const conv_rack)
   return conv_rack->n_nodes * conv_rack->spec.n_channels;
 }
 
-/// Responses for n channels: noise of unit energy.
+/// Make responses for n channels: noise of unit energy.
 static Status
 make_responses(Conv* const conv, const uint64_t ir_frames, const uint32_t n, Error* const error)
 {
@@ -196,9 +197,9 @@ size_of(const FxKernelShape* const shape, const char* const name)
   return 0U;
 }
 
-/// The bytes of spectra that a block of one node reads: for each partition a row of the responses
-/// and one of the inputs; the partitions of the head in each hop (at least one), those of the tail
-/// once in each of its periods.
+/// Compute the bytes of spectra that a block of one node reads.  For each partition it reads a row
+/// of the responses and a row of the inputs: the partitions of the head in each hop (at least one),
+/// the partitions of the tail once in each period of the tail.
 static Status
 node_bytes(const Conv* const conv, const Case* const one, const Node* const node,
            double* const n_bytes, Error* const error)
@@ -235,14 +236,15 @@ bytes_read(const Conv* const conv, const Case* const one, const ConvRack* const 
 
 // ---- timing ----
 
-/// More than memory or the kernels' numbers can hold: a result, not an error.
+/// True if a size exceeds the memory or the numbers of the kernels, which is a result and not an
+/// error.
 static bool
 is_too_much(const Status status)
 {
   return status == STATUS_NO_MEM || status == STATUS_LIMIT;
 }
 
-/// A row for n channels; without times if there are none.
+/// Add a row for n channels; `times` may be NULL.
 static void
 add_row(Conv* const conv, const Case* const one, const bool on_device, const uint32_t n,
         const uint32_t pace, const double n_bytes, const BenchTimes* const times)
@@ -263,7 +265,7 @@ add_row(Conv* const conv, const Case* const one, const bool on_device, const uin
   bench_report_row(&conv->report, row);
 }
 
-/// Rows for n channels, at both paces.
+/// Measure rows for n channels, at both paces.
 static Status
 measure_rows(Conv* const conv, const Case* const one, const uint32_t n, const bool on_device,
              Error* const error)
@@ -324,8 +326,7 @@ limited(const double value, const double lowest, const double highest)
   return (uint32_t)(value < lowest ? lowest : value > highest ? highest : value);
 }
 
-/// The next number to try: where the straight line through two probes, of which `fits` is one,
-/// meets AIM.
+/// The next number to try: where the straight line through the two probes reaches AIM.
 static uint32_t
 next_probe(const Probe* const fits, const Probe* const other, const uint32_t most)
 {
@@ -340,8 +341,8 @@ next_probe(const Probe* const fits, const Probe* const other, const uint32_t mos
                  fmin((double)fits->n * MAX_GROWTH, most));
 }
 
-/// Find a number of channels that fits, while 10 % more do not, or that is near enough to the
-/// limit; 0 if one channel does not fit.
+/// Find a number of channels that fits, while 10 % more do not fit or the limit is close; 0 if one
+/// channel does not fit.
 static Status
 search(Conv* const conv, const Case* const one, const bool on_device, uint32_t* const n,
        Error* const error)
@@ -388,7 +389,8 @@ measure_side(Conv* const conv, const Case* const one, const bool on_device, Erro
   return status;
 }
 
-/// Open the device again for each case: memory left by other cases would change the result.
+/// Measure a case.  Opens the device again, because memory that other cases have left would change
+/// the result.
 static Status
 measure(Conv* const conv, const Case* const one, Error* const error)
 {
@@ -470,7 +472,7 @@ time_copy(BenchGpu* const gpu, GpuBuffer* const from, GpuBuffer* const to, const
   return status;
 }
 
-/// Bytes read and written per nanosecond by a kernel that only copies.
+/// Measure the bytes that a copying kernel reads and writes per nanosecond.
 static Status
 measure_copy(Conv* const conv, Error* const error)
 {

@@ -9,7 +9,7 @@
      kernel that reads and writes mapped host memory.  Above the switch point copies are faster.  The
      CPU copies the bytes there and back;
    - completion: one kernel, with a poll of its flag, against finish().
-   The results are checked after each row, so that every timed kernel has really run.
+   After each row the benchmark checks the results, to be sure that every timed kernel has run.
 */
 
 #include "bench_gpu.h"
@@ -66,11 +66,11 @@ typedef struct Rig {
   BenchGpu gpu;
   GpuKernel* scale;
   GpuHostMemory *in, *out;
-  float *h_in, *h_out; ///< Of `in` and `out`
+  float *h_in, *h_out; ///< Host memory of `in` and `out`
   GpuBuffer *d_in, *d_out;
-  float* cpu[3]; ///< Copied from the first to the second to the third
+  float* cpu[3]; ///< Copied from the first row to the second, then to the third
   double* times_ns;
-  GpuRecording* recording; ///< Of the current case
+  GpuRecording* recording; ///< The recording of the current case
   const Case* present;
 } Rig;
 
@@ -112,7 +112,7 @@ allocate_cpu(Rig* const rig, const size_t n_blocks, Error* const error)
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
   for (size_t i = 0; i < MAX_BYTES / sizeof(float); ++i) {
-    rig->cpu[0][i] = (float)(i % 1024U) / 512.0F - 1.0F; // exact, also when halved
+    rig->cpu[0][i] = (float)(i % 1024U) / 512.0F - 1.0F; // exact in float, also when halved
   }
   return STATUS_OK;
 }
@@ -332,9 +332,9 @@ static Status
 measure_transfers(Rig* const rig, const BenchGpuArgs* const args, BenchReport* const report,
                   json_t* const more, Error* const error)
 {
-  size_t switch_bytes[N_PACES] = { 0 }; // from this size on copies were always faster
+  size_t switch_bytes[N_PACES] = { 0 }; // smallest size from which copies are always faster
   bool is_mapped_last[N_PACES] = { true, true };
-  bool is_whole = true; // no size was left out
+  bool is_whole = true; // no size is left out
   for (uint32_t s = 0; s < ARRAY_LEN(sizes); ++s) {
     double us_copies[N_PACES], us_mapped[N_PACES], us_cpu[N_PACES];
     if (!bench_gpu_goes_on(args, report, (rig->gpu.info.reaches_host ? 3U : 2U) * N_PACES)) {
@@ -402,7 +402,7 @@ print_switch(const json_t* const more)
   putchar('\n');
 }
 
-/// From the device's memory to the last row.
+/// Measure all parts, from the device's memory to the last row.
 static Status
 run_parts(Rig* const rig, const BenchGpuArgs* const args, const uint32_t part,
           BenchReport* const report, json_t* const more, Error* const error)

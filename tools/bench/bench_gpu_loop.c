@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   bench gpu-loop: one block to the device and back, through planner and player.
+   bench gpu-loop: measures one block to the device and back, through planner and player.
 
    Two racks, each on a grid of channels and frames:
-   - empty: input to output, the whole cost of a block without effects;
+   - empty: input to output, the cost of a block without effects;
    - strip: ten biquads in a chain, as on a channel of a mixing desk.
-   The CPU plays the same racks for comparison, on all cores.  Before a rack is timed, both play some
-   blocks and the results must agree.
+   For comparison the CPU plays the same racks on all cores.  Before a rack is timed, both play some
+   blocks, and the results must agree.
 */
 
 #include "bench_gpu.h"
@@ -41,10 +41,10 @@ typedef struct Case {
   uint32_t rack, n_channels, block_frames;
 } Case;
 
-/// The cases of the project's targets; these come first.
+/// The cases of the project's targets, which are measured first.
 static const Case targets[] = { { RACK_EMPTY, 64, 64 }, { RACK_STRIP, 1024, 64 } };
 
-/// A grid: ends with zeros.
+/// A grid of sizes; each list ends with zeros.
 typedef struct Grid {
   uint32_t n_channels[8];
   uint32_t block_frames[8];
@@ -71,7 +71,7 @@ typedef struct Loop {
   char strip[STRIP_BYTES];
 } Loop;
 
-/// Peaks at octaves, alternately up and down.
+/// Write a chain of peaks at octaves, alternately up and down.
 static void
 write_strip(Loop* const loop)
 {
@@ -83,7 +83,7 @@ write_strip(Loop* const loop)
   }
 }
 
-/// Time a rack at both paces.
+/// Measure the times of a rack at both paces.
 static Status
 time_rack(Loop* const loop, const Case* const one, BenchRack* const rack, Error* const error)
 {
@@ -164,7 +164,7 @@ consider(Loop* const loop, const Case* const one, Error* const error)
   return measure(loop, one, error);
 }
 
-/// The value of an option, or all values of the grid.
+/// Choose the value of an option, or all values of the grid.
 static void
 choose(const int64_t asked, const uint32_t* const all, uint32_t* const chosen)
 {

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   bench gpu-offline: long signals at full speed, on the device and on the CPU.
+   bench gpu-offline: measures long signals at full speed, on the device and on the CPU.
 
-   Racks and sizes as in the published figures of torchfx (M. Spanio, "torchfx", v0.2.1,
-   benchmark/{fir,iir,api}_bench.py), at 44100 Hz; and the five filters of `fir` as one response.
+   Racks and sizes are those of the published figures of torchfx (M. Spanio, "torchfx", v0.2.1,
+   benchmark/{fir,iir,api}_bench.py), at 44100 Hz; in addition the five filters of `fir` as one
+   response.
 
-   A signal lies in blocks (bench_signal.h) and is played block by block in three ways:
+   A signal is stored in blocks (bench_signal.h), and played block by block in three ways:
    - resident: from and to the device's memory;
    - end to end: from and to page-locked host memory; the copies of a block run beside the kernels
      of its neighbours;
    - worker: from and to any host memory, as in `render`: the player copies each block to and from
      the memory of the stage.
-   The first two are repeated with every channel cut into pieces that are played side by side: most
-   kernels, but not fir's, have one thread or one group for a channel, and a dozen channels leave
-   most of a device idle.  `render` does not cut channels.
+   The first two ways are repeated with every channel cut into pieces that play side by side.  Most
+   kernels (not fir's) have one thread or one group per channel, so that a dozen channels leave most
+   of a device idle.  `render` does not cut channels.
 
-   The CPU plays the same on all cores, in blocks of FX_MAX_BLOCK at most, and the device's output is
-   compared with the CPU's.  Blocks on the device have no such limit.
+   The CPU plays the same signals on all cores, in blocks of at most FX_MAX_BLOCK; blocks on the
+   device have no such limit.  The benchmark compares the device's output with the CPU's.
 */
 
 #include "bench_gpu.h"
@@ -33,10 +34,10 @@
 #include <sys/mman.h>
 
 #define N_FIRS       5U
-#define FUSED_TAPS   511U // filters of 101 to 105 taps: the sum less 4
+#define FUSED_TAPS   511U // the sum of 101 to 105 taps, less 4
 #define MAX_ROUNDS   100U
-#define DEVICE_WORDS ((uint64_t)1 << 32U) // that kernels can address
-#define LEAST_PIECE  8U                   // times the run-in
+#define DEVICE_WORDS ((uint64_t)1 << 32U) // words that kernels can address
+#define LEAST_PIECE  8U                   // shortest piece, in multiples of the run-in
 
 static int offline_run(int argc, char** argv);
 
@@ -68,7 +69,7 @@ typedef struct Grid {
   Sizes seconds, channels;
   struct {
     uint32_t seconds, channels;
-  } usual[3]; ///< Measured without --all; ends with zeros
+  } usual[3]; ///< Cases measured without --all; ends with zeros
 } Grid;
 
 enum { GRID_FIR, GRID_FUSED, GRID_IIR, GRID_API, N_GRIDS };
@@ -131,13 +132,13 @@ typedef struct OfflineArgs {
   bool is_whole;
 } OfflineArgs;
 
-/// A signal in memory of host and device.
+/// A signal in the memories of host and device.
 typedef struct Memory {
   BenchSignal signal;
   GpuHostMemory *in, *out;
   float *h_in, *h_out;   ///< In these host memories
   GpuBuffer* d_both;     ///< Input, then output
-  float* addresses;      ///< Of d_both, for stages; never accessed
+  float* addresses;      ///< Addresses for d_both in stages; never accessed
   GpuRecording** copies; ///< [n_blocks][2] to and from the device
 } Memory;
 
@@ -163,11 +164,11 @@ typedef struct Offline {
 typedef struct Way {
   const char* name;
   const char* side;
-  const float* in; ///< Of block 0, for the player
+  const float* in; ///< Input of block 0, for the player
   float* out;
   bool is_resident;     ///< `out` is on the device
   bool copies;          ///< Uses Memory::copies
-  uint32_t part_frames; ///< Of a block, for one call of the player
+  uint32_t part_frames; ///< Frames of a block for one call of the player
 } Way;
 
 static Status
@@ -183,7 +184,7 @@ submit_copy(Offline* const offline, const size_t block, const uint32_t direction
   return status;
 }
 
-/// Wait until the copies of all blocks are done.  Their sequence numbers are consecutive.
+/// Wait until the copies of all blocks are done, whose sequence numbers are consecutive.
 static Status
 await_copies(Offline* const offline, const uint64_t before, Error* const error)
 {
@@ -206,7 +207,7 @@ end_block(BenchRack* const rack, Error* const error)
   return player_end(&rack->player) ? STATUS_OK : bench_rack_failure(rack, error);
 }
 
-/// Begin a block, or a part of one, as soon as fewer than two are running.
+/// Begin a block or a part of one as soon as fewer than two are running.
 static Status
 play_part(const Offline* const offline, BenchRack* const rack, const Way* const way,
           const size_t block, const uint32_t first, const uint32_t n_frames, Error* const error)
@@ -321,7 +322,7 @@ add_row(Offline* const offline, const Way* const way, const double first_ns, dou
   bench_report_row(&offline->report, row);
 }
 
-/// Time a way: once including the creation of the rack, then repeatedly.
+/// Measure a way: once with the creation of the rack, then repeatedly without.
 static Status
 measure_way(Offline* const offline, const BenchRackSpec* const spec, const Way* const way,
             Error* const error)
@@ -448,7 +449,7 @@ take_host_memory(const Device* const device, Memory* const memory, Error* const 
   memory->h_in = device->api->host_pointer(memory->in);
   memory->h_out = device->api->host_pointer(memory->out);
   bench_signal_fill(&memory->signal, memory->h_in);
-  // Reserved addresses without memory: an access by mistake fails.
+  // Reserve addresses without memory, so that a wrong access fails.
   void* const addresses =
       mmap(NULL, 2U * n_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   memory->addresses = addresses == MAP_FAILED ? NULL : addresses;
@@ -502,7 +503,7 @@ memory_free(const Device* const device, Memory* const memory)
 
 // ---- the grids ----
 
-/// A signal that is cut into pieces is played on the device only.
+/// Measure all ways of a signal.  A signal that is cut into pieces is played on the device only.
 static Status
 measure_signal(Offline* const offline, const BenchSignal* const signal, Error* const error)
 {
@@ -521,7 +522,8 @@ measure_signal(Offline* const offline, const BenchSignal* const signal, Error* c
   return status;
 }
 
-/// As many pieces as a rack can have channels, each at most half run-in.
+/// The number of pieces of each channel: as many as a rack can have channels, while the run-in is
+/// at most an eighth of a piece.
 static uint32_t
 n_pieces(const Grid* const grid, const size_t n_frames, const uint32_t n_channels)
 {
@@ -604,7 +606,8 @@ measure_grids(Offline* const offline, Error* const error)
   return status;
 }
 
-/// Five filters in series equal one filter with the sum of their taps less 4.
+/// Compute the response of the five filters in series: one filter with the sum of their taps less
+/// 4.
 static void
 fuse(Offline* const offline)
 {

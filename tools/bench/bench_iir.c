@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// bench iir: four second-order filters over noise in memory on one thread, against SciPy.
+// bench iir: measures four second-order filters on noise in memory, on one thread, in comparison
+// with SciPy.
 //
 // Butterworth highpass 1000 Hz and lowpass 5000 Hz, Chebyshev 1 (0.1 dB) highpass 1500 Hz and
-// lowpass 1800 Hz: the chain of torchfx's published figures.  Here they are four effects, run block
-// by block through FxInfo.run as the engine does; SciPy runs one call of sosfilt with four sections
-// over whole channels (tools/bench/sosfilt_peer.py).  The two alternate.
+// lowpass 1800 Hz: the chain of torchfx's published figures.  This benchmark runs them as four
+// effects, block by block through FxInfo.run, as the engine does.  SciPy runs one call of sosfilt
+// with four sections on whole channels (tools/bench/sosfilt_peer.py).  The two alternate.
 
 #include "bench.h"
 
@@ -56,7 +57,7 @@ static const Link chain[N_FILTERS] = {
   { "lowpass", 1800.0, "chebyshev1" },
 };
 
-/// The chain over planar signals [n_channels][n_frames].
+/// The chain, for planar signals [n_channels][n_frames].
 typedef struct Rig {
   uint32_t n_channels, block_frames;
   size_t n_frames;
@@ -92,7 +93,7 @@ new_aligned(const size_t bytes, const size_t alignment)
   return aligned_alloc(alignment, (bytes + alignment - 1U) / alignment * alignment);
 }
 
-/// Planar signals, on huge pages if possible, as in NumPy.
+/// Allocate planar signals, on huge pages if possible, as NumPy does.
 static float*
 new_rows(const Rig* const rig, const size_t n_frames)
 {
@@ -181,7 +182,7 @@ rig_new(Rig* const rig, const IirArgs* const args, Error* const error)
   return STATUS_OK;
 }
 
-/// Filter k from rows `in` to rows `out`, each `stride` floats apart.
+/// Run filter k from rows `in` to rows `out`, whose distances are the strides, in floats.
 static void
 run_filter(Rig* const rig, const uint32_t k, const float* const in, const size_t in_stride,
            float* const out, const size_t out_stride, const uint32_t n_frames)
@@ -194,7 +195,7 @@ run_filter(Rig* const rig, const uint32_t k, const float* const in, const size_t
   rig->fx[k]->run(rig->units, rig->n_channels, n_frames);
 }
 
-/// Seconds for the whole signal.
+/// Measure the time of the whole signal, in seconds.
 static double
 rig_time(Rig* const rig)
 {
@@ -211,7 +212,7 @@ rig_time(Rig* const rig)
   return 1e-9 * (double)(time_now_ns() - began_ns);
 }
 
-/// Seconds that SciPy takes in float32 and in float64; false without SciPy.
+/// Measure the seconds that SciPy takes in float32 and in float64.  Returns false without SciPy.
 static bool
 peer_time(const IirArgs* const args, double* const float_seconds, double* const double_seconds)
 {
@@ -239,7 +240,7 @@ measure(Rig* const rig, const IirArgs* const args)
   double peer_double[MAX_ROUNDS];
   const size_t n = (size_t)args->n_rounds;
   bool has_peer = true;
-  rig_time(rig); // the first run touches the memory
+  rig_time(rig); // the first run causes the page faults
   for (size_t i = 0; i < n; ++i) {
     ours[i] = rig_time(rig);
     has_peer = has_peer && peer_time(args, &peer_float[i], &peer_double[i]);
@@ -294,7 +295,7 @@ iir_run(const int argc, char** const argv)
                    .block_frames = 1024,
                    .n_rounds = 5,
                    .seconds = 180.0,
-                   .rate_hz = 44100.0, // the same as the peer's
+                   .rate_hz = 44100.0, // as in the peer
                    .python = "/usr/bin/python3",
                    .peer = "tools/bench/sosfilt_peer.py" };
   // clang-format off

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A rack on one backend, played block by block.
+// Plays a rack on one backend, block by block.
 
 #include "bench_rack.h"
 
@@ -45,7 +45,7 @@ leave_file(void* const context, FxFile* const file)
   (void)file;
 }
 
-/// The device's rows are the ring's: the ring is attached before the stages are made.
+/// Make the ring, and attach it to the device before the stages are made, which use its rows.
 static Status
 make_rows(BenchRack* const rack, Error* const error)
 {
@@ -121,7 +121,7 @@ make_plan(BenchRack* const rack, Error* const error)
   }
   player_offer(&rack->player, plan);
   player_idle(&rack->player);
-  plan_heard(plan, 0U);
+  plan_became_active(plan, 0U);
   return check_places(plan, backend, error);
 }
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   A rack on one backend for benchmarks: the engine's planner and player, block after block, without
-   audio driver, blocks in flight or second thread.
+   A rack on one backend, for benchmarks: the engine's planner and player run it block by block,
+   without an audio driver, blocks in flight or a second thread.
 
-   Its rows lie in a ring region, filled with noise and attached to the device: as in a live run,
-   kernels read and write them there if the stage measured that to be faster.  The time is the
-   player's time for a block, without the callback's copies and the wake-up of the player.
+   Its rows are in a ring region, which is filled with noise and attached to the device.  As in a
+   live run, kernels read and write the rows there if the stage has measured that this is faster.
+   The measured time is the player's time for a block, without the callback's copies and the wake-up
+   of the player.
 */
 #ifndef WARPRACK_TOOLS_BENCH_BENCH_RACK_H
 #define WARPRACK_TOOLS_BENCH_BENCH_RACK_H
@@ -16,17 +17,17 @@
 
 #define BENCH_RACK_SLOTS 4U ///< Blocks used in turn
 
-/// Largest difference of the outputs of device and CPU: -80 dB, far above the rounding errors of
-/// some nodes in a chain, far below any real error.
+/// Largest difference of the outputs of device and CPU: -80 dB, which is far above the rounding
+/// errors of a chain, and far below any real error.
 #define BENCH_RACK_TOLERANCE 1e-4
 
 typedef struct BenchRackSpec {
   const char* text; ///< A chain or a document
   double rate_hz;
   uint32_t block_frames;
-  uint32_t n_channels; ///< In and out
+  uint32_t n_channels; ///< Number of inputs and of outputs
   Backend* device;     ///< The backend that must run all nodes; NULL: the CPU
-  Pool* pool;          ///< Of the CPU's other cores, or NULL
+  Pool* pool;          ///< Helpers on the CPU's other cores, or NULL
   const FxFile* file;  ///< The file for every file name of the rack, or NULL
   bool has_rows;       ///< False: the caller gives `player` its own rows
 } BenchRackSpec;
@@ -46,30 +47,31 @@ typedef struct BenchRack {
 
    @param spec Kept until the rack is freed.
    @return The planner's status; #STATUS_BAD_RACK if a node would not run on the device.  Call
-           bench_rack_free() also then.
+           bench_rack_free() also on error.
 */
 NODISCARD Status // [main]
 bench_rack_new(BenchRack* rack, const BenchRackSpec* spec, Error* error);
 
 void bench_rack_free(BenchRack* rack); ///< Accepts a zeroed struct. [main]
 
-/// Play one block; a BenchAction. [player]
+/// Play one block.  A BenchAction. [player]
 Status bench_rack_block(void* rack, Error* error);
 
-/// The reason of a failed block, after player_end() has reported it.
+/// Get the reason of a failed block, after player_end() has returned false.
 Status bench_rack_failure(const BenchRack* rack, Error* error);
 
-/// Place of the rows for the kernels of the device, see stage_gpu_rows(); "host" on the CPU.
+/// The memory from which the device's kernels read the rows, see stage_gpu_rows(); "host" on the
+/// CPU.
 const char* bench_rack_rows(const BenchRack* rack);
 
-/// Play n blocks on both from their start; #STATUS_DEVICE_LOST if their outputs differ by more
+/// Play n blocks on both racks from their start.  #STATUS_DEVICE_LOST if the outputs differ by more
 /// than BENCH_RACK_TOLERANCE.
 NODISCARD Status bench_rack_compare(BenchRack* a, BenchRack* b, uint32_t n_blocks, Error* error);
 
-/// Uniform noise in [-peak, peak), the same for the same seed.
+/// Fill with uniform noise in [-peak, peak), which depends only on the seed.
 void bench_noise(float* samples, size_t n, uint32_t seed, float peak);
 
-/// Helpers for the CPU's stage: all cores but this one.
+/// Make helpers for the CPU's stage, on all cores except this one.
 NODISCARD Status bench_pool_new(Pool** pool, Error* error);
 
 #endif

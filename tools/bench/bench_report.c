@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Rows of results as a table, JSON and CSV.
+// Prints rows of results as a table, JSON and CSV.
 
 #include "bench_report.h"
 
@@ -37,7 +37,7 @@ print_row(const BenchReport* const report, const json_t* const row)
     print_cell(json_object_get(row, report->columns[c].key), report->columns[c].width);
   }
   putchar('\n');
-  fflush(stdout); // rows come slowly
+  fflush(stdout); // show each row at once
 }
 
 // ---- CSV: RFC 4180, with \n as the line end ----

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Results of a benchmark as rows.  One description of the columns serves all outputs: a table for
-   people that grows while the benchmark runs, or JSON, and CSV in a file beside either.
+   Results of a benchmark as rows.  One description of the columns serves all outputs: a text table
+   that grows while the benchmark runs, or JSON; in addition CSV in a file.
 
    The header has the values that all rows share (device, driver, date, settings).  In JSON they are
-   members of the object around `rows`; in CSV they are columns that repeat, so that files of several
-   machines can be concatenated.
+   members of the object around `rows`; in CSV they are columns that repeat, so that files of
+   several machines can be concatenated.
 */
 #ifndef WARPRACK_TOOLS_BENCH_BENCH_REPORT_H
 #define WARPRACK_TOOLS_BENCH_BENCH_REPORT_H
@@ -19,7 +19,7 @@
 typedef struct BenchColumn {
   const char* key;   ///< Member of a row
   const char* title; ///< In the table
-  int width;         ///< Characters; negative: text, to the left
+  int width;         ///< Characters; negative: text, aligned to the left
 } BenchColumn;
 
 /// The times that bench_row_times() puts into a row.
@@ -43,18 +43,18 @@ typedef struct BenchReport {
   uint32_t n_columns;
   json_t* head; ///< NULL before bench_report_begin() and after bench_report_end()
   json_t* rows;
-  FILE* csv; ///< NULL: none is written
+  FILE* csv; ///< NULL: no file
   bool json;
   uint32_t n_left_out; ///< Rows left out because --minutes had passed
 } BenchReport;
 
 /**
-   Begin: print the table's titles unless the output is JSON, and open the CSV file.
+   Begin a report: print the table's titles unless the output is JSON, and open the CSV file.
 
    @param columns Kept, shape [n_columns].
    @param head The values that all rows share, an object of texts, numbers and booleans; the report
    takes ownership.
-   @param csv_path NULL for no file.
+   @param csv_path NULL: no file.
    @return #STATUS_FILE if the file cannot be written.
 */
 NODISCARD Status // [main]
@@ -64,11 +64,11 @@ bench_report_begin(BenchReport* report, const Bench* bench, const BenchColumn* c
 /// Add the members of BENCH_TIME_COLUMNS and "us_mean" to a row.
 void bench_row_times(json_t* row, const BenchTimes* times);
 
-/// Print a row and store it; takes ownership.
+/// Print a row and store it.  Takes ownership of `row`.
 void bench_report_row(BenchReport* report, json_t* row);
 
 /**
-   End: print JSON, or the number of rows left out, and close the CSV file.
+   End a report: print JSON, or the number of rows left out, and close the CSV file.
 
    @param more Members beside `rows` in JSON, or NULL; the report takes ownership.
    @return Exit code: 5 if stdout or the file could not be written completely.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Long signals in blocks, whole or cut.
+// Long signals in blocks, uncut or cut into pieces.
 
 #include "bench_signal.h"
 
@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#define ROW_FLOATS   16U // rows begin at multiples, as those of a stage
+#define ROW_FLOATS   16U // rows begin at multiples, like those of a stage
 #define BLOCK_FLOATS (GPU_ALIGNMENT / sizeof(float))
 
 static size_t
@@ -27,8 +27,8 @@ bench_signal(const size_t n_frames, const uint32_t n_channels, const uint32_t n_
                          .n_rows = n_channels * n_cuts,
                          .piece_frames = parts(n_frames, n_cuts) };
   signal.row_frames = signal.piece_frames + run_in;
-  // A stage alternates between its two recordings: an even number of blocks makes all rounds
-  // equal.
+  // An even number of blocks makes all rounds equal, because a stage alternates between two
+  // recordings.
   const size_t n_blocks = 2U * parts(signal.row_frames, 2U * block_frames);
   const size_t frames = parts(signal.row_frames, n_blocks);
   signal.block_frames = (uint32_t)(parts(frames, ROW_FLOATS) * ROW_FLOATS);
@@ -46,7 +46,7 @@ bench_signal_frames(const BenchSignal* const signal, const size_t block)
   return (uint32_t)(left < signal->block_frames ? left : signal->block_frames);
 }
 
-/// The frame of the signal that is the first of a row in a block; negative in the first run-in.
+/// The frame of the signal with which a row begins in a block; negative in the first run-in.
 static int64_t
 first_frame(const BenchSignal* const signal, const size_t block, const uint32_t row)
 {
@@ -96,7 +96,7 @@ bench_signal_agrees(const BenchSignal* const signal, const size_t block, const f
     for (uint32_t f = 0; f < bench_signal_frames(signal, block); ++f) {
       const int64_t frame = first + f;
       if (frame < begin || frame >= (int64_t)signal->n_frames) {
-        continue; // in the run-in, or behind the end
+        continue; // in the run-in, or after the end
       }
       const size_t there = (size_t)frame / whole->block_frames * whole->block_floats +
                            (size_t)channel * whole->block_frames +

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_BENCHES 64U // limit of the spelling suggestion
+#define MAX_BENCHES 64U // limit for the list of names to suggest from
 
 static int bench_run(int argc, char** argv);
 
@@ -45,14 +45,14 @@ list_benches(const bool json)
   return json ? command_print_json(&cmd_bench, array) : 0;
 }
 
-/// Find a benchmark's name among the words and remove it from them; NULL if there is none.
+/// Find a benchmark's name among the words, and remove it from argv.  NULL if there is none.
 static const Bench*
 take_bench(int* const argc, char** const argv)
 {
   uint32_t n = 0;
   const Bench* const* const benches = bench_table(&n);
   for (int w = 1; w < *argc; ++w) {
-    for (uint32_t i = 0; i < n; ++i) {
+    for (uint32_t i = 0; argv[w] && i < n; ++i) {
       if (!strcmp(bench_word(benches[i]), argv[w])) {
         memmove(&argv[1], &argv[0], (size_t)w * sizeof(argv[0]));
         --*argc;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Groups of threads as contexts, and every access of theirs; see checked_gpu.h.
+// Runs the threads of a group as contexts, and checks each of their accesses; see checked_gpu.h.
 
 #include "checked_gpu.h"
 
@@ -12,14 +12,14 @@
 #define MAX_RANGES  256U
 #define STACK_BYTES ((size_t)32 << 10U)
 #define MAX_PRINTED 8U
-#define MANY        UINT32_MAX // threads, or groups
+#define MANY        UINT32_MAX // instead of the number of a thread or group: several of them
 #define MAX_DOUBTS  4U
 
 typedef struct Dim {
   uint32_t x, y;
 } Dim;
 
-/// Who wrote, or read, a word last.
+/// The thread that wrote, or read, a word last.
 typedef struct Access {
   uint32_t launch, group, epoch, thread;
 } Access;
@@ -29,15 +29,15 @@ typedef struct Cell {
 } Cell;
 
 typedef struct Range {
-  char* at; ///< NULL: an empty row
+  char* at; ///< NULL: the row is free
   size_t n_bytes;
   Cell* cells; ///< One for each word
 } Range;
 
-/// Two have written a word: no race if it was the same value.
+/// Two threads have written a word: a race, unless both wrote the same value.
 typedef struct Doubt {
   const uint32_t* word;
-  uint32_t value; ///< Of the first
+  uint32_t value; ///< The value of the first thread
   const void* where;
 } Doubt;
 
@@ -55,7 +55,7 @@ static char stacks[GPU_MAX_GROUP][STACK_BYTES];
 static Thread threads[GPU_MAX_GROUP];
 static Thread* running;
 static ucontext_t between;
-static Access now; // but for the thread
+static Access now; // `thread` is not used
 static Dim group, n_groups;
 static CheckedEntry* start;
 static const uint64_t* arguments;
@@ -129,13 +129,13 @@ cell_of(const char* const word)
 
 // ---- accesses ----
 
-/// What two have written and is now there.
+/// Compare the words that two threads have written with the value of the first thread.
 static void
 settle_doubts(void)
 {
   for (uint32_t d = 0; d < running->n_doubts; ++d) {
     if (*running->doubts[d].word != running->doubts[d].value) {
-      fault("two write different values", running->doubts[d].where);
+      fault("race: two threads write different values", running->doubts[d].where);
     }
   }
   running->n_doubts = 0;
@@ -156,7 +156,7 @@ doubt(const char* const word, const void* const where)
     running->doubts[running->n_doubts++] =
         (Doubt){ (const uint32_t*)word, *(const uint32_t*)word, where };
   } else {
-    fault("many words that others write", where);
+    fault("too many words that other threads write, too", where);
   }
 }
 
@@ -165,14 +165,14 @@ check_word(const char* const word, const bool is_write, const void* const where)
 {
   Cell* const cell = cell_of(word);
   if (!cell) {
-    fault(is_write ? "a write outside of memory" : "a read outside of memory", where);
+    fault(is_write ? "write outside of memory" : "read outside of memory", where);
     return;
   }
   Access mine = now;
   mine.thread = running->id.x;
   if (is_write) {
     if (is_anothers(&cell->read)) {
-      fault("a write of what another one reads", where);
+      fault("race: write of a word that another thread reads", where);
     }
     if (is_anothers(&cell->write)) {
       doubt(word, where);
@@ -181,7 +181,7 @@ check_word(const char* const word, const bool is_write, const void* const where)
     return;
   }
   if (is_anothers(&cell->write)) {
-    fault("a read of what another one writes", where);
+    fault("race: read of a word that another thread writes", where);
   }
   if (is_anothers(&cell->read)) {
     mine.thread = MANY;
@@ -249,7 +249,7 @@ __tsan_func_exit(void)
 {
 }
 
-// ---- what kernels call ----
+// ---- functions that kernels call ----
 
 Dim checked_thread(void);
 Dim checked_group(void);
@@ -299,7 +299,7 @@ run_thread(void)
   running->is_done = true;
 }
 
-/// All threads up to their next barrier, or the end; how many are done.
+/// Run all threads up to their next barrier or end.  Returns how many have ended.
 static uint32_t
 run_epoch(const uint32_t group_size)
 {
@@ -331,7 +331,7 @@ run_group(const uint32_t group_size)
   while (n_done < group_size) {
     n_done = run_epoch(group_size);
     if (n_done > 0 && n_done < group_size) {
-      fault("a barrier that some do not reach", NULL);
+      fault("some threads of the group do not reach a barrier", NULL);
     }
   }
   running = NULL;
@@ -347,7 +347,7 @@ checked_launch(const CheckedLaunch* const launch)
   for (uint32_t g = 0; g < n_groups.x * n_groups.y; ++g) {
     group = (Dim){ g % n_groups.x, g / n_groups.x };
     now.group = g;
-    checked_add_range(launch->local, launch->local_bytes); // of this group alone
+    checked_add_range(launch->local, launch->local_bytes); // accessible to this group only
     memset(launch->local, 0xFF, launch->local_bytes);
     run_group(launch->group_size);
     checked_remove_range(launch->local);

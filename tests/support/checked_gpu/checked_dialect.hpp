@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What nvcc knows by itself, for kernels that are compiled as C++ for checked_gpu.h.
+// The names that are built into nvcc, for kernels that are compiled as C++ for checked_gpu.h.
 
 struct alignas(8) float2 {
   float x, y;
@@ -32,7 +32,7 @@ extern "C" void checked_add(unsigned* word, unsigned n);
 
 #define make_float2(x, y)       (float2{ (x), (y) })
 #define make_float4(x, y, z, w) (float4{ (x), (y), (z), (w) })
-#define __fmul_rn(a, b)         ((a) * (b)) // contraction is off
+#define __fmul_rn(a, b)         ((a) * (b)) // compiled without contraction to fma
 #define __float_as_uint(x)      __builtin_bit_cast(unsigned, (float)(x))
 #define __uint_as_float(x)      __builtin_bit_cast(float, (unsigned)(x))
 #define atomicAdd(word, n)      checked_add(word, n)
@@ -60,12 +60,12 @@ max(const T a, const T b)
 }
 
 static inline float
-__shfl_sync(unsigned, const float value, int, int) // of selftest.cu alone, which is not run
+__shfl_sync(unsigned, const float value, int, int) // only selftest.cu uses it, and is not run
 {
   return value;
 }
 
-// Where local memory lies; made by the linker, for a file that has any.
+// Begin and end of local memory.  The linker defines them if the file has local memory.
 extern "C" char __start_local_memory[] __attribute__((weak, visibility("hidden")));
 extern "C" char __stop_local_memory[] __attribute__((weak, visibility("hidden")));
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// gpu.h on the host: memory, modules made by a C++ compiler, recordings that run when submitted.
+// Implements gpu.h on the host: a C++ compiler makes modules, and a recording runs in submit().
 
 #include "checked_gpu.h"
 
@@ -204,7 +204,8 @@ write_text(const char* const path, const char* const name, const char* const sou
   return file && !fclose(file) && is_good;
 }
 
-/// Compile in a folder, where faults look for lines until the module is freed.
+/// Compile in a folder.  The files stay until the module is freed: fault() reads line numbers
+/// there.
 static void*
 compile(const char* const folder, const char* const name, const char* const source,
         const char* const* const options)
@@ -258,7 +259,7 @@ module_new(GpuDevice* const device, const char* const name, const char* const so
     return error_set(error, STATUS_BAD_ARG, "%s does not compile", name);
   }
   LocalFunction* local = NULL;
-  *(void**)&local = dlsym(module->library, "checked_local"); // as POSIX has it
+  *(void**)&local = dlsym(module->library, "checked_local"); // POSIX allows this: dlsym(3)
   local(&module->local, &module->local_bytes);
   *out = module;
   return STATUS_OK;
@@ -291,7 +292,7 @@ record(GpuDevice* const device, const GpuWork* const work, GpuRecording** const 
 {
   (void)device;
   if (work->n_in || work->n_out) {
-    return error_set(error, STATUS_BAD_ARG, "copies where memory is shared");
+    return error_set(error, STATUS_BAD_ARG, "copies, although host and device share memory");
   }
   *recording = calloc(1, sizeof(**recording));
   (*recording)->launches = calloc(work->n_launches, sizeof(GpuLaunch));
@@ -395,7 +396,7 @@ static const GpuApi checked = {
   .last_error = last_error,
 };
 
-/// In place of dsp_gpu/gpu.c's.
+/// Replaces the function of dsp_gpu/gpu.c.
 const GpuApi* const*
 gpu_apis(uint32_t* const n_apis)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The CUDA half on the fake driver with a ring of four slots.
+// The CUDA half of dsp_gpu on the fake driver, with a ring of four slots.
 
 #include "cuda_rig.h"
 
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define SLOT_BYTES   ((size_t)4096)
-#define OUT_OFFSET   ((size_t)2048) // in a slot
+#define OUT_OFFSET   ((size_t)2048) // of the output in a slot
 #define RING_BYTES   (RIG_SLOTS * SLOT_BYTES)
 #define BLOCK_BYTES  (RIG_FRAMES * sizeof(float))
 #define BUFFER_BYTES (2U * GPU_ALIGNMENT)
@@ -61,7 +61,7 @@ nudge(void* const* const params, const uint32_t n_groups, const uint32_t group_s
 void
 cuda_rig_prepare(void)
 {
-  setenv("XDG_CACHE_HOME", "/dev/null", 1); // no folder can be made there
+  setenv("XDG_CACHE_HOME", "/dev/null", 1); // not a folder: nothing is cached
   fake_reset();
   fake_teach("selftest_history", "ppp", history);
   fake_teach("selftest_scale", "ppuu", scale);

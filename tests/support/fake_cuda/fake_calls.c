@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The fake driver's log of calls, its failures on demand, and its words for errors.
+// The fake driver's log of calls, its failures on demand, and its error texts.
 
 #include "fake_private.h"
 
@@ -15,7 +15,7 @@ static FakeCall calls[MAX_CALLS];
 static uint32_t n_calls;
 
 static struct {
-  const char* name; ///< NULL: any
+  const char* name; ///< Function that fails; NULL: any
   bool is_armed;
   uint32_t n_left;
   int result;
@@ -198,7 +198,7 @@ fake_enter(const FakeCall* const call, const bool needs_context)
     abort();
   }
   calls[n_calls++] = *call;
-  const bool is_compiler = !strncmp(call->name, "nvrtc", 5); // which needs no device
+  const bool is_compiler = !strncmp(call->name, "nvrtc", 5); // works without a device
   if (fails_now(call->name)) {
     failure.call = call->name;
     if (!is_compiler && failure.result >= 700 && failure.result <= 719) {
@@ -212,7 +212,7 @@ fake_enter(const FakeCall* const call, const bool needs_context)
   return needs_context && !current ? (int)CUDA_ERROR_INVALID_CONTEXT : 0;
 }
 
-// Words
+// Error texts
 
 static const struct {
   CUresult result;
@@ -255,7 +255,7 @@ cuGetErrorString(const CUresult error, const char** const text)
   return CUDA_ERROR_INVALID_VALUE;
 }
 
-// What every other call depends on
+// Initialisation, which all other calls need
 
 CUresult CUDAAPI
 cuInit(const unsigned flags)

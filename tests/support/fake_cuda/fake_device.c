@@ -24,10 +24,10 @@ struct CUfunc_st {
 
 typedef enum RangeKind { RANGE_DEVICE, RANGE_HOST, RANGE_REGISTERED } RangeKind;
 
-/// Memory that the driver knows.
+/// A range of memory that the driver allocated or registered.
 typedef struct Range {
   RangeKind kind;
-  char* memory; ///< Host address, NULL: an empty row
+  char* memory; ///< Host address; NULL: the row is free
   size_t n_bytes;
   bool is_mapped;
 } Range;
@@ -76,7 +76,7 @@ cuDeviceGet(CUdevice* const device, const int ordinal)
 {
   FAKE_ENTER_WITHOUT_CONTEXT()
   FAKE_GIVE_NUMBER(device)
-  *device = 40 + ordinal; // a handle, not the number
+  *device = 40 + ordinal; // differs from the ordinal: code that confuses them gets an error
   return CUDA_SUCCESS;
 }
 
@@ -172,7 +172,7 @@ add_range(const RangeKind kind, void* const memory, const size_t n_bytes, const 
   abort();
 }
 
-/// The range of a kind that has all of some bytes in it.
+/// The range of a kind that contains all these bytes, or NULL.
 static Range*
 find_range(const RangeKind kind, const char* const memory, const size_t n_bytes)
 {
@@ -245,7 +245,7 @@ cuMemAlloc_v2(CUdeviceptr* const address, const size_t n_bytes)
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
   void* const memory = malloc(n_bytes);
-  memset(memory, 0xA5, n_bytes); // nobody promises zeros
+  memset(memory, 0xA5, n_bytes); // the driver does not promise zeros
   n_used_bytes += n_bytes;
   *address = address_of(add_range(RANGE_DEVICE, memory, n_bytes, true)->memory);
   return CUDA_SUCCESS;

@@ -38,7 +38,7 @@ fake_nvrtc_options(void)
 const char*
 nvrtcGetErrorString(const nvrtcResult result)
 {
-  if (result == NVRTC_ERROR_INTERNAL_ERROR) { // for the tests: an error without words
+  if (result == NVRTC_ERROR_INTERNAL_ERROR) { // lets the tests check an error without a text
     return NULL;
   }
   return result == NVRTC_ERROR_COMPILATION ? "NVRTC_ERROR_COMPILATION" : "NVRTC_ERROR_OTHER";

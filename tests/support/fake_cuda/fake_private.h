@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// What the parts of the fake driver share.
+/// Shared by the parts of the fake driver.
 #ifndef WARPRACK_TESTS_FAKE_CUDA_FAKE_PRIVATE_H
 #define WARPRACK_TESTS_FAKE_CUDA_FAKE_PRIVATE_H
 
-// Every symbol by the name that the library exports, not by what the newest headers make of it.
+// Keeps the exported names of functions: without it, cuda.h renames them to their newest versions.
 #define __CUDA_API_VERSION_INTERNAL // NOLINT: the toolkit's own name
 
 #include "fake_cuda.h"
@@ -13,7 +13,7 @@
 #define FAKE_MAX_PARAMS 16U
 #define FAKE_NOTHING    UINT32_MAX // no operation
 
-// What a device address and a host address of the same memory differ by.
+// Difference between the device address and the host address of the same memory.
 #define FAKE_OFFSET 0x100000000000ULL
 
 typedef struct FakeFunction {
@@ -23,7 +23,7 @@ typedef struct FakeFunction {
   CUresult failure;
 } FakeFunction;
 
-/// An operation with all that it takes to run it.
+/// An operation, and the data that it needs to run.
 typedef struct FakeWork {
   FakeOp op;
   CUdeviceptr d_memory;
@@ -39,41 +39,41 @@ typedef struct FakeWork {
 int fake_lock(void);
 void fake_unlock(const int* locked);
 
-/// Log a call; the error that it has to return: one that a test asked for, or a sticky one.
+/// Log a call.  Returns the error that the call has to return: that of fake_fail(), or a sticky
+/// one.
 int fake_enter(const FakeCall* call, bool needs_context);
 
-/// Whether this call has to hand out bytes of an odd value (fake_give()), which are in *out then.
+/// Whether fake_give() has selected this call; fills *out with the byte then.
 bool fake_gives(const char* name, bool is_number, void* out, size_t n_bytes);
 
-/// Count objects and memory.
+/// Count an object or allocation that was made, or freed.
 void fake_made(void);
 void fake_freed(void);
 
-/// Of this thread.
+/// Set the current context of this thread.
 void fake_set_current(CUcontext context);
 
-/// Make every later call fail.
+/// Make every later call fail with this error.
 void fake_stick(CUresult result);
 
-/// Whether that has happened: nothing runs any more.
+/// Whether fake_stick() was called: no operation runs any more.
 bool fake_is_lost(void);
 
 bool fake_is_device_range(CUdeviceptr address, size_t n_bytes);
 bool fake_is_pinned(const void* memory, size_t n_bytes);
 
-/// Whether any stream captures, which forbids what waits or allocates.
+/// Whether a stream captures: then calls that wait or allocate are forbidden.
 bool fake_is_capturing(void);
 
-/// Forget all operations; all launches.
+/// Forget all operations, and all launches.
 void fake_work_reset(void);
 void fake_streams_reset(void);
 
-/// Stop the test program: the fake has its limits.
+/// End the test program: it uses more than the fake driver supports.
 _Noreturn void fake_give_up(const char* reason);
 
-/// Add an operation; let it wait for another (FAKE_NOTHING: for none); say that it is complete, so
-/// that it may run; run it and
-/// what it waits for.
+/// Add an operation; make it wait for another one (FAKE_NOTHING: for none); declare it complete, so
+/// that it runs unless the device is held; run it and the operations that it waits for.
 uint32_t fake_add_work(const FakeWork* work);
 void fake_add_dep(uint32_t index, uint32_t before);
 void fake_enqueued(uint32_t index);
@@ -103,7 +103,8 @@ FakeFunction* fake_find_function(const char* name);
     return (CUresult)fake_refusal;                                                                 \
   }
 
-// The second line of functions that hand out a handle, an address or a text; a number.
+// The second line of functions that return a handle, an address or a text; and of those that return
+// a number.
 #define FAKE_GIVE(out)                                                                             \
   if (fake_gives(__func__, false, out, sizeof(*(out)))) {                                          \
     return 0; /* success */                                                                        \
@@ -113,7 +114,8 @@ FakeFunction* fake_find_function(const char* name);
     return 0; /* success */                                                                        \
   }
 
-// Functions that free do so whatever they return, as the real ones do after a sticky error.
+// Functions that free an object do so even if they return an error, as the real ones do after a
+// sticky error.
 #define FAKE_ENTER_FREEING(...)                                                                    \
   FAKE_LOCK();                                                                                     \
   const CUresult fake_result =                                                                     \

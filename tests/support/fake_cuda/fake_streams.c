@@ -5,13 +5,13 @@
 
 #include <stdlib.h>
 
-#define MAX_NODES   64U // so that a set of nodes is a word of bits
+#define MAX_NODES   64U // a set of nodes is a bit mask of 64 bits
 #define MAX_STREAMS 32U
 
 typedef struct Node {
   FakeWork work;
-  uint64_t deps; ///< Nodes
-  CUevent event; ///< Of external waits and records
+  uint64_t deps; ///< The nodes that this one waits for, as a bit mask
+  CUevent event; ///< Event of an external wait or record
 } Node;
 
 struct CUgraph_st {
@@ -21,20 +21,20 @@ struct CUgraph_st {
 
 struct CUgraphExec_st {
   struct CUgraph_st graph;
-  uint32_t last; ///< FAKE_END of the launch before
+  uint32_t last; ///< FAKE_END of the previous launch
 };
 
 struct CUstream_st {
   unsigned flags;
-  uint32_t last;            ///< Operation, FAKE_NOTHING at first
-  struct CUgraph_st* graph; ///< Being captured into
-  uint64_t at;              ///< Nodes that the next one captured waits for
+  uint32_t last;            ///< Its last operation; FAKE_NOTHING at first
+  struct CUgraph_st* graph; ///< Graph of the current capture, or NULL
+  uint64_t at;              ///< Nodes that the next captured node will wait for
   bool is_origin;
 };
 
 struct CUevent_st {
-  uint32_t recorded;        ///< Operation, FAKE_NOTHING at first
-  struct CUgraph_st* graph; ///< Of the capture in which it was recorded
+  uint32_t recorded;        ///< The operation that recorded it; FAKE_NOTHING at first
+  struct CUgraph_st* graph; ///< Graph of the capture in which it was recorded, or NULL
   uint64_t at;
 };
 
@@ -61,7 +61,8 @@ add_node(const CUstream cu_stream, const FakeWork* const work, const CUevent eve
   return graph->n_nodes++;
 }
 
-/// Into the capture, or behind what the stream did last.
+/// Add an operation to the stream's capture; without a capture, enqueue it after the last
+/// operation.
 static void
 enqueue(const CUstream cu_stream, FakeWork* const work)
 {
@@ -208,7 +209,7 @@ cuStreamSynchronize(const CUstream cu_stream)
   return CUDA_SUCCESS;
 }
 
-// Events.  Inside of a capture they join streams; external ones become nodes.
+// Events.  In a capture, an event joins streams; only an external record or wait becomes a node.
 
 CUresult CUDAAPI
 cuEventCreate(CUevent* const event, const unsigned flags)
@@ -259,7 +260,7 @@ cuEventRecordWithFlags(const CUevent event, const CUstream cu_stream, const unsi
 {
   FAKE_ENTER(.cu_stream = cu_stream, .flags = flags)
   if (flags == CU_EVENT_RECORD_EXTERNAL && !cu_stream->graph) {
-    return CUDA_ERROR_INVALID_VALUE; // as cuda.h says
+    return CUDA_ERROR_INVALID_VALUE; // cuda.h documents this error
   }
   record_event(event, cu_stream, flags);
   return CUDA_SUCCESS;
@@ -275,7 +276,7 @@ cuStreamWaitEvent(const CUstream cu_stream, const CUevent event, const unsigned 
       return CUDA_ERROR_INVALID_VALUE;
     }
     add_node(cu_stream, &work, event);
-  } else if (event->graph) { // joins the capture
+  } else if (event->graph) { // the stream joins the event's capture
     if (cu_stream->graph && cu_stream->graph != event->graph) {
       return CUDA_ERROR_STREAM_CAPTURE_MERGE;
     }
@@ -330,7 +331,7 @@ cuStreamEndCapture(const CUstream cu_stream, CUgraph* const graph)
   }
   const bool gives_nothing =
       !refusal && is_joined && fake_gives(__func__, false, graph, sizeof(*graph));
-  if (refusal || !is_joined || gives_nothing) { // ends the capture all the same
+  if (refusal || !is_joined || gives_nothing) { // the capture ends even if the call fails
     free(captured);
     fake_freed();
     *graph = NULL;
@@ -393,7 +394,7 @@ launch_node(const Node* const node, const uint32_t* const launched, const CUgrap
       fake_add_dep(index, launched[n]);
     }
   }
-  if (!node->deps) { // behind the stream, and behind its own last run
+  if (!node->deps) { // waits for the stream, and for the graph's previous launch
     fake_add_dep(index, cu_stream->last);
     fake_add_dep(index, exec->last);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The fake driver's operations: what waits for what, and running them in an order that this allows.
+// The fake driver's operations: their dependencies, and running them in an order that these allow.
 
 #include "fake_private.h"
 
@@ -9,7 +9,7 @@
 #define MAX_WORKS 8192U
 #define MAX_DEPS  16U
 
-/// Operations that an operation waits for.
+/// The operations that one operation waits for.
 typedef struct Deps {
   uint32_t n;
   uint32_t index[MAX_DEPS];
@@ -27,7 +27,7 @@ fake_give_up(const char* const reason)
   abort();
 }
 
-// Keeping
+// Operations and dependencies
 
 void
 fake_add_dep(const uint32_t index, const uint32_t before)
@@ -99,7 +99,7 @@ fake_finish(const uint32_t index)
   for (uint32_t d = 0; d < deps[index].n; ++d) {
     fake_finish(deps[index].index[d]);
   }
-  if (fake_is_lost()) { // meanwhile
+  if (fake_is_lost()) { // one of the dependencies failed
     return;
   }
   work->op.is_done = true;
@@ -157,14 +157,14 @@ void
 fake_work_reset(void)
 {
   if (fake_n_live()) {
-    fake_give_up("reset while something is live");
+    fake_give_up("reset before all objects were freed");
   }
   n_works = 0;
   fake_streams_reset();
   is_held = false;
 }
 
-// Asking
+// Queries
 
 const FakeOp*
 fake_op(const uint32_t index)

@@ -21,7 +21,7 @@ nothing(void* const* const params, const uint32_t n_groups, const uint32_t group
   (void)group_size;
 }
 
-static uint32_t n_begin_groups; ///< Of the last stage_begin
+static uint32_t n_begin_groups; ///< Number of groups of the last stage_begin
 
 static void
 begin_stage(void* const* const params, const uint32_t n_groups, const uint32_t group_size)
@@ -43,7 +43,7 @@ done(void* const* const params, const uint32_t n_groups, const uint32_t group_si
 void
 stage_bench_prepare(void)
 {
-  setenv("XDG_CACHE_HOME", "/dev/null", 1); // no folder can be made there
+  setenv("XDG_CACHE_HOME", "/dev/null", 1); // not a folder: nothing is cached
   fake_reset();
   fake_teach("selftest_scale", "ppuu", nothing);
   fake_teach("stage_begin", "pp", begin_stage);
@@ -72,8 +72,8 @@ stage_bench_open(const bool copies, const uint64_t deadline_ns)
   };
   Error error = { STATUS_OK, "" };
   ck_assert_msg(device_backend_new(&choice, &bench.device, &error) == STATUS_OK, "%s", error.text);
-  device_backend_set_deadline(bench.device, deadline_ns); // it is for blocks, not for opening
-  ((Device*)bench.device)->mapped_bytes = copies ? 0U : SIZE_MAX; // not as measured
+  device_backend_set_deadline(bench.device, deadline_ns); // of the blocks, not of the opening
+  ((Device*)bench.device)->mapped_bytes = copies ? 0U : SIZE_MAX; // overrides the measured value
   stage_bench_furnish(&bench);
   return bench;
 }

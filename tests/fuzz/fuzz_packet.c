@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Packets: the gate, then the parser of messages and the search for their commands.
+// Packets: packet_check(), then the parser of messages and the search for their commands.
 
 #include "fuzz.h"
 
 #include "control/commands.h"
-#include "control/net/gate.h"
+#include "control/net/packet_check.h"
 #include "control/net/message.h"
 #include "tests/support/osc_corpus.h"
 
@@ -27,7 +27,7 @@ read_message(const Message* const message)
   const CommandInfo* info = NULL;
   Error error;
   if (command_find(message, &info, &error) == STATUS_OK) {
-    fuzz_check(info != NULL, "a command that was found has a row");
+    fuzz_check(info != NULL, "a command that is found has a row");
   }
   return sum;
 }
@@ -40,12 +40,12 @@ read_bundles(const uint8_t* const bytes, const size_t n_bytes)
   Bundle* bundle = NULL;
   uint32_t n_messages = 0;
   fuzz_check(bundles_read(bytes, n_bytes, &peer, &arrival, &bundle) == STATUS_OK,
-             "what passes the gate can be read");
+             "a packet that passes packet_check() can be read");
   while (bundle) {
     Bundle* const next = bundle->next;
     fuzz_check(bundle->due_ns <=
-                   arrival.monotonic_ns + (GATE_HORIZON_S + 1U) * UINT64_C(1000000000),
-               "nothing is due beyond the horizon");
+                   arrival.monotonic_ns + (PACKET_HORIZON_S + 1U) * UINT64_C(1000000000),
+               "no bundle is due beyond the horizon");
     for (uint32_t m = 0; m < bundle->n_messages; ++m) {
       (void)read_message(&bundle->messages[m]);
     }
@@ -60,12 +60,13 @@ int
 LLVMFuzzerTestOneInput(const uint8_t* const bytes, const size_t n_bytes)
 {
   uint32_t n_messages = 0;
-  const GateReason reason = gate_check(bytes, n_bytes, NOW, &n_messages);
-  fuzz_check(reason < GATE_N_REASONS && gate_text(reason) != NULL, "each reason has words");
-  if (reason == GATE_OK) {
+  const PacketFault reason = packet_check(bytes, n_bytes, NOW, &n_messages);
+  fuzz_check(reason < PACKET_N_FAULTS && packet_fault_text(reason) != NULL,
+             "each reason has a text");
+  if (reason == PACKET_OK) {
     uint8_t* const padded = calloc(1, n_bytes + 8U); // as the intake passes it on
     memcpy(padded, bytes, n_bytes);
-    fuzz_check(read_bundles(padded, n_bytes) == n_messages, "the gate counts messages rightly");
+    fuzz_check(read_bundles(padded, n_bytes) == n_messages, "packet_check() counts the messages");
     free(padded);
   }
   return 0;

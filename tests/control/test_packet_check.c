@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The gate names what is wrong with each bad packet of data/packets.txt and lets each good one
-// through; so it does for each of them that is cut short.  A hundred thousand mutated packets crash
-// neither it nor the library behind it.
+// packet_check() accepts each good packet of data/packets.txt, and refuses each bad one with the
+// expected reason.  It also refuses good packets that are cut short.  100,000 mutated packets crash
+// neither packet_check() nor the code that reads packets behind it.
 
-#include "control/net/gate.h"
+#include "control/net/packet_check.h"
 #include "control/net/message.h"
 #include "tests/support/osc_corpus.h"
 #include "tests/support/scoped.h"
@@ -41,22 +41,22 @@ can_be_read(const uint8_t* const bytes, const size_t n_bytes)
 TEST(every_packet_gets_the_expected_verdict)
 {
   SCOPED(osc_corpus_clear) OscCorpus corpus = read_corpus();
-  uint32_t n_of[GATE_N_REASONS] = { 0 };
+  uint32_t n_of[PACKET_N_FAULTS] = { 0 };
   for (uint32_t i = 0; i < corpus.n; ++i) {
     const OscPacket* const packet = &corpus.packets[i];
     uint32_t n_messages = 0;
-    const GateReason reason = gate_check(packet->bytes, packet->n_bytes, NOW, &n_messages);
+    const PacketFault reason = packet_check(packet->bytes, packet->n_bytes, NOW, &n_messages);
     ck_assert_msg(reason == packet->reason, "packets.txt:%u: %s, not %s", packet->line,
-                  gate_word(reason), gate_word(packet->reason));
-    ck_assert_msg(reason != GATE_OK || can_be_read(packet->bytes, packet->n_bytes),
-                  "packets.txt:%u cannot be read", packet->line);
+                  packet_fault_word(reason), packet_fault_word(packet->reason));
+    ck_assert_msg(reason != PACKET_OK || can_be_read(packet->bytes, packet->n_bytes),
+                  "packets.txt:%u passed packet_check(), but cannot be read", packet->line);
     ++n_of[reason];
   }
-  ck_assert_uint_ge(n_of[GATE_OK], 50);
-  ck_assert_uint_ge(corpus.n - n_of[GATE_OK], 200);
-  for (int reason = 0; reason < GATE_N_REASONS; ++reason) {
-    ck_assert_msg(n_of[reason] > 0, "no packet is refused with \"%s\"",
-                  gate_word((GateReason)reason));
+  ck_assert_uint_ge(n_of[PACKET_OK], 50);
+  ck_assert_uint_ge(corpus.n - n_of[PACKET_OK], 200);
+  for (int reason = 0; reason < PACKET_N_FAULTS; ++reason) {
+    ck_assert_msg(n_of[reason] > 0, "packets.txt has no packet for the reason \"%s\"",
+                  packet_fault_word((PacketFault)reason));
   }
 }
 
@@ -73,24 +73,24 @@ TEST(no_two_packets_are_the_same)
   }
 }
 
-/// What cutting may make of a good packet: less of it, never another whole one, unless a bundle is
-/// cut between two of its elements.
+/// A prefix of a good packet is not a good packet, except for a bundle that is cut between two of
+/// its elements.
 TEST(a_good_packet_that_is_cut_short_is_refused)
 {
   SCOPED(osc_corpus_clear) OscCorpus corpus = read_corpus();
   for (uint32_t i = 0; i < corpus.n; ++i) {
     const OscPacket* const packet = &corpus.packets[i];
-    if (packet->reason != GATE_OK || packet->n_bytes > 2000U) {
+    if (packet->reason != PACKET_OK || packet->n_bytes > 2000U) {
       continue;
     }
     for (size_t n_bytes = 0; n_bytes < packet->n_bytes; ++n_bytes) {
       SCOPED_MEMORY uint8_t* const cut =
-          malloc(n_bytes + !n_bytes); // of exactly this size, for a sanitizer
+          malloc(n_bytes + !n_bytes); // exactly this size, so that a sanitizer finds overruns
       memcpy(cut, packet->bytes, n_bytes);
       uint32_t n_messages = 0;
-      const GateReason reason = gate_check(cut, n_bytes, NOW, &n_messages);
-      ck_assert_msg(reason != GATE_OK || (cut[0] == '#' && can_be_read(cut, n_bytes)),
-                    "packets.txt:%u passes with %zu of its %zu bytes", packet->line, n_bytes,
+      const PacketFault reason = packet_check(cut, n_bytes, NOW, &n_messages);
+      ck_assert_msg(reason != PACKET_OK || (cut[0] == '#' && can_be_read(cut, n_bytes)),
+                    "packets.txt:%u was accepted with %zu of its %zu bytes", packet->line, n_bytes,
                     packet->n_bytes);
     }
   }
@@ -98,9 +98,9 @@ TEST(a_good_packet_that_is_cut_short_is_refused)
 
 TEST(every_reason_has_words)
 {
-  for (uint32_t r = 0; r < GATE_N_REASONS; ++r) {
-    ck_assert_ptr_nonnull(gate_text((GateReason)r));
-    ck_assert_ptr_nonnull(gate_word((GateReason)r));
+  for (uint32_t r = 0; r < PACKET_N_FAULTS; ++r) {
+    ck_assert_ptr_nonnull(packet_fault_text((PacketFault)r));
+    ck_assert_ptr_nonnull(packet_fault_word((PacketFault)r));
   }
 }
 
@@ -113,7 +113,7 @@ put_u32(uint8_t* const to, const uint32_t value)
   return 4U;
 }
 
-/// `depth` bundles inside each other, the innermost one empty.
+/// Write `depth` nested bundles, the innermost one empty.  Returns the size.
 static size_t
 nest(uint8_t* const packet, const uint32_t depth)
 {
@@ -132,15 +132,15 @@ TEST(nested_bundles_are_bounded)
 {
   static uint8_t packet[65504];
   uint32_t n_messages = 0;
-  const size_t n_allowed = nest(packet, GATE_MAX_DEPTH);
-  ck_assert_int_eq(gate_check(packet, n_allowed, NOW, &n_messages), GATE_OK);
-  const size_t n_deeper = nest(packet, GATE_MAX_DEPTH + 1U);
-  ck_assert_int_eq(gate_check(packet, n_deeper, NOW, &n_messages), GATE_DEPTH);
-  const size_t n_hostile = nest(packet, 3249); // killed liblo 0.31 on a small stack
-  ck_assert_int_eq(gate_check(packet, n_hostile, NOW, &n_messages), GATE_DEPTH);
+  const size_t n_allowed = nest(packet, PACKET_MAX_DEPTH);
+  ck_assert_int_eq(packet_check(packet, n_allowed, NOW, &n_messages), PACKET_OK);
+  const size_t n_deeper = nest(packet, PACKET_MAX_DEPTH + 1U);
+  ck_assert_int_eq(packet_check(packet, n_deeper, NOW, &n_messages), PACKET_DEPTH);
+  const size_t n_hostile = nest(packet, 3249); // crashes liblo 0.31 on a small stack
+  ck_assert_int_eq(packet_check(packet, n_hostile, NOW, &n_messages), PACKET_DEPTH);
 }
 
-/// A bundle of n pings.
+/// Write a bundle of n messages.  Returns the size.
 static size_t
 many_messages(uint8_t* const packet, const uint32_t n)
 {
@@ -158,31 +158,32 @@ TEST(sizes_and_counts_are_bounded_exactly)
 {
   static uint8_t packet[70000];
   uint32_t n_messages = 0;
-  const size_t n_most = many_messages(packet, GATE_MAX_MESSAGES);
-  ck_assert_int_eq(gate_check(packet, n_most, NOW, &n_messages), GATE_OK);
-  ck_assert_uint_eq(n_messages, GATE_MAX_MESSAGES);
-  const size_t n_more = many_messages(packet, GATE_MAX_MESSAGES + 1U);
-  ck_assert_int_eq(gate_check(packet, n_more, NOW, &n_messages), GATE_TOO_MANY_MESSAGES);
-  ck_assert_int_eq(gate_check(packet, GATE_MAX_BYTES + 4U, NOW, &n_messages), GATE_TOO_LARGE);
+  const size_t n_most = many_messages(packet, PACKET_MAX_MESSAGES);
+  ck_assert_int_eq(packet_check(packet, n_most, NOW, &n_messages), PACKET_OK);
+  ck_assert_uint_eq(n_messages, PACKET_MAX_MESSAGES);
+  const size_t n_more = many_messages(packet, PACKET_MAX_MESSAGES + 1U);
+  ck_assert_int_eq(packet_check(packet, n_more, NOW, &n_messages), PACKET_TOO_MANY_MESSAGES);
+  ck_assert_int_eq(packet_check(packet, PACKET_MAX_BYTES + 4U, NOW, &n_messages), PACKET_TOO_LARGE);
 
   memset(packet, 0, sizeof(packet));
-  memset(packet, 'a', GATE_MAX_ADDRESS);
+  memset(packet, 'a', PACKET_MAX_ADDRESS);
   packet[0] = '/';
-  packet[GATE_MAX_ADDRESS + 1U] = ',';
-  ck_assert_int_eq(gate_check(packet, GATE_MAX_ADDRESS + 5U, NOW, &n_messages), GATE_OK);
-  memset(packet, 'a', GATE_MAX_ADDRESS + 1U);
+  packet[PACKET_MAX_ADDRESS + 1U] = ',';
+  ck_assert_int_eq(packet_check(packet, PACKET_MAX_ADDRESS + 5U, NOW, &n_messages), PACKET_OK);
+  memset(packet, 'a', PACKET_MAX_ADDRESS + 1U);
   packet[0] = '/';
-  packet[GATE_MAX_ADDRESS + 1U] = 0;
-  packet[GATE_MAX_ADDRESS + 5U] = ',';
-  ck_assert_int_eq(gate_check(packet, GATE_MAX_ADDRESS + 9U, NOW, &n_messages), GATE_ADDRESS_LONG);
+  packet[PACKET_MAX_ADDRESS + 1U] = 0;
+  packet[PACKET_MAX_ADDRESS + 5U] = ',';
+  ck_assert_int_eq(packet_check(packet, PACKET_MAX_ADDRESS + 9U, NOW, &n_messages),
+                   PACKET_ADDRESS_LONG);
 
   memset(packet, 0, sizeof(packet));
   memcpy(packet, "/a\0\0,", 5);
-  memset(packet + 5, 'T', GATE_MAX_ARGUMENTS + 1U);
-  ck_assert_int_eq(gate_check(packet, 8U + GATE_MAX_ARGUMENTS, NOW, &n_messages),
-                   GATE_TOO_MANY_ARGUMENTS);
-  packet[5U + GATE_MAX_ARGUMENTS] = 0;
-  ck_assert_int_eq(gate_check(packet, 8U + GATE_MAX_ARGUMENTS, NOW, &n_messages), GATE_OK);
+  memset(packet + 5, 'T', PACKET_MAX_ARGUMENTS + 1U);
+  ck_assert_int_eq(packet_check(packet, 8U + PACKET_MAX_ARGUMENTS, NOW, &n_messages),
+                   PACKET_TOO_MANY_ARGUMENTS);
+  packet[5U + PACKET_MAX_ARGUMENTS] = 0;
+  ck_assert_int_eq(packet_check(packet, 8U + PACKET_MAX_ARGUMENTS, NOW, &n_messages), PACKET_OK);
 }
 
 TEST(a_time_tag_is_right_across_the_end_of_the_era)
@@ -193,12 +194,12 @@ TEST(a_time_tag_is_right_across_the_end_of_the_era)
   uint32_t n_messages = 0;
   put_u32(packet + 8, 2); // 4 s ahead
   put_u32(packet + 12, 0);
-  ck_assert_int_eq(gate_check(packet, 16, now, &n_messages), GATE_OK);
+  ck_assert_int_eq(packet_check(packet, 16, now, &n_messages), PACKET_OK);
   put_u32(packet + 8, 0x0000000A); // 12 s ahead
-  ck_assert_int_eq(gate_check(packet, 16, now, &n_messages), GATE_TIME_FAR);
+  ck_assert_int_eq(packet_check(packet, 16, now, &n_messages), PACKET_TIME_FAR);
 }
 
-/// Change a few bytes, or the length.
+/// Change up to four bytes, and sometimes the length.  Returns the length.
 static size_t
 mutate(uint8_t* const bytes, size_t n_bytes, const uint64_t seed)
 {
@@ -222,7 +223,7 @@ TEST(mutated_packets_never_crash)
   for (uint64_t seed = 0; seed < 100000; ++seed) {
     const OscPacket* const origin = &corpus.packets[seed % corpus.n];
     if (origin->n_bytes > 2000U) {
-      continue; // a few changes are lost in so many bytes
+      continue; // too large: a few changes would rarely reach an interesting byte
     }
     SCOPED_MEMORY uint8_t* const scratch = malloc(origin->n_bytes + 1U);
     memcpy(scratch, origin->bytes, origin->n_bytes);
@@ -230,14 +231,14 @@ TEST(mutated_packets_never_crash)
     SCOPED_MEMORY uint8_t* const exact = malloc(n_bytes + !n_bytes);
     memcpy(exact, scratch, n_bytes);
     uint32_t n_messages = 0;
-    if (gate_check(exact, n_bytes, NOW, &n_messages) == GATE_OK) {
-      ck_assert_msg(can_be_read(exact, n_bytes), "passed the gate, but cannot be read: seed %lu",
-                    (unsigned long)seed);
+    if (packet_check(exact, n_bytes, NOW, &n_messages) == PACKET_OK) {
+      ck_assert_msg(can_be_read(exact, n_bytes),
+                    "passed packet_check(), but cannot be read: seed %lu", (unsigned long)seed);
       ++n_passed;
     }
   }
-  ck_assert_uint_gt(n_passed, 1000); // else the mutations are too wild to test anything
+  ck_assert_uint_gt(n_passed, 1000); // else too few mutated packets are valid
   ck_assert_uint_lt(n_passed, 60000);
 }
 
-SUITE_MAIN("osc_gate")
+SUITE_MAIN("packet_check")

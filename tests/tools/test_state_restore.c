@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// warprack run with a state folder: the last rack returns, a crash loop ends in a good rack, and a
-// full disk only prevents saves.
+// warprack run with a state folder: the last rack returns, a crash loop ends with a good rack, and
+// a full disk prevents saves but not audio.
 
 #include "tests/support/live_run.h"
 #include "tests/support/scoped.h"
@@ -25,7 +25,7 @@
 
 static Scratch scratch;
 
-/// Start with the state folder of the scratch directory.
+/// Start a run whose state folder is in the scratch directory.
 #define START(...) LIVE_START("--state", scratch_path(&scratch, "state"), __VA_ARGS__)
 
 // ---- the state returns ----
@@ -43,7 +43,7 @@ TEST(the_last_rack_returns_unless_the_command_line_has_changed)
   START("--fresh", "gain -6dB");
   live_assert_plays("-6dB");
   live_end(SIGTERM);
-  START("gain -8dB"); // the operator wants something else
+  START("gain -8dB"); // another command line than at the previous start
   live_assert_plays("-8dB");
   LIVE_ASK("/rack/chain", "gain -9dB");
   live_end(SIGTERM);
@@ -59,7 +59,7 @@ TEST(a_rack_that_played_for_some_seconds_survives_a_kill)
   START("gain -6dB");
   LIVE_ASK("/rack/chain", "gain -7dB");
   char kept[512] = "";
-  while (!strstr(kept, "-7dB")) { // or the test's time runs out
+  while (!strstr(kept, "-7dB")) { // the time limit of the test ends this loop
     FILE* const file = fopen(scratch_path(&scratch, "state/present.rack"), "re");
     if (file) {
       kept[fread(kept, 1, sizeof(kept) - 1U, file)] = '\0';
@@ -67,7 +67,7 @@ TEST(a_rack_that_played_for_some_seconds_survives_a_kill)
     }
     nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
   }
-  LIVE_ASK("/rack/chain", "gain -8dB"); // it did not play for long enough
+  LIVE_ASK("/rack/chain", "gain -8dB"); // plays for less than the 5 s after which it is saved
   live_end(SIGKILL);
   START("gain -6dB");
   live_assert_plays("-7dB");
@@ -104,9 +104,47 @@ TEST(a_damaged_rack_file_does_not_silence_the_next_run)
   scratch_write(&scratch, "state/present.rack", "chain gian\n", 11);
   PROGRAM_RUN(&live_run, "run", "--io", "dummy", "--osc-port", "0", "--state",
               scratch_path(&scratch, "state"), scratch_path(&scratch, "live.rack"));
-  ck_assert_int_eq(live_run.exit_code, 2); // nothing is left
+  ck_assert_int_eq(live_run.exit_code, 2); // no valid rack is left
   ck_assert_msg(strstr(live_run.err, "live.rack:1:19: "), "%s", live_run.err);
   ck_assert_msg(strstr(live_run.err, "state.refused: " LAST_PLAYED), "%s", live_run.err);
+  program_clear(&live_run);
+  scratch_remove(&scratch);
+}
+
+/// The number of times that `part` is in the run's log.
+static unsigned
+count_said(const char* const part)
+{
+  unsigned n = 0;
+  for (const char* at = live_run.err; (at = strstr(at, part)); at += strlen(part)) {
+    ++n;
+  }
+  return n;
+}
+
+TEST(damaged_state_files_have_one_line_each_in_the_log)
+{
+  static const char* const lines[] = {
+    "state.refused: state folder: starts: not a number of starts; the file is not used\n",
+    "state.refused: state folder: subscribers: not a regular file; the file is not used\n",
+    "state.refused: state folder: present.rack: not a text; the file is not used\n",
+    "state.refused: state folder: good.rack: a link that leads to no usable file of this folder; "
+    "the file is not used\n",
+  };
+  scratch = scratch_new();
+  mkdir(scratch_path(&scratch, "state"), 0777);
+  mkdir(scratch_path(&scratch, "state/subscribers"), 0777);
+  scratch_write(&scratch, "state/starts", "several\n", 8);
+  scratch_write(&scratch, "state/present.rack", "\x7F\0\xFF\x01", 4);
+  ck_assert_int_eq(symlink("/etc/hostname", scratch_path(&scratch, "state/good.rack")), 0);
+  PROGRAM_RUN(&live_run, "run", "--io", "dummy", "--osc-port", "0", "--duration", "0.1", "--state",
+              scratch_path(&scratch, "state"), "gain");
+  ck_assert_msg(live_run.exit_code == 0, "%s", live_run.err);
+  for (uint32_t l = 0; l < ARRAY_LEN(lines); ++l) {
+    ck_assert_msg(count_said(lines[l]) == 1U, "'%s' is not there once in: %s", lines[l],
+                  live_run.err);
+  }
+  ck_assert_msg(count_said("state.refused") == ARRAY_LEN(lines), "%s", live_run.err);
   program_clear(&live_run);
   scratch_remove(&scratch);
 }
@@ -128,7 +166,7 @@ peak_of(const char* const path)
   return peak;
 }
 
-/// One start that does not live.
+/// Start a run and kill it at once.
 static void
 start_and_kill(void)
 {
@@ -149,7 +187,7 @@ TEST(after_two_early_crashes_the_last_good_rack_starts_muted)
   snprintf(out, sizeof(out), "%s", scratch_path(&scratch, "out.wav"));
 
   START("--play", in, "--record", out, "gain -6dB");
-  program_expect(&live_run, "\"status\""); // has played for a second
+  program_expect(&live_run, "\"status\""); // printed after a second of audio
   live_end(SIGTERM);
   ck_assert_float_gt(peak_of(out), 0.1f); // positive control
 
@@ -162,7 +200,7 @@ TEST(after_two_early_crashes_the_last_good_rack_starts_muted)
   live_assert_plays("-11dB");
   ck_assert_ptr_nonnull(strstr(LIVE_ASK("/server/status"), "\"muted\" 1"));
   program_expect(&live_run, "\"status\"");
-  live_end(SIGTERM); // in order: the loop is over
+  live_end(SIGTERM); // a normal end ends the crash loop
   ck_assert_float_lt(peak_of(out), SILENT_BELOW);
 
   START("--play", in, "--record", out, "gain -6dB");
@@ -187,7 +225,7 @@ TEST(after_four_early_crashes_the_empty_rack_starts)
   scratch_remove(&scratch);
 }
 
-/// Put another rack into the state file, under the same origin.
+/// Replace the rack in the state file, but keep the first line, which has the origin.
 static void
 spoil_present(const char* const rack)
 {
@@ -224,7 +262,7 @@ TEST(a_full_disk_only_fails_saves)
   scratch = scratch_new();
   mkdir(scratch_path(&scratch, "disk"), 0777);
   if (mount("tmpfs", scratch_path(&scratch, "disk"), "tmpfs", 0, "size=64k")) {
-    printf("skipped: no tmpfs can be mounted\n");
+    suite_skip("cannot mount a tmpfs");
     scratch_remove(&scratch);
     return;
   }
@@ -245,10 +283,10 @@ TEST(a_full_disk_only_fails_saves)
   LIVE_ASK("/rack/save", "live.rack");
   live_end(SIGTERM);
   START("gain -6dB");
-  live_assert_plays("-7dB"); // there was room at the end
+  live_assert_plays("-7dB"); // saved at the end of the run, when the disk had space again
   live_end(SIGTERM);
   umount2(scratch_path(&scratch, "disk"), MNT_DETACH);
   scratch_remove(&scratch);
 }
 
-SUITE_MAIN("comes_back")
+SUITE_MAIN("state_restore")

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The worker process does what the server asks for, block by block, says what became of it, goes on
-// after what cannot be carried out, and ends with the connection or with what cannot be.
+// The worker process carries out the server's messages, plays blocks, and reports the results.  It
+// continues after a request that fails, and ends with the connection or after an invalid message.
 
 #include "engine/base/time.h"
 #include "engine/ring/ring.h"
-#include "engine/worker/serve.h"
+#include "engine/worker/worker_loop.h"
 #include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 #include "tests/support/wire_ends.h"
@@ -23,12 +23,12 @@
 
 static Error error;
 
-/// A worker in a process of its own.
+/// A worker in a forked process; the test plays the server.
 typedef struct Rig {
   Wire* wire;
   pid_t worker;
-  WireMessage last; ///< Of the kind that was waited for
-  uint32_t n_heard[WIRE_N_KINDS];
+  WireMessage last;                  ///< The last message received
+  uint32_t n_received[WIRE_N_KINDS]; ///< Number of messages received, by kind
 } Rig;
 
 // ---- in the worker ----
@@ -65,7 +65,7 @@ free_file(void* const context, FxFile* const file)
   free(file);
 }
 
-static const ServeFiles files = {
+static const WorkerLoopFiles files = {
   .open = open_files, .close = free, .load_file = load_file, .free_file = free_file
 };
 
@@ -81,8 +81,8 @@ start(Rig* const rig)
   if (!rig->worker) {
     close(sockets[0]);
     Error why = { STATUS_OK, "" };
-    const ServeEnd end = serve_worker(sockets[1], &files, &why);
-    _exit(!end == !why.status || end == SERVE_CLOSED ? (int)end : 99);
+    const WorkerLoopEnd end = worker_loop_run(sockets[1], &files, &why);
+    _exit(!end == !why.status || end == WORKER_LOOP_CLOSED ? (int)end : 99);
   }
   close(sockets[1]);
   ck_assert(!wire_new(sockets[0], WIRE_SERVER, &rig->wire, &error));
@@ -94,26 +94,26 @@ send_message(const Rig* const rig, const WireMessage message)
   ck_assert_msg(!wire_send(rig->wire, &message, &error), "%s", error.text);
 }
 
-/// Read up to a message of a kind; rig->last has it until the next call.
+/// Receive messages up to one of this kind, which rig->last has until the next call.
 static const WireMessage*
 await(Rig* const rig, const WireKind kind)
 {
   do {
     wire_message_clear(&rig->last);
     rig->last = wire_next(rig->wire);
-    ++rig->n_heard[rig->last.kind];
+    ++rig->n_received[rig->last.kind];
   } while (rig->last.kind != kind);
   return &rig->last;
 }
 
-/// The worker's exit code, once everything that it has said is read.
+/// Receive all messages until the connection ends.  Returns the worker's exit code.
 static int
 await_end(Rig* const rig)
 {
   int status = 0;
   wire_message_clear(&rig->last);
   while (!wire_receive(rig->wire, &rig->last, &error)) {
-    ++rig->n_heard[rig->last.kind];
+    ++rig->n_received[rig->last.kind];
     wire_message_clear(&rig->last);
     struct pollfd there = { .fd = wire_fd(rig->wire), .events = POLLIN };
     ck_assert_int_eq(poll(&there, 1, 20000), 1);
@@ -125,7 +125,7 @@ await_end(Rig* const rig)
   return WEXITSTATUS(status);
 }
 
-/// The server goes, and the worker with it.
+/// Close the connection; the worker must end.
 static void
 stop(Rig* const rig)
 {
@@ -134,7 +134,7 @@ stop(Rig* const rig)
   wire_free(rig->wire);
   ck_assert_int_eq(waitpid(rig->worker, &status, 0), rig->worker);
   ck_assert(WIFEXITED(status));
-  ck_assert_int_eq(WEXITSTATUS(status), SERVE_CLOSED);
+  ck_assert_int_eq(WEXITSTATUS(status), WORKER_LOOP_CLOSED);
 }
 
 static void
@@ -178,7 +178,7 @@ arm_message(const int fd)
   };
 }
 
-/// Send a block of `value` through the worker; its last sample.
+/// Play a block of `value` through the ring.  Returns the last sample of its output.
 static float
 play(Ring* const ring, const float value)
 {
@@ -194,7 +194,7 @@ play(Ring* const ring, const float value)
   return ring_output(ring, sequence, 0)[BLOCK - 1U];
 }
 
-/// Play until fades are over.
+/// Play until all fades have ended.  Returns the last sample.
 static float
 settle(Ring* const ring, const float value)
 {
@@ -214,7 +214,7 @@ arm(Rig* const rig, const Ring* const ring)
   ck_assert_uint_eq(armed->facts.n_out, 1);
 }
 
-/// Send a rack, and play until it is known what became of it.
+/// Send a rack, and play silence until the worker replies.
 static const WireReply*
 edit(Rig* const rig, Ring* const ring, const uint64_t id, const Rack* const rack)
 {
@@ -223,7 +223,7 @@ edit(Rig* const rig, Ring* const ring, const uint64_t id, const Rack* const rack
     play(ring, 0.0F);
     wire_message_clear(&rig->last);
     ck_assert_msg(!wire_receive(rig->wire, &rig->last, &error), "%s", error.text);
-    ++rig->n_heard[rig->last.kind];
+    ++rig->n_received[rig->last.kind];
   } while (rig->last.kind != WIRE_REPLY);
   ck_assert_uint_eq(rig->last.reply.id, id);
   return &rig->last.reply;
@@ -247,18 +247,18 @@ TEST(racks_run_through_the_ring)
   SCOPED_RING Ring* ring = new_ring();
   arm(&rig, ring);
   ck_assert(settle(ring, 0.5F) == 0.5F); // the empty rack
-  const uint32_t n_places = rig.n_heard[WIRE_PLACES];
+  const uint32_t n_places = rig.n_received[WIRE_PLACES];
   const WireReply* const reply = edit_text(&rig, ring, 7, "chain a: invert");
   ck_assert_msg(!reply->reply.status, "%s", reply->reply.text);
   ck_assert_uint_eq(reply->facts.n_nodes, 1);
-  ck_assert_uint_gt(rig.n_heard[WIRE_PLACES], n_places); // before the reply
+  ck_assert_uint_gt(rig.n_received[WIRE_PLACES], n_places); // sent before the reply
   ck_assert(settle(ring, 0.25F) == -0.25F);
   ck_assert(!edit_text(&rig, ring, 8, "chain a: invert | b: invert")->reply.status);
   ck_assert(settle(ring, 0.25F) == 0.25F);
   while (await(&rig, WIRE_STATUS)->status.counts.worker_blocks < 120U) {
   }
   ck_assert_uint_ge(rig.last.status.counts.plans, 2U);
-  stop(&rig); // armed
+  stop(&rig); // while the worker is armed
 }
 
 TEST(reports_come_at_most_twenty_times_a_second)
@@ -269,18 +269,19 @@ TEST(reports_come_at_most_twenty_times_a_second)
   const uint64_t began = time_now_ns();
   Ring* ring = new_ring();
   arm(&rig, ring);
-  for (uint32_t n = 0; n < 1000U && rig.n_heard[WIRE_STATUS] < 10U; ++n) { // each is news
+  for (uint32_t n = 0; n < 1000U && rig.n_received[WIRE_STATUS] < 10U;
+       ++n) { // each block changes it
     struct pollfd there = { .fd = wire_fd(rig.wire), .events = POLLIN };
     play(ring, 0.0F);
     if (poll(&there, 1, 2) == 1) {
       wire_message_clear(&rig.last);
       ck_assert_msg(!wire_receive(rig.wire, &rig.last, &error), "%s", error.text);
-      ++rig.n_heard[rig.last.kind];
+      ++rig.n_received[rig.last.kind];
     }
   }
-  ck_assert_uint_eq(rig.n_heard[WIRE_STATUS], 10);
+  ck_assert_uint_eq(rig.n_received[WIRE_STATUS], 10);
   const uint64_t periods = (time_now_ns() - began) / 50000000U;
-  ck_assert_msg(periods >= 10U - 2U, "10 in %u periods", (unsigned)periods); // one when it is armed
+  ck_assert_msg(periods >= 10U - 2U, "10 in %u periods", (unsigned)periods); // one comes at ARMED
   stop(&rig);
   ring_free(ring);
 }
@@ -298,7 +299,7 @@ TEST(another_ring_takes_the_place_of_the_first)
     ck_assert(settle(ring, 0.5F) == -0.5F);
     send_message(&rig, (WireMessage){ .kind = WIRE_DISARM });
     await(&rig, WIRE_DISARMED);
-    send_message(&rig, (WireMessage){ .kind = WIRE_DISARM }); // to be sure
+    send_message(&rig, (WireMessage){ .kind = WIRE_DISARM }); // again, without a ring
     await(&rig, WIRE_DISARMED);
   }
 }
@@ -350,7 +351,7 @@ TEST(files_come_by_the_callers_loaders)
   ring_free(ring);
 }
 
-TEST(an_invalid_ring_is_rejected_and_the_worker_continues)
+TEST(an_invalid_ring_is_refused_and_the_worker_continues)
 {
   Rig rig;
   start_ready(&rig);
@@ -380,38 +381,38 @@ TEST(an_invalid_configuration_is_reported_before_the_end)
   const Error failed = await(&rig, WIRE_FAILED)->failed;
   ck_assert_int_eq(failed.status, STATUS_FILE);
   ck_assert_str_eq(failed.text, "no folder of that name");
-  ck_assert_int_eq(await_end(&rig), SERVE_FAILED);
+  ck_assert_int_eq(await_end(&rig), WORKER_LOOP_FAILED);
 }
 
 TEST(a_message_out_of_order_ends_the_worker)
 {
   Rig rig;
   start(&rig);
-  send_message(&rig, (WireMessage){ .kind = WIRE_DISARM }); // before CONFIG
-  ck_assert_int_eq(await_end(&rig), SERVE_PROTOCOL);
+  send_message(&rig, (WireMessage){ .kind = WIRE_DISARM }); // DISARM before CONFIG
+  ck_assert_int_eq(await_end(&rig), WORKER_LOOP_PROTOCOL);
 
   start_ready(&rig);
-  configure(&rig, "/files"); // twice
-  ck_assert_int_eq(await_end(&rig), SERVE_PROTOCOL);
+  configure(&rig, "/files"); // a second CONFIG
+  ck_assert_int_eq(await_end(&rig), WORKER_LOOP_PROTOCOL);
 
   start_ready(&rig);
   Ring* const ring = new_ring();
   send_message(&rig, arm_message(ring_fd(ring)));
-  send_message(&rig, arm_message(ring_fd(ring))); // twice
-  ck_assert_int_eq(await_end(&rig), SERVE_PROTOCOL);
-  ck_assert_uint_eq(rig.n_heard[WIRE_ARMED], 1);
+  send_message(&rig, arm_message(ring_fd(ring))); // a second ARM
+  ck_assert_int_eq(await_end(&rig), WORKER_LOOP_PROTOCOL);
+  ck_assert_uint_eq(rig.n_received[WIRE_ARMED], 1);
 
   start_ready(&rig);
   const ParamMessage message = { .uid = 4711 };
   send_message(&rig, arm_message(ring_fd(ring)));
-  send_message(&rig, (WireMessage){ .kind = WIRE_SET, .set = { &message, 1 } }); // past the ring
-  ck_assert_int_eq(await_end(&rig), SERVE_PROTOCOL);
+  send_message(&rig, (WireMessage){ .kind = WIRE_SET, .set = { &message, 1 } }); // a ring is armed
+  ck_assert_int_eq(await_end(&rig), WORKER_LOOP_PROTOCOL);
   ring_free(ring);
 
   start_ready(&rig);
   const uint32_t garbage[] = { 0xDEADBEEFU, 0xDEADBEEFU };
   ck_assert_int_eq(write(wire_fd(rig.wire), garbage, sizeof(garbage)), sizeof(garbage));
-  ck_assert_int_eq(await_end(&rig), SERVE_PROTOCOL);
+  ck_assert_int_eq(await_end(&rig), WORKER_LOOP_PROTOCOL);
 }
 
 TEST(the_worker_ends_with_the_server)
@@ -427,19 +428,19 @@ TEST(a_socket_of_another_program_is_not_served)
 {
   int sockets[2];
   ck_assert(!wire_pair(sockets, &error));
-  const pid_t between = fork(); // the parent is not the maker of the socket
+  const pid_t between = fork(); // the worker's parent: it has not made the socket
   if (!between) {
     const pid_t worker = fork();
     if (!worker) {
       Error why;
-      _exit((int)serve_worker(sockets[1], &files, &why));
+      _exit((int)worker_loop_run(sockets[1], &files, &why));
     }
     int status = 0;
     _exit(waitpid(worker, &status, 0) == worker ? WEXITSTATUS(status) : 99);
   }
   int status = 0;
   ck_assert_int_eq(waitpid(between, &status, 0), between);
-  ck_assert_int_eq(WEXITSTATUS(status), SERVE_ORPHAN);
+  ck_assert_int_eq(WEXITSTATUS(status), WORKER_LOOP_ORPHAN);
 }
 
-SUITE_MAIN("serve")
+SUITE_MAIN("worker_loop")

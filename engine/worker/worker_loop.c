@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The worker process: turns messages into calls of a Worker, and its events into messages.
+
+#include "worker_loop.h"
+
+#include "worker.h"
+
+#include "engine/base/process.h"
+#include "engine/base/time.h"
+#include "engine/wire/wire.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+// Twenty times a second.  Must be below 1 s: next_message() passes the rest as nanoseconds.
+#define STATUS_EVERY_NS 50000000
+
+typedef struct WorkerLoop {
+  Wire* wire;
+  const WorkerLoopFiles* files;
+  void* file_context;
+  WireMessage config; ///< `file_context` borrows its rack
+  Worker* worker;
+  Ring* ring;                  ///< NULL while disarmed
+  pthread_mutex_t status_lock; ///< Held from reading the status until it is sent
+  WorkerStatus sent;           ///< The last STATUS
+  uint64_t next_status_ns;
+
+  pthread_mutex_t lock; ///< Of `broken`
+  Error broken;         ///< Error that ends the worker; STATUS_OK: none
+} WorkerLoop;
+
+// ---- to the server [main, builder] ----
+
+/// Record the first reason to end the worker, and wake the main thread.
+static void
+give_up(WorkerLoop* const loop, const Error* const reason)
+{
+  pthread_mutex_lock(&loop->lock);
+  if (!loop->broken.status) {
+    loop->broken = *reason;
+  }
+  pthread_mutex_unlock(&loop->lock);
+  shutdown(wire_fd(loop->wire), SHUT_RDWR);
+}
+
+static void
+send_message(WorkerLoop* const loop, const WireMessage* const message)
+{
+  Error error = { STATUS_OK, "" };
+  const Status status = wire_send(loop->wire, message, &error);
+  if (status && status != STATUS_NET) { // the receiving thread detects a closed socket
+    give_up(loop, &error);
+  }
+}
+
+static void
+send_places(WorkerLoop* const loop)
+{
+  const uint32_t n = worker_calls.places(loop->worker, NULL, 0U);
+  EnginePlace* const places = calloc(n + 1U, sizeof(EnginePlace));
+  if (!places) {
+    give_up(loop, &(Error){ STATUS_NO_MEM, "out of memory" });
+    return;
+  }
+  const uint32_t n_now = worker_calls.places(loop->worker, places, n);
+  const WireMessage message = { .kind = WIRE_PLACES, .places = { places, n_now < n ? n_now : n } };
+  send_message(loop, &message);
+  free(places);
+}
+
+/// Send a message with the current status.  The lock keeps the messages of two threads in the order
+/// in which they read the status.
+static void
+send_status_as(WorkerLoop* const loop, const WireKind kind)
+{
+  WireMessage message = { .kind = kind };
+  pthread_mutex_lock(&loop->status_lock);
+  worker_calls.status(loop->worker, &message.status);
+  loop->sent = message.status;
+  send_message(loop, &message);
+  pthread_mutex_unlock(&loop->status_lock);
+}
+
+/// Send STATUS if it has changed since the last one.
+static void
+send_changed_status(WorkerLoop* const loop)
+{
+  WorkerStatus now;
+  worker_calls.status(loop->worker, &now);
+  pthread_mutex_lock(&loop->status_lock);
+  const bool is_new = memcmp(&now, &loop->sent, sizeof(now)) != 0;
+  pthread_mutex_unlock(&loop->status_lock);
+  if (is_new) {
+    send_status_as(loop, WIRE_STATUS);
+  }
+}
+
+/// Send the places of the nodes and the status.  Called before the message that reports a new plan,
+/// because clients may query the server once it has arrived.
+static void
+send_plan(WorkerLoop* const loop)
+{
+  send_places(loop);
+  send_status_as(loop, WIRE_STATUS);
+}
+
+static void
+on_replied(void* const context, const uint64_t id, const EngineReply* const reply,
+           const WorkerFacts* const facts)
+{
+  WorkerLoop* const loop = context;
+  if (!reply->status) {
+    send_plan(loop);
+  }
+  send_message(loop, &(WireMessage){ .kind = WIRE_REPLY, .reply = { id, *reply, *facts } });
+}
+
+static void
+on_changed(void* const context, const WorkerFacts* const facts)
+{
+  WorkerLoop* const loop = context;
+  send_plan(loop);
+  send_message(loop, &(WireMessage){ .kind = WIRE_CHANGED, .changed = *facts });
+}
+
+static void
+on_note(void* const context, const char* const text)
+{
+  WireMessage message = { .kind = WIRE_NOTE };
+  snprintf(message.note, sizeof(message.note), "%s", text);
+  send_message(context, &message);
+}
+
+// ---- from the server [main] ----
+
+static Status
+refuse(Error* const error, const char* const what)
+{
+  return error_set(error, STATUS_BAD_ARG, "%s out of turn", what);
+}
+
+/// Make the worker.  On failure, `error` has the text of the FAILED message.
+static Status
+configure(WorkerLoop* const loop, Error* const error)
+{
+  WireConfig* const config = &loop->config.config;
+  EngineConfig* const engine = &config->engine;
+  const WorkerEvents events = { loop, on_replied, on_changed };
+  const Status status = loop->files->open(config->root, config->rack, &loop->file_context, error);
+  if (status) {
+    return status;
+  }
+  engine->load_file = loop->files->load_file;
+  engine->read_file = loop->files->read_file;
+  engine->free_file = loop->files->free_file;
+  engine->file_context = loop->file_context;
+  engine->note = on_note;
+  engine->note_context = loop;
+  return worker_new(engine, &events, &loop->worker, error);
+}
+
+static Status
+start_ring(WorkerLoop* const loop, const WireArm* const arm, WorkerFacts* const facts,
+           Error* const error)
+{
+  Status status = ring_attach(arm->ring_fd, &loop->ring, error);
+  if (status) {
+    return status;
+  }
+  const RingShape* const shape = ring_shape(loop->ring);
+  if (shape->block_frames != arm->format.block_frames || shape->n_in != arm->format.n_in ||
+      shape->n_out != arm->format.n_out) {
+    status = error_set(error, STATUS_BAD_ARG, "the block ring is not of the format");
+  } else {
+    const WorkerStart start = { .format = arm->format,
+                                .ring = loop->ring,
+                                .first_frame = arm->first_frame,
+                                .n_sent = arm->n_sent };
+    status = worker_calls.arm(loop->worker, &start, facts, error);
+  }
+  if (status) {
+    ring_free(loop->ring);
+    loop->ring = NULL;
+  }
+  return status;
+}
+
+static WorkerFacts
+facts_now(const WorkerLoop* const loop)
+{
+  WorkerStatus status;
+  worker_calls.status(loop->worker, &status);
+  return status.facts;
+}
+
+static void
+on_arm(WorkerLoop* const loop, const WireArm* const wanted)
+{
+  WireMessage answer = { .kind = WIRE_ARMED, .armed.facts = facts_now(loop) };
+  answer.armed.error.status = start_ring(loop, wanted, &answer.armed.facts, &answer.armed.error);
+  send_plan(loop);
+  send_message(loop, &answer);
+}
+
+static void
+disarm(WorkerLoop* const loop)
+{
+  if (loop->ring) {
+    worker_calls.disarm(loop->worker);
+    ring_free(loop->ring);
+    loop->ring = NULL;
+  }
+}
+
+static void
+on_edit(WorkerLoop* const loop, const WireEdit* const wanted)
+{
+  const Status status =
+      worker_calls.edit(loop->worker, wanted->id, wanted->rack, wanted->at_frame, wanted->stamp);
+  if (status) { // otherwise on_replied() sends the reply
+    WireMessage answer = { .kind = WIRE_REPLY, .reply = { .id = wanted->id } };
+    answer.reply.reply.status = status;
+    answer.reply.facts = facts_now(loop);
+    send_message(loop, &answer);
+  }
+}
+
+static Status
+carry_out(WorkerLoop* const loop, const WireMessage* const message, Error* const error)
+{
+  switch (message->kind) {
+  case WIRE_ARM:
+    if (loop->ring) {
+      return refuse(error, "ARM");
+    }
+    on_arm(loop, &message->arm);
+    return STATUS_OK;
+  case WIRE_DISARM:
+    disarm(loop);
+    send_message(loop, &(WireMessage){ .kind = WIRE_DISARMED });
+    return STATUS_OK;
+  case WIRE_EDIT:
+    on_edit(loop, &message->edit);
+    return STATUS_OK;
+  case WIRE_SET:
+    if (!worker_calls.set(loop->worker, message->set.messages, message->set.n)) {
+      return refuse(error, "SET"); // an armed worker receives values through the ring
+    }
+    return STATUS_OK;
+  case WIRE_RESET_LOAD:
+    worker_calls.reset_load(loop->worker);
+    return STATUS_OK;
+  default:
+    return refuse(error, "CONFIG");
+  }
+}
+
+// ---- the loop [main] ----
+
+/// Wait for a message, at most until the next STATUS is due; then `message` may be WIRE_NONE.
+static Status
+next_message(const WorkerLoop* const loop, WireMessage* const message, Error* const error)
+{
+  const uint64_t now_ns = time_now_ns();
+  const struct timespec left =
+      time_spec(loop->next_status_ns > now_ns ? loop->next_status_ns - now_ns : 0U);
+  struct pollfd there = { .fd = wire_fd(loop->wire), .events = POLLIN };
+  *message = (WireMessage){ .kind = WIRE_NONE };
+  const int n = ppoll(&there, 1, &left, NULL);
+  return n > 0 ? wire_receive(loop->wire, message, error) : STATUS_OK;
+}
+
+/// Execute messages until the server closes the socket or sends invalid data.
+static Status
+execute_messages(WorkerLoop* const loop, Error* const error)
+{
+  Status status = STATUS_OK;
+  send_status_as(loop, WIRE_READY);
+  while (!status) {
+    if (time_now_ns() >= loop->next_status_ns) {
+      send_changed_status(loop);
+      loop->next_status_ns = time_now_ns() + STATUS_EVERY_NS;
+    }
+    WireMessage message;
+    status = next_message(loop, &message, error);
+    if (!status && message.kind) {
+      status = carry_out(loop, &message, error);
+    }
+    wire_message_clear(&message);
+  }
+  disarm(loop);
+  return status;
+}
+
+/// Receive the first message.
+static Status
+receive_config(WorkerLoop* const loop, Error* const error)
+{
+  const Status status = wire_receive(loop->wire, &loop->config, error);
+  if (!status && loop->config.kind != WIRE_CONFIG) {
+    return refuse(error, "the first message");
+  }
+  return status;
+}
+
+static WorkerLoopEnd
+run(WorkerLoop* const loop, Error* const error)
+{
+  Status status = receive_config(loop, error);
+  if (!status && configure(loop, error)) {
+    send_message(loop, &(WireMessage){ .kind = WIRE_FAILED, .failed = *error });
+    return WORKER_LOOP_FAILED;
+  }
+  status = status ? status : execute_messages(loop, error);
+  if (loop->worker) {
+    worker_calls.free(loop->worker); // joins the last threads that send
+  }
+  if (loop->broken.status) {
+    *error = loop->broken;
+    return WORKER_LOOP_PROTOCOL;
+  }
+  return status == STATUS_NET ? WORKER_LOOP_CLOSED : WORKER_LOOP_PROTOCOL;
+}
+
+WorkerLoopEnd
+worker_loop_run(const int socket, const WorkerLoopFiles* const files, Error* const error)
+{
+  WorkerLoop loop = { .files = files,
+                      .status_lock = PTHREAD_MUTEX_INITIALIZER,
+                      .lock = PTHREAD_MUTEX_INITIALIZER };
+  if (!process_follow_parent(socket)) {
+    close(socket);
+    error_set(error, STATUS_NET, "the server has ended");
+    return WORKER_LOOP_ORPHAN;
+  }
+  if (wire_new(socket, WIRE_WORKER, &loop.wire, error)) {
+    close(socket);
+    return WORKER_LOOP_PROTOCOL;
+  }
+  const WorkerLoopEnd end = run(&loop, error);
+  if (loop.file_context) {
+    files->close(loop.file_context);
+  }
+  wire_message_clear(&loop.config);
+  wire_free(loop.wire);
+  return end;
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   The worker process: executes the server's messages (wire.h) on its own Worker, and sends the
+   Worker's events back.
+
+   One thread receives and replies; the worker's threads send their own events.  The first thread
+   also sends the status if it has changed, twenty times a second; during ARM and DISARM it does
+   not.
+*/
+#ifndef WARPRACK_ENGINE_WORKER_WORKER_LOOP_H
+#define WARPRACK_ENGINE_WORKER_WORKER_LOOP_H
+
+#include "engine/base/status.h"
+#include "engine/rack/rack.h"
+#include "engine/wire/config.h"
+
+/// Access to the files that racks name: the members of EngineConfig that a CONFIG does not contain.
+typedef struct WorkerLoopFiles {
+  /// Make the loaders' context for files below `root`.  Files that `rack` (NULL: none) names may be
+  /// anywhere; `rack` is borrowed until close(). [main]
+  Status (*open)(const char* root, const Rack* rack, void** context, Error* error);
+  void (*close)(void* context);
+  EngineLoadFile load_file; ///< With that context [builder]
+  EngineReadFile read_file; ///< As EngineConfig's
+  EngineFreeFile free_file;
+} WorkerLoopFiles;
+
+/// How a worker ends: its exit code.  The values differ from those of other programs.
+typedef enum WorkerLoopEnd {
+  WORKER_LOOP_CLOSED = 0,    ///< The server has closed the socket
+  WORKER_LOOP_FAILED = 10,   ///< The worker could not be made; FAILED was sent
+  WORKER_LOOP_PROTOCOL = 11, ///< Invalid data from the server, or no message could be made
+  WORKER_LOOP_ORPHAN = 12    ///< There was no server at the start
+} WorkerLoopEnd;
+
+/// Execute messages until the server closes the socket, or until an error.  With any result other
+/// than WORKER_LOOP_CLOSED, `error` has the reason.  Takes ownership of the socket. [main]
+WorkerLoopEnd worker_loop_run(int socket, const WorkerLoopFiles* files, Error* error);
+
+#endif

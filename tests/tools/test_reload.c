@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A reload on SIGHUP is one request over OSC at a time.  Its result is reported: done, refused,
+// not answered, or not sent because liblo has no memory.
+
+#include "engine/base/time.h"
+#include "tests/support/failing_lo.h"
+#include "tests/support/suite.h"
+#include "tools/reload.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define BEGIN_NS NS_PER_S
+
+static Reload reload;
+static int server; // its socket
+static char text[512];
+static struct sockaddr_in client; // sender of the last request
+
+static void
+start(void)
+{
+  Peer own = { .n_bytes = sizeof(own.address) };
+  const struct sockaddr_in any = { .sin_family = AF_INET,
+                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+  server = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+  ck_assert_int_eq(bind(server, (const struct sockaddr*)&any, sizeof(any)), 0);
+  ck_assert_int_eq(getsockname(server, (struct sockaddr*)&own.address, &own.n_bytes), 0);
+  Error error;
+  ck_assert_int_eq(reload_open(&reload, &own, "a.rack", &error), STATUS_OK);
+}
+
+static void
+stop(void)
+{
+  reload_close(&reload);
+  close(server);
+}
+
+static ReloadNews
+poll_reload(const uint64_t now_ns)
+{
+  text[0] = '\0';
+  return reload_poll(&reload, now_ns, text, sizeof(text));
+}
+
+/// Receive a request to load a.rack as the server; false if there is none.
+static bool
+take_request(void)
+{
+  static const char load[28] = "/rack/load\0\0,s\0\0a.rack\0";
+  char packet[256];
+  socklen_t n_client = sizeof(client);
+  const ssize_t n =
+      recvfrom(server, packet, sizeof(packet), 0, (struct sockaddr*)&client, &n_client);
+  ck_assert(n < 0 || (n == 24 && memcmp(packet, load, 24) == 0));
+  return n > 0;
+}
+
+static void
+answer(const char* const packet, const size_t n_bytes)
+{
+  ck_assert_int_gt(
+      sendto(server, packet, n_bytes, 0, (const struct sockaddr*)&client, sizeof(client)), 0);
+}
+
+static void
+answer_done(void)
+{
+  answer("/done\0\0\0,s\0\0/rack/load\0", 24);
+}
+
+/// Ask for a reload and expect that it is done.
+static void
+expect_done(const uint64_t now_ns)
+{
+  reload_want(&reload);
+  ck_assert_int_eq(poll_reload(now_ns), RELOAD_NOTHING);
+  ck_assert(take_request());
+  answer_done();
+  ck_assert_int_eq(poll_reload(now_ns), RELOAD_DONE);
+  ck_assert_str_eq(text, "a.rack has been read again");
+  ck_assert(!reload_is_open(&reload));
+}
+
+TEST(a_reload_is_done_or_refused_with_a_reason)
+{
+  start();
+  expect_done(BEGIN_NS);
+  reload_want(&reload);
+  ck_assert_int_eq(poll_reload(BEGIN_NS), RELOAD_NOTHING);
+  ck_assert(take_request());
+  answer("/fail\0\0\0,sis\0\0\0\0/rack/load\0\0\0\0\0\2no\0", 36);
+  ck_assert_int_eq(poll_reload(BEGIN_NS), RELOAD_REFUSED);
+  ck_assert_str_eq(text, "a.rack, as it is now, is refused: no");
+  stop();
+}
+
+TEST(requests_during_a_reload_cause_one_more)
+{
+  start();
+  reload_want(&reload);
+  ck_assert_int_eq(poll_reload(BEGIN_NS), RELOAD_NOTHING);
+  reload_want(&reload);
+  reload_want(&reload);
+  ck_assert(take_request() && !take_request());
+  answer_done();
+  ck_assert_int_eq(poll_reload(BEGIN_NS), RELOAD_DONE);
+  ck_assert(reload_is_open(&reload));
+  ck_assert_int_eq(poll_reload(BEGIN_NS), RELOAD_NOTHING);
+  ck_assert(take_request());
+  answer_done();
+  ck_assert_int_eq(poll_reload(BEGIN_NS), RELOAD_DONE);
+  ck_assert(!reload_is_open(&reload));
+  stop();
+}
+
+TEST(a_request_without_memory_is_reported)
+{
+  start();
+  uint32_t n_good = 0;
+  for (;; ++n_good) { // each call of liblo fails in turn
+    reload_want(&reload);
+    failing_lo_arm(n_good);
+    const ReloadNews news = poll_reload(BEGIN_NS);
+    if (!failing_lo_disarm()) {
+      break;
+    }
+    ck_assert_int_eq(news, RELOAD_REFUSED);
+    ck_assert_str_eq(text, "cannot send the request to load a.rack: out of memory");
+    ck_assert(!take_request());
+  }
+  ck_assert_uint_eq(n_good, 3); // create it, add its argument, serialise it
+  ck_assert(take_request());
+  stop();
+}
+
+TEST(after_a_lost_answer_the_next_reload_is_done)
+{
+  start();
+  reload_want(&reload);
+  ck_assert_int_eq(poll_reload(BEGIN_NS), RELOAD_NOTHING);
+  ck_assert(take_request());
+  answer_done();
+  failing_lo_arm(0); // there is no memory to read it
+  ck_assert_int_eq(poll_reload(BEGIN_NS), RELOAD_NOTHING);
+  ck_assert(failing_lo_disarm());
+  ck_assert_int_eq(poll_reload(BEGIN_NS + 10U * NS_PER_S), RELOAD_NOTHING);
+  ck_assert_int_eq(poll_reload(BEGIN_NS + 11U * NS_PER_S), RELOAD_REFUSED);
+  ck_assert_str_eq(text, "a.rack: no answer");
+  expect_done(BEGIN_NS + 11U * NS_PER_S);
+  stop();
+}
+
+SUITE_MAIN("reload")

@@ -55,12 +55,11 @@ def judge(name, runs, age, block):
     If the machine stalls and a client misses a cycle, JACK shifts a block or repeats the last one.  The rack does not
     cause that, and such a block does not count as stale.
     """
-    repeated = {this for last, this in zip(runs, runs[1:]) if this[0] - this[1] == last[0] - last[1]}
     counts = collections.Counter()
-    for run in runs:
-        if run not in repeated:
-            counts[run[1]] += run[2]
-    usual = counts.most_common(1)[0][0] if counts else None
+    for last, this in zip([(0, 0, 0), *runs], runs):
+        repeated = min(last[2], this[2]) if this[0] - this[1] == last[0] - last[1] else 0
+        counts[this[1]] += this[2] - repeated
+    usual = counts.most_common(1)[0][0] if runs else None
     stale = sum(count for found, count in counts.items() if found > STALE_FRAMES)
     print(f"{name:40} {counts[age]} of {counts.total()} samples are {age} frames old, {stale} stale")
     assert usual == age, (name, runs)

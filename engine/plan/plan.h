@@ -136,9 +136,9 @@ typedef struct PlanRequest {
   bool drop_silent;  ///< Leave out all parts that are already dying, and links whose gain is 0
   size_t max_bytes;  ///< Limit for the memory of all plans while this one is made; 0: no limit
   size_t held_bytes; ///< Memory of the plans that already exist
-  bool (*gives_up)(void* giver); ///< Called before each node; if it returns true, plan_new()
-                                 ///< fails with STATUS_LIMIT.  May be NULL
-  void* giver;                   ///< Argument of gives_up()
+  /// Called before each node; if it returns true, plan_new() fails with STATUS_LIMIT.  May be NULL.
+  bool (*is_cancelled)(void* cancel_context);
+  void* cancel_context; ///< Argument of is_cancelled()
 } PlanRequest;
 
 /// The part of the rack for which plan_new() failed.

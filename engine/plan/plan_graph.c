@@ -251,12 +251,12 @@ place_output(const Graph* const graph)
   return backend ? backend : request->backend;
 }
 
-/// Fail if PlanRequest::gives_up() returns true.
+/// Fail if PlanRequest::is_cancelled() returns true.
 static Status
-go_on(const Graph* const graph, Error* const error)
+check_cancelled(const Graph* const graph, Error* const error)
 {
   const PlanRequest* const request = graph->request;
-  return request->gives_up && request->gives_up(request->giver)
+  return request->is_cancelled && request->is_cancelled(request->cancel_context)
              ? error_set(error, STATUS_LIMIT, "the planning was cancelled")
              : STATUS_OK;
 }
@@ -268,7 +268,7 @@ resolve_nodes(Graph* const graph, Error* const error)
   for (uint32_t i = 0; i < graph->rack->n_nodes; ++i) {
     const uint32_t v = graph->order[i];
     uint32_t n_in = 0;
-    Status status = go_on(graph, error);
+    Status status = check_cancelled(graph, error);
     if (!status) {
       status = resolve_sources(graph, v, &n_in, error);
     }
@@ -464,7 +464,7 @@ graph_load(Graph* const graph, Error* const error)
   for (uint32_t i = 0; !status && i < plan->n_living; ++i) {
     const uint32_t v = graph->order[i];
     Node* const node = plan->nodes[v].node;
-    status = go_on(graph, error);
+    status = check_cancelled(graph, error);
     if (!status) {
       status = node_load(node, &graph->rack->nodes[v], request->format, request->loader, error);
     }

@@ -214,7 +214,7 @@ load(Supervisor* const supervisor, Child* const child)
 }
 
 static void
-go_on(Supervisor* const supervisor, Child* const child, const uint64_t now_ns)
+advance_child(Supervisor* const supervisor, Child* const child, const uint64_t now_ns)
 {
   load(supervisor, child);
   drop_old_format(supervisor, child);
@@ -303,7 +303,7 @@ attend(Supervisor* const supervisor, Child* const child, const uint64_t now_ns)
   (void)!wire_flush(child->wire, &error); // supervisor_receive() detects a closed socket
   if (supervisor_receive(supervisor, child, &cause) &&
       supervisor_watch(supervisor, child, &cause)) {
-    go_on(supervisor, child, now_ns);
+    advance_child(supervisor, child, now_ns);
   } else {
     supervisor_lose(supervisor, child, &cause);
   }

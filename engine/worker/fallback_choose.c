@@ -343,8 +343,8 @@ plan_copy(const PlanRequest* const like, Plan** const plan, Error* const error)
                                 .keeps_files = true,
                                 .max_bytes = like->max_bytes,
                                 .held_bytes = like->held_bytes,
-                                .gives_up = like->gives_up,
-                                .giver = like->giver };
+                                .is_cancelled = like->is_cancelled,
+                                .cancel_context = like->cancel_context };
   PlanFault fault;
   return plan_new(&request, plan, &fault, error);
 }

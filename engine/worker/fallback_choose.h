@@ -16,7 +16,7 @@ typedef struct FallbackProbe FallbackProbe;
 
    @param request Request for a plan of the rack; the files that it loads stay cached.
    @return The planner's error if the rack cannot be planned; STATUS_LIMIT if the memory limit
-   leaves no room for a copy, or if PlanRequest::gives_up() returns true. [builder]
+   leaves no room for a copy, or if PlanRequest::is_cancelled() returns true. [builder]
 */
 NODISCARD Status fallback_probe_new(const PlanRequest* request, FallbackProbe** out, Error* error);
 

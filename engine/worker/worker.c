@@ -132,7 +132,8 @@ worker_choose_fallbacks(Worker* const worker, const PlanRequest* const request)
     // The `auto` outputs are silent, and EngineStatus::late_note reports it.
   }
   bool is_measured = false;
-  while (!is_measured && !(request->gives_up && request->gives_up(request->giver))) {
+  while (!is_measured &&
+         !(request->is_cancelled && request->is_cancelled(request->cancel_context))) {
     is_measured = !probe || fallback_probe_run(probe);
   }
   if (is_measured) {
@@ -163,8 +164,8 @@ choose_first_fallbacks(Worker* const worker, const PlanRequest* const request)
   if (worker_outdate_fallbacks(worker, request->rack, format->n_out)) {
     uint64_t until_ns = time_now_ns() + FIRST_NS;
     PlanRequest limited = *request;
-    limited.gives_up = is_past;
-    limited.giver = &until_ns;
+    limited.is_cancelled = is_past;
+    limited.cancel_context = &until_ns;
     worker_choose_fallbacks(worker, &limited);
   }
 }

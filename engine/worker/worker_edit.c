@@ -338,12 +338,12 @@ typedef struct Measurement {
   uint64_t gives_way_ns; ///< From this time on, an edit ends the measurement
 } Measurement;
 
-/// PlanRequest::gives_up of a measurement: true while a call that arms, disarms or ends the worker
-/// waits, or from gives_way_ns on, while an edit waits. [planning_lock held]
+/// PlanRequest::is_cancelled of a measurement: true while a call that arms, disarms or ends the
+/// worker waits, or from gives_way_ns on, while an edit waits. [planning_lock held]
 static bool
-ends_measurement(void* const giver)
+ends_measurement(void* const cancel_context)
 {
-  const Measurement* const measurement = giver;
+  const Measurement* const measurement = cancel_context;
   Worker* const worker = measurement->worker;
   pthread_mutex_lock(&worker->edits_lock);
   const bool has_edit = worker->edit != NULL;
@@ -359,8 +359,8 @@ measure(Worker* const worker)
   const bool was_overdue = is_overdue(worker);
   Measurement measurement = { worker, was_overdue ? time_now_ns() + OVERDUE_NS : 0U };
   PlanRequest request = request_for(worker, worker->rack);
-  request.gives_up = ends_measurement;
-  request.giver = &measurement;
+  request.is_cancelled = ends_measurement;
+  request.cancel_context = &measurement;
   worker_choose_fallbacks(worker, &request);
   const bool gave_way = was_overdue && time_now_ns() >= measurement.gives_way_ns;
   worker->takes_long = worker->must_measure && (worker->takes_long || gave_way);

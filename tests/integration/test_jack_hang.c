@@ -5,6 +5,7 @@
 
 #include "io/io.h"
 #include "tests/support/fake_events.h"
+#include "tests/support/jack_rig.h"
 #include "tests/support/jackd.h"
 #include "tests/support/scoped.h"
 #include "tests/support/suite.h"
@@ -68,19 +69,6 @@ pthread_join(const pthread_t thread, void** const result)
 
 // ---- tests ----
 
-static Io*
-open_jack(const Jackd* const jackd, FakeEvents* const fake)
-{
-  const IoConfig config = {
-    .client_name = "rack", .server_name = jackd->name, .n_in = 2, .n_out = 2, .connect = true
-  };
-  Io* io = NULL;
-  Error error = { STATUS_OK, "" };
-  const IoEvents events = fake_events(fake, 2, 2);
-  ck_assert_msg(!io_open(io_find("jack"), &config, &events, &io, &error), "%s", error.text);
-  return io;
-}
-
 static bool
 is_connected(const Jackd* const jackd, const char* const from, const char* const to)
 {
@@ -102,7 +90,7 @@ TEST(a_close_that_hangs_is_abandoned_and_a_new_client_starts)
   SCOPED(jackd_stop) Jackd jackd = { "", 0 };
   FakeEvents fake = { 0 };
   jackd_start(&jackd, 48000, 64);
-  Io* const io = open_jack(&jackd, &fake);
+  Io* const io = jack_rig_open(&jackd, &fake, 2, 2, true);
   for (unsigned n = 1; n <= 2U; ++n) {
     POLL_UNTIL(io, fake.periods > 10U);
     hang = HANG_BEFORE;
@@ -133,7 +121,7 @@ TEST(a_close_that_returns_late_is_followed_by_a_new_client_at_once)
   SCOPED(jackd_stop) Jackd jackd = { "", 0 };
   FakeEvents fake = { 0 };
   jackd_start(&jackd, 48000, 64);
-  Io* const io = open_jack(&jackd, &fake);
+  Io* const io = jack_rig_open(&jackd, &fake, 2, 2, true);
   POLL_UNTIL(io, fake.periods > 10U);
   hang = HANG_INSIDE;
   jackd_kill(&jackd, SIGKILL);

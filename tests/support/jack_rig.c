@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "jack_rig.h"
+
+#include <check.h>
+#include <string.h>
+#include <unistd.h>
+
+Io*
+jack_rig_open(const Jackd* const jackd, FakeEvents* const fake, const uint32_t n_in,
+              const uint32_t n_out, const bool connect)
+{
+  const IoConfig config = { .client_name = "rack",
+                            .server_name = jackd->name,
+                            .n_in = n_in,
+                            .n_out = n_out,
+                            .connect = connect };
+  Io* io = NULL;
+  Error error = { STATUS_OK, "" };
+  const IoEvents events = fake_events(fake, n_in, n_out);
+  ck_assert_msg(!io_open(io_find("jack"), &config, &events, &io, &error), "%s", error.text);
+  return io;
+}
+
+jack_client_t*
+jack_rig_client(const Jackd* const jackd, const char* const name)
+{
+  const jack_options_t options = JackNoStartServer | JackServerName | JackUseExactName;
+  jack_status_t status = 0;
+  jack_client_t* client = NULL;
+  for (unsigned tries = 0; !client; ++tries) {
+    ck_assert_msg(tries < 100U, "the server refuses '%s': %#x", name, (unsigned)status);
+    usleep(tries > 0U ? 20000 : 0);
+    client = jack_client_open(name, options, &status, jackd->name);
+  }
+  return client;
+}
+
+jack_client_t*
+jack_rig_probe(const Jackd* const jackd)
+{
+  jack_client_t* probe = jack_rig_client(jackd, "probe");
+  while (jack_activate(probe)) {
+    jack_client_close(probe);
+    probe = jack_rig_client(jackd, "probe");
+  }
+  return probe;
+}
+
+bool
+jack_rig_is_connected(jack_client_t* const probe, const char* const from, const char* const to)
+{
+  jack_port_t* const port = jack_port_by_name(probe, from);
+  const char** const peers = port ? jack_port_get_all_connections(probe, port) : NULL;
+  bool found = false;
+  for (unsigned i = 0; peers && peers[i]; ++i) {
+    found |= !strcmp(peers[i], to);
+  }
+  jack_free(peers);
+  return found;
+}
+
+void
+jack_rig_wait_for_end(jack_client_t* const probe)
+{
+  for (unsigned tries = 0; jack_port_by_name(probe, "rack:in_1"); ++tries) {
+    ck_assert_msg(tries < 2000U, "the server does not remove the closed client's ports");
+    usleep(10000);
+  }
+}

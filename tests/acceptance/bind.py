@@ -32,19 +32,12 @@ def started(name, *arguments):
         command = [PROGRAM, "run", "--io", "dummy", "--osc-allow", "192.0.2.0/24", *arguments]
         process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
     try:
-        wait_for(process, name, "OSC port")
+        until(lambda: "OSC port" in read(name), lambda: read(name), process=process)
         yield process
         process.terminate()
         assert process.wait(20.0) == 0
     finally:
         process.kill()
-
-
-def wait_for(process, name, text):
-    deadline = time.monotonic() + 20.0
-    while text not in (said := read(name)):
-        assert process.poll() is None and time.monotonic() < deadline, (text, said)
-        time.sleep(0.02)
 
 
 def read(name):
@@ -68,7 +61,7 @@ def expect_second(port):
         expect(ask("send", "--host", OTHER, "-p", port, "/node/vol/gain"), 0, "/node/vol/gain f -12")
         write_rack(-15)
         second.send_signal(signal.SIGHUP)
-        wait_for(second, "second.log", "rack.reloaded")
+        until(lambda: "rack.reloaded" in read("second.log"), lambda: read("second.log"), process=second)
         expect(ask("send", "--host", OTHER, "-p", port, "/node/vol/gain"), 0, "/node/vol/gain f -15")
         expect(ask("send", "-p", port, "/node/vol/gain"), 0, "/node/vol/gain f -6")
 

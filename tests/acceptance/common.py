@@ -72,6 +72,41 @@ def render(rack, source, target, *options):
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
 
 
+def no_device(api, program=PROGRAM):
+    """Why this machine has no device for a GPU API; empty if it has one."""
+    done = subprocess.run([program, "check", "--backend", api, "gain"], capture_output=True, text=True, check=False)
+    return f"no {api} device: {done.stderr.strip()}" if done.returncode == 4 else ""
+
+
+def until(what, *details, process=None, limit_s=20.0, pause_s=0.02):
+    """Wait until `what()` is true, and return its result.  After limit_s, or if `process` ends, fail with the details:
+    values, or functions that return them."""
+    deadline = time.monotonic() + limit_s
+    while not (found := what()):
+        ended = process and process.poll() is not None
+        assert not ended, f"the process ended with {process.poll()}\n{lines_of(details)}"
+        assert time.monotonic() < deadline, f"not within {limit_s} s\n{lines_of(details)}"
+        time.sleep(pause_s)
+    return found
+
+
+def lines_of(details):
+    """What a failed wait prints."""
+    lines = []
+    for detail in details:
+        try:
+            lines.append(str(detail() if callable(detail) else detail))
+        except OSError as error:  # a program that has ended does not reply
+            lines.append(repr(error))
+    return "\n".join(lines)
+
+
+def pairs(line):
+    """The numbers in a line of keys and numbers."""
+    words = line.split()
+    return {key: float(value) for key, value in zip(words[0::2], words[1::2])}
+
+
 @contextlib.contextmanager
 def scratch():
     """A temporary folder, which is the current folder inside of the `with` block."""
@@ -111,6 +146,23 @@ def add_address6(device, address):
     with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as any_socket:
         place = struct.pack("16sIi", socket.inet_pton(socket.AF_INET6, address), 128, socket.if_nametoindex(device))
         fcntl.ioctl(any_socket, SIOCSIFADDR, place)
+
+
+def send_from(address, target, packet):
+    """Send a packet to `target`, a host and a port, from an address that this machine need not have."""
+    IP_TRANSPARENT = 19  # ip(7)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        sender.setsockopt(socket.IPPROTO_IP, IP_TRANSPARENT, 1)
+        sender.bind((address, 0))
+        sender.sendto(packet, target)
+
+
+def forge(source, target, packet):
+    """Send a packet to `target` as if it came from `source`: an address of this machine, and a port."""
+    header = struct.pack(">HHHH", source[1], target[1], 8 + len(packet), 0)
+    with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_UDP) as sender:
+        sender.bind((source[0], 0))
+        sender.sendto(header + packet, (target[0], 0))
 
 
 # ---- OSC 1.0; encoded here, because a test with the program's encoder would not find its faults ----
@@ -232,17 +284,14 @@ class Server:
             command, stdout=self.log, stderr=subprocess.STDOUT, env={**os.environ, **(env or {})}
         )
         self.osc = Osc(self.port)
-        deadline = time.monotonic() + patience
-        while True:
-            try:
-                if self.status(timeout=0.2)["state"] in states:
-                    self.osc.do("/server/ping")  # drops late replies to earlier questions
-                    return  # the server replies a moment before it plays
-            except (socket.timeout, ConnectionRefusedError):
-                pass
-            assert self.process.poll() is None, self.output()
-            assert time.monotonic() < deadline, f"the server does not run after {patience} s\n" + self.output()
-            time.sleep(0.01)
+
+        def runs():
+            with contextlib.suppress(socket.timeout, ConnectionRefusedError):
+                # The ping drops late replies to earlier questions.
+                return self.status(timeout=0.2)["state"] in states and self.osc.do("/server/ping")
+
+        # The server replies a moment before it plays.
+        until(runs, "the server does not run", self.output, process=self.process, limit_s=patience)
 
     def status(self, **timeout):
         """/server/status as a dictionary."""
@@ -250,18 +299,48 @@ class Server:
         assert reply == "/server/status", (reply, values)
         return dict(zip(values[0::2], values[1::2]))
 
+    def wait_for(self, condition, *details, limit_s=20.0):
+        """Wait until /server/status satisfies the condition.  Returns that status."""
+
+        def satisfied():
+            status = self.status()
+            return status if condition(status) else None
+
+        return until(satisfied, *details, self.status, self.output, process=self.process, limit_s=limit_s)
+
+    def advance(self, blocks, *details, limit_s=20.0):
+        """Wait until the server has played this many more blocks."""
+        began = self.status()["blocks"] + 1  # a block may have begun before
+        self.wait_for(lambda now: now["blocks"] >= began + blocks, *details, limit_s=limit_s)
+
     def wait_until_wet(self, limit_s=10.0, n_blocks=WET_BLOCKS):
         """Wait until this many blocks have been played in a row, none of them dry."""
-        deadline = time.monotonic() + limit_s
         dry, first = -1, 0
-        while True:
-            status = self.status()
+
+        def is_wet(status):
+            nonlocal dry, first
             if status["dry"] != dry:
                 dry, first = status["dry"], status["blocks"]
-            if status["blocks"] >= first + n_blocks:
-                return
-            assert time.monotonic() < deadline, "still dry\n" + self.output()
-            time.sleep(0.02)
+            return status["blocks"] >= first + n_blocks
+
+        self.wait_for(is_wet, "still dry", limit_s=limit_s)
+
+    def worker(self, other_than=0, limit_s=20.0):
+        """The worker process, once there is one."""
+
+        def plays(status):
+            return status["worker"] == "running" and status["worker_pid"] not in (0, other_than)
+
+        return self.wait_for(plays, limit_s=limit_s)["worker_pid"]
+
+    def control_times_s(self):
+        """Of the thread that serves packets: CPU time, and the time for which it has waited for a processor."""
+        for task in os.listdir(f"/proc/{self.process.pid}/task"):
+            path = f"/proc/{self.process.pid}/task/{task}"
+            with open(f"{path}/comm", encoding="ascii") as name, open(f"{path}/schedstat", encoding="ascii") as times:
+                if name.read().strip() == "warprack-osc":
+                    return dict(zip(("cpu", "waits"), (int(word) * 1e-9 for word in times.read().split())))
+        raise AssertionError("no thread is called warprack-osc")
 
     def output(self):
         return read_log(self.log)
@@ -311,20 +390,10 @@ class FaultyServer(Server):
         lines = [line.split() for line in self.command(pid, "list").splitlines()]
         return {words[0].split("@")[0]: int(words[4]) for words in lines}[name]
 
-    def worker(self, other_than=0, limit_s=10.0):
-        """The worker process, once there is one."""
-        deadline = time.monotonic() + limit_s
-        while True:
-            status = self.status()
-            if status["worker"] == "running" and status["worker_pid"] not in (0, other_than):
-                return status["worker_pid"]
-            assert time.monotonic() < deadline, (status, self.output())
-            time.sleep(0.02)
-
 
 def holdings(pid):
-    """The resources of a process: file descriptors, threads, mappings of shared memory, resident memory in kB, and
-    zombie children."""
+    """The resources of a process: file descriptors, threads, mappings of shared memory, resident memory in kB,
+    children, and how many of them are zombies."""
     with open(f"/proc/{pid}/status", encoding="utf-8") as file:
         status = dict(line.split(":", 1) for line in file)
     with open(f"/proc/{pid}/maps", encoding="utf-8") as file:
@@ -335,6 +404,7 @@ def holdings(pid):
         "threads": int(status["Threads"]),
         "shm": shm,
         "rss_kb": int(status["VmRSS"].split()[0]),
+        "children": len(children.split()),
         "zombies": sum(state.startswith("Z") for state in children.split()),
     }
 
@@ -364,11 +434,7 @@ class Jackd:
     def start(self):
         """Start the server and wait until it accepts clients."""
         self.launch()
-        deadline = time.monotonic() + 20.0
-        while self.run("jack_lsp").returncode:
-            assert self.process.poll() is None, f"jackd ended\n{self.output()}"
-            assert time.monotonic() < deadline, f"jackd accepts no client\n{self.output()}"
-            time.sleep(0.02)
+        until(lambda: not self.run("jack_lsp").returncode, "jackd accepts no client", self.output, process=self.process)
 
     def listens(self):
         """Whether the server accepts clients.  Opens no client."""
@@ -382,10 +448,7 @@ class Jackd:
 
     def wait_for(self, port, there=True):
         """Wait until a port exists, or is gone."""
-        deadline = time.monotonic() + 10.0
-        while (port in self.ports()) != there:
-            assert time.monotonic() < deadline, f"{'no ' if there else ''}port {port}"
-            time.sleep(0.02)
+        until(lambda: (port in self.ports()) == there, f"{'no ' if there else ''}port {port}")
 
     def connect(self, source, target, limit_s=10.0):
         """Try to connect two ports until the connection exists.  jack_connect fails before the client of a port is

@@ -129,8 +129,7 @@ def disturb_worker(live):
         files = resource.prlimit(pid, resource.RLIMIT_NOFILE)
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (4, files[1]))
         os.kill(live.worker(), signal.SIGKILL)
-        while "next attempt in" not in live.status()["worker_note"]:
-            time.sleep(0.05)
+        live.wait_for(lambda now: "next attempt in" in now["worker_note"], limit_s=60.0)
         resource.prlimit(pid, resource.RLIMIT_NOFILE, files)
     with live.sees("the worker finishes blocks with wrong numbers", "wrong"):
         spoil(live, "wrong", lambda ring: ring.put_result(12345678))
@@ -144,8 +143,7 @@ def disturb_worker(live):
         for _ in range(2):
             pid = live.worker()
             os.kill(pid, signal.SIGSEGV)
-            while live.status()["worker_pid"] == pid:
-                time.sleep(0.01)
+            live.wait_for(lambda now: now["worker_pid"] != pid, limit_s=60.0)
 
 
 def first_run(has_namespace):
@@ -216,29 +214,14 @@ def disturb_server(live):
         live.process.send_signal(signal.SIGHUP)
 
 
-def send_as(address, packet, port, own_port=None):
-    """Send a packet from `address`, which need not be an address of this machine.  With `own_port`, send it from that
-    port with a raw socket."""
-    IP_TRANSPARENT = 19
-    if own_port is None:
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
-            sender.setsockopt(socket.SOL_IP, IP_TRANSPARENT, 1)
-            sender.bind((address, 0))
-            sender.sendto(packet, (FRIEND, port))
-    else:
-        with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_UDP) as sender:
-            sender.bind((address, 0))
-            sender.sendto(struct.pack(">HHHH", own_port, port, 8 + len(packet), 0) + packet, (FRIEND, 0))
-
-
 def meet_strangers(live):
-    status = osc_message("/server/status")
+    status, server = osc_message("/server/status"), (FRIEND, live.port)
     with live.sees("the reply to another machine would be larger than its message", "osc_withheld"):
-        send_as(ANOTHER_MACHINE, status, live.port)
+        send_from(ANOTHER_MACHINE, server, status)
     with live.sees("a sender is not allowed", "osc_forbidden"):
-        send_as(STRANGER, status, live.port)
+        send_from(STRANGER, server, status)
     with live.sees("the system cannot send a reply", "osc_send_failed"):
-        send_as("127.0.0.1", status, live.port, own_port=0)
+        forge(("127.0.0.1", 0), server, status)
 
 
 def second_run(has_namespace):
@@ -383,10 +366,9 @@ def forget_costs():
 
 def gpu_run():
     """Two runs with OpenCL on the CPU: the first one measures costs, in the second one the device fails."""
-    probe = subprocess.run([PROGRAM, "check", "--backend", "opencl", "gain"], capture_output=True, text=True, check=False)
-    if probe.returncode == 4:
+    if why := no_device("opencl"):
         for kind, names in OF_GPUS.items():
-            ELSEWHERE.update({(kind, name): f"no OpenCL here: {probe.stderr.strip()}" for name in names.split()})
+            ELSEWHERE.update({(kind, name): why for name in names.split()})
         return
     env = {"WARPRACK_AUTO_GPU": "any"}
     forget_costs()

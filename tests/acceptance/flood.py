@@ -30,19 +30,9 @@ FLOOD_PACKETS = 10000  # at least, from a flood
 BUSY = 0.25
 
 
-def pairs(line):
-    words = line.split()
-    return {key: float(value) for key, value in zip(words[0::2], words[1::2])}
-
-
 def control_waits_s(server):
     """Time for which the thread that serves packets has waited for a processor; the program does not cause it."""
-    for task in os.listdir(f"/proc/{server.process.pid}/task"):
-        folder = f"/proc/{server.process.pid}/task/{task}"
-        with open(f"{folder}/comm", encoding="ascii") as name, open(f"{folder}/schedstat", encoding="ascii") as times:
-            if name.read().strip() == "warprack-osc":
-                return int(times.read().split()[1]) * 1e-9
-    raise AssertionError("no thread is called warprack-osc")
+    return server.control_times_s()["waits"]
 
 
 def measure(server, kind=None, senders=0):

@@ -112,14 +112,13 @@ class Rack:
         os.unlink(self.path("failed"))
 
     def until(self, what, why):
-        deadline = time.monotonic() + LIMIT_S
-        while True:
+        server = self.server
+
+        def happens():
             with contextlib.suppress(OSError):  # a program that has ended does not reply
-                if what():
-                    return
-            assert self.server.process.poll() is None, f"{why}: the program ended with {self.server.process.poll()}\n{self.server.output()}"
-            assert time.monotonic() < deadline, f"{why}\n{self.observer.wires()}\n{self.server.status()}\n{self.server.output()}"
-            time.sleep(0.01)
+                return what()
+
+        until(happens, why, self.observer.wires, server.status, server.output, process=server.process, limit_s=LIMIT_S)
 
     def path(self, name):
         return os.path.join(self.folder, name)

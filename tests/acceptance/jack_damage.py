@@ -83,26 +83,15 @@ def starts():
             assert done.returncode == 0, done
 
 
-def until_it_plays(server):
-    blocks, deadline = server.status()["blocks"], time.monotonic() + 20.0
-    while server.status()["blocks"] <= blocks + 10:
-        assert time.monotonic() < deadline, server.output()
-        time.sleep(0.02)
-
-
 def reconnects():
     """A server survives a jackd that dies and leaves a damaged database, and plays on the next jackd."""
     with Jackd(48000, 256) as jack, Server("--io", "jack", "g: gain", env=jack.env) as server:
-        until_it_plays(server)
+        server.advance(10)
         jack.kill()
         with empty("__db.002") as remedy:
-            deadline = time.monotonic() + 20.0
-            while remedy not in server.output():
-                assert server.process.poll() is None, server.process.poll()
-                assert time.monotonic() < deadline, server.output()
-                time.sleep(0.02)
+            until(lambda: remedy in server.output(), server.output, process=server.process)
         jack.start()
-        until_it_plays(server)
+        server.advance(10)
         server.stop()
 
 

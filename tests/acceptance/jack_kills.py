@@ -62,9 +62,8 @@ def one_round(jack, server, number, chance):
             print(f"round {number + 1}: accepted {accepted}, sounded {sounded}, peer {peer.process.poll()}, jackd {jack.process.poll()}")
             print(jack.run("jack_lsp", "-c"), server.status(), server.output(), sep="\n")
         assert settled is not None, f"the sound is not as before after round {number + 1}"
-        deadline = time.monotonic() + 10.0
-        while (found := jack.wires()) != WIRES:  # the last one may be restored after the sound is back
-            assert time.monotonic() < deadline, (found ^ WIRES, server.output())
+        # The last one may be restored after the sound is back.
+        until(lambda: jack.wires() == WIRES, lambda: jack.wires() ^ WIRES, server.output)
         return (sounded - accepted) * 1e-6, (settled - accepted) * 1e-6
     finally:
         peer.end(jack)

@@ -13,13 +13,6 @@ RACK = ("--io", "jack", "--channels", "1:1", "--no-connect")
 LEFT_OUT = "it plays without this client"
 
 
-def until(what, *details, limit_s=10.0):
-    deadline = time.monotonic() + limit_s
-    while not what():
-        assert time.monotonic() < deadline, [detail() for detail in details]
-        time.sleep(0.01)
-
-
 def switch(name, on):
     """Switch a fault of odd_jack.c on or off."""
     if on:
@@ -82,11 +75,10 @@ def left_out(jack, env):
             times = [time.monotonic()]
             switch("none", True)
             for number in range(1, 3):
-                until(lambda: rack.status()["reconnects"] >= number, rack.output)
+                until(lambda: rack.status()["reconnects"] >= number, rack.output, pause_s=0.01)
                 times.append(time.monotonic())
             switch("none", False)
-            began = rack.status()["blocks"]
-            until(lambda: rack.status()["blocks"] > began + 200, rack.output)
+            rack.advance(200)
             until(lambda: "   rack:out_1" in jack.ports("-c", "next:in_1"), rack.output)
             n_times = rack.status()["reconnects"]
             n_rack, n_other = blocks_of_both(rack, other)
@@ -111,7 +103,7 @@ def left_out_and_parted(jack, env):
             time.sleep(1.5)  # until the connection is stored
             switch("none", True)
             other.process.kill()
-            until(lambda: rack.status()["reconnects"] > 0, rack.output)
+            rack.wait_for(lambda now: now["reconnects"] > 0)
             switch("none", False)
         print("without periods, and a connected client dies: the rack opens a new client, too")
         rack.stop()
@@ -147,9 +139,8 @@ def hanging_call(jack, env):
         until(lambda: os.path.exists("hanging"), rack.output)
         done = jack.run("jack_bufsize", "256")
         assert done.returncode == 0, done
-        until(lambda: rack.status()["block_frames"] == 256, rack.output)
-        began = rack.status()["blocks"]
-        until(lambda: rack.status()["blocks"] > began + 100, rack.output)
+        rack.wait_for(lambda now: now["block_frames"] == 256)
+        rack.advance(100)
         assert rack.status()["audio_hang_s"] > 0.0, rack.output()
         print("a call hangs: the rack changes to 256 frames, and plays on")
         switch("hang", False)

@@ -11,16 +11,7 @@ WIRES = [("rack:out_1", "other:in_2"), ("rack:out_2", "other:in_1"), ("system:ca
 
 def wires(jack):
     """Connections of the rack's ports in the server."""
-    found, port = set(), None
-    for line in jack.ports("-c"):
-        if line.startswith("   "):
-            if port.startswith("rack:out") or line.strip().startswith("rack:in"):
-                found.add((port, line.strip()))
-            elif line.strip().startswith("rack:out") or port.startswith("rack:in"):
-                found.add((line.strip(), port))
-        else:
-            port = line
-    return found
+    return {wire for wire in jack.wires() if any(port.startswith("rack:") for port in wire)}
 
 
 with scratch(), Jackd(48000, 64) as jack:

@@ -63,14 +63,11 @@ def wait_for_wet(server, seconds):
     """Wait until this many seconds of wet blocks have played.  On a busy machine there may be late blocks among
     them."""
 
-    def n_wet():
-        status = server.status()
+    def n_wet(status):
         return status["blocks"] - status["dry"]
 
-    goal, deadline = n_wet() + seconds * RATE / BLOCK, time.monotonic() + 30.0
-    while n_wet() < goal:
-        assert time.monotonic() < deadline, "still dry\n" + server.output()
-        time.sleep(0.02)
+    goal = n_wet(server.status()) + seconds * RATE / BLOCK
+    server.wait_for(lambda now: n_wet(now) >= goal, "still dry", limit_s=30.0)
 
 
 def gap_of(server, number=signal.SIGSTOP):
@@ -79,7 +76,7 @@ def gap_of(server, number=signal.SIGSTOP):
 
     The last frame is one at which no other worker had taken over, even if the machine stalled.
     """
-    pid = server.worker_pid()
+    pid = server.worker()
     begin = end = position(server)
     os.kill(pid, number)
     stopped = time.monotonic()
@@ -89,19 +86,11 @@ def gap_of(server, number=signal.SIGSTOP):
             break
         end = int(status["blocks"]) * BLOCK
         time.sleep(0.01)
-    deadline = time.monotonic() + 10.0
-    while server.worker_pid() in (0, pid):
-        assert time.monotonic() < deadline, server.output()
-        time.sleep(0.02)
+    server.worker(other_than=pid)
     wait_for_wet(server, 0.1)
     if end - begin < RATE // 4:  # the machine stalled for most of the gap: try again
         return gap_of(server, number)
     return begin, end
-
-
-class Rig(Server):
-    def worker_pid(self):
-        return int(self.status()["worker_pid"])
 
 
 # ---- the levels ----
@@ -110,7 +99,7 @@ class Rig(Server):
 def attenuation():
     """gain -40dB: while the worker is stopped for half a second, the output is at -46 dBFS like the rack, not at -6
     dBFS like the input."""
-    with playing("gain -40dB", tone(), start=Rig) as server:
+    with playing("gain -40dB", tone()) as server:
         wait_for_wet(server, 1.0)
         begin, end = gap_of(server)
     out = read_wav("out.wav")[1][:, 0]
@@ -125,7 +114,7 @@ def crossover():
     way = " | {}pass 2000 order=4 type=linkwitz-riley | "
     rack = f"chain in:1-2{way.format('low')}out:1-2\nchain in:1-2{way.format('high')}out:3-4"
     noise = np.column_stack([pink(), pink()])
-    with playing(rack, noise, "--channels", "2:4", start=Rig) as server:
+    with playing(rack, noise, "--channels", "2:4") as server:
         wait_for_wet(server, 1.0)
         begin, end = gap_of(server)
     out = read_wav("out.wav")[1]
@@ -139,13 +128,11 @@ def crossover():
 def edits():
     """The fallback has the level of the active rack: after an edit by -40 dB as soon as the rack is measured, after a
     change of a parameter by -40 dB within half a second."""
-    with playing("g: gain 0", np.column_stack([tone()] * 2), start=Rig) as server:
+    with playing("g: gain 0", np.column_stack([tone()] * 2)) as server:
         wait_for_wet(server, 0.6)
         server.osc.do("/rack/chain", "late out:2 dry\nchain g: gain 0 | h: gain -40dB")
-        deadline = time.monotonic() + 20.0
-        while "late out:2 auto" not in server.status()["late_note"]:  # `dry` is 40 dB above the measured level
-            assert time.monotonic() < deadline, server.output()
-            time.sleep(0.01)
+        # `dry` is 40 dB above the measured level.
+        until(lambda: "late out:2 auto" in server.status()["late_note"], server.output, pause_s=0.01)
         first = gap_of(server, signal.SIGKILL)
         server.osc.do("/rack/chain", "g: gain 0")
         server.osc.sync()
@@ -164,7 +151,7 @@ def edits():
 def words():
     """`late` statements by OSC, in undo, in saved and loaded racks; and --on-late for outputs without a statement."""
     rack = "late out:2 silence\nchain gain -12"
-    with playing(rack, np.column_stack([tone()] * 4), "--on-late", "-30dB", start=Rig) as server:
+    with playing(rack, np.column_stack([tone()] * 4), "--on-late", "-30dB") as server:
         server.osc.do("/rack/late", "out:3", "dry")
         server.osc.do("/rack/late", "out:4", -20.0)
         server.osc.do("/rack/save", "late.rack")
@@ -196,16 +183,13 @@ def unmeasured():
     words = [PROGRAM, "check", "--json", "--backend", "cpu", rack]
     checked = json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
     limit = checked["making_bytes"] // 2**20 + 2
-    with playing(rack, np.column_stack([tone()] * 2), "--backend", "cpu", "--memory", str(limit), start=Rig) as server:
+    with playing(rack, np.column_stack([tone()] * 2), "--backend", "cpu", "--memory", str(limit)) as server:
         assert server.status()["late_note"] == "", server.status()["late_note"]
         server.osc.do("/rack/do", "set g.gain -1dB")  # a changed value needs no measurement
         time.sleep(0.3)
         assert server.status()["late_note"] == "", server.status()["late_note"]
         server.osc.do("/rack/do", "add h gain")
-        deadline = time.monotonic() + 20.0
-        while not (text := server.status()["late_note"]):
-            assert time.monotonic() < deadline, server.output()
-            time.sleep(0.02)
+        text = server.wait_for(lambda now: now["late_note"])["late_note"]
         print(f"  {limit} MiB: {text}")
         assert text.startswith("while blocks are late out:1-2 is silent: "), text
         wait_for_wet(server, 0.5)
@@ -215,11 +199,6 @@ def unmeasured():
 
 
 # ---- one late block ----
-
-
-class FaultyRig(FaultyServer):
-    def worker_pid(self):
-        return int(self.status()["worker_pid"])
 
 
 def delay_a_block(server):
@@ -240,7 +219,7 @@ def one_late_block():
     """One late block among blocks in time: it is no louder than the wet signal, and the next block is wet again."""
     signals = {"tone": tone(), "pink": pink(), "chord": chord()}
     for rack in ("gain -3", "lowpass 3000 | gain -3", "late silence\nchain gain -3"):
-        with playing(rack, np.column_stack(list(signals.values())), start=FaultyRig) as server:
+        with playing(rack, np.column_stack(list(signals.values())), start=FaultyServer) as server:
             wait_for_wet(server, 0.3)
             server.wait_until_wet()  # else the fade back after a late block counts as dry
             before = server.status()

@@ -38,9 +38,8 @@ def places(osc):
     return {name: (backend, why) for name, _, backend, why in (line.split() for line in text.splitlines())}
 
 
-probe = subprocess.run([PROGRAM, "check", "--backend", DEVICE, "gain"], capture_output=True, text=True, check=False)
-if probe.returncode == 4:
-    print(f"skipped: {probe.stderr.strip()}")
+if why := no_device(DEVICE):
+    print(f"skipped: {why}")
     sys.exit(77)
 
 with scratch():

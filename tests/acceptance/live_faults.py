@@ -47,15 +47,6 @@ def playing(*options, rack=RACK, env=None, patience_s=10.0):
         assert not len(quiet), f"too quiet for {len(quiet)} times 5 ms, from {quiet[0]:.3f} to {quiet[-1]:.3f} s\n{server.output()}"
 
 
-def wait_for(server, has_happened, limit_s=60.0):
-    """Wait until /server/status satisfies the condition.  Returns that status."""
-    deadline = time.monotonic() + limit_s
-    while not has_happened(status := server.status()):
-        assert time.monotonic() < deadline, (status, server.output())
-        time.sleep(0.02)
-    return status
-
-
 def another_rack(server, number):
     """Edit to another rack of the same level, because the crashes of one rack do not count for the next rack."""
     server.osc.do("/rack/chain", f"{RACK} | n{number}: highpass 10")
@@ -106,7 +97,7 @@ def worker_late():
     with playing() as server:
         pid = server.arm("worker.late@1+10=16")
         before = server.status()
-        wait_for(server, lambda now: now["late"] - before["late"] >= 10 and now["dry"] > before["dry"])
+        server.wait_for(lambda now: now["late"] - before["late"] >= 10 and now["dry"] > before["dry"], limit_s=60.0)
         server.command(pid, "disarm")
         server.wait_until_wet(n_blocks=HALF_A_SECOND)
         assert server.worker() == pid
@@ -119,7 +110,8 @@ def worker_nan():
         for faults in ("worker.nan@1+", "worker.nan@1+2"):
             before = server.status()
             pid = server.arm(faults)
-            wait_for(server, lambda now: all(now[key] > before[key] for key in ("bad_out", "failed", "dry")))
+            keys = ("bad_out", "failed", "dry")
+            server.wait_for(lambda now: all(now[key] > before[key] for key in keys), limit_s=60.0)
             server.command(pid, "disarm")
             server.wait_until_wet(n_blocks=HALF_A_SECOND)
             assert server.worker() == pid
@@ -134,7 +126,7 @@ def too_heavy():
         for n_reverbs in (25, 35, 50, 70, 100, 140, 200, 280, 400):
             server.osc.do("/rack/chain", " | ".join([RACK] + [f"r{number}: reverb mix=0%" for number in range(n_reverbs)]))
             before = server.status()
-            after = wait_for(server, lambda now: now["blocks"] >= before["blocks"] + RATE // BLOCK)
+            after = server.wait_for(lambda now: now["blocks"] >= before["blocks"] + RATE // BLOCK, limit_s=60.0)
             n_dry, n_late = (after[key] - before[key] for key in ("dry", "late"))
             if n_dry > 0.9 * RATE / BLOCK and n_late:  # with fewer, the rack may be in time on an idle machine
                 break
@@ -194,7 +186,7 @@ def crashing_rack():
         assert server.command(server.process.pid, "inherit worker:worker.crash-plays@20+=bad") == "done"
         server.arm("worker.crash-plays@20+=bad")
         server.osc.do("/rack/chain", f"{RACK} | bad: highpass 10")
-        print(f"  {wait_for(server, lambda now: now['quarantined'])['quarantine_note']}")
+        print(f"  {server.wait_for(lambda now: now['quarantined'], limit_s=60.0)['quarantine_note']}")
         server.wait_until_wet()
         assert "bad" not in str(server.osc.ask("/rack/get"))
 
@@ -210,11 +202,6 @@ def no_gpu():
         with playing("--backend", "auto", env=env) as server:
             assert server.status()["backend"] == "cpu", server.status()
             assert "CPU" in server.output()
-
-
-def opencl_works():
-    done = subprocess.run([FAULTS_PROGRAM, "check", "--backend", "opencl", "gain"], capture_output=True, check=False)
-    return done.returncode == 0
 
 
 def gpu_refused():
@@ -271,7 +258,7 @@ def gpu_lost():
     one error."""
     with playing("--backend", "opencl") as server:
         server.arm("gpu.error@20=700")
-        wait_for(server, lambda now: now["device_errors"])
+        server.wait_for(lambda now: now["device_errors"], limit_s=60.0)
         server.wait_until_wet(limit_s=60.0, n_blocks=HALF_A_SECOND)
         assert server.status()["device_errors"] == 1
 
@@ -281,7 +268,7 @@ def gpu_late():
     with playing("--backend", "opencl") as server:
         dry = server.status()["dry"]
         pid = server.arm("gpu.late@20+200=40")
-        wait_for(server, lambda now: now["dry"] > dry)
+        server.wait_for(lambda now: now["dry"] > dry, limit_s=60.0)
         server.command(pid, "disarm")
         server.wait_until_wet(n_blocks=HALF_A_SECOND)
         assert server.worker() == pid
@@ -291,6 +278,11 @@ def cold_caches():
     """C15: kernels are compiled while audio plays: with empty caches, then without warprack's cache, and finally
     without the driver's cache."""
     pocl, ours = os.path.abspath("pocl"), os.path.abspath("cache")
+
+    def on_device(status):
+        assert status["nodes"] == 2, status
+        return status["gpu_nodes"] == 2
+
     with playing("--backend", "opencl", env={"POCL_CACHE_DIR": pocl, "XDG_CACHE_HOME": ours}, patience_s=60.0) as server:
         pid = server.worker()
         for effect in ("compressor 0dB", "gate -90dB"):
@@ -299,10 +291,7 @@ def cold_caches():
             assert reply == "/done", values
             # While PoCL compiles, it holds a lock that its blocks need, too: they are dry, after a second the CPU plays
             # the rack, and at the next attempt PoCL plays it again.
-            deadline = time.monotonic() + 60.0
-            while (status := server.status())["gpu_nodes"] != 2:
-                assert status["nodes"] == 2 and time.monotonic() < deadline, status
-                time.sleep(0.02)
+            status = server.wait_for(on_device, limit_s=60.0)
             server.wait_until_wet(60.0)
             print(f"  {effect}: {server.status()['dry'] - dry} blocks dry, {status['device_errors']} errors so far")
             shutil.rmtree(ours)
@@ -434,13 +423,12 @@ def paged_out():
             if missing and not options:
                 print(f"  skipped: {missing}")
                 continue
-            before, blocks = audio_faults(pid), server.status()["blocks"]
+            before = audio_faults(pid)
             n_bytes = page_out(pid)
             if not n_bytes:
                 print("  skipped: process_madvise() is not allowed")
                 return
-            while server.status()["blocks"] < blocks + 100:
-                time.sleep(0.01)
+            server.advance(100, limit_s=60.0)
             faults[options] = audio_faults(pid) - before
             print(f"  {' '.join(options) or 'locked'}: {n_bytes >> 10} kB may be reclaimed, {faults[options]} page faults")
             server.stop()
@@ -475,8 +463,8 @@ def run(row):
 
 def main():
     chosen = [row for row in WORKER + GPU + SYSTEM if not sys.argv[2:] or row.__name__ in sys.argv[2:]]
-    if not opencl_works():
-        print("skipped: no OpenCL device:", " ".join(row.__name__ for row in chosen if row in GPU[1:]))
+    if why := no_device("opencl", FAULTS_PROGRAM):
+        print(f"skipped: {why}:", " ".join(row.__name__ for row in chosen if row in GPU[1:]))
         chosen = [row for row in chosen if row not in GPU[1:]]
     alone = [row for row in chosen if row not in SIDE_BY_SIDE]
     failed = 0

@@ -52,14 +52,13 @@ class Group:
             return "peak unknown"
 
     def remove(self):
-        deadline = time.monotonic() + 5.0
-        while self.path:
-            try:
+        def is_gone():
+            with contextlib.suppress(OSError):
                 os.rmdir(self.path)
-                return
-            except OSError:
-                assert time.monotonic() < deadline, "processes are left in the control group"
-                time.sleep(0.05)
+            return not os.path.exists(self.path)
+
+        if self.path:
+            until(is_gone, "processes are left in the control group")
 
 
 def launcher(group):

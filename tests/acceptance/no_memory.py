@@ -142,8 +142,8 @@ def renders():
 
 def device_calls():
     """The same for buffers, recordings, modules and submissions of a GPU (PoCL)."""
-    if subprocess.run([FAULTS_PROGRAM, "check", "--backend", "opencl", "gain"], capture_output=True, check=False).returncode:
-        print("devices: skipped: no OpenCL device")
+    if why := no_device("opencl", FAULTS_PROGRAM):
+        print(f"devices: skipped: {why}")
         return
     write_wav("short.wav", RATE, 0.1 * np.ones((8000, 1)))
     words = [FAULTS_PROGRAM, "render", "--backend", "opencl", "g: gain -3dB | l: limiter", "short.wav", "out.wav"]

@@ -13,11 +13,6 @@ LOAD = os.environ["WARPRACK_OSC_LOAD"]
 CORPUS = os.path.join(os.environ["WARPRACK_TEST_DATA"], "packets.txt")
 
 
-def pairs(line):
-    words = line.split()
-    return {key: float(value) for key, value in zip(words[0::2], words[1::2])}
-
-
 with scratch(), Server("--backend", "cpu", "--io", "dummy", "lowcut: highpass 80 | vol: gain -6dB") as server:
     before = server.status()
     began = time.monotonic()

@@ -24,13 +24,6 @@ NO_DEVICES = {
 }
 
 
-def until(what, *details):
-    deadline = time.monotonic() + LIMIT_S
-    while not what():
-        assert time.monotonic() < deadline, [detail() for detail in details]
-        time.sleep(0.02)
-
-
 class PipeWire:
     """A daemon with its session manager, and tools to query it."""
 
@@ -137,11 +130,6 @@ class PipeWire:
         self.log.close()
 
 
-def plays(server):
-    began = server.status()["blocks"]
-    until(lambda: server.status()["blocks"] > began + 10, server.status, server.output)
-
-
 def names_pw_jack(pipewire):
     """With jackd's libjack the program finds no server.  Its message names pw-jack, and --io auto does not play on a
     timer."""
@@ -193,12 +181,12 @@ def formats(pipewire, rack):
     """The rack follows changes of PipeWire's quantum and rate, and reports its latency for each."""
     for quantum in (256, 2048, 64):
         pipewire.run("pw-metadata", "-n", "settings", "0", "clock.force-quantum", str(quantum))
-        until(lambda: rack.status()["block_frames"] == quantum, rack.status, rack.output)
-        plays(rack)
+        rack.wait_for(lambda now: now["block_frames"] == quantum)
+        rack.advance(10)
         tells_latency(pipewire, rack)
     pipewire.run("pw-metadata", "-n", "settings", "0", "clock.force-rate", "44100")
-    until(lambda: rack.status()["rate_hz"] == 44100.0, rack.status, rack.output)
-    plays(rack)
+    rack.wait_for(lambda now: now["rate_hz"] == 44100.0)
+    rack.advance(10)
     assert rack.status()["reconnects"] == 0, rack.output()
 
 
@@ -206,10 +194,10 @@ def stopped_daemon(pipewire, rack):
     """If the daemon is stopped for longer than the limit for missing periods, the driver does not reconnect."""
     reconnects = rack.status()["reconnects"]
     pipewire.daemon.send_signal(signal.SIGSTOP)
-    until(lambda: rack.status()["audio_hang_s"] > 0.5, rack.status, rack.output)  # the driver probes the daemon
+    rack.wait_for(lambda now: now["audio_hang_s"] > 0.5)  # the driver probes the daemon
     pipewire.daemon.send_signal(signal.SIGCONT)
-    until(lambda: rack.status()["audio_hang_s"] == 0.0, rack.status, rack.output)
-    plays(rack)
+    rack.wait_for(lambda now: now["audio_hang_s"] == 0.0)
+    rack.advance(10)
     assert rack.status()["reconnects"] == reconnects, rack.output()
 
 
@@ -219,7 +207,7 @@ with scratch() as folder, PipeWire(folder) as pipewire:
     rack_arguments = ("--io", "jack", "--name", "rack", "")
     with Server(*rack_arguments, env=pipewire.jack_env) as rack:
         assert rack.status()["device"] == "PipeWire", rack.status()
-        plays(rack)
+        rack.advance(10)
 
         print("the first sink appears after the rack, then a second one")
         speakers = pipewire.sink("speakers")
@@ -254,8 +242,8 @@ with scratch() as folder, PipeWire(folder) as pipewire:
             for number, how in enumerate((signal.SIGKILL, signal.SIGTERM), 1):
                 print(f"the daemon ends by {how.name}, and returns")
                 pipewire.stop(how)
-                until(lambda: rack.status()["state"] == "waiting", rack.output)
-                until(lambda: other.status()["state"] == "waiting", other.output)
+                for server in (rack, other):
+                    server.wait_for(lambda now: now["state"] == "waiting")
                 for sink in (speakers, screen):
                     pipewire.end(sink)
                 if how == signal.SIGTERM:
@@ -264,14 +252,14 @@ with scratch() as folder, PipeWire(folder) as pipewire:
                     early = stack.enter_context(Server(*arguments, env=pipewire.jack_env, states=["waiting"]))
                 pipewire.start()
                 if how == signal.SIGTERM:
-                    until(lambda: early.status()["state"] == "running", early.output)
+                    early.wait_for(lambda now: now["state"] == "running")
                 speakers, screen = pipewire.sink("speakers"), pipewire.sink("screen")
-                until(lambda: rack.status()["state"] == "running", rack.output)
+                rack.wait_for(lambda now: now["state"] == "running")
                 pipewire.expect("rack", {left, by_hand, between}, rack)
                 assert rack.status()["reconnects"] == number, rack.output()
-                plays(rack)
+                rack.advance(10)
             pipewire.expect("early", {("early:out_1", left[1]), ("early:out_2", right[1])}, early)
-            plays(early)
+            early.advance(10)
             assert early.status()["reconnects"] == 0, early.output()
             early.stop()
             other.stop()

@@ -18,11 +18,8 @@ class WaitingServer(Server):
         self.log = tempfile.TemporaryFile(mode="w+")
         self.process = subprocess.Popen(command, stdout=self.log, stderr=subprocess.STDOUT, env=env)
 
-    def expect(self, words, limit_s=20.0):
-        deadline = time.monotonic() + limit_s
-        while words not in self.output():
-            assert time.monotonic() < deadline, f"'{words}' is not in: {self.output()}"
-            time.sleep(0.02)
+    def expect(self, words):
+        until(lambda: words in self.output(), f"'{words}' is not in:", self.output, process=self.process)
 
 
 with scratch() as folder, WaitingServer(folder) as server, socket.socket(socket.AF_UNIX) as pipewire:

@@ -63,9 +63,8 @@ def run(rack, target, *options):
 
 
 with scratch():
-    probe = subprocess.run([PROGRAM, "check", "--backend", DEVICE, "gain"], capture_output=True, text=True, check=False)
-    if probe.returncode == 4:
-        print(f"skipped: {probe.stderr.strip()}")
+    if why := no_device(DEVICE):
+        print(f"skipped: {why}")
         sys.exit(77)
     generator = np.random.default_rng(3)
     ir = generator.standard_normal(24000) * np.exp(-6.0 * np.arange(24000) / 24000)

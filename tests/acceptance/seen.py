@@ -126,16 +126,6 @@ class Live(Server):
         time.sleep(seconds)
         os.kill(pid, signal.SIGCONT)
 
-    def worker(self):
-        """The worker process, once there is one."""
-        deadline = time.monotonic() + PATIENCE_S
-        while True:
-            status = self.status()
-            if status["worker"] == "running":
-                return status["worker_pid"]
-            assert time.monotonic() < deadline, self.output()
-            time.sleep(0.02)
-
 
 class Ring:
     """The memory that a server and its worker share; the test writes to it as a faulty worker could."""

@@ -36,11 +36,8 @@ def start(*options):
     return Server("--io", "dummy", "--backend", "cpu", "--state", "state", *options, RACK)
 
 
-def wait_for_file(words):
-    deadline = time.monotonic() + 20.0
-    while not os.path.exists("state/subscribers") or words not in open("state/subscribers").read():
-        assert time.monotonic() < deadline, f"state/subscribers lacks '{words}'"
-        time.sleep(0.02)
+def has_stored(words):
+    return os.path.exists("state/subscribers") and words in open("state/subscribers").read()
 
 
 def expect_greeting(listener, server, **expected):
@@ -63,7 +60,7 @@ with scratch():
     with start() as server:
         listener.ask(server.port, "/server/notify", 1)
         own = f"127.0.0.1 {listener.socket.getsockname()[1]}\n"
-        wait_for_file(own)
+        until(lambda: has_stored(own), f"state/subscribers lacks '{own}'")
         server.osc.do("/node/vol/gain", -20.0)
         listener.expect_value("/node/vol/gain", -20.0)
         server.process.kill()

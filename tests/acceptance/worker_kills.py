@@ -10,7 +10,6 @@ tenth of the kills and at the end.
 """
 
 import random
-import re
 
 from common import *
 
@@ -27,29 +26,16 @@ MEMORY_KB = 1024  # allowed growth until the end
 SEED = int.from_bytes(os.urandom(4), "little")
 
 
-def holdings(pid):
-    """Resources of the server: descriptors, threads, children (with zombies), resident memory in KiB."""
-    with open(f"/proc/{pid}/status") as file:
-        resident = int(re.search(r"VmRSS:\s+(\d+)", file.read()).group(1))
-    tasks = os.listdir(f"/proc/{pid}/task")
-    children = 0
-    for task in tasks:
-        with open(f"/proc/{pid}/task/{task}/children") as file:
-            children += len(file.read().split())
-    return {"descriptors": len(os.listdir(f"/proc/{pid}/fd")), "threads": len(tasks), "children": children, "memory": resident}
-
-
 def wait_for_worker(server, n_restarts):
     """Wait until this many workers have taken over, and the last one plays wet blocks."""
-    deadline = time.monotonic() + 20.0
     dry = None
-    while True:
-        status = server.status()
-        if status["worker_restarts"] >= n_restarts and status["dry"] == dry:
-            return status
-        dry = status["dry"]
-        assert time.monotonic() < deadline, status
-        time.sleep(0.02)
+
+    def is_wet(status):
+        nonlocal dry
+        before, dry = dry, status["dry"]
+        return status["worker_restarts"] >= n_restarts and dry == before
+
+    return server.wait_for(is_wet)
 
 
 def kill_all(server, chooser):
@@ -96,8 +82,8 @@ def judge(recording, early, late):
     # Relative to the median, because a busy machine is slower.
     assert len(lengths) >= 1 and lengths[-1] <= REST_S + max(GOAL_S, 10.0 * np.median(lengths))
     assert step < 1.2
-    assert grown["descriptors"] == grown["threads"] == grown["children"] == 0
-    assert grown["memory"] <= MEMORY_KB or is_sanitized()
+    assert grown["fds"] == grown["threads"] == grown["children"] == 0
+    assert grown["rss_kb"] <= MEMORY_KB or is_sanitized()
 
 
 def main():

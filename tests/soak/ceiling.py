@@ -157,12 +157,12 @@ def main():
     if not os.access(FAULTS_PROGRAM, os.X_OK):
         print("skipped: no build with faults")
         sys.exit(77)
-    has_opencl = not subprocess.run([FAULTS_PROGRAM, "check", "--backend", "opencl", "gain"], capture_output=True, check=False).returncode
+    missing = no_device("opencl", FAULTS_PROGRAM)
     n_faults, largest, n_wrong, silent = 0, 0.0, 0, 0
     with scratch():
         for backend, faults in (("cpu", CPU), ("opencl", GPU)):
-            if backend == "opencl" and not has_opencl:
-                print("gpu.*: skipped: no OpenCL device")
+            if backend == "opencl" and missing:
+                print(f"gpu.*: skipped: {missing}")
                 continue
             n, out = run(backend, faults, chooser)
             n_faults += n

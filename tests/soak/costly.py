@@ -72,15 +72,6 @@ def is_good(genes):
     return sum(times for _, times, _ in genes) <= 1024 and len(packet(genes)) <= MAX_BYTES
 
 
-def control_cpu_s(server):
-    for task in os.listdir(f"/proc/{server.process.pid}/task"):
-        folder = f"/proc/{server.process.pid}/task/{task}"
-        with open(f"{folder}/comm", encoding="ascii") as name, open(f"{folder}/schedstat", encoding="ascii") as times:
-            if name.read().strip() == "warprack-osc":
-                return int(times.read().split()[0]) * 1e-9
-    raise AssertionError("no thread is called warprack-osc")
-
-
 def sender():
     """A client that reads no replies."""
     client = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -92,12 +83,12 @@ def cost(server, genes, limit_s=2.0):
     """CPU seconds per byte, until the server is idle, at most for limit_s."""
     data = packet(genes)
     with sender() as client:
-        began, before = time.monotonic(), control_cpu_s(server)
+        began, before = time.monotonic(), server.control_times_s()["cpu"]
         client.sendto(data, ("127.0.0.1", server.port))
         last, idle = before, 0
         while idle < 3 and time.monotonic() - began < limit_s:
             time.sleep(0.01)
-            now = control_cpu_s(server)
+            now = server.control_times_s()["cpu"]
             idle = idle + 1 if now - last < 0.001 else 0
             last = now
     return (last - before) / len(data)

@@ -21,15 +21,9 @@ from common import *
 need("jackd", "jack_lsp", "jack_connect")
 
 DEATHS = int(sys.argv[2])
-EARLY_S, CHECKED, LIMIT_S = 0.05, 25, 20.0
+EARLY_S, CHECKED = 0.05, 25
+PAUSE_S = 0.0005  # between two looks at servers and program: short, as the deaths are at most EARLY_S after an event
 WIRES = {("system:capture_2", "rack:in_1"), ("rack:out_1", "system:playback_2"), ("rack:out_2", "rack:in_2")}
-
-
-def wait_until(what, words):
-    deadline = time.monotonic() + LIMIT_S
-    while not what():
-        assert time.monotonic() < deadline, f"{words} within {LIMIT_S} s"
-        time.sleep(0.0005)
 
 
 def opens_client():
@@ -50,15 +44,15 @@ def die(jack, server, chance, after):
     opens its client, or when the program runs.  Returns the phase of the program."""
     jack.launch()
     if after != "start":
-        wait_until(jack.listens, "jackd does not accept clients")
+        until(jack.listens, "jackd does not accept clients", pause_s=PAUSE_S)
     if after in ("client", "running"):
-        wait_until(opens_client, "the program opens no client")
+        until(opens_client, "the program opens no client", pause_s=PAUSE_S)
     if after == "running":
-        wait_until(lambda: phase(server) == "running", "the program does not run")
+        until(lambda: phase(server) == "running", "the program does not run", pause_s=PAUSE_S)
     time.sleep(chance.uniform(0.0, EARLY_S))
     found = phase(server)
     jack.kill()
-    wait_until(lambda: not opens_client(), "the program does not close its client")
+    until(lambda: not opens_client(), "the program does not close its client", pause_s=PAUSE_S)
     return found
 
 
@@ -66,13 +60,9 @@ def check(jack, server, number):
     """Keep a server alive until it has all connections and the rack plays."""
     assert server.process.poll() is None, f"the program ended with {server.process.poll()} within {number} deaths\n{server.output()}"
     jack.start()
-    deadline = time.monotonic() + LIMIT_S
-    while (found := jack.wires()) != WIRES:
-        assert time.monotonic() < deadline, (f"not as before after {number} deaths", found ^ WIRES, server.status(), server.output())
-    blocks = server.status()["blocks"]
-    while server.status()["blocks"] < blocks + 100:
-        assert time.monotonic() < deadline, (f"no block after {number} deaths", server.status(), server.output())
-        time.sleep(0.01)
+    why = f"not as before after {number} deaths"
+    until(lambda: jack.wires() == WIRES, why, lambda: jack.wires() ^ WIRES, server.status, server.output)
+    server.advance(100, f"no block after {number} deaths")
     held = holdings(server.process.pid)
     jack.kill()
     return held

@@ -56,13 +56,9 @@ def lowest_level(samples):
 
 
 def signal_worker(server, number):
-    pid = server.status()["worker_pid"]
-    assert pid > 0, "the worker has no process of its own"
+    pid = server.worker()
     os.kill(pid, number)
-    deadline = time.monotonic() + 5.0
-    while server.status()["worker_pid"] in (0, pid):
-        assert time.monotonic() < deadline, "no new worker\n" + server.output()
-        time.sleep(0.02)
+    server.worker(other_than=pid)
     server.wait_until_wet(limit_s=5.0)
 
 
@@ -158,10 +154,7 @@ def gpu_error(name):
         return None
 
     def failed(server):
-        deadline = time.monotonic() + 20.0
-        while not server.status()["device_errors"]:
-            assert time.monotonic() < deadline, server.output()
-            time.sleep(0.02)
+        server.wait_for(lambda now: now["device_errors"])
         server.wait_until_wet(limit_s=5.0)
 
     env = {"WARPRACK_FAULTS": "gpu.error@300=700"}

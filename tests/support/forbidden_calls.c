@@ -37,41 +37,93 @@ static char text[32];
 static ssize_t n_bytes_moved;
 static const struct timespec no_time = { 0, 0 };
 
-static void
-do_malloc(void)
+/// Returns the previous stdout.
+static FILE*
+redirect_stdout(FILE* const to)
 {
-  memory = malloc(100);
+  FILE* const was = stdout;
+  stdout = to;
+  return was;
 }
 
+/// The headers have inline versions of some of these functions: a call through a volatile pointer
+/// is always a real call.
 static void
-do_calloc(void)
+print(int (*volatile const printer)(const char*, va_list), ...)
 {
-  memory = calloc(10, 10);
+  va_list arguments;
+  va_start(arguments, printer);
+  printer("%d", arguments);
+  va_end(arguments);
 }
 
-static void
-do_realloc(void)
+static int
+print_to_file(const char* const format, va_list arguments)
 {
-  memory = realloc(memory, 100000);
+  return vfprintf(null_file, format, arguments);
 }
+
+static int
+print_to_text(const char* const format, va_list arguments)
+{
+  return vsnprintf(text, sizeof(text), format, arguments);
+}
+
+/// A call that is one statement.
+#define CALL(name, ...)                                                                            \
+  static void do_##name(void)                                                                      \
+  {                                                                                                \
+    __VA_ARGS__;                                                                                   \
+  }
+
+// clang-format off
+CALL(malloc, memory = malloc(100))
+CALL(calloc, memory = calloc(10, 10))
+CALL(realloc, memory = realloc(memory, 100000))
+CALL(aligned_alloc, memory = aligned_alloc(64, 128))
+CALL(memalign, memory = memalign(64, 128))
+CALL(mmap, memory = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))
+CALL(mprotect, mprotect(memory, 4096, PROT_READ | PROT_WRITE))
+CALL(madvise, madvise(memory, 4096, MADV_DONTNEED))
+CALL(brk, brk(NULL)) // leaves the heap as it is
+CALL(sbrk, sbrk(0))
+CALL(mutex_lock, pthread_mutex_lock(&mutex))
+CALL(mutex_timedlock, pthread_mutex_timedlock(&other_mutex, &no_time))
+CALL(mutex_trylock, pthread_mutex_trylock(&mutex))
+CALL(spin_lock, pthread_spin_lock(&spinlock))
+CALL(cond_wait, pthread_cond_wait(&condition, &strict_mutex)) // fails at once: this thread has not locked it
+CALL(cond_timedwait, pthread_cond_timedwait(&condition, &mutex, &no_time))
+CALL(cond_signal, pthread_cond_signal(&condition))
+CALL(cond_broadcast, pthread_cond_broadcast(&condition))
+CALL(rdlock, pthread_rwlock_rdlock(&rwlock))
+CALL(wrlock, pthread_rwlock_wrlock(&other_rwlock))
+CALL(sem_post, sem_post(&semaphore))
+CALL(sem_wait, sem_wait(&semaphore))
+CALL(sem_trywait, sem_trywait(&semaphore))
+CALL(sem_timedwait, sem_timedwait(&semaphore, &no_time))
+CALL(read, n_bytes_moved = read(null_fd, text, 1))
+CALL(write, n_bytes_moved = write(null_fd, text, 1))
+CALL(open, other_fd = open("/dev/null", O_RDWR))
+CALL(openat, other_fd = openat(AT_FDCWD, "/dev/null", O_RDWR))
+CALL(close, close(other_fd))
+CALL(nanosleep, nanosleep(&no_time, NULL))
+CALL(clock_nanosleep, clock_nanosleep(CLOCK_MONOTONIC, 0, &no_time, NULL))
+CALL(usleep, usleep(1))
+CALL(sched_yield, sched_yield())
+CALL(snprintf, snprintf(text, sizeof(text), "%d", null_fd))
+CALL(fprintf, fprintf(null_file, "%d", null_fd))
+CALL(vfprintf, print(print_to_file, 1))
+CALL(vsnprintf, print(print_to_text, 1))
+CALL(fputs, fputs(text, null_file))
+CALL(fwrite, fwrite(text, 1, 5, null_file))
+CALL(syscall, syscall(SYS_getppid))
+// clang-format on
 
 static void
 do_free(void)
 {
   free(memory);
   memory = NULL;
-}
-
-static void
-do_aligned_alloc(void)
-{
-  memory = aligned_alloc(64, 128);
-}
-
-static void
-do_memalign(void)
-{
-  memory = memalign(64, 128);
 }
 
 static void
@@ -84,154 +136,10 @@ do_posix_memalign(void)
 }
 
 static void
-do_mmap(void)
-{
-  memory = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-}
-
-static void
-do_mprotect(void)
-{
-  mprotect(memory, 4096, PROT_READ | PROT_WRITE);
-}
-
-static void
-do_madvise(void)
-{
-  madvise(memory, 4096, MADV_DONTNEED);
-}
-
-static void
 do_munmap(void)
 {
   munmap(memory, 4096);
   memory = NULL;
-}
-
-static void
-do_brk(void)
-{
-  brk(NULL); // leaves the heap as it is
-}
-
-static void
-do_sbrk(void)
-{
-  sbrk(0);
-}
-
-static void
-do_mutex_lock(void)
-{
-  pthread_mutex_lock(&mutex);
-}
-
-static void
-do_mutex_timedlock(void)
-{
-  pthread_mutex_timedlock(&other_mutex, &no_time);
-}
-
-static void
-do_mutex_trylock(void)
-{
-  pthread_mutex_trylock(&mutex);
-}
-
-static void
-do_spin_lock(void)
-{
-  pthread_spin_lock(&spinlock);
-}
-
-static void
-do_cond_wait(void)
-{
-  pthread_cond_wait(&condition, &strict_mutex); // fails at once: this thread has not locked it
-}
-
-static void
-do_cond_timedwait(void)
-{
-  pthread_cond_timedwait(&condition, &mutex, &no_time);
-}
-
-static void
-do_cond_signal(void)
-{
-  pthread_cond_signal(&condition);
-}
-
-static void
-do_cond_broadcast(void)
-{
-  pthread_cond_broadcast(&condition);
-}
-
-static void
-do_rdlock(void)
-{
-  pthread_rwlock_rdlock(&rwlock);
-}
-
-static void
-do_wrlock(void)
-{
-  pthread_rwlock_wrlock(&other_rwlock);
-}
-
-static void
-do_sem_post(void)
-{
-  sem_post(&semaphore);
-}
-
-static void
-do_sem_wait(void)
-{
-  sem_wait(&semaphore);
-}
-
-static void
-do_sem_trywait(void)
-{
-  sem_trywait(&semaphore);
-}
-
-static void
-do_sem_timedwait(void)
-{
-  sem_timedwait(&semaphore, &no_time);
-}
-
-static void
-do_read(void)
-{
-  n_bytes_moved = read(null_fd, text, 1);
-}
-
-static void
-do_write(void)
-{
-  n_bytes_moved = write(null_fd, text, 1);
-}
-
-static void
-do_open(void)
-{
-  other_fd = open("/dev/null", O_RDWR);
-}
-
-static void
-do_openat(void)
-{
-  other_fd = openat(AT_FDCWD, "/dev/null", O_RDWR);
-}
-
-static void
-do_close(void)
-{
-  close(other_fd);
 }
 
 static void
@@ -246,51 +154,6 @@ do_select(void)
 {
   struct timeval none = { 0, 0 };
   select(0, NULL, NULL, NULL, &none);
-}
-
-static void
-do_nanosleep(void)
-{
-  nanosleep(&no_time, NULL);
-}
-
-static void
-do_clock_nanosleep(void)
-{
-  clock_nanosleep(CLOCK_MONOTONIC, 0, &no_time, NULL);
-}
-
-static void
-do_usleep(void)
-{
-  usleep(1);
-}
-
-static void
-do_sched_yield(void)
-{
-  sched_yield();
-}
-
-static void
-do_snprintf(void)
-{
-  snprintf(text, sizeof(text), "%d", null_fd);
-}
-
-static void
-do_fprintf(void)
-{
-  fprintf(null_file, "%d", null_fd);
-}
-
-/// Returns the previous stdout.
-static FILE*
-redirect_stdout(FILE* const to)
-{
-  FILE* const was = stdout;
-  stdout = to;
-  return was;
 }
 
 static void
@@ -309,65 +172,12 @@ do_puts(void)
   redirect_stdout(was);
 }
 
-/// The headers have inline versions of some of these functions: a call through a volatile pointer
-/// is always a real call.
-static void
-print(int (*volatile const printer)(const char*, va_list), ...)
-{
-  va_list arguments;
-  va_start(arguments, printer);
-  printer("%d", arguments);
-  va_end(arguments);
-}
-
 static void
 do_vprintf(void)
 {
   FILE* const was = redirect_stdout(null_file);
   print(vprintf, 1);
   redirect_stdout(was);
-}
-
-static int
-print_to_file(const char* const format, va_list arguments)
-{
-  return vfprintf(null_file, format, arguments);
-}
-
-static void
-do_vfprintf(void)
-{
-  print(print_to_file, 1);
-}
-
-static int
-print_to_text(const char* const format, va_list arguments)
-{
-  return vsnprintf(text, sizeof(text), format, arguments);
-}
-
-static void
-do_vsnprintf(void)
-{
-  print(print_to_text, 1);
-}
-
-static void
-do_fputs(void)
-{
-  fputs(text, null_file);
-}
-
-static void
-do_fwrite(void)
-{
-  fwrite(text, 1, 5, null_file);
-}
-
-static void
-do_syscall(void)
-{
-  syscall(SYS_getppid);
 }
 
 // The order matters: some calls need what the previous one has made.

@@ -3,9 +3,9 @@
 // rack, and leaks nothing (checked by the leak checker, if there is one).
 
 #include "engine/engine.h"
-#include "tests/support/failing_alloc.h"
 #include "tests/support/scoped.h"
 #include "tests/support/suite.h"
+#include "tests/support/wrapped_alloc.h"
 
 #include <math.h>
 #include <string.h>

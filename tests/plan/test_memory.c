@@ -5,10 +5,10 @@
 
 #include "engine/base/memory.h"
 #include "engine/plan/plan.h"
-#include "tests/support/counted_alloc.h"
 #include "tests/support/scoped.h"
 #include "tests/support/scratch.h"
 #include "tests/support/suite.h"
+#include "tests/support/wrapped_alloc.h"
 
 #include <ftw.h>
 #include <stdio.h>

@@ -3,10 +3,10 @@
 // unchanged.
 
 #include "engine/rack/rack.h"
-#include "tests/support/failing_alloc.h"
 #include "tests/support/scoped.h"
 #include "tests/support/set_by_name.h"
 #include "tests/support/suite.h"
+#include "tests/support/wrapped_alloc.h"
 
 #include <stdlib.h>
 #include <string.h>

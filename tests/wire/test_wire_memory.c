@@ -3,11 +3,11 @@
 // handled in part.  A count allocates no memory before its bytes have arrived.
 
 #include "engine/wire/wire.h"
-#include "tests/support/failing_alloc.h"
 #include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 #include "tests/support/wire_ends.h"
 #include "tests/support/wire_samples.h"
+#include "tests/support/wrapped_alloc.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // With the linker's option --wrap, the code under test calls these functions to allocate.
 
-#include "counted_alloc.h"
+#include "wrapped_alloc.h"
 
 #include <malloc.h>
 #include <stdatomic.h>
 #include <string.h>
 
-// NOLINTBEGIN(bugprone-reserved-identifier): the linker's names.
+#define NEVER INT64_MAX
+
 void* __real_malloc(size_t n_bytes);
 void* __real_calloc(size_t n, size_t n_bytes);
 void* __real_realloc(void* memory, size_t n_bytes);
@@ -21,16 +22,59 @@ void* __wrap_aligned_alloc(size_t alignment, size_t n_bytes);
 char* __wrap_strdup(const char* text);
 void __wrap_free(void* memory);
 
+static _Atomic int64_t n_left = NEVER;
+static atomic_bool has_failed;
 static atomic_long now;
 static atomic_long peak;
+
+void
+failing_alloc_arm(const uint32_t n_good)
+{
+  has_failed = false;
+  n_left = n_good;
+}
+
+bool
+failing_alloc_disarm(void)
+{
+  n_left = NEVER;
+  return has_failed;
+}
+
+static bool
+fails_now(void)
+{
+  const bool fails = atomic_fetch_sub(&n_left, 1) == 0;
+  has_failed = has_failed || fails;
+  return fails;
+}
+
+void
+counted_alloc_begin(void)
+{
+  now = 0;
+  peak = 0;
+}
+
+long
+counted_alloc_now(void)
+{
+  return now;
+}
+
+long
+counted_alloc_peak(void)
+{
+  return peak;
+}
 
 static void*
 count(void* const memory)
 {
-  const long sum =
-      atomic_fetch_add(&now, (long)malloc_usable_size(memory)) + (long)malloc_usable_size(memory);
-  if (sum > atomic_load(&peak)) {
-    atomic_store(&peak, sum);
+  const long n_bytes = (long)malloc_usable_size(memory);
+  const long sum = atomic_fetch_add(&now, n_bytes) + n_bytes;
+  if (sum > peak) {
+    peak = sum;
   }
   return memory;
 }
@@ -38,24 +82,27 @@ count(void* const memory)
 static void
 discount(void* const memory)
 {
-  atomic_fetch_sub(&now, (long)malloc_usable_size(memory));
+  now -= (long)malloc_usable_size(memory);
 }
 
 void*
 __wrap_malloc(const size_t n_bytes)
 {
-  return count(__real_malloc(n_bytes));
+  return fails_now() ? NULL : count(__real_malloc(n_bytes));
 }
 
 void*
 __wrap_calloc(const size_t n, const size_t n_bytes)
 {
-  return count(__real_calloc(n, n_bytes));
+  return fails_now() ? NULL : count(__real_calloc(n, n_bytes));
 }
 
 void*
 __wrap_realloc(void* const memory, const size_t n_bytes)
 {
+  if (fails_now()) {
+    return NULL;
+  }
   discount(memory);
   return count(__real_realloc(memory, n_bytes));
 }
@@ -63,7 +110,7 @@ __wrap_realloc(void* const memory, const size_t n_bytes)
 void*
 __wrap_aligned_alloc(const size_t alignment, const size_t n_bytes)
 {
-  return count(__real_aligned_alloc(alignment, n_bytes));
+  return fails_now() ? NULL : count(__real_aligned_alloc(alignment, n_bytes));
 }
 
 char*
@@ -79,24 +126,4 @@ __wrap_free(void* const memory)
 {
   discount(memory);
   __real_free(memory);
-}
-// NOLINTEND(bugprone-reserved-identifier)
-
-void
-counted_alloc_begin(void)
-{
-  atomic_store(&now, 0);
-  atomic_store(&peak, 0);
-}
-
-long
-counted_alloc_now(void)
-{
-  return atomic_load(&now);
-}
-
-long
-counted_alloc_peak(void)
-{
-  return atomic_load(&peak);
 }

@@ -53,15 +53,17 @@ real(const Call call)
   return function;
 }
 
-#define DEFINE_FORWARDED(type, name, parameters, arguments)                                        \
+#define DEFINE_COUNTED(type, name, parameters, call)                                               \
   type name parameters                                                                             \
   {                                                                                                \
     const uint32_t depth = hit(CALL_##name, CALLER);                                               \
-    type(*const next) parameters = (type(*) parameters)real(CALL_##name);                          \
-    type result = next arguments;                                                                  \
+    type result = call;                                                                            \
     trap_resume(depth);                                                                            \
     return result;                                                                                 \
   }
+
+#define DEFINE_FORWARDED(type, name, parameters, arguments)                                        \
+  DEFINE_COUNTED(type, name, parameters, ((type(*) parameters)real(CALL_##name))arguments)
 
 FORWARDED(DEFINE_FORWARDED)
 
@@ -72,32 +74,13 @@ void* __libc_memalign(size_t, size_t);
 void __libc_free(void*);
 void* memalign(size_t alignment, size_t n_bytes);
 
-void*
-malloc(const size_t n_bytes)
-{
-  const uint32_t depth = hit(CALL_malloc, CALLER);
-  void* const result = __libc_malloc(n_bytes);
-  trap_resume(depth);
-  return result;
-}
-
-void*
-calloc(const size_t n, const size_t n_bytes)
-{
-  const uint32_t depth = hit(CALL_calloc, CALLER);
-  void* const result = __libc_calloc(n, n_bytes);
-  trap_resume(depth);
-  return result;
-}
-
-void*
-realloc(void* const memory, const size_t n_bytes)
-{
-  const uint32_t depth = hit(CALL_realloc, CALLER);
-  void* const result = __libc_realloc(memory, n_bytes);
-  trap_resume(depth);
-  return result;
-}
+// clang-format off
+DEFINE_COUNTED(void*, malloc, (size_t n_bytes), __libc_malloc(n_bytes))
+DEFINE_COUNTED(void*, calloc, (size_t n, size_t n_bytes), __libc_calloc(n, n_bytes))
+DEFINE_COUNTED(void*, realloc, (void* memory, size_t n_bytes), __libc_realloc(memory, n_bytes))
+DEFINE_COUNTED(void*, aligned_alloc, (size_t alignment, size_t n_bytes), __libc_memalign(alignment, n_bytes))
+DEFINE_COUNTED(void*, memalign, (size_t alignment, size_t n_bytes), __libc_memalign(alignment, n_bytes))
+// clang-format on
 
 void
 free(void* const memory)
@@ -105,35 +88,6 @@ free(void* const memory)
   const uint32_t depth = hit(CALL_free, CALLER);
   __libc_free(memory);
   trap_resume(depth);
-}
-
-void*
-aligned_alloc(const size_t alignment, const size_t n_bytes)
-{
-  const uint32_t depth = hit(CALL_aligned_alloc, CALLER);
-  void* const result = __libc_memalign(alignment, n_bytes);
-  trap_resume(depth);
-  return result;
-}
-
-void*
-memalign(const size_t alignment, const size_t n_bytes)
-{
-  const uint32_t depth = hit(CALL_memalign, CALLER);
-  void* const result = __libc_memalign(alignment, n_bytes);
-  trap_resume(depth);
-  return result;
-}
-
-int
-posix_memalign(void** const memory, const size_t alignment, const size_t n_bytes)
-{
-  const uint32_t depth = hit(CALL_posix_memalign, CALLER);
-  int (*const next)(void**, size_t, size_t) =
-      (int (*)(void**, size_t, size_t))real(CALL_posix_memalign);
-  const int result = next(memory, alignment, n_bytes);
-  trap_resume(depth);
-  return result;
 }
 
 int
@@ -165,41 +119,24 @@ openat(const int folder, const char* const path, const int flags, ...)
   return result;
 }
 
-int
-printf(const char* const format, ...)
-{
-  const uint32_t depth = hit(CALL_printf, CALLER);
-  va_list arguments;
-  va_start(arguments, format);
-  const int result = vprintf(format, arguments);
-  va_end(arguments);
-  trap_resume(depth);
-  return result;
-}
+/// `call` has the variable arguments after `format` as `arguments`.
+#define DEFINE_PRINTING(name, parameters, call)                                                    \
+  int name parameters                                                                              \
+  {                                                                                                \
+    const uint32_t depth = hit(CALL_##name, CALLER);                                               \
+    va_list arguments;                                                                             \
+    va_start(arguments, format);                                                                   \
+    const int result = call;                                                                       \
+    va_end(arguments);                                                                             \
+    trap_resume(depth);                                                                            \
+    return result;                                                                                 \
+  }
 
-int
-fprintf(FILE* const to, const char* const format, ...)
-{
-  const uint32_t depth = hit(CALL_fprintf, CALLER);
-  va_list arguments;
-  va_start(arguments, format);
-  const int result = vfprintf(to, format, arguments);
-  va_end(arguments);
-  trap_resume(depth);
-  return result;
-}
-
-int
-snprintf(char* const to, const size_t n_bytes, const char* const format, ...)
-{
-  const uint32_t depth = hit(CALL_snprintf, CALLER);
-  va_list arguments;
-  va_start(arguments, format);
-  const int result = vsnprintf(to, n_bytes, format, arguments);
-  va_end(arguments);
-  trap_resume(depth);
-  return result;
-}
+// clang-format off
+DEFINE_PRINTING(printf, (const char* format, ...), vprintf(format, arguments))
+DEFINE_PRINTING(fprintf, (FILE* to, const char* format, ...), vfprintf(to, format, arguments))
+DEFINE_PRINTING(snprintf, (char* to, size_t n_bytes, const char* format, ...), vsnprintf(to, n_bytes, format, arguments))
+// clang-format on
 
 /// Always passes six arguments: the kernel ignores those that the call does not have.
 long

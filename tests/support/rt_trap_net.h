@@ -18,6 +18,7 @@
 
 // Functions that only count and forward: type, name, parameters, arguments.
 #define FORWARDED(X)                                                                               \
+  X(int, posix_memalign, (void** a, size_t b, size_t c), (a, b, c))                                \
   X(void*, mmap, (void* a, size_t b, int c, int d, int e, off_t f), (a, b, c, d, e, f))            \
   X(int, munmap, (void* a, size_t b), (a, b))                                                      \
   X(int, mprotect, (void* a, size_t b, int c), (a, b, c))                                          \
@@ -66,7 +67,6 @@
   X(free)                                                                                          \
   X(aligned_alloc)                                                                                 \
   X(memalign)                                                                                      \
-  X(posix_memalign)                                                                                \
   X(open)                                                                                          \
   X(openat)                                                                                        \
   X(printf)                                                                                        \

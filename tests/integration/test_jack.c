@@ -15,25 +15,11 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool
-has_property(jack_client_t* const probe, const char* const port, const char* const key,
-             const char* const wanted)
-{
-  char* value = NULL;
-  char* type = NULL;
-  const jack_uuid_t uuid = jack_port_uuid(jack_port_by_name(probe, port));
-  const bool is_wanted = !jack_get_property(uuid, key, &value, &type) && !strcmp(value, wanted);
-  jack_free(value);
-  jack_free(type);
-  return is_wanted;
-}
-
 TEST(ports_have_names_order_and_physical_connections)
 {
   SCOPED(jackd_stop) Jackd jackd = { "", 0 };
   FakeEvents fake = { 0 };
-  jackd_start(&jackd, 48000, 64);
-  Io* const io = jack_rig_open(&jackd, &fake, 2, 3, true);
+  Io* const io = jack_rig_start(&jackd, &fake, 2, 3, true);
   ck_assert(driver_is_running(io));
   ck_assert_double_eq(fake.rate_hz, 48000.0);
   ck_assert_uint_eq(fake.block_frames, 64);
@@ -55,8 +41,10 @@ TEST(ports_have_names_order_and_physical_connections)
                 { "rack:out_1", "Output 1", "2" },
                 { "rack:out_3", "Output 3", "4" } };
   for (unsigned p = 0; p < ARRAY_LEN(ports); ++p) {
-    POLL_UNTIL(io, has_property(probe, ports[p].port, JACK_METADATA_PRETTY_NAME, ports[p].pretty));
-    POLL_UNTIL(io, has_property(probe, ports[p].port, JACK_METADATA_ORDER, ports[p].order));
+    POLL_UNTIL(io, jack_rig_has_property(probe, ports[p].port, JACK_METADATA_PRETTY_NAME,
+                                         ports[p].pretty));
+    POLL_UNTIL(io,
+               jack_rig_has_property(probe, ports[p].port, JACK_METADATA_ORDER, ports[p].order));
   }
   io_close(io);
   jack_rig_wait_for_end(probe);
@@ -107,8 +95,7 @@ TEST(latency_is_reported_in_both_directions_and_after_each_change)
 {
   SCOPED(jackd_stop) Jackd jackd = { "", 0 };
   FakeEvents fake = { .latency = 100 };
-  jackd_start(&jackd, 48000, 64);
-  Io* const io = jack_rig_open(&jackd, &fake, 2, 2, true);
+  Io* const io = jack_rig_start(&jackd, &fake, 2, 2, true);
   jack_client_t* const probe = jack_rig_probe(&jackd);
   POLL_UNTIL(io, latency(probe, "system:capture_1", JackCaptureLatency).max > 0U);
   POLL_UNTIL(io, latency(probe, "system:playback_1", JackPlaybackLatency).max > 0U);
@@ -130,8 +117,7 @@ TEST(the_period_may_change_to_any_length)
   static const uint32_t periods[] = { 1024, 17, 128, 64 };
   SCOPED(jackd_stop) Jackd jackd = { "", 0 };
   FakeEvents fake = { .latency = 10 };
-  jackd_start(&jackd, 48000, 64);
-  Io* const io = jack_rig_open(&jackd, &fake, 2, 2, true);
+  Io* const io = jack_rig_start(&jackd, &fake, 2, 2, true);
   jack_client_t* const probe = jack_rig_probe(&jackd);
   for (unsigned p = 0; p < ARRAY_LEN(periods); ++p) {
     ck_assert_int_eq(jack_set_buffer_size(probe, periods[p]), 0);
@@ -159,8 +145,7 @@ TEST(freewheel_waits_for_every_block)
 {
   SCOPED(jackd_stop) Jackd jackd = { "", 0 };
   FakeEvents fake = { 0 };
-  jackd_start(&jackd, 48000, 64);
-  Io* const io = jack_rig_open(&jackd, &fake, 1, 1, false);
+  Io* const io = jack_rig_start(&jackd, &fake, 1, 1, false);
   jack_client_t* const probe = jack_rig_probe(&jackd);
   ck_assert_int_eq(jack_set_freewheel(probe, 1), 0);
   POLL_UNTIL(io, fake.waited > 100U);
@@ -181,8 +166,7 @@ TEST(xruns_are_counted)
 {
   SCOPED(jackd_stop) Jackd jackd = { "", 0 };
   FakeEvents fake = { 0 };
-  jackd_start(&jackd, 48000, 64);
-  Io* const io = jack_rig_open(&jackd, &fake, 1, 1, false);
+  Io* const io = jack_rig_start(&jackd, &fake, 1, 1, false);
   const uint64_t before = driver_status(io).xruns;
   kill(jackd.pid, SIGSTOP);
   usleep(100000);
@@ -228,9 +212,5 @@ TEST(a_format_that_is_refused_is_not_waited_for)
 int
 main(void)
 {
-  if (!jackd_is_there()) {
-    printf("skipped: no jackd\n");
-    return TEST_SKIPPED;
-  }
-  return suite_run("jack");
+  return jackd_suite_run("jack");
 }

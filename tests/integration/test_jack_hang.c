@@ -89,8 +89,7 @@ TEST(a_close_that_hangs_is_abandoned_and_a_new_client_starts)
 {
   SCOPED(jackd_stop) Jackd jackd = { "", 0 };
   FakeEvents fake = { 0 };
-  jackd_start(&jackd, 48000, 64);
-  Io* const io = jack_rig_open(&jackd, &fake, 2, 2, true);
+  Io* const io = jack_rig_start(&jackd, &fake, 2, 2, true);
   for (unsigned n = 1; n <= 2U; ++n) {
     POLL_UNTIL(io, fake.periods > 10U);
     hang = HANG_BEFORE;
@@ -120,8 +119,7 @@ TEST(a_close_that_returns_late_is_followed_by_a_new_client_at_once)
 {
   SCOPED(jackd_stop) Jackd jackd = { "", 0 };
   FakeEvents fake = { 0 };
-  jackd_start(&jackd, 48000, 64);
-  Io* const io = jack_rig_open(&jackd, &fake, 2, 2, true);
+  Io* const io = jack_rig_start(&jackd, &fake, 2, 2, true);
   POLL_UNTIL(io, fake.periods > 10U);
   hang = HANG_INSIDE;
   jackd_kill(&jackd, SIGKILL);
@@ -144,9 +142,5 @@ TEST(a_close_that_returns_late_is_followed_by_a_new_client_at_once)
 int
 main(void)
 {
-  if (!jackd_is_there()) {
-    printf("skipped: no jackd\n");
-    return TEST_SKIPPED;
-  }
-  return suite_run("jack_hang");
+  return jackd_suite_run("jack_hang");
 }

@@ -81,10 +81,7 @@ TEST(a_server_that_is_not_there_yet_can_be_waited_for)
   const IoEvents events = fake_events(&fake, 2, 2);
   ck_assert_int_eq(io_open(io_find("jack"), &config, &events, &io, &error), STATUS_OK);
   ck_assert(!driver_is_running(io));
-  for (unsigned n = 0; n < 30U; ++n) { // the driver's attempts to connect fail
-    io_poll(io);
-    usleep(10000);
-  }
+  poll_for(io, 30U); // the driver's attempts to connect fail
   ck_assert_uint_eq(fake.formats, 0);
   ck_assert_msg(fake.notes == 1U && strstr(fake.note, "does not run") &&
                     strstr(fake.note, "waiting for it"),
@@ -100,25 +97,12 @@ TEST(a_server_that_is_not_there_yet_can_be_waited_for)
   jackd_stop(&jackd);
 }
 
-static bool
-has_property(jack_client_t* const probe, const char* const port, const char* const key,
-             const char* const wanted)
-{
-  char* value = NULL;
-  char* type = NULL;
-  const jack_uuid_t uuid = jack_port_uuid(jack_port_by_name(probe, port));
-  const bool is_wanted = !jack_get_property(uuid, key, &value, &type) && !strcmp(value, wanted);
-  jack_free(value);
-  jack_free(type);
-  return is_wanted;
-}
-
 /// Wait until the driver has described its ports, after which it makes no further call to the
 /// server.
 static void
 wait_until_described(Io* const io, jack_client_t* const probe)
 {
-  POLL_UNTIL(io, has_property(probe, "rack:out_1", JACK_METADATA_ORDER, "1"));
+  POLL_UNTIL(io, jack_rig_has_property(probe, "rack:out_1", JACK_METADATA_ORDER, "1"));
   POLL_UNTIL(io, driver_status(io).hang_s == 0.0);
 }
 
@@ -126,17 +110,13 @@ TEST(a_server_that_stands_is_probed_but_not_in_freewheel)
 {
   SCOPED(jackd_stop) Jackd jackd = { "", 0 };
   FakeEvents fake = { 0 };
-  jackd_start(&jackd, 48000, 64);
-  Io* const io = jack_rig_open(&jackd, &fake, 1, 1, false);
+  Io* const io = jack_rig_start(&jackd, &fake, 1, 1, false);
   jack_client_t* const probe = jack_rig_probe(&jackd);
   wait_until_described(io, probe);
   ck_assert_int_eq(jack_set_freewheel(probe, 1), 0);
   POLL_UNTIL(io, fake.waited > 100U);
   kill(jackd.pid, SIGSTOP);
-  for (unsigned n = 0; n < 400U; ++n) { // 4 s or more, twice the time until a probe
-    io_poll(io);
-    usleep(10000);
-  }
+  poll_for(io, 400U); // 4 s or more, twice the time until a probe
   ck_assert_uint_eq(atomic_load(&n_probes), 0);
   ck_assert(driver_status(io).freewheeling);
   kill(jackd.pid, SIGCONT);
@@ -215,15 +195,11 @@ die_and_return(const int signal_number, const unsigned rate_hz, const unsigned p
 {
   SCOPED(jackd_stop) Jackd jackd = { "", 0 };
   FakeEvents fake = { 0 };
-  jackd_start(&jackd, 48000, 64);
-  Io* const io = jack_rig_open(&jackd, &fake, 2, 2, true);
+  Io* const io = jack_rig_start(&jackd, &fake, 2, 2, true);
   POLL_UNTIL(io, fake.periods > 10U); // until the driver has stored its own connections
   const pid_t peer = start_peer(&jackd);
   change_wire(&jackd, "jack_disconnect", "rack:out_2", "system:playback_2");
-  for (unsigned n = 0; n < 20U; ++n) { // longer than 100 ms: then the disconnection is permanent
-    io_poll(io);
-    usleep(10000);
-  }
+  poll_for(io, 20U); // longer than 100 ms: then the disconnection is permanent
   connect_all(&jackd);
   POLL_UNTIL(io, fake.has_input);
   // No poll here: the driver must find the last changes in the memory of the dead server, where
@@ -238,10 +214,7 @@ die_and_return(const int signal_number, const unsigned rate_hz, const unsigned p
   POLL_UNTIL(io, !driver_is_running(io));
   const double lost_s = now_s();
   ck_assert_msg(strstr(fake.note, "lost JACK server"), "%s", fake.log);
-  for (unsigned n = 0; n < 60U; ++n) { // the driver's attempts to reconnect fail
-    io_poll(io);
-    usleep(10000);
-  }
+  poll_for(io, 60U); // the driver's attempts to reconnect fail
   ck_assert_msg(fake.notes == 1U, "%s", fake.log);
 
   fake.has_input = false;
@@ -279,8 +252,7 @@ TEST(words_of_libjack_are_reported_unless_the_server_is_lost)
 {
   SCOPED(jackd_stop) Jackd jackd = { "", 0 };
   FakeEvents fake = { 0 };
-  jackd_start(&jackd, 48000, 64);
-  Io* const io = jack_rig_open(&jackd, &fake, 1, 1, false);
+  Io* const io = jack_rig_start(&jackd, &fake, 1, 1, false);
   POLL_UNTIL(io, fake.periods > 10U);
   jack_error_callback("words at the end");
   io_poll(io);
@@ -335,8 +307,7 @@ TEST(a_peer_that_becomes_active_long_after_its_ports_are_there_is_connected)
 {
   SCOPED(jackd_stop) Jackd jackd = { "", 0 };
   FakeEvents fake = { 0 };
-  jackd_start(&jackd, 48000, 64);
-  Io* const io = jack_rig_open(&jackd, &fake, 1, 1, false);
+  Io* const io = jack_rig_start(&jackd, &fake, 1, 1, false);
   jack_client_t* peer = activate_late_peer(&jackd, open_late_peer(&jackd));
   ck_assert_int_eq(jack_connect(peer, "late:out", "rack:in_1"), 0);
   ck_assert_int_eq(jack_connect(peer, "rack:out_1", "late:in"), 0);
@@ -350,10 +321,7 @@ TEST(a_peer_that_becomes_active_long_after_its_ports_are_there_is_connected)
   POLL_UNTIL(io, driver_is_running(io));
   peer = open_late_peer(&jackd);
   const uint32_t notes = fake.notes;
-  for (unsigned n = 0; n < 50U; ++n) { // the driver's attempts to connect are refused
-    io_poll(io);
-    usleep(10000);
-  }
+  poll_for(io, 50U); // the driver's attempts to connect are refused
   ck_assert(!jack_rig_is_connected(peer, "late:out", "rack:in_1"));
   ck_assert_msg(fake.notes == notes, "%s", fake.log);
   peer = activate_late_peer(&jackd, peer);
@@ -383,10 +351,7 @@ take_name(Jackd* const jackd, Io* const io)
 {
   jackd_kill(jackd, SIGKILL);
   POLL_UNTIL(io, !driver_is_running(io));
-  for (unsigned n = 0; n < 20U; ++n) { // its session ends
-    io_poll(io);
-    usleep(10000);
-  }
+  poll_for(io, 20U); // its session ends
   jackd_start(jackd, 48000, 64);
   jack_client_t* const client = jack_rig_client(jackd, "rack");
   n_refused = 0;
@@ -397,8 +362,7 @@ TEST(a_name_that_another_client_has_for_a_moment_is_waited_for)
 {
   SCOPED(jackd_stop) Jackd jackd = { "", 0 };
   FakeEvents fake = { 0 };
-  jackd_start(&jackd, 48000, 64);
-  Io* const io = jack_rig_open(&jackd, &fake, 1, 1, false);
+  Io* const io = jack_rig_start(&jackd, &fake, 1, 1, false);
   jack_client_t* const other = take_name(&jackd, io);
   holds_refused = true; // the driver makes ten attempts within half a second
   POLL_UNTIL(io, n_refused > 0U);
@@ -416,8 +380,7 @@ TEST(a_name_that_another_client_keeps_is_given_up)
 {
   SCOPED(jackd_stop) Jackd jackd = { "", 0 };
   FakeEvents fake = { 0 };
-  jackd_start(&jackd, 48000, 64);
-  Io* const io = jack_rig_open(&jackd, &fake, 1, 1, false);
+  Io* const io = jack_rig_start(&jackd, &fake, 1, 1, false);
   jack_client_t* const other = take_name(&jackd, io);
   POLL_UNTIL(io, driver_is_running(io));
   ck_assert_uint_ge(n_refused, 10U);
@@ -431,8 +394,7 @@ TEST(a_server_that_hangs_blocks_no_thread_of_ours)
 {
   SCOPED(jackd_stop) Jackd jackd = { "", 0 };
   FakeEvents fake = { 0 };
-  jackd_start(&jackd, 48000, 64);
-  Io* const io = jack_rig_open(&jackd, &fake, 2, 2, true);
+  Io* const io = jack_rig_start(&jackd, &fake, 2, 2, true);
   POLL_UNTIL(io, fake.periods > 10U);
   kill(jackd.pid, SIGSTOP);
   fake.latency = 77;
@@ -456,9 +418,5 @@ TEST(a_server_that_hangs_blocks_no_thread_of_ours)
 int
 main(void)
 {
-  if (!jackd_is_there()) {
-    printf("skipped: no jackd\n");
-    return TEST_SKIPPED;
-  }
-  return suite_run("jack_reconnect");
+  return jackd_suite_run("jack_reconnect");
 }

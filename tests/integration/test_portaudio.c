@@ -131,10 +131,7 @@ die_and_return(const int signal_number)
     jackd_kill(&jackd, signal_number);
     POLL_UNTIL(io, strstr(fake.note, "lost PortAudio device"));
     ck_assert_ptr_nonnull(strstr(fake.note, "the JACK server has ended"));
-    for (unsigned tries = 0; tries < 50U; ++tries) { // the driver's attempts to reopen fail
-      io_poll(io);
-      usleep(10000);
-    }
+    poll_for(io, 50U); // the driver's attempts to reopen fail
     ck_assert(!driver_is_running(io));
     const uint64_t periods = fake.periods;
     jackd_start(&jackd, 48000, 64);
@@ -208,10 +205,7 @@ TEST(a_stream_on_alsa_survives_the_death_of_a_jack_server)
   Io* const io = open_portaudio(&config, &fake);
   POLL_UNTIL(io, fake.periods > 5U);
   jackd_kill(&jackd, SIGKILL);
-  for (unsigned n = 0; n < 50U; ++n) {
-    io_poll(io);
-    usleep(10000);
-  }
+  poll_for(io, 50U);
   ck_assert(driver_is_running(io));
   ck_assert_uint_eq(fake.notes, 0);
   io_close(io);
@@ -302,10 +296,7 @@ TEST(a_stream_without_information_is_refused_and_opened_again)
   config.wait = true;
   FakeEvents fake = { 0 };
   Io* const io = open_portaudio(&config, &fake);
-  for (unsigned n = 0; n < 50U; ++n) { // failed attempts
-    io_poll(io);
-    usleep(10000);
-  }
+  poll_for(io, 50U); // failed attempts
   ck_assert(!driver_is_running(io));
   ck_assert_uint_eq(fake.periods + fake.formats, 0);
   has_no_info = false;
@@ -342,9 +333,5 @@ main(void)
     printf("skipped: this PortAudio was built without " JACK_API "\n");
     return TEST_SKIPPED;
   }
-  if (!jackd_is_there()) {
-    printf("skipped: no jackd\n");
-    return TEST_SKIPPED;
-  }
-  return suite_run("portaudio");
+  return jackd_suite_run("portaudio");
 }

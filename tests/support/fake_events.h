@@ -7,6 +7,7 @@
 #include "io/io.h"
 
 #include <stdatomic.h>
+#include <unistd.h>
 
 typedef struct FakeEvents {
   uint32_t n_in, n_out;
@@ -41,6 +42,16 @@ static inline bool
 driver_is_running(const Io* const io)
 {
   return driver_status(io).state == IO_STATE_RUNNING;
+}
+
+/// Poll `n` times, every 10 ms.
+static inline void
+poll_for(Io* const io, const unsigned n)
+{
+  for (unsigned i = 0; i < n; ++i) {
+    io_poll(io);
+    usleep(10000);
+  }
 }
 
 /// A summary of the calls that the driver has made to the newest `fake_events()`, for messages.

@@ -2,6 +2,7 @@
 #include "jack_rig.h"
 
 #include <check.h>
+#include <jack/metadata.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -19,6 +20,14 @@ jack_rig_open(const Jackd* const jackd, FakeEvents* const fake, const uint32_t n
   const IoEvents events = fake_events(fake, n_in, n_out);
   ck_assert_msg(!io_open(io_find("jack"), &config, &events, &io, &error), "%s", error.text);
   return io;
+}
+
+Io*
+jack_rig_start(Jackd* const jackd, FakeEvents* const fake, const uint32_t n_in,
+               const uint32_t n_out, const bool connect)
+{
+  jackd_start(jackd, 48000, 64);
+  return jack_rig_open(jackd, fake, n_in, n_out, connect);
 }
 
 jack_client_t*
@@ -57,6 +66,19 @@ jack_rig_is_connected(jack_client_t* const probe, const char* const from, const 
   }
   jack_free(peers);
   return found;
+}
+
+bool
+jack_rig_has_property(jack_client_t* const probe, const char* const port, const char* const key,
+                      const char* const wanted)
+{
+  char* value = NULL;
+  char* type = NULL;
+  const jack_uuid_t uuid = jack_port_uuid(jack_port_by_name(probe, port));
+  const bool is_wanted = !jack_get_property(uuid, key, &value, &type) && !strcmp(value, wanted);
+  jack_free(value);
+  jack_free(type);
+  return is_wanted;
 }
 
 void

@@ -14,6 +14,9 @@
 Io*
 jack_rig_open(const Jackd* jackd, FakeEvents* fake, uint32_t n_in, uint32_t n_out, bool connect);
 
+/// Start a server with 48000 Hz and 64 frames, and open the driver.
+Io* jack_rig_start(Jackd* jackd, FakeEvents* fake, uint32_t n_in, uint32_t n_out, bool connect);
+
 /// Open another client, and do not activate it.  A server refuses a new client while another one
 /// ends, so there are several attempts.
 jack_client_t* jack_rig_client(const Jackd* jackd, const char* name);
@@ -24,6 +27,10 @@ jack_client_t* jack_rig_probe(const Jackd* jackd);
 
 /// Whether two ports are connected.  Both have full names.
 bool jack_rig_is_connected(jack_client_t* probe, const char* from, const char* to);
+
+/// Whether the metadata of a port, which has its full name, have this value at `key`.
+bool
+jack_rig_has_property(jack_client_t* probe, const char* port, const char* key, const char* wanted);
 
 /// Wait until the server has removed the ports of the closed driver, which it does after
 /// jack_client_close() has returned.

@@ -4,12 +4,13 @@
 #include "jackd.h"
 
 #include "engine/base/hash.h"
+#include "suite.h"
 
-#include <check.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,10 +60,14 @@ spawn_silent(const Jackd* const jackd, const char* const* const words)
   return pid;
 }
 
-bool
-jackd_is_there(void)
+int
+jackd_suite_run(const char* const name)
 {
-  return !system("command -v jackd >/dev/null");
+  if (system("command -v jackd >/dev/null")) {
+    printf("skipped: no jackd\n");
+    return TEST_SKIPPED;
+  }
+  return suite_run(name);
 }
 
 void

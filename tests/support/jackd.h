@@ -9,7 +9,6 @@
 #ifndef WARPRACK_TESTS_JACKD_H
 #define WARPRACK_TESTS_JACKD_H
 
-#include <stdbool.h>
 #include <sys/types.h>
 
 typedef struct Jackd {
@@ -17,8 +16,8 @@ typedef struct Jackd {
   pid_t pid; ///< 0 while no server runs
 } Jackd;
 
-/// Whether this machine has the program jackd.
-bool jackd_is_there(void);
+/// suite_run(); without the program jackd it returns TEST_SKIPPED.
+int jackd_suite_run(const char* name);
 
 /// Start a server and wait until it accepts clients.  It ends with the test at the latest.
 void jackd_start(Jackd* jackd, unsigned rate_hz, unsigned period_frames);

@@ -4,6 +4,7 @@
 // kernels keep their order; a block costs one launch only; a finished block is complete.
 
 #include "tests/support/fake_cuda/cuda_rig.h"
+#include "tests/support/fake_cuda/fake_checks.h"
 #include "tests/support/fake_cuda/fake_cuda.h"
 #include "tests/support/fake_cuda/fake_nvrtc.h"
 #include "tests/support/scoped.h"
@@ -14,14 +15,6 @@
 #include <string.h>
 
 #define KERNEL "selftest_history"
-
-static uint32_t
-find(const uint32_t launch, const FakeKind kind, const char* const kernel)
-{
-  const uint32_t index = fake_find(launch, kind, kernel, 0);
-  ck_assert_uint_ne(index, UINT32_MAX);
-  return index;
-}
 
 TEST(the_driver_is_set_up_for_real_time)
 {
@@ -114,24 +107,7 @@ TEST(every_transfer_is_asynchronous_pinned_and_in_its_stream)
   }
   ck_assert(!gpu_cuda.buffer_read(rig.state, 0, samples, sizeof(samples), &error));
 
-  const void* streams[FAKE_END + 1] = { NULL }; // stream of each kind of operation
-  uint32_t n_copies = 0;
-  for (uint32_t o = 0; o < fake_n_ops(); ++o) {
-    const FakeOp* const op = fake_op(o);
-    const bool is_copy = op->kind == FAKE_COPY_IN || op->kind == FAKE_COPY_OUT;
-    const bool is_work = op->kind == FAKE_KERNEL && !strcmp(op->kernel, KERNEL);
-    if (is_copy || is_work) {
-      ck_assert_ptr_nonnull(op->cu_stream);
-      streams[op->kind] = streams[op->kind] ? streams[op->kind] : op->cu_stream;
-      ck_assert_ptr_eq(op->cu_stream, streams[op->kind]);
-    }
-    ck_assert(!is_copy || op->is_pinned);
-    n_copies += is_copy;
-  }
-  ck_assert_uint_eq(n_copies, 1 + 2 * 8 + 1);
-  ck_assert_ptr_ne(streams[FAKE_COPY_IN], streams[FAKE_KERNEL]);
-  ck_assert_ptr_ne(streams[FAKE_COPY_OUT], streams[FAKE_KERNEL]);
-  ck_assert_ptr_ne(streams[FAKE_COPY_OUT], streams[FAKE_COPY_IN]);
+  fake_assert_transfers(0, 1 + 2 * 8 + 1);
 }
 
 TEST(samples_and_state_go_through_all_slots)
@@ -154,10 +130,10 @@ TEST(done_is_written_after_everything_else)
   SCOPED(cuda_rig_free) CudaRig rig = cuda_rig();
   fake_hold(true);
   cuda_rig_submit(&rig, 0, 1, 3.0F);
-  const uint32_t copy_in = find(1, FAKE_COPY_IN, NULL);
-  const uint32_t kernel = find(1, FAKE_KERNEL, KERNEL);
-  const uint32_t copy_out = find(1, FAKE_COPY_OUT, NULL);
-  const uint32_t done = find(1, FAKE_KERNEL, "warprack_done");
+  const uint32_t copy_in = fake_must_find(1, FAKE_COPY_IN, NULL);
+  const uint32_t kernel = fake_must_find(1, FAKE_KERNEL, KERNEL);
+  const uint32_t copy_out = fake_must_find(1, FAKE_COPY_OUT, NULL);
+  const uint32_t done = fake_must_find(1, FAKE_KERNEL, "warprack_done");
   ck_assert(fake_waits(kernel, copy_in));
   ck_assert(fake_waits(copy_out, kernel));
   ck_assert(fake_waits(done, copy_out));
@@ -176,11 +152,11 @@ TEST(copies_of_one_block_overlap_kernels_of_another)
     cuda_rig_submit(&rig, (uint32_t)(block - 1U), block, 1.0F);
   }
   for (uint32_t block = 1; block < 4; ++block) {
-    const uint32_t kernel = find(block, FAKE_KERNEL, KERNEL);
-    const uint32_t next_kernel = find(block + 1U, FAKE_KERNEL, KERNEL);
-    const uint32_t next_copy_in = find(block + 1U, FAKE_COPY_IN, NULL);
-    const uint32_t copy_out = find(block, FAKE_COPY_OUT, NULL);
-    const uint32_t done = find(block, FAKE_KERNEL, "warprack_done");
+    const uint32_t kernel = fake_must_find(block, FAKE_KERNEL, KERNEL);
+    const uint32_t next_kernel = fake_must_find(block + 1U, FAKE_KERNEL, KERNEL);
+    const uint32_t next_copy_in = fake_must_find(block + 1U, FAKE_COPY_IN, NULL);
+    const uint32_t copy_out = fake_must_find(block, FAKE_COPY_OUT, NULL);
+    const uint32_t done = fake_must_find(block, FAKE_KERNEL, "warprack_done");
     ck_assert_ptr_ne(fake_op(kernel)->launched_in, fake_op(next_kernel)->launched_in);
     ck_assert(!fake_waits(next_copy_in, kernel));
     ck_assert(fake_waits(next_kernel, kernel));
@@ -188,8 +164,8 @@ TEST(copies_of_one_block_overlap_kernels_of_another)
     ck_assert(!fake_waits(next_kernel, done));
   }
   // The copies do overlap: block 2 is on the device before block 1 has been processed.
-  fake_run(find(2, FAKE_COPY_IN, NULL));
-  ck_assert(!fake_op(find(1, FAKE_COPY_IN, NULL))->is_done);
+  fake_run(fake_must_find(2, FAKE_COPY_IN, NULL));
+  ck_assert(!fake_op(fake_must_find(1, FAKE_COPY_IN, NULL))->is_done);
   ck_assert(!cuda_rig_is_done(&rig, 0, 1));
   fake_run_all();
   for (uint32_t slot = 0; slot < 4; ++slot) {
@@ -214,10 +190,10 @@ TEST(kernels_keep_the_order_of_submission)
     }
     for (uint32_t later = 2; later <= 8; ++later) {
       for (uint32_t sooner = 1; sooner < later; ++sooner) {
-        ck_assert_msg(
-            fake_waits(find(later, FAKE_KERNEL, KERNEL), find(sooner, FAKE_KERNEL, KERNEL)),
-            "order %zu: the kernel of block %u does not wait for that of block %u", o, later,
-            sooner);
+        ck_assert_msg(fake_waits(fake_must_find(later, FAKE_KERNEL, KERNEL),
+                                 fake_must_find(sooner, FAKE_KERNEL, KERNEL)),
+                      "order %zu: the kernel of block %u does not wait for that of block %u", o,
+                      later, sooner);
       }
     }
   }
@@ -237,15 +213,7 @@ TEST(a_block_costs_one_launch_and_nothing_that_stalls)
       ++n_polls;
     }
   }
-  uint32_t n_calls = 0;
-  const FakeCall* const calls = fake_calls(&n_calls);
-  for (uint32_t c = 0; c < n_calls; ++c) {
-    const char* const name = calls[c].name;
-    ck_assert_msg(!strcmp(name, "cuGraphLaunch") || !strcmp(name, "cuStreamQuery") ||
-                      !strcmp(name, "cuCtxSetCurrent"),
-                  "%s was called while blocks arrive", name);
-  }
-  ck_assert_uint_eq(fake_n_calls("cuGraphLaunch"), N_BLOCKS);
+  fake_assert_launches(N_BLOCKS);
   ck_assert_uint_eq(n_polls, N_POLLS);
   ck_assert_uint_gt(fake_n_calls("cuStreamQuery"), 0);
   ck_assert_uint_le(fake_n_calls("cuStreamQuery"), N_POLLS / 1000);

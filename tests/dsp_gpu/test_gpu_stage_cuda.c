@@ -7,6 +7,7 @@
 */
 
 #include "engine/base/time.h"
+#include "tests/support/fake_cuda/fake_checks.h"
 #include "tests/support/fake_cuda/fake_cuda.h"
 #include "tests/support/fake_cuda/stage_bench.h"
 #include "tests/support/suite.h"
@@ -18,15 +19,6 @@
 #define POLL_US        100U
 #define BLOCK_POLLS    200U // between two blocks while the device is not nudged
 
-static uint32_t
-find(const uint32_t launch, const FakeKind kind, const char* const kernel)
-{
-  const uint32_t index = fake_find(launch, kind, kernel, 0);
-  ck_assert_msg(index != UINT32_MAX, "launch %u has no operation of kind %d, %s", launch, (int)kind,
-                kernel ? kernel : "any");
-  return index;
-}
-
 // ---- transfers ----
 
 TEST(every_transfer_is_asynchronous_pinned_and_in_its_stream)
@@ -36,26 +28,8 @@ TEST(every_transfer_is_asynchronous_pinned_and_in_its_stream)
     stage_bench_begin(&bench, block);
     ck_assert(stage_bench_end(&bench));
   }
-  const void* streams[FAKE_END + 1] = { NULL }; // stream of each kind of operation
-  uint32_t n_copies = 0;
-  for (uint32_t o = 0; o < fake_n_ops(); ++o) {
-    const FakeOp* const op = fake_op(o);
-    const bool is_copy = op->kind == FAKE_COPY_IN || op->kind == FAKE_COPY_OUT;
-    ck_assert(!is_copy || op->is_pinned); // also those of the builder
-    const bool is_kernel = op->kind == FAKE_KERNEL && strcmp(op->kernel, "warprack_done") != 0;
-    if (op->launch >= bench.first_launch && (is_copy || is_kernel)) {
-      ck_assert_ptr_nonnull(op->cu_stream);
-      streams[op->kind] = streams[op->kind] ? streams[op->kind] : op->cu_stream;
-      ck_assert_ptr_eq(op->cu_stream, streams[op->kind]);
-      n_copies += is_copy;
-    }
-  }
-  ck_assert_uint_eq(n_copies, 2 * 8);
-  ck_assert_ptr_ne(streams[FAKE_COPY_IN], streams[FAKE_KERNEL]);
-  ck_assert_ptr_ne(streams[FAKE_COPY_OUT], streams[FAKE_KERNEL]);
-  ck_assert_ptr_ne(streams[FAKE_COPY_OUT], streams[FAKE_COPY_IN]);
+  fake_assert_transfers(bench.first_launch, 2 * 8);
   ck_assert(stage_bench_free(&bench));
-  ck_assert_uint_eq(fake_n_live(), 0);
 }
 
 TEST(small_blocks_are_not_copied)
@@ -65,7 +39,7 @@ TEST(small_blocks_are_not_copied)
   ck_assert(stage_bench_end(&bench));
   ck_assert_uint_eq(fake_find(bench.first_launch, FAKE_COPY_IN, NULL, 0), UINT32_MAX);
   ck_assert_uint_eq(fake_find(bench.first_launch, FAKE_COPY_OUT, NULL, 0), UINT32_MAX);
-  find(bench.first_launch, FAKE_KERNEL, "stage_end");
+  fake_must_find(bench.first_launch, FAKE_KERNEL, "stage_end");
   ck_assert(stage_bench_free(&bench));
 }
 
@@ -74,13 +48,13 @@ TEST(a_block_is_its_kernels_in_order_between_its_copies)
   StageBench bench = stage_bench_new(true, PATIENT_NS);
   fake_hold(true);
   stage_bench_begin(&bench, 0);
-  const uint32_t chain[] = { find(bench.first_launch, FAKE_COPY_IN, NULL),
-                             find(bench.first_launch, FAKE_KERNEL, "stage_begin"),
+  const uint32_t chain[] = { fake_must_find(bench.first_launch, FAKE_COPY_IN, NULL),
+                             fake_must_find(bench.first_launch, FAKE_KERNEL, "stage_begin"),
                              fake_find(bench.first_launch, FAKE_KERNEL, "fx_gain", 0),
                              fake_find(bench.first_launch, FAKE_KERNEL, "fx_gain", 1),
-                             find(bench.first_launch, FAKE_KERNEL, "stage_end"),
-                             find(bench.first_launch, FAKE_COPY_OUT, NULL),
-                             find(bench.first_launch, FAKE_KERNEL, "warprack_done") };
+                             fake_must_find(bench.first_launch, FAKE_KERNEL, "stage_end"),
+                             fake_must_find(bench.first_launch, FAKE_COPY_OUT, NULL),
+                             fake_must_find(bench.first_launch, FAKE_KERNEL, "warprack_done") };
   for (uint32_t i = 1; i < ARRAY_LEN(chain); ++i) {
     ck_assert_uint_ne(chain[i], UINT32_MAX);
     ck_assert_msg(fake_waits(chain[i], chain[i - 1U]),
@@ -103,9 +77,11 @@ TEST(slots_take_turns)
   }
   for (uint32_t block = 0; block + 2U < 6U; ++block) {
     const uint32_t launch = bench.first_launch + block;
-    const void* const lanes[] = { fake_op(find(launch, FAKE_END, NULL))->launched_in,
-                                  fake_op(find(launch + 1U, FAKE_END, NULL))->launched_in,
-                                  fake_op(find(launch + 2U, FAKE_END, NULL))->launched_in };
+    const void* const lanes[] = {
+      fake_op(fake_must_find(launch, FAKE_END, NULL))->launched_in,
+      fake_op(fake_must_find(launch + 1U, FAKE_END, NULL))->launched_in,
+      fake_op(fake_must_find(launch + 2U, FAKE_END, NULL))->launched_in
+    };
     ck_assert_ptr_ne(lanes[0], lanes[1]);
     ck_assert_ptr_eq(lanes[0], lanes[2]);
   }
@@ -134,7 +110,7 @@ TEST(a_stage_begins_when_the_one_before_has_ended)
   const uint32_t launch = stage_bench_launches() + 1U;
   fake_hold(true);
   stage_bench_begin(&bench, 0);
-  ck_assert_msg(fake_op(find(launch, FAKE_COPY_OUT, NULL))->is_done,
+  ck_assert_msg(fake_op(fake_must_find(launch, FAKE_COPY_OUT, NULL))->is_done,
                 "y has run on the CPU before x came back from the device");
   fake_hold(false);
   ck_assert(stage_bench_end(&bench));
@@ -152,11 +128,11 @@ TEST(the_second_block_goes_in_before_the_first_is_waited_for)
   ck_assert_uint_eq(fake_n_calls("cuGraphLaunch"), 1);
   ck_assert_uint_eq(fake_n_calls("cuStreamQuery"), 0); // no call has queried it
   const uint32_t first = bench.first_launch;
-  const uint32_t copy_in = find(first, FAKE_COPY_IN, NULL);
-  const uint32_t last_kernel = find(first, FAKE_KERNEL, "stage_end");
-  const uint32_t copy_out = find(first, FAKE_COPY_OUT, NULL);
-  const uint32_t next_copy_in = find(first + 1U, FAKE_COPY_IN, NULL);
-  const uint32_t next_begin = find(first + 1U, FAKE_KERNEL, "stage_begin");
+  const uint32_t copy_in = fake_must_find(first, FAKE_COPY_IN, NULL);
+  const uint32_t last_kernel = fake_must_find(first, FAKE_KERNEL, "stage_end");
+  const uint32_t copy_out = fake_must_find(first, FAKE_COPY_OUT, NULL);
+  const uint32_t next_copy_in = fake_must_find(first + 1U, FAKE_COPY_IN, NULL);
+  const uint32_t next_begin = fake_must_find(first + 1U, FAKE_KERNEL, "stage_begin");
   ck_assert(!fake_op(copy_in)->is_done && !player_can_end(&bench.rig.player));
   ck_assert(!fake_waits(next_copy_in, copy_in));
   ck_assert(!fake_waits(next_copy_in, last_kernel));
@@ -166,7 +142,7 @@ TEST(the_second_block_goes_in_before_the_first_is_waited_for)
   // The copies do overlap: block 1 is on the device before block 0 has been processed.
   fake_run(next_copy_in);
   ck_assert(fake_op(next_copy_in)->is_done && !fake_op(copy_in)->is_done);
-  fake_run(find(first, FAKE_KERNEL, "warprack_done"));
+  fake_run(fake_must_find(first, FAKE_KERNEL, "warprack_done"));
   ck_assert(player_can_end(&bench.rig.player));
   ck_assert(stage_bench_end(&bench));
   ck_assert(!fake_op(next_begin)->is_done && !player_can_end(&bench.rig.player));
@@ -190,21 +166,6 @@ TEST(two_blocks_in_flight_go_on_for_ever)
 
 // ---- no stalls ----
 
-static void
-assert_only_launches(void)
-{
-  static const char* const allowed[] = { "cuGraphLaunch", "cuStreamQuery", "cuCtxSetCurrent" };
-  uint32_t n_calls = 0;
-  const FakeCall* const calls = fake_calls(&n_calls);
-  for (uint32_t c = 0; c < n_calls; ++c) {
-    bool is_allowed = false;
-    for (uint32_t a = 0; a < ARRAY_LEN(allowed); ++a) {
-      is_allowed = is_allowed || !strcmp(calls[c].name, allowed[a]);
-    }
-    ck_assert_msg(is_allowed, "%s was called while blocks arrive", calls[c].name);
-  }
-}
-
 TEST(a_block_costs_one_launch_and_nothing_that_stalls)
 {
   enum { N_BLOCKS = 60 };
@@ -216,15 +177,13 @@ TEST(a_block_costs_one_launch_and_nothing_that_stalls)
       stage_bench_begin(&bench, block);
       ck_assert(stage_bench_end(&bench));
     }
-    ck_assert_uint_eq(fake_n_calls("cuGraphLaunch"), N_BLOCKS);
-    assert_only_launches();
+    fake_assert_launches(N_BLOCKS);
 
     fake_forget_calls();
     rack_rig_set(&bench.rig, "x", "gain", 0.0, bench.rig.frame + 7U); // within a block: two parts
     stage_bench_begin(&bench, 0);
     ck_assert(stage_bench_end(&bench));
-    ck_assert_uint_eq(fake_n_calls("cuGraphLaunch"), 2);
-    assert_only_launches();
+    fake_assert_launches(2);
     ck_assert(stage_bench_free(&bench));
   }
 }
@@ -269,7 +228,6 @@ TEST(an_edit_does_not_stall_the_context)
   ck_assert_uint_eq(fake_n_calls("cuMemHostAlloc"), 0);
   ck_assert_uint_eq(fake_n_calls("cuMemFreeHost"), 0);
   ck_assert(stage_bench_free(&bench));
-  ck_assert_uint_eq(fake_n_live(), 0);
 }
 
 // ---- kept awake ----
@@ -341,7 +299,6 @@ TEST(while_it_plays_the_device_is_kept_awake)
   device_backend_play(bench.device, false);
   ck_assert_uint_eq(count_nudges(first), n_nudges);
   ck_assert(stage_bench_free(&bench));
-  ck_assert_uint_eq(fake_n_live(), 0);
 }
 
 TEST(an_unused_device_may_sleep)
@@ -405,7 +362,6 @@ TEST(a_lost_device_is_not_nudged)
   ck_assert(!stage_bench_end(&bench)); // the source of the error is unknown
   rack_rig_leave(&bench.rig, bench.device);
   ck_assert(stage_bench_free(&bench));
-  ck_assert_uint_eq(fake_n_live(), 0);
 }
 
 SUITE_MAIN("gpu_stage_cuda")

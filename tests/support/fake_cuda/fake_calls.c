@@ -132,8 +132,11 @@ fake_has_failed(void)
 const char*
 fake_failed_call(void)
 {
+  static char name[64];
   FAKE_LOCK();
-  return failure.call;
+  const char* const call = failure.has_failed ? failure.call : "nothing";
+  snprintf(name, sizeof(name), "%.*s", (int)strcspn(call, "_"), call);
+  return name;
 }
 
 uint32_t

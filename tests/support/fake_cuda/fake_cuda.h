@@ -54,7 +54,8 @@ void fake_fail(const char* name, uint32_t n_good, int result);
 /// is not 0, calls that return handles, addresses or texts do not count either.
 void fake_give(uint32_t n_good, unsigned char byte);
 
-/// Whether the call that fake_fail() or fake_give() selected has happened, and its function.
+/// Whether the call that fake_fail() or fake_give() selected has happened, and its function without
+/// "_v2"; "nothing" before it.
 bool fake_has_failed(void);
 const char* fake_failed_call(void);
 

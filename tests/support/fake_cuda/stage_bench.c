@@ -2,6 +2,7 @@
 
 #include "stage_bench.h"
 
+#include "fake_checks.h"
 #include "fake_cuda.h"
 
 #include "tests/support/fx_checks.h"
@@ -31,15 +32,6 @@ begin_stage(void* const* const params, const uint32_t n_groups, const uint32_t g
   n_begin_groups = n_groups;
 }
 
-static void
-done(void* const* const params, const uint32_t n_groups, const uint32_t group_size)
-{
-  ck_assert_uint_eq(n_groups * group_size, 1);
-  const uint64_t* const from = fake_host(*(const CUdeviceptr*)params[0]);
-  uint64_t* const to = fake_host(*(const CUdeviceptr*)params[1]);
-  __atomic_store_n(to, __atomic_load_n(from, __ATOMIC_ACQUIRE), __ATOMIC_RELEASE);
-}
-
 void
 stage_bench_prepare(void)
 {
@@ -50,7 +42,7 @@ stage_bench_prepare(void)
   fake_teach("stage_end", "ppppppuup", nothing);
   fake_teach("fx_gain", "ppppppuu", nothing);
   fake_teach("fx_invert", "ppppppuu", nothing);
-  fake_teach("warprack_done", "pp", done);
+  fake_teach("warprack_done", "pp", fake_done);
   fake_teach("warprack_nudge", "", nothing);
 }
 
@@ -94,6 +86,8 @@ stage_bench_free(StageBench* const bench)
   const bool gave_back = device_backend_free(bench->device);
   free(bench->in);
   free(bench->out);
+  ck_assert_msg(!gave_back || fake_n_live() == 0U, "%u objects leaked; the call that failed: %s",
+                fake_n_live(), fake_failed_call());
   return gave_back;
 }
 

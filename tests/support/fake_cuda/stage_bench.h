@@ -34,7 +34,8 @@ StageBench stage_bench_open(bool copies, uint64_t deadline_ns);
 /// stage_bench_open(), with STAGE_BENCH_RACK as the rack.
 StageBench stage_bench_new(bool copies, uint64_t deadline_ns);
 
-/// Free the bench.  Returns false if the device hangs: its resources are then not freed.
+/// Free the bench, and check that nothing leaks.  Returns false if the device hangs: its resources
+/// are then not freed.
 bool stage_bench_free(StageBench* bench);
 
 /// Begin a block.  Blocks with even and odd numbers have separate memory.

@@ -11,6 +11,7 @@
 #include "dsp_cpu/rbj.h"
 #include "dsp_gpu/stage_tables.h"
 #include "engine/contract/backend.h"
+#include "tests/support/device_pair.h"
 #include "tests/support/device_suite.h"
 #include "tests/support/fx_checks.h"
 #include "tests/support/rack_rig.h"
@@ -200,23 +201,13 @@ play_changes(const char* const rack, const char* const param, const double* cons
   const Format format = { .rate_hz = 48000.0, .block_frames = block_frames, .n_in = CHANNELS };
   float** const in = planar_noise(CHANNELS, FRAMES, 3U, 0.25);
   signal_sine(in[1], FRAMES, 1000.0, 48000.0, 0.25, 0.0);
-  float** outs[2];
-  for (uint32_t r = 0; r < 2U; ++r) {
-    SCOPED(rack_rig_free) RackRig rig;
-    rack_rig_new(&rig, r ? &backend_cpu : device, NULL, rack, &format, NULL, 0U);
-    outs[r] = planar_silence(CHANNELS, FRAMES);
-    for (uint32_t v = 0; v < n_values; ++v) {
-      rack_rig_set(&rig, "x", param, values[v], 1000U + v * step_frames);
-    }
-    rack_rig_run(&rig, (const float* const*)in, outs[r], FRAMES, RIG_RANDOM, 8U);
+  SCOPED(device_pair_free)
+  DevicePair pair = device_pair_new(device, rack, &format, in, FRAMES);
+  for (uint32_t v = 0; v < n_values; ++v) {
+    device_pair_set(&pair, "x", param, values[v], 1000U + v * step_frames);
   }
-  double worst = 0.0;
-  for (uint32_t c = 0; c < CHANNELS; ++c) {
-    worst = fmax(worst, max_difference(outs[0][c], outs[1][c], FRAMES, NULL));
-  }
-  free(in);
-  free(outs[0]);
-  free(outs[1]);
+  device_pair_play(&pair, 0U, FRAMES, RIG_RANDOM, 8U);
+  const double worst = device_pair_difference(&pair);
   printf("%-52s %s every %u frames: %.1f dB from the CPU\n", rack, param, step_frames,
          decibels(worst));
   fflush(stdout);
@@ -306,57 +297,14 @@ TEST(filters_in_a_row_are_one_launch)
   ck_assert_uint_eq(count_launches(longest, 2U), 2); // 32 and 8
 }
 
-typedef struct Chained {
-  RackRig rigs[2]; ///< Device, CPU
-  float** in;
-  float** outs[2];
-  uint32_t n_channels;
-} Chained;
-
 enum { CHAIN_FRAMES = 6400 };
 
-static Chained
-chained_new(const char* const rack, const uint32_t n_channels, const uint32_t block)
+static DevicePair
+chained(const char* const rack, const uint32_t n_channels, const uint32_t block)
 {
-  Chained pair = { .in = planar_noise(n_channels, CHAIN_FRAMES, 11U, 0.25),
-                   .n_channels = n_channels };
   const Format format = { .rate_hz = 48000.0, .block_frames = block, .n_in = n_channels };
-  for (uint32_t r = 0; r < 2U; ++r) {
-    rack_rig_new(&pair.rigs[r], r ? &backend_cpu : device, NULL, rack, &format, NULL, 0U);
-    pair.outs[r] = planar_silence(n_channels, CHAIN_FRAMES);
-  }
-  return pair;
-}
-
-static void
-chained_play(Chained* const pair, const uint32_t first, const uint32_t n, const RigSplit split)
-{
-  const float* ins[FX_MAX_CHANNELS];
-  float* outs[FX_MAX_CHANNELS];
-  for (uint32_t r = 0; r < 2U; ++r) {
-    for (uint32_t c = 0; c < pair->n_channels; ++c) {
-      ins[c] = pair->in[c] + first;
-      outs[c] = pair->outs[r][c] + first;
-    }
-    rack_rig_run(&pair->rigs[r], ins, outs, n, split, 4U);
-  }
-}
-
-/// Returns the largest difference, and frees the pair.
-static double
-chained_free(Chained* const pair)
-{
-  double worst = 0.0;
-  for (uint32_t r = 0; r < 2U; ++r) {
-    for (uint32_t c = 0; c < pair->n_channels; ++c) {
-      worst = fmax(worst, max_difference(pair->outs[0][c], pair->outs[1][c], CHAIN_FRAMES, NULL));
-    }
-    rack_rig_free(&pair->rigs[r]);
-  }
-  free(pair->in);
-  free(pair->outs[0]);
-  free(pair->outs[1]);
-  return worst;
+  float** const in = planar_noise(n_channels, CHAIN_FRAMES, 11U, 0.25);
+  return device_pair_new(device, rack, &format, in, CHAIN_FRAMES);
 }
 
 // Device and CPU also round between two filters: 10 times 2^-24 each, for numbers below 2.
@@ -368,14 +316,12 @@ TEST(a_strip_with_changes_sounds_like_the_cpu)
   const uint32_t blocks[] = { 64, 100, 480, 5000 };
   for (size_t w = 0; w < ARRAY_LEN(widths); ++w) {
     for (size_t b = 0; b < ARRAY_LEN(blocks); ++b) {
-      Chained pair = chained_new(STRIP, widths[w], blocks[b]);
-      for (uint32_t r = 0; r < 2U; ++r) {
-        rack_rig_set(&pair.rigs[r], "d", "gain", -5.0, 700U);
-        rack_rig_set(&pair.rigs[r], "a", "frequency", 80.0, 1000U);
-        rack_rig_set(&pair.rigs[r], "j", "frequency", 9000.0, 1001U);
-      }
-      chained_play(&pair, 0U, CHAIN_FRAMES, b ? RIG_RANDOM : RIG_BLOCKS);
-      ck_assert_double_le(chained_free(&pair), STRIP_TOLERANCE);
+      SCOPED(device_pair_free) DevicePair pair = chained(STRIP, widths[w], blocks[b]);
+      device_pair_set(&pair, "d", "gain", -5.0, 700U);
+      device_pair_set(&pair, "a", "frequency", 80.0, 1000U);
+      device_pair_set(&pair, "j", "frequency", 9000.0, 1001U);
+      device_pair_play(&pair, 0U, CHAIN_FRAMES, b ? RIG_RANDOM : RIG_BLOCKS, 4U);
+      ck_assert_double_le(device_pair_difference(&pair), STRIP_TOLERANCE);
     }
   }
 }
@@ -385,9 +331,9 @@ TEST(a_chain_beside_other_nodes_has_rows_of_its_own)
   const char* const rack =
       "(a: highpass 40Hz | b: peaking 100Hz 6dB | c: lowpass 5kHz | d: notch) + "
       "(e: gain -1dB | f: gain -2dB | g: gain -3dB | h: gain -4dB)";
-  Chained pair = chained_new(rack, 5U, 64U);
-  chained_play(&pair, 0U, CHAIN_FRAMES, RIG_BLOCKS);
-  ck_assert_double_le(chained_free(&pair), STRIP_TOLERANCE);
+  SCOPED(device_pair_free) DevicePair pair = chained(rack, 5U, 64U);
+  device_pair_play(&pair, 0U, CHAIN_FRAMES, RIG_BLOCKS, 0U);
+  ck_assert_double_le(device_pair_difference(&pair), STRIP_TOLERANCE);
 }
 
 TEST(gains_within_a_chain_move)
@@ -396,18 +342,17 @@ TEST(gains_within_a_chain_move)
     "add a highpass 40Hz\nadd b lowpass 5kHz\nconnect in a\nconnect a b\nconnect b out",
     "add a highpass 40Hz\nadd b lowpass 5kHz\nconnect in a\nconnect a b gain=-20dB\nconnect b out",
   };
-  Chained pair = chained_new(racks[0], 3U, 100U);
-  chained_play(&pair, 0U, 1000U, RIG_BLOCKS);
-  for (uint32_t r = 0; r < 2U; ++r) {
-    rack_rig_edit(&pair.rigs[r], racks[1]);
-  }
-  chained_play(&pair, 1000U, CHAIN_FRAMES - 1000U, RIG_RANDOM);
-  ck_assert_double_le(chained_free(&pair), STRIP_TOLERANCE);
+  SCOPED(device_pair_free) DevicePair pair = chained(racks[0], 3U, 100U);
+  device_pair_play(&pair, 0U, 1000U, RIG_BLOCKS, 0U);
+  device_pair_edit(&pair, racks[1]);
+  device_pair_play(&pair, 1000U, CHAIN_FRAMES - 1000U, RIG_RANDOM, 4U);
+  ck_assert_double_le(device_pair_difference(&pair), STRIP_TOLERANCE);
 }
 
 TEST(a_chain_that_is_edited_keeps_its_state)
 {
-  Chained pair = chained_new("a: highpass 40Hz | b: peaking 100Hz 6dB | c: lowpass 5kHz", 3U, 64U);
+  SCOPED(device_pair_free)
+  DevicePair pair = chained("a: highpass 40Hz | b: peaking 100Hz 6dB | c: lowpass 5kHz", 3U, 64U);
   const char* const edits[] = {
     "a: highpass 40Hz | n: notch 700Hz | b: peaking 100Hz 6dB | c: lowpass 5kHz", // adds a filter
     // Removes two filters.
@@ -415,26 +360,24 @@ TEST(a_chain_that_is_edited_keeps_its_state)
     "add a highpass 40Hz\nadd c lowpass 5kHz\nconnect in a\nconnect a c gain=-6dB\nconnect c out",
     "a: highpass 40Hz | (b: peaking 2kHz + d: gain -3dB) | c: lowpass 5kHz",
   };
-  chained_play(&pair, 0U, 1280U, RIG_BLOCKS);
+  device_pair_play(&pair, 0U, 1280U, RIG_BLOCKS, 0U);
   for (uint32_t e = 0; e < ARRAY_LEN(edits); ++e) {
-    for (uint32_t r = 0; r < 2U; ++r) {
-      rack_rig_edit(&pair.rigs[r], edits[e]);
-    }
-    chained_play(&pair, 1280U * (e + 1U), 1280U, RIG_BLOCKS);
+    device_pair_edit(&pair, edits[e]);
+    device_pair_play(&pair, 1280U * (e + 1U), 1280U, RIG_BLOCKS, 0U);
   }
-  ck_assert_double_le(chained_free(&pair), STRIP_TOLERANCE);
+  ck_assert_double_le(device_pair_difference(&pair), STRIP_TOLERANCE);
 }
 
 TEST(a_chain_silences_and_counts_the_filter_that_failed)
 {
-  Chained pair = chained_new(STRIP, 40U, 64U);
+  SCOPED(device_pair_free) DevicePair pair = chained(STRIP, 40U, 64U);
   pair.in[5][1000] = NAN;
   pair.in[36][2000] = INFINITY;
-  chained_play(&pair, 0U, CHAIN_FRAMES, RIG_BLOCKS);
+  device_pair_play(&pair, 0U, CHAIN_FRAMES, RIG_BLOCKS, 0U);
   for (uint32_t r = 0; r < 2U; ++r) {
     ck_assert_uint_eq(pair.rigs[r].player.counts.units_reset, 2);
   }
-  ck_assert_double_le(chained_free(&pair), STRIP_TOLERANCE);
+  ck_assert_double_le(device_pair_difference(&pair), STRIP_TOLERANCE);
 }
 
 // A block of three tiles in each form of the kernel, with a NaN in two of them.
@@ -442,15 +385,15 @@ TEST(a_filter_that_failed_is_silent_to_the_end_of_its_block)
 {
   const uint32_t blocks[] = { 192, 5000 };
   for (size_t b = 0; b < ARRAY_LEN(blocks); ++b) {
-    Chained pair = chained_new("a: peaking 100Hz 3dB", 2U, blocks[b]);
+    SCOPED(device_pair_free) DevicePair pair = chained("a: peaking 100Hz 3dB", 2U, blocks[b]);
     pair.in[1][100] = pair.in[1][blocks[b] - 1U] = NAN;
-    chained_play(&pair, 0U, CHAIN_FRAMES, RIG_BLOCKS);
+    device_pair_play(&pair, 0U, CHAIN_FRAMES, RIG_BLOCKS, 0U);
     ck_assert_uint_eq(pair.rigs[0].player.counts.units_reset, 1);
     for (uint32_t i = 100; i < blocks[b]; ++i) {
       ck_assert(pair.outs[0][1][i] == 0.0F);
     }
     memcpy(pair.outs[1][1], pair.outs[0][1], 100U * sizeof(float)); // silent on the CPU
-    ck_assert_double_le(chained_free(&pair), TOLERANCE);
+    ck_assert_double_le(device_pair_difference(&pair), TOLERANCE);
   }
 }
 

@@ -8,6 +8,7 @@
 */
 
 #include "dsp_gpu/device.h"
+#include "tests/support/device_pair.h"
 #include "tests/support/device_suite.h"
 #include "tests/support/fx_checks.h"
 #include "tests/support/rack_rig.h"
@@ -16,7 +17,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -30,103 +30,33 @@ static Backend* device;
 
 static const Format stereo = { .rate_hz = RATE_HZ, .block_frames = BLOCK, .n_in = 2 };
 
-/// Two rigs of one rack, on the device and on the CPU, and their input.
-typedef struct Pair {
-  RackRig rigs[2]; ///< Device, CPU
-  float** in;
-  float** outs[2];
-  uint32_t n_out;
-} Pair;
-
-static Pair
-pair_new(const char* const text, const Format* const format)
+static DevicePair
+pair_new(const char* const rack, const Format* const format)
 {
-  Pair pair = { .in = planar_noise(format->n_in, FRAMES, 7U, 0.5) };
-  for (uint32_t r = 0; r < 2U; ++r) {
-    const Backend* const backend = r ? &backend_cpu : device;
-    rack_rig_new(&pair.rigs[r], backend, r ? &backend_cpu : device, text, format, NULL, 0U);
-    pair.n_out = rack_rig_n_out(&pair.rigs[r]);
-    pair.outs[r] = planar_silence(pair.n_out, FRAMES);
-  }
-  return pair;
+  float** const in = planar_noise(format->n_in, FRAMES, 7U, 0.5);
+  return device_pair_new(device, rack, format, in, FRAMES);
 }
-
-/// Play frames [first, first + n) on both rigs.
-static void
-pair_play(Pair* const pair, const size_t first, const size_t n)
-{
-  const float* ins[64];
-  float* outs[64];
-  for (uint32_t r = 0; r < 2U; ++r) {
-    for (uint32_t c = 0; c < pair->rigs[r].format.n_in; ++c) {
-      ins[c] = pair->in[c] + first;
-    }
-    for (uint32_t c = 0; c < pair->n_out; ++c) {
-      outs[c] = pair->outs[r][c] + first;
-    }
-    rack_rig_run(&pair->rigs[r], ins, outs, n, RIG_BLOCKS, 0U);
-  }
-}
-
-static void
-pair_set(Pair* const pair, const char* const node, const char* const param, const double value,
-         const uint64_t frame)
-{
-  for (uint32_t r = 0; r < 2U; ++r) {
-    rack_rig_set(&pair->rigs[r], node, param, value, frame);
-  }
-}
-
-static void
-pair_edit(Pair* const pair, const char* const text)
-{
-  for (uint32_t r = 0; r < 2U; ++r) {
-    rack_rig_edit(&pair->rigs[r], text);
-  }
-}
-
-static double
-pair_difference(const Pair* const pair)
-{
-  double worst = 0.0;
-  for (uint32_t c = 0; c < pair->n_out; ++c) {
-    worst = fmax(worst, max_difference(pair->outs[0][c], pair->outs[1][c], FRAMES, NULL));
-  }
-  return worst;
-}
-
-static void
-pair_free(Pair* const pair)
-{
-  for (uint32_t r = 0; r < 2U; ++r) {
-    rack_rig_free(&pair->rigs[r]);
-    free(pair->outs[r]);
-  }
-  free(pair->in);
-}
-
-// ---- the tests ----
 
 TEST(changes_within_a_block_take_effect_at_their_frames)
 {
-  SCOPED(pair_free) Pair pair = pair_new("x: gain", &stereo);
+  SCOPED(device_pair_free) DevicePair pair = pair_new("x: gain", &stereo);
   for (uint32_t e = 0; e < 7U; ++e) { // in one block, at odd frames
-    pair_set(&pair, "x", "gain", e % 2U ? 0.0 : -20.0, 5U * BLOCK + 9U * e + 1U);
+    device_pair_set(&pair, "x", "gain", e % 2U ? 0.0 : -20.0, 5U * BLOCK + 9U * e + 1U);
   }
-  pair_play(&pair, 0U, FRAMES);
-  ck_assert_double_le(pair_difference(&pair), TOLERANCE);
+  device_pair_play(&pair, 0U, FRAMES, RIG_BLOCKS, 0U);
+  ck_assert_double_le(device_pair_difference(&pair), TOLERANCE);
 }
 
 TEST(more_changes_than_parts_are_early_by_less_than_an_eighth_of_a_block)
 {
   // The values alternate, so that a lost or late change would be audible; if all arrive, the gain
   // ends at the value of the CPU.
-  SCOPED(pair_free) Pair pair = pair_new("x: gain", &stereo);
+  SCOPED(device_pair_free) DevicePair pair = pair_new("x: gain", &stereo);
   for (uint32_t e = 0; e < 40U; ++e) {
-    pair_set(&pair, "x", "gain", e % 2U ? 0.0 : -20.0, 5U * BLOCK + e);
+    device_pair_set(&pair, "x", "gain", e % 2U ? 0.0 : -20.0, 5U * BLOCK + e);
   }
-  pair_set(&pair, "x", "gain", -7.0, 5U * BLOCK + 63U);
-  pair_play(&pair, 0U, FRAMES);
+  device_pair_set(&pair, "x", "gain", -7.0, 5U * BLOCK + 63U);
+  device_pair_play(&pair, 0U, FRAMES, RIG_BLOCKS, 0U);
   const size_t settled = 30U * BLOCK; // past the ramp of 20 ms
   for (uint32_t c = 0; c < pair.n_out; ++c) {
     ck_assert_double_le(max_difference(pair.outs[0][c] + settled, pair.outs[1][c] + settled,
@@ -137,8 +67,8 @@ TEST(more_changes_than_parts_are_early_by_less_than_an_eighth_of_a_block)
 
 TEST(two_blocks_at_once_sound_like_one_after_the_other)
 {
-  SCOPED(pair_free) Pair pair = pair_new("x: gain -3dB | y: gain -3dB", &stereo);
-  pair_play(&pair, 0U, BLOCK);
+  SCOPED(device_pair_free) DevicePair pair = pair_new("x: gain -3dB | y: gain -3dB", &stereo);
+  device_pair_play(&pair, 0U, BLOCK, RIG_BLOCKS, 0U);
   Player* const worker = &pair.rigs[0].player;
   for (uint32_t b = 1; b < N_BLOCKS; ++b) {
     float* const in[] = { pair.in[0] + b * BLOCK, pair.in[1] + b * BLOCK };
@@ -158,7 +88,7 @@ TEST(two_blocks_at_once_sound_like_one_after_the_other)
   float* const out[] = { pair.outs[1][0] + BLOCK, pair.outs[1][1] + BLOCK };
   rack_rig_set(&pair.rigs[1], "x", "gain", 6.0, 30U * BLOCK);
   rack_rig_run(&pair.rigs[1], in, out, FRAMES - BLOCK, RIG_BLOCKS, 0U);
-  ck_assert_double_le(pair_difference(&pair), TOLERANCE);
+  ck_assert_double_le(device_pair_difference(&pair), TOLERANCE);
 }
 
 TEST(kernels_work_in_an_attached_ring)
@@ -171,7 +101,7 @@ TEST(kernels_work_in_an_attached_ring)
   ck_assert_msg(ring_new(&shape, &ring, &error) == STATUS_OK, "%s", error.text);
   size_t n_bytes = 0;
   void* const region = ring_memory(ring, &n_bytes);
-  Pair pair = pair_new("x: gain -3dB", &stereo);
+  DevicePair pair = pair_new("x: gain -3dB", &stereo);
   Plan* const plan = pair.rigs[0].player.plan;
   plan_drop_stages(plan);
   ck_assert_msg(device->attach(device, region, n_bytes, &error) == STATUS_OK, "%s", error.text);
@@ -195,8 +125,8 @@ TEST(kernels_work_in_an_attached_ring)
     }
   }
   rack_rig_run(&pair.rigs[1], (const float* const*)pair.in, pair.outs[1], FRAMES, RIG_BLOCKS, 0U);
-  ck_assert_double_le(pair_difference(&pair), TOLERANCE);
-  pair_free(&pair);
+  ck_assert_double_le(device_pair_difference(&pair), TOLERANCE);
+  device_pair_free(&pair);
   device->detach(device);
 }
 
@@ -205,7 +135,7 @@ TEST(rows_may_stay_on_the_device)
   // [block][input, output][channel][frame], in a buffer that no thread may access.
   enum { CHANNELS = 2, SAMPLES = N_BLOCKS * 2U * CHANNELS * BLOCK };
   static float samples[SAMPLES];
-  Pair pair = pair_new("x: gain -3dB", &stereo);
+  DevicePair pair = pair_new("x: gain -3dB", &stereo);
   for (uint32_t b = 0; b < N_BLOCKS; ++b) {
     for (uint32_t c = 0; c < CHANNELS; ++c) {
       memcpy(samples + (size_t)(b * 2U * CHANNELS + c) * BLOCK, pair.in[c] + (size_t)b * BLOCK,
@@ -239,8 +169,8 @@ TEST(rows_may_stay_on_the_device)
     }
   }
   rack_rig_run(&pair.rigs[1], (const float* const*)pair.in, pair.outs[1], FRAMES, RIG_BLOCKS, 0U);
-  ck_assert_double_le(pair_difference(&pair), TOLERANCE);
-  pair_free(&pair);
+  ck_assert_double_le(device_pair_difference(&pair), TOLERANCE);
+  device_pair_free(&pair);
   device->detach(device);
   on->api->buffer_free(buffer);
   munmap(region, sizeof(samples));
@@ -248,7 +178,7 @@ TEST(rows_may_stay_on_the_device)
 
 TEST(a_rack_that_is_elsewhere_in_part_cannot_have_its_rows_on_the_device)
 {
-  Pair pair = pair_new("x: gain -3dB backend=gpu | y: limiter backend=cpu", &stereo);
+  DevicePair pair = pair_new("x: gain -3dB backend=gpu | y: limiter backend=cpu", &stereo);
   Plan* const plan = pair.rigs[0].player.plan;
   plan_drop_stages(plan);
   Error error = { STATUS_OK, "" };
@@ -258,7 +188,7 @@ TEST(a_rack_that_is_elsewhere_in_part_cannot_have_its_rows_on_the_device)
   device_attach_buffer(on, &pair, buffer);
   ck_assert_int_eq(plan_make_stages(plan, NULL, &error), STATUS_BAD_RACK);
   ck_assert_msg(strstr(error.text, "runs there as a whole"), "%s", error.text);
-  pair_free(&pair);
+  device_pair_free(&pair);
   device->detach(device);
   on->api->buffer_free(buffer);
 }
@@ -276,12 +206,12 @@ static const char* const mixed_racks[] = {
 TEST(mixed_racks_sound_like_the_cpu)
 {
   for (size_t r = 0; r < ARRAY_LEN(mixed_racks); ++r) {
-    SCOPED(pair_free) Pair pair = pair_new(mixed_racks[r], &stereo);
-    pair_play(&pair, 0U, FRAMES / 2U);
-    pair_set(&pair, "x", r < 4U ? "gain" : r == 4U ? "ceiling" : "gain", -9.0, FRAMES / 2U + 7U);
-    pair_play(&pair, FRAMES / 2U, FRAMES / 2U);
-    ck_assert_msg(pair_difference(&pair) <= TOLERANCE, "%s: difference %g", mixed_racks[r],
-                  pair_difference(&pair));
+    SCOPED(device_pair_free) DevicePair pair = pair_new(mixed_racks[r], &stereo);
+    device_pair_play(&pair, 0U, FRAMES / 2U, RIG_BLOCKS, 0U);
+    device_pair_set(&pair, "x", r == 4U ? "ceiling" : "gain", -9.0, FRAMES / 2U + 7U);
+    device_pair_play(&pair, FRAMES / 2U, FRAMES / 2U, RIG_BLOCKS, 0U);
+    ck_assert_msg(device_pair_difference(&pair) <= TOLERANCE, "%s: difference %g", mixed_racks[r],
+                  device_pair_difference(&pair));
   }
 }
 
@@ -298,9 +228,10 @@ TEST(a_large_rack_has_all_its_parameters_in_the_first_block)
             g);
   }
   ck_assert_int_eq(fclose(stream), 0);
-  SCOPED(pair_free) Pair pair = pair_new(text, &stereo);
-  pair_play(&pair, 0U, 2U * BLOCK);
-  ck_assert_msg(pair_difference(&pair) <= TOLERANCE, "difference %g", pair_difference(&pair));
+  SCOPED(device_pair_free) DevicePair pair = pair_new(text, &stereo);
+  device_pair_play(&pair, 0U, 2U * BLOCK, RIG_BLOCKS, 0U);
+  ck_assert_msg(device_pair_difference(&pair) <= TOLERANCE, "difference %g",
+                device_pair_difference(&pair));
 }
 
 TEST(edits_keep_state_and_fade_like_the_cpu)
@@ -312,26 +243,26 @@ TEST(edits_keep_state_and_fade_like_the_cpu)
     "(y: gain -2dB + z: limiter -6dB lookahead=3ms)",
     "connect in out gain=-10dB",
   };
-  SCOPED(pair_free) Pair pair = pair_new(racks[0], &stereo);
+  SCOPED(device_pair_free) DevicePair pair = pair_new(racks[0], &stereo);
   const size_t part = FRAMES / ARRAY_LEN(racks);
   for (size_t r = 0; r < ARRAY_LEN(racks); ++r) {
     if (r) {
-      pair_edit(&pair, racks[r]);
+      device_pair_edit(&pair, racks[r]);
     }
-    pair_play(&pair, r * part, part);
+    device_pair_play(&pair, r * part, part, RIG_BLOCKS, 0U);
   }
-  ck_assert_double_le(pair_difference(&pair), TOLERANCE);
+  ck_assert_double_le(device_pair_difference(&pair), TOLERANCE);
 }
 
 TEST(non_finite_outputs_are_silenced_counted_and_reset)
 {
-  SCOPED(pair_free) Pair pair = pair_new("x: gain 6dB", &stereo);
+  SCOPED(device_pair_free) DevicePair pair = pair_new("x: gain 6dB", &stereo);
   pair.in[1][3U * BLOCK + 5U] = NAN;
   pair.in[0][7U * BLOCK + 5U] = INFINITY;
-  pair_play(&pair, 0U, FRAMES);
+  device_pair_play(&pair, 0U, FRAMES, RIG_BLOCKS, 0U);
   ck_assert_uint_eq(pair.rigs[0].player.counts.units_reset, 2);
   ck_assert_uint_eq(pair.rigs[1].player.counts.units_reset, 2);
-  ck_assert_double_le(pair_difference(&pair), TOLERANCE);
+  ck_assert_double_le(device_pair_difference(&pair), TOLERANCE);
   for (uint32_t i = 0; i < BLOCK; ++i) {
     ck_assert(pair.outs[0][1][3U * BLOCK + i] == 0.0F && pair.outs[0][0][3U * BLOCK + i] != 0.0F);
   }
@@ -340,13 +271,14 @@ TEST(non_finite_outputs_are_silenced_counted_and_reset)
 TEST(coupled_channels_are_silenced_together)
 {
   const Format format = { .rate_hz = RATE_HZ, .block_frames = BLOCK, .n_in = 40 };
-  SCOPED(pair_free) Pair pair = pair_new("x: reverb size=0 predelay=0 mix=0.5", &format);
+  SCOPED(device_pair_free)
+  DevicePair pair = pair_new("x: reverb size=0 predelay=0 mix=0.5", &format);
   pair.in[33][9U * BLOCK + 5U] = NAN;
   pair.in[2][30U * BLOCK + 5U] = INFINITY;
-  pair_play(&pair, 0U, FRAMES);
+  device_pair_play(&pair, 0U, FRAMES, RIG_BLOCKS, 0U);
   ck_assert_uint_eq(pair.rigs[0].player.counts.units_reset, 2);
   ck_assert_uint_eq(pair.rigs[1].player.counts.units_reset, 2);
-  ck_assert_double_le(pair_difference(&pair), TOLERANCE);
+  ck_assert_double_le(device_pair_difference(&pair), TOLERANCE);
   for (uint32_t c = 0; c < format.n_in; ++c) {
     for (uint32_t i = 0; i < BLOCK; ++i) {
       ck_assert(pair.outs[0][c][9U * BLOCK + i] == 0.0F);
@@ -358,10 +290,10 @@ TEST(coupled_channels_are_silenced_together)
 
 TEST(an_empty_rack_passes_through_the_device)
 {
-  SCOPED(pair_free) Pair pair = pair_new("connect in out", &stereo);
+  SCOPED(device_pair_free) DevicePair pair = pair_new("connect in out", &stereo);
   ck_assert_ptr_eq(pair.rigs[0].player.plan->out_backend, device);
-  pair_play(&pair, 0U, FRAMES);
-  ck_assert(pair_difference(&pair) == 0.0);
+  device_pair_play(&pair, 0U, FRAMES, RIG_BLOCKS, 0U);
+  ck_assert(device_pair_difference(&pair) == 0.0);
 }
 
 TEST(freed_memory_is_reused_as_silence)

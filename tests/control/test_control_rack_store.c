@@ -4,6 +4,7 @@
 
 #include "control/rack_store.h"
 #include "tests/support/control_rig.h"
+#include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 
 #include <pthread.h>
@@ -19,35 +20,32 @@ static uint32_t n_hanging;
 static void
 set_hanging(const bool hanging)
 {
-  pthread_mutex_lock(&lock);
+  SCOPED_LOCK(&lock);
   is_hanging = hanging;
   pthread_cond_broadcast(&changed);
-  pthread_mutex_unlock(&lock);
 }
 
 /// Wait as long as the disk hangs.
 static void
 hang(void)
 {
-  pthread_mutex_lock(&lock);
+  SCOPED_LOCK(&lock);
   ++n_hanging;
   pthread_cond_broadcast(&changed);
   while (is_hanging) {
     pthread_cond_wait(&changed, &lock);
   }
   --n_hanging;
-  pthread_mutex_unlock(&lock);
 }
 
 /// Wait until a thread hangs in read() or fsync().
 static void
 wait_for_hang(void)
 {
-  pthread_mutex_lock(&lock);
+  SCOPED_LOCK(&lock);
   while (n_hanging == 0) {
     pthread_cond_wait(&changed, &lock);
   }
-  pthread_mutex_unlock(&lock);
 }
 
 ssize_t __real_read(int fd, void* buffer, size_t n_bytes);

@@ -3,6 +3,7 @@
 
 #include "clocked.h"
 
+#include "scoped.h"
 #include "suite.h"
 
 #include <math.h>
@@ -30,7 +31,7 @@ struct Clocked {
 static void
 note_block(Clocked* const clocked, const float* const out)
 {
-  pthread_mutex_lock(&clocked->lock);
+  SCOPED_LOCK(&clocked->lock);
   ClockedFaults* const faults = &clocked->faults;
   for (uint32_t i = 0; i < CLOCKED_BLOCK; ++i) {
     faults->smallest = fminf(faults->smallest, out[i]);
@@ -38,7 +39,6 @@ note_block(Clocked* const clocked, const float* const out)
     faults->largest_step = fmaxf(faults->largest_step, fabsf(out[i] - clocked->last));
     clocked->last = out[i];
   }
-  pthread_mutex_unlock(&clocked->lock);
 }
 
 static void
@@ -124,10 +124,9 @@ clocked_blocks(const Clocked* const clocked)
 ClockedFaults
 clocked_faults(Clocked* const clocked)
 {
-  pthread_mutex_lock(&clocked->lock);
+  SCOPED_LOCK(&clocked->lock);
   const ClockedFaults faults = clocked->faults;
   clocked->faults = (ClockedFaults){ INFINITY, -INFINITY, 0.0F };
-  pthread_mutex_unlock(&clocked->lock);
   return faults;
 }
 

@@ -3,6 +3,8 @@
 
 #include "fake_engine.h"
 
+#include "scoped.h"
+
 #include <check.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -45,49 +47,43 @@ fake_engine_new(void)
 void
 fake_engine_move(Engine* const engine, const char* const backend, const char* const note)
 {
-  pthread_mutex_lock(&engine->lock);
+  SCOPED_LOCK(&engine->lock);
   snprintf(engine->backend, sizeof(engine->backend), "%s", backend);
   snprintf(engine->backend_note, sizeof(engine->backend_note), "%s", note);
-  pthread_mutex_unlock(&engine->lock);
 }
 
 void
 fake_engine_tell_worker(Engine* const engine, const WorkerState state, const int pid,
                         const char* const note)
 {
-  pthread_mutex_lock(&engine->lock);
+  SCOPED_LOCK(&engine->lock);
   engine->worker.worker = state;
   snprintf(engine->worker.worker_note, sizeof(engine->worker.worker_note), "%s", note);
   engine->worker.worker_pid = pid;
-  pthread_mutex_unlock(&engine->lock);
 }
 
 void
 fake_engine_tell_latency(Engine* const engine, const uint32_t frames)
 {
-  pthread_mutex_lock(&engine->lock);
+  SCOPED_LOCK(&engine->lock);
   engine->latency_frames = frames;
-  pthread_mutex_unlock(&engine->lock);
 }
 
 void
 fake_engine_take_back(Engine* const engine, const Rack* const rack, const char* const why)
 {
-  pthread_mutex_lock(&engine->lock);
+  SCOPED_LOCK(&engine->lock);
   rack_free(engine->good);
   engine->good = rack_copy(rack);
   ++engine->worker.quarantined;
   snprintf(engine->worker.quarantine_note, sizeof(engine->worker.quarantine_note), "%s", why);
-  pthread_mutex_unlock(&engine->lock);
 }
 
 Rack*
 engine_rack(Engine* const engine)
 {
-  pthread_mutex_lock(&engine->lock);
-  Rack* const rack = rack_copy(engine->good);
-  pthread_mutex_unlock(&engine->lock);
-  return rack;
+  SCOPED_LOCK(&engine->lock);
+  return rack_copy(engine->good);
 }
 
 void
@@ -102,9 +98,8 @@ fake_engine_free(Engine* const engine)
 void
 fake_engine_hold(Engine* const engine, const bool hold)
 {
-  pthread_mutex_lock(&engine->lock);
+  SCOPED_LOCK(&engine->lock);
   engine->holds = hold;
-  pthread_mutex_unlock(&engine->lock);
 }
 
 static EngineReply
@@ -121,14 +116,13 @@ reply_of(const Status status, const char* const text, const uint32_t latency_fra
 static bool
 take_held(Engine* const engine, const EngineReply* const reply, HeldEdit* const edit)
 {
-  pthread_mutex_lock(&engine->lock);
+  SCOPED_LOCK(&engine->lock);
   const bool has_one = engine->held.done != NULL;
   if (has_one) {
     *edit = engine->held;
     engine->held = (HeldEdit){ NULL, NULL };
     engine->latency_frames = reply->status ? engine->latency_frames : reply->latency_frames;
   }
-  pthread_mutex_unlock(&engine->lock);
   return has_one;
 }
 
@@ -159,23 +153,29 @@ fake_engine_refuse_edge(Engine* const engine, const uint32_t edge, const char* c
   answer_held(engine, &reply);
 }
 
+/// Record an edit; returns whether it is held.
+static bool
+record_edit(Engine* const engine, const Rack* const rack, const uint64_t at_frame,
+            const HeldEdit* const edit)
+{
+  SCOPED_LOCK(&engine->lock);
+  ++engine->n_edits;
+  rack_free(engine->newest);
+  engine->newest = rack_copy(rack);
+  engine->newest_frame = at_frame;
+  ck_assert_msg(!engine->held.done, "a second edit while one is in flight");
+  if (engine->holds) {
+    engine->held = *edit;
+  }
+  return engine->holds;
+}
+
 Status
 engine_edit(Engine* const engine, const Rack* const rack, const uint64_t at_frame,
             const EngineDone done, void* const context)
 {
   const HeldEdit edit = { done, context };
-  pthread_mutex_lock(&engine->lock);
-  ++engine->n_edits;
-  rack_free(engine->newest);
-  engine->newest = rack_copy(rack);
-  engine->newest_frame = at_frame;
-  const bool holds = engine->holds;
-  ck_assert_msg(!engine->held.done, "a second edit while one is in flight");
-  if (holds) {
-    engine->held = edit;
-  }
-  pthread_mutex_unlock(&engine->lock);
-  if (!holds) {
+  if (!record_edit(engine, rack, at_frame, &edit)) {
     const EngineReply reply = reply_of(STATUS_OK, "", 0);
     done(context, &reply);
   }
@@ -185,38 +185,32 @@ engine_edit(Engine* const engine, const Rack* const rack, const uint64_t at_fram
 uint32_t
 fake_engine_n_edits(Engine* const engine)
 {
-  pthread_mutex_lock(&engine->lock);
-  const uint32_t n = engine->n_edits;
-  pthread_mutex_unlock(&engine->lock);
-  return n;
+  SCOPED_LOCK(&engine->lock);
+  return engine->n_edits;
 }
 
 void
 engine_overtake(Engine* const engine)
 {
-  pthread_mutex_lock(&engine->lock);
+  SCOPED_LOCK(&engine->lock);
   ++engine->n_overtakes;
-  pthread_mutex_unlock(&engine->lock);
 }
 
 uint32_t
 fake_engine_n_overtakes(Engine* const engine)
 {
-  pthread_mutex_lock(&engine->lock);
-  const uint32_t n = engine->n_overtakes;
-  pthread_mutex_unlock(&engine->lock);
-  return n;
+  SCOPED_LOCK(&engine->lock);
+  return engine->n_overtakes;
 }
 
 char*
 fake_engine_newest(Engine* const engine, uint64_t* const at_frame)
 {
-  pthread_mutex_lock(&engine->lock);
+  SCOPED_LOCK(&engine->lock);
   char* const text = engine->newest ? rack_print(engine->newest) : strdup("");
   if (at_frame) {
     *at_frame = engine->newest_frame;
   }
-  pthread_mutex_unlock(&engine->lock);
   return text;
 }
 
@@ -224,60 +218,50 @@ Status
 engine_set(Engine* const engine, const EngineParam* const params, const uint32_t n,
            const uint64_t at_frame)
 {
-  pthread_mutex_lock(&engine->lock);
+  SCOPED_LOCK(&engine->lock);
   const bool is_full = engine->is_full || engine->n_sets == MAX_SETS;
   if (!is_full) {
     FakeSet* const set = &engine->sets[engine->n_sets++];
     *set = (FakeSet){ .frame = at_frame, .n = n };
     memcpy(set->params, params, (n < 8U ? n : 8U) * sizeof(EngineParam));
   }
-  pthread_mutex_unlock(&engine->lock);
   return is_full ? STATUS_LIMIT : STATUS_OK;
 }
 
 uint32_t
 fake_engine_n_sets(Engine* const engine)
 {
-  pthread_mutex_lock(&engine->lock);
-  const uint32_t n = engine->n_sets;
-  pthread_mutex_unlock(&engine->lock);
-  return n;
+  SCOPED_LOCK(&engine->lock);
+  return engine->n_sets;
 }
 
 FakeSet
 fake_engine_set(Engine* const engine, const uint32_t index)
 {
-  pthread_mutex_lock(&engine->lock);
+  SCOPED_LOCK(&engine->lock);
   ck_assert_uint_lt(index, engine->n_sets);
-  const FakeSet set = engine->sets[index];
-  pthread_mutex_unlock(&engine->lock);
-  return set;
+  return engine->sets[index];
 }
 
 void
 fake_engine_be_full(Engine* const engine, const bool full)
 {
-  pthread_mutex_lock(&engine->lock);
+  SCOPED_LOCK(&engine->lock);
   engine->is_full = full;
-  pthread_mutex_unlock(&engine->lock);
 }
 
 void
 fake_engine_advance(Engine* const engine, const uint64_t n_frames)
 {
-  pthread_mutex_lock(&engine->lock);
+  SCOPED_LOCK(&engine->lock);
   engine->frame += n_frames;
-  pthread_mutex_unlock(&engine->lock);
 }
 
 uint64_t
 engine_frame_now(Engine* const engine)
 {
-  Engine* const own = (Engine*)engine;
-  pthread_mutex_lock(&own->lock);
-  const uint64_t frame = own->frame;
-  pthread_mutex_unlock(&own->lock);
-  return frame;
+  SCOPED_LOCK(&engine->lock);
+  return engine->frame;
 }
 
 /// As if frame 0 had been played at time 0 of the monotonic clock.
@@ -291,11 +275,8 @@ engine_frame_at(Engine* const engine, const uint64_t monotonic_ns)
 uint32_t
 engine_rack_latency(Engine* const engine)
 {
-  Engine* const own = (Engine*)engine;
-  pthread_mutex_lock(&own->lock);
-  const uint32_t frames = own->latency_frames;
-  pthread_mutex_unlock(&own->lock);
-  return frames;
+  SCOPED_LOCK(&engine->lock);
+  return engine->latency_frames;
 }
 
 uint32_t
@@ -307,21 +288,19 @@ engine_latency(Engine* const engine)
 uint32_t
 engine_places(Engine* const engine, EnginePlace* const places, const uint32_t max)
 {
-  Engine* const own = (Engine*)engine;
-  pthread_mutex_lock(&own->lock);
-  const uint32_t n = own->newest ? own->newest->n_nodes : 0U;
+  SCOPED_LOCK(&engine->lock);
+  const uint32_t n = engine->newest ? engine->newest->n_nodes : 0U;
   for (uint32_t i = 0; i < n && i < max; ++i) {
     places[i] =
-        (EnginePlace){ own->newest->nodes[n - 1U - i].uid, ENGINE_BACKEND_CPU, PLACE_OPTION };
+        (EnginePlace){ engine->newest->nodes[n - 1U - i].uid, ENGINE_BACKEND_CPU, PLACE_OPTION };
   }
-  pthread_mutex_unlock(&own->lock);
   return n;
 }
 
 void
 engine_status(Engine* const engine, EngineStatus* const status)
 {
-  pthread_mutex_lock(&engine->lock);
+  SCOPED_LOCK(&engine->lock);
   *status = engine->worker;
   status->armed = true;
   status->rate_hz = FAKE_RATE_HZ;
@@ -333,7 +312,6 @@ engine_status(Engine* const engine, EngineStatus* const status)
   status->latency_frames = FAKE_DEPTH * FAKE_BLOCK_FRAMES + engine->latency_frames;
   memcpy(status->backend, engine->backend, sizeof(engine->backend));
   memcpy(status->backend_note, engine->backend_note, sizeof(engine->backend_note));
-  pthread_mutex_unlock(&engine->lock);
 }
 
 PeriodPort

@@ -3,6 +3,7 @@
 
 #include "test_driver.h"
 
+#include "scoped.h"
 #include "signals.h"
 #include "suite.h"
 
@@ -98,10 +99,8 @@ static bool
 is_in_flight(const TestDriver* const driver)
 {
   Engine* const engine = driver->engine;
-  pthread_mutex_lock(&engine->pointers_lock);
-  const bool has_edit = engine->flight.id != 0U;
-  pthread_mutex_unlock(&engine->pointers_lock);
-  return has_edit;
+  SCOPED_LOCK(&engine->pointers_lock);
+  return engine->flight.id != 0U;
 }
 
 void

@@ -3,6 +3,7 @@
 
 #include "worker_bench.h"
 
+#include "scoped.h"
 #include "suite.h"
 #include "test_driver.h"
 
@@ -47,19 +48,16 @@ static void
 on_changed(void* const context, const WorkerFacts* const facts)
 {
   Bench* const bench = context;
-  pthread_mutex_lock(&bench->lock);
+  SCOPED_LOCK(&bench->lock);
   bench->change = *facts;
   ++bench->n_changes;
-  pthread_mutex_unlock(&bench->lock);
 }
 
 uint32_t
 bench_count(Bench* const bench, const uint32_t* const count)
 {
-  pthread_mutex_lock(&bench->lock);
-  const uint32_t n = *count;
-  pthread_mutex_unlock(&bench->lock);
-  return n;
+  SCOPED_LOCK(&bench->lock);
+  return *count;
 }
 
 void

@@ -3,13 +3,12 @@
 
 #include "fake_private.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define MAX_CALLS 65536U
 
-static pthread_mutex_t fake_mutex = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t fake_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static FakeCall calls[MAX_CALLS];
 static uint32_t n_calls;
@@ -34,20 +33,6 @@ static uint32_t n_live;
 static bool is_initialised;
 static char module_loading[32];
 static _Thread_local CUcontext current;
-
-int
-fake_lock(void)
-{
-  pthread_mutex_lock(&fake_mutex);
-  return 1;
-}
-
-void
-fake_unlock(const int* const locked)
-{
-  (void)locked;
-  pthread_mutex_unlock(&fake_mutex);
-}
 
 void
 fake_reset(void)

@@ -8,6 +8,9 @@
 
 #include "fake_cuda.h"
 
+#include "tests/support/scoped.h"
+
+#include <pthread.h>
 #include <string.h>
 
 #define FAKE_MAX_PARAMS 16U
@@ -36,8 +39,7 @@ typedef struct FakeWork {
   uint32_t group_size;
 } FakeWork;
 
-int fake_lock(void);
-void fake_unlock(const int* locked);
+extern pthread_mutex_t fake_mutex; ///< Every function of the driver holds it
 
 /// Log a call.  Returns the error that the call has to return: that of fake_fail(), or a sticky
 /// one.
@@ -85,9 +87,7 @@ const FakeFunction* fake_function(CUfunction function);
 FakeFunction* fake_find_function(const char* name);
 
 // The first line of every function of the driver.
-#define FAKE_LOCK()                                                                                \
-  const int fake_locked __attribute__((cleanup(fake_unlock))) = fake_lock();                       \
-  (void)fake_locked
+#define FAKE_LOCK() SCOPED_LOCK(&fake_mutex)
 
 #define FAKE_ENTER_WITHOUT_CONTEXT(...)                                                            \
   FAKE_LOCK();                                                                                     \

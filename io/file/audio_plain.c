@@ -28,8 +28,7 @@ typedef struct Chunks {
 } Chunks;
 
 static const Chunks riff = { 12, 8, false, false, 2 };
-static const Chunks rifx = { 12, 8, true, false, 2 };
-static const Chunks aiff = { 12, 8, true, false, 2 };
+static const Chunks iff = { 12, 8, true, false, 2 }; // RIFX and AIFF
 static const Chunks w64 = { 40, 24, false, true, 8 };
 static const Chunks caf = { 8, 12, true, false, 1 };
 
@@ -132,34 +131,16 @@ is_plain_wave(const int fd, const Chunks* const chunks)
   return tag == 1U || tag == 3U;
 }
 
-static bool
-is_plain_riff(const int fd)
-{
-  return is_plain_wave(fd, &riff);
-}
-
-static bool
-is_plain_rifx(const int fd)
-{
-  return is_plain_wave(fd, &rifx);
-}
-
-static bool
-is_plain_w64(const int fd)
-{
-  return is_plain_wave(fd, &w64);
-}
-
 /// AIFF has no encoding field; AIFF-C has one after the fields that both have.
 static bool
-is_plain_aiff(const int fd)
+is_plain_aiff(const int fd, const Chunks* const chunks)
 {
   static const char codings[][5] = { "NONE", "twos", "sowt", "raw ", "in24", "in32",
                                      "42n1", "23ni", "fl32", "FL32", "fl64", "FL64" };
   uint64_t at = 0;
   uint64_t n_bytes = 0;
   unsigned char coding[4];
-  if (!find_chunk(fd, &aiff, "COMM", &at, &n_bytes)) {
+  if (!find_chunk(fd, chunks, "COMM", &at, &n_bytes)) {
     return false;
   }
   if (n_bytes < 22U) {
@@ -174,8 +155,9 @@ is_plain_aiff(const int fd)
 
 /// Encodings 2 to 5 are PCM of 8 to 32 bits, 6 and 7 floats.
 static bool
-is_plain_au(const int fd)
+is_plain_au(const int fd, const Chunks* const chunks)
 {
+  (void)chunks; // the format has none
   unsigned char coding[4];
   const uint64_t code = read_at(fd, 12, coding, 4) ? audio_number(coding, 4, true) : 0U;
   return code >= 2U && code <= 7U;
@@ -183,18 +165,11 @@ is_plain_au(const int fd)
 
 /// The first chunk is "desc"; the encoding follows the rate.
 static bool
-is_plain_caf(const int fd)
+is_plain_caf(const int fd, const Chunks* const chunks)
 {
   unsigned char header[24];
-  return read_at(fd, 8, header, sizeof(header)) && !memcmp(header, "desc", 4) &&
+  return read_at(fd, chunks->first, header, sizeof(header)) && !memcmp(header, "desc", 4) &&
          !memcmp(header + 20, "lpcm", 4);
-}
-
-static bool
-is_plain_flac(const int fd)
-{
-  (void)fd;
-  return true; // the format has no other encoding
 }
 
 // ---- where the samples end ----
@@ -213,18 +188,6 @@ end_of_chunk(const int fd, const Chunks* const chunks, const char* const name)
   return at + n_bytes - (chunks->counts_header ? chunks->header_bytes : 0U);
 }
 
-static uint64_t
-end_of_riff(const int fd)
-{
-  return end_of_chunk(fd, &riff, "data");
-}
-
-static uint64_t
-end_of_rifx(const int fd)
-{
-  return end_of_chunk(fd, &rifx, "data");
-}
-
 /// The length of "data" is the second number of the chunk "ds64".
 static uint64_t
 end_of_rf64(const int fd)
@@ -241,18 +204,6 @@ end_of_rf64(const int fd)
   return n_bytes && n_bytes <= INT64_MAX / 2 ? data + n_bytes : 0U;
 }
 
-static uint64_t
-end_of_w64(const int fd)
-{
-  return end_of_chunk(fd, &w64, "data");
-}
-
-static uint64_t
-end_of_aiff(const int fd)
-{
-  return end_of_chunk(fd, &aiff, "SSND");
-}
-
 /// Offset and length of the samples are the first two numbers of the header.
 static uint64_t
 end_of_au(const int fd)
@@ -265,46 +216,36 @@ end_of_au(const int fd)
   return n_bytes && n_bytes != UINT32_MAX ? audio_number(header, 4, true) + n_bytes : 0U;
 }
 
-static uint64_t
-end_of_caf(const int fd)
-{
-  return end_of_chunk(fd, &caf, "data");
-}
-
-static uint64_t
-end_of_flac(const int fd)
-{
-  (void)fd;
-  return 0; // the decoder finds the end
-}
-
 // ---- any container ----
 
 typedef struct Container {
   char begins[5];
-  char then[5]; ///< At 8
-  bool (*is_plain)(int fd);
-  uint64_t (*end)(int fd); ///< Offset of the end of the samples; 0 if the header does not have it
-  const Chunks* chunks;    ///< NULL: the format has none
+  char then[5];                                   ///< At 8
+  const Chunks* chunks;                           ///< NULL: the format has none
+  const char* samples;                            ///< Name of the samples' chunk
+  bool (*is_plain)(int fd, const Chunks* chunks); ///< NULL: the format has no other encoding
+  uint64_t (*end)(int fd); ///< End of the samples if their chunk does not have it, else NULL
   const char* skipped;     ///< Names of the chunks that audio_visit_chunks() leaves out
+  bool is_flac;
 } Container;
 
 #define RIFF_SKIPPED "fmt data fact ds64 JUNK junk PAD  FLLR PEAK levl"
 #define AIFF_SKIPPED "COMM SSND FVER PEAK CHAN NAME AUTH (c)  ANNO APPL"
+#define CAF_SKIPPED  "desc data chan free pakt peak info"
 
 static const Container*
 find_container(const int fd)
 {
   static const Container containers[] = {
-    { "RIFF", "WAVE", is_plain_riff, end_of_riff, &riff, RIFF_SKIPPED },
-    { "RIFX", "WAVE", is_plain_rifx, end_of_rifx, &rifx, RIFF_SKIPPED " LIST" },
-    { "RF64", "WAVE", is_plain_riff, end_of_rf64, &riff, RIFF_SKIPPED },
-    { "riff", "", is_plain_w64, end_of_w64, &w64, RIFF_SKIPPED },
-    { "FORM", "AIFF", is_plain_aiff, end_of_aiff, &aiff, AIFF_SKIPPED },
-    { "FORM", "AIFC", is_plain_aiff, end_of_aiff, &aiff, AIFF_SKIPPED },
-    { ".snd", "", is_plain_au, end_of_au, NULL, NULL },
-    { "caff", "", is_plain_caf, end_of_caf, &caf, "desc data chan free pakt peak info" },
-    { "fLaC", "", is_plain_flac, end_of_flac, NULL, NULL },
+    { "RIFF", "WAVE", &riff, "data", is_plain_wave, NULL, RIFF_SKIPPED, false },
+    { "RIFX", "WAVE", &iff, "data", is_plain_wave, NULL, RIFF_SKIPPED " LIST", false },
+    { "RF64", "WAVE", &riff, "data", is_plain_wave, end_of_rf64, RIFF_SKIPPED, false },
+    { "riff", "", &w64, "data", is_plain_wave, NULL, RIFF_SKIPPED, false },
+    { "FORM", "AIFF", &iff, "SSND", is_plain_aiff, NULL, AIFF_SKIPPED, false },
+    { "FORM", "AIFC", &iff, "SSND", is_plain_aiff, NULL, AIFF_SKIPPED, false },
+    { ".snd", "", NULL, NULL, is_plain_au, end_of_au, NULL, false },
+    { "caff", "", &caf, "data", is_plain_caf, NULL, CAF_SKIPPED, false },
+    { "fLaC", "", NULL, NULL, NULL, NULL, NULL, true },
   };
   unsigned char header[12];
   if (!read_at(fd, 0, header, sizeof(header))) {
@@ -323,14 +264,25 @@ bool
 audio_is_plain(const int fd)
 {
   const Container* const container = find_container(fd);
-  return container && container->is_plain(fd);
+  return container && (!container->is_plain || container->is_plain(fd, container->chunks));
+}
+
+/// Offset of the end of the samples.  0 if the header does not have it, as that of FLAC, where the
+/// decoder finds the end.
+static uint64_t
+samples_end(const Container* const container, const int fd)
+{
+  if (container->end) {
+    return container->end(fd);
+  }
+  return container->chunks ? end_of_chunk(fd, container->chunks, container->samples) : 0U;
 }
 
 uint64_t
 audio_missing_bytes(const int fd)
 {
   const Container* const container = find_container(fd);
-  const uint64_t end = container ? container->end(fd) : 0U;
+  const uint64_t end = container ? samples_end(container, fd) : 0U;
   struct stat info;
   return fstat(fd, &info) || end <= (uint64_t)info.st_size ? 0U : end - (uint64_t)info.st_size;
 }
@@ -360,18 +312,18 @@ void
 audio_visit_chunks(const int fd, AudioChunkVisitor* const visit, void* const context)
 {
   const Container* const container = find_container(fd);
-  if (container && container->end == end_of_flac) {
+  if (container && container->is_flac) {
     visit_flac(fd, visit, context);
   }
   if (!container || !container->chunks) {
     return;
   }
-  const uint64_t end = container->end(fd);
+  const uint64_t end = container->end ? container->end(fd) : 0U;
   Cursor cursor = { fd, container->chunks, container->chunks->first, MAX_CHUNKS };
   AudioChunk chunk = { .kind = container->chunks == &riff ? CHUNK_RIFF : CHUNK_OTHER };
   while (next_chunk(&cursor, &chunk)) {
-    if (container->end == end_of_rf64 && end && !memcmp(chunk.name, "data", 4)) {
-      cursor.next = end + end % 2U; // the chunk itself has all ones
+    if (end && !memcmp(chunk.name, container->samples, 4)) {
+      cursor.next = end + end % 2U; // RF64: the chunk itself has all ones
     }
     if (!strstr(container->skipped, chunk.name)) {
       visit(context, &chunk);

@@ -87,7 +87,9 @@ io_status(const Io* const io, IoStatus* const status)
 void
 io_latency_changed(Io* const io)
 {
-  io->driver->latency_changed(io);
+  if (io->driver->latency_changed) {
+    io->driver->latency_changed(io);
+  }
 }
 
 Status

@@ -85,7 +85,7 @@ typedef struct IoDriver {
   Status (*open)(const IoConfig* config, const IoEvents* events, Io** io, Error* error);
   void (*poll)(Io* io);
   void (*status)(const Io* io, IoStatus* status);
-  /// Report a changed latency to the server.
+  /// Report a changed latency to the server.  NULL: no server, or its library has no call for it.
   void (*latency_changed)(Io* io);
   Status (*close)(Io* io);
   /// Devices as a JSON array of objects {name, host_api, inputs, outputs, rate_hz, default}; may be

@@ -287,12 +287,6 @@ dummy_status(const Io* const io, IoStatus* const status)
            dummy->fast ? "no clock, as fast as it goes" : "timer");
 }
 
-static void
-dummy_latency_changed(Io* const io)
-{
-  (void)io; // no server to report to
-}
-
 static Status
 dummy_close(Io* const io)
 {
@@ -309,6 +303,5 @@ const IoDriver io_dummy = {
   .open = dummy_open,
   .poll = dummy_poll,
   .status = dummy_status,
-  .latency_changed = dummy_latency_changed,
   .close = dummy_close,
 };

@@ -341,16 +341,10 @@ jack_open(const IoConfig* const config, const IoEvents* const events, Io** const
 }
 
 static void
-jack_poll(Io* const io)
-{
-  reconnect_poll((Reconnect*)io);
-}
-
-static void
 jack_status(const Io* const io, IoStatus* const status)
 {
   const Reconnect* const reconnect = (const Reconnect*)io;
-  reconnect_status(reconnect, status);
+  reconnect_status(io, status);
   status->freewheeling = reconnect->phase == RUNNING && session_of(reconnect)->freewheeling;
 }
 
@@ -360,7 +354,7 @@ jack_latency_changed(Io* const io)
   Jack* const jack = (Jack*)io;
   jack->latency_changed = true;
   if (jack->reconnect.phase == RUNNING) {
-    jack_poll(io);
+    reconnect_poll(io);
   }
 }
 
@@ -368,7 +362,7 @@ const IoDriver io_jack = {
   .name = "jack",
   .summary = "JACK or PipeWire's JACK, with ports for other programs",
   .open = jack_open,
-  .poll = jack_poll,
+  .poll = reconnect_poll,
   .status = jack_status,
   .latency_changed = jack_latency_changed,
   .close = jack_close,

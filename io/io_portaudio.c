@@ -300,24 +300,6 @@ portaudio_open(const IoConfig* const config, const IoEvents* const events, Io** 
   return STATUS_OK;
 }
 
-static void
-portaudio_poll(Io* const io)
-{
-  reconnect_poll((Reconnect*)io);
-}
-
-static void
-portaudio_status(const Io* const io, IoStatus* const status)
-{
-  reconnect_status((const Reconnect*)io, status);
-}
-
-static void
-portaudio_latency_changed(Io* const io)
-{
-  (void)io; // PortAudio cannot report a latency
-}
-
 static json_t*
 portaudio_devices(void)
 {
@@ -336,9 +318,8 @@ const IoDriver io_portaudio = {
   .name = "portaudio",
   .summary = "PortAudio: ALSA, OSS, JACK, and other systems' sound cards",
   .open = portaudio_open,
-  .poll = portaudio_poll,
-  .status = portaudio_status,
-  .latency_changed = portaudio_latency_changed,
+  .poll = reconnect_poll,
+  .status = reconnect_status,
   .close = portaudio_close,
   .devices = portaudio_devices,
 };

@@ -286,8 +286,9 @@ advance(Reconnect* const reconnect)
 }
 
 void
-reconnect_poll(Reconnect* const reconnect)
+reconnect_poll(Io* const io)
 {
+  Reconnect* const reconnect = (Reconnect*)io;
   for (unsigned n = 0; n < MAX_STEPS && advance(reconnect); ++n) {
   }
 }
@@ -355,9 +356,9 @@ reconnect_close(Reconnect* const reconnect)
 }
 
 void
-reconnect_status(const Reconnect* const reconnect, IoStatus* const status)
+reconnect_status(const Io* const io, IoStatus* const status)
 {
-  const Io* const io = &reconnect->io;
+  const Reconnect* const reconnect = (const Reconnect*)io;
   const bool runs =
       reconnect->phase == RUNNING && !period_gate_is_shut(io->events.gate, PERIOD_GATE_DRIVER);
   *status = (IoStatus){ .state = runs ? IO_STATE_RUNNING : IO_STATE_WAITING,

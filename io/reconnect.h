@@ -98,8 +98,9 @@ NODISCARD Status reconnect_start(Reconnect* reconnect, Error* error);
 /// same time; the first reason stays. [any, not rt]
 void io_session_lose(IoSession* session, const char* reason);
 
-void reconnect_poll(Reconnect* reconnect); // [main]
-void reconnect_status(const Reconnect* reconnect, IoStatus* status);
+/// `poll` and `status` of an IoDriver that has a Reconnect. [main]
+void reconnect_poll(Io* io);
+void reconnect_status(const Io* io, IoStatus* status);
 
 /// Stop, within 2 s.  Returns true if the driver may free itself. [main]
 bool reconnect_close(Reconnect* reconnect);

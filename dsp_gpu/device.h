@@ -92,10 +92,10 @@ NODISCARD Status device_kernel(Device* device, const char* file, const char* ent
 /// Measure mapped_bytes; takes some milliseconds. [main]
 NODISCARD Status device_measure_switch(Device* device, Error* error);
 
-/// As Backend::attach, but for signals that stay on the device: a row at the address `region` + n
-/// is byte n of the buffer.  The caller keeps the buffer; no code accesses the address range
-/// `region`.  All nodes of the rack must run on the device.  Backend::detach ends the use of the
-/// buffer. [main]
+/// For benchmarks: as Backend::attach, but for signals that stay on the device.  A row at the
+/// address `region` + n is byte n of the buffer.  The caller keeps the buffer; no code accesses the
+/// address range `region`.  All nodes of the rack must run on the device.  Backend::detach ends the
+/// use of the buffer. [main]
 void device_attach_buffer(Device* device, void* region, GpuBuffer* buffer);
 
 // device_spares.c: memory for stages, not cleared.  Give memory back with the same n_bytes with

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  Measures the largest block for which kernels should access rows in mapped host memory instead of
-  in copies.  For each size, a kernel moves as many bytes as a block: once in host memory, and once
-  in device memory with copies before and after.
+  Measures, when a device is opened, the largest block for which kernels should access rows in
+  mapped host memory instead of in copies.  For each size, a kernel moves as many bytes as a block:
+  once in host memory, and once in device memory with copies before and after.
 */
 
 #include "device.h"

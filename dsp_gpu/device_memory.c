@@ -5,6 +5,9 @@
   A kernel can take few buffers but many units, and OpenCL 1.2 has no pointers in memory.  So units
   are in few large buffers, called chunks, and a launch takes the units of one chunk.  Allocation is
   first fit and reuses freed pieces; a new chunk is made if no existing one has room.
+
+  This memory outlives plans, as on the CPU.  Stages hold no state and can be made again at any
+  time.
 */
 
 #include "device.h"

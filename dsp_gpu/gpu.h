@@ -15,9 +15,10 @@
    places.  The player polls for completion: on CUDA a word in host memory, on OpenCL the state of
    the last command, because only its completion makes the writes visible.
 
-   Threads: [main] lists and opens; [builder] allocates, compiles, records, warms up; [player] only
-   submits and polls while blocks arrive.  Builder and player use one device at the same time;
-   every other object is used by one thread at a time.
+   Threads, all of the process that runs the effects (the worker process, or the only one with
+   --in-process): [main] lists and opens; [builder] allocates, compiles, records, warms up;
+   [player] only submits and polls while blocks arrive.  Builder and player use one device at the
+   same time; every other object is used by one thread at a time.
 
    Errors contain the driver's text.  STATUS_NO_MEM: the device or the host has no memory;
    STATUS_BAD_ARG: an error of the caller; STATUS_NO_BACKEND: any other error of the driver.  After

@@ -17,7 +17,9 @@
   the words that differ from those on the device are added to the slot's changes.  Connections whose
   gain moves are handled in the same way.
 
-  A block with parameter changes runs in parts, one submission each.
+  A block with parameter changes runs in parts, one submission each, at most MAX_PARTS.  With more
+  changes, each part has an eighth of the block, and a change may apply up to an eighth of a block
+  early.
 */
 
 #include "stage_private.h"
@@ -30,7 +32,7 @@
 #include <string.h>
 #include <time.h>
 
-#define MAX_PARTS 8U // of a block; with more changes, each part has an eighth of the block
+#define MAX_PARTS 8U // of a block
 
 // Some drivers compile when a kernel is launched for the first time.
 #define TRIAL_NS (20U * NS_PER_S)

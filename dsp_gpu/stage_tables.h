@@ -6,8 +6,9 @@
    Mixes need no launch: a kernel sums the terms of its inputs as it reads them.  Rows keep the
    plan's numbers on the device; a row that is read before the stage has written it comes from the
    host; delayed terms are read from additional rows, which stage_delay fills.  Units in series with
-   the same kernel become chains of one launch, if the kernel allows it.  The last launch,
-   stage_end, sums the rows that go to the host.  All [builder].
+   the same kernel, each of which reads only the unit before, become chains of one launch, if the
+   kernel allows it (FxKernel::chains).  The last launch, stage_end, sums the rows that go to the
+   host.  All [builder].
 */
 #ifndef WARPRACK_DSP_GPU_STAGE_TABLES_H
 #define WARPRACK_DSP_GPU_STAGE_TABLES_H

@@ -88,8 +88,8 @@ NODISCARD Status cuda_enter(GpuDevice* device, Error* error);
 /// STATUS_OK for CUDA_SUCCESS. [main, builder]
 NODISCARD Status cuda_check(GpuDevice* device, CUresult result, const char* call, Error* error);
 
-/// Like cuda_check(), for a call that writes a handle or an address to `*made`, which the caller
-/// has set to 0.  Success with `*made` still 0 is an error, too. [main, builder]
+/// Like cuda_check(), for every call that writes a handle or an address to `*made`, which the
+/// caller has set to 0.  Success with `*made` still 0 is an error, too. [main, builder]
 NODISCARD Status cuda_check_made(GpuDevice* device, CUresult result, const void* made,
                                  const char* call, Error* error);
 

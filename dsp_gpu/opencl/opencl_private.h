@@ -49,8 +49,8 @@ struct GpuBuffer {
 };
 
 /// On a device that shares memory, this is the memory itself.  On other devices, copies of a block
-/// use `pinned`, because drivers stage copies of other memory: submit() fills it, poll() empties
-/// it.
+/// use `pinned`, because drivers copy without waiting only from and to memory that they allocated:
+/// submit() fills it, poll() empties it when the block is done.
 struct GpuHostMemory {
   GpuDevice* device;
   cl_mem memory;

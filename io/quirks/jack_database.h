@@ -11,8 +11,9 @@
    process with SIGSEGV.
 
    Therefore this file defines jack_client_open(), which the linker finds before libjack's, also for
-   PortAudio's client.  In these cases the function returns NULL and the status
-   JackShmFailure, which libjack itself never sets, and passes the reason to jack_error_callback().
+   PortAudio's client.  It runs on threads of async calls, and on the main thread for `list
+   devices`.  In these cases it returns NULL and the status JackShmFailure, which libjack itself
+   never sets, and passes the reason to jack_error_callback().
 */
 #ifndef WARPRACK_IO_QUIRKS_JACK_DATABASE_H
 #define WARPRACK_IO_QUIRKS_JACK_DATABASE_H

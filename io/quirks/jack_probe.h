@@ -22,7 +22,7 @@ typedef enum JackProbe {
 
 /**
    Open a second client and compare the periods of both.  Wait up to a second and four periods for
-   the first period of the second client, then 250 ms.  May hang.
+   the first period of the second client, then 250 ms.  May hang. [async call]
 
    @param server_name NULL: the default server.
    @param n_periods Counts the periods of the first client.

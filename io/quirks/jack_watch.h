@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Detects that a JACK client gets no more periods.  Every 50 ms it compares three numbers that need
-   no answer of the server: the number of periods of this client, the server's time in frames, and
-   the monotonic clock.  Such a comparison is a *check*.
+   Detects that a JACK client gets no more periods.  Every 50 ms, inside io_poll(), it compares
+   three numbers that need no answer of the server: the number of periods of this client, the
+   server's time in frames, and the monotonic clock.  Such a comparison is a *check*.
 
    Time limits are numbers of checks, not seconds: a stopped program or a sleeping machine adds one
    check only.  A check without a new period is one of two cases:

@@ -10,8 +10,8 @@
      server they fail, and Debian builds with assertions.  Therefore this file makes them report
      success.
 
-   This file defines a few functions of libjack.  PortAudio calls them in place of libjack's own,
-   which they call in turn.
+   This file defines four functions of libjack.  PortAudio calls them, on the thread of its caller,
+   in place of libjack's own, which they call in turn.
 */
 #ifndef WARPRACK_IO_QUIRKS_PA_JACK_H
 #define WARPRACK_IO_QUIRKS_PA_JACK_H

@@ -143,6 +143,14 @@ cascade_create(const CascadePlan* const plan, const FxSetup* const setup, FxShap
   return STATUS_OK;
 }
 
+Status
+cascade_create_one(const uint32_t n_params, const CascadeDesign design, const FxSetup* const setup,
+                   FxShape* const shape, void** const node, Error* const error)
+{
+  const CascadePlan plan = { .n_params = n_params, .n_sections = 1, .design = design };
+  return cascade_create(&plan, setup, shape, node, error);
+}
+
 void
 cascade_unit_init(const void* const node, void* const state, const uint32_t channel)
 {

@@ -21,6 +21,8 @@
 
 #include "engine/contract/effect.h"
 
+#include <stdlib.h>
+
 #define CASCADE_MAX_PARAMS 8U
 
 /**
@@ -43,7 +45,12 @@ NODISCARD Status // [builder]
 cascade_create(const CascadePlan* plan, const FxSetup* setup, FxShape* shape, void** node,
                Error* error);
 
-// Functions that an effect file puts into its FxInfo.
+/// cascade_create() for a filter of one section.
+NODISCARD Status // [builder]
+cascade_create_one(uint32_t n_params, CascadeDesign design, const FxSetup* setup, FxShape* shape,
+                   void** node, Error* error);
+
+// The functions of every cascade's FxInfo.
 
 void cascade_unit_init(const void* node, void* state, uint32_t channel);
 void cascade_set(void* node, uint32_t param, double value);
@@ -54,10 +61,22 @@ extern const FxKernel cascade_kernel;
 /// Frames until an impulse has fallen below -120 dB: the decay times of all poles, added up.
 uint64_t cascade_tail(const void* node);
 
-/// Tolerance of every cascade against the reference, and its reason.
-#define CASCADE_TOLERANCE 1e-6
-#define CASCADE_TOLERANCE_REASON                                                                   \
-  "sections run in double, on a GPU in pairs of floats; the result is rounded to float once, "     \
-  "twice during a fade"
+/// The members of a cascade's FxInfo that follow its name and summary: those of its parameter table
+/// and its `create`, and those that all cascades share.
+// clang-format off
+#define CASCADE_MEMBERS(table, create_node)                                                        \
+  .params = (table),                                                                               \
+  .n_params = ARRAY_LEN(table),                                                                    \
+  .tolerance = 1e-6,                                                                               \
+  .tolerance_reason = "sections run in double, on a GPU in pairs of floats; the result is "        \
+                      "rounded to float once, twice during a fade",                                \
+  .create = (create_node),                                                                         \
+  .destroy = free,                                                                                 \
+  .unit_init = cascade_unit_init,                                                                  \
+  .set = cascade_set,                                                                              \
+  .run = cascade_run,                                                                              \
+  .tail = cascade_tail,                                                                            \
+  .kernel = &cascade_kernel
+// clang-format on
 
 #endif

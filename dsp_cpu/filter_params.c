@@ -13,6 +13,12 @@ const char* const filter_type_names[] = {
   NULL,
 };
 
+const FxParam filter_band_params[] = {
+  FREQUENCY_PARAM("low", 300.0, "Lower edge"),
+  FREQUENCY_PARAM("high", 3000.0, "Upper edge; the two may change places"),
+  FAMILY_PARAMS,
+};
+
 static uint32_t
 n_edges(const FilterBand band)
 {

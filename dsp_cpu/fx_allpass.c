@@ -4,8 +4,6 @@
 #include "filter_params.h"
 #include "rbj.h"
 
-#include <stdlib.h>
-
 enum { FREQUENCY, Q };
 
 static const FxParam allpass_params[] = {
@@ -23,24 +21,11 @@ static Status
 allpass_create(const FxSetup* const setup, FxShape* const shape, void** const node,
                Error* const error)
 {
-  const CascadePlan plan = { .n_params = ARRAY_LEN(allpass_params),
-                             .n_sections = 1,
-                             .design = allpass_design };
-  return cascade_create(&plan, setup, shape, node, error);
+  return cascade_create_one(ARRAY_LEN(allpass_params), allpass_design, setup, shape, node, error);
 }
 
 const FxInfo fx_allpass_info = {
   .name = "allpass",
   .summary = "Shift the phase around a frequency",
-  .params = allpass_params,
-  .n_params = ARRAY_LEN(allpass_params),
-  .tolerance = CASCADE_TOLERANCE,
-  .tolerance_reason = CASCADE_TOLERANCE_REASON,
-  .create = allpass_create,
-  .destroy = free,
-  .unit_init = cascade_unit_init,
-  .set = cascade_set,
-  .run = cascade_run,
-  .tail = cascade_tail,
-  .kernel = &cascade_kernel,
+  CASCADE_MEMBERS(allpass_params, allpass_create),
 };

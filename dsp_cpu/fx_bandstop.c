@@ -3,14 +3,6 @@
 
 #include "filter_params.h"
 
-#include <stdlib.h>
-
-static const FxParam bandstop_params[] = {
-  FREQUENCY_PARAM("low", 300.0, "Lower edge"),
-  FREQUENCY_PARAM("high", 3000.0, "Upper edge; the two may change places"),
-  FAMILY_PARAMS,
-};
-
 static void
 bandstop_design(const double* const values, const double rate_hz, Section* const sections)
 {
@@ -27,15 +19,5 @@ bandstop_create(const FxSetup* const setup, FxShape* const shape, void** const n
 const FxInfo fx_bandstop_info = {
   .name = "bandstop",
   .summary = "Remove frequencies between two limits",
-  .params = bandstop_params,
-  .n_params = ARRAY_LEN(bandstop_params),
-  .tolerance = CASCADE_TOLERANCE,
-  .tolerance_reason = CASCADE_TOLERANCE_REASON,
-  .create = bandstop_create,
-  .destroy = free,
-  .unit_init = cascade_unit_init,
-  .set = cascade_set,
-  .run = cascade_run,
-  .tail = cascade_tail,
-  .kernel = &cascade_kernel,
+  CASCADE_MEMBERS(filter_band_params, bandstop_create),
 };

@@ -10,8 +10,6 @@
 
 #include "cascade.h"
 
-#include <stdlib.h>
-
 enum { FREQUENCY };
 
 // clang-format off
@@ -31,24 +29,11 @@ static Status
 dcblock_create(const FxSetup* const setup, FxShape* const shape, void** const node,
                Error* const error)
 {
-  const CascadePlan plan = { .n_params = ARRAY_LEN(dcblock_params),
-                             .n_sections = 1,
-                             .design = dcblock_design };
-  return cascade_create(&plan, setup, shape, node, error);
+  return cascade_create_one(ARRAY_LEN(dcblock_params), dcblock_design, setup, shape, node, error);
 }
 
 const FxInfo fx_dcblock_info = {
   .name = "dcblock",
   .summary = "Take out the constant part of the signal",
-  .params = dcblock_params,
-  .n_params = ARRAY_LEN(dcblock_params),
-  .tolerance = CASCADE_TOLERANCE,
-  .tolerance_reason = CASCADE_TOLERANCE_REASON,
-  .create = dcblock_create,
-  .destroy = free,
-  .unit_init = cascade_unit_init,
-  .set = cascade_set,
-  .run = cascade_run,
-  .tail = cascade_tail,
-  .kernel = &cascade_kernel,
+  CASCADE_MEMBERS(dcblock_params, dcblock_create),
 };

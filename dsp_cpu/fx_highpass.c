@@ -3,8 +3,6 @@
 
 #include "filter_params.h"
 
-#include <stdlib.h>
-
 static const FxParam highpass_params[] = {
   FREQUENCY_PARAM("frequency", 100.0, "Edge"),
   FAMILY_PARAMS,
@@ -26,15 +24,5 @@ highpass_create(const FxSetup* const setup, FxShape* const shape, void** const n
 const FxInfo fx_highpass_info = {
   .name = "highpass",
   .summary = "Pass only frequencies above a limit",
-  .params = highpass_params,
-  .n_params = ARRAY_LEN(highpass_params),
-  .tolerance = CASCADE_TOLERANCE,
-  .tolerance_reason = CASCADE_TOLERANCE_REASON,
-  .create = highpass_create,
-  .destroy = free,
-  .unit_init = cascade_unit_init,
-  .set = cascade_set,
-  .run = cascade_run,
-  .tail = cascade_tail,
-  .kernel = &cascade_kernel,
+  CASCADE_MEMBERS(highpass_params, highpass_create),
 };

@@ -4,8 +4,6 @@
 #include "filter_params.h"
 #include "rbj.h"
 
-#include <stdlib.h>
-
 enum { FREQUENCY, GAIN, Q };
 
 static const FxParam highshelf_params[] = {
@@ -24,24 +22,12 @@ static Status
 highshelf_create(const FxSetup* const setup, FxShape* const shape, void** const node,
                  Error* const error)
 {
-  const CascadePlan plan = { .n_params = ARRAY_LEN(highshelf_params),
-                             .n_sections = 1,
-                             .design = highshelf_design };
-  return cascade_create(&plan, setup, shape, node, error);
+  return cascade_create_one(ARRAY_LEN(highshelf_params), highshelf_design, setup, shape, node,
+                            error);
 }
 
 const FxInfo fx_highshelf_info = {
   .name = "highshelf",
   .summary = "Raise or lower the level above a frequency",
-  .params = highshelf_params,
-  .n_params = ARRAY_LEN(highshelf_params),
-  .tolerance = CASCADE_TOLERANCE,
-  .tolerance_reason = CASCADE_TOLERANCE_REASON,
-  .create = highshelf_create,
-  .destroy = free,
-  .unit_init = cascade_unit_init,
-  .set = cascade_set,
-  .run = cascade_run,
-  .tail = cascade_tail,
-  .kernel = &cascade_kernel,
+  CASCADE_MEMBERS(highshelf_params, highshelf_create),
 };

@@ -3,8 +3,6 @@
 
 #include "filter_params.h"
 
-#include <stdlib.h>
-
 static const FxParam lowpass_params[] = {
   FREQUENCY_PARAM("frequency", 1000.0, "Edge"),
   FAMILY_PARAMS,
@@ -26,15 +24,5 @@ lowpass_create(const FxSetup* const setup, FxShape* const shape, void** const no
 const FxInfo fx_lowpass_info = {
   .name = "lowpass",
   .summary = "Pass only frequencies below a limit",
-  .params = lowpass_params,
-  .n_params = ARRAY_LEN(lowpass_params),
-  .tolerance = CASCADE_TOLERANCE,
-  .tolerance_reason = CASCADE_TOLERANCE_REASON,
-  .create = lowpass_create,
-  .destroy = free,
-  .unit_init = cascade_unit_init,
-  .set = cascade_set,
-  .run = cascade_run,
-  .tail = cascade_tail,
-  .kernel = &cascade_kernel,
+  CASCADE_MEMBERS(lowpass_params, lowpass_create),
 };

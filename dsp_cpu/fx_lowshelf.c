@@ -4,8 +4,6 @@
 #include "filter_params.h"
 #include "rbj.h"
 
-#include <stdlib.h>
-
 enum { FREQUENCY, GAIN, Q };
 
 static const FxParam lowshelf_params[] = {
@@ -24,24 +22,11 @@ static Status
 lowshelf_create(const FxSetup* const setup, FxShape* const shape, void** const node,
                 Error* const error)
 {
-  const CascadePlan plan = { .n_params = ARRAY_LEN(lowshelf_params),
-                             .n_sections = 1,
-                             .design = lowshelf_design };
-  return cascade_create(&plan, setup, shape, node, error);
+  return cascade_create_one(ARRAY_LEN(lowshelf_params), lowshelf_design, setup, shape, node, error);
 }
 
 const FxInfo fx_lowshelf_info = {
   .name = "lowshelf",
   .summary = "Raise or lower the level below a frequency",
-  .params = lowshelf_params,
-  .n_params = ARRAY_LEN(lowshelf_params),
-  .tolerance = CASCADE_TOLERANCE,
-  .tolerance_reason = CASCADE_TOLERANCE_REASON,
-  .create = lowshelf_create,
-  .destroy = free,
-  .unit_init = cascade_unit_init,
-  .set = cascade_set,
-  .run = cascade_run,
-  .tail = cascade_tail,
-  .kernel = &cascade_kernel,
+  CASCADE_MEMBERS(lowshelf_params, lowshelf_create),
 };

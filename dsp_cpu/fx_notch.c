@@ -4,8 +4,6 @@
 #include "filter_params.h"
 #include "rbj.h"
 
-#include <stdlib.h>
-
 enum { FREQUENCY, Q };
 
 static const FxParam notch_params[] = {
@@ -23,24 +21,11 @@ static Status
 notch_create(const FxSetup* const setup, FxShape* const shape, void** const node,
              Error* const error)
 {
-  const CascadePlan plan = { .n_params = ARRAY_LEN(notch_params),
-                             .n_sections = 1,
-                             .design = notch_design };
-  return cascade_create(&plan, setup, shape, node, error);
+  return cascade_create_one(ARRAY_LEN(notch_params), notch_design, setup, shape, node, error);
 }
 
 const FxInfo fx_notch_info = {
   .name = "notch",
   .summary = "Remove one frequency",
-  .params = notch_params,
-  .n_params = ARRAY_LEN(notch_params),
-  .tolerance = CASCADE_TOLERANCE,
-  .tolerance_reason = CASCADE_TOLERANCE_REASON,
-  .create = notch_create,
-  .destroy = free,
-  .unit_init = cascade_unit_init,
-  .set = cascade_set,
-  .run = cascade_run,
-  .tail = cascade_tail,
-  .kernel = &cascade_kernel,
+  CASCADE_MEMBERS(notch_params, notch_create),
 };

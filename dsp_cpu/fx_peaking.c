@@ -4,8 +4,6 @@
 #include "filter_params.h"
 #include "rbj.h"
 
-#include <stdlib.h>
-
 enum { FREQUENCY, GAIN, Q };
 
 static const FxParam peaking_params[] = {
@@ -24,24 +22,11 @@ static Status
 peaking_create(const FxSetup* const setup, FxShape* const shape, void** const node,
                Error* const error)
 {
-  const CascadePlan plan = { .n_params = ARRAY_LEN(peaking_params),
-                             .n_sections = 1,
-                             .design = peaking_design };
-  return cascade_create(&plan, setup, shape, node, error);
+  return cascade_create_one(ARRAY_LEN(peaking_params), peaking_design, setup, shape, node, error);
 }
 
 const FxInfo fx_peaking_info = {
   .name = "peaking",
   .summary = "Raise or lower a band around a frequency",
-  .params = peaking_params,
-  .n_params = ARRAY_LEN(peaking_params),
-  .tolerance = CASCADE_TOLERANCE,
-  .tolerance_reason = CASCADE_TOLERANCE_REASON,
-  .create = peaking_create,
-  .destroy = free,
-  .unit_init = cascade_unit_init,
-  .set = cascade_set,
-  .run = cascade_run,
-  .tail = cascade_tail,
-  .kernel = &cascade_kernel,
+  CASCADE_MEMBERS(peaking_params, peaking_create),
 };

@@ -62,7 +62,7 @@ def roots(source):
             text = re.sub(r'//[^\n]*|^#[^\n]*|/\*.*?\*/', '', header.read_text(),
                           flags=re.S | re.M)
             declared |= set(re.findall(r'\bREALTIME\s+[\w\s*]+?(\w+)\s*\(', text))
-    for code in (source / 'dsp_cpu').glob('*.c'):
+    for code in (source / 'dsp_cpu').glob('*.[ch]'):
         if code.name not in OFFLINE_FILES:
             named |= set(re.findall(TABLES, code.read_text()))
     return declared, named - {'NULL'}

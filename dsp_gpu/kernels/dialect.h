@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
    One language for kernels on CUDA C++ (NVRTC and nvcc) and OpenCL C 1.2.  gpu_compile.c puts this
-   text in front of every kernel file; ../README.md explains each name and the rules of the subset
+   text in front of every kernel file; DIALECT.md explains each name and the rules of the subset
    that both languages understand.
 
    Every compilation defines GROUP_SIZE, the number of threads of a group: -DGROUP_SIZE=n.
@@ -9,13 +9,9 @@
 #ifndef WARPRACK_DSP_GPU_KERNELS_DIALECT_H
 #define WARPRACK_DSP_GPU_KERNELS_DIALECT_H
 
-// Threads in a sub-group, which exchange values in registers on CUDA. OpenCL uses sub-groups of the
-// same size, so that sums have the same order on both.
-#define SUBGROUP_SIZE 32
-
 #ifndef GROUP_SIZE
 #error "GROUP_SIZE is not defined"
-#elif GROUP_SIZE % SUBGROUP_SIZE || GROUP_SIZE > 256
+#elif GROUP_SIZE % 32 || GROUP_SIZE > 256
 #error "GROUP_SIZE has to be a multiple of 32 and at most 256"
 #endif
 
@@ -30,16 +26,12 @@ typedef uint u32;
 typedef ulong u64;
 typedef float f32;
 
-#define KERNEL           __kernel __attribute__((reqd_work_group_size(GROUP_SIZE, 1, 1))) void
-#define DEVICE           static inline
-#define GLOBAL           __global
-#define LOCAL_POINTER    __local
-#define CONSTANT         __constant
-#define CONSTANT_POINTER __constant
-#define RESTRICT         restrict
+#define KERNEL        __kernel __attribute__((reqd_work_group_size(GROUP_SIZE, 1, 1))) void
+#define DEVICE        static inline
+#define GLOBAL        __global
+#define LOCAL_POINTER __local
 
 #define LOCAL_ARRAY(type, name, length) __local type name[length]
-#define SUBGROUP_SCRATCH(name)          __local f32 name[GROUP_SIZE]
 
 #define LOCAL_ID   ((u32)get_local_id(0))
 #define GROUP_X    ((u32)get_group_id(0))
@@ -73,23 +65,11 @@ exact_product(const f32 a, const f32 b)
 #define BITS_OF_F32(x) as_uint(x)
 #define F32_OF_BITS(x) as_float(x)
 
-#define EXP2(x)    exp2(x)
 #define FABS(x)    fabs(x)
 #define FLOOR(x)   floor(x)
 #define FMAX(a, b) fmax(a, b)
 #define FMIN(a, b) fmin(a, b)
-#define LOG2(x)    log2(x)
 #define SQRT(x)    sqrt(x)
-
-DEVICE f32
-subgroup_shuffle(const f32 value, const u32 lane, LOCAL_POINTER f32* const scratch)
-{
-  scratch[LOCAL_ID] = value;
-  BARRIER();
-  const f32 result = scratch[LOCAL_ID - LOCAL_ID % SUBGROUP_SIZE + lane];
-  BARRIER(); // all threads have read before the next exchange
-  return result;
-}
 
 #else
 
@@ -104,12 +84,8 @@ typedef float f32;
 #define DEVICE __device__ __forceinline__
 #define GLOBAL
 #define LOCAL_POINTER
-#define CONSTANT static __constant__
-#define CONSTANT_POINTER
-#define RESTRICT __restrict__
 
 #define LOCAL_ARRAY(type, name, length) __shared__ type name[length]
-#define SUBGROUP_SCRATCH(name)          f32* const name = 0 // values stay in registers
 
 #define LOCAL_ID   threadIdx.x
 #define GROUP_X    blockIdx.x
@@ -135,19 +111,11 @@ exact_product(const f32 a, const f32 b)
 #define BITS_OF_F32(x) __float_as_uint(x)
 #define F32_OF_BITS(x) __uint_as_float(x)
 
-#define EXP2(x)    exp2f(x)
 #define FABS(x)    fabsf(x)
 #define FLOOR(x)   floorf(x)
 #define FMAX(a, b) fmaxf(a, b)
 #define FMIN(a, b) fminf(a, b)
-#define LOG2(x)    log2f(x)
 #define SQRT(x)    sqrtf(x)
-
-DEVICE f32
-subgroup_shuffle(const f32 value, const u32 lane, LOCAL_POINTER f32* const)
-{
-  return __shfl_sync(0xFFFFFFFFU, value, (i32)lane, SUBGROUP_SIZE);
-}
 
 // Vector arithmetic, which OpenCL C has built in.
 #define VECTOR_OPERATOR(op)                                                                        \
@@ -220,23 +188,6 @@ exact_sum_ordered(const f32 a, const f32 b)
 {
   const f32 sum = a + b;
   return F2(sum, b - (sum - a));
-}
-
-// Broadcast the value of one thread of the sub-group to all of them.
-DEVICE f32
-subgroup_broadcast(const f32 value, const u32 lane, LOCAL_POINTER f32* const scratch)
-{
-  return subgroup_shuffle(value, lane, scratch);
-}
-
-// The sum of the sub-group's values, the same bits in all its threads: pairs, fours, eights, ...
-DEVICE f32
-subgroup_sum(f32 value, LOCAL_POINTER f32* const scratch)
-{
-  for (u32 step = 1; step < SUBGROUP_SIZE; step *= 2) {
-    value += subgroup_shuffle(value, (LOCAL_ID % SUBGROUP_SIZE) ^ step, scratch);
-  }
-  return value;
 }
 
 #endif

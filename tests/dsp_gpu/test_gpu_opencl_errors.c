@@ -31,8 +31,7 @@ _Static_assert(HALF_BYTES % GPU_ALIGNMENT == 0U, "a part of a buffer may begin t
 
 static const char source[] =
     "KERNEL\n"
-    "odd_scale(GLOBAL const f32* const RESTRICT in, GLOBAL f32* const RESTRICT out,\n"
-    "          const f32 gain, const u32 n)\n"
+    "odd_scale(GLOBAL const f32* const in, GLOBAL f32* const out, const f32 gain, const u32 n)\n"
     "{\n"
     "  const u32 i = GROUP_X * GROUP_SIZE + LOCAL_ID;\n"
     "  if (i < n) {\n"

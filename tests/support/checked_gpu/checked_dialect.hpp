@@ -26,8 +26,6 @@ extern "C" void checked_add(unsigned* word, unsigned n);
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(threads, groups)
 #define __shared__ static __attribute__((section("local_memory")))
-#define __constant__
-#define __restrict__
 #define __syncthreads() checked_barrier()
 
 #define make_float2(x, y)       (float2{ (x), (y) })
@@ -36,13 +34,11 @@ extern "C" void checked_add(unsigned* word, unsigned n);
 #define __float_as_uint(x)      __builtin_bit_cast(unsigned, (float)(x))
 #define __uint_as_float(x)      __builtin_bit_cast(float, (unsigned)(x))
 #define atomicAdd(word, n)      checked_add(word, n)
-#define exp2f                   __builtin_exp2f
 #define fabsf                   __builtin_fabsf
 #define floorf                  __builtin_floorf
 #define fmaf                    __builtin_fmaf
 #define fmaxf                   __builtin_fmaxf
 #define fminf                   __builtin_fminf
-#define log2f                   __builtin_log2f
 #define sqrtf                   __builtin_sqrtf
 
 template <typename T>
@@ -57,12 +53,6 @@ static T
 max(const T a, const T b)
 {
   return a < b ? b : a;
-}
-
-static inline float
-__shfl_sync(unsigned, const float value, int, int) // only selftest.cu uses it, and is not run
-{
-  return value;
 }
 
 // Begin and end of local memory.  The linker defines them if the file has local memory.

@@ -246,23 +246,6 @@ unit_run(const Stage stage, const Tiles tiles, const u32 n, LOCAL_POINTER f32* c
   return is_bad;
 }
 
-// True in all threads if it is true in one.
-DEVICE u32
-in_any(const u32 is_bad, LOCAL_POINTER u32* const flag)
-{
-  if (LOCAL_ID == 0) {
-    flag[0] = 0;
-  }
-  BARRIER();
-  if (is_bad) {
-    flag[0] = 1;
-  }
-  BARRIER();
-  const u32 any = flag[0];
-  BARRIER(); // all threads have read
-  return any;
-}
-
 // ---- a chain of units ----
 
 // Make the output of one unit the input of the next, which becomes unit 0 of the stage.
@@ -287,7 +270,7 @@ chain_run(Stage stage, const Tiles tiles, const u32 at, const u32 n, u32 silence
   u32 next = 0;
   do {
     const u32 is_bad =
-        in_any(unit_run(stage, tiles, n, (LOCAL_POINTER f32*)scratch), scratch + 4 * GROUP_SIZE);
+        group_any(unit_run(stage, tiles, n, (LOCAL_POINTER f32*)scratch), scratch + 4 * GROUP_SIZE);
     if (LOCAL_ID == 0 && is_bad && !(silenced & bit)) {
       unit_reset(stage, 0);
     }

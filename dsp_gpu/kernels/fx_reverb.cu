@@ -417,11 +417,10 @@ damp(Damper* const damper, LOCAL_POINTER f32* const x, const u32 n_frames)
     const f32 loss = 1.0f - pole;
     const f32 rest = 1.0f - loss - pole; // its rounding error
     const f32 step = (gain * x[i] - loss * high) - rest * high + pole * low;
-    const f32 sum = high + step; // Knuth's exact sum: low is the rounding error of `sum`
-    const f32 added = sum - high;
-    low = (high - (sum - added)) + (step - added);
-    high = sum;
-    x[i] = sum;
+    const float2 y = exact_sum(high, step);
+    high = y.x;
+    low = y.y;
+    x[i] = high;
   }
   damper->high = flush_denormal(high);
   damper->low = flush_denormal(low);
@@ -497,23 +496,6 @@ close_loop(const Reverb reverb, const u32 i, LOCAL_POINTER const f32* const grid
   return !is_finite(rows[0]);
 }
 
-// Reset the unit if a thread found a non-finite value; then fx_reverb_gather writes silence.
-DEVICE void
-network_end(const Stage stage, const u32 unit, const u32 is_bad, LOCAL_POINTER u32* const flag)
-{
-  if (LOCAL_ID == 0) {
-    flag[0] = 0;
-  }
-  BARRIER(); // the flag is cleared
-  if (is_bad) {
-    flag[0] = 1;
-  }
-  BARRIER(); // all threads have set or left the flag
-  if (LOCAL_ID == 0 && flag[0]) {
-    unit_reset(stage, unit);
-  }
-}
-
 KERNEL
 fx_reverb_network(STAGE_ARGS)
 {
@@ -578,7 +560,9 @@ fx_reverb_network(STAGE_ARGS)
   if (stage.n_frames > 0 && LOCAL_ID == 0) {
     reverb_store(state, reverb);
   }
-  network_end(stage, unit, is_bad, flag);
+  if (group_any(is_bad, flag) && LOCAL_ID == 0) {
+    unit_reset(stage, unit); // then fx_reverb_gather writes silence
+  }
 }
 
 // ---- gather ----

@@ -13,8 +13,8 @@
     words that it has written since, and its ramps rest at the node's current parameters.
   - Group g of a launch runs unit g, or units from g * units_per_group on; units from n_units on do
     not exist, but their threads take part in barriers.
-  - Every output sample is finite, or the unit is silenced and reset: unit_end(), unit_end_thread().
-    Where several groups share a unit, each checks its own part: unit_end_part().
+  - Every output sample is finite, or the unit is silenced and reset: unit_end().  Where several
+    groups share a unit, each checks its own part: unit_end_part().
 */
 #ifndef WARPRACK_DSP_GPU_KERNELS_STAGE_H
 #define WARPRACK_DSP_GPU_KERNELS_STAGE_H
@@ -305,19 +305,6 @@ unit_end(const Stage stage, const u32 unit, const u32 is_bad, LOCAL_POINTER u32*
 {
   unit_end_part(stage, unit, 0, unit_word(stage, unit, UNIT_N_OUT), unit_state(stage, unit), is_bad,
                 flag);
-}
-
-// As unit_end(), for a one-channel unit whose output one thread has written.
-DEVICE void
-unit_end_thread(const Stage stage, const u32 unit, const u32 is_bad)
-{
-  if (is_bad) {
-    GLOBAL f32* const out = unit_out(stage, unit, 0);
-    for (u32 i = 0; i < stage.n_frames; ++i) {
-      out[i] = 0.0f;
-    }
-    unit_reset(stage, unit);
-  }
 }
 
 #endif

@@ -162,7 +162,7 @@ fx_delay(STAGE_ARGS)
   for (u32 first = 0; first < stage.n_frames; first += n) {
     tap_aim(&echoes.tap, delay, ramp_frames);
     const u32 shortest = min(echoes.tap.now, echoes.tap.next);
-    n = tap_span(echoes.tap, min(min(stage.n_frames - first, (u32)GROUP_SIZE), shortest));
+    n = tap_span(&echoes.tap, min(min(stage.n_frames - first, (u32)GROUP_SIZE), shortest));
     const u32 has_frame = LOCAL_ID < n;
 
     f32 in[N_LINES];

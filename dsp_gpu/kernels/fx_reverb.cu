@@ -525,7 +525,7 @@ fx_reverb_network(STAGE_ARGS)
   for (u32 first = 0; first < stage.n_frames; first += n) {
     tap_aim(&reverb.predelay, unit_param(stage, unit, REVERB_PREDELAY), ramp_frames);
     n = min(stage.n_frames - first, data_word(data, REVERB_TILE_FRAMES));
-    n = tap_span(reverb.predelay, n);
+    n = tap_span(&reverb.predelay, n);
     // Intervals that begin in the tile.
     const u32 n_grids = (grid_offset(reverb.frame) + n - 1) / REVERB_GRID;
     if (n_grids > 0) {

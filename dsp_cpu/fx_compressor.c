@@ -36,7 +36,19 @@
 
 #define RMS_MS 10.0
 
-enum { THRESHOLD, RATIO, ATTACK, RELEASE, KNEE, MAKEUP, MIX, DETECTOR, LINK, N_PARAMS };
+// Each of the first parameters sets the target of the ramp with its number.
+enum {
+  THRESHOLD = COMPRESSOR_THRESHOLD_DB,
+  RATIO = COMPRESSOR_SLOPE,
+  ATTACK = COMPRESSOR_ATTACK,
+  RELEASE = COMPRESSOR_RELEASE,
+  KNEE = COMPRESSOR_KNEE_DB,
+  MAKEUP = COMPRESSOR_MAKEUP_DB,
+  MIX = COMPRESSOR_MIX,
+  DETECTOR = COMPRESSOR_N_RAMPS,
+  LINK,
+  N_PARAMS
+};
 enum { DETECTOR_PEAK, DETECTOR_RMS };
 
 static const char* const detector_names[] = { "peak", "rms", NULL };
@@ -60,16 +72,13 @@ typedef struct CompressorNode {
   Sidechain sidechain;
   bool is_rms;
   double rms_pole;
-  // Targets; attack and release are the fraction of the remaining way that one frame covers
-  float attack, release;
-  float threshold_db, slope, knee_db, makeup_db, mix; // slope = 1 - 1 / ratio
+  float targets[COMPRESSOR_N_RAMPS];
 } CompressorNode;
 
 typedef struct CompressorUnit {
   double mean_square;
   double reduction_db; // smoothed
-  Ramp attack, release;
-  Ramp threshold_db, slope, knee_db, makeup_db, mix;
+  Ramp ramps[COMPRESSOR_N_RAMPS];
 } CompressorUnit;
 
 static void
@@ -77,26 +86,19 @@ compressor_set(void* const node, const uint32_t param, const double value)
 {
   CompressorNode* const compressor = node;
   switch (param) {
-  case THRESHOLD:
-    compressor->threshold_db = (float)value;
-    break;
   case RATIO:
-    compressor->slope = (float)(1.0 - 1.0 / value);
+    compressor->targets[param] = (float)(1.0 - 1.0 / value);
     break;
   case ATTACK:
-    compressor->attack = (float)(1.0 - sidechain_pole(value, compressor->sidechain.rate_hz));
-    break;
   case RELEASE:
-    compressor->release = (float)(1.0 - sidechain_pole(value, compressor->sidechain.rate_hz));
+    compressor->targets[param] =
+        (float)(1.0 - sidechain_pole(value, compressor->sidechain.rate_hz));
     break;
+  case THRESHOLD:
   case KNEE:
-    compressor->knee_db = (float)value;
-    break;
   case MAKEUP:
-    compressor->makeup_db = (float)value;
-    break;
   case MIX:
-    compressor->mix = (float)value;
+    compressor->targets[param] = (float)value;
     break;
   default: // structural: fixed by create
     break;
@@ -127,28 +129,19 @@ compressor_unit_init(const void* const node, void* const state, const uint32_t c
 {
   (void)channel;
   const CompressorNode* const compressor = node;
-  *(CompressorUnit*)state = (CompressorUnit){
-    .attack = ramp_at(compressor->attack),
-    .release = ramp_at(compressor->release),
-    .threshold_db = ramp_at(compressor->threshold_db),
-    .slope = ramp_at(compressor->slope),
-    .knee_db = ramp_at(compressor->knee_db),
-    .makeup_db = ramp_at(compressor->makeup_db),
-    .mix = ramp_at(compressor->mix),
-  };
+  CompressorUnit* const unit = state;
+  *unit = (CompressorUnit){ 0 };
+  for (uint32_t r = 0; r < COMPRESSOR_N_RAMPS; ++r) {
+    unit->ramps[r] = ramp_at(compressor->targets[r]);
+  }
 }
 
 static void
 aim(const CompressorNode* const node, CompressorUnit* const unit)
 {
-  const uint32_t n_frames = node->sidechain.ramp_frames;
-  ramp_aim(&unit->attack, node->attack, n_frames);
-  ramp_aim(&unit->release, node->release, n_frames);
-  ramp_aim(&unit->threshold_db, node->threshold_db, n_frames);
-  ramp_aim(&unit->slope, node->slope, n_frames);
-  ramp_aim(&unit->knee_db, node->knee_db, n_frames);
-  ramp_aim(&unit->makeup_db, node->makeup_db, n_frames);
-  ramp_aim(&unit->mix, node->mix, n_frames);
+  for (uint32_t r = 0; r < COMPRESSOR_N_RAMPS; ++r) {
+    ramp_aim(&unit->ramps[r], node->targets[r], node->sidechain.ramp_frames);
+  }
 }
 
 /// Power of the level: the square of the loudest channel, or its running mean.
@@ -227,15 +220,15 @@ run_chunk(const FxUnit* const io, const uint32_t first, const uint32_t n_frames)
   float power[SIDECHAIN_CHUNK], gain[SIDECHAIN_CHUNK];
   float settings[3][SIDECHAIN_CHUNK];
   measure(io, first, power, n_frames);
-  ramp_fill(&unit->threshold_db, settings[0], n_frames);
-  fill_part(&unit->slope, settings[1], n_frames);
-  ramp_fill(&unit->knee_db, settings[2], n_frames);
+  ramp_fill(&unit->ramps[COMPRESSOR_THRESHOLD_DB], settings[0], n_frames);
+  fill_part(&unit->ramps[COMPRESSOR_SLOPE], settings[1], n_frames);
+  ramp_fill(&unit->ramps[COMPRESSOR_KNEE_DB], settings[2], n_frames);
   curve(power, settings[0], settings[1], settings[2], gain, n_frames);
-  fill_part(&unit->attack, settings[0], n_frames);
-  fill_part(&unit->release, settings[1], n_frames);
+  fill_part(&unit->ramps[COMPRESSOR_ATTACK], settings[0], n_frames);
+  fill_part(&unit->ramps[COMPRESSOR_RELEASE], settings[1], n_frames);
   smooth(&unit->reduction_db, settings[0], settings[1], gain, n_frames);
-  ramp_fill(&unit->makeup_db, settings[0], n_frames);
-  fill_part(&unit->mix, settings[1], n_frames);
+  ramp_fill(&unit->ramps[COMPRESSOR_MAKEUP_DB], settings[0], n_frames);
+  fill_part(&unit->ramps[COMPRESSOR_MIX], settings[1], n_frames);
   gains(gain, settings[0], settings[1], n_frames);
   sidechain_apply(io, node->sidechain.n_channels, first, gain, n_frames);
 }
@@ -263,13 +256,7 @@ static void
 compressor_pack(const void* const node, uint32_t* const words)
 {
   const CompressorNode* const compressor = node;
-  sidechain_pack(&words[COMPRESSOR_ATTACK], compressor->attack);
-  sidechain_pack(&words[COMPRESSOR_RELEASE], compressor->release);
-  sidechain_pack(&words[COMPRESSOR_THRESHOLD_DB], compressor->threshold_db);
-  sidechain_pack(&words[COMPRESSOR_SLOPE], compressor->slope);
-  sidechain_pack(&words[COMPRESSOR_KNEE_DB], compressor->knee_db);
-  sidechain_pack(&words[COMPRESSOR_MAKEUP_DB], compressor->makeup_db);
-  sidechain_pack(&words[COMPRESSOR_MIX], compressor->mix);
+  memcpy(words, compressor->targets, sizeof(compressor->targets));
   words[COMPRESSOR_RAMP_FRAMES] = compressor->sidechain.ramp_frames;
   sidechain_pack(&words[COMPRESSOR_RMS_PART],
                  compressor->is_rms ? (float)(1.0 - compressor->rms_pole) : 0.0F);

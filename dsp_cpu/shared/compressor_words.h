@@ -9,11 +9,11 @@
 
 #define COMPRESSOR_LOUDEST 1e15f // 300 dB; an infinite square would stay in the mean for ever
 
-// Parameters.  The first ones are the targets of the ramps.
-#define COMPRESSOR_ATTACK       0 // step per frame, as a fraction of the distance
-#define COMPRESSOR_RELEASE      1
-#define COMPRESSOR_THRESHOLD_DB 2
-#define COMPRESSOR_SLOPE        3
+// Parameters.  The first ones are the targets of the ramps, in the order of the effect's table.
+#define COMPRESSOR_THRESHOLD_DB 0
+#define COMPRESSOR_SLOPE        1 // 1 - 1 / ratio
+#define COMPRESSOR_ATTACK       2 // step per frame, as a fraction of the distance
+#define COMPRESSOR_RELEASE      3
 #define COMPRESSOR_KNEE_DB      4
 #define COMPRESSOR_MAKEUP_DB    5
 #define COMPRESSOR_MIX          6

@@ -372,11 +372,8 @@ tail_at(const Place place, const u32 output, const u32 piece, const u32 frame_of
 DEVICE Ramp
 mix_ramp(const Stage stage, const u32 unit, const u32 param, const u32 word)
 {
-  GLOBAL const f32* const state = unit_state(stage, unit);
-  const f32 target = unit_param_f32(stage, unit, param);
-  Ramp ramp = state[0] == 0.0f ? ramp_at(target) : ramp_load(state + word);
-  ramp_aim(&ramp, target, unit_param(stage, unit, PARTITION_PARAM_RAMP_FRAMES));
-  return ramp;
+  return unit_ramp(stage, unit, word, unit_param_f32(stage, unit, param),
+                   unit_param(stage, unit, PARTITION_PARAM_RAMP_FRAMES));
 }
 
 // Mix a piece's samples with the input; true if a result is not finite.

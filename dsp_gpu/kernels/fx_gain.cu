@@ -14,21 +14,13 @@ fx_gain(STAGE_ARGS)
   LOCAL_ARRAY(u32, flag, 1);
   const Stage stage = STAGE;
   const u32 unit = GROUP_X;
-  GLOBAL f32* const state = unit_state(stage, unit);
   const f32 target = unit_param_f32(stage, unit, PARAM_GAIN);
-  Ramp ramp = state[0] == 0.0f ? ramp_at(target) : ramp_load(state + STATE_RAMP);
-  ramp_aim(&ramp, target, unit_param(stage, unit, PARAM_RAMP_FRAMES));
-
-  const Input input = unit_input(stage, unit, 0);
-  GLOBAL f32* const out = unit_out(stage, unit, 0);
-  u32 is_bad = 0;
-  for (u32 i = LOCAL_ID; i < stage.n_frames; i += GROUP_SIZE) {
-    const f32 y = input_at(stage, input, i) * ramp_ahead(ramp, i + 1);
-    is_bad |= !is_finite(y);
-    out[i] = y;
-  }
+  const u32 ramp_frames = unit_param(stage, unit, PARAM_RAMP_FRAMES);
+  Ramp ramp = unit_ramp(stage, unit, STATE_RAMP, target, ramp_frames);
+  const u32 is_bad = unit_scale(stage, unit, 0, 0, ramp);
   BARRIER(); // all threads have read the state
   if (LOCAL_ID == 0 && stage.n_frames > 0) {
+    GLOBAL f32* const state = unit_state(stage, unit);
     ramp_skip(&ramp, stage.n_frames);
     ramp_store(state + STATE_RAMP, ramp);
     state[0] = 1.0f;

@@ -187,6 +187,17 @@ ramp_ahead(const Ramp ramp, const u32 frames)
   return ramp_value_at(&ramp, ramp.frames_left > frames ? ramp.frames_left - frames : 0U);
 }
 
+// The ramp at a word of a unit's state, on its way to `target`; a new unit's ramp rests there.
+DEVICE Ramp
+unit_ramp(const Stage stage, const u32 unit, const u32 word, const f32 target,
+          const u32 ramp_frames)
+{
+  GLOBAL const f32* const state = unit_state(stage, unit);
+  Ramp ramp = state[0] == 0.0f ? ramp_at(target) : ramp_load(state + word);
+  ramp_aim(&ramp, target, ramp_frames);
+  return ramp;
+}
+
 // ---- inputs ----
 
 #define TERMS 4
@@ -305,6 +316,24 @@ unit_end(const Stage stage, const u32 unit, const u32 is_bad, LOCAL_POINTER u32*
 {
   unit_end_part(stage, unit, 0, unit_word(stage, unit, UNIT_N_OUT), unit_state(stage, unit), is_bad,
                 flag);
+}
+
+// ---- gains ----
+
+// Write an output of a unit: one of its inputs times a gain; `ramp` is the gain before the block.
+// By all threads, one for each frame.  Returns true if this thread stored a non-finite value.
+DEVICE u32
+unit_scale(const Stage stage, const u32 unit, const u32 from, const u32 to, const Ramp ramp)
+{
+  const Input input = unit_input(stage, unit, from);
+  GLOBAL f32* const out = unit_out(stage, unit, to);
+  u32 is_bad = 0;
+  for (u32 i = LOCAL_ID; i < stage.n_frames; i += GROUP_SIZE) {
+    const f32 y = input_at(stage, input, i) * ramp_ahead(ramp, i + 1);
+    is_bad |= !is_finite(y);
+    out[i] = y;
+  }
+  return is_bad;
 }
 
 #endif

@@ -73,6 +73,24 @@ n_filters(const Level* const level)
   return level->plane_floats * level->n_out * level->n_in * level->n_parts;
 }
 
+/// Bytes of a state.
+static size_t
+state_bytes(const Level* const level)
+{
+  const size_t delay_floats = level->plane_floats * level->n_in * level->n_parts;
+  return sizeof(LevelState) +
+         (n_planes(level) * level->plane_floats + delay_floats) * sizeof(float);
+}
+
+/// Floats of scratch memory that a unit needs.
+static size_t
+scratch_floats(const Level* const level)
+{
+  const size_t columns = level->rows > 1U ? 4U * (size_t)level->rows * level->batch : 0U;
+  const size_t row = 2U * (size_t)level->pitch;
+  return columns > row ? columns : row;
+}
+
 /// Number of rows for n points.  There are a few times more columns than rows, so that both passes
 /// have sizes that FFTW transforms fast.  1 if n cannot be split into rows of complete cells.
 static uint32_t
@@ -243,7 +261,7 @@ design(Level* const level, const LevelSpec* const spec, Error* const error)
   level->filters = alloc_floats(n_filters(level));
   float* const window = alloc_floats(level->plane_floats);
   float* const plane = alloc_floats(level->plane_floats);
-  float* const scratch = alloc_floats(level_scratch_floats(level));
+  float* const scratch = alloc_floats(scratch_floats(level));
   const bool enough =
       level->weights && level->twiddles && level->filters && window && plane && scratch;
   if (enough) {
@@ -284,11 +302,11 @@ level_measure(const LevelSpec* const spec)
 {
   const Level level = level_of(spec);
   const size_t constant_floats = 2U * (size_t)level.rows + level.plane_floats + n_filters(&level);
-  const size_t design_floats = 2U * level.plane_floats + level_scratch_floats(&level);
+  const size_t design_floats = 2U * level.plane_floats + scratch_floats(&level);
   return (LevelBytes){ .constant = sizeof(Level) + constant_floats * sizeof(float),
                        .design = design_floats * sizeof(float),
-                       .state = level_state_bytes(&level),
-                       .scratch_floats = level_scratch_floats(&level) };
+                       .state = state_bytes(&level),
+                       .scratch_floats = scratch_floats(&level) };
 }
 
 Status
@@ -328,22 +346,6 @@ level_free(Level* const level)
 }
 
 // ---- running it ----
-
-size_t
-level_state_bytes(const Level* const level)
-{
-  const size_t delay_floats = level->plane_floats * level->n_in * level->n_parts;
-  return sizeof(LevelState) +
-         (n_planes(level) * level->plane_floats + delay_floats) * sizeof(float);
-}
-
-size_t
-level_scratch_floats(const Level* const level)
-{
-  const size_t columns = level->rows > 1U ? 4U * (size_t)level->rows * level->batch : 0U;
-  const size_t row = 2U * (size_t)level->pitch;
-  return columns > row ? columns : row;
-}
 
 void
 level_rest(void* const state)

@@ -50,8 +50,8 @@ typedef struct LevelSpec {
 
 /// Memory of one run of units.  Planes are in_stride and sum_stride floats apart.
 typedef struct LevelIo {
-  void* state;        ///< level_state_bytes()
-  float* scratch;     ///< level_scratch_floats(), 64-byte aligned; holds nothing between units
+  void* state;        ///< LevelBytes::state
+  float* scratch;     ///< LevelBytes::scratch_floats, 64-byte aligned; holds nothing between units
   const float* early; ///< [n_in][n_points] samples: the window's first half
   const float* late;  ///< [n_in][n_points] samples: its second half; the newest frame is last.
                       ///< Both are read up to the next multiple of SPECTRUM_CELL
@@ -65,8 +65,8 @@ typedef struct LevelIo {
 typedef struct LevelBytes {
   size_t constant;       ///< Bytes of the level
   size_t design;         ///< Bytes that level_new() needs temporarily
-  size_t state;          ///< level_state_bytes()
-  size_t scratch_floats; ///< level_scratch_floats()
+  size_t state;          ///< Bytes of a state, a multiple of 64
+  size_t scratch_floats; ///< Floats of LevelIo::scratch, a multiple of 16
 } LevelBytes;
 
 LevelBytes level_measure(const LevelSpec* spec); ///< Does not read LevelSpec::taps [any]
@@ -74,9 +74,7 @@ LevelBytes level_measure(const LevelSpec* spec); ///< Does not read LevelSpec::t
 NODISCARD Status level_new(const LevelSpec* spec, Level** level, Error* error); // [builder]
 void level_free(Level* level); ///< Accepts NULL. [builder]
 
-size_t level_state_bytes(const Level* level);    ///< A multiple of 64
-size_t level_scratch_floats(const Level* level); ///< A multiple of 16
-void level_rest(void* state);                    ///< Reset a state to silence. [rt]
+void level_rest(void* state); ///< Reset a state to silence. [rt]
 
 uint32_t level_n_units(const Level* level);
 /// The sum of all units' costs. [any]

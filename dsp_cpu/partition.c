@@ -361,12 +361,6 @@ partition_free(Partition* const partition)
   }
 }
 
-size_t
-partition_state_bytes(const Partition* const partition)
-{
-  return partition->n_bytes;
-}
-
 void
 partition_init(const Partition* const partition, void* const state, const uint32_t number)
 {

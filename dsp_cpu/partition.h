@@ -43,7 +43,7 @@ typedef struct PartitionSize {
 typedef struct PartitionBytes {
   size_t constant; ///< Bytes of the partition
   size_t design;   ///< Bytes that partition_new() needs temporarily
-  size_t state;    ///< partition_state_bytes()
+  size_t state;    ///< Bytes of a state, which must be aligned to 64 bytes
 } PartitionBytes;
 
 PartitionBytes partition_measure(const PartitionSize* size); ///< [any]
@@ -58,8 +58,6 @@ PartitionBytes partition_measure(const PartitionSize* size); ///< [any]
 NODISCARD Status partition_new(const PartitionSize* size, const float* const* taps,
                                Partition** partition, Error* error); // [builder]
 void partition_free(Partition* partition);                           ///< Accepts NULL. [builder]
-
-size_t partition_state_bytes(const Partition* partition); ///< The state must be aligned to 64 bytes
 
 /// Fill a state with silence.  `number` differs between states that run together: it offsets the
 /// start of their larger partitions, so that their work does not coincide. [builder, rt]

@@ -118,8 +118,6 @@ typedef struct GpuApi {
   Status (*open)(uint32_t index, GpuDevice** device, Error* error);
   /// Free a context, after all objects made on it.  Accepts NULL. [main]
   void (*close)(GpuDevice* device);
-  /// Free device memory in bytes; 0 if the driver does not report it. [builder]
-  uint64_t (*free_bytes)(GpuDevice* device);
 
   /// Allocate zeroed device memory.  The text of STATUS_NO_MEM has the requested and the free
   /// size. [builder]

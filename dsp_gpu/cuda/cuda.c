@@ -379,7 +379,6 @@ const GpuApi gpu_cuda = {
   .describe = cuda_describe,
   .open = cuda_open,
   .close = cuda_close,
-  .free_bytes = cuda_free_bytes,
   .buffer_new = cuda_buffer_new,
   .buffer_free = cuda_buffer_free,
   .buffer_write = cuda_buffer_write,

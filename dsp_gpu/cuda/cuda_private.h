@@ -96,8 +96,10 @@ NODISCARD Status cuda_check_made(GpuDevice* device, CUresult result, const void*
 /// As cuda_check(), but without a text; last_error() returns it later. [player]
 Status cuda_note(GpuDevice* device, CUresult result, const char* call);
 
-// cuda_memory.c, as in GpuApi
+/// Free device memory in bytes; 0 if the driver does not report it. [builder]
 uint64_t cuda_free_bytes(GpuDevice* device);
+
+// cuda_memory.c, as in GpuApi
 Status cuda_buffer_new(GpuDevice* device, size_t n_bytes, GpuBuffer** buffer, Error* error);
 void cuda_buffer_free(GpuBuffer* buffer);
 Status

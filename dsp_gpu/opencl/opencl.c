@@ -188,13 +188,6 @@ open_device(const uint32_t index, GpuDevice** const out, Error* const error)
   return STATUS_OK;
 }
 
-static uint64_t
-free_bytes(GpuDevice* const device)
-{
-  (void)device;
-  return 0; // OpenCL does not report the free memory
-}
-
 const GpuApi gpu_opencl = {
   .kind = ENGINE_BACKEND_OPENCL,
   .load = opencl_load,
@@ -202,7 +195,6 @@ const GpuApi gpu_opencl = {
   .describe = opencl_describe,
   .open = open_device,
   .close = close_device,
-  .free_bytes = free_bytes,
   .buffer_new = opencl_buffer_new,
   .buffer_free = opencl_buffer_free,
   .buffer_write = opencl_buffer_write,

@@ -19,20 +19,24 @@ static float taps[N_PARTS * MAX_POINTS + 100U];
 static float input[(N_WINDOWS + 1U) * MAX_POINTS + 16U];
 static float sum[MAX_POINTS + 16U];
 
-static Level*
-make_level(const uint32_t frames, const uint32_t n_points, const uint64_t first_tap,
-           const bool at_once)
+static LevelSpec
+level_spec(const uint32_t frames, const uint64_t first_tap, const bool at_once)
 {
-  const float* const matrix[] = { taps };
-  const LevelSpec spec = { .frames = frames,
-                           .n_points = n_points,
-                           .n_parts = N_PARTS,
-                           .n_in = 1,
-                           .n_out = 1,
-                           .taps = matrix,
-                           .n_taps = first_tap + (uint64_t)N_PARTS * frames - 5U,
-                           .first_tap = first_tap,
-                           .at_once = at_once };
+  static const float* const matrix[] = { taps };
+  return (LevelSpec){ .frames = frames,
+                      .n_points = frames,
+                      .n_parts = N_PARTS,
+                      .n_in = 1,
+                      .n_out = 1,
+                      .taps = matrix,
+                      .n_taps = first_tap + (uint64_t)N_PARTS * frames - 5U,
+                      .first_tap = first_tap,
+                      .at_once = at_once };
+}
+
+static Level*
+make_level(const LevelSpec spec)
+{
   Level* level = NULL;
   ck_assert(level_new(&spec, &level, NULL) == STATUS_OK);
   return level;
@@ -56,11 +60,13 @@ check_level(const uint32_t n_points, const bool at_once)
   signal_noise(taps, ARRAY_LEN(taps), 1);
   signal_noise(input, ARRAY_LEN(input), 2);
   memset(input, 0, n_points * sizeof(float)); // silence before the first window
-  Level* const level = make_level(n_points, n_points, first_tap, at_once);
-  void* const state = aligned_alloc(64U, level_state_bytes(level));
-  float* const scratch = aligned_alloc(64U, level_scratch_floats(level) * sizeof(float));
-  memset(state, 0, level_state_bytes(level));
-  memset(scratch, 0, level_scratch_floats(level) * sizeof(float));
+  const LevelSpec spec = level_spec(n_points, first_tap, at_once);
+  const LevelBytes bytes = level_measure(&spec);
+  Level* const level = make_level(spec);
+  void* const state = aligned_alloc(64U, bytes.state);
+  float* const scratch = aligned_alloc(64U, bytes.scratch_floats * sizeof(float));
+  memset(state, 0, bytes.state);
+  memset(scratch, 0, bytes.scratch_floats * sizeof(float));
   for (uint32_t w = 0; w < N_WINDOWS; ++w) {
     memset(sum, 0, sizeof(sum));
     const float* const early = input + (size_t)w * n_points;
@@ -93,7 +99,7 @@ TEST(a_level_convolves_its_range_of_the_response)
 TEST(units_to_be_spread_are_small_and_sum_to_the_level)
 {
   for (uint32_t n_points = 512; n_points <= MAX_POINTS; n_points *= 2U) {
-    Level* const level = make_level(n_points, n_points, 0, false);
+    Level* const level = make_level(level_spec(n_points, 0, false));
     uint64_t cost = 0;
     uint32_t largest = 0;
     for (uint32_t unit = 0; unit < level_n_units(level); ++unit) {

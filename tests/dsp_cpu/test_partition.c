@@ -45,10 +45,11 @@ new_partition(const PartitionSize size, float* const* const taps)
   return partition;
 }
 
+/// A state of a convolution of that size.
 static void*
-new_state(const Partition* const partition, const uint32_t number)
+new_state(const Partition* const partition, const PartitionSize size, const uint32_t number)
 {
-  const size_t n_bytes = partition_state_bytes(partition);
+  const size_t n_bytes = partition_measure(&size).state;
   ck_assert_uint_eq(n_bytes % 64U, 0);
   void* const state = aligned_alloc(64U, n_bytes);
   memset(state, 0xA5, n_bytes); // partition_init() must not rely on zeroes
@@ -86,8 +87,9 @@ convolve_with(float* const taps, const uint64_t n_taps, const uint32_t number,
               float* const* const in, float* const* const out, const size_t n_frames,
               const uint32_t block, const Split split)
 {
-  Partition* const partition = new_partition((PartitionSize){ n_taps, 1, 1, block }, &taps);
-  SCOPED_MEMORY void* const state = new_state(partition, number);
+  const PartitionSize size = { n_taps, 1, 1, block };
+  Partition* const partition = new_partition(size, &taps);
+  SCOPED_MEMORY void* const state = new_state(partition, size, number);
   convolve(partition, state, in, 1, out, 1, n_frames, block, split);
   partition_free(partition);
 }
@@ -196,8 +198,9 @@ TEST(a_matrix_sums_every_input_into_every_output)
     }
     float** const in = planar_noise(IN, FRAMES, 1, 0.5);
     float** const out = planar_silence(OUT, FRAMES);
-    Partition* const partition = new_partition((PartitionSize){ TAPS, IN, OUT, sizes[b] }, taps);
-    void* const state = new_state(partition, 0);
+    const PartitionSize size = { TAPS, IN, OUT, sizes[b] };
+    Partition* const partition = new_partition(size, taps);
+    void* const state = new_state(partition, size, 0);
     convolve(partition, state, in, IN, out, OUT, FRAMES, sizes[b], SPLIT_BLOCKS);
     for (uint32_t o = 0; o < OUT; ++o) {
       for (size_t frame = 7; frame < FRAMES; frame += 601U) {
@@ -231,8 +234,9 @@ check_rest(const uint32_t rest)
   SCOPED_MEMORY float** const late_out = planar_noise(1, n_frames, 1, 1.0);
   memset(sound[0] + SOUND, 0, (PASSAGE - SOUND) * sizeof(float));
   memcpy(late[0] + rest, sound[0], PASSAGE * sizeof(float));
-  Partition* const partition = new_partition((PartitionSize){ TAPS, 1, 1, BLOCK }, &taps);
-  SCOPED_MEMORY void* const fresh = new_state(partition, 1);
+  const PartitionSize size = { TAPS, 1, 1, BLOCK };
+  Partition* const partition = new_partition(size, &taps);
+  SCOPED_MEMORY void* const fresh = new_state(partition, size, 1);
   convolve(partition, fresh, sound, 1, fresh_out, 1, PASSAGE, BLOCK, SPLIT_BLOCKS);
   convolve(partition, fresh, late, 1, late_out, 1, n_frames, BLOCK, SPLIT_BLOCKS);
   if (rest > 20U * TAPS) {
@@ -241,7 +245,7 @@ check_rest(const uint32_t rest)
   for (uint32_t i = TAPS; i < rest; ++i) {
     ck_assert(late_out[0][i] == 0.0F);
   }
-  SCOPED_MEMORY void* const waiting = new_state(partition, 1);
+  SCOPED_MEMORY void* const waiting = new_state(partition, size, 1);
   convolve(partition, waiting, late, 1, late_out, 1, n_frames, BLOCK, SPLIT_BLOCKS);
   ck_assert(max_difference(late_out[0] + rest, fresh_out[0], PASSAGE, NULL) == 0.0);
   partition_free(partition);

@@ -3,6 +3,7 @@
 // and pinned, each kind in its stream; the copies of one block overlap the kernels of another;
 // kernels keep their order; a block costs one launch only; a finished block is complete.
 
+#include "dsp_gpu/cuda/cuda_private.h"
 #include "tests/support/fake_cuda/cuda_rig.h"
 #include "tests/support/fake_cuda/fake_checks.h"
 #include "tests/support/fake_cuda/fake_cuda.h"
@@ -61,9 +62,9 @@ TEST(memory_is_zeroed_and_copied_in_pieces)
   SCOPED(cuda_rig_free) CudaRig rig = cuda_rig();
   GpuBuffer* buffer = NULL;
   Error error = { 0 };
-  const uint64_t n_free = gpu_cuda.free_bytes(rig.device);
+  const uint64_t n_free = cuda_free_bytes(rig.device);
   ck_assert(!gpu_cuda.buffer_new(rig.device, N_BYTES + 7U, &buffer, &error));
-  ck_assert_uint_eq(gpu_cuda.free_bytes(rig.device), n_free - N_BYTES - 7U);
+  ck_assert_uint_eq(cuda_free_bytes(rig.device), n_free - N_BYTES - 7U);
   memset(back, 1, sizeof(back));
   ck_assert(!gpu_cuda.buffer_read(buffer, 7, back, N_BYTES, &error));
   ck_assert_mem_eq(back, bytes, N_BYTES);

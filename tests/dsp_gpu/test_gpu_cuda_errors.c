@@ -2,7 +2,7 @@
 // The CUDA implementation without a library or with failing calls: each error of the driver has its
 // status and text, nothing leaks whichever call fails, a lost device stays lost and can be closed.
 
-#include "dsp_gpu/cuda/cuda_driver.h"
+#include "dsp_gpu/cuda/cuda_private.h"
 #include "dsp_gpu/cuda/nvrtc_compile.h"
 #include "tests/support/fake_cuda/cuda_rig.h"
 #include "tests/support/fake_cuda/fake_cuda.h"
@@ -143,7 +143,7 @@ TEST(out_of_memory_says_how_much)
   const uint32_t n_live = fake_n_live();
   char left[64];
   snprintf(left, sizeof(left), "%zu bytes requested, %llu free", FAKE_MEMORY_BYTES,
-           (unsigned long long)gpu_cuda.free_bytes(rig.device));
+           (unsigned long long)cuda_free_bytes(rig.device));
   ck_assert_int_eq(gpu_cuda.buffer_new(rig.device, FAKE_MEMORY_BYTES, &buffer, &error),
                    STATUS_NO_MEM);
   assert_says(&error, "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY: out of memory: ");

@@ -93,13 +93,6 @@ close_device(GpuDevice* const device)
   (void)device;
 }
 
-static uint64_t
-free_bytes(GpuDevice* const device)
-{
-  (void)device;
-  return MEMORY_BYTES;
-}
-
 // ---- memory ----
 
 static char*
@@ -375,7 +368,6 @@ static const GpuApi checked = {
   .describe = describe,
   .open = open_device,
   .close = close_device,
-  .free_bytes = free_bytes,
   .buffer_new = buffer_new,
   .buffer_free = buffer_free,
   .buffer_write = buffer_write,

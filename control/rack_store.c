@@ -3,8 +3,7 @@
 
 #include "rack_store.h"
 
-#include "engine/base/rt.h"
-#include "engine/base/time.h"
+#include "engine/base/async_call.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,10 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
-#define END_S 2 // longest wait for the disk when the server ends
+#define END_MS 2000U // longest wait for the disk when the server ends
 
 typedef struct JobList {
   RackStoreJob* first;
@@ -24,13 +22,11 @@ typedef struct JobList {
 
 struct RackStore {
   Folder folder; // with a duplicated descriptor
-  pthread_t thread;
+  AsyncCall* thread;
   pthread_mutex_t lock;
-  pthread_cond_t changed; // `to_do`, `is_over` or the end of the thread
+  pthread_cond_t changed; // `to_do` or `is_over`
   int fd;
-  bool is_over; // the thread must end
-  bool has_ended;
-  bool is_left;    // rack_store_free() did not wait for the thread, which then frees the store
+  bool is_over;    // the thread must end
   uint32_t n_jobs; // in either list, or in progress
   JobList to_do;
   JobList done;
@@ -69,8 +65,9 @@ wait_for_job(RackStore* const store)
 }
 
 static void
-release(RackStore* const store)
+release(void* const context)
 {
+  RackStore* const store = context;
   for (RackStoreJob* job = NULL; (job = take_first(&store->to_do));) {
     rack_store_job_free(job);
   }
@@ -84,10 +81,11 @@ release(RackStore* const store)
   free(store);
 }
 
-static void*
+static void
 rack_store_run(void* const context)
 {
   RackStore* const store = context;
+  pthread_setname_np(pthread_self(), "warprack-files");
   for (RackStoreJob* job = NULL; (job = wait_for_job(store));) {
     job->error.status = job->is_write
                             ? folder_write(&store->folder, job->name, job->text, &job->error)
@@ -97,15 +95,6 @@ rack_store_run(void* const context)
     pthread_mutex_unlock(&store->lock);
     eventfd_write(store->fd, 1);
   }
-  pthread_mutex_lock(&store->lock);
-  store->has_ended = true;
-  const bool is_left = store->is_left;
-  pthread_cond_signal(&store->changed);
-  pthread_mutex_unlock(&store->lock);
-  if (is_left) {
-    release(store);
-  }
-  return NULL;
 }
 
 Status
@@ -120,15 +109,10 @@ rack_store_new(const Folder* const folder, RackStore** const out, Error* const e
   store->to_do.last = &store->to_do.first;
   store->done.last = &store->done.first;
   pthread_mutex_init(&store->lock, NULL);
-  pthread_condattr_t attributes;
-  pthread_condattr_init(&attributes);
-  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-  pthread_cond_init(&store->changed, &attributes);
-  pthread_condattr_destroy(&attributes);
-  const Status status =
-      store->folder.fd < 0 || store->fd < 0
-          ? error_set(error, STATUS_NO_MEM, "control: %s", strerror(errno))
-          : rt_thread_start("warprack-files", rack_store_run, store, &store->thread, error);
+  pthread_cond_init(&store->changed, NULL);
+  const Status status = store->folder.fd < 0 || store->fd < 0
+                            ? error_set(error, STATUS_NO_MEM, "control: %s", strerror(errno))
+                            : async_call_start(rack_store_run, store, &store->thread, error);
   if (status != STATUS_OK) {
     release(store);
     return status;
@@ -137,35 +121,20 @@ rack_store_new(const Folder* const folder, RackStore** const out, Error* const e
   return STATUS_OK;
 }
 
-/// Request the end of the thread, and wait for it.  Returns false if it does not end in time; the
-/// thread then owns the store.
-static bool
-end_thread(RackStore* const store)
-{
-  const uint64_t limit_ns = time_now_ns() + END_S * NS_PER_S;
-  pthread_mutex_lock(&store->lock);
-  store->is_over = true;
-  pthread_cond_signal(&store->changed);
-  while (!store->has_ended && time_cond_wait(&store->changed, &store->lock, limit_ns)) {
-  }
-  const bool has_ended = store->has_ended;
-  store->is_left = !has_ended;
-  pthread_mutex_unlock(&store->lock);
-  return has_ended;
-}
-
 void
 rack_store_free(RackStore* const store)
 {
   if (!store) {
     return;
   }
-  const pthread_t thread = store->thread;
-  if (end_thread(store)) {
-    pthread_join(thread, NULL);
+  pthread_mutex_lock(&store->lock);
+  store->is_over = true;
+  pthread_cond_signal(&store->changed);
+  pthread_mutex_unlock(&store->lock);
+  if (async_call_wait(store->thread, END_MS)) {
     release(store);
   } else {
-    pthread_detach(thread);
+    async_call_abandon(store->thread, release);
   }
 }
 

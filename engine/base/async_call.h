@@ -17,7 +17,8 @@ typedef void (*AsyncFunction)(void* context);
 typedef struct AsyncCall AsyncCall;
 
 /// Start function(context).  The caller keeps the ownership of `context`, but only the thread may
-/// use it until async_call_wait() returns true. [main]
+/// use it until async_call_wait() returns true, except for members under a lock of the caller.
+/// [main]
 NODISCARD Status async_call_start(AsyncFunction function, void* context, AsyncCall** call,
                                   Error* error);
 

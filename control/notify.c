@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Clients and their settings, and changes that are merged until they are due.
+// Clients and their settings, changes that are merged until they are due, and the parameters that
+// an edit has changed, as a sorted list without duplicates.
 
 #include "notify.h"
 
@@ -22,24 +23,17 @@ notify_address(const NotifyEvent event)
 
 // ---- clients ----
 
-/// Index of a peer in the table; the number of entries if it is not there.
-static uint32_t
-find_place(const Notify* const notify, const Peer* const peer)
+/// NULL if the peer is not in the table.
+static const Client*
+find_client(const Notify* const notify, const Peer* const peer)
 {
   for (uint32_t c = 0; c < ARRAY_LEN(notify->clients); ++c) {
     const Client* const client = &notify->clients[c];
     if (client->wishes && peer_equal(&client->peer, peer)) {
-      return c;
+      return client;
     }
   }
-  return ARRAY_LEN(notify->clients);
-}
-
-static Client*
-find_client(Notify* const notify, const Peer* const peer)
-{
-  const uint32_t place = find_place(notify, peer);
-  return place < ARRAY_LEN(notify->clients) ? &notify->clients[place] : NULL;
+  return NULL;
 }
 
 /// Take a free entry.  There is one, because the table has room for the maximum of both settings.
@@ -88,14 +82,14 @@ has_place(Notify* const notify, const NotifyWish wish)
 bool
 notify_set(Notify* const notify, const Peer* const peer, const NotifyWish wish, const bool wanted)
 {
-  Client* client = find_client(notify, peer);
+  Client* client = (Client*)find_client(notify, peer);
   if (client && !wanted) {
     client->wishes &= ~(unsigned)wish;
   } else if (wanted && !(client && client->wishes & wish)) {
     if (!has_place(notify, wish)) {
       return false;
     }
-    client = find_client(notify, peer); // has_place() may have removed it
+    client = (Client*)find_client(notify, peer); // has_place() may have removed it
     client = client ? client : add_client(notify, peer);
     client->wishes |= wish;
   }
@@ -105,8 +99,8 @@ notify_set(Notify* const notify, const Peer* const peer, const NotifyWish wish, 
 bool
 notify_is_quiet(const Notify* const notify, const Peer* const peer)
 {
-  const uint32_t place = find_place(notify, peer);
-  return place < ARRAY_LEN(notify->clients) && notify->clients[place].wishes & NOTIFY_QUIET;
+  const Client* const client = find_client(notify, peer);
+  return client && client->wishes & NOTIFY_QUIET;
 }
 
 // ---- changes ----
@@ -207,20 +201,110 @@ notify_change(Notify* const notify, const NotifyKey key, const Peer* const maker
   }
 }
 
+// ---- values that an edit has changed ----
+
+static bool
+value_differs(const RackNode* const a, const RackNode* const b, const uint32_t param)
+{
+  const RackValue* const v = &a->values[param];
+  const RackValue* const w = &b->values[param];
+  return v->kind != w->kind || v->number != w->number ||
+         (v->kind == VALUE_TEXT && strcmp(v->text, w->text) != 0);
+}
+
+static uint32_t
+count_params(const Rack* const rack)
+{
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < rack->n_nodes; ++i) {
+    n += rack->nodes[i].fx->n_params;
+  }
+  return n;
+}
+
+/// Append the parameters of a node whose values differ from those in `before`.
+static void
+add_node(Backlog* const backlog, const Rack* const before, const RackNode* const node)
+{
+  const RackNode* old = before ? rack_find(before, node->name) : NULL;
+  old = old && old->fx == node->fx ? old : NULL;
+  for (uint32_t p = 0; p < node->fx->n_params; ++p) {
+    if (!old || value_differs(old, node, p)) {
+      backlog->keys[backlog->n++] = (NotifyKey){ node->uid, p };
+    }
+  }
+}
+
+static int
+compare_keys(const void* const a, const void* const b)
+{
+  const NotifyKey* const x = a;
+  const NotifyKey* const y = b;
+  return x->uid != y->uid ? (x->uid > y->uid) - (x->uid < y->uid)
+                          : (x->param > y->param) - (x->param < y->param);
+}
+
+/// Sort the keys, and drop duplicates.
+static void
+sort(Backlog* const backlog)
+{
+  qsort(backlog->keys, backlog->n, sizeof(NotifyKey), compare_keys);
+  uint32_t n_kept = 0;
+  for (uint32_t k = 0; k < backlog->n; ++k) {
+    if (n_kept == 0U || compare_keys(&backlog->keys[n_kept - 1U], &backlog->keys[k]) != 0) {
+      backlog->keys[n_kept++] = backlog->keys[k];
+    }
+  }
+  backlog->n = n_kept;
+}
+
+static bool
+is_empty(const Backlog* const backlog)
+{
+  return backlog->next == backlog->n;
+}
+
+static void
+backlog_clear(Backlog* const backlog)
+{
+  free(backlog->keys);
+  *backlog = (Backlog){ .keys = NULL };
+}
+
 void
 notify_replaced(Notify* const notify, const Rack* const before, const Rack* const now,
                 const Peer* const maker)
 {
-  if (notify_n_subscribers(notify) > 0) {
-    // Out of memory: subscribers get /rack/changed only.
-    (void)backlog_add(&notify->backlog, before, now, maker);
+  if (notify_n_subscribers(notify) == 0) {
+    return;
   }
+  Backlog* const backlog = &notify->backlog;
+  const uint32_t n_waiting = backlog->n - backlog->next;
+  Backlog all = { .keys = malloc((n_waiting + count_params(now) + 1U) * sizeof(NotifyKey)) };
+  if (!all.keys) {
+    return; // out of memory: subscribers get /rack/changed only
+  }
+  if (maker && (n_waiting == 0U || (backlog->has_maker && peer_equal(&backlog->maker, maker)))) {
+    all.maker = *maker;
+    all.has_maker = true;
+  }
+  for (uint32_t k = backlog->next; k < backlog->n; ++k) {
+    if (rack_find_uid(now, backlog->keys[k].uid)) {
+      all.keys[all.n++] = backlog->keys[k];
+    }
+  }
+  for (uint32_t n = 0; n < now->n_nodes; ++n) {
+    add_node(&all, before, &now->nodes[n]);
+  }
+  sort(&all);
+  backlog_clear(backlog);
+  *backlog = all;
 }
 
 static bool
 is_backlog_due(const Notify* const notify, const uint64_t now_ns)
 {
-  return !backlog_is_empty(&notify->backlog) && now_ns - notify->backlog_ns >= NOTIFY_INTERVAL_NS;
+  return !is_empty(&notify->backlog) && now_ns - notify->backlog_ns >= NOTIFY_INTERVAL_NS;
 }
 
 /// Send the next part of the values that an edit has changed.
@@ -230,16 +314,17 @@ send_backlog(Notify* const notify, const uint64_t now_ns)
   const uint32_t n_subscribers = notify_n_subscribers(notify);
   uint32_t n_left = n_subscribers ? NOTIFY_SENT / n_subscribers : 0U;
   n_left = n_left < NOTIFY_MAX_VALUES ? n_left : NOTIFY_MAX_VALUES;
-  const Backlog* const backlog = &notify->backlog;
-  NotifyKey key;
-  for (; n_left && backlog_take(&notify->backlog, &key); --n_left) {
-    send_key(notify, &key, backlog->has_maker ? &backlog->maker : NULL);
+  Backlog* const backlog = &notify->backlog;
+  for (; n_left && !is_empty(backlog); --n_left) {
+    send_key(notify, &backlog->keys[backlog->next++], backlog->has_maker ? &backlog->maker : NULL);
   }
-  if (!n_subscribers || backlog_is_empty(backlog)) {
-    backlog_clear(&notify->backlog);
+  if (!n_subscribers || is_empty(backlog)) {
+    backlog_clear(backlog);
   }
   notify->backlog_ns = now_ns;
 }
+
+// ---- what is due ----
 
 void
 notify_flush(Notify* const notify, const uint64_t now_ns)
@@ -261,7 +346,7 @@ uint64_t
 notify_wake_ns(const Notify* const notify)
 {
   uint64_t wake_ns =
-      backlog_is_empty(&notify->backlog) ? UINT64_MAX : notify->backlog_ns + NOTIFY_INTERVAL_NS;
+      is_empty(&notify->backlog) ? UINT64_MAX : notify->backlog_ns + NOTIFY_INTERVAL_NS;
   for (uint32_t e = 0; e < n_entries(notify); ++e) {
     const NotifyEntry* const entry = &notify->entries[e];
     const uint64_t due_ns = entry->sent_ns ? entry->sent_ns + NOTIFY_INTERVAL_NS : 0U;

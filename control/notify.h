@@ -10,8 +10,6 @@
 #ifndef WARPRACK_CONTROL_NOTIFY_H
 #define WARPRACK_CONTROL_NOTIFY_H
 
-#include "backlog.h"
-
 #include "control/net/peer.h"
 #include "engine/base/status.h"
 #include "engine/base/time.h"
@@ -41,6 +39,12 @@ typedef enum NotifyEvent {
   N_NOTIFY_EVENTS
 } NotifyEvent;
 
+/// A parameter of a node, or an event with uid RACK_UID_NONE.
+typedef struct NotifyKey {
+  RackUid uid;
+  uint32_t param; ///< Or NotifyEvent
+} NotifyKey;
+
 /// The OSC address of the message that reports the event to subscribers. [any]
 const char* notify_address(NotifyEvent event);
 
@@ -52,6 +56,15 @@ typedef struct NotifyEntry {
   uint64_t sent_ns; ///< Time at which it was last sent; 0: never.  An entry that is not due is free
                     ///< NOTIFY_INTERVAL_NS after this
 } NotifyEntry;
+
+/// Values to send to subscribers, because an edit that replaced the document has changed them: at
+/// most all parameters of one rack.
+typedef struct Backlog {
+  NotifyKey* keys; ///< [n], sorted, without duplicates; the keys before `next` are sent
+  uint32_t n, next;
+  Peer maker;
+  bool has_maker; ///< The client that made all the changes and knows their values
+} Backlog;
 
 /// A setting of a client, as a bit.
 typedef enum NotifyWish {
@@ -94,7 +107,8 @@ bool notify_is_quiet(const Notify* notify, const Peer* peer);
 void notify_change(Notify* notify, NotifyKey key, const Peer* maker, uint64_t now_ns);
 
 /// Record that an edit has replaced the document `before` (NULL: unknown) by `now`.  All
-/// subscribers except `maker` (may be NULL) get the values that differ.
+/// subscribers except `maker` (may be NULL) get the values that differ, and all values of nodes
+/// whose name is new or has another effect.  Values of nodes that are gone are not sent.
 void notify_replaced(Notify* notify, const Rack* before, const Rack* now, const Peer* maker);
 
 /// Send the keys that are due, up to a limited number of datagrams.  Call it at notify_wake_ns().

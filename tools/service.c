@@ -67,17 +67,37 @@ service_ready(Service* const service, const VitalSigns* const signs, const uint6
   pthread_mutex_lock(&service->starting_lock);
   service->is_ready = true; // from now on only this thread uses the service
   pthread_mutex_unlock(&service->starting_lock);
-  vitals_begin(&service->vitals, service->socket.watchdog_ns, signs, now_ns);
+  service->feed_ns = service->socket.watchdog_ns / 2U;
+  service->fed_ns = now_ns; // the watchdog counts as just fed
+  service->fed = *signs;
   notify_socket_send(&service->socket, "READY=1");
+}
+
+/// True if a part has made no progress since the last feeding.
+static bool
+is_a_part_idle(const VitalSigns* const fed, const VitalSigns* const signs)
+{
+  return signs->control_rounds == fed->control_rounds ||
+         (signs->has_audio && (signs->callback_blocks == fed->callback_blocks ||
+                               (signs->has_worker && signs->worker_blocks == fed->worker_blocks)));
+}
+
+static void
+feed_watchdog(Service* const service, const VitalSigns* const signs, const uint64_t now_ns)
+{
+  if (service->feed_ns && now_ns - service->fed_ns >= service->feed_ns &&
+      !is_a_part_idle(&service->fed, signs)) {
+    service->fed = *signs;
+    service->fed_ns = now_ns;
+    service->n_fed += notify_socket_send(&service->socket, "WATCHDOG=1");
+  }
 }
 
 void
 service_poll(Service* const service, const VitalSigns* const signs, const char* const driver,
              const IoStatus* const io, const EngineStatus* const engine, const uint64_t now_ns)
 {
-  if (vitals_feed(&service->vitals, signs, now_ns)) {
-    service->n_fed += notify_socket_send(&service->socket, "WATCHDOG=1");
-  }
+  feed_watchdog(service, signs, now_ns);
   char text[192];
   if (io->state == IO_STATE_RUNNING) {
     snprintf(text, sizeof(text), "%s (%.64s): %.0f Hz, %u frames, latency %u, %u nodes on %s",

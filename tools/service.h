@@ -1,25 +1,43 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Reports a live run to its service manager, if there is one: ready, status, keep-alive (vitals.h),
-   reload, stopping. [main]
+   Reports a live run to its service manager, if there is one: ready, status, keep-alive, reload,
+   stopping. [main]
+
+   A keep-alive message feeds the manager's watchdog: after half of its interval, and only if the
+   counters of all parts have advanced since the last message.  While the driver waits for an audio
+   server or device, the audio callback and the worker have no work and are not checked; the main
+   loop (which calls this code) and the control thread still are.  A worker is not checked while its
+   supervisor starts it or waits before a restart, because the fallbacks that play meanwhile are
+   better than a restart of the service.
 */
 #ifndef WARPRACK_TOOLS_SERVICE_H
 #define WARPRACK_TOOLS_SERVICE_H
 
 #include "notify_socket.h"
-#include "vitals.h"
 
 #include "engine/engine.h"
 #include "io/io.h"
 
 #include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct VitalSigns {
+  bool has_audio;           ///< The driver runs, so that blocks are due
+  bool has_worker;          ///< A worker accepts blocks
+  uint64_t callback_blocks; ///< Periods that the audio callback has completed
+  uint64_t worker_blocks;   ///< Blocks that the worker has completed
+  uint64_t control_rounds;  ///< Rounds of the control thread
+} VitalSigns;
 
 typedef struct Service {
   NotifySocket socket;
-  Vitals vitals;
   pthread_mutex_t starting_lock; ///< service_slow_start() may run on another thread
   bool is_ready;
   uint64_t slow_ns; ///< Time of the last message about a slow start; 0: none
+  uint64_t feed_ns; ///< Time between two keep-alive messages; 0: none are due
+  uint64_t fed_ns;  ///< Time of the last one, or of service_ready()
+  VitalSigns fed;   ///< The counters at that time
   uint64_t n_fed;   ///< Keep-alive messages sent to the manager
   bool was_lost;    ///< Result of the last service_is_lost()
 } Service;

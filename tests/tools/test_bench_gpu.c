@@ -332,16 +332,16 @@ TEST(csv_keeps_commas_and_quotes_in_texts)
   static const BenchColumn columns[] = { { "what", "what", -4 }, { "us_p50", "p50", 6 } };
   SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   const char* const path = scratch_path(&scratch, "rows.csv");
-  BenchReport report;
+  BenchReport report = { .bench = &bench };
   Error error = { STATUS_OK, "" };
-  ck_assert_int_eq(bench_report_begin(&report, &bench, columns, ARRAY_LEN(columns),
+  ck_assert_int_eq(bench_report_begin(&report, columns, ARRAY_LEN(columns),
                                       json_pack("{ss sb}", "device", "a \"b\", c", "is_gpu", 1),
                                       false, path, &error),
                    STATUS_OK);
   json_t* const row = json_pack("{ss}", "what", "x");
   bench_row_times(row, &(BenchTimes){ .ns = { .p50 = 1500.0 } });
   bench_report_row(&report, row);
-  ck_assert_int_eq(bench_report_end(&report, NULL), 0);
+  ck_assert_int_eq(bench_report_finish(&report, STATUS_OK, &error, NULL), 0);
   SCOPED_MEMORY char* const text = read_text(path);
   ck_assert_str_eq(text, "device,is_gpu,what,us_p50\n\"a \"\"b\"\", c\",true,\"x\",1.5\n");
 }

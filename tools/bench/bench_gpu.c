@@ -243,6 +243,34 @@ read_cpu_name(char* const name, const size_t n_bytes)
   }
 }
 
+static int
+n_cores(void)
+{
+  return (int)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+static double
+period_us(const BenchGpuArgs* const args)
+{
+  return 1e6 * (double)args->block_frames / args->rate_hz;
+}
+
+static void
+print_head(const BenchGpu* const gpu, const BenchGpuArgs* const args, const char* const cpu,
+           const char* const date)
+{
+  printf("%s %u: %s, %u units, driver %s\n", engine_backend_names[gpu->api->kind], gpu->index,
+         gpu->info.name, gpu->info.compute_units, gpu->info.driver);
+  printf("CPU: %s, %d cores; %s\n", cpu, n_cores(), date);
+  if (args->block_frames) {
+    printf("%lld frames at %.0f Hz: a period is %.1f us; ", (long long)args->block_frames,
+           args->rate_hz, period_us(args));
+  } else {
+    printf("%.0f frames per second; ", args->rate_hz);
+  }
+  printf("real-time priority: %s\n\n", gpu->is_realtime ? "yes" : "no");
+}
+
 json_t*
 bench_gpu_head(const Bench* const bench, const BenchGpu* const gpu, const BenchGpuArgs* const args)
 {
@@ -256,43 +284,20 @@ bench_gpu_head(const Bench* const bench, const BenchGpu* const gpu, const BenchG
       json_pack("{ss ss si so so}", "bench", bench->name + strlen(BENCH_PREFIX), "api",
                 engine_backend_names[gpu->api->kind], "gpu", (int)gpu->index, "device",
                 command_json_text(gpu->info.name), "driver", command_json_text(gpu->info.driver));
-  json_t* const rest =
-      json_pack("{si sb sb so si ss sf sb}", "compute_units", (int)gpu->info.compute_units,
-                "is_gpu", gpu->info.is_gpu, "reaches_host", gpu->info.reaches_host, "cpu",
-                command_json_text(cpu), "cpu_cores", (int)sysconf(_SC_NPROCESSORS_ONLN), "date",
-                date, "rate_hz", args->rate_hz, "realtime", gpu->is_realtime);
+  json_t* const rest = json_pack(
+      "{si sb sb so si ss sf sb}", "compute_units", (int)gpu->info.compute_units, "is_gpu",
+      gpu->info.is_gpu, "reaches_host", gpu->info.reaches_host, "cpu", command_json_text(cpu),
+      "cpu_cores", n_cores(), "date", date, "rate_hz", args->rate_hz, "realtime", gpu->is_realtime);
   json_object_update(head, rest);
   json_decref(rest);
   if (args->block_frames) {
     json_object_set_new(head, "block_frames", json_integer(args->block_frames));
-    json_object_set_new(head, "period_us",
-                        json_real(1e6 * (double)args->block_frames / args->rate_hz));
+    json_object_set_new(head, "period_us", json_real(period_us(args)));
+  }
+  if (!args->json) {
+    print_head(gpu, args, cpu, date);
   }
   return head;
-}
-
-void
-bench_gpu_print_head(const json_t* const head)
-{
-  const char *api, *device, *driver, *cpu, *date;
-  int index, n_units, n_cores, realtime;
-  double rate_hz, period_us = 0.0;
-  json_int_t block_frames = 0;
-  if (json_unpack((json_t*)head, "{ss si ss ss si ss si ss sF sb s?I s?F}", "api", &api, "gpu",
-                  &index, "device", &device, "driver", &driver, "compute_units", &n_units, "cpu",
-                  &cpu, "cpu_cores", &n_cores, "date", &date, "rate_hz", &rate_hz, "realtime",
-                  &realtime, "block_frames", &block_frames, "period_us", &period_us)) {
-    return; // the benchmark prints its own members
-  }
-  printf("%s %d: %s, %d units, driver %s\n", api, index, device, n_units, driver);
-  printf("CPU: %s, %d cores; %s\n", cpu, n_cores, date);
-  if (block_frames) {
-    printf("%lld frames at %.0f Hz: a period is %.1f us; ", (long long)block_frames, rate_hz,
-           period_us);
-  } else {
-    printf("%.0f frames per second; ", rate_hz);
-  }
-  printf("real-time priority: %s\n\n", realtime ? "yes" : "no");
 }
 
 // ---- timing ----

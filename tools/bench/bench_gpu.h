@@ -86,11 +86,9 @@ void bench_gpu_close(BenchGpu* gpu); ///< Accepts a zeroed struct. [main]
 NODISCARD Status bench_gpu_backend(const BenchGpu* gpu, bool keep_awake, Backend** backend,
                                    Error* error);
 
-/// The header of the report: device, driver, processor, date, pace; the caller owns it.
+/// The header of the report: device, driver, processor, date, pace; the caller owns it.  Without
+/// --json it is also printed as text, followed by an empty line.
 json_t* bench_gpu_head(const Bench* bench, const BenchGpu* gpu, const BenchGpuArgs* args);
-
-/// Print the header as text, followed by an empty line.
-void bench_gpu_print_head(const json_t* head);
 
 /// Submit a recording and poll until it is done; an error has the driver's text. [player]
 NODISCARD Status bench_gpu_run(BenchGpu* gpu, GpuRecording* recording, Error* error);

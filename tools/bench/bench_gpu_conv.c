@@ -519,12 +519,11 @@ run_cases(Conv* const conv, Error* const error)
   json_object_set_new(head, "kept_awake", json_boolean(conv->gpu.info.is_gpu && !args->may_sleep));
   json_object_set_new(head, "copy_gb_s", json_real(conv->copy_gb_s));
   if (!args->json) {
-    bench_gpu_print_head(head);
     printf("A kernel that copies moves %.1f GB/s, reading and writing together\n\n",
            conv->copy_gb_s);
   }
-  status = bench_report_begin(&conv->report, &bench_gpu_conv, columns, ARRAY_LEN(columns), head,
-                              args->json, args->csv_path, error);
+  status = bench_report_begin(&conv->report, columns, ARRAY_LEN(columns), head, args->json,
+                              args->csv_path, error);
   return status ? status : measure_cases(conv, error);
 }
 
@@ -545,13 +544,9 @@ conv_run(const int argc, char** const argv)
     return exit_code;
   }
   Error error = { STATUS_OK, "" };
-  Conv conv = { .args = &args };
-  if (run_cases(&conv, &error)) {
-    exit_code = command_fail(&bench_gpu_conv, &error);
-    bench_report_clear(&conv.report);
-  } else {
-    exit_code = bench_report_end(&conv.report, NULL);
-  }
+  Conv conv = { .args = &args, .report = { .bench = &bench_gpu_conv } };
+  const Status status = run_cases(&conv, &error);
+  exit_code = bench_report_finish(&conv.report, status, &error, NULL);
   pool_free(conv.pool);
   free(conv.responses);
   free(conv.times_ns);

@@ -412,11 +412,8 @@ run_parts(Rig* const rig, const BenchGpuArgs* const args, const uint32_t part,
     return status;
   }
   json_t* const head = bench_gpu_head(&bench_gpu_fixed, &rig->gpu, args);
-  if (!args->json) {
-    bench_gpu_print_head(head);
-  }
-  status = bench_report_begin(report, &bench_gpu_fixed, columns, ARRAY_LEN(columns), head,
-                              args->json, args->csv_path, error);
+  status = bench_report_begin(report, columns, ARRAY_LEN(columns), head, args->json, args->csv_path,
+                              error);
   if (!status && (part == PART_ALL || part == PART_KERNELS)) {
     status = measure_kernels(rig, args, report, error);
   }
@@ -445,18 +442,13 @@ fixed_run(const int argc, char** const argv)
   }
   Error error = { STATUS_OK, "" };
   Rig rig = { 0 };
-  BenchReport report = { 0 };
+  BenchReport report = { .bench = &bench_gpu_fixed };
   json_t* const more = json_object();
-  if (run_parts(&rig, &args, part, &report, more, &error)) {
-    exit_code = command_fail(&bench_gpu_fixed, &error);
-    bench_report_clear(&report);
-  } else {
-    if (!args.json && json_object_size(more)) {
-      print_switch(more);
-    }
-    exit_code = bench_report_end(&report, json_incref(more));
+  const Status status = run_parts(&rig, &args, part, &report, more, &error);
+  if (!status && !args.json && json_object_size(more)) {
+    print_switch(more);
   }
-  json_decref(more);
+  exit_code = bench_report_finish(&report, status, &error, more);
   rig_clear(&rig);
   return exit_code;
 }

@@ -229,11 +229,8 @@ run_grid(Loop* const loop, Error* const error)
   json_t* const head = bench_gpu_head(&bench_gpu_loop, &loop->gpu, &args->gpu);
   json_object_set_new(head, "kept_awake",
                       json_boolean(loop->gpu.info.is_gpu && !args->gpu.may_sleep));
-  if (!args->gpu.json) {
-    bench_gpu_print_head(head);
-  }
-  status = bench_report_begin(&loop->report, &bench_gpu_loop, columns, ARRAY_LEN(columns), head,
-                              args->gpu.json, args->gpu.csv_path, error);
+  status = bench_report_begin(&loop->report, columns, ARRAY_LEN(columns), head, args->gpu.json,
+                              args->gpu.csv_path, error);
   return status ? status : measure_grid(loop, error);
 }
 
@@ -256,13 +253,9 @@ loop_run(const int argc, char** const argv)
     return exit_code;
   }
   Error error = { STATUS_OK, "" };
-  Loop loop = { .args = &args };
-  if (run_grid(&loop, &error)) {
-    exit_code = command_fail(&bench_gpu_loop, &error);
-    bench_report_clear(&loop.report);
-  } else {
-    exit_code = bench_report_end(&loop.report, NULL);
-  }
+  Loop loop = { .args = &args, .report = { .bench = &bench_gpu_loop } };
+  const Status status = run_grid(&loop, &error);
+  exit_code = bench_report_finish(&loop.report, status, &error, NULL);
   pool_free(loop.pool);
   device_backend_free(loop.device);
   free(loop.times_ns);

@@ -653,11 +653,8 @@ run_grids(Offline* const offline, Error* const error)
     return status;
   }
   json_t* const head = bench_gpu_head(&bench_gpu_offline, &offline->gpu, &args->gpu);
-  if (!args->gpu.json) {
-    bench_gpu_print_head(head);
-  }
-  status = bench_report_begin(&offline->report, &bench_gpu_offline, columns, ARRAY_LEN(columns),
-                              head, args->gpu.json, args->gpu.csv_path, error);
+  status = bench_report_begin(&offline->report, columns, ARRAY_LEN(columns), head, args->gpu.json,
+                              args->gpu.csv_path, error);
   return status ? status : measure_grids(offline, error);
 }
 
@@ -686,13 +683,9 @@ offline_run(const int argc, char** const argv)
   args.n_rounds = args.gpu.is_quick ? 2 : args.n_rounds;
   Error error = { STATUS_OK, "" };
   static Offline offline;
-  offline = (Offline){ .args = &args };
-  if (run_grids(&offline, &error)) {
-    exit_code = command_fail(&bench_gpu_offline, &error);
-    bench_report_clear(&offline.report);
-  } else {
-    exit_code = bench_report_end(&offline.report, NULL);
-  }
+  offline = (Offline){ .args = &args, .report = { .bench = &bench_gpu_offline } };
+  const Status status = run_grids(&offline, &error);
+  exit_code = bench_report_finish(&offline.report, status, &error, NULL);
   pool_free(offline.pool);
   device_backend_free(offline.device ? &offline.device->backend : NULL);
   return exit_code;

@@ -96,11 +96,11 @@ put_row(const BenchReport* const report, const json_t* const row)
 // ---- the report ----
 
 Status
-bench_report_begin(BenchReport* const report, const Bench* const bench,
-                   const BenchColumn* const columns, const uint32_t n_columns, json_t* const head,
-                   const bool json, const char* const csv_path, Error* const error)
+bench_report_begin(BenchReport* const report, const BenchColumn* const columns,
+                   const uint32_t n_columns, json_t* const head, const bool json,
+                   const char* const csv_path, Error* const error)
 {
-  *report = (BenchReport){ .bench = bench,
+  *report = (BenchReport){ .bench = report->bench,
                            .columns = columns,
                            .n_columns = n_columns,
                            .head = head,
@@ -144,39 +144,36 @@ bench_report_row(BenchReport* const report, json_t* const row)
   json_array_append_new(report->rows, row);
 }
 
-int
-bench_report_end(BenchReport* const report, json_t* const more)
+/// Print the end of a report without a failure.  Returns the exit code.
+static int
+print_end(const BenchReport* const report, json_t* const more)
 {
-  int exit_code = 0;
-  if (report->json) {
-    json_object_set(report->head, "rows", report->rows);
-    json_object_set_new(report->head, "left_out", json_integer(report->n_left_out));
-    json_object_update(report->head, more);
-    exit_code = command_print_json(report->bench, json_incref(report->head));
-  } else if (report->n_left_out) {
-    printf("\n%u rows left out: the time of --minutes was up\n", report->n_left_out);
-  }
-  json_decref(more);
-  if (report->csv) {
-    const bool is_bad = ferror(report->csv);
-    if (fclose(report->csv) || is_bad) {
-      Error error;
-      error_set(&error, STATUS_FILE, "the CSV file could not be written: %s", strerror(errno));
-      exit_code = command_fail(report->bench, &error);
+  if (!report->json) {
+    if (report->n_left_out) {
+      printf("\n%u rows left out: the time of --minutes was up\n", report->n_left_out);
     }
-    report->csv = NULL;
+    return 0;
   }
-  bench_report_clear(report);
-  return exit_code;
+  json_object_set(report->head, "rows", report->rows);
+  json_object_set_new(report->head, "left_out", json_integer(report->n_left_out));
+  json_object_update(report->head, more);
+  return command_print_json(report->bench, json_incref(report->head));
 }
 
-void
-bench_report_clear(BenchReport* const report)
+int
+bench_report_finish(BenchReport* const report, const Status status, const Error* const error,
+                    json_t* const more)
 {
-  if (report->csv) {
-    fclose(report->csv);
+  int exit_code = status ? command_fail(report->bench, error) : print_end(report, more);
+  const bool is_bad = report->csv && ferror(report->csv);
+  if (report->csv && (fclose(report->csv) || is_bad) && !status) {
+    Error csv_error;
+    error_set(&csv_error, STATUS_FILE, "the CSV file could not be written: %s", strerror(errno));
+    exit_code = command_fail(report->bench, &csv_error);
   }
+  json_decref(more);
   json_decref(report->head);
   json_decref(report->rows);
-  *report = (BenchReport){ 0 };
+  *report = (BenchReport){ .bench = report->bench };
+  return exit_code;
 }

@@ -37,11 +37,12 @@ typedef struct BenchTimes {
     "us_max", "max us", 10                                                                         \
   }
 
+/// A report that has not begun has only its `bench`.
 typedef struct BenchReport {
   const Bench* bench;
   const BenchColumn* columns;
   uint32_t n_columns;
-  json_t* head; ///< NULL before bench_report_begin() and after bench_report_end()
+  json_t* head;
   json_t* rows;
   FILE* csv; ///< NULL: no file
   bool json;
@@ -58,8 +59,8 @@ typedef struct BenchReport {
    @return #STATUS_FILE if the file cannot be written.
 */
 NODISCARD Status // [main]
-bench_report_begin(BenchReport* report, const Bench* bench, const BenchColumn* columns,
-                   uint32_t n_columns, json_t* head, bool json, const char* csv_path, Error* error);
+bench_report_begin(BenchReport* report, const BenchColumn* columns, uint32_t n_columns,
+                   json_t* head, bool json, const char* csv_path, Error* error);
 
 /// Add the members of BENCH_TIME_COLUMNS and "us_mean" to a row.
 void bench_row_times(json_t* row, const BenchTimes* times);
@@ -68,14 +69,14 @@ void bench_row_times(json_t* row, const BenchTimes* times);
 void bench_report_row(BenchReport* report, json_t* row);
 
 /**
-   End a report: print JSON, or the number of rows left out, and close the CSV file.
+   End a report, also one that has not begun: print JSON, or the number of rows left out, and close
+   the CSV file.  After a failure print only its message.
 
+   @param status Of the benchmark, with its `error`.
    @param more Members beside `rows` in JSON, or NULL; the report takes ownership.
-   @return Exit code: 5 if stdout or the file could not be written completely.
+   @return Exit code of the benchmark: that of its failure; 5 if stdout or the file could not be
+   written completely.
 */
-int bench_report_end(BenchReport* report, json_t* more);
-
-/// Free a report that has not ended.  Accepts a zeroed or ended one.
-void bench_report_clear(BenchReport* report);
+int bench_report_finish(BenchReport* report, Status status, const Error* error, json_t* more);
 
 #endif

@@ -157,17 +157,11 @@ static Status
 find_asked(const DeviceChoice* const choice, const GpuApi** const api, uint32_t* const index,
            GpuDeviceInfo* const info, Error* const error)
 {
-  uint32_t n_apis = 0;
-  const GpuApi* const* const apis = gpu_apis(&n_apis);
-  for (uint32_t a = 0; a < n_apis; ++a) {
-    if (choice->api == apis[a]->kind) {
-      *api = apis[a];
-      return find_device(apis[a], choice, index, info, error);
-    }
-  }
-  return error_set(error, STATUS_NO_BACKEND,
-                   "%s: not in this build; the output of meson setup names what is missing",
-                   engine_backend_names[choice->api]);
+  *api = gpu_api_find(choice->api);
+  return *api ? find_device(*api, choice, index, info, error)
+              : error_set(error, STATUS_NO_BACKEND,
+                          "%s: not in this build; the output of meson setup names what is missing",
+                          engine_backend_names[choice->api]);
 }
 
 /// Find the first API with a GPU.  For tests: WARPRACK_AUTO_GPU=none ignores all GPUs, and =any
@@ -208,9 +202,7 @@ detach(Backend* const self)
   if (device_is_stuck(device)) {
     return; // a stuck device may still write to the region
   }
-  if (device->h_region) {
-    device->api->host_free(device->h_region);
-  }
+  device->api->host_free(device->h_region);
   device->h_region = NULL;
   device->d_region = NULL;
   device->region = NULL;

@@ -96,7 +96,7 @@ measure(SwitchTrial* const trial, const size_t n_bytes, const bool copies, doubl
   if (!status) {
     status = time_of(trial, ns, error);
   }
-  if (trial->recording && !device_is_stuck(trial->device)) {
+  if (!device_is_stuck(trial->device)) {
     api->recording_free(trial->recording);
     trial->recording = NULL;
   }
@@ -153,12 +153,8 @@ device_measure_switch(Device* const device, Error* const error)
     device->stuck_trial = trial;
     return status;
   }
-  if (trial->buffer) {
-    api->buffer_free(trial->buffer);
-  }
-  if (trial->host) {
-    api->host_free(trial->host);
-  }
+  api->buffer_free(trial->buffer);
+  api->host_free(trial->host);
   free(trial);
   return status;
 }

@@ -49,12 +49,8 @@ find(Device* const device, const size_t n_bytes, const bool is_host, Spare* cons
 static void
 give_back(const Device* const device, const Spare* const spare)
 {
-  if (spare->buffer) {
-    device->api->buffer_free(spare->buffer);
-  }
-  if (spare->host) {
-    device->api->host_free(spare->host);
-  }
+  device->api->buffer_free(spare->buffer);
+  device->api->host_free(spare->host);
 }
 
 static void

@@ -122,7 +122,7 @@ typedef struct GpuApi {
   /// Allocate zeroed device memory.  The text of STATUS_NO_MEM has the requested and the free
   /// size. [builder]
   Status (*buffer_new)(GpuDevice* device, size_t n_bytes, GpuBuffer** buffer, Error* error);
-  void (*buffer_free)(GpuBuffer* buffer);
+  void (*buffer_free)(GpuBuffer* buffer); ///< Accepts NULL
   /// Copy n_bytes to byte `offset` and wait for the end. [builder]
   Status (*buffer_write)(GpuBuffer* buffer, size_t offset, const void* from, size_t n_bytes,
                          Error* error);
@@ -135,7 +135,7 @@ typedef struct GpuApi {
   /// Allocate pinned, mapped, zeroed memory. [builder]
   Status (*host_new)(GpuDevice* device, size_t n_bytes, GpuHostMemory** host, Error* error);
   void* (*host_pointer)(GpuHostMemory* host);
-  void (*host_free)(GpuHostMemory* host); ///< Unregister or free [builder]
+  void (*host_free)(GpuHostMemory* host); ///< Unregister or free.  Accepts NULL. [builder]
 
   /**
        Compile source in the dialect, or load it from the cache (gpu_cache.h).
@@ -147,13 +147,13 @@ typedef struct GpuApi {
     */
   Status (*module_new)(GpuDevice* device, const char* name, const char* source,
                        const char* const* options, GpuModule** module, Error* error);
-  void (*module_free)(GpuModule* module);
+  void (*module_free)(GpuModule* module); ///< Accepts NULL
   Status (*kernel_get)(GpuModule* module, const char* name, GpuKernel** kernel, Error* error);
 
   /// Record work for later submission.  Copies `work`. [builder]
   Status (*record)(GpuDevice* device, const GpuWork* work, GpuRecording** recording, Error* error);
   /// Wait for a submission in flight and free the recording; call it before freeing the memory and
-  /// the modules that the recording uses. [builder]
+  /// the modules that the recording uses.  Accepts NULL. [builder]
   void (*recording_free)(GpuRecording* recording);
   /// Start the work of a recording; its done word becomes `sequence` (never 0) when the work is
   /// done.  Returns before that.  A recording may be submitted again only after its work is done.
@@ -178,5 +178,19 @@ BACKEND_GPU_APIS(GPU_API_DECLARED)
 
 /// The implementations in this build, in the order of dsp_gpu/meson.build. [any]
 const GpuApi* const* gpu_apis(uint32_t* n_apis);
+
+/// The implementation for a backend; NULL if this build has none. [any]
+static inline const GpuApi*
+gpu_api_find(const EngineBackend kind)
+{
+  uint32_t n_apis = 0;
+  const GpuApi* const* const apis = gpu_apis(&n_apis);
+  for (uint32_t a = 0; a < n_apis; ++a) {
+    if (apis[a]->kind == kind) {
+      return apis[a];
+    }
+  }
+  return NULL;
+}
 
 #endif

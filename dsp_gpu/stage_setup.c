@@ -326,9 +326,7 @@ free_on_device(Stage* const stage)
   const StageTables* const tables = &stage->tables;
   for (uint32_t s = 0; s < N_SLOTS; ++s) {
     Slot* const slot = &stage->slots[s];
-    if (slot->recording) {
-      device->api->recording_free(slot->recording);
-    }
+    device->api->recording_free(slot->recording);
     device_buffer_give(device, stage->slot_bytes, slot->copy);
     device_host_give(device, stage->slot_bytes, slot->memory);
   }

@@ -56,19 +56,6 @@ effects(const bool measures)
   return rows;
 }
 
-static const GpuApi*
-find_api(const EngineBackend kind)
-{
-  uint32_t n = 0;
-  const GpuApi* const* const apis = gpu_apis(&n);
-  for (uint32_t i = 0; i < n; ++i) {
-    if (apis[i]->kind == kind) {
-      return apis[i];
-    }
-  }
-  return NULL;
-}
-
 static uint32_t
 count_kernels(void)
 {
@@ -84,7 +71,7 @@ count_kernels(void)
 static json_t*
 gpu_backend(const EngineBackend kind)
 {
-  const GpuApi* const api = find_api(kind);
+  const GpuApi* const api = gpu_api_find(kind);
   Error error = { STATUS_OK, "" };
   char summary[sizeof(error.text)];
   uint32_t n_devices = 0;

@@ -96,17 +96,12 @@ bench_gpu_parse(const Bench* const bench, const Option* const own, const uint32_
 static Status
 load(const EngineBackend kind, const GpuApi** const api, Error* const error)
 {
-  uint32_t n = 0;
-  const GpuApi* const* const apis = gpu_apis(&n);
-  for (uint32_t i = 0; i < n; ++i) {
-    if (apis[i]->kind == kind) {
-      *api = apis[i];
-      return apis[i]->load(error);
-    }
-  }
-  return error_set(error, STATUS_NO_BACKEND,
-                   "%s is not in this build; the output of meson setup names what is missing",
-                   engine_backend_names[kind]);
+  *api = gpu_api_find(kind);
+  return *api
+             ? (*api)->load(error)
+             : error_set(error, STATUS_NO_BACKEND,
+                         "%s is not in this build; the output of meson setup names what is missing",
+                         engine_backend_names[kind]);
 }
 
 static Status
@@ -184,10 +179,8 @@ bench_gpu_open(BenchGpu* const gpu, const BenchGpuArgs* const args, const char* 
 void
 bench_gpu_close(BenchGpu* const gpu)
 {
-  if (gpu->module) {
+  if (gpu->api) {
     gpu->api->module_free(gpu->module);
-  }
-  if (gpu->device) {
     gpu->api->close(gpu->device);
   }
   *gpu = (BenchGpu){ 0 };

@@ -486,10 +486,8 @@ measure_copy(Conv* const conv, Error* const error)
   if (!status) {
     status = time_copy(&gpu, buffers[0], buffers[1], n_bytes, &conv->copy_gb_s, error);
   }
-  for (uint32_t b = 0; b < 2U; ++b) {
-    if (buffers[b]) {
-      gpu.api->buffer_free(buffers[b]);
-    }
+  for (uint32_t b = 0; gpu.api && b < 2U; ++b) {
+    gpu.api->buffer_free(buffers[b]);
   }
   bench_gpu_close(&gpu);
   return status;

@@ -80,16 +80,10 @@ static void
 rig_clear(Rig* const rig)
 {
   const GpuApi* const api = rig->gpu.api;
-  if (rig->d_out) {
+  if (api) {
     api->buffer_free(rig->d_out);
-  }
-  if (rig->d_in) {
     api->buffer_free(rig->d_in);
-  }
-  if (rig->out) {
     api->host_free(rig->out);
-  }
-  if (rig->in) {
     api->host_free(rig->in);
   }
   for (uint32_t i = 0; i < ARRAY_LEN(rig->cpu); ++i) {
@@ -297,10 +291,8 @@ measure(Rig* const rig, const BenchGpuArgs* const args, const Case* const one,
       us_p50[pace] = times.ns.p50 / 1e3;
     }
   }
-  if (rig->recording) {
-    rig->gpu.api->recording_free(rig->recording);
-    rig->recording = NULL;
-  }
+  rig->gpu.api->recording_free(rig->recording);
+  rig->recording = NULL;
   return status ? status : check_results(rig, error);
 }
 

@@ -481,23 +481,15 @@ memory_free(const Device* const device, Memory* const memory)
 {
   const GpuApi* const api = device->api;
   for (size_t c = 0; memory->copies && c < 2U * memory->signal.n_blocks; ++c) {
-    if (memory->copies[c]) {
-      api->recording_free(memory->copies[c]);
-    }
+    api->recording_free(memory->copies[c]);
   }
   free(memory->copies);
-  if (memory->d_both) {
-    api->buffer_free(memory->d_both);
-  }
+  api->buffer_free(memory->d_both);
   if (memory->addresses) {
     munmap(memory->addresses, 2U * memory->signal.n_bytes);
   }
-  if (memory->out) {
-    api->host_free(memory->out);
-  }
-  if (memory->in) {
-    api->host_free(memory->in);
-  }
+  api->host_free(memory->out);
+  api->host_free(memory->in);
   *memory = (Memory){ .copies = NULL };
 }
 

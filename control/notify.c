@@ -24,11 +24,11 @@ notify_address(const NotifyEvent event)
 // ---- clients ----
 
 /// NULL if the peer is not in the table.
-static const Client*
-find_client(const Notify* const notify, const Peer* const peer)
+static Client*
+find_client(Notify* const notify, const Peer* const peer)
 {
   for (uint32_t c = 0; c < ARRAY_LEN(notify->clients); ++c) {
-    const Client* const client = &notify->clients[c];
+    Client* const client = &notify->clients[c];
     if (client->wishes && peer_equal(&client->peer, peer)) {
       return client;
     }
@@ -82,14 +82,14 @@ has_place(Notify* const notify, const NotifyWish wish)
 bool
 notify_set(Notify* const notify, const Peer* const peer, const NotifyWish wish, const bool wanted)
 {
-  Client* client = (Client*)find_client(notify, peer);
+  Client* client = find_client(notify, peer);
   if (client && !wanted) {
     client->wishes &= ~(unsigned)wish;
   } else if (wanted && !(client && client->wishes & wish)) {
     if (!has_place(notify, wish)) {
       return false;
     }
-    client = (Client*)find_client(notify, peer); // has_place() may have removed it
+    client = find_client(notify, peer); // has_place() may have removed it
     client = client ? client : add_client(notify, peer);
     client->wishes |= wish;
   }
@@ -97,7 +97,7 @@ notify_set(Notify* const notify, const Peer* const peer, const NotifyWish wish, 
 }
 
 bool
-notify_is_quiet(const Notify* const notify, const Peer* const peer)
+notify_is_quiet(Notify* const notify, const Peer* const peer)
 {
   const Client* const client = find_client(notify, peer);
   return client && client->wishes & NOTIFY_QUIET;

@@ -99,7 +99,7 @@ typedef struct Notify {
 /// without any change, if all ports are open.
 bool notify_set(Notify* notify, const Peer* peer, NotifyWish wish, bool wanted);
 
-bool notify_is_quiet(const Notify* notify, const Peer* peer);
+bool notify_is_quiet(Notify* notify, const Peer* peer);
 
 /// Record a change of a key.  `maker`: the client that made it, or NULL.  If more than
 /// NOTIFY_MAX_KEYS parameters change in one interval, all subscribers get /rack/changed for the

@@ -85,7 +85,6 @@ static void
 rack_store_run(void* const context)
 {
   RackStore* const store = context;
-  pthread_setname_np(pthread_self(), "warprack-files");
   for (RackStoreJob* job = NULL; (job = wait_for_job(store));) {
     job->error.status = job->is_write
                             ? folder_write(&store->folder, job->name, job->text, &job->error)
@@ -110,9 +109,10 @@ rack_store_new(const Folder* const folder, RackStore** const out, Error* const e
   store->done.last = &store->done.first;
   pthread_mutex_init(&store->lock, NULL);
   pthread_cond_init(&store->changed, NULL);
-  const Status status = store->folder.fd < 0 || store->fd < 0
-                            ? error_set(error, STATUS_NO_MEM, "control: %s", strerror(errno))
-                            : async_call_start(rack_store_run, store, &store->thread, error);
+  const Status status =
+      store->folder.fd < 0 || store->fd < 0
+          ? error_set(error, STATUS_NO_MEM, "control: %s", strerror(errno))
+          : async_call_start("warprack-files", rack_store_run, store, &store->thread, error);
   if (status != STATUS_OK) {
     release(store);
     return status;

@@ -164,7 +164,7 @@ static void
 stop_stream(PaSession* const session)
 {
   AsyncCall* call = NULL;
-  if (async_call_start(abort_stream, session, &call, &session->base.error)) {
+  if (async_call_start("warprack-abort", abort_stream, session, &call, &session->base.error)) {
     abort_stream(session);
     return;
   }

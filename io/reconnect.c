@@ -34,7 +34,8 @@ begin_call(Reconnect* const reconnect, const Phase phase, const AsyncFunction ca
   reconnect->phase = phase;
   reconnect->call_ns = time_now_ns();
   reconnect->hang_told = false;
-  return !async_call_start(call, reconnect->session, &reconnect->call, &reconnect->error);
+  return !async_call_start("warprack-driver", call, reconnect->session, &reconnect->call,
+                           &reconnect->error);
 }
 
 bool

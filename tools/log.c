@@ -168,7 +168,6 @@ log_run(void* const context)
 {
   Log* const log = context;
   Line line;
-  pthread_setname_np(pthread_self(), "warprack-log");
   pthread_mutex_lock(&log->lock);
   while (take_line(log, &line)) {
     pthread_mutex_unlock(&log->lock);
@@ -220,7 +219,7 @@ log_open(const int out_fd, const int err_fd, Log** const out, Error* const error
   log->err_is_journal = is_journal(err_fd);
   pthread_mutex_init(&log->lock, NULL);
   time_cond_init(&log->changed);
-  const Status status = async_call_start(log_run, log, &log->writer, error);
+  const Status status = async_call_start("warprack-log", log_run, log, &log->writer, error);
   if (status) {
     log_free(log);
     return status;

@@ -282,7 +282,6 @@ static void
 state_main(void* const context)
 {
   State* const state = context;
-  pthread_setname_np(pthread_self(), "warprack-state");
   while (!is_closing(state)) {
     state_step(state, time_now_ns());
     wait_a_step(state);
@@ -525,7 +524,7 @@ state_set_origin(State* const state, const uint64_t origin)
 Status
 state_run(State* const state, Error* const error)
 {
-  return async_call_start(state_main, state, &state->writer, error);
+  return async_call_start("warprack-state", state_main, state, &state->writer, error);
 }
 
 void

@@ -53,8 +53,8 @@ call_run(void* const context)
 }
 
 Status
-async_call_start(const AsyncFunction function, void* const context, AsyncCall** const out,
-                 Error* const error)
+async_call_start(const char* const name, const AsyncFunction function, void* const context,
+                 AsyncCall** const out, Error* const error)
 {
   AsyncCall* const call = calloc(1, sizeof(AsyncCall));
   if (!call) {
@@ -64,7 +64,7 @@ async_call_start(const AsyncFunction function, void* const context, AsyncCall** 
   call->context = context;
   time_cond_init(&call->returned);
   pthread_mutex_init(&call->lock, NULL);
-  const Status status = rt_thread_start("call", call_run, call, &call->thread, error);
+  const Status status = rt_thread_start(name, call_run, call, &call->thread, error);
   if (status) {
     call_free(call);
     return status;

@@ -16,11 +16,11 @@ typedef void (*AsyncFunction)(void* context);
 
 typedef struct AsyncCall AsyncCall;
 
-/// Start function(context).  The caller keeps the ownership of `context`, but only the thread may
-/// use it until async_call_wait() returns true, except for members under a lock of the caller.
-/// [main]
-NODISCARD Status async_call_start(AsyncFunction function, void* context, AsyncCall** call,
-                                  Error* error);
+/// Start function(context) on a thread with this name (at most 15 characters).  The caller keeps
+/// the ownership of `context`, but only the thread may use it until async_call_wait() returns true,
+/// except for members under a lock of the caller. [main]
+NODISCARD Status async_call_start(const char* name, AsyncFunction function, void* context,
+                                  AsyncCall** call, Error* error);
 
 /// Wait for at most timeout_ms.  Returns true if the function has returned; the call is freed
 /// then. [main]

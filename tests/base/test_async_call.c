@@ -30,7 +30,7 @@ count_discard(void* const context)
 TEST(an_async_call_is_awaited_or_abandoned)
 {
   AsyncCall* call = NULL;
-  ck_assert_int_eq(async_call_start(hang, &calls, &call, NULL), STATUS_OK);
+  ck_assert_int_eq(async_call_start("hang", hang, &calls, &call, NULL), STATUS_OK);
   ck_assert(!async_call_wait(call, 20));
   async_call_abandon(call, count_discard);
   ck_assert_int_eq(discards, 0);
@@ -39,14 +39,14 @@ TEST(an_async_call_is_awaited_or_abandoned)
     usleep(1000);
   }
   ck_assert_int_eq(discards, 1);
-  ck_assert_int_eq(async_call_start(hang, &calls, &call, NULL), STATUS_OK);
+  ck_assert_int_eq(async_call_start("hang", hang, &calls, &call, NULL), STATUS_OK);
   usleep(50000);
   async_call_abandon(call, count_discard); // it has returned by now, unless the machine stalls
   for (unsigned n = 0; discards < 2 && n < 5000U; ++n) {
     usleep(1000);
   }
   ck_assert_int_eq(discards, 2);
-  ck_assert_int_eq(async_call_start(hang, &calls, &call, NULL), STATUS_OK);
+  ck_assert_int_eq(async_call_start("hang", hang, &calls, &call, NULL), STATUS_OK);
   ck_assert(async_call_wait(call, 10000));
   ck_assert_int_eq(calls, 3);
 }

@@ -14,13 +14,6 @@ graph_index(const Node* const node, const uint32_t if_none)
   return node ? node->plan_index : if_none;
 }
 
-static uint32_t
-find_rack_index(const Rack* const rack, const RackUid uid)
-{
-  const RackNode* const node = rack_find_uid(rack, uid);
-  return node ? (uint32_t)(node - rack->nodes) : uid == RACK_UID_IN ? GRAPH_IN : GRAPH_OUT;
-}
-
 static Status
 find_routes(Graph* const graph, Error* const error)
 {
@@ -35,8 +28,8 @@ find_routes(Graph* const graph, Error* const error)
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
   for (uint32_t e = 0; e < rack->n_edges; ++e) {
-    graph->routes[e].from = from[e] = find_rack_index(rack, rack->edges[e].from.uid);
-    graph->routes[e].to = find_rack_index(rack, rack->edges[e].to.uid);
+    graph->routes[e].from = from[e] = rack_index_of(rack, rack->edges[e].from.uid, GRAPH_IN);
+    graph->routes[e].to = rack_index_of(rack, rack->edges[e].to.uid, GRAPH_OUT);
     to[e] = graph->routes[e].to == GRAPH_OUT ? rack->n_nodes : graph->routes[e].to;
   }
   graph->in_edges = edges_group(graph->scratch, rack->n_nodes + 1U, to, rack->n_edges);

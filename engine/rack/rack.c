@@ -140,12 +140,10 @@ copy_node(RackNode* const to, const RackNode* const from)
   for (uint32_t p = 0; to->values && p < from->fx->n_params; ++p) {
     to->values[p] = from->values[p];
     if (from->values[p].text) {
-      const size_t n_bytes = strlen(from->values[p].text) + 1U;
-      to->values[p].text = malloc(n_bytes);
+      to->values[p].text = strdup(from->values[p].text);
       if (!to->values[p].text) {
         return false;
       }
-      memcpy(to->values[p].text, from->values[p].text, n_bytes);
     }
   }
   return to->values;
@@ -305,8 +303,8 @@ check_uids(const RackUid* const uids, const uint32_t n, const RackUid next_uid, 
 static RackUid
 new_uid(const Rack* const rack, const RackUid* const uids, const RackUid old)
 {
-  const RackNode* const node = rack_find_uid(rack, old);
-  return node ? uids[node - rack->nodes] : old; // in and out keep their uids
+  const uint32_t n = rack_index_of(rack, old, rack->n_nodes);
+  return n < rack->n_nodes ? uids[n] : old; // in and out keep their uids
 }
 
 Status
@@ -347,6 +345,13 @@ rack_find_uid(const Rack* const rack, const RackUid uid)
 {
   const uint32_t found = *slot_of_uid(rack, uid);
   return found ? &rack->nodes[found - 1U] : NULL;
+}
+
+uint32_t
+rack_index_of(const Rack* const rack, const RackUid uid, const uint32_t if_none)
+{
+  const uint32_t found = *slot_of_uid(rack, uid);
+  return found ? found - 1U : if_none;
 }
 
 // ---- comparing ----
@@ -430,13 +435,16 @@ translate_end(const Rack* const a, const RackEnd end, const Rack* const b)
   return (RackEnd){ uid, end.first, end.last };
 }
 
+/// True if the racks have equal connections, of nodes with the same name (`by_name`; `b` must have
+/// all nodes of `a`) or with the same uid.
 static bool
-edges_equal(const Rack* const a, const Rack* const b)
+edges_equal(const Rack* const a, const Rack* const b, const bool by_name)
 {
   for (uint32_t e = 0; e < a->n_edges; ++e) {
     const RackEdge* const edge = &a->edges[e];
-    const uint32_t other =
-        rack_find_edge(b, translate_end(a, edge->from, b), translate_end(a, edge->to, b), e);
+    const RackEnd from = by_name ? translate_end(a, edge->from, b) : edge->from;
+    const RackEnd to = by_name ? translate_end(a, edge->to, b) : edge->to;
+    const uint32_t other = rack_find_edge(b, from, to, e);
     if (other == b->n_edges || b->edges[other].gain_db != edge->gain_db) {
       return false;
     }
@@ -447,19 +455,12 @@ edges_equal(const Rack* const a, const Rack* const b)
 bool
 rack_differs_in_values(const Rack* const a, const Rack* const b)
 {
-  for (uint32_t e = 0; e < a->n_edges; ++e) {
-    const RackEdge* const edge = &a->edges[e];
-    const uint32_t other = rack_find_edge(b, edge->from, edge->to, e); // the names may differ
-    if (other == b->n_edges || b->edges[other].gain_db != edge->gain_db) {
-      return false;
-    }
-  }
-  return a->n_edges == b->n_edges && a->n_nodes == b->n_nodes && rack_has_nodes(a, b) &&
+  return edges_equal(a, b, false) && a->n_nodes == b->n_nodes && rack_has_nodes(a, b) &&
          rack_lates_equal(a, b);
 }
 
 bool
 rack_equal(const Rack* const a, const Rack* const b)
 {
-  return nodes_equal(a, b) && edges_equal(a, b) && rack_lates_equal(a, b);
+  return nodes_equal(a, b) && edges_equal(a, b, true) && rack_lates_equal(a, b);
 }

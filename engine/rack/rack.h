@@ -241,6 +241,9 @@ NODISCARD Status rack_check_rate(const Rack* rack, double rate_hz, Error* error)
 const RackNode* rack_find(const Rack* rack, const char* name);
 const RackNode* rack_find_uid(const Rack* rack, RackUid uid);
 
+/// Index of the node with this uid; `if_none` if there is none, as for in and out.
+uint32_t rack_index_of(const Rack* rack, RackUid uid, uint32_t if_none);
+
 /// A parameter's number in the table's unit at a rate (frames become ms), clipped to the table's
 /// range; rack_check_rate() refuses racks with times out of range.  0 for FILE and TEXT.
 double rack_number(const RackNode* node, uint32_t param, double rate_hz);

@@ -19,13 +19,6 @@ typedef struct Graph {
   uint32_t* queue; ///< [n_vertices]
 } Graph;
 
-static uint32_t
-vertex_of(const Rack* const rack, const RackEnd end, const uint32_t if_no_node)
-{
-  const RackNode* const node = rack_find_uid(rack, end.uid);
-  return node ? (uint32_t)(node - rack->nodes) : if_no_node;
-}
-
 /// Fill the graph.  Sets Arena::failed if out of memory.
 static void
 graph_init(const Rack* const rack, Graph* const graph)
@@ -35,8 +28,8 @@ graph_init(const Rack* const rack, Graph* const graph)
   graph->to = arena_take(&graph->arena, rack->n_edges, sizeof(uint32_t));
   graph->queue = arena_take(&graph->arena, graph->n_vertices, sizeof(uint32_t));
   for (uint32_t e = 0; !graph->arena.failed && e < rack->n_edges; ++e) {
-    graph->from[e] = vertex_of(rack, rack->edges[e].from, UINT32_MAX);
-    graph->to[e] = vertex_of(rack, rack->edges[e].to, rack->n_nodes);
+    graph->from[e] = rack_index_of(rack, rack->edges[e].from.uid, UINT32_MAX);
+    graph->to[e] = rack_index_of(rack, rack->edges[e].to.uid, rack->n_nodes);
   }
 }
 
@@ -78,8 +71,23 @@ find_circle(const Rack* const rack, const Graph* const graph, const bool* const 
   return n_path;
 }
 
+static Status
+cycle_error(const Rack* const rack, const RackUid* const path, const uint32_t n_path,
+            Error* const error)
+{
+  char names[MAX_SHOWN * (RACK_NAME_BYTES + 4U)];
+  size_t used = 0;
+  const uint32_t n_shown = n_path < MAX_SHOWN ? n_path : MAX_SHOWN - 1U;
+  for (uint32_t i = 0; i < n_shown; ++i) {
+    used += (size_t)sprintf(names + used, "%s > ", rack_find_uid(rack, path[i])->name);
+  }
+  return error_set(error, STATUS_BAD_RACK,
+                   "signal would go in a circle: %.350s%s%s; remove one of these connections",
+                   names, n_shown < n_path ? "... > " : "", rack_find_uid(rack, path[0])->name);
+}
+
 Status
-rack_find_cycle(const Rack* const rack, RackUid* const path, uint32_t* const n_path,
+rack_find_cycle(const Rack* const rack, RackUid** const path, uint32_t* const n_path,
                 Error* const error)
 {
   const uint32_t n = rack->n_nodes;
@@ -93,25 +101,13 @@ rack_find_cycle(const Rack* const rack, RackUid* const path, uint32_t* const n_p
   for (uint32_t i = 0; i < n_ordered; ++i) {
     is_ordered[graph.queue[i]] = true;
   }
-  const bool failed = graph.arena.failed;
-  *n_path = failed || n_ordered == n ? 0U : find_circle(rack, &graph, is_ordered, path);
+  *path = malloc((n + 1U) * sizeof(RackUid)); // + 1: never an allocation of 0 bytes
+  const bool failed = graph.arena.failed || !*path;
+  *n_path = failed || n_ordered == n ? 0U : find_circle(rack, &graph, is_ordered, *path);
   graph_clear(&graph);
-  return failed ? rack_no_memory(error) : STATUS_OK;
-}
-
-Status
-rack_cycle_error(const Rack* const rack, const RackUid* const path, const uint32_t n_path,
-                 Error* const error)
-{
-  char names[MAX_SHOWN * (RACK_NAME_BYTES + 4U)];
-  size_t used = 0;
-  const uint32_t n_shown = n_path < MAX_SHOWN ? n_path : MAX_SHOWN - 1U;
-  for (uint32_t i = 0; i < n_shown; ++i) {
-    used += (size_t)sprintf(names + used, "%s > ", rack_find_uid(rack, path[i])->name);
-  }
-  return error_set(error, STATUS_BAD_RACK,
-                   "signal would go in a circle: %.350s%s%s; remove one of these connections",
-                   names, n_shown < n_path ? "... > " : "", rack_find_uid(rack, path[0])->name);
+  return failed    ? rack_no_memory(error)
+         : *n_path ? cycle_error(rack, *path, *n_path, error)
+                   : STATUS_OK;
 }
 
 /// Mark the vertices that the signal reaches from the marked ones without passing `around`.
@@ -199,15 +195,9 @@ rack_check(const Rack* const rack, Error* const error)
       return status;
     }
   }
-  RackUid* const path = malloc((rack->n_nodes + 1U) * sizeof(RackUid));
-  if (!path) {
-    return rack_no_memory(error);
-  }
+  RackUid* path = NULL;
   uint32_t n_path = 0;
-  Status status = rack_find_cycle(rack, path, &n_path, error);
-  if (!status && n_path) {
-    status = rack_cycle_error(rack, path, n_path, error);
-  }
+  const Status status = rack_find_cycle(rack, &path, &n_path, error);
   free(path);
   return status;
 }

@@ -174,6 +174,12 @@ rack_end_matches(const RackEnd wanted, const RackEnd end)
          (!wanted.first || (wanted.first == end.first && wanted.last == end.last));
 }
 
+bool
+rack_ends_overlap(const RackEnd a, const RackEnd b)
+{
+  return a.uid == b.uid && (!a.first || !b.first || (a.first <= b.last && b.first <= a.last));
+}
+
 Status
 rack_remove_edges(Rack* const rack, const RackEnd from, const RackEnd to, Error* const error)
 {
@@ -214,15 +220,12 @@ replace_value(RackValue* const value, const RackValue with)
 static Status
 set_backend(RackNode* const node, const char* const text, Error* const error)
 {
-  for (uint32_t b = 0; rack_backend_names[b]; ++b) {
-    if (!strcmp(rack_backend_names[b], text)) {
-      node->backend = (RackBackend)b;
-      return STATUS_OK;
-    }
+  RackValue value;
+  const Status status = rack_value_from_text(&rack_backend_param, text, &value, error);
+  if (!status) {
+    node->backend = (RackBackend)value.number; // VALUE_INITIAL is 0
   }
-  char hint[HINT_BYTES];
-  return error_set(error, STATUS_BAD_RACK, "backend has no choice \"%.60s\"; %s", text,
-                   name_hint(hint, text, rack_backend_names, RACK_BACKEND_GPU + 1U));
+  return status;
 }
 
 Status

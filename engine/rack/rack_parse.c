@@ -12,14 +12,21 @@ static const char* const statement_words[] = {
   "chain", "add", "insert", "connect", "disconnect", "set", "rename", "remove", "late",
 };
 
-bool
-rack_is_statement(const char* const word)
+/// Index of the statement that begins with `word`; the number of statements if there is none.
+static uint32_t
+find_statement(const char* const word)
 {
   uint32_t s = 0;
   while (s < ARRAY_LEN(statement_words) && strcmp(statement_words[s], word) != 0) {
     ++s;
   }
-  return s < ARRAY_LEN(statement_words);
+  return s;
+}
+
+bool
+rack_is_statement(const char* const word)
+{
+  return find_statement(word) < ARRAY_LEN(statement_words);
 }
 
 /// Remove the empty rack's connection: in a document at the first chain, add or connect; in an edit
@@ -288,13 +295,8 @@ parse_late(Parser* const parser)
 static uint32_t
 statement_here(const Parser* const parser)
 {
-  uint32_t s = 0;
-  while (s < ARRAY_LEN(statement_words) &&
-         (parser->now.kind != TOKEN_WORD || parser->next.kind == TOKEN_COLON ||
-          strcmp(parser->now.text, statement_words[s]) != 0)) {
-    ++s;
-  }
-  return s;
+  const bool may_be = parser->now.kind == TOKEN_WORD && parser->next.kind != TOKEN_COLON;
+  return may_be ? find_statement(parser->now.text) : ARRAY_LEN(statement_words);
 }
 
 static Status
@@ -425,20 +427,18 @@ is_in_circle(const Made* const made, const RackUid* const path, const uint32_t n
 static Status
 check_circles(Parser* const parser)
 {
-  RackUid* const path = malloc((parser->rack->n_nodes + 1U) * sizeof(RackUid));
-  if (!path) {
-    return rack_no_memory(parser->error);
-  }
+  RackUid* path = NULL;
   uint32_t n_path = 0;
-  Status status = rack_find_cycle(parser->rack, path, &n_path, parser->error);
-  if (!status && n_path) {
-    Error cause;
-    rack_cycle_error(parser->rack, path, n_path, &cause);
+  Error cause;
+  Status status = rack_find_cycle(parser->rack, &path, &n_path, &cause);
+  if (n_path) {
     uint32_t m = parser->n_made;
     while (m && !is_in_circle(&parser->made[m - 1U], path, n_path)) {
       --m;
     }
     status = parser_pass_on(parser, m ? parser->made[m - 1U].offset : 0U, &cause);
+  } else if (status) {
+    status = rack_no_memory(parser->error);
   }
   free(path);
   return status;

@@ -545,20 +545,14 @@ parse_series(Parser* const parser, const Ends* const from, Ends* const to)
   return status;
 }
 
-static bool
-overlaps(const RackEnd a, const RackEnd b)
-{
-  return a.uid == b.uid && (!a.first || !b.first || (a.first <= b.last && b.first <= a.last));
-}
-
 /// True if one of the first n connections of the rack shares an end with `from` or `to`.
 static bool
 has_edge(const Rack* const rack, const uint32_t n, const RackEnd* const from,
          const RackEnd* const to)
 {
   for (uint32_t e = 0; e < n; ++e) {
-    if ((from && overlaps(rack->edges[e].from, *from)) ||
-        (to && overlaps(rack->edges[e].to, *to))) {
+    if ((from && rack_ends_overlap(rack->edges[e].from, *from)) ||
+        (to && rack_ends_overlap(rack->edges[e].to, *to))) {
       return true;
     }
   }

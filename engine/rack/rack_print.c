@@ -73,7 +73,7 @@ print_node(const RackNode* const node, Text* const text)
   }
   if (node->backend != RACK_BACKEND_AUTO) {
     text_add(text, " backend=");
-    text_add(text, rack_backend_names[node->backend]);
+    text_add(text, rack_backend_param.choices[node->backend]);
   }
   text_add(text, "\n");
 }

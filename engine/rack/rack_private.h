@@ -79,6 +79,9 @@ NODISCARD Status rack_remove_edges(Rack* rack, RackEnd from, RackEnd to, Error* 
 /// True if the nodes of both ends are equal and, unless `wanted` has no channels, the channels too.
 bool rack_end_matches(RackEnd wanted, RackEnd end);
 
+/// True if the ends are of one node and have a channel in common.
+bool rack_ends_overlap(RackEnd a, RackEnd b);
+
 // ---- rack_rewire.c ----
 
 /// The place of an inserted node: in the connections to an end, or in the connections from it.
@@ -106,19 +109,17 @@ bool rack_lates_equal(const Rack* a, const Rack* b);
 /// reached[n_nodes + 1]; the last one is the rack's output.
 NODISCARD Status rack_spread(const Rack* rack, const RackNode* around, bool* reached, Error* error);
 
-/// Find a cycle. path[n_nodes]: its nodes in order; *n_path is 0 if there is none.
-NODISCARD Status rack_find_cycle(const Rack* rack, RackUid* path, uint32_t* n_path, Error* error);
+/// Refuse a rack with a cycle: STATUS_BAD_RACK, and the error names its nodes.  *path: its nodes in
+/// order, for the caller to free in any case; *n_path is 0 if there is none.
+NODISCARD Status rack_find_cycle(const Rack* rack, RackUid** path, uint32_t* n_path, Error* error);
 
 /// True if connections lead from `in` to `out`.
 bool rack_has_way(const Rack* rack);
 
-/// Set an error that names the nodes of a cycle.
-Status rack_cycle_error(const Rack* rack, const RackUid* path, uint32_t n_path, Error* error);
-
 // ---- rack_value.c ----
 
-extern const char* const rack_backend_names[]; // by RackBackend, NULL-terminated
-extern const FxParam rack_gain_param;          // the gain of a connection, as a parameter
+extern const FxParam rack_backend_param; // `backend` of a node; its choices are by RackBackend
+extern const FxParam rack_gain_param;    // the gain of a connection, as a parameter
 
 /// Read a value of the language; the table's initial value becomes VALUE_INITIAL.
 NODISCARD Status rack_value_from_text(const FxParam* param, const char* text, RackValue* value,

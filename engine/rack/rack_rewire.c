@@ -35,12 +35,6 @@ min_u32(const uint32_t a, const uint32_t b)
   return a < b ? a : b;
 }
 
-static bool
-overlap(const RackEnd a, const RackEnd b)
-{
-  return a.uid == b.uid && first_of(a) <= last_of(b) && first_of(b) <= last_of(a);
-}
-
 /// Find the channels of a connection's `far` end that correspond to channels `first` to `last` of
 /// its `near` end.  A single channel corresponds to all channels of the other end.  Returns false
 /// if there are none.
@@ -66,7 +60,7 @@ part_of(const RackEnd far, const RackEnd near, const uint32_t first, const uint3
 static bool
 join(const RackEdge* const into, const RackEdge* const out_of, RackEdge* const joint)
 {
-  if (!overlap(into->to, out_of->from)) {
+  if (!rack_ends_overlap(into->to, out_of->from)) {
     return false;
   }
   const bool begins_later = first_of(out_of->from) > first_of(into->to);
@@ -96,37 +90,31 @@ only_edge(const Rack* const rack, const RackUid uid, const bool is_into)
   return only;
 }
 
-/// Index of an end's node, or n_nodes for in and out.
-static uint32_t
-index_of(const Rack* const rack, const RackEnd end)
-{
-  const RackNode* const node = rack_find_uid(rack, end.uid);
-  return node ? (uint32_t)(node - rack->nodes) : rack->n_nodes;
-}
-
 /// Find out whether the signal gets from one end of `joint` to the other without passing `node`.
 static Status
 find_detour(const Rack* const rack, const RackNode* const node, const RackEdge* const joint,
             bool* const found, Error* const error)
 {
-  bool* const reached = calloc(rack->n_nodes + 1U, sizeof(bool)); // the last element: in and out
+  const uint32_t ends = rack->n_nodes; // index of in and out
+  bool* const reached = calloc(ends + 1U, sizeof(bool));
   if (!reached) {
     return rack_no_memory(error);
   }
   bool is_direct = false;
   for (uint32_t e = 0; e < rack->n_edges; ++e) {
     const RackEdge* const edge = &rack->edges[e];
-    if (edge->to.uid != node->uid && overlap(edge->from, joint->from)) {
-      reached[index_of(rack, edge->to)] = true;
-      is_direct = is_direct || overlap(edge->to, joint->to);
+    if (edge->to.uid != node->uid && rack_ends_overlap(edge->from, joint->from)) {
+      reached[rack_index_of(rack, edge->to.uid, ends)] = true;
+      is_direct = is_direct || rack_ends_overlap(edge->to, joint->to);
     }
   }
   const Status status = rack_spread(rack, node, reached, error);
-  reached[rack->n_nodes] = false; // no path leads from the output or to the input
+  reached[ends] = false; // no path leads from the output or to the input
   *found = is_direct;
   for (uint32_t e = 0; e < rack->n_edges && !status; ++e) {
     const RackEdge* const edge = &rack->edges[e];
-    *found = *found || (reached[index_of(rack, edge->from)] && overlap(edge->to, joint->to));
+    *found = *found || (reached[rack_index_of(rack, edge->from.uid, ends)] &&
+                        rack_ends_overlap(edge->to, joint->to));
   }
   free(reached);
   return status;

@@ -10,7 +10,10 @@
 #include <string.h>
 #include <strings.h>
 
-const char* const rack_backend_names[] = { "auto", "cpu", "gpu", NULL };
+const FxParam rack_backend_param = { .id = "backend",
+                                     .kind = PARAM_CHOICE,
+                                     .choices = (const char* const[]){ "auto", "cpu", "gpu", NULL },
+                                     .help = "Where a node runs" };
 
 const FxParam rack_gain_param = { .id = "gain",
                                   .kind = PARAM_NUMBER,
@@ -226,18 +229,12 @@ text_from_text(const FxParam* const param, const char* const text, RackValue* co
     *value = (RackValue){ .kind = VALUE_INITIAL };
     return STATUS_OK;
   }
-  const size_t n_bytes = strlen(text) + 1U;
-  if (n_bytes > RACK_MAX_TEXT / 2U) {
+  if (strlen(text) >= RACK_MAX_TEXT / 2U) {
     return error_set(error, STATUS_LIMIT, "%s is too long; at most %u bytes", param->id,
                      RACK_MAX_TEXT / 2U);
   }
-  char* const copy = malloc(n_bytes);
-  if (!copy) {
-    return rack_no_memory(error);
-  }
-  memcpy(copy, text, n_bytes);
-  *value = (RackValue){ .kind = VALUE_TEXT, .text = copy };
-  return STATUS_OK;
+  *value = (RackValue){ .kind = VALUE_TEXT, .text = strdup(text) };
+  return value->text ? STATUS_OK : rack_no_memory(error);
 }
 
 Status

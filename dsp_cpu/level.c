@@ -14,6 +14,8 @@
 #include "fft.h"
 #include "spectrum.h"
 
+#include "engine/base/rt.h"
+
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -245,12 +247,7 @@ design_filters(const Level* const level, const LevelSpec* const spec, float* con
 static float*
 alloc_floats(const size_t n_floats)
 {
-  const size_t n_bytes = (n_floats * sizeof(float) + 63U) & ~(size_t)63U;
-  float* const floats = aligned_alloc(64U, n_bytes);
-  if (floats) {
-    memset(floats, 0, n_bytes);
-  }
-  return floats;
+  return rt_memory(n_floats * sizeof(float));
 }
 
 static Status

@@ -127,13 +127,10 @@ make_buffers(Dummy* const dummy, Error* const error)
 {
   const uint32_t n = dummy->io.n_in + dummy->io.n_out;
   const size_t row = (dummy->block_frames + 15U) & ~15U; // each row is 64-byte aligned
-  dummy->memory = aligned_alloc(64U, (n + 1U) * row * sizeof(float));
+  dummy->memory = rt_memory(n * row * sizeof(float));
   dummy->in = calloc(n + 1U, sizeof(float*));
   if (!dummy->memory || !dummy->in) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
-  }
-  for (size_t i = 0; i < n * row; ++i) {
-    dummy->memory[i] = 0.0F;
   }
   dummy->out = dummy->in + dummy->io.n_in;
   for (uint32_t c = 0; c < n; ++c) {

@@ -11,6 +11,7 @@
 #include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -22,6 +23,7 @@
 #endif
 
 #define STACK_TOUCHED_BYTES (256U << 10U) // deeper than any audio path of the program
+#define LINE_BYTES          64U
 
 void
 rt_flush_denormals(void)
@@ -139,6 +141,14 @@ rt_lock_memory(Error* const error)
     return STATUS_OK;
   }
   return error_set(error, STATUS_LIMIT, "memory is not locked: %s", strerror(errno));
+}
+
+void*
+rt_memory(const size_t n_bytes)
+{
+  const size_t n_lines = n_bytes ? (n_bytes + LINE_BYTES - 1U) / LINE_BYTES : 1U;
+  void* const memory = aligned_alloc(LINE_BYTES, n_lines * LINE_BYTES);
+  return memory ? memset(memory, 0, n_lines * LINE_BYTES) : NULL;
 }
 
 void

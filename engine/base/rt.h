@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Set-up of audio threads: priority, locked memory, flush-to-zero, and the futex.  If the system
-   refuses priority or locked memory, the function fails with a text, which the caller reports once.
+   Set-up of audio threads: priority, memory, flush-to-zero, and the futex.  If the system refuses
+   priority or locked memory, the function fails with a text, which the caller reports once.
 
    rt_section_enter() and rt_section_leave() mark the code that must not allocate, lock or call the
    kernel.  A normal program defines neither hook, so that a marker costs one test of a pointer; the
@@ -16,6 +16,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 void warprack_rt_enter(void) __attribute__((weak));
@@ -59,6 +60,11 @@ Status rt_try_realtime(int priority, Error* error);
 /// Lock current and future memory, and touch the stack.  If a limit applies to this process, locks
 /// nothing and returns STATUS_LIMIT, because later allocations would fail at the limit. [main]
 Status rt_lock_memory(Error* error);
+
+/// Allocate zeroed memory at a multiple of 64 bytes, a cache line, with all pages present: after
+/// calloc(), the kernel maps a page at its first write, which may be in the callback.  The caller
+/// frees it; NULL if out of memory.  0 bytes are possible. [any]
+void* rt_memory(size_t n_bytes);
 
 /// State and type of cancellation of a thread, before rt_hold_cancel().
 typedef struct CancelMode {

@@ -7,6 +7,7 @@
 
 #include "dry_line.h"
 
+#include "engine/base/rt.h"
 #include "engine/contract/guard.h"
 
 #include <float.h>
@@ -16,7 +17,6 @@
 #include <string.h>
 
 #define ROOM           0.05F // of the bound, by which limit() may exceed it: 0.42 dB
-#define LINE_BYTES     64U
 #define LONGEST_S      0.02
 #define LONGEST_BLOCKS 3U
 #define PIECE_FRAMES   64U // extrapolated in one pass, on the stack
@@ -113,15 +113,6 @@ choose_orders(Bridge* const bridge, const double usable_s)
   }
 }
 
-/// Allocate zeroed memory with all pages present, as in period_setup.c.
-static void*
-make_memory(const size_t n_bytes)
-{
-  const size_t n_lines = n_bytes / LINE_BYTES + 1U; // never 0
-  void* const memory = aligned_alloc(LINE_BYTES, n_lines * LINE_BYTES);
-  return memory ? memset(memory, 0, n_lines * LINE_BYTES) : NULL;
-}
-
 static void
 fill_tables(Bridge* const bridge)
 {
@@ -144,16 +135,16 @@ bridge_new(const double rate_hz, const uint32_t n_channels, const uint32_t block
 {
   const double longest = fmin(LONGEST_S * rate_hz, (double)LONGEST_BLOCKS * block_frames);
   const uint32_t n_frames = longest > 1.0 ? (uint32_t)longest : 1U;
-  Bridge* const bridge = make_memory(sizeof(Bridge));
+  Bridge* const bridge = rt_memory(sizeof(Bridge));
   if (!bridge) {
     return error_set(error, STATUS_NO_MEM, "no memory for late blocks");
   }
   bridge->n_channels = n_channels;
   bridge->block_frames = block_frames;
   bridge->n_frames = bridge->n_done = n_frames;
-  bridge->groups = make_memory(n_groups(bridge) * sizeof(Group));
-  bridge->weights = make_memory(n_frames * sizeof(float));
-  bridge->added = make_memory(n_frames * sizeof(Lanes));
+  bridge->groups = rt_memory(n_groups(bridge) * sizeof(Group));
+  bridge->weights = rt_memory(n_frames * sizeof(float));
+  bridge->added = rt_memory(n_frames * sizeof(Lanes));
   Status status = bridge->groups && bridge->weights && bridge->added
                       ? dry_line_new(n_channels, BRIDGE_HISTORY, &bridge->history, error)
                       : error_set(error, STATUS_NO_MEM, "no memory for late blocks");

@@ -3,6 +3,8 @@
 
 #include "dry_line.h"
 
+#include "engine/base/rt.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,17 +20,6 @@ struct DryLine {
   float* samples;    ///< [n_channels][size + PAD_FRAMES]
 };
 
-/// Write to every page, so that no page fault occurs in the callback: after calloc(), the kernel
-/// maps a page at its first write.  Volatile, because the compiler knows that the memory is zero
-/// and would drop the writes.
-static void
-touch_pages(volatile float* const samples, const size_t n)
-{
-  for (size_t i = 0; i < n; i += 1024U) { // 4096 bytes, the smallest page
-    samples[i] = 0.0F;
-  }
-}
-
 Status
 dry_line_new(const uint32_t n_channels, const uint32_t n_frames, DryLine** const out,
              Error* const error)
@@ -38,15 +29,14 @@ dry_line_new(const uint32_t n_channels, const uint32_t n_frames, DryLine** const
     size *= 2U;
   }
   DryLine* const line = calloc(1, sizeof(DryLine));
-  const size_t n_samples = (size_t)n_channels * (size + PAD_FRAMES) + 1U; // never 0
-  float* const samples = calloc(n_samples, sizeof(float));
-  if (!line || !samples || size < n_frames) {
+  const size_t n_samples = (size_t)n_channels * (size + PAD_FRAMES);
+  float* const samples = size < n_frames ? NULL : rt_memory(n_samples * sizeof(float));
+  if (!line || !samples) {
     free(samples);
     free(line);
     return error_set(error, STATUS_NO_MEM, "no memory for the dry signal: %u channels of %u frames",
                      n_channels, n_frames);
   }
-  touch_pages(samples, n_samples);
   *line = (DryLine){ .n_channels = n_channels, .size = size, .samples = samples };
   *out = line;
   return STATUS_OK;

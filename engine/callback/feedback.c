@@ -3,15 +3,14 @@
 
 #include "feedback.h"
 
+#include "engine/base/rt.h"
 #include "engine/contract/ramp.h"
 
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
-#define WINDOW_S    0.1
-#define LINE_FLOATS 16U // of a cache line
+#define WINDOW_S 0.1
 
 // In windows.
 #define PINNED_WINDOWS  5U   // pinned windows before the output is attenuated
@@ -58,10 +57,8 @@ feedback_new(const double rate_hz, const uint32_t n_in, const uint32_t n_out,
              const uint32_t block_frames, Feedback** const out, Error* const error)
 {
   const size_t n_floats = (size_t)n_in * HISTORY + block_frames;
-  const size_t n_lines = n_floats / LINE_FLOATS + 1U;
   Feedback* const feedback = malloc(sizeof(Feedback));
-  float* const floats =
-      aligned_alloc(LINE_FLOATS * sizeof(float), n_lines * LINE_FLOATS * sizeof(float));
+  float* const floats = rt_memory(n_floats * sizeof(float));
   Output* const outputs = malloc((n_out + 1U) * sizeof(Output)); // never 0
   if (!feedback || !floats || !outputs) {
     free(feedback);
@@ -69,7 +66,6 @@ feedback_new(const double rate_hz, const uint32_t n_in, const uint32_t n_out,
     free(outputs);
     return error_set(error, STATUS_NO_MEM, "no memory for the detection of feedback");
   }
-  memset(floats, 0, n_floats * sizeof(float)); // makes every page present
   *feedback = (Feedback){ .n_in = n_in,
                           .n_out = n_out,
                           .window_frames = (uint32_t)ceil(WINDOW_S * rate_hz),

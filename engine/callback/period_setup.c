@@ -3,19 +3,18 @@
 
 #include "period_state.h"
 
+#include "engine/base/rt.h"
 #include "engine/base/time.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define FADE_S      0.05        // short enough to stop within 100 ms, long enough not to click
 #define MAX_LATENCY (1U << 26U) // frames; minutes at any rate
 // Amplitudes: -120 and 60 dBFS.
 #define MIN_CEILING 1e-6F
 #define MAX_CEILING 1e3F
-#define LINE_BYTES  64U
-#define ROW_FRAMES  (LINE_BYTES / sizeof(float)) // rows start on cache lines
+#define ROW_FRAMES  16U // rows start on cache lines
 
 static Status
 check_config(const PeriodConfig* const config, Error* const error)
@@ -37,21 +36,11 @@ check_config(const PeriodConfig* const config, Error* const error)
   return STATUS_OK;
 }
 
-/// Allocate zeroed memory with all pages present.  calloc() would leave page faults to the
-/// callback.
-static void*
-make_memory(size_t n_bytes)
-{
-  n_bytes += LINE_BYTES - n_bytes % LINE_BYTES; // never 0
-  void* const memory = aligned_alloc(LINE_BYTES, n_bytes);
-  return memory ? memset(memory, 0, n_bytes) : NULL;
-}
-
 static Status
 make_ports(Period* const period, Error* const error)
 {
   const size_t n_ports = (size_t)period->shape.n_in + period->shape.n_out;
-  period->ports = make_memory(n_ports * sizeof(PeriodPortCounters));
+  period->ports = rt_memory(n_ports * sizeof(PeriodPortCounters));
   return period->ports ? STATUS_OK
                        : error_set(error, STATUS_NO_MEM, "no memory for the counters of the ports");
 }
@@ -63,7 +52,7 @@ make_rows(Period* const period, Error* const error)
   PeriodRows* const rows = &period->rows;
   float** const all[] = { &rows->silence, &rows->input,     &rows->wet,  &rows->mixed,
                           &rows->dry,     &rows->other_tap, &rows->gains };
-  period->row_memory = make_memory(ARRAY_LEN(all) * stride * sizeof(float));
+  period->row_memory = rt_memory(ARRAY_LEN(all) * stride * sizeof(float));
   if (!period->row_memory) {
     return error_set(error, STATUS_NO_MEM, "no memory for the audio callback");
   }
@@ -99,7 +88,7 @@ make_fallbacks(Period* const period, Error* const error)
 {
   const uint32_t n_out = period->shape.n_out;
   const Fallback* const at_first = &period->config.fallback;
-  period->fallbacks = make_memory(n_out * sizeof(PeriodFallback));
+  period->fallbacks = rt_memory(n_out * sizeof(PeriodFallback));
   if (!period->fallbacks) {
     return error_set(error, STATUS_NO_MEM, "no memory for the audio callback");
   }

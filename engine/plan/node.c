@@ -3,6 +3,8 @@
 
 #include "node.h"
 
+#include "engine/base/rt.h"
+
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
@@ -181,12 +183,10 @@ allocate_units(Node* const node, Error* const error)
     return node->backend->node_new(node->backend, &on_device, &node->device, error);
   }
   node->state_stride = state_stride(node);
-  node->states = aligned_alloc(ALIGNMENT, node->n_units * node->state_stride);
+  node->states = rt_memory(node->n_units * node->state_stride);
   if (!node->states) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
-  memset(node->states, 0,
-         node->n_units * node->state_stride); // page faults here, not on the player's thread
   node_reset(node);
   return STATUS_OK;
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Audio threads get their privileges or report why they do not; the futex sleeps and wakes
-// correctly.
+// Audio threads get their privileges or report why they do not; their memory is zeroed; the futex
+// sleeps and wakes correctly.
 
 #include "engine/base/rt.h"
 #include "engine/base/time.h"
+#include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 
 #include <float.h>
@@ -22,6 +23,20 @@ TEST(denormals_are_flushed_as_results_and_as_operands)
   rt_flush_denormals();
   ck_assert(smallest / 2.0F == 0.0F);
   ck_assert(denormal * 1e10F == 0.0F);
+}
+
+TEST(memory_is_zeroed_and_begins_a_cache_line)
+{
+  static const size_t sizes[] = { 0, 1, 64, 65, 100000 };
+  for (size_t s = 0; s < ARRAY_LEN(sizes); ++s) {
+    SCOPED_MEMORY unsigned char* const memory = rt_memory(sizes[s]);
+    ck_assert_ptr_nonnull(memory);
+    ck_assert_uint_eq((uintptr_t)memory % 64U, 0);
+    for (size_t i = 0; i < sizes[s]; ++i) {
+      ck_assert_uint_eq(memory[i], 0);
+    }
+    memset(memory, 1, sizes[s]); // the next allocation may find it
+  }
 }
 
 typedef struct Seen {

@@ -11,16 +11,17 @@
 
 #include <stdint.h>
 
-/// Edges grouped by a vertex: those of v are list[first[v]] .. list[first[v + 1] - 1], in
-/// the order of the edges.
+/// Edges grouped by a vertex: those of v are list[first[v]] .. list[first[v + 1] - 1].
 typedef struct EdgeGroups {
   uint32_t* first; ///< [n_vertices + 1]
   uint32_t* list;
 } EdgeGroups;
 
-/// Group edges by `vertex`, either of their ends.  The result is valid unless Arena::failed. [any]
-EdgeGroups
-edges_group(Arena* scratch, uint32_t n_vertices, const uint32_t* vertex, uint32_t n_edges);
+/// Group n_edges edges by `vertex`, either of their ends.  Within a group, they have the order of
+/// `sorted`, a list of n_edges edges (NULL: their own order).  The result is valid unless
+/// Arena::failed. [any]
+EdgeGroups edges_group(Arena* scratch, uint32_t n_vertices, const uint32_t* vertex,
+                       uint32_t n_edges, const uint32_t* sorted);
 
 /**
    Topological order of the first n_vertices vertices.  The order is stable: vertices that become
@@ -33,7 +34,7 @@ edges_group(Arena* scratch, uint32_t n_vertices, const uint32_t* vertex, uint32_
    @return Number of vertices in `order`; the others are in a cycle or depend on one.  0 with
    Arena::failed. [any]
 */
-uint32_t edges_order(Arena* scratch, uint32_t n_vertices, const EdgeGroups* by_target,
-                     const uint32_t* from, uint32_t* level, uint32_t* order);
+uint32_t edges_order(Arena* scratch, uint32_t n_vertices, const uint32_t* from, const uint32_t* to,
+                     const EdgeGroups* by_target, uint32_t* level, uint32_t* order);
 
 #endif

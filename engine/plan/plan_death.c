@@ -97,13 +97,14 @@ link_sounds(const Graph* const graph, const PlanLink* const dead)
 /// Number of frames for which a node that dies with this plan still sounds: until its dying inputs
 /// have ended, plus its latency and tail.
 static uint64_t
-node_sounds(const Graph* const graph, const EdgeGroups* const in_edges, const uint32_t v)
+node_sounds(const Graph* const graph, const uint32_t v)
 {
   const Plan* const plan = graph->plan;
   const uint64_t limit = (uint64_t)(TAIL_LIMIT_SECONDS * graph->request->format->rate_hz);
+  const EdgeGroups* const in_links = &graph->in_links;
   uint64_t input_ends = 0;
-  for (uint32_t i = in_edges->first[v]; i < in_edges->first[v + 1U]; ++i) {
-    const uint64_t sounds = link_sounds(graph, &plan->links[in_edges->list[i]]);
+  for (uint32_t i = in_links->first[v]; i < in_links->first[v + 1U]; ++i) {
+    const uint64_t sounds = link_sounds(graph, &plan->links[in_links->list[i]]);
     input_ends = sounds > input_ends ? sounds : input_ends;
   }
   const Node* const node = plan->nodes[v].node;
@@ -157,15 +158,14 @@ end_old_tails(Graph* const graph)
 }
 
 void
-graph_schedule_deaths(Graph* const graph, const uint32_t* const order,
-                      const EdgeGroups* const in_edges)
+graph_schedule_deaths(Graph* const graph, const uint32_t* const order)
 {
   Plan* const plan = graph->plan;
   bool any = false;
   for (uint32_t i = 0; i < plan->n_nodes; ++i) {
     PlanNode* const dead = &plan->nodes[order[i]];
     if (dead->death.fresh) {
-      schedule_death(graph, dead, node_sounds(graph, in_edges, order[i]));
+      schedule_death(graph, dead, node_sounds(graph, order[i]));
       any = true;
     }
   }

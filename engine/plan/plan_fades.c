@@ -35,12 +35,12 @@ longer_latency(const Graph* const graph, const Node* const node, const uint32_t 
 
 /// Compute the times of the nodes that lead to vertex v, backwards from its known time.
 static void
-compute_backwards(const Graph* const graph, const EdgeGroups* const in_edges, const uint32_t v,
-                  uint32_t* const when)
+compute_backwards(const Graph* const graph, const uint32_t v, uint32_t* const when)
 {
   const Plan* const plan = graph->plan;
-  for (uint32_t i = in_edges->first[v]; i < in_edges->first[v + 1U]; ++i) {
-    const Link* const link = plan->links[in_edges->list[i]].link;
+  const EdgeGroups* const in_links = &graph->in_links;
+  for (uint32_t i = in_links->first[v]; i < in_links->first[v + 1U]; ++i) {
+    const Link* const link = plan->links[in_links->list[i]].link;
     if (link->from && comes_or_goes(graph, &plan->nodes[link->from->plan_index])) {
       const uint32_t way = link->from->shape.latency_frames + link->mix.delay_frames;
       uint32_t* const at = &when[link->from->plan_index];
@@ -50,8 +50,7 @@ compute_backwards(const Graph* const graph, const EdgeGroups* const in_edges, co
 }
 
 static uint32_t*
-compute_times(const Graph* const graph, const uint32_t* const order,
-              const EdgeGroups* const in_edges)
+compute_times(const Graph* const graph, const uint32_t* const order)
 {
   const Plan* const plan = graph->plan;
   uint32_t* const when = arena_take(graph->scratch, plan->n_nodes + 1U, sizeof(uint32_t));
@@ -61,9 +60,9 @@ compute_times(const Graph* const graph, const uint32_t* const order,
       when[n] = longer_latency(graph, plan_node->node, plan_node->latency_in);
     }
     when[plan->n_nodes] = longer_latency(graph, NULL, plan->latency_frames);
-    compute_backwards(graph, in_edges, plan->n_nodes, when);
+    compute_backwards(graph, plan->n_nodes, when);
     for (uint32_t i = plan->n_nodes; i-- > 0U;) {
-      compute_backwards(graph, in_edges, order[i], when);
+      compute_backwards(graph, order[i], when);
     }
   }
   return when;
@@ -102,11 +101,10 @@ slack(const Plan* const plan, const uint32_t* const when)
 }
 
 bool
-graph_schedule_fades(Graph* const graph, const uint32_t* const order,
-                     const EdgeGroups* const in_edges)
+graph_schedule_fades(Graph* const graph, const uint32_t* const order)
 {
   Plan* const plan = graph->plan;
-  const uint32_t* const when = compute_times(graph, order, in_edges);
+  const uint32_t* const when = compute_times(graph, order);
   if (!when) {
     return false;
   }

@@ -32,9 +32,9 @@ find_routes(Graph* const graph, Error* const error)
     graph->routes[e].to = rack_index_of(rack, rack->edges[e].to.uid, GRAPH_OUT);
     to[e] = graph->routes[e].to == GRAPH_OUT ? rack->n_nodes : graph->routes[e].to;
   }
-  graph->in_edges = edges_group(graph->scratch, rack->n_nodes + 1U, to, rack->n_edges);
+  graph->in_edges = edges_group(graph->scratch, rack->n_nodes + 1U, to, rack->n_edges, NULL);
   const uint32_t n_ordered =
-      edges_order(graph->scratch, rack->n_nodes, &graph->in_edges, from, level, graph->order);
+      edges_order(graph->scratch, rack->n_nodes, from, to, &graph->in_edges, level, graph->order);
   if (graph->scratch->failed) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
@@ -330,9 +330,9 @@ order_everything(Graph* const graph, Error* const error)
     from[l] = graph_index(plan->links[l].link->from, GRAPH_IN);
     to[l] = graph_index(plan->links[l].link->to, plan->n_nodes);
   }
-  const EdgeGroups in_edges = edges_group(graph->scratch, plan->n_nodes + 1U, to, plan->n_links);
+  graph->in_links = edges_group(graph->scratch, plan->n_nodes + 1U, to, plan->n_links, NULL);
   const uint32_t n_ordered =
-      edges_order(graph->scratch, plan->n_nodes, &in_edges, from, level, order);
+      edges_order(graph->scratch, plan->n_nodes, from, to, &graph->in_links, level, order);
   if (graph->scratch->failed) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
@@ -344,10 +344,10 @@ order_everything(Graph* const graph, Error* const error)
     plan->nodes[n].level = level[n];
     plan->n_levels = level[n] + 1U > plan->n_levels ? level[n] + 1U : plan->n_levels;
   }
-  if (!graph_schedule_fades(graph, order, &in_edges)) {
+  if (!graph_schedule_fades(graph, order)) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
-  graph_schedule_deaths(graph, order, &in_edges);
+  graph_schedule_deaths(graph, order);
   return STATUS_OK;
 }
 

@@ -30,6 +30,7 @@ typedef struct Graph {
   const Rack* rack;
   Route* routes;         ///< [rack->n_edges]
   EdgeGroups in_edges;   ///< Routes by `to`; those to the output are group n_nodes
+  EdgeGroups in_links;   ///< The plan's links, dying ones too, by target; likewise
   uint32_t* order;       ///< [n_nodes] nodes in topological order
   uint32_t* latency_out; ///< [n_nodes]
   uint32_t ramp_frames;
@@ -78,12 +79,12 @@ void graph_keep_dying(Graph* graph);
 
 /// Schedule the end of the nodes that die with this plan, in topological order.  A node ends after
 /// the fades of its inputs and its tail; then the connections from it fade.
-void graph_schedule_deaths(Graph* graph, const uint32_t* order, const EdgeGroups* in_edges);
+void graph_schedule_deaths(Graph* graph, const uint32_t* order);
 
 // ---- plan_fades.c ----
 
 /// Set the times at which new connections fade in, and at which removed connections from living
 /// nodes fade out.  Returns false if out of memory.
-bool graph_schedule_fades(Graph* graph, const uint32_t* order, const EdgeGroups* in_edges);
+bool graph_schedule_fades(Graph* graph, const uint32_t* order);
 
 #endif

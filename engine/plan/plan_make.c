@@ -167,7 +167,7 @@ resolve(Plan* const plan, const PlanRequest* const request, Graph* const graph,
     status = graph_resolve(graph, plan, request, scratch, fault, error);
   }
   if (!status) {
-    status = steps_make(plan, request->format, scratch, error);
+    status = steps_make(plan, request->format, &graph->in_links, scratch, error);
   }
   if (!status) {
     status = list_heirs(plan, request, error);

@@ -8,8 +8,6 @@
 
 #include "plan_steps.h"
 
-#include "plan_graph.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -226,7 +224,6 @@ take_layout(Layout* const layout, Error* const error)
   for (uint32_t n = 0; n < plan->n_nodes; ++n) {
     max_rows += plan->nodes[n].node->n_in + plan->nodes[n].node->shape.n_out;
   }
-  uint32_t* const to = arena_take(scratch, plan->n_links, sizeof(uint32_t));
   layout->sorted = arena_take(scratch, plan->n_nodes, sizeof(uint32_t));
   layout->last_level = arena_take(scratch, plan->n_nodes, sizeof(uint32_t));
   layout->in_rows = arena_take(scratch, plan->n_nodes, sizeof(uint32_t*));
@@ -236,10 +233,6 @@ take_layout(Layout* const layout, Error* const error)
   if (scratch->failed || plan->arena.failed) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
-  for (uint32_t l = 0; l < plan->n_links; ++l) {
-    to[l] = graph_index(plan->links[l].link->to, plan->n_nodes);
-  }
-  layout->in_links = edges_group(scratch, plan->n_nodes + 1U, to, plan->n_links);
   for (uint32_t l = 0; l < plan->n_links; ++l) {
     const Link* const link = plan->links[l].link;
     const uint32_t reader = link->to ? plan->nodes[link->to->plan_index].level : plan->n_levels;
@@ -251,7 +244,7 @@ take_layout(Layout* const layout, Error* const error)
     layout->sorted[n] = n;
   }
   qsort_r(layout->sorted, plan->n_nodes, sizeof(uint32_t), compare_by_level, plan->nodes);
-  return scratch->failed ? error_set(error, STATUS_NO_MEM, "out of memory") : STATUS_OK;
+  return STATUS_OK;
 }
 
 static size_t
@@ -381,10 +374,13 @@ group_stages(Plan* const plan)
 }
 
 Status
-steps_make(Plan* const plan, const Format* const format, Arena* const scratch, Error* const error)
+steps_make(Plan* const plan, const Format* const format, const EdgeGroups* const in_links,
+           Arena* const scratch, Error* const error)
 {
   plan->n_in = format->n_in;
-  Layout layout = { .plan = plan, .scratch = scratch, .n_rows = plan->n_in + plan->n_out };
+  Layout layout = {
+    .plan = plan, .scratch = scratch, .in_links = *in_links, .n_rows = plan->n_in + plan->n_out
+  };
   const Status status = take_layout(&layout, error);
   if (status) {
     return status;

@@ -8,9 +8,13 @@
 
 #include "plan.h"
 
+#include "engine/base/edges.h"
+
 /// Fill plan->steps and plan->stages from its nodes and links, which need not be loaded, and count
-/// its units and rows.  plan_make_stages() makes the stages themselves later.
-NODISCARD Status steps_make(Plan* plan, const Format* format, Arena* scratch, Error* error);
+/// its units and rows.  `in_links` as in Graph.  plan_make_stages() makes the stages themselves
+/// later.
+NODISCARD Status steps_make(Plan* plan, const Format* format, const EdgeGroups* in_links,
+                            Arena* scratch, Error* error);
 
 /// Memory of the rows, in bytes.
 size_t steps_row_bytes(const Plan* plan);

@@ -95,9 +95,9 @@ rack_find_cycle(const Rack* const rack, RackUid** const path, uint32_t* const n_
   graph_init(rack, &graph);
   bool* const is_ordered = arena_take(&graph.arena, n, sizeof(bool));
   uint32_t* const level = arena_take(&graph.arena, n, sizeof(uint32_t));
-  const EdgeGroups by_target = edges_group(&graph.arena, n, graph.to, rack->n_edges);
+  const EdgeGroups by_target = edges_group(&graph.arena, n, graph.to, rack->n_edges, NULL);
   const uint32_t n_ordered =
-      edges_order(&graph.arena, n, &by_target, graph.from, level, graph.queue);
+      edges_order(&graph.arena, n, graph.from, graph.to, &by_target, level, graph.queue);
   for (uint32_t i = 0; i < n_ordered; ++i) {
     is_ordered[graph.queue[i]] = true;
   }
@@ -115,7 +115,8 @@ rack_find_cycle(const Rack* const rack, RackUid** const path, uint32_t* const n_
 static bool
 mark_reached(Graph* const graph, const uint32_t n_edges, const uint32_t around, bool* const reached)
 {
-  const EdgeGroups by_source = edges_group(&graph->arena, graph->n_vertices, graph->from, n_edges);
+  const EdgeGroups by_source =
+      edges_group(&graph->arena, graph->n_vertices, graph->from, n_edges, NULL);
   if (graph->arena.failed) {
     return false;
   }

@@ -30,8 +30,8 @@ Status
 session_send_values(Session* const session, const Changes* const changes, const uint64_t frame,
                     Error* const error)
 {
-  EngineParam* const params = malloc((changes->n + 1U) * sizeof(EngineParam));
-  if (!params) {
+  ParamMessage* const messages = malloc((changes->n + 1U) * sizeof(ParamMessage));
+  if (!messages) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
   uint32_t n = 0;
@@ -42,16 +42,18 @@ session_send_values(Session* const session, const Changes* const changes, const 
     if (node) {
       const double rate_hz = rate_for(session, &node->values[change->param]);
       has_frames = has_frames || rate_hz > 0.0;
-      params[n++] =
-          (EngineParam){ change->uid, change->param, rack_number(node, change->param, rate_hz) };
+      messages[n++] = (ParamMessage){ .frame = frame,
+                                      .uid = change->uid,
+                                      .param = change->param,
+                                      .value = rack_number(node, change->param, rate_hz) };
     }
   }
   if (has_frames && session_check_frames(session, session->committed, error) != STATUS_OK) {
-    free(params);
+    free(messages);
     return STATUS_BAD_RACK;
   }
-  const Status status = n ? engine_set(session->config.engine, params, n, frame) : STATUS_OK;
-  free(params);
+  const Status status = n ? engine_set(session->config.engine, messages, n) : STATUS_OK;
+  free(messages);
   return status == STATUS_OK
              ? STATUS_OK
              : error_set(error, status, "too many parameter changes wait for the engine");

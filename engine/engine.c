@@ -374,5 +374,5 @@ engine_finish_pass(Engine* const engine, bool* const again, Error* const error)
 Status
 engine_failure(Engine* const engine, Error* const error)
 {
-  return engine->calls->failure(engine_half(engine), error);
+  return engine->worker ? worker_failure(engine->worker, error) : STATUS_OK;
 }

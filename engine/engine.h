@@ -60,13 +60,6 @@ REALTIME void engine_process(Engine* engine, const float* const* in, float* cons
 /// Called once per edit, when its rack is active or it is refused. [builder, supervisor]
 typedef void (*EngineDone)(void* context, const EngineReply* reply);
 
-/// One change of a parameter that is not structural.
-typedef struct EngineParam {
-  RackUid uid;
-  uint32_t param;
-  double value; ///< In the table's unit
-} EngineParam;
-
 /**
    Play `rack` from the first block that starts at or after `at_frame` (0: as soon as the plan is
    ready).  Values of parameters that are not structural ramp from that block on.  Copies the rack.
@@ -85,11 +78,10 @@ void engine_overtake(Engine* engine);
 /// As engine_edit(), but wait for the reply. [main, control]
 NODISCARD Status engine_edit_wait(Engine* engine, const Rack* rack, Error* error);
 
-/// Set n parameters at one frame (0: with the next block), all in the same block.  Values for
-/// unknown nodes are ignored and counted.  STATUS_LIMIT, without any change, if too many messages
-/// wait. [control]
-NODISCARD Status engine_set(Engine* engine, const EngineParam* params, uint32_t n,
-                            uint64_t at_frame);
+/// Set n parameters that are not structural; those with the same frame in the same block.  Values
+/// for unknown nodes are ignored and counted.  STATUS_LIMIT, without any change, if too many
+/// messages wait. [control]
+NODISCARD Status engine_set(Engine* engine, const ParamMessage* messages, uint32_t n);
 
 /// A copy of the active rack, which the caller frees: the document to continue with when
 /// EngineStatus::quarantined has grown.  NULL if out of memory, and if the worker is in this
@@ -99,7 +91,7 @@ Rack* engine_rack(Engine* engine);
 // ---- offline [main] ----
 
 /// STATUS_DEVICE_LOST with its text if a device has failed.  The output since then is invalid.
-/// [any]
+/// STATUS_OK if the worker is another process: WorkerStatus reports its device. [any]
 Status engine_failure(Engine* engine, Error* error);
 
 /// End a pass over the signal.  Sets `again`, and resets the units, if an effect requests another

@@ -3,8 +3,6 @@
 
 #include "engine_private.h"
 
-#include <stdlib.h>
-
 // ---- edits ----
 
 /// Store an edit until its reply.  Returns its id, or 0 while another edit is in flight.  Sets
@@ -146,8 +144,8 @@ send_without_ring(Engine* const engine, const ParamMessage* const messages, cons
   return true;
 }
 
-static Status
-send_messages(Engine* const engine, const ParamMessage* const messages, const uint32_t n)
+Status
+engine_set(Engine* const engine, const ParamMessage* const messages, const uint32_t n)
 {
   Status status = STATUS_OK;
   if (!send_by_ring(engine, messages, n, &status)) {
@@ -157,23 +155,5 @@ send_messages(Engine* const engine, const ParamMessage* const messages, const ui
     }
     pthread_mutex_unlock(&engine->arming_lock);
   }
-  return status;
-}
-
-Status
-engine_set(Engine* const engine, const EngineParam* const params, const uint32_t n,
-           const uint64_t at_frame)
-{
-  ParamMessage* const messages = calloc(n + 1U, sizeof(ParamMessage));
-  if (!messages) {
-    return STATUS_NO_MEM;
-  }
-  for (uint32_t m = 0; m < n; ++m) {
-    messages[m] = (ParamMessage){
-      .frame = at_frame, .uid = params[m].uid, .param = params[m].param, .value = params[m].value
-    };
-  }
-  const Status status = send_messages(engine, messages, n);
-  free(messages);
   return status;
 }

@@ -232,15 +232,6 @@ reset_load(void* const self)
   supervisor_unlock(supervisor);
 }
 
-/// Returns STATUS_OK always: a device failure does not end a live run, and WorkerStatus reports it.
-static Status
-query_failure(void* const self, Error* const error)
-{
-  (void)self;
-  (void)error;
-  return STATUS_OK;
-}
-
 static WorkerState
 state_of_worker(const Supervisor* const supervisor)
 {
@@ -363,6 +354,5 @@ const WorkerCalls supervisor_calls = {
   .status = query_status,
   .places = query_places,
   .reset_load = reset_load,
-  .failure = query_failure,
   .free = supervisor_free,
 };

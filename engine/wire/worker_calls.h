@@ -125,9 +125,8 @@ typedef struct WorkerCalls {
   void (*status)(void* worker, WorkerStatus* status); // [any but rt]
   /// As engine_places(). [any but rt]
   uint32_t (*places)(void* worker, EnginePlace* places, uint32_t max);
-  void (*reset_load)(void* worker);              // [any but rt]
-  Status (*failure)(void* worker, Error* error); ///< As engine_failure() [any]
-  void (*free)(void* worker);                    // [main]
+  void (*reset_load)(void* worker); // [any but rt]
+  void (*free)(void* worker);       // [main]
 } WorkerCalls;
 
 #endif

@@ -402,5 +402,4 @@ const WorkerCalls worker_calls = { .arm = worker_arm,
                                    .status = worker_status,
                                    .places = worker_places,
                                    .reset_load = worker_reset_load,
-                                   .failure = worker_failure,
                                    .free = worker_free };

@@ -42,6 +42,9 @@ void worker_process(Worker* worker, const float* const* in, float* const* out, u
 /// As engine_finish_pass(). [main]
 NODISCARD Status worker_finish_pass(Worker* worker, bool* again, Error* error);
 
+/// As engine_failure(). [any]
+Status worker_failure(Worker* worker, Error* error);
+
 /// API of the open device; ENGINE_BACKEND_CPU if none is open. [main]
 EngineBackend worker_gpu(const Worker* worker);
 

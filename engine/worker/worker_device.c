@@ -169,9 +169,8 @@ worker_update_device(Worker* const worker)
 }
 
 Status
-worker_failure(void* const context, Error* const error)
+worker_failure(Worker* const worker, Error* const error)
 {
-  Worker* const worker = context;
   pthread_mutex_lock(&worker->status_lock);
   const bool is_lost = worker->is_lost;
   if (is_lost && error) {

@@ -201,7 +201,4 @@ void worker_begin_lost(Worker* worker, const Error* why);
 /// Leave a failed device, or try to open it again when its delay has passed. [planning_lock held]
 void worker_update_device(Worker* worker);
 
-/// WorkerCalls::failure.
-Status worker_failure(void* worker, Error* error);
-
 #endif

@@ -232,7 +232,7 @@ TEST(patterns_set_all_that_match_in_one_group)
   const FakeSet set = fake_engine_set(rig.engine, 0);
   ck_assert_uint_eq(fake_engine_n_sets(rig.engine), 1);
   ck_assert_uint_eq(set.n, 2);
-  ck_assert_double_eq(set.params[1].value, -3.0);
+  ck_assert_double_eq(set.messages[1].value, -3.0);
   control_rig_expect_rack("add a2 gain gain=-3dB");
   control_rig_expect_rack("add b1 gain\n");
 }

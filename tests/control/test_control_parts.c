@@ -361,7 +361,7 @@ count_sets(const EditSince edit)
   session_submit(session, value, 0);
   const uint32_t n_sets = fake_engine_n_sets(engine);
   ck_assert_uint_eq(said.n_values, 1);
-  ck_assert_double_eq(fake_engine_set(engine, n_sets - 1U).params[0].value, -12.0);
+  ck_assert_double_eq(fake_engine_set(engine, n_sets - 1U).messages[0].value, -12.0);
   if (edit != EDIT_ACTIVE) {
     session_reply(session, &(EngineReply){ .status = STATUS_OK });
   }

@@ -379,7 +379,7 @@ TEST(values_find_a_node_that_is_renamed_by_the_name_that_it_has_then)
   client_expect(rig.client, "/done /rack/rename 1 640");
   client_expect(rig.client, "/fail /node/vol/gain 3 no node \"vol\"*");
   client_expect(rig.client, "/done /node/level/gain");
-  const RackUid uid = (RackUid)fake_engine_set(rig.engine, 0).params[0].uid;
+  const RackUid uid = (RackUid)fake_engine_set(rig.engine, 0).messages[0].uid;
   client_send(rig.client, "/rack/undo", ""); // undoes the value
   accept_edit();
   client_expect(rig.client, "/done /rack/undo*");
@@ -389,7 +389,7 @@ TEST(values_find_a_node_that_is_renamed_by_the_name_that_it_has_then)
   client_expect(rig.client, "/done /rack/undo*");
   control_rig_expect_rack("add vol gain gain=-6dB");
   client_ask(rig.client, "/done /node/vol/gain", "/node/vol/gain", "f", -8.0);
-  ck_assert_uint_eq(fake_engine_set(rig.engine, 1).params[0].uid, uid); // still the same node
+  ck_assert_uint_eq(fake_engine_set(rig.engine, 1).messages[0].uid, uid); // still the same node
 }
 
 /// Returns true if each of two faders moved within a gesture.
@@ -438,13 +438,13 @@ TEST(an_undone_node_does_not_pass_on_its_uid)
 {
   client_ask(rig.client, "/done*", "/rack/add", "ss", "a", "gain");
   client_ask(rig.client, "/done*", "/node/a/gain", "f", -1.0);
-  const RackUid first = fake_engine_set(rig.engine, 0).params[0].uid;
+  const RackUid first = fake_engine_set(rig.engine, 0).messages[0].uid;
   for (int i = 0; i < 2; ++i) {
     client_ask(rig.client, "/done*", "/rack/undo", "");
   }
   client_ask(rig.client, "/done*", "/rack/add", "ss", "b", "gain");
   client_ask(rig.client, "/done*", "/node/b/gain", "f", -1.0);
-  ck_assert_uint_ne(fake_engine_set(rig.engine, 1).params[0].uid, first);
+  ck_assert_uint_ne(fake_engine_set(rig.engine, 1).messages[0].uid, first);
 }
 
 // ---- bundles ----

@@ -66,8 +66,8 @@ TEST(bundles_are_done_in_the_order_of_their_times)
   for (uint32_t i = 0; i < 3; ++i) {
     client_expect(rig.client, "/done /node/vol/gain");
   }
-  ck_assert_double_eq_tol(fake_engine_set(rig.engine, 0).params[0].value, -10.0 * SOON_S, 1e-6);
-  ck_assert_double_eq_tol(fake_engine_set(rig.engine, 2).params[0].value, -10.0 * (SOON_S + 0.2),
+  ck_assert_double_eq_tol(fake_engine_set(rig.engine, 0).messages[0].value, -10.0 * SOON_S, 1e-6);
+  ck_assert_double_eq_tol(fake_engine_set(rig.engine, 2).messages[0].value, -10.0 * (SOON_S + 0.2),
                           1e-6);
 }
 

@@ -80,8 +80,8 @@ TEST(a_parameter_changes_at_its_frame)
   }
   driver_play(&driver, 10);
   const uint64_t at = engine_frame_now(driver.engine) + 5U * BLOCK + 17U;
-  const EngineParam change = { rack->nodes[0].uid, 0, -120.0 };
-  ck_assert_int_eq(engine_set(driver.engine, &change, 1, at), STATUS_OK);
+  const ParamMessage change = { .frame = at, .uid = rack->nodes[0].uid, .value = -120.0 };
+  ck_assert_int_eq(engine_set(driver.engine, &change, 1), STATUS_OK);
   driver_play(&driver, 100);
   ck_assert(driver.out[0][at + BLOCK - 1U] == 1.0F);
   ck_assert(driver.out[0][at + BLOCK] < 1.0F);
@@ -183,8 +183,8 @@ TEST(a_value_set_since_the_document_wins_over_it)
   driver_play(&driver, 10);
   ck_assert_int_eq(set_number_by_name(rack, "g", "gain", -6.0, NULL), STATUS_OK);
   ck_assert_int_eq(engine_edit(driver.engine, rack, 100U * BLOCK, NULL, NULL), STATUS_OK);
-  const EngineParam newer = { rack->nodes[0].uid, 0, -20.0 };
-  ck_assert_int_eq(engine_set(driver.engine, &newer, 1, 0), STATUS_OK);
+  const ParamMessage newer = { .uid = rack->nodes[0].uid, .value = -20.0 };
+  ck_assert_int_eq(engine_set(driver.engine, &newer, 1), STATUS_OK);
   driver_await_builder(&driver, 100U * BLOCK);
   driver_play(&driver, 80); // meanwhile the edit waits for its frame
   ck_assert_double_eq_tol(driver.out[0][driver.position - 1U], 0.1, 1e-6);
@@ -212,8 +212,8 @@ TEST(a_value_set_since_the_document_wins_in_a_node_that_is_made_anew)
   }
   driver_play(&driver, 10);
   ck_assert_int_eq(engine_edit(driver.engine, after, 100U * BLOCK, NULL, NULL), STATUS_OK);
-  const EngineParam newer = { after->nodes[0].uid, 0, -20.0 };
-  ck_assert_int_eq(engine_set(driver.engine, &newer, 1, 0), STATUS_OK);
+  const ParamMessage newer = { .uid = after->nodes[0].uid, .value = -20.0 };
+  ck_assert_int_eq(engine_set(driver.engine, &newer, 1), STATUS_OK);
   driver_await_builder(&driver, 100U * BLOCK);
   driver_play(&driver, 190);
   ck_assert_double_eq_tol(driver.out[0][driver.position - 1U], 0.1, 1e-6);
@@ -233,8 +233,8 @@ TEST(a_new_format_keeps_the_rack_and_its_values)
     driver.in[0][i] = 1.0F;
   }
   driver_play(&driver, 10);
-  const EngineParam change = { rack->nodes[0].uid, 0, -20.0 };
-  ck_assert_int_eq(engine_set(driver.engine, &change, 1, 0), STATUS_OK);
+  const ParamMessage change = { .uid = rack->nodes[0].uid, .value = -20.0 };
+  ck_assert_int_eq(engine_set(driver.engine, &change, 1), STATUS_OK);
   driver_play(&driver, 50);
   Error error = { STATUS_OK, "" };
   ck_assert_int_eq(engine_arm(driver.engine, 44100.0, 32, 1, 1, &error), STATUS_OK);

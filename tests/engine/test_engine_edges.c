@@ -269,10 +269,10 @@ TEST(late_messages_keep_their_order)
   SCOPED_RACK Rack* const rack = driver_rack("g: gain 0dB");
   fill(driver.in[0], driver.n_frames, 1.0F);
   driver_play(&driver, 50);
-  const EngineParam first = { rack->nodes[0].uid, 0, -40.0 };
-  const EngineParam second = { rack->nodes[0].uid, 0, -20.0 };
-  ck_assert_int_eq(engine_set(driver.engine, &first, 1, 1000), STATUS_OK); // long past
-  ck_assert_int_eq(engine_set(driver.engine, &second, 1, 0), STATUS_OK);
+  const ParamMessage first = { .frame = 1000, .uid = rack->nodes[0].uid, .value = -40.0 };
+  const ParamMessage second = { .uid = rack->nodes[0].uid, .value = -20.0 };
+  ck_assert_int_eq(engine_set(driver.engine, &first, 1), STATUS_OK); // long past
+  ck_assert_int_eq(engine_set(driver.engine, &second, 1), STATUS_OK);
   driver_play(&driver, 50);
   ck_assert_double_eq_tol(driver.out[0][driver.position - 1U], 0.1, 1e-6);
 }

@@ -109,11 +109,11 @@ TEST(documents_and_messages_keep_their_order_through_a_new_start)
   SCOPED(driver_free)
   TestDriver driver = driver_new("g: gain 0dB", 1, 1, 1, false, 100U * DRIVER_BLOCK);
   SCOPED_RACK Rack* const rack = driver_rack("g: gain 0dB");
-  const EngineParam down = { rack->nodes[0].uid, 0U, -20.0 };
+  const ParamMessage down = { .uid = rack->nodes[0].uid, .value = -20.0 };
   Error error = { STATUS_OK, "" };
   ck_assert_float_eq(level_of(&driver), 1.0F);
   engine_disarm(driver.engine);
-  ck_assert_int_eq(engine_set(driver.engine, &down, 1U, 0U), STATUS_OK); // without a ring
+  ck_assert_int_eq(engine_set(driver.engine, &down, 1), STATUS_OK); // without a ring
   ck_assert_int_eq(engine_arm(driver.engine, DRIVER_RATE_HZ, DRIVER_BLOCK, 1, 1, &error),
                    STATUS_OK);
   ck_assert_double_eq_tol(level_of(&driver), 0.1, 1e-6);
@@ -121,7 +121,7 @@ TEST(documents_and_messages_keep_their_order_through_a_new_start)
   ck_assert_float_eq(level_of(&driver), 1.0F); // the document is newer than the message
   const uint64_t soon = engine_frame_now(driver.engine) + 10U * DRIVER_BLOCK;
   ck_assert_int_eq(engine_edit(driver.engine, rack, soon, NULL, NULL), STATUS_OK);
-  ck_assert_int_eq(engine_set(driver.engine, &down, 1U, 0U), STATUS_OK);
+  ck_assert_int_eq(engine_set(driver.engine, &down, 1), STATUS_OK);
   ck_assert_double_eq_tol(level_of(&driver), 0.1, 1e-6); // and this message than the document
 }
 

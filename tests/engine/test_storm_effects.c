@@ -289,9 +289,10 @@ turn_something(Storm* const storm, const Rack* const rack)
   const uint32_t p = below(storm, node->fx->n_params);
   const FxParam* const param = &node->fx->params[p];
   if (!param->structural) {
-    const EngineParam change = { node->uid, p, random_value(storm, param) };
+    const double value = random_value(storm, param);
     const uint64_t at = engine_frame_now(storm->engine) + below(storm, 1000U);
-    (void)!engine_set(storm->engine, &change, 1, at); // the ring of messages may be full
+    const ParamMessage change = { at, node->uid, p, value };
+    (void)!engine_set(storm->engine, &change, 1); // the ring of messages may be full
   }
 }
 

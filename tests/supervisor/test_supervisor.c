@@ -246,8 +246,8 @@ TEST(each_of_many_values_set_on_the_way_from_one_worker_to_the_next_arrives)
   await_health(&rig, CLOCKED_INPUT);
   send_signal(&rig, SIGKILL);
   for (uint32_t n = 0; n < N_NODES; ++n) { // from the kill until after the restart
-    const EngineParam param = { rig.rack->nodes[n].uid, 0, -0.5 };
-    ck_assert_int_eq(engine_set(rig.engine, &param, 1, 0), STATUS_OK);
+    const ParamMessage param = { .uid = rig.rack->nodes[n].uid, .value = -0.5 };
+    ck_assert_int_eq(engine_set(rig.engine, &param, 1), STATUS_OK);
     usleep(30000);
   }
   await_restarts(&rig, 1);

@@ -127,5 +127,5 @@ control_rig_newest_value(void)
 {
   const uint32_t n = fake_engine_n_sets(rig.engine);
   ck_assert_uint_gt(n, 0);
-  return fake_engine_set(rig.engine, n - 1U).params[0].value;
+  return fake_engine_set(rig.engine, n - 1U).messages[0].value;
 }

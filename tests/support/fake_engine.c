@@ -215,15 +215,17 @@ fake_engine_newest(Engine* const engine, uint64_t* const at_frame)
 }
 
 Status
-engine_set(Engine* const engine, const EngineParam* const params, const uint32_t n,
-           const uint64_t at_frame)
+engine_set(Engine* const engine, const ParamMessage* const messages, const uint32_t n)
 {
+  for (uint32_t m = 1; m < n; ++m) {
+    ck_assert_uint_eq(messages[m].frame, messages[0].frame);
+  }
   SCOPED_LOCK(&engine->lock);
   const bool is_full = engine->is_full || engine->n_sets == MAX_SETS;
   if (!is_full) {
     FakeSet* const set = &engine->sets[engine->n_sets++];
-    *set = (FakeSet){ .frame = at_frame, .n = n };
-    memcpy(set->params, params, (n < 8U ? n : 8U) * sizeof(EngineParam));
+    *set = (FakeSet){ .frame = messages[0].frame, .n = n };
+    memcpy(set->messages, messages, (n < 8U ? n : 8U) * sizeof(ParamMessage));
   }
   return is_full ? STATUS_LIMIT : STATUS_OK;
 }

@@ -20,9 +20,9 @@
 
 /// The arguments of one engine_set().
 typedef struct FakeSet {
-  uint64_t frame;
+  uint64_t frame; ///< Of all messages
   uint32_t n;
-  EngineParam params[8]; ///< The first 8 of the `n` parameters
+  ParamMessage messages[8]; ///< The first 8 of the `n` messages
 } FakeSet;
 
 Engine* fake_engine_new(void);

@@ -226,8 +226,8 @@ rig_edit(Rig* const rig, const char* const text)
 void
 set_gain(const Rig* const rig, const double db)
 {
-  const EngineParam param = { rig->rack->nodes[0].uid, 0, db };
-  ck_assert_int_eq(engine_set(rig->engine, &param, 1, 0), STATUS_OK);
+  const ParamMessage param = { .uid = rig->rack->nodes[0].uid, .value = db };
+  ck_assert_int_eq(engine_set(rig->engine, &param, 1), STATUS_OK);
 }
 
 void

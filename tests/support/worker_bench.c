@@ -20,7 +20,7 @@ call_all(Bench* const bench)
   worker_calls.status(bench->worker, &status);
   worker_calls.places(bench->worker, places, 4U);
   worker_calls.reset_load(bench->worker);
-  ck_assert_int_eq(worker_calls.failure(bench->worker, &error), STATUS_OK);
+  ck_assert_int_eq(worker_failure(bench->worker, &error), STATUS_OK);
   ck_assert(!worker_calls.set(bench->worker, &message, 1U));
   worker_calls.disarm(bench->worker);
   ck_assert(worker_calls.set(bench->worker, &message, 1U));

@@ -140,14 +140,14 @@ TEST(a_failed_device_is_left_while_an_edit_waits)
   bench_arm(&bench, false, 0U);
   bench_play(&bench);
   edit_and_await(&bench, 1U, levels[1], UINT64_MAX / 2U);
-  ck_assert_int_eq(worker_calls.failure(bench.worker, &error), STATUS_OK);
+  ck_assert_int_eq(worker_failure(bench.worker, &error), STATUS_OK);
   plan_fail(bench.worker->player.plan, &stage);
   while (!bench_count(&bench, &bench.n_replies)) { // audio continues
     bench_play(&bench);
     usleep(BENCH_POLL_US);
   }
   ck_assert_int_eq(bench.replies[0].reply.status, STATUS_OK);
-  ck_assert_int_eq(worker_calls.failure(bench.worker, &error), STATUS_DEVICE_LOST);
+  ck_assert_int_eq(worker_failure(bench.worker, &error), STATUS_DEVICE_LOST);
   ck_assert_str_eq(error.text, "a device that fails");
   bench_clear(&bench);
   blocks_seem_to_come = false;

@@ -69,10 +69,7 @@ engine_measure_fallbacks(Engine* const engine, const Rack* const rack, Fallbacks
                          Error* const error)
 {
   const EngineConfig* const config = &engine->config;
-  FileLoader loader = { .load = config->load_file,
-                        .read = config->read_file,
-                        .free = config->free_file,
-                        .context = config->file_context };
+  FileLoader loader = { .files = config->files };
   const PlanRequest request = { .rack = rack, .format = &engine->format, .loader = &loader };
   FallbackProbe* probe = NULL;
   const Status status = fallback_probe_new(&request, &probe, error);

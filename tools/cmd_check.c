@@ -273,10 +273,7 @@ check(const CheckArgs* const args, const char* const word)
   }
   EngineConfig config = { .n_in = (uint32_t)args->n_channels,
                           .n_helpers = UINT32_MAX,
-                          .load_file = rack_arg_load_file,
-                          .read_file = rack_arg_read_file,
-                          .free_file = rack_arg_free_file,
-                          .file_context = &rack_arg,
+                          .files = rack_arg_files(&rack_arg),
                           .note = engine_say };
   Measured measured;
   Status status = backend_read(&args->backend, &config, &error);

@@ -263,7 +263,7 @@ render_with(const RenderOptions* const options, RenderConfig* const config, cons
   }
   Picture picture = { 0 };
   config->rack = rack.rack;
-  config->engine.file_context = &rack;
+  config->engine.files = rack_arg_files(&rack);
   config->context = &picture;
   const int exit_code = render_and_report(options, config);
   rack_arg_clear(&rack);
@@ -297,11 +297,7 @@ render_run(const int argc, char** const argv)
   RenderConfig config = { .input = operands.words[1],
                           .output = operands.words[2],
                           .block_frames = (uint32_t)options.block,
-                          .engine = { .n_helpers = UINT32_MAX,
-                                      .load_file = rack_arg_load_file,
-                                      .read_file = rack_arg_read_file,
-                                      .free_file = rack_arg_free_file,
-                                      .note = engine_say },
+                          .engine = { .n_helpers = UINT32_MAX, .note = engine_say },
                           .cancel = &stopped };
   config.strict = options.strict;
   if (!read_tail(options.tail, &config.tail_s)) {

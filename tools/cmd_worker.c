@@ -25,9 +25,9 @@ const Command cmd_worker = {
   .may_lose_output = true,
 };
 
-/// Make the loaders' context: the folder, and the rack, whose files may be anywhere.
+/// Give access to the files of the folder, and of the rack, whose files may be anywhere.
 static Status
-open_files(const char* const root, const Rack* const rack, void** const context, Error* const error)
+open_files(const char* const root, const Rack* const rack, FxFiles* const files, Error* const error)
 {
   RackArg* const arg = calloc(1, sizeof(RackArg));
   char* const copy = strdup(root);
@@ -37,7 +37,7 @@ open_files(const char* const root, const Rack* const rack, void** const context,
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
   *arg = (RackArg){ .rack = (Rack*)rack, .root = copy }; // `rack` is only read
-  *context = arg;
+  *files = rack_arg_files(arg);
   return STATUS_OK;
 }
 
@@ -88,11 +88,7 @@ is_socket(const int fd)
 static int
 player_run(const int argc, char** const argv)
 {
-  static const WorkerLoopFiles files = { .open = open_files,
-                                         .close = close_files,
-                                         .load_file = rack_arg_load_file,
-                                         .read_file = rack_arg_read_file,
-                                         .free_file = rack_arg_free_file };
+  static const WorkerLoopFiles files = { .open = open_files, .close = close_files };
   (void)argv;
   if (argc > 1 || !is_socket(PROCESS_SOCKET)) {
     fprintf(stderr, PROGRAM_NAME " worker: plans and runs the rack of a " PROGRAM_NAME

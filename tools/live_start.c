@@ -203,10 +203,7 @@ new_engine(Live* const live, Error* const error)
   EngineConfig engine = live->config->engine;
   engine.n_in = live->config->io.n_in;
   engine.n_out = live->config->io.n_out;
-  engine.load_file = rack_arg_load_file;
-  engine.read_file = rack_arg_read_file;
-  engine.free_file = rack_arg_free_file;
-  engine.file_context = &live->rack;
+  engine.files = rack_arg_files(&live->rack);
   engine.worker_root = live->rack.root;
   engine.worker_rack = live->rack.rack;
   engine.note = on_engine_note;

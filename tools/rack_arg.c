@@ -234,25 +234,17 @@ load_below(const char* const root, const char* const name, const double rate_hz,
   return status ? status : audio_file_open_fd(fd, name, rate_hz, file, error);
 }
 
-Status
-rack_arg_load_file(void* const context, const char* const name, const double rate_hz,
-                   FxFile** const file, Error* const error)
+static Status
+load_file(void* const context, const char* const name, const double rate_hz, FxFile** const file,
+          Error* const error)
 {
   const RackArg* const arg = context;
   return is_named(arg, name) ? load_anywhere(arg->root, name, rate_hz, file, error)
                              : load_below(arg->root, name, rate_hz, file, error);
 }
 
-Status
-rack_arg_read_file(void* const arg, FxFile* const file, Error* const error)
+FxFiles
+rack_arg_files(RackArg* const arg)
 {
-  (void)arg;
-  return audio_file_read(NULL, file, error);
-}
-
-void
-rack_arg_free_file(void* const arg, FxFile* const file)
-{
-  (void)arg;
-  audio_file_free(NULL, file);
+  return (FxFiles){ load_file, audio_file_read, audio_file_free, arg };
 }

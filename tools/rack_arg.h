@@ -43,11 +43,8 @@ void rack_arg_hold_root(RackArg* arg);
 /// is not a file, or the file does not exist.
 char* rack_arg_name(const RackArg* arg, const char* word);
 
-/// Loaders for EngineConfig with a RackArg as the context.  Files named by its rack may be
+/// The files that racks may name, for EngineConfig; borrows `arg`.  Files named by its rack may be
 /// anywhere; files of racks that arrive later must be below the root, see control/folder.h.
-/// [builder]
-Status rack_arg_load_file(void* arg, const char* name, double rate_hz, FxFile** file, Error* error);
-Status rack_arg_read_file(void* arg, FxFile* file, Error* error);
-void rack_arg_free_file(void* arg, FxFile* file);
+FxFiles rack_arg_files(RackArg* arg);
 
 #endif

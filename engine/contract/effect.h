@@ -92,6 +92,18 @@ typedef struct FxFile {
   uint64_t read_bytes;  ///< Largest memory needed to read the samples; 0: they are already read
 } FxFile;
 
+/// Access to the files that racks name. [builder]
+typedef struct FxFiles {
+  /// Load a file for an effect: audio (resampled to rate_hz) or a text file of numbers.  May leave
+  /// out the samples of audio, so that the caller knows the file's size before it allocates memory
+  /// for them.  NULL: racks that name files are refused.
+  Status (*load)(void* context, const char* name, double rate_hz, FxFile** file, Error* error);
+  /// Read the samples that load() left out; NULL if it leaves none out.
+  Status (*read)(void* context, FxFile* file, Error* error);
+  void (*free)(void* context, FxFile* file);
+  void* context;
+} FxFiles;
+
 /// The input of `create`.  All pointers are borrowed until `create` returns.
 typedef struct FxSetup {
   double rate_hz;            ///< Frames per second

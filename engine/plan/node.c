@@ -23,7 +23,7 @@ file_cache_clear(FileLoader* const loader)
   while (loader->cache) {
     FileCache* const entry = loader->cache;
     loader->cache = entry->next;
-    loader->free(loader->context, entry->file);
+    loader->files.free(loader->files.context, entry->file);
     free(entry->name);
     free(entry);
   }
@@ -51,14 +51,14 @@ file_cache_get(FileLoader* const loader, const char* const name, const double ra
       return STATUS_OK;
     }
   }
-  if (!loader->load) {
+  if (!loader->files.load) {
     return error_set(error, STATUS_FILE, "%s: files cannot be loaded here", name);
   }
   FileCache* const entry = calloc(1, sizeof(FileCache));
   char* const name_copy = strdup(name);
   Status status = entry && name_copy ? STATUS_OK : error_set(error, STATUS_NO_MEM, "out of memory");
   if (!status) {
-    status = loader->load(loader->context, name, rate_hz, &entry->file, error);
+    status = loader->files.load(loader->files.context, name, rate_hz, &entry->file, error);
   }
   if (status) {
     free(entry);
@@ -146,7 +146,7 @@ load(Node* const node, FileLoader* const loader, FxFile* const* const files,
   Status status = STATUS_OK;
   for (uint32_t p = 0; !status && p < node->fx->n_params; ++p) {
     if (files[p] && !files[p]->samples) {
-      status = loader->read(loader->context, files[p], error);
+      status = loader->files.read(loader->files.context, files[p], error);
     }
   }
   return status || !node->fx->load ? status

@@ -59,11 +59,7 @@ typedef struct Link {
 typedef struct FileCache FileCache;
 
 typedef struct FileLoader {
-  Status (*load)(void* context, const char* name, double rate_hz, FxFile** file, Error* error);
-  Status (*read)(void* context, FxFile* file,
-                 Error* error); ///< Reads the samples that load() left out
-  void (*free)(void* context, FxFile* file);
-  void* context;
+  FxFiles files;
   FileCache* cache; ///< NULL at first; emptied by file_cache_clear()
 } FileLoader;
 

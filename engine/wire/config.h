@@ -14,15 +14,6 @@
 
 struct PlacementCosts;
 
-/// Loads a file for an effect: audio (resampled to rate_hz) or a text file of numbers.  The
-/// function may leave out the samples of audio, so that the caller knows the file's size before it
-/// allocates memory for them. [builder]
-typedef Status (*EngineLoadFile)(void* context, const char* name, double rate_hz, FxFile** file,
-                                 Error* error);
-/// Reads the samples that EngineLoadFile left out. [builder]
-typedef Status (*EngineReadFile)(void* context, FxFile* file, Error* error);
-typedef void (*EngineFreeFile)(void* context, FxFile* file);
-
 typedef struct EngineConfig {
   uint32_t n_in, n_out;     ///< Channels of the driver; n_out 0: as many as the rack has (offline)
   uint32_t depth;           ///< Blocks in flight, 0..2; offline 0 or 1, with 1 in whole blocks
@@ -44,10 +35,7 @@ typedef struct EngineConfig {
   bool gpu_may_be_lost; ///< If the GPU cannot be opened, start on the CPU and try again, as after a
                         ///< device loss.  For a worker that replaces one that used the GPU
   const struct PlacementCosts* costs; ///< For AUTO; copied; NULL: measured, once per machine
-  EngineLoadFile load_file;           ///< NULL: racks that name files are refused
-  EngineReadFile read_file;           ///< NULL if load_file() leaves no samples out
-  EngineFreeFile free_file;
-  void* file_context;
+  FxFiles files;
   void (*note)(void* context, const char* text); ///< Called with the reason when engine_new() takes
                                                  ///< long; may be NULL
   void* note_context;

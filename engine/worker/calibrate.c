@@ -126,7 +126,7 @@ plan_trial(Trial* const trial, const Format* const format, Plan** const plan, Er
   if (status) {
     return status;
   }
-  FileLoader loader = { .load = load_noise, .free = free_noise, .context = trial };
+  FileLoader loader = { .files = { .load = load_noise, .free = free_noise, .context = trial } };
   const PlanRequest request = {
     .rack = rack, .format = format, .loader = &loader, .backend = trial->backend
   };

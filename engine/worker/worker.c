@@ -344,10 +344,7 @@ worker_new(const EngineConfig* const config, const WorkerEvents* const events, W
   }
   worker->config = *config;
   worker->events = *events;
-  worker->loader = (FileLoader){ .load = config->load_file,
-                                 .read = config->read_file,
-                                 .free = config->free_file,
-                                 .context = config->file_context };
+  worker->loader.files = config->files;
   init_locks(worker);
   worker->rack = rack_new();
   Status status = worker->rack ? worker_open_backend(worker, error)

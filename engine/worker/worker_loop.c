@@ -24,8 +24,8 @@
 typedef struct WorkerLoop {
   Wire* wire;
   const WorkerLoopFiles* files;
-  void* file_context;
-  WireMessage config; ///< `file_context` borrows its rack
+  FxFiles opened;
+  WireMessage config; ///< `opened` borrows its rack
   Worker* worker;
   Ring* ring;                  ///< NULL while disarmed
   pthread_mutex_t status_lock; ///< Held from reading the status until it is sent
@@ -153,14 +153,11 @@ configure(WorkerLoop* const loop, Error* const error)
   WireConfig* const config = &loop->config.config;
   EngineConfig* const engine = &config->engine;
   const WorkerEvents events = { loop, on_replied, on_changed };
-  const Status status = loop->files->open(config->root, config->rack, &loop->file_context, error);
+  const Status status = loop->files->open(config->root, config->rack, &loop->opened, error);
   if (status) {
     return status;
   }
-  engine->load_file = loop->files->load_file;
-  engine->read_file = loop->files->read_file;
-  engine->free_file = loop->files->free_file;
-  engine->file_context = loop->file_context;
+  engine->files = loop->opened;
   engine->note = on_note;
   engine->note_context = loop;
   return worker_new(engine, &events, &loop->worker, error);
@@ -345,8 +342,8 @@ worker_loop_run(const int socket, const WorkerLoopFiles* const files, Error* con
     return WORKER_LOOP_PROTOCOL;
   }
   const WorkerLoopEnd end = run(&loop, error);
-  if (loop.file_context) {
-    files->close(loop.file_context);
+  if (loop.opened.context) {
+    files->close(loop.opened.context);
   }
   wire_message_clear(&loop.config);
   wire_free(loop.wire);

@@ -14,15 +14,12 @@
 #include "engine/rack/rack.h"
 #include "engine/wire/config.h"
 
-/// Access to the files that racks name: the members of EngineConfig that a CONFIG does not contain.
+/// Makes EngineConfig::files, which a CONFIG does not contain.
 typedef struct WorkerLoopFiles {
-  /// Make the loaders' context for files below `root`.  Files that `rack` (NULL: none) names may be
-  /// anywhere; `rack` is borrowed until close(). [main]
-  Status (*open)(const char* root, const Rack* rack, void** context, Error* error);
-  void (*close)(void* context);
-  EngineLoadFile load_file; ///< With that context [builder]
-  EngineReadFile read_file; ///< As EngineConfig's
-  EngineFreeFile free_file;
+  /// Give access to the files below `root`.  Files that `rack` (NULL: none) names may be anywhere;
+  /// `rack` is borrowed until close(). [main]
+  Status (*open)(const char* root, const Rack* rack, FxFiles* files, Error* error);
+  void (*close)(void* context); ///< Free the context of that access, unless it is NULL [main]
 } WorkerLoopFiles;
 
 /// How a worker ends: its exit code.  The values differ from those of other programs.

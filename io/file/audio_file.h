@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 /**
-   Load a file for an effect (EngineLoadFile): WAV, RF64, W64, AIFF, AU or CAF of PCM or floats, or
+   Load a file for an effect (FxFiles::load): WAV, RF64, W64, AIFF, AU or CAF of PCM or floats, or
    FLAC; or a text file with rows of numbers (n_channels rows of n_frames numbers; spaces, commas or
    semicolons between them; lines that begin with *, # or ; are comments).
 
@@ -33,7 +33,7 @@ NODISCARD Status audio_file_load(void* context, const char* name, double rate_hz
 /// file, whose samples stay NULL until the second step.
 NODISCARD Status audio_file_open_fd(int fd, const char* name, double rate_hz, FxFile** file,
                                     Error* error);
-/// The second step (EngineReadFile).
+/// The second step (FxFiles::read).
 NODISCARD Status audio_file_read(void* context, FxFile* file, Error* error);
 void audio_file_free(void* context, FxFile* file);
 

@@ -355,9 +355,8 @@ TEST(an_edit_that_fails_in_its_second_step_changes_nothing)
   const EngineConfig config = { .n_in = 2,
                                 .n_out = 2,
                                 .depth = 1,
-                                .load_file = load_some,
-                                .free_file = unload,
-                                .file_context = &n_good };
+                                .files = {
+                                    .load = load_some, .free = unload, .context = &n_good } };
   SCOPED(driver_free) TestDriver driver = driver_from(&config, text, 400U * BLOCK);
   SCOPED_RACK Rack* rack = driver_rack(text);
   fill(driver.in[0], driver.n_frames, 1.0F);

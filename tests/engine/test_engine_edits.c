@@ -57,9 +57,8 @@ TEST(one_edit_is_in_flight_and_no_more)
   const EngineConfig config = { .n_in = 1,
                                 .n_out = 1,
                                 .depth = 1,
-                                .load_file = load_slowly,
-                                .free_file = unload,
-                                .file_context = &slow };
+                                .files = {
+                                    .load = load_slowly, .free = unload, .context = &slow } };
   TestDriver driver = driver_from(&config, "g: gain", 100000U);
   Rack* const stuck = driver_rack("c: convolver x");
   Rack* const next = driver_rack("g: gain | h: gain");

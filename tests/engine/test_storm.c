@@ -110,8 +110,7 @@ TEST(random_edits_of_every_effect_lose_nothing)
                                 .depth = 1,
                                 .n_helpers = 1,
                                 .ceiling_lin = 0.97F,
-                                .load_file = made_files_load,
-                                .free_file = made_files_free };
+                                .files = made_files };
   Storm storm = { .n_blocks = environment_number("STORM_BLOCKS", 30000) };
   uint64_t random = environment_number("STORM_SEED", 1);
   Error error = { STATUS_OK, "" };

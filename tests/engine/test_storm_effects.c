@@ -432,8 +432,7 @@ run_storm(const uint32_t n_helpers, const uint32_t block_frames, const uint64_t 
                                 .depth = 1,
                                 .n_helpers = n_helpers,
                                 .ceiling_lin = 0.97F,
-                                .load_file = made_files_load,
-                                .free_file = made_files_free };
+                                .files = made_files };
   Storm storm = { .block_frames = block_frames,
                   .n_wanted = n_wanted,
                   .random = environment_number("STORM_SEED", 1) };

@@ -62,7 +62,7 @@ config_for(const Scratch* const scratch, const uint32_t block, const double tail
                          .format = { AUDIO_WAV, AUDIO_FLOAT },
                          .block_frames = block,
                          .tail_s = tail_s,
-                         .engine = { .load_file = audio_file_load, .free_file = audio_file_free } };
+                         .engine.files = { .load = audio_file_load, .free = audio_file_free } };
 }
 
 static Status
@@ -192,8 +192,7 @@ run_live(const Scratch* const scratch, const char* const text, const uint32_t bl
                                 .depth = 1,
                                 .deadline_fraction = 0.75,
                                 .ceiling_lin = 8.0F,
-                                .load_file = audio_file_load,
-                                .free_file = audio_file_free };
+                                .files = { .load = audio_file_load, .free = audio_file_free } };
   Engine* engine = NULL;
   SCOPED_RACK Rack* rack = NULL;
   Error error = { STATUS_OK, "" };

@@ -70,7 +70,7 @@ free_file(void* const context, FxFile* const file)
 
 // ---- plans ----
 
-static FileLoader loader = { .load = load_file, .read = read_file, .free = free_file };
+static FileLoader loader = { .files = { .load = load_file, .read = read_file, .free = free_file } };
 
 static Rack*
 rack_of(const char* const text, const Rack* const before)

@@ -221,22 +221,6 @@ obey(const char* const name)
 }
 
 static Status
-open_files(const char* const root, const Rack* const rack, void** const context, Error* const error)
-{
-  (void)root;
-  (void)rack;
-  (void)error;
-  *context = NULL;
-  return STATUS_OK;
-}
-
-static void
-close_files(void* const context)
-{
-  (void)context;
-}
-
-static Status
 load(void* const context, const char* const name, const double rate_hz, FxFile** const out,
      Error* const error)
 {
@@ -261,6 +245,16 @@ unload(void* const context, FxFile* const file)
   free(file);
 }
 
+static Status
+open_files(const char* const root, const Rack* const rack, FxFiles* const files, Error* const error)
+{
+  (void)root;
+  (void)rack;
+  (void)error;
+  *files = (FxFiles){ .load = load, .free = unload };
+  return STATUS_OK;
+}
+
 int
 main(const int argc, char** const argv)
 {
@@ -278,9 +272,7 @@ main(const int argc, char** const argv)
     const char text[] = "GET / HTTP/1.1\r\n\r\n";
     return write(PROCESS_SOCKET, text, sizeof(text)) < 0 || pause() == 0;
   }
-  const WorkerLoopFiles files = {
-    .open = open_files, .close = close_files, .load_file = load, .free_file = unload
-  };
+  const WorkerLoopFiles files = { .open = open_files }; // without a context to be closed
   Error error;
   const WorkerLoopEnd end = worker_loop_run(PROCESS_SOCKET, &files, &error);
   if (end != WORKER_LOOP_CLOSED) {

@@ -37,9 +37,9 @@ made_files_begin(void)
   make_ir(short_ir, ARRAY_LEN(short_ir), 2);
 }
 
-Status
-made_files_load(void* const context, const char* const name, const double rate_hz,
-                FxFile** const file, Error* const error)
+static Status
+load(void* const context, const char* const name, const double rate_hz, FxFile** const file,
+     Error* const error)
 {
   (void)context;
   (void)rate_hz;
@@ -56,9 +56,11 @@ made_files_load(void* const context, const char* const name, const double rate_h
   return error_set(error, STATUS_FILE, "no file '%s'", name);
 }
 
-void
-made_files_free(void* const context, FxFile* const file)
+static void
+unload(void* const context, FxFile* const file)
 {
   (void)context;
   free(file);
 }
+
+const FxFiles made_files = { .load = load, .free = unload };

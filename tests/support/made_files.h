@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Files that exist in memory only, for EngineConfig::load_file: impulse responses of decaying noise
+   Files that exist in memory only, for EngineConfig::files: impulse responses of decaying noise
    with unit energy ("long", "short"), the coefficients of a filter ("taps"), and a 2 x 2 matrix
    ("rotate").
 */
@@ -13,9 +13,6 @@
 /// Compute the contents of the files.  Call it before the first file is loaded.
 void made_files_begin(void);
 
-/// An EngineLoadFile and an EngineFreeFile, which do not use `context`.
-Status
-made_files_load(void* context, const char* name, double rate_hz, FxFile** file, Error* error);
-void made_files_free(void* context, FxFile* file);
+extern const FxFiles made_files;
 
 #endif

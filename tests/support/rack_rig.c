@@ -100,7 +100,7 @@ rack_rig_begin(RackRig* const rig, const Backend* const backend, const Backend* 
   *rig = (RackRig){
     .backend = backend, .gpu = gpu, .format = *format, .files = files, .n_files = n_files
   };
-  rig->loader = (FileLoader){ .load = find_file, .free = leave_file, .context = rig };
+  rig->loader.files = (FxFiles){ .load = find_file, .free = leave_file, .context = rig };
   Error error = { STATUS_OK, "" };
   const RingShape shape = {
     .n_in = 1, .n_out = 1, .block_frames = 1, .n_slots = 4, .n_messages = 256

@@ -414,7 +414,7 @@ config_out_of_range(const WireConfig* const c)
          : c->engine.priority < 0 || c->engine.priority > 99      ? "priority"
          : (unsigned)c->engine.backend > ENGINE_BACKEND_OPENCL    ? "backend"
          : !c->root[0] || !memchr(c->root, '\0', sizeof(c->root)) ? "root"
-         : c->engine.costs || c->engine.note || c->engine.load_file || c->engine.free_file ||
+         : c->engine.costs || c->engine.note || c->engine.files.load || c->engine.files.free ||
                  c->engine.offline
              ? "a field that the wire does not carry"
              : NULL;

@@ -117,18 +117,20 @@ make_folder(void)
 static void
 assert_loads(const char* const name)
 {
+  const FxFiles files = rack_arg_files(&arg);
   FxFile* file = NULL;
-  ck_assert_msg(!rack_arg_load_file(&arg, name, 48000.0, &file, &error), "%s: %s", name,
+  ck_assert_msg(!files.load(files.context, name, 48000.0, &file, &error), "%s: %s", name,
                 error.text);
   ck_assert_uint_eq(file->n_frames, 1);
-  rack_arg_free_file(&arg, file);
+  files.free(files.context, file);
 }
 
 static void
 assert_loads_not(const char* const name)
 {
+  const FxFiles files = rack_arg_files(&arg);
   FxFile* file = NULL;
-  ck_assert_msg(rack_arg_load_file(&arg, name, 48000.0, &file, &error) == STATUS_FILE, "%s", name);
+  ck_assert_msg(files.load(files.context, name, 48000.0, &file, &error) == STATUS_FILE, "%s", name);
   ck_assert_ptr_null(file);
   ck_assert_uint_gt(strlen(error.text), 0);
 }

@@ -34,15 +34,6 @@ typedef struct Rig {
 // ---- in the worker ----
 
 static Status
-open_files(const char* const root, const Rack* const rack, void** const context, Error* const why)
-{
-  (void)rack;
-  *context = strdup(root);
-  return strcmp(root, "/nowhere") != 0 ? STATUS_OK
-                                       : error_set(why, STATUS_FILE, "no folder of that name");
-}
-
-static Status
 load_file(void* const context, const char* const name, const double rate_hz, FxFile** const file,
           Error* const why)
 {
@@ -65,9 +56,16 @@ free_file(void* const context, FxFile* const file)
   free(file);
 }
 
-static const WorkerLoopFiles files = {
-  .open = open_files, .close = free, .load_file = load_file, .free_file = free_file
-};
+static Status
+open_files(const char* const root, const Rack* const rack, FxFiles* const opened, Error* const why)
+{
+  (void)rack;
+  *opened = (FxFiles){ .load = load_file, .free = free_file, .context = strdup(root) };
+  return strcmp(root, "/nowhere") != 0 ? STATUS_OK
+                                       : error_set(why, STATUS_FILE, "no folder of that name");
+}
+
+static const WorkerLoopFiles files = { .open = open_files, .close = free };
 
 // ---- in the server ----
 

@@ -249,9 +249,7 @@ static void
 edit_slowly(Bench* const bench, SlowResponse* const slow)
 {
   bench_init(bench, false);
-  bench->worker->loader.load = load_slowly;
-  bench->worker->loader.free = unload;
-  bench->worker->loader.context = slow;
+  bench->worker->loader.files = (FxFiles){ .load = load_slowly, .free = unload, .context = slow };
   bench_edit(bench, 1U, "g: gain 0dB", 0U);
   bench_await(bench, &bench->n_replies, 1U);
   bench_arm(bench, false, 0U);

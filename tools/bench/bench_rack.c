@@ -129,7 +129,7 @@ Status
 bench_rack_new(BenchRack* const rack, const BenchRackSpec* const spec, Error* const error)
 {
   *rack = (BenchRack){ .spec = spec };
-  rack->loader = (FileLoader){ .load = find_file, .free = leave_file, .context = rack };
+  rack->loader.files = (FxFiles){ .load = find_file, .free = leave_file, .context = rack };
   rack->player.rate_hz = spec->rate_hz;
   Status status = player_init(&rack->player, error);
   if (!status) {

@@ -162,18 +162,11 @@ bool engine_is_silent(Engine* engine);
 /// The result of engine_predict(), which runs `n_blocks` of quiet noise through a plan of `rack`
 /// that never plays, and measures it (for `check`). [main]
 typedef struct EnginePrediction {
-  uint64_t memory_bytes;       ///< Memory of the rack
-  uint64_t making_bytes;       ///< Largest memory while it is planned
+  EngineStatus status;         ///< Before the blocks
+  WorkerFacts facts;           ///< Of the plan, with the fallbacks that a live run would choose
   uint64_t memory_limit_bytes; ///< EngineConfig::memory_bytes, or its default
   double block_ns_p50, block_ns_p99;
-  uint32_t latency_frames, n_out;
-  uint64_t tail_frames;
-  Fallbacks fallbacks;             ///< The fallback of each output
-  char backend[16];                ///< The backends that ran it, as in EngineStatus
-  EngineBackend gpu;               ///< API of the open device; ENGINE_BACKEND_CPU if none was open
-  double cost_us[PLACEMENT_SIDES]; ///< As in EngineStatus
-  char device[256];                ///< As in EngineStatus
-  char backend_note[640];          ///< As in EngineStatus
+  EngineBackend gpu; ///< API of the open device; ENGINE_BACKEND_CPU if none was open
 } EnginePrediction;
 
 NODISCARD Status engine_predict(const EngineConfig* config, const Rack* rack, double rate_hz,

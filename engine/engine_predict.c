@@ -10,7 +10,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /// Run n_blocks of quiet noise through an offline engine, and measure the time.
 static Status
@@ -49,19 +48,6 @@ time_blocks(Engine* const engine, const uint32_t n_blocks, EnginePrediction* con
   free(samples);
   free(times);
   return status;
-}
-
-/// Store the backends that ran the blocks.
-static void
-name_backends(Engine* const engine, EnginePrediction* const prediction)
-{
-  EngineStatus status;
-  engine_status(engine, &status);
-  memcpy(prediction->backend, status.backend, sizeof(prediction->backend));
-  memcpy(prediction->cost_us, status.cost_us, sizeof(prediction->cost_us));
-  memcpy(prediction->device, status.device, sizeof(prediction->device));
-  memcpy(prediction->backend_note, status.backend_note, sizeof(prediction->backend_note));
-  prediction->gpu = worker_gpu(engine->worker);
 }
 
 Status
@@ -103,14 +89,11 @@ engine_predict(const EngineConfig* const config, const Rack* const rack, const d
     status = engine_arm(engine, rate_hz, block_frames, config->n_in, config->n_out, error);
   }
   if (!status) {
-    *prediction = (EnginePrediction){ .latency_frames = engine_rack_latency(engine),
-                                      .n_out = engine_n_out(engine),
-                                      .tail_frames = engine_tail(engine),
-                                      .memory_bytes = engine->facts.memory_bytes,
-                                      .making_bytes = engine->facts.making_bytes,
-                                      .memory_limit_bytes = engine->config.memory_bytes };
-    name_backends(engine, prediction);
-    status = engine_measure_fallbacks(engine, rack, &prediction->fallbacks, error);
+    *prediction = (EnginePrediction){ .facts = engine->facts,
+                                      .memory_limit_bytes = engine->config.memory_bytes,
+                                      .gpu = worker_gpu(engine->worker) };
+    engine_status(engine, &prediction->status);
+    status = engine_measure_fallbacks(engine, rack, &prediction->facts.fallbacks, error);
   }
   if (!status) {
     status = time_blocks(engine, n_blocks ? n_blocks : 1U, prediction, error);

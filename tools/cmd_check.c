@@ -98,8 +98,8 @@ sides_json(const Measured* const measured)
   json_t* const sides = json_array();
   for (uint32_t s = 0; s < measured->n_sides; ++s) {
     const EnginePrediction* const side = &measured->sides[s];
-    json_array_append_new(sides, json_pack("{ss sf sf}", "backend", side->backend, "needs_us",
-                                           side->block_ns_p50 / 1e3, "needs_us_p99",
+    json_array_append_new(sides, json_pack("{ss sf sf}", "backend", side->status.backend,
+                                           "needs_us", side->block_ns_p50 / 1e3, "needs_us_p99",
                                            side->block_ns_p99 / 1e3));
   }
   return sides;
@@ -125,29 +125,32 @@ report_json(const CheckArgs* const args, const Rack* const rack, const char* con
             const char* const warnings, const Measured* const measured)
 {
   const EnginePrediction* const own = &measured->own;
+  const WorkerFacts* const facts = &own->facts;
+  const EngineStatus* const status = &own->status;
   const double period_us = 1e6 * (double)args->block_frames / args->rate_hz;
   json_t* const json = json_pack(
       "{so si si sf sI sI si si sf sf sf ss ss ss so}", "rack", command_json_text(text), "nodes",
       (int)rack->n_nodes, "connections", (int)rack->n_edges, "rate_hz", args->rate_hz,
       "block_frames", (json_int_t)args->block_frames, "n_in", (json_int_t)args->n_channels, "n_out",
-      (int)own->n_out, "latency_frames", (int)own->latency_frames, "period_us", period_us,
+      (int)facts->n_out, "latency_frames", (int)facts->rack_latency_frames, "period_us", period_us,
       "needs_us", own->block_ns_p50 / 1e3, "needs_us_p99", own->block_ns_p99 / 1e3, "backend",
-      own->backend, "gpu", own->device, "backend_note", own->backend_note, "sides",
+      status->backend, "gpu", status->device, "backend_note", status->backend_note, "sides",
       sides_json(measured));
   if (json) {
     json_object_set_new(json, "warnings", command_json_lines(warnings));
-    json_object_set_new(json, "late", fallbacks_json(&own->fallbacks));
+    json_object_set_new(json, "late", fallbacks_json(&facts->fallbacks));
     json_object_set_new(json, "tail_frames",
-                        own->tail_frames == UINT64_MAX
+                        facts->tail_frames == UINT64_MAX
                             ? json_null() // unbounded
-                            : json_integer((json_int_t)own->tail_frames));
-    json_object_set_new(json, "memory_bytes", json_integer((json_int_t)own->memory_bytes));
-    json_object_set_new(json, "making_bytes", json_integer((json_int_t)own->making_bytes));
+                            : json_integer((json_int_t)facts->tail_frames));
+    json_object_set_new(json, "memory_bytes", json_integer((json_int_t)facts->memory_bytes));
+    json_object_set_new(json, "making_bytes", json_integer((json_int_t)facts->making_bytes));
     json_object_set_new(json, "memory_limit", json_integer((json_int_t)own->memory_limit_bytes));
-    for (uint32_t s = 0; s < PLACEMENT_SIDES && own->cost_us[s] > 0.0; ++s) {
+    for (uint32_t s = 0; s < PLACEMENT_SIDES && status->cost_us[s] > 0.0; ++s) {
       // The predictions behind backend=auto; null if an effect was never measured.
       json_object_set_new(json, s == PLACEMENT_CPU ? "predicted_cpu_us" : "predicted_gpu_us",
-                          isfinite(own->cost_us[s]) ? json_real(own->cost_us[s]) : json_null());
+                          isfinite(status->cost_us[s]) ? json_real(status->cost_us[s])
+                                                       : json_null());
     }
   }
   return json;
@@ -158,14 +161,16 @@ report_json(const CheckArgs* const args, const Rack* const rack, const char* con
 static void
 print_times(const CheckArgs* const args, const Measured* const measured)
 {
+  const EngineStatus* const own = &measured->own.status;
   const double period_ns = 1e9 * (double)args->block_frames / args->rate_hz;
   printf("# needs");
   for (uint32_t s = 0; s < measured->n_sides; ++s) {
     const EnginePrediction* const side = &measured->sides[s];
     if (s == 0) {
-      printf(" %.1f us of %.1f us on %s", side->block_ns_p50 / 1e3, period_ns / 1e3, side->backend);
+      printf(" %.1f us of %.1f us on %s", side->block_ns_p50 / 1e3, period_ns / 1e3,
+             side->status.backend);
     } else {
-      printf(", %.1f us on %s", side->block_ns_p50 / 1e3, side->backend);
+      printf(", %.1f us on %s", side->block_ns_p50 / 1e3, side->status.backend);
     }
   }
   printf("; 99 of 100 blocks at most");
@@ -173,12 +178,12 @@ print_times(const CheckArgs* const args, const Measured* const measured)
     printf("%s %.1f us", s ? "," : "", measured->sides[s].block_ns_p99 / 1e3);
   }
   printf("; measured at %.0f Hz, %lld frames\n", args->rate_hz, (long long)args->block_frames);
-  printf("# runs on %s\n", measured->own.backend);
-  if (measured->own.device[0]) {
-    printf("# GPU: %s\n", measured->own.device);
+  printf("# runs on %s\n", own->backend);
+  if (own->device[0]) {
+    printf("# GPU: %s\n", own->device);
   }
-  if (measured->own.backend_note[0]) {
-    printf("# %s\n", measured->own.backend_note);
+  if (own->backend_note[0]) {
+    printf("# %s\n", own->backend_note);
   }
   if (measured->own.block_ns_p99 > period_ns) {
     printf("# too slow to run live here at this block size\n");
@@ -187,11 +192,11 @@ print_times(const CheckArgs* const args, const Measured* const measured)
 
 /// `run` has two inputs and outputs unless --channels says otherwise.
 static void
-print_channels(const CheckArgs* const args, const EnginePrediction* const own)
+print_channels(const CheckArgs* const args, const WorkerFacts* const facts)
 {
-  printf("; %lld channels in, %u out\n", (long long)args->n_channels, own->n_out);
-  if (args->n_channels != LIVE_CHANNELS || own->n_out > LIVE_CHANNELS) {
-    printf("# run needs --channels %lld:%u\n", (long long)args->n_channels, own->n_out);
+  printf("; %lld channels in, %u out\n", (long long)args->n_channels, facts->n_out);
+  if (args->n_channels != LIVE_CHANNELS || facts->n_out > LIVE_CHANNELS) {
+    printf("# run needs --channels %lld:%u\n", (long long)args->n_channels, facts->n_out);
   }
 }
 
@@ -200,26 +205,26 @@ static void
 print_report(const CheckArgs* const args, const Rack* const rack, const char* const text,
              const char* const warnings, const Measured* const measured)
 {
-  const EnginePrediction* const own = &measured->own;
+  const WorkerFacts* const facts = &measured->own.facts;
   printf("%s", text);
   printf("# %u nodes, %u connections", rack->n_nodes, rack->n_edges);
-  print_channels(args, own);
+  print_channels(args, facts);
   printf("# latency %u frames (%.3f ms) of the effects; live adds depth x block\n",
-         own->latency_frames, 1e3 * own->latency_frames / args->rate_hz);
-  if (own->tail_frames == UINT64_MAX) {
+         facts->rack_latency_frames, 1e3 * facts->rack_latency_frames / args->rate_hz);
+  if (facts->tail_frames == UINT64_MAX) {
     printf("# tail without end\n");
   } else {
-    printf("# tail %.3f s\n", (double)own->tail_frames / args->rate_hz);
+    printf("# tail %.3f s\n", (double)facts->tail_frames / args->rate_hz);
   }
   char held[MEMORY_TEXT_BYTES];
   char making[MEMORY_TEXT_BYTES];
   char limit[MEMORY_TEXT_BYTES];
   printf("# memory %s, %s while it is planned; %s are allowed\n",
-         memory_text(own->memory_bytes, held), memory_text(own->making_bytes, making),
-         memory_text(own->memory_limit_bytes, limit));
-  for (uint32_t c = 0; c < own->fallbacks.n;) {
+         memory_text(facts->memory_bytes, held), memory_text(facts->making_bytes, making),
+         memory_text(measured->own.memory_limit_bytes, limit));
+  for (uint32_t c = 0; c < facts->fallbacks.n;) {
     char late[FALLBACK_TEXT_BYTES];
-    c = fallback_describe(&own->fallbacks, c, late);
+    c = fallback_describe(&facts->fallbacks, c, late);
     printf("# late %s\n", late);
   }
   print_times(args, measured);
@@ -234,7 +239,7 @@ static int
 report(const CheckArgs* const args, const Rack* const rack, const Measured* const measured)
 {
   char* const text = rack_print(rack);
-  char* const warnings = engine_warnings(rack, args->rate_hz, &measured->own.fallbacks);
+  char* const warnings = engine_warnings(rack, args->rate_hz, &measured->own.facts.fallbacks);
   int exit_code = 0;
   if (!text || !warnings) {
     exit_code = command_fail(&cmd_check, &(Error){ STATUS_NO_MEM, "" });

@@ -27,7 +27,7 @@ choose_for(const char* const text, const uint32_t n_in, const RackFallback on_la
   ck_assert_msg(!rack_parse(text, "t", NULL, &rack, &error), "%s", error.text);
   ck_assert_msg(!engine_predict(&config, rack, rate_hz, block_frames, 1, &prediction, &error), "%s",
                 error.text);
-  return prediction.fallbacks;
+  return prediction.facts.fallbacks;
 }
 
 static Fallbacks

@@ -254,7 +254,7 @@ TEST(a_program_that_cannot_be_started_is_an_error)
   ck_assert(process_start("/nowhere/nothing", argv, STDERR_FILENO, &process, &error) ==
             STATUS_FILE);
   ck_assert_ptr_null(process);
-  ck_assert_ptr_nonnull(strstr(error.text, "/nowhere/nothing worker"));
+  assert_says(error.text, "/nowhere/nothing worker");
   ck_assert(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD); // no child is left
 }
 
@@ -285,7 +285,7 @@ TEST(a_missing_null_device_is_reported)
   Error error = { STATUS_OK, "" };
   const int socket = open("/", O_RDONLY | O_CLOEXEC);
   ck_assert_int_eq(process_start(argv[0], argv, socket, &process, &error), STATUS_FILE);
-  ck_assert_msg(strstr(error.text, "/dev/null cannot be opened: No such file"), "%s", error.text);
+  assert_says(error.text, "/dev/null cannot be opened: No such file");
   close(socket);
 }
 

@@ -6,6 +6,7 @@
 #include "engine/engine.h"
 #include "engine/worker/fallback_choose.h"
 #include "tests/support/scoped.h"
+#include "tests/support/set_by_name.h"
 #include "tests/support/suite.h"
 #include "tests/support/test_driver.h"
 
@@ -21,12 +22,9 @@ choose_for(const char* const text, const uint32_t n_in, const RackFallback on_la
            const double rate_hz, const uint32_t block_frames)
 {
   static EnginePrediction prediction;
-  SCOPED_RACK Rack* rack = NULL;
-  Error error = { STATUS_OK, "" };
+  SCOPED_RACK Rack* const rack = rack_of(text, NULL);
   const EngineConfig config = { .n_in = n_in, .on_late = on_late, .backend = ENGINE_BACKEND_CPU };
-  ck_assert_msg(!rack_parse(text, "t", NULL, &rack, &error), "%s", error.text);
-  ck_assert_msg(!engine_predict(&config, rack, rate_hz, block_frames, 1, &prediction, &error), "%s",
-                error.text);
+  OK(engine_predict(&config, rack, rate_hz, block_frames, 1, &prediction, &error));
   return prediction.facts.fallbacks;
 }
 
@@ -283,14 +281,13 @@ TEST(equal_channels_have_equal_choices)
 static uint64_t
 measured_frames(const char* const text, const uint32_t n_in)
 {
-  SCOPED_RACK Rack* const rack = driver_rack(text);
+  SCOPED_RACK Rack* const rack = rack_of(text, NULL);
   const Format format = { .rate_hz = RATE, .block_frames = 1, .n_in = n_in };
   FileLoader loader = { 0 };
   const PlanRequest request = { .rack = rack, .format = &format, .loader = &loader };
   FallbackProbe* probe = NULL;
-  Error error = { STATUS_OK, "" };
   uint64_t n_frames = 1;
-  ck_assert_msg(!fallback_probe_new(&request, &probe, &error), "%s", error.text);
+  OK(fallback_probe_new(&request, &probe, &error));
   while (!fallback_probe_run(probe)) {
     ++n_frames;
   }
@@ -355,7 +352,7 @@ TEST(before_a_measurement_statements_apply_and_auto_keeps_its_last_choice)
   bool is_any_auto[ARRAY_LEN(racks)];
   fallback_outdate(4U, &measured);
   for (uint32_t r = 0; r < ARRAY_LEN(racks); ++r) {
-    SCOPED_RACK Rack* const rack = driver_rack(racks[r]);
+    SCOPED_RACK Rack* const rack = rack_of(racks[r], NULL);
     is_any_auto[r] = fallback_choose(rack, option, &measured, &fallbacks[r]);
     for (uint32_t c = 0; c < 4U; ++c) {
       ck_assert_float_eq(fallbacks[r].of[c].response, 0.0F); // no warning before the measurement
@@ -378,7 +375,7 @@ TEST(before_a_measurement_statements_apply_and_auto_keeps_its_last_choice)
 
 TEST(without_a_measurement_auto_starts_with_silence_and_follows)
 {
-  SCOPED_RACK Rack* const rack = driver_rack("chain gain -40\nlate out:2 -20dB");
+  SCOPED_RACK Rack* const rack = rack_of("chain gain -40\nlate out:2 -20dB", NULL);
   Fallbacks measured = { .n = 0U };
   Fallbacks fallbacks;
   fallback_outdate(2U, &measured);

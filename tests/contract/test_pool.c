@@ -17,8 +17,7 @@ static Pool*
 new_pool(const uint32_t n_helpers)
 {
   Pool* pool = NULL;
-  Error error = { STATUS_OK, "" };
-  ck_assert_msg(pool_new(n_helpers, false, 0, &pool, &error) == STATUS_OK, "%s", error.text);
+  OK(pool_new(n_helpers, false, 0, &pool, &error));
   return pool;
 }
 

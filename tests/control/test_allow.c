@@ -13,8 +13,7 @@ static bool
 may(const char* const list, const char* const address)
 {
   Allow allow = { .n_rules = 0 };
-  Error error;
-  ck_assert_msg(allow_read(&allow, list, &error) == STATUS_OK, "%s", error.text);
+  OK(allow_read(&allow, list, &error));
   const Peer peer = peer_of(address, 1);
   return allow_has(&allow, &peer);
 }

@@ -36,7 +36,8 @@ TEST(a_port_in_use_is_named_with_a_way_out)
   ck_assert_ptr_null(second);
   char port[16];
   snprintf(port, sizeof(port), "%u", control_port(rig.control));
-  ck_assert_msg(strstr(error.text, port) && strstr(error.text, "--osc-port"), "%s", error.text);
+  assert_says(error.text, port);
+  assert_says(error.text, "--osc-port");
 }
 
 TEST(a_bad_address_or_folder_is_refused)
@@ -472,7 +473,7 @@ take_reports(OscClient* const client)
   struct pollfd fd = { .fd = client->fd, .events = POLLIN };
   for (; poll(&fd, 1, 0) == 1; ++n) {
     client_expect(client, "/fail  5 *");
-    ck_assert_ptr_nonnull(strstr(client->answer, " packets dropped: they arrived faster than"));
+    assert_says(client->answer, " packets dropped: they arrived faster than");
     ck_assert_int_gt(atoi(client->answer + strlen("/fail  5 ")), 0);
   }
   return n;

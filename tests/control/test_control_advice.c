@@ -80,7 +80,7 @@ TEST(only_new_lines_are_reported_as_warnings)
     ck_assert(advice_update(&advice, rack, 1U + i, 20000.0, &fresh));
     char start[16];
     snprintf(start, sizeof(start), "%s.frequency", names[i]);
-    ck_assert_msg(strstr(fresh, start), "%s in: %s", start, fresh);
+    assert_says(fresh, start);
     ck_assert_msg(!i || !strstr(fresh, "b.frequency"), "%s", fresh);
     free(fresh);
   }

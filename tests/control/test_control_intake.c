@@ -532,8 +532,7 @@ TEST(one_round_takes_in_a_bounded_number_of_packets)
   const int from = udp_socket(&client);
   ck_assert_int_eq(setsockopt(to, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room)), 0);
   const Allow nobody = { .n_rules = 0 };
-  Error error;
-  ck_assert_int_eq(intake_init(&intake, (const int[]){ to, -1 }, &nobody, &error), STATUS_OK);
+  OK(intake_init(&intake, (const int[]){ to, -1 }, &nobody, &error));
   for (uint32_t n = 0; n < 300; ++n) {
     ck_assert_int_eq(
         sendto(from, "/a", 2, 0, (const struct sockaddr*)&server.address, server.n_bytes), 2);
@@ -556,8 +555,7 @@ TEST(packets_received_before_the_start_are_processed)
   ck_assert_int_eq(sendto(to, "/a", 2, 0, (const struct sockaddr*)&server.address, server.n_bytes),
                    2);
   const Allow nobody = { .n_rules = 0 };
-  Error error;
-  ck_assert_int_eq(intake_init(&intake, (const int[]){ to, -1 }, &nobody, &error), STATUS_OK);
+  OK(intake_init(&intake, (const int[]){ to, -1 }, &nobody, &error));
   ck_assert(senders_are_waiting(&intake.senders));
   intake_clear(&intake);
   close(to);
@@ -569,8 +567,7 @@ TEST(packets_of_senders_outside_the_list_are_ignored)
   int pair[2]; // a peer without an IP address is on no list
   ck_assert_int_eq(socketpair(AF_UNIX, SOCK_DGRAM, 0, pair), 0);
   const Allow nobody = { .n_rules = 0 };
-  Error error;
-  ck_assert_int_eq(intake_init(&intake, (const int[]){ pair[0], -1 }, &nobody, &error), STATUS_OK);
+  OK(intake_init(&intake, (const int[]){ pair[0], -1 }, &nobody, &error));
   ck_assert_int_eq(send(pair[1], "/a\0\0,\0\0\0", 8, 0), 8);
   intake_receive(&intake, BEGIN_NS);
   ck_assert_uint_eq(intake.packets, 1);

@@ -31,12 +31,11 @@ start(void)
   int pair[2];
   ck_assert_int_eq(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, pair), 0);
   Rack* const rack = rack_new();
-  Error error;
   control.outlet.socket = pair[0];
   control.intake.sockets[0] = -1;
   control.config = (ControlConfig){ .engine = fake_engine_new(), .audio = tell_audio };
   const SessionConfig config = { .engine = control.config.engine };
-  ck_assert_int_eq(session_new(&config, rack, &control.session, &error), STATUS_OK);
+  OK(session_new(&config, rack, &control.session, &error));
   rack_free(rack);
   receiver = pair[1];
 }

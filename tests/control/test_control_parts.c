@@ -112,19 +112,15 @@ TEST(replies_to_an_unsubscribed_sender_are_bounded_in_total)
   int pair[2];
   ck_assert_int_eq(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, pair), 0);
   const Peer stranger = { .n_bytes = 0 }; // the other end of the pair
-  Rack* rack = NULL;
-  Error error;
-  ck_assert_int_eq(rack_parse("a: gain | b: gain | c: gain | d: gain | e: gain | f: gain", "rack",
-                              NULL, &rack, &error),
-                   STATUS_OK);
+  Rack* const rack = rack_of("a: gain | b: gain | c: gain | d: gain | e: gain | f: gain", NULL);
   control.config.engine = fake_engine_new();
   control.outlet.socket = pair[0];
   const SessionConfig config = { .engine = control.config.engine };
-  ck_assert_int_eq(session_new(&config, rack, &control.session, &error), STATUS_OK);
+  OK(session_new(&config, rack, &control.session, &error));
 
   static const char packet[64] = "/node/***************************************/gain\0\0,";
   Bundle* const bundle = read_message(&stranger, packet, 56);
-  ck_assert_int_eq(query_values(&control, &stranger, &bundle->messages[0], &error), STATUS_OK);
+  OK(query_values(&control, &stranger, &bundle->messages[0], &error));
   size_t n_bytes = 0;
   char answer[256];
   for (ssize_t n = 0; (n = recv(pair[1], answer, sizeof(answer), 0)) > 0;) {
@@ -243,11 +239,9 @@ on_rack_changed(void* const context, const Rack* const before, const Bundle* con
 static Session*
 new_session(Said* const said, Engine* const engine)
 {
-  SCOPED_RACK Rack* rack = NULL;
+  SCOPED_RACK Rack* const rack = rack_of("vol: gain -6dB", NULL);
   Session* session = NULL;
-  Error error;
   *said = (Said){ 0 };
-  ck_assert_int_eq(rack_parse("vol: gain -6dB", "rack", NULL, &rack, &error), STATUS_OK);
   const SessionConfig config = { .engine = engine,
                                  .events = { .context = said,
                                              .edit = on_edit,
@@ -256,7 +250,7 @@ new_session(Said* const said, Engine* const engine)
                                              .failed = on_failed,
                                              .value_changed = on_value_changed,
                                              .rack_changed = on_rack_changed } };
-  ck_assert_int_eq(session_new(&config, rack, &session, &error), STATUS_OK);
+  OK(session_new(&config, rack, &session, &error));
   return session;
 }
 
@@ -312,8 +306,7 @@ TEST(edits_of_one_sender_leave_room_for_those_of_others)
   large->n_bytes = SESSION_MAX_BYTES;
   large->peer = peer_of("127.0.0.1", 3);
   session_submit(session, large, 0);
-  ck_assert_ptr_nonnull(
-      strstr(said.failure.text, " KiB of edits already wait, 0 KiB of them from"));
+  assert_says(said.failure.text, " KiB of edits already wait, 0 KiB of them from");
   session_free(session);
   fake_engine_free(engine);
 }

@@ -6,6 +6,7 @@
 #include "engine/base/time.h"
 #include "tests/support/control_rig.h"
 #include "tests/support/scoped.h"
+#include "tests/support/set_by_name.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>
@@ -297,9 +298,7 @@ TEST(the_last_value_wins_over_edits_that_waited)
 static void
 take_back(const char* const text)
 {
-  SCOPED_RACK Rack* rack = NULL;
-  Error error;
-  ck_assert_msg(!rack_parse(text, "test", NULL, &rack, &error), "%s", error.text);
+  SCOPED_RACK Rack* const rack = rack_of(text, NULL);
   fake_engine_take_back(rig.engine, rack, "it crashed twice");
 }
 

@@ -316,10 +316,7 @@ click(const Jump* const jump, const double rate_hz, const double frequency_hz, c
   static float output[BEFORE + AFTER];
   signal_sine(sine, BEFORE + AFTER, frequency_hz, rate_hz, 0.1, phase);
   FxRig rig;
-  Error error;
-  ck_assert_int_eq(
-      rig_try(&rig, jump->effect, rate_hz, 1, 512, false, jump->args, jump->n_args, &error),
-      STATUS_OK);
+  OK(rig_try(&rig, jump->effect, rate_hz, 1, 512, false, jump->args, jump->n_args, &error));
   rig_run(&rig, (const float*[]){ sine }, (float*[]){ output }, BEFORE, RIG_BLOCKS, 0);
   rig_set(&rig, jump->id, jump->to);
   rig_run(&rig, (const float*[]){ sine + BEFORE }, (float*[]){ output + BEFORE }, AFTER, RIG_BLOCKS,

@@ -223,7 +223,7 @@ TEST(odd_ping_pong_is_refused)
   Error error = { STATUS_OK, "" };
   const RigArg odd = { .id = "pingpong", .number = 1.0 };
   ck_assert_int_eq(rig_try(&rig, "delay", RATE, 3, 64, false, &odd, 1, &error), STATUS_BAD_ARG);
-  ck_assert_ptr_nonnull(strstr(error.text, "pairs"));
+  assert_says(error.text, "pairs");
 }
 
 TEST(a_node_can_be_created_with_any_value_that_can_be_set)

@@ -101,7 +101,7 @@ TEST(rows_come_from_a_file_too)
   file.is_audio = true;
   ck_assert_int_eq(rig_try(&rig, "matrix", RATE, 2, 64, false, both + 1, 1, &error),
                    STATUS_BAD_RACK);
-  ck_assert_ptr_nonnull(strstr(error.text, "m.txt"));
+  assert_says(error.text, "m.txt");
 }
 
 TEST(invalid_rows_are_refused_with_their_place)

@@ -5,6 +5,7 @@
 #include "tests/support/fx_checks.h"
 #include "tests/support/fx_rig.h"
 #include "tests/support/scoped.h"
+#include "tests/support/set_by_name.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
 
@@ -21,9 +22,7 @@ normalize_new(FxRig* const rig, const char* const mode, const double target_db,
               const uint32_t n_channels)
 {
   const RigArg args[] = { { .id = "mode", .text = mode }, { .id = "target", .number = target_db } };
-  Error error = { STATUS_OK, "" };
-  ck_assert_msg(!rig_try(rig, "normalize", RATE, n_channels, 512, true, args, 2, &error), "%s",
-                error.text);
+  OK(rig_try(rig, "normalize", RATE, n_channels, 512, true, args, 2, &error));
 }
 
 static enum { NOTHING, INIT, ADD_FRAMES, LOUDNESS } failing; ///< The call of libebur128 that fails
@@ -58,8 +57,7 @@ static bool
 finish(const FxRig* const rig)
 {
   bool again = false;
-  Error error;
-  ck_assert_msg(!rig->fx->finish_pass(rig->node, rig->states[0], &again, &error), "%s", error.text);
+  OK(rig->fx->finish_pass(rig->node, rig->states[0], &again, &error));
   return again;
 }
 
@@ -254,14 +252,12 @@ TEST(a_second_normalize_measures_the_output_of_the_first)
   static const char document[] = // in the reverse order of the signal
       "add last normalize rms -20\nadd first normalize peak -30\n"
       "connect in first\nconnect first last\nconnect last out\n";
-  SCOPED_RACK Rack* rack = NULL;
+  SCOPED_RACK Rack* const rack = rack_of(document, NULL);
   Engine* engine = NULL;
-  Error error = { STATUS_OK, "" };
-  ck_assert_msg(!rack_parse(document, "t", NULL, &rack, &error), "%s", error.text);
   const EngineConfig config = { .n_in = 1, .offline = true };
-  ck_assert_msg(!engine_new(&config, &engine, &error), "%s", error.text);
-  ck_assert_msg(!engine_edit_wait(engine, rack, &error), "%s", error.text);
-  ck_assert_msg(!engine_arm(engine, RATE, 480, 1, 0, &error), "%s", error.text);
+  OK(engine_new(&config, &engine, &error));
+  OK(engine_edit_wait(engine, rack, &error));
+  OK(engine_arm(engine, RATE, 480, 1, 0, &error));
   float** const in = planar_noise(1, FRAMES, 1, 0.1);
   float** const out = planar_silence(1, FRAMES);
   uint32_t n_passes = 0;
@@ -273,7 +269,7 @@ TEST(a_second_normalize_measures_the_output_of_the_first)
       engine_process(engine, ins, outs, 480, true);
     }
     ++n_passes;
-    ck_assert_msg(!engine_finish_pass(engine, &again, &error), "%s", error.text);
+    OK(engine_finish_pass(engine, &again, &error));
   } while (again);
   ck_assert_uint_eq(n_passes, 3);
   ck_assert_double_eq_tol(rms_db(out, 1, FRAMES), -20.0, 1e-4);

@@ -39,9 +39,7 @@ static Partition*
 new_partition(const PartitionSize size, float* const* const taps)
 {
   Partition* partition = NULL;
-  Error error = { STATUS_OK, "" };
-  ck_assert_msg(!partition_new(&size, (const float* const*)taps, &partition, &error), "%s",
-                error.text);
+  OK(partition_new(&size, (const float* const*)taps, &partition, &error));
   return partition;
 }
 

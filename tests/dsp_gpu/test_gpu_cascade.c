@@ -257,8 +257,7 @@ count_launches(const char* const rack, const uint32_t n_channels)
                            .n_out_rows = plan->stages[0].n_out_rows,
                            .n_nodes = plan->n_nodes };
   SCOPED(stage_tables_clear) StageTables tables;
-  Error error = { STATUS_OK, "" };
-  ck_assert_msg(!stage_tables_new(&spec, &tables, &error), "%s", error.text);
+  OK(stage_tables_new(&spec, &tables, &error));
   const uint32_t n_launches = tables.n_launches - 1U;
   return n_launches;
 }

@@ -51,7 +51,7 @@ TEST(a_device_is_described)
   ck_assert_uint_eq(info.local_bytes, 49152);
   ck_assert_uint_eq(info.capability, FAKE_CAPABILITY);
   ck_assert(info.is_gpu && info.reaches_host && !info.shares_memory);
-  ck_assert_ptr_nonnull(strstr(info.driver, "CUDA 13.0"));
+  assert_says(info.driver, "CUDA 13.0");
 }
 
 TEST(memory_is_zeroed_and_copied_in_pieces)
@@ -83,8 +83,7 @@ TEST(host_memory_is_mapped_and_zeroed)
 {
   SCOPED(cuda_rig_free) CudaRig rig = cuda_rig();
   GpuHostMemory* host = NULL;
-  Error error = { 0 };
-  ck_assert(!gpu_cuda.host_new(rig.device, 1000, &host, &error));
+  OK(gpu_cuda.host_new(rig.device, 1000, &host, &error));
   static const char zeros[1000];
   ck_assert_mem_eq(gpu_cuda.host_pointer(host), zeros, 1000);
   ck_assert_ptr_eq(gpu_cuda.host_pointer(rig.region), rig.ring);
@@ -102,11 +101,10 @@ TEST(every_transfer_is_asynchronous_pinned_and_in_its_stream)
 {
   SCOPED(cuda_rig_free) CudaRig rig = cuda_rig();
   float samples[RIG_FRAMES];
-  Error error;
   for (uint64_t block = 1; block <= 8; ++block) {
     cuda_rig_submit(&rig, block % RIG_SLOTS, block, 1.0F);
   }
-  ck_assert(!gpu_cuda.buffer_read(rig.state, 0, samples, sizeof(samples), &error));
+  OK(gpu_cuda.buffer_read(rig.state, 0, samples, sizeof(samples), &error));
 
   fake_assert_transfers(0, 1 + 2 * 8 + 1);
 }
@@ -223,10 +221,9 @@ TEST(a_block_costs_one_launch_and_nothing_that_stalls)
 TEST(kernels_reach_mapped_memory_without_copies)
 {
   SCOPED(cuda_rig_free) CudaRig rig = cuda_rig();
-  Error error = { 0 };
   GpuKernel* scale = NULL;
   GpuRecording* recording = NULL;
-  ck_assert(!gpu_cuda.kernel_get(rig.module, "selftest_scale", &scale, &error));
+  OK(gpu_cuda.kernel_get(rig.module, "selftest_scale", &scale, &error));
   const GpuLaunch launch = {
     .kernel = scale,
     .groups = { 1, 1 },
@@ -238,7 +235,7 @@ TEST(kernels_reach_mapped_memory_without_copies)
               { GPU_ARG_U32, { .u32 = RIG_FRAMES - 1U }, 0 } },
   };
   const GpuWork work = { .launches = &launch, .n_launches = 1 };
-  ck_assert_msg(!gpu_cuda.record(rig.device, &work, &recording, &error), "%s", error.text);
+  OK(gpu_cuda.record(rig.device, &work, &recording, &error));
   cuda_rig_in(&rig, 0)[3] = 8.0F;
   cuda_rig_out(&rig, 0)[RIG_FRAMES - 1U] = 5.0F;
   ck_assert(!gpu_cuda.submit(recording, 77));
@@ -254,11 +251,10 @@ TEST(kernels_reach_mapped_memory_without_copies)
 TEST(finish_waits_for_both_lanes)
 {
   SCOPED(cuda_rig_free) CudaRig rig = cuda_rig();
-  Error error = { 0 };
   fake_hold(true);
   cuda_rig_submit(&rig, 0, 1, 1.0F);
   cuda_rig_submit(&rig, 1, 2, 1.0F);
-  ck_assert(!gpu_cuda.finish(rig.device, &error));
+  OK(gpu_cuda.finish(rig.device, &error));
   ck_assert(cuda_rig_is_done(&rig, 0, 1) && cuda_rig_is_done(&rig, 1, 2));
   ck_assert_uint_eq(fake_n_calls("cuCtxSynchronize"), 0);
 }
@@ -284,13 +280,12 @@ TEST(a_plan_is_built_while_another_plays)
   pthread_t worker;
   ck_assert(!pthread_create(&worker, NULL, play, &rig));
   for (uint32_t plan = 0; plan < 50; ++plan) {
-    Error error = { 0 };
     GpuBuffer* buffer = NULL;
     GpuRecording* recording = NULL;
-    ck_assert_msg(!gpu_cuda.buffer_new(rig.device, 4096, &buffer, &error), "%s", error.text);
+    OK(gpu_cuda.buffer_new(rig.device, 4096, &buffer, &error));
     const GpuCopy in = { buffer, 0, rig.region, 0, 64 };
     const GpuWork work = { .slot = plan, .in = &in, .n_in = 1 };
-    ck_assert_msg(!gpu_cuda.record(rig.device, &work, &recording, &error), "%s", error.text);
+    OK(gpu_cuda.record(rig.device, &work, &recording, &error));
     gpu_cuda.recording_free(recording);
     gpu_cuda.buffer_free(buffer);
   }

@@ -32,12 +32,6 @@
 static Program program;
 static Scratch scratch;
 
-static void
-assert_says(const char* const text, const char* const words)
-{
-  ck_assert_msg(strstr(text, words) != NULL, "\"%s\" does not say \"%s\"", text, words);
-}
-
 static uint32_t
 count(const char* text, const char* const words)
 {

@@ -46,10 +46,9 @@ bench_open(const char* const faults, const uint64_t deadline_ns)
   const DeviceChoice choice = { .api = ENGINE_BACKEND_OPENCL,
                                 .index = UINT32_MAX,
                                 .deadline_ns = deadline_ns };
-  Error error = { STATUS_OK, "" };
   faults_disarm();
-  ck_assert_int_eq(faults_arm(faults, &error), STATUS_OK);
-  ck_assert_msg(device_backend_new(&choice, &bench.device, &error) == STATUS_OK, "%s", error.text);
+  OK(faults_arm(faults, &error));
+  OK(device_backend_new(&choice, &bench.device, &error));
   return bench;
 }
 
@@ -104,7 +103,7 @@ assert_failure(const Bench* const bench, const char* const words)
   Error error = { STATUS_OK, "" };
   ck_assert_int_eq(plan_failure(bench->rig.player.plan, &backend, &error), STATUS_DEVICE_LOST);
   ck_assert_ptr_eq(backend, bench->device);
-  ck_assert_msg(strstr(error.text, words) != NULL, "\"%s\" does not say \"%s\"", error.text, words);
+  assert_says(error.text, words);
   ck_assert_uint_eq(bench->rig.player.counts.device_errors, 1);
 }
 
@@ -245,7 +244,7 @@ TEST(a_device_that_hangs_is_detected_and_abandoned)
 
   Error error = { STATUS_OK, "" };
   ck_assert_int_eq(rack_rig_try(&bench.rig, "x: gain 3dB", &error), STATUS_DEVICE_LOST);
-  ck_assert_ptr_nonnull(strstr(error.text, "did not come back"));
+  assert_says(error.text, "did not come back");
 
   const uint64_t leave_ns = time_now_ns();
   rack_rig_leave(&bench.rig,
@@ -326,8 +325,7 @@ assert_refused(const char* const faults, const char* const* const words, const u
   Error error = { STATUS_OK, "" };
   ck_assert_int_ne(rack_rig_try(&bench.rig, "x: gain 0dB", &error), STATUS_OK);
   for (uint32_t w = 0; w < n_words; ++w) {
-    ck_assert_msg(strstr(error.text, words[w]) != NULL, "\"%s\" does not say \"%s\"", error.text,
-                  words[w]);
+    assert_says(error.text, words[w]);
   }
   ck_assert_int_eq(rack_rig_try(&bench.rig, "x: gain 0dB", &error), STATUS_OK); // it was once
   ck_assert(play(&bench, 2));

@@ -16,12 +16,9 @@
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define api (&gpu_opencl)
-
-#define assert_contains(text, part) ck_assert_msg(strstr(text, part), "no '%s' in: %s", part, text)
 
 static OpenclDriver real; // as opencl_driver was before a test
 
@@ -40,7 +37,7 @@ TEST(a_loader_that_is_not_there_is_named_and_changes_nothing)
   static const char* const none[] = { "libOpenCL-not-there.so.1", "libOpenCL-neither.so", NULL };
   Error error = { STATUS_OK, "" };
   ck_assert_int_eq(opencl_driver_open(none, &error), STATUS_NO_BACKEND);
-  assert_contains(error.text, "libOpenCL-not-there.so.1");
+  assert_says(error.text, "libOpenCL-not-there.so.1");
   ck_assert(opencl_driver.clFinish == real.clFinish);
 }
 
@@ -49,7 +46,7 @@ TEST(a_library_without_opencl_is_refused_with_what_it_lacks)
   static const char* const wrong[] = { "libOpenCL-not-there.so.1", "libm.so.6", NULL };
   Error error = { STATUS_OK, "" };
   ck_assert_int_eq(opencl_driver_open(wrong, &error), STATUS_NO_BACKEND);
-  assert_contains(error.text, "libm.so.6 has no clBuildProgram");
+  assert_says(error.text, "libm.so.6 has no clBuildProgram");
   ck_assert(opencl_driver.clFinish == real.clFinish);
 }
 
@@ -136,19 +133,17 @@ TEST(other_options_are_another_module)
                                              { "-DGROUP_SIZE=32", "-DN=8" } };
   SCOPED(gpu_rig_close) GpuRig rig = gpu_rig_open(api);
   for (uint32_t i = 0; i < 4; ++i) {
-    Error error = { STATUS_OK, "" };
     GpuModule* module = NULL;
     GpuKernel* kernel = NULL;
-    ck_assert_int_eq(
-        api->module_new(rig.device, "put.cu", source, options[i % 2U], &module, &error), STATUS_OK);
-    ck_assert_int_eq(api->kernel_get(module, "put", &kernel, &error), STATUS_OK);
+    OK(api->module_new(rig.device, "put.cu", source, options[i % 2U], &module, &error));
+    OK(api->kernel_get(module, "put", &kernel, &error));
     GpuBuffer* const out = gpu_rig_buffer(&rig, 128);
     const GpuLaunch launch = { kernel, { 1, 1 }, 32, 1, { { GPU_ARG_BUFFER, { out }, 0 } } };
     const GpuWork work = { .launches = &launch, .n_launches = 1 };
     GpuRecording* const recording = gpu_rig_record(&rig, &work);
     gpu_rig_run(&rig, recording, 1);
     uint32_t values[32];
-    ck_assert_int_eq(api->buffer_read(out, 0, values, sizeof(values), &error), STATUS_OK);
+    OK(api->buffer_read(out, 0, values, sizeof(values), &error));
     ck_assert_uint_eq(values[31], 7U + i % 2U);
     api->recording_free(recording);
     api->buffer_free(out);
@@ -203,7 +198,7 @@ wrong_launch(const GpuRig* const rig, const GpuLaunch* const launch)
   const GpuWork work = { .launches = launch, .n_launches = 1 };
   ck_assert_int_eq(api->record(rig->device, &work, &recording, &error), STATUS_BAD_ARG);
   ck_assert_ptr_null(recording);
-  assert_contains(error.text, "selftest.cu: selftest_scale");
+  assert_says(error.text, "selftest.cu: selftest_scale");
   return error.text;
 }
 
@@ -221,21 +216,21 @@ TEST(a_launch_that_does_not_fit_its_kernel_is_refused)
                                       { .kind = GPU_ARG_U32 } } };
   GpuLaunch wrong = right;
   wrong.n_args = 3;
-  assert_contains(wrong_launch(&rig, &wrong), "takes 4 arguments, not 3");
+  assert_says(wrong_launch(&rig, &wrong), "takes 4 arguments, not 3");
   wrong = right;
   wrong.group_size = 32;
-  assert_contains(wrong_launch(&rig, &wrong), "groups of 64 threads");
+  assert_says(wrong_launch(&rig, &wrong), "groups of 64 threads");
   wrong = right;
   wrong.groups[1] = 0;
-  assert_contains(wrong_launch(&rig, &wrong), "1 x 0 groups");
+  assert_says(wrong_launch(&rig, &wrong), "1 x 0 groups");
   wrong = right;
   wrong.args[1] = (GpuArg){ .kind = GPU_ARG_U32 };
-  assert_contains(wrong_launch(&rig, &wrong), "argument 1");
+  assert_says(wrong_launch(&rig, &wrong), "argument 1");
   wrong = right;
   wrong.args[0].offset = 8;
-  assert_contains(wrong_launch(&rig, &wrong), "argument 0 (offset 8)");
+  assert_says(wrong_launch(&rig, &wrong), "argument 0 (offset 8)");
   wrong.args[0].offset = 4096;
-  assert_contains(wrong_launch(&rig, &wrong), "argument 0 (offset 4096)");
+  assert_says(wrong_launch(&rig, &wrong), "argument 0 (offset 4096)");
   api->buffer_free(buffer);
 }
 
@@ -420,13 +415,13 @@ check_lost(const GpuRig* const rig, const GpuTrip* const trip, const char* const
   };
   for (uint32_t s = 0; s < ARRAY_LEN(statuses); ++s) {
     ck_assert_msg(statuses[s] == STATUS_DEVICE_LOST, "call %u: %s", s, status_text(statuses[s]));
-    assert_contains(errors[s].text, words);
+    assert_says(errors[s].text, words);
   }
   Error last;
   api->last_error(rig->device, &last);
   ck_assert_int_eq(last.status, STATUS_DEVICE_LOST);
-  assert_contains(last.text, words);
-  assert_contains(last.text, rig->info.name);
+  assert_says(last.text, words);
+  assert_says(last.text, rig->info.name);
 }
 
 // After closing, the same device can be opened again.
@@ -526,9 +521,9 @@ TEST(memory_that_the_driver_refuses_is_reported_with_sizes_and_code)
   opencl_driver.clCreateBuffer = failing_buffer;
   ck_assert_int_eq(api->buffer_new(rig.device, 123456, &buffer, &error), STATUS_NO_MEM);
   end_faults();
-  assert_contains(error.text, "123456 bytes");
-  assert_contains(error.text, "8192 of");
-  assert_contains(error.text, "CL_MEM_OBJECT_ALLOCATION_FAILURE");
+  assert_says(error.text, "123456 bytes");
+  assert_says(error.text, "8192 of");
+  assert_says(error.text, "CL_MEM_OBJECT_ALLOCATION_FAILURE");
   ck_assert_ptr_null(buffer);
   gpu_rig_run(&rig, trip.recording, 1); // no further error
   gpu_trip_free(&rig, &trip);

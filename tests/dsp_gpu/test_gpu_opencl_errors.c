@@ -188,8 +188,7 @@ load(const bool own_memory)
   if (own_memory) {
     setenv("XDG_CACHE_HOME", "/dev/null", 1); // no folder can be created there
   }
-  Error error = { STATUS_OK, "" };
-  ck_assert_msg(!api->load(&error), "%s", error.text);
+  OK(api->load(&error));
   ck_assert(!is_refused(""));
 }
 

@@ -191,16 +191,15 @@ faults_of(const GpuApi* const api, GpuModule* const module, const char* const na
   GpuBuffer* words = NULL;
   GpuKernel* kernel = NULL;
   GpuRecording* recording = NULL;
-  Error error = { STATUS_OK, "" };
-  ck_assert(!api->buffer_new(NULL, 512U, &words, &error));
-  ck_assert(!api->kernel_get(module, name, &kernel, &error));
+  OK(api->buffer_new(NULL, 512U, &words, &error));
+  OK(api->kernel_get(module, name, &kernel, &error));
   const GpuLaunch launch = { .kernel = kernel,
                              .groups = { 2U, 1U },
                              .group_size = 32U,
                              .n_args = 1U,
                              .args = { { GPU_ARG_BUFFER, { .buffer = words }, 0U } } };
   const GpuWork work = { .launches = &launch, .n_launches = 1U };
-  ck_assert(!api->record(NULL, &work, &recording, &error));
+  OK(api->record(NULL, &work, &recording, &error));
   const uint32_t n_before = checked_n_faults();
   ck_assert(!api->submit(recording, 1U));
   api->recording_free(recording);
@@ -216,9 +215,8 @@ TEST(faults_are_found)
   uint32_t n_apis = 0;
   const GpuApi* const api = gpu_apis(&n_apis)[0];
   GpuModule* module = NULL;
-  Error error = { STATUS_OK, "" };
   puts("on purpose:");
-  ck_assert(!api->module_new(NULL, "faulty.cu", faulty, options, &module, &error));
+  OK(api->module_new(NULL, "faulty.cu", faulty, options, &module, &error));
   ck_assert_uint_eq(faults_of(api, module, "clean"), 0U);
   for (size_t n = 0; n < ARRAY_LEN(names); ++n) {
     ck_assert_msg(faults_of(api, module, names[n]) > 0U, "%s", names[n]);

@@ -97,15 +97,14 @@ TEST(kernels_work_in_an_attached_ring)
     .n_in = 2, .n_out = 2, .block_frames = BLOCK, .n_slots = 4, .n_messages = 4
   };
   SCOPED_RING Ring* ring = NULL;
-  Error error = { STATUS_OK, "" };
-  ck_assert_msg(ring_new(&shape, &ring, &error) == STATUS_OK, "%s", error.text);
+  OK(ring_new(&shape, &ring, &error));
   size_t n_bytes = 0;
   void* const region = ring_memory(ring, &n_bytes);
   DevicePair pair = pair_new("x: gain -3dB", &stereo);
   Plan* const plan = pair.rigs[0].player.plan;
   plan_drop_stages(plan);
-  ck_assert_msg(device->attach(device, region, n_bytes, &error) == STATUS_OK, "%s", error.text);
-  ck_assert_msg(plan_make_stages(plan, NULL, &error) == STATUS_OK, "%s", error.text);
+  OK(device->attach(device, region, n_bytes, &error));
+  OK(plan_make_stages(plan, NULL, &error));
   for (uint32_t b = 0; b < N_BLOCKS; ++b) {
     float* in[2];
     float* out[2];
@@ -144,16 +143,15 @@ TEST(rows_may_stay_on_the_device)
   }
   Device* const on = (Device*)device;
   GpuBuffer* buffer = NULL;
-  Error error = { STATUS_OK, "" };
-  ck_assert_int_eq(on->api->buffer_new(on->gpu, sizeof(samples), &buffer, &error), STATUS_OK);
-  ck_assert_int_eq(on->api->buffer_write(buffer, 0U, samples, sizeof(samples), &error), STATUS_OK);
+  OK(on->api->buffer_new(on->gpu, sizeof(samples), &buffer, &error));
+  OK(on->api->buffer_write(buffer, 0U, samples, sizeof(samples), &error));
   float* const region = mmap(NULL, sizeof(samples), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ck_assert(region != MAP_FAILED);
 
   Plan* const plan = pair.rigs[0].player.plan;
   plan_drop_stages(plan);
   device_attach_buffer(on, region, buffer);
-  ck_assert_msg(plan_make_stages(plan, NULL, &error) == STATUS_OK, "%s", error.text);
+  OK(plan_make_stages(plan, NULL, &error));
   ck_assert_str_eq(stage_gpu_rows(plan->stages[0].stage), "attached");
   for (uint32_t b = 0; b < N_BLOCKS; ++b) {
     float* const block = region + (size_t)b * 2U * CHANNELS * BLOCK;
@@ -161,7 +159,7 @@ TEST(rows_may_stay_on_the_device)
     float* out[] = { block + 2U * BLOCK, block + 3U * BLOCK };
     ck_assert(player_run(&pair.rigs[0].player, NULL, b * BLOCK, BLOCK, in, out));
   }
-  ck_assert_int_eq(on->api->buffer_read(buffer, 0U, samples, sizeof(samples), &error), STATUS_OK);
+  OK(on->api->buffer_read(buffer, 0U, samples, sizeof(samples), &error));
   for (uint32_t b = 0; b < N_BLOCKS; ++b) {
     for (uint32_t c = 0; c < CHANNELS; ++c) {
       memcpy(pair.outs[0][c] + (size_t)b * BLOCK,
@@ -187,7 +185,7 @@ TEST(a_rack_that_is_elsewhere_in_part_cannot_have_its_rows_on_the_device)
   ck_assert_int_eq(on->api->buffer_new(on->gpu, 4096U, &buffer, &error), STATUS_OK);
   device_attach_buffer(on, &pair, buffer);
   ck_assert_int_eq(plan_make_stages(plan, NULL, &error), STATUS_BAD_RACK);
-  ck_assert_msg(strstr(error.text, "runs there as a whole"), "%s", error.text);
+  assert_says(error.text, "runs there as a whole");
   device_pair_free(&pair);
   device->detach(device);
   on->api->buffer_free(buffer);

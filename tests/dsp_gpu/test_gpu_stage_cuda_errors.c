@@ -8,6 +8,7 @@
 #include "engine/worker/placement.h"
 #include "tests/support/fake_cuda/fake_cuda.h"
 #include "tests/support/fake_cuda/stage_bench.h"
+#include "tests/support/set_by_name.h"
 #include "tests/support/suite.h"
 #include "tests/support/test_driver.h"
 
@@ -17,13 +18,6 @@
 #include <unistd.h>
 
 // ---- errors ----
-
-static void
-assert_words(const Error* const error, const char* const words)
-{
-  ck_assert_msg(strstr(error->text, words) != NULL, "\"%s\" does not say \"%s\"", error->text,
-                words);
-}
 
 /// The error text of the plan.
 static Error
@@ -63,7 +57,7 @@ TEST(an_asynchronous_error_is_named_and_the_cpu_goes_on)
   stage_bench_begin(&bench, 0);
   ck_assert(!stage_bench_end(&bench) && !stage_bench_end(&bench));
   const Error error = failure_of(&bench);
-  assert_words(&error, "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered");
+  assert_says(error.text, "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered");
   ck_assert_uint_eq(bench.rig.player.counts.device_errors, 1);
   assert_goes_on(&bench);
   ck_assert(stage_bench_free(&bench));
@@ -95,7 +89,7 @@ TEST(a_hang_is_found_and_nothing_is_freed)
   ck_assert_uint_ge(time_now_ns() - began_ns, SHORT_NS / 2U);
   ck_assert(!stage_bench_end(&bench));
   const Error error = failure_of(&bench);
-  assert_words(&error, "a block did not come back within 100 ms");
+  assert_says(error.text, "a block did not come back within 100 ms");
   fake_forget_calls();
   assert_goes_on(&bench);
   ck_assert(!stage_bench_free(&bench));
@@ -141,7 +135,7 @@ TEST(a_device_that_hangs_when_it_is_opened_blocks_no_caller)
   Backend* device = NULL;
   Error error = { STATUS_OK, "" };
   ck_assert_int_eq(device_backend_new(&choice, &device, &error), STATUS_DEVICE_LOST);
-  assert_words(&error, "did not finish");
+  assert_says(error.text, "did not finish");
   assert_nothing_freed(false);
 }
 
@@ -153,9 +147,9 @@ TEST(without_memory_the_plan_is_refused_with_the_sizes)
   fake_fail("cuMemAlloc_v2", 0, CUDA_ERROR_OUT_OF_MEMORY);
   Error error = { STATUS_OK, "" };
   ck_assert_int_eq(rack_rig_try(&bench.rig, STAGE_BENCH_RACK " | z: gain", &error), STATUS_NO_MEM);
-  assert_words(&error, "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY: out of memory: ");
-  assert_words(&error, " bytes requested, ");
-  assert_words(&error, " free");
+  assert_says(error.text, "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY: out of memory: ");
+  assert_says(error.text, " bytes requested, ");
+  assert_says(error.text, " free");
   stage_bench_begin(&bench, 1); // the previous rack continues
   ck_assert(stage_bench_end(&bench));
   ck_assert_uint_eq(bench.rig.player.plan->n_nodes, 2);
@@ -325,8 +319,8 @@ TEST(the_engine_leaves_a_lost_device_and_tries_it_again)
   ck_assert_uint_eq(status.worker_counts.device_errors, 1);
   ck_assert_uint_gt(status.counts.failed, 0);
   ck_assert_str_eq(status.device, "");
-  ck_assert_ptr_nonnull(strstr(status.backend_note, "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal"));
-  ck_assert_ptr_nonnull(strstr(status.backend_note, "; effects run on the CPU"));
+  assert_says(status.backend_note, "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal");
+  assert_says(status.backend_note, "; effects run on the CPU");
   ck_assert_int_eq(engine_failure(driver.engine, &error), STATUS_DEVICE_LOST);
 
   // The error persists in a new context: opening fails, and the CPU continues.
@@ -368,22 +362,19 @@ assert_plays_on_cpu(const char* const call, const int result, const char* const 
                                 .costs = &costs,
                                 .gpu_may_sleep = true };
   TestDriver driver = driver_from(&config, STAGE_BENCH_RACK, 2000U * DRIVER_BLOCK);
-  Rack* rack = driver_rack(STAGE_BENCH_RACK);
+  Rack* rack = rack_of(STAGE_BENCH_RACK, NULL);
   EngineStatus status;
   driver_play(&driver, 20);
   engine_status(driver.engine, &status);
   ck_assert_str_eq(status.backend, "cuda");
 
   fake_fail(call, 0, result);
-  Error error = { STATUS_OK, "" };
-  ck_assert_msg(driver_edit(&driver, &rack, STAGE_BENCH_RACK " | gain | invert", &error) ==
-                    STATUS_OK,
-                "%s", error.text);
+  OK(driver_edit(&driver, &rack, STAGE_BENCH_RACK " | gain | invert", &error));
   ck_assert(fake_has_failed());
   engine_status(driver.engine, &status);
   ck_assert_str_eq(status.backend, "cpu");
-  ck_assert_ptr_nonnull(strstr(status.backend_note, "effects run on cpu: "));
-  ck_assert_ptr_nonnull(strstr(status.backend_note, words));
+  assert_says(status.backend_note, "effects run on cpu: ");
+  assert_says(status.backend_note, words);
   EnginePlace places[4];
   ck_assert_uint_eq(engine_places(driver.engine, places, 4), 4);
   ck_assert_int_eq(places[0].reason, PLACE_FAILED);

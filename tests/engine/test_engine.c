@@ -74,7 +74,7 @@ TEST(offline_with_depth_1_the_output_starts_with_silence)
 TEST(a_parameter_changes_at_its_frame)
 {
   SCOPED(driver_free) TestDriver driver = driver_new("g: gain 0dB", 1, 1, 1, false, 400U * BLOCK);
-  SCOPED_RACK Rack* const rack = driver_rack("g: gain 0dB");
+  SCOPED_RACK Rack* const rack = rack_of("g: gain 0dB", NULL);
   for (size_t i = 0; i < driver.n_frames; ++i) {
     driver.in[0][i] = 1.0F;
   }
@@ -109,7 +109,7 @@ TEST(edits_do_not_click)
   for (uint32_t f = 0; f < ARRAY_LEN(frequencies); ++f) {
     SCOPED(driver_free)
     TestDriver driver = driver_new(racks[0], 1, 1, 1, false, 400U * BLOCK * ARRAY_LEN(racks));
-    SCOPED_RACK Rack* rack = driver_rack(racks[0]);
+    SCOPED_RACK Rack* rack = rack_of(racks[0], NULL);
     signal_sine(driver.in[0], driver.n_frames, frequencies[f], RATE, 0.5, 0.0);
     driver_play(&driver, 100);
     char where[32];
@@ -127,13 +127,12 @@ TEST(a_node_that_is_renamed_keeps_its_memory)
                                        "rename d x\nrename r d\nrename x r" };
   SCOPED(driver_free) TestDriver renamed = driver_new(text, 1, 1, 1, false, 400U * BLOCK);
   SCOPED(driver_free) TestDriver left_alone = driver_new(text, 1, 1, 1, false, 400U * BLOCK);
-  SCOPED_RACK Rack* rack = driver_rack(text);
+  SCOPED_RACK Rack* rack = rack_of(text, NULL);
   signal_noise(renamed.in[0], 50U * BLOCK, 4);
   memcpy(left_alone.in[0], renamed.in[0], 50U * BLOCK * sizeof(float));
   for (uint32_t e = 0; e < ARRAY_LEN(edits); ++e) {
     driver_play(&renamed, 60);
-    Error error = { STATUS_OK, "" };
-    ck_assert_msg(driver_apply(&renamed, &rack, edits[e], &error) == STATUS_OK, "%s", error.text);
+    OK(driver_apply(&renamed, &rack, edits[e], &error));
   }
   driver_play(&renamed, 100);
   driver_play(&left_alone, renamed.position / BLOCK);
@@ -145,10 +144,9 @@ TEST(a_removed_node_leaves_a_chain_that_sounds)
 {
   SCOPED(driver_free)
   TestDriver driver = driver_new("g: gain -6dB | h: gain -6dB", 1, 1, 1, false, 200U * BLOCK);
-  SCOPED_RACK Rack* rack = driver_rack("g: gain -6dB | h: gain -6dB");
+  SCOPED_RACK Rack* rack = rack_of("g: gain -6dB | h: gain -6dB", NULL);
   signal_noise(driver.in[0], driver.n_frames, 5);
-  Error error = { STATUS_OK, "" };
-  ck_assert_msg(driver_apply(&driver, &rack, "remove g", &error) == STATUS_OK, "%s", error.text);
+  OK(driver_apply(&driver, &rack, "remove g", &error));
   driver_play(&driver, 50);
   for (size_t i = driver.position - BLOCK; i < driver.position; ++i) {
     ck_assert_double_eq_tol(driver.out[0][i], 0.5011872336 * (double)driver.in[0][i - BLOCK], 1e-6);
@@ -158,12 +156,12 @@ TEST(a_removed_node_leaves_a_chain_that_sounds)
 TEST(a_refused_edit_changes_nothing)
 {
   SCOPED(driver_free) TestDriver driver = driver_new("g: gain -6dB", 2, 2, 1, false, 100U * BLOCK);
-  SCOPED_RACK Rack* rack = driver_rack("g: gain -6dB");
+  SCOPED_RACK Rack* rack = rack_of("g: gain -6dB", NULL);
   signal_noise(driver.in[0], driver.n_frames, 5);
   driver_play(&driver, 20);
   Error error = { STATUS_OK, "" };
   ck_assert_int_eq(driver_edit(&driver, &rack, "connect in:3 out", &error), STATUS_BAD_RACK);
-  ck_assert_msg(strstr(error.text, "in:3 does not exist"), "%s", error.text);
+  assert_says(error.text, "in:3 does not exist");
   driver_play(&driver, 20);
   for (size_t i = BLOCK; i < driver.position; ++i) {
     ck_assert_double_eq_tol(driver.out[0][i], 0.5011872336 * (double)driver.in[0][i - BLOCK], 1e-6);
@@ -176,7 +174,7 @@ TEST(a_refused_edit_changes_nothing)
 TEST(a_value_set_since_the_document_wins_over_it)
 {
   SCOPED(driver_free) TestDriver driver = driver_new("g: gain 0dB", 1, 1, 1, false, 400U * BLOCK);
-  SCOPED_RACK Rack* const rack = driver_rack("g: gain 0dB");
+  SCOPED_RACK Rack* const rack = rack_of("g: gain 0dB", NULL);
   for (size_t i = 0; i < driver.n_frames; ++i) {
     driver.in[0][i] = 1.0F;
   }
@@ -190,10 +188,9 @@ TEST(a_value_set_since_the_document_wins_over_it)
   ck_assert_double_eq_tol(driver.out[0][driver.position - 1U], 0.1, 1e-6);
   driver_play(&driver, 100);
   ck_assert_double_eq_tol(driver.out[0][driver.position - 1U], 0.1, 1e-6);
-  Error error = { STATUS_OK, "" };
   driver_await_reply(&driver);
-  ck_assert_int_eq(engine_edit_wait(driver.engine, rack, &error),
-                   STATUS_OK); // a document newer than the message, with -6 dB
+  // A document newer than the message, with -6 dB.
+  OK(engine_edit_wait(driver.engine, rack, &error));
   driver_play(&driver, 100);
   ck_assert_double_eq_tol(driver.out[0][driver.position - 1U], 0.5011872, 1e-6);
 }
@@ -203,10 +200,8 @@ TEST(a_value_set_since_the_document_wins_in_a_node_that_is_made_anew)
   static const char narrow[] = "add g gain 0dB\nconnect in:1 g\nconnect g out:1\n";
   static const char wide[] = "add g gain -6dB\nconnect in g\nconnect g out\n"; // needs another node
   SCOPED(driver_free) TestDriver driver = driver_new(narrow, 2, 2, 1, false, 400U * BLOCK);
-  SCOPED_RACK Rack* const before = driver_rack(narrow);
-  SCOPED_RACK Rack* after = NULL;
-  Error error = { STATUS_OK, "" };
-  ck_assert_msg(!rack_parse(wide, "test", before, &after, &error), "%s", error.text);
+  SCOPED_RACK Rack* const before = rack_of(narrow, NULL);
+  SCOPED_RACK Rack* const after = rack_of(wide, before);
   for (size_t i = 0; i < driver.n_frames; ++i) {
     driver.in[0][i] = 1.0F;
   }
@@ -219,8 +214,7 @@ TEST(a_value_set_since_the_document_wins_in_a_node_that_is_made_anew)
   ck_assert_double_eq_tol(driver.out[0][driver.position - 1U], 0.1, 1e-6);
 
   driver_await_reply(&driver);
-  ck_assert_msg(!engine_edit_wait(driver.engine, before, &error), "%s",
-                error.text); // newer than the message
+  OK(engine_edit_wait(driver.engine, before, &error)); // newer than the message
   driver_play(&driver, 100);
   ck_assert_double_eq_tol(driver.out[0][driver.position - 1U], 1.0, 1e-6);
 }
@@ -228,7 +222,7 @@ TEST(a_value_set_since_the_document_wins_in_a_node_that_is_made_anew)
 TEST(a_new_format_keeps_the_rack_and_its_values)
 {
   SCOPED(driver_free) TestDriver driver = driver_new("g: gain 0dB", 1, 1, 1, false, 400U * BLOCK);
-  SCOPED_RACK Rack* const rack = driver_rack("g: gain 0dB");
+  SCOPED_RACK Rack* const rack = rack_of("g: gain 0dB", NULL);
   for (size_t i = 0; i < driver.n_frames; ++i) {
     driver.in[0][i] = 1.0F;
   }
@@ -236,8 +230,7 @@ TEST(a_new_format_keeps_the_rack_and_its_values)
   const ParamMessage change = { .uid = rack->nodes[0].uid, .value = -20.0 };
   ck_assert_int_eq(engine_set(driver.engine, &change, 1), STATUS_OK);
   driver_play(&driver, 50);
-  Error error = { STATUS_OK, "" };
-  ck_assert_int_eq(engine_arm(driver.engine, 44100.0, 32, 1, 1, &error), STATUS_OK);
+  OK(engine_arm(driver.engine, 44100.0, 32, 1, 1, &error));
   driver.block = 32;
   driver_play(&driver, 10);
   ck_assert_double_eq_tol(driver.out[0][driver.position - 1U], 0.1, 1e-6);
@@ -263,12 +256,12 @@ TEST(mono_feeds_all_channels_and_invalid_widths_are_refused)
     { "add a gain\nconnect in a\nconnect a:2 out", "a:2 does not exist" },
     { "connect in out:3", "out:3 does not exist: out has 2 channels" },
   };
-  SCOPED_RACK Rack* rack = driver_rack("g: gain");
+  SCOPED_RACK Rack* rack = rack_of("g: gain", NULL);
   for (uint32_t i = 0; i < ARRAY_LEN(bad); ++i) {
     Error error = { STATUS_OK, "" };
     ck_assert_int_eq(driver_edit(&driver, &rack, bad[i].rack, &error),
                      i == 0U ? STATUS_NO_BACKEND : STATUS_BAD_RACK);
-    ck_assert_msg(strstr(error.text, bad[i].reason), "%s", error.text);
+    assert_says(error.text, bad[i].reason);
     ck_assert_msg(!strstr(error.text, ":1-1"), "%s", error.text); // one channel is no range
   }
 }
@@ -286,15 +279,14 @@ TEST(a_thousand_nodes_are_planned_and_dying_ones_left_out)
   SCOPED_RACK Rack* rack = rack_new();
   signal_noise(driver.in[0], driver.n_frames, 7);
   driver_play(&driver, 10);
-  Error error = { STATUS_OK, "" };
-  ck_assert_msg(driver_edit(&driver, &rack, text, &error) == STATUS_OK, "%s", error.text);
+  OK(driver_edit(&driver, &rack, text, &error));
   driver_play(&driver, 100);
   EngineStatus status;
   engine_status(driver.engine, &status);
   ck_assert_uint_eq(status.n_levels, 1000);
   const size_t last = driver.position - BLOCK;
   ck_assert(driver.out[0][last] == driver.in[0][last - BLOCK]);
-  ck_assert_msg(driver_edit(&driver, &rack, "", &error) == STATUS_OK, "%s", error.text);
+  OK(driver_edit(&driver, &rack, "", &error));
   do { // the builder frees memory twenty times a second
     driver.position = 0;
     driver_play(&driver, 5);
@@ -313,7 +305,7 @@ TEST(the_widest_rack_keeps_its_channels_apart)
     in[c] = samples[0][c];
     out[c] = samples[1][c];
   }
-  SCOPED_RACK Rack* const rack = driver_rack("gain -6dB");
+  SCOPED_RACK Rack* const rack = rack_of("gain -6dB", NULL);
   const float gain = (float)pow(10.0, -6.0 / 20.0);
   for (uint32_t offline = 0; offline < 2U; ++offline) {
     const EngineConfig config = { .n_in = FX_MAX_CHANNELS,
@@ -352,15 +344,13 @@ drop_privileges(void)
 TEST(each_privilege_that_real_time_lacks_is_noted)
 {
   const EngineConfig config = { .n_in = 1, .n_out = 1, .realtime = true, .priority = 7 };
-  Error error = { STATUS_OK, "" };
   Engine* engine = NULL;
   EngineStatus status;
   drop_privileges();
-  ck_assert_msg(!engine_new(&config, &engine, &error), "%s", error.text);
+  OK(engine_new(&config, &engine, &error));
   engine_status(engine, &status);
-  ck_assert_msg(strstr(status.realtime_note, "no real-time priority 7 ("), "%s",
-                status.realtime_note);
-  ck_assert_msg(strstr(status.realtime_note, "memory is not locked: "), "%s", status.realtime_note);
+  assert_says(status.realtime_note, "no real-time priority 7 (");
+  assert_says(status.realtime_note, "memory is not locked: ");
   engine_free(engine);
 }
 

@@ -12,6 +12,7 @@
 #include "engine/worker/placement.h"
 #include "tests/support/device_suite.h"
 #include "tests/support/scoped.h"
+#include "tests/support/set_by_name.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
 #include "tests/support/test_driver.h"
@@ -106,7 +107,7 @@ TEST(edits_and_moves_between_backends_do_not_click)
     SCOPED(driver_free)
     TestDriver driver =
         driver_on_device(device_suite_api(), NULL, racks[0], depth, 1000U * ARRAY_LEN(racks));
-    SCOPED_RACK Rack* rack = driver_rack(racks[0]);
+    SCOPED_RACK Rack* rack = rack_of(racks[0], NULL);
     signal_sine(driver.in[0], driver.n_frames, 440.0, DRIVER_RATE_HZ, 0.5, 0.0);
     driver_play(&driver, 100);
     char where[32];
@@ -149,7 +150,7 @@ TEST(the_status_reports_the_backend_of_each_node_and_its_reason)
 {
   const char* const text = "a: gain | b: gain backend=cpu | c: gain backend=gpu";
   SCOPED(driver_free) TestDriver driver = driver_on_device(device_suite_api(), NULL, text, 1, 10U);
-  SCOPED_RACK Rack* const rack = driver_rack(text);
+  SCOPED_RACK Rack* const rack = rack_of(text, NULL);
   assert_place(&driver, rack, "a", api_name(), "option");
   assert_place(&driver, rack, "b", "cpu", "node");
   assert_place(&driver, rack, "c", api_name(), "node");
@@ -170,13 +171,13 @@ TEST(without_a_gpu_a_node_that_asks_for_one_is_refused_with_the_reason)
   for (uint32_t c = 0; c < ARRAY_LEN(cases); ++c) {
     SCOPED(driver_free)
     TestDriver driver = driver_on_device(cases[c].backend, NULL, "g: gain", 1, 200U);
-    SCOPED_RACK Rack* rack = driver_rack("g: gain");
+    SCOPED_RACK Rack* rack = rack_of("g: gain", NULL);
     driver_play(&driver, 10);
     assert_place(&driver, rack, "g", "cpu", cases[c].why);
     Error error = { STATUS_OK, "" };
     ck_assert_int_eq(driver_edit(&driver, &rack, "g: gain backend=gpu", &error), STATUS_NO_BACKEND);
-    ck_assert_msg(strstr(error.text, "g: backend=gpu: ") && strstr(error.text, cases[c].reason),
-                  "%s", error.text);
+    assert_says(error.text, "g: backend=gpu: ");
+    assert_says(error.text, cases[c].reason);
   }
   setenv("WARPRACK_AUTO_GPU", "any", 1);
 }
@@ -220,18 +221,16 @@ TEST(a_free_choice_goes_to_the_faster_backend_and_does_not_flap)
   const PlacementCosts costs = gain_costs();
   SCOPED(driver_free)
   TestDriver driver = driver_on_device(ENGINE_BACKEND_AUTO, &costs, gains(2), 1, 600U);
-  SCOPED_RACK Rack* rack = driver_rack(gains(2));
+  SCOPED_RACK Rack* rack = rack_of(gains(2), NULL);
   driver_play(&driver, 10);
   for (uint32_t s = 0; s < ARRAY_LEN(steps); ++s) {
-    Error error = { STATUS_OK, "" };
-    ck_assert_msg(driver_edit(&driver, &rack, gains(steps[s].n), &error) == STATUS_OK, "%s",
-                  error.text);
+    OK(driver_edit(&driver, &rack, gains(steps[s].n), &error));
     driver_play(&driver, 30);
     const EngineStatus status = status_of(&driver);
     ck_assert_msg(status.n_gpu_nodes == (steps[s].is_on_gpu ? steps[s].n : 0U),
                   "%u gains: %u on the GPU; %s", steps[s].n, status.n_gpu_nodes,
                   status.backend_note);
-    ck_assert_msg(strstr(status.backend_note, "by measured costs"), "%s", status.backend_note);
+    assert_says(status.backend_note, "by measured costs");
     ck_assert_double_eq(status.cost_us[PLACEMENT_CPU], steps[s].n);
     ck_assert_double_eq(status.cost_us[PLACEMENT_GPU], 10.0);
   }
@@ -243,7 +242,7 @@ TEST(a_rack_begins_on_the_gpu_when_that_is_quicker)
   const PlacementCosts costs = gain_costs();
   SCOPED(driver_free)
   TestDriver driver = driver_on_device(ENGINE_BACKEND_AUTO, &costs, gains(13), 1, 100U);
-  SCOPED_RACK Rack* const rack = driver_rack(gains(13));
+  SCOPED_RACK Rack* const rack = rack_of(gains(13), NULL);
   signal_noise(driver.in[0], driver.n_frames, 1);
   driver_play(&driver, 100);
   ck_assert(!memcmp(driver.out[0] + BLOCK, driver.in[0], 99U * BLOCK * sizeof(float)));
@@ -258,9 +257,9 @@ TEST(costs_are_measured_and_kept)
                                 .index = UINT32_MAX,
                                 .deadline_ns = DEVICE_PATIENT_NS };
   Backend* device = NULL;
-  Error error = { STATUS_OK, "" };
-  ck_assert_msg(device_backend_new(&choice, &device, &error) == STATUS_OK, "%s", error.text);
+  OK(device_backend_new(&choice, &device, &error));
   PlacementCosts costs;
+  Error error = { STATUS_OK, "" };
   ck_assert_msg(calibrate(device, "gain", &costs, &error) == STATUS_OK, "%s", error.text);
   ck_assert_msg(error.status == STATUS_OK, "%s", error.text);
   uint32_t n = 0;
@@ -297,8 +296,7 @@ TEST(kept_costs_are_not_measured_again)
   // Only these costs: measuring all effects would compile all kernels.
   DeviceChoice choice = { .index = UINT32_MAX, .deadline_ns = DEVICE_PATIENT_NS };
   Backend* device = NULL;
-  Error error = { STATUS_OK, "" };
-  ck_assert_msg(device_backend_new(&choice, &device, &error) == STATUS_OK, "%s", error.text);
+  OK(device_backend_new(&choice, &device, &error));
   char name[CALIBRATE_NAME_BYTES];
   calibrate_name(name);
   const PlacementCosts costs = gain_costs();

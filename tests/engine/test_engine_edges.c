@@ -5,6 +5,7 @@
 #include "engine/base/time.h"
 #include "engine/plan/plan.h"
 #include "tests/support/scoped.h"
+#include "tests/support/set_by_name.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
 #include "tests/support/test_driver.h"
@@ -12,7 +13,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define RATE  DRIVER_RATE_HZ
@@ -48,7 +48,7 @@ TEST(a_connection_takes_a_new_gain_and_the_old_one_again)
   SCOPED(driver_free)
   TestDriver driver =
       driver_new("add g gain\nconnect in g\nconnect g out", 1, 1, 1, false, 400U * BLOCK);
-  SCOPED_RACK Rack* rack = driver_rack("add g gain\nconnect in g\nconnect g out");
+  SCOPED_RACK Rack* rack = rack_of("add g gain\nconnect in g\nconnect g out", NULL);
   fill(driver.in[0], driver.n_frames, 1.0F);
   driver_play(&driver, 10);
   static const struct {
@@ -70,7 +70,7 @@ TEST(equivalent_connections_stay_separate)
 {
   const char* const text = "add g gain\nconnect in g\nconnect in:1 g gain=-20dB\nconnect g out";
   SCOPED(driver_free) TestDriver driver = driver_new(text, 1, 1, 1, false, 400U * BLOCK);
-  SCOPED_RACK Rack* rack = driver_rack(text);
+  SCOPED_RACK Rack* rack = rack_of(text, NULL);
   fill(driver.in[0], driver.n_frames, 0.5F);
   driver_play(&driver, 10);
   for (uint32_t s = 0; s < 3U; ++s) {
@@ -90,7 +90,7 @@ check_cross_fades(const char* const a, const char* const b, const uint32_t n_cha
   for (uint32_t f = 0; f < ARRAY_LEN(frequencies); ++f) {
     SCOPED(driver_free)
     TestDriver driver = driver_new(a, n_channels, n_channels, 1, false, 3000U * BLOCK);
-    SCOPED_RACK Rack* rack = driver_rack(a);
+    SCOPED_RACK Rack* rack = rack_of(a, NULL);
     for (uint32_t c = 0; c < n_channels; ++c) {
       signal_sine(driver.in[c], driver.n_frames, frequencies[f], RATE, 0.4, 0.0);
     }
@@ -156,7 +156,7 @@ TEST(an_edit_does_not_advance_edits_that_wait)
   static const char* const after = "(l: limiter 0dB lookahead=20ms) + g: gain";
   for (uint32_t n_between = 1; n_between < 40U; n_between += 3U) {
     SCOPED(driver_free) TestDriver driver = driver_new(before, 1, 1, 1, false, 400U * BLOCK);
-    SCOPED_RACK Rack* rack = driver_rack(before);
+    SCOPED_RACK Rack* rack = rack_of(before, NULL);
     signal_sine(driver.in[0], driver.n_frames, 100.0, RATE, 0.4, 0.0);
     driver_play(&driver, 100);
     must_edit(&driver, &rack, after);
@@ -183,7 +183,7 @@ TEST(a_connection_that_is_replaced_while_it_fades_does_not_click)
                                        "g: gain | l: limiter 0dB lookahead=19ms", "h: gain" };
   for (uint32_t n_between = 1; n_between < 12U; ++n_between) {
     SCOPED(driver_free) TestDriver driver = driver_new(racks[0], 1, 1, 1, false, 1000U * BLOCK);
-    SCOPED_RACK Rack* rack = driver_rack(racks[0]);
+    SCOPED_RACK Rack* rack = rack_of(racks[0], NULL);
     signal_sine(driver.in[0], driver.n_frames, 100.0, RATE, 0.4, 0.0);
     driver_play(&driver, 100);
     for (uint32_t r = 1; r < 2U * ARRAY_LEN(racks); ++r) {
@@ -206,7 +206,7 @@ TEST(a_node_stays_while_a_delay_line_behind_it_sounds)
   static const char* const text = "(l: limiter 0dB lookahead=20ms) + g: gain";
   for (uint32_t n_between = 10; n_between < 24U; ++n_between) {
     SCOPED(driver_free) TestDriver driver = driver_new(text, 1, 1, 1, false, 400U * BLOCK);
-    SCOPED_RACK Rack* rack = driver_rack(text);
+    SCOPED_RACK Rack* rack = rack_of(text, NULL);
     signal_sine(driver.in[0], driver.n_frames, 100.0, RATE, 0.4, 0.0);
     driver_play(&driver, 100);
     must_edit(&driver, &rack, "g: gain"); // the delayed path from g ends
@@ -225,7 +225,7 @@ TEST(tails_of_removed_nodes_end_without_a_click_when_a_chain_is_reversed)
 {
   static const char* const ringing = "(a: gain | b: gain -1dB) + r: reverb decay=4s mix=1";
   SCOPED(driver_free) TestDriver driver = driver_new(ringing, 2, 2, 1, false, 1000U * BLOCK);
-  SCOPED_RACK Rack* rack = driver_rack(ringing);
+  SCOPED_RACK Rack* rack = rack_of(ringing, NULL);
   for (uint32_t c = 0; c < 2U; ++c) {
     signal_sine(driver.in[c], driver.n_frames, 200.0, RATE, 0.4, 0.0);
   }
@@ -249,7 +249,7 @@ TEST(a_storm_of_removals_does_not_pile_up_tails)
   static const char* const racks[] = { "r: reverb decay=10s size=0.3",
                                        "r: reverb decay=10s size=0.4" };
   SCOPED(driver_free) TestDriver driver = driver_new(racks[0], 1, 1, 1, false, 40000U * BLOCK);
-  SCOPED_RACK Rack* rack = driver_rack(racks[0]);
+  SCOPED_RACK Rack* rack = rack_of(racks[0], NULL);
   signal_noise(driver.in[0], driver.n_frames, 9);
   driver_play(&driver, 10);
   EngineStatus status;
@@ -266,7 +266,7 @@ TEST(a_storm_of_removals_does_not_pile_up_tails)
 TEST(late_messages_keep_their_order)
 {
   SCOPED(driver_free) TestDriver driver = driver_new("g: gain 0dB", 1, 1, 1, false, 200U * BLOCK);
-  SCOPED_RACK Rack* const rack = driver_rack("g: gain 0dB");
+  SCOPED_RACK Rack* const rack = rack_of("g: gain 0dB", NULL);
   fill(driver.in[0], driver.n_frames, 1.0F);
   driver_play(&driver, 50);
   const ParamMessage first = { .frame = 1000, .uid = rack->nodes[0].uid, .value = -40.0 };
@@ -281,9 +281,8 @@ TEST(frames_continue_when_audio_returns)
 {
   SCOPED(driver_free) TestDriver driver = driver_new("", 1, 1, 1, false, 200U * BLOCK);
   driver_play(&driver, 100);
-  Error error = { STATUS_OK, "" };
   for (uint32_t i = 0; i < 3U; ++i) { // a server that returns and ends again before it plays
-    ck_assert_int_eq(engine_arm(driver.engine, RATE, BLOCK, 1, 1, &error), STATUS_OK);
+    OK(engine_arm(driver.engine, RATE, BLOCK, 1, 1, &error));
     ck_assert_uint_eq(engine_frame_now(driver.engine), 100U * BLOCK);
     const uint64_t soon = engine_frame_at(driver.engine, time_now_ns());
     ck_assert_uint_ge(soon, 100U * BLOCK);
@@ -297,9 +296,8 @@ TEST(an_edit_for_later_waits_between_long_periods)
 {
   SCOPED(driver_free)
   TestDriver driver = driver_new("g: gain 0dB", 1, 1, 1, false, 10U * FX_MAX_BLOCK);
-  SCOPED_RACK Rack* const rack = driver_rack("g: gain -20dB");
-  Error error = { STATUS_OK, "" };
-  ck_assert_int_eq(engine_arm(driver.engine, 8000.0, FX_MAX_BLOCK, 1, 1, &error), STATUS_OK);
+  SCOPED_RACK Rack* const rack = rack_of("g: gain -20dB", NULL);
+  OK(engine_arm(driver.engine, 8000.0, FX_MAX_BLOCK, 1, 1, &error));
   fill(driver.in[0], driver.n_frames, 1.0F);
   driver.block = FX_MAX_BLOCK;
   driver_play(&driver, 1);
@@ -319,7 +317,7 @@ TEST(too_much_latency_is_refused_at_any_rate)
   TestDriver driver = driver_new(text, 1, 1, 1, false, 10U * BLOCK); // 0.7 s at 48 kHz
   Error error = { STATUS_OK, "" };
   ck_assert_int_eq(engine_arm(driver.engine, 8000.0, BLOCK, 1, 1, &error), STATUS_LIMIT);
-  ck_assert_msg(strstr(error.text, "latency"), "%s", error.text);
+  assert_says(error.text, "latency");
   ck_assert_int_eq(engine_arm(driver.engine, RATE, BLOCK, 1, 1, &error), STATUS_OK);
 }
 
@@ -358,13 +356,13 @@ TEST(an_edit_that_fails_in_its_second_step_changes_nothing)
                                 .files = {
                                     .load = load_some, .free = unload, .context = &n_good } };
   SCOPED(driver_free) TestDriver driver = driver_from(&config, text, 400U * BLOCK);
-  SCOPED_RACK Rack* rack = driver_rack(text);
+  SCOPED_RACK Rack* rack = rack_of(text, NULL);
   fill(driver.in[0], driver.n_frames, 1.0F);
   driver_play(&driver, 10);
   Error error = { STATUS_OK, "" };
   ck_assert_int_eq(driver_edit(&driver, &rack, "b: gain -6dB | a: gain | c: convolver x", &error),
                    STATUS_FILE);
-  ck_assert_msg(strstr(error.text, "is gone"), "%s", error.text);
+  assert_says(error.text, "is gone");
   driver_play(&driver, 40);
   ck_assert_double_eq_tol(driver.out[0][driver.position - 1U], 0.5011872, 1e-6);
 }

@@ -5,11 +5,11 @@
 #include "engine/callback/period_state.h"
 #include "engine/engine_private.h"
 #include "tests/support/scoped.h"
+#include "tests/support/set_by_name.h"
 #include "tests/support/suite.h"
 #include "tests/support/test_driver.h"
 
 #include <stdatomic.h>
-#include <string.h>
 #include <unistd.h>
 
 #define POLL_US 200U
@@ -60,8 +60,8 @@ TEST(one_edit_is_in_flight_and_no_more)
                                 .files = {
                                     .load = load_slowly, .free = unload, .context = &slow } };
   TestDriver driver = driver_from(&config, "g: gain", 100000U);
-  Rack* const stuck = driver_rack("c: convolver x");
-  Rack* const next = driver_rack("g: gain | h: gain");
+  Rack* const stuck = rack_of("c: convolver x", NULL);
+  Rack* const next = rack_of("g: gain | h: gain", NULL);
   Tally tally = { 0 };
   ck_assert_int_eq(engine_edit(driver.engine, stuck, 0U, on_done, &tally), STATUS_OK);
   while (!slow.is_open) {
@@ -107,16 +107,14 @@ TEST(documents_and_messages_keep_their_order_through_a_new_start)
 {
   SCOPED(driver_free)
   TestDriver driver = driver_new("g: gain 0dB", 1, 1, 1, false, 100U * DRIVER_BLOCK);
-  SCOPED_RACK Rack* const rack = driver_rack("g: gain 0dB");
+  SCOPED_RACK Rack* const rack = rack_of("g: gain 0dB", NULL);
   const ParamMessage down = { .uid = rack->nodes[0].uid, .value = -20.0 };
-  Error error = { STATUS_OK, "" };
   ck_assert_float_eq(level_of(&driver), 1.0F);
   engine_disarm(driver.engine);
   ck_assert_int_eq(engine_set(driver.engine, &down, 1), STATUS_OK); // without a ring
-  ck_assert_int_eq(engine_arm(driver.engine, DRIVER_RATE_HZ, DRIVER_BLOCK, 1, 1, &error),
-                   STATUS_OK);
+  OK(engine_arm(driver.engine, DRIVER_RATE_HZ, DRIVER_BLOCK, 1, 1, &error));
   ck_assert_double_eq_tol(level_of(&driver), 0.1, 1e-6);
-  ck_assert_int_eq(engine_edit_wait(driver.engine, rack, &error), STATUS_OK);
+  OK(engine_edit_wait(driver.engine, rack, &error));
   ck_assert_float_eq(level_of(&driver), 1.0F); // the document is newer than the message
   const uint64_t soon = engine_frame_now(driver.engine) + 10U * DRIVER_BLOCK;
   ck_assert_int_eq(engine_edit(driver.engine, rack, soon, NULL, NULL), STATUS_OK);
@@ -186,21 +184,19 @@ TEST(a_live_engine_needs_a_number_of_outputs)
 {
   const EngineConfig config = { .n_in = 1, .n_out = 0, .depth = 1 };
   Engine* engine = NULL;
+  OK(engine_new(&config, &engine, &error));
   Error error = { STATUS_OK, "" };
-  ck_assert_int_eq(engine_new(&config, &engine, &error), STATUS_OK);
   ck_assert_int_eq(engine_arm(engine, DRIVER_RATE_HZ, DRIVER_BLOCK, 1, 0, &error), STATUS_BAD_ARG);
-  ck_assert_msg(strstr(error.text, "outputs"), "%s", error.text);
+  assert_says(error.text, "outputs");
   engine_free(engine);
 }
 
 TEST(a_fade_to_silence_lasts_when_the_engine_is_armed_again)
 {
   TestDriver driver = driver_new("g: gain 0dB", 1, 1, 1, false, 200U * DRIVER_BLOCK);
-  Error error = { STATUS_OK, "" };
   ck_assert_float_eq(level_of(&driver), 1.0F);
   engine_fade(driver.engine, true);
-  ck_assert_int_eq(engine_arm(driver.engine, DRIVER_RATE_HZ, DRIVER_BLOCK, 1, 1, &error),
-                   STATUS_OK);
+  OK(engine_arm(driver.engine, DRIVER_RATE_HZ, DRIVER_BLOCK, 1, 1, &error));
   ck_assert(engine_is_silent(driver.engine));
   const size_t armed = driver.position;
   ck_assert_float_eq(level_of(&driver), 0.0F);

@@ -4,6 +4,7 @@
 
 #include "engine/engine.h"
 #include "tests/support/scoped.h"
+#include "tests/support/set_by_name.h"
 #include "tests/support/suite.h"
 #include "tests/support/wrapped_alloc.h"
 
@@ -13,26 +14,16 @@
 #define RATE  48000.0
 #define BLOCK 64U
 
-static Error error;
-
-static Rack*
-parsed(const char* const text, const Rack* const previous)
-{
-  Rack* rack = NULL;
-  ck_assert_msg(rack_parse(text, "rack", previous, &rack, &error) == STATUS_OK, "%s", error.text);
-  return rack;
-}
-
 /// An engine that plays `text`, live or offline.
 static Engine*
 playing(const char* const text, const bool offline)
 {
   const EngineConfig config = { .n_in = 2, .n_out = 2, .depth = 1, .offline = offline };
   Engine* engine = NULL;
-  SCOPED_RACK Rack* const rack = parsed(text, NULL);
-  ck_assert(engine_new(&config, &engine, &error) == STATUS_OK);
-  ck_assert(engine_edit_wait(engine, rack, &error) == STATUS_OK);
-  ck_assert(engine_arm(engine, RATE, BLOCK, 2, 2, &error) == STATUS_OK);
+  SCOPED_RACK Rack* const rack = rack_of(text, NULL);
+  OK(engine_new(&config, &engine, &error));
+  OK(engine_edit_wait(engine, rack, &error));
+  OK(engine_arm(engine, RATE, BLOCK, 2, 2, &error));
   return engine;
 }
 
@@ -55,6 +46,7 @@ level(Engine* const engine)
 TEST(an_engine_is_made_completely_or_not_at_all)
 {
   uint32_t n = 0;
+  Error error = { STATUS_OK, "" };
   for (bool done = false; !done; ++n) {
     const EngineConfig config = { .n_in = 2, .n_out = 2, .depth = 1, .n_helpers = 2 };
     Engine* engine = NULL;
@@ -75,10 +67,11 @@ static void
 check_edit(const char* const text, const bool offline)
 {
   Engine* const engine = playing(before, offline);
-  SCOPED_RACK Rack* const old = parsed(before, NULL);
-  SCOPED_RACK Rack* const rack = parsed(text, old);
+  SCOPED_RACK Rack* const old = rack_of(before, NULL);
+  SCOPED_RACK Rack* const rack = rack_of(text, old);
   const float unchanged = level(engine);
   uint32_t n = 0;
+  Error error = { STATUS_OK, "" };
   for (bool done = false; !done; ++n) {
     failing_alloc_arm(n);
     const Status status = engine_edit_wait(engine, rack, &error);
@@ -107,14 +100,14 @@ TEST(an_edit_without_memory_changes_nothing)
 TEST(edits_that_were_not_accepted_do_not_wait)
 {
   Engine* const engine = playing(before, false);
-  SCOPED_RACK Rack* const rack = parsed(before, NULL);
+  SCOPED_RACK Rack* const rack = rack_of(before, NULL);
   for (uint32_t n = 0; n < 10U; ++n) {
     failing_alloc_arm(0);
     const Status status = engine_edit(engine, rack, 0U, NULL, NULL);
     ck_assert(failing_alloc_disarm());
     ck_assert_int_eq(status, STATUS_NO_MEM);
   }
-  ck_assert_int_eq(engine_edit_wait(engine, rack, &error), STATUS_OK);
+  OK(engine_edit_wait(engine, rack, &error));
   engine_free(engine);
 }
 
@@ -135,6 +128,7 @@ lacks_only_a_copy(Engine* const engine)
 
 TEST(a_format_without_memory_leaves_silence_and_the_rack)
 {
+  Error error = { STATUS_OK, "" };
   for (uint32_t offline = 0; offline < 2U; ++offline) {
     Engine* const engine = playing(before, offline);
     const float unchanged = level(engine);

@@ -7,6 +7,7 @@
 
 #include "engine/engine.h"
 #include "tests/support/made_files.h"
+#include "tests/support/set_by_name.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
 
@@ -113,20 +114,17 @@ TEST(random_edits_of_every_effect_lose_nothing)
                                 .files = made_files };
   Storm storm = { .n_blocks = environment_number("STORM_BLOCKS", 30000) };
   uint64_t random = environment_number("STORM_SEED", 1);
-  Error error = { STATUS_OK, "" };
-  ck_assert_int_eq(engine_new(&config, &storm.engine, &error), STATUS_OK);
-  ck_assert_msg(engine_arm(storm.engine, RATE, BLOCK, CHANNELS, CHANNELS, &error) == STATUS_OK,
-                "%s", error.text);
+  OK(engine_new(&config, &storm.engine, &error));
+  OK(engine_arm(storm.engine, RATE, BLOCK, CHANNELS, CHANNELS, &error));
   pthread_t driver;
   ck_assert_int_eq(pthread_create(&driver, NULL, drive, &storm), 0);
 
   Rack* rack = rack_new();
   uint64_t n_edits = 0;
   while (!storm.over) {
-    Rack* next = NULL;
     const char* const text = racks[signal_random(&random) % ARRAY_LEN(racks)];
-    ck_assert_msg(rack_parse(text, "rack", rack, &next, &error) == STATUS_OK, "%s: %s", text,
-                  error.text);
+    Rack* const next = rack_of(text, rack);
+    Error error = { STATUS_OK, "" };
     ck_assert_msg(engine_edit_wait(storm.engine, next, &error) == STATUS_OK, "%s: %s", text,
                   error.text);
     rack_free(rack);

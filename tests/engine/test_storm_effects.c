@@ -357,10 +357,9 @@ edit_once(Storm* const storm, Edits* const edits)
 static void
 edit_until_over(Storm* const storm, Edits* const edits)
 {
-  Error error = { STATUS_OK, "" };
   const char* const first = "gain -6dB | highpass 80 | peaking 1000 6dB | limiter -1dB";
-  ck_assert_msg(!rack_parse(first, "rack", NULL, &edits->rack, &error), "%s", error.text);
-  ck_assert_msg(!engine_edit_wait(storm->engine, edits->rack, &error), "%s", error.text);
+  edits->rack = rack_of(first, NULL);
+  OK(engine_edit_wait(storm->engine, edits->rack, &error));
   while (!storm->over) {
     edit_once(storm, edits);
     storm->all_played = has_played_every_effect(edits);

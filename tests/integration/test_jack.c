@@ -12,7 +12,6 @@
 #include <jack/metadata.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 TEST(ports_have_names_order_and_physical_connections)
@@ -133,7 +132,7 @@ TEST(the_period_may_change_to_any_length)
   fake.refuse = STATUS_LIMIT;
   ck_assert_int_eq(jack_set_buffer_size(probe, 512), 0);
   POLL_UNTIL(io, !driver_is_running(io));
-  ck_assert_ptr_nonnull(strstr(fake.log, "refused by the test"));
+  assert_says(fake.log, "refused by the test");
   fake.refuse = STATUS_OK;
   POLL_UNTIL(io, driver_is_running(io) && fake.last_frames == 512U);
   POLL_UNTIL(io, jack_rig_is_connected(probe, "rack:out_2", "system:playback_2"));
@@ -188,7 +187,7 @@ TEST(no_server_is_an_error_in_words_and_prints_nothing)
   const Status status = io_open(io_find("jack"), &config, &events, &io, &error);
   dup2(kept, STDERR_FILENO);
   ck_assert_int_eq(status, STATUS_AUDIO_IO);
-  ck_assert_ptr_nonnull(strstr(error.text, "'warprack-test-nobody' does not run"));
+  assert_says(error.text, "'warprack-test-nobody' does not run");
   ck_assert_int_eq(ftell(caught), 0);
   fseek(caught, 0, SEEK_END);
   ck_assert_int_eq(ftell(caught), 0);

@@ -77,9 +77,8 @@ TEST(a_server_that_is_not_there_yet_can_be_waited_for)
                             .connect = true,
                             .wait = true };
   Io* io = NULL;
-  Error error = { STATUS_OK, "" };
   const IoEvents events = fake_events(&fake, 2, 2);
-  ck_assert_int_eq(io_open(io_find("jack"), &config, &events, &io, &error), STATUS_OK);
+  OK(io_open(io_find("jack"), &config, &events, &io, &error));
   ck_assert(!driver_is_running(io));
   poll_for(io, 30U); // the driver's attempts to connect fail
   ck_assert_uint_eq(fake.formats, 0);
@@ -88,7 +87,7 @@ TEST(a_server_that_is_not_there_yet_can_be_waited_for)
                 "%s", fake.log);
   jackd_start(&jackd, 48000, 64);
   POLL_UNTIL(io, driver_is_running(io) && fake.periods > 10U);
-  ck_assert_ptr_nonnull(strstr(fake.log, "is available: 48000 Hz, 64 frames"));
+  assert_says(fake.log, "is available: 48000 Hz, 64 frames");
   ck_assert_uint_eq(driver_status(io).reconnects, 0);
   jack_client_t* const probe = jack_rig_probe(&jackd);
   POLL_UNTIL(io, jack_rig_is_connected(probe, "rack:out_1", "system:playback_1")); // as at a start
@@ -340,7 +339,7 @@ TEST(a_taken_client_name_is_reported)
   Io* const a = jack_rig_open(&jackd, &first, 1, 1, false);
   Io* const b = jack_rig_open(&jackd, &second, 1, 1, false);
   ck_assert_msg(first.notes == 0U, "%s", first.log);
-  ck_assert_msg(strstr(second.log, "'rack' is taken"), "%s", second.log);
+  assert_says(second.log, "'rack' is taken");
   io_close(a);
   io_close(b);
 }
@@ -385,7 +384,7 @@ TEST(a_name_that_another_client_keeps_is_given_up)
   POLL_UNTIL(io, driver_is_running(io));
   ck_assert_uint_ge(n_refused, 10U);
   ck_assert_double_ge(now_s() - first_refused_s, 0.4); // time for the other client to end
-  ck_assert_msg(strstr(fake.log, "'rack' is taken; this one is called 'rack-01'"), "%s", fake.log);
+  assert_says(fake.log, "'rack' is taken; this one is called 'rack-01'");
   jack_client_close(other);
   io_close(io);
 }

@@ -35,9 +35,8 @@ static Io*
 open_portaudio(const IoConfig* const config, FakeEvents* const fake)
 {
   Io* io = NULL;
-  Error error = { STATUS_OK, "" };
   const IoEvents events = fake_events(fake, config->n_in, config->n_out);
-  ck_assert_msg(!io_open(io_find("portaudio"), config, &events, &io, &error), "%s", error.text);
+  OK(io_open(io_find("portaudio"), config, &events, &io, &error));
   return io;
 }
 
@@ -49,7 +48,7 @@ refuses(const IoConfig* const config, const char* const reason)
   Error error = { STATUS_OK, "" };
   const IoEvents events = fake_events(&fake, config->n_in, config->n_out);
   ck_assert_int_eq(io_open(io_find("portaudio"), config, &events, &io, &error), STATUS_AUDIO_IO);
-  ck_assert_msg(strstr(error.text, reason), "'%s' does not contain '%s'", error.text, reason);
+  assert_says(error.text, reason);
   ck_assert_uint_eq(fake.formats + fake.notes, 0);
 }
 
@@ -89,7 +88,7 @@ TEST(blocks_have_the_length_that_was_asked_for)
     POLL_UNTIL(io, fake.periods > 20U);
     ck_assert_uint_eq(fake.waited, 0);
     ck_assert(driver_is_running(io));
-    ck_assert_ptr_nonnull(strstr(driver_status(io).device, JACK_API ": system"));
+    assert_says(driver_status(io).device, JACK_API ": system");
     ck_assert_int_eq(io_close(io), STATUS_OK);
     ck_assert_uint_eq(fake.frames, fake.periods * blocks[b]);
   }
@@ -114,7 +113,7 @@ TEST(a_device_that_falls_silent_is_opened_anew)
   ck_assert_uint_eq(fake.formats, 2);
   ck_assert_uint_eq(fake.last_frames, 64);
   ck_assert(!fake.overlapped);
-  ck_assert_ptr_nonnull(strstr(fake.log, "is back"));
+  assert_says(fake.log, "is back");
   io_close(io);
 }
 
@@ -130,14 +129,14 @@ die_and_return(const int signal_number)
     POLL_UNTIL(io, fake.periods > 20U);
     jackd_kill(&jackd, signal_number);
     POLL_UNTIL(io, strstr(fake.note, "lost PortAudio device"));
-    ck_assert_ptr_nonnull(strstr(fake.note, "the JACK server has ended"));
+    assert_says(fake.note, "the JACK server has ended");
     poll_for(io, 50U); // the driver's attempts to reopen fail
     ck_assert(!driver_is_running(io));
     const uint64_t periods = fake.periods;
     jackd_start(&jackd, 48000, 64);
     POLL_UNTIL(io, driver_is_running(io) && fake.periods > periods + 10U);
     ck_assert_uint_eq(driver_status(io).reconnects, n);
-    ck_assert_ptr_nonnull(strstr(fake.note, "is back"));
+    assert_says(fake.note, "is back");
   }
   ck_assert_msg(!strstr(fake.log, "does not answer"), "%s", fake.log);
   ck_assert(!fake.overlapped);
@@ -165,10 +164,10 @@ TEST(a_device_that_is_not_there_yet_can_be_waited_for)
   FakeEvents fake = { 0 };
   Io* const io = open_portaudio(&config, &fake);
   ck_assert(!driver_is_running(io));
-  ck_assert_ptr_nonnull(strstr(fake.note, "waiting for it"));
+  assert_says(fake.note, "waiting for it");
   jackd_start(&jackd, 48000, 64);
   POLL_UNTIL(io, driver_is_running(io) && fake.periods > 10U);
-  ck_assert_ptr_nonnull(strstr(fake.note, "is available"));
+  assert_says(fake.note, "is available");
   io_close(io);
   jackd_stop(&jackd);
 }
@@ -263,7 +262,7 @@ TEST(alsa_devices_are_found_by_name_part_and_index)
     Io* const io = open_portaudio(&config, &fake);
     ck_assert_double_eq(fake.rate_hz, 32000.0);
     POLL_UNTIL(io, fake.periods > 5U);
-    ck_assert_ptr_nonnull(strstr(driver_status(io).device, "ALSA: silent_too"));
+    assert_says(driver_status(io).device, "ALSA: silent_too");
     io_close(io);
   }
 }

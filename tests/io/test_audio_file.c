@@ -30,8 +30,7 @@ static FxFile*
 load(const char* const path, const double rate_hz)
 {
   FxFile* file = NULL;
-  Error error = { STATUS_OK, "" };
-  ck_assert_msg(!audio_file_load(NULL, path, rate_hz, &file, &error), "%s", error.text);
+  OK(audio_file_load(NULL, path, rate_hz, &file, &error));
   return file;
 }
 
@@ -42,8 +41,8 @@ refuses(const char* const path, const char* const reason)
   Error error = { STATUS_OK, "" };
   ck_assert_int_eq(audio_file_load(NULL, path, 48000.0, &file, &error), STATUS_FILE);
   ck_assert_ptr_null(file);
-  ck_assert_msg(strstr(error.text, reason), "'%s' does not say '%s'", error.text, reason);
-  ck_assert_msg(strstr(error.text, path), "'%s' does not name %s", error.text, path);
+  assert_says(error.text, reason);
+  assert_says(error.text, path);
 }
 
 /// A rack from the network may name any file below the root, and its sender receives the message.
@@ -283,9 +282,7 @@ TEST(a_file_may_get_the_descriptor_zero)
   scratch_write_wav(&scratch, "a.wav", channels, 1, FRAMES, 48000);
   close(STDIN_FILENO);
   FxFile* file = NULL;
-  Error error = { STATUS_OK, "" };
-  ck_assert_msg(!audio_file_load(NULL, scratch_path(&scratch, "a.wav"), 48000.0, &file, &error),
-                "%s", error.text);
+  OK(audio_file_load(NULL, scratch_path(&scratch, "a.wav"), 48000.0, &file, &error));
   ck_assert_uint_eq(file->n_frames, FRAMES);
   audio_file_free(NULL, file);
 }
@@ -309,7 +306,7 @@ TEST(too_many_open_files_are_no_fault_of_the_file)
   ck_assert_int_eq(
       audio_writer_open(path, (AudioFormat){ AUDIO_WAV, AUDIO_FLOAT }, 48000.0, 1, &writer, &error),
       STATUS_NO_MEM);
-  ck_assert_msg(strstr(error.text, "Too many open files"), "%s", error.text);
+  assert_says(error.text, "Too many open files");
 }
 
 TEST(a_reader_reads_in_any_steps_and_again)

@@ -43,18 +43,17 @@ copy(const char* const from, const char* const to)
   AudioReader* reader = NULL;
   AudioWriter* writer = NULL;
   AudioFormat format;
-  Error error = { STATUS_OK, "" };
   float samples[2000];
   float* const rows[] = { samples };
   uint32_t n = 0;
   uint32_t n_lost = 0;
-  ck_assert_msg(!audio_reader_open(from, &reader, &error), "%s", error.text);
-  ck_assert_msg(!audio_reader_read(reader, rows, 2000, &n, &error), "%s", error.text);
-  ck_assert_int_eq(audio_format_from(to, NULL, &format, &error), STATUS_OK);
-  ck_assert_msg(!audio_writer_open(to, format, 48000.0, 1, &writer, &error), "%s", error.text);
-  ck_assert_int_eq(audio_writer_copy_tags(writer, reader, &n_lost, &error), STATUS_OK);
-  ck_assert_int_eq(audio_writer_write(writer, (const float* const*)rows, n, &error), STATUS_OK);
-  ck_assert_msg(!audio_writer_commit(writer, &error), "%s", error.text);
+  OK(audio_reader_open(from, &reader, &error));
+  OK(audio_reader_read(reader, rows, 2000, &n, &error));
+  OK(audio_format_from(to, NULL, &format, &error));
+  OK(audio_writer_open(to, format, 48000.0, 1, &writer, &error));
+  OK(audio_writer_copy_tags(writer, reader, &n_lost, &error));
+  OK(audio_writer_write(writer, (const float* const*)rows, n, &error));
+  OK(audio_writer_commit(writer, &error));
   audio_reader_close(reader);
   return n_lost;
 }
@@ -192,8 +191,7 @@ TEST(a_tag_of_any_length_leaves_a_file_that_can_be_read)
     const char* const out = scratch_path(&scratch, to[t]);
     (void)copy(in, out);
     AudioReader* reader = NULL;
-    Error error = { STATUS_OK, "" };
-    ck_assert_msg(!audio_reader_open(out, &reader, &error), "%s", error.text);
+    OK(audio_reader_open(out, &reader, &error));
     ck_assert_uint_eq(audio_reader_frames(reader), 2000);
     audio_reader_close(reader);
   }

@@ -28,14 +28,11 @@ write_file(const char* const path, const char* const encoding, float* const* con
 {
   AudioFormat format;
   AudioWriter* writer = NULL;
-  Error error = { STATUS_OK, "" };
-  ck_assert_msg(!audio_format_from(path, encoding, &format, &error), "%s", error.text);
-  ck_assert_msg(!audio_writer_open(path, format, 48000.0, n_channels, &writer, &error), "%s",
-                error.text);
-  ck_assert_msg(!audio_writer_write(writer, (const float* const*)samples, n_frames, &error), "%s",
-                error.text);
+  OK(audio_format_from(path, encoding, &format, &error));
+  OK(audio_writer_open(path, format, 48000.0, n_channels, &writer, &error));
+  OK(audio_writer_write(writer, (const float* const*)samples, n_frames, &error));
   *clipped = audio_writer_clipped(writer);
-  ck_assert_msg(!audio_writer_commit(writer, &error), "%s", error.text);
+  OK(audio_writer_commit(writer, &error));
 }
 
 TEST(a_wav_over_4_gib_is_refused_and_others_are_not)
@@ -44,7 +41,7 @@ TEST(a_wav_over_4_gib_is_refused_and_others_are_not)
   Error error;
   ck_assert_int_eq(audio_format_check_length(format, "x", 2, (1ULL << 29U) - 20000U, &error), 0);
   ck_assert_int_eq(audio_format_check_length(format, "x", 2, 1ULL << 29U, &error), STATUS_FILE);
-  ck_assert_ptr_nonnull(strstr(error.text, ".w64"));
+  assert_says(error.text, ".w64");
   format.encoding = AUDIO_PCM16;
   ck_assert_int_eq(audio_format_check_length(format, "x", 2, 1ULL << 29U, &error), 0);
   format = (AudioFormat){ AUDIO_W64, AUDIO_FLOAT };
@@ -219,18 +216,18 @@ fill(const Scratch* const scratch, const char* const name, const char* const rea
 {
   AudioFormat format;
   AudioWriter* writer = NULL;
-  Error error = { STATUS_OK, "" };
   const char* const path = scratch_path(scratch, name);
   SCOPED_MEMORY float** const noise = planar_noise(3, FRAMES, 1, 1.0);
-  ck_assert_int_eq(audio_format_from(path, NULL, &format, &error), STATUS_OK);
-  ck_assert_int_eq(audio_writer_open(path, format, 48000.0, 3, &writer, &error), STATUS_OK);
+  OK(audio_format_from(path, NULL, &format, &error));
+  OK(audio_writer_open(path, format, 48000.0, 3, &writer, &error));
   Status status = STATUS_OK;
+  Error error = { STATUS_OK, "" };
   for (unsigned n = 0; !status && n < 100U; ++n) {
     status = audio_writer_write(writer, (const float* const*)noise, FRAMES, &error);
   }
   ck_assert_int_eq(status, STATUS_FILE);
   ck_assert_int_eq(status_exit_code(status), 5);
-  ck_assert_msg(strstr(error.text, reason), "%s", error.text);
+  assert_says(error.text, reason);
   ck_assert_int_eq(audio_writer_commit(writer, &error), STATUS_FILE); // the error persists
   ck_assert_uint_eq(scratch_count(scratch), 0);
 }
@@ -242,11 +239,11 @@ fill_to_the_last_byte(const Scratch* const scratch, const char* const name,
   const struct rlimit limit = { n_bytes, n_bytes };
   AudioFormat format;
   AudioWriter* writer = NULL;
-  Error error = { STATUS_OK, "" };
   const char* const path = scratch_path(scratch, name);
-  ck_assert_int_eq(audio_format_from(path, NULL, &format, &error), STATUS_OK);
-  ck_assert_int_eq(audio_writer_open(path, format, 48000.0, 3, &writer, &error), STATUS_OK);
+  OK(audio_format_from(path, NULL, &format, &error));
+  OK(audio_writer_open(path, format, 48000.0, 3, &writer, &error));
   ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  Error error = { STATUS_OK, "" };
   const Status status = audio_writer_write(writer, (const float* const*)noise, FRAMES, &error);
   const Status committed = audio_writer_commit(writer, &error);
   ck_assert_msg(status || committed, "a file that was not written whole was kept");
@@ -300,17 +297,17 @@ TEST(an_invalid_output_is_refused)
 
   const char* const nowhere = scratch_path(&scratch, "none/x.wav");
   ck_assert_int_eq(audio_writer_open(nowhere, format, 48000.0, 1, &writer, &error), STATUS_FILE);
-  ck_assert_ptr_nonnull(strstr(error.text, "No such file or directory"));
+  assert_says(error.text, "No such file or directory");
 
   const char* const pipe = scratch_path(&scratch, "pipe.wav");
   ck_assert_int_eq(mkfifo(pipe, 0600), 0);
   ck_assert_int_eq(audio_writer_open(pipe, format, 48000.0, 1, &writer, &error), STATUS_FILE);
-  ck_assert_ptr_nonnull(strstr(error.text, "no regular file"));
+  assert_says(error.text, "no regular file");
 
   const char* const flac = scratch_path(&scratch, "wide.flac");
   ck_assert_int_eq(audio_format_from(flac, NULL, &format, &error), STATUS_OK);
   ck_assert_int_eq(audio_writer_open(flac, format, 48000.0, 9, &writer, &error), STATUS_FILE);
-  ck_assert_ptr_nonnull(strstr(error.text, "9 channels"));
+  assert_says(error.text, "9 channels");
   ck_assert_ptr_null(writer);
   ck_assert_uint_eq(scratch_count(&scratch), 1);
 }

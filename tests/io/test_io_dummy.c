@@ -36,9 +36,8 @@ static Io*
 open_dummy(const IoConfig* const config, FakeEvents* const fake)
 {
   Io* io = NULL;
-  Error error = { STATUS_OK, "" };
   const IoEvents events = fake_events(fake, config->n_in, config->n_out);
-  ck_assert_msg(!io_open(io_find("dummy"), config, &events, &io, &error), "%s", error.text);
+  OK(io_open(io_find("dummy"), config, &events, &io, &error));
   return io;
 }
 
@@ -148,7 +147,7 @@ refuses(const IoConfig* const config, const Status expected, const char* const r
   Error error = { STATUS_OK, "" };
   const IoEvents events = fake_events(&fake, config->n_in, config->n_out);
   ck_assert_int_eq(io_open(io_find("dummy"), config, &events, &io, &error), expected);
-  ck_assert_msg(strstr(error.text, reason), "'%s' does not say '%s'", error.text, reason);
+  assert_says(error.text, reason);
   ck_assert_uint_eq(fake.formats, 0);
   ck_assert_ptr_null(io);
 }
@@ -217,7 +216,7 @@ TEST(a_damaged_file_is_reported_once_and_audio_continues)
     POLL_UNTIL(io, state_of(io) == IO_STATE_ENDED);
     ck_assert(fake.has_input);
     ck_assert_uint_ge(fake.frames, 14400);
-    ck_assert_ptr_nonnull(strstr(fake.log, "corrupt"));
+    assert_says(fake.log, "corrupt");
     ck_assert_ptr_eq(strstr(strstr(fake.log, "corrupt") + 1, "corrupt"), NULL);
     ck_assert_int_eq(io_close(io), STATUS_FILE);
   }
@@ -237,7 +236,7 @@ TEST(a_full_disk_ends_the_recording_and_not_the_audio)
     Io* const io = open_dummy(&config, &fake);
     POLL_UNTIL(io, state_of(io) == IO_STATE_ENDED);
     ck_assert_uint_ge(fake.frames, 14400);
-    ck_assert_ptr_nonnull(strstr(fake.log, "File too large"));
+    assert_says(fake.log, "File too large");
     ck_assert_int_eq(driver_status(io).file_status, STATUS_FILE);
     ck_assert_int_eq(io_close(io), STATUS_FILE);
     ck_assert_uint_eq(scratch_count(&scratch), 0);

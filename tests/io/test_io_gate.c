@@ -161,7 +161,7 @@ TEST(a_second_thread_gets_silence_and_is_counted_and_reported)
   ck_assert_uint_eq(driver_status(&io).overlaps, 3);
   const uint64_t began_ns = time_now_ns();
   io_poll(&io);
-  ck_assert_ptr_nonnull(strstr(fake.note, "3 periods were silenced"));
+  assert_says(fake.note, "3 periods were silenced");
   ck_assert(process_here(&io) == 0.0F);
   io_poll(&io);
   // At most one line per second, and the machine may stall for one.

@@ -19,14 +19,13 @@ static JackPlaces places;
 static void
 begin(const char* const pattern)
 {
-  Error error = { STATUS_OK, "" };
   play_jack("rack");
   own[0] = add_port("rack:in_1", JackPortIsInput);
   own[1] = add_port("rack:in_2", JackPortIsInput);
   own[2] = add_port("rack:out_1", JackPortIsOutput);
   own[3] = add_port("rack:out_2", JackPortIsOutput);
   links = (JackLinks){ NULL, 0 };
-  ck_assert_msg(!jack_places_init(&places, pattern, 2, 2, &error), "%s", error.text);
+  OK(jack_places_init(&places, pattern, 2, 2, &error));
 }
 
 static void
@@ -158,16 +157,15 @@ TEST(an_invalid_pattern_is_refused)
 {
   Error error = { STATUS_OK, "" };
   ck_assert_int_eq(jack_places_init(&places, "a(b", 1, 1, &error), STATUS_BAD_ARG);
-  ck_assert_ptr_nonnull(strstr(error.text, "'a(b' is no regular expression"));
+  assert_says(error.text, "'a(b' is no regular expression");
   jack_places_clear(&places);
 }
 
 TEST(without_ports_the_server_is_not_asked)
 {
-  Error error = { STATUS_OK, "" };
   begin(NULL);
   jack_places_clear(&places);
-  ck_assert_int_eq(jack_places_init(&places, NULL, 0, 0, &error), STATUS_OK);
+  OK(jack_places_init(&places, NULL, 0, 0, &error));
   add_port("card:playback_1", SINK);
   ck_assert_uint_eq(fill(), 0);
   end();

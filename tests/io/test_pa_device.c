@@ -96,7 +96,7 @@ TEST(a_device_is_found_by_default_index_and_name)
   ck_assert_msg(!find(NULL, "SYS"), "%s", error.text);
   ck_assert_int_eq(out, 2);
   ck_assert_int_eq(find(NULL, "Desk"), STATUS_AUDIO_IO);
-  ck_assert_ptr_nonnull(strstr(error.text, "has 2 inputs and 0 outputs"));
+  assert_says(error.text, "has 2 inputs and 0 outputs");
 }
 
 // Each way to find a device fails with a message.

@@ -8,6 +8,7 @@
 #include "tests/support/program.h"
 #include "tests/support/scoped.h"
 #include "tests/support/scratch.h"
+#include "tests/support/set_by_name.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
 
@@ -69,8 +70,7 @@ static Status
 try_render(RenderConfig* const config, const char* const text, RenderReport* const report,
            Error* const error)
 {
-  Rack* rack = NULL;
-  ck_assert_msg(!rack_parse(text, "test", NULL, &rack, error), "%s", error->text);
+  Rack* const rack = rack_of(text, NULL);
   config->rack = rack;
   const Status status = render(config, report, error);
   rack_free(rack);
@@ -85,8 +85,7 @@ render_rack(const Scratch* const scratch, const char* const text, const uint32_t
 {
   RenderConfig config = config_for(scratch, block, tail_s);
   RenderReport report;
-  Error error = { STATUS_OK, "" };
-  ck_assert_msg(!try_render(&config, text, &report, &error), "%s", error.text);
+  OK(try_render(&config, text, &report, &error));
   return report;
 }
 
@@ -194,11 +193,9 @@ run_live(const Scratch* const scratch, const char* const text, const uint32_t bl
                                 .ceiling_lin = 8.0F,
                                 .files = { .load = audio_file_load, .free = audio_file_free } };
   Engine* engine = NULL;
-  SCOPED_RACK Rack* rack = NULL;
-  Error error = { STATUS_OK, "" };
-  ck_assert_int_eq(rack_parse(text, "test", NULL, &rack, &error), STATUS_OK);
-  ck_assert_int_eq(engine_new(&config, &engine, &error), STATUS_OK);
-  ck_assert_int_eq(engine_edit_wait(engine, rack, &error), STATUS_OK);
+  SCOPED_RACK Rack* const rack = rack_of(text, NULL);
+  OK(engine_new(&config, &engine, &error));
+  OK(engine_edit_wait(engine, rack, &error));
   const IoConfig driver = { .n_in = 2,
                             .n_out = 2,
                             .block_frames = block,
@@ -212,7 +209,7 @@ run_live(const Scratch* const scratch, const char* const text, const uint32_t bl
                             .format = arm_engine,
                             .latency = engine_frames_of_latency };
   Io* io = NULL;
-  ck_assert_msg(!io_open(io_find("dummy"), &driver, &events, &io, &error), "%s", error.text);
+  OK(io_open(io_find("dummy"), &driver, &events, &io, &error));
   IoStatus status;
   for (io_status(io, &status); status.state != IO_STATE_ENDED; io_status(io, &status)) {
     usleep(2000);
@@ -267,7 +264,7 @@ refuses(const Scratch* const scratch, RenderConfig config, const char* const tex
   Error error = { STATUS_OK, "" };
   const unsigned n_files = scratch_count(scratch);
   ck_assert_int_eq(try_render(&config, text, &report, &error), expected);
-  ck_assert_msg(strstr(error.text, reason), "'%s' does not say '%s'", error.text, reason);
+  assert_says(error.text, reason);
   ck_assert_uint_eq(scratch_count(scratch), n_files);
 }
 
@@ -398,8 +395,8 @@ TEST(the_command_reports_warns_and_ends_with_the_documented_code)
   Program program;
   PROGRAM_RUN(&program, "render", "--json", "--format", "16", "gain 20dB", in, out);
   ck_assert_int_eq(program.exit_code, 0);
-  ck_assert_ptr_nonnull(strstr(program.out, "\"frames_out\":20011"));
-  ck_assert_ptr_nonnull(strstr(program.err, "clipped"));
+  assert_says(program.out, "\"frames_out\":20011");
+  assert_says(program.err, "clipped");
   program_clear(&program);
   PROGRAM_RUN(&program, "render", "--quiet", "gain 0dB", in, out);
   ck_assert_int_eq(program.exit_code, 0);
@@ -475,13 +472,13 @@ TEST(a_truncated_input_is_reported_and_refused_by_strict)
   ck_assert_int_eq(truncate(in, info.st_size / 2), 0);
   PROGRAM_RUN(&program, "render", "--json", "", in, out);
   ck_assert_int_eq(program.exit_code, 0);
-  ck_assert_ptr_nonnull(strstr(program.err, "is truncated: it ends after"));
+  assert_says(program.err, "is truncated: it ends after");
   ck_assert_ptr_null(strstr(program.out, "\"missing_in\":0"));
   program_clear(&program);
   ck_assert_int_eq(unlink(out), 0);
   PROGRAM_RUN(&program, "render", "--strict", "", in, out);
   ck_assert_int_eq(program.exit_code, 5);
-  ck_assert_ptr_nonnull(strstr(program.err, "is truncated: it ends after"));
+  assert_says(program.err, "is truncated: it ends after");
   ck_assert_int_eq(access(out, F_OK), -1);
   program_clear(&program);
   scratch_remove(&scratch);
@@ -506,7 +503,7 @@ TEST(ctrl_c_ends_a_render_by_that_signal_and_leaves_no_file)
     kill(program.pid, signals[s]);
     program_wait(&program);
     ck_assert_int_eq(program.exit_code, -1);
-    ck_assert_ptr_nonnull(strstr(program.err, "was not written"));
+    assert_says(program.err, "was not written");
     ck_assert_uint_eq(scratch_count(&scratch), 1);
     program_clear(&program);
   }

@@ -6,6 +6,7 @@
 #include "engine/plan/plan.h"
 #include "engine/worker/player.h"
 #include "tests/support/scoped.h"
+#include "tests/support/set_by_name.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
 
@@ -109,11 +110,9 @@ uid_of(const char* const name)
 
 /// Parse `text`; nodes whose names begin with "late" become the test effect.
 static Rack*
-rack_of(const char* const text)
+late_rack_of(const char* const text)
 {
-  Rack* rack = NULL;
-  Error error = { STATUS_OK, "" };
-  ck_assert_msg(rack_parse(text, "rack", NULL, &rack, &error) == STATUS_OK, "%s", error.text);
+  Rack* const rack = rack_of(text, NULL);
   RackUid uids[ARRAY_LEN(names)];
   for (uint32_t n = 0; n < rack->n_nodes; ++n) {
     RackNode* const node = &rack->nodes[n];
@@ -125,8 +124,7 @@ rack_of(const char* const text)
     }
   }
   const RackUid next = RACK_UID_FIRST + ARRAY_LEN(names);
-  const Status status = rack_set_uids(rack, uids, rack->n_nodes, next, &error);
-  ck_assert_msg(status == STATUS_OK, "%s", error.text);
+  OK(rack_set_uids(rack, uids, rack->n_nodes, next, &error));
   return rack;
 }
 
@@ -160,8 +158,7 @@ bench_plan(Bench* const bench, const Rack* const rack)
                                 .backend = &backend_cpu };
   Plan* plan = NULL;
   PlanFault fault;
-  Error error = { STATUS_OK, "" };
-  ck_assert_msg(plan_new(&request, &plan, &fault, &error) == STATUS_OK, "%s", error.text);
+  OK(plan_new(&request, &plan, &fault, &error));
   player_offer(&bench->player, plan);
   player_idle(&bench->player);
   ck_assert(player_has_taken(&bench->player));
@@ -189,7 +186,7 @@ static float out[FRAMES];
 TEST(parallel_paths_of_different_latency_line_up)
 {
   Bench bench = bench_new(1);
-  Rack* const rack = rack_of("(late: gain + g: gain) | (late2: gain + h: gain)");
+  Rack* const rack = late_rack_of("(late: gain + g: gain) | (late2: gain + h: gain)");
   const Plan* const plan = bench_plan(&bench, rack);
   ck_assert_uint_eq(plan->latency_frames, 2U * LATE);
   ck_assert_uint_eq(plan->tail_frames, 2U * TAIL);
@@ -210,7 +207,7 @@ TEST(inserting_and_removing_latency_in_one_path_does_not_click)
   Bench bench = bench_new(1);
   signal_sine(in, FRAMES, 100.0, 48000.0, 0.5, 0.0);
   for (uint32_t r = 0; r < ARRAY_LEN(racks); ++r) {
-    SCOPED_RACK Rack* const next = rack_of(racks[r]);
+    SCOPED_RACK Rack* const next = late_rack_of(racks[r]);
     const Plan* const plan = bench_plan(&bench, next);
     ck_assert_uint_eq(plan->latency_frames, r == 1U ? LATE : 0U);
     bench_play(&bench, in + r * 30U * BLOCK, out + r * 30U * BLOCK, 30U * BLOCK);
@@ -223,11 +220,11 @@ TEST(inserting_and_removing_latency_in_one_path_does_not_click)
 TEST(a_removed_node_sounds_until_its_tail_has_ended)
 {
   Bench bench = bench_new(1);
-  Rack* const rack = rack_of("late: gain");
+  Rack* const rack = late_rack_of("late: gain");
   bench_plan(&bench, rack);
   signal_noise(in, FRAMES, 2);
   bench_play(&bench, in, out, BLOCK);
-  Rack* const silent = rack_of("add g gain\nconnect g out");
+  Rack* const silent = late_rack_of("add g gain\nconnect g out");
   const Plan* plan = bench_plan(&bench, silent);
   ck_assert_uint_eq(plan->n_nodes, 2);
   bench_play(&bench, in + BLOCK, out + BLOCK, FRAMES / 2U - BLOCK);
@@ -245,10 +242,10 @@ TEST(a_removed_node_sounds_until_its_tail_has_ended)
 TEST(state_survives_edits_elsewhere_but_not_structural_changes)
 {
   Bench bench = bench_new(1);
-  Rack* const rack = rack_of("late: gain");
+  Rack* const rack = late_rack_of("late: gain");
   const Node* const first = bench_plan(&bench, rack)->nodes[0].node;
   bench_play(&bench, in, out, BLOCK);
-  Rack* const longer = rack_of("late: gain | g: gain");
+  Rack* const longer = late_rack_of("late: gain | g: gain");
   ck_assert_ptr_eq(bench_plan(&bench, longer)->nodes[0].node, first);
   bench_play(&bench, in, out, BLOCK);
   ck_assert_uint_eq(((const LateState*)first->states)->n_frames, 2U * BLOCK);
@@ -265,7 +262,7 @@ TEST(state_survives_edits_elsewhere_but_not_structural_changes)
 TEST(a_unit_that_gives_nan_is_silenced_reset_and_counted)
 {
   Bench bench = bench_new(1);
-  Rack* const rack = rack_of("late: gain + g: gain");
+  Rack* const rack = late_rack_of("late: gain + g: gain");
   bench_plan(&bench, rack);
   signal_noise(in, FRAMES, 3);
   bench_play(&bench, in, out, 4U * BLOCK);
@@ -284,7 +281,7 @@ TEST(a_unit_that_gives_nan_is_silenced_reset_and_counted)
 TEST(a_node_that_gives_nan_again_and_again_is_bypassed_until_it_has_recovered)
 {
   Bench bench = bench_new(1);
-  Rack* const rack = rack_of("late: gain");
+  Rack* const rack = late_rack_of("late: gain");
   rack->nodes[0].values[POISON] = (RackValue){ .kind = VALUE_NUMBER, .number = 1.0 };
   NodeHealth* const health = &bench_plan(&bench, rack)->nodes[0].node->health;
   signal_noise(in, FRAMES, 3);
@@ -315,8 +312,9 @@ TEST(a_node_that_gives_nan_again_and_again_is_bypassed_until_it_has_recovered)
 TEST(after_a_reset_no_earlier_audio_is_played)
 {
   Bench bench = bench_new(1);
-  Rack* const rack = rack_of("connect in out\nadd late gain\nconnect in late\nconnect late out\n"
-                             "add g gain\nconnect in g\nconnect g out");
+  Rack* const rack =
+      late_rack_of("connect in out\nadd late gain\nconnect in late\nconnect late out\n"
+                   "add g gain\nconnect in g\nconnect g out");
   const Plan* const plan = bench_plan(&bench, rack);
   ck_assert_uint_gt(plan->links[0].link->mix.delay_frames, 0);
   ck_assert_uint_gt(plan->links[plan->n_links - 1U].link->mix.delay_frames, 0);

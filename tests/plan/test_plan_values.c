@@ -41,8 +41,7 @@ plan_across_message(const bool has_run, const uint64_t stamp, const float wanted
                                 .stamp = stamp };
   Plan* plan = NULL;
   PlanFault fault;
-  Error error = { STATUS_OK, "" };
-  ck_assert_msg(!plan_new(&request, &plan, &fault, &error), "%s", error.text);
+  OK(plan_new(&request, &plan, &fault, &error));
   rack_rig_set(&rig, "g", "gain", -20.0, 0);
   ck_assert_float_eq_tol(level(&rig), 0.1F, 1e-6F);
   player_offer(&rig.player, plan);

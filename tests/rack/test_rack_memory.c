@@ -9,21 +9,12 @@
 #include "tests/support/wrapped_alloc.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static const char document[] =
     "chain a: gain -3 | (convolver \"my hall.wav\" + delay 1s note=\"1/8\")\n"
     "add b highpass 80 type=elliptic\nconnect in b\nconnect b out:1-2\n";
 
 static Error error;
-
-static Rack*
-parsed(void)
-{
-  Rack* rack = NULL;
-  ck_assert_int_eq(rack_parse(document, "t", NULL, &rack, &error), STATUS_OK);
-  return rack;
-}
 
 TEST(parsing_without_memory_leaves_nothing)
 {
@@ -39,14 +30,14 @@ TEST(parsing_without_memory_leaves_nothing)
     }
     ck_assert_int_eq(status, STATUS_NO_MEM);
     ck_assert_ptr_null(rack);
-    ck_assert_ptr_nonnull(strstr(error.text, "out of memory"));
+    assert_says(error.text, "out of memory");
   }
   ck_assert_uint_gt(n, 20); // number of allocations that failed
 }
 
 TEST(copying_and_printing_without_memory_leave_nothing)
 {
-  SCOPED_RACK Rack* const rack = parsed();
+  SCOPED_RACK Rack* const rack = rack_of(document, NULL);
   bool copied = false;
   for (uint32_t n = 0; !copied; ++n) {
     failing_alloc_arm(n);
@@ -94,11 +85,11 @@ edit(Rack* const rack, const uint32_t kind)
 
 TEST(an_edit_without_memory_leaves_the_rack_as_it_was)
 {
-  SCOPED_RACK Rack* const before = parsed();
+  SCOPED_RACK Rack* const before = rack_of(document, NULL);
   for (uint32_t kind = 0; kind < 7U; ++kind) {
     bool done = false;
     for (uint32_t n = 0; !done; ++n) {
-      SCOPED_RACK Rack* const rack = parsed();
+      SCOPED_RACK Rack* const rack = rack_of(document, NULL);
       failing_alloc_arm(n);
       const Status status = edit(rack, kind);
       done = !failing_alloc_disarm();
@@ -111,11 +102,11 @@ TEST(an_edit_without_memory_leaves_the_rack_as_it_was)
 
 TEST(a_wrong_name_is_reported_even_without_memory_for_the_hint)
 {
-  SCOPED_RACK Rack* const rack = parsed();
+  SCOPED_RACK Rack* const rack = rack_of(document, NULL);
   failing_alloc_arm(0);
   ck_assert_int_eq(rack_add(rack, "new", "dleay", &error), STATUS_NOT_FOUND);
   ck_assert(failing_alloc_disarm());
-  ck_assert_ptr_nonnull(strstr(error.text, "no effect \"dleay\""));
+  assert_says(error.text, "no effect \"dleay\"");
 }
 
 SUITE_MAIN("rack_memory")

@@ -3,26 +3,17 @@
 
 #include "engine/rack/rack.h"
 #include "tests/support/scoped.h"
+#include "tests/support/set_by_name.h"
 #include "tests/support/suite.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static Error error;
-
-static Rack*
-rack_of(const char* const text)
-{
-  Rack* rack = NULL;
-  ck_assert_msg(!rack_parse(text, "t", NULL, &rack, &error), "%s", error.text);
-  return rack;
-}
-
 /// Check that a document at a rate gets exactly these warnings.
 static void
 expect(const char* const document, const double rate_hz, const char* const lines)
 {
-  SCOPED_RACK Rack* const rack = rack_of(document);
+  SCOPED_RACK Rack* const rack = rack_of(document, NULL);
   SCOPED_MEMORY char* const warnings = rack_warnings(rack, rate_hz);
   ck_assert_msg(warnings && !strcmp(warnings, lines), "%s\ngives\n%sexpected\n%s", document,
                 warnings, lines);
@@ -55,8 +46,8 @@ TEST(summed_chains_are_reported_unless_they_use_other_channels)
   expect("chain in:1 | gain | out:1\nchain in:2 | gain | out:2", 48000.0, "");
   expect("chain in:1 | gain | out\nchain in:2 | gain | out", 48000.0, ""); // a mixing desk
   expect("chain gain + highpass", 48000.0, "");                            // explicit
-  SCOPED_RACK Rack* const rack = rack_of("gain");
-  ck_assert_int_eq(rack_apply(rack, "chain highpass", "t", &error), STATUS_OK);
+  SCOPED_RACK Rack* const rack = rack_of("gain", NULL);
+  OK(rack_apply(rack, "chain highpass", "t", &error));
   SCOPED_RACK Rack* const copy = rack_copy(rack);
   SCOPED_MEMORY char* const warnings = rack_warnings(copy, 48000.0);
   ck_assert_str_eq(warnings, "2" SUMMED);
@@ -76,7 +67,7 @@ TEST(a_short_time_without_a_unit_is_reported)
   expect("delay 1 | delay 1.5", 48000.0, "");
   expect("delay 1500us", 48000.0, "");
   expect("phaser 0.5 | delay feedback=0.5", 48000.0, "");
-  SCOPED_RACK Rack* const rack = rack_of("d: delay 0.002s");
+  SCOPED_RACK Rack* const rack = rack_of("d: delay 0.002s", NULL);
   SCOPED_MEMORY char* warnings = rack_warnings(rack, 48000.0);
   ck_assert_str_eq(warnings, "");
 }

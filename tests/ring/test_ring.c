@@ -25,8 +25,7 @@ static Ring*
 new_ring(const RingShape* const shape)
 {
   Ring* ring = NULL;
-  Error error = { STATUS_OK, "" };
-  ck_assert_msg(ring_new(shape, &ring, &error) == STATUS_OK, "%s", error.text);
+  OK(ring_new(shape, &ring, &error));
   return ring;
 }
 

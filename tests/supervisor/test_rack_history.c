@@ -4,6 +4,7 @@
 
 #include "engine/supervisor/rack_history.h"
 #include "tests/support/scoped.h"
+#include "tests/support/set_by_name.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>
@@ -24,21 +25,12 @@ end(void)
   rack_history_clear(&history);
 }
 
-static Rack*
-read_rack(const char* const text, const Rack* const previous)
-{
-  Rack* rack = NULL;
-  Error error;
-  ck_assert_msg(!rack_parse(text, "test", previous, &rack, &error), "%s", error.text);
-  return rack;
-}
-
 /// Add a pending edit, whose new uids follow those of earlier edits.  Returns its first node's uid.
 static RackUid
 add(const uint64_t id, const char* const text)
 {
   static RackUid next_uid = RACK_UID_FIRST;
-  SCOPED_RACK Rack* const rack = read_rack(text, history.active);
+  SCOPED_RACK Rack* const rack = rack_of(text, history.active);
   rack->next_uid = next_uid = rack->next_uid > next_uid ? rack->next_uid : next_uid;
   ck_assert_int_eq(rack_history_add(&history, id, rack, 0, 1), STATUS_OK);
   const RackUid uid = rack->n_nodes ? rack->nodes[0].uid : RACK_UID_NONE;
@@ -48,7 +40,7 @@ add(const uint64_t id, const char* const text)
 static void
 assert_is(const Rack* const rack, const char* const text)
 {
-  SCOPED_RACK Rack* const expected = read_rack(text, NULL);
+  SCOPED_RACK Rack* const expected = rack_of(text, NULL);
   SCOPED_MEMORY char* const is = rack_print(rack);
   ck_assert_msg(rack_equal(rack, expected), "%s, not %s", is, text);
 }
@@ -65,7 +57,7 @@ TEST(one_edit_is_pending_at_a_time)
   assert_is(history.active, "");
   add(1, "g: gain -3dB");
   ck_assert_uint_eq(history.pending->id, 1);
-  SCOPED_RACK Rack* const other = read_rack("g: gain -6dB", NULL);
+  SCOPED_RACK Rack* const other = rack_of("g: gain -6dB", NULL);
   ck_assert_int_eq(rack_history_add(&history, 2, other, 0, 1), STATUS_LIMIT);
   ck_assert_uint_eq(history.pending->id, 1);
   rack_history_activate_pending(&history);
@@ -133,7 +125,7 @@ TEST(a_rack_that_crashed_is_reverted_and_banned_for_a_time)
   ck_assert_int_eq(history.pending->refusal.status, STATUS_OK);
   rack_history_drop_pending(&history);
 
-  Rack* const again = read_rack("g: gain -6dB", NULL);
+  Rack* const again = rack_of("g: gain -6dB", NULL);
   ck_assert_int_eq(rack_history_add(&history, 5, again, 0, 1000 + RACK_HISTORY_BAN_NS - 1U),
                    STATUS_OK);
   ck_assert_int_eq(history.pending->refusal.status, STATUS_WORKER);

@@ -71,7 +71,7 @@ TEST(a_program_that_is_no_worker_is_refused)
     Engine* engine = NULL;
     Error error;
     ck_assert_int_eq(engine_new(&config, &engine, &error), none[n].status);
-    ck_assert_msg(strstr(error.text, none[n].part), "%s", error.text);
+    assert_says(error.text, none[n].part);
   }
 }
 
@@ -82,7 +82,7 @@ TEST(an_invalid_rack_is_refused_as_in_this_process)
   await_level(&rig, HALF);
   const EngineReply reply = rig_edit(&rig, "g: convolver no_such_file.wav");
   ck_assert_int_eq(reply.status, STATUS_FILE);
-  ck_assert_msg(strstr(reply.text, "no_such_file.wav"), "%s", reply.text);
+  assert_says(reply.text, "no_such_file.wav");
   ck_assert_uint_eq(reply.refused_edge, 0);
   const EngineReply widths =
       rig_edit(&rig, "add g gain\nadd h gain\nconnect in g\nconnect g h:1\nconnect h:9 out");
@@ -107,7 +107,7 @@ TEST(a_worker_that_is_killed_is_replaced_without_a_silent_block)
     const EngineStatus status = rig_status(&rig);
     ck_assert_int_ne(status.worker_pid, pid);
     ck_assert_int_eq(status.worker, WORKER_RUNNING);
-    ck_assert_msg(strstr(status.worker_note, "SIGKILL"), "%s", status.worker_note);
+    assert_says(status.worker_note, "SIGKILL");
   }
 }
 
@@ -155,7 +155,7 @@ TEST(a_worker_that_is_stopped_is_replaced_without_a_silent_block)
   send_signal(&rig, SIGSTOP);
   assert_worker_replaced(&rig, 1, HALF);
   const EngineStatus status = rig_status(&rig);
-  ck_assert_msg(strstr(status.worker_note, "stopped from outside"), "%s", status.worker_note);
+  assert_says(status.worker_note, "stopped from outside");
 }
 
 TEST(a_callback_that_waits_for_its_blocks_is_not_left_waiting)
@@ -187,8 +187,7 @@ ring_of_worker(const pid_t pid)
     snprintf(name, sizeof(name), "/proc/%d/fd/%s", (int)pid, entry->d_name);
     if (readlink(name, target, sizeof(target) - 1U) > 0 && strstr(target, "memfd:warprack-ring")) {
       SCOPED_FD const int fd = open(name, O_RDWR | O_CLOEXEC);
-      Error error;
-      ck_assert_msg(!ring_attach(fd, &ring, &error), "%s", error.text);
+      OK(ring_attach(fd, &ring, &error));
     }
   }
   closedir(fds);
@@ -210,7 +209,7 @@ TEST(a_worker_that_writes_invalid_data_to_the_ring_is_replaced)
   }
   assert_worker_replaced(&rig, 1, HALF);
   const EngineStatus status = rig_status(&rig);
-  ck_assert_msg(strstr(status.worker_note, "block ring"), "%s", status.worker_note);
+  assert_says(status.worker_note, "block ring");
 }
 
 TEST(values_are_kept_whenever_they_are_set)

@@ -4,6 +4,7 @@
 
 #include "tests/support/scoped.h"
 #include "tests/support/scratch.h"
+#include "tests/support/set_by_name.h"
 #include "tests/support/suite.h"
 #include "tests/support/supervisor_rig.h"
 #include "tests/support/test_driver.h"
@@ -33,9 +34,8 @@ TEST(an_edit_that_crashes_two_workers_is_refused)
   for (uint32_t e = 0; e < 3U; ++e) {
     const EngineReply reply = rig_edit(&rig, edits[e].rack);
     ck_assert_int_eq(reply.status, STATUS_WORKER);
-    ck_assert_msg(strstr(reply.text, "two workers crashed while they planned it"), "%s",
-                  reply.text);
-    ck_assert_msg(strstr(reply.text, edits[e].why), "%s", reply.text);
+    assert_says(reply.text, "two workers crashed while they planned it");
+    assert_says(reply.text, edits[e].why);
     assert_worker_replaced(&rig, 2U * (e + 1U), HALF);
   }
   ck_assert_uint_eq(rig_status(&rig).quarantined, 0);
@@ -59,16 +59,16 @@ TEST(a_rack_that_crashes_two_workers_is_reverted)
   const EngineStatus status = rig_status(&rig);
   ck_assert_uint_eq(status.quarantined, 1);
   ck_assert_uint_eq(status.worker_restarts, 2);
-  ck_assert_msg(strstr(status.quarantine_note, "SIGSEGV"), "%s", status.quarantine_note);
+  assert_says(status.quarantine_note, "SIGSEGV");
   Rack* const active = engine_rack(rig.engine);
-  Rack* const before = driver_rack(HALVED);
+  Rack* const before = rack_of(HALVED, NULL);
   ck_assert(rack_equal(active, before));
   rack_free(before);
   rack_free(active);
 
   const EngineReply again = rig_edit(&rig, crashing);
   ck_assert_int_eq(again.status, STATUS_WORKER);
-  ck_assert_msg(strstr(again.text, "crashed two workers"), "%s", again.text);
+  assert_says(again.text, "crashed two workers");
   const EngineReply other = rig_edit(&rig, HALVED " | gain 0dB");
   ck_assert_msg(!other.status, "%s", other.text);
   ck_assert_uint_eq(rig_status(&rig).worker_restarts, 2);
@@ -79,10 +79,9 @@ TEST(without_an_earlier_good_rack_the_empty_one_is_used)
   const char* const argv[] = { bad_worker(), NULL };
   const EngineConfig config = rig_config(argv);
   SCOPED(rig_stop) Rig rig = { .engine = NULL };
-  Error error;
-  ck_assert_int_eq(engine_new(&config, &rig.engine, &error), STATUS_OK);
-  rig.rack = driver_rack("gain -6dB | convolver segv"); // crashes when it is armed
-  ck_assert_int_eq(engine_edit_wait(rig.engine, rig.rack, &error), STATUS_OK);
+  OK(engine_new(&config, &rig.engine, &error));
+  rig.rack = rack_of("gain -6dB | convolver segv", NULL); // crashes when it is armed
+  OK(engine_edit_wait(rig.engine, rig.rack, &error));
   rig_arm(&rig);
   rig.audio = clocked_start(rig.engine);
   await_quarantine(&rig);
@@ -100,9 +99,8 @@ TEST(an_edit_that_three_workers_are_killed_with_is_refused)
   await_level(&rig, HALF);
   const EngineReply reply = rig_edit(&rig, HALVED " | convolver kill");
   ck_assert_int_eq(reply.status, STATUS_WORKER);
-  ck_assert_msg(strstr(reply.text, "three workers were lost while they planned it"), "%s",
-                reply.text);
-  ck_assert_msg(strstr(reply.text, "SIGKILL"), "%s", reply.text);
+  assert_says(reply.text, "three workers were lost while they planned it");
+  assert_says(reply.text, "SIGKILL");
   await_restarts(&rig, 3); // the reply comes first, while the last sound may still be wet
   await_level(&rig, HALF);
   ck_assert_uint_eq(rig_status(&rig).worker_restarts, 3);
@@ -124,7 +122,7 @@ static void
 assert_overtaken(const EngineReply* const reply)
 {
   ck_assert_int_eq(reply->status, STATUS_WORKER);
-  ck_assert_msg(strstr(reply->text, "a later command makes the rack smaller"), "%s", reply->text);
+  assert_says(reply->text, "a later command makes the rack smaller");
 }
 
 TEST(an_overtaken_edit_is_refused_at_its_first_loss)
@@ -203,7 +201,7 @@ exchange_worker(const bool waits)
   ck_assert_int_ne(status.worker_pid, needy.worker_pid);
   ck_assert_uint_ge(status.worker_counts.plans,
                     needy.worker_counts.plans); // no counter falls, though the new worker's are 0
-  ck_assert_msg(strstr(status.worker_note, "replaces worker"), "%s", status.worker_note);
+  assert_says(status.worker_note, "replaces worker");
   // Two dry blocks, one when the old ring is removed and one when the new ring is added: the next
   // worker was ready before.
   ck_assert(!waits || status.worker_restarts > 1U || status.counts.dry == needy.counts.dry + 2U);

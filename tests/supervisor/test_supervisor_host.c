@@ -5,6 +5,7 @@
 #include "engine/supervisor/supervisor.h"
 #include "engine/supervisor/supervisor_private.h"
 #include "tests/support/scoped.h"
+#include "tests/support/set_by_name.h"
 #include "tests/support/suite.h"
 #include "tests/support/supervisor_rig.h"
 #include "tests/support/test_driver.h"
@@ -13,7 +14,6 @@
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -132,9 +132,7 @@ host_start(Host* const host)
   pthread_mutex_init(&host->held, NULL);
   const WorkerEvents events = { host, on_replied, on_changed };
   const SupervisorHost calls = { host, hold, release, offer, given, lost, pulse, frame_now };
-  Error error;
-  ck_assert_msg(!supervisor_new(&config, &events, &calls, &host->supervisor, &error), "%s",
-                error.text);
+  OK(supervisor_new(&config, &events, &calls, &host->supervisor, &error));
 }
 
 static void
@@ -151,8 +149,7 @@ new_ring(const uint32_t block_frames)
     .n_in = 1, .n_out = 1, .block_frames = block_frames, .n_slots = 8, .n_messages = 16
   };
   Ring* ring = NULL;
-  Error error;
-  ck_assert_msg(!ring_new(&shape, &ring, &error), "%s", error.text);
+  OK(ring_new(&shape, &ring, &error));
   return ring;
 }
 
@@ -165,8 +162,7 @@ arm(const Host* const host, Ring* const ring)
     .ring = ring
   };
   WorkerFacts facts;
-  Error error;
-  ck_assert_msg(!supervisor_calls.arm(host->supervisor, &start, &facts, &error), "%s", error.text);
+  OK(supervisor_calls.arm(host->supervisor, &start, &facts, &error));
 }
 
 /// Arm the worker with a new ring, and disarm it.  Returns whether the host takes the worker as
@@ -237,7 +233,7 @@ TEST(a_ring_for_the_format_before_is_not_given_to_a_worker)
   ck_assert_ptr_null(other.host);
   ck_assert_uint_eq(host.offered_frames, 128);
   // The kill is the only failure that was recorded.
-  ck_assert_msg(strstr(supervisor_now(&host).note, "SIGKILL"), "%s", supervisor_now(&host).note);
+  assert_says(supervisor_now(&host).note, "SIGKILL");
   supervisor_calls.disarm(host.supervisor);
   host_stop(&host);
   ring_free(other.ring);
@@ -259,7 +255,7 @@ TEST(a_value_sent_before_a_worker_is_known_to_be_armed_is_set)
 {
   Host host;
   host_start(&host);
-  SCOPED_RACK Rack* const rack = driver_rack(HALVED);
+  SCOPED_RACK Rack* const rack = rack_of(HALVED, NULL);
   ck_assert_int_eq(supervisor_calls.edit(host.supervisor, 1U, rack, 0U, 0U), STATUS_OK);
   await(has_reply, &host, "a reply");
   const ParamMessage message = { .uid = rack->nodes[0].uid, .value = QUARTER_DB };

@@ -8,6 +8,7 @@
 #include "tests/support/program.h"
 #include "tests/support/scoped.h"
 #include "tests/support/scratch.h"
+#include "tests/support/set_by_name.h"
 #include "tests/support/suite.h"
 #include "tests/support/wire_ends.h"
 
@@ -21,8 +22,6 @@
 #define BLOCK   64U
 #define RATE    48000.0
 #define WAIT_NS 20000000000U
-
-static Error error;
 
 typedef struct Rig {
   Wire* wire;
@@ -41,14 +40,6 @@ await(Rig* const rig, const WireKind kind)
   return &rig->last;
 }
 
-static Rack*
-rack_of(const char* const document)
-{
-  Rack* rack = NULL;
-  ck_assert_msg(!rack_parse(document, "rack", NULL, &rack, &error), "%s", error.text);
-  return rack;
-}
-
 /// Start the program, configure it and arm it.
 static void
 start(Rig* const rig, const char* const root, const char* const named)
@@ -58,27 +49,26 @@ start(Rig* const rig, const char* const root, const char* const named)
   static char* const argv[] = { name, command, NULL };
   int sockets[2];
   *rig = (Rig){ .wire = NULL };
-  ck_assert(!wire_pair(sockets, &error));
-  ck_assert(!wire_new(sockets[0], WIRE_SERVER, &rig->wire, &error));
-  ck_assert_msg(!process_start(getenv("WARPRACK_PROGRAM"), argv, sockets[1], &rig->worker, &error),
-                "%s", error.text);
+  OK(wire_pair(sockets, &error));
+  OK(wire_new(sockets[0], WIRE_SERVER, &rig->wire, &error));
+  OK(process_start(getenv("WARPRACK_PROGRAM"), argv, sockets[1], &rig->worker, &error));
   close(sockets[1]);
 
-  Rack* const rack = rack_of(named);
+  Rack* const rack = rack_of(named, NULL);
   WireMessage config = { .kind = WIRE_CONFIG, .config.rack = rack };
   config.config.engine.backend = ENGINE_BACKEND_CPU;
   strcpy(config.config.root, root);
-  ck_assert(!wire_send(rig->wire, &config, &error));
+  OK(wire_send(rig->wire, &config, &error));
   rack_free(rack);
 
   const RingShape shape = { 1, 1, BLOCK, 4, 64 };
-  ck_assert(!ring_new(&shape, &rig->ring, &error));
+  OK(ring_new(&shape, &rig->ring, &error));
   const WireMessage arm = {
     .kind = WIRE_ARM,
     .arm = { .format = { .rate_hz = RATE, .block_frames = BLOCK, .n_in = 1, .n_out = 1 },
              .ring_fd = ring_fd(rig->ring) }
   };
-  ck_assert(!wire_send(rig->wire, &arm, &error));
+  OK(wire_send(rig->wire, &arm, &error));
   ck_assert_msg(!await(rig, WIRE_ARMED)->armed.error.status, "%s", rig->last.armed.error.text);
 }
 
@@ -101,9 +91,9 @@ stop(Rig* const rig)
 static Status
 edit(Rig* const rig, const char* const document)
 {
-  Rack* const rack = rack_of(document);
+  Rack* const rack = rack_of(document, NULL);
   const WireMessage message = { .kind = WIRE_EDIT, .edit = { .rack = rack } };
-  ck_assert(!wire_send(rig->wire, &message, &error));
+  OK(wire_send(rig->wire, &message, &error));
   rack_free(rack);
   do {
     const uint64_t sequence = ring_next(rig->ring);
@@ -112,7 +102,7 @@ edit(Rig* const rig, const char* const document)
     ring_submit(rig->ring);
     ck_assert(ring_wait_finished(rig->ring, sequence, WAIT_NS));
     wire_message_clear(&rig->last);
-    ck_assert_msg(!wire_receive(rig->wire, &rig->last, &error), "%s", error.text);
+    OK(wire_receive(rig->wire, &rig->last, &error));
   } while (rig->last.kind != WIRE_REPLY);
   return rig->last.reply.reply.status;
 }
@@ -175,7 +165,7 @@ TEST(started_by_hand_the_worker_explains_its_purpose)
   Program program;
   PROGRAM_RUN(&program, "worker");
   ck_assert_int_eq(program.exit_code, 2);
-  ck_assert_ptr_nonnull(strstr(program.err, "starts this process itself"));
+  assert_says(program.err, "starts this process itself");
   ck_assert_str_eq(program.out, "");
   program_clear(&program);
   PROGRAM_RUN(&program, "--help");

@@ -3,8 +3,10 @@
 
 #include "control_rig.h"
 
+#include "set_by_name.h"
+#include "suite.h"
+
 #include <arpa/inet.h>
-#include <check.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
@@ -53,17 +55,13 @@ control_rig_start(void)
   rig.port_keeper = -1;
   rig.folder = scratch_new();
   rig.engine = fake_engine_new();
-  Rack* rack = NULL;
-  Error error;
-  ck_assert_msg(rack_parse("lowcut: highpass 80 | vol: gain -6dB", "rack", NULL, &rack, &error) ==
-                    STATUS_OK,
-                "%s", error.text);
+  Rack* const rack = rack_of("lowcut: highpass 80 | vol: gain -6dB", NULL);
   const ControlConfig config = { .engine = rig.engine,
                                  .root = rig.folder.directory,
                                  .audio = fill_audio,
                                  .latency_changed = count_latency_change,
                                  .quit = count_quit };
-  ck_assert_msg(control_start(&config, rack, &rig.control, &error) == STATUS_OK, "%s", error.text);
+  OK(control_start(&config, rack, &rig.control, &error));
   rack_free(rack);
   snprintf(rig.port, sizeof(rig.port), "%u", control_port(rig.control));
   rig.client = client_new(control_port(rig.control));
@@ -119,7 +117,7 @@ control_rig_expect_rack(const char* const text)
 {
   client_send(rig.client, "/rack/get", "");
   const char* const answer = client_receive(rig.client);
-  ck_assert_msg(strstr(answer, text) != NULL, "no \"%s\" in:\n%s", text, answer);
+  assert_says(answer, text);
 }
 
 double

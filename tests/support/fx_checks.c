@@ -4,8 +4,8 @@
 #include "fx_checks.h"
 
 #include "signals.h"
+#include "suite.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,10 +42,8 @@ planar_noise(const uint32_t n_channels, const uint32_t n_frames, const uint64_t 
 static void
 case_new(FxRig* const rig, const FxCase* const fx_case)
 {
-  Error error = { STATUS_OK, "" };
-  const Status status = rig_try(rig, fx_case->effect, fx_case->rate_hz, fx_case->n_channels,
-                                MAX_BLOCK, false, fx_case->args, fx_case->n_args, &error);
-  ck_assert_msg(status == STATUS_OK, "%s", error.text);
+  OK(rig_try(rig, fx_case->effect, fx_case->rate_hz, fx_case->n_channels, MAX_BLOCK, false,
+             fx_case->args, fx_case->n_args, &error));
 }
 
 static void

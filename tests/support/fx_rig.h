@@ -7,6 +7,8 @@
 #ifndef WARPRACK_TESTS_FX_RIG_H
 #define WARPRACK_TESTS_FX_RIG_H
 
+#include "suite.h"
+
 #include "engine/contract/effect.h"
 
 /// One value for a new node.  A TEXT or CHOICE parameter takes `text`, a FILE parameter `text` and
@@ -42,10 +44,8 @@ Status rig_try(FxRig* rig, const char* effect, double rate_hz, uint32_t n_in, ui
 #define rig_new(rig, effect, rate_hz, n_in, max_block, ...)                                        \
   do {                                                                                             \
     const RigArg rig_args_[] = { __VA_ARGS__ };                                                    \
-    Error rig_error_ = { STATUS_OK, "" };                                                          \
-    ck_assert_msg(rig_try(rig, effect, rate_hz, n_in, max_block, false, rig_args_,                 \
-                          (uint32_t)ARRAY_LEN(rig_args_), &rig_error_) == STATUS_OK,               \
-                  "%s", rig_error_.text);                                                          \
+    OK(rig_try(rig, effect, rate_hz, n_in, max_block, false, rig_args_,                            \
+               (uint32_t)ARRAY_LEN(rig_args_), &error));                                           \
   } while (0)
 
 void rig_free(FxRig* rig);

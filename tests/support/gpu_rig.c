@@ -3,18 +3,12 @@
 
 #include "gpu_checks.h"
 
+#include "suite.h"
+
 #include "dsp_gpu/gpu_compile.h"
 #include "engine/base/time.h"
 
-#include <check.h>
 #include <sched.h>
-
-#define OK(call)                                                                                   \
-  do {                                                                                             \
-    Error error = { STATUS_OK, "" };                                                               \
-    const Status status = (call);                                                                  \
-    ck_assert_msg(status == STATUS_OK, "%s: %s", status_text(status), error.text);                 \
-  } while (0)
 
 GpuRig
 gpu_rig_open(const GpuApi* const api)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "jack_rig.h"
 
-#include <check.h>
+#include "suite.h"
+
 #include <jack/metadata.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,9 +17,8 @@ jack_rig_open(const Jackd* const jackd, FakeEvents* const fake, const uint32_t n
                             .n_out = n_out,
                             .connect = connect };
   Io* io = NULL;
-  Error error = { STATUS_OK, "" };
   const IoEvents events = fake_events(fake, n_in, n_out);
-  ck_assert_msg(!io_open(io_find("jack"), &config, &events, &io, &error), "%s", error.text);
+  OK(io_open(io_find("jack"), &config, &events, &io, &error));
   return io;
 }
 

@@ -3,7 +3,8 @@
 
 #include "live_run.h"
 
-#include <check.h>
+#include "suite.h"
+
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
@@ -55,7 +56,7 @@ live_end(const int number)
 void
 live_assert_said(const char* const part)
 {
-  ck_assert_msg(strstr(program_peek(&live_run), part), "'%s' is not in: %s", part, live_run.out);
+  assert_says(program_peek(&live_run), part);
 }
 
 const char*
@@ -78,5 +79,5 @@ void
 live_assert_plays(const char* const part)
 {
   const char* const rack = LIVE_ASK("/rack/get");
-  ck_assert_msg(strstr(rack, part), "'%s' is not in: %s", part, rack);
+  assert_says(rack, part);
 }

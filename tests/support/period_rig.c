@@ -3,11 +3,12 @@
 
 #include "period_rig.h"
 
+#include "suite.h"
+
 #include "engine/base/rt.h"
 #include "engine/callback/bridge.h"
 #include "engine/callback/period_state.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,8 +30,7 @@ Ring*
 period_rig_new_ring(const PeriodRig* const rig)
 {
   Ring* ring = NULL;
-  Error error = { STATUS_OK, "" };
-  ck_assert_msg(ring_new(&rig->shape, &ring, &error) == STATUS_OK, "%s", error.text);
+  OK(ring_new(&rig->shape, &ring, &error));
   return ring;
 }
 
@@ -46,8 +46,7 @@ period_rig_new_wide(PeriodRig* const rig, PeriodConfig config, const uint32_t n_
   config.ring = rig->ring;
   config.rate_hz = RATE;
   config.fallback = (Fallback){ .level = 1.0F };
-  Error error = { STATUS_OK, "" };
-  ck_assert_msg(period_new(&config, &rig->period, &error) == STATUS_OK, "%s", error.text);
+  OK(period_new(&config, &rig->period, &error));
 }
 
 void

@@ -2,9 +2,10 @@
 
 #include "rack_rig.h"
 
+#include "set_by_name.h"
 #include "signals.h"
+#include "suite.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,8 +62,7 @@ plan(RackRig* const rig, const PlanRequest* const request, Error* const error)
 Status
 rack_rig_try(RackRig* const rig, const char* const text, Error* const error)
 {
-  Rack* rack = NULL;
-  ck_assert_msg(rack_parse(text, "test", rig->rack, &rack, error) == STATUS_OK, "%s", error->text);
+  Rack* const rack = rack_of(text, rig->rack);
   const PlanRequest request = request_for(rig, rack);
   const Status status = plan(rig, &request, error);
   if (status) {
@@ -77,20 +77,18 @@ rack_rig_try(RackRig* const rig, const char* const text, Error* const error)
 void
 rack_rig_edit(RackRig* const rig, const char* const text)
 {
-  Error error = { STATUS_OK, "" };
-  ck_assert_msg(rack_rig_try(rig, text, &error) == STATUS_OK, "%s", error.text);
+  OK(rack_rig_try(rig, text, &error));
 }
 
 void
 rack_rig_leave(RackRig* const rig, const Backend* const lost)
 {
-  Error error = { STATUS_OK, "" };
   rig->backend = &backend_cpu;
   rig->gpu = &backend_cpu;
   PlanRequest request = request_for(rig, rig->rack);
   request.lost = lost;
   request.keep_values = true;
-  ck_assert_msg(plan(rig, &request, &error) == STATUS_OK, "%s", error.text);
+  OK(plan(rig, &request, &error));
 }
 
 void
@@ -101,12 +99,11 @@ rack_rig_begin(RackRig* const rig, const Backend* const backend, const Backend* 
     .backend = backend, .gpu = gpu, .format = *format, .files = files, .n_files = n_files
   };
   rig->loader.files = (FxFiles){ .load = find_file, .free = leave_file, .context = rig };
-  Error error = { STATUS_OK, "" };
   const RingShape shape = {
     .n_in = 1, .n_out = 1, .block_frames = 1, .n_slots = 4, .n_messages = 256
   };
-  ck_assert_msg(ring_new(&shape, &rig->messages, &error) == STATUS_OK, "%s", error.text);
-  ck_assert_msg(player_init(&rig->player, &error) == STATUS_OK, "%s", error.text);
+  OK(ring_new(&shape, &rig->messages, &error));
+  OK(player_init(&rig->player, &error));
   rig->player.rate_hz = format->rate_hz;
 }
 
@@ -130,9 +127,7 @@ rack_rig_free(RackRig* const rig)
 const FxInfo*
 rack_rig_effect(const char* const text, const char* const name)
 {
-  Rack* rack = NULL;
-  Error error = { STATUS_OK, "" };
-  ck_assert_msg(rack_parse(text, "test", NULL, &rack, &error) == STATUS_OK, "%s", error.text);
+  Rack* const rack = rack_of(text, NULL);
   const FxInfo* fx = NULL;
   for (uint32_t n = 0; n < rack->n_nodes; ++n) {
     fx = strcmp(rack->nodes[n].name, name) ? fx : rack->nodes[n].fx;

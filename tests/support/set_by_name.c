@@ -1,7 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Sets a parameter of a rack by the names of node and parameter.
+// Combines functions of the rack that tests call together.
 
 #include "set_by_name.h"
+
+#include "suite.h"
+
+Rack*
+rack_of(const char* const text, const Rack* const previous)
+{
+  Rack* rack = NULL;
+  Error error = { STATUS_OK, "" };
+  ck_assert_msg(!rack_parse(text, "rack", previous, &rack, &error), "%s: %s", text, error.text);
+  return rack;
+}
 
 Status
 set_text_by_name(const Rack* const rack, const char* const node, const char* const param,

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// Sets a parameter of a rack by the names of node and parameter.  Combines rack_lookup(),
-/// rack_find_param() and rack_set_param().
+/// Racks for tests: from a text, and parameters set by the names of node and parameter.
 #ifndef WARPRACK_TESTS_SET_BY_NAME_H
 #define WARPRACK_TESTS_SET_BY_NAME_H
 
 #include "engine/rack/rack.h"
+
+/// Parse a text, which must be a valid rack.  `previous` may be NULL; nodes that it has, too, keep
+/// their uids.
+Rack* rack_of(const char* text, const Rack* previous);
 
 NODISCARD Status set_text_by_name(const Rack* rack, const char* node, const char* param,
                                   const char* text, Error* error);

@@ -3,7 +3,10 @@
 #ifndef WARPRACK_TESTS_SUITE_H
 #define WARPRACK_TESTS_SUITE_H
 
+#include "engine/base/status.h"
+
 #include <check.h>
+#include <string.h>
 
 #define TEST_SKIPPED 77 // exit code that the build reports as skipped
 
@@ -26,6 +29,18 @@ void suite_skip(const char* why);
 /// A test that runs once for each row of an array.  The body has the index `row`; a failure prints
 /// it after the name of the test.
 #define TEST_ROWS(name, rows) SUITE_TEST(name, sizeof(rows) / sizeof((rows)[0]), row)
+
+/// `OK(rack_check(rack, &error));` fails the test unless the call returns STATUS_OK, and prints the
+/// error.  `error` is a variable of the macro.
+#define OK(call)                                                                                   \
+  do {                                                                                             \
+    Error error = { STATUS_OK, "" };                                                               \
+    const Status status_ = (call);                                                                 \
+    ck_assert_msg(status_ == STATUS_OK, "%s: %s", status_text(status_), error.text);               \
+  } while (0)
+
+/// Fails the test unless `text` contains `part`.
+#define assert_says(text, part) ck_assert_msg(strstr(text, part), "no '%s' in: %s", part, text)
 
 #define SUITE_TEST(name, n, parameter)                                                             \
   static void name(int parameter);                                                                 \

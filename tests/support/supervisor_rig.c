@@ -3,6 +3,7 @@
 
 #include "supervisor_rig.h"
 
+#include "set_by_name.h"
 #include "suite.h"
 #include "test_driver.h"
 
@@ -32,21 +33,18 @@ rig_config(const char* const* const argv)
 void
 rig_arm(const Rig* const rig)
 {
-  Error error;
-  ck_assert_msg(!engine_arm(rig->engine, CLOCKED_RATE_HZ, CLOCKED_BLOCK, 1, 1, &error), "%s",
-                error.text);
+  OK(engine_arm(rig->engine, CLOCKED_RATE_HZ, CLOCKED_BLOCK, 1, 1, &error));
 }
 
 void
 rig_start(Rig* const rig, const char* const program, const char* const rack)
 {
-  Error error;
   const bool is_good = !strcmp(program, getenv("WARPRACK_PROGRAM"));
   *rig = (Rig){ .argv = { program, is_good ? "worker" : NULL } };
   const EngineConfig config = rig_config(rig->argv);
-  ck_assert_msg(!engine_new(&config, &rig->engine, &error), "%s", error.text);
-  rig->rack = driver_rack(rack);
-  ck_assert_msg(!engine_edit_wait(rig->engine, rig->rack, &error), "%s", error.text);
+  OK(engine_new(&config, &rig->engine, &error));
+  rig->rack = rack_of(rack, NULL);
+  OK(engine_edit_wait(rig->engine, rig->rack, &error));
   rig_arm(rig);
   rig->audio = clocked_start(rig->engine);
 }
@@ -200,9 +198,7 @@ static Reply last_reply;
 void
 rig_begin_edit(Rig* const rig, const char* const text)
 {
-  Rack* next = NULL;
-  Error error;
-  ck_assert_msg(!rack_parse(text, "rack", rig->rack, &next, &error), "%s", error.text);
+  Rack* const next = rack_of(text, rig->rack);
   last_reply.is_there = false;
   ck_assert_int_eq(engine_edit(rig->engine, next, 0, take_reply, &last_reply), STATUS_OK);
   rack_free(rig->rack);

@@ -4,6 +4,7 @@
 #include "test_driver.h"
 
 #include "scoped.h"
+#include "set_by_name.h"
 #include "signals.h"
 #include "suite.h"
 
@@ -23,14 +24,11 @@ driver_from(const EngineConfig* const config, const char* const rack_text, const
   TestDriver driver = {
     .n_in = config->n_in, .n_out = config->n_out, .block = DRIVER_BLOCK, .n_frames = n_frames
   };
-  Error error = { STATUS_OK, "" };
-  ck_assert_int_eq(engine_new(config, &driver.engine, &error), STATUS_OK);
-  Rack* const rack = driver_rack(rack_text);
-  ck_assert_msg(engine_edit_wait(driver.engine, rack, &error) == STATUS_OK, "%s", error.text);
+  OK(engine_new(config, &driver.engine, &error));
+  Rack* const rack = rack_of(rack_text, NULL);
+  OK(engine_edit_wait(driver.engine, rack, &error));
   rack_free(rack);
-  ck_assert_msg(engine_arm(driver.engine, DRIVER_RATE_HZ, DRIVER_BLOCK, config->n_in, config->n_out,
-                           &error) == STATUS_OK,
-                "%s", error.text);
+  OK(engine_arm(driver.engine, DRIVER_RATE_HZ, DRIVER_BLOCK, config->n_in, config->n_out, &error));
   for (uint32_t c = 0; c < DRIVER_CHANNELS; ++c) {
     driver.in[c] = calloc(n_frames + DRIVER_BLOCK, sizeof(float));
     driver.out[c] = calloc(n_frames + DRIVER_BLOCK, sizeof(float));
@@ -146,9 +144,7 @@ edit_to(TestDriver* const driver, Rack** const rack, Rack* const next, Error* co
 Status
 driver_edit(TestDriver* const driver, Rack** const rack, const char* const text, Error* const error)
 {
-  Rack* next = NULL;
-  ck_assert_msg(rack_parse(text, "rack", *rack, &next, error) == STATUS_OK, "%s", error->text);
-  return edit_to(driver, rack, next, error);
+  return edit_to(driver, rack, rack_of(text, *rack), error);
 }
 
 Status
@@ -158,15 +154,6 @@ driver_apply(TestDriver* const driver, Rack** const rack, const char* const stat
   Rack* const next = rack_copy(*rack);
   ck_assert_msg(rack_apply(next, statements, "rack", error) == STATUS_OK, "%s", error->text);
   return edit_to(driver, rack, next, error);
-}
-
-Rack*
-driver_rack(const char* const text)
-{
-  Rack* rack = NULL;
-  Error error = { STATUS_OK, "" };
-  ck_assert_msg(rack_parse(text, "rack", NULL, &rack, &error) == STATUS_OK, "%s", error.text);
-  return rack;
 }
 
 void

@@ -53,7 +53,4 @@ void driver_await_builder(const TestDriver* driver, uint64_t frame);
 /// Wait until the edit in flight has its reply, so that the engine takes another one.
 void driver_await_reply(const TestDriver* driver);
 
-/// Parse a text, which must be a valid rack.
-Rack* driver_rack(const char* text);
-
 #endif

@@ -3,20 +3,19 @@
 
 #include "wire_ends.h"
 
-#include <check.h>
+#include "suite.h"
+
 #include <dirent.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static Error error;
-
 static Wire*
 end_of(const int socket, const WireSide side)
 {
   Wire* wire = NULL;
-  ck_assert(!wire_new(socket, side, &wire, &error));
+  OK(wire_new(socket, side, &wire, &error));
   ck_assert_int_eq(wire_fd(wire), socket);
   return wire;
 }
@@ -25,7 +24,7 @@ WireEnds
 wire_ends_new(void)
 {
   int sockets[2];
-  ck_assert(!wire_pair(sockets, &error));
+  OK(wire_pair(sockets, &error));
   return (WireEnds){ end_of(sockets[0], WIRE_SERVER), end_of(sockets[1], WIRE_WORKER), -1 };
 }
 
@@ -33,7 +32,7 @@ WireEnds
 wire_ends_half(const WireSide side)
 {
   int sockets[2];
-  ck_assert(!wire_pair(sockets, &error));
+  OK(wire_pair(sockets, &error));
   Wire* const wire = end_of(sockets[0], side);
   return (WireEnds){ side == WIRE_SERVER ? wire : NULL, side == WIRE_WORKER ? wire : NULL,
                      sockets[1] };
@@ -68,7 +67,7 @@ wire_next(Wire* const wire)
   while (message.kind == WIRE_NONE) {
     struct pollfd there = { .fd = wire_fd(wire), .events = POLLIN };
     ck_assert_int_eq(poll(&there, 1, 20000), 1);
-    ck_assert_msg(!wire_receive(wire, &message, &error), "%s", error.text);
+    OK(wire_receive(wire, &message, &error));
   }
   return message;
 }
@@ -78,7 +77,7 @@ wire_message_bytes(const WireMessage* const message, unsigned char bytes[const W
 {
   unsigned char* body = NULL;
   uint32_t header[2] = { message->kind, 0 };
-  ck_assert(!wire_encode(message, &body, &header[1], &error));
+  OK(wire_encode(message, &body, &header[1], &error));
   memcpy(bytes, header, sizeof(header));
   if (header[1]) {
     memcpy(bytes + sizeof(header), body, header[1]);

@@ -4,6 +4,7 @@
 #include "worker_bench.h"
 
 #include "scoped.h"
+#include "set_by_name.h"
 #include "suite.h"
 #include "test_driver.h"
 
@@ -15,12 +16,11 @@ call_all(Bench* const bench)
 {
   WorkerStatus status;
   EnginePlace places[4];
-  Error error;
   const ParamMessage message = { .uid = RACK_UID_FIRST };
   worker_calls.status(bench->worker, &status);
   worker_calls.places(bench->worker, places, 4U);
   worker_calls.reset_load(bench->worker);
-  ck_assert_int_eq(worker_failure(bench->worker, &error), STATUS_OK);
+  OK(worker_failure(bench->worker, &error));
   ck_assert(!worker_calls.set(bench->worker, &message, 1U));
   worker_calls.disarm(bench->worker);
   ck_assert(worker_calls.set(bench->worker, &message, 1U));
@@ -65,15 +65,14 @@ bench_init(Bench* const bench, const bool offline)
 {
   const EngineConfig config = { .n_in = 1, .n_out = 1, .offline = offline };
   const WorkerEvents events = { bench, on_replied, on_changed };
-  Error error = { STATUS_OK, "" };
   *bench = (Bench){ .lock = PTHREAD_MUTEX_INITIALIZER, .gate = PTHREAD_MUTEX_INITIALIZER };
-  ck_assert_msg(!worker_new(&config, &events, &bench->worker, &error), "%s", error.text);
+  OK(worker_new(&config, &events, &bench->worker, &error));
 }
 
 void
 bench_edit(Bench* const bench, const uint64_t id, const char* const text, const uint64_t at_frame)
 {
-  Rack* const rack = driver_rack(text);
+  Rack* const rack = rack_of(text, NULL);
   ck_assert_int_eq(worker_calls.edit(bench->worker, id, rack, at_frame, 0U), STATUS_OK);
   rack_free(rack);
 }
@@ -84,16 +83,15 @@ bench_arm(Bench* const bench, const bool offline, const uint64_t n_sent)
   const RingShape shape = {
     .n_in = 1, .n_out = 1, .block_frames = BENCH_BLOCK, .n_slots = 4, .n_messages = 16
   };
-  Error error = { STATUS_OK, "" };
   if (!offline) {
-    ck_assert_int_eq(ring_new(&shape, &bench->ring, &error), STATUS_OK);
+    OK(ring_new(&shape, &bench->ring, &error));
   }
   const WorkerStart start = { .format = { BENCH_RATE_HZ, BENCH_BLOCK, 1, 1, offline },
                               .ring = bench->ring,
                               .first_frame = bench->frame,
                               .n_sent = n_sent };
   WorkerFacts facts = { 0 };
-  ck_assert_msg(!worker_calls.arm(bench->worker, &start, &facts, &error), "%s", error.text);
+  OK(worker_calls.arm(bench->worker, &start, &facts, &error));
   return facts;
 }
 

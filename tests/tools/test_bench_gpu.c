@@ -16,8 +16,6 @@
 
 #define N_TRANSFERS 8U // transfer sizes, 256 bytes to 4 MiB
 
-#define assert_contains(text, part) ck_assert_msg(strstr(text, part), "no '%s' in: %s", part, text)
-
 static char*
 read_text(const char* const path)
 {
@@ -49,8 +47,8 @@ check_csv(const char* const path, const char* const columns, const size_t n_rows
 {
   SCOPED_MEMORY char* const text = read_text(path);
   const char* line = text;
-  assert_contains(text, "bench,api,gpu,device,driver,");
-  assert_contains(text, columns);
+  assert_says(text, "bench,api,gpu,device,driver,");
+  assert_says(text, columns);
   const uint32_t n = n_fields(&line);
   size_t n_lines = 0;
   for (; *line; ++n_lines) {
@@ -173,10 +171,10 @@ TEST(people_get_the_device_and_a_table)
   PROGRAM_RUN(&program, "bench", "gpu-fixed", "--quick", "--backend", "opencl", "--part",
               "completion");
   ck_assert_msg(program.exit_code == 0, "%s", program.err);
-  assert_contains(program.out, "opencl 0: ");
-  assert_contains(program.out, "64 frames at 48000 Hz: a period is 1333.3 us");
-  assert_contains(program.out, "p99.9 us");
-  assert_contains(program.out, "finish()");
+  assert_says(program.out, "opencl 0: ");
+  assert_says(program.out, "64 frames at 48000 Hz: a period is 1333.3 us");
+  assert_says(program.out, "p99.9 us");
+  assert_says(program.out, "finish()");
 }
 
 TEST(a_block_goes_through_a_device_and_the_cpu)
@@ -303,7 +301,7 @@ TEST(errors_have_a_message_and_an_exit_code)
                 cases[i].option, cases[i].value);
     ck_assert_int_eq(program.exit_code, cases[i].exit_code);
     ck_assert_str_eq(program.out, "");
-    assert_contains(program.err, cases[i].message);
+    assert_says(program.err, cases[i].message);
     program_clear(&program);
   }
 }
@@ -319,7 +317,7 @@ TEST(a_missing_backend_is_exit_code_4_with_the_driver_s_message)
   PROGRAM_RUN(&program, "bench", "gpu-fixed", "--quick", "--backend", "cuda");
   ck_assert_int_eq(program.exit_code, 4);
   ck_assert_str_eq(program.out, "");
-  assert_contains(program.err, error.text);
+  assert_says(program.err, error.text);
   program_clear(&program);
 }
 
@@ -330,14 +328,13 @@ TEST(csv_keeps_commas_and_quotes_in_texts)
   SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   const char* const path = scratch_path(&scratch, "rows.csv");
   BenchReport report = { .bench = &bench };
-  Error error = { STATUS_OK, "" };
-  ck_assert_int_eq(bench_report_begin(&report, columns, ARRAY_LEN(columns),
-                                      json_pack("{ss sb}", "device", "a \"b\", c", "is_gpu", 1),
-                                      false, path, &error),
-                   STATUS_OK);
+  OK(bench_report_begin(&report, columns, ARRAY_LEN(columns),
+                        json_pack("{ss sb}", "device", "a \"b\", c", "is_gpu", 1), false, path,
+                        &error));
   json_t* const row = json_pack("{ss}", "what", "x");
   bench_row_times(row, &(BenchTimes){ .ns = { .p50 = 1500.0 } });
   bench_report_row(&report, row);
+  Error error = { STATUS_OK, "" };
   ck_assert_int_eq(bench_report_finish(&report, STATUS_OK, &error, NULL), 0);
   SCOPED_MEMORY char* const text = read_text(path);
   ck_assert_str_eq(text, "device,is_gpu,what,us_p50\n\"a \"\"b\"\", c\",true,\"x\",1.5\n");

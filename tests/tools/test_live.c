@@ -25,17 +25,11 @@
 static Program program;
 
 static void
-assert_contains(const char* const text, const char* const part)
-{
-  ck_assert_msg(strstr(text, part), "'%s' is not in: %s", part, text);
-}
-
-static void
 assert_refused(const int exit_code, const char* const said)
 {
   ck_assert_msg(program.exit_code == exit_code, "%d, not %d: %s%s", program.exit_code, exit_code,
                 program.out, program.err);
-  assert_contains(program.err, said);
+  assert_says(program.err, said);
   program_clear(&program);
 }
 
@@ -49,8 +43,8 @@ TEST(the_configuration_is_logged_and_a_signal_ends_the_run)
     kill(program.pid, signals[i]);
     program_wait(&program);
     ck_assert_msg(program.exit_code == 0, "%d: %s", program.exit_code, program.err);
-    assert_contains(program.out, "48000 Hz, blocks of 256 frames, 2 in, 2 out, latency 256 frames");
-    assert_contains(program.out, i ? "stopped (terminated)" : "stopped (interrupted)");
+    assert_says(program.out, "48000 Hz, blocks of 256 frames, 2 in, 2 out, latency 256 frames");
+    assert_says(program.out, i ? "stopped (terminated)" : "stopped (interrupted)");
     program_clear(&program);
   }
 }
@@ -69,7 +63,7 @@ TEST(osc_quit_ends_the_run)
   program_clear(&sender);
   program_wait(&program);
   ck_assert_int_eq(program.exit_code, 0);
-  assert_contains(program.out, "asked by /server/quit");
+  assert_says(program.out, "asked by /server/quit");
   program_clear(&program);
 }
 

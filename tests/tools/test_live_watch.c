@@ -17,11 +17,10 @@ static int ends[2]; // the pipe that the log is written to
 static void
 open_journal(void)
 {
-  Error error;
   watch = (LiveWatch){ 0 };
   journal = (LiveLog){ 0 };
   ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
-  ck_assert_msg(!log_open(ends[1], ends[1], &journal.log, &error), "%s", error.text);
+  OK(log_open(ends[1], ends[1], &journal.log, &error));
 }
 
 static bool

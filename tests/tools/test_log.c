@@ -32,10 +32,9 @@ static int ends[2]; // the pipe that the log is written to
 static void
 open_log(void)
 {
-  Error error;
   ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
   ck_assert_int_ge(fcntl(ends[1], F_SETPIPE_SZ, PIPE_BYTES), PIPE_BYTES);
-  ck_assert_msg(!log_open(ends[1], ends[1], &journal, &error), "%s", error.text);
+  OK(log_open(ends[1], ends[1], &journal, &error));
 }
 
 /// Close the log, whose lines must fit into the pipe.  Returns its output.
@@ -124,8 +123,7 @@ TEST(lines_for_the_journal_begin_with_the_level)
   fstat(ends[1], &facts);
   snprintf(stream, sizeof(stream), "%lu:%lu", facts.st_dev, facts.st_ino);
   setenv("JOURNAL_STREAM", stream, 1);
-  Error error;
-  ck_assert(!log_open(ends[1], ends[1], &journal, &error));
+  OK(log_open(ends[1], ends[1], &journal, &error));
   log_say(journal, &plain, LOG_TEXT, false, strdup("one"));
   log_say(journal, &seldom, LOG_TEXT, true, strdup("two"));
   ck_assert_str_eq(close_and_read(), "<6>one\n<4>two\n");

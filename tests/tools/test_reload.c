@@ -29,8 +29,7 @@ start(void)
   server = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
   ck_assert_int_eq(bind(server, (const struct sockaddr*)&any, sizeof(any)), 0);
   ck_assert_int_eq(getsockname(server, (struct sockaddr*)&own.address, &own.n_bytes), 0);
-  Error error;
-  ck_assert_int_eq(reload_open(&reload, &own, "a.rack", &error), STATUS_OK);
+  OK(reload_open(&reload, &own, "a.rack", &error));
 }
 
 static void

@@ -301,7 +301,7 @@ TEST(a_thread_that_hangs_does_not_prevent_the_end)
   ck_assert_int_eq(waitpid(thread, NULL, __WALL), thread);
   program_wait(&live_run);
   ck_assert_int_eq(live_run.exit_code, 0);
-  ck_assert_msg(strstr(live_run.out, "terminated"), "%s", live_run.out);
+  assert_says(live_run.out, "terminated");
   program_clear(&live_run);
 }
 
@@ -417,7 +417,7 @@ TEST(one_processor_is_enough)
   PROGRAM_RUN(&live_run, "run", "--io", "dummy", "--fast", "--osc-port", "0", "--duration", "2",
               "--json", "gain | reverb");
   ck_assert_int_eq(live_run.exit_code, 0);
-  ck_assert_msg(strstr(live_run.out, "\"late\":0"), "%s", live_run.out);
+  assert_says(live_run.out, "\"late\":0");
   program_clear(&live_run);
 }
 

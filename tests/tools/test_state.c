@@ -30,7 +30,6 @@
 
 static Scratch scratch;
 static State* state;
-static Error error;
 static char said[1024];
 static unsigned n_said;
 static unsigned n_unread;
@@ -56,8 +55,7 @@ static void
 open_state(void)
 {
   make_scratch();
-  ck_assert_msg(!state_open(scratch_path(&scratch, "state"), on_failed, NULL, &state, &error), "%s",
-                error.text);
+  OK(state_open(scratch_path(&scratch, "state"), on_failed, NULL, &state, &error));
 }
 
 /// Close the state without the saves of a normal end, as if the program had been killed.
@@ -223,7 +221,7 @@ TEST(an_orderly_end_resets_the_starts_and_saves_the_newest_rack)
   open_state();
   drop_state();
   open_state();
-  ck_assert(!state_run(state, &error));
+  OK(state_run(state, &error));
   state_offer(state, strdup("one\n"), 100U * S);
   state_offer(state, strdup("two\n"), 100U * S);
   ck_assert(state_close(state, true, PATIENCE_MS));
@@ -300,8 +298,8 @@ TEST(each_damaged_file_is_reported)
   scratch_write(&scratch, "state/subscribers", "127.0.0.1 8\n\x9B\xFE", 14);
   open_state();
   ck_assert_uint_eq(n_unread, 2U);
-  ck_assert_msg(strstr(said, "subscribers: a line is not the address of a client"), "%s", said);
-  ck_assert_ptr_nonnull(strstr(state_subscribers(state), "127.0.0.1 8\n"));
+  assert_says(said, "subscribers: a line is not the address of a client");
+  assert_says(state_subscribers(state), "127.0.0.1 8\n");
   ck_assert_uint_eq(state_starts(state), 1);
   static const char* const nonsense[] = {
     "hello world\n", "127.0.0.1 8\nhello\n", "127.0.0.1 8 or so\n", "192.0.2.1 8\n", "8\n",
@@ -356,6 +354,7 @@ TEST(a_folder_has_one_user)
 {
   open_state();
   State* second = NULL;
+  Error error;
   ck_assert_int_eq(state_open(scratch_path(&scratch, "state"), on_failed, NULL, &second, &error),
                    STATUS_EXISTS);
   end();
@@ -400,7 +399,7 @@ TEST(a_full_disk_is_reported_and_retried_and_leaves_the_old_rack)
   }
   ck_assert_uint_eq(n_said, 3); // the save is repeated every ten seconds
   ck_assert_uint_eq(state_counts(state).failed, 3);
-  ck_assert_msg(strstr(said, "No space left"), "%s", said);
+  assert_says(said, "No space left");
   ck_assert_str_eq(kept(STATE_PRESENT), "one\n");
   unlink(scratch_path(&scratch, "state/filler"));
   play("two\n", 200, 205);
@@ -439,7 +438,7 @@ assert_said(const long call, const int code, const char* const expected)
   const Status status = call == SYS_openat2 ? folder_read(&folder, "file", &text, &why)
                                             : folder_open(&folder, scratch.directory, &why);
   ck_assert_int_eq(status, STATUS_FILE);
-  ck_assert_msg(strstr(why.text, expected), "%s", why.text);
+  assert_says(why.text, expected);
 }
 
 TEST(a_system_without_openat2_is_named)
@@ -461,11 +460,11 @@ TEST(files_of_the_folder_are_replaced_as_a_whole)
 {
   make_scratch();
   Folder folder;
-  ck_assert(!folder_open(&folder, scratch_path(&scratch, "."), &error));
-  ck_assert(!folder_replace(&folder, "name", "one", &error));
-  ck_assert(!folder_replace(&folder, "name", "two", &error));
+  OK(folder_open(&folder, scratch_path(&scratch, "."), &error));
+  OK(folder_replace(&folder, "name", "one", &error));
+  OK(folder_replace(&folder, "name", "two", &error));
   char* text = NULL;
-  ck_assert(!folder_read(&folder, "name", &text, &error));
+  OK(folder_read(&folder, "name", &text, &error));
   ck_assert_str_eq(text, "two");
   free(text);
   ck_assert_uint_eq(scratch_count(&scratch), 1);
@@ -511,19 +510,19 @@ TEST(a_file_that_is_replaced_keeps_its_permissions)
 {
   make_scratch();
   Folder folder;
-  ck_assert(!folder_open(&folder, scratch_path(&scratch, "."), &error));
+  OK(folder_open(&folder, scratch_path(&scratch, "."), &error));
   umask(022);
-  ck_assert(!folder_replace(&folder, "name", "one", &error));
+  OK(folder_replace(&folder, "name", "one", &error));
   struct stat facts;
   ck_assert_int_eq(stat(scratch_path(&scratch, "name"), &facts), 0);
   ck_assert_uint_eq(facts.st_mode & 0777U, 0644);
   ck_assert_int_eq(chmod(scratch_path(&scratch, "name"), 0660), 0);
-  ck_assert(!folder_replace(&folder, "name", "two", &error));
+  OK(folder_replace(&folder, "name", "two", &error));
   ck_assert_int_eq(stat(scratch_path(&scratch, "name"), &facts), 0);
   ck_assert_uint_eq(facts.st_mode & 0777U, 0660);
   // A link is replaced by a file; the file must not get the link's permissions, 0777.
   ck_assert_int_eq(symlink("elsewhere", scratch_path(&scratch, "link")), 0);
-  ck_assert(!folder_replace(&folder, "link", "three", &error));
+  OK(folder_replace(&folder, "link", "three", &error));
   ck_assert_int_eq(lstat(scratch_path(&scratch, "link"), &facts), 0);
   ck_assert(S_ISREG(facts.st_mode));
   ck_assert_uint_eq(facts.st_mode & 0777U, 0644);

@@ -21,8 +21,7 @@ static Body
 encoded(const WireMessage* const message)
 {
   Body body = { NULL, 0 };
-  Error error = { STATUS_OK, "" };
-  ck_assert_msg(!wire_encode(message, &body.bytes, &body.n, &error), "%s", error.text);
+  OK(wire_encode(message, &body.bytes, &body.n, &error));
   return body;
 }
 
@@ -48,8 +47,7 @@ TEST(every_kind_arrives_as_it_was_sent)
     ck_assert_msg(!wire_field_out_of_range(&sent), "%u", kind); // the samples are valid
     const Body body = encoded(&sent);
     WireMessage received;
-    Error error = { STATUS_OK, "" };
-    ck_assert_msg(!decode(kind, body, &received, &error), "%s", error.text);
+    OK(decode(kind, body, &received, &error));
     ck_assert_msg(wire_messages_equal(&sent, &received), "kind %u differs", kind);
     wire_message_clear(&received);
     ck_assert_uint_eq(received.kind, WIRE_NONE);

@@ -4,6 +4,7 @@
 // parameter messages with and without a ring, and calls callbacks without holding a lock.
 
 #include "tests/support/scoped.h"
+#include "tests/support/set_by_name.h"
 #include "tests/support/suite.h"
 #include "tests/support/test_driver.h"
 #include "tests/support/worker_bench.h"
@@ -168,7 +169,7 @@ TEST(messages_are_applied_with_a_ring_and_without)
 {
   static Bench bench;
   bench_start(&bench, levels[0]);
-  SCOPED_RACK Rack* const rack = driver_rack(levels[0]);
+  SCOPED_RACK Rack* const rack = rack_of(levels[0], NULL);
   const ParamMessage down = { .uid = rack->nodes[0].uid, .value = -20.0 };
   const ParamMessage up = { .uid = rack->nodes[0].uid, .value = 0.0 };
   ck_assert_float_eq(bench_play(&bench), 1.0F);
@@ -215,7 +216,7 @@ TEST(a_new_worker_counts_messages_from_where_they_are)
 {
   static Bench bench;
   bench_init(&bench, false);
-  SCOPED_RACK Rack* const rack = driver_rack(levels[0]);
+  SCOPED_RACK Rack* const rack = rack_of(levels[0], NULL);
   const ParamMessage down = { .uid = rack->nodes[0].uid, .value = -20.0 };
   ck_assert_int_eq(worker_calls.edit(bench.worker, 1U, rack, 0U, 90U), STATUS_OK);
   bench_arm(&bench, false, 100U);
@@ -275,7 +276,7 @@ play_from(const uint64_t first_frame, float samples[WRAP_BLOCKS * BLOCK])
   static const char* const text = "d: delay 3ms mix=50% feedback=40% | g: gain 0dB | "
                                   "p: compressor -20dB | l: lowpass 900";
   static Bench bench;
-  SCOPED_RACK Rack* const rack = driver_rack(text);
+  SCOPED_RACK Rack* const rack = rack_of(text, NULL);
   bench_init(&bench, false);
   bench.frame = first_frame;
   bench_edit(&bench, 1U, text, 0U);

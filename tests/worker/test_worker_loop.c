@@ -6,6 +6,7 @@
 #include "engine/ring/ring.h"
 #include "engine/worker/worker_loop.h"
 #include "tests/support/scoped.h"
+#include "tests/support/set_by_name.h"
 #include "tests/support/suite.h"
 #include "tests/support/wire_ends.h"
 
@@ -20,8 +21,6 @@
 
 #define BLOCK 64U
 #define RATE  48000.0
-
-static Error error;
 
 /// A worker in a forked process; the test plays the server.
 typedef struct Rig {
@@ -73,7 +72,7 @@ static void
 start(Rig* const rig)
 {
   int sockets[2];
-  ck_assert(!wire_pair(sockets, &error));
+  OK(wire_pair(sockets, &error));
   *rig = (Rig){ .worker = fork() };
   ck_assert_int_ge(rig->worker, 0);
   if (!rig->worker) {
@@ -83,13 +82,13 @@ start(Rig* const rig)
     _exit(!end == !why.status || end == WORKER_LOOP_CLOSED ? (int)end : 99);
   }
   close(sockets[1]);
-  ck_assert(!wire_new(sockets[0], WIRE_SERVER, &rig->wire, &error));
+  OK(wire_new(sockets[0], WIRE_SERVER, &rig->wire, &error));
 }
 
 static void
 send_message(const Rig* const rig, const WireMessage message)
 {
-  ck_assert_msg(!wire_send(rig->wire, &message, &error), "%s", error.text);
+  OK(wire_send(rig->wire, &message, &error));
 }
 
 /// Receive messages up to one of this kind, which rig->last has until the next call.
@@ -110,6 +109,7 @@ await_end(Rig* const rig)
 {
   int status = 0;
   wire_message_clear(&rig->last);
+  Error error;
   while (!wire_receive(rig->wire, &rig->last, &error)) {
     ++rig->n_received[rig->last.kind];
     wire_message_clear(&rig->last);
@@ -162,7 +162,7 @@ new_ring(void)
     .n_in = 1, .n_out = 1, .block_frames = BLOCK, .n_slots = 4, .n_messages = 64
   };
   Ring* ring = NULL;
-  ck_assert(!ring_new(&shape, &ring, &error));
+  OK(ring_new(&shape, &ring, &error));
   return ring;
 }
 
@@ -220,7 +220,7 @@ edit(Rig* const rig, Ring* const ring, const uint64_t id, const Rack* const rack
   do {
     play(ring, 0.0F);
     wire_message_clear(&rig->last);
-    ck_assert_msg(!wire_receive(rig->wire, &rig->last, &error), "%s", error.text);
+    OK(wire_receive(rig->wire, &rig->last, &error));
     ++rig->n_received[rig->last.kind];
   } while (rig->last.kind != WIRE_REPLY);
   ck_assert_uint_eq(rig->last.reply.id, id);
@@ -230,10 +230,8 @@ edit(Rig* const rig, Ring* const ring, const uint64_t id, const Rack* const rack
 static const WireReply*
 edit_text(Rig* const rig, Ring* const ring, const uint64_t id, const char* const document)
 {
-  SCOPED_RACK Rack* rack = NULL;
-  ck_assert_msg(!rack_parse(document, "rack", NULL, &rack, &error), "%s", error.text);
-  const WireReply* const reply = edit(rig, ring, id, rack);
-  return reply;
+  SCOPED_RACK Rack* const rack = rack_of(document, NULL);
+  return edit(rig, ring, id, rack);
 }
 
 // ---- tests ----
@@ -273,7 +271,7 @@ TEST(reports_come_at_most_twenty_times_a_second)
     play(ring, 0.0F);
     if (poll(&there, 1, 2) == 1) {
       wire_message_clear(&rig.last);
-      ck_assert_msg(!wire_receive(rig.wire, &rig.last, &error), "%s", error.text);
+      OK(wire_receive(rig.wire, &rig.last, &error));
       ++rig.n_received[rig.last.kind];
     }
   }
@@ -306,10 +304,9 @@ TEST(parameters_arrive_with_and_without_a_ring)
 {
   Rig rig;
   start_ready(&rig);
-  Rack* rack = NULL;
-  ck_assert(!rack_parse("chain a: gain 0dB", "rack", NULL, &rack, &error));
+  Rack* const rack = rack_of("chain a: gain 0dB", NULL);
   const RackUid uid = 4711;
-  ck_assert(!rack_set_uids(rack, &uid, 1, 5000, &error));
+  OK(rack_set_uids(rack, &uid, 1, 5000, &error));
   Ring* ring = new_ring();
   arm(&rig, ring);
   ck_assert(!edit(&rig, ring, 1, rack)->reply.status);
@@ -343,7 +340,7 @@ TEST(files_come_by_the_callers_loaders)
   ck_assert(fabsf(settle(ring, 0.5F) - 0.25F) < 1e-6F);
   const WireReply* const refused = edit_text(&rig, ring, 2, "chain a: convolver other.wav");
   ck_assert_int_eq(refused->reply.status, STATUS_FILE);
-  ck_assert_ptr_nonnull(strstr(refused->reply.text, "other.wav is not in /files"));
+  assert_says(refused->reply.text, "other.wav is not in /files");
   ck_assert(fabsf(settle(ring, 0.5F) - 0.25F) < 1e-6F);
   stop(&rig);
   ring_free(ring);
@@ -425,7 +422,7 @@ TEST(the_worker_ends_with_the_server)
 TEST(a_socket_of_another_program_is_not_served)
 {
   int sockets[2];
-  ck_assert(!wire_pair(sockets, &error));
+  OK(wire_pair(sockets, &error));
   const pid_t between = fork(); // the worker's parent: it has not made the socket
   if (!between) {
     const pid_t worker = fork();

@@ -5,6 +5,7 @@
 
 #include "engine/base/time.h"
 #include "tests/support/scoped.h"
+#include "tests/support/set_by_name.h"
 #include "tests/support/suite.h"
 #include "tests/support/test_driver.h"
 #include "tests/support/worker_bench.h"
@@ -57,7 +58,7 @@ TEST(edits_that_wait_at_the_end_are_refused)
   bench_arm(&bench, false, 0U);
   edit_and_await(&bench, 2U, levels[1], never);
   bench_edit(&bench, 3U, levels[0], 0U); // waits until the builder has finished edit 2
-  SCOPED_RACK Rack* const rack = driver_rack(levels[1]);
+  SCOPED_RACK Rack* const rack = rack_of(levels[1], NULL);
   ck_assert_int_eq(worker_calls.edit(bench.worker, 4U, rack, 0U, 0U), STATUS_LIMIT);
   bench_clear(&bench);
   blocks_seem_to_come = false;
@@ -135,18 +136,18 @@ TEST(a_failed_device_is_left_while_an_edit_waits)
   static Bench bench;
   static const Backend device = { .kind = ENGINE_BACKEND_CUDA, .stage_error = say_why };
   static const PlanStage stage = { .backend = &device };
-  Error error = { STATUS_OK, "" };
   bench_init(&bench, false);
   bench_arm(&bench, false, 0U);
   bench_play(&bench);
   edit_and_await(&bench, 1U, levels[1], UINT64_MAX / 2U);
-  ck_assert_int_eq(worker_failure(bench.worker, &error), STATUS_OK);
+  OK(worker_failure(bench.worker, &error));
   plan_fail(bench.worker->player.plan, &stage);
   while (!bench_count(&bench, &bench.n_replies)) { // audio continues
     bench_play(&bench);
     usleep(BENCH_POLL_US);
   }
   ck_assert_int_eq(bench.replies[0].reply.status, STATUS_OK);
+  Error error = { STATUS_OK, "" };
   ck_assert_int_eq(worker_failure(bench.worker, &error), STATUS_DEVICE_LOST);
   ck_assert_str_eq(error.text, "a device that fails");
   bench_clear(&bench);
@@ -330,7 +331,6 @@ TEST(the_end_of_audio_ends_a_measurement)
 static void
 play_late(Bench* const bench, const uint32_t n_blocks, const uint32_t flags)
 {
-  Error error = { STATUS_OK, "" };
   worker_stop_player(bench->worker);
   for (uint32_t b = 0; b <= N_LATE; ++b) {
     *ring_slot(bench->ring, ring_next(bench->ring)) =
@@ -338,7 +338,7 @@ play_late(Bench* const bench, const uint32_t n_blocks, const uint32_t flags)
     ring_submit(bench->ring);
     bench->frame += BLOCK;
   }
-  ck_assert_int_eq(worker_start_player(bench->worker, &error), STATUS_OK);
+  OK(worker_start_player(bench->worker, &error));
   ck_assert(ring_wait_finished(bench->ring, ring_next(bench->ring) - 1U, UINT64_MAX));
   for (uint32_t b = N_LATE + 1U; b < n_blocks; ++b) {
     bench_play(bench);
@@ -501,7 +501,7 @@ static void
 set_before_the_first_plan(const bool is_behind)
 {
   static Bench bench;
-  SCOPED_RACK Rack* const rack = driver_rack(levels[0]);
+  SCOPED_RACK Rack* const rack = rack_of(levels[0], NULL);
   const RackUid uid = rack->nodes[0].uid;
   const ParamMessage down = { .uid = uid, .value = -20.0 };
   const ParamMessage none[] = { { .uid = 99U, .value = 3.0 },

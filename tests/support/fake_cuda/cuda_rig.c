@@ -7,8 +7,8 @@
 #include "fake_cuda.h"
 
 #include "dsp_gpu/gpu_compile.h"
+#include "tests/support/suite.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -153,9 +153,8 @@ CudaRig
 cuda_rig(void)
 {
   CudaRig rig;
-  Error error = { 0 };
   cuda_rig_prepare();
-  ck_assert_msg(!cuda_rig_new(&rig, &error), "%s", error.text);
+  OK(cuda_rig_new(&rig, &error));
   return rig;
 }
 

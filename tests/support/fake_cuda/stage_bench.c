@@ -6,8 +6,8 @@
 #include "fake_cuda.h"
 
 #include "tests/support/fx_checks.h"
+#include "tests/support/suite.h"
 
-#include <check.h>
 #include <stdlib.h>
 
 static const Format format = { .rate_hz = 48000.0,
@@ -62,8 +62,7 @@ stage_bench_open(const bool copies, const uint64_t deadline_ns)
   const DeviceChoice choice = {
     .api = ENGINE_BACKEND_CUDA, .index = 0, .deadline_ns = PATIENT_NS, .keep_awake = true
   };
-  Error error = { STATUS_OK, "" };
-  ck_assert_msg(device_backend_new(&choice, &bench.device, &error) == STATUS_OK, "%s", error.text);
+  OK(device_backend_new(&choice, &bench.device, &error));
   device_backend_set_deadline(bench.device, deadline_ns); // of the blocks, not of the opening
   ((Device*)bench.device)->mapped_bytes = copies ? 0U : SIZE_MAX; // overrides the measured value
   stage_bench_furnish(&bench);

@@ -35,16 +35,12 @@ TEST(an_async_call_is_awaited_or_abandoned)
   async_call_abandon(call, count_discard);
   ck_assert_int_eq(discards, 0);
   release_call = true;
-  for (unsigned n = 0; !discards && n < 5000U; ++n) {
-    usleep(1000);
-  }
+  AWAIT(discards > 0);
   ck_assert_int_eq(discards, 1);
   ck_assert_int_eq(async_call_start("hang", hang, &calls, &call, NULL), STATUS_OK);
   usleep(50000);
   async_call_abandon(call, count_discard); // it has returned by now, unless the machine stalls
-  for (unsigned n = 0; discards < 2 && n < 5000U; ++n) {
-    usleep(1000);
-  }
+  AWAIT(discards > 1);
   ck_assert_int_eq(discards, 2);
   ck_assert_int_eq(async_call_start("hang", hang, &calls, &call, NULL), STATUS_OK);
   ck_assert(async_call_wait(call, 10000));

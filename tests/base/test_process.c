@@ -365,9 +365,7 @@ TEST(a_child_killed_while_its_core_is_written_has_crashed)
   close(back);
   receive_text(socket, text, sizeof(text));
   // Without core files, the child ends by the same signal.
-  while (!is_dumping(process) && !process_has_ended(process, reason)) {
-    usleep(1000);
-  }
+  AWAIT(is_dumping(process) || process_has_ended(process, reason));
   ck_assert(process_kill(process, WAIT_NS, reason));
   ck_assert_str_eq(reason, "killed by SIGSEGV");
   ck_assert_int_eq(process_signal(process), SIGSEGV);

@@ -3,7 +3,6 @@
 
 #include "engine/base/rt.h"
 #include "engine/contract/pool.h"
-#include "tests/support/clocked.h"
 #include "tests/support/suite.h"
 
 #include <dirent.h>
@@ -177,9 +176,8 @@ TEST(helpers_flush_denormals)
 
 /// True if the kernel shows both helpers of a pool as sleeping.
 static bool
-both_sleep(void* const context)
+both_sleep(void)
 {
-  (void)context;
   uint32_t n = 0;
   DIR* const threads = opendir("/proc/self/task");
   for (const struct dirent* entry; (entry = readdir(threads));) {
@@ -201,7 +199,7 @@ TEST(idle_helpers_sleep)
   Pool* const pool = new_pool(2);
   Meeting meeting = { .n_jobs = 3 };
   pool_run(pool, meet, &meeting, 3);
-  await(both_sleep, NULL, "two helpers that sleep");
+  AWAIT(both_sleep());
   pool_free(pool);
 }
 

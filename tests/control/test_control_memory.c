@@ -136,9 +136,7 @@ TEST(a_packet_that_cannot_be_read_is_counted_and_the_next_one_is_answered)
   control_rig_start();
   failing_lo_arm(0);
   client_send_bytes(rig.client, ping, sizeof(ping));
-  while (!failing_lo_has_failed()) {
-    usleep(1000);
-  }
+  AWAIT(failing_lo_has_failed());
   failing_lo_disarm();
   ck_assert_double_eq(control_rig_status("osc_send_failed"),
                       1.0); // no answer to the ping came before

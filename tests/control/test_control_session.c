@@ -196,9 +196,7 @@ TEST(commands_that_wait_for_an_edit_do_not_delay_other_senders)
   }
   client_expect_nothing(rig.client);
   rig.hold = true;
-  while (!rig.is_held) { // the server asks for the audio state four times a second
-    usleep(1000);
-  }
+  AWAIT(rig.is_held); // the server asks for the audio state four times a second
   accept_edit();
   client_send(rig.other, "/server/status", "");
   rig.hold = false;

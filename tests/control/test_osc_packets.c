@@ -108,9 +108,7 @@ static void
 hold_server(void)
 {
   rig.hold = true;
-  while (!rig.is_held) { // it asks for the audio state four times a second
-    usleep(1000);
-  }
+  AWAIT(rig.is_held); // it asks for the audio state four times a second
 }
 
 TEST(slow_queries_do_not_delay_other_senders)

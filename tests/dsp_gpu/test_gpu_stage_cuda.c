@@ -330,9 +330,7 @@ TEST(nudges_wait_for_nothing_and_do_not_pile_up)
   use_for_ever(&bench);
   fake_forget_calls();
   device_backend_play(bench.device, true);
-  while (fake_n_calls("cuCtxSetCurrent") < 10U) { // one for each check
-    usleep(POLL_US);
-  }
+  AWAIT(fake_n_calls("cuCtxSetCurrent") >= 10U); // one for each check
   device_backend_play(bench.device, false);
   stage_bench_begin(&bench, 1);
   ck_assert_uint_eq(count_nudges(first), 1);
@@ -355,9 +353,7 @@ TEST(a_lost_device_is_not_nudged)
   fake_break("warprack_nudge", CUDA_ERROR_ILLEGAL_ADDRESS);
   fake_forget_calls();
   device_backend_play(bench.device, true);
-  while (!fake_n_calls("cuLaunchKernel")) {
-    usleep(POLL_US);
-  }
+  AWAIT(fake_n_calls("cuLaunchKernel") > 0U);
   stage_bench_begin(&bench, 0);
   ck_assert(!stage_bench_end(&bench)); // the source of the error is unknown
   rack_rig_leave(&bench.rig, bench.device);

@@ -64,17 +64,13 @@ TEST(one_edit_is_in_flight_and_no_more)
   Rack* const next = rack_of("g: gain | h: gain", NULL);
   Tally tally = { 0 };
   ck_assert_int_eq(engine_edit(driver.engine, stuck, 0U, on_done, &tally), STATUS_OK);
-  while (!slow.is_open) {
-    usleep(POLL_US);
-  }
+  AWAIT(slow.is_open);
   ck_assert_int_eq(engine_edit(driver.engine, next, 0U, on_done, &tally), STATUS_LIMIT);
   Error error = { STATUS_OK, "" };
   ck_assert_int_eq(engine_edit_wait(driver.engine, next, &error), STATUS_LIMIT);
   ck_assert_str_eq(error.text, "another edit is in flight");
   slow.may_go_on = true;
-  while (!tally.n_refused) { // its file cannot be loaded
-    usleep(POLL_US);
-  }
+  AWAIT(tally.n_refused > 0U); // its file cannot be loaded
   ck_assert_int_eq(engine_edit(driver.engine, next, 0U, on_done, &tally), STATUS_OK);
   while (!tally.n_good) {
     driver_play(&driver, 1);

@@ -203,9 +203,8 @@ die_and_return(const int signal_number, const unsigned rate_hz, const unsigned p
   POLL_UNTIL(io, fake.has_input);
   // No poll here: the driver must find the last changes in the memory of the dead server, where
   // they are after the next period.
-  for (const uint64_t connected = fake.periods; fake.periods < connected + 3U;) {
-    usleep(1000);
-  }
+  const uint64_t connected = fake.periods;
+  AWAIT(fake.periods >= connected + 3U);
   usleep(settle_us);
   const double killed_s = now_s();
   jackd_kill(&jackd, signal_number);

@@ -96,9 +96,7 @@ status_number(const char* const key)
 static void
 await_number(const char* const key, const double least)
 {
-  while (status_number(key) < least) { // if it never is, this ends by the test's time limit
-    usleep(1000);
-  }
+  AWAIT(status_number(key) >= least);
 }
 
 /// Record 0.3 s.

@@ -124,9 +124,7 @@ send_inside(Io* const io)
 {
   pthread_t thread;
   ck_assert_int_eq(pthread_create(&thread, NULL, process_once, io), 0);
-  while (!is_inside) {
-    usleep(100);
-  }
+  AWAIT(is_inside);
   return thread;
 }
 

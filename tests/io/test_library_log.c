@@ -55,9 +55,7 @@ TEST(a_thread_that_is_cancelled_while_it_complains_leaves_no_lock)
     atomic_bool is_ready = false;
     pthread_t thread;
     ck_assert_int_eq(pthread_create(&thread, NULL, complain_for_ever, &is_ready), 0);
-    while (!atomic_load(&is_ready)) {
-      usleep(10);
-    }
+    AWAIT(is_ready);
     usleep(n % 50U);
     library_log_take(text, sizeof(text)); // the next message is stored
     ck_assert_int_eq(pthread_cancel(thread), 0);

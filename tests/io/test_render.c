@@ -496,10 +496,7 @@ TEST(ctrl_c_ends_a_render_by_that_signal_and_leaves_no_file)
       "render", "--tail", "40000", "reverb", scratch_path(&scratch, "in.wav"), out, NULL
     };
     program_start(&program, words);
-    for (unsigned n = 0; scratch_count(&scratch) < 2U; ++n) {
-      ck_assert_uint_lt(n, 1000);
-      usleep(10000);
-    }
+    AWAIT(scratch_count(&scratch) >= 2U);
     kill(program.pid, signals[s]);
     program_wait(&program);
     ck_assert_int_eq(program.exit_code, -1);

@@ -145,12 +145,6 @@ TEST(an_overtaken_edit_is_refused_at_its_first_loss)
   ck_assert_uint_eq(rig_status(&rig).worker_restarts, 3);
 }
 
-static bool
-is_starting(void* const context)
-{
-  return rig_status(context).worker == WORKER_STARTING;
-}
-
 TEST(an_edit_that_has_lost_a_worker_is_refused_when_it_is_overtaken)
 {
   static const char script[] = "#!/bin/sh\nexec sleep 60\n";
@@ -164,7 +158,7 @@ TEST(an_edit_that_has_lost_a_worker_is_refused_when_it_is_overtaken)
   rig_begin_edit(&rig, HALVED " | convolver hang");
   link_to("mute"); // a program that never plans the edit
   send_signal(&rig, SIGKILL);
-  await(is_starting, &rig, "the next worker");
+  AWAIT(rig_status(&rig).worker == WORKER_STARTING);
   engine_overtake(rig.engine);
   const EngineReply reply = rig_await_reply();
   assert_overtaken(&reply);

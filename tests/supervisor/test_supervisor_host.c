@@ -40,9 +40,9 @@ supervisor_now(const Host* const host)
 }
 
 static bool
-is_replaced(void* const context)
+is_replaced(const Host* const host)
 {
-  const SupervisorStatus status = supervisor_now(context);
+  const SupervisorStatus status = supervisor_now(host);
   return status.n_starts == 1U && status.state == WORKER_RUNNING;
 }
 
@@ -53,7 +53,7 @@ hold(void* const context)
   if (pthread_equal(pthread_self(), host->main) && host->kills_first) {
     host->kills_first = false;
     ck_assert_int_eq(kill((pid_t)supervisor_now(host).pid, SIGKILL), 0);
-    await(is_replaced, host, "another worker");
+    AWAIT(is_replaced(host));
   }
   if (!pthread_equal(pthread_self(), host->main) && host->sent) {
     supervisor_calls.sent(host->supervisor, host->sent, 1U);
@@ -214,12 +214,6 @@ __wrap_memfd_create(const char* const name, const unsigned flags)
   return __real_memfd_create(name, flags);
 }
 
-static bool
-was_offered(void* const context)
-{
-  return ((const Host*)context)->offered_frames > 0U;
-}
-
 TEST(a_ring_for_the_format_before_is_not_given_to_a_worker)
 {
   Host host;
@@ -229,7 +223,7 @@ TEST(a_ring_for_the_format_before_is_not_given_to_a_worker)
   arm(&host, ring);
   other.host = &host;
   ck_assert_int_eq(kill((pid_t)supervisor_now(&host).pid, SIGKILL), 0);
-  await(was_offered, &host, "a ring");
+  AWAIT(host.offered_frames > 0U);
   ck_assert_ptr_null(other.host);
   ck_assert_uint_eq(host.offered_frames, 128);
   // The kill is the only failure that was recorded.
@@ -239,31 +233,19 @@ TEST(a_ring_for_the_format_before_is_not_given_to_a_worker)
   ring_free(other.ring);
 }
 
-static bool
-has_reply(void* const context)
-{
-  return ((const Host*)context)->n_replies > 0U;
-}
-
-static bool
-plays_a_quarter(void* const context)
-{
-  return fabsf(bench_play(context) - 0.25F) < 1e-6F;
-}
-
 TEST(a_value_sent_before_a_worker_is_known_to_be_armed_is_set)
 {
   Host host;
   host_start(&host);
   SCOPED_RACK Rack* const rack = rack_of(HALVED, NULL);
   ck_assert_int_eq(supervisor_calls.edit(host.supervisor, 1U, rack, 0U, 0U), STATUS_OK);
-  await(has_reply, &host, "a reply");
+  AWAIT(host.n_replies > 0U);
   const ParamMessage message = { .uid = rack->nodes[0].uid, .value = QUARTER_DB };
   Bench bench = { .ring = new_ring(BENCH_BLOCK) }; // without the message
   host.sent = &message;
   arm(&host, bench.ring);
   ck_assert_ptr_null(host.sent);
-  await(plays_a_quarter, &bench, "the value");
+  AWAIT(fabsf(bench_play(&bench) - 0.25F) < 1e-6F);
   supervisor_calls.disarm(host.supervisor);
   host_stop(&host);
   ring_free(bench.ring);

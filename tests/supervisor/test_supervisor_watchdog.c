@@ -55,9 +55,7 @@ TEST(a_worker_that_played_for_a_moment_is_not_yet_healthy)
     ck_assert_msg(n <= 10U, "no wait before the start after: %s", rig_status(&rig).worker_note);
     await_level(&rig, HALF);
     const uint64_t until = rig_status(&rig).counts.blocks + 75U; // 0.2 s
-    while (rig_status(&rig).counts.blocks < until) {
-      nanosleep(&(struct timespec){ .tv_nsec = 1000000L }, NULL);
-    }
+    AWAIT(rig_status(&rig).counts.blocks >= until);
     send_signal(&rig, SIGKILL);
     await_restarts(&rig, n);
   }

@@ -14,8 +14,6 @@
 
 #define PERIOD_NS ((long)(1e9 * CLOCKED_BLOCK / CLOCKED_RATE_HZ))
 #define SKIPPED   4U // blocks at the start, while the pipeline fills
-#define AWAIT_S   20
-#define AWAIT_NS  500000L
 
 struct Clocked {
   Engine* engine;
@@ -128,17 +126,4 @@ clocked_faults(Clocked* const clocked)
   const ClockedFaults faults = clocked->faults;
   clocked->faults = (ClockedFaults){ INFINITY, -INFINITY, 0.0F };
   return faults;
-}
-
-void
-await(bool (*const is_so)(void*), void* const context, const char* const what)
-{
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  const time_t until = now.tv_sec + AWAIT_S;
-  while (!is_so(context)) {
-    nanosleep(&(struct timespec){ .tv_nsec = AWAIT_NS }, NULL);
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    ck_assert_msg(now.tv_sec < until, "waited %d s in vain for: %s", AWAIT_S, what);
-  }
 }

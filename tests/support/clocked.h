@@ -6,7 +6,6 @@
 
 #include "engine/engine.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #define CLOCKED_RATE_HZ 48000.0
@@ -40,8 +39,5 @@ typedef struct ClockedFaults {
 /// The extremes of the output since the last call; at the first call, since the first block that
 /// follows the start-up latency.
 ClockedFaults clocked_faults(Clocked* clocked);
-
-/// Wait until `is_so(context)`; fails the test after 20 s.
-void await(bool (*is_so)(void* context), void* context, const char* what);
 
 #endif

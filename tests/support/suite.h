@@ -4,6 +4,7 @@
 #define WARPRACK_TESTS_SUITE_H
 
 #include "engine/base/status.h"
+#include "engine/base/time.h"
 
 #include <check.h>
 #include <string.h>
@@ -41,6 +42,16 @@ void suite_skip(const char* why);
 
 /// Fails the test unless `text` contains `part`.
 #define assert_says(text, part) ck_assert_msg(strstr(text, part), "no '%s' in: %s", part, text)
+
+/// Wait until the condition, which is evaluated every 0.5 ms, is true.  Fails the test after 60 s.
+#define AWAIT(condition)                                                                           \
+  do {                                                                                             \
+    const uint64_t end_ns_ = time_now_ns() + 60U * NS_PER_S;                                       \
+    while (!(condition)) {                                                                         \
+      ck_assert_msg(time_now_ns() < end_ns_, "waited in vain for: %s", #condition);                \
+      time_sleep(NS_PER_MS / 2U);                                                                  \
+    }                                                                                              \
+  } while (0)
 
 #define SUITE_TEST(name, n, parameter)                                                             \
   static void name(int parameter);                                                                 \

@@ -10,7 +10,6 @@
 #include <math.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,25 +78,10 @@ bad_worker(void)
 
 // ---- waiting ----
 
-typedef struct Level {
-  const Rig* rig;
-  float value;
-} Level;
-
-static bool
-has_level(void* const context)
-{
-  const Level* const level = context;
-  return fabsf(clocked_level(level->rig->audio) - level->value) < 1e-6F;
-}
-
 void
 await_level(const Rig* const rig, const float value)
 {
-  Level level = { rig, value };
-  char what[64];
-  snprintf(what, sizeof(what), "output of %g", (double)value);
-  await(has_level, &level, what);
+  AWAIT(fabsf(clocked_level(rig->audio) - value) < 1e-6F);
 }
 
 void
@@ -106,55 +90,24 @@ await_dry(const Rig* const rig)
   await_level(rig, CLOCKED_INPUT);
 }
 
-typedef struct Health {
-  const Rig* rig;
-  uint64_t until;
-} Health;
-
-typedef struct Restarts {
-  const Rig* rig;
-  uint64_t n;
-} Restarts;
-
-static bool
-has_restarted(void* const context)
-{
-  const Restarts* const restarts = context;
-  return rig_status(restarts->rig).worker_restarts >= restarts->n;
-}
-
 void
 await_restarts(const Rig* const rig, const uint64_t n)
 {
-  Restarts restarts = { rig, n };
-  await(has_restarted, &restarts, "another worker");
-}
-
-static bool
-is_quarantined(void* const context)
-{
-  return rig_status(context).quarantined > 0U;
+  AWAIT(rig_status(rig).worker_restarts >= n);
 }
 
 void
 await_quarantine(const Rig* const rig)
 {
-  await(is_quarantined, (void*)rig, "quarantine");
-}
-
-static bool
-has_played(void* const context)
-{
-  const Health* const health = context;
-  return rig_status(health->rig).counts.blocks >= health->until;
+  AWAIT(rig_status(rig).quarantined > 0U);
 }
 
 void
 await_health(const Rig* const rig, const float wet)
 {
   await_level(rig, wet);
-  Health health = { rig, rig_status(rig).counts.blocks + HEALTHY_BLOCKS };
-  await(has_played, &health, "blocks");
+  const uint64_t until = rig_status(rig).counts.blocks + HEALTHY_BLOCKS;
+  AWAIT(rig_status(rig).counts.blocks >= until);
 }
 
 void
@@ -186,12 +139,6 @@ take_reply(void* const context, const EngineReply* const reply)
   to->is_there = true;
 }
 
-static bool
-is_there(void* const context)
-{
-  return ((Reply*)context)->is_there;
-}
-
 /// To the last rig_begin_edit().
 static Reply last_reply;
 
@@ -208,7 +155,7 @@ rig_begin_edit(Rig* const rig, const char* const text)
 EngineReply
 rig_await_reply(void)
 {
-  await(is_there, &last_reply, "reply");
+  AWAIT(last_reply.is_there);
   return last_reply.reply;
 }
 

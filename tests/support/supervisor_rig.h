@@ -33,7 +33,7 @@ void rig_stop(Rig* rig);
 
 EngineStatus rig_status(const Rig* rig);
 
-// Each of these waits until the condition is true, and fails the test after 20 s.
+// Each of these waits as AWAIT() does.
 void await_level(const Rig* rig, float value);
 void await_dry(const Rig* rig);
 void await_restarts(const Rig* rig, uint64_t n);

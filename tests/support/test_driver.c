@@ -105,17 +105,13 @@ void
 driver_await_builder(const TestDriver* const driver, const uint64_t frame)
 {
   const Worker* const worker = driver->engine->worker;
-  while (atomic_load(&worker->awaited_frame) != frame && is_in_flight(driver)) {
-    usleep(POLL_US);
-  }
+  AWAIT(atomic_load(&worker->awaited_frame) == frame || !is_in_flight(driver));
 }
 
 void
 driver_await_reply(const TestDriver* const driver)
 {
-  do {
-    usleep(POLL_US);
-  } while (is_in_flight(driver));
+  AWAIT(!is_in_flight(driver));
 }
 
 /// The block in which the edit takes effect does not depend on a clock: one block is played while

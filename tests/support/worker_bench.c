@@ -159,7 +159,5 @@ bench_play_until(Bench* const bench, const uint32_t* const count, const uint32_t
 void
 bench_await(Bench* const bench, const uint32_t* const count, const uint32_t n)
 {
-  while (bench_count(bench, count) < n) {
-    usleep(BENCH_POLL_US);
-  }
+  AWAIT(bench_count(bench, count) >= n);
 }

@@ -188,9 +188,7 @@ TEST(a_worker_that_dies_or_hangs_is_reported_and_replaced)
     ck_assert_int_gt(worker, 1);
     const size_t n_said = strlen(program_peek(&live_run));
     kill(worker, deaths[d]);
-    while (!strstr(program_peek(&live_run) + n_said, "\"worker.back\"")) { // or the time limit
-      usleep(1000);
-    }
+    AWAIT(strstr(program_peek(&live_run) + n_said, "\"worker.back\""));
     ck_assert_int_ne(find_worker(), worker);
     forget_messages();
     ck_assert(is_told("WATCHDOG=1", PATIENCE_MS));

@@ -43,9 +43,7 @@ edit_and_await(Bench* const bench, const uint64_t id, const char* const text, co
 {
   blocks_seem_to_come = true;
   bench_edit(bench, id, text, frame);
-  while (atomic_load(&bench->worker->awaited_frame) != frame) {
-    usleep(BENCH_POLL_US);
-  }
+  AWAIT(atomic_load(&bench->worker->awaited_frame) == frame);
 }
 
 TEST(edits_that_wait_at_the_end_are_refused)
@@ -183,17 +181,13 @@ __wrap_pthread_cond_timedwait(pthread_cond_t* const condition, pthread_mutex_t* 
 static void
 check(Bench* const bench, const uint32_t n_checks)
 {
-  while (!is_waiting) {
-    usleep(BENCH_POLL_US);
-  }
+  AWAIT(is_waiting);
   for (uint32_t n = 0; n < n_checks; ++n) {
     pthread_mutex_lock(&bench->worker->edits_lock);
     const uint32_t before = n_waits;
     pthread_cond_signal(&bench->worker->edits_changed);
     pthread_mutex_unlock(&bench->worker->edits_lock);
-    while (n_waits == before) {
-      usleep(BENCH_POLL_US);
-    }
+    AWAIT(n_waits != before);
   }
 }
 
@@ -266,9 +260,7 @@ edit_slowly(Bench* const bench, SlowResponse* const slow)
 static void
 await_measurement(const SlowResponse* const slow)
 {
-  while (slow->n_loads <= slow->n_convolvers) {
-    usleep(BENCH_POLL_US);
-  }
+  AWAIT(slow->n_loads > slow->n_convolvers);
 }
 
 TEST(an_edit_ends_a_measurement_however_long_it_has_taken)
@@ -312,9 +304,7 @@ TEST(the_end_of_audio_ends_a_measurement)
   await_measurement(&slow);
   is_stepped = true;
   ck_assert_int_eq(pthread_create(&thread, NULL, disarm, &bench), 0);
-  while (!atomic_load(&bench.worker->n_ending)) {
-    usleep(BENCH_POLL_US);
-  }
+  AWAIT(atomic_load(&bench.worker->n_ending) > 0U);
   slow.may_go_on = true;
   pthread_join(thread, NULL);
   worker_calls.status(bench.worker, &status);
@@ -450,9 +440,7 @@ TEST(a_measurement_that_takes_long_waits_for_a_pause_between_edits)
   for (uint32_t e = 0; e < 8U; ++e) {
     ck_assert(edit_before_a_check(&bench, &slow, ++n));
   }
-  while (!is_waiting) {
-    usleep(BENCH_POLL_US);
-  }
+  AWAIT(is_waiting);
   const float kept = bench.replies[n - 1U].facts.fallbacks.of[0].level;
   ck_assert_double_eq_tol((double)kept, 1.0, 1e-3); // the first rack's level
   check(&bench, 2U);

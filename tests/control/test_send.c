@@ -12,26 +12,23 @@
 #include <string.h>
 #include <unistd.h>
 
-static Program program;
-
-#define SEND(...) PROGRAM_RUN(&program, "send", "--osc-port", rig.port, __VA_ARGS__)
+#define SEND(...) RUN("send", "--osc-port", rig.port, __VA_ARGS__)
 
 TEST(an_answer_is_printed_with_its_types)
 {
   SEND("/rack/connect", "vol", "lowcut");
   ck_assert_int_eq(program.exit_code, 2);
   ck_assert_msg(!strncmp(program.out, "/fail sis \"/rack/connect\" 2 \"", 28), "%s", program.out);
-  program_clear(&program);
   SEND("/rack/add", "a", "gain", "gain", "-3");
-  program_expect_end(&program, 0, "/done sih \"/rack/add\" 1 640\n", "");
+  program_expect_end(0, "/done sih \"/rack/add\" 1 640\n", "");
   SEND("/server/ping");
-  program_expect_end(&program, 0, "/done s \"/server/ping\"\n", "");
+  program_expect_end(0, "/done s \"/server/ping\"\n", "");
 }
 
 TEST(all_answers_of_a_read_are_printed)
 {
   SEND("/node/*/[fg]*");
-  program_expect_end(&program, 0, "/node/lowcut/frequency f 80\n/node/vol/gain f -6\n", "");
+  program_expect_end(0, "/node/lowcut/frequency f 80\n/node/vol/gain f -6\n", "");
 }
 
 TEST(an_edit_is_waited_for)
@@ -41,7 +38,7 @@ TEST(an_edit_is_waited_for)
   program_start(&program, words);
   fake_engine_answer(rig.engine, STATUS_OK, "", 0);
   program_wait(&program);
-  program_expect_end(&program, 0, "/done sih \"/rack/clear\" 1 640\n", "");
+  program_expect_end(0, "/done sih \"/rack/clear\" 1 640\n", "");
 }
 
 TEST(a_bundle_is_one_edit_and_waited_for)
@@ -71,7 +68,7 @@ TEST(a_bundle_is_one_edit_and_waited_for)
   fake_engine_answer(rig.engine, STATUS_OK, "", 0);
   program_wait(&program);
   program_expect_end(
-      &program, 0,
+      0,
       "/node/lowcut/frequency f 80\n/done s \"/server/ping\"\n/done sih \"/rack/remove\" 1 640\n"
       "/done sih \"/rack/add\" 1 640\n/done sih \"/rack/connect\" 1 640\n",
       "");
@@ -80,38 +77,36 @@ TEST(a_bundle_is_one_edit_and_waited_for)
   SEND("-b", "/rack/do", "set x.gain -3", "remove lowcut", ",", "/node/nobody/gain", "3");
   ck_assert_int_eq(program.exit_code, 2);
   assert_says(program.out, "not done, because /node/nobody/gain in the same bundle failed");
-  program_clear(&program);
   control_rig_expect_rack("add lowcut");
   SEND("/node/x/gain", ",", "3"); // without --bundle, "," is an argument
   ck_assert_int_eq(program.exit_code, 2);
-  program_clear(&program);
 }
 
 TEST(an_invalid_bundle_is_not_sent)
 {
   SEND("-b", "/rack/clear", ",", "rack/clear");
-  program_expect_end(&program, 2, "", "\"rack/clear\" is not an OSC address");
+  program_expect_end(2, "", "\"rack/clear\" is not an OSC address");
   SEND("-b", "/rack/clear", ",");
-  program_expect_end(&program, 2, "", "\"\" is not an OSC address");
+  program_expect_end(2, "", "\"\" is not an OSC address");
   SEND("-b", "/rack/clear", ",", "/rack/");
-  program_expect_end(&program, 2, "", "bundle: an empty part in the address");
+  program_expect_end(2, "", "bundle: an empty part in the address");
   SEND("-b", "--types", "s", "/rack/remove", "a");
-  program_expect_end(&program, 2, "", "--types is for one message");
+  program_expect_end(2, "", "--types is for one message");
 }
 
 TEST(types_are_guessed_or_given)
 {
   SEND("/node/vol/gain", "-12.5");
-  program_expect_end(&program, 0, "/done s \"/node/vol/gain\"\n", "");
+  program_expect_end(0, "/done s \"/node/vol/gain\"\n", "");
   ck_assert_double_eq(control_rig_newest_value(), -12.5);
   SEND("--types", "s", "/node/vol/gain", "-7");
-  program_expect_end(&program, 0, "/done s \"/node/vol/gain\"\n", "");
+  program_expect_end(0, "/done s \"/node/vol/gain\"\n", "");
   ck_assert_double_eq(control_rig_newest_value(), -7.0);
   SEND("--types", "d", "/node/vol/gain", "-7.3");
-  program_expect_end(&program, 0, "/done s \"/node/vol/gain\"\n", "");
+  program_expect_end(0, "/done s \"/node/vol/gain\"\n", "");
   ck_assert_double_eq(control_rig_newest_value(), -7.3);
   SEND("--types", "i", "/node/vol/gain", "loud");
-  program_expect_end(&program, 2, "", "--types i does not fit the arguments");
+  program_expect_end(2, "", "--types i does not fit the arguments");
 }
 
 TEST(answers_can_be_json)
@@ -128,19 +123,16 @@ TEST(answers_can_be_json)
   ck_assert_str_eq(types, "f");
   ck_assert_double_eq(value, -6.0);
   json_decref(json);
-  program_clear(&program);
 }
 
 TEST(options_may_stand_anywhere_and_negative_numbers_are_operands)
 {
-  PROGRAM_RUN(&program, "send", "/node/vol/gain", "-12", "-p", rig.port);
-  program_expect_end(&program, 0, "/done s \"/node/vol/gain\"\n", "");
-  PROGRAM_RUN(&program, "send", "/node/vol/gain", "--json", "-p", rig.port);
+  RUN("send", "/node/vol/gain", "-12", "-p", rig.port);
+  program_expect_end(0, "/done s \"/node/vol/gain\"\n", "");
+  RUN("send", "/node/vol/gain", "--json", "-p", rig.port);
   ck_assert_msg(program.exit_code == 0 && program.out[0] == '[', "%s%s", program.out, program.err);
-  program_clear(&program);
   SEND("/rack/chain", "--", "-x");
   ck_assert_msg(strstr(program.out, "no effect \"-x\"") != NULL, "%s%s", program.out, program.err);
-  program_clear(&program);
 }
 
 TEST(replies_about_the_server_are_an_object)
@@ -151,19 +143,17 @@ TEST(replies_about_the_server_are_an_object)
   ck_assert(json_is_string(json_object_get(status, "state")));
   ck_assert(json_is_real(json_object_get(status, "rate_hz")));
   json_decref(status);
-  program_clear(&program);
   SEND("/server/nodes", "--json");
   json_t* const nodes = json_loads(program.out, 0, NULL);
   const char* text = NULL;
   ck_assert_msg(json_unpack(nodes, "{s:s}", "text", &text) == 0, "%s", program.out);
   ck_assert_msg(!strncmp(text, "lowcut highpass ", 16), "%s", text);
   json_decref(nodes);
-  program_clear(&program);
   SEND("/server/ping", "--json");
-  program_expect_end(&program, 0, "{\"done\":\"/server/ping\"}\n", "");
+  program_expect_end(0, "{\"done\":\"/server/ping\"}\n", "");
   SEND("/server/statsu", "--json");
   program_expect_end(
-      &program, 2,
+      2,
       "{\"fail\":\"/server/statsu\",\"code\":3,\"text\":\"no such address; did you mean "
       "\\\"/server/status\\\"?\"}\n",
       "");
@@ -195,7 +185,6 @@ TEST(json_names_each_value_of_an_answer_about_the_server)
     }
     send_command(command, "--json");
     json_t* const json = json_loads(program.out, 0, NULL);
-    program_clear(&program);
     send_command(command, "--timeout=5"); // prints the address, a letter for each value, the values
     char letters[4096] = "";
     ck_assert_int_eq(sscanf(program.out, "%*s %4095s", letters), 1);
@@ -203,7 +192,6 @@ TEST(json_names_each_value_of_an_answer_about_the_server)
     ck_assert_msg(json_object_size(json) == strlen(letters) / (has_keys ? 2U : 1U),
                   "talk_describe() in tools/talk.c does not name each value of %s", program.out);
     json_decref(json);
-    program_clear(&program);
     ++n_asked;
   }
   ck_assert_uint_gt(n_asked, 0);
@@ -213,15 +201,15 @@ TEST(silence_is_an_error)
 {
   fake_engine_hold(rig.engine, true);
   SEND("--timeout", "0.2", "/rack/clear");
-  program_expect_end(&program, 3, "", "no answer from 127.0.0.1, UDP port");
+  program_expect_end(3, "", "no answer from 127.0.0.1, UDP port");
   fake_engine_answer(rig.engine, STATUS_OK, "", 0);
   control_rig_stop_server();
   SEND("/server/ping");
-  program_expect_end(&program, 3, "", "no server listens on 127.0.0.1");
+  program_expect_end(3, "", "no server listens on 127.0.0.1");
   SEND("ping");
-  program_expect_end(&program, 2, "", "");
+  program_expect_end(2, "", "");
   SEND("/a/");
-  program_expect_end(&program, 2, "", "");
+  program_expect_end(2, "", "");
 }
 
 SUITE_MAIN_WITH("send", control_rig_start, control_rig_stop)

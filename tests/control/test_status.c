@@ -9,12 +9,11 @@
 #include <jansson.h>
 #include <string.h>
 
-static Program program;
-#define STATUS(...) PROGRAM_RUN(&program, "status", "-p", rig.port, __VA_ARGS__)
+#define STATUS(...) RUN("status", "-p", rig.port, __VA_ARGS__)
 
 TEST(keys_and_values_stand_in_columns)
 {
-  PROGRAM_RUN(&program, "status", "-p", rig.port);
+  RUN("status", "-p", rig.port);
   ck_assert_msg(program.exit_code == 0 && !strncmp(program.out, "version  ", 9), "%s", program.out);
   const char* const first = strchr(program.out, '\n') + 1;
   const size_t column = strcspn(first, " ") + strspn(first + strcspn(first, " "), " ");
@@ -23,34 +22,33 @@ TEST(keys_and_values_stand_in_columns)
     ck_assert_msg(strlen(line) >= column && line[column - 1U] == ' ', "%s", line);
   }
   ck_assert_uint_gt(n_lines, 50);
-  program_clear(&program);
 }
 
 TEST(keys_are_picked_by_name_and_pattern)
 {
   STATUS("revision", "undo_steps");
-  program_expect_end(&program, 0, "revision    0\nundo_steps  0\n", "");
+  program_expect_end(0, "revision    0\nundo_steps  0\n", "");
   STATUS("*do_steps", "revision");
-  program_expect_end(&program, 0, "revision    0\nundo_steps  0\nredo_steps  0\n", "");
+  program_expect_end(0, "revision    0\nundo_steps  0\nredo_steps  0\n", "");
   STATUS("--json", "late", "revision");
-  program_expect_end(&program, 0, "{\"late\":0,\"revision\":0}\n", "");
+  program_expect_end(0, "{\"late\":0,\"revision\":0}\n", "");
   STATUS("late", "revison");
-  program_expect_end(&program, 2, "", "no key 'revison'; did you mean \"revision\"?");
+  program_expect_end(2, "", "no key 'revison'; did you mean \"revision\"?");
   STATUS("nothing*");
-  program_expect_end(&program, 2, "", "no key 'nothing*'");
+  program_expect_end(2, "", "no key 'nothing*'");
   control_rig_stop_server();
   STATUS("late");
-  program_expect_end(&program, 3, "", "no server listens on 127.0.0.1, UDP port");
+  program_expect_end(3, "", "no server listens on 127.0.0.1, UDP port");
 }
 
 TEST(a_host_is_a_name_or_an_address)
 {
   STATUS("--host", "localhost", "late");
-  program_expect_end(&program, 0, "late  0\n", "");
+  program_expect_end(0, "late  0\n", "");
   STATUS("--host", "127.0.0.1", "late");
-  program_expect_end(&program, 0, "late  0\n", "");
+  program_expect_end(0, "late  0\n", "");
   STATUS("--host", "nowhere.invalid", "late");
-  program_expect_end(&program, 3, "", "no machine \"nowhere.invalid\": ");
+  program_expect_end(3, "", "no machine \"nowhere.invalid\": ");
 }
 
 SUITE_MAIN_WITH("status", control_rig_start, control_rig_stop)

@@ -29,7 +29,6 @@
 #define WET  0.25F
 #define RACK "x: gain -6.0205999dB" // a factor of 1/2
 
-static Program program;
 static Scratch scratch;
 
 static uint32_t
@@ -83,7 +82,7 @@ ask_status(char* const text, const size_t n_bytes)
   char port[8] = "";
   ck_assert_int_eq(
       sscanf(strstr(program_peek(&program), "\"osc_port\":"), "\"osc_port\":%7[0-9]", port), 1);
-  SCOPED(program_clear) Program sender;
+  SCOPED(program_clear) Program sender = { .pid = 0 };
   PROGRAM_RUN(&sender, "send", "--osc-port", port, "/server/status");
   ck_assert_msg(sender.exit_code == 0, "%s", sender.err);
   snprintf(text, n_bytes, "%s", sender.out);
@@ -124,7 +123,6 @@ static void
 clear(float* const out)
 {
   free(out);
-  program_clear(&program);
   scratch_remove(&scratch);
 }
 
@@ -215,18 +213,15 @@ TEST(rendering_ends_with_a_message_and_without_a_file)
   make_input();
   for (uint32_t c = 0; c < ARRAY_LEN(cases); ++c) {
     setenv("WARPRACK_FAULTS", cases[c][0], 1);
-    PROGRAM_RUN(&program, "render", "--backend", "opencl", RACK, scratch_path(&scratch, "in.wav"),
-                scratch_path(&scratch, "out.wav"));
+    RUN("render", "--backend", "opencl", RACK, scratch_path(&scratch, "in.wav"),
+        scratch_path(&scratch, "out.wav"));
     ck_assert_int_gt(program.exit_code, 0);
     assert_says(program.err, cases[c][1]);
-    program_clear(&program);
     ck_assert_uint_eq(scratch_count(&scratch), 1);
   }
   unsetenv("WARPRACK_FAULTS");
-  PROGRAM_RUN(&program, "render", "--backend", "opencl", RACK, scratch_path(&scratch, "in.wav"),
-              scratch_path(&scratch, "out.wav"));
-  ck_assert_msg(program.exit_code == 0, "%s", program.err);
-  program_clear(&program);
+  RUN_GOOD("render", "--backend", "opencl", RACK, scratch_path(&scratch, "in.wav"),
+           scratch_path(&scratch, "out.wav"));
   scratch_remove(&scratch);
 }
 

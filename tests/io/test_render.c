@@ -392,17 +392,12 @@ TEST(the_command_reports_warns_and_ends_with_the_documented_code)
   make_input(&scratch, 48000);
   const char* const in = scratch_path(&scratch, "in.wav");
   const char* const out = scratch_path(&scratch, "out.wav");
-  Program program;
-  PROGRAM_RUN(&program, "render", "--json", "--format", "16", "gain 20dB", in, out);
-  ck_assert_int_eq(program.exit_code, 0);
+  RUN_GOOD("render", "--json", "--format", "16", "gain 20dB", in, out);
   assert_says(program.out, "\"frames_out\":20011");
   assert_says(program.err, "clipped");
-  program_clear(&program);
-  PROGRAM_RUN(&program, "render", "--quiet", "gain 0dB", in, out);
-  ck_assert_int_eq(program.exit_code, 0);
+  RUN_GOOD("render", "--quiet", "gain 0dB", in, out);
   ck_assert_str_eq(program.out, "");
   ck_assert_str_eq(program.err, ""); // no progress bar without a terminal
-  program_clear(&program);
 
   static const struct {
     int exit_code;
@@ -427,11 +422,9 @@ TEST(the_command_reports_warns_and_ends_with_the_documented_code)
     ck_assert_msg(program.exit_code == wrong[w].exit_code, "%u: %d %s", w, program.exit_code,
                   program.err);
     ck_assert_ptr_eq(strchr(program.err, '\n') + 1, strchr(program.err, '\0')); // one message
-    program_clear(&program);
   }
-  PROGRAM_RUN(&program, "render", "", "none.wav", out);
+  RUN("render", "", "none.wav", out);
   ck_assert_int_eq(program.exit_code, 5);
-  program_clear(&program);
   scratch_remove(&scratch);
 }
 
@@ -450,12 +443,9 @@ TEST(a_fallback_that_is_louder_than_the_rack_is_a_warning)
   const char* const in = scratch_path(&scratch, "in.wav");
   const char* const out = scratch_path(&scratch, "out.wav");
   for (unsigned r = 0; r < ARRAY_LEN(rows); ++r) {
-    Program program;
-    PROGRAM_RUN(&program, "render", rows[r].rack, in, out);
-    ck_assert_int_eq(program.exit_code, 0);
+    RUN_GOOD("render", rows[r].rack, in, out);
     ck_assert_msg(!strstr(program.err, "warning: while blocks are late out:") != rows[r].is_loud,
                   "%s: %s", rows[r].rack, program.err);
-    program_clear(&program);
   }
   scratch_remove(&scratch);
 }
@@ -466,21 +456,17 @@ TEST(a_truncated_input_is_reported_and_refused_by_strict)
   make_input(&scratch, 48000);
   const char* const in = scratch_path(&scratch, "in.wav");
   const char* const out = scratch_path(&scratch, "out.wav");
-  Program program;
   struct stat info;
   ck_assert_int_eq(stat(in, &info), 0);
   ck_assert_int_eq(truncate(in, info.st_size / 2), 0);
-  PROGRAM_RUN(&program, "render", "--json", "", in, out);
-  ck_assert_int_eq(program.exit_code, 0);
+  RUN_GOOD("render", "--json", "", in, out);
   assert_says(program.err, "is truncated: it ends after");
   ck_assert_ptr_null(strstr(program.out, "\"missing_in\":0"));
-  program_clear(&program);
   ck_assert_int_eq(unlink(out), 0);
-  PROGRAM_RUN(&program, "render", "--strict", "", in, out);
+  RUN("render", "--strict", "", in, out);
   ck_assert_int_eq(program.exit_code, 5);
   assert_says(program.err, "is truncated: it ends after");
   ck_assert_int_eq(access(out, F_OK), -1);
-  program_clear(&program);
   scratch_remove(&scratch);
 }
 
@@ -491,7 +477,7 @@ TEST(ctrl_c_ends_a_render_by_that_signal_and_leaves_no_file)
   make_input(&scratch, 8000);
   const char* const out = scratch_path(&scratch, "out.wav");
   for (unsigned s = 0; s < ARRAY_LEN(signals); ++s) {
-    Program program; // the tail lasts hours; the test stops the program early
+    // The tail lasts hours; the test stops the program early.
     const char* const words[] = {
       "render", "--tail", "40000", "reverb", scratch_path(&scratch, "in.wav"), out, NULL
     };
@@ -502,7 +488,6 @@ TEST(ctrl_c_ends_a_render_by_that_signal_and_leaves_no_file)
     ck_assert_int_eq(program.exit_code, -1);
     assert_says(program.err, "was not written");
     ck_assert_uint_eq(scratch_count(&scratch), 1);
-    program_clear(&program);
   }
 }
 

@@ -162,15 +162,12 @@ TEST(the_worker_process_has_its_own_name)
 
 TEST(started_by_hand_the_worker_explains_its_purpose)
 {
-  Program program;
-  PROGRAM_RUN(&program, "worker");
+  RUN("worker");
   ck_assert_int_eq(program.exit_code, 2);
   assert_says(program.err, "starts this process itself");
   ck_assert_str_eq(program.out, "");
-  program_clear(&program);
-  PROGRAM_RUN(&program, "--help");
+  RUN("--help");
   ck_assert_ptr_null(strstr(program.out, "worker"));
-  program_clear(&program);
 }
 
 SUITE_MAIN("worker program")

@@ -3,6 +3,7 @@
 
 #include "live_run.h"
 
+#include "scoped.h"
 #include "suite.h"
 
 #include <signal.h>
@@ -12,7 +13,6 @@
 #define MAX_WORDS 32U
 #define PORT_KEY  "\"osc_port\":"
 
-Program live_run;
 char live_port[8];
 
 /// Append `more` to `first`; all three arrays end with NULL.
@@ -37,26 +37,25 @@ live_start(const char* const* const more)
   static const char* const first[] = { "run", "--io", "dummy", "--json", "--osc-port", "0", NULL };
   const char* words[MAX_WORDS];
   join_words(words, first, more);
-  program_start(&live_run, words);
-  program_expect(&live_run, PORT_KEY);
-  ck_assert_int_eq(sscanf(strstr(program_peek(&live_run), PORT_KEY), PORT_KEY "%7[0-9]", live_port),
+  program_start(&program, words);
+  program_expect(&program, PORT_KEY);
+  ck_assert_int_eq(sscanf(strstr(program_peek(&program), PORT_KEY), PORT_KEY "%7[0-9]", live_port),
                    1);
 }
 
 void
 live_end(const int number)
 {
-  kill(live_run.pid, number);
-  program_wait(&live_run);
-  ck_assert_msg(live_run.exit_code == (number == SIGTERM ? 0 : -1), "%d: %s%s", live_run.exit_code,
-                live_run.out, live_run.err);
-  program_clear(&live_run);
+  kill(program.pid, number);
+  program_wait(&program);
+  ck_assert_msg(program.exit_code == (number == SIGTERM ? 0 : -1), "%d: %s%s", program.exit_code,
+                program.out, program.err);
 }
 
 void
 live_assert_said(const char* const part)
 {
-  assert_says(program_peek(&live_run), part);
+  assert_says(program_peek(&program), part);
 }
 
 const char*
@@ -65,13 +64,12 @@ live_ask(const char* const* const more)
   static char answer[8192];
   const char* const first[] = { "send", "--osc-port", live_port, NULL };
   const char* words[MAX_WORDS];
-  Program sender;
+  SCOPED(program_clear) Program sender = { .pid = 0 };
   join_words(words, first, more);
   program_start(&sender, words);
   program_wait(&sender);
   ck_assert_msg(sender.exit_code == 0, "%s: %s%s", more[0], sender.out, sender.err);
   snprintf(answer, sizeof(answer), "%s", sender.out);
-  program_clear(&sender);
   return answer;
 }
 

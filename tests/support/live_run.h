@@ -5,8 +5,7 @@
 
 #include "program.h"
 
-/// The run, and its OSC port as text.
-extern Program live_run;
+/// The OSC port of the run, which is `program`, as text.
 extern char live_port[8];
 
 /// Start the program with --json and these arguments, which end with NULL, and wait until it

@@ -17,23 +17,26 @@
 
 #define MAX_WORDS 64U
 
+Program program;
+
 static void
-run_child(const Program* const program, char** const argv)
+run_child(const Program* const run, char** const argv)
 {
   prctl(PR_SET_PDEATHSIG, SIGKILL); // the program must not outlive a failed test
   const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
   dup2(nothing, STDIN_FILENO);
-  dup2(fileno(program->out_file), STDOUT_FILENO);
-  dup2(fileno(program->err_file), STDERR_FILENO);
+  dup2(fileno(run->out_file), STDOUT_FILENO);
+  dup2(fileno(run->err_file), STDERR_FILENO);
   execv(argv[0], argv);
   _exit(127);
 }
 
 void
-program_start(Program* const program, const char* const* const words)
+program_start(Program* const run, const char* const* const words)
 {
-  *program = (Program){ .out_file = tmpfile(), .err_file = tmpfile() };
-  ck_assert(program->out_file && program->err_file);
+  program_clear(run);
+  *run = (Program){ .out_file = tmpfile(), .err_file = tmpfile() };
+  ck_assert(run->out_file && run->err_file);
   char* const path = getenv("WARPRACK_PROGRAM");
   ck_assert_msg(path, "WARPRACK_PROGRAM, the path of the program, is not set");
   char* argv[MAX_WORDS + 2U] = { path };
@@ -41,10 +44,10 @@ program_start(Program* const program, const char* const* const words)
     ck_assert_uint_lt(i, MAX_WORDS);
     argv[i + 1U] = (char*)words[i];
   }
-  program->pid = fork();
-  ck_assert_int_ge(program->pid, 0);
-  if (!program->pid) {
-    run_child(program, argv);
+  run->pid = fork();
+  ck_assert_int_ge(run->pid, 0);
+  if (!run->pid) {
+    run_child(run, argv);
   }
 }
 
@@ -61,59 +64,59 @@ read_all(FILE* const file)
 }
 
 const char*
-program_peek(Program* const program)
+program_peek(Program* const run)
 {
-  free(program->out);
-  program->out = read_all(program->out_file);
-  return program->out;
+  free(run->out);
+  run->out = read_all(run->out_file);
+  return run->out;
 }
 
 void
-program_expect(Program* const program, const char* const text)
+program_expect(Program* const run, const char* const text)
 {
   for (int i = 0; i < 2000; ++i) {
-    if (strstr(program_peek(program), text)) {
+    if (strstr(program_peek(run), text)) {
       return;
     }
     nanosleep(&(struct timespec){ .tv_nsec = 10 * 1000 * 1000 }, NULL);
   }
-  char* const errors = read_all(program->err_file);
-  ck_abort_msg("the program did not print '%s'; stdout: %.1500s; stderr: %.1500s", text,
-               program->out, errors);
+  char* const errors = read_all(run->err_file);
+  ck_abort_msg("the program did not print '%s'; stdout: %.1500s; stderr: %.1500s", text, run->out,
+               errors);
 }
 
 void
-program_wait(Program* const program)
+program_wait(Program* const run)
 {
   int status = 0;
-  ck_assert_int_eq(waitpid(program->pid, &status, 0), program->pid);
-  program->pid = 0;
-  program->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  free(program->out);
-  program->out = read_all(program->out_file);
-  program->err = read_all(program->err_file);
+  ck_assert_int_eq(waitpid(run->pid, &status, 0), run->pid);
+  run->pid = 0;
+  run->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  free(run->out);
+  run->out = read_all(run->out_file);
+  run->err = read_all(run->err_file);
 }
 
 void
-program_clear(Program* const program)
+program_clear(Program* const run)
 {
-  if (program->pid) {
-    kill(program->pid, SIGKILL);
-    program_wait(program);
+  if (run->pid) {
+    kill(run->pid, SIGKILL);
+    program_wait(run);
   }
-  free(program->out);
-  free(program->err);
-  fclose(program->out_file);
-  fclose(program->err_file);
-  *program = (Program){ 0 };
+  free(run->out);
+  free(run->err);
+  if (run->out_file) {
+    fclose(run->out_file);
+    fclose(run->err_file);
+  }
+  *run = (Program){ 0 };
 }
 
 void
-program_expect_end(Program* const program, const int exit_code, const char* const out,
-                   const char* const err)
+program_expect_end(const int exit_code, const char* const out, const char* const err)
 {
-  ck_assert_msg(program->exit_code == exit_code && strstr(program->err, err), "%d: %s%s",
-                program->exit_code, program->out, program->err);
-  ck_assert_str_eq(program->out, out);
-  program_clear(program);
+  ck_assert_msg(program.exit_code == exit_code && strstr(program.err, err), "%d: %s%s",
+                program.exit_code, program.out, program.err);
+  ck_assert_str_eq(program.out, out);
 }

@@ -99,14 +99,11 @@ run_bench(const char* const name, const char* const columns, const char* const w
 {
   SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   const char* const csv = scratch_path(&scratch, "rows.csv");
-  Program program;
-  PROGRAM_RUN(&program, "bench", name, "--quick", "--json", "--csv", csv, "--backend", "opencl",
-              words[0], words[1], words[2], words[3]);
-  ck_assert_msg(program.exit_code == 0, "%s", program.err);
+  RUN_GOOD("bench", name, "--quick", "--json", "--csv", csv, "--backend", "opencl", words[0],
+           words[1], words[2], words[3]);
   json_error_t why;
   json_t* const report = json_loads(program.out, 0, &why);
   ck_assert_msg(report != NULL, "%s in: %s", why.text, program.out);
-  program_clear(&program);
   ck_assert_str_eq(json_string_value(json_object_get(report, "bench")), name);
   check_csv(csv, columns, json_array_size(json_object_get(report, "rows")));
   return report;
@@ -167,10 +164,7 @@ TEST(a_device_that_takes_copies_only_has_no_rows_of_mapped_memory)
 
 TEST(people_get_the_device_and_a_table)
 {
-  SCOPED(program_clear) Program program;
-  PROGRAM_RUN(&program, "bench", "gpu-fixed", "--quick", "--backend", "opencl", "--part",
-              "completion");
-  ck_assert_msg(program.exit_code == 0, "%s", program.err);
+  RUN_GOOD("bench", "gpu-fixed", "--quick", "--backend", "opencl", "--part", "completion");
   assert_says(program.out, "opencl 0: ");
   assert_says(program.out, "64 frames at 48000 Hz: a period is 1333.3 us");
   assert_says(program.out, "p99.9 us");
@@ -264,10 +258,8 @@ TEST(rows_end_at_a_limit_and_are_left_out_when_time_is_up)
 {
   // Without a limit, a paced row of 100000 blocks takes two minutes.  The warm-up of a row takes
   // 27 ms, so not all rows fit into 0.001 minutes.
-  SCOPED(program_clear) Program program;
-  PROGRAM_RUN(&program, "bench", "gpu-fixed", "--json", "--backend", "opencl", "--part", "kernels",
-              "--limit", "0.01", "--minutes", "0.001");
-  ck_assert_msg(program.exit_code == 0, "%s", program.err);
+  RUN_GOOD("bench", "gpu-fixed", "--json", "--backend", "opencl", "--part", "kernels", "--limit",
+           "0.01", "--minutes", "0.001");
   json_t* const report = json_loads(program.out, 0, NULL);
   ck_assert_ptr_nonnull(report);
   const json_t* const rows = json_object_get(report, "rows");
@@ -295,14 +287,12 @@ TEST(errors_have_a_message_and_an_exit_code)
     { "--csv", "/nowhere/rows.csv", 5, "cannot write /nowhere/rows.csv: No such file" },
     { "--part", "kernel", 2, "kernels" },
   };
-  Program program;
   for (size_t i = 0; i < ARRAY_LEN(cases); ++i) {
-    PROGRAM_RUN(&program, "bench", "gpu-fixed", "--quick", "--json", "--backend", "opencl",
-                cases[i].option, cases[i].value);
+    RUN("bench", "gpu-fixed", "--quick", "--json", "--backend", "opencl", cases[i].option,
+        cases[i].value);
     ck_assert_int_eq(program.exit_code, cases[i].exit_code);
     ck_assert_str_eq(program.out, "");
     assert_says(program.err, cases[i].message);
-    program_clear(&program);
   }
 }
 
@@ -313,12 +303,10 @@ TEST(a_missing_backend_is_exit_code_4_with_the_driver_s_message)
   if (cuda && !cuda->load(&error)) {
     return; // CUDA is available: there is no error to test
   }
-  Program program;
-  PROGRAM_RUN(&program, "bench", "gpu-fixed", "--quick", "--backend", "cuda");
+  RUN("bench", "gpu-fixed", "--quick", "--backend", "cuda");
   ck_assert_int_eq(program.exit_code, 4);
   ck_assert_str_eq(program.out, "");
   assert_says(program.err, error.text);
-  program_clear(&program);
 }
 
 TEST(csv_keeps_commas_and_quotes_in_texts)

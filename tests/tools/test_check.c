@@ -3,6 +3,7 @@
 
 #include "engine/base/status.h"
 #include "tests/support/program.h"
+#include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 
 #include <jansson.h>
@@ -10,28 +11,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-static Program program;
-
 /// Run `warprack check` with these arguments, and expect exit code `code` and the message `said`.
 #define assert_refused_with(code, said, ...)                                                       \
   do {                                                                                             \
-    PROGRAM_RUN(&program, "check", __VA_ARGS__);                                                   \
-    program_expect_end(&program, code, "", said);                                                  \
+    RUN("check", __VA_ARGS__);                                                                     \
+    program_expect_end(code, "", said);                                                            \
   } while (0)
 
 TEST(the_output_is_a_valid_rack)
 {
-  PROGRAM_RUN(&program, "check", "a: gain -6dB | gain 3");
-  ck_assert_msg(program.exit_code == 0, "%s", program.err);
+  RUN_GOOD("check", "a: gain -6dB | gain 3");
   assert_says(program.out, "add a gain gain=-6dB");
   assert_says(program.out, "\n# needs ");
-  Program again;
+  SCOPED(program_clear) Program again = { .pid = 0 };
   PROGRAM_RUN(&again, "check", program.out);
   ck_assert_msg(again.exit_code == 0, "%s", again.err);
   const size_t n_text = (size_t)(strchr(program.out, '#') - program.out);
   ck_assert_msg(!strncmp(program.out, again.out, n_text), "%s", again.out);
-  program_clear(&again);
-  program_clear(&program);
 }
 
 TEST(probable_mistakes_are_warnings)
@@ -50,21 +46,17 @@ TEST(probable_mistakes_are_warnings)
                                     "auto\n" },
   };
   for (size_t r = 0; r < ARRAY_LEN(rows); ++r) {
-    PROGRAM_RUN(&program, "check", rows[r].rack);
+    RUN("check", rows[r].rack);
     ck_assert_msg(program.exit_code == 0 && strstr(program.out, rows[r].warning), "%s%s",
                   program.out, program.err);
-    program_clear(&program);
   }
-  PROGRAM_RUN(&program, "check",
-              "late -40dB\nchain delay 0.5ms | "
-              "compressor attack=0.005ms | gain -20dB");
+  RUN("check", "late -40dB\nchain delay 0.5ms | "
+               "compressor attack=0.005ms | gain -20dB");
   ck_assert_msg(program.exit_code == 0 && !strstr(program.out, "warning"), "%s", program.out);
-  program_clear(&program);
-  PROGRAM_RUN(&program, "check", "--json", "add x gain");
+  RUN("check", "--json", "add x gain");
   json_t* const json = json_loads(program.out, 0, NULL);
   ck_assert_uint_eq(json_array_size(json_object_get(json, "warnings")), 2);
   json_decref(json);
-  program_clear(&program);
 }
 
 TEST(a_rack_that_run_refuses_has_the_errors_of_run_or_the_channels_it_needs)
@@ -78,23 +70,18 @@ TEST(a_rack_that_run_refuses_has_the_errors_of_run_or_the_channels_it_needs)
     { "gain | out:1-2", NULL },
   };
   for (size_t r = 0; r < ARRAY_LEN(rows); ++r) {
-    PROGRAM_RUN(&program, "check", rows[r].rack);
-    ck_assert_msg(program.exit_code == 0, "%s", program.err);
+    RUN_GOOD("check", rows[r].rack);
     ck_assert_msg(rows[r].note ? strstr(program.out, rows[r].note) != NULL
                                : !strstr(program.out, "--channels"),
                   "%s", program.out);
-    program_clear(&program);
   }
-  PROGRAM_RUN(&program, "run", "--io", "dummy", "--osc-port", "0", "--duration", "0.1",
-              "--channels", "2:5", rows[0].rack);
-  ck_assert_msg(program.exit_code == 0, "%s", program.err);
-  program_clear(&program);
+  RUN_GOOD("run", "--io", "dummy", "--osc-port", "0", "--duration", "0.1", "--channels", "2:5",
+           rows[0].rack);
 }
 
 TEST(json_has_the_figures)
 {
-  PROGRAM_RUN(&program, "check", "--json", "--block", "64", "--channels", "8", "gain -6dB");
-  ck_assert_msg(program.exit_code == 0, "%s", program.err);
+  RUN_GOOD("check", "--json", "--block", "64", "--channels", "8", "gain -6dB");
   json_t* const json = json_loads(program.out, 0, NULL);
   ck_assert_msg(json, "%s", program.out);
   ck_assert_int_eq(json_integer_value(json_object_get(json, "nodes")), 1);
@@ -103,7 +90,6 @@ TEST(json_has_the_figures)
   ck_assert_double_eq_tol(json_number_value(json_object_get(json, "period_us")), 1333.333, 0.001);
   ck_assert_double_gt(json_number_value(json_object_get(json, "needs_us")), 0.0);
   json_decref(json);
-  program_clear(&program);
 }
 
 static const char four_fallbacks[] =
@@ -120,12 +106,11 @@ TEST(the_fallbacks_are_printed)
     "\n# warning: while blocks are late out:2 is silent: ",
     "; write: late out:2 LEVEL",
   };
-  PROGRAM_RUN(&program, "check", "--channels", "4", four_fallbacks);
+  RUN("check", "--channels", "4", four_fallbacks);
   for (size_t l = 0; l < ARRAY_LEN(lines); ++l) {
     ck_assert_msg(program.exit_code == 0 && strstr(program.out, lines[l]), "%s in %s%s", lines[l],
                   program.out, program.err);
   }
-  program_clear(&program);
 }
 
 TEST(json_has_the_fallbacks)
@@ -138,7 +123,7 @@ TEST(json_has_the_fallbacks)
                   { 1.0, false, "unknown" },
                   { 1.0, false, "no-input" },
                   { -20.0, false, "rack" } };
-  PROGRAM_RUN(&program, "check", "--json", "--channels", "4", four_fallbacks);
+  RUN("check", "--json", "--channels", "4", four_fallbacks);
   json_t* const json = json_loads(program.out, 0, NULL);
   const json_t* const late = json_object_get(json, "late");
   ck_assert_msg(json_array_size(late) == ARRAY_LEN(outputs), "%s%s", program.out, program.err);
@@ -156,7 +141,6 @@ TEST(json_has_the_fallbacks)
     ck_assert_str_eq(json_string_value(json_object_get(output, "why")), outputs[c].why);
   }
   json_decref(json);
-  program_clear(&program);
 }
 
 TEST(wrong_racks_are_refused_with_the_place_and_a_hint)
@@ -169,7 +153,7 @@ TEST(wrong_racks_are_refused_with_the_place_and_a_hint)
 
 TEST(both_sides_are_measured_where_a_device_is_asked_for)
 {
-  PROGRAM_RUN(&program, "check", "--json", "--backend", "opencl", "a: gain | b: gain backend=cpu");
+  RUN("check", "--json", "--backend", "opencl", "a: gain | b: gain backend=cpu");
   if (program.exit_code != 4) { // 4: no OpenCL device; the next test expects that
     ck_assert_msg(program.exit_code == 0, "%s", program.err);
     json_t* const json = json_loads(program.out, 0, NULL);
@@ -186,7 +170,6 @@ TEST(both_sides_are_measured_where_a_device_is_asked_for)
                         json_number_value(json_object_get(json_array_get(sides, 1), "needs_us")));
     json_decref(json);
   }
-  program_clear(&program);
 }
 
 TEST(a_missing_backend_is_exit_code_4)

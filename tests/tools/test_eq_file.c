@@ -194,23 +194,18 @@ TEST(the_command_prints_a_rack_or_one_message)
   const Scratch scratch = scratch_new();
   const char* const path = scratch_path(&scratch, "ParametricEQ.txt");
   static const char good[] = "Preamp: -1 dB\nFilter 1: ON PK Fc 100 Hz Gain 1 dB Q 1\n";
-  Program program;
   scratch_write(&scratch, "ParametricEQ.txt", good, strlen(good));
-  PROGRAM_RUN(&program, "import", path);
-  ck_assert_int_eq(program.exit_code, 0);
+  RUN_GOOD("import", path);
   ck_assert_str_eq(program.out, "chain preamp: gain -1dB |\n"
                                 "  f1: peaking frequency=100Hz gain=1dB q=1\n");
   ck_assert_str_eq(program.err, "");
-  program_clear(&program);
   scratch_write(&scratch, "ParametricEQ.txt", "Filter 1: ON ZZ\n", 16);
-  PROGRAM_RUN(&program, "import", path);
+  RUN("import", path);
   ck_assert_int_eq(program.exit_code, 5);
   ck_assert_str_eq(program.out, "");
   assert_says(program.err, "ParametricEQ.txt:1: filters of type 'ZZ'");
-  program_clear(&program);
-  PROGRAM_RUN(&program, "import");
+  RUN("import");
   ck_assert_int_eq(program.exit_code, 2);
-  program_clear(&program);
   scratch_remove(&scratch);
 }
 

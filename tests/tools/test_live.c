@@ -22,15 +22,12 @@
 #define RATE   48000
 #define FRAMES 24000U
 
-static Program program;
-
 static void
 assert_refused(const int exit_code, const char* const said)
 {
   ck_assert_msg(program.exit_code == exit_code, "%d, not %d: %s%s", program.exit_code, exit_code,
                 program.out, program.err);
   assert_says(program.err, said);
-  program_clear(&program);
 }
 
 TEST(the_configuration_is_logged_and_a_signal_ends_the_run)
@@ -45,7 +42,6 @@ TEST(the_configuration_is_logged_and_a_signal_ends_the_run)
     ck_assert_msg(program.exit_code == 0, "%d: %s", program.exit_code, program.err);
     assert_says(program.out, "48000 Hz, blocks of 256 frames, 2 in, 2 out, latency 256 frames");
     assert_says(program.out, i ? "stopped (terminated)" : "stopped (interrupted)");
-    program_clear(&program);
   }
 }
 
@@ -57,21 +53,18 @@ TEST(osc_quit_ends_the_run)
   char port[8] = "";
   ck_assert_int_eq(
       sscanf(strstr(program_peek(&program), "\"osc_port\":"), "\"osc_port\":%7[0-9]", port), 1);
-  Program sender;
+  SCOPED(program_clear) Program sender = { .pid = 0 };
   PROGRAM_RUN(&sender, "send", "--osc-port", port, "/server/quit");
   ck_assert_msg(sender.exit_code == 0, "%s", sender.err);
-  program_clear(&sender);
   program_wait(&program);
   ck_assert_int_eq(program.exit_code, 0);
   assert_says(program.out, "asked by /server/quit");
-  program_clear(&program);
 }
 
 TEST(events_are_json_lines)
 {
-  PROGRAM_RUN(&program, "run", "--io", "dummy", "--json", "--osc-port", "0", "--duration", "1.5",
-              "--block", "64", "gain");
-  ck_assert_msg(program.exit_code == 0, "%s", program.err);
+  RUN_GOOD("run", "--io", "dummy", "--json", "--osc-port", "0", "--duration", "1.5", "--block",
+           "64", "gain");
   bool ran = false;
   bool stopped = false;
   for (char* line = strtok(program.out, "\n"); line; line = strtok(NULL, "\n")) {
@@ -89,7 +82,6 @@ TEST(events_are_json_lines)
     json_decref(event);
   }
   ck_assert(ran && stopped);
-  program_clear(&program);
 }
 
 TEST(the_recording_is_the_played_file_through_the_rack)
@@ -102,10 +94,9 @@ TEST(the_recording_is_the_played_file_through_the_rack)
   signal_noise(right, FRAMES, 2);
   scratch_write_wav(&scratch, "in.wav", samples, 2, FRAMES, RATE);
   const char* const out_path = scratch_path(&scratch, "out.wav");
-  PROGRAM_RUN(&program, "run", "--io", "dummy", "--fast", "--osc-port", "0", "--play",
-              scratch_path(&scratch, "in.wav"), "--record", out_path, "--duration", "0.5",
-              "--block", "64", "gain -6dB");
-  ck_assert_msg(program.exit_code == 0, "%s", program.err);
+  RUN_GOOD("run", "--io", "dummy", "--fast", "--osc-port", "0", "--play",
+           scratch_path(&scratch, "in.wav"), "--record", out_path, "--duration", "0.5", "--block",
+           "64", "gain -6dB");
   unsigned n_channels = 0;
   size_t n_frames = 0;
   int rate_hz = 0;
@@ -118,7 +109,6 @@ TEST(the_recording_is_the_played_file_through_the_rack)
     ck_assert_double_eq_tol(out[2U * i], gain * left[i - 64U], 1e-6);
     ck_assert_double_eq_tol(out[2U * i + 1U], gain * right[i - 64U], 1e-6);
   }
-  program_clear(&program);
   scratch_remove(&scratch);
 }
 
@@ -140,42 +130,40 @@ TEST(sighup_reloads_the_rack_file)
   kill(program.pid, SIGTERM);
   program_wait(&program);
   ck_assert_int_eq(program.exit_code, 0);
-  program_clear(&program);
   scratch_remove(&scratch);
 }
 
 TEST(a_wrong_rack_opens_nothing)
 {
-  PROGRAM_RUN(&program, "run", "--io", "dummy", "--osc-port", "0", "gain | gian");
+  RUN("run", "--io", "dummy", "--osc-port", "0", "gain | gian");
   ck_assert_str_eq(program.out, "");
   assert_refused(2, "rack:1:8: ");
 }
 
 TEST(options_that_do_not_go_together_are_refused)
 {
-  PROGRAM_RUN(&program, "run", "--io", "jack", "--fast", "");
+  RUN("run", "--io", "jack", "--fast", "");
   assert_refused(2, "--fast, --play and --record need --io dummy");
-  PROGRAM_RUN(&program, "run", "--io", "dummy", "--wait", "");
+  RUN("run", "--io", "dummy", "--wait", "");
   assert_refused(2, "--wait needs --io jack or --io portaudio");
-  PROGRAM_RUN(&program, "run", "--io", "auto", "--connect", "system", "");
+  RUN("run", "--io", "auto", "--connect", "system", "");
   assert_refused(2, "--server and --connect need --io jack");
-  PROGRAM_RUN(&program, "run", "--io", "jack", "--connect", "system", "--no-connect", "");
+  RUN("run", "--io", "jack", "--connect", "system", "--no-connect", "");
   assert_refused(2, "--connect and --no-connect exclude each other");
-  PROGRAM_RUN(&program, "run", "--io", "jack", "--connect", "a(b", "--osc-port", "0", "");
+  RUN("run", "--io", "jack", "--connect", "a(b", "--osc-port", "0", "");
   assert_refused(2, "'a(b' is no regular expression");
-  PROGRAM_RUN(&program, "run", "--io", "dummy", "--channels", "2:", "");
+  RUN("run", "--io", "dummy", "--channels", "2:", "");
   assert_refused(2, "--channels takes IN:OUT");
-  PROGRAM_RUN(&program, "run", "--io", "dummy", "--channels", "2:1025", "");
+  RUN("run", "--io", "dummy", "--channels", "2:1025", "");
   assert_refused(2, "--channels takes IN:OUT");
 }
 
 TEST(missing_files_and_devices_have_their_exit_codes)
 {
-  PROGRAM_RUN(&program, "run", "--io", "dummy", "--osc-port", "0", "--backend", "cuda", "--gpu",
-              "63",
-              "gain"); // 63: the machine may have CUDA devices
+  RUN("run", "--io", "dummy", "--osc-port", "0", "--backend", "cuda", "--gpu", "63",
+      "gain"); // 63: the machine may have CUDA devices
   assert_refused(4, "cuda");
-  PROGRAM_RUN(&program, "run", "--io", "dummy", "--osc-port", "0", "--play", "no/such.wav", "gain");
+  RUN("run", "--io", "dummy", "--osc-port", "0", "--play", "no/such.wav", "gain");
   assert_refused(5, "no/such.wav");
 }
 
@@ -205,25 +193,22 @@ TEST(failed_drivers_are_named_in_one_line)
 {
   setenv("JACK_DEFAULT_SERVER", "warprack-none", 1);
   setenv("JACK_NO_START_SERVER", "1", 1);
-  PROGRAM_RUN(&program, "run", "--osc-port", "0", "--duration", "0.1", "gain -120dB");
-  ck_assert_msg(program.exit_code == 0, "%s", program.err);
+  RUN_GOOD("run", "--osc-port", "0", "--duration", "0.1", "gain -120dB");
   const char* const note = strstr(program.err, "audio.note: JACK server");
   ck_assert_msg(note, "%s", program.err);
   const char* const end = strstr(note, "; playing on ");
   ck_assert_msg(end && end < strchr(note, '\n'), "%s", program.err);
-  program_clear(&program);
 }
 
 TEST(a_file_that_a_rack_misses_is_named)
 {
   SCOPED(scratch_remove) const Scratch scratch = scratch_new();
-  PROGRAM_RUN(&program, "run", "--io", "dummy", "--osc-port", "0", "convolver no/hall.wav");
+  RUN("run", "--io", "dummy", "--osc-port", "0", "convolver no/hall.wav");
   assert_refused(5, "no/hall.wav");
-  PROGRAM_RUN(&program, "run", "--io", "dummy", "--osc-port", "0", "--in-process",
-              "convolver no/hall.wav");
+  RUN("run", "--io", "dummy", "--osc-port", "0", "--in-process", "convolver no/hall.wav");
   assert_refused(5, "no/hall.wav");
-  PROGRAM_RUN(&program, "run", "--io", "dummy", "--osc-port", "0", "--state",
-              scratch_path(&scratch, "state"), "convolver no/hall.wav");
+  RUN("run", "--io", "dummy", "--osc-port", "0", "--state", scratch_path(&scratch, "state"),
+      "convolver no/hall.wav");
   assert_refused(5, "no/hall.wav");
 }
 
@@ -236,7 +221,7 @@ TEST(a_busy_port_is_refused_with_the_way_out)
   getsockname(taken, (struct sockaddr*)&address, &n_bytes);
   char port[8];
   snprintf(port, sizeof(port), "%u", ntohs(address.sin_port));
-  PROGRAM_RUN(&program, "run", "--io", "dummy", "--osc-port", port, "gain");
+  RUN("run", "--io", "dummy", "--osc-port", port, "gain");
   assert_refused(3, port);
 }
 

@@ -21,20 +21,15 @@
 /// Run the program; its stdout must be one line with a JSON document.
 #define RUN_JSON(json, ...)                                                                        \
   do {                                                                                             \
-    Program program_;                                                                              \
-    PROGRAM_RUN(&program_, __VA_ARGS__);                                                           \
-    ck_assert_msg(program_.exit_code == 0, "%s", program_.err);                                    \
+    RUN_GOOD(__VA_ARGS__);                                                                         \
     json_error_t why_;                                                                             \
-    (json) = json_loads(program_.out, 0, &why_);                                                   \
-    ck_assert_msg((json) != NULL, "%s in: %s", why_.text, program_.out);                           \
-    program_clear(&program_);                                                                      \
+    (json) = json_loads(program.out, 0, &why_);                                                    \
+    ck_assert_msg((json) != NULL, "%s in: %s", why_.text, program.out);                            \
   } while (0)
 
 TEST(help_lists_every_subcommand)
 {
-  SCOPED(program_clear) Program program;
-  PROGRAM_RUN(&program, "--help");
-  ck_assert_int_eq(program.exit_code, 0);
+  RUN_GOOD("--help");
   uint32_t n = 0;
   const Command* const* const commands = program_commands(&n);
   for (uint32_t i = 0; i < n; ++i) {
@@ -47,44 +42,37 @@ TEST(help_lists_every_subcommand)
 
 TEST(every_subcommand_and_benchmark_has_help)
 {
-  Program program;
   uint32_t n = 0;
   const Command* const* const commands = program_commands(&n);
   for (uint32_t i = 0; i < n; ++i) {
-    PROGRAM_RUN(&program, commands[i]->name, "--help");
+    RUN(commands[i]->name, "--help");
     ck_assert_msg(program.exit_code == 0, "%s: %s", commands[i]->name, program.err);
     assert_says(program.out, commands[i]->usage);
-    program_clear(&program);
   }
   const Bench* const* const benches = bench_table(&n);
   for (uint32_t i = 0; i < n; ++i) {
     ck_assert_msg(!strncmp(benches[i]->name, BENCH_PREFIX, strlen(BENCH_PREFIX)), "%s",
                   benches[i]->name);
-    PROGRAM_RUN(&program, "bench", benches[i]->name + strlen(BENCH_PREFIX), "--help");
+    RUN("bench", benches[i]->name + strlen(BENCH_PREFIX), "--help");
     ck_assert_msg(program.exit_code == 0, "%s: %s", benches[i]->name, program.err);
     assert_says(program.out, benches[i]->name);
-    program_clear(&program);
   }
 }
 
 TEST(mistakes_are_refused_with_the_nearest_name)
 {
-  Program program;
-  PROGRAM_RUN(&program, "lits");
+  RUN("lits");
   ck_assert_int_eq(program.exit_code, 2);
   ck_assert_str_eq(program.out, "");
   assert_says(program.err, "unknown command 'lits'; did you mean \"list\"?");
-  program_clear(&program);
 
-  PROGRAM_RUN(&program, "list", "efects");
+  RUN("list", "efects");
   ck_assert_int_eq(program.exit_code, 2);
   assert_says(program.err, "did you mean \"effects\"?");
-  program_clear(&program);
 
-  PROGRAM_RUN(&program, "info", "gian");
+  RUN("info", "gian");
   ck_assert_int_eq(program.exit_code, 2);
   assert_says(program.err, "did you mean \"gain\"?");
-  program_clear(&program);
 }
 
 /// The arguments have bytes that would move the cursor, set a title or reverse a line.
@@ -111,7 +99,6 @@ TEST(no_argument_returns_terminal_control_characters)
   for (unsigned l = 0; l < ARRAY_LEN(lines); ++l) {
     const char* words[6] = { NULL };
     memcpy(words, lines[l], sizeof(lines[l]));
-    SCOPED(program_clear) Program program;
     program_start(&program, words);
     program_wait(&program);
     ck_assert_int_ne(program.exit_code, 0);
@@ -124,9 +111,7 @@ TEST(no_argument_returns_terminal_control_characters)
 
 TEST(a_rack_that_cannot_be_planned_is_refused_at_the_start)
 {
-  SCOPED(program_clear) Program program;
-  PROGRAM_RUN(&program, "run", "--io", "dummy", "--osc-port", "0", "--duration", "1",
-              "convolver nowhere.wav");
+  RUN("run", "--io", "dummy", "--osc-port", "0", "--duration", "1", "convolver nowhere.wav");
   ck_assert_int_eq(program.exit_code, 5);
   assert_says(program.err, "nowhere.wav");
 }
@@ -200,9 +185,7 @@ TEST(info_describes_every_parameter)
 
 TEST(info_reads_well)
 {
-  SCOPED(program_clear) Program program;
-  PROGRAM_RUN(&program, "info", "gain");
-  ck_assert_int_eq(program.exit_code, 0);
+  RUN_GOOD("info", "gain");
   assert_says(program.out, "-120 to 40 dB");
   assert_says(program.out, "default 0");
 }

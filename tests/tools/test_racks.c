@@ -56,11 +56,9 @@ write_inputs(void)
 static void
 render_rack(const char* const name)
 {
-  Program program;
-  PROGRAM_RUN(&program, "render", scratch_path(&scratch, name), scratch_path(&scratch, "in.wav"),
-              scratch_path(&scratch, "out.wav"));
+  RUN("render", scratch_path(&scratch, name), scratch_path(&scratch, "in.wav"),
+      scratch_path(&scratch, "out.wav"));
   ck_assert_msg(program.exit_code == 0, "%s: %s", name, program.err);
-  program_clear(&program);
   unsigned n_channels = 0;
   size_t n_frames = 0;
   int rate_hz = 0;
@@ -106,11 +104,8 @@ TEST(the_crossover_adds_up_flat)
   impulse[0] = 1.0F;
   const float* const mono[] = { impulse };
   scratch_write_wav(&scratch, "in.wav", mono, 1, FRAMES, RATE);
-  Program program;
-  PROGRAM_RUN(&program, "render", scratch_path(&scratch, "sum.rack"),
-              scratch_path(&scratch, "in.wav"), scratch_path(&scratch, "out.wav"));
-  ck_assert_msg(program.exit_code == 0, "%s", program.err);
-  program_clear(&program);
+  RUN_GOOD("render", scratch_path(&scratch, "sum.rack"), scratch_path(&scratch, "in.wav"),
+           scratch_path(&scratch, "out.wav"));
   unsigned n_channels = 0;
   size_t n_frames = 0;
   int rate_hz = 0;

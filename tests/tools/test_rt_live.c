@@ -22,11 +22,11 @@ static const char* const chains[] = {
 
 /// Read the port from the program's line "... OSC port 40123".
 static void
-read_port(Program* const server, char* const port, const size_t n_bytes)
+read_port(char* const port, const size_t n_bytes)
 {
-  program_expect(server, "OSC port ");
-  program_expect(server, "\n");
-  const char* const at = strstr(program_peek(server), "OSC port ") + strlen("OSC port ");
+  program_expect(&program, "OSC port ");
+  program_expect(&program, "\n");
+  const char* const at = strstr(program_peek(&program), "OSC port ") + strlen("OSC port ");
   snprintf(port, n_bytes, "%.*s", (int)strspn(at, "0123456789"), at);
 }
 
@@ -46,26 +46,25 @@ n_times(const char* const in, const char* const text)
 static bool
 play(const char* const processes, const uint32_t n_processes)
 {
-  SCOPED(program_clear) Program server;
   char port[16];
   const char* const words[] = { "run",     "--io", "dummy",   "--osc-port", "0",
                                 "--block", "128",  processes, "gain -6dB",  NULL };
   setenv("LD_PRELOAD", getenv("WARPRACK_RT_TRAP_LIBRARY"), 1);
   setenv("WARPRACK_RT_TRAP", "report", 1);
-  program_start(&server, words);
+  program_start(&program, words);
   unsetenv("LD_PRELOAD");
-  read_port(&server, port, sizeof(port));
+  read_port(port, sizeof(port));
   for (uint32_t e = 0; e < 12U; ++e) {
-    SCOPED(program_clear) Program edit;
+    SCOPED(program_clear) Program edit = { .pid = 0 };
     PROGRAM_RUN(&edit, "send", "--osc-port", port, "/rack/chain", chains[e % ARRAY_LEN(chains)]);
     ck_assert_msg(edit.exit_code == 0, "%s", edit.err);
   }
-  ck_assert_int_eq(kill(server.pid, SIGTERM), 0);
-  program_wait(&server);
-  ck_assert_msg(server.exit_code == 0, "%s", server.err);
-  const uint32_t n_reports = n_times(server.err, "rt_trap: sections=");
-  ck_assert_msg(n_times(server.err, " violations=0 ") == n_reports, "%s", server.err);
-  ck_assert_msg(!strstr(server.err, "rt_trap: sections=0 "), "%s", server.err); // the trap worked
+  ck_assert_int_eq(kill(program.pid, SIGTERM), 0);
+  program_wait(&program);
+  ck_assert_msg(program.exit_code == 0, "%s", program.err);
+  const uint32_t n_reports = n_times(program.err, "rt_trap: sections=");
+  ck_assert_msg(n_times(program.err, " violations=0 ") == n_reports, "%s", program.err);
+  ck_assert_msg(!strstr(program.err, "rt_trap: sections=0 "), "%s", program.err); // the trap worked
   return n_reports >= n_processes;
 }
 

@@ -97,12 +97,12 @@ static pid_t
 find_thread(const char* const name)
 {
   char path[300];
-  snprintf(path, sizeof(path), "/proc/%d/task", (int)live_run.pid);
+  snprintf(path, sizeof(path), "/proc/%d/task", (int)program.pid);
   DIR* const tasks = opendir(path);
   pid_t found = 0;
   for (const struct dirent* task = NULL; tasks && (task = readdir(tasks));) {
     char comm[32] = "";
-    snprintf(path, sizeof(path), "/proc/%d/task/%.20s/comm", (int)live_run.pid, task->d_name);
+    snprintf(path, sizeof(path), "/proc/%d/task/%.20s/comm", (int)program.pid, task->d_name);
     FILE* const file = fopen(path, "re");
     if (file && fscanf(file, "%31s", comm) == 1 && !strcmp(comm, name)) {
       found = (pid_t)atoi(task->d_name);
@@ -132,17 +132,16 @@ TEST(the_service_manager_gets_ready_and_keep_alive_messages)
   be_manager();
   const uint64_t began_ms = now_ms();
   const char* const words[] = { "run", "--io", "dummy", "--osc-port", "0", "gain", NULL };
-  program_start(&live_run, words);
+  program_start(&program, words);
   ck_assert(is_told("READY=1", PATIENCE_MS));
   printf("ready after %d ms\n", (int)(now_ms() - began_ms));
   ck_assert(is_told("STATUS=dummy", PATIENCE_MS));
   ck_assert(is_told("WATCHDOG=1", PATIENCE_MS));
   ck_assert(is_told("WATCHDOG=1", PATIENCE_MS));
-  kill(live_run.pid, SIGTERM);
+  kill(program.pid, SIGTERM);
   ck_assert(is_told("STOPPING=1", PATIENCE_MS));
-  program_wait(&live_run);
-  ck_assert_int_eq(live_run.exit_code, 0);
-  program_clear(&live_run);
+  program_wait(&program);
+  ck_assert_int_eq(program.exit_code, 0);
 }
 
 TEST(a_thread_that_hangs_starves_the_watchdog)
@@ -152,7 +151,7 @@ TEST(a_thread_that_hangs_starves_the_watchdog)
     be_manager();
     const char* const words[] = { "run",        "--io", "dummy", "--in-process",
                                   "--osc-port", "0",    "gain",  NULL };
-    program_start(&live_run, words);
+    program_start(&program, words);
     ck_assert(is_told("WATCHDOG=1", PATIENCE_MS));
     const pid_t thread = stop_thread(threads[t]);
     forget_messages();                       // that were sent before the stop
@@ -186,15 +185,15 @@ TEST(a_worker_that_dies_or_hangs_is_reported_and_replaced)
   for (size_t d = 0; d < sizeof(deaths) / sizeof(deaths[0]); ++d) {
     const pid_t worker = find_worker();
     ck_assert_int_gt(worker, 1);
-    const size_t n_said = strlen(program_peek(&live_run));
+    const size_t n_said = strlen(program_peek(&program));
     kill(worker, deaths[d]);
-    AWAIT(strstr(program_peek(&live_run) + n_said, "\"worker.back\""));
+    AWAIT(strstr(program_peek(&program) + n_said, "\"worker.back\""));
     ck_assert_int_ne(find_worker(), worker);
     forget_messages();
     ck_assert(is_told("WATCHDOG=1", PATIENCE_MS));
   }
   live_assert_said("\"event\":\"worker.lost\",\"level\":\"error\"");
-  ck_assert_ptr_null(strstr(program_peek(&live_run), "\"text\":\"\"")); // no event without a text
+  ck_assert_ptr_null(strstr(program_peek(&program), "\"text\":\"\"")); // no event without a text
   live_end(SIGTERM);
 }
 
@@ -203,7 +202,7 @@ TEST(the_program_is_ready_and_alive_while_it_waits_for_a_server)
   be_manager();
   const char* const words[] = { "run",    "--io",       "jack", "--server", "warprack-none",
                                 "--wait", "--osc-port", "0",    "gain",     NULL };
-  program_start(&live_run, words);
+  program_start(&program, words);
   ck_assert(is_told("READY=1", PATIENCE_MS));
   ck_assert(is_told("STATUS=waiting for jack", PATIENCE_MS));
   ck_assert(is_told("WATCHDOG=1", PATIENCE_MS));
@@ -217,10 +216,10 @@ TEST(sighup_is_reported_as_a_reload)
   scratch = scratch_new();
   scratch_write(&scratch, "live.rack", "chain gain -6dB\n", 16);
   LIVE_START(scratch_path(&scratch, "live.rack"));
-  kill(live_run.pid, SIGHUP);
+  kill(program.pid, SIGHUP);
   ck_assert(is_told("RELOADING=1\nMONOTONIC_USEC=", PATIENCE_MS));
   ck_assert(is_told("READY=1", PATIENCE_MS));
-  program_expect(&live_run, "\"rack.reloaded\"");
+  program_expect(&program, "\"rack.reloaded\"");
   live_end(SIGTERM);
   scratch_remove(&scratch);
 }
@@ -256,8 +255,8 @@ TEST(a_server_on_all_interfaces_accepts_its_own_messages)
   scratch_write(&scratch, "live.rack", "chain gain -6dB\n", 16);
   LIVE_START("--osc-bind", "192.0.2.1", "--osc-allow", "192.0.2.7",
              scratch_path(&scratch, "live.rack"));
-  kill(live_run.pid, SIGHUP);
-  program_expect(&live_run, "\"rack.re");
+  kill(program.pid, SIGHUP);
+  program_expect(&program, "\"rack.re");
   live_assert_said("\"rack.reloaded\"");
   live_end(SIGTERM);
   scratch_remove(&scratch);
@@ -271,23 +270,22 @@ TEST(storms_of_signals_change_nothing_and_end_in_order)
   scratch_write(&scratch, "live.rack", "chain gain -6dB\n", 16);
   LIVE_START(scratch_path(&scratch, "live.rack"));
   for (int i = 0; i < N_SIGNALS; ++i) {
-    kill(live_run.pid, SIGHUP);
-    kill(live_run.pid, SIGPIPE);
+    kill(program.pid, SIGHUP);
+    kill(program.pid, SIGPIPE);
   }
-  program_expect(&live_run, "\"rack.reloaded\"");
+  program_expect(&program, "\"rack.reloaded\"");
   live_assert_plays("-6dB");
   int status = 0;
-  while (waitpid(live_run.pid, &status, WNOHANG) == 0) {
-    kill(live_run.pid, SIGTERM);
-    kill(live_run.pid, SIGHUP);
-    kill(live_run.pid, SIGPIPE);
+  while (waitpid(program.pid, &status, WNOHANG) == 0) {
+    kill(program.pid, SIGTERM);
+    kill(program.pid, SIGHUP);
+    kill(program.pid, SIGPIPE);
     sched_yield();
   }
   ck_assert(WIFEXITED(status));
   ck_assert_int_eq(WEXITSTATUS(status), 0);
   live_assert_said("\"why\":\"terminated\"");
-  live_run.pid = 0;
-  program_clear(&live_run);
+  program.pid = 0;
   scratch_remove(&scratch);
 }
 
@@ -295,12 +293,11 @@ TEST(a_thread_that_hangs_does_not_prevent_the_end)
 {
   LIVE_START("gain -6dB");
   const pid_t thread = stop_thread("warprack-osc");
-  kill(live_run.pid, SIGTERM);
+  kill(program.pid, SIGTERM);
   ck_assert_int_eq(waitpid(thread, NULL, __WALL), thread);
-  program_wait(&live_run);
-  ck_assert_int_eq(live_run.exit_code, 0);
-  assert_says(live_run.out, "terminated");
-  program_clear(&live_run);
+  program_wait(&program);
+  ck_assert_int_eq(program.exit_code, 0);
+  assert_says(program.out, "terminated");
 }
 
 #define OWN_ADDRESS "127.0.0.9" // no other test listens there
@@ -353,12 +350,11 @@ TEST(the_program_runs_without_a_reader_of_its_output)
   SCOPED_FD const int keeper = keep_port();
   const pid_t pid = start_into(ends[1]);
   int exit_code = -1;
-  Program sender;
   while (exit_code) { // until the program listens on the port
+    SCOPED(program_clear) Program sender = { .pid = 0 };
     PROGRAM_RUN(&sender, "send", "--osc-port", live_port, "--host", OWN_ADDRESS, "--timeout", "0.2",
                 "/server/ping");
     exit_code = sender.exit_code;
-    program_clear(&sender);
   }
   // The program still executes commands.
   LIVE_ASK("--host", OWN_ADDRESS, "/rack/chain", "gain -7dB");
@@ -383,7 +379,7 @@ TEST(each_problem_has_its_event)
   }
   scratch_write_wav(&scratch, "in.wav", samples, 2, 64, 48000);
   LIVE_START("--play", scratch_path(&scratch, "in.wav"), "gain");
-  program_expect(&live_run, "\"event\":\"input.bad\",\"level\":\"warning\"");
+  program_expect(&program, "\"event\":\"input.bad\",\"level\":\"warning\"");
   live_assert_said("128 input samples were NaN or infinite, 128 in all");
   live_end(SIGTERM);
   scratch_remove(&scratch);
@@ -397,13 +393,10 @@ TEST(without_privileges_the_program_runs_and_reports_it_once)
   prctl(PR_CAPBSET_DROP, CAP_IPC_LOCK);
   setrlimit(RLIMIT_RTPRIO, &(struct rlimit){ 0, 0 });
   setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){ 65536, 65536 });
-  PROGRAM_RUN(&live_run, "run", "--io", "dummy", "--osc-port", "0", "--duration", "1.5", "--json",
-              "gain");
-  ck_assert_int_eq(live_run.exit_code, 0);
-  const char* const said = strstr(live_run.out, "\"realtime.missing\"");
-  ck_assert_msg(said, "%s", live_run.out);
+  RUN_GOOD("run", "--io", "dummy", "--osc-port", "0", "--duration", "1.5", "--json", "gain");
+  const char* const said = strstr(program.out, "\"realtime.missing\"");
+  ck_assert_msg(said, "%s", program.out);
   ck_assert_ptr_null(strstr(said + 1, "\"realtime.missing\""));
-  program_clear(&live_run);
 }
 
 TEST(one_processor_is_enough)
@@ -412,11 +405,9 @@ TEST(one_processor_is_enough)
   CPU_ZERO(&one);
   CPU_SET(sched_getcpu(), &one);
   ck_assert_int_eq(sched_setaffinity(0, sizeof(one), &one), 0);
-  PROGRAM_RUN(&live_run, "run", "--io", "dummy", "--fast", "--osc-port", "0", "--duration", "2",
-              "--json", "gain | reverb");
-  ck_assert_int_eq(live_run.exit_code, 0);
-  assert_says(live_run.out, "\"late\":0");
-  program_clear(&live_run);
+  RUN_GOOD("run", "--io", "dummy", "--fast", "--osc-port", "0", "--duration", "2", "--json",
+           "gain | reverb");
+  assert_says(program.out, "\"late\":0");
 }
 
 SUITE_MAIN("service_manager")

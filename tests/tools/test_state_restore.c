@@ -81,8 +81,8 @@ TEST(a_reload_counts_as_the_rack_of_the_command_line)
   scratch_write(&scratch, "live.rack", "chain gain -6dB\n", 16);
   START(scratch_path(&scratch, "live.rack"));
   scratch_write(&scratch, "live.rack", "chain gain -7dB\n", 16);
-  kill(live_run.pid, SIGHUP);
-  program_expect(&live_run, "\"rack.reloaded\"");
+  kill(program.pid, SIGHUP);
+  program_expect(&program, "\"rack.reloaded\"");
   LIVE_ASK("/rack/chain", "gain -8dB");
   live_end(SIGTERM);
   START(scratch_path(&scratch, "live.rack"));
@@ -102,12 +102,11 @@ TEST(a_damaged_rack_file_does_not_silence_the_next_run)
   live_assert_plays("-6dB");
   live_end(SIGTERM);
   scratch_write(&scratch, "state/present.rack", "chain gian\n", 11);
-  PROGRAM_RUN(&live_run, "run", "--io", "dummy", "--osc-port", "0", "--state",
-              scratch_path(&scratch, "state"), scratch_path(&scratch, "live.rack"));
-  ck_assert_int_eq(live_run.exit_code, 2); // no valid rack is left
-  assert_says(live_run.err, "live.rack:1:19: ");
-  assert_says(live_run.err, "state.refused: " LAST_PLAYED);
-  program_clear(&live_run);
+  RUN("run", "--io", "dummy", "--osc-port", "0", "--state", scratch_path(&scratch, "state"),
+      scratch_path(&scratch, "live.rack"));
+  ck_assert_int_eq(program.exit_code, 2); // no valid rack is left
+  assert_says(program.err, "live.rack:1:19: ");
+  assert_says(program.err, "state.refused: " LAST_PLAYED);
   scratch_remove(&scratch);
 }
 
@@ -116,7 +115,7 @@ static unsigned
 count_said(const char* const part)
 {
   unsigned n = 0;
-  for (const char* at = live_run.err; (at = strstr(at, part)); at += strlen(part)) {
+  for (const char* at = program.err; (at = strstr(at, part)); at += strlen(part)) {
     ++n;
   }
   return n;
@@ -137,15 +136,13 @@ TEST(damaged_state_files_have_one_line_each_in_the_log)
   scratch_write(&scratch, "state/starts", "several\n", 8);
   scratch_write(&scratch, "state/present.rack", "\x7F\0\xFF\x01", 4);
   ck_assert_int_eq(symlink("/etc/hostname", scratch_path(&scratch, "state/good.rack")), 0);
-  PROGRAM_RUN(&live_run, "run", "--io", "dummy", "--osc-port", "0", "--duration", "0.1", "--state",
-              scratch_path(&scratch, "state"), "gain");
-  ck_assert_msg(live_run.exit_code == 0, "%s", live_run.err);
+  RUN_GOOD("run", "--io", "dummy", "--osc-port", "0", "--duration", "0.1", "--state",
+           scratch_path(&scratch, "state"), "gain");
   for (uint32_t l = 0; l < ARRAY_LEN(lines); ++l) {
     ck_assert_msg(count_said(lines[l]) == 1U, "'%s' is not there once in: %s", lines[l],
-                  live_run.err);
+                  program.err);
   }
-  ck_assert_msg(count_said("state.refused") == ARRAY_LEN(lines), "%s", live_run.err);
-  program_clear(&live_run);
+  ck_assert_msg(count_said("state.refused") == ARRAY_LEN(lines), "%s", program.err);
   scratch_remove(&scratch);
 }
 
@@ -187,7 +184,7 @@ TEST(after_two_early_crashes_the_last_good_rack_starts_muted)
   snprintf(out, sizeof(out), "%s", scratch_path(&scratch, "out.wav"));
 
   START("--play", in, "--record", out, "gain -6dB");
-  program_expect(&live_run, "\"status\""); // printed after a second of audio
+  program_expect(&program, "\"status\""); // printed after a second of audio
   live_end(SIGTERM);
   ck_assert_float_gt(peak_of(out), 0.1f); // positive control
 
@@ -199,13 +196,13 @@ TEST(after_two_early_crashes_the_last_good_rack_starts_muted)
   live_assert_said("the last good rack");
   live_assert_plays("-11dB");
   assert_says(LIVE_ASK("/server/status"), "\"muted\" 1");
-  program_expect(&live_run, "\"status\"");
+  program_expect(&program, "\"status\"");
   live_end(SIGTERM); // a normal end ends the crash loop
   ck_assert_float_lt(peak_of(out), SILENT_BELOW);
 
   START("--play", in, "--record", out, "gain -6dB");
-  ck_assert_ptr_null(strstr(program_peek(&live_run), "state.loop"));
-  program_expect(&live_run, "\"status\"");
+  ck_assert_ptr_null(strstr(program_peek(&program), "state.loop"));
+  program_expect(&program, "\"status\"");
   live_end(SIGTERM);
   ck_assert_float_gt(peak_of(out), 0.05f);
   scratch_remove(&scratch);
@@ -258,7 +255,7 @@ TEST(a_rack_with_missing_files_is_replaced_by_the_next_candidate)
 TEST(a_full_disk_only_fails_saves)
 {
   const char page[4096] = { 0 };
-  Program sender;
+  SCOPED(program_clear) Program sender = { .pid = 0 };
   scratch = scratch_new();
   mkdir(scratch_path(&scratch, "disk"), 0777);
   if (mount("tmpfs", scratch_path(&scratch, "disk"), "tmpfs", 0, "size=64k")) {
@@ -275,9 +272,8 @@ TEST(a_full_disk_only_fails_saves)
   close(filler);
   PROGRAM_RUN(&sender, "send", "--osc-port", live_port, "/rack/save", "live.rack");
   ck_assert_msg(strstr(sender.out, "No space left"), "%s%s", sender.out, sender.err);
-  program_clear(&sender);
   LIVE_ASK("/rack/chain", "gain -7dB");
-  program_expect(&live_run, "\"state.unsaved\"");
+  program_expect(&program, "\"state.unsaved\"");
   live_assert_plays("-7dB");
   unlink(scratch_path(&scratch, "disk/filler"));
   LIVE_ASK("/rack/save", "live.rack");

@@ -52,8 +52,8 @@ static FxRig
 elliptic_rig(const uint32_t n_channels)
 {
   FxRig rig;
-  rig_new(&rig, "highpass", RATE, n_channels, 256, { .id = "frequency", .number = 100.0 },
-          { .id = "order", .number = 11.0 }, { .id = "type", .text = "elliptic" });
+  rig_new(&rig, "highpass", RATE, n_channels, 256, SET("frequency", 100.0), SET("order", 11.0),
+          { .id = "type", .text = "elliptic" });
   return rig;
 }
 
@@ -104,8 +104,8 @@ TEST(units_of_many_nodes_run_together)
   const float* ins[N_NODES];
   float* outs[N_NODES];
   for (uint32_t n = 0; n < N_NODES; ++n) {
-    rig_new(&rigs[n], "lowpass", RATE, 1, FRAMES, { .id = "frequency", .number = 100.0 + 90.0 * n },
-            { .id = "order", .number = n < 4U ? 5.0 : 6.0 + n % 3U });
+    rig_new(&rigs[n], "lowpass", RATE, 1, FRAMES, SET("frequency", 100.0 + 90.0 * n),
+            SET("order", n < 4U ? 5.0 : 6.0 + n % 3U));
     run_part(&rigs[n], reference, 0, 64, RIG_BLOCKS);
     rig_reset(&rigs[n]);
     if (n % 2U) {
@@ -118,8 +118,8 @@ TEST(units_of_many_nodes_run_together)
   rigs[0].fx->run(units, N_NODES, FRAMES);
   for (uint32_t n = 0; n < N_NODES; ++n) {
     FxRig alone;
-    rig_new(&alone, "lowpass", RATE, 1, FRAMES, { .id = "frequency", .number = 100.0 + 90.0 * n },
-            { .id = "order", .number = n < 4U ? 5.0 : 6.0 + n % 3U });
+    rig_new(&alone, "lowpass", RATE, 1, FRAMES, SET("frequency", 100.0 + 90.0 * n),
+            SET("order", n < 4U ? 5.0 : 6.0 + n % 3U));
     if (n % 2U) {
       rig_set(&alone, "frequency", 5000.0);
     }
@@ -243,10 +243,10 @@ TEST(the_last_of_many_changes_wins)
 {
   fill_noise();
   FxRig changed;
-  rig_new(&changed, "lowpass", RATE, 1, 256, { .id = "frequency", .number = 100.0 });
+  rig_new(&changed, "lowpass", RATE, 1, 256, SET("frequency", 100.0));
   run_with_changes(&changed, out, RIG_BLOCKS);
   FxRig fresh;
-  rig_new(&fresh, "lowpass", RATE, 1, 256, { .id = "frequency", .number = 150.0 });
+  rig_new(&fresh, "lowpass", RATE, 1, 256, SET("frequency", 150.0));
   run_part(&fresh, reference, 0, FRAMES, RIG_BLOCKS);
   const uint32_t settled = 1333U + 4800U;
   ck_assert_double_le(
@@ -264,17 +264,10 @@ typedef struct Jump {
   double to;
 } Jump;
 
-#define AT(hz)                                                                                     \
-  {                                                                                                \
-    .id = "frequency", .number = (hz)                                                              \
-  }
-#define GAIN_Q(g, q)                                                                               \
-  { .id = "gain", .number = (g) },                                                                 \
-  {                                                                                                \
-    .id = "q", .number = (q)                                                                       \
-  }
+#define AT(hz)       SET("frequency", hz)
+#define GAIN_Q(g, q) SET("gain", g), SET("q", q)
 #define STEEP                                                                                      \
-  { .id = "order", .number = 8.0 },                                                                \
+  SET("order", 8.0),                                                                               \
   {                                                                                                \
     .id = "type", .text = "elliptic"                                                               \
   }
@@ -288,8 +281,8 @@ static const Jump jumps[] = {
   { "highpass", { AT(8000.0) }, 1, "frequency", 80.0 },
   { "highpass", { AT(80.0), STEEP }, 3, "frequency", 8000.0 },
   { "highpass", { AT(8000.0), STEEP }, 3, "frequency", 80.0 },
-  { "bandpass", { { .id = "low", .number = 60.0 } }, 1, "low", 2000.0 },
-  { "bandstop", { { .id = "low", .number = 60.0 } }, 1, "high", 8000.0 },
+  { "bandpass", { SET("low", 60.0) }, 1, "low", 2000.0 },
+  { "bandstop", { SET("low", 60.0) }, 1, "high", 8000.0 },
   { "peaking", { AT(80.0), GAIN_Q(18.0, 10.0) }, 3, "frequency", 8000.0 },
   { "peaking", { AT(8000.0), GAIN_Q(18.0, 10.0) }, 3, "frequency", 80.0 },
   { "peaking", { AT(1000.0), GAIN_Q(-18.0, 1.0) }, 3, "gain", 18.0 },

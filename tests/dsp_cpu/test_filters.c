@@ -134,29 +134,18 @@ TEST(every_design_agrees_with_scipy)
 
 /// Effects with long tails, each for another reason.
 static const Case ringing[] = {
-  { "lowpass", 48000.0, { { .id = "order", .number = 16.0 } }, 1 },
-  { "lowpass", 44100.0, { { .id = "frequency", .number = 30000.0 } }, 1 },
-  { "lowpass",
-    48000.0,
-    { { .id = "order", .number = 12.0 }, { .id = "type", .text = "linkwitz-riley" } },
-    2 },
+  { "lowpass", 48000.0, { SET("order", 16.0) }, 1 },
+  { "lowpass", 44100.0, { SET("frequency", 30000.0) }, 1 },
+  { "lowpass", 48000.0, { SET("order", 12.0), { .id = "type", .text = "linkwitz-riley" } }, 2 },
   { "highpass",
     48000.0,
-    { { .id = "frequency", .number = 1000.0 },
-      { .id = "order", .number = 9.0 },
-      { .id = "type", .text = "elliptic" } },
+    { SET("frequency", 1000.0), SET("order", 9.0), { .id = "type", .text = "elliptic" } },
     3 },
-  { "highpass", 48000.0, { { .id = "order", .number = 1.0 } }, 1 },
-  { "bandpass",
-    48000.0,
-    { { .id = "order", .number = 5.0 }, { .id = "type", .text = "chebyshev1" } },
-    2 },
-  { "bandstop",
-    48000.0,
-    { { .id = "order", .number = 4.0 }, { .id = "type", .text = "chebyshev2" } },
-    2 },
-  { "peaking", 48000.0, { { .id = "gain", .number = 18.0 }, { .id = "q", .number = 40.0 } }, 2 },
-  { "notch", 48000.0, { { .id = "frequency", .number = 1000.0 } }, 1 },
+  { "highpass", 48000.0, { SET("order", 1.0) }, 1 },
+  { "bandpass", 48000.0, { SET("order", 5.0), { .id = "type", .text = "chebyshev1" } }, 2 },
+  { "bandstop", 48000.0, { SET("order", 4.0), { .id = "type", .text = "chebyshev2" } }, 2 },
+  { "peaking", 48000.0, { SET("gain", 18.0), SET("q", 40.0) }, 2 },
+  { "notch", 48000.0, { SET("frequency", 1000.0) }, 1 },
 };
 
 TEST(an_impulse_decays_by_the_end_of_the_tail_and_not_long_before)
@@ -193,12 +182,10 @@ TEST(the_edges_of_a_band_may_change_places)
   static float other[MAX_FRAMES];
   signal_noise(in, MAX_FRAMES, 1);
   FxRig rig;
-  rig_new(&rig, "bandpass", 48000.0, 1, 512, { .id = "low", .number = 200.0 },
-          { .id = "high", .number = 900.0 });
+  rig_new(&rig, "bandpass", 48000.0, 1, 512, SET("low", 200.0), SET("high", 900.0));
   rig_run(&rig, ins, outs, MAX_FRAMES, RIG_BLOCKS, 0);
   rig_free(&rig);
-  rig_new(&rig, "bandpass", 48000.0, 1, 512, { .id = "low", .number = 900.0 },
-          { .id = "high", .number = 200.0 });
+  rig_new(&rig, "bandpass", 48000.0, 1, 512, SET("low", 900.0), SET("high", 200.0));
   rig_run(&rig, ins, (float*[]){ other }, MAX_FRAMES, RIG_BLOCKS, 0);
   rig_free(&rig);
   ck_assert_double_le(max_difference(out, other, MAX_FRAMES, NULL), 0.0);
@@ -208,8 +195,7 @@ TEST(an_odd_linkwitz_riley_order_is_refused_with_a_reason)
 {
   FxRig rig;
   Error error = { STATUS_OK, "" };
-  const RigArg args[] = { { .id = "order", .number = 5.0 },
-                          { .id = "type", .text = "linkwitz-riley" } };
+  const RigArg args[] = { SET("order", 5.0), { .id = "type", .text = "linkwitz-riley" } };
   ck_assert_int_eq(rig_try(&rig, "highpass", 48000.0, 1, 512, false, args, 2, &error),
                    STATUS_BAD_ARG);
   assert_says(error.text, "even");

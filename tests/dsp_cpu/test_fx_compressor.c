@@ -59,9 +59,8 @@ TEST(the_settled_gain_is_on_the_static_curve)
   for (size_t s = 0; s < ARRAY_LEN(settings); ++s) {
     const double* const set = settings[s];
     SCOPED(rig_free) FxRig rig;
-    rig_new(&rig, "compressor", RATE, 1, 64, { .id = "threshold", .number = set[0] },
-            { .id = "ratio", .number = set[1] }, { .id = "knee", .number = set[2] },
-            { .id = "attack", .number = 0.0 });
+    rig_new(&rig, "compressor", RATE, 1, 64, SET("threshold", set[0]), SET("ratio", set[1]),
+            SET("knee", set[2]), SET("attack", 0.0));
     for (uint32_t k = 0; k < 200; ++k) { // -80 to +39.4 dB: attack 0 follows rises at once
       constant(k * 64U, k * 64U + 64U, -80.0 + 0.6 * k);
     }
@@ -81,9 +80,8 @@ TEST(attack_and_release_take_their_time)
     const uint32_t attack = (uint32_t)lrint(rates[r] * 0.002);
     const uint32_t release = (uint32_t)lrint(rates[r] * 0.010);
     SCOPED(rig_free) FxRig rig;
-    rig_new(&rig, "compressor", rates[r], 1, 64, { .id = "threshold", .number = -20.0 },
-            { .id = "ratio", .number = 2.0 }, { .id = "knee", .number = 0.0 },
-            { .id = "attack", .number = 2.0 }, { .id = "release", .number = 10.0 });
+    rig_new(&rig, "compressor", rates[r], 1, 64, SET("threshold", -20.0), SET("ratio", 2.0),
+            SET("knee", 0.0), SET("attack", 2.0), SET("release", 10.0));
     constant(0, 10000, 0.0); // target: a reduction of 10 dB
     constant(10000, FRAMES, -40.0);
     rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
@@ -98,9 +96,8 @@ TEST(attack_and_release_take_their_time)
 TEST(a_long_release_at_a_high_rate_still_arrives)
 {
   FxRig rig; // a state in single precision would stop 0.9 dB short
-  rig_new(&rig, "compressor", 192000.0, 1, 8192, { .id = "threshold", .number = -20.0 },
-          { .id = "knee", .number = 0.0 }, { .id = "attack", .number = 0.0 },
-          { .id = "release", .number = 5000.0 });
+  rig_new(&rig, "compressor", 192000.0, 1, 8192, SET("threshold", -20.0), SET("knee", 0.0),
+          SET("attack", 0.0), SET("release", 5000.0));
   constant(0, FRAMES, 20.0); // reduction of 30 dB
   rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
   constant(0, FRAMES, 4.0);            // reduction of 18 dB
@@ -116,9 +113,8 @@ TEST(rms_reads_a_sine_3_dB_below_its_peak)
 {
   SCOPED(rig_free) FxRig rig;
   signal_sine(in[0], FRAMES, 1000.0, RATE, 1.0, 0.0);
-  rig_new(&rig, "compressor", RATE, 1, 64, { .id = "threshold", .number = -23.0103 },
-          { .id = "ratio", .number = 2.0 }, { .id = "knee", .number = 0.0 },
-          { .id = "attack", .number = 5.0 }, { .id = "release", .number = 5.0 },
+  rig_new(&rig, "compressor", RATE, 1, 64, SET("threshold", -23.0103), SET("ratio", 2.0),
+          SET("knee", 0.0), SET("attack", 5.0), SET("release", 5.0),
           { .id = "detector", .text = "rms" });
   rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
   ck_assert_double_eq_tol(gain_db(0, FRAMES - 36U), -10.0, 0.05); // frame of a peak
@@ -133,7 +129,7 @@ TEST(linked_channels_share_one_gain_and_unlinked_ones_do_not)
   }
   for (int link = 0; link < 2; ++link) {
     SCOPED(rig_free) FxRig rig;
-    rig_new(&rig, "compressor", RATE, 2, 64, { .id = "link", .number = link });
+    rig_new(&rig, "compressor", RATE, 2, 64, SET("link", link));
     ck_assert_int_eq(rig.shape.coupled, link);
     rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
     for (uint32_t i = 0; i < FRAMES; ++i) {
@@ -147,7 +143,7 @@ TEST(linked_channels_share_one_gain_and_unlinked_ones_do_not)
 
 TEST(without_mix_or_ratio_samples_pass_unchanged)
 {
-  static const RigArg idle[] = { { .id = "mix", .number = 0.0 }, { .id = "ratio", .number = 1.0 } };
+  static const RigArg idle[] = { SET("mix", 0.0), SET("ratio", 1.0) };
   signal_noise(in[0], FRAMES, 1);
   for (size_t a = 0; a < ARRAY_LEN(idle); ++a) {
     SCOPED(rig_free) FxRig rig;
@@ -170,17 +166,15 @@ TEST(the_output_follows_the_double_precision_model)
   FxRig rig;
   signal_bursts(in[0], FRAMES, 1, 1.0F);
   signal_bursts(in[1], FRAMES, 2, 1.0F);
-  rig_new(&rig, "compressor", RATE, 2, 64, { .id = "threshold", .number = -25.0 },
-          { .id = "ratio", .number = 4.0 }, { .id = "knee", .number = 10.0 },
-          { .id = "attack", .number = 3.0 }, { .id = "release", .number = 40.0 },
-          { .id = "makeup", .number = 6.0 }, { .id = "mix", .number = 0.8 });
+  rig_new(&rig, "compressor", RATE, 2, 64, SET("threshold", -25.0), SET("ratio", 4.0),
+          SET("knee", 10.0), SET("attack", 3.0), SET("release", 40.0), SET("makeup", 6.0),
+          SET("mix", 0.8));
   rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
   ck_assert_double_lt(reference_difference("compressor_peak", outs, 2, FRAMES), 1e-6);
   rig_free(&rig);
 
-  rig_new(&rig, "compressor", RATE, 1, 64, { .id = "threshold", .number = -20.0 },
-          { .id = "ratio", .number = 8.0 }, { .id = "knee", .number = 6.0 },
-          { .id = "attack", .number = 5.0 }, { .id = "release", .number = 60.0 },
+  rig_new(&rig, "compressor", RATE, 1, 64, SET("threshold", -20.0), SET("ratio", 8.0),
+          SET("knee", 6.0), SET("attack", 5.0), SET("release", 60.0),
           { .id = "detector", .text = "rms" });
   run_part(&rig, 0, FRAMES / 2U);
   rig_set(&rig, "threshold", -30.0);
@@ -199,8 +193,8 @@ TEST(changes_do_not_click)
   signal_sine(in[0], FRAMES, 1000.0, RATE, 0.5, 0.0);
   for (size_t c = 0; c < ARRAY_LEN(changes); ++c) {
     SCOPED(rig_free) FxRig rig;
-    rig_new(&rig, "compressor", RATE, 1, 64, { .id = "threshold", .number = -10.0 },
-            { .id = "attack", .number = 1.0 }, { .id = "release", .number = 500.0 });
+    rig_new(&rig, "compressor", RATE, 1, 64, SET("threshold", -10.0), SET("attack", 1.0),
+            SET("release", 500.0));
     run_part(&rig, 0, FRAMES / 2U);
     rig_set(&rig, changes[c].id, changes[c].value);
     run_part(&rig, FRAMES / 2U, FRAMES);
@@ -217,8 +211,7 @@ TEST(an_attack_of_0_sets_in_without_a_step)
     in[0][i] = 1.0F;
   }
   SCOPED(rig_free) FxRig rig;
-  rig_new(&rig, "compressor", RATE, 1, 64, { .id = "threshold", .number = -40.0 },
-          { .id = "attack", .number = 1000.0 });
+  rig_new(&rig, "compressor", RATE, 1, 64, SET("threshold", -40.0), SET("attack", 1000.0));
   run_part(&rig, 0, 1000);
   rig_set(&rig, "attack", 0.0);
   run_part(&rig, 1000, FRAMES);
@@ -235,8 +228,8 @@ TEST(the_compressor_never_raises_the_level)
     in[0][i] = 1.0F;
   }
   SCOPED(rig_free) FxRig rig;
-  rig_new(&rig, "compressor", RATE, 1, 64, { .id = "threshold", .number = -100.0 },
-          { .id = "attack", .number = 0.0 }, { .id = "release", .number = 1.0 });
+  rig_new(&rig, "compressor", RATE, 1, 64, SET("threshold", -100.0), SET("attack", 0.0),
+          SET("release", 1.0));
   // A ramp that changes direction at these frames overshoots its targets by a tenth.
   const double ratios[] = { 1.0, 1000.0, 1.001, 1.002 };
   const uint32_t lengths[] = { 700, 750, 800, 350 };
@@ -268,9 +261,9 @@ TEST(rms_recovers_from_any_sample)
 
 TEST(the_contract_holds_for_every_shape)
 {
-  const RigArg linked[] = { { .id = "threshold", .number = -30.0 } };
+  const RigArg linked[] = { SET("threshold", -30.0) };
   check_contract("compressor", linked, ARRAY_LEN(linked), "threshold", -10.0, false);
-  const RigArg alone[] = { { .id = "link", .number = 0.0 }, { .id = "detector", .text = "rms" } };
+  const RigArg alone[] = { SET("link", 0.0), { .id = "detector", .text = "rms" } };
   check_contract("compressor", alone, ARRAY_LEN(alone), "mix", 0.5, false);
 }
 

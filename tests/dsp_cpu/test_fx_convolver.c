@@ -151,8 +151,7 @@ TEST(mix_gain_and_predelay_apply_to_the_right_part)
   const FxFile ir = { "half.wav", 1, 1, &one, true, 0 };
   SCOPED(rig_free) FxRig rig;
   rig_new(&rig, "convolver", RATE, 1, 100, { .id = "ir", .text = "half.wav", .file = &ir },
-          { .id = "mix", .number = 0.25 }, { .id = "gain", .number = 6.0 },
-          { .id = "predelay", .number = 10.0 });
+          SET("mix", 0.25), SET("gain", 6.0), SET("predelay", 10.0));
   SCOPED_MEMORY float** const in = planar_noise(1, FRAMES, 1, 1.0);
   SCOPED_MEMORY float** const out = planar_silence(1, FRAMES);
   rig_run(&rig, (const float* const*)in, out, FRAMES, RIG_BLOCKS, 0);
@@ -169,7 +168,7 @@ TEST(a_single_input_is_mixed_to_every_output)
   const FxFile ir = noise_ir(2);
   SCOPED(rig_free) FxRig rig;
   rig_new(&rig, "convolver", RATE, 1, 64, { .id = "ir", .text = "hall.wav", .file = &ir },
-          { .id = "mix", .number = 0.0 });
+          SET("mix", 0.0));
   SCOPED_MEMORY float** const in = planar_noise(1, FRAMES, 1, 1.0);
   SCOPED_MEMORY float** const out = planar_silence(2, FRAMES);
   rig_run(&rig, (const float* const*)in, out, FRAMES, RIG_BLOCKS, 0);
@@ -206,7 +205,7 @@ TEST(a_change_of_mix_or_gain_does_not_click)
   for (size_t c = 0; c < ARRAY_LEN(changes); ++c) {
     SCOPED(rig_free) FxRig rig;
     rig_new(&rig, "convolver", RATE, 1, 64, { .id = "ir", .text = "one.wav", .file = &ir },
-            { .id = changes[c].id, .number = changes[c].from });
+            SET(changes[c].id, changes[c].from));
     SCOPED_MEMORY float** const in = planar_silence(1, FRAMES);
     SCOPED_MEMORY float** const out = planar_silence(1, FRAMES);
     signal_sine(in[0], FRAMES, 1000.0, RATE, 0.5, 0.0);

@@ -31,8 +31,7 @@ TEST(it_is_the_first_order_high_pass_that_scipy_designs)
   float* outs[3];
   for (uint32_t c = 0; c < 3U; ++c) {
     SCOPED(rig_free) FxRig rig;
-    rig_new(&rig, "dcblock", cases[c].rate_hz, 1, 64,
-            { .id = "frequency", .number = cases[c].frequency });
+    rig_new(&rig, "dcblock", cases[c].rate_hz, 1, 64, SET("frequency", cases[c].frequency));
     outs[c] = out[c];
     rig_run(&rig, ins, &outs[c], FRAMES, RIG_BLOCKS, 0);
   }
@@ -47,7 +46,7 @@ TEST(a_constant_decays_by_the_stated_time_constant_to_nothing)
     constant[i] = 1.0F;
   }
   SCOPED(rig_free) FxRig rig;
-  rig_new(&rig, "dcblock", RATE, 1, 256, { .id = "frequency", .number = 5.0 });
+  rig_new(&rig, "dcblock", RATE, 1, 256, SET("frequency", 5.0));
   const float* const constants[] = { constant };
   float* const rests[] = { rest };
   rig_run(&rig, constants, rests, 96000, RIG_BLOCKS, 0);
@@ -63,7 +62,7 @@ TEST(a_constant_decays_by_the_stated_time_constant_to_nothing)
 TEST(the_tail_follows_the_frequency)
 {
   SCOPED(rig_free) FxRig rig;
-  rig_new(&rig, "dcblock", RATE, 1, 256, { .id = "frequency", .number = 5.0 });
+  rig_new(&rig, "dcblock", RATE, 1, 256, SET("frequency", 5.0));
   const uint64_t before = rig.fx->tail(rig.node);
   rig_set(&rig, "frequency", 1.0);
   ck_assert_double_eq_tol((double)rig.fx->tail(rig.node) / (double)before, 5.0, 0.01);
@@ -76,7 +75,7 @@ TEST(a_change_of_frequency_does_not_click)
     in[i] += 0.25F;
   }
   SCOPED(rig_free) FxRig rig;
-  rig_new(&rig, "dcblock", RATE, 1, 64, { .id = "frequency", .number = 1.0 });
+  rig_new(&rig, "dcblock", RATE, 1, 64, SET("frequency", 1.0));
   float* const outs[] = { out[0] };
   rig_run(&rig, ins, outs, FRAMES / 2U, RIG_BLOCKS, 0);
   rig_set(&rig, "frequency", 200.0);
@@ -95,7 +94,7 @@ TEST(changes_without_end_do_not_add_up)
     in[i] = 0.5F * in[i] + 0.5F;
   }
   SCOPED(rig_free) FxRig rig;
-  rig_new(&rig, "dcblock", RATE, 1, 64, { .id = "frequency", .number = 1.0 });
+  rig_new(&rig, "dcblock", RATE, 1, 64, SET("frequency", 1.0));
   // With this sequence, a pole that is ramped exceeds 1, and the output exceeds 30.
   const double frequencies[] = { 1.0, 1000.0, 1.1, 1.2 };
   const uint32_t lengths[] = { 700, 750, 800, 350 };
@@ -112,7 +111,7 @@ TEST(changes_without_end_do_not_add_up)
 
 TEST(it_keeps_the_rules_of_every_effect)
 {
-  const RigArg args[] = { { .id = "frequency", .number = 20.0 } };
+  const RigArg args[] = { SET("frequency", 20.0) };
   check_contract("dcblock", args, 1, "frequency", 300.0, false);
 }
 

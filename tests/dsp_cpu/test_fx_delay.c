@@ -53,8 +53,8 @@ TEST(echoes_have_the_time_and_level_asked_for)
   for (size_t f = 0; f < ARRAY_LEN(feedbacks); ++f) {
     for (size_t t = 0; t < ARRAY_LEN(times_ms); ++t) {
       SCOPED(rig_free) FxRig rig;
-      rig_new(&rig, "delay", RATE, 1, 64, { .id = "time", .number = times_ms[t] },
-              { .id = "feedback", .number = feedbacks[f] }, { .id = "mix", .number = 1.0 });
+      rig_new(&rig, "delay", RATE, 1, 64, SET("time", times_ms[t]), SET("feedback", feedbacks[f]),
+              SET("mix", 1.0));
       impulse();
       rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
       assert_echoes(0, (uint32_t)lrint(times_ms[t] * 48.0), 1, 1, 1.0, feedbacks[f]);
@@ -65,8 +65,7 @@ TEST(echoes_have_the_time_and_level_asked_for)
 TEST(mix_goes_from_the_input_to_the_echoes)
 {
   SCOPED(rig_free) FxRig rig;
-  rig_new(&rig, "delay", RATE, 1, 64, { .id = "time", .number = 10.0 },
-          { .id = "feedback", .number = 0.5 }, { .id = "mix", .number = 0.25 });
+  rig_new(&rig, "delay", RATE, 1, 64, SET("time", 10.0), SET("feedback", 0.5), SET("mix", 0.25));
   impulse();
   rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
   ck_assert_double_eq_tol(out[0][0], 0.75, 1e-6);
@@ -77,9 +76,8 @@ TEST(mix_goes_from_the_input_to_the_echoes)
 TEST(ping_pong_alternates_between_the_channels)
 {
   SCOPED(rig_free) FxRig rig;
-  rig_new(&rig, "delay", RATE, 2, 64, { .id = "time", .number = 10.0 },
-          { .id = "feedback", .number = 0.8 }, { .id = "mix", .number = 1.0 },
-          { .id = "pingpong", .number = 1.0 });
+  rig_new(&rig, "delay", RATE, 2, 64, SET("time", 10.0), SET("feedback", 0.8), SET("mix", 1.0),
+          SET("pingpong", 1.0));
   ck_assert(rig.shape.coupled);
   impulse();
   rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
@@ -102,8 +100,8 @@ TEST(tempo_and_note_give_the_time)
   long_in[0] = 1.0F;
   for (size_t c = 0; c < ARRAY_LEN(cases); ++c) {
     SCOPED(rig_free) FxRig rig;
-    rig_new(&rig, "delay", RATE, 1, 64, { .id = "bpm", .number = cases[c].bpm },
-            { .id = "note", .text = cases[c].note }, { .id = "mix", .number = 1.0 });
+    rig_new(&rig, "delay", RATE, 1, 64, SET("bpm", cases[c].bpm),
+            { .id = "note", .text = cases[c].note }, SET("mix", 1.0));
     rig_run(&rig, sources, sinks, ARRAY_LEN(long_in), RIG_BLOCKS, 0);
     uint32_t first = 0;
     while (first < ARRAY_LEN(long_out) && long_out[first] == 0.0F) {
@@ -121,9 +119,8 @@ TEST(each_repetition_is_3_dB_down_at_tone)
     const double rate = rates[c / ARRAY_LEN(tones)];
     const double tone = tones[c % ARRAY_LEN(tones)];
     SCOPED(rig_free) FxRig rig;
-    rig_new(&rig, "delay", rate, 1, 64, { .id = "time", .number = 4800.0 * 1000.0 / rate },
-            { .id = "feedback", .number = 0.99 }, { .id = "mix", .number = 1.0 },
-            { .id = "tone", .number = tone });
+    rig_new(&rig, "delay", rate, 1, 64, SET("time", 4800.0 * 1000.0 / rate), SET("feedback", 0.99),
+            SET("mix", 1.0), SET("tone", tone));
     impulse();
     rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
     double re = 0.0;
@@ -141,16 +138,14 @@ TEST(the_output_follows_the_double_precision_model)
   FxRig rig;
   signal_noise(in[0], FRAMES, 1);
   signal_noise(in[1], FRAMES, 2);
-  rig_new(&rig, "delay", RATE, 1, 64, { .id = "time", .number = 10.0 },
-          { .id = "feedback", .number = 0.7 }, { .id = "tone", .number = 3000.0 },
-          { .id = "mix", .number = 0.4 });
+  rig_new(&rig, "delay", RATE, 1, 64, SET("time", 10.0), SET("feedback", 0.7), SET("tone", 3000.0),
+          SET("mix", 0.4));
   rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
   ck_assert_double_lt(reference_difference("delay_tone", outs, 1, FRAMES), 1e-6);
   rig_free(&rig);
 
-  rig_new(&rig, "delay", RATE, 2, 64, { .id = "time", .number = 15.0 },
-          { .id = "feedback", .number = -0.8 }, { .id = "tone", .number = 5000.0 },
-          { .id = "mix", .number = 0.6 }, { .id = "pingpong", .number = 1.0 });
+  rig_new(&rig, "delay", RATE, 2, 64, SET("time", 15.0), SET("feedback", -0.8), SET("tone", 5000.0),
+          SET("mix", 0.6), SET("pingpong", 1.0));
   rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
   ck_assert_double_lt(reference_difference("delay_pingpong", outs, 2, FRAMES), 1e-6);
   rig_free(&rig);
@@ -168,9 +163,8 @@ TEST(new_times_cross_fade_one_after_the_other)
 {
   SCOPED(rig_free) FxRig rig;
   signal_noise(in[0], FRAMES, 1);
-  rig_new(&rig, "delay", RATE, 1, 64, { .id = "time", .number = 10.0 },
-          { .id = "feedback", .number = 0.5 }, { .id = "tone", .number = 3000.0 },
-          { .id = "mix", .number = 1.0 });
+  rig_new(&rig, "delay", RATE, 1, 64, SET("time", 10.0), SET("feedback", 0.5), SET("tone", 3000.0),
+          SET("mix", 1.0));
   run_part(&rig, 0, 7200);
   rig_set(&rig, "time", 20.0);
   run_part(&rig, 7200, 7300);
@@ -185,8 +179,7 @@ TEST(a_flurry_of_changes_does_not_click)
 {
   SCOPED(rig_free) FxRig rig;
   signal_sine(in[0], FRAMES, 440.0, RATE, 0.5, 0.0);
-  rig_new(&rig, "delay", RATE, 1, 64, { .id = "time", .number = 10.0 },
-          { .id = "feedback", .number = 0.0 }, { .id = "mix", .number = 1.0 });
+  rig_new(&rig, "delay", RATE, 1, 64, SET("time", 10.0), SET("feedback", 0.0), SET("mix", 1.0));
   run_part(&rig, 0, 960);
   uint64_t random = 3;
   for (uint32_t i = 960; i < FRAMES; i += 64U) {
@@ -201,8 +194,7 @@ TEST(a_flurry_of_changes_does_not_click)
 TEST(the_tail_ends_where_the_echoes_fall_below_120_dB)
 {
   SCOPED(rig_free) FxRig rig;
-  rig_new(&rig, "delay", RATE, 1, 64, { .id = "time", .number = 10.0 },
-          { .id = "feedback", .number = 0.5 }, { .id = "mix", .number = 1.0 });
+  rig_new(&rig, "delay", RATE, 1, 64, SET("time", 10.0), SET("feedback", 0.5), SET("mix", 1.0));
   impulse();
   rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
   const uint64_t tail = rig.fx->tail(rig.node);
@@ -221,7 +213,7 @@ TEST(odd_ping_pong_is_refused)
 {
   FxRig rig;
   Error error = { STATUS_OK, "" };
-  const RigArg odd = { .id = "pingpong", .number = 1.0 };
+  const RigArg odd = SET("pingpong", 1.0);
   ck_assert_int_eq(rig_try(&rig, "delay", RATE, 3, 64, false, &odd, 1, &error), STATUS_BAD_ARG);
   assert_says(error.text, "pairs");
 }
@@ -234,8 +226,7 @@ TEST(a_node_can_be_created_with_any_value_that_can_be_set)
   } cases[] = { { "time", 2001.0, 2.001 }, { "bpm", 20.0, 3.0 }, { "bpm", 1e-9, 60.0 } };
   for (size_t i = 0; i < ARRAY_LEN(cases); ++i) {
     SCOPED(rig_free) FxRig rig;
-    rig_new(&rig, "delay", 1000.0, 1, 64, { .id = cases[i].id, .number = cases[i].value },
-            { .id = "feedback", .number = 0.0 });
+    rig_new(&rig, "delay", 1000.0, 1, 64, SET(cases[i].id, cases[i].value), SET("feedback", 0.0));
     ck_assert_uint_eq(rig.fx->tail(rig.node),
                       (uint64_t)lrint(1000.0 * (cases[i].seconds + FX_RAMP_SECONDS)));
   }
@@ -244,9 +235,8 @@ TEST(a_node_can_be_created_with_any_value_that_can_be_set)
 TEST(a_time_set_beyond_max_time_stays_at_max_time)
 {
   SCOPED(rig_free) FxRig rig;
-  rig_new(&rig, "delay", RATE, 1, 64, { .id = "max_time", .number = 100.0 },
-          { .id = "time", .number = 10.0 }, { .id = "mix", .number = 1.0 },
-          { .id = "feedback", .number = 0.0 });
+  rig_new(&rig, "delay", RATE, 1, 64, SET("max_time", 100.0), SET("time", 10.0), SET("mix", 1.0),
+          SET("feedback", 0.0));
   rig_set(&rig, "time", 5000.0);
   rig_reset(&rig);
   impulse();
@@ -256,9 +246,9 @@ TEST(a_time_set_beyond_max_time_stays_at_max_time)
 
 TEST(the_contract_holds_for_every_shape)
 {
-  const RigArg plain[] = { { .id = "time", .number = 7.3 }, { .id = "tone", .number = 4000.0 } };
+  const RigArg plain[] = { SET("time", 7.3), SET("tone", 4000.0) };
   check_contract("delay", plain, ARRAY_LEN(plain), "time", 11.0, false);
-  const RigArg pairs[] = { { .id = "time", .number = 0.4 }, { .id = "pingpong", .number = 1.0 } };
+  const RigArg pairs[] = { SET("time", 0.4), SET("pingpong", 1.0) };
   check_contract("delay", pairs, ARRAY_LEN(pairs), "feedback", -0.9, true);
 }
 

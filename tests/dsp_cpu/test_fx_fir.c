@@ -43,8 +43,8 @@ TEST(a_designed_filter_is_its_taps_short_or_long)
     for (size_t b = 0; b < ARRAY_LEN(blocks); ++b) {
       SCOPED(rig_free) FxRig rig;
       rig_new(&rig, "fir", RATE, 1, blocks[b], { .id = "band", .text = "bandpass" },
-              { .id = "frequency", .number = 500.0 }, { .id = "high", .number = 3000.0 },
-              { .id = "taps", .number = lengths[l] }, { .id = "window", .text = "blackman" });
+              SET("frequency", 500.0), SET("high", 3000.0), SET("taps", lengths[l]),
+              { .id = "window", .text = "blackman" });
       ck_assert_uint_eq(rig.shape.latency_frames, (lengths[l] - 1U) / 2U);
       ck_assert_uint_eq(rig.shape.tail_frames, lengths[l] - 1U);
       rig_run(&rig, (const float* const*)in, out, FRAMES, RIG_BLOCKS, 0);
@@ -61,11 +61,10 @@ TEST(latency_is_declared_for_designs_unless_compensation_is_off)
   static const float taps[] = { 0.25F, 0.5F, 0.25F };
   const FxFile file = { "taps.txt", 1, 3, taps, false, 0 };
   FxRig rig;
-  rig_new(&rig, "fir", RATE, 1, 64, { .id = "taps", .number = 101 });
+  rig_new(&rig, "fir", RATE, 1, 64, SET("taps", 101));
   ck_assert_uint_eq(rig.shape.latency_frames, 50);
   rig_free(&rig);
-  rig_new(&rig, "fir", RATE, 1, 64, { .id = "taps", .number = 100 },
-          { .id = "compensate", .number = 0.0 });
+  rig_new(&rig, "fir", RATE, 1, 64, SET("taps", 100), SET("compensate", 0.0));
   ck_assert_uint_eq(rig.shape.latency_frames, 0);
   rig_free(&rig);
   rig_new(&rig, "fir", RATE, 1, 64, { .id = "file", .text = "taps.txt", .file = &file });
@@ -139,20 +138,18 @@ TEST(invalid_designs_are_refused_with_advice)
   static const float numbers[9] = { 1.0F };
   const FxFile three = { "taps.txt", 3, 3, numbers, false, 0 };
   const FxFile empty = { "taps.txt", 1, 0, numbers, false, 0 };
-  assert_refused(1, "frequency=24000", "half the rate", { .id = "frequency", .number = 24000.0 });
-  assert_refused(1, "frequency=5000", "high=4000", { .id = "frequency", .number = 5000.0 },
+  assert_refused(1, "frequency=24000", "half the rate", SET("frequency", 24000.0));
+  assert_refused(1, "frequency=5000", "high=4000", SET("frequency", 5000.0),
                  { .id = "band", .text = "bandpass" });
-  assert_refused(1, "high=30000", "half the rate", { .id = "high", .number = 30000.0 },
+  assert_refused(1, "high=30000", "half the rate", SET("high", 30000.0),
                  { .id = "band", .text = "bandstop" });
   for (uint32_t compensate = 0; compensate < 2U; ++compensate) {
-    assert_refused(1, "a highpass of 100 taps", "101", { .id = "taps", .number = 100.0 },
-                   { .id = "band", .text = "highpass" },
-                   { .id = "compensate", .number = compensate });
-    assert_refused(1, "a bandstop of 100 taps", "101", { .id = "taps", .number = 100.0 },
-                   { .id = "band", .text = "bandstop" },
-                   { .id = "compensate", .number = compensate });
+    assert_refused(1, "a highpass of 100 taps", "101", SET("taps", 100.0),
+                   { .id = "band", .text = "highpass" }, SET("compensate", compensate));
+    assert_refused(1, "a bandstop of 100 taps", "101", SET("taps", 100.0),
+                   { .id = "band", .text = "bandstop" }, SET("compensate", compensate));
   }
-  assert_refused(1, "100 taps", "compensate=off", { .id = "taps", .number = 100.0 });
+  assert_refused(1, "100 taps", "compensate=off", SET("taps", 100.0));
   assert_refused(2, "3 rows", "2 channels", { .id = "file", .text = "taps.txt", .file = &three });
   assert_refused(2, "taps.txt", "empty", { .id = "file", .text = "taps.txt", .file = &empty });
 }
@@ -166,8 +163,7 @@ TEST(short_filters_give_the_same_bits_for_any_division_into_runs)
   for (size_t l = 0; l < ARRAY_LEN(lengths); ++l) {
     for (int split = RIG_BLOCKS; split <= RIG_SINGLE; ++split) {
       SCOPED(rig_free) FxRig rig;
-      rig_new(&rig, "fir", RATE, 1, 200, { .id = "taps", .number = lengths[l] },
-              { .id = "compensate", .number = 0.0 });
+      rig_new(&rig, "fir", RATE, 1, 200, SET("taps", lengths[l]), SET("compensate", 0.0));
       rig_run(&rig, (const float* const*)in, split == RIG_BLOCKS ? first : other, FRAMES,
               (RigSplit)split, 5);
       if (split != RIG_BLOCKS) {
@@ -222,7 +218,7 @@ TEST(silence_denormals_and_faults)
 {
   static const double lengths[] = { 101.0, 1001.0 };
   for (size_t l = 0; l < ARRAY_LEN(lengths); ++l) {
-    const RigArg arg = { .id = "taps", .number = lengths[l] };
+    const RigArg arg = SET("taps", lengths[l]);
     const FxCase fx_case = { "fir", RATE, 2, &arg, 1 };
     check_silence_and_denormals(&fx_case);
     check_recovers(&fx_case);

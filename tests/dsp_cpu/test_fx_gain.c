@@ -22,7 +22,7 @@ static float* const outs[] = { out };
 TEST(gain_is_in_decibels)
 {
   SCOPED(rig_free) FxRig rig;
-  rig_new(&rig, "gain", RATE, 1, 64, { .id = "gain", .number = -6.0 });
+  rig_new(&rig, "gain", RATE, 1, 64, SET("gain", -6.0));
   signal_noise(in, FRAMES, 1);
   rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
   for (uint32_t i = 0; i < FRAMES; ++i) {
@@ -33,7 +33,7 @@ TEST(gain_is_in_decibels)
 TEST(the_bottom_of_the_range_is_silence)
 {
   SCOPED(rig_free) FxRig rig;
-  rig_new(&rig, "gain", RATE, 1, 64, { .id = "gain", .number = -120.0 });
+  rig_new(&rig, "gain", RATE, 1, 64, SET("gain", -120.0));
   signal_noise(in, FRAMES, 1);
   rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
   for (uint32_t i = 0; i < FRAMES; ++i) {
@@ -47,7 +47,7 @@ TEST(a_change_does_not_click_and_does_not_depend_on_the_split)
   signal_sine(in, FRAMES, 1000.0, RATE, 0.5, 0.0);
   for (int split = RIG_BLOCKS; split <= RIG_SINGLE; ++split) {
     SCOPED(rig_free) FxRig rig;
-    rig_new(&rig, "gain", RATE, 1, 64, { .id = "gain", .number = -20.0 });
+    rig_new(&rig, "gain", RATE, 1, 64, SET("gain", -20.0));
     rig_run(&rig, ins, outs, FRAMES / 2U, (RigSplit)split, 7);
     rig_set(&rig, "gain", 0.0);
     const float* const in_late[] = { in + FRAMES / 2U };

@@ -42,8 +42,8 @@ gain(const uint32_t channel, const uint32_t frame)
 TEST(it_opens_at_the_threshold_and_not_below)
 {
   SCOPED(rig_free) FxRig rig;
-  rig_new(&rig, "gate", RATE, 1, 64, { .id = "threshold", .number = -30.0 },
-          { .id = "attack", .number = 0.1 }, { .id = "range", .number = -40.0 });
+  rig_new(&rig, "gate", RATE, 1, 64, SET("threshold", -30.0), SET("attack", 0.1),
+          SET("range", -40.0));
   square(0, 0, 7200, -30.01);
   square(0, 7200, FRAMES, -29.99);
   rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
@@ -57,9 +57,8 @@ TEST(it_opens_at_the_threshold_and_not_below)
 TEST(hysteresis_keeps_it_open_and_hold_closes_it_on_the_frame)
 {
   SCOPED(rig_free) FxRig rig;
-  rig_new(&rig, "gate", RATE, 1, 64, { .id = "threshold", .number = -30.0 },
-          { .id = "hysteresis", .number = 6.0 }, { .id = "attack", .number = 0.1 },
-          { .id = "hold", .number = 25.0 }, { .id = "release", .number = 1.0 });
+  rig_new(&rig, "gate", RATE, 1, 64, SET("threshold", -30.0), SET("hysteresis", 6.0),
+          SET("attack", 0.1), SET("hold", 25.0), SET("release", 1.0));
   square(0, 0, 1000, -20.0);
   square(0, 1000, 9000, -35.9); // between -36 and -30: stays open
   square(0, 9000, FRAMES, -36.1);
@@ -80,9 +79,8 @@ TEST(attack_and_release_take_their_time)
     const uint32_t attack = (uint32_t)lrint(rates[r] * 0.002);
     const uint32_t release = (uint32_t)lrint(rates[r] * 0.005);
     SCOPED(rig_free) FxRig rig;
-    rig_new(&rig, "gate", rates[r], 1, 64, { .id = "threshold", .number = -30.0 },
-            { .id = "attack", .number = 2.0 }, { .id = "hold", .number = 0.0 },
-            { .id = "release", .number = 5.0 });
+    rig_new(&rig, "gate", rates[r], 1, 64, SET("threshold", -30.0), SET("attack", 2.0),
+            SET("hold", 0.0), SET("release", 5.0));
     square(0, 0, 9000, -20.0);
     square(0, 9000, FRAMES, -60.0);
     rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
@@ -94,7 +92,7 @@ TEST(attack_and_release_take_their_time)
 TEST(the_bottom_of_the_range_is_silence)
 {
   SCOPED(rig_free) FxRig rig;
-  rig_new(&rig, "gate", RATE, 1, 64, { .id = "threshold", .number = 0.0 });
+  rig_new(&rig, "gate", RATE, 1, 64, SET("threshold", 0.0));
   square(0, 0, FRAMES, -0.1);
   rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
   for (uint32_t i = 0; i < FRAMES; ++i) {
@@ -108,8 +106,8 @@ TEST(a_linked_gate_opens_for_the_loudest_channel)
   square(1, 0, FRAMES, -50.0);
   for (int link = 0; link < 2; ++link) {
     SCOPED(rig_free) FxRig rig;
-    rig_new(&rig, "gate", RATE, 2, 64, { .id = "threshold", .number = -30.0 },
-            { .id = "range", .number = -20.0 }, { .id = "link", .number = link });
+    rig_new(&rig, "gate", RATE, 2, 64, SET("threshold", -30.0), SET("range", -20.0),
+            SET("link", link));
     ck_assert_int_eq(rig.shape.coupled, link);
     rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
     ck_assert_double_eq_tol(gain(0, FRAMES - 1U), 1.0, 1e-6);
@@ -122,10 +120,8 @@ TEST(the_output_follows_the_double_precision_model)
   SCOPED(rig_free) FxRig rig;
   signal_bursts(in[0], FRAMES, 1, 1.0F);
   signal_bursts(in[1], FRAMES, 2, 1.0F);
-  rig_new(&rig, "gate", RATE, 2, 64, { .id = "threshold", .number = -12.0 },
-          { .id = "hysteresis", .number = 6.0 }, { .id = "attack", .number = 1.0 },
-          { .id = "hold", .number = 4.0 }, { .id = "release", .number = 10.0 },
-          { .id = "range", .number = -40.0 });
+  rig_new(&rig, "gate", RATE, 2, 64, SET("threshold", -12.0), SET("hysteresis", 6.0),
+          SET("attack", 1.0), SET("hold", 4.0), SET("release", 10.0), SET("range", -40.0));
   rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
   ck_assert_double_lt(reference_difference("gate", outs, 2, FRAMES), 1e-6);
 }
@@ -136,8 +132,8 @@ TEST(a_change_of_range_does_not_click)
   signal_sine(in[0], FRAMES, 100.0, RATE, 0.1, 0.5 * M_PI); // the change is at a crest
   for (size_t r = 0; r < ARRAY_LEN(ranges_db); ++r) {
     SCOPED(rig_free) FxRig rig;
-    rig_new(&rig, "gate", RATE, 1, 64, { .id = "threshold", .number = 0.0 },
-            { .id = "range", .number = -20.0 }, { .id = "release", .number = 1.0 });
+    rig_new(&rig, "gate", RATE, 1, 64, SET("threshold", 0.0), SET("range", -20.0),
+            SET("release", 1.0));
     const float* const late_in[] = { in[0] + FRAMES / 2U };
     float* const late_out[] = { out[0] + FRAMES / 2U };
     rig_run(&rig, ins, outs, FRAMES / 2U, RIG_BLOCKS, 0);
@@ -151,11 +147,9 @@ TEST(a_change_of_range_does_not_click)
 
 TEST(the_contract_holds_for_every_shape)
 {
-  const RigArg linked[] = { { .id = "threshold", .number = -1.0 },
-                            { .id = "hold", .number = 0.1 },
-                            { .id = "release", .number = 1.0 } };
+  const RigArg linked[] = { SET("threshold", -1.0), SET("hold", 0.1), SET("release", 1.0) };
   check_contract("gate", linked, ARRAY_LEN(linked), "threshold", -3.0, false);
-  const RigArg alone[] = { { .id = "link", .number = 0.0 }, { .id = "threshold", .number = -0.5 } };
+  const RigArg alone[] = { SET("link", 0.0), SET("threshold", -0.5) };
   check_contract("gate", alone, ARRAY_LEN(alone), "range", -6.0, false);
 }
 

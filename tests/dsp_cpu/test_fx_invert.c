@@ -73,7 +73,7 @@ TEST(switching_does_not_click)
   const float* const ins[] = { in, in + FRAMES };
   float* const outs[] = { out, out + FRAMES };
   SCOPED(rig_free) FxRig rig;
-  rig_new(&rig, "invert", RATE, 1, 64, { .id = "on", .number = 0.0 });
+  rig_new(&rig, "invert", RATE, 1, 64, SET("on", 0.0));
   rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
   ck_assert_double_le(max_difference(in, out, FRAMES, NULL), 0.0);
   rig_set(&rig, "on", 1.0);

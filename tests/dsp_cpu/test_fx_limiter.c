@@ -91,10 +91,9 @@ TEST(nothing_exceeds_the_ceiling)
   for (uint32_t k = 0; k < 240; ++k) {
     const double ceiling = k % 7U ? -20.0 * random_unit(&state) : 0.0;
     SCOPED(rig_free) FxRig rig;
-    rig_new(&rig, "limiter", rates[k % 3U], 2, 200, { .id = "ceiling", .number = ceiling },
-            { .id = "lookahead", .number = lookaheads_ms[k % 5U] },
-            { .id = "release", .number = k % 2U ? 1.0 : 300.0 },
-            { .id = "link", .number = signal_random(&state) % 2U ? 1.0 : 0.0 });
+    rig_new(&rig, "limiter", rates[k % 3U], 2, 200, SET("ceiling", ceiling),
+            SET("lookahead", lookaheads_ms[k % 5U]), SET("release", k % 2U ? 1.0 : 300.0),
+            SET("link", signal_random(&state) % 2U ? 1.0 : 0.0));
     fills[k % ARRAY_LEN(fills)](in[0], &state);
     fills[signal_random(&state) % ARRAY_LEN(fills)](in[1], &state);
     rig_run(&rig, ins, outs, FRAMES, RIG_RANDOM, k);
@@ -108,7 +107,7 @@ TEST(a_moving_ceiling_holds_too)
 {
   SCOPED(rig_free) FxRig rig;
   uint64_t state = 5;
-  rig_new(&rig, "limiter", RATE, 1, 64, { .id = "ceiling", .number = -6.0 });
+  rig_new(&rig, "limiter", RATE, 1, 64, SET("ceiling", -6.0));
   for (uint32_t k = 0; k < 40; ++k) {
     fills[k % ARRAY_LEN(fills)](in[0], &state);
     const double ceiling = -60.0 * random_unit(&state);
@@ -132,8 +131,7 @@ TEST(a_ceiling_that_turns_round_does_not_overshoot)
   for (uint32_t i = 0; i < FRAMES; ++i) {
     in[0][i] = 4.0F;
   }
-  rig_new(&rig, "limiter", RATE, 1, 64, { .id = "ceiling", .number = -40.0 },
-          { .id = "release", .number = 1.0 });
+  rig_new(&rig, "limiter", RATE, 1, 64, SET("ceiling", -40.0), SET("release", 1.0));
   rig_set(&rig, "ceiling", 0.0);
   rig_run(&rig, ins, outs, 800, RIG_BLOCKS, 0); // at five sixths of the ramp, still rising
   rig_set(&rig, "ceiling", -0.5);
@@ -147,8 +145,7 @@ TEST(below_the_ceiling_samples_pass_unchanged_after_the_latency)
   signal_noise(in[0], FRAMES, 1);
   for (size_t a = 0; a < ARRAY_LEN(lookaheads_ms); ++a) {
     SCOPED(rig_free) FxRig rig;
-    rig_new(&rig, "limiter", RATE, 1, 64, { .id = "ceiling", .number = 0.0 },
-            { .id = "lookahead", .number = lookaheads_ms[a] });
+    rig_new(&rig, "limiter", RATE, 1, 64, SET("ceiling", 0.0), SET("lookahead", lookaheads_ms[a]));
     const uint32_t latency = rig.shape.latency_frames;
     ck_assert_uint_eq(latency, (uint32_t)lrint(lookaheads_ms[a] * 48.0));
     rig_run(&rig, ins, outs, FRAMES, RIG_RANDOM, 1);
@@ -160,8 +157,8 @@ TEST(below_the_ceiling_samples_pass_unchanged_after_the_latency)
 TEST(the_gain_is_down_in_time_and_comes_back_with_the_release)
 {
   SCOPED(rig_free) FxRig rig;
-  rig_new(&rig, "limiter", RATE, 1, 64, { .id = "ceiling", .number = 0.0 },
-          { .id = "release", .number = 20.0 }, { .id = "lookahead", .number = 2.0 });
+  rig_new(&rig, "limiter", RATE, 1, 64, SET("ceiling", 0.0), SET("release", 20.0),
+          SET("lookahead", 2.0));
   for (uint32_t i = 0; i < FRAMES; ++i) {
     in[0][i] = i == 4800U ? 4.0F : 0.5F;
   }
@@ -181,8 +178,7 @@ TEST(a_linked_limiter_turns_all_channels_down_alike)
   signal_noise(in[1], FRAMES, 2);
   for (int link = 0; link < 2; ++link) {
     SCOPED(rig_free) FxRig rig;
-    rig_new(&rig, "limiter", RATE, 2, 64, { .id = "ceiling", .number = 0.0 },
-            { .id = "link", .number = link });
+    rig_new(&rig, "limiter", RATE, 2, 64, SET("ceiling", 0.0), SET("link", link));
     ck_assert_int_eq(rig.shape.coupled, link);
     rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
     double quietest = 1.0;
@@ -199,8 +195,7 @@ TEST(the_output_follows_the_double_precision_model)
   SCOPED(rig_free) FxRig rig;
   signal_bursts(in[0], FRAMES, 1, 30.0F);
   signal_bursts(in[1], FRAMES, 2, 8.0F);
-  rig_new(&rig, "limiter", RATE, 2, 64, { .id = "ceiling", .number = -1.0 },
-          { .id = "release", .number = 20.0 });
+  rig_new(&rig, "limiter", RATE, 2, 64, SET("ceiling", -1.0), SET("release", 20.0));
   rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
   ck_assert_double_lt(reference_difference("limiter", outs, 2, FRAMES), 1e-6);
 }
@@ -209,7 +204,7 @@ TEST(a_change_of_ceiling_does_not_click)
 {
   SCOPED(rig_free) FxRig rig;
   signal_sine(in[0], FRAMES, 1000.0, RATE, 0.5, 0.0);
-  rig_new(&rig, "limiter", RATE, 1, 64, { .id = "ceiling", .number = 0.0 });
+  rig_new(&rig, "limiter", RATE, 1, 64, SET("ceiling", 0.0));
   const float* const late_in[] = { in[0] + FRAMES / 2U };
   float* const late_out[] = { out[0] + FRAMES / 2U };
   rig_run(&rig, ins, outs, FRAMES / 2U, RIG_BLOCKS, 0);
@@ -222,7 +217,7 @@ TEST(a_change_of_ceiling_does_not_click)
 TEST(a_look_ahead_beyond_the_sums_is_refused)
 {
   FxRig rig;
-  const RigArg longest = { .id = "lookahead", .number = 20.0 };
+  const RigArg longest = SET("lookahead", 20.0);
   rig_new(&rig, "limiter", 800000.0, 1, 64, longest);
   ck_assert_uint_eq(rig.shape.latency_frames, LOOKAHEAD_MAX_FRAMES);
   rig_free(&rig);
@@ -234,11 +229,9 @@ TEST(a_look_ahead_beyond_the_sums_is_refused)
 
 TEST(the_contract_holds_for_every_shape)
 {
-  const RigArg linked[] = { { .id = "ceiling", .number = -6.0 } };
+  const RigArg linked[] = { SET("ceiling", -6.0) };
   check_contract("limiter", linked, ARRAY_LEN(linked), "ceiling", -20.0, false);
-  const RigArg alone[] = { { .id = "ceiling", .number = -6.0 },
-                           { .id = "link", .number = 0.0 },
-                           { .id = "lookahead", .number = 0.5 } };
+  const RigArg alone[] = { SET("ceiling", -6.0), SET("link", 0.0), SET("lookahead", 0.5) };
   check_contract("limiter", alone, ARRAY_LEN(alone), "release", 5.0, false);
 }
 

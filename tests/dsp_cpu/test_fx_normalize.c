@@ -21,7 +21,7 @@ static void
 normalize_new(FxRig* const rig, const char* const mode, const double target_db,
               const uint32_t n_channels)
 {
-  const RigArg args[] = { { .id = "mode", .text = mode }, { .id = "target", .number = target_db } };
+  const RigArg args[] = { { .id = "mode", .text = mode }, SET("target", target_db) };
   OK(rig_try(rig, "normalize", RATE, n_channels, 512, true, args, 2, &error));
 }
 

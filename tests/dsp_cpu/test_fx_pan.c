@@ -24,8 +24,7 @@ static void
 gains(const uint32_t n_in, const char* const law, const double position, double result[const 2])
 {
   SCOPED(rig_free) FxRig rig;
-  rig_new(&rig, "pan", RATE, n_in, 64, { .id = "position", .number = position },
-          { .id = "law", .text = law });
+  rig_new(&rig, "pan", RATE, n_in, 64, SET("position", position), { .id = "law", .text = law });
   ck_assert_uint_eq(rig.shape.n_out, 2);
   for (uint32_t c = 0; c < 2U; ++c) {
     for (uint32_t i = 0; i < FRAMES; ++i) {
@@ -89,7 +88,7 @@ TEST(two_channels_are_balanced_with_nothing_lost_at_the_centre)
 TEST(each_side_keeps_its_own_channel)
 {
   SCOPED(rig_free) FxRig rig;
-  rig_new(&rig, "pan", RATE, 2, 64, { .id = "position", .number = 0.0 });
+  rig_new(&rig, "pan", RATE, 2, 64, SET("position", 0.0));
   signal_noise(in[0], FRAMES, 1);
   signal_noise(in[1], FRAMES, 2);
   rig_run(&rig, ins, outs, FRAMES, RIG_RANDOM, 5);
@@ -109,7 +108,7 @@ TEST(moving_and_another_law_do_not_click)
 {
   signal_sine(in[0], FRAMES, 1000.0, RATE, 0.5, 0.0);
   SCOPED(rig_free) FxRig rig;
-  rig_new(&rig, "pan", RATE, 1, 64, { .id = "position", .number = -1.0 });
+  rig_new(&rig, "pan", RATE, 1, 64, SET("position", -1.0));
   const struct {
     const char* id;
     double value;

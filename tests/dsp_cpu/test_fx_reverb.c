@@ -117,10 +117,8 @@ TEST(a_stereo_reverb_follows_the_double_precision_model)
   SCOPED(rig_free) FxRig rig;
   SCOPED_MEMORY float** const in = planar_noise(2, FRAMES, 1, 1.0);
   SCOPED_MEMORY float** const out = planar_silence(2, FRAMES);
-  rig_new(&rig, "reverb", RATE, 2, 64, { .id = "size", .number = 0.2 },
-          { .id = "decay", .number = 500.0 }, { .id = "damping", .number = 4000.0 },
-          { .id = "modulation", .number = 0.8 }, { .id = "predelay", .number = 5.0 },
-          { .id = "mix", .number = 0.7 });
+  rig_new(&rig, "reverb", RATE, 2, 64, SET("size", 0.2), SET("decay", 500.0),
+          SET("damping", 4000.0), SET("modulation", 0.8), SET("predelay", 5.0), SET("mix", 0.7));
   run_part(&rig, in, out, 0, FRAMES / 2U);
   rig_set(&rig, "decay", 3000.0);
   run_part(&rig, in, out, FRAMES / 2U, FRAMES);
@@ -135,10 +133,8 @@ TEST(a_reverb_of_the_greatest_width_follows_it_too)
   for (uint32_t group = 0; group < FX_MAX_CHANNELS / 16U; ++group) {
     signal_noise(in[16U * group + group % 16U], FRAMES, 1U + group);
   }
-  rig_new(&rig, "reverb", RATE, FX_MAX_CHANNELS, 64, { .id = "size", .number = 0.0 },
-          { .id = "decay", .number = 1000.0 }, { .id = "damping", .number = 8000.0 },
-          { .id = "modulation", .number = 0.0 }, { .id = "predelay", .number = 0.0 },
-          { .id = "mix", .number = 1.0 });
+  rig_new(&rig, "reverb", RATE, FX_MAX_CHANNELS, 64, SET("size", 0.0), SET("decay", 1000.0),
+          SET("damping", 8000.0), SET("modulation", 0.0), SET("predelay", 0.0), SET("mix", 1.0));
   run(&rig, in, out, FRAMES);
   float* const kept[] = { out[0], out[85], out[600], out[1023] };
   ck_assert_double_lt(reference_difference("reverb_many", kept, 4, FRAMES), 1e-6);
@@ -153,9 +149,8 @@ TEST(rt60_is_the_decay_at_every_size_and_rate)
     const double rate = rates[k / 8U];
     const double decay = decays_ms[k % 2U];
     FxRig rig;
-    rig_new(&rig, "reverb", rate, 1, 256, { .id = "size", .number = sizes[k / 2U % 4U] },
-            { .id = "decay", .number = decay }, { .id = "damping", .number = 20000.0 },
-            { .id = "modulation", .number = k % 3U ? 1.0 : 0.0 }, { .id = "mix", .number = 1.0 });
+    rig_new(&rig, "reverb", rate, 1, 256, SET("size", sizes[k / 2U % 4U]), SET("decay", decay),
+            SET("damping", 20000.0), SET("modulation", k % 3U ? 1.0 : 0.0), SET("mix", 1.0));
     const uint32_t n_frames = (uint32_t)(rate * (decay * 1.2e-3 + 0.1));
     SCOPED_MEMORY float** const h = impulse_response(&rig, n_frames);
     const double measured = rt60_of(h[0], n_frames) / rate * 1000.0;
@@ -169,8 +164,8 @@ TEST(the_decay_is_half_at_the_damping_frequency)
   static const double dampings_hz[] = { 1500.0, 4000.0, 10000.0 };
   for (size_t d = 0; d < ARRAY_LEN(dampings_hz); ++d) {
     FxRig rig;
-    rig_new(&rig, "reverb", RATE, 1, 64, { .id = "decay", .number = 2000.0 },
-            { .id = "damping", .number = dampings_hz[d] }, { .id = "mix", .number = 1.0 });
+    rig_new(&rig, "reverb", RATE, 1, 64, SET("decay", 2000.0), SET("damping", dampings_hz[d]),
+            SET("mix", 1.0));
     const uint32_t n_frames = 120000;
     SCOPED_MEMORY float** const h = impulse_response(&rig, n_frames);
     const double half = rt60_at(h[0], n_frames, dampings_hz[d]) / RATE;
@@ -188,9 +183,8 @@ TEST(the_level_depends_on_neither_size_nor_decay_nor_width)
     const uint32_t n = widths[k % 3U];
     const uint32_t n_frames = (uint32_t)(decays_ms[k / 9U] * 48.0) + 20000U;
     FxRig rig;
-    rig_new(&rig, "reverb", RATE, n, 256, { .id = "size", .number = sizes[k / 3U % 3U] },
-            { .id = "decay", .number = decays_ms[k / 9U] }, { .id = "damping", .number = 20000.0 },
-            { .id = "mix", .number = 1.0 });
+    rig_new(&rig, "reverb", RATE, n, 256, SET("size", sizes[k / 3U % 3U]),
+            SET("decay", decays_ms[k / 9U]), SET("damping", 20000.0), SET("mix", 1.0));
     SCOPED_MEMORY float** const h = impulse_response(&rig, n_frames);
     double total = 0.0;
     for (uint32_t c = 0; c < n; ++c) {
@@ -204,7 +198,7 @@ TEST(the_level_depends_on_neither_size_nor_decay_nor_width)
 TEST(outputs_are_uncorrelated)
 {
   FxRig rig;
-  rig_new(&rig, "reverb", RATE, 40, 64, { .id = "mix", .number = 1.0 });
+  rig_new(&rig, "reverb", RATE, 40, 64, SET("mix", 1.0));
   const uint32_t n_frames = 48000;
   SCOPED_MEMORY float** const h = impulse_response(&rig, n_frames);
   for (uint32_t a = 0; a < 40; ++a) {
@@ -223,7 +217,7 @@ TEST(outputs_are_uncorrelated)
 TEST(the_default_is_dense_as_noise_within_a_tenth_of_a_second)
 {
   FxRig rig;
-  rig_new(&rig, "reverb", RATE, 1, 64, { .id = "mix", .number = 1.0 });
+  rig_new(&rig, "reverb", RATE, 1, 64, SET("mix", 1.0));
   const uint32_t n_frames = 24000;
   const uint32_t window = 1920; // 40 ms
   SCOPED_MEMORY float** const h = impulse_response(&rig, n_frames);
@@ -243,9 +237,8 @@ TEST(the_default_is_dense_as_noise_within_a_tenth_of_a_second)
 TEST(it_begins_after_the_predelay_and_ends_with_the_tail)
 {
   FxRig rig;
-  rig_new(&rig, "reverb", RATE, 1, 64, { .id = "size", .number = 0.0 },
-          { .id = "decay", .number = 200.0 }, { .id = "damping", .number = 20000.0 },
-          { .id = "predelay", .number = 100.0 }, { .id = "mix", .number = 1.0 });
+  rig_new(&rig, "reverb", RATE, 1, 64, SET("size", 0.0), SET("decay", 200.0),
+          SET("damping", 20000.0), SET("predelay", 100.0), SET("mix", 1.0));
   const uint64_t tail = rig.fx->tail(rig.node);
   ck_assert_uint_ge(tail, 4800U + 19200U);
   ck_assert_uint_lt(tail, 4800U + 19200U + 2000U);
@@ -271,10 +264,9 @@ TEST(the_longest_decay_at_every_extreme_only_decays)
   SCOPED_MEMORY float** const out = planar_silence(2, 24000);
   for (uint32_t k = 0; k < 8; ++k) {
     SCOPED(rig_free) FxRig rig;
-    rig_new(&rig, "reverb", RATE, 2, 256, { .id = "decay", .number = 60000.0 },
-            { .id = "size", .number = ends[0][k & 1U] },
-            { .id = "damping", .number = ends[1][k >> 1U & 1U] },
-            { .id = "modulation", .number = ends[2][k >> 2U] }, { .id = "mix", .number = 1.0 });
+    rig_new(&rig, "reverb", RATE, 2, 256, SET("decay", 60000.0), SET("size", ends[0][k & 1U]),
+            SET("damping", ends[1][k >> 1U & 1U]), SET("modulation", ends[2][k >> 2U]),
+            SET("mix", 1.0));
     run(&rig, in, out, 24000);
     double last = INFINITY;
     for (uint32_t second = 0; second < 8; second += 2U) {
@@ -302,7 +294,7 @@ TEST(a_flurry_of_changes_stays_bounded)
   SCOPED_MEMORY float** const in = planar_noise(2, 48, 1, 1.0);
   SCOPED_MEMORY float** const out = planar_silence(2, 48);
   SCOPED(rig_free) FxRig rig;
-  rig_new(&rig, "reverb", RATE, 2, 64, { .id = "size", .number = 0.0 });
+  rig_new(&rig, "reverb", RATE, 2, 64, SET("size", 0.0));
   uint64_t random = 1;
   double peak = 0.0;
   for (uint32_t k = 0; k < 10000; ++k) { // 10 s, a change every millisecond
@@ -332,8 +324,8 @@ TEST(changes_do_not_click)
   signal_sine(in[1], 96000, 400.0, RATE, 0.5, 0.0);
   for (size_t c = 0; c < ARRAY_LEN(changes); ++c) {
     SCOPED(rig_free) FxRig rig;
-    rig_new(&rig, "reverb", RATE, 2, 64, { .id = "decay", .number = 1000.0 },
-            { .id = "modulation", .number = 0.0 }, { .id = "mix", .number = 0.5 });
+    rig_new(&rig, "reverb", RATE, 2, 64, SET("decay", 1000.0), SET("modulation", 0.0),
+            SET("mix", 0.5));
     run_part(&rig, in, out, 0, 48000);
     rig_set(&rig, changes[c].id, changes[c].value);
     run_part(&rig, in, out, 48000, 96000);
@@ -353,8 +345,8 @@ TEST(modulation_sets_in_without_corners)
   SCOPED_MEMORY float** const out = planar_silence(1, 144000);
   signal_sine(in[0], 144000, 50.0, RATE, 0.5, 0.0);
   SCOPED(rig_free) FxRig rig;
-  rig_new(&rig, "reverb", RATE, 1, 64, { .id = "decay", .number = 1000.0 },
-          { .id = "modulation", .number = 0.0 }, { .id = "mix", .number = 1.0 });
+  rig_new(&rig, "reverb", RATE, 1, 64, SET("decay", 1000.0), SET("modulation", 0.0),
+          SET("mix", 1.0));
   run_part(&rig, in, out, 0, 72000);
   rig_set(&rig, "modulation", 1.0);
   run_part(&rig, in, out, 72000, 144000);
@@ -370,7 +362,7 @@ TEST(without_mix_samples_pass_unchanged)
   SCOPED_MEMORY float** const in = planar_noise(3, FRAMES, 1, 1.0);
   SCOPED_MEMORY float** const out = planar_silence(3, FRAMES);
   SCOPED(rig_free) FxRig rig;
-  rig_new(&rig, "reverb", RATE, 3, 64, { .id = "mix", .number = 0.0 });
+  rig_new(&rig, "reverb", RATE, 3, 64, SET("mix", 0.0));
   run(&rig, in, out, FRAMES);
   for (uint32_t c = 0; c < 3; ++c) {
     ck_assert_double_le(max_difference(in[c], out[c], FRAMES, NULL), 0.0);
@@ -384,7 +376,7 @@ TEST(a_device_has_a_group_of_threads_for_each_tile_of_a_block_up_to_eight)
   for (size_t b = 0; b < ARRAY_LEN(blocks); ++b) {
     SCOPED(rig_free) FxRig rig;
     FxKernelShape kernel;
-    rig_new(&rig, "reverb", RATE, 80, blocks[b], { .id = "mix", .number = 1.0 });
+    rig_new(&rig, "reverb", RATE, 80, blocks[b], SET("mix", 1.0));
     rig.fx->kernel->shape(rig.node, &kernel);
     ck_assert_uint_eq(kernel.passes[0].groups_per_unit, 2U * tiles[b]); // 64 + 16 channels
     ck_assert_uint_eq(kernel.passes[2].groups_per_unit, 5U * tiles[b]); // 16 channels each
@@ -393,7 +385,7 @@ TEST(a_device_has_a_group_of_threads_for_each_tile_of_a_block_up_to_eight)
 
 TEST(the_contract_holds_for_every_shape)
 {
-  const RigArg args[] = { { .id = "size", .number = 0.1 }, { .id = "modulation", .number = 1.0 } };
+  const RigArg args[] = { SET("size", 0.1), SET("modulation", 1.0) };
   check_contract("reverb", args, ARRAY_LEN(args), "predelay", 3.0, false);
   check_contract("reverb", args, ARRAY_LEN(args), "decay", 300.0, false);
 }

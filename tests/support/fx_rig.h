@@ -20,6 +20,12 @@ typedef struct RigArg {
   const FxFile* file;
 } RigArg;
 
+/// SET("gain", -6.0): a RigArg with a number.
+#define SET(name, value)                                                                           \
+  {                                                                                                \
+    .id = (name), .number = (value)                                                                \
+  }
+
 typedef struct FxRig {
   const FxInfo* fx;
   FxShape shape;

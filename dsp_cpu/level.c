@@ -318,9 +318,7 @@ level_new(const LevelSpec* const spec, Level** const level, Error* const error)
   if (!status && made->rows > 1U) {
     status = fft_acquire(made->rows, SPECTRUM_CELL, &made->column_fft, error);
   }
-  if (!status) {
-    status = design(made, spec, error);
-  }
+  status = status ? status : design(made, spec, error);
   if (status) {
     level_free(made);
     return status;

@@ -93,9 +93,7 @@ measure(SwitchTrial* const trial, const size_t n_bytes, const bool copies, doubl
                          .out = &copy_out,
                          .n_out = copies };
   Status status = api->record(trial->device->gpu, &work, &trial->recording, error);
-  if (!status) {
-    status = time_of(trial, ns, error);
-  }
+  status = status ? status : time_of(trial, ns, error);
   if (!device_is_stuck(trial->device)) {
     api->recording_free(trial->recording);
     trial->recording = NULL;
@@ -112,9 +110,7 @@ find_switch(SwitchTrial* const trial, Error* const error)
     double mapped_ns = 0.0;
     double copied_ns = 0.0;
     status = measure(trial, SMALLEST << s, false, &mapped_ns, error);
-    if (!status) {
-      status = measure(trial, SMALLEST << s, true, &copied_ns, error);
-    }
+    status = status ? status : measure(trial, SMALLEST << s, true, &copied_ns, error);
     if (!status && mapped_ns > copied_ns) {
       return STATUS_OK;
     }
@@ -140,15 +136,9 @@ device_measure_switch(Device* const device, Error* const error)
   trial->device = device;
   Status status = device_kernel(device, "selftest.cu", "selftest_scale", GROUP, no_sizes,
                                 &trial->kernel, error);
-  if (!status) {
-    status = api->host_new(device->gpu, largest, &trial->host, error);
-  }
-  if (!status) {
-    status = api->buffer_new(device->gpu, largest, &trial->buffer, error);
-  }
-  if (!status) {
-    status = find_switch(trial, error);
-  }
+  status = status ? status : api->host_new(device->gpu, largest, &trial->host, error);
+  status = status ? status : api->buffer_new(device->gpu, largest, &trial->buffer, error);
+  status = status ? status : find_switch(trial, error);
   if (device_is_stuck(device)) {
     device->stuck_trial = trial;
     return status;

@@ -248,15 +248,9 @@ static Status
 make(Stage* const stage, Error* const error)
 {
   Status status = stage_tables_new(&stage->spec, &stage->tables, error);
-  if (!status) {
-    status = take_memory(stage, error);
-  }
-  if (!status) {
-    status = make_buffers(stage, error);
-  }
-  if (!status) {
-    status = lay_out_slot(stage, error);
-  }
+  status = status ? status : take_memory(stage, error);
+  status = status ? status : make_buffers(stage, error);
+  status = status ? status : lay_out_slot(stage, error);
   GpuLaunch* const launches = calloc(stage->tables.n_launches + 1U, sizeof(GpuLaunch));
   if (!status && !launches) {
     status = error_set(error, STATUS_NO_MEM, "out of memory");

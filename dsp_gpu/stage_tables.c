@@ -557,9 +557,7 @@ stage_tables_new(const StageSpec* const spec, StageTables* const tables, Error* 
   Status status = take_tables(&follow, error);
   words_add(&tables->table, NULL, TABLE_HEAD);
   words_add(&tables->live, NULL, LIVE_HEAD);
-  if (!status) {
-    status = list_links(spec, tables, error);
-  }
+  status = status ? status : list_links(spec, tables, error);
   for (uint32_t c = 0; !status && c < spec->n_in; ++c) {
     row_number(&follow, c);
   }

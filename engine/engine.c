@@ -201,12 +201,8 @@ begin_live(Engine* const engine, const Format* const format, Error* const error)
   Ring* ring = NULL;
   Period* period = NULL;
   Status status = make_ring(format, &ring, error);
-  if (!status) {
-    status = make_period(engine, format, ring, &period, error);
-  }
-  if (!status) {
-    status = begin(engine, format, ring, period, error);
-  }
+  status = status ? status : make_period(engine, format, ring, &period, error);
+  status = status ? status : begin(engine, format, ring, period, error);
   if (status) {
     period_free(period);
     ring_free(ring);

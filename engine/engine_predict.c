@@ -95,9 +95,7 @@ engine_predict(const EngineConfig* const config, const Rack* const rack, const d
     engine_status(engine, &prediction->status);
     status = engine_measure_fallbacks(engine, rack, &prediction->facts.fallbacks, error);
   }
-  if (!status) {
-    status = time_blocks(engine, n_blocks ? n_blocks : 1U, prediction, error);
-  }
+  status = status ? status : time_blocks(engine, n_blocks ? n_blocks : 1U, prediction, error);
   engine_free(engine);
   return status;
 }

@@ -137,9 +137,7 @@ io_arm(Io* const io, const void* const caller, const double rate_hz, const uint3
        Error* const error)
 {
   Status status = io_shut(io, error);
-  if (!status) {
-    status = io->events.format(io->events.context, rate_hz, block_frames, error);
-  }
+  status = status ? status : io->events.format(io->events.context, rate_hz, block_frames, error);
   if (!status) {
     io->rate_hz = rate_hz;
     io->block_frames = block_frames;

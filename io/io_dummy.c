@@ -150,9 +150,7 @@ start(Dummy* const dummy, const IoConfig* const config, Error* const error)
                            : error_set(error, STATUS_BAD_ARG,
                                        "there are no outputs to record to '%s'", config->record);
   }
-  if (!status) {
-    status = make_buffers(dummy, error);
-  }
+  status = status ? status : make_buffers(dummy, error);
   if (!status) {
     // Subtract a millionth of a frame, because 1.1 s at 48 kHz is 52800.00000000001 in binary.
     dummy->total_frames = (uint64_t)ceil(fmax(0.0, config->duration_s * dummy->rate_hz - 1e-6));

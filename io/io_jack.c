@@ -329,9 +329,7 @@ jack_open(const IoConfig* const config, const IoEvents* const events, Io** const
   jack->server_name = config->server_name ? strdup(config->server_name) : NULL;
   Error reason = { STATUS_AUDIO_IO, "" };
   Status status = jack_patch_init(&jack->patch, config, &reason);
-  if (!status) {
-    status = start(jack, config, &reason);
-  }
+  status = status ? status : start(jack, config, &reason);
   if (status) {
     jack_close(&jack->reconnect.io);
     return error_set(error, status, "%s", reason.text);

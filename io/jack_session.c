@@ -376,9 +376,7 @@ static Status
 open_with_ports(JackSession* const session)
 {
   Status status = open_client(session);
-  if (!status) {
-    status = set_callbacks(session);
-  }
+  status = status ? status : set_callbacks(session);
   return status ? status : make_ports(session);
 }
 

@@ -282,9 +282,7 @@ check(const CheckArgs* const args, const char* const word)
                           .note = engine_say };
   Measured measured;
   Status status = backend_read(&args->backend, &config, &error);
-  if (!status) {
-    status = measure(args, &config, rack_arg.rack, &measured, &error);
-  }
+  status = status ? status : measure(args, &config, rack_arg.rack, &measured, &error);
   if (status == STATUS_BAD_RACK) {
     replace_error(args, &config, rack_arg.rack, &error);
   }

@@ -32,13 +32,9 @@ make_rack(const char* const name, char** const rack, Error* const error)
   char* settings = NULL;
   Rack* parsed = NULL;
   Status status = rack_arg_read_text(name, &settings, error);
-  if (!status) {
-    status = eq_file_to_rack(settings, name, print_warning, NULL, rack, error);
-  }
+  status = status ? status : eq_file_to_rack(settings, name, print_warning, NULL, rack, error);
   free(settings);
-  if (!status) {
-    status = rack_parse(*rack, name, NULL, &parsed, error);
-  }
+  status = status ? status : rack_parse(*rack, name, NULL, &parsed, error);
   rack_free(parsed);
   return status;
 }

@@ -99,12 +99,8 @@ add_bandpass(EqFile* const file, const EqFilter* const filter)
 {
   const double q = filter->q > 0.0 ? filter->q : M_SQRT1_2;
   Status status = add_classic(file, "highpass", filter->frequency_hz, 1.0);
-  if (!status) {
-    status = add_classic(file, "lowpass", filter->frequency_hz, 1.0);
-  }
-  if (!status) {
-    status = add_resonance(file, filter->frequency_hz, 0.5, q);
-  }
+  status = status ? status : add_classic(file, "lowpass", filter->frequency_hz, 1.0);
+  status = status ? status : add_resonance(file, filter->frequency_hz, 0.5, q);
   return status ? status
                 : eq_add_effect(file, "gain",
                                 (EqValue[3]){ { "gain", eq_rounded(-20.0 * log10(q)) } });
@@ -286,9 +282,7 @@ read_filter(EqFile* const file, EqLine* const line)
     return status;
   }
   status = read_params(file, line, &filter);
-  if (!status) {
-    status = check_filter(file, &filter);
-  }
+  status = status ? status : check_filter(file, &filter);
   return status ? status : add_filter(file, &filter);
 }
 
@@ -450,9 +444,7 @@ read_curve(EqFile* const file, EqLine* const line)
   }
   uint32_t n_points = 0;
   Status status = read_points(file, line, points, &n_points);
-  if (!status) {
-    status = add_curve(file, points, n_points);
-  }
+  status = status ? status : add_curve(file, points, n_points);
   free(points);
   return status;
 }
@@ -571,9 +563,7 @@ eq_file_to_rack(const char* const text, const char* const name, EqNote* const no
   if (!status && is_empty) {
     status = error_set(error, STATUS_FILE, "%.200s: no filter in it that is on", name);
   }
-  if (!status) {
-    status = eq_print_rack(&file, &made);
-  }
+  status = status ? status : eq_print_rack(&file, &made);
   if (status) {
     free(made);
   } else {

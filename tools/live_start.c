@@ -240,9 +240,7 @@ start_engine(Live* const live, Error* const error)
 {
   Error why;
   Status status = read_rack(live, &why, error);
-  if (!status) {
-    status = new_engine(live, error);
-  }
+  status = status ? status : new_engine(live, error);
   if (status) {
     return status;
   }
@@ -358,8 +356,6 @@ live_start(Live* const live, Error* const error)
   open_service(live);
   open_state(live);
   Status status = start_engine(live, error);
-  if (!status) {
-    status = start_control(live, error);
-  }
+  status = status ? status : start_control(live, error);
   return status ? status : start_io(live, error);
 }

@@ -124,12 +124,8 @@ insert_node(RandomEdits* const edits, Error* const error)
   snprintf(name, sizeof(name), "n%u", edits->names++);
   const Toy* const toy = &toys[random_below(edits, ARRAY_LEN(toys))];
   Status status = rack_add(rack, name, toy->effect, error);
-  if (!status) {
-    status = rack_disconnect(rack, from, to, error);
-  }
-  if (!status) {
-    status = rack_connect(rack, from, name, 0.0, error);
-  }
+  status = status ? status : rack_disconnect(rack, from, to, error);
+  status = status ? status : rack_connect(rack, from, name, 0.0, error);
   return status ? status : rack_connect(rack, name, to, edge.gain_db, error);
 }
 

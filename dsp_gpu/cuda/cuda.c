@@ -254,9 +254,7 @@ static Status
 make_lane(GpuDevice* const device, CudaLane* const lane, Error* const error)
 {
   Status status = make_stream(device, &lane->stream, error);
-  if (!status) {
-    status = make_event(device, &lane->kernels_done, error);
-  }
+  status = status ? status : make_event(device, &lane->kernels_done, error);
   if (!status) { // record the event, for which the first submission of the other lane waits
     status = cuda_check(device, cuda.event_record(lane->kernels_done, lane->stream),
                         "cuEventRecord", error);

@@ -111,9 +111,7 @@ cuda_buffer_write(GpuBuffer* const buffer, const size_t offset, const void* cons
 {
   GpuDevice* const device = buffer->device;
   Status status = cuda_enter(device, error);
-  if (!status) {
-    status = check_range(buffer, offset, n_bytes, error);
-  }
+  status = status ? status : check_range(buffer, offset, n_bytes, error);
   for (size_t at = 0; at < n_bytes && !status; at += piece(n_bytes - at)) {
     const size_t n = piece(n_bytes - at);
     memcpy(device->h_staging, (const char*)from + at, n);
@@ -135,9 +133,7 @@ cuda_buffer_read(GpuBuffer* const buffer, const size_t offset, void* const to, c
 {
   GpuDevice* const device = buffer->device;
   Status status = cuda_enter(device, error);
-  if (!status) {
-    status = check_range(buffer, offset, n_bytes, error);
-  }
+  status = status ? status : check_range(buffer, offset, n_bytes, error);
   for (size_t at = 0; at < n_bytes && !status; at += piece(n_bytes - at)) {
     const size_t n = piece(n_bytes - at);
     status = cuda_check(device,

@@ -75,9 +75,7 @@ compile(GpuModule* const module, const NvrtcJob* const job, const Key* const key
 {
   NvrtcResult result = { 0 };
   Status status = nvrtc_compile(job, &result, error);
-  if (!status) {
-    status = load_cubin(module, job->name, result.cubin, error);
-  }
+  status = status ? status : load_cubin(module, job->name, result.cubin, error);
   if (!status) {
     // If this fails, the next start compiles again.
     gpu_cache_store(key->words, result.cubin, result.n_bytes);

@@ -239,15 +239,9 @@ capture_all(const GpuRecording* const recording, const GpuWork* const work, Erro
 {
   GpuDevice* const device = recording->device;
   Status status = capture_in(device, work, error);
-  if (!status) {
-    status = capture_kernels(recording, work, error);
-  }
-  if (!status) {
-    status = capture_out(recording, work, error);
-  }
-  if (!status) {
-    status = join(device, device->compute, device->marked, device->copy_in, error);
-  }
+  status = status ? status : capture_kernels(recording, work, error);
+  status = status ? status : capture_out(recording, work, error);
+  status = status ? status : join(device, device->compute, device->marked, device->copy_in, error);
   if (!status) {
     status = join(device, device->copy_out, device->copied_out, device->copy_in, error);
   }
@@ -328,9 +322,7 @@ fill(GpuRecording* const recording, const GpuWork* const work, Error* const erro
   }
   CUgraph graph = NULL;
   status = capture(recording, work, &graph, error);
-  if (!status) {
-    status = instantiate(recording, graph, error);
-  }
+  status = status ? status : instantiate(recording, graph, error);
   if (graph) {
     cuda.graph_destroy(graph);
   }
@@ -342,9 +334,7 @@ cuda_record(GpuDevice* const device, const GpuWork* const work, GpuRecording** c
             Error* const error)
 {
   Status status = cuda_enter(device, error);
-  if (!status) {
-    status = check_work(work, error);
-  }
+  status = status ? status : check_work(work, error);
   if (status) {
     return status;
   }

@@ -256,9 +256,7 @@ nvrtc_compile(const NvrtcJob* const job, NvrtcResult* const result, Error* const
                                "nvrtcCreateProgram: NVRTC reports success but returns NULL");
   }
   status = run_compiler(program, job, target, error);
-  if (!status) {
-    status = take_result(program, result, error);
-  }
+  status = status ? status : take_result(program, result, error);
   nvrtc.nvrtcDestroyProgram(&program);
   return status;
 }

@@ -131,15 +131,9 @@ period_new(const PeriodConfig* const config, Period** const out, Error* const er
   atomic_init(&period->is_silent, config->is_silent);
   period->is_wet = true;
   status = make_ports(period, error);
-  if (!status) {
-    status = make_rows(period, error);
-  }
-  if (!status) {
-    status = make_dry_line(period, error);
-  }
-  if (!status) {
-    status = make_fallbacks(period, error);
-  }
+  status = status ? status : make_rows(period, error);
+  status = status ? status : make_dry_line(period, error);
+  status = status ? status : make_fallbacks(period, error);
   if (!status) {
     status = feedback_new(config->rate_hz, period->shape.n_in, period->shape.n_out,
                           period->shape.block_frames, &period->feedback, error);

@@ -162,9 +162,7 @@ run_step(const Step step, Node* const node, const Format* const format, FileLoad
   FxSetup setup;
   Status status = files ? set_up(node, format, loader, files, &setup, error)
                         : error_set(error, STATUS_NO_MEM, "out of memory");
-  if (!status) {
-    status = step(node, loader, files, &setup, error);
-  }
+  status = status ? status : step(node, loader, files, &setup, error);
   free(files);
   return status;
 }
@@ -234,9 +232,7 @@ node_new(const RackNode* const rack_node, const uint32_t n_in, const Format* con
   node->backend = backend;
   Error why = { STATUS_NO_MEM, "out of memory" };
   Status status = copy_values(node, rack_node, format->rate_hz);
-  if (!status) {
-    status = run_step(create, node, format, loader, &why);
-  }
+  status = status ? status : run_step(create, node, format, loader, &why);
   if (status) {
     node_unref(node);
     return error_set(error, status, "%s: %s", rack_node->name, without_prefix(why.text, fx->name));
@@ -254,9 +250,7 @@ node_load(Node* const node, const RackNode* const rack_node, const Format* const
   Status status = STATUS_OK;
   if (!node->is_loaded) {
     status = run_step(load, node, format, loader, &why);
-    if (!status) {
-      status = allocate_units(node, &why);
-    }
+    status = status ? status : allocate_units(node, &why);
     node->is_loaded = !status;
   }
   return status ? error_set(error, status, "%s: %s", rack_node->name,

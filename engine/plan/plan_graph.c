@@ -262,9 +262,7 @@ resolve_nodes(Graph* const graph, Error* const error)
     const uint32_t v = graph->order[i];
     uint32_t n_in = 0;
     Status status = check_cancelled(graph, error);
-    if (!status) {
-      status = resolve_sources(graph, v, &n_in, error);
-    }
+    status = status ? status : resolve_sources(graph, v, &n_in, error);
     if (status) {
       return status;
     }
@@ -276,9 +274,7 @@ resolve_nodes(Graph* const graph, Error* const error)
     PlanNode* const plan_node = &plan->nodes[v];
     const Backend* backend = NULL;
     status = place_node(graph, &graph->rack->nodes[v], &backend, &plan_node->reason, error);
-    if (!status) {
-      status = resolve_destinations(graph, v, n_in, error);
-    }
+    status = status ? status : resolve_destinations(graph, v, n_in, error);
     if (!status) {
       status = find_node(graph, &graph->rack->nodes[v], n_in, backend, &plan_node->node, error);
     }
@@ -406,9 +402,7 @@ graph_resolve(Graph* const graph, Plan* const plan, const PlanRequest* const req
                     .rack = request->rack,
                     .ramp_frames = (uint32_t)lrint(LINK_RAMP_SECONDS * request->format->rate_hz) };
   Status status = take_tables(graph, error);
-  if (!status) {
-    status = find_routes(graph, error);
-  }
+  status = status ? status : find_routes(graph, error);
   if (!status) {
     status = resolve_nodes(graph, error);
     if (status) {
@@ -417,9 +411,7 @@ graph_resolve(Graph* const graph, Plan* const plan, const PlanRequest* const req
       adopt_living_nodes(graph);
     }
   }
-  if (!status) {
-    status = resolve_output(graph, error);
-  }
+  status = status ? status : resolve_output(graph, error);
   if (!status) {
     plan->out_backend = place_output(graph);
     status = graph_make_links(graph, error);

@@ -163,15 +163,9 @@ resolve(Plan* const plan, const PlanRequest* const request, Graph* const graph,
         Arena* const scratch, PlanFault* const fault, Error* const error)
 {
   Status status = rack_check_rate(request->rack, request->format->rate_hz, error);
-  if (!status) {
-    status = graph_resolve(graph, plan, request, scratch, fault, error);
-  }
-  if (!status) {
-    status = steps_make(plan, request->format, &graph->in_links, scratch, error);
-  }
-  if (!status) {
-    status = list_heirs(plan, request, error);
-  }
+  status = status ? status : graph_resolve(graph, plan, request, scratch, fault, error);
+  status = status ? status : steps_make(plan, request->format, &graph->in_links, scratch, error);
+  status = status ? status : list_heirs(plan, request, error);
   if (!status && !request->keep_values) {
     status = list_values(plan, request, error);
   }
@@ -183,9 +177,7 @@ static Status
 load(Plan* const plan, const PlanRequest* const request, Graph* const graph, Error* const error)
 {
   Status status = graph_load(graph, error);
-  if (!status) {
-    status = steps_take_rows(plan, error);
-  }
+  status = status ? status : steps_take_rows(plan, error);
   if (!status) {
     steps_bind(plan);
     status = plan_make_stages(plan, request->pool, error);
@@ -208,12 +200,8 @@ plan_new(const PlanRequest* const request, Plan** const out, PlanFault* const fa
   Arena scratch = { 0 };
   Graph graph;
   Status status = resolve(plan, request, &graph, &scratch, fault, error);
-  if (!status) {
-    status = check_memory(plan, request, &scratch, error);
-  }
-  if (!status) {
-    status = load(plan, request, &graph, error);
-  }
+  status = status ? status : check_memory(plan, request, &scratch, error);
+  status = status ? status : load(plan, request, &graph, error);
   arena_clear(&scratch);
   if (!request->keeps_files) {
     file_cache_clear(request->loader);

@@ -190,12 +190,8 @@ ring_attach(const int fd, Ring** const out, Error* const error)
   if (!status && (ring->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0)) < 0) {
     status = error_set(error, STATUS_LIMIT, "block ring: %s", strerror(errno));
   }
-  if (!status) {
-    status = map_region(ring, error);
-  }
-  if (!status) {
-    status = adopt_counters(ring, error);
-  }
+  status = status ? status : map_region(ring, error);
+  status = status ? status : adopt_counters(ring, error);
   if (status) {
     ring_free(ring);
     return status;

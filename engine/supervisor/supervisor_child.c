@@ -78,9 +78,7 @@ child_start(const Supervisor* const supervisor, Child** const out, Error* const 
   }
   child_set_state(child, CHILD_STARTING);
   Status status = start_process(child, &supervisor->config, error);
-  if (!status) {
-    status = send_config(child, supervisor, error);
-  }
+  status = status ? status : send_config(child, supervisor, error);
   if (status) {
     child_free(child, false);
     return status;

@@ -196,9 +196,7 @@ measure(const FxInfo* const fx, const Backend* const backend, const Size* const 
                           .offline = true };
   Player player = { .rate_hz = RATE_HZ };
   Status status = player_init(&player, error);
-  if (!status) {
-    status = plan_trial(trial, &format, &player.plan, error);
-  }
+  status = status ? status : plan_trial(trial, &format, &player.plan, error);
   if (!status) {
     plan_begin(player.plan);
     status = time_blocks(&player, trial, ns, error);
@@ -252,9 +250,7 @@ fit_sizes(const FxInfo* const fx, const Backend* const backend, const PlacementC
   if (!status) {
     status = measure_alone(fx, backend, stage, &longer_size, has_file, &longer, error);
   }
-  if (!status) {
-    status = measure_alone(fx, backend, stage, &many_size, has_file, &many, error);
-  }
+  status = status ? status : measure_alone(fx, backend, stage, &many_size, has_file, &many, error);
   if (!status) {
     status = measure_alone(fx, backend, stage, &many_longer_size, has_file, &many_longer, error);
   }

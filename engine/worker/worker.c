@@ -349,9 +349,7 @@ worker_new(const EngineConfig* const config, const WorkerEvents* const events, W
   worker->rack = rack_new();
   Status status = worker->rack ? worker_open_backend(worker, error)
                                : error_set(error, STATUS_NO_MEM, "out of memory");
-  if (!status) {
-    status = player_init(&worker->player, error);
-  }
+  status = status ? status : player_init(&worker->player, error);
   const uint32_t n_helpers = number_of_helpers(config);
   if (!status && n_helpers) {
     status = pool_new(n_helpers, config->realtime, config->priority, &worker->pool, error);

@@ -279,9 +279,7 @@ open_audio(AudioReader* const reader, const char* const name, const double rate_
   loaded->rate_hz = from_hz;
   loaded->file.read_bytes = n_channels * n_frames * sizeof(float);
   Status status = check_size(name, n_channels, n_frames, error);
-  if (!status) {
-    status = audio_reader_check_whole(reader, error);
-  }
+  status = status ? status : audio_reader_check_whole(reader, error);
   if (!status && from_hz != rate_hz) {
     status = plan_resampling(loaded, from_hz, rate_hz, error);
   }
@@ -303,9 +301,7 @@ open_text(const int fd, const char* const name, const double rate_hz, FxFile** c
   Status status = number_table_load(fd, name, &from_hz, &file, error);
   if (!status && from_hz > 0.0 && from_hz != rate_hz) {
     status = plan_resampling((LoadedFile*)file, from_hz, rate_hz, error);
-    if (!status) {
-      status = resample((LoadedFile*)file, from_hz, error);
-    }
+    status = status ? status : resample((LoadedFile*)file, from_hz, error);
     file->read_bytes = 0;
   }
   if (status) {
@@ -361,12 +357,8 @@ audio_file_load(void* const context, const char* const name, const double rate_h
   int fd = -1;
   FxFile* file = NULL;
   Status status = source_open(name, &fd, error);
-  if (!status) {
-    status = audio_file_open_fd(fd, name, rate_hz, &file, error);
-  }
-  if (!status) {
-    status = audio_file_read(context, file, error);
-  }
+  status = status ? status : audio_file_open_fd(fd, name, rate_hz, &file, error);
+  status = status ? status : audio_file_read(context, file, error);
   if (status) {
     audio_file_free(context, file);
     return status;

@@ -353,9 +353,7 @@ audio_writer_open(const char* const name, const AudioFormat format, const double
   if (!writer->name || !writer->part || !writer->interleaved.memory) {
     status = error_set(error, STATUS_NO_MEM, "out of memory");
   }
-  if (!status) {
-    status = open_sound(writer, rate_hz, error);
-  }
+  status = status ? status : open_sound(writer, rate_hz, error);
   if (status) {
     audio_writer_abandon(writer);
     return status;

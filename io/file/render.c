@@ -60,9 +60,7 @@ start_engine(Render* const render, Error* const error)
   config.offline = true;
   config.realtime = false;
   Status status = engine_new(&config, &render->engine, error);
-  if (!status) {
-    status = engine_edit_wait(render->engine, render->config->rack, error);
-  }
+  status = status ? status : engine_edit_wait(render->engine, render->config->rack, error);
   if (!status) {
     status = engine_arm(render->engine, audio_reader_rate(render->reader),
                         render->config->block_frames, config.n_in, 0, error);
@@ -97,15 +95,11 @@ prepare(Render* const render, Error* const error)
   const RenderConfig* const config = render->config;
   RenderReport* const report = render->report;
   Status status = check_names(config, error);
-  if (!status) {
-    status = audio_reader_open(config->input, &render->reader, error);
-  }
+  status = status ? status : audio_reader_open(config->input, &render->reader, error);
   if (!status && config->strict) {
     status = audio_reader_check_whole(render->reader, error);
   }
-  if (!status) {
-    status = start_engine(render, error);
-  }
+  status = status ? status : start_engine(render, error);
   if (status) {
     return status;
   }
@@ -256,15 +250,9 @@ run_pass(Render* const render, Error* const error)
   Status status = STATUS_OK;
   while (!status && !pass_is_over(render)) {
     status = read_block(render, error);
-    if (!status) {
-      status = process_block(render, error);
-    }
-    if (!status) {
-      status = write_block(render, error);
-    }
-    if (!status) {
-      status = check_cancel(render, error);
-    }
+    status = status ? status : process_block(render, error);
+    status = status ? status : write_block(render, error);
+    status = status ? status : check_cancel(render, error);
   }
   return status;
 }
@@ -304,12 +292,8 @@ run_passes(Render* const render, Error* const error)
   Status status = STATUS_OK;
   for (bool again = true; !status && again;) {
     status = begin_pass(render, error);
-    if (!status) {
-      status = run_pass(render, error);
-    }
-    if (!status) {
-      status = engine_finish_pass(render->engine, &again, error);
-    }
+    status = status ? status : run_pass(render, error);
+    status = status ? status : engine_finish_pass(render->engine, &again, error);
   }
   return status;
 }
@@ -359,12 +343,8 @@ render(const RenderConfig* const config, RenderReport* const report, Error* cons
   *report = (RenderReport){ 0 };
   Render render = { .config = config, .report = report };
   Status status = prepare(&render, error);
-  if (!status) {
-    status = run_passes(&render, error);
-  }
-  if (!status) {
-    status = complete(&render, error);
-  }
+  status = status ? status : run_passes(&render, error);
+  status = status ? status : complete(&render, error);
   audio_writer_abandon(render.writer);
   render_tail_clear(&render.tail);
   free(render.in);

@@ -129,9 +129,7 @@ tape_open_player(const char* const name, const bool live, Tape** const out, Erro
   }
   tape->live = live;
   Status status = audio_reader_open(name, &tape->reader, error);
-  if (!status) {
-    status = audio_reader_check_whole(tape->reader, error);
-  }
+  status = status ? status : audio_reader_check_whole(tape->reader, error);
   if (!status && live) {
     status = start_playing(tape, error);
   }

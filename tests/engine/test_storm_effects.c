@@ -185,15 +185,9 @@ add_node(Storm* const storm, Rack* const rack, const uint32_t number, Error* con
   snprintf(to, sizeof(to), "%s", name_of(rack, edge.to.uid));
   snprintf(name, sizeof(name), "n%u", number);
   Status status = rack_add(rack, name, fx->name, error);
-  if (!status) {
-    status = set_texts(rack, name, fx->name, number / n_effects % 2U, error);
-  }
-  if (!status) {
-    status = rack_disconnect(rack, from, to, error);
-  }
-  if (!status) {
-    status = rack_connect(rack, from, name, 0.0, error);
-  }
+  status = status ? status : set_texts(rack, name, fx->name, number / n_effects % 2U, error);
+  status = status ? status : rack_disconnect(rack, from, to, error);
+  status = status ? status : rack_connect(rack, from, name, 0.0, error);
   return status ? status : rack_connect(rack, name, to, -1.0, error);
 }
 
@@ -340,9 +334,7 @@ edit_once(Storm* const storm, Edits* const edits)
   Rack* const next = rack_copy(edits->rack);
   ck_assert_ptr_nonnull(next);
   Status status = edit(storm, edits, next, &error);
-  if (!status) {
-    status = engine_edit_wait(storm->engine, next, &error);
-  }
+  status = status ? status : engine_edit_wait(storm->engine, next, &error);
   ck_assert_msg(status != STATUS_NO_MEM && status != STATUS_FILE, "%s", error.text);
   if (status) {
     rack_free(next);

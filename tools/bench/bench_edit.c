@@ -105,12 +105,8 @@ start(Run* const run, const bool fast, Error* const error)
                                 .n_helpers = UINT32_MAX,
                                 .backend = ENGINE_BACKEND_CPU };
   Status status = random_edits_new(&run->edits, SEED, error);
-  if (!status) {
-    status = engine_new(&engine, &run->engine, error);
-  }
-  if (!status) {
-    status = engine_edit_wait(run->engine, run->edits.rack, error);
-  }
+  status = status ? status : engine_new(&engine, &run->engine, error);
+  status = status ? status : engine_edit_wait(run->engine, run->edits.rack, error);
   if (!status) {
     const IoConfig io = { .rate_hz = run->args->rate_hz,
                           .block_frames = (uint32_t)run->args->block_frames,
@@ -314,12 +310,8 @@ edit_run(const int argc, char** const argv)
   Status status = STATUS_OK;
   for (int64_t i = 0; i < args.n_pairs && !status; ++i) {
     status = measure(&args, false, false, &quiet, &error);
-    if (!status) {
-      status = measure(&args, false, true, &edited, &error);
-    }
+    status = status ? status : measure(&args, false, true, &edited, &error);
   }
-  if (!status) {
-    status = measure(&args, true, true, &fast, &error);
-  }
+  status = status ? status : measure(&args, true, true, &fast, &error);
   return status ? command_fail(&bench_edit, &error) : report(&args, &quiet, &edited, &fast);
 }

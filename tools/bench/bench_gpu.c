@@ -147,9 +147,7 @@ bench_gpu_find(BenchGpu* const gpu, const BenchGpuArgs* const args, Error* const
                        "%s has no device %u; \"warprack list devices\" shows what there is",
                        engine_backend_names[gpu->api->kind], gpu->index);
   }
-  if (!status) {
-    status = gpu->api->describe(gpu->index, &gpu->info, error);
-  }
+  status = status ? status : gpu->api->describe(gpu->index, &gpu->info, error);
   if (!status) {
     // No real-time priority if the device is a CPU, because the device needs processor time.
     gpu->is_realtime = gpu->info.is_gpu && !rt_become_realtime(PRIORITY, NULL);
@@ -165,9 +163,7 @@ bench_gpu_open(BenchGpu* const gpu, const BenchGpuArgs* const args, const char* 
   static const char* const options[] = { "-DGROUP_SIZE=256", NULL };
   _Static_assert(BENCH_GPU_GROUP == 256U, "as in the options");
   Status status = bench_gpu_find(gpu, args, error);
-  if (!status) {
-    status = gpu->api->open(gpu->index, &gpu->device, error);
-  }
+  status = status ? status : gpu->api->open(gpu->index, &gpu->device, error);
   if (!status) {
     const GpuSource* const source = gpu_source_find(kernel_file);
     status =

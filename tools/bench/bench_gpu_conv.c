@@ -399,9 +399,7 @@ measure(Conv* const conv, const Case* const one, Error* const error)
     return STATUS_OK;
   }
   Status status = bench_gpu_backend(&conv->gpu, !conv->args->gpu.may_sleep, &conv->device, error);
-  if (!status) {
-    status = check(conv, one, error);
-  }
+  status = status ? status : check(conv, one, error);
   for (uint32_t side = 0; !status && side < n_sides; ++side) {
     status = measure_side(conv, one, side == 0U, error);
   }
@@ -457,9 +455,7 @@ time_copy(BenchGpu* const gpu, GpuBuffer* const from, GpuBuffer* const to, const
   const GpuWork work = { .launches = &launch, .n_launches = 1U };
   Status status = gpu->api->kernel_get(gpu->module, "selftest_copy", &launch.kernel, error);
   Copy copy = { gpu, NULL };
-  if (!status) {
-    status = gpu->api->record(gpu->device, &work, &copy.recording, error);
-  }
+  status = status ? status : gpu->api->record(gpu->device, &work, &copy.recording, error);
   if (status) {
     return status;
   }
@@ -501,15 +497,9 @@ run_cases(Conv* const conv, Error* const error)
   const BenchGpuArgs* const args = &conv->args->gpu;
   conv->times_ns = calloc((size_t)args->n_blocks, sizeof(double));
   Status status = conv->times_ns ? STATUS_OK : error_set(error, STATUS_NO_MEM, "out of memory");
-  if (!status) {
-    status = bench_gpu_find(&conv->gpu, args, error);
-  }
-  if (!status) {
-    status = measure_copy(conv, error);
-  }
-  if (!status) {
-    status = bench_pool_new(&conv->pool, error);
-  }
+  status = status ? status : bench_gpu_find(&conv->gpu, args, error);
+  status = status ? status : measure_copy(conv, error);
+  status = status ? status : bench_pool_new(&conv->pool, error);
   if (status) {
     return status;
   }

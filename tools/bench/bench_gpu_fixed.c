@@ -117,18 +117,10 @@ allocate_gpu(Rig* const rig, Error* const error)
   GpuDevice* const device = rig->gpu.device;
   const GpuApi* const api = rig->gpu.api;
   Status status = api->kernel_get(rig->gpu.module, "selftest_scale", &rig->scale, error);
-  if (!status) {
-    status = api->host_new(device, MAX_BYTES, &rig->in, error);
-  }
-  if (!status) {
-    status = api->host_new(device, MAX_BYTES, &rig->out, error);
-  }
-  if (!status) {
-    status = api->buffer_new(device, MAX_BYTES, &rig->d_in, error);
-  }
-  if (!status) {
-    status = api->buffer_new(device, MAX_BYTES, &rig->d_out, error);
-  }
+  status = status ? status : api->host_new(device, MAX_BYTES, &rig->in, error);
+  status = status ? status : api->host_new(device, MAX_BYTES, &rig->out, error);
+  status = status ? status : api->buffer_new(device, MAX_BYTES, &rig->d_in, error);
+  status = status ? status : api->buffer_new(device, MAX_BYTES, &rig->d_out, error);
   if (!status) {
     rig->h_in = api->host_pointer(rig->in);
     rig->h_out = api->host_pointer(rig->out);
@@ -142,9 +134,7 @@ static Status
 rig_init(Rig* const rig, const BenchGpuArgs* const args, Error* const error)
 {
   Status status = bench_gpu_open(&rig->gpu, args, "selftest.cu", error);
-  if (!status) {
-    status = allocate_cpu(rig, (size_t)args->n_blocks, error);
-  }
+  status = status ? status : allocate_cpu(rig, (size_t)args->n_blocks, error);
   return status ? status : allocate_gpu(rig, error);
 }
 
@@ -340,9 +330,7 @@ measure_transfers(Rig* const rig, const BenchGpuArgs* const args, BenchReport* c
     if (!status && rig->gpu.info.reaches_host) {
       status = measure(rig, args, &mapped, report, us_mapped, error);
     }
-    if (!status) {
-      status = measure(rig, args, &cpu, report, us_cpu, error);
-    }
+    status = status ? status : measure(rig, args, &cpu, report, us_cpu, error);
     if (status) {
       return status;
     }

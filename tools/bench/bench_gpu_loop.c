@@ -121,18 +121,10 @@ measure(Loop* const loop, const Case* const one, Error* const error)
   BenchRack gpu = { 0 };
   BenchRack cpu = { 0 };
   Status status = bench_rack_new(&gpu, &on_gpu, error);
-  if (!status) {
-    status = bench_rack_new(&cpu, &on_cpu, error);
-  }
-  if (!status) {
-    status = bench_rack_compare(&gpu, &cpu, CHECK_BLOCKS, error);
-  }
-  if (!status) {
-    status = time_rack(loop, one, &gpu, error);
-  }
-  if (!status) {
-    status = time_rack(loop, one, &cpu, error);
-  }
+  status = status ? status : bench_rack_new(&cpu, &on_cpu, error);
+  status = status ? status : bench_rack_compare(&gpu, &cpu, CHECK_BLOCKS, error);
+  status = status ? status : time_rack(loop, one, &gpu, error);
+  status = status ? status : time_rack(loop, one, &cpu, error);
   bench_rack_free(&cpu);
   bench_rack_free(&gpu);
   return status;
@@ -214,15 +206,11 @@ run_grid(Loop* const loop, Error* const error)
   write_strip(loop);
   loop->times_ns = calloc((size_t)args->gpu.n_blocks, sizeof(double));
   Status status = loop->times_ns ? STATUS_OK : error_set(error, STATUS_NO_MEM, "out of memory");
-  if (!status) {
-    status = bench_gpu_find(&loop->gpu, &args->gpu, error);
-  }
+  status = status ? status : bench_gpu_find(&loop->gpu, &args->gpu, error);
   if (!status) {
     status = bench_gpu_backend(&loop->gpu, !args->gpu.may_sleep, &loop->device, error);
   }
-  if (!status) {
-    status = bench_pool_new(&loop->pool, error);
-  }
+  status = status ? status : bench_pool_new(&loop->pool, error);
   if (status) {
     return status;
   }

@@ -296,9 +296,7 @@ compare(Offline* const offline, const Way* const way, Error* const error)
           offline->memory.d_both, signal->n_bytes + b * n_bytes, fetched, n_bytes, error);
       samples = fetched;
     }
-    if (!status) {
-      status = compare_block(offline, way, b, samples, error);
-    }
+    status = status ? status : compare_block(offline, way, b, samples, error);
   }
   free(fetched);
   return status;
@@ -332,9 +330,7 @@ measure_way(Offline* const offline, const BenchRackSpec* const spec, const Way* 
   const uint64_t began_ns = time_now_ns();
   Status status = bench_rack_new(&rack, spec, error);
   double times_ns[MAX_ROUNDS];
-  if (!status) {
-    status = play(offline, &rack, way, &times_ns[0], error);
-  }
+  status = status ? status : play(offline, &rack, way, &times_ns[0], error);
   const double first_ns = (double)(time_now_ns() - began_ns);
   if (!status && spec->device) {
     status = compare(offline, way, error);
@@ -440,9 +436,7 @@ take_host_memory(const Device* const device, Memory* const memory, Error* const 
 {
   const size_t n_bytes = memory->signal.n_bytes;
   Status status = device->api->host_new(device->gpu, n_bytes, &memory->in, error);
-  if (!status) {
-    status = device->api->host_new(device->gpu, n_bytes, &memory->out, error);
-  }
+  status = status ? status : device->api->host_new(device->gpu, n_bytes, &memory->out, error);
   if (status) {
     return status;
   }
@@ -504,9 +498,7 @@ measure_signal(Offline* const offline, const BenchSignal* const signal, Error* c
   if (!status && !is_cut) {
     status = measure_cpu(offline, error);
   }
-  if (!status) {
-    status = measure_resident(offline, error);
-  }
+  status = status ? status : measure_resident(offline, error);
   if (!status && !is_cut) {
     status = measure_worker(offline, error);
   }
@@ -540,9 +532,7 @@ measure(Offline* const offline, const Grid* const grid, const double seconds,
   offline->whole = bench_signal(n_frames, n_channels, 1U, 0U, block);
   offline->reference = malloc(offline->whole.n_bytes);
   Status status = offline->reference ? STATUS_OK : error_set(error, STATUS_NO_MEM, "out of memory");
-  if (!status) {
-    status = measure_signal(offline, &offline->whole, error);
-  }
+  status = status ? status : measure_signal(offline, &offline->whole, error);
   if (!status && n_cuts > 1U) {
     const BenchSignal cut = bench_signal(n_frames, n_channels, n_cuts, grid->run_in, block);
     status = measure_signal(offline, &cut, error);
@@ -638,9 +628,7 @@ run_grids(Offline* const offline, Error* const error)
     status = bench_gpu_backend(&offline->gpu, false, &backend, error);
     offline->device = (Device*)backend;
   }
-  if (!status) {
-    status = bench_pool_new(&offline->pool, error);
-  }
+  status = status ? status : bench_pool_new(&offline->pool, error);
   if (status) {
     return status;
   }

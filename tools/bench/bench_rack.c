@@ -132,9 +132,7 @@ bench_rack_new(BenchRack* const rack, const BenchRackSpec* const spec, Error* co
   rack->loader.files = (FxFiles){ .load = find_file, .free = leave_file, .context = rack };
   rack->player.rate_hz = spec->rate_hz;
   Status status = player_init(&rack->player, error);
-  if (!status) {
-    status = rack_parse(spec->text, "rack", NULL, &rack->rack, error);
-  }
+  status = status ? status : rack_parse(spec->text, "rack", NULL, &rack->rack, error);
   if (!status && spec->has_rows) {
     status = make_rows(rack, error);
   }
@@ -196,9 +194,7 @@ bench_rack_compare(BenchRack* const a, BenchRack* const b, const uint32_t n_bloc
 {
   for (uint32_t i = 0; i < n_blocks; ++i) {
     Status status = bench_rack_block(a, error);
-    if (!status) {
-      status = bench_rack_block(b, error);
-    }
+    status = status ? status : bench_rack_block(b, error);
     if (status) {
       return status;
     }

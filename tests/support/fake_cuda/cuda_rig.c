@@ -93,9 +93,7 @@ make_buffers(CudaRig* const rig, Error* const error)
   Status status = gpu_cuda.buffer_new(rig->device, BUFFER_BYTES, &rig->state, error);
   for (uint32_t s = 0; s < RIG_SLOTS && !status; ++s) {
     status = gpu_cuda.buffer_new(rig->device, BUFFER_BYTES, &rig->in[s], error);
-    if (!status) {
-      status = gpu_cuda.buffer_new(rig->device, BUFFER_BYTES, &rig->out[s], error);
-    }
+    status = status ? status : gpu_cuda.buffer_new(rig->device, BUFFER_BYTES, &rig->out[s], error);
   }
   return status ? status : gpu_cuda.buffer_write(rig->state, 0, zeros, sizeof(zeros), error);
 }
@@ -108,18 +106,12 @@ cuda_rig_new(CudaRig* const rig, Error* const error)
   static const char* const options[] = { "-DGROUP_SIZE=64", NULL };
   GpuDeviceInfo info;
   Status status = gpu_cuda.load(error);
-  if (!status) {
-    status = gpu_cuda.describe(0, &info, error);
-  }
-  if (!status) {
-    status = gpu_cuda.open(0, &rig->device, error);
-  }
+  status = status ? status : gpu_cuda.describe(0, &info, error);
+  status = status ? status : gpu_cuda.open(0, &rig->device, error);
   if (!status) {
     status = gpu_cuda.host_register(rig->device, rig->ring, RING_BYTES, &rig->region, error);
   }
-  if (!status) {
-    status = make_buffers(rig, error);
-  }
+  status = status ? status : make_buffers(rig, error);
   if (!status) {
     status = gpu_cuda.module_new(rig->device, "selftest.cu", gpu_source_find("selftest.cu")->text,
                                  options, &rig->module, error);

@@ -6,8 +6,9 @@
   rows along the frames, so that neighbouring threads access neighbouring words; then each thread
   filters the frames of one channel in local memory (3 tiles, 25 KB for 32 threads).  The recursion
   limits the speed: one thread runs 50 instructions for each frame and section (75 if another
-  section of the same unit follows), 10 of which depend on each other.  32 neighbouring threads run
-  at once, and many such groups in parallel: a thousand channels take no longer than 32.
+  section of the same unit follows), 10 of which depend on each other.  The hardware runs sets of
+  32 neighbouring threads, and many such sets in parallel: a thousand channels take no longer than
+  32.  One thread runs all filters of a chain, with the results between them in local memory.
 */
 #ifndef WARPRACK_DSP_GPU_KERNELS_CASCADE_CHANNELS_H
 #define WARPRACK_DSP_GPU_KERNELS_CASCADE_CHANNELS_H

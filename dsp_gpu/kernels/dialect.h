@@ -11,7 +11,7 @@
 
 #ifndef GROUP_SIZE
 #error "GROUP_SIZE is not defined"
-#elif GROUP_SIZE % 32 || GROUP_SIZE > 256
+#elif GROUP_SIZE % 32 || GROUP_SIZE > 256 // hardware runs sets of 32 threads
 #error "GROUP_SIZE has to be a multiple of 32 and at most 256"
 #endif
 

@@ -18,7 +18,7 @@ typedef struct AsyncCall AsyncCall;
 
 /// Start function(context) on a thread with this name (at most 15 characters).  The caller keeps
 /// the ownership of `context`, but only the thread may use it until async_call_wait() returns true,
-/// except for members under a lock of the caller. [main]
+/// except for members that do not change or are under a lock of the caller. [main]
 NODISCARD Status async_call_start(const char* name, AsyncFunction function, void* context,
                                   AsyncCall** call, Error* error);
 

@@ -11,9 +11,9 @@
    process with SIGSEGV.
 
    Therefore this file defines jack_client_open(), which the linker finds before libjack's, also for
-   PortAudio's client.  It runs on threads of async calls, and on the main thread for `list
-   devices`.  In these cases it returns NULL and the status JackShmFailure, which libjack itself
-   never sets, and passes the reason to jack_error_callback().
+   PortAudio's client.  In the cases above it returns NULL and the status JackShmFailure, which
+   libjack itself never sets, and passes the reason to jack_error_callback().  It runs on threads of
+   async calls, and on the main thread for `list devices`.
 */
 #ifndef WARPRACK_IO_QUIRKS_JACK_DATABASE_H
 #define WARPRACK_IO_QUIRKS_JACK_DATABASE_H
@@ -22,8 +22,8 @@
 #include <stddef.h>
 
 /**
-   True if opening a client would crash this process or damage the database.  Checks an empty file twice, 20 ms
-   apart, because a server that is starting may be about to extend it. [async call]
+   True if opening a client would crash this process or damage the database.  Checks an empty file
+   twice, 20 ms apart, because a server that is starting may be about to extend it. [async call]
 
    @param shm_folder Folder that contains the folder of libjack's database: "/dev/shm".
    @param why Text with the file or file system, and the remedy; undefined if the result is false.

@@ -96,7 +96,7 @@ def lines_of(details):
     for detail in details:
         try:
             lines.append(str(detail() if callable(detail) else detail))
-        except OSError as error:  # a program that has ended does not reply
+        except Exception as error:  # a program that has ended does not reply
             lines.append(repr(error))
     return "\n".join(lines)
 

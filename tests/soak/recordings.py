@@ -58,7 +58,7 @@ def lowest_level(samples):
 def signal_worker(server, number):
     pid = server.worker()
     os.kill(pid, number)
-    server.worker(other_than=pid)
+    server.worker(other_than=pid, limit_s=5.0)
     server.wait_until_wet(limit_s=5.0)
 
 

@@ -33,6 +33,13 @@ suite_skip(const char* const why)
   atomic_store(has_skips, true);
 }
 
+uint64_t
+suite_limit_ns(void)
+{
+  const char* const multiplier = getenv("CK_TIMEOUT_MULTIPLIER");
+  return (uint64_t)((multiplier ? atof(multiplier) : 1.0) * 60.0 * (double)NS_PER_S);
+}
+
 int
 suite_run_with(const char* const name, void (*const set_up)(void), void (*const tear_down)(void))
 {

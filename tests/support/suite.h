@@ -24,6 +24,9 @@ void suite_register(SuiteTest* test);
 /// Print why this machine does not allow the current test.  The caller returns from the test.
 void suite_skip(const char* why);
 
+/// The longest wait for a condition: 60 s times CK_TIMEOUT_MULTIPLIER, as for the limit of a test.
+uint64_t suite_limit_ns(void);
+
 /// `TEST(name_of_the_test) { ... }`
 #define TEST(name) SUITE_TEST(name, 1, no_row)
 
@@ -43,10 +46,11 @@ void suite_skip(const char* why);
 /// Fails the test unless `text` contains `part`.
 #define assert_says(text, part) ck_assert_msg(strstr(text, part), "no '%s' in: %s", part, text)
 
-/// Wait until the condition, which is evaluated every 0.5 ms, is true.  Fails the test after 60 s.
+/// Wait until the condition, which is evaluated every 0.5 ms, is true.  Fails the test after 60 s,
+/// or a multiple (see suite_limit_ns()).
 #define AWAIT(condition)                                                                           \
   do {                                                                                             \
-    const uint64_t end_ns_ = time_now_ns() + 60U * NS_PER_S;                                       \
+    const uint64_t end_ns_ = time_now_ns() + suite_limit_ns();                                     \
     while (!(condition)) {                                                                         \
       ck_assert_msg(time_now_ns() < end_ns_, "waited in vain for: %s", #condition);                \
       time_sleep(NS_PER_MS / 2U);                                                                  \

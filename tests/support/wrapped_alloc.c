@@ -45,7 +45,9 @@ static bool
 fails_now(void)
 {
   const bool fails = atomic_fetch_sub(&n_left, 1) == 0;
-  has_failed = has_failed || fails;
+  if (fails) {
+    has_failed = true;
+  }
   return fails;
 }
 

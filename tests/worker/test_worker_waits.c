@@ -18,7 +18,7 @@
 #define STALL_US        500000U     // a driver on an overloaded machine stalls for so long
 #define LONG_STALL_NS   1500000000U // the worker may take such a stall for the end of audio
 #define LONG_MEASURE_NS 1000000000U // an edit may end a measurement that has taken so long
-#define N_DISARMED      40U         // if each waited for the end of audio, the test would time out
+#define N_DISARMED      60U         // if each waited for the end of audio, the test would time out
 #define CHECKS_BEHIND   10U         // checks of the builder with late blocks, until it ends tails
 #define N_LATE          2U          // late blocks of each play_late()
 

@@ -6,6 +6,8 @@
 #include "control_private.h"
 #include "values.h"
 
+#include "engine/base/text_buffer.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -175,23 +177,16 @@ find_place(const EnginePlace* const places, const uint32_t n, const RackUid uid,
 static char*
 print_places(const Rack* const rack, const EnginePlace* const places, const uint32_t n)
 {
-  char* text = NULL;
-  size_t n_bytes = 0;
-  FILE* const stream = open_memstream(&text, &n_bytes);
+  TextBuffer text = { 0 };
   uint32_t at = 0;
-  for (uint32_t i = 0; stream && i < rack->n_nodes; ++i) {
+  for (uint32_t i = 0; i < rack->n_nodes; ++i) {
     const RackNode* const node = &rack->nodes[i];
     const EnginePlace* const place = find_place(places, n, node->uid, &at);
-    fprintf(stream, "%s %s %s %s\n", node->name, node->fx->name,
-            place ? engine_backend_names[place->backend] : "-",
-            place ? place_reason_names[place->reason] : "waiting");
+    text_buffer_print(&text, "%s %s %s %s\n", node->name, node->fx->name,
+                      place ? engine_backend_names[place->backend] : "-",
+                      place ? place_reason_names[place->reason] : "waiting");
   }
-  const bool failed = !stream || ferror(stream);
-  if ((stream && fclose(stream)) || failed) {
-    free(text);
-    return NULL;
-  }
-  return text;
+  return text_buffer_take(&text);
 }
 
 Status

@@ -5,6 +5,7 @@
 
 #include "engine/base/number.h"
 #include "engine/base/text.h"
+#include "engine/base/text_buffer.h"
 #include "engine/contract/effect.h"
 
 #include <stdarg.h>
@@ -122,48 +123,44 @@ is_same_for_all(const EqFile* const file)
 
 /// Print one chain, for all channels or for one.
 static void
-print_chain(const EqFile* const file, const unsigned channel, const bool is_alone, FILE* const out)
+print_chain(const EqFile* const file, const unsigned channel, const bool is_alone,
+            TextBuffer* const out)
 {
   char digits[NUMBER_BYTES];
   char head[24] = "";
   const char* between = "chain ";
   if (!is_alone) {
-    fprintf(out, "chain in:%u", channel + 1U);
+    text_buffer_print(out, "chain in:%u", channel + 1U);
     snprintf(head, sizeof(head), "ch%u_", channel + 1U);
     between = " |\n  ";
   }
   if (file->preamps_db[channel] != 0.0) {
-    fprintf(out, "%s%spreamp: gain %sdB", between, head,
-            number_print(file->preamps_db[channel], digits));
+    text_buffer_print(out, "%s%spreamp: gain %sdB", between, head,
+                      number_print(file->preamps_db[channel], digits));
     between = " |\n  ";
   }
   for (size_t n = 0; n < file->n_nodes; ++n) {
     if (file->nodes[n].channels >> channel & 1U) {
-      fprintf(out, "%s%s%s: %s", between, head, file->nodes[n].name, file->nodes[n].text);
+      text_buffer_print(out, "%s%s%s: %s", between, head, file->nodes[n].name, file->nodes[n].text);
       between = " |\n  ";
     }
   }
   if (!is_alone) {
-    fprintf(out, " |\n  out:%u", channel + 1U);
+    text_buffer_print(out, " |\n  out:%u", channel + 1U);
   }
-  fputc('\n', out);
+  text_buffer_add(out, "\n");
 }
 
 Status
 eq_print_rack(const EqFile* const file, char** const rack)
 {
-  size_t n_bytes = 0;
-  FILE* const out = open_memstream(rack, &n_bytes);
-  if (!out) {
-    return error_set(file->error, STATUS_NO_MEM, "%.200s: out of memory", file->name);
-  }
+  TextBuffer out = { 0 };
   const bool is_alone = is_same_for_all(file);
   const unsigned n_chains = is_alone ? 1U : file->n_channels > 2U ? file->n_channels : 2U;
   for (unsigned c = 0; c < n_chains; ++c) {
-    print_chain(file, c, is_alone, out);
+    print_chain(file, c, is_alone, &out);
   }
-  const bool failed = ferror(out);
-  return fclose(out) || failed
-             ? error_set(file->error, STATUS_NO_MEM, "%.200s: out of memory", file->name)
-             : STATUS_OK;
+  *rack = text_buffer_take(&out);
+  return *rack ? STATUS_OK
+               : error_set(file->error, STATUS_NO_MEM, "%.200s: out of memory", file->name);
 }

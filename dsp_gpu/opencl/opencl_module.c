@@ -5,6 +5,7 @@
 
 #include "dsp_gpu/gpu_cache.h"
 #include "dsp_gpu/gpu_compile.h"
+#include "engine/base/text_buffer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,19 +39,14 @@ key_of(const Job* const job, const char* key[KEY_WORDS])
 static char*
 join_options(const OpenclFound* const found, const char* const* const options)
 {
-  char* joined = NULL;
   const char* const division =
       found->rounds_correctly ? " -cl-fp32-correctly-rounded-divide-sqrt" : "";
-  size_t n_bytes = 0;
-  FILE* const stream = open_memstream(&joined, &n_bytes);
-  if (!stream) {
-    return NULL;
-  }
-  fprintf(stream, "-cl-std=CL1.2%s", division);
+  TextBuffer joined = { 0 };
+  text_buffer_print(&joined, "-cl-std=CL1.2%s", division);
   for (uint32_t o = 0; options && options[o]; ++o) {
-    fprintf(stream, " %s", options[o]);
+    text_buffer_print(&joined, " %s", options[o]);
   }
-  return fclose(stream) ? NULL : joined;
+  return text_buffer_take(&joined);
 }
 
 // ---- programs ----

@@ -3,6 +3,8 @@
 
 #include "fallback.h"
 
+#include "engine/base/text_buffer.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,33 +77,26 @@ fallback_describe(const Fallbacks* const fallbacks, const uint32_t first,
 char*
 fallback_warnings(const Fallbacks* const fallbacks)
 {
-  char* text = NULL;
-  size_t n_bytes = 0;
-  FILE* const lines = open_memstream(&text, &n_bytes);
-  if (!lines) {
-    return NULL;
-  }
+  TextBuffer lines = { 0 };
   for (uint32_t first = 0; first < fallbacks->n;) {
     const Fallback* const fallback = &fallbacks->of[first];
     char name[32];
     first = name_range(fallbacks, first, name);
     if (fallback->response > 0.0F && fallback->level >= TOO_LOUD * fallback->response) {
-      fprintf(lines,
-              "while blocks are late %s plays the input at %.1f dB, and the rack makes it %.1f dB; "
-              "write: late %s auto\n",
-              name, decibels(fallback->level), decibels(fallback->response), name);
+      text_buffer_print(
+          &lines,
+          "while blocks are late %s plays the input at %.1f dB, and the rack makes it %.1f dB; "
+          "write: late %s auto\n",
+          name, decibels(fallback->level), decibels(fallback->response), name);
     }
     if (fallback->why == FALLBACK_UNKNOWN) {
-      fprintf(lines,
-              "while blocks are late %s is silent: its level could not be measured, because it did "
-              "not respond to a test signal of -6 dB within %g s, or because there was no memory "
-              "for a copy of the rack; write: late %s LEVEL, or allow more --memory\n",
-              name, FALLBACK_BEGIN_S, name);
+      text_buffer_print(
+          &lines,
+          "while blocks are late %s is silent: its level could not be measured, because it did "
+          "not respond to a test signal of -6 dB within %g s, or because there was no memory "
+          "for a copy of the rack; write: late %s LEVEL, or allow more --memory\n",
+          name, FALLBACK_BEGIN_S, name);
     }
   }
-  if (fclose(lines)) {
-    free(text);
-    return NULL;
-  }
-  return text;
+  return text_buffer_take(&lines);
 }

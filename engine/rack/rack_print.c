@@ -3,47 +3,17 @@
 
 #include "rack_private.h"
 
+#include "engine/base/text_buffer.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/// A growing text.  After a failed allocation it stays unchanged.
-typedef struct Text {
-  char* bytes;
-  size_t n, room; ///< Length, and capacity
-  bool failed;
-} Text;
-
-/// Ensure room for n more bytes and a zero.  Returns NULL if out of memory.
-static char*
-text_reserve(Text* const text, const size_t n)
-{
-  if (!text->failed && text->n + n + 1U > text->room) {
-    const size_t room = 2U * text->room + n + 1U;
-    char* const bytes = realloc(text->bytes, room);
-    text->failed = !bytes;
-    text->bytes = bytes ? bytes : text->bytes;
-    text->room = bytes ? room : text->room;
-  }
-  return text->failed ? NULL : text->bytes + text->n;
-}
-
 static void
-text_add(Text* const text, const char* const what)
-{
-  const size_t n = strlen(what);
-  char* const to = text_reserve(text, n);
-  if (to) {
-    memcpy(to, what, n + 1U);
-    text->n += n;
-  }
-}
-
-static void
-text_add_quoted(Text* const text, const char* const what)
+add_quoted(TextBuffer* const text, const char* const what)
 {
   const size_t n = rack_quote(what, NULL) - 1U;
-  char* const to = text_reserve(text, n);
+  char* const to = text_buffer_reserve(text, n);
   if (to) {
     rack_quote(what, to);
     text->n += n;
@@ -51,67 +21,68 @@ text_add_quoted(Text* const text, const char* const what)
 }
 
 static void
-print_node(const RackNode* const node, Text* const text)
+print_node(const RackNode* const node, TextBuffer* const text)
 {
-  text_add(text, "add ");
-  text_add(text, node->name);
-  text_add(text, " ");
-  text_add(text, node->fx->name);
+  text_buffer_add(text, "add ");
+  text_buffer_add(text, node->name);
+  text_buffer_add(text, " ");
+  text_buffer_add(text, node->fx->name);
   for (uint32_t p = 0; p < node->fx->n_params; ++p) {
     if (node->values[p].kind == VALUE_INITIAL) {
       continue;
     }
-    text_add(text, " ");
-    text_add(text, node->fx->params[p].id);
-    text_add(text, "=");
+    text_buffer_add(text, " ");
+    text_buffer_add(text, node->fx->params[p].id);
+    text_buffer_add(text, "=");
     if (node->values[p].kind == VALUE_TEXT) {
-      text_add_quoted(text, node->values[p].text);
+      add_quoted(text, node->values[p].text);
     } else {
       char value[128]; // a number or one of the table's names
-      text_add(text, rack_print_value(node, p, value, sizeof(value)));
+      text_buffer_add(text, rack_print_value(node, p, value, sizeof(value)));
     }
   }
   if (node->backend != RACK_BACKEND_AUTO) {
-    text_add(text, " backend=");
-    text_add(text, rack_backend_param.choices[node->backend]);
+    text_buffer_add(text, " backend=");
+    text_buffer_add(text, rack_backend_param.choices[node->backend]);
   }
-  text_add(text, "\n");
+  text_buffer_add(text, "\n");
 }
 
 static void
-print_edge(const Rack* const rack, const RackEdge* const edge, Text* const text)
+print_edge(const Rack* const rack, const RackEdge* const edge, TextBuffer* const text)
 {
   char end[RACK_END_BYTES];
-  text_add(text, "connect ");
-  text_add(text, rack_print_end(rack, edge->from, end));
-  text_add(text, " ");
-  text_add(text, rack_print_end(rack, edge->to, end));
+  text_buffer_add(text, "connect ");
+  text_buffer_add(text, rack_print_end(rack, edge->from, end));
+  text_buffer_add(text, " ");
+  text_buffer_add(text, rack_print_end(rack, edge->to, end));
   if (edge->gain_db != 0.0) {
     char gain[NUMBER_BYTES];
-    text_add(text, " gain=");
-    text_add(text, rack_print_quantity(edge->gain_db, UNIT_DB, gain));
+    text_buffer_add(text, " gain=");
+    text_buffer_add(text, rack_print_quantity(edge->gain_db, UNIT_DB, gain));
   }
-  text_add(text, "\n");
+  text_buffer_add(text, "\n");
 }
 
 static void
-print_late(const Rack* const rack, const RackEnd end, const RackFallback fallback, Text* const text)
+print_late(const Rack* const rack, const RackEnd end, const RackFallback fallback,
+           TextBuffer* const text)
 {
   char quantity[RACK_FALLBACK_BYTES];
-  text_add(text, "late ");
+  text_buffer_add(text, "late ");
   if (end.first) {
     char outputs[RACK_END_BYTES];
-    text_add(text, rack_print_end(rack, end, outputs));
-    text_add(text, " ");
+    text_buffer_add(text, rack_print_end(rack, end, outputs));
+    text_buffer_add(text, " ");
   }
-  text_add(text, rack_print_fallback(fallback, quantity));
-  text_add(text, "\n");
+  text_buffer_add(text, rack_print_fallback(fallback, quantity));
+  text_buffer_add(text, "\n");
 }
 
 /// Print the fallbacks.  If all outputs have one, print that of the last output for all (`late X`),
 /// then the others as exceptions.
 static void
-print_lates(const Rack* const rack, Text* const text)
+print_lates(const Rack* const rack, TextBuffer* const text)
 {
   uint32_t next = 1; // first channel without a range so far
   for (uint32_t l = 0; l < rack->n_lates && rack->lates[l].first == next; ++l) {
@@ -134,8 +105,7 @@ print_lates(const Rack* const rack, Text* const text)
 char*
 rack_print(const Rack* const rack)
 {
-  Text text = { 0 };
-  text_add(&text, ""); // makes an empty text instead of NULL
+  TextBuffer text = { 0 };
   for (uint32_t n = 0; n < rack->n_nodes; ++n) {
     print_node(&rack->nodes[n], &text);
   }
@@ -143,14 +113,11 @@ rack_print(const Rack* const rack)
     print_edge(rack, &rack->edges[e], &text);
   }
   if (!rack->n_nodes && !rack->n_edges) {
-    text_add(&text, "disconnect in out\n"); // an empty text would mean the connection in to out
+    // An empty text would mean the connection in to out.
+    text_buffer_add(&text, "disconnect in out\n");
   }
   print_lates(rack, &text);
-  if (text.failed) {
-    free(text.bytes);
-    return NULL;
-  }
-  return text.bytes;
+  return text_buffer_take(&text);
 }
 
 Status

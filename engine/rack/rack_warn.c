@@ -3,13 +3,14 @@
 
 #include "rack_private.h"
 
+#include "engine/base/text_buffer.h"
+
 #include <stdio.h>
-#include <stdlib.h>
 
 typedef struct Warnings {
   const Rack* rack;
   double rate_hz;
-  FILE* lines;
+  TextBuffer* lines;
 } Warnings;
 
 static void
@@ -23,13 +24,16 @@ warn_of_silence(const Warnings* const warnings)
     reaches_out = reaches_out || rack->edges[e].to.uid == RACK_UID_OUT;
   }
   if (!reaches_out) {
-    fprintf(warnings->lines, "nothing reaches out, so the rack is silent; connect a node to out\n");
+    text_buffer_print(warnings->lines,
+                      "nothing reaches out, so the rack is silent; connect a node to out\n");
   }
   if (!leaves_in) {
-    fprintf(warnings->lines, "in reaches nothing, so the rack is silent; connect in to a node\n");
+    text_buffer_print(warnings->lines,
+                      "in reaches nothing, so the rack is silent; connect in to a node\n");
   }
   if (reaches_out && leaves_in && !rack_has_way(rack)) {
-    fprintf(warnings->lines, "no connections lead from in to out, so the rack is silent\n");
+    text_buffer_print(warnings->lines,
+                      "no connections lead from in to out, so the rack is silent\n");
   }
 }
 
@@ -37,10 +41,11 @@ static void
 warn_of_sum(const Warnings* const warnings)
 {
   if (warnings->rack->n_summed) {
-    fprintf(warnings->lines,
-            "%u chains have the same input and output and are summed; to put them in series, "
-            "write one chain with | between them\n",
-            warnings->rack->n_summed + 1U);
+    text_buffer_print(
+        warnings->lines,
+        "%u chains have the same input and output and are summed; to put them in series, "
+        "write one chain with | between them\n",
+        warnings->rack->n_summed + 1U);
   }
 }
 
@@ -53,9 +58,9 @@ warn_of_frequency(const Warnings* const warnings, const RackNode* const node, co
   if (row->unit == UNIT_HZ && value->kind == VALUE_NUMBER && limit_hz > 0.0 &&
       value->number >= limit_hz) {
     char text[2][NUMBER_BYTES];
-    fprintf(warnings->lines, "%s.%s is %s, not below half the rate of %s; lower it\n", node->name,
-            row->id, rack_print_quantity(value->number, UNIT_HZ, text[0]),
-            rack_print_quantity(warnings->rate_hz, UNIT_HZ, text[1]));
+    text_buffer_print(warnings->lines, "%s.%s is %s, not below half the rate of %s; lower it\n",
+                      node->name, row->id, rack_print_quantity(value->number, UNIT_HZ, text[0]),
+                      rack_print_quantity(warnings->rate_hz, UNIT_HZ, text[1]));
   }
 }
 
@@ -74,20 +79,17 @@ warn_of_time(const Warnings* const warnings, const RackNode* const node, const u
     } else {
       rack_print_quantity(value->number, UNIT_MS, exact);
     }
-    fprintf(warnings->lines, "%s.%s=%s has no unit and is %s; write %s, or %ss for seconds\n",
-            node->name, row->id, text, exact, exact, text);
+    text_buffer_print(warnings->lines,
+                      "%s.%s=%s has no unit and is %s; write %s, or %ss for seconds\n", node->name,
+                      row->id, text, exact, exact, text);
   }
 }
 
 char*
 rack_warnings(const Rack* const rack, const double rate_hz)
 {
-  char* text = NULL;
-  size_t n_bytes = 0;
-  const Warnings warnings = { rack, rate_hz, open_memstream(&text, &n_bytes) };
-  if (!warnings.lines) {
-    return NULL;
-  }
+  TextBuffer lines = { 0 };
+  const Warnings warnings = { rack, rate_hz, &lines };
   warn_of_silence(&warnings);
   warn_of_sum(&warnings);
   for (uint32_t n = 0; n < rack->n_nodes; ++n) {
@@ -96,9 +98,5 @@ rack_warnings(const Rack* const rack, const double rate_hz)
       warn_of_time(&warnings, &rack->nodes[n], p);
     }
   }
-  if (fclose(warnings.lines)) {
-    free(text);
-    return NULL;
-  }
-  return text;
+  return text_buffer_take(&lines);
 }

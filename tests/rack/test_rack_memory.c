@@ -61,6 +61,23 @@ TEST(copying_and_printing_without_memory_leave_nothing)
   }
 }
 
+TEST(warnings_without_memory_are_complete_or_none)
+{
+  SCOPED_RACK Rack* const rack = rack_of(
+      "add a highpass 20000\nadd b highpass 20000\nadd c highpass 20000\nconnect in a\n", NULL);
+  SCOPED_MEMORY char* const all = rack_warnings(rack, 32000.0);
+  bool warned = false;
+  uint32_t n = 0;
+  for (; !warned; ++n) {
+    failing_alloc_arm(n);
+    SCOPED_MEMORY char* const text = rack_warnings(rack, 32000.0);
+    warned = !failing_alloc_disarm();
+    ck_assert(warned == (text != NULL));
+    ck_assert(!text || !strcmp(text, all));
+  }
+  ck_assert_uint_gt(n, 2);
+}
+
 /// Make one of the edits.
 static Status
 edit(Rack* const rack, const uint32_t kind)

@@ -25,9 +25,10 @@
 #define SECONDS    8U
 #define DRY_BLOCKS 5U // least number: eight before wet returns, less three of the bridge
 
-#define DRY  0.5F
-#define WET  0.25F
-#define RACK "x: gain -6.0205999dB" // a factor of 1/2
+#define DRY       0.5F
+#define WET       0.25F
+#define OVERSHOOT (0.048F * DRY)         // 0.4 dB
+#define RACK      "x: gain -6.0205999dB" // a factor of 1/2
 
 static Scratch scratch;
 
@@ -142,7 +143,8 @@ find_for(const float* const out, const size_t from, const size_t n_frames, const
 }
 
 /// Check for wet, then dry for a while, then wet again, without a step.  On a busy machine more
-/// blocks are late.
+/// blocks are late; if one is late during a fade, the bridge continues the fade and may exceed its
+/// end by 0.4 dB (bridge.h).
 static void
 assert_dry_between(const float* const out, const size_t n_frames)
 {
@@ -153,7 +155,7 @@ assert_dry_between(const float* const out, const size_t n_frames)
                 dry, back, n_frames);
   printf("dry for %.0f ms\n", 1e3 * (double)(back - dry) / RATE);
   for (size_t i = wet; i < back; ++i) {
-    ck_assert_msg(out[i] >= WET - 1e-5F && out[i] <= DRY + 1e-5F, "frame %zu: %g", i,
+    ck_assert_msg(out[i] >= WET - OVERSHOOT && out[i] <= DRY + OVERSHOOT, "frame %zu: %g", i,
                   (double)out[i]);
     // The fades are cubics or cosines over a block: less than 2 (DRY - WET) / BLOCK per frame.
     ck_assert_msg(fabsf(out[i + 1U] - out[i]) <= 2.0F * (DRY - WET) / BLOCK, "a jump at %zu", i);

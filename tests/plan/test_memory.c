@@ -18,9 +18,10 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-// Allowed ratios.  The allocator adds some memory to the prediction; less is allocated where the
-// largest part of a convolution is designed before the others exist.
-#define MOST_BELOW  1.05   // measured over predicted
+// Allowed ratios.  The allocator adds some memory to the prediction, to an aligned block up to 48
+// bytes, which depends on its place in the heap: of 1,500 small nodes, 4 to 6 percent.  Less is
+// allocated where the largest part of a convolution is designed before the others exist.
+#define MOST_BELOW  1.08   // measured over predicted
 #define MOST_ABOVE  1.25   // predicted over measured
 #define SLACK_BYTES 4096.0 // added to either limit
 

@@ -237,8 +237,8 @@ convolver_create(const FxSetup* const setup, FxShape* const shape, void** const 
                            .ramp_frames = (uint32_t)lrint(FX_RAMP_SECONDS * setup->rate_hz) };
   convolver_set(made, MIX, setup->values[MIX]);
   convolver_set(made, GAIN, setup->values[GAIN]);
-  shape->coupled = matrix;
-  shape->n_out = matrix ? made->n_out : setup->n_in;
+  shape->unit_in = made->n_in;
+  shape->unit_out = made->n_out;
   describe(made, setup, shape);
   shape->data_bytes += load_bytes(made, setup);
   *node = made;

@@ -166,8 +166,8 @@ delay_create(const FxSetup* const setup, FxShape* const shape, void** const node
   delay->rate_hz = setup->rate_hz;
   delay->ramp_frames = (uint32_t)lrint(FX_RAMP_SECONDS * setup->rate_hz);
   memcpy(delay->values, setup->values, sizeof(delay->values));
-  shape->coupled = pingpong;
-  delay->n_channels = shape->coupled ? setup->n_in : 1U;
+  delay->n_channels = pingpong ? setup->n_in : 1U;
+  shape->unit_in = shape->unit_out = delay->n_channels;
   delay->max_ms = fmin(fmax(delay->values[MAX_TIME], time_ms(delay)), LONGEST_MS);
   delay->ring_frames = (uint32_t)ceil(delay->max_ms * 1e-3 * setup->rate_hz) + 1U;
   design(delay);

@@ -212,8 +212,8 @@ matrix_create(const FxSetup* const setup, FxShape* const shape, void** const nod
   }
   matrix->n_in = setup->n_in;
   matrix->max_block_frames = setup->max_block_frames;
-  shape->n_out = matrix->n_rows;
-  shape->coupled = true;
+  shape->unit_in = setup->n_in;
+  shape->unit_out = matrix->n_rows;
   *node = matrix;
   return STATUS_OK;
 }

@@ -121,7 +121,7 @@ normalize_create(const FxSetup* const setup, FxShape* const shape, void** const 
                                 .rate_hz = (unsigned long)lrint(setup->rate_hz),
                                 .meter = meter,
                                 .gain = 1.0F };
-  shape->coupled = true;
+  shape->unit_in = shape->unit_out = setup->n_in;
   shape->unit_bytes = sizeof(NormalizeUnit);
   shape->data_bytes = sizeof(Meter);
   if (mode == MODE_R128) { // memory that libebur128 allocates at the first block

@@ -105,8 +105,8 @@ pan_create(const FxSetup* const setup, FxShape* const shape, void** const node, 
   pan->n_in = setup->n_in;
   pan->ramp_frames = (uint32_t)lrint(FX_RAMP_SECONDS * setup->rate_hz);
   aim(pan);
-  shape->n_out = 2;
-  shape->coupled = true;
+  shape->unit_in = setup->n_in;
+  shape->unit_out = 2;
   shape->unit_bytes = sizeof(PanUnit);
   *node = pan;
   return STATUS_OK;

@@ -276,7 +276,7 @@ reverb_create(const FxSetup* const setup, FxShape* const shape, void** const nod
   design_delays(reverb);
   const size_t n_floats = design_rings(reverb);
   design(reverb);
-  shape->coupled = true;
+  shape->unit_in = shape->unit_out = setup->n_in;
   shape->unit_bytes = sizeof(ReverbUnit) + n_floats * sizeof(float);
   *node = reverb;
   return STATUS_OK;

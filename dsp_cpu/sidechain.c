@@ -16,9 +16,10 @@
 Sidechain
 sidechain_new(const FxSetup* const setup, const bool is_linked, FxShape* const shape)
 {
-  shape->coupled = is_linked;
+  const uint32_t n_channels = is_linked ? setup->n_in : 1U;
+  shape->unit_in = shape->unit_out = n_channels;
   return (Sidechain){ .rate_hz = setup->rate_hz,
-                      .n_channels = is_linked ? setup->n_in : 1U,
+                      .n_channels = n_channels,
                       .ramp_frames = (uint32_t)lrint(FX_RAMP_SECONDS * setup->rate_hz) };
 }
 

@@ -11,8 +11,9 @@
      that may be large, such as the spectra of an impulse response, after the engine has checked that
      there is memory for the whole plan;
    - n *units*: plain memory that `unit_init` fills, one unit per channel if the channels are
-     independent, or one unit for the complete node if they are coupled.  A unit holds all data that
-     changes while audio runs: filter memory, delay lines, ramps.
+     independent, one for the complete node if they are coupled, or one per group of channels
+     (FxShape::unit_in).  A unit holds all data that changes while audio runs: filter memory, delay
+     lines, ramps.
 
    `run` gets a list of units, of one or many nodes of the same effect, and processes n_frames of
    each.  Several cores may run different units of one node at the same time, so `run` only reads
@@ -57,7 +58,11 @@ typedef enum FxMeasure {
   UNIT_DB,   ///< Decibels of amplitude; accepts dB
   UNIT_MS,   ///< Milliseconds; accepts ms, s, us, and frames (converted once the rate is known)
   UNIT_BPM,  ///< Beats per minute
-  UNIT_DEG   ///< Degrees
+  UNIT_DEG,  ///< Degrees
+  // of plugins only
+  UNIT_S,       ///< Seconds; accepts s, ms, us
+  UNIT_PERCENT, ///< Percent, 100 for the whole; accepts %
+  UNIT_LINEAR   ///< A factor of the amplitude; accepts dB, which is converted
 } FxMeasure;
 
 typedef enum FxParamKind {
@@ -77,7 +82,9 @@ typedef struct FxParam {
   double min, max;            ///< Inclusive range (numbers only)
   double initial;             ///< Value when none is given (index for CHOICE)
   bool structural;            ///< A change makes a new node with a cross-fade, instead of a ramp
-  const char* const* choices; ///< CHOICE only: NULL-terminated names
+  const char* const* choices; ///< CHOICE: NULL-terminated names.  NUMBER and INTEGER: names of some
+                              ///< numbers, or NULL
+  const double* choice_values; ///< The number of each of `choices`; NULL: its index
   const char* initial_text;   ///< FILE and TEXT only: default; NULL and "" mean not given
   const char* help;           ///< One line, no full stop
 } FxParam;
@@ -104,8 +111,11 @@ typedef struct FxFiles {
   void* context;
 } FxFiles;
 
+typedef struct FxInfo FxInfo;
+
 /// The input of `create`.  All pointers are borrowed until `create` returns.
 typedef struct FxSetup {
+  const FxInfo* fx;          ///< The effect; lives as long as the process
   double rate_hz;            ///< Frames per second
   uint32_t max_block_frames; ///< Largest n_frames of `run`, and its usual value
   uint32_t n_in;             ///< Input channels connected, at least 1
@@ -119,8 +129,9 @@ typedef struct FxSetup {
 
 /// Properties of the node, which `create` fills in.
 typedef struct FxShape {
-  uint32_t n_out;          ///< Output channels; create() finds it set to n_in and may change it
-  bool coupled;            ///< One unit for all channels; false: one per channel, and n_out == n_in
+  uint32_t unit_in;        ///< Input channels of one unit: 1, or FxSetup::n_in if the channels are
+                           ///< coupled, or a part of n_in; create() finds 1
+  uint32_t unit_out;       ///< Output channels of one unit; create() finds 1
   uint32_t latency_frames; ///< From input to its output; constant for the node's life
   uint64_t tail_frames; ///< Frames that may still sound after the input ends; UINT64_MAX: no bound
   size_t unit_bytes;    ///< Memory of one unit; the engine aligns it to 64 bytes
@@ -132,8 +143,8 @@ typedef struct FxShape {
 typedef struct FxUnit {
   const void* node;       ///< Node that `create` returned
   void* state;            ///< unit_bytes of memory, 64-byte aligned
-  const float* const* in; ///< [1] or, coupled, [n_in] pointers to n_frames samples
-  float* const* out; ///< [1] or, coupled, [n_out] pointers to n_frames samples; never overlaps `in`
+  const float* const* in; ///< [unit_in] pointers to n_frames samples
+  float* const* out;      ///< [unit_out] pointers to n_frames samples; never overlaps `in`
 } FxUnit;
 
 #define FX_KERNEL_SIZES  4U
@@ -181,14 +192,21 @@ typedef struct FxKernel {
   void (*pack)(const void* node, uint32_t* words);
 } FxKernel;
 
-typedef struct FxInfo {
-  const char* name;      ///< Lower case; the word in racks
+/// The plugin that an effect hosts.
+typedef struct FxSource {
+  const char* format; ///< "clap", "ladspa" or "lv2": the word in racks
+  const char* id;     ///< Unique in its format; the text after that word
+} FxSource;
+
+struct FxInfo {
+  const char* name;      ///< The word in racks, lower case; of a plugin: a name for its nodes
   const char* summary;   ///< One line for lists
   const FxParam* params; ///< [n_params]
   uint32_t n_params;
   const char* tolerance_reason; ///< Why outputs differ across backends and splits
   double tolerance;             ///< Largest absolute difference for a full-scale input
   bool offline_only;            ///< Refused in live racks, with a reason
+  const FxSource* source;       ///< NULL: built in
 
   /// Create a node.  Does not allocate large memory: it reports the amount in FxShape::data_bytes,
   /// and `load` allocates it.  On failure, sets `error` and does not change `*node`. [builder]
@@ -199,11 +217,18 @@ typedef struct FxInfo {
   Status (*load)(void* node, const FxSetup* setup, FxShape* shape, Error* error);
   /// Free a node. [builder]
   void (*destroy)(void* node);
-  /// Set a unit to its initial, silent state, with the node's current targets; `channel` counts
-  /// from 0 (always 0 when coupled).  Also used to reset a unit after a NaN. [builder, rt]
-  void (*unit_init)(const void* node, void* state, uint32_t channel);
+  /// Set a unit to its initial, silent state, with the node's current targets; `index` counts the
+  /// units from 0.  Also used to reset a unit after a NaN, unless there is `renew`. [builder, rt]
+  void (*unit_init)(const void* node, void* state, uint32_t index);
+  /// Return all units to their initial, silent state by calls that allocate or take long.  After a
+  /// NaN the player does not run the node until the builder has called this.  NULL: `unit_init`
+  /// does it. [builder, while no player runs the node]
+  Status (*renew)(void* node, Error* error);
   /// Set a new target, in range, for a parameter that is not structural. [rt]
   void (*set)(void* node, uint32_t param, double value);
+  /// As `set`, at a frame of the next `run`, before which all calls come in order of their frames.
+  /// NULL: the engine splits the run at that frame and calls `set`. [rt]
+  void (*set_at)(void* node, uint32_t param, double value, uint32_t frame);
   /// Process n_frames of every unit. [rt]
   void (*run)(const FxUnit* units, uint32_t n_units, uint32_t n_frames);
   /// Tail at the current targets, if a parameter changes it (decay, feedback).  NULL:
@@ -215,13 +240,19 @@ typedef struct FxInfo {
   /// failure ends the rendering. [main]
   Status (*finish_pass)(void* node, void* state, bool* again, Error* error);
   const FxKernel* kernel; ///< NULL: runs on the CPU only
-} FxInfo;
+};
 
 /// All effects in alphabetical order, from the build's list. [any]
 const FxInfo* const* fx_table(uint32_t* n_effects);
 
 /// The effect of that name, or NULL. [any]
 const FxInfo* fx_find(const char* name);
+
+/// The effect that hosts a plugin.  `reference`: its id, or a short name that one plugin of the
+/// format alone has.  Implemented by plugins/.  STATUS_NOT_FOUND with the nearest names,
+/// STATUS_NO_BACKEND if the build has not that format. [any but rt]
+NODISCARD Status fx_find_plugin(const char* format, const char* reference, const FxInfo** fx,
+                                Error* error);
 
 /// The samples of a file as impulse responses, one per channel.  A text file with one number per
 /// line is one response, not one channel per line. [any]

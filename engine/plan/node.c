@@ -109,7 +109,8 @@ set_up(const Node* const node, const Format* const format, FileLoader* const loa
        FxFile** const files, FxSetup* const setup, Error* const error)
 {
   const FxInfo* const fx = node->fx;
-  *setup = (FxSetup){ .rate_hz = format->rate_hz,
+  *setup = (FxSetup){ .fx = fx,
+                      .rate_hz = format->rate_hz,
                       .max_block_frames = format->block_frames,
                       .n_in = node->n_in,
                       .values = node->made_with,
@@ -135,7 +136,7 @@ create(Node* const node, FileLoader* const loader, FxFile* const* const files,
        const FxSetup* const setup, Error* const error)
 {
   (void)loader, (void)files; // FxInfo::create does not read samples of files
-  node->shape = (FxShape){ .n_out = node->n_in };
+  node->shape = (FxShape){ .unit_in = 1U, .unit_out = 1U };
   return node->fx->create(setup, &node->shape, &node->fx_node, error);
 }
 
@@ -237,7 +238,8 @@ node_new(const RackNode* const rack_node, const uint32_t n_in, const Format* con
     node_unref(node);
     return error_set(error, status, "%s: %s", rack_node->name, without_prefix(why.text, fx->name));
   }
-  node->n_units = node->shape.coupled ? 1U : n_in;
+  node->n_units = n_in / node->shape.unit_in;
+  node->n_out = node->n_units * node->shape.unit_out;
   *out = node;
   return STATUS_OK;
 }

@@ -22,7 +22,7 @@ typedef struct Node {
   void* fx_node;
   FxShape shape;  ///< Until node_load(), its tail and sizes are upper bounds
   bool is_loaded; ///< node_load() has succeeded
-  uint32_t n_in;
+  uint32_t n_in, n_out;
   uint32_t n_units;
   const Backend* backend;
   DeviceMemory* device; ///< The units, if the backend has its own memory; else NULL

@@ -52,7 +52,7 @@ static uint32_t
 width_out(const Graph* const graph, const uint32_t index)
 {
   return index == GRAPH_IN ? graph->request->format->n_in
-                           : graph->plan->nodes[index].node->shape.n_out;
+                           : graph->plan->nodes[index].node->n_out;
 }
 
 /// Refuse connection `e`, whose `channel` is beyond the `width` channels of vertex `index`.

@@ -20,7 +20,7 @@ typedef struct Layout {
   uint32_t* sorted;     ///< [n_nodes] by level, then backend, effect, index
   uint32_t* last_level; ///< [n_nodes] highest level that reads the node's output
   uint32_t** in_rows;   ///< [n_nodes][node->n_in]
-  uint32_t** out_rows;  ///< [n_nodes][shape.n_out]
+  uint32_t** out_rows;  ///< [n_nodes][n_out of the node]
   uint32_t* free_rows;  ///< Stack
   uint32_t n_free;
   uint32_t n_rows;
@@ -142,7 +142,7 @@ batch_nodes(Layout* const layout, const uint32_t* const nodes, const uint32_t n)
   uint32_t u = 0;
   for (uint32_t i = 0; i < n; ++i) {
     Node* const node = plan->nodes[nodes[i]].node;
-    const bool coupled = node->shape.coupled;
+    const FxShape* const shape = &node->shape;
     for (uint32_t c = 0; c < node->n_units; ++c) {
       units[u++] = (BatchUnit){ .node = node->fx_node,
                                 .n_sets = &node->n_sets,
@@ -150,10 +150,10 @@ batch_nodes(Layout* const layout, const uint32_t* const nodes, const uint32_t n)
                                 .channel = c,
                                 .node_ns = &node->block_ns,
                                 .health = &node->health,
-                                .n_in = coupled ? node->n_in : 1U,
-                                .n_out = coupled ? node->shape.n_out : 1U,
-                                .in_rows = layout->in_rows[nodes[i]] + c,
-                                .out_rows = layout->out_rows[nodes[i]] + c };
+                                .n_in = shape->unit_in,
+                                .n_out = shape->unit_out,
+                                .in_rows = layout->in_rows[nodes[i]] + c * shape->unit_in,
+                                .out_rows = layout->out_rows[nodes[i]] + c * shape->unit_out };
     }
   }
   plan->n_units += n_units;
@@ -197,7 +197,7 @@ lay_out_level(Layout* const layout, const uint32_t* const nodes, const uint32_t 
   const uint32_t level = plan_nodes[nodes[0]].level;
   for (uint32_t i = 0; i < n; ++i) {
     take_rows(layout, layout->in_rows, nodes[i], plan_nodes[nodes[i]].node->n_in);
-    take_rows(layout, layout->out_rows, nodes[i], plan_nodes[nodes[i]].node->shape.n_out);
+    take_rows(layout, layout->out_rows, nodes[i], plan_nodes[nodes[i]].node->n_out);
   }
   for (uint32_t begin = 0, i = 1; i <= n; ++i) {
     if (i == n || plan_nodes[nodes[i]].node->backend != plan_nodes[nodes[begin]].node->backend) {
@@ -210,7 +210,7 @@ lay_out_level(Layout* const layout, const uint32_t* const nodes, const uint32_t 
   }
   for (uint32_t v = 0; v < layout->plan->n_nodes; ++v) {
     if (plan_nodes[v].level < level && layout->last_level[v] == level) {
-      rows_give_back(layout, layout->out_rows[v], plan_nodes[v].node->shape.n_out);
+      rows_give_back(layout, layout->out_rows[v], plan_nodes[v].node->n_out);
     }
   }
 }
@@ -222,7 +222,7 @@ take_layout(Layout* const layout, Error* const error)
   Arena* const scratch = layout->scratch;
   size_t max_rows = 0;
   for (uint32_t n = 0; n < plan->n_nodes; ++n) {
-    max_rows += plan->nodes[n].node->n_in + plan->nodes[n].node->shape.n_out;
+    max_rows += plan->nodes[n].node->n_in + plan->nodes[n].node->n_out;
   }
   layout->sorted = arena_take(scratch, plan->n_nodes, sizeof(uint32_t));
   layout->last_level = arena_take(scratch, plan->n_nodes, sizeof(uint32_t));

@@ -59,7 +59,7 @@ describe(const PlanRequest* const request, const Plan* const plan, PlacementNode
     nodes[n] = (PlacementNode){
       .effect = effect_index(node->fx),
       .level = plan->nodes[n].level,
-      .n_channels = node->n_in > node->shape.n_out ? node->n_in : node->shape.n_out,
+      .n_channels = node->n_in > node->n_out ? node->n_in : node->n_out,
       .n_taps = takes_file(node->fx) ? node->shape.tail_frames : 0U, // the response's length
       .is_free = leaves_choice && node->fx->kernel,
       .side = side_of(node->backend),

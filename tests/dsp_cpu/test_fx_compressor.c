@@ -130,7 +130,7 @@ TEST(linked_channels_share_one_gain_and_unlinked_ones_do_not)
   for (int link = 0; link < 2; ++link) {
     SCOPED(rig_free) FxRig rig;
     rig_new(&rig, "compressor", RATE, 2, 64, SET("link", link));
-    ck_assert_int_eq(rig.shape.coupled, link);
+    ck_assert_int_eq(rig.n_units == 1U, link);
     rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
     for (uint32_t i = 0; i < FRAMES; ++i) {
       const float alone = in[1][i] * out[0][i] / in[0][i];

@@ -47,7 +47,7 @@ check_rule(const uint32_t n_ir, const uint32_t n_in, const uint32_t n_out, const
   const FxFile ir = noise_ir(n_ir);
   SCOPED(rig_free) FxRig rig;
   rig_new(&rig, "convolver", RATE, n_in, 64, { .id = "ir", .text = "hall.wav", .file = &ir });
-  ck_assert_uint_eq(rig.shape.n_out, n_out);
+  ck_assert_uint_eq(rig.n_out, n_out);
   SCOPED_MEMORY float** const in = planar_noise(n_in, FRAMES, 1, 1.0);
   SCOPED_MEMORY float** const out = planar_silence(n_out, FRAMES);
   rig_run(&rig, (const float* const*)in, out, FRAMES, RIG_BLOCKS, 0);
@@ -124,7 +124,7 @@ TEST(a_text_makes_twice_as_many_channels_at_most)
     SCOPED(rig_free) FxRig rig;
     rig_new(&rig, "convolver", RATE, 2, 64,
             { .id = "ir", .text = "x", .file = i ? &audio : &twice });
-    ck_assert_uint_eq(rig.shape.n_out, i ? 5 : 4);
+    ck_assert_uint_eq(rig.n_out, i ? 5 : 4);
   }
 }
 
@@ -134,7 +134,7 @@ TEST(one_number_per_line_is_one_response)
   const FxFile file = { "taps.txt", 3, 1, taps, false, 0 };
   SCOPED(rig_free) FxRig rig;
   rig_new(&rig, "convolver", RATE, 2, 64, { .id = "ir", .text = "taps.txt", .file = &file });
-  ck_assert_uint_eq(rig.shape.n_out, 2);
+  ck_assert_uint_eq(rig.n_out, 2);
   SCOPED_MEMORY float** const in = planar_noise(2, FRAMES, 1, 1.0);
   SCOPED_MEMORY float** const out = planar_silence(2, FRAMES);
   rig_run(&rig, (const float* const*)in, out, FRAMES, RIG_BLOCKS, 0);

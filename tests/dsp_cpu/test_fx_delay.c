@@ -78,7 +78,7 @@ TEST(ping_pong_alternates_between_the_channels)
   SCOPED(rig_free) FxRig rig;
   rig_new(&rig, "delay", RATE, 2, 64, SET("time", 10.0), SET("feedback", 0.8), SET("mix", 1.0),
           SET("pingpong", 1.0));
-  ck_assert(rig.shape.coupled);
+  ck_assert_uint_eq(rig.n_units, 1);
   impulse();
   rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
   assert_echoes(0, 480, 1, 2, 0.5, 0.8);

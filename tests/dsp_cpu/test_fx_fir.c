@@ -198,7 +198,7 @@ kernel_of(const uint32_t n_taps)
                           .texts = texts,
                           .files = files,
                           .for_kernel = true };
-  FxShape shape = { .n_out = 1 };
+  FxShape shape = { .unit_in = 1U, .unit_out = 1U };
   FxKernelShape kernel;
   void* node = NULL;
   OK(fx_make(fx, &setup, &shape, &node, &error));

@@ -108,7 +108,7 @@ TEST(a_linked_gate_opens_for_the_loudest_channel)
     SCOPED(rig_free) FxRig rig;
     rig_new(&rig, "gate", RATE, 2, 64, SET("threshold", -30.0), SET("range", -20.0),
             SET("link", link));
-    ck_assert_int_eq(rig.shape.coupled, link);
+    ck_assert_int_eq(rig.n_units == 1U, link);
     rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
     ck_assert_double_eq_tol(gain(0, FRAMES - 1U), 1.0, 1e-6);
     ck_assert_double_eq_tol(gain(1, FRAMES - 1U), link ? 1.0 : 0.1, 1e-6);

@@ -179,7 +179,7 @@ TEST(a_linked_limiter_turns_all_channels_down_alike)
   for (int link = 0; link < 2; ++link) {
     SCOPED(rig_free) FxRig rig;
     rig_new(&rig, "limiter", RATE, 2, 64, SET("ceiling", 0.0), SET("link", link));
-    ck_assert_int_eq(rig.shape.coupled, link);
+    ck_assert_int_eq(rig.n_units == 1U, link);
     rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
     double quietest = 1.0;
     for (uint32_t i = 72; i < FRAMES; ++i) {

@@ -19,7 +19,7 @@
 static void
 check_product(FxRig* const rig, const double* const coefficients, const uint32_t n_columns)
 {
-  const uint32_t n_out = rig->shape.n_out;
+  const uint32_t n_out = rig->n_out;
   SCOPED_MEMORY float** const in = planar_noise(rig->n_in, FRAMES, 1, 1.0);
   SCOPED_MEMORY float** const out =
       planar_noise(n_out, FRAMES, 99, 1.0); // old content is overwritten
@@ -57,8 +57,8 @@ TEST(rows_are_outputs_and_columns_are_inputs)
   for (size_t i = 0; i < ARRAY_LEN(cases); ++i) {
     SCOPED(rig_free) FxRig rig;
     rig_new(&rig, "matrix", RATE, cases[i].n_in, 64, { .id = "rows", .text = cases[i].rows });
-    ck_assert_uint_eq(rig.shape.n_out, cases[i].n_out);
-    ck_assert(rig.shape.coupled);
+    ck_assert_uint_eq(rig.n_out, cases[i].n_out);
+    ck_assert_uint_eq(rig.n_units, 1);
     check_product(&rig, cases[i].coefficients, cases[i].n_columns);
   }
 }
@@ -78,7 +78,7 @@ TEST(every_input_reaches_every_output_by_its_own_coefficient)
     }
     SCOPED(rig_free) FxRig rig;
     rig_new(&rig, "matrix", RATE, n_in, 64, { .id = "rows", .text = text });
-    ck_assert_uint_eq(rig.shape.n_out, n_out);
+    ck_assert_uint_eq(rig.n_out, n_out);
     check_product(&rig, coefficients, n_in);
   }
 }
@@ -90,7 +90,7 @@ TEST(rows_come_from_a_file_too)
   FxFile file = { .name = "m.txt", .n_channels = 3, .n_frames = 2, .samples = samples };
   FxRig rig;
   rig_new(&rig, "matrix", RATE, 2, 64, { .id = "file", .text = "m.txt", .file = &file });
-  ck_assert_uint_eq(rig.shape.n_out, 3);
+  ck_assert_uint_eq(rig.n_out, 3);
   check_product(&rig, coefficients, 2);
   rig_free(&rig);
 
@@ -144,7 +144,7 @@ TEST(the_widest_matrix_works_and_a_wider_one_is_refused)
   }
   FxRig rig;
   rig_new(&rig, "matrix", RATE, 2, 64, { .id = "rows", .text = rows });
-  ck_assert_uint_eq(rig.shape.n_out, FX_MAX_CHANNELS);
+  ck_assert_uint_eq(rig.n_out, FX_MAX_CHANNELS);
   check_product(&rig, coefficients, 2);
   rig_free(&rig);
   strcpy(to, "; 0 0");

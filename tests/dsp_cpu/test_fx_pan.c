@@ -25,7 +25,7 @@ gains(const uint32_t n_in, const char* const law, const double position, double 
 {
   SCOPED(rig_free) FxRig rig;
   rig_new(&rig, "pan", RATE, n_in, 64, SET("position", position), { .id = "law", .text = law });
-  ck_assert_uint_eq(rig.shape.n_out, 2);
+  ck_assert_uint_eq(rig.n_out, 2);
   for (uint32_t c = 0; c < 2U; ++c) {
     for (uint32_t i = 0; i < FRAMES; ++i) {
       in[c][i] = 1.0F;

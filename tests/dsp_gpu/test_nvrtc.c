@@ -102,7 +102,7 @@ add_node(const FxInfo* const fx, const NodeKind kind, const FxFile* const file,
                           .texts = texts,
                           .files = files,
                           .for_kernel = true };
-  FxShape shape = { .n_out = n_channels };
+  FxShape shape = { .unit_in = 1U, .unit_out = 1U };
   void* node = NULL;
   Error error;
   if (fx_make(fx, &setup, &shape, &node, &error)) {

@@ -49,8 +49,9 @@ rig_try(FxRig* const rig, const char* const effect, const double rate_hz, const 
   }
 
   *rig = (FxRig){ .fx = fx, .n_in = n_in, .max_block = max_block };
-  rig->shape = (FxShape){ .n_out = n_in };
-  const FxSetup setup = { .rate_hz = rate_hz,
+  rig->shape = (FxShape){ .unit_in = 1U, .unit_out = 1U };
+  const FxSetup setup = { .fx = fx,
+                          .rate_hz = rate_hz,
                           .max_block_frames = max_block,
                           .n_in = n_in,
                           .values = values,
@@ -65,9 +66,9 @@ rig_try(FxRig* const rig, const char* const effect, const double rate_hz, const 
     return status;
   }
 
-  ck_assert_msg(rig->shape.coupled || rig->shape.n_out == n_in,
-                "an effect that is not coupled must have as many outputs as inputs");
-  rig->n_units = rig->shape.coupled ? 1U : n_in;
+  ck_assert_uint_eq(n_in % rig->shape.unit_in, 0U);
+  rig->n_units = n_in / rig->shape.unit_in;
+  rig->n_out = rig->n_units * rig->shape.unit_out;
   rig->states = calloc(rig->n_units, sizeof(void*));
   for (uint32_t u = 0; u < rig->n_units; ++u) {
     const size_t bytes = (rig->shape.unit_bytes + 63U) & ~(size_t)63U;
@@ -126,7 +127,7 @@ void
 rig_run(FxRig* const rig, const float* const* const in, float* const* const out,
         const size_t n_frames, const RigSplit split, const uint64_t seed)
 {
-  const uint32_t n_out = rig->shape.n_out;
+  const uint32_t n_out = rig->n_out;
   const float** const in_now = calloc(rig->n_in, sizeof(float*));
   float** const out_now = calloc(n_out, sizeof(float*));
   FxUnit* const units = calloc(rig->n_units, sizeof(FxUnit));

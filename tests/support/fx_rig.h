@@ -30,7 +30,7 @@ typedef struct FxRig {
   const FxInfo* fx;
   FxShape shape;
   void* node;
-  uint32_t n_in, n_units, max_block;
+  uint32_t n_in, n_out, n_units, max_block;
   void** states; ///< [n_units]
 } FxRig;
 

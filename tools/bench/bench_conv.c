@@ -122,7 +122,7 @@ rig_new(Rig* const rig, const ConvArgs* const args, const uint32_t n, Error* con
 {
   const size_t block = (size_t)args->block_frames;
   *rig = (Rig){ .fx = fx_find("convolver"), .n = n };
-  FxShape shape = { .n_out = n };
+  FxShape shape = { .unit_in = 1U, .unit_out = 1U };
   const Status status = make_node(rig, args, &shape, error);
   if (status) {
     return status;

@@ -134,7 +134,7 @@ add_filter(Rig* const rig, const uint32_t k, const double rate_hz, Error* const 
                           .max_block_frames = rig->block_frames,
                           .n_in = rig->n_channels,
                           .values = values };
-  FxShape shape = { .n_out = rig->n_channels };
+  FxShape shape = { .unit_in = 1U, .unit_out = 1U };
   const Status status = fx_make(fx, &setup, &shape, &rig->nodes[k], error);
   for (uint32_t c = 0; !status && c < rig->n_channels; ++c) {
     rig->states[k][c] = new_aligned(shape.unit_bytes, ALIGNMENT);

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   The plugins of this machine, as the last scan found them.
+
+   A catalogue is a text file, $XDG_CACHE_HOME/warprack/plugins-<machine>.txt, that `warprack scan`
+   writes whole.  Every process has at most one: the server reads the file when it starts and hands
+   the same text to its workers, so that both know the same plugins.  Only an index is made of it; a
+   plugin is read when its effect is first asked for (fx_find_plugin()), and stays for the life of the
+   process, also when the catalogue is exchanged for a new one.
+
+       warprack-plugins  1
+       bundle  lv2  /usr/lib/lv2/zam.lv2  <key>  <fault, or empty>
+       plugin  lv2  urn:zamaudio:ZamTube  ZamTube  ...
+       binary  ...
+       port    ...
+       preset  ...
+
+   Fields are separated by tabs; in a field, a backslash, a tab and control characters are written
+   \xHH.  An unknown version is no catalogue.
+*/
+#ifndef WARPRACK_PLUGINS_CATALOGUE_H
+#define WARPRACK_PLUGINS_CATALOGUE_H
+
+#include "plugin.h"
+
+#define CATALOGUE_VERSION   1U
+#define CATALOGUE_MAX_BYTES (256U << 20U)
+
+typedef struct Catalogue Catalogue;
+
+/// A bundle of the catalogue.
+typedef struct CatalogueBundle {
+  const char* format;
+  const char* path;
+  uint64_t key;      ///< catalogue_key() when it was described
+  const char* fault; ///< Why it could not be described: "crashed (SIGSEGV)"; "" if it could
+  const char* text;  ///< The text of its plugins in the file, not terminated
+  size_t n_bytes;
+} CatalogueBundle;
+
+/// A plugin of the catalogue, before it is read.
+typedef struct CatalogueEntry {
+  const char* format;
+  const char* id;
+  const char* name;
+  const char* short_name; ///< See plugin_short_name()
+  const char* fault;      ///< As Plugin::fault
+  uint32_t bundle;        ///< Place in the bundles
+} CatalogueEntry;
+
+/**
+   Read a catalogue from text, which must be valid as a whole in its bundles and first lines of
+   plugins; other lines are checked when a plugin is read.
+
+   @param text Owned by the catalogue, also on error.
+   @return STATUS_FILE with the line and its fault, STATUS_LIMIT, STATUS_NO_MEM.
+   [any, not rt]
+*/
+NODISCARD Status catalogue_new(char* text, size_t n_bytes, Catalogue** out, Error* error);
+
+/// Read a file.  STATUS_NOT_FOUND if there is none. [any, not rt]
+NODISCARD Status catalogue_read(const char* path, Catalogue** out, Error* error);
+
+/// Free a catalogue that was not given to catalogue_use().  Accepts NULL. [any]
+void catalogue_free(Catalogue* catalogue);
+
+const CatalogueBundle* catalogue_bundles(const Catalogue* catalogue, uint32_t* n_bundles);
+const CatalogueEntry* catalogue_entries(const Catalogue* catalogue, uint32_t* n_entries);
+
+/// The whole text, as it was read. [any]
+const char* catalogue_text(const Catalogue* catalogue, size_t* n_bytes);
+
+/// Make this the catalogue of the process, which owns it from now on.  Effects that were found in
+/// an earlier one stay valid; an unchanged plugin keeps its effect. [any, not rt]
+void catalogue_use(Catalogue* catalogue);
+
+/// The catalogue of the process, or NULL. [any]
+const Catalogue* catalogue_current(void);
+
+/// Path of the user's file.  False if there is neither XDG_CACHE_HOME nor HOME. [any]
+bool catalogue_path(char* path, size_t n_bytes);
+
+/// What identifies the content of a bundle: a hash of names, inodes, sizes and times of its files.
+/// 0 if there is no such bundle. [any, not rt]
+uint64_t catalogue_key(const char* bundle);
+
+#endif

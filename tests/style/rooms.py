@@ -17,7 +17,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(sys.argv[1])
-TOPS = ("engine", "dsp_cpu", "dsp_gpu", "io", "control", "tools")
+TOPS = ("engine", "dsp_cpu", "dsp_gpu", "plugins", "io", "control", "tools")
 SOURCE = re.compile(r"\.(c|h|cu|inc|c\.in)$")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 README_LINES = 60

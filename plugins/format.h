@@ -6,6 +6,7 @@
 #ifndef WARPRACK_PLUGINS_FORMAT_H
 #define WARPRACK_PLUGINS_FORMAT_H
 
+#include "host.h"
 #include "plugin.h"
 
 /// Receives the plugins of a bundle, one after the other.
@@ -17,7 +18,6 @@ typedef struct PluginFormat {
   const char* default_folders; ///< If it is not set; "~" is the user's home
   bool is_folder;         ///< A bundle is a folder; false: a file
   const char* extension;  ///< Of a bundle's name: ".lv2", ".so"
-  bool reads_all;         ///< describe() of a bundle needs `prepare` of all bundles before
   /// Read what describes bundles without code, such as manifests, for all later calls of describe()
   /// in this process and its children.  `announce` names the bundle before it is read, because a
   /// broken one may crash the process.  NULL: nothing to prepare. [scan]
@@ -27,8 +27,7 @@ typedef struct PluginFormat {
   /// Describe all plugins of a bundle.  Runs code of the bundle, in a process of its own that may
   /// crash or hang. [scan]
   Status (*describe)(const char* bundle, PluginFound found, void* context, Error* error);
-  /// The functions of FxInfo; its other members are not used.
-  const FxInfo* functions;
+  const InstanceCalls* calls; ///< Hosts a plugin
 } PluginFormat;
 
 /// All formats of this build, in alphabetical order.  [any]

@@ -118,11 +118,14 @@ typedef struct Plugin {
   const PluginPort* ports;
   uint32_t n_presets;
   const PluginPreset* presets;
-  const int32_t* param_ports; ///< [fx.n_params] place in `ports`; PLUGIN_PARAM_* for the words that
-                              ///< every plugin node has
+  const int32_t* param_ports; ///< [fx.n_params] place in `ports`, or a PluginWord
 } Plugin;
 
-enum { PLUGIN_PARAM_BYPASS = -1, PLUGIN_PARAM_PRESET = -2, PLUGIN_PARAM_STATE = -3 };
+/// Parameters of plugin nodes that are not ports.
+typedef enum PluginWord {
+  PLUGIN_BYPASS = -1, ///< `bypass`: every plugin has it
+  PLUGIN_PRESET = -2  ///< `preset`: only with presets
+} PluginWord;
 
 /// The plugin of an effect with a source.
 static inline const Plugin*
@@ -140,7 +143,7 @@ void plugin_write(TextBuffer* text, const Plugin* plugin);
    @param text The lines of one plugin, zero-terminated; is changed, and must live as long as the
    plugin, whose texts point into it.
    @param arena Gets everything else of the plugin.
-   @param functions The functions of the format for FxInfo; NULL: the build has not the format.
+   @param functions The functions for its effect (host.h).
    @return STATUS_FILE with the line and its fault, STATUS_LIMIT, STATUS_NO_MEM.
    [any, not rt]
 */

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   Hosts plugins of any format as effects.
+
+   What all formats need is here: instances for groups of channels, parameters and their ramps, the
+   bypass, the latency, the renewal after a NaN.  A format only opens one instance and runs it
+   (InstanceCalls).
+
+   - A plugin with i main audio inputs on n channels has n / i instances, in the order of the
+     channels, with one set of parameters.  One channel feeds all inputs of a plugin with several;
+     another n that i does not divide is refused.  A plugin without audio outputs or without main
+     audio inputs is refused.
+   - Side-chain inputs and CV inputs are silent.
+   - A change of a parameter takes effect at the start of a block, because the output of many plugins
+     depends on how their input is split.  A number moves to its new value in FX_RAMP_SECONDS, in one
+     step per block; not if its port is PORT_STEPPED, an integer, a choice or a switch.
+   - `bypass` cross-fades in BYPASS_SECONDS to the input, delayed by the latency.  The plugin runs on,
+     so that it is warm when it returns.  A plugin with a port of its own for this, PORT_ENABLED or
+     PORT_BYPASS, fades by itself.
+*/
+#ifndef WARPRACK_PLUGINS_HOST_H
+#define WARPRACK_PLUGINS_HOST_H
+
+#include "plugin.h"
+
+/// How an instance will run.
+typedef struct InstanceSetup {
+  double rate_hz;
+  uint32_t max_block_frames;
+  bool offline;                ///< A file is rendered: work is done at once
+  const PluginPreset* preset;  ///< With has_state, to be loaded by the format; else NULL
+} InstanceSetup;
+
+/// One instance of a plugin, of a type of the format's own.
+typedef struct Instance Instance;
+
+/// The calls of a format.  A port is a place in Plugin::ports.
+typedef struct InstanceCalls {
+  /// Load the binary, once per process and never to be unloaded, and make and activate an instance.
+  /// All control inputs are at their initial values. [builder]
+  Status (*open)(const Plugin* plugin, const InstanceSetup* setup, Instance** out, Error* error);
+  /// Deactivate and free. [builder]
+  void (*close)(Instance* instance);
+  /// Return to the state after open(), but keep the values of the control inputs. [builder]
+  Status (*renew)(Instance* instance, Error* error);
+  /// Set a control input for the next run(), at a frame of it: formats that know no frames apply it
+  /// to the whole run. [rt, builder]
+  void (*set)(Instance* instance, uint32_t port, double value, uint32_t frame);
+  /// The last value of a control output. [rt, builder]
+  double (*get)(const Instance* instance, uint32_t port);
+  /**
+     Run for n_frames, at least 1.
+
+     @param in One row per audio input in the order of the ports, side chains included; CV inputs are
+     not in it.  The plugin may write to none of them, so the format gives a plugin that might a copy.
+     @param out One row per audio output.  No row overlaps another one.
+     [rt]
+  */
+  void (*run)(Instance* instance, const float* const* in, float* const* out, uint32_t n_frames);
+  /// The latency in frames, after at least one run(). [builder]
+  uint32_t (*latency)(const Instance* instance);
+} InstanceCalls;
+
+/// The functions of FxInfo for plugins of all formats.
+extern const FxInfo host_functions;
+
+#endif

@@ -110,13 +110,13 @@ describe(HostNode* const node, const FxSetup* const setup, const uint32_t latenc
 {
   const uint32_t row_frames = ALIGNMENT / sizeof(float);
   node->row_frames = (setup->max_block_frames + row_frames - 1U) / row_frames * row_frames;
-  node->has_bypass = host_port_find(node->plugin, PORT_ENABLED | PORT_BYPASS) >= 0;
+  const bool bypasses_itself = host_port_find(node->plugin, PORT_ENABLED | PORT_BYPASS) >= 0;
   node->bypass = (BypassShape){
     .n_in = node->lanes.n_in,
     .n_out = node->lanes.n_out,
     .latency_frames = latency_frames,
     .line_frames =
-        node->has_bypass ? 0U : bypass_line_frames(latency_frames, setup->max_block_frames),
+        bypasses_itself ? 0U : bypass_line_frames(latency_frames, setup->max_block_frames),
     .fade_frames = (uint32_t)lrint(BYPASS_SECONDS * setup->rate_hz),
   };
   lay_out(node);
@@ -239,9 +239,7 @@ run_unit(const FxUnit* const io, const uint32_t n_frames, const uint64_t float_m
   copy_inputs(&node->lanes, unit->rows, io->in, n_frames);
   node->calls->run(unit->instance, (const float* const*)unit->rows, io->out, n_frames);
   rt_keep_float_mode(float_mode);
-  if (!node->has_bypass) {
-    bypass_run(&unit->bypass, &node->bypass, node->params.is_bypassed, io, n_frames);
-  }
+  bypass_run(&unit->bypass, &node->bypass, node->params.is_bypassed, io, n_frames);
 }
 
 static void

@@ -19,8 +19,7 @@ typedef struct HostNode {
   Arena arena; ///< All arrays
   HostLanes lanes;
   HostParams params;
-  BypassShape bypass;
-  bool has_bypass;      ///< The plugin bypasses itself
+  BypassShape bypass;   ///< Without lines if the plugin bypasses itself
   uint32_t row_frames;  ///< Size of a private input of an instance: max_block_frames or more
   uint32_t n_open;      ///< Instances that are open
   Instance** instances; ///< [lanes.n_instances]

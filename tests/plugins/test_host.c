@@ -140,6 +140,14 @@ TEST(a_latency_that_is_reported_late_is_that_of_the_node)
   }
 }
 
+TEST(a_latency_is_that_of_the_values)
+{
+  fake.latency_follows = true;
+  SCOPED(rig_free) FxRig rig;
+  fake_rig(&rig, &fake, 2, 64, SET("whole", 5.0));
+  ck_assert_uint_eq(rig.shape.latency_frames, 5);
+}
+
 TEST(instances_with_different_latencies_are_refused)
 {
   fake.latency_frames = 5;
@@ -262,6 +270,19 @@ TEST(the_memory_of_the_node_is_counted)
   ck_assert_uint_gt(shape.data_bytes, N_ALL_FAKE_PARAMS * sizeof(double));
   ck_assert_int_le((long)shape.data_bytes, counted_alloc_now());
   fake.plugin.fx.destroy(node);
+}
+
+TEST(a_plugin_that_bypasses_itself_needs_no_delay_line)
+{
+  fake.latency_frames = 48000;
+  FxRig rig;
+  fake_rig(&rig, &fake, 1, 64);
+  const size_t n_bytes = rig.shape.unit_bytes;
+  rig_free(&rig);
+  fake_plugin_add(&fake, PORT_ENABLED, 1.0);
+  fake_rig(&rig, &fake, 1, 64);
+  ck_assert_uint_ge(n_bytes, rig.shape.unit_bytes + 48000U * sizeof(float));
+  rig_free(&rig);
 }
 
 // ---- run ----

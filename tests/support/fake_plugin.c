@@ -320,7 +320,8 @@ fake_run(Instance* const instance, const float* const* const in, float* const* c
 static uint32_t
 fake_latency(const Instance* const instance)
 {
-  return instance->n_runs < 2U ? 0U : instance->latency_frames;
+  const double whole = instance->fake->latency_follows ? instance->values[WHOLE] : 0.0;
+  return instance->n_runs < 2U ? 0U : instance->latency_frames + (uint32_t)whole;
 }
 
 static const InstanceCalls fake_calls = {

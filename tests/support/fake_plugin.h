@@ -46,6 +46,7 @@ typedef struct FakePlugin {
   // What the instances do
   uint32_t latency_frames;
   uint32_t latency_growth; ///< Each further instance has a latency that is longer by this
+  bool latency_follows;    ///< The latency is `whole`, in frames
   uint32_t fails_at;       ///< open() fails for this instance; UINT32_MAX: none
   bool renewal_fails;
   bool writes_inputs;   ///< run() overwrites its inputs

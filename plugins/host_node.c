@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The functions of FxInfo for plugins of all formats.
 
-#include "host.h"
+#include "host_node.h"
 
 #include "format.h"
-#include "host_node.h"
 
 #include "engine/base/hint.h"
 #include "engine/base/rt.h"

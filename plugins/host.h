@@ -19,8 +19,8 @@
      step per block; not if its port is PORT_STEPPED, an integer, a choice or a switch.
    - create() opens the instances, because a plan needs the latency before load(): what memory a
      plugin takes is not known before, and not counted.
-   - `bypass` cross-fades in BYPASS_SECONDS (host_bypass.h) to the input, delayed by the latency.  The plugin runs on,
-     so that it is warm when it returns.  A plugin with a port of its own for this, PORT_ENABLED or
+   - `bypass` cross-fades in 10 ms to the input, delayed by the latency.  The plugin runs on, so that
+     it is warm when it returns.  A plugin with a port of its own for this, PORT_ENABLED or
      PORT_BYPASS, fades by itself.
 */
 #ifndef WARPRACK_PLUGINS_HOST_H

@@ -27,9 +27,6 @@ find_calls(const Plugin* const plugin, const InstanceCalls** const calls, Error*
     return error_set(error, STATUS_NO_BACKEND, "%s: this build cannot host %s plugins",
                      plugin->fx.name, plugin->source.format);
   }
-  if (*plugin->fault) {
-    return error_set(error, STATUS_NO_BACKEND, "%s: %s", plugin->fx.name, plugin->fault);
-  }
   *calls = format->calls;
   return STATUS_OK;
 }

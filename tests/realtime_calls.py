@@ -57,14 +57,15 @@ def roots(source):
     """Names of functions that must be real-time safe: of headers, of tables."""
     declared = set()
     named = set()
-    for folder in 'engine', 'dsp_cpu', 'io':
+    for folder in 'engine', 'dsp_cpu', 'plugins', 'io':
         for header in (source / folder).rglob('*.h'):
             text = re.sub(r'//[^\n]*|^#[^\n]*|/\*.*?\*/', '', header.read_text(),
                           flags=re.S | re.M)
             declared |= set(re.findall(r'\bREALTIME\s+[\w\s*]+?(\w+)\s*\(', text))
-    for code in (source / 'dsp_cpu').glob('*.[ch]'):
-        if code.name not in OFFLINE_FILES:
-            named |= set(re.findall(TABLES, code.read_text()))
+    for folder in 'dsp_cpu', 'plugins':
+        for code in (source / folder).rglob('*.[ch]'):
+            if code.name not in OFFLINE_FILES:
+                named |= set(re.findall(TABLES, code.read_text()))
     return declared, named - {'NULL'}
 
 

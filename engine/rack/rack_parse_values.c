@@ -194,12 +194,28 @@ refuse_key(Parser* const parser, const Token* const key, const Error* const caus
              : parser_pass_on(parser, key->offset, cause);
 }
 
+/// Find a parameter as rack_find_param() does, but begin at *param, because canonical text has the
+/// order of the table: a plugin may have a thousand parameters.
+static Status
+find_next_param(const FxInfo* const fx, const char* const id, uint32_t* const param,
+                Error* const error)
+{
+  for (uint32_t p = *param; p < fx->n_params; ++p) {
+    if (!strcmp(fx->params[p].id, id)) {
+      *param = p;
+      return STATUS_OK;
+    }
+  }
+  return rack_find_param(fx, id, param, error);
+}
+
+/// `param`: the parameter after the last one; receives the index of this one.
 static Status
 parse_keyed_value(Parser* const parser, RackNode* const node, uint32_t* const param)
 {
   const Token key = parser->now;
   Error cause;
-  if (rack_find_param(node->fx, key.text, param, &cause)) {
+  if (find_next_param(node->fx, key.text, param, &cause)) {
     return refuse_key(parser, &key, &cause);
   }
   if (parser->given[*param]) {
@@ -293,7 +309,8 @@ rack_parse_values(Parser* const parser, RackNode* const node)
   parser->value = (Token){ .text = "" };
   Unquoted unquoted = { NULL, { 0 } };
   bool has_keys = false;
-  for (uint32_t n = 0; !status; ++n) {
+  uint32_t param = 0;
+  for (uint32_t n = 0; !status; ++n, ++param) {
     const Token now = parser->now;
     const TokenKind next = parser->next.kind;
     if (now.kind == TOKEN_EQUALS && n == 0U) {
@@ -306,7 +323,6 @@ rack_parse_values(Parser* const parser, RackNode* const node)
     if (now.kind != TOKEN_WORD && now.kind != TOKEN_STRING) {
       break;
     }
-    uint32_t param = n;
     if (now.kind == TOKEN_WORD && next == TOKEN_EQUALS) {
       has_keys = true;
       status = parse_keyed_value(parser, node, &param);

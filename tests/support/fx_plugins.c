@@ -76,7 +76,10 @@ wide_params(void)
 #define PLUGIN(format_, id_, name_, params_)                                                       \
   {                                                                                                \
     .name = (name_), .params = params_##_params, .n_params = ARRAY_LEN(params_##_params),          \
-    .source = &(const FxSource){ format_, id_ }                                                    \
+    .source = &(const FxSource)                                                                    \
+    {                                                                                              \
+      format_, id_                                                                                 \
+    }                                                                                              \
   }
 
 static FxInfo plugins[] = {

@@ -3,6 +3,7 @@
 
 #include "rack_parser.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -135,7 +135,9 @@ choice_from_number(const FxParam* const param, const double number, double* cons
   const int choice = fx_choice_find(param, number);
   if (choice < 0) {
     char given[NUMBER_BYTES];
-    return choice_error(param, number_print(number, given), param->choices, error);
+    char hint[HINT_BYTES];
+    return error_set(error, STATUS_BAD_RACK, "%s has no choice %s; %s", param->id,
+                     number_print(number, given), choice_hint(hint, "", param->choices));
   }
   *exact = fx_choice_number(param, (uint32_t)choice);
   return STATUS_OK;

@@ -41,8 +41,8 @@ refuse_effect(Parser* const parser, const Token* const name, const Token* const 
               const Error* const cause)
 {
   static const char* const ends[] = { "in", "out" };
-  const Status is_uri = parser_refuse_uri(parser, name ? name->offset : effect->offset);
-  if (is_uri || parser_refuse_uri(parser, effect->offset)) {
+  if ((name && parser_refuse_uri(parser, name->offset)) ||
+      parser_refuse_uri(parser, effect->offset)) {
     return STATUS_BAD_RACK;
   }
   const char* const mark = parser_foreign_mark(parser, effect);

@@ -143,6 +143,15 @@ choice_from_number(const FxParam* const param, const double number, double* cons
   return STATUS_OK;
 }
 
+/// The bound that a number exceeds only because it was a float, as numbers of OSC are; else the
+/// number.
+static double
+clip_float(const FxParam* const param, const double number)
+{
+  const double bound = fmin(fmax(number, param->min), param->max);
+  return (float)number == (float)bound ? bound : number;
+}
+
 /// Check that a number is in range, and whole if the kind of its parameter requires it.
 static Status
 check_number(const FxParam* const param, const double number, Error* const error)
@@ -168,10 +177,10 @@ rack_value_from_number(const FxParam* const param, const double number, RackValu
   if (!isfinite(number)) {
     return not_finite(&bounds, error);
   }
-  double exact = number + 0.0; // turns -0 into 0
+  double exact = clip_float(&bounds, number) + 0.0; // turns -0 into 0
   const Status status = param->kind == PARAM_CHOICE
                             ? choice_from_number(param, number, &exact, error)
-                            : check_number(&bounds, number, error);
+                            : check_number(&bounds, exact, error);
   if (!status) {
     *value = exact == param->initial ? (RackValue){ .kind = VALUE_INITIAL }
                                      : (RackValue){ .kind = VALUE_NUMBER, .number = exact };

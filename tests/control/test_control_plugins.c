@@ -67,10 +67,12 @@ TEST(values_have_the_units_and_numbers_of_the_plugin)
   ck_assert_double_eq(control_rig_newest_value(), 0.02);
   client_ask(rig.client, "/done /node/a/level", "/node/a/level", "s", "-20dB");
   ck_assert_double_eq(control_rig_newest_value(), 0.1);
+  client_ask(rig.client, "/done /node/a/level", "/node/a/level", "f", 15.84893);
+  ck_assert_double_eq(control_rig_newest_value(), 15.84893); // the maximum; the float is above it
   client_ask(rig.client, "/done /node/a/wet", "/node/a/wet", "i", 30);
   client_ask(rig.client, "/done /node/a/mark", "/node/a/mark", "s", "1/4");
   client_ask(rig.client, "/node/a/mark 0.25", "/node/a/mark", "");
-  control_rig_expect_rack(" level=0.1 wet=30% decay=0.02s slope=steep mark=0.25\n");
+  control_rig_expect_rack(" level=15.84893 wet=30% decay=0.02s slope=steep mark=0.25\n");
 }
 
 TEST(a_thousand_parameters_are_read_in_steps)

@@ -309,6 +309,23 @@ TEST(the_number_of_a_choice_is_its_value)
   ck_assert_int_eq(node->values[slope].kind, VALUE_INITIAL);
 }
 
+TEST(a_bound_as_a_float_is_the_bound)
+{
+  SCOPED_RACK Rack* const rack = rack_of("add n lv2 fil4-stereo", NULL);
+  const RackNode* const node = rack_find(rack, "n");
+  const uint32_t level = (uint32_t)fx_param_find(node->fx, "level");
+  const FxParam* const row = &node->fx->params[level];
+  ck_assert((double)(float)row->max > row->max);
+  OK(set_number_by_name(rack, "n", "level", (double)(float)row->max, &error));
+  ck_assert(rack_number(node, level, 48000.0) == row->max);
+  const double inside = row->max - 1e-9; // not rounded
+  OK(set_number_by_name(rack, "n", "level", inside, &error));
+  ck_assert(rack_number(node, level, 48000.0) == inside);
+  Error error;
+  ck_assert_int_eq(set_number_by_name(rack, "n", "level", row->max + 1e-5, &error),
+                   STATUS_BAD_RACK);
+}
+
 TEST(the_range_of_a_choice_has_all_its_numbers)
 {
   SCOPED_RACK Rack* const rack = rack_of("add n lv2 fil4-stereo", NULL);

@@ -255,6 +255,14 @@ open_files(const char* const root, const Rack* const rack, FxFiles* const files,
   return STATUS_OK;
 }
 
+static Status
+use_plugins(const int fd, Error* const error)
+{
+  (void)fd;
+  (void)error;
+  return STATUS_OK;
+}
+
 int
 main(const int argc, char** const argv)
 {
@@ -272,7 +280,8 @@ main(const int argc, char** const argv)
     const char text[] = "GET / HTTP/1.1\r\n\r\n";
     return write(PROCESS_SOCKET, text, sizeof(text)) < 0 || pause() == 0;
   }
-  const WorkerLoopFiles files = { .open = open_files }; // without a context to be closed
+  const WorkerLoopFiles files = { .use_plugins = use_plugins,
+                                  .open = open_files }; // without a context to be closed
   Error error;
   const WorkerLoopEnd end = worker_loop_run(PROCESS_SOCKET, &files, &error);
   if (end != WORKER_LOOP_CLOSED) {

@@ -220,9 +220,10 @@ struct FxInfo {
   /// Set a unit to its initial, silent state, with the node's current targets; `index` counts the
   /// units from 0.  Also used to reset a unit after a NaN, unless there is `renew`. [builder, rt]
   void (*unit_init)(const void* node, void* state, uint32_t index);
-  /// Return all units to their initial, silent state by calls that allocate or take long.  After a
-  /// NaN the player does not run the node until the builder has called this.  NULL: `unit_init`
-  /// does it. [builder, while no player runs the node]
+  /// Prepare all units for `unit_init`, which follows, by calls that allocate or take long: both
+  /// return the node to its initial, silent state.  After a NaN the player does not touch the node
+  /// until the builder has called this.  After an error the node does not run, and the call is
+  /// repeated later.  NULL: `unit_init` suffices. [builder, while no player runs the node]
   Status (*renew)(void* node, Error* error);
   /// Set a new target, in range, for a parameter that is not structural. [rt]
   void (*set)(void* node, uint32_t param, double value);

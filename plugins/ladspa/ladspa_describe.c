@@ -78,17 +78,15 @@ set_fault(Description* const d, const char* const format, ...)
 
 // ---- texts ----
 
-/// A printable copy of at most MAX_TEXT_BYTES; "" for NULL and when out of memory.
-static char*
+/// A printable copy, shortened to MAX_TEXT_BYTES; "" for NULL and when out of memory.
+static const char*
 copy_text(Description* const d, const char* const text)
 {
-  static char nothing[1];
-  const size_t n = text ? strnlen(text, MAX_TEXT_BYTES) : 0;
-  char* const copy = arena_take(&d->arena, n + 1U, 1);
+  char* const copy = arena_take(&d->arena, MAX_TEXT_BYTES, 1);
   if (!copy) {
-    return nothing;
+    return "";
   }
-  memcpy(copy, text ? text : "", n);
+  memccpy(copy, text ? text : "", '\0', MAX_TEXT_BYTES - 1U);
   text_make_printable(copy);
   return copy;
 }
@@ -420,29 +418,39 @@ describe_ports(Description* const d)
 
 // ---- plugins ----
 
-/// Labels are unique in a library, and libraries have different names.
+static bool
+is_label(const char* const label)
+{
+  return label && label[0] && strlen(label) < MAX_TEXT_BYTES && text_is_printable(label);
+}
+
+/// "file/label": labels are unique in a library, and libraries have different names.
 static const char*
 make_id(Description* const d, const LADSPA_Descriptor_Function list, const unsigned long index)
 {
-  const char* const path = d->plugin.bundle;
-  const char* const slash = strrchr(path, '/');
-  const char* const file = slash ? slash + 1 : path;
-  const size_t n_file = strlen(file);
-  const int n_stem =
-      (int)(n_file > 3U && !strcmp(file + n_file - 3U, ".so") ? n_file - 3U : n_file);
-  const char* const label = d->ladspa->Label;
-  char id[2U * MAX_TEXT_BYTES];
-  if (!label || !label[0] || !text_is_printable(label) || strlen(label) > MAX_TEXT_BYTES / 2U) {
+  const char* const slash = strrchr(d->plugin.bundle, '/');
+  const char* const file = slash ? slash + 1 : d->plugin.bundle;
+  const char* const dot = strrchr(file, '.');
+  const int n_stem = (int)(dot ? dot - file : (ptrdiff_t)strlen(file));
+  const char* label = d->ladspa->Label;
+  char number[32];
+  if (!is_label(label)) {
     set_fault(d, "its label cannot be used in racks");
   } else if (ladspa_library_find(list, label) != d->ladspa) {
     set_fault(d, "another plugin of this library has its label");
   }
   if (d->fault[0]) {
-    snprintf(id, sizeof(id), "%.*s/#%lu", n_stem, file, index);
-  } else {
-    snprintf(id, sizeof(id), "%.*s/%s", n_stem, file, label);
+    snprintf(number, sizeof(number), "#%lu", index);
+    label = number;
   }
-  return copy_text(d, id);
+  const size_t n_bytes = strlen(file) + strlen(label) + 2U;
+  char* const id = arena_take(&d->arena, n_bytes, 1);
+  if (!id) {
+    return "";
+  }
+  snprintf(id, n_bytes, "%.*s/%s", n_stem, file, label);
+  text_make_printable(id);
+  return id;
 }
 
 static void

@@ -369,10 +369,10 @@ describe_port(Description* const d, const uint32_t p)
   *port = (PluginPort){ .index = p, .type = PORT_AUDIO, .group = "", .uri = "" };
   describe_name(d, p);
   if (!LADSPA_IS_PORT_INPUT(kind) == !LADSPA_IS_PORT_OUTPUT(kind)) {
-    set_fault(d, "its port %u is not either input or output", p + 1U);
+    set_fault(d, "its port %u is both or neither of input and output", p + 1U);
   }
   if (!LADSPA_IS_PORT_AUDIO(kind) == !LADSPA_IS_PORT_CONTROL(kind)) {
-    set_fault(d, "its port %u is not either audio or control", p + 1U);
+    set_fault(d, "its port %u is both or neither of audio and control", p + 1U);
   }
   port->flags = LADSPA_IS_PORT_OUTPUT(kind) ? PORT_OUTPUT : PORT_NO_FLAGS;
   if (LADSPA_IS_PORT_CONTROL(kind)) {

@@ -78,6 +78,21 @@ TEST(hints_become_flags_ranges_and_units)
   ck_assert_str_eq(plugin->notes, "");
 }
 
+TEST(the_unit_is_in_brackets_at_the_end_of_a_name)
+{
+  static const FxMeasure units[] = { UNIT_NONE, UNIT_DB,      UNIT_HZ,   UNIT_MS,   UNIT_S,
+                                     UNIT_S,    UNIT_PERCENT, UNIT_DEG,  UNIT_BPM,  UNIT_NONE,
+                                     UNIT_NONE, UNIT_NONE,    UNIT_NONE, UNIT_NONE, UNIT_NONE };
+  plugin_rig_describe("ladspa", plugin_rig_ladspa_path("broken"));
+  const Plugin* const plugin = plugin_rig_find("broken/units");
+  ck_assert_uint_eq(plugin->n_ports, ARRAY_LEN(units));
+  for (uint32_t p = 0; p < ARRAY_LEN(units); ++p) {
+    ck_assert_msg(plugin->ports[p].unit == units[p], "%s: %u", plugin->ports[p].name,
+                  plugin->ports[p].unit);
+  }
+  assert_range(plugin, "C (ms)", 0.0, 10000.0, 0.0); // none is stated
+}
+
 TEST(the_latency_is_an_output_of_that_name)
 {
   ck_assert_uint_eq(plugin_rig_ladspa("effects/delay")->ports[2].flags, PORT_OUTPUT | PORT_LATENCY);
@@ -168,18 +183,18 @@ TEST(a_plugin_that_cannot_be_used_has_a_fault)
     const char* id;
     const char* fault;
   } rows[] = {
-    { "broken/#3", "another plugin of this library has its label" },
+    { "broken/#4", "another plugin of this library has its label" },
     { "broken/no_ports", "it has no audio ports" },
     { "broken/many_ports", "it has 1000000 ports, more than 8192" },
     { "broken/no_descriptors", "its ports are not described" },
-    { "broken/both_ways", "its port 1 is not either input or output" },
-    { "broken/no_kind", "its port 1 is not either audio or control" },
+    { "broken/both_ways", "its port 1 is both or neither of input and output" },
+    { "broken/no_kind", "its port 1 is both or neither of audio and control" },
     { "broken/no_run", "it has no function run()" },
-    { "broken/#10", "its label cannot be used in racks" },
     { "broken/#11", "its label cannot be used in racks" },
+    { "broken/#12", "its label cannot be used in racks" },
   };
   plugin_rig_describe("ladspa", plugin_rig_ladspa_path("broken"));
-  ck_assert_uint_eq(count(), 13);
+  ck_assert_uint_eq(count(), 14);
   for (uint32_t r = 0; r < ARRAY_LEN(rows); ++r) {
     ck_assert_str_eq(plugin_rig_find(rows[r].id)->fault, rows[r].fault);
   }

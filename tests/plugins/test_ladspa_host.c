@@ -148,6 +148,8 @@ TEST(a_library_that_has_changed_is_refused)
   ports[2].flags |= PORT_OUTPUT;
   plugin.ports = ports;
   ck_assert_int_eq(plugin_rig_try(&rig, &plugin, 64, &error), STATUS_FILE);
+  ports[2] = plugin.ports[0];
+  ck_assert_int_eq(plugin_rig_try(&rig, &plugin, 64, &error), STATUS_FILE);
   plugin = *plugin_rig_ladspa("effects/gain");
   plugin.source.id = "effects/gone";
   ck_assert_int_eq(plugin_rig_try(&rig, &plugin, 64, &error), STATUS_FILE);

@@ -92,6 +92,7 @@ typedef struct PluginPreset {
   const double* values;  ///< [n_values]; plugin_read() puts them into the ranges of the ports
 } PluginPreset;
 
+#define PLUGIN_RATE_HZ     48000.0 // at which a parameter of PORT_RATE has its initial value
 #define PLUGIN_MAX_PORTS   8192U
 #define PLUGIN_MAX_POINTS  1024U
 #define PLUGIN_MAX_PRESETS 16384U

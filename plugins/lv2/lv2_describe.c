@@ -105,18 +105,16 @@ static void
 read_texts(Description* const description, const LilvPlugin* const lilv)
 {
   Plugin* const plugin = &description->plugin;
-  LilvNode* const name = lilv_plugin_get_name(lilv);
   LilvNode* const maker = lilv_plugin_get_author_name(lilv);
-  plugin->name = turtle_copy(&description->arena, name ? lilv_node_as_string(name) : NULL);
+  plugin->name = turtle_text(&description->arena, description->node, LILV_NS_DOAP "name");
   plugin->maker = turtle_copy(&description->arena, maker ? lilv_node_as_string(maker) : NULL);
   plugin->licence = turtle_text(&description->arena, description->node, LILV_NS_DOAP "license");
   plugin->category = read_category(description, lilv);
-  if (!name) {
+  if (!*plugin->name) {
     description_note(description, "no name");
     plugin->name = plugin->source.id;
   }
   lilv_node_free(maker);
-  lilv_node_free(name);
 }
 
 /// lilv reports a file that is no Turtle only as a plugin without ports, so the files are read

@@ -22,6 +22,14 @@ find_port(const Plugin* const plugin, const PluginPort* const ports, const char*
   return p;
 }
 
+/// The valid number of a port that is nearest to that of a preset, which has no multiples of the
+/// sample rate.
+static double
+port_number(const PluginPort* const port, const double value)
+{
+  return port->flags & PORT_RATE ? value : port_nearest(port, value);
+}
+
 static void
 read_values(Description* const description, const LilvNode* const node, PluginPreset* const preset)
 {
@@ -40,7 +48,7 @@ read_values(Description* const description, const LilvNode* const node, PluginPr
     if (places && values && place < description->plugin.n_ports &&
         turtle_number(from, LV2_PRESETS__value, &value)) {
       places[preset->n_values] = place;
-      values[preset->n_values++] = port_nearest(description->ports + place, value);
+      values[preset->n_values++] = port_number(description->ports + place, value);
     }
     lilv_node_free(symbol);
   }

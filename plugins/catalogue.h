@@ -61,6 +61,9 @@ NODISCARD Status catalogue_new(char* text, size_t n_bytes, Catalogue** out, Erro
 /// Read a file.  STATUS_NOT_FOUND if there is none. [any, not rt]
 NODISCARD Status catalogue_read(const char* path, Catalogue** out, Error* error);
 
+/// Write a bundle: its line, then the text of its plugins. [any, not rt]
+void catalogue_write_bundle(TextBuffer* text, const CatalogueBundle* bundle);
+
 /// Free a catalogue that was not given to catalogue_use().  Accepts NULL. [any]
 void catalogue_free(Catalogue* catalogue);
 

@@ -1,3 +1,557 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+// Makes a catalogue: lists the bundles, keeps what is known of unchanged ones, and describes the
+// others in children.  If a format prepares, one child does so, and forks the others.
 
 #include "scan.h"
+
+#include "scan_children.h"
+#include "scan_list.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/time.h>
+
+#define PREPARING_MAX_BYTES CATALOGUE_MAX_BYTES // text of all bundles of a format
+
+/// What is known of a bundle.
+typedef struct ScanBundle {
+  const FoundBundle* found;
+  const CatalogueBundle* old; ///< The same bundle, unchanged, or NULL
+  bool is_kept;               ///< `old` goes into the new catalogue
+  bool is_done;               ///< `text` and `fault` are the result of this scan
+  uint64_t key;               ///< 0: to be described again by the next scan
+  char* text;                 ///< NULL: empty
+  size_t n_bytes;
+  char fault[REPORT_FAULT_BYTES];
+} ScanBundle;
+
+/// The scan, or the part of it that has one format.
+typedef struct Scan {
+  const ScanRequest* request;
+  const PluginFormat* format;
+  ScanBundle* bundles; ///< [n]
+  uint32_t n;
+  uint32_t* jobs;  ///< [n] Places of the bundles that children describe
+  uint32_t broken; ///< The bundle that preparing was reading when it ended, from 1; 0: none
+  Status status;   ///< Of a callback
+} Scan;
+
+// ---- text ----
+
+static void
+write_head(TextBuffer* const text)
+{
+  text_buffer_print(text, "warprack-plugins\t%u\n", CATALOGUE_VERSION);
+}
+
+static void
+write_bundle(TextBuffer* const text, const ScanBundle* const bundle)
+{
+  const CatalogueBundle* const old = bundle->is_kept ? bundle->old : NULL;
+  catalogue_write_bundle(text,
+                         &(CatalogueBundle){ .format = bundle->found->format->name,
+                                             .path = bundle->found->path,
+                                             .key = old ? old->key : bundle->key,
+                                             .fault = old ? old->fault : bundle->fault,
+                                             .text = old ? old->text : bundle->text,
+                                             .n_bytes = old ? old->n_bytes : bundle->n_bytes });
+}
+
+/// The text of a catalogue of these bundles, which the caller frees; NULL if out of memory.
+static char*
+print_bundles(const Scan* const scan, size_t* const n_bytes)
+{
+  TextBuffer text = { .bytes = NULL };
+  write_head(&text);
+  for (uint32_t b = 0; b < scan->n; ++b) {
+    if (scan->bundles[b].is_kept || scan->bundles[b].is_done) {
+      write_bundle(&text, &scan->bundles[b]);
+    }
+  }
+  *n_bytes = text.n;
+  return text_buffer_take(&text);
+}
+
+// ---- results ----
+
+static void
+set_fault(ScanBundle* const bundle, const char* const fault)
+{
+  free(bundle->text);
+  bundle->text = NULL;
+  bundle->n_bytes = 0;
+  snprintf(bundle->fault, sizeof(bundle->fault), "%s", fault);
+  bundle->is_done = true;
+}
+
+static Status
+set_text(ScanBundle* const bundle, const char* const text, const size_t n_bytes)
+{
+  bundle->text = malloc(n_bytes + 1U);
+  bundle->n_bytes = bundle->text ? n_bytes : 0U;
+  bundle->is_done = true;
+  if (bundle->text) {
+    memcpy(bundle->text, text, n_bytes);
+  }
+  return bundle->text ? STATUS_OK : STATUS_NO_MEM;
+}
+
+/// Check that the text of a bundle has plugins of its format and nothing else.
+static Status
+check_text(ScanBundle* const bundle, Error* const error)
+{
+  TextBuffer text = { .bytes = NULL };
+  write_head(&text);
+  write_bundle(&text, bundle);
+  const size_t n_bytes = text.n;
+  char* const bytes = text_buffer_take(&text);
+  Catalogue* catalogue = NULL;
+  Status status = bytes ? catalogue_new(bytes, n_bytes, &catalogue, error)
+                        : error_set(error, STATUS_NO_MEM, "out of memory");
+  uint32_t n_bundles = 0;
+  uint32_t n_entries = 0;
+  if (!status) {
+    catalogue_bundles(catalogue, &n_bundles);
+    const CatalogueEntry* const entries = catalogue_entries(catalogue, &n_entries);
+    bool is_right = n_bundles == 1U;
+    for (uint32_t e = 0; e < n_entries; ++e) {
+      is_right = is_right && !strcmp(entries[e].format, bundle->found->format->name);
+    }
+    status = is_right ? STATUS_OK : error_set(error, STATUS_FILE, "has a line of another bundle");
+  }
+  catalogue_free(catalogue);
+  return status;
+}
+
+// ---- describing ----
+
+/// The text that a child writes, and what went wrong.
+typedef struct Writer {
+  Report* report;
+  bool is_full;
+} Writer;
+
+static void
+on_found(void* const context, const Plugin* const plugin)
+{
+  Writer* const writer = context;
+  TextBuffer text = { .bytes = NULL };
+  plugin_write(&text, plugin);
+  const size_t n_bytes = text.n;
+  char* const bytes = text_buffer_take(&text);
+  writer->is_full =
+      writer->is_full || !bytes || !report_add(writer->report, SCAN_MAX_BYTES, bytes, n_bytes);
+  free(bytes);
+}
+
+static void
+describe_work(void* const context, const uint32_t job, Report* const report)
+{
+  const Scan* const scan = context;
+  Writer writer = { .report = report };
+  Error error = { STATUS_OK, "" };
+  const ScanBundle* const bundle = &scan->bundles[scan->jobs[job]];
+  if (scan->format->describe(bundle->found->path, on_found, &writer, &error)) {
+    snprintf(report->fault, sizeof(report->fault), "%.*s", (int)sizeof(report->fault) - 1,
+             error.text[0] ? error.text : status_text(error.status));
+  } else if (writer.is_full) {
+    snprintf(report->fault, sizeof(report->fault), "its description is too large");
+  }
+}
+
+static void
+describe_ended(void* const context, const uint32_t job, const Report* const report,
+               const char* const fault)
+{
+  Scan* const scan = context;
+  ScanBundle* const bundle = &scan->bundles[scan->jobs[job]];
+  if (fault[0]) {
+    set_fault(bundle, fault);
+    return;
+  }
+  Error error = { STATUS_OK, "" };
+  Status status = set_text(bundle, report->text, report->n_bytes);
+  status = status ? status : check_text(bundle, &error);
+  if (status == STATUS_NO_MEM) {
+    scan->status = status;
+  } else if (status) {
+    char why[REPORT_FAULT_BYTES];
+    snprintf(why, sizeof(why), "its description is damaged: %.200s", error.text);
+    set_fault(bundle, why);
+  }
+}
+
+/// Describe all bundles of the scan that are not done or kept.
+static Status
+describe_bundles(Scan* const scan, Error* const error)
+{
+  uint32_t n_jobs = 0;
+  for (uint32_t b = 0; b < scan->n; ++b) {
+    if (!scan->bundles[b].is_kept && !scan->bundles[b].is_done) {
+      scan->jobs[n_jobs++] = b;
+    }
+  }
+  const ChildJobs jobs = { .n_jobs = n_jobs,
+                           .n_children = scan->request->n_children,
+                           .limit_ms = scan->request->limit_ms,
+                           .max_bytes = SCAN_MAX_BYTES,
+                           .work = describe_work,
+                           .ended = describe_ended,
+                           .context = scan };
+  const Status status = children_run(&jobs, error);
+  return status || !scan->status ? status
+                                 : error_set(error, scan->status, "out of memory for the scan");
+}
+
+// ---- preparing ----
+
+/// Let SIGALRM end this process after the time for a bundle; 0: not.
+static void
+set_alarm(const uint32_t limit_ms)
+{
+  const struct itimerval timer = {
+    .it_value = { .tv_sec = limit_ms / 1000U, .tv_usec = limit_ms % 1000U * 1000U },
+  };
+  setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+/// The child that prepares.
+typedef struct Preparing {
+  const Scan* scan;
+  Report* report;
+} Preparing;
+
+static void
+on_announced(void* const context, const char* const bundle)
+{
+  const Preparing* const preparing = context;
+  const Scan* const scan = preparing->scan;
+  for (uint32_t b = 0; b < scan->n; ++b) {
+    if (!strcmp(scan->bundles[b].found->path, bundle)) {
+      preparing->report->place = b + 1U;
+    }
+  }
+  set_alarm(scan->request->limit_ms);
+}
+
+static Status
+prepare(const Scan* const scan, Report* const report, Error* const error)
+{
+  Preparing preparing = { scan, report };
+  const char** const paths = calloc(scan->n + 1U, sizeof(char*));
+  uint32_t n = 0;
+  for (uint32_t b = 0; paths && b < scan->n; ++b) {
+    if (!scan->bundles[b].is_kept && !scan->bundles[b].is_done) {
+      paths[n++] = scan->bundles[b].found->path;
+    }
+  }
+  set_alarm(scan->request->limit_ms);
+  const Status status = paths ? scan->format->prepare(paths, n, on_announced, &preparing, error)
+                              : error_set(error, STATUS_NO_MEM, "out of memory");
+  set_alarm(0);
+  report->place = 0;
+  free(paths);
+  return status;
+}
+
+/// Prepare, then describe all bundles; the report is a catalogue of them.
+static void
+prepare_work(void* const context, const uint32_t job, Report* const report)
+{
+  (void)job;
+  Scan* const scan = context;
+  Error error = { STATUS_OK, "" };
+  Status status = prepare(scan, report, &error);
+  prctl(PR_SET_PDEATHSIG, SIGTERM); // children_run() kills its children then
+  status = status ? status : describe_bundles(scan, &error);
+  size_t n_bytes = 0;
+  char* const text = print_bundles(scan, &n_bytes);
+  if (!status && (!text || !report_add(report, PREPARING_MAX_BYTES, text, n_bytes))) {
+    status = error_set(&error, STATUS_LIMIT, "too many plugins");
+  }
+  if (status) {
+    snprintf(report->fault, sizeof(report->fault), "%.250s", error.text);
+  }
+  free(text);
+}
+
+/// Take a bundle from the report of the preparing child.
+static void
+take_bundle(Scan* const scan, const CatalogueBundle* const from)
+{
+  for (uint32_t b = 0; b < scan->n; ++b) {
+    ScanBundle* const bundle = &scan->bundles[b];
+    if (bundle->is_kept || bundle->is_done || strcmp(bundle->found->path, from->path) != 0) {
+      continue;
+    }
+    if (from->fault[0]) {
+      set_fault(bundle, from->fault);
+    } else if (set_text(bundle, from->text, from->n_bytes)) {
+      scan->status = STATUS_NO_MEM;
+    }
+  }
+}
+
+static Status
+take_bundles(Scan* const scan, const Report* const report, Error* const error)
+{
+  char* const text = malloc(report->n_bytes + 1U);
+  Catalogue* catalogue = NULL;
+  if (!text) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  memcpy(text, report->text, report->n_bytes);
+  text[report->n_bytes] = '\0';
+  const Status status = catalogue_new(text, report->n_bytes, &catalogue, error);
+  uint32_t n = 0;
+  const CatalogueBundle* const bundles = status ? NULL : catalogue_bundles(catalogue, &n);
+  for (uint32_t b = 0; b < n; ++b) {
+    take_bundle(scan, &bundles[b]);
+  }
+  catalogue_free(catalogue);
+  return status;
+}
+
+static void
+prepare_ended(void* const context, const uint32_t job, const Report* const report,
+              const char* const fault)
+{
+  (void)job;
+  Scan* const scan = context;
+  Error error = { STATUS_OK, "" };
+  const uint32_t place = report->is_complete ? 0U : report->place;
+  scan->broken = place <= scan->n ? place : 0U;
+  if (scan->broken) {
+    set_fault(&scan->bundles[scan->broken - 1U], fault);
+  } else if (fault[0] || take_bundles(scan, report, &error)) {
+    for (uint32_t b = 0; b < scan->n; ++b) {
+      if (!scan->bundles[b].is_kept && !scan->bundles[b].is_done) {
+        set_fault(&scan->bundles[b], fault[0] ? fault : error.text);
+        scan->bundles[b].key = 0;
+      }
+    }
+  }
+}
+
+/// Prepare in a child and describe there; again without a bundle that ended it.
+static Status
+describe_prepared(Scan* const scan, Error* const error)
+{
+  const ChildJobs jobs = { .n_jobs = 1,
+                           .limit_ms = (scan->n + 2U) * scan->request->limit_ms,
+                           .max_bytes = PREPARING_MAX_BYTES,
+                           .work = prepare_work,
+                           .ended = prepare_ended,
+                           .context = scan };
+  Status status = STATUS_OK;
+  do {
+    scan->broken = 0;
+    status = children_run(&jobs, error);
+  } while (!status && scan->broken);
+  return status || !scan->status ? status
+                                 : error_set(error, scan->status, "out of memory for the scan");
+}
+
+// ---- what is known ----
+
+/// The bundles of a catalogue in the order of formats and paths.
+typedef struct OldBundles {
+  const CatalogueBundle** bundles; ///< [n]
+  uint32_t n;
+} OldBundles;
+
+static int
+compare_old(const void* const a, const void* const b)
+{
+  const CatalogueBundle* const left = *(const CatalogueBundle* const*)a;
+  const CatalogueBundle* const right = *(const CatalogueBundle* const*)b;
+  const int formats = strcmp(left->format, right->format);
+  return formats ? formats : strcmp(left->path, right->path);
+}
+
+/// Sort the bundles of a catalogue, which may be NULL.
+static Status
+old_bundles_init(OldBundles* const old, const Catalogue* const catalogue, Error* const error)
+{
+  *old = (OldBundles){ .n = 0 };
+  const CatalogueBundle* const bundles = catalogue ? catalogue_bundles(catalogue, &old->n) : NULL;
+  old->bundles = calloc(old->n + 1U, sizeof(CatalogueBundle*));
+  if (!old->bundles) {
+    return error_set(error, STATUS_NO_MEM, "out of memory for the scan");
+  }
+  for (uint32_t b = 0; b < old->n; ++b) {
+    old->bundles[b] = &bundles[b];
+  }
+  qsort(old->bundles, old->n, sizeof(CatalogueBundle*), compare_old);
+  return STATUS_OK;
+}
+
+/// The same bundle in the catalogue, or NULL if it is new, changed, or to be described again.
+static const CatalogueBundle*
+find_unchanged(const OldBundles* const old, const FoundBundle* const found)
+{
+  const CatalogueBundle key = { .format = found->format->name, .path = found->path };
+  const CatalogueBundle* const wanted = &key;
+  const CatalogueBundle* const* const at =
+      bsearch(&wanted, old->bundles, old->n, sizeof(CatalogueBundle*), compare_old);
+  return at && (*at)->key && (*at)->key == found->key ? *at : NULL;
+}
+
+static uint32_t
+count_old(const OldBundles* const old, const char* const format)
+{
+  uint32_t n = 0;
+  for (uint32_t b = 0; b < old->n; ++b) {
+    n += !strcmp(old->bundles[b]->format, format);
+  }
+  return n;
+}
+
+/// Choose the bundles that are kept.  Bundles of a format that prepares may describe each other's
+/// plugins, so all of them are kept, or only those that failed.
+static void
+choose_kept(Scan* const scan, const OldBundles* const old)
+{
+  bool keeps = !scan->request->everything;
+  if (scan->format->prepare) {
+    keeps = keeps && count_old(old, scan->format->name) == scan->n;
+    for (uint32_t b = 0; b < scan->n; ++b) {
+      keeps = keeps && scan->bundles[b].old;
+    }
+  }
+  for (uint32_t b = 0; b < scan->n; ++b) {
+    ScanBundle* const bundle = &scan->bundles[b];
+    const bool has_failed = bundle->old && bundle->old->fault[0];
+    bundle->is_kept = bundle->old && (keeps || (has_failed && !scan->request->everything));
+  }
+}
+
+// ---- all formats ----
+
+static Status
+scan_format(Scan* const scan, const OldBundles* const old, Error* const error)
+{
+  choose_kept(scan, old);
+  bool is_done = true;
+  for (uint32_t b = 0; b < scan->n; ++b) {
+    is_done = is_done && scan->bundles[b].is_kept;
+  }
+  return is_done                 ? STATUS_OK
+         : scan->format->prepare ? describe_prepared(scan, error)
+                                 : describe_bundles(scan, error);
+}
+
+/// Scan the bundles of one format after the other.
+static Status
+scan_formats(Scan* const all, const OldBundles* const old, Error* const error)
+{
+  Status status = STATUS_OK;
+  for (uint32_t first = 0; !status && first < all->n;) {
+    Scan scan = *all;
+    scan.bundles = &all->bundles[first];
+    scan.format = scan.bundles->found->format;
+    for (scan.n = 1; first + scan.n < all->n; ++scan.n) {
+      if (scan.bundles[scan.n].found->format != scan.format) {
+        break;
+      }
+    }
+    status = scan_format(&scan, old, error);
+    first += scan.n;
+  }
+  return status;
+}
+
+static void
+count(const Scan* const scan, ScanCounts* const counts)
+{
+  *counts = (ScanCounts){ .n_bundles = scan->n };
+  for (uint32_t b = 0; b < scan->n; ++b) {
+    const ScanBundle* const bundle = &scan->bundles[b];
+    counts->n_kept += bundle->is_kept;
+    counts->n_failed += bundle->is_kept ? bundle->old->fault[0] != 0 : bundle->fault[0] != 0;
+  }
+  counts->n_described = counts->n_bundles - counts->n_kept;
+}
+
+static Status
+print_all(const Scan* const scan, char** const text, size_t* const n_bytes, Error* const error)
+{
+  *text = print_bundles(scan, n_bytes);
+  if (!*text) {
+    return error_set(error, STATUS_NO_MEM, "out of memory for the catalogue of plugins");
+  }
+  if (*n_bytes > CATALOGUE_MAX_BYTES) {
+    free(*text);
+    *text = NULL;
+    return error_set(error, STATUS_LIMIT, "the catalogue of plugins is larger than %u bytes",
+                     CATALOGUE_MAX_BYTES);
+  }
+  return STATUS_OK;
+}
+
+static Status
+scan_found(const ScanRequest* const request, const FoundBundles* const found,
+           const OldBundles* const old, char** const text, size_t* const n_bytes,
+           ScanCounts* const counts, Error* const error)
+{
+  Scan scan = { .request = request,
+                .bundles = calloc(found->n + 1U, sizeof(ScanBundle)),
+                .n = found->n,
+                .jobs = calloc(found->n + 1U, sizeof(uint32_t)) };
+  Status status = scan.bundles && scan.jobs
+                      ? STATUS_OK
+                      : error_set(error, STATUS_NO_MEM, "out of memory for the scan");
+  for (uint32_t b = 0; !status && b < scan.n; ++b) {
+    const FoundBundle* const bundle = &found->bundles[b];
+    scan.bundles[b] =
+        (ScanBundle){ .found = bundle, .old = find_unchanged(old, bundle), .key = bundle->key };
+  }
+  status = status ? status : scan_formats(&scan, old, error);
+  status = status ? status : print_all(&scan, text, n_bytes, error);
+  if (!status) {
+    count(&scan, counts);
+  }
+  for (uint32_t b = 0; scan.bundles && b < scan.n; ++b) {
+    free(scan.bundles[b].text);
+  }
+  free(scan.bundles);
+  free(scan.jobs);
+  return status;
+}
+
+Status
+scan_run(const ScanRequest* const request, char** const text, size_t* const n_bytes,
+         ScanCounts* const counts, Error* const error)
+{
+  ScanRequest complete = *request;
+  complete.limit_ms = request->limit_ms ? request->limit_ms : SCAN_LIMIT_MS;
+  FoundBundles found;
+  OldBundles old = { .n = 0 };
+  Status status = bundles_find(&found, error);
+  status = status ? status : old_bundles_init(&old, request->old, error);
+  status = status ? status : scan_found(&complete, &found, &old, text, n_bytes, counts, error);
+  free(old.bundles);
+  bundles_clear(&found);
+  return status;
+}
+
+bool
+scan_is_current(const Catalogue* const catalogue)
+{
+  FoundBundles found;
+  OldBundles old = { .n = 0 };
+  Status status = bundles_find(&found, NULL);
+  status = status ? status : old_bundles_init(&old, catalogue, NULL);
+  bool is_current = !status && found.n == old.n;
+  for (uint32_t b = 0; is_current && b < found.n; ++b) {
+    is_current = find_unchanged(&old, &found.bundles[b]) != NULL;
+  }
+  free(old.bundles);
+  bundles_clear(&found);
+  return is_current;
+}

@@ -7,13 +7,9 @@
 #include "scan_children.h"
 #include "scan_list.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/time.h>
 
 #define PREPARING_MAX_BYTES CATALOGUE_MAX_BYTES // text of all bundles of a format
@@ -267,7 +263,6 @@ prepare_work(void* const context, const uint32_t job, Report* const report)
   Scan* const scan = context;
   Error error = { STATUS_OK, "" };
   Status status = prepare(scan, report, &error);
-  prctl(PR_SET_PDEATHSIG, SIGTERM); // children_run() kills its children then
   status = status ? status : describe_bundles(scan, &error);
   size_t n_bytes = 0;
   char* const text = print_bundles(scan, &n_bytes);

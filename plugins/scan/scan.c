@@ -40,12 +40,6 @@ typedef struct Scan {
 // ---- text ----
 
 static void
-write_head(TextBuffer* const text)
-{
-  text_buffer_print(text, "warprack-plugins\t%u\n", CATALOGUE_VERSION);
-}
-
-static void
 write_bundle(TextBuffer* const text, const ScanBundle* const bundle)
 {
   const CatalogueBundle* const old = bundle->is_kept ? bundle->old : NULL;
@@ -63,7 +57,7 @@ static char*
 print_bundles(const Scan* const scan, size_t* const n_bytes)
 {
   TextBuffer text = { .bytes = NULL };
-  write_head(&text);
+  text_buffer_add(&text, CATALOGUE_START);
   for (uint32_t b = 0; b < scan->n; ++b) {
     if (scan->bundles[b].is_kept || scan->bundles[b].is_done) {
       write_bundle(&text, &scan->bundles[b]);
@@ -97,30 +91,26 @@ set_text(ScanBundle* const bundle, const char* const text, const size_t n_bytes)
   return bundle->text ? STATUS_OK : STATUS_NO_MEM;
 }
 
-/// Check that the text of a bundle has plugins of its format and nothing else.
+/// Check that the text of a bundle has its plugins and nothing else.
 static Status
 check_text(ScanBundle* const bundle, Error* const error)
 {
   TextBuffer text = { .bytes = NULL };
-  write_head(&text);
+  text_buffer_add(&text, CATALOGUE_START);
   write_bundle(&text, bundle);
   const size_t n_bytes = text.n;
   char* const bytes = text_buffer_take(&text);
   Catalogue* catalogue = NULL;
-  Status status = bytes ? catalogue_new(bytes, n_bytes, &catalogue, error)
-                        : error_set(error, STATUS_NO_MEM, "out of memory");
+  if (!bytes) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  Status status = catalogue_new(bytes, n_bytes, &catalogue, error);
   uint32_t n_bundles = 0;
-  uint32_t n_entries = 0;
   if (!status) {
     catalogue_bundles(catalogue, &n_bundles);
-    const CatalogueEntry* const entries = catalogue_entries(catalogue, &n_entries);
-    bool is_right = n_bundles == 1U;
-    for (uint32_t e = 0; e < n_entries; ++e) {
-      is_right = is_right && !strcmp(entries[e].format, bundle->found->format->name);
-    }
-    status = is_right ? STATUS_OK : error_set(error, STATUS_FILE, "has a line of another bundle");
+    status = n_bundles == 1U ? STATUS_OK : error_set(error, STATUS_FILE, "has several bundles");
+    catalogue_free(catalogue);
   }
-  catalogue_free(catalogue);
   return status;
 }
 

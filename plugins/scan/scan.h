@@ -44,8 +44,8 @@ typedef struct ScanRequest {
 NODISCARD Status scan_run(const ScanRequest* request, char** text, size_t* n_bytes,
                           ScanCounts* counts, Error* error);
 
-/// True if no bundle was added, changed or removed since: one stat() per folder and file, no code is
-/// run. [any, not rt]
+/// True if no bundle was added, changed or removed since a scan: one stat() per folder and file, no
+/// code is run.  NULL is an empty catalogue. [any, not rt]
 bool scan_is_current(const Catalogue* catalogue);
 
 #endif

@@ -1,0 +1,2 @@
+#include "tests/support/suite.h"
+SUITE_MAIN("x")

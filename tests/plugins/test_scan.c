@@ -408,7 +408,7 @@ static const struct {
   { "fail", "no such symbol" },
   { "flood", "its description is too large" },
   { "fork", "" },
-  { "other", "its description is damaged: has a line of another bundle" },
+  { "other", "its description is damaged: line 3: a plugin of another format than its bundle" },
   { "print", "" },
   { "three", "" },
 };

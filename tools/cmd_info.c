@@ -6,6 +6,7 @@
 #include "options.h"
 
 #include "engine/base/hint.h"
+#include "engine/base/text.h"
 #include "engine/contract/effect.h"
 
 #include <stdio.h>
@@ -262,7 +263,9 @@ print_plugin(const Plugin* const plugin)
   print_fact("maker", plugin->maker);
   print_fact("category", plugin->category);
   print_fact("licence", plugin->licence);
-  print_fact("file", plugin->binary);
+  char* const file = text_printable_copy(plugin->binary);
+  print_fact("file", file ? file : "");
+  free(file);
   printf("%-12s%u\n", "inputs", count_audio(plugin, 0));
   if (count_audio(plugin, PORT_SIDECHAIN)) {
     printf("%-12s%u, silent\n", "side chains", count_audio(plugin, PORT_SIDECHAIN));

@@ -7,6 +7,7 @@
 
 #include "dsp_gpu/gpu.h"
 #include "engine/base/hint.h"
+#include "engine/base/text.h"
 #include "engine/contract/effect.h"
 #include "engine/engine.h"
 #include "io/io.h"
@@ -262,22 +263,18 @@ add_plugin(json_t* const rows, const ListArgs* const args, const CatalogueEntry*
   }
 }
 
-/// Add the bundles that could not be described.
+/// Add a bundle that could not be described.
 static void
-add_failed(json_t* const rows, const ListArgs* const args, const Catalogue* const catalogue)
+add_failed(json_t* const rows, const ListArgs* const args, const CatalogueBundle* const bundle)
 {
-  uint32_t n = 0;
-  const CatalogueBundle* const bundles = catalogue_bundles(catalogue, &n);
-  for (uint32_t b = 0; b < n; ++b) {
-    const char* const path = bundles[b].path;
-    const CatalogueEntry as_entry = { .id = path, .name = "", .short_name = "" };
-    if (bundles[b].fault[0] && is_of_format(args, bundles[b].format) &&
-        has_words(args, NULL, &as_entry)) {
-      json_array_append_new(rows, json_pack("{ss ss so ss}", "short_name", "-", "format",
-                                            bundles[b].format, "id", command_json_text(path),
-                                            "fault", bundles[b].fault));
-    }
+  char* const path = text_printable_copy(bundle->path);
+  const CatalogueEntry as_entry = { .id = path ? path : "", .name = "", .short_name = "" };
+  if (is_of_format(args, bundle->format) && has_words(args, NULL, &as_entry)) {
+    json_array_append_new(rows, json_pack("{ss ss ss ss ss ss ss}", "short_name", "-", "format",
+                                          bundle->format, "name", "", "category", "", "maker", "",
+                                          "id", as_entry.id, "fault", bundle->fault));
   }
+  free(path);
 }
 
 static int
@@ -308,8 +305,11 @@ plugins(const ListArgs* const args)
   for (uint32_t e = 0; rows && e < n; ++e) {
     add_plugin(rows, args, sorted[e]);
   }
-  if (rows && args->all) {
-    add_failed(rows, args, catalogue);
+  const CatalogueBundle* const bundles = catalogue_bundles(catalogue, &n);
+  for (uint32_t b = 0; rows && args->all && b < n; ++b) {
+    if (bundles[b].fault[0]) {
+      add_failed(rows, args, &bundles[b]);
+    }
   }
   free(sorted);
   return rows;

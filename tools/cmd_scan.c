@@ -5,9 +5,11 @@
 #include "commands.h"
 #include "options.h"
 
+#include "engine/base/text.h"
 #include "plugins/format.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int run_scan(int argc, char** argv);
@@ -80,9 +82,11 @@ print_failed(const Catalogue* const catalogue)
   uint32_t n = 0;
   const CatalogueBundle* const bundles = catalogue_bundles(catalogue, &n);
   for (uint32_t b = 0; b < n; ++b) {
-    if (bundles[b].fault[0]) {
-      printf("%s: %s\n", bundles[b].path, bundles[b].fault);
+    char* const path = bundles[b].fault[0] ? text_printable_copy(bundles[b].path) : NULL;
+    if (path) {
+      printf("%s: %s\n", path, bundles[b].fault);
     }
+    free(path);
   }
 }
 

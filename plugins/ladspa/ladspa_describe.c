@@ -47,6 +47,12 @@ static const char* const mend_texts[N_MENDS] = {
   [MEND_DEFAULT_OUTSIDE] = "default outside the bounds",
 };
 
+/// The plugins of a library, as far as they are listed.
+typedef struct Listing {
+  const LADSPA_Descriptor* ladspa[LADSPA_MAX_PLUGINS];
+  uint32_t n;
+} Listing;
+
 /// A description in the making.
 typedef struct Description {
   const LADSPA_Descriptor* ladspa;
@@ -424,9 +430,20 @@ is_label(const char* const label)
   return label && label[0] && strlen(label) < MAX_TEXT_BYTES && text_is_printable(label);
 }
 
+static bool
+has_label(const Listing* const listing, const char* const label)
+{
+  bool is_found = false;
+  for (uint32_t i = 0; i < listing->n && !is_found; ++i) {
+    const char* const other = listing->ladspa[i]->Label;
+    is_found = other && !strcmp(other, label);
+  }
+  return is_found;
+}
+
 /// "file/label": labels are unique in a library, and libraries have different names.
 static const char*
-make_id(Description* const d, const LADSPA_Descriptor_Function list, const unsigned long index)
+make_id(Description* const d, const Listing* const earlier)
 {
   const char* const slash = strrchr(d->plugin.bundle, '/');
   const char* const file = slash ? slash + 1 : d->plugin.bundle;
@@ -434,13 +451,12 @@ make_id(Description* const d, const LADSPA_Descriptor_Function list, const unsig
   const int n_stem = (int)(dot ? dot - file : (ptrdiff_t)strlen(file));
   const char* label = d->ladspa->Label;
   char number[32];
+  snprintf(number, sizeof(number), "#%u", earlier->n);
   if (!is_label(label)) {
     set_fault(d, "its label cannot be used in racks");
-  } else if (ladspa_library_find(list, label) != d->ladspa) {
+    label = number;
+  } else if (has_label(earlier, label)) {
     set_fault(d, "another plugin of this library has its label");
-  }
-  if (d->fault[0]) {
-    snprintf(number, sizeof(number), "#%lu", index);
     label = number;
   }
   const size_t n_bytes = strlen(file) + strlen(label) + 2U;
@@ -481,13 +497,12 @@ write_notes(Description* const d)
 }
 
 static void
-describe_plugin(Description* const d, const LADSPA_Descriptor_Function list,
-                const unsigned long index)
+describe_plugin(Description* const d, const Listing* const earlier)
 {
   Plugin* const plugin = &d->plugin;
   const LADSPA_Descriptor* const ladspa = d->ladspa;
   const bool is_named = ladspa->Name && ladspa->Name[0];
-  plugin->source = (FxSource){ "ladspa", make_id(d, list, index) };
+  plugin->source = (FxSource){ "ladspa", make_id(d, earlier) };
   plugin->name = is_named ? copy_text(d, ladspa->Name) : plugin->source.id;
   plugin->maker = copy_text(d, ladspa->Maker);
   plugin->licence = copy_text(d, ladspa->Copyright);
@@ -500,12 +515,12 @@ describe_plugin(Description* const d, const LADSPA_Descriptor_Function list,
 }
 
 static Status
-report_plugin(const Plugin* const base, const LADSPA_Descriptor_Function list,
-              const unsigned long index, const LADSPA_Descriptor* const ladspa,
-              const PluginFound found, void* const context, Error* const error)
+report_plugin(const Plugin* const base, const LADSPA_Descriptor* const ladspa,
+              const Listing* const earlier, const PluginFound found, void* const context,
+              Error* const error)
 {
   Description d = { .ladspa = ladspa, .plugin = *base };
-  describe_plugin(&d, list, index);
+  describe_plugin(&d, earlier);
   const bool is_complete = !d.arena.failed && !d.notes.failed;
   if (is_complete) {
     d.plugin.fx.source = &d.plugin.source;
@@ -518,26 +533,31 @@ report_plugin(const Plugin* const base, const LADSPA_Descriptor_Function list,
 }
 
 static Status
+report_plugins(const Plugin* const base, const LADSPA_Descriptor_Function list,
+               const PluginFound found, void* const context, Error* const error)
+{
+  Listing listing = { .n = 0 };
+  Status status = STATUS_OK;
+  const LADSPA_Descriptor* ladspa = NULL;
+  while (!status && (ladspa = list(listing.n)) && ladspa != listing.ladspa[0]) {
+    if (listing.n == LADSPA_MAX_PLUGINS) {
+      return error_set(error, STATUS_LIMIT, "%s has more than %u plugins", base->bundle,
+                       LADSPA_MAX_PLUGINS);
+    }
+    status = report_plugin(base, ladspa, &listing, found, context, error);
+    listing.ladspa[listing.n++] = ladspa;
+  }
+  return status;
+}
+
+static Status
 describe(const char* const bundle, const PluginFound found, void* const context, Error* const error)
 {
   LADSPA_Descriptor_Function list = NULL;
   Plugin base = { .bundle = bundle, .binary = bundle };
   Status status = file_key(bundle, &base.binary_key, error);
   status = status ? status : ladspa_library_open(bundle, &list, error);
-  const LADSPA_Descriptor* first = NULL;
-  const LADSPA_Descriptor* ladspa = NULL;
-  for (unsigned long i = 0; !status && (ladspa = list(i)); ++i) {
-    if (i == LADSPA_MAX_PLUGINS) {
-      return error_set(error, STATUS_LIMIT, "%s lists more than %u plugins", bundle,
-                       LADSPA_MAX_PLUGINS);
-    }
-    if (ladspa == first) { // some functions ignore the index
-      break;
-    }
-    first = first ? first : ladspa;
-    status = report_plugin(&base, list, i, ladspa, found, context, error);
-  }
-  return status;
+  return status ? status : report_plugins(&base, list, found, context, error);
 }
 
 extern const PluginFormat plugin_format_ladspa;

@@ -143,10 +143,29 @@ take_memory(Instance* const instance, const uint32_t max_block_frames, Error* co
   if (arena->failed) {
     return error_set(error, STATUS_NO_MEM, "no memory for ladspa %s", plugin->source.id);
   }
-  for (uint32_t p = 0; p < plugin->n_ports; ++p) {
-    instance->values[p] = scaled(instance, &plugin->ports[p], plugin->ports[p].initial);
-  }
   return STATUS_OK;
+}
+
+static void
+ladspa_set(Instance* const instance, const uint32_t p, const double value, const uint32_t frame)
+{
+  (void)frame;
+  const PluginPort* const port = &instance->plugin->ports[p];
+  instance->values[p] = fminf(fmaxf((float)value, scaled(instance, port, port->min)),
+                              scaled(instance, port, port->max));
+}
+
+static void
+set_values(Instance* const instance, const double* const values)
+{
+  for (uint32_t p = 0; p < instance->plugin->n_ports; ++p) {
+    const PluginPort* const port = &instance->plugin->ports[p];
+    if (values && !(port->flags & PORT_OUTPUT)) {
+      ladspa_set(instance, p, values[p], 0);
+    } else {
+      instance->values[p] = scaled(instance, port, port->initial);
+    }
+  }
 }
 
 static void
@@ -175,7 +194,10 @@ ladspa_open(const Plugin* const plugin, const InstanceSetup* const setup, Instan
   instance->ladspa = ladspa;
   instance->rate_hz = setup->rate_hz;
   status = take_memory(instance, setup->max_block_frames, error);
-  status = status ? status : make_handle(instance, &instance->handle, error);
+  if (!status) {
+    set_values(instance, setup->values);
+    status = make_handle(instance, &instance->handle, error);
+  }
   if (status) {
     free_memory(instance);
     return status;
@@ -201,15 +223,6 @@ ladspa_renew(Instance* const instance, Error* const error)
     instance->handle = handle;
   }
   return status;
-}
-
-static void
-ladspa_set(Instance* const instance, const uint32_t p, const double value, const uint32_t frame)
-{
-  (void)frame;
-  const PluginPort* const port = &instance->plugin->ports[p];
-  instance->values[p] = fminf(fmaxf((float)value, scaled(instance, port, port->min)),
-                              scaled(instance, port, port->max));
 }
 
 static double

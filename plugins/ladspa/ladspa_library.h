@@ -15,6 +15,6 @@ NODISCARD Status ladspa_library_open(const char* path, LADSPA_Descriptor_Functio
 /// The first plugin with that label, or NULL. [scan, builder]
 const LADSPA_Descriptor* ladspa_library_find(LADSPA_Descriptor_Function list, const char* label);
 
-#define LADSPA_MAX_PLUGINS 4096U // of a library: a function that never ends its list is broken
+#define LADSPA_MAX_PLUGINS 1024U // of a library; some functions never end their list
 
 #endif

@@ -18,7 +18,7 @@ static int info_run(int argc, char** argv);
 
 const Command cmd_info = {
   .name = "info",
-  .usage = "[options] EFFECT|PLUGIN|FORMAT PLUGIN",
+  .usage = "[options] [FORMAT] EFFECT|PLUGIN",
   .summary = "Show the parameters of an effect or a plugin: unit, range, default, help",
   .run = info_run,
 };

@@ -19,7 +19,7 @@
 #include <strings.h>
 
 #define MAX_COLUMNS 12U
-#define MAX_FORMATS 8U
+#define ANY_FORMAT  UINT32_MAX
 
 // The cost of a submission is measured with an empty rack in this format.
 #define MEASURED_BLOCKS 200U
@@ -35,12 +35,15 @@ const Command cmd_list = {
   .run = list_run,
 };
 
+/// The words of plugin formats, also of those that this build leaves out.
+static const char* const formats[] = { "clap", "ladspa", "lv2", NULL };
+
 typedef struct ListArgs {
   bool json;
   bool measures; ///< Devices
   // of plugins only
   bool all;
-  uint32_t format; ///< Place in plugin_formats(); UINT32_MAX: all
+  uint32_t format; ///< Place in `formats`; ANY_FORMAT: all
   char** words;    ///< [n_words]
   uint32_t n_words;
 } ListArgs;
@@ -239,9 +242,7 @@ has_words(const ListArgs* const args, const Plugin* const plugin, const Catalogu
 static bool
 is_of_format(const ListArgs* const args, const char* const format)
 {
-  uint32_t n = 0;
-  const PluginFormat* const* const formats = plugin_formats(&n);
-  return args->format >= n || !strcmp(formats[args->format]->name, format);
+  return args->format == ANY_FORMAT || !strcmp(formats[args->format], format);
 }
 
 static void
@@ -283,8 +284,8 @@ compare_entries(const void* const a, const void* const b)
   const CatalogueEntry* const left = *(const CatalogueEntry* const*)a;
   const CatalogueEntry* const right = *(const CatalogueEntry* const*)b;
   const int names = strcasecmp(left->short_name, right->short_name);
-  const int formats = names ? names : strcmp(left->format, right->format);
-  return formats ? formats : strcmp(left->id, right->id);
+  const int order = names ? names : strcmp(left->format, right->format);
+  return order ? order : strcmp(left->id, right->id);
 }
 
 /// The plugins in the order of their names.
@@ -436,7 +437,7 @@ check_args(const Listing* const listing, const ListArgs* const args)
   if (args->measures && strcmp(listing->name, "devices") != 0) {
     return command_misused(&cmd_list, "--measure goes with devices");
   }
-  if ((args->all || args->format != UINT32_MAX) && !is_plugins) {
+  if ((args->all || args->format != ANY_FORMAT) && !is_plugins) {
     return command_misused(&cmd_list, "--%s goes with plugins", args->all ? "all" : "format");
   }
   return args->n_words && !is_plugins
@@ -448,6 +449,10 @@ static int
 list(const Listing* const listing, const ListArgs* const args)
 {
   Error error = { STATUS_OK, "" };
+  if (args->format != ANY_FORMAT && !plugin_format_find(formats[args->format])) {
+    error_set(&error, STATUS_NO_BACKEND, "this build has no %s", formats[args->format]);
+    return command_fail(&cmd_list, &error);
+  }
   if (!strcmp(listing->name, "plugins") && catalogue_file_use(&cmd_list, &error)) {
     return command_fail(&cmd_list, &error);
   }
@@ -455,27 +460,14 @@ list(const Listing* const listing, const ListArgs* const args)
                     : print_listing(listing, args);
 }
 
-/// The names of the formats of this build, NULL-terminated.
-static const char* const*
-format_names(void)
-{
-  static const char* names[MAX_FORMATS + 1U];
-  uint32_t n = 0;
-  const PluginFormat* const* const formats = plugin_formats(&n);
-  for (uint32_t f = 0; f < n && f < MAX_FORMATS; ++f) {
-    names[f] = formats[f]->name;
-  }
-  return names;
-}
-
 static int
 list_run(const int argc, char** const argv)
 {
-  ListArgs args = { .format = UINT32_MAX };
+  ListArgs args = { .format = ANY_FORMAT };
   // clang-format off
   const Option table[] = {
     { "all",     'a', OPTION_FLAG,   .to.flag = &args.all,      .help = "Plugins: also those that cannot be used, with the reason" },
-    { "format",  'f', OPTION_CHOICE, .to.choice = &args.format, .help = "Plugins: only those of one format", .choices = format_names() },
+    { "format",  'f', OPTION_CHOICE, .to.choice = &args.format, .help = "Plugins: only those of one format", .choices = formats },
     { "json",    'j', OPTION_FLAG,   .to.flag = &args.json,     .help = "Print JSON" },
     { "measure", 'm', OPTION_FLAG,   .to.flag = &args.measures, .help = "Devices: measure the time of an empty submission to each GPU" },
   };

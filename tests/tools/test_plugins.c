@@ -204,7 +204,7 @@ static const struct {
   { { "info", "duckr" }, "did you mean \"ducker\"?" },
   { { "info", "gian" }, "did you mean \"gain\"?" },
   { { "info", "ladspa", "duckr" }, "did you mean \"ducker\"?" },
-  { { "info", "vst", "gain" }, "vst" },
+  { { "info", "vst", "gain" }, "no VST" },
 };
 
 TEST_ROWS(mistakes_are_refused, refused)

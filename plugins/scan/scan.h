@@ -3,7 +3,7 @@
    Finds the plugins of this machine and describes them.
 
    Plugin code and plugin descriptions (Turtle) are only opened in children of the process that scans.
-   A child that crashes, or that takes longer than SCAN_LIMIT_MS, costs its bundle and no other; the
+   A child that crashes, or that finds no plugin for SCAN_LIMIT_MS, costs its bundle and no other; the
    catalogue remembers why, until the bundle changes.
 */
 #ifndef WARPRACK_PLUGINS_SCAN_SCAN_H
@@ -11,7 +11,7 @@
 
 #include "plugins/catalogue.h"
 
-#define SCAN_LIMIT_MS  8000U        // for a bundle
+#define SCAN_LIMIT_MS  8000U        // for a bundle, or for the next plugin of it
 #define SCAN_MAX_BYTES (64U << 20U) // of a bundle's text
 
 /// What a scan did.

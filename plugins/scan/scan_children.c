@@ -9,6 +9,7 @@
 #include "engine/base/time.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,15 +19,19 @@
 #include <unistd.h>
 
 #define MAX_CHILDREN 64U
+#define PATIENCE     10U  // longest time for a job, as a multiple of its limit
 #define LINE_BYTES   160U // of what a child prints, in its fault
 
 typedef struct Child {
   pid_t pid; ///< 0: none
   uint32_t job;
   Report* report;
-  int output; ///< File of what it prints
-  uint64_t end_ns;
-  bool is_late;
+  int output;        ///< File of what it prints
+  uint64_t end_ns;   ///< Its deadline
+  uint64_t last_ns;  ///< The last possible deadline
+  uint64_t delay_ns; ///< run_delay_ns() at the last look
+  size_t n_bytes;    ///< Of its report at the last look
+  bool is_late;      ///< It was killed
 } Child;
 
 /// The children of a children_run().
@@ -89,12 +94,15 @@ static Status
 start_child(Crew* const crew, Child* const child, Error* const error)
 {
   const size_t n_bytes = report_bytes(crew->jobs);
+  const uint64_t limit_ns = crew->jobs->limit_ms * NS_PER_MS;
+  const uint64_t now_ns = time_now_ns();
   *child = (Child){
     .job = crew->n_started,
     .report = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE,
                    MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0),
     .output = memfd_create("plugin", MFD_CLOEXEC),
-    .end_ns = time_now_ns() + crew->jobs->limit_ms * NS_PER_MS,
+    .end_ns = now_ns + limit_ns,
+    .last_ns = now_ns + PATIENCE * limit_ns,
   };
   child->pid = child->report != MAP_FAILED && child->output >= 0 ? fork() : -1;
   if (!child->pid) {
@@ -221,13 +229,44 @@ end_children(Crew* const crew)
   }
 }
 
+/// Time for which a process could run but had no processor; 0 if the kernel does not tell.
+static uint64_t
+run_delay_ns(const pid_t pid)
+{
+  char path[64];
+  snprintf(path, sizeof(path), "/proc/%d/schedstat", pid);
+  FILE* const file = fopen(path, "re");
+  uint64_t delay_ns = 0;
+  if (file) {
+    (void)!fscanf(file, "%*u %" SCNu64, &delay_ns);
+    fclose(file);
+  }
+  return delay_ns;
+}
+
+/// Extend the deadline of a child whose report grows, or that had no processor.
+static void
+extend(const Crew* const crew, Child* const child, const uint64_t now_ns)
+{
+  const uint64_t delay_ns = run_delay_ns(child->pid);
+  const size_t n_bytes = child->report->n_bytes;
+  const uint64_t end_ns = n_bytes != child->n_bytes ? now_ns + crew->jobs->limit_ms * NS_PER_MS
+                                                    : child->end_ns + delay_ns - child->delay_ns;
+  child->end_ns = end_ns < child->last_ns ? end_ns : child->last_ns;
+  child->delay_ns = delay_ns;
+  child->n_bytes = n_bytes;
+}
+
 static void
 kill_late(Crew* const crew, const uint64_t now_ns)
 {
   for (uint32_t c = 0; c < crew->n_children; ++c) {
     Child* const child = &crew->children[c];
-    if (child->pid && now_ns >= child->end_ns) {
-      child->is_late = true;
+    if (child->pid && !child->is_late && now_ns >= child->end_ns) {
+      extend(crew, child, now_ns);
+      child->is_late = now_ns >= child->end_ns;
+    }
+    if (child->pid && child->is_late) {
       kill(child->pid, SIGKILL);
     }
   }

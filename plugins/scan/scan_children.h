@@ -33,7 +33,8 @@ typedef struct Report {
 typedef struct ChildJobs {
   uint32_t n_jobs;
   uint32_t n_children; ///< At a time; 0: as many as cores
-  uint32_t limit_ms;   ///< Time for a job
+  uint32_t limit_ms;   ///< Time for a job, without the time in which it had no processor; begins
+                       ///< again when its report has grown
   size_t max_bytes;    ///< Of a report's text
   /// Do a job. [child]
   void (*work)(void* context, uint32_t job, Report* report);

@@ -23,6 +23,8 @@
 #include <unistd.h>
 
 #define SOME_MS   300U // limit for bundles that hang
+#define LONG_MS   900U // limit for bundles with several plugins
+#define SLOW_MS   300U // between two of their plugins
 #define NAME_SIZE ((size_t)4 << 20U)
 
 static Scratch folder;
@@ -146,6 +148,16 @@ report_flood(const PluginFound found, void* const context)
   free(name);
 }
 
+/// Find some plugins, each after a time that is shorter than the limit.
+static void
+report_slowly(const PluginFound found, void* const context)
+{
+  for (int i = 0; i < 4; ++i) {
+    time_sleep(SLOW_MS * NS_PER_MS);
+    report("leaf", "slow", found, context);
+  }
+}
+
 static void
 misbehave(const char* const words)
 {
@@ -187,6 +199,8 @@ describe(const char* const format, const char* const bundle, const PluginFound f
   }
   if (does(words, "flood")) {
     report_flood(found, context);
+  } else if (does(words, "slow")) {
+    report_slowly(found, context);
   } else if (does(words, "look")) {
     name_surroundings(name);
     report(format, name, found, context);
@@ -439,6 +453,14 @@ TEST(a_bundle_that_hangs_is_killed)
   ck_assert_str_eq(fault_of("a.leaf"), "took too long");
   ck_assert_str_eq(fault_of("b.tree"), "took too long");
   ck_assert(is_process_gone());
+}
+
+TEST(the_limit_begins_again_with_every_plugin)
+{
+  put("a.leaf", "slow");
+  scan_with(&(ScanRequest){ .limit_ms = LONG_MS });
+  ck_assert_str_eq(fault_of("a.leaf"), "");
+  ck_assert_str_eq(plugin_of_bundle("a.leaf"), "slow");
 }
 
 static const char* const forking[] = { "a.leaf", "a.tree" };

@@ -311,9 +311,14 @@ refuse(const char* const name)
   for (uint32_t i = 0; names && i < n + n_plugins; ++i) {
     names[i] = i < n ? table[i]->name : entries[i - n].short_name;
   }
-  char hint[HINT_BYTES];
-  const int exit_code = command_misused(&cmd_info, "no effect and no plugin '%s'; %s", name,
-                                        name_hint(hint, name, names, names ? n + n_plugins : 0U));
+  const char* const near = names ? nearest_name(name, names, n + n_plugins) : NULL;
+  const int exit_code =
+      near ? command_misused(&cmd_info, "no effect and no plugin '%s'; did you mean \"%s\"?", name,
+                             near)
+           : command_misused(&cmd_info,
+                             "no effect and no plugin '%s'; `" PROGRAM_NAME
+                             " list effects` and `list plugins` show all",
+                             name);
   free(names);
   return exit_code;
 }

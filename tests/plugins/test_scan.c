@@ -256,6 +256,22 @@ describe_tree(const char* const bundle, const PluginFound found, void* const con
   return STATUS_OK;
 }
 
+static Status
+describe_box(const char* const bundle, const PluginFound found, void* const context,
+             Error* const error)
+{
+  (void)bundle;
+  (void)error;
+  report("box", "good", found, context);
+  return STATUS_OK;
+}
+
+static const PluginFormat box = { .name = "box",
+                                  .path_variable = "BOX_PATH",
+                                  .default_folders = "~:~/nowhere",
+                                  .is_folder = true,
+                                  .extension = ".box",
+                                  .describe = describe_box };
 static const PluginFormat leaf = { .name = "leaf",
                                    .path_variable = "LEAF_PATH",
                                    .default_folders = "/nowhere",
@@ -273,8 +289,8 @@ const PluginFormat* const* __wrap_plugin_formats(uint32_t* n_formats);
 const PluginFormat* const*
 __wrap_plugin_formats(uint32_t* const n_formats)
 {
-  static const PluginFormat* const formats[] = { &leaf, &tree, NULL };
-  *n_formats = 2;
+  static const PluginFormat* const formats[] = { &box, &leaf, &tree, NULL };
+  *n_formats = 3;
   return formats;
 }
 
@@ -284,6 +300,7 @@ static void
 start(void)
 {
   folder = scratch_new();
+  setenv("BOX_PATH", "/nowhere", 1);
   setenv("LEAF_PATH", folder.directory, 1);
   setenv("TREE_PATH", folder.directory, 1);
 }
@@ -394,6 +411,20 @@ TEST(no_folder_and_no_bundle_make_an_empty_catalogue)
   scan();
   ck_assert_uint_eq(counts.n_bundles, 0);
   ck_assert(scan_is_current(catalogue));
+}
+
+TEST(a_bundle_is_a_folder_or_a_file_as_its_format_says)
+{
+  put("a.box", "a file");
+  ck_assert_int_eq(mkdir(scratch_path(&folder, "b.box"), 0700), 0);
+  ck_assert_int_eq(mkdir(scratch_path(&folder, "c.leaf"), 0700), 0);
+  unsetenv("BOX_PATH");
+  setenv("HOME", folder.directory, 1);
+  scan();
+  ck_assert_uint_eq(counts.n_bundles, 1);
+  ck_assert_str_eq(plugin_of_bundle("b.box"), "good");
+  rmdir(scratch_path(&folder, "b.box"));
+  rmdir(scratch_path(&folder, "c.leaf"));
 }
 
 TEST(a_bundle_with_two_names_is_described_once)

@@ -27,10 +27,8 @@
 typedef struct InstanceSetup {
   double rate_hz;
   uint32_t max_block_frames;
-  bool offline;         ///< A file is rendered: work is done at once
-  const double* values; ///< [n_ports] of the control inputs, as for set(); NULL: initial ones.
-                        ///< Some plugins read them in their activation only
-  const PluginPreset* preset; ///< With has_state, to be loaded by the format; else NULL
+  bool offline;                ///< A file is rendered: work is done at once
+  const PluginPreset* preset;  ///< With has_state, to be loaded by the format; else NULL
 } InstanceSetup;
 
 /// One instance of a plugin, of a type of the format's own.
@@ -39,7 +37,7 @@ typedef struct Instance Instance;
 /// The calls of a format.  A port is a place in Plugin::ports.
 typedef struct InstanceCalls {
   /// Load the binary, once per process and never to be unloaded, and make and activate an instance.
-  /// [builder]
+  /// All control inputs are at their initial values. [builder]
   Status (*open)(const Plugin* plugin, const InstanceSetup* setup, Instance** out, Error* error);
   /// Deactivate and free. [builder]
   void (*close)(Instance* instance);
@@ -54,7 +52,8 @@ typedef struct InstanceCalls {
      Run for n_frames, at least 1.
 
      @param in One row per audio input in the order of the ports, side chains included; CV inputs are
-     not in it.  The plugin may write to none of them, so the format gives a plugin that might a copy.
+     not in it.  They are copies for this instance, in the same memory for as long as it plays: the
+     plugin may write to them.
      @param out One row per audio output.  No row overlaps another one.
      [rt]
   */

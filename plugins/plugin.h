@@ -39,8 +39,7 @@ typedef enum PortType {
   ROW(TOGGLED,     "toggled")     /* 0 or 1 */                                                     \
   ROW(CHOICE,      "choice")      /* only the numbers of its points */                             \
   ROW(LOGARITHMIC, "logarithmic")                                                                  \
-  ROW(RATE,        "rate")        /* min, max, initial are multiples of the sample rate; a value   \
-                                     that is set is not */                                         \
+  ROW(RATE,        "rate")        /* min, max, initial are multiples of the sample rate */         \
   ROW(TRIGGER,     "trigger")     /* an impulse: 1 for one block */                                \
   ROW(STEPPED,     "stepped")     /* no ramp: every change costs time or is audible */             \
   ROW(LATENCY,     "latency")     /* an output: the latency in frames */                           \
@@ -93,7 +92,7 @@ typedef struct PluginPreset {
   const double* values;  ///< [n_values]; plugin_read() puts them into the ranges of the ports
 } PluginPreset;
 
-#define PLUGIN_RATE_HZ     48000.0 // at which the initial value of a PORT_RATE port is exact
+#define PLUGIN_RATE_HZ     48000.0 // at which a parameter of PORT_RATE has its initial value
 #define PLUGIN_MAX_PORTS   8192U
 #define PLUGIN_MAX_POINTS  1024U
 #define PLUGIN_MAX_PRESETS 16384U

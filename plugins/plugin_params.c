@@ -13,7 +13,6 @@
 
 #define LOWEST_RATE_HZ  8000.0 // of the ranges of PORT_RATE
 #define HIGHEST_RATE_HZ 192000.0
-#define INITIAL_RATE_HZ 48000.0 // of their initial values
 #define HELP_BYTES      400U    // for the labels of choices, after the name of the port
 
 static const FxParam bypass_param = {
@@ -90,7 +89,7 @@ set_rate_range(FxParam* const param, const PluginPort* const port)
   param->unit = UNIT_HZ;
   param->min = at_rate(port->min, port->min < 0.0 ? HIGHEST_RATE_HZ : LOWEST_RATE_HZ);
   param->max = at_rate(port->max, port->max < 0.0 ? LOWEST_RATE_HZ : HIGHEST_RATE_HZ);
-  param->initial = at_rate(port->initial, INITIAL_RATE_HZ);
+  param->initial = at_rate(port->initial, PLUGIN_RATE_HZ);
 }
 
 /// Make the parameter one of whole numbers, unless its range has none.

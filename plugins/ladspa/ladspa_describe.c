@@ -11,6 +11,7 @@
 #include "ladspa_host.h"
 #include "ladspa_library.h"
 #include "plugins/format.h"
+#include "plugins/plugin_names.h"
 
 #include "engine/base/text.h"
 
@@ -58,7 +59,8 @@ typedef struct Description {
   const LADSPA_Descriptor* ladspa;
   Arena arena;
   Plugin plugin;
-  PluginPort* ports; ///< Plugin::ports
+  PluginPort* ports;     ///< Plugin::ports
+  NameSet symbols[2][2]; ///< Of control and audio ports, inputs and outputs
   char fault[128];
   TextBuffer notes;
   uint32_t n_mended[N_MENDS];
@@ -131,33 +133,17 @@ is_sidechain(const char* const name)
          strcasestr(name, "side-chain");
 }
 
-/// True if an earlier port of the same kind has the symbol.
-static bool
-is_taken(const Description* const d, const uint32_t p, const char* const symbol)
-{
-  const PluginPort* const ports = d->ports;
-  bool is_equal = false;
-  for (uint32_t other = 0; other < p && !is_equal; ++other) {
-    is_equal = ports[other].type == ports[p].type &&
-               (ports[other].flags & PORT_OUTPUT) == (ports[p].flags & PORT_OUTPUT) &&
-               !strcmp(ports[other].symbol, symbol);
-  }
-  return is_equal;
-}
-
-/// The id of a port from its name, with a number if several ports have that name.
+/// The id of a port, which no other port of its kind has.
 static const char*
-make_symbol(Description* const d, const uint32_t p)
+make_symbol(Description* const d, const PluginPort* const port)
 {
-  char id[PLUGIN_ID_BYTES];
-  plugin_param_id(d->ports[p].name, id);
-  const char* symbol = copy_text(d, id);
-  for (uint32_t n = 2; is_taken(d, p, symbol) && !d->arena.failed; ++n) {
-    char numbered[PLUGIN_ID_BYTES];
-    snprintf(numbered, sizeof(numbered), "%.*s_%u", (int)PLUGIN_ID_BYTES - 8, id, n);
-    symbol = copy_text(d, numbered);
+  const bool is_output = port->flags & PORT_OUTPUT;
+  char* const id = arena_take(&d->arena, PLUGIN_ID_BYTES, 1);
+  if (!id) {
+    return "";
   }
-  return symbol;
+  plugin_param_id(port->name, id);
+  return names_add(&d->symbols[port->type == PORT_AUDIO][is_output], id, '_');
 }
 
 // ---- numbers ----
@@ -383,10 +369,10 @@ describe_port(Description* const d, const uint32_t p)
   *port = (PluginPort){ .index = p, .type = PORT_AUDIO, .group = "", .uri = "" };
   describe_name(d, p);
   if (!LADSPA_IS_PORT_INPUT(kind) == !LADSPA_IS_PORT_OUTPUT(kind)) {
-    set_fault(d, "its port %u is not either input or output", p + 1U);
+    set_fault(d, "its port %u is both or neither of input and output", p + 1U);
   }
   if (!LADSPA_IS_PORT_AUDIO(kind) == !LADSPA_IS_PORT_CONTROL(kind)) {
-    set_fault(d, "its port %u is not either audio or control", p + 1U);
+    set_fault(d, "its port %u is both or neither of audio and control", p + 1U);
   }
   port->flags = LADSPA_IS_PORT_OUTPUT(kind) ? PORT_OUTPUT : PORT_NO_FLAGS;
   if (LADSPA_IS_PORT_CONTROL(kind)) {
@@ -394,7 +380,7 @@ describe_port(Description* const d, const uint32_t p)
   } else if (LADSPA_IS_PORT_INPUT(kind) && is_sidechain(port->name)) {
     port->flags |= PORT_SIDECHAIN;
   }
-  port->symbol = make_symbol(d, p);
+  port->symbol = make_symbol(d, port);
 }
 
 static void
@@ -410,8 +396,11 @@ describe_ports(Description* const d)
     return;
   }
   d->ports = arena_take(&d->arena, n_ports, sizeof(PluginPort));
+  for (uint32_t k = 0; k < 4U; ++k) {
+    d->symbols[k / 2U][k % 2U] = names_begin(&d->arena, (uint32_t)n_ports);
+  }
   bool has_audio = false;
-  for (uint32_t p = 0; d->ports && p < n_ports; ++p) {
+  for (uint32_t p = 0; !d->arena.failed && p < n_ports; ++p) {
     describe_port(d, p);
     has_audio = has_audio || d->ports[p].type == PORT_AUDIO;
   }
@@ -419,7 +408,7 @@ describe_ports(Description* const d)
     set_fault(d, "it has no audio ports");
   }
   d->plugin.ports = d->ports;
-  d->plugin.n_ports = d->ports ? (uint32_t)n_ports : 0U;
+  d->plugin.n_ports = (uint32_t)n_ports;
 }
 
 // ---- plugins ----
@@ -509,7 +498,9 @@ describe_plugin(Description* const d, const Listing* const earlier)
   plugin->category = "";
   check_functions(d);
   describe_ports(d);
-  write_notes(d);
+  if (!d->arena.failed) {
+    write_notes(d);
+  }
   plugin->fault = d->fault;
   plugin->notes = d->notes.bytes ? d->notes.bytes : "";
 }

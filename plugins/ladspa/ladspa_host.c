@@ -2,10 +2,9 @@
 /*
   Runs LADSPA plugins.
 
-  Every port is connected once, to memory of the instance: control ports to `values`, audio ports to
-  buffers, because LADSPA lets a plugin write to its inputs, and to its outputs at any time.  An
-  instance is renewed by a new one: many plugins keep state when they are deactivated and activated,
-  and many have neither function.
+  Control ports are connected to `values`, audio ports to the rows of run(), again whenever these move.
+  An instance is renewed by a new one: of Debian's plugins every fifth keeps state when it is
+  deactivated and activated.
 */
 
 #include "ladspa_host.h"
@@ -22,20 +21,14 @@ struct Instance {
   LADSPA_Handle handle;
   double rate_hz;
   uint32_t n_in, n_out;
-  float** in;    ///< [n_in][max_block_frames]
-  float** out;   ///< [n_out][max_block_frames]
-  float* values; ///< [n_ports] of control ports
-  Arena arena;   ///< All memory of the instance
+  uint32_t* audio_ports; ///< [n_in + n_out] inputs, then outputs
+  const float** rows;    ///< [n_in + n_out] what they are connected to
+  float* spare;          ///< [max_block_frames] what they are connected to outside of run()
+  float* values;         ///< [n_ports] of control ports
+  Arena arena;           ///< All memory of the instance
 };
 
 // ---- the plugin ----
-
-/// A number of a port's description, as the plugin gets it.
-static float
-scaled(const Instance* const instance, const PluginPort* const port, const double number)
-{
-  return (float)(port->flags & PORT_RATE ? number * instance->rate_hz : number);
-}
 
 /// True if the plugin has the ports that were described.
 static bool
@@ -67,20 +60,22 @@ find_plugin(const Plugin* const plugin, const LADSPA_Descriptor** const ladspa, 
 }
 
 static void
-connect_ports(const Instance* const instance, const LADSPA_Handle handle)
+connect_audio(const Instance* const instance, const LADSPA_Handle handle, const uint32_t a,
+              const float* const row)
 {
-  uint32_t n_in = 0;
-  uint32_t n_out = 0;
-  for (uint32_t p = 0; p < instance->plugin->n_ports; ++p) {
-    const PluginPort* const port = &instance->plugin->ports[p];
-    instance->ladspa->connect_port(handle, p,
-                                   port->type != PORT_AUDIO    ? &instance->values[p]
-                                   : port->flags & PORT_OUTPUT ? instance->out[n_out++]
-                                                               : instance->in[n_in++]);
+  instance->rows[a] = row;
+  instance->ladspa->connect_port(handle, instance->audio_ports[a], (float*)row);
+}
+
+static void
+connect_spare(const Instance* const instance, const LADSPA_Handle handle)
+{
+  for (uint32_t a = 0; a < instance->n_in + instance->n_out; ++a) {
+    connect_audio(instance, handle, a, instance->spare);
   }
 }
 
-/// Make and activate an instance, with the ports connected.
+/// Make and activate an instance of the plugin, with all ports connected.
 static Status
 make_handle(const Instance* const instance, LADSPA_Handle* const handle, Error* const error)
 {
@@ -90,7 +85,12 @@ make_handle(const Instance* const instance, LADSPA_Handle* const handle, Error* 
     return error_set(error, STATUS_LIMIT, "ladspa %s makes no instance at %.0f Hz",
                      instance->plugin->source.id, instance->rate_hz);
   }
-  connect_ports(instance, *handle);
+  for (uint32_t p = 0; p < instance->plugin->n_ports; ++p) {
+    if (instance->plugin->ports[p].type != PORT_AUDIO) {
+      ladspa->connect_port(*handle, p, &instance->values[p]);
+    }
+  }
+  connect_spare(instance, *handle);
   if (ladspa->activate) {
     ladspa->activate(*handle);
   }
@@ -98,37 +98,45 @@ make_handle(const Instance* const instance, LADSPA_Handle* const handle, Error* 
 }
 
 static void
-free_handle(const Instance* const instance)
+free_handle(const Instance* const instance, const LADSPA_Handle handle)
 {
   const LADSPA_Descriptor* const ladspa = instance->ladspa;
+  connect_spare(instance, handle); // the rows of the last run may be gone
   if (ladspa->deactivate) {
-    ladspa->deactivate(instance->handle);
+    ladspa->deactivate(handle);
   }
   if (ladspa->cleanup) {
-    ladspa->cleanup(instance->handle);
+    ladspa->cleanup(handle);
   }
 }
 
 // ---- memory ----
 
-static void
-count_audio(const Plugin* const plugin, uint32_t* const n_in, uint32_t* const n_out)
+static uint32_t
+count_audio(const Plugin* const plugin, const uint32_t direction)
 {
+  uint32_t n = 0;
   for (uint32_t p = 0; p < plugin->n_ports; ++p) {
-    const bool is_output = plugin->ports[p].flags & PORT_OUTPUT;
-    *n_in += plugin->ports[p].type == PORT_AUDIO && !is_output;
-    *n_out += plugin->ports[p].type == PORT_AUDIO && is_output;
+    const PluginPort* const port = &plugin->ports[p];
+    n += port->type == PORT_AUDIO && (port->flags & PORT_OUTPUT) == direction;
   }
+  return n;
 }
 
-static float**
-take_buffers(Arena* const arena, const uint32_t n, const uint32_t n_frames)
+static void
+fill_tables(const Instance* const instance)
 {
-  float** const buffers = arena_take(arena, n, sizeof(float*));
-  for (uint32_t b = 0; buffers && b < n; ++b) {
-    buffers[b] = arena_take(arena, n_frames, sizeof(float));
+  uint32_t n_in = 0;
+  uint32_t n_out = instance->n_in;
+  for (uint32_t p = 0; p < instance->plugin->n_ports; ++p) {
+    const PluginPort* const port = &instance->plugin->ports[p];
+    if (port->type == PORT_AUDIO) {
+      instance->audio_ports[port->flags & PORT_OUTPUT ? n_out++ : n_in++] = p;
+    } else {
+      const double scale = port->flags & PORT_RATE ? instance->rate_hz : 1.0;
+      instance->values[p] = (float)(port->initial * scale);
+    }
   }
-  return buffers;
 }
 
 static Status
@@ -136,36 +144,18 @@ take_memory(Instance* const instance, const uint32_t max_block_frames, Error* co
 {
   const Plugin* const plugin = instance->plugin;
   Arena* const arena = &instance->arena;
-  count_audio(plugin, &instance->n_in, &instance->n_out);
-  instance->in = take_buffers(arena, instance->n_in, max_block_frames);
-  instance->out = take_buffers(arena, instance->n_out, max_block_frames);
+  instance->n_in = count_audio(plugin, PORT_NO_FLAGS);
+  instance->n_out = count_audio(plugin, PORT_OUTPUT);
+  const uint32_t n_audio = instance->n_in + instance->n_out;
+  instance->audio_ports = arena_take(arena, n_audio, sizeof(uint32_t));
+  instance->rows = arena_take(arena, n_audio, sizeof(float*));
+  instance->spare = arena_take(arena, max_block_frames, sizeof(float));
   instance->values = arena_take(arena, plugin->n_ports, sizeof(float));
   if (arena->failed) {
     return error_set(error, STATUS_NO_MEM, "no memory for ladspa %s", plugin->source.id);
   }
+  fill_tables(instance);
   return STATUS_OK;
-}
-
-static void
-ladspa_set(Instance* const instance, const uint32_t p, const double value, const uint32_t frame)
-{
-  (void)frame;
-  const PluginPort* const port = &instance->plugin->ports[p];
-  instance->values[p] = fminf(fmaxf((float)value, scaled(instance, port, port->min)),
-                              scaled(instance, port, port->max));
-}
-
-static void
-set_values(Instance* const instance, const double* const values)
-{
-  for (uint32_t p = 0; p < instance->plugin->n_ports; ++p) {
-    const PluginPort* const port = &instance->plugin->ports[p];
-    if (values && !(port->flags & PORT_OUTPUT)) {
-      ladspa_set(instance, p, values[p], 0);
-    } else {
-      instance->values[p] = scaled(instance, port, port->initial);
-    }
-  }
 }
 
 static void
@@ -194,10 +184,7 @@ ladspa_open(const Plugin* const plugin, const InstanceSetup* const setup, Instan
   instance->ladspa = ladspa;
   instance->rate_hz = setup->rate_hz;
   status = take_memory(instance, setup->max_block_frames, error);
-  if (!status) {
-    set_values(instance, setup->values);
-    status = make_handle(instance, &instance->handle, error);
-  }
+  status = status ? status : make_handle(instance, &instance->handle, error);
   if (status) {
     free_memory(instance);
     return status;
@@ -209,7 +196,7 @@ ladspa_open(const Plugin* const plugin, const InstanceSetup* const setup, Instan
 static void
 ladspa_close(Instance* const instance)
 {
-  free_handle(instance);
+  free_handle(instance, instance->handle);
   free_memory(instance);
 }
 
@@ -219,10 +206,17 @@ ladspa_renew(Instance* const instance, Error* const error)
   LADSPA_Handle handle = NULL;
   const Status status = make_handle(instance, &handle, error);
   if (!status) {
-    free_handle(instance);
+    free_handle(instance, instance->handle);
     instance->handle = handle;
   }
   return status;
+}
+
+static void
+ladspa_set(Instance* const instance, const uint32_t port, const double value, const uint32_t frame)
+{
+  (void)frame;
+  instance->values[port] = (float)value;
 }
 
 static double
@@ -235,13 +229,13 @@ static void
 ladspa_run(Instance* const instance, const float* const* const in, float* const* const out,
            const uint32_t n_frames)
 {
-  for (uint32_t i = 0; i < instance->n_in; ++i) {
-    memcpy(instance->in[i], in[i], n_frames * sizeof(float));
+  for (uint32_t a = 0; a < instance->n_in + instance->n_out; ++a) {
+    const float* const row = a < instance->n_in ? in[a] : out[a - instance->n_in];
+    if (row != instance->rows[a]) {
+      connect_audio(instance, instance->handle, a, row);
+    }
   }
   instance->ladspa->run(instance->handle, n_frames);
-  for (uint32_t o = 0; o < instance->n_out; ++o) {
-    memcpy(out[o], instance->out[o], n_frames * sizeof(float));
-  }
 }
 
 static uint32_t

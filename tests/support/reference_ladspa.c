@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AUDIO_IN  (LADSPA_PORT_AUDIO | LADSPA_PORT_INPUT)
-#define AUDIO_OUT (LADSPA_PORT_AUDIO | LADSPA_PORT_OUTPUT)
+#define MAX_INPUTS 64U
+#define AUDIO_IN   (LADSPA_PORT_AUDIO | LADSPA_PORT_INPUT)
+#define AUDIO_OUT  (LADSPA_PORT_AUDIO | LADSPA_PORT_OUTPUT)
 
 static const LADSPA_Descriptor*
 load(const char* const path, const char* const label)
@@ -28,30 +29,19 @@ load(const char* const path, const char* const label)
   return NULL;
 }
 
-static unsigned
-count(const LADSPA_Descriptor* const plugin, const int kind)
-{
-  unsigned n = 0;
-  for (unsigned long p = 0; p < plugin->PortCount; ++p) {
-    n += plugin->PortDescriptors[p] == kind;
-  }
-  return n;
-}
-
 /// Connect every port to its place at frame `at`.
 static void
 connect(const LADSPA_Descriptor* const plugin, const LADSPA_Handle handle,
-        const ReferenceLadspa* const play, float* const in, float* const controls,
-        const uint32_t at)
+        const ReferenceLadspa* const play, float* const* const in, const uint32_t at)
 {
-  size_t n_in = 0;
-  size_t n_out = 0;
+  uint32_t n_in = 0;
+  uint32_t n_out = 0;
   for (unsigned long p = 0; p < plugin->PortCount; ++p) {
-    float* place = &controls[p];
+    float* place = &play->values[p];
     if (plugin->PortDescriptors[p] == AUDIO_IN) {
-      place = in + n_in++ * play->n_frames + at;
+      place = in[n_in++] + at;
     } else if (plugin->PortDescriptors[p] == AUDIO_OUT) {
-      place = play->out + n_out++ * play->n_frames + at;
+      place = play->out[n_out++] + at;
     }
     plugin->connect_port(handle, p, place);
   }
@@ -59,43 +49,43 @@ connect(const LADSPA_Descriptor* const plugin, const LADSPA_Handle handle,
 
 static void
 run_blocks(const LADSPA_Descriptor* const plugin, const LADSPA_Handle handle,
-           const ReferenceLadspa* const play, float* const in, float* const controls)
+           const ReferenceLadspa* const play, float* const* const in)
 {
-  connect(plugin, handle, play, in, controls, 0);
+  connect(plugin, handle, play, in, 0);
   if (plugin->activate) {
     plugin->activate(handle);
   }
   for (uint32_t at = 0; at < play->n_frames; at += play->block_frames) {
-    connect(plugin, handle, play, in, controls, at);
+    connect(plugin, handle, play, in, at);
     plugin->run(handle, play->block_frames);
   }
   if (plugin->deactivate) {
     plugin->deactivate(handle);
+  }
+  if (plugin->cleanup) {
+    plugin->cleanup(handle);
   }
 }
 
 const char*
 reference_ladspa_play(const ReferenceLadspa* const play)
 {
+  float* in[MAX_INPUTS] = { NULL }; // copies, as a plugin may write to its inputs
   const LADSPA_Descriptor* const plugin = load(play->path, play->label);
   if (!plugin) {
     return "there is no such plugin";
   }
-  const size_t in_bytes = count(plugin, AUDIO_IN) * play->n_frames * sizeof(float);
-  const size_t control_bytes = plugin->PortCount * sizeof(float);
-  float* const in = malloc(in_bytes + 1U);
-  float* const controls = malloc(control_bytes + 1U);
   const LADSPA_Handle handle = plugin->instantiate(plugin, play->rate_hz);
-  if (handle && in && controls) {
-    memcpy(in, play->in, in_bytes); // a plugin may write to its inputs
-    memcpy(controls, play->controls, control_bytes);
-    run_blocks(plugin, handle, play, in, controls);
-    memcpy(play->outputs, controls, control_bytes);
-    if (plugin->cleanup) {
-      plugin->cleanup(handle);
-    }
+  if (!handle || play->n_in > MAX_INPUTS) {
+    return "instantiate() fails, or too many inputs";
   }
-  free(in);
-  free(controls);
-  return handle ? NULL : "instantiate() fails";
+  for (uint32_t i = 0; i < play->n_in; ++i) {
+    in[i] = malloc(play->n_frames * sizeof(float));
+    memcpy(in[i], play->in[i], play->n_frames * sizeof(float));
+  }
+  run_blocks(plugin, handle, play, in);
+  for (uint32_t i = 0; i < play->n_in; ++i) {
+    free(in[i]);
+  }
+  return NULL;
 }

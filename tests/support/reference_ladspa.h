@@ -12,11 +12,11 @@ typedef struct ReferenceLadspa {
   const char* label;
   unsigned long rate_hz;
   uint32_t block_frames;
-  uint32_t n_frames;     ///< A multiple of block_frames
-  const float* controls; ///< [ports] values of the control inputs
-  const float* in;       ///< [audio inputs][n_frames]
-  float* out;            ///< [audio outputs][n_frames] the result
-  float* outputs;        ///< [ports] the result: last values of the control outputs
+  uint32_t n_frames; ///< A multiple of block_frames
+  uint32_t n_in;
+  float* const* in;  ///< [n_in][n_frames] one row per audio input
+  float* const* out; ///< [audio outputs][n_frames] the result
+  float* values;     ///< [ports] of the control inputs; becomes also that of the control outputs
 } ReferenceLadspa;
 
 /// Play.  Returns NULL, or why it is not possible.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// LADSPA plugins whose descriptions are broken, each in its own way.
+// LADSPA plugins whose descriptions are broken or unusual, each in its own way.
 
 #include "engine/base/macros.h"
 
@@ -52,6 +52,16 @@ static const char* const names[] = {
 };
 static const LADSPA_PortRangeHint name_hints[ARRAY_LEN(named)];
 
+// Units.
+static const LADSPA_PortDescriptor measured[] = {
+  OUT,     CONTROL, CONTROL, CONTROL, CONTROL, CONTROL, CONTROL, CONTROL,
+  CONTROL, CONTROL, CONTROL, CONTROL, CONTROL, CONTROL, CONTROL,
+};
+static const char* const measured_names[] = {
+  "Output",  "A (dB)",  "B [hz]",  "C (ms)",      "D (Seconds)", "E [s]", "F (%)",   "G (deg)",
+  "H (BPM)", "I (1:n)", "J in dB", "K (ms) left", "L (dB]",      "dB)",   "M (ms )",
+};
+
 // Bounds.
 static const LADSPA_PortDescriptor bounded[] = {
   OUT, CONTROL, CONTROL, CONTROL, CONTROL, CONTROL, CONTROL, CONTROL, CONTROL, CONTROL, CONTROL,
@@ -94,6 +104,11 @@ static const LADSPA_Descriptor plugins[] = {
     .PortNames = bound_names,
     .PortRangeHints = bounds,
     FUNCTIONS },
+  { .Label = "units",
+    .PortCount = ARRAY_LEN(measured),
+    .PortDescriptors = measured,
+    .PortNames = measured_names,
+    FUNCTIONS },
   { .Label = "bare", .PortCount = 2, .PortDescriptors = audio, FUNCTIONS },
   { .Label = "names", AUDIO, FUNCTIONS },
   { .Label = "no_ports", FUNCTIONS },
@@ -120,7 +135,7 @@ ladspa_descriptor(const unsigned long index)
   }
   LADSPA_Descriptor* const copy = how[0] == 'e' ? malloc(sizeof(LADSPA_Descriptor)) : NULL;
   if (copy) {
-    *copy = plugins[2];
+    *copy = plugins[3];
   }
-  return copy ? copy : &plugins[2];
+  return copy ? copy : &plugins[3];
 }

@@ -14,6 +14,7 @@
 #include <lv2/resize-port/resize-port.h>
 #include <lv2/time/time.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -272,28 +273,40 @@ read_port(Description* const description, const LilvNode* const node, PluginPort
   read_port_of_type(description, node, type, port);
 }
 
-/// The place of a port: its index, which must be new and below the number of ports.
-static PluginPort*
-find_place(Description* const description, const LilvNode* const node)
+/// Put the node of a port at its index, which must be new and below the number of ports.
+static void
+place_port(Description* const description, const LilvNode* const node,
+           const LilvNode** const places)
 {
   double index = -1.0;
   const uint32_t n_ports = description->plugin.n_ports;
   if (!turtle_number(node, LV2_CORE__index, &index)) {
     description_fault(description, "a port has no index");
-    return NULL;
-  }
-  if (index < 0.0 || index >= n_ports || index > (uint32_t)index) {
+  } else if (index < 0.0 || index >= n_ports || index > (uint32_t)index) {
     description_fault(description, "a port has the index %g, but there are %u ports", index,
                       n_ports);
-    return NULL;
-  }
-  PluginPort* const port = description->ports + (uint32_t)index;
-  if (port->symbol) {
+  } else if (places[(uint32_t)index]) {
     description_fault(description, "two ports have the index %u", (uint32_t)index);
-    return NULL;
+  } else {
+    places[(uint32_t)index] = node;
   }
-  port->index = (uint32_t)index;
-  return port;
+}
+
+static void
+read_ports(Description* const description, const LilvNodes* const nodes)
+{
+  const uint32_t n_ports = description->plugin.n_ports;
+  const LilvNode** const places = arena_take(&description->arena, n_ports, sizeof(*places));
+  LILV_FOREACH(nodes, i, nodes)
+  {
+    if (places) {
+      place_port(description, lilv_nodes_get(nodes, i), places);
+    }
+  }
+  for (uint32_t p = 0; p < n_ports && places && places[p]; ++p) {
+    description->ports[p].index = p;
+    read_port(description, places[p], &description->ports[p]);
+  }
 }
 
 // ---- properties ----
@@ -361,38 +374,52 @@ accepts_messages(const Description* const description)
   return false;
 }
 
+static int
+compare_nodes(const void* const a, const void* const b)
+{
+  return strcmp(lilv_node_as_string(*(const LilvNode* const*)a),
+                lilv_node_as_string(*(const LilvNode* const*)b));
+}
+
+static void
+read_properties(Description* const description, const LilvNodes* const nodes)
+{
+  const uint32_t n_nodes = accepts_messages(description) ? lilv_nodes_size(nodes) : 0U;
+  const LilvNode** const sorted = arena_take(&description->arena, n_nodes, sizeof(*sorted));
+  uint32_t n = 0;
+  LILV_FOREACH(nodes, i, nodes)
+  {
+    if (sorted && n < n_nodes) {
+      sorted[n++] = lilv_nodes_get(nodes, i);
+    }
+  }
+  qsort(sorted, n, sizeof(*sorted), compare_nodes);
+  for (uint32_t p = 0; p < n; ++p) {
+    read_property(description, sorted[p]);
+  }
+}
+
 void
 description_read_ports(Description* const description)
 {
+  Arena* const arena = &description->arena;
   LilvNodes* const ports = turtle_objects(description->node, LV2_CORE__port);
   LilvNodes* const properties = turtle_objects(description->node, LV2_PATCH__writable);
   const uint32_t n_ports = lilv_nodes_size(ports);
-  const uint32_t n_properties = lilv_nodes_size(properties);
-  description->ports = arena_take(&description->arena, n_ports + n_properties, sizeof(PluginPort));
-  description->symbol_hashes =
-      arena_take(&description->arena, n_ports + n_properties, sizeof(uint32_t));
-  if (n_ports + n_properties > PLUGIN_MAX_PORTS) {
-    description_fault(description, "has %u ports; at most %u are possible", n_ports + n_properties,
+  const uint32_t n_places = n_ports + lilv_nodes_size(properties);
+  if (n_places > PLUGIN_MAX_PORTS) {
+    description_fault(description, "has %u ports; at most %u are possible", n_places,
                       PLUGIN_MAX_PORTS);
   }
-  const bool is_possible = !description->arena.failed && !description->fault[0];
-  description->plugin.n_ports = is_possible ? n_ports : 0U;
-  LILV_FOREACH(nodes, i, ports)
-  {
-    const LilvNode* const node = lilv_nodes_get(ports, i);
-    PluginPort* const port = description->plugin.n_ports ? find_place(description, node) : NULL;
-    if (port) {
-      read_port(description, node, port);
-    }
-  }
-  LILV_FOREACH(nodes, i, properties)
-  {
-    if (is_possible && accepts_messages(description)) {
-      read_property(description, lilv_nodes_get(properties, i));
-    }
+  description->ports = arena_take(arena, n_places, sizeof(PluginPort));
+  description->symbol_hashes = arena_take(arena, n_places, sizeof(uint32_t));
+  if (!arena->failed && !description->fault[0]) {
+    description->plugin.n_ports = n_ports;
+    read_ports(description, ports);
+    read_properties(description, properties);
   }
   if (description->fault[0]) {
-    description->plugin.n_ports = 0; // incomplete
+    description->plugin.n_ports = 0; // they may be incomplete
   }
   lilv_nodes_free(properties);
   lilv_nodes_free(ports);

@@ -5,6 +5,7 @@
 
 #include <lv2/presets/presets.h>
 #include <lv2/state/state.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define NS_RDFS "http://www.w3.org/2000/01/rdf-schema#"
@@ -59,6 +60,13 @@ read_preset(Description* const description, const LilvNode* const node, PluginPr
   read_values(description, node, preset);
 }
 
+/// lilv's order is not the same in every process.
+static int
+compare_presets(const void* const a, const void* const b)
+{
+  return strcmp(((const PluginPreset*)a)->uri, ((const PluginPreset*)b)->uri);
+}
+
 void
 description_read_presets(Description* const description)
 {
@@ -75,6 +83,9 @@ description_read_presets(Description* const description)
     if (presets && n < n_presets) {
       read_preset(description, lilv_nodes_get(nodes, i), presets + n++);
     }
+  }
+  if (presets) {
+    qsort(presets, n, sizeof(*presets), compare_presets);
   }
   description->plugin.presets = presets;
   description->plugin.n_presets = n;

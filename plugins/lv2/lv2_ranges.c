@@ -46,9 +46,9 @@ read_unit(const LilvNode* const node)
 static int
 compare_points(const void* const a, const void* const b)
 {
-  const double x = ((const PluginPoint*)a)->value;
-  const double y = ((const PluginPoint*)b)->value;
-  return (x > y) - (x < y);
+  const PluginPoint* const x = a;
+  const PluginPoint* const y = b;
+  return x->value < y->value ? -1 : x->value > y->value ? 1 : strcmp(x->label, y->label);
 }
 
 /// Sort the points by their values, and keep one of each value.

@@ -9,6 +9,7 @@
 #include <lv2/core/lv2.h>
 #include <math.h>
 #include <serd/serd.h>
+#include <sord/sord.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,9 +81,17 @@ LilvNode*
 turtle_object(const LilvNode* const subject, const char* const predicate)
 {
   LilvNodes* const objects = turtle_objects(subject, predicate);
-  LilvNode* const first = objects ? lilv_node_duplicate(lilv_nodes_get_first(objects)) : NULL;
+  const LilvNode* first = NULL;
+  LILV_FOREACH(nodes, i, objects)
+  {
+    const LilvNode* const object = lilv_nodes_get(objects, i);
+    if (!first || strcmp(lilv_node_as_string(object), lilv_node_as_string(first)) < 0) {
+      first = object;
+    }
+  }
+  LilvNode* const copy = lilv_node_duplicate(first);
   lilv_nodes_free(objects);
-  return first;
+  return copy;
 }
 
 bool
@@ -121,12 +130,12 @@ turtle_text(Arena* const arena, const LilvNode* const subject, const char* const
 bool
 turtle_node_number(const LilvNode* const node, double* const number)
 {
-  if (!node || !lilv_node_is_literal(node)) {
-    return false;
-  }
   if (lilv_node_is_bool(node)) {
     *number = lilv_node_as_bool(node) ? 1.0 : 0.0;
     return true;
+  }
+  if (!lilv_node_is_literal(node)) {
+    return false;
   }
   Decimal decimal;
   if (!number_scan(lilv_node_as_string(node), &decimal) || *decimal.end) {
@@ -145,38 +154,50 @@ turtle_number(const LilvNode* const subject, const char* const predicate, double
   return is_number;
 }
 
-/// Keep the first error of a file.
+/// The first error of a file.
+typedef struct FileFault {
+  const char* file_uri;
+  Error error;
+} FileFault;
+
 static SerdStatus
-on_error(void* const context, const SerdError* const fault)
+on_error(void* const context, const SerdError* const from)
 {
-  Error* const error = context;
-  if (error->status) {
+  FileFault* const fault = context;
+  if (fault->error.status) {
     return SERD_SUCCESS;
   }
-  char text[sizeof(error->text)];
-  vsnprintf(text, sizeof(text), fault->fmt, *fault->args);
+  char text[256];
+  vsnprintf(text, sizeof(text), from->fmt, *from->args);
   text[strcspn(text, "\n")] = '\0';
-  const char* const name = strrchr((const char*)fault->filename, '/');
-  error_set(error, STATUS_FILE, "%s:%u:%u: %s", name ? name + 1 : (const char*)fault->filename,
-            fault->line, fault->col, text);
+  const char* const slash = strrchr(fault->file_uri, '/');
+  const char* const name = slash ? slash + 1 : fault->file_uri;
+  if (from->line) {
+    error_set(&fault->error, STATUS_FILE, "%s:%u:%u: %s", name, from->line, from->col, text);
+  } else {
+    error_set(&fault->error, STATUS_FILE, "%s: %s", name, text);
+  }
   return SERD_SUCCESS;
 }
 
 Status
 turtle_check(const char* const file_uri, Error* const error)
 {
-  SerdReader* const reader = serd_reader_new(SERD_TURTLE, NULL, NULL, NULL, NULL, NULL, NULL);
-  if (!reader) {
-    return error_set(error, STATUS_NO_MEM, "out of memory to read %s", file_uri);
-  }
-  Error found = { STATUS_OK, "" };
-  serd_reader_set_error_sink(reader, on_error, &found);
+  FileFault fault = { .file_uri = file_uri };
+  SordWorld* const words = sord_world_new();
+  SordModel* const model = sord_new(words, SORD_SPO, false);
+  const SerdNode base = serd_node_from_string(SERD_URI, (const uint8_t*)file_uri);
+  SerdEnv* const prefixes = serd_env_new(&base);
+  SerdReader* const reader = sord_new_reader(model, prefixes, SERD_TURTLE, NULL);
+  sord_world_set_error_sink(words, on_error, &fault);
+  serd_reader_set_error_sink(reader, on_error, &fault);
   const SerdStatus failed = serd_reader_read_file(reader, (const uint8_t*)file_uri);
   serd_reader_free(reader);
-  if (found.status) {
-    return error_set(error, found.status, "%s", found.text);
+  serd_env_free(prefixes);
+  sord_free(model);
+  sord_world_free(words);
+  if (failed > SERD_FAILURE && !fault.error.status) {
+    return error_set(error, STATUS_FILE, "%s: %s", file_uri, (const char*)serd_strerror(failed));
   }
-  return failed > SERD_FAILURE
-             ? error_set(error, STATUS_FILE, "%s: %s", file_uri, (const char*)serd_strerror(failed))
-             : STATUS_OK;
+  return fault.error.status ? error_set(error, STATUS_FILE, "%s", fault.error.text) : STATUS_OK;
 }

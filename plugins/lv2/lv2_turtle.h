@@ -24,11 +24,11 @@ LilvWorld* turtle_world(void);
 /// The URI of a bundle's folder.  The caller frees it; NULL if out of memory. [scan]
 LilvNode* turtle_bundle_uri(const char* bundle);
 
-/// All objects of a subject and a predicate.  The caller frees them; NULL if there are none, which
-/// lilv's functions accept. [scan]
+/// All objects of a subject and a predicate, in no certain order.  The caller frees them; NULL if
+/// there are none, which lilv's functions accept. [scan]
 LilvNodes* turtle_objects(const LilvNode* subject, const char* predicate);
 
-/// The first of turtle_objects(), or NULL.  The caller frees it. [scan]
+/// The first of turtle_objects() in the order of their texts, or NULL.  The caller frees it. [scan]
 LilvNode* turtle_object(const LilvNode* subject, const char* predicate);
 
 /// True if the model has this statement; `object` is a URI, NULL: any object. [scan]

@@ -261,4 +261,40 @@ TEST(info_of_a_plugin_has_the_same_facts_in_json)
   json_decref(info);
 }
 
+static size_t
+count_presets(void)
+{
+  json_t* info;
+  RUN_JSON(info, "info", "--json", "urn:warprack:gain");
+  const size_t n = json_array_size(json_object_get(info, "presets"));
+  json_decref(info);
+  return n;
+}
+
+/// The bundle of the plugin does not change.
+TEST(a_preset_in_a_bundle_of_its_own_is_found)
+{
+  static const char manifest[] = "@prefix lv2: <http://lv2plug.in/ns/lv2core#> .\n"
+                                 "@prefix pset: <http://lv2plug.in/ns/ext/presets#> .\n"
+                                 "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
+                                 "<urn:test:preset> a pset:Preset ; lv2:appliesTo "
+                                 "<urn:warprack:gain> ; rdfs:label \"Loud\" ;\n"
+                                 "  lv2:port [ lv2:symbol \"gain\" ; pset:value 6.0 ] .\n";
+  const char* const fixtures = getenv("WARPRACK_LV2_FIXTURES");
+  if (!fixtures) {
+    suite_skip("this build has no LV2");
+    return;
+  }
+  setenv("LV2_PATH", folder.directory, 1);
+  ck_assert_int_eq(symlink(fixtures, scratch_path(&folder, "fixtures.lv2")), 0);
+  const size_t n_before = count_presets();
+  ck_assert_int_eq(mkdir(scratch_path(&folder, "presets.lv2"), 0700), 0);
+  scratch_write(&folder, "presets.lv2/manifest.ttl", manifest, strlen(manifest));
+  ck_assert_uint_eq(count_presets(), n_before + 1U);
+  RUN_GOOD("info", "urn:warprack:gain");
+  assert_says(program.out, "Loud\n");
+  unlink(scratch_path(&folder, "presets.lv2/manifest.ttl"));
+  rmdir(scratch_path(&folder, "presets.lv2"));
+}
+
 SUITE_MAIN_WITH("plugins", start, stop)

@@ -51,7 +51,8 @@ NODISCARD bool report_add(Report* report, size_t max_bytes, const char* text, si
    Run all jobs, several at a time.  After SIGINT, SIGTERM or SIGHUP all children are killed, and
    the signal is raised again.
 
-   The process must have one thread and no other children.  STATUS_NO_MEM. [main]
+   The process must have one thread and no other children.  This call resets an ignored SIGCHLD.
+   STATUS_NO_MEM. [main]
 */
 NODISCARD Status children_run(const ChildJobs* jobs, Error* error);
 

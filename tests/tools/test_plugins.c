@@ -161,16 +161,30 @@ TEST(list_plugins_finds_all_words_in_any_case)
   json_decref(rows);
 }
 
+/// Number of rows with a fault among those of plugins, or of bundles.
+static unsigned
+count_faults(const json_t* const rows, const bool of_bundles)
+{
+  unsigned n = 0;
+  for (size_t r = 0; r < json_array_size(rows); ++r) {
+    const json_t* const row = json_array_get(rows, r);
+    n += *member(row, "fault") && (member(row, "id")[0] == '/') == of_bundles;
+  }
+  return n;
+}
+
 TEST(list_plugins_shows_those_that_cannot_be_used_on_request)
 {
   put("broken.so");
   put_bad("bad.so");
-  RUN_GOOD("list", "plugins");
-  ck_assert_ptr_null(strstr(program.out, "bad.so"));
-  const size_t n_usable = strlen(program.out);
-  RUN_GOOD("list", "plugins", "--all");
-  assert_says(program.out, "/bad.so");
-  ck_assert_uint_gt(strlen(program.out), n_usable);
+  json_t* rows;
+  RUN_JSON(rows, "list", "plugins", "--json");
+  ck_assert_uint_eq(count_faults(rows, false) + count_faults(rows, true), 0);
+  json_decref(rows);
+  RUN_JSON(rows, "list", "plugins", "--json", "--all");
+  ck_assert_uint_gt(count_faults(rows, false), 0);
+  ck_assert_uint_eq(count_faults(rows, true), 1);
+  json_decref(rows);
   RUN_GOOD("list", "plugins", "--all", "bad.so");
   assert_says(program.out, "/bad.so");
   ck_assert_ptr_null(strstr(program.out, "broken/"));

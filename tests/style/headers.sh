@@ -6,7 +6,7 @@ set -eu
 cd "$1"
 failed=0
 cuda_include=$(dsp_gpu/find_cuda.sh || true)
-for header in $(find engine dsp_cpu dsp_gpu plugins io control tools tests -name '*.h' ! -path '*/kernels/*' | sort); do
+for header in $(find engine dsp_cpu dsp_gpu plugins io control tools tests -name '*.h' ! -path '*/kernels/*' ! -path '*/include/*' | sort); do
   case $header in
     dsp_gpu/cuda/* | tests/support/fake_cuda/*) [ -n "$cuda_include" ] || continue ;; # includes headers of the toolkit
   esac

@@ -26,7 +26,7 @@ ALONE = {"engine/faults"}  # no room includes it: only tests and fault builds li
 
 def sources():
     """Every source of the program with its includes."""
-    files = [path for top in TOPS for path in (ROOT / top).rglob("*") if SOURCE.search(path.name)]
+    files = [path for top in TOPS for path in (ROOT / top).rglob("*") if SOURCE.search(path.name) and "include" not in path.parts]
     names = {str(path.relative_to(ROOT)) for path in files}
     graph = {}
     for path in files:

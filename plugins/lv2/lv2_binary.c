@@ -10,8 +10,8 @@
 static const LV2_Descriptor*
 find_in_binary(void* const library, const char* const id)
 {
-  const LV2_Descriptor_Function entry =
-      (LV2_Descriptor_Function)(uintptr_t)dlsym(library, "lv2_descriptor");
+  LV2_Descriptor_Function entry = NULL;
+  *(void**)&entry = dlsym(library, "lv2_descriptor");
   const LV2_Descriptor* descriptor = NULL;
   for (uint32_t i = 0; entry && (descriptor = entry(i)); ++i) {
     if (!strcmp(descriptor->URI, id)) {
@@ -43,8 +43,8 @@ binary_open(Lv2Binary* const binary, const Plugin* const plugin, const char* con
                      dlerror());
   }
   *binary = (Lv2Binary){ .descriptor = find_in_binary(library, plugin->source.id) };
-  const LV2_Lib_Descriptor_Function entry =
-      (LV2_Lib_Descriptor_Function)(uintptr_t)dlsym(library, "lv2_lib_descriptor");
+  LV2_Lib_Descriptor_Function entry = NULL;
+  *(void**)&entry = dlsym(library, "lv2_lib_descriptor");
   if (!binary->descriptor && entry) {
     binary->list = entry(folder, features);
     binary->descriptor = find_in_list(binary->list, plugin->source.id);

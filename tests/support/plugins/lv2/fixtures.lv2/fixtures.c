@@ -31,10 +31,11 @@ typedef struct Fixture {
   float line[LINE_FRAMES];
   unsigned n_frames, n_runs, n_positions, n_messages, n_others;
   // of `echo`
-  pthread_t run_thread;
   unsigned n_asked, n_refused, n_answers, n_ends, n_faults;
-  unsigned n_worked, n_at_once; // of the thread that works
-  bool is_slow;
+  unsigned n_worked; // of the thread that works
+  _Atomic unsigned n_at_once;
+  _Atomic pthread_t run_thread;
+  _Atomic bool is_slow;
   // of `properties`
   double values[5];
 } Fixture;

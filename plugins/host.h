@@ -52,13 +52,18 @@ typedef struct InstanceCalls {
      Run for n_frames, at least 1.
 
      @param in One row per audio input in the order of the ports, side chains included; CV inputs are
-     not in it.  The plugin may write to none of them, so the format gives a plugin that might a copy.
+     not in it.  They are copies for this instance, in the same memory for as long as it plays: the
+     plugin may write to them.
      @param out One row per audio output.  No row overlaps another one.
      [rt]
   */
   void (*run)(Instance* instance, const float* const* in, float* const* out, uint32_t n_frames);
   /// The latency in frames, after at least one run(). [builder]
   uint32_t (*latency)(const Instance* instance);
+  /// Run what the instances of the format have to do outside of the audio: timers, descriptors,
+  /// callbacks, reports.  To be called about 30 times a second while instances exist.  NULL: nothing
+  /// to do. [builder]
+  void (*idle)(void);
 } InstanceCalls;
 
 /// The functions of FxInfo for plugins of all formats.

@@ -222,7 +222,9 @@ describe_plugin(const Plugin* const base, const clap_plugin_factory_t* const fac
     description_mend(&d, "no name", clap->id);
   }
   if (clap_version_is_compatible(clap->clap_version)) {
+    clap_main_enter();
     describe_instance(&d, factory);
+    clap_main_leave();
   } else {
     description_fault(&d, "it is made for a draft of CLAP 1");
   }
@@ -283,9 +285,8 @@ clap_describe(const char* const bundle, const PluginFound found, void* const con
   const clap_plugin_factory_t* factory = NULL;
   clap_main_enter();
   status = clap_library_open(bundle, &factory, error);
-  status = status ? status : describe_all(&base, factory, found, context, error);
   clap_main_leave();
-  return status;
+  return status ? status : describe_all(&base, factory, found, context, error);
 }
 
 extern const PluginFormat plugin_format_clap;

@@ -186,7 +186,7 @@ on_state_dirty(const clap_host_t* const clap)
 
 static const clap_host_state_t state_calls = { on_state_dirty };
 
-/// The latency may only change during activation, after which the host reads it.
+/// The latency may only change during activation.  The host reads it later.
 static void
 on_latency_changed(const clap_host_t* const clap)
 {

@@ -35,7 +35,6 @@ struct Instance {
   ClapEvents events;
   Buffers in, out;
   int64_t n_frames; ///< Since the last activation
-  uint32_t latency_frames;
   bool is_active, is_processing;
   Arena arena; ///< All memory but this structure
   Instance* next;
@@ -181,8 +180,6 @@ activate(Instance* const instance, Error* const error)
   }
   instance->is_active = true;
   instance->n_frames = 0;
-  const clap_plugin_latency_t* const calls = clap->get_extension(clap, CLAP_EXT_LATENCY);
-  instance->latency_frames = calls && calls->get ? calls->get(clap) : 0U;
   return STATUS_OK;
 }
 
@@ -345,7 +342,12 @@ clap_run(Instance* const instance, const float* const* const in, float* const* c
 static uint32_t
 clap_latency(const Instance* const instance)
 {
-  return instance->latency_frames;
+  const clap_plugin_t* const clap = instance->clap;
+  clap_main_enter();
+  const clap_plugin_latency_t* const calls = clap->get_extension(clap, CLAP_EXT_LATENCY);
+  const uint32_t n_frames = calls && calls->get ? calls->get(clap) : 0U;
+  clap_main_leave();
+  return n_frames;
 }
 
 static void

@@ -730,4 +730,44 @@ TEST_ROWS(zam_plugins_sound_as_in_the_reference_host, zam)
   }
 }
 
+/// The plugins of `zam` that are LADSPA plugins, too.  ZamGrains is not here: as a CLAP plugin it
+/// runs as if the rate were 44.1 kHz.
+static const char* const twins[] = {
+  "ZaMaximX2",    "ZaMultiCompX2", "ZamAutoSat", "ZamComp", "ZamCompX2", "ZamDelay",
+  "ZamDynamicEQ", "ZamEQ2",        "ZamGEQ31",   "ZamGate", "ZamGateX2", "ZamTube",
+};
+
+static double
+energy(const float samples[const LONG])
+{
+  double sum = 0.0;
+  for (uint32_t f = 0; f < LONG; ++f) {
+    sum += (double)samples[f] * (double)samples[f];
+  }
+  return sum;
+}
+
+TEST_ROWS(zam_plugins_are_as_loud_as_their_ladspa_twins, twins)
+{
+  static float in[ROWS][LONG];
+  static float out[ROWS][LONG];
+  static float twin[ROWS][LONG];
+  const PluginFormat* const ladspa = plugin_format_find("ladspa");
+  char path[PATH_BYTES];
+  snprintf(path, sizeof(path), "/usr/lib/ladspa/%s-ladspa.so", twins[row]);
+  if (!ladspa || !ladspa->describe || access(path, R_OK)) {
+    suite_skip("no LADSPA plugins of zam-plugins in /usr/lib/ladspa, or no host for them");
+  } else if (describe_zam(twins[row])) {
+    for (uint32_t r = 0; r < ROWS; ++r) {
+      fill(in[r], r);
+    }
+    OK(ladspa->describe(path, keep_plugin, NULL, &error));
+    run_long(calls(), &rig.plugins[0], BLOCK, in, out);
+    run_long(ladspa->calls, &rig.plugins[1], BLOCK, in, twin);
+    const double expected_energy = energy(twin[0]);
+    ck_assert_double_gt(expected_energy, 0.0);
+    ck_assert_double_eq_tol(energy(out[0]), expected_energy, 1e-6 * expected_energy);
+  }
+}
+
 SUITE_MAIN_WITH("clap", begin, end)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  One instance with its default values, in a child: the entry of a file is initialised once per
+  One instance with the default values, in a child: the entry of a file is initialised once per
   process, and the tested host does that, too.  The host offers the extensions that plugins crash
   without, as functions that do nothing.
 */
@@ -22,7 +22,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MAX_PORTS 4U
+#define MAX_PORTS   4U
+#define MAX_CHANGES 64U
 
 static bool is_audio; // one thread, which is one or the other
 
@@ -93,19 +94,46 @@ extension(const clap_host_t* const host, const char* const id)
                                                : NULL;
 }
 
+/// The changes of the first block.
+static clap_event_param_value_t changes[MAX_CHANGES];
+static uint32_t n_changes;
+
+/// Change the parameters that do not begin at their default.
+static void
+make_changes(const clap_plugin_t* const plugin)
+{
+  const clap_plugin_params_t* const calls = plugin->get_extension(plugin, CLAP_EXT_PARAMS);
+  const uint32_t n = calls ? calls->count(plugin) : 0U;
+  for (uint32_t p = 0; p < n && n_changes < MAX_CHANGES; ++p) {
+    clap_param_info_t info;
+    double value = 0.0;
+    if (calls->get_info(plugin, p, &info) && calls->get_value(plugin, info.id, &value) &&
+        value != info.default_value && !(info.flags & CLAP_PARAM_IS_READONLY)) {
+      changes[n_changes++] = (clap_event_param_value_t){
+        .header = { sizeof(changes[0]), 0, CLAP_CORE_EVENT_SPACE_ID, CLAP_EVENT_PARAM_VALUE, 0 },
+        .param_id = info.id,
+        .note_id = -1,
+        .port_index = -1,
+        .channel = -1,
+        .key = -1,
+        .value = info.default_value,
+      };
+    }
+  }
+}
+
 static uint32_t
-no_events(const clap_input_events_t* const events)
+count_changes(const clap_input_events_t* const events)
 {
   (void)events;
-  return 0;
+  return n_changes;
 }
 
 static const clap_event_header_t*
-no_event(const clap_input_events_t* const events, const uint32_t index)
+get_change(const clap_input_events_t* const events, const uint32_t index)
 {
   (void)events;
-  (void)index;
-  return NULL;
+  return &changes[index].header;
 }
 
 static bool
@@ -140,7 +168,7 @@ run_blocks(const clap_plugin_t* const plugin, const ReferenceClap* const work, f
   float* out[REFERENCE_CLAP_ROWS];
   clap_audio_buffer_t in_ports[MAX_PORTS];
   clap_audio_buffer_t out_ports[MAX_PORTS];
-  const clap_input_events_t in_events = { NULL, no_events, no_event };
+  const clap_input_events_t in_events = { NULL, count_changes, get_change };
   const clap_output_events_t out_events = { NULL, take_event };
   clap_process_t block = {
     .audio_inputs = in_ports,
@@ -163,6 +191,7 @@ run_blocks(const clap_plugin_t* const plugin, const ReferenceClap* const work, f
       }
     }
     plugin->process(plugin, &block);
+    n_changes = 0;
   }
   free(copies);
 }
@@ -183,6 +212,7 @@ run_plugin(const ReferenceClap* const work, float* const shared)
       !plugin->activate(plugin, work->rate_hz, 1, work->block_frames)) {
     return false;
   }
+  make_changes(plugin);
   is_audio = true;
   if (!plugin->start_processing(plugin)) {
     return false;

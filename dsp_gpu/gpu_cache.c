@@ -4,6 +4,7 @@
 
 #include "gpu_cache.h"
 
+#include "engine/base/cache_folder.h"
 #include "engine/base/hash.h"
 
 #include <errno.h>
@@ -47,26 +48,6 @@ checksum(const Header* const header, const void* const key, const void* const mo
 
 // ---- key ----
 
-// $XDG_CACHE_HOME is valid only if it is absolute (XDG Base Directory Specification).
-static bool
-make_folder(char* const path, const size_t path_bytes)
-{
-  const char* const cache = getenv("XDG_CACHE_HOME");
-  const char* const home = getenv("HOME");
-  int length = 0;
-  if (cache && cache[0] == '/') {
-    length = snprintf(path, path_bytes, "%s", cache);
-  } else if (home && home[0] == '/') {
-    length = snprintf(path, path_bytes, "%s/.cache", home);
-  }
-  if (length <= 0 || (size_t)length + sizeof("/warprack") > path_bytes) {
-    return false;
-  }
-  mkdir(path, 0700); // may already exist or fail: the next mkdir() shows it
-  strcpy(path + length, "/warprack");
-  return !mkdir(path, 0700) || errno == EEXIST;
-}
-
 #define FOLDER_BYTES 480U
 
 bool
@@ -74,7 +55,8 @@ gpu_cache_has_folder(void)
 {
   char folder[FOLDER_BYTES];
   struct stat found;
-  return make_folder(folder, sizeof(folder)) && !stat(folder, &found) && S_ISDIR(found.st_mode);
+  return cache_folder_make(folder, sizeof(folder)) && !stat(folder, &found) &&
+         S_ISDIR(found.st_mode);
 }
 
 static void
@@ -82,7 +64,7 @@ find_path(Key* const key)
 {
   char folder[FOLDER_BYTES];
   key->path[0] = '\0';
-  if (make_folder(folder, sizeof(folder))) {
+  if (cache_folder_make(folder, sizeof(folder))) {
     snprintf(key->path, sizeof(key->path), "%s/%016" PRIx64, folder,
              hash_bytes(HASH64_START, key->text, key->n_bytes));
   }

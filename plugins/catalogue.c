@@ -1,11 +1,290 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+// The catalogue as a text, and its index: bundles, and the first line of each plugin.
 
-#include "catalogue.h"
+#include "catalogue_private.h"
+#include "fields.h"
+
+#include "engine/base/cache_folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+// ---- write ----
+
+void
+catalogue_write_bundle(TextBuffer* const text, const CatalogueBundle* const bundle)
+{
+  text_buffer_add(text, "bundle");
+  fields_write_text(text, bundle->format);
+  fields_write_path(text, bundle->path);
+  fields_write_count(text, bundle->key);
+  fields_write_text(text, bundle->fault);
+  text_buffer_add(text, "\n");
+  char* const to = text_buffer_reserve(text, bundle->n_bytes);
+  if (to && bundle->n_bytes) {
+    memcpy(to, bundle->text, bundle->n_bytes);
+    text->n += bundle->n_bytes;
+    text->bytes[text->n] = '\0';
+  }
+}
+
+// ---- index ----
+
+/// A line of a text whose last byte is a line feed.  Begins as zeros.
+typedef struct Line {
+  const char* at;
+  const char* end; ///< Its line feed
+  uint32_t number; ///< From 1
+} Line;
+
+/// Find the next line.  False at the end.
+static bool
+next_line(const Catalogue* const catalogue, Line* const line)
+{
+  const char* const end = catalogue->text + catalogue->n_bytes;
+  line->at = line->end ? line->end + 1 : catalogue->text;
+  if (line->at == end) {
+    return false;
+  }
+  line->end = memchr(line->at, '\n', (size_t)(end - line->at));
+  line->number++;
+  return true;
+}
+
+/// Copy a line to memory of the index.  NULL if out of memory.
+static char*
+copy_line(Catalogue* const catalogue, const Line* const line)
+{
+  const size_t n_bytes = (size_t)(line->end - line->at);
+  char* const copy = arena_take(&catalogue->arena, 1, n_bytes + 1U);
+  return copy ? memcpy(copy, line->at, n_bytes) : NULL;
+}
+
+static Status
+read_bundle(Catalogue* const catalogue, const Line* const line, Error* const error)
+{
+  char* const copy = copy_line(catalogue, line);
+  if (!copy) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  FieldLine fields = fields_of(copy, line->number, error);
+  CatalogueBundle* const bundle = &catalogue->bundles[catalogue->n_bundles++];
+  bundle->format = fields_text(&fields, "format");
+  bundle->path = fields_path(&fields, "path");
+  bundle->key = fields_count(&fields, "key", UINT64_MAX);
+  bundle->fault = fields_text(&fields, "fault");
+  bundle->text = line->end + 1;
+  fields_end(&fields);
+  return fields.status;
+}
+
+static Status
+read_entry(Catalogue* const catalogue, const Line* const line, Error* const error)
+{
+  char* const copy = copy_line(catalogue, line);
+  char* const short_name = arena_take(&catalogue->arena, 1, PLUGIN_ID_BYTES);
+  if (!copy || !short_name) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  FieldLine fields = fields_of(copy, line->number, error);
+  catalogue->descriptions[catalogue->n_entries].at = line->at;
+  CatalogueEntry* const entry = &catalogue->entries[catalogue->n_entries++];
+  entry->bundle = catalogue->n_bundles - 1U;
+  entry->format = fields_text(&fields, "format");
+  entry->id = fields_text(&fields, "id");
+  entry->name = fields_text(&fields, "name");
+  (void)fields_text(&fields, "maker");
+  (void)fields_text(&fields, "licence");
+  (void)fields_text(&fields, "category");
+  entry->fault = fields_text(&fields, "fault");
+  (void)fields_text(&fields, "notes");
+  fields_end(&fields);
+  if (strcmp(entry->format, catalogue->bundles[entry->bundle].format) != 0) {
+    fields_fail(&fields, STATUS_FILE, "a plugin of another format than its bundle");
+  }
+  plugin_short_name(entry->id, short_name);
+  entry->short_name = short_name;
+  return fields.status;
+}
+
+/// Read a line after the first one: a bundle or a plugin, or a line of the plugin above it.
+static Status
+read_line(Catalogue* const catalogue, const Line* const line, Error* const error)
+{
+  if (fields_begin_with(line->at, "bundle")) {
+    return read_bundle(catalogue, line, error);
+  }
+  const bool is_plugin = fields_begin_with(line->at, "plugin");
+  const CatalogueEntry* const last =
+      catalogue->n_entries ? &catalogue->entries[catalogue->n_entries - 1U] : NULL;
+  if (!catalogue->n_bundles ||
+      (!is_plugin && !(last && last->bundle == catalogue->n_bundles - 1U))) {
+    return error_set(error, STATUS_FILE, "line %u: it belongs to no %s", line->number,
+                     catalogue->n_bundles ? "plugin" : "bundle");
+  }
+  const Status status = is_plugin ? read_entry(catalogue, line, error) : STATUS_OK;
+  CatalogueBundle* const bundle = &catalogue->bundles[catalogue->n_bundles - 1U];
+  CatalogueText* const description = &catalogue->descriptions[catalogue->n_entries - 1U];
+  bundle->n_bytes = (size_t)(line->end + 1 - bundle->text);
+  description->n_bytes = (size_t)(line->end + 1 - description->at);
+  return status;
+}
+
+/// Take the memory of the index, for as many lines as there are.
+static Status
+make_index(Catalogue* const catalogue, Error* const error)
+{
+  uint32_t n_bundles = 0;
+  uint32_t n_entries = 0;
+  for (Line line = { .at = NULL }; next_line(catalogue, &line);) {
+    n_bundles += fields_begin_with(line.at, "bundle");
+    n_entries += fields_begin_with(line.at, "plugin");
+  }
+  Arena* const arena = &catalogue->arena;
+  catalogue->bundles = arena_take(arena, n_bundles, sizeof(*catalogue->bundles));
+  catalogue->entries = arena_take(arena, n_entries, sizeof(*catalogue->entries));
+  catalogue->descriptions = arena_take(arena, n_entries, sizeof(*catalogue->descriptions));
+  return arena->failed ? error_set(error, STATUS_NO_MEM, "out of memory") : STATUS_OK;
+}
+
+/// Check what the other functions assume: the version, complete lines, no zeros.
+static Status
+check_text(const Catalogue* const catalogue, Error* const error)
+{
+  const size_t n_start = sizeof(CATALOGUE_START) - 1U;
+  const char* const text = catalogue->text;
+  if (catalogue->n_bytes > CATALOGUE_MAX_BYTES) {
+    return error_set(error, STATUS_LIMIT, "larger than %u MiB", CATALOGUE_MAX_BYTES >> 20U);
+  }
+  if (catalogue->n_bytes < n_start || memcmp(text, CATALOGUE_START, n_start) != 0) {
+    return error_set(error, STATUS_FILE, "line 1: not a catalogue of this version of warprack");
+  }
+  if (text[catalogue->n_bytes - 1U] != '\n') {
+    return error_set(error, STATUS_FILE, "the last line is cut off");
+  }
+  return memchr(text, '\0', catalogue->n_bytes)
+             ? error_set(error, STATUS_FILE, "not a text: it has a zero")
+             : STATUS_OK;
+}
 
 Status
-fx_find_plugin(const char* const format, const char* const reference, const FxInfo** const fx,
-               Error* const error)
+catalogue_new(char* const text, const size_t n_bytes, Catalogue** const out, Error* const error)
 {
-  (void)fx;
-  return error_set(error, STATUS_NOT_FOUND, "no plugin %s \"%s\"", format, reference);
+  Catalogue* const catalogue = calloc(1, sizeof(*catalogue));
+  if (!catalogue) {
+    free(text);
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  catalogue->text = text;
+  catalogue->n_bytes = n_bytes;
+  Status status = check_text(catalogue, error);
+  status = status ? status : make_index(catalogue, error);
+  Line line = { .at = NULL };
+  while (!status && next_line(catalogue, &line)) {
+    status = line.number > 1U ? read_line(catalogue, &line, error) : STATUS_OK;
+  }
+  if (status) {
+    catalogue_free(catalogue);
+    return status;
+  }
+  *out = catalogue;
+  return STATUS_OK;
+}
+
+// ---- file ----
+
+bool
+catalogue_path(char* const path, const size_t n_bytes)
+{
+  struct utsname machine;
+  if (uname(&machine) || !cache_folder_path(path, n_bytes)) {
+    return false;
+  }
+  const size_t n = strlen(path);
+  return (size_t)snprintf(path + n, n_bytes - n, "/plugins-%s.txt", machine.machine) < n_bytes - n;
+}
+
+/// Read an open file whole.  The caller frees the text; NULL on error.
+static char*
+read_text(const int file, size_t* const n_bytes, Error* const error)
+{
+  struct stat facts;
+  if (fstat(file, &facts) || !S_ISREG(facts.st_mode)) {
+    error_set(error, STATUS_FILE, "not a file");
+    return NULL;
+  }
+  const size_t size = (size_t)facts.st_size;
+  if (size > CATALOGUE_MAX_BYTES) {
+    error_set(error, STATUS_LIMIT, "larger than %u MiB", CATALOGUE_MAX_BYTES >> 20U);
+    return NULL;
+  }
+  char* const text = malloc(size + 1U);
+  if (!text) {
+    error_set(error, STATUS_NO_MEM, "out of memory");
+    return NULL;
+  }
+  size_t n_read = 0;
+  for (ssize_t n = 1; n > 0; n_read += n > 0 ? (size_t)n : 0U) {
+    n = read(file, text + n_read, size - n_read);
+  }
+  if (n_read != size) {
+    error_set(error, STATUS_FILE, "it cannot be read whole");
+    free(text);
+    return NULL;
+  }
+  *n_bytes = size;
+  return text;
+}
+
+Status
+catalogue_read(const char* const path, Catalogue** const out, Error* const error)
+{
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) {
+    const Status status = status_of_errno(errno, errno == ENOENT ? STATUS_NOT_FOUND : STATUS_FILE);
+    return error_set(error, status, "%s: %s", path, strerror(errno));
+  }
+  Error fault = { STATUS_OK, "" };
+  size_t n_bytes = 0;
+  char* const text = read_text(file, &n_bytes, &fault);
+  close(file);
+  const Status status = text ? catalogue_new(text, n_bytes, out, &fault) : fault.status;
+  return status ? error_set(error, status, "%s: %s", path, fault.text) : STATUS_OK;
+}
+
+void
+catalogue_free(Catalogue* const catalogue)
+{
+  if (catalogue) {
+    arena_clear(&catalogue->arena);
+    free(catalogue->text);
+    free(catalogue);
+  }
+}
+
+const CatalogueBundle*
+catalogue_bundles(const Catalogue* const catalogue, uint32_t* const n_bundles)
+{
+  *n_bundles = catalogue->n_bundles;
+  return catalogue->bundles;
+}
+
+const CatalogueEntry*
+catalogue_entries(const Catalogue* const catalogue, uint32_t* const n_entries)
+{
+  *n_entries = catalogue->n_entries;
+  return catalogue->entries;
+}
+
+const char*
+catalogue_text(const Catalogue* const catalogue, size_t* const n_bytes)
+{
+  *n_bytes = catalogue->n_bytes;
+  return catalogue->text;
 }

@@ -15,15 +15,15 @@
        port    ...
        preset  ...
 
-   Fields are separated by tabs; in a field, a backslash, a tab and control characters are written
-   \xHH.  An unknown version is no catalogue.
+   After the first line come the bundles, and after each bundle its plugins as plugin_write() writes
+   them.  fields.h has the syntax of a line.  An unknown version is no catalogue.
 */
 #ifndef WARPRACK_PLUGINS_CATALOGUE_H
 #define WARPRACK_PLUGINS_CATALOGUE_H
 
 #include "plugin.h"
 
-#define CATALOGUE_VERSION   1U
+#define CATALOGUE_START     "warprack-plugins\t1\n" // the first line; the number is the version
 #define CATALOGUE_MAX_BYTES (256U << 20U)
 
 typedef struct Catalogue Catalogue;
@@ -48,6 +48,9 @@ typedef struct CatalogueEntry {
   uint32_t bundle;        ///< Place in the bundles
 } CatalogueEntry;
 
+/// Write a bundle: its line, then its text.  CATALOGUE_START goes before the first one. [any, not rt]
+void catalogue_write_bundle(TextBuffer* text, const CatalogueBundle* bundle);
+
 /**
    Read a catalogue from text, which must be valid as a whole in its bundles and first lines of
    plugins; other lines are checked when a plugin is read.
@@ -70,12 +73,18 @@ const CatalogueEntry* catalogue_entries(const Catalogue* catalogue, uint32_t* n_
 /// The whole text, as it was read. [any]
 const char* catalogue_text(const Catalogue* catalogue, size_t* n_bytes);
 
-/// Make this the catalogue of the process, which owns it from now on.  Effects that were found in
-/// an earlier one stay valid; an unchanged plugin keeps its effect. [any, not rt]
+/// Make this the catalogue of the process, which owns it from now on, and free the earlier one.
+/// Effects that were found in that stay valid; an unchanged plugin keeps its effect.  NULL: there are
+/// no plugins.  Without a call, the first search reads the user's file. [any, not rt]
 void catalogue_use(Catalogue* catalogue);
 
-/// The catalogue of the process, or NULL. [any]
+/// The catalogue of the process, or NULL; valid until the next catalogue_use(). [any]
 const Catalogue* catalogue_current(void);
+
+/// As fx_find_plugin(), but also finds a plugin that cannot be used (Plugin::fault), to show it.
+/// [any, not rt]
+NODISCARD Status catalogue_find_plugin(const char* format, const char* reference,
+                                       const Plugin** plugin, Error* error);
 
 /// Path of the user's file.  False if there is neither XDG_CACHE_HOME nor HOME. [any]
 bool catalogue_path(char* path, size_t n_bytes);

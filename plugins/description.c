@@ -60,35 +60,23 @@ description_reserve(Description* const d, const uint64_t n_ports)
   }
   d->ports = arena_take(&d->arena, n_ports, sizeof(PluginPort));
   d->plugin.ports = d->ports;
-  return d->ports;
-}
-
-/// The number of earlier ports of the same kind with that symbol, or, without one, with that name.
-static uint32_t
-count_earlier(const Description* const d, const PluginPort* const port, const char* const symbol)
-{
-  uint32_t n = 0;
-  for (const PluginPort* other = d->ports; other < port; ++other) {
-    n += other->type == port->type && (other->flags & PORT_OUTPUT) == (port->flags & PORT_OUTPUT) &&
-         !strcmp(symbol ? other->symbol : other->name, symbol ? symbol : port->name);
+  for (uint32_t set = 0; set < 4U; ++set) {
+    d->symbols[set / 2U][set % 2U] = names_begin(&d->arena, (uint32_t)n_ports);
   }
-  return n;
+  return !d->arena.failed;
 }
 
-/// The id of a port from its name, with a number if several ports have that name.
+/// The id of a port, which no other port of its kind has.
 static const char*
 make_symbol(Description* const d, const PluginPort* const port)
 {
-  char id[PLUGIN_ID_BYTES];
-  char numbered[PLUGIN_ID_BYTES];
+  const bool is_output = port->flags & PORT_OUTPUT;
+  char* const id = arena_take(&d->arena, PLUGIN_ID_BYTES, 1);
+  if (!id) {
+    return "";
+  }
   plugin_param_id(port->name, id);
-  uint32_t n = count_earlier(d, port, NULL);
-  do {
-    ++n;
-    snprintf(numbered, sizeof(numbered), n > 1U ? "%.*s_%u" : "%.*s", (int)PLUGIN_ID_BYTES - 8, id,
-             n);
-  } while (count_earlier(d, port, numbered));
-  return description_text(d, numbered);
+  return names_add(&d->symbols[port->type == PORT_AUDIO][is_output], id, '_');
 }
 
 PluginPort*

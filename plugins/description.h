@@ -9,6 +9,7 @@
 #define WARPRACK_PLUGINS_DESCRIPTION_H
 
 #include "format.h"
+#include "plugin_names.h"
 
 #define DESCRIPTION_MAX_MENDS 16U
 
@@ -21,8 +22,9 @@ typedef struct Mend {
 
 /// Begins as zeros, except for `plugin`.
 typedef struct Description {
-  Plugin plugin;     ///< bundle, binary and binary_key are given
-  PluginPort* ports; ///< Plugin::ports
+  Plugin plugin;         ///< bundle, binary and binary_key are given
+  PluginPort* ports;     ///< Plugin::ports
+  NameSet symbols[2][2]; ///< Of audio and other ports, inputs and outputs
   char fault[128];
   Mend mends[DESCRIPTION_MAX_MENDS];
   uint32_t n_mends;

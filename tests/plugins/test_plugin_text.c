@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A description that was written reads back as the same plugin; any text is written printably; each
+// kind of wrong line is refused with its number, and what is accepted is in range.
+
+#include "engine/base/text.h"
+#include "plugins/plugin.h"
+#include "tests/support/plugin_sample.h"
+#include "tests/support/scoped.h"
+#include "tests/support/suite.h"
+#include "tests/support/wrapped_alloc.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define HEAD                                                                                       \
+  "plugin\tlv2\turn:x\tX\t\t\t\t\t\n"                                                              \
+  "binary\t/b\t/b/x.so\t1\t2\t3\t4\n"
+#define PORT   "port\t0\tcontrol\t\tgain\tGain\t\t\tdb\t-90\t0\t24\t0\n"
+#define PRESET "preset\tLoud\t\t0\t0\t6\n"
+
+static Error fault;
+
+static void
+assert_same_port(const PluginPort* const a, const PluginPort* const b)
+{
+  ck_assert_uint_eq(a->index, b->index);
+  ck_assert_uint_eq(a->type, b->type);
+  ck_assert_uint_eq(a->flags, b->flags);
+  ck_assert_str_eq(a->symbol, b->symbol);
+  ck_assert_str_eq(a->name, b->name);
+  ck_assert_str_eq(a->group, b->group);
+  ck_assert_str_eq(a->uri, b->uri);
+  ck_assert_uint_eq(a->unit, b->unit);
+  ck_assert(a->min == b->min && a->max == b->max && a->initial == b->initial);
+  ck_assert_uint_eq(a->n_bytes, b->n_bytes);
+  ck_assert_uint_eq(a->n_points, b->n_points);
+  for (uint32_t i = 0; i < a->n_points; ++i) {
+    ck_assert(a->points[i].value == b->points[i].value);
+    ck_assert_str_eq(a->points[i].label, b->points[i].label);
+  }
+}
+
+static void
+assert_same_preset(const PluginPreset* const a, const PluginPreset* const b)
+{
+  ck_assert_str_eq(a->name, b->name);
+  ck_assert_str_eq(a->uri, b->uri);
+  ck_assert(a->has_state == b->has_state);
+  ck_assert_uint_eq(a->n_values, b->n_values);
+  for (uint32_t v = 0; v < a->n_values; ++v) {
+    ck_assert_uint_eq(a->ports[v], b->ports[v]);
+    ck_assert(a->values[v] == b->values[v]);
+  }
+}
+
+static void
+assert_same(const Plugin* const a, const Plugin* const b)
+{
+  ck_assert_str_eq(a->source.format, b->source.format);
+  ck_assert_str_eq(a->source.id, b->source.id);
+  ck_assert_str_eq(a->name, b->name);
+  ck_assert_str_eq(a->maker, b->maker);
+  ck_assert_str_eq(a->licence, b->licence);
+  ck_assert_str_eq(a->category, b->category);
+  ck_assert_str_eq(a->bundle, b->bundle);
+  ck_assert_str_eq(a->binary, b->binary);
+  ck_assert_mem_eq(&a->binary_key, &b->binary_key, sizeof(FileKey));
+  ck_assert_str_eq(a->fault, b->fault);
+  ck_assert_str_eq(a->notes, b->notes);
+  ck_assert_uint_eq(a->n_ports, b->n_ports);
+  for (uint32_t p = 0; p < a->n_ports; ++p) {
+    assert_same_port(&a->ports[p], &b->ports[p]);
+  }
+  ck_assert_uint_eq(a->n_presets, b->n_presets);
+  for (uint32_t p = 0; p < a->n_presets; ++p) {
+    assert_same_preset(&a->presets[p], &b->presets[p]);
+  }
+}
+
+TEST(a_plugin_reads_back_as_it_was_written)
+{
+  SCOPED(arena_clear) Arena arena = { .chunks = NULL };
+  SCOPED_MEMORY char* const text = plugin_sample_text(&plugin_sample);
+  Plugin* plugin = NULL;
+  OK(plugin_sample_read(text, &arena, &plugin, &error));
+  assert_same(&plugin_sample, plugin);
+  SCOPED_MEMORY char* const again = plugin_sample_text(plugin);
+  ck_assert_str_eq(text, again);
+}
+
+TEST(the_effect_has_the_names_of_the_plugin)
+{
+  SCOPED(arena_clear) Arena arena = { .chunks = NULL };
+  SCOPED_MEMORY char* const text = plugin_sample_text(&plugin_sample);
+  Plugin* plugin = NULL;
+  OK(plugin_sample_read(text, &arena, &plugin, &error));
+  ck_assert_ptr_eq(plugin_of(&plugin->fx), plugin);
+  ck_assert_str_eq(plugin->fx.name, "sample-stereo");
+  ck_assert_str_eq(plugin->fx.summary, "Sample");
+  ck_assert_str_eq(plugin->fx.source->format, "lv2");
+  ck_assert_str_eq(plugin->fx.source->id, "urn:test:sample#stereo");
+  ck_assert(plugin->fx.tolerance == 0.0 && plugin->fx.tolerance_reason);
+}
+
+TEST(a_text_becomes_printable_and_a_path_stays)
+{
+  SCOPED(arena_clear) Arena arena = { .chunks = NULL };
+  Plugin plugin = plugin_sample;
+  plugin.name = "a\tb\nc\\d\x1b[31m \xff\xe2\x80\xae end";
+  SCOPED_MEMORY char* const text = plugin_sample_text(&plugin);
+  char* line = text;
+  while ((line = strchr(line, '\n')) && *++line) {
+    ck_assert(strchr("bp", *line)); // no line feed of a text begins a line
+  }
+  Plugin* read = NULL;
+  OK(plugin_sample_read(text, &arena, &read, &error));
+  ck_assert_str_eq(read->name, "a?b?c\\d?[31m ???? end");
+  ck_assert_str_eq(read->bundle, plugin.bundle);
+}
+
+TEST(a_number_that_is_not_finite_is_written_so_that_it_is_refused)
+{
+  static const double numbers[] = { NAN, INFINITY, -INFINITY };
+  for (uint32_t n = 0; n < ARRAY_LEN(numbers); ++n) {
+    SCOPED(arena_clear) Arena arena = { .chunks = NULL };
+    PluginPort port = plugin_sample.ports[0];
+    port.max = numbers[n];
+    Plugin plugin = plugin_sample;
+    plugin.ports = &port;
+    plugin.n_ports = 1;
+    SCOPED_MEMORY char* const text = plugin_sample_text(&plugin);
+    Plugin* read = NULL;
+    ck_assert_int_eq(plugin_sample_read(text, &arena, &read, &fault), STATUS_FILE);
+    ck_assert_str_eq(fault.text, "line 3: the maximum is not a finite number: \"nan\"");
+  }
+}
+
+static const struct {
+  const char *text, *says;
+} broken[] = {
+  { "", "line 1: the text ends" },
+  { "plugin\tlv2\turn:x\tX\t\t\t\t\t\n", "line 2: the text ends" },
+  { "\n", "line 1: unexpected line \"\"" },
+  { "port\n", "line 1: unexpected line \"port\"" },
+  { "plugin\n", "line 1: the format is missing" },
+  { "plugin\tlv2\turn:x\tX\t\t\t\t\n", "line 1: the notes is missing" },
+  { "plugin\tlv2\turn:x\tX\t\t\t\t\t\t\n", "line 1: too many fields" },
+  { "plugin\tlv2\t\tX\t\t\t\t\t\n", "line 1: the plugin has no id" },
+  { "plugin\t\turn:x\tX\t\t\t\t\t\n", "line 1: the plugin has no id" },
+  { "plugin\tlv2\turn:x\t\xff\t\t\t\t\t\n", "line 1: the name is not printable UTF-8" },
+  { "plugin\tlv2\turn:x\t\\x0a\t\t\t\t\t\n", "line 1: the name is not printable UTF-8" },
+  { "plugin\tlv2\turn:x\t\\n\t\t\t\t\t\n", "line 1: the name has a wrong escape" },
+  { "plugin\tlv2\turn:x\t\\x0\t\t\t\t\t\n", "line 1: the name has a wrong escape" },
+  { "plugin\tlv2\turn:x\t\\\t\t\t\t\t\n", "line 1: the name has a wrong escape" },
+  { "plugin\tlv2\turn:x\t\\x00\t\t\t\t\t\n", "line 1: the name has a wrong escape" },
+  { HEAD HEAD, "line 3: unexpected line \"plugin" },
+  { "plugin\tlv2\turn:x\tX\t\t\t\t\t\n" PORT, "line 2: unexpected line \"port" },
+  { HEAD "binary\t/b\t/b/x.so\t1\t2\t3\t4\n", "line 3: unexpected line \"binary" },
+  { HEAD "prt\n", "line 3: unexpected line \"prt\"" },
+  { HEAD "p\\x6Frt\t0\n", "line 3: unexpected line" },
+  { HEAD "\n", "line 3: unexpected line \"\"" },
+  { HEAD PORT "port\n", "line 4: the index is missing" },
+  { HEAD "port\t1\tcontrol\t\ta\tA\t\t\tdb\t0\t0\t1\t0\n", "line 3: the port 1 of 1 ports" },
+  { HEAD "port\t-1\taudio\t\ta\tA\t\t\tnone\t0\t0\t1\t0\n",
+    "line 3: the index is not a whole number" },
+  { HEAD "port\t0\tcontrols\t\ta\tA\t\t\tdb\t0\t0\t1\t0\n",
+    "line 3: the type is unknown: \"controls\"" },
+  { HEAD "port\t0\tcontrol\toutput,\ta\tA\t\t\tdB\t0\t0\t1\t0\n",
+    "line 3: the unit is unknown: \"dB\"" },
+  { HEAD "port\t0\tcontrol\toutput,no\ta\tA\t\t\tdb\t0\t0\t1\t0\n", "line 3: unknown flag \"no\"" },
+  { HEAD "port\t0\tcontrol\t,\ta\tA\t\t\tdb\t0\t0\t1\t0\n", "line 3: unknown flag \",\"" },
+  { HEAD "port\t0\tcontrol\t\ta\tA\t\t\tdb\tnan\t0\t1\t0\n",
+    "line 3: the minimum is not a finite number" },
+  { HEAD "port\t0\tcontrol\t\ta\tA\t\t\tdb\t0\t0\t1e999\t0\n",
+    "line 3: the maximum is not a finite number" },
+  { HEAD "port\t0\tcontrol\t\ta\tA\t\t\tdb\t0\t\t1\t0\n",
+    "line 3: the initial value is not a finite" },
+  { HEAD "port\t0\tcontrol\t\ta\tA\t\t\tdb\t0\t0x1\t1\t0\n",
+    "line 3: the initial value is not a finite" },
+  { HEAD "port\t0\tcontrol\t\ta\tA\t\t\tdb\t0\t2\t1\t0\n",
+    "line 3: the initial value 2 is not between 0 and 1" },
+  { HEAD "port\t0\tcontrol\t\ta\tA\t\t\tdb\t2\t1\t0\t0\n",
+    "line 3: the initial value 1 is not between 2 and 0" },
+  { HEAD "port\t0\tatom\t\ta\tA\t\t\tnone\t0\t0\t0\t4294967296\n",
+    "line 3: the size is not a whole number" },
+  { HEAD PORT PRESET PORT, "line 5: unexpected line \"port" },
+  { HEAD "points\t0\tA\n", "line 3: points without a port" },
+  { HEAD PORT "points\t0\tA\npoints\t1\tB\n", "line 5: points without a port" },
+  { HEAD PORT PRESET "points\t0\tA\n", "line 5: points without a port" },
+  { HEAD PORT "points\n", "line 4: 0 points" },
+  { HEAD PORT "points\t0\n", "line 4: the label of a point is missing" },
+  { HEAD PORT "points\tx\tA\n", "line 4: the value of a point is not a finite number" },
+  { HEAD PORT "points\t0\tA\t0\tB\n", "line 4: the point 0 is not above the one before it" },
+  { HEAD PORT "points\t1\tA\t0\tB\n", "line 4: the point 0 is not above the one before it" },
+  { HEAD PORT "preset\tLoud\t\n", "line 4: the state is missing" },
+  { HEAD PORT "preset\tLoud\t\t2\n", "line 4: the state is not a whole number from 0 to 1" },
+  { HEAD PORT "preset\tLoud\t\t0\t0\n", "line 4: the value is missing" },
+  { HEAD PORT "preset\tLoud\t\t0\t1\t0\n", "line 4: the port 1 is no parameter" },
+  { HEAD PORT "preset\tLoud\t\t0\t0\tinf\n", "line 4: the value is not a finite number" },
+  { HEAD PORT "preset\tLoud\t\t0\t0\t0\t0\t0\n", "line 4: 2 values for 1 ports" },
+  { HEAD "port\t0\tcontrol\toutput\ta\tA\t\t\tdb\t0\t0\t1\t0\npreset\tA\t\t0\t0\t0\n",
+    "line 4: the port 0 is no parameter" },
+  { HEAD "port\t0\taudio\t\ta\tA\t\t\tnone\t0\t0\t0\t0\npreset\tA\t\t0\t0\t0\n",
+    "line 4: the port 0 is no parameter" },
+  { "plugin\tlv2\turn:x\tX\t\t\t\t\t\nbinary\t/b\t/b/x.so\t1\t2\t3\t18446744073709551616\n",
+    "line 2: the time is not a whole number" },
+  { "plugin\tlv2\turn:x\tX\t\t\t\t\t\nbinary\t/b\t/b/x.so\t1\t2\t\t4\n",
+    "line 2: the size is not a whole number" },
+  { "plugin\tlv2\turn:x\tX\t\t\t\t\t\nbinary\t/b\t/b/x.so\t1\t 2\t3\t4\n",
+    "line 2: the inode is not a whole number" },
+};
+
+TEST_ROWS(a_broken_line_is_named, broken)
+{
+  SCOPED(arena_clear) Arena arena = { .chunks = NULL };
+  Plugin* plugin = NULL;
+  ck_assert_int_eq(plugin_sample_read(broken[row].text, &arena, &plugin, &fault), STATUS_FILE);
+  assert_says(fault.text, broken[row].says);
+  ck_assert_ptr_null(plugin);
+  ck_assert(text_is_printable(fault.text));
+}
+
+TEST(the_head_of_the_broken_lines_is_right)
+{
+  SCOPED(arena_clear) Arena arena = { .chunks = NULL };
+  Plugin* plugin = NULL;
+  OK(plugin_sample_read(HEAD PORT "points\t0\tA\t1\tB\n" PRESET, &arena, &plugin, &error));
+  OK(plugin_sample_read(HEAD, &arena, &plugin, &error));
+  ck_assert_uint_eq(plugin->n_ports, 0);
+}
+
+TEST(the_value_of_a_preset_is_in_the_range_of_its_port)
+{
+  SCOPED(arena_clear) Arena arena = { .chunks = NULL };
+  Plugin* plugin = NULL;
+  OK(plugin_sample_read(HEAD PORT "preset\tA\t\t0\t0\t1e9\npreset\tB\t\t0\t0\t-1e9\n", &arena,
+                        &plugin, &error));
+  ck_assert(plugin->presets[0].values[0] == 24.0);
+  ck_assert(plugin->presets[1].values[0] == -90.0);
+}
+
+/// HEAD, then n lines.
+static char*
+text_with(const uint32_t n, const char* const line)
+{
+  TextBuffer text = { .bytes = NULL };
+  text_buffer_add(&text, HEAD);
+  for (uint32_t i = 0; i < n; ++i) {
+    text_buffer_add(&text, line);
+  }
+  return text_buffer_take(&text);
+}
+
+static const struct {
+  const char* line;
+  uint32_t most;
+} limits[] = { { PORT, PLUGIN_MAX_PORTS }, { "preset\tA\t\t0\n", PLUGIN_MAX_PRESETS } };
+
+TEST_ROWS(too_many_lines_are_refused, limits)
+{
+  SCOPED(arena_clear) Arena arena = { .chunks = NULL };
+  Plugin* plugin = NULL;
+  SCOPED_MEMORY char* const most = text_with(limits[row].most, limits[row].line);
+  OK(plugin_sample_read(most, &arena, &plugin, &error));
+  SCOPED_MEMORY char* const more = text_with(limits[row].most + 1U, limits[row].line);
+  ck_assert_int_eq(plugin_sample_read(more, &arena, &plugin, &fault), STATUS_LIMIT);
+  assert_says(fault.text, "at most 8192 and 16384");
+}
+
+TEST(too_many_points_are_refused)
+{
+  SCOPED(arena_clear) Arena arena = { .chunks = NULL };
+  TextBuffer buffer = { .bytes = NULL };
+  text_buffer_add(&buffer, HEAD PORT "points");
+  for (uint32_t i = 0; i <= PLUGIN_MAX_POINTS; ++i) {
+    text_buffer_print(&buffer, "\t%u\tA", i);
+  }
+  SCOPED_MEMORY char* const text = text_buffer_take(&buffer);
+  Plugin* plugin = NULL;
+  ck_assert_int_eq(plugin_sample_read(text, &arena, &plugin, &fault), STATUS_FILE);
+  assert_says(fault.text, "line 4: 1025 points; 1 to 1024");
+}
+
+TEST(a_plugin_without_memory_is_none)
+{
+  SCOPED_MEMORY char* const text = text_with(700, PORT); // more than one chunk of an arena
+  bool is_read = false;
+  uint32_t n = 0;
+  for (; !is_read; ++n) {
+    SCOPED(arena_clear) Arena arena = { .chunks = NULL };
+    Plugin* plugin = NULL;
+    failing_alloc_arm(n);
+    const Status status = plugin_sample_read(text, &arena, &plugin, &fault);
+    is_read = !failing_alloc_disarm();
+    ck_assert_int_eq(status, is_read ? STATUS_OK : STATUS_NO_MEM);
+    ck_assert(is_read == (plugin != NULL));
+  }
+  ck_assert_uint_gt(n, 3);
+}
+
+TEST(a_description_without_memory_is_not_written)
+{
+  bool is_written = false;
+  uint32_t n = 0;
+  for (; !is_written; ++n) {
+    TextBuffer buffer = { .bytes = NULL };
+    failing_alloc_arm(n);
+    plugin_write(&buffer, &plugin_sample);
+    SCOPED_MEMORY char* const text = text_buffer_take(&buffer);
+    is_written = !failing_alloc_disarm();
+    ck_assert(is_written == (text != NULL));
+  }
+  ck_assert_uint_gt(n, 20);
+}
+
+SUITE_MAIN("plugin_text")

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Makes LADSPA plugins of fixtures.
+
+#include "tests/support/plugins/fixture.h"
+
+#include <ladspa.h>
+#include <stdlib.h>
+
+#define MAX_PLUGINS 64U
+#define MAX_PORTS   320U
+
+typedef struct Instance {
+  const Fixture* fixture;
+  float* ports[MAX_PORTS];
+  double rate_hz;
+  void* state;
+} Instance;
+
+/// A descriptor and what it points to.
+typedef struct Description {
+  LADSPA_Descriptor ladspa;
+  LADSPA_PortDescriptor kinds[MAX_PORTS];
+  const char* names[MAX_PORTS];
+  LADSPA_PortRangeHint hints[MAX_PORTS];
+} Description;
+
+static Description descriptions[MAX_PLUGINS];
+
+const LADSPA_Descriptor* ladspa_descriptor(unsigned long index);
+
+static LADSPA_Handle
+instantiate(const LADSPA_Descriptor* const ladspa, const unsigned long rate_hz)
+{
+  const Fixture* const fixture = ladspa->ImplementationData;
+  Instance* const instance = calloc(1, sizeof(Instance));
+  void* const state = calloc(1, fixture->state_bytes + 1U);
+  if (!instance || !state) {
+    abort();
+  }
+  *instance = (Instance){ .fixture = fixture, .rate_hz = (double)rate_hz, .state = state };
+  fixture_enter(FIXTURE_INSTANTIATE, fixture);
+  return instance;
+}
+
+static void
+connect_port(const LADSPA_Handle handle, const unsigned long port, LADSPA_Data* const location)
+{
+  ((Instance*)handle)->ports[port] = location;
+}
+
+static FixtureCall
+call_of(Instance* const instance, const unsigned long n_frames)
+{
+  return (FixtureCall){ instance->ports, instance->state, instance->rate_hz, (uint32_t)n_frames };
+}
+
+static void
+activate(const LADSPA_Handle handle)
+{
+  Instance* const instance = handle;
+  const FixtureCall call = call_of(instance, 0);
+  fixture_enter(FIXTURE_ACTIVATE, instance->fixture);
+  if (instance->fixture->activate) {
+    instance->fixture->activate(&call);
+  }
+}
+
+static void
+run(const LADSPA_Handle handle, const unsigned long n_frames)
+{
+  Instance* const instance = handle;
+  const FixtureCall call = call_of(instance, n_frames);
+  instance->fixture->run(instance->fixture, &call);
+}
+
+static void
+cleanup(const LADSPA_Handle handle)
+{
+  Instance* const instance = handle;
+  fixture_enter(FIXTURE_CLEANUP, instance->fixture);
+  free(instance->state);
+  free(instance);
+}
+
+static LADSPA_PortDescriptor
+kind_of(const FixturePort* const port)
+{
+  static const LADSPA_PortDescriptor kinds[] = {
+    [FIXTURE_INPUT] = LADSPA_PORT_INPUT | LADSPA_PORT_AUDIO,
+    [FIXTURE_OUTPUT] = LADSPA_PORT_OUTPUT | LADSPA_PORT_AUDIO,
+    [FIXTURE_SIDECHAIN] = LADSPA_PORT_INPUT | LADSPA_PORT_AUDIO,
+    [FIXTURE_CONTROL] = LADSPA_PORT_INPUT | LADSPA_PORT_CONTROL,
+    [FIXTURE_LATENCY] = LADSPA_PORT_OUTPUT | LADSPA_PORT_CONTROL,
+    [FIXTURE_METER] = LADSPA_PORT_OUTPUT | LADSPA_PORT_CONTROL,
+  };
+  return kinds[port->kind];
+}
+
+static LADSPA_PortRangeHint
+hint_of(const FixturePort* const port)
+{
+  static const int defaults[] = {
+    [FIXTURE_MINIMUM] = LADSPA_HINT_DEFAULT_MINIMUM,
+    [FIXTURE_LOW] = LADSPA_HINT_DEFAULT_LOW,
+    [FIXTURE_MIDDLE] = LADSPA_HINT_DEFAULT_MIDDLE,
+    [FIXTURE_HIGH] = LADSPA_HINT_DEFAULT_HIGH,
+    [FIXTURE_MAXIMUM] = LADSPA_HINT_DEFAULT_MAXIMUM,
+    [FIXTURE_0] = LADSPA_HINT_DEFAULT_0,
+    [FIXTURE_1] = LADSPA_HINT_DEFAULT_1,
+    [FIXTURE_100] = LADSPA_HINT_DEFAULT_100,
+    [FIXTURE_440] = LADSPA_HINT_DEFAULT_440,
+  };
+  LADSPA_PortRangeHint hint = { 0, port->min, port->max };
+  if (port->kind == FIXTURE_CONTROL) {
+    hint.HintDescriptor = defaults[port->initial];
+    hint.HintDescriptor |= port->hints & FIXTURE_TOGGLED
+                               ? LADSPA_HINT_TOGGLED
+                               : LADSPA_HINT_BOUNDED_BELOW | LADSPA_HINT_BOUNDED_ABOVE;
+    hint.HintDescriptor |= port->hints & FIXTURE_INTEGER ? LADSPA_HINT_INTEGER : 0;
+    hint.HintDescriptor |= port->hints & FIXTURE_LOGARITHMIC ? LADSPA_HINT_LOGARITHMIC : 0;
+    hint.HintDescriptor |= port->hints & FIXTURE_RATE ? LADSPA_HINT_SAMPLE_RATE : 0;
+  }
+  return hint;
+}
+
+static void
+describe(Description* const description, const Fixture* const fixture)
+{
+  for (uint32_t p = 0; p < fixture->n_ports; ++p) {
+    description->kinds[p] = kind_of(&fixture->ports[p]);
+    description->names[p] = fixture->ports[p].name;
+    description->hints[p] = hint_of(&fixture->ports[p]);
+  }
+  description->ladspa = (LADSPA_Descriptor){
+    .Label = fixture->label,
+    .Name = fixture->label,
+    .Maker = "warprack",
+    .Copyright = "GPL-3.0-or-later",
+    .PortCount = fixture->n_ports,
+    .PortDescriptors = description->kinds,
+    .PortNames = description->names,
+    .PortRangeHints = description->hints,
+    .ImplementationData = (void*)(uintptr_t)fixture,
+    .instantiate = instantiate,
+    .connect_port = connect_port,
+    .activate = activate,
+    .run = run,
+    .cleanup = cleanup,
+  };
+}
+
+__attribute__((constructor)) static void
+construct(void)
+{
+  fixture_enter(FIXTURE_CONSTRUCTOR, NULL);
+}
+
+const LADSPA_Descriptor*
+ladspa_descriptor(const unsigned long index)
+{
+  fixture_enter(FIXTURE_DESCRIPTOR, NULL);
+  if (index >= n_fixtures || index >= MAX_PLUGINS || fixtures[index].n_ports > MAX_PORTS) {
+    return NULL;
+  }
+  describe(&descriptions[index], &fixtures[index]);
+  return &descriptions[index].ladspa;
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// A LADSPA host for comparisons, written apart from plugins/ladspa: it reads the plugin's own
+/// descriptor, connects every port again for each block, and shares no code with it.
+#ifndef WARPRACK_TESTS_REFERENCE_LADSPA_H
+#define WARPRACK_TESTS_REFERENCE_LADSPA_H
+
+#include <stdint.h>
+
+/// What a plugin plays.
+typedef struct ReferenceLadspa {
+  const char* path;
+  const char* label;
+  unsigned long rate_hz;
+  uint32_t block_frames;
+  uint32_t n_frames; ///< A multiple of block_frames
+  uint32_t n_in;
+  float* const* in;  ///< [n_in][n_frames] one row per audio input
+  float* const* out; ///< [audio outputs][n_frames] the result
+  float* values;     ///< [ports] of the control inputs; becomes also that of the control outputs
+} ReferenceLadspa;
+
+/// Play.  Returns NULL, or why it is not possible.
+const char* reference_ladspa_play(const ReferenceLadspa* play);
+
+#endif

@@ -31,7 +31,8 @@ port_number(const PluginPort* const port, const double value)
 }
 
 static void
-read_values(Description* const description, const LilvNode* const node, PluginPreset* const preset)
+read_values(Lv2Description* const description, const LilvNode* const node,
+            PluginPreset* const preset)
 {
   LilvNodes* const written = turtle_objects(node, LV2_CORE__port);
   const uint32_t n_written = lilv_nodes_size(written);
@@ -58,7 +59,8 @@ read_values(Description* const description, const LilvNode* const node, PluginPr
 }
 
 static void
-read_preset(Description* const description, const LilvNode* const node, PluginPreset* const preset)
+read_preset(Lv2Description* const description, const LilvNode* const node,
+            PluginPreset* const preset)
 {
   lilv_world_load_resource(turtle_world(), node);
   preset->uri = turtle_copy(&description->arena, lilv_node_as_string(node));
@@ -76,7 +78,7 @@ compare_presets(const void* const a, const void* const b)
 }
 
 void
-description_read_presets(Description* const description)
+lv2_description_read_presets(Lv2Description* const description)
 {
   LilvNode* const type = lilv_new_uri(turtle_world(), LV2_PRESETS__Preset);
   const LilvPlugin* const lilv =

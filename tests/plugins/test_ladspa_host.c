@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A LADSPA plugin plays the samples that another host plays, wherever its rows are; a renewed instance
-// has its values and no memory.  The fixtures fail as their names say.
+// A LADSPA plugin plays the samples that another host plays, wherever its rows are; a renewed
+// instance has its values and no memory.  The fixtures fail as their names say.
 
 #include "tests/support/plugin_rig.h"
 #include "tests/support/reference_ladspa.h"

@@ -4,8 +4,8 @@
 
   LADSPA says little about a port: a name, bounds, and one of nine defaults.  So a name that ends
   with a unit in brackets gives the unit, "latency" or "_latency" is the latency, and an audio input
-  that is called a side chain is one.  Wrong and missing facts are mended where a host can do without
-  them (Plugin::notes); else the plugin cannot be used (Plugin::fault).
+  that is called a side chain is one.  Wrong and missing facts are mended where a host can do
+  without them (Plugin::notes); else the plugin cannot be used (Plugin::fault).
 */
 
 #include "ladspa_host.h"

@@ -36,39 +36,40 @@ catalogue_write_bundle(TextBuffer* const text, const CatalogueBundle* const bund
 
 // ---- index ----
 
-/// A line of the text, without its line feed.
+/// A line of a text whose last byte is a line feed.  Begins as zeros.
 typedef struct Line {
   const char* at;
-  size_t n_bytes;
-  uint32_t number;
+  const char* end; ///< Its line feed
+  uint32_t number; ///< From 1
 } Line;
 
-/// Find the next line, of a text whose last byte is a line feed.  False at the end.
+/// Find the next line.  False at the end.
 static bool
 next_line(const Catalogue* const catalogue, Line* const line)
 {
   const char* const end = catalogue->text + catalogue->n_bytes;
-  line->at += line->number++ ? line->n_bytes + 1U : 0U;
+  line->at = line->end ? line->end + 1 : catalogue->text;
   if (line->at == end) {
     return false;
   }
-  line->n_bytes =
-      (size_t)((const char*)memchr(line->at, '\n', (size_t)(end - line->at)) - line->at);
+  line->end = memchr(line->at, '\n', (size_t)(end - line->at));
+  line->number++;
   return true;
 }
 
-/// Copy a line to memory of the index, with room for `n_more` bytes after it.  NULL if out of memory.
+/// Copy a line to memory of the index.  NULL if out of memory.
 static char*
-copy_line(Catalogue* const catalogue, const Line* const line, const size_t n_more)
+copy_line(Catalogue* const catalogue, const Line* const line)
 {
-  char* const copy = arena_take(&catalogue->arena, 1, line->n_bytes + 1U + n_more);
-  return copy ? memcpy(copy, line->at, line->n_bytes) : NULL;
+  const size_t n_bytes = (size_t)(line->end - line->at);
+  char* const copy = arena_take(&catalogue->arena, 1, n_bytes + 1U);
+  return copy ? memcpy(copy, line->at, n_bytes) : NULL;
 }
 
 static Status
 read_bundle(Catalogue* const catalogue, const Line* const line, Error* const error)
 {
-  char* const copy = copy_line(catalogue, line, 0);
+  char* const copy = copy_line(catalogue, line);
   if (!copy) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
@@ -78,7 +79,7 @@ read_bundle(Catalogue* const catalogue, const Line* const line, Error* const err
   bundle->path = fields_path(&fields, "path");
   bundle->key = fields_count(&fields, "key", UINT64_MAX);
   bundle->fault = fields_text(&fields, "fault");
-  bundle->text = line->at + line->n_bytes + 1U;
+  bundle->text = line->end + 1;
   fields_end(&fields);
   return fields.status;
 }
@@ -86,8 +87,9 @@ read_bundle(Catalogue* const catalogue, const Line* const line, Error* const err
 static Status
 read_entry(Catalogue* const catalogue, const Line* const line, Error* const error)
 {
-  char* const copy = copy_line(catalogue, line, PLUGIN_ID_BYTES);
-  if (!copy) {
+  char* const copy = copy_line(catalogue, line);
+  char* const short_name = arena_take(&catalogue->arena, 1, PLUGIN_ID_BYTES);
+  if (!copy || !short_name) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
   FieldLine fields = fields_of(copy, line->number, error);
@@ -106,7 +108,6 @@ read_entry(Catalogue* const catalogue, const Line* const line, Error* const erro
   if (strcmp(entry->format, catalogue->bundles[entry->bundle].format) != 0) {
     fields_fail(&fields, STATUS_FILE, "a plugin of another format than its bundle");
   }
-  char* const short_name = copy + line->n_bytes + 1U;
   plugin_short_name(entry->id, short_name);
   entry->short_name = short_name;
   return fields.status;
@@ -128,11 +129,10 @@ read_line(Catalogue* const catalogue, const Line* const line, Error* const error
                      catalogue->n_bundles ? "plugin" : "bundle");
   }
   const Status status = is_plugin ? read_entry(catalogue, line, error) : STATUS_OK;
-  const char* const end = line->at + line->n_bytes + 1U;
   CatalogueBundle* const bundle = &catalogue->bundles[catalogue->n_bundles - 1U];
   CatalogueText* const description = &catalogue->descriptions[catalogue->n_entries - 1U];
-  bundle->n_bytes = (size_t)(end - bundle->text);
-  description->n_bytes = (size_t)(end - description->at);
+  bundle->n_bytes = (size_t)(line->end + 1 - bundle->text);
+  description->n_bytes = (size_t)(line->end + 1 - description->at);
   return status;
 }
 
@@ -142,7 +142,7 @@ make_index(Catalogue* const catalogue, Error* const error)
 {
   uint32_t n_bundles = 0;
   uint32_t n_entries = 0;
-  for (Line line = { .at = catalogue->text }; next_line(catalogue, &line);) {
+  for (Line line = { .at = NULL }; next_line(catalogue, &line);) {
     n_bundles += fields_begin_with(line.at, "bundle");
     n_entries += fields_begin_with(line.at, "plugin");
   }
@@ -185,7 +185,7 @@ catalogue_new(char* const text, const size_t n_bytes, Catalogue** const out, Err
   catalogue->n_bytes = n_bytes;
   Status status = check_text(catalogue, error);
   status = status ? status : make_index(catalogue, error);
-  Line line = { .at = text };
+  Line line = { .at = NULL };
   while (!status && next_line(catalogue, &line)) {
     status = line.number > 1U ? read_line(catalogue, &line, error) : STATUS_OK;
   }
@@ -210,30 +210,36 @@ catalogue_path(char* const path, const size_t n_bytes)
   return (size_t)snprintf(path + n, n_bytes - n, "/plugins-%s.txt", machine.machine) < n_bytes - n;
 }
 
-/// Read an open file whole.  The caller frees the text.
-static Status
-read_text(const int file, char** const text, size_t* const n_bytes, Error* const error)
+/// Read an open file whole.  The caller frees the text; NULL on error.
+static char*
+read_text(const int file, size_t* const n_bytes, Error* const error)
 {
   struct stat facts;
   if (fstat(file, &facts) || !S_ISREG(facts.st_mode)) {
-    return error_set(error, STATUS_FILE, "not a file");
+    error_set(error, STATUS_FILE, "not a file");
+    return NULL;
   }
-  if (facts.st_size > (off_t)CATALOGUE_MAX_BYTES) {
-    return error_set(error, STATUS_LIMIT, "larger than %u MiB", CATALOGUE_MAX_BYTES >> 20U);
+  const size_t size = (size_t)facts.st_size;
+  if (size > CATALOGUE_MAX_BYTES) {
+    error_set(error, STATUS_LIMIT, "larger than %u MiB", CATALOGUE_MAX_BYTES >> 20U);
+    return NULL;
   }
-  *text = malloc((size_t)facts.st_size + 1U);
-  if (!*text) {
-    return error_set(error, STATUS_NO_MEM, "out of memory");
+  char* const text = malloc(size + 1U);
+  if (!text) {
+    error_set(error, STATUS_NO_MEM, "out of memory");
+    return NULL;
   }
-  ssize_t n = 1;
-  for (*n_bytes = 0; n > 0; *n_bytes += (size_t)(n > 0 ? n : 0)) {
-    n = read(file, *text + *n_bytes, (size_t)facts.st_size - *n_bytes);
+  size_t n_read = 0;
+  for (ssize_t n = 1; n > 0; n_read += n > 0 ? (size_t)n : 0U) {
+    n = read(file, text + n_read, size - n_read);
   }
-  if (n < 0) {
-    free(*text);
-    return error_set(error, STATUS_FILE, "%s", strerror(errno));
+  if (n_read != size) {
+    error_set(error, STATUS_FILE, "it cannot be read whole");
+    free(text);
+    return NULL;
   }
-  return STATUS_OK;
+  *n_bytes = size;
+  return text;
 }
 
 Status
@@ -245,11 +251,10 @@ catalogue_read(const char* const path, Catalogue** const out, Error* const error
     return error_set(error, status, "%s: %s", path, strerror(errno));
   }
   Error fault = { STATUS_OK, "" };
-  char* text = NULL;
   size_t n_bytes = 0;
-  Status status = read_text(file, &text, &n_bytes, &fault);
+  char* const text = read_text(file, &n_bytes, &fault);
   close(file);
-  status = status ? status : catalogue_new(text, n_bytes, out, &fault);
+  const Status status = text ? catalogue_new(text, n_bytes, out, &fault) : fault.status;
   return status ? error_set(error, status, "%s: %s", path, fault.text) : STATUS_OK;
 }
 

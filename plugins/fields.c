@@ -84,13 +84,6 @@ fields_next_line(char** const text)
   return line;
 }
 
-bool
-fields_begin_with(const char* const line, const char* const word)
-{
-  const size_t n = strlen(word);
-  return !strncmp(line, word, n) && (line[n] == '\t' || line[n] == '\n' || line[n] == '\0');
-}
-
 FieldLine
 fields_of(char* const line, const uint32_t number, Error* const error)
 {

@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 /// A line that is read, field by field.
 typedef struct FieldLine {
@@ -34,7 +35,12 @@ void fields_write_count(TextBuffer* text, uint64_t count);
 char* fields_next_line(char** text);
 
 /// True if the first field of a line, which may end at a line feed, is this word. [any]
-bool fields_begin_with(const char* line, const char* word);
+static inline bool
+fields_begin_with(const char* const line, const char* const word)
+{
+  const size_t n = strlen(word);
+  return !strncmp(line, word, n) && (line[n] == '\t' || line[n] == '\n' || line[n] == '\0');
+}
 
 /// Begin to read a line behind its first field. [any]
 FieldLine fields_of(char* line, uint32_t number, Error* error);

@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -40,9 +41,11 @@ file_key(const char* const path, FileKey* const key, Error* const error)
 static uint64_t
 hash_file(const uint64_t hash, const char* const name, const struct stat* const facts)
 {
-  const uint64_t numbers[] = { facts->st_ino, (uint64_t)facts->st_size, time_ns(&facts->st_mtim),
-                               time_ns(&facts->st_ctim) };
-  return hash_bytes(hash_bytes(hash, name, strlen(name) + 1U), numbers, sizeof(numbers));
+  char numbers[96];
+  const int n = snprintf(numbers, sizeof(numbers), "%ju %jd %ju %ju", (uintmax_t)facts->st_ino,
+                         (intmax_t)facts->st_size, (uintmax_t)time_ns(&facts->st_mtim),
+                         (uintmax_t)time_ns(&facts->st_ctim));
+  return hash_bytes(hash_bytes(hash, name, strlen(name) + 1U), numbers, (size_t)n);
 }
 
 /// As alphasort(), but in the same order in every locale.

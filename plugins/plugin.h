@@ -67,10 +67,10 @@ typedef struct PluginPoint {
 } PluginPoint;
 
 typedef struct PluginPort {
-  uint32_t index; ///< LADSPA, LV2: of the port.  CLAP: of the parameter, `clap_id`
+  uint32_t index; ///< LADSPA, LV2: of the port, below n_ports.  CLAP: of the parameter, `clap_id`
   PortType type;
   uint32_t flags;      ///< PORT_FLAGS, or'ed
-  const char* symbol;  ///< LV2: its symbol.  Else the id that is made from the name
+  const char* symbol;  ///< LV2: its symbol.  Else the id that is made from the name, or ""
   const char* name;    ///< For people
   const char* group;   ///< Name of the group of audio ports; "": none
   const char* uri;     ///< PROPERTY: its URI; else ""
@@ -89,7 +89,7 @@ typedef struct PluginPreset {
   bool has_state;        ///< It has more than values, and the plugin's format must load it
   uint32_t n_values;
   const uint32_t* ports; ///< [n_values] places in Plugin::ports
-  const double* values;  ///< [n_values]
+  const double* values;  ///< [n_values]; plugin_read() puts them into the ranges of the ports
 } PluginPreset;
 
 #define PLUGIN_RATE_HZ     48000.0 // at which a parameter of PORT_RATE has its initial value
@@ -135,7 +135,9 @@ plugin_of(const FxInfo* const fx)
   return (const Plugin*)(const void*)fx;
 }
 
-/// Write a description: a line "plugin", then a line per fact. [any, not rt]
+/// Write a description: a line "plugin", then a line per fact.  What a plugin declares may be any
+/// text, which becomes printable; a number that is not finite is refused by plugin_read().
+/// [any, not rt]
 void plugin_write(TextBuffer* text, const Plugin* plugin);
 
 /**

@@ -218,15 +218,15 @@ set_number(Arena* const arena, FxParam* const param, const PluginPort* const por
   }
 }
 
-/// Make the parameter of a port.
+/// Make the parameter of a port.  Incomplete if Arena::failed.
 static void
 make_param(NameSet* const ids, FxParam* const param, const PluginPort* const port)
 {
   param->id = make_id(ids, port);
-  param->help = *port->name ? port->name : param->id;
-  if (ids->arena->failed) {
+  if (!param->id) {
     return;
   }
+  param->help = *port->name ? port->name : param->id;
   if (port->flags & (PORT_FILE | PORT_TEXT)) {
     param->kind = PARAM_TEXT;
     param->structural = true;

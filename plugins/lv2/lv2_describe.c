@@ -1,6 +1,226 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+// Describes the plugins of a bundle from its Turtle files, by lilv.
+
+#include "lv2_description.h"
+#include "lv2_features.h"
+#include "lv2_host.h"
 
 #include "plugins/format.h"
 
+#include <lv2/options/options.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_NOTES_BYTES 4096U
+
+void
+lv2_description_note(Lv2Description* const description, const char* const format, ...)
+{
+  TextBuffer* const notes = &description->notes;
+  char text[256];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof(text), format, args);
+  va_end(args);
+  if (notes->n < MAX_NOTES_BYTES) {
+    text_buffer_print(notes, "%s%s", notes->n ? "; " : "", text);
+  }
+}
+
+void
+lv2_description_fault(Lv2Description* const description, const char* const format, ...)
+{
+  if (description->fault[0]) {
+    return;
+  }
+  va_list args;
+  va_start(args, format);
+  vsnprintf(description->fault, sizeof(description->fault), format, args);
+  va_end(args);
+}
+
+/// A bundle that brings plugins of other formats: their own format hosts them.
+static bool
+is_bridge(const char* const id)
+{
+  return !strncmp(id, "urn:ladspa:", 11) || !strncmp(id, "urn:dssi:", 9);
+}
+
+static void
+check_features(Lv2Description* const description, const LilvPlugin* const lilv)
+{
+  LilvNodes* const features = lilv_plugin_get_required_features(lilv);
+  LILV_FOREACH(nodes, i, features)
+  {
+    const char* const uri = lilv_node_as_string(lilv_nodes_get(features, i));
+    if (!features_have(uri)) {
+      lv2_description_fault(description, "needs the feature %s", uri);
+    }
+  }
+  lilv_nodes_free(features);
+  LilvNodes* const options = turtle_objects(description->node, LV2_OPTIONS__requiredOption);
+  LILV_FOREACH(nodes, i, options)
+  {
+    const char* const uri = lilv_node_as_string(lilv_nodes_get(options, i));
+    if (!features_have_option(uri)) {
+      lv2_description_fault(description, "needs the option %s", uri);
+    }
+  }
+  lilv_nodes_free(options);
+}
+
+static void
+read_binary(Lv2Description* const description)
+{
+  Plugin* const plugin = &description->plugin;
+  LilvNode* const node = turtle_object(description->node, LV2_CORE__binary);
+  char* const path = lilv_node_is_uri(node) ? lilv_node_get_path(node, NULL) : NULL;
+  plugin->binary = turtle_copy(&description->arena, path);
+  Error error = { STATUS_OK, "" };
+  if (!path) {
+    lv2_description_fault(description, "its description names no binary");
+  } else if (file_key(path, &plugin->binary_key, &error)) {
+    lv2_description_fault(description, "its binary: %s", error.text);
+  }
+  lilv_free(path);
+  lilv_node_free(node);
+}
+
+/// The label of the plugin's class, "" for a class that says nothing.
+static const char*
+read_category(Lv2Description* const description, const LilvPlugin* const lilv)
+{
+  const LilvPluginClass* const of = lilv_plugin_get_class(lilv);
+  const char* const uri =
+      of ? lilv_node_as_string(lilv_plugin_class_get_uri(of)) : LV2_CORE__Plugin;
+  return strcmp(uri, LV2_CORE__Plugin) != 0
+             ? turtle_copy(&description->arena,
+                           lilv_node_as_string(lilv_plugin_class_get_label(of)))
+             : "";
+}
+
+static void
+read_texts(Lv2Description* const description, const LilvPlugin* const lilv)
+{
+  Plugin* const plugin = &description->plugin;
+  LilvNode* const maker = lilv_plugin_get_author_name(lilv);
+  plugin->name = turtle_text(&description->arena, description->node, LILV_NS_DOAP "name");
+  plugin->maker = turtle_copy(&description->arena, maker ? lilv_node_as_string(maker) : NULL);
+  plugin->licence = turtle_text(&description->arena, description->node, LILV_NS_DOAP "license");
+  plugin->category = read_category(description, lilv);
+  if (!*plugin->name) {
+    lv2_description_note(description, "no name");
+    plugin->name = plugin->source.id;
+  }
+  lilv_node_free(maker);
+}
+
+/// lilv reports a file that is no Turtle only as a plugin without ports, so the files are read
+/// again.
+static void
+check_files(Lv2Description* const description, const LilvPlugin* const lilv)
+{
+  const LilvNodes* const files = lilv_plugin_get_data_uris(lilv);
+  LILV_FOREACH(nodes, i, files)
+  {
+    Error error = { STATUS_OK, "" };
+    if (turtle_check(lilv_node_as_string(lilv_nodes_get(files, i)), &error)) {
+      lv2_description_fault(description, "%s", error.text);
+    }
+  }
+}
+
+static void
+read_plugin(Lv2Description* const description, const LilvPlugin* const lilv)
+{
+  if (!lilv_plugin_verify(lilv)) {
+    check_files(description, lilv);
+  }
+  check_features(description, lilv);
+  read_texts(description, lilv);
+  read_binary(description);
+  lv2_description_read_ports(description);
+  lv2_description_read_presets(description);
+}
+
+static Status
+describe_plugin(const char* const bundle, const LilvPlugin* const lilv, const PluginFound found,
+                void* const context, Error* const error)
+{
+  Lv2Description description = { .node = lilv_plugin_get_uri(lilv) };
+  Plugin* const plugin = &description.plugin;
+  plugin->source.format = "lv2";
+  plugin->source.id = turtle_copy(&description.arena, lilv_node_as_string(description.node));
+  plugin->fx.source = &plugin->source;
+  plugin->bundle = bundle;
+  read_plugin(&description, lilv);
+  char* const notes = text_buffer_take(&description.notes);
+  plugin->ports = description.ports;
+  plugin->notes = notes;
+  plugin->fault = description.fault;
+  Status status = STATUS_OK;
+  if (!notes || description.arena.failed) {
+    status = error_set(error, STATUS_NO_MEM, "out of memory for the description of %s",
+                       lilv_node_as_string(description.node));
+  }
+  if (!status) {
+    found(context, plugin);
+  }
+  free(notes);
+  arena_clear(&description.arena);
+  return status;
+}
+
+static bool
+is_of_bundle(const LilvPlugin* const lilv, const LilvNode* const bundle)
+{
+  return lilv_node_equals(lilv_plugin_get_bundle_uri(lilv), bundle) &&
+         !is_bridge(lilv_node_as_string(lilv_plugin_get_uri(lilv)));
+}
+
+/// A manifest that is no Turtle looks like one without plugins.
+static Status
+check_manifest(const LilvNode* const bundle, Error* const error)
+{
+  char* uri = NULL;
+  if (asprintf(&uri, "%smanifest.ttl", lilv_node_as_string(bundle)) < 0) {
+    return error_set(error, STATUS_NO_MEM, "out of memory for a name");
+  }
+  const Status status = turtle_check(uri, error);
+  free(uri);
+  return status;
+}
+
+static Status
+describe(const char* const bundle, const PluginFound found, void* const context, Error* const error)
+{
+  LilvNode* const uri = turtle_bundle_uri(bundle);
+  const LilvPlugins* const plugins = lilv_world_get_all_plugins(turtle_world());
+  uint32_t n_plugins = 0;
+  Status status = STATUS_OK;
+  LILV_FOREACH(plugins, i, plugins)
+  {
+    const LilvPlugin* const lilv = lilv_plugins_get(plugins, i);
+    if (!status && is_of_bundle(lilv, uri)) {
+      status = describe_plugin(bundle, lilv, found, context, error);
+      ++n_plugins;
+    }
+  }
+  status = status || n_plugins ? status : check_manifest(uri, error);
+  lilv_node_free(uri);
+  return status;
+}
+
 extern const PluginFormat plugin_format_lv2;
-const PluginFormat plugin_format_lv2 = { .name = "lv2" };
+const PluginFormat plugin_format_lv2 = {
+  .name = "lv2",
+  .path_variable = "LV2_PATH",
+  .default_folders = "~/.lv2:/usr/local/lib/lv2:/usr/lib/lv2",
+  .is_folder = true,
+  .extension = ".lv2",
+  .prepare = turtle_prepare,
+  .describe = describe,
+  .calls = &lv2_calls,
+};

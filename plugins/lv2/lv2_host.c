@@ -1,3 +1,318 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+// Instances of LV2 plugins.
 
-#include "plugins/format.h"
+#include "lv2_host.h"
+#include "lv2_atoms.h"
+#include "lv2_binary.h"
+#include "lv2_features.h"
+#include "lv2_worker.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/// A port with samples.
+typedef struct SamplePort {
+  uint32_t index;       ///< Of the plugin's port
+  float* samples;       ///< [max_block_frames]
+  const float* connect; ///< Where the port is connected
+} SamplePort;
+
+struct Instance {
+  const Plugin* plugin;
+  double rate_hz;
+  const char* folder; ///< Of the bundle, with a slash at its end
+  Lv2Binary binary;
+  Lv2Features features;
+  Lv2Worker* worker; ///< NULL: the plugin has none
+  LV2_Handle handle; ///< NULL: renew() has failed
+  Lv2Atoms atoms;
+  float* controls; ///< [n_ports] of control ports
+  uint32_t n_in, n_out, n_cv;
+  SamplePort* in;  ///< [n_in] copies, because a plugin may write to its inputs
+  SamplePort* out; ///< [n_out] without samples: connected to the rows of run()
+  SamplePort* cv;  ///< [n_cv] silent inputs, and outputs that nobody reads
+  Arena arena;     ///< All memory of the instance
+};
+
+// ---- memory ----
+
+static void
+add_samples(SamplePort* const ports, uint32_t* const n_ports, const uint32_t index,
+            const uint32_t n_frames, Arena* const arena)
+{
+  ports[*n_ports].index = index;
+  ports[(*n_ports)++].samples = n_frames ? arena_take(arena, n_frames, sizeof(float)) : NULL;
+}
+
+static void
+add_port(Instance* const instance, const uint32_t place, const uint32_t n_frames)
+{
+  const PluginPort* const port = &instance->plugin->ports[place];
+  Arena* const arena = &instance->arena;
+  if (port->type == PORT_CONTROL) {
+    instance->controls[place] =
+        (float)(port->flags & PORT_RATE ? port->initial * instance->rate_hz : port->initial);
+  } else if (port->type == PORT_AUDIO && port->flags & PORT_OUTPUT) {
+    add_samples(instance->out, &instance->n_out, port->index, 0U, arena);
+  } else if (port->type == PORT_AUDIO) {
+    add_samples(instance->in, &instance->n_in, port->index, n_frames, arena);
+  } else if (port->type == PORT_CV) {
+    add_samples(instance->cv, &instance->n_cv, port->index,
+                port->flags & PORT_OPTIONAL ? 0U : n_frames, arena);
+  }
+}
+
+static const char*
+folder_of(const Plugin* const plugin, Arena* const arena)
+{
+  const size_t n_bytes = strlen(plugin->bundle);
+  char* const folder = arena_take(arena, n_bytes + 2U, 1U);
+  if (folder) {
+    memcpy(folder, plugin->bundle, n_bytes);
+    folder[n_bytes] = n_bytes && plugin->bundle[n_bytes - 1U] == '/' ? '\0' : '/';
+  }
+  return folder;
+}
+
+static Status
+make_memory(Instance* const instance, const InstanceSetup* const setup, Error* const error)
+{
+  Arena* const arena = &instance->arena;
+  const uint32_t n_ports = instance->plugin->n_ports;
+  instance->folder = folder_of(instance->plugin, arena);
+  instance->controls = arena_take(arena, n_ports, sizeof(float));
+  instance->in = arena_take(arena, n_ports, sizeof(SamplePort));
+  instance->out = arena_take(arena, n_ports, sizeof(SamplePort));
+  instance->cv = arena_take(arena, n_ports, sizeof(SamplePort));
+  for (uint32_t p = 0; !arena->failed && p < n_ports; ++p) {
+    add_port(instance, p, setup->max_block_frames);
+  }
+  atoms_init(&instance->atoms, instance->plugin, arena);
+  return arena->failed ? error_set(error, STATUS_NO_MEM, "out of memory for an instance of lv2 %s",
+                                   instance->plugin->source.id)
+                       : STATUS_OK;
+}
+
+// ---- the plugin ----
+
+static const void*
+extension(const Instance* const instance, const char* const uri)
+{
+  const LV2_Descriptor* const descriptor = instance->binary.descriptor;
+  return descriptor->extension_data ? descriptor->extension_data(uri) : NULL;
+}
+
+static void
+connect_samples(const Instance* const instance, SamplePort* const port, const float* const samples)
+{
+  port->connect = samples;
+  instance->binary.descriptor->connect_port(instance->handle, port->index, (void*)samples);
+}
+
+static void
+connect_ports(Instance* const instance)
+{
+  for (uint32_t p = 0; p < instance->plugin->n_ports; ++p) {
+    const PluginPort* const port = &instance->plugin->ports[p];
+    if (port->type == PORT_CONTROL) {
+      instance->binary.descriptor->connect_port(instance->handle, port->index,
+                                                &instance->controls[p]);
+    }
+  }
+  for (uint32_t i = 0; i < instance->n_in; ++i) {
+    connect_samples(instance, &instance->in[i], instance->in[i].samples);
+  }
+  for (uint32_t o = 0; o < instance->n_out; ++o) {
+    instance->out[o].connect = NULL; // by run()
+  }
+  for (uint32_t c = 0; c < instance->n_cv; ++c) {
+    connect_samples(instance, &instance->cv[c], instance->cv[c].samples);
+  }
+  atoms_connect(&instance->atoms, instance->binary.descriptor, instance->handle);
+}
+
+/// Make and activate the plugin.
+static Status
+start(Instance* const instance, Error* const error)
+{
+  const LV2_Descriptor* const descriptor = instance->binary.descriptor;
+  instance->handle = descriptor->instantiate(descriptor, instance->rate_hz, instance->folder,
+                                             instance->features.list);
+  if (!instance->handle) {
+    return error_set(error, STATUS_LIMIT, "lv2 %s makes no instance at %.0f Hz",
+                     instance->plugin->source.id, instance->rate_hz);
+  }
+  connect_ports(instance);
+  if (instance->worker) {
+    lv2_worker_start(instance->worker, extension(instance, LV2_WORKER__interface),
+                     instance->handle);
+  }
+  if (descriptor->activate) {
+    descriptor->activate(instance->handle);
+  }
+  return STATUS_OK;
+}
+
+static void
+stop(Instance* const instance)
+{
+  const LV2_Descriptor* const descriptor = instance->binary.descriptor;
+  if (!instance->handle) {
+    return;
+  }
+  if (instance->worker) {
+    lv2_worker_stop(instance->worker);
+  }
+  if (descriptor->deactivate) {
+    descriptor->deactivate(instance->handle);
+  }
+  descriptor->cleanup(instance->handle);
+  instance->handle = NULL;
+}
+
+// ---- the calls ----
+
+static void
+instance_close(Instance* const instance)
+{
+  stop(instance);
+  lv2_worker_free(instance->worker);
+  binary_close(&instance->binary);
+  arena_clear(&instance->arena);
+  free(instance);
+}
+
+static Status
+open_binary(Instance* const instance, const InstanceSetup* const setup, Error* const error)
+{
+  const uint32_t sequence_bytes = atoms_sequence_bytes(&instance->atoms);
+  features_init(&instance->features, setup, NULL, sequence_bytes);
+  const Status status = binary_open(&instance->binary, instance->plugin, instance->folder,
+                                    instance->features.list, error);
+  if (status || !extension(instance, LV2_WORKER__interface)) {
+    return status;
+  }
+  const Status made = lv2_worker_new(setup->offline, &instance->worker, error);
+  if (!made) {
+    features_init(&instance->features, setup, lv2_worker_schedule(instance->worker),
+                  sequence_bytes);
+  }
+  return made;
+}
+
+static Status
+instance_open(const Plugin* const plugin, const InstanceSetup* const setup, Instance** const out,
+              Error* const error)
+{
+  if (setup->preset) {
+    return error_set(error, STATUS_NO_BACKEND,
+                     "the preset \"%s\" of lv2 %s has a state besides its values, which cannot be "
+                     "loaded; use another preset",
+                     setup->preset->name, plugin->source.id);
+  }
+  Instance* const instance = calloc(1, sizeof(*instance));
+  if (!instance) {
+    return error_set(error, STATUS_NO_MEM, "out of memory for an instance");
+  }
+  instance->plugin = plugin;
+  instance->rate_hz = setup->rate_hz;
+  Status status = make_memory(instance, setup, error);
+  status = status ? status : open_binary(instance, setup, error);
+  status = status ? status : start(instance, error);
+  if (status) {
+    instance_close(instance);
+    return status;
+  }
+  *out = instance;
+  return STATUS_OK;
+}
+
+/// A new instance in place of the old one: activate() of many plugins does not clear everything.
+static Status
+instance_renew(Instance* const instance, Error* const error)
+{
+  stop(instance);
+  return start(instance, error);
+}
+
+static void
+instance_set(Instance* const instance, const uint32_t port, const double value,
+             const uint32_t frame)
+{
+  (void)frame;
+  if (instance->plugin->ports[port].type == PORT_PROPERTY) {
+    atoms_set(&instance->atoms, port - instance->atoms.first_property, value);
+  } else {
+    instance->controls[port] = (float)value;
+  }
+}
+
+static double
+instance_get(const Instance* const instance, const uint32_t port)
+{
+  return (double)instance->controls[port];
+}
+
+static void
+prepare_samples(Instance* const instance, const float* const* const in, float* const* const out,
+                const uint32_t n_frames)
+{
+  const size_t n_bytes = n_frames * sizeof(float);
+  for (uint32_t i = 0; i < instance->n_in; ++i) {
+    memcpy(instance->in[i].samples, in[i], n_bytes);
+  }
+  for (uint32_t o = 0; o < instance->n_out; ++o) {
+    if (instance->out[o].connect != out[o]) {
+      connect_samples(instance, &instance->out[o], out[o]);
+    }
+  }
+  for (uint32_t c = 0; c < instance->n_cv; ++c) {
+    if (instance->cv[c].samples) {
+      memset(instance->cv[c].samples, 0, n_bytes);
+    }
+  }
+}
+
+static void
+instance_run(Instance* const instance, const float* const* const in, float* const* const out,
+             const uint32_t n_frames)
+{
+  if (!instance->handle) {
+    for (uint32_t o = 0; o < instance->n_out; ++o) {
+      memset(out[o], 0, n_frames * sizeof(float));
+    }
+    return;
+  }
+  prepare_samples(instance, in, out, n_frames);
+  atoms_begin_run(&instance->atoms);
+  features_enter_run();
+  instance->binary.descriptor->run(instance->handle, n_frames);
+  if (instance->worker) {
+    lv2_worker_end_run(instance->worker);
+  }
+  features_leave_run();
+}
+
+static uint32_t
+instance_latency(const Instance* const instance)
+{
+  const Plugin* const plugin = instance->plugin;
+  for (uint32_t p = 0; p < plugin->n_ports; ++p) {
+    if (plugin->ports[p].flags & PORT_LATENCY) {
+      const float latency = instance->controls[p];
+      return latency >= 0.0F && latency < (float)UINT32_MAX ? (uint32_t)lrintf(latency) : 0U;
+    }
+  }
+  return 0;
+}
+
+const InstanceCalls lv2_calls = {
+  .open = instance_open,
+  .close = instance_close,
+  .renew = instance_renew,
+  .set = instance_set,
+  .get = instance_get,
+  .run = instance_run,
+  .latency = instance_latency,
+};

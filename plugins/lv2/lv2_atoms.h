@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   The event ports of an instance: a buffer for each, the position in time, and properties that are
+   set by messages (patch:Set).
+
+   The time is that of a clock at ATOMS_BPM that rolls from frame 0, and is sent once, because it
+   changes only in a way that plugins can follow.  Plugins get no MIDI, and their messages are not
+   read.
+*/
+#ifndef WARPRACK_PLUGINS_LV2_LV2_ATOMS_H
+#define WARPRACK_PLUGINS_LV2_LV2_ATOMS_H
+
+#include "engine/base/arena.h"
+#include "plugins/plugin.h"
+
+#include <lv2/atom/forge.h>
+#include <lv2/core/lv2.h>
+#include <stdbool.h>
+
+#define ATOMS_BPM 120.0F
+
+/// An event port.
+typedef struct AtomPort {
+  uint32_t index;            ///< Of the plugin's port
+  uint32_t flags;            ///< PluginPort::flags
+  uint32_t n_bytes;          ///< Of the buffer, a multiple of 8
+  LV2_Atom_Sequence* buffer; ///< NULL: connected to nothing
+} AtomPort;
+
+/// A property with a number.
+typedef struct AtomProperty {
+  LV2_URID key;
+  LV2_URID type;   ///< Of its numbers
+  double value;    ///< The last that was set
+  bool is_set;     ///< Some value was set
+  bool is_pending; ///< `value` is not sent yet
+} AtomProperty;
+
+typedef struct Lv2Atoms {
+  LV2_Atom_Forge forge;
+  uint32_t n_ports;
+  AtomPort* ports;         ///< [n_ports]
+  const AtomPort* control; ///< Gets the properties; NULL if there are none
+  uint32_t first_property; ///< Place in Plugin::ports
+  uint32_t n_properties;
+  AtomProperty* properties; ///< [n_properties]
+  bool is_pending;          ///< Some property, or the position
+  bool has_position;        ///< The position was sent
+} Lv2Atoms;
+
+/// Make the ports and properties of a plugin.  Failed allocations are left to the arena's mark.
+/// [builder]
+void atoms_init(Lv2Atoms* atoms, const Plugin* plugin, Arena* arena);
+
+/// Size of the smallest buffer. [builder]
+uint32_t atoms_sequence_bytes(const Lv2Atoms* atoms);
+
+/// Connect all ports of a new handle; it gets the position and the properties again. [builder]
+void atoms_connect(Lv2Atoms* atoms, const LV2_Descriptor* descriptor, LV2_Handle handle);
+
+/// Set a property for the next run. [rt]
+REALTIME void atoms_set(Lv2Atoms* atoms, uint32_t property, double value);
+
+/// Before run(): events for the plugin, room for its own. [rt]
+REALTIME void atoms_begin_run(Lv2Atoms* atoms);
+
+#endif

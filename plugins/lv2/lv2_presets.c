@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Presets of a plugin, which may be in any bundle.
+
+#include "lv2_description.h"
+
+#include <lv2/presets/presets.h>
+#include <lv2/state/state.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NS_RDFS "http://www.w3.org/2000/01/rdf-schema#"
+
+/// The place of the control input with this symbol; n_ports if there is none.
+static uint32_t
+find_port(const Plugin* const plugin, const PluginPort* const ports, const char* const symbol)
+{
+  uint32_t p = 0;
+  while (p < plugin->n_ports && (ports[p].type != PORT_CONTROL || ports[p].flags & PORT_OUTPUT ||
+                                 strcmp(ports[p].symbol, symbol) != 0)) {
+    ++p;
+  }
+  return p;
+}
+
+/// The valid number of a port that is nearest to that of a preset, which has no multiples of the
+/// sample rate.
+static double
+port_number(const PluginPort* const port, const double value)
+{
+  return port->flags & PORT_RATE ? value : port_nearest(port, value);
+}
+
+static void
+read_values(Lv2Description* const description, const LilvNode* const node,
+            PluginPreset* const preset)
+{
+  LilvNodes* const written = turtle_objects(node, LV2_CORE__port);
+  const uint32_t n_written = lilv_nodes_size(written);
+  uint32_t* const places = arena_take(&description->arena, n_written, sizeof(*places));
+  double* const values = arena_take(&description->arena, n_written, sizeof(*values));
+  LILV_FOREACH(nodes, i, written)
+  {
+    const LilvNode* const from = lilv_nodes_get(written, i);
+    LilvNode* const symbol = turtle_object(from, LV2_CORE__symbol);
+    const uint32_t place =
+        symbol ? find_port(&description->plugin, description->ports, lilv_node_as_string(symbol))
+               : description->plugin.n_ports;
+    double value = 0.0;
+    if (places && values && place < description->plugin.n_ports &&
+        turtle_number(from, LV2_PRESETS__value, &value)) {
+      places[preset->n_values] = place;
+      values[preset->n_values++] = port_number(description->ports + place, value);
+    }
+    lilv_node_free(symbol);
+  }
+  lilv_nodes_free(written);
+  preset->ports = places;
+  preset->values = values;
+}
+
+static void
+read_preset(Lv2Description* const description, const LilvNode* const node,
+            PluginPreset* const preset)
+{
+  lilv_world_load_resource(turtle_world(), node);
+  preset->uri = turtle_copy(&description->arena, lilv_node_as_string(node));
+  preset->name = turtle_text(&description->arena, node, NS_RDFS "label");
+  preset->name = *preset->name ? preset->name : preset->uri;
+  preset->has_state = turtle_has(node, LV2_STATE__state, NULL);
+  read_values(description, node, preset);
+}
+
+/// lilv's order is not the same in every process.
+static int
+compare_presets(const void* const a, const void* const b)
+{
+  return strcmp(((const PluginPreset*)a)->uri, ((const PluginPreset*)b)->uri);
+}
+
+void
+lv2_description_read_presets(Lv2Description* const description)
+{
+  LilvNode* const type = lilv_new_uri(turtle_world(), LV2_PRESETS__Preset);
+  const LilvPlugin* const lilv =
+      lilv_plugins_get_by_uri(lilv_world_get_all_plugins(turtle_world()), description->node);
+  LilvNodes* const nodes = lilv_plugin_get_related(lilv, type);
+  const uint32_t n_nodes = lilv_nodes_size(nodes);
+  const uint32_t n_presets = n_nodes < PLUGIN_MAX_PRESETS ? n_nodes : PLUGIN_MAX_PRESETS;
+  PluginPreset* const presets = arena_take(&description->arena, n_presets, sizeof(*presets));
+  uint32_t n = 0;
+  LILV_FOREACH(nodes, i, nodes)
+  {
+    if (presets && n < n_presets) {
+      read_preset(description, lilv_nodes_get(nodes, i), presets + n++);
+    }
+  }
+  if (presets) {
+    qsort(presets, n, sizeof(*presets), compare_presets);
+  }
+  description->plugin.presets = presets;
+  description->plugin.n_presets = n;
+  lilv_nodes_free(nodes);
+  lilv_node_free(type);
+}

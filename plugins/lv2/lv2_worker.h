@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   Work of plugins outside the audio thread (worker:schedule).
+
+   Live, one thread per process does the work of all instances, in order of the requests of each.
+   Requests and responses pass through rings of WORKER_RING_BYTES; a message that does not fit is
+   refused, as the specification allows.  Offline, the work is done within the request, so that its
+   response arrives in the same run.
+*/
+#ifndef WARPRACK_PLUGINS_LV2_LV2_WORKER_H
+#define WARPRACK_PLUGINS_LV2_LV2_WORKER_H
+
+#include "engine/base/status.h"
+
+#include <lv2/worker/worker.h>
+#include <stdbool.h>
+
+#define WORKER_RING_BYTES 32768U // a power of two
+
+typedef struct Lv2Worker Lv2Worker;
+
+/// Make the worker of an instance, and start the thread if it does not run.  STATUS_NO_MEM.
+/// [builder]
+NODISCARD Status lv2_worker_new(bool offline, Lv2Worker** out, Error* error);
+
+/// Free a worker that is not started.  Accepts NULL. [builder]
+void lv2_worker_free(Lv2Worker* worker);
+
+/// The data of the feature. [builder]
+LV2_Worker_Schedule* lv2_worker_schedule(Lv2Worker* worker);
+
+/// Begin with the work of an instance; `calls` is its interface. [builder]
+void lv2_worker_start(Lv2Worker* worker, const LV2_Worker_Interface* calls, LV2_Handle handle);
+
+/// Wait for the work in flight, and forget all requests and responses. [builder, while no thread
+/// runs the instance]
+void lv2_worker_stop(Lv2Worker* worker);
+
+/// After each run() of a started worker: pass the responses to the plugin. [rt]
+REALTIME void lv2_worker_end_run(Lv2Worker* worker);
+
+#endif

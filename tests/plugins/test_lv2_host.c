@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The host of LV2 plugins, on fixtures that report what they get.
+
+#include "tests/support/plugins/lv2/lv2_rig.h"
+#include "tests/support/suite.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#define GAIN       "urn:warprack:gain"
+#define DUCKER     "urn:warprack:ducker"
+#define LATENT     "urn:warprack:latent"
+#define ECHO       "urn:warprack:echo"
+#define PROPERTIES "urn:warprack:properties"
+#define CLOCK      "urn:warprack:clock"
+#define OPTIONAL   "urn:warprack:optional"
+#define OPTIONS    "urn:warprack:options"
+#define MEMORY     "urn:warprack:memory"
+
+static const InstanceCalls* calls;
+
+static void
+start(void)
+{
+  const char* const bundle = lv2_rig_fixtures();
+  OK(lv2_rig_describe(&bundle, 1U, &error));
+  calls = plugin_format_lv2.calls;
+}
+
+/// Rows of a run.
+static float in[4][LV2_RIG_BLOCK];
+static float out[2][LV2_RIG_BLOCK];
+
+static void
+run(Instance* const instance, const uint32_t n_frames)
+{
+  const float* const in_rows[] = { in[0], in[1], in[2], in[3] };
+  float* const out_rows[] = { out[0], out[1] };
+  calls->run(instance, in_rows, out_rows, n_frames);
+}
+
+static void
+fill(float row[LV2_RIG_BLOCK], const float value)
+{
+  for (uint32_t i = 0; i < LV2_RIG_BLOCK; ++i) {
+    row[i] = value;
+  }
+}
+
+TEST(controls_begin_with_their_initial_values)
+{
+  Instance* const instance = lv2_rig_open(MEMORY, false);
+  run(instance, LV2_RIG_BLOCK);
+  ck_assert_double_eq(lv2_rig_get(instance, MEMORY, "seen"), 1.0);
+  ck_assert_double_eq(lv2_rig_get(instance, MEMORY, "hertz"), 0.25 * LV2_RIG_RATE_HZ);
+  calls->close(instance);
+}
+
+TEST(a_value_is_there_in_the_next_run)
+{
+  Instance* const instance = lv2_rig_open(GAIN, false);
+  fill(in[0], 0.5F);
+  lv2_rig_set(instance, GAIN, "gain", 20.0);
+  run(instance, LV2_RIG_BLOCK);
+  ck_assert_float_eq_tol(out[0][LV2_RIG_BLOCK - 1U], 5.0F, 1e-6F);
+  lv2_rig_set(instance, GAIN, "bypass", 1.0);
+  run(instance, LV2_RIG_BLOCK);
+  ck_assert_float_eq(out[0][0], 0.5F);
+  calls->close(instance);
+}
+
+TEST(the_plugin_cannot_write_to_the_rows_of_its_inputs)
+{
+  Instance* const instance = lv2_rig_open(GAIN, false);
+  fill(in[0], 0.5F);
+  run(instance, LV2_RIG_BLOCK);
+  run(instance, LV2_RIG_BLOCK);
+  ck_assert_float_eq(in[0][0], 0.5F);
+  ck_assert_float_eq(out[0][0], 0.5F);
+  calls->close(instance);
+}
+
+TEST(outputs_may_move_from_run_to_run)
+{
+  Instance* const instance = lv2_rig_open(GAIN, false);
+  fill(in[0], 0.5F);
+  fill(out[1], 0.0F);
+  run(instance, LV2_RIG_BLOCK);
+  float* const other[] = { out[1] };
+  const float* const rows[] = { in[0] };
+  fill(out[0], 0.0F);
+  calls->run(instance, rows, other, LV2_RIG_BLOCK);
+  ck_assert_float_eq(out[1][3], 0.5F);
+  ck_assert_float_eq(out[0][3], 0.0F);
+  calls->close(instance);
+}
+
+TEST(a_run_writes_only_its_frames)
+{
+  Instance* const instance = lv2_rig_open(GAIN, false);
+  fill(in[0], 0.5F);
+  fill(out[0], 7.0F);
+  run(instance, 3U);
+  ck_assert_float_eq(out[0][2], 0.5F);
+  ck_assert_float_eq(out[0][3], 7.0F);
+  calls->close(instance);
+}
+
+TEST(inputs_are_in_the_order_of_the_ports_with_side_chains)
+{
+  Instance* const instance = lv2_rig_open(DUCKER, false);
+  fill(in[0], 0.5F);
+  fill(in[1], 0.25F);
+  fill(in[2], 1.0F);
+  fill(in[3], 0.25F);
+  run(instance, LV2_RIG_BLOCK);
+  ck_assert_float_eq(out[0][0], 0.25F);
+  ck_assert_float_eq(out[1][0], 0.5F);
+  calls->close(instance);
+}
+
+TEST(the_latency_is_that_of_the_port)
+{
+  Instance* const instance = lv2_rig_open(LATENT, false);
+  run(instance, LV2_RIG_BLOCK);
+  ck_assert_uint_eq(calls->latency(instance), 100);
+  lv2_rig_set(instance, LATENT, "frames", 7.0);
+  run(instance, LV2_RIG_BLOCK);
+  ck_assert_uint_eq(calls->latency(instance), 7);
+  calls->close(instance);
+  Instance* const other = lv2_rig_open(GAIN, false);
+  run(other, LV2_RIG_BLOCK);
+  ck_assert_uint_eq(calls->latency(other), 0);
+  calls->close(other);
+}
+
+TEST(renewal_clears_the_state_and_keeps_the_values)
+{
+  Instance* const instance = lv2_rig_open(MEMORY, false);
+  lv2_rig_set(instance, MEMORY, "value", 3.0);
+  fill(in[0], 1.0F);
+  run(instance, LV2_RIG_BLOCK);
+  run(instance, LV2_RIG_BLOCK);
+  ck_assert_double_eq(lv2_rig_get(instance, MEMORY, "runs"), 2.0);
+  OK(calls->renew(instance, &error));
+  run(instance, LV2_RIG_BLOCK);
+  ck_assert_double_eq(lv2_rig_get(instance, MEMORY, "runs"), 1.0);
+  ck_assert_double_eq(lv2_rig_get(instance, MEMORY, "seen"), 3.0);
+  ck_assert_float_eq(out[0][0], 1.0F);
+  calls->close(instance);
+}
+
+// ---- options and features ----
+
+static const struct {
+  bool offline;
+  uint32_t n_frames;
+  double min, fixed, power;
+} option_rows[] = { { false, 64, 64, 1, 1 }, { false, 48, 48, 1, 0 }, { true, 64, 1, 0, 0 } };
+
+TEST_ROWS(options_and_features_are_true, option_rows)
+{
+  const InstanceSetup setup = { .rate_hz = 44100.0,
+                                .max_block_frames = option_rows[row].n_frames,
+                                .offline = option_rows[row].offline };
+  Instance* instance = NULL;
+  OK(calls->open(lv2_rig_find(OPTIONS), &setup, &instance, &error));
+  run(instance, option_rows[row].n_frames);
+  ck_assert_double_eq(lv2_rig_get(instance, OPTIONS, "min"), option_rows[row].min);
+  ck_assert_double_eq(lv2_rig_get(instance, OPTIONS, "max"), option_rows[row].n_frames);
+  ck_assert_double_eq(lv2_rig_get(instance, OPTIONS, "nominal"), option_rows[row].n_frames);
+  ck_assert_double_ge(lv2_rig_get(instance, OPTIONS, "sequence"), 32768.0);
+  ck_assert_double_eq(lv2_rig_get(instance, OPTIONS, "rate"), 44100.0);
+  ck_assert_double_eq(lv2_rig_get(instance, OPTIONS, "fixed"), option_rows[row].fixed);
+  ck_assert_double_eq(lv2_rig_get(instance, OPTIONS, "power"), option_rows[row].power);
+  ck_assert_double_eq(lv2_rig_get(instance, OPTIONS, "folder"), 1.0);
+  calls->close(instance);
+}
+
+// ---- ports for events and CV ----
+
+TEST(optional_ports_are_connected_to_nothing)
+{
+  Instance* const instance = lv2_rig_open(OPTIONAL, false);
+  run(instance, LV2_RIG_BLOCK);
+  ck_assert_double_eq(lv2_rig_get(instance, OPTIONAL, "connected"), 0.0);
+  calls->close(instance);
+}
+
+TEST(cv_inputs_are_silent_in_every_run)
+{
+  Instance* const instance = lv2_rig_open(OPTIONAL, false);
+  run(instance, LV2_RIG_BLOCK);
+  run(instance, LV2_RIG_BLOCK); // the plugin has written to its input
+  ck_assert_double_eq(lv2_rig_get(instance, OPTIONAL, "level"), 0.0);
+  calls->close(instance);
+}
+
+static const struct {
+  const char* symbol;
+  double value;
+} property_rows[] = {
+  { "float", 0.5 }, { "int", 3 }, { "long", 5 }, { "double", 0.125 }, { "bool", 1 }
+};
+
+TEST_ROWS(a_property_is_sent_once_with_its_type, property_rows)
+{
+  const double value = property_rows[row].value;
+  Instance* const instance = lv2_rig_open(PROPERTIES, false);
+  run(instance, LV2_RIG_BLOCK);
+  ck_assert_double_eq(lv2_rig_get(instance, PROPERTIES, "messages"), 0.0);
+  lv2_rig_set(instance, PROPERTIES, property_rows[row].symbol, 0.0);
+  lv2_rig_set(instance, PROPERTIES, property_rows[row].symbol, value);
+  run(instance, LV2_RIG_BLOCK);
+  ck_assert_double_eq(lv2_rig_get(instance, PROPERTIES, "sum"), value);
+  run(instance, LV2_RIG_BLOCK);
+  ck_assert_double_eq(lv2_rig_get(instance, PROPERTIES, "messages"), 1.0);
+  ck_assert_double_eq(lv2_rig_get(instance, PROPERTIES, "others"), 0.0);
+  calls->close(instance);
+}
+
+TEST(all_properties_go_into_one_run)
+{
+  Instance* const instance = lv2_rig_open(PROPERTIES, false);
+  for (size_t p = 0; p < ARRAY_LEN(property_rows); ++p) {
+    lv2_rig_set(instance, PROPERTIES, property_rows[p].symbol, property_rows[p].value);
+  }
+  run(instance, LV2_RIG_BLOCK);
+  ck_assert_double_eq(lv2_rig_get(instance, PROPERTIES, "sum"), 9.625);
+  ck_assert_double_eq(lv2_rig_get(instance, PROPERTIES, "messages"), 5.0);
+  calls->close(instance);
+}
+
+TEST(renewal_sends_the_properties_again)
+{
+  Instance* const instance = lv2_rig_open(PROPERTIES, false);
+  lv2_rig_set(instance, PROPERTIES, "int", 4.0);
+  run(instance, LV2_RIG_BLOCK);
+  OK(calls->renew(instance, &error));
+  run(instance, LV2_RIG_BLOCK);
+  ck_assert_double_eq(lv2_rig_get(instance, PROPERTIES, "sum"), 4.0);
+  ck_assert_double_eq(lv2_rig_get(instance, PROPERTIES, "messages"), 1.0);
+  calls->close(instance);
+}
+
+TEST(event_outputs_have_their_room_in_every_run)
+{
+  Instance* const instance = lv2_rig_open(PROPERTIES, false);
+  for (int i = 0; i < 3; ++i) {
+    run(instance, LV2_RIG_BLOCK);
+    ck_assert_double_eq(lv2_rig_get(instance, PROPERTIES, "room"), 100000.0 - 8.0);
+  }
+  calls->close(instance);
+}
+
+TEST(the_position_is_sent_at_the_start_and_after_renewal)
+{
+  Instance* const instance = lv2_rig_open(CLOCK, false);
+  for (int i = 0; i < 2; ++i) {
+    run(instance, LV2_RIG_BLOCK);
+    run(instance, LV2_RIG_BLOCK);
+    ck_assert_double_eq(lv2_rig_get(instance, CLOCK, "positions"), 1.0);
+    ck_assert_double_eq(lv2_rig_get(instance, CLOCK, "tempo"), 120.0);
+    ck_assert_double_eq(lv2_rig_get(instance, CLOCK, "speed"), 1.0);
+    OK(calls->renew(instance, &error));
+  }
+  calls->close(instance);
+}
+
+// ---- work ----
+
+TEST(live_work_is_done_in_order_by_another_thread)
+{
+  Instance* const instance = lv2_rig_open(ECHO, false);
+  lv2_rig_set(instance, ECHO, "ask", 5.0);
+  for (int i = 0; i < 20; ++i) {
+    run(instance, LV2_RIG_BLOCK);
+  }
+  lv2_rig_set(instance, ECHO, "ask", 0.0);
+  double runs = 20.0;
+  AWAIT(
+      (run(instance, LV2_RIG_BLOCK), runs += 1.0, lv2_rig_get(instance, ECHO, "answers") >= 100.0));
+  ck_assert_double_eq(lv2_rig_get(instance, ECHO, "asked"), 100.0);
+  ck_assert_double_eq(lv2_rig_get(instance, ECHO, "faults"), 0.0);
+  ck_assert_double_eq(lv2_rig_get(instance, ECHO, "at_once"), 0.0);
+  ck_assert_double_eq(lv2_rig_get(instance, ECHO, "ends"), runs - 1.0); // before this run's end
+  calls->close(instance);
+}
+
+TEST(offline_work_is_done_in_the_same_run)
+{
+  Instance* const instance = lv2_rig_open(ECHO, true);
+  lv2_rig_set(instance, ECHO, "ask", 3.0);
+  run(instance, LV2_RIG_BLOCK);
+  run(instance, LV2_RIG_BLOCK);
+  ck_assert_double_eq(lv2_rig_get(instance, ECHO, "at_once"), 6.0);
+  ck_assert_double_eq(lv2_rig_get(instance, ECHO, "answers"), 3.0); // of the first run
+  ck_assert_double_eq(lv2_rig_get(instance, ECHO, "faults"), 0.0);
+  calls->close(instance);
+}
+
+TEST(requests_beyond_the_ring_are_refused_and_the_others_arrive)
+{
+  Instance* const live = lv2_rig_open(ECHO, false);
+  lv2_rig_set(live, ECHO, "slow", 1.0);
+  lv2_rig_set(live, ECHO, "ask", 1000.0);
+  for (int i = 0; i < 5; ++i) {
+    run(live, LV2_RIG_BLOCK);
+  }
+  ck_assert_double_gt(lv2_rig_get(live, ECHO, "refused"), 0.0);
+  lv2_rig_set(live, ECHO, "slow", 0.0);
+  lv2_rig_set(live, ECHO, "ask", 0.0);
+  AWAIT((run(live, LV2_RIG_BLOCK),
+         lv2_rig_get(live, ECHO, "answers") >= lv2_rig_get(live, ECHO, "asked")));
+  ck_assert_double_eq(lv2_rig_get(live, ECHO, "faults"), 0.0);
+  calls->close(live);
+}
+
+TEST(closing_waits_for_work_in_flight)
+{
+  for (int i = 0; i < 5; ++i) {
+    Instance* const instance = lv2_rig_open(ECHO, false);
+    lv2_rig_set(instance, ECHO, "slow", 1.0);
+    lv2_rig_set(instance, ECHO, "ask", 3.0);
+    run(instance, LV2_RIG_BLOCK);
+    calls->close(instance); // the fixture is freed: sanitizers see work on it
+  }
+}
+
+TEST(renewal_forgets_all_requests_and_responses)
+{
+  for (int i = 0; i < 5; ++i) {
+    Instance* const instance = lv2_rig_open(ECHO, false);
+    lv2_rig_set(instance, ECHO, "slow", i % 2);
+    lv2_rig_set(instance, ECHO, "ask", 5.0);
+    run(instance, LV2_RIG_BLOCK);
+    time_sleep((uint64_t)i * NS_PER_MS);
+    OK(calls->renew(instance, &error));
+    lv2_rig_set(instance, ECHO, "slow", 0.0);
+    lv2_rig_set(instance, ECHO, "ask", 1.0);
+    run(instance, LV2_RIG_BLOCK);
+    lv2_rig_set(instance, ECHO, "ask", 0.0);
+    AWAIT((run(instance, LV2_RIG_BLOCK), lv2_rig_get(instance, ECHO, "answers") >= 1.0));
+    ck_assert_double_eq(lv2_rig_get(instance, ECHO, "answers"), 1.0);
+    ck_assert_double_eq(lv2_rig_get(instance, ECHO, "faults"), 0.0); // the order is new
+    calls->close(instance);
+  }
+}
+
+TEST(every_instance_has_its_turn_to_work)
+{
+  Instance* const slow = lv2_rig_open(ECHO, false);
+  Instance* const other = lv2_rig_open(ECHO, false);
+  lv2_rig_set(slow, ECHO, "slow", 1.0);
+  lv2_rig_set(slow, ECHO, "ask", 1000.0); // for 20 s
+  run(slow, LV2_RIG_BLOCK);
+  lv2_rig_set(slow, ECHO, "ask", 0.0);
+  lv2_rig_set(other, ECHO, "ask", 1.0);
+  run(other, LV2_RIG_BLOCK);
+  lv2_rig_set(other, ECHO, "ask", 0.0);
+  AWAIT((run(other, LV2_RIG_BLOCK), lv2_rig_get(other, ECHO, "answers") >= 1.0));
+  run(slow, LV2_RIG_BLOCK);
+  run(slow, LV2_RIG_BLOCK);
+  ck_assert_double_lt(lv2_rig_get(slow, ECHO, "answers"), 1000.0);
+  calls->close(slow);
+  calls->close(other);
+}
+
+// ---- refusals ----
+
+static const struct {
+  const char* id;
+  const char* says;
+} refusal_rows[] = {
+  { "urn:warprack:refuser", "lv2 urn:warprack:refuser makes no instance at 48000 Hz" },
+  { "urn:warprack:absent", "has no plugin urn:warprack:absent" },
+};
+
+TEST_ROWS(a_plugin_that_cannot_be_opened_is_refused_in_words, refusal_rows)
+{
+  const InstanceSetup setup = { .rate_hz = LV2_RIG_RATE_HZ, .max_block_frames = LV2_RIG_BLOCK };
+  Instance* instance = NULL;
+  Error error = { STATUS_OK, "" };
+  ck_assert_int_ne(calls->open(lv2_rig_find(refusal_rows[row].id), &setup, &instance, &error),
+                   STATUS_OK);
+  assert_says(error.text, refusal_rows[row].says);
+  ck_assert_ptr_null(instance);
+}
+
+TEST(a_missing_binary_is_refused_in_words)
+{
+  const InstanceSetup setup = { .rate_hz = LV2_RIG_RATE_HZ, .max_block_frames = LV2_RIG_BLOCK };
+  Plugin plugin = *lv2_rig_find(GAIN);
+  plugin.binary = "/nowhere/plugin.so";
+  Instance* instance = NULL;
+  Error error = { STATUS_OK, "" };
+  ck_assert_int_eq(calls->open(&plugin, &setup, &instance, &error), STATUS_FILE);
+  assert_says(error.text, "/nowhere/plugin.so");
+}
+
+TEST(a_preset_with_a_state_is_refused)
+{
+  const PluginPreset preset = { .name = "Full", .uri = "urn:warprack:full", .has_state = true };
+  const InstanceSetup setup = { .rate_hz = LV2_RIG_RATE_HZ,
+                                .max_block_frames = LV2_RIG_BLOCK,
+                                .preset = &preset };
+  Instance* instance = NULL;
+  Error error = { STATUS_OK, "" };
+  ck_assert_int_eq(calls->open(lv2_rig_find(GAIN), &setup, &instance, &error), STATUS_NO_BACKEND);
+  assert_says(error.text, "\"Full\"");
+}
+
+SUITE_MAIN_WITH("lv2_host", start, NULL)

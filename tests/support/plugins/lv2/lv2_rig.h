@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// Descriptions and instances of LV2 plugins for tests.
+#ifndef WARPRACK_TESTS_LV2_RIG_H
+#define WARPRACK_TESTS_LV2_RIG_H
+
+#include "plugins/format.h"
+
+#define LV2_RIG_RATE_HZ 48000.0
+#define LV2_RIG_BLOCK   64U
+
+extern const PluginFormat plugin_format_lv2;
+
+/// Path of the bundle of fixtures in the build folder.
+const char* lv2_rig_fixtures(void);
+
+/// Describe all plugins of some bundles; replaces all earlier descriptions.  Returns the status of
+/// the first bundle that fails, with its error.
+Status lv2_rig_describe(const char* const* bundles, uint32_t n_bundles, Error* error);
+
+/// A plugin that was described; NULL if there is none.
+const Plugin* lv2_rig_find(const char* id);
+
+/// The number of plugins that were described.
+uint32_t lv2_rig_count(void);
+
+/// The place of a port, which must be there.
+uint32_t lv2_rig_place(const Plugin* plugin, const char* symbol);
+
+/// The port itself.
+const PluginPort* lv2_rig_port(const Plugin* plugin, const char* symbol);
+
+/// An instance of a fixture, for blocks of LV2_RIG_BLOCK frames.
+Instance* lv2_rig_open(const char* id, bool offline);
+
+/// Set a control input of an instance, and get a control output.
+void lv2_rig_set(Instance* instance, const char* id, const char* symbol, double value);
+double lv2_rig_get(const Instance* instance, const char* id, const char* symbol);
+
+#endif

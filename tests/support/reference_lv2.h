@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// A host of LV2 plugins by lilv's own functions, to compare samples with.  It shares no code with
+/// plugins/lv2: controls at the default values of lilv, work at once, events never.
+#ifndef WARPRACK_TESTS_REFERENCE_LV2_H
+#define WARPRACK_TESTS_REFERENCE_LV2_H
+
+#include <stdint.h>
+
+typedef struct ReferenceLv2 ReferenceLv2;
+
+/// Open a plugin of a bundle; NULL if it is not there.  Other errors fail the test.
+ReferenceLv2*
+reference_lv2_open(const char* bundle, const char* uri, double rate_hz, uint32_t block_frames);
+
+void reference_lv2_close(ReferenceLv2* reference);
+
+/// Set the control port of this index.
+void reference_lv2_set(ReferenceLv2* reference, uint32_t port, float value);
+
+/// Run a block: one row per audio port, in the order of the ports.
+void
+reference_lv2_run(ReferenceLv2* reference, float* const* in, float* const* out, uint32_t n_frames);
+
+#endif

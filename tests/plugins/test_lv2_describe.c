@@ -94,7 +94,7 @@ static const struct {
   { "ducker", "key2", PORT_AUDIO, PORT_SIDECHAIN },
   { "ducker", "on", PORT_CONTROL, PORT_TOGGLED | PORT_ENABLED },
   { "latent", "latency", PORT_CONTROL, PORT_OUTPUT | PORT_LATENCY | PORT_INTEGER },
-  { "properties", "events", PORT_ATOM, PORT_EVENTS },
+  { "properties", "events", PORT_ATOM, PORT_EVENTS | PORT_TIME },
   { "properties", "control", PORT_ATOM, PORT_PATCH },
   { "properties", "notify", PORT_ATOM, PORT_PATCH | PORT_OUTPUT },
   { "properties", "float", PORT_PROPERTY, PORT_STEPPED },
@@ -152,7 +152,8 @@ static const struct {
   { "open", 0.0, 7.0, 7.0, UNIT_S, "open: no minimum; open: no maximum" },
   { "wrong", 0.0, 4.0, 1.0, UNIT_PERCENT, "wrong: no minimum" },
   { "swapped", 2.0, 4.0, 3.0, UNIT_MS, "swapped: minimum above maximum" },
-  { "whole", 0.0, 4.0, 3.0, UNIT_DEG, "whole: default is no whole number" },
+  { "whole", 0.0, 4.0, 3.0, UNIT_DEG,
+    "whole: default is no whole number; whole: scale points out of range" },
   { "none", 2.0, 4.0, 2.0, UNIT_NONE, "none: no default" },
 };
 

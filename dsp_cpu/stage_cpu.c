@@ -331,6 +331,9 @@ guard_run(const Stage* const stage, const Batch* const batch, const Run* const r
     }
   }
   NodeHealth* const health = batch->specs[run->first_unit].health;
+  if (n_bad == 0U && health->n_bad == 0U) {
+    return 0U; // neither stopped nor bypassed
+  }
   const bool was_bypassed = atomic_load_explicit(&health->is_bypassed, memory_order_relaxed);
   const bool is_bypassed =
       run->is_stopped || node_health_follow(health, n_bad == 0U, batch->fx->renew != NULL);

@@ -66,6 +66,10 @@ typedef struct InstanceCalls {
   void (*run)(Instance* instance, const float* const* in, float* const* out, uint32_t n_frames);
   /// The latency in frames, after at least one run(). [builder]
   uint32_t (*latency)(const Instance* instance);
+  /// Run what the instances of the format have to do outside of the audio: timers, descriptors,
+  /// callbacks, reports.  To be called about 30 times a second while instances exist.  NULL: nothing
+  /// to do. [builder]
+  void (*idle)(void);
 } InstanceCalls;
 
 /// The functions of FxInfo for plugins of all formats.

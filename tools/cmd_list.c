@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// warprack list: lists effects, drivers and devices of this build and this machine.
+// warprack list: lists effects, drivers, devices and plugins of this build and this machine.
 
+#include "catalogue_file.h"
 #include "commands.h"
 #include "options.h"
 
 #include "dsp_gpu/gpu.h"
 #include "engine/base/hint.h"
+#include "engine/base/text.h"
 #include "engine/contract/effect.h"
 #include "engine/engine.h"
 #include "io/io.h"
+#include "plugins/format.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define MAX_COLUMNS 12U
+#define ANY_FORMAT  UINT32_MAX
 
 // The cost of a submission is measured with an empty rack in this format.
 #define MEASURED_BLOCKS 200U
@@ -24,14 +30,27 @@ static int list_run(int argc, char** argv);
 
 const Command cmd_list = {
   .name = "list",
-  .usage = "[options] backends|devices|drivers|effects",
-  .summary = "List backends, devices, drivers or effects",
+  .usage = "[options] backends|devices|drivers|effects|plugins [WORD ...]",
+  .summary = "List backends, devices, drivers, effects, or plugins in which all words occur",
   .run = list_run,
 };
 
+/// The words of plugin formats, also of those that this build leaves out.
+static const char* const formats[] = { "clap", "ladspa", "lv2", NULL };
+
+typedef struct ListArgs {
+  bool json;
+  bool measures; ///< Devices
+  // of plugins only
+  bool all;
+  uint32_t format; ///< Place in `formats`; ANY_FORMAT: all
+  char** words;    ///< [n_words]
+  uint32_t n_words;
+} ListArgs;
+
 /// Rows of one kind: an array of objects, and the members that the text output shows.
 typedef struct Table {
-  json_t* (*rows)(bool measures);
+  json_t* (*rows)(const ListArgs* args);
   const char* columns[MAX_COLUMNS]; ///< NULL-terminated
 } Table;
 
@@ -42,9 +61,9 @@ typedef struct Listing {
 } Listing;
 
 static json_t*
-effects(const bool measures)
+effects(const ListArgs* const args)
 {
-  (void)measures;
+  (void)args;
   uint32_t n = 0;
   const FxInfo* const* const table = fx_table(&n);
   json_t* const rows = json_array();
@@ -92,9 +111,9 @@ gpu_backend(const EngineBackend kind)
 }
 
 static json_t*
-backends(const bool measures)
+backends(const ListArgs* const args)
 {
-  (void)measures;
+  (void)args;
   json_t* const rows = json_pack("[{ss sb ss}]", "name", "cpu", "available", 1, "summary",
                                  "SIMD code on this machine's cores");
   for (uint32_t b = ENGINE_BACKEND_CPU + 1U; b < ENGINE_N_BACKENDS; ++b) {
@@ -104,9 +123,9 @@ backends(const bool measures)
 }
 
 static json_t*
-drivers(const bool measures)
+drivers(const ListArgs* const args)
 {
-  (void)measures;
+  (void)args;
   uint32_t n = 0;
   const IoDriver* const* const table = io_drivers(&n);
   json_t* const rows = json_array();
@@ -119,9 +138,9 @@ drivers(const bool measures)
 
 /// The audio devices of all drivers that can list them.
 static json_t*
-audio_devices(const bool measures)
+audio_devices(const ListArgs* const args)
 {
-  (void)measures;
+  (void)args;
   uint32_t n = 0;
   const IoDriver* const* const table = io_drivers(&n);
   json_t* const rows = json_array();
@@ -178,7 +197,7 @@ measure_device(json_t* const row, const GpuApi* const api, const uint32_t index)
 
 /// The devices of CUDA and OpenCL.
 static json_t*
-gpu_devices(const bool measures)
+gpu_devices(const ListArgs* const args)
 {
   uint32_t n = 0;
   const GpuApi* const* const apis = gpu_apis(&n);
@@ -189,13 +208,111 @@ gpu_devices(const bool measures)
       GpuDeviceInfo info;
       if (!apis[a]->describe(d, &info, NULL)) {
         json_t* const row = gpu_device(apis[a], d, &info);
-        if (measures) {
+        if (args->measures) {
           measure_device(row, apis[a], d);
         }
         json_array_append_new(rows, row);
       }
     }
   }
+  return rows;
+}
+
+// ---- plugins ----
+
+static bool
+has_word(const Plugin* const plugin, const CatalogueEntry* const entry, const char* const word)
+{
+  return strcasestr(entry->id, word) || strcasestr(entry->name, word) ||
+         strcasestr(entry->short_name, word) ||
+         (plugin && (strcasestr(plugin->maker, word) || strcasestr(plugin->category, word)));
+}
+
+/// True if all words of the command line occur in a plugin; NULL: its description is damaged.
+static bool
+has_words(const ListArgs* const args, const Plugin* const plugin, const CatalogueEntry* const entry)
+{
+  bool has_all = true;
+  for (uint32_t w = 0; w < args->n_words; ++w) {
+    has_all = has_all && has_word(plugin, entry, args->words[w]);
+  }
+  return has_all;
+}
+
+static bool
+is_of_format(const ListArgs* const args, const char* const format)
+{
+  return args->format == ANY_FORMAT || !strcmp(formats[args->format], format);
+}
+
+static void
+add_plugin(json_t* const rows, const ListArgs* const args, const CatalogueEntry* const entry)
+{
+  Error error = { STATUS_OK, "" };
+  const Plugin* plugin = NULL;
+  const char* fault = entry->fault;
+  if (catalogue_find_plugin(entry->format, entry->id, &plugin, &error)) {
+    fault = error.text;
+  }
+  if (is_of_format(args, entry->format) && has_words(args, plugin, entry) &&
+      (args->all || !fault[0])) {
+    json_array_append_new(rows,
+                          json_pack("{ss ss ss ss ss ss ss}", "short_name", entry->short_name,
+                                    "format", entry->format, "name", entry->name, "category",
+                                    plugin ? plugin->category : "", "maker",
+                                    plugin ? plugin->maker : "", "id", entry->id, "fault", fault));
+  }
+}
+
+/// Add a bundle that could not be described.
+static void
+add_failed(json_t* const rows, const ListArgs* const args, const CatalogueBundle* const bundle)
+{
+  char* const path = text_printable_copy(bundle->path);
+  const CatalogueEntry as_entry = { .id = path ? path : "", .name = "", .short_name = "" };
+  if (is_of_format(args, bundle->format) && has_words(args, NULL, &as_entry)) {
+    json_array_append_new(rows, json_pack("{ss ss ss ss ss ss ss}", "short_name", "-", "format",
+                                          bundle->format, "name", "", "category", "", "maker", "",
+                                          "id", as_entry.id, "fault", bundle->fault));
+  }
+  free(path);
+}
+
+static int
+compare_entries(const void* const a, const void* const b)
+{
+  const CatalogueEntry* const left = *(const CatalogueEntry* const*)a;
+  const CatalogueEntry* const right = *(const CatalogueEntry* const*)b;
+  const int names = strcasecmp(left->short_name, right->short_name);
+  const int order = names ? names : strcmp(left->format, right->format);
+  return order ? order : strcmp(left->id, right->id);
+}
+
+/// The plugins in the order of their names.
+static json_t*
+plugins(const ListArgs* const args)
+{
+  uint32_t n = 0;
+  const Catalogue* const catalogue = catalogue_current();
+  const CatalogueEntry* const entries = catalogue_entries(catalogue, &n);
+  const CatalogueEntry** const sorted = calloc(n + 1U, sizeof(*sorted));
+  json_t* const rows = sorted ? json_array() : NULL;
+  for (uint32_t e = 0; rows && e < n; ++e) {
+    sorted[e] = &entries[e];
+  }
+  if (rows) {
+    qsort(sorted, n, sizeof(*sorted), compare_entries);
+  }
+  for (uint32_t e = 0; rows && e < n; ++e) {
+    add_plugin(rows, args, sorted[e]);
+  }
+  const CatalogueBundle* const bundles = catalogue_bundles(catalogue, &n);
+  for (uint32_t b = 0; rows && args->all && b < n; ++b) {
+    if (bundles[b].fault[0]) {
+      add_failed(rows, args, &bundles[b]);
+    }
+  }
+  free(sorted);
   return rows;
 }
 
@@ -208,6 +325,8 @@ static const Listing listings[] = {
           "submission_us_p50", "submission_us_p99", "submission_error", NULL } } } },
   { "drivers", { { drivers, { "name", "summary", NULL } } } },
   { "effects", { { effects, { "name", "summary", NULL } } } },
+  { "plugins",
+    { { plugins, { "short_name", "format", "name", "category", "maker", "id", "fault", NULL } } } },
 };
 
 // ---- text ----
@@ -263,11 +382,11 @@ print_rows(const json_t* const rows, const char* const* const columns)
 }
 
 static int
-print_listing(const Listing* const listing, const bool measures)
+print_listing(const Listing* const listing, const ListArgs* const args)
 {
   bool is_empty = true;
   for (uint32_t t = 0; t < ARRAY_LEN(listing->tables) && listing->tables[t].rows; ++t) {
-    json_t* const rows = listing->tables[t].rows(measures);
+    json_t* const rows = listing->tables[t].rows(args);
     print_rows(rows, listing->tables[t].columns);
     is_empty = is_empty && !json_array_size(rows);
     json_decref(rows);
@@ -281,11 +400,11 @@ print_listing(const Listing* const listing, const bool measures)
 // ---- JSON ----
 
 static json_t*
-all_rows(const Listing* const listing, const bool measures)
+all_rows(const Listing* const listing, const ListArgs* const args)
 {
   json_t* const all = json_array();
   for (uint32_t t = 0; t < ARRAY_LEN(listing->tables) && listing->tables[t].rows; ++t) {
-    json_t* const rows = listing->tables[t].rows(measures);
+    json_t* const rows = listing->tables[t].rows(args);
     json_array_extend(all, rows);
     json_decref(rows);
   }
@@ -310,18 +429,51 @@ find_listing(const char* const name)
   return NULL;
 }
 
+/// Refuse options and words that the list does not have.
+static int
+check_args(const Listing* const listing, const ListArgs* const args)
+{
+  const bool is_plugins = !strcmp(listing->name, "plugins");
+  if (args->measures && strcmp(listing->name, "devices") != 0) {
+    return command_misused(&cmd_list, "--measure goes with devices");
+  }
+  if ((args->all || args->format != ANY_FORMAT) && !is_plugins) {
+    return command_misused(&cmd_list, "--%s goes with plugins", args->all ? "all" : "format");
+  }
+  return args->n_words && !is_plugins
+             ? command_misused(&cmd_list, "unexpected argument '%s'", args->words[0])
+             : 0;
+}
+
+static int
+list(const Listing* const listing, const ListArgs* const args)
+{
+  Error error = { STATUS_OK, "" };
+  if (args->format != ANY_FORMAT && !plugin_format_find(formats[args->format])) {
+    error_set(&error, STATUS_NO_BACKEND, "this build has no %s", formats[args->format]);
+    return command_fail(&cmd_list, &error);
+  }
+  if (!strcmp(listing->name, "plugins") && catalogue_file_use(&cmd_list, &error)) {
+    return command_fail(&cmd_list, &error);
+  }
+  return args->json ? command_print_json(&cmd_list, all_rows(listing, args))
+                    : print_listing(listing, args);
+}
+
 static int
 list_run(const int argc, char** const argv)
 {
-  bool json = false;
-  bool measures = false;
+  ListArgs args = { .format = ANY_FORMAT };
   // clang-format off
   const Option table[] = {
-    { "json",    'j', OPTION_FLAG, .to.flag = &json,     .help = "Print JSON" },
-    { "measure", 'm', OPTION_FLAG, .to.flag = &measures, .help = "Devices: measure the time of an empty submission to each GPU" },
+    { "all",     'a', OPTION_FLAG,   .to.flag = &args.all,      .help = "Plugins: also those that cannot be used, with the reason" },
+    { "format",  'f', OPTION_CHOICE, .to.choice = &args.format, .help = "Plugins: only those of one format", .choices = formats },
+    { "json",    'j', OPTION_FLAG,   .to.flag = &args.json,     .help = "Print JSON" },
+    { "measure", 'm', OPTION_FLAG,   .to.flag = &args.measures, .help = "Devices: measure the time of an empty submission to each GPU" },
   };
   // clang-format on
-  const OptionTable options = { table, ARRAY_LEN(table), .min_operands = 1, .max_operands = 1 };
+  const OptionTable options = { table, ARRAY_LEN(table), .min_operands = 1,
+                                .max_operands = UINT32_MAX };
   Operands operands;
   if (!options_parse(&cmd_list, &options, argc, argv, &operands)) {
     return operands.exit_code;
@@ -330,9 +482,8 @@ list_run(const int argc, char** const argv)
   if (!listing) {
     return status_exit_code(STATUS_BAD_ARG);
   }
-  if (measures && strcmp(listing->name, "devices")) {
-    return command_misused(&cmd_list, "--measure goes with devices");
-  }
-  return json ? command_print_json(&cmd_list, all_rows(listing, measures))
-              : print_listing(listing, measures);
+  args.words = operands.words + 1;
+  args.n_words = operands.n - 1U;
+  const int misused = check_args(listing, &args);
+  return misused ? misused : list(listing, &args);
 }

@@ -3,7 +3,7 @@
    Finds the plugins of this machine and describes them.
 
    Plugin code and plugin descriptions (Turtle) are only opened in children of the process that scans.
-   A child that crashes, or that takes longer than SCAN_LIMIT_MS, costs its bundle and no other; the
+   A child that crashes, or that finds no plugin for SCAN_LIMIT_MS, costs its bundle and no other; the
    catalogue remembers why, until the bundle changes.
 */
 #ifndef WARPRACK_PLUGINS_SCAN_SCAN_H
@@ -11,7 +11,8 @@
 
 #include "plugins/catalogue.h"
 
-#define SCAN_LIMIT_MS 8000 // for a bundle
+#define SCAN_LIMIT_MS  8000U        // for a bundle, or for the next plugin of it
+#define SCAN_MAX_BYTES (64U << 20U) // of a bundle's text
 
 /// What a scan did.
 typedef struct ScanCounts {
@@ -19,30 +20,32 @@ typedef struct ScanCounts {
   uint32_t n_described; ///< New or changed, so described
   uint32_t n_kept;      ///< Unchanged, from the old catalogue
   uint32_t n_failed;    ///< Without a description, as CatalogueBundle::fault says
-  uint32_t n_plugins;
 } ScanCounts;
 
 typedef struct ScanRequest {
   const Catalogue* old; ///< Its unchanged bundles are kept; NULL: none
   bool everything;      ///< Describe unchanged bundles, too
   uint32_t n_children;  ///< Children at a time; 0: as many as cores
-  /// Called before a bundle is described, and with its fault after it failed; may be NULL.
-  void (*note)(void* context, const char* bundle, const char* fault);
-  void* context;
+  uint32_t limit_ms;    ///< For a bundle; 0: SCAN_LIMIT_MS
 } ScanRequest;
 
 /**
-   Scan the folders of all formats, and return the text of the new catalogue.
+   Scan the folders of all formats, and return the text of the new catalogue, which the caller frees.
 
-   Forks, so the process must have one thread, no audio and no descriptors that a plugin must not
-   have.  STATUS_NO_MEM, STATUS_LIMIT.
+   A format that prepares is described as a whole if one of its bundles is new, changed or gone,
+   because its bundles may describe each other's plugins; bundles that failed and did not change are
+   left out.
+
+   Forks, so the process must have one thread, no other children, no audio and no descriptors that a
+   plugin must not have.  After SIGINT, SIGTERM or SIGHUP the children are killed and the signal is
+   raised again.  STATUS_NO_MEM, STATUS_LIMIT.
    [main, of a process that scans]
 */
 NODISCARD Status scan_run(const ScanRequest* request, char** text, size_t* n_bytes,
                           ScanCounts* counts, Error* error);
 
-/// True if the catalogue is of this version and no bundle was added, changed or removed since: one
-/// stat() per folder and file, no code is run. [any, not rt]
+/// True if no bundle was added, changed or removed since a scan: one stat() per folder and file, no
+/// code is run.  NULL is an empty catalogue. [any, not rt]
 bool scan_is_current(const Catalogue* catalogue);
 
 #endif

@@ -30,6 +30,8 @@ except ImportError as missing:
 warnings.filterwarnings("ignore", category=wavfile.WavFileWarning)  # for chunks that SciPy ignores
 
 os.environ.setdefault("WARPRACK_AUTO_GPU", "none")  # no GPU, unless a test allows it
+for folders in ("CLAP_PATH", "LADSPA_PATH", "LV2_PATH"):
+    os.environ.setdefault(folders, "/nowhere")  # nor the plugins of this machine
 PROGRAM = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "build/warprack")
 FAULTS_PROGRAM = os.path.join(os.path.dirname(PROGRAM), "tests", "warprack_faults")
 

@@ -73,6 +73,7 @@ use_some(void)
   add_plugin(&text, "other", "urn:other:tube", "");
   add_plugin(&text, format, "urn:test:broken", "needs the feature \"x\"");
   add_plugin(&text, format, "urn:test:Tube", ""); // again, in another folder
+  add_plugin(&text, format, "urn:a:amp", "");
   catalogue_use(catalogue_of(&text));
 }
 
@@ -209,14 +210,18 @@ TEST(a_catalogue_without_memory_is_none)
   bool is_made = false;
   uint32_t n = 0;
   for (; !is_made; ++n) {
+    counted_alloc_begin();
     char* const copy = strdup(text);
     Catalogue* catalogue = NULL;
     failing_alloc_arm(n);
     const Status status = catalogue_new(copy, n_bytes, &catalogue, &fault);
     is_made = !failing_alloc_disarm();
-    ck_assert_int_eq(status, is_made ? STATUS_OK : STATUS_NO_MEM);
-    ck_assert(is_made == (catalogue != NULL));
+    const bool is_there = catalogue;
     catalogue_free(catalogue);
+    const long n_left = counted_alloc_now();
+    ck_assert_int_eq(status, is_made ? STATUS_OK : STATUS_NO_MEM);
+    ck_assert(is_made == is_there);
+    ck_assert_int_eq(n_left, 0);
   }
   ck_assert_uint_gt(n, 2);
 }
@@ -287,7 +292,6 @@ static const struct {
   Status status;
   const char* says;
 } not_found[] = {
-  { "amp", STATUS_NOT_FOUND, "have the name \"amp\"; write \"urn:a:amp\", \"urn:b:Amp\"" },
   { "tbue", STATUS_NOT_FOUND, "plugin \"tbue\"; did you mean \"Tube\"?" },
   { "urn:test:tub", STATUS_NOT_FOUND, "did you mean \"urn:test:Tube\"?" },
   { "qwertz", STATUS_NOT_FOUND, "plugin \"qwertz\"; `warprack list plugins` shows all" },
@@ -301,6 +305,16 @@ TEST_ROWS(a_plugin_that_is_not_there_is_refused_with_a_hint, not_found)
   use_some();
   ck_assert_int_eq(search(not_found[row].reference), not_found[row].status);
   assert_says(fault.text, not_found[row].says);
+}
+
+TEST(a_name_of_several_plugins_is_refused_with_their_ids)
+{
+  use_some();
+  char expected[128];
+  snprintf(expected, sizeof(expected),
+           "several %s plugins have the name \"amp\"; write \"urn:a:amp\", \"urn:b:Amp\"", format);
+  ck_assert_int_eq(search("amp"), STATUS_NOT_FOUND);
+  ck_assert_str_eq(fault.text, expected);
 }
 
 TEST(a_plugin_that_cannot_be_used_can_be_shown)
@@ -402,7 +416,11 @@ TEST(a_description_is_read_when_its_plugin_is_asked_for)
   catalogue_use(catalogue_of(&text));
   ck_assert_int_eq(search("good"), STATUS_OK);
   for (uint32_t i = 0; i < 2U; ++i) {
-    ck_assert_int_eq(search("bad"), STATUS_FILE);
+    const FxInfo* fx = NULL;
+    counted_alloc_begin();
+    const Status status = fx_find_plugin(format, "bad", &fx, &fault);
+    ck_assert_int_eq(counted_alloc_now(), 0); // nothing is kept
+    ck_assert_int_eq(status, STATUS_FILE);
     assert_says(fault.text, "the description of ");
     assert_says(fault.text, "\"urn:test:bad\": line 2: unexpected line \"port");
   }

@@ -90,6 +90,13 @@ TEST(the_key_of_a_bundle_changes_with_its_files)
   ck_assert_uint_eq(catalogue_key(bundle.directory), touched);
 }
 
+TEST(the_key_of_a_bundle_changes_with_a_file_of_the_same_size_and_age)
+{
+  set_time("plugin.so", 1000);
+  const uint64_t key = catalogue_key(bundle.directory);
+  AWAIT((set_time("plugin.so", 1000), catalogue_key(bundle.directory) != key)); // by its ctime
+}
+
 TEST(a_link_counts_as_the_file_that_it_leads_to)
 {
   ck_assert_int_eq(symlink(scratch_path(&bundle, "plugin.so"), scratch_path(&bundle, "link.so")),

@@ -13,7 +13,7 @@ static const struct {
   const char *name, *id;
 } ids[] = {
   { "Input gain (dB)", "input_gain" },
-  { "LFO 1: Depth [%]", "lfo_1_depth" },
+  { "LFO 1: Depth [Hz], fine", "lfo_1_depth_fine" },
   { "Dry/Wet", "dry_wet" },
   { "50Hz gain (low shelving)", "_50hz_gain" },
   { "Mode (0=none, 1=(AM), 2=RM) left", "mode_left" },

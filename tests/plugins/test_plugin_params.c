@@ -305,6 +305,8 @@ static const struct {
   { "Input gain (dB)", "", "input_gain" },
   { "1st", "", "_1st" },
   { "a=b", "Gain", "a_b" },
+  { "a_symbol_that_is_much_longer_than_a_name_of_a_parameter_may_be_x", "",
+    "a_symbol_that_is_much_longer_than_a_name_of_a_pa" },
   { "", "", "param" },
 };
 

@@ -89,6 +89,7 @@ static const struct {
     "t:1:8: \"http://gareus.org/oss/lv2/fil4#ster" },
   { "add eq " FIL4, "t:1:8: \"http://gareus.org/oss/lv2/fil4#stereo\" is the id of a plugin" },
   { "eq: urn:zamaudio:ZamTube", "t:1:5: \"urn:zamaudio:ZamTube\" is the id of a plugin" },
+  { "urn: gian", "t:1:6: no effect \"gian\"; did you mean \"gain\"?" },
   { "highpass " TUBE, "t:1:10: \"urn:zamaudio:ZamTube\" is the id of a plugin; write: lv2" },
   { "highpass urn:zamaudio:ZamTube", "t:1:10: \"urn:zamaudio:ZamTube\" is the id of a plugin" },
   { "highpass \"a:b\"", "t:1:10: frequency takes a number in Hz or kHz, not \"a:b\"" },

@@ -7,6 +7,11 @@ program=$2
 # shellcheck disable=SC1091 # checked separately
 source "$root/tools/completion/warprack.bash"
 
+# The plugins of this machine are not a part of this test.
+XDG_CACHE_HOME=$(mktemp -d)
+trap 'rm -rf "$XDG_CACHE_HOME"' EXIT
+export XDG_CACHE_HOME CLAP_PATH=/nowhere LADSPA_PATH=/nowhere LV2_PATH=/nowhere
+
 # complete_words WORD...: print the completions of the last word.
 complete_words() {
   COMP_WORDS=("$program" "$@")
@@ -33,7 +38,11 @@ done
 expect list l
 expect --json list --
 expect effects list ''
+expect plugins list ''
+expect lv2 list --format ''
 expect gain info g
+expect lv2 info l
+expect --all scan --
 expect callback bench ''
 expect --channels bench callback --
 expect jack run --io ''

@@ -3,6 +3,11 @@
 # but with functions _describe and _files that print the completions, in place of zsh's own.
 folder=$1 program=$2 failed=0
 
+# The plugins of this machine are not a part of this test.
+export XDG_CACHE_HOME=$(mktemp -d)
+trap 'rm -rf "$XDG_CACHE_HOME"' EXIT
+export CLAP_PATH=/nowhere LADSPA_PATH=/nowhere LV2_PATH=/nowhere
+
 fpath=($folder $fpath)
 autoload -U compinit
 compinit -u -D
@@ -56,7 +61,10 @@ for command in $subcommands; do
   fi
 done
 expect effects list ''
+expect plugins list ''
+expect lv2 list --format ''
 expect gain info g
+expect lv2 info ''
 expect callback bench ''
 expect --channels bench callback --
 expect jack run --io ''

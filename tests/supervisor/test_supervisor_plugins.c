@@ -76,6 +76,19 @@ TEST(a_new_catalogue_arrives_before_the_racks_that_are_made_with_it)
   ck_assert_uint_eq(descriptors_open(), before);
 }
 
+TEST(a_worker_that_is_just_starting_gets_a_new_catalogue)
+{
+  SCOPED(rig_stop) Rig rig;
+  rig_start(&rig, bad_worker(), HALVED);
+  use_plugins(&rig, "slow");
+  await_health(&rig, HALF);
+  send_signal(&rig, SIGKILL);
+  AWAIT(rig_status(&rig).worker == WORKER_STARTING);
+  use_plugins(&rig, "last");
+  const EngineReply reply = edit_with(&rig, "last");
+  ck_assert_msg(!reply.status, "%s", reply.text);
+}
+
 TEST(the_worker_s_reason_against_a_catalogue_is_reported)
 {
   const char* const argv[] = { bad_worker(), NULL };

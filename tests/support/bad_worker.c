@@ -13,7 +13,8 @@
     needy                                 it reports that its device needs a new process, as long as
                                           the rack has two nodes or more
     has-x                                 the file does not exist unless "x" is the catalogue of
-                                          plugins; a catalogue "invalid" is refused
+                                          plugins; a catalogue "invalid" is refused, and one that
+                                          is "slow" takes half a second
     any other name                        no failure
 
   With the argument `exit` it ends before it sends a message, with `mute` it never sends a message,
@@ -273,6 +274,7 @@ use_plugins(const int fd, Error* const error)
   }
   if (!status) {
     strcpy(plugins, text);
+    do_it(text);
   }
   free(text);
   return status;

@@ -202,9 +202,10 @@ exit_code_of(const char* const words)
 
 TEST(a_failed_print_is_an_error_but_never_ends_playback)
 {
-  static const char* const words[] = { "--help",        "--version",          "list effects",
-                                       "info gain",     "info gain --json",   "check gain",
-                                       "render --help", "list effects --json" };
+  static const char* const words[] = { "--help",        "--version",           "list effects",
+                                       "info gain",     "info gain --json",    "check gain",
+                                       "render --help", "list effects --json", "scan",
+                                       "scan --json" };
   for (size_t i = 0; i < ARRAY_LEN(words); ++i) {
     char line[128];
     snprintf(line, sizeof(line), "%s >/dev/full", words[i]);
@@ -277,4 +278,13 @@ TEST(devices_are_listed_with_their_properties)
   json_decref(list);
 }
 
-SUITE_MAIN("program")
+/// The plugins of this machine are not a part of these tests.
+static void
+hide_plugins(void)
+{
+  setenv("CLAP_PATH", "/nowhere", 1);
+  setenv("LADSPA_PATH", "/nowhere", 1);
+  setenv("LV2_PATH", "/nowhere", 1);
+}
+
+SUITE_MAIN_WITH("program", hide_plugins, NULL)

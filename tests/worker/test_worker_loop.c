@@ -11,6 +11,7 @@
 #include "tests/support/suite.h"
 #include "tests/support/wire_ends.h"
 
+#include <dirent.h>
 #include <math.h>
 #include <poll.h>
 #include <stdio.h>
@@ -405,6 +406,37 @@ send_plugins(const Rig* const rig, const char* const text)
   OK(sealed_text_new(text, strlen(text), &fd, &error));
   send_message(rig, (WireMessage){ .kind = WIRE_PLUGINS, .plugins_fd = fd });
   close(fd);
+}
+
+static unsigned
+descriptors_of(const Rig* const rig)
+{
+  char path[64];
+  unsigned n = 0;
+  snprintf(path, sizeof(path), "/proc/%d/fd", (int)rig->worker);
+  DIR* const folder = opendir(path);
+  ck_assert_ptr_nonnull(folder);
+  while (readdir(folder)) {
+    ++n;
+  }
+  closedir(folder);
+  return n;
+}
+
+TEST(a_catalogue_leaves_no_descriptor_open)
+{
+  SCOPED(stop) Rig rig;
+  start_ready(&rig);
+  const unsigned before = descriptors_of(&rig);
+  stop(&rig);
+  start(&rig);
+  send_plugins(&rig, "first");
+  configure(&rig, "/files");
+  await(&rig, WIRE_READY);
+  send_plugins(&rig, "second");
+  send_message(&rig, (WireMessage){ .kind = WIRE_DISARM });
+  await(&rig, WIRE_DISARMED);
+  ck_assert_uint_eq(descriptors_of(&rig), before);
 }
 
 TEST(a_rack_finds_the_plugins_that_were_sent_before_it)

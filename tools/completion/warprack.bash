@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# bash completion for warprack.  It knows no names: subcommands, options, choices, effects and
-# benchmarks all come from the program's own help and lists.
+# bash completion for warprack.  It knows no names: subcommands, options, choices, effects, plugins
+# and benchmarks all come from the program's own help and lists.
 #
 #   source tools/completion/warprack.bash
 
@@ -17,6 +17,19 @@ _warprack_options() {
 # The choices of option $1 in a help text on stdin: "--io auto|jack".
 _warprack_choices() {
   sed -n "s/^ .*$1 \([a-z0-9]*|[^ ]*\).*/\1/p" | tr '|' '\n'
+}
+
+# Effects, formats of plugins, and plugins; after a format its plugins.
+_warprack_described() {
+  local program=$1 before=$2 formats
+  formats=$("$program" list --help 2>/dev/null | _warprack_choices --format)
+  if grep -qxF -- "$before" <<<"$formats"; then
+    "$program" list plugins --format "$before" 2>/dev/null | cut -d' ' -f1
+  elif [[ $before == info ]]; then
+    printf '%s\n' "$formats"
+    "$program" list effects 2>/dev/null | cut -d' ' -f1
+    "$program" list plugins 2>/dev/null | cut -d' ' -f1
+  fi
 }
 
 _warprack() {
@@ -40,9 +53,10 @@ _warprack() {
   elif [[ -z $words && $last != -* ]]; then
     case $command in
       bench) words=$("$program" bench 2>/dev/null | cut -d' ' -f1) ;;
-      check | info | render | run) words=$("$program" list effects 2>/dev/null | cut -d' ' -f1) ;;
+      check | render | run) words=$("$program" list effects 2>/dev/null | cut -d' ' -f1) ;;
+      info) words=$(_warprack_described "$program" "$last") ;;
       status) words=$("$program" status 2>/dev/null | cut -d' ' -f1) ;;
-      list) words=$(sed -n '1s/.* \([a-z]*|[a-z|]*\)$/\1/p' <<<"$help" | tr '|' '\n') ;;
+      list) [[ $last != list ]] || words=$(sed -n '1s/.* \([a-z]*|[a-z|]*\)\( .*\)\?$/\1/p' <<<"$help" | tr '|' '\n') ;;
     esac
   fi
   mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Confines a child of the scan.
+
+#include "scan_confine.h"
+
+#include "engine/base/macros.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define NICE_VALUE       10                   // a scan may run beside a live server
+#define MAX_MEMORY_BYTES (UINT64_C(4) << 30U) // more than the process has when it starts
+#define MAX_FILE_BYTES   (64U << 10U)         // also of what it prints
+#define MAX_CPU_S        60U                  // for processes that outlive the scan
+
+/// Plugins open windows where they find a display, and some end the process where they do not.
+static void
+set_environment(void)
+{
+  unsetenv("DISPLAY");
+  unsetenv("WAYLAND_DISPLAY");
+  setenv("QT_QPA_PLATFORM", "offscreen", 1);
+  setenv("LC_ALL", "C.UTF-8", 1);
+}
+
+static void
+set_signals(void)
+{
+  for (int number = 1; number < NSIG; ++number) {
+    signal(number, number == SIGXFSZ ? SIG_IGN : SIG_DFL);
+  }
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static bool
+set_descriptors(const int output)
+{
+  const int nothing = open("/dev/null", O_RDWR);
+  const bool done = nothing >= 0 && dup2(output, STDOUT_FILENO) >= 0 &&
+                    dup2(output, STDERR_FILENO) >= 0 && dup2(nothing, STDIN_FILENO) >= 0;
+  closefrom(STDERR_FILENO + 1);
+  return done;
+}
+
+/// The address space of this process; sanitizers reserve terabytes of it.
+static uint64_t
+address_bytes(void)
+{
+  unsigned long n_pages = 0;
+  FILE* const file = fopen("/proc/self/statm", "re");
+  if (file) {
+    (void)!fscanf(file, "%lu", &n_pages);
+    fclose(file);
+  }
+  return (uint64_t)n_pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static bool
+set_limits(void)
+{
+  const struct {
+    int resource;
+    uint64_t limit;
+  } rows[] = {
+    { RLIMIT_AS, address_bytes() + MAX_MEMORY_BYTES },
+    { RLIMIT_CORE, 0 },
+    { RLIMIT_CPU, MAX_CPU_S },
+    { RLIMIT_FSIZE, MAX_FILE_BYTES },
+  };
+  bool done = true;
+  for (uint32_t r = 0; r < ARRAY_LEN(rows); ++r) {
+    struct rlimit limit;
+    done = done && !getrlimit(rows[r].resource, &limit);
+    limit.rlim_max = rows[r].limit < limit.rlim_max ? rows[r].limit : limit.rlim_max;
+    limit.rlim_cur = limit.rlim_max;
+    done = done && !setrlimit(rows[r].resource, &limit);
+  }
+  return done;
+}
+
+bool
+scan_confine(const pid_t parent, const int output)
+{
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  setsid();
+  setpriority(PRIO_PROCESS, 0, NICE_VALUE);
+  set_signals();
+  set_environment();
+  return getppid() == parent && set_descriptors(output) && set_limits() &&
+         !prctl(PR_SET_DUMPABLE, 0) && !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+}

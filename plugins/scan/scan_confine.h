@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// Takes from a child of the scan what a plugin does not need in order to be described.
+#ifndef WARPRACK_PLUGINS_SCAN_SCAN_CONFINE_H
+#define WARPRACK_PLUGINS_SCAN_SCAN_CONFINE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/**
+   Confine this process, before it runs foreign code: it ends with its parent, has no terminal and
+   no display, no descriptors except 0 (/dev/null), 1 and 2, and limits for memory, processor time
+   and the size of files.  It can gain no privileges and writes no core file.
+
+   @param parent Its parent; false if that one has ended.
+   @param output Becomes descriptors 1 and 2.
+   [child]
+*/
+bool scan_confine(pid_t parent, int output);
+
+#endif

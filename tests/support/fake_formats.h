@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   Formats of plugins for tests of the scan; they replace plugin_formats(), so the program is linked
+   with --wrap=plugin_formats.
+
+   - `leaf`: a bundle is a file NAME.leaf in a folder of LEAF_PATH.  Its first word says what its code
+     does: `good`, or misbehave() in fake_formats.c.  The whole content is the name of its plugin.
+   - `tree`: the same with NAME.tree and TREE_PATH, but it prepares.  The name of a plugin is the
+     content of all bundles that were prepared, each with a slash after it.
+   - `box`: a bundle is a folder NAME.box in a folder of BOX_PATH, by default the home of the user.
+
+   Code that hangs, and a process that it leaves behind, write their id to the file `pid` beside the
+   bundle.
+*/
+#ifndef WARPRACK_TESTS_FAKE_FORMATS_H
+#define WARPRACK_TESTS_FAKE_FORMATS_H
+
+#define FAKE_SLOW_MS 300U // between two plugins of a bundle that is `slow`
+
+/// The content of a file, at most 63 bytes; "" if there is none.
+void read_words(const char* path, char words[64]);
+
+#endif

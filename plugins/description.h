@@ -25,7 +25,7 @@ typedef struct Description {
   Plugin plugin;         ///< bundle, binary and binary_key are given
   PluginPort* ports;     ///< Plugin::ports
   NameSet symbols[2][2]; ///< Of audio and other ports, inputs and outputs
-  char fault[128];
+  char fault[256];
   Mend mends[DESCRIPTION_MAX_MENDS];
   uint32_t n_mends;
   Arena arena; ///< Memory of all texts and ports

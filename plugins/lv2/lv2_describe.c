@@ -8,38 +8,9 @@
 #include "plugins/format.h"
 
 #include <lv2/options/options.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define MAX_NOTES_BYTES 4096U
-
-void
-lv2_description_note(Lv2Description* const description, const char* const format, ...)
-{
-  TextBuffer* const notes = &description->notes;
-  char text[256];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text, sizeof(text), format, args);
-  va_end(args);
-  if (notes->n < MAX_NOTES_BYTES) {
-    text_buffer_print(notes, "%s%s", notes->n ? "; " : "", text);
-  }
-}
-
-void
-lv2_description_fault(Lv2Description* const description, const char* const format, ...)
-{
-  if (description->fault[0]) {
-    return;
-  }
-  va_list args;
-  va_start(args, format);
-  vsnprintf(description->fault, sizeof(description->fault), format, args);
-  va_end(args);
-}
 
 /// A bundle that brings plugins of other formats: their own format hosts them.
 static bool
@@ -56,7 +27,7 @@ check_features(Lv2Description* const description, const LilvPlugin* const lilv)
   {
     const char* const uri = lilv_node_as_string(lilv_nodes_get(features, i));
     if (!features_have(uri)) {
-      lv2_description_fault(description, "needs the feature %s", uri);
+      description_fault(&description->common, "needs the feature %s", uri);
     }
   }
   lilv_nodes_free(features);
@@ -65,7 +36,7 @@ check_features(Lv2Description* const description, const LilvPlugin* const lilv)
   {
     const char* const uri = lilv_node_as_string(lilv_nodes_get(options, i));
     if (!features_have_option(uri)) {
-      lv2_description_fault(description, "needs the option %s", uri);
+      description_fault(&description->common, "needs the option %s", uri);
     }
   }
   lilv_nodes_free(options);
@@ -74,15 +45,15 @@ check_features(Lv2Description* const description, const LilvPlugin* const lilv)
 static void
 read_binary(Lv2Description* const description)
 {
-  Plugin* const plugin = &description->plugin;
+  Plugin* const plugin = &description->common.plugin;
   LilvNode* const node = turtle_object(description->node, LV2_CORE__binary);
   char* const path = lilv_node_is_uri(node) ? lilv_node_get_path(node, NULL) : NULL;
-  plugin->binary = turtle_copy(&description->arena, path);
+  plugin->binary = turtle_copy(&description->common.arena, path);
   Error error = { STATUS_OK, "" };
   if (!path) {
-    lv2_description_fault(description, "its description names no binary");
+    description_fault(&description->common, "its description names no binary");
   } else if (file_key(path, &plugin->binary_key, &error)) {
-    lv2_description_fault(description, "its binary: %s", error.text);
+    description_fault(&description->common, "its binary: %s", error.text);
   }
   lilv_free(path);
   lilv_node_free(node);
@@ -96,7 +67,7 @@ read_category(Lv2Description* const description, const LilvPlugin* const lilv)
   const char* const uri =
       of ? lilv_node_as_string(lilv_plugin_class_get_uri(of)) : LV2_CORE__Plugin;
   return strcmp(uri, LV2_CORE__Plugin) != 0
-             ? turtle_copy(&description->arena,
+             ? turtle_copy(&description->common.arena,
                            lilv_node_as_string(lilv_plugin_class_get_label(of)))
              : "";
 }
@@ -104,14 +75,16 @@ read_category(Lv2Description* const description, const LilvPlugin* const lilv)
 static void
 read_texts(Lv2Description* const description, const LilvPlugin* const lilv)
 {
-  Plugin* const plugin = &description->plugin;
+  Plugin* const plugin = &description->common.plugin;
   LilvNode* const maker = lilv_plugin_get_author_name(lilv);
-  plugin->name = turtle_text(&description->arena, description->node, LILV_NS_DOAP "name");
-  plugin->maker = turtle_copy(&description->arena, maker ? lilv_node_as_string(maker) : NULL);
-  plugin->licence = turtle_text(&description->arena, description->node, LILV_NS_DOAP "license");
+  plugin->name = turtle_text(&description->common.arena, description->node, LILV_NS_DOAP "name");
+  plugin->maker =
+      turtle_copy(&description->common.arena, maker ? lilv_node_as_string(maker) : NULL);
+  plugin->licence =
+      turtle_text(&description->common.arena, description->node, LILV_NS_DOAP "license");
   plugin->category = read_category(description, lilv);
   if (!*plugin->name) {
-    lv2_description_note(description, "no name");
+    description_mend(&description->common, "no name", plugin->source.id);
     plugin->name = plugin->source.id;
   }
   lilv_node_free(maker);
@@ -127,7 +100,7 @@ check_files(Lv2Description* const description, const LilvPlugin* const lilv)
   {
     Error error = { STATUS_OK, "" };
     if (turtle_check(lilv_node_as_string(lilv_nodes_get(files, i)), &error)) {
-      lv2_description_fault(description, "%s", error.text);
+      description_fault(&description->common, "%s", error.text);
     }
   }
 }
@@ -141,8 +114,8 @@ read_plugin(Lv2Description* const description, const LilvPlugin* const lilv)
   check_features(description, lilv);
   read_texts(description, lilv);
   read_binary(description);
-  lv2_description_read_ports(description);
-  lv2_description_read_presets(description);
+  lv2_read_ports(description);
+  lv2_read_presets(description);
 }
 
 static Status
@@ -150,27 +123,12 @@ describe_plugin(const char* const bundle, const LilvPlugin* const lilv, const Pl
                 void* const context, Error* const error)
 {
   Lv2Description description = { .node = lilv_plugin_get_uri(lilv) };
-  Plugin* const plugin = &description.plugin;
+  Plugin* const plugin = &description.common.plugin;
   plugin->source.format = "lv2";
-  plugin->source.id = turtle_copy(&description.arena, lilv_node_as_string(description.node));
-  plugin->fx.source = &plugin->source;
+  plugin->source.id = turtle_copy(&description.common.arena, lilv_node_as_string(description.node));
   plugin->bundle = bundle;
   read_plugin(&description, lilv);
-  char* const notes = text_buffer_take(&description.notes);
-  plugin->ports = description.ports;
-  plugin->notes = notes;
-  plugin->fault = description.fault;
-  Status status = STATUS_OK;
-  if (!notes || description.arena.failed) {
-    status = error_set(error, STATUS_NO_MEM, "out of memory for the description of %s",
-                       lilv_node_as_string(description.node));
-  }
-  if (!status) {
-    found(context, plugin);
-  }
-  free(notes);
-  arena_clear(&description.arena);
-  return status;
+  return description_finish(&description.common, found, context, error);
 }
 
 static bool

@@ -14,7 +14,7 @@
 /// A port with samples.
 typedef struct SamplePort {
   uint32_t index;       ///< Of the plugin's port
-  float* samples;       ///< [max_block_frames]
+  float* samples;       ///< [max_block_frames]; NULL: not of the instance
   const float* connect; ///< Where the port is connected
 } SamplePort;
 
@@ -29,8 +29,8 @@ struct Instance {
   Lv2Atoms atoms;
   float* controls; ///< [n_ports] of control ports
   uint32_t n_in, n_out, n_cv;
-  SamplePort* in;  ///< [n_in] copies, because a plugin may write to its inputs
-  SamplePort* out; ///< [n_out] without samples: connected to the rows of run()
+  SamplePort* in;  ///< [n_in] without samples: connected to the rows of run()
+  SamplePort* out; ///< [n_out] as `in`
   SamplePort* cv;  ///< [n_cv] silent inputs, and outputs that nobody reads
   Arena arena;     ///< All memory of the instance
 };
@@ -56,7 +56,7 @@ add_port(Instance* const instance, const uint32_t place, const uint32_t n_frames
   } else if (port->type == PORT_AUDIO && port->flags & PORT_OUTPUT) {
     add_samples(instance->out, &instance->n_out, port->index, 0U, arena);
   } else if (port->type == PORT_AUDIO) {
-    add_samples(instance->in, &instance->n_in, port->index, n_frames, arena);
+    add_samples(instance->in, &instance->n_in, port->index, 0U, arena);
   } else if (port->type == PORT_CV) {
     add_samples(instance->cv, &instance->n_cv, port->index,
                 port->flags & PORT_OPTIONAL ? 0U : n_frames, arena);
@@ -121,10 +121,10 @@ connect_ports(Instance* const instance)
     }
   }
   for (uint32_t i = 0; i < instance->n_in; ++i) {
-    connect_samples(instance, &instance->in[i], instance->in[i].samples);
+    instance->in[i].connect = NULL; // by run(), as the outputs
   }
   for (uint32_t o = 0; o < instance->n_out; ++o) {
-    instance->out[o].connect = NULL; // by run()
+    instance->out[o].connect = NULL;
   }
   for (uint32_t c = 0; c < instance->n_cv; ++c) {
     connect_samples(instance, &instance->cv[c], instance->cv[c].samples);
@@ -255,21 +255,26 @@ instance_get(const Instance* const instance, const uint32_t port)
 }
 
 static void
+connect_row(const Instance* const instance, SamplePort* const port, const float* const row)
+{
+  if (port->connect != row) {
+    connect_samples(instance, port, row);
+  }
+}
+
+static void
 prepare_samples(Instance* const instance, const float* const* const in, float* const* const out,
                 const uint32_t n_frames)
 {
-  const size_t n_bytes = n_frames * sizeof(float);
   for (uint32_t i = 0; i < instance->n_in; ++i) {
-    memcpy(instance->in[i].samples, in[i], n_bytes);
+    connect_row(instance, &instance->in[i], in[i]);
   }
   for (uint32_t o = 0; o < instance->n_out; ++o) {
-    if (instance->out[o].connect != out[o]) {
-      connect_samples(instance, &instance->out[o], out[o]);
-    }
+    connect_row(instance, &instance->out[o], out[o]);
   }
   for (uint32_t c = 0; c < instance->n_cv; ++c) {
     if (instance->cv[c].samples) {
-      memset(instance->cv[c].samples, 0, n_bytes);
+      memset(instance->cv[c].samples, 0, n_frames * sizeof(float));
     }
   }
 }

@@ -3,8 +3,6 @@
 
 #include "lv2_description.h"
 
-#include "engine/base/hash.h"
-
 #include <ctype.h>
 #include <lv2/atom/atom.h>
 #include <lv2/midi/midi.h>
@@ -104,40 +102,22 @@ read_flags(const LilvNode* const node, const char* const predicate, const UriFla
 
 // ---- names ----
 
-static bool
-is_taken(const Lv2Description* const description, const char* const symbol)
+/// A symbol that no other port has: `wanted`, its invalid characters replaced, and a number after it
+/// if it is taken.
+static const char*
+make_symbol(Lv2Description* const description, const char* const wanted)
 {
-  const uint32_t hash = hash_text(HASH32_START, symbol);
-  for (uint32_t p = 0; p < description->plugin.n_ports; ++p) {
-    const char* const other = description->ports[p].symbol;
-    if (description->symbol_hashes[p] == hash && other && !strcmp(other, symbol)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-/// Give a port a symbol that no other has: `wanted`, its invalid characters replaced, and a number
-/// after it if it is taken.
-static void
-set_symbol(Lv2Description* const description, PluginPort* const port, const char* const wanted)
-{
-  const size_t room = strlen(wanted) + 16U;
-  char* const symbol = arena_take(&description->arena, room, 1U);
+  const size_t room = strlen(wanted) + 2U;
+  char* const symbol = arena_take(&description->common.arena, room, 1U);
   if (!symbol) {
-    port->symbol = "";
-    return;
+    return "";
   }
   snprintf(symbol, room, "%s%s", isdigit((unsigned char)*wanted) ? "_" : "", wanted);
   for (char* at = symbol; *at; ++at) {
     *at = isalnum((unsigned char)*at) ? *at : '_';
   }
-  const size_t n_bytes = strlen(symbol);
-  for (uint32_t n = 2; is_taken(description, symbol); ++n) {
-    snprintf(symbol + n_bytes, room - n_bytes, "_%u", n);
-  }
-  port->symbol = symbol;
-  description->symbol_hashes[port - description->ports] = hash_text(HASH32_START, symbol);
+  const char* const added = names_add(&description->symbols, symbol, '_');
+  return added ? added : "";
 }
 
 static void
@@ -145,13 +125,13 @@ read_symbol(Lv2Description* const description, const LilvNode* const node, Plugi
 {
   char numbered[24];
   snprintf(numbered, sizeof(numbered), "port_%u", port->index);
-  const char* const written = turtle_text(&description->arena, node, LV2_CORE__symbol);
-  set_symbol(description, port, *written ? written : numbered);
+  const char* const written = turtle_text(&description->common.arena, node, LV2_CORE__symbol);
+  port->symbol = make_symbol(description, *written ? written : numbered);
   if (strcmp(written, port->symbol) != 0) {
-    lv2_description_note(description, "port %u: %s symbol, taken as %s", port->index,
-                         *written ? "invalid or double" : "no", port->symbol);
+    description_mend(&description->common, *written ? "invalid or double symbol" : "no symbol",
+                     port->symbol);
   }
-  port->name = turtle_text(&description->arena, node, LV2_CORE__name);
+  port->name = turtle_text(&description->common.arena, node, LV2_CORE__name);
   port->name = *port->name ? port->name : port->symbol;
 }
 
@@ -168,7 +148,7 @@ read_group(Lv2Description* const description, const LilvNode* const node, Plugin
   }
   static const char* const names[] = { LV2_CORE__name, NS_RDFS "label", LV2_CORE__symbol };
   for (size_t n = 0; group && n < ARRAY_LEN(names) && !*port->group; ++n) {
-    port->group = turtle_text(&description->arena, group, names[n]);
+    port->group = turtle_text(&description->common.arena, group, names[n]);
   }
   lilv_node_free(group);
 }
@@ -181,8 +161,8 @@ read_atom(Lv2Description* const description, const LilvNode* const node, PluginP
   if (turtle_number(node, LV2_RESIZE_PORT__minimumSize, &n_bytes) && n_bytes > 0.0) {
     port->n_bytes = (uint32_t)(n_bytes < MAX_ATOM_BYTES ? n_bytes : MAX_ATOM_BYTES);
     if (n_bytes > MAX_ATOM_BYTES) {
-      lv2_description_fault(description, "port %s needs a buffer of %.0f bytes", port->symbol,
-                            n_bytes);
+      description_fault(&description->common, "port %s needs a buffer of %.0f bytes", port->symbol,
+                        n_bytes);
     }
   }
 }
@@ -197,7 +177,7 @@ read_control(Lv2Description* const description, const LilvNode* const node, Plug
     port->flags |= PORT_BYPASS;
   }
   port->flags &= ~(port->flags & PORT_OUTPUT ? of_inputs : of_outputs);
-  lv2_description_read_numbers(description, node, port);
+  lv2_read_numbers(description, node, port);
 }
 
 /// The first type that says more than input or output; the caller frees it; may be NULL.
@@ -226,9 +206,9 @@ read_unknown(Lv2Description* const description, const LilvNode* const node, Plug
   LilvNode* const type = other_type(node);
   port->type = PORT_ATOM;
   if (!(port->flags & PORT_OPTIONAL)) {
-    lv2_description_fault(description, "port %s has %s%s", port->symbol,
-                          type ? "the unknown type " : "no type",
-                          type ? lilv_node_as_string(type) : "");
+    description_fault(&description->common, "port %s has %s%s", port->symbol,
+                      type ? "the unknown type " : "no type",
+                      type ? lilv_node_as_string(type) : "");
   }
   lilv_node_free(type);
 }
@@ -268,8 +248,8 @@ read_port(Lv2Description* const description, const LilvNode* const node, PluginP
       read_flags(node, LV2_CORE__portProperty, property_flags, ARRAY_LEN(property_flags)) |
       read_flags(node, LV2_CORE__designation, designation_flags, ARRAY_LEN(designation_flags));
   if (is_input == is_output) {
-    lv2_description_fault(description, "port %s is %s", port->symbol,
-                          is_input ? "input and output" : "neither input nor output");
+    description_fault(&description->common, "port %s is %s", port->symbol,
+                      is_input ? "input and output" : "neither input nor output");
   }
   read_port_of_type(description, node, type, port);
 }
@@ -280,14 +260,14 @@ place_port(Lv2Description* const description, const LilvNode* const node,
            const LilvNode** const places)
 {
   double index = -1.0;
-  const uint32_t n_ports = description->plugin.n_ports;
+  const uint32_t n_ports = description->common.plugin.n_ports;
   if (!turtle_number(node, LV2_CORE__index, &index)) {
-    lv2_description_fault(description, "a port has no index");
+    description_fault(&description->common, "a port has no index");
   } else if (index < 0.0 || index >= n_ports || index > (uint32_t)index) {
-    lv2_description_fault(description, "a port has the index %g, but there are %u ports", index,
-                          n_ports);
+    description_fault(&description->common, "a port has the index %g, but there are %u ports",
+                      index, n_ports);
   } else if (places[(uint32_t)index]) {
-    lv2_description_fault(description, "two ports have the index %u", (uint32_t)index);
+    description_fault(&description->common, "two ports have the index %u", (uint32_t)index);
   } else {
     places[(uint32_t)index] = node;
   }
@@ -296,8 +276,8 @@ place_port(Lv2Description* const description, const LilvNode* const node,
 static void
 read_ports(Lv2Description* const description, const LilvNodes* const nodes)
 {
-  const uint32_t n_ports = description->plugin.n_ports;
-  const LilvNode** const places = arena_take(&description->arena, n_ports, sizeof(*places));
+  const uint32_t n_ports = description->common.plugin.n_ports;
+  const LilvNode** const places = arena_take(&description->common.arena, n_ports, sizeof(*places));
   LILV_FOREACH(nodes, i, nodes)
   {
     if (places) {
@@ -305,8 +285,8 @@ read_ports(Lv2Description* const description, const LilvNodes* const nodes)
     }
   }
   for (uint32_t p = 0; p < n_ports && places && places[p]; ++p) {
-    description->ports[p].index = p;
-    read_port(description, places[p], &description->ports[p]);
+    description->common.ports[p].index = p;
+    read_port(description, places[p], &description->common.ports[p]);
   }
 }
 
@@ -343,31 +323,31 @@ read_range(const LilvNode* const node, PluginPort* const port)
 static void
 read_property(Lv2Description* const description, const LilvNode* const node)
 {
-  const uint32_t place = description->plugin.n_ports;
-  PluginPort* const port = &description->ports[place];
-  port->uri = turtle_copy(&description->arena, lilv_node_as_string(node));
+  const uint32_t place = description->common.plugin.n_ports;
+  PluginPort* const port = &description->common.ports[place];
+  port->uri = turtle_copy(&description->common.arena, lilv_node_as_string(node));
   if (!read_range(node, port)) {
-    lv2_description_note(description, "property %s: its type cannot be set", port->uri);
+    description_mend(&description->common, "property whose type cannot be set", port->uri);
     return;
   }
   port->index = place;
   port->type = PORT_PROPERTY;
   port->group = "";
-  set_symbol(description, port, uri_tail(port->uri));
-  port->name = turtle_text(&description->arena, node, NS_RDFS "label");
+  port->symbol = make_symbol(description, uri_tail(port->uri));
+  port->name = turtle_text(&description->common.arena, node, NS_RDFS "label");
   port->name = *port->name ? port->name : port->symbol;
   if (port->n_bytes) {
     port->flags |= PORT_STEPPED;
-    lv2_description_read_numbers(description, node, port);
+    lv2_read_numbers(description, node, port);
   }
-  ++description->plugin.n_ports;
+  ++description->common.plugin.n_ports;
 }
 
 static bool
 accepts_messages(const Lv2Description* const description)
 {
-  for (uint32_t p = 0; p < description->plugin.n_ports; ++p) {
-    const PluginPort* const port = description->ports + p;
+  for (uint32_t p = 0; p < description->common.plugin.n_ports; ++p) {
+    const PluginPort* const port = description->common.ports + p;
     if (port->type == PORT_ATOM && (port->flags & (PORT_OUTPUT | PORT_PATCH)) == PORT_PATCH) {
       return true;
     }
@@ -386,7 +366,7 @@ static void
 read_properties(Lv2Description* const description, const LilvNodes* const nodes)
 {
   const uint32_t n_nodes = accepts_messages(description) ? lilv_nodes_size(nodes) : 0U;
-  const LilvNode** const sorted = arena_take(&description->arena, n_nodes, sizeof(*sorted));
+  const LilvNode** const sorted = arena_take(&description->common.arena, n_nodes, sizeof(*sorted));
   uint32_t n = 0;
   LILV_FOREACH(nodes, i, nodes)
   {
@@ -401,26 +381,27 @@ read_properties(Lv2Description* const description, const LilvNodes* const nodes)
 }
 
 void
-lv2_description_read_ports(Lv2Description* const description)
+lv2_read_ports(Lv2Description* const description)
 {
-  Arena* const arena = &description->arena;
+  Arena* const arena = &description->common.arena;
   LilvNodes* const ports = turtle_objects(description->node, LV2_CORE__port);
   LilvNodes* const properties = turtle_objects(description->node, LV2_PATCH__writable);
   const uint32_t n_ports = lilv_nodes_size(ports);
   const uint32_t n_places = n_ports + lilv_nodes_size(properties);
   if (n_places > PLUGIN_MAX_PORTS) {
-    lv2_description_fault(description, "has %u ports; at most %u are possible", n_places,
-                          PLUGIN_MAX_PORTS);
+    description_fault(&description->common, "has %u ports; at most %u are possible", n_places,
+                      PLUGIN_MAX_PORTS);
   }
-  description->ports = arena_take(arena, n_places, sizeof(PluginPort));
-  description->symbol_hashes = arena_take(arena, n_places, sizeof(uint32_t));
-  if (!arena->failed && !description->fault[0]) {
-    description->plugin.n_ports = n_ports;
+  description->common.ports = arena_take(arena, n_places, sizeof(PluginPort));
+  description->common.plugin.ports = description->common.ports;
+  description->symbols = names_begin(arena, n_places);
+  if (!arena->failed && !description->common.fault[0]) {
+    description->common.plugin.n_ports = n_ports;
     read_ports(description, ports);
     read_properties(description, properties);
   }
-  if (description->fault[0]) {
-    description->plugin.n_ports = 0; // they may be incomplete
+  if (description->common.fault[0]) {
+    description->common.plugin.n_ports = 0; // they may be incomplete
   }
   lilv_nodes_free(properties);
   lilv_nodes_free(ports);

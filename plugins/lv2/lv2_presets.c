@@ -27,7 +27,7 @@ find_port(const Plugin* const plugin, const PluginPort* const ports, const char*
 static double
 port_number(const PluginPort* const port, const double value)
 {
-  return port->flags & PORT_RATE ? value : port_nearest(port, value);
+  return port->flags & PORT_RATE ? value : lv2_port_nearest(port, value);
 }
 
 static void
@@ -36,20 +36,21 @@ read_values(Lv2Description* const description, const LilvNode* const node,
 {
   LilvNodes* const written = turtle_objects(node, LV2_CORE__port);
   const uint32_t n_written = lilv_nodes_size(written);
-  uint32_t* const places = arena_take(&description->arena, n_written, sizeof(*places));
-  double* const values = arena_take(&description->arena, n_written, sizeof(*values));
+  uint32_t* const places = arena_take(&description->common.arena, n_written, sizeof(*places));
+  double* const values = arena_take(&description->common.arena, n_written, sizeof(*values));
   LILV_FOREACH(nodes, i, written)
   {
     const LilvNode* const from = lilv_nodes_get(written, i);
     LilvNode* const symbol = turtle_object(from, LV2_CORE__symbol);
-    const uint32_t place =
-        symbol ? find_port(&description->plugin, description->ports, lilv_node_as_string(symbol))
-               : description->plugin.n_ports;
+    const uint32_t place = symbol
+                               ? find_port(&description->common.plugin, description->common.ports,
+                                           lilv_node_as_string(symbol))
+                               : description->common.plugin.n_ports;
     double value = 0.0;
-    if (places && values && place < description->plugin.n_ports &&
+    if (places && values && place < description->common.plugin.n_ports &&
         turtle_number(from, LV2_PRESETS__value, &value)) {
       places[preset->n_values] = place;
-      values[preset->n_values++] = port_number(description->ports + place, value);
+      values[preset->n_values++] = port_number(description->common.ports + place, value);
     }
     lilv_node_free(symbol);
   }
@@ -63,8 +64,8 @@ read_preset(Lv2Description* const description, const LilvNode* const node,
             PluginPreset* const preset)
 {
   lilv_world_load_resource(turtle_world(), node);
-  preset->uri = turtle_copy(&description->arena, lilv_node_as_string(node));
-  preset->name = turtle_text(&description->arena, node, NS_RDFS "label");
+  preset->uri = turtle_copy(&description->common.arena, lilv_node_as_string(node));
+  preset->name = turtle_text(&description->common.arena, node, NS_RDFS "label");
   preset->name = *preset->name ? preset->name : preset->uri;
   preset->has_state = turtle_has(node, LV2_STATE__state, NULL);
   read_values(description, node, preset);
@@ -78,7 +79,7 @@ compare_presets(const void* const a, const void* const b)
 }
 
 void
-lv2_description_read_presets(Lv2Description* const description)
+lv2_read_presets(Lv2Description* const description)
 {
   LilvNode* const type = lilv_new_uri(turtle_world(), LV2_PRESETS__Preset);
   const LilvPlugin* const lilv =
@@ -86,7 +87,7 @@ lv2_description_read_presets(Lv2Description* const description)
   LilvNodes* const nodes = lilv_plugin_get_related(lilv, type);
   const uint32_t n_nodes = lilv_nodes_size(nodes);
   const uint32_t n_presets = n_nodes < PLUGIN_MAX_PRESETS ? n_nodes : PLUGIN_MAX_PRESETS;
-  PluginPreset* const presets = arena_take(&description->arena, n_presets, sizeof(*presets));
+  PluginPreset* const presets = arena_take(&description->common.arena, n_presets, sizeof(*presets));
   uint32_t n = 0;
   LILV_FOREACH(nodes, i, nodes)
   {
@@ -97,8 +98,8 @@ lv2_description_read_presets(Lv2Description* const description)
   if (presets) {
     qsort(presets, n, sizeof(*presets), compare_presets);
   }
-  description->plugin.presets = presets;
-  description->plugin.n_presets = n;
+  description->common.plugin.presets = presets;
+  description->common.plugin.n_presets = n;
   lilv_nodes_free(nodes);
   lilv_node_free(type);
 }

@@ -25,7 +25,7 @@ static void
 note(Lv2Description* const description, const PluginPort* const port, const char* const what)
 {
   if (!(port->flags & PORT_OUTPUT)) {
-    lv2_description_note(description, "%s: %s", port->symbol, what);
+    description_mend(&description->common, what, port->symbol);
   }
 }
 
@@ -70,12 +70,12 @@ read_points(Lv2Description* const description, const LilvNode* const node, Plugi
 {
   LilvNodes* const nodes = turtle_objects(node, LV2_CORE__scalePoint);
   PluginPoint* const points =
-      arena_take(&description->arena, lilv_nodes_size(nodes), sizeof(PluginPoint));
+      arena_take(&description->common.arena, lilv_nodes_size(nodes), sizeof(PluginPoint));
   uint32_t n_points = 0;
   LILV_FOREACH(nodes, i, nodes)
   {
     const LilvNode* const from = lilv_nodes_get(nodes, i);
-    PluginPoint point = { .label = turtle_text(&description->arena, from, NS_RDFS "label") };
+    PluginPoint point = { .label = turtle_text(&description->common.arena, from, NS_RDFS "label") };
     if (points && n_points < PLUGIN_MAX_POINTS && point.label[0] &&
         turtle_number(from, NS_RDF "value", &point.value)) {
       points[n_points++] = point;
@@ -92,7 +92,7 @@ read_points(Lv2Description* const description, const LilvNode* const node, Plugi
 // ---- range ----
 
 double
-port_nearest(const PluginPort* const port, const double number)
+lv2_port_nearest(const PluginPort* const port, const double number)
 {
   if (port->flags & PORT_TOGGLED) {
     return number > 0.0 ? 1.0 : 0.0;
@@ -157,7 +157,7 @@ static void
 mend_initial(Lv2Description* const description, PluginPort* const port)
 {
   const double written = port->initial;
-  port->initial = port_nearest(port, isnan(written) ? 0.0 : written);
+  port->initial = lv2_port_nearest(port, isnan(written) ? 0.0 : written);
   if (port->flags & PORT_TOGGLED || isnan(written)) {
     return;
   }
@@ -187,8 +187,8 @@ trim_points(Lv2Description* const description, PluginPort* const port)
 }
 
 void
-lv2_description_read_numbers(Lv2Description* const description, const LilvNode* const node,
-                             PluginPort* const port)
+lv2_read_numbers(Lv2Description* const description, const LilvNode* const node,
+                 PluginPort* const port)
 {
   port->unit = read_unit(node);
   read_points(description, node, port);

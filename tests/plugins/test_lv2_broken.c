@@ -92,12 +92,12 @@ static const struct {
   const char* symbol; ///< Of the last port
   const char* note;
 } mended_rows[] = {
-  { PLUGIN(IN("0", "in") ", " IN("1", "in")), "in_2", "port 1: invalid or double symbol" },
-  { PLUGIN(IN("0", "4 in")), "_4_in", "port 0: invalid or double symbol, taken as _4_in" },
-  { PLUGIN("[ a lv2:AudioPort, lv2:InputPort ; lv2:index 0 ]"), "port_0", "port 0: no symbol" },
+  { PLUGIN(IN("0", "in") ", " IN("1", "in")), "in_2", "invalid or double symbol: \"in_2\"" },
+  { PLUGIN(IN("0", "4 in")), "_4_in", "invalid or double symbol: \"_4_in\"" },
+  { PLUGIN("[ a lv2:AudioPort, lv2:InputPort ; lv2:index 0 ]"), "port_0", "no symbol: \"port_0\"" },
   { PREFIXES
     "<urn:warprack:broken> a lv2:Plugin ; lv2:binary <plugin.so> ; lv2:port " IN("0", "in") " .",
-    "in", "no name" },
+    "in", "no name: \"urn:warprack:broken\"" },
 };
 
 TEST_ROWS(a_description_is_mended_and_noted, mended_rows)

@@ -94,7 +94,7 @@ static const struct {
   { "ducker", "key2", PORT_AUDIO, PORT_SIDECHAIN },
   { "ducker", "on", PORT_CONTROL, PORT_TOGGLED | PORT_ENABLED },
   { "latent", "latency", PORT_CONTROL, PORT_OUTPUT | PORT_LATENCY | PORT_INTEGER },
-  { "properties", "events", PORT_ATOM, PORT_EVENTS },
+  { "properties", "events", PORT_ATOM, PORT_EVENTS | PORT_TIME },
   { "properties", "control", PORT_ATOM, PORT_PATCH },
   { "properties", "notify", PORT_ATOM, PORT_PATCH | PORT_OUTPUT },
   { "properties", "float", PORT_PROPERTY, PORT_STEPPED },
@@ -145,15 +145,16 @@ static const struct {
   FxMeasure unit;
   const char* note; ///< NULL: none
 } mended_rows[] = {
-  { "wave", 1.0, 5.0, 3.0, UNIT_NONE, "wave: default is no scale point" },
+  { "wave", 1.0, 5.0, 3.0, UNIT_NONE, "default is no scale point: \"wave\"" },
   { "freq", 0.001, 0.5, 0.25, UNIT_HZ, NULL },
   { "free", 0.0, 1.0, 0.0, UNIT_NONE, NULL },
-  { "high", 0.0, 1.0, 1.0, UNIT_LINEAR, "high: default out of range" },
-  { "open", 0.0, 7.0, 7.0, UNIT_S, "open: no minimum; open: no maximum" },
-  { "wrong", 0.0, 4.0, 1.0, UNIT_PERCENT, "wrong: no minimum" },
-  { "swapped", 2.0, 4.0, 3.0, UNIT_MS, "swapped: minimum above maximum" },
-  { "whole", 0.0, 4.0, 3.0, UNIT_DEG, "whole: default is no whole number" },
-  { "none", 2.0, 4.0, 2.0, UNIT_NONE, "none: no default" },
+  { "high", 0.0, 1.0, 1.0, UNIT_LINEAR, "default out of range: \"high\"" },
+  { "open", 0.0, 7.0, 7.0, UNIT_S, "no minimum: \"open\" and 1 more; no maximum: \"open\"" },
+  { "wrong", 0.0, 4.0, 1.0, UNIT_PERCENT, "no minimum: \"open\" and 1 more" },
+  { "swapped", 2.0, 4.0, 3.0, UNIT_MS, "minimum above maximum: \"swapped\"" },
+  { "whole", 0.0, 4.0, 3.0, UNIT_DEG,
+    "default is no whole number: \"whole\"; scale points out of range: \"whole\"" },
+  { "none", 2.0, 4.0, 2.0, UNIT_NONE, "no default: \"none\"" },
 };
 
 TEST_ROWS(wrong_numbers_are_mended_and_noted, mended_rows)
@@ -167,9 +168,9 @@ TEST_ROWS(wrong_numbers_are_mended_and_noted, mended_rows)
   if (mended_rows[row].note) {
     assert_says(plugin->notes, mended_rows[row].note);
   } else {
-    char begin[32];
-    snprintf(begin, sizeof(begin), "%s:", mended_rows[row].symbol);
-    ck_assert_ptr_null(strstr(plugin->notes, begin));
+    char quoted[32];
+    snprintf(quoted, sizeof(quoted), "\"%s\"", mended_rows[row].symbol);
+    ck_assert_ptr_null(strstr(plugin->notes, quoted));
   }
   ck_assert_str_eq(plugin->fault, "");
 }
@@ -187,7 +188,7 @@ TEST(properties_are_ports_after_the_others)
   ck_assert_uint_eq(port->n_bytes, 4);
   ck_assert_uint_eq(lv2_rig_port(plugin, "long")->n_bytes, 8);
   ck_assert_double_eq(lv2_rig_port(plugin, "bool")->initial, 1.0);
-  assert_says(plugin->notes, "property urn:warprack:fixtures#vector: its type cannot be set");
+  assert_says(plugin->notes, "property whose type cannot be set: \"urn:warprack:fixtures#vector\"");
 }
 
 TEST(event_ports_have_the_size_of_their_buffers)

@@ -37,6 +37,7 @@ TEST(an_unknown_number_has_no_uri)
 }
 
 static LV2_URID urids[N_THREADS][N_URIS];
+static pthread_barrier_t at_once;
 
 static void*
 map_all(void* const context)
@@ -44,6 +45,7 @@ map_all(void* const context)
   LV2_URID* const row = context;
   for (unsigned n = 0; n < N_URIS; ++n) {
     char uri[64];
+    pthread_barrier_wait(&at_once);
     row[n] = urid_map(uri_of(uri, n));
     const char* const back = urid_unmap(row[n]);
     row[n] = back && !strcmp(back, uri) ? row[n] : 0U;
@@ -54,6 +56,7 @@ map_all(void* const context)
 TEST(all_threads_get_the_same_numbers)
 {
   pthread_t threads[N_THREADS];
+  pthread_barrier_init(&at_once, NULL, N_THREADS);
   for (unsigned t = 0; t < N_THREADS; ++t) {
     ck_assert_int_eq(pthread_create(&threads[t], NULL, map_all, urids[t]), 0);
   }

@@ -36,6 +36,7 @@ typedef struct Fixture {
   _Atomic unsigned n_at_once;
   _Atomic pthread_t run_thread;
   _Atomic bool is_slow;
+  _Atomic bool works;
   // of `properties`
   double values[5];
 } Fixture;
@@ -85,6 +86,9 @@ refuse(const LV2_Descriptor* const descriptor, const double rate, const char* co
 static void
 cleanup(const LV2_Handle handle)
 {
+  if (((Fixture*)handle)->works) {
+    abort();
+  }
   free(handle);
 }
 
@@ -190,7 +194,8 @@ work(const LV2_Handle handle, const LV2_Worker_Respond_Function respond,
      const LV2_Worker_Respond_Handle to, const uint32_t size, const void* const data)
 {
   Fixture* const fixture = handle;
-  unsigned request[3] = { 0 };
+  unsigned request[5] = { 0 };
+  fixture->works = true;
   memcpy(request, data, size < sizeof(request) ? size : sizeof(request));
   request[2] =
       size == 2U * sizeof(unsigned) && request[1] == ~request[0] && request[0] == fixture->n_worked;
@@ -204,6 +209,7 @@ work(const LV2_Handle handle, const LV2_Worker_Respond_Function respond,
     usleep(1000);
     status = respond(to, sizeof(request), request);
   }
+  fixture->works = false;
   return status;
 }
 
@@ -212,8 +218,9 @@ work_response(const LV2_Handle handle, const uint32_t size, const void* const da
 {
   Fixture* const fixture = handle;
   const unsigned* const response = data;
-  const bool is_right = size == 3U * sizeof(unsigned) && response[0] == fixture->n_answers &&
-                        response[2] == 1U && pthread_equal(pthread_self(), fixture->run_thread);
+  const bool is_right = size == 5U * sizeof(unsigned) && response[0] == fixture->n_answers &&
+                        response[2] == 1U && !response[3] && !response[4] &&
+                        pthread_equal(pthread_self(), fixture->run_thread);
   fixture->n_faults += !is_right;
   ++fixture->n_answers;
   return LV2_WORKER_SUCCESS;

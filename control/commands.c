@@ -170,6 +170,8 @@ print_joints(const CommandInfo* const info, const Message* const message, char t
       snprintf(text, 200, "; \"%.80s\" is not a number: leave out names and units", word);
     } else if (rack_unit(word)) {
       snprintf(text, 200, "; write a number and its unit as one argument, as in -6dB");
+    } else if (a == 1U && rack_is_format(word)) {
+      snprintf(text, 200, "; write a plugin as one argument, as in \"%s ID\"", word);
     }
   }
 }

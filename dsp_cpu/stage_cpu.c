@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The stage on the CPU.  It runs the steps in order, splits a batch at the frames where a parameter
-// of one of its nodes changes, and shares a batch among the cores of the pool if its measured time
-// is long enough.
+// of one of its nodes changes, unless the effect has FxInfo::set_at, and shares a batch among the
+// cores of the pool if its measured time is long enough.
 
+#include "node_health.h"
 #include "simd.h"
 
 #include "engine/base/time.h"
@@ -19,11 +20,6 @@
 // handing work over and collecting it (measured: bench pool hand-over, 2 to 4 us).
 #define POOL_PAYS_NS 40000.0
 
-// A node that repeatedly produces non-finite output is bypassed: its input is passed on instead,
-// until it has recovered.
-#define BYPASS_BAD_BLOCKS  8U   // bad blocks, with fewer than BYPASS_GOOD_BLOCKS good ones between
-#define BYPASS_GOOD_BLOCKS 100U // good blocks in a row after which the node's record is cleared
-
 #define TIME_SMOOTHING (1.0 / 64.0) // weight of one block in the running mean of a batch's time
 #define TIME_TOLD      64U          // blocks between two updates of the nodes' measured time
 
@@ -31,6 +27,7 @@
 typedef struct Run {
   uint32_t first_unit, n_units;
   uint32_t node_index;
+  bool is_stopped; ///< The node waits for its renewal
 } Run;
 
 /// A batch prepared for running: units with their pointers.
@@ -190,7 +187,8 @@ run_with_events(const Stage* const stage, Batch* const batch, const Run* const r
   point_units(stage, batch, run->first_unit, run->n_units, 0U);
 }
 
-/// Run a batch with events: neighbours without events run together.
+/// Run a batch with events, or with nodes that must not run: the others run together with their
+/// neighbours.
 static void
 run_split(const Stage* const stage, Batch* const batch, const uint32_t n_frames,
           const StageEvent* const events, const uint32_t n_events)
@@ -198,11 +196,13 @@ run_split(const Stage* const stage, Batch* const batch, const uint32_t n_frames,
   uint32_t pending = 0; // first unit that has not run yet
   for (uint32_t r = 0; r < batch->n_runs; ++r) {
     const Run* const run = &batch->runs[r];
-    if (stage->has_event[run->node_index]) {
+    if (run->is_stopped || stage->has_event[run->node_index]) {
       if (run->first_unit > pending) {
         batch->fx->run(batch->units + pending, run->first_unit - pending, n_frames);
       }
-      run_with_events(stage, batch, run, n_frames, events, n_events);
+      if (!run->is_stopped) {
+        run_with_events(stage, batch, run, n_frames, events, n_events);
+      }
       pending = run->first_unit + run->n_units;
     }
   }
@@ -266,7 +266,18 @@ run_whole(const Stage* const stage, Batch* const batch, const uint32_t n_frames)
   measure(batch, (double)(time_now_ns() - began) * (share ? n_jobs : 1U));
 }
 
-/// Silence a non-finite output and reset its unit; returns true if the output was finite.
+// ---- outputs that are not finite ----
+
+static void
+silence_unit(const Stage* const stage, const BatchUnit* const unit, const uint32_t n_frames)
+{
+  for (uint32_t c = 0; c < unit->n_out; ++c) {
+    memset(stage->spec.rows[unit->out_rows[c]], 0, n_frames * sizeof(float));
+  }
+}
+
+/// Silence a non-finite output and reset its unit, unless the node is renewed; returns true if the
+/// output was finite.
 static bool
 guard_unit(const Stage* const stage, const Batch* const batch, const uint32_t u,
            const uint32_t n_frames)
@@ -276,11 +287,11 @@ guard_unit(const Stage* const stage, const Batch* const batch, const uint32_t u,
   for (uint32_t c = 0; c < unit->n_out; ++c) {
     finite = is_finite(stage->spec.rows[unit->out_rows[c]], n_frames) && finite;
   }
-  if (!finite) {
+  if (!finite && !batch->fx->renew) {
     batch->fx->unit_init(unit->node, unit->state, unit->channel);
-    for (uint32_t c = 0; c < unit->n_out; ++c) {
-      memset(stage->spec.rows[unit->out_rows[c]], 0, n_frames * sizeof(float));
-    }
+  }
+  if (!finite) {
+    silence_unit(stage, unit, n_frames);
   }
   return finite;
 }
@@ -304,44 +315,59 @@ bypass_unit(const Stage* const stage, const BatchUnit* const unit, const uint32_
   }
 }
 
-/// Record one more block of a node; returns true while the node is bypassed.
-static bool
-follow_health(NodeHealth* const health, const bool finite)
+/// Check the outputs of a node: all are finite afterwards.  Returns the number of units whose
+/// output was not.
+static uint32_t
+guard_run(const Stage* const stage, const Batch* const batch, const Run* const run,
+          const uint32_t n_frames)
 {
-  if (!finite) {
-    health->n_bad += health->n_bad < BYPASS_BAD_BLOCKS;
-    health->n_good = 0;
-  } else if (health->n_bad && ++health->n_good == BYPASS_GOOD_BLOCKS) {
-    health->n_bad = 0;
+  const uint32_t end = run->first_unit + run->n_units;
+  uint32_t n_bad = 0;
+  for (uint32_t u = run->first_unit; u < end; ++u) {
+    if (run->is_stopped) {
+      silence_unit(stage, &batch->specs[u], n_frames);
+    } else {
+      n_bad += !guard_unit(stage, batch, u, n_frames);
+    }
   }
-  const bool is_bypassed = health->n_bad == BYPASS_BAD_BLOCKS;
-  atomic_store_explicit(&health->is_bypassed, is_bypassed, memory_order_relaxed);
-  return is_bypassed;
+  NodeHealth* const health = batch->specs[run->first_unit].health;
+  if (n_bad == 0U && health->n_bad == 0U) {
+    return 0U; // neither stopped nor bypassed
+  }
+  const bool was_bypassed = atomic_load_explicit(&health->is_bypassed, memory_order_relaxed);
+  const bool is_bypassed =
+      run->is_stopped || node_health_follow(health, n_bad == 0U, batch->fx->renew != NULL);
+  for (uint32_t u = run->first_unit; (was_bypassed || is_bypassed) && u < end; ++u) {
+    bypass_unit(stage, &batch->specs[u], n_frames, was_bypassed, is_bypassed);
+  }
+  return n_bad;
 }
 
-/// Check the outputs of a batch: all are finite afterwards.  Returns the number of units that were
-/// reset.
+/// Check the outputs of a batch.  Returns the number of units whose output was not finite.
 static uint32_t
 guard(const Stage* const stage, const Batch* const batch, const uint32_t n_frames)
 {
   uint32_t n_reset = 0;
   for (uint32_t r = 0; r < batch->n_runs; ++r) {
-    const Run* const run = &batch->runs[r];
-    const uint32_t end = run->first_unit + run->n_units;
-    uint32_t n_bad = 0;
-    for (uint32_t u = run->first_unit; u < end; ++u) {
-      n_bad += !guard_unit(stage, batch, u, n_frames);
-    }
-    NodeHealth* const health = batch->specs[run->first_unit].health;
-    const bool was_bypassed = atomic_load_explicit(&health->is_bypassed, memory_order_relaxed);
-    const bool is_bypassed = follow_health(health, n_bad == 0U);
-    for (uint32_t u = run->first_unit; (was_bypassed || is_bypassed) && u < end; ++u) {
-      bypass_unit(stage, &batch->specs[u], n_frames, was_bypassed, is_bypassed);
-    }
-    n_reset += n_bad;
+    n_reset += guard_run(stage, batch, &batch->runs[r], n_frames);
   }
   return n_reset;
 }
+
+/// Find the nodes that must not run in this block; returns true if there are any.
+static bool
+find_stopped(Batch* const batch)
+{
+  bool any = false;
+  for (uint32_t r = 0; batch->fx->renew && r < batch->n_runs; ++r) {
+    Run* const run = &batch->runs[r];
+    run->is_stopped = !node_health_may_run(batch->fx, &batch->specs[run->first_unit]);
+    any = any || run->is_stopped;
+  }
+  return any;
+}
+
+// ---- a block ----
 
 static bool
 any_event(const Stage* const stage, const Batch* const batch)
@@ -352,6 +378,39 @@ any_event(const Stage* const stage, const Batch* const batch)
     }
   }
   return false;
+}
+
+/// Pass the events of a batch to FxInfo::set_at.
+static void
+pass_events(const Batch* const batch, const StageEvent* const events, const uint32_t n_events)
+{
+  for (uint32_t r = 0; r < batch->n_runs; ++r) {
+    const Run* const run = &batch->runs[r];
+    for (uint32_t e = 0; !run->is_stopped && e < n_events; ++e) {
+      if (events[e].node_index == run->node_index) {
+        batch->fx->set_at(batch->specs[run->first_unit].node, events[e].param, events[e].value,
+                          events[e].offset);
+      }
+    }
+  }
+}
+
+static void
+run_batch(Stage* const stage, Batch* const batch, const uint32_t n_frames,
+          const StageEvent* const events, const uint32_t n_events)
+{
+  const bool any_stopped = find_stopped(batch);
+  bool has_events = n_events && any_event(stage, batch);
+  if (has_events && batch->fx->set_at) {
+    pass_events(batch, events, n_events);
+    has_events = false;
+  }
+  if (has_events || any_stopped) {
+    run_split(stage, batch, n_frames, events, has_events ? n_events : 0U);
+  } else {
+    run_whole(stage, batch, n_frames);
+  }
+  stage->n_reset += guard(stage, batch, n_frames);
 }
 
 /// Process the complete block, so that stage_cpu_collect() never waits.
@@ -365,15 +424,10 @@ stage_cpu_submit(Stage* const stage, const uint32_t n_frames, const StageEvent* 
   }
   for (uint32_t s = 0; s < stage->spec.n_steps; ++s) {
     const StageStep* const step = &stage->spec.steps[s];
-    Batch* const batch = &stage->batches[s];
     if (step->kind == STEP_MIX) {
       run_mix(stage, step, n_frames);
-    } else if (n_events && any_event(stage, batch)) {
-      run_split(stage, batch, n_frames, events, n_events);
-      stage->n_reset += guard(stage, batch, n_frames);
     } else {
-      run_whole(stage, batch, n_frames);
-      stage->n_reset += guard(stage, batch, n_frames);
+      run_batch(stage, &stage->batches[s], n_frames, events, n_events);
     }
   }
   for (uint32_t e = 0; e < n_events; ++e) {

@@ -55,6 +55,16 @@ engine_run(void* engine, const float* const* in, float* const* out, uint32_t n_f
 REALTIME void engine_process(Engine* engine, const float* const* in, float* const* out,
                              uint32_t n_frames, bool wait);
 
+/**
+   Give the worker process a new catalogue of plugins: it has the catalogue before any rack that is
+   sent later.  Does nothing if the worker is in this process, whose catalogue it uses.
+
+   @param fd As EngineConfig::plugins_fd; duplicated.
+   @return STATUS_NO_MEM if the descriptor cannot be duplicated.
+   [control]
+*/
+NODISCARD Status engine_use_plugins(Engine* engine, int fd, Error* error);
+
 // ---- edits [control] ----
 
 /// Called once per edit, when its rack is active or it is refused. [builder, supervisor]

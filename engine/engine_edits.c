@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Edits sent to the worker and their replies, and parameter messages.
+// Edits sent to the worker and their replies, catalogues of plugins, and parameter messages.
 
 #include "engine_private.h"
 
@@ -71,6 +71,13 @@ engine_overtake(Engine* const engine)
   if (engine->calls->overtake) {
     engine->calls->overtake(engine_half(engine));
   }
+}
+
+Status
+engine_use_plugins(Engine* const engine, const int fd, Error* const error)
+{
+  return engine->calls->use_plugins ? engine->calls->use_plugins(engine_half(engine), fd, error)
+                                    : STATUS_OK;
 }
 
 typedef struct Awaited {

@@ -11,11 +11,16 @@
      another n that i does not divide is refused.  A plugin without audio outputs or without main
      audio inputs is refused.
    - Side-chain inputs and CV inputs are silent.
+   - A control input begins at the value of the rack, else of the preset, else at its initial value.
+     A value that equals the initial one of the parameter's table counts as not given by the rack,
+     because racks do not keep it.
    - A change of a parameter takes effect at the start of a block, because the output of many plugins
      depends on how their input is split.  A number moves to its new value in FX_RAMP_SECONDS, in one
      step per block; not if its port is PORT_STEPPED, an integer, a choice or a switch.
-   - `bypass` cross-fades in BYPASS_SECONDS to the input, delayed by the latency.  The plugin runs on,
-     so that it is warm when it returns.  A plugin with a port of its own for this, PORT_ENABLED or
+   - create() opens the instances, because a plan needs the latency before load(): what memory a
+     plugin takes is not known before, and not counted.
+   - `bypass` cross-fades in 10 ms to the input, delayed by the latency.  The plugin runs on, so that
+     it is warm when it returns.  A plugin with a port of its own for this, PORT_ENABLED or
      PORT_BYPASS, fades by itself.
 */
 #ifndef WARPRACK_PLUGINS_HOST_H
@@ -27,8 +32,8 @@
 typedef struct InstanceSetup {
   double rate_hz;
   uint32_t max_block_frames;
-  bool offline;                ///< A file is rendered: work is done at once
-  const PluginPreset* preset;  ///< With has_state, to be loaded by the format; else NULL
+  bool offline;               ///< A file is rendered: work is done at once
+  const PluginPreset* preset; ///< With has_state, to be loaded by the format; else NULL
 } InstanceSetup;
 
 /// One instance of a plugin, of a type of the format's own.
@@ -41,7 +46,8 @@ typedef struct InstanceCalls {
   Status (*open)(const Plugin* plugin, const InstanceSetup* setup, Instance** out, Error* error);
   /// Deactivate and free. [builder]
   void (*close)(Instance* instance);
-  /// Return to the state after open(), but keep the values of the control inputs. [builder]
+  /// Return to the state after open(), but keep the values of the control inputs and the latency.
+  /// [builder]
   Status (*renew)(Instance* instance, Error* error);
   /// Set a control input for the next run(), at a frame of it: formats that know no frames apply it
   /// to the whole run. [rt, builder]
@@ -60,6 +66,10 @@ typedef struct InstanceCalls {
   void (*run)(Instance* instance, const float* const* in, float* const* out, uint32_t n_frames);
   /// The latency in frames, after at least one run(). [builder]
   uint32_t (*latency)(const Instance* instance);
+  /// Run what the instances of the format have to do outside of the audio: timers, descriptors,
+  /// callbacks, reports.  To be called about 30 times a second while instances exist.  NULL: nothing
+  /// to do. [builder]
+  void (*idle)(void);
 } InstanceCalls;
 
 /// The functions of FxInfo for plugins of all formats.

@@ -5,7 +5,7 @@
     realtime_calls.py SOURCE PROGRAM
 
 Begins at every function that a header of engine/, dsp_cpu/ or io/ marks REALTIME, and at every one
-that a table of functions names as run, set, unit_init or as part of a stage.  Follows all calls and
+that a table of functions names as run, set, set_at, unit_init or as part of a stage.  Follows all calls and
 all functions whose address is taken, and compares the library functions that it reaches with
 ALLOWED.  It cannot follow a call through a pointer; the tables and the taken addresses cover these.
 The backend of a device is not checked, because its driver determines what is called.
@@ -42,7 +42,7 @@ ALLOWED = {
 OFFLINE = {'worker_process'}
 OFFLINE_FILES = {'fx_normalize.c'}
 
-TABLES = r'\.(?:run|set|unit_init|stage_submit|stage_is_done|stage_collect)\s*=\s*(\w+)'
+TABLES = r'\.(?:run|set|set_at|unit_init|stage_submit|stage_is_done|stage_collect)\s*=\s*(\w+)'
 
 # Controls: from these functions the search must find a forbidden call.
 CONTROLS = {
@@ -57,14 +57,15 @@ def roots(source):
     """Names of functions that must be real-time safe: of headers, of tables."""
     declared = set()
     named = set()
-    for folder in 'engine', 'dsp_cpu', 'io':
+    for folder in 'engine', 'dsp_cpu', 'plugins', 'io':
         for header in (source / folder).rglob('*.h'):
             text = re.sub(r'//[^\n]*|^#[^\n]*|/\*.*?\*/', '', header.read_text(),
                           flags=re.S | re.M)
             declared |= set(re.findall(r'\bREALTIME\s+[\w\s*]+?(\w+)\s*\(', text))
-    for code in (source / 'dsp_cpu').glob('*.[ch]'):
-        if code.name not in OFFLINE_FILES:
-            named |= set(re.findall(TABLES, code.read_text()))
+    for folder in 'dsp_cpu', 'plugins':
+        for code in (source / folder).rglob('*.[ch]'):
+            if code.name not in OFFLINE_FILES:
+                named |= set(re.findall(TABLES, code.read_text()))
     return declared, named - {'NULL'}
 
 

@@ -6,7 +6,9 @@
 #include "rack_arg.h"
 
 #include "engine/base/process.h"
+#include "engine/base/sealed_text.h"
 #include "engine/worker/worker_loop.h"
+#include "plugins/catalogue.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -24,6 +26,23 @@ const Command cmd_worker = {
   .run = player_run,
   .may_lose_output = true,
 };
+
+/// Use the server's catalogue of plugins.
+static Status
+use_plugins(const int fd, Error* const error)
+{
+  char* text = NULL;
+  size_t n_bytes = 0;
+  Catalogue* catalogue = NULL;
+  Error why = { STATUS_OK, "" };
+  Status status = sealed_text_read(fd, CATALOGUE_MAX_BYTES, &text, &n_bytes, &why);
+  status = status ? status : catalogue_new(text, n_bytes, &catalogue, &why);
+  if (status) {
+    return error_set(error, status, "catalogue of plugins: %s", why.text);
+  }
+  catalogue_use(catalogue);
+  return STATUS_OK;
+}
 
 /// Give access to the files of the folder, and of the rack, whose files may be anywhere.
 static Status
@@ -88,7 +107,9 @@ is_socket(const int fd)
 static int
 player_run(const int argc, char** const argv)
 {
-  static const WorkerLoopFiles files = { .open = open_files, .close = close_files };
+  static const WorkerLoopFiles files = { .use_plugins = use_plugins,
+                                         .open = open_files,
+                                         .close = close_files };
   (void)argv;
   if (argc > 1 || !is_socket(PROCESS_SOCKET)) {
     fprintf(stderr, PROGRAM_NAME " worker: plans and runs the rack of a " PROGRAM_NAME

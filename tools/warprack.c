@@ -7,6 +7,7 @@
 #include "engine/base/text.h"
 #include "engine/contract/backend.h"
 #include "engine/contract/effect.h"
+#include "engine/rack/rack.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -43,7 +44,7 @@ looks_like_rack(const char* const word)
   char first[64];
   snprintf(first, sizeof(first), "%.*s", (int)strcspn(word, " |:("), word);
   const size_t n = strlen(word);
-  return fx_find(first) || (n > 5U && !strcmp(word + n - 5U, ".rack"));
+  return fx_find(first) || rack_is_format(first) || (n > 5U && !strcmp(word + n - 5U, ".rack"));
 }
 
 static int

@@ -34,6 +34,7 @@ typedef struct Message {
   // State of a query that is answered in steps:
   bool is_unfinished;
   uint32_t n_nodes_read;
+  uint32_t n_params_read; ///< Of the next node
   uint32_t n_values_read;
   size_t n_bytes_answered;
 } Message;

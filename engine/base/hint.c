@@ -31,6 +31,7 @@ static const struct {
   { "bp", "bandpass" },
   { "bpf", "bandpass" },
   { "brickwall", "limiter" },
+  { "clip", "limiter" },
   { "compand", "compressor" },
   { "convolution", "convolver" },
   { "dc", "dcblock" },

@@ -37,6 +37,33 @@ rt_flush_denormals(void)
 #endif
 }
 
+uint64_t
+rt_float_mode(void)
+{
+#if defined(__x86_64__)
+  return _mm_getcsr() & ~0x3FU; // without the flags of past exceptions
+#elif defined(__aarch64__)
+  uint64_t fpcr = 0;
+  __asm__ volatile("mrs %0, fpcr" : "=r"(fpcr));
+  return fpcr;
+#else
+  return 0;
+#endif
+}
+
+void
+rt_keep_float_mode(const uint64_t mode)
+{
+  if (rt_float_mode() == mode) {
+    return;
+  }
+#if defined(__x86_64__)
+  _mm_setcsr((uint32_t)mode);
+#elif defined(__aarch64__)
+  __asm__ volatile("msr fpcr, %0" : : "r"(mode));
+#endif
+}
+
 /// All signals except those that a fault raises in the thread itself: if such a signal is blocked,
 /// the kernel kills the process.
 static void

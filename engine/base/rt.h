@@ -44,6 +44,13 @@ rt_section_leave(void)
 /// [rt]
 REALTIME void rt_flush_denormals(void);
 
+/// The floating-point mode of this thread: rounding, denormals, exceptions that trap.  Foreign code
+/// may change it. [any]
+REALTIME uint64_t rt_float_mode(void);
+
+/// Return to a mode that rt_float_mode() has read.  Costs nothing if it has not changed. [any]
+REALTIME void rt_keep_float_mode(uint64_t mode);
+
 /// Start a thread named `name` (at most 15 bytes) that handles no asynchronous signals, so that
 /// Ctrl-C never runs on an audio thread.  STATUS_NO_MEM if no thread can be started. [main]
 NODISCARD Status rt_thread_start(const char* name, void* (*run)(void* context), void* context,

@@ -60,11 +60,23 @@ typedef struct MixRow {
   const MixTerm* terms;
 } MixRow;
 
+/// The renewal of a node by FxInfo::renew, after a non-finite output.  The builder leaves the state
+/// WANTED, the player all others.
+typedef enum NodeRenewal {
+  RENEWAL_NONE,      ///< The player runs the node
+  RENEWAL_POSTPONED, ///< The player does not run it, and asks for the renewal later
+  RENEWAL_WANTED,    ///< The builder renews the node, and the player does not touch it
+  RENEWAL_DONE,      ///< The player runs the node from its next block on
+  RENEWAL_FAILED     ///< FxInfo::renew has failed: the player postpones the next attempt
+} NodeRenewal;
+
 /// Record of a node's non-finite outputs.  Outlives a plan.
 typedef struct NodeHealth {
   uint32_t n_bad;           ///< [player] Non-finite blocks, up to the limit for a bypass
   uint32_t n_good;          ///< [player] Finite blocks since then
+  uint32_t n_postponed;     ///< [player] Blocks until a postponed renewal
   _Atomic bool is_bypassed; ///< Written by the player: the node's input replaces its output
+  _Atomic NodeRenewal renewal;
 } NodeHealth;
 
 /// One unit of a batch and the rows that it reads and writes.
@@ -77,6 +89,7 @@ typedef struct BatchUnit {
   uint32_t channel;          ///< Argument of FxInfo::unit_init
   _Atomic uint32_t* node_ns; ///< Measured time of the node's block on one core; outlives the plan
   NodeHealth* health;        ///< Health of the node
+  const double* targets;     ///< [n_params] last values set in the node [player]
   uint32_t n_in, n_out;
   const uint32_t* in_rows;
   const uint32_t* out_rows;

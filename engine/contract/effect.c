@@ -59,14 +59,31 @@ fx_param_find(const FxInfo* const fx, const char* const id)
   return -1;
 }
 
-static uint32_t
-last_choice(const FxParam* const param)
+double
+fx_choice_number(const FxParam* const param, const uint32_t choice)
 {
-  uint32_t last = 0;
-  while (param->choices[last + 1U]) {
-    ++last;
+  return param->choice_values ? param->choice_values[choice] : choice;
+}
+
+int
+fx_choice_find(const FxParam* const param, const double number)
+{
+  for (uint32_t c = 0; param->choices[c]; ++c) {
+    if ((float)fx_choice_number(param, c) == (float)number) {
+      return (int)c;
+    }
   }
-  return last;
+  return -1;
+}
+
+static void
+choice_range(const FxParam* const param, double* const min, double* const max)
+{
+  *min = *max = fx_choice_number(param, 0);
+  for (uint32_t c = 1; param->choices[c]; ++c) {
+    *min = fmin(*min, fx_choice_number(param, c));
+    *max = fmax(*max, fx_choice_number(param, c));
+  }
 }
 
 bool
@@ -83,8 +100,7 @@ fx_param_range(const FxParam* const param, double* const min, double* const max)
     *max = 1.0;
     break;
   case PARAM_CHOICE:
-    *min = 0.0;
-    *max = (double)last_choice(param);
+    choice_range(param, min, max);
     break;
   default:
     break;
@@ -95,6 +111,9 @@ fx_param_range(const FxParam* const param, double* const min, double* const max)
 bool
 fx_param_accepts(const FxParam* const param, const double number)
 {
+  if (param->kind == PARAM_CHOICE) {
+    return fx_choice_find(param, number) >= 0;
+  }
   double min = 0.0;
   double max = 0.0;
   const bool is_whole = number == floor(number);

@@ -69,24 +69,24 @@ typedef enum FxParamKind {
   PARAM_NUMBER,  ///< A real number in [min, max]
   PARAM_INTEGER, ///< A whole number in [min, max]
   PARAM_SWITCH,  ///< off/on, written so in documents; 0 or 1 as a number
-  PARAM_CHOICE,  ///< One of `choices`, written by name; its index as a number
+  PARAM_CHOICE,  ///< One of `choices`, written by name; see fx_choice_number()
   PARAM_FILE,    ///< The name of a file, loaded by the engine before `create` (FxSetup::files)
   PARAM_TEXT     ///< Free text for the effect to parse in `create` (FxSetup::texts)
 } FxParamKind;
 
 /// One row of an effect's parameter table.  Order matters: positional values follow it.
 typedef struct FxParam {
-  const char* id;             ///< Lower case, stable: OSC path, document key
-  FxParamKind kind;           ///< FILE and TEXT are always structural
-  FxMeasure unit;             ///< Unit of min, max, initial and of every value
-  double min, max;            ///< Inclusive range (numbers only)
-  double initial;             ///< Value when none is given (index for CHOICE)
-  bool structural;            ///< A change makes a new node with a cross-fade, instead of a ramp
-  const char* const* choices; ///< CHOICE: NULL-terminated names.  NUMBER and INTEGER: names of some
-                              ///< numbers, or NULL
+  const char* id;              ///< Lower case, stable: OSC path, document key
+  FxParamKind kind;            ///< FILE and TEXT are always structural
+  FxMeasure unit;              ///< Unit of min, max, initial and of every value
+  double min, max;             ///< Inclusive range (numbers only)
+  double initial;              ///< Value when none is given
+  bool structural;             ///< A change makes a new node with a cross-fade, instead of a ramp
+  const char* const* choices;  ///< CHOICE: NULL-terminated printable names, all different.  NUMBER
+                               ///< and INTEGER: names of some numbers, or NULL
   const double* choice_values; ///< The number of each of `choices`; NULL: its index
-  const char* initial_text;   ///< FILE and TEXT only: default; NULL and "" mean not given
-  const char* help;           ///< One line, no full stop
+  const char* initial_text;    ///< FILE and TEXT only: default; NULL and "" mean not given
+  const char* help;            ///< One line, no full stop
 } FxParam;
 
 /// The content of a file, as the engine loads it.  Audio is resampled to the engine's rate.
@@ -220,9 +220,10 @@ struct FxInfo {
   /// Set a unit to its initial, silent state, with the node's current targets; `index` counts the
   /// units from 0.  Also used to reset a unit after a NaN, unless there is `renew`. [builder, rt]
   void (*unit_init)(const void* node, void* state, uint32_t index);
-  /// Return all units to their initial, silent state by calls that allocate or take long.  After a
-  /// NaN the player does not run the node until the builder has called this.  NULL: `unit_init`
-  /// does it. [builder, while no player runs the node]
+  /// Prepare all units for `unit_init`, which follows, by calls that allocate or take long: both
+  /// return the node to its initial, silent state.  After a NaN the player does not touch the node
+  /// until the builder has called this.  After an error the node does not run, and the call is
+  /// repeated later.  NULL: `unit_init` suffices. [builder, while no player runs the node]
   Status (*renew)(void* node, Error* error);
   /// Set a new target, in range, for a parameter that is not structural. [rt]
   void (*set)(void* node, uint32_t param, double value);
@@ -265,11 +266,18 @@ NODISCARD Status fx_make(const FxInfo* fx, const FxSetup* setup, FxShape* shape,
 /// Index of a parameter, or -1. [any]
 int fx_param_find(const FxInfo* fx, const char* id);
 
+/// The number of a choice. [any]
+REALTIME double fx_choice_number(const FxParam* param, uint32_t choice);
+
+/// Index of the choice with this number, as a float like the numbers of plugins and of OSC; -1: none
+/// has it. [any]
+REALTIME int fx_choice_find(const FxParam* param, double number);
+
 /// The range of a parameter's number, also for switches and choices; false for FILE and TEXT. [any]
 REALTIME bool fx_param_range(const FxParam* param, double* min, double* max);
 
-/// True when `number` is finite, in the parameter's range, and whole if the kind requires it. False
-/// for FILE and TEXT. [any]
+/// True when `number` is finite, in the parameter's range, and whole or the number of a choice if
+/// the kind requires it.  False for FILE and TEXT. [any]
 REALTIME bool fx_param_accepts(const FxParam* param, double number);
 
 #endif

@@ -168,6 +168,14 @@ run_step(const Step step, Node* const node, const Format* const format, FileLoad
   return status;
 }
 
+static void
+init_units(const Node* const node)
+{
+  for (uint32_t u = 0; u < node->n_units; ++u) {
+    node->fx->unit_init(node->fx_node, node->states + u * node->state_stride, u);
+  }
+}
+
 static size_t
 state_stride(const Node* const node)
 {
@@ -186,7 +194,7 @@ allocate_units(Node* const node, Error* const error)
   if (!node->states) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
-  node_reset(node);
+  init_units(node);
   return STATUS_OK;
 }
 
@@ -240,6 +248,12 @@ node_new(const RackNode* const rack_node, const uint32_t n_in, const Format* con
   }
   node->n_units = n_in / node->shape.unit_in;
   node->n_out = node->n_units * node->shape.unit_out;
+  if (node->n_out > FX_MAX_CHANNELS) {
+    error_set(error, STATUS_BAD_RACK, "%s would have %u output channels; a node can have %u",
+              rack_node->name, node->n_out, FX_MAX_CHANNELS);
+    node_unref(node);
+    return STATUS_BAD_RACK;
+  }
   *out = node;
   return STATUS_OK;
 }
@@ -310,20 +324,45 @@ node_unref(Node* const node)
 void
 node_set(Node* const node, const uint32_t param, const double value)
 {
-  node->fx->set(node->fx_node, param, value);
+  if (atomic_load_explicit(&node->health.renewal, memory_order_relaxed) != RENEWAL_WANTED) {
+    node->fx->set(node->fx_node, param, value);
+  }
   ++node->n_sets;
 }
 
-void
-node_reset(Node* const node)
+static Status
+restart_units(const Node* const node, Error* const error)
 {
   if (node->device) {
     node->backend->memory_reset(node->device);
-    return;
+    return STATUS_OK;
   }
-  for (uint32_t u = 0; u < node->n_units; ++u) {
-    node->fx->unit_init(node->fx_node, node->states + u * node->state_stride, u);
+  const Status status = node->fx->renew ? node->fx->renew(node->fx_node, error) : STATUS_OK;
+  if (!status) {
+    init_units(node);
   }
+  return status;
+}
+
+void
+node_renew(Node* const node)
+{
+  _Atomic NodeRenewal* const renewal = &node->health.renewal;
+  if (atomic_load_explicit(renewal, memory_order_acquire) == RENEWAL_WANTED) {
+    Error error = { STATUS_OK, "" }; // the bypass shows the failure
+    const Status status = restart_units(node, &error);
+    atomic_store_explicit(renewal, status ? RENEWAL_FAILED : RENEWAL_DONE, memory_order_release);
+  }
+}
+
+Status
+node_reset(Node* const node, Error* const error)
+{
+  NodeHealth* const health = &node->health;
+  health->n_bad = health->n_good = 0;
+  atomic_store(&health->is_bypassed, false);
+  atomic_store(&health->renewal, RENEWAL_NONE);
+  return restart_units(node, error);
 }
 
 uint64_t

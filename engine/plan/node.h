@@ -87,14 +87,20 @@ size_t node_memory(const Node* node);
 bool node_can_be(const Node* node, const RackNode* rack_node, uint32_t n_in, double rate_hz,
                  const Backend* backend);
 
-/// Call FxInfo::set, and count the call. [player, or while no player runs]
+/// Call FxInfo::set, and count the call.  While the builder renews the node, only count it: the
+/// player sets all Node::targets when the node runs again. [player, or while no player runs]
 REALTIME void node_set(Node* node, uint32_t param, double value);
 
 /// Drop a reference.  Accepts NULL. [builder]
 void node_unref(Node* node);
 
-/// Reset all units to their initial state. [builder]
-void node_reset(Node* node);
+/// Renew the node if the player waits for that.  After a failure the player asks again later.
+/// [builder, or between blocks]
+void node_renew(Node* node);
+
+/// Return the node to its initial state.  Fails if FxInfo::renew fails. [builder, while no player
+/// runs]
+NODISCARD Status node_reset(Node* node, Error* error);
 
 /// Frames for which the node may still sound after its input ends. [builder]
 uint64_t node_tail(const Node* node);

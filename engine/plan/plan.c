@@ -35,14 +35,24 @@ plan_free(Plan* const plan)
 }
 
 void
-plan_reset(const Plan* const plan)
+plan_renew(const Plan* const plan)
 {
-  for (uint32_t n = 0; n < plan->n_nodes; ++n) {
-    node_reset(plan->nodes[n].node);
+  for (uint32_t n = 0; n < plan->n_living; ++n) {
+    node_renew(plan->nodes[n].node);
   }
-  for (uint32_t l = 0; l < plan->n_links; ++l) {
+}
+
+Status
+plan_reset(const Plan* const plan, Error* const error)
+{
+  Status status = STATUS_OK;
+  for (uint32_t n = 0; !status && n < plan->n_nodes; ++n) {
+    status = node_reset(plan->nodes[n].node, error);
+  }
+  for (uint32_t l = 0; !status && l < plan->n_links; ++l) {
     link_reset(plan->links[l].link);
   }
+  return status;
 }
 
 static uint64_t

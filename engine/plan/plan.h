@@ -167,8 +167,12 @@ NODISCARD Status plan_make_stages(Plan* plan, Pool* pool, Error* error);
 /// Free a plan and drop its references.  Accepts NULL.
 void plan_free(Plan* plan);
 
-/// Reset all nodes and links to their initial state. [player, or while no player runs]
-void plan_reset(const Plan* plan);
+/// Renew the nodes that wait for it (FxInfo::renew), except dying ones. [builder, or between blocks]
+void plan_renew(const Plan* plan);
+
+/// Return all nodes and links to their initial state.  Fails if FxInfo::renew fails. [while no
+/// player runs]
+NODISCARD Status plan_reset(const Plan* plan, Error* error);
 
 /// Record that the plan is active from `frame` on: complete Death::expires of the parts that die
 /// since this plan, and set Link::gain to the targets of the aims.

@@ -51,8 +51,7 @@ name_of(const Graph* const graph, const uint32_t index)
 static uint32_t
 width_out(const Graph* const graph, const uint32_t index)
 {
-  return index == GRAPH_IN ? graph->request->format->n_in
-                           : graph->plan->nodes[index].node->n_out;
+  return index == GRAPH_IN ? graph->request->format->n_in : graph->plan->nodes[index].node->n_out;
 }
 
 /// Refuse connection `e`, whose `channel` is beyond the `width` channels of vertex `index`.
@@ -198,14 +197,14 @@ place_node(const Graph* const graph, const RackNode* const rack_node, const Back
     *reason = chosen ? PLACE_NODE : needs_cpu ? PLACE_KERNEL : request->reason;
     return STATUS_OK;
   }
-  if (!request->gpu) {
-    return error_set(error, STATUS_NO_BACKEND, "%s: backend=gpu: %s", rack_node->name,
-                     request->no_gpu ? request->no_gpu : "no GPU");
-  }
   if (!has_kernel) {
     return error_set(error, STATUS_NO_BACKEND,
                      "%s: backend=gpu: %s runs on the CPU only; use backend=auto", rack_node->name,
-                     rack_node->fx->name);
+                     rack_node->fx->source ? "a plugin" : rack_node->fx->name);
+  }
+  if (!request->gpu) {
+    return error_set(error, STATUS_NO_BACKEND, "%s: backend=gpu: %s", rack_node->name,
+                     request->no_gpu ? request->no_gpu : "no GPU");
   }
   *backend = request->gpu;
   *reason = request->gpu == &backend_cpu ? PLACE_LOST : PLACE_NODE;

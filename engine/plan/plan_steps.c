@@ -54,8 +54,13 @@ compare_by_level(const void* const a, const void* const b, void* const plan_node
   if (nodes[left].node->backend != nodes[right].node->backend) {
     return nodes[left].node->backend->kind < nodes[right].node->backend->kind ? -1 : 1;
   }
-  const int by_effect = strcmp(nodes[left].node->fx->name, nodes[right].node->fx->name);
-  return by_effect ? by_effect : (left > right) - (left < right);
+  const FxInfo* const left_fx = nodes[left].node->fx;
+  const FxInfo* const right_fx = nodes[right].node->fx;
+  const int by_name = strcmp(left_fx->name, right_fx->name);
+  if (by_name || left_fx == right_fx) {
+    return by_name ? by_name : (left > right) - (left < right);
+  }
+  return (uintptr_t)left_fx < (uintptr_t)right_fx ? -1 : 1; // two plugins of one name
 }
 
 /// Fill the mix rows of one node's input or of the rack's output: one per channel, with its terms.
@@ -150,6 +155,7 @@ batch_nodes(Layout* const layout, const uint32_t* const nodes, const uint32_t n)
                                 .channel = c,
                                 .node_ns = &node->block_ns,
                                 .health = &node->health,
+                                .targets = node->targets,
                                 .n_in = shape->unit_in,
                                 .n_out = shape->unit_out,
                                 .in_rows = layout->in_rows[nodes[i]] + c * shape->unit_in,

@@ -24,6 +24,7 @@
 #ifndef WARPRACK_ENGINE_RACK_RACK_H
 #define WARPRACK_ENGINE_RACK_RACK_H
 
+#include "engine/base/number.h"
 #include "engine/base/status.h"
 #include "engine/contract/effect.h"
 
@@ -57,7 +58,7 @@ typedef enum RackBackend {
 typedef struct RackValue {
   enum {
     VALUE_INITIAL, ///< Not stated: the table's initial value
-    VALUE_NUMBER,  ///< In the table's unit; index for CHOICE; 0/1 for SWITCH
+    VALUE_NUMBER,  ///< In the table's unit; fx_choice_number() for CHOICE; 0/1 for SWITCH
     VALUE_FRAMES,  ///< A time in frames, for UNIT_MS parameters only
     VALUE_TEXT     ///< For FILE and TEXT
   } kind;
@@ -169,8 +170,11 @@ bool rack_differs_in_values(const Rack* a, const Rack* b);
 /// or none.  A text without a statement fails with STATUS_BAD_RACK.
 NODISCARD Status rack_apply(Rack* rack, const char* statements, const char* place, Error* error);
 
-/// Single edits, for rack_apply() and OSC.  Ends have the form of the language: "hall:1-2".  If
-/// both ends are already connected, rack_connect() sets the gain of that connection.  For an end
+/// True for the word before the id of a plugin: "clap", "ladspa" or "lv2".
+bool rack_is_format(const char* word);
+
+/// Single edits, for rack_apply() and OSC.  An effect and ends have the form of the language:
+/// "lv2 fil4", "hall:1-2"; the id of a plugin needs no quotes.  If both ends are already connected, rack_connect() sets the gain of that connection.  For an end
 /// without channels, rack_disconnect() removes the connections of all channels.
 NODISCARD Status rack_add(Rack* rack, const char* name, const char* effect, Error* error);
 NODISCARD Status rack_rename(Rack* rack, const char* name, const char* new_name, Error* error);
@@ -250,6 +254,9 @@ double rack_number(const RackNode* node, uint32_t param, double rate_hz);
 
 /// A parameter's text; NULL if it is not stated and has no initial value.  FILE and TEXT only.
 const char* rack_text(const RackNode* node, uint32_t param);
+
+/// The name of the choice with this number; the number, printed to `text`, if it has no name.
+const char* rack_choice_name(const FxParam* param, double number, char text[NUMBER_BYTES]);
 
 /// Print a value as in the language ("-6dB") to `buffer`, truncated if it does not fit.  Returns
 /// `buffer`.

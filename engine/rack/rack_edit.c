@@ -34,8 +34,9 @@ rack_add_node(Rack* const rack, const char* const name, const FxInfo* const fx, 
 Status
 rack_add(Rack* const rack, const char* const name, const char* const effect, Error* const error)
 {
-  const FxInfo* const fx = rack_effect(effect, error);
-  return fx ? rack_add_node(rack, name, fx, RACK_UID_NONE, error) : STATUS_NOT_FOUND;
+  const FxInfo* fx = NULL;
+  const Status status = rack_read_effect(effect, &fx, error);
+  return status ? status : rack_add_node(rack, name, fx, RACK_UID_NONE, error);
 }
 
 // ---- connections ----

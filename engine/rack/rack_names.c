@@ -3,25 +3,63 @@
 // name if there is none.
 
 #include "rack_private.h"
+#include "rack_token.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+static const char* const formats[] = { "clap", "ladspa", "lv2" };
+
+#define MAX_DIGITS 10U // of the number in a default name
 
 static const char digits[] = "0123456789";
 static const char name_characters[] = "_-0123456789"
                                       "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                       "abcdefghijklmnopqrstuvwxyz";
 
+bool
+rack_is_format(const char* const word)
+{
+  for (uint32_t f = 0; f < ARRAY_LEN(formats); ++f) {
+    if (!strcmp(formats[f], word)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool
+rack_is_effect(const char* const word)
+{
+  return fx_find(word) || rack_is_format(word);
+}
+
 const char**
 rack_effect_names(uint32_t* const n_names)
 {
   const FxInfo* const* const table = fx_table(n_names);
-  const char** const names = malloc((*n_names + 1U) * sizeof(char*));
+  const char** const names = malloc((*n_names + ARRAY_LEN(formats)) * sizeof(char*));
   for (uint32_t i = 0; names && i < *n_names; ++i) {
     names[i] = table[i]->name;
   }
+  for (uint32_t f = 0; names && f < ARRAY_LEN(formats); ++f) {
+    names[(*n_names)++] = formats[f];
+  }
   return names;
+}
+
+/// The format of a plugin with this name; NULL if there is none.
+static const char*
+find_format(const char* const name)
+{
+  const FxInfo* fx = NULL;
+  for (uint32_t f = 0; f < ARRAY_LEN(formats); ++f) {
+    if (!fx_find_plugin(formats[f], name, &fx, NULL)) {
+      return formats[f];
+    }
+  }
+  return NULL;
 }
 
 const FxInfo*
@@ -33,26 +71,66 @@ rack_effect(const char* const name, Error* const error)
   }
   uint32_t n = 0;
   const char** const names = rack_effect_names(&n);
+  const bool has_near = names && nearest_name(name, names, n);
+  const char* const format = has_near ? NULL : find_format(name);
   char hint[HINT_BYTES];
-  error_set(error, STATUS_NOT_FOUND, "no effect \"%.60s\"; %s", name,
-            name_hint(hint, name, names, names ? n : 0U));
+  if (format) {
+    error_set(error, STATUS_NOT_FOUND, "\"%.60s\" is a plugin; write: %s %.60s", name, format,
+              name);
+  } else {
+    error_set(error, STATUS_NOT_FOUND, "no effect \"%.60s\"; %s", name,
+              name_hint(hint, name, names, names ? n : 0U));
+  }
   free(names);
   return NULL;
+}
+
+/// Find a plugin by the text after its format, which may have quotes.
+static Status
+find_plugin(const char* const format, const char* const text, const FxInfo** const fx,
+            Error* const error)
+{
+  Tokenizer tokenizer;
+  if (!tokenizer_init(&tokenizer, text)) {
+    return rack_no_memory(error);
+  }
+  const Token token = token_next(&tokenizer);
+  const bool is_quoted = token.kind == TOKEN_STRING && token_next(&tokenizer).kind == TOKEN_END;
+  const char* const id = is_quoted ? token.text : text;
+  const Status status =
+      *id ? fx_find_plugin(format, id, fx, error)
+          : error_set(error, STATUS_BAD_RACK,
+                      "\"%s\" lacks the id or a short name of a plugin after it", format);
+  tokenizer_clear(&tokenizer);
+  return status;
+}
+
+Status
+rack_read_effect(const char* const text, const FxInfo** const fx, Error* const error)
+{
+  const size_t n_format = strcspn(text, " \t");
+  char format[RACK_NAME_BYTES];
+  snprintf(format, sizeof(format), "%.*s", n_format < sizeof(format) ? (int)n_format : 0, text);
+  if (rack_is_format(format)) {
+    const char* const after = text + n_format;
+    return find_plugin(format, after + strspn(after, " \t"), fx, error);
+  }
+  *fx = rack_effect(text, error);
+  return *fx ? STATUS_OK : STATUS_NOT_FOUND;
 }
 
 Status
 rack_no_node(const Rack* const rack, const char* const name, const bool may_be_end,
              Error* const error)
 {
-  const FxInfo* const fx = fx_find(name);
-  for (uint32_t n = 0; n < rack->n_nodes && fx; ++n) {
-    if (rack->nodes[n].fx == fx) {
+  for (uint32_t n = 0; n < rack->n_nodes; ++n) {
+    if (!strcmp(rack->nodes[n].fx->name, name)) {
       return error_set(error, STATUS_NOT_FOUND,
                        "no node \"%s\"; the node with this effect is \"%s\"", name,
                        rack->nodes[n].name);
     }
   }
-  if (fx && may_be_end) {
+  if (fx_find(name) && may_be_end) {
     return error_set(error, STATUS_NOT_FOUND,
                      "no node \"%s\"; it is an effect: add %s %s makes a node of it", name, name,
                      name);
@@ -153,17 +231,18 @@ rack_free_name(const Rack* const rack, const FxInfo* const fx, char name[const R
   if (!rack_find(rack, name)) {
     return;
   }
-  const size_t length = strlen(name);
+  const int length = (int)strnlen(fx->name, RACK_NAME_BYTES - MAX_DIGITS - 1U);
   unsigned long highest = 1;
   for (uint32_t n = 0; n < rack->n_nodes; ++n) {
     const char* const suffix = rack->nodes[n].name + length;
-    if (!strncmp(rack->nodes[n].name, name, length) && strspn(suffix, digits) < 10U) {
+    if (!strncmp(rack->nodes[n].name, name, (size_t)length) &&
+        strspn(suffix, digits) < MAX_DIGITS) {
       char* end = NULL;
       const unsigned long number = strtoul(suffix, &end, 10);
       highest = *end == '\0' && number > highest ? number : highest;
     }
   }
   do {
-    snprintf(name, RACK_NAME_BYTES, "%s%lu", fx->name, ++highest);
+    snprintf(name, RACK_NAME_BYTES, "%.*s%lu", length, fx->name, ++highest);
   } while (rack_find(rack, name));
 }

@@ -52,8 +52,9 @@ static Status
 expect_name(Parser* const parser, const char* const usage, Token* const name)
 {
   const Status status = parser_expect(parser, TOKEN_WORD, usage, name);
-  const bool is_effect = parser->now.kind == TOKEN_WORD && fx_find(parser->now.text);
-  return !status && !is_effect && fx_find(name->text) ? parser_unexpected(parser, usage) : status;
+  const bool is_effect = parser->now.kind == TOKEN_WORD && rack_is_effect(parser->now.text);
+  return !status && !is_effect && rack_is_effect(name->text) ? parser_unexpected(parser, usage)
+                                                             : status;
 }
 
 /// "add" name effect values
@@ -307,7 +308,7 @@ no_statement(Parser* const parser)
                              "a line begins with chain, add, insert, connect, disconnect, set, "
                              "rename, remove or late");
   }
-  if (fx_find(parser->now.text)) {
+  if (rack_is_effect(parser->now.text)) {
     return parser_fail(parser, parser->now.offset, STATUS_BAD_RACK,
                        "\"%s\" is no statement; write: chain %s", parser->now.text,
                        parser->now.text);
@@ -444,18 +445,6 @@ check_circles(Parser* const parser)
   return status;
 }
 
-static uint32_t
-most_params(void)
-{
-  uint32_t n = 0;
-  const FxInfo* const* const table = fx_table(&n);
-  uint32_t most = 0;
-  for (uint32_t i = 0; i < n; ++i) {
-    most = table[i]->n_params > most ? table[i]->n_params : most;
-  }
-  return most;
-}
-
 /// Run `parse` on the text; it edits parser->rack.
 static Status
 parse_text(Parser* const parser, const char* const text, Status (*const parse)(Parser*))
@@ -464,9 +453,8 @@ parse_text(Parser* const parser, const char* const text, Status (*const parse)(P
     return error_set(parser->error, STATUS_LIMIT, "%s:1:1: too much text; at most %u bytes",
                      parser->place, RACK_MAX_TEXT);
   }
-  parser->given = calloc(most_params() + 1U, sizeof(bool));
-  const bool is_ready = tokenizer_init(&parser->tokenizer, text) && parser->given;
-  Status status = is_ready ? STATUS_OK : rack_no_memory(parser->error);
+  Status status =
+      tokenizer_init(&parser->tokenizer, text) ? STATUS_OK : rack_no_memory(parser->error);
   if (!status) {
     parser_advance(parser);
     parser_advance(parser);

@@ -142,6 +142,27 @@ parser_foreign_mark(const Parser* const parser, const Token* const word)
   return NULL;
 }
 
+size_t
+parser_id_length(const char* const text)
+{
+  return strcspn(text, " \t\r\n|()\"");
+}
+
+Status
+parser_refuse_uri(Parser* const parser, const size_t offset)
+{
+  const char* const quoted = parser->tokenizer.document + offset;
+  const char* const text = quoted + (*quoted == '"');
+  const size_t n = parser_id_length(text);
+  const char* const colon = memchr(text, ':', n);
+  const bool is_uri =
+      colon && (!strncmp(colon, "://", 3) || !strncmp(text, "urn:", 4)) && colon + 1 < text + n;
+  return is_uri ? parser_fail(parser, offset, STATUS_BAD_RACK,
+                              "\"%.*s\" is the id of a plugin; write: lv2 \"%.*s\"", (int)n, text,
+                              (int)n, text)
+                : STATUS_OK;
+}
+
 bool
 parser_ends_in_extension(const char* const text, const size_t n)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// Shared by the two halves of the parser: rack_parse.c (documents and statements) and
-/// rack_parse_chain.c (chains, nodes and values).
+/// Shared by the parts of the parser: rack_parse.c (documents and statements), rack_parse_chain.c
+/// (chains and effects) and rack_parse_values.c (values).
 #ifndef WARPRACK_ENGINE_RACK_RACK_PARSER_H
 #define WARPRACK_ENGINE_RACK_RACK_PARSER_H
 
@@ -23,6 +23,7 @@ typedef struct Parser {
   bool is_document;     ///< False: an edit of an existing rack
   bool has_begun;       ///< begin() has removed the connection of the empty rack
   bool* given;          ///< Parameters of the current node that have a value, backend last
+  uint32_t n_given;     ///< Room in `given`
   Made* made;
   uint32_t n_made;
   uint32_t depth; ///< Number of parentheses around `now`
@@ -64,6 +65,13 @@ const char* parser_foreign_mark(const Parser* parser, const Token* word);
 /// NULL.
 const char* parser_next_statement(const Parser* parser, const Token* word);
 
+/// Length of the id of a plugin that is written without quotes.
+size_t parser_id_length(const char* text);
+
+/// Refuse a URI at `offset`, which may be in quotes: it is the id of a plugin, without the format
+/// before it.  Returns STATUS_OK if there is none.
+Status parser_refuse_uri(Parser* parser, size_t offset);
+
 /// True if the first n bytes end in the extension of a file name.
 bool parser_ends_in_extension(const char* text, size_t n);
 
@@ -80,7 +88,7 @@ typedef struct Unquoted {
 /// STATUS_OK if it needs none.
 Status parser_unquoted(Parser* parser, const Unquoted* unquoted, size_t offset, const char* what);
 
-/// effect; `name` is the node's name, or NULL without one.  The node is valid until the next one
+/// EFFECT | FORMAT value; `name` is the node's name, or NULL without one.  The node is valid until the next one
 /// is added.
 NODISCARD Status rack_parse_effect(Parser* parser, const Token* name, RackNode** node);
 

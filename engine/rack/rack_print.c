@@ -21,24 +21,44 @@ add_quoted(TextBuffer* const text, const char* const what)
 }
 
 static void
+print_effect(const FxInfo* const fx, TextBuffer* const text)
+{
+  if (fx->source) {
+    text_buffer_add(text, fx->source->format);
+    text_buffer_add(text, " ");
+    add_quoted(text, fx->source->id);
+  } else {
+    text_buffer_add(text, fx->name);
+  }
+}
+
+static void
+print_value(const RackNode* const node, const uint32_t param, TextBuffer* const text)
+{
+  const FxParam* const row = &node->fx->params[param];
+  char number[NUMBER_BYTES]; // or on, or off
+  text_buffer_add(text, " ");
+  text_buffer_add(text, row->id);
+  text_buffer_add(text, "=");
+  if (row->kind == PARAM_CHOICE) {
+    add_quoted(text, rack_choice_name(row, node->values[param].number, number));
+  } else if (node->values[param].kind == VALUE_TEXT) {
+    add_quoted(text, node->values[param].text);
+  } else {
+    text_buffer_add(text, rack_print_value(node, param, number, sizeof(number)));
+  }
+}
+
+static void
 print_node(const RackNode* const node, TextBuffer* const text)
 {
   text_buffer_add(text, "add ");
   text_buffer_add(text, node->name);
   text_buffer_add(text, " ");
-  text_buffer_add(text, node->fx->name);
+  print_effect(node->fx, text);
   for (uint32_t p = 0; p < node->fx->n_params; ++p) {
-    if (node->values[p].kind == VALUE_INITIAL) {
-      continue;
-    }
-    text_buffer_add(text, " ");
-    text_buffer_add(text, node->fx->params[p].id);
-    text_buffer_add(text, "=");
-    if (node->values[p].kind == VALUE_TEXT) {
-      add_quoted(text, node->values[p].text);
-    } else {
-      char value[128]; // a number or one of the table's names
-      text_buffer_add(text, rack_print_value(node, p, value, sizeof(value)));
+    if (node->values[p].kind != VALUE_INITIAL) {
+      print_value(node, p, text);
     }
   }
   if (node->backend != RACK_BACKEND_AUTO) {

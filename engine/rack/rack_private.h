@@ -13,7 +13,6 @@
 #include "rack.h"
 
 #include "engine/base/hint.h"
-#include "engine/base/number.h"
 
 #include <stddef.h>
 
@@ -47,14 +46,22 @@ NODISCARD Status rack_check_name(const Rack* rack, const char* name, Error* erro
 /// the highest one in use.
 void rack_free_name(const Rack* rack, const FxInfo* fx, char name[RACK_NAME_BYTES]);
 
-/// The names of all effects, for the caller to free; NULL when out of memory.
+/// The names of all effects and the formats of plugins, for the caller to free; NULL when out of
+/// memory.
 const char** rack_effect_names(uint32_t* n_names);
 
 /// The id of the parameter (or "backend") that `word` is or may mean; NULL: none.
 const char* rack_near_param(const FxInfo* fx, const char* word);
 
-/// Find an effect by name.  If there is none, returns NULL, and `error` suggests near names.
+/// True for the first word of an effect: the name of a built-in one, or the format of a plugin.
+bool rack_is_effect(const char* word);
+
+/// Find a built-in effect by name.  If there is none, returns NULL, and `error` suggests near names.
 const FxInfo* rack_effect(const char* name, Error* error);
+
+/// Find an effect: "gain", "lv2 fil4".  The id of a plugin may be in quotes, and needs none here.
+NODISCARD Status rack_read_effect(const char* text, const FxInfo** fx, Error* error);
+
 /// Fail because no node (with `may_be_end`, no end of a connection) has this name, and suggest near
 /// names.
 Status rack_no_node(const Rack* rack, const char* name, bool may_be_end, Error* error);

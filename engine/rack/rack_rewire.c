@@ -204,10 +204,11 @@ Status
 rack_insert(Rack* const rack, const char* const name, const char* const effect,
             const char* const side, const char* const end, Error* const error)
 {
-  const FxInfo* const fx = rack_effect(effect, error);
+  const FxInfo* fx = NULL;
   RackEnd at;
   RackSide where;
-  Status status = fx ? rack_read_side(side, &where, error) : STATUS_NOT_FOUND;
+  Status status = rack_read_effect(effect, &fx, error);
+  status = status ? status : rack_read_side(side, &where, error);
   status = status ? status : rack_read_end(rack, end, &at, error);
   status = status ? status : rack_add_node(rack, name, fx, RACK_UID_NONE, error);
   if (status) {

@@ -22,22 +22,29 @@ const FxParam rack_gain_param = { .id = "gain",
                                   .max = RACK_GAIN_MAX_DB,
                                   .help = "Gain of a connection" };
 
-/// The units of the language.  A number times 10^exponent is in the unit of the table.
-static const struct {
+/// A unit of the language.
+typedef struct Unit {
   const char* text;
-  FxMeasure measure;
-  int exponent;
-  bool is_frames;
-} units[] = {
-  { "Hz", UNIT_HZ, 0, false },   { "kHz", UNIT_HZ, 3, false },   { "k", UNIT_HZ, 3, false },
-  { "dB", UNIT_DB, 0, false },   { "ms", UNIT_MS, 0, false },    { "s", UNIT_MS, 3, false },
-  { "us", UNIT_MS, -3, false },  { "frames", UNIT_MS, 0, true }, { "%", UNIT_NONE, -2, false },
-  { ":1", UNIT_NONE, 0, false }, { "bpm", UNIT_BPM, 0, false },  { "deg", UNIT_DEG, 0, false },
+  FxMeasure measure; ///< Of the parameters that take it
+  int exponent;      ///< A number times 10^exponent is in the unit of the table
+  enum { FORM_SCALED, FORM_FRAMES, FORM_LEVEL } form;
+} Unit;
+
+static const Unit units[] = {
+  { "Hz", UNIT_HZ, 0, FORM_SCALED },     { "kHz", UNIT_HZ, 3, FORM_SCALED },
+  { "k", UNIT_HZ, 3, FORM_SCALED },      { "dB", UNIT_DB, 0, FORM_SCALED },
+  { "dB", UNIT_LINEAR, 0, FORM_LEVEL },  { "ms", UNIT_MS, 0, FORM_SCALED },
+  { "s", UNIT_MS, 3, FORM_SCALED },      { "us", UNIT_MS, -3, FORM_SCALED },
+  { "frames", UNIT_MS, 0, FORM_FRAMES }, { "s", UNIT_S, 0, FORM_SCALED },
+  { "ms", UNIT_S, -3, FORM_SCALED },     { "us", UNIT_S, -6, FORM_SCALED },
+  { "%", UNIT_NONE, -2, FORM_SCALED },   { "%", UNIT_PERCENT, 0, FORM_SCALED },
+  { ":1", UNIT_NONE, 0, FORM_SCALED },   { "bpm", UNIT_BPM, 0, FORM_SCALED },
+  { "deg", UNIT_DEG, 0, FORM_SCALED },
 };
 
 static const char* const unit_suffix[] = {
-  [UNIT_NONE] = "", [UNIT_HZ] = "Hz",   [UNIT_DB] = "dB",
-  [UNIT_MS] = "ms", [UNIT_BPM] = "bpm", [UNIT_DEG] = "deg"
+  [UNIT_NONE] = "",   [UNIT_HZ] = "Hz", [UNIT_DB] = "dB",     [UNIT_MS] = "ms",  [UNIT_BPM] = "bpm",
+  [UNIT_DEG] = "deg", [UNIT_S] = "s",   [UNIT_PERCENT] = "%", [UNIT_LINEAR] = ""
 };
 
 static const char* const number_words[] = { [UNIT_NONE] = "a number or a percentage",
@@ -45,7 +52,10 @@ static const char* const number_words[] = { [UNIT_NONE] = "a number or a percent
                                             [UNIT_DB] = "a number in dB",
                                             [UNIT_MS] = "a number in ms, s or frames",
                                             [UNIT_BPM] = "a number in bpm",
-                                            [UNIT_DEG] = "a number in deg" };
+                                            [UNIT_DEG] = "a number in deg",
+                                            [UNIT_S] = "a number in s or ms",
+                                            [UNIT_PERCENT] = "a number in %",
+                                            [UNIT_LINEAR] = "a factor or a number in dB" };
 
 const char*
 rack_unit(const char* const text)
@@ -98,24 +108,68 @@ not_finite(const FxParam* const param, Error* const error)
                    rack_print_quantity(param->max, param->unit, max));
 }
 
-static Status
-choice_error(const FxParam* const param, const char* const given, const char* const* const choices,
-             Error* const error)
+/// Write the nearest of names, or the first ones.
+static const char*
+choice_hint(char hint[const HINT_BYTES], const char* const given, const char* const* const choices)
 {
   uint32_t n = 0;
   while (choices[n]) {
     ++n;
   }
+  return name_hint(hint, given, choices, n);
+}
+
+static Status
+choice_error(const FxParam* const param, const char* const given, const char* const* const choices,
+             Error* const error)
+{
   char hint[HINT_BYTES];
   return error_set(error, STATUS_BAD_RACK, "%s has no choice \"%.60s\"; %s", param->id, given,
-                   name_hint(hint, given, choices, n));
+                   choice_hint(hint, given, choices));
+}
+
+static Status
+choice_from_number(const FxParam* const param, const double number, double* const exact,
+                   Error* const error)
+{
+  const int choice = fx_choice_find(param, number);
+  if (choice < 0) {
+    char given[NUMBER_BYTES];
+    char hint[HINT_BYTES];
+    return error_set(error, STATUS_BAD_RACK, "%s has no choice %s; %s", param->id,
+                     number_print(number, given), choice_hint(hint, "", param->choices));
+  }
+  *exact = fx_choice_number(param, (uint32_t)choice);
+  return STATUS_OK;
+}
+
+/// The bound that a number exceeds only because it was a float, as numbers of OSC are; else the
+/// number.
+static double
+clip_float(const FxParam* const param, const double number)
+{
+  const double bound = fmin(fmax(number, param->min), param->max);
+  return (float)number == (float)bound ? bound : number;
+}
+
+/// Check that a number is in range, and whole if the kind of its parameter requires it.
+static Status
+check_number(const FxParam* const param, const double number, Error* const error)
+{
+  char given[NUMBER_BYTES];
+  if (number < param->min || number > param->max) {
+    return range_error(param, rack_print_quantity(number, param->unit, given), error);
+  }
+  return param->kind == PARAM_NUMBER || number == floor(number)
+             ? STATUS_OK
+             : error_set(error, STATUS_BAD_RACK, "%s takes a whole number, not %s", param->id,
+                         number_print(number, given));
 }
 
 Status
 rack_value_from_number(const FxParam* const param, const double number, RackValue* const value,
                        Error* const error)
 {
-  char given[NUMBER_BYTES];
   FxParam bounds = *param;
   if (!fx_param_range(param, &bounds.min, &bounds.max)) {
     return error_set(error, STATUS_BAD_RACK, "%s takes text, not a number", param->id);
@@ -123,16 +177,15 @@ rack_value_from_number(const FxParam* const param, const double number, RackValu
   if (!isfinite(number)) {
     return not_finite(&bounds, error);
   }
-  if (number < bounds.min || number > bounds.max) {
-    return range_error(&bounds, rack_print_quantity(number, param->unit, given), error);
+  double exact = clip_float(&bounds, number) + 0.0; // turns -0 into 0
+  const Status status = param->kind == PARAM_CHOICE
+                            ? choice_from_number(param, number, &exact, error)
+                            : check_number(&bounds, exact, error);
+  if (!status) {
+    *value = exact == param->initial ? (RackValue){ .kind = VALUE_INITIAL }
+                                     : (RackValue){ .kind = VALUE_NUMBER, .number = exact };
   }
-  if (param->kind != PARAM_NUMBER && number != floor(number)) {
-    return error_set(error, STATUS_BAD_RACK, "%s takes a whole number, not %s", param->id,
-                     number_print(number, given));
-  }
-  *value = number == param->initial ? (RackValue){ .kind = VALUE_INITIAL }
-                                    : (RackValue){ .kind = VALUE_NUMBER, .number = number + 0.0 };
-  return STATUS_OK;
+  return status;
 }
 
 /// Read a time in frames: its upper bound depends on the rate, see rack_check_rate().
@@ -157,9 +210,64 @@ not_a_number(const FxParam* const param, const char* const text, Error* const er
   if (!strncasecmp(word, "inf", 3) || !strcasecmp(word, "nan")) {
     return not_finite(param, error);
   }
-  return error_set(error, STATUS_BAD_RACK, "%s takes %s, not \"%.60s\"", param->id,
-                   param->kind == PARAM_INTEGER ? "a whole number" : number_words[param->unit],
-                   text);
+  const char* const wanted =
+      param->kind == PARAM_INTEGER ? "a whole number" : number_words[param->unit];
+  char hint[HINT_BYTES];
+  return param->choices
+             ? error_set(error, STATUS_BAD_RACK, "%s takes %s, or a name, not \"%.60s\"; %s",
+                         param->id, wanted, text, choice_hint(hint, text, param->choices))
+             : error_set(error, STATUS_BAD_RACK, "%s takes %s, not \"%.60s\"", param->id, wanted,
+                         text);
+}
+
+/// The unit with this text, if numbers of the parameter may have it; else NULL.
+static const Unit*
+find_unit(const FxParam* const param, const char* const text)
+{
+  for (uint32_t u = 0; u < ARRAY_LEN(units); ++u) {
+    const bool fits =
+        param->kind == PARAM_NUMBER || (param->unit != UNIT_NONE && units[u].form == FORM_SCALED);
+    if (fits && units[u].measure == param->unit && !strcasecmp(units[u].text, text)) {
+      return &units[u];
+    }
+  }
+  return NULL;
+}
+
+/// The factor of a level.  Plugins round their bounds, so 24dB may be above the maximum 15.84893: a
+/// factor within 0.001 dB of a bound is that bound.
+static double
+factor_of(const FxParam* const param, const double level_db)
+{
+  const double factor = pow(10.0, level_db / 20.0);
+  const double margin = 1.1e-4 * factor;
+  return fabs(factor - param->min) < margin   ? param->min
+         : fabs(factor - param->max) < margin ? param->max
+                                              : factor;
+}
+
+static Status
+quantity_from_text(const FxParam* const param, const char* const text, const Decimal* const decimal,
+                   const Unit* const unit, RackValue* const value, Error* const error)
+{
+  const double number = number_value(decimal, unit->exponent);
+  if (unit->form == FORM_FRAMES) {
+    return frames_from_number(param, number, text, value, error);
+  }
+  const bool is_level = unit->form == FORM_LEVEL;
+  return rack_value_from_number(param, is_level ? factor_of(param, number) : number, value, error);
+}
+
+/// Index of the choice with this name, or -1.
+static int
+find_choice(const FxParam* const param, const char* const name)
+{
+  for (uint32_t c = 0; param->choices && param->choices[c]; ++c) {
+    if (!strcmp(param->choices[c], name)) {
+      return (int)c;
+    }
+  }
+  return -1;
 }
 
 static Status
@@ -167,27 +275,25 @@ number_from_text(const FxParam* const param, const char* const text, RackValue* 
                  Error* const error)
 {
   Decimal decimal;
-  if (!number_scan(text, &decimal)) {
-    return not_a_number(param, text, error);
-  }
-  const char* const unit = decimal.end + strspn(decimal.end, " ");
-  if (!*unit) {
+  const bool is_number = number_scan(text, &decimal);
+  const char* const rest = is_number ? decimal.end + strspn(decimal.end, " ") : "";
+  if (is_number && !*rest) {
     const Status status = rack_value_from_number(param, number_value(&decimal, 0), value, error);
     value->is_bare = !status && value->kind == VALUE_NUMBER;
     return status;
   }
-  for (uint32_t u = 0; u < ARRAY_LEN(units) && param->kind == PARAM_NUMBER; ++u) {
-    if (units[u].measure == param->unit && !strcasecmp(units[u].text, unit)) {
-      const double number = number_value(&decimal, units[u].exponent);
-      return units[u].is_frames ? frames_from_number(param, number, text, value, error)
-                                : rack_value_from_number(param, number, value, error);
-    }
+  const Unit* const unit = is_number ? find_unit(param, rest) : NULL;
+  if (unit) {
+    return quantity_from_text(param, text, &decimal, unit, value, error);
   }
-  if (*unit == ',' && isdigit((unsigned char)unit[1])) {
-    return error_set(error, STATUS_BAD_RACK, "%s takes a point in its number: %.*s.%.20s",
-                     param->id, (int)(unit - text), text, unit + 1);
+  const int choice = find_choice(param, text);
+  if (choice >= 0) {
+    return rack_value_from_number(param, fx_choice_number(param, (uint32_t)choice), value, error);
   }
-  return not_a_number(param, text, error);
+  return *rest == ',' && isdigit((unsigned char)rest[1])
+             ? error_set(error, STATUS_BAD_RACK, "%s takes a point in its number: %.*s.%.20s",
+                         param->id, (int)(rest - text), text, rest + 1)
+             : not_a_number(param, text, error);
 }
 
 static Status
@@ -207,12 +313,14 @@ static Status
 choice_from_text(const FxParam* const param, const char* const text, RackValue* const value,
                  Error* const error)
 {
-  for (uint32_t c = 0; param->choices[c]; ++c) {
-    if (!strcmp(param->choices[c], text)) {
-      return rack_value_from_number(param, c, value, error);
-    }
+  int choice = find_choice(param, text);
+  Decimal decimal;
+  if (choice < 0 && param->choice_values && number_scan(text, &decimal) && !*decimal.end) {
+    choice = fx_choice_find(param, number_value(&decimal, 0));
   }
-  return choice_error(param, text, param->choices, error);
+  return choice < 0 ? choice_error(param, text, param->choices, error)
+                    : rack_value_from_number(param, fx_choice_number(param, (uint32_t)choice),
+                                             value, error);
 }
 
 static Status
@@ -337,6 +445,13 @@ rack_quote(const char* const text, char* const out)
   return n + 3U;
 }
 
+const char*
+rack_choice_name(const FxParam* const param, const double number, char text[const NUMBER_BYTES])
+{
+  const int choice = fx_choice_find(param, number);
+  return choice < 0 ? number_print(number, text) : param->choices[choice];
+}
+
 static void
 print_text(const char* const text, char* const buffer, const size_t buffer_bytes)
 {
@@ -364,7 +479,7 @@ rack_print_value(const RackNode* const node, const uint32_t param, char* const b
     snprintf(buffer, buffer_bytes, "%s", number != 0.0 ? "on" : "off");
     return buffer;
   case PARAM_CHOICE:
-    snprintf(buffer, buffer_bytes, "%s", row->choices[(uint32_t)number]);
+    print_text(rack_choice_name(row, number, text), buffer, buffer_bytes);
     return buffer;
   default:
     if (value->kind == VALUE_FRAMES) {

@@ -10,12 +10,21 @@
 #include "engine/base/time.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #define ARM_LIMIT_S 10 // then the engine starts dry; the worker may become armed later
+
+static void
+close_if_open(const int fd)
+{
+  if (fd >= 0) {
+    close(fd);
+  }
+}
 
 void
 supervisor_lock(Supervisor* const supervisor)
@@ -189,6 +198,42 @@ supervisor_overtake(void* const self)
   supervisor_wake(supervisor);
 }
 
+// ---- plugins ----
+
+/// Duplicate the descriptor of a catalogue.
+static Status
+keep_plugins(const int fd, int* const copy, Error* const error)
+{
+  *copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+  return *copy < 0 ? error_set(error, STATUS_NO_MEM, "cannot keep the catalogue of plugins: %s",
+                               strerror(errno))
+                   : STATUS_OK;
+}
+
+static Status
+supervisor_use_plugins(void* const self, const int fd, Error* const error)
+{
+  Supervisor* const supervisor = self;
+  int copy = -1;
+  const Status status = keep_plugins(fd, &copy, error);
+  if (status) {
+    return status;
+  }
+  supervisor_lock(supervisor);
+  const int before = supervisor->plugins_fd;
+  supervisor->plugins_fd = copy;
+  if (supervisor->worker) {
+    child_use_plugins(supervisor->worker, copy);
+  }
+  if (supervisor->next) {
+    child_use_plugins(supervisor->next, copy);
+  }
+  supervisor_unlock(supervisor);
+  close_if_open(before);
+  supervisor_wake(supervisor);
+  return STATUS_OK;
+}
+
 // ---- queries ----
 
 static void
@@ -280,9 +325,8 @@ supervisor_free(void* const self)
     supervisor_wake(supervisor);
     pthread_join(supervisor->thread, NULL);
   }
-  if (supervisor->wake >= 0) {
-    close(supervisor->wake);
-  }
+  close_if_open(supervisor->wake);
+  close_if_open(supervisor->plugins_fd);
   rack_history_clear(&supervisor->history);
   pthread_cond_destroy(&supervisor->changed);
   pthread_mutex_destroy(&supervisor->lock);
@@ -332,10 +376,15 @@ supervisor_new(const EngineConfig* const config, const WorkerEvents* const event
     memcpy(supervisor->realtime_note, why.text, sizeof(supervisor->realtime_note));
   }
   supervisor->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  supervisor->plugins_fd = -1;
   Status status =
       supervisor->wake < 0 || rack_history_init(&supervisor->history)
           ? error_set(error, STATUS_NO_MEM, "no resources for the worker: %s", strerror(errno))
-          : start_link(supervisor, error);
+          : STATUS_OK;
+  if (!status && config->plugins_fd > 0) {
+    status = keep_plugins(config->plugins_fd, &supervisor->plugins_fd, error);
+  }
+  status = status ? status : start_link(supervisor, error);
   if (status) {
     supervisor_free(supervisor);
     return status;
@@ -349,6 +398,7 @@ const WorkerCalls supervisor_calls = {
   .disarm = supervisor_disarm,
   .edit = supervisor_edit,
   .overtake = supervisor_overtake,
+  .use_plugins = supervisor_use_plugins,
   .set = supervisor_set,
   .sent = supervisor_sent,
   .status = query_status,

@@ -25,30 +25,6 @@ send_message(Child* const child, const WireMessage* const message)
 
 // ---- start and end ----
 
-static Status
-send_config(Child* const child, const Supervisor* const supervisor, Error* const error)
-{
-  const EngineConfig* const config = &supervisor->config;
-  WireMessage* const message = calloc(1, sizeof(WireMessage));
-  if (!message) {
-    return error_set(error, STATUS_NO_MEM, "out of memory");
-  }
-  message->kind = WIRE_CONFIG;
-  message->config.engine = *config;
-  message->config.engine.gpu_may_be_lost = supervisor->had_gpu;
-  const char* const root = config->worker_root ? config->worker_root : ".";
-  const size_t n_bytes = strlen(root);
-  if (n_bytes >= sizeof(message->config.root)) {
-    free(message);
-    return error_set(error, STATUS_LIMIT, "the name of the folder for files is too long");
-  }
-  memcpy(message->config.root, root, n_bytes);
-  message->config.rack = config->worker_rack;
-  send_message(child, message);
-  free(message);
-  return STATUS_OK;
-}
-
 /// Start the program with one end of a socket pair, and keep the other end.
 static Status
 start_process(Child* const child, const EngineConfig* const config, Error* const error)
@@ -77,8 +53,7 @@ child_start(const Supervisor* const supervisor, Child** const out, Error* const 
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
   child_set_state(child, CHILD_STARTING);
-  Status status = start_process(child, &supervisor->config, error);
-  status = status ? status : send_config(child, supervisor, error);
+  const Status status = start_process(child, &supervisor->config, error);
   if (status) {
     child_free(child, false);
     return status;
@@ -116,6 +91,39 @@ child_set_state(Child* const child, const ChildState state)
   child->state = state;
   child->since_ns = time_now_ns();
   child->busy_ns = 0;
+}
+
+void
+child_use_plugins(Child* const child, const int fd)
+{
+  send_message(child, &(WireMessage){ .kind = WIRE_PLUGINS, .plugins_fd = fd });
+}
+
+Status
+child_configure(Child* const child, const Supervisor* const supervisor, Error* const error)
+{
+  const EngineConfig* const config = &supervisor->config;
+  WireMessage* const message = calloc(1, sizeof(WireMessage));
+  if (!message) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  message->kind = WIRE_CONFIG;
+  message->config.engine = *config;
+  message->config.engine.gpu_may_be_lost = supervisor->had_gpu;
+  const char* const root = config->worker_root ? config->worker_root : ".";
+  const size_t n_bytes = strlen(root);
+  if (n_bytes >= sizeof(message->config.root)) {
+    free(message);
+    return error_set(error, STATUS_LIMIT, "the name of the folder for files is too long");
+  }
+  memcpy(message->config.root, root, n_bytes);
+  message->config.rack = config->worker_rack;
+  if (supervisor->plugins_fd >= 0) {
+    child_use_plugins(child, supervisor->plugins_fd); // the rack may name plugins
+  }
+  send_message(child, message);
+  free(message);
+  return STATUS_OK;
 }
 
 /// Send a child a document to plan.  The child is planning until it replies.

@@ -247,9 +247,10 @@ start_next(Supervisor* const supervisor, const uint64_t now_ns)
   }
   Child* child = NULL;
   Error error;
-  const Status status = child_start(supervisor, &child, &error);
+  Status status = child_start(supervisor, &child, &error);
   supervisor_lock(supervisor);
-  supervisor->next = child;
+  status = status ? status : child_configure(child, supervisor, &error);
+  supervisor->next = status ? NULL : child;
   if (status && supervisor->worker) {
     supervisor_put_off_exchange(supervisor, now_ns);
   } else if (status) {
@@ -263,6 +264,9 @@ start_next(Supervisor* const supervisor, const uint64_t now_ns)
     }
   }
   supervisor_unlock(supervisor);
+  if (status) {
+    child_free(child, false);
+  }
 }
 
 /// Reply to the pending edit if it is refused; otherwise send it to the worker.

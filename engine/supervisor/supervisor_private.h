@@ -104,6 +104,7 @@ struct Supervisor {
   bool is_arming; ///< arm() waits for `armed`
   bool plays_on;  ///< Of the last WorkerStart
   RackHistory history;
+  int plugins_fd; ///< The catalogue of plugins that all workers have; -1: none
   Wanted wanted;
   Child* worker;     ///< The current worker: serving, or ready to be armed; NULL: none
   Child* next;       ///< In preparation to take over; NULL: none
@@ -122,7 +123,7 @@ struct Supervisor {
 
 // ---- supervisor_child.c ----
 
-/// Start a process and send CONFIG. [supervisor]
+/// Start a process. [supervisor]
 NODISCARD Status child_start(const Supervisor* supervisor, Child** out, Error* error);
 
 /**
@@ -137,6 +138,12 @@ void child_free(Child* child, bool asked);
 // failure to send is stored in Child::broken, which the supervisor checks. [any but rt]
 
 void child_set_state(Child* child, ChildState state);
+
+/// Send the first messages: the catalogue of plugins, if there is one, and the configuration.
+NODISCARD Status child_configure(Child* child, const Supervisor* supervisor, Error* error);
+
+/// Send the catalogue of plugins.
+void child_use_plugins(Child* child, int fd);
 
 /// Send a child the active rack.
 void child_load(Child* child, const RackHistory* history);

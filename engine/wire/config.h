@@ -43,6 +43,8 @@ typedef struct EngineConfig {
                                   ///< process plans and runs the rack; NULL: this process does.
                                   ///< Borrowed
   const char* worker_root; ///< Folder of relative file names in that process; NULL: ".".  Borrowed
+  int plugins_fd; ///< The catalogue of plugins for that process, as sealed_text_new() makes it; 0 or
+                  ///< less: none.  Borrowed until engine_new() returns
   const Rack* worker_rack; ///< Files that this rack names may be outside of worker_root; may be
                            ///< NULL.  Borrowed
 } EngineConfig;

@@ -130,13 +130,14 @@ encoded_new(const WireMessage* const message, EncodedMessage** const out, Error*
     memcpy(encoded->bytes + sizeof(header), body, n_body);
   }
   free(body);
-  if (message->kind == WIRE_ARM) {
+  const int* const fd = wire_descriptor((WireMessage*)message); // only read
+  if (fd) {
     // The message may wait in the queue.
-    encoded->fd = fcntl(message->arm.ring_fd, F_DUPFD_CLOEXEC, 0);
+    encoded->fd = fcntl(*fd, F_DUPFD_CLOEXEC, 0);
     if (encoded->fd < 0) {
       free(encoded);
       return error_set(error, errno == EMFILE ? STATUS_LIMIT : STATUS_BAD_ARG,
-                       "ARM: its descriptor: %s", strerror(errno));
+                       "%s: its descriptor: %s", wire_kind_name(message->kind), strerror(errno));
     }
   }
   *out = encoded;

@@ -6,6 +6,7 @@
 
        server                                          worker
        ──────                                          ──────
+       PLUGINS + the catalogue's memfd ──────────────▶ WorkerLoopFiles::use_plugins(), at any time
        CONFIG ───────────────────────────────────────▶ worker_new()
               ◀─────────────────────── READY or FAILED
        EDIT, SET, RESET_LOAD ────────────────────────▶ edit(), set(), reset_load()
@@ -52,16 +53,18 @@ typedef enum WireKind {
   WIRE_NONE, ///< No message
 
   // to the worker
-  WIRE_CONFIG,     ///< `config`; the first one, once
+  WIRE_CONFIG,     ///< `config`; once, before all others but PLUGINS
   WIRE_ARM,        ///< `arm`; answered by ARMED
   WIRE_DISARM,     ///< answered by DISARMED
   WIRE_EDIT,       ///< `edit`; answered by REPLY
   WIRE_SET,        ///< `set`
   WIRE_RESET_LOAD, ///< WorkerCalls::reset_load
+  WIRE_PLUGINS,    ///< `plugins_fd`; before CONFIG and later
 
   // to the server
   WIRE_READY,    ///< `status`: the worker exists
-  WIRE_FAILED,   ///< `failed`: the worker could not be made, and its process ends
+  WIRE_FAILED,   ///< `failed`: the worker could not be made, or has no catalogue of plugins; its
+                 ///< process ends
   WIRE_ARMED,    ///< `armed`
   WIRE_DISARMED, ///< All messages from the ring are applied
   WIRE_REPLY,    ///< `reply`
@@ -138,6 +141,7 @@ typedef struct WireMessage {
     WireArm arm;
     WireEdit edit;
     WireSet set;
+    int plugins_fd; ///< As WireArm::ring_fd
     WorkerStatus status;
     Error failed; ///< Never STATUS_OK
     WireArmed armed;
@@ -195,13 +199,13 @@ NODISCARD Status wire_receive(Wire* wire, WireMessage* message, Error* error);
 
 // ---- the codec alone ----
 
-/// Encode the body of a message, without the descriptor of an ARM.  The caller frees it.
+/// Encode the body of a message, without its descriptor.  The caller frees it.
 /// STATUS_BAD_ARG, STATUS_LIMIT, STATUS_NO_MEM. [any]
 NODISCARD Status wire_encode(const WireMessage* message, unsigned char** body, uint32_t* n_bytes,
                              Error* error);
 
-/// Decode the body of a kind that `side` receives.  `fd`: of an ARM, else -1; the message owns it
-/// on success.  STATUS_BAD_ARG, STATUS_NO_MEM; then `message` is WIRE_NONE. [any]
+/// Decode the body of a kind that `side` receives.  `fd`: of an ARM or PLUGINS, else -1; the
+/// message owns it on success.  STATUS_BAD_ARG, STATUS_NO_MEM; then `message` is WIRE_NONE. [any]
 NODISCARD Status wire_decode(WireSide side, uint32_t kind, const unsigned char* body,
                              uint32_t n_bytes, int fd, WireMessage* message, Error* error);
 

@@ -25,6 +25,7 @@ static const struct {
   [WIRE_EDIT] = { "EDIT", WIRE_WORKER, WIRE_MAX_BYTES },
   [WIRE_SET] = { "SET", WIRE_WORKER, 4U + WIRE_MAX_MESSAGES * 24U },
   [WIRE_RESET_LOAD] = { "RESET_LOAD", WIRE_WORKER, 0U },
+  [WIRE_PLUGINS] = { "PLUGINS", WIRE_WORKER, 0U },
   [WIRE_READY] = { "READY", WIRE_SERVER, STATUS_BYTES },
   [WIRE_FAILED] = { "FAILED", WIRE_SERVER, TEXT_BYTES },
   [WIRE_ARMED] = { "ARMED", WIRE_SERVER, FACTS_BYTES },
@@ -50,6 +51,19 @@ wire_kind_bytes(const WireSide side, const uint32_t kind, uint32_t* const max_by
   }
   *max_bytes = kinds[kind].max_bytes;
   return true;
+}
+
+int*
+wire_descriptor(WireMessage* const message)
+{
+  switch (message->kind) {
+  case WIRE_ARM:
+    return &message->arm.ring_fd;
+  case WIRE_PLUGINS:
+    return &message->plugins_fd;
+  default:
+    return NULL;
+  }
 }
 
 // ---- messages ----
@@ -94,6 +108,7 @@ code_message(Coder* const coder, WireMessage* const message)
     break;
   case WIRE_DISARM:
   case WIRE_RESET_LOAD:
+  case WIRE_PLUGINS:
   case WIRE_DISARMED:
     break; // they have no body
   default:
@@ -143,11 +158,12 @@ wire_decode(const WireSide side, const uint32_t kind, const unsigned char* const
   if (coder_left(&coder)) {
     coder_fail(&coder, STATUS_BAD_ARG, "%u bytes too many", coder_left(&coder));
   }
-  if ((kind == WIRE_ARM) != (fd >= 0)) {
+  int* const place = wire_descriptor(message);
+  if ((place != NULL) != (fd >= 0)) {
     coder_fail(&coder, STATUS_BAD_ARG, "%s", fd < 0 ? "no descriptor with it" : "a descriptor");
   }
-  if (message->kind == WIRE_ARM) {
-    message->arm.ring_fd = coder.error.status ? -1 : fd;
+  if (place) {
+    *place = coder.error.status ? -1 : fd;
   }
   if (coder.error.status) {
     wire_message_clear(message);
@@ -159,14 +175,13 @@ wire_decode(const WireSide side, const uint32_t kind, const unsigned char* const
 void
 wire_message_clear(WireMessage* const message)
 {
+  const int* const fd = wire_descriptor(message);
+  if (fd && *fd >= 0) {
+    close(*fd);
+  }
   switch (message->kind) { // free the members of a received message
   case WIRE_CONFIG:
     rack_free((Rack*)message->config.rack);
-    break;
-  case WIRE_ARM:
-    if (message->arm.ring_fd >= 0) {
-      close(message->arm.ring_fd);
-    }
     break;
   case WIRE_EDIT:
     rack_free((Rack*)message->edit.rack);

@@ -67,6 +67,9 @@ void wire_code_places(Coder* coder, WirePlaces* places);
 
 // ---- kinds ----
 
+/// The place of the descriptor in a message of a kind that has one; else NULL.
+int* wire_descriptor(WireMessage* message);
+
 /// Get the largest body of a kind that `side` receives; false for any other kind.
 bool wire_kind_bytes(WireSide side, uint32_t kind, uint32_t* max_bytes);
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WIRE_VERSION 5U
+#define WIRE_VERSION 6U
 
 /// Write the uids in the order of the nodes, then the document.
 static void

@@ -299,8 +299,9 @@ end_run(FallbackProbe* const probe)
     add_power(probe, &probe->spectra[c]);
   }
   probe->frame = 0;
-  if (++probe->run < probe->n_runs) {
-    plan_reset(probe->player.plan);
+  Error error = { STATUS_OK, "" };
+  if (++probe->run < probe->n_runs && plan_reset(probe->player.plan, &error)) {
+    probe->run = probe->n_runs; // a node cannot be renewed: the other inputs have no response
   }
 }
 

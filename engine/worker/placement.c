@@ -48,11 +48,15 @@ batch_ns(const PlacementCosts* const costs, const PlacementShape* const shape,
 {
   double n_channels = 0.0;
   double n_taps = 0.0;
+  double ns = 0.0;
   for (uint32_t i = 0; i < n; ++i) {
     n_channels += nodes[i].n_channels;
     n_taps += (double)nodes[i].n_channels * (double)nodes[i].n_taps;
+    ns += nodes[i].measured_ns;
   }
-  const double ns = cost_ns(&costs->effects[nodes->side][nodes->effect], shape, n_channels, n_taps);
+  if (nodes->effect != PLACEMENT_PLUGIN) {
+    ns = cost_ns(&costs->effects[nodes->side][nodes->effect], shape, n_channels, n_taps);
+  }
   const bool spreads = nodes->side == PLACEMENT_CPU && ns > SPREAD_NS;
   return spreads ? fmax(SPREAD_NS, ns / shape->n_cores) : ns;
 }

@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #define PLACEMENT_MAX_EFFECTS 64U
+#define PLACEMENT_PLUGIN      UINT32_MAX // PlacementNode::effect of a plugin, which has no kernel
 
 /// The cost of a batch, or of an empty stage, in ns.
 typedef struct PlacementCost {
@@ -45,12 +46,13 @@ typedef struct PlacementCosts {
 
 /// One node of a rack.
 typedef struct PlacementNode {
-  uint32_t effect; ///< Index in fx_table()
+  uint32_t effect; ///< Index in fx_table(); PLACEMENT_PLUGIN: measured_ns is its cost
   uint32_t level;
   uint32_t n_channels;
   uint64_t n_taps;    ///< Of each channel
   bool is_free;       ///< The node has no fixed backend, and its effect has a kernel
   PlacementSide side; ///< Its side if it is not free
+  double measured_ns; ///< Time of the node's block on one core; 0: not known yet
 } PlacementNode;
 
 /// The properties other than nodes that the time of a block depends on.

@@ -271,6 +271,15 @@ take_edit(Worker* const worker)
   return edit;
 }
 
+/// Renew the nodes that the player has stopped after a NaN. [planning_lock held]
+static void
+renew_nodes(const Worker* const worker)
+{
+  if (worker->player.plan) {
+    plan_renew(worker->player.plan);
+  }
+}
+
 /// Plan the waiting edit, or keep its rack for the first worker_arm().  The edit stays in
 /// Worker::edit until this thread holds `planning_lock`, so that worker_set() can set values in it.
 static void
@@ -281,6 +290,7 @@ perform(Worker* const worker)
   uint64_t first_frame = 0;
   pthread_mutex_lock(&worker->planning_lock);
   Edit* const edit = take_edit(worker);
+  renew_nodes(worker);
   worker_update_device(worker);
   Status status = STATUS_OK;
   if (worker->has_format) {
@@ -370,11 +380,12 @@ measure(Worker* const worker)
   }
 }
 
-/// Leave a failed device or try it again, measure the rack if needed, and remove nodes whose tails
-/// have ended or are too heavy to play. [planning_lock held]
+/// Renew nodes, leave a failed device or try it again, measure the rack if needed, and remove nodes
+/// whose tails have ended or are too heavy to play. [planning_lock held]
 static void
 tidy(Worker* const worker)
 {
+  renew_nodes(worker);
   worker_update_device(worker);
   const Plan* const plan = worker->player.plan;
   if (!worker->has_format || !plan) {

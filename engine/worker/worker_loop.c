@@ -28,6 +28,7 @@ typedef struct WorkerLoop {
   WireMessage config; ///< `opened` borrows its rack
   Worker* worker;
   Ring* ring;                  ///< NULL while disarmed
+  bool has_failed;             ///< FAILED was sent
   pthread_mutex_t status_lock; ///< Held from reading the status until it is sent
   WorkerStatus sent;           ///< The last STATUS
   uint64_t next_status_ns;
@@ -146,21 +147,35 @@ refuse(Error* const error, const char* const what)
   return error_set(error, STATUS_BAD_ARG, "%s out of turn", what);
 }
 
-/// Make the worker.  On failure, `error` has the text of the FAILED message.
+/// Send FAILED with the reason, before the worker ends.
+static Status
+report_failure(WorkerLoop* const loop, const Error* const error)
+{
+  send_message(loop, &(WireMessage){ .kind = WIRE_FAILED, .failed = *error });
+  loop->has_failed = true;
+  return error->status;
+}
+
+static Status
+use_plugins(WorkerLoop* const loop, const int fd, Error* const error)
+{
+  return loop->files->use_plugins(fd, error) ? report_failure(loop, error) : STATUS_OK;
+}
+
 static Status
 configure(WorkerLoop* const loop, Error* const error)
 {
   WireConfig* const config = &loop->config.config;
   EngineConfig* const engine = &config->engine;
   const WorkerEvents events = { loop, on_replied, on_changed };
-  const Status status = loop->files->open(config->root, config->rack, &loop->opened, error);
-  if (status) {
-    return status;
+  Status status = loop->files->open(config->root, config->rack, &loop->opened, error);
+  if (!status) {
+    engine->files = loop->opened;
+    engine->note = on_note;
+    engine->note_context = loop;
+    status = worker_new(engine, &events, &loop->worker, error);
   }
-  engine->files = loop->opened;
-  engine->note = on_note;
-  engine->note_context = loop;
-  return worker_new(engine, &events, &loop->worker, error);
+  return status ? report_failure(loop, error) : STATUS_OK;
 }
 
 static Status
@@ -254,6 +269,8 @@ carry_out(WorkerLoop* const loop, const WireMessage* const message, Error* const
   case WIRE_RESET_LOAD:
     worker_calls.reset_load(loop->worker);
     return STATUS_OK;
+  case WIRE_PLUGINS:
+    return use_plugins(loop, message->plugins_fd, error);
   default:
     return refuse(error, "CONFIG");
   }
@@ -296,11 +313,16 @@ execute_messages(WorkerLoop* const loop, Error* const error)
   return status;
 }
 
-/// Receive the first message.
+/// Receive the messages up to CONFIG, whose rack may name plugins.
 static Status
 receive_config(WorkerLoop* const loop, Error* const error)
 {
-  const Status status = wire_receive(loop->wire, &loop->config, error);
+  Status status = wire_receive(loop->wire, &loop->config, error);
+  while (!status && loop->config.kind == WIRE_PLUGINS) {
+    status = use_plugins(loop, loop->config.plugins_fd, error);
+    wire_message_clear(&loop->config);
+    status = status ? status : wire_receive(loop->wire, &loop->config, error);
+  }
   if (!status && loop->config.kind != WIRE_CONFIG) {
     return refuse(error, "the first message");
   }
@@ -311,13 +333,13 @@ static WorkerLoopEnd
 run(WorkerLoop* const loop, Error* const error)
 {
   Status status = receive_config(loop, error);
-  if (!status && configure(loop, error)) {
-    send_message(loop, &(WireMessage){ .kind = WIRE_FAILED, .failed = *error });
-    return WORKER_LOOP_FAILED;
-  }
+  status = status ? status : configure(loop, error);
   status = status ? status : execute_messages(loop, error);
   if (loop->worker) {
     worker_calls.free(loop->worker); // joins the last threads that send
+  }
+  if (loop->has_failed) {
+    return WORKER_LOOP_FAILED;
   }
   if (loop->broken.status) {
     *error = loop->broken;

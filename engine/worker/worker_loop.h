@@ -14,8 +14,11 @@
 #include "engine/rack/rack.h"
 #include "engine/wire/config.h"
 
-/// Makes EngineConfig::files, which a CONFIG does not contain.
+/// Files and plugins, which the program of the worker process provides.
 typedef struct WorkerLoopFiles {
+  /// Make the catalogue of plugins in `fd` (see sealed_text_read()), which is borrowed, that of this
+  /// process.  Comes before any rack that names its plugins.  An error ends the worker. [main]
+  Status (*use_plugins)(int fd, Error* error);
   /// Give access to the files below `root`.  Files that `rack` (NULL: none) names may be anywhere;
   /// `rack` is borrowed until close(). [main]
   Status (*open)(const char* root, const Rack* rack, FxFiles* files, Error* error);
@@ -25,7 +28,7 @@ typedef struct WorkerLoopFiles {
 /// How a worker ends: its exit code.  The values differ from those of other programs.
 typedef enum WorkerLoopEnd {
   WORKER_LOOP_CLOSED = 0,    ///< The server has closed the socket
-  WORKER_LOOP_FAILED = 10,   ///< The worker could not be made; FAILED was sent
+  WORKER_LOOP_FAILED = 10,   ///< FAILED was sent
   WORKER_LOOP_PROTOCOL = 11, ///< Invalid data from the server, or no message could be made
   WORKER_LOOP_ORPHAN = 12    ///< There was no server at the start
 } WorkerLoopEnd;

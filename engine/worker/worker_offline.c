@@ -90,6 +90,7 @@ worker_process(Worker* const worker, const float* const* const in, float* const*
   const uint64_t frame = worker->next_frame;
   worker->next_frame += n_frames;
   ++counts->blocks;
+  plan_renew(worker->player.plan); // there is no builder
   if (worker->config.depth) {
     run_ahead(worker, frame, guarded, out, n_frames, counts);
   } else {
@@ -125,7 +126,7 @@ worker_finish_pass(Worker* const worker, bool* const again, Error* const error)
     status = finish_level(plan, level, again, error);
   }
   if (*again) {
-    plan_reset(plan);
+    status = plan_reset(plan, error);
     worker->next_frame = 0U;
   }
   return status;

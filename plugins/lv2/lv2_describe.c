@@ -16,7 +16,7 @@
 #define MAX_NOTES_BYTES 4096U
 
 void
-description_note(Description* const description, const char* const format, ...)
+lv2_description_note(Lv2Description* const description, const char* const format, ...)
 {
   TextBuffer* const notes = &description->notes;
   char text[256];
@@ -30,7 +30,7 @@ description_note(Description* const description, const char* const format, ...)
 }
 
 void
-description_fault(Description* const description, const char* const format, ...)
+lv2_description_fault(Lv2Description* const description, const char* const format, ...)
 {
   if (description->fault[0]) {
     return;
@@ -49,14 +49,14 @@ is_bridge(const char* const id)
 }
 
 static void
-check_features(Description* const description, const LilvPlugin* const lilv)
+check_features(Lv2Description* const description, const LilvPlugin* const lilv)
 {
   LilvNodes* const features = lilv_plugin_get_required_features(lilv);
   LILV_FOREACH(nodes, i, features)
   {
     const char* const uri = lilv_node_as_string(lilv_nodes_get(features, i));
     if (!features_have(uri)) {
-      description_fault(description, "needs the feature %s", uri);
+      lv2_description_fault(description, "needs the feature %s", uri);
     }
   }
   lilv_nodes_free(features);
@@ -65,14 +65,14 @@ check_features(Description* const description, const LilvPlugin* const lilv)
   {
     const char* const uri = lilv_node_as_string(lilv_nodes_get(options, i));
     if (!features_have_option(uri)) {
-      description_fault(description, "needs the option %s", uri);
+      lv2_description_fault(description, "needs the option %s", uri);
     }
   }
   lilv_nodes_free(options);
 }
 
 static void
-read_binary(Description* const description)
+read_binary(Lv2Description* const description)
 {
   Plugin* const plugin = &description->plugin;
   LilvNode* const node = turtle_object(description->node, LV2_CORE__binary);
@@ -80,9 +80,9 @@ read_binary(Description* const description)
   plugin->binary = turtle_copy(&description->arena, path);
   Error error = { STATUS_OK, "" };
   if (!path) {
-    description_fault(description, "its description names no binary");
+    lv2_description_fault(description, "its description names no binary");
   } else if (file_key(path, &plugin->binary_key, &error)) {
-    description_fault(description, "its binary: %s", error.text);
+    lv2_description_fault(description, "its binary: %s", error.text);
   }
   lilv_free(path);
   lilv_node_free(node);
@@ -90,7 +90,7 @@ read_binary(Description* const description)
 
 /// The label of the plugin's class, "" for a class that says nothing.
 static const char*
-read_category(Description* const description, const LilvPlugin* const lilv)
+read_category(Lv2Description* const description, const LilvPlugin* const lilv)
 {
   const LilvPluginClass* const of = lilv_plugin_get_class(lilv);
   const char* const uri =
@@ -102,40 +102,38 @@ read_category(Description* const description, const LilvPlugin* const lilv)
 }
 
 static void
-read_texts(Description* const description, const LilvPlugin* const lilv)
+read_texts(Lv2Description* const description, const LilvPlugin* const lilv)
 {
   Plugin* const plugin = &description->plugin;
-  LilvNode* const name = lilv_plugin_get_name(lilv);
   LilvNode* const maker = lilv_plugin_get_author_name(lilv);
-  plugin->name = turtle_copy(&description->arena, name ? lilv_node_as_string(name) : NULL);
+  plugin->name = turtle_text(&description->arena, description->node, LILV_NS_DOAP "name");
   plugin->maker = turtle_copy(&description->arena, maker ? lilv_node_as_string(maker) : NULL);
   plugin->licence = turtle_text(&description->arena, description->node, LILV_NS_DOAP "license");
   plugin->category = read_category(description, lilv);
-  if (!name) {
-    description_note(description, "no name");
+  if (!*plugin->name) {
+    lv2_description_note(description, "no name");
     plugin->name = plugin->source.id;
   }
   lilv_node_free(maker);
-  lilv_node_free(name);
 }
 
 /// lilv reports a file that is no Turtle only as a plugin without ports, so the files are read
 /// again.
 static void
-check_files(Description* const description, const LilvPlugin* const lilv)
+check_files(Lv2Description* const description, const LilvPlugin* const lilv)
 {
   const LilvNodes* const files = lilv_plugin_get_data_uris(lilv);
   LILV_FOREACH(nodes, i, files)
   {
     Error error = { STATUS_OK, "" };
     if (turtle_check(lilv_node_as_string(lilv_nodes_get(files, i)), &error)) {
-      description_fault(description, "%s", error.text);
+      lv2_description_fault(description, "%s", error.text);
     }
   }
 }
 
 static void
-read_plugin(Description* const description, const LilvPlugin* const lilv)
+read_plugin(Lv2Description* const description, const LilvPlugin* const lilv)
 {
   if (!lilv_plugin_verify(lilv)) {
     check_files(description, lilv);
@@ -143,15 +141,15 @@ read_plugin(Description* const description, const LilvPlugin* const lilv)
   check_features(description, lilv);
   read_texts(description, lilv);
   read_binary(description);
-  description_read_ports(description);
-  description_read_presets(description);
+  lv2_description_read_ports(description);
+  lv2_description_read_presets(description);
 }
 
 static Status
 describe_plugin(const char* const bundle, const LilvPlugin* const lilv, const PluginFound found,
                 void* const context, Error* const error)
 {
-  Description description = { .node = lilv_plugin_get_uri(lilv) };
+  Lv2Description description = { .node = lilv_plugin_get_uri(lilv) };
   Plugin* const plugin = &description.plugin;
   plugin->source.format = "lv2";
   plugin->source.id = turtle_copy(&description.arena, lilv_node_as_string(description.node));

@@ -14,7 +14,7 @@
 #include "engine/base/text_buffer.h"
 #include "plugins/plugin.h"
 
-typedef struct Description {
+typedef struct Lv2Description {
   const LilvNode* node; ///< The plugin
   Plugin plugin;
   PluginPort* ports;       ///< Plugin::ports while they are read
@@ -22,23 +22,24 @@ typedef struct Description {
   Arena arena;             ///< Has all texts and tables of `plugin`
   TextBuffer notes;
   char fault[512]; ///< The first fault; "" if there is none
-} Description;
+} Lv2Description;
 
 /// Add a note. [scan]
-void description_note(Description* description, const char* format, ...) PRINTF_LIKE(2, 3);
+void lv2_description_note(Lv2Description* description, const char* format, ...) PRINTF_LIKE(2, 3);
 
 /// Set the fault, if there is none. [scan]
-void description_fault(Description* description, const char* format, ...) PRINTF_LIKE(2, 3);
+void lv2_description_fault(Lv2Description* description, const char* format, ...) PRINTF_LIKE(2, 3);
 
 /// Read all ports, then the properties as ports of type PORT_PROPERTY. [scan]
-void description_read_ports(Description* description);
+void lv2_description_read_ports(Lv2Description* description);
 
 /// Read unit, scale points, range and default value of a control port or a property, and mend them.
 /// [scan]
-void description_read_numbers(Description* description, const LilvNode* node, PluginPort* port);
+void
+lv2_description_read_numbers(Lv2Description* description, const LilvNode* node, PluginPort* port);
 
 /// Read the presets, of all bundles. [scan]
-void description_read_presets(Description* description);
+void lv2_description_read_presets(Lv2Description* description);
 
 /// The valid number of a port that is nearest to `number`. [scan]
 double port_nearest(const PluginPort* port, double number);

@@ -145,7 +145,8 @@ start(Instance* const instance, Error* const error)
   }
   connect_ports(instance);
   if (instance->worker) {
-    worker_start(instance->worker, extension(instance, LV2_WORKER__interface), instance->handle);
+    lv2_worker_start(instance->worker, extension(instance, LV2_WORKER__interface),
+                     instance->handle);
   }
   if (descriptor->activate) {
     descriptor->activate(instance->handle);
@@ -161,7 +162,7 @@ stop(Instance* const instance)
     return;
   }
   if (instance->worker) {
-    worker_stop(instance->worker);
+    lv2_worker_stop(instance->worker);
   }
   if (descriptor->deactivate) {
     descriptor->deactivate(instance->handle);
@@ -176,7 +177,7 @@ static void
 instance_close(Instance* const instance)
 {
   stop(instance);
-  worker_free(instance->worker);
+  lv2_worker_free(instance->worker);
   binary_close(&instance->binary);
   arena_clear(&instance->arena);
   free(instance);
@@ -192,9 +193,10 @@ open_binary(Instance* const instance, const InstanceSetup* const setup, Error* c
   if (status || !extension(instance, LV2_WORKER__interface)) {
     return status;
   }
-  const Status made = worker_new(setup->offline, &instance->worker, error);
+  const Status made = lv2_worker_new(setup->offline, &instance->worker, error);
   if (!made) {
-    features_init(&instance->features, setup, worker_schedule(instance->worker), sequence_bytes);
+    features_init(&instance->features, setup, lv2_worker_schedule(instance->worker),
+                  sequence_bytes);
   }
   return made;
 }
@@ -287,7 +289,7 @@ instance_run(Instance* const instance, const float* const* const in, float* cons
   features_enter_run();
   instance->binary.descriptor->run(instance->handle, n_frames);
   if (instance->worker) {
-    worker_end_run(instance->worker);
+    lv2_worker_end_run(instance->worker);
   }
   features_leave_run();
 }

@@ -105,7 +105,7 @@ read_flags(const LilvNode* const node, const char* const predicate, const UriFla
 // ---- names ----
 
 static bool
-is_taken(const Description* const description, const char* const symbol)
+is_taken(const Lv2Description* const description, const char* const symbol)
 {
   const uint32_t hash = hash_text(HASH32_START, symbol);
   for (uint32_t p = 0; p < description->plugin.n_ports; ++p) {
@@ -120,7 +120,7 @@ is_taken(const Description* const description, const char* const symbol)
 /// Give a port a symbol that no other has: `wanted`, its invalid characters replaced, and a number
 /// after it if it is taken.
 static void
-set_symbol(Description* const description, PluginPort* const port, const char* const wanted)
+set_symbol(Lv2Description* const description, PluginPort* const port, const char* const wanted)
 {
   const size_t room = strlen(wanted) + 16U;
   char* const symbol = arena_take(&description->arena, room, 1U);
@@ -141,15 +141,15 @@ set_symbol(Description* const description, PluginPort* const port, const char* c
 }
 
 static void
-read_symbol(Description* const description, const LilvNode* const node, PluginPort* const port)
+read_symbol(Lv2Description* const description, const LilvNode* const node, PluginPort* const port)
 {
   char numbered[24];
   snprintf(numbered, sizeof(numbered), "port_%u", port->index);
   const char* const written = turtle_text(&description->arena, node, LV2_CORE__symbol);
   set_symbol(description, port, *written ? written : numbered);
   if (strcmp(written, port->symbol) != 0) {
-    description_note(description, "port %u: %s symbol, taken as %s", port->index,
-                     *written ? "invalid or double" : "no", port->symbol);
+    lv2_description_note(description, "port %u: %s symbol, taken as %s", port->index,
+                         *written ? "invalid or double" : "no", port->symbol);
   }
   port->name = turtle_text(&description->arena, node, LV2_CORE__name);
   port->name = *port->name ? port->name : port->symbol;
@@ -159,7 +159,7 @@ read_symbol(Description* const description, const LilvNode* const node, PluginPo
 
 /// Audio and CV ports: the group's name, and if it is a side chain.
 static void
-read_group(Description* const description, const LilvNode* const node, PluginPort* const port)
+read_group(Lv2Description* const description, const LilvNode* const node, PluginPort* const port)
 {
   LilvNode* const group = turtle_object(node, LV2_PORT_GROUPS__group);
   if (turtle_has(node, LV2_PORT_GROUPS__sideChainOf, NULL) ||
@@ -174,20 +174,21 @@ read_group(Description* const description, const LilvNode* const node, PluginPor
 }
 
 static void
-read_atom(Description* const description, const LilvNode* const node, PluginPort* const port)
+read_atom(Lv2Description* const description, const LilvNode* const node, PluginPort* const port)
 {
   double n_bytes = 0.0;
   port->flags |= read_flags(node, LV2_ATOM__supports, event_flags, ARRAY_LEN(event_flags));
   if (turtle_number(node, LV2_RESIZE_PORT__minimumSize, &n_bytes) && n_bytes > 0.0) {
     port->n_bytes = (uint32_t)(n_bytes < MAX_ATOM_BYTES ? n_bytes : MAX_ATOM_BYTES);
     if (n_bytes > MAX_ATOM_BYTES) {
-      description_fault(description, "port %s needs a buffer of %.0f bytes", port->symbol, n_bytes);
+      lv2_description_fault(description, "port %s needs a buffer of %.0f bytes", port->symbol,
+                            n_bytes);
     }
   }
 }
 
 static void
-read_control(Description* const description, const LilvNode* const node, PluginPort* const port)
+read_control(Lv2Description* const description, const LilvNode* const node, PluginPort* const port)
 {
   const uint32_t of_outputs = PORT_LATENCY;
   const uint32_t of_inputs = PORT_ENABLED | PORT_BYPASS | PORT_OFFLINE | PORT_TRIGGER;
@@ -196,7 +197,7 @@ read_control(Description* const description, const LilvNode* const node, PluginP
     port->flags |= PORT_BYPASS;
   }
   port->flags &= ~(port->flags & PORT_OUTPUT ? of_inputs : of_outputs);
-  description_read_numbers(description, node, port);
+  lv2_description_read_numbers(description, node, port);
 }
 
 /// The first type that says more than input or output; the caller frees it; may be NULL.
@@ -220,21 +221,21 @@ other_type(const LilvNode* const node)
 
 /// A port of unknown type is connected to nothing, if it may be: as an atom port without events.
 static void
-read_unknown(Description* const description, const LilvNode* const node, PluginPort* const port)
+read_unknown(Lv2Description* const description, const LilvNode* const node, PluginPort* const port)
 {
   LilvNode* const type = other_type(node);
   port->type = PORT_ATOM;
   if (!(port->flags & PORT_OPTIONAL)) {
-    description_fault(description, "port %s has %s%s", port->symbol,
-                      type ? "the unknown type " : "no type",
-                      type ? lilv_node_as_string(type) : "");
+    lv2_description_fault(description, "port %s has %s%s", port->symbol,
+                          type ? "the unknown type " : "no type",
+                          type ? lilv_node_as_string(type) : "");
   }
   lilv_node_free(type);
 }
 
 static void
-read_port_of_type(Description* const description, const LilvNode* const node, const uint32_t type,
-                  PluginPort* const port)
+read_port_of_type(Lv2Description* const description, const LilvNode* const node,
+                  const uint32_t type, PluginPort* const port)
 {
   if (type & IS_CONTROL) {
     port->type = PORT_CONTROL;
@@ -254,7 +255,7 @@ read_port_of_type(Description* const description, const LilvNode* const node, co
 }
 
 static void
-read_port(Description* const description, const LilvNode* const node, PluginPort* const port)
+read_port(Lv2Description* const description, const LilvNode* const node, PluginPort* const port)
 {
   const uint32_t type = read_flags(node, NS_RDF "type", port_types, ARRAY_LEN(port_types));
   const bool is_input = type & IS_INPUT;
@@ -267,33 +268,33 @@ read_port(Description* const description, const LilvNode* const node, PluginPort
       read_flags(node, LV2_CORE__portProperty, property_flags, ARRAY_LEN(property_flags)) |
       read_flags(node, LV2_CORE__designation, designation_flags, ARRAY_LEN(designation_flags));
   if (is_input == is_output) {
-    description_fault(description, "port %s is %s", port->symbol,
-                      is_input ? "input and output" : "neither input nor output");
+    lv2_description_fault(description, "port %s is %s", port->symbol,
+                          is_input ? "input and output" : "neither input nor output");
   }
   read_port_of_type(description, node, type, port);
 }
 
 /// Put the node of a port at its index, which must be new and below the number of ports.
 static void
-place_port(Description* const description, const LilvNode* const node,
+place_port(Lv2Description* const description, const LilvNode* const node,
            const LilvNode** const places)
 {
   double index = -1.0;
   const uint32_t n_ports = description->plugin.n_ports;
   if (!turtle_number(node, LV2_CORE__index, &index)) {
-    description_fault(description, "a port has no index");
+    lv2_description_fault(description, "a port has no index");
   } else if (index < 0.0 || index >= n_ports || index > (uint32_t)index) {
-    description_fault(description, "a port has the index %g, but there are %u ports", index,
-                      n_ports);
+    lv2_description_fault(description, "a port has the index %g, but there are %u ports", index,
+                          n_ports);
   } else if (places[(uint32_t)index]) {
-    description_fault(description, "two ports have the index %u", (uint32_t)index);
+    lv2_description_fault(description, "two ports have the index %u", (uint32_t)index);
   } else {
     places[(uint32_t)index] = node;
   }
 }
 
 static void
-read_ports(Description* const description, const LilvNodes* const nodes)
+read_ports(Lv2Description* const description, const LilvNodes* const nodes)
 {
   const uint32_t n_ports = description->plugin.n_ports;
   const LilvNode** const places = arena_take(&description->arena, n_ports, sizeof(*places));
@@ -340,13 +341,13 @@ read_range(const LilvNode* const node, PluginPort* const port)
 }
 
 static void
-read_property(Description* const description, const LilvNode* const node)
+read_property(Lv2Description* const description, const LilvNode* const node)
 {
   const uint32_t place = description->plugin.n_ports;
   PluginPort* const port = &description->ports[place];
   port->uri = turtle_copy(&description->arena, lilv_node_as_string(node));
   if (!read_range(node, port)) {
-    description_note(description, "property %s: its type cannot be set", port->uri);
+    lv2_description_note(description, "property %s: its type cannot be set", port->uri);
     return;
   }
   port->index = place;
@@ -357,13 +358,13 @@ read_property(Description* const description, const LilvNode* const node)
   port->name = *port->name ? port->name : port->symbol;
   if (port->n_bytes) {
     port->flags |= PORT_STEPPED;
-    description_read_numbers(description, node, port);
+    lv2_description_read_numbers(description, node, port);
   }
   ++description->plugin.n_ports;
 }
 
 static bool
-accepts_messages(const Description* const description)
+accepts_messages(const Lv2Description* const description)
 {
   for (uint32_t p = 0; p < description->plugin.n_ports; ++p) {
     const PluginPort* const port = description->ports + p;
@@ -382,7 +383,7 @@ compare_nodes(const void* const a, const void* const b)
 }
 
 static void
-read_properties(Description* const description, const LilvNodes* const nodes)
+read_properties(Lv2Description* const description, const LilvNodes* const nodes)
 {
   const uint32_t n_nodes = accepts_messages(description) ? lilv_nodes_size(nodes) : 0U;
   const LilvNode** const sorted = arena_take(&description->arena, n_nodes, sizeof(*sorted));
@@ -400,7 +401,7 @@ read_properties(Description* const description, const LilvNodes* const nodes)
 }
 
 void
-description_read_ports(Description* const description)
+lv2_description_read_ports(Lv2Description* const description)
 {
   Arena* const arena = &description->arena;
   LilvNodes* const ports = turtle_objects(description->node, LV2_CORE__port);
@@ -408,8 +409,8 @@ description_read_ports(Description* const description)
   const uint32_t n_ports = lilv_nodes_size(ports);
   const uint32_t n_places = n_ports + lilv_nodes_size(properties);
   if (n_places > PLUGIN_MAX_PORTS) {
-    description_fault(description, "has %u ports; at most %u are possible", n_places,
-                      PLUGIN_MAX_PORTS);
+    lv2_description_fault(description, "has %u ports; at most %u are possible", n_places,
+                          PLUGIN_MAX_PORTS);
   }
   description->ports = arena_take(arena, n_places, sizeof(PluginPort));
   description->symbol_hashes = arena_take(arena, n_places, sizeof(uint32_t));

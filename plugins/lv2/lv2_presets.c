@@ -22,8 +22,17 @@ find_port(const Plugin* const plugin, const PluginPort* const ports, const char*
   return p;
 }
 
+/// The valid number of a port that is nearest to that of a preset, which has no multiples of the
+/// sample rate.
+static double
+port_number(const PluginPort* const port, const double value)
+{
+  return port->flags & PORT_RATE ? value : port_nearest(port, value);
+}
+
 static void
-read_values(Description* const description, const LilvNode* const node, PluginPreset* const preset)
+read_values(Lv2Description* const description, const LilvNode* const node,
+            PluginPreset* const preset)
 {
   LilvNodes* const written = turtle_objects(node, LV2_CORE__port);
   const uint32_t n_written = lilv_nodes_size(written);
@@ -40,7 +49,7 @@ read_values(Description* const description, const LilvNode* const node, PluginPr
     if (places && values && place < description->plugin.n_ports &&
         turtle_number(from, LV2_PRESETS__value, &value)) {
       places[preset->n_values] = place;
-      values[preset->n_values++] = port_nearest(description->ports + place, value);
+      values[preset->n_values++] = port_number(description->ports + place, value);
     }
     lilv_node_free(symbol);
   }
@@ -50,7 +59,8 @@ read_values(Description* const description, const LilvNode* const node, PluginPr
 }
 
 static void
-read_preset(Description* const description, const LilvNode* const node, PluginPreset* const preset)
+read_preset(Lv2Description* const description, const LilvNode* const node,
+            PluginPreset* const preset)
 {
   lilv_world_load_resource(turtle_world(), node);
   preset->uri = turtle_copy(&description->arena, lilv_node_as_string(node));
@@ -68,7 +78,7 @@ compare_presets(const void* const a, const void* const b)
 }
 
 void
-description_read_presets(Description* const description)
+lv2_description_read_presets(Lv2Description* const description)
 {
   LilvNode* const type = lilv_new_uri(turtle_world(), LV2_PRESETS__Preset);
   const LilvPlugin* const lilv =

@@ -22,10 +22,10 @@ static const struct {
 
 /// Outputs are mended without a note: their range is only for display.
 static void
-note(Description* const description, const PluginPort* const port, const char* const what)
+note(Lv2Description* const description, const PluginPort* const port, const char* const what)
 {
   if (!(port->flags & PORT_OUTPUT)) {
-    description_note(description, "%s: %s", port->symbol, what);
+    lv2_description_note(description, "%s: %s", port->symbol, what);
   }
 }
 
@@ -66,7 +66,7 @@ sort_points(PluginPoint* const points, const uint32_t n_points)
 }
 
 static void
-read_points(Description* const description, const LilvNode* const node, PluginPort* const port)
+read_points(Lv2Description* const description, const LilvNode* const node, PluginPort* const port)
 {
   LilvNodes* const nodes = turtle_objects(node, LV2_CORE__scalePoint);
   PluginPoint* const points =
@@ -112,7 +112,7 @@ port_nearest(const PluginPort* const port, const double number)
 
 /// A bound or default value; NaN if it is not written, or no finite number.
 static double
-read_number(Description* const description, const LilvNode* const node,
+read_number(Lv2Description* const description, const LilvNode* const node,
             const PluginPort* const port, const char* const predicate, const char* const missing)
 {
   double number = 0.0;
@@ -125,7 +125,7 @@ read_number(Description* const description, const LilvNode* const node,
 
 /// Replace missing bounds: 0 to 1, and wider where other numbers of the port are outside.
 static void
-mend_range(Description* const description, PluginPort* const port)
+mend_range(Lv2Description* const description, PluginPort* const port)
 {
   const uint32_t n = port->n_points;
   const double lowest = n ? port->points[0].value : NAN;
@@ -154,7 +154,7 @@ mend_range(Description* const description, PluginPort* const port)
 }
 
 static void
-mend_initial(Description* const description, PluginPort* const port)
+mend_initial(Lv2Description* const description, PluginPort* const port)
 {
   const double written = port->initial;
   port->initial = port_nearest(port, isnan(written) ? 0.0 : written);
@@ -171,7 +171,7 @@ mend_initial(Description* const description, PluginPort* const port)
 
 /// Remove scale points outside the range, which no value can have.
 static void
-trim_points(Description* const description, PluginPort* const port)
+trim_points(Lv2Description* const description, PluginPort* const port)
 {
   const uint32_t n_before = port->n_points;
   while (port->n_points && port->points[0].value < port->min) {
@@ -187,8 +187,8 @@ trim_points(Description* const description, PluginPort* const port)
 }
 
 void
-description_read_numbers(Description* const description, const LilvNode* const node,
-                         PluginPort* const port)
+lv2_description_read_numbers(Lv2Description* const description, const LilvNode* const node,
+                             PluginPort* const port)
 {
   port->unit = read_unit(node);
   read_points(description, node, port);

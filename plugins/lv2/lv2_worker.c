@@ -214,7 +214,7 @@ ensure_thread(Error* const error)
 // ---- the worker of an instance ----
 
 Status
-worker_new(const bool offline, Lv2Worker** const out, Error* const error)
+lv2_worker_new(const bool offline, Lv2Worker** const out, Error* const error)
 {
   const Status status = offline ? STATUS_OK : ensure_thread(error);
   if (status) {
@@ -231,20 +231,20 @@ worker_new(const bool offline, Lv2Worker** const out, Error* const error)
 }
 
 void
-worker_free(Lv2Worker* const worker)
+lv2_worker_free(Lv2Worker* const worker)
 {
   free(worker);
 }
 
 LV2_Worker_Schedule*
-worker_schedule(Lv2Worker* const worker)
+lv2_worker_schedule(Lv2Worker* const worker)
 {
   return &worker->schedule;
 }
 
 void
-worker_start(Lv2Worker* const worker, const LV2_Worker_Interface* const calls,
-             const LV2_Handle handle)
+lv2_worker_start(Lv2Worker* const worker, const LV2_Worker_Interface* const calls,
+                 const LV2_Handle handle)
 {
   worker->calls = calls;
   worker->handle = handle;
@@ -259,7 +259,7 @@ worker_start(Lv2Worker* const worker, const LV2_Worker_Interface* const calls,
 }
 
 void
-worker_stop(Lv2Worker* const worker)
+lv2_worker_stop(Lv2Worker* const worker)
 {
   pthread_mutex_lock(&thread.lock);
   list_remove(worker);
@@ -273,7 +273,7 @@ worker_stop(Lv2Worker* const worker)
 }
 
 void
-worker_end_run(Lv2Worker* const worker)
+lv2_worker_end_run(Lv2Worker* const worker)
 {
   const LV2_Worker_Interface* const calls = worker->calls;
   // A response may cause another one at once, which is for the next run.

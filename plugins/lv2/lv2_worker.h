@@ -21,22 +21,22 @@ typedef struct Lv2Worker Lv2Worker;
 
 /// Make the worker of an instance, and start the thread if it does not run.  STATUS_NO_MEM.
 /// [builder]
-NODISCARD Status worker_new(bool offline, Lv2Worker** out, Error* error);
+NODISCARD Status lv2_worker_new(bool offline, Lv2Worker** out, Error* error);
 
 /// Free a worker that is not started.  Accepts NULL. [builder]
-void worker_free(Lv2Worker* worker);
+void lv2_worker_free(Lv2Worker* worker);
 
 /// The data of the feature. [builder]
-LV2_Worker_Schedule* worker_schedule(Lv2Worker* worker);
+LV2_Worker_Schedule* lv2_worker_schedule(Lv2Worker* worker);
 
 /// Begin with the work of an instance; `calls` is its interface. [builder]
-void worker_start(Lv2Worker* worker, const LV2_Worker_Interface* calls, LV2_Handle handle);
+void lv2_worker_start(Lv2Worker* worker, const LV2_Worker_Interface* calls, LV2_Handle handle);
 
 /// Wait for the work in flight, and forget all requests and responses. [builder, while no thread
 /// runs the instance]
-void worker_stop(Lv2Worker* worker);
+void lv2_worker_stop(Lv2Worker* worker);
 
 /// After each run() of a started worker: pass the responses to the plugin. [rt]
-REALTIME void worker_end_run(Lv2Worker* worker);
+REALTIME void lv2_worker_end_run(Lv2Worker* worker);
 
 #endif

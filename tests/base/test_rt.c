@@ -25,6 +25,23 @@ TEST(denormals_are_flushed_as_results_and_as_operands)
   ck_assert(denormal * 1e10F == 0.0F);
 }
 
+TEST(a_float_mode_returns_and_ignores_past_exceptions)
+{
+  const uint64_t before = rt_float_mode();
+  volatile float tiny = FLT_MIN;
+  tiny = tiny * tiny; // raises the flag of an underflow
+  ck_assert_uint_eq(rt_float_mode(), before);
+  rt_flush_denormals();
+  const uint64_t flushing = rt_float_mode();
+  ck_assert_uint_ne(flushing, before);
+  rt_keep_float_mode(before);
+  ck_assert_uint_eq(rt_float_mode(), before);
+  volatile float denormal = FLT_MIN / 4.0F;
+  ck_assert(denormal * 1e10F > 0.0F);
+  rt_keep_float_mode(flushing);
+  ck_assert(denormal * 1e10F == 0.0F);
+}
+
 TEST(memory_is_zeroed_and_begins_a_cache_line)
 {
   static const size_t sizes[] = { 0, 1, 64, 65, 100000 };

@@ -84,6 +84,12 @@ fuzz_examples(FuzzVisit* const visit, void* const context)
     "set hall.ir \"my hall (1).wav\"",
     "insert x gain after in:2 3dB",
     "rename echo x\nremove x",
+    "add eq lv2 \"http://gareus.org/oss/lv2/fil4#stereo\" HPfreq=80Hz slope=\"12 dB/oct\" mark=1/4",
+    "insert t lv2 ZamTube before out 3 bypass=on",
+    "chain tube: lv2 \"urn:zamaudio:ZamTube\" tubedrive=3 | ladspa tap_reverb/tap_reverb 2s",
+    "chain clap com.zamaudio.ZamComp -20dB + lv2 fil4-stereo level=-6dB wet=50% decay=20ms "
+    "hold=3ms",
+    "chain urn:zamaudio:ZamTube | lv2 wide p999=1 p3=0.5",
   };
   for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); ++i) {
     visit(context, statements[i], strlen(statements[i]));

@@ -89,7 +89,7 @@ fuzz_examples(FuzzVisit* const visit, void* const context)
     const size_t n = sizeof(header) + header[1];
     visit(context, one, 1U + n);
     all[is_to_worker][0] = is_to_worker;
-    if (kind != WIRE_ARM) { // the bytes cannot carry its descriptor
+    if (!wire_sample_has_fd(kind)) { // the bytes cannot carry its descriptor
       memcpy(all[is_to_worker] + n_all[is_to_worker], one + 1, n);
       n_all[is_to_worker] += n;
     }

@@ -321,7 +321,7 @@ TEST(after_a_reset_no_earlier_audio_is_played)
   signal_noise(in, 2U * BLOCK, 3);
   memset(in + 2U * BLOCK, 0, 4U * BLOCK * sizeof(float));
   bench_play(&bench, in, out, 2U * BLOCK);
-  plan_reset(plan);
+  OK(plan_reset(plan, &error));
   bench_play(&bench, in + 2U * BLOCK, out + 2U * BLOCK, 4U * BLOCK);
   for (size_t i = 2U * BLOCK; i < 6U * BLOCK; ++i) {
     ck_assert_msg(out[i] == 0.0F, "%g at frame %zu", (double)out[i], i);

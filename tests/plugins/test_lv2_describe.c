@@ -250,6 +250,19 @@ TEST(presets_come_from_any_bundle)
   ck_assert_str_eq(lv2_rig_find("urn:warprack:memory")->presets[0].name, "urn:warprack:else");
 }
 
+TEST(presets_have_frequencies_in_hertz)
+{
+  const char* const presets = write_bundle(
+      "presets.lv2", "@prefix lv2: <http://lv2plug.in/ns/lv2core#> ."
+                     "@prefix pset: <http://lv2plug.in/ns/ext/presets#> ."
+                     "<urn:warprack:high> a pset:Preset ; lv2:appliesTo <urn:warprack:choices> ;"
+                     "  lv2:port [ lv2:symbol \"freq\" ; pset:value 440.0 ] .");
+  const char* const bundles[] = { lv2_rig_fixtures(), presets };
+  OK(lv2_rig_describe(bundles, 2U, &error));
+  const Plugin* const choices = lv2_rig_find("urn:warprack:choices");
+  ck_assert_double_eq(choices->presets[0].values[0], 440.0);
+}
+
 TEST(dynamic_manifests_do_not_run)
 {
   const char* const bundle = write_bundle(

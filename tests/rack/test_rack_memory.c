@@ -12,6 +12,7 @@
 
 static const char document[] =
     "chain a: gain -3 | (convolver \"my hall.wav\" + delay 1s note=\"1/8\")\n"
+    "add eq lv2 fil4-stereo slope=\"12 dB/oct\"\nconnect in eq\nconnect eq out\n"
     "add b highpass 80 type=elliptic\nconnect in b\nconnect b out:1-2\n";
 
 static Error error;
@@ -95,6 +96,8 @@ edit(Rack* const rack, const uint32_t kind)
     return rack_remove(rack, "delay", &error);
   case 5:
     return rack_insert(rack, "new", "delay", "before", "delay", &error);
+  case 6:
+    return rack_add(rack, "new", "lv2 \"urn:zamaudio:ZamTube\"", &error);
   default:
     return rack_apply(rack, "connect b a", "t", &error);
   }
@@ -103,7 +106,7 @@ edit(Rack* const rack, const uint32_t kind)
 TEST(an_edit_without_memory_leaves_the_rack_as_it_was)
 {
   SCOPED_RACK Rack* const before = rack_of(document, NULL);
-  for (uint32_t kind = 0; kind < 7U; ++kind) {
+  for (uint32_t kind = 0; kind < 8U; ++kind) {
     bool done = false;
     for (uint32_t n = 0; !done; ++n) {
       SCOPED_RACK Rack* const rack = rack_of(document, NULL);

@@ -412,7 +412,7 @@ set_randomly(Rack* const rack, const RackNode* const node, const uint32_t p, uin
     number = below(state, 2);
     break;
   case PARAM_CHOICE:
-    number = below(state, 3);
+    number = fx_choice_number(param, below(state, 3));
     break;
   default:
     break;
@@ -423,6 +423,7 @@ set_randomly(Rack* const rack, const RackNode* const node, const uint32_t p, uin
 static Rack*
 random_rack(uint64_t* const state)
 {
+  static const char* const plugins[] = { "clap ZamComp", "ladspa tap_reverb", "lv2 fil4-stereo" };
   uint32_t n_effects = 0;
   const FxInfo* const* const effects = fx_table(&n_effects);
   Rack* const rack = rack_new();
@@ -430,8 +431,10 @@ random_rack(uint64_t* const state)
   const uint32_t n_nodes = below(state, 12);
   for (uint32_t n = 0; n < n_nodes; ++n) {
     snprintf(names[0], sizeof(names[0]), "n%u", n);
-    const FxInfo* const fx = effects[below(state, n_effects)];
-    ck_assert_int_eq(rack_add(rack, names[0], fx->name, &error), STATUS_OK);
+    const uint32_t pick = below(state, n_effects + ARRAY_LEN(plugins));
+    const char* const effect = pick < n_effects ? effects[pick]->name : plugins[pick - n_effects];
+    ck_assert_int_eq(rack_add(rack, names[0], effect, &error), STATUS_OK);
+    const FxInfo* const fx = rack->nodes[n].fx;
     for (uint32_t p = 0; p < fx->n_params; ++p) {
       if (below(state, 2)) {
         set_randomly(rack, rack_find(rack, names[0]), p, state);

@@ -4,7 +4,9 @@
 // hand.
 
 #include "engine/base/process.h"
+#include "engine/base/sealed_text.h"
 #include "engine/ring/ring.h"
+#include "plugins/catalogue.h"
 #include "tests/support/program.h"
 #include "tests/support/scoped.h"
 #include "tests/support/scratch.h"
@@ -12,11 +14,13 @@
 #include "tests/support/suite.h"
 #include "tests/support/wire_ends.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define BLOCK   64U
@@ -40,9 +44,9 @@ await(Rig* const rig, const WireKind kind)
   return &rig->last;
 }
 
-/// Start the program, configure it and arm it.
+/// Start the program.
 static void
-start(Rig* const rig, const char* const root, const char* const named)
+start_program(Rig* const rig)
 {
   static char name[] = "warprack";
   static char command[] = "worker";
@@ -53,7 +57,13 @@ start(Rig* const rig, const char* const root, const char* const named)
   OK(wire_new(sockets[0], WIRE_SERVER, &rig->wire, &error));
   OK(process_start(getenv("WARPRACK_PROGRAM"), argv, sockets[1], &rig->worker, &error));
   close(sockets[1]);
+}
 
+/// Start the program, configure it and arm it.
+static void
+start(Rig* const rig, const char* const root, const char* const named)
+{
+  start_program(rig);
   Rack* const rack = rack_of(named, NULL);
   WireMessage config = { .kind = WIRE_CONFIG, .config.rack = rack };
   config.config.engine.backend = ENGINE_BACKEND_CPU;
@@ -133,6 +143,66 @@ TEST(files_are_opened_below_the_root_or_where_the_servers_own_rack_has_them)
   stop(&rig);
   scratch_remove(&root);
   scratch_remove(&elsewhere);
+}
+
+/// Send a catalogue of plugins, and close its descriptor.
+static void
+send_plugins(const Rig* const rig, const int fd)
+{
+  const WireMessage message = { .kind = WIRE_PLUGINS, .plugins_fd = fd };
+  OK(wire_send(rig->wire, &message, &error));
+  close(fd);
+}
+
+static int
+sealed(const char* const text)
+{
+  int fd = -1;
+  OK(sealed_text_new(text, strlen(text), &fd, &error));
+  return fd;
+}
+
+TEST(the_worker_takes_a_catalogue_of_plugins)
+{
+  SCOPED(stop) Rig rig;
+  start(&rig, ".", "");
+  send_plugins(&rig, sealed(CATALOGUE_START));
+  ck_assert(!edit(&rig, "chain a: invert"));
+}
+
+/// Start the program, and send a catalogue.  Fails the test unless the worker ends with the reason.
+static void
+expect_refusal(const int fd, const Status status, const char* const part)
+{
+  Rig rig;
+  char reason[PROCESS_REASON_BYTES] = "";
+  start_program(&rig);
+  send_plugins(&rig, fd);
+  const Error failed = await(&rig, WIRE_FAILED)->failed;
+  ck_assert_int_eq(failed.status, status);
+  assert_says(failed.text, "catalogue of plugins: ");
+  assert_says(failed.text, part);
+  struct pollfd end = { .fd = process_fd(rig.worker), .events = POLLIN };
+  ck_assert_int_eq(poll(&end, 1, 20000), 1);
+  ck_assert(process_has_ended(rig.worker, reason));
+  ck_assert_str_eq(reason, "exited with 10");
+  process_free(rig.worker);
+  wire_free(rig.wire);
+}
+
+TEST(the_worker_ends_with_a_reason_if_it_cannot_use_a_catalogue)
+{
+  const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL;
+  const int unsealed = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  const int large = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  ck_assert_int_eq(write(unsealed, CATALOGUE_START, strlen(CATALOGUE_START)),
+                   (ssize_t)strlen(CATALOGUE_START));
+  ck_assert(!ftruncate(large, 1LL << 30U) && !fcntl(large, F_ADD_SEALS, seals));
+  expect_refusal(unsealed, STATUS_BAD_ARG, "not a text in sealed memory");
+  expect_refusal(open("/dev/null", O_RDONLY), STATUS_BAD_ARG, "not a text in sealed memory");
+  expect_refusal(large, STATUS_LIMIT, "a text of 1073741824 bytes; at most 268435456");
+  expect_refusal(sealed(""), STATUS_FILE, "");
+  expect_refusal(sealed("a catalogue of another version\n"), STATUS_FILE, "");
 }
 
 TEST(the_worker_ignores_termination_signals)

@@ -12,6 +12,9 @@
     latent                                when it is armed next, it reports an invalid latency
     needy                                 it reports that its device needs a new process, as long as
                                           the rack has two nodes or more
+    has-x                                 the file does not exist unless "x" is the catalogue of
+                                          plugins; a catalogue "invalid" is refused, and one that
+                                          is "slow" takes half a second
     any other name                        no failure
 
   With the argument `exit` it ends before it sends a message, with `mute` it never sends a message,
@@ -19,6 +22,7 @@
 */
 
 #include "engine/base/process.h"
+#include "engine/base/sealed_text.h"
 #include "engine/worker/worker.h" // the build renames worker_calls: worker_loop.c uses the table below
 #include "engine/worker/worker_loop.h"
 #include "engine/wire/wire.h"
@@ -40,6 +44,7 @@
 extern const WorkerCalls worker_calls;
 
 static atomic_bool is_needy, is_in_future, is_latent;
+static char plugins[32]; // the catalogue
 
 static Status
 arm(void* const worker, const WorkerStart* const start, WorkerFacts* const facts,
@@ -227,6 +232,9 @@ load(void* const context, const char* const name, const double rate_hz, FxFile**
   static const float one[] = { 1.0F };
   (void)context;
   (void)rate_hz;
+  if (!strncmp(name, "has-", 4) && strcmp(name + 4, plugins) != 0) {
+    return error_set(error, STATUS_FILE, "the catalogue is \"%s\"", plugins);
+  }
   obey(name);
   FxFile* const file = calloc(1, sizeof(FxFile));
   if (!file) {
@@ -255,6 +263,23 @@ open_files(const char* const root, const Rack* const rack, FxFiles* const files,
   return STATUS_OK;
 }
 
+static Status
+use_plugins(const int fd, Error* const error)
+{
+  char* text = NULL;
+  size_t n_bytes = 0;
+  Status status = sealed_text_read(fd, sizeof(plugins) - 1U, &text, &n_bytes, error);
+  if (!status && !strcmp(text, "invalid")) {
+    status = error_set(error, STATUS_FILE, "no catalogue");
+  }
+  if (!status) {
+    strcpy(plugins, text);
+    do_it(text);
+  }
+  free(text);
+  return status;
+}
+
 int
 main(const int argc, char** const argv)
 {
@@ -272,7 +297,8 @@ main(const int argc, char** const argv)
     const char text[] = "GET / HTTP/1.1\r\n\r\n";
     return write(PROCESS_SOCKET, text, sizeof(text)) < 0 || pause() == 0;
   }
-  const WorkerLoopFiles files = { .open = open_files }; // without a context to be closed
+  const WorkerLoopFiles files = { .use_plugins = use_plugins,
+                                  .open = open_files }; // without a context to be closed
   Error error;
   const WorkerLoopEnd end = worker_loop_run(PROCESS_SOCKET, &files, &error);
   if (end != WORKER_LOOP_CLOSED) {

@@ -28,6 +28,14 @@ rig_try(FxRig* const rig, const char* const effect, const double rate_hz, const 
 {
   const FxInfo* const fx = fx_find(effect);
   ck_assert_msg(fx, "no effect %s", effect);
+  return rig_try_fx(rig, fx, rate_hz, n_in, max_block, offline, args, n_args, error);
+}
+
+Status
+rig_try_fx(FxRig* const rig, const FxInfo* const fx, const double rate_hz, const uint32_t n_in,
+           const uint32_t max_block, const bool offline, const RigArg* const args,
+           const uint32_t n_args, Error* const error)
+{
   double* const values = calloc(fx->n_params + 1U, sizeof(double));
   const char** const texts = calloc(fx->n_params + 1U, sizeof(char*));
   const FxFile** const files = calloc(fx->n_params + 1U, sizeof(FxFile*));
@@ -37,7 +45,7 @@ rig_try(FxRig* const rig, const char* const effect, const double rate_hz, const 
   }
   for (uint32_t a = 0; a < n_args; ++a) {
     const int p = fx_param_find(fx, args[a].id);
-    ck_assert_msg(p >= 0, "%s has no parameter %s", effect, args[a].id);
+    ck_assert_msg(p >= 0, "%s has no parameter %s", fx->name, args[a].id);
     if (fx->params[p].kind == PARAM_CHOICE && args[a].text) {
       values[p] = choice_index(&fx->params[p], args[a].text);
     } else if (args[a].text || args[a].file) {
@@ -142,7 +150,8 @@ rig_run(FxRig* const rig, const float* const* const in, float* const* const out,
       out_now[c] = out[c] + done;
     }
     for (uint32_t u = 0; u < rig->n_units; ++u) {
-      units[u] = (FxUnit){ rig->node, rig->states[u], in_now + u, out_now + u };
+      units[u] = (FxUnit){ rig->node, rig->states[u], in_now + u * rig->shape.unit_in,
+                           out_now + u * rig->shape.unit_out };
     }
     rig->fx->run(units, rig->n_units, n);
     done += n;

@@ -46,6 +46,10 @@ typedef enum RigSplit {
 Status rig_try(FxRig* rig, const char* effect, double rate_hz, uint32_t n_in, uint32_t max_block,
                bool offline, const RigArg* args, uint32_t n_args, Error* error);
 
+/// rig_try() with an effect that is not in the table.
+Status rig_try_fx(FxRig* rig, const FxInfo* fx, double rate_hz, uint32_t n_in, uint32_t max_block,
+                  bool offline, const RigArg* args, uint32_t n_args, Error* error);
+
 /// rig_try() without `offline`; an error fails the test.
 #define rig_new(rig, effect, rate_hz, n_in, max_block, ...)                                        \
   do {                                                                                             \

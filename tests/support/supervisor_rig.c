@@ -35,17 +35,30 @@ rig_arm(const Rig* const rig)
   OK(engine_arm(rig->engine, CLOCKED_RATE_HZ, CLOCKED_BLOCK, 1, 1, &error));
 }
 
+static void
+start(Rig* const rig, const EngineConfig* const config, const char* const rack)
+{
+  OK(engine_new(config, &rig->engine, &error));
+  rig->rack = rack_of(rack, NULL);
+  OK(engine_edit_wait(rig->engine, rig->rack, &error));
+  rig_arm(rig);
+  rig->audio = clocked_start(rig->engine);
+}
+
 void
 rig_start(Rig* const rig, const char* const program, const char* const rack)
 {
   const bool is_good = !strcmp(program, getenv("WARPRACK_PROGRAM"));
   *rig = (Rig){ .argv = { program, is_good ? "worker" : NULL } };
   const EngineConfig config = rig_config(rig->argv);
-  OK(engine_new(&config, &rig->engine, &error));
-  rig->rack = rack_of(rack, NULL);
-  OK(engine_edit_wait(rig->engine, rig->rack, &error));
-  rig_arm(rig);
-  rig->audio = clocked_start(rig->engine);
+  start(rig, &config, rack);
+}
+
+void
+rig_start_with(Rig* const rig, const EngineConfig* const config, const char* const rack)
+{
+  *rig = (Rig){ .engine = NULL };
+  start(rig, config, rack);
 }
 
 void

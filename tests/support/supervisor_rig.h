@@ -28,6 +28,8 @@ EngineConfig rig_config(const char* const* argv);
 
 /// Start an engine with this worker program, which plays a rack.
 void rig_start(Rig* rig, const char* program, const char* rack);
+/// As rig_start(), with a configuration.
+void rig_start_with(Rig* rig, const EngineConfig* config, const char* rack);
 void rig_arm(const Rig* rig);
 void rig_stop(Rig* rig);
 

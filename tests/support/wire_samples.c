@@ -80,7 +80,13 @@ sample_status(void)
 WireSide
 wire_sample_side(const WireKind kind)
 {
-  return kind <= WIRE_RESET_LOAD ? WIRE_WORKER : WIRE_SERVER;
+  return kind < WIRE_READY ? WIRE_WORKER : WIRE_SERVER;
+}
+
+bool
+wire_sample_has_fd(const WireKind kind)
+{
+  return kind == WIRE_ARM || kind == WIRE_PLUGINS;
 }
 
 WireMessage
@@ -117,6 +123,9 @@ wire_sample(const WireKind kind)
     break;
   case WIRE_SET:
     m.set = (WireSet){ parameters, ARRAY_LEN(parameters) };
+    break;
+  case WIRE_PLUGINS:
+    m.plugins_fd = sample_fd();
     break;
   case WIRE_READY:
   case WIRE_STATUS:
@@ -241,15 +250,21 @@ configs_equal(const WireConfig* const a, const WireConfig* const b)
 }
 
 static bool
-arms_equal(const WireArm* const a, const WireArm* const b)
+descriptors_equal(const int a, const int b)
 {
   struct stat files[2];
+  return !fstat(a, &files[0]) && !fstat(b, &files[1]) && files[0].st_dev == files[1].st_dev &&
+         files[0].st_ino == files[1].st_ino;
+}
+
+static bool
+arms_equal(const WireArm* const a, const WireArm* const b)
+{
   return a->format.rate_hz == b->format.rate_hz &&
          a->format.block_frames == b->format.block_frames && a->format.n_in == b->format.n_in &&
          a->format.n_out == b->format.n_out && a->format.offline == b->format.offline &&
          a->first_frame == b->first_frame && a->n_sent == b->n_sent &&
-         !fstat(a->ring_fd, &files[0]) && !fstat(b->ring_fd, &files[1]) &&
-         files[0].st_dev == files[1].st_dev && files[0].st_ino == files[1].st_ino;
+         descriptors_equal(a->ring_fd, b->ring_fd);
 }
 
 static bool
@@ -318,6 +333,8 @@ wire_messages_equal(const WireMessage* const a, const WireMessage* const b)
            a->edit.stamp == b->edit.stamp && wire_racks_equal(a->edit.rack, b->edit.rack);
   case WIRE_SET:
     return parameters_equal(&a->set, &b->set);
+  case WIRE_PLUGINS:
+    return descriptors_equal(a->plugins_fd, b->plugins_fd);
   case WIRE_READY:
   case WIRE_STATUS:
     return statuses_equal(&a->status, &b->status);
@@ -476,6 +493,8 @@ wire_field_out_of_range(const WireMessage* const m)
     return rack_out_of_range(m->edit.rack);
   case WIRE_SET:
     return set_out_of_range(&m->set);
+  case WIRE_PLUGINS:
+    return m->plugins_fd < 0 ? "descriptor" : NULL;
   case WIRE_READY:
   case WIRE_STATUS:
     return status_out_of_range(&m->status);

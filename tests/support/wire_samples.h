@@ -10,6 +10,9 @@
 /// The side that receives a kind.
 WireSide wire_sample_side(WireKind kind);
 
+/// True if messages of this kind have a descriptor.
+bool wire_sample_has_fd(WireKind kind);
+
 /// A message of a kind, to send.  The samples own its rack, arrays and descriptor.
 WireMessage wire_sample(WireKind kind);
 

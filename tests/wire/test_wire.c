@@ -29,7 +29,7 @@ encoded(const WireMessage* const message)
 static Status
 decode(const WireKind kind, const Body body, WireMessage* const message, Error* const error)
 {
-  const int fd = kind == WIRE_ARM ? dup(wire_sample(WIRE_ARM).arm.ring_fd) : -1;
+  const int fd = wire_sample_has_fd(kind) ? dup(wire_sample(WIRE_ARM).arm.ring_fd) : -1;
   const Status status =
       wire_decode(wire_sample_side(kind), kind, body.bytes, body.n, fd, message, error);
   if (status && fd >= 0) {
@@ -127,6 +127,10 @@ TEST(a_descriptor_that_came_is_closed_also_when_it_is_zero)
   close(STDIN_FILENO);
   WireMessage message = { .kind = WIRE_ARM, .arm.ring_fd = open("/dev/null", O_RDONLY) };
   ck_assert_int_eq(message.arm.ring_fd, 0);
+  wire_message_clear(&message);
+  ck_assert_int_eq(fcntl(0, F_GETFD), -1);
+  message = (WireMessage){ .kind = WIRE_PLUGINS, .plugins_fd = open("/dev/null", O_RDONLY) };
+  ck_assert_int_eq(message.plugins_fd, 0);
   wire_message_clear(&message);
   ck_assert_int_eq(fcntl(0, F_GETFD), -1);
 }
@@ -442,7 +446,7 @@ TEST(a_kind_for_the_other_side_is_refused)
   }
 }
 
-TEST(a_descriptor_comes_with_arm_and_with_nothing_else)
+TEST(a_descriptor_comes_with_arm_and_plugins_and_with_nothing_else)
 {
   const WireMessage sent = wire_sample(WIRE_ARM);
   const Body body = encoded(&sent);
@@ -450,7 +454,9 @@ TEST(a_descriptor_comes_with_arm_and_with_nothing_else)
   ck_assert(wire_decode(WIRE_WORKER, WIRE_ARM, body.bytes, body.n, -1, &message, NULL) ==
             STATUS_BAD_ARG);
   free(body.bytes);
+  ck_assert(wire_decode(WIRE_WORKER, WIRE_PLUGINS, NULL, 0, -1, &message, NULL) == STATUS_BAD_ARG);
   ck_assert(wire_decode(WIRE_WORKER, WIRE_DISARM, NULL, 0, 0, &message, NULL) == STATUS_BAD_ARG);
+  ck_assert(wire_decode(WIRE_SERVER, WIRE_PLUGINS, NULL, 0, 0, &message, NULL) == STATUS_BAD_ARG);
   wire_samples_clear();
 }
 

@@ -38,7 +38,8 @@ TEST(an_invalid_header_ends_the_connection_before_the_body)
     { WIRE_SERVER, { WIRE_EDIT, 100 } },         { WIRE_SERVER, { WIRE_ARM, 41 } },
     { WIRE_WORKER, { WIRE_EDIT, 5U << 20U } },   { WIRE_WORKER, { WIRE_EDIT, UINT32_MAX } },
     { WIRE_WORKER, { WIRE_DISARM, 1 } },         { WIRE_WORKER, { WIRE_NOTE, 8 } },
-    { WIRE_WORKER, { WIRE_CONFIG, 5U << 20U } },
+    { WIRE_WORKER, { WIRE_CONFIG, 5U << 20U } }, { WIRE_WORKER, { WIRE_PLUGINS, 1 } },
+    { WIRE_SERVER, { WIRE_PLUGINS, 0 } },
   };
   for (uint32_t r = 0; r < ARRAY_LEN(rows); ++r) {
     SCOPED(wire_ends_free) const WireEnds pair = wire_ends_half(rows[r].side);
@@ -89,6 +90,7 @@ TEST(descriptors_where_none_belong_are_closed)
   const unsigned before = descriptors_open();
   const WireMessage note = wire_sample(WIRE_NOTE);
   const WireMessage arm = wire_sample(WIRE_ARM);
+  const WireMessage plugins = wire_sample(WIRE_PLUGINS);
   const WireMessage set = wire_sample(WIRE_SET);
   unsigned char bytes[WIRE_MESSAGE_BYTES];
   for (uint32_t n_fds = 1; n_fds <= 8U; ++n_fds) { // the server receives no kind with descriptors
@@ -97,9 +99,10 @@ TEST(descriptors_where_none_belong_are_closed)
     expect_broken(pair.server);
     wire_ends_free(&pair);
   }
-  for (uint32_t n_fds = 2; n_fds <= 8U; ++n_fds) { // ARM has one descriptor
+  for (uint32_t n_fds = 2; n_fds <= 8U; ++n_fds) { // ARM and PLUGINS have one descriptor
+    const WireMessage* const each = n_fds % 2U ? &arm : &plugins;
     const WireEnds pair = wire_ends_half(WIRE_WORKER);
-    send_with_descriptors(pair.by_hand, bytes, wire_message_bytes(&arm, bytes), n_fds);
+    send_with_descriptors(pair.by_hand, bytes, wire_message_bytes(each, bytes), n_fds);
     expect_broken(pair.worker);
     wire_ends_free(&pair);
   }
@@ -119,6 +122,11 @@ TEST(descriptors_where_none_belong_are_closed)
   ck_assert_int_eq(write(without.by_hand, bytes, n), (ssize_t)n);
   expect_broken(without.worker);
   wire_ends_free(&without);
+  const WireEnds empty = wire_ends_half(WIRE_WORKER);
+  const size_t n_plugins = wire_message_bytes(&plugins, bytes);
+  ck_assert_int_eq(write(empty.by_hand, bytes, n_plugins), (ssize_t)n_plugins);
+  expect_broken(empty.worker);
+  wire_ends_free(&empty);
   wire_samples_clear();
   ck_assert_uint_eq(descriptors_open(), before);
 }

@@ -34,9 +34,10 @@ TEST(every_kind_of_message_is_transmitted)
     ck_assert(!wire_send(is_up ? pair.server : pair.worker, &sent, &error));
     SCOPED(wire_message_clear) WireMessage received = wire_next(is_up ? pair.worker : pair.server);
     ck_assert_msg(wire_messages_equal(&sent, &received), "kind %u differs", kind);
-    if (kind == WIRE_ARM) {
-      ck_assert_int_ne(received.arm.ring_fd, sent.arm.ring_fd);
-      ck_assert(fcntl(received.arm.ring_fd, F_GETFD) & FD_CLOEXEC);
+    if (wire_sample_has_fd(kind)) {
+      const int fd = kind == WIRE_ARM ? received.arm.ring_fd : received.plugins_fd;
+      ck_assert_int_ne(fd, kind == WIRE_ARM ? sent.arm.ring_fd : sent.plugins_fd);
+      ck_assert(fcntl(fd, F_GETFD) & FD_CLOEXEC);
     }
   }
   wire_ends_free(&pair);
@@ -55,6 +56,9 @@ TEST(a_side_sends_only_what_the_other_may_receive)
   WireMessage message = wire_sample(WIRE_ARM);
   message.arm.ring_fd = -1;
   ck_assert(wire_send(pair.server, &message, &error) == STATUS_BAD_ARG);
+  message = (WireMessage){ .kind = WIRE_PLUGINS, .plugins_fd = -1 };
+  ck_assert(wire_send(pair.server, &message, &error) == STATUS_BAD_ARG);
+  assert_says(error.text, "PLUGINS: its descriptor: ");
   ck_assert_uint_eq(wire_queued(pair.server), 0);
   ck_assert(!wire_receive(pair.server, &message, &error) && message.kind == WIRE_NONE);
   wire_ends_free(&pair);
@@ -244,10 +248,11 @@ TEST(descriptors_that_wait_are_not_lost)
   Rack* const rack = large_rack(1); // larger than the socket's buffer
   const WireMessage edit = { .kind = WIRE_EDIT, .edit = { .rack = rack } };
   const WireMessage arm = wire_sample(WIRE_ARM);
+  const WireMessage plugins = wire_sample(WIRE_PLUGINS);
   ck_assert(!wire_send(pair.server, &edit, &error));
   ck_assert_uint_gt(wire_queued(pair.server), 0);
   for (uint32_t i = 0; i < 5U; ++i) {
-    ck_assert(!wire_send(pair.server, &arm, &error));
+    ck_assert(!wire_send(pair.server, i % 2U ? &plugins : &arm, &error));
   }
   rack_free(rack);
   wire_ends_free(&pair);

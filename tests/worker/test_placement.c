@@ -44,9 +44,9 @@ TEST(an_empty_rack_is_one_stage)
 
 TEST(nodes_of_one_effect_and_level_are_one_batch)
 {
-  PlacementNode nodes[] = { { LIGHT, 0, 2, 0, true, PLACEMENT_CPU },
-                            { HEAVY, 1, 2, 0, true, PLACEMENT_CPU },
-                            { LIGHT, 0, 3, 0, true, PLACEMENT_CPU } };
+  PlacementNode nodes[] = { { LIGHT, 0, 2, 0, true, PLACEMENT_CPU, 0.0 },
+                            { HEAVY, 1, 2, 0, true, PLACEMENT_CPU, 0.0 },
+                            { LIGHT, 0, 3, 0, true, PLACEMENT_CPU, 0.0 } };
   const double stage = 100.0 + 64 * 2 * 0.5;
   assert_ns(placement_predict(&costs, &small, nodes, 3, PLACEMENT_CPU),
             stage + 50.0 + 64 * 5 * 1.0 + 100.0 + 64 * 2 * 40.0);
@@ -57,7 +57,7 @@ TEST(nodes_of_one_effect_and_level_are_one_batch)
 
 TEST(taps_cost_per_channel_and_per_frame)
 {
-  PlacementNode nodes[] = { { TAPPED, 0, 2, 1000, true, PLACEMENT_CPU } };
+  PlacementNode nodes[] = { { TAPPED, 0, 2, 1000, true, PLACEMENT_CPU, 0.0 } };
   assert_ns(placement_predict(&costs, &small, nodes, 1, PLACEMENT_CPU),
             100.0 + 64 * 2 * 0.5 + 100.0 + 2 * 7.0 + 64 * (2.0 + 2 * 3.0) +
                 2000 * (0.5 + 64 * 0.01));
@@ -67,9 +67,9 @@ TEST(taps_cost_per_channel_and_per_frame)
 
 TEST(every_change_of_sides_is_another_stage)
 {
-  PlacementNode nodes[] = { { LIGHT, 0, 2, 0, true, PLACEMENT_CPU },
-                            { CPU_ONLY, 1, 2, 0, false, PLACEMENT_CPU },
-                            { LIGHT, 2, 2, 0, true, PLACEMENT_CPU } };
+  PlacementNode nodes[] = { { LIGHT, 0, 2, 0, true, PLACEMENT_CPU, 0.0 },
+                            { CPU_ONLY, 1, 2, 0, false, PLACEMENT_CPU, 0.0 },
+                            { LIGHT, 2, 2, 0, true, PLACEMENT_CPU, 0.0 } };
   const double gpu_stage = 10000.0 + 64 * 2 * 0.25;
   const double cpu_stage = 100.0 + 64 * 2 * 0.5;
   assert_ns(placement_predict(&costs, &small, nodes, 3, PLACEMENT_GPU),
@@ -78,7 +78,7 @@ TEST(every_change_of_sides_is_another_stage)
 
 TEST(long_batches_of_the_cpu_are_spread_over_its_cores)
 {
-  PlacementNode nodes[] = { { HEAVY, 0, 256, 0, true, PLACEMENT_CPU } };
+  PlacementNode nodes[] = { { HEAVY, 0, 256, 0, true, PLACEMENT_CPU, 0.0 } };
   PlacementShape shape = small;
   const double alone = placement_predict(&costs, &shape, nodes, 1, PLACEMENT_CPU);
   shape.n_cores = 4;
@@ -92,9 +92,24 @@ TEST(long_batches_of_the_cpu_are_spread_over_its_cores)
   assert_ns(placement_predict(&costs, &shape, nodes, 1, PLACEMENT_CPU), light);
 }
 
+TEST(a_plugin_costs_its_measured_time_on_the_cpu)
+{
+  PlacementNode nodes[] = {
+    { LIGHT, 0, 2, 0, true, PLACEMENT_CPU, 0.0 },
+    { PLACEMENT_PLUGIN, 1, 2, 0, false, PLACEMENT_CPU, 700.0 },
+    { PLACEMENT_PLUGIN, 1, 2, 0, false, PLACEMENT_CPU, 300.0 },
+  };
+  const double gpu_stage = 10000.0 + 64 * 2 * 0.25;
+  const double cpu_stage = 100.0 + 64 * 2 * 0.5;
+  assert_ns(placement_predict(&costs, &small, nodes, 3, PLACEMENT_CPU),
+            cpu_stage + 50.0 + 64 * 2 * 1.0 + 1000.0);
+  assert_ns(placement_predict(&costs, &small, nodes, 3, PLACEMENT_GPU),
+            gpu_stage + 1000.0 + 64 * 2 * 0.001 + cpu_stage + 1000.0);
+}
+
 TEST(an_unknown_cost_is_infinite_and_chooses_nothing)
 {
-  PlacementNode nodes[] = { { LIGHT, 0, 2, 0, true, PLACEMENT_CPU } };
+  PlacementNode nodes[] = { { LIGHT, 0, 2, 0, true, PLACEMENT_CPU, 0.0 } };
   costs.effects[PLACEMENT_GPU][LIGHT].is_known = false;
   const double gpu = placement_predict(&costs, &small, nodes, 1, PLACEMENT_GPU);
   ck_assert(isinf(gpu));
@@ -105,7 +120,7 @@ TEST(an_unknown_cost_is_infinite_and_chooses_nothing)
 
 TEST(small_work_stays_and_large_work_goes)
 {
-  PlacementNode nodes[] = { { HEAVY, 0, 2, 0, true, PLACEMENT_CPU } };
+  PlacementNode nodes[] = { { HEAVY, 0, 2, 0, true, PLACEMENT_CPU, 0.0 } };
   PlacementShape shape = small;
   for (uint32_t n_channels = 1; n_channels <= 1024U; n_channels *= 2U) {
     nodes[0].n_channels = shape.n_channels = n_channels;

@@ -2,6 +2,7 @@
 // The worker process carries out the server's messages, plays blocks, and reports the results.  It
 // continues after a request that fails, and ends with the connection or after an invalid message.
 
+#include "engine/base/sealed_text.h"
 #include "engine/base/time.h"
 #include "engine/ring/ring.h"
 #include "engine/worker/worker_loop.h"
@@ -10,6 +11,7 @@
 #include "tests/support/suite.h"
 #include "tests/support/wire_ends.h"
 
+#include <dirent.h>
 #include <math.h>
 #include <poll.h>
 #include <stdio.h>
@@ -32,6 +34,8 @@ typedef struct Rig {
 
 // ---- in the worker ----
 
+static char plugins[32]; // the catalogue of this process
+
 static Status
 load_file(void* const context, const char* const name, const double rate_hz, FxFile** const file,
           Error* const why)
@@ -39,7 +43,8 @@ load_file(void* const context, const char* const name, const double rate_hz, FxF
   static const float samples[] = { 0.0F, 0.0F, 0.5F };
   (void)rate_hz;
   if (strcmp(context, "/files") != 0 || strcmp(name, "late.wav") != 0) {
-    return error_set(why, STATUS_FILE, "%s is not in %s", name, (const char*)context);
+    return error_set(why, STATUS_FILE, "%s is not in %s, with plugins \"%s\"", name,
+                     (const char*)context, plugins);
   }
   *file = calloc(1, sizeof(FxFile));
   **file = (FxFile){
@@ -56,6 +61,19 @@ free_file(void* const context, FxFile* const file)
 }
 
 static Status
+use_plugins(const int fd, Error* const why)
+{
+  char* text = NULL;
+  size_t n_bytes = 0;
+  const Status status = sealed_text_read(fd, sizeof(plugins) - 1U, &text, &n_bytes, why);
+  if (!status) {
+    strcpy(plugins, text);
+    free(text);
+  }
+  return status;
+}
+
+static Status
 open_files(const char* const root, const Rack* const rack, FxFiles* const opened, Error* const why)
 {
   (void)rack;
@@ -64,7 +82,9 @@ open_files(const char* const root, const Rack* const rack, FxFiles* const opened
                                        : error_set(why, STATUS_FILE, "no folder of that name");
 }
 
-static const WorkerLoopFiles files = { .open = open_files, .close = free };
+static const WorkerLoopFiles files = { .use_plugins = use_plugins,
+                                       .open = open_files,
+                                       .close = free };
 
 // ---- in the server ----
 
@@ -377,6 +397,82 @@ TEST(an_invalid_configuration_is_reported_before_the_end)
   ck_assert_int_eq(failed.status, STATUS_FILE);
   ck_assert_str_eq(failed.text, "no folder of that name");
   ck_assert_int_eq(await_end(&rig), WORKER_LOOP_FAILED);
+}
+
+static void
+send_plugins(const Rig* const rig, const char* const text)
+{
+  int fd = -1;
+  OK(sealed_text_new(text, strlen(text), &fd, &error));
+  send_message(rig, (WireMessage){ .kind = WIRE_PLUGINS, .plugins_fd = fd });
+  close(fd);
+}
+
+static unsigned
+descriptors_of(const Rig* const rig)
+{
+  char path[64];
+  unsigned n = 0;
+  snprintf(path, sizeof(path), "/proc/%d/fd", (int)rig->worker);
+  DIR* const folder = opendir(path);
+  ck_assert_ptr_nonnull(folder);
+  while (readdir(folder)) {
+    ++n;
+  }
+  closedir(folder);
+  return n;
+}
+
+TEST(a_catalogue_leaves_no_descriptor_open)
+{
+  SCOPED(stop) Rig rig;
+  start_ready(&rig);
+  const unsigned before = descriptors_of(&rig);
+  stop(&rig);
+  start(&rig);
+  send_plugins(&rig, "first");
+  configure(&rig, "/files");
+  await(&rig, WIRE_READY);
+  send_plugins(&rig, "second");
+  send_message(&rig, (WireMessage){ .kind = WIRE_DISARM });
+  await(&rig, WIRE_DISARMED);
+  ck_assert_uint_eq(descriptors_of(&rig), before);
+}
+
+TEST(a_rack_finds_the_plugins_that_were_sent_before_it)
+{
+  SCOPED(stop) Rig rig;
+  start(&rig);
+  send_plugins(&rig, "none");
+  send_plugins(&rig, "first");
+  configure(&rig, "/files");
+  await(&rig, WIRE_READY);
+  SCOPED_RING Ring* const ring = new_ring();
+  arm(&rig, ring);
+  const WireReply* const before = edit_text(&rig, ring, 1, "chain a: convolver other.wav");
+  assert_says(before->reply.text, "with plugins \"first\"");
+  send_plugins(&rig, "second");
+  const WireReply* const after = edit_text(&rig, ring, 2, "chain a: convolver other.wav");
+  assert_says(after->reply.text, "with plugins \"second\"");
+}
+
+TEST(invalid_plugins_are_reported_before_the_end)
+{
+  Rig rig;
+  const int unsealed = memfd_create("test", MFD_CLOEXEC);
+  for (int is_late = 0; is_late < 2; ++is_late) {
+    start(&rig);
+    if (is_late) {
+      configure(&rig, "/files");
+      await(&rig, WIRE_READY);
+    }
+    send_message(&rig, (WireMessage){ .kind = WIRE_PLUGINS, .plugins_fd = unsealed });
+    const Error failed = await(&rig, WIRE_FAILED)->failed;
+    ck_assert_int_eq(failed.status, STATUS_BAD_ARG);
+    ck_assert_str_eq(failed.text, "not a text in sealed memory");
+    ck_assert_int_eq(await_end(&rig), WORKER_LOOP_FAILED);
+  }
+  close(unsealed);
 }
 
 TEST(a_message_out_of_order_ends_the_worker)

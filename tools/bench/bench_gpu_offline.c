@@ -248,10 +248,9 @@ static Status
 play(Offline* const offline, BenchRack* const rack, const Way* const way, double* const time_ns,
      Error* const error)
 {
-  plan_reset(rack->player.plan);
+  Status status = plan_reset(rack->player.plan, error);
   const uint64_t sequence = offline->sequence;
   const uint64_t began_ns = time_now_ns();
-  Status status = STATUS_OK;
   for (size_t b = 0; !status && b < offline->memory.signal.n_blocks; ++b) {
     status = play_block(offline, rack, way, b, error);
   }

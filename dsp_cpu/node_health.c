@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The rules for nodes whose output is not finite.
+
+#include "node_health.h"
+
+// A node that repeatedly produces non-finite output is bypassed: its input is passed on instead,
+// until it has recovered.
+#define BYPASS_BAD_BLOCKS  8U   // bad blocks, with fewer than BYPASS_GOOD_BLOCKS good ones between
+#define BYPASS_GOOD_BLOCKS 100U // good blocks in a row after which the node's record is cleared
+
+// Blocks between the renewals of a node that is bypassed: FxInfo::renew may take long.
+#define RENEWAL_REST_BLOCKS 1000U
+
+static void
+postpone_renewal(NodeHealth* const health)
+{
+  health->n_postponed = RENEWAL_REST_BLOCKS;
+  atomic_store_explicit(&health->renewal, RENEWAL_POSTPONED, memory_order_relaxed);
+}
+
+static void
+ask_for_renewal(NodeHealth* const health)
+{
+  atomic_store_explicit(&health->renewal, RENEWAL_WANTED, memory_order_release);
+}
+
+bool
+node_health_follow(NodeHealth* const health, const bool finite, const bool is_renewed)
+{
+  if (!finite) {
+    health->n_bad += health->n_bad < BYPASS_BAD_BLOCKS;
+    health->n_good = 0;
+  } else if (health->n_bad && ++health->n_good == BYPASS_GOOD_BLOCKS) {
+    health->n_bad = 0;
+  }
+  const bool is_repeated = health->n_bad == BYPASS_BAD_BLOCKS;
+  const bool stops = !finite && is_renewed;
+  if (stops && is_repeated) {
+    postpone_renewal(health);
+  } else if (stops) {
+    ask_for_renewal(health);
+  }
+  const bool is_bypassed = is_repeated || stops;
+  atomic_store_explicit(&health->is_bypassed, is_bypassed, memory_order_relaxed);
+  return is_bypassed;
+}
+
+/// Set the values that have changed since the node was stopped.
+static void
+catch_up(const FxInfo* const fx, const BatchUnit* const unit)
+{
+  for (uint32_t p = 0; p < fx->n_params; ++p) {
+    if (!fx->params[p].structural) {
+      fx->set(unit->node, p, unit->targets[p]);
+    }
+  }
+}
+
+bool
+node_health_may_run(const FxInfo* const fx, const BatchUnit* const unit)
+{
+  NodeHealth* const health = unit->health;
+  switch (atomic_load_explicit(&health->renewal, memory_order_acquire)) {
+  case RENEWAL_NONE:
+    return true;
+  case RENEWAL_DONE:
+    catch_up(fx, unit);
+    atomic_store_explicit(&health->renewal, RENEWAL_NONE, memory_order_relaxed);
+    return true;
+  case RENEWAL_FAILED:
+    postpone_renewal(health);
+    return false;
+  case RENEWAL_POSTPONED:
+    if (--health->n_postponed == 0U) {
+      ask_for_renewal(health);
+    }
+    return false;
+  case RENEWAL_WANTED:
+    break;
+  }
+  return false;
+}

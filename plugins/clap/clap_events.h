@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   Changes of parameters, between the host and one instance: in for the next block, and out as the
+   plugin reports them.
+
+   A list that is full keeps only the last value of each parameter, at the start of the block.
+*/
+#ifndef WARPRACK_PLUGINS_CLAP_CLAP_EVENTS_H
+#define WARPRACK_PLUGINS_CLAP_CLAP_EVENTS_H
+
+#include "engine/base/arena.h"
+#include "plugins/plugin.h"
+
+#include <clap/events.h>
+
+#define CLAP_EVENT_ROOM 256U // events of a block besides one per parameter
+
+/// A change, and the place of its parameter in Plugin::ports.
+typedef struct ClapChange {
+  clap_event_param_value_t event;
+  uint32_t port;
+} ClapChange;
+
+typedef struct ClapEvents {
+  const Plugin* plugin;
+  clap_input_events_t in;   ///< For the plugin: `changes`
+  clap_output_events_t out; ///< For the plugin: to `values`
+  ClapChange* changes;      ///< [room]
+  uint32_t n_changes, room;
+  uint32_t* places; ///< [n_ports] while a full list is made shorter
+  uint32_t* by_id;  ///< [n_params] ports of the parameters, in order of their ids
+  uint32_t n_params;
+  _Atomic(double)* values; ///< [n_ports] last values that the plugin reported
+} ClapEvents;
+
+/// Prepare for a plugin; takes memory of the arena, which may fail. [builder]
+void clap_events_init(ClapEvents* events, const Plugin* plugin, Arena* arena);
+
+/// Add a change at a frame that is not before the last one. [rt, builder]
+void clap_events_add(ClapEvents* events, uint32_t port, double value, uint32_t frame);
+
+#endif

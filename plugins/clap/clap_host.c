@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+  Runs CLAP plugins.
+
+  Changes of parameters go to the plugin with their frame, so no block is split for them.  A plugin
+  is started by the thread that first runs it, and stopped by the builder.
+*/
+
+#include "clap_host.h"
+
+#include "clap_events.h"
+#include "clap_library.h"
+#include "clap_threads.h"
+
+#include <clap/ext/audio-ports.h>
+#include <clap/ext/latency.h>
+#include <clap/ext/params.h>
+#include <clap/ext/render.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/// The audio ports of one direction.
+typedef struct Buffers {
+  clap_audio_buffer_t* ports; ///< [n_ports]
+  float** rows;               ///< [n_rows] for the plugin; `ports` point into it
+  uint32_t n_ports, n_rows;
+} Buffers;
+
+struct Instance {
+  const Plugin* plugin;
+  InstanceSetup setup;
+  ClapHost host;
+  const clap_plugin_t* clap;
+  ClapEvents events;
+  Buffers in, out;
+  int64_t n_frames; ///< Since the last activation
+  bool is_active, is_processing;
+  Arena arena; ///< All memory but this structure
+  Instance* next;
+};
+
+/// All instances, for idle(); belongs to the main thread of plugins.
+static Instance* instances;
+
+// ---- memory ----
+
+static uint32_t
+count_rows(const Plugin* const plugin, const bool is_output)
+{
+  uint32_t n = 0;
+  for (uint32_t p = 0; p < plugin->n_ports; ++p) {
+    const PluginPort* const port = &plugin->ports[p];
+    n += port->type == PORT_AUDIO && !(port->flags & PORT_OUTPUT) == !is_output;
+  }
+  return n;
+}
+
+static Status
+take_memory(Instance* const instance, Error* const error)
+{
+  Arena* const arena = &instance->arena;
+  instance->in.n_rows = count_rows(instance->plugin, false);
+  instance->out.n_rows = count_rows(instance->plugin, true);
+  instance->in.rows = arena_take(arena, instance->in.n_rows, sizeof(float*));
+  instance->out.rows = arena_take(arena, instance->out.n_rows, sizeof(float*));
+  clap_events_init(&instance->events, instance->plugin, arena);
+  return !arena->failed ? STATUS_OK
+                        : error_set(error, STATUS_NO_MEM, "no memory for clap %s",
+                                    instance->plugin->source.id);
+}
+
+// ---- the plugin ----
+
+static Status
+changed(const Instance* const instance, Error* const error)
+{
+  return error_set(error, STATUS_FILE, "%s has changed: run warprack scan",
+                   instance->plugin->binary);
+}
+
+static Status
+create_plugin(Instance* const instance, Error* const error)
+{
+  const char* const id = instance->plugin->source.id;
+  const clap_plugin_factory_t* factory = NULL;
+  const Status status = clap_library_open(instance->plugin->binary, &factory, error);
+  if (status) {
+    return status;
+  }
+  instance->clap = factory->create_plugin(factory, &instance->host.clap, id);
+  if (!instance->clap) {
+    return changed(instance, error);
+  }
+  instance->host.plugin = instance->clap;
+  return instance->clap->init(instance->clap)
+             ? STATUS_OK
+             : error_set(error, STATUS_LIMIT, "clap %s makes no instance", id);
+}
+
+/// Point the ports to rows: the plugin may write to those of the inputs, too.
+static void
+point_buffers(Buffers* const buffers, const void* const rows)
+{
+  memcpy(buffers->rows, rows, buffers->n_rows * sizeof(float*));
+  uint32_t row = 0;
+  for (uint32_t p = 0; p < buffers->n_ports; ++p) {
+    clap_audio_buffer_t* const port = &buffers->ports[p];
+    *port = (clap_audio_buffer_t){
+      .data32 = &buffers->rows[row],
+      .channel_count = port->channel_count,
+    };
+    row += port->channel_count;
+  }
+}
+
+/// Find out how the channels form ports.  They must be those of the description.
+static Status
+find_ports(Instance* const instance, const bool is_input, Buffers* const buffers,
+           Error* const error)
+{
+  const clap_plugin_t* const clap = instance->clap;
+  const clap_plugin_audio_ports_t* const calls = clap->get_extension(clap, CLAP_EXT_AUDIO_PORTS);
+  const uint32_t n_ports = calls ? calls->count(clap, is_input) : 0U;
+  if (n_ports > buffers->n_rows) {
+    return changed(instance, error);
+  }
+  buffers->ports = arena_take(&instance->arena, n_ports, sizeof(clap_audio_buffer_t));
+  if (!buffers->ports) {
+    return error_set(error, STATUS_NO_MEM, "no memory for clap %s", instance->plugin->source.id);
+  }
+  uint64_t n_rows = 0;
+  for (uint32_t p = 0; p < n_ports; ++p) {
+    clap_audio_port_info_t info = { 0 };
+    n_rows += calls->get(clap, p, is_input, &info) ? info.channel_count : 0U;
+    buffers->ports[p].channel_count = info.channel_count;
+  }
+  buffers->n_ports = n_ports;
+  return n_rows == buffers->n_rows ? STATUS_OK : changed(instance, error);
+}
+
+static void
+set_render_mode(const Instance* const instance)
+{
+  const clap_plugin_t* const clap = instance->clap;
+  const clap_plugin_render_t* const calls = clap->get_extension(clap, CLAP_EXT_RENDER);
+  if (calls && calls->set && instance->setup.offline) {
+    calls->set(clap, CLAP_RENDER_OFFLINE);
+  }
+}
+
+/// Give the parameters that have another value their initial one.
+static void
+set_initial_values(Instance* const instance)
+{
+  const clap_plugin_t* const clap = instance->clap;
+  const clap_plugin_params_t* const calls = clap->get_extension(clap, CLAP_EXT_PARAMS);
+  for (uint32_t p = 0; calls && calls->get_value && p < instance->plugin->n_ports; ++p) {
+    const PluginPort* const port = &instance->plugin->ports[p];
+    double value = port->initial;
+    if (port->type != PORT_CONTROL || !calls->get_value(clap, port->index, &value)) {
+      continue;
+    }
+    if (port->flags & PORT_OUTPUT) {
+      atomic_init(&instance->events.values[p], value);
+    } else if (value != port->initial) {
+      clap_events_add(&instance->events, p, port->initial, 0);
+    }
+  }
+}
+
+static Status
+activate(Instance* const instance, Error* const error)
+{
+  const clap_plugin_t* const clap = instance->clap;
+  const InstanceSetup* const setup = &instance->setup;
+  if (!clap->activate(clap, setup->rate_hz, 1, setup->max_block_frames)) {
+    return error_set(error, STATUS_LIMIT, "clap %s does not run at %.0f Hz in blocks of %u frames",
+                     instance->plugin->source.id, setup->rate_hz, setup->max_block_frames);
+  }
+  instance->is_active = true;
+  instance->n_frames = 0;
+  return STATUS_OK;
+}
+
+/// The player does not run the instance, so that this thread may stop it.
+static void
+deactivate(Instance* const instance)
+{
+  const clap_plugin_t* const clap = instance->clap;
+  if (instance->is_processing) {
+    const ClapThread before = clap_thread_change(CLAP_THREAD_AUDIO);
+    clap->stop_processing(clap);
+    clap_thread_change(before);
+  }
+  if (instance->is_active) {
+    clap->deactivate(clap);
+  }
+  instance->is_processing = false;
+  instance->is_active = false;
+}
+
+static void
+free_instance(Instance* const instance)
+{
+  if (instance->clap) {
+    deactivate(instance);
+    instance->clap->destroy(instance->clap);
+  }
+  arena_clear(&instance->arena);
+  free(instance);
+}
+
+static Status
+start_instance(Instance* const instance, Error* const error)
+{
+  Status status = take_memory(instance, error);
+  status = status ? status : create_plugin(instance, error);
+  status = status ? status : find_ports(instance, true, &instance->in, error);
+  status = status ? status : find_ports(instance, false, &instance->out, error);
+  if (!status) {
+    set_render_mode(instance);
+    status = activate(instance, error);
+  }
+  if (!status) {
+    set_initial_values(instance);
+  }
+  return status;
+}
+
+static Status
+clap_open(const Plugin* const plugin, const InstanceSetup* const setup, Instance** const out,
+          Error* const error)
+{
+  Instance* const instance = calloc(1, sizeof(*instance));
+  if (!instance) {
+    return error_set(error, STATUS_NO_MEM, "no memory for clap %s", plugin->source.id);
+  }
+  instance->plugin = plugin;
+  instance->setup = *setup;
+  clap_main_enter();
+  clap_host_init(&instance->host, plugin->source.id);
+  const Status status = start_instance(instance, error);
+  if (status) {
+    free_instance(instance);
+  } else {
+    instance->next = instances;
+    instances = instance;
+    *out = instance;
+  }
+  clap_main_leave();
+  return status;
+}
+
+static void
+clap_close(Instance* const instance)
+{
+  clap_main_enter();
+  Instance** at = &instances;
+  while (*at != instance) {
+    at = &(*at)->next;
+  }
+  *at = instance->next;
+  free_instance(instance);
+  clap_main_leave();
+}
+
+/// Not all plugins forget their past when they are activated, so they are reset, too.
+static Status
+clap_renew(Instance* const instance, Error* const error)
+{
+  clap_main_enter();
+  deactivate(instance);
+  const Status status = activate(instance, error);
+  if (!status) {
+    const ClapThread before = clap_thread_change(CLAP_THREAD_AUDIO);
+    instance->clap->reset(instance->clap);
+    clap_thread_change(before);
+  }
+  clap_main_leave();
+  return status;
+}
+
+// ---- real time ----
+
+static void
+clap_set(Instance* const instance, const uint32_t p, const double value, const uint32_t frame)
+{
+  clap_events_add(&instance->events, p, value, frame);
+}
+
+static double
+clap_get(const Instance* const instance, const uint32_t p)
+{
+  return atomic_load_explicit(&instance->events.values[p], memory_order_relaxed);
+}
+
+static bool
+start_processing(Instance* const instance)
+{
+  const clap_plugin_t* const clap = instance->clap;
+  instance->is_processing =
+      instance->is_processing || (instance->is_active && clap->start_processing(clap));
+  return instance->is_processing;
+}
+
+static clap_process_status
+process(Instance* const instance, const uint32_t n_frames)
+{
+  const clap_process_t block = {
+    .steady_time = instance->n_frames,
+    .frames_count = n_frames,
+    .audio_inputs = instance->in.ports,
+    .audio_outputs = instance->out.ports,
+    .audio_inputs_count = instance->in.n_ports,
+    .audio_outputs_count = instance->out.n_ports,
+    .in_events = &instance->events.in,
+    .out_events = &instance->events.out,
+  };
+  const clap_process_status status = instance->clap->process(instance->clap, &block);
+  instance->events.n_changes = 0;
+  instance->n_frames += n_frames;
+  return status;
+}
+
+static void
+clap_run(Instance* const instance, const float* const* const in, float* const* const out,
+         const uint32_t n_frames)
+{
+  const ClapThread before = clap_thread_change(CLAP_THREAD_AUDIO);
+  point_buffers(&instance->in, in);
+  point_buffers(&instance->out, out);
+  if (!start_processing(instance) || process(instance, n_frames) == CLAP_PROCESS_ERROR) {
+    clap_host_report(&instance->host, CLAP_REPORT_FAILED);
+    for (uint32_t r = 0; r < instance->out.n_rows; ++r) {
+      memset(out[r], 0, n_frames * sizeof(float));
+    }
+  }
+  clap_thread_change(before);
+}
+
+static uint32_t
+clap_latency(const Instance* const instance)
+{
+  const clap_plugin_t* const clap = instance->clap;
+  clap_main_enter();
+  const clap_plugin_latency_t* const calls = clap->get_extension(clap, CLAP_EXT_LATENCY);
+  const uint32_t n_frames = calls && calls->get ? calls->get(clap) : 0U;
+  clap_main_leave();
+  return n_frames;
+}
+
+static void
+clap_idle(void)
+{
+  clap_main_enter();
+  for (Instance* instance = instances; instance; instance = instance->next) {
+    clap_host_idle(&instance->host);
+  }
+  clap_main_leave();
+}
+
+ClapHost*
+clap_instance_host(Instance* const instance)
+{
+  return &instance->host;
+}
+
+const InstanceCalls clap_calls = {
+  .open = clap_open,
+  .close = clap_close,
+  .renew = clap_renew,
+  .set = clap_set,
+  .get = clap_get,
+  .run = clap_run,
+  .latency = clap_latency,
+  .idle = clap_idle,
+};

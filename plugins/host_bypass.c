@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The bypass of one instance, and its delay lines.
+
+#include "host_bypass.h"
+
+#include <string.h>
+
+uint32_t
+bypass_line_frames(const uint32_t latency_frames, const uint32_t max_block_frames)
+{
+  return latency_frames ? latency_frames + max_block_frames : 0U;
+}
+
+Bypass
+bypass_at(const bool is_bypassed, float* const lines)
+{
+  return (Bypass){ .weight = ramp_at(is_bypassed ? 1.0F : 0.0F), .lines = lines };
+}
+
+static float*
+line_of(const Bypass* const bypass, const BypassShape* const shape, const uint32_t channel)
+{
+  return bypass->lines + (size_t)channel * shape->line_frames;
+}
+
+static void
+line_put(float* const line, const BypassShape* const shape, const uint32_t position,
+         const float* const in, const uint32_t n_frames)
+{
+  const uint32_t to_end = shape->line_frames - position;
+  const uint32_t n_first = n_frames < to_end ? n_frames : to_end;
+  memcpy(line + position, in, n_first * sizeof(float));
+  memcpy(line, in + n_first, (n_frames - n_first) * sizeof(float));
+}
+
+/// Read the frames that were written `latency_frames` before those at `position`.
+static void
+line_get(const float* const line, const BypassShape* const shape, const Bypass* const bypass,
+         float* const out, const uint32_t n_frames)
+{
+  const uint32_t missing = shape->latency_frames - bypass->n_filled;
+  const uint32_t n_silent = missing < n_frames ? missing : n_frames;
+  const uint32_t age = shape->latency_frames - n_silent;
+  const uint32_t start = bypass->position >= age ? bypass->position - age
+                                                 : bypass->position + shape->line_frames - age;
+  const uint32_t n = n_frames - n_silent;
+  const uint32_t to_end = shape->line_frames - start;
+  const uint32_t n_first = n < to_end ? n : to_end;
+  memset(out, 0, n_silent * sizeof(float));
+  memcpy(out + n_silent, line + start, n_first * sizeof(float));
+  memcpy(out + n_silent + n_first, line, (n - n_first) * sizeof(float));
+}
+
+static void
+lines_advance(Bypass* const bypass, const BypassShape* const shape, const uint32_t n_frames)
+{
+  const uint32_t next = bypass->position + n_frames;
+  bypass->position = next < shape->line_frames ? next : next - shape->line_frames;
+  const uint32_t missing = shape->latency_frames - bypass->n_filled;
+  bypass->n_filled += n_frames < missing ? n_frames : missing;
+}
+
+/// The input for an output, delayed.  `delayed` is memory for it.
+static const float*
+dry_row(const Bypass* const bypass, const BypassShape* const shape, const FxUnit* const io,
+        const uint32_t output, float* const delayed, const uint32_t n_frames)
+{
+  const uint32_t channel = output < shape->n_in ? output : shape->n_in - 1U;
+  if (!shape->line_frames) {
+    return io->in[channel];
+  }
+  line_get(line_of(bypass, shape, channel), shape, bypass, delayed, n_frames);
+  return delayed;
+}
+
+static void
+mix_dry(Bypass* const bypass, const BypassShape* const shape, const FxUnit* const io,
+        const uint32_t n_frames)
+{
+  float delayed[FX_MAX_BLOCK];
+  float weights[FX_MAX_BLOCK];
+  const bool is_at_rest = bypass->weight.frames_left == 0U;
+  if (!is_at_rest) {
+    ramp_fill_within(&bypass->weight, 0.0F, 1.0F, weights, n_frames);
+  }
+  for (uint32_t o = 0; o < shape->n_out; ++o) {
+    float* const out = io->out[o];
+    const float* const dry = dry_row(bypass, shape, io, o, delayed, n_frames);
+    if (is_at_rest) {
+      memcpy(out, dry, n_frames * sizeof(float));
+    }
+    for (uint32_t i = 0; !is_at_rest && i < n_frames; ++i) {
+      out[i] = (1.0F - weights[i]) * out[i] + weights[i] * dry[i];
+    }
+  }
+}
+
+void
+bypass_run(Bypass* const bypass, const BypassShape* const shape, const bool is_bypassed,
+           const FxUnit* const io, const uint32_t n_frames)
+{
+  for (uint32_t c = 0; shape->line_frames && c < shape->n_in; ++c) {
+    line_put(line_of(bypass, shape, c), shape, bypass->position, io->in[c], n_frames);
+  }
+  ramp_aim(&bypass->weight, is_bypassed ? 1.0F : 0.0F, shape->fade_frames);
+  if (is_bypassed || bypass->weight.frames_left) {
+    mix_dry(bypass, shape, io, n_frames);
+  }
+  if (shape->line_frames) {
+    lines_advance(bypass, shape, n_frames);
+  }
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   The bypass of one instance: cross-fades its output to its input, delayed by the latency.
+
+   The weights follow a ramp (engine/contract/ramp.h), equal gain: out = (1 - w) out + w dry.  At
+   rest the output is one of the two to the bit.
+*/
+#ifndef WARPRACK_PLUGINS_HOST_BYPASS_H
+#define WARPRACK_PLUGINS_HOST_BYPASS_H
+
+#include "engine/contract/effect.h"
+#include "engine/contract/ramp.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define BYPASS_SECONDS 0.01
+
+/// The same for all instances of a node.
+typedef struct BypassShape {
+  uint32_t n_in, n_out; ///< Channels; an output beyond the inputs gets the last input
+  uint32_t latency_frames;
+  uint32_t line_frames; ///< Size of a line: bypass_line_frames()
+  uint32_t fade_frames;
+} BypassShape;
+
+typedef struct Bypass {
+  Ramp weight;       ///< Of the dry signal: 0 or 1 at rest
+  uint32_t position; ///< Where the lines are written next
+  uint32_t n_filled; ///< Frames written, up to the latency: older ones are silent
+  float* lines;      ///< [n_in][line_frames]
+} Bypass;
+
+/// 0 without latency: no lines are needed. [any]
+uint32_t bypass_line_frames(uint32_t latency_frames, uint32_t max_block_frames);
+
+/// A bypass at rest, with empty lines. [any]
+Bypass bypass_at(bool is_bypassed, float* lines);
+
+/// Write the input into the lines, and fade the output if necessary. [rt]
+REALTIME void bypass_run(Bypass* bypass, const BypassShape* shape, bool is_bypassed,
+                         const FxUnit* io, uint32_t n_frames);
+
+#endif

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// How the channels of a node are spread over the instances of its plugin.
+#ifndef WARPRACK_PLUGINS_HOST_LANES_H
+#define WARPRACK_PLUGINS_HOST_LANES_H
+
+#include "plugin.h"
+
+#include "engine/base/arena.h"
+
+#define LANE_SILENT UINT32_MAX
+
+typedef struct HostLanes {
+  uint32_t n_instances;
+  uint32_t n_in;     ///< Channels of the node for each instance
+  uint32_t n_rows;   ///< Audio inputs of an instance, with side chains
+  uint32_t* sources; ///< [n_rows] the channel of each, among n_in, or LANE_SILENT
+  uint32_t n_out;    ///< Audio outputs of an instance
+} HostLanes;
+
+/**
+   Spread `n_in` channels.
+
+   @return STATUS_BAD_RACK with the numbers that are possible, STATUS_NO_MEM.
+   [builder]
+*/
+NODISCARD Status host_lanes_make(HostLanes* lanes, const Plugin* plugin, uint32_t n_in,
+                                 Arena* arena, Error* error);
+
+#endif

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The functions of FxInfo for plugins of all formats.
+
+#include "host_node.h"
+
+#include "format.h"
+
+#include "engine/base/hint.h"
+#include "engine/base/rt.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Neither LADSPA nor LV2 tells how long a plugin still sounds.
+#define TAIL_SECONDS 10.0
+
+#define ALIGNMENT 64U // bytes, of arrays in a unit
+
+// ---- create ----
+
+static Status
+find_calls(const Plugin* const plugin, const InstanceCalls** const calls, Error* const error)
+{
+  const PluginFormat* const format = plugin_format_find(plugin->source.format);
+  if (!format || !format->calls) {
+    return error_set(error, STATUS_NO_BACKEND, "%s: this build cannot host %s plugins",
+                     plugin->fx.name, plugin->source.format);
+  }
+  *calls = format->calls;
+  return STATUS_OK;
+}
+
+static Status
+no_preset(const Plugin* const plugin, const char* const wrong, Arena* const arena,
+          Error* const error)
+{
+  const char** const names = arena_take(arena, plugin->n_presets, sizeof(char*));
+  for (uint32_t p = 0; names && p < plugin->n_presets; ++p) {
+    names[p] = plugin->presets[p].name;
+  }
+  char hint[HINT_BYTES];
+  return error_set(error, STATUS_NOT_FOUND, "%s: no preset \"%s\"; %s", plugin->fx.name, wrong,
+                   name_hint(hint, wrong, names, names ? plugin->n_presets : 0U));
+}
+
+/// The preset that the rack names, or NULL.
+static Status
+find_preset(HostNode* const node, const FxSetup* const setup, const PluginPreset** const preset,
+            Error* const error)
+{
+  const Plugin* const plugin = node->plugin;
+  const char* wanted = NULL;
+  for (uint32_t p = 0; p < plugin->fx.n_params; ++p) {
+    wanted = plugin->param_ports[p] == PLUGIN_PRESET ? setup->texts[p] : wanted;
+  }
+  *preset = NULL;
+  if (!wanted || !*wanted) {
+    return STATUS_OK;
+  }
+  for (uint32_t p = 0; p < plugin->n_presets; ++p) {
+    if (!strcmp(plugin->presets[p].name, wanted)) {
+      *preset = &plugin->presets[p];
+      return STATUS_OK;
+    }
+  }
+  return no_preset(plugin, wanted, &node->arena, error);
+}
+
+static Status
+take_memory(HostNode* const node, Error* const error)
+{
+  node->params.list = arena_take(&node->arena, node->plugin->fx.n_params, sizeof(HostParam));
+  node->instances = arena_take(&node->arena, node->lanes.n_instances, sizeof(Instance*));
+  return node->arena.failed
+             ? error_set(error, STATUS_NO_MEM, "%s: out of memory", node->plugin->fx.name)
+             : STATUS_OK;
+}
+
+/// Append an array to a unit, and return its place.
+static size_t
+append(UnitLayout* const layout, const size_t n, const size_t size)
+{
+  const size_t place = layout->n_bytes;
+  layout->n_bytes += (n * size + ALIGNMENT - 1U) / ALIGNMENT * ALIGNMENT;
+  return place;
+}
+
+static void
+lay_out(HostNode* const node)
+{
+  UnitLayout* const layout = &node->layout;
+  const uint32_t n_params = node->plugin->fx.n_params;
+  append(layout, 1U, sizeof(HostUnit));
+  layout->moves = append(layout, n_params, sizeof(HostMove));
+  layout->moving = append(layout, n_params, sizeof(uint32_t));
+  layout->rows = append(layout, node->lanes.n_rows, sizeof(float*));
+  layout->samples = append(layout, node->lanes.n_rows, (size_t)node->row_frames * sizeof(float));
+  layout->lines = append(layout, node->lanes.n_in, node->bypass.line_frames * sizeof(float));
+}
+
+/// Describe the node, whose instances are open.
+static void
+describe(HostNode* const node, const FxSetup* const setup, const uint32_t latency_frames,
+         FxShape* const shape)
+{
+  const uint32_t row_frames = ALIGNMENT / sizeof(float);
+  node->row_frames = (setup->max_block_frames + row_frames - 1U) / row_frames * row_frames;
+  const bool bypasses_itself = host_port_find(node->plugin, PORT_ENABLED | PORT_BYPASS) >= 0;
+  node->bypass = (BypassShape){
+    .n_in = node->lanes.n_in,
+    .n_out = node->lanes.n_out,
+    .latency_frames = latency_frames,
+    .line_frames =
+        bypasses_itself ? 0U : bypass_line_frames(latency_frames, setup->max_block_frames),
+    .fade_frames = (uint32_t)lrint(BYPASS_SECONDS * setup->rate_hz),
+  };
+  lay_out(node);
+  shape->unit_in = node->lanes.n_in;
+  shape->unit_out = node->lanes.n_out;
+  shape->latency_frames = latency_frames;
+  shape->tail_frames = (uint64_t)(TAIL_SECONDS * setup->rate_hz);
+  shape->unit_bytes = node->layout.n_bytes;
+  shape->data_bytes = node->arena.n_bytes;
+}
+
+static void
+host_destroy(void* const node)
+{
+  HostNode* const host = node;
+  host_close(host);
+  arena_clear(&host->arena);
+  free(host);
+}
+
+static Status
+prepare(HostNode* const node, const FxSetup* const setup, FxShape* const shape, Error* const error)
+{
+  const PluginPreset* preset = NULL;
+  uint32_t latency_frames = 0;
+  Status status = find_calls(node->plugin, &node->calls, error);
+  status = status ? status
+                  : host_lanes_make(&node->lanes, node->plugin, setup->n_in, &node->arena, error);
+  status = status ? status : find_preset(node, setup, &preset, error);
+  status = status ? status : take_memory(node, error);
+  if (!status) {
+    host_params_init(&node->params, setup, preset);
+    status = host_open(node, setup, preset, &latency_frames, error);
+  }
+  if (!status) {
+    describe(node, setup, latency_frames, shape);
+  }
+  return status;
+}
+
+static Status
+host_create(const FxSetup* const setup, FxShape* const shape, void** const node, Error* const error)
+{
+  HostNode* const host = calloc(1, sizeof(HostNode));
+  if (!host) {
+    return error_set(error, STATUS_NO_MEM, "%s: out of memory", setup->fx->name);
+  }
+  host->plugin = host->params.plugin = plugin_of(setup->fx);
+  host->params.ramp_frames = (uint32_t)lrint(FX_RAMP_SECONDS * setup->rate_hz);
+  const Status status = prepare(host, setup, shape, error);
+  if (status) {
+    host_destroy(host);
+    return status;
+  }
+  *node = host;
+  return STATUS_OK;
+}
+
+// ---- units ----
+
+static void
+host_unit_init(const void* const node, void* const state, const uint32_t index)
+{
+  const HostNode* const host = node;
+  HostUnit* const unit = state;
+  uint8_t* const memory = state;
+  float* const samples = (float*)(void*)(memory + host->layout.samples);
+  unit->instance = host->instances[index];
+  unit->moves.list = (HostMove*)(void*)(memory + host->layout.moves);
+  unit->moves.moving = (uint32_t*)(void*)(memory + host->layout.moving);
+  unit->rows = (float**)(void*)(memory + host->layout.rows);
+  unit->bypass = bypass_at(host->params.is_bypassed, (float*)(void*)(memory + host->layout.lines));
+  for (uint32_t r = 0; r < host->lanes.n_rows; ++r) {
+    unit->rows[r] = samples + (size_t)r * host->row_frames;
+  }
+  host_moves_rest(&unit->moves, &host->params);
+  host_params_send(&host->params, host->calls, unit->instance);
+}
+
+static Status
+host_renew_node(void* const node, Error* const error)
+{
+  return host_renew(node, error);
+}
+
+// ---- run ----
+
+static void
+host_set_at(void* const node, const uint32_t param, const double value, const uint32_t frame)
+{
+  host_params_set(&((HostNode*)node)->params, param, value, frame);
+}
+
+static void
+host_set(void* const node, const uint32_t param, const double value)
+{
+  host_set_at(node, param, value, 0U);
+}
+
+/// Copy the inputs for the instance: a plugin may write to its inputs, which other nodes read.
+static void
+copy_inputs(const HostLanes* const lanes, float* const* const rows, const float* const* const in,
+            const uint32_t n_frames)
+{
+  for (uint32_t r = 0; r < lanes->n_rows; ++r) {
+    if (lanes->sources[r] == LANE_SILENT) {
+      memset(rows[r], 0, n_frames * sizeof(float));
+    } else {
+      memcpy(rows[r], in[lanes->sources[r]], n_frames * sizeof(float));
+    }
+  }
+}
+
+static void
+run_unit(const FxUnit* const io, const uint32_t n_frames, const uint64_t float_mode)
+{
+  const HostNode* const node = io->node;
+  HostUnit* const unit = io->state;
+  host_moves_run(&unit->moves, &node->params, node->calls, unit->instance, n_frames);
+  copy_inputs(&node->lanes, unit->rows, io->in, n_frames);
+  node->calls->run(unit->instance, (const float* const*)unit->rows, io->out, n_frames);
+  rt_keep_float_mode(float_mode);
+  bypass_run(&unit->bypass, &node->bypass, node->params.is_bypassed, io, n_frames);
+}
+
+static void
+host_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_frames)
+{
+  const uint64_t float_mode = rt_float_mode();
+  for (uint32_t u = 0; u < n_units; ++u) {
+    run_unit(&units[u], n_frames, float_mode);
+  }
+}
+
+const FxInfo host_functions = {
+  .tolerance_reason = "the output of many plugins depends on the lengths of the blocks",
+  .create = host_create,
+  .destroy = host_destroy,
+  .unit_init = host_unit_init,
+  .renew = host_renew_node,
+  .set = host_set,
+  .set_at = host_set_at,
+  .run = host_run,
+};

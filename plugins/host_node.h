@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// A node that hosts a plugin, and one of its units.
+#ifndef WARPRACK_PLUGINS_HOST_NODE_H
+#define WARPRACK_PLUGINS_HOST_NODE_H
+
+#include "host_bypass.h"
+#include "host_lanes.h"
+#include "host_params.h"
+
+/// Places of the arrays in the memory of a unit, in bytes from its start.
+typedef struct UnitLayout {
+  size_t moves, moving, rows, samples, lines;
+  size_t n_bytes;
+} UnitLayout;
+
+typedef struct HostNode {
+  const Plugin* plugin;
+  const InstanceCalls* calls;
+  Arena arena; ///< All arrays
+  HostLanes lanes;
+  HostParams params;
+  BypassShape bypass;   ///< Without lines if the plugin bypasses itself
+  uint32_t row_frames;  ///< Size of a private input of an instance: max_block_frames or more
+  uint32_t n_open;      ///< Instances that are open
+  Instance** instances; ///< [lanes.n_instances]
+  UnitLayout layout;
+} HostNode;
+
+typedef struct HostUnit {
+  Instance* instance;
+  HostMoves moves;
+  Bypass bypass;
+  float** rows; ///< [lanes.n_rows] the inputs of the instance, which it may write to
+} HostUnit;
+
+/// Open all instances of a node, at its values, and find their latency.
+///
+/// @param preset NULL: none.
+/// @return The error of the format, STATUS_FILE if the binary has changed, STATUS_LIMIT for a
+/// latency that cannot be, STATUS_NO_MEM.  The caller closes what is open. [builder]
+NODISCARD Status host_open(HostNode* node, const FxSetup* setup, const PluginPreset* preset,
+                           uint32_t* latency_frames, Error* error);
+
+/// Close all instances of a node. [builder]
+void host_close(HostNode* node);
+
+/// Renew all instances of a node. [builder]
+NODISCARD Status host_renew(HostNode* node, Error* error);
+
+#endif

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Opens, renews and closes the instances of a node.  A plugin may change the floating-point mode,
+// the locale or the handlers of signals, so that every call here puts them back.
+
+#include "host_node.h"
+
+#include "process_state.h"
+
+#include "engine/contract/format.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Some plugins report their latency in the second run only.
+#define FIRST_RUNS 2
+
+/// Rows for runs of silence.
+typedef struct Silence {
+  float** in;
+  float** out;
+  float* samples; ///< [n_in + n_out][max_block_frames]
+  size_t n_bytes; ///< Of the samples
+} Silence;
+
+static Status
+silence_new(const HostLanes* const lanes, const uint32_t n_frames, Silence* const silence)
+{
+  const uint32_t n_rows = lanes->n_rows + lanes->n_out;
+  silence->n_bytes = (size_t)n_rows * n_frames * sizeof(float);
+  silence->in = calloc(n_rows, sizeof(float*));
+  silence->samples = malloc(silence->n_bytes);
+  if (!silence->in || !silence->samples) {
+    return STATUS_NO_MEM;
+  }
+  silence->out = silence->in + lanes->n_rows;
+  for (uint32_t r = 0; r < n_rows; ++r) {
+    silence->in[r] = silence->samples + (size_t)r * n_frames;
+  }
+  return STATUS_OK;
+}
+
+static void
+silence_free(Silence* const silence)
+{
+  free(silence->in);
+  free(silence->samples);
+}
+
+static Status
+check_binary(const Plugin* const plugin, Error* const error)
+{
+  FileKey key;
+  const Status status = file_key(plugin->binary, &key, error);
+  if (!status && memcmp(&key, &plugin->binary_key, sizeof(key)) != 0) {
+    return error_set(error, STATUS_FILE,
+                     "%s: %s has changed since the last scan; run `warprack scan`", plugin->fx.name,
+                     plugin->binary);
+  }
+  return status;
+}
+
+/// Send all control inputs of an instance that differ from their initial values.
+static void
+send_values(const HostNode* const node, const FxSetup* const setup,
+            const PluginPreset* const preset, Instance* const instance)
+{
+  const Plugin* const plugin = node->plugin;
+  for (uint32_t v = 0; preset && v < preset->n_values; ++v) { // of ports without a parameter, too
+    const PluginPort* const port = &plugin->ports[preset->ports[v]];
+    node->calls->set(instance, preset->ports[v],
+                     host_port_clip(port, setup->rate_hz, preset->values[v]), 0U);
+  }
+  host_params_send(&node->params, node->calls, instance);
+  const int32_t offline = host_port_find(plugin, PORT_OFFLINE);
+  if (setup->offline && offline >= 0) {
+    node->calls->set(instance, (uint32_t)offline, plugin->ports[offline].max, 0U);
+  }
+}
+
+static Status
+open_instance(HostNode* const node, const FxSetup* const setup, const PluginPreset* const preset,
+              Error* const error)
+{
+  const InstanceSetup instance_setup = { .rate_hz = setup->rate_hz,
+                                         .max_block_frames = setup->max_block_frames,
+                                         .offline = setup->offline,
+                                         .preset = preset && preset->has_state ? preset : NULL };
+  Instance** const instance = &node->instances[node->n_open];
+  ProcessState state;
+  process_state_save(&state);
+  const Status status = node->calls->open(node->plugin, &instance_setup, instance, error);
+  process_state_restore(&state);
+  if (!status) {
+    ++node->n_open;
+    send_values(node, setup, preset, *instance);
+  }
+  return status;
+}
+
+static Status
+renew_instance(const HostNode* const node, Instance* const instance, Error* const error)
+{
+  ProcessState state;
+  process_state_save(&state);
+  const Status status = node->calls->renew(instance, error);
+  process_state_restore(&state);
+  return status;
+}
+
+/// Run silence, as the latency is only known after a run.
+static uint32_t
+find_latency(const HostNode* const node, Instance* const instance, const Silence* const silence,
+             const uint32_t n_frames)
+{
+  ProcessState state;
+  process_state_save(&state);
+  for (int i = 0; i < FIRST_RUNS; ++i) {
+    memset(silence->samples, 0, silence->n_bytes); // the plugin may have written to its inputs
+    node->calls->run(instance, (const float* const*)silence->in, silence->out, n_frames);
+  }
+  process_state_restore(&state);
+  return node->calls->latency(instance);
+}
+
+static Status
+check_latency(const HostNode* const node, const FxSetup* const setup, const uint32_t first,
+              const uint32_t other, Error* const error)
+{
+  const char* const name = node->plugin->fx.name;
+  if (first != other) {
+    return error_set(error, STATUS_LIMIT,
+                     "%s: the instances have different latencies, %u and %u frames", name, first,
+                     other);
+  }
+  if (first > LATENCY_LIMIT_SECONDS * setup->rate_hz) {
+    return error_set(error, STATUS_LIMIT,
+                     "%s: the plugin has a latency of %u frames (%.3g s); at most %g s", name,
+                     first, first / setup->rate_hz, LATENCY_LIMIT_SECONDS);
+  }
+  return STATUS_OK;
+}
+
+static Status
+open_all(HostNode* const node, const FxSetup* const setup, const PluginPreset* const preset,
+         const Silence* const silence, uint32_t* const latency_frames, Error* const error)
+{
+  Status status = STATUS_OK;
+  for (uint32_t i = 0; !status && i < node->lanes.n_instances; ++i) {
+    status = open_instance(node, setup, preset, error);
+    if (!status) {
+      const uint32_t latency =
+          find_latency(node, node->instances[i], silence, setup->max_block_frames);
+      *latency_frames = i ? *latency_frames : latency;
+      status = check_latency(node, setup, *latency_frames, latency, error);
+    }
+    status = status ? status : renew_instance(node, node->instances[i], error);
+  }
+  return status;
+}
+
+Status
+host_open(HostNode* const node, const FxSetup* const setup, const PluginPreset* const preset,
+          uint32_t* const latency_frames, Error* const error)
+{
+  Silence silence = { 0 };
+  Status status = check_binary(node->plugin, error);
+  if (!status && silence_new(&node->lanes, setup->max_block_frames, &silence)) {
+    status = error_set(error, STATUS_NO_MEM, "%s: out of memory", node->plugin->fx.name);
+  }
+  status = status ? status : open_all(node, setup, preset, &silence, latency_frames, error);
+  silence_free(&silence);
+  return status;
+}
+
+void
+host_close(HostNode* const node)
+{
+  while (node->n_open) {
+    ProcessState state;
+    process_state_save(&state);
+    node->calls->close(node->instances[--node->n_open]);
+    process_state_restore(&state);
+  }
+}
+
+Status
+host_renew(HostNode* const node, Error* const error)
+{
+  Status status = STATUS_OK;
+  for (uint32_t i = 0; !status && i < node->n_open; ++i) {
+    status = renew_instance(node, node->instances[i], error);
+  }
+  return status;
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The parameters of a node with a plugin: from values of the rack to numbers of ports, by ramps.
+
+#include "host_params.h"
+
+#include <math.h>
+
+int32_t
+host_port_find(const Plugin* const plugin, const uint32_t flags)
+{
+  for (uint32_t p = 0; p < plugin->n_ports; ++p) {
+    if (plugin->ports[p].flags & flags && !(plugin->ports[p].flags & PORT_OUTPUT)) {
+      return (int32_t)p;
+    }
+  }
+  return -1;
+}
+
+static double
+port_scale(const PluginPort* const port, const double rate_hz)
+{
+  return port->flags & PORT_RATE ? rate_hz : 1.0;
+}
+
+double
+host_port_clip(const PluginPort* const port, const double rate_hz, const double number)
+{
+  const double scale = port_scale(port, rate_hz);
+  return fmin(fmax(number, port->min * scale), port->max * scale);
+}
+
+static double
+clip(const HostParam* const param, const double number)
+{
+  return fmin(fmax(number, param->min), param->max);
+}
+
+/// The number of a port for a value of its parameter.
+static double
+port_number(const HostParam* const param, const FxParam* const row, const double value)
+{
+  if (row->kind == PARAM_SWITCH) {
+    return (value != 0.0) != param->is_inverted ? param->max : param->min;
+  }
+  return clip(param, value);
+}
+
+static HostMotion
+motion_of(const PluginPort* const port, const FxParam* const row)
+{
+  const uint32_t jumps = PORT_INTEGER | PORT_TOGGLED | PORT_CHOICE | PORT_STEPPED;
+  if (row->kind == PARAM_SWITCH && port->flags & PORT_TRIGGER) {
+    return MOTION_TRIGGER;
+  }
+  return row->kind == PARAM_NUMBER && !(port->flags & jumps) ? MOTION_RAMP : MOTION_JUMP;
+}
+
+/// The port of a parameter, or -1.
+static int32_t
+port_of(const Plugin* const plugin, const uint32_t p)
+{
+  const int32_t port = plugin->param_ports[p];
+  return port == PLUGIN_BYPASS ? host_port_find(plugin, PORT_ENABLED | PORT_BYPASS) : port;
+}
+
+/// A parameter at the initial value of its port.
+static HostParam
+param_of(const FxSetup* const setup, const uint32_t p)
+{
+  const Plugin* const plugin = plugin_of(setup->fx);
+  const FxParam* const row = &setup->fx->params[p];
+  const int32_t place = port_of(plugin, p);
+  if (place < 0 || row->kind == PARAM_FILE || row->kind == PARAM_TEXT) {
+    return (HostParam){ .value = row->initial };
+  }
+  const PluginPort* const port = &plugin->ports[place];
+  const double scale = port_scale(port, setup->rate_hz);
+  HostParam param = { .motion = motion_of(port, row),
+                      .port = (uint32_t)place,
+                      .min = port->min * scale,
+                      .max = port->max * scale,
+                      .is_inverted = (port->flags & PORT_ENABLED) != 0U,
+                      .value = row->initial };
+  const bool is_bypass = plugin->param_ports[p] == PLUGIN_BYPASS;
+  param.target =
+      is_bypass ? port_number(&param, row, row->initial) : clip(&param, port->initial * scale);
+  return param;
+}
+
+/// Take over the values of a preset.
+static void
+load_preset(HostParams* const params, const PluginPreset* const preset)
+{
+  for (uint32_t p = 0; p < params->plugin->fx.n_params; ++p) {
+    for (uint32_t v = 0; v < preset->n_values; ++v) {
+      if (params->plugin->param_ports[p] == (int32_t)preset->ports[v]) {
+        params->list[p].target = clip(&params->list[p], preset->values[v]);
+      }
+    }
+  }
+}
+
+void
+host_params_init(HostParams* const params, const FxSetup* const setup,
+                 const PluginPreset* const preset)
+{
+  for (uint32_t p = 0; p < setup->fx->n_params; ++p) {
+    params->list[p] = param_of(setup, p);
+  }
+  if (preset) {
+    load_preset(params, preset);
+  }
+  for (uint32_t p = 0; p < setup->fx->n_params; ++p) {
+    host_params_set(params, p, setup->values[p], 0U);
+  }
+}
+
+void
+host_params_set(HostParams* const params, const uint32_t p, const double value,
+                const uint32_t frame)
+{
+  HostParam* const param = &params->list[p];
+  if (value == param->value && param->motion != MOTION_TRIGGER) {
+    return; // the engine repeats values; that of a preset stays
+  }
+  param->value = value;
+  if (param->motion == MOTION_NONE) {
+    params->is_bypassed =
+        params->plugin->param_ports[p] == PLUGIN_BYPASS ? value != 0.0 : params->is_bypassed;
+  } else {
+    param->target = port_number(param, &params->plugin->fx.params[p], value);
+    param->frame = frame;
+    param->change = ++params->n_changes;
+  }
+}
+
+void
+host_params_send(const HostParams* const params, const InstanceCalls* const calls,
+                 Instance* const instance)
+{
+  for (uint32_t p = 0; p < params->plugin->fx.n_params; ++p) {
+    const HostParam* const param = &params->list[p];
+    if (param->motion != MOTION_NONE) {
+      const bool is_trigger = param->motion == MOTION_TRIGGER;
+      calls->set(instance, param->port, is_trigger ? param->min : param->target, 0U);
+    }
+  }
+}
+
+void
+host_moves_rest(HostMoves* const moves, const HostParams* const params)
+{
+  for (uint32_t p = 0; p < params->plugin->fx.n_params; ++p) {
+    moves->list[p] = (HostMove){ .ramp = ramp_at((float)params->list[p].target) };
+  }
+  moves->n_moving = 0;
+  moves->n_changes = params->n_changes;
+}
+
+static bool
+is_moving(const HostMove* const move)
+{
+  return move->ramp.frames_left || move->n_blocks;
+}
+
+/// Begin a move to a new target.  Returns false if there is no way to go.
+static bool
+begin(HostMoves* const moves, const HostParams* const params, const uint32_t p)
+{
+  HostMove* const move = &moves->list[p];
+  const HostParam* const param = &params->list[p];
+  const bool was_moving = is_moving(move);
+  if (param->motion == MOTION_TRIGGER && param->target == param->max) {
+    move->n_blocks = 2U;
+  } else if (param->motion == MOTION_RAMP) {
+    ramp_aim(&move->ramp, (float)param->target, params->ramp_frames);
+  }
+  if (!was_moving && is_moving(move)) {
+    moves->moving[moves->n_moving++] = p;
+  }
+  return is_moving(move);
+}
+
+static void
+read_targets(HostMoves* const moves, const HostParams* const params,
+             const InstanceCalls* const calls, Instance* const instance)
+{
+  for (uint32_t p = 0; p < params->plugin->fx.n_params; ++p) {
+    const HostParam* const param = &params->list[p];
+    if (param->change > moves->n_changes && !begin(moves, params, p)) {
+      calls->set(instance, param->port, param->target, param->frame);
+    }
+  }
+  moves->n_changes = params->n_changes;
+}
+
+/// Take the step of a block.  The last step of a ramp is the target itself, not its float.
+static void
+step(HostMove* const move, const HostParam* const param, const InstanceCalls* const calls,
+     Instance* const instance, const uint32_t n_frames)
+{
+  if (param->motion == MOTION_TRIGGER) {
+    --move->n_blocks;
+    calls->set(instance, param->port, move->n_blocks ? param->max : param->min,
+               move->n_blocks ? param->frame : 0U);
+    return;
+  }
+  ramp_skip(&move->ramp, n_frames);
+  const double number =
+      move->ramp.frames_left ? clip(param, (double)ramp_value(&move->ramp)) : param->target;
+  calls->set(instance, param->port, number, 0U);
+}
+
+void
+host_moves_run(HostMoves* const moves, const HostParams* const params,
+               const InstanceCalls* const calls, Instance* const instance, const uint32_t n_frames)
+{
+  if (moves->n_changes != params->n_changes) {
+    read_targets(moves, params, calls, instance);
+  }
+  uint32_t n_left = 0;
+  for (uint32_t m = 0; m < moves->n_moving; ++m) {
+    const uint32_t p = moves->moving[m];
+    step(&moves->list[p], &params->list[p], calls, instance, n_frames);
+    if (is_moving(&moves->list[p])) {
+      moves->moving[n_left++] = p;
+    }
+  }
+  moves->n_moving = n_left;
+}

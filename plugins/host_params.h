@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   The parameters of a node with a plugin, and their way to the ports of its instances.
+
+   The node holds the targets; each unit moves the ports of its instance there.
+*/
+#ifndef WARPRACK_PLUGINS_HOST_PARAMS_H
+#define WARPRACK_PLUGINS_HOST_PARAMS_H
+
+#include "host.h"
+
+#include "engine/contract/ramp.h"
+
+/// How a port gets a new target.
+typedef enum HostMotion {
+  MOTION_NONE,   ///< No port: `preset`, and `bypass` if the plugin has no port for it
+  MOTION_JUMP,   ///< At once
+  MOTION_RAMP,   ///< By a ramp, one step per block
+  MOTION_TRIGGER ///< `max` for one block, then `min`
+} HostMotion;
+
+typedef struct HostParam {
+  HostMotion motion;
+  uint32_t port;    ///< Place in Plugin::ports
+  double min, max;  ///< Of the port at this rate: nothing else is sent
+  bool is_inverted; ///< A switch whose port is `min` when it is on
+  double value;     ///< [player] As the engine gave it
+  double target;    ///< [player] For the port
+  uint32_t frame;   ///< [player] Of the next run, at which `target` begins, without a ramp
+  uint64_t change;  ///< [player] HostParams::n_changes of the last change
+} HostParam;
+
+/// The parameters of a node.
+typedef struct HostParams {
+  const Plugin* plugin;
+  HostParam* list; ///< [plugin->fx.n_params]
+  uint32_t ramp_frames;
+  bool is_bypassed;   ///< [player] Without a port
+  uint64_t n_changes; ///< [player]
+} HostParams;
+
+/// A parameter on the way to its target in a unit.
+typedef struct HostMove {
+  Ramp ramp;
+  uint32_t n_blocks; ///< Of a trigger: 2 before the block with `max`, 1 in it
+} HostMove;
+
+/// The parameters of a unit.
+typedef struct HostMoves {
+  HostMove* list;   ///< [n_params]
+  uint32_t* moving; ///< [n_params] those on the way
+  uint32_t n_moving;
+  uint64_t n_changes; ///< HostParams::n_changes when the targets were last read
+} HostMoves;
+
+/// Make the parameters of a node, at the values of its rack.
+///
+/// @param preset NULL: none. [builder]
+void host_params_init(HostParams* params, const FxSetup* setup, const PluginPreset* preset);
+
+/// A new target, from FxInfo::set_at. [player]
+REALTIME void host_params_set(HostParams* params, uint32_t param, double value, uint32_t frame);
+
+/// Send the targets to an instance, without ramps. [rt, builder]
+REALTIME void
+host_params_send(const HostParams* params, const InstanceCalls* calls, Instance* instance);
+
+/// All parameters of a unit are at their targets. [rt, builder]
+REALTIME void host_moves_rest(HostMoves* moves, const HostParams* params);
+
+/// Send what changes in the next `n_frames` frames. [rt]
+REALTIME void host_moves_run(HostMoves* moves, const HostParams* params, const InstanceCalls* calls,
+                             Instance* instance, uint32_t n_frames);
+
+/// A number in the range of a port at a sample rate. [any]
+double host_port_clip(const PluginPort* port, double rate_hz, double number);
+
+/// Place of the first input with any of these flags (PORT_FLAGS), or -1. [any]
+int32_t host_port_find(const Plugin* plugin, uint32_t flags);
+
+#endif

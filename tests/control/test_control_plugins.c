@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Plugins over OSC: an argument names one as in the rack language, undo restores it, its values have
+// its own units and numbers, and a thousand parameters are read in steps.  The plugins are those of
+// support/fx_plugins.c.
+
+#include "tests/support/control_rig.h"
+#include "tests/support/fake_engine.h"
+#include "tests/support/suite.h"
+
+#include <stdio.h>
+
+#define FIL4 "\"http://gareus.org/oss/lv2/fil4#stereo\""
+#define TUBE "\"urn:zamaudio:ZamTube\""
+
+TEST(a_plugin_is_added_and_inserted_by_one_argument)
+{
+  client_ask(rig.client, "/done /rack/add 1 640", "/rack/add", "sssf", "a",
+             "lv2 urn:zamaudio:ZamTube", "tubedrive", 3.0);
+  client_ask(rig.client, "/done /rack/insert 2 640", "/rack/insert", "ssssssss", "b", "lv2 " FIL4,
+             "before", "vol", "HPfreq", "0.1kHz", "bypass", "on");
+  client_ask(rig.client, "/done /rack/do 3 640", "/rack/do", "s", "add c ladspa tap_reverb 2s");
+  control_rig_expect_rack("add a lv2 " TUBE " tubedrive=3\n"
+                          "add b lv2 " FIL4 " HPfreq=100Hz bypass=on\n"
+                          "add c ladspa tap_reverb/tap_reverb decay=2000ms\n");
+}
+
+TEST(a_plugin_that_is_no_single_argument_is_explained)
+{
+  client_ask(rig.client,
+             "/fail /rack/add 1 takes name effect [param value]... (ss[sv]...), not \"sss\"; write "
+             "a plugin as one argument, as in \"lv2 ID\"",
+             "/rack/add", "sss", "a", "lv2", "ZamTube");
+  client_ask(rig.client, "/fail /rack/add 2 \"lv2\" lacks the id or a short name of a plugin*",
+             "/rack/add", "ss", "a", "lv2");
+  client_ask(rig.client, "/fail /rack/add 3 no lv2 plugin \"ZamTub\"; did you mean \"ZamTube\"?",
+             "/rack/add", "ss", "a", "lv2 ZamTub");
+  ck_assert_uint_eq(fake_engine_n_edits(rig.engine), 0);
+}
+
+TEST(undo_and_redo_restore_a_plugin_and_its_node)
+{
+  client_ask(rig.client, "/done*", "/rack/add", "ss", "a", "lv2 ZamTube");
+  client_ask(rig.client, "/done /node/a/tubedrive", "/node/a/tubedrive", "f", 2.0);
+  const uint32_t uid = fake_engine_set(rig.engine, 0).messages[0].uid;
+  client_ask(rig.client, "/done*", "/rack/remove", "s", "a");
+  client_ask(rig.client, "/done /rack/undo*", "/rack/undo", "");
+  control_rig_expect_rack("add a lv2 " TUBE " tubedrive=2\n");
+  client_ask(rig.client, "/done /node/a/tubedrive", "/node/a/tubedrive", "f", 4.0);
+  ck_assert_uint_eq(fake_engine_set(rig.engine, 1).messages[0].uid, uid);
+  client_ask(rig.client, "/done*", "/rack/chain", "s", "a: lv2 " TUBE " 5 | clap ZamComp");
+  client_ask(rig.client, "/done /node/a/tubedrive", "/node/a/tubedrive", "f", 6.0);
+  ck_assert_uint_eq(fake_engine_set(rig.engine, 2).messages[0].uid, uid);
+}
+
+TEST(values_have_the_units_and_numbers_of_the_plugin)
+{
+  client_ask(rig.client, "/done*", "/rack/add", "ss", "a", "lv2 fil4-stereo");
+  client_ask(rig.client, "/node/a/slope 24 dB/oct", "/node/a/slope", "");
+  client_ask(rig.client, "/done /node/a/slope", "/node/a/slope", "s", "12 dB/oct");
+  ck_assert_double_eq(control_rig_newest_value(), 12.0);
+  client_ask(rig.client, "/done /node/a/slope", "/node/a/slope", "f", 0.1);
+  ck_assert_double_eq(control_rig_newest_value(), 0.1); // not as a float
+  client_ask(rig.client, "/node/a/slope steep", "/node/a/slope", "");
+  client_ask(rig.client, "/fail /node/a/slope 2 slope has no choice 2; one of*", "/node/a/slope",
+             "i", 2);
+  client_ask(rig.client, "/done /node/a/decay", "/node/a/decay", "s", "20ms");
+  ck_assert_double_eq(control_rig_newest_value(), 0.02);
+  client_ask(rig.client, "/done /node/a/level", "/node/a/level", "s", "-20dB");
+  ck_assert_double_eq(control_rig_newest_value(), 0.1);
+  client_ask(rig.client, "/done /node/a/level", "/node/a/level", "f", 15.84893);
+  ck_assert_double_eq(control_rig_newest_value(), 15.84893); // the maximum; the float is above it
+  client_ask(rig.client, "/done /node/a/wet", "/node/a/wet", "i", 30);
+  client_ask(rig.client, "/done /node/a/mark", "/node/a/mark", "s", "1/4");
+  client_ask(rig.client, "/node/a/mark 0.25", "/node/a/mark", "");
+  control_rig_expect_rack(" level=15.84893 wet=30% decay=0.02s slope=steep mark=0.25\n");
+}
+
+TEST(a_thousand_parameters_are_read_in_steps)
+{
+  client_ask(rig.client, "/done*", "/rack/chain", "s", "a: lv2 wide | b: gain | c: lv2 wide");
+  client_ask(rig.client, "/done*", "/node/c/p995", "f", 0.5);
+  client_send(rig.client, "/node/a/p??4", "");
+  for (int n = 104; n < 1000; n += 10) {
+    char expected[64];
+    snprintf(expected, sizeof(expected), "/node/a/p%d 0", n);
+    client_expect(rig.client, expected);
+  }
+  client_send(rig.client, "/node/?/{gain,p0,p994,p995}", "");
+  client_expect(rig.client, "/node/a/p0 0");
+  client_expect(rig.client, "/node/a/p994 0");
+  client_expect(rig.client, "/node/a/p995 0");
+  client_expect(rig.client, "/node/b/gain 0");
+  client_expect(rig.client, "/node/c/p0 0");
+  client_expect(rig.client, "/node/c/p994 0");
+  client_expect(rig.client, "/node/c/p995 0.5");
+  client_ask(rig.client, "/fail /node/a/q* 3 a (wide) has no parameter \"q*\"*", "/node/a/q*", "");
+  client_ask(rig.client, "/fail /node/?/q* 3 no node \"?\" has a parameter \"q*\"", "/node/?/q*",
+             "");
+  client_ask(rig.client,
+             "/fail /node/a/p9990 3 a (wide) has no parameter \"p9990\"; did you mean \"p990\"?",
+             "/node/a/p9990", "");
+  client_expect_nothing(rig.client);
+}
+
+SUITE_MAIN_WITH("control_plugins", control_rig_start, control_rig_stop)

@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A plugin is an effect like any other: its channels, latency, errors, renewal, and what it must not
+// do to the rest of the program.
+
+#include "engine/base/rt.h"
+#include "engine/contract/format.h"
+#include "plugins/host.h"
+#include "tests/support/fake_plugin.h"
+#include "tests/support/scoped.h"
+#include "tests/support/scratch.h"
+#include "tests/support/signals.h"
+#include "tests/support/suite.h"
+#include "tests/support/wrapped_alloc.h"
+
+#include <locale.h>
+#include <math.h>
+#include <signal.h>
+#include <string.h>
+
+#define FRAMES       2000U
+#define MAX_CHANNELS 16U
+
+static FakePlugin fake;
+static float in[MAX_CHANNELS][FRAMES];
+static float out[MAX_CHANNELS][FRAMES];
+static const float* ins[MAX_CHANNELS];
+static float* outs[MAX_CHANNELS];
+
+static void
+set_up(void)
+{
+  fake_plugin_init(&fake, 1, 0, 1);
+  for (uint32_t c = 0; c < MAX_CHANNELS; ++c) {
+    signal_noise(in[c], FRAMES, c + 1U);
+    ins[c] = in[c];
+    outs[c] = out[c];
+  }
+}
+
+/// Fail the test unless a node on `n_in` channels is refused.  Returns the reason.
+static const char*
+refusal(const uint32_t n_in, const Status expected)
+{
+  static Error error;
+  FxRig rig;
+  const RigArg none = { 0 };
+  const uint32_t n_open = fake.n_opened - fake.n_closed;
+  ck_assert_int_eq(rig_try_fx(&rig, &fake.plugin.fx, FAKE_RATE, n_in, 64, false, &none, 0, &error),
+                   expected);
+  ck_assert_uint_eq(fake.n_opened - fake.n_closed, n_open);
+  return error.text;
+}
+
+// ---- channels ----
+
+static const struct {
+  uint32_t n_main, n_side, n_out; ///< Of the plugin
+  uint32_t n_in, n_units;         ///< Of the node
+} widths[] = {
+  { 1, 0, 1, 1, 1 }, { 1, 0, 1, 8, 8 }, { 2, 0, 2, 2, 1 }, { 2, 0, 2, 4, 2 },
+  { 1, 0, 2, 3, 3 }, { 2, 0, 1, 4, 2 }, { 2, 0, 2, 1, 1 }, { 3, 0, 4, 1, 1 },
+  { 3, 0, 2, 6, 2 }, { 2, 2, 2, 4, 2 }, { 1, 1, 1, 3, 3 }, { 3, 1, 3, 1, 1 },
+};
+
+TEST_ROWS(channels_go_to_instances_in_their_order, widths)
+{
+  const uint32_t n_main = widths[row].n_main;
+  const uint32_t n_out = widths[row].n_out;
+  fake_plugin_init(&fake, n_main, widths[row].n_side, n_out);
+  SCOPED(rig_free) FxRig rig;
+  fake_rig(&rig, &fake, widths[row].n_in, 64, SET("gain", 2.0));
+  ck_assert_uint_eq(rig.n_units, widths[row].n_units);
+  ck_assert_uint_eq(fake.n_opened, widths[row].n_units);
+  ck_assert_uint_eq(rig.n_out, widths[row].n_units * n_out);
+  rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
+  for (uint32_t o = 0; o < rig.n_out; ++o) {
+    const uint32_t channel = widths[row].n_in == 1U ? 0U : o / n_out * n_main + o % n_out % n_main;
+    for (uint32_t i = 0; i < FRAMES; ++i) {
+      ck_assert(out[o][i] == 2.0F * in[channel][i]);
+    }
+  }
+}
+
+static const struct {
+  uint32_t n_main, n_out, n_in;
+  const char* reason;
+} wrong_widths[] = {
+  { 3, 3, 4, "4 channels into a plugin with 3 inputs; connect 3 or 6" },
+  { 3, 3, 2, "2 channels into a plugin with 3 inputs; connect 1 or 3" },
+  { 2, 2, 5, "5 channels into a plugin with 2 inputs; connect 4 or 6" },
+  { 0, 2, 2, "the plugin has no audio input" },
+  { 2, 0, 2, "the plugin has no audio output" },
+  { 1, 2, 600, "would have 1200 outputs; a node can have 1024" },
+};
+
+TEST_ROWS(other_widths_are_refused_with_those_that_fit, wrong_widths)
+{
+  fake_plugin_init(&fake, wrong_widths[row].n_main, 1, wrong_widths[row].n_out);
+  assert_says(refusal(wrong_widths[row].n_in, STATUS_BAD_RACK), wrong_widths[row].reason);
+  ck_assert_uint_eq(fake.n_opened, 0);
+}
+
+TEST(a_plugin_that_writes_to_its_inputs_changes_neither_them_nor_its_side_chain)
+{
+  static float before[2][FRAMES];
+  fake_plugin_init(&fake, 2, 1, 2);
+  fake.writes_inputs = true;
+  memcpy(before, in, sizeof(before));
+  SCOPED(rig_free) FxRig rig;
+  fake_rig(&rig, &fake, 2, 64);
+  rig_run(&rig, ins, outs, FRAMES, RIG_RANDOM, 1);
+  ck_assert(memcmp(before, in, sizeof(before)) == 0);
+  ck_assert(memcmp(before, out, sizeof(before)) == 0);
+}
+
+TEST(one_channel_for_all_inputs_is_a_copy_for_each)
+{
+  fake_plugin_init(&fake, 3, 0, 3);
+  fake.writes_inputs = true;
+  SCOPED(rig_free) FxRig rig;
+  fake_rig(&rig, &fake, 1, 64);
+  rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
+  for (uint32_t o = 0; o < 3U; ++o) {
+    ck_assert(memcmp(out[o], in[0], sizeof(in[0])) == 0);
+  }
+}
+
+// ---- latency and tail ----
+
+TEST(a_latency_that_is_reported_late_is_that_of_the_node)
+{
+  fake.latency_frames = 100;
+  SCOPED(rig_free) FxRig rig;
+  fake_rig(&rig, &fake, 3, 64);
+  ck_assert_uint_eq(rig.shape.latency_frames, 100);
+  ck_assert_uint_eq(fake.n_renewed, 3); // nothing is left of the silence
+  rig_run(&rig, ins, outs, FRAMES, RIG_RANDOM, 2);
+  for (uint32_t i = 0; i < FRAMES; ++i) {
+    ck_assert(out[2][i] == (i < 100U ? 0.0F : in[2][i - 100U]));
+  }
+}
+
+TEST(a_latency_is_that_of_the_values)
+{
+  fake.latency_follows = true;
+  SCOPED(rig_free) FxRig rig;
+  fake_rig(&rig, &fake, 2, 64, SET("whole", 5.0));
+  ck_assert_uint_eq(rig.shape.latency_frames, 5);
+}
+
+TEST(instances_with_different_latencies_are_refused)
+{
+  fake.latency_frames = 5;
+  fake.latency_growth = 2;
+  assert_says(refusal(3, STATUS_LIMIT), "different latencies, 5 and 7 frames");
+}
+
+TEST(a_latency_beyond_two_seconds_is_refused)
+{
+  fake.latency_frames = (uint32_t)(LATENCY_LIMIT_SECONDS * FAKE_RATE);
+  SCOPED(rig_free) FxRig rig;
+  fake_rig(&rig, &fake, 1, 64);
+  ++fake.latency_frames;
+  assert_says(refusal(1, STATUS_LIMIT), "a latency of 96001 frames (2 s); at most 2 s");
+}
+
+TEST(a_tail_lasts_ten_seconds)
+{
+  SCOPED(rig_free) FxRig rig;
+  fake_rig(&rig, &fake, 1, 64);
+  ck_assert_uint_eq(rig.shape.tail_frames, 480000);
+}
+
+// ---- opening ----
+
+TEST(if_an_instance_does_not_open_the_others_are_closed)
+{
+  for (uint32_t k = 0; k < 4U; ++k) {
+    fake_plugin_init(&fake, 1, 0, 1);
+    fake.fails_at = k;
+    assert_says(refusal(4, STATUS_FILE), "the fake does not want to");
+    ck_assert_uint_eq(fake.n_opened, k);
+  }
+}
+
+TEST(an_error_of_the_first_renewal_is_reported)
+{
+  fake.renewal_fails = true;
+  assert_says(refusal(2, STATUS_NO_MEM), "the fake stays as it is");
+}
+
+TEST(a_binary_that_has_changed_is_not_opened)
+{
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
+  scratch_write(&scratch, "plugin.so", "old", 3);
+  fake.plugin.binary = scratch_path(&scratch, "plugin.so");
+  OK(file_key(fake.plugin.binary, &fake.plugin.binary_key, &error));
+  SCOPED(rig_free) FxRig rig;
+  fake_rig(&rig, &fake, 1, 64);
+  scratch_write(&scratch, "plugin.so", "newer", 5);
+  const uint32_t n_opened = fake.n_opened;
+  assert_says(refusal(1, STATUS_FILE), "has changed since the last scan; run `warprack scan`");
+  fake.plugin.binary = "/no/such/plugin.so";
+  assert_says(refusal(1, STATUS_FILE), "/no/such/plugin.so");
+  ck_assert_uint_eq(fake.n_opened, n_opened);
+}
+
+TEST(a_format_that_the_build_lacks_is_named)
+{
+  fake.plugin.source.format = "vst3";
+  assert_says(refusal(1, STATUS_NO_BACKEND), "this build cannot host vst3 plugins");
+}
+
+/// What FxInfo::create gets for three channels with default values.
+static FxSetup
+plain_setup(void)
+{
+  static double values[N_ALL_FAKE_PARAMS];
+  static const char* texts[N_ALL_FAKE_PARAMS];
+  for (uint32_t p = 0; p < N_ALL_FAKE_PARAMS; ++p) {
+    values[p] = fake.params[p].initial;
+  }
+  return (FxSetup){ .fx = &fake.plugin.fx,
+                    .rate_hz = FAKE_RATE,
+                    .max_block_frames = 64,
+                    .n_in = 3,
+                    .values = values,
+                    .texts = texts };
+}
+
+TEST(without_memory_nothing_is_left_open)
+{
+  const FxSetup setup = plain_setup();
+  uint32_t n_failed = 0;
+  for (uint32_t n_good = 0;; ++n_good, ++n_failed) {
+    FxShape shape = { .unit_in = 1U, .unit_out = 1U };
+    void* node = NULL;
+    Error error = { STATUS_OK, "" };
+    counted_alloc_begin();
+    failing_alloc_arm(n_good);
+    const Status status = fake.plugin.fx.create(&setup, &shape, &node, &error);
+    const bool has_failed = failing_alloc_disarm();
+    ck_assert_int_eq(status, has_failed ? STATUS_NO_MEM : STATUS_OK);
+    if (!status) {
+      fake.plugin.fx.destroy(node);
+    } else {
+      assert_says(error.text, "out of memory");
+      ck_assert_ptr_null(node);
+    }
+    ck_assert_uint_eq(fake.n_closed, fake.n_opened);
+    ck_assert_int_eq(counted_alloc_now(), 0);
+    if (!has_failed) {
+      break;
+    }
+  }
+  ck_assert_uint_gt(n_failed, 5); // node, arena, silence, instances
+}
+
+TEST(the_memory_of_the_node_is_counted)
+{
+  const FxSetup setup = plain_setup();
+  FxShape shape = { .unit_in = 1U, .unit_out = 1U };
+  void* node = NULL;
+  counted_alloc_begin();
+  OK(fake.plugin.fx.create(&setup, &shape, &node, &error));
+  ck_assert_uint_gt(shape.data_bytes, N_ALL_FAKE_PARAMS * sizeof(double));
+  ck_assert_int_le((long)shape.data_bytes, counted_alloc_now());
+  fake.plugin.fx.destroy(node);
+}
+
+TEST(a_plugin_that_bypasses_itself_needs_no_delay_line)
+{
+  fake.latency_frames = 48000;
+  FxRig rig;
+  fake_rig(&rig, &fake, 1, 64);
+  const size_t n_bytes = rig.shape.unit_bytes;
+  rig_free(&rig);
+  fake_plugin_add(&fake, PORT_ENABLED, 1.0);
+  fake_rig(&rig, &fake, 1, 64);
+  ck_assert_uint_ge(n_bytes, rig.shape.unit_bytes + 48000U * sizeof(float));
+  rig_free(&rig);
+}
+
+// ---- run ----
+
+TEST(the_output_does_not_depend_on_the_split)
+{
+  static float reference[3][FRAMES];
+  fake.latency_frames = 77;
+  for (int split = RIG_BLOCKS; split <= RIG_SINGLE; ++split) {
+    SCOPED(rig_free) FxRig rig;
+    fake_rig(&rig, &fake, 3, 64, SET("gain", 0.5));
+    rig_run(&rig, ins, outs, FRAMES, (RigSplit)split, 3);
+    if (split == RIG_BLOCKS) {
+      memcpy(reference, out, sizeof(reference));
+    }
+    ck_assert(memcmp(reference, out, sizeof(reference)) == 0);
+  }
+}
+
+TEST(live_and_offline_sound_alike)
+{
+  static float both[2][FRAMES];
+  for (int offline = 0; offline < 2; ++offline) {
+    FxRig rig;
+    const RigArg none = { 0 };
+    OK(rig_try_fx(&rig, &fake.plugin.fx, FAKE_RATE, 1, 64, offline, &none, 0, &error));
+    for (uint32_t done = 0; done + 64U <= FRAMES; done += 64U) {
+      rig_set(&rig, "gain", (done / 64U) % 5U);
+      const float* const in_now[] = { in[0] + done };
+      float* const out_now[] = { both[offline] + done };
+      rig_run(&rig, in_now, out_now, 64, RIG_BLOCKS, 0);
+    }
+    rig_free(&rig);
+  }
+  ck_assert(memcmp(both[0], both[1], sizeof(both[0])) == 0);
+}
+
+TEST(units_run_in_any_order_and_one_by_one)
+{
+  SCOPED(rig_free) FxRig rig;
+  fake_rig(&rig, &fake, 3, 64);
+  for (uint32_t done = 0; done + 64U <= FRAMES; done += 64U) {
+    rig_set(&rig, "gain", (done / 64U) % 5U);
+    for (uint32_t u = 3; u-- > 0U;) {
+      const float* const in_now[] = { in[0] + done };
+      float* const out_now[] = { out[u] + done };
+      const FxUnit unit = { rig.node, rig.states[u], in_now, out_now };
+      rig.fx->run(&unit, 1, 64);
+    }
+  }
+  ck_assert(memcmp(out[0], out[1], sizeof(out[0])) == 0);
+  ck_assert(memcmp(out[0], out[2], sizeof(out[0])) == 0);
+}
+
+TEST(set_and_run_do_not_allocate)
+{
+  fake.latency_frames = 10;
+  SCOPED(rig_free) FxRig rig;
+  fake_rig(&rig, &fake, 1, 64);
+  const FxUnit unit = { rig.node, rig.states[0], ins, outs };
+  counted_alloc_begin();
+  for (uint32_t i = 0; i < 50U; ++i) {
+    rig.fx->set(rig.node, GAIN, i % 3U);
+    rig.fx->set_at(rig.node, FAKE_BYPASS, i / 10U % 2U, 3);
+    rig.fx->run(&unit, 1, 64);
+    rig.fx->unit_init(rig.node, rig.states[0], 0);
+  }
+  ck_assert_int_eq(counted_alloc_peak(), 0);
+}
+
+// ---- renewal ----
+
+static uint32_t
+count_nan(const float* const samples)
+{
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < FRAMES; ++i) {
+    n += isnan(samples[i]) != 0;
+  }
+  return n;
+}
+
+TEST(a_renewed_plugin_is_as_new)
+{
+  static float reference[FRAMES];
+  fake.latency_frames = 50;
+  SCOPED(rig_free) FxRig rig;
+  fake_rig(&rig, &fake, 2, 64);
+  rig_set(&rig, "gain", 2.0);
+  in[1][500] = 2.0F * FAKE_POISON;
+  rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
+  ck_assert_uint_eq(count_nan(out[0]), 0);
+  ck_assert_uint_eq(count_nan(out[1]), FRAMES - 500U);
+  in[1][500] = 0.5F;
+  rig_reset(&rig); // alone does not help
+  rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
+  ck_assert_uint_eq(count_nan(out[1]), FRAMES);
+
+  const uint32_t n_opened = fake.n_opened;
+  OK(rig.fx->renew(rig.node, &error));
+  rig_reset(&rig);
+  ck_assert_uint_eq(fake.n_opened, n_opened);
+  rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
+  memcpy(reference, out[1], sizeof(reference));
+  SCOPED(rig_free) FxRig fresh;
+  fake_rig(&fresh, &fake, 2, 64, SET("gain", 2.0));
+  rig_run(&fresh, ins, outs, FRAMES, RIG_BLOCKS, 0);
+  ck_assert(memcmp(reference, out[1], sizeof(reference)) == 0);
+}
+
+TEST(a_renewal_that_fails_is_reported)
+{
+  SCOPED(rig_free) FxRig rig;
+  fake_rig(&rig, &fake, 2, 64);
+  fake.renewal_fails = true;
+  Error error;
+  ck_assert_int_eq(rig.fx->renew(rig.node, &error), STATUS_NO_MEM);
+  assert_says(error.text, "the fake stays as it is");
+}
+
+// ---- the rest of the process ----
+
+/// Fail the test unless thread and process are as the program wants them.
+static void
+check_process(const uint64_t float_mode)
+{
+  static const int numbers[] = { SIGABRT, SIGPIPE };
+  ck_assert_uint_eq(rt_float_mode(), float_mode);
+  ck_assert_str_eq(setlocale(LC_ALL, NULL), "C");
+  ck_assert(uselocale((locale_t)0) == LC_GLOBAL_LOCALE);
+  for (size_t i = 0; i < ARRAY_LEN(numbers); ++i) {
+    struct sigaction action;
+    sigaction(numbers[i], NULL, &action);
+    ck_assert(action.sa_handler == SIG_DFL);
+  }
+}
+
+TEST(a_plugin_changes_neither_float_mode_nor_locale_nor_handlers)
+{
+  fake.changes_process = true;
+  signal(SIGABRT, SIG_DFL);
+  signal(SIGPIPE, SIG_DFL);
+  rt_flush_denormals();
+  const uint64_t float_mode = rt_float_mode();
+  FxRig rig;
+  fake_rig(&rig, &fake, 3, 64);
+  check_process(float_mode);
+  rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
+  check_process(float_mode);
+  OK(rig.fx->renew(rig.node, &error));
+  check_process(float_mode);
+  rig_free(&rig);
+  check_process(float_mode);
+  fake.fails_at = fake.n_opened;
+  refusal(1, STATUS_FILE);
+  check_process(float_mode);
+}
+
+TEST(a_fade_runs_in_the_float_mode_of_the_program)
+{
+  fake.changes_process = true; // run() rounds otherwise, and keeps denormals
+  rt_flush_denormals();
+  SCOPED(rig_free) FxRig rig;
+  fake_rig(&rig, &fake, 1, 64);
+  for (uint32_t i = 0; i < 64U; ++i) {
+    in[0][i] = 1.5e-38F; // the dry part of it is a denormal
+  }
+  rig_set(&rig, "bypass", 1.0);
+  rig_run(&rig, ins, outs, 64, RIG_BLOCKS, 0);
+  ck_assert(out[0][63] < 1.45e-38F);
+}
+
+SUITE_MAIN_WITH("host", set_up, NULL)

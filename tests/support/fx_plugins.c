@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Plugins that have descriptions only, with parameters of the units that plugins have.  With them,
+// the tests of the rack language do not depend on the plugins of a machine.
+
+#include "engine/base/hint.h"
+#include "engine/contract/effect.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define NUMBER(id_, unit_, min_, max_, initial_)                                                   \
+  {                                                                                                \
+    .id = (id_), .kind = PARAM_NUMBER, .unit = (unit_), .min = (min_), .max = (max_),              \
+    .initial = (initial_), .help = "A number"                                                      \
+  }
+
+#define BYPASS                                                                                     \
+  {                                                                                                \
+    .id = "bypass", .kind = PARAM_SWITCH, .help = "A switch"                                       \
+  }
+
+static const char* const slopes[] = { "12 dB/oct", "24 dB/oct", "steep", "7", NULL };
+static const double slope_values[] = { 12.0, 24.0, 0.1, 96.0 };
+static const char* const marks[] = { "off", "1/4", "2", NULL };
+static const double mark_values[] = { 0.0, 0.25, 5.0 };
+
+static const FxParam fil4_params[] = {
+  NUMBER("HPfreq", UNIT_HZ, 5.0, 1250.0, 20.0),
+  NUMBER("level", UNIT_LINEAR, 0.0631, 15.84893, 1.0),
+  NUMBER("wet", UNIT_PERCENT, 0.0, 100.0, 100.0),
+  NUMBER("decay", UNIT_S, 0.01, 30.0, 1.0),
+  { .id = "slope",
+    .kind = PARAM_CHOICE,
+    .initial = 24.0,
+    .choices = slopes,
+    .choice_values = slope_values,
+    .help = "A choice whose numbers are not its indices" },
+  { .id = "mark",
+    .kind = PARAM_NUMBER,
+    .max = 10.0,
+    .choices = marks,
+    .choice_values = mark_values,
+    .help = "A number, some with names" },
+  { .id = "hold",
+    .kind = PARAM_INTEGER,
+    .unit = UNIT_MS,
+    .max = 500.0,
+    .choices = marks,
+    .help = "A whole number with a unit, some with names" },
+  BYPASS,
+};
+
+static const FxParam tube_params[] = { NUMBER("tubedrive", UNIT_NONE, 0.0, 11.0, 0.0), BYPASS };
+
+static const FxParam reverb_params[] = { NUMBER("decay", UNIT_MS, 0.0, 10000.0, 2500.0), BYPASS };
+
+static const FxParam comp_params[] = { NUMBER("thr", UNIT_DB, -60.0, 0.0, 0.0), BYPASS };
+
+#define N_WIDE 1000U
+
+/// Parameters p0 to p999.
+static const FxParam*
+wide_params(void)
+{
+  static char ids[N_WIDE][8];
+  static FxParam params[N_WIDE];
+  for (uint32_t p = 0; p < N_WIDE; ++p) {
+    snprintf(ids[p], sizeof(ids[p]), "p%u", p);
+    params[p] = (FxParam)NUMBER(ids[p], UNIT_NONE, 0.0, 1.0, 0.0);
+  }
+  return params;
+}
+
+#define LONG_NAME "a_name_that_has_as_many_characters_as_the_name_of_a_node_may_ha"
+
+#define PLUGIN(format_, id_, name_, params_)                                                       \
+  {                                                                                                \
+    .name = (name_), .params = params_##_params, .n_params = ARRAY_LEN(params_##_params),          \
+    .source = &(const FxSource)                                                                    \
+    {                                                                                              \
+      format_, id_                                                                                 \
+    }                                                                                              \
+  }
+
+static FxInfo plugins[] = {
+  PLUGIN("clap", "com.zamaudio.ZamComp", "ZamComp", comp),
+  PLUGIN("ladspa", "tap_reverb/tap_reverb", "tap_reverb", reverb),
+  PLUGIN("lv2", "urn:zamaudio:ZamTube", "ZamTube", tube),
+  PLUGIN("lv2", "http://gareus.org/oss/lv2/fil4#stereo", "fil4-stereo", fil4),
+  PLUGIN("lv2", "urn:test:long", LONG_NAME, tube),
+  { .name = "wide", .n_params = N_WIDE, .source = &(const FxSource){ "lv2", "urn:test:wide" } },
+};
+
+Status
+fx_find_plugin(const char* const format, const char* const reference, const FxInfo** const fx,
+               Error* const error)
+{
+  plugins[ARRAY_LEN(plugins) - 1U].params = wide_params();
+  const char* names[ARRAY_LEN(plugins)];
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < ARRAY_LEN(plugins); ++i) {
+    const FxInfo* const plugin = &plugins[i];
+    if (strcmp(plugin->source->format, format) != 0) {
+      continue;
+    }
+    if (!strcmp(plugin->source->id, reference) || !strcmp(plugin->name, reference)) {
+      *fx = plugin;
+      return STATUS_OK;
+    }
+    names[n++] = plugin->name;
+  }
+  char hint[HINT_BYTES];
+  return error_set(error, STATUS_NOT_FOUND, "no %s plugin \"%.60s\"; %s", format, reference,
+                   name_hint(hint, reference, names, n));
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A node whose effect has FxInfo::renew, as plugins have: after a NaN the builder renews it while
+// blocks play, and offline the caller's thread does, before the next block.
+
+#include "tests/support/grouped_fx.h"
+#include "tests/support/scoped.h"
+#include "tests/support/suite.h"
+#include "tests/support/worker_bench.h"
+
+#include <string.h>
+
+static FxInfo fx;
+
+static void
+set_up(void)
+{
+  fx = grouped_fx;
+  fx.renew = grouped_renew;
+}
+
+/// Start a worker with one node of the test effect, whose gain is 0.5.  Returns the node's uid.
+static RackUid
+start(Bench* const bench, const bool offline, WorkerFacts* const facts)
+{
+  bench_init(bench, offline);
+  SCOPED_RACK Rack* const rack = grouped_rack_of("x: gain", &fx, 1U, 1U, NULL);
+  rack->nodes[0].values[GROUPED_GAIN].number = 0.5;
+  ck_assert_int_eq(worker_calls.edit(bench->worker, 1U, rack, 0U, 0U), STATUS_OK);
+  bench_await(bench, &bench->n_replies, 1U);
+  *facts = bench_arm(bench, offline, 0U);
+  grouped_log();
+  return rack->nodes[0].uid;
+}
+
+TEST(the_builder_renews_a_node_while_blocks_play)
+{
+  static Bench bench;
+  WorkerFacts facts;
+  WorkerStatus status;
+  const RackUid uid = start(&bench, false, &facts);
+  const ParamMessage poison = { .uid = uid, .param = GROUPED_POISON, .value = 1.0 };
+  const ParamMessage cure = { .uid = uid, .param = GROUPED_POISON, .value = 0.0 };
+  ck_assert_float_eq(bench_play(&bench), 0.5F);
+  for (uint32_t n = 1; n <= 3U; ++n) {
+    ck_assert(ring_send(bench.ring, &poison, 1U));
+    ck_assert_float_eq(bench_play(&bench), 1.0F); // the input
+    worker_calls.status(bench.worker, &status);
+    ck_assert_uint_eq(status.counts.units_reset, n);
+    ck_assert(ring_send(bench.ring, &cure, 1U));
+    AWAIT(strstr(grouped_log(), "renew"));
+    ck_assert_float_eq(bench_play(&bench), 0.5F);
+    assert_says(grouped_log(), "set 0=0.5 set 1=0 ");
+  }
+  bench_clear(&bench);
+}
+
+TEST(edits_without_a_pause_do_not_delay_a_renewal)
+{
+  static Bench bench;
+  WorkerFacts facts;
+  const RackUid uid = start(&bench, false, &facts);
+  const ParamMessage poison = { .uid = uid, .param = GROUPED_POISON, .value = 1.0 };
+  ck_assert_float_eq(bench_play(&bench), 0.5F);
+  grouped_log();
+  ck_assert(ring_send(bench.ring, &poison, 1U));
+  ck_assert_float_eq(bench_play(&bench), 1.0F);
+  bench_edit(&bench, 2U, "g: gain 0dB", 0U);
+  bench_play_until(&bench, &bench.n_replies, 2U);
+  assert_says(grouped_log(), "renew");
+  bench_clear(&bench);
+}
+
+TEST(offline_a_node_is_renewed_before_the_next_block)
+{
+  static Bench bench;
+  WorkerFacts facts;
+  const RackUid uid = start(&bench, true, &facts);
+  const ParamMessage poison = { .uid = uid, .param = GROUPED_POISON, .value = 1.0 };
+  const ParamMessage cure = { .uid = uid, .param = GROUPED_POISON, .value = 0.0 };
+  float samples[2][BENCH_BLOCK];
+  const float* const in[] = { samples[0] };
+  float* const out[] = { samples[1] };
+  PeriodCounts counts = { 0 };
+  for (uint32_t i = 0; i < BENCH_BLOCK; ++i) {
+    samples[0][i] = 1.0F;
+  }
+  worker_process(bench.worker, in, out, BENCH_BLOCK, &counts);
+  ck_assert(worker_calls.set(bench.worker, &poison, 1U));
+  worker_process(bench.worker, in, out, BENCH_BLOCK, &counts);
+  ck_assert_float_eq(samples[1][BENCH_BLOCK - 1U], 1.0F);
+  ck_assert_str_eq(grouped_log(), "run 1x64 set 1=1 run 1x64 ");
+  ck_assert(worker_calls.set(bench.worker, &cure, 1U)); // stored for the renewed node
+  worker_process(bench.worker, in, out, BENCH_BLOCK, &counts);
+  ck_assert_float_eq(samples[1][BENCH_BLOCK - 1U], 0.5F);
+  ck_assert_str_eq(grouped_log(), "renew set 0=0.5 set 1=0 run 1x64 ");
+  bench_clear(&bench);
+}
+
+TEST(the_response_of_a_rack_with_a_plugin_is_measured)
+{
+  static const FxSource source = { "lv2", "urn:test:grouped" };
+  static Bench bench;
+  WorkerFacts facts;
+  fx.source = &source;
+  start(&bench, false, &facts);
+  ck_assert_float_eq_tol(facts.fallbacks.of[0].response, 0.5F, 1e-3F);
+  bench_clear(&bench);
+}
+
+SUITE_MAIN_WITH("worker renewal", set_up, NULL)

@@ -4,6 +4,8 @@
 #include "tests/support/plugins/clap/clap_rig.h"
 #include "tests/support/suite.h"
 
+#include <stdlib.h>
+
 TEST(a_file_describes_its_plugins)
 {
   OK(clap_rig_describe_fixture("fixtures", &error));
@@ -176,6 +178,45 @@ TEST(wrong_facts_are_mended)
   assert_says(plugin->notes, "default outside the bounds: \"Outside\" and 1 more");
   assert_says(plugin->notes, "id of another parameter: \"Twice\"");
   assert_says(plugin->notes, "parameter that is not described");
+}
+
+/// The effect that a description becomes in a catalogue.
+static const FxInfo*
+effect_of(const Plugin* const plugin)
+{
+  TextBuffer text = { 0 };
+  Plugin* read = NULL;
+  plugin_write(&text, plugin);
+  char* const lines = arena_take(&clap_rig.arena, text.n + 1U, 1);
+  memcpy(lines, text.bytes, text.n + 1U);
+  free(text.bytes);
+  OK(plugin_read(lines, &clap_rig.arena, &host_functions, &read, &error));
+  return &read->fx;
+}
+
+TEST(a_description_becomes_an_effect)
+{
+  OK(clap_rig_describe_fixture("fixtures", &error));
+  for (uint32_t p = 0; p < clap_rig.n_plugins; ++p) {
+    ck_assert_str_eq(effect_of(&clap_rig.plugins[p])->source->id, clap_rig.plugins[p].source.id);
+  }
+  const FxInfo* const fx = effect_of(clap_rig_find_plugin("test.params"));
+  const int mode = fx_param_find(fx, "mode");
+  ck_assert_int_ge(mode, 0);
+  ck_assert_int_eq(fx->params[mode].kind, PARAM_CHOICE);
+  ck_assert_str_eq(fx->params[mode].choices[2], "Hard");
+  const int order = fx_param_find(fx, "order");
+  ck_assert_int_eq(fx->params[order].kind, PARAM_INTEGER);
+  ck_assert_double_eq(fx->params[order].choice_values[1], 6.0);
+  ck_assert_int_eq(fx->params[fx_param_find(fx, "cutoff")].unit, UNIT_HZ);
+}
+
+TEST(a_mended_description_becomes_an_effect)
+{
+  OK(clap_rig_describe_fixture("broken", &error));
+  for (uint32_t p = 0; p < clap_rig.n_plugins; ++p) {
+    effect_of(&clap_rig.plugins[p]);
+  }
 }
 
 TEST(a_file_that_is_no_clap_is_refused)

@@ -12,6 +12,6 @@ for header in $(find engine dsp_cpu dsp_gpu plugins io control tools tests -name
   esac
   # The declaration avoids an empty translation unit, which C forbids, for a header of macros only.
   printf '#include "%s"\nextern int nothing;\n' "$header" |
-    cc -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Wshadow -Werror -I. ${cuda_include:+-isystem "$cuda_include"} -fsyntax-only -x c - || failed=1
+    cc -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Wshadow -Werror -I. -isystem plugins/clap/include ${cuda_include:+-isystem "$cuda_include"} -fsyntax-only -x c - || failed=1
 done
 exit $failed

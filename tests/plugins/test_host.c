@@ -268,19 +268,6 @@ TEST(the_memory_of_the_node_is_counted)
   fake.plugin.fx.destroy(node);
 }
 
-TEST(a_plugin_that_bypasses_itself_needs_no_delay_line)
-{
-  fake.latency_frames = 48000;
-  FxRig rig;
-  fake_rig(&rig, &fake, 1, 64);
-  const size_t n_bytes = rig.shape.unit_bytes;
-  rig_free(&rig);
-  fake_plugin_add(&fake, PORT_ENABLED, 1.0);
-  fake_rig(&rig, &fake, 1, 64);
-  ck_assert_uint_ge(n_bytes, rig.shape.unit_bytes + 48000U * sizeof(float));
-  rig_free(&rig);
-}
-
 // ---- run ----
 
 TEST(the_output_does_not_depend_on_the_split)

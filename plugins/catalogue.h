@@ -55,7 +55,7 @@ void catalogue_write_bundle(TextBuffer* text, const CatalogueBundle* bundle);
    Read a catalogue from text, which must be valid as a whole in its bundles and first lines of
    plugins; other lines are checked when a plugin is read.
 
-   @param text Owned by the catalogue, also on error.
+   @param text From malloc().  The catalogue frees it; on error, this call does.
    @return STATUS_FILE with the line and its fault, STATUS_LIMIT, STATUS_NO_MEM.
    [any, not rt]
 */

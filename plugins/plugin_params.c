@@ -13,7 +13,7 @@
 
 #define LOWEST_RATE_HZ  8000.0 // of the ranges of PORT_RATE
 #define HIGHEST_RATE_HZ 192000.0
-#define HELP_BYTES      400U    // for the labels of choices, after the name of the port
+#define HELP_BYTES      400U // for the labels of choices, after the name of the port
 
 static const FxParam bypass_param = {
   .id = "bypass", .kind = PARAM_SWITCH, .max = 1.0, .help = "Play the input in place of the output"

@@ -70,6 +70,19 @@ FUNCTIONS = {
             ("store", RELEASE, "marks the offer as taken"),
         ],
     },
+    "node.c": {
+        "node_renew": [
+            ("load", ACQUIRE, "what the player wrote into the node before it stopped"),
+            ("store", RELEASE, "publishes the renewed node"),
+        ],
+    },
+    "node_health.c": {
+        "ask_for_renewal": [("store", RELEASE, "gives the node to the builder")],
+        "node_health_may_run": [
+            ("load", ACQUIRE, "the renewed node is read"),
+            ("store", RELAXED, "the player's own state"),
+        ],
+    },
     "period.c": {
         "take_offer": [
             ("load", RELAXED, "whether a ring is offered"),
@@ -154,8 +167,9 @@ FUNCTIONS = {
 
 
 def command_of(name, commands):
-    """How the engine's file is compiled, to print its intermediate code instead."""
-    (found,) = [c for c in commands if re.search(rf"/engine/\w+/{re.escape(name)}$", c["file"]) and "libengine.a" in c["output"]]
+    """How a file of the engine or of dsp_cpu is compiled, to print its intermediate code instead."""
+    path = rf"/(engine/\w+|dsp_cpu)/{re.escape(name)}$"
+    (found,) = [c for c in commands if re.search(path, c["file"]) and re.search(r"lib(engine|dsp_cpu)\.a", c["output"])]
     words = shlex.split(found["command"])
     kept = []
     skip = False

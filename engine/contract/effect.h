@@ -251,7 +251,8 @@ const FxInfo* fx_find(const char* name);
 
 /// The effect that hosts a plugin.  `reference`: its id, or a short name that one plugin of the
 /// format alone has.  Implemented by plugins/.  STATUS_NOT_FOUND with the nearest names,
-/// STATUS_NO_BACKEND if the build has not that format. [any but rt]
+/// STATUS_NO_BACKEND if the build has not that format or the plugin cannot be used, STATUS_FILE if
+/// the catalogue is broken, STATUS_NO_MEM. [any but rt]
 NODISCARD Status fx_find_plugin(const char* format, const char* reference, const FxInfo** fx,
                                 Error* error);
 

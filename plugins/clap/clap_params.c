@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
   A parameter says its range, but neither its unit nor the names of its values: these are found in
-  the texts that the plugin makes of values.  A unit counts only if the number before it is the value,
-  because the text of a parameter from 0 to 1 may be "-6 dB".
+  the texts that the plugin makes of values.  A unit counts only if the number before it is the
+  value, because the text of a parameter from 0 to 1 may be "-6 dB".
 */
 
 #include "clap_params.h"
@@ -92,14 +92,16 @@ unit_at(const Params* const params, const clap_param_info_t* const info, const d
   return word && fabs(told - value) <= 0.01 * fabs(value) + 0.05 ? word->unit : UNIT_NONE;
 }
 
-/// The unit that the texts of the default and of both ends of the range agree on, where the text of
-/// an end may be a word.
+/// The unit that the texts of the default and of another end of the range agree on.
 static FxMeasure
 find_measure(const Params* const params, const clap_param_info_t* const info, const double initial)
 {
   const FxMeasure unit = unit_at(params, info, initial);
-  const bool is_sure = unit_at(params, info, info->max_value) == unit ||
-                       unit_at(params, info, info->min_value) == unit;
+  const double ends[] = { info->min_value, info->max_value };
+  bool is_sure = false;
+  for (uint32_t e = 0; e < ARRAY_LEN(ends); ++e) {
+    is_sure = is_sure || (ends[e] != initial && unit_at(params, info, ends[e]) == unit);
+  }
   return is_sure ? unit : UNIT_NONE;
 }
 

@@ -4,8 +4,8 @@
 
    A thread of the operating system is a plugin's main or audio thread while warprack calls the
    plugin on it, as the specification allows: the builder is the main thread, and the player and its
-   helpers are audio threads; in `warprack render` one thread is both, in turn.  One thread at a time
-   is the main thread of all plugins.
+   helpers are audio threads; in `warprack render` one thread is both, in turn.  One thread at a
+   time is the main thread of all plugins.
 */
 #ifndef WARPRACK_PLUGINS_CLAP_CLAP_THREADS_H
 #define WARPRACK_PLUGINS_CLAP_CLAP_THREADS_H

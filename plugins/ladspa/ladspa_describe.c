@@ -2,20 +2,20 @@
 /*
   Describes the plugins of a LADSPA library.
 
-  LADSPA says little about a port: a name, bounds, and one of nine defaults.  So a name that ends with
-  a unit in brackets gives the unit, "latency" or "_latency" is the latency, and an audio input that
-  is called a side chain is one.  Wrong and missing facts are mended where a host can do without them
-  (Plugin::notes); else the plugin cannot be used (Plugin::fault).
+  LADSPA says little about a port: a name, bounds, and one of nine defaults.  So a name that ends
+  with a unit in brackets gives the unit, "latency" or "_latency" is the latency, and an audio input
+  that is called a side chain is one.  Wrong and missing facts are mended where a host can do
+  without them (Plugin::notes); else the plugin cannot be used (Plugin::fault).
 */
 
 #include "ladspa_host.h"
 #include "ladspa_library.h"
+#include "ladspa_range.h"
 #include "plugins/format.h"
 #include "plugins/plugin_names.h"
 
 #include "engine/base/text.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,27 +25,17 @@
 #define MAX_TEXT_BYTES 256U
 
 /// What is mended in ports.
-typedef enum Mend {
-  MEND_NO_NAME,
-  MEND_NOT_UTF8,
-  MEND_NOT_FINITE,
-  MEND_INVERTED,
-  MEND_NO_MIN,
-  MEND_NO_MAX,
-  MEND_NO_DEFAULT,
-  MEND_DEFAULT_OUTSIDE,
-  N_MENDS
-} Mend;
+enum { MEND_NO_NAME = N_RANGE_MENDS, MEND_NOT_UTF8, N_MENDS };
 
 static const char* const mend_texts[N_MENDS] = {
+  [RANGE_NOT_FINITE] = "bound that is not finite",
+  [RANGE_INVERTED] = "lower bound above the upper bound",
+  [RANGE_NO_MIN] = "no lower bound",
+  [RANGE_NO_MAX] = "no upper bound",
+  [RANGE_NO_DEFAULT] = "no default",
+  [RANGE_DEFAULT_OUTSIDE] = "default outside the bounds",
   [MEND_NO_NAME] = "no name",
   [MEND_NOT_UTF8] = "name that is not UTF-8",
-  [MEND_NOT_FINITE] = "bound that is not finite",
-  [MEND_INVERTED] = "lower bound above the upper bound",
-  [MEND_NO_MIN] = "no lower bound",
-  [MEND_NO_MAX] = "no upper bound",
-  [MEND_NO_DEFAULT] = "no default",
-  [MEND_DEFAULT_OUTSIDE] = "default outside the bounds",
 };
 
 /// The plugins of a library, as far as they are listed.
@@ -68,7 +58,7 @@ typedef struct Description {
 } Description;
 
 static void
-mend(Description* const d, const Mend what, const uint32_t port)
+mend(Description* const d, const uint32_t what, const uint32_t port)
 {
   d->first_mended[what] = d->n_mended[what]++ ? d->first_mended[what] : port;
 }
@@ -146,201 +136,29 @@ make_symbol(Description* const d, const PluginPort* const port)
   return names_add(&d->symbols[port->type == PORT_AUDIO][is_output], id, '_');
 }
 
-// ---- numbers ----
-
-/// The decimal number with the fewest digits that is this float: 0.1, not 0.10000000149011612.
-static double
-shortest(const float number)
-{
-  const double magnitude = number != 0.0F ? floor(log10(fabs((double)number))) : 0.0;
-  for (double digit = 5.0; digit < 9.0; digit += 1.0) {
-    const double scale = pow(10.0, fabs(digit - magnitude));
-    const double rounded =
-        digit >= magnitude ? rint(number * scale) / scale : rint(number / scale) * scale;
-    if ((float)rounded == number) {
-      return rounded;
-    }
-  }
-  return number;
-}
-
-/// The range of a control that states none: wide enough for any use.
-static void
-choose_range(const PluginPort* const port, double* const min, double* const max)
-{
-  static const struct {
-    double min, max;
-  } ranges[] = {
-    [UNIT_NONE] = { -1000.0, 1000.0 }, [UNIT_HZ] = { 0.0, 20000.0 },
-    [UNIT_DB] = { -120.0, 40.0 },      [UNIT_MS] = { 0.0, 10000.0 },
-    [UNIT_BPM] = { 1.0, 1000.0 },      [UNIT_DEG] = { -360.0, 360.0 },
-    [UNIT_S] = { 0.0, 100.0 },         [UNIT_PERCENT] = { 0.0, 100.0 },
-  };
-  const bool is_rate = port->flags & PORT_RATE;
-  *min = is_rate ? 0.0 : ranges[port->unit].min;
-  *max = is_rate ? 0.5 : ranges[port->unit].max;
-}
-
-/// True if the port states the bound, and the bound is a number.
-static bool
-has_bound(Description* const d, const uint32_t p, const int stated, const float bound)
-{
-  if (stated && !isfinite(bound)) {
-    mend(d, MEND_NOT_FINITE, p);
-  }
-  return stated && isfinite(bound);
-}
-
-static void
-read_range(Description* const d, const uint32_t p, const LADSPA_PortRangeHint* const hint)
-{
-  PluginPort* const port = &d->ports[p];
-  const int hints = hint->HintDescriptor;
-  const bool has_min = has_bound(d, p, LADSPA_IS_HINT_BOUNDED_BELOW(hints), hint->LowerBound);
-  const bool has_max = has_bound(d, p, LADSPA_IS_HINT_BOUNDED_ABOVE(hints), hint->UpperBound);
-  double min = 0.0;
-  double max = 0.0;
-  choose_range(port, &min, &max);
-  if (has_min) {
-    min = shortest(hint->LowerBound);
-    max = fmax(min, max);
-  } else {
-    mend(d, MEND_NO_MIN, p);
-  }
-  if (has_max) {
-    max = shortest(hint->UpperBound);
-    min = has_min ? min : fmin(min, max);
-  } else {
-    mend(d, MEND_NO_MAX, p);
-  }
-  if (min > max) {
-    mend(d, MEND_INVERTED, p);
-  }
-  port->min = fmin(min, max);
-  port->max = fmax(min, max);
-}
-
-/// Bounds of whole numbers are a little wider, so that they suffer no rounding.
-static void
-round_range(PluginPort* const port)
-{
-  const double min = ceil(port->min);
-  const double max = floor(port->max);
-  port->min = fmin(min, max);
-  port->max = fmax(min, max);
-}
-
-/// A part of the way from the lower to the upper bound.  Some plugins give both without the hints
-/// that they are bounds.
-static double
-between(const LADSPA_PortRangeHint* const hint, const double part)
-{
-  const double lower = hint->LowerBound;
-  const double upper = hint->UpperBound;
-  const double number = exp(log(lower) * (1.0 - part) + log(upper) * part);
-  return LADSPA_IS_HINT_LOGARITHMIC(hint->HintDescriptor) && isfinite(number)
-             ? number
-             : lower * (1.0 - part) + upper * part;
-}
-
-/// The stated default, or NaN.
-static double
-stated_default(const LADSPA_PortRangeHint* const hint)
-{
-  const double hz = LADSPA_IS_HINT_SAMPLE_RATE(hint->HintDescriptor) ? 1.0 / PLUGIN_RATE_HZ : 1.0;
-  switch (hint->HintDescriptor & LADSPA_HINT_DEFAULT_MASK) {
-  case LADSPA_HINT_DEFAULT_MINIMUM:
-    return shortest(hint->LowerBound);
-  case LADSPA_HINT_DEFAULT_LOW:
-    return shortest((float)between(hint, 0.25));
-  case LADSPA_HINT_DEFAULT_MIDDLE:
-    return shortest((float)between(hint, 0.5));
-  case LADSPA_HINT_DEFAULT_HIGH:
-    return shortest((float)between(hint, 0.75));
-  case LADSPA_HINT_DEFAULT_MAXIMUM:
-    return shortest(hint->UpperBound);
-  case LADSPA_HINT_DEFAULT_0:
-    return 0.0;
-  case LADSPA_HINT_DEFAULT_1:
-    return hz;
-  case LADSPA_HINT_DEFAULT_100:
-    return 100.0 * hz;
-  case LADSPA_HINT_DEFAULT_440:
-    return 440.0 * hz;
-  default:
-    return (double)NAN;
-  }
-}
-
-static double
-clamp(const double number, const double min, const double max)
-{
-  return fmin(fmax(number, min), max);
-}
-
-static void
-read_default(Description* const d, const uint32_t p, const LADSPA_PortRangeHint* const hint)
-{
-  PluginPort* const port = &d->ports[p];
-  double number = stated_default(hint);
-  if (!isfinite(number)) {
-    mend(d, MEND_NO_DEFAULT, p);
-    number = clamp(0.0, port->min, port->max);
-  }
-  if (port->flags & PORT_TOGGLED) {
-    number = number > 0.0 ? 1.0 : 0.0;
-  } else if (port->flags & PORT_INTEGER) {
-    number = rint(number);
-  }
-  if (number < port->min || number > port->max) {
-    mend(d, MEND_DEFAULT_OUTSIDE, p);
-  }
-  port->initial = clamp(number, port->min, port->max);
-}
-
 // ---- ports ----
 
-static uint32_t
-hint_flags(const int hints)
-{
-  const bool is_rate = LADSPA_IS_HINT_SAMPLE_RATE(hints);
-  if (LADSPA_IS_HINT_TOGGLED(hints)) {
-    return PORT_TOGGLED;
-  }
-  return (is_rate ? PORT_RATE : PORT_NO_FLAGS) |
-         (LADSPA_IS_HINT_INTEGER(hints) && !is_rate ? PORT_INTEGER : PORT_NO_FLAGS);
-}
-
 static void
-describe_input(Description* const d, const uint32_t p, const LADSPA_PortRangeHint* const hint)
+describe_input(Description* const d, const uint32_t p)
 {
-  PluginPort* const port = &d->ports[p];
-  port->flags |= hint_flags(hint->HintDescriptor);
-  if (port->flags & PORT_TOGGLED) {
-    port->max = 1.0;
-  } else {
-    read_range(d, p, hint);
-  }
-  if (port->flags & PORT_INTEGER) {
-    round_range(port);
-  }
-  read_default(d, p, hint);
-  // Plugins have this hint with a lower bound of 0, too, where no scale is logarithmic.
-  if (LADSPA_IS_HINT_LOGARITHMIC(hint->HintDescriptor) && port->min > 0.0) {
-    port->flags |= PORT_LOGARITHMIC;
+  static const LADSPA_PortRangeHint no_hint = { .HintDescriptor = 0 };
+  const LADSPA_PortRangeHint* const hints = d->ladspa->PortRangeHints;
+  const uint32_t mends = ladspa_range_read(&d->ports[p], hints ? &hints[p] : &no_hint);
+  for (uint32_t m = 0; m < N_RANGE_MENDS; ++m) {
+    if (mends & 1U << m) {
+      mend(d, m, p);
+    }
   }
 }
 
 static void
 describe_control(Description* const d, const uint32_t p)
 {
-  static const LADSPA_PortRangeHint no_hint = { .HintDescriptor = 0 };
-  const LADSPA_PortRangeHint* const hints = d->ladspa->PortRangeHints;
   PluginPort* const port = &d->ports[p];
   port->type = PORT_CONTROL;
   port->unit = unit_of_name(port->name);
   if (!(port->flags & PORT_OUTPUT)) {
-    describe_input(d, p, hints ? &hints[p] : &no_hint);
+    describe_input(d, p);
   } else if (!strcmp(port->name, "latency") || !strcmp(port->name, "_latency")) {
     port->flags |= PORT_LATENCY;
   }
@@ -474,7 +292,7 @@ check_functions(Description* const d)
 static void
 write_notes(Description* const d)
 {
-  for (Mend m = 0; m < N_MENDS; ++m) {
+  for (uint32_t m = 0; m < N_MENDS; ++m) {
     if (d->n_mended[m]) {
       text_buffer_print(&d->notes, "%s%s: \"%s\"", d->notes.n ? "; " : "", mend_texts[m],
                         d->ports[d->first_mended[m]].name);

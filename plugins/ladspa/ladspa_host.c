@@ -2,8 +2,8 @@
 /*
   Runs LADSPA plugins.
 
-  Control ports are connected to `values`, audio ports to the rows of run(), again whenever these move.
-  An instance is renewed by a new one: of Debian's plugins every fifth keeps state when it is
+  Control ports are connected to `values`, audio ports to the rows of run(), again whenever these
+  move.  An instance is renewed by a new one: of Debian's plugins every fifth keeps state when it is
   deactivated and activated.
 */
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// Libraries of LADSPA plugins.  A library stays loaded for the life of the process, because plugins
-/// leave threads, handlers and exit functions behind.
+/// Libraries of LADSPA plugins.  A library stays loaded for the life of the process, because
+/// plugins leave threads, handlers and exit functions behind.
 #ifndef WARPRACK_PLUGINS_LADSPA_LADSPA_LIBRARY_H
 #define WARPRACK_PLUGINS_LADSPA_LADSPA_LIBRARY_H
 

@@ -67,9 +67,9 @@ count_old(const OldBundles* const old, const char* const format)
 /// Choose the bundles that are kept.  Bundles of a format that prepares may describe each other's
 /// plugins, so all of them are kept, or only those that failed.
 static void
-choose_kept(Scan* const scan, const OldBundles* const old)
+choose_kept(Scan* const scan, const OldBundles* const old, const bool everything)
 {
-  bool keeps = !scan->request->everything;
+  bool keeps = !everything;
   if (scan->format->prepare) {
     keeps = keeps && count_old(old, scan->format->name) == scan->n;
     for (uint32_t b = 0; b < scan->n; ++b) {
@@ -79,16 +79,17 @@ choose_kept(Scan* const scan, const OldBundles* const old)
   for (uint32_t b = 0; b < scan->n; ++b) {
     ScanBundle* const bundle = &scan->bundles[b];
     const bool has_failed = bundle->old && bundle->old->fault[0];
-    bundle->is_kept = bundle->old && (keeps || (has_failed && !scan->request->everything));
+    bundle->is_kept = bundle->old && (keeps || (has_failed && !everything));
   }
 }
 
 // ---- all formats ----
 
 static Status
-scan_format(Scan* const scan, const OldBundles* const old, Error* const error)
+scan_format(Scan* const scan, const OldBundles* const old, const bool everything,
+            Error* const error)
 {
-  choose_kept(scan, old);
+  choose_kept(scan, old, everything);
   bool is_done = true;
   for (uint32_t b = 0; b < scan->n; ++b) {
     is_done = is_done && scan->bundles[b].is_kept;
@@ -98,7 +99,8 @@ scan_format(Scan* const scan, const OldBundles* const old, Error* const error)
 
 /// Scan the bundles of one format after the other.
 static Status
-scan_formats(Scan* const all, const OldBundles* const old, Error* const error)
+scan_formats(Scan* const all, const OldBundles* const old, const bool everything,
+             Error* const error)
 {
   Status status = STATUS_OK;
   for (uint32_t first = 0; !status && first < all->n;) {
@@ -110,7 +112,7 @@ scan_formats(Scan* const all, const OldBundles* const old, Error* const error)
         break;
       }
     }
-    status = scan_format(&scan, old, error);
+    status = scan_format(&scan, old, everything, error);
     first += scan.n;
   }
   return status;
@@ -144,47 +146,51 @@ print_all(const Scan* const scan, char** const text, size_t* const n_bytes, Erro
   return STATUS_OK;
 }
 
+/// Take the memory of a scan, and note what is known of its bundles.
 static Status
-scan_found(const ScanRequest* const request, const FoundBundles* const found,
-           const OldBundles* const old, char** const text, size_t* const n_bytes,
-           ScanCounts* const counts, Error* const error)
+set_bundles(Scan* const scan, const FoundBundles* const found, const OldBundles* const old,
+            Error* const error)
 {
-  Scan scan = { .request = request,
-                .bundles = calloc(found->n + 1U, sizeof(ScanBundle)),
-                .n = found->n,
-                .jobs = calloc(found->n + 1U, sizeof(uint32_t)) };
-  Status status = scan.bundles && scan.jobs
-                      ? STATUS_OK
-                      : error_set(error, STATUS_NO_MEM, "out of memory for the scan");
-  for (uint32_t b = 0; !status && b < scan.n; ++b) {
-    const FoundBundle* const bundle = &found->bundles[b];
-    scan.bundles[b] =
+  scan->bundles = calloc(found->n + 1U, sizeof(ScanBundle));
+  scan->jobs = calloc(found->n + 1U, sizeof(uint32_t));
+  if (!scan->bundles || !scan->jobs) {
+    return error_set(error, STATUS_NO_MEM, "out of memory for the scan");
+  }
+  for (scan->n = 0; scan->n < found->n; ++scan->n) {
+    const FoundBundle* const bundle = &found->bundles[scan->n];
+    scan->bundles[scan->n] =
         (ScanBundle){ .found = bundle, .old = find_unchanged(old, bundle), .key = bundle->key };
   }
-  status = status ? status : scan_formats(&scan, old, error);
-  status = status ? status : print_all(&scan, text, n_bytes, error);
-  if (!status) {
-    count(&scan, counts);
+  return STATUS_OK;
+}
+
+static void
+clear_bundles(Scan* const scan)
+{
+  for (uint32_t b = 0; b < scan->n; ++b) {
+    free(scan->bundles[b].text);
   }
-  for (uint32_t b = 0; scan.bundles && b < scan.n; ++b) {
-    free(scan.bundles[b].text);
-  }
-  free(scan.bundles);
-  free(scan.jobs);
-  return status;
+  free(scan->bundles);
+  free(scan->jobs);
 }
 
 Status
 scan_run(const ScanRequest* const request, char** const text, size_t* const n_bytes,
          ScanCounts* const counts, Error* const error)
 {
-  ScanRequest complete = *request;
-  complete.limit_ms = request->limit_ms ? request->limit_ms : SCAN_LIMIT_MS;
+  Scan scan = { .n_children = request->n_children,
+                .limit_ms = request->limit_ms ? request->limit_ms : SCAN_LIMIT_MS };
   FoundBundles found;
   OldBundles old = { .n = 0 };
   Status status = bundles_find(&found, error);
   status = status ? status : old_bundles_init(&old, request->old, error);
-  status = status ? status : scan_found(&complete, &found, &old, text, n_bytes, counts, error);
+  status = status ? status : set_bundles(&scan, &found, &old, error);
+  status = status ? status : scan_formats(&scan, &old, request->everything, error);
+  status = status ? status : print_all(&scan, text, n_bytes, error);
+  if (!status) {
+    count(&scan, counts);
+  }
+  clear_bundles(&scan);
   free(old.bundles);
   bundles_clear(&found);
   return status;

@@ -11,8 +11,7 @@
 
 #include "plugins/catalogue.h"
 
-#define SCAN_LIMIT_MS  8000U        // for a bundle, or for the next plugin of it
-#define SCAN_MAX_BYTES (64U << 20U) // of a bundle's text
+#define SCAN_LIMIT_MS 8000U // for a bundle, or for the next plugin of it
 
 /// What a scan did.
 typedef struct ScanCounts {

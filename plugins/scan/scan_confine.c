@@ -3,8 +3,6 @@
 
 #include "scan_confine.h"
 
-#include "engine/base/macros.h"
-
 #include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
@@ -63,27 +61,24 @@ address_bytes(void)
   return (uint64_t)n_pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
+/// Lower a limit, unless it is lower.
+static bool
+set_limit(const int resource, const uint64_t max)
+{
+  struct rlimit limit;
+  if (getrlimit(resource, &limit)) {
+    return false;
+  }
+  limit.rlim_max = max < limit.rlim_max ? max : limit.rlim_max;
+  limit.rlim_cur = limit.rlim_max;
+  return !setrlimit(resource, &limit);
+}
+
 static bool
 set_limits(void)
 {
-  const struct {
-    int resource;
-    uint64_t limit;
-  } rows[] = {
-    { RLIMIT_AS, address_bytes() + MAX_MEMORY_BYTES },
-    { RLIMIT_CORE, 0 },
-    { RLIMIT_CPU, MAX_CPU_S },
-    { RLIMIT_FSIZE, MAX_FILE_BYTES },
-  };
-  bool done = true;
-  for (uint32_t r = 0; r < ARRAY_LEN(rows); ++r) {
-    struct rlimit limit;
-    done = done && !getrlimit(rows[r].resource, &limit);
-    limit.rlim_max = rows[r].limit < limit.rlim_max ? rows[r].limit : limit.rlim_max;
-    limit.rlim_cur = limit.rlim_max;
-    done = done && !setrlimit(rows[r].resource, &limit);
-  }
-  return done;
+  return set_limit(RLIMIT_AS, address_bytes() + MAX_MEMORY_BYTES) && set_limit(RLIMIT_CORE, 0) &&
+         set_limit(RLIMIT_CPU, MAX_CPU_S) && set_limit(RLIMIT_FSIZE, MAX_FILE_BYTES);
 }
 
 bool

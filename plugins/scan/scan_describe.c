@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/time.h>
 
+#define BUNDLE_MAX_BYTES    (64U << 20U)        // text of a bundle
 #define PREPARING_MAX_BYTES CATALOGUE_MAX_BYTES // text of all bundles of a format
 
 // ---- text ----
@@ -103,7 +104,7 @@ on_found(void* const context, const Plugin* const plugin)
   const size_t n_bytes = text.n;
   char* const bytes = text_buffer_take(&text);
   writer->is_full =
-      writer->is_full || !bytes || !report_add(writer->report, SCAN_MAX_BYTES, bytes, n_bytes);
+      writer->is_full || !bytes || !report_add(writer->report, BUNDLE_MAX_BYTES, bytes, n_bytes);
   free(bytes);
 }
 
@@ -155,9 +156,9 @@ describe_bundles(Scan* const scan, Error* const error)
     }
   }
   const ChildJobs jobs = { .n_jobs = n_jobs,
-                           .n_children = scan->request->n_children,
-                           .limit_ms = scan->request->limit_ms,
-                           .max_bytes = SCAN_MAX_BYTES,
+                           .n_children = scan->n_children,
+                           .limit_ms = scan->limit_ms,
+                           .max_bytes = BUNDLE_MAX_BYTES,
                            .work = describe_work,
                            .ended = describe_ended,
                            .context = scan };
@@ -194,7 +195,7 @@ on_announced(void* const context, const char* const bundle)
       preparing->report->place = b + 1U;
     }
   }
-  set_alarm(scan->request->limit_ms);
+  set_alarm(scan->limit_ms);
 }
 
 static Status
@@ -208,7 +209,7 @@ prepare(const Scan* const scan, Report* const report, Error* const error)
       paths[n++] = scan->bundles[b].found->path;
     }
   }
-  set_alarm(scan->request->limit_ms);
+  set_alarm(scan->limit_ms);
   const Status status = paths ? scan->format->prepare(paths, n, on_announced, &preparing, error)
                               : error_set(error, STATUS_NO_MEM, "out of memory");
   set_alarm(0);
@@ -300,7 +301,7 @@ static Status
 describe_prepared(Scan* const scan, Error* const error)
 {
   const ChildJobs jobs = { .n_jobs = 1,
-                           .limit_ms = (scan->n + 2U) * scan->request->limit_ms,
+                           .limit_ms = (scan->n + 2U) * scan->limit_ms,
                            .max_bytes = PREPARING_MAX_BYTES,
                            .work = prepare_work,
                            .ended = prepare_ended,

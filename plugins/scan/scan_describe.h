@@ -3,9 +3,10 @@
 #ifndef WARPRACK_PLUGINS_SCAN_SCAN_DESCRIBE_H
 #define WARPRACK_PLUGINS_SCAN_SCAN_DESCRIBE_H
 
-#include "scan.h"
 #include "scan_children.h"
 #include "scan_list.h"
+
+#include "plugins/catalogue.h"
 
 /// What is known of a bundle.
 typedef struct ScanBundle {
@@ -21,8 +22,9 @@ typedef struct ScanBundle {
 
 /// The scan, or the part of it that has one format.
 typedef struct Scan {
-  const ScanRequest* request;
   const PluginFormat* format;
+  uint32_t n_children; ///< At a time; 0: as many as cores
+  uint32_t limit_ms;   ///< For a bundle
   ScanBundle* bundles; ///< [n]
   uint32_t n;
   uint32_t* jobs;  ///< [n] Places of the bundles that children describe

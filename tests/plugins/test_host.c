@@ -17,7 +17,7 @@
 #include <signal.h>
 #include <string.h>
 
-#define FRAMES       2000U
+#define FRAMES       2048U
 #define MAX_CHANNELS 16U
 
 static FakePlugin fake;

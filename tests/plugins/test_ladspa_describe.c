@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A LADSPA library is described as it is; what is wrong in it is mended or refused, and the description
-// says so.
+// A LADSPA library is described as it is; what is wrong in it is mended or refused, and the
+// description says so.
 
 #include "engine/base/percentiles.h"
 #include "tests/support/plugin_rig.h"
@@ -171,7 +171,7 @@ TEST(missing_and_invalid_bounds_are_mended)
   ck_assert_uint_eq(plugin->ports[plugin_rig_port(plugin, "Negative")].flags, PORT_NO_FLAGS);
   ck_assert_str_eq(plugin->fault, "");
   ck_assert_str_eq(plugin->notes,
-                   "bound that is not finite: \"NaN\" and 3 more; "
+                   "bound that is not finite: \"NaN\" and 1 more; "
                    "lower bound above the upper bound: \"Inverted\"; "
                    "no lower bound: \"NaN\" and 2 more; no upper bound: \"NaN\" and 4 more; "
                    "no default: \"NaN\" and 4 more; default outside the bounds: \"Outside\"");

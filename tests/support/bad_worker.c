@@ -44,6 +44,8 @@
 extern const WorkerCalls worker_calls;
 
 static atomic_bool is_needy, is_in_future, is_latent;
+
+static pthread_mutex_t plugins_lock = PTHREAD_MUTEX_INITIALIZER;
 static char plugins[32]; // the catalogue
 
 static Status
@@ -226,14 +228,26 @@ obey(const char* const name)
 }
 
 static Status
+check_plugins(const char* const name, Error* const error)
+{
+  pthread_mutex_lock(&plugins_lock);
+  const bool lacks = !strncmp(name, "has-", 4) && strcmp(name + 4, plugins) != 0;
+  const Status status =
+      lacks ? error_set(error, STATUS_FILE, "the catalogue is \"%s\"", plugins) : STATUS_OK;
+  pthread_mutex_unlock(&plugins_lock);
+  return status;
+}
+
+static Status
 load(void* const context, const char* const name, const double rate_hz, FxFile** const out,
      Error* const error)
 {
   static const float one[] = { 1.0F };
   (void)context;
   (void)rate_hz;
-  if (!strncmp(name, "has-", 4) && strcmp(name + 4, plugins) != 0) {
-    return error_set(error, STATUS_FILE, "the catalogue is \"%s\"", plugins);
+  const Status status = check_plugins(name, error);
+  if (status) {
+    return status;
   }
   obey(name);
   FxFile* const file = calloc(1, sizeof(FxFile));
@@ -273,7 +287,9 @@ use_plugins(const int fd, Error* const error)
     status = error_set(error, STATUS_FILE, "no catalogue");
   }
   if (!status) {
+    pthread_mutex_lock(&plugins_lock);
     strcpy(plugins, text);
+    pthread_mutex_unlock(&plugins_lock);
     do_it(text);
   }
   free(text);

@@ -34,6 +34,7 @@ typedef struct Rig {
 
 // ---- in the worker ----
 
+static pthread_mutex_t plugins_lock = PTHREAD_MUTEX_INITIALIZER;
 static char plugins[32]; // the catalogue of this process
 
 static Status
@@ -43,6 +44,7 @@ load_file(void* const context, const char* const name, const double rate_hz, FxF
   static const float samples[] = { 0.0F, 0.0F, 0.5F };
   (void)rate_hz;
   if (strcmp(context, "/files") != 0 || strcmp(name, "late.wav") != 0) {
+    SCOPED_LOCK(&plugins_lock);
     return error_set(why, STATUS_FILE, "%s is not in %s, with plugins \"%s\"", name,
                      (const char*)context, plugins);
   }
@@ -67,6 +69,7 @@ use_plugins(const int fd, Error* const why)
   size_t n_bytes = 0;
   const Status status = sealed_text_read(fd, sizeof(plugins) - 1U, &text, &n_bytes, why);
   if (!status) {
+    SCOPED_LOCK(&plugins_lock);
     strcpy(plugins, text);
     free(text);
   }

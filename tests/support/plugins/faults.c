@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  Plugins that break the rules.  Each copies its input to its output.  `segv_run` and its kind end or
-  stop the process in the phase of their label; the others break one rule in run().  The control
-  "After" is the number of blocks before that, with a negative number it never happens.
+  Plugins that break the rules.  Each copies its input to its output.  `segv_run` and its kind end
+  or stop the process in the phase of their label; the others break one rule in run().  The control
+  "After" is the number of blocks before that; with a negative number it never happens.
 
-  The environment variable WARPRACK_FIXTURE makes the library itself fail: "hang_constructor" when it
-  is loaded, "exit_descriptor" when its plugins are listed.
+  The environment variable WARPRACK_FIXTURE makes the library itself fail: "hang_constructor" when
+  it is loaded, "exit_descriptor" when its plugins are listed.
 */
 
 #include "fixture.h"
@@ -40,7 +40,7 @@ static const FixturePort ports[] = {
 
 // ---- ends ----
 
-static void
+__attribute__((no_sanitize("address", "undefined"))) static void
 end_segv(void)
 {
   static int* volatile nowhere;

@@ -6,6 +6,9 @@
 #include <ladspa.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+#define MAX_COPIES 2000U // more than a library may have
 
 #define IN      (LADSPA_PORT_INPUT | LADSPA_PORT_AUDIO)
 #define OUT     (LADSPA_PORT_OUTPUT | LADSPA_PORT_AUDIO)
@@ -122,10 +125,11 @@ static const LADSPA_Descriptor plugins[] = {
   { .Label = "no_instance", AUDIO, FUNCTIONS },
 };
 
-/// With WARPRACK_FIXTURE the list does not end: "again" repeats a plugin, "endless" makes new ones.
+/// With WARPRACK_FIXTURE the list does not end: "again" repeats a plugin, "endless" has others.
 const LADSPA_Descriptor*
 ladspa_descriptor(const unsigned long index)
 {
+  static LADSPA_Descriptor copies[MAX_COPIES];
   const char* const how = getenv("WARPRACK_FIXTURE");
   for (size_t i = 0; i < sizeof(endless) - 1U; ++i) {
     endless[i] = 'x';
@@ -133,9 +137,7 @@ ladspa_descriptor(const unsigned long index)
   if (!how) {
     return index < ARRAY_LEN(plugins) ? &plugins[index] : NULL;
   }
-  LADSPA_Descriptor* const copy = how[0] == 'e' ? malloc(sizeof(LADSPA_Descriptor)) : NULL;
-  if (copy) {
-    *copy = plugins[3];
-  }
-  return copy ? copy : &plugins[3];
+  LADSPA_Descriptor* const copy = &copies[strcmp(how, "again") ? index % MAX_COPIES : 0U];
+  *copy = (LADSPA_Descriptor){ .Label = "copy", AUDIO, FUNCTIONS };
+  return copy;
 }

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   A CLAP plugin for tests: a table of parameters, audio ports, and a function that makes the sound.
+   Each source with a table of kinds, fixtures.c and broken.c, forms a file together with as_clap.c.
+*/
+#ifndef WARPRACK_TESTS_CLAP_FIXTURE_H
+#define WARPRACK_TESTS_CLAP_FIXTURE_H
+
+#include <clap/plugin.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifndef FIXTURE_MAJOR
+#define FIXTURE_MAJOR 1 // of the version of CLAP
+#endif
+
+#define MAX_VALUES   16U
+#define DELAY_FRAMES 64U
+#define N(array)     ((uint32_t)(sizeof(array) / sizeof((array)[0])))
+
+/// The version of CLAP that a descriptor or file claims.
+#define VERSION                                                                                    \
+  {                                                                                                \
+    FIXTURE_MAJOR, 2, 0                                                                            \
+  }
+
+typedef struct Fixture Fixture;
+
+typedef struct Param {
+  clap_id id;
+  uint32_t flags;
+  const char *module, *name;
+  double min, max, initial;
+  const char* format;        // of value_to_text, with the number
+  const char* const* labels; // of the values from `min`
+} Param;
+
+typedef struct Kind {
+  clap_plugin_descriptor_t descriptor;
+  uint32_t n_main, n_side; // channels: of main input and output, of the side chain
+  uint32_t n_notes;
+  const Param* params;
+  uint32_t n_params;
+  void (*process)(Fixture* fixture, const clap_process_t* block);
+} Kind;
+
+struct Fixture {
+  clap_plugin_t clap;
+  const Kind* kind;
+  const clap_host_t* host;
+  double values[MAX_VALUES];
+  bool is_offline, is_processing, is_wrong_thread;
+  float delay[DELAY_FRAMES];
+  uint32_t at, latency_frames;
+  float memory;
+  int pipe[2];
+  uint32_t n_timers, n_fds, n_callbacks;
+};
+
+extern const Kind fixture_kinds[];
+extern const uint32_t fixture_n_kinds;
+
+#endif

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Event ports: buffers, and the messages that the host writes to them.
 
+#define NDEBUG // forge.h asserts, but not on audio threads
+
 #include "lv2_atoms.h"
 #include "lv2_features.h"
 #include "lv2_urids.h"
@@ -16,7 +18,7 @@
 /// URIs that audio threads write; mapped before.
 static struct {
   LV2_URID position, bar, bar_beat, beat_unit, beats_per_bar, beats_per_minute, frame, speed;
-  LV2_URID set, property, value;
+  LV2_URID patch_set, patch_property, patch_value;
 } uris;
 
 static void
@@ -30,9 +32,9 @@ map_uris(void)
   uris.beats_per_minute = urid_map(LV2_TIME__beatsPerMinute);
   uris.frame = urid_map(LV2_TIME__frame);
   uris.speed = urid_map(LV2_TIME__speed);
-  uris.set = urid_map(LV2_PATCH__Set);
-  uris.property = urid_map(LV2_PATCH__property);
-  uris.value = urid_map(LV2_PATCH__value);
+  uris.patch_set = urid_map(LV2_PATCH__Set);
+  uris.patch_property = urid_map(LV2_PATCH__property);
+  uris.patch_value = urid_map(LV2_PATCH__value);
 }
 
 static LV2_URID
@@ -182,10 +184,10 @@ write_property(LV2_Atom_Forge* const forge, const AtomProperty* const property)
 {
   LV2_Atom_Forge_Frame frame;
   lv2_atom_forge_frame_time(forge, 0);
-  lv2_atom_forge_object(forge, &frame, 0, uris.set);
-  lv2_atom_forge_key(forge, uris.property);
+  lv2_atom_forge_object(forge, &frame, 0, uris.patch_set);
+  lv2_atom_forge_key(forge, uris.patch_property);
   lv2_atom_forge_urid(forge, property->key);
-  lv2_atom_forge_key(forge, uris.value);
+  lv2_atom_forge_key(forge, uris.patch_value);
   write_number(forge, property);
   lv2_atom_forge_pop(forge, &frame);
 }

@@ -72,7 +72,9 @@ param_of(const FxSetup* const setup, const uint32_t p)
                       .min = port->min * scale,
                       .max = port->max * scale,
                       .value = row->initial,
-                      .target = port->initial * scale };
+                      .target = port->flags & PORT_RATE
+                                    ? host_port_clip(port, setup->rate_hz, row->initial)
+                                    : port->initial };
 }
 
 /// Take over the values of a preset.

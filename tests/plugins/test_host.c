@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A plugin is an effect like any other: its channels, latency, errors, renewal, and what it must not
-// do to the rest of the program.
+// A plugin is an effect like any other: its channels, latency, errors, renewal, and what it must
+// not do to the rest of the program.
 
 #include "engine/base/rt.h"
 #include "engine/contract/format.h"

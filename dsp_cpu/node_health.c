@@ -14,6 +14,7 @@
 static void
 postpone_renewal(NodeHealth* const health)
 {
+  atomic_store_explicit(&health->is_bypassed, true, memory_order_relaxed);
   health->n_postponed = RENEWAL_REST_BLOCKS;
   atomic_store_explicit(&health->renewal, RENEWAL_POSTPONED, memory_order_relaxed);
 }
@@ -35,14 +36,13 @@ node_health_follow(NodeHealth* const health, const bool finite, const bool is_re
   }
   const bool is_repeated = health->n_bad == BYPASS_BAD_BLOCKS;
   const bool stops = !finite && is_renewed;
+  atomic_store_explicit(&health->is_bypassed, is_repeated, memory_order_relaxed);
   if (stops && is_repeated) {
     postpone_renewal(health);
   } else if (stops) {
     ask_for_renewal(health);
   }
-  const bool is_bypassed = is_repeated || stops;
-  atomic_store_explicit(&health->is_bypassed, is_bypassed, memory_order_relaxed);
-  return is_bypassed;
+  return is_repeated || stops;
 }
 
 /// Set the values that have changed since the node was stopped.

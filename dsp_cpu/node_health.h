@@ -15,7 +15,7 @@
 REALTIME bool node_health_may_run(const FxInfo* fx, const BatchUnit* unit);
 
 /// Record one more block of a node that ran: whether its output was finite, and whether its effect
-/// has FxInfo::renew.  Returns true while the node is bypassed. [player]
+/// has FxInfo::renew.  Returns true while the node's input replaces its output. [player]
 REALTIME bool node_health_follow(NodeHealth* health, bool finite, bool is_renewed);
 
 #endif

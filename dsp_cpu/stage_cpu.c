@@ -334,9 +334,10 @@ guard_run(const Stage* const stage, const Batch* const batch, const Run* const r
   if (n_bad == 0U && health->n_bad == 0U) {
     return 0U; // neither stopped nor bypassed
   }
-  const bool was_bypassed = atomic_load_explicit(&health->is_bypassed, memory_order_relaxed);
+  const bool was_bypassed = health->plays_input;
   const bool is_bypassed =
       run->is_stopped || node_health_follow(health, n_bad == 0U, batch->fx->renew != NULL);
+  health->plays_input = is_bypassed;
   for (uint32_t u = run->first_unit; (was_bypassed || is_bypassed) && u < end; ++u) {
     bypass_unit(stage, &batch->specs[u], n_frames, was_bypassed, is_bypassed);
   }

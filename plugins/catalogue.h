@@ -48,7 +48,8 @@ typedef struct CatalogueEntry {
   uint32_t bundle;        ///< Place in the bundles
 } CatalogueEntry;
 
-/// Write a bundle: its line, then its text.  CATALOGUE_START goes before the first one. [any, not rt]
+/// Write a bundle: its line, then its text.  CATALOGUE_START goes before the first one. [any, not
+/// rt]
 void catalogue_write_bundle(TextBuffer* text, const CatalogueBundle* bundle);
 
 /**
@@ -74,8 +75,8 @@ const CatalogueEntry* catalogue_entries(const Catalogue* catalogue, uint32_t* n_
 const char* catalogue_text(const Catalogue* catalogue, size_t* n_bytes);
 
 /// Make this the catalogue of the process, which owns it from now on, and free the earlier one.
-/// Effects that were found in that stay valid; an unchanged plugin keeps its effect.  NULL: there are
-/// no plugins.  Without a call, the first search reads the user's file. [any, not rt]
+/// Effects that were found in that stay valid; an unchanged plugin keeps its effect.  NULL: there
+/// are no plugins.  Without a call, the first search reads the user's file. [any, not rt]
 void catalogue_use(Catalogue* catalogue);
 
 /// The catalogue of the process, or NULL; valid until the next catalogue_use(). [any]

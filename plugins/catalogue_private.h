@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// Shared by catalogue.c (the text and its index) and catalogue_find.c (the plugins of the process).
+/// Shared by catalogue.c (the text and its index) and catalogue_find.c (the plugins of the
+/// process).
 #ifndef WARPRACK_PLUGINS_CATALOGUE_PRIVATE_H
 #define WARPRACK_PLUGINS_CATALOGUE_PRIVATE_H
 

@@ -13,11 +13,11 @@
 typedef void (*PluginFound)(void* context, const Plugin* plugin);
 
 typedef struct PluginFormat {
-  const char* name; ///< "ladspa", "lv2", "clap": the word in racks
+  const char* name;            ///< "ladspa", "lv2", "clap": the word in racks
   const char* path_variable;   ///< Environment variable with folders, separated by colons
   const char* default_folders; ///< If it is not set; "~" is the user's home
-  bool is_folder;         ///< A bundle is a folder; false: a file
-  const char* extension;  ///< Of a bundle's name: ".lv2", ".so"
+  bool is_folder;              ///< A bundle is a folder; false: a file
+  const char* extension;       ///< Of a bundle's name: ".lv2", ".so"
   /// Read what describes bundles without code, such as manifests, for all later calls of describe()
   /// in this process and its children.  `announce` names the bundle before it is read, because a
   /// broken one may crash the process.  NULL: nothing to prepare. [scan]

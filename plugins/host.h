@@ -20,8 +20,9 @@
    - create() opens the instances, because a plan needs the latency before load(): what memory a
      plugin takes is not known before, and not counted.
    - `bypass` cross-fades in 10 ms to the input, delayed by the latency.  The plugin runs on, so that
-     it is warm when it returns.  A plugin with a port of its own for this, PORT_ENABLED or
-     PORT_BYPASS, fades by itself.
+     it is warm when it returns.  A port of the plugin for this, PORT_ENABLED or PORT_BYPASS, stays
+     at the number that does not bypass: what plugins do with the other one differs, down to silence
+     and crashes.
 */
 #ifndef WARPRACK_PLUGINS_HOST_H
 #define WARPRACK_PLUGINS_HOST_H
@@ -67,8 +68,8 @@ typedef struct InstanceCalls {
   /// The latency in frames, after at least one run(). [builder]
   uint32_t (*latency)(const Instance* instance);
   /// Run what the instances of the format have to do outside of the audio: timers, descriptors,
-  /// callbacks, reports.  To be called about 30 times a second while instances exist.  NULL: nothing
-  /// to do. [builder]
+  /// callbacks, reports.  To be called about 30 times a second while instances exist.  NULL:
+  /// nothing to do. [builder]
   void (*idle)(void);
 } InstanceCalls;
 

@@ -106,13 +106,11 @@ describe(HostNode* const node, const FxSetup* const setup, const uint32_t latenc
 {
   const uint32_t row_frames = ALIGNMENT / sizeof(float);
   node->row_frames = (setup->max_block_frames + row_frames - 1U) / row_frames * row_frames;
-  const bool bypasses_itself = host_port_find(node->plugin, PORT_ENABLED | PORT_BYPASS) >= 0;
   node->bypass = (BypassShape){
     .n_in = node->lanes.n_in,
     .n_out = node->lanes.n_out,
     .latency_frames = latency_frames,
-    .line_frames =
-        bypasses_itself ? 0U : bypass_line_frames(latency_frames, setup->max_block_frames),
+    .line_frames = bypass_line_frames(latency_frames, setup->max_block_frames),
     .fade_frames = (uint32_t)lrint(BYPASS_SECONDS * setup->rate_hz),
   };
   lay_out(node);

@@ -40,7 +40,7 @@ static double
 port_number(const HostParam* const param, const FxParam* const row, const double value)
 {
   if (row->kind == PARAM_SWITCH) {
-    return (value != 0.0) != param->is_inverted ? param->max : param->min;
+    return value != 0.0 ? param->max : param->min;
   }
   return clip(param, value);
 }
@@ -55,36 +55,26 @@ motion_of(const PluginPort* const port, const FxParam* const row)
   return row->kind == PARAM_NUMBER && !(port->flags & jumps) ? MOTION_RAMP : MOTION_JUMP;
 }
 
-/// The port of a parameter, or -1.
-static int32_t
-port_of(const Plugin* const plugin, const uint32_t p)
-{
-  const int32_t port = plugin->param_ports[p];
-  return port == PLUGIN_BYPASS ? host_port_find(plugin, PORT_ENABLED | PORT_BYPASS) : port;
-}
-
 /// A parameter at the initial value of its port.
 static HostParam
 param_of(const FxSetup* const setup, const uint32_t p)
 {
   const Plugin* const plugin = plugin_of(setup->fx);
   const FxParam* const row = &setup->fx->params[p];
-  const int32_t place = port_of(plugin, p);
+  const int32_t place = plugin->param_ports[p];
   if (place < 0 || row->kind == PARAM_FILE || row->kind == PARAM_TEXT) {
     return (HostParam){ .value = row->initial };
   }
   const PluginPort* const port = &plugin->ports[place];
   const double scale = port_scale(port, setup->rate_hz);
-  HostParam param = { .motion = motion_of(port, row),
+  return (HostParam){ .motion = motion_of(port, row),
                       .port = (uint32_t)place,
                       .min = port->min * scale,
                       .max = port->max * scale,
-                      .is_inverted = (port->flags & PORT_ENABLED) != 0U,
-                      .value = row->initial };
-  const bool is_bypass = plugin->param_ports[p] == PLUGIN_BYPASS;
-  param.target =
-      is_bypass ? port_number(&param, row, row->initial) : clip(&param, port->initial * scale);
-  return param;
+                      .value = row->initial,
+                      .target = port->flags & PORT_RATE
+                                    ? host_port_clip(port, setup->rate_hz, row->initial)
+                                    : port->initial };
 }
 
 /// Take over the values of a preset.
@@ -124,10 +114,9 @@ host_params_set(HostParams* const params, const uint32_t p, const double value,
     return; // the engine repeats values; that of a preset stays
   }
   param->value = value;
-  if (param->motion == MOTION_NONE) {
-    params->is_bypassed =
-        params->plugin->param_ports[p] == PLUGIN_BYPASS ? value != 0.0 : params->is_bypassed;
-  } else {
+  if (params->plugin->param_ports[p] == PLUGIN_BYPASS) {
+    params->is_bypassed = value != 0.0;
+  } else if (param->motion != MOTION_NONE) {
     param->target = port_number(param, &params->plugin->fx.params[p], value);
     param->frame = frame;
     param->change = ++params->n_changes;

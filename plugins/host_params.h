@@ -13,7 +13,7 @@
 
 /// How a port gets a new target.
 typedef enum HostMotion {
-  MOTION_NONE,   ///< No port: `preset`, and `bypass` if the plugin has no port for it
+  MOTION_NONE,   ///< No port: `bypass` and `preset`
   MOTION_JUMP,   ///< At once
   MOTION_RAMP,   ///< By a ramp, one step per block
   MOTION_TRIGGER ///< `max` for one block, then `min`
@@ -21,13 +21,12 @@ typedef enum HostMotion {
 
 typedef struct HostParam {
   HostMotion motion;
-  uint32_t port;    ///< Place in Plugin::ports
-  double min, max;  ///< Of the port at this rate: nothing else is sent
-  bool is_inverted; ///< A switch whose port is `min` when it is on
-  double value;     ///< [player] As the engine gave it
-  double target;    ///< [player] For the port
-  uint32_t frame;   ///< [player] Of the next run, at which `target` begins, without a ramp
-  uint64_t change;  ///< [player] HostParams::n_changes of the last change
+  uint32_t port;   ///< Place in Plugin::ports
+  double min, max; ///< Of the port at this rate: nothing else is sent
+  double value;    ///< [player] As the engine gave it
+  double target;   ///< [player] For the port
+  uint32_t frame;  ///< [player] Of the next run, at which `target` begins, without a ramp
+  uint64_t change; ///< [player] HostParams::n_changes of the last change
 } HostParam;
 
 /// The parameters of a node.
@@ -35,7 +34,7 @@ typedef struct HostParams {
   const Plugin* plugin;
   HostParam* list; ///< [plugin->fx.n_params]
   uint32_t ramp_frames;
-  bool is_bypassed;   ///< [player] Without a port
+  bool is_bypassed;   ///< [player]
   uint64_t n_changes; ///< [player]
 } HostParams;
 

@@ -69,13 +69,13 @@ typedef struct PluginPoint {
 typedef struct PluginPort {
   uint32_t index; ///< LADSPA, LV2: of the port, below n_ports.  CLAP: of the parameter, `clap_id`
   PortType type;
-  uint32_t flags;      ///< PORT_FLAGS, or'ed
-  const char* symbol;  ///< LV2: its symbol.  Else the id that is made from the name, or ""
-  const char* name;    ///< For people
-  const char* group;   ///< Name of the group of audio ports; "": none
-  const char* uri;     ///< PROPERTY: its URI; else ""
-  FxMeasure unit;      ///< CONTROL, PROPERTY
-  double min, max;     ///< CONTROL, PROPERTY: min <= initial <= max, all finite
+  uint32_t flags;     ///< PORT_FLAGS, or'ed
+  const char* symbol; ///< LV2: its symbol.  Else the id that is made from the name, or ""
+  const char* name;   ///< For people
+  const char* group;  ///< Name of the group of audio ports; "": none
+  const char* uri;    ///< PROPERTY: its URI; else ""
+  FxMeasure unit;     ///< CONTROL, PROPERTY
+  double min, max;    ///< CONTROL, PROPERTY: min <= initial <= max, all finite
   double initial;
   uint32_t n_bytes;          ///< ATOM: size of its buffer, 0: any
   uint32_t n_points;         ///< At most PLUGIN_MAX_POINTS
@@ -85,8 +85,8 @@ typedef struct PluginPort {
 /// A preset: values for some of the parameters.
 typedef struct PluginPreset {
   const char* name;
-  const char* uri;       ///< LV2: its URI, CLAP: its location; ""
-  bool has_state;        ///< It has more than values, and the plugin's format must load it
+  const char* uri; ///< LV2: its URI, CLAP: its location; ""
+  bool has_state;  ///< It has more than values, and the plugin's format must load it
   uint32_t n_values;
   const uint32_t* ports; ///< [n_values] places in Plugin::ports
   const double* values;  ///< [n_values] in the ranges of the ports; of PORT_RATE in Hz
@@ -104,10 +104,10 @@ typedef struct FileKey {
 
 /// A plugin's effect: racks, OSC and plans see `fx`, and the host finds the rest behind it.
 typedef struct Plugin {
-  FxInfo fx;       ///< First; see plugin_of()
-  FxSource source; ///< FxInfo::source
-  const char* name;     ///< For people
-  const char* maker;    ///< "" if unknown, as all texts that follow
+  FxInfo fx;         ///< First; see plugin_of()
+  FxSource source;   ///< FxInfo::source
+  const char* name;  ///< For people
+  const char* maker; ///< "" if unknown, as all texts that follow
   const char* licence;
   const char* category; ///< "Reverb"
   const char* bundle;   ///< Folder, LADSPA and CLAP: the file

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// Names that are made from what plugins call their parts: distinct, and words of the rack language.
+/// Names that are made from what plugins call their parts: distinct, and words of the rack
+/// language.
 #ifndef WARPRACK_PLUGINS_PLUGIN_NAMES_H
 #define WARPRACK_PLUGINS_PLUGIN_NAMES_H
 
@@ -24,8 +25,8 @@ NameSet names_begin(Arena* arena, uint32_t n);
 const char* names_add(NameSet* set, const char* name, char separator);
 
 /// A word for a label, which a rack can write without quotes: "Low pass (12 dB)" is
-/// `Low-pass-12-dB`.  The label itself if it is such a word; a label without letters and digits gives
-/// its number.  NULL if out of memory. [any, not rt]
+/// `Low-pass-12-dB`.  The label itself if it is such a word; a label without letters and digits
+/// gives its number.  NULL if out of memory. [any, not rt]
 const char* names_word(Arena* arena, const char* label, double number);
 
 #endif

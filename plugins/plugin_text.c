@@ -180,7 +180,8 @@ read_flags(FieldLine* const line)
   return flags;
 }
 
-/// Ports of CLAP have ids, parameters of LV2 that are no ports have none.  Others are numbered from 0.
+/// Ports of CLAP have ids, parameters of LV2 that are no ports have none.  Others are numbered from
+/// 0.
 static bool
 is_index_wrong(const Reader* const reader, const PluginPort* const port)
 {

@@ -323,8 +323,8 @@ refuse(const char* const name)
   return exit_code;
 }
 
-/// Find the format of the plugins that have this id or short name; an id comes first.  NULL: there is
-/// none.  `*other` is another format with that short name, or NULL.
+/// Find the format of the plugins that have this id or short name; an id comes first.  NULL: there
+/// is none.  `*other` is another format with that short name, or NULL.
 static const char*
 find_format(const char* const word, const char** const other)
 {

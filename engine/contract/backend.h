@@ -75,7 +75,8 @@ typedef struct NodeHealth {
   uint32_t n_bad;           ///< [player] Non-finite blocks, up to the limit for a bypass
   uint32_t n_good;          ///< [player] Finite blocks since then
   uint32_t n_postponed;     ///< [player] Blocks until a postponed renewal
-  _Atomic bool is_bypassed; ///< Written by the player: the node's input replaces its output
+  bool plays_input;         ///< [player] The node's input replaced its output in the last block
+  _Atomic bool is_bypassed; ///< Written by the player: it does so for long, see PLACE_BYPASSED
   _Atomic NodeRenewal renewal;
 } NodeHealth;
 

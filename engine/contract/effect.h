@@ -270,8 +270,8 @@ int fx_param_find(const FxInfo* fx, const char* id);
 /// The number of a choice. [any]
 REALTIME double fx_choice_number(const FxParam* param, uint32_t choice);
 
-/// Index of the choice with this number, as a float like the numbers of plugins and of OSC; -1: none
-/// has it. [any]
+/// Index of the choice with this number, as a float like the numbers of plugins and of OSC; -1:
+/// none has it. [any]
 REALTIME int fx_choice_find(const FxParam* param, double number);
 
 /// The range of a parameter's number, also for switches and choices; false for FILE and TEXT. [any]

@@ -360,6 +360,7 @@ node_reset(Node* const node, Error* const error)
 {
   NodeHealth* const health = &node->health;
   health->n_bad = health->n_good = 0;
+  health->plays_input = false;
   atomic_store(&health->is_bypassed, false);
   atomic_store(&health->renewal, RENEWAL_NONE);
   return restart_units(node, error);

@@ -167,7 +167,8 @@ NODISCARD Status plan_make_stages(Plan* plan, Pool* pool, Error* error);
 /// Free a plan and drop its references.  Accepts NULL.
 void plan_free(Plan* plan);
 
-/// Renew the nodes that wait for it (FxInfo::renew), except dying ones. [builder, or between blocks]
+/// Renew the nodes that wait for it (FxInfo::renew), except dying ones. [builder, or between
+/// blocks]
 void plan_renew(const Plan* plan);
 
 /// Return all nodes and links to their initial state.  Fails if FxInfo::renew fails. [while no

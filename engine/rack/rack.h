@@ -174,8 +174,9 @@ NODISCARD Status rack_apply(Rack* rack, const char* statements, const char* plac
 bool rack_is_format(const char* word);
 
 /// Single edits, for rack_apply() and OSC.  An effect and ends have the form of the language:
-/// "lv2 fil4", "hall:1-2"; the id of a plugin needs no quotes.  If both ends are already connected, rack_connect() sets the gain of that connection.  For an end
-/// without channels, rack_disconnect() removes the connections of all channels.
+/// "lv2 fil4", "hall:1-2"; the id of a plugin needs no quotes.  If both ends are already connected,
+/// rack_connect() sets the gain of that connection.  For an end without channels, rack_disconnect()
+/// removes the connections of all channels.
 NODISCARD Status rack_add(Rack* rack, const char* name, const char* effect, Error* error);
 NODISCARD Status rack_rename(Rack* rack, const char* name, const char* new_name, Error* error);
 NODISCARD Status rack_connect(Rack* rack, const char* from, const char* to, double gain_db,

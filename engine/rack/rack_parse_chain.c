@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Reads chains and effects into the rack, without a syntax tree.  Each parse_ function is one rule of
-// the grammar in engine/rack/RACK.md.
+// Reads chains and effects into the rack, without a syntax tree.  Each parse_ function is one rule
+// of the grammar in engine/rack/RACK.md.
 
 #include "rack_parser.h"
 
@@ -34,8 +34,8 @@ is_rack_file(const char* const word)
   return dot && dot != word && !strcmp(dot, ".rack");
 }
 
-/// Refuse the word of an effect that does not exist.  `name`: the word before it, or NULL.  `cause`:
-/// the error of rack_effect().
+/// Refuse the word of an effect that does not exist.  `name`: the word before it, or NULL.
+/// `cause`: the error of rack_effect().
 static Status
 refuse_effect(Parser* const parser, const Token* const name, const Token* const effect,
               const Error* const cause)

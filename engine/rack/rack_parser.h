@@ -88,8 +88,8 @@ typedef struct Unquoted {
 /// STATUS_OK if it needs none.
 Status parser_unquoted(Parser* parser, const Unquoted* unquoted, size_t offset, const char* what);
 
-/// EFFECT | FORMAT value; `name` is the node's name, or NULL without one.  The node is valid until the next one
-/// is added.
+/// EFFECT | FORMAT value; `name` is the node's name, or NULL without one.  The node is valid until
+/// the next one is added.
 NODISCARD Status rack_parse_effect(Parser* parser, const Token* name, RackNode** node);
 
 /// { value } { key "=" value }

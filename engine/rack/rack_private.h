@@ -56,7 +56,8 @@ const char* rack_near_param(const FxInfo* fx, const char* word);
 /// True for the first word of an effect: the name of a built-in one, or the format of a plugin.
 bool rack_is_effect(const char* word);
 
-/// Find a built-in effect by name.  If there is none, returns NULL, and `error` suggests near names.
+/// Find a built-in effect by name.  If there is none, returns NULL, and `error` suggests near
+/// names.
 const FxInfo* rack_effect(const char* name, Error* error);
 
 /// Find an effect: "gain", "lv2 fil4".  The id of a plugin may be in quotes, and needs none here.

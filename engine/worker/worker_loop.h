@@ -16,8 +16,8 @@
 
 /// Files and plugins, which the program of the worker process provides.
 typedef struct WorkerLoopFiles {
-  /// Make the catalogue of plugins in `fd` (see sealed_text_read()), which is borrowed, that of this
-  /// process.  Comes before any rack that names its plugins.  An error ends the worker. [main]
+  /// Make the catalogue of plugins in `fd` (see sealed_text_read()), which is borrowed, that of
+  /// this process.  Comes before any rack that names its plugins.  An error ends the worker. [main]
   Status (*use_plugins)(int fd, Error* error);
   /// Give access to the files below `root`.  Files that `rack` (NULL: none) names may be anywhere;
   /// `rack` is borrowed until close(). [main]

@@ -102,8 +102,8 @@ read_flags(const LilvNode* const node, const char* const predicate, const UriFla
 
 // ---- names ----
 
-/// A symbol that no other port has: `wanted`, its invalid characters replaced, and a number after it
-/// if it is taken.
+/// A symbol that no other port has: `wanted`, its invalid characters replaced, and a number after
+/// it if it is taken.
 static const char*
 make_symbol(Lv2Description* const description, const char* const wanted)
 {

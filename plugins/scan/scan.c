@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Makes a catalogue: lists the bundles, keeps what is known of unchanged ones, and lets the others be
-// described.
+// Makes a catalogue: lists the bundles, keeps what is known of unchanged ones, and lets the others
+// be described.
 
 #include "scan.h"
 

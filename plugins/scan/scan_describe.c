@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Describes bundles, each in a child.  If a format prepares, one child does so, and forks the others.
+// Describes bundles, each in a child.  If a format prepares, one child does so, and forks the
+// others.
 
 #include "scan_describe.h"
 

@@ -32,8 +32,8 @@ typedef struct Scan {
   Status status;   ///< Of a callback
 } Scan;
 
-/// The text of a catalogue of the bundles that are kept or done, which the caller frees; NULL if out
-/// of memory. [any, not rt]
+/// The text of a catalogue of the bundles that are kept or done, which the caller frees; NULL if
+/// out of memory. [any, not rt]
 char* scan_print(const Scan* scan, size_t* n_bytes);
 
 /// Describe all bundles of the scan, which has one format, that are neither kept nor done; see

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A text in sealed memory arrives as it was and cannot be changed; other descriptors, and texts that
-// are too long, are refused.
+// A text in sealed memory arrives as it was and cannot be changed; other descriptors, and texts
+// that are too long, are refused.
 
 #include "engine/base/sealed_text.h"
 #include "tests/support/scoped.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Plugins over OSC: an argument names one as in the rack language, undo restores it, its values have
-// its own units and numbers, and a thousand parameters are read in steps.  The plugins are those of
-// support/fx_plugins.c.
+// Plugins over OSC: an argument names one as in the rack language, undo restores it, its values
+// have its own units and numbers, and a thousand parameters are read in steps.  The plugins are
+// those of support/fx_plugins.c.
 
 #include "tests/support/control_rig.h"
 #include "tests/support/fake_engine.h"

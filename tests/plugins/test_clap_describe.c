@@ -9,7 +9,7 @@
 TEST(a_file_describes_its_plugins)
 {
   OK(clap_rig_describe_fixture("fixtures", &error));
-  ck_assert_uint_eq(clap_rig.n_plugins, 14);
+  ck_assert_uint_eq(clap_rig.n_plugins, 15);
   const Plugin* const gain = clap_rig_find_plugin("test.gain");
   ck_assert_str_eq(gain->source.format, "clap");
   ck_assert_str_eq(gain->name, "gain");
@@ -38,7 +38,7 @@ static const PluginPort expected[] = {
     .name = "Order",
     .flags = PORT_INTEGER,
     .min = 4.0,
-    .max = 6.0,
+    .max = 7.0,
     .initial = 4.0,
     .n_points = 2 },
   { .index = 12,
@@ -71,7 +71,8 @@ static const PluginPort expected[] = {
     .symbol = "meter",
     .name = "Meter",
     .flags = PORT_OUTPUT | PORT_STEPPED,
-    .max = 4.0 },
+    .max = 4.0,
+    .initial = 0.25 },
   { .index = 19, .symbol = "secret", .name = "Secret", .flags = PORT_HIDDEN, .max = 1.0 },
   { .index = 20,
     .symbol = "size",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // How CLAP plugins run: samples, changes, threads, faults.
 
+#include "plugins/clap/clap_threads.h"
 #include "tests/support/plugins/clap/clap_rig.h"
 #include "tests/support/suite.h"
 
@@ -45,12 +46,12 @@ TEST(more_changes_than_a_block_has_room_for_keep_the_last_values)
 TEST(changes_of_several_parameters_survive_a_full_list)
 {
   clap_rig_open_plugin("test.params");
-  clap_rig_set("low_gain", 1.5, 0);
+  clap_rig_set("low_gain", 1.5, 200);
   for (uint32_t i = 0; i < 1000U; ++i) {
-    clap_rig_set("cutoff", 20.0 + i, 3);
+    clap_rig_set("cutoff", 20.0 + i, 210);
   }
   clap_rig_run(CLAP_RIG_BLOCK);
-  ck_assert_float_eq(clap_rig.out[0][0], 1.5F);
+  ck_assert_float_eq(clap_rig.out[0][0], 1.5F); // at the start of the block
 }
 
 TEST(an_instance_begins_with_the_initial_values)
@@ -71,7 +72,7 @@ TEST(a_plugin_gets_its_channels_and_its_side_chain)
 TEST(a_value_that_the_plugin_reports_is_kept)
 {
   clap_rig_open_plugin("test.params");
-  ck_assert_double_eq(clap_rig_get("meter"), 0.0);
+  ck_assert_double_eq(clap_rig_get("meter"), 0.25);
   clap_rig_set("low_gain", 2.0, 0);
   clap_rig_run(CLAP_RIG_BLOCK);
   ck_assert_double_eq(clap_rig_get("meter"), 2.0);
@@ -112,6 +113,17 @@ TEST(a_renewed_instance_has_no_past_but_its_values)
   OK(clap_rig_calls()->renew(clap_rig.instance, &error));
   clap_rig_run(CLAP_RIG_BLOCK);
   ck_assert_float_eq(clap_rig.out[0][0], 0.5F);
+}
+
+TEST(an_instance_that_cannot_be_renewed_is_silent)
+{
+  Error error = { 0 };
+  clap_rig_open_plugin("test.once");
+  clap_rig_run(CLAP_RIG_BLOCK);
+  ck_assert_int_eq(clap_rig_calls()->renew(clap_rig.instance, &error), STATUS_LIMIT);
+  clap_rig_run(CLAP_RIG_BLOCK);
+  ck_assert_float_eq(clap_rig.out[0][0], 0.0F);
+  ck_assert_uint_eq(clap_rig_n_reports(CLAP_REPORT_FAILED), 1);
 }
 
 TEST(a_plugin_knows_that_a_file_is_rendered)
@@ -178,8 +190,32 @@ TEST(timers_descriptors_and_callbacks_run_on_the_main_thread)
   ck_assert_double_ge(clap_rig_get("callbacks"), 1.0);
   OK(clap_rig_calls()->renew(clap_rig.instance, &error));
   clap_rig_run(CLAP_RIG_BLOCK);
-  ck_assert_double_eq(clap_rig_get("wrong"), 0.0);
+  ck_assert_double_eq(clap_rig_get("right"), 1.0);
   ck_assert_uint_eq(clap_rig_n_reports(CLAP_REPORT_WRONG_THREAD), 0);
+}
+
+TEST(every_instance_gets_its_timers)
+{
+  const InstanceSetup setup = { .rate_hz = CLAP_RIG_RATE_HZ, .max_block_frames = CLAP_RIG_BLOCK };
+  clap_rig_open_plugin("test.main");
+  Instance* const first = clap_rig.instance;
+  Instance* second = NULL;
+  OK(clap_rig_calls()->open(clap_rig.plugin, &setup, &second, &error));
+  AWAIT((clap_rig_calls()->idle(), clap_rig_run(1), clap_rig_get("timers") >= 1.0));
+  clap_rig.instance = second;
+  AWAIT((clap_rig_calls()->idle(), clap_rig_run(1), clap_rig_get("timers") >= 1.0));
+  clap_rig_calls()->close(second);
+  clap_rig.instance = first;
+  const double n_before = clap_rig_get("timers");
+  AWAIT((clap_rig_calls()->idle(), clap_rig_run(1), clap_rig_get("timers") > n_before));
+}
+
+TEST(a_thread_of_the_host_is_none_of_a_plugin)
+{
+  clap_rig_open_plugin("test.main");
+  ck_assert_int_eq(clap_thread(), CLAP_THREAD_OTHER);
+  clap_rig_run(1);
+  ck_assert_int_eq(clap_thread(), CLAP_THREAD_OTHER);
 }
 
 /// The lines that idle() writes to stderr.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Under the real-time trap, the CLAP host makes no call in set() and run() that an audio thread must
-// not make.
+// Under the real-time trap, the CLAP host makes no call in set() and run() that an audio thread
+// must not make.
 
 #include "engine/base/rt.h"
 #include "tests/support/plugins/clap/clap_rig.h"

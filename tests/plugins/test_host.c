@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A plugin is an effect like any other: its channels, latency, errors, renewal, and what it must not
-// do to the rest of the program.
+// A plugin is an effect like any other: its channels, latency, errors, renewal, and what it must
+// not do to the rest of the program.
 
 #include "engine/base/rt.h"
 #include "engine/contract/format.h"
@@ -266,19 +266,6 @@ TEST(the_memory_of_the_node_is_counted)
   ck_assert_uint_gt(shape.data_bytes, N_ALL_FAKE_PARAMS * sizeof(double));
   ck_assert_int_le((long)shape.data_bytes, counted_alloc_now());
   fake.plugin.fx.destroy(node);
-}
-
-TEST(a_plugin_that_bypasses_itself_needs_no_delay_line)
-{
-  fake.latency_frames = 48000;
-  FxRig rig;
-  fake_rig(&rig, &fake, 1, 64);
-  const size_t n_bytes = rig.shape.unit_bytes;
-  rig_free(&rig);
-  fake_plugin_add(&fake, PORT_ENABLED, 1.0);
-  fake_rig(&rig, &fake, 1, 64);
-  ck_assert_uint_ge(n_bytes, rig.shape.unit_bytes + 48000U * sizeof(float));
-  rig_free(&rig);
 }
 
 // ---- run ----

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Each kind of port becomes the parameter that users expect; ids are distinct and none is a reserved
-// word; ranges hold the port's numbers.
+// Each kind of port becomes the parameter that users expect; ids are distinct and none is a
+// reserved word; ranges hold the port's numbers.
 
 #include "engine/rack/rack.h"
 #include "plugins/plugin.h"

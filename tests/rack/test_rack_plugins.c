@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Plugins in the rack language: a format and an id stand for an effect in every statement, canonical
-// text has the complete id, mistakes are reported with their place, and values have the units, names
-// and numbers of a plugin.  The plugins are those of support/fx_plugins.c.
+// Plugins in the rack language: a format and an id stand for an effect in every statement,
+// canonical text has the complete id, mistakes are reported with their place, and values have the
+// units, names and numbers of a plugin.  The plugins are those of support/fx_plugins.c.
 
 #include "engine/rack/rack_private.h"
 #include "tests/support/scoped.h"

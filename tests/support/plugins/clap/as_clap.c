@@ -66,6 +66,15 @@ is_audio(const Fixture* const fixture)
   return check->is_audio_thread(fixture->host) && !check->is_main_thread(fixture->host);
 }
 
+/// Crash, as plugins do, at a call that comes in a wrong state.
+static void
+require(const bool is_right)
+{
+  if (!is_right) {
+    abort();
+  }
+}
+
 /// Note if a call is not on its thread.
 static void
 expect(Fixture* const fixture, const bool is_right)
@@ -300,8 +309,10 @@ plugin_activate(const clap_plugin_t* const clap, const double rate_hz, const uin
   fault(fixture, "activate");
   expect(fixture, is_main(fixture));
   fixture->latency_frames = is_kind(fixture, "test.delay") ? DELAY_FRAMES : 0U;
-  return min_frames && min_frames <= max_frames &&
-         (rate_hz == 48000.0 || !is_kind(fixture, "test.refusing"));
+  fixture->is_active = min_frames && min_frames <= max_frames &&
+                       (rate_hz == 48000.0 || !is_kind(fixture, "test.refusing")) &&
+                       (!fixture->n_activations++ || !is_kind(fixture, "test.once"));
+  return fixture->is_active;
 }
 
 static void
@@ -309,6 +320,8 @@ plugin_deactivate(const clap_plugin_t* const clap)
 {
   Fixture* const fixture = clap->plugin_data;
   expect(fixture, is_main(fixture) && !fixture->is_processing);
+  require(fixture->is_active);
+  fixture->is_active = false;
 }
 
 static bool
@@ -316,6 +329,7 @@ plugin_start(const clap_plugin_t* const clap)
 {
   Fixture* const fixture = clap->plugin_data;
   expect(fixture, is_audio(fixture) && !fixture->is_processing);
+  require(fixture->is_active);
   fixture->is_processing = true;
   return true;
 }

@@ -50,7 +50,8 @@ struct Fixture {
   const Kind* kind;
   const clap_host_t* host;
   double values[MAX_VALUES];
-  bool is_offline, is_processing, is_wrong_thread;
+  bool is_offline, is_active, is_processing, is_wrong_thread;
+  uint32_t n_activations;
   float delay[DELAY_FRAMES];
   uint32_t at, latency_frames;
   float memory;

@@ -8,7 +8,7 @@
 
 #define CLAP_RIG_RATE_HZ 48000.0
 #define CLAP_RIG_BLOCK   256U
-#define CLAP_RIG_PLUGINS 16U
+#define CLAP_RIG_PLUGINS 24U
 #define CLAP_RIG_ROWS    8U
 #define CLAP_RIG_PATH    512U
 

@@ -90,7 +90,7 @@ run_main(Fixture* const fixture, const clap_process_t* const block)
   report(block, 1, fixture->n_timers);
   report(block, 2, fixture->n_fds);
   report(block, 3, fixture->n_callbacks);
-  report(block, 4, fixture->is_wrong_thread);
+  report(block, 4, !fixture->is_wrong_thread);
   fixture->host->request_callback(fixture->host);
 }
 
@@ -145,7 +145,7 @@ run_render(Fixture* const fixture, const clap_process_t* const block)
 // ---- the table of plugins ----
 
 static const char* const modes[] = { "Soft", "Medium", "Hard" };
-static const char* const orders[] = { "first", "", "third" };
+static const char* const orders[] = { "first", "", "third", "first" };
 static const char* const off_on[] = { "Off", "On" };
 
 #define AUTOMATED CLAP_PARAM_IS_AUTOMATABLE
@@ -159,13 +159,13 @@ static const Param many_sorts[] = {
   { 30, AUTOMATED, "Bands/Low", "Gain", 0.0, 2.0, 1.0, "%.2f x", NULL },
   { 31, AUTOMATED, "Bands/High", "Gain", 0.0, 2.0, 1.0, "%.2f x", NULL },
   { 10, STEPPED, "", "Mode", 0.0, 2.0, 1.0, NULL, modes },
-  { 11, STEPPED | CLAP_PARAM_IS_ENUM, "", "Order", 4.0, 6.0, 4.0, NULL, orders },
+  { 11, STEPPED | CLAP_PARAM_IS_ENUM, "", "Order", 4.0, 7.0, 4.0, NULL, orders },
   { 12, STEPPED | CLAP_PARAM_IS_BYPASS, "", "Bypass", 0.0, 1.0, 0.0, NULL, off_on },
   { 14, STEPPED, "", "Voices", 1.0, 8.0, 4.0, "%.0f", NULL },
   { 15, AUTOMATED, "", "Cutoff", 20.0, 20000.0, 1000.0, "%.1f Hz", NULL },
   { 16, AUTOMATED, "", "Level", -60.0, 12.0, 0.0, "%.1f dB", NULL },
   { 17, AUTOMATED | CLAP_PARAM_IS_PERIODIC, "", "Phase", 0.0, 360.0, 0.0, "%.0f °", NULL },
-  { 18, CLAP_PARAM_IS_READONLY, "", "Meter", 0.0, 4.0, 0.0, "%.2f", NULL },
+  { 18, CLAP_PARAM_IS_READONLY, "", "Meter", 0.0, 4.0, 0.25, "%.2f", NULL },
   { 19, AUTOMATED | CLAP_PARAM_IS_HIDDEN, "", "Secret", 0.0, 1.0, 0.0, "%.2f", NULL },
   { 20, 0, "", "Size", 0.0, 1.0, 0.5, "%.2f", NULL },
   // The number in the text is not the value, except by chance.
@@ -178,7 +178,7 @@ static const Param main_params[] = {
   { 1, CLAP_PARAM_IS_READONLY, "", "Timers", 0.0, 1e6, 0.0, "%.0f", NULL },
   { 2, CLAP_PARAM_IS_READONLY, "", "Descriptors", 0.0, 1e6, 0.0, "%.0f", NULL },
   { 3, CLAP_PARAM_IS_READONLY, "", "Callbacks", 0.0, 1e6, 0.0, "%.0f", NULL },
-  { 4, CLAP_PARAM_IS_READONLY, "", "Wrong", 0.0, 1.0, 0.0, "%.0f", NULL },
+  { 4, CLAP_PARAM_IS_READONLY, "", "Right", 0.0, 1.0, 0.0, "%.0f", NULL },
 };
 
 #define EFFECT(word) .descriptor = { VERSION, .id = "test." word, .name = word, .features = effect }
@@ -199,6 +199,7 @@ const Kind fixture_kinds[] = {
     .process = run_threads },
   { EFFECT("nan"), .n_main = 1, GAIN, .process = run_nan },
   { EFFECT("failing"), .n_main = 1, GAIN, .process = run_gain },  // fails with the gain 0
+  { EFFECT("once"), .n_main = 1, GAIN, .process = run_gain },     // is only activated once
   { EFFECT("restless"), .n_main = 1, GAIN, .process = run_gain }, // wants a restart
   { EFFECT("initial"), .n_main = 1, GAIN, .process = run_gain },  // begins at 3, not at its default
   { EFFECT("render"), .n_main = 1, .process = run_render },

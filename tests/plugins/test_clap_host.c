@@ -218,14 +218,21 @@ TEST(a_thread_of_the_host_is_none_of_a_plugin)
   ck_assert_int_eq(clap_thread(), CLAP_THREAD_OTHER);
 }
 
-/// The lines that idle() writes to stderr.
+static void
+close_instance(void)
+{
+  clap_rig_calls()->close(clap_rig.instance);
+  clap_rig.instance = NULL;
+}
+
+/// The lines that a call writes to stderr.
 static uint32_t
-idle_lines(char* const text, const size_t n_bytes)
+count_lines(void (*const call)(void), char* const text, const size_t n_bytes)
 {
   FILE* const file = tmpfile();
   const int before = dup(STDERR_FILENO);
   dup2(fileno(file), STDERR_FILENO);
-  clap_rig_calls()->idle();
+  call();
   dup2(before, STDERR_FILENO);
   close(before);
   rewind(file);
@@ -247,11 +254,11 @@ TEST(a_call_from_a_wrong_thread_is_refused_and_reported_once)
   ck_assert_double_eq(clap_rig_get("timers"), 0.0);
   ck_assert_uint_eq(clap_rig_n_reports(CLAP_REPORT_WRONG_THREAD), 3);
   ck_assert_uint_eq(clap_rig_n_reports(CLAP_REPORT_CHANGED), 0);
-  ck_assert_uint_eq(idle_lines(text, sizeof(text)), 2);
+  ck_assert_uint_eq(count_lines(clap_rig_calls()->idle, text, sizeof(text)), 2);
   assert_says(text, "plugin clap test.threads: a word from?another thread\n");
   assert_says(text, "plugin clap test.threads: called the host from a wrong thread");
   clap_rig_run(CLAP_RIG_BLOCK);
-  ck_assert_uint_eq(idle_lines(text, sizeof(text)), 1);
+  ck_assert_uint_eq(count_lines(clap_rig_calls()->idle, text, sizeof(text)), 1);
 }
 
 TEST(a_log_has_an_end)
@@ -260,20 +267,26 @@ TEST(a_log_has_an_end)
   clap_rig_open_plugin("test.threads");
   for (uint32_t i = 0; i < CLAP_MAX_LOG_LINES; ++i) {
     clap_rig_run(1);
-    ck_assert_uint_ge(idle_lines(text, sizeof(text)), 1);
+    ck_assert_uint_ge(count_lines(clap_rig_calls()->idle, text, sizeof(text)), 1);
   }
   clap_rig_run(1);
-  ck_assert_uint_eq(idle_lines(text, sizeof(text)), 1);
+  ck_assert_uint_eq(count_lines(clap_rig_calls()->idle, text, sizeof(text)), 1);
   assert_says(text, "wrote more to its log than is shown");
   clap_rig_run(1);
-  ck_assert_uint_eq(idle_lines(text, sizeof(text)), 0);
+  ck_assert_uint_eq(count_lines(clap_rig_calls()->idle, text, sizeof(text)), 0);
 }
 
-TEST(a_restart_that_is_asked_for_is_reported)
+TEST(a_restart_that_is_asked_for_is_reported_unless_it_comes)
 {
+  char text[1024];
   clap_rig_open_plugin("test.restless");
   clap_rig_run(CLAP_RIG_BLOCK);
   ck_assert_uint_eq(clap_rig_n_reports(CLAP_REPORT_RESTART), 1);
+  OK(clap_rig_calls()->renew(clap_rig.instance, &error));
+  ck_assert_uint_eq(count_lines(clap_rig_calls()->idle, text, sizeof(text)), 0);
+  clap_rig_run(CLAP_RIG_BLOCK);
+  ck_assert_uint_eq(count_lines(close_instance, text, sizeof(text)), 1);
+  assert_says(text, "plugin clap test.restless: asked to be activated again");
 }
 
 // ---- faults ----

@@ -79,6 +79,11 @@ const char* catalogue_text(const Catalogue* catalogue, size_t* n_bytes);
 /// are no plugins.  Without a call, the first search reads the user's file. [any, not rt]
 void catalogue_use(Catalogue* catalogue);
 
+/// Read the user's file (catalogue_path()) now instead of at the first search; without a valid one,
+/// the process has no plugins until catalogue_use().  STATUS_NOT_FOUND if there is no file, else as
+/// catalogue_read(). [any, not rt]
+NODISCARD Status catalogue_open(Error* error);
+
 /// The catalogue of the process, or NULL; valid until the next catalogue_use(). [any]
 const Catalogue* catalogue_current(void);
 

@@ -68,6 +68,16 @@ need_catalogue(Error* const error)
              : status;
 }
 
+Status
+catalogue_open(Error* const error)
+{
+  pthread_mutex_lock(&lock);
+  const Status status = need_catalogue(error);
+  is_given = true;
+  pthread_mutex_unlock(&lock);
+  return status;
+}
+
 // ---- search ----
 
 static bool

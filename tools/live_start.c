@@ -4,12 +4,15 @@
 #include "first_rack.h"
 #include "live_private.h"
 
+#include "engine/base/sealed_text.h"
 #include "engine/base/time.h"
 #include "io/pipewire.h"
+#include "plugins/catalogue.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 // Format of the trial plan before any driver is open.
 #define TRIAL_RATE_HZ 48000.0
@@ -197,9 +200,28 @@ try_rack(void* const context, const Rack* const rack, Error* const error)
                              error);
 }
 
+/// Copy the catalogue of plugins for the worker process, so that both processes know the same ones.
+static Status
+share_plugins(Live* const live, int* const fd, Error* const error)
+{
+  Error why;
+  const Status status = catalogue_open(&why);
+  if (status && status != STATUS_NOT_FOUND) {
+    on_engine_note(live, why.text);
+  }
+  size_t n_bytes = sizeof(CATALOGUE_START) - 1U;
+  const Catalogue* const catalogue = catalogue_current();
+  const char* const text = catalogue ? catalogue_text(catalogue, &n_bytes) : CATALOGUE_START;
+  return sealed_text_new(text, n_bytes, fd, error);
+}
+
 static Status
 new_engine(Live* const live, Error* const error)
 {
+  int plugins_fd = -1;
+  if (live->config->engine.worker_argv && share_plugins(live, &plugins_fd, error)) {
+    return error->status;
+  }
   EngineConfig engine = live->config->engine;
   engine.n_in = live->config->io.n_in;
   engine.n_out = live->config->io.n_out;
@@ -208,7 +230,12 @@ new_engine(Live* const live, Error* const error)
   engine.worker_rack = live->rack.rack;
   engine.note = on_engine_note;
   engine.note_context = live;
-  return engine_new(&engine, &live->engine, error);
+  engine.plugins_fd = plugins_fd;
+  const Status status = engine_new(&engine, &live->engine, error);
+  if (plugins_fd >= 0) {
+    close(plugins_fd);
+  }
+  return status;
 }
 
 /// Read the RACK of the command line.  Stores an error in `why`; the error ends the run unless the

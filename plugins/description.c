@@ -4,6 +4,7 @@
 
 #include "engine/base/text.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,6 +87,22 @@ description_add_port(Description* const d, const PluginPort* const port)
   *added = *port;
   added->symbol = make_symbol(d, added);
   return added;
+}
+
+double
+description_number(const float number)
+{
+  const double magnitude = number != 0.0F ? floor(log10(fabs((double)number))) : 0.0;
+  for (int digit = 5; digit < 9; ++digit) {
+    const double power = digit - magnitude;
+    const double scale = pow(10.0, fabs(power));
+    const double rounded =
+        power >= 0.0 ? rint(number * scale) / scale : rint(number / scale) * scale;
+    if ((float)rounded == number) {
+      return rounded;
+    }
+  }
+  return number;
 }
 
 static char*

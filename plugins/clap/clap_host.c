@@ -149,7 +149,7 @@ set_render_mode(const Instance* const instance)
   }
 }
 
-/// Give the parameters that have another value their initial one.
+/// Give the parameters that have another value their initial one, which is a decimal number.
 static void
 set_initial_values(Instance* const instance)
 {
@@ -163,7 +163,7 @@ set_initial_values(Instance* const instance)
     }
     if (port->flags & PORT_OUTPUT) {
       atomic_init(&instance->events.values[p], value);
-    } else if (value != port->initial) {
+    } else if ((float)value != (float)port->initial) {
       clap_events_add(&instance->events, p, port->initial, 0);
     }
   }

@@ -4,24 +4,9 @@
 
 #include "ladspa_range.h"
 
-#include <math.h>
+#include "plugins/description.h"
 
-/// The decimal number with the fewest digits that is this float: 0.1, not 0.10000000149011612.
-static double
-shortest(const float number)
-{
-  const double magnitude = number != 0.0F ? floor(log10(fabs((double)number))) : 0.0;
-  for (int digit = 5; digit < 9; ++digit) {
-    const double power = digit - magnitude;
-    const double scale = pow(10.0, fabs(power));
-    const double rounded =
-        power >= 0.0 ? rint(number * scale) / scale : rint(number / scale) * scale;
-    if ((float)rounded == number) {
-      return rounded;
-    }
-  }
-  return number;
-}
+#include <math.h>
 
 /// The range of a control that states none: wide enough for any use.
 static void
@@ -60,13 +45,13 @@ read_range(PluginPort* const port, const LADSPA_PortRangeHint* const hint, uint3
   double max = 0.0;
   choose_range(port, &min, &max);
   if (has_min) {
-    min = shortest(hint->LowerBound);
+    min = description_number(hint->LowerBound);
     max = fmax(min, max);
   } else {
     *mends |= 1U << RANGE_NO_MIN;
   }
   if (has_max) {
-    max = shortest(hint->UpperBound);
+    max = description_number(hint->UpperBound);
     min = has_min ? min : fmin(min, max);
   } else {
     *mends |= 1U << RANGE_NO_MAX;
@@ -108,15 +93,15 @@ stated_default(const LADSPA_PortRangeHint* const hint)
   const double hz = LADSPA_IS_HINT_SAMPLE_RATE(hint->HintDescriptor) ? 1.0 / PLUGIN_RATE_HZ : 1.0;
   switch (hint->HintDescriptor & LADSPA_HINT_DEFAULT_MASK) {
   case LADSPA_HINT_DEFAULT_MINIMUM:
-    return shortest(hint->LowerBound);
+    return description_number(hint->LowerBound);
   case LADSPA_HINT_DEFAULT_LOW:
-    return shortest((float)between(hint, 0.25));
+    return description_number((float)between(hint, 0.25));
   case LADSPA_HINT_DEFAULT_MIDDLE:
-    return shortest((float)between(hint, 0.5));
+    return description_number((float)between(hint, 0.5));
   case LADSPA_HINT_DEFAULT_HIGH:
-    return shortest((float)between(hint, 0.75));
+    return description_number((float)between(hint, 0.75));
   case LADSPA_HINT_DEFAULT_MAXIMUM:
-    return shortest(hint->UpperBound);
+    return description_number(hint->UpperBound);
   case LADSPA_HINT_DEFAULT_0:
     return 0.0;
   case LADSPA_HINT_DEFAULT_1:

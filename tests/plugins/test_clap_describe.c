@@ -80,6 +80,7 @@ static const PluginPort expected[] = {
     .flags = PORT_STEPPED,
     .max = 1.0,
     .initial = 0.5 },
+  { .index = 23, .symbol = "attack", .name = "Attack", .min = 0.1, .max = 1.0, .initial = 0.3 },
   { .index = 21, .symbol = "mix", .name = "Mix", .max = 1.0, .initial = 0.5 },
   { .index = 22, .symbol = "trim", .name = "Trim", .max = 1.0 },
 };

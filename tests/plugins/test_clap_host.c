@@ -3,6 +3,7 @@
 
 #include "plugins/clap/clap_threads.h"
 #include "tests/support/plugins/clap/clap_rig.h"
+#include "tests/support/plugin_rig.h"
 #include "tests/support/suite.h"
 
 #include <dlfcn.h>
@@ -135,7 +136,6 @@ TEST(a_plugin_knows_that_a_file_is_rendered)
   clap_rig_run(CLAP_RIG_BLOCK);
   ck_assert_float_eq(clap_rig.out[0][0], 1.0F);
   clap_rig_calls()->close(clap_rig.instance);
-  clap_rig.n_plugins = 0;
   clap_rig_open_plugin("test.render");
   clap_rig_run(CLAP_RIG_BLOCK);
   ck_assert_float_eq(clap_rig.out[0][0], 0.0F);
@@ -154,14 +154,14 @@ TEST(a_plugin_that_is_not_as_described_is_refused)
 {
   const InstanceSetup setup = { .rate_hz = CLAP_RIG_RATE_HZ, .max_block_frames = CLAP_RIG_BLOCK };
   Error error = { 0 };
-  ck_assert_int_eq(clap_rig_describe_fixture("fixtures", &error), STATUS_OK);
-  Plugin plugin = *clap_rig_find_plugin("test.params");
+  plugin_rig_describe("clap", clap_rig_path("fixtures"));
+  Plugin plugin = *plugin_rig_find("test.params");
   --plugin.n_ports;
   ++plugin.ports; // without one input
   ck_assert_int_eq(clap_rig_calls()->open(&plugin, &setup, &clap_rig.instance, &error),
                    STATUS_FILE);
   assert_says(error.text, "fixtures.clap has changed: run warprack scan");
-  plugin = *clap_rig_find_plugin("test.gain");
+  plugin = *plugin_rig_find("test.gain");
   plugin.source.id = "test.gone";
   ck_assert_int_eq(clap_rig_calls()->open(&plugin, &setup, &clap_rig.instance, &error),
                    STATUS_FILE);
@@ -173,7 +173,7 @@ TEST(a_file_is_initialised_once)
   Instance* second = NULL;
   const InstanceSetup setup = { .rate_hz = CLAP_RIG_RATE_HZ, .max_block_frames = CLAP_RIG_BLOCK };
   OK(clap_rig_calls()->open(clap_rig.plugin, &setup, &second, &error));
-  void* const library = dlopen(clap_rig.path, RTLD_NOW | RTLD_NOLOAD);
+  void* const library = dlopen(clap_rig.plugin->binary, RTLD_NOW | RTLD_NOLOAD);
   const int* const n_inits = dlsym(library, "fixture_n_inits");
   ck_assert_int_eq(*n_inits, 1);
   clap_rig_calls()->close(second);
@@ -304,7 +304,6 @@ TEST_ROWS(a_fixture_crashes_where_it_shall, steps)
     setenv("CLAP_FIXTURE", wanted, 1);
     clap_rig_run(1);
     clap_rig_calls()->close(clap_rig.instance);
-    clap_rig.n_plugins = 0;
     clap_rig_open_plugin("test.fault");
     _exit(0);
   }

@@ -415,8 +415,18 @@ clap_host_report(ClapHost* const host, const ClapReport report)
   atomic_fetch_add_explicit(&host->n_reports[report], 1, memory_order_relaxed);
 }
 
-static void
-print_reports(ClapHost* const host)
+void
+clap_host_idle(ClapHost* const host)
+{
+  run_timers(host);
+  run_fds(host);
+  if (atomic_exchange(&host->wants_callback, false)) {
+    host->plugin->on_main_thread(host->plugin);
+  }
+}
+
+void
+clap_host_print(ClapHost* const host)
 {
 #define CLAP_REPORT_TEXT(word, sentence) sentence,
   static const char* const sentences[] = { CLAP_REPORTS(CLAP_REPORT_TEXT) };
@@ -428,15 +438,4 @@ print_reports(ClapHost* const host)
       fprintf(stderr, "plugin clap %s: %s\n", host->id, sentences[r]);
     }
   }
-}
-
-void
-clap_host_idle(ClapHost* const host)
-{
-  run_timers(host);
-  run_fds(host);
-  if (atomic_exchange(&host->wants_callback, false)) {
-    host->plugin->on_main_thread(host->plugin);
-  }
-  print_reports(host);
 }

@@ -149,7 +149,7 @@ set_render_mode(const Instance* const instance)
   }
 }
 
-/// Give the parameters that have another value their initial one.
+/// Give the parameters that have another value their initial one, which is a decimal number.
 static void
 set_initial_values(Instance* const instance)
 {
@@ -163,17 +163,19 @@ set_initial_values(Instance* const instance)
     }
     if (port->flags & PORT_OUTPUT) {
       atomic_init(&instance->events.values[p], value);
-    } else if (value != port->initial) {
+    } else if ((float)value != (float)port->initial) {
       clap_events_add(&instance->events, p, port->initial, 0);
     }
   }
 }
 
+/// Activate the plugin, as it may have asked before.
 static Status
 activate(Instance* const instance, Error* const error)
 {
   const clap_plugin_t* const clap = instance->clap;
   const InstanceSetup* const setup = &instance->setup;
+  atomic_store(&instance->host.n_reports[CLAP_REPORT_RESTART], 0);
   if (!clap->activate(clap, setup->rate_hz, 1, setup->max_block_frames)) {
     return error_set(error, STATUS_LIMIT, "clap %s does not run at %.0f Hz in blocks of %u frames",
                      instance->plugin->source.id, setup->rate_hz, setup->max_block_frames);
@@ -206,6 +208,7 @@ free_instance(Instance* const instance)
   if (instance->clap) {
     deactivate(instance);
     instance->clap->destroy(instance->clap);
+    clap_host_print(&instance->host);
   }
   arena_clear(&instance->arena);
   free(instance);
@@ -356,6 +359,7 @@ clap_idle(void)
   clap_main_enter();
   for (Instance* instance = instances; instance; instance = instance->next) {
     clap_host_idle(&instance->host);
+    clap_host_print(&instance->host);
   }
   clap_main_leave();
 }

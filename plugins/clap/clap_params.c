@@ -244,15 +244,24 @@ find_defect(const Params* const params, const uint32_t index)
                                              : NULL;
 }
 
+/// A number that is a float in the plugin as a decimal number, as its maker wrote it.
 static double
-find_initial(const Params* const params, const clap_param_info_t* const info)
+as_written(const double number)
 {
-  const double value = info->default_value;
-  const double clamped = fmin(fmax(value, info->min_value), info->max_value);
-  if (clamped != value) {
+  return (double)(float)number == number ? description_shortest((float)number) : number;
+}
+
+static void
+describe_range(const Params* const params, const clap_param_info_t* const info,
+               PluginPort* const port)
+{
+  const double value = as_written(info->default_value);
+  port->min = as_written(info->min_value);
+  port->max = as_written(info->max_value);
+  port->initial = fmin(fmax(value, port->min), port->max);
+  if (port->initial != value) {
     description_mend(params->description, "default outside the bounds", info->name);
   }
-  return clamped;
 }
 
 static void
@@ -271,10 +280,8 @@ describe_param(const Params* const params, const uint32_t index)
     .name = find_name(params, index),
     .group = "",
     .uri = "",
-    .min = info->min_value,
-    .max = info->max_value,
-    .initial = find_initial(params, info),
   };
+  describe_range(params, info, &port);
   if (info->flags & (CLAP_PARAM_IS_STEPPED | CLAP_PARAM_IS_BYPASS)) {
     describe_steps(params, info, &port);
   }

@@ -3,6 +3,7 @@
 
 #include "plugins/clap/clap_threads.h"
 #include "tests/support/plugins/clap/clap_rig.h"
+#include "tests/support/plugin_rig.h"
 #include "tests/support/suite.h"
 
 #include <dlfcn.h>
@@ -135,7 +136,6 @@ TEST(a_plugin_knows_that_a_file_is_rendered)
   clap_rig_run(CLAP_RIG_BLOCK);
   ck_assert_float_eq(clap_rig.out[0][0], 1.0F);
   clap_rig_calls()->close(clap_rig.instance);
-  clap_rig.n_plugins = 0;
   clap_rig_open_plugin("test.render");
   clap_rig_run(CLAP_RIG_BLOCK);
   ck_assert_float_eq(clap_rig.out[0][0], 0.0F);
@@ -154,14 +154,14 @@ TEST(a_plugin_that_is_not_as_described_is_refused)
 {
   const InstanceSetup setup = { .rate_hz = CLAP_RIG_RATE_HZ, .max_block_frames = CLAP_RIG_BLOCK };
   Error error = { 0 };
-  ck_assert_int_eq(clap_rig_describe_fixture("fixtures", &error), STATUS_OK);
-  Plugin plugin = *clap_rig_find_plugin("test.params");
+  plugin_rig_describe("clap", clap_rig_path("fixtures"));
+  Plugin plugin = *plugin_rig_find("test.params");
   --plugin.n_ports;
   ++plugin.ports; // without one input
   ck_assert_int_eq(clap_rig_calls()->open(&plugin, &setup, &clap_rig.instance, &error),
                    STATUS_FILE);
   assert_says(error.text, "fixtures.clap has changed: run warprack scan");
-  plugin = *clap_rig_find_plugin("test.gain");
+  plugin = *plugin_rig_find("test.gain");
   plugin.source.id = "test.gone";
   ck_assert_int_eq(clap_rig_calls()->open(&plugin, &setup, &clap_rig.instance, &error),
                    STATUS_FILE);
@@ -173,7 +173,7 @@ TEST(a_file_is_initialised_once)
   Instance* second = NULL;
   const InstanceSetup setup = { .rate_hz = CLAP_RIG_RATE_HZ, .max_block_frames = CLAP_RIG_BLOCK };
   OK(clap_rig_calls()->open(clap_rig.plugin, &setup, &second, &error));
-  void* const library = dlopen(clap_rig.path, RTLD_NOW | RTLD_NOLOAD);
+  void* const library = dlopen(clap_rig.plugin->binary, RTLD_NOW | RTLD_NOLOAD);
   const int* const n_inits = dlsym(library, "fixture_n_inits");
   ck_assert_int_eq(*n_inits, 1);
   clap_rig_calls()->close(second);
@@ -218,14 +218,21 @@ TEST(a_thread_of_the_host_is_none_of_a_plugin)
   ck_assert_int_eq(clap_thread(), CLAP_THREAD_OTHER);
 }
 
-/// The lines that idle() writes to stderr.
+static void
+close_instance(void)
+{
+  clap_rig_calls()->close(clap_rig.instance);
+  clap_rig.instance = NULL;
+}
+
+/// The lines that a call writes to stderr.
 static uint32_t
-idle_lines(char* const text, const size_t n_bytes)
+count_lines(void (*const call)(void), char* const text, const size_t n_bytes)
 {
   FILE* const file = tmpfile();
   const int before = dup(STDERR_FILENO);
   dup2(fileno(file), STDERR_FILENO);
-  clap_rig_calls()->idle();
+  call();
   dup2(before, STDERR_FILENO);
   close(before);
   rewind(file);
@@ -247,11 +254,11 @@ TEST(a_call_from_a_wrong_thread_is_refused_and_reported_once)
   ck_assert_double_eq(clap_rig_get("timers"), 0.0);
   ck_assert_uint_eq(clap_rig_n_reports(CLAP_REPORT_WRONG_THREAD), 3);
   ck_assert_uint_eq(clap_rig_n_reports(CLAP_REPORT_CHANGED), 0);
-  ck_assert_uint_eq(idle_lines(text, sizeof(text)), 2);
+  ck_assert_uint_eq(count_lines(clap_rig_calls()->idle, text, sizeof(text)), 2);
   assert_says(text, "plugin clap test.threads: a word from?another thread\n");
   assert_says(text, "plugin clap test.threads: called the host from a wrong thread");
   clap_rig_run(CLAP_RIG_BLOCK);
-  ck_assert_uint_eq(idle_lines(text, sizeof(text)), 1);
+  ck_assert_uint_eq(count_lines(clap_rig_calls()->idle, text, sizeof(text)), 1);
 }
 
 TEST(a_log_has_an_end)
@@ -260,20 +267,26 @@ TEST(a_log_has_an_end)
   clap_rig_open_plugin("test.threads");
   for (uint32_t i = 0; i < CLAP_MAX_LOG_LINES; ++i) {
     clap_rig_run(1);
-    ck_assert_uint_ge(idle_lines(text, sizeof(text)), 1);
+    ck_assert_uint_ge(count_lines(clap_rig_calls()->idle, text, sizeof(text)), 1);
   }
   clap_rig_run(1);
-  ck_assert_uint_eq(idle_lines(text, sizeof(text)), 1);
+  ck_assert_uint_eq(count_lines(clap_rig_calls()->idle, text, sizeof(text)), 1);
   assert_says(text, "wrote more to its log than is shown");
   clap_rig_run(1);
-  ck_assert_uint_eq(idle_lines(text, sizeof(text)), 0);
+  ck_assert_uint_eq(count_lines(clap_rig_calls()->idle, text, sizeof(text)), 0);
 }
 
-TEST(a_restart_that_is_asked_for_is_reported)
+TEST(a_restart_that_is_asked_for_is_reported_unless_it_comes)
 {
+  char text[1024];
   clap_rig_open_plugin("test.restless");
   clap_rig_run(CLAP_RIG_BLOCK);
   ck_assert_uint_eq(clap_rig_n_reports(CLAP_REPORT_RESTART), 1);
+  OK(clap_rig_calls()->renew(clap_rig.instance, &error));
+  ck_assert_uint_eq(count_lines(clap_rig_calls()->idle, text, sizeof(text)), 0);
+  clap_rig_run(CLAP_RIG_BLOCK);
+  ck_assert_uint_eq(count_lines(close_instance, text, sizeof(text)), 1);
+  assert_says(text, "plugin clap test.restless: asked to be activated again");
 }
 
 // ---- faults ----
@@ -291,7 +304,6 @@ TEST_ROWS(a_fixture_crashes_where_it_shall, steps)
     setenv("CLAP_FIXTURE", wanted, 1);
     clap_rig_run(1);
     clap_rig_calls()->close(clap_rig.instance);
-    clap_rig.n_plugins = 0;
     clap_rig_open_plugin("test.fault");
     _exit(0);
   }

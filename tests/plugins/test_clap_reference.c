@@ -3,12 +3,14 @@
 
 #include "tests/support/plugins/clap/clap_rig.h"
 #include "tests/support/reference_clap.h"
+#include "tests/support/plugin_rig.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
-#define LONG 2048U
+#define LONG       2048U
+#define PATH_BYTES 64U
 
 /// The input of one row: noise, then silence.
 static void
@@ -89,9 +91,9 @@ static const char* const plain[] = { "test.gain", "test.params", "test.delay", "
 
 TEST_ROWS(fixtures_sound_as_in_the_reference_host, plain)
 {
-  OK(clap_rig_describe_fixture("fixtures", &error));
-  compare_with_reference(clap_rig_find_plugin(plain[row]), 64);
-  compare_with_reference(clap_rig_find_plugin(plain[row]), CLAP_RIG_BLOCK);
+  plugin_rig_describe("clap", clap_rig_path("fixtures"));
+  compare_with_reference(plugin_rig_find(plain[row]), 64);
+  compare_with_reference(plugin_rig_find(plain[row]), CLAP_RIG_BLOCK);
 }
 
 static const char* const zam[] = {
@@ -100,27 +102,30 @@ static const char* const zam[] = {
   "ZamGrains", "ZamHeadX2",    "ZamPhono",      "ZamTube",    "ZamVerb",
 };
 
-/// Describe a file of the system; false if it is not there.
-static bool
-describe_zam(const char* const name)
+/// The plugin of a file of the system; NULL if it is not there.
+static const Plugin*
+find_zam(const char* const word, const char* const name)
 {
-  char path[CLAP_RIG_PATH];
-  snprintf(path, sizeof(path), "/usr/lib/clap/%s.clap", name);
-  if (access(path, R_OK)) {
-    suite_skip("no CLAP plugins of zam-plugins in /usr/lib/clap");
-    return false;
+  char path[PATH_BYTES];
+  snprintf(path, sizeof(path), "/usr/lib/%s/%s%s", word, name,
+           !strcmp(word, "clap") ? ".clap" : "-ladspa.so");
+  if (!plugin_format_find(word) || access(path, R_OK)) {
+    suite_skip("no zam-plugins in /usr/lib");
+    return NULL;
   }
-  OK(clap_rig_describe(path, &error));
-  ck_assert_uint_eq(clap_rig.n_plugins, 1);
-  clap_rig.plugin = &clap_rig.plugins[0];
-  return true;
+  uint32_t n_plugins = 0;
+  plugin_rig_describe(word, path);
+  const Plugin* const* const plugins = plugin_rig_plugins(&n_plugins);
+  ck_assert_uint_eq(n_plugins, 1);
+  return plugins[0];
 }
 
 TEST_ROWS(zam_plugins_sound_as_in_the_reference_host, zam)
 {
-  if (describe_zam(zam[row])) {
-    compare_with_reference(clap_rig.plugin, 64);
-    compare_with_reference(clap_rig.plugin, CLAP_RIG_BLOCK);
+  const Plugin* const plugin = find_zam("clap", zam[row]);
+  if (plugin) {
+    compare_with_reference(plugin, 64);
+    compare_with_reference(plugin, CLAP_RIG_BLOCK);
   }
 }
 
@@ -146,18 +151,14 @@ TEST_ROWS(zam_plugins_are_as_loud_as_their_ladspa_twins, twins)
   static float in[CLAP_RIG_ROWS][LONG];
   static float out[CLAP_RIG_ROWS][LONG];
   static float twin[CLAP_RIG_ROWS][LONG];
-  const PluginFormat* const ladspa = plugin_format_find("ladspa");
-  char path[CLAP_RIG_PATH];
-  snprintf(path, sizeof(path), "/usr/lib/ladspa/%s-ladspa.so", twins[row]);
-  if (!ladspa || !ladspa->describe || access(path, R_OK)) {
-    suite_skip("no LADSPA plugins of zam-plugins in /usr/lib/ladspa, or no host for them");
-  } else if (describe_zam(twins[row])) {
+  const Plugin* const plugin = find_zam("clap", twins[row]);
+  const Plugin* const other = find_zam("ladspa", twins[row]);
+  if (plugin && other) {
     for (uint32_t r = 0; r < CLAP_RIG_ROWS; ++r) {
       fill(in[r], r);
     }
-    OK(ladspa->describe(path, clap_rig_keep, NULL, &error));
-    run_long(&clap_rig.plugins[0], &clap_rig.plugins[0], CLAP_RIG_BLOCK, in, out);
-    run_long(&clap_rig.plugins[1], &clap_rig.plugins[0], CLAP_RIG_BLOCK, in, twin);
+    run_long(plugin, plugin, CLAP_RIG_BLOCK, in, out);
+    run_long(other, plugin, CLAP_RIG_BLOCK, in, twin);
     const double expected_energy = energy(twin[0]);
     ck_assert_double_gt(expected_energy, 0.0);
     ck_assert_double_eq_tol(energy(out[0]), expected_energy, 1e-6 * expected_energy);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// Descriptions of CLAP plugins, and one instance, for tests.
+/// An instance of a CLAP plugin of the fixtures; see plugin_rig.h for descriptions.
 #ifndef WARPRACK_TESTS_CLAP_RIG_H
 #define WARPRACK_TESTS_CLAP_RIG_H
 
@@ -8,16 +8,10 @@
 
 #define CLAP_RIG_RATE_HZ 48000.0
 #define CLAP_RIG_BLOCK   256U
-#define CLAP_RIG_PLUGINS 24U
 #define CLAP_RIG_ROWS    8U
-#define CLAP_RIG_PATH    512U
 
-/// Copies of the plugins of a file, and one instance.
+/// An instance of a fixture.
 typedef struct ClapRig {
-  char path[CLAP_RIG_PATH];
-  Arena arena;
-  Plugin plugins[CLAP_RIG_PLUGINS];
-  uint32_t n_plugins;
   const Plugin* plugin;
   Instance* instance;
   float in[CLAP_RIG_ROWS][CLAP_RIG_BLOCK], out[CLAP_RIG_ROWS][CLAP_RIG_BLOCK];
@@ -28,20 +22,13 @@ extern ClapRig clap_rig;
 /// Fill the inputs: row r with r + 1.
 void clap_rig_begin(void);
 
-/// Close the instance, if there is one, and free the descriptions.
+/// Close the instance, if there is one.
 void clap_rig_end(void);
 
 const InstanceCalls* clap_rig_calls(void);
 
-/// A PluginFound that adds a copy of the plugin to the rig.
-void clap_rig_keep(void* context, const Plugin* plugin);
-
-/// Describe a file, or a file of the fixtures; adds its plugins to the rig.
-Status clap_rig_describe(const char* path, Error* error);
-Status clap_rig_describe_fixture(const char* name, Error* error);
-
-/// A plugin that was described, which must be there.
-const Plugin* clap_rig_find_plugin(const char* id);
+/// The path of a file of the fixtures: "broken".  Valid until the next call.
+const char* clap_rig_path(const char* name);
 
 /// The place of a parameter of ClapRig::plugin, which must be there.
 uint32_t clap_rig_port_of(const char* symbol);

@@ -168,6 +168,7 @@ static const Param many_sorts[] = {
   { 18, CLAP_PARAM_IS_READONLY, "", "Meter", 0.0, 4.0, 0.25, "%.2f", NULL },
   { 19, AUTOMATED | CLAP_PARAM_IS_HIDDEN, "", "Secret", 0.0, 1.0, 0.0, "%.2f", NULL },
   { 20, 0, "", "Size", 0.0, 1.0, 0.5, "%.2f", NULL },
+  { 23, AUTOMATED, "", "Attack", (double)0.1F, 1.0, (double)0.3F, "%.2f", NULL },
   // The number in the text is not the value, except by chance.
   { 21, AUTOMATED, "", "Mix", 0.0, 1.0, 0.5, "50 %%", NULL },
   { 22, AUTOMATED, "", "Trim", 0.0, 1.0, 0.0, "0 dB", NULL },

@@ -147,7 +147,7 @@ TEST(nothing_outside_of_a_range_is_sent)
 {
   SCOPED(rig_free) FxRig rig;
   fake_rig(&rig, &fake, 1, 64, SET("cutoff", 96000.0), { .id = "preset", .text = "Bright" });
-  ck_assert_double_eq(last_value(CUTOFF), 12000.0); // half the rate
+  ck_assert_double_eq(last_value(CUTOFF), 24000.0); // half the rate
   ck_assert_double_eq(last_value(WHOLE), 7.0);      // 99 in the preset
   check_ranges();
   for (uint32_t frame = 0; frame < RAMP_FRAMES; frame += 64U) {

@@ -4,6 +4,7 @@
 #include "host_node.h"
 
 #include "format.h"
+#include "process_state.h"
 
 #include "engine/base/hint.h"
 #include "engine/base/rt.h"
@@ -194,6 +195,23 @@ static Status
 host_renew_node(void* const node, Error* const error)
 {
   return host_renew(node, error);
+}
+
+// ---- outside of audio ----
+
+void
+fx_idle(void)
+{
+  uint32_t n_formats = 0;
+  const PluginFormat* const* const formats = plugin_formats(&n_formats);
+  for (uint32_t f = 0; f < n_formats; ++f) {
+    if (formats[f]->calls->idle) {
+      ProcessState state;
+      process_state_save(&state);
+      formats[f]->calls->idle();
+      process_state_restore(&state);
+    }
+  }
 }
 
 // ---- run ----

@@ -8,7 +8,7 @@
    plugin is read when its effect is first asked for (fx_find_plugin()), and stays for the life of the
    process, also when the catalogue is exchanged for a new one.
 
-       warprack-plugins  1
+       warprack-plugins  1  <version of the program, which describes plugins in its own way>
        bundle  lv2  /usr/lib/lv2/zam.lv2  <key>  <fault, or empty>
        plugin  lv2  urn:zamaudio:ZamTube  ZamTube  ...
        binary  ...
@@ -23,7 +23,7 @@
 
 #include "plugin.h"
 
-#define CATALOGUE_START     "warprack-plugins\t1\n" // the first line; the number is the version
+#define CATALOGUE_START     "warprack-plugins\t1\t" WARPRACK_VERSION "\n" // the first line
 #define CATALOGUE_MAX_BYTES (256U << 20U)
 
 typedef struct Catalogue Catalogue;

@@ -295,8 +295,8 @@ bypass_unit(const Stage* const stage, const BatchUnit* const unit, const uint32_
   }
 }
 
-/// Replace a non-finite output: by silence, and reset the unit; or by the unit's input if the node is
-/// renewed.  Returns true if the output was finite.
+/// Replace a non-finite output: by silence, and reset the unit; or by the unit's input if the node
+/// is renewed.  Returns true if the output was finite.
 static bool
 guard_unit(const Stage* const stage, const Batch* const batch, const uint32_t u,
            const uint32_t n_frames)
@@ -386,11 +386,13 @@ any_event(const Stage* const stage, const Batch* const batch)
 
 /// Pass the events of a batch to FxInfo::set_at.
 static void
-pass_events(const Batch* const batch, const StageEvent* const events, const uint32_t n_events)
+pass_events(const Stage* const stage, const Batch* const batch, const StageEvent* const events,
+            const uint32_t n_events)
 {
   for (uint32_t r = 0; r < batch->n_runs; ++r) {
     const Run* const run = &batch->runs[r];
-    for (uint32_t e = 0; !run->is_stopped && e < n_events; ++e) {
+    const bool has_events = !run->is_stopped && stage->has_event[run->node_index];
+    for (uint32_t e = 0; has_events && e < n_events; ++e) {
       if (events[e].node_index == run->node_index) {
         batch->fx->set_at(batch->specs[run->first_unit].node, events[e].param, events[e].value,
                           events[e].offset);
@@ -406,7 +408,7 @@ run_batch(Stage* const stage, Batch* const batch, const uint32_t n_frames,
   const bool any_stopped = find_stopped(batch);
   bool has_events = n_events && any_event(stage, batch);
   if (has_events && batch->fx->set_at) {
-    pass_events(batch, events, n_events);
+    pass_events(stage, batch, events, n_events);
     has_events = false;
   }
   if (has_events || any_stopped) {

@@ -163,7 +163,8 @@ check_text(const Catalogue* const catalogue, Error* const error)
     return error_set(error, STATUS_LIMIT, "larger than %u MiB", CATALOGUE_MAX_BYTES >> 20U);
   }
   if (catalogue->n_bytes < n_start || memcmp(text, CATALOGUE_START, n_start) != 0) {
-    return error_set(error, STATUS_FILE, "line 1: not a catalogue of this version of warprack");
+    return error_set(error, STATUS_FILE,
+                     "line 1: not a catalogue of this version of warprack; run `warprack scan`");
   }
   if (text[catalogue->n_bytes - 1U] != '\n') {
     return error_set(error, STATUS_FILE, "the last line is cut off");

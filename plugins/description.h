@@ -40,7 +40,8 @@ void description_fault(Description* description, const char* format, ...) PRINTF
 /// Note that a fact was mended.  `what` is a constant. [scan]
 void description_mend(Description* description, const char* what, const char* where);
 
-/// The decimal number with the fewest digits that is this float: 0.1, not 0.10000000149011612. [scan]
+/// The decimal number with the fewest digits that is this float: 0.1, not 0.10000000149011612.
+/// [scan]
 double description_shortest(float number);
 
 /// Take memory for the ports; false, with a fault, if there are too many. [scan]

@@ -30,8 +30,7 @@ file_key(const char* const path, FileKey* const key, Error* const error)
   }
   const uint64_t modified_ns = time_ns(&facts.st_mtim);
   const uint64_t changed_ns = time_ns(&facts.st_ctim);
-  *key = (FileKey){ .device = facts.st_dev,
-                    .inode = facts.st_ino,
+  *key = (FileKey){ .inode = facts.st_ino,
                     .n_bytes = (uint64_t)facts.st_size,
                     .changed_ns = modified_ns > changed_ns ? modified_ns : changed_ns };
   return STATUS_OK;

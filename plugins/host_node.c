@@ -225,7 +225,10 @@ host_set_at(void* const node, const uint32_t param, const double value, const ui
 static void
 host_set(void* const node, const uint32_t param, const double value)
 {
-  host_set_at(node, param, value, 0U);
+  HostParams* const params = &((HostNode*)node)->params;
+  if (params->list[param].motion != MOTION_TRIGGER) { // the engine repeats values
+    host_params_set(params, param, value, 0U);
+  }
 }
 
 /// Copy the inputs for the instance: a plugin may write to its inputs, which other nodes read.

@@ -119,19 +119,26 @@ renew_instance(const HostNode* const node, Instance* const instance, Error* cons
   return status;
 }
 
-/// Run silence, as the latency is only known after a run.
-static uint32_t
-find_latency(const HostNode* const node, Instance* const instance, const Silence* const silence,
-             const uint32_t n_frames)
+/// Run silence, renew the instance, and find its latency.  A port tells it after a run; CLAP
+/// plugins may change it when they are activated.
+static Status
+find_latency(const HostNode* const node, const uint32_t i, const Silence* const silence,
+             const FxSetup* const setup, uint32_t* const latency_frames, Error* const error)
 {
+  Instance* const instance = node->instances[i];
   ProcessState state;
   process_state_save(&state);
-  for (int i = 0; i < FIRST_RUNS; ++i) {
+  for (int r = 0; r < FIRST_RUNS; ++r) {
     memset(silence->samples, 0, silence->n_bytes); // the plugin may have written to its inputs
-    node->calls->run(instance, (const float* const*)silence->in, silence->out, n_frames);
+    node->calls->run(instance, (const float* const*)silence->in, silence->out,
+                     setup->max_block_frames);
   }
   process_state_restore(&state);
-  return node->calls->latency(instance);
+  const uint32_t after_run = node->calls->latency(instance);
+  const Status status = renew_instance(node, instance, error);
+  const uint32_t renewed = status ? 0U : node->calls->latency(instance);
+  *latency_frames = renewed ? renewed : after_run;
+  return status;
 }
 
 static Status
@@ -158,14 +165,11 @@ open_all(HostNode* const node, const FxSetup* const setup, const PluginPreset* c
 {
   Status status = STATUS_OK;
   for (uint32_t i = 0; !status && i < node->lanes.n_instances; ++i) {
+    uint32_t latency = 0;
     status = open_instance(node, setup, preset, error);
-    if (!status) {
-      const uint32_t latency =
-          find_latency(node, node->instances[i], silence, setup->max_block_frames);
-      *latency_frames = i ? *latency_frames : latency;
-      status = check_latency(node, setup, *latency_frames, latency, error);
-    }
-    status = status ? status : renew_instance(node, node->instances[i], error);
+    status = status ? status : find_latency(node, i, silence, setup, &latency, error);
+    *latency_frames = i ? *latency_frames : latency;
+    status = status ? status : check_latency(node, setup, *latency_frames, latency, error);
   }
   return status;
 }

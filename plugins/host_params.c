@@ -123,13 +123,22 @@ host_params_set(HostParams* const params, const uint32_t p, const double value,
   }
 }
 
+/// True for a property without a value of the rack: what a plugin declares as its default is often
+/// missing or wrong.
+static bool
+is_untouched_property(const Plugin* const plugin, const HostParam* const param)
+{
+  const PluginPort* const port = &plugin->ports[param->port];
+  return port->type == PORT_PROPERTY && param->target == port->initial;
+}
+
 void
 host_params_send(const HostParams* const params, const InstanceCalls* const calls,
                  Instance* const instance)
 {
   for (uint32_t p = 0; p < params->plugin->fx.n_params; ++p) {
     const HostParam* const param = &params->list[p];
-    if (param->motion != MOTION_NONE) {
+    if (param->motion != MOTION_NONE && !is_untouched_property(params->plugin, param)) {
       const bool is_trigger = param->motion == MOTION_TRIGGER;
       calls->set(instance, param->port, is_trigger ? param->min : param->target, 0U);
     }

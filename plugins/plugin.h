@@ -95,11 +95,12 @@ typedef struct PluginPreset {
 #define PLUGIN_RATE_HZ     48000.0 // at which a parameter of PORT_RATE has its initial value
 #define PLUGIN_MAX_PORTS   8192U
 #define PLUGIN_MAX_POINTS  1024U
+#define PLUGIN_MAX_BUFFER  (64U << 20U) // bytes, of PluginPort::n_bytes
 #define PLUGIN_MAX_PRESETS 16384U
 
 /// What identifies a file, so that a changed one is noticed.
 typedef struct FileKey {
-  uint64_t device, inode, n_bytes, changed_ns; ///< changed_ns: the later of mtime and ctime
+  uint64_t inode, n_bytes, changed_ns; ///< changed_ns: the later of mtime and ctime
 } FileKey;
 
 /// A plugin's effect: racks, OSC and plans see `fx`, and the host finds the rest behind it.

@@ -3,7 +3,7 @@
    A plugin as text, one line per fact, in this order:
 
        plugin  FORMAT ID NAME MAKER LICENCE CATEGORY FAULT NOTES
-       binary  BUNDLE PATH DEVICE INODE BYTES CHANGED_NS
+       binary  BUNDLE PATH INODE BYTES CHANGED_NS
        port    INDEX TYPE FLAGS SYMBOL NAME GROUP URI UNIT MIN INITIAL MAX BYTES
        points  VALUE LABEL ...           of the port above it
        preset  NAME URI STATE PORT VALUE ...
@@ -51,7 +51,6 @@ write_plugin(TextBuffer* const text, const Plugin* const plugin)
   text_buffer_add(text, "\nbinary");
   fields_write_path(text, plugin->bundle);
   fields_write_path(text, plugin->binary);
-  fields_write_count(text, plugin->binary_key.device);
   fields_write_count(text, plugin->binary_key.inode);
   fields_write_count(text, plugin->binary_key.n_bytes);
   fields_write_count(text, plugin->binary_key.changed_ns);
@@ -155,7 +154,6 @@ read_binary(const Reader* const reader, FieldLine* const line)
   Plugin* const plugin = reader->plugin;
   plugin->bundle = fields_path(line, "bundle");
   plugin->binary = fields_path(line, "binary");
-  plugin->binary_key.device = fields_count(line, "device", UINT64_MAX);
   plugin->binary_key.inode = fields_count(line, "inode", UINT64_MAX);
   plugin->binary_key.n_bytes = fields_count(line, "size", UINT64_MAX);
   plugin->binary_key.changed_ns = fields_count(line, "time", UINT64_MAX);
@@ -204,7 +202,7 @@ read_port(const Reader* const reader, FieldLine* const line)
   port->min = fields_number(line, "minimum");
   port->initial = fields_number(line, "initial value");
   port->max = fields_number(line, "maximum");
-  port->n_bytes = (uint32_t)fields_count(line, "size", UINT32_MAX);
+  port->n_bytes = (uint32_t)fields_count(line, "size", PLUGIN_MAX_BUFFER);
   if (!(port->min <= port->initial && port->initial <= port->max)) {
     fields_fail(line, STATUS_FILE, "the initial value %g is not between %g and %g", port->initial,
                 port->min, port->max);

@@ -256,8 +256,8 @@ const FxInfo* fx_find(const char* name);
 NODISCARD Status fx_find_plugin(const char* format, const char* reference, const FxInfo** fx,
                                 Error* error);
 
-/// Let the plugins of the process do what they do outside of audio: timers, callbacks.  To be called
-/// about 20 times a second.  Implemented by plugins/. [builder]
+/// Let the plugins of the process do what they do outside of audio: timers, callbacks.  To be
+/// called about 20 times a second.  Implemented by plugins/. [builder]
 void fx_idle(void);
 
 /// The samples of a file as impulse responses, one per channel.  A text file with one number per

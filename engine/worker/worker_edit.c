@@ -290,7 +290,6 @@ perform(Worker* const worker)
   uint64_t first_frame = 0;
   pthread_mutex_lock(&worker->planning_lock);
   Edit* const edit = take_edit(worker);
-  fx_idle();
   renew_nodes(worker);
   worker_update_device(worker);
   Status status = STATUS_OK;
@@ -386,6 +385,7 @@ measure(Worker* const worker)
 static void
 tidy(Worker* const worker)
 {
+  fx_idle();
   renew_nodes(worker);
   worker_update_device(worker);
   const Plan* const plan = worker->player.plan;

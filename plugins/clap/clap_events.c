@@ -115,7 +115,11 @@ clap_events_add(ClapEvents* const events, const uint32_t port, const double valu
   if (events->n_changes == events->room) {
     shorten(events);
   }
-  events->changes[events->n_changes++] = (ClapChange){
+  uint32_t place = events->n_changes++;
+  for (; place > 0U && events->changes[place - 1U].event.header.time > frame; --place) {
+    events->changes[place] = events->changes[place - 1U]; // CLAP wants events in order of time
+  }
+  events->changes[place] = (ClapChange){
     .event = {
       .header = {
         .size = sizeof(clap_event_param_value_t),

@@ -19,8 +19,6 @@
 #define NS_RDF  "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 #define NS_RDFS "http://www.w3.org/2000/01/rdf-schema#"
 
-#define MAX_ATOM_BYTES (64U << 20U) // more is an error in a description
-
 /// What a URI says about a port.
 typedef struct UriFlag {
   const char* uri;
@@ -159,8 +157,8 @@ read_atom(Lv2Description* const description, const LilvNode* const node, PluginP
   double n_bytes = 0.0;
   port->flags |= read_flags(node, LV2_ATOM__supports, event_flags, ARRAY_LEN(event_flags));
   if (turtle_number(node, LV2_RESIZE_PORT__minimumSize, &n_bytes) && n_bytes > 0.0) {
-    port->n_bytes = (uint32_t)(n_bytes < MAX_ATOM_BYTES ? n_bytes : MAX_ATOM_BYTES);
-    if (n_bytes > MAX_ATOM_BYTES) {
+    port->n_bytes = (uint32_t)(n_bytes < PLUGIN_MAX_BUFFER ? n_bytes : PLUGIN_MAX_BUFFER);
+    if (n_bytes > PLUGIN_MAX_BUFFER) {
       description_fault(&description->common, "port %s needs a buffer of %.0f bytes", port->symbol,
                         n_bytes);
     }

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #define MAX_CHILDREN 64U
+#define MAX_OTHERS   256U
 #define PATIENCE     10U  // longest time for a job, as a multiple of its limit
 #define LINE_BYTES   160U // of what a child prints, in its fault
 
@@ -42,7 +43,9 @@ typedef struct Crew {
   uint32_t n_running;
   uint32_t n_started; ///< Jobs
   pid_t parent;
-  int interrupt; ///< Signal that ends the run, or 0
+  int interrupt;            ///< Signal that ends the run, or 0
+  pid_t others[MAX_OTHERS]; ///< Children from before, which live on
+  uint32_t n_others;
 } Crew;
 
 bool
@@ -140,13 +143,32 @@ is_running(const Crew* const crew, const pid_t pid)
   for (uint32_t c = 0; c < crew->n_children; ++c) {
     found = found || crew->children[c].pid == pid;
   }
+  for (uint32_t o = 0; o < crew->n_others; ++o) {
+    found = found || crew->others[o] == pid;
+  }
   return found;
+}
+
+/// Note the children that this process has already; with too many, none is an orphan later.
+static void
+note_others(Crew* const crew)
+{
+  FILE* const list = fopen("/proc/thread-self/children", "re");
+  for (pid_t pid = 0; list && crew->n_others < MAX_OTHERS && fscanf(list, "%d", &pid) == 1;) {
+    crew->others[crew->n_others++] = pid;
+  }
+  if (list) {
+    fclose(list);
+  }
 }
 
 /// Kill the processes that ended children have left behind; returns their number.
 static uint32_t
 kill_orphans_once(const Crew* const crew)
 {
+  if (crew->n_others == MAX_OTHERS) {
+    return 0U;
+  }
   FILE* const list = fopen("/proc/thread-self/children", "re");
   uint32_t n_killed = 0;
   for (pid_t pid = 0; list && fscanf(list, "%d", &pid) == 1;) {
@@ -349,6 +371,7 @@ children_run(const ChildJobs* const jobs, Error* const error)
   sigaddset(&signals, SIGTERM);
   sigprocmask(SIG_BLOCK, &signals, &old);
   signal(SIGCHLD, SIG_DFL); // an ignored one would reap the children
+  note_others(&crew);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   const Status status = run_jobs(&crew, &signals, error);
   dismiss(&crew);

@@ -81,15 +81,15 @@ fuzz_examples(FuzzVisit* const visit, void* const context)
     CATALOGUE_START "bundle\tlv2\t/b\t18446744073709551615\tcrashed (SIGSEGV)\n",
     CATALOGUE_START "bundle\tladspa\t/b\\x09.so\t1\t\n"
                     "plugin\tladspa\tb/eq\tEqualiser\tSomebody\tGPL\tEQ\t\ta \\x5C b\n"
-                    "binary\t/b\t/b\t1\t2\t3\t4\n"
+                    "binary\t/b\t/b\t1\t2\t3\n"
                     "port\t0\taudio\t\t\tIn\t\t\tnone\t0\t0\t0\t0\n"
                     "port\t1\tcontrol\trate,logarithmic\t\tFreq (Hz)\t\t\tnone\t0\t0.1\t0.5\t0\n"
                     "port\t2\tcontrol\ttoggled\t\tFreq\t\t\tnone\t-1\t0\t1\t0\n"
                     "plugin\tladspa\tb/comp\tComp\t\t\t\tneeds a feature\t\n"
-                    "binary\t/b\t/b\t1\t2\t3\t4\n",
+                    "binary\t/b\t/b\t1\t2\t3\n",
     CATALOGUE_START "bundle\tlv2\t/b\t1\t\n"
                     "plugin\tlv2\turn:x#stereo\tX\t\t\t\t\t\n"
-                    "binary\t/b\t/b/x.so\t1\t2\t3\t4\n"
+                    "binary\t/b\t/b/x.so\t1\t2\t3\n"
                     "port\t0\tcontrol\tchoice,integer\tstate\tType\tgroup\t\tdb\t0\t1\t2.5\t0\n"
                     "points\t0\tLow pass\t1\tlow-pass\t2\t+\n"
                     "port\t1\tcontrol\tinteger\tn\tN\t\t\tms\t-1e300\t-0.5\t1e300\t0\n"

@@ -210,18 +210,6 @@ TEST_ROWS(multiples_of_the_rate_become_hertz, rates)
   ck_assert(!param->choices);
 }
 
-static const uint32_t text_flags[] = { PORT_FILE, PORT_TEXT };
-
-TEST_ROWS(a_property_with_a_file_or_a_text_is_structural_text, text_flags)
-{
-  SCOPED(arena_clear) Arena arena = { .chunks = NULL };
-  PluginPort port = control("ir", "Impulse response", text_flags[row]);
-  port.type = PORT_PROPERTY;
-  const FxParam* const param = plugin_sample_param(plugin_of_port(port, &arena), "ir");
-  ck_assert_uint_eq(param->kind, PARAM_TEXT);
-  ck_assert(param->structural && !param->initial_text);
-}
-
 static const struct {
   PortType type;
   uint32_t flags;
@@ -230,6 +218,7 @@ static const struct {
   { PORT_CONTROL, PORT_LATENCY }, { PORT_CONTROL, PORT_OFFLINE },
   { PORT_CONTROL, PORT_ENABLED }, { PORT_CONTROL, PORT_BYPASS | PORT_TOGGLED },
   { PORT_PROPERTY, PORT_OUTPUT }, { PORT_AUDIO, PORT_NO_FLAGS },
+  { PORT_PROPERTY, PORT_FILE },   { PORT_PROPERTY, PORT_TEXT },
   { PORT_CV, PORT_NO_FLAGS },     { PORT_ATOM, PORT_NO_FLAGS },
 };
 
@@ -255,7 +244,6 @@ TEST(bypass_and_preset_come_after_the_ports)
     FxParamKind kind;
   } rows[] = { { "gain", 2, PARAM_NUMBER },
                { "type", 3, PARAM_CHOICE },
-               { "ir", 6, PARAM_TEXT },
                { "bypass", PLUGIN_BYPASS, PARAM_SWITCH },
                { "preset", PLUGIN_PRESET, PARAM_TEXT } };
   ck_assert_uint_eq(plugin->fx.n_params, ARRAY_LEN(rows));
@@ -267,7 +255,7 @@ TEST(bypass_and_preset_come_after_the_ports)
     ck_assert(param->structural == (param->kind == PARAM_TEXT));
     ck_assert(*param->help);
   }
-  ck_assert(plugin->fx.params[3].initial == 0.0);
+  ck_assert(plugin->fx.params[2].initial == 0.0);
 }
 
 TEST(a_plugin_without_ports_has_bypass)

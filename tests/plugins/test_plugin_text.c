@@ -15,7 +15,7 @@
 
 #define HEAD                                                                                       \
   "plugin\tlv2\turn:x\tX\t\t\t\t\t\n"                                                              \
-  "binary\t/b\t/b/x.so\t1\t2\t3\t4\n"
+  "binary\t/b\t/b/x.so\t1\t2\t3\n"
 #define PORT   "port\t0\tcontrol\t\tgain\tGain\t\t\tdb\t-90\t0\t24\t0\n"
 #define PRESET "preset\tLoud\t\t0\t0\t6\n"
 
@@ -159,7 +159,7 @@ static const struct {
   { "plugin\tlv2\turn:x\t\\x00\t\t\t\t\t\n", "line 1: the name has a wrong escape" },
   { HEAD HEAD, "line 3: unexpected line \"plugin" },
   { "plugin\tlv2\turn:x\tX\t\t\t\t\t\n" PORT, "line 2: unexpected line \"port" },
-  { HEAD "binary\t/b\t/b/x.so\t1\t2\t3\t4\n", "line 3: unexpected line \"binary" },
+  { HEAD "binary\t/b\t/b/x.so\t1\t2\t3\n", "line 3: unexpected line \"binary" },
   { HEAD "prt\n", "line 3: unexpected line \"prt\"" },
   { HEAD "p\\x6Frt\t0\n", "line 3: unexpected line" },
   { HEAD "\n", "line 3: unexpected line \"\"" },
@@ -206,11 +206,11 @@ static const struct {
     "line 4: the port 0 is no parameter" },
   { HEAD "port\t0\taudio\t\ta\tA\t\t\tnone\t0\t0\t0\t0\npreset\tA\t\t0\t0\t0\n",
     "line 4: the port 0 is no parameter" },
-  { "plugin\tlv2\turn:x\tX\t\t\t\t\t\nbinary\t/b\t/b/x.so\t1\t2\t3\t18446744073709551616\n",
+  { "plugin\tlv2\turn:x\tX\t\t\t\t\t\nbinary\t/b\t/b/x.so\t1\t2\t18446744073709551616\n",
     "line 2: the time is not a whole number" },
-  { "plugin\tlv2\turn:x\tX\t\t\t\t\t\nbinary\t/b\t/b/x.so\t1\t2\t\t4\n",
+  { "plugin\tlv2\turn:x\tX\t\t\t\t\t\nbinary\t/b\t/b/x.so\t1\t\t3\n",
     "line 2: the size is not a whole number" },
-  { "plugin\tlv2\turn:x\tX\t\t\t\t\t\nbinary\t/b\t/b/x.so\t1\t 2\t3\t4\n",
+  { "plugin\tlv2\turn:x\tX\t\t\t\t\t\nbinary\t/b\t/b/x.so\t 1\t2\t3\n",
     "line 2: the inode is not a whole number" },
 };
 

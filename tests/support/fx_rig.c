@@ -115,7 +115,11 @@ rig_set(FxRig* const rig, const char* const id, const double value)
 {
   const int p = fx_param_find(rig->fx, id);
   ck_assert_int_ge(p, 0);
-  rig->fx->set(rig->node, (uint32_t)p, value);
+  if (rig->fx->set_at) {
+    rig->fx->set_at(rig->node, (uint32_t)p, value, 0U);
+  } else {
+    rig->fx->set(rig->node, (uint32_t)p, value);
+  }
 }
 
 static uint32_t

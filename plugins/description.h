@@ -46,7 +46,8 @@ bool description_reserve(Description* description, uint64_t n_ports);
 /// Add a port to those that are reserved, with its symbol from its name. [scan]
 PluginPort* description_add_port(Description* description, const PluginPort* port);
 
-/// The decimal number with the fewest digits that is this float: 0.1, not 0.10000000149011612. [any]
+/// The decimal number with the fewest digits that is this float: 0.1, not 0.10000000149011612.
+/// [any]
 double description_number(float number);
 
 /// Pass the plugin on, and clear the description.  STATUS_NO_MEM. [scan]

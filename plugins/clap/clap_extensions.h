@@ -67,8 +67,8 @@ void clap_host_init(ClapHost* host, const char* id);
 /// Count a report. [any]
 void clap_host_report(ClapHost* host, ClapReport report);
 
-/// Run what the plugin has to do on its main thread: timers, descriptors, callbacks. [main thread of
-/// plugins]
+/// Run what the plugin has to do on its main thread: timers, descriptors, callbacks.
+/// [main thread of plugins]
 void clap_host_idle(ClapHost* host);
 
 /// Write new reports, and the last line of another thread. [main thread of plugins]

@@ -276,26 +276,6 @@ silence_unit(const Stage* const stage, const BatchUnit* const unit, const uint32
   }
 }
 
-/// Silence a non-finite output and reset its unit, unless the node is renewed; returns true if the
-/// output was finite.
-static bool
-guard_unit(const Stage* const stage, const Batch* const batch, const uint32_t u,
-           const uint32_t n_frames)
-{
-  const BatchUnit* const unit = &batch->specs[u];
-  bool finite = true;
-  for (uint32_t c = 0; c < unit->n_out; ++c) {
-    finite = is_finite(stage->spec.rows[unit->out_rows[c]], n_frames) && finite;
-  }
-  if (!finite && !batch->fx->renew) {
-    batch->fx->unit_init(unit->node, unit->state, unit->channel);
-  }
-  if (!finite) {
-    silence_unit(stage, unit, n_frames);
-  }
-  return finite;
-}
-
 /// Replace the output of a unit by its input; in the block in which this begins or ends,
 /// cross-fade.
 static void
@@ -313,6 +293,29 @@ bypass_unit(const Stage* const stage, const BatchUnit* const unit, const uint32_
       out[i] = (1.0F - dry) * out[i] + (is_valid ? dry * in[i] : 0.0F);
     }
   }
+}
+
+/// Replace a non-finite output: by silence, and reset the unit; or by the unit's input if the node is
+/// renewed.  Returns true if the output was finite.
+static bool
+guard_unit(const Stage* const stage, const Batch* const batch, const uint32_t u,
+           const uint32_t n_frames)
+{
+  const BatchUnit* const unit = &batch->specs[u];
+  bool finite = true;
+  for (uint32_t c = 0; c < unit->n_out; ++c) {
+    finite = is_finite(stage->spec.rows[unit->out_rows[c]], n_frames) && finite;
+  }
+  if (finite) {
+    return true;
+  }
+  silence_unit(stage, unit, n_frames);
+  if (batch->fx->renew) {
+    bypass_unit(stage, unit, n_frames, true, true);
+  } else {
+    batch->fx->unit_init(unit->node, unit->state, unit->channel);
+  }
+  return false;
 }
 
 /// Check the outputs of a node: all are finite afterwards.  Returns the number of units whose

@@ -51,6 +51,22 @@ description_mend(Description* const d, const char* const what, const char* const
   }
 }
 
+double
+description_shortest(const float number)
+{
+  const double magnitude = number != 0.0F ? floor(log10(fabs((double)number))) : 0.0;
+  for (int digit = 5; digit < 9; ++digit) {
+    const double power = digit - magnitude;
+    const double scale = pow(10.0, fabs(power));
+    const double rounded =
+        power >= 0.0 ? rint(number * scale) / scale : rint(number / scale) * scale;
+    if ((float)rounded == number) {
+      return rounded;
+    }
+  }
+  return number;
+}
+
 bool
 description_reserve(Description* const d, const uint64_t n_ports)
 {
@@ -87,22 +103,6 @@ description_add_port(Description* const d, const PluginPort* const port)
   *added = *port;
   added->symbol = make_symbol(d, added);
   return added;
-}
-
-double
-description_number(const float number)
-{
-  const double magnitude = number != 0.0F ? floor(log10(fabs((double)number))) : 0.0;
-  for (int digit = 5; digit < 9; ++digit) {
-    const double power = digit - magnitude;
-    const double scale = pow(10.0, fabs(power));
-    const double rounded =
-        power >= 0.0 ? rint(number * scale) / scale : rint(number / scale) * scale;
-    if ((float)rounded == number) {
-      return rounded;
-    }
-  }
-  return number;
 }
 
 static char*

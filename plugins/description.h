@@ -40,15 +40,15 @@ void description_fault(Description* description, const char* format, ...) PRINTF
 /// Note that a fact was mended.  `what` is a constant. [scan]
 void description_mend(Description* description, const char* what, const char* where);
 
+/// The decimal number with the fewest digits that is this float: 0.1, not 0.10000000149011612.
+/// [scan]
+double description_shortest(float number);
+
 /// Take memory for the ports; false, with a fault, if there are too many. [scan]
 bool description_reserve(Description* description, uint64_t n_ports);
 
 /// Add a port to those that are reserved, with its symbol from its name. [scan]
 PluginPort* description_add_port(Description* description, const PluginPort* port);
-
-/// The decimal number with the fewest digits that is this float: 0.1, not 0.10000000149011612.
-/// [any]
-double description_number(float number);
 
 /// Pass the plugin on, and clear the description.  STATUS_NO_MEM. [scan]
 NODISCARD Status description_finish(Description* description, PluginFound found, void* context,

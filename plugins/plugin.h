@@ -89,7 +89,7 @@ typedef struct PluginPreset {
   bool has_state;  ///< It has more than values, and the plugin's format must load it
   uint32_t n_values;
   const uint32_t* ports; ///< [n_values] places in Plugin::ports
-  const double* values;  ///< [n_values]; plugin_read() puts them into the ranges of the ports
+  const double* values;  ///< [n_values] in the ranges of the ports; of PORT_RATE in Hz
 } PluginPreset;
 
 #define PLUGIN_RATE_HZ     48000.0 // at which a parameter of PORT_RATE has its initial value

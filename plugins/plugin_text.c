@@ -251,7 +251,8 @@ read_points(const Reader* const reader, FieldLine* const line)
   port->n_points = n;
 }
 
-/// Read the port of a preset's value and the value, which becomes one in the port's range.
+/// Read the port of a preset's value and the value, which becomes one in the port's range, unless
+/// that depends on the sample rate.
 static void
 read_value(const Reader* const reader, FieldLine* const line, uint32_t* const place,
            double* const value)
@@ -267,7 +268,9 @@ read_value(const Reader* const reader, FieldLine* const line, uint32_t* const pl
     fields_fail(line, STATUS_FILE, "the port %u is no parameter", *place);
     return;
   }
-  *value = fmin(fmax(*value, port->min), port->max);
+  if (!(port->flags & PORT_RATE)) { // else the range is known when an instance is opened
+    *value = fmin(fmax(*value, port->min), port->max);
+  }
 }
 
 static void

@@ -248,7 +248,7 @@ find_defect(const Params* const params, const uint32_t index)
 static double
 as_written(const double number)
 {
-  return (double)(float)number == number ? description_number((float)number) : number;
+  return (double)(float)number == number ? description_shortest((float)number) : number;
 }
 
 static void

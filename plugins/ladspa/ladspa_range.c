@@ -45,13 +45,13 @@ read_range(PluginPort* const port, const LADSPA_PortRangeHint* const hint, uint3
   double max = 0.0;
   choose_range(port, &min, &max);
   if (has_min) {
-    min = description_number(hint->LowerBound);
+    min = description_shortest(hint->LowerBound);
     max = fmax(min, max);
   } else {
     *mends |= 1U << RANGE_NO_MIN;
   }
   if (has_max) {
-    max = description_number(hint->UpperBound);
+    max = description_shortest(hint->UpperBound);
     min = has_min ? min : fmin(min, max);
   } else {
     *mends |= 1U << RANGE_NO_MAX;
@@ -93,15 +93,15 @@ stated_default(const LADSPA_PortRangeHint* const hint)
   const double hz = LADSPA_IS_HINT_SAMPLE_RATE(hint->HintDescriptor) ? 1.0 / PLUGIN_RATE_HZ : 1.0;
   switch (hint->HintDescriptor & LADSPA_HINT_DEFAULT_MASK) {
   case LADSPA_HINT_DEFAULT_MINIMUM:
-    return description_number(hint->LowerBound);
+    return description_shortest(hint->LowerBound);
   case LADSPA_HINT_DEFAULT_LOW:
-    return description_number((float)between(hint, 0.25));
+    return description_shortest((float)between(hint, 0.25));
   case LADSPA_HINT_DEFAULT_MIDDLE:
-    return description_number((float)between(hint, 0.5));
+    return description_shortest((float)between(hint, 0.5));
   case LADSPA_HINT_DEFAULT_HIGH:
-    return description_number((float)between(hint, 0.75));
+    return description_shortest((float)between(hint, 0.75));
   case LADSPA_HINT_DEFAULT_MAXIMUM:
-    return description_number(hint->UpperBound);
+    return description_shortest(hint->UpperBound);
   case LADSPA_HINT_DEFAULT_0:
     return 0.0;
   case LADSPA_HINT_DEFAULT_1:

@@ -27,7 +27,8 @@ find_port(const Plugin* const plugin, const PluginPort* const ports, const char*
 static double
 port_number(const PluginPort* const port, const double value)
 {
-  return port->flags & PORT_RATE ? value : lv2_port_nearest(port, value);
+  const double number = description_shortest((float)value);
+  return port->flags & PORT_RATE ? number : lv2_port_nearest(port, number);
 }
 
 static void

@@ -41,6 +41,21 @@ read_unit(const LilvNode* const node)
   return unit;
 }
 
+/// Read a number of a port.  Those of control ports are floats, which many descriptions write with
+/// all their digits: 0.10000000149.
+static bool
+port_number(const PluginPort* const port, const LilvNode* const node, const char* const predicate,
+            double* const number)
+{
+  if (!turtle_number(node, predicate, number)) {
+    return false;
+  }
+  if (port->type == PORT_CONTROL && isfinite((float)*number)) {
+    *number = description_shortest((float)*number);
+  }
+  return port->type != PORT_CONTROL || isfinite((float)*number);
+}
+
 // ---- scale points ----
 
 static int
@@ -77,7 +92,7 @@ read_points(Lv2Description* const description, const LilvNode* const node, Plugi
     const LilvNode* const from = lilv_nodes_get(nodes, i);
     PluginPoint point = { .label = turtle_text(&description->common.arena, from, NS_RDFS "label") };
     if (points && n_points < PLUGIN_MAX_POINTS && point.label[0] &&
-        turtle_number(from, NS_RDF "value", &point.value)) {
+        port_number(port, from, NS_RDF "value", &point.value)) {
       points[n_points++] = point;
     }
   }
@@ -116,7 +131,7 @@ read_number(Lv2Description* const description, const LilvNode* const node,
             const PluginPort* const port, const char* const predicate, const char* const missing)
 {
   double number = 0.0;
-  if (turtle_number(node, predicate, &number)) {
+  if (port_number(port, node, predicate, &number)) {
     return number;
   }
   note(description, port, missing);

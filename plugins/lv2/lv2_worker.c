@@ -22,7 +22,8 @@ struct Lv2Worker {
   const LV2_Worker_Interface* calls;
   LV2_Handle handle; ///< NULL: not started
   bool offline;
-  Lv2Worker* next; ///< In the thread's list, under its lock
+  bool has_requests; ///< The thread must be woken at the end of this run
+  Lv2Worker* next;   ///< In the thread's list, under its lock
   Ring requests;
   Ring responses;
   char response[WORKER_RING_BYTES]; ///< Of the audio thread
@@ -35,7 +36,7 @@ static struct {
   Lv2Worker* first;         ///< All started workers
   const Lv2Worker* busy;    ///< Whose work is in progress
   bool runs;                ///< The thread was started
-  _Atomic uint32_t n_calls; ///< Requests in all: the thread sleeps on it
+  _Atomic uint32_t n_calls; ///< How often it was woken: the thread sleeps on it
 } thread = { .lock = PTHREAD_MUTEX_INITIALIZER, .idle = PTHREAD_COND_INITIALIZER };
 
 // ---- rings ----
@@ -121,12 +122,18 @@ schedule_work(const LV2_Worker_Schedule_Handle to, const uint32_t n_bytes, const
   if (!ring_write(&worker->requests, data, n_bytes)) {
     return LV2_WORKER_ERR_NO_SPACE;
   }
-  atomic_fetch_add(&thread.n_calls, 1U);
-  rt_futex_wake(&thread.n_calls);
+  worker->has_requests = true;
   return LV2_WORKER_SUCCESS;
 }
 
 // ---- the thread ----
+
+static void
+wake_thread(void)
+{
+  atomic_fetch_add(&thread.n_calls, 1U);
+  rt_futex_wake(&thread.n_calls);
+}
 
 static void
 list_append(Lv2Worker* const worker)
@@ -254,8 +261,7 @@ lv2_worker_start(Lv2Worker* const worker, const LV2_Worker_Interface* const call
   pthread_mutex_lock(&thread.lock);
   list_append(worker);
   pthread_mutex_unlock(&thread.lock);
-  atomic_fetch_add(&thread.n_calls, 1U); // for requests from instantiate()
-  rt_futex_wake(&thread.n_calls);
+  wake_thread(); // for requests from instantiate()
 }
 
 void
@@ -287,5 +293,9 @@ lv2_worker_end_run(Lv2Worker* const worker)
   }
   if (calls->end_run) {
     calls->end_run(worker->handle);
+  }
+  if (worker->has_requests) {
+    worker->has_requests = false;
+    wake_thread();
   }
 }

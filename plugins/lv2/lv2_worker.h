@@ -36,7 +36,8 @@ void lv2_worker_start(Lv2Worker* worker, const LV2_Worker_Interface* calls, LV2_
 /// runs the instance]
 void lv2_worker_stop(Lv2Worker* worker);
 
-/// After each run() of a started worker: pass the responses to the plugin. [rt]
+/// After each run() of a started worker: pass the responses to the plugin, and wake the thread if
+/// there are requests. [rt]
 REALTIME void lv2_worker_end_run(Lv2Worker* worker);
 
 #endif

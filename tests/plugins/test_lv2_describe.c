@@ -175,6 +175,13 @@ TEST_ROWS(wrong_numbers_are_mended_and_noted, mended_rows)
   ck_assert_str_eq(plugin->fault, "");
 }
 
+TEST(a_float_with_all_its_digits_is_the_number_that_was_meant)
+{
+  // 0.0010000000475 in the file
+  const PluginPort* const freq = lv2_rig_port(fixture("urn:warprack:choices"), "freq");
+  ck_assert_double_eq(freq->min, 0.001);
+}
+
 TEST(properties_are_ports_after_the_others)
 {
   const Plugin* const plugin = fixture("urn:warprack:properties");

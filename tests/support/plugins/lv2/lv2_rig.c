@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Keeps copies of what the format describes.
+// Keeps what the format describes, as text of the catalogue.
 
 #include "lv2_rig.h"
 
 #include "engine/base/arena.h"
+#include "tests/support/plugin_sample.h"
 #include "tests/support/suite.h"
 
 #include <stdlib.h>
@@ -22,69 +23,16 @@ lv2_rig_fixtures(void)
   return path;
 }
 
-static const void*
-copy(const void* const from, const size_t n, const size_t size)
-{
-  void* const to = arena_take(&arena, n, size);
-  ck_assert_ptr_nonnull(to);
-  return n ? memcpy(to, from, n * size) : to;
-}
-
-static const char*
-copy_text(const char* const text)
-{
-  return copy(text, strlen(text) + 1U, 1U);
-}
-
 static void
-copy_port(PluginPort* const port)
-{
-  port->symbol = copy_text(port->symbol);
-  port->name = copy_text(port->name);
-  port->group = copy_text(port->group);
-  port->uri = copy_text(port->uri);
-  PluginPoint* const points = (PluginPoint*)copy(port->points, port->n_points, sizeof(*points));
-  for (uint32_t p = 0; p < port->n_points; ++p) {
-    points[p].label = copy_text(points[p].label);
-  }
-  port->points = points;
-}
-
-static void
-copy_preset(PluginPreset* const preset)
-{
-  preset->name = copy_text(preset->name);
-  preset->uri = copy_text(preset->uri);
-  preset->ports = copy(preset->ports, preset->n_values, sizeof(*preset->ports));
-  preset->values = copy(preset->values, preset->n_values, sizeof(*preset->values));
-}
-
-static void
-on_found(void* const context, const Plugin* const from)
+on_found(void* const context, const Plugin* const plugin)
 {
   (void)context;
-  Plugin* const plugin = (Plugin*)copy(from, 1U, sizeof(*plugin));
-  plugin->source.id = copy_text(from->source.id);
-  plugin->fx.source = &plugin->source;
-  const char** const texts[] = { &plugin->name,     &plugin->maker,  &plugin->licence,
-                                 &plugin->category, &plugin->bundle, &plugin->binary,
-                                 &plugin->fault,    &plugin->notes };
-  for (size_t t = 0; t < ARRAY_LEN(texts); ++t) {
-    *texts[t] = copy_text(*texts[t]);
-  }
-  PluginPort* const ports = (PluginPort*)copy(from->ports, from->n_ports, sizeof(*ports));
-  for (uint32_t p = 0; p < from->n_ports; ++p) {
-    copy_port(&ports[p]);
-  }
-  plugin->ports = ports;
-  PluginPreset* const presets =
-      (PluginPreset*)copy(from->presets, from->n_presets, sizeof(*presets));
-  for (uint32_t p = 0; p < from->n_presets; ++p) {
-    copy_preset(&presets[p]);
-  }
-  plugin->presets = presets;
+  char* const text = plugin_sample_text(plugin);
+  Plugin* kept = NULL;
+  OK(plugin_sample_read(text, &arena, &kept, &error));
+  free(text);
   ck_assert_uint_lt(n_plugins, MAX_PLUGINS);
-  plugins[n_plugins++] = plugin;
+  plugins[n_plugins++] = kept;
 }
 
 static void

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Plugins that break in a live run, and plugins that do not.
+
+    live_plugins.py PROGRAM [PLUGIN...]
+
+First, plugins of the three formats play the same samples live as in the renderer.  Then a sine plays through one faulty
+plugin of the tests after the other and is recorded: the output stays audible, dry or wet, without a sample that is not
+finite, and the next rack plays as usual.  A plugin that crashes takes its worker with it; the second crash takes its
+rack.
+"""
+
+import json
+
+from common import *
+
+RATE, BLOCK, LEVEL = 48000, 256, 0.5
+LOWEST_DB = -13.0  # limit for the RMS of 5 ms: the dry signal has -9 dBFS, the wet signal -12 dBFS
+PLAIN = "g: gain -3dB"
+GOOD = {"ladspa": "effects/gain gain=-6dB", "lv2": "urn:warprack:gain", "clap": "test.gain"}
+
+# Plugin, and what it does to the worker: nothing, or the words in the reason of its loss.
+FAULTS = {
+    "nan": None,
+    "allocates": None,
+    "changes_folder": None,
+    "changes_handler": None,
+    "changes_locale": None,
+    "changes_mxcsr": None,
+    "forks": None,
+    "in_place": None,
+    "locks": None,
+    "prints": None,
+    "starts_threads": None,
+    "writes_input": None,
+    "segv_run": "SIGSEGV",
+    "abort_run": "SIGABRT",
+    "exit_run": "exited with",
+    "hang_run": "finished no blocks in time",
+}
+
+
+def plugins_here():
+    """The folders of the tests' plugins, in which this process and its children find all their plugins."""
+    folders = {format: os.environ.get(f"WARPRACK_{format.upper()}_FIXTURES") for format in GOOD}
+    for format, folder in folders.items():
+        if folder:
+            os.environ[f"{format.upper()}_PATH"] = os.path.dirname(folder) if format == "lv2" else folder
+    os.environ["XDG_CACHE_HOME"] = os.getcwd()
+    scan = subprocess.run([PROGRAM, "scan", "--json"], capture_output=True, text=True, check=False)
+    assert scan.returncode == 0, scan.stderr
+    found = subprocess.run([PROGRAM, "list", "plugins", "--json"], capture_output=True, text=True, check=True)
+    return json.loads(found.stdout)
+
+
+def same_samples(rack):
+    """Play a file live and render it: the same samples."""
+    generator = np.random.default_rng(3)
+    write_wav("noise.wav", RATE, generator.uniform(-0.5, 0.5, (RATE, 2)))
+    done = render(rack, "noise.wav", "render.wav", "--block", str(BLOCK), "--tail", "0")
+    assert done.returncode == 0, done.stderr
+    live = subprocess.run(
+        [PROGRAM, "run", "--osc-port", str(free_port()), "--io", "dummy", "--fast", "--block", str(BLOCK), "--rate", str(RATE),
+        "--play", "noise.wav", "--record", "live.wav", "--duration", "1", rack],
+        capture_output=True, text=True, check=False,
+    )
+    assert live.returncode == 0, live.stderr
+    checked = subprocess.run([PROGRAM, "check", "--json", "--channels", "2", rack], capture_output=True, text=True, check=True)
+    latency = BLOCK + json.loads(checked.stdout)["latency_frames"]
+    rendered, recorded = read_wav("render.wav")[1], read_wav("live.wav")[1]
+    n = min(len(rendered), len(recorded) - latency)
+    assert n > RATE - 2 * latency and np.array_equal(recorded[latency : latency + n], rendered[:n]), "live differs from render"
+    print(f"{rack}: {n} frames live and rendered the same")
+
+
+def break_plugin(server, label, reason):
+    """Play the plugin until it has broken, then the plain rack again."""
+    before = server.status()
+    server.osc.do("/rack/chain", f"{PLAIN} | f: ladspa faults/{label} after=40")
+    if reason:
+        server.wait_for(lambda now: now["quarantined"] > before["quarantined"], limit_s=60.0)
+        assert reason in server.status()["worker_note"], server.status()["worker_note"]
+        assert server.osc.ask("/rack/get")[1][0].find("faults/") < 0, "the faulty rack still plays"
+    else:
+        server.advance(2 * RATE // BLOCK)
+        assert server.status()["worker_pid"] == before["worker_pid"], server.output()
+    server.osc.do("/rack/chain", PLAIN)
+    server.wait_until_wet(n_blocks=RATE // BLOCK // 2)
+
+
+def check_recording(path, end, server):
+    out = read_wav(path)[1][RATE // 10 : end, 0]
+    assert np.all(np.isfinite(out)), "not finite"
+    powers = np.mean(out[: len(out) // 240 * 240].reshape(-1, 240) ** 2, axis=1)
+    quiet = np.flatnonzero(powers < 10.0 ** (LOWEST_DB / 10.0)) * 0.005 + 0.1
+    print(f"{len(out) / RATE:.1f} s, quietest 5 ms {db(np.sqrt(np.min(powers))):.1f} dBFS, largest sample {np.max(np.abs(out)):.3f}")
+    if len(quiet) and "the disk was too slow" in server.output():
+        print("not judged: the disk was too slow for the recording")
+    else:
+        assert not len(quiet), f"too quiet for {len(quiet)} times 5 ms, from {quiet[0]:.3f} to {quiet[-1]:.3f} s\n{server.output()}"
+
+
+with scratch():
+    formats = {plugin["format"] for plugin in plugins_here()}
+    for format, plugin in GOOD.items():
+        if format in formats:
+            name, *values = plugin.split(" ")
+            same_samples(f'p: {format} "{name}" {" ".join(values)} | limiter -1dB')
+    if "ladspa" not in formats:
+        print("skipped: the build has no LADSPA")
+        sys.exit(77)
+    write_wav("sine.wav", RATE, LEVEL * np.sin(2 * np.pi * 1000.0 * np.arange(RATE * 180) / RATE))
+    chosen = sys.argv[2:] or FAULTS
+    for label in chosen:
+        print(label)
+        with Server("--io", "dummy", "--block", str(BLOCK), "--rate", str(RATE), "--channels", "1:1", "--play", "sine.wav",
+                    "--record", "out.wav", PLAIN) as server:
+            server.worker()
+            server.wait_until_wet()
+            break_plugin(server, label, FAULTS[label])
+            end = int(server.status()["blocks"]) * BLOCK  # the stop takes time if the worker is busy
+            server.stop()
+        check_recording("out.wav", end, server)

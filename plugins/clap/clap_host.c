@@ -122,7 +122,7 @@ find_ports(Instance* const instance, const bool is_input, Buffers* const buffers
   const clap_plugin_t* const clap = instance->clap;
   const clap_plugin_audio_ports_t* const calls = clap->get_extension(clap, CLAP_EXT_AUDIO_PORTS);
   const uint32_t n_ports = calls ? calls->count(clap, is_input) : 0U;
-  if (n_ports > buffers->n_rows) {
+  if (n_ports > PLUGIN_MAX_PORTS) {
     return changed(instance, error);
   }
   buffers->ports = arena_take(&instance->arena, n_ports, sizeof(clap_audio_buffer_t));
@@ -132,8 +132,11 @@ find_ports(Instance* const instance, const bool is_input, Buffers* const buffers
   uint64_t n_rows = 0;
   for (uint32_t p = 0; p < n_ports; ++p) {
     clap_audio_port_info_t info = { 0 };
-    n_rows += calls->get(clap, p, is_input, &info) ? info.channel_count : 0U;
+    if (!calls->get(clap, p, is_input, &info)) {
+      return changed(instance, error);
+    }
     buffers->ports[p].channel_count = info.channel_count;
+    n_rows += info.channel_count;
   }
   buffers->n_ports = n_ports;
   return n_rows == buffers->n_rows ? STATUS_OK : changed(instance, error);

@@ -87,7 +87,7 @@ NODISCARD Status catalogue_open(Error* error);
 /// The catalogue of the process, or NULL; valid until the next catalogue_use(). [any]
 const Catalogue* catalogue_current(void);
 
-/// As fx_find_plugin(), but also finds a plugin that cannot be used (Plugin::fault), to show it.
+/// As fx_find_plugin(), but also returns plugins with a fault (Plugin::fault), for lists.
 /// [any, not rt]
 NODISCARD Status catalogue_find_plugin(const char* format, const char* reference,
                                        const Plugin** plugin, Error* error);

@@ -68,8 +68,8 @@ typedef struct InstanceCalls {
   /// The latency in frames, after at least one run(). [builder]
   uint32_t (*latency)(const Instance* instance);
   /// Run what the instances of the format have to do outside of the audio: timers, descriptors,
-  /// callbacks, reports.  To be called about 30 times a second while instances exist.  NULL:
-  /// nothing to do. [builder]
+  /// callbacks, reports; then put back what process_state.h has.  NULL: nothing to do.  See
+  /// fx_idle(). [builder]
   void (*idle)(void);
 } InstanceCalls;
 

@@ -4,7 +4,6 @@
 #include "host_node.h"
 
 #include "format.h"
-#include "process_state.h"
 
 #include "engine/base/hint.h"
 #include "engine/base/rt.h"
@@ -206,10 +205,7 @@ fx_idle(void)
   const PluginFormat* const* const formats = plugin_formats(&n_formats);
   for (uint32_t f = 0; f < n_formats; ++f) {
     if (formats[f]->calls->idle) {
-      ProcessState state;
-      process_state_save(&state);
       formats[f]->calls->idle();
-      process_state_restore(&state);
     }
   }
 }

@@ -36,8 +36,9 @@ typedef struct HostUnit {
 /// Open all instances of a node, at its values, and find their latency.
 ///
 /// @param preset NULL: none.
-/// @return The error of the format, STATUS_FILE if the binary has changed, STATUS_LIMIT for a
-/// latency that cannot be, STATUS_NO_MEM.  The caller closes what is open. [builder]
+/// @return The error of the format, STATUS_FILE if the binary has changed, STATUS_LIMIT if the
+/// latency is too long or differs between instances, STATUS_NO_MEM.  The caller closes what is
+/// open. [builder]
 NODISCARD Status host_open(HostNode* node, const FxSetup* setup, const PluginPreset* preset,
                            uint32_t* latency_frames, Error* error);
 

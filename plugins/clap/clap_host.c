@@ -11,6 +11,7 @@
 #include "clap_events.h"
 #include "clap_library.h"
 #include "clap_threads.h"
+#include "plugins/process_state.h"
 
 #include <clap/ext/audio-ports.h>
 #include <clap/ext/latency.h>
@@ -360,9 +361,14 @@ static void
 clap_idle(void)
 {
   clap_main_enter();
-  for (Instance* instance = instances; instance; instance = instance->next) {
-    clap_host_idle(&instance->host);
-    clap_host_print(&instance->host);
+  if (instances) {
+    ProcessState state;
+    process_state_save(&state);
+    for (Instance* instance = instances; instance; instance = instance->next) {
+      clap_host_idle(&instance->host);
+      clap_host_print(&instance->host);
+    }
+    process_state_restore(&state);
   }
   clap_main_leave();
 }

@@ -184,8 +184,8 @@ describe_steps(const Params* const params, const clap_param_info_t* const info,
 static uint32_t
 port_flags(const clap_param_info_flags flags)
 {
-  // A ramp of a periodic parameter would go the long way round; one that cannot be automated may
-  // activate the plugin again for every value.
+  // No ramp for a periodic parameter, where it would pass 180 degrees between 350 and 10, nor for
+  // one without the flag for automation: each value may activate the plugin again.
   const bool has_ramp = flags & CLAP_PARAM_IS_AUTOMATABLE && !(flags & CLAP_PARAM_IS_PERIODIC);
   return (flags & CLAP_PARAM_IS_READONLY ? PORT_OUTPUT : PORT_NO_FLAGS) |
          (flags & CLAP_PARAM_IS_HIDDEN ? PORT_HIDDEN : PORT_NO_FLAGS) |

@@ -20,6 +20,7 @@
 
 #define MAX_CHILDREN 64U
 #define MAX_OTHERS   256U
+#define MAX_LISTED   512U // at a time; more than MAX_CHILDREN + MAX_OTHERS
 #define PATIENCE     10U  // longest time for a job, as a multiple of its limit
 #define LINE_BYTES   160U // of what a child prints, in its fault
 
@@ -45,7 +46,7 @@ typedef struct Crew {
   pid_t parent;
   int interrupt;            ///< Signal that ends the run, or 0
   pid_t others[MAX_OTHERS]; ///< Children from before, which live on
-  uint32_t n_others;
+  uint32_t n_others;        ///< MAX_OTHERS: perhaps there are more, and no orphan is killed
 } Crew;
 
 bool
@@ -149,37 +150,34 @@ is_running(const Crew* const crew, const pid_t pid)
   return found;
 }
 
-/// Note the children that this process has already; with too many, none is an orphan later.
-static void
-note_others(Crew* const crew)
+/// List at most `max` children of this process; returns their number.
+static uint32_t
+list_children(pid_t* const pids, const uint32_t max)
 {
   FILE* const list = fopen("/proc/thread-self/children", "re");
-  for (pid_t pid = 0; list && crew->n_others < MAX_OTHERS && fscanf(list, "%d", &pid) == 1;) {
-    crew->others[crew->n_others++] = pid;
+  uint32_t n = 0;
+  while (list && n < max && fscanf(list, "%d", &pids[n]) == 1) {
+    ++n;
   }
   if (list) {
     fclose(list);
   }
+  return n;
 }
 
 /// Kill the processes that ended children have left behind; returns their number.
 static uint32_t
 kill_orphans_once(const Crew* const crew)
 {
-  if (crew->n_others == MAX_OTHERS) {
-    return 0U;
-  }
-  FILE* const list = fopen("/proc/thread-self/children", "re");
+  pid_t pids[MAX_LISTED];
+  const uint32_t n = crew->n_others < MAX_OTHERS ? list_children(pids, MAX_LISTED) : 0U;
   uint32_t n_killed = 0;
-  for (pid_t pid = 0; list && fscanf(list, "%d", &pid) == 1;) {
-    if (!is_running(crew, pid)) {
-      kill(pid, SIGKILL);
-      waitpid(pid, NULL, 0);
+  for (uint32_t c = 0; c < n; ++c) {
+    if (!is_running(crew, pids[c])) {
+      kill(pids[c], SIGKILL);
+      waitpid(pids[c], NULL, 0);
       ++n_killed;
     }
-  }
-  if (list) {
-    fclose(list);
   }
   return n_killed;
 }
@@ -371,7 +369,7 @@ children_run(const ChildJobs* const jobs, Error* const error)
   sigaddset(&signals, SIGTERM);
   sigprocmask(SIG_BLOCK, &signals, &old);
   signal(SIGCHLD, SIG_DFL); // an ignored one would reap the children
-  note_others(&crew);
+  crew.n_others = list_children(crew.others, MAX_OTHERS);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   const Status status = run_jobs(&crew, &signals, error);
   dismiss(&crew);

@@ -170,11 +170,12 @@ TEST(missing_and_invalid_bounds_are_mended)
   assert_range(plugin, "Unknown", 2.0, 3.0, 2.0);
   ck_assert_uint_eq(plugin->ports[plugin_rig_port(plugin, "Negative")].flags, PORT_NO_FLAGS);
   ck_assert_str_eq(plugin->fault, "");
-  ck_assert_str_eq(plugin->notes,
-                   "bound that is not finite: \"NaN\" and 1 more; "
-                   "lower bound above the upper bound: \"Inverted\"; "
-                   "no lower bound: \"NaN\" and 2 more; no upper bound: \"NaN\" and 4 more; "
-                   "no default: \"NaN\" and 4 more; default outside the bounds: \"Outside\"");
+  ck_assert_str_eq(
+      plugin->notes,
+      "bound that is not finite: \"NaN\" and 1 more; "
+      "no lower bound: \"NaN\" and 2 more; no upper bound: \"NaN\" and 4 more; "
+      "no default: \"NaN\" and 4 more; lower bound above the upper bound: \"Inverted\"; "
+      "default outside the bounds: \"Outside\"");
 }
 
 TEST(a_plugin_that_cannot_be_used_has_a_fault)

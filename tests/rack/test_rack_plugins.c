@@ -54,11 +54,7 @@ static const struct {
 TEST(a_format_and_an_id_stand_for_an_effect)
 {
   for (size_t i = 0; i < ARRAY_LEN(good); ++i) {
-    SCOPED_RACK Rack* const rack = rack_of(good[i].document, NULL);
-    SCOPED_MEMORY char* const text = rack_print(rack);
-    ck_assert_msg(!strcmp(text, good[i].canonical), "%s gives\n%s", good[i].document, text);
-    SCOPED_RACK Rack* const again = rack_of(text, NULL);
-    ck_assert(rack_equal(rack, again));
+    assert_canonical(good[i].document, good[i].canonical);
   }
 }
 
@@ -116,11 +112,7 @@ static const struct {
 TEST(every_mistake_is_reported_with_its_line_and_column)
 {
   for (size_t i = 0; i < ARRAY_LEN(bad); ++i) {
-    Rack* rack = NULL;
-    Error error = { STATUS_OK, "" };
-    const Status status = rack_parse(bad[i].document, "t", NULL, &rack, &error);
-    ck_assert_msg(status && strstr(error.text, bad[i].message), "%s: %s", bad[i].document,
-                  error.text);
+    assert_refused(bad[i].document, bad[i].message);
   }
 }
 

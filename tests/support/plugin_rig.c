@@ -25,8 +25,14 @@ plugin_rig_take(const size_t n, const size_t size)
 
 // ---- descriptions ----
 
-static void
-keep(void* const context, const Plugin* const plugin)
+void
+plugin_rig_clear(void)
+{
+  n_plugins = 0;
+}
+
+void
+plugin_rig_keep(void* const context, const Plugin* const plugin)
 {
   (void)context;
   char* const text = plugin_sample_text(plugin);
@@ -40,8 +46,8 @@ keep(void* const context, const Plugin* const plugin)
 Status
 plugin_rig_try_describe(const char* const format, const char* const bundle, Error* const error)
 {
-  n_plugins = 0;
-  return plugin_format_find(format)->describe(bundle, keep, NULL, error);
+  plugin_rig_clear();
+  return plugin_format_find(format)->describe(bundle, plugin_rig_keep, NULL, error);
 }
 
 void

@@ -12,13 +12,19 @@
 /// Zeroed memory.
 void* plugin_rig_take(size_t n, size_t size);
 
+/// Forget all plugins.
+void plugin_rig_clear(void);
+
+/// Keep a plugin that a format describes, read from its text (PluginFound).
+void plugin_rig_keep(void* context, const Plugin* plugin);
+
 /// Describe a bundle; the plugins are read from their text.
 Status plugin_rig_try_describe(const char* format, const char* bundle, Error* error);
 
 /// As plugin_rig_try_describe(); an error fails the test.
 void plugin_rig_describe(const char* format, const char* bundle);
 
-/// The plugins of the last bundle.
+/// The plugins that are kept: those of the last bundle.
 const Plugin* const* plugin_rig_plugins(uint32_t* n_plugins);
 
 /// The plugin of that id; fails the test if there is none.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The commands for plugins: scan, list plugins and info know the plugins of a folder, also after it
-// changed, and report those that cannot be used.
+// The commands for plugins, on a folder that changes: scan, list plugins and info show the plugins
+// in it, and report those with a fault.
 
 #include "engine/base/text.h"
 #include "tests/support/program.h"

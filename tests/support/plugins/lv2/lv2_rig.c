@@ -3,17 +3,10 @@
 
 #include "lv2_rig.h"
 
-#include "engine/base/arena.h"
-#include "tests/support/plugin_sample.h"
+#include "tests/support/plugin_rig.h"
 #include "tests/support/suite.h"
 
 #include <stdlib.h>
-
-#define MAX_PLUGINS 256U
-
-static Arena arena;
-static const Plugin* plugins[MAX_PLUGINS];
-static uint32_t n_plugins;
 
 const char*
 lv2_rig_fixtures(void)
@@ -21,18 +14,6 @@ lv2_rig_fixtures(void)
   const char* const path = getenv("WARPRACK_LV2_FIXTURES");
   ck_assert_msg(path != NULL, "no WARPRACK_LV2_FIXTURES: run meson test");
   return path;
-}
-
-static void
-on_found(void* const context, const Plugin* const plugin)
-{
-  (void)context;
-  char* const text = plugin_sample_text(plugin);
-  Plugin* kept = NULL;
-  OK(plugin_sample_read(text, &arena, &kept, &error));
-  free(text);
-  ck_assert_uint_lt(n_plugins, MAX_PLUGINS);
-  plugins[n_plugins++] = kept;
 }
 
 static void
@@ -45,11 +26,11 @@ on_announce(void* const context, const char* const bundle)
 Status
 lv2_rig_describe(const char* const* const bundles, const uint32_t n_bundles, Error* const error)
 {
-  n_plugins = 0;
+  plugin_rig_clear();
   Status status = plugin_format_lv2.prepare(bundles, n_bundles, on_announce, NULL, error);
   for (uint32_t b = 0; b < n_bundles; ++b) {
     Error other = { STATUS_OK, "" };
-    const Status failed = plugin_format_lv2.describe(bundles[b], on_found, NULL, &other);
+    const Status failed = plugin_format_lv2.describe(bundles[b], plugin_rig_keep, NULL, &other);
     if (failed && !status) {
       status = error_set(error, failed, "%s", other.text);
     }
@@ -60,6 +41,8 @@ lv2_rig_describe(const char* const* const bundles, const uint32_t n_bundles, Err
 const Plugin*
 lv2_rig_find(const char* const id)
 {
+  uint32_t n_plugins = 0;
+  const Plugin* const* const plugins = plugin_rig_plugins(&n_plugins);
   for (uint32_t p = 0; p < n_plugins; ++p) {
     if (!strcmp(plugins[p]->source.id, id)) {
       return plugins[p];
@@ -71,6 +54,8 @@ lv2_rig_find(const char* const id)
 uint32_t
 lv2_rig_count(void)
 {
+  uint32_t n_plugins = 0;
+  (void)plugin_rig_plugins(&n_plugins);
   return n_plugins;
 }
 

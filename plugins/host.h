@@ -12,8 +12,7 @@
      audio inputs is refused.
    - Side-chain inputs and CV inputs are silent.
    - A control input begins at the value of the rack, else of the preset, else at its initial value.
-     A value that equals the initial one of the parameter's table counts as not given by the rack,
-     because racks do not keep it.
+     FxInfo::initial is its value without that of the rack.
    - A change of a parameter takes effect at the start of a block, because the output of many plugins
      depends on how their input is split.  A number moves to its new value in FX_RAMP_SECONDS, in one
      step per block; not if its port is PORT_STEPPED, an integer, a choice or a switch.

@@ -190,6 +190,12 @@ host_unit_init(const void* const node, void* const state, const uint32_t index)
   host_params_send(&host->params, host->calls, unit->instance);
 }
 
+static double
+host_initial(const void* const node, const uint32_t param)
+{
+  return ((const HostNode*)node)->params.list[param].initial;
+}
+
 static Status
 host_renew_node(void* const node, Error* const error)
 {
@@ -265,6 +271,7 @@ host_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_fra
 const FxInfo host_functions = {
   .tolerance_reason = "the output of many plugins depends on the lengths of the blocks",
   .create = host_create,
+  .initial = host_initial,
   .destroy = host_destroy,
   .unit_init = host_unit_init,
   .renew = host_renew_node,

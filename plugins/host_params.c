@@ -77,16 +77,42 @@ param_of(const FxSetup* const setup, const uint32_t p)
                                     : port->initial };
 }
 
+/// The value of a parameter for a number of its port.
+static double
+param_value(const HostParam* const param, const FxParam* const row, const double number)
+{
+  const bool is_on = number - param->min > param->max - number;
+  return row->kind == PARAM_SWITCH ? is_on : number;
+}
+
 /// Take over the values of a preset.
 static void
 load_preset(HostParams* const params, const PluginPreset* const preset)
 {
   for (uint32_t p = 0; p < params->plugin->fx.n_params; ++p) {
+    HostParam* const param = &params->list[p];
     for (uint32_t v = 0; v < preset->n_values; ++v) {
       if (params->plugin->param_ports[p] == (int32_t)preset->ports[v]) {
-        params->list[p].target = clip(&params->list[p], preset->values[v]);
+        param->target = clip(param, preset->values[v]);
+        param->value = param_value(param, &params->plugin->fx.params[p], param->target);
+        param->is_set = true;
       }
     }
+  }
+}
+
+static void
+set_target(HostParams* const params, const uint32_t p, const double value, const uint32_t frame)
+{
+  HostParam* const param = &params->list[p];
+  param->value = value;
+  param->is_set = true;
+  if (params->plugin->param_ports[p] == PLUGIN_BYPASS) {
+    params->is_bypassed = value != 0.0;
+  } else if (param->motion != MOTION_NONE) {
+    param->target = port_number(param, &params->plugin->fx.params[p], value);
+    param->frame = frame;
+    param->change = ++params->n_changes;
   }
 }
 
@@ -101,7 +127,10 @@ host_params_init(HostParams* const params, const FxSetup* const setup,
     load_preset(params, preset);
   }
   for (uint32_t p = 0; p < setup->fx->n_params; ++p) {
-    host_params_set(params, p, setup->values[p], 0U);
+    params->list[p].initial = params->list[p].value;
+    if (setup->given[p]) {
+      set_target(params, p, setup->values[p], 0U);
+    }
   }
 }
 
@@ -109,27 +138,18 @@ void
 host_params_set(HostParams* const params, const uint32_t p, const double value,
                 const uint32_t frame)
 {
-  HostParam* const param = &params->list[p];
-  if (value == param->value && param->motion != MOTION_TRIGGER) {
-    return; // the engine repeats values; that of a preset stays
-  }
-  param->value = value;
-  if (params->plugin->param_ports[p] == PLUGIN_BYPASS) {
-    params->is_bypassed = value != 0.0;
-  } else if (param->motion != MOTION_NONE) {
-    param->target = port_number(param, &params->plugin->fx.params[p], value);
-    param->frame = frame;
-    param->change = ++params->n_changes;
+  const HostParam* const param = &params->list[p];
+  if (value != param->value || param->motion == MOTION_TRIGGER) { // the engine repeats values
+    set_target(params, p, value, frame);
   }
 }
 
-/// True for a property without a value of the rack: what a plugin declares as its default is often
-/// missing or wrong.
+/// True for a property without a value: what a plugin declares as its default is often missing or
+/// wrong.
 static bool
 is_untouched_property(const Plugin* const plugin, const HostParam* const param)
 {
-  const PluginPort* const port = &plugin->ports[param->port];
-  return port->type == PORT_PROPERTY && param->target == port->initial;
+  return plugin->ports[param->port].type == PORT_PROPERTY && !param->is_set;
 }
 
 void

@@ -23,6 +23,8 @@ typedef struct HostParam {
   HostMotion motion;
   uint32_t port;   ///< Place in Plugin::ports
   double min, max; ///< Of the port at this rate: nothing else is sent
+  double initial;  ///< Value of the parameter if the rack states none
+  bool is_set;     ///< [player] By a preset, the rack or the engine
   double value;    ///< [player] As the engine gave it
   double target;   ///< [player] For the port
   uint32_t frame;  ///< [player] Of the next run, at which `target` begins, without a ramp

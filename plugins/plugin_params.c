@@ -229,6 +229,7 @@ make_param(NameSet* const ids, FxParam* const param, const PluginPort* const por
     return;
   }
   param->help = *port->name ? port->name : param->id;
+  param->in_presets = true;
   if (port->flags & (PORT_TOGGLED | PORT_TRIGGER)) {
     set_switch(param, port);
   } else {

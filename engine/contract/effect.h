@@ -87,6 +87,8 @@ typedef struct FxParam {
   const double* choice_values; ///< The number of each of `choices`; NULL: its index
   const char* initial_text;    ///< FILE and TEXT only: default; NULL and "" mean not given
   const char* help;            ///< One line, no full stop
+  bool in_presets; ///< A preset may have another value than `initial`, so that a rack keeps a value
+                   ///< that it states also if it is the initial one
 } FxParam;
 
 /// The content of a file, as the engine loads it.  Audio is resampled to the engine's rate.
@@ -120,6 +122,7 @@ typedef struct FxSetup {
   uint32_t max_block_frames; ///< Largest n_frames of `run`, and its usual value
   uint32_t n_in;             ///< Input channels connected, at least 1
   const double* values;      ///< [n_params] numbers in the table's units, checked against the table
+  const bool* given;         ///< [n_params] the rack states the value; else it is the initial one
   const char* const* texts;  ///< [n_params] TEXT and FILE values as written; NULL for other kinds
   const FxFile* const* files; ///< [n_params] FILE contents, NULL where not given; in `create`
                               ///< audio may be a header without samples
@@ -211,6 +214,9 @@ struct FxInfo {
   /// Create a node.  Does not allocate large memory: it reports the amount in FxShape::data_bytes,
   /// and `load` allocates it.  On failure, sets `error` and does not change `*node`. [builder]
   Status (*create)(const FxSetup* setup, FxShape* shape, void** node, Error* error);
+  /// The value of a parameter that the rack does not state, after `create`: a preset may have
+  /// another one than the table.  NULL: FxParam::initial. [builder]
+  double (*initial)(const void* node, uint32_t param);
   /// Make the large data from the samples of the files; called before all functions below; may be
   /// NULL.  `shape` is the result of `create`; this call may reduce its tail and sizes.
   /// [builder]

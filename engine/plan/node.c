@@ -87,14 +87,16 @@ copy_values(Node* const node, const RackNode* const rack_node, const double rate
 {
   const uint32_t n_params = node->fx->n_params;
   node->made_with = calloc(n_params + 1U, sizeof(double));
+  node->given = calloc(n_params + 1U, sizeof(bool));
   node->made_texts = calloc(n_params + 1U, sizeof(char*));
   node->targets = calloc(n_params + 1U, sizeof(double));
   node->stamps = calloc(n_params + 1U, sizeof(uint64_t));
-  if (!node->made_with || !node->made_texts || !node->targets || !node->stamps) {
+  if (!node->made_with || !node->given || !node->made_texts || !node->targets || !node->stamps) {
     return STATUS_NO_MEM;
   }
   for (uint32_t p = 0; p < n_params; ++p) {
-    node->targets[p] = node->made_with[p] = rack_number(rack_node, p, rate_hz);
+    node->made_with[p] = rack_number(rack_node, p, rate_hz);
+    node->given[p] = rack_node->values[p].kind != VALUE_INITIAL;
     const char* const text = text_of(rack_node, p);
     if (text && !(node->made_texts[p] = strdup(text))) {
       return STATUS_NO_MEM;
@@ -114,6 +116,7 @@ set_up(const Node* const node, const Format* const format, FileLoader* const loa
                       .max_block_frames = format->block_frames,
                       .n_in = node->n_in,
                       .values = node->made_with,
+                      .given = node->given,
                       .texts = (const char* const*)node->made_texts,
                       .files = (const FxFile* const*)files,
                       .offline = format->offline,
@@ -201,10 +204,27 @@ allocate_units(Node* const node, Error* const error)
 size_t
 node_memory(const Node* const node)
 {
-  const size_t param_bytes =
-      2U * sizeof(double) + sizeof(uint64_t) + sizeof(char*); // targets, made_with, stamps, texts
+  const size_t param_bytes = 2U * sizeof(double) + sizeof(uint64_t) + sizeof(char*) + sizeof(bool);
   return sizeof(Node) + node->fx->n_params * param_bytes + malloc_usable_size(node->fx_node) +
          node->shape.data_bytes + node->n_units * state_stride(node);
+}
+
+double
+node_number(const Node* const node, const RackNode* const rack_node, const uint32_t param,
+            const double rate_hz)
+{
+  const bool is_given = rack_node->values[param].kind != VALUE_INITIAL;
+  return node->fx->initial && !is_given ? node->fx->initial(node->fx_node, param)
+                                        : rack_number(rack_node, param, rate_hz);
+}
+
+/// Replace the values that the rack does not state by those that the new node has.
+static void
+take_initial_values(Node* const node, const RackNode* const rack_node, const double rate_hz)
+{
+  for (uint32_t p = 0; p < node->fx->n_params; ++p) {
+    node->targets[p] = node->made_with[p] = node_number(node, rack_node, p, rate_hz);
+  }
 }
 
 /// Skip the effect's name at the start of its error text, because the caller puts the node's name
@@ -246,6 +266,7 @@ node_new(const RackNode* const rack_node, const uint32_t n_in, const Format* con
     node_unref(node);
     return error_set(error, status, "%s: %s", rack_node->name, without_prefix(why.text, fx->name));
   }
+  take_initial_values(node, rack_node, format->rate_hz);
   node->n_units = n_in / node->shape.unit_in;
   node->n_out = node->n_units * node->shape.unit_out;
   if (node->n_out > FX_MAX_CHANNELS) {
@@ -289,7 +310,7 @@ node_can_be(const Node* const node, const RackNode* const rack_node, const uint3
     return false;
   }
   for (uint32_t p = 0; p < node->fx->n_params; ++p) {
-    const bool same = node->made_with[p] == rack_number(rack_node, p, rate_hz) &&
+    const bool same = node->made_with[p] == node_number(node, rack_node, p, rate_hz) &&
                       same_text(node->made_texts[p], text_of(rack_node, p));
     if (node->fx->params[p].structural && !same) {
       return false;
@@ -315,6 +336,7 @@ node_unref(Node* const node)
   }
   free(node->states);
   free(node->made_with);
+  free(node->given);
   free(node->made_texts);
   free(node->targets);
   free(node->stamps);

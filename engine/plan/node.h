@@ -29,6 +29,7 @@ typedef struct Node {
   uint8_t* states;      ///< [n_units][state_stride] the units, if `device` is NULL
   size_t state_stride;
   double* made_with; ///< [n_params] values at creation; node_can_be() compares the structural ones
+  bool* given;       ///< [n_params] the rack stated the value at creation
   char** made_texts; ///< [n_params] FILE and TEXT values at creation, else NULL
   double* targets;   ///< [player] [n_params] last value set
   uint32_t plan_index;       ///< Used by the planner: index in the plan that is being made
@@ -90,6 +91,10 @@ bool node_can_be(const Node* node, const RackNode* rack_node, uint32_t n_in, dou
 /// Call FxInfo::set, and count the call.  While the builder renews the node, only count it: the
 /// player sets all Node::targets when the node runs again. [player, or while no player runs]
 REALTIME void node_set(Node* node, uint32_t param, double value);
+
+/// The number of a parameter in a rack: the one that it states, else the node's own.  `node` must
+/// have the structural values of `rack_node`, unless the parameter is structural. [builder]
+double node_number(const Node* node, const RackNode* rack_node, uint32_t param, double rate_hz);
 
 /// Drop a reference.  Accepts NULL. [builder]
 void node_unref(Node* node);

@@ -28,7 +28,8 @@ list_values(Plan* const plan, const PlanRequest* const request, Error* const err
     for (uint32_t p = 0; p < rack_node->fx->n_params; ++p) {
       if (!rack_node->fx->params[p].structural) {
         plan->values[plan->n_values++] =
-            (PlanValue){ v, p, rack_number(rack_node, p, request->format->rate_hz) };
+            (PlanValue){ v, p,
+                         node_number(plan->nodes[v].node, rack_node, p, request->format->rate_hz) };
       }
     }
   }

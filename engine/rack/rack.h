@@ -57,7 +57,7 @@ typedef enum RackBackend {
 /// One parameter's value in the document.
 typedef struct RackValue {
   enum {
-    VALUE_INITIAL, ///< Not stated: the table's initial value
+    VALUE_INITIAL, ///< Not stated: the table's initial value, or that of a preset
     VALUE_NUMBER,  ///< In the table's unit; fx_choice_number() for CHOICE; 0/1 for SWITCH
     VALUE_FRAMES,  ///< A time in frames, for UNIT_MS parameters only
     VALUE_TEXT     ///< For FILE and TEXT
@@ -138,8 +138,8 @@ NODISCARD Status rack_parse(const char* text, const char* place, const Rack* pre
                             Error* error);
 
 /// Print the canonical text: one `add` per node in order, then one `connect` per connection, then
-/// `late`.  It states the values that differ from the table's initial ones, with units, in the
-/// shortest form that reads back as the same double.  Parsing the text gives an equal rack.  The
+/// `late`.  It states the values that are not VALUE_INITIAL, with units, in the shortest form that
+/// reads back as the same double.  Parsing the text gives an equal rack.  The
 /// caller frees it; NULL if out of memory.
 char* rack_print(const Rack* rack);
 

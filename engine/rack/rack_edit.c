@@ -268,9 +268,6 @@ rack_set_value(const Rack* const rack, const RackUid uid, const uint32_t param, 
   }
   const FxParam* const fx_param = &node->fx->params[param];
   if (!fx_param->structural && fx_param_accepts(fx_param, number)) {
-    replace_value(&node->values[param],
-                  number == fx_param->initial
-                      ? (RackValue){ .kind = VALUE_INITIAL }
-                      : (RackValue){ .kind = VALUE_NUMBER, .number = number });
+    replace_value(&node->values[param], rack_value_of(fx_param, number));
   }
 }

@@ -129,7 +129,11 @@ bool rack_has_way(const Rack* rack);
 extern const FxParam rack_backend_param; // `backend` of a node; its choices are by RackBackend
 extern const FxParam rack_gain_param;    // the gain of a connection, as a parameter
 
-/// Read a value of the language; the table's initial value becomes VALUE_INITIAL.
+/// A number of a parameter, in range: the table's initial one is VALUE_INITIAL, unless
+/// FxParam::in_presets.
+RackValue rack_value_of(const FxParam* param, double number);
+
+/// Read a value of the language, as rack_value_of().
 NODISCARD Status rack_value_from_text(const FxParam* param, const char* text, RackValue* value,
                                       Error* error);
 NODISCARD Status rack_value_from_number(const FxParam* param, double number, RackValue* value,

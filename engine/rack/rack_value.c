@@ -166,6 +166,14 @@ check_number(const FxParam* const param, const double number, Error* const error
                          number_print(number, given));
 }
 
+RackValue
+rack_value_of(const FxParam* const param, const double number)
+{
+  return number == param->initial && !param->in_presets
+             ? (RackValue){ .kind = VALUE_INITIAL }
+             : (RackValue){ .kind = VALUE_NUMBER, .number = number };
+}
+
 Status
 rack_value_from_number(const FxParam* const param, const double number, RackValue* const value,
                        Error* const error)
@@ -182,8 +190,7 @@ rack_value_from_number(const FxParam* const param, const double number, RackValu
                             ? choice_from_number(param, number, &exact, error)
                             : check_number(&bounds, exact, error);
   if (!status) {
-    *value = exact == param->initial ? (RackValue){ .kind = VALUE_INITIAL }
-                                     : (RackValue){ .kind = VALUE_NUMBER, .number = exact };
+    *value = rack_value_of(param, exact);
   }
   return status;
 }

@@ -178,6 +178,56 @@ TEST(each_unit_has_its_own_group_of_channels)
   }
 }
 
+// ---- values that the rack does not state ----
+
+static double
+initial_is_3(const void* const node, const uint32_t param)
+{
+  ck_assert_ptr_nonnull(node);
+  return param == GROUPED_GAIN ? 3.0 : 0.0;
+}
+
+/// Play the rack of bench_start() again, with this gain in its text.
+static void
+change_gain(Bench* const bench, const FxInfo* const fx, const RackValue gain)
+{
+  Rack* const rack = grouped_rack_of("x: gain", fx, 1U, 1U, bench->rack);
+  rack->nodes[0].values[GROUPED_GAIN] = gain;
+  OK(bench_try(bench, rack, &error));
+}
+
+TEST(a_value_that_the_rack_no_longer_states_is_the_nodes_own)
+{
+  FxInfo fx = grouped_fx;
+  fx.initial = initial_is_3;
+  SCOPED(bench_clear) Bench bench;
+  bench_start(&bench, "x: gain", &fx, 1U, 1U);
+  bench_play(&bench);
+  grouped_log();
+  change_gain(&bench, &fx, (RackValue){ .kind = VALUE_INITIAL });
+  ck_assert_str_eq(grouped_log(), "set 0=3 ");
+  change_gain(&bench, &fx, (RackValue){ .kind = VALUE_NUMBER, .number = 1.0 });
+  ck_assert_str_eq(grouped_log(), "set 0=1 ");
+  change_gain(&bench, &fx, (RackValue){ .kind = VALUE_NUMBER, .number = 3.0 });
+  change_gain(&bench, &fx, (RackValue){ .kind = VALUE_INITIAL });
+  ck_assert_str_eq(grouped_log(), "set 0=3 ");
+}
+
+TEST(a_new_node_begins_with_its_own_values)
+{
+  FxInfo fx = grouped_fx;
+  fx.initial = initial_is_3;
+  SCOPED(bench_clear) Bench bench;
+  bench_init(&bench, 8U);
+  Rack* const rack = grouped_rack_of("x: gain", &fx, 1U, 1U, NULL);
+  rack->nodes[0].values[GROUPED_GAIN].kind = VALUE_INITIAL;
+  OK(bench_try(&bench, rack, &error));
+  ck_assert_str_eq(grouped_log(), "");
+  ck_assert_double_eq(bench.player.plan->nodes[0].node->targets[GROUPED_GAIN], 3.0);
+}
+
+// ---- plans ----
+
 TEST(a_chain_widens_and_narrows)
 {
   SCOPED(bench_clear) Bench bench;

@@ -216,6 +216,7 @@ static FxSetup
 plain_setup(void)
 {
   static double values[N_ALL_FAKE_PARAMS];
+  static bool given[N_ALL_FAKE_PARAMS];
   static const char* texts[N_ALL_FAKE_PARAMS];
   for (uint32_t p = 0; p < N_ALL_FAKE_PARAMS; ++p) {
     values[p] = fake.params[p].initial;
@@ -225,6 +226,7 @@ plain_setup(void)
                     .max_block_frames = 64,
                     .n_in = 3,
                     .values = values,
+                    .given = given,
                     .texts = texts };
 }
 

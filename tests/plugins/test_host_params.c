@@ -71,14 +71,40 @@ TEST(a_value_is_that_of_the_rack_else_of_the_preset_else_the_initial_one)
   }
 }
 
-TEST(a_repeated_value_keeps_that_of_the_preset)
+TEST(a_value_of_the_rack_counts_also_if_it_is_the_initial_one)
+{
+  SCOPED(rig_free) FxRig rig;
+  fake_rig(&rig, &fake, 1, 64, SET("gain", 1.0), { .id = "preset", .text = "Bright" });
+  ck_assert_double_eq(last_value(GAIN), 1.0);
+  ck_assert_double_eq(last_value(CUTOFF), 6000.0);
+}
+
+static const uint32_t switch_ports[] = { SWITCH, CHOICE };
+static const double switch_values[] = { 5.0, 9.0 };
+static const PluginPreset switch_preset = {
+  .name = "On", .n_values = 2, .ports = switch_ports, .values = switch_values
+};
+
+TEST(a_value_that_the_rack_does_not_state_is_that_of_the_preset_as_the_rack_would_write_it)
+{
+  SCOPED(rig_free) FxRig rig;
+  fake_plugin_presets(&fake, &switch_preset, 1);
+  fake_rig(&rig, &fake, 1, 64, SET("choice", 2.5), SET("gain", 2.0),
+           { .id = "preset", .text = "On" });
+  const FxInfo* const fx = &fake.plugin.fx;
+  ck_assert_double_eq(fx->initial(rig.node, SWITCH), 1.0);
+  ck_assert_double_eq(fx->initial(rig.node, CHOICE), 9.0);
+  ck_assert_double_eq(fx->initial(rig.node, GAIN), 1.0);
+  ck_assert_double_eq(last_value(CHOICE), 2.5);
+}
+
+TEST(a_repeated_value_is_not_sent_again)
 {
   SCOPED(rig_free) FxRig rig;
   fake_rig(&rig, &fake, 1, 64, { .id = "preset", .text = "Bright" });
-  rig_set(&rig, "gain", 1.0); // what the rack has, as after a renewal
+  rig_set(&rig, "gain", 3.0);
   const uint32_t first = run_block(&rig, FRAMES);
   ck_assert_uint_eq(fake.n_sets, first);
-  rig_set(&rig, "gain", 2.0);
   rig_set(&rig, "gain", 1.0);
   run_block(&rig, FRAMES);
   ck_assert_double_eq(last_value(GAIN), 1.0);

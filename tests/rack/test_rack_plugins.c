@@ -180,6 +180,21 @@ TEST(a_long_name_leaves_room_for_the_number_of_a_default_name)
   }
 }
 
+TEST(a_value_that_presets_have_is_kept_also_if_it_is_the_initial_one)
+{
+  SCOPED_RACK Rack* const rack = rack_of("c: clap ZamComp 0dB", NULL);
+  SCOPED_RACK Rack* const without = rack_of("c: clap ZamComp", NULL);
+  SCOPED_RACK Rack* const copy = rack_copy(rack);
+  ck_assert(rack_equal(copy, rack));
+  ck_assert(!rack_equal(without, rack));
+  SCOPED_MEMORY char* const text = rack_print(rack);
+  assert_says(text, "ZamComp thr=0dB\n");
+  SCOPED_RACK Rack* const again = rack_of(text, NULL);
+  ck_assert(rack_equal(again, rack));
+  rack_set_value(without, without->nodes[0].uid, 0, 0.0);
+  ck_assert(rack_equal(without, rack));
+}
+
 TEST(a_plugin_may_have_a_thousand_parameters)
 {
   SCOPED_RACK Rack* const rack = rack_of("gain | lv2 wide | gain | lv2 wide", NULL);

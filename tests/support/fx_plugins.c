@@ -54,7 +54,12 @@ static const FxParam tube_params[] = { NUMBER("tubedrive", UNIT_NONE, 0.0, 11.0,
 
 static const FxParam reverb_params[] = { NUMBER("decay", UNIT_MS, 0.0, 10000.0, 2500.0), BYPASS };
 
-static const FxParam comp_params[] = { NUMBER("thr", UNIT_DB, -60.0, 0.0, 0.0), BYPASS };
+static const FxParam comp_params[] = { { .id = "thr",
+                                         .unit = UNIT_DB,
+                                         .min = -60.0,
+                                         .in_presets = true,
+                                         .help = "A number that presets have" },
+                                       BYPASS };
 
 #define N_WIDE 1000U
 

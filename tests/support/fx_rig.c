@@ -37,6 +37,7 @@ rig_try_fx(FxRig* const rig, const FxInfo* const fx, const double rate_hz, const
            const uint32_t n_args, Error* const error)
 {
   double* const values = calloc(fx->n_params + 1U, sizeof(double));
+  bool* const given = calloc(fx->n_params + 1U, sizeof(bool));
   const char** const texts = calloc(fx->n_params + 1U, sizeof(char*));
   const FxFile** const files = calloc(fx->n_params + 1U, sizeof(FxFile*));
   for (uint32_t p = 0; p < fx->n_params; ++p) {
@@ -46,6 +47,7 @@ rig_try_fx(FxRig* const rig, const FxInfo* const fx, const double rate_hz, const
   for (uint32_t a = 0; a < n_args; ++a) {
     const int p = fx_param_find(fx, args[a].id);
     ck_assert_msg(p >= 0, "%s has no parameter %s", fx->name, args[a].id);
+    given[p] = true;
     if (fx->params[p].kind == PARAM_CHOICE && args[a].text) {
       values[p] = choice_index(&fx->params[p], args[a].text);
     } else if (args[a].text || args[a].file) {
@@ -63,11 +65,13 @@ rig_try_fx(FxRig* const rig, const FxInfo* const fx, const double rate_hz, const
                           .max_block_frames = max_block,
                           .n_in = n_in,
                           .values = values,
+                          .given = given,
                           .texts = texts,
                           .files = files,
                           .offline = offline };
   const Status status = fx_make(fx, &setup, &rig->shape, &rig->node, error);
   free(values);
+  free(given);
   free(texts);
   free(files);
   if (status) {

@@ -45,7 +45,7 @@ def expect_to_be_found(text, status):
     assert described(text) == there(status)
     for old, new in [
         ("| `muted` |", "| muted |"),
-        ("`refused_size`, ", ""),
+        ("`refused_no_types`, ", ""),
         ("| `muted` |", "| `muted`, `mooted` |"),
         ("| `/server/audio` |", "| `/server/sound` |"),
         ("| `audio.lost` | warning |", "| `audio.lost` | error |"),

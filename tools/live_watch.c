@@ -7,16 +7,16 @@
 #include <string.h>
 
 static void
-log_growth(uint64_t* const told, const LiveLog* const log, const LiveEvent event,
+log_growth(uint64_t* const logged, const LiveLog* const log, const LiveEvent event,
            const uint64_t count, const char* const what)
 {
-  if (count > *told) {
+  if (count > *logged) {
     char text[128];
-    snprintf(text, sizeof(text), "%llu %s, %llu in all", (unsigned long long)(count - *told), what,
-             (unsigned long long)count);
+    snprintf(text, sizeof(text), "%llu %s, %llu in all", (unsigned long long)(count - *logged),
+             what, (unsigned long long)count);
     live_log_event(log, event, text);
   }
-  *told = count;
+  *logged = count;
 }
 
 bool
@@ -78,7 +78,7 @@ live_watch_poll(LiveWatch* const watch, const LiveLog* const log, const EngineSt
   };
   _Static_assert(ARRAY_LEN(rows) <= LIVE_WATCH_MAX, "one place per row");
   for (uint32_t r = 0; r < ARRAY_LEN(rows); ++r) {
-    log_growth(&watch->told[r], log, rows[r].event, rows[r].count, rows[r].what);
+    log_growth(&watch->logged[r], log, rows[r].event, rows[r].count, rows[r].what);
   }
   return log_worker(watch, log, engine);
 }

@@ -9,7 +9,7 @@
 #define LIVE_WATCH_MAX 8U
 
 typedef struct LiveWatch {
-  uint64_t told[LIVE_WATCH_MAX]; ///< Counters at the last poll
+  uint64_t logged[LIVE_WATCH_MAX]; ///< Counters at the last poll
   uint64_t worker_restarts, quarantined;
   bool had_worker; ///< A worker was there since the last report of a lost worker
   char worker_note[sizeof(((EngineStatus*)NULL)->worker_note)]; ///< Note of the last report

@@ -305,7 +305,7 @@ steps_bind(Plan* const plan)
 typedef struct OutRows {
   Plan* plan;
   uint32_t* writer; ///< [n_rows] the stage, from 1, that last wrote the row
-  uint32_t* told;   ///< [n_rows] the stage, from 1, that has the row in its out_rows
+  uint32_t* listed; ///< [n_rows] the stage, from 1, that has the row in its out_rows
   uint32_t stage;   ///< The current stage, from 1
 } OutRows;
 
@@ -313,10 +313,10 @@ static void
 note_read(const OutRows* const out, const uint32_t row)
 {
   const uint32_t writer = out->writer[row];
-  if (writer && writer != out->stage && out->told[row] != writer) {
+  if (writer && writer != out->stage && out->listed[row] != writer) {
     PlanStage* const stage = &out->plan->stages[writer - 1U];
     stage->out_rows[stage->n_out_rows++] = row;
-    out->told[row] = writer;
+    out->listed[row] = writer;
   }
 }
 
@@ -345,7 +345,7 @@ find_out_rows(Plan* const plan, const uint32_t n_rows, Arena* const scratch, Err
 {
   OutRows out = { .plan = plan,
                   .writer = arena_take(scratch, n_rows, sizeof(uint32_t)),
-                  .told = arena_take(scratch, n_rows, sizeof(uint32_t)) };
+                  .listed = arena_take(scratch, n_rows, sizeof(uint32_t)) };
   for (uint32_t s = 0; s < plan->n_stages; ++s) {
     plan->stages[s].out_rows = arena_take(&plan->arena, n_rows, sizeof(uint32_t));
   }

@@ -137,8 +137,8 @@ check_finite(const LoadedFile* const loaded, Error* const error)
     for (uint64_t i = 0; i < loaded->n_frames; ++i) {
       if (!isfinite(loaded->samples[c * loaded->n_frames + i])) {
         return error_set(error, STATUS_FILE,
-                         "'%s' holds a sample that is no number (channel %u, frame %llu); "
-                         "write it anew from its source",
+                         "'%s' has a sample that is NaN or infinite (channel %u, frame %llu); "
+                         "export it again from its source",
                          loaded->name, c + 1U, (unsigned long long)i);
       }
     }

@@ -75,9 +75,9 @@ with scratch(), Jackd(RATE, PERIOD) as jack:
         def compare(when):
             through = round_trip(jack, [("jack_delay:out", "rack:in_1"), ("rack:out_1", "jack_delay:in")])
             assert through is not None, f"{when}: {server.status()}\n{server.output()}"
-            measured, told = through - bare, reported(jack)
-            print(f"{when}: measured {measured:.3f} frames, reported {told}")
-            assert abs(measured - told) <= TOLERANCE and told == PERIOD, f"{when}: with the rack {through}, without {bare}, reported {told}\n{server.output()}"
+            measured, latency = through - bare, reported(jack)
+            print(f"{when}: measured {measured:.3f} frames, reported {latency}")
+            assert abs(measured - latency) <= TOLERANCE and latency == PERIOD, f"{when}: with the rack {through}, without {bare}, reported {latency}\n{server.output()}"
 
         compare("at the start")
         for i in range(EDITS // 2):

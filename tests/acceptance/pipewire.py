@@ -144,14 +144,14 @@ def names_pw_jack(pipewire):
         assert "start this program with pw-jack" in done.stderr, done
 
 
-def tells_latency(pipewire, rack):
+def wait_for_latency(pipewire, rack):
     """Wait until PipeWire has the latency that the rack reports."""
 
-    def told():
+    def is_reported():
         frames = int(rack.status()["latency_frames"])
         return f"\tport capture latency = [ {frames} {frames} ] frames" in pipewire.jack("jack_lsp", "-l", "rack:out_2")
 
-    until(told, lambda: pipewire.jack("jack_lsp", "-l"), rack.output)
+    until(is_reported, lambda: pipewire.jack("jack_lsp", "-l"), rack.output)
 
 
 def attempts(pipewire):
@@ -183,7 +183,7 @@ def formats(pipewire, rack):
         pipewire.run("pw-metadata", "-n", "settings", "0", "clock.force-quantum", str(quantum))
         rack.wait_for(lambda now: now["block_frames"] == quantum)
         rack.advance(10)
-        tells_latency(pipewire, rack)
+        wait_for_latency(pipewire, rack)
     pipewire.run("pw-metadata", "-n", "settings", "0", "clock.force-rate", "44100")
     rack.wait_for(lambda now: now["rate_hz"] == 44100.0)
     rack.advance(10)

@@ -100,7 +100,7 @@ TEST(edits_change_the_rack_and_are_answered_with_revision_and_frame)
   client_ask(rig.client, "/done /rack/connect 2 640", "/rack/connect", "ssf", "vol", "low", -3.0);
   client_send(rig.client, "/rack/disconnect", "ss", "vol", "out");
   client_expect(
-      rig.client, // what is probably not meant is told once, to the maker first
+      rig.client, // the sender of the edit gets a new warning first
       "/rack/warning nothing reaches out, so the rack is silent; connect a node to out\n");
   client_expect(rig.client, "/done /rack/disconnect 3 640");
   client_ask(rig.client, "/done /rack/do 4 640", "/rack/do", "s", "connect low out");
@@ -410,7 +410,8 @@ TEST(a_latency_that_is_seen_before_its_edit_is_answered_is_passed_on_once)
   client_expect(rig.client, "/done*");
   client_expect(rig.other, "/rack/changed 1");
   ck_assert_int_eq(rig.n_latency_changes, 1);
-  ck_assert(!rig.is_watcher_ahead); // who is told finds the driver's latency changed, too
+  ck_assert(
+      !rig.is_watcher_ahead); // when the client gets the message, the driver has the new latency
 }
 
 TEST(the_status_counts_what_was_refused)

@@ -429,79 +429,79 @@ TEST(a_value_set_behind_edits_is_of_the_sender_that_moved_it_last)
 
 // ---- notifications ----
 
-typedef struct Told {
+typedef struct SentNews {
   uint32_t n, n_rack;
   NotifyKey newest;
-} Told;
+} SentNews;
 
 static void
-note_told(void* const context, const Peer* const to, const NotifyKey* const key)
+count_news(void* const context, const Peer* const to, const NotifyKey* const key)
 {
   (void)to;
-  Told* const told = context;
-  ++told->n;
-  told->n_rack += key->uid == RACK_UID_NONE && key->param == NOTIFY_RACK;
-  told->newest = *key;
+  SentNews* const sent = context;
+  ++sent->n;
+  sent->n_rack += key->uid == RACK_UID_NONE && key->param == NOTIFY_RACK;
+  sent->newest = *key;
 }
 
 TEST(notifications_are_merged_within_an_interval_and_the_last_is_sent)
 {
   static Notify notify;
-  Told told = { 0 };
-  notify.say = note_told;
-  notify.context = &told;
+  SentNews sent = { 0 };
+  notify.say = count_news;
+  notify.context = &sent;
   const Peer watcher = peer_of("127.0.0.1", 1);
   const Peer maker = peer_of("127.0.0.1", 2);
   uint64_t now_ns = 1000000000U;
   const NotifyKey key = { 20, 1 };
   notify_change(&notify, key, &maker, now_ns);
-  ck_assert_uint_eq(told.n, 0); // there is no subscriber
+  ck_assert_uint_eq(sent.n, 0); // there is no subscriber
   notify_set(&notify, &watcher, NOTIFY_NEWS, true);
   notify_set(&notify, &maker, NOTIFY_NEWS, true);
   for (int i = 0; i < 100; ++i) {
     notify_change(&notify, key, &maker, now_ns);
   }
-  ck_assert_uint_eq(told.n, 1);
+  ck_assert_uint_eq(sent.n, 1);
   ck_assert_uint_eq(notify_wake_ns(&notify), now_ns + NOTIFY_INTERVAL_NS);
   notify_flush(&notify, now_ns + NOTIFY_INTERVAL_NS - 1U);
-  ck_assert_uint_eq(told.n, 1);
+  ck_assert_uint_eq(sent.n, 1);
   notify_flush(&notify, now_ns + NOTIFY_INTERVAL_NS);
-  ck_assert_uint_eq(told.n, 2);
+  ck_assert_uint_eq(sent.n, 2);
   ck_assert_uint_eq(notify_wake_ns(&notify), UINT64_MAX);
 }
 
 TEST(too_many_notifications_become_one)
 {
   static Notify notify;
-  Told told = { 0 };
-  notify.say = note_told;
-  notify.context = &told;
+  SentNews sent = { 0 };
+  notify.say = count_news;
+  notify.context = &sent;
   const Peer watcher = peer_of("127.0.0.1", 1);
   notify_set(&notify, &watcher, NOTIFY_NEWS, true);
   uint64_t now_ns = 1000000000U;
   // In the second round, other parameters take over all entries of parameters.  /rack/changed has
   // an entry of its own in both rounds.
   for (uint32_t n_rounds = 1; n_rounds <= 2U; ++n_rounds, now_ns += 10U * NOTIFY_INTERVAL_NS) {
-    told = (Told){ 0 };
+    sent = (SentNews){ 0 };
     for (uint32_t i = 0; i < 2U * NOTIFY_MAX_KEYS; ++i) {
       notify_change(&notify, (NotifyKey){ 20U + n_rounds * 10000U + i, 0 }, NULL, now_ns);
     }
-    ck_assert_uint_eq(told.n, NOTIFY_MAX_KEYS);
+    ck_assert_uint_eq(sent.n, NOTIFY_MAX_KEYS);
     notify_flush(&notify, now_ns + NOTIFY_INTERVAL_NS);
-    ck_assert_uint_eq(told.n_rack, 1);
+    ck_assert_uint_eq(sent.n_rack, 1);
     notify_change(&notify, (NotifyKey){ RACK_UID_NONE, NOTIFY_RACK }, NULL,
                   now_ns + 2U * NOTIFY_INTERVAL_NS);
-    ck_assert_uint_eq(told.n_rack, 2);
+    ck_assert_uint_eq(sent.n_rack, 2);
     notify_flush(&notify, now_ns + 2U * NOTIFY_INTERVAL_NS);
   }
 }
 
-/// Add the largest number of subscribers, and count their notifications in *told.
+/// Add the largest number of subscribers, and count their notifications in *sent.
 static void
-subscribe_all(Notify* const notify, Told* const told)
+subscribe_all(Notify* const notify, SentNews* const sent)
 {
-  notify->say = note_told;
-  notify->context = told;
+  notify->say = count_news;
+  notify->context = sent;
   for (uint16_t c = 0; c < NOTIFY_MAX_CLIENTS; ++c) {
     const Peer watcher = peer_of("127.0.0.1", (uint16_t)(1U + c));
     notify_set(notify, &watcher, NOTIFY_NEWS, true);
@@ -511,23 +511,23 @@ subscribe_all(Notify* const notify, Told* const told)
 TEST(very_many_notifications_are_sent_in_several_rounds)
 {
   static Notify notify;
-  Told told = { 0 };
-  subscribe_all(&notify, &told);
+  SentNews sent = { 0 };
+  subscribe_all(&notify, &sent);
   uint64_t now_ns = 1000000000U;
   for (uint32_t i = 0; i < 2U; ++i, now_ns += NOTIFY_INTERVAL_NS) {
-    told.n = 0;
+    sent.n = 0;
     for (uint32_t k = 0; k < NOTIFY_MAX_KEYS; ++k) {
       notify_change(&notify, (NotifyKey){ 20U + k, 0 }, NULL, now_ns);
     }
-    ck_assert_uint_le(told.n, NOTIFY_SENT); // the changes alone send at most one round
+    ck_assert_uint_le(sent.n, NOTIFY_SENT); // the changes alone send at most one round
     for (uint32_t before = 0; notify_wake_ns(&notify) != UINT64_MAX;) {
       ck_assert_uint_le(notify_wake_ns(&notify), now_ns);
-      before = told.n;
+      before = sent.n;
       notify_flush(&notify, now_ns);
-      ck_assert_uint_gt(told.n, before);
-      ck_assert_uint_le(told.n - before, NOTIFY_SENT);
+      ck_assert_uint_gt(sent.n, before);
+      ck_assert_uint_le(sent.n - before, NOTIFY_SENT);
     }
-    ck_assert_uint_eq(told.n, NOTIFY_MAX_KEYS * NOTIFY_MAX_CLIENTS);
+    ck_assert_uint_eq(sent.n, NOTIFY_MAX_KEYS * NOTIFY_MAX_CLIENTS);
     ck_assert_uint_eq(notify.entries[ARRAY_LEN(notify.entries) - 1U].sent_ns, now_ns);
   }
 }
@@ -535,8 +535,8 @@ TEST(very_many_notifications_are_sent_in_several_rounds)
 TEST(a_value_that_changes_all_the_time_does_not_delay_other_notifications)
 {
   static Notify notify;
-  Told told = { 0 };
-  subscribe_all(&notify, &told);
+  SentNews sent = { 0 };
+  subscribe_all(&notify, &sent);
   uint64_t now_ns = 1000000000U;
   for (uint32_t round = 0; round < 200; ++round, now_ns += NOTIFY_INTERVAL_NS) {
     for (uint32_t k = 0; k < 100; ++k) { // x 32 subscribers: more than a round sends
@@ -567,9 +567,9 @@ rack_of_gains(const uint32_t n, const Rack* const previous, const double gain_db
 TEST(a_replaced_document_is_sent_in_parts_with_each_value_once)
 {
   static Notify notify;
-  Told told = { 0 };
-  notify.say = note_told;
-  notify.context = &told;
+  SentNews sent = { 0 };
+  notify.say = count_news;
+  notify.context = &sent;
   const uint32_t n = 2U * NOTIFY_MAX_VALUES + 20U;
   SCOPED_RACK Rack* const before = rack_of_gains(n, NULL, -1.0);
   SCOPED_RACK Rack* const now = rack_of_gains(n, before, -2.0);
@@ -582,27 +582,27 @@ TEST(a_replaced_document_is_sent_in_parts_with_each_value_once)
   notify_set(&notify, &maker, NOTIFY_NEWS, true);
   notify_replaced(&notify, before, now, &maker);
   notify_flush(&notify, now_ns);
-  ck_assert_uint_eq(told.n, NOTIFY_MAX_VALUES);
+  ck_assert_uint_eq(sent.n, NOTIFY_MAX_VALUES);
   ck_assert_uint_eq(notify_wake_ns(&notify), now_ns + NOTIFY_INTERVAL_NS);
   notify_flush(&notify, now_ns + NOTIFY_INTERVAL_NS - 1U);
-  ck_assert_uint_eq(told.n, NOTIFY_MAX_VALUES);
+  ck_assert_uint_eq(sent.n, NOTIFY_MAX_VALUES);
   notify_replaced(&notify, before, now, &maker); // the remaining values already wait
   for (uint32_t i = 0; notify_wake_ns(&notify) != UINT64_MAX; ++i) {
     ck_assert_uint_lt(i, 4U);
     now_ns += NOTIFY_INTERVAL_NS;
     notify_flush(&notify, now_ns);
   }
-  ck_assert_uint_eq(told.n, NOTIFY_MAX_VALUES + n); // the first part was sent twice
+  ck_assert_uint_eq(sent.n, NOTIFY_MAX_VALUES + n); // the first part was sent twice
 
   // A value that two clients have changed is sent to both.  Values of removed nodes are sent to
   // nobody.
   SCOPED_RACK Rack* const empty = rack_new();
-  told.n = 0;
+  sent.n = 0;
   notify_replaced(&notify, before, now, &maker);
   notify_replaced(&notify, before, now, &watcher);
   ck_assert_uint_eq(notify.backlog.n, n);
   notify_flush(&notify, now_ns + NOTIFY_INTERVAL_NS);
-  ck_assert_uint_eq(told.n, 2U * NOTIFY_MAX_VALUES);
+  ck_assert_uint_eq(sent.n, 2U * NOTIFY_MAX_VALUES);
   notify_replaced(&notify, now, empty, NULL);
   ck_assert_uint_eq(notify_wake_ns(&notify), UINT64_MAX);
 
@@ -614,7 +614,7 @@ TEST(a_replaced_document_is_sent_in_parts_with_each_value_once)
   now_ns += 2U * NOTIFY_INTERVAL_NS;
   notify_flush(&notify, now_ns);
   ck_assert_uint_eq(notify_wake_ns(&notify), UINT64_MAX);
-  ck_assert_uint_eq(told.n, 2U * NOTIFY_MAX_VALUES);
+  ck_assert_uint_eq(sent.n, 2U * NOTIFY_MAX_VALUES);
   notify_clear(&notify);
 }
 

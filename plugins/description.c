@@ -83,7 +83,7 @@ description_reserve(Description* const d, const uint64_t n_ports)
   return !d->arena.failed;
 }
 
-/// The id of a port, which no other port of its kind has.
+/// A unique id for a port, among the ports of its kind.
 static const char*
 make_symbol(Description* const d, const PluginPort* const port)
 {

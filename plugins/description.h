@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   A description in the making: what the formats need to describe a plugin that a binary describes.
+   Builds the description of a plugin, for the formats whose binaries describe their plugins (CLAP,
+   LADSPA).
 
-   Wrong and missing facts are mended where a host can do without them (Plugin::notes); else the
-   plugin cannot be used (Plugin::fault).
+   A wrong or missing fact that a host can do without is mended and noted (Plugin::notes).  With any
+   other one the plugin cannot be used (Plugin::fault).
 */
 #ifndef WARPRACK_PLUGINS_DESCRIPTION_H
 #define WARPRACK_PLUGINS_DESCRIPTION_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Lines of fields: written so that they are printable, read as if an enemy had written them.
+// Lines of fields: written as printable text, and checked when they are read.
 
 #include "fields.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Keys of files and bundles: what stat() tells, so that no file is read.
+// Keys of files and bundles, from stat() only: no file is read.
 
 #include "catalogue.h"
 
@@ -36,7 +36,7 @@ file_key(const char* const path, FileKey* const key, Error* const error)
   return STATUS_OK;
 }
 
-/// The hash after a file's name and what identifies its content.
+/// Continue the hash with a file's name and the numbers that identify its content.
 static uint64_t
 hash_file(const uint64_t hash, const char* const name, const struct stat* const facts)
 {

@@ -66,8 +66,8 @@ typedef struct InstanceCalls {
   void (*run)(Instance* instance, const float* const* in, float* const* out, uint32_t n_frames);
   /// The latency in frames, after at least one run(). [builder]
   uint32_t (*latency)(const Instance* instance);
-  /// Run what the instances of the format have to do outside of the audio: timers, descriptors,
-  /// callbacks, reports; then put back what process_state.h has.  NULL: nothing to do.  See
+  /// Do the work of all instances of the format that is not audio: timers, descriptors, callbacks,
+  /// reports; then restore the state of process_state.h.  NULL: there is no such work.  See
   /// fx_idle(). [builder]
   void (*idle)(void);
 } InstanceCalls;

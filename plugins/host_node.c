@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Neither LADSPA nor LV2 tells how long a plugin still sounds.
+// Neither LADSPA nor LV2 has a way to report the tail of a plugin.
 #define TAIL_SECONDS 10.0
 
 #define ALIGNMENT 64U // bytes, of arrays in a unit

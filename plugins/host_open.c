@@ -119,8 +119,8 @@ renew_instance(const HostNode* const node, Instance* const instance, Error* cons
   return status;
 }
 
-/// Run silence, renew the instance, and find its latency.  A port tells it after a run; CLAP
-/// plugins may change it when they are activated.
+/// Run silence, renew the instance, and find its latency.  The latency port has it after a run;
+/// CLAP plugins may change it when they are activated.
 static Status
 find_latency(const HostNode* const node, const uint32_t i, const Silence* const silence,
              const FxSetup* const setup, uint32_t* const latency_frames, Error* const error)

@@ -181,7 +181,7 @@ is_moving(const HostMove* const move)
   return move->ramp.frames_left || move->n_blocks;
 }
 
-/// Begin a move to a new target.  Returns false if there is no way to go.
+/// Begin a move to a new target.  Returns false if no move is necessary.
 static bool
 begin(HostMoves* const moves, const HostParams* const params, const uint32_t p)
 {

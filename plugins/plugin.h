@@ -98,7 +98,7 @@ typedef struct PluginPreset {
 #define PLUGIN_MAX_BUFFER  (64U << 20U) // bytes, of PluginPort::n_bytes
 #define PLUGIN_MAX_PRESETS 16384U
 
-/// What identifies a file, so that a changed one is noticed.
+/// Identifies the content of a file: it differs when the file has changed.
 typedef struct FileKey {
   uint64_t inode, n_bytes, changed_ns; ///< changed_ns: the later of mtime and ctime
 } FileKey;
@@ -114,8 +114,8 @@ typedef struct Plugin {
   const char* bundle;   ///< Folder, LADSPA and CLAP: the file
   const char* binary;   ///< File with the code
   FileKey binary_key;
-  const char* fault; ///< Why it cannot be used: "needs the feature ..."; "": it can be used
-  const char* notes; ///< What was mended in its description, "; " between them
+  const char* fault; ///< Why it cannot be used: "needs the feature ..."; "" if it can
+  const char* notes; ///< The repairs of its description, separated by "; "
   uint32_t n_ports;
   const PluginPort* ports;
   uint32_t n_presets;

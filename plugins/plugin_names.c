@@ -135,7 +135,7 @@ begin_with_letter(char* const name)
   }
 }
 
-/// Copy a name without what it has in parentheses or brackets, which are units and remarks.
+/// Copy a name without parts in parentheses or brackets, which are units and remarks.
 static void
 drop_remarks(const char* from, char* const to, const size_t n_bytes)
 {
@@ -165,7 +165,7 @@ plugin_param_id(const char* const name, char id[const PLUGIN_ID_BYTES])
   begin_with_letter(id);
 }
 
-/// The start of the last part of an id, of n bytes, before which one of `ends` is.
+/// Find the last part of an id of n bytes: it follows the last byte that is one of `ends`.
 static size_t
 last_part(const char* const id, size_t n, const char* const ends)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Saves and restores what a plugin may change outside of itself.
+// Saves and restores the state of thread and process that a plugin may change.
 
 #include "process_state.h"
 

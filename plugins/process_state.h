@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// What a plugin may change for its whole thread or process when it is loaded, made or freed.  The
-/// host saves it before such a call, and restores it after.
+/// The state of thread and process that a plugin may change when it is loaded, made or freed.  The
+/// host saves it before such a call, and restores it after it.
 #ifndef WARPRACK_PLUGINS_PROCESS_STATE_H
 #define WARPRACK_PLUGINS_PROCESS_STATE_H
 

@@ -121,7 +121,7 @@ print_default(const FxParam* const param)
   }
 }
 
-/// What a change of a parameter does.  A plugin hears only numbers in small steps.
+/// How a change of a parameter is applied.  For plugins only numbers move in small steps.
 static const char*
 change_text(const FxInfo* const fx, const uint32_t param)
 {

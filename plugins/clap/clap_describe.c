@@ -87,7 +87,7 @@ describe_channels(Description* const d, const clap_audio_port_info_t* const info
   }
 }
 
-/// The first input is the main one, also if the plugin says of none that it is.
+/// The first input is the main one, even if the plugin marks none as main.
 static void
 describe_audio(Description* const d, const AudioPorts* const ports, const bool is_input)
 {
@@ -155,7 +155,7 @@ is_one_of(const char* const word, const char* const* words)
   return *words;
 }
 
-/// The first feature that says what the plugin does, else what kind of plugin it is.
+/// The first feature that names the effect ("reverb"); else the one that names the kind of plugin.
 static const char*
 find_category(Description* const d, const char* const* const features)
 {
@@ -249,7 +249,7 @@ is_first(const clap_plugin_factory_t* const factory, const uint32_t index, const
   return !is_equal;
 }
 
-/// Describe the plugins of a file, except those that racks could not name.
+/// Describe the plugins of a file, except those whose ids no rack can name.
 static Status
 describe_all(const Plugin* const base, const clap_plugin_factory_t* const factory,
              const PluginFound found, void* const context, Error* const error)

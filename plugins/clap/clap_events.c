@@ -117,7 +117,7 @@ clap_events_add(ClapEvents* const events, const uint32_t port, const double valu
   }
   uint32_t place = events->n_changes++;
   for (; place > 0U && events->changes[place - 1U].event.header.time > frame; --place) {
-    events->changes[place] = events->changes[place - 1U]; // CLAP wants events in order of time
+    events->changes[place] = events->changes[place - 1U]; // CLAP requires events in order of time
   }
   events->changes[place] = (ClapChange){
     .event = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The extensions that a plugin may ask for.  Some plugins crash in a host without the extensions
-// that they know, so that also those are here that have nothing to do in warprack.
+// The extensions that a plugin may request.  Some plugins crash if the host lacks an extension that
+// they know.  So those that have nothing to do in warprack are here, too.
 
 #include "clap_extensions.h"
 
@@ -123,7 +123,7 @@ on_params_rescan(const clap_host_t* const clap, const clap_param_rescan_flags fl
   }
 }
 
-/// The host keeps no reference to a parameter that it could clear.
+/// Nothing to clear: the host keeps no reference to a parameter.
 static void
 on_params_clear(const clap_host_t* const clap, const clap_id param,
                 const clap_param_clear_flags flags)

@@ -115,7 +115,7 @@ point_buffers(Buffers* const buffers, const void* const rows)
   }
 }
 
-/// Find out how the channels form ports.  They must be those of the description.
+/// Read the number of channels of each port.  The channels must be those of the description.
 static Status
 find_ports(Instance* const instance, const bool is_input, Buffers* const buffers,
            Error* const error)
@@ -153,7 +153,7 @@ set_render_mode(const Instance* const instance)
   }
 }
 
-/// Give the parameters that have another value their initial one, which is a decimal number.
+/// Set each parameter that has another value to its initial value, which is a decimal number.
 static void
 set_initial_values(Instance* const instance)
 {
@@ -173,7 +173,7 @@ set_initial_values(Instance* const instance)
   }
 }
 
-/// Activate the plugin, as it may have asked before.
+/// Activate the plugin.  This also does the restart that the plugin may have requested.
 static Status
 activate(Instance* const instance, Error* const error)
 {

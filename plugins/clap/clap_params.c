@@ -87,9 +87,9 @@ unit_at(const Params* const params, const clap_param_info_t* const info, const d
     return UNIT_NONE;
   }
   const UnitWord* const word = find_unit(number.end + strspn(number.end, " "));
-  const double told = word ? number_value(&number, word->shift) : 0.0;
+  const double read_number = word ? number_value(&number, word->shift) : 0.0;
   // Texts have few digits.
-  return word && fabs(told - value) <= 0.01 * fabs(value) + 0.05 ? word->unit : UNIT_NONE;
+  return word && fabs(read_number - value) <= 0.01 * fabs(value) + 0.05 ? word->unit : UNIT_NONE;
 }
 
 /// The unit that the texts of the default and of another end of the range agree on.
@@ -290,7 +290,7 @@ describe_param(const Params* const params, const uint32_t index)
   description_add_port(params->description, &port);
 }
 
-/// Read what the plugin says of its parameters.
+/// Read the plugin's descriptions of its parameters.
 static void
 read_infos(Params* const params, const uint32_t n)
 {

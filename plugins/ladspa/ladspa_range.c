@@ -63,7 +63,7 @@ read_range(PluginPort* const port, const LADSPA_PortRangeHint* const hint, uint3
   port->max = fmax(min, max);
 }
 
-/// Bounds of whole numbers are a little wider, so that they suffer no rounding.
+/// Move the bounds of whole numbers inwards: some plugins widen them a little, against rounding.
 static void
 round_range(PluginPort* const port)
 {

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// A bundle that brings plugins of other formats: their own format hosts them.
+/// True for a bridge to plugins of another format.  They are hosted in their own format.
 static bool
 is_bridge(const char* const id)
 {
@@ -59,7 +59,7 @@ read_binary(Lv2Description* const description)
   lilv_node_free(node);
 }
 
-/// The label of the plugin's class, "" for a class that says nothing.
+/// The label of the plugin's class; "" for the general class `Plugin`.
 static const char*
 read_category(Lv2Description* const description, const LilvPlugin* const lilv)
 {

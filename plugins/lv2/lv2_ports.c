@@ -19,7 +19,7 @@
 #define NS_RDF  "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 #define NS_RDFS "http://www.w3.org/2000/01/rdf-schema#"
 
-/// What a URI says about a port.
+/// The flag of a port that a URI stands for.
 typedef struct UriFlag {
   const char* uri;
   uint32_t flag;
@@ -178,7 +178,7 @@ read_control(Lv2Description* const description, const LilvNode* const node, Plug
   lv2_read_numbers(description, node, port);
 }
 
-/// The first type that says more than input or output; the caller frees it; may be NULL.
+/// The first type other than input and output, or NULL; the caller frees it.
 static LilvNode*
 other_type(const LilvNode* const node)
 {

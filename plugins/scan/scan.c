@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- what is known ----
+// ---- unchanged bundles ----
 
 /// The bundles of a catalogue in the order of formats and paths.
 typedef struct OldBundles {
@@ -146,7 +146,7 @@ print_all(const Scan* const scan, char** const text, size_t* const n_bytes, Erro
   return STATUS_OK;
 }
 
-/// Take the memory of a scan, and note what is known of its bundles.
+/// Allocate a scan, and find its unchanged bundles in the old catalogue.
 static Status
 set_bundles(Scan* const scan, const FoundBundles* const found, const OldBundles* const old,
             Error* const error)

@@ -18,7 +18,7 @@ typedef struct ScanCounts {
   uint32_t n_bundles;   ///< Found
   uint32_t n_described; ///< New or changed, so described
   uint32_t n_kept;      ///< Unchanged, from the old catalogue
-  uint32_t n_failed;    ///< Without a description, as CatalogueBundle::fault says
+  uint32_t n_failed;    ///< Without a description; CatalogueBundle::fault has the reason
 } ScanCounts;
 
 typedef struct ScanRequest {

@@ -199,7 +199,7 @@ read_line(const int output, char line[const LINE_BYTES])
   text_make_printable(line);
 }
 
-/// Say why a report is not complete.
+/// Write the reason why a report is not complete.
 static void
 print_end(const Child* const child, const int status, char fault[const REPORT_FAULT_BYTES])
 {
@@ -249,7 +249,7 @@ end_children(Crew* const crew)
   }
 }
 
-/// Time for which a process could run but had no processor; 0 if the kernel does not tell.
+/// Time for which a process could run but had no processor; 0 if the kernel does not report it.
 static uint64_t
 run_delay_ns(const pid_t pid)
 {

@@ -38,7 +38,7 @@ typedef struct ChildJobs {
   size_t max_bytes;    ///< Of a report's text
   /// Do a job. [child]
   void (*work)(void* context, uint32_t job, Report* report);
-  /// A job has ended.  `fault` is "" if the report is complete and has none; else it says why not.
+  /// A job has ended.  `fault` is "" if the report is complete and has none; else the reason.
   /// `report->n_bytes` is at most `max_bytes`. [main]
   void (*ended)(void* context, uint32_t job, const Report* report, const char* fault);
   void* context;

@@ -90,7 +90,7 @@ check_text(ScanBundle* const bundle, Error* const error)
 
 // ---- describing ----
 
-/// The text that a child writes, and what went wrong.
+/// The text that a child writes, and its fault.
 typedef struct Writer {
   Report* report;
   bool is_full;

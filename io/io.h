@@ -80,6 +80,7 @@ typedef struct Io Io;
 typedef struct IoDriver {
   const char* name;
   const char* summary;
+  bool is_silent; ///< Nobody hears it: `--io auto` does not choose it if PipeWire runs
   /// Start the driver.  STATUS_AUDIO_IO if there is no server or device at the first start, unless
   /// IoConfig::wait.
   Status (*open)(const IoConfig* config, const IoEvents* events, Io** io, Error* error);

@@ -295,6 +295,7 @@ dummy_close(Io* const io)
 const IoDriver io_dummy = {
   .name = "dummy",
   .summary = "A timer instead of a sound card, with files for inputs and outputs",
+  .is_silent = true,
   .open = dummy_open,
   .poll = dummy_poll,
   .status = dummy_status,

@@ -336,15 +336,15 @@ add_tried(char* const tried, const size_t n_bytes, const Error* const error)
   snprintf(tried + used, n_bytes - used, "%s; ", error->text);
 }
 
-/// Open a driver for `--io auto`.  If PipeWire runs, refuse the dummy driver, because its output
-/// would be inaudible.
+/// Open a driver for `--io auto`.  Refuse a silent one if PipeWire runs, which has sound.
 static Status
 try_driver(Live* const live, const IoDriver* const driver, Error* const error)
 {
-  return driver == io_find("dummy") && pipewire_runs()
+  return driver->is_silent && pipewire_runs()
              ? error_set(error, STATUS_AUDIO_IO,
-                         "PipeWire runs, so --io auto does not play on the timer, which has no "
-                         "sound; --io dummy does")
+                         "PipeWire runs, so --io auto does not use the driver %s, which has no "
+                         "sound; --io %s does",
+                         driver->name, driver->name)
              : open_driver(live, driver, error);
 }
 

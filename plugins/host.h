@@ -18,6 +18,9 @@
      step per block; not if its port is PORT_STEPPED, an integer, a choice or a switch.
    - create() opens the instances, because a plan needs the latency before load(): what memory a
      plugin takes is not known before, and not counted.
+   - The latency may change while the plugin runs, and the builder follows it (FxInfo::latency).
+     During a bypass it does not change.  The bypass has room for 0.5 s, or for a longer latency that
+     the node begins with; the dry signal is early if the latency grows beyond that.
    - `bypass` cross-fades in 10 ms to the input, delayed by the latency.  The plugin runs on, so that
      it is warm when it returns.  A port of the plugin for this, PORT_ENABLED or PORT_BYPASS, stays
      at the number that does not bypass: what plugins do with the other one differs, down to silence
@@ -64,8 +67,11 @@ typedef struct InstanceCalls {
      [rt]
   */
   void (*run)(Instance* instance, const float* const* in, float* const* out, uint32_t n_frames);
-  /// The latency in frames, after at least one run(). [builder]
+  /// The latency in frames that the plugin last reported: in run(), or when it was activated. [rt,
+  /// builder]
   uint32_t (*latency)(const Instance* instance);
+  /// True if the plugin reports a latency, which may change. [builder]
+  bool (*has_latency)(const Instance* instance);
   /// Do the work of all instances of the format that is not audio: timers, descriptors, callbacks,
   /// reports; then restore the state of process_state.h.  NULL: there is no such work.  See
   /// fx_idle(). [builder]

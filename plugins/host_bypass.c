@@ -6,45 +6,67 @@
 #include <string.h>
 
 uint32_t
-bypass_line_frames(const uint32_t latency_frames, const uint32_t max_block_frames)
+bypass_line_frames(const BypassShape* const shape)
 {
-  return latency_frames ? latency_frames + max_block_frames : 0U;
+  return shape->max_latency_frames ? shape->max_latency_frames + shape->max_block_frames : 0U;
 }
 
 Bypass
-bypass_at(const bool is_bypassed, float* const lines)
+bypass_at(const bool is_bypassed, const uint32_t latency_frames, float* const lines)
 {
-  return (Bypass){ .weight = ramp_at(is_bypassed ? 1.0F : 0.0F), .lines = lines };
+  return (Bypass){ .weight = ramp_at(is_bypassed ? 1.0F : 0.0F),
+                   .latency_frames = latency_frames,
+                   .lines = lines };
+}
+
+bool
+bypass_move(Bypass* const bypass, const BypassShape* const shape, const uint32_t latency_frames)
+{
+  const bool is_heard = bypass->weight.frames_left || bypass->weight.target != 0.0F;
+  if (!is_heard) {
+    const uint32_t longest = shape->max_latency_frames;
+    bypass->latency_frames = latency_frames < longest ? latency_frames : longest;
+    bypass->position = bypass->n_filled = 0;
+  }
+  return !is_heard;
+}
+
+/// The part of a line in use: it is written in a circle.
+static uint32_t
+circle_frames(const Bypass* const bypass, const BypassShape* const shape)
+{
+  return bypass->latency_frames + shape->max_block_frames;
 }
 
 static float*
 line_of(const Bypass* const bypass, const BypassShape* const shape, const uint32_t channel)
 {
-  return bypass->lines + (size_t)channel * shape->line_frames;
+  return bypass->lines + (size_t)channel * bypass_line_frames(shape);
 }
 
 static void
-line_put(float* const line, const BypassShape* const shape, const uint32_t position,
+line_put(const Bypass* const bypass, const BypassShape* const shape, float* const line,
          const float* const in, const uint32_t n_frames)
 {
-  const uint32_t to_end = shape->line_frames - position;
+  const uint32_t to_end = circle_frames(bypass, shape) - bypass->position;
   const uint32_t n_first = n_frames < to_end ? n_frames : to_end;
-  memcpy(line + position, in, n_first * sizeof(float));
+  memcpy(line + bypass->position, in, n_first * sizeof(float));
   memcpy(line, in + n_first, (n_frames - n_first) * sizeof(float));
 }
 
 /// Read the frames that were written `latency_frames` before those at `position`.
 static void
-line_get(const float* const line, const BypassShape* const shape, const Bypass* const bypass,
+line_get(const Bypass* const bypass, const BypassShape* const shape, const float* const line,
          float* const out, const uint32_t n_frames)
 {
-  const uint32_t missing = shape->latency_frames - bypass->n_filled;
+  const uint32_t circle = circle_frames(bypass, shape);
+  const uint32_t missing = bypass->latency_frames - bypass->n_filled;
   const uint32_t n_silent = missing < n_frames ? missing : n_frames;
-  const uint32_t age = shape->latency_frames - n_silent;
-  const uint32_t start = bypass->position >= age ? bypass->position - age
-                                                 : bypass->position + shape->line_frames - age;
+  const uint32_t age = bypass->latency_frames - n_silent;
+  const uint32_t start =
+      bypass->position >= age ? bypass->position - age : bypass->position + circle - age;
   const uint32_t n = n_frames - n_silent;
-  const uint32_t to_end = shape->line_frames - start;
+  const uint32_t to_end = circle - start;
   const uint32_t n_first = n < to_end ? n : to_end;
   memset(out, 0, n_silent * sizeof(float));
   memcpy(out + n_silent, line + start, n_first * sizeof(float));
@@ -54,9 +76,10 @@ line_get(const float* const line, const BypassShape* const shape, const Bypass* 
 static void
 lines_advance(Bypass* const bypass, const BypassShape* const shape, const uint32_t n_frames)
 {
+  const uint32_t circle = circle_frames(bypass, shape);
   const uint32_t next = bypass->position + n_frames;
-  bypass->position = next < shape->line_frames ? next : next - shape->line_frames;
-  const uint32_t missing = shape->latency_frames - bypass->n_filled;
+  bypass->position = next < circle ? next : next - circle;
+  const uint32_t missing = bypass->latency_frames - bypass->n_filled;
   bypass->n_filled += n_frames < missing ? n_frames : missing;
 }
 
@@ -66,10 +89,10 @@ dry_row(const Bypass* const bypass, const BypassShape* const shape, const FxUnit
         const uint32_t output, float* const delayed, const uint32_t n_frames)
 {
   const uint32_t channel = output < shape->n_in ? output : shape->n_in - 1U;
-  if (!shape->line_frames) {
+  if (!bypass->latency_frames) {
     return io->in[channel];
   }
-  line_get(line_of(bypass, shape, channel), shape, bypass, delayed, n_frames);
+  line_get(bypass, shape, line_of(bypass, shape, channel), delayed, n_frames);
   return delayed;
 }
 
@@ -99,14 +122,14 @@ void
 bypass_run(Bypass* const bypass, const BypassShape* const shape, const bool is_bypassed,
            const FxUnit* const io, const uint32_t n_frames)
 {
-  for (uint32_t c = 0; shape->line_frames && c < shape->n_in; ++c) {
-    line_put(line_of(bypass, shape, c), shape, bypass->position, io->in[c], n_frames);
+  for (uint32_t c = 0; bypass->latency_frames && c < shape->n_in; ++c) {
+    line_put(bypass, shape, line_of(bypass, shape, c), io->in[c], n_frames);
   }
   ramp_aim(&bypass->weight, is_bypassed ? 1.0F : 0.0F, shape->fade_frames);
   if (is_bypassed || bypass->weight.frames_left) {
     mix_dry(bypass, shape, io, n_frames);
   }
-  if (shape->line_frames) {
+  if (bypass->latency_frames) {
     lines_advance(bypass, shape, n_frames);
   }
 }

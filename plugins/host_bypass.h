@@ -19,23 +19,28 @@
 /// The same for all instances of a node.
 typedef struct BypassShape {
   uint32_t n_in, n_out; ///< Channels; an output beyond the inputs gets the last input
-  uint32_t latency_frames;
-  uint32_t line_frames; ///< Size of a line: bypass_line_frames()
+  uint32_t max_block_frames;
+  uint32_t max_latency_frames; ///< For which the lines have room; 0: there are no lines
   uint32_t fade_frames;
 } BypassShape;
 
 typedef struct Bypass {
-  Ramp weight;       ///< Of the dry signal: 0 or 1 at rest
-  uint32_t position; ///< Where the lines are written next
-  uint32_t n_filled; ///< Frames written, up to the latency: older ones are silent
-  float* lines;      ///< [n_in][line_frames]
+  Ramp weight;             ///< Of the dry signal: 0 or 1 at rest
+  uint32_t latency_frames; ///< The delay of the dry signal
+  uint32_t position;       ///< Where the lines are written next
+  uint32_t n_filled;       ///< Frames written, up to the latency: older ones are silent
+  float* lines;            ///< [n_in][bypass_line_frames()]
 } Bypass;
 
-/// 0 without latency: no lines are needed. [any]
-uint32_t bypass_line_frames(uint32_t latency_frames, uint32_t max_block_frames);
+/// Size of a line. [any]
+uint32_t bypass_line_frames(const BypassShape* shape);
 
 /// A bypass at rest, with empty lines. [any]
-Bypass bypass_at(bool is_bypassed, float* lines);
+Bypass bypass_at(bool is_bypassed, uint32_t latency_frames, float* lines);
+
+/// Change the delay of the dry signal, at most to the longest one of the shape.  Does nothing, and
+/// returns false, while the dry signal sounds, which must not jump. [rt]
+REALTIME bool bypass_move(Bypass* bypass, const BypassShape* shape, uint32_t latency_frames);
 
 /// Write the input into the lines, and fade the output if necessary. [rt]
 REALTIME void bypass_run(Bypass* bypass, const BypassShape* shape, bool is_bypassed,

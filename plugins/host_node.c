@@ -15,6 +15,10 @@
 // Neither LADSPA nor LV2 has a way to report the tail of a plugin.
 #define TAIL_SECONDS 10.0
 
+// A latency that grows beyond this after the node was made has no room in the lines of the bypass,
+// whose dry signal is early then.
+#define MOVED_LATENCY_SECONDS 0.5
+
 #define ALIGNMENT 64U // bytes, of arrays in a unit
 
 // ---- create ----
@@ -72,6 +76,7 @@ take_memory(HostNode* const node, Error* const error)
 {
   node->params.list = arena_take(&node->arena, node->plugin->fx.n_params, sizeof(HostParam));
   node->instances = arena_take(&node->arena, node->lanes.n_instances, sizeof(Instance*));
+  node->latencies = arena_take(&node->arena, node->lanes.n_instances, sizeof(*node->latencies));
   return node->arena.failed
              ? error_set(error, STATUS_NO_MEM, "%s: out of memory", node->plugin->fx.name)
              : STATUS_OK;
@@ -96,7 +101,18 @@ lay_out(HostNode* const node)
   layout->moving = append(layout, n_params, sizeof(uint32_t));
   layout->rows = append(layout, node->lanes.n_rows, sizeof(float*));
   layout->samples = append(layout, node->lanes.n_rows, (size_t)node->row_frames * sizeof(float));
-  layout->lines = append(layout, node->lanes.n_in, node->bypass.line_frames * sizeof(float));
+  layout->lines =
+      append(layout, node->lanes.n_in, bypass_line_frames(&node->bypass) * sizeof(float));
+}
+
+/// The longest latency that the lines of the bypass have room for.
+static uint32_t
+max_latency(const HostNode* const node, const FxSetup* const setup, const uint32_t latency_frames)
+{
+  const uint32_t moved = node->calls->has_latency(node->instances[0])
+                             ? (uint32_t)(MOVED_LATENCY_SECONDS * setup->rate_hz)
+                             : 0U;
+  return moved > latency_frames ? moved : latency_frames;
 }
 
 /// Describe the node, whose instances are open.
@@ -109,10 +125,13 @@ describe(HostNode* const node, const FxSetup* const setup, const uint32_t latenc
   node->bypass = (BypassShape){
     .n_in = node->lanes.n_in,
     .n_out = node->lanes.n_out,
-    .latency_frames = latency_frames,
-    .line_frames = bypass_line_frames(latency_frames, setup->max_block_frames),
+    .max_block_frames = setup->max_block_frames,
+    .max_latency_frames = max_latency(node, setup, latency_frames),
     .fade_frames = (uint32_t)lrint(BYPASS_SECONDS * setup->rate_hz),
   };
+  for (uint32_t i = 0; i < node->lanes.n_instances; ++i) {
+    atomic_init(&node->latencies[i], latency_frames);
+  }
   lay_out(node);
   shape->unit_in = node->lanes.n_in;
   shape->unit_out = node->lanes.n_out;
@@ -179,10 +198,13 @@ host_unit_init(const void* const node, void* const state, const uint32_t index)
   uint8_t* const memory = state;
   float* const samples = (float*)(void*)(memory + host->layout.samples);
   unit->instance = host->instances[index];
+  unit->index = index;
+  unit->n_runs = 0;
   unit->moves.list = (HostMove*)(void*)(memory + host->layout.moves);
   unit->moves.moving = (uint32_t*)(void*)(memory + host->layout.moving);
   unit->rows = (float**)(void*)(memory + host->layout.rows);
-  unit->bypass = bypass_at(host->params.is_bypassed, (float*)(void*)(memory + host->layout.lines));
+  unit->bypass = bypass_at(host->params.is_bypassed, atomic_load(&host->latencies[index]),
+                           (float*)(void*)(memory + host->layout.lines));
   for (uint32_t r = 0; r < host->lanes.n_rows; ++r) {
     unit->rows[r] = samples + (size_t)r * host->row_frames;
   }
@@ -200,6 +222,19 @@ static Status
 host_renew_node(void* const node, Error* const error)
 {
   return host_renew(node, error);
+}
+
+/// The longest latency of the instances, which usually have the same.
+static uint32_t
+host_latency(const void* const node)
+{
+  const HostNode* const host = node;
+  uint32_t longest = 0;
+  for (uint32_t i = 0; i < host->lanes.n_instances; ++i) {
+    const uint32_t latency = atomic_load_explicit(&host->latencies[i], memory_order_relaxed);
+    longest = latency > longest ? latency : longest;
+  }
+  return longest;
 }
 
 // ---- outside of audio ----
@@ -247,6 +282,22 @@ copy_inputs(const HostLanes* const lanes, float* const* const rows, const float*
   }
 }
 
+/// Take over a latency that has changed, unless the dry signal sounds: then, after the bypass.
+static void
+follow_latency(const HostNode* const node, HostUnit* const unit)
+{
+  if (unit->n_runs < HOST_FIRST_RUNS) {
+    ++unit->n_runs; // not reported yet
+    return;
+  }
+  const uint32_t now = node->calls->latency(unit->instance);
+  _Atomic uint32_t* const latency = &node->latencies[unit->index];
+  if (now != atomic_load_explicit(latency, memory_order_relaxed) &&
+      bypass_move(&unit->bypass, &node->bypass, now)) {
+    atomic_store_explicit(latency, now, memory_order_relaxed);
+  }
+}
+
 static void
 run_unit(const FxUnit* const io, const uint32_t n_frames, const uint64_t float_mode)
 {
@@ -257,6 +308,7 @@ run_unit(const FxUnit* const io, const uint32_t n_frames, const uint64_t float_m
   node->calls->run(unit->instance, (const float* const*)unit->rows, io->out, n_frames);
   rt_keep_float_mode(float_mode);
   bypass_run(&unit->bypass, &node->bypass, node->params.is_bypassed, io, n_frames);
+  follow_latency(node, unit);
 }
 
 static void
@@ -278,4 +330,5 @@ const FxInfo host_functions = {
   .set = host_set,
   .set_at = host_set_at,
   .run = host_run,
+  .latency = host_latency,
 };

@@ -7,6 +7,9 @@
 #include "host_lanes.h"
 #include "host_params.h"
 
+// Some plugins report their latency in the second run only.
+#define HOST_FIRST_RUNS 2U
+
 /// Places of the arrays in the memory of a unit, in bytes from its start.
 typedef struct UnitLayout {
   size_t moves, moving, rows, samples, lines;
@@ -19,15 +22,19 @@ typedef struct HostNode {
   Arena arena; ///< All arrays
   HostLanes lanes;
   HostParams params;
-  BypassShape bypass;   ///< Without lines if the plugin bypasses itself
+  BypassShape bypass;
   uint32_t row_frames;  ///< Size of a private input of an instance: max_block_frames or more
   uint32_t n_open;      ///< Instances that are open
   Instance** instances; ///< [lanes.n_instances]
+  /// [lanes.n_instances] Latency of each, in frames; the units write them
+  _Atomic uint32_t* latencies;
   UnitLayout layout;
 } HostNode;
 
 typedef struct HostUnit {
   Instance* instance;
+  uint32_t index;  ///< Of the instance
+  uint32_t n_runs; ///< Up to HOST_FIRST_RUNS, since the instance was made or renewed
   HostMoves moves;
   Bypass bypass;
   float** rows; ///< [lanes.n_rows] the inputs of the instance, which it may write to

@@ -35,12 +35,13 @@
   ROW(faults,          SUM, true)  /* times that ring_faults() counted, in all rings */             \
   ROW(callback_ns_max, MAX, false) /* longest time in period_run(), waiting periods aside, in ns */
 
-/// Counters that the player writes.
+/// Counters of the worker: the player writes them, and the builder latency_changes.
 #define WORKER_COUNTERS(ROW)                                                                        \
   ROW(plans,           SUM, true)  /* plans that became active */                                   \
   ROW(params_applied,  SUM, false) /* parameter messages applied */                                 \
   ROW(params_dropped,  SUM, false) /* parameter messages for nodes that are not there */            \
   ROW(units_reset,     SUM, false) /* units whose output was not finite */                          \
+  ROW(latency_changes, SUM, true)  /* plans made because the latency of a node has changed */       \
   ROW(device_errors,   SUM, true)  /* plans in which a device failed */                             \
   ROW(worker_blocks,   SUM, false) /* blocks finished */
 

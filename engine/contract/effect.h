@@ -135,7 +135,7 @@ typedef struct FxShape {
   uint32_t unit_in;        ///< Input channels of one unit: 1, or FxSetup::n_in if the channels are
                            ///< coupled, or a part of n_in; create() finds 1
   uint32_t unit_out;       ///< Output channels of one unit; create() finds 1
-  uint32_t latency_frames; ///< From input to its output; constant for the node's life
+  uint32_t latency_frames; ///< From input to its output, when the node begins; see FxInfo::latency
   uint64_t tail_frames; ///< Frames that may still sound after the input ends; UINT64_MAX: no bound
   size_t unit_bytes;    ///< Memory of one unit; the engine aligns it to 64 bytes
   size_t data_bytes; ///< Memory of the node that `load` allocates: `create` sets the largest amount
@@ -241,6 +241,9 @@ struct FxInfo {
   /// Tail at the current targets, if a parameter changes it (decay, feedback).  NULL:
   /// FxShape::tail_frames. [any]
   uint64_t (*tail)(const void* node);
+  /// The present latency, if it may change of itself while the node runs: the builder then plans
+  /// the rack with the new number.  NULL: FxShape::latency_frames for the node's life. [any]
+  uint32_t (*latency)(const void* node);
   /// Offline only; may be NULL.  Called after a complete pass over the file, with `*again` false.
   /// Setting `*again` to true requests another pass from the start, with newly initialised units;
   /// the nodes after this node do not run before the pass after which `*again` stays false.  A

@@ -346,7 +346,7 @@ node_unref(Node* const node)
 void
 node_set(Node* const node, const uint32_t param, const double value)
 {
-  if (atomic_load_explicit(&node->health.renewal, memory_order_relaxed) != RENEWAL_WANTED) {
+  if (atomic_load_explicit(&node->health.renewal, memory_order_acquire) != RENEWAL_WANTED) {
     node->fx->set(node->fx_node, param, value);
   }
   ++node->n_sets;
@@ -386,6 +386,12 @@ node_reset(Node* const node, Error* const error)
   atomic_store(&health->is_bypassed, false);
   atomic_store(&health->renewal, RENEWAL_NONE);
   return restart_units(node, error);
+}
+
+uint32_t
+node_latency(const Node* const node)
+{
+  return node->fx->latency ? node->fx->latency(node->fx_node) : node->shape.latency_frames;
 }
 
 uint64_t

@@ -107,6 +107,9 @@ void node_renew(Node* node);
 /// runs]
 NODISCARD Status node_reset(Node* node, Error* error);
 
+/// Frames from an input to its output, now. [builder]
+uint32_t node_latency(const Node* node);
+
 /// Frames for which the node may still sound after its input ends. [builder]
 uint64_t node_tail(const Node* node);
 

@@ -94,6 +94,17 @@ plan_next_expiry(const Plan* const plan)
   return next;
 }
 
+int
+plan_find_moved(const Plan* const plan)
+{
+  for (uint32_t n = 0; n < plan->n_living; ++n) {
+    if (node_latency(plan->nodes[n].node) != plan->nodes[n].latency_frames) {
+      return (int)n;
+    }
+  }
+  return -1;
+}
+
 bool
 plan_fail(Plan* const plan, const PlanStage* const stage)
 {

@@ -40,9 +40,10 @@ typedef struct Death {
 
 typedef struct PlanNode {
   Node* node;
-  uint32_t latency_in; ///< Frames from the rack's input to this node's
-  uint32_t level;      ///< Longest path from the rack's input, in nodes
-  PlaceReason reason;  ///< Why the node runs on its backend
+  uint32_t latency_in;     ///< Frames from the rack's input to this node's
+  uint32_t latency_frames; ///< Of the node when the plan was made
+  uint32_t level;          ///< Longest path from the rack's input, in nodes
+  PlaceReason reason;      ///< Why the node runs on its backend
   Death death;
 } PlanNode;
 
@@ -181,6 +182,9 @@ void plan_became_active(Plan* plan, uint64_t frame);
 
 /// Earliest frame at which a dying part can be left out; UINT64_MAX if no part is dying.
 uint64_t plan_next_expiry(const Plan* plan);
+
+/// A living node whose latency is no longer that of the plan, as an index, or -1.
+int plan_find_moved(const Plan* plan);
 
 /// Index of a node that is not dying, or -1. [player]
 REALTIME int plan_find(const Plan* plan, RackUid uid);

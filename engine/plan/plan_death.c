@@ -108,7 +108,7 @@ node_sounds(const Graph* const graph, const uint32_t v)
     input_ends = sounds > input_ends ? sounds : input_ends;
   }
   const Node* const node = plan->nodes[v].node;
-  const uint64_t tail = graph_add(node->shape.latency_frames, node_tail(node));
+  const uint64_t tail = graph_add(plan->nodes[v].latency_frames, node_tail(node));
   return graph_add(input_ends, tail) < limit ? input_ends + tail : limit;
 }
 

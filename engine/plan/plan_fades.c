@@ -42,8 +42,9 @@ compute_backwards(const Graph* const graph, const uint32_t v, uint32_t* const wh
   for (uint32_t i = in_links->first[v]; i < in_links->first[v + 1U]; ++i) {
     const Link* const link = plan->links[in_links->list[i]].link;
     if (link->from && comes_or_goes(graph, &plan->nodes[link->from->plan_index])) {
-      const uint32_t way = link->from->shape.latency_frames + link->mix.delay_frames;
-      uint32_t* const at = &when[link->from->plan_index];
+      const uint32_t from = link->from->plan_index;
+      const uint32_t way = plan->nodes[from].latency_frames + link->mix.delay_frames;
+      uint32_t* const at = &when[from];
       *at = when[v] > way && when[v] - way > *at ? when[v] - way : *at;
     }
   }

@@ -281,7 +281,8 @@ resolve_nodes(Graph* const graph, Error* const error)
       return status;
     }
     plan_node->latency_in = latency_at(graph, v);
-    graph->latency_out[v] = plan_node->latency_in + plan_node->node->shape.latency_frames;
+    plan_node->latency_frames = node_latency(plan_node->node);
+    graph->latency_out[v] = plan_node->latency_in + plan_node->latency_frames;
   }
   return STATUS_OK;
 }

@@ -9,6 +9,7 @@
 #include "engine/base/rt.h"
 #include "engine/base/time.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,20 @@
 
 #define FIRST_NS NS_PER_S // limit of a measurement before the rack first plays
 
-// ---- facts ----
+// ---- facts and notes ----
+
+void
+worker_say(const Worker* const worker, const char* const format, ...)
+{
+  char text[1024];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof(text), format, arguments);
+  va_end(arguments);
+  if (worker->config.note) {
+    worker->config.note(worker->config.note_context, text);
+  }
+}
 
 void
 worker_publish_facts(Worker* const worker)

@@ -6,7 +6,6 @@
 
 #include "engine/base/time.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,18 +26,6 @@ worker_open_device(const Worker* const worker, Backend** const device, Error* co
   return device_backend_new(&choice, device, error);
 }
 
-static void PRINTF_LIKE(2, 3) say(const Worker* const worker, const char* const format, ...)
-{
-  char text[1024];
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(text, sizeof(text), format, arguments);
-  va_end(arguments);
-  if (worker->config.note) {
-    worker->config.note(worker->config.note_context, text);
-  }
-}
-
 /// Get the costs: from the configuration, from an earlier start, or from a measurement.
 static Status
 find_costs(Worker* const worker, PlacementCosts* const costs, Error* const error)
@@ -52,8 +39,8 @@ find_costs(Worker* const worker, PlacementCosts* const costs, Error* const error
   if (device_recall(worker->device, name, costs, sizeof(*costs))) {
     return STATUS_OK;
   }
-  say(worker, "measuring the cost of effects on %s, once; this takes some seconds",
-      device_backend_summary(worker->device));
+  worker_say(worker, "measuring the cost of effects on %s, once; this takes some seconds",
+             device_backend_summary(worker->device));
   const uint64_t began_ns = time_now_ns();
   Error first = { STATUS_OK, "" };
   const Status status = calibrate(worker->device, NULL, costs, &first);
@@ -62,15 +49,15 @@ find_costs(Worker* const worker, PlacementCosts* const costs, Error* const error
   }
   const double seconds = (double)(time_now_ns() - began_ns) * 1e-9;
   if (first.status) {
-    say(worker, "measured in %.1f s, but not all effects, as in %s", seconds, first.text);
+    worker_say(worker, "measured in %.1f s, but not all effects, as in %s", seconds, first.text);
   } else {
-    say(worker, "measured in %.1f s", seconds);
+    worker_say(worker, "measured in %.1f s", seconds);
   }
   if (first.status == STATUS_NO_MEM) {
     return STATUS_OK; // do not store them: there may be more memory at the next start
   }
   if (!device_remember(worker->device, name, costs, sizeof(*costs))) {
-    say(worker, "cannot write to the cache folder: the next start measures again");
+    worker_say(worker, "cannot write to the cache folder: the next start measures again");
   }
   return STATUS_OK;
 }

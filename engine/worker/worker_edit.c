@@ -16,6 +16,9 @@
 #define CHECKS_BEHIND   10U               // checks with late blocks until tails end
 #define POSTPONED_S     0.5               // of audio: limit for postponing measurements
 #define OVERDUE_NS      NS_PER_S          // longest wait of an edit for an overdue measurement
+// Rest after a plan for a latency that has changed: some plugins change it all the time.
+#define MOVED_FIRST_NS   (NS_PER_S / 2U)
+#define MOVED_LONGEST_NS (8U * NS_PER_S)
 // If no block comes for this time and two periods, audio has stopped.  A driver that stalls on an
 // overloaded machine continues earlier, so that edits still apply at their frames.
 #define STANDSTILL_NS (2U * NS_PER_S)
@@ -380,21 +383,48 @@ measure(Worker* const worker)
   }
 }
 
-/// Renew nodes, leave a failed device or try it again, measure the rack if needed, and remove nodes
-/// whose tails have ended or are too heavy to play. [planning_lock held]
+/// If the latency of a node has changed, plan the rack with the new one. [planning_lock held]
+static void
+follow_latency(Worker* const worker)
+{
+  const uint64_t now_ns = time_now_ns();
+  const int moved = now_ns < worker->moving.at_ns ? -1 : plan_find_moved(worker->player.plan);
+  if (moved < 0) {
+    return;
+  }
+  const PlanNode* const plan_node = &worker->player.plan->nodes[moved];
+  const char* const name = worker->rack->nodes[moved].name;
+  const uint32_t before = plan_node->latency_frames;
+  const uint32_t now = node_latency(plan_node->node);
+  Error error = { STATUS_OK, "" };
+  backoff_fail(&worker->moving, MOVED_FIRST_NS, MOVED_LONGEST_NS, now_ns);
+  if (replan(worker, false, &error)) {
+    worker_say(worker,
+               "%s: its latency has changed from %u to %u frames, which cannot be compensated: %s",
+               name, before, now, error.text);
+  } else {
+    counter_add(&worker->player.counts.latency_changes, 1U);
+    worker_say(worker, "%s: its latency has changed from %u to %u frames", name, before, now);
+  }
+}
+
+/// Renew nodes, leave a failed device or try it again, measure the rack if needed, follow
+/// latencies, and remove nodes whose tails have ended or are too heavy to play. [planning_lock
+/// held]
 static void
 tidy(Worker* const worker)
 {
   fx_idle();
   renew_nodes(worker);
   worker_update_device(worker);
-  const Plan* const plan = worker->player.plan;
-  if (!worker->has_format || !plan) {
+  if (!worker->has_format || !worker->player.plan) {
     return;
   }
   if (worker->must_measure) {
     measure(worker);
   }
+  follow_latency(worker);
+  const Plan* const plan = worker->player.plan;
   const bool end_tails = has_heavy_tails(worker, plan);
   if (end_tails || plan_next_expiry(plan) <= atomic_load(&worker->player.next_frame)) {
     Error error = { STATUS_OK, "" };

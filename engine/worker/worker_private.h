@@ -63,6 +63,8 @@ struct Worker {
       outdated_at; ///< While must_measure: frame at which the measurement became invalid, or first
                    ///< frame of the last arm
 
+  Backoff moving; ///< [builder] Rest after a plan for a latency that has changed
+
   _Atomic uint64_t n_late;         ///< [player] Blocks that ended after they were due
   uint64_t seen_blocks, seen_late; ///< [builder] Ended blocks, and late ones, at the last check
   uint32_t n_behind;               ///< [builder] Checks that found late blocks, less the others:
@@ -96,6 +98,9 @@ struct Worker {
 };
 
 // ---- worker.c ----
+
+/// Write a line for the log (EngineConfig::note). [any but rt]
+void PRINTF_LIKE(2, 3) worker_say(const Worker* worker, const char* format, ...);
 
 /// Update the facts from the active plan. [planning_lock held]
 void worker_publish_facts(Worker* worker);

@@ -35,7 +35,9 @@ struct Instance {
   const clap_plugin_t* clap;
   ClapEvents events;
   Buffers in, out;
-  int64_t n_frames; ///< Since the last activation
+  int64_t n_frames;                           ///< Since the last activation
+  const clap_plugin_latency_t* latency_calls; ///< NULL: it has no latency
+  _Atomic uint32_t latency_frames;            ///< When the plugin was last asked
   bool is_active, is_processing;
   Arena arena; ///< All memory but this structure
   Instance* next;
@@ -153,6 +155,14 @@ set_render_mode(const Instance* const instance)
   }
 }
 
+static void
+find_latency(Instance* const instance)
+{
+  const clap_plugin_t* const clap = instance->clap;
+  const clap_plugin_latency_t* const calls = clap->get_extension(clap, CLAP_EXT_LATENCY);
+  instance->latency_calls = calls && calls->get ? calls : NULL;
+}
+
 /// Set each parameter that has another value to its initial value, which is a decimal number.
 static void
 set_initial_values(Instance* const instance)
@@ -173,6 +183,16 @@ set_initial_values(Instance* const instance)
   }
 }
 
+/// Ask for the latency.  [main thread of plugins]
+static void
+read_latency(Instance* const instance)
+{
+  if (instance->latency_calls) {
+    atomic_store_explicit(&instance->latency_frames, instance->latency_calls->get(instance->clap),
+                          memory_order_relaxed);
+  }
+}
+
 /// Activate the plugin.  This also does the restart that the plugin may have requested.
 static Status
 activate(Instance* const instance, Error* const error)
@@ -186,6 +206,7 @@ activate(Instance* const instance, Error* const error)
   }
   instance->is_active = true;
   instance->n_frames = 0;
+  read_latency(instance);
   return STATUS_OK;
 }
 
@@ -227,6 +248,7 @@ start_instance(Instance* const instance, Error* const error)
   status = status ? status : find_ports(instance, false, &instance->out, error);
   if (!status) {
     set_render_mode(instance);
+    find_latency(instance);
     status = activate(instance, error);
   }
   if (!status) {
@@ -349,12 +371,13 @@ clap_run(Instance* const instance, const float* const* const in, float* const* c
 static uint32_t
 clap_latency(const Instance* const instance)
 {
-  const clap_plugin_t* const clap = instance->clap;
-  clap_main_enter();
-  const clap_plugin_latency_t* const calls = clap->get_extension(clap, CLAP_EXT_LATENCY);
-  const uint32_t n_frames = calls && calls->get ? calls->get(clap) : 0U;
-  clap_main_leave();
-  return n_frames;
+  return atomic_load_explicit(&instance->latency_frames, memory_order_relaxed);
+}
+
+static bool
+clap_has_latency(const Instance* const instance)
+{
+  return instance->latency_calls;
 }
 
 static void
@@ -367,6 +390,7 @@ clap_idle(void)
     for (Instance* instance = instances; instance; instance = instance->next) {
       clap_host_idle(&instance->host);
       clap_host_print(&instance->host);
+      read_latency(instance);
     }
     process_state_restore(&state);
   }
@@ -387,5 +411,6 @@ const InstanceCalls clap_calls = {
   .get = clap_get,
   .run = clap_run,
   .latency = clap_latency,
+  .has_latency = clap_has_latency,
   .idle = clap_idle,
 };

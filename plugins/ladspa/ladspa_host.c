@@ -25,6 +25,7 @@ struct Instance {
   const float** rows;    ///< [n_in + n_out] what they are connected to
   float* spare;          ///< [max_block_frames] what they are connected to outside of run()
   float* values;         ///< [n_ports] of control ports
+  const float* latency;  ///< The value that reports the latency; NULL: none does
   Arena arena;           ///< All memory of the instance
 };
 
@@ -124,7 +125,7 @@ count_audio(const Plugin* const plugin, const uint32_t direction)
 }
 
 static void
-fill_tables(const Instance* const instance)
+fill_tables(Instance* const instance)
 {
   uint32_t n_in = 0;
   uint32_t n_out = instance->n_in;
@@ -135,6 +136,7 @@ fill_tables(const Instance* const instance)
     } else {
       const double scale = port->flags & PORT_RATE ? instance->rate_hz : 1.0;
       instance->values[p] = (float)(port->initial * scale);
+      instance->latency = port->flags & PORT_LATENCY ? &instance->values[p] : instance->latency;
     }
   }
 }
@@ -241,11 +243,14 @@ ladspa_run(Instance* const instance, const float* const* const in, float* const*
 static uint32_t
 ladspa_latency(const Instance* const instance)
 {
-  float frames = 0.0F;
-  for (uint32_t p = 0; p < instance->plugin->n_ports; ++p) {
-    frames = instance->plugin->ports[p].flags & PORT_LATENCY ? instance->values[p] : frames;
-  }
+  const float frames = instance->latency ? *instance->latency : 0.0F;
   return frames > 0.0F && frames < (float)INT32_MAX ? (uint32_t)lrintf(frames) : 0U;
+}
+
+static bool
+ladspa_has_latency(const Instance* const instance)
+{
+  return instance->latency;
 }
 
 const InstanceCalls ladspa_calls = {
@@ -256,4 +261,5 @@ const InstanceCalls ladspa_calls = {
   .get = ladspa_get,
   .run = ladspa_run,
   .latency = ladspa_latency,
+  .has_latency = ladspa_has_latency,
 };

@@ -27,7 +27,8 @@ struct Instance {
   Lv2Worker* worker; ///< NULL: the plugin has none
   LV2_Handle handle; ///< NULL: renew() has failed
   Lv2Atoms atoms;
-  float* controls; ///< [n_ports] of control ports
+  float* controls;      ///< [n_ports] of control ports
+  const float* latency; ///< The one that reports the latency; NULL: none does
   uint32_t n_in, n_out, n_cv;
   SamplePort* in;  ///< [n_in] without samples: connected to the rows of run()
   SamplePort* out; ///< [n_out] as `in`
@@ -53,6 +54,9 @@ add_port(Instance* const instance, const uint32_t place, const uint32_t n_frames
   if (port->type == PORT_CONTROL) {
     instance->controls[place] =
         (float)(port->flags & PORT_RATE ? port->initial * instance->rate_hz : port->initial);
+    if (port->flags & PORT_LATENCY) {
+      instance->latency = &instance->controls[place];
+    }
   } else if (port->type == PORT_AUDIO && port->flags & PORT_OUTPUT) {
     add_samples(instance->out, &instance->n_out, port->index, 0U, arena);
   } else if (port->type == PORT_AUDIO) {
@@ -302,14 +306,14 @@ instance_run(Instance* const instance, const float* const* const in, float* cons
 static uint32_t
 instance_latency(const Instance* const instance)
 {
-  const Plugin* const plugin = instance->plugin;
-  for (uint32_t p = 0; p < plugin->n_ports; ++p) {
-    if (plugin->ports[p].flags & PORT_LATENCY) {
-      const float latency = instance->controls[p];
-      return latency >= 0.0F && latency < (float)UINT32_MAX ? (uint32_t)lrintf(latency) : 0U;
-    }
-  }
-  return 0;
+  const float frames = instance->latency ? *instance->latency : 0.0F;
+  return frames > 0.0F && frames < (float)INT32_MAX ? (uint32_t)lrintf(frames) : 0U;
+}
+
+static bool
+instance_has_latency(const Instance* const instance)
+{
+  return instance->latency;
 }
 
 const InstanceCalls lv2_calls = {
@@ -320,4 +324,5 @@ const InstanceCalls lv2_calls = {
   .get = instance_get,
   .run = instance_run,
   .latency = instance_latency,
+  .has_latency = instance_has_latency,
 };

@@ -3,7 +3,8 @@
 
     live_plugins.py PROGRAM [PLUGIN...]
 
-First, plugins of the three formats play the same samples live as in the renderer.  Then a sine plays through one faulty
+First, plugins of the three formats play the same samples live as in the renderer, and a latency that changes is
+compensated.  Then a sine plays through one faulty
 plugin of the tests after the other and is recorded: the output stays audible, dry or wet, without a sample that is not
 finite, and the next rack plays as usual.  A plugin that crashes takes its worker with it; the second crash takes its
 rack.
@@ -72,6 +73,30 @@ def same_samples(rack):
     print(f"{rack}: {n} frames live and rendered the same")
 
 
+def follow_latency():
+    """The latency of a plugin changes while it plays beside a dry path: the two are aligned again."""
+    before, after, seconds = 100, 700, 20
+    signal = np.random.default_rng(4).uniform(-0.2, 0.2, RATE * seconds)
+    write_wav("noise.wav", RATE, signal)
+    rack = f"(m: ladspa effects/moving frames={before} + d: gain 0dB)"
+    with Server("--io", "dummy", "--block", str(BLOCK), "--rate", str(RATE), "--channels", "1:1", "--play", "noise.wav",
+                "--record", "out.wav", rack) as server:
+        server.wait_until_wet()
+        assert server.status()["rack_latency_frames"] == before
+        server.osc.do("/node/m/frames", after)
+        server.wait_for(lambda now: now["latency_changes"] > 0, limit_s=20.0)
+        server.wait_for(lambda now: now["rack_latency_frames"] == after, limit_s=20.0)
+        server.advance(RATE // BLOCK)
+        server.stop()
+        assert f"m: its latency has changed from {before} to {after} frames" in server.output(), server.output()
+    out = read_wav("out.wav")[1][:, 0]
+    delay, part = after + BLOCK, slice(len(out) - RATE // 2, len(out) - RATE // 4)
+    expected = 2.0 * signal[part.start - delay : part.stop - delay]
+    worst = np.max(np.abs(out[part] - expected))
+    print(f"latency of a plugin from {before} to {after} frames: worst difference {worst:.2e}")
+    assert worst < 1e-4, "the plugin is not aligned with the dry path"
+
+
 def break_plugin(server, label, reason):
     """Play the plugin until it has broken, then the plain rack again."""
     before = server.status()
@@ -108,6 +133,7 @@ with scratch():
     if "ladspa" not in formats:
         print("skipped: the build has no LADSPA")
         sys.exit(77)
+    follow_latency()
     write_wav("sine.wav", RATE, LEVEL * np.sin(2 * np.pi * 1000.0 * np.arange(RATE * 180) / RATE))
     chosen = sys.argv[2:] or FAULTS
     for label in chosen:

@@ -155,13 +155,71 @@ TEST(instances_with_different_latencies_are_refused)
   assert_says(refusal(3, STATUS_LIMIT), "different latencies, 5 and 7 frames");
 }
 
-TEST(a_latency_beyond_two_seconds_is_refused)
+TEST(a_latency_beyond_two_seconds_is_refused_live)
 {
   fake.latency_frames = (uint32_t)(LATENCY_LIMIT_SECONDS * FAKE_RATE);
   SCOPED(rig_free) FxRig rig;
   fake_rig(&rig, &fake, 1, 64);
   ++fake.latency_frames;
   assert_says(refusal(1, STATUS_LIMIT), "a latency of 96001 frames (2 s); at most 2 s");
+  const RigArg none = { 0 };
+  FxRig offline;
+  OK(rig_try_fx(&offline, &fake.plugin.fx, FAKE_RATE, 1, 64, true, &none, 0, &error));
+  rig_free(&offline);
+}
+
+/// Set the latency of a fake that follows `whole`, and run blocks.
+static void
+move_latency(FxRig* const rig, const double frames)
+{
+  rig_set(rig, "whole", frames);
+  rig_run(rig, ins, outs, 192, RIG_BLOCKS, 0);
+}
+
+TEST(a_latency_that_moves_while_the_node_runs_is_that_of_the_node)
+{
+  fake.latency_follows = true;
+  SCOPED(rig_free) FxRig rig;
+  fake_rig(&rig, &fake, 3, 64, SET("whole", 2.0));
+  ck_assert_uint_eq(rig.fx->latency(rig.node), 2);
+  rig_run(&rig, ins, outs, 64, RIG_BLOCKS, 0); // the plugin does not report it yet
+  ck_assert_uint_eq(rig.fx->latency(rig.node), 2);
+  move_latency(&rig, 7.0);
+  ck_assert_uint_eq(rig.fx->latency(rig.node), 7);
+  move_latency(&rig, 0.0);
+  ck_assert_uint_eq(rig.fx->latency(rig.node), 0);
+  OK(rig.fx->renew(rig.node, &error));
+  rig_reset(&rig);
+  ck_assert_uint_eq(rig.fx->latency(rig.node), 0);
+}
+
+TEST(a_bypass_delays_by_a_latency_that_has_moved)
+{
+  fake.latency_follows = true;
+  SCOPED(rig_free) FxRig rig;
+  fake_rig(&rig, &fake, 1, 64);
+  move_latency(&rig, 5.0);
+  rig_set(&rig, "bypass", 1.0);
+  rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
+  for (uint32_t i = FRAMES / 2U; i < FRAMES; ++i) {
+    ck_assert(out[0][i] == in[0][i - 5U]);
+  }
+}
+
+TEST(a_latency_that_moves_during_a_bypass_counts_after_it)
+{
+  fake.latency_follows = true;
+  SCOPED(rig_free) FxRig rig;
+  fake_rig(&rig, &fake, 1, 64, SET("whole", 3.0), SET("bypass", 1.0));
+  move_latency(&rig, 6.0);
+  ck_assert_uint_eq(rig.fx->latency(rig.node), 3);
+  rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
+  for (uint32_t i = 3; i < FRAMES; ++i) {
+    ck_assert(out[0][i] == in[0][i - 3U]); // does not jump
+  }
+  rig_set(&rig, "bypass", 0.0);
+  rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
+  ck_assert_uint_eq(rig.fx->latency(rig.node), 6);
 }
 
 TEST(a_tail_lasts_ten_seconds)

@@ -324,6 +324,12 @@ fake_latency(const Instance* const instance)
   return instance->n_runs < 2U ? 0U : instance->latency_frames + (uint32_t)whole;
 }
 
+static bool
+fake_has_latency(const Instance* const instance)
+{
+  return instance->fake->latency_frames || instance->fake->latency_follows;
+}
+
 static const InstanceCalls fake_calls = {
   .open = fake_open,
   .close = fake_close,
@@ -332,6 +338,7 @@ static const InstanceCalls fake_calls = {
   .get = fake_get,
   .run = fake_run,
   .latency = fake_latency,
+  .has_latency = fake_has_latency,
 };
 
 static const PluginFormat fake_format = { .name = "fake", .calls = &fake_calls };

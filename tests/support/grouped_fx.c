@@ -102,6 +102,12 @@ grouped_set_at(void* const node, const uint32_t param, const double value, const
   apply(node, param, value);
 }
 
+uint32_t
+grouped_latency(const void* const node)
+{
+  return atomic_load(&((const GroupedNode*)node)->latency_frames);
+}
+
 Status
 grouped_renew(void* const node, Error* const error)
 {

@@ -8,6 +8,8 @@
 
 #include "engine/rack/rack.h"
 
+#include <stdatomic.h>
+
 enum { GROUPED_GAIN, GROUPED_POISON, GROUPED_IN, GROUPED_OUT, GROUPED_N_PARAMS };
 
 typedef struct GroupedNode {
@@ -16,12 +18,14 @@ typedef struct GroupedNode {
   bool is_poisoned;  ///< The last unit gives NaN
   bool cannot_renew; ///< grouped_renew() fails
   uint32_t n_renewed;
+  _Atomic uint32_t latency_frames; ///< grouped_latency()
 } GroupedNode;
 
 /// Without FxInfo::set_at and FxInfo::renew.
 extern const FxInfo grouped_fx;
 
 void grouped_set_at(void* node, uint32_t param, double value, uint32_t frame);
+uint32_t grouped_latency(const void* node);
 Status grouped_renew(void* node, Error* error);
 
 /// Parse `text`; nodes whose names begin with "x" have the effect `fx`, gain 1, and units of this

@@ -2,6 +2,7 @@
 // A node whose effect has FxInfo::renew, as plugins have: after a NaN the builder renews it while
 // blocks play, and offline the caller's thread does, before the next block.
 
+#include "engine/base/time.h"
 #include "tests/support/grouped_fx.h"
 #include "tests/support/scoped.h"
 #include "tests/support/suite.h"
@@ -104,6 +105,51 @@ TEST(the_response_of_a_rack_with_a_plugin_is_measured)
   fx.source = &source;
   start(&bench, false, &facts);
   ck_assert_float_eq_tol(facts.fallbacks.of[0].response, 0.5F, 1e-3F);
+  bench_clear(&bench);
+}
+
+/// The node of the test effect in the active plan.
+static GroupedNode*
+test_node(const Bench* const bench)
+{
+  return bench->worker->player.plan->nodes[0].node->fx_node;
+}
+
+TEST(a_latency_that_changes_is_compensated_in_a_new_plan)
+{
+  static Bench bench;
+  WorkerFacts facts;
+  WorkerStatus status;
+  fx.latency = grouped_latency;
+  start(&bench, false, &facts);
+  ck_assert_uint_eq(facts.rack_latency_frames, 0U);
+  ck_assert_float_eq(bench_play(&bench), 0.5F);
+  const uint32_t n_changes = bench_count(&bench, &bench.n_changes);
+  atomic_store(&test_node(&bench)->latency_frames, 100U);
+  bench_play_until(&bench, &bench.n_changes, n_changes + 1U);
+  ck_assert_uint_eq(bench.change.rack_latency_frames, 100U);
+  ck_assert_uint_eq(bench.worker->player.plan->nodes[0].latency_frames, 100U);
+  worker_calls.status(bench.worker, &status);
+  ck_assert_uint_eq(status.counts.latency_changes, 1U);
+  ck_assert_float_eq(bench_level(&bench), 0.5F); // the same node
+  bench_clear(&bench);
+}
+
+TEST(a_latency_that_changes_all_the_time_is_followed_with_rests)
+{
+  static Bench bench;
+  WorkerFacts facts;
+  WorkerStatus status;
+  fx.latency = grouped_latency;
+  start(&bench, false, &facts);
+  const uint64_t began_ns = time_now_ns();
+  for (uint32_t n = 1; time_now_ns() - began_ns < NS_PER_S + NS_PER_S / 5U; ++n) {
+    bench_play(&bench);
+    atomic_store(&test_node(&bench)->latency_frames, n);
+  }
+  worker_calls.status(bench.worker, &status);
+  ck_assert_uint_ge(status.counts.latency_changes, 1U);
+  ck_assert_uint_le(status.counts.latency_changes, 2U); // after 0 and 0.5 s, then after 1.5 s
   bench_clear(&bench);
 }
 

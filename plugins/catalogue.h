@@ -23,7 +23,7 @@
 
 #include "plugin.h"
 
-#define CATALOGUE_START     "warprack-plugins\t1\t" WARPRACK_VERSION "\n" // the first line
+#define CATALOGUE_START     "warprack-plugins\t2\t" WARPRACK_VERSION "\n" // the first line
 #define CATALOGUE_MAX_BYTES (256U << 20U)
 
 typedef struct Catalogue Catalogue;

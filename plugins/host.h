@@ -36,7 +36,7 @@ typedef struct InstanceSetup {
   double rate_hz;
   uint32_t max_block_frames;
   bool offline;               ///< A file is rendered: work is done at once
-  const PluginPreset* preset; ///< With has_state, to be loaded by the format; else NULL
+  const PluginPreset* preset; ///< With a state, to be loaded by the format; else NULL
 } InstanceSetup;
 
 /// One instance of a plugin, of a type of the format's own.

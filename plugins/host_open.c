@@ -86,6 +86,12 @@ send_values(const HostNode* const node, const FxSetup* const setup,
   send_end(node, instance, PORT_OFFLINE, setup->offline);
 }
 
+static bool
+has_state(const PluginPreset* const preset)
+{
+  return preset && preset->state && *preset->state;
+}
+
 static Status
 open_instance(HostNode* const node, const FxSetup* const setup, const PluginPreset* const preset,
               Error* const error)
@@ -93,7 +99,7 @@ open_instance(HostNode* const node, const FxSetup* const setup, const PluginPres
   const InstanceSetup instance_setup = { .rate_hz = setup->rate_hz,
                                          .max_block_frames = setup->max_block_frames,
                                          .offline = setup->offline,
-                                         .preset = preset && preset->has_state ? preset : NULL };
+                                         .preset = has_state(preset) ? preset : NULL };
   Instance** const instance = &node->instances[node->n_open];
   ProcessState state;
   process_state_save(&state);

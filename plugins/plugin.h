@@ -85,8 +85,8 @@ typedef struct PluginPort {
 /// A preset: values for some of the parameters.
 typedef struct PluginPreset {
   const char* name;
-  const char* uri; ///< LV2: its URI, CLAP: its location; ""
-  bool has_state;  ///< It has more than values, and the plugin's format must load it
+  const char* uri;   ///< LV2: its URI, CLAP: its location; ""
+  const char* state; ///< File that has more than values, for the format to load; "" or NULL: none
   uint32_t n_values;
   const uint32_t* ports; ///< [n_values] places in Plugin::ports
   const double* values;  ///< [n_values] in the ranges of the ports; of PORT_RATE in Hz
@@ -114,6 +114,8 @@ typedef struct Plugin {
   const char* bundle;   ///< Folder, LADSPA and CLAP: the file
   const char* binary;   ///< File with the code
   FileKey binary_key;
+  bool takes_state;  ///< It may have more than the values of its ports
+  const char* state; ///< LV2: file with the state that it begins with; "" or NULL: none
   const char* fault; ///< Why it cannot be used: "needs the feature ..."; "" if it can
   const char* notes; ///< The repairs of its description, separated by "; "
   uint32_t n_ports;

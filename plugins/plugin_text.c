@@ -4,11 +4,12 @@
 
        plugin  FORMAT ID NAME MAKER LICENCE CATEGORY FAULT NOTES
        binary  BUNDLE PATH INODE BYTES CHANGED_NS
+       state   FILE                      only if it takes a state
        port    INDEX TYPE FLAGS SYMBOL NAME GROUP URI UNIT MIN INITIAL MAX BYTES
        points  VALUE LABEL ...           of the port above it
        preset  NAME URI STATE PORT VALUE ...
 
-   FLAGS are words with commas between them.  STATE is 1 if there is more than values.  PORT is the
+   FLAGS are words with commas between them.  STATE is the file with a state, or empty.  PORT is the
    place among the lines "port", from 0.
 */
 
@@ -54,6 +55,10 @@ write_plugin(TextBuffer* const text, const Plugin* const plugin)
   fields_write_count(text, plugin->binary_key.inode);
   fields_write_count(text, plugin->binary_key.n_bytes);
   fields_write_count(text, plugin->binary_key.changed_ns);
+  if (plugin->takes_state) {
+    text_buffer_add(text, "\nstate");
+    fields_write_path(text, plugin->state ? plugin->state : "");
+  }
   text_buffer_add(text, "\n");
 }
 
@@ -101,7 +106,7 @@ write_preset(TextBuffer* const text, const PluginPreset* const preset)
   text_buffer_add(text, "preset");
   fields_write_text(text, preset->name);
   fields_write_text(text, preset->uri);
-  fields_write_count(text, preset->has_state);
+  fields_write_path(text, preset->state ? preset->state : "");
   for (uint32_t v = 0; v < preset->n_values; ++v) {
     fields_write_count(text, preset->ports[v]);
     fields_write_number(text, preset->values[v]);
@@ -157,6 +162,13 @@ read_binary(const Reader* const reader, FieldLine* const line)
   plugin->binary_key.inode = fields_count(line, "inode", UINT64_MAX);
   plugin->binary_key.n_bytes = fields_count(line, "size", UINT64_MAX);
   plugin->binary_key.changed_ns = fields_count(line, "time", UINT64_MAX);
+}
+
+static void
+read_state(const Reader* const reader, FieldLine* const line)
+{
+  reader->plugin->takes_state = true;
+  reader->plugin->state = fields_path(line, "state");
 }
 
 static uint32_t
@@ -277,7 +289,7 @@ read_preset(const Reader* const reader, FieldLine* const line)
   PluginPreset* const preset = &reader->presets[reader->plugin->n_presets++];
   preset->name = fields_text(line, "name");
   preset->uri = fields_text(line, "URI");
-  preset->has_state = fields_count(line, "state", 1);
+  preset->state = fields_path(line, "state");
   const uint32_t n = (fields_left(line) + 1U) / 2U;
   if (n > reader->plugin->n_ports) {
     fields_fail(line, STATUS_FILE, "%u values for %u ports", n, reader->plugin->n_ports);
@@ -300,6 +312,8 @@ read_line(const Reader* const reader, char* const text, FieldLine* const line)
     read_plugin(reader, line);
   } else if (line->number == 2U && fields_begin_with(text, "binary")) {
     read_binary(reader, line);
+  } else if (line->number == 3U && fields_begin_with(text, "state")) {
+    read_state(reader, line);
   } else if (line->number > 2U && fields_begin_with(text, "port") && !reader->plugin->n_presets) {
     read_port(reader, line);
   } else if (line->number > 2U && fields_begin_with(text, "points")) {

@@ -8,6 +8,7 @@
 #include "plugins/format.h"
 
 #include <lv2/options/options.h>
+#include <lv2/state/state.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,6 +106,20 @@ check_files(Lv2Description* const description, const LilvPlugin* const lilv)
   }
 }
 
+/// Whether the plugin takes a state, and the one that it wants at its beginning.
+static void
+read_state(Lv2Description* const description, const LilvPlugin* const lilv)
+{
+  description->common.plugin.takes_state =
+      turtle_has(description->node, LV2_CORE__extensionData, LV2_STATE__interface);
+  LilvNode* const feature = lilv_new_uri(turtle_world(), LV2_STATE__loadDefaultState);
+  if (description->common.plugin.takes_state && lilv_plugin_has_feature(lilv, feature) &&
+      turtle_has(description->node, LV2_STATE__state, NULL)) {
+    description->common.plugin.state = lv2_state_file(description, description->node);
+  }
+  lilv_node_free(feature);
+}
+
 static void
 read_plugin(Lv2Description* const description, const LilvPlugin* const lilv)
 {
@@ -114,6 +129,7 @@ read_plugin(Lv2Description* const description, const LilvPlugin* const lilv)
   check_features(description, lilv);
   read_texts(description, lilv);
   read_binary(description);
+  read_state(description, lilv);
   lv2_read_ports(description);
   lv2_read_presets(description);
 }

@@ -23,6 +23,10 @@ void lv2_read_numbers(Lv2Description* description, const LilvNode* node, PluginP
 /// Read the presets, of all bundles. [scan]
 void lv2_read_presets(Lv2Description* description);
 
+/// The file that has the state:state of a subject, of which it must have one; "" if none of the
+/// files that describe it has it: its manifest, and those that rdfs:seeAlso names. [scan]
+const char* lv2_state_file(Lv2Description* description, const LilvNode* subject);
+
 /// The valid number of a port that is nearest to `number`. [scan]
 double lv2_port_nearest(const PluginPort* port, double number);
 

@@ -118,11 +118,16 @@ static const LV2_Feature common_features[] = {
   { LV2_CORE__inPlaceBroken, NULL },
   { LV2_CORE__isLive, NULL },
   { LV2_LOG__log, &log_data },
-  { LV2_STATE__freePath, &free_path_data },
-  { LV2_STATE__mapPath, &map_path_data },
+  { LV2_STATE__loadDefaultState, NULL },
   { LV2_STATE__threadSafeRestore, NULL },
   { LV2_URID__map, &map_data },
   { LV2_URID__unmap, &unmap_data },
+};
+
+/// Features for paths, outside of the loading of a state.
+static const LV2_Feature path_features[] = {
+  { LV2_STATE__freePath, &free_path_data },
+  { LV2_STATE__mapPath, &map_path_data },
 };
 
 /// Features of live instances: there all blocks have the same length.
@@ -130,14 +135,22 @@ static const LV2_Feature fixed_length = { LV2_BUF_SIZE__fixedBlockLength, NULL }
 static const LV2_Feature coarse_length = { LV2_BUF_SIZE_PREFIX "coarseBlockLength", NULL };
 static const LV2_Feature power_of_2 = { LV2_BUF_SIZE__powerOf2BlockLength, NULL };
 
+static bool
+is_in(const LV2_Feature* const features, const size_t n_features, const char* const uri)
+{
+  bool is_found = false;
+  for (size_t f = 0; f < n_features; ++f) {
+    is_found = is_found || !strcmp(uri, features[f].URI);
+  }
+  return is_found;
+}
+
 bool
 features_have(const char* const uri)
 {
-  bool has = !strcmp(uri, LV2_OPTIONS__options) || !strcmp(uri, LV2_WORKER__schedule);
-  for (size_t f = 0; f < ARRAY_LEN(common_features); ++f) {
-    has = has || !strcmp(uri, common_features[f].URI);
-  }
-  return has;
+  return !strcmp(uri, LV2_OPTIONS__options) || !strcmp(uri, LV2_WORKER__schedule) ||
+         is_in(common_features, ARRAY_LEN(common_features), uri) ||
+         is_in(path_features, ARRAY_LEN(path_features), uri);
 }
 
 bool
@@ -200,6 +213,10 @@ features_init(Lv2Features* const features, const InstanceSetup* const setup,
     features->list[n] = common_features + n;
   }
   features->list[n++] = &features->options_feature;
+  memcpy(features->for_state, features->list, n * sizeof(*features->list));
+  for (size_t p = 0; p < ARRAY_LEN(path_features); ++p) {
+    features->list[n++] = path_features + p;
+  }
   if (schedule) {
     features->list[n++] = &features->schedule_feature;
   }

@@ -10,7 +10,8 @@
    | fixedBlockLength, powerOf2BlockLength, coarseBlockLength | live only, where they are true |
    | worker:schedule | see lv2_worker.h |
    | log | lines on stderr, a limited number per process; nothing from run() |
-   | state:mapPath, freePath | paths are kept as they are |
+   | state:mapPath, freePath | paths are kept as they are; while a state is loaded, those of lilv |
+   | state:loadDefaultState | see lv2_state.h |
    | state:threadSafeRestore, isLive, inPlaceBroken, hardRTCapable | accepted |
 
    A plugin never runs in place.
@@ -35,7 +36,8 @@ typedef struct Lv2Features {
   int32_t sequence_bytes;
   LV2_Options_Option options[6];
   LV2_Feature options_feature, schedule_feature;
-  const LV2_Feature* list[FEATURES_N + 1U]; ///< NULL-terminated
+  const LV2_Feature* list[FEATURES_N + 1U];      ///< NULL-terminated, as the next one
+  const LV2_Feature* for_state[FEATURES_N + 1U]; ///< Without paths and work; see lv2_state.h
 } Lv2Features;
 
 /// True if plugins may require this feature. [any]

@@ -5,6 +5,7 @@
 #include "lv2_atoms.h"
 #include "lv2_binary.h"
 #include "lv2_features.h"
+#include "lv2_state.h"
 #include "lv2_worker.h"
 
 #include <math.h>
@@ -21,7 +22,8 @@ typedef struct SamplePort {
 struct Instance {
   const Plugin* plugin;
   double rate_hz;
-  const char* folder; ///< Of the bundle, with a slash at its end
+  const PluginPreset* preset; ///< With a state; NULL: none
+  const char* folder;         ///< Of the bundle, with a slash at its end
   Lv2Binary binary;
   Lv2Features features;
   Lv2Worker* worker; ///< NULL: the plugin has none
@@ -33,7 +35,9 @@ struct Instance {
   SamplePort* in;  ///< [n_in] without samples: connected to the rows of run()
   SamplePort* out; ///< [n_out] as `in`
   SamplePort* cv;  ///< [n_cv] silent inputs, and outputs that nobody reads
-  Arena arena;     ///< All memory of the instance
+  float** silence; ///< [n_in + n_out] rows for settle(); NULL: not needed
+  uint32_t max_block_frames;
+  Arena arena; ///< All memory of the instance
 };
 
 // ---- memory ----
@@ -67,6 +71,17 @@ add_port(Instance* const instance, const uint32_t place, const uint32_t n_frames
   }
 }
 
+/// Rows of silence.
+static void
+add_silence(Instance* const instance)
+{
+  const uint32_t n_rows = instance->n_in + instance->n_out;
+  instance->silence = arena_take(&instance->arena, n_rows + 1U, sizeof(float*));
+  for (uint32_t r = 0; instance->silence && r < n_rows; ++r) {
+    instance->silence[r] = arena_take(&instance->arena, instance->max_block_frames, sizeof(float));
+  }
+}
+
 static const char*
 folder_of(const Plugin* const plugin, Arena* const arena)
 {
@@ -91,6 +106,9 @@ make_memory(Instance* const instance, const InstanceSetup* const setup, Error* c
   instance->cv = arena_take(arena, n_ports, sizeof(SamplePort));
   for (uint32_t p = 0; !arena->failed && p < n_ports; ++p) {
     add_port(instance, p, setup->max_block_frames);
+  }
+  if (instance->plugin->takes_state) {
+    add_silence(instance);
   }
   atoms_init(&instance->atoms, instance->plugin, arena);
   return arena->failed ? error_set(error, STATUS_NO_MEM, "out of memory for an instance of lv2 %s",
@@ -136,127 +154,29 @@ connect_ports(Instance* const instance)
   atoms_connect(&instance->atoms, instance->binary.descriptor, instance->handle);
 }
 
-/// Make and activate the plugin.
+static bool
+has_state(const Instance* const instance)
+{
+  return instance->preset || (instance->plugin->state && *instance->plugin->state);
+}
+
+/// Restore the state that the plugin begins with, and that of the preset.
 static Status
-start(Instance* const instance, Error* const error)
+load_states(const Instance* const instance, Error* const error)
 {
-  const LV2_Descriptor* const descriptor = instance->binary.descriptor;
-  instance->handle = descriptor->instantiate(descriptor, instance->rate_hz, instance->folder,
-                                             instance->features.list);
-  if (!instance->handle) {
-    return error_set(error, STATUS_LIMIT, "lv2 %s makes no instance at %.0f Hz",
-                     instance->plugin->source.id, instance->rate_hz);
-  }
-  connect_ports(instance);
-  if (instance->worker) {
-    lv2_worker_start(instance->worker, extension(instance, LV2_WORKER__interface),
-                     instance->handle);
-  }
-  if (descriptor->activate) {
-    descriptor->activate(instance->handle);
-  }
-  return STATUS_OK;
+  const Plugin* const plugin = instance->plugin;
+  const PluginPreset* const preset = instance->preset;
+  const Lv2Stateful to = { .plugin = plugin,
+                           .calls = extension(instance, LV2_STATE__interface),
+                           .handle = instance->handle,
+                           .features = instance->features.for_state };
+  const Status status = plugin->state && *plugin->state
+                            ? lv2_state_load(&to, plugin->source.id, plugin->state, error)
+                            : STATUS_OK;
+  return status || !preset ? status : lv2_state_load(&to, preset->uri, preset->state, error);
 }
 
-static void
-stop(Instance* const instance)
-{
-  const LV2_Descriptor* const descriptor = instance->binary.descriptor;
-  if (!instance->handle) {
-    return;
-  }
-  if (instance->worker) {
-    lv2_worker_stop(instance->worker);
-  }
-  if (descriptor->deactivate) {
-    descriptor->deactivate(instance->handle);
-  }
-  descriptor->cleanup(instance->handle);
-  instance->handle = NULL;
-}
-
-// ---- the calls ----
-
-static void
-instance_close(Instance* const instance)
-{
-  stop(instance);
-  lv2_worker_free(instance->worker);
-  binary_close(&instance->binary);
-  arena_clear(&instance->arena);
-  free(instance);
-}
-
-static Status
-open_binary(Instance* const instance, const InstanceSetup* const setup, Error* const error)
-{
-  const uint32_t sequence_bytes = atoms_sequence_bytes(&instance->atoms);
-  features_init(&instance->features, setup, NULL, sequence_bytes);
-  const Status status = binary_open(&instance->binary, instance->plugin, instance->folder,
-                                    instance->features.list, error);
-  if (status || !extension(instance, LV2_WORKER__interface)) {
-    return status;
-  }
-  const Status made = lv2_worker_new(setup->offline, &instance->worker, error);
-  if (!made) {
-    features_init(&instance->features, setup, lv2_worker_schedule(instance->worker),
-                  sequence_bytes);
-  }
-  return made;
-}
-
-static Status
-instance_open(const Plugin* const plugin, const InstanceSetup* const setup, Instance** const out,
-              Error* const error)
-{
-  if (setup->preset) {
-    return error_set(error, STATUS_NO_BACKEND,
-                     "the preset \"%s\" of lv2 %s has a state besides its values, which cannot be "
-                     "loaded; use another preset",
-                     setup->preset->name, plugin->source.id);
-  }
-  Instance* const instance = calloc(1, sizeof(*instance));
-  if (!instance) {
-    return error_set(error, STATUS_NO_MEM, "out of memory for an instance");
-  }
-  instance->plugin = plugin;
-  instance->rate_hz = setup->rate_hz;
-  Status status = make_memory(instance, setup, error);
-  status = status ? status : open_binary(instance, setup, error);
-  status = status ? status : start(instance, error);
-  if (status) {
-    instance_close(instance);
-    return status;
-  }
-  *out = instance;
-  return STATUS_OK;
-}
-
-/// A new instance in place of the old one: activate() of many plugins does not clear everything.
-static Status
-instance_renew(Instance* const instance, Error* const error)
-{
-  stop(instance);
-  return start(instance, error);
-}
-
-static void
-instance_set(Instance* const instance, const uint32_t port, const double value,
-             const uint32_t frame)
-{
-  (void)frame;
-  if (instance->plugin->ports[port].type == PORT_PROPERTY) {
-    atoms_set(&instance->atoms, port - instance->atoms.first_property, value);
-  } else {
-    instance->controls[port] = (float)value;
-  }
-}
-
-static double
-instance_get(const Instance* const instance, const uint32_t port)
-{
-  return (double)instance->controls[port];
-}
+// ---- run ----
 
 static void
 connect_row(const Instance* const instance, SamplePort* const port, const float* const row)
@@ -301,6 +221,150 @@ instance_run(Instance* const instance, const float* const* const in, float* cons
     lv2_worker_end_run(instance->worker);
   }
   features_leave_run();
+}
+
+// ---- start and stop ----
+
+static void
+stop(Instance* const instance)
+{
+  const LV2_Descriptor* const descriptor = instance->binary.descriptor;
+  if (!instance->handle) {
+    return;
+  }
+  if (instance->worker) {
+    lv2_worker_stop(instance->worker);
+  }
+  if (descriptor->deactivate) {
+    descriptor->deactivate(instance->handle);
+  }
+  descriptor->cleanup(instance->handle);
+  instance->handle = NULL;
+}
+
+/// Run a block of silence in which the plugin gets what its state needs, such as the responses of
+/// its work, so that it plays from its first block.
+static void
+settle(Instance* const instance)
+{
+  const uint32_t n_rows = instance->n_in + instance->n_out;
+  for (uint32_t r = 0; r < n_rows; ++r) {
+    memset(instance->silence[r], 0, instance->max_block_frames * sizeof(float));
+  }
+  instance_run(instance, (const float* const*)instance->silence, instance->silence + instance->n_in,
+               instance->max_block_frames);
+}
+
+/// Make and activate the plugin.
+static Status
+start(Instance* const instance, Error* const error)
+{
+  const LV2_Descriptor* const descriptor = instance->binary.descriptor;
+  instance->handle = descriptor->instantiate(descriptor, instance->rate_hz, instance->folder,
+                                             instance->features.list);
+  if (!instance->handle) {
+    return error_set(error, STATUS_LIMIT, "lv2 %s makes no instance at %.0f Hz",
+                     instance->plugin->source.id, instance->rate_hz);
+  }
+  connect_ports(instance);
+  if (instance->worker) {
+    lv2_worker_start(instance->worker, extension(instance, LV2_WORKER__interface),
+                     instance->handle);
+  }
+  const Status status = load_states(instance, error);
+  if (descriptor->activate) {
+    descriptor->activate(instance->handle);
+  }
+  if (status) {
+    stop(instance);
+    return status;
+  }
+  if (has_state(instance)) {
+    settle(instance);
+  }
+  if (instance->worker) {
+    lv2_worker_release(instance->worker);
+  }
+  return STATUS_OK;
+}
+
+// ---- the calls ----
+
+static void
+instance_close(Instance* const instance)
+{
+  stop(instance);
+  lv2_worker_free(instance->worker);
+  binary_close(&instance->binary);
+  arena_clear(&instance->arena);
+  free(instance);
+}
+
+static Status
+open_binary(Instance* const instance, const InstanceSetup* const setup, Error* const error)
+{
+  const uint32_t sequence_bytes = atoms_sequence_bytes(&instance->atoms);
+  features_init(&instance->features, setup, NULL, sequence_bytes);
+  const Status status = binary_open(&instance->binary, instance->plugin, instance->folder,
+                                    instance->features.list, error);
+  if (status || !extension(instance, LV2_WORKER__interface)) {
+    return status;
+  }
+  const Status made = lv2_worker_new(setup->offline, &instance->worker, error);
+  if (!made) {
+    features_init(&instance->features, setup, lv2_worker_schedule(instance->worker),
+                  sequence_bytes);
+  }
+  return made;
+}
+
+static Status
+instance_open(const Plugin* const plugin, const InstanceSetup* const setup, Instance** const out,
+              Error* const error)
+{
+  Instance* const instance = calloc(1, sizeof(*instance));
+  if (!instance) {
+    return error_set(error, STATUS_NO_MEM, "out of memory for an instance");
+  }
+  instance->plugin = plugin;
+  instance->rate_hz = setup->rate_hz;
+  instance->max_block_frames = setup->max_block_frames;
+  instance->preset = setup->preset;
+  Status status = make_memory(instance, setup, error);
+  status = status ? status : open_binary(instance, setup, error);
+  status = status ? status : start(instance, error);
+  if (status) {
+    instance_close(instance);
+    return status;
+  }
+  *out = instance;
+  return STATUS_OK;
+}
+
+/// A new instance in place of the old one: activate() of many plugins does not clear everything.
+static Status
+instance_renew(Instance* const instance, Error* const error)
+{
+  stop(instance);
+  return start(instance, error);
+}
+
+static void
+instance_set(Instance* const instance, const uint32_t port, const double value,
+             const uint32_t frame)
+{
+  (void)frame;
+  if (instance->plugin->ports[port].type == PORT_PROPERTY) {
+    atoms_set(&instance->atoms, port - instance->atoms.first_property, value);
+  } else {
+    instance->controls[port] = (float)value;
+  }
+}
+
+static double
+instance_get(const Instance* const instance, const uint32_t port)
+{
+  return (double)instance->controls[port];
 }
 
 static uint32_t

@@ -5,6 +5,7 @@
 
 #include <lv2/presets/presets.h>
 #include <lv2/state/state.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,6 +61,55 @@ read_values(Lv2Description* const description, const LilvNode* const node,
   preset->values = values;
 }
 
+/// The path of a file if it has the state of a subject; else NULL.
+static char*
+path_with_state(const char* const file_uri, const LilvNode* const subject)
+{
+  return !strncmp(file_uri, "file:", 5) && turtle_file_has(file_uri, subject, LV2_STATE__state)
+             ? lilv_file_uri_parse(file_uri, NULL)
+             : NULL;
+}
+
+const char*
+lv2_state_file(Lv2Description* const description, const LilvNode* const subject)
+{
+  LilvNode* const bundle = turtle_bundle_uri(description->common.plugin.bundle);
+  LilvNodes* const others = turtle_objects(subject, NS_RDFS "seeAlso");
+  char* manifest = NULL;
+  char* path = NULL;
+  if (asprintf(&manifest, "%smanifest.ttl", lilv_node_as_string(bundle)) >= 0) {
+    path = path_with_state(manifest, subject);
+    free(manifest);
+  }
+  LILV_FOREACH(nodes, i, others)
+  {
+    path = path ? path : path_with_state(lilv_node_as_string(lilv_nodes_get(others, i)), subject);
+  }
+  const char* const copy = turtle_copy(&description->common.arena, path);
+  if (!path) {
+    description_mend(&description->common, "a state in a file that nothing names",
+                     lilv_node_as_string(subject));
+  }
+  lilv_free(path);
+  lilv_nodes_free(others);
+  lilv_node_free(bundle);
+  return copy;
+}
+
+/// The file with the state of a preset; "" if it has only values, or the plugin takes no state.
+static const char*
+state_of(Lv2Description* const description, const LilvNode* const node, const char* const uri)
+{
+  if (!turtle_has(node, LV2_STATE__state, NULL)) {
+    return "";
+  }
+  if (!description->common.plugin.takes_state) {
+    description_mend(&description->common, "a state for a plugin that takes none", uri);
+    return "";
+  }
+  return lv2_state_file(description, node);
+}
+
 static void
 read_preset(Lv2Description* const description, const LilvNode* const node,
             PluginPreset* const preset)
@@ -68,7 +118,7 @@ read_preset(Lv2Description* const description, const LilvNode* const node,
   preset->uri = turtle_copy(&description->common.arena, lilv_node_as_string(node));
   preset->name = turtle_text(&description->common.arena, node, NS_RDFS "label");
   preset->name = *preset->name ? preset->name : preset->uri;
-  preset->has_state = turtle_has(node, LV2_STATE__state, NULL);
+  preset->state = state_of(description, node, preset->uri);
   read_values(description, node, preset);
 }
 

@@ -180,20 +180,47 @@ on_error(void* const context, const SerdError* const from)
   return SERD_SUCCESS;
 }
 
+/// Read a file to a model, up to its first error.
+static SerdStatus
+read_file(SordWorld* const words, SordModel* const model, FileFault* const fault)
+{
+  const uint8_t* const uri = (const uint8_t*)fault->file_uri;
+  const SerdNode base = serd_node_from_string(SERD_URI, uri);
+  SerdEnv* const prefixes = serd_env_new(&base);
+  SerdReader* const reader = sord_new_reader(model, prefixes, SERD_TURTLE, NULL);
+  sord_world_set_error_sink(words, on_error, fault);
+  serd_reader_set_error_sink(reader, on_error, fault);
+  const SerdStatus failed = serd_reader_read_file(reader, uri);
+  serd_reader_free(reader);
+  serd_env_free(prefixes);
+  return failed;
+}
+
+bool
+turtle_file_has(const char* const file_uri, const LilvNode* const subject,
+                const char* const predicate)
+{
+  FileFault fault = { .file_uri = file_uri };
+  SordWorld* const words = sord_world_new();
+  SordModel* const model = sord_new(words, SORD_SPO, false);
+  SordNode* const from = sord_new_uri(words, (const uint8_t*)lilv_node_as_string(subject));
+  SordNode* const of = sord_new_uri(words, (const uint8_t*)predicate);
+  const bool has =
+      read_file(words, model, &fault) <= SERD_FAILURE && sord_ask(model, from, of, NULL, NULL);
+  sord_node_free(words, of);
+  sord_node_free(words, from);
+  sord_free(model);
+  sord_world_free(words);
+  return has;
+}
+
 Status
 turtle_check(const char* const file_uri, Error* const error)
 {
   FileFault fault = { .file_uri = file_uri };
   SordWorld* const words = sord_world_new();
   SordModel* const model = sord_new(words, SORD_SPO, false);
-  const SerdNode base = serd_node_from_string(SERD_URI, (const uint8_t*)file_uri);
-  SerdEnv* const prefixes = serd_env_new(&base);
-  SerdReader* const reader = sord_new_reader(model, prefixes, SERD_TURTLE, NULL);
-  sord_world_set_error_sink(words, on_error, &fault);
-  serd_reader_set_error_sink(reader, on_error, &fault);
-  const SerdStatus failed = serd_reader_read_file(reader, (const uint8_t*)file_uri);
-  serd_reader_free(reader);
-  serd_env_free(prefixes);
+  const SerdStatus failed = read_file(words, model, &fault);
   sord_free(model);
   sord_world_free(words);
   if (failed > SERD_FAILURE && !fault.error.status) {

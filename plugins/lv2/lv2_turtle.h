@@ -47,6 +47,9 @@ bool turtle_node_number(const LilvNode* node, double* number);
 /// turtle_node_number() of turtle_object(). [scan]
 bool turtle_number(const LilvNode* subject, const char* predicate, double* number);
 
+/// True if a file has a statement about this subject. [scan]
+bool turtle_file_has(const char* file_uri, const LilvNode* subject, const char* predicate);
+
 /// STATUS_FILE with the fault and its line if a file is missing or is no Turtle. [scan]
 NODISCARD Status turtle_check(const char* file_uri, Error* error);
 

@@ -20,8 +20,9 @@ typedef struct Ring {
 struct Lv2Worker {
   LV2_Worker_Schedule schedule;
   const LV2_Worker_Interface* calls;
-  LV2_Handle handle; ///< NULL: not started
+  LV2_Handle handle; ///< NULL: not started; requests of instantiate() wait
   bool offline;
+  bool is_at_once;   ///< Work is done within its request
   bool has_requests; ///< The thread must be woken at the end of this run
   Lv2Worker* next;   ///< In the thread's list, under its lock
   Ring requests;
@@ -115,9 +116,8 @@ static LV2_Worker_Status
 schedule_work(const LV2_Worker_Schedule_Handle to, const uint32_t n_bytes, const void* const data)
 {
   Lv2Worker* const worker = to;
-  if (worker->offline) {
-    return worker->handle ? worker->calls->work(worker->handle, respond, worker, n_bytes, data)
-                          : LV2_WORKER_ERR_UNKNOWN;
+  if (worker->is_at_once && worker->handle) {
+    return worker->calls->work(worker->handle, respond, worker, n_bytes, data);
   }
   if (!ring_write(&worker->requests, data, n_bytes)) {
     return LV2_WORKER_ERR_NO_SPACE;
@@ -255,13 +255,23 @@ lv2_worker_start(Lv2Worker* const worker, const LV2_Worker_Interface* const call
 {
   worker->calls = calls;
   worker->handle = handle;
+  worker->is_at_once = true;
+  uint32_t n_bytes = 0;
+  while (ring_read(&worker->requests, worker->response, &n_bytes)) { // from instantiate()
+    calls->work(handle, respond, worker, n_bytes, worker->response);
+  }
+}
+
+void
+lv2_worker_release(Lv2Worker* const worker)
+{
   if (worker->offline) {
     return;
   }
+  worker->is_at_once = false;
   pthread_mutex_lock(&thread.lock);
   list_append(worker);
   pthread_mutex_unlock(&thread.lock);
-  wake_thread(); // for requests from instantiate()
 }
 
 void

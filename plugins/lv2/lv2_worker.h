@@ -29,8 +29,13 @@ void lv2_worker_free(Lv2Worker* worker);
 /// The data of the feature. [builder]
 LV2_Worker_Schedule* lv2_worker_schedule(Lv2Worker* worker);
 
-/// Begin with the work of an instance; `calls` is its interface. [builder]
+/// Begin with the work of an instance; `calls` is its interface.  Does the work that instantiate()
+/// has requested; until lv2_worker_release(), this thread does all work within its request.
+/// [builder]
 void lv2_worker_start(Lv2Worker* worker, const LV2_Worker_Interface* calls, LV2_Handle handle);
+
+/// Live, leave the work to the thread.  No thread runs the instance yet. [builder]
+void lv2_worker_release(Lv2Worker* worker);
 
 /// Wait for the work in flight, and forget all requests and responses. [builder, while no thread
 /// runs the instance]

@@ -24,7 +24,7 @@ static const uint32_t preset_ports[] = { GAIN, WHOLE, HIDDEN, CUTOFF };
 static const double preset_values[] = { 3.0, 99.0, 1.0, 6000.0 };
 static const PluginPreset presets[] = {
   { .name = "Bright", .n_values = 4, .ports = preset_ports, .values = preset_values },
-  { .name = "Dark", .has_state = true },
+  { .name = "Dark", .state = "/dark.ttl" },
 };
 
 static void

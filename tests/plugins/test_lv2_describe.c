@@ -50,7 +50,7 @@ TEST(a_plugin_has_its_texts)
 TEST(all_plugins_are_described_except_bridges)
 {
   fixture("urn:warprack:gain");
-  ck_assert_uint_eq(lv2_rig_count(), 13);
+  ck_assert_uint_eq(lv2_rig_count(), 14);
   ck_assert_ptr_null(lv2_rig_find("urn:ladspa:1"));
 }
 
@@ -248,14 +248,30 @@ TEST(presets_come_from_any_bundle)
   const PluginPreset* const loud = &gain->presets[0];
   ck_assert_str_eq(loud->name, "Loud");
   ck_assert_str_eq(loud->uri, "urn:warprack:loud");
-  ck_assert(!loud->has_state);
+  ck_assert_str_eq(loud->state, "");
   ck_assert_uint_eq(loud->n_values, 2); // without ports that the plugin has not
   for (uint32_t v = 0; v < 2U; ++v) {
     const bool is_gain = loud->ports[v] == lv2_rig_place(gain, "gain");
     ck_assert_double_eq(loud->values[v], is_gain ? 24.0 : 2.0); // in range
   }
-  ck_assert(gain->presets[1].has_state);
+  ck_assert_str_eq(gain->presets[1].state, "");
+  assert_says(gain->notes, "a state for a plugin that takes none: \"urn:warprack:more\"");
   ck_assert_str_eq(lv2_rig_find("urn:warprack:memory")->presets[0].name, "urn:warprack:else");
+}
+
+TEST(states_are_files_that_name_their_subject)
+{
+  const char* const bundle = lv2_rig_fixtures();
+  OK(lv2_rig_describe(&bundle, 1U, &error));
+  const Plugin* const keeper = lv2_rig_find("urn:warprack:keeper");
+  ck_assert_str_eq(keeper->fault, "");
+  ck_assert(keeper->takes_state);
+  assert_says(keeper->state, "fixtures.lv2/keeper.ttl");
+  ck_assert_uint_eq(keeper->n_presets, 3);
+  ck_assert_str_eq(keeper->presets[2].name, "Quarter");
+  ck_assert_uint_eq(keeper->presets[2].n_values, 1);
+  ck_assert_str_eq(keeper->presets[2].state, keeper->state);
+  ck_assert(!lv2_rig_find("urn:warprack:gain")->takes_state);
 }
 
 TEST(presets_have_frequencies_in_hertz)

@@ -5,6 +5,7 @@
 #include "tests/support/suite.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define GAIN       "urn:warprack:gain"
 #define DUCKER     "urn:warprack:ducker"
@@ -15,6 +16,7 @@
 #define OPTIONAL   "urn:warprack:optional"
 #define OPTIONS    "urn:warprack:options"
 #define MEMORY     "urn:warprack:memory"
+#define KEEPER     "urn:warprack:keeper"
 
 static const InstanceCalls* calls;
 
@@ -412,16 +414,91 @@ TEST(a_missing_binary_is_refused_in_words)
   assert_says(error.text, "/nowhere/plugin.so");
 }
 
-TEST(a_preset_with_a_state_is_refused)
+// ---- states ----
+
+static const PluginPreset*
+preset_of(const Plugin* const plugin, const char* const name)
 {
-  const PluginPreset preset = { .name = "Full", .uri = "urn:warprack:full", .has_state = true };
+  for (uint32_t p = 0; p < plugin->n_presets; ++p) {
+    if (!strcmp(plugin->presets[p].name, name)) {
+      return &plugin->presets[p];
+    }
+  }
+  ck_abort_msg("no preset %s", name);
+}
+
+static Status
+open_keeper(const char* const preset, Instance** const instance, Error* const error)
+{
+  const Plugin* const plugin = lv2_rig_find(KEEPER);
   const InstanceSetup setup = { .rate_hz = LV2_RIG_RATE_HZ,
                                 .max_block_frames = LV2_RIG_BLOCK,
-                                .preset = &preset };
+                                .preset = preset ? preset_of(plugin, preset) : NULL };
+  *instance = NULL;
+  return calls->open(plugin, &setup, instance, error);
+}
+
+/// What a keeper makes of 1.
+static float
+keeper_level(Instance* const instance)
+{
+  fill(in[0], 1.0F);
+  run(instance, LV2_RIG_BLOCK);
+  return out[0][LV2_RIG_BLOCK - 1U];
+}
+
+TEST(a_plugin_begins_with_its_default_state)
+{
   Instance* instance = NULL;
-  Error error = { STATUS_OK, "" };
-  ck_assert_int_eq(calls->open(lv2_rig_find(GAIN), &setup, &instance, &error), STATUS_NO_BACKEND);
-  assert_says(error.text, "\"Full\"");
+  OK(open_keeper(NULL, &instance, &error));
+  ck_assert_float_eq(keeper_level(instance), 0.5F);
+  ck_assert_double_eq(lv2_rig_get(instance, KEEPER, "restored"), 1.0);
+  calls->close(instance);
+}
+
+TEST(the_state_of_a_preset_comes_after_the_default_one_also_when_renewed)
+{
+  Instance* instance = NULL;
+  OK(open_keeper("Quarter", &instance, &error));
+  for (int i = 0; i < 2; ++i) {
+    ck_assert_float_eq(keeper_level(instance), 0.75F); // 0.25, and 3 in its file
+    ck_assert_double_eq(lv2_rig_get(instance, KEEPER, "restored"), 2.0);
+    OK(calls->renew(instance, &error));
+  }
+  calls->close(instance);
+}
+
+static const struct {
+  const char* preset;
+  const char* says;
+} bad_states[] = {
+  { "Without level", "lv2 urn:warprack:keeper refuses the state in /" },
+  { "Without level", "keeper.ttl: a value is missing" },
+  { "Without file", "keeper.ttl: it gives no reason" },
+};
+
+TEST_ROWS(a_state_that_the_plugin_refuses_is_an_error, bad_states)
+{
+  Instance* instance = NULL;
+  Error error;
+  ck_assert_int_eq(open_keeper(bad_states[row].preset, &instance, &error), STATUS_FILE);
+  assert_says(error.text, bad_states[row].says);
+  ck_assert_ptr_null(instance);
+}
+
+TEST(a_file_without_the_state_is_an_error)
+{
+  Plugin plugin = *lv2_rig_find(KEEPER);
+  const InstanceSetup setup = { .rate_hz = LV2_RIG_RATE_HZ, .max_block_frames = LV2_RIG_BLOCK };
+  static const char* const files[] = { "/nowhere/keeper.ttl", "/dev/null", "/proc/self/exe" };
+  for (size_t f = 0; f < ARRAY_LEN(files); ++f) {
+    plugin.state = files[f];
+    Instance* instance = NULL;
+    Error error;
+    ck_assert_int_eq(calls->open(&plugin, &setup, &instance, &error), STATUS_FILE);
+    assert_says(error.text, files[f]);
+    assert_says(error.text, " has no state of <urn:warprack:keeper> for lv2 urn:warprack:keeper");
+  }
 }
 
 SUITE_MAIN_WITH("lv2_host", start, NULL)

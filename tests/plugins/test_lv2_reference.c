@@ -16,6 +16,7 @@
 #define CHANGE_AT 20U // block of a change of a parameter
 #define MDA       "http://drobilla.net/plugins/mda/"
 #define SWH       "http://plugin.org.uk/swh-plugins/"
+#define KEEPER    "urn:warprack:keeper"
 #define X42       "http://gareus.org/oss/lv2/"
 
 static const struct {
@@ -43,6 +44,17 @@ static const struct {
   { "ZamComp.lv2", "urn:zamaudio:ZamComp" },
   { "ZamEQ2.lv2", "urn:zamaudio:ZamEQ2" },
   { "ZamTube.lv2", "urn:zamaudio:ZamTube" },
+};
+
+static const struct {
+  const char* bundle; ///< As in `rows`
+  const char* uri;
+  const char* subject; ///< The preset whose state is loaded, or the plugin for its own
+} state_rows[] = {
+  { NULL, KEEPER, KEEPER },
+  { NULL, KEEPER, KEEPER "#quarter" },
+  { "zeroconvo.lv2", X42 "zeroconvolv#Mono", X42 "zeroconvolv/pset#noopMono" },
+  { "zeroconvo.lv2", X42 "zeroconvolv#Stereo", X42 "zeroconvolv/pset#noopStereo" },
 };
 
 typedef struct Rows {
@@ -122,31 +134,80 @@ compare(const Plugin* const plugin, Instance* const instance, ReferenceLv2* cons
   ck_assert_msg(level > 0.0F, "%s is silent", plugin->source.id);
 }
 
-TEST_ROWS(the_samples_are_those_of_the_reference, rows)
+/// The preset with this URI; NULL if there is none.
+static const PluginPreset*
+find_preset(const Plugin* const plugin, const char* const uri)
 {
-  char bundle[256];
-  snprintf(bundle, sizeof(bundle), "%s%s", rows[row].bundle ? FOLDER : lv2_rig_fixtures(),
-           rows[row].bundle ? rows[row].bundle : "");
-  if (access(bundle, R_OK) != 0) {
-    suite_skip(bundle);
+  for (uint32_t p = 0; uri && p < plugin->n_presets; ++p) {
+    if (!strcmp(plugin->presets[p].uri, uri)) {
+      return &plugin->presets[p];
+    }
+  }
+  return NULL;
+}
+
+static Instance*
+open_instance(const Plugin* const plugin, const char* const subject, const uint32_t n_frames)
+{
+  const PluginPreset* const preset = find_preset(plugin, subject);
+  const InstanceSetup setup = {
+    .rate_hz = LV2_RIG_RATE_HZ, .max_block_frames = n_frames, .offline = true, .preset = preset
+  };
+  Instance* instance = NULL;
+  OK(plugin_format_lv2.calls->open(plugin, &setup, &instance, &error));
+  for (uint32_t v = 0; preset && v < preset->n_values; ++v) {
+    plugin_format_lv2.calls->set(instance, preset->ports[v], preset->values[v], 0U);
+  }
+  return instance;
+}
+
+/// Open the reference; with a state, run the block in which responses arrive, as the host does.
+static ReferenceLv2*
+open_reference(const char* const bundle, const char* const uri, const char* const subject,
+               const uint32_t n_frames)
+{
+  static Rows silence;
+  ReferenceLv2* const reference = reference_lv2_open(bundle, uri, LV2_RIG_RATE_HZ, n_frames);
+  if (subject) {
+    memset(silence.samples, 0, sizeof(silence.samples));
+    set_pointers(&silence);
+    reference_lv2_restore(reference, subject);
+    reference_lv2_run(reference, silence.pointers, silence.pointers + MAX_ROWS / 2U, n_frames);
+  }
+  return reference;
+}
+
+/// `bundle`: of /usr/lib/lv2; NULL: the fixtures.
+static void
+check(const char* const bundle, const char* const uri, const char* const subject)
+{
+  char path[256];
+  snprintf(path, sizeof(path), "%s%s", bundle ? FOLDER : lv2_rig_fixtures(), bundle ? bundle : "");
+  if (access(path, R_OK) != 0) {
+    suite_skip(path);
     return;
   }
-  const char* const bundles[] = { bundle };
-  OK(lv2_rig_describe(bundles, 1U, &error));
-  const Plugin* const plugin = lv2_rig_find(rows[row].uri);
-  ck_assert_msg(plugin != NULL, "no %s", rows[row].uri);
+  const char* const paths[] = { path };
+  OK(lv2_rig_describe(paths, 1U, &error));
+  const Plugin* const plugin = lv2_rig_find(uri);
+  ck_assert_msg(plugin != NULL, "no %s", uri);
   for (uint32_t n_frames = 64; n_frames <= MAX_BLOCK; n_frames *= 4U) {
-    const InstanceSetup setup = { .rate_hz = LV2_RIG_RATE_HZ,
-                                  .max_block_frames = n_frames,
-                                  .offline = true };
-    Instance* instance = NULL;
-    OK(plugin_format_lv2.calls->open(plugin, &setup, &instance, &error));
-    ReferenceLv2* const reference =
-        reference_lv2_open(bundle, rows[row].uri, LV2_RIG_RATE_HZ, n_frames);
+    Instance* const instance = open_instance(plugin, subject, n_frames);
+    ReferenceLv2* const reference = open_reference(path, uri, subject, n_frames);
     compare(plugin, instance, reference, n_frames);
     plugin_format_lv2.calls->close(instance);
     reference_lv2_close(reference);
   }
+}
+
+TEST_ROWS(the_samples_are_those_of_the_reference, rows)
+{
+  check(rows[row].bundle, rows[row].uri, NULL);
+}
+
+TEST_ROWS(with_a_state_the_samples_are_those_of_the_reference, state_rows)
+{
+  check(state_rows[row].bundle, state_rows[row].uri, state_rows[row].subject);
 }
 
 SUITE_MAIN("lv2_reference")

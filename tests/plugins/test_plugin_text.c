@@ -46,7 +46,7 @@ assert_same_preset(const PluginPreset* const a, const PluginPreset* const b)
 {
   ck_assert_str_eq(a->name, b->name);
   ck_assert_str_eq(a->uri, b->uri);
-  ck_assert(a->has_state == b->has_state);
+  ck_assert_str_eq(a->state ? a->state : "", b->state);
   ck_assert_uint_eq(a->n_values, b->n_values);
   for (uint32_t v = 0; v < a->n_values; ++v) {
     ck_assert_uint_eq(a->ports[v], b->ports[v]);
@@ -66,6 +66,8 @@ assert_same(const Plugin* const a, const Plugin* const b)
   ck_assert_str_eq(a->bundle, b->bundle);
   ck_assert_str_eq(a->binary, b->binary);
   ck_assert_mem_eq(&a->binary_key, &b->binary_key, sizeof(FileKey));
+  ck_assert(a->takes_state == b->takes_state);
+  ck_assert_pstr_eq(a->state, b->state);
   ck_assert_str_eq(a->fault, b->fault);
   ck_assert_str_eq(a->notes, b->notes);
   ck_assert_uint_eq(a->n_ports, b->n_ports);
@@ -119,7 +121,7 @@ TEST(a_text_becomes_printable_and_a_path_stays)
     *at = ' ';
   }
   ck_assert(text_is_printable(text));
-  ck_assert_uint_eq(n_lines, 2U + plugin.n_ports + 1U + plugin.n_presets);
+  ck_assert_uint_eq(n_lines, 3U + plugin.n_ports + 1U + plugin.n_presets);
 }
 
 TEST(a_number_that_is_not_finite_is_written_so_that_it_is_refused)
@@ -135,7 +137,7 @@ TEST(a_number_that_is_not_finite_is_written_so_that_it_is_refused)
     SCOPED_MEMORY char* const text = plugin_sample_text(&plugin);
     Plugin* read = NULL;
     ck_assert_int_eq(plugin_sample_read(text, &arena, &read, &fault), STATUS_FILE);
-    ck_assert_str_eq(fault.text, "line 3: the maximum is not a finite number: \"nan\"");
+    ck_assert_str_eq(fault.text, "line 4: the maximum is not a finite number: \"nan\"");
   }
 }
 
@@ -197,7 +199,9 @@ static const struct {
   { HEAD PORT "points\t0\tA\t0\tB\n", "line 4: the point 0 is not above the one before it" },
   { HEAD PORT "points\t1\tA\t0\tB\n", "line 4: the point 0 is not above the one before it" },
   { HEAD PORT "preset\tLoud\t\n", "line 4: the state is missing" },
-  { HEAD PORT "preset\tLoud\t\t2\n", "line 4: the state is not a whole number from 0 to 1" },
+  { HEAD "state\n", "line 3: the state is missing" },
+  { HEAD "state\t/a\t\n", "line 3: too many fields" },
+  { HEAD PORT "state\t\n", "line 4: unexpected line \"state" },
   { HEAD PORT "preset\tLoud\t\t0\t0\n", "line 4: the value is missing" },
   { HEAD PORT "preset\tLoud\t\t0\t1\t0\n", "line 4: the port 1 is no parameter" },
   { HEAD PORT "preset\tLoud\t\t0\t0\tinf\n", "line 4: the value is not a finite number" },

@@ -215,6 +215,32 @@ reference_lv2_open(const char* const bundle, const char* const uri, const double
   return reference;
 }
 
+static void
+set_port(const char* const symbol, void* const context, const void* const value,
+         const uint32_t size, const uint32_t type)
+{
+  ReferenceLv2* const reference = context;
+  ck_assert_uint_eq(size, sizeof(float));
+  ck_assert_uint_eq(type, map_uri(NULL, LV2_ATOM__Float));
+  LilvNode* const node = lilv_new_string(reference->world, symbol);
+  const LilvPort* const port = lilv_plugin_get_port_by_symbol(reference->plugin, node);
+  memcpy(&reference->ports[lilv_port_get_index(reference->plugin, port)].value, value, size);
+  lilv_node_free(node);
+}
+
+void
+reference_lv2_restore(ReferenceLv2* const reference, const char* const subject)
+{
+  LV2_URID_Map map = { NULL, map_uri };
+  LilvNode* const node = lilv_new_uri(reference->world, subject);
+  lilv_world_load_resource(reference->world, node);
+  LilvState* const state = lilv_state_new_from_world(reference->world, &map, node);
+  ck_assert_msg(state != NULL, "no state %s", subject);
+  lilv_state_restore(state, reference->instance, set_port, reference, 0U, NULL);
+  lilv_state_free(state);
+  lilv_node_free(node);
+}
+
 void
 reference_lv2_close(ReferenceLv2* const reference)
 {

@@ -12,6 +12,9 @@ typedef struct ReferenceLv2 ReferenceLv2;
 ReferenceLv2*
 reference_lv2_open(const char* bundle, const char* uri, double rate_hz, uint32_t block_frames);
 
+/// Restore the state and the port values that a subject has, a preset or the plugin itself.
+void reference_lv2_restore(ReferenceLv2* reference, const char* subject);
+
 void reference_lv2_close(ReferenceLv2* reference);
 
 /// Set the control port of this index.

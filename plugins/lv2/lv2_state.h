@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   States of LV2 plugins (state:state) in Turtle files: those of presets, and that with which a plugin
+   begins (state:loadDefaultState).  lilv reads the file; the builder restores the state while no
+   thread runs the instance, so that threadSafeRestore makes no difference, and a plugin gets no
+   worker:schedule: it loads its files before the call returns.
+*/
+#ifndef WARPRACK_PLUGINS_LV2_LV2_STATE_H
+#define WARPRACK_PLUGINS_LV2_LV2_STATE_H
+
+#include "engine/base/status.h"
+#include "plugins/plugin.h"
+
+#include <lv2/core/lv2.h>
+#include <lv2/state/state.h>
+
+/// A plugin whose state is restored.
+typedef struct Lv2Stateful {
+  const Plugin* plugin;
+  const LV2_State_Interface* calls; ///< NULL: the plugin has none
+  LV2_Handle handle;
+  const LV2_Feature* const* features; ///< Without paths, which are lilv's
+} Lv2Stateful;
+
+/**
+   Restore the properties that a file has for a subject: the URI of a preset, or of the plugin.
+
+   @return STATUS_FILE if the file has no such state, or the plugin refuses it. [builder]
+*/
+NODISCARD Status lv2_state_load(const Lv2Stateful* to, const char* subject, const char* file,
+                                Error* error);
+
+#endif

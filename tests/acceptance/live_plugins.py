@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Plugins that break in a live run, and plugins that do not.
 
-    live_plugins.py PROGRAM [PLUGIN...]
+    live_plugins.py PROGRAM [FAULT...]
 
 First, plugins of the three formats play the same samples live as in the renderer, and a latency that changes is
-compensated.  Then a sine plays through one faulty
-plugin of the tests after the other and is recorded: the output stays audible, dry or wet, without a sample that is not
-finite, and the next rack plays as usual.  A plugin that crashes takes its worker with it; the second crash takes its
-rack.
+compensated.  Then a sine plays through one faulty plugin of the tests after the other and is recorded: the output stays
+audible, dry or wet, without a sample that is not finite, and the next rack plays as usual.  A plugin that crashes takes
+its worker with it; the second crash takes its rack.
+
+The faults are the same code in each format (tests/support/plugins/faults.c).  As LADSPA plugins all of them play, each
+in a server of its own.  As LV2 and CLAP plugins those play, one after the other in one server, that meet code of the
+format: its buffers, its renewal, its calls around run().  The others meet code that all formats share.
 """
 
 import json
@@ -38,6 +41,8 @@ FAULTS = {
     "exit_run": "exited with",
     "hang_run": "finished no blocks in time",
 }
+OF_FORMAT = ["nan", "in_place", "writes_input", "changes_mxcsr", "starts_threads", "segv_run"]
+FAULTY = {"ladspa": "faults/{}", "lv2": '"urn:warprack:faults:{}"', "clap": "test.faults.{}"}
 
 
 def plugins_here():
@@ -97,19 +102,35 @@ def follow_latency():
     assert worst < 1e-4, "the plugin is not aligned with the dry path"
 
 
-def break_plugin(server, label, reason):
+def break_plugin(server, format, label):
     """Play the plugin until it has broken, then the plain rack again."""
     before = server.status()
-    server.osc.do("/rack/chain", f"{PLAIN} | f: ladspa faults/{label} after=40")
+    plugin, reason = FAULTY[format].format(label), FAULTS[label]
+    server.osc.do("/rack/chain", f"{PLAIN} | f: {format} {plugin} after=40")
     if reason:
         server.wait_for(lambda now: now["quarantined"] > before["quarantined"], limit_s=60.0)
         assert reason in server.status()["worker_note"], server.status()["worker_note"]
-        assert server.osc.ask("/rack/get")[1][0].find("faults/") < 0, "the faulty rack still plays"
+        assert server.osc.ask("/rack/get")[1][0].find("faults") < 0, "the faulty rack still plays"
     else:
-        server.advance(2 * RATE // BLOCK)
+        server.advance(RATE // BLOCK)
         assert server.status()["worker_pid"] == before["worker_pid"], server.output()
     server.osc.do("/rack/chain", PLAIN)
     server.wait_until_wet(n_blocks=RATE // BLOCK // 2)
+
+
+def record(format, labels):
+    """Play one plugin after the other and check the recording."""
+    print(format)
+    with Server("--io", "dummy", "--block", str(BLOCK), "--rate", str(RATE), "--channels", "1:1", "--play", "sine.wav",
+                "--record", "out.wav", PLAIN) as server:
+        server.worker()
+        server.wait_until_wet()
+        for label in labels:
+            print(" ", label, flush=True)
+            break_plugin(server, format, label)
+        end = int(server.status()["blocks"]) * BLOCK  # the stop takes time if the worker is busy
+        server.stop()
+    check_recording("out.wav", end, server)
 
 
 def check_recording(path, end, server):
@@ -130,19 +151,14 @@ with scratch():
         if format in formats:
             name, *values = plugin.split(" ")
             same_samples(f'p: {format} "{name}" {" ".join(values)} | limiter -1dB')
-    if "ladspa" not in formats:
-        print("skipped: the build has no LADSPA")
-        sys.exit(77)
-    follow_latency()
+    if "ladspa" in formats:
+        follow_latency()
     write_wav("sine.wav", RATE, LEVEL * np.sin(2 * np.pi * 1000.0 * np.arange(RATE * 180) / RATE))
-    chosen = sys.argv[2:] or FAULTS
-    for label in chosen:
-        print(label)
-        with Server("--io", "dummy", "--block", str(BLOCK), "--rate", str(RATE), "--channels", "1:1", "--play", "sine.wav",
-                    "--record", "out.wav", PLAIN) as server:
-            server.worker()
-            server.wait_until_wet()
-            break_plugin(server, label, FAULTS[label])
-            end = int(server.status()["blocks"]) * BLOCK  # the stop takes time if the worker is busy
-            server.stop()
-        check_recording("out.wav", end, server)
+    chosen = sys.argv[2:] or list(FAULTS)
+    for label in chosen if "ladspa" in formats else []:
+        record("ladspa", [label])
+    for format in sorted(formats - {"ladspa"}):
+        record(format, [label for label in OF_FORMAT if label in chosen])
+    if not formats:
+        print("skipped: the build has no plugin formats")
+        sys.exit(77)

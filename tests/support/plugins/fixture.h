@@ -76,6 +76,24 @@ typedef struct Fixture {
 extern const Fixture fixtures[];
 extern const uint32_t n_fixtures;
 
+/// The number of a control's default.
+static inline float
+fixture_initial(const FixturePort* const port)
+{
+  const float numbers[] = {
+    [FIXTURE_MINIMUM] = port->min,
+    [FIXTURE_LOW] = 0.75F * port->min + 0.25F * port->max,
+    [FIXTURE_MIDDLE] = 0.5F * port->min + 0.5F * port->max,
+    [FIXTURE_HIGH] = 0.25F * port->min + 0.75F * port->max,
+    [FIXTURE_MAXIMUM] = port->max,
+    [FIXTURE_0] = 0.0F,
+    [FIXTURE_1] = 1.0F,
+    [FIXTURE_100] = 100.0F,
+    [FIXTURE_440] = 440.0F,
+  };
+  return numbers[port->initial];
+}
+
 /// Called at every phase; `fixture` is NULL in those of the library.
 void fixture_enter(FixturePhase phase, const Fixture* fixture);
 

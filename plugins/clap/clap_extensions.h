@@ -28,7 +28,7 @@
   ROW(WRONG_THREAD, "called the host from a wrong thread, which was refused")                      \
   ROW(RESTART,      "asked to be activated again, which happens only when its node is made")      \
   ROW(CHANGED,      "changed its ports or parameters, which needs warprack scan")                  \
-  ROW(FAILED,       "failed to process a block, which is silent")                                  \
+  ROW(FAILED,       "failed to process a block, and is renewed")                                   \
   ROW(LOG,          "wrote more to its log than is shown")
 
 // clang-format on

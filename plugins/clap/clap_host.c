@@ -18,6 +18,7 @@
 #include <clap/ext/params.h>
 #include <clap/ext/render.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -352,6 +353,17 @@ process(Instance* const instance, const uint32_t n_frames)
   return status;
 }
 
+/// A block that fails is like one that is not finite: the node is renewed.
+static void
+fill_with_nan(const Instance* const instance, float* const* const out, const uint32_t n_frames)
+{
+  for (uint32_t r = 0; r < instance->out.n_rows; ++r) {
+    for (uint32_t i = 0; i < n_frames; ++i) {
+      out[r][i] = NAN;
+    }
+  }
+}
+
 static void
 clap_run(Instance* const instance, const float* const* const in, float* const* const out,
          const uint32_t n_frames)
@@ -361,9 +373,7 @@ clap_run(Instance* const instance, const float* const* const in, float* const* c
   point_buffers(&instance->out, out);
   if (!start_processing(instance) || process(instance, n_frames) == CLAP_PROCESS_ERROR) {
     clap_host_report(&instance->host, CLAP_REPORT_FAILED);
-    for (uint32_t r = 0; r < instance->out.n_rows; ++r) {
-      memset(out[r], 0, n_frames * sizeof(float));
-    }
+    fill_with_nan(instance, out, n_frames);
   }
   clap_thread_change(before);
 }

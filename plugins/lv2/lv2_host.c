@@ -9,6 +9,7 @@
 #include "lv2_worker.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +29,7 @@ struct Instance {
   Lv2Features features;
   Lv2Worker* worker; ///< NULL: the plugin has none
   LV2_Handle handle; ///< NULL: renew() has failed
+  bool is_stuck;     ///< Its work does not end
   Lv2Atoms atoms;
   float* controls;      ///< [n_ports] of control ports
   const float* latency; ///< The one that reports the latency; NULL: none does
@@ -225,21 +227,26 @@ instance_run(Instance* const instance, const float* const* const in, float* cons
 
 // ---- start and stop ----
 
-static void
-stop(Instance* const instance)
+/// Deactivate and free the plugin.  Fails if its work does not end: then nothing can be freed.
+static Status
+stop(Instance* const instance, Error* const error)
 {
   const LV2_Descriptor* const descriptor = instance->binary.descriptor;
   if (!instance->handle) {
-    return;
+    return STATUS_OK;
   }
-  if (instance->worker) {
-    lv2_worker_stop(instance->worker);
+  instance->is_stuck =
+      instance->is_stuck || (instance->worker && !lv2_worker_stop(instance->worker));
+  if (instance->is_stuck) {
+    return error_set(error, STATUS_LIMIT, "lv2 %s: its work does not end",
+                     instance->plugin->source.id);
   }
   if (descriptor->deactivate) {
     descriptor->deactivate(instance->handle);
   }
   descriptor->cleanup(instance->handle);
   instance->handle = NULL;
+  return STATUS_OK;
 }
 
 /// Run a block of silence in which the plugin gets what its state needs, such as the responses of
@@ -271,21 +278,21 @@ start(Instance* const instance, Error* const error)
     lv2_worker_start(instance->worker, extension(instance, LV2_WORKER__interface),
                      instance->handle);
   }
-  const Status status = load_states(instance, error);
+  Status status = load_states(instance, error);
   if (descriptor->activate) {
     descriptor->activate(instance->handle);
   }
-  if (status) {
-    stop(instance);
-    return status;
-  }
-  if (has_state(instance)) {
+  if (!status && has_state(instance)) {
     settle(instance);
   }
-  if (instance->worker) {
-    lv2_worker_release(instance->worker);
+  if (!status && instance->worker) {
+    status = lv2_worker_release(instance->worker, error);
   }
-  return STATUS_OK;
+  if (status) {
+    Error ignored = { STATUS_OK, "" };
+    (void)!stop(instance, &ignored);
+  }
+  return status;
 }
 
 // ---- the calls ----
@@ -293,7 +300,11 @@ start(Instance* const instance, Error* const error)
 static void
 instance_close(Instance* const instance)
 {
-  stop(instance);
+  Error error = { STATUS_OK, "" };
+  if (stop(instance, &error)) {
+    fprintf(stderr, "plugin: %s; its memory is left to it\n", error.text);
+    return;
+  }
   lv2_worker_free(instance->worker);
   binary_close(&instance->binary);
   arena_clear(&instance->arena);
@@ -345,8 +356,8 @@ instance_open(const Plugin* const plugin, const InstanceSetup* const setup, Inst
 static Status
 instance_renew(Instance* const instance, Error* const error)
 {
-  stop(instance);
-  return start(instance, error);
+  const Status status = stop(instance, error);
+  return status ? status : start(instance, error);
 }
 
 static void

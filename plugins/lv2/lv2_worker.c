@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The thread that works for all instances, and the rings between it and their audio threads.
+// The thread that works for an instance, and the rings between it and the audio thread.
 
 #include "lv2_worker.h"
 
 #include "engine/base/rt.h"
+#include "plugins/process_state.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /// Messages from one thread to another: each its size, then its bytes.
 typedef struct Ring {
@@ -24,21 +26,15 @@ struct Lv2Worker {
   bool offline;
   bool is_at_once;   ///< Work is done within its request
   bool has_requests; ///< The thread must be woken at the end of this run
-  Lv2Worker* next;   ///< In the thread's list, under its lock
+  bool has_thread;
+  pthread_t thread;
+  _Atomic uint32_t n_calls; ///< How often the thread was woken: it sleeps on it
+  _Atomic bool ends;        ///< The thread must end
   Ring requests;
   Ring responses;
+  char request[WORKER_RING_BYTES];  ///< Of the thread
   char response[WORKER_RING_BYTES]; ///< Of the audio thread
 };
-
-/// The thread.
-static struct {
-  pthread_mutex_t lock;
-  pthread_cond_t idle;      ///< Signalled after each piece of work
-  Lv2Worker* first;         ///< All started workers
-  const Lv2Worker* busy;    ///< Whose work is in progress
-  bool runs;                ///< The thread was started
-  _Atomic uint32_t n_calls; ///< How often it was woken: the thread sleeps on it
-} thread = { .lock = PTHREAD_MUTEX_INITIALIZER, .idle = PTHREAD_COND_INITIALIZER };
 
 // ---- rings ----
 
@@ -128,94 +124,56 @@ schedule_work(const LV2_Worker_Schedule_Handle to, const uint32_t n_bytes, const
 
 // ---- the thread ----
 
+/// Do all work that is requested; what a plugin changes in the process is restored.
 static void
-wake_thread(void)
+do_work(Lv2Worker* const worker)
 {
-  atomic_fetch_add(&thread.n_calls, 1U);
-  rt_futex_wake(&thread.n_calls);
-}
-
-static void
-list_append(Lv2Worker* const worker)
-{
-  Lv2Worker** link = &thread.first;
-  while (*link) {
-    link = &(*link)->next;
-  }
-  *link = worker;
-  worker->next = NULL;
-}
-
-static void
-list_remove(const Lv2Worker* const worker)
-{
-  for (Lv2Worker** link = &thread.first; *link; link = &(*link)->next) {
-    if (*link == worker) {
-      *link = worker->next;
-      return;
-    }
-  }
-}
-
-/// Take the oldest request of the first instance that has one.  NULL if none has one.
-static Lv2Worker*
-take_request(char request[WORKER_RING_BYTES], uint32_t* const n_bytes)
-{
-  Lv2Worker* worker = thread.first;
-  while (worker && !ring_read(&worker->requests, request, n_bytes)) {
-    worker = worker->next;
-  }
-  return worker;
-}
-
-/// Do all work that is requested.  The lock is held, except during the work.
-static void
-do_work(void)
-{
-  static char request[WORKER_RING_BYTES];
   uint32_t n_bytes = 0;
-  Lv2Worker* worker = NULL;
-  while ((worker = take_request(request, &n_bytes))) {
-    list_remove(worker); // to the end, so that every instance has its turn
-    list_append(worker);
-    thread.busy = worker;
-    pthread_mutex_unlock(&thread.lock);
-    worker->calls->work(worker->handle, respond, worker, n_bytes, request);
-    pthread_mutex_lock(&thread.lock);
-    thread.busy = NULL;
-    pthread_cond_broadcast(&thread.idle);
+  while (!atomic_load(&worker->ends) && ring_read(&worker->requests, worker->request, &n_bytes)) {
+    ProcessState state;
+    process_state_save(&state);
+    worker->calls->work(worker->handle, respond, worker, n_bytes, worker->request);
+    process_state_restore(&state);
   }
 }
 
 static void*
 run_thread(void* const context)
 {
-  (void)context;
-  for (;;) {
-    const uint32_t n_calls = atomic_load(&thread.n_calls);
-    pthread_mutex_lock(&thread.lock);
-    do_work();
-    pthread_mutex_unlock(&thread.lock);
-    rt_futex_wait(&thread.n_calls, n_calls, UINT64_MAX);
+  Lv2Worker* const worker = context;
+  while (!atomic_load(&worker->ends)) {
+    const uint32_t n_calls = atomic_load(&worker->n_calls);
+    do_work(worker);
+    if (!atomic_load(&worker->ends)) {
+      rt_futex_wait(&worker->n_calls, n_calls, UINT64_MAX);
+    }
   }
   return NULL;
 }
 
-static Status
-ensure_thread(Error* const error)
+static void
+wake_thread(Lv2Worker* const worker)
 {
-  Status status = STATUS_OK;
-  pthread_mutex_lock(&thread.lock);
-  if (!thread.runs) {
-    pthread_t id;
-    status = rt_thread_start("warprack-work", run_thread, NULL, &id, error);
-    thread.runs = !status;
-    if (thread.runs) {
-      pthread_detach(id);
-    }
+  atomic_fetch_add(&worker->n_calls, 1U);
+  rt_futex_wake(&worker->n_calls);
+}
+
+/// End the thread.  Returns false if its work does not end in time.
+static bool
+end_thread(Lv2Worker* const worker)
+{
+  struct timespec until;
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_sec += WORKER_PATIENCE_S;
+  atomic_store(&worker->ends, true);
+  wake_thread(worker);
+  if (pthread_timedjoin_np(worker->thread, NULL, &until)) {
+    pthread_detach(worker->thread);
+    return false;
   }
-  pthread_mutex_unlock(&thread.lock);
-  return status;
+  worker->has_thread = false;
+  atomic_store(&worker->ends, false);
+  return true;
 }
 
 // ---- the worker of an instance ----
@@ -223,10 +181,6 @@ ensure_thread(Error* const error)
 Status
 lv2_worker_new(const bool offline, Lv2Worker** const out, Error* const error)
 {
-  const Status status = offline ? STATUS_OK : ensure_thread(error);
-  if (status) {
-    return status;
-  }
   Lv2Worker* const worker = rt_memory(sizeof(*worker));
   if (!worker) {
     return error_set(error, STATUS_NO_MEM, "out of memory for the work of a plugin");
@@ -256,36 +210,33 @@ lv2_worker_start(Lv2Worker* const worker, const LV2_Worker_Interface* const call
   worker->calls = calls;
   worker->handle = handle;
   worker->is_at_once = true;
-  uint32_t n_bytes = 0;
-  while (ring_read(&worker->requests, worker->response, &n_bytes)) { // from instantiate()
-    calls->work(handle, respond, worker, n_bytes, worker->response);
-  }
+  do_work(worker); // from instantiate()
 }
 
-void
-lv2_worker_release(Lv2Worker* const worker)
+Status
+lv2_worker_release(Lv2Worker* const worker, Error* const error)
 {
   if (worker->offline) {
-    return;
+    return STATUS_OK;
   }
+  const Status status =
+      rt_thread_start("warprack-work", run_thread, worker, &worker->thread, error);
+  worker->has_thread = !status;
   worker->is_at_once = false;
-  pthread_mutex_lock(&thread.lock);
-  list_append(worker);
-  pthread_mutex_unlock(&thread.lock);
+  return status;
 }
 
-void
+bool
 lv2_worker_stop(Lv2Worker* const worker)
 {
-  pthread_mutex_lock(&thread.lock);
-  list_remove(worker);
-  while (thread.busy == worker) {
-    pthread_cond_wait(&thread.idle, &thread.lock);
+  if (worker->has_thread && !end_thread(worker)) {
+    return false;
   }
-  pthread_mutex_unlock(&thread.lock);
   worker->handle = NULL;
+  worker->has_requests = false;
   ring_clear(&worker->requests);
   ring_clear(&worker->responses);
+  return true;
 }
 
 void
@@ -306,6 +257,6 @@ lv2_worker_end_run(Lv2Worker* const worker)
   }
   if (worker->has_requests) {
     worker->has_requests = false;
-    wake_thread();
+    wake_thread(worker);
   }
 }

@@ -2,8 +2,8 @@
 /**
    Work of plugins outside the audio thread (worker:schedule).
 
-   Live, one thread per process does the work of all instances, in order of the requests of each.
-   Requests and responses pass through rings of WORKER_RING_BYTES; a message that does not fit is
+   Live, each instance has a thread that does its work in order of the requests, so that work that
+   takes long, or does not end, delays no other instance.  Requests and responses pass through rings of WORKER_RING_BYTES; a message that does not fit is
    refused, as the specification allows.  Offline, the work is done within the request, so that its
    response arrives in the same run.
 */
@@ -16,11 +16,11 @@
 #include <stdbool.h>
 
 #define WORKER_RING_BYTES 32768U // a power of two
+#define WORKER_PATIENCE_S 5      // below the time after which an edit counts as hanging
 
 typedef struct Lv2Worker Lv2Worker;
 
-/// Make the worker of an instance, and start the thread if it does not run.  STATUS_NO_MEM.
-/// [builder]
+/// Make the worker of an instance.  STATUS_NO_MEM. [builder]
 NODISCARD Status lv2_worker_new(bool offline, Lv2Worker** out, Error* error);
 
 /// Free a worker that is not started.  Accepts NULL. [builder]
@@ -34,12 +34,14 @@ LV2_Worker_Schedule* lv2_worker_schedule(Lv2Worker* worker);
 /// [builder]
 void lv2_worker_start(Lv2Worker* worker, const LV2_Worker_Interface* calls, LV2_Handle handle);
 
-/// Live, leave the work to the thread.  No thread runs the instance yet. [builder]
-void lv2_worker_release(Lv2Worker* worker);
+/// Live, leave the work to a thread.  STATUS_NO_MEM: there is none. [builder, while no thread runs
+/// the instance]
+NODISCARD Status lv2_worker_release(Lv2Worker* worker, Error* error);
 
-/// Wait for the work in flight, and forget all requests and responses. [builder, while no thread
-/// runs the instance]
-void lv2_worker_stop(Lv2Worker* worker);
+/// Wait for the work in flight, and forget all requests and responses.  Returns false if the work
+/// does not end within WORKER_PATIENCE_S: then worker and handle belong to its thread for ever.
+/// [builder, while no thread runs the instance]
+NODISCARD bool lv2_worker_stop(Lv2Worker* worker);
 
 /// After each run() of a started worker: pass the responses to the plugin, and wake the thread if
 /// there are requests. [rt]

@@ -10,6 +10,7 @@
 #define GAIN       "urn:warprack:gain"
 #define DUCKER     "urn:warprack:ducker"
 #define LATENT     "urn:warprack:latent"
+#define EARLY      "urn:warprack:early"
 #define ECHO       "urn:warprack:echo"
 #define PROPERTIES "urn:warprack:properties"
 #define CLOCK      "urn:warprack:clock"
@@ -379,6 +380,39 @@ TEST(every_instance_has_its_turn_to_work)
   run(slow, LV2_RIG_BLOCK);
   ck_assert_double_lt(lv2_rig_get(slow, ECHO, "answers"), 1000.0);
   calls->close(slow);
+  calls->close(other);
+}
+
+static const bool ways[] = { false, true }; // live, offline
+
+TEST_ROWS(work_that_instantiate_asks_for_is_done, ways)
+{
+  Instance* const instance = lv2_rig_open(EARLY, ways[row]);
+  for (int i = 0; i < 2; ++i) {
+    AWAIT((run(instance, LV2_RIG_BLOCK), lv2_rig_get(instance, EARLY, "answers") >= 1.0));
+    ck_assert_double_eq(lv2_rig_get(instance, EARLY, "asked"), 1.0);
+    OK(calls->renew(instance, &error));
+  }
+  calls->close(instance);
+}
+
+TEST(work_that_does_not_end_delays_neither_others_nor_its_end_for_long)
+{
+  Instance* const stuck = lv2_rig_open(ECHO, false);
+  Instance* const other = lv2_rig_open(ECHO, false);
+  lv2_rig_set(stuck, ECHO, "stuck", 1.0);
+  lv2_rig_set(stuck, ECHO, "ask", 1.0);
+  run(stuck, LV2_RIG_BLOCK);
+  time_sleep(20U * NS_PER_MS);
+  lv2_rig_set(other, ECHO, "ask", 1.0);
+  run(other, LV2_RIG_BLOCK);
+  lv2_rig_set(other, ECHO, "ask", 0.0);
+  AWAIT((run(other, LV2_RIG_BLOCK), lv2_rig_get(other, ECHO, "answers") >= 1.0));
+  Error error = { STATUS_OK, "" };
+  ck_assert_int_eq(calls->renew(stuck, &error), STATUS_LIMIT);
+  assert_says(error.text, "lv2 urn:warprack:echo: its work does not end");
+  ck_assert_int_eq(calls->renew(stuck, &error), STATUS_LIMIT); // at once
+  calls->close(stuck);                                         // leaves it as it is
   calls->close(other);
 }
 

@@ -36,6 +36,7 @@ typedef struct Fixture {
   _Atomic unsigned n_at_once;
   _Atomic pthread_t run_thread;
   _Atomic bool is_slow;
+  _Atomic bool is_stuck;
   _Atomic bool works;
   // of `properties`
   double values[5];
@@ -69,6 +70,18 @@ instantiate(const LV2_Descriptor* const descriptor, const double rate, const cha
     fixture->is_fixed = fixture->is_fixed || !strcmp(uri, LV2_BUF_SIZE__fixedBlockLength);
     fixture->is_power = fixture->is_power || !strcmp(uri, LV2_BUF_SIZE__powerOf2BlockLength);
   }
+  return fixture;
+}
+
+/// As instantiate(), and asks for work.
+static LV2_Handle
+instantiate_and_ask(const LV2_Descriptor* const descriptor, const double rate,
+                    const char* const folder, const LV2_Feature* const* const features)
+{
+  Fixture* const fixture = instantiate(descriptor, rate, folder, features);
+  const unsigned request[2] = { 0, ~0U };
+  fixture->n_asked =
+      !fixture->schedule->schedule_work(fixture->schedule->handle, sizeof(request), request);
   return fixture;
 }
 
@@ -173,6 +186,7 @@ run_echo(const LV2_Handle handle, const uint32_t n_frames)
   Fixture* const fixture = handle;
   fixture->run_thread = pthread_self();
   fixture->is_slow = *fixture->ports[1] > 0.0F;
+  fixture->is_stuck = *fixture->ports[8] > 0.0F;
   for (unsigned i = 0; i < (unsigned)*fixture->ports[0]; ++i) {
     const unsigned request[2] = { fixture->n_asked, ~fixture->n_asked };
     if (fixture->schedule->schedule_work(fixture->schedule->handle, sizeof(request), request)) {
@@ -203,6 +217,9 @@ work(const LV2_Handle handle, const LV2_Worker_Respond_Function respond,
   fixture->n_at_once += pthread_equal(pthread_self(), fixture->run_thread) != 0;
   if (fixture->is_slow) {
     usleep(20000);
+  }
+  while (fixture->is_stuck) {
+    usleep(1000);
   }
   LV2_Worker_Status status = respond(to, sizeof(request), request);
   for (int i = 0; status && i < 10000; ++i) { // until a run has made room
@@ -401,6 +418,7 @@ lv2_descriptor(const uint32_t index)
     PLUGIN("ducker", instantiate, run_ducker, NULL),
     PLUGIN("latent", instantiate, run_latent, NULL),
     PLUGIN("echo", instantiate, run_echo, echo_extension),
+    PLUGIN("early", instantiate_and_ask, run_echo, echo_extension),
     PLUGIN("properties", instantiate, run_properties, NULL),
     PLUGIN("clock", instantiate, run_clock, NULL),
     PLUGIN("optional", instantiate, run_optional, NULL),

@@ -3,6 +3,8 @@
 
 #include "node_health.h"
 
+#include <math.h>
+
 // A node that repeatedly produces non-finite output is bypassed: its input is passed on instead,
 // until it has recovered.
 #define BYPASS_BAD_BLOCKS  8U   // bad blocks, with fewer than BYPASS_GOOD_BLOCKS good ones between
@@ -10,6 +12,8 @@
 
 // Blocks between the renewals of a node that is bypassed: FxInfo::renew may take long.
 #define RENEWAL_REST_BLOCKS 1000U
+
+#define LEVEL_FRAMES 32768.0F // time constant of the levels: 0.7 s at 48 kHz
 
 static void
 postpone_renewal(NodeHealth* const health)
@@ -45,9 +49,8 @@ node_health_follow(NodeHealth* const health, const bool finite, const bool is_re
   return is_repeated || stops;
 }
 
-/// Set the values that have changed since the node was stopped.
-static void
-catch_up(const FxInfo* const fx, const BatchUnit* const unit)
+void
+node_health_catch_up(const FxInfo* const fx, const BatchUnit* const unit)
 {
   for (uint32_t p = 0; p < fx->n_params; ++p) {
     if (!fx->params[p].structural) {
@@ -57,14 +60,14 @@ catch_up(const FxInfo* const fx, const BatchUnit* const unit)
 }
 
 bool
-node_health_may_run(const FxInfo* const fx, const BatchUnit* const unit)
+node_health_may_run(NodeHealth* const health, bool* const is_renewed)
 {
-  NodeHealth* const health = unit->health;
+  *is_renewed = false;
   switch (atomic_load_explicit(&health->renewal, memory_order_acquire)) {
   case RENEWAL_NONE:
     return true;
   case RENEWAL_DONE:
-    catch_up(fx, unit);
+    *is_renewed = true;
     atomic_store_explicit(&health->renewal, RENEWAL_NONE, memory_order_relaxed);
     return true;
   case RENEWAL_FAILED:
@@ -79,4 +82,18 @@ node_health_may_run(const FxInfo* const fx, const BatchUnit* const unit)
     break;
   }
   return false;
+}
+
+void
+node_health_follow_level(NodeHealth* const health, const float peak_in, const float peak_out,
+                         const uint32_t n_frames)
+{
+  const float keep = fmaxf(0.0F, 1.0F - (float)n_frames / LEVEL_FRAMES);
+  if (!isfinite(peak_in)) {
+    return;
+  }
+  health->peak_in = fmaxf(peak_in, keep * health->peak_in);
+  health->peak_out = fmaxf(peak_out, keep * health->peak_out);
+  health->dry_gain =
+      health->peak_in > 0.0F ? fminf(1.0F, health->peak_out / health->peak_in) : health->dry_gain;
 }

@@ -10,9 +10,18 @@
 
 #include "engine/contract/backend.h"
 
-/// True if a node of an effect with FxInfo::renew runs in this block; `unit` is any of its units.
-/// If the node has just been renewed, sets the values that have changed meanwhile. [player]
-REALTIME bool node_health_may_run(const FxInfo* fx, const BatchUnit* unit);
+/// True if a node of an effect with FxInfo::renew runs in this block.  Sets *is_renewed if it runs
+/// for the first time since its renewal: then it needs node_health_catch_up(). [player]
+REALTIME bool node_health_may_run(NodeHealth* health, bool* is_renewed);
+
+/// Set all values of a node; `unit` is any of its units. [player]
+REALTIME void node_health_catch_up(const FxInfo* fx, const BatchUnit* unit);
+
+/// Record the largest magnitudes of the inputs and outputs of a node with FxInfo::renew in a good
+/// block.  The gain of its input after a NaN is the ratio of the recent ones, at most 1; it is 0
+/// while no input is known. [player]
+REALTIME void
+node_health_follow_level(NodeHealth* health, float peak_in, float peak_out, uint32_t n_frames);
 
 /// Record one more block of a node that ran: whether its output was finite, and whether its effect
 /// has FxInfo::renew.  Returns true while the node's input replaces its output. [player]

@@ -21,6 +21,7 @@
 #define POOL_PAYS_NS 40000.0
 
 #define TIME_SMOOTHING (1.0 / 64.0) // weight of one block in the running mean of a batch's time
+#define PLUGIN_TIMED   16U          // blocks between two measurements of plugins on one core
 #define TIME_TOLD      64U          // blocks between two updates of the nodes' measured time
 
 /// The units of one node within a batch.
@@ -28,6 +29,7 @@ typedef struct Run {
   uint32_t first_unit, n_units;
   uint32_t node_index;
   bool is_stopped; ///< The node waits for its renewal
+  bool is_renewed; ///< It was renewed, and gets the values that were set meanwhile
 } Run;
 
 /// A batch prepared for running: units with their pointers.
@@ -44,6 +46,8 @@ typedef struct Batch {
   uint32_t n_runs;
   double mean_ns;      ///< Time of one block on one core
   uint32_t n_measured; ///< Number of measured blocks
+  uint32_t n_blocks;   ///< Number of blocks, of plugins that are not shared
+  FxUnit* plain;       ///< [n_units] scratch: the units that run as usual
 } Batch;
 
 struct Stage {
@@ -134,9 +138,9 @@ run_mix(const Stage* const stage, const StageStep* const step, const uint32_t n_
 
 // ---- batches ----
 
-/// True when all samples are finite.
-VECTOR_CLONES static bool
-is_finite(const float* const samples, const uint32_t n)
+/// The largest magnitude of some samples; infinity if one of them is not finite.
+VECTOR_CLONES static float
+peak_of(const float* const samples, const uint32_t n)
 {
   uint32_t largest = 0;
   for (uint32_t i = 0; i < n; ++i) {
@@ -145,7 +149,16 @@ is_finite(const float* const samples, const uint32_t n)
     bits &= 0x7FFFFFFFU;
     largest = bits > largest ? bits : largest;
   }
-  return largest < 0x7F800000U;
+  largest = largest < 0x7F800000U ? largest : 0x7F800000U;
+  float peak = 0.0F;
+  memcpy(&peak, &largest, sizeof(peak));
+  return peak;
+}
+
+static bool
+is_finite(const float* const samples, const uint32_t n)
+{
+  return isfinite(peak_of(samples, n));
 }
 
 /// Point units [first, first + n) to frame `frame` of their rows.
@@ -187,43 +200,61 @@ run_with_events(const Stage* const stage, Batch* const batch, const Run* const r
   point_units(stage, batch, run->first_unit, run->n_units, 0U);
 }
 
-/// Run a batch with events, or with nodes that must not run: the others run together with their
-/// neighbours.
-static void
-run_split(const Stage* const stage, Batch* const batch, const uint32_t n_frames,
-          const StageEvent* const events, const uint32_t n_events)
-{
-  uint32_t pending = 0; // first unit that has not run yet
-  for (uint32_t r = 0; r < batch->n_runs; ++r) {
-    const Run* const run = &batch->runs[r];
-    if (run->is_stopped || stage->has_event[run->node_index]) {
-      if (run->first_unit > pending) {
-        batch->fx->run(batch->units + pending, run->first_unit - pending, n_frames);
-      }
-      if (!run->is_stopped) {
-        run_with_events(stage, batch, run, n_frames, events, n_events);
-      }
-      pending = run->first_unit + run->n_units;
-    }
-  }
-  if (batch->n_units > pending) {
-    batch->fx->run(batch->units + pending, batch->n_units - pending, n_frames);
-  }
-}
-
 typedef struct PoolJob {
-  const Batch* batch;
-  uint32_t n_frames, n_jobs;
+  const FxInfo* fx;
+  const FxUnit* units;
+  uint32_t n_units, n_frames, n_jobs;
 } PoolJob;
 
 static void
 run_share(void* const context, const uint32_t index)
 {
   const PoolJob* const job = context;
-  const uint32_t begin = (uint32_t)((uint64_t)job->batch->n_units * index / job->n_jobs);
-  const uint32_t end = (uint32_t)((uint64_t)job->batch->n_units * (index + 1U) / job->n_jobs);
+  const uint32_t begin = (uint32_t)((uint64_t)job->n_units * index / job->n_jobs);
+  const uint32_t end = (uint32_t)((uint64_t)job->n_units * (index + 1U) / job->n_jobs);
   if (end > begin) {
-    job->batch->fx->run(job->batch->units + begin, end - begin, job->n_frames);
+    job->fx->run(job->units + begin, end - begin, job->n_frames);
+  }
+}
+
+/// Run some units of a batch, on the pool if their measured time is long enough.  Returns how many
+/// cores share them.
+static uint32_t
+run_units(const Stage* const stage, const Batch* const batch, const FxUnit* const units,
+          const uint32_t n_units, const uint32_t n_frames)
+{
+  const uint32_t n_cores = pool_size(stage->pool);
+  const uint32_t n_jobs = n_cores < n_units ? n_cores : n_units;
+  if (n_jobs > 1U && batch->mean_ns * n_units > POOL_PAYS_NS * batch->n_units) {
+    PoolJob job = { batch->fx, units, n_units, n_frames, n_jobs };
+    pool_run(stage->pool, run_share, &job, n_jobs);
+    return n_jobs;
+  }
+  if (n_units) {
+    batch->fx->run(units, n_units, n_frames);
+  }
+  return 1U;
+}
+
+/// Run a batch with events, or with nodes that must not run: first all other nodes together.
+static void
+run_split(const Stage* const stage, Batch* const batch, const uint32_t n_frames,
+          const StageEvent* const events, const uint32_t n_events)
+{
+  uint32_t n_plain = 0;
+  for (uint32_t r = 0; r < batch->n_runs; ++r) {
+    const Run* const run = &batch->runs[r];
+    if (!run->is_stopped && !(n_events && stage->has_event[run->node_index])) {
+      memcpy(batch->plain + n_plain, batch->units + run->first_unit, run->n_units * sizeof(FxUnit));
+      n_plain += run->n_units;
+    }
+  }
+  run_units(stage, batch, batch->plain, n_plain, n_frames);
+  for (uint32_t r = 0; n_events && r < batch->n_runs; ++r) {
+    const Run* const run = &batch->runs[r];
+    if (!run->is_stopped && stage->has_event[run->node_index]) {
+      run_with_events(stage, batch, run, n_frames, events, n_events);
+    }
   }
 }
 
@@ -244,26 +275,27 @@ measure(Batch* const batch, const double ns)
   }
 }
 
+/// True if the time of this block is measured: where it decides about the pool, and now and then of
+/// plugins, whose cost only a measurement can tell (engine/worker/placement.h).
+static bool
+is_timed(const Stage* const stage, Batch* const batch)
+{
+  const bool may_share = batch->n_units > 1U && pool_size(stage->pool) > 1U;
+  return may_share || (batch->fx->source && batch->n_blocks++ % PLUGIN_TIMED == 0U);
+}
+
 static void
 run_whole(const Stage* const stage, Batch* const batch, const uint32_t n_frames)
 {
-  const uint32_t n_cores = stage->pool ? pool_size(stage->pool) : 1U;
-  const uint32_t n_jobs = n_cores < batch->n_units ? n_cores : batch->n_units;
-  if (n_jobs == 1U) {
+  if (!is_timed(stage, batch)) {
     batch->fx->run(batch->units, batch->n_units, n_frames);
     return;
   }
-  const bool share = batch->mean_ns > POOL_PAYS_NS;
   const uint64_t began = time_now_ns();
-  if (share) {
-    PoolJob job = { batch, n_frames, n_jobs };
-    pool_run(stage->pool, run_share, &job, n_jobs);
-  } else {
-    batch->fx->run(batch->units, batch->n_units, n_frames);
-  }
+  const uint32_t n_cores = run_units(stage, batch, batch->units, batch->n_units, n_frames);
   // The time on one core, if the work was shared evenly.  This overestimates it, so that a batch
   // near the limit does not alternate between one core and the pool.
-  measure(batch, (double)(time_now_ns() - began) * (share ? n_jobs : 1U));
+  measure(batch, (double)(time_now_ns() - began) * n_cores);
 }
 
 // ---- outputs that are not finite ----
@@ -276,12 +308,13 @@ silence_unit(const Stage* const stage, const BatchUnit* const unit, const uint32
   }
 }
 
-/// Replace the output of a unit by its input; in the block in which this begins or ends,
-/// cross-fade.
+/// Replace the output of a unit by its input times the gain of its node; in the block in which this
+/// begins or ends, cross-fade.
 static void
 bypass_unit(const Stage* const stage, const BatchUnit* const unit, const uint32_t n_frames,
             const bool was_bypassed, const bool is_bypassed)
 {
+  const float gain = unit->health->dry_gain;
   const float before = was_bypassed;
   const float step = ((float)is_bypassed - before) / (float)n_frames;
   for (uint32_t c = 0; c < unit->n_out; ++c) {
@@ -290,24 +323,33 @@ bypass_unit(const Stage* const stage, const BatchUnit* const unit, const uint32_
     const bool is_valid = is_finite(in, n_frames);
     for (uint32_t i = 0; i < n_frames; ++i) {
       const float dry = before + step * (float)(i + 1U);
-      out[i] = (1.0F - dry) * out[i] + (is_valid ? dry * in[i] : 0.0F);
+      out[i] = (1.0F - dry) * out[i] + (is_valid ? dry * gain * in[i] : 0.0F);
     }
   }
 }
 
+/// The largest magnitude in some rows.
+static float
+peak_of_rows(const Stage* const stage, const uint32_t* const rows, const uint32_t n_rows,
+             const uint32_t n_frames)
+{
+  float peak = 0.0F;
+  for (uint32_t r = 0; r < n_rows; ++r) {
+    peak = fmaxf(peak, peak_of(stage->spec.rows[rows[r]], n_frames));
+  }
+  return peak;
+}
+
 /// Replace a non-finite output: by silence, and reset the unit; or by the unit's input if the node
-/// is renewed.  Returns true if the output was finite.
-static bool
+/// is renewed.  Returns the largest magnitude of the output, infinity if it was not finite.
+static float
 guard_unit(const Stage* const stage, const Batch* const batch, const uint32_t u,
            const uint32_t n_frames)
 {
   const BatchUnit* const unit = &batch->specs[u];
-  bool finite = true;
-  for (uint32_t c = 0; c < unit->n_out; ++c) {
-    finite = is_finite(stage->spec.rows[unit->out_rows[c]], n_frames) && finite;
-  }
-  if (finite) {
-    return true;
+  const float peak = peak_of_rows(stage, unit->out_rows, unit->n_out, n_frames);
+  if (isfinite(peak)) {
+    return peak;
   }
   silence_unit(stage, unit, n_frames);
   if (batch->fx->renew) {
@@ -315,7 +357,20 @@ guard_unit(const Stage* const stage, const Batch* const batch, const uint32_t u,
   } else {
     batch->fx->unit_init(unit->node, unit->state, unit->channel);
   }
-  return false;
+  return peak;
+}
+
+/// Follow the levels of a node that is renewed after a NaN, for the input that plays meanwhile.
+static void
+follow_level(const Stage* const stage, const Batch* const batch, const Run* const run,
+             const float peak_out, const uint32_t n_frames)
+{
+  float peak_in = 0.0F;
+  for (uint32_t u = run->first_unit; u < run->first_unit + run->n_units; ++u) {
+    const BatchUnit* const unit = &batch->specs[u];
+    peak_in = fmaxf(peak_in, peak_of_rows(stage, unit->in_rows, unit->n_in, n_frames));
+  }
+  node_health_follow_level(batch->specs[run->first_unit].health, peak_in, peak_out, n_frames);
 }
 
 /// Check the outputs of a node: all are finite afterwards.  Returns the number of units whose
@@ -326,14 +381,20 @@ guard_run(const Stage* const stage, const Batch* const batch, const Run* const r
 {
   const uint32_t end = run->first_unit + run->n_units;
   uint32_t n_bad = 0;
+  float peak = 0.0F;
   for (uint32_t u = run->first_unit; u < end; ++u) {
     if (run->is_stopped) {
       silence_unit(stage, &batch->specs[u], n_frames);
     } else {
-      n_bad += !guard_unit(stage, batch, u, n_frames);
+      const float unit_peak = guard_unit(stage, batch, u, n_frames);
+      n_bad += !isfinite(unit_peak);
+      peak = fmaxf(peak, unit_peak);
     }
   }
   NodeHealth* const health = batch->specs[run->first_unit].health;
+  if (batch->fx->renew && !run->is_stopped && !n_bad && !health->plays_input) {
+    follow_level(stage, batch, run, peak, n_frames);
+  }
   if (n_bad == 0U && health->n_bad == 0U) {
     return 0U; // neither stopped nor bypassed
   }
@@ -365,7 +426,7 @@ find_stopped(Batch* const batch)
   bool any = false;
   for (uint32_t r = 0; batch->fx->renew && r < batch->n_runs; ++r) {
     Run* const run = &batch->runs[r];
-    run->is_stopped = !node_health_may_run(batch->fx, &batch->specs[run->first_unit]);
+    run->is_stopped = !node_health_may_run(batch->specs[run->first_unit].health, &run->is_renewed);
     any = any || run->is_stopped;
   }
   return any;
@@ -401,6 +462,18 @@ pass_events(const Stage* const stage, const Batch* const batch, const StageEvent
   }
 }
 
+/// Set the values that have changed while nodes were stopped, after the events of this block, whose
+/// last values they repeat.
+static void
+catch_up(const Batch* const batch)
+{
+  for (uint32_t r = 0; batch->fx->renew && r < batch->n_runs; ++r) {
+    if (batch->runs[r].is_renewed) {
+      node_health_catch_up(batch->fx, &batch->specs[batch->runs[r].first_unit]);
+    }
+  }
+}
+
 static void
 run_batch(Stage* const stage, Batch* const batch, const uint32_t n_frames,
           const StageEvent* const events, const uint32_t n_events)
@@ -411,6 +484,7 @@ run_batch(Stage* const stage, Batch* const batch, const uint32_t n_frames,
     pass_events(stage, batch, events, n_events);
     has_events = false;
   }
+  catch_up(batch);
   if (has_events || any_stopped) {
     run_split(stage, batch, n_frames, events, has_events ? n_events : 0U);
   } else {
@@ -484,7 +558,7 @@ static size_t
 batch_bytes(const StageStep* const step)
 {
   const BatchWidth width = batch_width(step);
-  return step->n_units * (sizeof(FxUnit) + sizeof(Run) + 2U * sizeof(uint32_t)) +
+  return step->n_units * (2U * sizeof(FxUnit) + sizeof(Run) + 2U * sizeof(uint32_t)) +
          (width.n_ins + width.n_outs) * sizeof(float*);
 }
 
@@ -497,7 +571,8 @@ batch_init(const Stage* const stage, Batch* const batch, const StageStep* const 
   if (!batch->units) {
     return STATUS_NO_MEM;
   }
-  batch->ins = (const float**)(batch->units + step->n_units);
+  batch->plain = batch->units + step->n_units;
+  batch->ins = (const float**)(batch->plain + step->n_units);
   batch->outs = (float**)(batch->ins + width.n_ins);
   batch->runs = (Run*)(batch->outs + width.n_outs);
   batch->first_in = (uint32_t*)(batch->runs + step->n_units);

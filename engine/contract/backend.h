@@ -76,6 +76,8 @@ typedef struct NodeHealth {
   uint32_t n_good;          ///< [player] Finite blocks since then
   uint32_t n_postponed;     ///< [player] Blocks until a postponed renewal
   bool plays_input;         ///< [player] The node's input replaced its output in the last block
+  float dry_gain;           ///< [player] Of the input when it does: 1 of built-in effects
+  float peak_in, peak_out;  ///< [player] Recent largest magnitudes, of a node that is renewed
   _Atomic bool is_bypassed; ///< Written by the player: it does so for long, see PLACE_BYPASSED
   _Atomic NodeRenewal renewal;
 } NodeHealth;

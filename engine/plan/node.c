@@ -227,6 +227,14 @@ take_initial_values(Node* const node, const RackNode* const rack_node, const dou
   }
 }
 
+static void
+init_health(Node* const node)
+{
+  node->health = (NodeHealth){
+    .dry_gain = node->fx->renew ? 0.0F : 1.0F, // the level of a plugin is not known yet
+  };
+}
+
 /// Skip the effect's name at the start of its error text, because the caller puts the node's name
 /// there.
 static const char*
@@ -259,6 +267,7 @@ node_new(const RackNode* const rack_node, const uint32_t n_in, const Format* con
   node->fx = fx;
   node->n_in = n_in;
   node->backend = backend;
+  init_health(node);
   Error why = { STATUS_NO_MEM, "out of memory" };
   Status status = copy_values(node, rack_node, format->rate_hz);
   status = status ? status : run_step(create, node, format, loader, &why);
@@ -380,11 +389,7 @@ node_renew(Node* const node)
 Status
 node_reset(Node* const node, Error* const error)
 {
-  NodeHealth* const health = &node->health;
-  health->n_bad = health->n_good = 0;
-  health->plays_input = false;
-  atomic_store(&health->is_bypassed, false);
-  atomic_store(&health->renewal, RENEWAL_NONE);
+  init_health(node);
   return restart_units(node, error);
 }
 

@@ -2,6 +2,8 @@
 // Nodes with units of several channels, and the calls that only plugins have: FxInfo::set_at keeps
 // a batch whole, and a node with FxInfo::renew does not run from a NaN until it is renewed.
 
+#include "engine/base/time.h"
+#include "engine/contract/pool.h"
 #include "engine/plan/plan.h"
 #include "engine/worker/player.h"
 #include "tests/support/grouped_fx.h"
@@ -15,6 +17,8 @@
 #define REST     1000U // blocks between the renewals of a node that fails again and again
 
 static const FxSource source = { "lv2", "urn:test:grouped" };
+
+static Pool* bench_pool; ///< Of the plans; NULL: one core
 
 /// Plays racks block by block.  Sample i of input channel c is c + 1 + i / 64.
 typedef struct Bench {
@@ -61,6 +65,7 @@ bench_try(Bench* const bench, Rack* const rack, Error* const error)
                                 .format = &bench->format,
                                 .loader = &bench->loader,
                                 .backend = &backend_cpu,
+                                .pool = bench_pool,
                                 .stamp = bench->player.n_received };
   Plan* plan = NULL;
   PlanFault fault;
@@ -366,6 +371,7 @@ TEST(a_stopped_node_passes_its_input_on_whatever_its_rows_contain)
   SCOPED(bench_clear) Bench bench;
   const FxInfo fx = renewed_fx();
   bench_start(&bench, two_nodes, &fx, 1U, 1U);
+  bench_play(&bench); // its level is known
   const Plan* const plan = bench.player.plan;
   set_next(&bench, GROUPED_POISON, 1.0);
   bench_play(&bench);
@@ -399,6 +405,7 @@ TEST(a_document_does_not_touch_a_node_that_is_renewed)
   SCOPED(bench_clear) Bench bench;
   const FxInfo fx = renewed_fx();
   bench_start(&bench, "x: gain", &fx, 1U, 1U);
+  bench_play(&bench); // its level is known
   set_next(&bench, GROUPED_POISON, 1.0);
   bench_play(&bench);
   Rack* const rack = grouped_rack_of("x: gain", &fx, 1U, 1U, bench.rack);
@@ -429,6 +436,7 @@ TEST(a_node_that_fails_again_and_again_is_renewed_rarely_until_it_has_recovered)
   SCOPED(bench_clear) Bench bench;
   const FxInfo fx = renewed_fx();
   bench_start(&bench, "x: gain", &fx, 1U, 1U);
+  bench_play(&bench); // its level is known
   set_next(&bench, GROUPED_POISON, 1.0);
   ck_assert_uint_eq(play_and_renew(&bench, 7U), 7U);
   ck_assert(!atomic_load(&health_of(&bench)->is_bypassed));
@@ -457,6 +465,7 @@ TEST(a_renewal_that_fails_is_tried_again_later)
   SCOPED(bench_clear) Bench bench;
   const FxInfo fx = renewed_fx();
   bench_start(&bench, "x: gain", &fx, 1U, 1U);
+  bench_play(&bench); // its level is known
   set_next(&bench, GROUPED_POISON, 1.0);
   grouped_of(&bench, 0U)->cannot_renew = true;
   bench_play(&bench);
@@ -476,6 +485,88 @@ TEST(a_renewal_that_fails_is_tried_again_later)
   plan_renew(bench.player.plan);
   expect_calls(&bench, "set 0=1 set 1=0 run 8x64 ");
   expect_fade(&bench, 1.0F, 0.0F, 1.0F);
+}
+
+TEST(the_input_of_a_stopped_node_plays_at_the_level_of_its_output)
+{
+  SCOPED(bench_clear) Bench bench;
+  const FxInfo fx = renewed_fx();
+  bench_start(&bench, "x: gain", &fx, 1U, 1U);
+  grouped_of(&bench, 0U)->gain = 0.25;
+  bench_play(&bench);
+  set_next(&bench, GROUPED_POISON, 1.0);
+  bench_play(&bench);
+  expect_fade(&bench, 0.25F, 0.25F, 0.0F);
+  bench_play(&bench);
+  expect_fade(&bench, 0.25F, 0.25F, 0.0F);
+}
+
+TEST(a_node_without_a_good_block_is_silent_while_it_is_stopped)
+{
+  SCOPED(bench_clear) Bench bench;
+  const FxInfo fx = renewed_fx();
+  bench_start(&bench, "x: gain", &fx, 1U, 1U);
+  set_next(&bench, GROUPED_POISON, 1.0);
+  bench_play(&bench);
+  ck_assert_float_eq(bench.out[7][0], 0.0F); // the unit itself; the others fade
+  bench_play(&bench);
+  expect_fade(&bench, 0.0F, 0.0F, 0.0F);
+}
+
+TEST(changes_in_the_block_of_a_renewal_come_before_the_last_values)
+{
+  SCOPED(bench_clear) Bench bench;
+  const FxInfo fx = renewed_fx();
+  bench_start(&bench, "x: gain", &fx, 1U, 1U);
+  set_next(&bench, GROUPED_POISON, 1.0);
+  bench_play(&bench);
+  set_next(&bench, GROUPED_POISON, 0.0);
+  bench_play(&bench);
+  plan_renew(bench.player.plan);
+  send_value(&bench, 0U, GROUPED_GAIN, 3.0, 10U);
+  send_value(&bench, 0U, GROUPED_GAIN, 4.0, 30U);
+  expect_calls(&bench, "set 0=3@10 set 0=4@30 set 0=4 set 1=0 run 8x64 ");
+}
+
+// ---- time and cores ----
+
+/// As grouped_fx, but each unit takes 50 us.
+static void
+run_slowly(const FxUnit* const units, const uint32_t n_units, const uint32_t n_frames)
+{
+  const uint64_t until_ns = time_now_ns() + (uint64_t)n_units * 50U * NS_PER_US;
+  grouped_fx.run(units, n_units, n_frames);
+  while (time_now_ns() < until_ns) {
+  }
+}
+
+TEST(a_stopped_node_leaves_the_others_of_its_batch_on_all_cores)
+{
+  SCOPED(bench_clear) Bench bench;
+  FxInfo fx = renewed_fx();
+  fx.run = run_slowly;
+  OK(pool_new(1U, false, 0, &bench_pool, &error));
+  bench_start(&bench, two_nodes, &fx, 1U, 1U);
+  bench_play(&bench);
+  expect_calls(&bench, "run 8x64 run 8x64 "); // once its time is known
+  set_next(&bench, GROUPED_POISON, 1.0);
+  bench_play(&bench);
+  expect_calls(&bench, "run 4x64 run 4x64 ");
+  bench_clear(&bench);
+  bench = (Bench){ 0 };
+  pool_free(bench_pool);
+  bench_pool = NULL;
+}
+
+TEST(the_time_of_a_plugin_is_measured_without_other_units)
+{
+  SCOPED(bench_clear) Bench bench;
+  FxInfo fx = grouped_fx;
+  fx.source = &source;
+  fx.run = run_slowly;
+  bench_start(&bench, "x: gain", &fx, 8U, 1U);
+  bench_play(&bench);
+  ck_assert_uint_ge(atomic_load(&bench.player.plan->nodes[0].node->block_ns), 50000U);
 }
 
 TEST(a_reset_renews_all_nodes)

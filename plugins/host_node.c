@@ -4,6 +4,7 @@
 #include "host_node.h"
 
 #include "format.h"
+#include "plugin_thread.h"
 
 #include "engine/base/hint.h"
 #include "engine/base/rt.h"
@@ -239,15 +240,24 @@ host_latency(const void* const node)
 
 // ---- outside of audio ----
 
-void
-fx_idle(void)
+static void
+idle_here(void* const context)
 {
+  (void)context;
   uint32_t n_formats = 0;
   const PluginFormat* const* const formats = plugin_formats(&n_formats);
   for (uint32_t f = 0; f < n_formats; ++f) {
     if (formats[f]->calls->idle) {
       formats[f]->calls->idle();
     }
+  }
+}
+
+void
+fx_idle(void)
+{
+  if (plugin_thread_exists()) { // there was a plugin
+    plugin_thread_run(idle_here, NULL);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "host_node.h"
 
+#include "plugin_thread.h"
 #include "process_state.h"
 
 #include "engine/contract/format.h"
@@ -177,23 +178,51 @@ open_all(HostNode* const node, const FxSetup* const setup, const PluginPreset* c
   return status;
 }
 
+/// A call for the thread of plugins.
+typedef struct HostCall {
+  HostNode* node;
+  const FxSetup* setup;
+  const PluginPreset* preset;
+  uint32_t latency_frames;
+  Status status;
+  Error* error;
+} HostCall;
+
+static void
+open_here(void* const context)
+{
+  HostCall* const call = context;
+  HostNode* const node = call->node;
+  Silence silence = { 0 };
+  if (silence_new(&node->lanes, call->setup->max_block_frames, &silence)) {
+    call->status =
+        error_set(call->error, STATUS_NO_MEM, "%s: out of memory", node->plugin->fx.name);
+  } else {
+    call->status =
+        open_all(node, call->setup, call->preset, &silence, &call->latency_frames, call->error);
+  }
+  silence_free(&silence);
+}
+
 Status
 host_open(HostNode* const node, const FxSetup* const setup, const PluginPreset* const preset,
           uint32_t* const latency_frames, Error* const error)
 {
-  Silence silence = { 0 };
+  HostCall call = { .node = node, .setup = setup, .preset = preset, .error = error };
   Status status = check_binary(node->plugin, error);
-  if (!status && silence_new(&node->lanes, setup->max_block_frames, &silence)) {
-    status = error_set(error, STATUS_NO_MEM, "%s: out of memory", node->plugin->fx.name);
+  status = status ? status : plugin_thread_start(error);
+  if (!status) {
+    plugin_thread_run(open_here, &call);
+    status = call.status;
+    *latency_frames = call.latency_frames;
   }
-  status = status ? status : open_all(node, setup, preset, &silence, latency_frames, error);
-  silence_free(&silence);
   return status;
 }
 
-void
-host_close(HostNode* const node)
+static void
+close_here(void* const context)
 {
+  HostNode* const node = context;
   while (node->n_open) {
     ProcessState state;
     process_state_save(&state);
@@ -202,12 +231,27 @@ host_close(HostNode* const node)
   }
 }
 
+void
+host_close(HostNode* const node)
+{
+  if (node->n_open) {
+    plugin_thread_run(close_here, node);
+  }
+}
+
+static void
+renew_here(void* const context)
+{
+  HostCall* const call = context;
+  for (uint32_t i = 0; !call->status && i < call->node->n_open; ++i) {
+    call->status = renew_instance(call->node, call->node->instances[i], call->error);
+  }
+}
+
 Status
 host_renew(HostNode* const node, Error* const error)
 {
-  Status status = STATUS_OK;
-  for (uint32_t i = 0; !status && i < node->n_open; ++i) {
-    status = renew_instance(node, node->instances[i], error);
-  }
-  return status;
+  HostCall call = { .node = node, .error = error };
+  plugin_thread_run(renew_here, &call);
+  return call.status;
 }

@@ -375,15 +375,16 @@ restart_units(const Node* const node, Error* const error)
   return status;
 }
 
-void
-node_renew(Node* const node)
+Status
+node_renew(Node* const node, Error* const error)
 {
   _Atomic NodeRenewal* const renewal = &node->health.renewal;
-  if (atomic_load_explicit(renewal, memory_order_acquire) == RENEWAL_WANTED) {
-    Error error = { STATUS_OK, "" }; // the bypass shows the failure
-    const Status status = restart_units(node, &error);
-    atomic_store_explicit(renewal, status ? RENEWAL_FAILED : RENEWAL_DONE, memory_order_release);
+  if (atomic_load_explicit(renewal, memory_order_acquire) != RENEWAL_WANTED) {
+    return STATUS_OK;
   }
+  const Status status = restart_units(node, error);
+  atomic_store_explicit(renewal, status ? RENEWAL_FAILED : RENEWAL_DONE, memory_order_release);
+  return status;
 }
 
 Status

@@ -99,9 +99,9 @@ double node_number(const Node* node, const RackNode* rack_node, uint32_t param, 
 /// Drop a reference.  Accepts NULL. [builder]
 void node_unref(Node* node);
 
-/// Renew the node if the player waits for that.  After a failure the player asks again later.
-/// [builder, or between blocks]
-void node_renew(Node* node);
+/// Renew the node if the player waits for that.  Returns the error of FxInfo::renew, after which
+/// the player asks again later. [builder, or between blocks]
+Status node_renew(Node* node, Error* error);
 
 /// Return the node to its initial state.  Fails if FxInfo::renew fails. [builder, while no player
 /// runs]

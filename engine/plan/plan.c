@@ -34,12 +34,16 @@ plan_free(Plan* const plan)
   free(plan);
 }
 
-void
-plan_renew(const Plan* const plan)
+Status
+plan_renew(const Plan* const plan, uint32_t* const failed, Error* const error)
 {
+  Status last = STATUS_OK;
   for (uint32_t n = 0; n < plan->n_living; ++n) {
-    node_renew(plan->nodes[n].node);
+    const Status status = node_renew(plan->nodes[n].node, error);
+    *failed = status ? n : *failed;
+    last = status ? status : last;
   }
+  return last;
 }
 
 Status

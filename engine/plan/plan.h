@@ -168,9 +168,9 @@ NODISCARD Status plan_make_stages(Plan* plan, Pool* pool, Error* error);
 /// Free a plan and drop its references.  Accepts NULL.
 void plan_free(Plan* plan);
 
-/// Renew the nodes that wait for it (FxInfo::renew), except dying ones. [builder, or between
-/// blocks]
-void plan_renew(const Plan* plan);
+/// Renew the nodes that wait for it (FxInfo::renew), except dying ones.  Returns the error of the
+/// last one that failed, and its index. [builder, or between blocks]
+Status plan_renew(const Plan* plan, uint32_t* failed, Error* error);
 
 /// Return all nodes and links to their initial state.  Fails if FxInfo::renew fails. [while no
 /// player runs]

@@ -8,6 +8,7 @@
 #include "engine/base/time.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,26 @@
 // If no block comes for this time and two periods, audio has stopped.  A driver that stalls on an
 // overloaded machine continues earlier, so that edits still apply at their frames.
 #define STANDSTILL_NS (2U * NS_PER_S)
+
+// ---- renewals ----
+
+void
+worker_renew_nodes(Worker* const worker, const Plan* const plan)
+{
+  uint32_t failed = 0;
+  Error error = { STATUS_OK, "" };
+  if (!plan || !plan_renew(plan, &failed, &error)) {
+    return;
+  }
+  const uint32_t index = rack_index_of(worker->rack, plan->nodes[failed].node->uid, UINT32_MAX);
+  const char* const name = index == UINT32_MAX ? "a node" : worker->rack->nodes[index].name;
+  char text[sizeof(worker->renewal_error)];
+  snprintf(text, sizeof(text), "%s cannot be renewed after a NaN: %.400s", name, error.text);
+  if (strcmp(text, worker->renewal_error) != 0) {
+    memcpy(worker->renewal_error, text, sizeof(text));
+    worker_say(worker, "%s", text);
+  }
+}
 
 // ---- handing plans to the player ----
 
@@ -61,6 +82,8 @@ wait_until_taken(Worker* const worker, const Plan* const old, const Plan* const 
       atomic_store(&player->hurry, true);
       ring_wake(worker->ring);
     }
+    worker_renew_nodes(worker, old);
+    worker_renew_nodes(worker, plan);
     time_sleep(TAKEN_POLL_NS);
   }
   atomic_store(&worker->awaited_frame, 0U);
@@ -140,6 +163,7 @@ wait_for_fades(Worker* const worker, const uint64_t first_frame)
   atomic_store(&worker->awaited_frame, worker->has_player_thread ? until : 0U);
   while (worker->has_player_thread && atomic_load(&worker->player.next_frame) < until &&
          !stands_still(worker, &pulse)) {
+    worker_renew_nodes(worker, worker->player.plan);
     time_sleep(TAKEN_POLL_NS);
   }
   atomic_store(&worker->awaited_frame, 0U);
@@ -274,15 +298,6 @@ take_edit(Worker* const worker)
   return edit;
 }
 
-/// Renew the nodes that the player has stopped after a NaN. [planning_lock held]
-static void
-renew_nodes(const Worker* const worker)
-{
-  if (worker->player.plan) {
-    plan_renew(worker->player.plan);
-  }
-}
-
 /// Plan the waiting edit, or keep its rack for the first worker_arm().  The edit stays in
 /// Worker::edit until this thread holds `planning_lock`, so that worker_set() can set values in it.
 static void
@@ -293,7 +308,7 @@ perform(Worker* const worker)
   uint64_t first_frame = 0;
   pthread_mutex_lock(&worker->planning_lock);
   Edit* const edit = take_edit(worker);
-  renew_nodes(worker);
+  worker_renew_nodes(worker, worker->player.plan);
   worker_update_device(worker);
   Status status = STATUS_OK;
   if (worker->has_format) {
@@ -352,12 +367,14 @@ typedef struct Measurement {
 } Measurement;
 
 /// PlanRequest::is_cancelled of a measurement: true while a call that arms, disarms or ends the
-/// worker waits, or from gives_way_ns on, while an edit waits. [planning_lock held]
+/// worker waits, or from gives_way_ns on, while an edit waits.  Meanwhile nodes are renewed.
+/// [planning_lock held]
 static bool
 ends_measurement(void* const cancel_context)
 {
   const Measurement* const measurement = cancel_context;
   Worker* const worker = measurement->worker;
+  worker_renew_nodes(worker, worker->player.plan);
   pthread_mutex_lock(&worker->edits_lock);
   const bool has_edit = worker->edit != NULL;
   pthread_mutex_unlock(&worker->edits_lock);
@@ -415,7 +432,7 @@ static void
 tidy(Worker* const worker)
 {
   fx_idle();
-  renew_nodes(worker);
+  worker_renew_nodes(worker, worker->player.plan);
   worker_update_device(worker);
   if (!worker->has_format || !worker->player.plan) {
     return;

@@ -90,7 +90,7 @@ worker_process(Worker* const worker, const float* const* const in, float* const*
   const uint64_t frame = worker->next_frame;
   worker->next_frame += n_frames;
   ++counts->blocks;
-  plan_renew(worker->player.plan); // there is no builder
+  worker_renew_nodes(worker, worker->player.plan); // there is no builder
   if (worker->config.depth) {
     run_ahead(worker, frame, guarded, out, n_frames, counts);
   } else {

@@ -63,7 +63,8 @@ struct Worker {
       outdated_at; ///< While must_measure: frame at which the measurement became invalid, or first
                    ///< frame of the last arm
 
-  Backoff moving; ///< [builder] Rest after a plan for a latency that has changed
+  char renewal_error[512]; ///< [builder] The last one in the log
+  Backoff moving;          ///< [builder] Rest after a plan for a latency that has changed
 
   _Atomic uint64_t n_late;         ///< [player] Blocks that ended after they were due
   uint64_t seen_blocks, seen_late; ///< [builder] Ended blocks, and late ones, at the last check
@@ -126,6 +127,10 @@ void worker_stop_builder(Worker* worker);
 /// WorkerCalls::edit and ::set.
 Status worker_edit(void* worker, uint64_t id, const Rack* rack, uint64_t at_frame, uint64_t stamp);
 bool worker_set(void* worker, const ParamMessage* messages, uint32_t n);
+
+/// Renew the nodes of a plan that the player has stopped after a NaN; an error is written to the
+/// log once.  May be called while the builder waits or measures. [planning_lock held]
+void worker_renew_nodes(Worker* worker, const Plan* plan);
 
 /// Plan the active rack again, with the values that messages have set. [planning_lock held]
 NODISCARD Status worker_replan(Worker* worker, Error* error);

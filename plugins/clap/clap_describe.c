@@ -222,9 +222,9 @@ describe_plugin(const Plugin* const base, const clap_plugin_factory_t* const fac
     description_mend(&d, "no name", clap->id);
   }
   if (clap_version_is_compatible(clap->clap_version)) {
-    clap_main_enter();
+    const ClapThread before = clap_thread_change(CLAP_THREAD_MAIN);
     describe_instance(&d, factory);
-    clap_main_leave();
+    clap_thread_change(before);
   } else {
     description_fault(&d, "it is made for a draft of CLAP 1");
   }
@@ -283,9 +283,9 @@ clap_describe(const char* const bundle, const PluginFound found, void* const con
     return status;
   }
   const clap_plugin_factory_t* factory = NULL;
-  clap_main_enter();
+  const ClapThread before = clap_thread_change(CLAP_THREAD_MAIN);
   status = clap_library_open(bundle, &factory, error);
-  clap_main_leave();
+  clap_thread_change(before);
   return status ? status : describe_all(&base, factory, found, context, error);
 }
 

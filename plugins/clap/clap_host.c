@@ -268,7 +268,7 @@ clap_open(const Plugin* const plugin, const InstanceSetup* const setup, Instance
   }
   instance->plugin = plugin;
   instance->setup = *setup;
-  clap_main_enter();
+  const ClapThread caller = clap_thread_change(CLAP_THREAD_MAIN);
   clap_host_init(&instance->host, plugin->source.id);
   const Status status = start_instance(instance, error);
   if (status) {
@@ -278,28 +278,28 @@ clap_open(const Plugin* const plugin, const InstanceSetup* const setup, Instance
     instances = instance;
     *out = instance;
   }
-  clap_main_leave();
+  clap_thread_change(caller);
   return status;
 }
 
 static void
 clap_close(Instance* const instance)
 {
-  clap_main_enter();
+  const ClapThread caller = clap_thread_change(CLAP_THREAD_MAIN);
   Instance** at = &instances;
   while (*at != instance) {
     at = &(*at)->next;
   }
   *at = instance->next;
   free_instance(instance);
-  clap_main_leave();
+  clap_thread_change(caller);
 }
 
 /// Not all plugins forget their past when they are activated, so they are reset, too.
 static Status
 clap_renew(Instance* const instance, Error* const error)
 {
-  clap_main_enter();
+  const ClapThread caller = clap_thread_change(CLAP_THREAD_MAIN);
   deactivate(instance);
   const Status status = activate(instance, error);
   if (!status) {
@@ -307,7 +307,7 @@ clap_renew(Instance* const instance, Error* const error)
     instance->clap->reset(instance->clap);
     clap_thread_change(before);
   }
-  clap_main_leave();
+  clap_thread_change(caller);
   return status;
 }
 
@@ -393,7 +393,7 @@ clap_has_latency(const Instance* const instance)
 static void
 clap_idle(void)
 {
-  clap_main_enter();
+  const ClapThread caller = clap_thread_change(CLAP_THREAD_MAIN);
   if (instances) {
     ProcessState state;
     process_state_save(&state);
@@ -404,7 +404,7 @@ clap_idle(void)
     }
     process_state_restore(&state);
   }
-  clap_main_leave();
+  clap_thread_change(caller);
 }
 
 ClapHost*

@@ -3,9 +3,8 @@
    The two symbolic threads of CLAP.
 
    A thread of the operating system is a plugin's main or audio thread while warprack calls the
-   plugin on it, as the specification allows: the builder is the main thread, and the player and its
-   helpers are audio threads; in `warprack render` one thread is both, in turn.  One thread at a
-   time is the main thread of all plugins.
+   plugin on it, as the specification allows.  The main thread is always the same one
+   (plugins/plugin_thread.h); the player and its helpers are audio threads.
 */
 #ifndef WARPRACK_PLUGINS_CLAP_CLAP_THREADS_H
 #define WARPRACK_PLUGINS_CLAP_CLAP_THREADS_H
@@ -23,9 +22,5 @@ REALTIME ClapThread clap_thread(void);
 
 /// Make this thread one of that kind; returns the kind before, for the next change. [any]
 REALTIME ClapThread clap_thread_change(ClapThread to);
-
-/// Become the main thread; waits while another thread is. [scan, builder]
-void clap_main_enter(void);
-void clap_main_leave(void);
 
 #endif

@@ -5,6 +5,7 @@
 #include "engine/base/rt.h"
 #include "engine/contract/format.h"
 #include "plugins/host.h"
+#include "plugins/plugin_thread.h"
 #include "tests/support/fake_plugin.h"
 #include "tests/support/scoped.h"
 #include "tests/support/scratch.h"
@@ -14,6 +15,7 @@
 
 #include <locale.h>
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 
@@ -30,6 +32,7 @@ static void
 set_up(void)
 {
   fake_plugin_init(&fake, 1, 0, 1);
+  OK(plugin_thread_start(&error)); // which allocates
   for (uint32_t c = 0; c < MAX_CHANNELS; ++c) {
     signal_noise(in[c], FRAMES, c + 1U);
     ins[c] = in[c];
@@ -326,6 +329,28 @@ TEST(the_memory_of_the_node_is_counted)
   ck_assert_uint_gt(shape.data_bytes, N_ALL_FAKE_PARAMS * sizeof(double));
   ck_assert_int_le((long)shape.data_bytes, counted_alloc_now());
   fake.plugin.fx.destroy(node);
+}
+
+static void*
+make_and_renew(void* const rig)
+{
+  fake_rig((FxRig*)rig, &fake, 2, 64);
+  OK(((FxRig*)rig)->fx->renew(((FxRig*)rig)->node, &error));
+  return NULL;
+}
+
+TEST(instances_are_made_renewed_and_freed_by_one_thread_whoever_asks)
+{
+  FxRig rigs[2];
+  make_and_renew(&rigs[0]);
+  pthread_t other;
+  ck_assert_int_eq(pthread_create(&other, NULL, make_and_renew, &rigs[1]), 0);
+  pthread_join(other, NULL);
+  rig_free(&rigs[0]);
+  rig_free(&rigs[1]);
+  ck_assert_uint_eq(fake.n_closed, 4);
+  ck_assert_uint_eq(fake.n_elsewhere, 0);
+  ck_assert(!pthread_equal(fake.thread, pthread_self()));
 }
 
 // ---- run ----

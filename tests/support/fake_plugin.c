@@ -200,11 +200,20 @@ begin_anew(Instance* const instance)
   instance->is_poisoned = false;
 }
 
+/// Note the thread of a call.
+static void
+note_thread(FakePlugin* const fake)
+{
+  fake->thread = fake->n_opened ? fake->thread : pthread_self();
+  fake->n_elsewhere += !pthread_equal(fake->thread, pthread_self());
+}
+
 static Status
 fake_open(const Plugin* const plugin, const InstanceSetup* const setup, Instance** const out,
           Error* const error)
 {
   FakePlugin* const fake = (FakePlugin*)(void*)plugin; // only the fake itself is const to the host
+  note_thread(fake);
   change_process(fake);
   fake->was_offline = setup->offline;
   fake->last_preset = setup->preset;
@@ -231,6 +240,7 @@ fake_open(const Plugin* const plugin, const InstanceSetup* const setup, Instance
 static void
 fake_close(Instance* const instance)
 {
+  note_thread(instance->fake);
   change_process(instance->fake);
   ++instance->fake->n_closed;
   free(instance->lines);
@@ -240,6 +250,7 @@ fake_close(Instance* const instance)
 static Status
 fake_renew(Instance* const instance, Error* const error)
 {
+  note_thread(instance->fake);
   change_process(instance->fake);
   ++instance->fake->n_renewed;
   if (instance->fake->renewal_fails) {

@@ -14,6 +14,8 @@
 
 #include "plugins/host.h"
 
+#include <pthread.h>
+
 #define FAKE_RATE      48000.0
 #define FAKE_MAX_PORTS 32U
 #define FAKE_MAX_SETS  4096U
@@ -53,6 +55,8 @@ typedef struct FakePlugin {
   bool changes_process; ///< All calls change float mode, locale and handlers of signals
   // What they have done
   uint32_t n_opened, n_closed, n_renewed, n_runs;
+  pthread_t thread;                ///< That opened the first instance
+  uint32_t n_elsewhere;            ///< Calls of open, close and renew on another thread
   bool was_offline;                ///< InstanceSetup::offline of the last one
   const PluginPreset* last_preset; ///< InstanceSetup::preset of the last one
   uint32_t n_sets;

@@ -8,6 +8,8 @@
 #include "tests/support/suite.h"
 #include "tests/support/worker_bench.h"
 
+#include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 static FxInfo fx;
@@ -31,6 +33,13 @@ start(Bench* const bench, const bool offline, WorkerFacts* const facts)
   *facts = bench_arm(bench, offline, 0U);
   grouped_log();
   return rack->nodes[0].uid;
+}
+
+/// The node of the test effect in the active plan.
+static GroupedNode*
+test_node(const Bench* const bench)
+{
+  return bench->worker->player.plan->nodes[0].node->fx_node;
 }
 
 TEST(the_builder_renews_a_node_while_blocks_play)
@@ -71,6 +80,57 @@ TEST(edits_without_a_pause_do_not_delay_a_renewal)
   bench_clear(&bench);
 }
 
+TEST(a_node_is_renewed_while_an_edit_waits_for_its_frame)
+{
+  static Bench bench;
+  WorkerFacts facts;
+  const RackUid uid = start(&bench, false, &facts);
+  const ParamMessage poison = { .uid = uid, .param = GROUPED_POISON, .value = 1.0 };
+  ck_assert_float_eq(bench_play(&bench), 0.5F);
+  bench_edit(&bench, 2U, "g: gain 0dB", 1000000U);
+  AWAIT(atomic_load(&bench.worker->awaited_frame) == 1000000U);
+  grouped_log();
+  ck_assert(ring_send(bench.ring, &poison, 1U));
+  bench_play(&bench);
+  AWAIT(strstr(grouped_log(), "renew"));
+  ck_assert_uint_eq(bench_count(&bench, &bench.n_replies), 1U);
+  bench_clear(&bench);
+}
+
+static atomic_uint n_notes;
+static char last_note[512];
+
+static void
+on_note(void* const context, const char* const text)
+{
+  (void)context;
+  snprintf(last_note, sizeof(last_note), "%s", text);
+  atomic_fetch_add(&n_notes, 1U);
+}
+
+TEST(a_renewal_that_fails_is_reported_once)
+{
+  static Bench bench;
+  WorkerFacts facts;
+  const RackUid uid = start(&bench, false, &facts);
+  const ParamMessage poison = { .uid = uid, .param = GROUPED_POISON, .value = 1.0 };
+  pthread_mutex_lock(&bench.worker->planning_lock);
+  bench.worker->config.note = on_note;
+  pthread_mutex_unlock(&bench.worker->planning_lock);
+  ck_assert_float_eq(bench_play(&bench), 0.5F);
+  test_node(&bench)->cannot_renew = true;
+  ck_assert(ring_send(bench.ring, &poison, 1U));
+  bench_play(&bench);
+  AWAIT(atomic_load(&n_notes) == 1U);
+  ck_assert_str_eq(last_note, "x cannot be renewed after a NaN: it cannot be renewed");
+  const uint64_t began_ns = time_now_ns();
+  while (time_now_ns() - began_ns < NS_PER_S / 2U) { // more than one attempt
+    bench_play(&bench);
+  }
+  ck_assert_uint_eq(atomic_load(&n_notes), 1U);
+  bench_clear(&bench);
+}
+
 TEST(offline_a_node_is_renewed_before_the_next_block)
 {
   static Bench bench;
@@ -106,13 +166,6 @@ TEST(the_response_of_a_rack_with_a_plugin_is_measured)
   start(&bench, false, &facts);
   ck_assert_float_eq_tol(facts.fallbacks.of[0].response, 0.5F, 1e-3F);
   bench_clear(&bench);
-}
-
-/// The node of the test effect in the active plan.
-static GroupedNode*
-test_node(const Bench* const bench)
-{
-  return bench->worker->player.plan->nodes[0].node->fx_node;
 }
 
 TEST(a_latency_that_changes_is_compensated_in_a_new_plan)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The stage on the CPU.  It runs the steps in order, splits a batch at the frames where a parameter
-// of one of its nodes changes, unless the effect has FxInfo::set_at, and shares a batch among the
-// cores of the pool if its measured time is long enough.
+// of one of its nodes changes, unless the effect takes changes with their frames (FxInfo::set_at),
+// and shares a batch among the cores of the pool if its measured time is long enough.
 
 #include "node_health.h"
 #include "simd.h"
@@ -177,6 +177,18 @@ point_units(const Stage* const stage, Batch* const batch, const uint32_t first, 
   }
 }
 
+/// Pass an event to a node whose run is split there.
+static void
+set_now(const Batch* const batch, const Run* const run, const StageEvent* const event)
+{
+  void* const node = batch->specs[run->first_unit].node;
+  if (batch->fx->set_at) {
+    batch->fx->set_at(node, event->param, event->value, 0U);
+  } else {
+    batch->fx->set(node, event->param, event->value);
+  }
+}
+
 /// Run the units of one node from event to event.
 static void
 run_with_events(const Stage* const stage, Batch* const batch, const Run* const run,
@@ -194,7 +206,7 @@ run_with_events(const Stage* const stage, Batch* const batch, const Run* const r
       done = until;
     }
     if (e < n_events) {
-      batch->fx->set(batch->specs[run->first_unit].node, events[e].param, events[e].value);
+      set_now(batch, run, &events[e]);
     }
   }
   point_units(stage, batch, run->first_unit, run->n_units, 0U);
@@ -480,7 +492,7 @@ run_batch(Stage* const stage, Batch* const batch, const uint32_t n_frames,
 {
   const bool any_stopped = find_stopped(batch);
   bool has_events = n_events && any_event(stage, batch);
-  if (has_events && batch->fx->set_at) {
+  if (has_events && batch->fx->set_at && !batch->fx->cut_at_events) {
     pass_events(stage, batch, events, n_events);
     has_events = false;
   }

@@ -133,6 +133,9 @@ read_line(Catalogue* const catalogue, const Line* const line, Error* const error
   CatalogueText* const description = &catalogue->descriptions[catalogue->n_entries - 1U];
   bundle->n_bytes = (size_t)(line->end + 1 - bundle->text);
   description->n_bytes = (size_t)(line->end + 1 - description->at);
+  const bool is_report = fields_begin_with(line->at, "report");
+  description->n_report_bytes = is_report ? (size_t)(line->end + 1 - line->at) : 0U;
+  catalogue->entries[catalogue->n_entries - 1U].has_report = is_report;
   return status;
 }
 
@@ -281,6 +284,13 @@ catalogue_entries(const Catalogue* const catalogue, uint32_t* const n_entries)
 {
   *n_entries = catalogue->n_entries;
   return catalogue->entries;
+}
+
+const char*
+catalogue_description(const Catalogue* const catalogue, const uint32_t entry, size_t* const n_bytes)
+{
+  *n_bytes = catalogue->descriptions[entry].n_bytes - catalogue->descriptions[entry].n_report_bytes;
+  return catalogue->descriptions[entry].at;
 }
 
 const char*

@@ -46,6 +46,7 @@ typedef struct CatalogueEntry {
   const char* short_name; ///< See plugin_short_name()
   const char* fault;      ///< As Plugin::fault
   uint32_t bundle;        ///< Place in the bundles
+  bool has_report;        ///< It was probed, see report.h
 } CatalogueEntry;
 
 /// Write a bundle: its line, then its text.  CATALOGUE_START goes before the first one. [any, not
@@ -73,6 +74,24 @@ const CatalogueEntry* catalogue_entries(const Catalogue* catalogue, uint32_t* n_
 
 /// The whole text, as it was read. [any]
 const char* catalogue_text(const Catalogue* catalogue, size_t* n_bytes);
+
+/// The description of an entry, as plugin_read() reads it, without its report; not terminated.
+/// [any]
+const char* catalogue_description(const Catalogue* catalogue, uint32_t entry, size_t* n_bytes);
+
+/**
+   Write a catalogue whose plugins have other reports.
+
+   @param reports [n_entries] lines that replace the report of an entry; NULL: it stays as it is.
+   [any, not rt]
+*/
+void
+catalogue_write_reports(TextBuffer* text, const Catalogue* catalogue, const char* const* reports);
+
+/// Write a catalogue whose plugins also have the reports of another one, if their descriptions are
+/// the same there; a plugin's own report stays.  STATUS_NO_MEM. [any, not rt]
+NODISCARD Status catalogue_keep_reports(TextBuffer* text, const Catalogue* catalogue,
+                                        const Catalogue* older);
 
 /// Make this the catalogue of the process, which owns it from now on, and free the earlier one.
 /// Effects that were found in that stay valid; an unchanged plugin keeps its effect.  NULL: there

@@ -8,10 +8,11 @@
 
 #include "engine/base/arena.h"
 
-/// A part of the catalogue's text.
+/// The description of a plugin, a part of the catalogue's text.
 typedef struct CatalogueText {
   const char* at;
   size_t n_bytes;
+  size_t n_report_bytes; ///< Of its last line, if that is a report; else 0
 } CatalogueText;
 
 struct Catalogue {

@@ -69,6 +69,21 @@ fields_write_count(TextBuffer* const text, const uint64_t count)
   text_buffer_print(text, "\t%" PRIu64, count);
 }
 
+void
+fields_write_flags(TextBuffer* const text, const uint32_t flags, const char* const* const names,
+                   const uint32_t n_names)
+{
+  const char* before = "\t";
+  for (uint32_t f = 0; f < n_names; ++f) {
+    if (flags & 1U << f) {
+      text_buffer_add(text, before);
+      text_buffer_add(text, names[f]);
+      before = ",";
+    }
+  }
+  text_buffer_add(text, flags ? "" : before);
+}
+
 // ---- read ----
 
 char*
@@ -213,6 +228,25 @@ fields_choice(FieldLine* const line, const char* const what, const char* const* 
   }
   fields_fail(line, STATUS_FILE, "the %s is unknown: \"%.40s\"", what, field ? field : "");
   return 0;
+}
+
+uint32_t
+fields_flags(FieldLine* const line, const char* const* const names, const uint32_t n_names)
+{
+  uint32_t flags = 0;
+  for (const char* at = fields_text(line, "list of flags"); *at && !line->status;) {
+    const size_t n = strcspn(at, ",");
+    uint32_t f = 0;
+    while (f < n_names && (strlen(names[f]) != n || strncmp(names[f], at, n) != 0)) {
+      ++f;
+    }
+    if (f == n_names) {
+      fields_fail(line, STATUS_FILE, "unknown flag \"%.40s\"", at);
+    }
+    flags |= f < n_names ? 1U << f : 0U;
+    at += n + (at[n] == ',');
+  }
+  return flags;
 }
 
 uint32_t

@@ -30,6 +30,10 @@ void fields_write_path(TextBuffer* text, const char* path);
 void fields_write_number(TextBuffer* text, double number);
 void fields_write_count(TextBuffer* text, uint64_t count);
 
+/// Write the names of the bits that are set, with commas between them.
+void
+fields_write_flags(TextBuffer* text, uint32_t flags, const char* const* names, uint32_t n_names);
+
 /// Return the line at `*text`, which this call terminates, and move `*text` behind it; NULL at the
 /// end of the text. [any]
 char* fields_next_line(char** text);
@@ -58,6 +62,9 @@ uint64_t fields_count(FieldLine* line, const char* what, uint64_t max); ///< 0 t
 /// The place of the field among n names. [any]
 uint32_t
 fields_choice(FieldLine* line, const char* what, const char* const* names, uint32_t n_names);
+
+/// The flags that the field names. [any]
+uint32_t fields_flags(FieldLine* line, const char* const* names, uint32_t n_names);
 
 /// Number of fields that are not read yet. [any]
 uint32_t fields_left(const FieldLine* line);

@@ -58,18 +58,6 @@ check_binary(const Plugin* const plugin, Error* const error)
   return status;
 }
 
-/// Set the port with a flag, if there is one, to an end of its range.
-static void
-send_end(const HostNode* const node, Instance* const instance, const uint32_t flag,
-         const bool is_max)
-{
-  const int32_t place = host_port_find(node->plugin, flag);
-  if (place >= 0) {
-    const PluginPort* const port = &node->plugin->ports[place];
-    node->calls->set(instance, (uint32_t)place, is_max ? port->max : port->min, 0U);
-  }
-}
-
 /// Send all control inputs of an instance that differ from their initial values.
 static void
 send_values(const HostNode* const node, const FxSetup* const setup,
@@ -82,9 +70,7 @@ send_values(const HostNode* const node, const FxSetup* const setup,
                      host_port_clip(port, setup->rate_hz, preset->values[v]), 0U);
   }
   host_params_send(&node->params, node->calls, instance);
-  send_end(node, instance, PORT_ENABLED, true);
-  send_end(node, instance, PORT_BYPASS, false);
-  send_end(node, instance, PORT_OFFLINE, setup->offline);
+  host_send_modes(plugin, node->calls, instance, setup->offline);
 }
 
 static bool

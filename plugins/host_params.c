@@ -165,6 +165,27 @@ host_params_send(const HostParams* const params, const InstanceCalls* const call
   }
 }
 
+/// Set the port with a flag, if there is one, to an end of its range.
+static void
+send_end(const Plugin* const plugin, const InstanceCalls* const calls, Instance* const instance,
+         const uint32_t flag, const bool is_max)
+{
+  const int32_t place = host_port_find(plugin, flag);
+  if (place >= 0) {
+    const PluginPort* const port = &plugin->ports[place];
+    calls->set(instance, (uint32_t)place, is_max ? port->max : port->min, 0U);
+  }
+}
+
+void
+host_send_modes(const Plugin* const plugin, const InstanceCalls* const calls,
+                Instance* const instance, const bool offline)
+{
+  send_end(plugin, calls, instance, PORT_ENABLED, true);
+  send_end(plugin, calls, instance, PORT_BYPASS, false);
+  send_end(plugin, calls, instance, PORT_OFFLINE, offline);
+}
+
 void
 host_moves_rest(HostMoves* const moves, const HostParams* const params)
 {

@@ -66,6 +66,11 @@ REALTIME void host_params_set(HostParams* params, uint32_t param, double value, 
 REALTIME void
 host_params_send(const HostParams* params, const InstanceCalls* calls, Instance* instance);
 
+/// Send what is no parameter: the plugin does not bypass itself, and knows if a file is rendered.
+/// [builder]
+void
+host_send_modes(const Plugin* plugin, const InstanceCalls* calls, Instance* instance, bool offline);
+
 /// All parameters of a unit are at their targets. [rt, builder]
 REALTIME void host_moves_rest(HostMoves* moves, const HostParams* params);
 

@@ -10,6 +10,8 @@
 #ifndef WARPRACK_PLUGINS_PLUGIN_H
 #define WARPRACK_PLUGINS_PLUGIN_H
 
+#include "report.h"
+
 #include "engine/base/arena.h"
 #include "engine/base/status.h"
 #include "engine/base/text_buffer.h"
@@ -122,6 +124,7 @@ typedef struct Plugin {
   const PluginPort* ports;
   uint32_t n_presets;
   const PluginPreset* presets;
+  const PluginReport* report; ///< NULL: not probed yet
   const int32_t* param_ports; ///< [fx.n_params] place in `ports`, or a PluginWord
 } Plugin;
 

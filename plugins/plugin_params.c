@@ -251,6 +251,7 @@ plugin_make_params(Plugin* const plugin, Arena* const arena, Error* const error)
   for (uint32_t p = 0; p < plugin->n_ports && !arena->failed; ++p) {
     if (is_param(&plugin->ports[p])) {
       places[n] = (int32_t)p;
+      params[n].structural = plugin->report && report_moves(plugin->report, p);
       make_param(&ids, &params[n++], &plugin->ports[p]);
     }
   }

@@ -8,6 +8,7 @@
        port    INDEX TYPE FLAGS SYMBOL NAME GROUP URI UNIT MIN INITIAL MAX BYTES
        points  VALUE LABEL ...           of the port above it
        preset  NAME URI STATE PORT VALUE ...
+       report  ...                       see report.c
 
    FLAGS are words with commas between them.  STATE is the file with a state, or empty.  PORT is the
    place among the lines "port", from 0.
@@ -63,26 +64,12 @@ write_plugin(TextBuffer* const text, const Plugin* const plugin)
 }
 
 static void
-write_flags(TextBuffer* const text, const uint32_t flags)
-{
-  const char* before = "\t";
-  for (uint32_t f = 0; f < PORT_N_FLAGS; ++f) {
-    if (flags & 1U << f) {
-      text_buffer_add(text, before);
-      text_buffer_add(text, flag_names[f]);
-      before = ",";
-    }
-  }
-  text_buffer_add(text, flags ? "" : before);
-}
-
-static void
 write_port(TextBuffer* const text, const PluginPort* const port)
 {
   text_buffer_add(text, "port");
   fields_write_count(text, port->index);
   fields_write_text(text, type_names[port->type]);
-  write_flags(text, port->flags);
+  fields_write_flags(text, port->flags, flag_names, PORT_N_FLAGS);
   fields_write_text(text, port->symbol);
   fields_write_text(text, port->name);
   fields_write_text(text, port->group);
@@ -123,6 +110,9 @@ plugin_write(TextBuffer* const text, const Plugin* const plugin)
   }
   for (uint32_t p = 0; p < plugin->n_presets; ++p) {
     write_preset(text, &plugin->presets[p]);
+  }
+  if (plugin->report) {
+    report_write(text, plugin->report);
   }
 }
 
@@ -171,25 +161,6 @@ read_state(const Reader* const reader, FieldLine* const line)
   reader->plugin->state = fields_path(line, "state");
 }
 
-static uint32_t
-read_flags(FieldLine* const line)
-{
-  uint32_t flags = PORT_NO_FLAGS;
-  for (const char* at = fields_text(line, "list of flags"); *at && !line->status;) {
-    const size_t n = strcspn(at, ",");
-    uint32_t f = 0;
-    while (f < PORT_N_FLAGS && (strlen(flag_names[f]) != n || strncmp(flag_names[f], at, n) != 0)) {
-      ++f;
-    }
-    if (f == PORT_N_FLAGS) {
-      fields_fail(line, STATUS_FILE, "unknown flag \"%.40s\"", at);
-    }
-    flags |= f < PORT_N_FLAGS ? 1U << f : PORT_NO_FLAGS;
-    at += n + (at[n] == ',');
-  }
-  return flags;
-}
-
 /// Ports of CLAP have ids, parameters of LV2 that are no ports have none.  Others are numbered from
 /// 0.
 static bool
@@ -205,7 +176,7 @@ read_port(const Reader* const reader, FieldLine* const line)
   PluginPort* const port = &reader->ports[reader->plugin->n_ports++];
   port->index = (uint32_t)fields_count(line, "index", UINT32_MAX);
   port->type = (PortType)fields_choice(line, "type", type_names, PORT_N_TYPES);
-  port->flags = read_flags(line);
+  port->flags = fields_flags(line, flag_names, PORT_N_FLAGS);
   port->symbol = fields_text(line, "symbol");
   port->name = fields_text(line, "name");
   port->group = fields_text(line, "group");
@@ -306,6 +277,35 @@ read_preset(const Reader* const reader, FieldLine* const line)
 }
 
 static void
+read_report(const Reader* const reader, FieldLine* const line)
+{
+  PluginReport* const report = take(reader, line, 1, sizeof(*report));
+  if (report) {
+    report_read(line, reader->n_ports, reader->arena, report);
+    reader->plugin->report = report;
+  }
+}
+
+/// The lines after the one of the binary.
+static void
+read_fact(const Reader* const reader, char* const text, FieldLine* const line)
+{
+  if (reader->plugin->report) {
+    fields_fail(line, STATUS_FILE, "a line after the report");
+  } else if (fields_begin_with(text, "port") && !reader->plugin->n_presets) {
+    read_port(reader, line);
+  } else if (fields_begin_with(text, "points")) {
+    read_points(reader, line);
+  } else if (fields_begin_with(text, "preset")) {
+    read_preset(reader, line);
+  } else if (fields_begin_with(text, "report")) {
+    read_report(reader, line);
+  } else {
+    fields_fail(line, STATUS_FILE, "unexpected line \"%.40s\"", text);
+  }
+}
+
+static void
 read_line(const Reader* const reader, char* const text, FieldLine* const line)
 {
   if (line->number == 1U && fields_begin_with(text, "plugin")) {
@@ -314,12 +314,8 @@ read_line(const Reader* const reader, char* const text, FieldLine* const line)
     read_binary(reader, line);
   } else if (line->number == 3U && fields_begin_with(text, "state")) {
     read_state(reader, line);
-  } else if (line->number > 2U && fields_begin_with(text, "port") && !reader->plugin->n_presets) {
-    read_port(reader, line);
-  } else if (line->number > 2U && fields_begin_with(text, "points")) {
-    read_points(reader, line);
-  } else if (line->number > 2U && fields_begin_with(text, "preset")) {
-    read_preset(reader, line);
+  } else if (line->number > 2U) {
+    read_fact(reader, text, line);
   } else {
     fields_fail(line, STATUS_FILE, "unexpected line \"%.40s\"", text);
   }
@@ -352,6 +348,24 @@ count_lines(const char* text, const char* const word)
   return n;
 }
 
+/// What the effect promises: what the report allows.
+static void
+set_promise(Plugin* const plugin)
+{
+  static const char* const reasons[] = {
+    [REPORT_NOTHING] = "the lengths of blocks, and live or offline, may change the output",
+    [REPORT_SPLITS] = "each run, or how parameters move, may change the output",
+    [REPORT_EXACT] = "measured by a probe",
+  };
+  const PluginReport* const report = plugin->report;
+  const ReportPromise promise = report_promise(report);
+  plugin->fx.tolerance_reason = reasons[promise];
+  plugin->fx.cut_at_events = promise != REPORT_NOTHING;
+  if (promise == REPORT_EXACT) {
+    plugin->fx.tolerance = fmax(report->run_error, fmax(report->block_error, report->move_error));
+  }
+}
+
 /// The effect, but for its parameters.
 static void
 make_effect(Plugin* const plugin, char* const short_name, const FxInfo* const functions)
@@ -360,9 +374,8 @@ make_effect(Plugin* const plugin, char* const short_name, const FxInfo* const fu
   plugin->fx = *functions;
   plugin->fx.name = short_name;
   plugin->fx.summary = plugin->name;
-  plugin->fx.tolerance = 0.0;
-  plugin->fx.tolerance_reason = "the plugin has one implementation, whose blocks are not split";
   plugin->fx.source = &plugin->source;
+  set_promise(plugin);
 }
 
 Status

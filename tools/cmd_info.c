@@ -4,6 +4,7 @@
 #include "catalogue_file.h"
 #include "commands.h"
 #include "options.h"
+#include "report_text.h"
 
 #include "engine/base/hint.h"
 #include "engine/base/text.h"
@@ -271,7 +272,10 @@ print_plugin(const Plugin* const plugin)
     printf("%-12s%u, silent\n", "side chains", count_audio(plugin, PORT_SIDECHAIN));
   }
   printf("%-12s%u\n", "outputs", count_audio(plugin, PORT_OUTPUT));
-  print_fact("latency", reports_latency(plugin) ? "reported" : "not reported");
+  if (!plugin->report) {
+    print_fact("latency", reports_latency(plugin) ? "reported" : "not reported");
+  }
+  report_text_print(plugin);
   for (uint32_t p = 0; p < plugin->n_presets; ++p) {
     print_fact(p ? "" : "presets", plugin->presets[p].name);
   }
@@ -288,13 +292,13 @@ plugin_json(const Plugin* const plugin)
     json_array_append_new(presets, json_string(plugin->presets[p].name));
   }
   return json_pack(
-      "{ss ss ss ss ss ss ss so si si si sb so ss ss so}", "short_name", plugin->fx.name, "format",
-      plugin->source.format, "id", plugin->source.id, "name", plugin->name, "maker", plugin->maker,
-      "category", plugin->category, "licence", plugin->licence, "file",
+      "{ss ss ss ss ss ss ss so si si si sb so so ss ss so}", "short_name", plugin->fx.name,
+      "format", plugin->source.format, "id", plugin->source.id, "name", plugin->name, "maker",
+      plugin->maker, "category", plugin->category, "licence", plugin->licence, "file",
       command_json_text(plugin->binary), "inputs", (int)count_audio(plugin, 0), "side_chains",
       (int)count_audio(plugin, PORT_SIDECHAIN), "outputs", (int)count_audio(plugin, PORT_OUTPUT),
-      "reports_latency", (int)reports_latency(plugin), "presets", presets, "notes", plugin->notes,
-      "fault", plugin->fault, "params", params_json(&plugin->fx));
+      "reports_latency", (int)reports_latency(plugin), "report", report_json(plugin), "presets",
+      presets, "notes", plugin->notes, "fault", plugin->fault, "params", params_json(&plugin->fx));
 }
 
 // ---- search ----

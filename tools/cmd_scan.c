@@ -4,6 +4,7 @@
 #include "catalogue_file.h"
 #include "commands.h"
 #include "options.h"
+#include "probing.h"
 
 #include "engine/base/text.h"
 #include "plugins/format.h"
@@ -108,13 +109,16 @@ print_report(const Catalogue* const catalogue, const ScanCounts* const counts)
 // ---- the subcommand ----
 
 static int
-scan(const bool everything, const bool json)
+scan(const bool everything, const bool probes, const bool json)
 {
   Error error = { STATUS_OK, "" };
   Catalogue* catalogue = NULL;
   ScanCounts counts;
   Status status = catalogue_file_scan(everything, &catalogue, &counts, &error);
   status = status ? status : catalogue_file_write(catalogue, &error);
+  if (!status && probes) {
+    status = probing_all(&catalogue, everything, &error);
+  }
   int exit_code = 0;
   if (status) {
     exit_code = command_fail(&cmd_scan, &error);
@@ -132,10 +136,12 @@ run_scan(const int argc, char** const argv)
 {
   bool everything = false;
   bool json = false;
+  bool probes = false;
   // clang-format off
   const Option table[] = {
     { "all",  'a', OPTION_FLAG, .to.flag = &everything, .help = "Describe unchanged plugins again, and those that failed" },
     { "json", 'j', OPTION_FLAG, .to.flag = &json,       .help = "Print JSON" },
+    { "probe", 'p', OPTION_FLAG, .to.flag = &probes,    .help = "Measure what each plugin does that was not measured yet: takes minutes" },
   };
   // clang-format on
   const OptionTable options = { table, ARRAY_LEN(table), .max_operands = 0 };
@@ -143,5 +149,5 @@ run_scan(const int argc, char** const argv)
   if (!options_parse(&cmd_scan, &options, argc, argv, &operands)) {
     return operands.exit_code;
   }
-  return scan(everything, json);
+  return scan(everything, probes, json);
 }

@@ -209,7 +209,8 @@ struct FxInfo {
   const char* tolerance_reason; ///< Why outputs differ across backends and splits
   double tolerance;             ///< Largest absolute difference for a full-scale input
   bool offline_only;            ///< Refused in live racks, with a reason
-  const FxSource* source;       ///< NULL: built in
+  bool cut_at_events; ///< With `set_at`: the engine splits runs all the same, and the frame is 0
+  const FxSource* source; ///< NULL: built in
 
   /// Create a node.  Does not allocate large memory: it reports the amount in FxShape::data_bytes,
   /// and `load` allocates it.  On failure, sets `error` and does not change `*node`. [builder]

@@ -146,6 +146,29 @@ print_all(const Scan* const scan, char** const text, size_t* const n_bytes, Erro
   return STATUS_OK;
 }
 
+/// Give the plugins that were described again, but are the same, the reports that they had.
+static Status
+keep_reports(const Catalogue* const old, char** const text, size_t* const n_bytes,
+             Error* const error)
+{
+  Catalogue* catalogue = NULL;
+  char* const bytes = *text;
+  *text = NULL;
+  Status status = catalogue_new(bytes, *n_bytes, &catalogue, error);
+  TextBuffer kept = { .bytes = NULL };
+  if (!status && catalogue_keep_reports(&kept, catalogue, old)) {
+    status = error_set(error, STATUS_NO_MEM, "out of memory for the catalogue of plugins");
+  }
+  catalogue_free(catalogue);
+  *n_bytes = kept.n;
+  *text = text_buffer_take(&kept);
+  if (status) {
+    free(*text);
+    *text = NULL;
+  }
+  return status;
+}
+
 /// Allocate a scan, and find its unchanged bundles in the old catalogue.
 static Status
 set_bundles(Scan* const scan, const FoundBundles* const found, const OldBundles* const old,
@@ -189,6 +212,9 @@ scan_run(const ScanRequest* const request, char** const text, size_t* const n_by
   status = status ? status : print_all(&scan, text, n_bytes, error);
   if (!status) {
     count(&scan, counts);
+  }
+  if (!status && request->old && counts->n_described && !request->everything) {
+    status = keep_reports(request->old, text, n_bytes, error);
   }
   clear_bundles(&scan);
   free(old.bundles);

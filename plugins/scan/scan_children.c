@@ -74,7 +74,7 @@ child_main(const Crew* const crew, const Child* const child)
 {
   const size_t n_bytes = report_bytes(crew->jobs);
   const bool is_private = !madvise(child->report, n_bytes, MADV_DONTFORK);
-  if (scan_confine(crew->parent, child->output) && is_private) {
+  if (scan_confine(crew->parent, child->output, crew->jobs->max_file_bytes) && is_private) {
     crew->jobs->work(crew->jobs->context, child->job, child->report);
     child->report->is_complete = true;
   }

@@ -14,7 +14,6 @@
 
 #define NICE_VALUE       10                   // a scan may run beside a live server
 #define MAX_MEMORY_BYTES (UINT64_C(4) << 30U) // more than the process has when it starts
-#define MAX_FILE_BYTES   (64U << 10U)         // also of what it prints
 #define MAX_CPU_S        60U                  // for processes that outlive the scan
 
 /// Plugins open windows where they find a display, and some end the process where they do not.
@@ -75,20 +74,20 @@ set_limit(const int resource, const uint64_t max)
 }
 
 static bool
-set_limits(void)
+set_limits(const uint64_t max_file_bytes)
 {
   return set_limit(RLIMIT_AS, address_bytes() + MAX_MEMORY_BYTES) && set_limit(RLIMIT_CORE, 0) &&
-         set_limit(RLIMIT_CPU, MAX_CPU_S) && set_limit(RLIMIT_FSIZE, MAX_FILE_BYTES);
+         set_limit(RLIMIT_CPU, MAX_CPU_S) && set_limit(RLIMIT_FSIZE, max_file_bytes);
 }
 
 bool
-scan_confine(const pid_t parent, const int output)
+scan_confine(const pid_t parent, const int output, const uint64_t max_file_bytes)
 {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   setsid();
   setpriority(PRIO_PROCESS, 0, NICE_VALUE);
   set_signals();
   set_environment();
-  return getppid() == parent && set_descriptors(output) && set_limits() &&
+  return getppid() == parent && set_descriptors(output) && set_limits(max_file_bytes) &&
          !prctl(PR_SET_DUMPABLE, 0) && !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }

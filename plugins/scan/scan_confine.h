@@ -4,6 +4,7 @@
 #define WARPRACK_PLUGINS_SCAN_SCAN_CONFINE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /**
@@ -13,8 +14,9 @@
 
    @param parent Its parent; false if that one has ended.
    @param output Becomes descriptors 1 and 2.
+   @param max_file_bytes Of each file that is written, also in memory.
    [child]
 */
-bool scan_confine(pid_t parent, int output);
+bool scan_confine(pid_t parent, int output, uint64_t max_file_bytes);
 
 #endif

@@ -97,7 +97,12 @@ fuzz_examples(FuzzVisit* const visit, void* const context)
                     "port\t2\tatom\tevents,time,patch\tin\tIn\t\t\tnone\t0\t0\t0\t8192\n"
                     "port\t0\tproperty\tfile\tir\tIR\t\turn:x#ir\tnone\t0\t0\t0\t0\n"
                     "preset\tLoud\turn:x#loud\t1\t0\t2\t1\t-3\n"
-                    "preset\tNothing\t\t0\n",
+                    "preset\tNothing\t\t0\n"
+                    "report\t\tnan,prints\t64\t0\t500\t4096\t0\t2\t1\t0\t1e-7\t0.5\t0\t1\n",
+    CATALOGUE_START "bundle\tclap\t/c\t1\t\n"
+                    "plugin\tclap\tc.x\tX\t\t\t\t\t\n"
+                    "binary\t/c\t/c\t1\t2\t3\n"
+                    "report\tcrashed (SIGSEGV) while it ran\t\t0\t0\t0\t0\t0\t0\t0\t0\t0\t0\n",
   };
   for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); ++i) {
     visit(context, texts[i], strlen(texts[i]));

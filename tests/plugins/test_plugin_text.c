@@ -17,6 +17,8 @@
   "plugin\tlv2\turn:x\tX\t\t\t\t\t\n"                                                              \
   "binary\t/b\t/b/x.so\t1\t2\t3\n"
 #define PORT   "port\t0\tcontrol\t\tgain\tGain\t\t\tdb\t-90\t0\t24\t0\n"
+#define PORT_1 "port\t1\tcontrol\t\ta\tA\t\t\tdb\t0\t0\t1\t0\n"
+#define REPORT "report\t\t\t0\t0\t0\t0\t0\t0\t0\t0\t0\t0\t0\n"
 #define PRESET "preset\tLoud\t\t0\t0\t6\n"
 
 static Error fault;
@@ -77,6 +79,97 @@ assert_same(const Plugin* const a, const Plugin* const b)
   ck_assert_uint_eq(a->n_presets, b->n_presets);
   for (uint32_t p = 0; p < a->n_presets; ++p) {
     assert_same_preset(&a->presets[p], &b->presets[p]);
+  }
+}
+
+static void
+assert_same_report(const PluginReport* const a, const PluginReport* const b)
+{
+  ck_assert_str_eq(a->fault, b->fault);
+  ck_assert_uint_eq(a->flags, b->flags);
+  ck_assert_uint_eq(a->latency_frames, b->latency_frames);
+  ck_assert_uint_eq(a->tail_frames, b->tail_frames);
+  ck_assert_uint_eq(a->block_ns, b->block_ns);
+  ck_assert_uint_eq(a->n_bytes, b->n_bytes);
+  ck_assert_uint_eq(a->n_threads, b->n_threads);
+  ck_assert_uint_eq(a->n_allocations, b->n_allocations);
+  ck_assert_uint_eq(a->n_locks, b->n_locks);
+  ck_assert(a->run_error == b->run_error && a->block_error == b->block_error &&
+            a->move_error == b->move_error);
+  ck_assert_uint_eq(a->n_moving, b->n_moving);
+  ck_assert_mem_eq(a->moving, b->moving, a->n_moving * sizeof(uint32_t));
+}
+
+TEST(a_report_reads_back_as_it_was_written)
+{
+  static const uint32_t moving[] = { 2, 3 };
+  const PluginReport report = { .fault = "crashed: \\",
+                                .flags = REPORT_NAN | REPORT_WRITES_INPUT,
+                                .latency_frames = 4294967295U,
+                                .tail_frames = 2,
+                                .block_ns = 3,
+                                .n_bytes = UINT64_MAX,
+                                .n_threads = 4,
+                                .n_allocations = 5,
+                                .n_locks = 6,
+                                .run_error = 0.1,
+                                .block_error = 1e-7,
+                                .move_error = 1e9,
+                                .n_moving = 2,
+                                .moving = moving };
+  SCOPED(arena_clear) Arena arena = { .chunks = NULL };
+  Plugin plugin = plugin_sample;
+  plugin.report = &report;
+  SCOPED_MEMORY char* const text = plugin_sample_text(&plugin);
+  Plugin* read = NULL;
+  OK(plugin_sample_read(text, &arena, &read, &error));
+  assert_same_report(&report, read->report);
+  SCOPED_MEMORY char* const again = plugin_sample_text(read);
+  ck_assert_str_eq(text, again);
+}
+
+static const struct {
+  const char* fault;
+  double run_error, block_error, move_error;
+  ReportPromise promise;
+} promises[] = {
+  { "", 0.0, 0.0, 0.0, REPORT_EXACT },   { "", 1e-7, 2e-7, 3e-7, REPORT_EXACT },
+  { "", 0.1, 0.0, 0.0, REPORT_SPLITS },  { "", 0.0, 0.0, 0.1, REPORT_SPLITS },
+  { "", 0.0, 0.1, 0.0, REPORT_NOTHING }, { "crashed", 0.0, 0.0, 0.0, REPORT_NOTHING },
+};
+
+TEST_ROWS(the_effect_promises_what_the_report_allows, promises)
+{
+  const PluginReport report = { .fault = promises[row].fault,
+                                .run_error = promises[row].run_error,
+                                .block_error = promises[row].block_error,
+                                .move_error = promises[row].move_error };
+  SCOPED(arena_clear) Arena arena = { .chunks = NULL };
+  Plugin plugin = plugin_sample;
+  plugin.report = &report;
+  SCOPED_MEMORY char* const text = plugin_sample_text(&plugin);
+  Plugin* read = NULL;
+  OK(plugin_sample_read(text, &arena, &read, &error));
+  const ReportPromise promise = promises[row].promise;
+  ck_assert_int_eq(report_promise(read->report), promise);
+  ck_assert_int_eq(read->fx.cut_at_events, promise != REPORT_NOTHING);
+  ck_assert(read->fx.tolerance == (promise == REPORT_EXACT ? promises[row].move_error : 0.0));
+  ck_assert_int_eq(report_promise(NULL), REPORT_NOTHING);
+}
+
+TEST(parameters_that_move_the_latency_are_structural)
+{
+  static const uint32_t moving[] = { 3 };
+  const PluginReport report = { .fault = "", .n_moving = 1, .moving = moving };
+  SCOPED(arena_clear) Arena arena = { .chunks = NULL };
+  Plugin plugin = plugin_sample;
+  plugin.report = &report;
+  SCOPED_MEMORY char* const text = plugin_sample_text(&plugin);
+  Plugin* read = NULL;
+  OK(plugin_sample_read(text, &arena, &read, &error));
+  for (uint32_t p = 0; p < read->fx.n_params; ++p) {
+    ck_assert_int_eq(read->fx.params[p].structural,
+                     read->param_ports[p] == 3 || read->param_ports[p] == PLUGIN_PRESET);
   }
 }
 
@@ -190,6 +283,19 @@ static const struct {
   { HEAD "port\t0\tatom\t\ta\tA\t\t\tnone\t0\t0\t0\t4294967296\n",
     "line 3: the size is not a whole number" },
   { HEAD PORT PRESET PORT, "line 5: unexpected line \"port" },
+  { HEAD PORT REPORT REPORT, "line 5: a line after the report" },
+  { HEAD PORT REPORT PRESET, "line 5: a line after the report" },
+  { HEAD PORT "report\t\tnan,no\t0\t0\t0\t0\t0\t0\t0\t0\t0\t0\n", "line 4: unknown flag \"no\"" },
+  { HEAD PORT "report\t\t\t0\t0\t0\t0\t0\t0\t0\t0\t0\n",
+    "line 4: the difference of moves is missing" },
+  { HEAD PORT "report\t\t\t0\t0\t0\t0\t0\t0\t0\t-1\t0\t0\n",
+    "line 4: the difference of runs is negative" },
+  { HEAD PORT "report\t\t\t0\t0\t0\t0\t0\t0\t0\t0\t0\t0\t1\n",
+    "line 4: the port of the latency is not a whole number from 0 to 0" },
+  { HEAD PORT "report\t\t\t0\t0\t0\t0\t0\t0\t0\t0\t0\t0\t0\t0\n",
+    "line 4: more ports than the plugin has" },
+  { HEAD PORT PORT_1 "report\t\t\t0\t0\t0\t0\t0\t0\t0\t0\t0\t0\t1\t0\n",
+    "line 5: the port 0 is not above the one before it" },
   { HEAD "points\t0\tA\n", "line 3: points without a port" },
   { HEAD PORT "points\t0\tA\npoints\t1\tB\n", "line 5: points without a port" },
   { HEAD PORT PRESET "points\t0\tA\n", "line 5: points without a port" },

@@ -102,6 +102,51 @@ TEST(scan_prints_json)
   json_decref(report);
 }
 
+/// Number of reports in the catalogue, which is in the folder of `cache`.
+static unsigned
+count_reports(void)
+{
+  RUN_GOOD("list", "plugins");
+  char line[256];
+  snprintf(line, sizeof(line), "grep -c ^report %s/warprack/plugins-*.txt", cache.directory);
+  FILE* const pipe = popen(line, "r");
+  unsigned n = 0;
+  ck_assert_int_eq(fscanf(pipe, "%u", &n), 1);
+  pclose(pipe);
+  return n;
+}
+
+TEST(scan_probes_each_plugin_once)
+{
+  put("effects.so");
+  RUN_GOOD("info", "ladspa", "effects/moving");
+  assert_says(program.out, "probed      not yet; `warprack scan --probe`");
+  RUN_GOOD("scan", "--probe");
+  const unsigned n_effects = count_reports();
+  ck_assert_uint_gt(n_effects, 5);
+  RUN_GOOD("info", "ladspa", "effects/moving");
+  assert_says(program.out, "latency     100 frames; changes with frames\n");
+  assert_says(program.out, "a change cross-fades to a new node");
+  RUN_GOOD("info", "ladspa", "effects/gain");
+  assert_says(program.out, "samples     the same live and offline, with blocks of any length\n");
+  put("samples.so");
+  RUN_GOOD("scan");
+  ck_assert_uint_eq(count_reports(), n_effects); // kept
+  RUN_GOOD("scan", "--probe");
+  ck_assert_uint_gt(count_reports(), n_effects);
+  RUN_GOOD("info", "ladspa", "samples/blocks");
+  assert_says(program.out, "samples     not promised: they depend on the lengths of blocks\n");
+  RUN_GOOD("info", "ladspa", "samples/divides");
+  assert_says(program.out,
+              "probe       crashed (SIGABRT) with a parameter at an end of its range\n");
+  json_t* plugin;
+  RUN_JSON(plugin, "info", "--json", "ladspa", "samples/random");
+  const json_t* const report = json_object_get(plugin, "report");
+  ck_assert(json_is_false(json_object_get(report, "same_samples")));
+  ck_assert_double_gt(json_number_value(json_object_get(report, "run_error")), 0.01);
+  json_decref(plugin);
+}
+
 TEST(a_catalogue_that_cannot_be_written_fails_the_scan_only)
 {
   put("effects.so");

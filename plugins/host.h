@@ -13,9 +13,12 @@
    - Side-chain inputs and CV inputs are silent.
    - A control input begins at the value of the rack, else of the preset, else at its initial value.
      FxInfo::initial is its value without that of the rack.
-   - A change of a parameter takes effect at the start of a block, because the output of many plugins
-     depends on how their input is split.  A number moves to its new value in FX_RAMP_SECONDS, in one
-     step per block; not if its port is PORT_STEPPED, an integer, a choice or a switch.
+   - A change of a parameter takes effect at its frame, where the run is cut, if the plugin's report
+     shows that its output does not depend on how the input is split (report.h).  Else it takes
+     effect at the start of the block; CLAP plugins get the frame.
+   - A number moves to its new value in FX_RAMP_SECONDS, in steps of HOST_STEP_FRAMES, or without
+     such a report in one step per block; not if its port is PORT_STEPPED, an integer, a choice or a
+     switch.
    - create() opens the instances, because a plan needs the latency before load(): what memory a
      plugin takes is not known before, and not counted.
    - The latency may change while the plugin runs, and the builder follows it (FxInfo::latency).

@@ -101,6 +101,7 @@ lay_out(HostNode* const node)
   layout->moves = append(layout, n_params, sizeof(HostMove));
   layout->moving = append(layout, n_params, sizeof(uint32_t));
   layout->rows = append(layout, node->lanes.n_rows, sizeof(float*));
+  layout->out = append(layout, node->lanes.n_out, sizeof(float*));
   layout->samples = append(layout, node->lanes.n_rows, (size_t)node->row_frames * sizeof(float));
   layout->lines =
       append(layout, node->lanes.n_in, bypass_line_frames(&node->bypass) * sizeof(float));
@@ -179,6 +180,7 @@ host_create(const FxSetup* const setup, FxShape* const shape, void** const node,
     return error_set(error, STATUS_NO_MEM, "%s: out of memory", setup->fx->name);
   }
   host->plugin = host->params.plugin = plugin_of(setup->fx);
+  host->params.is_cut = setup->fx->cut_at_events;
   host->params.ramp_frames = (uint32_t)lrint(FX_RAMP_SECONDS * setup->rate_hz);
   const Status status = prepare(host, setup, shape, error);
   if (status) {
@@ -204,6 +206,7 @@ host_unit_init(const void* const node, void* const state, const uint32_t index)
   unit->moves.list = (HostMove*)(void*)(memory + host->layout.moves);
   unit->moves.moving = (uint32_t*)(void*)(memory + host->layout.moving);
   unit->rows = (float**)(void*)(memory + host->layout.rows);
+  unit->out = (float**)(void*)(memory + host->layout.out);
   unit->bypass = bypass_at(host->params.is_bypassed, atomic_load(&host->latencies[index]),
                            (float*)(void*)(memory + host->layout.lines));
   for (uint32_t r = 0; r < host->lanes.n_rows; ++r) {
@@ -281,13 +284,13 @@ host_set(void* const node, const uint32_t param, const double value)
 /// Copy the inputs for the instance: a plugin may write to its inputs, which other nodes read.
 static void
 copy_inputs(const HostLanes* const lanes, float* const* const rows, const float* const* const in,
-            const uint32_t n_frames)
+            const uint32_t first, const uint32_t n_frames)
 {
   for (uint32_t r = 0; r < lanes->n_rows; ++r) {
     if (lanes->sources[r] == LANE_SILENT) {
       memset(rows[r], 0, n_frames * sizeof(float));
     } else {
-      memcpy(rows[r], in[lanes->sources[r]], n_frames * sizeof(float));
+      memcpy(rows[r], in[lanes->sources[r]] + first, n_frames * sizeof(float));
     }
   }
 }
@@ -308,14 +311,29 @@ follow_latency(const HostNode* const node, HostUnit* const unit)
   }
 }
 
+/// Run the instance of a unit for a part of the block.
+static void
+run_instance(const HostNode* const node, HostUnit* const unit, const FxUnit* const io,
+             const uint32_t first, const uint32_t n_frames)
+{
+  copy_inputs(&node->lanes, unit->rows, io->in, first, n_frames);
+  for (uint32_t o = 0; o < node->lanes.n_out; ++o) {
+    unit->out[o] = io->out[o] + first;
+  }
+  node->calls->run(unit->instance, (const float* const*)unit->rows, unit->out, n_frames);
+}
+
 static void
 run_unit(const FxUnit* const io, const uint32_t n_frames, const uint64_t float_mode)
 {
   const HostNode* const node = io->node;
   HostUnit* const unit = io->state;
-  host_moves_run(&unit->moves, &node->params, node->calls, unit->instance, n_frames);
-  copy_inputs(&node->lanes, unit->rows, io->in, n_frames);
-  node->calls->run(unit->instance, (const float* const*)unit->rows, io->out, n_frames);
+  for (uint32_t done = 0; done < n_frames;) {
+    const uint32_t n =
+        host_moves_run(&unit->moves, &node->params, node->calls, unit->instance, n_frames - done);
+    run_instance(node, unit, io, done, n);
+    done += n;
+  }
   rt_keep_float_mode(float_mode);
   bypass_run(&unit->bypass, &node->bypass, node->params.is_bypassed, io, n_frames);
   follow_latency(node, unit);

@@ -12,7 +12,7 @@
 
 /// Places of the arrays in the memory of a unit, in bytes from its start.
 typedef struct UnitLayout {
-  size_t moves, moving, rows, samples, lines;
+  size_t moves, moving, rows, out, samples, lines;
   size_t n_bytes;
 } UnitLayout;
 
@@ -38,6 +38,7 @@ typedef struct HostUnit {
   HostMoves moves;
   Bypass bypass;
   float** rows; ///< [lanes.n_rows] the inputs of the instance, which it may write to
+  float** out;  ///< [lanes.n_out] the outputs of a run
 } HostUnit;
 
 /// Open all instances of a node, at its values, and find their latency.

@@ -193,29 +193,53 @@ host_moves_rest(HostMoves* const moves, const HostParams* const params)
     moves->list[p] = (HostMove){ .ramp = ramp_at((float)params->list[p].target) };
   }
   moves->n_moving = 0;
+  moves->frames_left = 0;
   moves->n_changes = params->n_changes;
 }
 
 static bool
 is_moving(const HostMove* const move)
 {
-  return move->ramp.frames_left || move->n_blocks;
+  return move->ramp.frames_left || move->n_steps;
 }
 
-/// Begin a move to a new target.  Returns false if no move is necessary.
+/// Go on to the end of the next `n_frames` frames.  The last value of a ramp is the target itself,
+/// not its float.
+static void
+step(HostMove* const move, const HostParam* const param, const InstanceCalls* const calls,
+     Instance* const instance, const uint32_t n_frames)
+{
+  if (param->motion == MOTION_TRIGGER) {
+    --move->n_steps;
+    calls->set(instance, param->port, move->n_steps ? param->max : param->min,
+               move->n_steps ? param->frame : 0U);
+    return;
+  }
+  ramp_skip(&move->ramp, n_frames);
+  const double number =
+      move->ramp.frames_left ? clip(param, (double)ramp_value(&move->ramp)) : param->target;
+  calls->set(instance, param->port, number, 0U);
+}
+
+/// Begin a move to a new target, and take its part of a step that others have begun.  Returns false
+/// if no move is necessary.
 static bool
-begin(HostMoves* const moves, const HostParams* const params, const uint32_t p)
+begin(HostMoves* const moves, const HostParams* const params, const InstanceCalls* const calls,
+      Instance* const instance, const uint32_t p)
 {
   HostMove* const move = &moves->list[p];
   const HostParam* const param = &params->list[p];
   const bool was_moving = is_moving(move);
   if (param->motion == MOTION_TRIGGER && param->target == param->max) {
-    move->n_blocks = 2U;
+    move->n_steps = 2U;
   } else if (param->motion == MOTION_RAMP) {
     ramp_aim(&move->ramp, (float)param->target, params->ramp_frames);
   }
   if (!was_moving && is_moving(move)) {
     moves->moving[moves->n_moving++] = p;
+    if (moves->frames_left) {
+      step(move, param, calls, instance, moves->frames_left);
+    }
   }
   return is_moving(move);
 }
@@ -226,37 +250,18 @@ read_targets(HostMoves* const moves, const HostParams* const params,
 {
   for (uint32_t p = 0; p < params->plugin->fx.n_params; ++p) {
     const HostParam* const param = &params->list[p];
-    if (param->change > moves->n_changes && !begin(moves, params, p)) {
+    if (param->change > moves->n_changes && !begin(moves, params, calls, instance, p)) {
       calls->set(instance, param->port, param->target, param->frame);
     }
   }
   moves->n_changes = params->n_changes;
 }
 
-/// Take the step of a block.  The last step of a ramp is the target itself, not its float.
+/// Take a step of all moves.
 static void
-step(HostMove* const move, const HostParam* const param, const InstanceCalls* const calls,
-     Instance* const instance, const uint32_t n_frames)
+step_all(HostMoves* const moves, const HostParams* const params, const InstanceCalls* const calls,
+         Instance* const instance, const uint32_t n_frames)
 {
-  if (param->motion == MOTION_TRIGGER) {
-    --move->n_blocks;
-    calls->set(instance, param->port, move->n_blocks ? param->max : param->min,
-               move->n_blocks ? param->frame : 0U);
-    return;
-  }
-  ramp_skip(&move->ramp, n_frames);
-  const double number =
-      move->ramp.frames_left ? clip(param, (double)ramp_value(&move->ramp)) : param->target;
-  calls->set(instance, param->port, number, 0U);
-}
-
-void
-host_moves_run(HostMoves* const moves, const HostParams* const params,
-               const InstanceCalls* const calls, Instance* const instance, const uint32_t n_frames)
-{
-  if (moves->n_changes != params->n_changes) {
-    read_targets(moves, params, calls, instance);
-  }
   uint32_t n_left = 0;
   for (uint32_t m = 0; m < moves->n_moving; ++m) {
     const uint32_t p = moves->moving[m];
@@ -266,4 +271,21 @@ host_moves_run(HostMoves* const moves, const HostParams* const params,
     }
   }
   moves->n_moving = n_left;
+}
+
+uint32_t
+host_moves_run(HostMoves* const moves, const HostParams* const params,
+               const InstanceCalls* const calls, Instance* const instance, const uint32_t n_frames)
+{
+  if (moves->n_changes != params->n_changes) {
+    read_targets(moves, params, calls, instance);
+  }
+  if (moves->n_moving && !moves->frames_left) {
+    moves->frames_left = params->is_cut ? HOST_STEP_FRAMES : n_frames;
+    step_all(moves, params, calls, instance, moves->frames_left);
+  }
+  const uint32_t n =
+      moves->frames_left && moves->frames_left < n_frames ? moves->frames_left : n_frames;
+  moves->frames_left -= moves->frames_left ? n : 0U;
+  return n;
 }

@@ -15,8 +15,8 @@
 typedef enum HostMotion {
   MOTION_NONE,   ///< No port: `bypass` and `preset`
   MOTION_JUMP,   ///< At once
-  MOTION_RAMP,   ///< By a ramp, one step per block
-  MOTION_TRIGGER ///< `max` for one block, then `min`
+  MOTION_RAMP,   ///< By a ramp, in steps
+  MOTION_TRIGGER ///< `max` for one step, then `min`
 } HostMotion;
 
 typedef struct HostParam {
@@ -31,11 +31,15 @@ typedef struct HostParam {
   uint64_t change; ///< [player] HostParams::n_changes of the last change
 } HostParam;
 
+#define HOST_STEP_FRAMES 64U // of a ramp, if runs are cut: 1.3 ms at 48 kHz
+
 /// The parameters of a node.
 typedef struct HostParams {
   const Plugin* plugin;
   HostParam* list; ///< [plugin->fx.n_params]
   uint32_t ramp_frames;
+  bool is_cut; ///< Runs end where parameters change, so that steps do not depend on the blocks;
+               ///< false: one step per block
   bool is_bypassed;   ///< [player]
   uint64_t n_changes; ///< [player]
 } HostParams;
@@ -43,7 +47,7 @@ typedef struct HostParams {
 /// A parameter on the way to its target in a unit.
 typedef struct HostMove {
   Ramp ramp;
-  uint32_t n_blocks; ///< Of a trigger: 2 before the block with `max`, 1 in it
+  uint32_t n_steps; ///< Of a trigger: 2 before the step with `max`, 1 in it
 } HostMove;
 
 /// The parameters of a unit.
@@ -51,7 +55,8 @@ typedef struct HostMoves {
   HostMove* list;   ///< [n_params]
   uint32_t* moving; ///< [n_params] those on the way
   uint32_t n_moving;
-  uint64_t n_changes; ///< HostParams::n_changes when the targets were last read
+  uint32_t frames_left; ///< Of the present step; 0: none
+  uint64_t n_changes;   ///< HostParams::n_changes when the targets were last read
 } HostMoves;
 
 /// Make the parameters of a node, at the values of its rack.
@@ -74,9 +79,10 @@ host_send_modes(const Plugin* plugin, const InstanceCalls* calls, Instance* inst
 /// All parameters of a unit are at their targets. [rt, builder]
 REALTIME void host_moves_rest(HostMoves* moves, const HostParams* params);
 
-/// Send what changes in the next `n_frames` frames. [rt]
-REALTIME void host_moves_run(HostMoves* moves, const HostParams* params, const InstanceCalls* calls,
-                             Instance* instance, uint32_t n_frames);
+/// Send what changes in the next run, which must have the returned number of frames, at most
+/// `n_frames`. [rt]
+REALTIME uint32_t host_moves_run(HostMoves* moves, const HostParams* params,
+                                 const InstanceCalls* calls, Instance* instance, uint32_t n_frames);
 
 /// A number in the range of a port at a sample rate. [any]
 double host_port_clip(const PluginPort* port, double rate_hz, double number);

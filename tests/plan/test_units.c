@@ -326,6 +326,20 @@ TEST(with_set_at_changes_come_before_the_whole_run)
   expect_calls(&bench, "run 8x64 ");
 }
 
+TEST(with_set_at_and_cuts_a_change_splits_the_run_of_its_node)
+{
+  SCOPED(bench_clear) Bench bench;
+  FxInfo fx = grouped_fx;
+  fx.set_at = grouped_set_at;
+  fx.cut_at_events = true;
+  bench_start(&bench, two_nodes, &fx, 2U, 2U);
+  send_value(&bench, 1U, GROUPED_GAIN, 3.0, 16U);
+  send_value(&bench, 1U, GROUPED_GAIN, 2.0, 16U);
+  expect_calls(&bench, "run 4x64 run 4x16 set 0=3@0 set 0=2@0 run 4x48 ");
+  ck_assert_float_eq(bench.out[8][15], bench.in[0][15] + bench.in[1][15]);
+  ck_assert_float_eq(bench.out[8][16], 2.0F * (bench.in[0][16] + bench.in[1][16]));
+}
+
 // ---- renewal ----
 
 static FxInfo

@@ -297,6 +297,59 @@ TEST(without_changes_nothing_is_sent)
   ck_assert_uint_eq(fake.n_sets, first);
 }
 
+// ---- runs that are cut ----
+
+/// Play the same changes, some of them within the step of another one, in blocks of any lengths.
+static void
+play_changes(float* const to, const RigSplit split, double* const cutoffs)
+{
+  set_up();
+  fake.plugin.fx.cut_at_events = true;
+  SCOPED(rig_free) FxRig rig;
+  fake_rig(&rig, &fake, 1, 256, SET("gain", 1.0));
+  const uint32_t first = fake.n_sets;
+  float* const parts[][1] = { { to }, { to + 100 }, { to + 130 } };
+  signal_noise(in, FRAMES, 1);
+  rig_set(&rig, "gain", 3.0);
+  rig_run(&rig, (const float* const[]){ in }, parts[0], 100, split, 1);
+  rig_set(&rig, "cutoff", 500.0);
+  rig_run(&rig, (const float* const[]){ in + 100 }, parts[1], 30, split, 2);
+  rig_set(&rig, "gain", 0.5);
+  rig_set(&rig, "trigger", 1.0);
+  rig_run(&rig, (const float* const[]){ in + 130 }, parts[2], 2U * RAMP_FRAMES, split, 3);
+  ck_assert_uint_eq(fake_plugin_values(&fake, first, CUTOFF, cutoffs, 32), 16); // 36 + 14 * 64 + 28
+  ck_assert_uint_eq(fake_plugin_values(&fake, first, TRIGGER, NULL, 0), 2);
+}
+
+static const RigSplit splits[] = { RIG_RANDOM, RIG_SINGLE };
+
+TEST_ROWS(steps_do_not_depend_on_the_blocks_if_runs_are_cut, splits)
+{
+  static float wanted[FRAMES];
+  double wanted_cutoffs[32] = { 0.0 };
+  double cutoffs[32] = { 0.0 };
+  play_changes(wanted, RIG_BLOCKS, wanted_cutoffs);
+  play_changes(out, splits[row], cutoffs);
+  ck_assert_mem_eq(out, wanted, (130U + 2U * RAMP_FRAMES) * sizeof(float));
+  ck_assert_mem_eq(cutoffs, wanted_cutoffs, sizeof(cutoffs));
+}
+
+TEST(a_step_has_64_frames_if_runs_are_cut)
+{
+  fake.plugin.fx.cut_at_events = true;
+  SCOPED(rig_free) FxRig rig;
+  fake_rig(&rig, &fake, 1, 256, SET("gain", 1.0));
+  for (uint32_t i = 0; i < FRAMES; ++i) {
+    in[i] = 1.0F;
+  }
+  rig_set(&rig, "gain", 3.0);
+  run_block(&rig, 2U * RAMP_FRAMES);
+  for (uint32_t i = 0; i < RAMP_FRAMES; ++i) {
+    ck_assert_int_eq(out[i] == (i ? out[i - 1U] : 1.0F), i % HOST_STEP_FRAMES != 0U);
+  }
+  ck_assert(out[RAMP_FRAMES - 1U] == 3.0F && out[2U * RAMP_FRAMES - 1U] == 3.0F);
+}
+
 // ---- triggers ----
 
 /// Check the values of the trigger from call `first` on, and the blocks that they are for.

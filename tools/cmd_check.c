@@ -4,7 +4,9 @@
 #include "commands.h"
 #include "engine_args.h"
 #include "options.h"
+#include "probing.h"
 #include "rack_arg.h"
+#include "report_text.h"
 
 #include "engine/base/memory.h"
 #include "engine/engine.h"
@@ -121,8 +123,21 @@ fallbacks_json(const Fallbacks* const fallbacks)
 }
 
 static json_t*
-report_json(const CheckArgs* const args, const Rack* const rack, const char* const text,
-            const char* const warnings, const Measured* const measured)
+plugins_json(const Rack* const rack)
+{
+  json_t* const nodes = json_array();
+  for (uint32_t n = 0; n < rack->n_nodes; ++n) {
+    if (rack->nodes[n].fx->source) {
+      json_array_append_new(nodes, json_pack("{ss so}", "node", rack->nodes[n].name, "report",
+                                             report_json(plugin_of(rack->nodes[n].fx))));
+    }
+  }
+  return nodes;
+}
+
+static json_t*
+rack_json(const CheckArgs* const args, const Rack* const rack, const char* const text,
+          const char* const warnings, const Measured* const measured)
 {
   const EnginePrediction* const own = &measured->own;
   const WorkerFacts* const facts = &own->facts;
@@ -138,6 +153,7 @@ report_json(const CheckArgs* const args, const Rack* const rack, const char* con
       sides_json(measured));
   if (json) {
     json_object_set_new(json, "warnings", command_json_lines(warnings));
+    json_object_set_new(json, "plugins", plugins_json(rack));
     json_object_set_new(json, "late", fallbacks_json(&facts->fallbacks));
     json_object_set_new(json, "tail_frames",
                         facts->tail_frames == UINT64_MAX
@@ -228,6 +244,12 @@ print_report(const CheckArgs* const args, const Rack* const rack, const char* co
     printf("# late %s\n", late);
   }
   print_times(args, measured);
+  for (uint32_t n = 0; n < rack->n_nodes; ++n) {
+    if (rack->nodes[n].fx->source) {
+      report_text_print_node(rack->nodes[n].name, plugin_of(rack->nodes[n].fx),
+                             (uint32_t)args->block_frames);
+    }
+  }
   for (const char* line = warnings; *line; line += strcspn(line, "\n") + 1U) {
     printf("# warning: %.*s\n", (int)strcspn(line, "\n"), line);
   }
@@ -244,7 +266,7 @@ report(const CheckArgs* const args, const Rack* const rack, const Measured* cons
   if (!text || !warnings) {
     exit_code = command_fail(&cmd_check, &(Error){ STATUS_NO_MEM, "" });
   } else if (args->json) {
-    exit_code = command_print_json(&cmd_check, report_json(args, rack, text, warnings, measured));
+    exit_code = command_print_json(&cmd_check, rack_json(args, rack, text, warnings, measured));
   } else {
     print_report(args, rack, text, warnings, measured);
   }
@@ -268,12 +290,28 @@ replace_error(const CheckArgs* const args, const EngineConfig* const config, con
   }
 }
 
+/// Read the rack, probe its plugins, and read it again with their reports.
+static Status
+read_rack(const char* const word, RackArg* const rack_arg, Error* const error)
+{
+  bool is_new = false;
+  Status status = rack_arg_read(word, rack_arg, error);
+  if (status) {
+    return status;
+  }
+  status = probing_rack(&cmd_check, rack_arg->rack, &is_new, error);
+  if (status || is_new) {
+    rack_arg_clear(rack_arg);
+  }
+  return !status && is_new ? rack_arg_read(word, rack_arg, error) : status;
+}
+
 static int
 check(const CheckArgs* const args, const char* const word)
 {
   Error error = { STATUS_OK, "" };
   RackArg rack_arg;
-  if (rack_arg_read(word, &rack_arg, &error)) {
+  if (read_rack(word, &rack_arg, &error)) {
     return command_fail(&cmd_check, &error);
   }
   EngineConfig config = { .n_in = (uint32_t)args->n_channels,

@@ -127,8 +127,20 @@ has_plugin(const Rack* const rack)
   return is_found;
 }
 
+/// Take over the catalogue with the new reports.
+static void
+use(const Command* const command, Catalogue* const catalogue)
+{
+  Error why;
+  if (catalogue_file_write(catalogue, &why)) {
+    command_fail(command, &why);
+  }
+  catalogue_use(catalogue);
+}
+
 Status
-probing_rack(const Rack* const rack, bool* const is_new, Error* const error)
+probing_rack(const Command* const command, const Rack* const rack, bool* const is_new,
+             Error* const error)
 {
   const Catalogue* const current = has_plugin(rack) ? catalogue_current() : NULL;
   Chosen chosen = { .n = 0 };
@@ -140,12 +152,13 @@ probing_rack(const Rack* const rack, bool* const is_new, Error* const error)
   Catalogue* newer = NULL;
   Status status = chosen.entries ? STATUS_OK : error_set(error, STATUS_NO_MEM, "out of memory");
   if (!status && chosen.n) {
+    fprintf(stderr, PROGRAM_NAME " %s: measures %u new plugin%s\n", command->name, chosen.n,
+            chosen.n == 1U ? "" : "s");
     status = probe(current, &chosen, false, &newer, error);
   }
   if (newer) {
     *is_new = true;
-    status = catalogue_file_write(newer, error);
-    catalogue_use(newer);
+    use(command, newer);
   }
   free(chosen.entries);
   return status;

@@ -8,6 +8,8 @@
 #ifndef WARPRACK_TOOLS_PROBING_H
 #define WARPRACK_TOOLS_PROBING_H
 
+#include "commands.h"
+
 #include "engine/rack/rack.h"
 #include "plugins/catalogue.h"
 
@@ -17,11 +19,13 @@
 NODISCARD Status probing_all(Catalogue** catalogue, bool again, Error* error);
 
 /**
-   Probe the plugins of a rack that have no report, and make the new catalogue that of this process.
+   Probe the plugins of a rack that have no report, say so on stderr, and make the new catalogue that
+   of this process.  A catalogue that cannot be written is reported only.  For threads and
+   descriptors see probe_run().
 
    @param[out] is_new There is a new catalogue: the rack has effects of the earlier one.
    [main]
 */
-NODISCARD Status probing_rack(const Rack* rack, bool* is_new, Error* error);
+NODISCARD Status probing_rack(const Command* command, const Rack* rack, bool* is_new, Error* error);
 
 #endif

@@ -111,6 +111,25 @@ report_text_print(const Plugin* const plugin)
   print_remarks(report);
 }
 
+void
+report_text_print_node(const char* const node, const Plugin* const plugin,
+                       const uint32_t block_frames)
+{
+  const PluginReport* const report = plugin->report;
+  const char* const doubt = report_doubt(plugin);
+  printf("# plugin %s:", node);
+  if (report && !*report->fault) {
+    printf(" %.1f us for each instance, by its report;",
+           report->block_ns / 1e3 * block_frames / REPORT_BLOCK_FRAMES);
+  }
+  printf(" samples %s%s", doubt ? "not promised: " : "the same live and offline",
+         doubt ? doubt : "");
+  if (report && *report->fault) {
+    printf(": it %s", report->fault);
+  }
+  printf("\n");
+}
+
 // ---- JSON ----
 
 static json_t*

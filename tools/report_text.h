@@ -13,6 +13,9 @@ void report_text_print(const Plugin* plugin);
 /// The report; null if there is none. [main]
 json_t* report_json(const Plugin* plugin);
 
+/// Print what a rack can expect of the plugin of a node: a comment after its text. [main]
+void report_text_print_node(const char* node, const Plugin* plugin, uint32_t block_frames);
+
 /// Why a rack with this plugin may not have the same samples live and offline; NULL if it has.
 /// [any]
 const char* report_doubt(const Plugin* plugin);

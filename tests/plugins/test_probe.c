@@ -4,12 +4,13 @@
 
 #include "plugins/probe/probe.h"
 #include "plugins/scan/scan.h"
-#include "tests/support/scoped.h"
+#include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define SOME_MS 500U // limit for plugins that hang
 
@@ -302,6 +303,42 @@ TEST_ROWS(plugins_of_other_formats_are_probed, formats)
   const PluginReport* const report = good_report(formats[row].id);
   ck_assert_int_eq(report_promise(report), REPORT_EXACT);
   ck_assert_uint_eq(report->latency_frames, formats[row].latency_frames);
+}
+
+// ---- plugins of Debian ----
+
+static const struct {
+  const char *file, *id;
+  ReportPromise promise;
+  bool allocates;
+} debian[] = {
+  { "amp_1181.so", "amp_1181/amp", REPORT_EXACT, false },
+  { "lowpass_iir_1891.so", "lowpass_iir_1891/lowpass_iir", REPORT_EXACT, false },
+  { "mbeq_1197.so", "mbeq_1197/mbeq", REPORT_EXACT, true },
+  { "alias_1407.so", "alias_1407/alias", REPORT_NOTHING, false }, // counts runs
+  { "decay_1886.so", "decay_1886/decay", REPORT_SPLITS, false },  // glides in a run
+  { "caps.so", "caps/White", REPORT_NOTHING, false },             // noise
+  { "tap_reverb.so", "tap_reverb/tap_reverb", REPORT_EXACT, false },
+};
+
+TEST_ROWS(plugins_of_debian_have_the_known_properties, debian)
+{
+  char path[256];
+  snprintf(path, sizeof(path), "/usr/lib/ladspa/%s", debian[row].file);
+  if (access(path, R_OK)) {
+    suite_skip("without swh-plugins, caps and tap-plugins");
+    return;
+  }
+  Scratch folder = scratch_new();
+  ck_assert_int_eq(symlink(path, scratch_path(&folder, debian[row].file)), 0);
+  catalogue_free(catalogue);
+  use("LADSPA_PATH", folder.directory);
+  scan(NULL);
+  const PluginReport* const report = good_report(debian[row].id);
+  ck_assert_int_eq(report_promise(report), debian[row].promise);
+  ck_assert_int_eq(report->n_allocations > 0, debian[row].allocates);
+  ck_assert_uint_eq(report->flags, REPORT_NO_FLAGS);
+  scratch_remove(&folder);
 }
 
 SUITE_MAIN_WITH("probe", start, stop)

@@ -147,6 +147,30 @@ TEST(scan_probes_each_plugin_once)
   json_decref(plugin);
 }
 
+TEST(check_probes_the_plugins_of_the_rack)
+{
+  put("effects.so");
+  put("samples.so");
+  RUN_GOOD("scan");
+  RUN_GOOD("check", "ladspa effects/gain | blocks: ladspa samples/blocks | gain 0dB");
+  assert_says(program.err, "warprack check: measures 2 new plugins\n");
+  assert_says(program.out, "# plugin gain: ");
+  assert_says(program.out, "; samples the same live and offline\n");
+  assert_says(program.out, "; samples not promised: they depend on the lengths of blocks\n");
+  ck_assert_uint_eq(count_reports(), 2);
+  RUN_GOOD("check", "ladspa effects/gain | blocks: ladspa samples/blocks");
+  ck_assert_str_eq(program.err, "");
+  RUN_GOOD("check", "ladspa samples/divides");
+  assert_says(program.out, "# plugin divides: samples not promised: it could not be probed: it "
+                           "crashed (SIGABRT) with a parameter at an end of its range\n");
+  json_t* rack;
+  RUN_JSON(rack, "check", "--json", "blocks: ladspa samples/blocks");
+  const json_t* const node = json_array_get(json_object_get(rack, "plugins"), 0);
+  ck_assert_str_eq(member(node, "node"), "blocks");
+  ck_assert(json_is_false(json_object_get(json_object_get(node, "report"), "same_samples")));
+  json_decref(rack);
+}
+
 TEST(a_catalogue_that_cannot_be_written_fails_the_scan_only)
 {
   put("effects.so");

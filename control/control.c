@@ -58,6 +58,10 @@ event_arguments(const Control* const control, const NotifyEvent event)
   case NOTIFY_QUARANTINE:
     outlet_add(&arguments, "s", engine->quarantine_note);
     break;
+  case NOTIFY_SCANNED:
+    outlet_add(&arguments, "iiis", control->scan.n_plugins, control->scan.n_unusable,
+               control->scan.n_failed, control->scan.text);
+    break;
   case NOTIFY_WARNING:
     advice_print(&control->advice, text);
     outlet_add(&arguments, "s", text);
@@ -132,6 +136,20 @@ check_engine(Control* const control)
   }
 }
 
+/// Report the end of a scan for plugins.
+static void
+check_scan(Control* const control)
+{
+  const ControlPlugins* const plugins = control->config.plugins;
+  const uint64_t n_before = control->scan.n_ended;
+  if (plugins) {
+    plugins->scanned(control->config.context, &control->scan);
+  }
+  if (control->scan.n_ended != n_before) {
+    control_notify(control, NOTIFY_SCANNED);
+  }
+}
+
 void
 control_check_audio(Control* const control)
 {
@@ -141,6 +159,7 @@ control_check_audio(Control* const control)
       strcmp(before.state, control->audio.state) != 0) {
     control_notify(control, NOTIFY_AUDIO);
   }
+  check_scan(control);
   check_engine(control);
 }
 

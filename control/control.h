@@ -40,6 +40,26 @@ typedef struct ControlProgram {
   bool muted;
 } ControlProgram;
 
+/// The result of the last scan for plugins, as /server/scanned.
+typedef struct ControlScan {
+  uint64_t n_ended;    ///< Scans since the start; 0: the other members are 0
+  uint32_t n_plugins;  ///< That can be used
+  uint32_t n_unusable; ///< That cannot
+  uint32_t n_failed;   ///< Bundles that could not be described
+  char text[256];      ///< For people; why it failed, if it did
+} ControlScan;
+
+/// The plugins of the program, for /server/plugins, /server/plugin and /server/scan. [control]
+typedef struct ControlPlugins {
+  /// List the plugins in which all words occur, one per line; the caller frees the text.  NULL: out
+  /// of memory.
+  char* (*list)(void* context, const char* const* words, uint32_t n_words);
+  /// Describe one; the caller frees the text.
+  Status (*describe)(void* context, const char* format, const char* id, char** text, Error* error);
+  void (*scan)(void* context);                       ///< Request a scan
+  void (*scanned)(void* context, ControlScan* scan); ///< Fills in `scan`
+} ControlPlugins;
+
 typedef struct ControlConfig {
   Engine* engine;           ///< Borrowed until control_stop()
   const char* bind_address; ///< Numeric, default "127.0.0.1"
@@ -50,6 +70,7 @@ typedef struct ControlConfig {
   void (*audio)(void* context, ControlAudio* audio);       ///< [control] Fills in `audio`
   void (*program)(void* context, ControlProgram* program); ///< [control] Fills in `program`; may be
                                                            ///< NULL
+  const ControlPlugins* plugins;                           ///< NULL: there are none
   /// [control] Receives the active rack as text, which the callee owns: at the start, after changes
   /// at most every 250 ms, and at the end.  May be NULL.
   void (*active_rack)(void* context, char* rack_text);

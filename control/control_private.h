@@ -52,6 +52,7 @@ struct Control {
   uint64_t rack_text_of;   ///< Number of the document of rack_text
   Advice advice;           ///< Of the active document
   ControlAudio audio;      ///< From the last check
+  ControlScan scan;        ///< From the last check
   EngineStatus engine;     ///< From the last check
   uint64_t reported_lost;  ///< Lost packets that are reported ...
   uint64_t reported_lost_ns; ///< ... and the time of that report

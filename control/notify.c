@@ -16,7 +16,8 @@ notify_address(const NotifyEvent event)
     [NOTIFY_RACK] = "/rack/changed",      [NOTIFY_LATENCY] = "/server/latency",
     [NOTIFY_AUDIO] = "/server/audio",     [NOTIFY_BACKEND] = "/server/backend",
     [NOTIFY_WORKER] = "/server/worker",   [NOTIFY_QUARANTINE] = "/server/quarantine",
-    [NOTIFY_STARTED] = "/server/started", [NOTIFY_WARNING] = "/rack/warning"
+    [NOTIFY_SCANNED] = "/server/scanned", [NOTIFY_STARTED] = "/server/started",
+    [NOTIFY_WARNING] = "/rack/warning"
   };
   return addresses[event];
 }

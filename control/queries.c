@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PART_BYTES 8192U // of text in one answer
+#define PART_BYTES   8192U // of text in one answer
+#define PLUGIN_WORDS 16U
 
 static void
 answer(Control* const control, const Peer* const peer, const Message* const message,
@@ -118,6 +119,13 @@ query_save(Control* const control, const Peer* const peer, Message* const messag
   return status; // STATUS_OK: the answer follows when the file is written
 }
 
+/// True if an argument is the number of a part; words may be in its place.
+static bool
+has_part(const Message* const message, const uint32_t place)
+{
+  return place < message_n_arguments(message) && strchr("ih", message_type(message, place));
+}
+
 static void
 answer_part(Control* const control, const Peer* const peer, const Message* const message,
             const char* const text, const uint32_t part, const uint32_t n_parts)
@@ -129,15 +137,15 @@ answer_part(Control* const control, const Peer* const peer, const Message* const
   answer(control, peer, message, message->address, arguments);
 }
 
-/// Answer with a text in parts: with all parts, or with the requested one.
+/// Answer with a text in parts: with all parts, or with the one that argument `place` requests.
 static Status
 answer_text(Control* const control, const Peer* const peer, const Message* const message,
-            const char* const text, Error* const error)
+            const uint32_t place, const char* const text, Error* const error)
 {
   const size_t length = strlen(text);
   const uint32_t n_parts = length ? (uint32_t)((length + PART_BYTES - 1U) / PART_BYTES) : 1U;
-  const bool is_one = message_n_arguments(message) > 0;
-  const double wanted = is_one ? message_number(message, 0) : 1.0;
+  const bool is_one = has_part(message, place);
+  const double wanted = is_one ? message_number(message, place) : 1.0;
   if (wanted < 1.0 || wanted > n_parts) {
     return error_set(error, STATUS_BAD_ARG, "the text has parts 1 to %u", n_parts);
   }
@@ -153,8 +161,71 @@ query_rack(Control* const control, const Peer* const peer, Message* const messag
            Error* const error)
 {
   const char* const text = control_rack_text(control);
-  return text ? answer_text(control, peer, message, text, error)
+  return text ? answer_text(control, peer, message, 0, text, error)
               : error_set(error, STATUS_NO_MEM, "out of memory");
+}
+
+// ---- plugins ----
+
+/// The program's calls for plugins, or NULL with an error.
+static const ControlPlugins*
+find_plugins(const Control* const control, Error* const error)
+{
+  if (!control->config.plugins) {
+    error_set(error, STATUS_NO_BACKEND, "this server has no plugins");
+  }
+  return control->config.plugins;
+}
+
+Status
+query_plugins(Control* const control, const Peer* const peer, Message* const message,
+              Error* const error)
+{
+  const char* words[PLUGIN_WORDS];
+  const uint32_t first = has_part(message, 0);
+  const uint32_t n = message_n_arguments(message) - first;
+  const ControlPlugins* const plugins = find_plugins(control, error);
+  if (!plugins || n > PLUGIN_WORDS) {
+    return plugins ? error_set(error, STATUS_LIMIT, "at most %u words", PLUGIN_WORDS)
+                   : error->status;
+  }
+  for (uint32_t w = 0; w < n; ++w) {
+    words[w] = message_text(message, first + w);
+  }
+  char* const text = plugins->list(control->config.context, words, n);
+  const Status status = text ? answer_text(control, peer, message, 0, text, error)
+                             : error_set(error, STATUS_NO_MEM, "out of memory");
+  free(text);
+  return status;
+}
+
+Status
+query_plugin(Control* const control, const Peer* const peer, Message* const message,
+             Error* const error)
+{
+  const ControlPlugins* const plugins = find_plugins(control, error);
+  char* text = NULL;
+  if (!plugins) {
+    return error->status;
+  }
+  Status status = plugins->describe(control->config.context, message_text(message, 0),
+                                    message_text(message, 1), &text, error);
+  status = status ? status : answer_text(control, peer, message, 2, text, error);
+  free(text);
+  return status;
+}
+
+Status
+query_scan(Control* const control, const Peer* const peer, Message* const message,
+           Error* const error)
+{
+  const ControlPlugins* const plugins = find_plugins(control, error);
+  if (!plugins) {
+    return error->status;
+  }
+  plugins->scan(control->config.context);
+  outlet_done(&control->outlet, peer, message->address, message->n_bytes);
+  return STATUS_OK;
 }
 
 // ---- where nodes run ----
@@ -196,7 +267,7 @@ query_nodes(Control* const control, const Peer* const peer, Message* const messa
   EnginePlace* const places = calloc(RACK_MAX_NODES, sizeof(EnginePlace));
   const uint32_t n = places ? engine_places(control->config.engine, places, RACK_MAX_NODES) : 0U;
   char* const text = places ? print_places(session_rack(control->session), places, n) : NULL;
-  const Status status = text ? answer_text(control, peer, message, text, error)
+  const Status status = text ? answer_text(control, peer, message, 0, text, error)
                              : error_set(error, STATUS_NO_MEM, "out of memory");
   free(text);
   free(places);

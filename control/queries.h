@@ -12,9 +12,12 @@ Status query_answers(struct Control* control, const Peer* peer, Message* message
 Status query_notify(struct Control* control, const Peer* peer, Message* message, Error* error);
 Status query_nodes(struct Control* control, const Peer* peer, Message* message, Error* error);
 Status query_ping(struct Control* control, const Peer* peer, Message* message, Error* error);
+Status query_plugin(struct Control* control, const Peer* peer, Message* message, Error* error);
+Status query_plugins(struct Control* control, const Peer* peer, Message* message, Error* error);
 Status query_quit(struct Control* control, const Peer* peer, Message* message, Error* error);
 Status query_rack(struct Control* control, const Peer* peer, Message* message, Error* error);
 Status query_save(struct Control* control, const Peer* peer, Message* message, Error* error);
+Status query_scan(struct Control* control, const Peer* peer, Message* message, Error* error);
 Status query_status(struct Control* control, const Peer* peer, Message* message, Error* error);
 Status query_sync(struct Control* control, const Peer* peer, Message* message, Error* error);
 Status query_values(struct Control* control, const Peer* peer, Message* message, Error* error);

@@ -74,10 +74,11 @@ engine_overtake(Engine* const engine)
 }
 
 Status
-engine_use_plugins(Engine* const engine, const int fd, Error* const error)
+engine_use_plugins(Engine* const engine, const int fd, const bool has_new_code, Error* const error)
 {
-  return engine->calls->use_plugins ? engine->calls->use_plugins(engine_half(engine), fd, error)
-                                    : STATUS_OK;
+  return engine->calls->use_plugins
+             ? engine->calls->use_plugins(engine_half(engine), fd, has_new_code, error)
+             : STATUS_OK;
 }
 
 typedef struct Awaited {

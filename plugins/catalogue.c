@@ -3,11 +3,14 @@
 
 #include "catalogue_private.h"
 #include "fields.h"
+#include "format.h"
 
 #include "engine/base/cache_folder.h"
+#include "engine/base/hash.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,9 +102,9 @@ read_entry(Catalogue* const catalogue, const Line* const line, Error* const erro
   entry->format = fields_text(&fields, "format");
   entry->id = fields_text(&fields, "id");
   entry->name = fields_text(&fields, "name");
-  (void)fields_text(&fields, "maker");
+  entry->maker = fields_text(&fields, "maker");
   (void)fields_text(&fields, "licence");
-  (void)fields_text(&fields, "category");
+  entry->category = fields_text(&fields, "category");
   entry->fault = fields_text(&fields, "fault");
   (void)fields_text(&fields, "notes");
   fields_end(&fields);
@@ -201,17 +204,50 @@ catalogue_new(char* const text, const size_t n_bytes, Catalogue** const out, Err
   return STATUS_OK;
 }
 
+const CatalogueEntry*
+catalogue_find_id(const Catalogue* const catalogue, const char* const format, const char* const id)
+{
+  for (uint32_t e = 0; e < catalogue->n_entries; ++e) {
+    const CatalogueEntry* const entry = &catalogue->entries[e];
+    if (!strcmp(entry->id, id) && !strcmp(entry->format, format)) {
+      return entry;
+    }
+  }
+  return NULL;
+}
+
 // ---- file ----
+
+/// Print what tells the plugins of other folders than the usual ones: "-" and a hash of the
+/// variables that name folders; "" if none is set.
+static void
+print_folders(char text[const 32])
+{
+  uint32_t n = 0;
+  bool is_set = false;
+  uint64_t hash = HASH64_START;
+  const PluginFormat* const* const formats = plugin_formats(&n);
+  for (uint32_t f = 0; f < n; ++f) {
+    const char* const folders = getenv(formats[f]->path_variable);
+    is_set = is_set || folders;
+    hash = hash_bytes(hash, folders ? folders : "", folders ? strlen(folders) + 1U : 0U);
+    hash = hash_bytes(hash, formats[f]->name, strlen(formats[f]->name) + 1U);
+  }
+  snprintf(text, 32, is_set ? "-%016" PRIx64 : "", hash);
+}
 
 bool
 catalogue_path(char* const path, const size_t n_bytes)
 {
   struct utsname machine;
+  char folders[32];
   if (uname(&machine) || !cache_folder_path(path, n_bytes)) {
     return false;
   }
+  print_folders(folders);
   const size_t n = strlen(path);
-  return (size_t)snprintf(path + n, n_bytes - n, "/plugins-%s.txt", machine.machine) < n_bytes - n;
+  const int n_name = snprintf(path + n, n_bytes - n, "/plugins-%s%s.txt", machine.machine, folders);
+  return (size_t)n_name < n_bytes - n;
 }
 
 /// Read an open file whole.  The caller frees the text; NULL on error.

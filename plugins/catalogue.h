@@ -3,7 +3,8 @@
    The plugins of this machine, as the last scan found them.
 
    A catalogue is a text file, $XDG_CACHE_HOME/warprack/plugins-<machine>.txt, that `warprack scan`
-   writes whole.  Every process has at most one: the server reads the file when it starts and hands
+   writes whole.  If a variable such as LV2_PATH names other folders, the file has a hash of these
+   variables in its name: each choice of folders has a catalogue of its own.  Every process has at most one: the server reads the file when it starts and hands
    the same text to its workers, so that both know the same plugins.  Only an index is made of it; a
    plugin is read when its effect is first asked for (fx_find_plugin()), and stays for the life of the
    process, also when the catalogue is exchanged for a new one.
@@ -44,6 +45,8 @@ typedef struct CatalogueEntry {
   const char* id;
   const char* name;
   const char* short_name; ///< See plugin_short_name()
+  const char* maker;      ///< As Plugin::maker
+  const char* category;   ///< As Plugin::category
   const char* fault;      ///< As Plugin::fault
   uint32_t bundle;        ///< Place in the bundles
   bool has_report;        ///< It was probed, see report.h
@@ -98,13 +101,50 @@ NODISCARD Status catalogue_keep_reports(TextBuffer* text, const Catalogue* catal
 /// are no plugins.  Without a call, the first search reads the user's file. [any, not rt]
 void catalogue_use(Catalogue* catalogue);
 
+/// Provides the catalogue of the process: `*out` becomes its property.  Called once, by the first
+/// search for a plugin.  Searches of other threads wait meanwhile.
+typedef Status (*CatalogueSource)(void* context, Catalogue** out, Error* error);
+
+/// Set the source of the catalogue for the first search, instead of the user's file. [main]
+void catalogue_set_source(CatalogueSource provide, void* context);
+
+/// What another catalogue changes for the plugins that this process has read.
+typedef struct CatalogueChange {
+  uint32_t n_changed; ///< Their description or the file of their code is another
+  uint32_t n_others;  ///< Of these, with another effect: racks that hold the old one keep it
+  uint32_t n_gone;    ///< The new catalogue lacks them
+  char names[160];    ///< Of those with another effect, for people
+} CatalogueChange;
+
+/// Hands a catalogue to other processes.
+typedef Status (*CatalogueShare)(void* context, const Catalogue* catalogue,
+                                 const CatalogueChange* change, Error* error);
+
+/**
+   As catalogue_use(), for a server whose workers have the same catalogue: no search happens between
+   the call of `share` and the exchange.  The plugins that this process has read stay: those that
+   the new catalogue lacks, as they were; and those of which only the file of the code has changed
+   keep their effect, because that code runs in the workers.
+
+   @param newer Owned by this call, also on error.
+   @return The error of `share`, or STATUS_NO_MEM; the old catalogue stays then.
+   [any, not rt]
+*/
+NODISCARD Status catalogue_exchange(Catalogue* newer, CatalogueShare share, void* context,
+                                    CatalogueChange* change, Error* error);
+
 /// Read the user's file (catalogue_path()) now instead of at the first search; without a valid one,
 /// the process has no plugins until catalogue_use().  STATUS_NOT_FOUND if there is no file, else as
 /// catalogue_read(). [any, not rt]
 NODISCARD Status catalogue_open(Error* error);
 
-/// The catalogue of the process, or NULL; valid until the next catalogue_use(). [any]
+/// The catalogue of the process, or NULL; valid until the next catalogue_use() or
+/// catalogue_exchange(). [any]
 const Catalogue* catalogue_current(void);
+
+/// Look at the catalogue of the process, or NULL; nobody exchanges it meanwhile.  `visit` must not
+/// search. [any but rt]
+void catalogue_visit(void (*visit)(void* context, const Catalogue* catalogue), void* context);
 
 /// As fx_find_plugin(), but also returns plugins with a fault (Plugin::fault), for lists.
 /// [any, not rt]

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/**
-   The plugins of the process: found in its catalogue, read once, and never freed, because racks and
-   plans hold their effects.  One lock protects all of it: racks are parsed on several threads.
-*/
+/// The catalogue of the process, and searches in it.  One lock protects it and the known plugins:
+/// racks are parsed on several threads.
 
 #include "catalogue_private.h"
 #include "format.h"
@@ -16,18 +14,11 @@
 #include <string.h>
 #include <strings.h>
 
-/// A plugin that was read, in an arena that is never cleared.
-typedef struct KnownPlugin {
-  struct KnownPlugin* next;
-  const char* text; ///< Its description as in the catalogue
-  size_t n_bytes;
-  const Plugin* plugin;
-} KnownPlugin;
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static Catalogue* current;
 static bool is_given; // catalogue_use() was called
-static KnownPlugin* known_plugins;
+static CatalogueSource source;
+static void* source_context;
 
 // ---- catalogue ----
 
@@ -38,6 +29,7 @@ catalogue_use(Catalogue* const catalogue)
   Catalogue* const before = current;
   current = catalogue;
   is_given = true;
+  source = NULL;
   pthread_mutex_unlock(&lock);
   catalogue_free(before);
 }
@@ -49,6 +41,38 @@ catalogue_current(void)
   const Catalogue* const catalogue = current;
   pthread_mutex_unlock(&lock);
   return catalogue;
+}
+
+void
+catalogue_visit(void (*const visit)(void* context, const Catalogue* catalogue), void* const context)
+{
+  pthread_mutex_lock(&lock);
+  visit(context, current);
+  pthread_mutex_unlock(&lock);
+}
+
+void
+catalogue_set_source(const CatalogueSource provide, void* const context)
+{
+  pthread_mutex_lock(&lock);
+  source = provide;
+  source_context = context;
+  pthread_mutex_unlock(&lock);
+}
+
+/// Ask the source for the catalogue, once.
+static Status
+ask_source(Error* const error)
+{
+  const CatalogueSource provide = source;
+  Catalogue* catalogue = NULL;
+  source = NULL;
+  const Status status = provide(source_context, &catalogue, error);
+  if (!status) {
+    catalogue_free(current); // fx_plugin_format() may have read it
+    current = catalogue;
+  }
+  return status;
 }
 
 /// Read the user's file if there is no catalogue yet.
@@ -74,6 +98,7 @@ catalogue_open(Error* const error)
   pthread_mutex_lock(&lock);
   const Status status = need_catalogue(error);
   is_given = true;
+  source = NULL;
   pthread_mutex_unlock(&lock);
   return status;
 }
@@ -86,17 +111,6 @@ is_of_format(const CatalogueEntry* const entry, const char* const format)
   return !strcmp(entry->format, format);
 }
 
-static const CatalogueEntry*
-find_id(const char* const format, const char* const id)
-{
-  for (uint32_t e = 0; e < current->n_entries; ++e) {
-    if (!strcmp(current->entries[e].id, id) && is_of_format(&current->entries[e], format)) {
-      return &current->entries[e];
-    }
-  }
-  return NULL;
-}
-
 /// Fail because several plugins have this short name.
 static Status
 ambiguous(const char* const format, const char* const name, Error* const error)
@@ -106,7 +120,8 @@ ambiguous(const char* const format, const char* const name, Error* const error)
     const CatalogueEntry* const entry = &current->entries[e];
     const size_t n = strlen(ids);
     if (is_of_format(entry, format) && !strcasecmp(entry->short_name, name) &&
-        find_id(format, entry->id) == entry && n + strlen(entry->id) + 8U < sizeof(ids)) {
+        catalogue_find_id(current, format, entry->id) == entry &&
+        n + strlen(entry->id) + 8U < sizeof(ids)) {
       snprintf(ids + n, sizeof(ids) - n, "%s\"%s\"", n ? ", " : "", entry->id);
     }
   }
@@ -142,7 +157,7 @@ static Status
 find_entry(const char* const format, const char* const reference,
            const CatalogueEntry** const found, Error* const error)
 {
-  *found = find_id(format, reference);
+  *found = catalogue_find_id(current, format, reference);
   if (*found) {
     return STATUS_OK;
   }
@@ -160,64 +175,19 @@ find_entry(const char* const format, const char* const reference,
 
 // ---- plugins ----
 
-/// Read a description into an arena, which keeps a copy as it is and one for plugin_read().
-static Status
-read_known(const CatalogueText description, Arena* const arena, KnownPlugin** const out,
-           Error* const error)
-{
-  KnownPlugin* const known = arena_take(arena, 1, sizeof(*known));
-  char* const text = arena_take(arena, 1, description.n_bytes);
-  char* const changed = arena_take(arena, 1, description.n_bytes + 1U);
-  Plugin* plugin = NULL;
-  if (arena->failed) {
-    return error_set(error, STATUS_NO_MEM, "out of memory");
-  }
-  memcpy(text, description.at, description.n_bytes);
-  memcpy(changed, description.at, description.n_bytes);
-  const Status status = plugin_read(changed, arena, &host_functions, &plugin, error);
-  if (!status) {
-    *known = (KnownPlugin){ .text = text, .n_bytes = description.n_bytes, .plugin = plugin };
-    *out = known;
-  }
-  return status;
-}
-
-/// The plugin with this description, read if it is the first time.
-static Status
-need_plugin(const CatalogueText description, const Plugin** const plugin, Error* const error)
-{
-  for (const KnownPlugin* known = known_plugins; known; known = known->next) {
-    if (known->n_bytes == description.n_bytes &&
-        !memcmp(known->text, description.at, description.n_bytes)) {
-      *plugin = known->plugin;
-      return STATUS_OK;
-    }
-  }
-  Arena arena = { .chunks = NULL };
-  KnownPlugin* known = NULL;
-  const Status status = read_known(description, &arena, &known, error);
-  if (status) {
-    arena_clear(&arena);
-    return status;
-  }
-  known->next = known_plugins;
-  known_plugins = known;
-  *plugin = known->plugin;
-  return STATUS_OK;
-}
-
 static Status
 find_plugin(const char* const format, const char* const reference, const Plugin** const plugin,
             Error* const error)
 {
   const CatalogueEntry* entry = NULL;
-  Status status = need_catalogue(error);
+  Status status = source ? ask_source(error) : STATUS_OK;
+  status = status ? status : need_catalogue(error);
   status = status ? status : find_entry(format, reference, &entry, error);
   if (status) {
     return status;
   }
   Error fault = { STATUS_OK, "" };
-  status = need_plugin(current->descriptions[entry - current->entries], plugin, &fault);
+  status = known_plugin(current->descriptions[entry - current->entries], plugin, &fault);
   return status ? error_set(error, status, "the description of %s \"%.120s\": %.200s", format,
                             entry->id, fault.text)
                 : STATUS_OK;
@@ -263,4 +233,40 @@ fx_find_plugin(const char* const format, const char* const reference, const FxIn
   }
   *fx = &plugin->fx;
   return STATUS_OK;
+}
+
+const char*
+fx_plugin_format(const char* const reference)
+{
+  const char* format = NULL;
+  pthread_mutex_lock(&lock);
+  const uint32_t n = need_catalogue(NULL) ? 0U : current->n_entries;
+  for (uint32_t e = 0; e < n && !format; ++e) {
+    const CatalogueEntry* const entry = &current->entries[e];
+    const bool is_it = !entry->fault[0] &&
+                       (!strcmp(entry->id, reference) || !strcasecmp(entry->short_name, reference));
+    format =
+        is_it && plugin_format_find(entry->format) ? plugin_format_find(entry->format)->name : NULL;
+  }
+  pthread_mutex_unlock(&lock);
+  return format;
+}
+
+// ---- exchange ----
+
+Status
+catalogue_exchange(Catalogue* newer, const CatalogueShare share, void* const context,
+                   CatalogueChange* const change, Error* const error)
+{
+  *change = (CatalogueChange){ .n_gone = 0 };
+  pthread_mutex_lock(&lock);
+  Status status = known_plugins_renew(&newer, change, error);
+  status = status ? status : share(context, newer, change, error);
+  Catalogue* const left = status ? newer : current;
+  current = status ? current : newer;
+  is_given = true;
+  source = NULL;
+  pthread_mutex_unlock(&lock);
+  catalogue_free(left);
+  return status;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// Shared by catalogue.c (the text and its index) and catalogue_find.c (the plugins of the
-/// process).
+/// Shared by catalogue.c (the text and its index), catalogue_find.c (the catalogue of the process)
+/// and catalogue_known.c (the plugins that the process has read).
 #ifndef WARPRACK_PLUGINS_CATALOGUE_PRIVATE_H
 #define WARPRACK_PLUGINS_CATALOGUE_PRIVATE_H
 
@@ -25,5 +25,23 @@ struct Catalogue {
   CatalogueText* descriptions; ///< [n_entries] for plugin_read()
   uint32_t n_entries;
 };
+
+/// The plugin with this id; NULL: none.
+const CatalogueEntry*
+catalogue_find_id(const Catalogue* catalogue, const char* format, const char* id);
+
+/// The plugin with this description, read if it is the first time. [lock of catalogue_find.c held]
+NODISCARD Status known_plugin(CatalogueText description, const Plugin** plugin, Error* error);
+
+/**
+   Compare the known plugins with a new catalogue.  A plugin that the catalogue lacks is added to it
+   as it was; one that differs in the file of its code only keeps its effect; any other one that
+   differs gets another effect.
+
+   @param catalogue [in,out] Owned by the caller; may be replaced by another one.
+   @return STATUS_NO_MEM.
+   [lock of catalogue_find.c held]
+*/
+NODISCARD Status known_plugins_renew(Catalogue** catalogue, CatalogueChange* change, Error* error);
 
 #endif

@@ -3,6 +3,8 @@
 
 #include "catalogue_file.h"
 
+#include "scan_child.h"
+
 #include "control/folder.h"
 #include "engine/base/cache_folder.h"
 
@@ -10,14 +12,23 @@
 #include <stdio.h>
 #include <string.h>
 
+#define SCANNING "plugins are new, changed or gone; scanning"
+
+Status
+catalogue_file_read(Catalogue** const out, Error* const error)
+{
+  char path[PATH_MAX];
+  return catalogue_path(path, sizeof(path))
+             ? catalogue_read(path, out, error)
+             : error_set(error, STATUS_NOT_FOUND, "no plugins are known; run `warprack scan`");
+}
+
 /// The user's catalogue, or NULL: a damaged one is as good as none.
 static Catalogue*
 read_catalogue(void)
 {
-  char path[PATH_MAX];
   Catalogue* catalogue = NULL;
-  return catalogue_path(path, sizeof(path)) && !catalogue_read(path, &catalogue, NULL) ? catalogue
-                                                                                       : NULL;
+  return catalogue_file_read(&catalogue, NULL) ? NULL : catalogue;
 }
 
 static Status
@@ -86,8 +97,7 @@ catalogue_file_use(const Command* const command, Error* const error)
     return STATUS_OK;
   }
   if (!is_current) {
-    fprintf(stderr, PROGRAM_NAME " %s: plugins are new, changed or gone; scanning\n",
-            command->name);
+    catalogue_file_print_note((void*)command, SCANNING);
   }
   Catalogue* catalogue = NULL;
   const Status status = renew(command, old, &catalogue, error);
@@ -96,4 +106,44 @@ catalogue_file_use(const Command* const command, Error* const error)
     catalogue_use(catalogue);
   }
   return status;
+}
+
+// ---- renewal by a child ----
+
+static struct {
+  CatalogueNote note;
+  void* context;
+} renewal;
+
+/// A CatalogueSource.
+static Status
+provide(void* const context, Catalogue** const out, Error* const error)
+{
+  (void)context;
+  Catalogue* const old = read_catalogue();
+  if (old && scan_is_current(old)) {
+    *out = old;
+    return STATUS_OK;
+  }
+  catalogue_free(old);
+  Error why;
+  renewal.note(renewal.context, SCANNING);
+  if (scan_child_run(&why)) {
+    renewal.note(renewal.context, why.text);
+  }
+  return catalogue_file_read(out, error);
+}
+
+void
+catalogue_file_renew_on_search(const CatalogueNote note, void* const context)
+{
+  renewal.note = note;
+  renewal.context = context;
+  catalogue_set_source(provide, NULL);
+}
+
+void
+catalogue_file_print_note(void* const command, const char* const text)
+{
+  fprintf(stderr, PROGRAM_NAME " %s: %s\n", ((const Command*)command)->name, text);
 }

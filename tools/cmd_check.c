@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // warprack check: checks a rack and prints its latency and its cost on this machine.
 
+#include "catalogue_file.h"
 #include "commands.h"
 #include "engine_args.h"
 #include "options.h"
@@ -311,6 +312,7 @@ check(const CheckArgs* const args, const char* const word)
 {
   Error error = { STATUS_OK, "" };
   RackArg rack_arg;
+  catalogue_file_renew_on_search(catalogue_file_print_note, (void*)&cmd_check);
   if (read_rack(word, &rack_arg, &error)) {
     return command_fail(&cmd_check, &error);
   }

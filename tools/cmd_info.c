@@ -3,6 +3,7 @@
 
 #include "catalogue_file.h"
 #include "commands.h"
+#include "fx_words.h"
 #include "options.h"
 #include "report_text.h"
 
@@ -24,17 +25,6 @@ const Command cmd_info = {
   .run = info_run,
 };
 
-static const char* const unit_names[] = {
-  [UNIT_NONE] = "", [UNIT_HZ] = "Hz",     [UNIT_DB] = "dB",
-  [UNIT_MS] = "ms", [UNIT_BPM] = "bpm",   [UNIT_DEG] = "deg",
-  [UNIT_S] = "s",   [UNIT_PERCENT] = "%", [UNIT_LINEAR] = "",
-};
-
-static const char* const kind_names[] = {
-  [PARAM_NUMBER] = "number", [PARAM_INTEGER] = "integer", [PARAM_SWITCH] = "switch",
-  [PARAM_CHOICE] = "choice", [PARAM_FILE] = "file",       [PARAM_TEXT] = "text",
-};
-
 static bool
 is_number(const FxParam* const param)
 {
@@ -47,18 +37,11 @@ is_text(const FxParam* const param)
   return param->kind == PARAM_FILE || param->kind == PARAM_TEXT;
 }
 
-/// The number of a choice.
-static double
-choice_value(const FxParam* const param, const uint32_t choice)
-{
-  return param->choice_values ? param->choice_values[choice] : choice;
-}
-
 static const char*
 default_choice(const FxParam* const param)
 {
   uint32_t c = 0;
-  while (param->choices[c] && choice_value(param, c) != param->initial) {
+  while (param->choices[c] && fx_choice_word_value(param, c) != param->initial) {
     ++c;
   }
   return param->choices[c] ? param->choices[c] : "";
@@ -71,7 +54,7 @@ static void
 print_names(const FxParam* const param)
 {
   for (uint32_t i = 0; param->choices && param->choices[i]; ++i) {
-    printf("%s%s=%.10g", i ? ", " : " (", param->choices[i], choice_value(param, i));
+    printf("%s%s=%.10g", i ? ", " : " (", param->choices[i], fx_choice_word_value(param, i));
   }
   printf(param->choices && param->choices[0] ? ")" : "");
 }
@@ -94,11 +77,11 @@ print_values(const FxParam* const param)
     break;
   case PARAM_FILE:
   case PARAM_TEXT:
-    printf("%s", kind_names[param->kind]);
+    printf("%s", fx_kind_words[param->kind]);
     break;
   }
-  if (unit_names[param->unit][0]) {
-    printf(" %s", unit_names[param->unit]);
+  if (fx_unit_words[param->unit][0]) {
+    printf(" %s", fx_unit_words[param->unit]);
   }
   if (param->unit == UNIT_LINEAR) {
     printf(", accepts dB");
@@ -183,8 +166,8 @@ static json_t*
 param_json(const FxParam* const param)
 {
   json_t* const json =
-      json_pack("{ss ss ss so sb ss}", "id", param->id, "kind", kind_names[param->kind], "unit",
-                unit_names[param->unit], "default", default_json(param), "structural",
+      json_pack("{ss ss ss so sb ss}", "id", param->id, "kind", fx_kind_words[param->kind], "unit",
+                fx_unit_words[param->unit], "default", default_json(param), "structural",
                 param->structural || is_text(param), "help", param->help);
   if (is_number(param)) {
     json_object_set_new(json, "min", json_real(param->min));
@@ -195,7 +178,7 @@ param_json(const FxParam* const param)
     json_t* const values = json_array();
     for (uint32_t i = 0; param->choices[i]; ++i) {
       json_array_append_new(choices, json_string(param->choices[i]));
-      json_array_append_new(values, json_real(choice_value(param, i)));
+      json_array_append_new(values, json_real(fx_choice_word_value(param, i)));
     }
     json_object_set_new(json, "choices", choices);
     json_object_set_new(json, "choice_values", values);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // warprack render: renders a file through a rack to a file.
 
+#include "catalogue_file.h"
 #include "commands.h"
 #include "engine_args.h"
 #include "options.h"
@@ -258,6 +259,7 @@ render_with(const RenderOptions* const options, RenderConfig* const config, cons
 {
   Error error = { STATUS_OK, "" };
   RackArg rack;
+  catalogue_file_renew_on_search(catalogue_file_print_note, (void*)&cmd_render);
   if (rack_arg_read(word, &rack, &error)) {
     return command_fail(&cmd_render, &error);
   }

@@ -6,12 +6,16 @@
 #include "options.h"
 #include "probing.h"
 
+#include "engine/base/process.h"
 #include "engine/base/text.h"
 #include "plugins/format.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+
+#define CHILD_NICE 10 // beside a live server
 
 static int run_scan(int argc, char** argv);
 
@@ -108,6 +112,19 @@ print_report(const Catalogue* const catalogue, const ScanCounts* const counts)
 
 // ---- the subcommand ----
 
+/// Print what a scan has found; the child of another process leaves that to its parent.
+static int
+print(const Catalogue* const catalogue, const ScanCounts* const counts, const bool json)
+{
+  if (json) {
+    return command_print_json(&cmd_scan, report_json(catalogue, counts));
+  }
+  if (!process_has_socket()) {
+    print_report(catalogue, counts);
+  }
+  return EXIT_SUCCESS;
+}
+
 static int
 scan(const bool everything, const bool probes, const bool json)
 {
@@ -119,16 +136,19 @@ scan(const bool everything, const bool probes, const bool json)
   if (!status && probes) {
     status = probing_all(&catalogue, everything, &error);
   }
-  int exit_code = 0;
-  if (status) {
-    exit_code = command_fail(&cmd_scan, &error);
-  } else if (json) {
-    exit_code = command_print_json(&cmd_scan, report_json(catalogue, &counts));
-  } else {
-    print_report(catalogue, &counts);
-  }
+  const int exit_code = status ? command_fail(&cmd_scan, &error) : print(catalogue, &counts, json);
   catalogue_free(catalogue);
   return exit_code;
+}
+
+/// Set up the child of a server: it ends with it, and disturbs neither its sound nor its memory.
+/// False if the server has ended.
+static bool
+be_child(void)
+{
+  setpriority(PRIO_PROCESS, 0, CHILD_NICE);
+  process_be_killed_first(0);
+  return process_follow_parent(PROCESS_SOCKET);
 }
 
 static int
@@ -148,6 +168,9 @@ run_scan(const int argc, char** const argv)
   Operands operands;
   if (!options_parse(&cmd_scan, &options, argc, argv, &operands)) {
     return operands.exit_code;
+  }
+  if (process_has_socket() && !be_child()) {
+    return EXIT_SUCCESS; // nobody waits for the result
   }
   return scan(everything, probes, json);
 }

@@ -226,6 +226,19 @@ answer_json(const char* const address, const lo_message message)
   return json_pack("{ss ss so}", "address", address, "types", types, "arguments", arguments);
 }
 
+/// Replace terminal control characters; a tab stays.
+static void
+make_printable(char* const line)
+{
+  char* rest = line;
+  for (char* field = NULL; (field = strsep(&rest, "\t"));) {
+    text_make_printable(field);
+    if (rest) {
+      rest[-1] = '\t';
+    }
+  }
+}
+
 /// Print each line of a text, without terminal control characters.
 static void
 print_lines(const char* const text)
@@ -233,7 +246,7 @@ print_lines(const char* const text)
   char* const copy = strdup(text);
   char* rest = copy;
   for (char* line = NULL; (line = strsep(&rest, "\n"));) {
-    text_make_printable(line);
+    make_printable(line);
     printf("%s%s", line, rest ? "\n" : "");
   }
   free(copy);

@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 
 static int player_run(int argc, char** argv);
 
@@ -79,31 +78,6 @@ ignore_signals(void)
   }
 }
 
-/// Reset the OOM score: a service's OOMScoreAdjust= must protect only the server, so that the
-/// kernel kills the worker first when memory runs out.
-static void
-be_killed_like_any_program(void)
-{
-  FILE* const file = fopen("/proc/self/oom_score_adj", "r+e");
-  int score = 0;
-  if (!file) {
-    return;
-  }
-  if (fscanf(file, "%d", &score) == 1 && score < 0) {
-    rewind(file);
-    fprintf(file, "0");
-  }
-  fclose(file);
-}
-
-static bool
-is_socket(const int fd)
-{
-  int domain = 0;
-  socklen_t n_bytes = sizeof(domain);
-  return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &n_bytes) == 0 && domain == AF_UNIX;
-}
-
 static int
 player_run(const int argc, char** const argv)
 {
@@ -111,14 +85,14 @@ player_run(const int argc, char** const argv)
                                          .open = open_files,
                                          .close = close_files };
   (void)argv;
-  if (argc > 1 || !is_socket(PROCESS_SOCKET)) {
+  if (argc > 1 || !process_has_socket()) {
     fprintf(stderr, PROGRAM_NAME " worker: plans and runs the rack of a " PROGRAM_NAME
                                  " run, which starts this process itself\n");
     return status_exit_code(STATUS_BAD_ARG);
   }
   prctl(PR_SET_NAME, PROGRAM_NAME "-worker"); // the name in ps and top
   ignore_signals();
-  be_killed_like_any_program();
+  process_be_killed_first(0);
   Error error = { STATUS_OK, "" };
   const WorkerLoopEnd end = worker_loop_run(PROCESS_SOCKET, &files, &error);
   if (end != WORKER_LOOP_CLOSED && end != WORKER_LOOP_FAILED) { // the server reports these

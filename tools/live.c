@@ -139,8 +139,12 @@ check_all(Live* const live, const IoStatus* const io, const uint64_t now_ns)
   engine_status(live->engine, &engine);
   log_backend(live, &engine);
   log_late(live, &engine);
-  if (live_watch_poll(&live->watch, &live->log, &engine) && live->state) {
+  const bool has_lost_worker = live_watch_poll(&live->watch, &live->log, &engine);
+  if (has_lost_worker && live->state) {
     state_shake(live->state, now_ns);
+  }
+  if (has_lost_worker && live_plugins_are_used(live->engine)) {
+    live_plugins_want(&live->plugins); // the next worker loads them as they are now
   }
   const VitalSigns signs = vital_signs(live, io, &engine);
   service_poll(&live->service, &signs, live->driver->name, io, &engine, now_ns);
@@ -170,10 +174,15 @@ wait_for_signal(const Live* const live, const uint64_t timeout_ns)
   return taken > 0 ? taken : 0;
 }
 
+/// SIGHUP: find the plugins again, then read the rack file, which may name new ones.
 static void
 request_reload(Live* const live, const uint64_t now_ns)
 {
-  if (live->reload.socket < 0) {
+  const bool has_file = live->reload.socket >= 0;
+  if (live_plugins_are_known()) {
+    live_plugins_want(&live->plugins);
+  }
+  if (!has_file) {
     live_log_event(&live->log, EVENT_RACK_REFUSED,
                    "SIGHUP: there is no rack file in the server's folder to read");
     return;
@@ -182,6 +191,23 @@ request_reload(Live* const live, const uint64_t now_ns)
     service_reloading(&live->service, now_ns);
   }
   reload_want(&live->reload);
+}
+
+static void
+poll_plugins(Live* const live)
+{
+  PluginsNews news;
+  if (live_plugins_poll(&live->plugins, live->engine, &news)) {
+    pthread_mutex_lock(&live->audio_lock);
+    live->scan = (ControlScan){ .n_ended = live->scan.n_ended + 1U,
+                                .n_plugins = news.n_plugins,
+                                .n_unusable = news.n_unusable,
+                                .n_failed = news.n_failed };
+    snprintf(live->scan.text, sizeof(live->scan.text), "%s", news.text);
+    pthread_mutex_unlock(&live->audio_lock);
+    live_log_event(&live->log, news.has_failed ? EVENT_PLUGINS_FAILED : EVENT_PLUGINS_SCANNED,
+                   news.text);
+  }
 }
 
 /// Set the file's new content as the origin of the state after a reload, so that a restart resumes
@@ -200,6 +226,9 @@ static void
 poll_reload(Live* const live, const uint64_t now_ns)
 {
   char text[1024];
+  if (live_plugins_are_open(&live->plugins)) {
+    return; // the rack may name plugins that the scan finds
+  }
   const ReloadNews news = reload_poll(&live->reload, now_ns, text, sizeof(text));
   if (news == RELOAD_NOTHING) {
     return;
@@ -229,6 +258,7 @@ main_loop(Live* const live)
     if (taken == SIGHUP) {
       request_reload(live, now_ns);
     }
+    poll_plugins(live);
     poll_reload(live, now_ns);
     const IoStatus io = poll_io(live);
     check_all(live, &io, now_ns);
@@ -331,6 +361,7 @@ start_and_run(Live* const live, Error* const error)
     run(live);
   }
   // Save racks first, then close the parts that may hang.
+  live_plugins_stop(&live->plugins);
   reload_close(&live->reload);
   control_stop(live->control);
   // A bad rack or file ended the run.

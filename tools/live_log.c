@@ -39,6 +39,8 @@ static const struct {
   [EVENT_OSC_FLOOD] = { "osc.flood", LOG_WARNING, ONCE_S },
   [EVENT_OSC_NOTE] = { "osc.note", LOG_WARNING, ONCE_S },
   [EVENT_OUTPUT_FEEDBACK] = { "output.feedback", LOG_WARNING, SELDOM_S },
+  [EVENT_PLUGINS_FAILED] = { "plugins.failed", LOG_WARNING, ONCE_S },
+  [EVENT_PLUGINS_SCANNED] = { "plugins.scanned", LOG_NOTICE, ONCE_S },
   [EVENT_RACK_QUARANTINED] = { "rack.quarantined", LOG_ERR, ONCE_S },
   [EVENT_RACK_REFUSED] = { "rack.refused", LOG_WARNING, ONCE_S },
   [EVENT_RACK_RELOADED] = { "rack.reloaded", LOG_NOTICE, ONCE_S },

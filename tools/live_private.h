@@ -5,6 +5,7 @@
 
 #include "live.h"
 #include "live_log.h"
+#include "live_plugins.h"
 #include "live_watch.h"
 #include "rack_arg.h"
 #include "reload.h"
@@ -33,6 +34,8 @@ typedef struct Live {
   IoState io_state;  ///< At the last poll
   char io_note[640]; ///< The driver's last note; "" once it is logged
   Reload reload;     ///< Open if the RACK is a file
+  LivePlugins plugins;
+  ControlScan scan;  ///< Guarded by `audio_lock`: [main] writes, [control] reads
   atomic_bool muted; ///< [main] writes, [control] reads: the engine is faded out
   uint64_t muted_until_ns;
   atomic_bool quit;            ///< [control] writes, [main] reads

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Starts a live run, and connects its parts by callbacks.
 
+#include "catalogue_file.h"
 #include "first_rack.h"
 #include "live_private.h"
+#include "plugin_lines.h"
 
 #include "engine/base/sealed_text.h"
 #include "engine/base/time.h"
@@ -85,6 +87,36 @@ on_program(void* const context, ControlProgram* const program)
                                .state_failed = state.failed,
                                .starts = live->state ? state_starts(live->state) : 0U,
                                .muted = atomic_load(&live->muted) };
+}
+
+static char*
+on_list_plugins(void* const context, const char* const* const words, const uint32_t n_words)
+{
+  (void)context;
+  return plugin_lines_list(words, n_words);
+}
+
+static Status
+on_describe_plugin(void* const context, const char* const format, const char* const id,
+                   char** const text, Error* const error)
+{
+  (void)context;
+  return plugin_lines_print(format, id, text, error);
+}
+
+static void
+on_scan(void* const context)
+{
+  live_plugins_want(&((Live*)context)->plugins);
+}
+
+static void
+on_scanned(void* const context, ControlScan* const scan)
+{
+  Live* const live = context;
+  pthread_mutex_lock(&live->audio_lock);
+  *scan = live->scan;
+  pthread_mutex_unlock(&live->audio_lock);
 }
 
 static void
@@ -202,24 +234,32 @@ try_rack(void* const context, const Rack* const rack, Error* const error)
 
 /// Copy the catalogue of plugins for the worker process, so that both processes know the same ones.
 static Status
-share_plugins(Live* const live, int* const fd, Error* const error)
+share_plugins(int* const fd, Error* const error)
 {
-  Error why;
-  const Status status = catalogue_open(&why);
-  if (status && status != STATUS_NOT_FOUND) {
-    on_engine_note(live, why.text);
-  }
   size_t n_bytes = sizeof(CATALOGUE_START) - 1U;
   const Catalogue* const catalogue = catalogue_current();
   const char* const text = catalogue ? catalogue_text(catalogue, &n_bytes) : CATALOGUE_START;
   return sealed_text_new(text, n_bytes, fd, error);
 }
 
+/// Read the catalogue of plugins, unless a rack has done so.  From now on no search waits for a
+/// scan.
+static void
+open_plugins(Live* const live)
+{
+  Error why;
+  const Status status = catalogue_open(&why);
+  if (status && status != STATUS_NOT_FOUND) {
+    on_engine_note(live, why.text);
+  }
+}
+
 static Status
 new_engine(Live* const live, Error* const error)
 {
   int plugins_fd = -1;
-  if (live->config->engine.worker_argv && share_plugins(live, &plugins_fd, error)) {
+  open_plugins(live);
+  if (live->config->engine.worker_argv && share_plugins(&plugins_fd, error)) {
     return error->status;
   }
   EngineConfig engine = live->config->engine;
@@ -236,6 +276,20 @@ new_engine(Live* const live, Error* const error)
     close(plugins_fd);
   }
   return status;
+}
+
+/// Let the saved racks find their plugins, which renews the catalogue if one of them has plugins.
+static void
+find_saved_plugins(const Live* const live)
+{
+  static const StateFile files[] = { STATE_PRESENT, STATE_GOOD };
+  for (uint32_t f = 0; f < ARRAY_LEN(files) && live->state && !live->config->fresh; ++f) {
+    const char* const text = state_text(live->state, files[f]);
+    Rack* rack = NULL;
+    if (text && !rack_parse(text, "", NULL, &rack, NULL)) { // first_rack_choose() reports errors
+      rack_free(rack);
+    }
+  }
 }
 
 /// Read the RACK of the command line.  Stores an error in `why`; the error ends the run unless the
@@ -266,7 +320,9 @@ static Status
 start_engine(Live* const live, Error* const error)
 {
   Error why;
+  catalogue_file_renew_on_search(on_engine_note, live);
   Status status = read_rack(live, &why, error);
+  find_saved_plugins(live);
   status = status ? status : new_engine(live, error);
   if (status) {
     return status;
@@ -287,6 +343,8 @@ start_engine(Live* const live, Error* const error)
 static Status
 start_control(Live* const live, Error* const error)
 {
+  static const ControlPlugins plugins = { on_list_plugins, on_describe_plugin, on_scan,
+                                          on_scanned };
   const ControlConfig control = { .engine = live->engine,
                                   .bind_address = live->config->bind_address,
                                   .port = live->config->osc_port,
@@ -295,6 +353,7 @@ start_control(Live* const live, Error* const error)
                                   .context = live,
                                   .audio = on_audio,
                                   .program = on_program,
+                                  .plugins = &plugins,
                                   .active_rack = live->state ? on_active_rack : NULL,
                                   .subscribers =
                                       live->state ? state_subscribers(live->state) : NULL,

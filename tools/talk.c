@@ -182,8 +182,12 @@ talk_describe(json_t* const object, const char* const address, const lo_message 
     const char* address;
     const char* names[3];
   } rows[] = {
-    { "/done", { "done", "revision", "frame" } },     { "/fail", { "fail", "code", "text" } },
-    { "/server/nodes", { "text", "part", "parts" } }, { "/server/synced", { "number" } },
+    { "/done", { "done", "revision", "frame" } },
+    { "/fail", { "fail", "code", "text" } },
+    { "/server/nodes", { "text", "part", "parts" } },
+    { "/server/plugin", { "text", "part", "parts" } },
+    { "/server/plugins", { "text", "part", "parts" } },
+    { "/server/synced", { "number" } },
     { "/server/version", { "program", "version" } },
   };
   const int n = lo_message_get_argc(message);

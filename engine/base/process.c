@@ -29,7 +29,8 @@ struct Process {
   bool is_killed; ///< process_kill() has sent SIGKILL
   int crash;      ///< The signal that was already ending the process at that time, or 0
   bool has_ended;
-  int signal; ///< The signal that ended the process, or 0
+  int signal;    ///< The signal that ended the process, or 0
+  int exit_code; ///< Of a process that has exited
   char reason[PROCESS_REASON_BYTES];
 };
 
@@ -192,6 +193,7 @@ process_has_ended(Process* const process, char reason[const PROCESS_REASON_BYTES
                           ? process->crash
                           : end.si_status;
       process->signal = end.si_code == CLD_EXITED ? 0 : end.si_status;
+      process->exit_code = end.si_code == CLD_EXITED ? end.si_status : 0;
       describe_end(process, &end);
     }
   }
@@ -205,6 +207,12 @@ int
 process_signal(const Process* const process)
 {
   return process->signal;
+}
+
+int
+process_exit_code(const Process* const process)
+{
+  return process->exit_code;
 }
 
 /// The line of /proc/PID/stat from the state on: "R 1 2 ..."; "" if it cannot be read.
@@ -297,6 +305,15 @@ process_free(Process* const process)
 // ---- in the child ----
 
 bool
+process_has_socket(void)
+{
+  int domain = 0;
+  socklen_t n_bytes = sizeof(domain);
+  return getsockopt(PROCESS_SOCKET, SOL_SOCKET, SO_DOMAIN, &domain, &n_bytes) == 0 &&
+         domain == AF_UNIX;
+}
+
+bool
 process_follow_parent(const int socket)
 {
   struct ucred maker = { .pid = 0 };
@@ -306,4 +323,19 @@ process_follow_parent(const int socket)
     return false;
   }
   return getppid() == maker.pid; // otherwise it died before prctl()
+}
+
+void
+process_be_killed_first(const int least_score)
+{
+  FILE* const file = fopen("/proc/self/oom_score_adj", "r+e");
+  int score = 0;
+  if (!file) {
+    return;
+  }
+  if (fscanf(file, "%d", &score) == 1 && score < least_score) {
+    rewind(file);
+    fprintf(file, "%d", least_score);
+  }
+  fclose(file);
 }

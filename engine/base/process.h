@@ -55,6 +55,10 @@ bool process_has_ended(Process* process, char reason[PROCESS_REASON_BYTES]);
 /// The signal that ended an ended process, 0 if it exited. [one thread at a time]
 int process_signal(const Process* process);
 
+/// The code with which an ended process has exited; 0 also if a signal ended it. [one thread at a
+/// time]
+int process_exit_code(const Process* process);
+
 /// True if the process is stopped (SIGSTOP). [any but rt]
 bool process_is_stopped(const Process* process);
 
@@ -63,8 +67,16 @@ bool process_is_stopped(const Process* process);
 /// names it. [any but rt, one thread at a time]
 bool process_kill(Process* process, uint64_t timeout_ns, char reason[PROCESS_REASON_BYTES]);
 
+/// True if PROCESS_SOCKET is a socket, as in a child. [main]
+bool process_has_socket(void);
+
 /// In the child: let the kernel kill this process when the thread that started it ends.  False if
 /// the parent, identified as the creator of `socket`, has already ended. [main]
 bool process_follow_parent(int socket);
+
+/// In the child: raise the OOM score adjustment of this process to `least_score`, -1000 to 1000,
+/// unless it is higher.  A service's OOMScoreAdjust= must protect only the server, so that the
+/// kernel kills its children first when memory runs out. [any]
+void process_be_killed_first(int least_score);
 
 #endif

@@ -266,6 +266,10 @@ const FxInfo* fx_find(const char* name);
 NODISCARD Status fx_find_plugin(const char* format, const char* reference, const FxInfo** fx,
                                 Error* error);
 
+/// The format of the plugins that has one with this id or short name; NULL: none.  For hints: knows
+/// the plugins of the last scan.  Implemented by plugins/. [any but rt]
+const char* fx_plugin_format(const char* reference);
+
 /// Let the plugins of the process do what they do outside of audio: timers, callbacks.  To be
 /// called about 20 times a second.  Implemented by plugins/. [builder]
 void fx_idle(void);

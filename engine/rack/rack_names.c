@@ -49,19 +49,6 @@ rack_effect_names(uint32_t* const n_names)
   return names;
 }
 
-/// The format of a plugin with this name; NULL if there is none.
-static const char*
-find_format(const char* const name)
-{
-  const FxInfo* fx = NULL;
-  for (uint32_t f = 0; f < ARRAY_LEN(formats); ++f) {
-    if (!fx_find_plugin(formats[f], name, &fx, NULL)) {
-      return formats[f];
-    }
-  }
-  return NULL;
-}
-
 const FxInfo*
 rack_effect(const char* const name, Error* const error)
 {
@@ -72,7 +59,7 @@ rack_effect(const char* const name, Error* const error)
   uint32_t n = 0;
   const char** const names = rack_effect_names(&n);
   const bool has_near = names && nearest_name(name, names, n);
-  const char* const format = has_near ? NULL : find_format(name);
+  const char* const format = has_near ? NULL : fx_plugin_format(name);
   char hint[HINT_BYTES];
   if (format) {
     error_set(error, STATUS_NOT_FOUND, "\"%.60s\" is a plugin; write: %s %.60s", name, format,

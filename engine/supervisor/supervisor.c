@@ -47,9 +47,16 @@ supervisor_wake(const Supervisor* const supervisor)
 }
 
 bool
+supervisor_has_old_code(const Supervisor* const supervisor)
+{
+  return supervisor->worker && supervisor->worker->n_plugins != supervisor->n_plugins;
+}
+
+bool
 supervisor_takes_edits(const Supervisor* const supervisor)
 {
-  return supervisor->worker && (!supervisor->next || supervisor->next->state == CHILD_STARTING);
+  return supervisor->worker && (!supervisor->next || supervisor->next->state == CHILD_STARTING) &&
+         (!supervisor_has_old_code(supervisor) || supervisor->exchange.rest_ns);
 }
 
 // ---- arming ----
@@ -211,7 +218,7 @@ keep_plugins(const int fd, int* const copy, Error* const error)
 }
 
 static Status
-supervisor_use_plugins(void* const self, const int fd, Error* const error)
+supervisor_use_plugins(void* const self, const int fd, const bool has_new_code, Error* const error)
 {
   Supervisor* const supervisor = self;
   int copy = -1;
@@ -222,6 +229,10 @@ supervisor_use_plugins(void* const self, const int fd, Error* const error)
   supervisor_lock(supervisor);
   const int before = supervisor->plugins_fd;
   supervisor->plugins_fd = copy;
+  if (has_new_code) {
+    ++supervisor->n_plugins;
+    supervisor->exchange = (Backoff){ 0 };
+  }
   if (supervisor->worker) {
     child_use_plugins(supervisor->worker, copy);
   }

@@ -107,6 +107,7 @@ child_configure(Child* const child, const Supervisor* const supervisor, Error* c
   if (!message) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
+  child->n_plugins = supervisor->n_plugins;
   message->kind = WIRE_CONFIG;
   message->config.engine = *config;
   message->config.engine.gpu_may_be_lost = supervisor->had_gpu;

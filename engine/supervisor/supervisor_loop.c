@@ -60,9 +60,10 @@ exchange(Supervisor* const supervisor)
 {
   Child* const left = supervisor->worker;
   if (left) {
-    snprintf(supervisor->note, sizeof(supervisor->note),
-             "worker %d replaces worker %d, whose device hung or was lost",
-             (int)process_id(supervisor->next->process), (int)process_id(left->process));
+    snprintf(supervisor->note, sizeof(supervisor->note), "worker %d replaces worker %d, %s",
+             (int)process_id(supervisor->next->process), (int)process_id(left->process),
+             left->status.needs_new_process ? "whose device hung or was lost"
+                                            : "which had old code of plugins");
     supervisor_keep_counts(supervisor, left);
   }
   supervisor->wants_exchange = false;
@@ -228,12 +229,16 @@ advance_child(Supervisor* const supervisor, Child* const child, const uint64_t n
 static bool
 exchange_is_due(Supervisor* const supervisor, const uint64_t now_ns)
 {
-  const bool needs_one = supervisor->worker->status.needs_new_process;
-  if (needs_one && !supervisor->wants_exchange) {
+  supervisor_lock(supervisor);
+  const bool has_old_code = supervisor_has_old_code(supervisor);
+  const bool needs_one = supervisor->worker->status.needs_new_process || has_old_code;
+  if (needs_one && !supervisor->wants_exchange && !has_old_code) {
     supervisor_put_off_exchange(supervisor, now_ns);
   }
   supervisor->wants_exchange = needs_one;
-  return needs_one && now_ns >= supervisor->exchange.at_ns;
+  const bool is_due = needs_one && now_ns >= supervisor->exchange.at_ns;
+  supervisor_unlock(supervisor);
+  return is_due;
 }
 
 /// Start the next worker when it is due.

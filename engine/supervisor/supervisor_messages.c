@@ -74,7 +74,7 @@ handle_ready(Supervisor* const supervisor, Child* const child, const WorkerStatu
   if (child->is_ready) {
     return supervisor_is_lost(cause, "was ready twice", false);
   }
-  if (supervisor->worker && !status->device[0] &&
+  if (supervisor->worker && supervisor->worker->status.needs_new_process && !status->device[0] &&
       supervisor->config.backend != ENGINE_BACKEND_CPU) {
     return supervisor_is_lost(cause, "has no device either", false);
   }

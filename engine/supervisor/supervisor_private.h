@@ -37,6 +37,7 @@ typedef struct Child {
   Process* process;
   Wire* wire;
   ChildState state;
+  uint64_t n_plugins;  ///< Supervisor::n_plugins when the process was started
   bool is_ready;       ///< While STARTING: READY has arrived, and the child waits for its rack
   uint64_t since_ns;   ///< Time at which this state began
   uint64_t busy_ns;    ///< Time of its last note that this state takes long; 0: none
@@ -104,7 +105,9 @@ struct Supervisor {
   bool is_arming; ///< arm() waits for `armed`
   bool plays_on;  ///< Of the last WorkerStart
   RackHistory history;
-  int plugins_fd; ///< The catalogue of plugins that all workers have; -1: none
+  int plugins_fd;     ///< The catalogue of plugins that all workers have; -1: none
+  uint64_t n_plugins; ///< Number of catalogues whose plugins had new code
+  Backoff exchange;   ///< Of attempts to start a worker beside the current one
   Wanted wanted;
   Child* worker;     ///< The current worker: serving, or ready to be armed; NULL: none
   Child* next;       ///< In preparation to take over; NULL: none
@@ -117,8 +120,7 @@ struct Supervisor {
   CrashPolicy policy;
   uint64_t start_at_ns; ///< Time of the next start while there is no worker
   bool had_gpu;         ///< A worker has opened a GPU
-  bool wants_exchange;  ///< Only another process can open the worker's device
-  Backoff exchange;     ///< Of attempts to start a worker beside the current one
+  bool wants_exchange;  ///< Only another process can open the worker's device, or load new code
 };
 
 // ---- supervisor_child.c ----
@@ -211,7 +213,7 @@ void supervisor_lose(Supervisor* supervisor, Child* child, Cause* cause);
 bool supervisor_refuse_overtaken(Supervisor* supervisor);
 
 /// Schedule the next attempt to exchange the worker for its device.  The delay doubles, but
-/// restarts if the last exchange has worked for long. [supervisor]
+/// restarts if the last exchange has worked for long. [lock held]
 void supervisor_put_off_exchange(Supervisor* supervisor, uint64_t now_ns);
 
 // ---- supervisor_loop.c ----
@@ -219,8 +221,12 @@ void supervisor_put_off_exchange(Supervisor* supervisor, uint64_t now_ns);
 /// The function of the supervisor thread.
 void* supervisor_loop(void* supervisor);
 
-/// True if edits go to the current worker.  False while a next worker has the rack: edits then wait
-/// for the exchange. [lock held]
+/// True if the worker may have loaded code of plugins that has changed since. [lock held]
+bool supervisor_has_old_code(const Supervisor* supervisor);
+
+/// True if edits go to the current worker.  False while a next worker has the rack, and from the
+/// arrival of new code of plugins until the first attempt to exchange the worker has failed: edits
+/// then wait for the exchange. [lock held]
 bool supervisor_takes_edits(const Supervisor* supervisor);
 
 // ---- supervisor.c ----

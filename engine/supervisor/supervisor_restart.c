@@ -168,11 +168,11 @@ give_up_exchange(Supervisor* const supervisor, Child* const child, Cause* const 
   (void)unlink_child(supervisor, child);
   end(child, cause);
   child_free(child, false);
-  supervisor_put_off_exchange(supervisor, time_now_ns());
   supervisor_lock(supervisor);
+  supervisor_put_off_exchange(supervisor, time_now_ns());
   snprintf(supervisor->note, sizeof(supervisor->note),
-           "worker %lld could not open the device again: %.160s; next attempt in %.0f s",
-           (long long)pid, cause->text, (double)supervisor->exchange.rest_ns * 1e-9);
+           "worker %lld cannot take over: %.160s; next attempt in %.0f s", (long long)pid,
+           cause->text, (double)supervisor->exchange.rest_ns * 1e-9);
   child_give_edit(supervisor->worker, &supervisor->history);
   supervisor_unlock(supervisor);
 }

@@ -116,8 +116,8 @@ typedef struct WorkerCalls {
   Status (*edit)(void* worker, uint64_t id, const Rack* rack, uint64_t at_frame, uint64_t stamp);
   /// As engine_overtake().  NULL where a crash ends the whole program. [control]
   void (*overtake)(void* worker);
-  /// As engine_use_plugins().  NULL if the worker is in this process. [control]
-  Status (*use_plugins)(void* worker, int fd, Error* error);
+  /// As engine_use_plugins().  NULL if the worker is in this process. [any but rt]
+  Status (*use_plugins)(void* worker, int fd, bool has_new_code, Error* error);
   /// Apply messages without a ring.  Returns false and changes nothing if there is a ring.
   /// [control]
   bool (*set)(void* worker, const ParamMessage* messages, uint32_t n);

@@ -83,13 +83,20 @@ def ask_everything(live):
         ("/rack/disconnect", "in", "n"), ("/rack/do", "connect in n"), ("/rack/set", "n.gain", -6.0), ("/rack/get",),
         ("/rack/save", "saved.rack"), ("/rack/load", "saved.rack"), ("/rack/undo",), ("/rack/redo",), ("/rack/remove", "n"),
         ("/rack/insert", "m", "gain", "before", "out"), ("/rack/rename", "m", "k"), ("/rack/late", "out", "auto"), ("/server/answers", "all"),
-        ("/server/nodes",), ("/server/notify", 0), ("/server/ping",), ("/server/status",), ("/server/version",),
+        ("/server/nodes",), ("/server/notify", 0), ("/server/ping",), ("/server/status",), ("/server/version",), ("/server/plugins", "gain"),
         ("/rack/chain", "n: gain -3dB"), ("/node/n/gain", -6.0), ("/node/n/gain",),
     ]:  # fmt: skip
         reply, values = osc.ask(address, *arguments)
         if reply == "/fail":
             failures.append(f"{address} {arguments}: {values}")
         note("address", ["/node/<node>/<param>" if address.startswith("/node/") else address], "a client sends a message to it")
+    with live.sees("the scan that a client requested has ended", "", "plugins.scanned", "/server/scanned"):
+        osc.do("/server/scan")
+    note("address", ["/server/scan"], "a client sends a message to it")
+    reply, values = osc.ask("/server/plugin", "ladspa", "effects/gain")
+    if reply == "/fail" and os.environ.get("WARPRACK_LADSPA_FIXTURES"):
+        failures.append(f"/server/plugin: {values}")
+    note("address", ["/server/plugin"], "a client sends a message to it")
     osc.sync()
     note("address", ["/server/sync"], "a client sends a message to it")
 
@@ -132,6 +139,12 @@ def disturb_worker(live):
         os.kill(live.worker(), signal.SIGKILL)
         live.wait_for(lambda now: "next attempt in" in now["worker_note"], limit_s=60.0)
         resource.prlimit(pid, resource.RLIMIT_NOFILE, files)
+    with live.sees("no scan can be started", "", "plugins.failed"):
+        files = resource.prlimit(live.process.pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(live.process.pid, resource.RLIMIT_NOFILE, (4, files[1]))
+        osc.do("/server/scan")
+        until(lambda: "plugins.failed" in live.output(), live.output, process=live.process)
+        resource.prlimit(live.process.pid, resource.RLIMIT_NOFILE, files)
     with live.sees("the worker finishes blocks with wrong numbers", "wrong"):
         spoil(live, "wrong", lambda ring: ring.put_result(12345678))
     with live.sees("the worker writes denormals", "denormal_out"):

@@ -441,6 +441,34 @@ TEST(node_queries_report_the_backend_and_its_reason)
              2);
 }
 
+TEST(plugins_are_listed_by_words_and_described_in_parts)
+{
+  client_ask(rig.client, "/server/plugins plugins 1 1", "/server/plugins", "");
+  client_ask(rig.client, "/server/plugins plugins a b 1 1", "/server/plugins", "ss", "a", "b");
+  client_ask(rig.client, "/server/plugins plugins a 1 1", "/server/plugins", "is", 1, "a");
+  client_ask(rig.client, "/fail /server/plugins 1 the text has parts 1 to 1", "/server/plugins",
+             "is", 2, "a");
+  client_ask(rig.client, "/server/plugin xxx*", "/server/plugin", "ssi", "lv2", "long", 2);
+  client_ask(rig.client, "/fail /server/plugin 1 the text has parts 1 to 2", "/server/plugin",
+             "ssi", "lv2", "long", 3);
+  client_ask(rig.client, "/fail /server/plugin 3 no lv2 plugin \"short\"", "/server/plugin", "ss",
+             "lv2", "short");
+}
+
+TEST(too_many_words_for_a_list_of_plugins_are_refused)
+{
+  client_ask(rig.client, "/fail /server/plugins 5 at most 16 words", "/server/plugins",
+             "sssssssssssssssss", "a", "a", "a", "a", "a", "a", "a", "a", "a", "a", "a", "a", "a",
+             "a", "a", "a", "a");
+}
+
+TEST(the_end_of_a_scan_is_news)
+{
+  client_ask(rig.other, "/done /server/notify", "/server/notify", "i", 1);
+  client_ask(rig.client, "/done /server/scan", "/server/scan", "");
+  client_expect(rig.other, "/server/scanned 7 2 1 found");
+}
+
 TEST(a_query_of_a_node_that_does_not_play_yet_waits)
 {
   client_ask(rig.client, "/server/nodes lowcut highpass - waiting\n*", "/server/nodes", "");

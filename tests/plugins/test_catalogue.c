@@ -464,6 +464,116 @@ TEST(a_changed_plugin_gets_another_effect_and_the_old_one_stays_valid)
   ck_assert_ptr_eq(find("Tube"), before);
 }
 
+/// A catalogue of one plugin, "urn:test:Tube", with a number that tells the file of its code.
+static Catalogue*
+tube_catalogue(const uint64_t changed_ns, const char* const name)
+{
+  TextBuffer text = text_begin();
+  Plugin plugin = plugin_sample;
+  plugin.source = (FxSource){ .format = format, .id = "urn:test:Tube" };
+  plugin.binary_key.changed_ns = changed_ns;
+  plugin.name = name;
+  SCOPED_MEMORY char* const description = plugin_sample_text(&plugin);
+  const CatalogueBundle bundle = {
+    .format = format, .path = "/b", .fault = "", .text = description, .n_bytes = strlen(description)
+  };
+  catalogue_write_bundle(&text, &bundle);
+  return catalogue_of(&text);
+}
+
+static char* shared; ///< The last catalogue that share() got
+static CatalogueChange change;
+
+static Status
+share(void* const context, const Catalogue* const catalogue, const CatalogueChange* const what,
+      Error* const why)
+{
+  size_t n_bytes = 0;
+  (void)what;
+  free(shared);
+  shared = strdup(catalogue_text(catalogue, &n_bytes) ? "shared" : "");
+  return context ? error_set(why, STATUS_FILE, "not shared") : STATUS_OK;
+}
+
+static void
+exchange(Catalogue* const catalogue)
+{
+  OK(catalogue_exchange(catalogue, share, NULL, &change, &error));
+}
+
+TEST(a_plugin_with_new_code_keeps_its_effect_in_a_server)
+{
+  catalogue_use(tube_catalogue(1, "Tube"));
+  const FxInfo* const before = find("Tube");
+  exchange(tube_catalogue(2, "Tube"));
+  ck_assert_uint_eq(change.n_changed, 1);
+  ck_assert_uint_eq(change.n_others, 0);
+  ck_assert_ptr_eq(find("Tube"), before);
+  exchange(tube_catalogue(2, "Tube"));
+  ck_assert_uint_eq(change.n_changed, 0);
+  ck_assert_ptr_eq(find("Tube"), before);
+}
+
+TEST(a_plugin_with_another_description_gets_another_effect_and_is_named_once)
+{
+  catalogue_use(tube_catalogue(1, "Tube"));
+  const FxInfo* const before = find("Tube");
+  exchange(tube_catalogue(1, "Valve"));
+  ck_assert_uint_eq(change.n_others, 1);
+  ck_assert_str_eq(change.names, "Tube");
+  ck_assert_ptr_ne(find("Tube"), before);
+  exchange(tube_catalogue(1, "Valve"));
+  ck_assert_uint_eq(change.n_changed, 0);
+}
+
+TEST(a_plugin_that_is_gone_stays_if_it_was_read)
+{
+  use_some();
+  const FxInfo* const amp = find("urn:a:amp");
+  exchange(tube_catalogue(1, "Tube"));
+  ck_assert_uint_eq(change.n_gone, 1);
+  ck_assert_ptr_eq(find("urn:a:amp"), amp);
+  ck_assert_int_eq(search("urn:b:Amp"), STATUS_NOT_FOUND);
+}
+
+TEST(a_catalogue_that_is_not_shared_is_not_used)
+{
+  catalogue_use(tube_catalogue(1, "Tube"));
+  const Catalogue* const before = catalogue_current();
+  TextBuffer text = text_begin();
+  add_plugin(&text, format, "urn:test:New", "");
+  ck_assert_int_eq(catalogue_exchange(catalogue_of(&text), share, &change, &change, &fault),
+                   STATUS_FILE);
+  ck_assert_ptr_eq(catalogue_current(), before);
+  ck_assert_int_eq(search("New"), STATUS_NOT_FOUND);
+}
+
+static unsigned n_provided;
+
+static Status
+provide(void* const context, Catalogue** const out, Error* const why)
+{
+  (void)why;
+  ++n_provided;
+  *out = tube_catalogue(1, context);
+  return STATUS_OK;
+}
+
+TEST(a_source_provides_the_catalogue_for_the_first_search_only)
+{
+  Scratch cache = scratch_new();
+  setenv("XDG_CACHE_HOME", cache.directory, 1);
+  n_provided = 0;
+  catalogue_set_source(provide, "Tube");
+  ck_assert_ptr_null(fx_plugin_format("gian")); // a hint is no search
+  ck_assert_uint_eq(n_provided, 0);
+  ck_assert_str_eq(find("Tube")->source->id, "urn:test:Tube");
+  ck_assert_int_eq(search("Amp"), STATUS_NOT_FOUND);
+  ck_assert_str_eq(fx_plugin_format("tube"), format);
+  ck_assert_uint_eq(n_provided, 1);
+  scratch_remove(&cache);
+}
+
 TEST(a_search_without_memory_can_be_repeated)
 {
   use_some();

@@ -25,7 +25,7 @@ static void
 use_plugins(const Rig* const rig, const char* const text)
 {
   SCOPED_FD const int fd = catalogue(text);
-  OK(engine_use_plugins(rig->engine, fd, &error));
+  OK(engine_use_plugins(rig->engine, fd, false, &error));
 }
 
 /// Edit the rack so that it needs the catalogue `text`.
@@ -114,12 +114,50 @@ TEST(a_worker_that_refuses_a_later_catalogue_is_lost_until_a_better_one_comes)
   ck_assert_uint_eq(rig_status(&rig).quarantined, 0U); // the rack is not blamed
 }
 
+TEST(new_code_of_plugins_gets_a_new_process_while_the_old_one_plays)
+{
+  Rig rig;
+  rig_start(&rig, bad_worker(), HALVED);
+  await_health(&rig, HALF);
+  const int32_t before = rig_status(&rig).worker_pid;
+  SCOPED_FD const int fd = catalogue("newer");
+  OK(engine_use_plugins(rig.engine, fd, true, &error));
+  const EngineReply reply = edit_with(&rig, "newer"); // waits for the exchange
+  ck_assert_msg(!reply.status, "%s", reply.text);
+  ck_assert_int_ne(rig_status(&rig).worker_pid, before);
+  ck_assert_uint_eq(rig_status(&rig).worker_restarts, 1U);
+  assert_says(rig_status(&rig).worker_note, "old code of plugins");
+  await_health(&rig, HALF);
+  rig_stop(&rig);
+}
+
+TEST(the_old_process_plays_on_and_takes_edits_if_the_new_code_does_not_work)
+{
+  const char* const argv[] = { bad_worker(), NULL };
+  EngineConfig config = rig_config(argv);
+  config.plugins_fd = catalogue("first");
+  SCOPED(rig_stop) Rig rig;
+  rig_start_with(&rig, &config, HALVED " | c: convolver has-first");
+  close(config.plugins_fd);
+  await_health(&rig, HALF);
+  const uint64_t dry = rig_status(&rig).counts.dry;
+  const int32_t before = rig_status(&rig).worker_pid;
+  SCOPED_FD const int fd = catalogue("second");
+  OK(engine_use_plugins(rig.engine, fd, true, &error));
+  AWAIT(strstr(rig_status(&rig).worker_note, "cannot take over"));
+  ck_assert_int_eq(rig_status(&rig).worker_pid, before);
+  ck_assert_uint_eq(rig_status(&rig).counts.dry, dry);
+  const EngineReply reply = edit_with(&rig, "second");
+  ck_assert_msg(!reply.status, "%s", reply.text);
+  AWAIT(rig_status(&rig).worker_pid != before); // the next attempt can plan the rack
+}
+
 TEST(a_descriptor_that_is_not_open_is_refused)
 {
   SCOPED(rig_stop) Rig rig;
   rig_start(&rig, bad_worker(), HALVED);
   Error error = { STATUS_OK, "" };
-  ck_assert_int_eq(engine_use_plugins(rig.engine, -1, &error), STATUS_NO_MEM);
+  ck_assert_int_eq(engine_use_plugins(rig.engine, -1, false, &error), STATUS_NO_MEM);
   assert_says(error.text, "cannot keep the catalogue of plugins");
   await_level(&rig, HALF);
 }
@@ -129,7 +167,7 @@ TEST(a_worker_in_this_process_needs_no_catalogue)
   const EngineConfig config = { .n_in = 1, .n_out = 1, .offline = true, .plugins_fd = -1 };
   Engine* engine = NULL;
   OK(engine_new(&config, &engine, &error));
-  OK(engine_use_plugins(engine, -1, &error));
+  OK(engine_use_plugins(engine, -1, false, &error));
   engine_free(engine);
 }
 

@@ -48,6 +48,51 @@ count_quit(void* const context)
   ++rig.n_quits;
 }
 
+// ---- plugins ----
+
+/// The words, joined.
+static char*
+list_plugins(void* const context, const char* const* const words, const uint32_t n_words)
+{
+  (void)context;
+  char text[256] = "plugins";
+  for (uint32_t w = 0; w < n_words; ++w) {
+    snprintf(text + strlen(text), sizeof(text) - strlen(text), " %s", words[w]);
+  }
+  return strdup(text);
+}
+
+static Status
+describe_plugin(void* const context, const char* const format, const char* const id,
+                char** const text, Error* const error)
+{
+  (void)context;
+  if (strcmp(id, "long") != 0) {
+    return error_set(error, STATUS_NOT_FOUND, "no %s plugin \"%s\"", format, id);
+  }
+  *text = calloc(1, 10001);
+  memset(*text, 'x', 10000);
+  return STATUS_OK;
+}
+
+static void
+end_scan(void* const context)
+{
+  (void)context;
+  atomic_fetch_add(&rig.n_scans, 1);
+}
+
+static void
+fill_scan(void* const context, ControlScan* const scan)
+{
+  (void)context;
+  *scan = (ControlScan){ .n_ended = (uint64_t)atomic_load(&rig.n_scans),
+                         .n_plugins = 7,
+                         .n_unusable = 2,
+                         .n_failed = 1,
+                         .text = "found" };
+}
+
 void
 control_rig_start(void)
 {
@@ -56,9 +101,11 @@ control_rig_start(void)
   rig.folder = scratch_new();
   rig.engine = fake_engine_new();
   Rack* const rack = rack_of("lowcut: highpass 80 | vol: gain -6dB", NULL);
+  static const ControlPlugins plugins = { list_plugins, describe_plugin, end_scan, fill_scan };
   const ControlConfig config = { .engine = rig.engine,
                                  .root = rig.folder.directory,
                                  .audio = fill_audio,
+                                 .plugins = &plugins,
                                  .latency_changed = count_latency_change,
                                  .quit = count_quit };
   OK(control_start(&config, rack, &rig.control, &error));

@@ -20,7 +20,7 @@ typedef struct ControlRig {
   char port[8];      ///< The server's port
   OscClient* client; ///< Sends commands
   OscClient* other;  ///< A second client, mostly a subscriber
-  _Atomic int n_quits, n_latency_changes;
+  _Atomic int n_quits, n_latency_changes, n_scans;
   _Atomic bool is_watcher_ahead; ///< At the last latency change, `other` had an unread message
   _Atomic int audio_state;       ///< 0 "running", 1 "waiting"
   _Atomic bool hold;             ///< Block the server's thread when it asks for the audio state

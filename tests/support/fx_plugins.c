@@ -118,3 +118,14 @@ fx_find_plugin(const char* const format, const char* const reference, const FxIn
   return error_set(error, STATUS_NOT_FOUND, "no %s plugin \"%.60s\"; %s", format, reference,
                    name_hint(hint, reference, names, n));
 }
+
+const char*
+fx_plugin_format(const char* const reference)
+{
+  for (uint32_t i = 0; i < ARRAY_LEN(plugins); ++i) {
+    if (!strcmp(plugins[i].source->id, reference) || !strcmp(plugins[i].name, reference)) {
+      return plugins[i].source->format;
+    }
+  }
+  return NULL;
+}

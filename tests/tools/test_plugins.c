@@ -7,7 +7,9 @@
 #include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 
+#include <dirent.h>
 #include <jansson.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -213,6 +215,79 @@ TEST(list_plugins_scans_when_the_plugins_changed)
   unlink(scratch_path(&folder, "effects.so"));
   RUN_GOOD("list", "plugins");
   ck_assert_str_eq(program.out, "");
+}
+
+/// Replace a library by a copy, as an update of its package does.
+static void
+update(const char* const name)
+{
+  char line[1024];
+  snprintf(line, sizeof(line), "cp -L '%s/%s' '%s/new' && mv '%s/new' '%s/%s'",
+           getenv("WARPRACK_LADSPA_FIXTURES"), name, folder.directory, folder.directory,
+           folder.directory, name);
+  ck_assert_int_eq(system(line), 0);
+}
+
+/// The name of the only file in the folder of the catalogue.
+static const char*
+catalogue_name(void)
+{
+  static char name[NAME_MAX + 1];
+  DIR* const entries = opendir(scratch_path(&cache, "warprack"));
+  ck_assert_ptr_nonnull(entries);
+  for (const struct dirent* entry = NULL; (entry = readdir(entries));) {
+    if (entry->d_name[0] != '.') {
+      snprintf(name, sizeof(name), "%s", entry->d_name);
+    }
+  }
+  closedir(entries);
+  return name;
+}
+
+#define SCANNING "warprack check: plugins are new, changed or gone; scanning\n"
+
+TEST(check_renews_the_catalogue_if_the_rack_has_plugins)
+{
+  update("effects.so");
+  RUN_GOOD("check", "ladspa gain");
+  assert_says(program.err, SCANNING);
+  RUN_GOOD("check", "ladspa gain");
+  ck_assert_ptr_null(strstr(program.err, SCANNING));
+  update("effects.so");
+  RUN_GOOD("check", "ladspa gain");
+  assert_says(program.err, SCANNING);
+}
+
+TEST(a_catalogue_of_another_version_is_renewed)
+{
+  static const char old[] = "warprack-plugins\t1\t0.0\n";
+  char name[NAME_MAX + 16];
+  update("effects.so");
+  RUN_GOOD("scan");
+  snprintf(name, sizeof(name), "warprack/%s", catalogue_name());
+  scratch_write(&cache, name, old, strlen(old));
+  RUN_GOOD("check", "ladspa gain");
+  assert_says(program.err, SCANNING);
+}
+
+TEST(a_rack_without_plugins_scans_nothing)
+{
+  update("effects.so");
+  RUN_GOOD("check", "gain -3dB");
+  ck_assert_str_eq(program.err, "");
+  RUN("check", "gian -3dB");
+  program_expect_end(2, "", "did you mean \"gain\"?");
+  ck_assert_ptr_null(strstr(program.err, "scanning"));
+  ck_assert_int_ne(access(scratch_path(&cache, "warprack"), F_OK), 0);
+}
+
+TEST(a_scan_that_fails_is_reported_and_the_rack_is_refused)
+{
+  update("effects.so");
+  setenv("XDG_CACHE_HOME", "/dev/null", 1);
+  RUN("check", "ladspa gain");
+  program_expect_end(5, "", "set XDG_CACHE_HOME");
+  assert_says(program.err, "the scan of plugins exited with 5");
 }
 
 TEST(list_plugins_finds_all_words_in_any_case)

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// The plugins that this process has read: each once, and never freed, because racks and plans hold
+/// their effects.
+
+#include "catalogue_private.h"
+#include "host.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/// A plugin that was read, in an arena that is never cleared.
+typedef struct KnownPlugin {
+  struct KnownPlugin* next;
+  char* text;                     ///< Its description as in the newest catalogue that has it; owned
+  size_t n_bytes, n_report_bytes; ///< As in CatalogueText
+  const Plugin* plugin;
+} KnownPlugin;
+
+static KnownPlugin* known_plugins; // the newest first
+
+// ---- descriptions ----
+
+/// The part of a description from its line `number` on, from 0.
+static CatalogueText
+from_line(CatalogueText description, const uint32_t number)
+{
+  for (uint32_t l = 0; l < number; ++l) {
+    const char* const end = memchr(description.at, '\n', description.n_bytes);
+    const size_t n_line = end ? (size_t)(end - description.at) + 1U : description.n_bytes;
+    description.at += n_line;
+    description.n_bytes -= n_line;
+  }
+  return description;
+}
+
+static CatalogueText
+without_report(const CatalogueText description)
+{
+  return (CatalogueText){ .at = description.at,
+                          .n_bytes = description.n_bytes - description.n_report_bytes };
+}
+
+static bool
+same_text(const CatalogueText a, const CatalogueText b)
+{
+  return a.n_bytes == b.n_bytes && !memcmp(a.at, b.at, a.n_bytes);
+}
+
+/// True if two descriptions differ at most in the second line, which tells the file of the code.
+static bool
+same_but_binary(const CatalogueText a, const CatalogueText b)
+{
+  const CatalogueText from_a = from_line(a, 1);
+  const CatalogueText from_b = from_line(b, 1);
+  const CatalogueText first_a = { .at = a.at, .n_bytes = a.n_bytes - from_a.n_bytes };
+  const CatalogueText first_b = { .at = b.at, .n_bytes = b.n_bytes - from_b.n_bytes };
+  return same_text(first_a, first_b) && same_text(from_line(a, 2), from_line(b, 2));
+}
+
+static CatalogueText
+text_of(const KnownPlugin* const known)
+{
+  return (CatalogueText){ known->text, known->n_bytes, known->n_report_bytes };
+}
+
+/// Remember the text of a description instead of an earlier one.
+static Status
+set_text(KnownPlugin* const known, const CatalogueText description)
+{
+  char* const text = malloc(description.n_bytes + 1U);
+  if (!text) {
+    return STATUS_NO_MEM;
+  }
+  memcpy(text, description.at, description.n_bytes);
+  free(known->text);
+  known->text = text;
+  known->n_bytes = description.n_bytes;
+  known->n_report_bytes = description.n_report_bytes;
+  return STATUS_OK;
+}
+
+/// Read a description into an arena.
+static Status
+read_known(const CatalogueText description, Arena* const arena, KnownPlugin** const out,
+           Error* const error)
+{
+  KnownPlugin* const known = arena_take(arena, 1, sizeof(*known));
+  char* const changed = arena_take(arena, 1, description.n_bytes + 1U);
+  Plugin* plugin = NULL;
+  if (arena->failed) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  memcpy(changed, description.at, description.n_bytes);
+  const Status status = plugin_read(changed, arena, &host_functions, &plugin, error);
+  if (status) {
+    return status;
+  }
+  known->plugin = plugin;
+  *out = known;
+  return set_text(known, description) ? error_set(error, STATUS_NO_MEM, "out of memory")
+                                      : STATUS_OK;
+}
+
+Status
+known_plugin(const CatalogueText description, const Plugin** const plugin, Error* const error)
+{
+  for (const KnownPlugin* known = known_plugins; known; known = known->next) {
+    if (same_text(text_of(known), description)) {
+      *plugin = known->plugin;
+      return STATUS_OK;
+    }
+  }
+  Arena arena = { .chunks = NULL };
+  KnownPlugin* known = NULL;
+  const Status status = read_known(description, &arena, &known, error);
+  if (status) {
+    arena_clear(&arena);
+    return status;
+  }
+  known->next = known_plugins;
+  known_plugins = known;
+  *plugin = known->plugin;
+  return STATUS_OK;
+}
+
+// ---- another catalogue ----
+
+/// True if the list has a plugin of this id before `known`.
+static bool
+is_outdated(const KnownPlugin* const known)
+{
+  const FxSource* const own = &known->plugin->source;
+  const KnownPlugin* at = known_plugins;
+  while (at != known && (strcmp(at->plugin->source.id, own->id) != 0 ||
+                         strcmp(at->plugin->source.format, own->format) != 0)) {
+    at = at->next;
+  }
+  return at != known;
+}
+
+/// Append a plugin that the new catalogue lacks, as it was.
+static void
+keep_gone(TextBuffer* const kept, const KnownPlugin* const known)
+{
+  const Plugin* const plugin = known->plugin;
+  catalogue_write_bundle(kept, &(CatalogueBundle){ .format = plugin->source.format,
+                                                   .path = plugin->bundle,
+                                                   .fault = "",
+                                                   .text = known->text,
+                                                   .n_bytes = known->n_bytes });
+}
+
+static void
+add_name(CatalogueChange* const change, const Plugin* const plugin)
+{
+  const size_t n = strlen(change->names);
+  const char* const comma = n ? ", " : "";
+  if (n + strlen(plugin->fx.name) + 8U < sizeof(change->names)) {
+    snprintf(change->names + n, sizeof(change->names) - n, "%s%s", comma, plugin->fx.name);
+  } else if (n && change->names[n - 1U] != '.') {
+    snprintf(change->names + n, sizeof(change->names) - n, "%s...", comma);
+  }
+}
+
+/// Compare a plugin with its description in the new catalogue.
+static Status
+compare(KnownPlugin* const known, const Catalogue* const newer, TextBuffer* const kept,
+        CatalogueChange* const change)
+{
+  const Plugin* plugin = known->plugin;
+  const CatalogueEntry* const entry =
+      catalogue_find_id(newer, plugin->source.format, plugin->source.id);
+  if (!entry) {
+    ++change->n_gone;
+    keep_gone(kept, known);
+    return STATUS_OK;
+  }
+  const CatalogueText description = newer->descriptions[entry - newer->entries];
+  const CatalogueText before = without_report(text_of(known));
+  const CatalogueText now = without_report(description);
+  if (same_text(before, now)) {
+    return set_text(known, description); // its report may be another
+  }
+  ++change->n_changed;
+  if (same_but_binary(before, now)) {
+    return set_text(known, description);
+  }
+  ++change->n_others;
+  add_name(change, plugin);
+  return known_plugin(description, &plugin, NULL) == STATUS_NO_MEM ? STATUS_NO_MEM : STATUS_OK;
+}
+
+/// Make a catalogue of the text of one and of plugins that it lacks.
+static Status
+join(const Catalogue* const catalogue, const TextBuffer* const kept, Catalogue** const joined)
+{
+  const size_t n_bytes = catalogue->n_bytes + kept->n;
+  char* const text = kept->failed ? NULL : malloc(n_bytes);
+  if (!text) {
+    return STATUS_NO_MEM;
+  }
+  memcpy(text, catalogue->text, catalogue->n_bytes);
+  memcpy(text + catalogue->n_bytes, kept->bytes, kept->n);
+  return catalogue_new(text, n_bytes, joined, NULL);
+}
+
+Status
+known_plugins_renew(Catalogue** const catalogue, CatalogueChange* const change, Error* const error)
+{
+  TextBuffer kept = { .bytes = NULL };
+  Status status = STATUS_OK;
+  for (KnownPlugin* known = known_plugins; known && !status; known = known->next) {
+    status = is_outdated(known) ? STATUS_OK : compare(known, *catalogue, &kept, change);
+  }
+  Catalogue* joined = NULL;
+  if (!status && change->n_gone) {
+    status = join(*catalogue, &kept, &joined);
+  }
+  if (joined) {
+    catalogue_free(*catalogue);
+    *catalogue = joined;
+  }
+  free(text_buffer_take(&kept));
+  return status ? error_set(error, status, "out of memory for the catalogue of plugins")
+                : STATUS_OK;
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Renews the catalogue of plugins of a live run.
+
+#include "live_plugins.h"
+
+#include "catalogue_file.h"
+
+#include "engine/base/sealed_text.h"
+#include "plugins/catalogue.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+void
+live_plugins_want(LivePlugins* const plugins)
+{
+  atomic_store(&plugins->is_wanted, true);
+}
+
+bool
+live_plugins_are_open(const LivePlugins* const plugins)
+{
+  return plugins->child.process || atomic_load(&plugins->is_wanted);
+}
+
+void
+live_plugins_stop(LivePlugins* const plugins)
+{
+  scan_child_stop(&plugins->child);
+}
+
+bool
+live_plugins_are_known(void)
+{
+  return catalogue_current() != NULL;
+}
+
+bool
+live_plugins_are_used(Engine* const engine)
+{
+  Rack* const rack = engine_rack(engine);
+  bool are_used = false;
+  for (uint32_t n = 0; rack && n < rack->n_nodes; ++n) {
+    are_used = are_used || rack->nodes[n].fx->source;
+  }
+  rack_free(rack);
+  return are_used;
+}
+
+// ---- a new catalogue ----
+
+/// Give the worker the catalogue.  A CatalogueShare.
+static Status
+share(void* const engine, const Catalogue* const catalogue, const CatalogueChange* const change,
+      Error* const error)
+{
+  int fd = -1;
+  size_t n_bytes = 0;
+  const char* const text = catalogue_text(catalogue, &n_bytes);
+  Status status = sealed_text_new(text, n_bytes, &fd, error);
+  if (!status) {
+    status = engine_use_plugins(engine, fd, change->n_changed > 0U, error);
+    close(fd);
+  }
+  return status;
+}
+
+static bool
+is_current(const Catalogue* const newer)
+{
+  const Catalogue* const current = catalogue_current();
+  size_t n_bytes = 0;
+  size_t n_newer = 0;
+  const char* const text = current ? catalogue_text(current, &n_bytes) : "";
+  const char* const newer_text = catalogue_text(newer, &n_newer);
+  return n_bytes == n_newer && !memcmp(text, newer_text, n_bytes);
+}
+
+static void
+count(const Catalogue* const catalogue, PluginsNews* const news)
+{
+  uint32_t n = 0;
+  const CatalogueEntry* const entries = catalogue_entries(catalogue, &n);
+  for (uint32_t e = 0; e < n; ++e) {
+    news->n_plugins += !entries[e].fault[0];
+    news->n_unusable += entries[e].fault[0] != '\0';
+  }
+  const CatalogueBundle* const bundles = catalogue_bundles(catalogue, &n);
+  for (uint32_t b = 0; b < n; ++b) {
+    news->n_failed += bundles[b].fault[0] != '\0';
+  }
+}
+
+/// Say what the new catalogue means for the racks.
+static void
+describe(const CatalogueChange* const change, PluginsNews* const news)
+{
+  char* const text = news->text;
+  int n = snprintf(text, sizeof(news->text),
+                   "%u plugins, %u that cannot be used, %u bundles without a description",
+                   news->n_plugins, news->n_unusable, news->n_failed);
+  if (change->n_changed) {
+    n += snprintf(text + n, sizeof(news->text) - (size_t)n,
+                  "; %u that were used have changed: another worker loads them", change->n_changed);
+  }
+  if (change->n_others && (size_t)n < sizeof(news->text)) {
+    n += snprintf(text + n, sizeof(news->text) - (size_t)n,
+                  "; read the rack again for those with other parameters: %s", change->names);
+  }
+  if (change->n_gone && (size_t)n < sizeof(news->text)) {
+    snprintf(text + n, sizeof(news->text) - (size_t)n, "; %u that were used are gone",
+             change->n_gone);
+  }
+}
+
+/// Change to the catalogue on disk, if it is another one.
+static Status
+renew(Engine* const engine, PluginsNews* const news, Error* const error)
+{
+  Catalogue* newer = NULL;
+  CatalogueChange change = { .n_gone = 0 };
+  Status status = catalogue_file_read(&newer, error);
+  if (status) {
+    return status;
+  }
+  count(newer, news);
+  if (is_current(newer)) {
+    catalogue_free(newer);
+  } else {
+    status = catalogue_exchange(newer, share, engine, &change, error);
+  }
+  describe(&change, news);
+  return status;
+}
+
+// ---- the scan ----
+
+/// Start a scan if one is requested.
+static Status
+start(LivePlugins* const plugins, Error* const error)
+{
+  return !plugins->child.process && atomic_exchange(&plugins->is_wanted, false)
+             ? scan_child_start(&plugins->child, error)
+             : STATUS_OK;
+}
+
+bool
+live_plugins_poll(LivePlugins* const plugins, Engine* const engine, PluginsNews* const news)
+{
+  Error error = { STATUS_OK, "" };
+  bool has_ended = start(plugins, &error) != STATUS_OK;
+  *news = (PluginsNews){ .text = "" };
+  if (plugins->child.process && scan_child_has_ended(&plugins->child, &error)) {
+    has_ended = true;
+    if (!error.status) {
+      (void)renew(engine, news, &error);
+    }
+  }
+  if (error.status) {
+    news->has_failed = true;
+    snprintf(news->text, sizeof(news->text), "%.*s", (int)sizeof(news->text) - 1, error.text);
+  }
+  return has_ended;
+}

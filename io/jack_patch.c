@@ -25,16 +25,16 @@ static void
 fill_places(JackPatch* const patch, const JackSession* const session)
 {
   if (patch->places.n_open) {
-    jack_places_fill(&patch->places, &patch->links, session->client, session->ports);
+    jack_places_fill(&patch->places, &patch->connections, session->client, session->ports);
   }
 }
 
 bool
 jack_patch_prepare(JackPatch* const patch, JackSession* const session)
 {
-  jack_links_lose(&patch->links); // the connections of the last session
+  jack_connections_lose(&patch->connections); // the connections of the last session
   fill_places(patch, session);
-  return jack_links_add_lost(&session->to_restore, &patch->links);
+  return jack_connections_add_lost(&session->to_restore, &patch->connections);
 }
 
 void
@@ -45,7 +45,7 @@ jack_patch_begin(JackPatch* const patch, JackSession* const session, const uint6
     io_note(session->base.io, "%s has no %s ports to connect to; waiting for them", session->place,
             places->pattern ? "such" : "physical");
   }
-  atomic_store(&session->links_changed, true);
+  atomic_store(&session->connections_changed, true);
   atomic_store(&session->ports_changed, true);
   patch->restore_ns = now_ns;
   patch->rest_ns = RESTORE_NS;
@@ -56,21 +56,21 @@ jack_patch_update(JackPatch* const patch, const JackSession* const session,
                   const uint64_t played_ns)
 {
   const Io* const io = session->base.io;
-  return jack_links_update(&patch->links, session->client, session->ports, io->n_in + io->n_out,
-                           played_ns);
+  return jack_connections_update(&patch->connections, session->client, session->ports,
+                                 io->n_in + io->n_out, played_ns);
 }
 
 static void
-follow_links(JackPatch* const patch, JackSession* const session, const uint64_t played_ns,
-             const uint64_t now_ns)
+follow_connections(JackPatch* const patch, JackSession* const session, const uint64_t played_ns,
+                   const uint64_t now_ns)
 {
-  if (atomic_exchange(&session->links_changed, false)) {
-    patch->links_ns = now_ns;
+  if (atomic_exchange(&session->connections_changed, false)) {
+    patch->connections_ns = now_ns;
     patch->is_settled = false;
     patch->rest_ns = RESTORE_NS;
   }
   if (!patch->is_settled) {
-    const bool is_late = now_ns - patch->links_ns >= SHOWN_NS;
+    const bool is_late = now_ns - patch->connections_ns >= SHOWN_NS;
     patch->is_settled = jack_patch_update(patch, session, played_ns) && is_late;
   }
 }
@@ -90,8 +90,8 @@ follow_ports(JackPatch* const patch, JackSession* const session, const uint64_t 
 static void
 report_away(JackPatch* const patch, const Io* const io, const uint64_t now_ns)
 {
-  const JackLink* first;
-  const uint32_t n_away = jack_links_count_lost(&patch->links, &first);
+  const JackConnection* first;
+  const uint32_t n_away = jack_connections_count_lost(&patch->connections, &first);
   if (n_away != patch->n_away) {
     patch->n_away = n_away;
     patch->away_ns = now_ns;
@@ -113,7 +113,7 @@ void
 jack_patch_follow(JackPatch* const patch, JackSession* const session, const uint64_t played_ns)
 {
   const uint64_t now_ns = time_now_ns();
-  follow_links(patch, session, played_ns, now_ns);
+  follow_connections(patch, session, played_ns, now_ns);
   follow_ports(patch, session, now_ns);
   report_away(patch, session->base.io, now_ns);
 }
@@ -123,18 +123,18 @@ jack_patch_must_restore(JackPatch* const patch, JackSession* const session)
 {
   const uint64_t now_ns = time_now_ns();
   if (now_ns - patch->restore_ns < patch->rest_ns ||
-      !jack_links_can_restore(&patch->links, session->client)) {
+      !jack_connections_can_restore(&patch->connections, session->client)) {
     return false;
   }
   patch->restore_ns = now_ns;
   patch->rest_ns = backoff_next(patch->rest_ns, RESTORE_NS, RESTORE_MAX_NS);
-  jack_links_clear(&session->to_restore);
-  return jack_links_add_lost(&session->to_restore, &patch->links);
+  jack_connections_clear(&session->to_restore);
+  return jack_connections_add_lost(&session->to_restore, &patch->connections);
 }
 
 void
 jack_patch_clear(JackPatch* const patch)
 {
-  jack_links_clear(&patch->links);
+  jack_connections_clear(&patch->connections);
   jack_places_clear(&patch->places);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
    The connections of a JACK client across all its sessions: existing connections and those to
-   restore (jack_links.h), automatic connections (jack_places.h), and the times of scans, retries
-   and reports.
+   restore (jack_connections.h), automatic connections (jack_places.h), and the times of scans,
+   retries and reports.
 */
 #ifndef WARPRACK_IO_JACK_PATCH_H
 #define WARPRACK_IO_JACK_PATCH_H
@@ -12,13 +12,13 @@
 
 typedef struct JackPatch {
   JackPlaces places;
-  JackLinks links;
-  bool is_settled;     ///< No change is expected until the server reports one
-  uint64_t links_ns;   ///< Time of the last report of a changed connection
-  uint64_t ports_ns;   ///< Time of the last report of a new or removed port; 0: handled
-  uint64_t restore_ns; ///< Time of the last attempt to restore
-  uint64_t rest_ns;    ///< Pause until the next attempt
-  uint32_t n_away;     ///< Number of missing connections, since away_ns
+  JackConnections connections;
+  bool is_settled;         ///< No change is expected until the server reports one
+  uint64_t connections_ns; ///< Time of the last report of a changed connection
+  uint64_t ports_ns;       ///< Time of the last report of a new or removed port; 0: handled
+  uint64_t restore_ns;     ///< Time of the last attempt to restore
+  uint64_t rest_ns;        ///< Pause until the next attempt
+  uint32_t n_away;         ///< Number of missing connections, since away_ns
   uint64_t away_ns;
   uint32_t n_reported; ///< Number of missing connections in the last report
 } JackPatch;
@@ -38,7 +38,7 @@ void jack_patch_begin(JackPatch* patch, JackSession* session, uint64_t now_ns);
 
    @param played_ns Time at which the server last ran.  While it has stopped, no connection leaves
    the list, because a server that ends removes ports and connections before its end is detected.
-   @return As jack_links_update().
+   @return As jack_connections_update().
 */
 bool jack_patch_update(JackPatch* patch, const JackSession* session, uint64_t played_ns);
 

@@ -114,14 +114,15 @@ fits(const JackPlaces* const places, jack_client_t* const client, const Side* co
 // Fill a place.  Returns false if libjack no longer knows the port of this client, or if out of
 // memory.
 static bool
-fill_place(const Side* const side, const uint32_t p, JackLinks* const links, const char* const port)
+fill_place(const Side* const side, const uint32_t p, JackConnections* const connections,
+           const char* const port)
 {
   char name[32];
   const char* const short_name = jack_port_short_name(side->own[p]);
   char* const partner = short_name ? strdup(port) : NULL;
   snprintf(name, sizeof(name), ":%s", short_name ? short_name : "");
-  if (!partner ||
-      !jack_links_want(links, side->is_input ? port : name, side->is_input ? name : port)) {
+  if (!partner || !jack_connections_want(connections, side->is_input ? port : name,
+                                         side->is_input ? name : port)) {
     free(partner);
     return false;
   }
@@ -130,8 +131,8 @@ fill_place(const Side* const side, const uint32_t p, JackLinks* const links, con
 }
 
 static uint32_t
-fill_side(const JackPlaces* const places, JackLinks* const links, jack_client_t* const client,
-          const Side* const side, const Side* const out)
+fill_side(const JackPlaces* const places, JackConnections* const connections,
+          jack_client_t* const client, const Side* const side, const Side* const out)
 {
   uint32_t n_filled = 0;
   uint32_t p = 0;
@@ -141,15 +142,15 @@ fill_side(const JackPlaces* const places, JackLinks* const links, jack_client_t*
     }
     if (p < side->n && fits(places, client, side, *port) &&
         !(side->is_input && leads_back(places, client, *port, out))) {
-      n_filled += fill_place(side, p, links, *port);
+      n_filled += fill_place(side, p, connections, *port);
     }
   }
   return n_filled;
 }
 
 uint32_t
-jack_places_fill(JackPlaces* const places, JackLinks* const links, jack_client_t* const client,
-                 jack_port_t* const* const ports)
+jack_places_fill(JackPlaces* const places, JackConnections* const connections,
+                 jack_client_t* const client, jack_port_t* const* const ports)
 {
   const unsigned long kind = places->pattern ? 0U : JackPortIsPhysical;
   const uint32_t n_in = places->n_in;
@@ -159,8 +160,8 @@ jack_places_fill(JackPlaces* const places, JackLinks* const links, jack_client_t
   const Side out = { false, places->n_out, ports + n_in, places->partners + n_in,
                      jack_get_ports(client, NULL, JACK_DEFAULT_AUDIO_TYPE,
                                     JackPortIsInput | kind) };
-  const uint32_t n_filled =
-      fill_side(places, links, client, &in, &out) + fill_side(places, links, client, &out, &out);
+  const uint32_t n_filled = fill_side(places, connections, client, &in, &out) +
+                            fill_side(places, connections, client, &out, &out);
   places->n_open -= n_filled;
   jack_free(out.listed);
   jack_free(in.listed);

@@ -13,13 +13,13 @@
    The places are filled in the order in which the server lists the ports.
 
    A place keeps the name that it got.  If the other port disappears and returns, the connection is
-   restored (jack_links.h).  If the user disconnects it, it is not restored, and no other port gets
-   the place.
+   restored (jack_connections.h).  If the user disconnects it, it is not restored, and no other port
+   gets the place.
 */
 #ifndef WARPRACK_IO_JACK_PLACES_H
 #define WARPRACK_IO_JACK_PLACES_H
 
-#include "jack_links.h"
+#include "jack_connections.h"
 
 #include "engine/base/status.h"
 
@@ -38,10 +38,10 @@ typedef struct JackPlaces {
 NODISCARD Status jack_places_init(JackPlaces* places, const char* pattern, uint32_t n_in,
                                   uint32_t n_out, Error* error);
 
-/// Fill the open places for which a port matches, and add their connections to `links` with
-/// jack_links_want().  `ports`: [n_in + n_out] of the client, inputs first.  Returns the number of
-/// filled places. [main]
-uint32_t jack_places_fill(JackPlaces* places, JackLinks* links, jack_client_t* client,
+/// Fill the open places for which a port matches, and add their connections to `connections` with
+/// jack_connections_want().  `ports`: [n_in + n_out] of the client, inputs first.  Returns the
+/// number of filled places. [main]
+uint32_t jack_places_fill(JackPlaces* places, JackConnections* connections, jack_client_t* client,
                           jack_port_t* const* ports);
 
 /// Free the places.  Accepts a struct of zeros. [main]

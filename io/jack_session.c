@@ -105,7 +105,7 @@ on_connect(const jack_port_id_t a, const jack_port_id_t b, const int connected, 
   (void)a;
   (void)b;
   (void)connected;
-  atomic_store(&((JackSession*)context)->links_changed, true);
+  atomic_store(&((JackSession*)context)->connections_changed, true);
 }
 
 static void
@@ -116,7 +116,7 @@ on_port(const jack_port_id_t port, const int registered, void* const context)
   JackSession* const session = context;
   atomic_store(&session->ports_changed, true);
   // The connections of a port that disappears have changed, too.
-  atomic_store(&session->links_changed, true);
+  atomic_store(&session->connections_changed, true);
 }
 
 static void
@@ -193,7 +193,7 @@ jack_session_close(void* const context)
   if (session->client) {
     jack_client_close(session->client);
   }
-  jack_links_clear(&session->to_restore);
+  jack_connections_clear(&session->to_restore);
   free(session->out);
   free(session->in);
   free(session->ports);
@@ -401,7 +401,7 @@ count_gone_semaphores(void)
 // True if libjack has missed the end of a client that ended while this client opened (jack2, issue
 // 721).  libjack then keeps the semaphore of the ended client, and signals it instead of that of
 // the next client in the same slot, which therefore waits without end.  The server has answered
-// calls made after the opening, so that the semaphores of ended clients are unlinked by now;
+// calls made after the opening, so that the semaphores of ended clients are disconnected by now;
 // libjack soon unmaps the semaphores of clients whose end it has noticed.
 static bool
 missed_an_end(const uint32_t n_gone_before)
@@ -438,7 +438,7 @@ static uint32_t
 restore(JackSession* const session)
 {
   char complaint[256];
-  const uint32_t n_there = jack_links_restore(&session->to_restore, session->client);
+  const uint32_t n_there = jack_connections_restore(&session->to_restore, session->client);
   library_log_take(complaint, sizeof(complaint));
   return n_there;
 }

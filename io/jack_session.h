@@ -10,7 +10,7 @@
 #ifndef WARPRACK_IO_JACK_SESSION_H
 #define WARPRACK_IO_JACK_SESSION_H
 
-#include "jack_links.h"
+#include "jack_connections.h"
 #include "reconnect.h"
 
 #include "io/quirks/jack_probe.h"
@@ -21,10 +21,10 @@ typedef struct JackSession {
   IoSession base; ///< First member, so that an IoSession* is a JackSession*
   // Set before jack_session_open()
   const char* client_name;
-  const char* server_name; ///< NULL: the default server
-  const char* place;       ///< The server, for messages
-  char first_name[256];    ///< The client's name in the first session; "" if this is the first
-  JackLinks to_restore;    ///< Connections to make; changed only while no call runs
+  const char* server_name;    ///< NULL: the default server
+  const char* place;          ///< The server, for messages
+  char first_name[256];       ///< The client's name in the first session; "" if this is the first
+  JackConnections to_restore; ///< Connections to make; changed only while no call runs
   // The client
   jack_client_t* client;
   jack_port_t** ports;  ///< [n_in + n_out], inputs first
@@ -36,7 +36,7 @@ typedef struct JackSession {
   bool defers_latency;  ///< jack_session_tell_latency() reports the latency instead of the callback
   // Set by JACK's callbacks
   atomic_bool freewheeling;
-  atomic_bool links_changed;
+  atomic_bool connections_changed;
   atomic_bool ports_changed;   ///< Of any client
   atomic_bool latency_changed; ///< Of any client, with `defers_latency`
 } JackSession;

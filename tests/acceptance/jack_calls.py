@@ -175,7 +175,7 @@ class Rack:
 def main():
     with scratch(), contextlib.ExitStack() as stack:
         racks = [stack.enter_context(Rack(number)) for number in range(RACKS)]
-        time.sleep(SETTLED_S)  # by then the connections are stored (io/jack_links.h)
+        time.sleep(SETTLED_S)  # by then the connections are stored (io/jack_connections.h)
         counts = racks[0].calls()
         cases = [(name, call + 1, on) for name, count in counts.items() for on, most in ((False, CALLS), (True, (CALLS + 1) // 2)) for call in range(min(count, most))]
         left, done = list(cases), []

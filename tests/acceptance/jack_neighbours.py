@@ -71,7 +71,7 @@ def left_out(jack, env):
         with Server(*RACK, "--name", "next", "", env=jack.env) as other:
             jack.wait_for("next:in_1")
             assert jack.run("jack_connect", "rack:out_1", "next:in_1").returncode == 0
-            time.sleep(1.5)  # until the connection is stored (io/jack_links.h)
+            time.sleep(1.5)  # until the connection is stored (io/jack_connections.h)
             times = [time.monotonic()]
             switch("none", True)
             for number in range(1, 3):

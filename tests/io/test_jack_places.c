@@ -10,7 +10,7 @@
 #include <string.h>
 
 static jack_port_t* own[4]; // in_1, in_2, out_1, out_2
-static JackLinks links;
+static JackConnections connections;
 static JackPlaces places;
 
 #define SOURCE (JackPortIsOutput | JackPortIsPhysical)
@@ -24,21 +24,21 @@ begin(const char* const pattern)
   own[1] = add_port("rack:in_2", JackPortIsInput);
   own[2] = add_port("rack:out_1", JackPortIsOutput);
   own[3] = add_port("rack:out_2", JackPortIsOutput);
-  links = (JackLinks){ NULL, 0 };
+  connections = (JackConnections){ NULL, 0 };
   OK(jack_places_init(&places, pattern, 2, 2, &error));
 }
 
 static void
 end(void)
 {
-  jack_links_clear(&links);
+  jack_connections_clear(&connections);
   jack_places_clear(&places);
 }
 
 static uint32_t
 fill(void)
 {
-  return jack_places_fill(&places, &links, NULL, own);
+  return jack_places_fill(&places, &connections, NULL, own);
 }
 
 /// The partners of in_1, in_2, out_1 and out_2, "" for none, each followed by a space.
@@ -68,7 +68,7 @@ TEST(ports_of_a_device_are_taken_in_order)
   ck_assert_str_eq(partners(),
                    "system:capture_1 system:capture_2 system:playback_1 system:playback_2 ");
   ck_assert_uint_eq(places.n_open, 0);
-  ck_assert_uint_eq(jack_links_restore(&links, NULL), 4);
+  ck_assert_uint_eq(jack_connections_restore(&connections, NULL), 4);
   ck_assert(has_wire("system:capture_2", "rack:in_2"));
   ck_assert(has_wire("rack:out_1", "system:playback_1"));
   end();

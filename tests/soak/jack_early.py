@@ -74,7 +74,7 @@ with scratch(), Jackd(48000, 64) as jack:
         jack.wait_for("rack:out_2")
         for source, target in WIRES:
             jack.connect(source, target)
-        time.sleep(1.5)  # by then the connections are stored (io/jack_links.h)
+        time.sleep(1.5)  # by then the connections are stored (io/jack_connections.h)
         jack.kill()
         for number in range(1, DEATHS + 1):
             if number % 5 == 0:

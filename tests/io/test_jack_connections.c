@@ -2,7 +2,7 @@
 // Connections are restored after a restart of the server, in whatever order the server reports,
 // shows, removes and accepts them, and whatever libjack returns after the end of the graph.
 
-#include "io/jack_links.h"
+#include "io/jack_connections.h"
 #include "tests/support/played_jack.h"
 #include "tests/support/scoped.h"
 #include "tests/support/suite.h"
@@ -15,7 +15,7 @@
 // ---- set-up of every test ----
 
 static jack_port_t* own[2]; // in_1, out_1
-static JackLinks links;
+static JackConnections connections;
 
 static void
 start_server(const char* const name)
@@ -42,45 +42,45 @@ remove_peer(void)
   remove_port(jack_port_by_name(NULL, "peer:in"));
 }
 
-/// Connect rack:out_1 → card:in, a port of a device, and let the links see it.
+/// Connect rack:out_1 → card:in, a port of a device, and let the connections see it.
 static jack_port_t*
 begin_with_device(void)
 {
-  links = (JackLinks){ NULL, 0 };
+  connections = (JackConnections){ NULL, 0 };
   start_server("rack");
   jack_port_t* const card = add_port("card:in", JackPortIsInput | JackPortIsPhysical);
   add_wire("rack:out_1", "card:in");
-  ck_assert(jack_links_update(&links, NULL, own, 2, MS));
-  ck_assert_uint_eq(links.n, 1);
+  ck_assert(jack_connections_update(&connections, NULL, own, 2, MS));
+  ck_assert_uint_eq(connections.n, 1);
   return card;
 }
 
 static bool
 update(const uint64_t now_ms)
 {
-  return jack_links_update(&links, NULL, own, 2, now_ms * MS);
+  return jack_connections_update(&connections, NULL, own, 2, now_ms * MS);
 }
 
-/// Connect rack:out_1 → peer:in and peer:out → rack:in_1, and let the links see both.
+/// Connect rack:out_1 → peer:in and peer:out → rack:in_1, and let the connections see both.
 static void
 begin(void)
 {
-  links = (JackLinks){ NULL, 0 };
+  connections = (JackConnections){ NULL, 0 };
   start_server("rack");
   add_peer();
   add_wire("rack:out_1", "peer:in");
   add_wire("peer:out", "rack:in_1");
   ck_assert(update(1));
-  ck_assert_uint_eq(links.n, 2);
+  ck_assert_uint_eq(connections.n, 2);
 }
 
 /// Restore the lost connections as a new session does.  Returns their number.
 static uint32_t
 restore(void)
 {
-  SCOPED(jack_links_clear) JackLinks todo = { NULL, 0 };
-  ck_assert(jack_links_add_lost(&todo, &links));
-  const uint32_t n = jack_links_restore(&todo, NULL);
+  SCOPED(jack_connections_clear) JackConnections todo = { NULL, 0 };
+  ck_assert(jack_connections_add_lost(&todo, &connections));
+  const uint32_t n = jack_connections_restore(&todo, NULL);
   return n;
 }
 
@@ -89,27 +89,27 @@ restore(void)
 TEST(all_connections_are_restored_under_another_client_name)
 {
   begin();
-  jack_links_lose(&links);
+  jack_connections_lose(&connections);
   start_server("rack-01");
   add_peer();
-  ck_assert(jack_links_can_restore(&links, NULL));
+  ck_assert(jack_connections_can_restore(&connections, NULL));
   ck_assert_uint_eq(restore(), 2);
   ck_assert(has_wire("rack-01:out_1", "peer:in"));
   ck_assert(has_wire("peer:out", "rack-01:in_1"));
   ck_assert(update(2));
-  ck_assert(!jack_links_can_restore(&links, NULL));
-  jack_links_clear(&links);
+  ck_assert(!jack_connections_can_restore(&connections, NULL));
+  jack_connections_clear(&connections);
 }
 
 TEST(a_peer_that_is_not_active_yet_is_tried_again)
 {
   begin();
-  jack_links_lose(&links);
+  jack_connections_lose(&connections);
   start_server("rack");
-  ck_assert(!jack_links_can_restore(&links, NULL)); // without any peer
+  ck_assert(!jack_connections_can_restore(&connections, NULL)); // without any peer
   ck_assert_uint_eq(restore(), 0);
   add_port("peer:out", JackPortIsOutput)->is_active = false;
-  ck_assert(jack_links_can_restore(&links, NULL));
+  ck_assert(jack_connections_can_restore(&connections, NULL));
   ck_assert_uint_eq(restore(), 0);
   ck_assert_uint_eq(n_refused, 1);
   update(2);
@@ -119,27 +119,27 @@ TEST(a_peer_that_is_not_active_yet_is_tried_again)
   update(5000);
   jack_port_by_name(NULL, "peer:out")->is_active = true;
   jack_port_by_name(NULL, "peer:in")->is_active = true;
-  ck_assert(jack_links_can_restore(&links, NULL));
+  ck_assert(jack_connections_can_restore(&connections, NULL));
   ck_assert_uint_eq(restore(), 2);
   update(5001);
-  ck_assert(!jack_links_can_restore(&links, NULL));
-  jack_links_clear(&links);
+  ck_assert(!jack_connections_can_restore(&connections, NULL));
+  jack_connections_clear(&connections);
 }
 
 TEST(what_was_restored_but_is_not_shown_yet_survives_the_next_death)
 {
   begin();
-  jack_links_lose(&links);
+  jack_connections_lose(&connections);
   start_server("rack");
   add_peer();
   ck_assert_uint_eq(restore(), 2);
   n_wires = 0; // confirmed by the server, not yet visible in its memory
   update(2);
-  jack_links_lose(&links);
+  jack_connections_lose(&connections);
   start_server("rack");
   add_peer();
   ck_assert_uint_eq(restore(), 2);
-  jack_links_clear(&links);
+  jack_connections_clear(&connections);
 }
 
 TEST(a_disconnected_connection_leaves_the_list_after_a_moment)
@@ -147,14 +147,14 @@ TEST(a_disconnected_connection_leaves_the_list_after_a_moment)
   begin();
   cut("rack:out_1", "peer:in");
   ck_assert(!update(1000));
-  ck_assert_uint_eq(links.n, 2);
+  ck_assert_uint_eq(connections.n, 2);
   ck_assert(!update(1099));
   ck_assert(update(1100));
-  ck_assert_uint_eq(links.n, 1);
+  ck_assert_uint_eq(connections.n, 1);
   add_wire("rack:out_1", "peer:in");
   ck_assert(update(1101));
-  ck_assert_uint_eq(links.n, 2);
-  jack_links_clear(&links);
+  ck_assert_uint_eq(connections.n, 2);
+  jack_connections_clear(&connections);
 }
 
 TEST(a_connection_that_comes_back_at_once_is_as_before)
@@ -166,8 +166,8 @@ TEST(a_connection_that_comes_back_at_once_is_as_before)
   ck_assert(update(1050));
   cut("rack:out_1", "peer:in");
   ck_assert(!update(1140)); // its waiting time restarts
-  ck_assert_uint_eq(links.n, 2);
-  jack_links_clear(&links);
+  ck_assert_uint_eq(connections.n, 2);
+  jack_connections_clear(&connections);
 }
 
 TEST(connections_removed_by_an_ending_server_are_restored)
@@ -176,11 +176,11 @@ TEST(connections_removed_by_an_ending_server_are_restored)
   remove_peer(); // the peer ended with the server
   ck_assert(!update(1000));
   ck_assert(!update(1900));
-  jack_links_lose(&links);
+  jack_connections_lose(&connections);
   start_server("rack");
   add_peer();
   ck_assert_uint_eq(restore(), 2);
-  jack_links_clear(&links);
+  jack_connections_clear(&connections);
 }
 
 TEST(a_peer_that_left_a_running_server_is_forgotten_after_a_second)
@@ -190,21 +190,21 @@ TEST(a_peer_that_left_a_running_server_is_forgotten_after_a_second)
   ck_assert(!update(1000));
   ck_assert(!update(1999));
   ck_assert(update(2000));
-  ck_assert_uint_eq(links.n, 0);
-  jack_links_clear(&links);
+  ck_assert_uint_eq(connections.n, 0);
+  jack_connections_clear(&connections);
 }
 
 TEST(ports_of_the_wrong_kind_are_not_connected)
 {
   begin();
-  jack_links_lose(&links);
+  jack_connections_lose(&connections);
   start_server("rack");
   add_port("peer:in", JackPortIsOutput); // the port now has the other direction
   add_port("peer:out", JackPortIsOutput)->type = "8 bit raw midi";
-  ck_assert(!jack_links_can_restore(&links, NULL));
+  ck_assert(!jack_connections_can_restore(&connections, NULL));
   ck_assert_uint_eq(restore(), 0);
   ck_assert_uint_eq(n_refused + n_wires, 0);
-  jack_links_clear(&links);
+  jack_connections_clear(&connections);
 }
 
 TEST(a_wire_between_own_ports_is_one_connection)
@@ -212,12 +212,12 @@ TEST(a_wire_between_own_ports_is_one_connection)
   begin();
   add_wire("rack:out_1", "rack:in_1");
   ck_assert(update(2));
-  ck_assert_uint_eq(links.n, 3);
-  jack_links_lose(&links);
+  ck_assert_uint_eq(connections.n, 3);
+  jack_connections_lose(&connections);
   start_server("rack-02");
   ck_assert_uint_eq(restore(), 1);
   ck_assert(has_wire("rack-02:out_1", "rack-02:in_1"));
-  jack_links_clear(&links);
+  jack_connections_clear(&connections);
 }
 
 TEST(a_graph_that_is_gone_changes_nothing)
@@ -226,20 +226,20 @@ TEST(a_graph_that_is_gone_changes_nothing)
   graph_is_gone = true;
   for (uint64_t now_ms = 2; now_ms < 5000; now_ms += 50) {
     ck_assert(!update(now_ms)); // another call is needed
-    ck_assert_uint_eq(links.n, 2);
+    ck_assert_uint_eq(connections.n, 2);
   }
-  jack_links_lose(&links);
-  ck_assert(!jack_links_can_restore(&links, NULL));
+  jack_connections_lose(&connections);
+  ck_assert(!jack_connections_can_restore(&connections, NULL));
   ck_assert_uint_eq(restore() + n_refused, 0);
   ck_assert(!update(5000));
-  ck_assert_uint_eq(links.n, 2);
+  ck_assert_uint_eq(connections.n, 2);
   graph_is_gone = false;
   start_server("rack");
   add_peer();
   ck_assert_uint_eq(restore(), 2);
   ck_assert(has_wire("rack:out_1", "peer:in"));
   ck_assert(has_wire("peer:out", "rack:in_1"));
-  jack_links_clear(&links);
+  jack_connections_clear(&connections);
 }
 
 TEST(a_port_that_was_never_made_changes_nothing)
@@ -249,10 +249,10 @@ TEST(a_port_that_was_never_made_changes_nothing)
   own[0] = NULL;
   ck_assert(!update(2));
   ck_assert(!update(5000));
-  ck_assert_uint_eq(links.n, 2);
+  ck_assert_uint_eq(connections.n, 2);
   own[0] = in;
   ck_assert(update(5001));
-  jack_links_clear(&links);
+  jack_connections_clear(&connections);
 }
 
 TEST(nothing_is_forgotten_while_time_stands)
@@ -262,11 +262,11 @@ TEST(nothing_is_forgotten_while_time_stands)
   for (unsigned n = 0; n < 100U; ++n) {
     ck_assert(!update(1000)); // no more periods arrive: the server may be about to end
   }
-  jack_links_lose(&links);
+  jack_connections_lose(&connections);
   start_server("rack");
   add_peer();
   ck_assert_uint_eq(restore(), 2);
-  jack_links_clear(&links);
+  jack_connections_clear(&connections);
 }
 
 TEST(a_connection_with_a_device_outlives_its_absence)
@@ -275,15 +275,15 @@ TEST(a_connection_with_a_device_outlives_its_absence)
   remove_port(card);
   ck_assert(update(1000));
   ck_assert(update(100000));
-  const JackLink* first;
-  ck_assert_uint_eq(jack_links_count_lost(&links, &first), 1);
+  const JackConnection* first;
+  ck_assert_uint_eq(jack_connections_count_lost(&connections, &first), 1);
   ck_assert_str_eq(first->to, "card:in");
   ck_assert_uint_eq(restore(), 0);
   add_port("card:in", JackPortIsInput | JackPortIsPhysical);
   ck_assert_uint_eq(restore(), 1);
   ck_assert(update(100001));
-  ck_assert_uint_eq(jack_links_count_lost(&links, &first), 0);
-  jack_links_clear(&links);
+  ck_assert_uint_eq(jack_connections_count_lost(&connections, &first), 0);
+  jack_connections_clear(&connections);
 }
 
 TEST(a_device_that_returns_between_two_scans_stays_connected)
@@ -293,7 +293,7 @@ TEST(a_device_that_returns_between_two_scans_stays_connected)
   add_port("card:in", JackPortIsInput | JackPortIsPhysical);
   update(1000);
   ck_assert_uint_eq(restore(), 1);
-  jack_links_clear(&links);
+  jack_connections_clear(&connections);
 }
 
 TEST(a_disconnected_device_stays_disconnected)
@@ -307,8 +307,8 @@ TEST(a_disconnected_device_stays_disconnected)
   add_port("card:in", JackPortIsInput | JackPortIsPhysical);
   ck_assert(update(1300));
   ck_assert_uint_eq(restore(), 0);
-  ck_assert_uint_eq(links.n, 0);
-  jack_links_clear(&links);
+  ck_assert_uint_eq(connections.n, 0);
+  jack_connections_clear(&connections);
 }
 
 TEST(another_port_that_has_the_name_for_an_alias_is_not_taken)
@@ -318,16 +318,16 @@ TEST(another_port_that_has_the_name_for_an_alias_is_not_taken)
   ck_assert(update(1000));
   jack_port_t* const twin = add_port("card:in-2", JackPortIsInput | JackPortIsPhysical);
   strcpy(twin->alias, "card:in");
-  ck_assert(!jack_links_can_restore(&links, NULL));
+  ck_assert(!jack_connections_can_restore(&connections, NULL));
   ck_assert_uint_eq(restore(), 0);
-  jack_links_clear(&links);
+  jack_connections_clear(&connections);
 }
 
 TEST(a_connection_that_is_wanted_is_made_and_outlives_its_port)
 {
-  links = (JackLinks){ NULL, 0 };
+  connections = (JackConnections){ NULL, 0 };
   start_server("rack");
-  ck_assert(jack_links_want(&links, ":out_1", "peer:in"));
+  ck_assert(jack_connections_want(&connections, ":out_1", "peer:in"));
   ck_assert_uint_eq(restore(), 0);
   add_peer();
   ck_assert_uint_eq(restore(), 1);
@@ -337,7 +337,7 @@ TEST(a_connection_that_is_wanted_is_made_and_outlives_its_port)
   ck_assert(update(5000));
   add_peer();
   ck_assert_uint_eq(restore(), 1);
-  jack_links_clear(&links);
+  jack_connections_clear(&connections);
 }
 
-SUITE_MAIN("jack_links")
+SUITE_MAIN("jack_connections")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The behaviour that io/README.md promises for faults of the JACK server: the server stops, changes its format,
+"""The behaviour that io/FAULTS.md promises for faults of the JACK server: the server stops, changes its format,
 freewheels, has another client of the same name, or disconnects ports.
 
     jack_faults.py PROGRAM [RECONNECTIONS]

@@ -218,7 +218,7 @@ catalogue_find_id(const Catalogue* const catalogue, const char* const format, co
 
 // ---- file ----
 
-/// Print what tells the plugins of other folders than the usual ones: "-" and a hash of the
+/// Print the part of the file name that stands for the folders: "-" and a hash of the
 /// variables that name folders; "" if none is set.
 static void
 print_folders(char text[const 32])

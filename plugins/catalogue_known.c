@@ -47,7 +47,7 @@ same_text(const CatalogueText a, const CatalogueText b)
   return a.n_bytes == b.n_bytes && !memcmp(a.at, b.at, a.n_bytes);
 }
 
-/// True if two descriptions differ at most in the second line, which tells the file of the code.
+/// True if two descriptions differ at most in the second line, which names the file of the code.
 static bool
 same_but_binary(const CatalogueText a, const CatalogueText b)
 {

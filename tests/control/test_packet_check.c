@@ -96,7 +96,7 @@ TEST(a_good_packet_that_is_cut_short_is_refused)
   }
 }
 
-TEST(every_reason_has_words)
+TEST(every_reason_has_a_text)
 {
   for (uint32_t r = 0; r < PACKET_N_FAULTS; ++r) {
     ck_assert_ptr_nonnull(packet_fault_text((PacketFault)r));

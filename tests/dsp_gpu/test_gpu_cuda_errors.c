@@ -18,7 +18,7 @@
 
 // Missing libraries and functions
 
-TEST(without_a_driver_it_says_what_to_install)
+TEST(without_a_driver_the_error_names_what_to_install)
 {
   static const char* const names[] = { "libcuda-that-is-not-there.so.1", "nor-this.so", NULL };
   CudaDriver driver = { .has = 99 };
@@ -52,7 +52,7 @@ TEST(a_driver_without_an_optional_function_is_accepted)
   ck_assert((driver.has & CUDA_HAS_FUNC_LOAD) && driver.func_load);
 }
 
-TEST(without_a_compiler_it_says_what_to_install)
+TEST(without_a_compiler_the_error_names_what_to_install)
 {
   static const char* const none[] = { "libnvrtc-that-is-not-there.so", NULL };
   static const char* const wrong[] = { "libm.so.6", NULL };
@@ -65,7 +65,7 @@ TEST(without_a_compiler_it_says_what_to_install)
   assert_says(error.text, "libm.so.6 has no nvrtcVersion");
 }
 
-TEST(a_driver_without_a_gpu_says_so)
+TEST(a_driver_without_a_gpu_is_reported)
 {
   Error error = { 0 };
   fake_fail("cuInit", 0, CUDA_ERROR_NO_DEVICE);
@@ -115,7 +115,7 @@ TEST(each_error_has_its_status)
   }
 }
 
-TEST(errors_carry_the_drivers_words)
+TEST(errors_have_the_text_of_the_driver)
 {
   CudaDriver driver;
   Error error = { 0 };
@@ -195,7 +195,7 @@ TEST(compile_errors_name_file_and_line)
   fake_nvrtc_refuse(NULL);
 }
 
-TEST(a_compiler_error_without_words_is_reported_by_its_number)
+TEST(a_compiler_error_without_text_is_reported_by_its_number)
 {
   cuda_rig_prepare();
   Error error = { 0 };

@@ -151,7 +151,7 @@ TEST(other_options_are_another_module)
   }
 }
 
-TEST(a_damaged_cache_is_compiled_anew)
+TEST(a_damaged_cache_is_compiled_again)
 {
   const Scratch folder = cache_folder();
   empty_cache();
@@ -167,7 +167,7 @@ TEST(a_damaged_cache_is_compiled_anew)
   end_faults();
 }
 
-TEST(a_binary_that_the_driver_refuses_is_compiled_anew_and_replaced)
+TEST(a_binary_that_the_driver_refuses_is_compiled_again_and_replaced)
 {
   compile_and_run();
   opencl_driver.clCreateProgramWithBinary = refused_binary;

@@ -246,7 +246,7 @@ TEST(connections_are_restored_after_the_server_ended_in_order)
   die_and_return(SIGTERM, 48000, 64, 300000);
 }
 
-TEST(words_of_libjack_are_reported_unless_the_server_is_lost)
+TEST(messages_of_libjack_are_reported_unless_the_server_is_lost)
 {
   SCOPED(jackd_stop) Jackd jackd = { "", 0 };
   FakeEvents fake = { 0 };

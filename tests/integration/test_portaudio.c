@@ -94,7 +94,7 @@ TEST(blocks_have_the_length_that_was_asked_for)
   }
 }
 
-TEST(a_device_that_falls_silent_is_opened_anew)
+TEST(a_device_that_falls_silent_is_opened_again)
 {
   SCOPED(jackd_stop) Jackd jackd = { "", 0 };
   start_jackd(&jackd, 64);

@@ -126,7 +126,7 @@ TEST(a_peer_that_is_not_active_yet_is_tried_again)
   jack_connections_clear(&connections);
 }
 
-TEST(what_was_restored_but_is_not_shown_yet_survives_the_next_death)
+TEST(connections_restored_but_not_yet_listed_survive_the_next_death)
 {
   begin();
   jack_connections_lose(&connections);

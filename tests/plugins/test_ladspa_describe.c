@@ -124,7 +124,7 @@ TEST(every_kind_of_default_is_known)
   ck_assert_str_eq(plugin->notes, "");
 }
 
-TEST(three_hundred_controls_are_no_trouble)
+TEST(a_plugin_with_300_controls_is_described)
 {
   const Plugin* const plugin = plugin_rig_ladspa("effects/controls");
   ck_assert_uint_eq(plugin->n_ports, 301);

@@ -135,7 +135,7 @@ TEST(a_thousand_failures_take_a_long_time)
   ck_assert_uint_gt(sum_ns, 990U * 60U * S);
 }
 
-TEST(after_a_cure_the_worker_starts_at_once)
+TEST(once_the_cause_is_removed_the_worker_starts_at_once)
 {
   CrashPolicy policy = { 0 };
   for (uint32_t i = 0; i < 5U; ++i) {

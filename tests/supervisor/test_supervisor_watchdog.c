@@ -91,7 +91,7 @@ __wrap_memfd_create(const char* const name, const unsigned flags)
   return __real_memfd_create(name, flags);
 }
 
-TEST(a_worker_without_memory_to_share_is_dry_and_says_why)
+TEST(a_worker_without_memory_to_share_is_dry_and_reports_the_reason)
 {
   SCOPED(rig_stop) Rig rig;
   rig_start(&rig, good_worker(), HALVED);

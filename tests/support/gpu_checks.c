@@ -87,7 +87,7 @@ TEST(buffers_begin_as_zeros)
   gpu_rig_close(&rig);
 }
 
-TEST(what_is_written_is_read_and_its_neighbours_stay)
+TEST(a_write_is_read_back_and_leaves_its_neighbours)
 {
   GpuRig rig = gpu_rig_open(api);
   GpuBuffer* const buffer = gpu_rig_buffer(&rig, 1000);

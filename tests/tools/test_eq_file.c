@@ -177,7 +177,7 @@ TEST(lines_without_audible_effect_are_noted_with_their_number)
   }
 }
 
-TEST(a_curve_is_met_between_its_points_and_flat_outside)
+TEST(a_curve_is_interpolated_between_its_points_and_flat_outside)
 {
   static const EqPoint points[] = { { 100.0, -6.0 }, { 1000.0, 3.0 }, { 5000.0, -3.0 } };
   static const EqPoint one[] = { { 1000.0, -5.0 } };

@@ -200,7 +200,7 @@ TEST(failed_drivers_are_named_in_one_line)
   ck_assert_msg(end && end < strchr(note, '\n'), "%s", program.err);
 }
 
-TEST(a_file_that_a_rack_misses_is_named)
+TEST(a_missing_file_of_a_rack_is_named)
 {
   SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   RUN("run", "--io", "dummy", "--osc-port", "0", "convolver no/hall.wav");

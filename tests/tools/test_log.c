@@ -66,7 +66,7 @@ TEST(a_line_stays_one_line_without_control_characters)
   ck_assert_str_eq(close_and_read(), "no \"x?<0>forged??[2J???\" ? caf\xC3\xA9\n{\"a\":\"??\"}\n");
 }
 
-TEST(of_a_class_the_first_and_the_newest_are_written)
+TEST(of_repeated_events_the_first_and_the_newest_are_written)
 {
   open_log();
   for (int i = 1; i <= 5; ++i) {

@@ -186,7 +186,7 @@ TEST(a_rack_that_has_lived_for_a_minute_is_a_good_one)
   end();
 }
 
-TEST(what_follows_a_good_rack_becomes_good_a_minute_later)
+TEST(the_rack_after_a_good_one_becomes_good_a_minute_later)
 {
   open_state();
   play("one\n", 100, 105);

@@ -242,7 +242,7 @@ is_structural(const Rack* const rack, const Change* const change)
 {
   const FxInfo* const fx = rack_find_uid(rack, change->uid)->fx;
   const FxParam* const param = change->param < fx->n_params ? &fx->params[change->param] : NULL;
-  return !param || param->structural || param->kind == PARAM_FILE || param->kind == PARAM_TEXT;
+  return !param || param->structural || fx_param_is_text(param);
 }
 
 void
@@ -373,6 +373,7 @@ values_append(lo_message* const arguments, const RackNode* const node, const uin
     outlet_add(arguments, "s", rack_choice_name(row, number, text));
     break;
   case PARAM_FILE:
+  case PARAM_PATH:
   case PARAM_TEXT:
     outlet_add(arguments, "s", rack_text(node, param) ? rack_text(node, param) : "");
     break;

@@ -58,6 +58,9 @@ typedef struct InstanceCalls {
   /// Set a control input for the next run(), at a frame of it: formats that know no frames apply it
   /// to the whole run. [rt, builder]
   void (*set)(Instance* instance, uint32_t port, double value, uint32_t frame);
+  /// Set a property with a text: PORT_TEXT, or the path of PORT_FILE.  It counts from the next
+  /// renew() on.  STATUS_LIMIT, STATUS_NO_MEM.  NULL: the format has none. [builder]
+  Status (*set_text)(Instance* instance, uint32_t port, const char* text, Error* error);
   /// The last value of a control output. [rt, builder]
   double (*get)(const Instance* instance, uint32_t port);
   /**

@@ -58,6 +58,23 @@ check_binary(const Plugin* const plugin, Error* const error)
   return status;
 }
 
+/// Set the properties that are texts or files.
+static Status
+send_texts(const HostNode* const node, const FxSetup* const setup, Instance* const instance,
+           Error* const error)
+{
+  const Plugin* const plugin = node->plugin;
+  Status status = STATUS_OK;
+  for (uint32_t p = 0; !status && p < plugin->fx.n_params; ++p) {
+    const FxParam* const param = &plugin->fx.params[p];
+    const char* const text = param->kind == PARAM_PATH ? setup->paths[p] : setup->texts[p];
+    if (plugin->param_ports[p] >= 0 && fx_param_is_text(param) && text) {
+      status = node->calls->set_text(instance, (uint32_t)plugin->param_ports[p], text, error);
+    }
+  }
+  return status;
+}
+
 /// Send all control inputs of an instance that differ from their initial values.
 static void
 send_values(const HostNode* const node, const FxSetup* const setup,
@@ -96,7 +113,7 @@ open_instance(HostNode* const node, const FxSetup* const setup, const PluginPres
     ++node->n_open;
     send_values(node, setup, preset, *instance);
   }
-  return status;
+  return status ? status : send_texts(node, setup, *instance, error);
 }
 
 static Status

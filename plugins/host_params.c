@@ -62,7 +62,7 @@ param_of(const FxSetup* const setup, const uint32_t p)
   const Plugin* const plugin = plugin_of(setup->fx);
   const FxParam* const row = &setup->fx->params[p];
   const int32_t place = plugin->param_ports[p];
-  if (place < 0 || row->kind == PARAM_FILE || row->kind == PARAM_TEXT) {
+  if (place < 0 || fx_param_is_text(row)) {
     return (HostParam){ .value = row->initial };
   }
   const PluginPort* const port = &plugin->ports[place];

@@ -52,7 +52,7 @@ typedef enum PortType {
   ROW(EVENTS,      "events")      /* MIDI */                                                       \
   ROW(TIME,        "time")        /* position and tempo */                                         \
   ROW(PATCH,       "patch")       /* messages for properties */                                    \
-  ROW(FILE,        "file")        /* a property: the name of a file */                             \
+  ROW(FILE,        "file")        /* a property: the path of a file */                             \
   ROW(TEXT,        "text")        /* a property: free text */
 
 // clang-format on

@@ -28,9 +28,7 @@ static bool
 is_param(const PluginPort* const port)
 {
   const uint32_t of_host = PORT_OUTPUT | PORT_LATENCY | PORT_OFFLINE | PORT_ENABLED | PORT_BYPASS;
-  const uint32_t not_hosted = PORT_FILE | PORT_TEXT;
-  return (port->type == PORT_CONTROL || port->type == PORT_PROPERTY) &&
-         !(port->flags & (of_host | not_hosted));
+  return (port->type == PORT_CONTROL || port->type == PORT_PROPERTY) && !(port->flags & of_host);
 }
 
 // ---- ids ----
@@ -230,7 +228,10 @@ make_param(NameSet* const ids, FxParam* const param, const PluginPort* const por
   }
   param->help = *port->name ? port->name : param->id;
   param->in_presets = true;
-  if (port->flags & (PORT_TOGGLED | PORT_TRIGGER)) {
+  if (port->flags & (PORT_FILE | PORT_TEXT)) {
+    param->kind = port->flags & PORT_FILE ? PARAM_PATH : PARAM_TEXT;
+    param->structural = true;
+  } else if (port->flags & (PORT_TOGGLED | PORT_TRIGGER)) {
     set_switch(param, port);
   } else {
     set_number(ids->arena, param, port);

@@ -31,12 +31,6 @@ is_number(const FxParam* const param)
   return param->kind == PARAM_NUMBER || param->kind == PARAM_INTEGER;
 }
 
-static bool
-is_text(const FxParam* const param)
-{
-  return param->kind == PARAM_FILE || param->kind == PARAM_TEXT;
-}
-
 static const char*
 default_choice(const FxParam* const param)
 {
@@ -76,6 +70,7 @@ print_values(const FxParam* const param)
     }
     break;
   case PARAM_FILE:
+  case PARAM_PATH:
   case PARAM_TEXT:
     printf("%s", fx_kind_words[param->kind]);
     break;
@@ -96,7 +91,7 @@ print_default(const FxParam* const param)
 {
   if (is_number(param)) {
     printf(", default %.10g", param->initial);
-  } else if (is_text(param)) {
+  } else if (fx_param_is_text(param)) {
     printf(param->initial_text ? ", default %s" : ", no default", param->initial_text);
   } else if (param->kind == PARAM_SWITCH) {
     printf(", default %s", param->initial != 0.0 ? "on" : "off");
@@ -110,7 +105,7 @@ static const char*
 change_text(const FxInfo* const fx, const uint32_t param)
 {
   const int32_t port = fx->source ? plugin_of(fx)->param_ports[param] : 0;
-  if (fx->params[param].structural || is_text(&fx->params[param])) {
+  if (fx->params[param].structural || fx_param_is_text(&fx->params[param])) {
     return "a change cross-fades to a new node";
   }
   const bool is_stepped =
@@ -156,6 +151,7 @@ default_json(const FxParam* const param)
   case PARAM_CHOICE:
     return json_string(default_choice(param));
   case PARAM_FILE:
+  case PARAM_PATH:
   case PARAM_TEXT:
     return param->initial_text ? json_string(param->initial_text) : json_null();
   }
@@ -168,7 +164,7 @@ param_json(const FxParam* const param)
   json_t* const json =
       json_pack("{ss ss ss so sb ss}", "id", param->id, "kind", fx_kind_words[param->kind], "unit",
                 fx_unit_words[param->unit], "default", default_json(param), "structural",
-                param->structural || is_text(param), "help", param->help);
+                param->structural || fx_param_is_text(param), "help", param->help);
   if (is_number(param)) {
     json_object_set_new(json, "min", json_real(param->min));
     json_object_set_new(json, "max", json_real(param->max));

@@ -10,7 +10,8 @@ const char* const fx_unit_words[] = {
 
 const char* const fx_kind_words[] = {
   [PARAM_NUMBER] = "number", [PARAM_INTEGER] = "integer", [PARAM_SWITCH] = "switch",
-  [PARAM_CHOICE] = "choice", [PARAM_FILE] = "file",       [PARAM_TEXT] = "text",
+  [PARAM_CHOICE] = "choice", [PARAM_FILE] = "file",       [PARAM_PATH] = "file",
+  [PARAM_TEXT] = "text",
 };
 
 double

@@ -76,7 +76,7 @@ add_param(TextBuffer* const text, const FxParam* const param)
                     fx_unit_words[param->unit]);
   if (param->kind == PARAM_NUMBER || param->kind == PARAM_INTEGER) {
     text_buffer_print(text, "\t%.10g\t%.10g\t%.10g", param->min, param->max, param->initial);
-  } else if (param->kind == PARAM_FILE || param->kind == PARAM_TEXT) {
+  } else if (fx_param_is_text(param)) {
     text_buffer_print(text, "\t\t\t%s", param->initial_text ? param->initial_text : "");
   } else {
     text_buffer_print(text, "\t\t\t%.10g", param->initial);

@@ -7,10 +7,12 @@
 #include "io/file/audio_file.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define CHAIN_PLACE "rack" // the place in messages about a chain
 
@@ -183,7 +185,7 @@ static bool
 names_this(const RackNode* const node, const char* const name)
 {
   for (uint32_t p = 0; p < node->fx->n_params; ++p) {
-    const char* const text = node->fx->params[p].kind == PARAM_FILE ? rack_text(node, p) : NULL;
+    const char* const text = fx_param_is_file(&node->fx->params[p]) ? rack_text(node, p) : NULL;
     if (text && !strcmp(text, name)) {
       return true;
     }
@@ -220,17 +222,23 @@ load_anywhere(const char* const root, const char* const name, const double rate_
 }
 
 static Status
-load_below(const char* const root, const char* const name, const double rate_hz,
-           FxFile** const file, Error* const error)
+open_below(const char* const root, const char* const name, int* const fd, Error* const error)
 {
   Folder folder;
   Status status = folder_open(&folder, root, error);
-  if (status) {
-    return status;
+  if (!status) {
+    status = folder_open_file(&folder, name, fd, error);
+    folder_close(&folder);
   }
+  return status;
+}
+
+static Status
+load_below(const char* const root, const char* const name, const double rate_hz,
+           FxFile** const file, Error* const error)
+{
   int fd = -1;
-  status = folder_open_file(&folder, name, &fd, error);
-  folder_close(&folder);
+  const Status status = open_below(root, name, &fd, error);
   return status ? status : audio_file_open_fd(fd, name, rate_hz, file, error);
 }
 
@@ -243,8 +251,62 @@ load_file(void* const context, const char* const name, const double rate_hz, FxF
                              : load_below(arg->root, name, rate_hz, file, error);
 }
 
+static Status
+find_anywhere(const char* const root, const char* const name, char** const path, Error* const error)
+{
+  char* joined = NULL;
+  const bool is_absolute = name[0] == '/';
+  if (asprintf(&joined, "%s%s%s", is_absolute ? "" : root, is_absolute ? "" : "/", name) < 0) {
+    return error_set(error, STATUS_NO_MEM, "%s: out of memory", name);
+  }
+  struct stat facts;
+  *path = realpath(joined, NULL);
+  free(joined);
+  if (!*path) {
+    return error_set(error, status_of_errno(errno, STATUS_FILE), "%s: %s", name, strerror(errno));
+  }
+  if (stat(*path, &facts) || !S_ISREG(facts.st_mode)) {
+    free(*path);
+    *path = NULL;
+    return error_set(error, STATUS_FILE, "%s: not a regular file", name);
+  }
+  return STATUS_OK;
+}
+
+/// The path of an open file, which this closes.
+static Status
+path_of(const int fd, const char* const name, char** const path, Error* const error)
+{
+  char link[64];
+  char target[PATH_MAX];
+  snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+  const ssize_t n = readlink(link, target, sizeof(target));
+  close(fd);
+  if (n < 1 || n == (ssize_t)sizeof(target) || target[0] != '/') {
+    return error_set(error, STATUS_FILE, "%s: its path is unknown or too long", name);
+  }
+  *path = strndup(target, (size_t)n);
+  return *path ? STATUS_OK : error_set(error, STATUS_NO_MEM, "%s: out of memory", name);
+}
+
+static Status
+find_file(void* const context, const char* const name, char** const path, Error* const error)
+{
+  const RackArg* const arg = context;
+  if (is_named(arg, name)) {
+    return find_anywhere(arg->root, name, path, error);
+  }
+  int fd = -1;
+  const Status status = open_below(arg->root, name, &fd, error);
+  return status ? status : path_of(fd, name, path, error);
+}
+
 FxFiles
 rack_arg_files(RackArg* const arg)
 {
-  return (FxFiles){ load_file, audio_file_read, audio_file_free, arg };
+  return (FxFiles){ .load = load_file,
+                    .find = find_file,
+                    .read = audio_file_read,
+                    .free = audio_file_free,
+                    .context = arg };
 }

@@ -93,6 +93,7 @@ fx_param_range(const FxParam* const param, double* const min, double* const max)
   *max = param->max;
   switch (param->kind) {
   case PARAM_FILE:
+  case PARAM_PATH:
   case PARAM_TEXT:
     return false;
   case PARAM_SWITCH:

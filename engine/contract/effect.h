@@ -71,13 +71,14 @@ typedef enum FxParamKind {
   PARAM_SWITCH,  ///< off/on, written so in documents; 0 or 1 as a number
   PARAM_CHOICE,  ///< One of `choices`, written by name; see fx_choice_number()
   PARAM_FILE,    ///< The name of a file, loaded by the engine before `create` (FxSetup::files)
+  PARAM_PATH,    ///< The name of a file that the effect opens itself (FxSetup::paths)
   PARAM_TEXT     ///< Free text for the effect to parse in `create` (FxSetup::texts)
 } FxParamKind;
 
 /// One row of an effect's parameter table.  Order matters: positional values follow it.
 typedef struct FxParam {
   const char* id;              ///< Lower case, stable: OSC path, document key
-  FxParamKind kind;            ///< FILE and TEXT are always structural
+  FxParamKind kind;            ///< FILE, PATH and TEXT are always structural
   FxMeasure unit;              ///< Unit of min, max, initial and of every value
   double min, max;             ///< Inclusive range (numbers only)
   double initial;              ///< Value when none is given
@@ -85,7 +86,7 @@ typedef struct FxParam {
   const char* const* choices;  ///< CHOICE: NULL-terminated printable names, all different.  NUMBER
                                ///< and INTEGER: names of some numbers, or NULL
   const double* choice_values; ///< The number of each of `choices`; NULL: its index
-  const char* initial_text;    ///< FILE and TEXT only: default; NULL and "" mean not given
+  const char* initial_text;    ///< FILE, PATH and TEXT only: default; NULL and "" mean not given
   const char* help;            ///< One line, no full stop
   bool in_presets; ///< A preset may have another value than `initial`, so that a rack keeps a value
                    ///< that it states also if it is the initial one
@@ -107,6 +108,9 @@ typedef struct FxFiles {
   /// out the samples of audio, so that the caller knows the file's size before it allocates memory
   /// for them.  NULL: racks that name files are refused.
   Status (*load)(void* context, const char* name, double rate_hz, FxFile** file, Error* error);
+  /// The absolute path, without links, of a regular file, by the rules of load().  The caller frees
+  /// it.  NULL: racks that name such files are refused.
+  Status (*find)(void* context, const char* name, char** path, Error* error);
   /// Read the samples that load() left out; NULL if it leaves none out.
   Status (*read)(void* context, FxFile* file, Error* error);
   void (*free)(void* context, FxFile* file);
@@ -123,7 +127,8 @@ typedef struct FxSetup {
   uint32_t n_in;             ///< Input channels connected, at least 1
   const double* values;      ///< [n_params] numbers in the table's units, checked against the table
   const bool* given;         ///< [n_params] the rack states the value; else it is the initial one
-  const char* const* texts;  ///< [n_params] TEXT and FILE values as written; NULL for other kinds
+  const char* const* texts;  ///< [n_params] TEXT, PATH and FILE values as written; NULL for others
+  const char* const* paths;  ///< [n_params] paths of PATH values in `create`; NULL where not given
   const FxFile* const* files; ///< [n_params] FILE contents, NULL where not given; in `create`
                               ///< audio may be a header without samples
   bool offline;               ///< Rendering a file: effects that need the complete signal may run
@@ -282,6 +287,20 @@ FxFile fx_file_responses(const FxFile* file);
 NODISCARD Status fx_make(const FxInfo* fx, const FxSetup* setup, FxShape* shape, void** node,
                          Error* error);
 
+/// True if a parameter has a text, not a number. [any]
+static inline bool
+fx_param_is_text(const FxParam* const param)
+{
+  return param->kind == PARAM_FILE || param->kind == PARAM_PATH || param->kind == PARAM_TEXT;
+}
+
+/// True if a parameter has the name of a file. [any]
+static inline bool
+fx_param_is_file(const FxParam* const param)
+{
+  return param->kind == PARAM_FILE || param->kind == PARAM_PATH;
+}
+
 /// Index of a parameter, or -1. [any]
 int fx_param_find(const FxInfo* fx, const char* id);
 
@@ -292,11 +311,11 @@ REALTIME double fx_choice_number(const FxParam* param, uint32_t choice);
 /// none has it. [any]
 REALTIME int fx_choice_find(const FxParam* param, double number);
 
-/// The range of a parameter's number, also for switches and choices; false for FILE and TEXT. [any]
+/// The range of a parameter's number, also for switches and choices; false for texts. [any]
 REALTIME bool fx_param_range(const FxParam* param, double* min, double* max);
 
 /// True when `number` is finite, in the parameter's range, and whole or the number of a choice if
-/// the kind requires it.  False for FILE and TEXT. [any]
+/// the kind requires it.  False for texts. [any]
 REALTIME bool fx_param_accepts(const FxParam* param, double number);
 
 #endif

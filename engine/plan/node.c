@@ -75,9 +75,8 @@ file_cache_get(FileLoader* const loader, const char* const name, const double ra
 static const char*
 text_of(const RackNode* const rack_node, const uint32_t param)
 {
-  const FxParamKind kind = rack_node->fx->params[param].kind;
-  const char* const text =
-      kind == PARAM_FILE || kind == PARAM_TEXT ? rack_text(rack_node, param) : NULL;
+  const bool is_text = fx_param_is_text(&rack_node->fx->params[param]);
+  const char* const text = is_text ? rack_text(rack_node, param) : NULL;
   return text && *text ? text : NULL;
 }
 
@@ -130,6 +129,23 @@ set_up(const Node* const node, const Format* const format, FileLoader* const loa
   return status;
 }
 
+/// Find the files that the effect opens itself.  paths[n_params]: the caller frees them.
+static Status
+find_paths(const Node* const node, const FileLoader* const loader, char** const paths,
+           Error* const error)
+{
+  Status status = STATUS_OK;
+  for (uint32_t p = 0; !status && p < node->fx->n_params; ++p) {
+    const char* const name = node->made_texts[p];
+    if (node->fx->params[p].kind == PARAM_PATH && name) {
+      status = loader->files.find
+                   ? loader->files.find(loader->files.context, name, &paths[p], error)
+                   : error_set(error, STATUS_FILE, "%s: files cannot be read here", name);
+    }
+  }
+  return status;
+}
+
 /// FxInfo::create or FxInfo::load.
 typedef Status (*Step)(Node* node, FileLoader* loader, FxFile* const* files, const FxSetup* setup,
                        Error* error);
@@ -138,9 +154,19 @@ static Status
 create(Node* const node, FileLoader* const loader, FxFile* const* const files,
        const FxSetup* const setup, Error* const error)
 {
-  (void)loader, (void)files; // FxInfo::create does not read samples of files
+  (void)files; // FxInfo::create does not read samples of files
+  char** const paths = calloc(node->fx->n_params + 1U, sizeof(char*));
+  FxSetup with_paths = *setup;
+  with_paths.paths = (const char* const*)paths;
   node->shape = (FxShape){ .unit_in = 1U, .unit_out = 1U };
-  return node->fx->create(setup, &node->shape, &node->fx_node, error);
+  Status status = paths ? find_paths(node, loader, paths, error)
+                        : error_set(error, STATUS_NO_MEM, "out of memory");
+  status = status ? status : node->fx->create(&with_paths, &node->shape, &node->fx_node, error);
+  for (uint32_t p = 0; paths && p < node->fx->n_params; ++p) {
+    free(paths[p]);
+  }
+  free(paths);
+  return status;
 }
 
 static Status

@@ -30,7 +30,7 @@ typedef struct Node {
   size_t state_stride;
   double* made_with; ///< [n_params] values at creation; node_can_be() compares the structural ones
   bool* given;       ///< [n_params] the rack stated the value at creation
-  char** made_texts; ///< [n_params] FILE and TEXT values at creation, else NULL
+  char** made_texts; ///< [n_params] texts at creation; NULL for numbers
   double* targets;   ///< [player] [n_params] last value set
   uint32_t plan_index;       ///< Used by the planner: index in the plan that is being made
   _Atomic uint32_t block_ns; ///< [player] Measured time of one block on one core, ns; 0: not known

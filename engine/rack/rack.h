@@ -60,7 +60,7 @@ typedef struct RackValue {
     VALUE_INITIAL, ///< Not stated: the table's initial value, or that of a preset
     VALUE_NUMBER,  ///< In the table's unit; fx_choice_number() for CHOICE; 0/1 for SWITCH
     VALUE_FRAMES,  ///< A time in frames, for UNIT_MS parameters only
-    VALUE_TEXT     ///< For FILE and TEXT
+    VALUE_TEXT     ///< See fx_param_is_text()
   } kind;
   double number;
   bool is_bare; ///< VALUE_NUMBER: written without a unit
@@ -250,10 +250,11 @@ const RackNode* rack_find_uid(const Rack* rack, RackUid uid);
 uint32_t rack_index_of(const Rack* rack, RackUid uid, uint32_t if_none);
 
 /// A parameter's number in the table's unit at a rate (frames become ms), clipped to the table's
-/// range; rack_check_rate() refuses racks with times out of range.  0 for FILE and TEXT.
+/// range; rack_check_rate() refuses racks with times out of range.  0 for texts.
 double rack_number(const RackNode* node, uint32_t param, double rate_hz);
 
-/// A parameter's text; NULL if it is not stated and has no initial value.  FILE and TEXT only.
+/// A parameter's text; NULL if it is not stated and has no initial value.  Only for
+/// fx_param_is_text().
 const char* rack_text(const RackNode* node, uint32_t param);
 
 /// The name of the choice with this number; the number, printed to `text`, if it has no name.

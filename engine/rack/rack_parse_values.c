@@ -54,7 +54,7 @@ static const FxParam*
 param_for_file(const FxInfo* const fx, const char* const word)
 {
   uint32_t p = 0;
-  while (p < fx->n_params && fx->params[p].kind != PARAM_FILE) {
+  while (p < fx->n_params && !fx_param_is_file(&fx->params[p])) {
     ++p;
   }
   return p < fx->n_params && parser_ends_in_extension(word, strlen(word)) ? &fx->params[p] : NULL;
@@ -150,8 +150,7 @@ static bool
 takes_text(const RackNode* const node, const uint32_t param)
 {
   const FxInfo* const fx = node->fx;
-  return param < fx->n_params &&
-         (fx->params[param].kind == PARAM_FILE || fx->params[param].kind == PARAM_TEXT);
+  return param < fx->n_params && fx_param_is_text(&fx->params[param]);
 }
 
 /// Refuse a text without quotes that goes on after a colon, as in "C:\hall.wav".

@@ -189,7 +189,7 @@ unquoted_length(const char* const text, const FxParam* const param)
     }
     n = word;
     if (!text[after] || strchr(marks, text[after]) ||
-        (param->kind == PARAM_FILE && parser_ends_in_extension(text, n))) {
+        (fx_param_is_file(param) && parser_ends_in_extension(text, n))) {
       return n;
     }
     at = after;

@@ -362,6 +362,7 @@ rack_value_from_text(const FxParam* const param, const char* const text, RackVal
   case PARAM_CHOICE:
     return choice_from_text(param, text, value, error);
   case PARAM_FILE:
+  case PARAM_PATH:
   case PARAM_TEXT:
     return text_from_text(param, text, value, error);
   default:
@@ -479,6 +480,7 @@ rack_print_value(const RackNode* const node, const uint32_t param, char* const b
   char text[NUMBER_BYTES];
   switch (row->kind) {
   case PARAM_FILE:
+  case PARAM_PATH:
   case PARAM_TEXT:
     print_text(rack_text(node, param) ? rack_text(node, param) : "", buffer, buffer_bytes);
     return buffer;

@@ -10,6 +10,7 @@
 #include <lv2/patch/patch.h>
 #include <lv2/time/time.h>
 #include <math.h>
+#include <string.h>
 
 #define MIN_BYTES      32768U // of a buffer: enough for plugins that do not state a size
 #define POSITION_BYTES 512U   // at most, with its header
@@ -40,6 +41,9 @@ map_uris(void)
 static LV2_URID
 property_type(const Lv2Atoms* const atoms, const PluginPort* const port)
 {
+  if (port->flags & (PORT_FILE | PORT_TEXT)) {
+    return port->flags & PORT_FILE ? atoms->forge.Path : atoms->forge.String;
+  }
   if (port->flags & PORT_TOGGLED) {
     return atoms->forge.Bool;
   }
@@ -49,11 +53,22 @@ property_type(const Lv2Atoms* const atoms, const PluginPort* const port)
   return port->n_bytes == 8U ? atoms->forge.Double : atoms->forge.Float;
 }
 
+/// Room for the messages of all properties and the position.
+static uint32_t
+message_bytes(const Lv2Atoms* const atoms, const Plugin* const plugin)
+{
+  uint32_t n_bytes = POSITION_BYTES + atoms->n_properties * PROPERTY_BYTES;
+  for (uint32_t p = atoms->first_property; p < plugin->n_ports; ++p) {
+    n_bytes += plugin->ports[p].flags & (PORT_FILE | PORT_TEXT) ? ATOMS_TEXT_BYTES : 0U;
+  }
+  return n_bytes;
+}
+
 static void
-add_port(Lv2Atoms* const atoms, const PluginPort* const from, Arena* const arena)
+add_port(Lv2Atoms* const atoms, const PluginPort* const from, const uint32_t wanted,
+         Arena* const arena)
 {
   AtomPort* const port = &atoms->ports[atoms->n_ports++];
-  const uint32_t wanted = POSITION_BYTES + atoms->n_properties * PROPERTY_BYTES;
   const uint32_t least = wanted > MIN_BYTES ? wanted : MIN_BYTES;
   *port = (AtomPort){ .index = from->index, .flags = from->flags };
   port->n_bytes = ((from->n_bytes > least ? from->n_bytes : least) + 7U) & ~7U;
@@ -92,9 +107,10 @@ atoms_init(Lv2Atoms* const atoms, const Plugin* const plugin, Arena* const arena
   if (!atoms->ports || !atoms->properties) {
     return;
   }
+  const uint32_t wanted = message_bytes(atoms, plugin);
   for (uint32_t p = 0; p < atoms->first_property; ++p) {
     if (plugin->ports[p].type == PORT_ATOM) {
-      add_port(atoms, &plugin->ports[p], arena);
+      add_port(atoms, &plugin->ports[p], wanted, arena);
     }
   }
   for (uint32_t p = 0; p < atoms->n_properties; ++p) {
@@ -138,6 +154,35 @@ atoms_set(Lv2Atoms* const atoms, const uint32_t property, const double value)
   atoms->is_pending = true;
 }
 
+Status
+atoms_set_text(Lv2Atoms* const atoms, const uint32_t property, const char* const text,
+               Arena* const arena, Error* const error)
+{
+  AtomProperty* const to = &atoms->properties[property];
+  const size_t n_bytes = strlen(text) + 1U;
+  if (n_bytes > ATOMS_TEXT_BYTES) {
+    return error_set(error, STATUS_LIMIT, "a text has %zu bytes; at most %u", n_bytes - 1U,
+                     ATOMS_TEXT_BYTES - 1U);
+  }
+  char* const copy = arena_take(arena, n_bytes, 1U);
+  if (!copy) {
+    return error_set(error, STATUS_NO_MEM, "out of memory for a text");
+  }
+  to->text = memcpy(copy, text, n_bytes);
+  to->is_set = true;
+  return STATUS_OK;
+}
+
+bool
+atoms_have_texts(const Lv2Atoms* const atoms)
+{
+  bool have = false;
+  for (uint32_t p = 0; p < atoms->n_properties; ++p) {
+    have = have || atoms->properties[p].text;
+  }
+  return have;
+}
+
 // ---- messages ----
 
 static void
@@ -164,9 +209,13 @@ write_position(LV2_Atom_Forge* const forge)
 }
 
 static void
-write_number(LV2_Atom_Forge* const forge, const AtomProperty* const property)
+write_value(LV2_Atom_Forge* const forge, const AtomProperty* const property)
 {
-  if (property->type == forge->Bool) {
+  if (property->type == forge->Path) {
+    lv2_atom_forge_path(forge, property->text, (uint32_t)strlen(property->text));
+  } else if (property->type == forge->String) {
+    lv2_atom_forge_string(forge, property->text, (uint32_t)strlen(property->text));
+  } else if (property->type == forge->Bool) {
     lv2_atom_forge_bool(forge, property->value > 0.0);
   } else if (property->type == forge->Int) {
     lv2_atom_forge_int(forge, (int32_t)lrint(property->value));
@@ -188,7 +237,7 @@ write_property(LV2_Atom_Forge* const forge, const AtomProperty* const property)
   lv2_atom_forge_key(forge, uris.patch_property);
   lv2_atom_forge_urid(forge, property->key);
   lv2_atom_forge_key(forge, uris.patch_value);
-  write_number(forge, property);
+  write_value(forge, property);
   lv2_atom_forge_pop(forge, &frame);
 }
 

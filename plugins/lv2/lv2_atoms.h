@@ -11,13 +11,15 @@
 #define WARPRACK_PLUGINS_LV2_LV2_ATOMS_H
 
 #include "engine/base/arena.h"
+#include "engine/base/status.h"
 #include "plugins/plugin.h"
 
 #include <lv2/atom/forge.h>
 #include <lv2/core/lv2.h>
 #include <stdbool.h>
 
-#define ATOMS_BPM 120.0F
+#define ATOMS_BPM        120.0F
+#define ATOMS_TEXT_BYTES 4096U // longest text of a property, with the final zero
 
 /// An event port.
 typedef struct AtomPort {
@@ -27,13 +29,14 @@ typedef struct AtomPort {
   LV2_Atom_Sequence* buffer; ///< NULL: connected to nothing
 } AtomPort;
 
-/// A property with a number.
+/// A property with a number or a text.
 typedef struct AtomProperty {
   LV2_URID key;
-  LV2_URID type;   ///< Of its numbers
-  double value;    ///< The last that was set
-  bool is_set;     ///< Some value was set
-  bool is_pending; ///< `value` is not sent yet
+  LV2_URID type;    ///< Of its numbers or texts
+  double value;     ///< The last that was set
+  const char* text; ///< NULL: a number
+  bool is_set;      ///< Some value was set
+  bool is_pending;  ///< `value` is not sent yet
 } AtomProperty;
 
 typedef struct Lv2Atoms {
@@ -60,6 +63,14 @@ void atoms_connect(Lv2Atoms* atoms, const LV2_Descriptor* descriptor, LV2_Handle
 
 /// Set a property for the next run. [rt]
 REALTIME void atoms_set(Lv2Atoms* atoms, uint32_t property, double value);
+
+/// Set a property to a text, which is copied to the arena, from the next atoms_connect() on.
+/// STATUS_LIMIT, STATUS_NO_MEM. [builder]
+NODISCARD Status atoms_set_text(Lv2Atoms* atoms, uint32_t property, const char* text, Arena* arena,
+                                Error* error);
+
+/// True if some property has a text. [builder]
+bool atoms_have_texts(const Lv2Atoms* atoms);
 
 /// Before run(): events for the plugin, room for its own. [rt]
 REALTIME void atoms_begin_run(Lv2Atoms* atoms);

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MAX_SETTLE_RUNS 4 // blocks that a plugin may need to load its files, each with work
+
 /// A port with samples.
 typedef struct SamplePort {
   uint32_t index;       ///< Of the plugin's port
@@ -109,10 +111,10 @@ make_memory(Instance* const instance, const InstanceSetup* const setup, Error* c
   for (uint32_t p = 0; !arena->failed && p < n_ports; ++p) {
     add_port(instance, p, setup->max_block_frames);
   }
-  if (instance->plugin->takes_state) {
+  atoms_init(&instance->atoms, instance->plugin, arena);
+  if (instance->plugin->takes_state || instance->atoms.n_properties) {
     add_silence(instance);
   }
-  atoms_init(&instance->atoms, instance->plugin, arena);
   return arena->failed ? error_set(error, STATUS_NO_MEM, "out of memory for an instance of lv2 %s",
                                    instance->plugin->source.id)
                        : STATUS_OK;
@@ -249,10 +251,8 @@ stop(Instance* const instance, Error* const error)
   return STATUS_OK;
 }
 
-/// Run a block of silence in which the plugin gets what its state needs, such as the responses of
-/// its work, so that it plays from its first block.
 static void
-settle(Instance* const instance)
+run_silence(Instance* const instance)
 {
   const uint32_t n_rows = instance->n_in + instance->n_out;
   for (uint32_t r = 0; r < n_rows; ++r) {
@@ -260,6 +260,24 @@ settle(Instance* const instance)
   }
   instance_run(instance, (const float* const*)instance->silence, instance->silence + instance->n_in,
                instance->max_block_frames);
+}
+
+/// Run blocks of silence in which the plugin gets its files and the responses of its work, so that
+/// it plays from its first block.  The work is done between the blocks: some plugins refuse it
+/// within run().
+static void
+settle(Instance* const instance)
+{
+  if (instance->worker) {
+    (void)lv2_worker_work(instance->worker);
+  }
+  run_silence(instance);
+  for (int r = 0; instance->worker && r < MAX_SETTLE_RUNS; ++r) {
+    if (!lv2_worker_work(instance->worker)) {
+      return;
+    }
+    run_silence(instance);
+  }
 }
 
 /// Make and activate the plugin.
@@ -282,7 +300,7 @@ start(Instance* const instance, Error* const error)
   if (descriptor->activate) {
     descriptor->activate(instance->handle);
   }
-  if (!status && has_state(instance)) {
+  if (!status && (has_state(instance) || atoms_have_texts(&instance->atoms))) {
     settle(instance);
   }
   if (!status && instance->worker) {
@@ -372,6 +390,14 @@ instance_set(Instance* const instance, const uint32_t port, const double value,
   }
 }
 
+static Status
+instance_set_text(Instance* const instance, const uint32_t port, const char* const text,
+                  Error* const error)
+{
+  return atoms_set_text(&instance->atoms, port - instance->atoms.first_property, text,
+                        &instance->arena, error);
+}
+
 static double
 instance_get(const Instance* const instance, const uint32_t port)
 {
@@ -396,6 +422,7 @@ const InstanceCalls lv2_calls = {
   .close = instance_close,
   .renew = instance_renew,
   .set = instance_set,
+  .set_text = instance_set_text,
   .get = instance_get,
   .run = instance_run,
   .latency = instance_latency,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   States of LV2 plugins (state:state) in Turtle files: those of presets, and that with which a plugin
-   begins (state:loadDefaultState).  lilv reads the file; the builder restores the state while no
+   States of LV2 plugins (state:state) in Turtle files: those of presets, and the one that a plugin
+   begins with (state:loadDefaultState).  lilv reads the file; the builder restores the state while no
    thread runs the instance, so that threadSafeRestore makes no difference, and a plugin gets no
    worker:schedule: it loads its files before the call returns.
 */

@@ -125,16 +125,19 @@ schedule_work(const LV2_Worker_Schedule_Handle to, const uint32_t n_bytes, const
 // ---- the thread ----
 
 /// Do all work that is requested; what a plugin changes in the process is restored.
-static void
+static bool
 do_work(Lv2Worker* const worker)
 {
+  bool has_worked = false;
   uint32_t n_bytes = 0;
   while (!atomic_load(&worker->ends) && ring_read(&worker->requests, worker->request, &n_bytes)) {
     ProcessState state;
     process_state_save(&state);
     worker->calls->work(worker->handle, respond, worker, n_bytes, worker->request);
     process_state_restore(&state);
+    has_worked = true;
   }
+  return has_worked;
 }
 
 static void*
@@ -143,7 +146,7 @@ run_thread(void* const context)
   Lv2Worker* const worker = context;
   while (!atomic_load(&worker->ends)) {
     const uint32_t n_calls = atomic_load(&worker->n_calls);
-    do_work(worker);
+    (void)do_work(worker);
     if (!atomic_load(&worker->ends)) {
       rt_futex_wait(&worker->n_calls, n_calls, UINT64_MAX);
     }
@@ -209,20 +212,27 @@ lv2_worker_start(Lv2Worker* const worker, const LV2_Worker_Interface* const call
 {
   worker->calls = calls;
   worker->handle = handle;
+  (void)lv2_worker_work(worker); // requests of instantiate()
   worker->is_at_once = true;
-  do_work(worker); // from instantiate()
+}
+
+bool
+lv2_worker_work(Lv2Worker* const worker)
+{
+  worker->is_at_once = false;
+  return do_work(worker);
 }
 
 Status
 lv2_worker_release(Lv2Worker* const worker, Error* const error)
 {
+  worker->is_at_once = worker->offline;
   if (worker->offline) {
     return STATUS_OK;
   }
   const Status status =
       rt_thread_start("warprack-work", run_thread, worker, &worker->thread, error);
   worker->has_thread = !status;
-  worker->is_at_once = false;
   return status;
 }
 

@@ -30,12 +30,15 @@ void lv2_worker_free(Lv2Worker* worker);
 LV2_Worker_Schedule* lv2_worker_schedule(Lv2Worker* worker);
 
 /// Begin with the work of an instance; `calls` is its interface.  Does the work that instantiate()
-/// has requested; until lv2_worker_release(), this thread does all work within its request.
-/// [builder]
+/// has requested; then work is done within its request, until lv2_worker_work(). [builder]
 void lv2_worker_start(Lv2Worker* worker, const LV2_Worker_Interface* calls, LV2_Handle handle);
 
-/// Live, leave the work to a thread.  STATUS_NO_MEM: there is none. [builder, while no thread runs
-/// the instance]
+/// Do the work that is requested, and keep later requests for the next call.  True if there was
+/// some.  [builder, between lv2_worker_start() and lv2_worker_release()]
+bool lv2_worker_work(Lv2Worker* worker);
+
+/// Live, leave the work to a thread; offline, do it within its request.  STATUS_NO_MEM: there is no
+/// thread. [builder, while no thread runs the instance]
 NODISCARD Status lv2_worker_release(Lv2Worker* worker, Error* error);
 
 /// Wait for the work in flight, and forget all requests and responses.  Returns false if the work

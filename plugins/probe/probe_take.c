@@ -87,8 +87,7 @@ bench_init(Bench* const bench, const Plugin* const plugin, Error* const error)
     fill_noise(bench->noise[r], r);
   }
   for (uint32_t p = 0; p < plugin->fx.n_params; ++p) {
-    const FxParamKind kind = plugin->fx.params[p].kind;
-    bench->is_fixed[p] = plugin->param_ports[p] < 0 || kind == PARAM_FILE || kind == PARAM_TEXT;
+    bench->is_fixed[p] = plugin->param_ports[p] < 0 || fx_param_is_text(&plugin->fx.params[p]);
   }
   rt_flush_denormals(); // as the player does
   return STATUS_OK;
@@ -184,8 +183,7 @@ void
 bench_set(const Bench* const bench, Instance* const instance, const uint32_t p, const double place)
 {
   const int32_t port = bench->plugin->param_ports[p];
-  const FxParamKind kind = bench->plugin->fx.params[p].kind;
-  if (port >= 0 && kind != PARAM_FILE && kind != PARAM_TEXT) {
+  if (port >= 0 && !fx_param_is_text(&bench->plugin->fx.params[p])) {
     const PluginPort* const row = &bench->plugin->ports[port];
     bench->calls->set(instance, (uint32_t)port, number_at(&bench->plugin->fx.params[p], row, place),
                       0U);

@@ -185,7 +185,7 @@ TEST(a_float_with_all_its_digits_is_the_number_that_was_meant)
 TEST(properties_are_ports_after_the_others)
 {
   const Plugin* const plugin = fixture("urn:warprack:properties");
-  ck_assert_uint_eq(plugin->n_ports, 7U + 7U); // without the vector
+  ck_assert_uint_eq(plugin->n_ports, 8U + 7U); // without the vector
   const PluginPort* const port = lv2_rig_port(plugin, "float");
   ck_assert_str_eq(port->uri, "urn:warprack:fixtures#float");
   ck_assert_str_eq(port->name, "A float");

@@ -448,6 +448,48 @@ TEST(a_missing_binary_is_refused_in_words)
   assert_says(error.text, "/nowhere/plugin.so");
 }
 
+// ---- properties that are texts ----
+
+static Status
+set_text(Instance* const instance, const char* const symbol, const char* const text,
+         Error* const error)
+{
+  const uint32_t port = lv2_rig_place(lv2_rig_find(PROPERTIES), symbol);
+  return calls->set_text(instance, port, text, error);
+}
+
+TEST(texts_arrive_once_before_the_first_block_of_a_renewed_instance)
+{
+  for (int offline = 0; offline < 2; ++offline) {
+    Instance* const instance = lv2_rig_open(PROPERTIES, offline);
+    OK(set_text(instance, "path", "/tmp/a.wav", &error));
+    OK(set_text(instance, "string", "abc", &error));
+    for (int i = 0; i < 2; ++i) {
+      OK(calls->renew(instance, &error));
+      ck_assert_double_eq(lv2_rig_get(instance, PROPERTIES, "texts"), 30010.0);
+      run(instance, LV2_RIG_BLOCK);
+      ck_assert_double_eq(lv2_rig_get(instance, PROPERTIES, "texts"), 30010.0);
+    }
+    calls->close(instance);
+  }
+}
+
+TEST(a_text_may_have_4095_bytes)
+{
+  static char text[4097];
+  memset(text, 'a', 4096);
+  Instance* const instance = lv2_rig_open(PROPERTIES, false);
+  Error fault;
+  ck_assert_int_eq(set_text(instance, "path", text, &fault), STATUS_LIMIT);
+  assert_says(fault.text, "a text has 4096 bytes; at most 4095");
+  text[4095] = '\0';
+  OK(set_text(instance, "path", text, &error));
+  OK(set_text(instance, "string", text, &error));
+  OK(calls->renew(instance, &error));
+  ck_assert_double_eq(lv2_rig_get(instance, PROPERTIES, "texts"), 40954095.0 + 1.0);
+  calls->close(instance);
+}
+
 // ---- states ----
 
 static const PluginPreset*

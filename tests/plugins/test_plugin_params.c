@@ -218,7 +218,6 @@ static const struct {
   { PORT_CONTROL, PORT_LATENCY }, { PORT_CONTROL, PORT_OFFLINE },
   { PORT_CONTROL, PORT_ENABLED }, { PORT_CONTROL, PORT_BYPASS | PORT_TOGGLED },
   { PORT_PROPERTY, PORT_OUTPUT }, { PORT_AUDIO, PORT_NO_FLAGS },
-  { PORT_PROPERTY, PORT_FILE },   { PORT_PROPERTY, PORT_TEXT },
   { PORT_CV, PORT_NO_FLAGS },     { PORT_ATOM, PORT_NO_FLAGS },
 };
 
@@ -244,6 +243,7 @@ TEST(bypass_and_preset_come_after_the_ports)
     FxParamKind kind;
   } rows[] = { { "gain", 2, PARAM_NUMBER },
                { "type", 3, PARAM_CHOICE },
+               { "ir", 6, PARAM_PATH },
                { "bypass", PLUGIN_BYPASS, PARAM_SWITCH },
                { "preset", PLUGIN_PRESET, PARAM_TEXT } };
   ck_assert_uint_eq(plugin->fx.n_params, ARRAY_LEN(rows));
@@ -252,10 +252,10 @@ TEST(bypass_and_preset_come_after_the_ports)
     ck_assert_str_eq(param->id, rows[p].id);
     ck_assert_int_eq(plugin->param_ports[p], rows[p].port);
     ck_assert_uint_eq(param->kind, rows[p].kind);
-    ck_assert(param->structural == (param->kind == PARAM_TEXT));
+    ck_assert(param->structural == fx_param_is_text(param));
     ck_assert(*param->help);
   }
-  ck_assert(plugin->fx.params[2].initial == 0.0);
+  ck_assert(plugin->fx.params[3].initial == 0.0);
 }
 
 TEST(a_plugin_without_ports_has_bypass)

@@ -67,6 +67,7 @@ rig_try_fx(FxRig* const rig, const FxInfo* const fx, const double rate_hz, const
                           .values = values,
                           .given = given,
                           .texts = texts,
+                          .paths = texts,
                           .files = files,
                           .offline = offline };
   const Status status = fx_make(fx, &setup, &rig->shape, &rig->node, error);

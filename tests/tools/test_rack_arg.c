@@ -123,6 +123,21 @@ assert_loads(const char* const name)
                 error.text);
   ck_assert_uint_eq(file->n_frames, 1);
   files.free(files.context, file);
+  char* path = NULL;
+  ck_assert_msg(!files.find(files.context, name, &path, &error), "%s: %s", name, error.text);
+  ck_assert_msg(path[0] == '/' && !strstr(path, "..") && !strstr(path, "link"), "%s", path);
+  ck_assert_int_eq(access(path, R_OK), 0);
+  free(path);
+}
+
+static void
+assert_finds_not(const char* const name)
+{
+  const FxFiles files = rack_arg_files(&arg);
+  char* path = NULL;
+  ck_assert_msg(files.find(files.context, name, &path, &error) == STATUS_FILE, "%s", name);
+  ck_assert_ptr_null(path);
+  ck_assert_uint_gt(strlen(error.text), 0);
 }
 
 static void
@@ -163,6 +178,9 @@ TEST(files_that_the_rack_does_not_name_are_loaded_from_below_the_root)
                                      "named.wav" };
   for (uint32_t i = 0; i < ARRAY_LEN(bad); ++i) {
     assert_loads_not(bad[i]);
+    if (strcmp(bad[i], "empty.wav") != 0) { // a file without samples
+      assert_finds_not(bad[i]);
+    }
   }
   assert_loads_not(scratch_path(&scratch, "racks/in.wav")); // below the root, but absolute
   rack_arg_clear(&arg);

@@ -40,6 +40,7 @@ typedef struct Fixture {
   _Atomic bool works;
   // of `properties`
   double values[5];
+  unsigned n_path, n_string; ///< Length of texts
 } Fixture;
 
 // ---- common ----
@@ -293,6 +294,17 @@ number_of(const Fixture* const fixture, const unsigned property, const LV2_Atom*
   }
 }
 
+/// The length of a text, if it has the type that a property must have; else 0.
+static unsigned
+length_of(const Fixture* const fixture, const LV2_Atom* const property, const char* const uri,
+          const LV2_Atom* const text, const char* const type)
+{
+  const bool is_it = ((const LV2_Atom_URID*)property)->body == map(fixture, uri) &&
+                     text->type == map(fixture, type);
+  const char* const body = (const char*)(text + 1);
+  return is_it && text->size && !body[text->size - 1U] ? (unsigned)strlen(body) : 0U;
+}
+
 static void
 read_set(Fixture* const fixture, const LV2_Atom_Object* const object)
 {
@@ -301,6 +313,14 @@ read_set(Fixture* const fixture, const LV2_Atom_Object* const object)
   const LV2_Atom* value = NULL;
   lv2_atom_object_get(object, map(fixture, LV2_PATCH__property), &property,
                       map(fixture, LV2_PATCH__value), &value, 0);
+  if (property && value) {
+    const unsigned n_path =
+        length_of(fixture, property, "urn:warprack:fixtures#path", value, LV2_ATOM__Path);
+    const unsigned n_string =
+        length_of(fixture, property, "urn:warprack:fixtures#string", value, LV2_ATOM__String);
+    fixture->n_path += n_path;
+    fixture->n_string += n_string;
+  }
   char uri[64] = "urn:warprack:fixtures#";
   const size_t n = strlen(uri);
   for (unsigned p = 0; property && value && p < 5U; ++p) {
@@ -344,6 +364,7 @@ run_properties(const LV2_Handle handle, const uint32_t n_frames)
                            ? (float)notify->size
                            : 0.0F;
   *fixture->ports[6] = (float)fixture->n_others;
+  *fixture->ports[7] = (float)(fixture->n_path + 10000U * fixture->n_string);
   // The host must set the capacity again.
   ((LV2_Atom*)fixture->ports[2])->size = 0;
 }

@@ -285,7 +285,7 @@ read_text(const int file, size_t* const n_bytes, Error* const error)
 Status
 catalogue_read(const char* const path, Catalogue** const out, Error* const error)
 {
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); // does not wait for a pipe
   if (file < 0) {
     const Status status = status_of_errno(errno, errno == ENOENT ? STATUS_NOT_FOUND : STATUS_FILE);
     return error_set(error, status, "%s: %s", path, strerror(errno));

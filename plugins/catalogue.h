@@ -154,8 +154,8 @@ NODISCARD Status catalogue_find_plugin(const char* format, const char* reference
 /// Path of the user's file.  False if there is neither XDG_CACHE_HOME nor HOME. [any]
 bool catalogue_path(char* path, size_t n_bytes);
 
-/// Identifies the content of a bundle: a hash of names, inodes, sizes and times of its files.
-/// 0 if there is no such bundle. [any, not rt]
+/// Identifies the content of a bundle: a hash of names, inodes, sizes and times of its files, also
+/// of those in four levels of folders.  0 if there is no such bundle. [any, not rt]
 uint64_t catalogue_key(const char* bundle);
 
 #endif

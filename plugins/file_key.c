@@ -15,6 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define MAX_DEPTH 4U // of folders in a bundle, whose links may go round
+
 static uint64_t
 time_ns(const struct timespec* const time)
 {
@@ -54,22 +56,45 @@ compare_names(const struct dirent** const a, const struct dirent** const b)
   return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/// The hash of the regular files in an open folder.
+static uint64_t hash_folder(int parent, const char* name, const struct stat* facts, uint32_t depth);
+
+/// The hash after an entry of a folder: a file, or a folder with its files.
 static uint64_t
-hash_folder(const int folder)
+hash_entry(const uint64_t hash, const int folder, const char* const name, const uint32_t depth)
 {
+  struct stat facts;
+  if (fstatat(folder, name, &facts, 0)) {
+    return hash;
+  }
+  if (S_ISDIR(facts.st_mode) && depth < MAX_DEPTH && strcmp(name, ".") != 0 &&
+      strcmp(name, "..") != 0) {
+    const uint64_t inner = hash_folder(folder, name, &facts, depth + 1U);
+    return inner == HASH64_START
+               ? hash // without a file
+               : hash_bytes(hash_bytes(hash, name, strlen(name) + 1U), &inner, sizeof(inner));
+  }
+  return S_ISREG(facts.st_mode) ? hash_file(hash, name, &facts) : hash;
+}
+
+/// The hash of the regular files of a folder and of those in it; HASH64_START: there are none.  A
+/// folder that cannot be read counts by what stat() tells.
+static uint64_t
+hash_folder(const int parent, const char* const name, const struct stat* const facts,
+            const uint32_t depth)
+{
+  const int folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   struct dirent** entries = NULL;
-  const int n = scandirat(folder, ".", &entries, NULL, compare_names);
-  uint64_t hash = HASH64_START;
+  const int n = folder < 0 ? -1 : scandirat(folder, ".", &entries, NULL, compare_names);
+  uint64_t hash = n < 0 ? hash_file(HASH64_START, "", facts) : HASH64_START;
   for (int i = 0; i < n; ++i) {
-    struct stat facts;
-    if (!fstatat(folder, entries[i]->d_name, &facts, 0) && S_ISREG(facts.st_mode)) {
-      hash = hash_file(hash, entries[i]->d_name, &facts);
-    }
+    hash = hash_entry(hash, folder, entries[i]->d_name, depth);
     free(entries[i]);
   }
   free(entries);
-  return n < 0 ? 0U : hash;
+  if (folder >= 0) {
+    close(folder);
+  }
+  return hash;
 }
 
 uint64_t
@@ -79,13 +104,6 @@ catalogue_key(const char* const bundle)
   if (stat(bundle, &facts)) {
     return 0;
   }
-  if (!S_ISDIR(facts.st_mode)) {
-    return hash_file(HASH64_START, "", &facts);
-  }
-  const int folder = open(bundle, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const uint64_t key = folder < 0 ? 0U : hash_folder(folder);
-  if (folder >= 0) {
-    close(folder);
-  }
-  return key;
+  return S_ISDIR(facts.st_mode) ? hash_folder(AT_FDCWD, bundle, &facts, 0)
+                                : hash_file(HASH64_START, "", &facts);
 }

@@ -17,6 +17,7 @@ typedef struct PluginFormat {
   const char* path_variable;   ///< Environment variable with folders, separated by colons
   const char* default_folders; ///< If it is not set; "~" is the user's home
   bool is_folder;              ///< A bundle is a folder; false: a file
+  bool is_deep;                ///< Bundles are also in folders of these folders
   const char* extension;       ///< Of a bundle's name: ".lv2", ".so"
   /// Read what describes bundles without code, such as manifests, for all later calls of describe()
   /// in this process and its children.  `announce` names the bundle before it is read, because a

@@ -10,6 +10,8 @@
 #include "engine/base/hint.h"
 #include "engine/base/text.h"
 #include "engine/contract/effect.h"
+#include "engine/rack/rack.h"
+#include "plugins/format.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -232,12 +234,25 @@ print_fact(const char* const name, const char* const value)
   }
 }
 
+/// Print how a rack names the plugin.
+static void
+print_rack_words(const FxSource* const source)
+{
+  char* const quoted = malloc(rack_quote(source->id, NULL));
+  if (quoted) {
+    rack_quote(source->id, quoted);
+    printf("%-12s%s %s\n", "in a rack", source->format, quoted);
+  }
+  free(quoted);
+}
+
 static int
 print_plugin(const Plugin* const plugin)
 {
   printf("%s: %s\n", plugin->fx.name, plugin->name);
   print_params(&plugin->fx);
   printf("\n");
+  print_rack_words(&plugin->source);
   print_fact("format", plugin->source.format);
   print_fact("id", plugin->source.id);
   print_fact("maker", plugin->maker);
@@ -328,6 +343,20 @@ find_format(const char* const word, const char** const other)
   return format;
 }
 
+/// Read the word of a format, in any case.  A word that is none is not changed.
+static const char*
+read_format(const char* const word)
+{
+  uint32_t n = 0;
+  const PluginFormat* const* const formats = plugin_formats(&n);
+  for (uint32_t f = 0; f < n; ++f) {
+    if (!strcasecmp(word, formats[f]->name)) {
+      return formats[f]->name;
+    }
+  }
+  return word;
+}
+
 /// Find the plugin that one or two operands name.  Returns an exit code.
 static int
 find_plugin(const Operands* const operands, const Plugin** const plugin)
@@ -338,7 +367,8 @@ find_plugin(const Operands* const operands, const Plugin** const plugin)
   }
   const char* const word = operands->words[operands->n - 1U];
   const char* other = NULL;
-  const char* const format = operands->n > 1U ? operands->words[0] : find_format(word, &other);
+  const char* const format =
+      operands->n > 1U ? read_format(operands->words[0]) : find_format(word, &other);
   if (other) {
     return command_misused(&cmd_info, "both %s and %s have a plugin '%s'; put the format first",
                            other, format, word);

@@ -391,7 +391,12 @@ print_listing(const Listing* const listing, const ListArgs* const args)
     is_empty = is_empty && !json_array_size(rows);
     json_decref(rows);
   }
-  if (is_empty) {
+  if (is_empty && args->n_words) {
+    fprintf(stderr,
+            PROGRAM_NAME " list: no plugin has %s; `" PROGRAM_NAME
+                         " list plugins` shows all that can be used, --all the others\n",
+            args->n_words > 1U ? "all these words" : "this word");
+  } else if (is_empty) {
     fprintf(stderr, PROGRAM_NAME " list: no %s here\n", listing->name);
   }
   return 0;

@@ -95,19 +95,44 @@ print_failed(const Catalogue* const catalogue)
   }
 }
 
+/// Warn of folders in the variables that the scan leaves out.
+static void
+warn_of_folders(void)
+{
+  uint32_t n = 0;
+  const PluginFormat* const* const formats = plugin_formats(&n);
+  for (uint32_t f = 0; f < n; ++f) {
+    const char* const folders = getenv(formats[f]->path_variable);
+    char* const copy = folders ? strdup(folders) : NULL;
+    char* rest = copy;
+    for (const char* word = NULL; (word = strsep(&rest, ":"));) {
+      if (*word && *word != '/' && *word != '~') {
+        fprintf(stderr, PROGRAM_NAME " scan: %s: \"%s\" is left out; a folder begins with / or ~\n",
+                formats[f]->path_variable, word);
+      }
+    }
+    free(copy);
+  }
+}
+
 static void
 print_report(const Catalogue* const catalogue, const ScanCounts* const counts)
 {
   print_failed(catalogue);
   printf("%u bundles: %u described, %u unchanged, %u failed\n", counts->n_bundles,
          counts->n_described, counts->n_kept, counts->n_failed);
-  printf("%u plugins:", count_plugins(catalogue, NULL, true));
+  const uint32_t n_unusable = count_plugins(catalogue, NULL, false);
+  printf("%u plugins that can be used:", count_plugins(catalogue, NULL, true));
   uint32_t n = 0;
   const PluginFormat* const* const formats = plugin_formats(&n);
   for (uint32_t f = 0; f < n; ++f) {
-    printf(" %u %s,", count_plugins(catalogue, formats[f]->name, true), formats[f]->name);
+    printf("%s %u %s", f ? "," : "", count_plugins(catalogue, formats[f]->name, true),
+           formats[f]->name);
   }
-  printf(" %u that cannot be used\n", count_plugins(catalogue, NULL, false));
+  printf("\n");
+  if (n_unusable) {
+    printf("%u that cannot: `" PROGRAM_NAME " list plugins --all` has the reasons\n", n_unusable);
+  }
 }
 
 // ---- the subcommand ----
@@ -131,6 +156,7 @@ scan(const bool everything, const bool probes, const bool json)
   Error error = { STATUS_OK, "" };
   Catalogue* catalogue = NULL;
   ScanCounts counts;
+  warn_of_folders();
   Status status = catalogue_file_scan(everything, &catalogue, &counts, &error);
   status = status ? status : catalogue_file_write(catalogue, &error);
   if (!status && probes) {

@@ -137,6 +137,10 @@ void rack_free(Rack* rack);
 NODISCARD Status rack_parse(const char* text, const char* place, const Rack* previous, Rack** out,
                             Error* error);
 
+/// As rack_parse(), for the canonical text of a rack whose plugins may have had other parameters: a
+/// value that a plugin does not take is left out.
+NODISCARD Status rack_parse_copy(const char* text, const char* place, Rack** out, Error* error);
+
 /// Print the canonical text: one `add` per node in order, then one `connect` per connection, then
 /// `late`.  It states the values that are not VALUE_INITIAL, with units, in the shortest form that
 /// reads back as the same double.  Parsing the text gives an equal rack.  The

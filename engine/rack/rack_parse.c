@@ -467,25 +467,39 @@ parse_text(Parser* const parser, const char* const text, Status (*const parse)(P
   return status;
 }
 
-Status
-rack_parse(const char* const text, const char* const place, const Rack* const previous,
-           Rack** const out, Error* const error)
+/// Parse a document with a parser that has everything but the rack.
+static Status
+parse_new(Parser* const parser, const char* const text, Rack** const out)
 {
   Rack* const rack = rack_new();
   if (!rack) {
-    return rack_no_memory(error);
+    return rack_no_memory(parser->error);
   }
-  rack->next_uid = previous ? previous->next_uid : rack->next_uid;
-  Parser parser = {
-    .place = place, .rack = rack, .previous = previous, .is_document = true, .error = error
-  };
-  const Status status = parse_text(&parser, text, parse_document);
+  rack->next_uid = parser->previous ? parser->previous->next_uid : rack->next_uid;
+  parser->rack = rack;
+  const Status status = parse_text(parser, text, parse_document);
   if (status) {
     rack_free(rack);
   } else {
     *out = rack;
   }
   return status;
+}
+
+Status
+rack_parse(const char* const text, const char* const place, const Rack* const previous,
+           Rack** const out, Error* const error)
+{
+  Parser parser = { .place = place, .previous = previous, .is_document = true, .error = error };
+  return parse_new(&parser, text, out);
+}
+
+Status
+rack_parse_copy(const char* const text, const char* const place, Rack** const out,
+                Error* const error)
+{
+  Parser parser = { .place = place, .is_document = true, .is_copy = true, .error = error };
+  return parse_new(&parser, text, out);
 }
 
 Status

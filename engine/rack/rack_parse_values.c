@@ -209,14 +209,45 @@ find_next_param(const FxInfo* const fx, const char* const id, uint32_t* const pa
   return rack_find_param(fx, id, param, error);
 }
 
+/// Read a value that the plugin does not take, and leave it out.
+static Status
+skip_value(Parser* const parser)
+{
+  return parser_accept(parser, TOKEN_WORD) || parser_accept(parser, TOKEN_STRING)
+             ? STATUS_OK
+             : parser_unexpected(parser, "a value comes here");
+}
+
+/// KEY "=" value, of a parameter that the plugin does not have.
+static Status
+skip_pair(Parser* const parser)
+{
+  parser_advance(parser); // the key
+  parser_advance(parser); // "="
+  return skip_value(parser);
+}
+
+/// As rack_parse_value(), for a document that may have values of another version of a plugin.
+static Status
+parse_copied_value(Parser* const parser, RackNode* const node, const uint32_t param)
+{
+  const Token value = parser->now;
+  const Status status = skip_value(parser);
+  if (!status && rack_set_param(node, param, value.text, NULL)) {
+    // The initial value stays.
+  }
+  return status;
+}
+
 /// `param`: the parameter after the last one; receives the index of this one.
 static Status
 parse_keyed_value(Parser* const parser, RackNode* const node, uint32_t* const param)
 {
   const Token key = parser->now;
+  const bool is_copied = parser->is_copy && node->fx->source;
   Error cause;
   if (find_next_param(node->fx, key.text, param, &cause)) {
-    return refuse_key(parser, &key, &cause);
+    return is_copied ? skip_pair(parser) : refuse_key(parser, &key, &cause);
   }
   if (parser->given[*param]) {
     return parser_fail(parser, key.offset, STATUS_BAD_RACK, "%s is given twice; remove one",
@@ -225,7 +256,8 @@ parse_keyed_value(Parser* const parser, RackNode* const node, uint32_t* const pa
   parser->given[*param] = true;
   parser_advance(parser); // the key
   parser_advance(parser); // "="
-  return rack_parse_value(parser, node, *param);
+  return is_copied ? parse_copied_value(parser, node, *param)
+                   : rack_parse_value(parser, node, *param);
 }
 
 /// Parse the n-th value without a key.  `unquoted`: as in refuse_value().

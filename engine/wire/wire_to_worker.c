@@ -45,7 +45,8 @@ parse_rack(Coder* const coder, const char* const text, const RackUid* const uids
 {
   Rack* rack = NULL;
   Error error = { STATUS_OK, "" };
-  Status status = rack_parse(text, "document", NULL, &rack, &error);
+  // The server may hold plugins of an earlier catalogue.
+  Status status = rack_parse_copy(text, "document", &rack, &error);
   status = status ? status : rack_set_uids(rack, uids, n_nodes, next_uid, &error);
   if (status) {
     rack_free(rack);

@@ -293,6 +293,7 @@ extern const PluginFormat plugin_format_clap;
 const PluginFormat plugin_format_clap = {
   .name = "clap",
   .path_variable = "CLAP_PATH",
+  .is_deep = true,
   .default_folders = "~/.clap:/usr/local/lib/clap:/usr/lib/clap:/usr/lib64/clap",
   .is_folder = false,
   .extension = ".clap",

@@ -132,7 +132,7 @@ start_children(Crew* const crew, Error* const error)
       status = start_child(crew, &crew->children[c], error);
     }
   }
-  return status;
+  return crew->n_running ? STATUS_OK : status; // those that run will make room
 }
 
 // ---- ending ----
@@ -232,6 +232,8 @@ end_child(Crew* const crew, Child* const child, const int status)
   } else {
     report->n_bytes = 0;
     print_end(child, status, fault);
+    // Nobody here has killed it: perhaps the kernel, because memory is short.
+    report->is_transient = !child->is_late && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
   }
   crew->jobs->ended(crew->jobs->context, child->job, report, fault);
   clear_child(crew, child);
@@ -348,6 +350,21 @@ run_jobs(Crew* const crew, const sigset_t* const signals, Error* const error)
   return status;
 }
 
+/// The signals that the run waits for: the end of a child, and those that end the run.
+static void
+list_signals(sigset_t* const signals)
+{
+  static const int ends[] = { SIGHUP, SIGINT, SIGTERM };
+  sigemptyset(signals);
+  sigaddset(signals, SIGCHLD);
+  for (uint32_t e = 0; e < ARRAY_LEN(ends); ++e) {
+    struct sigaction action;
+    if (!sigaction(ends[e], NULL, &action) && action.sa_handler != SIG_IGN) { // as nohup sets it
+      sigaddset(signals, ends[e]);
+    }
+  }
+}
+
 static uint32_t
 count_children(const ChildJobs* const jobs)
 {
@@ -362,11 +379,7 @@ children_run(const ChildJobs* const jobs, Error* const error)
   Crew crew = { .jobs = jobs, .n_children = count_children(jobs), .parent = getpid() };
   sigset_t signals;
   sigset_t old;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGCHLD);
-  sigaddset(&signals, SIGHUP);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGTERM);
+  list_signals(&signals);
   sigprocmask(SIG_BLOCK, &signals, &old);
   signal(SIGCHLD, SIG_DFL); // an ignored one would reap the children
   crew.n_others = list_children(crew.others, MAX_OTHERS);

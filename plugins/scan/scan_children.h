@@ -25,6 +25,7 @@
 typedef struct Report {
   uint32_t place; ///< Of what the job does next; the job chooses the meaning
   bool is_complete;
+  bool is_transient; ///< The fault may be gone at the next attempt, such as a lack of memory
   char fault[REPORT_FAULT_BYTES]; ///< "": none
   size_t n_bytes;
   char text[]; ///< [ChildJobs::max_bytes]
@@ -49,8 +50,9 @@ typedef struct ChildJobs {
 NODISCARD bool report_add(Report* report, size_t max_bytes, const char* text, size_t n_bytes);
 
 /**
-   Run all jobs, several at a time.  After SIGINT, SIGTERM or SIGHUP all children are killed, and
-   the signal is raised again.
+   Run all jobs, several at a time; fewer while no further process can be started.  After SIGINT,
+   SIGTERM or SIGHUP all children are killed, and the signal is raised again; an ignored one stays
+   ignored.
 
    The process must have one thread and no other children.  This call resets an ignored SIGCHLD.
    STATUS_NO_MEM. [main]

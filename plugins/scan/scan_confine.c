@@ -3,7 +3,10 @@
 
 #include "scan_confine.h"
 
+#include "engine/base/process.h"
+
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -12,7 +15,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define NICE_VALUE       10                   // a scan may run beside a live server
+#define NICE_VALUE       10  // a scan may run beside a live server
+#define OOM_SCORE        500 // the kernel kills a child before the programs of users
 #define MAX_MEMORY_BYTES (UINT64_C(4) << 30U) // more than the process has when it starts
 #define MAX_CPU_S        60U                  // for processes that outlive the scan
 
@@ -85,7 +89,9 @@ scan_confine(const pid_t parent, const int output, const uint64_t max_file_bytes
 {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   setsid();
+  sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){ 0 }); // of a parent in real time, too
   setpriority(PRIO_PROCESS, 0, NICE_VALUE);
+  process_be_killed_first(OOM_SCORE);
   set_signals();
   set_environment();
   return getppid() == parent && set_descriptors(output) && set_limits(max_file_bytes) &&

@@ -117,7 +117,9 @@ describe_work(void* const context, const uint32_t job, Report* const report)
   Writer writer = { .report = report };
   Error error = { STATUS_OK, "" };
   const ScanBundle* const bundle = &scan->bundles[scan->jobs[job]];
-  if (scan->format->describe(bundle->found->path, on_found, &writer, &error)) {
+  const Status status = scan->format->describe(bundle->found->path, on_found, &writer, &error);
+  report->is_transient = status == STATUS_NO_MEM;
+  if (status) {
     snprintf(report->fault, sizeof(report->fault), "%.*s", (int)sizeof(report->fault) - 1,
              error.text[0] ? error.text : status_text(error.status));
   } else if (writer.is_full) {
@@ -133,6 +135,7 @@ describe_ended(void* const context, const uint32_t job, const Report* const repo
   ScanBundle* const bundle = &scan->bundles[scan->jobs[job]];
   if (fault[0]) {
     set_fault(bundle, fault);
+    bundle->key = report->is_transient ? 0U : bundle->key;
     return;
   }
   Error error = { STATUS_OK, "" };
@@ -252,6 +255,7 @@ take_bundle(Scan* const scan, const CatalogueBundle* const from)
     }
     if (from->fault[0]) {
       set_fault(bundle, from->fault);
+      bundle->key = from->key ? bundle->key : 0U; // 0: to be described again
     } else if (set_text(bundle, from->text, from->n_bytes)) {
       scan->status = STATUS_NO_MEM;
     }
@@ -289,6 +293,7 @@ prepare_ended(void* const context, const uint32_t job, const Report* const repor
   scan->broken = place && place <= scan->n && !scan->bundles[place - 1U].is_done ? place : 0U;
   if (scan->broken) {
     set_fault(&scan->bundles[scan->broken - 1U], fault);
+    scan->bundles[scan->broken - 1U].key *= !report->is_transient;
   } else if (fault[0] || take_bundles(scan, report, &error)) {
     for (uint32_t b = 0; b < scan->n; ++b) {
       if (!scan->bundles[b].is_kept && !scan->bundles[b].is_done) {

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #define SYSTEM_FOLDER "/usr/lib/"
+#define MAX_DEPTH     4U // of folders in folders, whose links may go round
 
 /// Folders for libraries that distributions have beside /usr/lib.
 static const char* const system_folders[] = {
@@ -68,19 +69,36 @@ add_entry(FoundBundles* const found, const PluginFormat* const format, const cha
                                     .inode = facts.st_ino });
 }
 
+static void add_inner(FoundBundles* found, const PluginFormat* format, const char* folder,
+                      const char* name, uint32_t depth);
+
 /// Add the bundles of a folder, which may have links in its path.
 static void
-add_folder(FoundBundles* const found, const PluginFormat* const format, const char* const path)
+add_folder(FoundBundles* const found, const PluginFormat* const format, const char* const path,
+           const uint32_t depth)
 {
   char folder[PATH_MAX];
   DIR* const entries = path[0] == '/' && realpath(path, folder) ? opendir(folder) : NULL;
   for (const struct dirent* entry = NULL; entries && (entry = readdir(entries));) {
     if (entry->d_name[0] != '.' && has_extension(entry->d_name, format->extension)) {
       add_entry(found, format, folder, entry->d_name);
+    } else if (entry->d_name[0] != '.' && format->is_deep && depth < MAX_DEPTH) {
+      add_inner(found, format, folder, entry->d_name, depth + 1U);
     }
   }
   if (entries) {
     closedir(entries);
+  }
+}
+
+/// Add the bundles of a folder in a folder, if there is one of this name.
+static void
+add_inner(FoundBundles* const found, const PluginFormat* const format, const char* const folder,
+          const char* const name, const uint32_t depth)
+{
+  char path[PATH_MAX];
+  if (snprintf(path, sizeof(path), "%s/%s", folder, name) < PATH_MAX) {
+    add_folder(found, format, path, depth);
   }
 }
 
@@ -97,7 +115,7 @@ add_word(FoundBundles* const found, const PluginFormat* const format, const char
   const int n = snprintf(path, sizeof(path), "%s%.*s", is_home ? home : "", (int)n_word - is_home,
                          word + is_home);
   if (n < PATH_MAX) {
-    add_folder(found, format, path);
+    add_folder(found, format, path, 0);
   }
 }
 
@@ -111,7 +129,7 @@ add_system_folders(FoundBundles* const found, const PluginFormat* const format,
     char path[PATH_MAX];
     if (snprintf(path, sizeof(path), "%s%.*s", system_folders[s], (int)(n_word - n), word + n) <
         PATH_MAX) {
-      add_folder(found, format, path);
+      add_folder(found, format, path, 0);
     }
   }
 }

@@ -247,6 +247,9 @@ TEST(a_file_is_read_whole_or_refused_with_its_name)
   assert_says(fault.text, "/none: No such file");
   ck_assert_int_eq(catalogue_read(scratch.directory, &catalogue, &fault), STATUS_FILE);
   assert_says(fault.text, "not a file");
+  ck_assert_int_eq(mkfifo(scratch_path(&scratch, "pipe"), 0600), 0);
+  ck_assert_int_eq(catalogue_read(scratch_path(&scratch, "pipe"), &catalogue, &fault), STATUS_FILE);
+  assert_says(fault.text, "/pipe: not a file");
   ck_assert_int_eq(truncate(scratch_path(&scratch, "bad"), (off_t)CATALOGUE_MAX_BYTES + 1), 0);
   ck_assert_int_eq(catalogue_read(scratch_path(&scratch, "bad"), &catalogue, &fault), STATUS_LIMIT);
   assert_says(fault.text, "larger than 256 MiB");

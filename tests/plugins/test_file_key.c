@@ -74,6 +74,21 @@ TEST(the_key_of_a_bundle_stays_if_nothing_changes)
   rmdir(scratch_path(&bundle, "folder"));
 }
 
+TEST(the_key_of_a_bundle_changes_with_files_in_its_folders)
+{
+  ck_assert_int_eq(mkdir(scratch_path(&bundle, "x86_64"), 0700), 0);
+  ck_assert_int_eq(symlink(".", scratch_path(&bundle, "x86_64/round")), 0);
+  const uint64_t empty = catalogue_key(bundle.directory);
+  scratch_write(&bundle, "x86_64/plugin.so", "abc", 3);
+  const uint64_t key = catalogue_key(bundle.directory);
+  ck_assert_uint_ne(key, empty);
+  scratch_write(&bundle, "x86_64/plugin.so", "abcd", 4);
+  ck_assert_uint_ne(catalogue_key(bundle.directory), key);
+  unlink(scratch_path(&bundle, "x86_64/plugin.so"));
+  unlink(scratch_path(&bundle, "x86_64/round"));
+  rmdir(scratch_path(&bundle, "x86_64"));
+}
+
 TEST(the_key_of_a_bundle_changes_with_its_files)
 {
   const uint64_t first = catalogue_key(bundle.directory);

@@ -161,6 +161,37 @@ TEST(a_bundle_is_a_folder_or_a_file_as_its_format_says)
   rmdir(scratch_path(&folder, "c.leaf"));
 }
 
+TEST(a_format_may_have_bundles_in_folders_of_its_folders)
+{
+  ck_assert_int_eq(mkdir(scratch_path(&folder, "maker"), 0700), 0);
+  put("maker/a.leaf", "good 1");
+  put("maker/b.tree", "good 2"); // not of a format that looks there
+  ck_assert_int_eq(symlink("..", scratch_path(&folder, "maker/round")), 0);
+  scan();
+  ck_assert_uint_eq(counts.n_bundles, 1);
+  ck_assert_str_eq(plugin_of_bundle("a.leaf"), "good 1");
+  unlink(scratch_path(&folder, "maker/round"));
+  unlink(scratch_path(&folder, "maker/a.leaf"));
+  unlink(scratch_path(&folder, "maker/b.tree"));
+  rmdir(scratch_path(&folder, "maker"));
+}
+
+/// As a process that was started by nohup.
+TEST(an_ignored_signal_does_not_end_a_scan)
+{
+  put("a.leaf", "good");
+  signal(SIGHUP, SIG_IGN);
+  sigset_t blocked;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGHUP);
+  sigprocmask(SIG_BLOCK, &blocked, NULL);
+  raise(SIGHUP); // pending, because it is blocked
+  scan();
+  sigprocmask(SIG_UNBLOCK, &blocked, NULL);
+  signal(SIGHUP, SIG_DFL);
+  ck_assert_uint_eq(counts.n_described, 1);
+}
+
 TEST(a_bundle_with_two_names_is_described_once)
 {
   put("a.leaf", "good");
@@ -287,6 +318,18 @@ TEST(a_removed_bundle_goes)
   ck_assert_ptr_null(find_bundle("a.leaf"));
   ck_assert_uint_eq(counts.n_bundles, 1);
   ck_assert_uint_eq(counts.n_described, 0);
+}
+
+TEST(a_bundle_that_somebody_else_has_killed_is_tried_again)
+{
+  put("a.leaf", "killed");
+  put("b.tree", "killed");
+  scan();
+  ck_assert_str_eq(fault_of("a.leaf"), "crashed (SIGKILL)");
+  ck_assert_uint_eq(counts.n_failed, 2);
+  put("c.leaf", "good");
+  scan();
+  ck_assert_uint_eq(counts.n_described, 3);
 }
 
 TEST(a_broken_bundle_is_remembered_and_not_run_again)

@@ -347,4 +347,21 @@ TEST(the_range_of_a_choice_has_all_its_numbers)
   ck_assert(!fx_param_accepts(slope, 2.0) && !fx_param_accepts(slope, 0.0 / 0.0));
 }
 
+TEST(a_copy_leaves_out_values_that_a_plugin_does_not_take)
+{
+  static const char text[] = "add a lv2 " TUBE " gone=3dB tubedrive=99 bypass=on\n"
+                             "add b gain gain=-3dB\n"
+                             "connect in a\nconnect a b\nconnect b out\n";
+  Rack* rack = NULL;
+  Error why;
+  ck_assert_int_ne(rack_parse(text, "x", NULL, &rack, &why), STATUS_OK);
+  OK(rack_parse_copy(text, "x", &rack, &error));
+  SCOPED_MEMORY char* const printed = rack_print(rack);
+  ck_assert_str_eq(printed, "add a lv2 " TUBE " bypass=on\nadd b gain gain=-3dB\n"
+                            "connect in a\nconnect a b\nconnect b out\n");
+  rack_free(rack);
+  ck_assert_int_ne(rack_parse_copy("add b gain gone=3", "x", &rack, &why), STATUS_OK);
+  ck_assert_int_ne(rack_parse_copy("add a lv2 " TUBE " gone=", "x", &rack, &why), STATUS_OK);
+}
+
 SUITE_MAIN("rack_plugins")

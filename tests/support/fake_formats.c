@@ -152,6 +152,8 @@ misbehave(const char* const bundle, const char* const words)
     closefrom(0);
   } else if (does(words, "crash")) {
     raise(SIGSEGV);
+  } else if (does(words, "killed")) {
+    raise(SIGKILL);
   } else if (does(words, "exit")) {
     exit(0);
   } else if (does(words, "fork")) {
@@ -257,6 +259,7 @@ static const PluginFormat box = { .name = "box",
 static const PluginFormat leaf = { .name = "leaf",
                                    .path_variable = "LEAF_PATH",
                                    .default_folders = "/nowhere",
+                                   .is_deep = true,
                                    .extension = ".leaf",
                                    .describe = describe_leaf };
 static const PluginFormat tree = { .name = "tree",

@@ -290,6 +290,23 @@ TEST(a_scan_that_fails_is_reported_and_the_rack_is_refused)
   assert_says(program.err, "the scan of plugins exited with 5");
 }
 
+TEST(list_plugins_says_that_no_plugin_has_the_words)
+{
+  put("effects.so");
+  RUN_GOOD("list", "plugins", "zzz");
+  ck_assert_str_eq(program.out, "");
+  assert_says(program.err, "no plugin has this word; `warprack list plugins` shows all");
+  RUN_GOOD("list", "plugins", "zzz", "gain");
+  assert_says(program.err, "no plugin has all these words");
+}
+
+TEST(scan_names_the_folders_that_it_leaves_out)
+{
+  setenv("LV2_PATH", "relative:/nowhere", 1);
+  RUN_GOOD("scan");
+  assert_says(program.err, "LV2_PATH: \"relative\" is left out");
+}
+
 TEST(list_plugins_finds_all_words_in_any_case)
 {
   put("effects.so");
@@ -390,6 +407,7 @@ TEST(info_shows_a_plugin_by_its_id_and_by_its_names)
   RUN_GOOD("scan");
   RUN_GOOD("info", "ladspa", "gain");
   assert_says(program.out, "-60 to 24 dB, default 0; a change is ramped");
+  assert_says(program.out, "in a rack   ladspa effects/gain\n");
   assert_says(program.out, "id          effects/gain\n");
   assert_says(program.out, "inputs      1\n");
   assert_says(program.out, "outputs     1\n");
@@ -398,6 +416,8 @@ TEST(info_shows_a_plugin_by_its_id_and_by_its_names)
   RUN_GOOD("info", "effects/gain");
   ck_assert_str_eq(program.out, by_name);
   free(by_name);
+  RUN_GOOD("info", "LADSPA", "gain");
+  assert_says(program.out, "id          effects/gain\n");
   RUN_GOOD("info", "Ducker");
   assert_says(program.out, "id          effects/ducker\n");
 }

@@ -158,6 +158,13 @@ TEST(a_report_has_the_latency_and_what_moves_it)
   ck_assert_uint_eq(plugin->report->moving[0], (uint32_t)plugin->param_ports[frames]);
 }
 
+TEST(a_parameter_that_moves_the_latency_while_switches_are_on_is_found)
+{
+  const Plugin* const plugin = probed("samples/masked");
+  ck_assert_uint_eq(plugin->report->latency_frames, 0);
+  ck_assert(plugin->fx.params[fx_param_find(&plugin->fx, "frames")].structural);
+}
+
 TEST(no_parameter_moves_a_latency_that_stays)
 {
   const PluginReport* const report = good_report("effects/delay");

@@ -5,6 +5,7 @@
 
 #include "engine/base/macros.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,11 +79,32 @@ large_run(const Fixture* const fixture, const FixtureCall* const call)
   memcpy(call->ports[OUTPUT], call->ports[INPUT], call->n_frames * sizeof(float));
 }
 
+static const FixturePort masked_ports[] = {
+  { .kind = FIXTURE_INPUT, .name = "Input" },
+  { .kind = FIXTURE_OUTPUT, .name = "Output" },
+  { .kind = FIXTURE_LATENCY, .name = "latency" },
+  { FIXTURE_CONTROL, "First on", 0.0F, 0.0F, FIXTURE_0, FIXTURE_TOGGLED },
+  { FIXTURE_CONTROL, "Second on", 0.0F, 0.0F, FIXTURE_0, FIXTURE_TOGGLED },
+  { FIXTURE_CONTROL, "Third on", 0.0F, 0.0F, FIXTURE_0, FIXTURE_TOGGLED },
+  { FIXTURE_CONTROL, "Frames", -0.1F, 100.1F, FIXTURE_100, FIXTURE_INTEGER },
+};
+
+/// Has a latency while all switches are on.
+static void
+masked_run(const Fixture* const fixture, const FixtureCall* const call)
+{
+  (void)fixture;
+  const bool is_on = *call->ports[3] > 0.0F && *call->ports[4] > 0.0F && *call->ports[5] > 0.0F;
+  *call->ports[2] = is_on ? *call->ports[6] : 0.0F;
+  memcpy(call->ports[OUTPUT], call->ports[INPUT], call->n_frames * sizeof(float));
+}
+
 const Fixture fixtures[] = {
   { "random", ports, ARRAY_LEN(ports), 0, random_run, NULL },
   { "blocks", ports, ARRAY_LEN(ports), 0, blocks_run, NULL },
   { "glides", ports, ARRAY_LEN(ports), sizeof(float), glides_run, glides_activate },
   { "large", ports, ARRAY_LEN(ports), LARGE_BYTES, large_run, NULL },
+  { "masked", masked_ports, ARRAY_LEN(masked_ports), 0, masked_run, NULL },
   { "divides", ports, ARRAY_LEN(ports), 0, divides_run, NULL },
 };
 const uint32_t n_fixtures = ARRAY_LEN(fixtures);

@@ -61,7 +61,8 @@ typedef struct PluginReport {
 typedef enum ReportPromise {
   REPORT_NOTHING, ///< Not measured, or the samples differ
   REPORT_SPLITS,  ///< Runs may be split at any frame, so parameters change at their frames
-  REPORT_EXACT    ///< The same samples, live or offline, with blocks of any length
+  REPORT_EXACT,   ///< The same samples, live or offline, with blocks of any length
+  REPORT_N_PROMISES
 } ReportPromise;
 
 /// @param report NULL: there is none. [any]

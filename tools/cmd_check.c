@@ -130,7 +130,7 @@ plugins_json(const Rack* const rack)
   for (uint32_t n = 0; n < rack->n_nodes; ++n) {
     if (rack->nodes[n].fx->source) {
       json_array_append_new(nodes, json_pack("{ss so}", "node", rack->nodes[n].name, "report",
-                                             report_json(plugin_of(rack->nodes[n].fx))));
+                                             report_text_json(plugin_of(rack->nodes[n].fx))));
     }
   }
   return nodes;

@@ -291,8 +291,9 @@ plugin_json(const Plugin* const plugin)
       plugin->maker, "category", plugin->category, "licence", plugin->licence, "file",
       command_json_text(plugin->binary), "inputs", (int)count_audio(plugin, 0), "side_chains",
       (int)count_audio(plugin, PORT_SIDECHAIN), "outputs", (int)count_audio(plugin, PORT_OUTPUT),
-      "reports_latency", (int)reports_latency(plugin), "report", report_json(plugin), "presets",
-      presets, "notes", plugin->notes, "fault", plugin->fault, "params", params_json(&plugin->fx));
+      "reports_latency", (int)reports_latency(plugin), "report", report_text_json(plugin),
+      "presets", presets, "notes", plugin->notes, "fault", plugin->fault, "params",
+      params_json(&plugin->fx));
 }
 
 // ---- search ----

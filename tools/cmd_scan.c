@@ -5,6 +5,7 @@
 #include "commands.h"
 #include "options.h"
 #include "probing.h"
+#include "report_text.h"
 
 #include "engine/base/process.h"
 #include "engine/base/text.h"
@@ -163,6 +164,11 @@ scan(const bool everything, const bool probes, const bool json)
     status = probing_all(&catalogue, everything, &error);
   }
   const int exit_code = status ? command_fail(&cmd_scan, &error) : print(catalogue, &counts, json);
+  if (!status && probes && !json) {
+    catalogue_use(catalogue);
+    catalogue = NULL;
+    report_text_print_all();
+  }
   catalogue_free(catalogue);
   return exit_code;
 }

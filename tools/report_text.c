@@ -7,6 +7,7 @@
 
 #include "engine/base/macros.h"
 #include "engine/base/memory.h"
+#include "plugins/catalogue.h"
 
 #include <stdio.h>
 
@@ -130,6 +131,39 @@ report_text_print_node(const char* const node, const Plugin* const plugin,
   printf("\n");
 }
 
+/// Count the promise of a plugin; print it if it could not be probed.
+static void
+count_promise(const Plugin* const plugin, uint32_t counts[const REPORT_N_PROMISES])
+{
+  if (!plugin->report) {
+    return;
+  }
+  if (*plugin->report->fault) {
+    printf("%s \"%s\" could not be probed: %s\n", plugin->source.format, plugin->source.id,
+           plugin->report->fault);
+  } else {
+    ++counts[report_promise(plugin->report)];
+  }
+}
+
+void
+report_text_print_all(void)
+{
+  uint32_t n = 0;
+  uint32_t counts[REPORT_N_PROMISES] = { 0 };
+  const Catalogue* const catalogue = catalogue_current();
+  const CatalogueEntry* const entries = catalogue_entries(catalogue, &n);
+  for (uint32_t e = 0; e < n; ++e) {
+    const Plugin* plugin = NULL;
+    if (!catalogue_find_plugin(entries[e].format, entries[e].id, &plugin, NULL)) {
+      count_promise(plugin, counts);
+    }
+  }
+  printf("%u play the same samples live and offline, with blocks of any length; of %u others "
+         "parameters change at their frame; %u depend on the blocks\n",
+         counts[REPORT_EXACT], counts[REPORT_SPLITS], counts[REPORT_NOTHING]);
+}
+
 // ---- JSON ----
 
 static json_t*
@@ -158,7 +192,7 @@ flags_json(const PluginReport* const report)
 }
 
 json_t*
-report_json(const Plugin* const plugin)
+report_text_json(const Plugin* const plugin)
 {
   const PluginReport* const report = plugin->report;
   if (!report) {

@@ -11,7 +11,11 @@
 void report_text_print(const Plugin* plugin);
 
 /// The report; null if there is none. [main]
-json_t* report_json(const Plugin* plugin);
+json_t* report_text_json(const Plugin* plugin);
+
+/// Print the plugins of this process's catalogue that could not be probed, and what the reports of
+/// the others promise. [main]
+void report_text_print_all(void);
 
 /// Print what a rack can expect of the plugin of a node: a comment after its text. [main]
 void report_text_print_node(const char* node, const Plugin* plugin, uint32_t block_frames);

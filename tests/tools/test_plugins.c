@@ -124,6 +124,7 @@ TEST(scan_probes_each_plugin_once)
   RUN_GOOD("info", "ladspa", "effects/moving");
   assert_says(program.out, "probed      not yet; `warprack scan --probe`");
   RUN_GOOD("scan", "--probe");
+  assert_says(program.out, " play the same samples live and offline");
   const unsigned n_effects = count_reports();
   ck_assert_uint_gt(n_effects, 5);
   RUN_GOOD("info", "ladspa", "effects/moving");
@@ -135,6 +136,7 @@ TEST(scan_probes_each_plugin_once)
   RUN_GOOD("scan");
   ck_assert_uint_eq(count_reports(), n_effects); // kept
   RUN_GOOD("scan", "--probe");
+  assert_says(program.out, "ladspa \"samples/divides\" could not be probed: crashed (SIGABRT)");
   ck_assert_uint_gt(count_reports(), n_effects);
   RUN_GOOD("info", "ladspa", "samples/blocks");
   assert_says(program.out, "samples     not promised: they depend on the lengths of blocks\n");

@@ -17,6 +17,8 @@
 
    - detector=rms takes the level from the mean square over a one-pole window of 10 ms.
    - If linked, the loudest channel of each frame sets one gain for all channels.
+   - While its side input is connected, the level is that of the side input, which has as many
+     channels as the node.
    - All settings ramp, also attack and release: without a ramp, a new attack of 0 would make a step
      in the gain.
    - The smoother's state is double: with a release of 5 s at 192 kHz its steps are below the
@@ -273,6 +275,8 @@ const FxInfo fx_compressor_info = {
   .summary = "Reduce levels above a threshold",
   .params = compressor_params,
   .n_params = N_PARAMS,
+  .sides = &sidechain_input,
+  .n_sides = 1,
   .tolerance = 1e-5,
   .tolerance_reason = "decibels in single precision: 1e-6 of the gain before makeup",
   .create = compressor_create,

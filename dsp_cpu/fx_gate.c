@@ -10,7 +10,8 @@
      gain -> 1 while open, -> range while closed, by one pole with the attack's or the release's
              time constant (1 - 1/e of the way; the release so falls evenly in dB)
 
-   |x| is the magnitude of the sample; if linked, that of the loudest channel.  The hold time
+   |x| is the magnitude of the sample, or that of the side input while it is connected; if linked,
+   that of the loudest channel.  The hold time
    bridges zero crossings, so it should be at least half a period of the lowest note.  Source: U.
    Zoelzer (ed.), "DAFX: Digital Audio Effects", 2nd ed. 2011, chapter 4, noise gate; hysteresis and
    hold as in studio hardware.
@@ -192,6 +193,8 @@ const FxInfo fx_gate_info = {
   .summary = "Reduce levels below a threshold",
   .params = gate_params,
   .n_params = N_PARAMS,
+  .sides = &sidechain_input,
+  .n_sides = 1,
   .tolerance = 1e-6,
   .tolerance_reason = "one rounding of the gain and one of the product",
   .create = gate_create,

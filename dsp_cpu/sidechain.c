@@ -13,6 +13,8 @@
 #define FEW_THREADS  64U
 #define MANY_THREADS 256U
 
+const FxSide sidechain_input = { .name = "sidechain" };
+
 Sidechain
 sidechain_new(const FxSetup* const setup, const bool is_linked, FxShape* const shape)
 {
@@ -61,9 +63,11 @@ void
 sidechain_peak(const FxUnit* const io, const uint32_t n_channels, const uint32_t first,
                float* const peak, const uint32_t n_frames)
 {
+  const bool is_keyed = io->side && io->side[0];
+  const float* const* const from = is_keyed ? io->side : io->in;
   memset(peak, 0, n_frames * sizeof(float));
   for (uint32_t c = 0; c < n_channels; ++c) {
-    raise_peak(peak, io->in[c] + first, n_frames);
+    raise_peak(peak, from[c] + first, n_frames);
   }
 }
 

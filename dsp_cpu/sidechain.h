@@ -16,6 +16,9 @@
 // tile of the kernels.
 #define SIDECHAIN_CHUNK 64U
 
+/// The side input of an effect that measures sidechain_peak(): as many channels as the unit.
+extern const FxSide sidechain_input;
+
 /// The set-up that all dynamics effects share.
 typedef struct Sidechain {
   double rate_hz;
@@ -38,7 +41,8 @@ sidechain_pack(uint32_t* const word, const float setting)
   memcpy(word, &setting, sizeof(setting));
 }
 
-/// peak[i] = the largest |in[c][first + i]| over the channels; NaN is ignored. [rt]
+/// peak[i] = the largest |in[c][first + i]| over the channels, or |side[c][first + i]| if the side
+/// input is connected; NaN is ignored. [rt]
 void sidechain_peak(const FxUnit* io, uint32_t n_channels, uint32_t first, float* peak,
                     uint32_t n_frames);
 

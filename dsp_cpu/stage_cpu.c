@@ -39,7 +39,7 @@ typedef struct Batch {
   FxUnit* units;
   const float** ins;
   float** outs;
-  uint32_t* first_in;  ///< [n_units] into ins
+  uint32_t* first_in;  ///< [n_units] into ins: main inputs, then side inputs
   uint32_t* first_out; ///< [n_units] into outs
   uint32_t n_units;
   Run* runs;
@@ -170,6 +170,11 @@ point_units(const Stage* const stage, Batch* const batch, const uint32_t first, 
     const BatchUnit* const unit = &batch->specs[u];
     for (uint32_t c = 0; c < unit->n_in; ++c) {
       batch->ins[batch->first_in[u] + c] = stage->spec.rows[unit->in_rows[c]] + frame;
+    }
+    for (uint32_t c = 0; c < unit->n_side; ++c) {
+      const uint32_t row = unit->side_rows[c];
+      batch->ins[batch->first_in[u] + unit->n_in + c] =
+          row == BACKEND_NO_ROW ? NULL : stage->spec.rows[row] + frame;
     }
     for (uint32_t c = 0; c < unit->n_out; ++c) {
       batch->outs[batch->first_out[u] + c] = stage->spec.rows[unit->out_rows[c]] + frame;
@@ -320,8 +325,15 @@ silence_unit(const Stage* const stage, const BatchUnit* const unit, const uint32
   }
 }
 
-/// Replace the output of a unit by its input times the gain of its node; in the block in which this
-/// begins or ends, cross-fade.
+/// The row of the input that belongs to an output: the last input if there are fewer.
+static uint32_t
+input_row(const BatchUnit* const unit, const uint32_t output)
+{
+  return unit->in_rows[output < unit->n_in ? output : unit->n_in - 1U];
+}
+
+/// Replace the output of a unit by its input times the gain of its node, that of a source by
+/// silence; in the block in which this begins or ends, cross-fade.
 static void
 bypass_unit(const Stage* const stage, const BatchUnit* const unit, const uint32_t n_frames,
             const bool was_bypassed, const bool is_bypassed)
@@ -330,9 +342,9 @@ bypass_unit(const Stage* const stage, const BatchUnit* const unit, const uint32_
   const float before = was_bypassed;
   const float step = ((float)is_bypassed - before) / (float)n_frames;
   for (uint32_t c = 0; c < unit->n_out; ++c) {
-    const float* const in = stage->spec.rows[unit->in_rows[c < unit->n_in ? c : unit->n_in - 1U]];
+    const float* const in = unit->n_in ? stage->spec.rows[input_row(unit, c)] : NULL;
     float* const out = stage->spec.rows[unit->out_rows[c]];
-    const bool is_valid = is_finite(in, n_frames);
+    const bool is_valid = in && is_finite(in, n_frames);
     for (uint32_t i = 0; i < n_frames; ++i) {
       const float dry = before + step * (float)(i + 1U);
       out[i] = (1.0F - dry) * out[i] + (is_valid ? dry * gain * in[i] : 0.0F);
@@ -559,7 +571,7 @@ batch_width(const StageStep* const step)
 {
   BatchWidth width = { 0 };
   for (uint32_t u = 0; u < step->n_units; ++u) {
-    width.n_ins += step->units[u].n_in;
+    width.n_ins += step->units[u].n_in + step->units[u].n_side;
     width.n_outs += step->units[u].n_out;
   }
   return width;
@@ -595,8 +607,12 @@ batch_init(const Stage* const stage, Batch* const batch, const StageStep* const 
     const BatchUnit* const unit = &step->units[u];
     batch->first_in[u] = in;
     batch->first_out[u] = out;
-    batch->units[u] = (FxUnit){ unit->node, unit->state, batch->ins + in, batch->outs + out };
-    in += unit->n_in;
+    batch->units[u] = (FxUnit){ .node = unit->node,
+                                .state = unit->state,
+                                .in = batch->ins + in,
+                                .out = batch->outs + out,
+                                .side = unit->n_side ? batch->ins + in + unit->n_in : NULL };
+    in += unit->n_in + unit->n_side;
     out += unit->n_out;
     if (u == 0U || unit->node_index != step->units[u - 1U].node_index) {
       batch->runs[batch->n_runs++] = (Run){ .first_unit = u, .node_index = unit->node_index };

@@ -8,9 +8,10 @@
 
    - A plugin with i main audio inputs on n channels has n / i instances, in the order of the
      channels, with one set of parameters.  One channel feeds all inputs of a plugin with several;
-     another n that i does not divide is refused.  A plugin without audio outputs or without main
-     audio inputs is refused.
-   - Side-chain inputs and CV inputs are silent.
+     another n that i does not divide is refused.  A plugin without main audio inputs has one
+     instance.  A plugin without audio outputs is refused.
+   - Side chains are side inputs of the effect (FxSide), of every instance; silent without a
+     connection.  CV inputs are silent.
    - A control input begins at the value of the rack, else of the preset, else at its initial value.
      FxInfo::initial is its value without that of the rack.
    - A change of a parameter takes effect at its frame, where the run is cut, if the plugin's report
@@ -24,10 +25,10 @@
    - The latency may change while the plugin runs, and the builder follows it (FxInfo::latency).
      During a bypass it does not change.  The bypass has room for 0.5 s, or for a longer latency that
      the node begins with; the dry signal is early if the latency grows beyond that.
-   - `bypass` cross-fades in 10 ms to the input, delayed by the latency.  The plugin runs on, so that
-     it is warm when it returns.  A port of the plugin for this, PORT_ENABLED or PORT_BYPASS, stays
-     at the number that does not bypass: what plugins do with the other one differs, down to silence
-     and crashes.
+   - `bypass` cross-fades in 10 ms to the input, delayed by the latency, or to silence if there is
+     none.  The plugin runs on, so that it is warm when it returns.  A port of the plugin for this,
+     PORT_ENABLED or PORT_BYPASS, stays at the number that does not bypass: what plugins do with the
+     other one differs, down to silence and crashes.
 */
 #ifndef WARPRACK_PLUGINS_HOST_H
 #define WARPRACK_PLUGINS_HOST_H

@@ -83,11 +83,15 @@ lines_advance(Bypass* const bypass, const BypassShape* const shape, const uint32
   bypass->n_filled += n_frames < missing ? n_frames : missing;
 }
 
-/// The input for an output, delayed.  `delayed` is memory for it.
+/// The input for an output, delayed, or silence.  `delayed` is memory for it.
 static const float*
 dry_row(const Bypass* const bypass, const BypassShape* const shape, const FxUnit* const io,
         const uint32_t output, float* const delayed, const uint32_t n_frames)
 {
+  if (!shape->n_in) {
+    memset(delayed, 0, n_frames * sizeof(float));
+    return delayed;
+  }
   const uint32_t channel = output < shape->n_in ? output : shape->n_in - 1U;
   if (!bypass->latency_frames) {
     return io->in[channel];

@@ -18,7 +18,8 @@
 
 /// The same for all instances of a node.
 typedef struct BypassShape {
-  uint32_t n_in, n_out; ///< Channels; an output beyond the inputs gets the last input
+  uint32_t n_in, n_out; ///< Channels; an output beyond the inputs gets the last input, or silence
+                        ///< if there is none
   uint32_t max_block_frames;
   uint32_t max_latency_frames; ///< For which the lines have room; 0: there are no lines
   uint32_t fade_frames;

@@ -37,14 +37,13 @@ check_widths(const Plugin* const plugin, const Widths* const widths, const uint3
              Error* const error)
 {
   const char* const name = plugin->fx.name;
-  if (!widths->n_main || !widths->n_out) {
-    return error_set(error, STATUS_BAD_RACK, "%s: the plugin has no audio %s", name,
-                     widths->n_main ? "output" : "input");
+  if (!widths->n_out) {
+    return error_set(error, STATUS_BAD_RACK, "%s: the plugin has no audio output", name);
   }
-  if (n_in != 1U && n_in % widths->n_main) {
+  if (n_in > 1U && n_in % widths->n_main) {
     return no_width(plugin, n_in, widths->n_main, error);
   }
-  const uint64_t n_instances = n_in == 1U ? 1U : n_in / widths->n_main;
+  const uint64_t n_instances = n_in > 1U ? n_in / widths->n_main : 1U;
   if (n_instances * widths->n_out > FX_MAX_CHANNELS) {
     return error_set(error, STATUS_BAD_RACK, "%s: would have %u outputs; a node can have %u", name,
                      (uint32_t)(n_instances * widths->n_out), FX_MAX_CHANNELS);
@@ -52,16 +51,35 @@ check_widths(const Plugin* const plugin, const Widths* const widths, const uint3
   return STATUS_OK;
 }
 
+/// The channel of FxUnit::side for port p: after those of earlier side inputs, and of earlier ports
+/// of its own.
+static uint32_t
+side_channel(const Plugin* const plugin, const uint32_t p)
+{
+  uint32_t channel = 0;
+  for (uint32_t s = 0; s < plugin->side_of[p]; ++s) {
+    channel += plugin->fx.sides[s].n_channels;
+  }
+  for (uint32_t other = 0; other < p; ++other) {
+    const PluginPort* const port = &plugin->ports[other];
+    channel += port->type == PORT_AUDIO && port->flags & PORT_SIDECHAIN &&
+               !(port->flags & PORT_OUTPUT) && plugin->side_of[other] == plugin->side_of[p];
+  }
+  return channel;
+}
+
 /// Choose the channel for each audio input.
 static void
 choose_sources(const HostLanes* const lanes, const Plugin* const plugin)
 {
   uint32_t row = 0;
-  uint32_t channel = 0;
+  uint32_t n_main = 0;
   for (uint32_t p = 0; p < plugin->n_ports; ++p) {
     const PluginPort* const port = &plugin->ports[p];
     if (port->type == PORT_AUDIO && !(port->flags & PORT_OUTPUT)) {
-      lanes->sources[row++] = port->flags & PORT_SIDECHAIN ? LANE_SILENT : channel++ % lanes->n_in;
+      const bool is_side = (port->flags & PORT_SIDECHAIN) != 0U;
+      const uint32_t channel = is_side ? side_channel(plugin, p) : n_main++ % lanes->n_in;
+      lanes->sources[row++] = (HostSource){ is_side, channel };
     }
   }
 }
@@ -75,11 +93,11 @@ host_lanes_make(HostLanes* const lanes, const Plugin* const plugin, const uint32
   if (status) {
     return status;
   }
-  lanes->n_in = n_in == 1U ? 1U : widths.n_main;
-  lanes->n_instances = n_in / lanes->n_in;
+  lanes->n_in = n_in > 1U ? widths.n_main : n_in;
+  lanes->n_instances = n_in > 1U ? n_in / widths.n_main : 1U;
   lanes->n_out = widths.n_out;
   lanes->n_rows = widths.n_main + widths.n_side;
-  lanes->sources = arena_take(arena, lanes->n_rows, sizeof(uint32_t));
+  lanes->sources = arena_take(arena, lanes->n_rows, sizeof(HostSource));
   if (!lanes->sources) {
     return error_set(error, STATUS_NO_MEM, "%s: out of memory", plugin->fx.name);
   }

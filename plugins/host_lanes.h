@@ -7,18 +7,22 @@
 
 #include "engine/base/arena.h"
 
-#define LANE_SILENT UINT32_MAX
+/// The source of an audio input of an instance.
+typedef struct HostSource {
+  bool is_side;     ///< A channel of FxUnit::side, else of FxUnit::in
+  uint32_t channel; ///< Of that
+} HostSource;
 
 typedef struct HostLanes {
   uint32_t n_instances;
-  uint32_t n_in;     ///< Channels of the node for each instance
-  uint32_t n_rows;   ///< Audio inputs of an instance, with side chains
-  uint32_t* sources; ///< [n_rows] the channel of each, among n_in, or LANE_SILENT
-  uint32_t n_out;    ///< Audio outputs of an instance
+  uint32_t n_in;       ///< Channels of the node for each instance
+  uint32_t n_rows;     ///< Audio inputs of an instance, with side chains
+  HostSource* sources; ///< [n_rows]
+  uint32_t n_out;      ///< Audio outputs of an instance
 } HostLanes;
 
 /**
-   Spread `n_in` channels.
+   Spread `n_in` channels; a plugin without main inputs has one instance.
 
    @return STATUS_BAD_RACK with the numbers that are possible, STATUS_NO_MEM.
    [builder]

@@ -283,14 +283,16 @@ host_set(void* const node, const uint32_t param, const double value)
 
 /// Copy the inputs for the instance: a plugin may write to its inputs, which other nodes read.
 static void
-copy_inputs(const HostLanes* const lanes, float* const* const rows, const float* const* const in,
+copy_inputs(const HostLanes* const lanes, float* const* const rows, const FxUnit* const io,
             const uint32_t first, const uint32_t n_frames)
 {
   for (uint32_t r = 0; r < lanes->n_rows; ++r) {
-    if (lanes->sources[r] == LANE_SILENT) {
-      memset(rows[r], 0, n_frames * sizeof(float));
+    const HostSource* const source = &lanes->sources[r];
+    const float* const* const from = source->is_side ? io->side : io->in;
+    if (from && from[source->channel]) {
+      memcpy(rows[r], from[source->channel] + first, n_frames * sizeof(float));
     } else {
-      memcpy(rows[r], in[lanes->sources[r]] + first, n_frames * sizeof(float));
+      memset(rows[r], 0, n_frames * sizeof(float)); // a side input without connections
     }
   }
 }
@@ -316,7 +318,7 @@ static void
 run_instance(const HostNode* const node, HostUnit* const unit, const FxUnit* const io,
              const uint32_t first, const uint32_t n_frames)
 {
-  copy_inputs(&node->lanes, unit->rows, io->in, first, n_frames);
+  copy_inputs(&node->lanes, unit->rows, io, first, n_frames);
   for (uint32_t o = 0; o < node->lanes.n_out; ++o) {
     unit->out[o] = io->out[o] + first;
   }

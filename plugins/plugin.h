@@ -126,6 +126,7 @@ typedef struct Plugin {
   const PluginPreset* presets;
   const PluginReport* report; ///< NULL: not probed yet
   const int32_t* param_ports; ///< [fx.n_params] place in `ports`, or a PluginWord
+  const uint32_t* side_of;    ///< [n_ports] for audio inputs of PORT_SIDECHAIN: index in fx.sides
 } Plugin;
 
 /// Parameters of plugin nodes that are not ports.
@@ -161,6 +162,11 @@ NODISCARD Status plugin_read(char* text, Arena* arena, const FxInfo* functions, 
 
 /// Make FxInfo::params and Plugin::param_ports from the ports. [any, not rt]
 NODISCARD Status plugin_make_params(Plugin* plugin, Arena* arena, Error* error);
+
+/// Make FxInfo::sides, FxInfo::is_source and Plugin::side_of from the ports.  Ports of one group
+/// are one side input, and so are those without a group.  The only side input of a plugin is
+/// "sidechain"; several are named after their groups. [any, not rt]
+NODISCARD Status plugin_make_sides(Plugin* plugin, Arena* arena, Error* error);
 
 /// The id of a parameter from its name: "Input gain (dB)" is `input_gain`. [any]
 #define PLUGIN_ID_BYTES 64U

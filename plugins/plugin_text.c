@@ -403,6 +403,7 @@ plugin_read(char* const text, Arena* const arena, const FxInfo* const functions,
   if (!status) {
     make_effect(reader.plugin, short_name, functions);
     status = plugin_make_params(reader.plugin, arena, error);
+    status = status ? status : plugin_make_sides(reader.plugin, arena, error);
   }
   if (!status) {
     *out = reader.plugin;

@@ -217,6 +217,20 @@ print_channels(const CheckArgs* const args, const WorkerFacts* const facts)
   }
 }
 
+/// Name the nodes that have a kernel and run on the CPU, because a side input is connected.
+static void
+print_side_nodes(const Rack* const rack)
+{
+  RackUid last = RACK_UID_NONE;
+  for (uint32_t e = 0; e < rack->n_edges; ++e) {
+    const RackNode* const node = rack_find_uid(rack, rack->edges[e].to.uid);
+    if (rack->edges[e].to.side && node && node->fx->kernel && node->uid != last) {
+      printf("# %s runs on the CPU, because its side input is connected\n", node->name);
+      last = node->uid;
+    }
+  }
+}
+
 /// Print the canonical text, then the figures as comments: the output is a valid rack file.
 static void
 print_report(const CheckArgs* const args, const Rack* const rack, const char* const text,
@@ -245,6 +259,9 @@ print_report(const CheckArgs* const args, const Rack* const rack, const char* co
     printf("# late %s\n", late);
   }
   print_times(args, measured);
+  if (measured->n_sides > 1U) {
+    print_side_nodes(rack);
+  }
   for (uint32_t n = 0; n < rack->n_nodes; ++n) {
     if (rack->nodes[n].fx->source) {
       report_text_print_node(rack->nodes[n].name, plugin_of(rack->nodes[n].fx),

@@ -128,11 +128,31 @@ print_params(const FxInfo* const fx)
   }
 }
 
+/// The channels of a side input, "" for as many as the effect has.
+static const char*
+side_width(const FxSide* const side, char text[const 24])
+{
+  snprintf(text, 24, side->n_channels == 1U ? " (1 channel)" : " (%u channels)", side->n_channels);
+  return side->n_channels ? text : "";
+}
+
+static void
+print_sides(const FxInfo* const fx)
+{
+  char width[24];
+  for (uint32_t s = 0; s < fx->n_sides; ++s) {
+    printf("%-12s%s%s\n", s ? "" : "side inputs", fx->sides[s].name,
+           side_width(&fx->sides[s], width));
+  }
+}
+
 static int
 print_effect(const FxInfo* const fx)
 {
   printf("%s: %s\n", fx->name, fx->summary);
   print_params(fx);
+  printf(fx->n_sides ? "\n" : "");
+  print_sides(fx);
   printf("\nAgrees across backends and block sizes to %.3g (%s).\n", fx->tolerance,
          fx->tolerance_reason);
   return 0;
@@ -195,11 +215,22 @@ params_json(const FxInfo* const fx)
 }
 
 static json_t*
+sides_json(const FxInfo* const fx)
+{
+  json_t* const sides = json_array();
+  for (uint32_t s = 0; s < fx->n_sides; ++s) {
+    json_array_append_new(sides, json_pack("{ss si}", "name", fx->sides[s].name, "channels",
+                                           (int)fx->sides[s].n_channels));
+  }
+  return sides;
+}
+
+static json_t*
 effect_json(const FxInfo* const fx)
 {
-  return json_pack("{ss ss sb sf ss so}", "name", fx->name, "summary", fx->summary, "offline_only",
-                   fx->offline_only, "tolerance", fx->tolerance, "tolerance_reason",
-                   fx->tolerance_reason, "params", params_json(fx));
+  return json_pack("{ss ss sb sf ss so so}", "name", fx->name, "summary", fx->summary,
+                   "offline_only", fx->offline_only, "tolerance", fx->tolerance, "tolerance_reason",
+                   fx->tolerance_reason, "params", params_json(fx), "side_inputs", sides_json(fx));
 }
 
 // ---- plugins ----
@@ -262,9 +293,7 @@ print_plugin(const Plugin* const plugin)
   print_fact("file", file ? file : "");
   free(file);
   printf("%-12s%u\n", "inputs", count_audio(plugin, 0));
-  if (count_audio(plugin, PORT_SIDECHAIN)) {
-    printf("%-12s%u, silent\n", "side chains", count_audio(plugin, PORT_SIDECHAIN));
-  }
+  print_sides(&plugin->fx);
   printf("%-12s%u\n", "outputs", count_audio(plugin, PORT_OUTPUT));
   if (!plugin->report) {
     print_fact("latency", reports_latency(plugin) ? "reported" : "not reported");
@@ -286,14 +315,13 @@ plugin_json(const Plugin* const plugin)
     json_array_append_new(presets, json_string(plugin->presets[p].name));
   }
   return json_pack(
-      "{ss ss ss ss ss ss ss so si si si sb so so ss ss so}", "short_name", plugin->fx.name,
+      "{ss ss ss ss ss ss ss so si so si sb so so ss ss so}", "short_name", plugin->fx.name,
       "format", plugin->source.format, "id", plugin->source.id, "name", plugin->name, "maker",
       plugin->maker, "category", plugin->category, "licence", plugin->licence, "file",
-      command_json_text(plugin->binary), "inputs", (int)count_audio(plugin, 0), "side_chains",
-      (int)count_audio(plugin, PORT_SIDECHAIN), "outputs", (int)count_audio(plugin, PORT_OUTPUT),
-      "reports_latency", (int)reports_latency(plugin), "report", report_text_json(plugin),
-      "presets", presets, "notes", plugin->notes, "fault", plugin->fault, "params",
-      params_json(&plugin->fx));
+      command_json_text(plugin->binary), "inputs", (int)count_audio(plugin, 0), "side_inputs",
+      sides_json(&plugin->fx), "outputs", (int)count_audio(plugin, PORT_OUTPUT), "reports_latency",
+      (int)reports_latency(plugin), "report", report_text_json(plugin), "presets", presets, "notes",
+      plugin->notes, "fault", plugin->fault, "params", params_json(&plugin->fx));
 }
 
 // ---- search ----

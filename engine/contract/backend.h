@@ -82,6 +82,8 @@ typedef struct NodeHealth {
   _Atomic NodeRenewal renewal;
 } NodeHealth;
 
+#define BACKEND_NO_ROW UINT32_MAX
+
 /// One unit of a batch and the rows that it reads and writes.
 typedef struct BatchUnit {
   void* node;
@@ -93,9 +95,10 @@ typedef struct BatchUnit {
   _Atomic uint32_t* node_ns; ///< Measured time of the node's block on one core; outlives the plan
   NodeHealth* health;        ///< Health of the node
   const double* targets;     ///< [n_params] last values set in the node [player]
-  uint32_t n_in, n_out;
+  uint32_t n_in, n_out, n_side;
   const uint32_t* in_rows;
   const uint32_t* out_rows;
+  const uint32_t* side_rows; ///< [n_side] for FxUnit::side: BACKEND_NO_ROW where it is NULL
 } BatchUnit;
 
 typedef enum StepKind {
@@ -169,6 +172,7 @@ extern const char* const engine_backend_names[];
 #define PLACE_REASONS(ROW)                                                                         \
   ROW(NODE,       "node")       /* its own backend= */                                             \
   ROW(KERNEL,     "kernel")     /* the effect runs on the CPU only */                              \
+  ROW(SIDE,       "side-input") /* a side input is connected: on the CPU only */                   \
   ROW(OPTION,     "option")     /* --backend */                                                    \
   ROW(COST,       "cost")       /* auto: the quicker side */                                       \
   ROW(MEMORY,     "memory")     /* auto: the GPU has not enough */                                 \

@@ -48,6 +48,13 @@ fx_make(const FxInfo* const fx, const FxSetup* const setup, FxShape* const shape
   return status;
 }
 
+uint32_t
+fx_side_channels(const FxInfo* const fx, const FxShape* const shape, const uint32_t side)
+{
+  const uint32_t n_channels = fx->sides[side].n_channels;
+  return n_channels ? n_channels : shape->unit_in;
+}
+
 int
 fx_param_find(const FxInfo* const fx, const char* const id)
 {

@@ -15,6 +15,10 @@
      (FxShape::unit_in).  A unit holds all data that changes while audio runs: filter memory, delay
      lines, ramps.
 
+   An effect may have *side inputs*, for signals that control it: the side chain of a compressor.
+   They are not among the channels of the node, and nothing need be connected to them.  An effect
+   without main inputs, such as an instrument, is a *source*: one unit that only has outputs.
+
    `run` gets a list of units, of one or many nodes of the same effect, and processes n_frames of
    each.  Several cores may run different units of one node at the same time, so `run` only reads
    nodes, and writes only units and outputs.
@@ -124,7 +128,7 @@ typedef struct FxSetup {
   const FxInfo* fx;          ///< The effect; lives as long as the process
   double rate_hz;            ///< Frames per second
   uint32_t max_block_frames; ///< Largest n_frames of `run`, and its usual value
-  uint32_t n_in;             ///< Input channels connected, at least 1
+  uint32_t n_in;             ///< Input channels connected, at least 1; 0 for a source
   const double* values;      ///< [n_params] numbers in the table's units, checked against the table
   const bool* given;         ///< [n_params] the rack states the value; else it is the initial one
   const char* const* texts;  ///< [n_params] TEXT, PATH and FILE values as written; NULL for others
@@ -138,7 +142,7 @@ typedef struct FxSetup {
 /// Properties of the node, which `create` fills in.
 typedef struct FxShape {
   uint32_t unit_in;        ///< Input channels of one unit: 1, or FxSetup::n_in if the channels are
-                           ///< coupled, or a part of n_in; create() finds 1
+                           ///< coupled, or a part of n_in; create() finds 1.  0 for a source
   uint32_t unit_out;       ///< Output channels of one unit; create() finds 1
   uint32_t latency_frames; ///< From input to its output, when the node begins; see FxInfo::latency
   uint64_t tail_frames; ///< Frames that may still sound after the input ends; UINT64_MAX: no bound
@@ -149,10 +153,12 @@ typedef struct FxShape {
 
 /// One unit in a `run`: its node, its memory, its channels.
 typedef struct FxUnit {
-  const void* node;       ///< Node that `create` returned
-  void* state;            ///< unit_bytes of memory, 64-byte aligned
-  const float* const* in; ///< [unit_in] pointers to n_frames samples
-  float* const* out;      ///< [unit_out] pointers to n_frames samples; never overlaps `in`
+  const void* node;         ///< Node that `create` returned
+  void* state;              ///< unit_bytes of memory, 64-byte aligned
+  const float* const* in;   ///< [unit_in] pointers to n_frames samples
+  float* const* out;        ///< [unit_out] pointers to n_frames samples; never overlaps `in`
+  const float* const* side; ///< The channels of all side inputs, in their order, as `in`.  Those of
+                            ///< a side input without connections are NULL.  NULL: none has any
 } FxUnit;
 
 #define FX_KERNEL_SIZES  4U
@@ -200,6 +206,14 @@ typedef struct FxKernel {
   void (*pack)(const void* node, uint32_t* words);
 } FxKernel;
 
+#define FX_SIDE_BYTES 64U // of the name of a side input, with the final zero
+
+/// A side input.
+typedef struct FxSide {
+  const char* name;    ///< Letters, digits, _ and -: in racks after the node's name and a point
+  uint32_t n_channels; ///< Of one unit; 0: FxShape::unit_in
+} FxSide;
+
 /// The plugin that an effect hosts.
 typedef struct FxSource {
   const char* format; ///< "clap", "ladspa" or "lv2": the word in racks
@@ -214,7 +228,10 @@ struct FxInfo {
   const char* tolerance_reason; ///< Why outputs differ across backends and splits
   double tolerance;             ///< Largest absolute difference for a full-scale input
   bool offline_only;            ///< Refused in live racks, with a reason
-  bool cut_at_events; ///< With `set_at`: the engine splits runs all the same, and the frame is 0
+  bool cut_at_events;  ///< With `set_at`: the engine splits runs all the same, and the frame is 0
+  bool is_source;      ///< The effect has no main inputs
+  const FxSide* sides; ///< [n_sides] all names differ
+  uint32_t n_sides;
   const FxSource* source; ///< NULL: built in
 
   /// Create a node.  Does not allocate large memory: it reports the amount in FxShape::data_bytes,
@@ -300,6 +317,9 @@ fx_param_is_file(const FxParam* const param)
 {
   return param->kind == PARAM_FILE || param->kind == PARAM_PATH;
 }
+
+/// Channels of a side input of one unit. [any]
+REALTIME uint32_t fx_side_channels(const FxInfo* fx, const FxShape* shape, uint32_t side);
 
 /// Index of a parameter, or -1. [any]
 int fx_param_find(const FxInfo* fx, const char* id);

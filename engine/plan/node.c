@@ -302,8 +302,11 @@ node_new(const RackNode* const rack_node, const uint32_t n_in, const Format* con
     return error_set(error, status, "%s: %s", rack_node->name, without_prefix(why.text, fx->name));
   }
   take_initial_values(node, rack_node, format->rate_hz);
-  node->n_units = n_in / node->shape.unit_in;
+  node->n_units = fx->is_source ? 1U : n_in / node->shape.unit_in;
   node->n_out = node->n_units * node->shape.unit_out;
+  for (uint32_t s = 0; s < fx->n_sides; ++s) {
+    node->n_side += node_side_channels(node, s);
+  }
   if (node->n_out > FX_MAX_CHANNELS) {
     error_set(error, STATUS_BAD_RACK, "%s would have %u output channels; a node can have %u",
               rack_node->name, node->n_out, FX_MAX_CHANNELS);
@@ -312,6 +315,12 @@ node_new(const RackNode* const rack_node, const uint32_t n_in, const Format* con
   }
   *out = node;
   return STATUS_OK;
+}
+
+uint32_t
+node_side_channels(const Node* const node, const uint32_t side)
+{
+  return node->n_units * fx_side_channels(node->fx, &node->shape, side);
 }
 
 Status

@@ -23,6 +23,7 @@ typedef struct Node {
   FxShape shape;  ///< Until node_load(), its tail and sizes are upper bounds
   bool is_loaded; ///< node_load() has succeeded
   uint32_t n_in, n_out;
+  uint32_t n_side; ///< Channels of all side inputs: for each input, those of unit 0, of unit 1 ...
   uint32_t n_units;
   const Backend* backend;
   DeviceMemory* device; ///< The units, if the backend has its own memory; else NULL
@@ -48,12 +49,12 @@ typedef struct Link {
   const Node* to;
   uint32_t from_first, n_from; ///< First source channel (from 0) and number of channels; one
                                ///< channel feeds all destinations
-  uint32_t to_first, n_to;
-  uint32_t plan_index;    ///< Used by the planner, as in Node
-  float gain;             ///< Target gain in the active plan, linear; 0: the link fades out
-  MixLink mix;            ///< [player]
-  const Backend* backend; ///< Backend that mixes the link and holds its delay lines
-  bool is_loaded;         ///< link_load() has succeeded
+  uint32_t to_first, n_to;     ///< Those of side inputs follow the node's n_in channels
+  uint32_t plan_index;         ///< Used by the planner, as in Node
+  float gain;                  ///< Target gain in the active plan, linear; 0: the link fades out
+  MixLink mix;                 ///< [player]
+  const Backend* backend;      ///< Backend that mixes the link and holds its delay lines
+  bool is_loaded;              ///< link_load() has succeeded
 } Link;
 
 /// The files that were opened while a plan was made, without duplicates.
@@ -73,6 +74,9 @@ size_t file_cache_bytes(const FileLoader* loader);
 /// node_load() allocates.  Error texts name the node. [builder]
 NODISCARD Status node_new(const RackNode* rack_node, uint32_t n_in, const Format* format,
                           const Backend* backend, FileLoader* loader, Node** out, Error* error);
+
+/// Channels of a side input of all units of a node. [builder]
+uint32_t node_side_channels(const Node* node, uint32_t side);
 
 /// Read the node's files, and allocate its units and other large memory.  Does nothing if the node
 /// is loaded. [builder]

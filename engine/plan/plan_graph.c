@@ -42,10 +42,23 @@ find_routes(Graph* const graph, Error* const error)
                                    : STATUS_OK;
 }
 
+#define END_BYTES (RACK_NAME_BYTES + FX_SIDE_BYTES + 16U) // of the text of an end
+
 static const char*
 name_of(const Graph* const graph, const uint32_t index)
 {
   return index == GRAPH_IN ? "in" : index == GRAPH_OUT ? "out" : graph->rack->nodes[index].name;
+}
+
+/// The name of the end that connection `e` leads to, with its side input.
+static const char*
+target_name(const Graph* const graph, const uint32_t e, char text[const END_BYTES])
+{
+  const uint32_t to = graph->routes[e].to;
+  const uint32_t side = graph->rack->edges[e].to.side;
+  snprintf(text, END_BYTES, "%s%s%s", name_of(graph, to), side ? "." : "",
+           side ? graph->rack->nodes[to].fx->sides[side - 1U].name : "");
+  return text;
 }
 
 static uint32_t
@@ -54,12 +67,11 @@ width_out(const Graph* const graph, const uint32_t index)
   return index == GRAPH_IN ? graph->request->format->n_in : graph->plan->nodes[index].node->n_out;
 }
 
-/// Refuse connection `e`, whose `channel` is beyond the `width` channels of vertex `index`.
+/// Refuse connection `e`, whose `channel` is beyond the `width` channels of the end `name`.
 static Status
-no_channel(const Graph* const graph, const uint32_t e, const uint32_t index, const uint32_t channel,
-           const uint32_t width, Error* const error)
+no_channel(const Graph* const graph, const uint32_t e, const char* const name,
+           const uint32_t channel, const uint32_t width, Error* const error)
 {
-  const char* const name = name_of(graph, index);
   graph->fault->edge = e + 1U;
   return error_set(error, STATUS_BAD_RACK, "%s:%u does not exist: %s has %u channel%s", name,
                    channel, name, width, width == 1U ? "" : "s");
@@ -77,23 +89,32 @@ print_channels(const char* const name, const uint32_t first, const uint32_t n, c
   }
 }
 
+/// The channels of a vertex that a connection may lead to: those of its main inputs, or of a side
+/// input.
+typedef struct Target {
+  uint32_t first, width; ///< As in Link
+} Target;
+
 static Status
-widths_differ(const Graph* const graph, const uint32_t e, Error* const error)
+widths_differ(const Graph* const graph, const uint32_t e, const Target* const target,
+              Error* const error)
 {
   const RackEdge* const edge = &graph->rack->edges[e];
   const Route* const route = &graph->routes[e];
   const Link* const like = &route->like;
   const char* const from = name_of(graph, route->from);
-  const char* const to = name_of(graph, route->to);
+  const uint32_t to_first = like->to_first - target->first;
   const uint32_t n = like->n_from < like->n_to ? like->n_from : like->n_to;
-  char given[2][RACK_NAME_BYTES + 16U]; // as written in the rack
+  char to[END_BYTES];
+  target_name(graph, e, to);
+  char given[2][END_BYTES + 16U]; // as written in the rack
   print_channels(from, like->from_first, edge->from.first ? like->n_from : 0U, given[0],
                  sizeof(given[0]));
-  print_channels(to, like->to_first, edge->to.first ? like->n_to : 0U, given[1], sizeof(given[1]));
-  char picked[RACK_NAME_BYTES + 16U]; // of the wider end
+  print_channels(to, to_first, edge->to.first ? like->n_to : 0U, given[1], sizeof(given[1]));
+  char picked[END_BYTES + 16U]; // of the wider end
   const bool is_from_wide = like->n_from > like->n_to;
-  print_channels(is_from_wide ? from : to, is_from_wide ? like->from_first : like->to_first, n,
-                 picked, sizeof(picked));
+  print_channels(is_from_wide ? from : to, is_from_wide ? like->from_first : to_first, n, picked,
+                 sizeof(picked));
   graph->fault->edge = e + 1U;
   return error_set(error, STATUS_BAD_RACK,
                    "%s gives %u channels and %s takes %u; pick some, as in connect %s %s", given[0],
@@ -102,7 +123,7 @@ widths_differ(const Graph* const graph, const uint32_t e, Error* const error)
 }
 
 /// Resolve the source channels of the edges to vertex v.  Sets *width to the number of channels
-/// that they give v (0: no edges).
+/// that they give its main inputs (0: no edges).
 static Status
 resolve_sources(Graph* const graph, const uint32_t v, uint32_t* const width, Error* const error)
 {
@@ -113,41 +134,78 @@ resolve_sources(Graph* const graph, const uint32_t v, uint32_t* const width, Err
     Route* const route = &graph->routes[e];
     const uint32_t available = width_out(graph, route->from);
     if (edge->from.last > available) {
-      return no_channel(graph, e, route->from, edge->from.last, available, error);
+      return no_channel(graph, e, name_of(graph, route->from), edge->from.last, available, error);
     }
     route->like.from_first = edge->from.first ? edge->from.first - 1U : 0U;
     route->like.n_from = edge->from.first ? edge->from.last - edge->from.first + 1U : available;
-    const uint32_t needs = edge->to.first ? edge->to.last : route->like.n_from;
+    const uint32_t n_given = edge->to.first ? edge->to.last : route->like.n_from;
+    const uint32_t needs = edge->to.side ? 0U : n_given;
     *width = needs > *width ? needs : *width;
   }
   return STATUS_OK;
 }
 
-/// Resolve the destination channels of the edges to vertex v, which has `width` channels.
+/// Resolve the destination channels of edge `e`.
 static Status
-resolve_destinations(Graph* const graph, const uint32_t v, const uint32_t width, Error* const error)
+resolve_destination(const Graph* const graph, const uint32_t e, const Target* const target,
+                    Error* const error)
 {
-  for (uint32_t i = graph->in_edges.first[v]; i < graph->in_edges.first[v + 1U]; ++i) {
-    const uint32_t e = graph->in_edges.list[i];
-    const RackEdge* const edge = &graph->rack->edges[e];
-    Route* const route = &graph->routes[e];
-    Link* const like = &route->like;
-    const bool to_the_output = route->to == GRAPH_OUT;
-    like->to_first = edge->to.first ? edge->to.first - 1U : 0U;
-    like->n_to = edge->to.first ? edge->to.last - edge->to.first + 1U : width;
-    if (!edge->to.first && to_the_output && like->n_from > 1U && like->n_from < width) {
-      like->n_to =
-          // A stereo rack plays on the first two outputs of a device with eight.
-          like->n_from;
-    }
-    if (like->to_first + like->n_to > width) {
-      return no_channel(graph, e, route->to, edge->to.last, width, error);
-    }
-    if (like->n_from != like->n_to && like->n_from != 1U) {
-      return widths_differ(graph, e, error);
-    }
+  const RackEdge* const edge = &graph->rack->edges[e];
+  const Route* const route = &graph->routes[e];
+  Link* const like = &graph->routes[e].like;
+  const bool to_the_output = route->to == GRAPH_OUT;
+  const uint32_t first = edge->to.first ? edge->to.first - 1U : 0U;
+  like->to_first = target->first + first;
+  like->n_to = edge->to.first ? edge->to.last - first : target->width;
+  if (!edge->to.first && to_the_output && like->n_from > 1U && like->n_from < target->width) {
+    like->n_to =
+        like->n_from; // a stereo rack plays on the first two outputs of a device with eight
+  }
+  if (first + like->n_to > target->width) {
+    char name[END_BYTES];
+    return no_channel(graph, e, target_name(graph, e, name), edge->to.last, target->width, error);
+  }
+  if (like->n_from != like->n_to && like->n_from != 1U) {
+    return widths_differ(graph, e, target, error);
   }
   return STATUS_OK;
+}
+
+/// Resolve the destination channels of the edges to the main inputs of vertex v, which has `width`
+/// channels.
+static Status
+resolve_destinations(const Graph* const graph, const uint32_t v, const uint32_t width,
+                     Error* const error)
+{
+  const Target target = { .width = width };
+  Status status = STATUS_OK;
+  for (uint32_t i = graph->in_edges.first[v]; !status && i < graph->in_edges.first[v + 1U]; ++i) {
+    const uint32_t e = graph->in_edges.list[i];
+    if (!graph->rack->edges[e].to.side) {
+      status = resolve_destination(graph, e, &target, error);
+    }
+  }
+  return status;
+}
+
+/// Resolve the destination channels of the edges to the side inputs of node v.
+static Status
+resolve_sides(const Graph* const graph, const uint32_t v, Error* const error)
+{
+  const Node* const node = graph->plan->nodes[v].node;
+  Status status = STATUS_OK;
+  for (uint32_t i = graph->in_edges.first[v]; !status && i < graph->in_edges.first[v + 1U]; ++i) {
+    const uint32_t e = graph->in_edges.list[i];
+    const uint32_t side = graph->rack->edges[e].to.side;
+    if (side) {
+      Target target = { node->n_in, node_side_channels(node, side - 1U) };
+      for (uint32_t s = 0; s + 1U < side; ++s) {
+        target.first += node_side_channels(node, s);
+      }
+      status = resolve_destination(graph, e, &target, error);
+    }
+  }
+  return status;
 }
 
 /// The longest latency of the inputs of vertex v, in frames.
@@ -182,20 +240,43 @@ find_node(Graph* const graph, const RackNode* const rack_node, const uint32_t n_
   return node_new(rack_node, n_in, request->format, backend, request->loader, out, error);
 }
 
+static bool
+has_side_edge(const Graph* const graph, const uint32_t v)
+{
+  bool has = false;
+  for (uint32_t i = graph->in_edges.first[v]; i < graph->in_edges.first[v + 1U]; ++i) {
+    has = has || graph->rack->edges[graph->in_edges.list[i]].to.side;
+  }
+  return has;
+}
+
 /// Choose the backend of a node and its reason.  A node without backend= runs on the CPU if its
-/// effect has no kernel.  A backend= that is not possible is an error.
+/// effect has no kernel, or if a side input is connected, which kernels do not read.  A backend=
+/// that is not possible is an error.
 static Status
-place_node(const Graph* const graph, const RackNode* const rack_node, const Backend** const backend,
+place_node(const Graph* const graph, const uint32_t v, const Backend** const backend,
            PlaceReason* const reason, Error* const error)
 {
   const PlanRequest* const request = graph->request;
-  const bool has_kernel = rack_node->fx->kernel != NULL;
+  const RackNode* const rack_node = &graph->rack->nodes[v];
+  const bool has_side = has_side_edge(graph, v);
+  const bool has_kernel = rack_node->fx->kernel && !has_side;
   if (rack_node->backend != RACK_BACKEND_GPU) {
     const bool chosen = rack_node->backend == RACK_BACKEND_CPU;
     const bool needs_cpu = !has_kernel && request->backend != &backend_cpu;
     *backend = chosen || !has_kernel ? &backend_cpu : request->backend;
-    *reason = chosen ? PLACE_NODE : needs_cpu ? PLACE_KERNEL : request->reason;
+    *reason = chosen       ? PLACE_NODE
+              : !needs_cpu ? request->reason
+              : has_side   ? PLACE_SIDE
+                           : PLACE_KERNEL;
     return STATUS_OK;
+  }
+  if (has_side) {
+    return error_set(
+        error, STATUS_NO_BACKEND,
+        "%s: backend=gpu: a node with a connected side input runs on the CPU only; use "
+        "backend=auto",
+        rack_node->name);
   }
   if (!has_kernel) {
     return error_set(error, STATUS_NO_BACKEND,
@@ -265,18 +346,20 @@ resolve_nodes(Graph* const graph, Error* const error)
     if (status) {
       return status;
     }
-    n_in = n_in ? n_in : 1U; // no connections: one silent channel
+    n_in = n_in || graph->rack->nodes[v].fx->is_source ? n_in
+                                                       : 1U; // no connections: one silent channel
     if (n_in > FX_MAX_CHANNELS) {
       return error_set(error, STATUS_BAD_RACK, "%s would have %u channels; a node can have %u",
                        graph->rack->nodes[v].name, n_in, FX_MAX_CHANNELS);
     }
     PlanNode* const plan_node = &plan->nodes[v];
     const Backend* backend = NULL;
-    status = place_node(graph, &graph->rack->nodes[v], &backend, &plan_node->reason, error);
+    status = place_node(graph, v, &backend, &plan_node->reason, error);
     status = status ? status : resolve_destinations(graph, v, n_in, error);
     if (!status) {
       status = find_node(graph, &graph->rack->nodes[v], n_in, backend, &plan_node->node, error);
     }
+    status = status ? status : resolve_sides(graph, v, error);
     if (status) {
       return status;
     }

@@ -20,6 +20,8 @@ typedef struct Layout {
   uint32_t* sorted;     ///< [n_nodes] by level, then backend, effect, index
   uint32_t* last_level; ///< [n_nodes] highest level that reads the node's output
   uint32_t** in_rows;   ///< [n_nodes][node->n_in]
+  uint32_t** side_rows; ///< [n_nodes][node->n_side] BACKEND_NO_ROW where nothing is connected; NULL
+                        ///< if nothing is at all
   uint32_t** out_rows;  ///< [n_nodes][n_out of the node]
   uint32_t* free_rows;  ///< Stack
   uint32_t n_free;
@@ -38,7 +40,9 @@ static void
 rows_give_back(Layout* const layout, const uint32_t* const rows, const uint32_t n)
 {
   for (uint32_t i = 0; i < n; ++i) {
-    layout->free_rows[layout->n_free++] = rows[i];
+    if (rows[i] != BACKEND_NO_ROW) {
+      layout->free_rows[layout->n_free++] = rows[i];
+    }
   }
 }
 
@@ -63,28 +67,55 @@ compare_by_level(const void* const a, const void* const b, void* const plan_node
   return (uintptr_t)left_fx < (uintptr_t)right_fx ? -1 : 1; // two plugins of one name
 }
 
-/// Fill the mix rows of one node's input or of the rack's output: one per channel, with its terms.
+/// Fill the mix row of one channel of a node's inputs or of the rack's output, with its terms.
 static void
-mix_vertex(Layout* const layout, const uint32_t v, const uint32_t* const rows, const uint32_t n,
-           MixRow* const mix)
+mix_channel(Layout* const layout, const uint32_t v, const uint32_t c, const uint32_t row,
+            MixRow* const mix)
 {
   Plan* const plan = layout->plan;
   const uint32_t* const list = layout->in_links.list + layout->in_links.first[v];
   const uint32_t n_links = layout->in_links.first[v + 1U] - layout->in_links.first[v];
-  for (uint32_t c = 0; c < n; ++c) {
-    MixTerm* const terms = arena_take(&plan->arena, n_links, sizeof(MixTerm));
-    mix[c] = (MixRow){ .to = rows[c], .terms = terms };
-    for (uint32_t l = 0; terms && l < n_links; ++l) {
-      Link* const link = plan->links[list[l]].link;
-      if (c < link->to_first || c >= link->to_first + link->n_to) {
-        continue;
-      }
-      const uint32_t channel = c - link->to_first;
-      const uint32_t source = link->from_first + (link->n_from == 1U ? 0U : channel);
-      const uint32_t from = link->from ? layout->out_rows[link->from->plan_index][source] : source;
-      terms[mix[c].n_terms++] = (MixTerm){ .from = from, .link = &link->mix, .channel = channel };
+  MixTerm* const terms = arena_take(&plan->arena, n_links, sizeof(MixTerm));
+  *mix = (MixRow){ .to = row, .terms = terms };
+  for (uint32_t l = 0; terms && l < n_links; ++l) {
+    Link* const link = plan->links[list[l]].link;
+    if (c < link->to_first || c >= link->to_first + link->n_to) {
+      continue;
+    }
+    const uint32_t channel = c - link->to_first;
+    const uint32_t source = link->from_first + (link->n_from == 1U ? 0U : channel);
+    const uint32_t from = link->from ? layout->out_rows[link->from->plan_index][source] : source;
+    terms[mix->n_terms++] = (MixTerm){ .from = from, .link = &link->mix, .channel = channel };
+  }
+}
+
+/// Fill the mix rows of a node: one per channel, side inputs that are connected included.  Returns
+/// their number.
+static uint32_t
+mix_node(Layout* const layout, const uint32_t v, MixRow* const mix)
+{
+  const Node* const node = layout->plan->nodes[v].node;
+  for (uint32_t c = 0; c < node->n_in; ++c) {
+    mix_channel(layout, v, c, layout->in_rows[v][c], &mix[c]);
+  }
+  uint32_t n = node->n_in;
+  for (uint32_t c = 0; layout->side_rows[v] && c < node->n_side; ++c) {
+    if (layout->side_rows[v][c] != BACKEND_NO_ROW) {
+      mix_channel(layout, v, node->n_in + c, layout->side_rows[v][c], &mix[n++]);
     }
   }
+  return n;
+}
+
+/// Fill the mix rows of the rack's output.  Returns their number.
+static uint32_t
+mix_output(Layout* const layout, MixRow* const mix)
+{
+  const Plan* const plan = layout->plan;
+  for (uint32_t c = 0; c < plan->n_out; ++c) {
+    mix_channel(layout, plan->n_nodes, c, plan->n_in + c, &mix[c]);
+  }
+  return plan->n_out;
 }
 
 /// Add a step that mixes into the inputs of `n` nodes, or into the rack's output if `nodes` is
@@ -93,32 +124,29 @@ static void
 mix_level(Layout* const layout, const uint32_t* const nodes, const uint32_t n)
 {
   Plan* const plan = layout->plan;
-  const uint32_t output = plan->n_nodes;
-  uint32_t n_rows = nodes ? 0U : plan->n_out;
-  uint32_t n_links =
-      nodes ? 0U : layout->in_links.first[output + 1U] - layout->in_links.first[output];
-  for (uint32_t i = 0; i < n; ++i) {
-    n_rows += plan->nodes[nodes[i]].node->n_in;
-    n_links += layout->in_links.first[nodes[i] + 1U] - layout->in_links.first[nodes[i]];
+  const EdgeGroups* const in_links = &layout->in_links;
+  const uint32_t output[] = { plan->n_nodes };
+  const uint32_t* const vertices = nodes ? nodes : output;
+  const uint32_t n_vertices = nodes ? n : 1U;
+  uint32_t max_rows = nodes ? 0U : plan->n_out;
+  uint32_t max_links = 0;
+  for (uint32_t i = 0; i < n_vertices; ++i) {
+    const Node* const node = nodes ? plan->nodes[vertices[i]].node : NULL;
+    max_rows += node ? node->n_in + node->n_side : 0U;
+    max_links += in_links->first[vertices[i] + 1U] - in_links->first[vertices[i]];
   }
-  MixRow* const rows = arena_take(&plan->arena, n_rows, sizeof(MixRow));
-  MixLink** const links = arena_take(&plan->arena, n_links, sizeof(MixLink*));
-  uint32_t* const out_rows = arena_take(layout->scratch, plan->n_out, sizeof(uint32_t));
-  if (!rows || !links || !out_rows) {
+  MixRow* const rows = arena_take(&plan->arena, max_rows, sizeof(MixRow));
+  MixLink** const links = arena_take(&plan->arena, max_links, sizeof(MixLink*));
+  if (!rows || !links) {
     return;
   }
-  uint32_t row = 0;
-  uint32_t link = 0;
-  for (uint32_t i = 0; i < (nodes ? n : 1U); ++i) {
-    const uint32_t v = nodes ? nodes[i] : output;
-    for (uint32_t c = 0; !nodes && c < plan->n_out; ++c) {
-      out_rows[c] = plan->n_in + c;
-    }
-    const uint32_t width = nodes ? plan->nodes[v].node->n_in : plan->n_out;
-    mix_vertex(layout, v, nodes ? layout->in_rows[v] : out_rows, width, rows + row);
-    row += width;
-    for (uint32_t l = layout->in_links.first[v]; l < layout->in_links.first[v + 1U]; ++l) {
-      links[link++] = &plan->links[layout->in_links.list[l]].link->mix;
+  uint32_t n_rows = 0;
+  uint32_t n_links = 0;
+  for (uint32_t i = 0; i < n_vertices; ++i) {
+    const uint32_t v = vertices[i];
+    n_rows += nodes ? mix_node(layout, v, rows + n_rows) : mix_output(layout, rows);
+    for (uint32_t l = in_links->first[v]; l < in_links->first[v + 1U]; ++l) {
+      links[n_links++] = &plan->links[in_links->list[l]].link->mix;
     }
   }
   layout->steps[layout->n_steps++] = (StageStep){
@@ -129,6 +157,26 @@ mix_level(Layout* const layout, const uint32_t* const nodes, const uint32_t n)
     .links = links,
     .n_links = n_links,
   };
+}
+
+/// The rows of one unit's side inputs; NULL if none is connected.
+static const uint32_t*
+unit_side_rows(Layout* const layout, const uint32_t v, const uint32_t unit)
+{
+  const Node* const node = layout->plan->nodes[v].node;
+  const uint32_t* from = layout->side_rows[v];
+  uint32_t* const rows =
+      from ? arena_take(&layout->plan->arena, node->n_side / node->n_units, sizeof(uint32_t))
+           : NULL;
+  uint32_t n = 0;
+  for (uint32_t s = 0; rows && s < node->fx->n_sides; ++s) {
+    const uint32_t width = fx_side_channels(node->fx, &node->shape, s);
+    for (uint32_t c = 0; c < width; ++c) {
+      rows[n++] = from[unit * width + c];
+    }
+    from += node->n_units * width;
+  }
+  return rows;
 }
 
 /// Add one batch of nodes of one effect.
@@ -149,17 +197,20 @@ batch_nodes(Layout* const layout, const uint32_t* const nodes, const uint32_t n)
     Node* const node = plan->nodes[nodes[i]].node;
     const FxShape* const shape = &node->shape;
     for (uint32_t c = 0; c < node->n_units; ++c) {
-      units[u++] = (BatchUnit){ .node = node->fx_node,
-                                .n_sets = &node->n_sets,
-                                .node_index = nodes[i],
-                                .channel = c,
-                                .node_ns = &node->block_ns,
-                                .health = &node->health,
-                                .targets = node->targets,
-                                .n_in = shape->unit_in,
-                                .n_out = shape->unit_out,
-                                .in_rows = layout->in_rows[nodes[i]] + c * shape->unit_in,
-                                .out_rows = layout->out_rows[nodes[i]] + c * shape->unit_out };
+      units[u++] =
+          (BatchUnit){ .node = node->fx_node,
+                       .n_sets = &node->n_sets,
+                       .node_index = nodes[i],
+                       .channel = c,
+                       .node_ns = &node->block_ns,
+                       .health = &node->health,
+                       .targets = node->targets,
+                       .n_in = shape->unit_in,
+                       .n_out = shape->unit_out,
+                       .n_side = layout->side_rows[nodes[i]] ? node->n_side / node->n_units : 0U,
+                       .in_rows = layout->in_rows[nodes[i]] + c * shape->unit_in,
+                       .out_rows = layout->out_rows[nodes[i]] + c * shape->unit_out,
+                       .side_rows = unit_side_rows(layout, nodes[i], c) };
     }
   }
   plan->n_units += n_units;
@@ -172,12 +223,56 @@ batch_nodes(Layout* const layout, const uint32_t* const nodes, const uint32_t n)
   };
 }
 
+/// True if a link leads to a channel of node v from `first` to before `end`.
+static bool
+is_linked(const Layout* const layout, const uint32_t v, const uint32_t first, const uint32_t end)
+{
+  bool found = false;
+  for (uint32_t l = layout->in_links.first[v]; l < layout->in_links.first[v + 1U]; ++l) {
+    const uint32_t to = layout->plan->links[layout->in_links.list[l]].link->to_first;
+    found = found || (to >= first && to < end);
+  }
+  return found;
+}
+
+/// A table of n times BACKEND_NO_ROW; NULL if out of memory.
+static uint32_t*
+no_rows(Layout* const layout, const uint32_t n)
+{
+  uint32_t* const rows = arena_take(&layout->plan->arena, n, sizeof(uint32_t));
+  for (uint32_t i = 0; rows && i < n; ++i) {
+    rows[i] = BACKEND_NO_ROW;
+  }
+  return rows;
+}
+
 static void
 take_rows(Layout* const layout, uint32_t** const table, const uint32_t v, const uint32_t n)
 {
   table[v] = arena_take(&layout->plan->arena, n, sizeof(uint32_t));
   for (uint32_t c = 0; table[v] && c < n; ++c) {
     table[v][c] = row_take(layout);
+  }
+}
+
+/// Take rows for the side inputs of node v that a link leads to.
+static void
+take_side_rows(Layout* const layout, const uint32_t v)
+{
+  const Node* const node = layout->plan->nodes[v].node;
+  uint32_t end = node->n_in;
+  for (uint32_t s = 0; s < node->fx->n_sides; ++s) {
+    const uint32_t first = end;
+    end += node_side_channels(node, s);
+    if (!is_linked(layout, v, first, end)) {
+      continue;
+    }
+    if (!layout->side_rows[v] && !(layout->side_rows[v] = no_rows(layout, node->n_side))) {
+      return;
+    }
+    for (uint32_t c = first; c < end; ++c) {
+      layout->side_rows[v][c - node->n_in] = row_take(layout);
+    }
   }
 }
 
@@ -203,6 +298,7 @@ lay_out_level(Layout* const layout, const uint32_t* const nodes, const uint32_t 
   const uint32_t level = plan_nodes[nodes[0]].level;
   for (uint32_t i = 0; i < n; ++i) {
     take_rows(layout, layout->in_rows, nodes[i], plan_nodes[nodes[i]].node->n_in);
+    take_side_rows(layout, nodes[i]);
     take_rows(layout, layout->out_rows, nodes[i], plan_nodes[nodes[i]].node->n_out);
   }
   for (uint32_t begin = 0, i = 1; i <= n; ++i) {
@@ -213,6 +309,9 @@ lay_out_level(Layout* const layout, const uint32_t* const nodes, const uint32_t 
   }
   for (uint32_t i = 0; i < n; ++i) {
     rows_give_back(layout, layout->in_rows[nodes[i]], plan_nodes[nodes[i]].node->n_in);
+    if (layout->side_rows[nodes[i]]) {
+      rows_give_back(layout, layout->side_rows[nodes[i]], plan_nodes[nodes[i]].node->n_side);
+    }
   }
   for (uint32_t v = 0; v < layout->plan->n_nodes; ++v) {
     if (plan_nodes[v].level < level && layout->last_level[v] == level) {
@@ -228,11 +327,13 @@ take_layout(Layout* const layout, Error* const error)
   Arena* const scratch = layout->scratch;
   size_t max_rows = 0;
   for (uint32_t n = 0; n < plan->n_nodes; ++n) {
-    max_rows += plan->nodes[n].node->n_in + plan->nodes[n].node->n_out;
+    const Node* const node = plan->nodes[n].node;
+    max_rows += node->n_in + node->n_side + node->n_out;
   }
   layout->sorted = arena_take(scratch, plan->n_nodes, sizeof(uint32_t));
   layout->last_level = arena_take(scratch, plan->n_nodes, sizeof(uint32_t));
   layout->in_rows = arena_take(scratch, plan->n_nodes, sizeof(uint32_t*));
+  layout->side_rows = arena_take(scratch, plan->n_nodes, sizeof(uint32_t*));
   layout->out_rows = arena_take(scratch, plan->n_nodes, sizeof(uint32_t*));
   layout->free_rows = arena_take(scratch, max_rows, sizeof(uint32_t));
   layout->steps = arena_take(&layout->plan->arena, 2U * plan->n_nodes + 1U, sizeof(StageStep));
@@ -332,6 +433,11 @@ follow_step(const OutRows* const out, const StageStep* const step)
   for (uint32_t u = 0; u < step->n_units; ++u) {
     for (uint32_t c = 0; c < step->units[u].n_in; ++c) {
       note_read(out, step->units[u].in_rows[c]);
+    }
+    for (uint32_t c = 0; c < step->units[u].n_side; ++c) {
+      if (step->units[u].side_rows[c] != BACKEND_NO_ROW) {
+        note_read(out, step->units[u].side_rows[c]);
+      }
     }
     for (uint32_t c = 0; c < step->units[u].n_out; ++c) {
       out->writer[step->units[u].out_rows[c]] = out->stage;

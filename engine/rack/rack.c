@@ -409,7 +409,7 @@ nodes_equal(const Rack* const a, const Rack* const b)
 static bool
 ends_equal(const RackEnd a, const RackEnd b)
 {
-  return a.uid == b.uid && a.first == b.first && a.last == b.last;
+  return a.uid == b.uid && a.first == b.first && a.last == b.last && a.side == b.side;
 }
 
 uint32_t
@@ -428,11 +428,11 @@ rack_find_edge(const Rack* const rack, const RackEnd from, const RackEnd to,
 /// Translate an end of rack `a` to the end with the same name in rack `b`, which must have that
 /// node.
 static RackEnd
-translate_end(const Rack* const a, const RackEnd end, const Rack* const b)
+translate_end(const Rack* const a, RackEnd end, const Rack* const b)
 {
   const RackNode* const node = rack_find_uid(a, end.uid);
-  const RackUid uid = node ? rack_find(b, node->name)->uid : end.uid;
-  return (RackEnd){ uid, end.first, end.last };
+  end.uid = node ? rack_find(b, node->name)->uid : end.uid;
+  return end;
 }
 
 /// True if the racks have equal connections, of nodes with the same name (`by_name`; `b` must have

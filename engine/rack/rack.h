@@ -11,6 +11,7 @@
      - chain lowcut: highpass 80 order=4 | (hall: convolver hall.wav + delay 250ms) | limiter -1dB
      - add lowcut highpass frequency=80 order=4
      - connect lowcut:1-2 hall gain=-6dB
+     - connect kick comp.sidechain
      - disconnect lowcut hall
      - set hall.mix 0.3
      - insert warm lowpass before hall 8kHz
@@ -80,6 +81,8 @@ typedef struct RackNode {
 typedef struct RackEnd {
   RackUid uid;
   uint16_t first, last;
+  uint16_t side; ///< The side input with this number, from 1, in FxInfo::sides; 0: the node's main
+                 ///< inputs, or its outputs
 } RackEnd;
 
 /// A connection.  Signals that arrive at the same channel are summed.
@@ -178,9 +181,9 @@ NODISCARD Status rack_apply(Rack* rack, const char* statements, const char* plac
 bool rack_is_format(const char* word);
 
 /// Single edits, for rack_apply() and OSC.  An effect and ends have the form of the language:
-/// "lv2 fil4", "hall:1-2"; the id of a plugin needs no quotes.  If both ends are already connected,
-/// rack_connect() sets the gain of that connection.  For an end without channels, rack_disconnect()
-/// removes the connections of all channels.
+/// "lv2 fil4", "hall:1-2", "comp.sidechain"; the id of a plugin needs no quotes.  If both ends are
+/// already connected, rack_connect() sets the gain of that connection.  For an end without
+/// channels, rack_disconnect() removes the connections of all channels.
 NODISCARD Status rack_add(Rack* rack, const char* name, const char* effect, Error* error);
 NODISCARD Status rack_rename(Rack* rack, const char* name, const char* new_name, Error* error);
 NODISCARD Status rack_connect(Rack* rack, const char* from, const char* to, double gain_db,
@@ -194,7 +197,7 @@ NODISCARD Status rack_insert(Rack* rack, const char* name, const char* effect, c
 
 /// Remove a node with its connections.  If exactly one connection leads to the node and one from
 /// it, and no other path leads around the node, one connection with the sum of both gains replaces
-/// the node.
+/// the node.  Connections to side inputs do not count.
 NODISCARD Status rack_remove(Rack* rack, const char* name, Error* error);
 
 /// Find a node, to set its parameters.  If there is none, returns NULL, and `error` suggests the

@@ -16,6 +16,7 @@ typedef struct Graph {
   uint32_t n_vertices;
   uint32_t* from;  ///< [n_edges] UINT32_MAX: the rack's input
   uint32_t* to;    ///< [n_edges]
+  bool* is_side;   ///< [n_edges] it leads to a side input
   uint32_t* queue; ///< [n_vertices]
 } Graph;
 
@@ -26,10 +27,12 @@ graph_init(const Rack* const rack, Graph* const graph)
   *graph = (Graph){ .n_vertices = rack->n_nodes + 1U };
   graph->from = arena_take(&graph->arena, rack->n_edges, sizeof(uint32_t));
   graph->to = arena_take(&graph->arena, rack->n_edges, sizeof(uint32_t));
+  graph->is_side = arena_take(&graph->arena, rack->n_edges, sizeof(bool));
   graph->queue = arena_take(&graph->arena, graph->n_vertices, sizeof(uint32_t));
   for (uint32_t e = 0; !graph->arena.failed && e < rack->n_edges; ++e) {
     graph->from[e] = rack_index_of(rack, rack->edges[e].from.uid, UINT32_MAX);
     graph->to[e] = rack_index_of(rack, rack->edges[e].to.uid, rack->n_nodes);
+    graph->is_side[e] = rack->edges[e].to.side != 0U;
   }
 }
 
@@ -110,10 +113,11 @@ rack_find_cycle(const Rack* const rack, RackUid** const path, uint32_t* const n_
                    : STATUS_OK;
 }
 
-/// Mark the vertices that the signal reaches from the marked ones without passing `around`.
-/// Returns false if out of memory.
+/// Mark the vertices that the signal reaches from the marked ones without passing `around` and,
+/// unless `by_sides`, a side input.  Returns false if out of memory.
 static bool
-mark_reached(Graph* const graph, const uint32_t n_edges, const uint32_t around, bool* const reached)
+mark_reached(Graph* const graph, const uint32_t n_edges, const uint32_t around, const bool by_sides,
+             bool* const reached)
 {
   const EdgeGroups by_source =
       edges_group(&graph->arena, graph->n_vertices, graph->from, n_edges, NULL);
@@ -130,7 +134,8 @@ mark_reached(Graph* const graph, const uint32_t n_edges, const uint32_t around, 
     const uint32_t v = graph->queue[q];
     for (uint32_t i = by_source.first[v]; i < by_source.first[v + 1U]; ++i) {
       const uint32_t to = graph->to[by_source.list[i]];
-      if (!reached[to] && to != around) {
+      const bool leads_on = by_sides || !graph->is_side[by_source.list[i]];
+      if (!reached[to] && to != around && leads_on) {
         reached[to] = true;
         graph->queue[n_queued++] = to;
       }
@@ -146,7 +151,7 @@ rack_spread(const Rack* const rack, const RackNode* const around, bool* const re
   Graph graph;
   graph_init(rack, &graph);
   const bool is_done =
-      mark_reached(&graph, rack->n_edges, (uint32_t)(around - rack->nodes), reached);
+      mark_reached(&graph, rack->n_edges, (uint32_t)(around - rack->nodes), false, reached);
   graph_clear(&graph);
   return is_done ? STATUS_OK : rack_no_memory(error);
 }
@@ -160,7 +165,10 @@ rack_has_way(const Rack* const rack)
   for (uint32_t e = 0; !graph.arena.failed && e < rack->n_edges; ++e) {
     reached[graph.to[e]] = reached[graph.to[e]] || rack->edges[e].from.uid == RACK_UID_IN;
   }
-  const bool is_known = mark_reached(&graph, rack->n_edges, UINT32_MAX, reached);
+  for (uint32_t n = 0; !graph.arena.failed && n < rack->n_nodes; ++n) {
+    reached[n] = reached[n] || rack->nodes[n].fx->is_source;
+  }
+  const bool is_known = mark_reached(&graph, rack->n_edges, UINT32_MAX, true, reached);
   const bool has_way = !is_known || reached[rack->n_nodes]; // unknown: report no missing path
   graph_clear(&graph);
   return has_way;
@@ -173,12 +181,21 @@ range_ok(const RackEnd end)
          (end.first >= 1U && end.first <= end.last && end.last <= FX_MAX_CHANNELS);
 }
 
+/// True if the node has the side input of the end.
+static bool
+side_ok(const Rack* const rack, const RackEnd end)
+{
+  const RackNode* const node = rack_find_uid(rack, end.uid);
+  return !end.side || (node && end.side <= node->fx->n_sides);
+}
+
 static Status
 check_edge(const Rack* const rack, const RackEdge* const edge, Error* const error)
 {
   const bool from_ok = edge->from.uid == RACK_UID_IN || rack_find_uid(rack, edge->from.uid);
   const bool to_ok = edge->to.uid == RACK_UID_OUT || rack_find_uid(rack, edge->to.uid);
-  if (!from_ok || !to_ok || !range_ok(edge->from) || !range_ok(edge->to)) {
+  if (!from_ok || !to_ok || !range_ok(edge->from) || !range_ok(edge->to) || edge->from.side ||
+      !side_ok(rack, edge->to)) {
     char a[RACK_END_BYTES];
     char b[RACK_END_BYTES];
     return error_set(error, STATUS_BAD_RACK, "the connection from %s to %s dangles; remove it",

@@ -70,11 +70,46 @@ read_channels(const char* const text, RackEnd* const end)
   return true;
 }
 
+static Status
+no_side(const RackNode* const node, const char* const wrong, const size_t n, Error* const error)
+{
+  const FxInfo* const fx = node->fx;
+  char names[256] = "";
+  for (uint32_t s = 0; s < fx->n_sides; ++s) {
+    const size_t used = strlen(names);
+    snprintf(names + used, sizeof(names) - used, "%s%s", s ? ", " : "", fx->sides[s].name);
+  }
+  return error_set(error, STATUS_NOT_FOUND, "\"%s\" has no side input \"%.*s\"; %s%s", node->name,
+                   n < FX_SIDE_BYTES ? (int)n : (int)FX_SIDE_BYTES, wrong,
+                   fx->n_sides ? "it has " : "it has none", names);
+}
+
+/// Read the name of a side input, of n bytes.  `node` is NULL for an end of the rack.
+static Status
+read_side(const RackNode* const node, const char* const text, const size_t n, RackEnd* const end,
+          Error* const error)
+{
+  if (!node) {
+    return error_set(error, STATUS_BAD_RACK, "only nodes have side inputs");
+  }
+  for (uint32_t s = 0; s < node->fx->n_sides; ++s) {
+    const char* const name = node->fx->sides[s].name;
+    if (strlen(name) == n && !strncmp(name, text, n)) {
+      end->side = (uint16_t)(s + 1U);
+      return STATUS_OK;
+    }
+  }
+  return no_side(node, text, n, error);
+}
+
 Status
 rack_read_end(const Rack* const rack, const char* const text, RackEnd* const end,
               Error* const error)
 {
-  const size_t n_name = strcspn(text, ":");
+  const size_t n_name = strcspn(text, ".:");
+  const size_t n_side = text[n_name] == '.' ? strcspn(text + n_name, ":") : 0U; // with the point
+  const char* const channels = text + n_name + n_side;
+  const RackNode* node = NULL;
   char name[RACK_NAME_BYTES];
   snprintf(name, sizeof(name), "%.*s", n_name < sizeof(name) ? (int)n_name : 0, text);
   RackEnd found = { 0 };
@@ -83,16 +118,21 @@ rack_read_end(const Rack* const rack, const char* const text, RackEnd* const end
   } else if (!strcmp(name, "out")) {
     found.uid = RACK_UID_OUT;
   } else {
-    const RackNode* const node = rack_find(rack, name);
+    node = rack_find(rack, name);
     if (!node) {
       return rack_no_node(rack, n_name < sizeof(name) ? name : text, true, error);
     }
     found.uid = node->uid;
   }
-  if (text[n_name] && !read_channels(text + n_name + 1U, &found)) {
+  const Status status =
+      n_side ? read_side(node, text + n_name + 1U, n_side - 1U, &found, error) : STATUS_OK;
+  if (status) {
+    return status;
+  }
+  if (*channels && !read_channels(channels + 1U, &found)) {
     return error_set(error, STATUS_BAD_RACK,
                      "\"%.20s\" are no channels; write 3 or 1-2, counted from 1, at most %u",
-                     text + n_name + 1U, FX_MAX_CHANNELS);
+                     channels + 1U, FX_MAX_CHANNELS);
   }
   *end = found;
   return STATUS_OK;
@@ -103,12 +143,12 @@ rack_print_end(const Rack* const rack, const RackEnd end, char text[const RACK_E
 {
   const RackNode* const node = rack_find_uid(rack, end.uid);
   const char* const name = node ? node->name : end.uid == RACK_UID_IN ? "in" : "out";
-  if (!end.first) {
-    snprintf(text, RACK_END_BYTES, "%s", name);
-  } else if (end.first == end.last) {
-    snprintf(text, RACK_END_BYTES, "%s:%u", name, end.first);
-  } else {
-    snprintf(text, RACK_END_BYTES, "%s:%u-%u", name, end.first, end.last);
+  const bool has_side = node && end.side;
+  const int n = snprintf(text, RACK_END_BYTES, "%s%s%s", name, has_side ? "." : "",
+                         has_side ? node->fx->sides[end.side - 1U].name : "");
+  if (end.first) {
+    snprintf(text + n, RACK_END_BYTES - (size_t)n, end.first == end.last ? ":%u" : ":%u-%u",
+             end.first, end.last);
   }
   return text;
 }
@@ -122,10 +162,20 @@ check_direction(const Rack* const rack, const RackEnd from, const RackEnd to, Er
   if (to.uid == RACK_UID_IN) {
     return error_set(error, STATUS_BAD_RACK, "in is where the rack begins; nothing goes to it");
   }
+  if (from.side) {
+    return error_set(error, STATUS_BAD_RACK,
+                     "a side input is where a connection ends; connect from \"%s\"",
+                     rack_find_uid(rack, from.uid)->name);
+  }
   if (from.uid == to.uid) {
     return error_set(error, STATUS_BAD_RACK,
                      "\"%s\" cannot feed itself; use an effect with feedback of its own",
                      rack_find_uid(rack, from.uid)->name);
+  }
+  const RackNode* const into = rack_find_uid(rack, to.uid);
+  if (into && into->fx->is_source && !to.side) {
+    return error_set(error, STATUS_BAD_RACK,
+                     "\"%s\" has no audio input; connections can only come from it", into->name);
   }
   return STATUS_OK;
 }
@@ -171,14 +221,15 @@ rack_connect(Rack* const rack, const char* const from, const char* const to, con
 bool
 rack_end_matches(const RackEnd wanted, const RackEnd end)
 {
-  return wanted.uid == end.uid &&
+  return wanted.uid == end.uid && wanted.side == end.side &&
          (!wanted.first || (wanted.first == end.first && wanted.last == end.last));
 }
 
 bool
 rack_ends_overlap(const RackEnd a, const RackEnd b)
 {
-  return a.uid == b.uid && (!a.first || !b.first || (a.first <= b.last && b.first <= a.last));
+  return a.uid == b.uid && a.side == b.side &&
+         (!a.first || !b.first || (a.first <= b.last && b.first <= a.last));
 }
 
 Status

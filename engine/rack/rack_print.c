@@ -118,7 +118,8 @@ print_lates(const Rack* const rack, TextBuffer* const text)
     if (has_rule && rack_same_fallback(late->fallback, rack->lates[n].fallback)) {
       continue;
     }
-    print_late(rack, (RackEnd){ RACK_UID_OUT, late->first, late->last }, late->fallback, text);
+    const RackEnd end = { .uid = RACK_UID_OUT, .first = late->first, .last = late->last };
+    print_late(rack, end, late->fallback, text);
   }
 }
 

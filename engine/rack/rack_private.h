@@ -74,20 +74,21 @@ Status rack_no_memory(Error* error);
 NODISCARD Status rack_add_node(Rack* rack, const char* name, const FxInfo* fx, RackUid uid,
                                Error* error);
 
-/// Read "node", "node:3" or "in:1-2".
+/// Read "node", "node:3", "in:1-2" or "node.sidechain:1".
 NODISCARD Status rack_read_end(const Rack* rack, const char* text, RackEnd* end, Error* error);
 
 /// Print an end in the form of rack_read_end().
-#define RACK_END_BYTES (RACK_NAME_BYTES + 16U)
+#define RACK_END_BYTES (RACK_NAME_BYTES + FX_SIDE_BYTES + 16U)
 const char* rack_print_end(const Rack* rack, RackEnd end, char text[RACK_END_BYTES]);
 
 NODISCARD Status rack_add_edge(Rack* rack, RackEnd from, RackEnd to, double gain_db, Error* error);
 NODISCARD Status rack_remove_edges(Rack* rack, RackEnd from, RackEnd to, Error* error);
 
-/// True if the nodes of both ends are equal and, unless `wanted` has no channels, the channels too.
+/// True if the nodes and side inputs of both ends are equal and, unless `wanted` has no channels,
+/// the channels too.
 bool rack_end_matches(RackEnd wanted, RackEnd end);
 
-/// True if the ends are of one node and have a channel in common.
+/// True if the ends are of one node, or of one side input, and have a channel in common.
 bool rack_ends_overlap(RackEnd a, RackEnd b);
 
 // ---- rack_rewire.c ----
@@ -113,15 +114,15 @@ bool rack_lates_equal(const Rack* a, const Rack* b);
 
 // ---- rack_check.c ----
 
-/// Mark all nodes that the signal reaches from the marked ones without passing `around`.
-/// reached[n_nodes + 1]; the last one is the rack's output.
+/// Mark all nodes that the signal reaches from the marked ones without passing `around` or a side
+/// input.  reached[n_nodes + 1]; the last one is the rack's output.
 NODISCARD Status rack_spread(const Rack* rack, const RackNode* around, bool* reached, Error* error);
 
 /// Refuse a rack with a cycle: STATUS_BAD_RACK, and the error names its nodes.  *path: its nodes in
 /// order, for the caller to free in any case; *n_path is 0 if there is none.
 NODISCARD Status rack_find_cycle(const Rack* rack, RackUid** path, uint32_t* n_path, Error* error);
 
-/// True if connections lead from `in` to `out`.
+/// True if connections lead from `in`, or from a source, to `out`.
 bool rack_has_way(const Rack* rack);
 
 // ---- rack_value.c ----

@@ -72,15 +72,15 @@ join(const RackEdge* const into, const RackEdge* const out_of, RackEdge* const j
          part_of(out_of->to, out_of->from, first, last, &joint->to);
 }
 
-/// Find the only connection into a node (or out of it).  Returns NULL if there is none or more than
-/// one.
+/// Find the only connection into the main inputs of a node (or out of it).  Returns NULL if there
+/// is none or more than one.
 static const RackEdge*
 only_edge(const Rack* const rack, const RackUid uid, const bool is_into)
 {
   const RackEdge* only = NULL;
   for (uint32_t e = 0; e < rack->n_edges; ++e) {
     const RackEdge* const edge = &rack->edges[e];
-    if ((is_into ? edge->to.uid : edge->from.uid) == uid) {
+    if (is_into ? edge->to.uid == uid && !edge->to.side : edge->from.uid == uid) {
       if (only) {
         return NULL;
       }
@@ -104,7 +104,8 @@ find_detour(const Rack* const rack, const RackNode* const node, const RackEdge* 
   for (uint32_t e = 0; e < rack->n_edges; ++e) {
     const RackEdge* const edge = &rack->edges[e];
     if (edge->to.uid != node->uid && rack_ends_overlap(edge->from, joint->from)) {
-      reached[rack_index_of(rack, edge->to.uid, ends)] = true;
+      bool* const at = &reached[rack_index_of(rack, edge->to.uid, ends)];
+      *at = *at || !edge->to.side;
       is_direct = is_direct || rack_ends_overlap(edge->to, joint->to);
     }
   }
@@ -148,7 +149,7 @@ rack_remove(Rack* const rack, const char* const name, Error* const error)
   uint32_t n_kept = 0;
   for (uint32_t e = 0; e < rack->n_edges; ++e) {
     const RackEdge* const edge = &rack->edges[e];
-    if (edge->to.uid == node->uid && heals) {
+    if (edge->to.uid == node->uid && !edge->to.side && heals) {
       rack->edges[n_kept++] = joint;
     } else if (edge->to.uid != node->uid && edge->from.uid != node->uid) {
       rack->edges[n_kept++] = *edge;
@@ -177,6 +178,12 @@ rack_splice(Rack* const rack, const RackUid uid, const RackSide side, const Rack
   const uint32_t n_before = rack->n_edges;
   const RackEnd node = { .uid = uid };
   const bool is_before = side == RACK_BEFORE;
+  const RackNode* const inserted = rack_find_uid(rack, uid);
+  if (inserted->fx->is_source) {
+    return error_set(error, STATUS_BAD_RACK,
+                     "\"%s\" has no audio input to take over connections; write add and connect",
+                     inserted->name);
+  }
   const Status status =
       rack_add_edge(rack, is_before ? node : at, is_before ? at : node, 0.0, error);
   if (status) {
@@ -186,7 +193,7 @@ rack_splice(Rack* const rack, const RackUid uid, const RackSide side, const Rack
   for (uint32_t e = 0; e < n_before; ++e) {
     RackEnd* const end = is_before ? &rack->edges[e].to : &rack->edges[e].from;
     if (rack_end_matches(at, *end)) {
-      *end = at.first ? node : (RackEnd){ uid, end->first, end->last };
+      *end = at.first ? node : (RackEnd){ .uid = uid, .first = end->first, .last = end->last };
       ++n_moved;
     }
   }

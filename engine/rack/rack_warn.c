@@ -17,8 +17,11 @@ static void
 warn_of_silence(const Warnings* const warnings)
 {
   const Rack* const rack = warnings->rack;
-  bool leaves_in = false;
+  bool leaves_in = false; // or a source
   bool reaches_out = false;
+  for (uint32_t n = 0; n < rack->n_nodes; ++n) {
+    leaves_in = leaves_in || rack->nodes[n].fx->is_source;
+  }
   for (uint32_t e = 0; e < rack->n_edges; ++e) {
     leaves_in = leaves_in || rack->edges[e].from.uid == RACK_UID_IN;
     reaches_out = reaches_out || rack->edges[e].to.uid == RACK_UID_OUT;

@@ -95,6 +95,17 @@ join(const FallbackProbe* const probe, uint64_t* const sum, const uint32_t row)
   }
 }
 
+static void
+join_all(const FallbackProbe* const probe, uint64_t* const sum, const uint32_t* const rows,
+         const uint32_t n)
+{
+  for (uint32_t r = 0; r < n; ++r) {
+    if (rows[r] != BACKEND_NO_ROW) {
+      join(probe, sum, rows[r]);
+    }
+  }
+}
+
 static uint32_t
 family_of(const FallbackProbe* const probe, uint32_t c)
 {
@@ -133,17 +144,19 @@ walk_mix(const FallbackProbe* const probe, const StageStep* const step, uint64_t
   }
 }
 
-/// Apply a batch: all inputs of a unit lead to all of its outputs.
+/// Apply a batch: all main inputs of a unit lead to all of its outputs.  Its side inputs change
+/// what the others become.
 static void
 walk_batch(const FallbackProbe* const probe, const StageStep* const step, uint64_t* const sum)
 {
   for (uint32_t u = 0; u < step->n_units; ++u) {
     const BatchUnit* const unit = &step->units[u];
     memset(sum, 0, probe->n_words * sizeof(uint64_t));
-    for (uint32_t r = 0; r < unit->n_in; ++r) {
-      join(probe, sum, unit->in_rows[r]);
-    }
+    join_all(probe, sum, unit->in_rows, unit->n_in);
+    join_all(probe, sum, unit->side_rows, unit->n_side);
     meet(probe, sum);
+    memset(sum, 0, probe->n_words * sizeof(uint64_t));
+    join_all(probe, sum, unit->in_rows, unit->n_in);
     for (uint32_t r = 0; r < unit->n_out; ++r) {
       memcpy(reached(probe, unit->out_rows[r]), sum, probe->n_words * sizeof(uint64_t));
     }

@@ -71,6 +71,7 @@ describe_channels(Description* const d, const clap_audio_port_info_t* const info
   char group[PLUGIN_ID_BYTES];
   plugin_param_id(info->name, group);
   const bool has_numbers = info->channel_count > 1U;
+  const bool has_group = has_numbers || flags & PORT_SIDECHAIN; // a side input for each port
   for (uint32_t c = 0; c < info->channel_count; ++c) {
     char name[CLAP_NAME_SIZE + 16];
     snprintf(name, sizeof(name), has_numbers ? "%s %u" : "%s", info->name[0] ? info->name : "Audio",
@@ -80,7 +81,7 @@ describe_channels(Description* const d, const clap_audio_port_info_t* const info
       .type = PORT_AUDIO,
       .flags = flags,
       .name = description_text(d, name),
-      .group = description_text(d, has_numbers ? group : ""),
+      .group = description_text(d, has_group ? group : ""),
       .uri = "",
     };
     description_add_port(d, &port);

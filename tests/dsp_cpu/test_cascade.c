@@ -113,7 +113,9 @@ TEST(units_of_many_nodes_run_together)
     }
     ins[n] = in[n];
     outs[n] = out[n];
-    units[n] = (FxUnit){ rigs[n].node, rigs[n].states[0], &ins[n], &outs[n] };
+    units[n] = (FxUnit){
+      .node = rigs[n].node, .state = rigs[n].states[0], .in = &ins[n], .out = &outs[n]
+    };
   }
   rigs[0].fx->run(units, N_NODES, FRAMES);
   for (uint32_t n = 0; n < N_NODES; ++n) {

@@ -141,6 +141,42 @@ TEST(linked_channels_share_one_gain_and_unlinked_ones_do_not)
   }
 }
 
+TEST(a_side_input_sets_the_gain_in_place_of_the_input)
+{
+  static float direct[2][FRAMES];
+  static float* const directs[] = { direct[0], direct[1] };
+  static float loud[2][FRAMES];
+  static const float* const louds[] = { loud[0], loud[1] };
+  for (uint32_t c = 0; c < 2U; ++c) {
+    signal_noise(loud[c], FRAMES, c + 1U);
+    for (uint32_t i = 0; i < FRAMES; ++i) {
+      loud[c][i] *= c ? 0.1F : 1.0F;
+      in[c][i] = 1e-3F; // far below the threshold
+    }
+  }
+  for (int link = 0; link < 2; ++link) {
+    SCOPED(rig_free) FxRig alone;
+    rig_new(&alone, "compressor", RATE, 2, 64, SET("link", link), SET("threshold", -30.0));
+    rig_run(&alone, louds, directs, FRAMES, RIG_RANDOM, 1);
+    SCOPED(rig_free) FxRig keyed;
+    rig_new(&keyed, "compressor", RATE, 2, 64, SET("link", link), SET("threshold", -30.0));
+    keyed.side = louds;
+    keyed.n_side = 2;
+    rig_run(&keyed, ins, outs, FRAMES, RIG_RANDOM, 2);
+    for (uint32_t c = 0; c < 2U; ++c) {
+      for (uint32_t i = 0; i < FRAMES; ++i) {
+        const double wanted = loud[c][i] == 0.0F ? 1.0 : (double)direct[c][i] / (double)loud[c][i];
+        ck_assert(loud[c][i] == 0.0F || fabs(1e3 * (double)out[c][i] - wanted) < 1e-4);
+      }
+    }
+    ck_assert_double_lt(gain_db(0, FRAMES - 1U), -5.0);
+    keyed.n_side = 0; // disconnected: the gain returns, without a step
+    rig_run(&keyed, ins, outs, FRAMES, RIG_RANDOM, 3);
+    ck_assert_double_lt(gain_db(0, 0), -5.0);
+    ck_assert_double_gt(gain_db(0, FRAMES - 1U), -2.0);
+  }
+}
+
 TEST(without_mix_or_ratio_samples_pass_unchanged)
 {
   static const RigArg idle[] = { SET("mix", 0.0), SET("ratio", 1.0) };

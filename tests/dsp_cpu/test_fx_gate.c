@@ -54,6 +54,22 @@ TEST(it_opens_at_the_threshold_and_not_below)
   ck_assert_double_eq_tol(gain(0, 7300), 1.0, 1e-6);
 }
 
+TEST(a_side_input_opens_it_in_place_of_the_input)
+{
+  SCOPED(rig_free) FxRig rig;
+  rig_new(&rig, "gate", RATE, 1, 64, SET("threshold", -30.0), SET("attack", 0.1), SET("hold", 0.0),
+          SET("release", 1.0), SET("range", -40.0));
+  square(0, 0, FRAMES, -10.0); // would open it
+  square(1, 0, 7200, -60.0);
+  square(1, 7200, FRAMES, -20.0);
+  const float* const key[] = { in[1] };
+  rig.side = key;
+  rig.n_side = 1;
+  rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
+  ck_assert_double_eq_tol(gain(0, 7199), 0.01, 1e-6);
+  ck_assert_double_eq_tol(gain(0, 7300), 1.0, 1e-6);
+}
+
 TEST(hysteresis_keeps_it_open_and_hold_closes_it_on_the_frame)
 {
   SCOPED(rig_free) FxRig rig;

@@ -159,6 +159,27 @@ TEST(the_status_reports_the_backend_of_each_node_and_its_reason)
   ck_assert_msg(strstr(status.device, api_name()) == status.device, "%s", status.device);
 }
 
+TEST(a_node_with_a_connected_side_input_is_on_the_cpu)
+{
+  static const char free[] = "c: compressor -40dB";
+  static const char keyed[] = "chain c: compressor -40dB\nconnect in c.sidechain";
+  static const char wanted[] = "chain c: compressor -40dB backend=gpu\nconnect in c.sidechain";
+  SCOPED(driver_free)
+  TestDriver driver = driver_on_device(device_suite_api(), NULL, free, 1, 200U);
+  SCOPED_RACK Rack* rack = rack_of(free, NULL);
+  assert_place(&driver, rack, "c", api_name(), "option");
+  OK(driver_edit(&driver, &rack, keyed, &error));
+  driver_play(&driver, 10);
+  assert_place(&driver, rack, "c", "cpu", "side-input");
+  Error error = { STATUS_OK, "" };
+  ck_assert_int_eq(driver_edit(&driver, &rack, wanted, &error), STATUS_NO_BACKEND);
+  assert_says(error.text,
+              "c: backend=gpu: a node with a connected side input runs on the CPU only");
+  ck_assert_int_eq(driver_edit(&driver, &rack, free, &error), STATUS_OK);
+  driver_play(&driver, 10);
+  assert_place(&driver, rack, "c", api_name(), "option");
+}
+
 TEST(without_a_gpu_a_node_that_asks_for_one_is_refused_with_the_reason)
 {
   static const struct {

@@ -76,6 +76,7 @@ fuzz_examples(FuzzVisit* const visit, void* const context)
 {
   static const char* const statements[] = {
     "add pk peaking 1000 6dB q=2",
+    "add c compressor\nconnect vol c.sidechain:1-2\ndisconnect vol c.sidechain",
     "set vol.gain 10%",
     "remove echo",
     "connect in:1-2 vol gain=-3dB",

@@ -91,7 +91,6 @@ static const struct {
   { 3, 3, 4, "4 channels into a plugin with 3 inputs; connect 3 or 6" },
   { 3, 3, 2, "2 channels into a plugin with 3 inputs; connect 1 or 3" },
   { 2, 2, 5, "5 channels into a plugin with 2 inputs; connect 4 or 6" },
-  { 0, 2, 2, "the plugin has no audio input" },
   { 2, 0, 2, "the plugin has no audio output" },
   { 1, 2, 600, "would have 1200 outputs; a node can have 1024" },
 };
@@ -101,6 +100,68 @@ TEST_ROWS(other_widths_are_refused_with_those_that_fit, wrong_widths)
   fake_plugin_init(&fake, wrong_widths[row].n_main, 1, wrong_widths[row].n_out);
   assert_says(refusal(wrong_widths[row].n_in, STATUS_BAD_RACK), wrong_widths[row].reason);
   ck_assert_uint_eq(fake.n_opened, 0);
+}
+
+// ---- side chains and sources ----
+
+/// Connect `n_side` channels of each unit: channel s of unit u is input 8 + u * n_side + s.
+static const float* const*
+side_inputs(FxRig* const rig, const uint32_t n_side)
+{
+  rig->n_side = rig->n_units * n_side;
+  return ins + 8;
+}
+
+TEST(each_instance_gets_its_side_chain)
+{
+  fake_plugin_init(&fake, 2, 2, 2);
+  SCOPED(rig_free) FxRig rig;
+  fake_rig(&rig, &fake, 4, 64);
+  rig.side = side_inputs(&rig, 2);
+  rig_run(&rig, ins, outs, FRAMES, RIG_RANDOM, 1);
+  for (uint32_t o = 0; o < 4U; ++o) {
+    for (uint32_t i = 0; i < FRAMES; ++i) {
+      const uint32_t side = 8U + o / 2U * 2U;
+      ck_assert(out[o][i] == in[o][i] + in[side][i] + in[side + 1U][i]);
+    }
+  }
+}
+
+TEST(a_side_chain_without_connections_is_silent)
+{
+  fake_plugin_init(&fake, 1, 1, 1);
+  fake.writes_inputs = true; // also to the side chain
+  SCOPED(rig_free) FxRig rig;
+  fake_rig(&rig, &fake, 2, 64);
+  const float* const one[] = { in[8], NULL };
+  rig.side = one;
+  rig.n_side = 2;
+  rig_run(&rig, ins, outs, FRAMES, RIG_RANDOM, 2);
+  for (uint32_t i = 0; i < FRAMES; ++i) {
+    ck_assert(out[0][i] == in[0][i] + in[8][i]);
+    ck_assert(out[1][i] == in[1][i]);
+  }
+}
+
+TEST(a_plugin_without_inputs_is_one_instance_and_silent_while_bypassed)
+{
+  for (uint32_t latency = 0; latency < 200U; latency += 100U) {
+    fake_plugin_init(&fake, 0, 1, 3);
+    fake.latency_frames = latency;
+    SCOPED(rig_free) FxRig rig;
+    fake_rig(&rig, &fake, 0, 64, SET("gain", 2.0));
+    ck_assert_uint_eq(rig.n_units, 1);
+    ck_assert_uint_eq(rig.n_out, 3);
+    rig_run(&rig, NULL, outs, FRAMES, RIG_RANDOM, 3);
+    ck_assert_float_eq(out[0][0], 2.0F);
+    ck_assert_float_eq(out[2][FRAMES - 1U], 2.0F);
+    rig_set(&rig, "bypass", 1.0);
+    rig_run(&rig, NULL, outs, FRAMES, RIG_RANDOM, 4);
+    ck_assert_float_eq(out[1][FRAMES - 1U], 0.0F);
+    for (uint32_t i = 1; i < FRAMES; ++i) {
+      ck_assert_float_le(out[1][i], out[1][i - 1U]); // a fade
+    }
+  }
 }
 
 TEST(a_plugin_that_writes_to_its_inputs_changes_neither_them_nor_its_side_chain)
@@ -397,7 +458,9 @@ TEST(units_run_in_any_order_and_one_by_one)
     for (uint32_t u = 3; u-- > 0U;) {
       const float* const in_now[] = { in[0] + done };
       float* const out_now[] = { out[u] + done };
-      const FxUnit unit = { rig.node, rig.states[u], in_now, out_now };
+      const FxUnit unit = {
+        .node = rig.node, .state = rig.states[u], .in = in_now, .out = out_now
+      };
       rig.fx->run(&unit, 1, 64);
     }
   }
@@ -410,7 +473,7 @@ TEST(set_and_run_do_not_allocate)
   fake.latency_frames = 10;
   SCOPED(rig_free) FxRig rig;
   fake_rig(&rig, &fake, 1, 64);
-  const FxUnit unit = { rig.node, rig.states[0], ins, outs };
+  const FxUnit unit = { .node = rig.node, .state = rig.states[0], .in = ins, .out = outs };
   counted_alloc_begin();
   for (uint32_t i = 0; i < 50U; ++i) {
     rig.fx->set(rig.node, GAIN, i % 3U);

@@ -98,12 +98,17 @@ fake_plugin_init(FakePlugin* const fake, const uint32_t n_main, const uint32_t n
                       .fault = "",
                       .n_ports = N_FAKE_CONTROLS,
                       .ports = fake->ports,
-                      .param_ports = fake->param_ports };
+                      .param_ports = fake->param_ports,
+                      .side_of = fake->side_of };
   plugin->fx = host_functions;
   plugin->fx.name = "fake";
   plugin->fx.source = &plugin->source;
   plugin->fx.params = fake->params;
   plugin->fx.n_params = N_ALL_FAKE_PARAMS;
+  fake->sides[0] = (FxSide){ "sidechain", n_side };
+  plugin->fx.sides = fake->sides;
+  plugin->fx.n_sides = n_side ? 1U : 0U;
+  plugin->fx.is_source = !n_main;
   // Side chains are between the main inputs, as some plugins have them.
   add_audio(fake, n_main / 2U, PORT_NO_FLAGS);
   add_audio(fake, n_side, PORT_SIDECHAIN);
@@ -222,7 +227,7 @@ fake_open(const Plugin* const plugin, const InstanceSetup* const setup, Instance
   }
   Instance* const instance = calloc(1, sizeof(Instance));
   const uint32_t latency_frames = fake->latency_frames + fake->n_opened * fake->latency_growth;
-  float* const lines = calloc(fake->n_main, (latency_frames + 1U) * sizeof(float));
+  float* const lines = calloc(fake->n_main + 1U, (latency_frames + 1U) * sizeof(float));
   if (!instance || !lines) {
     free(instance);
     free(lines);
@@ -282,6 +287,9 @@ next_sample(Instance* const instance, const float* const* const in, const uint32
 {
   const FakePlugin* const fake = instance->fake;
   const uint32_t before_side = fake->n_main / 2U;
+  if (!fake->n_main) {
+    return (float)instance->values[GAIN];
+  }
   const uint32_t channel = output % fake->n_main;
   const float main = in[channel < before_side ? channel : channel + fake->n_side][i];
   const size_t n = line_frames(instance);

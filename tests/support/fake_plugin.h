@@ -3,7 +3,8 @@
    A plugin format whose plugins are functions of the test program, without a binary.  Its plugins
    multiply by a gain, delay by a latency, and do on demand what plugins must not do.
 
-     out[o] = gain * in[o mod n_main], `latency_frames` later, plus all side chains
+     out[o] = gain * in[o mod n_main], `latency_frames` later, plus all side chains; without main
+     inputs gain, at every frame
 
    Needs the dependency fake_plugin_dep of meson.build.
 */
@@ -44,6 +45,8 @@ typedef struct FakePlugin {
   PluginPort ports[FAKE_MAX_PORTS];
   FxParam params[N_ALL_FAKE_PARAMS];
   int32_t param_ports[N_ALL_FAKE_PARAMS];
+  FxSide sides[1]; ///< All side chains are one side input
+  uint32_t side_of[FAKE_MAX_PORTS];
   uint32_t n_main, n_side, n_out;
   // What the instances do
   uint32_t latency_frames;

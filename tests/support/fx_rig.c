@@ -79,8 +79,8 @@ rig_try_fx(FxRig* const rig, const FxInfo* const fx, const double rate_hz, const
     return status;
   }
 
-  ck_assert_uint_eq(n_in % rig->shape.unit_in, 0U);
-  rig->n_units = n_in / rig->shape.unit_in;
+  ck_assert_uint_eq(fx->is_source ? n_in : n_in % rig->shape.unit_in, 0U);
+  rig->n_units = fx->is_source ? 1U : n_in / rig->shape.unit_in;
   rig->n_out = rig->n_units * rig->shape.unit_out;
   rig->states = calloc(rig->n_units, sizeof(void*));
   for (uint32_t u = 0; u < rig->n_units; ++u) {
@@ -145,7 +145,9 @@ rig_run(FxRig* const rig, const float* const* const in, float* const* const out,
         const size_t n_frames, const RigSplit split, const uint64_t seed)
 {
   const uint32_t n_out = rig->n_out;
-  const float** const in_now = calloc(rig->n_in, sizeof(float*));
+  const float** const in_now = calloc(rig->n_in + rig->n_side + 1U, sizeof(float*));
+  const float** const side_now = in_now + rig->n_in;
+  const uint32_t n_unit_side = rig->n_side / rig->n_units;
   float** const out_now = calloc(n_out, sizeof(float*));
   FxUnit* const units = calloc(rig->n_units, sizeof(FxUnit));
   uint64_t state = seed;
@@ -155,12 +157,18 @@ rig_run(FxRig* const rig, const float* const* const in, float* const* const out,
     for (uint32_t c = 0; c < rig->n_in; ++c) {
       in_now[c] = in[c] + done;
     }
+    for (uint32_t c = 0; c < rig->n_side; ++c) {
+      side_now[c] = rig->side[c] ? rig->side[c] + done : NULL;
+    }
     for (uint32_t c = 0; c < n_out; ++c) {
       out_now[c] = out[c] + done;
     }
     for (uint32_t u = 0; u < rig->n_units; ++u) {
-      units[u] = (FxUnit){ rig->node, rig->states[u], in_now + u * rig->shape.unit_in,
-                           out_now + u * rig->shape.unit_out };
+      units[u] = (FxUnit){ .node = rig->node,
+                           .state = rig->states[u],
+                           .in = in_now + u * rig->shape.unit_in,
+                           .out = out_now + u * rig->shape.unit_out,
+                           .side = rig->n_side ? side_now + u * n_unit_side : NULL };
     }
     rig->fx->run(units, rig->n_units, n);
     done += n;

@@ -31,7 +31,10 @@ typedef struct FxRig {
   FxShape shape;
   void* node;
   uint32_t n_in, n_out, n_units, max_block;
-  void** states; ///< [n_units]
+  void** states;            ///< [n_units]
+  const float* const* side; ///< [n_side] for the next rig_run(): the channels of FxUnit::side, unit
+                            ///< by unit
+  uint32_t n_side;          ///< 0: no side input is connected
 } FxRig;
 
 /// How rig_run() splits the signal into calls of `run`.

@@ -56,9 +56,16 @@ static const FxParam phaser_params[] = {
     .name = #name_, .params = name_##_params, .n_params = ARRAY_LEN(name_##_params)                \
   }
 
+static const FxSide through_side = { .name = "sidechain" };
+
 static const FxInfo infos[] = {
-  EFFECT(convolver), EFFECT(delay),  EFFECT(gain),          EFFECT(highpass),
-  EFFECT(matrix),    EFFECT(phaser), { .name = "through" },
+  EFFECT(convolver),
+  EFFECT(delay),
+  EFFECT(gain),
+  EFFECT(highpass),
+  EFFECT(matrix),
+  EFFECT(phaser),
+  { .name = "through", .sides = &through_side, .n_sides = 1 },
 };
 
 const FxInfo* const*

@@ -190,7 +190,9 @@ run_filter(Rig* const rig, const uint32_t k, const float* const in, const size_t
   for (uint32_t c = 0; c < rig->n_channels; ++c) {
     rig->ins[c] = in + c * in_stride;
     rig->outs[c] = out + c * out_stride;
-    rig->units[c] = (FxUnit){ rig->nodes[k], rig->states[k][c], rig->ins + c, rig->outs + c };
+    rig->units[c] = (FxUnit){
+      .node = rig->nodes[k], .state = rig->states[k][c], .in = rig->ins + c, .out = rig->outs + c
+    };
   }
   rig->fx[k]->run(rig->units, rig->n_channels, n_frames);
 }

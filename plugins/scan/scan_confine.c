@@ -3,6 +3,8 @@
 
 #include "scan_confine.h"
 
+#include "scan_filter.h"
+
 #include "engine/base/process.h"
 
 #include <fcntl.h>
@@ -95,5 +97,6 @@ scan_confine(const pid_t parent, const int output, const uint64_t max_file_bytes
   set_signals();
   set_environment();
   return getppid() == parent && set_descriptors(output) && set_limits(max_file_bytes) &&
-         !prctl(PR_SET_DUMPABLE, 0) && !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+         !prctl(PR_SET_DUMPABLE, 0) && !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
+         scan_filter_install();
 }

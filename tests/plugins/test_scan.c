@@ -280,6 +280,17 @@ TEST(a_plugin_has_no_display_no_descriptors_and_no_privileges)
   ck_assert_str_eq(getenv("DISPLAY"), ":0");
 }
 
+TEST(a_plugin_reaches_no_network_no_program_and_no_other_memory)
+{
+#ifdef __x86_64__
+  put("a.leaf", "reach");
+  scan();
+  ck_assert_str_eq(plugin_of_bundle("a.leaf"), "network 1, local 1, program 1, memory 1");
+#else
+  suite_skip("there is a filter for x86-64 only");
+#endif
+}
+
 TEST(an_unchanged_bundle_is_not_described_again)
 {
   put("a.leaf", "good 1");

@@ -6,6 +6,7 @@
 #include "engine/base/time.h"
 #include "plugins/format.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
@@ -13,7 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -98,6 +101,21 @@ name_surroundings(char name[const 256])
            getenv("DISPLAY") ? "there" : "none", getenv("QT_QPA_PLATFORM"), getenv("LC_ALL"),
            (int)core.rlim_cur, (int)file.rlim_cur, n_open, prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0),
            getsid(0) == getpid());
+}
+
+/// What a child is refused, as a name.
+static void
+name_refused(char name[const 256])
+{
+  char* const no_words[] = { NULL };
+  const int inet = socket(AF_INET, SOCK_DGRAM, 0);
+  const int inet_error = inet < 0 ? errno : 0;
+  const int local = socket(AF_UNIX, SOCK_DGRAM, 0);
+  execve("/bin/true", no_words, no_words);
+  const int program_error = errno;
+  const int memory_error = ptrace(PTRACE_ATTACH, getppid(), NULL, NULL) ? errno : 0;
+  snprintf(name, 256, "network %d, local %d, program %d, memory %d", inet_error == EPERM,
+           local >= 0, program_error == EPERM, memory_error == EPERM);
 }
 
 static Plugin
@@ -187,6 +205,9 @@ describe(const char* const format, const char* const bundle, const PluginFound f
     report_slowly(found, context);
   } else if (does(words, "look")) {
     name_surroundings(name);
+    report(format, name, found, context);
+  } else if (does(words, "reach")) {
+    name_refused(name);
     report(format, name, found, context);
   } else {
     report(does(words, "other") ? "other" : format, words, found, context);

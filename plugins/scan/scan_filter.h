@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// Refuses system calls that no plugin needs in order to be described.
+#ifndef WARPRACK_PLUGINS_SCAN_SCAN_FILTER_H
+#define WARPRACK_PLUGINS_SCAN_SCAN_FILTER_H
+
+#include <stdbool.h>
+
+/**
+   Let these system calls fail with EPERM in this process and its children: sockets other than
+   AF_UNIX, other programs, access to the memory of other processes, io_uring, userfaultfd, bpf,
+   perf_event_open.  Needs no_new_privs.  Kernels without filters and other processors than x86-64
+   refuse nothing.
+
+   @return False if the filter cannot be installed.
+   [child]
+*/
+bool scan_filter_install(void);
+
+#endif

@@ -80,11 +80,11 @@ reference_ladspa_play(const ReferenceLadspa* const play)
     return "instantiate() fails, or too many inputs";
   }
   for (uint32_t i = 0; i < play->n_in; ++i) {
-    in[i] = malloc(play->n_frames * sizeof(float));
+    in[i] = play->in_place ? play->out[i] : malloc(play->n_frames * sizeof(float));
     memcpy(in[i], play->in[i], play->n_frames * sizeof(float));
   }
   run_blocks(plugin, handle, play, in);
-  for (uint32_t i = 0; i < play->n_in; ++i) {
+  for (uint32_t i = 0; i < play->n_in && !play->in_place; ++i) {
     free(in[i]);
   }
   return NULL;

@@ -4,6 +4,7 @@
 #ifndef WARPRACK_TESTS_REFERENCE_LADSPA_H
 #define WARPRACK_TESTS_REFERENCE_LADSPA_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /// What a plugin plays.
@@ -14,6 +15,7 @@ typedef struct ReferenceLadspa {
   uint32_t block_frames;
   uint32_t n_frames; ///< A multiple of block_frames
   uint32_t n_in;
+  bool in_place;     ///< Inputs and outputs, of which there are as many, are the same memory
   float* const* in;  ///< [n_in][n_frames] one row per audio input
   float* const* out; ///< [audio outputs][n_frames] the result
   float* values;     ///< [ports] of the control inputs; becomes also that of the control outputs

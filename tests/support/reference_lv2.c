@@ -20,7 +20,7 @@
 #define ATOM_BYTES      131072U
 #define MAX_RESPONSES   64U
 #define RESPONSE_BYTES  4096U
-#define MAX_MAPPED_URIS 4096U
+#define MAX_MAPPED_URIS 65536U
 
 typedef enum ReferenceType { IS_CONTROL, IS_AUDIO, IS_CV, IS_ATOM, IS_NOTHING } ReferenceType;
 

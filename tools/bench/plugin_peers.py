@@ -145,7 +145,7 @@ def main():
     hosts = [host for host in HOSTS if host != "jalv" or shutil.which("jalv")]
     hosts = [host for host in hosts if host != "mod-host" or options.mod_host]
     subprocess.run([os.path.join(options.build, "warprack"), "scan"], stdout=subprocess.DEVNULL, check=True)
-    jackd = start(["jackd", "-n", os.environ["JACK_DEFAULT_SERVER"], "-r", "-d", "dummy", "-r", "48000", "-p", "64", "-C", "2", "-P", "2"])
+    jackd = start(["jackd", "-n", os.environ["JACK_DEFAULT_SERVER"], "-r", "-t", "5000", "-d", "dummy", "-r", "48000", "-p", "64", "-C", "2", "-P", "2"])
     results = {host: [] for host in hosts}
     try:
         for _ in range(options.rounds):

@@ -16,7 +16,8 @@
      FxInfo::initial is its value without that of the rack.
    - A change of a parameter takes effect at its frame, where the run is cut, if the plugin's report
      shows that its output does not depend on how the input is split (report.h).  Else it takes
-     effect at the start of the block; CLAP plugins get the frame.
+     effect at the start of the block, and the last one of a parameter counts; CLAP plugins get all
+     with their frames.
    - A number moves to its new value in FX_RAMP_SECONDS, in steps of HOST_STEP_FRAMES, or without
      such a report in one step per block; not if its port is PORT_STEPPED, an integer, a choice or a
      switch.

@@ -111,8 +111,7 @@ set_target(HostParams* const params, const uint32_t p, const double value, const
     params->is_bypassed = value != 0.0;
   } else if (param->motion != MOTION_NONE) {
     param->target = port_number(param, &params->plugin->fx.params[p], value);
-    param->frame = frame;
-    param->change = ++params->n_changes;
+    params->changes[params->n_changes++ % HOST_CHANGES] = (HostChange){ p, frame, param->target };
   }
 }
 
@@ -212,7 +211,7 @@ step(HostMove* const move, const HostParam* const param, const InstanceCalls* co
   if (param->motion == MOTION_TRIGGER) {
     --move->n_steps;
     calls->set(instance, param->port, move->n_steps ? param->max : param->min,
-               move->n_steps ? param->frame : 0U);
+               move->n_steps ? move->frame : 0U);
     return;
   }
   ramp_skip(&move->ramp, n_frames);
@@ -221,22 +220,23 @@ step(HostMove* const move, const HostParam* const param, const InstanceCalls* co
   calls->set(instance, param->port, number, 0U);
 }
 
-/// Begin a move to a new target, and take its part of a step that others have begun.  Returns false
-/// if no move is necessary.
+/// Begin a move for a change, and take its part of a step that others have begun.  Returns false if
+/// no move is necessary.
 static bool
 begin(HostMoves* const moves, const HostParams* const params, const InstanceCalls* const calls,
-      Instance* const instance, const uint32_t p)
+      Instance* const instance, const HostChange* const change)
 {
-  HostMove* const move = &moves->list[p];
-  const HostParam* const param = &params->list[p];
+  HostMove* const move = &moves->list[change->param];
+  const HostParam* const param = &params->list[change->param];
   const bool was_moving = is_moving(move);
-  if (param->motion == MOTION_TRIGGER && param->target == param->max) {
+  if (param->motion == MOTION_TRIGGER && change->target == param->max) {
     move->n_steps = 2U;
+    move->frame = change->frame;
   } else if (param->motion == MOTION_RAMP) {
-    ramp_aim(&move->ramp, (float)param->target, params->ramp_frames);
+    ramp_aim(&move->ramp, (float)change->target, params->ramp_frames);
   }
   if (!was_moving && is_moving(move)) {
-    moves->moving[moves->n_moving++] = p;
+    moves->moving[moves->n_moving++] = change->param;
     if (moves->frames_left) {
       step(move, param, calls, instance, moves->frames_left);
     }
@@ -245,14 +245,28 @@ begin(HostMoves* const moves, const HostParams* const params, const InstanceCall
 }
 
 static void
-read_targets(HostMoves* const moves, const HostParams* const params,
-             const InstanceCalls* const calls, Instance* const instance)
+follow(HostMoves* const moves, const HostParams* const params, const InstanceCalls* const calls,
+       Instance* const instance, const HostChange* const change)
 {
-  for (uint32_t p = 0; p < params->plugin->fx.n_params; ++p) {
-    const HostParam* const param = &params->list[p];
-    if (param->change > moves->n_changes && !begin(moves, params, calls, instance, p)) {
-      calls->set(instance, param->port, param->target, param->frame);
+  if (!begin(moves, params, calls, instance, change)) {
+    calls->set(instance, params->list[change->param].port, change->target, change->frame);
+  }
+}
+
+/// Follow all changes since the last run, in their order.
+static void
+follow_changes(HostMoves* const moves, const HostParams* const params,
+               const InstanceCalls* const calls, Instance* const instance)
+{
+  const bool has_all = params->n_changes - moves->n_changes <= HOST_CHANGES;
+  for (uint32_t p = 0; !has_all && p < params->plugin->fx.n_params; ++p) {
+    const HostChange last = { p, 0U, params->list[p].target };
+    if (params->list[p].motion != MOTION_NONE) {
+      follow(moves, params, calls, instance, &last);
     }
+  }
+  for (uint64_t n = moves->n_changes; has_all && n < params->n_changes; ++n) {
+    follow(moves, params, calls, instance, &params->changes[n % HOST_CHANGES]);
   }
   moves->n_changes = params->n_changes;
 }
@@ -278,7 +292,7 @@ host_moves_run(HostMoves* const moves, const HostParams* const params,
                const InstanceCalls* const calls, Instance* const instance, const uint32_t n_frames)
 {
   if (moves->n_changes != params->n_changes) {
-    read_targets(moves, params, calls, instance);
+    follow_changes(moves, params, calls, instance);
   }
   if (moves->n_moving && !moves->frames_left) {
     moves->frames_left = params->is_cut ? HOST_STEP_FRAMES : n_frames;

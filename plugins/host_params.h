@@ -27,11 +27,19 @@ typedef struct HostParam {
   bool is_set;     ///< [player] By a preset, the rack or the engine
   double value;    ///< [player] As the engine gave it
   double target;   ///< [player] For the port
-  uint32_t frame;  ///< [player] Of the next run, at which `target` begins, without a ramp
-  uint64_t change; ///< [player] HostParams::n_changes of the last change
 } HostParam;
 
 #define HOST_STEP_FRAMES 64U // of a ramp, if runs are cut: 1.3 ms at 48 kHz
+
+// Changes that a unit follows one by one; behind more, it gets the last value of each parameter.
+#define HOST_CHANGES 256U
+
+/// A new target of a parameter.
+typedef struct HostChange {
+  uint32_t param;
+  uint32_t frame; ///< Of the next run, at which it begins, without a ramp
+  double target;  ///< For the port
+} HostChange;
 
 /// The parameters of a node.
 typedef struct HostParams {
@@ -40,14 +48,16 @@ typedef struct HostParams {
   uint32_t ramp_frames;
   bool is_cut; ///< Runs end where parameters change, so that steps do not depend on the blocks;
                ///< false: one step per block
-  bool is_bypassed;   ///< [player]
-  uint64_t n_changes; ///< [player]
+  bool is_bypassed;                 ///< [player]
+  uint64_t n_changes;               ///< [player]
+  HostChange changes[HOST_CHANGES]; ///< [player] A ring: change n is at n % HOST_CHANGES
 } HostParams;
 
 /// A parameter on the way to its target in a unit.
 typedef struct HostMove {
   Ramp ramp;
   uint32_t n_steps; ///< Of a trigger: 2 before the step with `max`, 1 in it
+  uint32_t frame;   ///< Of a trigger: in the step with `max`
 } HostMove;
 
 /// The parameters of a unit.
@@ -56,7 +66,7 @@ typedef struct HostMoves {
   uint32_t* moving; ///< [n_params] those on the way
   uint32_t n_moving;
   uint32_t frames_left; ///< Of the present step; 0: none
-  uint64_t n_changes;   ///< HostParams::n_changes when the targets were last read
+  uint64_t n_changes;   ///< Those of HostParams::n_changes that the unit has followed
 } HostMoves;
 
 /// Make the parameters of a node, at the values of its rack.

@@ -289,6 +289,41 @@ TEST_ROWS(other_parameters_jump_at_their_frame, jumps)
   }
 }
 
+TEST(several_changes_in_a_block_are_all_sent_with_their_frames)
+{
+  static const double values[] = { 1.0, 5.0, 2.0, 2.0, 7.0 };
+  SCOPED(rig_free) FxRig rig;
+  fake_rig(&rig, &fake, 1, 64);
+  const uint32_t param = (uint32_t)fx_param_find(rig.fx, "whole");
+  for (uint32_t c = 0; c < ARRAY_LEN(values); ++c) {
+    rig.fx->set_at(rig.node, param, values[c], 10U * c);
+  }
+  const uint32_t first = run_block(&rig, 64);
+  ck_assert_uint_eq(fake.n_sets - first, 4U); // the repeated one is none
+  for (uint32_t s = 0; s < 4U; ++s) {
+    const uint32_t c = s < 3U ? s : 4U;
+    ck_assert_double_eq(fake.sets[first + s].value, values[c]);
+    ck_assert_uint_eq(fake.sets[first + s].frame, 10U * c);
+  }
+  run_block(&rig, 64);
+  ck_assert_uint_eq(fake.n_sets - first, 4U);
+}
+
+TEST(after_more_changes_than_a_block_keeps_the_last_values_are_sent)
+{
+  SCOPED(rig_free) FxRig rig;
+  fake_rig(&rig, &fake, 1, 64, SET("stepped", 0.25));
+  const uint32_t param = (uint32_t)fx_param_find(rig.fx, "whole");
+  for (uint32_t c = 0; c <= HOST_CHANGES; ++c) {
+    rig.fx->set_at(rig.node, param, c % 2U ? 1.0 : 6.0, c % 64U);
+  }
+  rig_set(&rig, "stepped", 0.75);
+  run_block(&rig, 64);
+  ck_assert_double_eq(last_value(WHOLE), 6.0);
+  ck_assert_double_eq(last_value(STEPPED), 0.75);
+  ck_assert_double_eq(last_value(TRIGGER), 0.0);
+}
+
 TEST(without_changes_nothing_is_sent)
 {
   SCOPED(rig_free) FxRig rig;
@@ -383,9 +418,10 @@ TEST(a_trigger_that_is_repeated_counts_again)
   rig_set(&rig, "trigger", 1.0);
   run_block(&rig, 192);
   rig_set(&rig, "trigger", 1.0);
-  rig_set(&rig, "trigger", 0.0); // too early
+  rig_set(&rig, "trigger", 0.0); // in the same block: it is 1 for a block all the same
   run_block(&rig, 128);
-  check_trigger(first, (const double[]){ 2.0, 2.0, 0.0, 0.0 }, (const uint32_t[]){ 0, 1, 2, 4 }, 4);
+  check_trigger(first, (const double[]){ 2.0, 2.0, 0.0, 2.0, 0.0 },
+                (const uint32_t[]){ 0, 1, 2, 4, 5 }, 5);
 }
 
 TEST(a_trigger_in_the_rack_is_not_played)

@@ -53,8 +53,12 @@ plugin_thread_start(Error* const error)
   if (!plugin_thread_exists()) {
     status = rt_thread_start("warprack-plugin", run_calls, NULL, &thread.id, error);
     if (!status) {
+      Error why = { STATUS_OK, "" };
       pthread_detach(thread.id);
       atomic_store(&thread.process, getpid());
+      if (rt_lock_on_fault(&why)) {
+        // It stays locked as it was: more than the plugins need.
+      }
     }
   }
   pthread_mutex_unlock(&thread.turn);

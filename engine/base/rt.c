@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <linux/capability.h>
 #include <linux/futex.h>
+#include <malloc.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -155,6 +156,18 @@ static void __attribute__((noinline)) touch_stack(void)
   }
 }
 
+static atomic_bool is_locked;
+
+static Status
+lock_all(const int flags, Error* const error)
+{
+  if (mlockall(flags)) {
+    return error_set(error, STATUS_LIMIT, "memory is not locked: %s", strerror(errno));
+  }
+  atomic_store(&is_locked, true);
+  return STATUS_OK;
+}
+
 Status
 rt_lock_memory(Error* const error)
 {
@@ -164,10 +177,15 @@ rt_lock_memory(Error* const error)
                      "memory is not locked: audio may drop out when memory is short; join the "
                      "group 'audio' or make the limit 'memlock' unlimited, see limits.conf(5)");
   }
-  if (mlockall(MCL_CURRENT | MCL_FUTURE) == 0) {
-    return STATUS_OK;
-  }
-  return error_set(error, STATUS_LIMIT, "memory is not locked: %s", strerror(errno));
+  return lock_all(MCL_CURRENT | MCL_FUTURE, error);
+}
+
+Status
+rt_lock_on_fault(Error* const error)
+{
+  mallopt(M_TRIM_THRESHOLD, -1);
+  return atomic_load(&is_locked) ? lock_all(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT, error)
+                                 : STATUS_OK;
 }
 
 void*

@@ -68,6 +68,12 @@ Status rt_try_realtime(int priority, Error* error);
 /// nothing and returns STATUS_LIMIT, because later allocations would fail at the limit. [main]
 Status rt_lock_memory(Error* error);
 
+/// If rt_lock_memory() has locked the memory of this process, lock what is allocated from now on
+/// only once it is touched: plugins reserve gigabytes of which they use little.  Freed memory stays with
+/// the process, so that an allocation in a plugin's audio code makes fewer system calls.
+/// STATUS_LIMIT with the reason. [any but rt]
+Status rt_lock_on_fault(Error* error);
+
 /// Allocate zeroed memory at a multiple of 64 bytes, a cache line, with all pages present: after
 /// calloc(), the kernel maps a page at its first write, which may be in the callback.  The caller
 /// frees it; NULL if out of memory.  0 bytes are possible. [any]

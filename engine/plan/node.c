@@ -491,7 +491,7 @@ link_load(Link* const link, Error* const error)
     status = link->backend->lines_new(link->backend, link->n_to, mix->line_mask + 1U, &mix->device,
                                       error);
   } else {
-    mix->lines = calloc(1, line_bytes(link));
+    mix->lines = rt_memory(line_bytes(link));
     status =
         mix->lines ? STATUS_OK : error_set(error, STATUS_NO_MEM, "a connection: out of memory");
   }

@@ -11,8 +11,10 @@
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 TEST(denormals_are_flushed_as_results_and_as_operands)
 {
@@ -108,6 +110,38 @@ TEST(memory_is_locked_or_refused_with_a_reason)
   Error error = { STATUS_OK, "" };
   const Status status = rt_lock_memory(&error);
   ck_assert(status == STATUS_OK || (status == STATUS_LIMIT && error.text[0]));
+}
+
+#define N_PAGES 4096U
+
+/// The pages of a new mapping that are in memory before anybody touches them.
+static uint32_t
+count_present(void)
+{
+  const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+  unsigned char present[N_PAGES];
+  void* const memory =
+      mmap(NULL, N_PAGES * page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ck_assert_ptr_ne(memory, MAP_FAILED);
+  ck_assert_int_eq(mincore(memory, N_PAGES * page_bytes, present), 0);
+  munmap(memory, N_PAGES * page_bytes);
+  uint32_t n = 0;
+  for (uint32_t p = 0; p < N_PAGES; ++p) {
+    n += present[p] & 1U;
+  }
+  return n;
+}
+
+TEST(memory_that_is_locked_on_fault_is_not_there_before_it_is_touched)
+{
+  Error why = { STATUS_OK, "" };
+  OK(rt_lock_on_fault(&error)); // does nothing without locked memory
+  ck_assert_uint_eq(count_present(), 0);
+  if (!rt_lock_memory(&why)) {
+    ck_assert_uint_eq(count_present(), N_PAGES);
+    OK(rt_lock_on_fault(&error));
+    ck_assert_uint_eq(count_present(), 0);
+  }
 }
 
 TEST(a_futex_does_not_sleep_on_a_changed_word)

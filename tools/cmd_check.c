@@ -11,6 +11,7 @@
 
 #include "engine/base/memory.h"
 #include "engine/engine.h"
+#include "plugins/plugin_environment.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -369,5 +370,6 @@ check_run(const int argc, char** const argv)
   if (!options_parse(&cmd_check, &options, argc, argv, &operands)) {
     return operands.exit_code;
   }
+  plugin_environment();
   return check(&args, operands.words[0]);
 }

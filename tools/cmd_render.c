@@ -10,6 +10,7 @@
 #include "engine/base/time.h"
 #include "engine/base/text.h"
 #include "io/file/render.h"
+#include "plugins/plugin_environment.h"
 
 #include <math.h>
 #include <signal.h>
@@ -296,6 +297,7 @@ render_run(const int argc, char** const argv)
   if (!options_parse(&cmd_render, &options_table, argc, argv, &operands)) {
     return operands.exit_code;
   }
+  plugin_environment();
   RenderConfig config = { .input = operands.words[1],
                           .output = operands.words[2],
                           .block_frames = (uint32_t)options.block,

@@ -7,6 +7,7 @@
 #include "options.h"
 
 #include "control/control.h"
+#include "plugins/plugin_environment.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -108,6 +109,9 @@ run(RunArgs* const args)
   live->engine.n_helpers = args->n_helpers < 0 ? UINT32_MAX : (uint32_t)args->n_helpers;
   live->engine.priority = (int)args->priority;
   live->engine.worker_argv = args->in_process ? NULL : worker_argv;
+  if (args->in_process) {
+    plugin_environment();
+  }
   live->osc_port = (uint16_t)args->osc_port;
   return status_exit_code(live_run(live));
 }

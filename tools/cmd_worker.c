@@ -9,6 +9,7 @@
 #include "engine/base/sealed_text.h"
 #include "engine/worker/worker_loop.h"
 #include "plugins/catalogue.h"
+#include "plugins/plugin_environment.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -91,6 +92,7 @@ player_run(const int argc, char** const argv)
     return status_exit_code(STATUS_BAD_ARG);
   }
   prctl(PR_SET_NAME, PROGRAM_NAME "-worker"); // the name in ps and top
+  plugin_environment();
   ignore_signals();
   process_be_killed_first(0);
   Error error = { STATUS_OK, "" };

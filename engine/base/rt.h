@@ -69,8 +69,8 @@ Status rt_try_realtime(int priority, Error* error);
 Status rt_lock_memory(Error* error);
 
 /// If rt_lock_memory() has locked the memory of this process, lock what is allocated from now on
-/// only once it is touched: plugins reserve gigabytes of which they use little.  Freed memory stays with
-/// the process, so that an allocation in a plugin's audio code makes fewer system calls.
+/// only once it is touched: plugins reserve gigabytes of which they use little.  Freed memory stays
+/// with the process, so that an allocation in a plugin's audio code makes fewer system calls.
 /// STATUS_LIMIT with the reason. [any but rt]
 Status rt_lock_on_fault(Error* error);
 

@@ -6,6 +6,7 @@
 #include "scan_filter.h"
 
 #include "engine/base/process.h"
+#include "plugins/plugin_environment.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -21,16 +22,6 @@
 #define OOM_SCORE        500 // the kernel kills a child before the programs of users
 #define MAX_MEMORY_BYTES (UINT64_C(4) << 30U) // more than the process has when it starts
 #define MAX_CPU_S        60U                  // for processes that outlive the scan
-
-/// Plugins open windows where they find a display, and some end the process where they do not.
-static void
-set_environment(void)
-{
-  unsetenv("DISPLAY");
-  unsetenv("WAYLAND_DISPLAY");
-  setenv("QT_QPA_PLATFORM", "offscreen", 1);
-  setenv("LC_ALL", "C.UTF-8", 1);
-}
 
 static void
 set_signals(void)
@@ -95,7 +86,7 @@ scan_confine(const pid_t parent, const int output, const uint64_t max_file_bytes
   setpriority(PRIO_PROCESS, 0, NICE_VALUE);
   process_be_killed_first(OOM_SCORE);
   set_signals();
-  set_environment();
+  plugin_environment();
   return getppid() == parent && set_descriptors(output) && set_limits(max_file_bytes) &&
          !prctl(PR_SET_DUMPABLE, 0) && !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
          scan_filter_install();

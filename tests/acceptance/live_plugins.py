@@ -33,6 +33,7 @@ FAULTS = {
     "forks": None,
     "in_place": None,
     "locks": None,
+    "looks_for_display": None,
     "prints": None,
     "starts_threads": None,
     "writes_input": None,
@@ -146,12 +147,14 @@ def check_recording(path, end, server):
 
 
 with scratch():
+    os.environ["DISPLAY"] = ":99"
     formats = {plugin["format"] for plugin in plugins_here()}
     for format, plugin in GOOD.items():
         if format in formats:
             name, *values = plugin.split(" ")
             same_samples(f'p: {format} "{name}" {" ".join(values)} | limiter -1dB')
     if "ladspa" in formats:
+        same_samples("p: ladspa faults/looks_for_display after=0 | limiter -1dB")
         follow_latency()
     write_wav("sine.wav", RATE, LEVEL * np.sin(2 * np.pi * 1000.0 * np.arange(RATE * 180) / RATE))
     chosen = sys.argv[2:] or list(FAULTS)

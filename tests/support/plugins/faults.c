@@ -119,6 +119,18 @@ lock(const FixtureCall* const call)
   pthread_mutex_unlock(&mutex);
 }
 
+/// Ends the process where it finds a display, as some plugins with windows do where they find none.
+static void
+look_for_display(const FixtureCall* const call)
+{
+  (void)call;
+  const char* const platform = getenv("QT_QPA_PLATFORM");
+  if (getenv("DISPLAY") || getenv("WAYLAND_DISPLAY") || !platform ||
+      strcmp(platform, "offscreen")) {
+    abort();
+  }
+}
+
 static void
 sleep_long(const FixtureCall* const call)
 {
@@ -256,6 +268,7 @@ static const struct {
   { "forks", fork_child, true },
   { "in_place", clear_output_first, false },
   { "locks", lock, false },
+  { "looks_for_display", look_for_display, false },
   { "nan", play_nan, false },
   { "prints", print, false },
   { "sleeps", sleep_long, false },
@@ -306,6 +319,7 @@ const Fixture fixtures[] = {
   FIXTURE("forks"),
   FIXTURE("in_place"),
   FIXTURE("locks"),
+  FIXTURE("looks_for_display"),
   FIXTURE("nan"),
   FIXTURE("prints"),
   FIXTURE("sleeps"),

@@ -75,14 +75,14 @@ measure_instance(Probe* const probe, Error* const error)
   Instance* instance = NULL;
   const uint32_t n_threads = count_threads();
   const uint64_t n_bytes = resident_bytes();
-  const Status status = bench_open(&probe->bench, TAKE_BLOCK, true, &instance, error);
+  const Status status = probe_bench_open(&probe->bench, TAKE_BLOCK, true, &instance, error);
   if (!status) {
-    bench_run(&probe->bench, instance, TAKE_BLOCK);
+    probe_bench_run(&probe->bench, instance, TAKE_BLOCK);
     const uint64_t now_bytes = resident_bytes();
     const uint32_t now_threads = count_threads();
     probe->report->n_bytes = now_bytes > n_bytes ? now_bytes - n_bytes : 0U;
     probe->report->n_threads = now_threads > n_threads ? now_threads - n_threads : 0U;
-    bench_close(&probe->bench, instance);
+    probe_bench_close(&probe->bench, instance);
   }
   return status;
 }
@@ -96,7 +96,7 @@ read_latency(Probe* const probe, Instance* const instance, uint32_t* const frame
 {
   Bench* const bench = &probe->bench;
   for (uint32_t r = 0; r < LATENCY_RUNS; ++r) {
-    bench_run(bench, instance, TAKE_BLOCK);
+    probe_bench_run(bench, instance, TAKE_BLOCK);
   }
   const bool is_clap = !strcmp(bench->plugin->source.format, "clap");
   const Status status = is_clap ? bench->calls->renew(instance, error) : STATUS_OK;
@@ -123,7 +123,7 @@ try_parameter(Probe* const probe, Instance* const instance, const uint32_t p, Er
   Status status = STATUS_OK;
   for (uint32_t place = 0; !status && place < N_PLACES && !probe->bench.is_fixed[p]; ++place) {
     uint32_t frames = 0;
-    bench_set(&probe->bench, instance, p, place / (N_PLACES - 1.0));
+    probe_bench_set(&probe->bench, instance, p, place / (N_PLACES - 1.0));
     status = read_latency(probe, instance, &frames, error);
     if (!status && place && frames != first) {
       probe->bench.is_fixed[p] = true;
@@ -139,7 +139,7 @@ try_parameter(Probe* const probe, Instance* const instance, const uint32_t p, Er
 static double
 base_place(const Bench* const bench, const uint32_t p, const uint32_t base, uint32_t* const seed)
 {
-  const double place = bench_random(seed);
+  const double place = probe_bench_random(seed);
   return base % 2U && bench->plugin->fx.params[p].kind == PARAM_SWITCH ? 1.0 : place;
 }
 
@@ -152,7 +152,7 @@ try_parameters(Probe* const probe, Instance* const instance, const uint32_t base
   const Bench* const bench = &probe->bench;
   uint32_t seed = base;
   for (uint32_t p = 0; base && p < bench->plugin->fx.n_params; ++p) {
-    bench_set(bench, instance, p, base_place(bench, p, base, &seed));
+    probe_bench_set(bench, instance, p, base_place(bench, p, base, &seed));
   }
   seed = base;
   Status status = STATUS_OK;
@@ -162,7 +162,7 @@ try_parameters(Probe* const probe, Instance* const instance, const uint32_t base
       probe->began(probe->context, PROBE_LATENCY);
       status = try_parameter(probe, instance, p, error);
       if (base) {
-        bench_set(bench, instance, p, place);
+        probe_bench_set(bench, instance, p, place);
       } else {
         set_initial(bench, instance, p);
       }
@@ -186,14 +186,14 @@ measure_opened(Probe* const probe, Error* const error)
 {
   Instance* instance = NULL;
   probe->began(probe->context, PROBE_OPEN);
-  Status status = bench_open(&probe->bench, TAKE_BLOCK, false, &instance, error);
+  Status status = probe_bench_open(&probe->bench, TAKE_BLOCK, false, &instance, error);
   if (status) {
     return status;
   }
-  bench_run(&probe->bench, instance, TAKE_BLOCK);
+  probe_bench_run(&probe->bench, instance, TAKE_BLOCK);
   status = measure_instance(probe, error);
   status = status ? status : measure_latency(probe, instance, error);
-  bench_close(&probe->bench, instance);
+  probe_bench_close(&probe->bench, instance);
   return status;
 }
 
@@ -287,20 +287,20 @@ measure_random(Probe* const probe, Error* const error)
   Instance* instance = NULL;
   uint32_t seed = 1;
   probe->began(probe->context, PROBE_RANDOM);
-  const Status status = bench_open(bench, TAKE_BLOCK, false, &instance, error);
+  const Status status = probe_bench_open(bench, TAKE_BLOCK, false, &instance, error);
   if (status) {
     return status;
   }
   bool finite = true;
   for (uint32_t set = 0; finite && set < RANDOM_SETS; ++set) {
-    bench_set_all(bench, instance, &seed);
+    probe_bench_set_all(bench, instance, &seed);
     for (uint32_t r = 0; finite && r < RANDOM_RUNS; ++r) {
-      bench_run(bench, instance, TAKE_BLOCK);
-      finite = bench_is_finite(bench, TAKE_BLOCK);
+      probe_bench_run(bench, instance, TAKE_BLOCK);
+      finite = probe_bench_is_finite(bench, TAKE_BLOCK);
     }
   }
   probe->report->flags |= finite ? REPORT_NO_FLAGS : REPORT_NAN;
-  bench_close(bench, instance);
+  probe_bench_close(bench, instance);
   return STATUS_OK;
 }
 
@@ -334,7 +334,7 @@ probe_plugin(const Plugin* const plugin, void (*const began)(void* context, Prob
   uint32_t* const moving = arena_take(arena, plugin->n_ports, sizeof(uint32_t));
   Probe probe = { .began = began, .context = context, .report = report, .moving = moving };
   *report = (PluginReport){ .fault = "", .moving = moving };
-  Status status = bench_init(&probe.bench, plugin, error);
+  Status status = probe_bench_init(&probe.bench, plugin, error);
   const size_t n = (size_t)probe.bench.n_out * TAKE_FRAMES;
   probe.first = calloc(n + 1U, sizeof(float));
   probe.other = calloc(n + 1U, sizeof(float));
@@ -347,6 +347,6 @@ probe_plugin(const Plugin* const plugin, void (*const began)(void* context, Prob
   }
   free(probe.first);
   free(probe.other);
-  bench_clear(&probe.bench);
+  probe_bench_clear(&probe.bench);
   return status;
 }

@@ -28,7 +28,7 @@
 // ---- bench ----
 
 double
-bench_random(uint32_t* const seed)
+probe_bench_random(uint32_t* const seed)
 {
   *seed = *seed * 1664525U + 1013904223U;
   return (double)(*seed >> 8U) / (double)(1U << 24U);
@@ -39,7 +39,7 @@ fill_noise(float* const row, uint32_t seed)
 {
   for (uint32_t i = 0; i < TAKE_FRAMES; ++i) {
     const float level = i / BURST_FRAMES % 2U ? LEVEL * QUIET : LEVEL;
-    row[i] = level * (float)(2.0 * bench_random(&seed) - 1.0);
+    row[i] = level * (float)(2.0 * probe_bench_random(&seed) - 1.0);
   }
 }
 
@@ -65,7 +65,7 @@ count_audio(const Plugin* const plugin, const uint32_t direction)
 }
 
 Status
-bench_init(Bench* const bench, const Plugin* const plugin, Error* const error)
+probe_bench_init(Bench* const bench, const Plugin* const plugin, Error* const error)
 {
   const PluginFormat* const format = plugin_format_find(plugin->source.format);
   *bench = (Bench){ .plugin = plugin,
@@ -94,14 +94,14 @@ bench_init(Bench* const bench, const Plugin* const plugin, Error* const error)
 }
 
 void
-bench_clear(Bench* const bench)
+probe_bench_clear(Bench* const bench)
 {
   arena_clear(&bench->arena);
 }
 
 Status
-bench_open(const Bench* const bench, const uint32_t max_block, const bool offline,
-           Instance** const instance, Error* const error)
+probe_bench_open(const Bench* const bench, const uint32_t max_block, const bool offline,
+                 Instance** const instance, Error* const error)
 {
   const InstanceSetup setup = { .rate_hz = REPORT_RATE_HZ,
                                 .max_block_frames = max_block,
@@ -116,7 +116,7 @@ bench_open(const Bench* const bench, const uint32_t max_block, const bool offlin
 }
 
 void
-bench_close(const Bench* const bench, Instance* const instance)
+probe_bench_close(const Bench* const bench, Instance* const instance)
 {
   const uint64_t float_mode = rt_float_mode();
   bench->calls->close(instance);
@@ -140,13 +140,13 @@ run(Bench* const bench, Instance* const instance, const uint32_t first, const ui
 }
 
 void
-bench_run(Bench* const bench, Instance* const instance, const uint32_t n_frames)
+probe_bench_run(Bench* const bench, Instance* const instance, const uint32_t n_frames)
 {
   run(bench, instance, 0, n_frames);
 }
 
 bool
-bench_is_finite(const Bench* const bench, const uint32_t n_frames)
+probe_bench_is_finite(const Bench* const bench, const uint32_t n_frames)
 {
   bool is_finite = true;
   for (uint32_t r = 0; r < bench->n_out; ++r) {
@@ -180,7 +180,8 @@ number_at(const FxParam* const param, const PluginPort* const port, const double
 }
 
 void
-bench_set(const Bench* const bench, Instance* const instance, const uint32_t p, const double place)
+probe_bench_set(const Bench* const bench, Instance* const instance, const uint32_t p,
+                const double place)
 {
   const int32_t port = bench->plugin->param_ports[p];
   if (port >= 0 && !fx_param_is_text(&bench->plugin->fx.params[p])) {
@@ -191,10 +192,10 @@ bench_set(const Bench* const bench, Instance* const instance, const uint32_t p, 
 }
 
 void
-bench_set_all(const Bench* const bench, Instance* const instance, uint32_t* const seed)
+probe_bench_set_all(const Bench* const bench, Instance* const instance, uint32_t* const seed)
 {
   for (uint32_t p = 0; p < bench->plugin->fx.n_params; ++p) {
-    bench_set(bench, instance, p, bench_random(seed));
+    probe_bench_set(bench, instance, p, probe_bench_random(seed));
   }
 }
 
@@ -203,10 +204,10 @@ static void
 move(const Bench* const bench, Instance* const instance, uint32_t* const seed)
 {
   const uint32_t n = bench->plugin->fx.n_params;
-  const uint32_t p = (uint32_t)(bench_random(seed) * n);
-  const double place = bench_random(seed);
+  const uint32_t p = (uint32_t)(probe_bench_random(seed) * n);
+  const double place = probe_bench_random(seed);
   if (!bench->is_fixed[p]) {
-    bench_set(bench, instance, p, place);
+    probe_bench_set(bench, instance, p, place);
   }
 }
 
@@ -241,7 +242,7 @@ play(Playing* const playing, const uint32_t frame, const uint32_t n_frames)
     playing->writes_input = playing->writes_input || memcmp(bench->in[r], bench->noise[r] + frame,
                                                             n_frames * sizeof(float)) != 0;
   }
-  playing->is_finite = playing->is_finite && bench_is_finite(bench, n_frames);
+  playing->is_finite = playing->is_finite && probe_bench_is_finite(bench, n_frames);
   for (uint32_t r = 0; r < bench->n_out; ++r) {
     memcpy(playing->output + (size_t)r * TAKE_FRAMES + frame, bench->out[r],
            n_frames * sizeof(float));
@@ -276,9 +277,9 @@ static void
 settle(Bench* const bench, Instance* const instance)
 {
   uint32_t seed = VALUES_SEED;
-  bench_set_all(bench, instance, &seed);
+  probe_bench_set_all(bench, instance, &seed);
   for (uint32_t r = 0; r < SETTLING_RUNS; ++r) {
-    bench_run(bench, instance, TAKE_BLOCK);
+    probe_bench_run(bench, instance, TAKE_BLOCK);
   }
 }
 
@@ -314,7 +315,8 @@ take(Bench* const bench, const TakePlan* const plan, float* const output, TakeFa
      Error* const error)
 {
   Playing playing = { .bench = bench, .plan = plan, .output = output, .is_finite = true };
-  const Status status = bench_open(bench, plan->max_block, plan->offline, &playing.instance, error);
+  const Status status =
+      probe_bench_open(bench, plan->max_block, plan->offline, &playing.instance, error);
   if (status) {
     return status;
   }
@@ -330,7 +332,7 @@ take(Bench* const bench, const TakePlan* const plan, float* const output, TakeFa
                           .block_ns = playing.times[playing.n_times / 2U],
                           .tail_frames = play_tail(&playing) };
   }
-  bench_close(bench, playing.instance);
+  probe_bench_close(bench, playing.instance);
   return STATUS_OK;
 }
 

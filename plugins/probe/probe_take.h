@@ -50,30 +50,30 @@ typedef struct TakeFacts {
 } TakeFacts;
 
 /// STATUS_NO_BACKEND if the build does not host the format, STATUS_NO_MEM. [child]
-NODISCARD Status bench_init(Bench* bench, const Plugin* plugin, Error* error);
-void bench_clear(Bench* bench);
+NODISCARD Status probe_bench_init(Bench* bench, const Plugin* plugin, Error* error);
+void probe_bench_clear(Bench* bench);
 
 /// Open an instance at its initial values, ready to run. [child]
-NODISCARD Status bench_open(const Bench* bench, uint32_t max_block, bool offline,
-                            Instance** instance, Error* error);
+NODISCARD Status probe_bench_open(const Bench* bench, uint32_t max_block, bool offline,
+                                  Instance** instance, Error* error);
 
 /// Close an instance. [child]
-void bench_close(const Bench* bench, Instance* instance);
+void probe_bench_close(const Bench* bench, Instance* instance);
 
 /// Play the first `n_frames` of the noise. [child]
-void bench_run(Bench* bench, Instance* instance, uint32_t n_frames);
+void probe_bench_run(Bench* bench, Instance* instance, uint32_t n_frames);
 
 /// Set a parameter that is a number to a place in its range, from 0 to 1. [child]
-void bench_set(const Bench* bench, Instance* instance, uint32_t param, double place);
+void probe_bench_set(const Bench* bench, Instance* instance, uint32_t param, double place);
 
 /// The next of a sequence of numbers from 0 to 1 that depends on `seed` only. [any]
-double bench_random(uint32_t* seed);
+double probe_bench_random(uint32_t* seed);
 
 /// True if all samples of the last run, of `n_frames`, are finite. [child]
-bool bench_is_finite(const Bench* bench, uint32_t n_frames);
+bool probe_bench_is_finite(const Bench* bench, uint32_t n_frames);
 
 /// Set all parameters to places that depend on the seed. [child]
-void bench_set_all(const Bench* bench, Instance* instance, uint32_t* seed);
+void probe_bench_set_all(const Bench* bench, Instance* instance, uint32_t* seed);
 
 /**
    Play and keep a take.

@@ -162,11 +162,11 @@ read_state(const Reader* const reader, FieldLine* const line)
 }
 
 /// Ports of CLAP have ids, parameters of LV2 that are no ports have none.  Others are numbered from
-/// 0.
+/// 0: a plugin writes to memory that is not its own if it is given a port that it does not have.
 static bool
 is_index_wrong(const Reader* const reader, const PluginPort* const port)
 {
-  return port->index >= reader->n_ports && port->type != PORT_PROPERTY &&
+  return port->index != (uint32_t)(port - reader->ports) && port->type != PORT_PROPERTY &&
          strcmp(reader->plugin->source.format, "clap") != 0;
 }
 

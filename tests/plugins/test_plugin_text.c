@@ -260,6 +260,7 @@ static const struct {
   { HEAD "\n", "line 3: unexpected line \"\"" },
   { HEAD PORT "port\n", "line 4: the index is missing" },
   { HEAD "port\t1\tcontrol\t\ta\tA\t\t\tdb\t0\t0\t1\t0\n", "line 3: the port 1 of 1 ports" },
+  { HEAD PORT PORT, "line 4: the port 0 of 2 ports" }, // twice
   { HEAD "port\t-1\taudio\t\ta\tA\t\t\tnone\t0\t0\t1\t0\n",
     "line 3: the index is not a whole number" },
   { HEAD "port\t0\tcontrols\t\ta\tA\t\t\tdb\t0\t0\t1\t0\n",
@@ -353,14 +354,18 @@ TEST(the_value_of_a_preset_is_in_the_range_of_its_port)
   ck_assert(plugin->presets[1].values[0] == -90.0);
 }
 
-/// HEAD, then n lines.
+/// HEAD, then n lines; ports are numbered.
 static char*
 text_with(const uint32_t n, const char* const line)
 {
   TextBuffer text = { .bytes = NULL };
   text_buffer_add(&text, HEAD);
   for (uint32_t i = 0; i < n; ++i) {
-    text_buffer_add(&text, line);
+    if (!strncmp(line, "port\t0", 6)) {
+      text_buffer_print(&text, "port\t%u%s", i, line + 6);
+    } else {
+      text_buffer_add(&text, line);
+    }
   }
   return text_buffer_take(&text);
 }

@@ -126,6 +126,17 @@ same_format(const Format* const a, const Format* const b)
          (b->n_out == 0U || a->n_out == b->n_out);
 }
 
+/// True if the copy of a rack that is measured would open plugins.
+static bool
+has_plugins(const Rack* const rack)
+{
+  bool has = false;
+  for (uint32_t n = 0; n < rack->n_nodes; ++n) {
+    has = has || rack->nodes[n].fx->source;
+  }
+  return has;
+}
+
 bool
 worker_outdate_fallbacks(Worker* const worker, const Rack* const rack, const uint32_t n_out)
 {
@@ -133,8 +144,10 @@ worker_outdate_fallbacks(Worker* const worker, const Rack* const rack, const uin
   if (!worker->must_measure) {
     worker->outdated_at = atomic_load(&worker->player.next_frame);
   }
-  worker->must_measure = true;
-  return fallback_choose(rack, worker->config.on_late, &worker->measured, &worker->fallbacks);
+  const bool is_any_auto =
+      fallback_choose(rack, worker->config.on_late, &worker->measured, &worker->fallbacks);
+  worker->must_measure = is_any_auto || !has_plugins(rack);
+  return is_any_auto;
 }
 
 void

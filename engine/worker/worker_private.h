@@ -108,7 +108,8 @@ void worker_publish_facts(Worker* worker);
 
 WorkerFacts worker_facts(Worker* worker);
 
-/// Choose the fallbacks of a rack before its measurement.  Returns true if an output is `auto`.
+/// Choose the fallbacks of a rack before its measurement.  Returns true if an output is `auto`.  If
+/// none is, a rack with plugins is not measured, because that opens all of them a second time.
 /// [planning_lock held]
 bool worker_outdate_fallbacks(Worker* worker, const Rack* rack, uint32_t n_out);
 

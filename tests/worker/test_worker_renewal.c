@@ -206,4 +206,32 @@ TEST(a_latency_that_changes_all_the_time_is_followed_with_rests)
   bench_clear(&bench);
 }
 
+static atomic_uint n_created;
+
+static Status
+create_and_count(const FxSetup* const setup, FxShape* const shape, void** const node,
+                 Error* const error)
+{
+  atomic_fetch_add(&n_created, 1U);
+  return grouped_fx.create(setup, shape, node, error);
+}
+
+TEST(plugins_are_not_opened_twice_if_all_fallbacks_are_stated)
+{
+  static const FxSource source = { "lv2", "urn:test:grouped" };
+  static Bench bench;
+  fx.source = &source;
+  fx.create = create_and_count;
+  bench_init(&bench, false);
+  SCOPED_RACK Rack* const rack =
+      grouped_rack_of("add x gain\nconnect in x\nconnect x out\nlate out 0dB", &fx, 1U, 1U, NULL);
+  ck_assert_int_eq(worker_calls.edit(bench.worker, 1U, rack, 0U, 0U), STATUS_OK);
+  bench_await(&bench, &bench.n_replies, 1U);
+  const WorkerFacts facts = bench_arm(&bench, false, 0U);
+  time_sleep(NS_PER_S / 5U); // the builder has time to measure
+  ck_assert_uint_eq(atomic_load(&n_created), 1U);
+  ck_assert_float_eq(facts.fallbacks.of[0].level, 1.0F);
+  bench_clear(&bench);
+}
+
 SUITE_MAIN_WITH("worker renewal", set_up, NULL)

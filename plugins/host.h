@@ -21,8 +21,9 @@
    - A number moves to its new value in FX_RAMP_SECONDS, in steps of HOST_STEP_FRAMES, or without
      such a report in one step per block; not if its port is PORT_STEPPED, an integer, a choice or a
      switch.
-   - create() opens the instances, because a plan needs the latency before load(): what memory a
-     plugin takes is not known before, and not counted.
+   - create() opens the instances, because a plan needs the latency before load().  What they take
+     from malloc() meanwhile counts as memory of the node; what they map themselves, or allocate
+     later, is not known.
    - The latency may change while the plugin runs, and the builder follows it (FxInfo::latency).
      During a bypass it does not change.  The bypass has room for 0.5 s, or for a longer latency that
      the node begins with; the dry signal is early if the latency grows beyond that.

@@ -140,7 +140,7 @@ describe(HostNode* const node, const FxSetup* const setup, const uint32_t latenc
   shape->latency_frames = latency_frames;
   shape->tail_frames = (uint64_t)(TAIL_SECONDS * setup->rate_hz);
   shape->unit_bytes = node->layout.n_bytes;
-  shape->data_bytes = node->arena.n_bytes;
+  shape->data_bytes = node->arena.n_bytes + node->opened_bytes;
 }
 
 static void

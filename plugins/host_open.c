@@ -9,6 +9,7 @@
 
 #include "engine/contract/format.h"
 
+#include <malloc.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -191,12 +192,21 @@ typedef struct HostCall {
   Error* error;
 } HostCall;
 
+/// Memory that the process has taken from malloc(), in bytes.
+static size_t
+malloc_bytes(void)
+{
+  const struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
 static void
 open_here(void* const context)
 {
   HostCall* const call = context;
   HostNode* const node = call->node;
   Silence silence = { 0 };
+  const size_t before = malloc_bytes();
   if (silence_new(&node->lanes, call->setup->max_block_frames, &silence)) {
     call->status =
         error_set(call->error, STATUS_NO_MEM, "%s: out of memory", node->plugin->fx.name);
@@ -205,6 +215,8 @@ open_here(void* const context)
         open_all(node, call->setup, call->preset, &silence, &call->latency_frames, call->error);
   }
   silence_free(&silence);
+  const size_t after = malloc_bytes();
+  node->opened_bytes = after > before ? after - before : 0U; // other threads allocate, too
 }
 
 Status

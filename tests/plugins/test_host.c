@@ -414,6 +414,17 @@ TEST(instances_are_made_renewed_and_freed_by_one_thread_whoever_asks)
   ck_assert(!pthread_equal(fake.thread, pthread_self()));
 }
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // they know no mallinfo2()
+TEST(memory_that_plugins_take_while_they_are_opened_is_counted)
+{
+  fake.n_bytes = 3U << 20U;
+  SCOPED(rig_free) FxRig rig;
+  fake_rig(&rig, &fake, 4, 64);
+  ck_assert_uint_ge(rig.shape.data_bytes, 12U << 20U);
+  ck_assert_uint_le(rig.shape.data_bytes, 13U << 20U);
+}
+#endif
+
 // ---- run ----
 
 TEST(the_output_does_not_depend_on_the_split)

@@ -227,7 +227,8 @@ fake_open(const Plugin* const plugin, const InstanceSetup* const setup, Instance
   }
   Instance* const instance = calloc(1, sizeof(Instance));
   const uint32_t latency_frames = fake->latency_frames + fake->n_opened * fake->latency_growth;
-  float* const lines = calloc(fake->n_main + 1U, (latency_frames + 1U) * sizeof(float));
+  const size_t n_line = (fake->n_main + 1U) * (size_t)(latency_frames + 1U);
+  float* const lines = calloc(n_line + fake->n_bytes / sizeof(float), sizeof(float));
   if (!instance || !lines) {
     free(instance);
     free(lines);

@@ -54,6 +54,7 @@ typedef struct FakePlugin {
   bool latency_follows;    ///< The latency is `whole`, in frames
   uint32_t fails_at;       ///< open() fails for this instance; UINT32_MAX: none
   bool renewal_fails;
+  size_t n_bytes;       ///< Memory that each instance takes
   bool writes_inputs;   ///< run() overwrites its inputs
   bool changes_process; ///< All calls change float mode, locale and handlers of signals
   // What they have done

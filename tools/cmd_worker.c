@@ -10,6 +10,7 @@
 #include "engine/worker/worker_loop.h"
 #include "plugins/catalogue.h"
 #include "plugins/plugin_environment.h"
+#include "plugins/plugin_output.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -96,6 +97,10 @@ player_run(const int argc, char** const argv)
   ignore_signals();
   process_be_killed_first(0);
   Error error = { STATUS_OK, "" };
+  if (plugin_output_start(&error)) {
+    fprintf(stderr, PROGRAM_NAME " worker: %s\n",
+            error.text); // plugins print to the log, unbounded
+  }
   const WorkerLoopEnd end = worker_loop_run(PROCESS_SOCKET, &files, &error);
   if (end != WORKER_LOOP_CLOSED && end != WORKER_LOOP_FAILED) { // the server reports these
     fprintf(stderr, PROGRAM_NAME " worker: %s\n", error.text);

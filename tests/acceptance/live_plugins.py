@@ -131,6 +131,8 @@ def record(format, labels):
             break_plugin(server, format, label)
         end = int(server.status()["blocks"]) * BLOCK  # the stop takes time if the worker is busy
         server.stop()
+    n_printed = server.output().count(f"plugin: {BLOCK} frames\n")
+    assert 0 < n_printed <= 20 or "prints" not in labels, f"{n_printed} lines of a plugin that prints in each block"
     check_recording("out.wav", end, server)
 
 

@@ -266,7 +266,8 @@ expect_float_refusal(const WireKind kind, const uint32_t at, const float value)
   expect_refusal(kind, at, &value, sizeof(value));
 }
 
-#define FACTS_BYTES (56U + 2U * 13U) // the facts of the samples, which have two fallbacks
+#define FACTS_BYTES  (56U + 2U * 13U) // the facts of the samples, which have two fallbacks
+#define COUNTS_BYTES (8U * N_WORKER_COUNTERS)
 
 TEST(values_just_beyond_their_range_are_refused)
 {
@@ -296,9 +297,9 @@ TEST(values_just_beyond_their_range_are_refused)
   expect_float_refusal(WIRE_CHANGED, 56, NAN);
   expect_float_refusal(WIRE_CHANGED, 56 + 13 + 4, -0.1F); // response
   expect_u32_refusal(WIRE_CHANGED, 56 + 9, FALLBACK_N_WHYS);
-  expect_double_refusal(WIRE_STATUS, FACTS_BYTES + 48, -0.1); // load
-  expect_double_refusal(WIRE_STATUS, FACTS_BYTES + 48, (double)INFINITY);
-  expect_double_refusal(WIRE_STATUS, FACTS_BYTES + 48 + 24, (double)NAN); // cost
+  expect_double_refusal(WIRE_STATUS, FACTS_BYTES + COUNTS_BYTES, -0.1); // load
+  expect_double_refusal(WIRE_STATUS, FACTS_BYTES + COUNTS_BYTES, (double)INFINITY);
+  expect_double_refusal(WIRE_STATUS, FACTS_BYTES + COUNTS_BYTES + 24, (double)NAN); // cost
   expect_u32_refusal(WIRE_PLACES, 4 + 4, 0);                 // backend: "auto" is invalid here
   expect_u32_refusal(WIRE_PLACES, 4 + 4, ENGINE_N_BACKENDS); // backend
   expect_u32_refusal(WIRE_PLACES, 4 + 8, PLACE_N_REASONS);   // reason

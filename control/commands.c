@@ -11,7 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NODE_ADDRESS "/node/<node>/<param>"
+#define NODE_ADDRESS    "/node/<node>/<param>"
+#define PRESETS_ADDRESS "/node/<node>/presets"
 
 // clang-format off
 const CommandInfo command_table[] = {
@@ -36,6 +37,7 @@ const CommandInfo command_table[] = {
   { "/rack/set",        "sv",     NULL,     NULL,     "node.param value",                      COMMAND_SET,                                            .help = "Set a parameter" },
   { NODE_ADDRESS,       "v",      NULL,     NULL,     "value",                                 COMMAND_SET,                                            .help = "Set a parameter, or all that the patterns match" },
   { NODE_ADDRESS,       NULL,     NULL,     NULL,     NULL,                                    COMMAND_NOW,    .run = query_values,                    .help = "Read a parameter, or all that the patterns match" },
+  { PRESETS_ADDRESS,    NULL,     "i",      NULL,     "part",                                  COMMAND_NOW,    .run = query_presets,                   .help = "List the presets of a node's plugin, in parts of 8 kB" },
   // The server
   { "/server/answers",  "s",      NULL,     NULL,     "which",                                 COMMAND_NOW,    .run = query_answers,                   .help = "Send this client all answers, or failures: no /done for changes" },
   { "/server/nodes",    NULL,     "i",      NULL,     "part",                                  COMMAND_NOW,    .run = query_nodes,                     .help = "Read where each node runs and why, in parts of 8 kB" },
@@ -111,6 +113,16 @@ is_node_address(const char* const address)
   const char* const node = strncmp(address, "/node/", 6) == 0 ? address + 6 : NULL;
   const char* const slash = node ? strchr(node, '/') : NULL;
   return slash && !strchr(slash + 1, '/');
+}
+
+/// The address in the table.
+static const char*
+address_in_table(const char* const address)
+{
+  if (!is_node_address(address)) {
+    return address;
+  }
+  return strcmp(strrchr(address, '/'), "/presets") ? NODE_ADDRESS : PRESETS_ADDRESS;
 }
 
 /// Find the address with the nearest name in the same group ("/server/stats"), or with the same
@@ -203,7 +215,7 @@ fail_types(const CommandInfo* const info, const Message* const message, Error* c
 Status
 command_find(const Message* const message, const CommandInfo** const info, Error* const error)
 {
-  const char* const address = is_node_address(message->address) ? NODE_ADDRESS : message->address;
+  const char* const address = address_in_table(message->address);
   const char* const types = lo_message_get_types(message->arguments);
   const CommandInfo* same_address = NULL;
   for (uint32_t i = 0; i < n_commands; ++i) {

@@ -215,6 +215,59 @@ query_plugin(Control* const control, const Peer* const peer, Message* const mess
   return status;
 }
 
+/// The source of the plugin of a node, from "/node/NAME/presets"; NULL with an error.
+static const FxSource*
+source_of(const Control* const control, const char* const address, Error* const error)
+{
+  char name[RACK_NAME_BYTES];
+  const char* const start = address + strlen("/node/");
+  snprintf(name, sizeof(name), "%.*s", (int)strcspn(start, "/"), start);
+  const RackNode* const node = rack_lookup(session_rack(control->session), name, error);
+  if (node && !node->fx->source) {
+    error_set(error, STATUS_NOT_FOUND, "%s is no plugin, so it has no presets", name);
+  }
+  return node ? node->fx->source : NULL;
+}
+
+/// Keep the names of presets in the description of a plugin, one per line.
+static void
+keep_presets(char* const text)
+{
+  static const char key[] = "preset\t";
+  const size_t n_key = strlen(key);
+  char* to = text;
+  for (const char* line = text; *line;) {
+    const char* const end = strchrnul(line, '\n');
+    const size_t n = (size_t)(end - line) + (*end == '\n');
+    if (!strncmp(line, key, n_key)) {
+      memmove(to, line + n_key, n - n_key);
+      to += n - n_key;
+    }
+    line += n;
+  }
+  *to = '\0';
+}
+
+Status
+query_presets(Control* const control, const Peer* const peer, Message* const message,
+              Error* const error)
+{
+  const ControlPlugins* const plugins = find_plugins(control, error);
+  const FxSource* const source = plugins ? source_of(control, message->address, error) : NULL;
+  char* text = NULL;
+  if (!source) {
+    return error->status;
+  }
+  Status status =
+      plugins->describe(control->config.context, source->format, source->id, &text, error);
+  if (!status) {
+    keep_presets(text);
+    status = answer_text(control, peer, message, 0, text, error);
+  }
+  free(text);
+  return status;
+}
+
 Status
 query_scan(Control* const control, const Peer* const peer, Message* const message,
            Error* const error)

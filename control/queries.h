@@ -14,6 +14,7 @@ Status query_nodes(struct Control* control, const Peer* peer, Message* message, 
 Status query_ping(struct Control* control, const Peer* peer, Message* message, Error* error);
 Status query_plugin(struct Control* control, const Peer* peer, Message* message, Error* error);
 Status query_plugins(struct Control* control, const Peer* peer, Message* message, Error* error);
+Status query_presets(struct Control* control, const Peer* peer, Message* message, Error* error);
 Status query_quit(struct Control* control, const Peer* peer, Message* message, Error* error);
 Status query_rack(struct Control* control, const Peer* peer, Message* message, Error* error);
 Status query_save(struct Control* control, const Peer* peer, Message* message, Error* error);

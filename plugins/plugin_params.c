@@ -45,8 +45,8 @@ is_symbol(const char* const text)
 static bool
 is_reserved(const char* const id)
 {
-  static const char* const words[] = { "backend", "bypass", "group", "mute",
-                                       "preset",  "solo",   "state" };
+  static const char* const words[] = { "backend", "bypass",  "group", "mute",
+                                       "preset",  "presets", "solo",  "state" };
   bool is_found = false;
   for (uint32_t w = 0; w < ARRAY_LEN(words); ++w) {
     is_found = is_found || !strcmp(id, words[w]);

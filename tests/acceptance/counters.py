@@ -97,6 +97,10 @@ def ask_everything(live):
     if reply == "/fail" and os.environ.get("WARPRACK_LADSPA_FIXTURES"):
         failures.append(f"/server/plugin: {values}")
     note("address", ["/server/plugin"], "a client sends a message to it")
+    reply, values = osc.ask("/node/n/presets")
+    if reply != "/fail" or "no plugin" not in str(values):
+        failures.append(f"/node/n/presets: {reply} {values}")
+    note("address", ["/node/<node>/presets"], "a client sends a message to it")
     osc.sync()
     note("address", ["/server/sync"], "a client sends a message to it")
 

@@ -455,6 +455,20 @@ TEST(plugins_are_listed_by_words_and_described_in_parts)
              "lv2", "short");
 }
 
+TEST(presets_of_a_node_are_listed)
+{
+  client_ask(rig.client, "/done*", "/rack/chain", "s",
+             "t: lv2 ZamTube | c: clap ZamComp | g: gain");
+  client_ask(rig.client, "/node/t/presets Warm\nVery cold\n 1 1", "/node/t/presets", "");
+  client_ask(rig.client, "/node/t/presets Warm\nVery cold\n 1 1", "/node/t/presets", "i", 1);
+  client_ask(rig.client, "/fail /node/t/presets 1 the text has parts 1 to 1", "/node/t/presets",
+             "i", 2);
+  client_ask(rig.client, "/fail /node/c/presets 3 no clap plugin*", "/node/c/presets", "");
+  client_ask(rig.client, "/fail /node/g/presets 3 g is no plugin, so it has no presets",
+             "/node/g/presets", "");
+  client_ask(rig.client, "/fail /node/x/presets 3 no node \"x\"*", "/node/x/presets", "");
+}
+
 TEST(too_many_words_for_a_list_of_plugins_are_refused)
 {
   client_ask(rig.client, "/fail /server/plugins 5 at most 16 words", "/server/plugins",

@@ -266,8 +266,8 @@ TEST(a_plugin_without_ports_has_bypass)
   ck_assert_str_eq(plugin->fx.params[0].id, "bypass");
 }
 
-static const char* const reserved[] = { "backend", "bypass", "group", "mute",
-                                        "preset",  "solo",   "state" };
+static const char* const reserved[] = { "backend", "bypass",  "group", "mute",
+                                        "preset",  "presets", "solo",  "state" };
 
 TEST_ROWS(a_reserved_word_gets_an_underscore, reserved)
 {

@@ -67,6 +67,10 @@ describe_plugin(void* const context, const char* const format, const char* const
                 char** const text, Error* const error)
 {
   (void)context;
+  if (!strcmp(id, "urn:zamaudio:ZamTube")) {
+    *text = strdup("format\tlv2\npreset\tWarm\npreset\tVery cold\nparam\tpreset\ttext\n");
+    return STATUS_OK;
+  }
   if (strcmp(id, "long") != 0) {
     return error_set(error, STATUS_NOT_FOUND, "no %s plugin \"%s\"", format, id);
   }

@@ -136,7 +136,7 @@ class Ring:
         regions = []
         for name in os.listdir(folder):
             with contextlib.suppress(FileNotFoundError):  # the server has just closed it
-                if "memfd:" in os.readlink(f"{folder}/{name}"):
+                if "memfd:warprack-ring" in os.readlink(f"{folder}/{name}"):
                     regions.append(int(name))
         with open(f"{folder}/{max(regions)}", "r+b") as file:  # the newest ring
             self.memory = mmap.mmap(file.fileno(), 0)

@@ -131,7 +131,7 @@ TEST(a_channel_is_a_port)
     uint32_t flags;
   } rows[] = {
     { "main_1", "main", PORT_NO_FLAGS }, { "main_2", "main", PORT_NO_FLAGS },
-    { "key", "", PORT_SIDECHAIN },       { "main_1", "main", PORT_OUTPUT },
+    { "key", "key", PORT_SIDECHAIN },    { "main_1", "main", PORT_OUTPUT },
     { "main_2", "main", PORT_OUTPUT },
   };
   plugin_rig_describe("clap", clap_rig_path("fixtures"));

@@ -131,6 +131,9 @@ check_engine(Control* const control)
       strcmp(now->worker_note, before.worker_note) != 0) {
     control_notify(control, NOTIFY_WORKER);
   }
+  if (now->nodes_quarantined != before.nodes_quarantined) {
+    control_notify(control, NOTIFY_QUARANTINE);
+  }
   if (now->quarantined != before.quarantined && !follow_quarantine(control)) {
     now->quarantined = before.quarantined; // the next check tries again
   }

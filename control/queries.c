@@ -409,6 +409,7 @@ put_engine(lo_message* const to, const EngineStatus* const engine)
   put_count(to, "worker_restarts", engine->worker_restarts);
   put_text(to, "worker_note", engine->worker_note);
   put_count(to, "quarantined", engine->quarantined);
+  put_count(to, "nodes_quarantined", engine->nodes_quarantined);
   put_text(to, "quarantine_note", engine->quarantine_note);
   put_number(to, "load_p50", engine->load_p50);
   put_number(to, "load_p99", engine->load_p99);

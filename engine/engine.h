@@ -134,12 +134,14 @@ typedef struct EngineStatus {
   uint32_t n_nodes, n_units, n_levels;
   uint64_t edits_refused;
   WorkerState worker;
-  int32_t worker_pid;        ///< Process id of the worker; 0: none
-  uint64_t worker_restarts;  ///< Number of processes that replaced a lost one
-  uint64_t quarantined;      ///< Number of racks reverted because they crashed two processes in a
-                             ///< row
-  char worker_note[320];     ///< "" or why the last worker was lost
-  char quarantine_note[320]; ///< "" or why the last rack was reverted
+  int32_t worker_pid;         ///< Process id of the worker; 0: none
+  uint64_t worker_restarts;   ///< Number of processes that replaced a lost one
+  uint64_t quarantined;       ///< Number of racks reverted because they crashed two processes in a
+                              ///< row
+  uint64_t nodes_quarantined; ///< Number of nodes that went into quarantine for the same reason:
+                              ///< their input plays instead, and the rack stays
+  char worker_note[320];      ///< "" or why the last worker was lost
+  char quarantine_note[320];  ///< "" or why a rack or a node last went into quarantine
   double load_p50, load_p99,
       load_max; ///< Time of a block divided by its period, in the last 10 to 20 s (load.h)
   PeriodCounts counts;

@@ -109,6 +109,7 @@ engine_tell_supervisor(Engine* const engine, EngineStatus* const status)
   status->worker_pid = (int32_t)supervisor.pid;
   status->worker_restarts = supervisor.n_starts;
   status->quarantined = supervisor.n_quarantined;
+  status->nodes_quarantined = supervisor.n_nodes_quarantined;
   memcpy(status->worker_note, supervisor.note, sizeof(status->worker_note));
   memcpy(status->quarantine_note, supervisor.quarantine, sizeof(status->quarantine_note));
 }

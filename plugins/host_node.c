@@ -7,6 +7,7 @@
 #include "plugin_thread.h"
 
 #include "engine/base/hint.h"
+#include "engine/base/recorder.h"
 #include "engine/base/rt.h"
 
 #include <math.h>
@@ -111,13 +112,12 @@ lay_out(HostNode* const node)
 static uint32_t
 max_latency(const HostNode* const node, const FxSetup* const setup, const uint32_t latency_frames)
 {
-  const uint32_t moved = node->calls->has_latency(node->instances[0])
-                             ? (uint32_t)(MOVED_LATENCY_SECONDS * setup->rate_hz)
-                             : 0U;
+  const bool may_move = !node->is_quarantined && node->calls->has_latency(node->instances[0]);
+  const uint32_t moved = may_move ? (uint32_t)(MOVED_LATENCY_SECONDS * setup->rate_hz) : 0U;
   return moved > latency_frames ? moved : latency_frames;
 }
 
-/// Describe the node, whose instances are open.
+/// Describe the node, whose instances are open, unless it is in quarantine.
 static void
 describe(HostNode* const node, const FxSetup* const setup, const uint32_t latency_frames,
          FxShape* const shape)
@@ -164,7 +164,9 @@ prepare(HostNode* const node, const FxSetup* const setup, FxShape* const shape, 
   status = status ? status : take_memory(node, error);
   if (!status) {
     host_params_init(&node->params, setup, preset);
-    status = host_open(node, setup, preset, &latency_frames, error);
+    latency_frames = setup->dry_frames;
+    status =
+        node->is_quarantined ? STATUS_OK : host_open(node, setup, preset, &latency_frames, error);
   }
   if (!status) {
     describe(node, setup, latency_frames, shape);
@@ -181,6 +183,8 @@ host_create(const FxSetup* const setup, FxShape* const shape, void** const node,
   }
   host->plugin = host->params.plugin = plugin_of(setup->fx);
   host->params.is_cut = setup->fx->cut_at_events;
+  host->uid = setup->uid;
+  host->is_quarantined = setup->is_quarantined;
   host->params.ramp_frames = (uint32_t)lrint(FX_RAMP_SECONDS * setup->rate_hz);
   const Status status = prepare(host, setup, shape, error);
   if (status) {
@@ -207,13 +211,16 @@ host_unit_init(const void* const node, void* const state, const uint32_t index)
   unit->moves.moving = (uint32_t*)(void*)(memory + host->layout.moving);
   unit->rows = (float**)(void*)(memory + host->layout.rows);
   unit->out = (float**)(void*)(memory + host->layout.out);
-  unit->bypass = bypass_at(host->params.is_bypassed, atomic_load(&host->latencies[index]),
-                           (float*)(void*)(memory + host->layout.lines));
+  unit->bypass =
+      bypass_at(host->is_quarantined || host->params.is_bypassed,
+                atomic_load(&host->latencies[index]), (float*)(void*)(memory + host->layout.lines));
   for (uint32_t r = 0; r < host->lanes.n_rows; ++r) {
     unit->rows[r] = samples + (size_t)r * host->row_frames;
   }
   host_moves_rest(&unit->moves, &host->params);
-  host_params_send(&host->params, host->calls, unit->instance);
+  if (!host->is_quarantined) {
+    host_params_send(&host->params, host->calls, unit->instance);
+  }
 }
 
 static double
@@ -330,6 +337,11 @@ run_unit(const FxUnit* const io, const uint32_t n_frames, const uint64_t float_m
 {
   const HostNode* const node = io->node;
   HostUnit* const unit = io->state;
+  if (node->is_quarantined) {
+    bypass_run(&unit->bypass, &node->bypass, true, io, n_frames);
+    return;
+  }
+  const uint64_t before = recorder_enter(node->uid, RECORDER_RUN);
   for (uint32_t done = 0; done < n_frames;) {
     const uint32_t n =
         host_moves_run(&unit->moves, &node->params, node->calls, unit->instance, n_frames - done);
@@ -339,6 +351,7 @@ run_unit(const FxUnit* const io, const uint32_t n_frames, const uint64_t float_m
   rt_keep_float_mode(float_mode);
   bypass_run(&unit->bypass, &node->bypass, node->params.is_bypassed, io, n_frames);
   follow_latency(node, unit);
+  recorder_leave(before);
 }
 
 static void

@@ -19,7 +19,9 @@ typedef struct UnitLayout {
 typedef struct HostNode {
   const Plugin* plugin;
   const InstanceCalls* calls;
-  Arena arena; ///< All arrays
+  uint32_t uid;        ///< As FxSetup
+  bool is_quarantined; ///< There are no instances
+  Arena arena;         ///< All arrays
   HostLanes lanes;
   HostParams params;
   BypassShape bypass;

@@ -7,6 +7,7 @@
 #include "plugin_thread.h"
 #include "process_state.h"
 
+#include "engine/base/recorder.h"
 #include "engine/contract/format.h"
 
 #include <malloc.h>
@@ -122,7 +123,9 @@ renew_instance(const HostNode* const node, Instance* const instance, Error* cons
 {
   ProcessState state;
   process_state_save(&state);
+  const uint64_t before = recorder_enter(node->uid, RECORDER_RENEW);
   const Status status = node->calls->renew(instance, error);
+  recorder_leave(before);
   process_state_restore(&state);
   return status;
 }
@@ -174,8 +177,10 @@ open_all(HostNode* const node, const FxSetup* const setup, const PluginPreset* c
   Status status = STATUS_OK;
   for (uint32_t i = 0; !status && i < node->lanes.n_instances; ++i) {
     uint32_t latency = 0;
+    const uint64_t before = recorder_enter(node->uid, RECORDER_INSTANTIATE);
     status = open_instance(node, setup, preset, error);
     status = status ? status : find_latency(node, i, silence, setup, &latency, error);
+    recorder_leave(before);
     *latency_frames = i ? *latency_frames : latency;
     status = status ? status : check_latency(node, setup, *latency_frames, latency, error);
   }
@@ -241,7 +246,9 @@ close_here(void* const context)
   while (node->n_open) {
     ProcessState state;
     process_state_save(&state);
+    const uint64_t before = recorder_enter(node->uid, RECORDER_CLOSE);
     node->calls->close(node->instances[--node->n_open]);
+    recorder_leave(before);
     process_state_restore(&state);
   }
 }
@@ -267,6 +274,8 @@ Status
 host_renew(HostNode* const node, Error* const error)
 {
   HostCall call = { .node = node, .error = error };
-  plugin_thread_run(renew_here, &call);
+  if (node->n_open) {
+    plugin_thread_run(renew_here, &call);
+  }
   return call.status;
 }

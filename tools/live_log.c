@@ -35,6 +35,7 @@ static const struct {
   [EVENT_INPUT_BAD] = { "input.bad", LOG_WARNING, SELDOM_S },
   [EVENT_LOG_DROPPED] = { "log.dropped", LOG_WARNING, SELDOM_S },
   [EVENT_NODE_BYPASSED] = { "node.bypassed", LOG_ERR, SELDOM_S },
+  [EVENT_NODE_QUARANTINED] = { "node.quarantined", LOG_ERR, ONCE_S },
   [EVENT_NODE_RESET] = { "node.reset", LOG_WARNING, SELDOM_S },
   [EVENT_OSC_FLOOD] = { "osc.flood", LOG_WARNING, ONCE_S },
   [EVENT_OSC_NOTE] = { "osc.note", LOG_WARNING, ONCE_S },

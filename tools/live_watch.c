@@ -49,6 +49,10 @@ log_worker(LiveWatch* const watch, const LiveLog* const log, const EngineStatus*
     watch->worker_restarts = engine->worker_restarts;
   }
   watch->had_worker = watch->had_worker || is_there;
+  if (engine->nodes_quarantined > watch->nodes_quarantined) {
+    live_log_event(log, EVENT_NODE_QUARANTINED, engine->quarantine_note);
+    watch->nodes_quarantined = engine->nodes_quarantined;
+  }
   if (engine->quarantined > watch->quarantined) {
     live_log_event(log, EVENT_RACK_QUARANTINED, engine->quarantine_note);
     watch->quarantined = engine->quarantined;

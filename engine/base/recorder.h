@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RECORDER_THREADS 320U // the player, 255 helpers, the builder, threads for work of plugins
+#define RECORDER_THREADS 512U // the player, 255 helpers, the thread of plugins, those of their work
 
 // clang-format off
 

@@ -180,7 +180,8 @@ extern const char* const engine_backend_names[];
   ROW(NO_GPU,     "no-gpu")     /* auto: there is none */                                          \
   ROW(UNMEASURED, "unmeasured") /* auto: costs could not be measured */                            \
   ROW(LOST,       "lost")       /* the GPU has failed */                                           \
-  ROW(BYPASSED,   "bypassed")   /* it makes NaN or Inf again and again: its input is played instead */
+  ROW(BYPASSED,   "bypassed")   /* it makes NaN or Inf again and again: its input is played instead */ \
+  ROW(QUARANTINE, "quarantine") /* it has crashed two workers: its input is played instead */
 
 // clang-format on
 

@@ -137,6 +137,10 @@ typedef struct FxSetup {
                               ///< audio may be a header without samples
   bool offline;               ///< Rendering a file: effects that need the complete signal may run
   bool for_kernel;            ///< The node runs as FxKernel: `unit_init` and `run` are not called
+  // for plugins only
+  uint32_t uid;        ///< Of the rack's node, for the flight recorder (recorder.h)
+  bool is_quarantined; ///< Do not execute code of the plugin: play the input, ...
+  uint32_t dry_frames; ///< ... delayed by this latency
 } FxSetup;
 
 /// Properties of the node, which `create` fills in.

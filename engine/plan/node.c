@@ -119,7 +119,10 @@ set_up(const Node* const node, const Format* const format, FileLoader* const loa
                       .texts = (const char* const*)node->made_texts,
                       .files = (const FxFile* const*)files,
                       .offline = format->offline,
-                      .for_kernel = node->backend->node_new != NULL };
+                      .for_kernel = node->backend->node_new != NULL,
+                      .uid = node->uid,
+                      .is_quarantined = node->is_quarantined,
+                      .dry_frames = node->dry_frames };
   Status status = STATUS_OK;
   for (uint32_t p = 0; !status && p < fx->n_params; ++p) {
     if (fx->params[p].kind == PARAM_FILE && node->made_texts[p]) {
@@ -293,6 +296,8 @@ node_new(const RackNode* const rack_node, const uint32_t n_in, const Format* con
   node->fx = fx;
   node->n_in = n_in;
   node->backend = backend;
+  node->is_quarantined = rack_node->is_quarantined;
+  node->dry_frames = rack_node->dry_frames;
   init_health(node);
   Error why = { STATUS_NO_MEM, "out of memory" };
   Status status = copy_values(node, rack_node, format->rate_hz);
@@ -350,7 +355,8 @@ node_can_be(const Node* const node, const RackNode* const rack_node, const uint3
             const double rate_hz, const Backend* const backend)
 {
   if (node->uid != rack_node->uid || node->fx != rack_node->fx || node->n_in != n_in ||
-      node->backend != backend) {
+      node->backend != backend || node->is_quarantined != rack_node->is_quarantined ||
+      node->dry_frames != rack_node->dry_frames) {
     return false;
   }
   for (uint32_t p = 0; p < node->fx->n_params; ++p) {

@@ -25,6 +25,8 @@ typedef struct Node {
   uint32_t n_in, n_out;
   uint32_t n_side; ///< Channels of all side inputs: for each input, those of unit 0, of unit 1 ...
   uint32_t n_units;
+  bool is_quarantined; ///< As RackNode
+  uint32_t dry_frames;
   const Backend* backend;
   DeviceMemory* device; ///< The units, if the backend has its own memory; else NULL
   uint8_t* states;      ///< [n_units][state_stride] the units, if `device` is NULL

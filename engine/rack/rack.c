@@ -375,18 +375,26 @@ values_equal(const RackNode* const a, const RackNode* const b)
 }
 
 bool
+rack_same_structure(const RackNode* const a, const RackNode* const b)
+{
+  if (a->fx != b->fx || a->is_quarantined != b->is_quarantined || a->dry_frames != b->dry_frames) {
+    return false;
+  }
+  for (uint32_t p = 0; p < a->fx->n_params; ++p) {
+    if (a->fx->params[p].structural && !value_equal(&a->values[p], &b->values[p])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool
 rack_has_nodes(const Rack* const rack, const Rack* const of)
 {
   for (uint32_t n = 0; n < of->n_nodes; ++n) {
-    const RackNode* const node = &of->nodes[n];
-    const RackNode* const other = rack_find_uid(rack, node->uid);
-    if (!other || other->fx != node->fx) {
+    const RackNode* const other = rack_find_uid(rack, of->nodes[n].uid);
+    if (!other || !rack_same_structure(&of->nodes[n], other)) {
       return false;
-    }
-    for (uint32_t p = 0; p < node->fx->n_params; ++p) {
-      if (node->fx->params[p].structural && !value_equal(&node->values[p], &other->values[p])) {
-        return false;
-      }
     }
   }
   return true;

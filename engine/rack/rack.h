@@ -74,6 +74,10 @@ typedef struct RackNode {
   const FxInfo* fx;
   RackValue* values; ///< [fx->n_params]
   RackBackend backend;
+  /// Only in the copy of a rack that a worker gets, not in documents: the node has crashed workers,
+  /// and its input plays instead, delayed by dry_frames.
+  bool is_quarantined;
+  uint32_t dry_frames;
 } RackNode;
 
 /// One end of a connection: a node (or the rack's in or out) and a range of its channels, from 1;
@@ -167,7 +171,10 @@ bool rack_equal(const Rack* a, const Rack* b);
 /// `first_guess` first, because connections of compared racks mostly have the same order.
 uint32_t rack_find_edge(const Rack* rack, RackEnd from, RackEnd to, uint32_t first_guess);
 
-/// True if `rack` has all nodes of `of`, with the same structural values.
+/// True if the nodes have the same effect, structural values and quarantine.
+bool rack_same_structure(const RackNode* a, const RackNode* b);
+
+/// True if `rack` has all nodes of `of`, as rack_same_structure().
 bool rack_has_nodes(const Rack* rack, const Rack* of);
 
 /// True if the racks differ at most in names, and in values that are not structural.

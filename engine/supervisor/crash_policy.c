@@ -18,12 +18,34 @@ crash_policy_began_to_play(CrashPolicy* const policy, const uint64_t now_ns)
   policy->plays_since_ns = now_ns;
 }
 
+void
+crash_policy_stopped_to_play(CrashPolicy* const policy)
+{
+  policy->plays_since_ns = 0;
+}
+
+bool
+crash_policy_has_stood(const CrashPolicy* const policy, const uint64_t now_ns)
+{
+  return policy->plays_since_ns && now_ns - policy->plays_since_ns >= CRASH_POLICY_TRIAL_NS;
+}
+
+bool
+crash_policy_node_loss(uint32_t* const n_crashes, const bool has_stood)
+{
+  *n_crashes = has_stood ? 1U : *n_crashes + 1U;
+  if (*n_crashes < CRASH_POLICY_CRASHES) {
+    return false;
+  }
+  *n_crashes = 0;
+  return true;
+}
+
 Verdict
 crash_policy_loss(CrashPolicy* const policy, const Loss* const loss, EditLosses* const edit,
                   const uint64_t now_ns)
 {
-  const bool has_stood =
-      policy->plays_since_ns && now_ns - policy->plays_since_ns >= CRASH_POLICY_TRIAL_NS;
+  const bool has_stood = crash_policy_has_stood(policy, now_ns);
   policy->plays_since_ns = 0;
   if (has_stood) {
     policy->n_crashes = 0;

@@ -52,6 +52,16 @@ void crash_policy_began_to_play(CrashPolicy* policy, uint64_t now_ns);
 /// VERDICT_RACK if that one has now caused too many.
 Verdict crash_policy_loss(CrashPolicy* policy, const Loss* loss, EditLosses* edit, uint64_t now_ns);
 
+/// Record that the worker has stopped to play, for a reason of a node.
+void crash_policy_stopped_to_play(CrashPolicy* policy);
+
+/// True if the rack has played in the current worker for CRASH_POLICY_TRIAL_NS.
+bool crash_policy_has_stood(const CrashPolicy* policy, uint64_t now_ns);
+
+/// Record a loss that a node caused.  `n_crashes`: of the node, so far.  `has_stood`: of the rack.
+/// Returns true, and resets the count, if the node has now caused too many.
+bool crash_policy_node_loss(uint32_t* n_crashes, bool has_stood);
+
 /// The wait before the next start, ns.  `cured`: the edit or rack that caused the loss has been
 /// removed.
 uint64_t crash_policy_rest(CrashPolicy* policy, const Loss* loss, bool cured);

@@ -76,9 +76,21 @@ rack_history_note(RackHistory* const history, const ParamMessage* const messages
   }
 }
 
+Rack*
+rack_history_for_worker(const RackHistory* const history, const Rack* const rack,
+                        const uint64_t now_ns)
+{
+  Rack* const copy = rack_copy(rack);
+  if (copy) {
+    node_quarantine_apply(&history->nodes, history->active, copy, now_ns);
+  }
+  return copy;
+}
+
 void
 rack_history_activate_pending(RackHistory* const history)
 {
+  node_quarantine_follow(&history->nodes, history->active, history->pending->rack);
   rack_free(history->before);
   history->before = history->active;
   history->active = history->pending->rack;
@@ -127,6 +139,7 @@ rack_history_quarantine(RackHistory* const history, const char* const why, const
   rack_free(ban->rack);
   *ban = (RackHistoryBan){ .rack = history->active, .until_ns = now_ns + RACK_HISTORY_BAN_NS };
   snprintf(ban->why, sizeof(ban->why), "%s", why);
+  node_quarantine_follow(&history->nodes, history->active, good);
   history->active = good;
   history->before = NULL;
   return true;

@@ -13,6 +13,7 @@
 #define WARPRACK_ENGINE_SUPERVISOR_RACK_HISTORY_H
 
 #include "crash_policy.h"
+#include "node_quarantine.h"
 
 #include "engine/base/time.h"
 #include "engine/rack/rack.h"
@@ -46,6 +47,7 @@ typedef struct RackHistory {
   Rack* before;             ///< NULL: none, or it was quarantined
   RackHistoryEdit* pending; ///< NULL: none
   RackHistoryBan banned[RACK_HISTORY_MAX_BANNED];
+  NodeQuarantine nodes; ///< Of the active rack
 } RackHistory;
 
 /// Initialise with the empty rack as the active one.
@@ -59,6 +61,10 @@ NODISCARD Status rack_history_add(RackHistory* history, uint64_t id, const Rack*
 
 /// Store values in the documents; values for unknown nodes are ignored.
 void rack_history_note(RackHistory* history, const ParamMessage* messages, uint32_t n);
+
+/// The copy of the active or pending rack that a worker gets, with the quarantine of its nodes; for
+/// rack_free().  NULL if out of memory.
+Rack* rack_history_for_worker(const RackHistory* history, const Rack* rack, uint64_t now_ns);
 
 /// Make the pending edit's rack the active one.
 void rack_history_activate_pending(RackHistory* history);

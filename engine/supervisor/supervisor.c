@@ -55,7 +55,8 @@ supervisor_has_old_code(const Supervisor* const supervisor)
 bool
 supervisor_takes_edits(const Supervisor* const supervisor)
 {
-  return supervisor->worker && (!supervisor->next || supervisor->next->state == CHILD_STARTING) &&
+  return supervisor->worker && !supervisor->worker->is_stuck &&
+         (!supervisor->next || supervisor->next->state == CHILD_STARTING) &&
          (!supervisor_has_old_code(supervisor) || supervisor->exchange.rest_ns);
 }
 
@@ -231,6 +232,7 @@ supervisor_use_plugins(void* const self, const int fd, const bool has_new_code, 
   supervisor->plugins_fd = copy;
   if (has_new_code) {
     ++supervisor->n_plugins;
+    supervisor->history.nodes = (NodeQuarantine){ 0 }; // perhaps the new code does not crash
     supervisor->exchange = (Backoff){ 0 };
   }
   if (supervisor->worker) {
@@ -305,7 +307,8 @@ supervisor_status(Supervisor* const supervisor, SupervisorStatus* const status)
   *status = (SupervisorStatus){ .state = state_of_worker(supervisor),
                                 .pid = child ? process_id(child->process) : 0,
                                 .n_starts = supervisor->n_starts,
-                                .n_quarantined = supervisor->n_quarantined };
+                                .n_quarantined = supervisor->n_quarantined,
+                                .n_nodes_quarantined = supervisor->n_nodes_quarantined };
   memcpy(status->note, supervisor->note, sizeof(status->note));
   memcpy(status->quarantine, supervisor->quarantine, sizeof(status->quarantine));
   supervisor_unlock(supervisor);

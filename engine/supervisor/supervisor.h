@@ -20,8 +20,10 @@
 
    An edit that crashed two workers in a row is refused.  A rack that crashed two workers in a row,
    each within 10 s of its first block, goes into *quarantine*: the previous rack (or the empty one)
-   becomes active again, and the supervisor refuses the same rack for 10 minutes.  A kill or stop
-   from outside counts against neither.  engine/supervisor/CRASHES.md has all rules.
+   becomes active again, and the supervisor refuses the same rack for 10 minutes.  If the flight
+   recorder names a node that hosts a plugin, only that node goes into quarantine: its input plays
+   instead.  A kill or stop from outside counts against none of them.
+   engine/supervisor/CRASHES.md has all rules.
 */
 #ifndef WARPRACK_ENGINE_SUPERVISOR_SUPERVISOR_H
 #define WARPRACK_ENGINE_SUPERVISOR_SUPERVISOR_H
@@ -66,12 +68,13 @@ typedef struct SupervisorHost {
 } SupervisorHost;
 
 typedef struct SupervisorStatus {
-  WorkerState state; ///< Never WORKER_IN_PROCESS
-  int64_t pid;       ///< 0: no process
-  uint64_t n_starts; ///< Number of workers that replaced a lost or exchanged one
-  uint64_t n_quarantined;
-  char note[SUPERVISOR_NOTE_BYTES];       ///< The last problem, "" for none
-  char quarantine[SUPERVISOR_NOTE_BYTES]; ///< Why the last quarantined rack was quarantined
+  WorkerState state;                ///< Never WORKER_IN_PROCESS
+  int64_t pid;                      ///< 0: no process
+  uint64_t n_starts;                ///< Number of workers that replaced a lost or exchanged one
+  uint64_t n_quarantined;           ///< Racks
+  uint64_t n_nodes_quarantined;     ///< Nodes
+  char note[SUPERVISOR_NOTE_BYTES]; ///< The last problem, "" for none
+  char quarantine[SUPERVISOR_NOTE_BYTES]; ///< Why a rack or a node last went into quarantine
 } SupervisorStatus;
 
 extern const WorkerCalls supervisor_calls; ///< For a Supervisor

@@ -53,7 +53,8 @@ child_start(const Supervisor* const supervisor, Child** const out, Error* const 
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
   child_set_state(child, CHILD_STARTING);
-  const Status status = start_process(child, &supervisor->config, error);
+  Status status = recorder_new(&child->recorder, error);
+  status = status ? status : start_process(child, &supervisor->config, error);
   if (status) {
     child_free(child, false);
     return status;
@@ -77,6 +78,7 @@ child_free(Child* const child, const bool asked)
     }
     process_free(child->process);
   }
+  recorder_free(child->recorder);
   ring_free(child->ring);
   free(child->places);
   free(child->missed);
@@ -119,6 +121,7 @@ child_configure(Child* const child, const Supervisor* const supervisor, Error* c
   }
   memcpy(message->config.root, root, n_bytes);
   message->config.rack = config->worker_rack;
+  message->config.recorder_fd = recorder_fd(child->recorder);
   if (supervisor->plugins_fd >= 0) {
     child_use_plugins(child, supervisor->plugins_fd); // the rack may name plugins
   }
@@ -127,18 +130,28 @@ child_configure(Child* const child, const Supervisor* const supervisor, Error* c
   return STATUS_OK;
 }
 
-/// Send a child a document to plan.  The child is planning until it replies.
+/// Send a child a document to plan, with the quarantine of its nodes.  The child is planning until
+/// it replies.
 static void
-send_edit(Child* const child, const WireEdit* const edit)
+send_edit(Child* const child, const RackHistory* const history, const WireEdit* const edit)
 {
-  send_message(child, &(WireMessage){ .kind = WIRE_EDIT, .edit = *edit });
-  child->given_ns = time_now_ns();
+  const uint64_t now_ns = time_now_ns();
+  Rack* const rack = rack_history_for_worker(history, edit->rack, now_ns);
+  if (rack) {
+    WireMessage message = { .kind = WIRE_EDIT, .edit = *edit };
+    message.edit.rack = rack;
+    send_message(child, &message);
+  } else {
+    error_set(&child->broken, STATUS_NO_MEM, "out of memory for its rack");
+  }
+  rack_free(rack);
+  child->given_ns = now_ns;
 }
 
 static void
 send_active_rack(Child* const child, const RackHistory* const history)
 {
-  send_edit(child, &(WireEdit){ .stamp = child->n_sent, .rack = history->active });
+  send_edit(child, history, &(WireEdit){ .stamp = child->n_sent, .rack = history->active });
   child->has_load = true;
   child->n_missed = 0;
 }
@@ -153,7 +166,7 @@ child_load(Child* const child, const RackHistory* const history)
 void
 child_reload(Child* const child, const RackHistory* const history)
 {
-  if (child->n_missed && !child->has_edit && !child->has_load) {
+  if (child->n_missed && !child->has_edit && !child->has_load && !child->is_stuck) {
     send_active_rack(child, history);
   }
 }
@@ -162,14 +175,14 @@ void
 child_give_edit(Child* const child, const RackHistory* const history)
 {
   const RackHistoryEdit* const edit = history->pending;
-  if (child->has_edit || child->has_load || !edit || edit->refusal.status ||
+  if (child->has_edit || child->has_load || child->is_stuck || !edit || edit->refusal.status ||
       child->state < CHILD_IDLE) {
     return;
   }
-  send_edit(child, &(WireEdit){ .id = edit->id,
-                                .at_frame = edit->at_frame,
-                                .stamp = child->n_sent,
-                                .rack = edit->rack });
+  send_edit(
+      child, history,
+      &(WireEdit){
+          .id = edit->id, .at_frame = edit->at_frame, .stamp = child->n_sent, .rack = edit->rack });
   child->has_edit = true;
 }
 

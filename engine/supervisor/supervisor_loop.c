@@ -62,8 +62,9 @@ exchange(Supervisor* const supervisor)
   if (left) {
     snprintf(supervisor->note, sizeof(supervisor->note), "worker %d replaces worker %d, %s",
              (int)process_id(supervisor->next->process), (int)process_id(left->process),
-             left->status.needs_new_process ? "whose device hung or was lost"
-                                            : "which had old code of plugins");
+             left->is_stuck                   ? "in which a plugin hung"
+             : left->status.needs_new_process ? "whose device hung or was lost"
+                                              : "which had old code of plugins");
     supervisor_keep_counts(supervisor, left);
   }
   supervisor->wants_exchange = false;
@@ -89,7 +90,7 @@ take_over_idle(Supervisor* const supervisor)
   supervisor_unlock(supervisor);
   if (is_ready) {
     supervisor_publish(supervisor, supervisor->worker);
-    child_free(left, true);
+    child_free(left, left && !left->is_stuck);
   }
   return is_ready;
 }
@@ -146,7 +147,7 @@ take_over_armed(Supervisor* const supervisor, Child* const child)
     child_give_edit(child, &supervisor->history);
     supervisor_unlock(supervisor);
   }
-  child_free(left, true);
+  child_free(left, left && !left->is_stuck);
 }
 
 // ---- next steps ----
@@ -230,9 +231,9 @@ static bool
 exchange_is_due(Supervisor* const supervisor, const uint64_t now_ns)
 {
   supervisor_lock(supervisor);
-  const bool has_old_code = supervisor_has_old_code(supervisor);
-  const bool needs_one = supervisor->worker->status.needs_new_process || has_old_code;
-  if (needs_one && !supervisor->wants_exchange && !has_old_code) {
+  const bool is_urgent = supervisor_has_old_code(supervisor) || supervisor->worker->is_stuck;
+  const bool needs_one = supervisor->worker->status.needs_new_process || is_urgent;
+  if (needs_one && !supervisor->wants_exchange && !is_urgent) {
     supervisor_put_off_exchange(supervisor, now_ns);
   }
   supervisor->wants_exchange = needs_one;

@@ -131,6 +131,9 @@ static bool
 handle_reply(Supervisor* const supervisor, Child* const child, const WireReply* const message,
              Cause* const cause)
 {
+  if (child->is_stuck) {
+    return true; // too late: the edit is refused, or waits for the next worker
+  }
   if (!take_facts(supervisor, child, &message->facts, cause)) {
     return false;
   }
@@ -326,6 +329,7 @@ has_ended(const Child* const child, Cause* const cause)
     return false;
   }
   supervisor_is_lost(cause, reason, false);
+  cause->kind = CAUSE_CRASH;
   const int number = process_signal(child->process);
   cause->from_outside = number && !supervisor_is_own_signal(number);
   return true;

@@ -17,6 +17,7 @@
 
 #include "engine/base/backoff.h"
 #include "engine/base/process.h"
+#include "engine/base/recorder.h"
 #include "engine/base/time.h"
 #include "engine/wire/wire.h"
 
@@ -32,10 +33,17 @@ typedef enum ChildState {
   CHILD_SERVING
 } ChildState;
 
+/// The call of a node's code that a thread of a worker is in, and how long it has lasted.
+typedef struct WatchedCall {
+  RecorderCall call;
+  uint64_t lasted_ns;
+} WatchedCall;
+
 /// A worker process.
 typedef struct Child {
   Process* process;
   Wire* wire;
+  Recorder* recorder;
   ChildState state;
   uint64_t n_plugins;  ///< Supervisor::n_plugins when the process was started
   bool is_ready;       ///< While STARTING: READY has arrived, and the child waits for its rack
@@ -64,7 +72,12 @@ typedef struct Child {
   ParamMessage* missed;
   uint32_t n_missed, max_missed;
 
+  /// A call of a plugin does not return: the process plays on without edits until it is exchanged
+  bool is_stuck;
+
   // [supervisor]
+  WatchedCall calls[RECORDER_THREADS];
+  uint64_t watched_ns;      ///< Time of the last look at them
   SupervisorPulse pulse;    ///< At the last check
   SupervisorPulse finished; ///< The pulse at which it last finished a block
   uint64_t checked_ns;
@@ -113,7 +126,7 @@ struct Supervisor {
   Child* next;       ///< In preparation to take over; NULL: none
   WorkerFacts facts; ///< The newest of all workers; the serial continues from worker to worker
   WorkerCounts past; ///< Counters of past workers
-  uint64_t n_starts, n_quarantined;
+  uint64_t n_starts, n_quarantined, n_nodes_quarantined;
   char note[SUPERVISOR_NOTE_BYTES], quarantine[SUPERVISOR_NOTE_BYTES];
 
   // [supervisor]
@@ -174,11 +187,26 @@ void child_set(Child* child, const ParamMessage* messages, uint32_t n);
 // Longest wait for a killed process.  A process that hangs in a driver ends slowly.
 #define SUPERVISOR_KILL_LIMIT_NS (2U * NS_PER_S)
 
+typedef enum CauseKind {
+  CAUSE_OTHER,     ///< Not of a node
+  CAUSE_CRASH,     ///< The process ended
+  CAUSE_NO_BLOCKS, ///< It finished no blocks
+  CAUSE_STUCK      ///< A call does not return
+} CauseKind;
+
 /// The reason of a child's loss.
 typedef struct Cause {
+  CauseKind kind;
+  RecorderCall call; ///< Of CAUSE_STUCK
   char text[SUPERVISOR_NOTE_BYTES / 2U];
   bool from_outside; ///< The child did not cause the loss
 } Cause;
+
+/// A node whose code caused a loss, of the active or the pending rack.
+typedef struct Suspect {
+  const RackNode* node; ///< NULL: not known
+  RecorderPhase phase;
+} Suspect;
 
 // ---- supervisor_messages.c [supervisor] ----
 
@@ -192,6 +220,29 @@ void supervisor_publish(Supervisor* supervisor, const Child* child);
 
 /// Check a child's health.  Returns false, with the cause, if the child is lost.
 NODISCARD bool supervisor_watch(Supervisor* supervisor, Child* child, Cause* cause);
+
+// ---- supervisor_nodes.c [supervisor] ----
+
+/// Find the node whose code caused the loss of a child, by its flight recorder.  [lock held]
+Suspect
+supervisor_find_suspect(const Supervisor* supervisor, const Child* child, const Cause* cause);
+
+/// Append the suspect to a text about a loss: " in run of comp (clap com.x)".
+void supervisor_name_suspect(const Suspect* suspect, char* text, size_t n_bytes);
+
+/// True if a suspect is the fault of the pending edit, which adds the node or makes it anew.
+/// [lock held]
+bool supervisor_is_of_edit(const Supervisor* supervisor, const Suspect* suspect);
+
+/// Record a loss that a node caused.  Returns true if the node is in quarantine now.  `has_stood`:
+/// as crash_policy_node_loss(). [lock held]
+bool supervisor_judge_node(Supervisor* supervisor, const Child* child, const Suspect* suspect,
+                           const Cause* cause, bool has_stood);
+
+/// Look at the calls of a child's threads.  If a call does not return, let another worker take over
+/// while the child plays on, and refuse the edit that caused this; if the child does not play,
+/// return false, with the cause.
+NODISCARD bool supervisor_watch_calls(Supervisor* supervisor, Child* child, Cause* cause);
 
 // ---- supervisor_restart.c ----
 
@@ -207,6 +258,9 @@ void supervisor_keep_counts(Supervisor* supervisor, const Child* child);
 /// End a lost child, find out whether an edit or the rack caused the loss, and schedule the next
 /// start. [supervisor]
 void supervisor_lose(Supervisor* supervisor, Child* child, Cause* cause);
+
+/// Refuse the pending edit, which has caused too many losses. [lock held]
+void supervisor_refuse_edit(Supervisor* supervisor, const Cause* cause);
 
 /// Refuse the pending edit if a command overtakes it, a worker was lost while it planned the edit,
 /// and none is planning it now.  Returns true if it is refused by this call. [lock held]

@@ -39,6 +39,7 @@ end(const Child* const child, Cause* const cause)
   if (process_kill(child->process, SUPERVISOR_KILL_LIMIT_NS, reason) &&
       supervisor_is_own_signal(process_signal(child->process))) {
     cause->from_outside = false;
+    cause->kind = CAUSE_CRASH;
     snprintf(cause->text, sizeof(cause->text), "%s", reason);
   }
 }
@@ -71,16 +72,16 @@ unlink_child(Supervisor* const supervisor, const Child* const child)
 
 // ---- the cause of a loss ----
 
-/// Refuse the edit in progress, which has caused too many losses. [lock held]
-static void
-refuse_edit(Supervisor* const supervisor, const char* const why)
+void
+supervisor_refuse_edit(Supervisor* const supervisor, const Cause* const cause)
 {
   RackHistoryEdit* const edit = supervisor->history.pending;
   const bool has_crashed = edit->losses.n_crashes >= CRASH_POLICY_CRASHES;
   error_set(&edit->refusal, STATUS_WORKER,
-            has_crashed ? "two workers crashed while they planned it (%s)"
-                        : "three workers were lost while they planned it (%s)",
-            why);
+            cause->kind == CAUSE_STUCK ? "a worker hung while it planned it (%s)"
+            : has_crashed              ? "two workers crashed while they planned it (%s)"
+                                       : "three workers were lost while they planned it (%s)",
+            cause->text);
 }
 
 /// Put the active rack, which has crashed too often, into quarantine.  Returns false if it must
@@ -105,23 +106,28 @@ quarantine(Supervisor* const supervisor, const char* const why)
   return true;
 }
 
-/// Find the cause of a loss.  Returns true if an edit or the rack is the cause and has been
+/// Find the cause of a loss.  Returns true if an edit, the rack or a node is the cause and has been
 /// removed. [lock held]
 static bool
-judge(Supervisor* const supervisor, const Loss* const loss, const char* const why)
+judge(Supervisor* const supervisor, const Child* const child, const Loss* const loss,
+      const Suspect* const suspect, const Cause* const cause)
 {
   RackHistoryEdit* const edit = supervisor->history.pending;
-  switch (crash_policy_loss(&supervisor->policy, loss, loss->had_edit ? &edit->losses : NULL,
-                            time_now_ns())) {
-  case VERDICT_EDIT:
-    refuse_edit(supervisor, why);
-    return true;
-  case VERDICT_RACK:
-    return quarantine(supervisor, why);
-  case VERDICT_NONE:
-    break;
+  const uint64_t now_ns = time_now_ns();
+  const bool is_of_edit =
+      loss->had_edit && (!suspect->node || supervisor_is_of_edit(supervisor, suspect));
+  const bool has_stood = crash_policy_has_stood(&supervisor->policy, now_ns);
+  if (suspect->node && !is_of_edit && !loss->from_outside) {
+    crash_policy_stopped_to_play(&supervisor->policy);
+    return supervisor_judge_node(supervisor, child, suspect, cause, has_stood);
   }
-  return false;
+  const Verdict verdict =
+      crash_policy_loss(&supervisor->policy, loss, loss->had_edit ? &edit->losses : NULL, now_ns);
+  if (verdict == VERDICT_EDIT || (is_of_edit && cause->kind == CAUSE_STUCK)) {
+    supervisor_refuse_edit(supervisor, cause);
+    return true;
+  }
+  return verdict == VERDICT_RACK && quarantine(supervisor, cause->text);
 }
 
 bool
@@ -167,14 +173,20 @@ give_up_exchange(Supervisor* const supervisor, Child* const child, Cause* const 
   const int64_t pid = process_id(child->process);
   (void)unlink_child(supervisor, child);
   end(child, cause);
-  child_free(child, false);
   supervisor_lock(supervisor);
   supervisor_put_off_exchange(supervisor, time_now_ns());
+  const Suspect suspect = supervisor_find_suspect(supervisor, child, cause);
+  supervisor_name_suspect(&suspect, cause->text, sizeof(cause->text));
+  if (suspect.node && !cause->from_outside &&
+      supervisor_judge_node(supervisor, child, &suspect, cause, false)) {
+    supervisor->exchange = (Backoff){ 0 }; // the cause is removed
+  }
   snprintf(supervisor->note, sizeof(supervisor->note),
            "worker %lld cannot take over: %.160s; next attempt in %.0f s", (long long)pid,
            cause->text, (double)supervisor->exchange.rest_ns * 1e-9);
   child_give_edit(supervisor->worker, &supervisor->history);
   supervisor_unlock(supervisor);
+  child_free(child, false);
 }
 
 void
@@ -194,10 +206,11 @@ supervisor_lose(Supervisor* const supervisor, Child* const child, Cause* const c
   supervisor->host.release(supervisor->host.context);
   end(child, cause);
   loss.from_outside = cause->from_outside;
-  child_free(child, false);
   supervisor_lock(supervisor);
+  const Suspect suspect = supervisor_find_suspect(supervisor, child, cause);
+  supervisor_name_suspect(&suspect, cause->text, sizeof(cause->text));
   const bool cured =
-      judge(supervisor, &loss, cause->text) || supervisor_refuse_overtaken(supervisor);
+      judge(supervisor, child, &loss, &suspect, cause) || supervisor_refuse_overtaken(supervisor);
   const uint64_t rest_ns = crash_policy_rest(&supervisor->policy, &loss, cured);
   supervisor->start_at_ns = time_now_ns() + rest_ns;
   note_loss(supervisor, pid, cause->text, rest_ns);
@@ -209,4 +222,5 @@ supervisor_lose(Supervisor* const supervisor, Child* const child, Cause* const c
   }
   pthread_cond_broadcast(&supervisor->changed);
   supervisor_unlock(supervisor);
+  child_free(child, false);
 }

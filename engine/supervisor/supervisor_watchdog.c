@@ -165,8 +165,11 @@ finishes_blocks(Child* const child, const View* const now, const SupervisorPulse
     return supervisor_is_lost(cause, "stopped from outside", true);
   }
   const uint64_t limit_ns = is_due ? stall_limit(now) : WAITED_NS;
-  return child->stalled_ns < limit_ns ||
-         supervisor_is_lost(cause, "finished no blocks in time", false);
+  if (child->stalled_ns < limit_ns) {
+    return true;
+  }
+  cause->kind = CAUSE_NO_BLOCKS;
+  return supervisor_is_lost(cause, "finished no blocks in time", false);
 }
 
 /// Update the time since which the child plays, and whether it is healthy.
@@ -212,6 +215,9 @@ supervisor_watch(Supervisor* const supervisor, Child* const child, Cause* const 
 {
   const View now = view(supervisor, child);
   child->is_healthy |= now.state >= CHILD_IDLE && now.now_ns - now.since_ns >= AGE_NS;
+  if (!supervisor_watch_calls(supervisor, child, cause)) {
+    return false;
+  }
   return answers_in_time(child, &now, cause) &&
          (now.state != CHILD_SERVING || serves_well(supervisor, child, &now, cause));
 }

@@ -7,7 +7,7 @@
        server                                          worker
        ──────                                          ──────
        PLUGINS + the catalogue's memfd ──────────────▶ WorkerLoopFiles::use_plugins(), at any time
-       CONFIG ───────────────────────────────────────▶ worker_new()
+       CONFIG + the flight recorder's memfd ─────────▶ recorder_attach(), worker_new()
               ◀─────────────────────── READY or FAILED
        EDIT, SET, RESET_LOAD ────────────────────────▶ edit(), set(), reset_load()
        ARM + the ring's memfd ───────────────────────▶ ring_attach(), arm()
@@ -42,9 +42,9 @@
 #define WIRE_PATH_BYTES   4096U                 // with the final zero
 #define WIRE_TEXT_BYTES   512U                  // with the final zero
 
-/// The largest body: a document, its uids, and the other fields of a CONFIG.
+/// The largest body: a document, its uids and quarantines, and the other fields of a CONFIG.
 #define WIRE_MAX_BYTES                                                                             \
-  (RACK_MAX_TEXT + RACK_MAX_NODES * (uint32_t)sizeof(RackUid) + WIRE_PATH_BYTES + 256U)
+  (RACK_MAX_TEXT + 2U * RACK_MAX_NODES * (uint32_t)sizeof(uint32_t) + WIRE_PATH_BYTES + 256U)
 
 /// Maximum size of the queue to a worker that does not read: four of the largest messages.
 #define WIRE_QUEUE_BYTES (4U * (size_t)WIRE_MAX_BYTES)
@@ -89,6 +89,7 @@ typedef struct WireConfig {
   char root[WIRE_PATH_BYTES]; ///< Folder that file names in racks are relative to
   const Rack* rack; ///< Files that this rack names may be outside of `root`; NULL: none.  As
                     ///< WireEdit::rack
+  int recorder_fd;  ///< recorder_fd(); as WireArm::ring_fd
 } WireConfig;
 
 typedef struct WireArm {
@@ -100,7 +101,8 @@ typedef struct WireArm {
 typedef struct WireEdit {
   uint64_t id;
   uint64_t at_frame, stamp;
-  const Rack* rack; ///< Sent: borrowed.  Received: owned by the message; uids and next_uid as sent
+  const Rack* rack; ///< Sent: borrowed.  Received: owned by the message; uids, next_uid and
+                    ///< quarantines as sent
 } WireEdit;
 
 typedef struct WireSet {

@@ -57,6 +57,8 @@ int*
 wire_descriptor(WireMessage* const message)
 {
   switch (message->kind) {
+  case WIRE_CONFIG:
+    return &message->config.recorder_fd;
   case WIRE_ARM:
     return &message->arm.ring_fd;
   case WIRE_PLUGINS:

@@ -14,7 +14,7 @@
 
 #include <stddef.h>
 
-#define PLACE_BYTES 12U // an EnginePlace: three words
+#define PLACE_BYTES 16U // an EnginePlace: four words
 
 typedef struct Coder {
   bool writes;
@@ -54,8 +54,8 @@ void* coder_array(Coder* coder, uint32_t n, size_t bytes, uint32_t at_least);
 
 // ---- structs ----
 
-void wire_code_config(Coder* coder, WireConfig* config);
-void wire_code_arm(Coder* coder, WireArm* arm); // without the descriptor
+void wire_code_config(Coder* coder, WireConfig* config); // without the descriptor
+void wire_code_arm(Coder* coder, WireArm* arm);          // likewise
 void wire_code_edit(Coder* coder, WireEdit* edit);
 void wire_code_set(Coder* coder, WireSet* set);
 void wire_code_facts(Coder* coder, WorkerFacts* facts);

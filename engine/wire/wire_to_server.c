@@ -130,6 +130,7 @@ code_place(Coder* const coder, EnginePlace* const place)
   code_backend(coder, &place->backend);
   coder_u32(coder, &reason, 0U, PLACE_N_REASONS - 1U, "reason of a place");
   place->reason = (PlaceReason)reason;
+  coder_u32(coder, &place->latency_frames, 0U, WIRE_MAX_LATENCY, "latency of a node");
 }
 
 void

@@ -11,9 +11,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WIRE_VERSION 6U
+#define WIRE_VERSION 7U
 
-/// Write the uids in the order of the nodes, then the document.
+/// A quarantine as a number: 0, or 1 and the frames.
+static uint32_t
+quarantine_number(const RackNode* const node)
+{
+  return node->is_quarantined ? 1U + node->dry_frames : 0U;
+}
+
+static void
+set_quarantines(Coder* const coder, const Rack* const rack, const uint32_t* const numbers)
+{
+  for (uint32_t n = 0; n < rack->n_nodes; ++n) {
+    if (numbers[n] > 1U + WIRE_MAX_LATENCY) {
+      coder_fail(coder, STATUS_BAD_ARG, "a quarantine of %u", numbers[n]);
+    }
+    rack->nodes[n].is_quarantined = numbers[n] != 0U;
+    rack->nodes[n].dry_frames = numbers[n] ? numbers[n] - 1U : 0U;
+  }
+}
+
+/// Write uids and quarantines in the order of the nodes, then the document.
 static void
 write_rack(Coder* const coder, const Rack* const rack)
 {
@@ -33,6 +52,10 @@ write_rack(Coder* const coder, const Rack* const rack)
   for (uint32_t n = 0; n < n_nodes; ++n) {
     RackUid uid = rack->nodes[n].uid;
     coder_u32(coder, &uid, RACK_UID_FIRST, next_uid - 1U, "uid");
+  }
+  for (uint32_t n = 0; n < n_nodes; ++n) {
+    uint32_t number = quarantine_number(&rack->nodes[n]);
+    coder_u32(coder, &number, 0U, 1U + WIRE_MAX_LATENCY, "quarantine");
   }
   coder_u32(coder, &n_text, 0U, RACK_MAX_TEXT, "length of the document");
   coder_bytes(coder, text, n_text);
@@ -66,6 +89,8 @@ read_rack(Coder* const coder)
   coder_u32(coder, &n_nodes, 0U, RACK_MAX_NODES, "number of nodes");
   RackUid* const uids = coder_array(coder, n_nodes, sizeof(RackUid), sizeof(RackUid));
   coder_bytes(coder, uids, n_nodes * sizeof(RackUid));
+  uint32_t* const quarantines = coder_array(coder, n_nodes, sizeof(uint32_t), sizeof(uint32_t));
+  coder_bytes(coder, quarantines, n_nodes * sizeof(uint32_t));
   coder_u32(coder, &n_text, 0U, RACK_MAX_TEXT, "length of the document");
   char* const text = coder_array(coder, n_text, 1U, 1U);
   Rack* rack = NULL;
@@ -76,7 +101,11 @@ read_rack(Coder* const coder)
       rack = parse_rack(coder, text, uids, n_nodes, next_uid);
     }
   }
+  if (rack) {
+    set_quarantines(coder, rack, quarantines);
+  }
   free(text);
+  free(quarantines);
   free(uids);
   return rack;
 }

@@ -53,6 +53,7 @@ typedef struct EnginePlace {
   RackUid uid;
   EngineBackend backend; ///< Never ENGINE_BACKEND_AUTO
   PlaceReason reason;
+  uint32_t latency_frames; ///< Of the node
 } EnginePlace;
 
 /// Properties of the active plan.

@@ -199,6 +199,15 @@ worker_gpu(const Worker* const worker)
   return worker->device ? worker->device->kind : ENGINE_BACKEND_CPU;
 }
 
+static PlaceReason
+reason_of(const PlanNode* const plan_node)
+{
+  if (plan_node->node->is_quarantined) {
+    return PLACE_QUARANTINE;
+  }
+  return atomic_load(&plan_node->node->health.is_bypassed) ? PLACE_BYPASSED : plan_node->reason;
+}
+
 uint32_t
 worker_places(void* const context, EnginePlace* const places, const uint32_t max)
 {
@@ -207,9 +216,10 @@ worker_places(void* const context, EnginePlace* const places, const uint32_t max
   const uint32_t n = worker->shown ? worker->shown->n_living : 0U;
   for (uint32_t i = 0; i < n && i < max; ++i) {
     const PlanNode* const from = &worker->shown->nodes[i];
-    const bool is_bypassed = atomic_load(&from->node->health.is_bypassed);
-    places[i] = (EnginePlace){ from->node->uid, from->node->backend->kind,
-                               is_bypassed ? PLACE_BYPASSED : from->reason };
+    places[i] = (EnginePlace){ .uid = from->node->uid,
+                               .backend = from->node->backend->kind,
+                               .reason = reason_of(from),
+                               .latency_frames = from->latency_frames };
   }
   pthread_mutex_unlock(&worker->status_lock);
   return n;

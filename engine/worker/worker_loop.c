@@ -6,6 +6,7 @@
 #include "worker.h"
 
 #include "engine/base/process.h"
+#include "engine/base/recorder.h"
 #include "engine/base/time.h"
 #include "engine/wire/wire.h"
 
@@ -168,7 +169,8 @@ configure(WorkerLoop* const loop, Error* const error)
   WireConfig* const config = &loop->config.config;
   EngineConfig* const engine = &config->engine;
   const WorkerEvents events = { loop, on_replied, on_changed };
-  Status status = loop->files->open(config->root, config->rack, &loop->opened, error);
+  Status status = recorder_attach(config->recorder_fd, error);
+  status = status ? status : loop->files->open(config->root, config->rack, &loop->opened, error);
   if (!status) {
     engine->files = loop->opened;
     engine->note = on_note;

@@ -5,6 +5,7 @@
 #include "worker_private.h"
 
 #include "engine/base/faults_worker.h"
+#include "engine/base/recorder.h"
 #include "engine/base/rt.h"
 #include "engine/base/time.h"
 
@@ -87,6 +88,7 @@ player_main(void* const context)
       player_idle(&worker->player);
     }
   }
+  recorder_thread_end();
   return NULL;
 }
 

@@ -11,6 +11,7 @@
 #include "clap_events.h"
 #include "clap_library.h"
 #include "clap_threads.h"
+#include "engine/base/recorder.h"
 #include "plugins/process_state.h"
 
 #include <clap/ext/audio-ports.h>
@@ -32,6 +33,7 @@ typedef struct Buffers {
 struct Instance {
   const Plugin* plugin;
   InstanceSetup setup;
+  uint32_t node; ///< The node that it plays for, for the flight recorder
   ClapHost host;
   const clap_plugin_t* clap;
   ClapEvents events;
@@ -268,6 +270,7 @@ clap_open(const Plugin* const plugin, const InstanceSetup* const setup, Instance
   }
   instance->plugin = plugin;
   instance->setup = *setup;
+  instance->node = recorder_node(); // which is being made
   const ClapThread caller = clap_thread_change(CLAP_THREAD_MAIN);
   clap_host_init(&instance->host, plugin->source.id);
   const Status status = start_instance(instance, error);
@@ -398,7 +401,9 @@ clap_idle(void)
     ProcessState state;
     process_state_save(&state);
     for (Instance* instance = instances; instance; instance = instance->next) {
+      const uint64_t before = recorder_enter(instance->node, RECORDER_WORK);
       clap_host_idle(&instance->host);
+      recorder_leave(before);
       clap_host_print(&instance->host);
       read_latency(instance);
     }

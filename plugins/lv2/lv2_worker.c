@@ -3,6 +3,7 @@
 
 #include "lv2_worker.h"
 
+#include "engine/base/recorder.h"
 #include "engine/base/rt.h"
 #include "plugins/process_state.h"
 
@@ -23,6 +24,7 @@ struct Lv2Worker {
   LV2_Worker_Schedule schedule;
   const LV2_Worker_Interface* calls;
   LV2_Handle handle; ///< NULL: not started; requests of instantiate() wait
+  uint32_t node;     ///< The node that it works for, for the flight recorder
   bool offline;
   bool is_at_once;   ///< Work is done within its request
   bool has_requests; ///< The thread must be woken at the end of this run
@@ -133,7 +135,9 @@ do_work(Lv2Worker* const worker)
   while (!atomic_load(&worker->ends) && ring_read(&worker->requests, worker->request, &n_bytes)) {
     ProcessState state;
     process_state_save(&state);
+    const uint64_t before = recorder_enter(worker->node, RECORDER_WORK);
     worker->calls->work(worker->handle, respond, worker, n_bytes, worker->request);
+    recorder_leave(before);
     process_state_restore(&state);
     has_worked = true;
   }
@@ -151,6 +155,7 @@ run_thread(void* const context)
       rt_futex_wait(&worker->n_calls, n_calls, UINT64_MAX);
     }
   }
+  recorder_thread_end();
   return NULL;
 }
 
@@ -190,6 +195,7 @@ lv2_worker_new(const bool offline, Lv2Worker** const out, Error* const error)
   }
   worker->schedule = (LV2_Worker_Schedule){ .handle = worker, .schedule_work = schedule_work };
   worker->offline = offline;
+  worker->node = recorder_node(); // which is being made
   *out = worker;
   return STATUS_OK;
 }

@@ -33,6 +33,10 @@ ELSEWHERE = {
     ("event", "osc.note"): "needs another server on 127.0.0.1: bind.py",
 }
 
+PLUGINS = os.environ.get("WARPRACK_LADSPA_FIXTURES", "")
+if not PLUGINS:
+    ELSEWHERE.update({(kind, name): "the build has no LADSPA" for kind, name in (("key", "nodes_quarantined"), ("event", "node.quarantined"))})
+
 
 # ---- sound, edits, the worker ----
 
@@ -155,6 +159,9 @@ def disturb_worker(live):
         spoil(live, "denormal_out", lambda ring: ring.put_sound(1e-40))
     with live.sees("the worker writes an impossible number of finished blocks", "faults", "engine.fault"):
         spoil(live, "faults", lambda ring: ring.put(ring.finished, 1 << 60))
+    if PLUGINS:
+        with live.sees("the plugin of a node crashes two workers", "nodes_quarantined quarantine_note", "node.quarantined", "/server/quarantine"):
+            osc.do("/rack/chain", "broken: ladspa faults/segv_run after=30")
     with live.sees("two workers crash on a new rack", "quarantined quarantine_note", "rack.quarantined", "/rack/changed /server/quarantine"):
         live.worker()
         osc.do("/rack/chain", "bad: gain -1dB")
@@ -170,6 +177,9 @@ def first_run(has_namespace):
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind("manager")
         env = {"NOTIFY_SOCKET": os.path.abspath("manager"), "WATCHDOG_USEC": "500000"}
+        if PLUGINS:
+            env.update({"LADSPA_PATH": PLUGINS, "XDG_CACHE_HOME": os.path.abspath("cache")})
+            subprocess.run([PROGRAM, "scan"], env={**os.environ, **env}, capture_output=True, check=True)
         rack = "(a: gain 0dB + b: gain 0dB + c: gain 24dB)"
         with Live("--io", "dummy", "--play", "faulty.wav", rack, env=env) as live:
             first = live.status()

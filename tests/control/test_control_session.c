@@ -328,6 +328,16 @@ TEST(a_rack_that_is_taken_back_is_as_an_undo)
   control_rig_expect_rack("add b gain gain=-3dB");
 }
 
+TEST(a_node_in_quarantine_is_news_and_does_not_change_the_document)
+{
+  client_ask(rig.client, "/done /rack/chain 1 640", "/rack/chain", "s", "comp: gain -1dB");
+  client_ask(rig.other, "/done /server/notify", "/server/notify", "i", 1);
+  fake_engine_bypass_node(rig.engine, "comp: clap com.x crashed twice in run");
+  client_expect(rig.other, "/server/quarantine comp: clap com.x crashed twice in run");
+  client_expect_nothing(rig.other);
+  control_rig_expect_rack("add comp gain gain=-1dB");
+}
+
 TEST(an_edit_that_is_on_its_way_when_a_rack_is_taken_back_is_answered)
 {
   fake_engine_hold(rig.engine, true);

@@ -17,6 +17,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define FRAMES       2048U
@@ -595,6 +596,54 @@ TEST(a_fade_runs_in_the_float_mode_of_the_program)
   rig_set(&rig, "bypass", 1.0);
   rig_run(&rig, ins, outs, 64, RIG_BLOCKS, 0);
   ck_assert(out[0][63] < 1.45e-38F);
+}
+
+// ---- quarantine ----
+
+#define DRY_FRAMES 100U
+
+/// Four units in quarantine, from 8 channels to 4.
+static void
+quarantined_rig(FxRig* const rig)
+{
+  static const double values[N_ALL_FAKE_PARAMS];
+  static const bool given[N_ALL_FAKE_PARAMS];
+  static const char* const texts[N_ALL_FAKE_PARAMS];
+  fake_plugin_init(&fake, 2, 0, 1);
+  const FxSetup setup = { .fx = &fake.plugin.fx,
+                          .rate_hz = FAKE_RATE,
+                          .max_block_frames = 64,
+                          .n_in = 8,
+                          .values = values,
+                          .given = given,
+                          .texts = texts,
+                          .is_quarantined = true,
+                          .dry_frames = DRY_FRAMES };
+  *rig = (FxRig){ .fx = setup.fx, .n_in = setup.n_in, .max_block = 64, .n_units = 4, .n_out = 4 };
+  OK(fx_make(setup.fx, &setup, &rig->shape, &rig->node, &error));
+  ck_assert_uint_eq(rig->shape.unit_in, 2U);
+  ck_assert_uint_eq(rig->shape.unit_out, 1U);
+  ck_assert_uint_eq(rig->shape.latency_frames, DRY_FRAMES);
+  rig->states = calloc(rig->n_units, sizeof(void*));
+  for (uint32_t u = 0; u < rig->n_units; ++u) {
+    rig->states[u] = aligned_alloc(64U, (rig->shape.unit_bytes + 63U) & ~(size_t)63U);
+  }
+  rig_reset(rig);
+}
+
+TEST(a_node_in_quarantine_plays_its_input_delayed_and_does_not_touch_the_plugin)
+{
+  SCOPED(rig_free) FxRig rig = { 0 };
+  quarantined_rig(&rig);
+  rig_set(&rig, "gain", 0.5);
+  rig_run(&rig, ins, outs, FRAMES, RIG_RANDOM, 1);
+  OK(rig.fx->renew(rig.node, &error));
+  for (uint32_t o = 0; o < rig.n_out; ++o) {
+    for (uint32_t i = 0; i < FRAMES; ++i) {
+      ck_assert(out[o][i] == (i < DRY_FRAMES ? 0.0F : in[2U * o][i - DRY_FRAMES]));
+    }
+  }
+  ck_assert_uint_eq(fake.n_opened + fake.n_runs + fake.n_renewed + fake.n_sets, 0U);
 }
 
 SUITE_MAIN_WITH("host", set_up, NULL)

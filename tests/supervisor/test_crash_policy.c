@@ -154,4 +154,26 @@ TEST(after_kills_from_outside_rests_are_short)
   }
 }
 
+TEST(the_second_loss_by_a_node_blames_it_unless_it_has_stood)
+{
+  uint32_t n_crashes = 0;
+  ck_assert(!crash_policy_node_loss(&n_crashes, false));
+  ck_assert(crash_policy_node_loss(&n_crashes, false));
+  ck_assert(!crash_policy_node_loss(&n_crashes, false)); // it plays again later: counted anew
+  ck_assert(!crash_policy_node_loss(&n_crashes, true));
+  ck_assert(crash_policy_node_loss(&n_crashes, false));
+  ck_assert(!crash_policy_node_loss(&n_crashes, true));
+}
+
+TEST(a_rack_stands_after_ten_seconds_of_one_worker)
+{
+  CrashPolicy policy = { 0 };
+  ck_assert(!crash_policy_has_stood(&policy, 900U * S));
+  crash_policy_began_to_play(&policy, 100U * S);
+  ck_assert(!crash_policy_has_stood(&policy, 100U * S + CRASH_POLICY_TRIAL_NS - 1U));
+  ck_assert(crash_policy_has_stood(&policy, 100U * S + CRASH_POLICY_TRIAL_NS));
+  crash_policy_stopped_to_play(&policy);
+  ck_assert(!crash_policy_has_stood(&policy, 900U * S));
+}
+
 SUITE_MAIN("crash_policy")

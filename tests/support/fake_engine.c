@@ -79,6 +79,14 @@ fake_engine_take_back(Engine* const engine, const Rack* const rack, const char* 
   snprintf(engine->worker.quarantine_note, sizeof(engine->worker.quarantine_note), "%s", why);
 }
 
+void
+fake_engine_bypass_node(Engine* const engine, const char* const why)
+{
+  SCOPED_LOCK(&engine->lock);
+  ++engine->worker.nodes_quarantined;
+  snprintf(engine->worker.quarantine_note, sizeof(engine->worker.quarantine_note), "%s", why);
+}
+
 Rack*
 engine_rack(Engine* const engine)
 {
@@ -294,7 +302,7 @@ engine_places(Engine* const engine, EnginePlace* const places, const uint32_t ma
   const uint32_t n = engine->newest ? engine->newest->n_nodes : 0U;
   for (uint32_t i = 0; i < n && i < max; ++i) {
     places[i] =
-        (EnginePlace){ engine->newest->nodes[n - 1U - i].uid, ENGINE_BACKEND_CPU, PLACE_OPTION };
+        (EnginePlace){ engine->newest->nodes[n - 1U - i].uid, ENGINE_BACKEND_CPU, PLACE_OPTION, 0 };
   }
   return n;
 }

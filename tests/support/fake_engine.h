@@ -65,6 +65,9 @@ void fake_engine_tell_latency(Engine* engine, uint32_t frames);
 /// Make engine_rack() return a copy of `rack`, and report one more rack in quarantine, with `why`.
 void fake_engine_take_back(Engine* engine, const Rack* rack, const char* why);
 
+/// Report one more node in quarantine, with `why`.
+void fake_engine_bypass_node(Engine* engine, const char* why);
+
 /// Advance engine_frame_now() by n frames.
 void fake_engine_advance(Engine* engine, uint64_t n_frames);
 

@@ -22,8 +22,8 @@ static const RackUid uids[] = { 700, 16 };
 
 static const ParamMessage parameters[] = { { 1ULL << 40U, 16, 2, -0.1 }, { 0, 700, 0, 1e300 } };
 
-static const EnginePlace places[] = { { 16, ENGINE_BACKEND_OPENCL, PLACE_LOST },
-                                      { 700, ENGINE_BACKEND_CPU, PLACE_NODE } };
+static const EnginePlace places[] = { { 16, ENGINE_BACKEND_OPENCL, PLACE_LOST, 3 },
+                                      { 700, ENGINE_BACKEND_CPU, PLACE_NODE, WIRE_MAX_LATENCY } };
 
 static const WorkerFacts facts = { .serial = 1ULL << 50U,
                                    .rack_latency_frames = WIRE_MAX_LATENCY,
@@ -48,6 +48,8 @@ sample_rack(void)
                 rack_set_uids(rack, uids, 2, 1000, NULL))) {
     abort(); // the sample is wrong
   }
+  rack->nodes[1].is_quarantined = true;
+  rack->nodes[1].dry_frames = WIRE_MAX_LATENCY;
   return rack;
 }
 
@@ -86,7 +88,7 @@ wire_sample_side(const WireKind kind)
 bool
 wire_sample_has_fd(const WireKind kind)
 {
-  return kind == WIRE_ARM || kind == WIRE_PLUGINS;
+  return kind == WIRE_CONFIG || kind == WIRE_ARM || kind == WIRE_PLUGINS;
 }
 
 WireMessage
@@ -109,7 +111,8 @@ wire_sample(const WireKind kind)
                                          .gpu_may_sleep = true,
                                          .gpu_may_be_lost = true },
                              .root = "/a folder/\xFF",
-                             .rack = sample_rack() };
+                             .rack = sample_rack(),
+                             .recorder_fd = sample_fd() };
     break;
   case WIRE_ARM:
     m.arm =
@@ -177,8 +180,9 @@ bits_equal(const double a, const double b)
 static bool
 nodes_equal(const RackNode* const a, const RackNode* const b)
 {
-  bool equal =
-      a->uid == b->uid && !strcmp(a->name, b->name) && a->fx == b->fx && a->backend == b->backend;
+  bool equal = a->uid == b->uid && !strcmp(a->name, b->name) && a->fx == b->fx &&
+               a->backend == b->backend && a->is_quarantined == b->is_quarantined &&
+               a->dry_frames == b->dry_frames;
   for (uint32_t p = 0; equal && p < a->fx->n_params; ++p) {
     const RackValue* const v = &a->values[p];
     const RackValue* const w = &b->values[p];
@@ -235,6 +239,14 @@ facts_equal(const WorkerFacts* const a, const WorkerFacts* const b)
 }
 
 static bool
+descriptors_equal(const int a, const int b)
+{
+  struct stat files[2];
+  return !fstat(a, &files[0]) && !fstat(b, &files[1]) && files[0].st_dev == files[1].st_dev &&
+         files[0].st_ino == files[1].st_ino;
+}
+
+static bool
 configs_equal(const WireConfig* const a, const WireConfig* const b)
 {
   const EngineConfig* const v = &a->engine;
@@ -246,15 +258,8 @@ configs_equal(const WireConfig* const a, const WireConfig* const b)
          v->gpu_index == w->gpu_index && v->memory_bytes == w->memory_bytes &&
          v->gpu_deadline_ns == w->gpu_deadline_ns && v->gpu_may_sleep == w->gpu_may_sleep &&
          v->gpu_may_be_lost == w->gpu_may_be_lost && !strcmp(a->root, b->root) &&
-         !a->rack == !b->rack && (!a->rack || wire_racks_equal(a->rack, b->rack));
-}
-
-static bool
-descriptors_equal(const int a, const int b)
-{
-  struct stat files[2];
-  return !fstat(a, &files[0]) && !fstat(b, &files[1]) && files[0].st_dev == files[1].st_dev &&
-         files[0].st_ino == files[1].st_ino;
+         !a->rack == !b->rack && (!a->rack || wire_racks_equal(a->rack, b->rack)) &&
+         descriptors_equal(a->recorder_fd, b->recorder_fd);
 }
 
 static bool
@@ -312,7 +317,8 @@ places_equal(const WirePlaces* const a, const WirePlaces* const b)
   bool equal = a->n == b->n;
   for (uint32_t p = 0; equal && p < a->n; ++p) {
     equal = a->places[p].uid == b->places[p].uid && a->places[p].backend == b->places[p].backend &&
-            a->places[p].reason == b->places[p].reason;
+            a->places[p].reason == b->places[p].reason &&
+            a->places[p].latency_frames == b->places[p].latency_frames;
   }
   return equal;
 }
@@ -453,7 +459,8 @@ rack_out_of_range(const Rack* const r)
   bool is_good = !rack_check(r, NULL);
   for (uint32_t n = 0; is_good && n < r->n_nodes; ++n) {
     is_good = r->nodes[n].uid >= RACK_UID_FIRST && r->nodes[n].uid < r->next_uid &&
-              rack_find_uid(r, r->nodes[n].uid) == &r->nodes[n];
+              rack_find_uid(r, r->nodes[n].uid) == &r->nodes[n] &&
+              r->nodes[n].dry_frames <= WIRE_MAX_LATENCY;
   }
   return is_good ? NULL : "rack";
 }
@@ -475,7 +482,8 @@ places_out_of_range(const WirePlaces* const p)
   for (uint32_t i = 0; is_good && i < p->n; ++i) {
     is_good = p->places[i].uid >= RACK_UID_FIRST && p->places[i].backend >= ENGINE_BACKEND_CPU &&
               p->places[i].backend <= ENGINE_BACKEND_OPENCL &&
-              (unsigned)p->places[i].reason < PLACE_N_REASONS;
+              (unsigned)p->places[i].reason < PLACE_N_REASONS &&
+              p->places[i].latency_frames <= WIRE_MAX_LATENCY;
   }
   return is_good ? NULL : "place";
 }

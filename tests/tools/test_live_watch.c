@@ -67,4 +67,15 @@ TEST(a_problem_of_a_running_worker_is_reported_once)
   assert_said("warprack run: worker.note: cannot plan the rack again\n");
 }
 
+TEST(a_node_in_quarantine_is_reported_once)
+{
+  open_journal();
+  EngineStatus engine = { .worker = WORKER_RUNNING, .worker_pid = 9, .nodes_quarantined = 1 };
+  strcpy(engine.quarantine_note, "comp: clap com.x crashed twice in run");
+  for (int n = 0; n < 3; ++n) {
+    ck_assert(!live_watch_poll(&watch, &journal, &engine));
+  }
+  assert_said("warprack run: node.quarantined: comp: clap com.x crashed twice in run\n");
+}
+
 SUITE_MAIN("live_watch")

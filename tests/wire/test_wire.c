@@ -283,7 +283,9 @@ TEST(values_just_beyond_their_range_are_refused)
   expect_double_refusal(WIRE_ARM, 0, (double)NAN);
   expect_u32_refusal(WIRE_ARM, 8, 8193); // block
   expect_u32_refusal(WIRE_ARM, 8, 0);
-  expect_u32_refusal(WIRE_EDIT, 24, 15);                // next uid
+  expect_u32_refusal(WIRE_EDIT, 24, 15);                    // next uid
+  expect_u32_refusal(WIRE_EDIT, 40, WIRE_MAX_LATENCY + 2U); // quarantine
+  expect_u32_refusal(WIRE_PLACES, 16, WIRE_MAX_LATENCY + 1U);
   expect_u32_refusal(WIRE_SET, 0, 0);                   // count
   expect_double_refusal(WIRE_SET, 4 + 16, (double)NAN); // value
   expect_double_refusal(WIRE_SET, 4 + 24 + 16, -(double)INFINITY);
@@ -394,7 +396,7 @@ TEST(a_message_that_the_receiver_would_refuse_is_not_sent)
   message = wire_sample(WIRE_SET);
   message.set.n = 0;
   ck_assert(wire_encode(&message, &body, &n, NULL) == STATUS_BAD_ARG);
-  const EnginePlace unknown = { 16, ENGINE_BACKEND_CPU, PLACE_N_REASONS };
+  const EnginePlace unknown = { 16, ENGINE_BACKEND_CPU, PLACE_N_REASONS, 0 };
   message = (WireMessage){ .kind = WIRE_PLACES, .places = { &unknown, 1 } };
   ck_assert(wire_encode(&message, &body, &n, NULL) == STATUS_BAD_ARG);
   message = (WireMessage){ .kind = WIRE_NONE };

@@ -24,6 +24,14 @@
 
 static Error error;
 
+static int
+descriptor_of(const WireMessage* const message)
+{
+  return message->kind == WIRE_CONFIG ? message->config.recorder_fd
+         : message->kind == WIRE_ARM  ? message->arm.ring_fd
+                                      : message->plugins_fd;
+}
+
 TEST(every_kind_of_message_is_transmitted)
 {
   const unsigned before = descriptors_open();
@@ -35,8 +43,8 @@ TEST(every_kind_of_message_is_transmitted)
     SCOPED(wire_message_clear) WireMessage received = wire_next(is_up ? pair.worker : pair.server);
     ck_assert_msg(wire_messages_equal(&sent, &received), "kind %u differs", kind);
     if (wire_sample_has_fd(kind)) {
-      const int fd = kind == WIRE_ARM ? received.arm.ring_fd : received.plugins_fd;
-      ck_assert_int_ne(fd, kind == WIRE_ARM ? sent.arm.ring_fd : sent.plugins_fd);
+      const int fd = descriptor_of(&received);
+      ck_assert_int_ne(fd, descriptor_of(&sent));
       ck_assert(fcntl(fd, F_GETFD) & FD_CLOEXEC);
     }
   }

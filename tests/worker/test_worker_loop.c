@@ -2,6 +2,7 @@
 // The worker process carries out the server's messages, plays blocks, and reports the results.  It
 // continues after a request that fails, and ends with the connection or after an invalid message.
 
+#include "engine/base/recorder.h"
 #include "engine/base/sealed_text.h"
 #include "engine/base/time.h"
 #include "engine/ring/ring.h"
@@ -165,7 +166,11 @@ configure(Rig* const rig, const char* const root)
   message.config.engine =
       (EngineConfig){ .n_in = 1, .n_out = 1, .depth = 1, .backend = ENGINE_BACKEND_CPU };
   strcpy(message.config.root, root);
+  Recorder* recorder = NULL;
+  OK(recorder_new(&recorder, &error));
+  message.config.recorder_fd = recorder_fd(recorder);
   send_message(rig, message);
+  recorder_free(recorder);
 }
 
 static void

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The nodes that crash workers, and their quarantine.
+
+#include "node_quarantine.h"
+
+static bool
+is_of(const NodeCase* const node_case, const RackNode* const node)
+{
+  return node_case->uid == node->uid && node_case->fx == node->fx;
+}
+
+NodeCase*
+node_quarantine_case(NodeQuarantine* const quarantine, const RackNode* const node,
+                     const uint64_t now_ns)
+{
+  NodeCase* oldest = &quarantine->cases[0];
+  for (uint32_t c = 0; c < NODE_QUARANTINE_MAX; ++c) {
+    NodeCase* const node_case = &quarantine->cases[c];
+    if (is_of(node_case, node)) {
+      node_case->changed_ns = now_ns;
+      return node_case;
+    }
+    oldest = node_case->changed_ns < oldest->changed_ns ? node_case : oldest;
+  }
+  *oldest = (NodeCase){ .uid = node->uid, .fx = node->fx, .changed_ns = now_ns };
+  return oldest;
+}
+
+void
+node_quarantine_follow(NodeQuarantine* const quarantine, const Rack* const before,
+                       const Rack* const after)
+{
+  for (uint32_t c = 0; c < NODE_QUARANTINE_MAX; ++c) {
+    NodeCase* const node_case = &quarantine->cases[c];
+    const RackNode* const old = rack_find_uid(before, node_case->uid);
+    const RackNode* const new = rack_find_uid(after, node_case->uid);
+    if (!old || !new || !rack_same_structure(old, new)) {
+      *node_case = (NodeCase){ .uid = RACK_UID_NONE };
+    }
+  }
+}
+
+/// The node of `rack` with this case, if it is in quarantine; else NULL.
+static const RackNode*
+find_node(const NodeCase* const node_case, const Rack* const active, const Rack* const rack,
+          const uint64_t now_ns)
+{
+  if (now_ns >= node_case->until_ns) {
+    return NULL;
+  }
+  const RackNode* const node = rack_find_uid(rack, node_case->uid);
+  const RackNode* const now = rack_find_uid(active, node_case->uid);
+  return node && now && is_of(node_case, node) && rack_same_structure(now, node) ? node : NULL;
+}
+
+void
+node_quarantine_apply(const NodeQuarantine* const quarantine, const Rack* const active,
+                      Rack* const rack, const uint64_t now_ns)
+{
+  for (uint32_t c = 0; c < NODE_QUARANTINE_MAX; ++c) {
+    const NodeCase* const node_case = &quarantine->cases[c];
+    const RackNode* const node = find_node(node_case, active, rack, now_ns);
+    if (node) {
+      RackNode* const marked = &rack->nodes[node - rack->nodes];
+      marked->is_quarantined = true;
+      marked->dry_frames = node_case->latency_frames;
+    }
+  }
+}

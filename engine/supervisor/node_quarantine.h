@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   Nodes that crash workers.  A node in quarantine plays its input, delayed by its latency, instead
+   of executing the code of its plugin.
+
+   The quarantine is no part of a document: it is written into the copy of a rack that a worker gets
+   (RackNode::is_quarantined).  It ends after NODE_QUARANTINE_NS, with the next rack that is sent to
+   a worker, as soon as an edit removes the node or changes what it is made of, or when plugins have
+   new code.
+*/
+#ifndef WARPRACK_ENGINE_SUPERVISOR_NODE_QUARANTINE_H
+#define WARPRACK_ENGINE_SUPERVISOR_NODE_QUARANTINE_H
+
+#include "engine/base/time.h"
+#include "engine/rack/rack.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define NODE_QUARANTINE_MAX 64U
+#define NODE_QUARANTINE_NS  (600U * NS_PER_S) // ten minutes
+
+/// A node that has crashed a worker.
+typedef struct NodeCase {
+  RackUid uid;      ///< RACK_UID_NONE: free
+  const FxInfo* fx; ///< Its effect, a plugin
+  uint32_t n_crashes;
+  uint32_t latency_frames; ///< When it last played; 0: it has not played
+  uint64_t changed_ns;     ///< Time of the last crash
+  uint64_t until_ns;       ///< End of its quarantine; 0: not in quarantine
+} NodeCase;
+
+typedef struct NodeQuarantine {
+  NodeCase cases[NODE_QUARANTINE_MAX];
+} NodeQuarantine;
+
+/// The case of a node, which is made if there is none; if there are too many, it replaces the
+/// oldest.
+NodeCase* node_quarantine_case(NodeQuarantine* quarantine, const RackNode* node, uint64_t now_ns);
+
+/// Forget the nodes of `before` that `after` has not, or that it makes anew.
+void node_quarantine_follow(NodeQuarantine* quarantine, const Rack* before, const Rack* after);
+
+/// Write the quarantine into `rack`, a copy for a worker.  `active`: the active rack, of which
+/// `rack` is a copy or to which it is an edit.  A node that the edit changes is not in quarantine.
+void node_quarantine_apply(const NodeQuarantine* quarantine, const Rack* active, Rack* rack,
+                           uint64_t now_ns);
+
+#endif

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Nodes that crash or hang a worker: named by its flight recorder, put into quarantine after the
+// second loss.  A plugin that hangs outside of the blocks lets the worker play on until another one
+// has taken over.
+
+#include "supervisor_private.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define CALL_LIMIT_NS (10U * NS_PER_S) // for one call of a plugin
+// A longer time between two looks means that this thread was suspended.
+#define LOOK_NS (NS_PER_S / 10U)
+
+// ---- which node ----
+
+/// The node with this uid, if it hosts a plugin. [lock held]
+static const RackNode*
+find_plugin(const Supervisor* const supervisor, const RackUid uid)
+{
+  const RackHistory* const history = &supervisor->history;
+  const RackNode* node = rack_find_uid(history->active, uid);
+  if (!node && history->pending) {
+    node = rack_find_uid(history->pending->rack, uid);
+  }
+  return node && node->fx->source ? node : NULL;
+}
+
+/// The call that all threads which execute code of nodes are in, if it is of one node.
+static RecorderCall
+only_call(const Child* const child, const bool in_blocks)
+{
+  RecorderCall only = { .phase = RECORDER_NONE };
+  for (uint32_t t = 0; t < RECORDER_THREADS; ++t) {
+    const RecorderCall call = recorder_read(child->recorder, t);
+    const bool is_one = in_blocks ? call.phase == RECORDER_RUN : call.phase != RECORDER_NONE;
+    if (is_one && only.phase != RECORDER_NONE && only.node != call.node) {
+      return (RecorderCall){ .phase = RECORDER_NONE };
+    }
+    only = is_one ? call : only;
+  }
+  return only;
+}
+
+/// The call that ended the process.
+static RecorderCall
+crashed_call(const Child* const child)
+{
+  uint32_t thread = 0;
+  if (!recorder_has_crashed(child->recorder, &thread)) {
+    return only_call(child, false); // no handler ran
+  }
+  return thread < RECORDER_THREADS ? recorder_read(child->recorder, thread)
+                                   : (RecorderCall){ .phase = RECORDER_NONE };
+}
+
+Suspect
+supervisor_find_suspect(const Supervisor* const supervisor, const Child* const child,
+                        const Cause* const cause)
+{
+  RecorderCall call = { .phase = RECORDER_NONE };
+  switch (cause->kind) {
+  case CAUSE_CRASH:
+    call = crashed_call(child);
+    break;
+  case CAUSE_NO_BLOCKS:
+    call = only_call(child, true);
+    break;
+  case CAUSE_STUCK:
+    call = cause->call;
+    break;
+  case CAUSE_OTHER:
+    break;
+  }
+  const bool is_call = call.phase != RECORDER_NONE;
+  return (Suspect){ is_call ? find_plugin(supervisor, call.node) : NULL, call.phase };
+}
+
+void
+supervisor_name_suspect(const Suspect* const suspect, char* const text, const size_t n_bytes)
+{
+  const size_t n = strlen(text);
+  if (suspect->node) {
+    snprintf(text + n, n_bytes - n, " in %s of %s (%s %s)", recorder_phase_names[suspect->phase],
+             suspect->node->name, suspect->node->fx->source->format, suspect->node->fx->source->id);
+  }
+}
+
+bool
+supervisor_is_of_edit(const Supervisor* const supervisor, const Suspect* const suspect)
+{
+  const RackHistory* const history = &supervisor->history;
+  const RackUid uid = suspect->node->uid;
+  const RackNode* const before = rack_find_uid(history->active, uid);
+  const RackNode* const after =
+      history->pending ? rack_find_uid(history->pending->rack, uid) : NULL;
+  return after && !(before && rack_same_structure(before, after));
+}
+
+// ---- quarantine ----
+
+/// Store the latency with which the node played, if it did. [lock held]
+static void
+keep_latency(const Child* const child, NodeCase* const node_case)
+{
+  for (uint32_t p = 0; p < child->n_places; ++p) {
+    if (child->places[p].uid == node_case->uid) {
+      node_case->latency_frames = child->places[p].latency_frames;
+    }
+  }
+}
+
+bool
+supervisor_judge_node(Supervisor* const supervisor, const Child* const child,
+                      const Suspect* const suspect, const Cause* const cause, const bool has_stood)
+{
+  const uint64_t now_ns = time_now_ns();
+  const RackNode* const node = suspect->node;
+  NodeCase* const node_case = node_quarantine_case(&supervisor->history.nodes, node, now_ns);
+  keep_latency(child, node_case);
+  if (!crash_policy_node_loss(&node_case->n_crashes, has_stood)) {
+    return false;
+  }
+  node_case->until_ns = now_ns + NODE_QUARANTINE_NS;
+  ++supervisor->n_nodes_quarantined;
+  snprintf(supervisor->quarantine, sizeof(supervisor->quarantine),
+           "%s: %s %s %s twice in %s; its input plays instead", node->name,
+           node->fx->source->format, node->fx->source->id,
+           cause->kind == CAUSE_CRASH ? "crashed" : "hung", recorder_phase_names[suspect->phase]);
+  return true;
+}
+
+// ---- calls that do not return ----
+
+static bool
+is_same(const RecorderCall* const a, const RecorderCall* const b)
+{
+  return a->node == b->node && a->phase == b->phase && a->number == b->number;
+}
+
+/// Find a call that has lasted too long; NULL if there is none.
+static const WatchedCall*
+find_endless(Child* const child, const uint64_t passed_ns)
+{
+  const WatchedCall* endless = NULL;
+  for (uint32_t t = 0; t < RECORDER_THREADS; ++t) {
+    WatchedCall* const watched = &child->calls[t];
+    const RecorderCall call = recorder_read(child->recorder, t);
+    if (call.phase == RECORDER_NONE || !is_same(&call, &watched->call)) {
+      *watched = (WatchedCall){ .call = call };
+    } else {
+      watched->lasted_ns += passed_ns;
+      endless = watched->lasted_ns >= CALL_LIMIT_NS ? watched : endless;
+    }
+  }
+  return endless;
+}
+
+/// Refuse the edit that caused the call, or count it against the node, and let another worker take
+/// over.
+static void
+exchange_stuck(Supervisor* const supervisor, Child* const child, Cause* const cause)
+{
+  supervisor_lock(supervisor);
+  const Suspect suspect = supervisor_find_suspect(supervisor, child, cause);
+  supervisor_name_suspect(&suspect, cause->text, sizeof(cause->text));
+  if (child->has_edit && supervisor_is_of_edit(supervisor, &suspect)) {
+    supervisor_refuse_edit(supervisor, cause);
+  } else {
+    supervisor_judge_node(supervisor, child, &suspect, cause,
+                          crash_policy_has_stood(&supervisor->policy, time_now_ns()));
+  }
+  child->is_stuck = true;
+  child->has_edit = child->has_load = false;
+  supervisor->exchange = (Backoff){ 0 };
+  snprintf(supervisor->note, sizeof(supervisor->note),
+           "worker %lld: %.200s; it plays on until the next one takes over",
+           (long long)process_id(child->process), cause->text);
+  supervisor_unlock(supervisor);
+}
+
+bool
+supervisor_watch_calls(Supervisor* const supervisor, Child* const child, Cause* const cause)
+{
+  const uint64_t now_ns = time_now_ns();
+  const uint64_t passed_ns = now_ns - child->watched_ns;
+  const WatchedCall* const endless = find_endless(child, passed_ns < LOOK_NS ? passed_ns : LOOK_NS);
+  child->watched_ns = now_ns;
+  if (!endless || child->is_stuck) {
+    return true;
+  }
+  supervisor_lock(supervisor);
+  const bool is_plugin = find_plugin(supervisor, endless->call.node) != NULL;
+  supervisor_unlock(supervisor);
+  if (!is_plugin) {
+    return true; // a built-in effect that reads a long file
+  }
+  if (process_is_stopped(child->process)) {
+    return supervisor_is_lost(cause, "stopped from outside", true);
+  }
+  cause->kind = CAUSE_STUCK;
+  cause->call = endless->call;
+  supervisor_is_lost(cause, "did not return in 10 s", false);
+  if (child != supervisor->worker || child->state != CHILD_SERVING) {
+    return false;
+  }
+  exchange_stuck(supervisor, child, cause);
+  return true;
+}

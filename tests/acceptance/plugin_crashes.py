@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One bad plugin among twenty: it is named and bypassed, and the others play on.
+
+    plugin_crashes.py PROGRAM [ROUNDS]
+
+Twenty plugins play in series.  In each round (default 2) one of them crashes, in the block as in its constructor, until
+it is bypassed; an edit that replaces it ends the quarantine.  Measured is the time from the loss of the second worker
+until the other nineteen play again, beside the same for a rack of built-in effects whose worker is killed.  After the
+rounds the server holds what it held before.  Then, once each: a plugin that hangs in the block; one that crashes and one
+that hangs while an edit makes it, where the edit is refused, after a hang within ten seconds, and the old rack plays on;
+and both in the rack with which the server starts.
+"""
+
+from common import *
+
+ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 2
+RATE, BLOCK = 48000, 128
+GOAL_S = 0.25  # in addition to the time that the plugins take to be made
+EDIT_LIMIT_S = 11.0  # ten seconds, and the time to notice
+MEMORY_KB = 2048
+N_OTHERS = 19
+SHARE_DB = 0.5  # of each of the others
+OTHERS = [f"p{n}: ladspa effects/gain gain=-{SHARE_DB}dB" for n in range(N_OTHERS)]
+BUILT_IN = " | ".join(f"p{n}: gain -{SHARE_DB}dB" for n in range(N_OTHERS + 1))
+
+
+def rack(bad):
+    """The bad plugin in the middle of the others."""
+    return " | ".join(OTHERS[:10] + ([bad] if bad else []) + OTHERS[10:])
+
+
+def find_plugins():
+    folder = os.environ.get("WARPRACK_LADSPA_FIXTURES")
+    if not folder or not os.path.exists(f"{folder}/faults.so"):
+        print("skipped: the build has no LADSPA")
+        sys.exit(77)
+    os.environ["LADSPA_PATH"] = folder
+    os.environ["XDG_CACHE_HOME"] = os.getcwd()
+    subprocess.run([PROGRAM, "scan"], capture_output=True, check=True)
+
+
+def wet_again(server, restarts):
+    """The seconds until another worker plays wet blocks: 8 good ones end the fallback."""
+    began = time.monotonic()
+
+    def is_wet(status):
+        return status["worker"] == "running" and status["worker_restarts"] >= restarts
+
+    server.wait_for(is_wet, limit_s=60.0)
+    dry = -1
+    while (now := server.status())["dry"] != dry:
+        dry = now["dry"]
+        time.sleep(3 * BLOCK / RATE)
+    return time.monotonic() - began
+
+
+def kill_built_in(server):
+    server.osc.do("/rack/chain", BUILT_IN)
+    server.wait_until_wet(n_blocks=RATE // BLOCK * 6 // 10)  # half a second: the next start is at once
+    before = server.status()
+    os.kill(before["worker_pid"], signal.SIGKILL)
+    return wet_again(server, before["worker_restarts"] + 1)
+
+
+def crash_twice(server):
+    """One round.  Returns the seconds from the second loss until the others play."""
+    server.osc.do("/rack/chain", rack(""))
+    server.wait_until_wet(n_blocks=RATE // BLOCK * 6 // 10)
+    before = server.status()
+    server.osc.do("/rack/chain", rack("bad: ladspa faults/segv_run after=30"))
+    server.wait_for(lambda now: now["nodes_quarantined"] > before["nodes_quarantined"], limit_s=60.0)
+    seconds = wet_again(server, before["worker_restarts"] + 1)
+    now = server.status()
+    assert now["quarantine_note"] == "bad: ladspa faults/segv_run crashed twice in run; its input plays instead", now["quarantine_note"]
+    assert now["nodes_quarantined"] == before["nodes_quarantined"] + 1 and now["quarantined"] == 0, now
+    assert now["latency_frames"] == before["latency_frames"], now
+    check_nodes(server, "bad segv_run cpu quarantine")
+    return seconds
+
+
+def check_nodes(server, expected):
+    """The rack is the whole document, and its node is in quarantine."""
+    text = server.osc.ask("/rack/get")[1][0]
+    assert text.count("ladspa effects/gain") == N_OTHERS and "ladspa faults/" in text, text
+    nodes = server.osc.ask("/server/nodes")[1][0].splitlines()
+    assert expected in nodes and sum("quarantine" in node for node in nodes) == 1, nodes
+
+
+def hang_in_run(server):
+    before = server.status()
+    server.osc.do("/rack/chain", rack("bad: ladspa faults/hang_run after=30"))
+    now = server.wait_for(lambda now: now["nodes_quarantined"] > before["nodes_quarantined"], limit_s=60.0)
+    assert "bad: ladspa faults/hang_run hung twice in run" in now["quarantine_note"], now["quarantine_note"]
+    server.wait_until_wet()
+    server.osc.do("/rack/chain", rack(""))
+
+
+def crash_in_edit(server):
+    before = server.status()
+    reply, values = server.osc.ask("/rack/chain", rack("bad: ladspa faults/segv_instantiate"), timeout=60.0)
+    assert reply == "/fail" and "instantiate of bad (ladspa faults/segv_instantiate)" in values[-1], (reply, values)
+    assert server.status()["nodes_quarantined"] == before["nodes_quarantined"]
+    server.wait_until_wet()
+
+
+def hang_in_edit(server):
+    """An edit that makes a plugin which never returns: the old rack plays on in the old worker."""
+    before, began = server.status(), time.monotonic()
+    server.osc.send(osc_message("/rack/chain", rack("bad: ladspa faults/hang_instantiate")))
+    time.sleep(EDIT_LIMIT_S - 3.0)
+    waiting = server.status()
+    reply, values = server.osc.receive(timeout=60.0)
+    seconds = time.monotonic() - began
+    assert reply == "/fail" and "instantiate of bad (ladspa faults/hang_instantiate)" in values[-1], (reply, values)
+    n_dry = waiting["dry"] - before["dry"]
+    print(f"figure: an edit that hangs is refused after {seconds:.1f} s ({EDIT_LIMIT_S:.0f} at most); {n_dry} of {waiting['blocks'] - before['blocks']} blocks dry meanwhile")
+    assert waiting["worker_pid"] == before["worker_pid"] and seconds <= EDIT_LIMIT_S
+    assert n_dry < (waiting["blocks"] - before["blocks"]) // 4, "an outage"  # some blocks may be late on a busy machine
+    now = server.wait_for(lambda now: now["worker_pid"] != before["worker_pid"])
+    assert "in which a plugin hung" in now["worker_note"] and now["worker_restarts"] == before["worker_restarts"] + 1, now
+    assert now["nodes_quarantined"] == before["nodes_quarantined"]
+    server.osc.do("/rack/chain", rack("last: gain 0dB"))
+    server.wait_until_wet()
+
+
+def bad_start(arguments):
+    """A server that starts with two bad plugins: both are bypassed, and the rest plays."""
+    nodes = ("first: ladspa faults/segv_instantiate", "second: ladspa faults/hang_instantiate")
+    with Server(*arguments, " | ".join([*nodes, rack("")])) as server:
+        now = server.wait_for(lambda now: now["nodes_quarantined"] == 2, limit_s=60.0)
+        assert now["quarantine_note"] == "second: ladspa faults/hang_instantiate hung twice in instantiate; its input plays instead", now
+        server.wait_until_wet()
+        assert server.status()["quarantined"] == 0
+        server.stop()
+
+
+def main():
+    with scratch():
+        find_plugins()
+        arguments = ("--io", "dummy", "--block", str(BLOCK), "--rate", str(RATE), "--channels", "2:2")
+        with Server(*arguments, rack("")) as server:
+            server.worker()
+            server.wait_until_wet()
+            built_in = [kill_built_in(server) for _ in range(ROUNDS)]
+            plugins, early = [], None
+            for n in range(ROUNDS):
+                plugins.append(crash_twice(server))
+                early = holdings(server.process.pid) if n == ROUNDS // 10 else early
+            late = holdings(server.process.pid)
+            hang_in_run(server)
+            crash_in_edit(server)
+            hang_in_edit(server)
+            server.stop()
+        bad_start(arguments)
+    grown = {key: late[key] - early[key] for key in late}
+    for what, times in (("a built-in rack", built_in), (f"{N_OTHERS} of {N_OTHERS + 1} plugins", plugins)):
+        print(f"figure: {what}: wet again after {1e3 * np.median(times):.0f} ms (median), {1e3 * max(times):.0f} ms (longest), {ROUNDS} rounds")
+    print(f"figure: held at the end: {late}, increase: {grown} (0, memory {MEMORY_KB} KiB at most)")
+    assert max(plugins) <= max(built_in) + GOAL_S, "too slow"
+    assert grown["fds"] == grown["threads"] == grown["children"] == grown["zombies"] == 0, grown
+    assert grown["rss_kb"] <= MEMORY_KB or is_sanitized(), grown
+
+
+main()

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The quarantine of nodes is written into the racks of workers only.  It ends with its time, and
+// when an edit replaces the node.
+
+#include "engine/supervisor/rack_history.h"
+#include "tests/support/scoped.h"
+#include "tests/support/set_by_name.h"
+#include "tests/support/suite.h"
+
+#include <stdio.h>
+
+#define NOW_NS 1000U
+
+static const char document[] = "a: gain 1dB | b: convolver x | c: gain 2dB";
+
+static NodeCase*
+put_into_quarantine(RackHistory* const history, const char* const name, const uint32_t latency)
+{
+  NodeCase* const node_case =
+      node_quarantine_case(&history->nodes, rack_find(history->active, name), NOW_NS);
+  node_case->until_ns = NOW_NS + NODE_QUARANTINE_NS;
+  node_case->latency_frames = latency;
+  return node_case;
+}
+
+static void
+edit(RackHistory* const history, const char* const text)
+{
+  SCOPED_RACK Rack* const rack = rack_of(text, history->active);
+  ck_assert_int_eq(rack_history_add(history, 1, rack, 0, NOW_NS), STATUS_OK);
+}
+
+static RackHistory
+history_of(const char* const text)
+{
+  RackHistory history;
+  ck_assert_int_eq(rack_history_init(&history), STATUS_OK);
+  edit(&history, text);
+  rack_history_activate_pending(&history);
+  return history;
+}
+
+/// The names of the nodes of a rack that are in quarantine when a worker gets it.
+static const char*
+quarantined(const RackHistory* const history, const Rack* const rack, const uint64_t now_ns)
+{
+  static char names[256];
+  SCOPED_RACK Rack* const copy = rack_history_for_worker(history, rack, now_ns);
+  names[0] = '\0';
+  for (uint32_t n = 0; n < copy->n_nodes; ++n) {
+    const RackNode* const node = &copy->nodes[n];
+    const size_t used = strlen(names);
+    if (node->is_quarantined) {
+      snprintf(names + used, sizeof(names) - used, "%s%s:%u", used ? " " : "", node->name,
+               node->dry_frames);
+    }
+  }
+  return names;
+}
+
+TEST(only_the_copies_for_workers_have_the_quarantine)
+{
+  RackHistory history = history_of(document);
+  ck_assert_str_eq(quarantined(&history, history.active, NOW_NS), "");
+  put_into_quarantine(&history, "a", 0);
+  put_into_quarantine(&history, "c", 17);
+  ck_assert_str_eq(quarantined(&history, history.active, NOW_NS), "a:0 c:17");
+  ck_assert(!rack_find(history.active, "a")->is_quarantined);
+  SCOPED_RACK Rack* const same = rack_of(document, NULL);
+  ck_assert(rack_equal(same, history.active));
+  rack_history_clear(&history);
+}
+
+TEST(it_ends_with_its_time)
+{
+  RackHistory history = history_of(document);
+  put_into_quarantine(&history, "a", 0);
+  ck_assert_str_eq(quarantined(&history, history.active, NOW_NS + NODE_QUARANTINE_NS - 1U), "a:0");
+  ck_assert_str_eq(quarantined(&history, history.active, NOW_NS + NODE_QUARANTINE_NS), "");
+  rack_history_clear(&history);
+}
+
+static const struct {
+  const char *edit, *during, *after;
+} edits[] = {
+  { "a: gain 6dB | b: convolver x | d: gain", "a:0 b:5", "a:0 b:5" }, // values and other nodes
+  { "a: gain 1dB | b: convolver y | c: gain 2dB", "a:0", "a:0" },     // another file
+  { "a: limiter | b: convolver x | c: gain 2dB", "b:5", "b:5" },      // another effect
+  { "c: gain 2dB", "", "" },
+};
+
+TEST_ROWS(an_edit_that_replaces_the_node_ends_it, edits)
+{
+  RackHistory history = history_of(document);
+  put_into_quarantine(&history, "a", 0);
+  put_into_quarantine(&history, "b", 5);
+  edit(&history, edits[row].edit);
+  ck_assert_str_eq(quarantined(&history, history.pending->rack, NOW_NS), edits[row].during);
+  ck_assert_str_eq(quarantined(&history, history.active, NOW_NS), "a:0 b:5"); // not active yet
+  rack_history_activate_pending(&history);
+  ck_assert_str_eq(quarantined(&history, history.active, NOW_NS), edits[row].after);
+  edit(&history, document); // back
+  rack_history_activate_pending(&history);
+  ck_assert_str_eq(quarantined(&history, history.active, NOW_NS),
+                   row == 0 ? "a:0 b:5" : edits[row].after);
+  rack_history_clear(&history);
+}
+
+TEST(an_edit_that_is_dropped_changes_nothing)
+{
+  RackHistory history = history_of(document);
+  put_into_quarantine(&history, "a", 0);
+  edit(&history, "c: gain");
+  rack_history_drop_pending(&history);
+  ck_assert_str_eq(quarantined(&history, history.active, NOW_NS), "a:0");
+  rack_history_clear(&history);
+}
+
+TEST(the_oldest_case_is_replaced)
+{
+  RackHistory history = history_of(document);
+  put_into_quarantine(&history, "a", 0)->changed_ns = NOW_NS - 1U;
+  put_into_quarantine(&history, "b", 0);
+  for (uint32_t n = 0; n < NODE_QUARANTINE_MAX - 1U; ++n) {
+    const RackNode node = { .uid = 1000U + n, .fx = fx_find("gain") };
+    ck_assert_uint_eq(node_quarantine_case(&history.nodes, &node, NOW_NS)->n_crashes, 0U);
+  }
+  ck_assert_str_eq(quarantined(&history, history.active, NOW_NS), "b:0");
+  rack_history_clear(&history);
+}
+
+SUITE_MAIN("node_quarantine")

@@ -169,6 +169,7 @@ atoms_set_text(Lv2Atoms* const atoms, const uint32_t property, const char* const
     return error_set(error, STATUS_NO_MEM, "out of memory for a text");
   }
   to->text = memcpy(copy, text, n_bytes);
+  to->n_text_bytes = (uint32_t)(n_bytes - 1U);
   to->is_set = true;
   return STATUS_OK;
 }
@@ -212,9 +213,9 @@ static void
 write_value(LV2_Atom_Forge* const forge, const AtomProperty* const property)
 {
   if (property->type == forge->Path) {
-    lv2_atom_forge_path(forge, property->text, (uint32_t)strlen(property->text));
+    lv2_atom_forge_path(forge, property->text, property->n_text_bytes);
   } else if (property->type == forge->String) {
-    lv2_atom_forge_string(forge, property->text, (uint32_t)strlen(property->text));
+    lv2_atom_forge_string(forge, property->text, property->n_text_bytes);
   } else if (property->type == forge->Bool) {
     lv2_atom_forge_bool(forge, property->value > 0.0);
   } else if (property->type == forge->Int) {

@@ -32,11 +32,12 @@ typedef struct AtomPort {
 /// A property with a number or a text.
 typedef struct AtomProperty {
   LV2_URID key;
-  LV2_URID type;    ///< Of its numbers or texts
-  double value;     ///< The last that was set
-  const char* text; ///< NULL: a number
-  bool is_set;      ///< Some value was set
-  bool is_pending;  ///< `value` is not sent yet
+  LV2_URID type;         ///< Of its numbers or texts
+  double value;          ///< The last that was set
+  const char* text;      ///< NULL: a number
+  uint32_t n_text_bytes; ///< Of `text`, without the zero at its end
+  bool is_set;           ///< Some value was set
+  bool is_pending;       ///< `value` is not sent yet
 } AtomProperty;
 
 typedef struct Lv2Atoms {

@@ -65,6 +65,7 @@ set_randomly(Rack* const random, const char* const node, const FxParam* const pa
     break;
   }
   case PARAM_FILE:
+  case PARAM_PATH:
   case PARAM_TEXT:
     random_text(text, state);
     status = set_text_by_name(random, node, param->id, text, NULL);

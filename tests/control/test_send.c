@@ -163,9 +163,13 @@ TEST(replies_about_the_server_are_an_object)
 static void
 send_command(const CommandInfo* const command, const char* const option)
 {
-  const char* const argument =
-      command->required ? (command->required[0] == 's' ? "all" : "0") : NULL;
-  const char* const words[] = { "send", "-p", rig.port, option, command->address, argument, NULL };
+  const char* const letters = command->required ? command->required : "";
+  const bool is_plugin = !strcmp(letters, "ss");
+  const char* const second = is_plugin ? "long" : NULL; // a plugin of the rig
+  const char* words[8] = { "send", "-p", rig.port, option, command->address, NULL, second };
+  if (letters[0]) {
+    words[5] = is_plugin ? "lv2" : letters[0] == 's' ? "all" : "0";
+  }
   program_start(&program, words);
   while (!strchr(program_peek(&program), '\n')) {
     fake_engine_advance(rig.engine, FAKE_BLOCK_FRAMES);

@@ -4,6 +4,7 @@
 // hand.
 
 #include "engine/base/process.h"
+#include "engine/base/recorder.h"
 #include "engine/base/sealed_text.h"
 #include "engine/ring/ring.h"
 #include "plugins/catalogue.h"
@@ -30,6 +31,7 @@
 typedef struct Rig {
   Wire* wire;
   Process* worker;
+  Recorder* recorder;
   Ring* ring;
   WireMessage last;
 } Rig;
@@ -65,7 +67,9 @@ start(Rig* const rig, const char* const root, const char* const named)
 {
   start_program(rig);
   Rack* const rack = rack_of(named, NULL);
-  WireMessage config = { .kind = WIRE_CONFIG, .config.rack = rack };
+  OK(recorder_new(&rig->recorder, &error));
+  WireMessage config = { .kind = WIRE_CONFIG,
+                         .config = { .rack = rack, .recorder_fd = recorder_fd(rig->recorder) } };
   config.config.engine.backend = ENGINE_BACKEND_CPU;
   strcpy(config.config.root, root);
   OK(wire_send(rig->wire, &config, &error));
@@ -94,6 +98,7 @@ stop(Rig* const rig)
   ck_assert(process_has_ended(rig->worker, reason));
   ck_assert_str_eq(reason, "exited with 0");
   process_free(rig->worker);
+  recorder_free(rig->recorder);
   ring_free(rig->ring);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// All addresses, in the order of control/README.md.
+// All addresses, in the order of control/OSC.md.
 
 #include "commands.h"
 

@@ -5,7 +5,7 @@
     tools/docs.py PROGRAM            writes the quotations
     tools/docs.py --check PROGRAM    changes nothing; exit status 1 when a quotation differs from its source, a
                                      relative link leads nowhere, README.md names an OSC address that
-                                     control/README.md does not describe, or a line of Markdown that is no row
+                                     control/OSC.md does not describe, or a line of Markdown that is no row
                                      of a table is wider than 120 columns
 
 README.md quotes racks, each in the fenced block after a comment `content of: FILE`.  tools/README.md
@@ -84,10 +84,10 @@ def dead_links():
 
 
 def unknown_addresses():
-    described = pathlib.Path("control/README.md").read_text()
+    described = pathlib.Path("control/OSC.md").read_text()
     for address in re.findall(r"`(/[a-z]+/[^` ]+)`", pathlib.Path("README.md").read_text()):
         if address not in described:
-            yield f"README.md: {address} is not in control/README.md"
+            yield f"README.md: {address} is not in control/OSC.md"
 
 
 def main():

@@ -76,7 +76,7 @@ NODISCARD Status talk_receive(Talk* talk, const char** address, lo_message* mess
 /// One argument of a message.
 json_t* talk_argument(lo_message message, int index);
 
-/// Add the arguments of a reply to an object, with the names in control/README.md.  A reply in
+/// Add the arguments of a reply to an object, with the names in control/OSC.md.  A reply in
 /// several parts is joined.
 void talk_describe(json_t* object, const char* address, lo_message message);
 

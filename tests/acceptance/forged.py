@@ -53,7 +53,7 @@ def expect_packets(servers, expected, act):
 
 def expect_no_loop(a, b):
     """The numbers of packets that `a` and `b` receive when a packet to `a` seems to come from `b`, as
-    control/README.md states them.  The packets of the first row are answers, which no server answers.  `a` answers those of
+    control/OSC.md states them.  The packets of the first row are answers, which no server answers.  `a` answers those of
     the second row, and `b` ignores that answer.  Those of the third row are queries: `b` takes the answer of `a` as a
     message, and `a` ignores what `b` answers."""
     for expected, packets in (

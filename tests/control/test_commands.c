@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The table of commands is complete, and control/README.md has the same addresses and error codes.
+// The table of commands is complete, and control/OSC.md has the same addresses and error codes.
 
 #include "control/commands.h"
 #include "tests/support/scoped.h"
@@ -15,7 +15,7 @@ read_readme(void)
   const char* const data = getenv("WARPRACK_TEST_DATA");
   ck_assert_ptr_nonnull(data);
   char path[1024];
-  snprintf(path, sizeof(path), "%s/../../control/README.md", data);
+  snprintf(path, sizeof(path), "%s/../../control/OSC.md", data);
   FILE* const file = fopen(path, "r");
   ck_assert_msg(file != NULL, "%s", path);
   char* const text = calloc(1, 65536);
@@ -49,7 +49,7 @@ TEST(the_readme_lists_every_address)
     } else {
       snprintf(row, sizeof(row), "| `%s` | | %s |", info->address, info->help);
     }
-    ck_assert_msg(strstr(readme, row) != NULL, "control/README.md lacks the row\n%s", row);
+    ck_assert_msg(strstr(readme, row) != NULL, "control/OSC.md lacks the row\n%s", row);
   }
 }
 
@@ -59,7 +59,7 @@ TEST(the_readme_lists_every_code)
   for (int s = 1; s < STATUS_N_STATUSES; ++s) {
     char row[128];
     snprintf(row, sizeof(row), "| %d | %s |", s, status_text((Status)s));
-    ck_assert_msg(strstr(readme, row) != NULL, "control/README.md lacks the row\n%s", row);
+    ck_assert_msg(strstr(readme, row) != NULL, "control/OSC.md lacks the row\n%s", row);
   }
 }
 

@@ -24,7 +24,7 @@ size_t
 control_say_value(Control* const control, const Peer* const peer, const size_t request_bytes,
                   const NotifyKey* const key, const double rate)
 {
-  const RackNode* const node = rack_find_uid(session_rack(control->session), key->uid);
+  const RackNode* const node = rack_find_uid(editor_rack(control->editor), key->uid);
   if (!node) {
     return 0; // the node was removed
   }
@@ -43,7 +43,7 @@ event_arguments(const Control* const control, const NotifyEvent event)
   lo_message arguments = lo_message_new();
   switch (event) {
   case NOTIFY_RACK:
-    outlet_add(&arguments, "i", (int32_t)session_counts(control->session).revision);
+    outlet_add(&arguments, "i", (int32_t)editor_counts(control->editor).revision);
     break;
   case NOTIFY_LATENCY:
     outlet_add(&arguments, "i", (int32_t)engine->latency_frames);
@@ -105,7 +105,7 @@ follow_quarantine(Control* const control)
 {
   Rack* const rack = engine_rack(control->config.engine);
   if (rack) {
-    session_taken_back(control->session, rack);
+    editor_taken_back(control->editor, rack);
     control_notify(control, NOTIFY_QUARANTINE);
   }
   return rack;
@@ -172,7 +172,7 @@ control_check_audio(Control* const control)
 static uint64_t
 document_number(const Control* const control)
 {
-  const SessionCounts counts = session_counts(control->session);
+  const EditorCounts counts = editor_counts(control->editor);
   return 1U + counts.revision + counts.values_set;
 }
 
@@ -182,7 +182,7 @@ control_rack_text(Control* const control)
   const uint64_t number = document_number(control);
   if (!control->rack_text || control->rack_text_of != number) {
     free(control->rack_text);
-    control->rack_text = rack_print(session_rack(control->session));
+    control->rack_text = rack_print(editor_rack(control->editor));
     control->rack_text_of = number;
   }
   return control->rack_text;
@@ -192,7 +192,7 @@ void
 control_advise(Control* const control, const Peer* const maker)
 {
   char* fresh = NULL;
-  if (!advice_update(&control->advice, session_rack(control->session), document_number(control),
+  if (!advice_update(&control->advice, editor_rack(control->editor), document_number(control),
                      control->engine.rate_hz, &fresh)) {
     return;
   }

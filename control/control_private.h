@@ -11,7 +11,7 @@
 #include "notify.h"
 #include "rack_store.h"
 #include "schedule.h"
-#include "session.h"
+#include "editor.h"
 #include "sync.h"
 
 #include "control/net/packet_check.h"
@@ -40,7 +40,7 @@ struct Control {
   Allow allow;
   Intake intake;
   Inbox* inbox;
-  Session* session;
+  Editor* editor;
   Outlet outlet;
   Schedule schedule;
   Notify notify;

@@ -97,7 +97,7 @@ do_reply(Control* const control)
   if (!inbox_take(control->inbox, &reply)) {
     return;
   }
-  session_reply(control->session, &reply);
+  editor_reply(control->editor, &reply);
   if (reply.status == STATUS_OK && reply.latency_frames != control->engine.rack_latency_frames) {
     control_check_audio(control);
   }
@@ -109,7 +109,7 @@ do_files(Control* const control)
 {
   for (RackStoreJob* job = NULL; (job = rack_store_take(control->store));) {
     if (!job->is_write) {
-      session_read(control->session, job->message, job->text, &job->error);
+      editor_read(control->editor, job->message, job->text, &job->error);
       job->text = NULL;
     } else if (job->error.status != STATUS_OK) {
       ++control->counts.unsaved;
@@ -150,7 +150,7 @@ static uint64_t
 wake_ns(const Control* const control)
 {
   const bool is_work =
-      senders_are_waiting(&control->intake.senders) || session_next(control->session);
+      senders_are_waiting(&control->intake.senders) || editor_next(control->editor);
   uint64_t wake = is_work ? 0U : control->next_check_ns;
   wake = min_ns(wake, schedule_wake_ns(&control->schedule));
   wake = min_ns(wake, notify_wake_ns(&control->notify));
@@ -175,7 +175,7 @@ static void
 greet_subscribers(Control* const control)
 {
   control_notify(control, NOTIFY_STARTED);
-  notify_replaced(&control->notify, NULL, session_rack(control->session), NULL);
+  notify_replaced(&control->notify, NULL, editor_rack(control->editor), NULL);
 }
 
 static void*
@@ -379,7 +379,7 @@ control_free(Control* const control)
   rack_store_free(control->store);
   schedule_clear(&control->schedule);
   notify_clear(&control->notify);
-  session_free(control->session);
+  editor_free(control->editor);
   advice_clear(&control->advice);
   inbox_release(control->inbox);
   intake_clear(&control->intake);
@@ -428,8 +428,8 @@ prepare(Control* const control, const Rack* const rack, Error* const error)
     notify_read_subscribers(&control->notify, config->subscribers,
                             bound_peer(control->outlet.socket).address.ss_family);
   }
-  const SessionConfig session = { .engine = config->engine, .events = dispatch_events(control) };
-  return session_new(&session, rack, &control->session, error);
+  const EditorConfig editor = { .engine = config->engine, .events = dispatch_events(control) };
+  return editor_new(&editor, rack, &control->editor, error);
 }
 
 Status

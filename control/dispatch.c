@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Passes packets as bundles to the session, and the session's answers to the senders.
+// Passes packets as bundles to the editor, and the editor's answers to the senders.
 
 #include "dispatch.h"
 
@@ -18,7 +18,7 @@ thread_ns(void)
   return time_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-// ---- events of the session ----
+// ---- events of the editor ----
 
 static Status
 on_edit(void* const context, const Rack* const rack, const uint64_t at_frame)
@@ -122,7 +122,7 @@ on_rack_changed(void* const context, const Rack* const before, const Bundle* con
   }
   notify_change(&control->notify, (NotifyKey){ RACK_UID_NONE, NOTIFY_RACK },
                 bundle ? &bundle->peer : NULL, control->now_ns);
-  notify_replaced(&control->notify, before, session_rack(control->session),
+  notify_replaced(&control->notify, before, editor_rack(control->editor),
                   knows_values ? &bundle->peer : NULL);
 }
 
@@ -260,11 +260,11 @@ do_ahead(Control* const control, Bundle* const bundle)
   if (!is_change(&bundle->messages[0])) {
     return;
   }
-  const SessionAhead ahead = session_ahead(control->session, bundle);
+  const EditorAhead ahead = editor_ahead(control->editor, bundle);
   if (ahead == AHEAD_SUBMIT) {
     schedule_take(&control->schedule, bundle);
     schedule_release(&control->schedule, bundle);
-    session_submit(control->session, bundle, control->now_ns);
+    editor_submit(control->editor, bundle, control->now_ns);
   }
 }
 
@@ -292,11 +292,11 @@ let_due_in(Control* const control)
 void
 dispatch_waiting(Control* const control)
 {
-  const Bundle* const next = session_next(control->session);
+  const Bundle* const next = editor_next(control->editor);
   if (next) {
     const Peer peer = next->peer;
     const uint64_t begin_ns = thread_ns();
-    session_run_next(control->session, control->now_ns);
+    editor_run_next(control->editor, control->now_ns);
     control->now_ns = instant_now().monotonic_ns;
     senders_charge_peer(&control->intake.senders, &peer, control->now_ns, thread_ns() - begin_ns);
   }
@@ -367,7 +367,7 @@ do_bundle(Control* const control, Sender* const sender)
 {
   Bundle* const bundle = sender->bundles;
   if (!is_now(&bundle->messages[0])) {
-    session_submit(control->session, take_bundle(control, sender), control->now_ns);
+    editor_submit(control->editor, take_bundle(control, sender), control->now_ns);
     return;
   }
   bundle->n_run += run_message(control, &bundle->peer, &bundle->messages[bundle->n_run]);
@@ -409,16 +409,16 @@ dispatch_turn(Control* const control, Sender* const sender)
   senders_charge(&control->intake.senders, sender, control->now_ns, thread_ns() - begin_ns);
 }
 
-SessionEvents
+EditorEvents
 dispatch_events(Control* const control)
 {
-  return (SessionEvents){ .context = control,
-                          .edit = on_edit,
-                          .read = on_read,
-                          .values_done = on_values_done,
-                          .edit_done = on_edit_done,
-                          .failed = on_failed,
-                          .turn = on_turn,
-                          .value_changed = on_value_changed,
-                          .rack_changed = on_rack_changed };
+  return (EditorEvents){ .context = control,
+                         .edit = on_edit,
+                         .read = on_read,
+                         .values_done = on_values_done,
+                         .edit_done = on_edit_done,
+                         .failed = on_failed,
+                         .turn = on_turn,
+                         .value_changed = on_value_changed,
+                         .rack_changed = on_rack_changed };
 }

@@ -20,7 +20,7 @@ void dispatch_due(Control* control);
 /// if its sender has no credit, because the edits of all senders wait behind it.
 void dispatch_waiting(Control* control);
 
-/// The functions by which the session answers.
-SessionEvents dispatch_events(Control* control);
+/// The functions by which the editor answers.
+EditorEvents dispatch_events(Control* control);
 
 #endif

@@ -222,7 +222,7 @@ source_of(const Control* const control, const char* const address, Error* const 
   char name[RACK_NAME_BYTES];
   const char* const start = address + strlen("/node/");
   snprintf(name, sizeof(name), "%.*s", (int)strcspn(start, "/"), start);
-  const RackNode* const node = rack_lookup(session_rack(control->session), name, error);
+  const RackNode* const node = rack_lookup(editor_rack(control->editor), name, error);
   if (node && !node->fx->source) {
     error_set(error, STATUS_NOT_FOUND, "%s is no plugin, so it has no presets", name);
   }
@@ -319,7 +319,7 @@ query_nodes(Control* const control, const Peer* const peer, Message* const messa
 {
   EnginePlace* const places = calloc(RACK_MAX_NODES, sizeof(EnginePlace));
   const uint32_t n = places ? engine_places(control->config.engine, places, RACK_MAX_NODES) : 0U;
-  char* const text = places ? print_places(session_rack(control->session), places, n) : NULL;
+  char* const text = places ? print_places(editor_rack(control->editor), places, n) : NULL;
   const Status status = text ? answer_text(control, peer, message, 0, text, error)
                              : error_set(error, STATUS_NO_MEM, "out of memory");
   free(text);
@@ -334,7 +334,7 @@ query_values(Control* const control, const Peer* const peer, Message* const mess
              Error* const error)
 {
   Changes found = { NULL, 0, 0, 0 };
-  const Status status = values_read(session_rack(control->session), message, &found, error);
+  const Status status = values_read(editor_rack(control->editor), message, &found, error);
   const double rate = control_rate_hz(control);
   for (uint32_t i = 0; i < found.n && status == STATUS_OK; ++i) {
     const NotifyKey key = { found.items[i].uid, found.items[i].param };
@@ -473,17 +473,17 @@ put_ports(lo_message* const to, Engine* const engine, const EngineStatus* const 
 }
 
 static void
-put_session(lo_message* const to, const SessionCounts* const session, const Advice* const advice,
-            const uint64_t unsaved)
+put_editor(lo_message* const to, const EditorCounts* const editor, const Advice* const advice,
+           const uint64_t unsaved)
 {
-  put_count(to, "revision", session->revision);
+  put_count(to, "revision", editor->revision);
   put_count(to, "rack_warnings", advice->n_lines);
-  put_count(to, "edits_waiting", session->waiting + session->in_flight);
-  put_count(to, "undo_steps", session->undo);
-  put_count(to, "redo_steps", session->redo);
-  put_count(to, "values_set", session->values_set);
-  put_count(to, "values_lost", session->values_lost);
-  put_count(to, "commands_failed", session->failed + unsaved);
+  put_count(to, "edits_waiting", editor->waiting + editor->in_flight);
+  put_count(to, "undo_steps", editor->undo);
+  put_count(to, "redo_steps", editor->redo);
+  put_count(to, "values_set", editor->values_set);
+  put_count(to, "values_lost", editor->values_lost);
+  put_count(to, "commands_failed", editor->failed + unsaved);
 }
 
 static void
@@ -539,7 +539,7 @@ query_status(Control* const control, const Peer* const peer, Message* const mess
   control_check_audio(control);
   EngineStatus engine;
   engine_status(control->config.engine, &engine);
-  const SessionCounts session = session_counts(control->session);
+  const EditorCounts editor = editor_counts(control->editor);
   put_text(&arguments, "version", WARPRACK_VERSION);
   put_number(&arguments, "uptime_s", (double)(control->now_ns - control->start_ns) * 1e-9);
   put_audio(&arguments, &control->audio);
@@ -547,7 +547,7 @@ query_status(Control* const control, const Peer* const peer, Message* const mess
   put_counters(&arguments, worker_counters, N_WORKER_COUNTERS, engine.worker_counts.of);
   put_counters(&arguments, period_counters, N_PERIOD_COUNTERS, engine.counts.of);
   put_ports(&arguments, control->config.engine, &engine);
-  put_session(&arguments, &session, &control->advice, control->counts.unsaved);
+  put_editor(&arguments, &editor, &control->advice, control->counts.unsaved);
   put_program(&arguments, &control->config);
   put_control(&arguments, control);
   answer(control, peer, message, message->address, arguments);

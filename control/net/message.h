@@ -4,7 +4,7 @@
 
    A message outside OSC bundles is a Bundle of one message.  A nested OSC bundle is a separate
    Bundle.  A Bundle is executed as a whole.  It passes from the sender's queue through the schedule
-   and the session until all its messages are answered; it has one owner at a time.
+   and the editor until all its messages are answered; it has one owner at a time.
 */
 #ifndef WARPRACK_CONTROL_NET_MESSAGE_H
 #define WARPRACK_CONTROL_NET_MESSAGE_H

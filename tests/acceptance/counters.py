@@ -28,7 +28,7 @@ ANOTHER_MACHINE = "203.0.113.7"  # allowed by --osc-allow, but not an address of
 ELSEWHERE = {
     ("key", "version"): "there is only one version",
     ("key", "latency_changes"): "needs a plugin: live_plugins.py",
-    ("key", "values_lost"): "thousands of values must wait behind one edit: see control/session.c",
+    ("key", "values_lost"): "thousands of values must wait behind one edit: see control/editor.c",
     ("news", "/server/started"): "sent by a server that follows another one: subscribers.py",
     ("event", "osc.note"): "needs another server on 127.0.0.1: bind.py",
 }

@@ -34,8 +34,8 @@ start(void)
   control.outlet.socket = pair[0];
   control.intake.sockets[0] = -1;
   control.config = (ControlConfig){ .engine = fake_engine_new(), .audio = tell_audio };
-  const SessionConfig config = { .engine = control.config.engine };
-  OK(session_new(&config, rack, &control.session, &error));
+  const EditorConfig config = { .engine = control.config.engine };
+  OK(editor_new(&config, rack, &control.editor, &error));
   rack_free(rack);
   receiver = pair[1];
 }
@@ -43,7 +43,7 @@ start(void)
 static void
 stop(void)
 {
-  session_free(control.session);
+  editor_free(control.editor);
   fake_engine_free(control.config.engine);
   close(control.outlet.socket);
   close(receiver);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Parts of the server: which peers get replies, how many steps undo keeps, the order of edits and
-// values in a session, and the notifications when many values change.
+// values in an editor, and the notifications when many values change.
 
 #include "control/commands.h"
 #include "control/control_private.h"
@@ -10,7 +10,7 @@
 #include "control/net/peer.h"
 #include "control/notify.h"
 #include "control/queries.h"
-#include "control/session.h"
+#include "control/editor.h"
 #include "tests/support/control_rig.h"
 #include "tests/support/peers.h"
 #include "tests/support/scoped.h"
@@ -115,8 +115,8 @@ TEST(replies_to_an_unsubscribed_sender_are_bounded_in_total)
   Rack* const rack = rack_of("a: gain | b: gain | c: gain | d: gain | e: gain | f: gain", NULL);
   control.config.engine = fake_engine_new();
   control.outlet.socket = pair[0];
-  const SessionConfig config = { .engine = control.config.engine };
-  OK(session_new(&config, rack, &control.session, &error));
+  const EditorConfig config = { .engine = control.config.engine };
+  OK(editor_new(&config, rack, &control.editor, &error));
 
   static const char packet[64] = "/node/***************************************/gain\0\0,";
   Bundle* const bundle = read_message(&stranger, packet, 56);
@@ -131,7 +131,7 @@ TEST(replies_to_an_unsubscribed_sender_are_bounded_in_total)
   ck_assert_uint_eq(control.outlet.sent + control.outlet.withheld, 6);
   ck_assert_uint_eq(control.outlet.failed, 0);
   bundle_free(bundle);
-  session_free(control.session);
+  editor_free(control.editor);
   fake_engine_free(control.config.engine);
   rack_free(rack);
   close(pair[0]);
@@ -172,9 +172,9 @@ TEST(a_gesture_ends_by_rest_or_by_an_edit)
   ck_assert(!history_is_gesture(&history, &changes, now_ns));
 }
 
-// ---- a session without a server ----
+// ---- an editor without a server ----
 
-/// Counts of the events that a session reported.
+/// Counts of the events that an editor reported.
 typedef struct Said {
   uint32_t n_edits, n_values, n_failed;
   Error failure;
@@ -235,23 +235,23 @@ on_rack_changed(void* const context, const Rack* const before, const Bundle* con
   (void)bundle;
 }
 
-/// Make a session with one gain, `vol`, and an engine that plays nothing.
-static Session*
-new_session(Said* const said, Engine* const engine)
+/// Make an editor with one gain, `vol`, and an engine that plays nothing.
+static Editor*
+new_editor(Said* const said, Engine* const engine)
 {
   SCOPED_RACK Rack* const rack = rack_of("vol: gain -6dB", NULL);
-  Session* session = NULL;
+  Editor* editor = NULL;
   *said = (Said){ 0 };
-  const SessionConfig config = { .engine = engine,
-                                 .events = { .context = said,
-                                             .edit = on_edit,
-                                             .values_done = on_values,
-                                             .edit_done = on_edit_done,
-                                             .failed = on_failed,
-                                             .value_changed = on_value_changed,
-                                             .rack_changed = on_rack_changed } };
-  OK(session_new(&config, rack, &session, &error));
-  return session;
+  const EditorConfig config = { .engine = engine,
+                                .events = { .context = said,
+                                            .edit = on_edit,
+                                            .values_done = on_values,
+                                            .edit_done = on_edit_done,
+                                            .failed = on_failed,
+                                            .value_changed = on_value_changed,
+                                            .rack_changed = on_rack_changed } };
+  OK(editor_new(&config, rack, &editor, &error));
+  return editor;
 }
 
 /// Make a command of the client with this port; frees the arguments.
@@ -292,22 +292,22 @@ TEST(edits_of_one_sender_leave_room_for_those_of_others)
 {
   Said said;
   Engine* const engine = fake_engine_new();
-  Session* const session = new_session(&said, engine);
-  session_submit(session, edit_of(1), 0); // this one is in flight
-  for (uint32_t n = 0; n < SESSION_MAX_WAITING; ++n) {
-    session_submit(session, edit_of(1), 0);
+  Editor* const editor = new_editor(&said, engine);
+  editor_submit(editor, edit_of(1), 0); // this one is in flight
+  for (uint32_t n = 0; n < EDITOR_MAX_WAITING; ++n) {
+    editor_submit(editor, edit_of(1), 0);
   }
-  ck_assert_uint_eq(session_counts(session).waiting, SESSION_MAX_WAITING / 2U);
-  ck_assert_uint_eq(said.n_failed, SESSION_MAX_WAITING / 2U);
+  ck_assert_uint_eq(editor_counts(editor).waiting, EDITOR_MAX_WAITING / 2U);
+  ck_assert_uint_eq(said.n_failed, EDITOR_MAX_WAITING / 2U);
   ck_assert_str_eq(said.failure.text, "1024 edits already wait, 1024 of them from this sender");
-  session_submit(session, edit_of(2), 0);
-  ck_assert_uint_eq(session_counts(session).waiting, SESSION_MAX_WAITING / 2U + 1U);
+  editor_submit(editor, edit_of(2), 0);
+  ck_assert_uint_eq(editor_counts(editor).waiting, EDITOR_MAX_WAITING / 2U + 1U);
   Bundle* const large = edit_of(1);
-  large->n_bytes = SESSION_MAX_BYTES;
+  large->n_bytes = EDITOR_MAX_BYTES;
   large->peer = peer_of("127.0.0.1", 3);
-  session_submit(session, large, 0);
+  editor_submit(editor, large, 0);
   assert_says(said.failure.text, " KiB of edits already wait, 0 KiB of them from");
-  session_free(session);
+  editor_free(editor);
   fake_engine_free(engine);
 }
 
@@ -315,20 +315,20 @@ TEST(a_fader_moves_however_many_edits_wait)
 {
   Said said;
   Engine* const engine = fake_engine_new();
-  Session* const session = new_session(&said, engine);
-  session_submit(session, edit_of(1), 0);
-  for (uint16_t port = 1; session_counts(session).waiting < SESSION_MAX_WAITING; ++port) {
-    session_submit(session, edit_of(port), 0);
+  Editor* const editor = new_editor(&said, engine);
+  editor_submit(editor, edit_of(1), 0);
+  for (uint16_t port = 1; editor_counts(editor).waiting < EDITOR_MAX_WAITING; ++port) {
+    editor_submit(editor, edit_of(port), 0);
   }
   said.n_failed = 0;
   for (uint32_t n = 1; n <= 3; ++n) {
-    session_submit(session, value_of(9, -1.0 * n), 0);
+    editor_submit(editor, value_of(9, -1.0 * n), 0);
     ck_assert_uint_eq(said.n_values, n);
-    ck_assert_uint_eq(session_counts(session).values_lost, n); // the queue of edits is full
+    ck_assert_uint_eq(editor_counts(editor).values_lost, n); // the queue of edits is full
   }
   ck_assert_uint_eq(fake_engine_n_sets(engine), 3);
   ck_assert_uint_eq(said.n_failed, 0);
-  session_free(session);
+  editor_free(editor);
   fake_engine_free(engine);
 }
 
@@ -341,26 +341,26 @@ count_sets(const EditSince edit)
 {
   Said said;
   Engine* const engine = fake_engine_new();
-  Session* const session = new_session(&said, engine);
+  Editor* const editor = new_editor(&said, engine);
   Bundle* const value = value_of(1, -12.0);
   value->frame = 480;
-  ck_assert_int_eq(session_ahead(session, value), AHEAD_SENT);
+  ck_assert_int_eq(editor_ahead(editor, value), AHEAD_SENT);
   if (edit != EDIT_NONE) {
-    session_submit(session, edit_of(2), 0);
+    editor_submit(editor, edit_of(2), 0);
   }
   if (edit == EDIT_ACTIVE) {
-    session_reply(session, &(EngineReply){ .status = STATUS_OK });
+    editor_reply(editor, &(EngineReply){ .status = STATUS_OK });
   }
-  session_submit(session, value, 0);
+  editor_submit(editor, value, 0);
   const uint32_t n_sets = fake_engine_n_sets(engine);
   ck_assert_uint_eq(said.n_values, 1);
   ck_assert_double_eq(fake_engine_set(engine, n_sets - 1U).messages[0].value, -12.0);
   if (edit != EDIT_ACTIVE) {
-    session_reply(session, &(EngineReply){ .status = STATUS_OK });
+    editor_reply(editor, &(EngineReply){ .status = STATUS_OK });
   }
   ck_assert_uint_eq(fake_engine_n_sets(engine), n_sets);
-  ck_assert_double_eq(session_rack(session)->nodes[0].values[0].number, -12.0);
-  session_free(session);
+  ck_assert_double_eq(editor_rack(editor)->nodes[0].values[0].number, -12.0);
+  editor_free(editor);
   fake_engine_free(engine);
   return n_sets;
 }
@@ -379,25 +379,25 @@ TEST(edits_of_a_sender_in_debt_do_not_delay_others)
   Said said;
   Engine* const engine = fake_engine_new();
   Senders* const senders = &control.intake.senders;
-  control.session = new_session(&said, engine);
+  control.editor = new_editor(&said, engine);
   ck_assert(senders_init(senders, 1));
   for (uint16_t port = 1; port <= 3U; ++port) {
-    session_submit(control.session, edit_of(port), 0);
+    editor_submit(control.editor, edit_of(port), 0);
   }
   const Peer debtor = peer_of("127.0.0.1", 2);
   senders_charge_peer(senders, &debtor, 0, UINT64_C(1000000000));
   const int64_t credit_ns = senders_get(senders, &debtor, 0)->credit_ns;
   dispatch_waiting(&control);
   ck_assert_uint_eq(said.n_edits, 1); // the first edit is in flight
-  session_reply(control.session, &reply);
+  editor_reply(control.editor, &reply);
   dispatch_waiting(&control);
   ck_assert_uint_eq(said.n_edits, 2);
   ck_assert_int_lt(senders_get(senders, &debtor, 0)->credit_ns, credit_ns); // charged for its edit
-  session_reply(control.session, &reply);
+  editor_reply(control.editor, &reply);
   dispatch_waiting(&control);
   ck_assert_uint_eq(said.n_edits, 3);
-  session_reply(control.session, &reply);
-  session_free(control.session);
+  editor_reply(control.editor, &reply);
+  editor_free(control.editor);
   senders_clear(senders);
   fake_engine_free(engine);
 }
@@ -407,23 +407,23 @@ TEST(a_value_set_behind_edits_is_of_the_sender_that_moved_it_last)
   static const EngineReply reply = { .status = STATUS_OK };
   Said said;
   Engine* const engine = fake_engine_new();
-  Session* const session = new_session(&said, engine);
+  Editor* const editor = new_editor(&said, engine);
   const lo_message chain = lo_message_new();
   lo_message_add_string(chain, "vol: gain -1dB");
-  session_submit(session, edit_of(1), 0);
-  session_submit(session, command_of(1, "/rack/chain", chain), 0);
-  session_submit(session, value_of(2, -20.0), 0);
-  session_submit(session, value_of(3, -30.0), 0);
-  ck_assert_uint_eq(session_counts(session).waiting, 2U); // the second edit, and one value
-  session_reply(session, &reply);
-  session_run_next(session, 0);
-  session_reply(session, &reply);
+  editor_submit(editor, edit_of(1), 0);
+  editor_submit(editor, command_of(1, "/rack/chain", chain), 0);
+  editor_submit(editor, value_of(2, -20.0), 0);
+  editor_submit(editor, value_of(3, -30.0), 0);
+  ck_assert_uint_eq(editor_counts(editor).waiting, 2U); // the second edit, and one value
+  editor_reply(editor, &reply);
+  editor_run_next(editor, 0);
+  editor_reply(editor, &reply);
   said.maker = (Peer){ 0 };
-  session_run_next(session, 0);
+  editor_run_next(editor, 0);
   const Peer last = peer_of("127.0.0.1", 3);
   ck_assert(peer_equal(&said.maker, &last));
-  ck_assert_double_eq(rack_find(session_rack(session), "vol")->values[0].number, -30.0);
-  session_free(session);
+  ck_assert_double_eq(rack_find(editor_rack(editor), "vol")->values[0].number, -30.0);
+  editor_free(editor);
   fake_engine_free(engine);
 }
 

@@ -6,7 +6,7 @@ Derives the includes between rooms from the sources, and compares them with the 
 Fails on an include that the table does not list, on an entry of the table that no include needs, on a circle of rooms,
 files or modules, on a room without a README, and on a README of a room that is longer than README_LINES.
 
-A module is a source with its headers: session.c, session.h and session_private.h.  A header without a source of the
+A module is a source with its headers: editor.c, editor.h and editor_private.h.  A header without a source of the
 same name belongs to the source whose name it extends (io_driver.h to io.c); without such a source it is a module by
 itself.
 

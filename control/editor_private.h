@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// The session's state, shared by session.c (edits and their order) and session_values.c.
-#ifndef WARPRACK_CONTROL_SESSION_PRIVATE_H
-#define WARPRACK_CONTROL_SESSION_PRIVATE_H
+/// The editor's state, shared by editor.c (edits and their order) and editor_values.c.
+#ifndef WARPRACK_CONTROL_EDITOR_PRIVATE_H
+#define WARPRACK_CONTROL_EDITOR_PRIVATE_H
 
 #include "history.h"
-#include "session.h"
+#include "editor.h"
 #include "values.h"
 
-struct Session {
-  SessionConfig config;
+struct Editor {
+  EditorConfig config;
   Rack* committed;
   Rack* candidate;       ///< NULL: no edit in flight
   Bundle* flight;        ///< The bundle that made the candidate, or waits for its files
@@ -20,19 +20,19 @@ struct Session {
   size_t n_bytes;        ///< Memory of the bundles that wait
   History history;
   RackUid next_uid; ///< Of all documents so far, also refused and undone ones
-  SessionCounts counts;
+  EditorCounts counts;
 };
 
 /// Check times in frames at the engine's rate.  Does nothing before the engine has a rate.
-NODISCARD Status session_check_frames(const Session* session, const Rack* rack, Error* error);
+NODISCARD Status editor_check_frames(const Editor* editor, const Rack* rack, Error* error);
 
 /// Send the current values of `changes` to the engine, all of them or none.
-NODISCARD Status session_send_values(Session* session, const Changes* changes, uint64_t frame,
-                                     Error* error);
+NODISCARD Status editor_send_values(Editor* editor, const Changes* changes, uint64_t frame,
+                                    Error* error);
 
 /// Set a bundle's values, which are all parameters of active nodes: in the engine, the documents
 /// and the history.  On error no value is set.
-NODISCARD Status session_set_values(Session* session, const Bundle* bundle, Targets* targets,
-                                    uint64_t now_ns, const Message** failing, Error* error);
+NODISCARD Status editor_set_values(Editor* editor, const Bundle* bundle, Targets* targets,
+                                   uint64_t now_ns, const Message** failing, Error* error);
 
 #endif

@@ -3,32 +3,32 @@
 // the other clients.
 
 #include "command.h"
-#include "session_private.h"
+#include "editor_private.h"
 
 #include <stdlib.h>
 
 /// The engine's rate for a value in frames; 0 for any other value.
 static double
-rate_for(const Session* const session, const RackValue* const value)
+rate_for(const Editor* const editor, const RackValue* const value)
 {
   EngineStatus status = { .rate_hz = 0.0 };
   if (value->kind == VALUE_FRAMES) {
-    engine_status(session->config.engine, &status);
+    engine_status(editor->config.engine, &status);
   }
   return status.rate_hz;
 }
 
 Status
-session_check_frames(const Session* const session, const Rack* const rack, Error* const error)
+editor_check_frames(const Editor* const editor, const Rack* const rack, Error* const error)
 {
   EngineStatus engine;
-  engine_status(session->config.engine, &engine);
+  engine_status(editor->config.engine, &engine);
   return engine.rate_hz > 0.0 ? rack_check_rate(rack, engine.rate_hz, error) : STATUS_OK;
 }
 
 Status
-session_send_values(Session* const session, const Changes* const changes, const uint64_t frame,
-                    Error* const error)
+editor_send_values(Editor* const editor, const Changes* const changes, const uint64_t frame,
+                   Error* const error)
 {
   ParamMessage* const messages = malloc((changes->n + 1U) * sizeof(ParamMessage));
   if (!messages) {
@@ -38,9 +38,9 @@ session_send_values(Session* const session, const Changes* const changes, const 
   bool has_frames = false;
   for (uint32_t c = 0; c < changes->n; ++c) {
     const Change* const change = &changes->items[c];
-    const RackNode* const node = rack_find_uid(session->committed, change->uid);
+    const RackNode* const node = rack_find_uid(editor->committed, change->uid);
     if (node) {
-      const double rate_hz = rate_for(session, &node->values[change->param]);
+      const double rate_hz = rate_for(editor, &node->values[change->param]);
       has_frames = has_frames || rate_hz > 0.0;
       messages[n++] = (ParamMessage){ .frame = frame,
                                       .uid = change->uid,
@@ -48,11 +48,11 @@ session_send_values(Session* const session, const Changes* const changes, const 
                                       .value = rack_number(node, change->param, rate_hz) };
     }
   }
-  if (has_frames && session_check_frames(session, session->committed, error) != STATUS_OK) {
+  if (has_frames && editor_check_frames(editor, editor->committed, error) != STATUS_OK) {
     free(messages);
     return STATUS_BAD_RACK;
   }
-  const Status status = n ? engine_set(session->config.engine, messages, n) : STATUS_OK;
+  const Status status = n ? engine_set(editor->config.engine, messages, n) : STATUS_OK;
   free(messages);
   return status == STATUS_OK
              ? STATUS_OK
@@ -62,20 +62,20 @@ session_send_values(Session* const session, const Changes* const changes, const 
 /// True while an undo or redo is in flight.  Values set meanwhile belong to the document that it
 /// restores, and are not a step of their own.
 static bool
-is_stepping(const Session* const session)
+is_stepping(const Editor* const editor)
 {
-  const CommandKind kind = session->flight ? session->flight->messages[0].info->kind : COMMAND_EDIT;
+  const CommandKind kind = editor->flight ? editor->flight->messages[0].info->kind : COMMAND_EDIT;
   return kind == COMMAND_UNDO || kind == COMMAND_REDO;
 }
 
 /// Copy the document before these changes, for the history; NULL if they continue a gesture.
 static Rack*
-step_before(Session* const session, const Changes* const changes, const uint64_t now_ns)
+step_before(Editor* const editor, const Changes* const changes, const uint64_t now_ns)
 {
-  if (history_is_gesture(&session->history, changes, now_ns)) {
+  if (history_is_gesture(&editor->history, changes, now_ns)) {
     return NULL;
   }
-  Rack* const before = rack_copy(session->committed);
+  Rack* const before = rack_copy(editor->committed);
   if (before) {
     values_revert(before, changes);
   }
@@ -98,18 +98,18 @@ changes_anything(const Changes* const changes)
 /// Record values that the engine has: in the candidate and in the history, and report them to
 /// subscribers.
 static void
-spread_values(Session* const session, const Changes* const changes, const Peer* const maker,
+spread_values(Editor* const editor, const Changes* const changes, const Peer* const maker,
               const uint64_t now_ns)
 {
-  if (session->candidate) {
-    values_repeat(session->candidate, changes);
+  if (editor->candidate) {
+    values_repeat(editor->candidate, changes);
   }
-  Rack* const before = is_stepping(session) ? NULL : step_before(session, changes, now_ns);
+  Rack* const before = is_stepping(editor) ? NULL : step_before(editor, changes, now_ns);
   if (before) {
-    history_set(&session->history, before);
+    history_set(&editor->history, before);
   }
-  session->counts.values_set += changes->n;
-  const SessionEvents* const events = &session->config.events;
+  editor->counts.values_set += changes->n;
+  const EditorEvents* const events = &editor->config.events;
   for (uint32_t c = 0; c < changes->n; ++c) {
     events->value_changed(events->context, changes->items[c].uid, changes->items[c].param, maker);
   }
@@ -118,34 +118,34 @@ spread_values(Session* const session, const Changes* const changes, const Peer* 
 /// Send values to the engine.  Values that it received before their time are sent again only if an
 /// edit is in flight or has become active since, because that edit may have older values.
 static Status
-give_values(Session* const session, const Bundle* const bundle, const Changes* const changes,
+give_values(Editor* const editor, const Bundle* const bundle, const Changes* const changes,
             Error* const error)
 {
   if (!bundle->is_sent) {
-    return session_send_values(session, changes, bundle->frame, error);
+    return editor_send_values(editor, changes, bundle->frame, error);
   }
-  const bool may_be_older = session->candidate || bundle->sent_revision != session->counts.revision;
-  if (may_be_older && session_send_values(session, changes, bundle->frame, NULL)) {
-    session->counts.values_lost += changes->n;
+  const bool may_be_older = editor->candidate || bundle->sent_revision != editor->counts.revision;
+  if (may_be_older && editor_send_values(editor, changes, bundle->frame, NULL)) {
+    editor->counts.values_lost += changes->n;
   }
   return STATUS_OK;
 }
 
 Status
-session_set_values(Session* const session, const Bundle* const bundle, Targets* const targets,
-                   const uint64_t now_ns, const Message** const failing, Error* const error)
+editor_set_values(Editor* const editor, const Bundle* const bundle, Targets* const targets,
+                  const uint64_t now_ns, const Message** const failing, Error* const error)
 {
   const Changes* const changes = &targets->changes;
-  Status status = values_set(session->committed, targets, failing, error);
+  Status status = values_set(editor->committed, targets, failing, error);
   const bool is_needed = !bundle->is_echo || changes_anything(changes); // no edit came between
   if (status != STATUS_OK || !is_needed) {
     return status;
   }
-  status = give_values(session, bundle, changes, error);
+  status = give_values(editor, bundle, changes, error);
   if (status == STATUS_OK) {
-    spread_values(session, changes, &bundle->peer, now_ns);
+    spread_values(editor, changes, &bundle->peer, now_ns);
   } else {
-    values_revert(session->committed, changes);
+    values_revert(editor->committed, changes);
   }
   return status;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   The session: the documents, and the order of all their changes.
+   The editor: the documents, and the order of all their changes.
 
       bundle ──▶ [waiting, in order] ──▶ candidate ──engine_edit──▶ active ──▶ committed ──▶ history
                                              └──────────────────▶ refused: dropped
@@ -17,12 +17,12 @@
      waiting edit adds waits behind that edit.
    - A bundle is executed as a whole or not at all, and each of its messages is answered.
    - Bundles that wait behind an edit run later one by one, in order, when the owner calls
-     session_run_next().
+     editor_run_next().
 
    All functions [control].
 */
-#ifndef WARPRACK_CONTROL_SESSION_H
-#define WARPRACK_CONTROL_SESSION_H
+#ifndef WARPRACK_CONTROL_EDITOR_H
+#define WARPRACK_CONTROL_EDITOR_H
 
 #include "control/net/message.h"
 #include "engine/base/status.h"
@@ -33,15 +33,15 @@
 #include <stdint.h>
 
 // Limits for the bundles behind the edit in flight, and for their memory; see share.h.
-#define SESSION_MAX_WAITING 2048U
-#define SESSION_MAX_BYTES   (16U << 20U)
+#define EDITOR_MAX_WAITING 2048U
+#define EDITOR_MAX_BYTES   (16U << 20U)
 
-/// Events for the session's owner.  Bundles are borrowed for the call, except where stated.
-typedef struct SessionEvents {
+/// Events for the editor's owner.  Bundles are borrowed for the call, except where stated.
+typedef struct EditorEvents {
   void* context;
-  /// Pass a document to engine_edit(), and later its reply to session_reply().
+  /// Pass a document to engine_edit(), and later its reply to editor_reply().
   Status (*edit)(void* context, const Rack* rack, uint64_t at_frame);
-  /// Read the file that a message names, and later call session_read().
+  /// Read the file that a message names, and later call editor_read().
   Status (*read)(void* context, Message* message, Error* error);
   /// The bundle's values have been set.
   void (*values_done)(void* context, const Bundle* bundle);
@@ -55,14 +55,14 @@ typedef struct SessionEvents {
   void (*value_changed)(void* context, RackUid uid, uint32_t param, const Peer* maker);
   /// An edit has replaced the document `before`.  `bundle` is NULL if the engine has reverted it.
   void (*rack_changed)(void* context, const Rack* before, const Bundle* bundle);
-} SessionEvents;
+} EditorEvents;
 
-typedef struct SessionConfig {
+typedef struct EditorConfig {
   Engine* engine; ///< Borrowed
-  SessionEvents events;
-} SessionConfig;
+  EditorEvents events;
+} EditorConfig;
 
-typedef struct SessionCounts {
+typedef struct EditorCounts {
   uint32_t revision; ///< Number of documents that were active so far
   uint32_t waiting;  ///< Number of bundles behind the edit in flight
   uint32_t undo, redo;
@@ -70,16 +70,16 @@ typedef struct SessionCounts {
   uint64_t values_lost; ///< Values that overtook an edit, and could not be set again after it
   uint64_t failed;      ///< Bundles that failed
   bool in_flight;
-} SessionCounts;
+} EditorCounts;
 
-typedef struct Session Session;
+typedef struct Editor Editor;
 
-/// Make a session.  `rack` is active already; copied.
-NODISCARD Status session_new(const SessionConfig* config, const Rack* rack, Session** out,
-                             Error* error);
+/// Make an editor.  `rack` is active already; copied.
+NODISCARD Status editor_new(const EditorConfig* config, const Rack* rack, Editor** out,
+                            Error* error);
 
-/// Free a session.  Accepts NULL.  The owner must no longer pass the reply to an edit in flight.
-void session_free(Session* session);
+/// Free an editor.  Accepts NULL.  The owner must no longer pass the reply to an edit in flight.
+void editor_free(Editor* editor);
 
 /**
    Execute a bundle: messages of the kinds COMMAND_EDIT and COMMAND_SET, or one COMMAND_UNDO,
@@ -89,38 +89,38 @@ void session_free(Session* session);
    events, now or later.
    @param now_ns Monotonic time.
 */
-void session_submit(Session* session, Bundle* bundle, uint64_t now_ns);
+void editor_submit(Editor* editor, Bundle* bundle, uint64_t now_ns);
 
 /// The bundle that has waited for longest.  NULL: no bundle waits, or an edit is in flight.
-const Bundle* session_next(const Session* session);
+const Bundle* editor_next(const Editor* editor);
 
-/// Run the bundle of session_next().
-void session_run_next(Session* session, uint64_t now_ns);
+/// Run the bundle of editor_next().
+void editor_run_next(Editor* editor, uint64_t now_ns);
 
-/// Result of session_ahead() before a bundle's time.
-typedef enum SessionAhead {
+/// Result of editor_ahead() before a bundle's time.
+typedef enum EditorAhead {
   AHEAD_SENT,   ///< The engine has the values; submit the bundle when its time has come
   AHEAD_SUBMIT, ///< The bundle is an edit: submit it now, with its frame
   AHEAD_LATER   ///< Submit the bundle when its time has come
-} SessionAhead;
+} EditorAhead;
 
 /// Send the values of a bundle to the engine before their time, with the bundle's frame.  Records
 /// in the bundle whether the engine has them.
-SessionAhead session_ahead(Session* session, Bundle* bundle);
+EditorAhead editor_ahead(Editor* editor, Bundle* bundle);
 
 /// Pass the text of the file that a message of the bundle in flight names (takes ownership), or the
 /// error.
-void session_read(Session* session, Message* message, char* text, const Error* error);
+void editor_read(Editor* editor, Message* message, char* text, const Error* error);
 
 /// Handle the engine's reply to the edit in flight.
-void session_reply(Session* session, const EngineReply* reply);
+void editor_reply(Editor* editor, const EngineReply* reply);
 
 /// Continue with `rack` (takes ownership), to which the engine has reverted the active rack.
-void session_taken_back(Session* session, Rack* rack);
+void editor_taken_back(Editor* editor, Rack* rack);
 
 /// The active document; valid until the next call that is not a query.
-const Rack* session_rack(const Session* session);
+const Rack* editor_rack(const Editor* editor);
 
-SessionCounts session_counts(const Session* session);
+EditorCounts editor_counts(const Editor* editor);
 
 #endif

@@ -581,4 +581,4 @@ TEST(sync_waits_for_edits_and_for_the_audio)
   client_expect(rig.other, "/server/synced 42");
 }
 
-SUITE_MAIN_WITH("control_session", control_rig_start, control_rig_stop)
+SUITE_MAIN_WITH("control_editor", control_rig_start, control_rig_stop)

@@ -32,33 +32,75 @@ port_number(const PluginPort* const port, const double value)
   return port->flags & PORT_RATE ? number : lv2_port_nearest(port, number);
 }
 
+/// The number of a preset for a control input.
+typedef struct PresetValue {
+  uint32_t port; ///< Place in Plugin::ports
+  double value;
+} PresetValue;
+
+/// Read one value of a preset.  False if it has no number, or the plugin has no such port.
+static bool
+read_value(const Lv2Description* const description, const LilvNode* const from,
+           PresetValue* const out)
+{
+  const Plugin* const plugin = &description->common.plugin;
+  const PluginPort* const ports = description->common.ports;
+  LilvNode* const symbol = turtle_object(from, LV2_CORE__symbol);
+  out->port = symbol ? find_port(plugin, ports, lilv_node_as_string(symbol)) : plugin->n_ports;
+  lilv_node_free(symbol);
+  if (out->port == plugin->n_ports || !turtle_number(from, LV2_PRESETS__value, &out->value)) {
+    return false;
+  }
+  out->value = port_number(ports + out->port, out->value);
+  return true;
+}
+
+static int
+compare_values(const void* const a, const void* const b)
+{
+  const PresetValue* const of_a = a;
+  const PresetValue* const of_b = b;
+  return of_a->port != of_b->port     ? (of_a->port < of_b->port ? -1 : 1)
+         : of_a->value != of_b->value ? (of_a->value < of_b->value ? -1 : 1)
+                                      : 0;
+}
+
+/// Sort values, because lilv's order is not the same in every process, and give a preset one per
+/// port: lilv repeats the values of a file that it has read several times.
+static void
+set_values(Arena* const arena, PresetValue* const read, const uint32_t n,
+           PluginPreset* const preset)
+{
+  uint32_t* const ports = arena_take(arena, n, sizeof(*ports));
+  double* const values = arena_take(arena, n, sizeof(*values));
+  preset->ports = ports;
+  preset->values = values;
+  if (!ports || !values || !n) {
+    return;
+  }
+  qsort(read, n, sizeof(*read), compare_values);
+  for (uint32_t v = 0; v < n; ++v) {
+    if (!v || read[v].port != read[v - 1U].port) {
+      ports[preset->n_values] = read[v].port;
+      values[preset->n_values++] = read[v].value;
+    }
+  }
+}
+
 static void
 read_values(Lv2Description* const description, const LilvNode* const node,
             PluginPreset* const preset)
 {
   LilvNodes* const written = turtle_objects(node, LV2_CORE__port);
-  const uint32_t n_written = lilv_nodes_size(written);
-  uint32_t* const places = arena_take(&description->common.arena, n_written, sizeof(*places));
-  double* const values = arena_take(&description->common.arena, n_written, sizeof(*values));
+  PresetValue* const read =
+      arena_take(&description->common.arena, lilv_nodes_size(written), sizeof(*read));
+  uint32_t n = 0;
   LILV_FOREACH(nodes, i, written)
   {
-    const LilvNode* const from = lilv_nodes_get(written, i);
-    LilvNode* const symbol = turtle_object(from, LV2_CORE__symbol);
-    const uint32_t place = symbol
-                               ? find_port(&description->common.plugin, description->common.ports,
-                                           lilv_node_as_string(symbol))
-                               : description->common.plugin.n_ports;
-    double value = 0.0;
-    if (places && values && place < description->common.plugin.n_ports &&
-        turtle_number(from, LV2_PRESETS__value, &value)) {
-      places[preset->n_values] = place;
-      values[preset->n_values++] = port_number(description->common.ports + place, value);
-    }
-    lilv_node_free(symbol);
+    n += read && read_value(description, lilv_nodes_get(written, i), read + n);
   }
   lilv_nodes_free(written);
-  preset->ports = places;
-  preset->values = values;
+  set_values(&description->common.arena, read, n, preset);
 }
 
 /// The path of a file if it has the state of a subject; else NULL.
@@ -122,32 +164,47 @@ read_preset(Lv2Description* const description, const LilvNode* const node,
   read_values(description, node, preset);
 }
 
-/// lilv's order is not the same in every process.
 static int
-compare_presets(const void* const a, const void* const b)
+compare_nodes(const void* const a, const void* const b)
 {
-  return strcmp(((const PluginPreset*)a)->uri, ((const PluginPreset*)b)->uri);
+  return strcmp(lilv_node_as_string(*(const LilvNode* const*)a),
+                lilv_node_as_string(*(const LilvNode* const*)b));
+}
+
+/// Sort nodes by their URIs.  NULL without memory.
+static const LilvNode**
+sorted(Arena* const arena, const LilvNodes* const nodes)
+{
+  const LilvNode** const list = arena_take(arena, lilv_nodes_size(nodes), sizeof(*list));
+  uint32_t n = 0;
+  LILV_FOREACH(nodes, i, nodes)
+  {
+    if (list) {
+      list[n++] = lilv_nodes_get(nodes, i);
+    }
+  }
+  if (n) {
+    qsort(list, n, sizeof(*list), compare_nodes);
+  }
+  return list;
 }
 
 void
 lv2_read_presets(Lv2Description* const description)
 {
+  Arena* const arena = &description->common.arena;
   LilvNode* const type = lilv_new_uri(turtle_world(), LV2_PRESETS__Preset);
   const LilvPlugin* const lilv =
       lilv_plugins_get_by_uri(lilv_world_get_all_plugins(turtle_world()), description->node);
   LilvNodes* const nodes = lilv_plugin_get_related(lilv, type);
   const uint32_t n_nodes = lilv_nodes_size(nodes);
   const uint32_t n_presets = n_nodes < PLUGIN_MAX_PRESETS ? n_nodes : PLUGIN_MAX_PRESETS;
-  PluginPreset* const presets = arena_take(&description->common.arena, n_presets, sizeof(*presets));
+  const LilvNode** const list = sorted(arena, nodes);
+  PluginPreset* const presets = arena_take(arena, n_presets, sizeof(*presets));
   uint32_t n = 0;
-  LILV_FOREACH(nodes, i, nodes)
-  {
-    if (presets && n < n_presets) {
-      read_preset(description, lilv_nodes_get(nodes, i), presets + n++);
-    }
-  }
-  if (presets) {
-    qsort(presets, n, sizeof(*presets), compare_presets);
+  while (list && presets && n < n_presets) {
+    read_preset(description, list[n], presets + n);
+    ++n;
   }
   description->common.plugin.presets = presets;
   description->common.plugin.n_presets = n;

@@ -259,6 +259,28 @@ TEST(presets_come_from_any_bundle)
   ck_assert_str_eq(lv2_rig_find("urn:warprack:memory")->presets[0].name, "urn:warprack:else");
 }
 
+TEST(values_of_a_preset_are_in_the_order_of_the_ports_and_each_once)
+{
+  const char* const presets = write_bundle(
+      "presets.lv2", "@prefix lv2: <http://lv2plug.in/ns/lv2core#> ."
+                     "@prefix pset: <http://lv2plug.in/ns/ext/presets#> ."
+                     "<urn:warprack:twice> a pset:Preset ; lv2:appliesTo <urn:warprack:gain> ;"
+                     "  lv2:port [ lv2:symbol \"mode\" ; pset:value 2 ] ,"
+                     "    [ lv2:symbol \"gain\" ; pset:value 3.0 ] ,"
+                     "    [ lv2:symbol \"mode\" ; pset:value 2 ] ,"
+                     "    [ lv2:symbol \"gain\" ; pset:value -3.0 ] ,"
+                     "    [ lv2:symbol \"bypass\" ; pset:value 1 ] .");
+  const char* const bundles[] = { lv2_rig_fixtures(), presets };
+  OK(lv2_rig_describe(bundles, 2U, &error));
+  const PluginPreset* const twice = &lv2_rig_find("urn:warprack:gain")->presets[0];
+  static const double values[] = { -3.0, 1.0, 2.0 };
+  ck_assert_uint_eq(twice->n_values, ARRAY_LEN(values));
+  for (uint32_t v = 0; v < ARRAY_LEN(values); ++v) {
+    ck_assert_uint_eq(twice->ports[v], 2U + v); // gain, bypass, mode
+    ck_assert_double_eq(twice->values[v], values[v]);
+  }
+}
+
 TEST(states_are_files_that_name_their_subject)
 {
   const char* const bundle = lv2_rig_fixtures();

@@ -6,6 +6,7 @@
 #include "engine/base/rt.h"
 #include "tests/support/suite.h"
 
+#include <signal.h>
 #include <string.h>
 
 static void
@@ -54,6 +55,43 @@ TEST(flags_of_a_handler_are_put_back)
   struct sigaction now;
   sigaction(SIGUSR1, NULL, &now);
   ck_assert(now.sa_flags & SA_RESTART);
+}
+
+/// What a signal does now.
+static struct sigaction
+action_of(const int number)
+{
+  struct sigaction now;
+  sigaction(number, NULL, &now);
+  return now;
+}
+
+TEST(a_call_that_begins_within_another_one_does_not_save_what_that_one_changed)
+{
+  ProcessState first;
+  ProcessState second;
+  process_state_save(&first);
+  ck_assert_ptr_nonnull(setlocale(LC_ALL, "C.UTF-8"));
+  signal(SIGUSR1, on_signal);
+  process_state_save(&second);
+  process_state_restore(&first); // the first one ends first, as on two threads
+  ck_assert(action_of(SIGUSR1).sa_handler == SIG_DFL);
+  ck_assert_str_eq(setlocale(LC_ALL, NULL), "C");
+  process_state_restore(&second);
+  ck_assert(action_of(SIGUSR1).sa_handler == SIG_DFL);
+  ck_assert_str_eq(setlocale(LC_ALL, NULL), "C");
+}
+
+TEST(a_handler_that_the_program_installs_between_calls_is_kept)
+{
+  ProcessState state;
+  process_state_save(&state);
+  process_state_restore(&state);
+  signal(SIGUSR1, on_signal);
+  process_state_save(&state);
+  signal(SIGUSR1, SIG_IGN);
+  process_state_restore(&state);
+  ck_assert(action_of(SIGUSR1).sa_handler == on_signal);
 }
 
 SUITE_MAIN("process_state")

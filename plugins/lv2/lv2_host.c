@@ -285,6 +285,9 @@ static Status
 start(Instance* const instance, Error* const error)
 {
   const LV2_Descriptor* const descriptor = instance->binary.descriptor;
+  if (instance->worker) {
+    lv2_worker_forget(instance->worker);
+  }
   instance->handle = descriptor->instantiate(descriptor, instance->rate_hz, instance->folder,
                                              instance->features.list);
   if (!instance->handle) {

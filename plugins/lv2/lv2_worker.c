@@ -213,6 +213,14 @@ lv2_worker_schedule(Lv2Worker* const worker)
 }
 
 void
+lv2_worker_forget(Lv2Worker* const worker)
+{
+  worker->has_requests = false;
+  ring_clear(&worker->requests);
+  ring_clear(&worker->responses);
+}
+
+void
 lv2_worker_start(Lv2Worker* const worker, const LV2_Worker_Interface* const calls,
                  const LV2_Handle handle)
 {
@@ -249,9 +257,6 @@ lv2_worker_stop(Lv2Worker* const worker)
     return false;
   }
   worker->handle = NULL;
-  worker->has_requests = false;
-  ring_clear(&worker->requests);
-  ring_clear(&worker->responses);
   return true;
 }
 

@@ -29,6 +29,10 @@ void lv2_worker_free(Lv2Worker* worker);
 /// The data of the feature. [builder]
 LV2_Worker_Schedule* lv2_worker_schedule(Lv2Worker* worker);
 
+/// Forget all requests and responses: those of an instance that was freed, or not made.  [builder,
+/// before instantiate()]
+void lv2_worker_forget(Lv2Worker* worker);
+
 /// Begin with the work of an instance; `calls` is its interface.  Does the work that instantiate()
 /// has requested; then work is done within its request, until lv2_worker_work(). [builder]
 void lv2_worker_start(Lv2Worker* worker, const LV2_Worker_Interface* calls, LV2_Handle handle);
@@ -41,9 +45,9 @@ bool lv2_worker_work(Lv2Worker* worker);
 /// thread. [builder, while no thread runs the instance]
 NODISCARD Status lv2_worker_release(Lv2Worker* worker, Error* error);
 
-/// Wait for the work in flight, and forget all requests and responses.  Returns false if the work
-/// does not end within WORKER_PATIENCE_S: then worker and handle belong to its thread for ever.
-/// [builder, while no thread runs the instance]
+/// Wait for the work in flight, and do no more.  Returns false if the work does not end within
+/// WORKER_PATIENCE_S: then worker and handle belong to its thread for ever.  [builder, while no
+/// thread runs the instance]
 NODISCARD bool lv2_worker_stop(Lv2Worker* worker);
 
 /// After each run() of a started worker: pass the responses to the plugin, and wake the thread if

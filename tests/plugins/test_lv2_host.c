@@ -396,6 +396,20 @@ TEST_ROWS(work_that_instantiate_asks_for_is_done, ways)
   calls->close(instance);
 }
 
+TEST_ROWS(work_of_an_instance_that_was_not_made_is_not_done_for_the_next_one, ways)
+{
+  Instance* const instance = lv2_rig_open(EARLY, ways[row]);
+  setenv("WARPRACK_TEST_REFUSE", "1", 1);
+  Error refusal = { STATUS_OK, "" };
+  ck_assert_int_eq(calls->renew(instance, &refusal), STATUS_LIMIT);
+  unsetenv("WARPRACK_TEST_REFUSE");
+  OK(calls->renew(instance, &error));
+  AWAIT((run(instance, LV2_RIG_BLOCK), lv2_rig_get(instance, EARLY, "answers") >= 1.0));
+  ck_assert_double_eq(lv2_rig_get(instance, EARLY, "answers"), 1.0);
+  ck_assert_double_eq(lv2_rig_get(instance, EARLY, "faults"), 0.0);
+  calls->close(instance);
+}
+
 TEST(work_that_does_not_end_delays_neither_others_nor_its_end_for_long)
 {
   Instance* const stuck = lv2_rig_open(ECHO, false);

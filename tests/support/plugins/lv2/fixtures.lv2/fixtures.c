@@ -74,7 +74,7 @@ instantiate(const LV2_Descriptor* const descriptor, const double rate, const cha
   return fixture;
 }
 
-/// As instantiate(), and asks for work.
+/// As instantiate(), and asks for work; then fails if the environment asks for it.
 static LV2_Handle
 instantiate_and_ask(const LV2_Descriptor* const descriptor, const double rate,
                     const char* const folder, const LV2_Feature* const* const features)
@@ -83,6 +83,10 @@ instantiate_and_ask(const LV2_Descriptor* const descriptor, const double rate,
   const unsigned request[2] = { 0, ~0U };
   fixture->n_asked =
       !fixture->schedule->schedule_work(fixture->schedule->handle, sizeof(request), request);
+  if (getenv("WARPRACK_TEST_REFUSE")) {
+    free(fixture);
+    return NULL;
+  }
   return fixture;
 }
 

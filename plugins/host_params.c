@@ -101,6 +101,7 @@ load_preset(HostParams* const params, const PluginPreset* const preset)
   }
 }
 
+/// A new value.  A trigger returns to `min` by itself: only `max` is a change of it.
 static void
 set_target(HostParams* const params, const uint32_t p, const double value, const uint32_t frame)
 {
@@ -109,9 +110,10 @@ set_target(HostParams* const params, const uint32_t p, const double value, const
   param->is_set = true;
   if (params->plugin->param_ports[p] == PLUGIN_BYPASS) {
     params->is_bypassed = value != 0.0;
-  } else if (param->motion != MOTION_NONE) {
+  } else if (param->motion != MOTION_NONE && (param->motion != MOTION_TRIGGER || value != 0.0)) {
     param->target = port_number(param, &params->plugin->fx.params[p], value);
     params->changes[params->n_changes++ % HOST_CHANGES] = (HostChange){ p, frame, param->target };
+    param->n_last = params->n_changes;
   }
 }
 
@@ -209,15 +211,28 @@ step(HostMove* const move, const HostParam* const param, const InstanceCalls* co
      Instance* const instance, const uint32_t n_frames)
 {
   if (param->motion == MOTION_TRIGGER) {
-    --move->n_steps;
-    calls->set(instance, param->port, move->n_steps ? param->max : param->min,
-               move->n_steps ? move->frame : 0U);
+    const bool is_max = --move->n_steps % 2U;
+    calls->set(instance, param->port, is_max ? param->max : param->min, move->frame);
+    move->frame = 0U;
     return;
   }
   ramp_skip(&move->ramp, n_frames);
   const double number =
       move->ramp.frames_left ? clip(param, (double)ramp_value(&move->ramp)) : param->target;
   calls->set(instance, param->port, number, 0U);
+}
+
+/// Begin a trigger.  During another one it follows after a step with `min`, which makes the edge;
+/// if one follows already, the new one is dropped.
+static void
+fire(HostMove* const move, const uint32_t frame)
+{
+  if (!move->n_steps) {
+    move->frame = frame;
+  }
+  if (move->n_steps <= 2U) {
+    move->n_steps += 2U;
+  }
 }
 
 /// Begin a move for a change, and take its part of a step that others have begun.  Returns false if
@@ -229,9 +244,8 @@ begin(HostMoves* const moves, const HostParams* const params, const InstanceCall
   HostMove* const move = &moves->list[change->param];
   const HostParam* const param = &params->list[change->param];
   const bool was_moving = is_moving(move);
-  if (param->motion == MOTION_TRIGGER && change->target == param->max) {
-    move->n_steps = 2U;
-    move->frame = change->frame;
+  if (param->motion == MOTION_TRIGGER) {
+    fire(move, change->frame);
   } else if (param->motion == MOTION_RAMP) {
     ramp_aim(&move->ramp, (float)change->target, params->ramp_frames);
   }
@@ -261,7 +275,7 @@ follow_changes(HostMoves* const moves, const HostParams* const params,
   const bool has_all = params->n_changes - moves->n_changes <= HOST_CHANGES;
   for (uint32_t p = 0; !has_all && p < params->plugin->fx.n_params; ++p) {
     const HostChange last = { p, 0U, params->list[p].target };
-    if (params->list[p].motion != MOTION_NONE) {
+    if (params->list[p].n_last > moves->n_changes) {
       follow(moves, params, calls, instance, &last);
     }
   }

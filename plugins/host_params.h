@@ -16,7 +16,7 @@ typedef enum HostMotion {
   MOTION_NONE,   ///< No port: `bypass` and `preset`
   MOTION_JUMP,   ///< At once
   MOTION_RAMP,   ///< By a ramp, in steps
-  MOTION_TRIGGER ///< `max` for one step, then `min`
+  MOTION_TRIGGER ///< `max` for one step, then `min` for at least one
 } HostMotion;
 
 typedef struct HostParam {
@@ -27,11 +27,13 @@ typedef struct HostParam {
   bool is_set;     ///< [player] By a preset, the rack or the engine
   double value;    ///< [player] As the engine gave it
   double target;   ///< [player] For the port
+  uint64_t n_last; ///< [player] HostParams::n_changes after its last change; 0: none
 } HostParam;
 
 #define HOST_STEP_FRAMES 64U // of a ramp, if runs are cut: 1.3 ms at 48 kHz
 
-// Changes that a unit follows one by one; behind more, it gets the last value of each parameter.
+// Changes that a unit follows one by one; behind more, it gets the last value of each parameter
+// that has changed.
 #define HOST_CHANGES 256U
 
 /// A new target of a parameter.
@@ -56,8 +58,9 @@ typedef struct HostParams {
 /// A parameter on the way to its target in a unit.
 typedef struct HostMove {
   Ramp ramp;
-  uint32_t n_steps; ///< Of a trigger: 2 before the step with `max`, 1 in it
-  uint32_t frame;   ///< Of a trigger: in the step with `max`
+  uint32_t n_steps; ///< Of a trigger: 2 before the step with `max`, 1 in it; 2 more if another
+                    ///< trigger follows
+  uint32_t frame;   ///< Of a trigger: in its next step
 } HostMove;
 
 /// The parameters of a unit.

@@ -309,19 +309,28 @@ TEST(several_changes_in_a_block_are_all_sent_with_their_frames)
   ck_assert_uint_eq(fake.n_sets - first, 4U);
 }
 
+/// Change `whole` more often than a block keeps; the last value is 6.
+static void
+change_too_often(const FxRig* const rig)
+{
+  const uint32_t param = (uint32_t)fx_param_find(rig->fx, "whole");
+  for (uint32_t c = 0; c <= HOST_CHANGES; ++c) {
+    rig->fx->set_at(rig->node, param, c % 2U ? 1.0 : 6.0, c % 64U);
+  }
+}
+
 TEST(after_more_changes_than_a_block_keeps_the_last_values_are_sent)
 {
   SCOPED(rig_free) FxRig rig;
   fake_rig(&rig, &fake, 1, 64, SET("stepped", 0.25));
-  const uint32_t param = (uint32_t)fx_param_find(rig.fx, "whole");
-  for (uint32_t c = 0; c <= HOST_CHANGES; ++c) {
-    rig.fx->set_at(rig.node, param, c % 2U ? 1.0 : 6.0, c % 64U);
-  }
+  rig_set(&rig, "trigger", 1.0);
+  run_block(&rig, 640);
   rig_set(&rig, "stepped", 0.75);
-  run_block(&rig, 64);
+  change_too_often(&rig);
+  const uint32_t first = run_block(&rig, 640);
+  ck_assert_uint_eq(fake.n_sets - first, 2U); // nothing else: no parameter without a change
   ck_assert_double_eq(last_value(WHOLE), 6.0);
   ck_assert_double_eq(last_value(STEPPED), 0.75);
-  ck_assert_double_eq(last_value(TRIGGER), 0.0);
 }
 
 TEST(without_changes_nothing_is_sent)
@@ -415,13 +424,43 @@ TEST(a_trigger_that_is_repeated_counts_again)
   fake_rig(&rig, &fake, 1, 64);
   rig_set(&rig, "trigger", 1.0);
   const uint32_t first = run_block(&rig, 64);
-  rig_set(&rig, "trigger", 1.0);
+  rig_set(&rig, "trigger", 1.0); // directly after a block with 1: only a new edge counts
   run_block(&rig, 192);
   rig_set(&rig, "trigger", 1.0);
   rig_set(&rig, "trigger", 0.0); // in the same block: it is 1 for a block all the same
   run_block(&rig, 128);
-  check_trigger(first, (const double[]){ 2.0, 2.0, 0.0, 2.0, 0.0 },
-                (const uint32_t[]){ 0, 1, 2, 4, 5 }, 5);
+  check_trigger(first, (const double[]){ 2.0, 0.0, 2.0, 0.0, 2.0, 0.0 },
+                (const uint32_t[]){ 0, 1, 2, 3, 4, 5 }, 6);
+}
+
+static const bool is_next[] = { false, true }; // in the same block, in the next one
+
+TEST_ROWS(a_trigger_that_is_delayed_is_at_the_start_of_its_block, is_next)
+{
+  SCOPED(rig_free) FxRig rig;
+  fake_rig(&rig, &fake, 1, 64);
+  const uint32_t param = (uint32_t)fx_param_find(rig.fx, "trigger");
+  const uint32_t first = fake.n_sets;
+  rig.fx->set_at(rig.node, param, 1.0, 9);
+  run_block(&rig, is_next[row] ? 64 : 0);
+  rig.fx->set_at(rig.node, param, 1.0, 17);
+  run_block(&rig, 640);
+  check_trigger(first, (const double[]){ 2.0, 0.0, 2.0, 0.0 }, (const uint32_t[]){ 0, 1, 2, 3 }, 4);
+  ck_assert_uint_eq(fake.sets[first].frame, 9);
+  ck_assert_uint_eq(fake.sets[first + 2U].frame, 0); // its block may be shorter
+}
+
+TEST(a_trigger_is_played_once_also_among_more_changes_than_a_block_keeps)
+{
+  SCOPED(rig_free) FxRig rig;
+  fake_rig(&rig, &fake, 1, 64);
+  rig_set(&rig, "trigger", 1.0);
+  rig_set(&rig, "trigger", 0.0);
+  change_too_often(&rig);
+  const uint32_t first = run_block(&rig, 640);
+  double values[4] = { 0.0 };
+  ck_assert_uint_eq(fake_plugin_values(&fake, first, TRIGGER, values, ARRAY_LEN(values)), 2);
+  ck_assert(values[0] == 2.0 && values[1] == 0.0);
 }
 
 TEST(a_trigger_in_the_rack_is_not_played)

@@ -135,7 +135,8 @@ typedef struct EngineStatus {
   uint64_t edits_refused;
   WorkerState worker;
   int32_t worker_pid;         ///< Process id of the worker; 0: none
-  uint64_t worker_restarts;   ///< Number of processes that replaced a lost one
+  uint64_t worker_restarts;   ///< Number of processes that replaced another one
+  uint64_t worker_renewals;   ///< Of these, because plugins have new code: no process was lost
   uint64_t quarantined;       ///< Number of racks reverted because they crashed two processes in a
                               ///< row
   uint64_t nodes_quarantined; ///< Number of nodes that went into quarantine for the same reason:

@@ -108,6 +108,7 @@ engine_tell_supervisor(Engine* const engine, EngineStatus* const status)
   status->worker = supervisor.state;
   status->worker_pid = (int32_t)supervisor.pid;
   status->worker_restarts = supervisor.n_starts;
+  status->worker_renewals = supervisor.n_renewals;
   status->quarantined = supervisor.n_quarantined;
   status->nodes_quarantined = supervisor.n_nodes_quarantined;
   memcpy(status->worker_note, supervisor.note, sizeof(status->worker_note));

@@ -26,15 +26,17 @@ live_has_worker(const EngineStatus* const engine)
 }
 
 /// Log the loss or return of a worker.  A worker may be lost and replaced between two polls, which
-/// the counter shows.  If the note is still the old one, wait for the new one.
+/// the counter shows; one that is replaced because plugins have new code is not lost.  If the note
+/// is still the old one, wait for the new one.
 static bool
 log_worker(LiveWatch* const watch, const LiveLog* const log, const EngineStatus* const engine)
 {
   const bool is_there = live_has_worker(engine);
   const bool is_another = engine->worker_restarts > watch->worker_restarts;
+  const bool is_renewed = engine->worker_renewals > watch->worker_renewals;
   const bool is_new =
       engine->worker_note[0] && strcmp(engine->worker_note, watch->worker_note) != 0;
-  const bool is_lost = watch->had_worker && (!is_there || is_another) && is_new;
+  const bool is_lost = watch->had_worker && (!is_there || (is_another && !is_renewed)) && is_new;
   if (is_new) {
     live_log_event(log, is_lost ? EVENT_WORKER_LOST : EVENT_WORKER_NOTE, engine->worker_note);
     memcpy(watch->worker_note, engine->worker_note, sizeof(watch->worker_note));
@@ -47,6 +49,7 @@ log_worker(LiveWatch* const watch, const LiveLog* const log, const EngineStatus*
     snprintf(text, sizeof(text), "process %d has taken over", (int)engine->worker_pid);
     live_log_event(log, EVENT_WORKER_BACK, text);
     watch->worker_restarts = engine->worker_restarts;
+    watch->worker_renewals = engine->worker_renewals;
   }
   watch->had_worker = watch->had_worker || is_there;
   if (engine->nodes_quarantined > watch->nodes_quarantined) {

@@ -10,7 +10,7 @@
 
 typedef struct LiveWatch {
   uint64_t logged[LIVE_WATCH_MAX]; ///< Counters at the last poll
-  uint64_t worker_restarts, quarantined, nodes_quarantined;
+  uint64_t worker_restarts, worker_renewals, quarantined, nodes_quarantined;
   bool had_worker; ///< A worker was there since the last report of a lost worker
   char worker_note[sizeof(((EngineStatus*)NULL)->worker_note)]; ///< Note of the last report
 } LiveWatch;

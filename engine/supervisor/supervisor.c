@@ -307,6 +307,7 @@ supervisor_status(Supervisor* const supervisor, SupervisorStatus* const status)
   *status = (SupervisorStatus){ .state = state_of_worker(supervisor),
                                 .pid = child ? process_id(child->process) : 0,
                                 .n_starts = supervisor->n_starts,
+                                .n_renewals = supervisor->n_renewals,
                                 .n_quarantined = supervisor->n_quarantined,
                                 .n_nodes_quarantined = supervisor->n_nodes_quarantined };
   memcpy(status->note, supervisor->note, sizeof(status->note));

@@ -71,6 +71,7 @@ typedef struct SupervisorStatus {
   WorkerState state;                ///< Never WORKER_IN_PROCESS
   int64_t pid;                      ///< 0: no process
   uint64_t n_starts;                ///< Number of workers that replaced a lost or exchanged one
+  uint64_t n_renewals;              ///< Of these, because plugins have new code
   uint64_t n_quarantined;           ///< Racks
   uint64_t n_nodes_quarantined;     ///< Nodes
   char note[SUPERVISOR_NOTE_BYTES]; ///< The last problem, "" for none

@@ -60,11 +60,13 @@ exchange(Supervisor* const supervisor)
 {
   Child* const left = supervisor->worker;
   if (left) {
+    const bool has_lost_device = !left->is_stuck && left->status.needs_new_process;
     snprintf(supervisor->note, sizeof(supervisor->note), "worker %d replaces worker %d, %s",
              (int)process_id(supervisor->next->process), (int)process_id(left->process),
-             left->is_stuck                   ? "in which a plugin hung"
-             : left->status.needs_new_process ? "whose device hung or was lost"
-                                              : "which had old code of plugins");
+             left->is_stuck    ? "in which a plugin hung"
+             : has_lost_device ? "whose device hung or was lost"
+                               : "which had old code of plugins");
+    supervisor->n_renewals += !left->is_stuck && !has_lost_device;
     supervisor_keep_counts(supervisor, left);
   }
   supervisor->wants_exchange = false;

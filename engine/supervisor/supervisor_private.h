@@ -126,7 +126,7 @@ struct Supervisor {
   Child* next;       ///< In preparation to take over; NULL: none
   WorkerFacts facts; ///< The newest of all workers; the serial continues from worker to worker
   WorkerCounts past; ///< Counters of past workers
-  uint64_t n_starts, n_quarantined, n_nodes_quarantined;
+  uint64_t n_starts, n_renewals, n_quarantined, n_nodes_quarantined;
   char note[SUPERVISOR_NOTE_BYTES], quarantine[SUPERVISOR_NOTE_BYTES];
 
   // [supervisor]

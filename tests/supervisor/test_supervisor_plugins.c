@@ -126,6 +126,7 @@ TEST(new_code_of_plugins_gets_a_new_process_while_the_old_one_plays)
   ck_assert_msg(!reply.status, "%s", reply.text);
   ck_assert_int_ne(rig_status(&rig).worker_pid, before);
   ck_assert_uint_eq(rig_status(&rig).worker_restarts, 1U);
+  ck_assert_uint_eq(rig_status(&rig).worker_renewals, 1U);
   assert_says(rig_status(&rig).worker_note, "old code of plugins");
   await_health(&rig, HALF);
   rig_stop(&rig);

@@ -67,6 +67,24 @@ TEST(a_problem_of_a_running_worker_is_reported_once)
   assert_said("warprack run: worker.note: cannot plan the rack again\n");
 }
 
+TEST(a_worker_that_is_replaced_for_new_code_of_plugins_is_not_lost)
+{
+  open_journal();
+  EngineStatus engine = { .worker = WORKER_RUNNING, .worker_pid = 8 };
+  ck_assert(!live_watch_poll(&watch, &journal, &engine));
+  engine.worker_restarts = engine.worker_renewals = 1;
+  engine.worker_pid = 9;
+  strcpy(engine.worker_note, "worker 9 replaces worker 8, which had old code of plugins");
+  ck_assert(!live_watch_poll(&watch, &journal, &engine));
+  engine.worker = WORKER_RESTING;
+  strcpy(engine.worker_note, "worker 9: crashed");
+  ck_assert(live_watch_poll(&watch, &journal, &engine));
+  assert_said("warprack run: worker.note: worker 9 replaces worker 8, which had old code of "
+              "plugins\n"
+              "warprack run: worker.back: process 9 has taken over\n"
+              "warprack run: worker.lost: worker 9: crashed\n");
+}
+
 TEST(a_node_in_quarantine_is_reported_once)
 {
   open_journal();

@@ -88,7 +88,9 @@ need_catalogue(Error* const error)
     return STATUS_OK;
   }
   return status == STATUS_NOT_FOUND
-             ? error_set(error, status, "no plugins are known; run `warprack scan`")
+             ? error_set(
+                   error, status,
+                   "no plugins are known; run `warprack scan`, or send /server/scan to a server")
              : status;
 }
 

@@ -179,9 +179,7 @@ static void
 request_reload(Live* const live, const uint64_t now_ns)
 {
   const bool has_file = live->reload.socket >= 0;
-  if (live_plugins_are_known()) {
-    live_plugins_want(&live->plugins);
-  }
+  live_plugins_want_for_reload(&live->plugins);
   if (!has_file) {
     live_log_event(&live->log, EVENT_RACK_REFUSED,
                    "SIGHUP: there is no rack file in the server's folder to read");
@@ -194,10 +192,10 @@ request_reload(Live* const live, const uint64_t now_ns)
 }
 
 static void
-poll_plugins(Live* const live)
+poll_plugins(Live* const live, const uint64_t now_ns)
 {
   PluginsNews news;
-  if (live_plugins_poll(&live->plugins, live->engine, &news)) {
+  if (live_plugins_poll(&live->plugins, live->engine, now_ns, &news)) {
     pthread_mutex_lock(&live->audio_lock);
     live->scan = (ControlScan){ .n_ended = live->scan.n_ended + 1U,
                                 .n_plugins = news.n_plugins,
@@ -226,7 +224,7 @@ static void
 poll_reload(Live* const live, const uint64_t now_ns)
 {
   char text[1024];
-  if (live_plugins_are_open(&live->plugins)) {
+  if (live_plugins_delay_reload(&live->plugins)) {
     return; // the rack may name plugins that the scan finds
   }
   const ReloadNews news = reload_poll(&live->reload, now_ns, text, sizeof(text));
@@ -258,7 +256,7 @@ main_loop(Live* const live)
     if (taken == SIGHUP) {
       request_reload(live, now_ns);
     }
-    poll_plugins(live);
+    poll_plugins(live, now_ns);
     poll_reload(live, now_ns);
     const IoStatus io = poll_io(live);
     check_all(live, &io, now_ns);

@@ -18,22 +18,23 @@ live_plugins_want(LivePlugins* const plugins)
   atomic_store(&plugins->is_wanted, true);
 }
 
-bool
-live_plugins_are_open(const LivePlugins* const plugins)
+void
+live_plugins_want_for_reload(LivePlugins* const plugins)
 {
-  return plugins->child.process || atomic_load(&plugins->is_wanted);
+  plugins->reload = LIVE_PLUGINS_RELOAD_WANTED;
+  live_plugins_want(plugins);
+}
+
+bool
+live_plugins_delay_reload(const LivePlugins* const plugins)
+{
+  return plugins->reload != LIVE_PLUGINS_NO_RELOAD;
 }
 
 void
 live_plugins_stop(LivePlugins* const plugins)
 {
   scan_child_stop(&plugins->child);
-}
-
-bool
-live_plugins_are_known(void)
-{
-  return catalogue_current() != NULL;
 }
 
 bool
@@ -136,26 +137,51 @@ renew(Engine* const engine, PluginsNews* const news, Error* const error)
 
 // ---- the scan ----
 
-/// Start a scan if one is requested.
-static Status
-start(LivePlugins* const plugins, Error* const error)
+/// True if a scan that is requested may start now.
+static bool
+may_start(const LivePlugins* const plugins, const uint64_t now_ns)
 {
-  return !plugins->child.process && atomic_exchange(&plugins->is_wanted, false)
-             ? scan_child_start(&plugins->child, error)
-             : STATUS_OK;
+  return !plugins->child.process &&
+         (plugins->reload == LIVE_PLUGINS_RELOAD_WANTED || now_ns >= plugins->rest_until_ns);
+}
+
+/// Start a scan if one is requested and may start.
+static Status
+start(LivePlugins* const plugins, const uint64_t now_ns, Error* const error)
+{
+  if (!may_start(plugins, now_ns) || !atomic_exchange(&plugins->is_wanted, false)) {
+    return STATUS_OK;
+  }
+  if (plugins->reload == LIVE_PLUGINS_RELOAD_WANTED) {
+    plugins->reload = LIVE_PLUGINS_RELOAD_RUNS;
+  }
+  return scan_child_start(&plugins->child, error);
+}
+
+static void
+end(LivePlugins* const plugins, const uint64_t now_ns)
+{
+  plugins->rest_until_ns = now_ns + LIVE_PLUGINS_REST_NS;
+  if (plugins->reload == LIVE_PLUGINS_RELOAD_RUNS) {
+    plugins->reload = LIVE_PLUGINS_NO_RELOAD;
+  }
 }
 
 bool
-live_plugins_poll(LivePlugins* const plugins, Engine* const engine, PluginsNews* const news)
+live_plugins_poll(LivePlugins* const plugins, Engine* const engine, const uint64_t now_ns,
+                  PluginsNews* const news)
 {
   Error error = { STATUS_OK, "" };
-  bool has_ended = start(plugins, &error) != STATUS_OK;
+  bool has_ended = start(plugins, now_ns, &error) != STATUS_OK;
   *news = (PluginsNews){ .text = "" };
   if (plugins->child.process && scan_child_has_ended(&plugins->child, &error)) {
     has_ended = true;
     if (!error.status) {
       (void)renew(engine, news, &error);
     }
+  }
+  if (has_ended) {
+    end(plugins, now_ns);
   }
   if (error.status) {
     news->has_failed = true;

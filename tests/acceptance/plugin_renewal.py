@@ -4,7 +4,9 @@
     plugin_renewal.py PROGRAM
 
 A plugin's file is replaced under a running server.  After SIGHUP another worker with the new code takes over.  After the loss of the worker the server finds the changed file by itself, and the rack plays again.  A
-plugin that is gone plays on.  A new one can be used, and a rack file that names it is read after the scan.
+plugin that is gone plays on.  A new one can be used, and a rack file that names it is read after the scan.  Clients
+that request scans all the time neither cause one after another nor delay SIGHUP.  A server that began without plugins
+finds them, too.
 """
 
 from common import *
@@ -54,6 +56,11 @@ with scratch():
         other_worker(server, before)
         assert "old code of plugins" in server.status()["worker_note"], server.status()["worker_note"]
 
+        assert "worker.lost" not in server.output(), server.output()  # so no scan follows
+        n_scans = scans(server)
+        time.sleep(1.0)
+        assert scans(server) == n_scans, server.output()
+
         before = server.status()
         install("effects.so")
         os.kill(before["worker_pid"], signal.SIGSEGV)
@@ -71,4 +78,28 @@ with scratch():
         assert "are gone" in server.output(), server.output()
         server.osc.do("/node/gain/gain", -12.0)
         server.wait_until_wet(n_blocks=20)
+
+        began, before = time.monotonic(), scans(server)
+        while time.monotonic() < began + 3.0:
+            server.osc.do("/server/scan")
+            time.sleep(0.02)
+        assert scans(server) <= before + 2, server.output()
+        n_reloads = server.output().count("rack.re")
+        server.process.send_signal(signal.SIGHUP)
+        for _ in range(100):
+            server.osc.do("/server/scan")
+            time.sleep(0.02)
+        assert server.output().count("rack.re") > n_reloads, server.output()
+
+    for name in os.listdir("."):
+        if name.startswith("warprack"):
+            shutil.rmtree(name)
+    with open("none.rack", "w", encoding="utf-8") as file:
+        file.write("chain gain 0dB\n")
+    with Server("none.rack", "--io", "dummy", "--block", "256") as server:
+        reply = server.osc.ask("/rack/do", "add d ladspa effects/gain")
+        assert "/server/scan" in str(reply), reply
+        install("effects.so")
+        renew(server)
+        server.osc.do("/rack/do", "add d ladspa effects/gain")
     print("new, changed and gone plugins: the server plays on")

@@ -357,14 +357,16 @@ TEST(without_a_catalogue_no_plugins_are_known)
   setenv("XDG_CACHE_HOME", "/nowhere", 1);
   for (uint32_t i = 0; i < 2U; ++i) {
     ck_assert_int_eq(search("Tube"), STATUS_NOT_FOUND);
-    ck_assert_str_eq(fault.text, "no plugins are known; run `warprack scan`");
+    ck_assert_str_eq(fault.text,
+                     "no plugins are known; run `warprack scan`, or send /server/scan to a server");
   }
   ck_assert_ptr_null(catalogue_current());
   use_some();
   ck_assert_int_eq(search("Tube"), STATUS_OK);
   catalogue_use(NULL);
   ck_assert_int_eq(search("Tube"), STATUS_NOT_FOUND);
-  ck_assert_str_eq(fault.text, "no plugins are known; run `warprack scan`");
+  ck_assert_str_eq(fault.text,
+                   "no plugins are known; run `warprack scan`, or send /server/scan to a server");
 }
 
 /// Write the user's file, in a folder that becomes the one of the cache.

@@ -107,7 +107,7 @@ describe(const CatalogueChange* const change, PluginsNews* const news)
   }
   if (change->n_others && (size_t)n < sizeof(news->text)) {
     n += snprintf(text + n, sizeof(news->text) - (size_t)n,
-                  "; read the rack again for those with other parameters: %s", change->names);
+                  "; read the rack again for those with other parameters or inputs: %s", change->names);
   }
   if (change->n_gone && (size_t)n < sizeof(news->text)) {
     snprintf(text + n, sizeof(news->text) - (size_t)n, "; %u that were used are gone",

@@ -144,8 +144,9 @@ void rack_free(Rack* rack);
 NODISCARD Status rack_parse(const char* text, const char* place, const Rack* previous, Rack** out,
                             Error* error);
 
-/// As rack_parse(), for the canonical text of a rack whose plugins may have had other parameters: a
-/// value that a plugin does not take is left out.
+/// As rack_parse(), for the canonical text of a rack whose plugins may have had other parameters
+/// and inputs: a value that a plugin does not take, and a connection to an input that it does not
+/// have, are left out.  All nodes stay.
 NODISCARD Status rack_parse_copy(const char* text, const char* place, Rack** out, Error* error);
 
 /// Print the canonical text: one `add` per node in order, then one `connect` per connection, then

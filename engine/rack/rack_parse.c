@@ -100,23 +100,21 @@ parse_insert(Parser* const parser)
   return rack_parse_values(parser, node);
 }
 
-/// Read two ends, for `connect` and `disconnect`.
+/// Read an end, for `connect` and `disconnect`.
 static Status
-parse_ends(Parser* const parser, const char* const usage, RackEnd ends[const 2])
+parse_end(Parser* const parser, const char* const usage, RackEnd* const end)
 {
-  for (uint32_t i = 0; i < 2U; ++i) {
-    Token token;
-    if (parser_expect(parser, TOKEN_WORD, usage, &token)) {
-      return STATUS_BAD_RACK;
-    }
-    Error cause;
-    if (rack_read_end(parser->rack, token.text, &ends[i], &cause)) {
-      const char* const next = parser_next_statement(parser, &token);
-      return parser_foreign_mark(parser, &token)
-                 ? parser_fail(parser, token.offset, STATUS_BAD_RACK, "unexpected \"%.60s\"; %s",
-                               token.text, next ? next : usage)
-                 : parser_pass_on(parser, token.offset, &cause);
-    }
+  Token token;
+  if (parser_expect(parser, TOKEN_WORD, usage, &token)) {
+    return STATUS_BAD_RACK;
+  }
+  Error cause;
+  if (rack_read_end(parser->rack, token.text, end, &cause)) {
+    const char* const next = parser_next_statement(parser, &token);
+    return parser_foreign_mark(parser, &token)
+               ? parser_fail(parser, token.offset, STATUS_BAD_RACK, "unexpected \"%.60s\"; %s",
+                             token.text, next ? next : usage)
+               : parser_pass_on(parser, token.offset, &cause);
   }
   return STATUS_OK;
 }
@@ -161,17 +159,40 @@ remember(Parser* const parser, const RackEnd ends[const 2], const size_t offset)
   return STATUS_OK;
 }
 
+/// True in a copy if the second of the two ends here is an input that its plugin does not have.
+static bool
+leads_nowhere(const Parser* const parser)
+{
+  const char* const to = parser->next.text;
+  char name[RACK_NAME_BYTES];
+  snprintf(name, sizeof(name), "%.*s", (int)strcspn(to, ".:"), to);
+  const RackNode* const node = parser->is_copy ? rack_find(parser->rack, name) : NULL;
+  if (!node || !node->fx->source) {
+    return false;
+  }
+  RackEnd end = { 0 };
+  const Status status = rack_read_end(parser->rack, to, &end, NULL);
+  return status ? status == STATUS_NOT_FOUND : node->fx->is_source && !end.side;
+}
+
 /// "connect" end end [ "gain" "=" value ]
 static Status
 parse_connect(Parser* const parser)
 {
+  static const char usage[] = "write: connect FROM TO [gain=-6dB]";
   begin(parser, false);
   const size_t offset = parser->now.offset;
+  const bool is_left_out = leads_nowhere(parser);
   RackEnd ends[2];
   double gain_db = 0.0;
-  Status status = parse_ends(parser, "write: connect FROM TO [gain=-6dB]", ends);
+  Status status = parse_end(parser, usage, &ends[0]);
+  if (!status && is_left_out) {
+    parser_advance(parser);
+  } else if (!status) {
+    status = parse_end(parser, usage, &ends[1]);
+  }
   status = status ? status : parse_gain(parser, &gain_db);
-  if (status) {
+  if (status || is_left_out) {
     return status;
   }
   Error cause;
@@ -185,9 +206,11 @@ parse_connect(Parser* const parser)
 static Status
 parse_disconnect(Parser* const parser)
 {
+  static const char usage[] = "write: disconnect FROM TO";
   const size_t offset = parser->now.offset;
   RackEnd ends[2];
-  const Status status = parse_ends(parser, "write: disconnect FROM TO", ends);
+  Status status = parse_end(parser, usage, &ends[0]);
+  status = status ? status : parse_end(parser, usage, &ends[1]);
   Error cause;
   if (!status && rack_remove_edges(parser->rack, ends[0], ends[1], &cause)) {
     return parser_pass_on(parser, offset, &cause);

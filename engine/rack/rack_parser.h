@@ -21,7 +21,7 @@ typedef struct Parser {
   Rack* rack;
   const Rack* previous; ///< May be NULL
   bool is_document;     ///< False: an edit of an existing rack
-  bool is_copy;         ///< Of a document whose plugins may have had other parameters
+  bool is_copy;         ///< See rack_parse_copy()
   bool has_begun;       ///< begin() has removed the connection of the empty rack
   bool* given;          ///< Parameters of the current node that have a value, backend last
   uint32_t n_given;     ///< Room in `given`

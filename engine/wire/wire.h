@@ -87,8 +87,8 @@ typedef struct WireConfig {
   /// gpu_deadline_ns, gpu_may_sleep and gpu_may_be_lost are sent; the other members arrive as zero.
   EngineConfig engine;
   char root[WIRE_PATH_BYTES]; ///< Folder that file names in racks are relative to
-  const Rack* rack; ///< Files that this rack names may be outside of `root`; NULL: none.  As
-                    ///< WireEdit::rack
+  const Rack* rack; ///< Files that this rack names may be outside of `root`; NULL: none, or a rack
+                    ///< whose EDIT would be refused.  As WireEdit::rack
   int recorder_fd;  ///< recorder_fd(); as WireArm::ring_fd
 } WireConfig;
 
@@ -102,7 +102,9 @@ typedef struct WireEdit {
   uint64_t id;
   uint64_t at_frame, stamp;
   const Rack* rack; ///< Sent: borrowed.  Received: owned by the message; uids, next_uid and
-                    ///< quarantines as sent
+                    ///< quarantines as sent.  NULL: see `refusal`
+  Error refusal;    ///< Received: why the document is no rack in this process, whose catalogue may
+                    ///< lack a plugin, or say that it cannot be used.  STATUS_OK: it is one
 } WireEdit;
 
 typedef struct WireSet {

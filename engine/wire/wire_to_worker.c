@@ -62,25 +62,32 @@ write_rack(Coder* const coder, const Rack* const rack)
   free(text);
 }
 
-static Rack*
-parse_rack(Coder* const coder, const char* const text, const RackUid* const uids,
-           const uint32_t n_nodes, const RackUid next_uid)
+/// Read the document.  If it is no rack in this process, `refusal` says why, and *rack is NULL.
+static void
+parse_rack(Coder* const coder, const char* const text, Rack** const rack, Error* const refusal)
 {
-  Rack* rack = NULL;
-  Error error = { STATUS_OK, "" };
   // The server may hold plugins of an earlier catalogue.
-  Status status = rack_parse_copy(text, "document", &rack, &error);
-  status = status ? status : rack_set_uids(rack, uids, n_nodes, next_uid, &error);
-  if (status) {
-    rack_free(rack);
-    coder_fail(coder, status == STATUS_NO_MEM ? STATUS_NO_MEM : STATUS_BAD_ARG, "%s", error.text);
-    return NULL;
+  if (rack_parse_copy(text, "document", rack, refusal) == STATUS_NO_MEM) {
+    coder_fail(coder, STATUS_NO_MEM, "%s", refusal->text);
   }
-  return rack;
+}
+
+/// Give a rack its uids and quarantines.
+static void
+number_rack(Coder* const coder, Rack* const rack, const RackUid* const uids, const uint32_t n_nodes,
+            const RackUid next_uid, const uint32_t* const quarantines)
+{
+  Error error = { STATUS_OK, "" };
+  const Status status = rack_set_uids(rack, uids, n_nodes, next_uid, &error);
+  if (status) {
+    coder_fail(coder, status, "%s", error.text);
+  } else {
+    set_quarantines(coder, rack, quarantines);
+  }
 }
 
 static Rack*
-read_rack(Coder* const coder)
+read_rack(Coder* const coder, Error* const refusal)
 {
   uint32_t next_uid = 0;
   uint32_t n_nodes = 0;
@@ -98,11 +105,11 @@ read_rack(Coder* const coder)
     if (strlen(text) != n_text) {
       coder_fail(coder, STATUS_BAD_ARG, "the document holds a zero");
     } else {
-      rack = parse_rack(coder, text, uids, n_nodes, next_uid);
+      parse_rack(coder, text, &rack, refusal);
     }
   }
   if (rack) {
-    set_quarantines(coder, rack, quarantines);
+    number_rack(coder, rack, uids, n_nodes, next_uid, quarantines);
   }
   free(text);
   free(quarantines);
@@ -111,12 +118,12 @@ read_rack(Coder* const coder)
 }
 
 static void
-code_rack(Coder* const coder, const Rack** const rack)
+code_rack(Coder* const coder, const Rack** const rack, Error* const refusal)
 {
   if (coder->writes) {
     write_rack(coder, *rack);
   } else {
-    *rack = read_rack(coder);
+    *rack = read_rack(coder, refusal);
   }
 }
 
@@ -171,7 +178,8 @@ wire_code_config(Coder* const coder, WireConfig* const config)
   bool has_rack = config->rack;
   coder_bool(coder, &has_rack, "rack");
   if (has_rack) {
-    code_rack(coder, &config->rack);
+    Error refusal; // the EDIT of the same rack is answered with it
+    code_rack(coder, &config->rack, &refusal);
   }
 }
 
@@ -196,7 +204,7 @@ wire_code_edit(Coder* const coder, WireEdit* const edit)
   coder_u64(coder, &edit->id);
   coder_u64(coder, &edit->at_frame);
   coder_u64(coder, &edit->stamp);
-  code_rack(coder, &edit->rack);
+  code_rack(coder, &edit->rack, &edit->refusal);
 }
 
 static void

@@ -236,11 +236,15 @@ disarm(WorkerLoop* const loop)
 static void
 on_edit(WorkerLoop* const loop, const WireEdit* const wanted)
 {
-  const Status status =
-      worker_calls.edit(loop->worker, wanted->id, wanted->rack, wanted->at_frame, wanted->stamp);
-  if (status) { // otherwise on_replied() sends the reply
+  Error error = wanted->refusal;
+  if (wanted->rack) {
+    error.status =
+        worker_calls.edit(loop->worker, wanted->id, wanted->rack, wanted->at_frame, wanted->stamp);
+  }
+  if (error.status) { // otherwise on_replied() sends the reply
     WireMessage answer = { .kind = WIRE_REPLY, .reply = { .id = wanted->id } };
-    answer.reply.reply.status = status;
+    answer.reply.reply.status = error.status;
+    snprintf(answer.reply.reply.text, sizeof(answer.reply.reply.text), "%s", error.text);
     answer.reply.facts = facts_now(loop);
     send_message(loop, &answer);
   }

@@ -8,6 +8,7 @@
 #include "tests/support/set_by_name.h"
 #include "tests/support/suite.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -362,6 +363,31 @@ TEST(a_copy_leaves_out_values_that_a_plugin_does_not_take)
   rack_free(rack);
   ck_assert_int_ne(rack_parse_copy("add b gain gone=3", "x", &rack, &why), STATUS_OK);
   ck_assert_int_ne(rack_parse_copy("add a lv2 " TUBE " gone=", "x", &rack, &why), STATUS_OK);
+}
+
+TEST(a_copy_leaves_out_connections_to_inputs_that_a_plugin_does_not_have)
+{
+  static const char nodes[] = "add g gain\nadd s lv2 \"urn:test:synth\"\n";
+  static const char* const wrong[] = {
+    "connect g.old s.keys", "connect in g.old",    "connect g x.old",        "connect g s.keys:0",
+    "connect g s:0",        "connect g s.old 3dB", "connect g s.old gain=x", "disconnect g s.old",
+  };
+  char text[256];
+  Rack* rack = NULL;
+  Error why;
+  snprintf(text, sizeof(text),
+           "%sconnect in g\nconnect g s\nconnect g s.old:2 gain=-6dB\n"
+           "connect g s.keys\nconnect s out\n",
+           nodes);
+  ck_assert_int_ne(rack_parse(text, "x", NULL, &rack, &why), STATUS_OK);
+  OK(rack_parse_copy(text, "x", &rack, &error));
+  SCOPED_MEMORY char* const printed = rack_print(rack);
+  rack_free(rack);
+  ck_assert_str_eq(printed + strlen(nodes), "connect in g\nconnect g s.keys\nconnect s out\n");
+  for (size_t w = 0; w < ARRAY_LEN(wrong); ++w) {
+    snprintf(text, sizeof(text), "%s%s\n", nodes, wrong[w]);
+    ck_assert_msg(rack_parse_copy(text, "x", &rack, &why) != STATUS_OK, "%s", wrong[w]);
+  }
 }
 
 SUITE_MAIN("rack_plugins")

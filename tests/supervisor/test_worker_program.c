@@ -8,6 +8,7 @@
 #include "engine/base/sealed_text.h"
 #include "engine/ring/ring.h"
 #include "plugins/catalogue.h"
+#include "plugins/format.h"
 #include "tests/support/program.h"
 #include "tests/support/scoped.h"
 #include "tests/support/scratch.h"
@@ -172,6 +173,39 @@ TEST(the_worker_takes_a_catalogue_of_plugins)
   SCOPED(stop) Rig rig;
   start(&rig, ".", "");
   send_plugins(&rig, sealed(CATALOGUE_START));
+  ck_assert(!edit(&rig, "chain a: invert"));
+}
+
+/// Write a catalogue with one plugin, "x/eq".  `fault`: why it cannot be used; "": it can.
+static void
+write_catalogue(char text[const 512], const char* const format, const char* const fault)
+{
+  snprintf(text, 512,
+           CATALOGUE_START "bundle\t%s\t/b\t1\t\n"
+                           "plugin\t%s\tx/eq\tEq\t\t\t\t%s\t\n"
+                           "binary\t/b\t/b\t1\t2\t3\n"
+                           "port\t0\taudio\t\tin\tIn\t\t\tnone\t0\t0\t0\t0\n",
+           format, format, fault);
+}
+
+TEST(a_rack_with_a_plugin_that_cannot_be_used_is_refused_and_the_worker_goes_on)
+{
+  char text[512];
+  char document[64];
+  uint32_t n_formats = 0;
+  const char* const format = plugin_formats(&n_formats)[0]->name;
+  Catalogue* catalogue = NULL;
+  write_catalogue(text, format, "");
+  OK(catalogue_new(strdup(text), strlen(text), &catalogue, &error));
+  catalogue_use(catalogue);
+  snprintf(document, sizeof(document), "chain a: %s x/eq", format);
+  SCOPED(stop) Rig rig;
+  start(&rig, ".", document); // the worker has no catalogue yet
+  ck_assert_int_eq(edit(&rig, document), STATUS_NOT_FOUND);
+  write_catalogue(text, format, "needs a feature");
+  send_plugins(&rig, sealed(text));
+  ck_assert_int_eq(edit(&rig, document), STATUS_NO_BACKEND);
+  assert_says(rig.last.reply.reply.text, "\"x/eq\" cannot be used: needs a feature");
   ck_assert(!edit(&rig, "chain a: invert"));
 }
 

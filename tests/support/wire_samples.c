@@ -498,7 +498,8 @@ wire_field_out_of_range(const WireMessage* const m)
   case WIRE_ARM:
     return arm_out_of_range(&m->arm);
   case WIRE_EDIT:
-    return rack_out_of_range(m->edit.rack);
+    return m->edit.rack ? rack_out_of_range(m->edit.rack)
+                        : (m->edit.refusal.status ? NULL : "refusal");
   case WIRE_SET:
     return set_out_of_range(&m->set);
   case WIRE_PLUGINS:

@@ -175,12 +175,12 @@ is_taken(const WireKind kind, const Body body)
   ck_assert_uint_eq(message.kind, kind);
   const char* const wrong = wire_field_out_of_range(&message);
   ck_assert_msg(!wrong, "kind %u: %s out of range", kind, wrong);
-  const Body again = encoded(&message);
   if (kind != WIRE_EDIT && kind != WIRE_CONFIG) { // different texts can be the same document
+    const Body again = encoded(&message);
     ck_assert_msg(again.n == body.n && !memcmp(again.bytes, body.bytes, body.n),
                   "kind %u: the message encodes to another body", kind);
+    free(again.bytes);
   }
-  free(again.bytes);
   wire_message_clear(&message);
   return true;
 }

@@ -164,21 +164,45 @@ TEST(invalid_uids_are_refused_and_change_nothing)
   wire_samples_clear();
 }
 
-TEST(an_invalid_document_is_refused)
+/// Decode an EDIT of a document with one uid.
+static Status
+decode_document(const char* const text, WireMessage* const received, Error* const error)
 {
-  static const char* const wrong[] = { "add a nothing", "add a gain\nadd b gain", "",
+  unsigned char bytes[256] = { 0 };
+  const uint32_t n_text = (uint32_t)strlen(text);
+  const uint32_t words[] = { 7, 0, 0, 0, 0, 0, 100, 1, 20, 0, n_text };
+  memcpy(bytes, words, sizeof(words));
+  memcpy(bytes + sizeof(words), text, n_text);
+  return wire_decode(WIRE_WORKER, WIRE_EDIT, bytes, (uint32_t)sizeof(words) + n_text, -1, received,
+                     error);
+}
+
+TEST(a_document_that_is_no_rack_here_arrives_with_the_reason)
+{
+  static const char* const wrong[] = { "add a nothing", "add a gain\nadd a gain", "add a lv2 x",
                                        "add a gain\nadd b gain\nconnect a b\nconnect b a" };
   for (uint32_t w = 0; w < ARRAY_LEN(wrong); ++w) {
-    unsigned char bytes[256] = { 0 };
-    const uint32_t n_text = (uint32_t)strlen(wrong[w]);
-    const uint32_t words[] = { 0, 0, 0, 0, 0, 0, 100, 1, 20, n_text }; // always one uid
-    memcpy(bytes, words, sizeof(words));
-    memcpy(bytes + sizeof(words), wrong[w], n_text);
+    SCOPED(wire_message_clear) WireMessage received;
+    OK(decode_document(wrong[w], &received, &error));
+    ck_assert_uint_eq(received.edit.id, 7);
+    ck_assert_ptr_null(received.edit.rack);
+    ck_assert_int_ne(received.edit.refusal.status, STATUS_OK);
+    assert_says(received.edit.refusal.text, "document:");
+  }
+  SCOPED(wire_message_clear) WireMessage received;
+  OK(decode_document("add a gain", &received, &error));
+  ck_assert_ptr_nonnull(received.edit.rack);
+  ck_assert_int_eq(received.edit.refusal.status, STATUS_OK);
+}
+
+TEST(a_rack_with_another_number_of_nodes_than_uids_is_refused)
+{
+  static const char* const wrong[] = { "", "add a gain\nadd b gain" };
+  for (uint32_t w = 0; w < ARRAY_LEN(wrong); ++w) {
     WireMessage received;
-    Error error;
-    ck_assert(wire_decode(WIRE_WORKER, WIRE_EDIT, bytes, (uint32_t)sizeof(words) + n_text, -1,
-                          &received, &error) == STATUS_BAD_ARG);
-    assert_says(error.text, "EDIT: ");
+    Error why;
+    ck_assert_int_eq(decode_document(wrong[w], &received, &why), STATUS_BAD_ARG);
+    assert_says(why.text, "EDIT: 1 uids for ");
   }
 }
 

@@ -101,6 +101,12 @@ NODISCARD Status catalogue_keep_reports(TextBuffer* text, const Catalogue* catal
 /// are no plugins.  Without a call, the first search reads the user's file. [any, not rt]
 void catalogue_use(Catalogue* catalogue);
 
+/// As catalogue_use(), for a worker, which plays what its server has: a plugin that was only probed
+/// since, so that its report is another, keeps its effect, as in catalogue_exchange().  `catalogue`
+/// is owned by this call, also on error: STATUS_NO_MEM; the old catalogue stays then.
+/// [any, not rt]
+NODISCARD Status catalogue_follow(Catalogue* catalogue, Error* error);
+
 /// Provides the catalogue of the process: `*out` becomes its property.  Called once, by the first
 /// search for a plugin.  Searches of other threads wait meanwhile.
 typedef Status (*CatalogueSource)(void* context, Catalogue** out, Error* error);

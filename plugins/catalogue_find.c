@@ -22,16 +22,35 @@ static void* source_context;
 
 // ---- catalogue ----
 
-void
-catalogue_use(Catalogue* const catalogue)
+/// Make this the catalogue.  Returns the one before. [lock held]
+static Catalogue*
+take_over(Catalogue* const catalogue)
 {
-  pthread_mutex_lock(&lock);
   Catalogue* const before = current;
   current = catalogue;
   is_given = true;
   source = NULL;
+  return before;
+}
+
+void
+catalogue_use(Catalogue* const catalogue)
+{
+  pthread_mutex_lock(&lock);
+  Catalogue* const before = take_over(catalogue);
   pthread_mutex_unlock(&lock);
   catalogue_free(before);
+}
+
+Status
+catalogue_follow(Catalogue* const catalogue, Error* const error)
+{
+  pthread_mutex_lock(&lock);
+  const Status status = known_plugins_keep(catalogue, error);
+  Catalogue* const left = status ? catalogue : take_over(catalogue);
+  pthread_mutex_unlock(&lock);
+  catalogue_free(left);
+  return status;
 }
 
 const Catalogue*

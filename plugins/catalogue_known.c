@@ -139,6 +139,15 @@ is_outdated(const KnownPlugin* const known)
   return at != known;
 }
 
+/// The description of a plugin in a new catalogue; NULL: it has none.
+static const CatalogueText*
+description_of(const KnownPlugin* const known, const Catalogue* const newer)
+{
+  const FxSource* const own = &known->plugin->source;
+  const CatalogueEntry* const entry = catalogue_find_id(newer, own->format, own->id);
+  return entry ? &newer->descriptions[entry - newer->entries] : NULL;
+}
+
 /// Append a plugin that the new catalogue lacks, as it was.
 static void
 keep_gone(TextBuffer* const kept, const KnownPlugin* const known)
@@ -169,26 +178,24 @@ compare(KnownPlugin* const known, const Catalogue* const newer, TextBuffer* cons
         CatalogueChange* const change)
 {
   const Plugin* plugin = known->plugin;
-  const CatalogueEntry* const entry =
-      catalogue_find_id(newer, plugin->source.format, plugin->source.id);
-  if (!entry) {
+  const CatalogueText* const description = description_of(known, newer);
+  if (!description) {
     ++change->n_gone;
     keep_gone(kept, known);
     return STATUS_OK;
   }
-  const CatalogueText description = newer->descriptions[entry - newer->entries];
   const CatalogueText before = without_report(text_of(known));
-  const CatalogueText now = without_report(description);
+  const CatalogueText now = without_report(*description);
   if (same_text(before, now)) {
-    return set_text(known, description); // its report may be another
+    return set_text(known, *description); // its report may be another
   }
   ++change->n_changed;
   if (same_but_binary(before, now)) {
-    return set_text(known, description);
+    return set_text(known, *description);
   }
   ++change->n_others;
   add_name(change, plugin);
-  return known_plugin(description, &plugin, NULL) == STATUS_NO_MEM ? STATUS_NO_MEM : STATUS_OK;
+  return known_plugin(*description, &plugin, NULL) == STATUS_NO_MEM ? STATUS_NO_MEM : STATUS_OK;
 }
 
 /// Make a catalogue of the text of one and of plugins that it lacks.
@@ -203,6 +210,25 @@ join(const Catalogue* const catalogue, const TextBuffer* const kept, Catalogue**
   memcpy(text, catalogue->text, catalogue->n_bytes);
   memcpy(text + catalogue->n_bytes, kept->bytes, kept->n);
   return catalogue_new(text, n_bytes, joined, NULL);
+}
+
+static Status
+no_memory(Error* const error)
+{
+  return error_set(error, STATUS_NO_MEM, "out of memory for the catalogue of plugins");
+}
+
+Status
+known_plugins_keep(const Catalogue* const catalogue, Error* const error)
+{
+  Status status = STATUS_OK;
+  for (KnownPlugin* known = known_plugins; known && !status; known = known->next) {
+    const CatalogueText* const now = is_outdated(known) ? NULL : description_of(known, catalogue);
+    if (now && same_text(without_report(text_of(known)), without_report(*now))) {
+      status = set_text(known, *now);
+    }
+  }
+  return status ? no_memory(error) : STATUS_OK;
 }
 
 Status
@@ -222,6 +248,5 @@ known_plugins_renew(Catalogue** const catalogue, CatalogueChange* const change, 
     *catalogue = joined;
   }
   free(text_buffer_take(&kept));
-  return status ? error_set(error, status, "out of memory for the catalogue of plugins")
-                : STATUS_OK;
+  return status ? no_memory(error) : STATUS_OK;
 }

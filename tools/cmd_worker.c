@@ -38,11 +38,8 @@ use_plugins(const int fd, Error* const error)
   Error why = { STATUS_OK, "" };
   Status status = sealed_text_read(fd, CATALOGUE_MAX_BYTES, &text, &n_bytes, &why);
   status = status ? status : catalogue_new(text, n_bytes, &catalogue, &why);
-  if (status) {
-    return error_set(error, status, "catalogue of plugins: %s", why.text);
-  }
-  catalogue_use(catalogue);
-  return STATUS_OK;
+  status = status ? status : catalogue_follow(catalogue, &why);
+  return status ? error_set(error, status, "catalogue of plugins: %s", why.text) : STATUS_OK;
 }
 
 /// Give access to the files of the folder, and of the rack, whose files may be anywhere.

@@ -553,6 +553,36 @@ TEST(a_catalogue_that_is_not_shared_is_not_used)
   ck_assert_int_eq(search("New"), STATUS_NOT_FOUND);
 }
 
+/// A catalogue with one plugin, whose report says that it has this latency.
+static Catalogue*
+probed_catalogue(const uint32_t latency_frames)
+{
+  char report[64];
+  Catalogue* const without = tube_catalogue(1, "Tube");
+  TextBuffer text = { .bytes = NULL };
+  snprintf(report, sizeof(report), "report\t\t\t%u\t0\t0\t0\t0\t0\t0\t0\t0\t0\t0\n",
+           latency_frames);
+  catalogue_write_reports(&text, without, &(const char*){ report });
+  catalogue_free(without);
+  return catalogue_of(&text);
+}
+
+TEST(a_worker_keeps_the_effect_of_a_plugin_that_was_probed)
+{
+  catalogue_use(tube_catalogue(1, "Tube"));
+  const FxInfo* const before = find("Tube");
+  for (uint32_t n = 0; n < 3U; ++n) {
+    OK(catalogue_follow(probed_catalogue(n), &error));
+    ck_assert_ptr_eq(find("Tube"), before);
+  }
+  OK(catalogue_follow(tube_catalogue(2, "Tube"), &error));
+  ck_assert_ptr_ne(find("Tube"), before);
+  catalogue_use(tube_catalogue(1, "Tube")); // others read the report
+  const FxInfo* const without = find("Tube");
+  catalogue_use(probed_catalogue(1));
+  ck_assert_ptr_ne(find("Tube"), without);
+}
+
 static unsigned n_provided;
 
 static Status

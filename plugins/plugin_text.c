@@ -249,6 +249,10 @@ read_value(const Reader* const reader, FieldLine* const line, uint32_t* const pl
     fields_fail(line, STATUS_FILE, "the port %u is no parameter", *place);
     return;
   }
+  if (port->flags & (PORT_FILE | PORT_TEXT)) {
+    fields_fail(line, STATUS_FILE, "the port %u takes no number", *place);
+    return;
+  }
   if (!(port->flags & PORT_RATE)) { // else the range is known when an instance is opened
     *value = fmin(fmax(*value, port->min), port->max);
   }

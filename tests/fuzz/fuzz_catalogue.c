@@ -29,6 +29,19 @@ check_params(const Plugin* const plugin)
   }
 }
 
+static void
+check_presets(const Plugin* const plugin)
+{
+  for (uint32_t p = 0; p < plugin->n_presets; ++p) {
+    for (uint32_t v = 0; v < plugin->presets[p].n_values; ++v) {
+      const uint32_t port = plugin->presets[p].ports[v];
+      fuzz_check(port < plugin->n_ports, "a value of a preset has a port");
+      fuzz_check(!(plugin->ports[port].flags & (PORT_FILE | PORT_TEXT | PORT_OUTPUT)),
+                 "the port of a value takes numbers");
+    }
+  }
+}
+
 /// Read a description, and check that it is written and read again as the same one.
 static void
 try_plugin(const char* const at, const size_t n_bytes, const int is_again)
@@ -42,6 +55,7 @@ try_plugin(const char* const at, const size_t n_bytes, const int is_again)
     fuzz_check(!is_again && error.text[0] != '\0', "an error has a reason");
   } else if (text) {
     check_params(plugin);
+    check_presets(plugin);
     TextBuffer written = { .bytes = NULL };
     plugin_write(&written, plugin);
     fuzz_check(!written.failed, "a plugin can be written");
@@ -99,6 +113,11 @@ fuzz_examples(FuzzVisit* const visit, void* const context)
                     "preset\tLoud\turn:x#loud\t1\t0\t2\t1\t-3\n"
                     "preset\tNothing\t\t0\n"
                     "report\t\tnan,prints\t64\t0\t500\t4096\t0\t2\t1\t0\t1e-7\t0.5\t0\t1\n",
+    CATALOGUE_START "bundle\tlv2\t/b\t1\t\n" // a preset with a number for a file
+                    "plugin\tlv2\turn:y\tY\t\t\t\t\t\n"
+                    "binary\t/b\t/b/y.so\t1\t2\t3\n"
+                    "port\t0\tproperty\tfile\tir\tIR\t\turn:y#ir\tnone\t0\t0\t0\t0\n"
+                    "preset\tHall\turn:y#hall\t\t0\t0\n",
     CATALOGUE_START "bundle\tclap\t/c\t1\t\n"
                     "plugin\tclap\tc.x\tX\t\t\t\t\t\n"
                     "binary\t/c\t/c\t1\t2\t3\n"

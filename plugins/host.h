@@ -87,6 +87,11 @@ typedef struct InstanceCalls {
   void (*idle)(void);
 } InstanceCalls;
 
+/// Fail because the code of a plugin is not that of its description: STATUS_FILE, and `error` says
+/// what helps.  A process keeps code that it has loaded and effects that it has read, so the
+/// scan alone does not help a run without a worker process. [any, not rt]
+Status host_changed(const Plugin* plugin, Error* error);
+
 /// The functions of FxInfo for plugins of all formats.
 extern const FxInfo host_functions;
 

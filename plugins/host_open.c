@@ -47,17 +47,22 @@ silence_free(Silence* const silence)
   free(silence->samples);
 }
 
+Status
+host_changed(const Plugin* const plugin, Error* const error)
+{
+  return error_set(error, STATUS_FILE,
+                   "%s: %s has changed since the last scan; run `warprack scan`, and restart the "
+                   "program if it runs with --in-process",
+                   plugin->fx.name, plugin->binary);
+}
+
 static Status
 check_binary(const Plugin* const plugin, Error* const error)
 {
   FileKey key;
   const Status status = file_key(plugin->binary, &key, error);
-  if (!status && memcmp(&key, &plugin->binary_key, sizeof(key)) != 0) {
-    return error_set(error, STATUS_FILE,
-                     "%s: %s has changed since the last scan; run `warprack scan`", plugin->fx.name,
-                     plugin->binary);
-  }
-  return status;
+  const bool is_same = status || !memcmp(&key, &plugin->binary_key, sizeof(key));
+  return is_same ? status : host_changed(plugin, error);
 }
 
 /// Set the properties that are texts or files.

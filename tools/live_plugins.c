@@ -103,11 +103,14 @@ describe(const CatalogueChange* const change, PluginsNews* const news)
                    news->n_plugins, news->n_unusable, news->n_failed);
   if (change->n_changed) {
     n += snprintf(text + n, sizeof(news->text) - (size_t)n,
-                  "; %u that were used have changed: another worker loads them", change->n_changed);
+                  "; %u that were used have changed: another worker loads them, or a restart with "
+                  "--in-process",
+                  change->n_changed);
   }
   if (change->n_others && (size_t)n < sizeof(news->text)) {
     n += snprintf(text + n, sizeof(news->text) - (size_t)n,
-                  "; read the rack again for those with other parameters or inputs: %s", change->names);
+                  "; read the rack again for those with other parameters or inputs: %s",
+                  change->names);
   }
   if (change->n_gone && (size_t)n < sizeof(news->text)) {
     snprintf(text + n, sizeof(news->text) - (size_t)n, "; %u that were used are gone",

@@ -79,13 +79,6 @@ take_memory(Instance* const instance, Error* const error)
 // ---- the plugin ----
 
 static Status
-changed(const Instance* const instance, Error* const error)
-{
-  return error_set(error, STATUS_FILE, "%s has changed: run warprack scan",
-                   instance->plugin->binary);
-}
-
-static Status
 create_plugin(Instance* const instance, Error* const error)
 {
   const char* const id = instance->plugin->source.id;
@@ -96,7 +89,7 @@ create_plugin(Instance* const instance, Error* const error)
   }
   instance->clap = factory->create_plugin(factory, &instance->host.clap, id);
   if (!instance->clap) {
-    return changed(instance, error);
+    return host_changed(instance->plugin, error);
   }
   instance->host.plugin = instance->clap;
   return instance->clap->init(instance->clap)
@@ -129,7 +122,7 @@ find_ports(Instance* const instance, const bool is_input, Buffers* const buffers
   const clap_plugin_audio_ports_t* const calls = clap->get_extension(clap, CLAP_EXT_AUDIO_PORTS);
   const uint32_t n_ports = calls ? calls->count(clap, is_input) : 0U;
   if (n_ports > PLUGIN_MAX_PORTS) {
-    return changed(instance, error);
+    return host_changed(instance->plugin, error);
   }
   buffers->ports = arena_take(&instance->arena, n_ports, sizeof(clap_audio_buffer_t));
   if (!buffers->ports) {
@@ -139,13 +132,13 @@ find_ports(Instance* const instance, const bool is_input, Buffers* const buffers
   for (uint32_t p = 0; p < n_ports; ++p) {
     clap_audio_port_info_t info = { 0 };
     if (!calls->get(clap, p, is_input, &info)) {
-      return changed(instance, error);
+      return host_changed(instance->plugin, error);
     }
     buffers->ports[p].channel_count = info.channel_count;
     n_rows += info.channel_count;
   }
   buffers->n_ports = n_ports;
-  return n_rows == buffers->n_rows ? STATUS_OK : changed(instance, error);
+  return n_rows == buffers->n_rows ? STATUS_OK : host_changed(instance->plugin, error);
 }
 
 static void

@@ -55,9 +55,7 @@ find_plugin(const Plugin* const plugin, const LADSPA_Descriptor** const ladspa, 
   }
   const char* const label = strchr(plugin->source.id, '/');
   *ladspa = label ? ladspa_library_find(list, label + 1) : NULL;
-  return *ladspa && has_ports(*ladspa, plugin)
-             ? STATUS_OK
-             : error_set(error, STATUS_FILE, "%s has changed: run warprack scan", plugin->binary);
+  return *ladspa && has_ports(*ladspa, plugin) ? STATUS_OK : host_changed(plugin, error);
 }
 
 static void

@@ -322,7 +322,9 @@ TEST(a_binary_that_has_changed_is_not_opened)
   fake_rig(&rig, &fake, 1, 64);
   scratch_write(&scratch, "plugin.so", "newer", 5);
   const uint32_t n_opened = fake.n_opened;
-  assert_says(refusal(1, STATUS_FILE), "has changed since the last scan; run `warprack scan`");
+  assert_says(refusal(1, STATUS_FILE),
+              "has changed since the last scan; run `warprack scan`, and ");
+  assert_says(refusal(1, STATUS_FILE), "restart the program if it runs with --in-process");
   fake.plugin.binary = "/no/such/plugin.so";
   assert_says(refusal(1, STATUS_FILE), "/no/such/plugin.so");
   ck_assert_uint_eq(fake.n_opened, n_opened);

@@ -141,7 +141,7 @@ TEST(a_library_that_has_changed_is_refused)
   Plugin plugin = *plugin_rig_ladspa("effects/gain");
   plugin.n_ports = 2;
   ck_assert_int_eq(plugin_rig_try(&rig, &plugin, 64, &error), STATUS_FILE);
-  assert_says(error.text, "has changed");
+  assert_says(error.text, "has changed since the last scan; run `warprack scan`, and ");
   PluginPort ports[3];
   plugin = *plugin_rig_ladspa("effects/gain");
   memcpy(ports, plugin.ports, sizeof(ports));

@@ -179,11 +179,11 @@ set_initial_values(Instance* const instance)
   }
 }
 
-/// Ask for the latency.  [main thread of plugins]
+/// Ask for the latency, which only an active plugin tells.  [main thread of plugins]
 static void
 read_latency(Instance* const instance)
 {
-  if (instance->latency_calls) {
+  if (instance->latency_calls && instance->is_active) {
     atomic_store_explicit(&instance->latency_frames, instance->latency_calls->get(instance->clap),
                           memory_order_relaxed);
   }

@@ -218,6 +218,7 @@ latency_get(const clap_plugin_t* const clap)
 {
   Fixture* const fixture = clap->plugin_data;
   expect(fixture, is_main(fixture));
+  require(fixture->is_active);
   return fixture->latency_frames;
 }
 

@@ -24,8 +24,10 @@
    - create() opens the instances, because a plan needs the latency before load().  What they take
      from malloc() meanwhile counts as memory of the node; what they map themselves, or allocate
      later, is not known.
-   - The latency may change while the plugin runs, and the builder follows it (FxInfo::latency).
-     During a bypass it does not change.  The bypass has room for 0.5 s, or for a longer latency that
+   - The latency may change while the plugin runs, and in a live rack the builder follows it
+     (FxInfo::latency); a file that is rendered keeps the delays of its start.  A latency of more
+     than latency_limit() is refused when the plugin is opened, and not followed later.  During a
+     bypass the latency does not change.  The bypass has room for 0.5 s, or for a longer latency that
      the node begins with; the dry signal is early if the latency grows beyond that.
    - `bypass` cross-fades in 10 ms to the input, delayed by the latency, or to silence if there is
      none.  The plugin runs on, so that it is warm when it returns.  A port of the plugin for this,

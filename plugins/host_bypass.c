@@ -5,10 +5,11 @@
 
 #include <string.h>
 
-uint32_t
+size_t
 bypass_line_frames(const BypassShape* const shape)
 {
-  return shape->max_latency_frames ? shape->max_latency_frames + shape->max_block_frames : 0U;
+  return shape->max_latency_frames ? (size_t)shape->max_latency_frames + shape->max_block_frames
+                                   : 0U;
 }
 
 Bypass
@@ -41,7 +42,7 @@ circle_frames(const Bypass* const bypass, const BypassShape* const shape)
 static float*
 line_of(const Bypass* const bypass, const BypassShape* const shape, const uint32_t channel)
 {
-  return bypass->lines + (size_t)channel * bypass_line_frames(shape);
+  return bypass->lines + channel * bypass_line_frames(shape);
 }
 
 static void

@@ -21,7 +21,8 @@ typedef struct BypassShape {
   uint32_t n_in, n_out; ///< Channels; an output beyond the inputs gets the last input, or silence
                         ///< if there is none
   uint32_t max_block_frames;
-  uint32_t max_latency_frames; ///< For which the lines have room; 0: there are no lines
+  uint32_t max_latency_frames; ///< For which the lines have room, at most LATENCY_MAX_FRAMES; 0:
+                               ///< there are no lines
   uint32_t fade_frames;
 } BypassShape;
 
@@ -34,7 +35,7 @@ typedef struct Bypass {
 } Bypass;
 
 /// Size of a line. [any]
-uint32_t bypass_line_frames(const BypassShape* shape);
+size_t bypass_line_frames(const BypassShape* shape);
 
 /// A bypass at rest, with empty lines. [any]
 Bypass bypass_at(bool is_bypassed, uint32_t latency_frames, float* lines);

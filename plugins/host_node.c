@@ -9,6 +9,7 @@
 #include "engine/base/hint.h"
 #include "engine/base/recorder.h"
 #include "engine/base/rt.h"
+#include "engine/contract/format.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -131,6 +132,7 @@ describe(HostNode* const node, const FxSetup* const setup, const uint32_t latenc
     .max_latency_frames = max_latency(node, setup, latency_frames),
     .fade_frames = (uint32_t)lrint(BYPASS_SECONDS * setup->rate_hz),
   };
+  node->latency_limit = latency_limit(setup->rate_hz, setup->offline);
   for (uint32_t i = 0; i < node->lanes.n_instances; ++i) {
     atomic_init(&node->latencies[i], latency_frames);
   }
@@ -304,7 +306,8 @@ copy_inputs(const HostLanes* const lanes, float* const* const rows, const FxUnit
   }
 }
 
-/// Take over a latency that has changed, unless the dry signal sounds: then, after the bypass.
+/// Take over a latency that has changed, unless it is too long, or the dry signal sounds: then,
+/// after the bypass.
 static void
 follow_latency(const HostNode* const node, HostUnit* const unit)
 {
@@ -314,7 +317,7 @@ follow_latency(const HostNode* const node, HostUnit* const unit)
   }
   const uint32_t now = node->calls->latency(unit->instance);
   _Atomic uint32_t* const latency = &node->latencies[unit->index];
-  if (now != atomic_load_explicit(latency, memory_order_relaxed) &&
+  if (now <= node->latency_limit && now != atomic_load_explicit(latency, memory_order_relaxed) &&
       bypass_move(&unit->bypass, &node->bypass, now)) {
     atomic_store_explicit(latency, now, memory_order_relaxed);
   }

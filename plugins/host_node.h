@@ -31,6 +31,7 @@ typedef struct HostNode {
   Instance** instances; ///< [lanes.n_instances]
   /// [lanes.n_instances] Latency of each, in frames; the units write them
   _Atomic uint32_t* latencies;
+  uint32_t latency_limit; ///< In frames; a longer one that a plugin reports is not followed
   UnitLayout layout;
 } HostNode;
 

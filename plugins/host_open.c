@@ -167,10 +167,11 @@ check_latency(const HostNode* const node, const FxSetup* const setup, const uint
                      "%s: the instances have different latencies, %u and %u frames", name, first,
                      other);
   }
-  if (!setup->offline && first > LATENCY_LIMIT_SECONDS * setup->rate_hz) {
+  const uint32_t limit = latency_limit(setup->rate_hz, setup->offline);
+  if (first > limit) {
     return error_set(error, STATUS_LIMIT,
-                     "%s: the plugin has a latency of %u frames (%.3g s); at most %g s", name,
-                     first, first / setup->rate_hz, LATENCY_LIMIT_SECONDS);
+                     "%s: the plugin has a latency of %u frames (%.3g s); at most %.4g s", name,
+                     first, first / setup->rate_hz, limit / setup->rate_hz);
   }
   return STATUS_OK;
 }

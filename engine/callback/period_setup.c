@@ -5,12 +5,12 @@
 
 #include "engine/base/rt.h"
 #include "engine/base/time.h"
+#include "engine/contract/format.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define FADE_S      0.05        // short enough to stop within 100 ms, long enough not to click
-#define MAX_LATENCY (1U << 26U) // frames; minutes at any rate
+#define FADE_S 0.05 // short enough to stop within 100 ms, long enough not to click
 // Amplitudes: -120 and 60 dBFS.
 #define MIN_CEILING 1e-6F
 #define MAX_CEILING 1e3F
@@ -29,9 +29,9 @@ check_config(const PeriodConfig* const config, Error* const error)
     return error_set(error, STATUS_BAD_ARG, "rate %g, ceiling %g or deadline %g is out of range",
                      config->rate_hz, (double)config->ceiling_lin, config->deadline_fraction);
   }
-  if (config->max_latency_frames > MAX_LATENCY) {
+  if (config->max_latency_frames > LATENCY_MAX_FRAMES) {
     return error_set(error, STATUS_BAD_ARG, "latency of %u frames: at most %u",
-                     config->max_latency_frames, MAX_LATENCY);
+                     config->max_latency_frames, LATENCY_MAX_FRAMES);
   }
   return STATUS_OK;
 }

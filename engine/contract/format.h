@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #define LATENCY_LIMIT_SECONDS 2.0 // for a live rack; also the length of the dry signal's delay line
+#define LATENCY_MAX_FRAMES    (1U << 26U) // for any rack: minutes at any rate
 
 /// The format for which all parts of an engine are made.
 typedef struct Format {
@@ -15,5 +16,13 @@ typedef struct Format {
   uint32_t n_in, n_out; ///< n_out 0: the rack decides
   bool offline;
 } Format;
+
+/// The longest latency that a node or a rack may have, in frames. [any]
+static inline uint32_t
+latency_limit(const double rate_hz, const bool offline)
+{
+  const double live_frames = LATENCY_LIMIT_SECONDS * rate_hz;
+  return !offline && live_frames < LATENCY_MAX_FRAMES ? (uint32_t)live_frames : LATENCY_MAX_FRAMES;
+}
 
 #endif

@@ -455,8 +455,9 @@ link_new(const Link* const like, const float gain, const uint32_t delay_frames,
   if (!link) {
     return error_set(error, STATUS_NO_MEM, "a connection: out of memory");
   }
-  uint32_t line_frames = 1;
-  while (line_frames < delay_frames + block_frames) {
+  const uint64_t min_frames = (uint64_t)delay_frames + block_frames;
+  uint64_t line_frames = 1;
+  while (line_frames < min_frames) {
     line_frames *= 2U;
   }
   *link = *like;
@@ -467,7 +468,7 @@ link_new(const Link* const like, const float gain, const uint32_t delay_frames,
     .gain = ramp_at(gain),
     .next = ramp_at(gain),
     .delay_frames = delay_frames,
-    .line_mask = line_frames - 1U,
+    .line_mask = (uint32_t)(line_frames - 1U),
   };
   *out = link;
   return STATUS_OK;

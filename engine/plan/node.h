@@ -119,8 +119,8 @@ uint32_t node_latency(const Node* node);
 /// Frames for which the node may still sound after its input ends. [builder]
 uint64_t node_tail(const Node* node);
 
-/// Make a connection with constant `gain` and a delay of `delay_frames`, mixed by `like->backend`.
-/// link_load() makes its delay lines. [builder]
+/// Make a connection with constant `gain` and a delay of `delay_frames`, at most
+/// LATENCY_MAX_FRAMES, mixed by `like->backend`.  link_load() makes its delay lines. [builder]
 NODISCARD Status link_new(const Link* like, float gain, uint32_t delay_frames,
                           uint32_t block_frames, Link** out, Error* error);
 

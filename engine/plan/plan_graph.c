@@ -4,6 +4,7 @@
 
 #include "plan_graph.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -334,6 +335,26 @@ check_cancelled(const Graph* const graph, Error* const error)
              : STATUS_OK;
 }
 
+/// Find the latencies of a node.  Fails if that of the rack up to its output is too long: a plugin
+/// may report any number.
+static Status
+resolve_latency(const Graph* const graph, const uint32_t v, Error* const error)
+{
+  const Format* const format = graph->request->format;
+  const uint32_t limit = latency_limit(format->rate_hz, format->offline);
+  PlanNode* const plan_node = &graph->plan->nodes[v];
+  plan_node->latency_in = latency_at(graph, v);
+  plan_node->latency_frames = node_latency(plan_node->node);
+  const uint64_t out = (uint64_t)plan_node->latency_in + plan_node->latency_frames;
+  if (out > limit) {
+    return error_set(error, STATUS_LIMIT,
+                     "the rack would have a latency of %" PRIu64 " frames (%.3g s); at most %.4g s",
+                     out, (double)out / format->rate_hz, limit / format->rate_hz);
+  }
+  graph->latency_out[v] = (uint32_t)out;
+  return STATUS_OK;
+}
+
 static Status
 resolve_nodes(Graph* const graph, Error* const error)
 {
@@ -360,12 +381,10 @@ resolve_nodes(Graph* const graph, Error* const error)
       status = find_node(graph, &graph->rack->nodes[v], n_in, backend, &plan_node->node, error);
     }
     status = status ? status : resolve_sides(graph, v, error);
+    status = status ? status : resolve_latency(graph, v, error);
     if (status) {
       return status;
     }
-    plan_node->latency_in = latency_at(graph, v);
-    plan_node->latency_frames = node_latency(plan_node->node);
-    graph->latency_out[v] = plan_node->latency_in + plan_node->latency_frames;
   }
   return STATUS_OK;
 }
@@ -384,12 +403,6 @@ resolve_output(Graph* const graph, Error* const error)
                 : natural                     ? natural
                                               : 1U;
   plan->latency_frames = latency_at(graph, out);
-  const Format* const format = graph->request->format;
-  if (!format->offline && plan->latency_frames > LATENCY_LIMIT_SECONDS * format->rate_hz) {
-    return error_set(
-        error, STATUS_LIMIT, "the rack would have a latency of %u frames (%.3g s); at most %g s",
-        plan->latency_frames, plan->latency_frames / format->rate_hz, LATENCY_LIMIT_SECONDS);
-  }
   return resolve_destinations(graph, out, plan->n_out, error);
 }
 

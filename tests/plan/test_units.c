@@ -340,6 +340,37 @@ TEST(with_set_at_and_cuts_a_change_splits_the_run_of_its_node)
   ck_assert_float_eq(bench.out[8][16], 2.0F * (bench.in[0][16] + bench.in[1][16]));
 }
 
+// ---- absurd latencies ----
+
+typedef struct LatencyRow {
+  const char* rack;
+  uint32_t first, second; ///< Latencies of x1 and x2
+} LatencyRow;
+
+static const LatencyRow absurd_latencies[] = {
+  { "x1: gain + x2: gain", UINT32_MAX, 0U },
+  { "x1: gain + x2: gain", 3000000000U, 0U },
+  { "x1: gain + x2: gain", LATENCY_MAX_FRAMES + 1U, 0U },
+  { "x1: gain | x2: gain", 1U << 31U, 1U << 31U }, // the sum of 32 bits is 0
+  { "x1: gain | x2: gain", LATENCY_MAX_FRAMES, 1U },
+};
+
+TEST_ROWS(a_rack_whose_latency_is_absurd_is_refused_offline, absurd_latencies)
+{
+  const LatencyRow* const given = &absurd_latencies[row];
+  SCOPED(bench_clear) Bench bench;
+  FxInfo fx = grouped_fx;
+  fx.latency = grouped_latency;
+  bench_start(&bench, given->rack, &fx, 1U, 1U);
+  bench.format.offline = true;
+  atomic_store(&grouped_of(&bench, 0U)->latency_frames, given->first);
+  atomic_store(&grouped_of(&bench, 1U)->latency_frames, given->second);
+  Error error = { STATUS_OK, "" };
+  Rack* const again = grouped_rack_of(given->rack, &fx, 1U, 1U, bench.rack);
+  ck_assert_int_eq(bench_try(&bench, again, &error), STATUS_LIMIT);
+  ck_assert_msg(strstr(error.text, "at most 1398 s"), "%s", error.text);
+}
+
 // ---- renewal ----
 
 static FxInfo

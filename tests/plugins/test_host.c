@@ -233,6 +233,20 @@ TEST(a_latency_beyond_two_seconds_is_refused_live)
   rig_free(&offline);
 }
 
+static const uint32_t absurd_latencies[] = { LATENCY_MAX_FRAMES + 1U, UINT32_MAX - 100U,
+                                             UINT32_MAX - 2U };
+
+TEST_ROWS(an_absurd_latency_is_refused_offline, absurd_latencies)
+{
+  fake.latency_error = absurd_latencies[row];
+  const RigArg none = { 0 };
+  FxRig rig;
+  Error error = { STATUS_OK, "" };
+  ck_assert_int_eq(rig_try_fx(&rig, &fake.plugin.fx, FAKE_RATE, 1, 64, true, &none, 0, &error),
+                   STATUS_LIMIT);
+  assert_says(error.text, "at most 1398 s");
+}
+
 /// Set the latency of a fake that follows `whole`, and run blocks.
 static void
 move_latency(FxRig* const rig, const double frames)
@@ -256,6 +270,19 @@ TEST(a_latency_that_moves_while_the_node_runs_is_that_of_the_node)
   OK(rig.fx->renew(rig.node, &error));
   rig_reset(&rig);
   ck_assert_uint_eq(rig.fx->latency(rig.node), 0);
+}
+
+TEST_ROWS(a_latency_that_becomes_absurd_is_not_followed, absurd_latencies)
+{
+  fake.latency_follows = true;
+  SCOPED(rig_free) FxRig rig;
+  fake_rig(&rig, &fake, 1, 64, SET("whole", 2.0));
+  fake.latency_error = absurd_latencies[row];
+  move_latency(&rig, 2.0);
+  ck_assert_uint_eq(rig.fx->latency(rig.node), 2);
+  fake.latency_error = 0;
+  move_latency(&rig, 4.0);
+  ck_assert_uint_eq(rig.fx->latency(rig.node), 4);
 }
 
 TEST(a_bypass_delays_by_a_latency_that_has_moved)

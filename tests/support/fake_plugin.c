@@ -341,13 +341,15 @@ static uint32_t
 fake_latency(const Instance* const instance)
 {
   const double whole = instance->fake->latency_follows ? instance->values[WHOLE] : 0.0;
-  return instance->n_runs < 2U ? 0U : instance->latency_frames + (uint32_t)whole;
+  const uint32_t frames = instance->latency_frames + (uint32_t)whole;
+  return instance->n_runs < 2U ? 0U : frames + instance->fake->latency_error;
 }
 
 static bool
 fake_has_latency(const Instance* const instance)
 {
-  return instance->fake->latency_frames || instance->fake->latency_follows;
+  const FakePlugin* const fake = instance->fake;
+  return fake->latency_frames || fake->latency_follows || fake->latency_error;
 }
 
 static const InstanceCalls fake_calls = {

@@ -52,6 +52,7 @@ typedef struct FakePlugin {
   uint32_t latency_frames;
   uint32_t latency_growth; ///< Each further instance has a latency that is longer by this
   bool latency_follows;    ///< The latency is `whole`, in frames
+  uint32_t latency_error;  ///< What it reports beyond the latency that it has
   uint32_t fails_at;       ///< open() fails for this instance; UINT32_MAX: none
   bool renewal_fails;
   size_t n_bytes;       ///< Memory that each instance takes

@@ -49,11 +49,24 @@ node_health_follow(NodeHealth* const health, const bool finite, const bool is_re
   return is_repeated || stops;
 }
 
+static bool
+has_event(const BatchUnit* const unit, const uint32_t param, const StageEvent* const events,
+          const uint32_t n_events)
+{
+  for (uint32_t e = 0; e < n_events; ++e) {
+    if (events[e].node_index == unit->node_index && events[e].param == param) {
+      return true;
+    }
+  }
+  return false;
+}
+
 void
-node_health_catch_up(const FxInfo* const fx, const BatchUnit* const unit)
+node_health_catch_up(const FxInfo* const fx, const BatchUnit* const unit,
+                     const StageEvent* const events, const uint32_t n_events)
 {
   for (uint32_t p = 0; p < fx->n_params; ++p) {
-    if (!fx->params[p].structural) {
+    if (!fx->params[p].structural && !has_event(unit, p, events, n_events)) {
       fx->set(unit->node, p, unit->targets[p]);
     }
   }

@@ -45,6 +45,8 @@ typedef struct Batch {
   Run* runs;
   uint32_t n_runs;
   double mean_ns;      ///< Time of one block on one core
+  bool is_timed;       ///< The time of this block is measured
+  double block_ns;     ///< Time of its parts that have run
   uint32_t n_measured; ///< Number of measured blocks
   uint32_t n_blocks;   ///< Number of blocks, of plugins that are not shared
   FxUnit* plain;       ///< [n_units] scratch: the units that run as usual
@@ -55,7 +57,8 @@ struct Stage {
   Batch* batches; ///< [n_steps], unused for mixes
   Pool* pool;
   uint32_t* has_event; ///< [n_nodes] 1 while a block's events name the node
-  uint32_t n_reset;    ///< Units reset in the submitted block
+  uint32_t n_frames;   ///< Of the submitted block
+  uint32_t n_reset;    ///< Units reset in it
 };
 
 // ---- mixing ----
@@ -182,41 +185,6 @@ point_units(const Stage* const stage, Batch* const batch, const uint32_t first, 
   }
 }
 
-/// Pass an event to a node whose run is split there.
-static void
-set_now(const Batch* const batch, const Run* const run, const StageEvent* const event)
-{
-  void* const node = batch->specs[run->first_unit].node;
-  if (batch->fx->set_at) {
-    batch->fx->set_at(node, event->param, event->value, 0U);
-  } else {
-    batch->fx->set(node, event->param, event->value);
-  }
-}
-
-/// Run the units of one node from event to event.
-static void
-run_with_events(const Stage* const stage, Batch* const batch, const Run* const run,
-                const uint32_t n_frames, const StageEvent* const events, const uint32_t n_events)
-{
-  uint32_t done = 0;
-  for (uint32_t e = 0; e <= n_events; ++e) {
-    if (e < n_events && events[e].node_index != run->node_index) {
-      continue;
-    }
-    const uint32_t until = e < n_events ? events[e].offset : n_frames;
-    if (until > done) {
-      point_units(stage, batch, run->first_unit, run->n_units, done);
-      batch->fx->run(batch->units + run->first_unit, run->n_units, until - done);
-      done = until;
-    }
-    if (e < n_events) {
-      set_now(batch, run, &events[e]);
-    }
-  }
-  point_units(stage, batch, run->first_unit, run->n_units, 0U);
-}
-
 typedef struct PoolJob {
   const FxInfo* fx;
   const FxUnit* units;
@@ -234,23 +202,74 @@ run_share(void* const context, const uint32_t index)
   }
 }
 
-/// Run some units of a batch, on the pool if their measured time is long enough.  Returns how many
-/// cores share them.
+/// The number of cores that share some units of a batch, which run for n_frames: more than one if
+/// they take long enough.
 static uint32_t
-run_units(const Stage* const stage, const Batch* const batch, const FxUnit* const units,
-          const uint32_t n_units, const uint32_t n_frames)
+choose_cores(const Stage* const stage, const Batch* const batch, const uint32_t n_units,
+             const uint32_t n_frames)
 {
   const uint32_t n_cores = pool_size(stage->pool);
-  const uint32_t n_jobs = n_cores < n_units ? n_cores : n_units;
-  if (n_jobs > 1U && batch->mean_ns * n_units > POOL_PAYS_NS * batch->n_units) {
+  const uint32_t most = n_cores < n_units ? n_cores : n_units;
+  const double part_of_batch = (double)n_units / batch->n_units;
+  const double part_of_block = (double)n_frames / stage->n_frames;
+  return most > 1U && batch->mean_ns * part_of_batch * part_of_block > POOL_PAYS_NS ? most : 1U;
+}
+
+/// Run some units of a batch for a part of the block, on the pool if it pays.
+static void
+run_units(const Stage* const stage, Batch* const batch, const FxUnit* const units,
+          const uint32_t n_units, const uint32_t n_frames)
+{
+  const uint64_t began_ns = batch->is_timed ? time_now_ns() : 0U;
+  const uint32_t n_jobs = choose_cores(stage, batch, n_units, n_frames);
+  if (n_jobs > 1U) {
     PoolJob job = { batch->fx, units, n_units, n_frames, n_jobs };
     pool_run(stage->pool, run_share, &job, n_jobs);
-    return n_jobs;
-  }
-  if (n_units) {
+  } else if (n_units) {
     batch->fx->run(units, n_units, n_frames);
   }
-  return 1U;
+  if (batch->is_timed) {
+    // The time on one core, if the work was shared evenly.  This overestimates it, so that a batch
+    // near the limit does not alternate between one core and the pool.
+    batch->block_ns += (double)(time_now_ns() - began_ns) * n_jobs;
+  }
+}
+
+/// Pass an event to a node whose run is split there.
+static void
+set_now(const Batch* const batch, const Run* const run, const StageEvent* const event)
+{
+  void* const node = batch->specs[run->first_unit].node;
+  if (batch->fx->set_at) {
+    batch->fx->set_at(node, event->param, event->value, 0U);
+  } else {
+    batch->fx->set(node, event->param, event->value);
+  }
+}
+
+/// Run the units of one node from event to event, and after the last cut to the end.
+static void
+run_with_events(const Stage* const stage, Batch* const batch, const Run* const run,
+                const uint32_t n_frames, const StageEvent* const events, const uint32_t n_events)
+{
+  uint32_t n_cuts_left = batch->fx->cut_at_events ? FX_MAX_CUTS : UINT32_MAX;
+  uint32_t done = 0;
+  for (uint32_t e = 0; e < n_events; ++e) {
+    if (events[e].node_index != run->node_index) {
+      continue;
+    }
+    if (events[e].offset > done && n_cuts_left) {
+      point_units(stage, batch, run->first_unit, run->n_units, done);
+      run_units(stage, batch, batch->units + run->first_unit, run->n_units,
+                events[e].offset - done);
+      done = events[e].offset;
+      --n_cuts_left;
+    }
+    set_now(batch, run, &events[e]);
+  }
+  point_units(stage, batch, run->first_unit, run->n_units, done);
+  run_units(stage, batch, batch->units + run->first_unit, run->n_units, n_frames - done);
+  point_units(stage, batch, run->first_unit, run->n_units, 0U);
 }
 
 /// Run a batch with events, or with nodes that must not run: first all other nodes together.
@@ -275,12 +294,12 @@ run_split(const Stage* const stage, Batch* const batch, const uint32_t n_frames,
   }
 }
 
-/// Update the running mean, and store it in the nodes for later plans.
+/// Update the running mean by the time of this block, and store it in the nodes for later plans.
 static void
-measure(Batch* const batch, const double ns)
+measure(Batch* const batch)
 {
   const bool first = batch->mean_ns == 0.0;
-  batch->mean_ns += (first ? 1.0 : TIME_SMOOTHING) * (ns - batch->mean_ns);
+  batch->mean_ns += (first ? 1.0 : TIME_SMOOTHING) * (batch->block_ns - batch->mean_ns);
   if (first || ++batch->n_measured % TIME_TOLD == 0U) {
     const double unit_ns = batch->mean_ns / batch->n_units;
     for (uint32_t r = 0; r < batch->n_runs; ++r) {
@@ -299,20 +318,6 @@ is_timed(const Stage* const stage, Batch* const batch)
 {
   const bool may_share = batch->n_units > 1U && pool_size(stage->pool) > 1U;
   return may_share || (batch->fx->source && batch->n_blocks++ % PLUGIN_TIMED == 0U);
-}
-
-static void
-run_whole(const Stage* const stage, Batch* const batch, const uint32_t n_frames)
-{
-  if (!is_timed(stage, batch)) {
-    batch->fx->run(batch->units, batch->n_units, n_frames);
-    return;
-  }
-  const uint64_t began = time_now_ns();
-  const uint32_t n_cores = run_units(stage, batch, batch->units, batch->n_units, n_frames);
-  // The time on one core, if the work was shared evenly.  This overestimates it, so that a batch
-  // near the limit does not alternate between one core and the pool.
-  measure(batch, (double)(time_now_ns() - began) * n_cores);
 }
 
 // ---- outputs that are not finite ----
@@ -486,14 +491,15 @@ pass_events(const Stage* const stage, const Batch* const batch, const StageEvent
   }
 }
 
-/// Set the values that have changed while nodes were stopped, after the events of this block, whose
-/// last values they repeat.
+/// Set the values that have changed while nodes were stopped, except those that change in this
+/// block.
 static void
-catch_up(const Batch* const batch)
+catch_up(const Batch* const batch, const StageEvent* const events, const uint32_t n_events)
 {
   for (uint32_t r = 0; batch->fx->renew && r < batch->n_runs; ++r) {
-    if (batch->runs[r].is_renewed) {
-      node_health_catch_up(batch->fx, &batch->specs[batch->runs[r].first_unit]);
+    const Run* const run = &batch->runs[r];
+    if (run->is_renewed) {
+      node_health_catch_up(batch->fx, &batch->specs[run->first_unit], events, n_events);
     }
   }
 }
@@ -504,15 +510,20 @@ run_batch(Stage* const stage, Batch* const batch, const uint32_t n_frames,
 {
   const bool any_stopped = find_stopped(batch);
   bool has_events = n_events && any_event(stage, batch);
+  catch_up(batch, events, n_events);
   if (has_events && batch->fx->set_at && !batch->fx->cut_at_events) {
     pass_events(stage, batch, events, n_events);
     has_events = false;
   }
-  catch_up(batch);
+  batch->is_timed = !any_stopped && is_timed(stage, batch);
+  batch->block_ns = 0.0;
   if (has_events || any_stopped) {
     run_split(stage, batch, n_frames, events, has_events ? n_events : 0U);
   } else {
-    run_whole(stage, batch, n_frames);
+    run_units(stage, batch, batch->units, batch->n_units, n_frames);
+  }
+  if (batch->is_timed) {
+    measure(batch);
   }
   stage->n_reset += guard(stage, batch, n_frames);
 }
@@ -522,6 +533,7 @@ static void
 stage_cpu_submit(Stage* const stage, const uint32_t n_frames, const StageEvent* const events,
                  const uint32_t n_events)
 {
+  stage->n_frames = n_frames;
   stage->n_reset = 0;
   for (uint32_t e = 0; e < n_events; ++e) {
     stage->has_event[events[e].node_index] = 1U;

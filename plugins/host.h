@@ -15,9 +15,10 @@
    - A control input begins at the value of the rack, else of the preset, else at its initial value.
      FxInfo::initial is its value without that of the rack.
    - A change of a parameter takes effect at its frame, where the run is cut, if the plugin's report
-     shows that its output does not depend on how the input is split (report.h).  Else it takes
-     effect at the start of the block, and the last one of a parameter counts; CLAP plugins get all
-     with their frames.
+     shows that its output does not depend on how the input is split (report.h).  After FX_MAX_CUTS
+     cuts of a block the changes that are left take effect at the last one.  Without such a report
+     a change takes effect at the start of the block, and the last one of a parameter counts; CLAP
+     plugins get all with their frames.
    - A number moves to its new value in FX_RAMP_SECONDS, in steps of HOST_STEP_FRAMES, or without
      such a report in one step per block; not if its port is PORT_STEPPED, an integer, a choice or a
      switch.

@@ -55,6 +55,10 @@
 
 #define FX_MAX_BLOCK 8192U
 
+/// The largest number of cuts of one block at the events of a node with FxInfo::cut_at_events.  The
+/// events after the last cut take effect there.
+#define FX_MAX_CUTS 32U
+
 /// The unit of a parameter's number, the same in documents, OSC messages and FxSetup::values.
 typedef enum FxMeasure {
   UNIT_NONE, ///< A plain number; "%" is accepted and divides by 100, and ":1" after a ratio
@@ -232,7 +236,8 @@ struct FxInfo {
   const char* tolerance_reason; ///< Why outputs differ across backends and splits
   double tolerance;             ///< Largest absolute difference for a full-scale input
   bool offline_only;            ///< Refused in live racks, with a reason
-  bool cut_at_events;  ///< With `set_at`: the engine splits runs all the same, and the frame is 0
+  bool cut_at_events;  ///< With `set_at`: the engine splits runs all the same, at most FX_MAX_CUTS
+                       ///< times per block, and the frame is 0
   bool is_source;      ///< The effect has no main inputs
   const FxSide* sides; ///< [n_sides] all names differ
   uint32_t n_sides;

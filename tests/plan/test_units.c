@@ -340,6 +340,23 @@ TEST(with_set_at_and_cuts_a_change_splits_the_run_of_its_node)
   ck_assert_float_eq(bench.out[8][16], 2.0F * (bench.in[0][16] + bench.in[1][16]));
 }
 
+TEST(changes_after_the_last_cut_of_a_block_come_at_once)
+{
+  SCOPED(bench_clear) Bench bench;
+  FxInfo fx = grouped_fx;
+  fx.set_at = grouped_set_at;
+  fx.cut_at_events = true;
+  bench_start(&bench, "x: gain", &fx, 1U, 1U);
+  for (uint32_t f = 1; f < FX_MAX_CUTS + 8U; ++f) {
+    send_value(&bench, 0U, GROUPED_GAIN, f % 7U, f);
+  }
+  bench_play(&bench);
+  for (uint32_t f = 1; f < BLOCK; ++f) {
+    const uint32_t gain = (f < FX_MAX_CUTS ? f : FX_MAX_CUTS + 7U) % 7U;
+    ck_assert_float_eq(bench.out[0][f], (float)gain * bench.in[0][f]);
+  }
+}
+
 // ---- absurd latencies ----
 
 typedef struct LatencyRow {
@@ -570,19 +587,34 @@ TEST(a_node_without_a_good_block_is_silent_while_it_is_stopped)
   expect_fade(&bench, 0.0F, 0.0F, 0.0F);
 }
 
-TEST(changes_in_the_block_of_a_renewal_come_before_the_last_values)
+/// Renew the node, which has missed a change, and change its gain twice in the same block.
+static void
+change_during_renewal(Bench* const bench, const FxInfo* const fx, const char* const calls)
+{
+  bench_start(bench, "x: gain", fx, 1U, 1U);
+  set_next(bench, GROUPED_POISON, 1.0);
+  bench_play(bench);
+  set_next(bench, GROUPED_POISON, 0.0);
+  bench_play(bench);
+  renew(bench->player.plan);
+  send_value(bench, 0U, GROUPED_GAIN, 3.0, 10U);
+  send_value(bench, 0U, GROUPED_GAIN, 4.0, 30U);
+  expect_calls(bench, calls);
+}
+
+TEST(changes_in_the_block_of_a_renewal_come_after_those_that_were_missed)
 {
   SCOPED(bench_clear) Bench bench;
   const FxInfo fx = renewed_fx();
-  bench_start(&bench, "x: gain", &fx, 1U, 1U);
-  set_next(&bench, GROUPED_POISON, 1.0);
-  bench_play(&bench);
-  set_next(&bench, GROUPED_POISON, 0.0);
-  bench_play(&bench);
-  renew(bench.player.plan);
-  send_value(&bench, 0U, GROUPED_GAIN, 3.0, 10U);
-  send_value(&bench, 0U, GROUPED_GAIN, 4.0, 30U);
-  expect_calls(&bench, "set 0=3@10 set 0=4@30 set 0=4 set 1=0 run 8x64 ");
+  change_during_renewal(&bench, &fx, "set 1=0 set 0=3@10 set 0=4@30 run 8x64 ");
+}
+
+TEST(changes_in_the_block_of_a_renewal_keep_their_frames)
+{
+  SCOPED(bench_clear) Bench bench;
+  FxInfo fx = renewed_fx();
+  fx.cut_at_events = true;
+  change_during_renewal(&bench, &fx, "set 1=0 run 8x10 set 0=3@0 run 8x20 set 0=4@0 run 8x34 ");
 }
 
 // ---- time and cores ----
@@ -609,6 +641,25 @@ TEST(a_stopped_node_leaves_the_others_of_its_batch_on_all_cores)
   set_next(&bench, GROUPED_POISON, 1.0);
   bench_play(&bench);
   expect_calls(&bench, "run 4x64 run 4x64 ");
+  bench_clear(&bench);
+  bench = (Bench){ 0 };
+  pool_free(bench_pool);
+  bench_pool = NULL;
+}
+
+TEST(the_parts_of_a_block_with_changes_are_shared_among_the_cores)
+{
+  SCOPED(bench_clear) Bench bench;
+  FxInfo fx = grouped_fx;
+  fx.set_at = grouped_set_at;
+  fx.cut_at_events = true;
+  fx.run = run_slowly;
+  OK(pool_new(1U, false, 0, &bench_pool, &error));
+  bench_start(&bench, "x: gain", &fx, 1U, 1U);
+  send_value(&bench, 0U, GROUPED_GAIN, 2.0, 32U);
+  expect_calls(&bench, "run 8x32 set 0=2@0 run 8x32 "); // this block is measured
+  send_value(&bench, 0U, GROUPED_GAIN, 3.0, 32U);
+  expect_calls(&bench, "run 4x32 run 4x32 set 0=3@0 run 4x32 run 4x32 ");
   bench_clear(&bench);
   bench = (Bench){ 0 };
   pool_free(bench_pool);

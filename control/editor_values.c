@@ -26,10 +26,32 @@ editor_check_frames(const Editor* const editor, const Rack* const rack, Error* c
   return engine.rate_hz > 0.0 ? rack_check_rate(rack, engine.rate_hz, error) : STATUS_OK;
 }
 
+/// Refuse values for a plugin of which a worker process knows other parameters.
+static Status
+check_effects(const Editor* const editor, const Changes* const changes, Error* const error)
+{
+  for (uint32_t c = 0; c < changes->n; ++c) {
+    const RackNode* const node = rack_find_uid(editor->committed, changes->items[c].uid);
+    if (node && fx_is_outdated(node->fx)) {
+      EngineStatus engine;
+      engine_status(editor->config.engine, &engine);
+      return engine.worker == WORKER_IN_PROCESS
+                 ? STATUS_OK
+                 : error_set(error, STATUS_BAD_RACK,
+                             "the plugin of %s has changed; read the rack again (/rack/load)",
+                             node->name);
+    }
+  }
+  return STATUS_OK;
+}
+
 Status
 editor_send_values(Editor* const editor, const Changes* const changes, const uint64_t frame,
                    Error* const error)
 {
+  if (check_effects(editor, changes, error)) {
+    return STATUS_BAD_RACK;
+  }
   ParamMessage* const messages = malloc((changes->n + 1U) * sizeof(ParamMessage));
   if (!messages) {
     return error_set(error, STATUS_NO_MEM, "out of memory");

@@ -114,7 +114,7 @@ typedef Status (*CatalogueSource)(void* context, Catalogue** out, Error* error);
 /// Set the source of the catalogue for the first search, instead of the user's file. [main]
 void catalogue_set_source(CatalogueSource provide, void* context);
 
-/// What another catalogue changes for the plugins that this process has read.
+/// What another catalogue changes for the plugins that racks of this process have taken.
 typedef struct CatalogueChange {
   uint32_t n_changed; ///< Their description or the file of their code is another
   uint32_t n_others;  ///< Of these, with another effect: racks that hold the old one keep it
@@ -128,7 +128,7 @@ typedef Status (*CatalogueShare)(void* context, const Catalogue* catalogue,
 
 /**
    As catalogue_use(), for a server whose workers have the same catalogue: no search happens between
-   the call of `share` and the exchange.  The plugins that this process has read stay: those that
+   the call of `share` and the exchange.  The plugins that racks have taken stay: those that
    the new catalogue lacks, as they were; and those of which only the file of the code has changed
    keep their effect, because that code runs in the workers.
 

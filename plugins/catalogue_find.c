@@ -197,8 +197,8 @@ find_entry(const char* const format, const char* const reference,
 // ---- plugins ----
 
 static Status
-find_plugin(const char* const format, const char* const reference, const Plugin** const plugin,
-            Error* const error)
+find_plugin(const char* const format, const char* const reference, const bool for_rack,
+            const Plugin** const plugin, Error* const error)
 {
   const CatalogueEntry* entry = NULL;
   Status status = source ? ask_source(error) : STATUS_OK;
@@ -208,7 +208,8 @@ find_plugin(const char* const format, const char* const reference, const Plugin*
     return status;
   }
   Error fault = { STATUS_OK, "" };
-  status = known_plugin(current->descriptions[entry - current->entries], plugin, &fault);
+  const bool is_taken = for_rack && !*entry->fault;
+  status = known_plugin(current->descriptions[entry - current->entries], is_taken, plugin, &fault);
   return status ? error_set(error, status, "the description of %s \"%.120s\": %.200s", format,
                             entry->id, fault.text)
                 : STATUS_OK;
@@ -226,17 +227,24 @@ no_format(const char* const format, Error* const error)
   return error_set(error, STATUS_NO_BACKEND, "this build of warprack has no %s", name);
 }
 
-Status
-catalogue_find_plugin(const char* const format, const char* const reference,
-                      const Plugin** const plugin, Error* const error)
+static Status
+find_in_format(const char* const format, const char* const reference, const bool for_rack,
+               const Plugin** const plugin, Error* const error)
 {
   if (!plugin_format_find(format)) {
     return no_format(format, error);
   }
   pthread_mutex_lock(&lock);
-  const Status status = find_plugin(format, reference, plugin, error);
+  const Status status = find_plugin(format, reference, for_rack, plugin, error);
   pthread_mutex_unlock(&lock);
   return status;
+}
+
+Status
+catalogue_find_plugin(const char* const format, const char* const reference,
+                      const Plugin** const plugin, Error* const error)
+{
+  return find_in_format(format, reference, false, plugin, error);
 }
 
 Status
@@ -244,7 +252,7 @@ fx_find_plugin(const char* const format, const char* const reference, const FxIn
                Error* const error)
 {
   const Plugin* plugin = NULL;
-  const Status status = catalogue_find_plugin(format, reference, &plugin, error);
+  const Status status = find_in_format(format, reference, true, &plugin, error);
   if (status) {
     return status;
   }

@@ -14,7 +14,8 @@ typedef struct KnownPlugin {
   struct KnownPlugin* next;
   char* text;                     ///< Its description as in the newest catalogue that has it; owned
   size_t n_bytes, n_report_bytes; ///< As in CatalogueText
-  const Plugin* plugin;
+  Plugin* plugin;
+  bool is_taken; ///< By a rack, now or earlier
 } KnownPlugin;
 
 static KnownPlugin* known_plugins; // the newest first
@@ -102,41 +103,55 @@ read_known(const CatalogueText description, Arena* const arena, KnownPlugin** co
                                       : STATUS_OK;
 }
 
-Status
-known_plugin(const CatalogueText description, const Plugin** const plugin, Error* const error)
+/// Find a plugin with this description; read it if there is none.
+static Status
+find_or_read(const CatalogueText description, KnownPlugin** const out, Error* const error)
 {
-  for (const KnownPlugin* known = known_plugins; known; known = known->next) {
-    if (same_text(text_of(known), description)) {
-      *plugin = known->plugin;
-      return STATUS_OK;
-    }
+  KnownPlugin* known = known_plugins;
+  while (known && !same_text(text_of(known), description)) {
+    known = known->next;
   }
   Arena arena = { .chunks = NULL };
-  KnownPlugin* known = NULL;
-  const Status status = read_known(description, &arena, &known, error);
+  const Status status = known ? STATUS_OK : read_known(description, &arena, &known, error);
   if (status) {
     arena_clear(&arena);
     return status;
   }
-  known->next = known_plugins;
-  known_plugins = known;
-  *plugin = known->plugin;
+  if (arena.chunks) {
+    known->next = known_plugins;
+    known_plugins = known;
+  }
+  *out = known;
   return STATUS_OK;
+}
+
+Status
+known_plugin(const CatalogueText description, const bool for_rack, const Plugin** const plugin,
+             Error* const error)
+{
+  KnownPlugin* known = NULL;
+  const Status status = find_or_read(description, &known, error);
+  if (!status) {
+    known->is_taken = known->is_taken || for_rack;
+    *plugin = known->plugin;
+  }
+  return status;
 }
 
 // ---- another catalogue ----
 
-/// True if the list has a plugin of this id before `known`.
-static bool
-is_outdated(const KnownPlugin* const known)
+/// Let a plugin with another description follow one that racks have taken, and still hold.
+static Status
+follow(KnownPlugin* const known, const CatalogueText description)
 {
-  const FxSource* const own = &known->plugin->source;
-  const KnownPlugin* at = known_plugins;
-  while (at != known && (strcmp(at->plugin->source.id, own->id) != 0 ||
-                         strcmp(at->plugin->source.format, own->format) != 0)) {
-    at = at->next;
+  KnownPlugin* next = NULL;
+  const Status status = find_or_read(description, &next, NULL);
+  atomic_store(&known->plugin->is_outdated, true);
+  if (!status) {
+    atomic_store(&next->plugin->is_outdated, false);
+    next->is_taken = true;
   }
-  return at != known;
+  return status == STATUS_NO_MEM ? status : STATUS_OK;
 }
 
 /// The description of a plugin in a new catalogue; NULL: it has none.
@@ -177,7 +192,7 @@ static Status
 compare(KnownPlugin* const known, const Catalogue* const newer, TextBuffer* const kept,
         CatalogueChange* const change)
 {
-  const Plugin* plugin = known->plugin;
+  const Plugin* const plugin = known->plugin;
   const CatalogueText* const description = description_of(known, newer);
   if (!description) {
     ++change->n_gone;
@@ -195,7 +210,7 @@ compare(KnownPlugin* const known, const Catalogue* const newer, TextBuffer* cons
   }
   ++change->n_others;
   add_name(change, plugin);
-  return known_plugin(*description, &plugin, NULL) == STATUS_NO_MEM ? STATUS_NO_MEM : STATUS_OK;
+  return follow(known, *description);
 }
 
 /// Make a catalogue of the text of one and of plugins that it lacks.
@@ -223,7 +238,7 @@ known_plugins_keep(const Catalogue* const catalogue, Error* const error)
 {
   Status status = STATUS_OK;
   for (KnownPlugin* known = known_plugins; known && !status; known = known->next) {
-    const CatalogueText* const now = is_outdated(known) ? NULL : description_of(known, catalogue);
+    const CatalogueText* const now = description_of(known, catalogue);
     if (now && same_text(without_report(text_of(known)), without_report(*now))) {
       status = set_text(known, *now);
     }
@@ -237,7 +252,9 @@ known_plugins_renew(Catalogue** const catalogue, CatalogueChange* const change, 
   TextBuffer kept = { .bytes = NULL };
   Status status = STATUS_OK;
   for (KnownPlugin* known = known_plugins; known && !status; known = known->next) {
-    status = is_outdated(known) ? STATUS_OK : compare(known, *catalogue, &kept, change);
+    if (known->is_taken && !fx_is_outdated(&known->plugin->fx)) {
+      status = compare(known, *catalogue, &kept, change);
+    }
   }
   Catalogue* joined = NULL;
   if (!status && change->n_gone) {

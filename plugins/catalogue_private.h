@@ -30,17 +30,19 @@ struct Catalogue {
 const CatalogueEntry*
 catalogue_find_id(const Catalogue* catalogue, const char* format, const char* id);
 
-/// The plugin with this description, read if it is the first time. [lock of catalogue_find.c held]
-NODISCARD Status known_plugin(CatalogueText description, const Plugin** plugin, Error* error);
+/// The plugin with this description, read if it is the first time; `for_rack`: a rack takes its
+/// effect. [lock of catalogue_find.c held]
+NODISCARD Status known_plugin(CatalogueText description, bool for_rack, const Plugin** plugin,
+                              Error* error);
 
 /// Let the known plugins that differ at most in the report from their description in a new
 /// catalogue stand for it.  STATUS_NO_MEM. [lock of catalogue_find.c held]
 NODISCARD Status known_plugins_keep(const Catalogue* catalogue, Error* error);
 
 /**
-   Compare the known plugins with a new catalogue.  A plugin that the catalogue lacks is added to it
+   Compare the known plugins that racks have taken with a new catalogue.  A plugin that the catalogue lacks is added to it
    as it was; one that differs in the file of its code only keeps its effect; any other one that
-   differs gets another effect.
+   differs gets another effect, and the old one is outdated.
 
    @param catalogue [in,out] Owned by the caller; may be replaced by another one.
    @return STATUS_NO_MEM.

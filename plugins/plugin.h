@@ -107,10 +107,11 @@ typedef struct FileKey {
 
 /// A plugin's effect: racks, OSC and plans see `fx`, and the host finds the rest behind it.
 typedef struct Plugin {
-  FxInfo fx;         ///< First; see plugin_of()
-  FxSource source;   ///< FxInfo::source
-  const char* name;  ///< For people
-  const char* maker; ///< "" if unknown, as all texts that follow
+  FxInfo fx;               ///< First; see plugin_of()
+  FxSource source;         ///< FxInfo::source
+  atomic_bool is_outdated; ///< FxInfo::outdated
+  const char* name;        ///< For people
+  const char* maker;       ///< "" if unknown, as all texts that follow
   const char* licence;
   const char* category; ///< "Reverb"
   const char* bundle;   ///< Folder, LADSPA and CLAP: the file

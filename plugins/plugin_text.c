@@ -379,6 +379,7 @@ make_effect(Plugin* const plugin, char* const short_name, const FxInfo* const fu
   plugin->fx.name = short_name;
   plugin->fx.summary = plugin->name;
   plugin->fx.source = &plugin->source;
+  plugin->fx.outdated = &plugin->is_outdated;
   set_promise(plugin);
 }
 

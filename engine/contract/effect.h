@@ -41,6 +41,7 @@
 
 #include "engine/base/status.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -242,6 +243,7 @@ struct FxInfo {
   const FxSide* sides; ///< [n_sides] all names differ
   uint32_t n_sides;
   const FxSource* source; ///< NULL: built in
+  atomic_bool* outdated;  ///< See fx_is_outdated(); NULL: never
 
   /// Create a node.  Does not allocate large memory: it reports the amount in FxShape::data_bytes,
   /// and `load` allocates it.  On failure, sets `error` and does not change `*node`. [builder]
@@ -283,6 +285,14 @@ struct FxInfo {
   Status (*finish_pass)(void* node, void* state, bool* again, Error* error);
   const FxKernel* kernel; ///< NULL: runs on the CPU only
 };
+
+/// True if the description of the plugin has changed since this effect was made of it: the worker
+/// has another effect, whose parameters have other numbers. [any]
+static inline bool
+fx_is_outdated(const FxInfo* const fx)
+{
+  return fx->outdated && atomic_load(fx->outdated);
+}
 
 /// All effects in alphabetical order, from the build's list. [any]
 const FxInfo* const* fx_table(uint32_t* n_effects);

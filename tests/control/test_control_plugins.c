@@ -75,6 +75,27 @@ TEST(values_have_the_units_and_numbers_of_the_plugin)
   control_rig_expect_rack(" level=15.84893 wet=30% decay=0.02s slope=steep mark=0.25\n");
 }
 
+TEST(an_outdated_plugin_takes_no_values_if_the_worker_is_a_process)
+{
+  client_ask(rig.client, "/done*", "/rack/chain", "s", "a: lv2 changed 1 | b: gain -3");
+  client_ask(rig.client, "/done*", "/node/a/tubedrive", "f", 2.0);
+  const FxInfo* fx = NULL;
+  OK(fx_find_plugin("lv2", "changed", &fx, &error));
+  atomic_store(fx->outdated, true);
+  client_ask(rig.client, "/done*", "/node/a/tubedrive", "f", 2.0);
+  fake_engine_tell_worker(rig.engine, WORKER_RUNNING, 9, "");
+  const uint32_t n_sets = fake_engine_n_sets(rig.engine);
+  client_ask(rig.client,
+             "/fail /node/a/tubedrive 2 the plugin of a has changed; read the rack again "
+             "(/rack/load)",
+             "/node/a/tubedrive", "f", 3.0);
+  ck_assert_uint_eq(fake_engine_n_sets(rig.engine), n_sets);
+  client_ask(rig.client, "/node/a/tubedrive 2", "/node/a/tubedrive", "");
+  client_ask(rig.client, "/done*", "/node/b/gain", "f", -6.0);
+  atomic_store(fx->outdated, false);
+  client_ask(rig.client, "/done*", "/node/a/tubedrive", "f", 3.0);
+}
+
 TEST(a_thousand_parameters_are_read_in_steps)
 {
   client_ask(rig.client, "/done*", "/rack/chain", "s", "a: lv2 wide | b: gain | c: lv2 wide");

@@ -531,6 +531,38 @@ TEST(a_plugin_with_another_description_gets_another_effect_and_is_named_once)
   ck_assert_uint_eq(change.n_changed, 0);
 }
 
+TEST(an_effect_is_outdated_while_its_plugin_has_another_description)
+{
+  catalogue_use(tube_catalogue(1, "Tube"));
+  const FxInfo* const before = find("Tube");
+  exchange(tube_catalogue(2, "Tube"));
+  ck_assert(!fx_is_outdated(before));
+  exchange(tube_catalogue(2, "Valve"));
+  ck_assert(fx_is_outdated(before));
+  const FxInfo* const after = find("Tube");
+  ck_assert(!fx_is_outdated(after));
+  exchange(tube_catalogue(2, "Tube")); // as it was: racks may still hold both effects
+  ck_assert_uint_eq(change.n_changed, 1);
+  ck_assert(!fx_is_outdated(before));
+  ck_assert(fx_is_outdated(after));
+  exchange(tube_catalogue(2, "Tube"));
+  ck_assert_uint_eq(change.n_changed, 0);
+}
+
+TEST(a_plugin_that_no_rack_has_taken_does_not_count)
+{
+  const Plugin* plugin = NULL;
+  catalogue_use(tube_catalogue(1, "Tube"));
+  OK(catalogue_find_plugin(format, "Tube", &plugin, &error));
+  exchange(tube_catalogue(2, "Tube"));
+  ck_assert_uint_eq(change.n_changed, 0);
+  OK(catalogue_find_plugin(format, "Tube", &plugin, &error));
+  ck_assert_uint_eq(plugin->binary_key.changed_ns, 2);
+  find("Tube");
+  exchange(tube_catalogue(3, "Tube"));
+  ck_assert_uint_eq(change.n_changed, 1);
+}
+
 TEST(a_plugin_that_is_gone_stays_if_it_was_read)
 {
   use_some();

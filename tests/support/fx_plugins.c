@@ -89,12 +89,19 @@ wide_params(void)
 
 static const FxSide synth_sides[] = { { "keys", 1 }, { "low", 2 } };
 
+static atomic_bool is_changed; // of "changed"
+
 static FxInfo plugins[] = {
   PLUGIN("clap", "com.zamaudio.ZamComp", "ZamComp", comp),
   PLUGIN("ladspa", "tap_reverb/tap_reverb", "tap_reverb", reverb),
   PLUGIN("lv2", "urn:zamaudio:ZamTube", "ZamTube", tube),
   PLUGIN("lv2", "http://gareus.org/oss/lv2/fil4#stereo", "fil4-stereo", fil4),
   PLUGIN("lv2", "urn:test:long", LONG_NAME, tube),
+  { .name = "changed",
+    .params = tube_params,
+    .n_params = ARRAY_LEN(tube_params),
+    .source = &(const FxSource){ "lv2", "urn:test:changed" },
+    .outdated = &is_changed },
   { .name = "synth",
     .params = tube_params,
     .n_params = ARRAY_LEN(tube_params),

@@ -25,6 +25,7 @@
 
 #define STACK_TOUCHED_BYTES (256U << 10U) // deeper than any audio path of the program
 #define LINE_BYTES          64U
+#define MAPPED_FROM_BYTES   (32 << 20) // the most that mallopt() accepts
 
 void
 rt_flush_denormals(void)
@@ -94,9 +95,18 @@ rt_thread_start(const char* const name, void* (*const run)(void* context), void*
   return STATUS_OK;
 }
 
+static void __attribute__((noinline)) touch_stack(void)
+{
+  volatile char stack[STACK_TOUCHED_BYTES];
+  for (size_t i = 0; i < sizeof(stack); i += 1024U) {
+    stack[i] = 0;
+  }
+}
+
 Status
 rt_become_realtime(const int priority, Error* const error)
 {
+  touch_stack();
   // 0 is this thread, not the process.  Threads and processes that it starts have normal priority.
   const struct sched_param param = { .sched_priority = priority };
   if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param) == 0) {
@@ -148,25 +158,7 @@ may_lock_everything(void)
   return syscall(SYS_capget, &header, data) == 0 && (data[0].effective & (1U << CAP_IPC_LOCK));
 }
 
-static void __attribute__((noinline)) touch_stack(void)
-{
-  volatile char stack[STACK_TOUCHED_BYTES];
-  for (size_t i = 0; i < sizeof(stack); i += 1024U) {
-    stack[i] = 0;
-  }
-}
-
 static atomic_bool is_locked;
-
-static Status
-lock_all(const int flags, Error* const error)
-{
-  if (mlockall(flags)) {
-    return error_set(error, STATUS_LIMIT, "memory is not locked: %s", strerror(errno));
-  }
-  atomic_store(&is_locked, true);
-  return STATUS_OK;
-}
 
 Status
 rt_lock_memory(Error* const error)
@@ -177,15 +169,27 @@ rt_lock_memory(Error* const error)
                      "memory is not locked: audio may drop out when memory is short; join the "
                      "group 'audio' or make the limit 'memlock' unlimited, see limits.conf(5)");
   }
-  return lock_all(MCL_CURRENT | MCL_FUTURE, error);
+  if (mlockall(MCL_CURRENT | MCL_FUTURE)) {
+    return error_set(error, STATUS_LIMIT, "memory is not locked: %s", strerror(errno));
+  }
+  atomic_store(&is_locked, true);
+  return STATUS_OK;
 }
 
 Status
 rt_lock_on_fault(Error* const error)
 {
-  mallopt(M_TRIM_THRESHOLD, -1);
-  return atomic_load(&is_locked) ? lock_all(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT, error)
-                                 : STATUS_OK;
+  if (!atomic_load(&is_locked)) {
+    return STATUS_OK;
+  }
+  mallopt(M_TRIM_THRESHOLD, -1); // ends the adaptation of the other threshold
+  mallopt(M_MMAP_THRESHOLD, MAPPED_FROM_BYTES);
+  if (mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT)) {
+    return error_set(error, STATUS_LIMIT,
+                     "memory that plugins reserve is locked before they use it: %s",
+                     strerror(errno));
+  }
+  return STATUS_OK;
 }
 
 void*
@@ -194,6 +198,16 @@ rt_memory(const size_t n_bytes)
   const size_t n_lines = n_bytes ? (n_bytes + LINE_BYTES - 1U) / LINE_BYTES : 1U;
   void* const memory = aligned_alloc(LINE_BYTES, n_lines * LINE_BYTES);
   return memory ? memset(memory, 0, n_lines * LINE_BYTES) : NULL;
+}
+
+void
+rt_touch_shared(const void* const memory, const size_t n_bytes)
+{
+  const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+  const volatile char* const bytes = memory;
+  for (size_t i = 0; i < n_bytes; i += page_bytes) {
+    (void)bytes[i];
+  }
 }
 
 void

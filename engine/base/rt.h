@@ -56,8 +56,8 @@ REALTIME void rt_keep_float_mode(uint64_t mode);
 NODISCARD Status rt_thread_start(const char* name, void* (*run)(void* context), void* context,
                                  pthread_t* thread, Error* error);
 
-/// Give this thread SCHED_FIFO at `priority`.  Without the privilege, returns STATUS_LIMIT and
-/// keeps the scheduling. [any]
+/// Touch the stack of this thread, and give it SCHED_FIFO at `priority`.  Without the privilege,
+/// returns STATUS_LIMIT and keeps the scheduling. [any]
 Status rt_become_realtime(int priority, Error* error);
 
 /// Test on a temporary thread if threads of this process may have SCHED_FIFO at `priority`.
@@ -70,9 +70,15 @@ Status rt_lock_memory(Error* error);
 
 /// If rt_lock_memory() has locked the memory of this process, lock what is allocated from now on
 /// only once it is touched: plugins reserve gigabytes of which they use little.  Freed memory stays
-/// with the process, so that an allocation in a plugin's audio code makes fewer system calls.
-/// STATUS_LIMIT with the reason. [any but rt]
+/// with the process, except pieces of more than 32 MiB, so that an allocation in a plugin's audio
+/// code makes fewer system calls.  STATUS_LIMIT with the reason: then all that is reserved stays
+/// locked. [any but rt]
 Status rt_lock_on_fault(Error* error);
+
+/// Map all pages of shared memory into this process, without a change: another process may use it
+/// meanwhile.  After rt_lock_on_fault(), mmap() does so for nobody, not even with MAP_POPULATE.
+/// [any but rt]
+void rt_touch_shared(const void* memory, size_t n_bytes);
 
 /// Allocate zeroed memory at a multiple of 64 bytes, a cache line, with all pages present: after
 /// calloc(), the kernel maps a page at its first write, which may be in the callback.  The caller

@@ -93,7 +93,8 @@ typedef struct Ring Ring; // one side's view of the region
 NODISCARD Status ring_new(const RingShape* shape, Ring** ring, Error* error);
 
 /// View a region that another process made; checks seals, size, magic, version, every field and
-/// the counters.  Keeps a duplicate of `fd`.  STATUS_BAD_ARG names the failed check. [main]
+/// the counters.  All its pages are present.  Keeps a duplicate of `fd`.  STATUS_BAD_ARG names the
+/// failed check. [main]
 NODISCARD Status ring_attach(int fd, Ring** ring, Error* error);
 
 /// Unmap the region; the kernel frees the memfd when no process uses it.  Accepts NULL. [main]

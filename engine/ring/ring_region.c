@@ -4,6 +4,8 @@
 
 #include "ring_private.h"
 
+#include "engine/base/rt.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -69,8 +71,8 @@ check_shape(const RingShape* const shape, Error* const error)
 static Status
 map_region(Ring* const ring, Error* const error)
 {
-  void* const memory = mmap(NULL, ring->layout.region_bytes, PROT_READ | PROT_WRITE,
-                            MAP_SHARED | MAP_POPULATE, ring->fd, 0);
+  void* const memory =
+      mmap(NULL, ring->layout.region_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
   if (memory == MAP_FAILED) {
     return error_set(error, STATUS_NO_MEM, "cannot map the block ring (%llu bytes): %s",
                      (unsigned long long)ring->layout.region_bytes, strerror(errno));
@@ -192,6 +194,9 @@ ring_attach(const int fd, Ring** const out, Error* const error)
   }
   status = status ? status : map_region(ring, error);
   status = status ? status : adopt_counters(ring, error);
+  if (!status) {
+    rt_touch_shared(ring->header, ring->layout.region_bytes);
+  }
   if (status) {
     ring_free(ring);
     return status;

@@ -7,9 +7,11 @@
 #include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 
+#include <errno.h>
 #include <float.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -141,6 +143,85 @@ TEST(memory_that_is_locked_on_fault_is_not_there_before_it_is_touched)
     ck_assert_uint_eq(count_present(), N_PAGES);
     OK(rt_lock_on_fault(&error));
     ck_assert_uint_eq(count_present(), 0);
+  }
+}
+
+/// Lock memory on fault.  Returns false if this process may not, or a sanitizer ignores it.
+static bool
+is_locked_on_fault(void)
+{
+  if (rt_lock_memory(NULL)) {
+    return false;
+  }
+  OK(rt_lock_on_fault(&error));
+  return count_present() == 0U;
+}
+
+/// Page faults of this thread.
+static long
+count_faults(void)
+{
+  struct rusage usage;
+  ck_assert_int_eq(getrusage(RUSAGE_THREAD, &usage), 0);
+  return usage.ru_minflt;
+}
+
+#define PIECE_BYTES (300U << 10U) // malloc() maps pieces of this size at first
+
+TEST(a_large_piece_of_memory_is_used_again_without_faults)
+{
+  if (!is_locked_on_fault()) {
+    return;
+  }
+  long before = 0;
+  for (uint32_t n = 0; n < 100U; ++n) {
+    before = n == 1U ? count_faults() : before;
+    SCOPED_MEMORY char* const memory = malloc(PIECE_BYTES);
+    for (size_t i = 0; i < PIECE_BYTES; i += 1024U) {
+      *(volatile char*)&memory[i] = 1;
+    }
+  }
+  ck_assert_int_lt(count_faults() - before, 10);
+}
+
+#define DEEP_BYTES (128U << 10U)
+
+static void __attribute__((noinline)) go_deep(void)
+{
+  volatile char stack[DEEP_BYTES];
+  for (size_t i = 0; i < sizeof(stack); i += 1024U) {
+    stack[i] = 1;
+  }
+}
+
+static void*
+count_faults_of_stack(void* const context)
+{
+  (void)rt_become_realtime(5, NULL); // not every user may
+  const long before = count_faults();
+  go_deep();
+  *(long*)context = count_faults() - before;
+  return NULL;
+}
+
+TEST(a_realtime_thread_has_its_stack_at_once)
+{
+  pthread_t thread;
+  long n_faults = 0;
+  if (is_locked_on_fault()) {
+    OK(rt_thread_start("test-thread", count_faults_of_stack, &n_faults, &thread, &error));
+    pthread_join(thread, NULL);
+  }
+  ck_assert_int_lt(n_faults, 3);
+}
+
+TEST(a_user_who_may_not_lock_memory_on_fault_is_told_why)
+{
+  const struct rlimit none = { 0, 0 };
+  Error why = { STATUS_OK, "" };
+  if (is_locked_on_fault() && !setrlimit(RLIMIT_MEMLOCK, &none) && !seteuid(65534)) {
+    ck_assert_int_eq(rt_lock_on_fault(&why), STATUS_LIMIT);
+    ck_assert_ptr_nonnull(strstr(why.text, strerror(EPERM)));
   }
 }
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -89,6 +90,34 @@ TEST(rows_are_aligned_and_do_not_overlap)
       ck_assert(memcmp(&received, &message, sizeof(message)) == 0);
     }
   }
+}
+
+/// Page faults of this thread.
+static long
+count_faults(void)
+{
+  struct rusage usage;
+  ck_assert_int_eq(getrusage(RUSAGE_THREAD, &usage), 0);
+  return usage.ru_minflt;
+}
+
+TEST(all_pages_of_a_view_are_present)
+{
+  static const RingShape shape = { 8, 8, 1024, 4, 4096 };
+  SCOPED_RING Ring* const server = new_ring(&shape);
+  Ring* worker = NULL;
+  if (!rt_lock_memory(NULL)) { // not every user may
+    OK(rt_lock_on_fault(&error));
+  }
+  OK(ring_attach(ring_fd(server), &worker, &error));
+  size_t n_bytes = 0;
+  char* const memory = ring_memory(worker, &n_bytes);
+  const long before = count_faults();
+  for (size_t i = 0; i < n_bytes; i += 1024U) {
+    *(volatile char*)&memory[i] = 1;
+  }
+  ck_assert_int_lt(count_faults() - before, 3);
+  ring_free(worker);
 }
 
 TEST(another_view_sees_the_same_blocks)

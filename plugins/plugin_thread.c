@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <unistd.h>
 
 static struct {
@@ -45,6 +46,15 @@ plugin_thread_exists(void)
   return atomic_load(&thread.process) == getpid();
 }
 
+static void
+lock_on_fault(void)
+{
+  Error error = { STATUS_OK, "" };
+  if (rt_lock_on_fault(&error)) {
+    fprintf(stderr, "plugin: %s\n", error.text);
+  }
+}
+
 Status
 plugin_thread_start(Error* const error)
 {
@@ -53,12 +63,9 @@ plugin_thread_start(Error* const error)
   if (!plugin_thread_exists()) {
     status = rt_thread_start("warprack-plugin", run_calls, NULL, &thread.id, error);
     if (!status) {
-      Error why = { STATUS_OK, "" };
       pthread_detach(thread.id);
       atomic_store(&thread.process, getpid());
-      if (rt_lock_on_fault(&why)) {
-        // It stays locked as it was: more than the plugins need.
-      }
+      lock_on_fault();
     }
   }
   pthread_mutex_unlock(&thread.turn);

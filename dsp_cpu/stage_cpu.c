@@ -6,6 +6,7 @@
 #include "node_health.h"
 #include "simd.h"
 
+#include "engine/base/rt.h"
 #include "engine/base/time.h"
 #include "engine/contract/backend.h"
 #include "engine/contract/mix_link.h"
@@ -603,7 +604,7 @@ batch_init(const Stage* const stage, Batch* const batch, const StageStep* const 
 {
   const BatchWidth width = batch_width(step);
   *batch = (Batch){ .fx = step->fx, .specs = step->units, .n_units = step->n_units };
-  batch->units = calloc(1, batch_bytes(step));
+  batch->units = rt_memory(batch_bytes(step));
   if (!batch->units) {
     return STATUS_NO_MEM;
   }
@@ -673,7 +674,7 @@ stage_cpu_new(const Backend* const self, const StageSpec* const spec, Pool* cons
   stage->spec = *spec;
   stage->pool = pool;
   stage->batches = calloc(spec->n_steps + 1U, sizeof(Batch));
-  stage->has_event = calloc(spec->n_nodes + 1U, sizeof(uint32_t));
+  stage->has_event = rt_memory((spec->n_nodes + 1U) * sizeof(uint32_t));
   Status status = stage->batches && stage->has_event ? STATUS_OK : STATUS_NO_MEM;
   for (uint32_t s = 0; !status && s < spec->n_steps; ++s) {
     if (spec->steps[s].kind == STEP_BATCH) {

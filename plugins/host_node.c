@@ -179,7 +179,7 @@ prepare(HostNode* const node, const FxSetup* const setup, FxShape* const shape, 
 static Status
 host_create(const FxSetup* const setup, FxShape* const shape, void** const node, Error* const error)
 {
-  HostNode* const host = calloc(1, sizeof(HostNode));
+  HostNode* const host = rt_memory(sizeof(HostNode));
   if (!host) {
     return error_set(error, STATUS_NO_MEM, "%s: out of memory", setup->fx->name);
   }

@@ -22,9 +22,10 @@
    - A number moves to its new value in FX_RAMP_SECONDS, in steps of HOST_STEP_FRAMES, or without
      such a report in one step per block; not if its port is PORT_STEPPED, an integer, a choice or a
      switch.
-   - create() opens the instances, because a plan needs the latency before load().  What they take
-     from malloc() meanwhile counts as memory of the node; what they map themselves, or allocate
-     later, is not known.
+   - create() opens the instances, because a plan needs the latency before load().  Memory of the
+     process that comes to be present meanwhile counts as memory of the node, but at least what the
+     plugin's report tells: what closed nodes have left is used again.  What the instances take
+     later is not known.
    - The latency may change while the plugin runs, and in a live rack the builder follows it
      (FxInfo::latency); a file that is rendered keeps the delays of its start.  A latency of more
      than latency_limit() is refused when the plugin is opened, and not followed later.  During a

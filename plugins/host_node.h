@@ -27,7 +27,7 @@ typedef struct HostNode {
   BypassShape bypass;
   uint32_t row_frames;  ///< Size of a private input of an instance: max_block_frames or more
   uint32_t n_open;      ///< Instances that are open
-  size_t opened_bytes;  ///< Memory that they took from malloc() when they were opened
+  size_t opened_bytes;  ///< Memory that they took when they were opened
   Instance** instances; ///< [lanes.n_instances]
   /// [lanes.n_instances] Latency of each, in frames; the units write them
   _Atomic uint32_t* latencies;

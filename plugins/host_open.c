@@ -5,12 +5,13 @@
 #include "host_node.h"
 
 #include "plugin_thread.h"
+#include "process_memory.h"
 #include "process_state.h"
 
 #include "engine/base/recorder.h"
+#include "engine/base/rt.h"
 #include "engine/contract/format.h"
 
-#include <malloc.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,7 @@ silence_new(const HostLanes* const lanes, const uint32_t n_frames, Silence* cons
   const uint32_t n_rows = lanes->n_rows + lanes->n_out;
   silence->n_bytes = (size_t)n_rows * n_frames * sizeof(float);
   silence->in = calloc(n_rows, sizeof(float*));
-  silence->samples = malloc(silence->n_bytes);
+  silence->samples = rt_memory(silence->n_bytes);
   if (!silence->in || !silence->samples) {
     return STATUS_NO_MEM;
   }
@@ -203,12 +204,14 @@ typedef struct HostCall {
   Error* error;
 } HostCall;
 
-/// Memory that the process has taken from malloc(), in bytes.
+/// The memory of the instances: that of the process has grown by `growth_bytes`, less if they use
+/// memory that closed ones have left.
 static size_t
-malloc_bytes(void)
+instance_bytes(const HostNode* const node, const uint64_t growth_bytes)
 {
-  const struct mallinfo2 info = mallinfo2();
-  return info.uordblks + info.hblkhd;
+  const PluginReport* const report = node->plugin->report;
+  const uint64_t reported_bytes = report ? node->n_open * report->n_bytes : 0U;
+  return growth_bytes > reported_bytes ? growth_bytes : reported_bytes;
 }
 
 static void
@@ -217,17 +220,16 @@ open_here(void* const context)
   HostCall* const call = context;
   HostNode* const node = call->node;
   Silence silence = { 0 };
-  const size_t before = malloc_bytes();
   if (silence_new(&node->lanes, call->setup->max_block_frames, &silence)) {
     call->status =
         error_set(call->error, STATUS_NO_MEM, "%s: out of memory", node->plugin->fx.name);
   } else {
+    const ProcessMemory before = process_memory();
     call->status =
         open_all(node, call->setup, call->preset, &silence, &call->latency_frames, call->error);
+    node->opened_bytes = instance_bytes(node, process_memory_growth(&before));
   }
   silence_free(&silence);
-  const size_t after = malloc_bytes();
-  node->opened_bytes = after > before ? after - before : 0U; // other threads allocate, too
 }
 
 Status

@@ -46,7 +46,7 @@ typedef struct PluginReport {
   uint32_t latency_frames; ///< At the initial values
   uint32_t tail_frames;    ///< Above -90 dBFS after loud noise, at the initial values
   uint32_t block_ns;       ///< Median time of a block of REPORT_BLOCK_FRAMES
-  uint64_t n_bytes;        ///< Resident memory of an instance
+  uint64_t n_bytes;        ///< Memory that an instance has after a run
   uint32_t n_threads;      ///< That an instance starts
   uint32_t n_allocations;  ///< Calls that allocate or free, in at most REPORT_MOVES runs
   uint32_t n_locks;        ///< Calls that lock or wait, in the same runs

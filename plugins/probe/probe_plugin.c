@@ -6,9 +6,10 @@
 #include "probe_calls.h"
 #include "probe_take.h"
 
+#include "plugins/process_memory.h"
+
 #include <dirent.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -31,18 +32,6 @@ typedef struct Probe {
 } Probe;
 
 // ---- the process ----
-
-static uint64_t
-resident_bytes(void)
-{
-  unsigned long n_pages = 0;
-  FILE* const file = fopen("/proc/self/statm", "re");
-  if (file) {
-    (void)!fscanf(file, "%*u %lu", &n_pages);
-    fclose(file);
-  }
-  return (uint64_t)n_pages * (uint64_t)sysconf(_SC_PAGESIZE);
-}
 
 static uint32_t
 count_threads(void)
@@ -74,13 +63,12 @@ measure_instance(Probe* const probe, Error* const error)
 {
   Instance* instance = NULL;
   const uint32_t n_threads = count_threads();
-  const uint64_t n_bytes = resident_bytes();
+  const ProcessMemory memory = process_memory();
   const Status status = probe_bench_open(&probe->bench, TAKE_BLOCK, true, &instance, error);
   if (!status) {
     probe_bench_run(&probe->bench, instance, TAKE_BLOCK);
-    const uint64_t now_bytes = resident_bytes();
     const uint32_t now_threads = count_threads();
-    probe->report->n_bytes = now_bytes > n_bytes ? now_bytes - n_bytes : 0U;
+    probe->report->n_bytes = process_memory_growth(&memory);
     probe->report->n_threads = now_threads > n_threads ? now_threads - n_threads : 0U;
     probe_bench_close(&probe->bench, instance);
   }

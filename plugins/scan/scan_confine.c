@@ -7,12 +7,12 @@
 
 #include "engine/base/process.h"
 #include "plugins/plugin_environment.h"
+#include "plugins/process_memory.h"
 
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -44,19 +44,6 @@ set_descriptors(const int output)
   return done;
 }
 
-/// The address space of this process; sanitizers reserve terabytes of it.
-static uint64_t
-address_bytes(void)
-{
-  unsigned long n_pages = 0;
-  FILE* const file = fopen("/proc/self/statm", "re");
-  if (file) {
-    (void)!fscanf(file, "%lu", &n_pages);
-    fclose(file);
-  }
-  return (uint64_t)n_pages * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
 /// Lower a limit, unless it is lower.
 static bool
 set_limit(const int resource, const uint64_t max)
@@ -73,8 +60,9 @@ set_limit(const int resource, const uint64_t max)
 static bool
 set_limits(const uint64_t max_file_bytes)
 {
-  return set_limit(RLIMIT_AS, address_bytes() + MAX_MEMORY_BYTES) && set_limit(RLIMIT_CORE, 0) &&
-         set_limit(RLIMIT_CPU, MAX_CPU_S) && set_limit(RLIMIT_FSIZE, max_file_bytes);
+  return set_limit(RLIMIT_AS, process_memory().mapped_bytes + MAX_MEMORY_BYTES) &&
+         set_limit(RLIMIT_CORE, 0) && set_limit(RLIMIT_CPU, MAX_CPU_S) &&
+         set_limit(RLIMIT_FSIZE, max_file_bytes);
 }
 
 bool

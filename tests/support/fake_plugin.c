@@ -234,6 +234,7 @@ fake_open(const Plugin* const plugin, const InstanceSetup* const setup, Instance
     free(lines);
     return error_set(error, STATUS_NO_MEM, "the fake is out of memory");
   }
+  memset(lines + n_line, 1, fake->n_bytes); // else the kernel has not given it yet
   *instance = (Instance){ fake, fake->n_opened++, latency_frames, .lines = lines };
   for (uint32_t p = 0; p < plugin->n_ports; ++p) {
     instance->values[p] = plugin->ports[p].initial;

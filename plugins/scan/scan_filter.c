@@ -45,6 +45,7 @@ scan_filter_install(void)
     REFUSE_CALL(execveat),
     REFUSE_CALL(io_uring_setup),
     REFUSE_CALL(perf_event_open),
+    REFUSE_CALL(pidfd_getfd),
     REFUSE_CALL(pidfd_send_signal),
     REFUSE_CALL(process_vm_readv),
     REFUSE_CALL(process_vm_writev),

@@ -18,6 +18,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define NAME_SIZE ((size_t)4 << 20U)
@@ -113,9 +114,14 @@ name_refused(char name[const 256])
   const int local = socket(AF_UNIX, SOCK_DGRAM, 0);
   execve("/bin/true", no_words, no_words);
   const int program_error = errno;
-  const int memory_error = ptrace(PTRACE_ATTACH, getppid(), NULL, NULL) ? errno : 0;
-  snprintf(name, 256, "network %d, local %d, program %d, memory %d", inet_error == EPERM,
-           local >= 0, program_error == EPERM, memory_error == EPERM);
+  const int trace_error = ptrace(PTRACE_ATTACH, getppid(), NULL, NULL) ? errno : 0;
+  const int parent = (int)syscall(SYS_pidfd_open, getppid(), 0);
+  const int file_error = syscall(SYS_pidfd_getfd, parent, 0, 0) < 0 ? errno : 0;
+  char path[64];
+  snprintf(path, sizeof(path), "/proc/%d/mem", getppid());
+  snprintf(name, 256, "network %d, local %d, program %d, trace %d, descriptors %d, memory %d",
+           inet_error == EPERM, local >= 0, program_error == EPERM, trace_error == EPERM,
+           parent >= 0 && file_error == EPERM, open(path, O_RDWR) < 0);
 }
 
 static Plugin

@@ -14,21 +14,14 @@
 
 #define SCANNING "plugins are new, changed or gone; scanning"
 
-Status
-catalogue_file_read(Catalogue** const out, Error* const error)
-{
-  char path[PATH_MAX];
-  return catalogue_path(path, sizeof(path))
-             ? catalogue_read(path, out, error)
-             : error_set(error, STATUS_NOT_FOUND, "no plugins are known; run `warprack scan`");
-}
-
 /// The user's catalogue, or NULL: a damaged one is as good as none.
 static Catalogue*
 read_catalogue(void)
 {
+  char path[PATH_MAX];
   Catalogue* catalogue = NULL;
-  return catalogue_file_read(&catalogue, NULL) ? NULL : catalogue;
+  return catalogue_path(path, sizeof(path)) && !catalogue_read(path, &catalogue, NULL) ? catalogue
+                                                                                       : NULL;
 }
 
 static Status
@@ -126,12 +119,8 @@ provide(void* const context, Catalogue** const out, Error* const error)
     return STATUS_OK;
   }
   catalogue_free(old);
-  Error why;
   renewal.note(renewal.context, SCANNING);
-  if (scan_child_run(&why)) {
-    renewal.note(renewal.context, why.text);
-  }
-  return catalogue_file_read(out, error);
+  return scan_child_run(out, error);
 }
 
 void

@@ -30,14 +30,11 @@ NODISCARD Status catalogue_file_use(const Command* command, Error* error);
 typedef void (*CatalogueNote)(void* context, const char* text);
 
 /// Let the first search for a plugin renew the user's catalogue, if that is missing or not current:
-/// `warprack scan` runs in a child process, and the search waits for it.  Without a search, nothing
-/// is read. [main]
+/// `warprack scan` runs in a child process, and the search waits for it; the result is used also if
+/// the file cannot be written.  Without a search, nothing is read. [main]
 void catalogue_file_renew_on_search(CatalogueNote note, void* context);
 
 /// A CatalogueNote to stderr; `context` is a Command. [any]
 void catalogue_file_print_note(void* command, const char* text);
-
-/// Read the user's catalogue.  STATUS_NOT_FOUND if there is none. [any, not rt]
-NODISCARD Status catalogue_file_read(Catalogue** out, Error* error);
 
 #endif

@@ -6,6 +6,7 @@
 #include "options.h"
 #include "probing.h"
 #include "report_text.h"
+#include "scan_child.h"
 
 #include "engine/base/process.h"
 #include "engine/base/text.h"
@@ -159,6 +160,9 @@ scan(const bool everything, const bool probes, const bool json)
   ScanCounts counts;
   warn_of_folders();
   Status status = catalogue_file_scan(everything, &catalogue, &counts, &error);
+  if (!status && process_has_socket()) {
+    status = scan_child_answer(catalogue, &error);
+  }
   status = status ? status : catalogue_file_write(catalogue, &error);
   if (!status && probes) {
     status = probing_all(&catalogue, everything, &error);

@@ -3,8 +3,6 @@
 
 #include "live_plugins.h"
 
-#include "catalogue_file.h"
-
 #include "engine/base/sealed_text.h"
 #include "plugins/catalogue.h"
 
@@ -118,16 +116,12 @@ describe(const CatalogueChange* const change, PluginsNews* const news)
   }
 }
 
-/// Change to the catalogue on disk, if it is another one.
+/// Change to a catalogue, if it is another one.
 static Status
-renew(Engine* const engine, PluginsNews* const news, Error* const error)
+renew(Catalogue* const newer, Engine* const engine, PluginsNews* const news, Error* const error)
 {
-  Catalogue* newer = NULL;
   CatalogueChange change = { .n_gone = 0 };
-  Status status = catalogue_file_read(&newer, error);
-  if (status) {
-    return status;
-  }
+  Status status = STATUS_OK;
   count(newer, news);
   if (is_current(newer)) {
     catalogue_free(newer);
@@ -177,10 +171,11 @@ live_plugins_poll(LivePlugins* const plugins, Engine* const engine, const uint64
   Error error = { STATUS_OK, "" };
   bool has_ended = start(plugins, now_ns, &error) != STATUS_OK;
   *news = (PluginsNews){ .text = "" };
-  if (plugins->child.process && scan_child_has_ended(&plugins->child, &error)) {
+  Catalogue* newer = NULL;
+  if (plugins->child.process && scan_child_has_ended(&plugins->child, &newer, &error)) {
     has_ended = true;
-    if (!error.status) {
-      (void)renew(engine, news, &error);
+    if (newer) {
+      (void)renew(newer, engine, news, &error);
     }
   }
   if (has_ended) {

@@ -1,65 +1,169 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A scan of the plugins in a child process.
+// A scan of the plugins in a child process, which sends the catalogue as sealed memory.
 
 #include "scan_child.h"
 
+#include "engine/base/sealed_text.h"
+
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
+#include <stdalign.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 static char* const scan_argv[] = { "/proc/self/exe", "scan", NULL };
 
+// ---- the catalogue on its way ----
+
+/// A message of one byte with a descriptor.
+typedef struct Parcel {
+  struct msghdr message;
+  struct iovec part;
+  char byte;
+  alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+} Parcel;
+
+static void
+parcel_init(Parcel* const parcel)
+{
+  *parcel = (Parcel){ .part = { &parcel->byte, 1 },
+                      .message = { .msg_iov = &parcel->part,
+                                   .msg_iovlen = 1,
+                                   .msg_control = parcel->control,
+                                   .msg_controllen = sizeof(parcel->control) } };
+}
+
+Status
+scan_child_answer(const Catalogue* const catalogue, Error* const error)
+{
+  int fd = -1;
+  size_t n_bytes = 0;
+  const char* const text = catalogue_text(catalogue, &n_bytes);
+  Status status = sealed_text_new(text, n_bytes, &fd, error);
+  if (status) {
+    return status;
+  }
+  Parcel parcel;
+  parcel_init(&parcel);
+  struct cmsghdr* const header = CMSG_FIRSTHDR(&parcel.message);
+  header->cmsg_len = CMSG_LEN(sizeof(fd));
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  memcpy(CMSG_DATA(header), &fd, sizeof(fd));
+  if (sendmsg(PROCESS_SOCKET, &parcel.message, MSG_NOSIGNAL) != 1) {
+    status = error_set(error, STATUS_WORKER, "the catalogue of plugins cannot be sent: %s",
+                       strerror(errno));
+  }
+  close(fd);
+  return status;
+}
+
+/// Receive the descriptor of the catalogue; -1: none was sent.
+static int
+receive(const int socket)
+{
+  int fd = -1;
+  Parcel parcel;
+  parcel_init(&parcel);
+  const ssize_t n = recvmsg(socket, &parcel.message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  const struct cmsghdr* const header = n == 1 ? CMSG_FIRSTHDR(&parcel.message) : NULL;
+  if (header && header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof(fd))) {
+    memcpy(&fd, CMSG_DATA(header), sizeof(fd));
+  }
+  return fd;
+}
+
+/// Read the catalogue that an ended child has sent; NULL: there is none, for this `reason`.
+static Catalogue*
+take_answer(const ScanChild* const child, const char* const reason, Error* const why)
+{
+  char* text = NULL;
+  size_t n_bytes = 0;
+  Catalogue* catalogue = NULL;
+  const int fd = receive(child->socket);
+  if (fd < 0) {
+    error_set(why, STATUS_FILE, "the scan of plugins %s", reason);
+    return NULL;
+  }
+  const Status status = sealed_text_read(fd, CATALOGUE_MAX_BYTES, &text, &n_bytes, why);
+  close(fd);
+  return status || catalogue_new(text, n_bytes, &catalogue, why) ? NULL : catalogue;
+}
+
+// ---- the child ----
+
 Status
 scan_child_start(ScanChild* const child, Error* const error)
 {
-  int sockets[2]; // by which the child knows that it is one
+  int sockets[2]; // by which the child also knows that it is one
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets)) {
     return error_set(error, STATUS_NO_MEM, "no socket for the scan of plugins: %s",
                      strerror(errno));
   }
   const Status status = process_start(scan_argv[0], scan_argv, sockets[1], &child->process, error);
-  close(sockets[0]);
   close(sockets[1]);
+  child->socket = sockets[0];
+  if (status) {
+    close(sockets[0]);
+  }
   return status;
 }
 
 bool
-scan_child_has_ended(ScanChild* const child, Error* const why)
+scan_child_has_ended(ScanChild* const child, Catalogue** const out, Error* const why)
 {
   char reason[PROCESS_REASON_BYTES];
   if (!process_has_ended(child->process, reason)) {
     return false;
   }
-  const bool is_good = !process_signal(child->process) && !process_exit_code(child->process);
-  *why = (Error){ STATUS_OK, "" };
-  if (!is_good) {
-    error_set(why, STATUS_FILE, "the scan of plugins %s", reason);
-  }
+  *out = take_answer(child, reason, why);
   scan_child_stop(child);
   return true;
 }
 
+/// A descriptor that is readable once SIGINT or SIGTERM waits, which this process blocks.
+static int
+watch_signals(void)
+{
+  sigset_t ends;
+  sigemptyset(&ends);
+  sigaddset(&ends, SIGINT);
+  sigaddset(&ends, SIGTERM);
+  return signalfd(-1, &ends, SFD_CLOEXEC);
+}
+
 Status
-scan_child_run(Error* const error)
+scan_child_run(Catalogue** const out, Error* const error)
 {
   ScanChild child = { NULL };
-  Error why = { STATUS_OK, "" };
   const Status status = scan_child_start(&child, error);
   if (status) {
     return status;
   }
-  struct pollfd end = { .fd = process_fd(child.process), .events = POLLIN };
-  while (!scan_child_has_ended(&child, &why)) {
-    (void)poll(&end, 1, -1);
+  struct pollfd events[] = { { .fd = process_fd(child.process), .events = POLLIN },
+                             { .fd = watch_signals(), .events = POLLIN } };
+  Error why = { STATUS_OK, "" };
+  *out = NULL;
+  while (!why.status && !scan_child_has_ended(&child, out, &why) && !why.status) {
+    (void)poll(events, ARRAY_LEN(events), -1);
+    if (events[1].revents & POLLIN) {
+      error_set(&why, STATUS_WORKER, "the scan of plugins was interrupted");
+    }
   }
-  return why.status ? error_set(error, why.status, "%s", why.text) : STATUS_OK;
+  close(events[1].fd);
+  scan_child_stop(&child);
+  return *out ? STATUS_OK : error_set(error, why.status, "%s", why.text);
 }
 
 void
 scan_child_stop(ScanChild* const child)
 {
-  process_free(child->process);
+  if (child->process) {
+    process_free(child->process);
+    close(child->socket);
+  }
   child->process = NULL;
 }

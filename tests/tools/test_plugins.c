@@ -283,13 +283,13 @@ TEST(a_rack_without_plugins_scans_nothing)
   ck_assert_int_ne(access(scratch_path(&cache, "warprack"), F_OK), 0);
 }
 
-TEST(a_scan_that_fails_is_reported_and_the_rack_is_refused)
+TEST(a_rack_has_its_plugins_although_the_catalogue_cannot_be_written)
 {
-  update("effects.so");
+  put("effects.so");
   setenv("XDG_CACHE_HOME", "/dev/null", 1);
-  RUN("check", "ladspa gain");
-  program_expect_end(5, "", "set XDG_CACHE_HOME");
-  assert_says(program.err, "the scan of plugins exited with 5");
+  RUN_GOOD("check", "ladspa gain");
+  assert_says(program.out, "gain");
+  assert_says(program.err, "set XDG_CACHE_HOME");
 }
 
 TEST(list_plugins_says_that_no_plugin_has_the_words)

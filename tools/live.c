@@ -36,6 +36,14 @@ block_signals(Live* const live)
   signal(SIGXFSZ, SIG_IGN); // exceeding a file size limit is an error of write()
 }
 
+bool
+live_is_told_to_end(void)
+{
+  sigset_t pending;
+  return !sigpending(&pending) &&
+         (sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1);
+}
+
 // ---- running ----
 
 static const char* const state_names[] = {
@@ -389,8 +397,11 @@ live_run(const LiveConfig* const config)
     fprintf(stderr, PROGRAM_NAME " run: %s\n", error.text);
     return error.status;
   }
-  const Status status = start_and_run(&live, &error);
-  if (status) {
+  Status status = start_and_run(&live, &error);
+  if (status && live_is_told_to_end()) {
+    live_log_event(&live.log, EVENT_ENGINE_NOTE, "told to end before the start was complete");
+    status = STATUS_OK;
+  } else if (status) {
     live_log_failed(&live.log, &error);
   }
   service_close(&live.service);

@@ -52,6 +52,9 @@ typedef struct Live {
 /// busy port ends it before audio is open. [main]
 NODISCARD Status live_start(Live* live, Error* error);
 
+/// True if SIGINT or SIGTERM waits for the main loop. [main]
+bool live_is_told_to_end(void);
+
 /// Set the RACK of the command line as the origin of the state that is saved from now on. [main]
 void live_set_origin(Live* live, const Rack* rack);
 

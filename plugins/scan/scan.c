@@ -43,15 +43,32 @@ old_bundles_init(OldBundles* const old, const Catalogue* const catalogue, Error*
   return STATUS_OK;
 }
 
-/// The same bundle in the catalogue, or NULL if it is new, changed, or to be described again.
+/// The bundle of this path in the catalogue, or NULL.
 static const CatalogueBundle*
-find_unchanged(const OldBundles* const old, const FoundBundle* const found)
+find_old(const OldBundles* const old, const FoundBundle* const found)
 {
   const CatalogueBundle key = { .format = found->format->name, .path = found->path };
   const CatalogueBundle* const wanted = &key;
   const CatalogueBundle* const* const at =
       bsearch(&wanted, old->bundles, old->n, sizeof(CatalogueBundle*), compare_old);
-  return at && (*at)->key && (*at)->key == found->key ? *at : NULL;
+  return at ? *at : NULL;
+}
+
+/// The same bundle in the catalogue, or NULL if it is new, changed, or to be described again.
+static const CatalogueBundle*
+find_unchanged(const OldBundles* const old, const FoundBundle* const found)
+{
+  const CatalogueBundle* const bundle = find_old(old, found);
+  return bundle && bundle->key && bundle->key == found->key ? bundle : NULL;
+}
+
+/// True if the catalogue has the same bundle, or one whose fault only a scan tries again: searches
+/// for plugins would otherwise scan each time.
+static bool
+is_known(const OldBundles* const old, const FoundBundle* const found)
+{
+  const CatalogueBundle* const bundle = find_old(old, found);
+  return bundle && (bundle->key == found->key || (!bundle->key && bundle->fault[0]));
 }
 
 static uint32_t
@@ -231,7 +248,7 @@ scan_is_current(const Catalogue* const catalogue)
   status = status ? status : old_bundles_init(&old, catalogue, NULL);
   bool is_current = !status && found.n == old.n;
   for (uint32_t b = 0; is_current && b < found.n; ++b) {
-    is_current = find_unchanged(&old, &found.bundles[b]) != NULL;
+    is_current = is_known(&old, &found.bundles[b]);
   }
   free(old.bundles);
   bundles_clear(&found);

@@ -351,6 +351,7 @@ TEST(a_bundle_that_somebody_else_has_killed_is_tried_again)
   scan();
   ck_assert_str_eq(fault_of("a.leaf"), "crashed (SIGKILL)");
   ck_assert_uint_eq(counts.n_failed, 2);
+  ck_assert(scan_is_current(catalogue)); // or every search would scan
   put("c.leaf", "good");
   scan();
   ck_assert_uint_eq(counts.n_described, 3);
@@ -415,7 +416,7 @@ TEST(a_format_that_cannot_prepare_is_tried_again)
   scan();
   ck_assert_str_eq(fault_of("a.tree"), "cannot prepare");
   ck_assert_str_eq(fault_of("b.tree"), "cannot prepare");
-  ck_assert(!scan_is_current(catalogue));
+  ck_assert(scan_is_current(catalogue)); // or every search would scan
   scan();
   ck_assert_uint_eq(counts.n_described, 2);
 }

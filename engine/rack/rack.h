@@ -205,7 +205,7 @@ NODISCARD Status rack_insert(Rack* rack, const char* name, const char* effect, c
 
 /// Remove a node with its connections.  If exactly one connection leads to the node and one from
 /// it, and no other path leads around the node, one connection with the sum of both gains replaces
-/// the node.  Connections to side inputs do not count.
+/// the node.  Connections to side inputs do not count, unless it has no other outgoing ones.
 NODISCARD Status rack_remove(Rack* rack, const char* name, Error* error);
 
 /// Find a node, to set its parameters.  If there is none, returns NULL, and `error` suggests the

@@ -72,22 +72,40 @@ join(const RackEdge* const into, const RackEdge* const out_of, RackEdge* const j
          part_of(out_of->to, out_of->from, first, last, &joint->to);
 }
 
-/// Find the only connection into the main inputs of a node (or out of it).  Returns NULL if there
-/// is none or more than one.
+/// Find the only connection into the main inputs of a node.  Returns NULL if there is none or more
+/// than one.
 static const RackEdge*
-only_edge(const Rack* const rack, const RackUid uid, const bool is_into)
+only_edge_into(const Rack* const rack, const RackUid uid)
 {
   const RackEdge* only = NULL;
+  uint32_t n = 0;
   for (uint32_t e = 0; e < rack->n_edges; ++e) {
     const RackEdge* const edge = &rack->edges[e];
-    if (is_into ? edge->to.uid == uid && !edge->to.side : edge->from.uid == uid) {
-      if (only) {
-        return NULL;
-      }
+    if (edge->to.uid == uid && !edge->to.side) {
       only = edge;
+      ++n;
     }
   }
-  return only;
+  return n == 1U ? only : NULL;
+}
+
+/// Find the only connection out of a node; those to side inputs count only if there is no other.
+/// Returns NULL if there is none or more than one.
+static const RackEdge*
+only_edge_out_of(const Rack* const rack, const RackUid uid)
+{
+  const RackEdge* only[2] = { NULL, NULL }; // to main inputs, to side inputs
+  uint32_t n[2] = { 0, 0 };
+  for (uint32_t e = 0; e < rack->n_edges; ++e) {
+    const RackEdge* const edge = &rack->edges[e];
+    const bool is_to_side = edge->to.side;
+    if (edge->from.uid == uid) {
+      only[is_to_side] = edge;
+      ++n[is_to_side];
+    }
+  }
+  const bool has_sides_only = !n[false];
+  return n[has_sides_only] == 1U ? only[has_sides_only] : NULL;
 }
 
 /// Find out whether the signal gets from one end of `joint` to the other without passing `node`.
@@ -127,8 +145,8 @@ static Status
 find_joint(const Rack* const rack, const RackNode* const node, RackEdge* const joint,
            bool* const found, Error* const error)
 {
-  const RackEdge* const into = only_edge(rack, node->uid, true);
-  const RackEdge* const out_of = only_edge(rack, node->uid, false);
+  const RackEdge* const into = only_edge_into(rack, node->uid);
+  const RackEdge* const out_of = only_edge_out_of(rack, node->uid);
   *found = into && out_of && join(into, out_of, joint);
   bool has_detour = false;
   const Status status = *found ? find_detour(rack, node, joint, &has_detour, error) : STATUS_OK;

@@ -94,6 +94,16 @@ static const struct {
   // A node with a side chain is joined as one without.
   { "chain k: gain | c: through | o: gain\nadd h gain\nconnect in h\nconnect h c.sidechain",
     "remove c", "connect in k\nconnect k o\nconnect o out\nconnect in h\n" },
+  // Connections to side inputs do not count, on either side and in any order.
+  { "chain c: through | d: through\nadd h gain\nconnect in h\nconnect h c.sidechain\n"
+    "connect c d.sidechain",
+    "remove c", "connect in d\nconnect d out\nconnect in h\n" },
+  { "add c gain\nadd d through\nconnect in c\nconnect c d.sidechain\nconnect c d\n"
+    "connect d out",
+    "remove c", "connect in d\nconnect d out\n" },
+  // Two side inputs are two neighbours.
+  { "add c gain\nadd s lv2 synth\nconnect in c\nconnect c s.keys\nconnect c s.low\nconnect s out",
+    "remove c", "connect s out\n" },
   // A chain to a side input stays one.
   { "chain c: through\nadd h highpass\nconnect in h gain=-2dB\nconnect h c.sidechain:1 gain=1dB",
     "remove h", "connect in c\nconnect c out\nconnect in c.sidechain:1 gain=-1dB\n" },

@@ -7,7 +7,6 @@
 
 #include "engine/base/hint.h"
 
-#include <ctype.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -215,27 +214,31 @@ find_plugin(const char* const format, const char* const reference, const bool fo
                 : STATUS_OK;
 }
 
-/// Fail because the build leaves a format out.
+/// Fail because the build leaves a format out, or because there is no such format.
 static Status
 no_format(const char* const format, Error* const error)
 {
-  char name[16];
-  snprintf(name, sizeof(name), "%s", format);
-  for (char* at = name; *at; ++at) {
-    *at = (char)toupper((unsigned char)*at);
+  static const char* const all[] = { "clap", "ladspa", "lv2" };
+  for (uint32_t a = 0; a < ARRAY_LEN(all); ++a) {
+    if (!strcasecmp(format, all[a])) {
+      return error_set(error, STATUS_NO_BACKEND, "this build of warprack has no %s plugins",
+                       all[a]);
+    }
   }
-  return error_set(error, STATUS_NO_BACKEND, "this build of warprack has no %s", name);
+  return error_set(error, STATUS_NOT_FOUND, "no format \"%.40s\"; it is one of clap, ladspa, lv2",
+                   format);
 }
 
 static Status
 find_in_format(const char* const format, const char* const reference, const bool for_rack,
                const Plugin** const plugin, Error* const error)
 {
-  if (!plugin_format_find(format)) {
+  const PluginFormat* const known = plugin_format_find(format);
+  if (!known) {
     return no_format(format, error);
   }
   pthread_mutex_lock(&lock);
-  const Status status = find_plugin(format, reference, for_rack, plugin, error);
+  const Status status = find_plugin(known->name, reference, for_rack, plugin, error);
   pthread_mutex_unlock(&lock);
   return status;
 }

@@ -34,7 +34,7 @@ typedef struct PluginFormat {
 /// All formats of this build, in alphabetical order.  [any]
 const PluginFormat* const* plugin_formats(uint32_t* n_formats);
 
-/// A format of this build, or NULL. [any]
+/// A format of this build by its name, in any case; or NULL. [any]
 const PluginFormat* plugin_format_find(const char* name);
 
 #endif

@@ -372,20 +372,6 @@ find_format(const char* const word, const char** const other)
   return format;
 }
 
-/// Read the word of a format, in any case.  A word that is none is not changed.
-static const char*
-read_format(const char* const word)
-{
-  uint32_t n = 0;
-  const PluginFormat* const* const formats = plugin_formats(&n);
-  for (uint32_t f = 0; f < n; ++f) {
-    if (!strcasecmp(word, formats[f]->name)) {
-      return formats[f]->name;
-    }
-  }
-  return word;
-}
-
 /// Find the plugin that one or two operands name.  Returns an exit code.
 static int
 find_plugin(const Operands* const operands, const Plugin** const plugin)
@@ -396,8 +382,7 @@ find_plugin(const Operands* const operands, const Plugin** const plugin)
   }
   const char* const word = operands->words[operands->n - 1U];
   const char* other = NULL;
-  const char* const format =
-      operands->n > 1U ? read_format(operands->words[0]) : find_format(word, &other);
+  const char* const format = operands->n > 1U ? operands->words[0] : find_format(word, &other);
   if (other) {
     return command_misused(&cmd_info, "both %s and %s have a plugin '%s'; put the format first",
                            other, format, word);

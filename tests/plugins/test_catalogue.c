@@ -10,6 +10,7 @@
 #include "tests/support/suite.h"
 #include "tests/support/wrapped_alloc.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -329,12 +330,23 @@ TEST(a_plugin_that_cannot_be_used_can_be_shown)
   ck_assert_str_eq(plugin->fx.name, "broken");
 }
 
-TEST(a_format_that_the_build_lacks_is_named)
+TEST(a_format_that_does_not_exist_is_no_fault_of_the_build)
 {
   use_some();
   const FxInfo* fx = NULL;
-  ck_assert_int_eq(fx_find_plugin("vst3", "Tube", &fx, &fault), STATUS_NO_BACKEND);
-  ck_assert_str_eq(fault.text, "this build of warprack has no VST3");
+  ck_assert_int_eq(fx_find_plugin("foo", "Tube", &fx, &fault), STATUS_NOT_FOUND);
+  ck_assert_str_eq(fault.text, "no format \"foo\"; it is one of clap, ladspa, lv2");
+}
+
+TEST(formats_are_words_in_any_case)
+{
+  use_some();
+  const FxInfo* fx = NULL;
+  char word[16];
+  snprintf(word, sizeof(word), "%s", format);
+  word[0] = (char)toupper((unsigned char)word[0]);
+  OK(fx_find_plugin(word, "Tube", &fx, &error));
+  ck_assert_str_eq(fx->source->format, format);
 }
 
 TEST(many_plugins_of_one_name_are_listed_as_far_as_there_is_room)

@@ -381,7 +381,7 @@ static const struct {
   { { "info", "duckr" }, "did you mean \"ducker\"?" },
   { { "info", "gian" }, "did you mean \"gain\"?" },
   { { "info", "ladspa", "duckr" }, "did you mean \"ducker\"?" },
-  { { "info", "vst", "gain" }, "no VST" },
+  { { "info", "vst", "gain" }, "no format \"vst\"" },
 };
 
 TEST_ROWS(mistakes_are_refused, refused)

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #define MAX_BYTES      (1U << 20U)  // of a report's line
+#define MAX_CPU_S      600U         // a plugin may use several threads
 #define MAX_FILE_BYTES (64U << 20U) // some plugins share tables in memory of several MiB
 
 typedef struct Probing {
@@ -183,6 +184,7 @@ probe_run(const ProbeRequest* const request, char** const text, size_t* const n_
                            .n_children = request->n_children,
                            .limit_ms = request->limit_ms ? request->limit_ms : PROBE_LIMIT_MS,
                            .max_bytes = MAX_BYTES,
+                           .max_cpu_s = MAX_CPU_S,
                            .max_file_bytes = MAX_FILE_BYTES,
                            .work = probe_work,
                            .ended = probe_ended,

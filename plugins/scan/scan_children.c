@@ -72,10 +72,11 @@ report_bytes(const ChildJobs* const jobs)
 _Noreturn static void
 child_main(const Crew* const crew, const Child* const child)
 {
-  const size_t n_bytes = report_bytes(crew->jobs);
-  const bool is_private = !madvise(child->report, n_bytes, MADV_DONTFORK);
-  if (scan_confine(crew->parent, child->output, crew->jobs->max_file_bytes) && is_private) {
-    crew->jobs->work(crew->jobs->context, child->job, child->report);
+  const bool is_private = !madvise(child->report, report_bytes(crew->jobs), MADV_DONTFORK);
+  const ChildJobs* const jobs = crew->jobs;
+  if (scan_confine(crew->parent, child->output, jobs->max_cpu_s, jobs->max_file_bytes) &&
+      is_private) {
+    jobs->work(jobs->context, child->job, child->report);
     child->report->is_complete = true;
   }
   _exit(0);
@@ -208,7 +209,7 @@ print_end(const Child* const child, const int status, char fault[const REPORT_FA
   const char* const colon = line[0] ? ": " : "";
   const int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   const char* const name = number ? sigabbrev_np(number) : NULL;
-  if (child->is_late || number == SIGALRM) {
+  if (child->is_late || number == SIGALRM || number == SIGXCPU) {
     snprintf(fault, REPORT_FAULT_BYTES, "took too long%s%s", colon, line);
   } else if (number) {
     snprintf(fault, REPORT_FAULT_BYTES, "crashed (SIG%s)%s%s", name ? name : "?", colon, line);

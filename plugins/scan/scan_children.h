@@ -37,6 +37,7 @@ typedef struct ChildJobs {
   uint32_t limit_ms;   ///< Time for a job, without the time in which it had no processor; begins
                        ///< again when its report has grown
   size_t max_bytes;    ///< Of a report's text
+  uint64_t max_cpu_s;  ///< Processor time for a job, also of processes that outlive the run
   uint64_t max_file_bytes; ///< Of a file that a job writes, and of what it prints
   /// Do a job. [child]
   void (*work)(void* context, uint32_t job, Report* report);

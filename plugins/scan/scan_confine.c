@@ -24,7 +24,6 @@
 #define NICE_VALUE       10  // a scan may run beside a live server
 #define OOM_SCORE        500 // the kernel kills a child before the programs of users
 #define MAX_MEMORY_BYTES (UINT64_C(4) << 30U) // more than the process has when it starts
-#define MAX_CPU_S        60U                  // for processes that outlive the scan
 
 static void
 set_signals(void)
@@ -61,10 +60,10 @@ set_limit(const int resource, const uint64_t max)
 }
 
 static bool
-set_limits(const uint64_t max_file_bytes)
+set_limits(const uint64_t max_cpu_s, const uint64_t max_file_bytes)
 {
   return set_limit(RLIMIT_AS, process_memory().mapped_bytes + MAX_MEMORY_BYTES) &&
-         set_limit(RLIMIT_CORE, 0) && set_limit(RLIMIT_CPU, MAX_CPU_S) &&
+         set_limit(RLIMIT_CORE, 0) && set_limit(RLIMIT_CPU, max_cpu_s) &&
          set_limit(RLIMIT_FSIZE, max_file_bytes);
 }
 
@@ -87,7 +86,8 @@ enter_domain(void)
 }
 
 bool
-scan_confine(const pid_t parent, const int output, const uint64_t max_file_bytes)
+scan_confine(const pid_t parent, const int output, const uint64_t max_cpu_s,
+             const uint64_t max_file_bytes)
 {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   setsid();
@@ -96,7 +96,7 @@ scan_confine(const pid_t parent, const int output, const uint64_t max_file_bytes
   process_be_killed_first(OOM_SCORE);
   set_signals();
   plugin_environment();
-  return getppid() == parent && set_descriptors(output) && set_limits(max_file_bytes) &&
+  return getppid() == parent && set_descriptors(output) && set_limits(max_cpu_s, max_file_bytes) &&
          !prctl(PR_SET_DUMPABLE, 0) && !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && enter_domain() &&
          scan_filter_install();
 }

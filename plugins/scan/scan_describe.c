@@ -10,6 +10,7 @@
 #include <sys/time.h>
 
 #define BUNDLE_MAX_BYTES    (64U << 20U) // text of a bundle
+#define MAX_CPU_S           60U
 #define MAX_FILE_BYTES      (64U << 10U)
 #define PREPARING_MAX_BYTES CATALOGUE_MAX_BYTES // text of all bundles of a format
 
@@ -164,6 +165,7 @@ describe_bundles(Scan* const scan, Error* const error)
                            .n_children = scan->n_children,
                            .limit_ms = scan->limit_ms,
                            .max_bytes = BUNDLE_MAX_BYTES,
+                           .max_cpu_s = MAX_CPU_S,
                            .max_file_bytes = MAX_FILE_BYTES,
                            .work = describe_work,
                            .ended = describe_ended,
@@ -311,6 +313,7 @@ describe_prepared(Scan* const scan, Error* const error)
   const ChildJobs jobs = { .n_jobs = 1,
                            .limit_ms = (scan->n + 2U) * scan->limit_ms,
                            .max_bytes = PREPARING_MAX_BYTES,
+                           .max_cpu_s = MAX_CPU_S,
                            .max_file_bytes = MAX_FILE_BYTES,
                            .work = prepare_work,
                            .ended = prepare_ended,

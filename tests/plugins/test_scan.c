@@ -213,6 +213,7 @@ static const struct {
   const char* fault;
 } manners[] = {
   { "abort", "crashed (SIGABRT): no display" },
+  { "busy", "took too long" },
   { "chdir", "" },
   { "close", "" },
   { "crash", "crashed (SIGSEGV)" },

@@ -170,6 +170,8 @@ misbehave(const char* const bundle, const char* const words)
   if (does(words, "abort")) {
     fputs("no display\nno hope\n", stderr);
     abort();
+  } else if (does(words, "busy")) {
+    raise(SIGXCPU); // as the kernel does at the limit
   } else if (does(words, "chdir")) {
     (void)!chdir("/");
   } else if (does(words, "close")) {

@@ -108,8 +108,9 @@ warn_of_folders(void)
     char* const copy = folders ? strdup(folders) : NULL;
     char* rest = copy;
     for (const char* word = NULL; (word = strsep(&rest, ":"));) {
-      if (*word && *word != '/' && *word != '~') {
-        fprintf(stderr, PROGRAM_NAME " scan: %s: \"%s\" is left out; a folder begins with / or ~\n",
+      if (*word && *word != '/' && strcmp(word, "~") != 0 && strncmp(word, "~/", 2U) != 0) {
+        fprintf(stderr,
+                PROGRAM_NAME " scan: %s: \"%s\" is left out; a folder begins with / or ~/\n",
                 formats[f]->path_variable, word);
       }
     }

@@ -104,14 +104,14 @@ add_inner(FoundBundles* const found, const PluginFormat* const format, const cha
 
 // ---- all folders ----
 
-/// Add one folder of a list: "~" is the user's home.
+/// Add one folder of a list: "~" and "~/..." are in the user's home; "~name" is no folder.
 static void
 add_word(FoundBundles* const found, const PluginFormat* const format, const char* const word,
          const size_t n_word)
 {
   char path[PATH_MAX];
   const char* const home = getenv("HOME");
-  const bool is_home = n_word && word[0] == '~' && home;
+  const bool is_home = n_word && word[0] == '~' && (n_word == 1U || word[1] == '/') && home;
   const int n = snprintf(path, sizeof(path), "%s%.*s", is_home ? home : "", (int)n_word - is_home,
                          word + is_home);
   if (n < PATH_MAX) {

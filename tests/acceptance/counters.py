@@ -177,8 +177,9 @@ def first_run(has_namespace):
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind("manager")
         env = {"NOTIFY_SOCKET": os.path.abspath("manager"), "WATCHDOG_USEC": "500000"}
+        env["XDG_CACHE_HOME"] = os.path.abspath("cache")
         if PLUGINS:
-            env.update({"LADSPA_PATH": PLUGINS, "XDG_CACHE_HOME": os.path.abspath("cache")})
+            env["LADSPA_PATH"] = PLUGINS
             subprocess.run([PROGRAM, "scan"], env={**os.environ, **env}, capture_output=True, check=True)
         rack = "(a: gain 0dB + b: gain 0dB + c: gain 24dB)"
         with Live("--io", "dummy", "--play", "faulty.wav", rack, env=env) as live:

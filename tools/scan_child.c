@@ -19,21 +19,21 @@ static char* const scan_argv[] = { "/proc/self/exe", "scan", NULL };
 // ---- the catalogue on its way ----
 
 /// A message of one byte with a descriptor.
-typedef struct Parcel {
+typedef struct Mail {
   struct msghdr message;
   struct iovec part;
   char byte;
   alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))];
-} Parcel;
+} Mail;
 
 static void
-parcel_init(Parcel* const parcel)
+mail_init(Mail* const mail)
 {
-  *parcel = (Parcel){ .part = { &parcel->byte, 1 },
-                      .message = { .msg_iov = &parcel->part,
-                                   .msg_iovlen = 1,
-                                   .msg_control = parcel->control,
-                                   .msg_controllen = sizeof(parcel->control) } };
+  *mail = (Mail){ .part = { &mail->byte, 1 },
+                  .message = { .msg_iov = &mail->part,
+                               .msg_iovlen = 1,
+                               .msg_control = mail->control,
+                               .msg_controllen = sizeof(mail->control) } };
 }
 
 Status
@@ -46,14 +46,14 @@ scan_child_answer(const Catalogue* const catalogue, Error* const error)
   if (status) {
     return status;
   }
-  Parcel parcel;
-  parcel_init(&parcel);
-  struct cmsghdr* const header = CMSG_FIRSTHDR(&parcel.message);
+  Mail mail;
+  mail_init(&mail);
+  struct cmsghdr* const header = CMSG_FIRSTHDR(&mail.message);
   header->cmsg_len = CMSG_LEN(sizeof(fd));
   header->cmsg_level = SOL_SOCKET;
   header->cmsg_type = SCM_RIGHTS;
   memcpy(CMSG_DATA(header), &fd, sizeof(fd));
-  if (sendmsg(PROCESS_SOCKET, &parcel.message, MSG_NOSIGNAL) != 1) {
+  if (sendmsg(PROCESS_SOCKET, &mail.message, MSG_NOSIGNAL) != 1) {
     status = error_set(error, STATUS_WORKER, "the catalogue of plugins cannot be sent: %s",
                        strerror(errno));
   }
@@ -66,10 +66,10 @@ static int
 receive(const int socket)
 {
   int fd = -1;
-  Parcel parcel;
-  parcel_init(&parcel);
-  const ssize_t n = recvmsg(socket, &parcel.message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  const struct cmsghdr* const header = n == 1 ? CMSG_FIRSTHDR(&parcel.message) : NULL;
+  Mail mail;
+  mail_init(&mail);
+  const ssize_t n = recvmsg(socket, &mail.message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  const struct cmsghdr* const header = n == 1 ? CMSG_FIRSTHDR(&mail.message) : NULL;
   if (header && header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof(fd))) {
     memcpy(&fd, CMSG_DATA(header), sizeof(fd));
   }

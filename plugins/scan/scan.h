@@ -44,7 +44,8 @@ NODISCARD Status scan_run(const ScanRequest* request, char** text, size_t* n_byt
                           ScanCounts* counts, Error* error);
 
 /// True if no bundle was added, changed or removed since a scan: one stat() per folder and file, no
-/// code is run.  A bundle whose fault may be gone at the next attempt counts as unchanged.  NULL is an empty catalogue. [any, not rt]
+/// code is run.  A bundle whose fault may be gone at the next attempt counts as unchanged.  NULL is
+/// an empty catalogue. [any, not rt]
 bool scan_is_current(const Catalogue* catalogue);
 
 #endif

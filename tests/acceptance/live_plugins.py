@@ -81,7 +81,7 @@ def same_samples(rack):
 
 def follow_latency():
     """The latency of a plugin changes while it plays beside a dry path: the two are aligned again."""
-    before, after, seconds = 100, 700, 20
+    before, after, seconds = 100, 700, 90  # longer than all limits of the waits
     signal = np.random.default_rng(4).uniform(-0.2, 0.2, RATE * seconds)
     write_wav("noise.wav", RATE, signal)
     rack = f"(m: ladspa effects/moving frames={before} + d: gain 0dB)"
@@ -92,11 +92,17 @@ def follow_latency():
         server.osc.do("/node/m/frames", after)
         server.wait_for(lambda now: now["latency_changes"] > 0, limit_s=20.0)
         server.wait_for(lambda now: now["rack_latency_frames"] == after, limit_s=20.0)
-        server.advance(RATE // BLOCK)
+        for _ in range(30):  # until no block of a whole second is late, and so dry
+            late = server.status()["late"]
+            server.advance(RATE // BLOCK)
+            now = server.status()
+            if now["late"] == late:
+                break
+        end = int(now["blocks"]) * BLOCK
         server.stop()
         assert f"m: its latency has changed from {before} to {after} frames" in server.output(), server.output()
     out = read_wav("out.wav")[1][:, 0]
-    delay, part = after + BLOCK, slice(len(out) - RATE // 2, len(out) - RATE // 4)
+    delay, part = after + BLOCK, slice(end - RATE // 2, end - RATE // 4)
     expected = 2.0 * signal[part.start - delay : part.stop - delay]
     worst = np.max(np.abs(out[part] - expected))
     print(f"latency of a plugin from {before} to {after} frames: worst difference {worst:.2e}")

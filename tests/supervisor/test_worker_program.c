@@ -199,6 +199,7 @@ TEST(a_rack_with_a_plugin_that_cannot_be_used_is_refused_and_the_worker_goes_on)
   OK(catalogue_new(strdup(text), strlen(text), &catalogue, &error));
   catalogue_use(catalogue);
   snprintf(document, sizeof(document), "chain a: %s x/eq", format);
+  setenv("XDG_CACHE_HOME", "/nowhere", 1);
   SCOPED(stop) Rig rig;
   start(&rig, ".", document); // the worker has no catalogue yet
   ck_assert_int_eq(edit(&rig, document), STATUS_NOT_FOUND);

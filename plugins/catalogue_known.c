@@ -35,13 +35,6 @@ from_line(CatalogueText description, const uint32_t number)
   return description;
 }
 
-static CatalogueText
-without_report(const CatalogueText description)
-{
-  return (CatalogueText){ .at = description.at,
-                          .n_bytes = description.n_bytes - description.n_report_bytes };
-}
-
 static bool
 same_text(const CatalogueText a, const CatalogueText b)
 {

@@ -15,6 +15,14 @@ typedef struct CatalogueText {
   size_t n_report_bytes; ///< Of its last line, if that is a report; else 0
 } CatalogueText;
 
+/// What the scan wrote: a probe adds the report later.
+static inline CatalogueText
+without_report(const CatalogueText description)
+{
+  return (CatalogueText){ .at = description.at,
+                          .n_bytes = description.n_bytes - description.n_report_bytes };
+}
+
 struct Catalogue {
   char* text;
   size_t n_bytes;
@@ -40,9 +48,9 @@ NODISCARD Status known_plugin(CatalogueText description, bool for_rack, const Pl
 NODISCARD Status known_plugins_keep(const Catalogue* catalogue, Error* error);
 
 /**
-   Compare the known plugins that racks have taken with a new catalogue.  A plugin that the catalogue lacks is added to it
-   as it was; one that differs in the file of its code only keeps its effect; any other one that
-   differs gets another effect, and the old one is outdated.
+   Compare the known plugins that racks have taken with a new catalogue.  A plugin that the
+   catalogue lacks is added to it as it was; one that differs in the file of its code only keeps its
+   effect; any other one that differs gets another effect, and the old one is outdated.
 
    @param catalogue [in,out] Owned by the caller; may be replaced by another one.
    @return STATUS_NO_MEM.

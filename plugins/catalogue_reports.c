@@ -47,12 +47,10 @@ typedef struct Reported {
 static int
 compare_descriptions(const void* const a, const void* const b)
 {
-  const CatalogueText* const left = *(const CatalogueText* const*)a;
-  const CatalogueText* const right = *(const CatalogueText* const*)b;
-  const size_t n_left = left->n_bytes - left->n_report_bytes;
-  const size_t n_right = right->n_bytes - right->n_report_bytes;
-  return n_left != n_right ? (n_left > n_right) - (n_left < n_right)
-                           : memcmp(left->at, right->at, n_left);
+  const CatalogueText left = without_report(**(const CatalogueText* const*)a);
+  const CatalogueText right = without_report(**(const CatalogueText* const*)b);
+  return left.n_bytes != right.n_bytes ? (left.n_bytes > right.n_bytes ? 1 : -1)
+                                       : memcmp(left.at, right.at, left.n_bytes);
 }
 
 static bool

@@ -76,8 +76,8 @@ hash_entry(const uint64_t hash, const int folder, const char* const name, const 
   return S_ISREG(facts.st_mode) ? hash_file(hash, name, &facts) : hash;
 }
 
-/// The hash of the regular files of a folder and of those in it; HASH64_START: there are none.  A
-/// folder that cannot be read counts by what stat() tells.
+/// The hash of the regular files of a folder and of those in it; HASH64_START: there are none.  If
+/// the folder is unreadable, its status (inode, size, time) counts instead.
 static uint64_t
 hash_folder(const int parent, const char* const name, const struct stat* const facts,
             const uint32_t depth)

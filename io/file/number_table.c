@@ -4,7 +4,7 @@
 // Lines that begin with "*", "#" or ";" are comments, and "#" begins a comment within a line.  A
 // text export of Room EQ Wizard (REW) begins with a line that identifies it; older versions write
 // header text without "*", and values followed by "//" and a name, one of which is the sample
-// interval.
+// interval.  In any other place "//" is refused, because the number before it may be a sample.
 
 #include "audio_file_private.h"
 
@@ -85,13 +85,19 @@ add_row(Table* const table, const char* const line, Error* const error)
   return STATUS_OK;
 }
 
+static bool
+is_interval(const char* const name)
+{
+  return strstr(name, "Sample interval");
+}
+
 // Read a line of REW's header with a value and its name: "2.0833333333333333E-5 // Sample interval
 // (seconds)".
 static Status
 read_header_value(Table* const table, const char* const line, const char* const name,
                   Error* const error)
 {
-  if (!strstr(name, "Sample interval")) {
+  if (!is_interval(name)) {
     return STATUS_OK;
   }
   table->rate_hz = nearbyint(1.0 / strtod(line, NULL));
@@ -122,7 +128,7 @@ read_line(Table* const table, char* const line, const bool is_first, Error* cons
   if (*text == '*' || *text == ';') {
     return STATUS_OK;
   }
-  if (name) {
+  if (name && !table->n_rows && (table->is_rew || is_interval(name))) {
     return read_header_value(table, text, name, error);
   }
   if (table->is_rew && !table->n_rows && !begins_with_number(text)) {

@@ -214,6 +214,9 @@ TEST(files_that_cannot_be_loaded_are_refused_with_the_reason)
     { "# nothing\n* at all\n; of use\n", "no numbers" },
     { "\x01\x02\x7F\x1B[2J", "line 1: no number at column 1" },
     { "root:x:0:0\n", "line 1: no number at column 1" },
+    { "0.5 // first\n0.25\n", "line 1: no number at column 5" }, // "//" begins no comment
+    { "* Impulse Response data saved by REW\n1\n2 // Peak index\n",
+      "line 3: no number at column 3" },
     { "* IR\n1e-9 // Sample interval (seconds)\n1\n", "sample interval is not" },
     { "* IR\nsecret // Sample interval (seconds)\n1\n", "line 2: the sample interval" },
   };

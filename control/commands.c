@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #define NODE_ADDRESS    "/node/<node>/<param>"
 #define PRESETS_ADDRESS "/node/<node>/presets"
@@ -138,11 +139,11 @@ near_address(const char* const address)
   for (uint32_t i = 0; i < n_commands; ++i) {
     const char* const known = command_table[i].address;
     const char* const known_name = strrchr(known, '/') + 1;
-    if (strncmp(known, address, (size_t)(name - address)) == 0) {
+    if (strncasecmp(known, address, (size_t)(name - address)) == 0) {
       addresses[n] = known;
       names[n++] = known_name;
     }
-    same_name = strcmp(known_name, name) == 0 ? known : same_name;
+    same_name = strcasecmp(known_name, name) == 0 ? known : same_name;
   }
   const char* const near = nearest_name(name, names, n);
   for (uint32_t i = 0; i < n && near; ++i) {
@@ -181,7 +182,7 @@ print_joints(const CommandInfo* const info, const Message* const message, char t
     if (takes_values && n_name && n_name < 64 && word[n_name] == '=') {
       snprintf(text, 200, "; write \"%.80s\" as two arguments: %.*s %.40s", word, n_name, word,
                word[n_name + 1] ? word + n_name + 1 : "VALUE");
-    } else if (is_text && a >= n_required && info->optional) {
+    } else if (is_text && a >= n_required && info->optional && !info->repeated) {
       snprintf(text, 200, "; \"%.80s\" is not a number: leave out names and units", word);
     } else if (rack_unit(word)) {
       snprintf(text, 200, "; write a number and its unit as one argument, as in -6dB");

@@ -387,6 +387,16 @@ find_plugin(const Operands* const operands, const Plugin** const plugin)
     return command_misused(&cmd_info, "both %s and %s have a plugin '%s'; put the format first",
                            other, format, word);
   }
+  if (operands->n > 1U && fx_find(format)) {
+    return command_misused(&cmd_info, "'%s' is an effect; show it alone: " PROGRAM_NAME " info %s",
+                           format, format);
+  }
+  if (operands->n == 1U && rack_is_format(word)) {
+    return command_misused(&cmd_info,
+                           "'%s' is a format; name a plugin after it, or see " PROGRAM_NAME
+                           " list plugins --format %s",
+                           word, word);
+  }
   if (!format) {
     return refuse(word);
   }

@@ -10,6 +10,7 @@
 #include "engine/base/text.h"
 #include "engine/contract/effect.h"
 #include "engine/engine.h"
+#include "engine/rack/rack.h"
 #include "io/io.h"
 #include "plugins/format.h"
 
@@ -391,7 +392,11 @@ print_listing(const Listing* const listing, const ListArgs* const args)
     is_empty = is_empty && !json_array_size(rows);
     json_decref(rows);
   }
+  uint32_t n_plugins = 0;
   if (is_empty && args->n_words) {
+    catalogue_entries(catalogue_current(), &n_plugins);
+  }
+  if (n_plugins) {
     fprintf(stderr,
             PROGRAM_NAME " list: no plugin has %s; `" PROGRAM_NAME
                          " list plugins` shows all that can be used, --all the others\n",
@@ -429,8 +434,14 @@ find_listing(const char* const name)
     }
   }
   char hint[HINT_BYTES];
-  command_misused(&cmd_list, "no list '%s'; %s", name,
-                  name_hint(hint, name, names, ARRAY_LEN(names)));
+  if (rack_is_format(name)) {
+    command_misused(&cmd_list,
+                    "'%s' is a format of plugins: " PROGRAM_NAME " list plugins --format %s", name,
+                    name);
+  } else {
+    command_misused(&cmd_list, "no list '%s'; %s", name,
+                    name_hint(hint, name, names, ARRAY_LEN(names)));
+  }
   return NULL;
 }
 
@@ -446,7 +457,9 @@ check_args(const Listing* const listing, const ListArgs* const args)
     return command_misused(&cmd_list, "--%s goes with plugins", args->all ? "all" : "format");
   }
   return args->n_words && !is_plugins
-             ? command_misused(&cmd_list, "unexpected argument '%s'", args->words[0])
+             ? command_misused(&cmd_list,
+                               "unexpected argument '%s'; only plugins are searched for words",
+                               args->words[0])
              : 0;
 }
 

@@ -228,6 +228,19 @@ take_help(Line* const line)
   return false;
 }
 
+/// True for the words that switch a parameter of a rack.  `word`: NULL at the end of the line.
+static bool
+is_switch_value(const char* const word)
+{
+  static const char* const words[] = { "on", "off", "yes", "no", "true", "false" };
+  for (uint32_t w = 0; w < ARRAY_LEN(words) && word; ++w) {
+    if (!strcmp(words[w], word)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /// Parse "--name", "--no-name", "--name value" or "--name=value".  Returns true to continue.
 static bool
 take_name(Line* const line)
@@ -250,8 +263,12 @@ take_name(Line* const line)
     const char* const value = take_value(line, attached);
     return value && read_value(line->command, option, value);
   }
-  if (attached) {
-    command_misused(line->command, "--%s takes no value", name);
+  const bool is_switch = option->kind == OPTION_SWITCH;
+  if (attached || (is_switch && is_switch_value(line->argv[line->at + 1]))) {
+    command_misused(line->command,
+                    is_switch ? "--%s takes no value; write --%s or --no-%s"
+                              : "--%s takes no value",
+                    name, option->name, option->name);
     return false;
   }
   *option->to.flag = !is_negated;

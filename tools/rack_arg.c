@@ -21,7 +21,7 @@ names_file(const char* const word)
 {
   const size_t n = strlen(word);
   struct stat facts;
-  return (n > 5U && !strcmp(word + n - 5U, ".rack")) ||
+  return (n > 5U && !strcmp(word + n - 5U, ".rack") && !strchr(word, '|')) ||
          (!stat(word, &facts) && S_ISREG(facts.st_mode));
 }
 
@@ -75,12 +75,38 @@ rack_arg_read_text(const char* const name, char** const text, Error* const error
   return status;
 }
 
+/// True if the word with ".rack" after it is the name of a file.
+static bool
+has_rack_file(const char* const word)
+{
+  char name[PATH_MAX];
+  struct stat facts;
+  return snprintf(name, sizeof(name), "%s.rack", word) < (int)sizeof(name) && !stat(name, &facts);
+}
+
 /// True if a word that does not end in ".rack" looks like a file name, not like a chain.
 static bool
 looks_like_file(const char* const word)
 {
   struct stat facts;
-  return !strpbrk(word, " |+()=\n") && (strpbrk(word, "./") || !stat(word, &facts));
+  return !strpbrk(word, " |+()=\n") &&
+         (strpbrk(word, "./") || !stat(word, &facts) || has_rack_file(word));
+}
+
+/// Fail because `word`, which looks_like_file(), is neither a rack nor a file.
+static Status
+refuse_file(const char* const word, Error* const error)
+{
+  struct stat facts;
+  if (!stat(word, &facts) && S_ISDIR(facts.st_mode)) {
+    return error_set(error, STATUS_FILE, "%s: a folder; a RACK is a file or a chain in quotes",
+                     word);
+  }
+  return has_rack_file(word)
+             ? error_set(error, STATUS_FILE, "%s: no such file; did you mean \"%s.rack\"?", word,
+                         word)
+             : error_set(error, STATUS_FILE,
+                         "%s: no such file; a RACK is a file or a chain in quotes", word);
 }
 
 Status
@@ -98,8 +124,7 @@ rack_arg_try(const char* const word, RackArg* const arg, Error* const error)
                         &arg->rack, error);
   }
   if (status && !arg->is_file && looks_like_file(word)) {
-    status = error_set(error, STATUS_FILE,
-                       "%s: no such file; a RACK is a file or a chain in quotes", word);
+    status = refuse_file(word, error);
   }
   free(text);
   return status;

@@ -100,6 +100,17 @@ end_output(const int exit_code)
   return exit_code;
 }
 
+/// Change "help COMMAND ..." to "COMMAND ... --help".
+static void
+read_help_of_command(const int argc, char** const argv)
+{
+  static char option[] = "--help";
+  if (argc > 2 && !strcmp(argv[1], "help")) {
+    memmove(argv + 1, argv + 2, (size_t)(argc - 2) * sizeof(*argv));
+    argv[argc - 1] = option;
+  }
+}
+
 int
 main(int argc, char** argv)
 {
@@ -107,11 +118,12 @@ main(int argc, char** argv)
     fprintf(stderr, PROGRAM_NAME ": which command? See " PROGRAM_NAME " --help\n");
     return status_exit_code(STATUS_BAD_ARG);
   }
+  read_help_of_command(argc, argv);
   const char* const word = argv[1];
   if (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help")) {
     return end_output(print_help());
   }
-  if (!strcmp(word, "--version")) {
+  if (!strcmp(word, "--version") || !strcmp(word, "version")) {
     return end_output(print_version());
   }
   const int at = find_command(argc, argv);

@@ -56,6 +56,12 @@ rack_effect(const char* const name, Error* const error)
   if (fx) {
     return fx;
   }
+  if (!rack_read_side(name, &(RackSide){ RACK_BEFORE }, NULL)) {
+    error_set(error, STATUS_NOT_FOUND,
+              "no effect \"%s\"; the effect stands before this word: NAME EFFECT before|after END",
+              name);
+    return NULL;
+  }
   uint32_t n = 0;
   const char** const names = rack_effect_names(&n);
   const bool has_near = names && nearest_name(name, names, n);
@@ -179,6 +185,14 @@ rack_find_param(const FxInfo* const fx, const char* const id, uint32_t* const pa
   if (found >= 0 || !strcmp(id, "backend")) {
     *param = found >= 0 ? (uint32_t)found : fx->n_params;
     return STATUS_OK;
+  }
+  for (uint32_t s = 0; s < fx->n_sides; ++s) {
+    if (!strcmp(fx->sides[s].name, id)) {
+      return error_set(error, STATUS_NOT_FOUND,
+                       "%s of %s is a side input, not a parameter; a statement connects it: "
+                       "connect FROM NODE.%s",
+                       id, fx->name, id);
+    }
   }
   const char** const names = param_names(fx);
   char hint[HINT_BYTES];

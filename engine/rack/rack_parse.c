@@ -291,7 +291,8 @@ parse_late(Parser* const parser)
   if (!status && parser->now.kind == TOKEN_WORD && !rack_unit(parser->now.text)) {
     // the first word was the end
     if (rack_read_end(parser->rack, word.text, &end, &cause)) {
-      return number_scan(word.text, &(Decimal){ 0 })
+      RackFallback first = { 0 }; // a fallback, which comes last
+      return !rack_read_fallback(word.text, &first, NULL) || number_scan(word.text, &(Decimal){ 0 })
                  ? parser_fail(parser, offset, STATUS_BAD_RACK, "unexpected \"%.60s\"; %s",
                                word.text, usage)
                  : parser_pass_on(parser, offset, &cause);

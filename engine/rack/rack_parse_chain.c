@@ -34,6 +34,17 @@ is_rack_file(const char* const word)
   return dot && dot != word && !strcmp(dot, ".rack");
 }
 
+/// True for the side input of a node or of an effect: "comp.sidechain".
+static bool
+is_side_input(const Parser* const parser, const char* const word)
+{
+  char name[RACK_NAME_BYTES];
+  snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "."), word);
+  const RackNode* const node = rack_find(parser->rack, name);
+  const FxInfo* const fx = node ? node->fx : fx_find(name);
+  return strchr(word, '.') && fx && fx->n_sides;
+}
+
 /// Refuse the word of an effect that does not exist.  `name`: the word before it, or NULL.
 /// `cause`: the error of rack_effect().
 static Status
@@ -84,6 +95,12 @@ refuse_effect(Parser* const parser, const Token* const name, const Token* const 
         "\"%.60s\" is the file of a whole rack; load it with /rack/load, or as RACK on "
         "the command line",
         effect->text);
+  }
+  if (is_side_input(parser, effect->text)) {
+    return parser_fail(parser, effect->offset, STATUS_BAD_RACK,
+                       "\"%.60s\" is no effect; a statement connects a side input: connect FROM "
+                       "NODE.INPUT",
+                       effect->text);
   }
   if (is_effect_with_colon(effect->text)) {
     return parser_fail(parser, effect->offset, STATUS_BAD_RACK,

@@ -100,6 +100,7 @@ refuse_value(Parser* const parser, const RackNode* const node, const Token* cons
 {
   char name[RACK_NAME_BYTES];
   snprintf(name, sizeof(name), "%.*s", (int)strcspn(word->text, ":"), word->text);
+  Decimal number;
   const char* const mark = parser_foreign_mark(parser, word);
   const FxParam* const choice = param_with_choice(node->fx, word->text);
   if (word->kind == TOKEN_STRING && parser_refuse_uri(parser, word->offset)) {
@@ -111,6 +112,12 @@ refuse_value(Parser* const parser, const RackNode* const node, const Token* cons
   if (mark) {
     return parser_fail(parser, word->offset, STATUS_BAD_RACK, "unexpected \"%.60s\"; %s",
                        word->text, mark);
+  }
+  const Token* const after = parser->now.offset == word->offset ? &parser->next : &parser->now;
+  if (number_scan(word->text, &number) && !*number.end && after->kind == TOKEN_WORD &&
+      rack_unit(after->text)) { // "mix=30 %" is out of range only without its unit
+    parser->value = *word;
+    return parser_unit(parser, after);
   }
   if (rack_unit(word->text)) {
     return parser_unit(parser, word);

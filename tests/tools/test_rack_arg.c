@@ -87,7 +87,7 @@ TEST(files_that_cannot_be_read_are_refused)
   scratch_write(&scratch, "binary.rack", "gain\0gain", 9);
   const char* const path = scratch_path(&scratch, "binary.rack");
   assert_refused(path, 5, "not a text file");
-  assert_refused(scratch.directory, 5, "no such file; a RACK is a file or a chain in quotes");
+  assert_refused(scratch.directory, 5, "a folder; a RACK is a file or a chain in quotes");
   assert_refused("no/such.wav", 5, "no/such.wav: no such file");
 }
 

@@ -8,7 +8,7 @@
                                      control/OSC.md does not describe, or a line of Markdown that is no row
                                      of a table is wider than 120 columns
 
-README.md quotes racks, each in the fenced block after a comment `content of: FILE`.  tools/README.md
+README.md quotes racks, each in the fenced block after a comment `content of: FILE`.  tools/COMMANDS.md
 ends with the help of every subcommand and benchmark, after the comment that names this script.
 """
 
@@ -38,13 +38,13 @@ def with_help(text, program):
 
     commands = re.findall(r"^  ([a-z]+) ", output_of("--help"), re.MULTILINE)
     commands += ["bench " + name for name in re.findall(r"^([a-z-]+)", output_of("bench"), re.MULTILINE)]
-    parts = [f"\n### {name}\n\n```text\n{output_of(*name.split(), '--help')}```\n" for name in commands]
+    parts = [f"\n## {name}\n\n```text\n{output_of(*name.split(), '--help')}```\n" for name in commands]
     return text[: text.index(HELP_BEGINS)] + HELP_BEGINS + "".join(parts)
 
 
 QUOTING = {
     "README.md": lambda text, program: with_quotations(text),
-    "tools/README.md": with_help,
+    "tools/COMMANDS.md": with_help,
 }
 
 

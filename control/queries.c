@@ -215,18 +215,18 @@ query_plugin(Control* const control, const Peer* const peer, Message* const mess
   return status;
 }
 
-/// The source of the plugin of a node, from "/node/NAME/presets"; NULL with an error.
-static const FxSource*
-source_of(const Control* const control, const char* const address, Error* const error)
+/// The origin of the plugin of a node, from "/node/NAME/presets"; NULL with an error.
+static const FxOrigin*
+origin_of(const Control* const control, const char* const address, Error* const error)
 {
   char name[RACK_NAME_BYTES];
   const char* const start = address + strlen("/node/");
   snprintf(name, sizeof(name), "%.*s", (int)strcspn(start, "/"), start);
   const RackNode* const node = rack_lookup(editor_rack(control->editor), name, error);
-  if (node && !node->fx->source) {
+  if (node && !node->fx->origin) {
     error_set(error, STATUS_NOT_FOUND, "%s is no plugin, so it has no presets", name);
   }
-  return node ? node->fx->source : NULL;
+  return node ? node->fx->origin : NULL;
 }
 
 /// Keep the names of presets in the description of a plugin, one per line.
@@ -253,13 +253,13 @@ query_presets(Control* const control, const Peer* const peer, Message* const mes
               Error* const error)
 {
   const ControlPlugins* const plugins = find_plugins(control, error);
-  const FxSource* const source = plugins ? source_of(control, message->address, error) : NULL;
+  const FxOrigin* const origin = plugins ? origin_of(control, message->address, error) : NULL;
   char* text = NULL;
-  if (!source) {
+  if (!origin) {
     return error->status;
   }
   Status status =
-      plugins->describe(control->config.context, source->format, source->id, &text, error);
+      plugins->describe(control->config.context, origin->format, origin->id, &text, error);
   if (!status) {
     keep_presets(text);
     status = answer_text(control, peer, message, 0, text, error);
@@ -401,7 +401,7 @@ put_engine(lo_message* const to, const EngineStatus* const engine)
   put_count(to, "rack_latency_frames", engine->rack_latency_frames);
   put_count(to, "nodes", engine->n_nodes);
   put_count(to, "units", engine->n_units);
-  put_count(to, "levels", engine->n_levels);
+  put_count(to, "levels", engine->n_ranks);
   put_count(to, "edits_refused", engine->edits_refused);
   put_count(to, "nodes_bypassed", engine->n_bypassed);
   put_text(to, "worker", worker_state_names[engine->worker]);

@@ -6,7 +6,7 @@
    planner is not thread-safe, and executed without a lock from any thread.  FFTW plans them by
    estimate, never by timing: a timed plan may differ from run to run, and with it the last bits of
    the output.  Estimates cost little: out of place, rows of 64 to 2048 points and columns of up to
-   64 points take at most 25 % longer than with timed plans; level.h builds longer transforms from
+   64 points take at most 25 % longer than with timed plans; segment.h builds longer transforms from
    these.
 */
 #ifndef WARPRACK_DSP_CPU_FFT_H

@@ -6,7 +6,7 @@
 #include "partition.h"
 
 #include "fft.h"
-#include "level.h"
+#include "segment.h"
 #include "partition_plan.h"
 #include "spectrum.h"
 
@@ -20,17 +20,17 @@
 struct Partition {
   uint32_t n_in, n_out;
   uint32_t hop;         ///< Frames
-  uint32_t head_points; ///< Points of level 0, >= hop: a size that FFTW transforms fast
+  uint32_t head_points; ///< Points of segment 0, >= hop: a size that FFTW transforms fast
   uint32_t head_pitch;  ///< head_points, rounded up to whole cells
-  uint32_t n_levels;
-  Level* levels[PARTITION_MAX_LEVELS];
-  uint32_t frames[PARTITION_MAX_LEVELS];
-  uint32_t ring_frames; ///< Ring of input: four of the largest partitions; 0 without later levels
+  uint32_t n_segments;
+  Segment* segments[PARTITION_MAX_SEGMENTS];
+  uint32_t frames[PARTITION_MAX_SEGMENTS];
+  uint32_t ring_frames; ///< Ring of input: four of the largest partitions; 0 without later segments
   uint32_t sum_frames;  ///< Ring of sums: two of the largest partitions
   uint64_t rest_frames; ///< Silence after which every sample of a state is zero
 
   // Byte offsets in a state
-  size_t levels_at[PARTITION_MAX_LEVELS];
+  size_t segments_at[PARTITION_MAX_SEGMENTS];
   size_t window_at; ///< [n_in][2 * head_pitch]: zeros, previous hop, current hop, padding
   size_t head_at;   ///< [n_out][head_pitch]: output of the current hop
   size_t ring_at;   ///< [n_in][ring_frames]
@@ -39,11 +39,11 @@ struct Partition {
   size_t n_bytes;
 };
 
-/// Progress of a later level on the partition that ended at `tick`.
+/// Progress of a later segment on the partition that ended at `tick`.
 typedef struct Job {
   uint64_t tick;
   uint64_t cost;   ///< Cost of the units that are done
-  uint32_t unit;   ///< Next unit; level_n_units() when done
+  uint32_t unit;   ///< Next unit; segment_n_units() when done
   uint32_t hop;    ///< Hops since the tick
   uint32_t n_hops; ///< Hops until the next tick
 } Job;
@@ -53,7 +53,7 @@ typedef struct PartitionState {
   uint64_t start;
   uint64_t silent_frames; ///< Zeros at the end of the input so far
   uint32_t fill;          ///< Frames of the current hop received so far
-  Job jobs[PARTITION_MAX_LEVELS];
+  Job jobs[PARTITION_MAX_SEGMENTS];
 } PartitionState;
 
 static float*
@@ -93,7 +93,7 @@ ring_clear(float* const ring, const uint32_t n, const uint64_t clock, const uint
   memset(ring, 0, (n_frames - first) * sizeof(float));
 }
 
-// ---- later levels ----
+// ---- later segments ----
 
 static void
 begin_job(const Partition* const p, const uint32_t l, PartitionState* const s, void* const state)
@@ -104,15 +104,15 @@ begin_job(const Partition* const p, const uint32_t l, PartitionState* const s, v
   // the job.
   s->jobs[l] = (Job){ .tick = tick,
                       .n_hops = (uint32_t)((tick + frames - s->clock + p->hop - 1U) / p->hop) };
-  level_step(p->levels[l], floats_at(state, p->levels_at[l]));
+  segment_step(p->segments[l], floats_at(state, p->segments_at[l]));
 }
 
-/// Do this hop's share of a level's work.
+/// Do this hop's share of a segment's work.
 static void
 work_on(const Partition* const p, const uint32_t l, PartitionState* const s, void* const state)
 {
-  const Level* const level = p->levels[l];
-  const uint32_t n_units = level_n_units(level);
+  const Segment* const segment = p->segments[l];
+  const uint32_t n_units = segment_n_units(segment);
   Job* const job = &s->jobs[l];
   if (job->unit == n_units) {
     return;
@@ -120,30 +120,30 @@ work_on(const Partition* const p, const uint32_t l, PartitionState* const s, voi
   const uint32_t ring_mask = p->ring_frames - 1U;
   const float* const ring = floats_at(state, p->ring_at);
   float* const sums = floats_at(state, p->sum_at);
-  const LevelIo io = { .state = floats_at(state, p->levels_at[l]),
-                       .scratch = floats_at(state, p->scratch_at),
-                       .early = ring + ((job->tick - 2U * p->frames[l]) & ring_mask),
-                       .late = ring + ((job->tick - p->frames[l]) & ring_mask),
-                       .in_stride = p->ring_frames,
-                       .sum = sums + ((job->tick + p->frames[l]) & (p->sum_frames - 1U)),
-                       .sum_stride = p->sum_frames };
+  const SegmentIo io = { .state = floats_at(state, p->segments_at[l]),
+                         .scratch = floats_at(state, p->scratch_at),
+                         .early = ring + ((job->tick - 2U * p->frames[l]) & ring_mask),
+                         .late = ring + ((job->tick - p->frames[l]) & ring_mask),
+                         .in_stride = p->ring_frames,
+                         .sum = sums + ((job->tick + p->frames[l]) & (p->sum_frames - 1U)),
+                         .sum_stride = p->sum_frames };
   ++job->hop;
-  const uint64_t share = level_cost(level) * job->hop / job->n_hops;
+  const uint64_t share = segment_cost(segment) * job->hop / job->n_hops;
   while (job->unit < n_units && job->cost < share) {
-    level_work(level, &io, job->unit);
-    job->cost += level_unit_cost(level, job->unit);
+    segment_work(segment, &io, job->unit);
+    job->cost += segment_unit_cost(segment, job->unit);
     ++job->unit;
   }
 }
 
 // ---- hops ----
 
-/// The current hop is complete: it becomes the previous one, and the later levels do their shares.
+/// The current hop is complete: it becomes the previous one, and later segments do their shares.
 static void
 end_hop(const Partition* const p, PartitionState* const s, void* const state)
 {
   const size_t hop_bytes = p->hop * sizeof(float);
-  level_step(p->levels[0], floats_at(state, p->levels_at[0]));
+  segment_step(p->segments[0], floats_at(state, p->segments_at[0]));
   for (uint32_t i = 0; i < p->n_in; ++i) {
     float* const end =
         floats_at(state, p->window_at) + 2U * ((size_t)p->head_pitch * i + p->head_points);
@@ -160,7 +160,7 @@ end_hop(const Partition* const p, PartitionState* const s, void* const state)
   }
   s->clock += p->hop;
   s->fill = 0;
-  for (uint32_t l = 1; l < p->n_levels; ++l) {
+  for (uint32_t l = 1; l < p->n_segments; ++l) {
     if (s->clock % p->frames[l] < p->hop) {
       begin_job(p, l, s, state);
     }
@@ -168,7 +168,7 @@ end_hop(const Partition* const p, PartitionState* const s, void* const state)
   }
 }
 
-/// Run level 0 on the frames of the current hop so far, and add the sums of the later levels.
+/// Run segment 0 on the frames of the current hop so far, and add the sums of the later segments.
 static void
 run_head(const Partition* const p, const PartitionState* const s, void* const state)
 {
@@ -179,16 +179,16 @@ run_head(const Partition* const p, const PartitionState* const s, void* const st
               head + (size_t)p->head_pitch * o + p->head_points - p->hop, p->hop);
   }
   const float* const window = floats_at(state, p->window_at);
-  const LevelIo io = { .state = floats_at(state, p->levels_at[0]),
-                       .scratch = floats_at(state, p->scratch_at),
-                       .early = window,
-                       .late = window + p->head_points,
-                       .in_stride = 2U * (size_t)p->head_pitch,
-                       .sum = head,
-                       .sum_stride = p->head_pitch };
-  const uint32_t n_units = level_n_units(p->levels[0]);
+  const SegmentIo io = { .state = floats_at(state, p->segments_at[0]),
+                         .scratch = floats_at(state, p->scratch_at),
+                         .early = window,
+                         .late = window + p->head_points,
+                         .in_stride = 2U * (size_t)p->head_pitch,
+                         .sum = head,
+                         .sum_stride = p->head_pitch };
+  const uint32_t n_units = segment_n_units(p->segments[0]);
   for (uint32_t unit = 0; unit < n_units; ++unit) {
-    level_work(p->levels[0], &io, unit);
+    segment_work(p->segments[0], &io, unit);
   }
 }
 
@@ -222,9 +222,9 @@ rewind_state(const Partition* const p, PartitionState* const s, void* const stat
 {
   s->clock = s->start;
   s->fill = 0;
-  for (uint32_t l = 0; l < p->n_levels; ++l) {
-    s->jobs[l] = (Job){ .unit = level_n_units(p->levels[l]) };
-    level_rest(floats_at(state, p->levels_at[l]));
+  for (uint32_t l = 0; l < p->n_segments; ++l) {
+    s->jobs[l] = (Job){ .unit = segment_n_units(p->segments[l]) };
+    segment_rest(floats_at(state, p->segments_at[l]));
   }
 }
 
@@ -260,14 +260,14 @@ rests(const Partition* const p, PartitionState* const s, void* const state,
 // ---- partitions and states ----
 
 static void
-lay_out_state(Partition* const p, const LevelBytes* const levels)
+lay_out_state(Partition* const p, const SegmentBytes* const segments)
 {
   size_t scratch_floats = 0;
   size_t at = (sizeof(PartitionState) + 63U) & ~(size_t)63U;
-  for (uint32_t l = 0; l < p->n_levels; ++l) {
-    p->levels_at[l] = at;
-    at += levels[l].state;
-    const size_t floats = levels[l].scratch_floats;
+  for (uint32_t l = 0; l < p->n_segments; ++l) {
+    p->segments_at[l] = at;
+    at += segments[l].state;
+    const size_t floats = segments[l].scratch_floats;
     scratch_floats = floats > scratch_floats ? floats : scratch_floats;
   }
   // The size of every plane is a multiple of a cell, so all these offsets are too.
@@ -279,34 +279,34 @@ lay_out_state(Partition* const p, const LevelBytes* const levels)
   p->n_bytes = p->sum_at + sizeof(float) * p->sum_frames * p->n_out;
 }
 
-/// Compute all members of a partition except its levels, and write the specs of the levels to
+/// Compute all members of a partition except its segments, and write the specs of the segments to
 /// `specs`; `taps` may be NULL.
 static void
 lay_out(Partition* const p, const PartitionSize* const size, const float* const* const taps,
-        LevelSpec* const specs, LevelBytes* const bytes)
+        SegmentSpec* const specs, SegmentBytes* const bytes)
 {
   *p = (Partition){ .n_in = size->n_in, .n_out = size->n_out };
   p->hop = size->max_block_frames > MIN_HOP_FRAMES ? size->max_block_frames : MIN_HOP_FRAMES;
   p->head_points = fft_fast_size(p->hop);
   p->head_pitch = (p->head_points + SPECTRUM_CELL - 1U) / SPECTRUM_CELL * SPECTRUM_CELL;
   const PartitionPlan plan = partition_plan(p->hop, size->n_taps);
-  p->n_levels = plan.n_levels;
-  for (uint32_t l = 0; l < plan.n_levels; ++l) {
-    const PartitionLevel* const level = &plan.levels[l];
-    p->frames[l] = level->frames;
-    specs[l] = (LevelSpec){ .frames = level->frames,
-                            .n_points = l ? level->frames : p->head_points,
-                            .n_parts = level->n_parts,
-                            .n_in = p->n_in,
-                            .n_out = p->n_out,
-                            .taps = taps,
-                            .n_taps = l + 1U < plan.n_levels ? plan.levels[l + 1U].first_tap
-                                                             : size->n_taps,
-                            .first_tap = level->first_tap,
-                            .at_once = l == 0 };
-    bytes[l] = level_measure(&specs[l]);
+  p->n_segments = plan.n_segments;
+  for (uint32_t l = 0; l < plan.n_segments; ++l) {
+    const PartitionSegment* const segment = &plan.segments[l];
+    p->frames[l] = segment->frames;
+    specs[l] = (SegmentSpec){ .frames = segment->frames,
+                              .n_points = l ? segment->frames : p->head_points,
+                              .n_parts = segment->n_parts,
+                              .n_in = p->n_in,
+                              .n_out = p->n_out,
+                              .taps = taps,
+                              .n_taps = l + 1U < plan.n_segments ? plan.segments[l + 1U].first_tap
+                                                                 : size->n_taps,
+                              .first_tap = segment->first_tap,
+                              .at_once = l == 0 };
+    bytes[l] = segment_measure(&specs[l]);
   }
-  const uint32_t largest = p->n_levels > 1U ? p->frames[p->n_levels - 1U] : 0U;
+  const uint32_t largest = p->n_segments > 1U ? p->frames[p->n_segments - 1U] : 0U;
   p->ring_frames = 4U * largest;
   p->sum_frames = 2U * largest;
   p->rest_frames = size->n_taps + 6U * (uint64_t)largest + 4U * (uint64_t)p->hop;
@@ -317,11 +317,11 @@ PartitionBytes
 partition_measure(const PartitionSize* const size)
 {
   Partition p;
-  LevelSpec specs[PARTITION_MAX_LEVELS];
-  LevelBytes bytes[PARTITION_MAX_LEVELS];
+  SegmentSpec specs[PARTITION_MAX_SEGMENTS];
+  SegmentBytes bytes[PARTITION_MAX_SEGMENTS];
   lay_out(&p, size, NULL, specs, bytes);
   PartitionBytes sum = { .constant = sizeof(Partition), .state = p.n_bytes };
-  for (uint32_t l = 0; l < p.n_levels; ++l) {
+  for (uint32_t l = 0; l < p.n_segments; ++l) {
     sum.constant += bytes[l].constant;
     sum.design = bytes[l].design > sum.design ? bytes[l].design : sum.design;
   }
@@ -336,11 +336,11 @@ partition_new(const PartitionSize* const size, const float* const* const taps,
   if (!p) {
     return error_set(error, STATUS_NO_MEM, "no memory for a convolution");
   }
-  LevelSpec specs[PARTITION_MAX_LEVELS];
-  LevelBytes bytes[PARTITION_MAX_LEVELS];
+  SegmentSpec specs[PARTITION_MAX_SEGMENTS];
+  SegmentBytes bytes[PARTITION_MAX_SEGMENTS];
   lay_out(p, size, taps, specs, bytes);
-  for (uint32_t l = 0; l < p->n_levels; ++l) {
-    const Status status = level_new(&specs[l], &p->levels[l], error);
+  for (uint32_t l = 0; l < p->n_segments; ++l) {
+    const Status status = segment_new(&specs[l], &p->segments[l], error);
     if (status) {
       partition_free(p);
       return status;
@@ -354,8 +354,8 @@ void
 partition_free(Partition* const partition)
 {
   if (partition) {
-    for (uint32_t l = 0; l < partition->n_levels; ++l) {
-      level_free(partition->levels[l]);
+    for (uint32_t l = 0; l < partition->n_segments; ++l) {
+      segment_free(partition->segments[l]);
     }
     free(partition);
   }
@@ -369,7 +369,7 @@ partition_init(const Partition* const partition, void* const state, const uint32
   memset(state, 0, p->n_bytes);
   // Multiples of the golden ratio spread any number of states evenly over the largest period.
   const double turn = number * 0.6180339887498949;
-  const double period = p->n_levels > 1U ? p->frames[p->n_levels - 1U] : 0.0;
+  const double period = p->n_segments > 1U ? p->frames[p->n_segments - 1U] : 0.0;
   s->start = (uint64_t)((turn - floor(turn)) * period) / p->hop * p->hop;
   s->silent_frames = p->rest_frames; // a new state is at rest
   rewind_state(p, s, state);

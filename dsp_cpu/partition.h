@@ -8,13 +8,13 @@
 
    Input comes in hops of max_block_frames (16 at least), counted from the state's start:
 
-       in ──┬─▶ window of two hops ─▶ level 0, at once ──────────────▶ + ─▶ out
-            └─▶ ring of input ─▶ levels 1.. , a slice per hop ─▶ ring of sums
+       in ──┬─▶ window of two hops ─▶ segment 0, at once ──────────────▶ + ─▶ out
+            └─▶ ring of input ─▶ segments 1.. , a slice per hop ─▶ ring of sums
 
    - A run of exactly one hop is the fast path: one transform and its inverse.  If a hop arrives in
-     several runs, level 0 is computed for each run, with silence for the rest of the hop.
-   - Each later level processes the last complete partition of input while the next one arrives: at
-     the end of each hop it does a share of its units (level.h), so that its work is even.
+     several runs, segment 0 is computed for each run, with silence for the rest of the hop.
+   - Each later segment processes the last complete partition of input while the next one arrives:
+     at the end of each hop it does a share of its units (segment.h), so that its work is even.
    - A state rests from its start, and again after its input was silent for longer than its memory.
      At rest its clock stays at the start, and a run does no convolution.  The output does not
      depend on the number of hops of rest, so a live run and a render of the same audio agree.

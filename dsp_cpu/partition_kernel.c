@@ -185,14 +185,14 @@ void
 partition_kernel_shape(const PartitionKernel* const kernel, FxKernelShape* const shape)
 {
   const PartitionKernel* const k = kernel;
-  const uint32_t levels = k->tail_parts ? 2U : 1U;
+  const uint32_t segments = k->tail_parts ? 2U : 1U;
   const uint32_t n_sums = k->spec.n_out * (k->slices + k->tail_slices);
   *shape = (FxKernelShape){
     .file = "fx_convolver.cu",
     .sizes = { { "POINTS", k->points }, { "TAIL_POINTS", k->tail_points } },
-    .passes = { { "fx_convolver_in", k->group_size, 1U, k->spec.n_in * levels },
+    .passes = { { "fx_convolver_in", k->group_size, 1U, k->spec.n_in * segments },
                 { "fx_convolver_products", k->group_size, 1U, n_sums },
-                { "fx_convolver_out", k->group_size, 1U, k->spec.n_out * levels },
+                { "fx_convolver_out", k->group_size, 1U, k->spec.n_out * segments },
                 { "fx_convolver_end", k->group_size, 1U, 1U } },
     .n_passes = 4U,
     .param_words = PARTITION_PARAM_WORDS,
@@ -276,16 +276,16 @@ spectrum(const Table* const table, const float* const taps, const uint64_t n)
   return transform(table);
 }
 
-/// One level: n_parts spectra of `frames` taps each, from first_tap to end_tap, for every
+/// One segment: n_parts spectra of `frames` taps each, from first_tap to end_tap, for every
 /// response; cut into slices of `points`: [set][out][slice][in][part][points].
-typedef struct LevelData {
+typedef struct SegmentData {
   uint64_t first_tap, end_tap;
   uint32_t frames, n_parts, n_slices;
-} LevelData;
+} SegmentData;
 
 static void
-write_level(const PartitionKernel* const k, const Table* const table, const LevelData* const level,
-            uint32_t* const words)
+write_segment(const PartitionKernel* const k, const Table* const table,
+              const SegmentData* const segment, uint32_t* const words)
 {
   const uint32_t n_in = k->spec.n_in;
   const uint32_t n_out = k->spec.n_out;
@@ -295,14 +295,14 @@ write_level(const PartitionKernel* const k, const Table* const table, const Leve
     const uint32_t set = response / (n_in * n_out);
     const uint32_t in = response / n_out % n_in;
     const uint32_t out = response % n_out;
-    for (uint32_t p = 0; p < level->n_parts; ++p) {
-      const uint64_t first = level->first_tap + (uint64_t)p * level->frames;
-      const uint64_t left = level->end_tap - first;
+    for (uint32_t p = 0; p < segment->n_parts; ++p) {
+      const uint64_t first = segment->first_tap + (uint64_t)p * segment->frames;
+      const uint64_t left = segment->end_tap - first;
       const double* const bins =
-          spectrum(table, taps + first, left < level->frames ? left : level->frames);
-      for (uint32_t s = 0; s < level->n_slices; ++s) {
-        const size_t line = ((size_t)set * n_out + out) * level->n_slices + s;
-        const size_t row = (line * n_in + in) * level->n_parts + p;
+          spectrum(table, taps + first, left < segment->frames ? left : segment->frames);
+      for (uint32_t s = 0; s < segment->n_slices; ++s) {
+        const size_t line = ((size_t)set * n_out + out) * segment->n_slices + s;
+        const size_t row = (line * n_in + in) * segment->n_parts + p;
         write_floats(bins + s * row_words, row_words, words + row * row_words);
       }
     }
@@ -345,20 +345,20 @@ partition_kernel_data(PartitionKernel* const kernel, uint32_t* const words)
   write_head(k, words);
   make_table(k->scratch, k->points, &table);
   write_floats(table.roots, 4U * (size_t)k->points, words + k->tables_at);
-  const LevelData head = { .end_tap = k->tail_parts ? 2U * period : k->spec.n_taps,
-                           .frames = k->hop,
-                           .n_parts = k->n_parts,
-                           .n_slices = 1U };
-  write_level(k, &table, &head, words + k->filters_at);
+  const SegmentData head = { .end_tap = k->tail_parts ? 2U * period : k->spec.n_taps,
+                             .frames = k->hop,
+                             .n_parts = k->n_parts,
+                             .n_slices = 1U };
+  write_segment(k, &table, &head, words + k->filters_at);
   if (k->tail_parts) {
     make_table(k->scratch, k->tail_points, &table);
     write_floats(table.roots, 4U * (size_t)k->tail_points, words + k->tail_tables_at);
-    const LevelData tail = { .first_tap = 2U * period,
-                             .end_tap = k->spec.n_taps,
-                             .frames = (uint32_t)period,
-                             .n_parts = k->tail_parts,
-                             .n_slices = k->tail_hops };
-    write_level(k, &table, &tail, words + k->tail_at);
+    const SegmentData tail = { .first_tap = 2U * period,
+                               .end_tap = k->spec.n_taps,
+                               .frames = (uint32_t)period,
+                               .n_parts = k->tail_parts,
+                               .n_slices = k->tail_hops };
+    write_segment(k, &table, &tail, words + k->tail_at);
   }
   free(k->scratch);
   k->scratch = NULL;

@@ -13,12 +13,12 @@
    In every hop, the kernels read all spectra of the head and of its delay line: 16 bytes for each
    tap.  A period of the tail is T = 16 hops (fewer if its transform would not fit into local
    memory), in which its spectra are read once, so each hop reads a sixteenth of them: with two
-   levels, a hop reads 16 (2T + (n_taps - 2T) hop / T) bytes.  The tail's transforms and rings need
-   about 60 bytes for each frame.  From 4T taps on, two levels read at most about half as much as
-   one level, and are used if a period is at least 4 hops: longer blocks leave more time for each
-   hop.
+   segments, a hop reads 16 (2T + (n_taps - 2T) hop / T) bytes.  The tail's transforms and rings
+   need about 60 bytes for each frame.  From 4T taps on, two segments read at most about half as
+   much as one segment, and are used if a period is at least 4 hops: longer blocks leave more time
+   for each hop.
 
-   A third level is not needed: device memory is fast enough for a head of 32 hops.
+   A third segment is not needed: device memory is fast enough for a head of 32 hops.
 */
 #ifndef WARPRACK_DSP_CPU_PARTITION_KERNEL_H
 #define WARPRACK_DSP_CPU_PARTITION_KERNEL_H

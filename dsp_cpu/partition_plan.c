@@ -12,7 +12,7 @@
 /// 2^log2.
 typedef struct Choice {
   uint64_t cost;
-  uint32_t next; ///< log2 of the following level, or NONE
+  uint32_t next; ///< log2 of the following segment, or NONE
 } Choice;
 
 static uint64_t
@@ -21,16 +21,17 @@ parts(const uint64_t n_taps, const uint64_t frames)
   return (n_taps + frames - 1U) / frames;
 }
 
-/// The cheaper of `choice` and this level, which covers the taps to the end or to the next level.
+/// The cheaper of `choice` and this segment, which covers the taps to the end or to the next one.
 static Choice
 choose(const uint64_t first_tap, const uint64_t frames, const uint64_t n_taps,
        const uint32_t smallest_next, const Choice* const choices)
 {
-  Choice best = { .cost = PARTITION_LEVEL_COST + parts(n_taps - first_tap, frames), .next = NONE };
+  Choice best = { .cost = PARTITION_SEGMENT_COST + parts(n_taps - first_tap, frames),
+                  .next = NONE };
   for (uint32_t next = smallest_next; next <= PARTITION_MAX_LOG2; ++next) {
     const uint64_t end = 2U << next;
     const uint64_t cost =
-        PARTITION_LEVEL_COST + parts(end - first_tap, frames) + choices[next].cost;
+        PARTITION_SEGMENT_COST + parts(end - first_tap, frames) + choices[next].cost;
     if (end < n_taps && cost < best.cost) {
       best = (Choice){ .cost = cost, .next = next };
     }
@@ -47,20 +48,20 @@ partition_plan(const uint32_t hop_frames, const uint64_t n_taps)
       choices[size] = choose(2ULL << size, 1ULL << size, n_taps, size + 1U, choices);
     }
   }
-  // At least two hops: a smaller level would have less than one hop of time for its work.
+  // At least two hops: a smaller segment would have less than one hop of time for its work.
   uint32_t smallest = PARTITION_MIN_LOG2;
   while ((1U << smallest) < 2U * hop_frames) {
     ++smallest;
   }
   const Choice head = choose(0, hop_frames, n_taps, smallest, choices);
 
-  PartitionPlan plan = { .n_levels = 0 };
+  PartitionPlan plan = { .n_segments = 0 };
   uint64_t first_tap = 0;
   uint32_t frames = hop_frames;
   uint32_t next = head.next;
   while (true) {
     const uint64_t end = next == NONE ? n_taps : 2ULL << next;
-    plan.levels[plan.n_levels++] = (PartitionLevel){
+    plan.segments[plan.n_segments++] = (PartitionSegment){
       .frames = frames, .n_parts = (uint32_t)parts(end - first_tap, frames), .first_tap = first_tap
     };
     if (next == NONE) {

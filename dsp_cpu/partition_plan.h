@@ -2,11 +2,11 @@
 /**
    How an impulse response is cut into partitions of growing sizes.
 
-   Level 0 has partitions of one hop and computes its output at once.  A later level with partitions
-   of P frames begins at tap 2P: its input is complete when a partition ends, P frames before the
-   first output that depends on it, so that the level can spread its work over the time of one
-   partition (Gardner, "Efficient Convolution without Input-Output Delay", JAES 43(3), 1995).  The
-   plan is the cheapest of all sequences of powers of two (García, "Optimal Filter Partition for
+   Segment 0 has partitions of one hop and computes its output at once.  A later segment with
+   partitions of P frames begins at tap 2P: its input is complete when a partition ends, P frames
+   before the first output that depends on it, so that the segment can spread its work over the time
+   of one partition (Gardner, "Efficient Convolution without Input-Output Delay", JAES 43(3), 1995).
+   The plan is the cheapest of all sequences of powers of two (García, "Optimal Filter Partition for
    Efficient Convolution with Short Input/Output Delay", AES 113, 2002, paper 5660), found by
    dynamic programming from the last tap to the first:
 
@@ -21,21 +21,21 @@
 #define PARTITION_MIN_LOG2 5U  // 32 frames: the overhead of smaller partitions exceeds their gain
 #define PARTITION_MAX_LOG2 15U // 32768 frames: longer columns are slow; 16 such partitions are 10 s
 /// One for the size of a hop, and one for each power of two.
-#define PARTITION_MAX_LEVELS (2U + PARTITION_MAX_LOG2 - PARTITION_MIN_LOG2)
+#define PARTITION_MAX_SEGMENTS (2U + PARTITION_MAX_LOG2 - PARTITION_MIN_LOG2)
 
-/// Cost per frame of a level, in products of one partition: the transforms and all other costs
+/// Cost per frame of a segment, in products of one partition: the transforms and all other costs
 /// that do not depend on its number of partitions (measured: tools/bench/bench_conv.c).
-#define PARTITION_LEVEL_COST 24U
+#define PARTITION_SEGMENT_COST 24U
 
-typedef struct PartitionLevel {
-  uint32_t frames;    ///< Per partition; a power of two in all but level 0
+typedef struct PartitionSegment {
+  uint32_t frames;    ///< Per partition; a power of two in all but segment 0
   uint32_t n_parts;   ///< At least 1
   uint64_t first_tap; ///< 0, or 2 * frames
-} PartitionLevel;
+} PartitionSegment;
 
 typedef struct PartitionPlan {
-  PartitionLevel levels[PARTITION_MAX_LEVELS];
-  uint32_t n_levels; ///< At least 1
+  PartitionSegment segments[PARTITION_MAX_SEGMENTS];
+  uint32_t n_segments; ///< At least 1
 } PartitionPlan;
 
 /// The cheapest plan for a response of n_taps >= 1 at a hop of hop_frames in [1, 8192]. [any]

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   One level of a partitioned convolution: a range of the taps of an impulse response, cut into
+   One segment of a partitioned convolution: a range of the taps of an impulse response, cut into
    equal partitions.  The spectrum of each partition is multiplied by a spectrum from a delay line
-   of the input.  A level can have many inputs and outputs: a matrix of responses, in which all
+   of the input.  A segment can have many inputs and outputs: a matrix of responses, in which all
    responses of an input share its spectra.
 
-   Every `frames` frames, the level takes the last two partitions of input and computes one
+   Every `frames` frames, the segment takes the last two partitions of input and computes one
    partition of output.  The work is divided into many small *units*, so that the caller can spread
    it evenly over time:
 
@@ -24,8 +24,8 @@
      part of the twiddles, so they need no separate pass.
    - Rows are transformed, multiplied and transformed back one at a time, in the first-level cache.
 */
-#ifndef WARPRACK_DSP_CPU_LEVEL_H
-#define WARPRACK_DSP_CPU_LEVEL_H
+#ifndef WARPRACK_DSP_CPU_SEGMENT_H
+#define WARPRACK_DSP_CPU_SEGMENT_H
 
 #include "engine/base/status.h"
 
@@ -33,10 +33,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct Level Level;
+typedef struct Segment Segment;
 
-/// The range of taps, the matrix and the sizes of a level.
-typedef struct LevelSpec {
+/// The range of taps, the matrix and the sizes of a segment.
+typedef struct SegmentSpec {
   uint32_t frames;      ///< Frames of one partition
   uint32_t n_points;    ///< Complex points per transform, >= frames, = rows x cols
   uint32_t n_parts;     ///< Partitions, at least 1
@@ -46,12 +46,12 @@ typedef struct LevelSpec {
   uint64_t n_taps;    ///< Taps from here on count as 0
   uint64_t first_tap; ///< First tap of the first partition
   bool at_once;       ///< The caller runs all units of a partition together: units may be large
-} LevelSpec;
+} SegmentSpec;
 
 /// Memory of one run of units.  Planes are in_stride and sum_stride floats apart.
-typedef struct LevelIo {
-  void* state;        ///< LevelBytes::state
-  float* scratch;     ///< LevelBytes::scratch_floats, 64-byte aligned; holds nothing between units
+typedef struct SegmentIo {
+  void* state;    ///< SegmentBytes::state
+  float* scratch; ///< SegmentBytes::scratch_floats, 64-byte aligned; holds nothing between units
   const float* early; ///< [n_in][n_points] samples: the window's first half
   const float* late;  ///< [n_in][n_points] samples: its second half; the newest frame is last.
                       ///< Both are read up to the next multiple of SPECTRUM_CELL
@@ -59,31 +59,31 @@ typedef struct LevelIo {
   float* sum; ///< [n_out][n_points] samples (rounded up likewise); the output is added, and only
               ///< the last `frames` of them are valid
   size_t sum_stride;
-} LevelIo;
+} SegmentIo;
 
-/// Memory of a level, computed from its spec.
-typedef struct LevelBytes {
-  size_t constant;       ///< Bytes of the level
-  size_t design;         ///< Bytes that level_new() needs temporarily
+/// Memory of a segment, computed from its spec.
+typedef struct SegmentBytes {
+  size_t constant;       ///< Bytes of the segment
+  size_t design;         ///< Bytes that segment_new() needs temporarily
   size_t state;          ///< Bytes of a state, a multiple of 64
-  size_t scratch_floats; ///< Floats of LevelIo::scratch, a multiple of 16
-} LevelBytes;
+  size_t scratch_floats; ///< Floats of SegmentIo::scratch, a multiple of 16
+} SegmentBytes;
 
-LevelBytes level_measure(const LevelSpec* spec); ///< Does not read LevelSpec::taps [any]
+SegmentBytes segment_measure(const SegmentSpec* spec); ///< Does not read SegmentSpec::taps [any]
 
-NODISCARD Status level_new(const LevelSpec* spec, Level** level, Error* error); // [builder]
-void level_free(Level* level); ///< Accepts NULL. [builder]
+NODISCARD Status segment_new(const SegmentSpec* spec, Segment** segment, Error* error); // [builder]
+void segment_free(Segment* segment); ///< Accepts NULL. [builder]
 
-void level_rest(void* state); ///< Reset a state to silence. [rt]
+void segment_rest(void* state); ///< Reset a state to silence. [rt]
 
-uint32_t level_n_units(const Level* level);
+uint32_t segment_n_units(const Segment* segment);
 /// The sum of all units' costs. [any]
-uint64_t level_cost(const Level* level);
-/// An approximate cost of a unit, in the same measure for all units of all levels. [any]
-uint32_t level_unit_cost(const Level* level, uint32_t unit);
+uint64_t segment_cost(const Segment* segment);
+/// An approximate cost of a unit, in the same measure for all units of all segments. [any]
+uint32_t segment_unit_cost(const Segment* segment, uint32_t unit);
 /// Begin the next partition: its row units fill a new slot of the delay line. [rt]
-void level_step(const Level* level, void* state);
+void segment_step(const Segment* segment, void* state);
 /// Run one unit.  The units of a partition must run in ascending order. [rt]
-void level_work(const Level* level, const LevelIo* io, uint32_t unit);
+void segment_work(const Segment* segment, const SegmentIo* io, uint32_t unit);
 
 #endif

@@ -318,7 +318,7 @@ static bool
 is_timed(const Stage* const stage, Batch* const batch)
 {
   const bool may_share = batch->n_units > 1U && pool_size(stage->pool) > 1U;
-  return may_share || (batch->fx->source && batch->n_blocks++ % PLUGIN_TIMED == 0U);
+  return may_share || (batch->fx->origin && batch->n_blocks++ % PLUGIN_TIMED == 0U);
 }
 
 // ---- outputs that are not finite ----

@@ -35,14 +35,14 @@ withdraw_period(Engine* const engine)
 {
   Period* const period = atomic_load(&engine->period);
   if (period) {
-    period_gate_shut(&engine->gate, PERIOD_GATE_ENGINE);
-    while (period_gate_is_occupied(&engine->gate)) {
+    period_door_shut(&engine->door, PERIOD_DOOR_ENGINE);
+    while (period_door_is_occupied(&engine->door)) {
       usleep(PROCESS_POLL_US);
     }
     pthread_mutex_lock(&engine->pointers_lock);
     atomic_store(&engine->period, NULL);
     atomic_store(&engine->next_frame,
-                 engine_period_frame(period)); // final, because the gate is shut
+                 engine_period_frame(period)); // final, because the door is shut
     const PeriodCounts counts = period_counts(period);
     counters_add(period_counters, N_PERIOD_COUNTERS, engine->past.of, counts.of);
     pthread_mutex_unlock(&engine->pointers_lock);
@@ -170,7 +170,7 @@ publish(Engine* const engine, const WorkerStart* const start, Period* const peri
     update_period(engine, period);
     atomic_store(&engine->process_out, start->format.n_out);
     atomic_store(&engine->period, period);
-    period_gate_open(&engine->gate, PERIOD_GATE_ENGINE);
+    period_door_open(&engine->door, PERIOD_DOOR_ENGINE);
   }
   pthread_mutex_unlock(&engine->pointers_lock);
   engine->armed = true;
@@ -276,7 +276,7 @@ engine_new(const EngineConfig* const config, Engine** const out, Error* const er
   engine->config = *config;
   engine->config.memory_bytes = config->memory_bytes ? config->memory_bytes : memory_share();
   atomic_init(&engine->process_out, config->n_out);
-  period_gate_shut(&engine->gate, PERIOD_GATE_ENGINE);
+  period_door_shut(&engine->door, PERIOD_DOOR_ENGINE);
   pthread_mutex_init(&engine->arming_lock, NULL);
   pthread_mutex_init(&engine->pointers_lock, NULL);
   const WorkerEvents events = { engine, engine_replied, on_changed };
@@ -290,7 +290,7 @@ engine_new(const EngineConfig* const config, Engine** const out, Error* const er
   return STATUS_OK;
 }
 
-/// An engine that is not freed, because a hanging thread of the driver may still use its gate.
+/// An engine that is not freed, because a hanging thread of the driver may still use its door.
 /// This pointer keeps leak checkers from reporting it; it is volatile, because the compiler removes
 /// a variable that nothing reads.
 static Engine* volatile kept;
@@ -307,7 +307,7 @@ engine_free(Engine* const engine)
   }
   pthread_mutex_destroy(&engine->pointers_lock);
   pthread_mutex_destroy(&engine->arming_lock);
-  if (period_gate_is_kept(&engine->gate)) {
+  if (period_door_is_kept(&engine->door)) {
     kept = engine;
   } else {
     free(engine);
@@ -324,10 +324,10 @@ process_offline(Engine* const engine, const float* const* const in, float* const
   worker_process(engine->worker, in, out, n_frames, &engine->past);
 }
 
-PeriodGate*
-engine_gate(Engine* const engine)
+PeriodDoor*
+engine_door(Engine* const engine)
 {
-  return &engine->gate;
+  return &engine->door;
 }
 
 void
@@ -352,7 +352,7 @@ engine_process(Engine* const engine, const float* const* const in, float* const*
     .n_frames = n_frames,
     .wait = wait,
   };
-  period_gate_pass(&engine->gate, &call, engine_run, engine);
+  period_door_pass(&engine->door, &call, engine_run, engine);
 }
 
 // ---- offline ----

@@ -12,7 +12,7 @@
 
 #include "engine/base/status.h"
 #include "engine/contract/counters.h"
-#include "engine/contract/period_gate.h"
+#include "engine/contract/period_door.h"
 #include "engine/rack/rack.h"
 #include "engine/wire/config.h"
 #include "engine/wire/worker_calls.h"
@@ -34,23 +34,23 @@ void engine_free(Engine* engine);
    Set the format and arm the worker.  If the format differs from the last one, the worker plans the
    current rack again, with initial state.  A failure to plan is an error, unless audio has run
    before and the worker is another process: then the outputs play their fallbacks, and the worker
-   tries again.  From the driver's change of format to the end of this call the gate is shut, and
+   tries again.  From the driver's change of format to the end of this call the door is shut, and
    the outputs are silent.  n_out 0: as in EngineConfig. [main]
 */
 NODISCARD Status engine_arm(Engine* engine, double rate_hz, uint32_t block_frames, uint32_t n_in,
                             uint32_t n_out, Error* error);
 
-/// Disarm the worker, and shut the gate until the next engine_arm(): the outputs are silent. [main]
+/// Disarm the worker, and shut the door until the next engine_arm(): the outputs are silent. [main]
 void engine_disarm(Engine* engine);
 
-/// The gate, which is open while the engine is armed; a driver may shut it, too. [any]
-PeriodGate* engine_gate(Engine* engine);
+/// The door, which is open while the engine is armed; a driver may shut it, too. [any]
+PeriodDoor* engine_door(Engine* engine);
 
-/// Run one period that has passed the gate.  A PeriodFunction; see period_run(). [rt]
+/// Run one period that has passed the door.  A PeriodFunction; see period_run(). [rt]
 REALTIME void
 engine_run(void* engine, const float* const* in, float* const* out, uint32_t n_frames, bool wait);
 
-/// Run one period for a caller that is not a driver: through the gate to engine_run(), or offline.
+/// Run one period for a caller that is not a driver: through the door to engine_run(), or offline.
 /// [rt]
 REALTIME void engine_process(Engine* engine, const float* const* in, float* const* out,
                              uint32_t n_frames, bool wait);
@@ -131,7 +131,7 @@ typedef struct EngineStatus {
   double rate_hz;
   uint32_t block_frames, depth, n_in, n_out;
   uint32_t latency_frames, rack_latency_frames;
-  uint32_t n_nodes, n_units, n_levels;
+  uint32_t n_nodes, n_units, n_ranks;
   uint64_t edits_refused;
   WorkerState worker;
   int32_t worker_pid;         ///< Process id of the worker; 0: none

@@ -55,7 +55,7 @@ struct Engine {
   WorkerFacts facts;             ///< The newest
   PeriodCounts past;             ///< Counters of past periods; offline, of all blocks
 
-  PeriodGate gate;              ///< Shut while there is no period
+  PeriodDoor door;              ///< Shut while there is no period
   _Atomic uint32_t process_out; ///< Channels that engine_process() writes
   _Atomic(Period*) period; ///< NULL while disarmed, and offline; withdrawn under `pointers_lock`
   bool is_faded;           ///< The last engine_fade() was to silence [main]

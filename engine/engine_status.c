@@ -131,7 +131,7 @@ put_worker(EngineStatus* const status, const WorkerStatus* const worker)
 {
   status->n_nodes = worker->facts.n_nodes;
   status->n_units = worker->facts.n_units;
-  status->n_levels = worker->facts.n_levels;
+  status->n_ranks = worker->facts.n_ranks;
   status->load_p50 = worker->load_p50;
   status->load_p99 = worker->load_p99;
   status->load_max = worker->load_max;

@@ -47,14 +47,14 @@ io_open(const IoDriver* const driver, const IoConfig* const config, const IoEven
     return error_set(error, STATUS_BAD_ARG, "a block of %u frames is too long; at most %u",
                      config->block_frames, FX_MAX_BLOCK);
   }
-  period_gate_shut(events->gate, PERIOD_GATE_DRIVER);
+  period_door_shut(events->door, PERIOD_DOOR_DRIVER);
   return driver->open(config, events, io, error);
 }
 
 static uint64_t
 count_overlaps(const Io* const io)
 {
-  return atomic_load_explicit(&io->events.gate->overlaps, memory_order_relaxed);
+  return atomic_load_explicit(&io->events.door->overlaps, memory_order_relaxed);
 }
 
 static void
@@ -107,12 +107,12 @@ io_process(Io* const io, const void* const caller, const float* const* const in,
   }
   const PeriodCall call = { caller, in, out, io->n_out, n_frames, wait };
   // libjack may cancel its thread at any instruction (JackPosixThread.h).  A thread that is
-  // cancelled inside the gate would leave the gate occupied.
+  // cancelled inside the door would leave the door occupied.
   const CancelMode before = rt_hold_cancel();
   if (!wait) {
     rt_section_enter();
   }
-  period_gate_pass(io->events.gate, &call, io->events.process, io->events.context);
+  period_door_pass(io->events.door, &call, io->events.process, io->events.context);
   if (!wait) {
     rt_section_leave();
   }
@@ -122,8 +122,8 @@ io_process(Io* const io, const void* const caller, const float* const* const in,
 Status
 io_shut(Io* const io, Error* const error)
 {
-  period_gate_shut(io->events.gate, PERIOD_GATE_DRIVER);
-  for (unsigned n = 0; period_gate_is_occupied(io->events.gate); ++n) {
+  period_door_shut(io->events.door, PERIOD_DOOR_DRIVER);
+  for (unsigned n = 0; period_door_is_occupied(io->events.door); ++n) {
     if (n == SHUT_TRIES) {
       return error_set(error, STATUS_AUDIO_IO, "the audio thread hangs in a period");
     }
@@ -141,8 +141,8 @@ io_arm(Io* const io, const void* const caller, const double rate_hz, const uint3
   if (!status) {
     io->rate_hz = rate_hz;
     io->block_frames = block_frames;
-    period_gate_admit(io->events.gate, caller);
-    period_gate_open(io->events.gate, PERIOD_GATE_DRIVER);
+    period_door_admit(io->events.door, caller);
+    period_door_open(io->events.door, PERIOD_DOOR_DRIVER);
   }
   return status;
 }

@@ -11,7 +11,7 @@
 #define WARPRACK_IO_IO_H
 
 #include "engine/base/status.h"
-#include "engine/contract/period_gate.h"
+#include "engine/contract/period_door.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -38,8 +38,8 @@ typedef struct IoConfig {
 /// thread, never while `process` runs.
 typedef struct IoEvents {
   void* context;
-  /// The engine's gate.  The driver shuts it while the format changes and while no session runs.
-  PeriodGate* gate;
+  /// The engine's door.  The driver shuts it while the format changes and while no session runs.
+  PeriodDoor* door;
   /// Process one period; must write all of `out`.  n_frames is the block size given to `format`,
   /// unless a server changes it without notice; never 0.  `wait`: no block may be late (freewheel,
   /// --fast).

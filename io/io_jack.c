@@ -180,7 +180,7 @@ has_other_format(const Reconnect* const reconnect)
   const jack_nframes_t rate = jack_get_sample_rate(client);
   const jack_nframes_t frames = jack_get_buffer_size(client);
   return rate && frames &&
-         (period_gate_is_shut(reconnect->io.events.gate, PERIOD_GATE_DRIVER) ||
+         (period_door_is_shut(reconnect->io.events.door, PERIOD_DOOR_DRIVER) ||
           frames != reconnect->io.block_frames || rate != reconnect->io.rate_hz);
 }
 

@@ -44,7 +44,7 @@ get_buffers(JackSession* const session, const uint32_t n_frames)
     has_all &= session->out[c] != NULL;
   }
   if (!has_all) {
-    period_gate_silence(session->out, n_out, n_frames);
+    period_door_silence(session->out, n_out, n_frames);
   }
   return has_all;
 }
@@ -71,16 +71,16 @@ on_thread(void* const context)
   rt_flush_denormals();
 }
 
-// The server is about to change the period: shut the gate until the main thread has handled the
+// The server is about to change the period: shut the door until the main thread has handled the
 // change.
 static int
 on_buffer_size(const jack_nframes_t n_frames, void* const context)
 {
   IoSession* const session = context;
   const Io* const io = session->io;
-  PeriodGate* const gate = io->events.gate;
-  if (n_frames != atomic_load(&io->block_frames) && period_gate_admits(gate, session)) {
-    period_gate_shut(gate, PERIOD_GATE_DRIVER);
+  PeriodDoor* const door = io->events.door;
+  if (n_frames != atomic_load(&io->block_frames) && period_door_admits(door, session)) {
+    period_door_shut(door, PERIOD_DOOR_DRIVER);
   }
   return 0;
 }
@@ -179,7 +179,7 @@ on_latency(const jack_latency_callback_mode_t mode, void* const context)
   JackSession* const session = context;
   if (session->defers_latency) {
     atomic_store(&session->latency_changed, true);
-  } else if (!period_gate_is_kept(session->base.io->events.gate)) { // otherwise the run has ended
+  } else if (!period_door_is_kept(session->base.io->events.door)) { // otherwise the run has ended
     set_latency(session, mode);
   }
 }

@@ -349,7 +349,7 @@ reconnect_close(Reconnect* const reconnect)
     }
   }
   if (reconnect->leaks) {
-    period_gate_keep(reconnect->io.events.gate);
+    period_door_keep(reconnect->io.events.door);
     reconnect->next = left_behind;
     left_behind = reconnect;
   }
@@ -361,7 +361,7 @@ reconnect_status(const Io* const io, IoStatus* const status)
 {
   const Reconnect* const reconnect = (const Reconnect*)io;
   const bool runs =
-      reconnect->phase == RUNNING && !period_gate_is_shut(io->events.gate, PERIOD_GATE_DRIVER);
+      reconnect->phase == RUNNING && !period_door_is_shut(io->events.door, PERIOD_DOOR_DRIVER);
   *status = (IoStatus){ .state = runs ? IO_STATE_RUNNING : IO_STATE_WAITING,
                         .rate_hz = io->rate_hz,
                         .block_frames = io->block_frames,

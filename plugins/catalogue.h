@@ -109,10 +109,10 @@ NODISCARD Status catalogue_follow(Catalogue* catalogue, Error* error);
 
 /// Provides the catalogue of the process: `*out` becomes its property.  Called once, by the first
 /// search for a plugin.  Searches of other threads wait meanwhile.
-typedef Status (*CatalogueSource)(void* context, Catalogue** out, Error* error);
+typedef Status (*CatalogueProvider)(void* context, Catalogue** out, Error* error);
 
 /// Set the source of the catalogue for the first search, instead of the user's file. [main]
-void catalogue_set_source(CatalogueSource provide, void* context);
+void catalogue_set_provider(CatalogueProvider provide, void* context);
 
 /// What another catalogue changes for the plugins that racks of this process have taken.
 typedef struct CatalogueChange {

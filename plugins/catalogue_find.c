@@ -16,7 +16,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static Catalogue* current;
 static bool is_given; // catalogue_use() was called
-static CatalogueSource source;
+static CatalogueProvider provider;
 static void* source_context;
 
 // ---- catalogue ----
@@ -28,7 +28,7 @@ take_over(Catalogue* const catalogue)
   Catalogue* const before = current;
   current = catalogue;
   is_given = true;
-  source = NULL;
+  provider = NULL;
   return before;
 }
 
@@ -70,21 +70,21 @@ catalogue_visit(void (*const visit)(void* context, const Catalogue* catalogue), 
 }
 
 void
-catalogue_set_source(const CatalogueSource provide, void* const context)
+catalogue_set_provider(const CatalogueProvider provide, void* const context)
 {
   pthread_mutex_lock(&lock);
-  source = provide;
+  provider = provide;
   source_context = context;
   pthread_mutex_unlock(&lock);
 }
 
-/// Ask the source for the catalogue, once.
+/// Ask the provider for the catalogue, once.
 static Status
-ask_source(Error* const error)
+ask_provider(Error* const error)
 {
-  const CatalogueSource provide = source;
+  const CatalogueProvider provide = provider;
   Catalogue* catalogue = NULL;
-  source = NULL;
+  provider = NULL;
   const Status status = provide(source_context, &catalogue, error);
   if (!status) {
     catalogue_free(current); // fx_plugin_format() may have read it
@@ -118,7 +118,7 @@ catalogue_open(Error* const error)
   pthread_mutex_lock(&lock);
   const Status status = need_catalogue(error);
   is_given = true;
-  source = NULL;
+  provider = NULL;
   pthread_mutex_unlock(&lock);
   return status;
 }
@@ -200,7 +200,7 @@ find_plugin(const char* const format, const char* const reference, const bool fo
             const Plugin** const plugin, Error* const error)
 {
   const CatalogueEntry* entry = NULL;
-  Status status = source ? ask_source(error) : STATUS_OK;
+  Status status = provider ? ask_provider(error) : STATUS_OK;
   status = status ? status : need_catalogue(error);
   status = status ? status : find_entry(format, reference, &entry, error);
   if (status) {
@@ -261,7 +261,7 @@ fx_find_plugin(const char* const format, const char* const reference, const FxIn
   }
   if (*plugin->fault) {
     return error_set(error, STATUS_NO_BACKEND, "%s \"%.120s\" cannot be used: %s", format,
-                     plugin->source.id, plugin->fault);
+                     plugin->origin.id, plugin->fault);
   }
   *fx = &plugin->fx;
   return STATUS_OK;
@@ -297,7 +297,7 @@ catalogue_exchange(Catalogue* newer, const CatalogueShare share, void* const con
   Catalogue* const left = status ? newer : current;
   current = status ? current : newer;
   is_given = true;
-  source = NULL;
+  provider = NULL;
   pthread_mutex_unlock(&lock);
   catalogue_free(left);
   return status;

@@ -151,7 +151,7 @@ follow(KnownPlugin* const known, const CatalogueText description)
 static const CatalogueText*
 description_of(const KnownPlugin* const known, const Catalogue* const newer)
 {
-  const FxSource* const own = &known->plugin->source;
+  const FxOrigin* const own = &known->plugin->origin;
   const CatalogueEntry* const entry = catalogue_find_id(newer, own->format, own->id);
   return entry ? &newer->descriptions[entry - newer->entries] : NULL;
 }
@@ -161,7 +161,7 @@ static void
 keep_gone(TextBuffer* const kept, const KnownPlugin* const known)
 {
   const Plugin* const plugin = known->plugin;
-  catalogue_write_bundle(kept, &(CatalogueBundle){ .format = plugin->source.format,
+  catalogue_write_bundle(kept, &(CatalogueBundle){ .format = plugin->origin.format,
                                                    .path = plugin->bundle,
                                                    .fault = "",
                                                    .text = known->text,

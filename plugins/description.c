@@ -130,7 +130,7 @@ description_finish(Description* const d, const PluginFound found, void* const co
       is_complete ? STATUS_OK
                   : error_set(error, STATUS_NO_MEM, "no memory to describe %s", plugin->bundle);
   if (is_complete) {
-    plugin->fx.source = &plugin->source;
+    plugin->fx.origin = &plugin->origin;
     plugin->fault = d->fault;
     plugin->notes = notes;
     found(context, plugin);

@@ -29,10 +29,10 @@
 static Status
 find_calls(const Plugin* const plugin, const InstanceCalls** const calls, Error* const error)
 {
-  const PluginFormat* const format = plugin_format_find(plugin->source.format);
+  const PluginFormat* const format = plugin_format_find(plugin->origin.format);
   if (!format || !format->calls) {
     return error_set(error, STATUS_NO_BACKEND, "%s: this build cannot host %s plugins",
-                     plugin->fx.name, plugin->source.format);
+                     plugin->fx.name, plugin->origin.format);
   }
   *calls = format->calls;
   return STATUS_OK;

@@ -108,7 +108,7 @@ typedef struct FileKey {
 /// A plugin's effect: racks, OSC and plans see `fx`, and the host finds the rest behind it.
 typedef struct Plugin {
   FxInfo fx;               ///< First; see plugin_of()
-  FxSource source;         ///< FxInfo::source
+  FxOrigin origin;         ///< FxInfo::origin
   atomic_bool is_outdated; ///< FxInfo::outdated
   const char* name;        ///< For people
   const char* maker;       ///< "" if unknown, as all texts that follow
@@ -136,7 +136,7 @@ typedef enum PluginWord {
   PLUGIN_PRESET = -2  ///< `preset`: only with presets
 } PluginWord;
 
-/// The plugin of an effect with a source.
+/// The plugin of an effect with an origin.
 static inline const Plugin*
 plugin_of(const FxInfo* const fx)
 {

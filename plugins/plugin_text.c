@@ -42,8 +42,8 @@ static void
 write_plugin(TextBuffer* const text, const Plugin* const plugin)
 {
   text_buffer_add(text, "plugin");
-  fields_write_text(text, plugin->source.format);
-  fields_write_text(text, plugin->source.id);
+  fields_write_text(text, plugin->origin.format);
+  fields_write_text(text, plugin->origin.id);
   fields_write_text(text, plugin->name);
   fields_write_text(text, plugin->maker);
   fields_write_text(text, plugin->licence);
@@ -130,15 +130,15 @@ static void
 read_plugin(const Reader* const reader, FieldLine* const line)
 {
   Plugin* const plugin = reader->plugin;
-  plugin->source.format = fields_text(line, "format");
-  plugin->source.id = fields_text(line, "id");
+  plugin->origin.format = fields_text(line, "format");
+  plugin->origin.id = fields_text(line, "id");
   plugin->name = fields_text(line, "name");
   plugin->maker = fields_text(line, "maker");
   plugin->licence = fields_text(line, "licence");
   plugin->category = fields_text(line, "category");
   plugin->fault = fields_text(line, "fault");
   plugin->notes = fields_text(line, "notes");
-  if (!*plugin->source.format || !*plugin->source.id) {
+  if (!*plugin->origin.format || !*plugin->origin.id) {
     fields_fail(line, STATUS_FILE, "the plugin has no id");
   }
 }
@@ -167,7 +167,7 @@ static bool
 is_index_wrong(const Reader* const reader, const PluginPort* const port)
 {
   return port->index != (uint32_t)(port - reader->ports) && port->type != PORT_PROPERTY &&
-         strcmp(reader->plugin->source.format, "clap") != 0;
+         strcmp(reader->plugin->origin.format, "clap") != 0;
 }
 
 static void
@@ -374,11 +374,11 @@ set_promise(Plugin* const plugin)
 static void
 make_effect(Plugin* const plugin, char* const short_name, const FxInfo* const functions)
 {
-  plugin_short_name(plugin->source.id, short_name);
+  plugin_short_name(plugin->origin.id, short_name);
   plugin->fx = *functions;
   plugin->fx.name = short_name;
   plugin->fx.summary = plugin->name;
-  plugin->fx.source = &plugin->source;
+  plugin->fx.origin = &plugin->origin;
   plugin->fx.outdated = &plugin->is_outdated;
   set_promise(plugin);
 }

@@ -4,7 +4,7 @@
     memory_orders.py BUILD_FOLDER
 
 On x86, loads that acquire and stores that release are plain moves, so that no test fails there if an order becomes relaxed, and the models for spin
-(ring.pml, publish.pml, exchange.pml, period_gate.pml) assume the orders.  The intermediate code of GCC (-fdump-tree-gimple) names the order of every
+(ring.pml, publish.pml, exchange.pml, period_door.pml) assume the orders.  The intermediate code of GCC (-fdump-tree-gimple) names the order of every
 access.  This script compares it with FUNCTIONS: each access must be at least as strong as the protocol needs.  As a control, it then weakens one
 order at a time in copies of ring.c, and must find each of them.
 """
@@ -98,19 +98,19 @@ FUNCTIONS = {
             ("store", RELEASE, "even version: the pair is complete"),
         ],
     },
-    "period_gate.c": {
-        "period_gate_admits": [("load", ONE_ORDER, "`caller`, read after `inside` was written")],
+    "period_door.c": {
+        "period_door_admits": [("load", ONE_ORDER, "`caller`, read after `inside` was written")],
         "may_enter": [("load", ONE_ORDER, "`shut`, the same")],
         "enter": [
             ("exchange", ONE_ORDER, "`inside`, written before `shut` is read again"),
             ("fetch_add", RELAXED, "a counter"),
             ("store", ONE_ORDER, "`inside`, cleared"),
         ],
-        "period_gate_pass": [("store", ONE_ORDER, "`inside`, cleared: publishes what the period wrote")],
-        "period_gate_shut": [("fetch_or", ONE_ORDER, "`shut`, written before `inside` is read")],
-        "period_gate_is_occupied": [("load", ONE_ORDER, "`inside`, read after `shut` was written")],
-        "period_gate_open": [("fetch_and", RELEASE, "`shut`, cleared: publishes what changed while the gate was shut")],
-        "period_gate_admit": [("store", RELEASE, "`caller`, before the gate opens")],
+        "period_door_pass": [("store", ONE_ORDER, "`inside`, cleared: publishes what the period wrote")],
+        "period_door_shut": [("fetch_or", ONE_ORDER, "`shut`, written before `inside` is read")],
+        "period_door_is_occupied": [("load", ONE_ORDER, "`inside`, read after `shut` was written")],
+        "period_door_open": [("fetch_and", RELEASE, "`shut`, cleared: publishes what changed while the door was shut")],
+        "period_door_admit": [("store", RELEASE, "`caller`, before the door opens")],
     },
     "pool.c": {
         "spin_while": [("load", ACQUIRE, "what was written before the change of the word is read")],

@@ -108,7 +108,7 @@ static struct {
   void* context;
 } renewal;
 
-/// A CatalogueSource.
+/// A CatalogueProvider.
 static Status
 provide(void* const context, Catalogue** const out, Error* const error)
 {
@@ -128,7 +128,7 @@ catalogue_file_renew_on_search(const CatalogueNote note, void* const context)
 {
   renewal.note = note;
   renewal.context = context;
-  catalogue_set_source(provide, NULL);
+  catalogue_set_provider(provide, NULL);
 }
 
 void

@@ -129,7 +129,7 @@ plugins_json(const Rack* const rack)
 {
   json_t* const nodes = json_array();
   for (uint32_t n = 0; n < rack->n_nodes; ++n) {
-    if (rack->nodes[n].fx->source) {
+    if (rack->nodes[n].fx->origin) {
       json_array_append_new(nodes, json_pack("{ss so}", "node", rack->nodes[n].name, "report",
                                              report_text_json(plugin_of(rack->nodes[n].fx))));
     }
@@ -264,7 +264,7 @@ print_report(const CheckArgs* const args, const Rack* const rack, const char* co
     print_side_nodes(rack);
   }
   for (uint32_t n = 0; n < rack->n_nodes; ++n) {
-    if (rack->nodes[n].fx->source) {
+    if (rack->nodes[n].fx->origin) {
       report_text_print_node(rack->nodes[n].name, plugin_of(rack->nodes[n].fx),
                              (uint32_t)args->block_frames);
     }

@@ -106,12 +106,12 @@ print_default(const FxParam* const param)
 static const char*
 change_text(const FxInfo* const fx, const uint32_t param)
 {
-  const int32_t port = fx->source ? plugin_of(fx)->param_ports[param] : 0;
+  const int32_t port = fx->origin ? plugin_of(fx)->param_ports[param] : 0;
   if (fx->params[param].structural || fx_param_is_text(&fx->params[param])) {
     return "a change cross-fades to a new node";
   }
   const bool is_stepped =
-      fx->source && port >= 0 &&
+      fx->origin && port >= 0 &&
       (fx->params[param].kind != PARAM_NUMBER || plugin_of(fx)->ports[port].flags & PORT_STEPPED);
   return is_stepped ? "a change is one step" : "a change is ramped";
 }
@@ -267,12 +267,12 @@ print_fact(const char* const name, const char* const value)
 
 /// Print how a rack names the plugin.
 static void
-print_rack_words(const FxSource* const source)
+print_rack_words(const FxOrigin* const origin)
 {
-  char* const quoted = malloc(rack_quote(source->id, NULL));
+  char* const quoted = malloc(rack_quote(origin->id, NULL));
   if (quoted) {
-    rack_quote(source->id, quoted);
-    printf("%-12s%s %s\n", "in a rack", source->format, quoted);
+    rack_quote(origin->id, quoted);
+    printf("%-12s%s %s\n", "in a rack", origin->format, quoted);
   }
   free(quoted);
 }
@@ -283,9 +283,9 @@ print_plugin(const Plugin* const plugin)
   printf("%s: %s\n", plugin->fx.name, plugin->name);
   print_params(&plugin->fx);
   printf("\n");
-  print_rack_words(&plugin->source);
-  print_fact("format", plugin->source.format);
-  print_fact("id", plugin->source.id);
+  print_rack_words(&plugin->origin);
+  print_fact("format", plugin->origin.format);
+  print_fact("id", plugin->origin.id);
   print_fact("maker", plugin->maker);
   print_fact("category", plugin->category);
   print_fact("licence", plugin->licence);
@@ -316,7 +316,7 @@ plugin_json(const Plugin* const plugin)
   }
   return json_pack(
       "{ss ss ss ss ss ss ss so si so si sb so so ss ss so}", "short_name", plugin->fx.name,
-      "format", plugin->source.format, "id", plugin->source.id, "name", plugin->name, "maker",
+      "format", plugin->origin.format, "id", plugin->origin.id, "name", plugin->name, "maker",
       plugin->maker, "category", plugin->category, "licence", plugin->licence, "file",
       command_json_text(plugin->binary), "inputs", (int)count_audio(plugin, 0), "side_inputs",
       sides_json(&plugin->fx), "outputs", (int)count_audio(plugin, PORT_OUTPUT), "reports_latency",

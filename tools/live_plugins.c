@@ -41,7 +41,7 @@ live_plugins_are_used(Engine* const engine)
   Rack* const rack = engine_rack(engine);
   bool are_used = false;
   for (uint32_t n = 0; rack && n < rack->n_nodes; ++n) {
-    are_used = are_used || rack->nodes[n].fx->source;
+    are_used = are_used || rack->nodes[n].fx->origin;
   }
   rack_free(rack);
   return are_used;

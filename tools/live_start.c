@@ -380,7 +380,7 @@ static Status
 open_driver(Live* const live, const IoDriver* const driver, Error* const error)
 {
   const IoEvents events = { .context = live,
-                            .gate = engine_gate(live->engine),
+                            .door = engine_door(live->engine),
                             .process = on_process,
                             .format = on_format,
                             .latency = on_latency,

@@ -97,8 +97,8 @@ plugin_lines_print(const char* const format, const char* const id, char** const 
     return status;
   }
   TextBuffer lines = { .bytes = NULL };
-  add_fact(&lines, "format", plugin->source.format);
-  add_fact(&lines, "id", plugin->source.id);
+  add_fact(&lines, "format", plugin->origin.format);
+  add_fact(&lines, "id", plugin->origin.id);
   add_fact(&lines, "short_name", plugin->fx.name);
   add_fact(&lines, "name", plugin->name);
   add_fact(&lines, "maker", plugin->maker);

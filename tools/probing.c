@@ -97,9 +97,9 @@ needs_probe(const Rack* const rack, const CatalogueEntry* const entry)
 {
   bool is_found = false;
   for (uint32_t n = 0; n < rack->n_nodes; ++n) {
-    const FxSource* const source = rack->nodes[n].fx->source;
+    const FxOrigin* const origin = rack->nodes[n].fx->origin;
     is_found = is_found ||
-               (source && !strcmp(source->format, entry->format) && !strcmp(source->id, entry->id));
+               (origin && !strcmp(origin->format, entry->format) && !strcmp(origin->id, entry->id));
   }
   return is_found && !entry->has_report;
 }
@@ -122,7 +122,7 @@ has_plugin(const Rack* const rack)
 {
   bool is_found = false;
   for (uint32_t n = 0; n < rack->n_nodes; ++n) {
-    is_found = is_found || rack->nodes[n].fx->source;
+    is_found = is_found || rack->nodes[n].fx->origin;
   }
   return is_found;
 }

@@ -139,7 +139,7 @@ count_promise(const Plugin* const plugin, uint32_t counts[const REPORT_N_PROMISE
     return;
   }
   if (*plugin->report->fault) {
-    printf("%s \"%s\" could not be probed: %s\n", plugin->source.format, plugin->source.id,
+    printf("%s \"%s\" could not be probed: %s\n", plugin->origin.format, plugin->origin.id,
            plugin->report->fault);
   } else {
     ++counts[report_promise(plugin->report)];

@@ -13,7 +13,7 @@
 //   (tail)   + n_out       sums -> samples for the next period, in its last hop
 //   end        1           resets a unit with non-finite output; stores the progress
 //
-// - Overlap-save with the right-angle transform of dsp_cpu/level.h: the halves of a real window
+// - Overlap-save with the right-angle transform of dsp_cpu/segment.h: the halves of a real window
 //   fold into POINTS complex numbers, and the imaginary part of the result is the late half.
 // - A block may end within a hop: the rest of the hop then counts as silence, and its spectrum is
 //   computed again in the next block.  A block of several hops is divided into *pieces*.
@@ -26,12 +26,12 @@
 // Memory limits the speed: 16 bytes for each multiply-add of complex numbers.  A hop reads all rows
 // of the head, of filters and delay lines, and the share of the tail's rows that a hop has of the
 // period (usually a sixteenth).  With blocks of 64 frames this is about 127 KB for a response of 2
-// s at 48 kHz; one level would read 1.5 MB.  Each thread loads four floats at a time, next to those
-// of its neighbour.  A group has threads for PHASES rows, and each thread has BATCH loads in
+// s at 48 kHz; one segment would read 1.5 MB.  Each thread loads four floats at a time, next to
+// those of its neighbour.  A group has threads for PHASES rows, and each thread has BATCH loads in
 // flight: enough for a memory latency of one microsecond.
 //
-// Sizes: POINTS and TAIL_POINTS, powers of two from 32 to 2048, TAIL_POINTS 0 for one level.  Local
-// memory: two transforms of the larger one, 32 KB at most; 4 KB for products.
+// Sizes: POINTS and TAIL_POINTS, powers of two from 32 to 2048, TAIL_POINTS 0 for one segment.
+// Local memory: two transforms of the larger one, 32 KB at most; 4 KB for products.
 
 #include "fft.h"
 #include "stage.h"
@@ -141,7 +141,7 @@ piece_slot(const Place place, const u32 piece)
 }
 
 // The head or the tail.
-typedef struct Level {
+typedef struct Segment {
   u32 n_points; // of its transforms
   u32 n_frames; // of its partitions
   u32 n_parts;
@@ -151,27 +151,27 @@ typedef struct Level {
   GLOBAL const float2* tables; // [n_points] roots, [n_points] folds
   GLOBAL float2* lines;
   GLOBAL float2* sums;
-} Level;
+} Segment;
 
-DEVICE Level
-level_of(const Place place, const u32 is_tail)
+DEVICE Segment
+segment_of(const Place place, const u32 is_tail)
 {
   GLOBAL const f32* const data = place.data;
   GLOBAL f32* const state = place.state;
-  Level level;
-  level.n_points = is_tail ? TAIL_POINTS : POINTS;
-  level.n_frames = is_tail ? place.hop * place.tail_hops : place.hop;
-  level.n_parts = word_of(data, is_tail ? PARTITION_TAIL_PARTS : PARTITION_N_PARTS);
-  level.n_slots = is_tail ? level.n_parts : place.n_slots;
-  level.n_slices = word_of(data, is_tail ? PARTITION_TAIL_SLICES : PARTITION_SLICES);
-  level.n_pieces = is_tail ? (place.starts < place.n_pieces ? 1U : 0U) : place.n_pieces;
-  level.tables = (GLOBAL const float2*)(data + word_of(data, is_tail ? PARTITION_TAIL_TABLES
-                                                                     : PARTITION_TABLES));
-  level.lines =
+  Segment segment;
+  segment.n_points = is_tail ? TAIL_POINTS : POINTS;
+  segment.n_frames = is_tail ? place.hop * place.tail_hops : place.hop;
+  segment.n_parts = word_of(data, is_tail ? PARTITION_TAIL_PARTS : PARTITION_N_PARTS);
+  segment.n_slots = is_tail ? segment.n_parts : place.n_slots;
+  segment.n_slices = word_of(data, is_tail ? PARTITION_TAIL_SLICES : PARTITION_SLICES);
+  segment.n_pieces = is_tail ? (place.starts < place.n_pieces ? 1U : 0U) : place.n_pieces;
+  segment.tables = (GLOBAL const float2*)(data + word_of(data, is_tail ? PARTITION_TAIL_TABLES
+                                                                       : PARTITION_TABLES));
+  segment.lines =
       (GLOBAL float2*)(state + word_of(data, is_tail ? PARTITION_TAIL_LINES : PARTITION_LINES));
-  level.sums =
+  segment.sums =
       (GLOBAL float2*)(state + word_of(data, is_tail ? PARTITION_TAIL_SUMS : PARTITION_SUMS));
-  return level;
+  return segment;
 }
 
 // ---- in ----
@@ -195,9 +195,9 @@ fx_convolver_in(STAGE_ARGS)
   const Stage stage = STAGE;
   const Place place = place_of(stage, GROUP_X);
   const u32 is_tail = TAIL_POINTS && GROUP_Y >= place.n_in;
-  const Level level = level_of(place, is_tail);
-  const u32 n_pieces = is_tail && place.tail_slice ? 0 : level.n_pieces;
-  const u32 n = level.n_points;
+  const Segment segment = segment_of(place, is_tail);
+  const u32 n_pieces = is_tail && place.tail_slice ? 0 : segment.n_pieces;
+  const u32 n = segment.n_points;
   const u32 channel = GROUP_Y % place.n_in;
   const Input input = unit_input(stage, GROUP_X, channel);
   GLOBAL f32* const ring =
@@ -206,8 +206,9 @@ fx_convolver_in(STAGE_ARGS)
     const i32 end = is_tail ? piece_time(place, place.starts) : piece_time(place, piece + 1);
     for (u32 k = LOCAL_ID; k < 2 * n; k += GROUP_SIZE) {
       const i32 back = (i32)(2 * n - k); // from the end
-      const f32 x =
-          back > 2 * (i32)level.n_frames ? 0.0f : sample_at(stage, place, input, ring, end - back);
+      const f32 x = back > 2 * (i32)segment.n_frames
+                        ? 0.0f
+                        : sample_at(stage, place, input, ring, end - back);
       if (k < n) {
         b[k].x = x;
       } else {
@@ -216,14 +217,14 @@ fx_convolver_in(STAGE_ARGS)
     }
     BARRIER();
     for (u32 k = LOCAL_ID; k < n; k += GROUP_SIZE) {
-      a[k] = complex_times(b[k], level.tables[n + k]);
+      a[k] = complex_times(b[k], segment.tables[n + k]);
     }
     BARRIER();
-    LOCAL_POINTER const float2* const spectrum = fft(a, b, level.tables, n, 1.0f);
+    LOCAL_POINTER const float2* const spectrum = fft(a, b, segment.tables, n, 1.0f);
     const u32 slot = is_tail ? place.tail_newest : piece_slot(place, piece);
     for (u32 k = LOCAL_ID; k < n; k += GROUP_SIZE) {
-      const u32 row = (k / POINTS * place.n_in + channel) * level.n_slots + slot;
-      level.lines[row * POINTS + k % POINTS] = spectrum[k];
+      const u32 row = (k / POINTS * place.n_in + channel) * segment.n_slots + slot;
+      segment.lines[row * POINTS + k % POINTS] = spectrum[k];
     }
     BARRIER(); // before the next piece takes the arrays
   }
@@ -312,32 +313,32 @@ fx_convolver_products(STAGE_ARGS)
   const Place place = place_of(stage, GROUP_X);
   const u32 n_head_groups = place.n_out * word_of(place.data, PARTITION_SLICES);
   const u32 is_tail = TAIL_POINTS && GROUP_Y >= n_head_groups;
-  const Level level = level_of(place, is_tail);
+  const Segment segment = segment_of(place, is_tail);
   const u32 group = is_tail ? GROUP_Y - n_head_groups : GROUP_Y;
-  const u32 output = group / level.n_slices;
+  const u32 output = group / segment.n_slices;
   const u32 set =
       word_of(place.data, PARTITION_N_SETS) > 1 ? unit_word(stage, GROUP_X, UNIT_CHANNEL) : 0;
-  const u32 n_rows = place.n_in * level.n_parts;
-  const u32 n_each = (n_rows + level.n_slices - 1) / level.n_slices;
-  const u32 n_bin_slices = level.n_points / POINTS;
+  const u32 n_rows = place.n_in * segment.n_parts;
+  const u32 n_each = (n_rows + segment.n_slices - 1) / segment.n_slices;
+  const u32 n_bin_slices = segment.n_points / POINTS;
   const u32 bin_slice = is_tail ? place.tail_slice : 0;
 
   Rows share;
-  share.n_parts = level.n_parts;
-  share.n_slots = level.n_slots;
-  share.first = min(group % level.n_slices * n_each, n_rows);
+  share.n_parts = segment.n_parts;
+  share.n_slots = segment.n_slots;
+  share.first = min(group % segment.n_slices * n_each, n_rows);
   share.end = min(share.first + n_each, n_rows);
   share.filters =
       (GLOBAL const float4*)(place.data +
                              word_of(place.data, is_tail ? PARTITION_TAIL : PARTITION_FILTERS)) +
       ((u64)(set * place.n_out + output) * n_bin_slices + bin_slice) * n_rows * ROW_QUADS;
-  share.lines =
-      (GLOBAL const float4*)level.lines + (u64)bin_slice * place.n_in * level.n_slots * ROW_QUADS;
-  for (u32 piece = 0; piece < level.n_pieces; ++piece) {
+  share.lines = (GLOBAL const float4*)segment.lines +
+                (u64)bin_slice * place.n_in * segment.n_slots * ROW_QUADS;
+  for (u32 piece = 0; piece < segment.n_pieces; ++piece) {
     share.newest = is_tail ? place.tail_newest : piece_slot(place, piece);
     share.n_valid = is_tail ? place.new_ticks : place.n_done + piece + 1;
-    const u32 sum = piece * place.n_out * level.n_slices + group;
-    sum_rows(share, (GLOBAL float4*)level.sums + (sum * n_bin_slices + bin_slice) * ROW_QUADS,
+    const u32 sum = piece * place.n_out * segment.n_slices + group;
+    sum_rows(share, (GLOBAL float4*)segment.sums + (sum * n_bin_slices + bin_slice) * ROW_QUADS,
              scratch);
   }
 }
@@ -346,9 +347,9 @@ fx_convolver_products(STAGE_ARGS)
 
 // Sample k of the late half of a window.
 DEVICE f32
-unfolded(LOCAL_POINTER const float2* const points, const Level level, const u32 k)
+unfolded(LOCAL_POINTER const float2* const points, const Segment segment, const u32 k)
 {
-  return -complex_over(points[k], level.tables[level.n_points + k]).y;
+  return -complex_over(points[k], segment.tables[segment.n_points + k]).y;
 }
 
 // The tail's samples of an output's period: n_frames of TAIL_POINTS.  Two periods use two buffers
@@ -378,7 +379,7 @@ mix_ramp(const Stage stage, const u32 unit, const u32 param, const u32 word)
 
 // Mix a piece's samples with the input; true if a result is not finite.
 DEVICE u32
-play_piece(const Stage stage, const Place place, const Level level, const u32 unit,
+play_piece(const Stage stage, const Place place, const Segment segment, const u32 unit,
            const u32 output, const u32 piece, LOCAL_POINTER const float2* const points)
 {
   const Ramp dry = mix_ramp(stage, unit, PARTITION_PARAM_DRY, PARTITION_STATE_DRY);
@@ -391,7 +392,7 @@ play_piece(const Stage stage, const Place place, const Level level, const u32 un
   for (u32 i = LOCAL_ID; i < place.hop; i += GROUP_SIZE) {
     const u32 frame = (u32)(time + (i32)i); // before the block, wraps to a large number
     if (frame < stage.n_frames) {
-      f32 y = unfolded(points, level, POINTS - place.hop + i) + tail_at(place, output, piece, i);
+      f32 y = unfolded(points, segment, POINTS - place.hop + i) + tail_at(place, output, piece, i);
       y *= ramp_ahead(wet, frame + 1);
       if (is_mixed) {
         y = FMA(input_at(stage, input, frame), ramp_ahead(dry, frame + 1), y);
@@ -412,28 +413,28 @@ fx_convolver_out(STAGE_ARGS)
   const Place place = place_of(stage, GROUP_X);
   const u32 output = GROUP_Y % place.n_out;
   const u32 is_tail = TAIL_POINTS && GROUP_Y >= place.n_out;
-  const Level level = level_of(place, is_tail);
+  const Segment segment = segment_of(place, is_tail);
   const u32 is_early = is_tail && (place.tail_slice != place.tail_hops - 1 || place.new_ticks == 0);
-  const u32 n_pieces = is_early ? 0 : level.n_pieces;
-  const u32 n = level.n_points;
+  const u32 n_pieces = is_early ? 0 : segment.n_pieces;
+  const u32 n = segment.n_points;
   for (u32 piece = 0; piece < n_pieces; ++piece) {
     GLOBAL const float2* const sums =
-        level.sums + (piece * place.n_out + output) * level.n_slices * n;
+        segment.sums + (piece * place.n_out + output) * segment.n_slices * n;
     for (u32 k = LOCAL_ID; k < n; k += GROUP_SIZE) {
       float2 sum = sums[k];
-      for (u32 slice = 1; slice < level.n_slices; ++slice) {
+      for (u32 slice = 1; slice < segment.n_slices; ++slice) {
         sum = sum + sums[slice * n + k];
       }
       a[k] = sum;
     }
     BARRIER();
-    LOCAL_POINTER const float2* const points = fft(a, b, level.tables, n, -1.0f);
+    LOCAL_POINTER const float2* const points = fft(a, b, segment.tables, n, -1.0f);
     if (is_tail) {
       GLOBAL f32* const next = tail_out(place, output, place.new_ticks + 1);
-      for (u32 i = LOCAL_ID; i < level.n_frames; i += GROUP_SIZE) {
-        next[i] = unfolded(points, level, n - level.n_frames + i);
+      for (u32 i = LOCAL_ID; i < segment.n_frames; i += GROUP_SIZE) {
+        next[i] = unfolded(points, segment, n - segment.n_frames + i);
       }
-    } else if (play_piece(stage, place, level, GROUP_X, output, piece, points)) {
+    } else if (play_piece(stage, place, segment, GROUP_X, output, piece, points)) {
       word_set(place.state, word_of(place.data, PARTITION_IS_BAD) + output, 1); // by any thread
     }
     BARRIER(); // before the next piece takes the arrays

@@ -35,7 +35,7 @@ edges_group(Arena* const scratch, const uint32_t n_vertices, const uint32_t* con
 
 uint32_t
 edges_order(Arena* const scratch, const uint32_t n_vertices, const uint32_t* const from,
-            const uint32_t* const to, const EdgeGroups* const by_target, uint32_t* const level,
+            const uint32_t* const to, const EdgeGroups* const by_target, uint32_t* const rank,
             uint32_t* const order)
 {
   // The number of sources that are not in the order yet.
@@ -54,7 +54,7 @@ edges_order(Arena* const scratch, const uint32_t n_vertices, const uint32_t* con
   }
   uint32_t n_ready = 0;
   for (uint32_t v = 0; v < n_vertices; ++v) {
-    level[v] = 0;
+    rank[v] = 0;
     if (!n_waiting[v]) {
       order[n_ready++] = v;
     }
@@ -63,7 +63,7 @@ edges_order(Arena* const scratch, const uint32_t n_vertices, const uint32_t* con
     const uint32_t v = order[done];
     for (uint32_t i = by_source.first[v]; i < by_source.first[v + 1U]; ++i) {
       const uint32_t next = to[by_source.list[i]];
-      level[next] = level[v] + 1U > level[next] ? level[v] + 1U : level[next];
+      rank[next] = rank[v] + 1U > rank[next] ? rank[v] + 1U : rank[next];
       if (!--n_waiting[next]) {
         order[n_ready++] = next;
       }

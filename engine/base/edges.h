@@ -28,13 +28,13 @@ EdgeGroups edges_group(Arena* scratch, uint32_t n_vertices, const uint32_t* vert
    ready at the same time stay in the order of their numbers.
 
    @param by_target The edges grouped by `to`; groups from n_vertices on are ignored.
-   @param level [n_vertices] Filled: 0 for a vertex without an edge from another vertex, else one
-   more than the highest level among its sources.
+   @param rank [n_vertices] Filled: 0 for a vertex without an edge from another vertex, else one
+   more than the highest rank among its sources.
    @param order [n_vertices] Filled with the vertices that have a place in the order.
    @return Number of vertices in `order`; the others are in a cycle or depend on one.  0 with
    Arena::failed. [any]
 */
 uint32_t edges_order(Arena* scratch, uint32_t n_vertices, const uint32_t* from, const uint32_t* to,
-                     const EdgeGroups* by_target, uint32_t* level, uint32_t* order);
+                     const EdgeGroups* by_target, uint32_t* rank, uint32_t* order);
 
 #endif

@@ -13,7 +13,7 @@
 
 #include "engine/base/rt.h"
 #include "engine/base/time.h"
-#include "engine/contract/period_gate.h"
+#include "engine/contract/period_door.h"
 
 typedef enum Due {
   DUE_NOT_YET,
@@ -254,7 +254,7 @@ play_odd_period(Period* const period, const float* const* const in, float* const
     dry_line_advance(period->dry_line, n);
     advance_feedback(period, n);
   }
-  period_gate_silence(out, period->shape.n_out, n_frames);
+  period_door_silence(out, period->shape.n_out, n_frames);
   for (uint32_t c = 0; c < period->shape.n_out; ++c) {
     bridge_record(period->bridge, c, NULL, n_frames);
   }

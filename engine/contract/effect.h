@@ -224,10 +224,10 @@ typedef struct FxSide {
 } FxSide;
 
 /// The plugin that an effect hosts.
-typedef struct FxSource {
+typedef struct FxOrigin {
   const char* format; ///< "clap", "ladspa" or "lv2": the word in racks
   const char* id;     ///< Unique in its format; the text after that word
-} FxSource;
+} FxOrigin;
 
 struct FxInfo {
   const char* name;      ///< The word in racks, lower case; of a plugin: a name for its nodes
@@ -242,7 +242,7 @@ struct FxInfo {
   bool is_source;      ///< The effect has no main inputs
   const FxSide* sides; ///< [n_sides] all names differ
   uint32_t n_sides;
-  const FxSource* source; ///< NULL: built in
+  const FxOrigin* origin; ///< NULL: built in
   atomic_bool* outdated;  ///< See fx_is_outdated(); NULL: never
 
   /// Create a node.  Does not allocate large memory: it reports the amount in FxShape::data_bytes,

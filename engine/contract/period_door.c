@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The gate between the threads of an audio driver and the engine.
+// The door between the threads of an audio driver and the engine.
 
-#include "period_gate.h"
+#include "period_door.h"
 
 #include <string.h>
 
 void
-period_gate_silence(float* const* const out, const uint32_t n_out, const uint32_t n_frames)
+period_door_silence(float* const* const out, const uint32_t n_out, const uint32_t n_frames)
 {
   for (uint32_t c = 0; c < n_out; ++c) {
     if (out[c]) {
@@ -16,86 +16,86 @@ period_gate_silence(float* const* const out, const uint32_t n_out, const uint32_
 }
 
 static bool
-may_enter(const PeriodGate* const gate, const void* const caller)
+may_enter(const PeriodDoor* const door, const void* const caller)
 {
-  return !atomic_load(&gate->shut) && period_gate_admits(gate, caller);
+  return !atomic_load(&door->shut) && period_door_admits(door, caller);
 }
 
-/// Enter the gate; true on success.  Because of the first check, a caller that may not enter does
-/// not occupy the gate.
+/// Enter the door; true on success.  Because of the first check, a caller that may not enter does
+/// not occupy the door.
 static bool
-enter(PeriodGate* const gate, const void* const caller)
+enter(PeriodDoor* const door, const void* const caller)
 {
-  if (!may_enter(gate, caller)) {
+  if (!may_enter(door, caller)) {
     return false;
   }
-  if (atomic_exchange(&gate->inside, true)) {
-    atomic_fetch_add_explicit(&gate->overlaps, 1U, memory_order_relaxed);
+  if (atomic_exchange(&door->inside, true)) {
+    atomic_fetch_add_explicit(&door->overlaps, 1U, memory_order_relaxed);
     return false;
   }
-  if (may_enter(gate, caller)) {
+  if (may_enter(door, caller)) {
     return true;
   }
-  atomic_store(&gate->inside, false);
+  atomic_store(&door->inside, false);
   return false;
 }
 
 void
-period_gate_pass(PeriodGate* const gate, const PeriodCall* const call, const PeriodFunction run,
+period_door_pass(PeriodDoor* const door, const PeriodCall* const call, const PeriodFunction run,
                  void* const context)
 {
-  if (enter(gate, call->caller)) {
+  if (enter(door, call->caller)) {
     run(context, call->in, call->out, call->n_frames, call->wait);
-    atomic_store(&gate->inside, false);
+    atomic_store(&door->inside, false);
   } else {
-    period_gate_silence(call->out, call->n_out, call->n_frames);
+    period_door_silence(call->out, call->n_out, call->n_frames);
   }
 }
 
 void
-period_gate_shut(PeriodGate* const gate, const PeriodGateSide side)
+period_door_shut(PeriodDoor* const door, const PeriodDoorSide side)
 {
-  atomic_fetch_or(&gate->shut, (uint32_t)side);
+  atomic_fetch_or(&door->shut, (uint32_t)side);
 }
 
 bool
-period_gate_is_shut(const PeriodGate* const gate, const PeriodGateSide side)
+period_door_is_shut(const PeriodDoor* const door, const PeriodDoorSide side)
 {
-  return atomic_load(&gate->shut) & (uint32_t)side;
+  return atomic_load(&door->shut) & (uint32_t)side;
 }
 
 bool
-period_gate_is_occupied(const PeriodGate* const gate)
+period_door_is_occupied(const PeriodDoor* const door)
 {
-  return atomic_load(&gate->inside);
+  return atomic_load(&door->inside);
 }
 
 void
-period_gate_open(PeriodGate* const gate, const PeriodGateSide side)
+period_door_open(PeriodDoor* const door, const PeriodDoorSide side)
 {
-  atomic_fetch_and(&gate->shut, ~(uint32_t)side);
+  atomic_fetch_and(&door->shut, ~(uint32_t)side);
 }
 
 void
-period_gate_admit(PeriodGate* const gate, const void* const caller)
+period_door_admit(PeriodDoor* const door, const void* const caller)
 {
-  atomic_store(&gate->caller, caller);
+  atomic_store(&door->caller, caller);
 }
 
 bool
-period_gate_admits(const PeriodGate* const gate, const void* const caller)
+period_door_admits(const PeriodDoor* const door, const void* const caller)
 {
-  return atomic_load(&gate->caller) == caller;
+  return atomic_load(&door->caller) == caller;
 }
 
 void
-period_gate_keep(PeriodGate* const gate)
+period_door_keep(PeriodDoor* const door)
 {
-  atomic_store(&gate->is_kept, true);
+  atomic_store(&door->is_kept, true);
 }
 
 bool
-period_gate_is_kept(const PeriodGate* const gate)
+period_door_is_kept(const PeriodDoor* const door)
 {
-  return atomic_load(&gate->is_kept);
+  return atomic_load(&door->is_kept);
 }

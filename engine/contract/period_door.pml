@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
-   A model of the gate between the threads of an audio driver and the engine, for the model checker
+   A model of the door between the threads of an audio driver and the engine, for the model checker
    spin.  tests/models.sh checks every interleaving.
 
    Proved, for a main thread that arms the engine ARMED times and then stops, for two sessions whose
@@ -9,14 +9,14 @@
      - at most one period is inside
      - while a period is inside, the engine has a period to run, and no other session is admitted
      - the format changes only while no period is inside
-     - the gate does not stay occupied: the main thread never waits for ever
+     - the door does not stay occupied: the main thread never waits for ever
      - a period is silenced as an overlap only while another one is inside
 
    | here             | C                                                            |
    |------------------|--------------------------------------------------------------|
-   | shut ...         | PeriodGate, period_gate.h                                    |
-   | may_enter()      | period_gate.c: may_enter()                                   |
-   | session()        | period_gate.c: period_gate_pass(), for each period           |
+   | shut ...         | PeriodDoor, period_door.h                                    |
+   | may_enter()      | period_door.c: may_enter()                                   |
+   | session()        | period_door.c: period_door_pass(), for each period           |
    | arm_engine()     | engine.c: withdraw_period(), publish(), also called alone    |
    | arm_driver()     | io.c: io_arm(), which arms the engine                        |
    | library()        | jack_session.c: on_buffer_size()                             |
@@ -46,12 +46,12 @@ byte n_holders;  /* sessions between their exchange and their release */
 bool has_period; /* the engine has a period to run */
 bool format_changes;
 
-inline gate_shut(side)
+inline door_shut(side)
 {
   shut = shut | side
 }
 
-inline gate_open(side)
+inline door_open(side)
 {
   shut = shut & (3 ^ side)
 }
@@ -136,7 +136,7 @@ proctype session(byte me)
 
 proctype library()
 {
-  gate_shut(DRIVER)
+  door_shut(DRIVER)
 }
 
 /* ---- the main thread ---- */
@@ -154,9 +154,9 @@ inline arm_engine()
 {
 #ifdef MUTANT_SHUT_LATE
   leave();
-  gate_shut(ENGINE);
+  door_shut(ENGINE);
 #else
-  gate_shut(ENGINE);
+  door_shut(ENGINE);
   leave();
 #endif
   has_period = false;
@@ -164,7 +164,7 @@ inline arm_engine()
   :: stops
   :: else ->
     has_period = true;
-    gate_open(ENGINE)
+    door_open(ENGINE)
   fi
 }
 
@@ -178,17 +178,17 @@ inline admit_any()
 
 inline arm_driver()
 {
-  gate_shut(DRIVER);
+  door_shut(DRIVER);
   leave();
   format_changes = true;
   arm_engine();
   format_changes = false;
 #ifdef MUTANT_ADMITTED_WHILE_OPEN
-  gate_open(DRIVER);
+  door_open(DRIVER);
   admit_any()
 #else
   admit_any();
-  gate_open(DRIVER)
+  door_open(DRIVER)
 #endif
 }
 
@@ -206,7 +206,7 @@ proctype main_thread()
     fi
   od;
   stops = true;
-  gate_shut(DRIVER);
+  door_shut(DRIVER);
   leave();
   arm_engine();
   assert(n_running == 0)

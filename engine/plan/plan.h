@@ -42,7 +42,7 @@ typedef struct PlanNode {
   Node* node;
   uint32_t latency_in;     ///< Frames from the rack's input to this node's
   uint32_t latency_frames; ///< Of the node when the plan was made
-  uint32_t level;          ///< Longest path from the rack's input, in nodes
+  uint32_t rank;           ///< Longest path from the rack's input, in nodes
   PlaceReason reason;      ///< Why the node runs on its backend
   Death death;
 } PlanNode;
@@ -109,7 +109,7 @@ typedef struct Plan {
   uint64_t first_frame; ///< First frame, once the plan is active [builder]
   uint32_t latency_frames;
   uint64_t tail_frames;
-  uint32_t n_levels, n_units;
+  uint32_t n_ranks, n_units;
   size_t n_bytes;      ///< Memory of the plan, its nodes and links included
   size_t making_bytes; ///< Largest memory of this plan while it was made
 } Plan;

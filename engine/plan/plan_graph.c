@@ -21,7 +21,7 @@ find_routes(Graph* const graph, Error* const error)
   const Rack* const rack = graph->rack;
   uint32_t* const from = arena_take(graph->scratch, rack->n_edges, sizeof(uint32_t));
   uint32_t* const to = arena_take(graph->scratch, rack->n_edges, sizeof(uint32_t));
-  uint32_t* const level = arena_take(graph->scratch, rack->n_nodes, sizeof(uint32_t));
+  uint32_t* const rank = arena_take(graph->scratch, rack->n_nodes, sizeof(uint32_t));
   graph->routes = arena_take(graph->scratch, rack->n_edges, sizeof(Route));
   graph->order = arena_take(graph->scratch, rack->n_nodes, sizeof(uint32_t));
   graph->latency_out = arena_take(graph->scratch, rack->n_nodes, sizeof(uint32_t));
@@ -35,7 +35,7 @@ find_routes(Graph* const graph, Error* const error)
   }
   graph->in_edges = edges_group(graph->scratch, rack->n_nodes + 1U, to, rack->n_edges, NULL);
   const uint32_t n_ordered =
-      edges_order(graph->scratch, rack->n_nodes, from, to, &graph->in_edges, level, graph->order);
+      edges_order(graph->scratch, rack->n_nodes, from, to, &graph->in_edges, rank, graph->order);
   if (graph->scratch->failed) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
@@ -215,9 +215,9 @@ latency_at(const Graph* const graph, const uint32_t v)
 {
   uint32_t latency = 0;
   for (uint32_t i = graph->in_edges.first[v]; i < graph->in_edges.first[v + 1U]; ++i) {
-    const uint32_t source = graph->routes[graph->in_edges.list[i]].from;
-    if (source != GRAPH_IN && graph->latency_out[source] > latency) {
-      latency = graph->latency_out[source];
+    const uint32_t from = graph->routes[graph->in_edges.list[i]].from;
+    if (from != GRAPH_IN && graph->latency_out[from] > latency) {
+      latency = graph->latency_out[from];
     }
   }
   return latency;
@@ -282,7 +282,7 @@ place_node(const Graph* const graph, const uint32_t v, const Backend** const bac
   if (!has_kernel) {
     return error_set(error, STATUS_NO_BACKEND,
                      "%s: backend=gpu: %s runs on the CPU only; use backend=auto", rack_node->name,
-                     rack_node->fx->source ? "a plugin" : rack_node->fx->name);
+                     rack_node->fx->origin ? "a plugin" : rack_node->fx->name);
   }
   if (!request->gpu) {
     return error_set(error, STATUS_NO_BACKEND, "%s: backend=gpu: %s", rack_node->name,
@@ -406,14 +406,14 @@ resolve_output(Graph* const graph, Error* const error)
   return resolve_destinations(graph, out, plan->n_out, error);
 }
 
-/// Compute the levels of all nodes, including dying ones, and the end times of all dying parts.
+/// Compute the ranks of all nodes, including dying ones, and the end times of all dying parts.
 static Status
 order_everything(Graph* const graph, Error* const error)
 {
   Plan* const plan = graph->plan;
   uint32_t* const from = arena_take(graph->scratch, plan->n_links, sizeof(uint32_t));
   uint32_t* const to = arena_take(graph->scratch, plan->n_links, sizeof(uint32_t));
-  uint32_t* const level = arena_take(graph->scratch, plan->n_nodes, sizeof(uint32_t));
+  uint32_t* const rank = arena_take(graph->scratch, plan->n_nodes, sizeof(uint32_t));
   uint32_t* const order = arena_take(graph->scratch, plan->n_nodes, sizeof(uint32_t));
   if (graph->scratch->failed) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
@@ -424,7 +424,7 @@ order_everything(Graph* const graph, Error* const error)
   }
   graph->in_links = edges_group(graph->scratch, plan->n_nodes + 1U, to, plan->n_links, NULL);
   const uint32_t n_ordered =
-      edges_order(graph->scratch, plan->n_nodes, from, to, &graph->in_links, level, order);
+      edges_order(graph->scratch, plan->n_nodes, from, to, &graph->in_links, rank, order);
   if (graph->scratch->failed) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
@@ -433,8 +433,8 @@ order_everything(Graph* const graph, Error* const error)
     return error_set(error, STATUS_BAD_RACK, "new connections and fading ones make a cycle");
   }
   for (uint32_t n = 0; n < plan->n_nodes; ++n) {
-    plan->nodes[n].level = level[n];
-    plan->n_levels = level[n] + 1U > plan->n_levels ? level[n] + 1U : plan->n_levels;
+    plan->nodes[n].rank = rank[n];
+    plan->n_ranks = rank[n] + 1U > plan->n_ranks ? rank[n] + 1U : plan->n_ranks;
   }
   if (!graph_schedule_fades(graph, order)) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
@@ -524,9 +524,9 @@ tail_at(const Graph* const graph, const uint32_t v, const uint64_t* const tail_o
 {
   uint64_t tail = 0;
   for (uint32_t i = graph->in_edges.first[v]; i < graph->in_edges.first[v + 1U]; ++i) {
-    const uint32_t source = graph->routes[graph->in_edges.list[i]].from;
-    if (source != GRAPH_IN && tail_out[source] > tail) {
-      tail = tail_out[source];
+    const uint32_t from = graph->routes[graph->in_edges.list[i]].from;
+    if (from != GRAPH_IN && tail_out[from] > tail) {
+      tail = tail_out[from];
     }
   }
   return tail;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Second half of planning: rows and steps.
 //
-// For each backend, one level of the graph becomes one mix (connections into the inputs of its
-// nodes) and one batch per effect.  The next level reuses the rows of the inputs.  A node's output
-// rows are reused after the level of the last node that reads them.  Neighbouring steps of one
+// For each backend, one rank of the graph becomes one mix (connections into the inputs of its
+// nodes) and one batch per effect.  The next rank reuses the rows of the inputs.  A node's output
+// rows are reused after the rank of the last node that reads them.  Neighbouring steps of one
 // backend become a stage.
 
 #include "plan_steps.h"
@@ -17,8 +17,8 @@ typedef struct Layout {
   Plan* plan;
   Arena* scratch;
   EdgeGroups in_links;  ///< Links by target; those to the output are group n_nodes
-  uint32_t* sorted;     ///< [n_nodes] by level, then backend, effect, index
-  uint32_t* last_level; ///< [n_nodes] highest level that reads the node's output
+  uint32_t* sorted;     ///< [n_nodes] by rank, then backend, effect, index
+  uint32_t* last_rank;  ///< [n_nodes] highest rank that reads the node's output
   uint32_t** in_rows;   ///< [n_nodes][node->n_in]
   uint32_t** side_rows; ///< [n_nodes][node->n_side] BACKEND_NO_ROW where nothing is connected; NULL
                         ///< if nothing is at all
@@ -47,13 +47,13 @@ rows_give_back(Layout* const layout, const uint32_t* const rows, const uint32_t 
 }
 
 static int
-compare_by_level(const void* const a, const void* const b, void* const plan_nodes)
+compare_by_rank(const void* const a, const void* const b, void* const plan_nodes)
 {
   const PlanNode* const nodes = plan_nodes;
   const uint32_t left = *(const uint32_t*)a;
   const uint32_t right = *(const uint32_t*)b;
-  if (nodes[left].level != nodes[right].level) {
-    return nodes[left].level < nodes[right].level ? -1 : 1;
+  if (nodes[left].rank != nodes[right].rank) {
+    return nodes[left].rank < nodes[right].rank ? -1 : 1;
   }
   if (nodes[left].node->backend != nodes[right].node->backend) {
     return nodes[left].node->backend->kind < nodes[right].node->backend->kind ? -1 : 1;
@@ -121,7 +121,7 @@ mix_output(Layout* const layout, MixRow* const mix)
 /// Add a step that mixes into the inputs of `n` nodes, or into the rack's output if `nodes` is
 /// NULL.
 static void
-mix_level(Layout* const layout, const uint32_t* const nodes, const uint32_t n)
+mix_rank(Layout* const layout, const uint32_t* const nodes, const uint32_t n)
 {
   Plan* const plan = layout->plan;
   const EdgeGroups* const in_links = &layout->in_links;
@@ -276,12 +276,12 @@ take_side_rows(Layout* const layout, const uint32_t v)
   }
 }
 
-/// Add the steps of the nodes of one level on one backend: their mix, then a batch for each effect.
+/// Add the steps of the nodes of one rank on one backend: their mix, then a batch for each effect.
 static void
 lay_out_group(Layout* const layout, const uint32_t* const nodes, const uint32_t n)
 {
   const PlanNode* const plan_nodes = layout->plan->nodes;
-  mix_level(layout, nodes, n);
+  mix_rank(layout, nodes, n);
   for (uint32_t begin = 0, i = 1; i <= n; ++i) {
     if (i == n || plan_nodes[nodes[i]].node->fx != plan_nodes[nodes[begin]].node->fx) {
       batch_nodes(layout, nodes + begin, i - begin);
@@ -290,12 +290,12 @@ lay_out_group(Layout* const layout, const uint32_t* const nodes, const uint32_t 
   }
 }
 
-/// Add the steps of all nodes of one level.  `nodes` is a run of layout->sorted.
+/// Add the steps of all nodes of one rank.  `nodes` is a run of layout->sorted.
 static void
-lay_out_level(Layout* const layout, const uint32_t* const nodes, const uint32_t n)
+lay_out_rank(Layout* const layout, const uint32_t* const nodes, const uint32_t n)
 {
   const PlanNode* const plan_nodes = layout->plan->nodes;
-  const uint32_t level = plan_nodes[nodes[0]].level;
+  const uint32_t rank = plan_nodes[nodes[0]].rank;
   for (uint32_t i = 0; i < n; ++i) {
     take_rows(layout, layout->in_rows, nodes[i], plan_nodes[nodes[i]].node->n_in);
     take_side_rows(layout, nodes[i]);
@@ -314,7 +314,7 @@ lay_out_level(Layout* const layout, const uint32_t* const nodes, const uint32_t 
     }
   }
   for (uint32_t v = 0; v < layout->plan->n_nodes; ++v) {
-    if (plan_nodes[v].level < level && layout->last_level[v] == level) {
+    if (plan_nodes[v].rank < rank && layout->last_rank[v] == rank) {
       rows_give_back(layout, layout->out_rows[v], plan_nodes[v].node->n_out);
     }
   }
@@ -331,7 +331,7 @@ take_layout(Layout* const layout, Error* const error)
     max_rows += node->n_in + node->n_side + node->n_out;
   }
   layout->sorted = arena_take(scratch, plan->n_nodes, sizeof(uint32_t));
-  layout->last_level = arena_take(scratch, plan->n_nodes, sizeof(uint32_t));
+  layout->last_rank = arena_take(scratch, plan->n_nodes, sizeof(uint32_t));
   layout->in_rows = arena_take(scratch, plan->n_nodes, sizeof(uint32_t*));
   layout->side_rows = arena_take(scratch, plan->n_nodes, sizeof(uint32_t*));
   layout->out_rows = arena_take(scratch, plan->n_nodes, sizeof(uint32_t*));
@@ -342,15 +342,15 @@ take_layout(Layout* const layout, Error* const error)
   }
   for (uint32_t l = 0; l < plan->n_links; ++l) {
     const Link* const link = plan->links[l].link;
-    const uint32_t reader = link->to ? plan->nodes[link->to->plan_index].level : plan->n_levels;
-    if (link->from && reader > layout->last_level[link->from->plan_index]) {
-      layout->last_level[link->from->plan_index] = reader;
+    const uint32_t reader = link->to ? plan->nodes[link->to->plan_index].rank : plan->n_ranks;
+    if (link->from && reader > layout->last_rank[link->from->plan_index]) {
+      layout->last_rank[link->from->plan_index] = reader;
     }
   }
   for (uint32_t n = 0; n < plan->n_nodes; ++n) {
     layout->sorted[n] = n;
   }
-  qsort_r(layout->sorted, plan->n_nodes, sizeof(uint32_t), compare_by_level, plan->nodes);
+  qsort_r(layout->sorted, plan->n_nodes, sizeof(uint32_t), compare_by_rank, plan->nodes);
   return STATUS_OK;
 }
 
@@ -499,12 +499,12 @@ steps_make(Plan* const plan, const Format* const format, const EdgeGroups* const
   }
   for (uint32_t begin = 0, i = 1; begin < plan->n_nodes && i <= plan->n_nodes; ++i) {
     if (i == plan->n_nodes ||
-        plan->nodes[layout.sorted[i]].level != plan->nodes[layout.sorted[begin]].level) {
-      lay_out_level(&layout, layout.sorted + begin, i - begin);
+        plan->nodes[layout.sorted[i]].rank != plan->nodes[layout.sorted[begin]].rank) {
+      lay_out_rank(&layout, layout.sorted + begin, i - begin);
       begin = i;
     }
   }
-  mix_level(&layout, NULL, 0U);
+  mix_rank(&layout, NULL, 0U);
   if (plan->arena.failed || scratch->failed) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }

@@ -49,10 +49,10 @@ find_circle(const Rack* const rack, const Graph* const graph, const bool* const 
             RackUid* const path)
 {
   const uint32_t n = rack->n_nodes;
-  uint32_t* const source = graph->queue; // a source outside of the order
+  uint32_t* const upstream = graph->queue; // of each node, one outside of the order
   for (uint32_t e = 0; e < rack->n_edges; ++e) {
     if (graph->from[e] < n && graph->to[e] < n && !is_ordered[graph->from[e]]) {
-      source[graph->to[e]] = graph->from[e];
+      upstream[graph->to[e]] = graph->from[e];
     }
   }
   uint32_t at = 0;
@@ -60,16 +60,16 @@ find_circle(const Rack* const rack, const Graph* const graph, const bool* const 
     ++at;
   }
   for (uint32_t i = 0; i < n; ++i) {
-    at = source[at];
+    at = upstream[at];
   }
   uint32_t first = at; // the node of the cycle that is first in the document
   uint32_t n_path = 1;
-  for (uint32_t i = source[at]; i != at; i = source[i], ++n_path) {
+  for (uint32_t i = upstream[at]; i != at; i = upstream[i], ++n_path) {
     first = i < first ? i : first;
   }
   path[0] = rack->nodes[first].uid;
-  for (uint32_t i = source[first], p = n_path; i != first; i = source[i]) {
-    path[--p] = rack->nodes[i].uid; // source[] goes against the signal flow
+  for (uint32_t i = upstream[first], p = n_path; i != first; i = upstream[i]) {
+    path[--p] = rack->nodes[i].uid; // upstream[] goes against the signal flow
   }
   return n_path;
 }
@@ -97,10 +97,10 @@ rack_find_cycle(const Rack* const rack, RackUid** const path, uint32_t* const n_
   Graph graph;
   graph_init(rack, &graph);
   bool* const is_ordered = arena_take(&graph.arena, n, sizeof(bool));
-  uint32_t* const level = arena_take(&graph.arena, n, sizeof(uint32_t));
+  uint32_t* const rank = arena_take(&graph.arena, n, sizeof(uint32_t));
   const EdgeGroups by_target = edges_group(&graph.arena, n, graph.to, rack->n_edges, NULL);
   const uint32_t n_ordered =
-      edges_order(&graph.arena, n, graph.from, graph.to, &by_target, level, graph.queue);
+      edges_order(&graph.arena, n, graph.from, graph.to, &by_target, rank, graph.queue);
   for (uint32_t i = 0; i < n_ordered; ++i) {
     is_ordered[graph.queue[i]] = true;
   }

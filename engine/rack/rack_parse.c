@@ -167,7 +167,7 @@ leads_nowhere(const Parser* const parser)
   char name[RACK_NAME_BYTES];
   snprintf(name, sizeof(name), "%.*s", (int)strcspn(to, ".:"), to);
   const RackNode* const node = parser->is_copy ? rack_find(parser->rack, name) : NULL;
-  if (!node || !node->fx->source) {
+  if (!node || !node->fx->origin) {
     return false;
   }
   RackEnd end = { 0 };

@@ -251,7 +251,7 @@ static Status
 parse_keyed_value(Parser* const parser, RackNode* const node, uint32_t* const param)
 {
   const Token key = parser->now;
-  const bool is_copied = parser->is_copy && node->fx->source;
+  const bool is_copied = parser->is_copy && node->fx->origin;
   Error cause;
   if (find_next_param(node->fx, key.text, param, &cause)) {
     return is_copied ? skip_pair(parser) : refuse_key(parser, &key, &cause);

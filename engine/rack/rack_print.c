@@ -23,10 +23,10 @@ add_quoted(TextBuffer* const text, const char* const what)
 static void
 print_effect(const FxInfo* const fx, TextBuffer* const text)
 {
-  if (fx->source) {
-    text_buffer_add(text, fx->source->format);
+  if (fx->origin) {
+    text_buffer_add(text, fx->origin->format);
     text_buffer_add(text, " ");
-    add_quoted(text, fx->source->id);
+    add_quoted(text, fx->origin->id);
   } else {
     text_buffer_add(text, fx->name);
   }

@@ -23,7 +23,7 @@ find_plugin(const Supervisor* const supervisor, const RackUid uid)
   if (!node && history->pending) {
     node = rack_find_uid(history->pending->rack, uid);
   }
-  return node && node->fx->source ? node : NULL;
+  return node && node->fx->origin ? node : NULL;
 }
 
 /// The call that all threads which execute code of nodes are in, if it is of one node.
@@ -82,7 +82,7 @@ supervisor_name_suspect(const Suspect* const suspect, char* const text, const si
   const size_t n = strlen(text);
   if (suspect->node) {
     snprintf(text + n, n_bytes - n, " in %s of %s (%s %s)", recorder_phase_names[suspect->phase],
-             suspect->node->name, suspect->node->fx->source->format, suspect->node->fx->source->id);
+             suspect->node->name, suspect->node->fx->origin->format, suspect->node->fx->origin->id);
   }
 }
 
@@ -125,7 +125,7 @@ supervisor_judge_node(Supervisor* const supervisor, const Child* const child,
   ++supervisor->n_nodes_quarantined;
   snprintf(supervisor->quarantine, sizeof(supervisor->quarantine),
            "%s: %s %s %s twice in %s; its input plays instead", node->name,
-           node->fx->source->format, node->fx->source->id,
+           node->fx->origin->format, node->fx->origin->id,
            cause->kind == CAUSE_CRASH ? "crashed" : "hung", recorder_phase_names[suspect->phase]);
   return true;
 }

@@ -36,7 +36,7 @@ wire_code_facts(Coder* const coder, WorkerFacts* const facts)
   coder_u32(coder, &facts->n_out, 0U, FX_MAX_CHANNELS, "n_out");
   coder_u32(coder, &facts->n_nodes, 0U, WIRE_MAX_NODES, "n_nodes");
   coder_u32(coder, &facts->n_units, 0U, WIRE_MAX_NODES * FX_MAX_CHANNELS, "n_units");
-  coder_u32(coder, &facts->n_levels, 0U, WIRE_MAX_NODES, "n_levels");
+  coder_u32(coder, &facts->n_ranks, 0U, WIRE_MAX_NODES, "n_ranks");
   coder_u64(coder, &facts->tail_frames);
   coder_u64(coder, &facts->memory_bytes);
   coder_u64(coder, &facts->making_bytes);

@@ -60,7 +60,7 @@ typedef struct EnginePlace {
 typedef struct WorkerFacts {
   uint64_t serial; ///< Increases with each plan: facts with a smaller serial are out of date
   uint32_t rack_latency_frames, n_out;
-  uint32_t n_nodes, n_units, n_levels;
+  uint32_t n_nodes, n_units, n_ranks;
   uint64_t tail_frames;                ///< UINT64_MAX: unbounded
   uint64_t memory_bytes, making_bytes; ///< As Plan's n_bytes and making_bytes
   Fallbacks fallbacks;                 ///< Offline: none

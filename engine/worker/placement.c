@@ -19,8 +19,8 @@ compare_nodes(const void* const a, const void* const b)
 {
   const PlacementNode* const left = a;
   const PlacementNode* const right = b;
-  if (left->level != right->level) {
-    return left->level < right->level ? -1 : 1;
+  if (left->rank != right->rank) {
+    return left->rank < right->rank ? -1 : 1;
   }
   if (left->side != right->side) {
     return left->side < right->side ? -1 : 1;
@@ -41,7 +41,7 @@ cost_ns(const PlacementCost* const cost, const PlacementShape* const shape, cons
          n_taps * (cost->per_tap + n_frames * cost->per_tap_frame);
 }
 
-/// Time of a batch: `n` nodes of one effect, level and side.
+/// Time of a batch: `n` nodes of one effect, rank and side.
 static double
 batch_ns(const PlacementCosts* const costs, const PlacementShape* const shape,
          const PlacementNode* const nodes, const uint32_t n)

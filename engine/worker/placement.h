@@ -7,8 +7,8 @@
    All nodes without a fixed backend go to the same side, so that only backend= statements split a
    rack into several stages.  The time of a block is the sum of
 
-     - per stage (a run of levels on one side): the time of an empty stage with the rack's channels
-     - per batch (one effect, one level):
+     - per stage (a run of ranks on one side): the time of an empty stage with the rack's channels
+     - per batch (one effect, one rank):
          base + channels · per_channel + frames · (per_frame + channels · per_sample)
               + taps · (per_tap + frames · per_tap_frame)
 
@@ -47,7 +47,7 @@ typedef struct PlacementCosts {
 /// One node of a rack.
 typedef struct PlacementNode {
   uint32_t effect; ///< Index in fx_table(); PLACEMENT_PLUGIN: measured_ns is its cost
-  uint32_t level;
+  uint32_t rank;
   uint32_t n_channels;
   uint64_t n_taps;    ///< Of each channel
   bool is_free;       ///< The node has no fixed backend, and its effect has a kernel

@@ -42,7 +42,7 @@ worker_publish_facts(Worker* const worker)
                                  .n_out = plan->n_out,
                                  .n_nodes = plan->n_living,
                                  .n_units = plan->n_units,
-                                 .n_levels = plan->n_levels,
+                                 .n_ranks = plan->n_ranks,
                                  .tail_frames = plan->tail_frames,
                                  .memory_bytes = plan->n_bytes,
                                  .making_bytes = plan->making_bytes,
@@ -132,7 +132,7 @@ has_plugins(const Rack* const rack)
 {
   bool has = false;
   for (uint32_t n = 0; n < rack->n_nodes; ++n) {
-    has = has || rack->nodes[n].fx->source;
+    has = has || rack->nodes[n].fx->origin;
   }
   return has;
 }

@@ -98,15 +98,15 @@ worker_process(Worker* const worker, const float* const* const in, float* const*
   }
 }
 
-/// Finish the pass of the nodes of one level.
+/// Finish the pass of the nodes of one rank.
 static Status
-finish_level(const Plan* const plan, const uint32_t level, bool* const again, Error* const error)
+finish_rank(const Plan* const plan, const uint32_t rank, bool* const again, Error* const error)
 {
   Status status = STATUS_OK;
   for (uint32_t n = 0; !status && n < plan->n_living; ++n) {
     Node* const node = plan->nodes[n].node;
     bool wants_another = false;
-    if (plan->nodes[n].level == level && node->fx->finish_pass) {
+    if (plan->nodes[n].rank == rank && node->fx->finish_pass) {
       status = node->fx->finish_pass(node->fx_node, node->states, &wants_another, error);
     }
     *again |= wants_another;
@@ -122,8 +122,8 @@ worker_finish_pass(Worker* const worker, bool* const again, Error* const error)
   worker_end_offline(worker);
   const Plan* const plan = worker->player.plan;
   // In signal order: the measurement of a node is invalid while a node before it still changes.
-  for (uint32_t level = 0; !status && level < plan->n_levels && !*again; ++level) {
-    status = finish_level(plan, level, again, error);
+  for (uint32_t rank = 0; !status && rank < plan->n_ranks && !*again; ++rank) {
+    status = finish_rank(plan, rank, again, error);
   }
   if (*again) {
     status = plan_reset(plan, error);

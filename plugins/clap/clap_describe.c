@@ -190,9 +190,9 @@ static void
 describe_instance(Description* const d, const clap_plugin_factory_t* const factory)
 {
   ClapHost host;
-  clap_host_init(&host, d->plugin.source.id);
+  clap_host_init(&host, d->plugin.origin.id);
   const clap_plugin_t* const clap =
-      factory->create_plugin(factory, &host.clap, d->plugin.source.id);
+      factory->create_plugin(factory, &host.clap, d->plugin.origin.id);
   if (!clap) {
     description_fault(d, "it cannot be created");
     return;
@@ -214,7 +214,7 @@ describe_plugin(const Plugin* const base, const clap_plugin_factory_t* const fac
   Description d = { .plugin = *base };
   Plugin* const plugin = &d.plugin;
   const bool has_name = clap->name && clap->name[0];
-  plugin->source = (FxSource){ "clap", clap->id };
+  plugin->origin = (FxOrigin){ "clap", clap->id };
   plugin->name = description_text(&d, has_name ? clap->name : clap->id);
   plugin->maker = description_text(&d, clap->vendor);
   plugin->licence = "";

@@ -73,7 +73,7 @@ take_memory(Instance* const instance, Error* const error)
   clap_events_init(&instance->events, instance->plugin, arena);
   return !arena->failed ? STATUS_OK
                         : error_set(error, STATUS_NO_MEM, "no memory for clap %s",
-                                    instance->plugin->source.id);
+                                    instance->plugin->origin.id);
 }
 
 // ---- the plugin ----
@@ -81,7 +81,7 @@ take_memory(Instance* const instance, Error* const error)
 static Status
 create_plugin(Instance* const instance, Error* const error)
 {
-  const char* const id = instance->plugin->source.id;
+  const char* const id = instance->plugin->origin.id;
   const clap_plugin_factory_t* factory = NULL;
   const Status status = clap_library_open(instance->plugin->binary, &factory, error);
   if (status) {
@@ -126,7 +126,7 @@ find_ports(Instance* const instance, const bool is_input, Buffers* const buffers
   }
   buffers->ports = arena_take(&instance->arena, n_ports, sizeof(clap_audio_buffer_t));
   if (!buffers->ports) {
-    return error_set(error, STATUS_NO_MEM, "no memory for clap %s", instance->plugin->source.id);
+    return error_set(error, STATUS_NO_MEM, "no memory for clap %s", instance->plugin->origin.id);
   }
   uint64_t n_rows = 0;
   for (uint32_t p = 0; p < n_ports; ++p) {
@@ -198,7 +198,7 @@ activate(Instance* const instance, Error* const error)
   atomic_store(&instance->host.n_reports[CLAP_REPORT_RESTART], 0);
   if (!clap->activate(clap, setup->rate_hz, 1, setup->max_block_frames)) {
     return error_set(error, STATUS_LIMIT, "clap %s does not run at %.0f Hz in blocks of %u frames",
-                     instance->plugin->source.id, setup->rate_hz, setup->max_block_frames);
+                     instance->plugin->origin.id, setup->rate_hz, setup->max_block_frames);
   }
   instance->is_active = true;
   instance->n_frames = 0;
@@ -259,13 +259,13 @@ clap_open(const Plugin* const plugin, const InstanceSetup* const setup, Instance
 {
   Instance* const instance = calloc(1, sizeof(*instance));
   if (!instance) {
-    return error_set(error, STATUS_NO_MEM, "no memory for clap %s", plugin->source.id);
+    return error_set(error, STATUS_NO_MEM, "no memory for clap %s", plugin->origin.id);
   }
   instance->plugin = plugin;
   instance->setup = *setup;
   instance->node = recorder_node(); // which is being made
   const ClapThread caller = clap_thread_change(CLAP_THREAD_MAIN);
-  clap_host_init(&instance->host, plugin->source.id);
+  clap_host_init(&instance->host, plugin->origin.id);
   const Status status = start_instance(instance, error);
   if (status) {
     free_instance(instance);

@@ -223,8 +223,8 @@ describe_plugin(const Plugin* const base, const LADSPA_Descriptor* const ladspa,
   Description d = { .plugin = *base };
   Plugin* const plugin = &d.plugin;
   const bool is_named = ladspa->Name && ladspa->Name[0];
-  plugin->source = (FxSource){ "ladspa", make_id(&d, ladspa, earlier) };
-  plugin->name = is_named ? description_text(&d, ladspa->Name) : plugin->source.id;
+  plugin->origin = (FxOrigin){ "ladspa", make_id(&d, ladspa, earlier) };
+  plugin->name = is_named ? description_text(&d, ladspa->Name) : plugin->origin.id;
   plugin->maker = description_text(&d, ladspa->Maker);
   plugin->licence = description_text(&d, ladspa->Copyright);
   plugin->category = "";

@@ -53,7 +53,7 @@ find_plugin(const Plugin* const plugin, const LADSPA_Descriptor** const ladspa, 
   if (status) {
     return status;
   }
-  const char* const label = strchr(plugin->source.id, '/');
+  const char* const label = strchr(plugin->origin.id, '/');
   *ladspa = label ? ladspa_library_find(list, label + 1) : NULL;
   return *ladspa && has_ports(*ladspa, plugin) ? STATUS_OK : host_changed(plugin, error);
 }
@@ -82,7 +82,7 @@ make_handle(const Instance* const instance, LADSPA_Handle* const handle, Error* 
   *handle = ladspa->instantiate(ladspa, (unsigned long)lrint(instance->rate_hz));
   if (!*handle) {
     return error_set(error, STATUS_LIMIT, "ladspa %s makes no instance at %.0f Hz",
-                     instance->plugin->source.id, instance->rate_hz);
+                     instance->plugin->origin.id, instance->rate_hz);
   }
   for (uint32_t p = 0; p < instance->plugin->n_ports; ++p) {
     if (instance->plugin->ports[p].type != PORT_AUDIO) {
@@ -152,7 +152,7 @@ take_memory(Instance* const instance, const uint32_t max_block_frames, Error* co
   instance->spare = arena_take(arena, max_block_frames, sizeof(float));
   instance->values = arena_take(arena, plugin->n_ports, sizeof(float));
   if (arena->failed) {
-    return error_set(error, STATUS_NO_MEM, "no memory for ladspa %s", plugin->source.id);
+    return error_set(error, STATUS_NO_MEM, "no memory for ladspa %s", plugin->origin.id);
   }
   fill_tables(instance);
   return STATUS_OK;
@@ -178,7 +178,7 @@ ladspa_open(const Plugin* const plugin, const InstanceSetup* const setup, Instan
   }
   Instance* const instance = calloc(1, sizeof(Instance));
   if (!instance) {
-    return error_set(error, STATUS_NO_MEM, "no memory for ladspa %s", plugin->source.id);
+    return error_set(error, STATUS_NO_MEM, "no memory for ladspa %s", plugin->origin.id);
   }
   instance->plugin = plugin;
   instance->ladspa = ladspa;

@@ -39,20 +39,20 @@ binary_open(Lv2Binary* const binary, const Plugin* const plugin, const char* con
 {
   void* const library = dlopen(plugin->binary, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (!library) {
-    return error_set(error, STATUS_FILE, "lv2 %s cannot be loaded: %s", plugin->source.id,
+    return error_set(error, STATUS_FILE, "lv2 %s cannot be loaded: %s", plugin->origin.id,
                      dlerror());
   }
-  *binary = (Lv2Binary){ .descriptor = find_in_binary(library, plugin->source.id) };
+  *binary = (Lv2Binary){ .descriptor = find_in_binary(library, plugin->origin.id) };
   LV2_Lib_Descriptor_Function entry = NULL;
   *(void**)&entry = dlsym(library, "lv2_lib_descriptor");
   if (!binary->descriptor && entry) {
     binary->list = entry(folder, features);
-    binary->descriptor = find_in_list(binary->list, plugin->source.id);
+    binary->descriptor = find_in_list(binary->list, plugin->origin.id);
   }
   if (!binary->descriptor) {
     binary_close(binary);
     return error_set(error, STATUS_FILE, "%s has no plugin %s, although its description says so",
-                     plugin->binary, plugin->source.id);
+                     plugin->binary, plugin->origin.id);
   }
   return STATUS_OK;
 }

@@ -85,8 +85,8 @@ read_texts(Lv2Description* const description, const LilvPlugin* const lilv)
       turtle_text(&description->common.arena, description->node, LILV_NS_DOAP "license");
   plugin->category = read_category(description, lilv);
   if (!*plugin->name) {
-    description_mend(&description->common, "no name", plugin->source.id);
-    plugin->name = plugin->source.id;
+    description_mend(&description->common, "no name", plugin->origin.id);
+    plugin->name = plugin->origin.id;
   }
   lilv_node_free(maker);
 }
@@ -140,8 +140,8 @@ describe_plugin(const char* const bundle, const LilvPlugin* const lilv, const Pl
 {
   Lv2Description description = { .node = lilv_plugin_get_uri(lilv) };
   Plugin* const plugin = &description.common.plugin;
-  plugin->source.format = "lv2";
-  plugin->source.id = turtle_copy(&description.common.arena, lilv_node_as_string(description.node));
+  plugin->origin.format = "lv2";
+  plugin->origin.id = turtle_copy(&description.common.arena, lilv_node_as_string(description.node));
   plugin->bundle = bundle;
   read_plugin(&description, lilv);
   return description_finish(&description.common, found, context, error);

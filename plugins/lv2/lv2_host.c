@@ -116,7 +116,7 @@ make_memory(Instance* const instance, const InstanceSetup* const setup, Error* c
     add_silence(instance);
   }
   return arena->failed ? error_set(error, STATUS_NO_MEM, "out of memory for an instance of lv2 %s",
-                                   instance->plugin->source.id)
+                                   instance->plugin->origin.id)
                        : STATUS_OK;
 }
 
@@ -175,7 +175,7 @@ load_states(const Instance* const instance, Error* const error)
                            .handle = instance->handle,
                            .features = instance->features.for_state };
   const Status status = plugin->state && *plugin->state
-                            ? lv2_state_load(&to, plugin->source.id, plugin->state, error)
+                            ? lv2_state_load(&to, plugin->origin.id, plugin->state, error)
                             : STATUS_OK;
   return status || !preset ? status : lv2_state_load(&to, preset->uri, preset->state, error);
 }
@@ -241,7 +241,7 @@ stop(Instance* const instance, Error* const error)
       instance->is_stuck || (instance->worker && !lv2_worker_stop(instance->worker));
   if (instance->is_stuck) {
     return error_set(error, STATUS_LIMIT, "lv2 %s: its work does not end",
-                     instance->plugin->source.id);
+                     instance->plugin->origin.id);
   }
   if (descriptor->deactivate) {
     descriptor->deactivate(instance->handle);
@@ -292,7 +292,7 @@ start(Instance* const instance, Error* const error)
                                              instance->features.list);
   if (!instance->handle) {
     return error_set(error, STATUS_LIMIT, "lv2 %s makes no instance at %.0f Hz",
-                     instance->plugin->source.id, instance->rate_hz);
+                     instance->plugin->origin.id, instance->rate_hz);
   }
   connect_ports(instance);
   if (instance->worker) {

@@ -61,7 +61,7 @@ apply(const Lv2Stateful* const to, const LilvState* const state, const char* con
     lilv_state_restore(state, &instance, NULL, NULL, 0U, to->features);
   }
   return restoration.result ? error_set(error, STATUS_FILE, "lv2 %s refuses the state in %s: %s",
-                                        to->plugin->source.id, file, words_for(restoration.result))
+                                        to->plugin->origin.id, file, words_for(restoration.result))
                             : STATUS_OK;
 }
 
@@ -70,7 +70,7 @@ static bool
 is_of(const LilvState* const state, const Plugin* const plugin)
 {
   const LilvNode* const uri = lilv_state_get_plugin_uri(state);
-  return uri && !strcmp(lilv_node_as_uri(uri), plugin->source.id);
+  return uri && !strcmp(lilv_node_as_uri(uri), plugin->origin.id);
 }
 
 Status
@@ -83,7 +83,7 @@ lv2_state_load(const Lv2Stateful* const to, const char* const subject, const cha
   const Status status = state && is_of(state, to->plugin)
                             ? apply(to, state, file, error)
                             : error_set(error, STATUS_FILE, "%s has no state of <%s> for lv2 %s",
-                                        file, subject, to->plugin->source.id);
+                                        file, subject, to->plugin->origin.id);
   lilv_state_free(state);
   lilv_node_free(node);
   lilv_world_free(world);

@@ -86,7 +86,7 @@ read_latency(Probe* const probe, Instance* const instance, uint32_t* const frame
   for (uint32_t r = 0; r < LATENCY_RUNS; ++r) {
     probe_bench_run(bench, instance, TAKE_BLOCK);
   }
-  const bool is_clap = !strcmp(bench->plugin->source.format, "clap");
+  const bool is_clap = !strcmp(bench->plugin->origin.format, "clap");
   const Status status = is_clap ? bench->calls->renew(instance, error) : STATUS_OK;
   *frames = status ? 0U : bench->calls->latency(instance);
   return status;

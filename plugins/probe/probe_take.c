@@ -67,7 +67,7 @@ count_audio(const Plugin* const plugin, const uint32_t direction)
 Status
 probe_bench_init(Bench* const bench, const Plugin* const plugin, Error* const error)
 {
-  const PluginFormat* const format = plugin_format_find(plugin->source.format);
+  const PluginFormat* const format = plugin_format_find(plugin->origin.format);
   *bench = (Bench){ .plugin = plugin,
                     .n_in = count_audio(plugin, PORT_NO_FLAGS),
                     .n_out = count_audio(plugin, PORT_OUTPUT) };

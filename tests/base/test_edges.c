@@ -37,15 +37,15 @@ TEST(a_given_order_of_the_edges_is_kept_in_a_group)
 TEST(the_order_is_topological_and_stable)
 {
   SCOPED(arena_clear) Arena arena = { 0 };
-  uint32_t level[5];
+  uint32_t rank[5];
   uint32_t order[5];
   const EdgeGroups by_target = edges_group(&arena, 6, to, 5, NULL);
-  ck_assert_uint_eq(edges_order(&arena, 5, from, to, &by_target, level, order), 5);
+  ck_assert_uint_eq(edges_order(&arena, 5, from, to, &by_target, rank, order), 5);
   const uint32_t orders[] = { 2, 3, 4, 1, 0 };
-  const uint32_t levels[] = { 2, 1, 0, 0, 0 };
+  const uint32_t ranks[] = { 2, 1, 0, 0, 0 };
   for (uint32_t v = 0; v < 5; ++v) {
     ck_assert_uint_eq(order[v], orders[v]);
-    ck_assert_uint_eq(level[v], levels[v]);
+    ck_assert_uint_eq(rank[v], ranks[v]);
   }
 }
 
@@ -54,10 +54,10 @@ TEST(a_cycle_and_the_vertices_that_depend_on_it_are_omitted)
   static const uint32_t sources[] = { 0, 1, 2, 2 };
   static const uint32_t targets[] = { 1, 2, 1, 3 };
   SCOPED(arena_clear) Arena arena = { 0 };
-  uint32_t level[4];
+  uint32_t rank[4];
   uint32_t order[4];
   const EdgeGroups by_target = edges_group(&arena, 4, targets, 4, NULL);
-  ck_assert_uint_eq(edges_order(&arena, 4, sources, targets, &by_target, level, order), 1);
+  ck_assert_uint_eq(edges_order(&arena, 4, sources, targets, &by_target, rank, order), 1);
   ck_assert_uint_eq(order[0], 0);
 }
 

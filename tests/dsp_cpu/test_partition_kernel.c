@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
   The data of a convolution for a device: the block determines the transforms, the length of the
-  response one or two levels; spectra are the transforms of the taps.  The output of the kernels is
+  response one or two segments; spectra are the transforms of the taps.  The output of the kernels is
   tested in test_gpu_convolution.c.
 */
 
@@ -42,7 +42,7 @@ TEST(sizes_follow_the_block_and_the_length)
 {
   static const struct {
     uint32_t block, points, tail_points;
-    uint64_t least; ///< Least number of taps for two levels: four periods; 0: one level
+    uint64_t least; ///< Least number of taps for two segments: four periods; 0: one segment
   } rows[] = {
     { 1, 32, 512, 2048 },     { 16, 32, 512, 2048 },    { 32, 32, 512, 2048 },
     { 31, 64, 1024, 3968 },   { 33, 64, 1024, 2112 },   { 48, 64, 1024, 3072 },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A plan covers every tap once, gives each level enough time, has the lowest cost of all plans, and
-// costs far less than equal partitions.
+// A plan covers every tap once, gives each segment enough time, has the lowest cost of all plans,
+// and costs far less than equal partitions.
 
 #include "dsp_cpu/partition_plan.h"
 #include "engine/contract/effect.h"
@@ -12,20 +12,20 @@ static void
 check_plan(const uint32_t hop, const uint64_t n_taps)
 {
   const PartitionPlan plan = partition_plan(hop, n_taps);
-  ck_assert_uint_ge(plan.n_levels, 1);
-  ck_assert_uint_le(plan.n_levels, PARTITION_MAX_LEVELS);
-  ck_assert_uint_eq(plan.levels[0].frames, hop);
-  for (uint32_t l = 0; l < plan.n_levels; ++l) {
-    const PartitionLevel* const level = &plan.levels[l];
-    const uint64_t end = l + 1U < plan.n_levels ? plan.levels[l + 1U].first_tap : n_taps;
-    const uint64_t covered = level->first_tap + (uint64_t)level->frames * level->n_parts;
-    ck_assert_msg(covered >= end && covered < end + level->frames, "hop %u, %llu taps, level %u",
-                  hop, (unsigned long long)n_taps, l);
-    ck_assert_uint_eq(level->first_tap, l ? 2ULL * level->frames : 0U);
+  ck_assert_uint_ge(plan.n_segments, 1);
+  ck_assert_uint_le(plan.n_segments, PARTITION_MAX_SEGMENTS);
+  ck_assert_uint_eq(plan.segments[0].frames, hop);
+  for (uint32_t l = 0; l < plan.n_segments; ++l) {
+    const PartitionSegment* const segment = &plan.segments[l];
+    const uint64_t end = l + 1U < plan.n_segments ? plan.segments[l + 1U].first_tap : n_taps;
+    const uint64_t covered = segment->first_tap + (uint64_t)segment->frames * segment->n_parts;
+    ck_assert_msg(covered >= end && covered < end + segment->frames,
+                  "hop %u, %llu taps, segment %u", hop, (unsigned long long)n_taps, l);
+    ck_assert_uint_eq(segment->first_tap, l ? 2ULL * segment->frames : 0U);
     if (l) {
-      ck_assert_uint_ge(level->frames, 2U * hop);
-      ck_assert_uint_gt(level->frames, plan.levels[l - 1U].frames);
-      ck_assert_uint_eq(level->frames & (level->frames - 1U), 0);
+      ck_assert_uint_ge(segment->frames, 2U * hop);
+      ck_assert_uint_gt(segment->frames, plan.segments[l - 1U].frames);
+      ck_assert_uint_eq(segment->frames & (segment->frames - 1U), 0);
     }
   }
 }
@@ -45,20 +45,20 @@ TEST(the_number_of_partitions_grows_slowly)
 {
   const PartitionPlan plan = partition_plan(64, 144000);
   uint32_t n = 0;
-  for (uint32_t l = 0; l < plan.n_levels; ++l) {
-    n += plan.levels[l].n_parts;
+  for (uint32_t l = 0; l < plan.n_segments; ++l) {
+    n += plan.segments[l].n_parts;
   }
   ck_assert_uint_le(n, 100); // equal partitions would be 2250
 }
 
-/// Cost of a level from one tap to another.
+/// Cost of a segment from one tap to another.
 static uint64_t
-level_cost(const uint64_t first, const uint64_t end, const uint64_t frames)
+segment_cost(const uint64_t first, const uint64_t end, const uint64_t frames)
 {
-  return PARTITION_LEVEL_COST + (end - first + frames - 1U) / frames;
+  return PARTITION_SEGMENT_COST + (end - first + frames - 1U) / frames;
 }
 
-/// The lowest cost of any sequence of partition sizes.  Bit b of `sizes` stands for a level of
+/// The lowest cost of any sequence of partition sizes.  Bit b of `sizes` stands for a segment of
 /// 2^(PARTITION_MIN_LOG2 + b) frames.
 static uint64_t
 lowest_cost(const uint32_t hop, const uint64_t n_taps)
@@ -72,12 +72,12 @@ lowest_cost(const uint32_t hop, const uint64_t n_taps)
     for (uint32_t b = 0; b < n_sizes; ++b) {
       const uint64_t next = 1ULL << (PARTITION_MIN_LOG2 + b);
       if (sizes >> b & 1U && next >= 2ULL * hop && 2U * next < n_taps) {
-        cost += level_cost(first, 2U * next, frames);
+        cost += segment_cost(first, 2U * next, frames);
         first = 2U * next;
         frames = next;
       }
     }
-    cost += level_cost(first, n_taps, frames);
+    cost += segment_cost(first, n_taps, frames);
     lowest = cost < lowest ? cost : lowest;
   }
   return lowest;
@@ -89,11 +89,11 @@ check_cost(const uint32_t hop, const uint64_t n_taps)
   const PartitionPlan plan = partition_plan(hop, n_taps);
   const uint64_t lowest = lowest_cost(hop, n_taps);
   uint64_t cost = 0;
-  for (uint32_t l = 0; l < plan.n_levels; ++l) {
-    const PartitionLevel* const level = &plan.levels[l];
-    const uint64_t end = l + 1U < plan.n_levels ? plan.levels[l + 1U].first_tap : n_taps;
-    ck_assert_uint_ge(level->n_parts, 1);
-    cost += level_cost(level->first_tap, end, level->frames);
+  for (uint32_t l = 0; l < plan.n_segments; ++l) {
+    const PartitionSegment* const segment = &plan.segments[l];
+    const uint64_t end = l + 1U < plan.n_segments ? plan.segments[l + 1U].first_tap : n_taps;
+    ck_assert_uint_ge(segment->n_parts, 1);
+    cost += segment_cost(segment->first_tap, end, segment->frames);
   }
   ck_assert_msg(cost == lowest, "hop %u, %llu taps: %llu, not %llu", hop,
                 (unsigned long long)n_taps, (unsigned long long)cost, (unsigned long long)lowest);

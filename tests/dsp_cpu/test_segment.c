@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One level convolves with its part of a response, whether its transform is split into rows or not;
-// it has many small units where the work is spread over time, and their costs add up.
+// One segment convolves with its part of a response, whether its transform is split into rows or
+// not; it has many small units where the work is spread over time, and their costs add up.
 
-#include "dsp_cpu/level.h"
+#include "dsp_cpu/segment.h"
 #include "engine/contract/effect.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
@@ -19,30 +19,30 @@ static float taps[N_PARTS * MAX_POINTS + 100U];
 static float input[(N_WINDOWS + 1U) * MAX_POINTS + 16U];
 static float sum[MAX_POINTS + 16U];
 
-static LevelSpec
-level_spec(const uint32_t frames, const uint64_t first_tap, const bool at_once)
+static SegmentSpec
+segment_spec(const uint32_t frames, const uint64_t first_tap, const bool at_once)
 {
   static const float* const matrix[] = { taps };
-  return (LevelSpec){ .frames = frames,
-                      .n_points = frames,
-                      .n_parts = N_PARTS,
-                      .n_in = 1,
-                      .n_out = 1,
-                      .taps = matrix,
-                      .n_taps = first_tap + (uint64_t)N_PARTS * frames - 5U,
-                      .first_tap = first_tap,
-                      .at_once = at_once };
+  return (SegmentSpec){ .frames = frames,
+                        .n_points = frames,
+                        .n_parts = N_PARTS,
+                        .n_in = 1,
+                        .n_out = 1,
+                        .taps = matrix,
+                        .n_taps = first_tap + (uint64_t)N_PARTS * frames - 5U,
+                        .first_tap = first_tap,
+                        .at_once = at_once };
 }
 
-static Level*
-make_level(const LevelSpec spec)
+static Segment*
+make_segment(const SegmentSpec spec)
 {
-  Level* level = NULL;
-  ck_assert(level_new(&spec, &level, NULL) == STATUS_OK);
-  return level;
+  Segment* segment = NULL;
+  ck_assert(segment_new(&spec, &segment, NULL) == STATUS_OK);
+  return segment;
 }
 
-/// Expected output of the level at `frame` of `input`.
+/// Expected output of the segment at `frame` of `input`.
 static double
 expected_at(const uint32_t frames, const uint32_t first_tap, const uint32_t frame)
 {
@@ -54,15 +54,15 @@ expected_at(const uint32_t frames, const uint32_t first_tap, const uint32_t fram
 }
 
 static void
-check_level(const uint32_t n_points, const bool at_once)
+check_segment(const uint32_t n_points, const bool at_once)
 {
   const uint32_t first_tap = 37;
   signal_noise(taps, ARRAY_LEN(taps), 1);
   signal_noise(input, ARRAY_LEN(input), 2);
   memset(input, 0, n_points * sizeof(float)); // silence before the first window
-  const LevelSpec spec = level_spec(n_points, first_tap, at_once);
-  const LevelBytes bytes = level_measure(&spec);
-  Level* const level = make_level(spec);
+  const SegmentSpec spec = segment_spec(n_points, first_tap, at_once);
+  const SegmentBytes bytes = segment_measure(&spec);
+  Segment* const segment = make_segment(spec);
   void* const state = aligned_alloc(64U, bytes.state);
   float* const scratch = aligned_alloc(64U, bytes.scratch_floats * sizeof(float));
   memset(state, 0, bytes.state);
@@ -70,10 +70,10 @@ check_level(const uint32_t n_points, const bool at_once)
   for (uint32_t w = 0; w < N_WINDOWS; ++w) {
     memset(sum, 0, sizeof(sum));
     const float* const early = input + (size_t)w * n_points;
-    const LevelIo io = { state, scratch, early, early + n_points, 0, sum, 0 };
-    level_step(level, state);
-    for (uint32_t unit = 0; unit < level_n_units(level); ++unit) {
-      level_work(level, &io, unit);
+    const SegmentIo io = { state, scratch, early, early + n_points, 0, sum, 0 };
+    segment_step(segment, state);
+    for (uint32_t unit = 0; unit < segment_n_units(segment); ++unit) {
+      segment_work(segment, &io, unit);
     }
     for (uint32_t k = 0; k < n_points; k += 1U + n_points / 13U) {
       const double expected = expected_at(n_points, first_tap, (w + 1U) * n_points + k);
@@ -84,34 +84,34 @@ check_level(const uint32_t n_points, const bool at_once)
   }
   free(scratch);
   free(state);
-  level_free(level);
+  segment_free(segment);
 }
 
-TEST(a_level_convolves_its_range_of_the_response)
+TEST(a_segment_convolves_its_range_of_the_response)
 {
   static const uint32_t sizes[] = { 16, 32, 63, 100, 256, 512, 1000, 2048, 8192 };
   for (size_t i = 0; i < ARRAY_LEN(sizes); ++i) {
-    check_level(sizes[i], true);
-    check_level(sizes[i], false);
+    check_segment(sizes[i], true);
+    check_segment(sizes[i], false);
   }
 }
 
-TEST(units_to_be_spread_are_small_and_sum_to_the_level)
+TEST(units_to_be_spread_are_small_and_sum_to_the_segment)
 {
   for (uint32_t n_points = 512; n_points <= MAX_POINTS; n_points *= 2U) {
-    Level* const level = make_level(level_spec(n_points, 0, false));
+    Segment* const segment = make_segment(segment_spec(n_points, 0, false));
     uint64_t cost = 0;
     uint32_t largest = 0;
-    for (uint32_t unit = 0; unit < level_n_units(level); ++unit) {
-      const uint32_t unit_cost = level_unit_cost(level, unit);
+    for (uint32_t unit = 0; unit < segment_n_units(segment); ++unit) {
+      const uint32_t unit_cost = segment_unit_cost(segment, unit);
       cost += unit_cost;
       largest = unit_cost > largest ? unit_cost : largest;
     }
-    ck_assert_uint_eq(cost, level_cost(level));
+    ck_assert_uint_eq(cost, segment_cost(segment));
     ck_assert_msg(8U * largest <= cost, "%u points: %u of %llu in one unit", n_points, largest,
                   (unsigned long long)cost);
-    level_free(level);
+    segment_free(segment);
   }
 }
 
-SUITE_MAIN("level")
+SUITE_MAIN("segment")

@@ -466,19 +466,19 @@ TEST(an_error_while_the_block_runs_loses_the_device)
   close_and_open_again(&rig, &trip);
 }
 
-static cl_event gate; // a kernel waits for it too
+static cl_event latch; // a kernel waits for it too
 
 static cl_int
-gated_kernel(const cl_command_queue queue, const cl_kernel kernel, const cl_uint n_dimensions,
-             const size_t* const first, const size_t* const n_threads, const size_t* const group,
-             const cl_uint n_waits, const cl_event* const waits, cl_event* const event)
+latched_kernel(const cl_command_queue queue, const cl_kernel kernel, const cl_uint n_dimensions,
+               const size_t* const first, const size_t* const n_threads, const size_t* const group,
+               const cl_uint n_waits, const cl_event* const waits, cl_event* const event)
 {
-  const cl_event both[2] = { gate, n_waits ? waits[0] : NULL };
+  const cl_event both[2] = { latch, n_waits ? waits[0] : NULL };
   return real.clEnqueueNDRangeKernel(queue, kernel, n_dimensions, first, n_threads, group,
                                      1U + n_waits, both, event);
 }
 
-// (Opening a gate with an error would be an error of the driver itself, but PoCL 3.1 does not
+// (Opening a latch with an error would be an error of the driver itself, but PoCL 3.1 does not
 // survive it: it runs the failed command.)
 TEST(a_delayed_block_is_not_done_and_blocks_no_caller)
 {
@@ -491,8 +491,8 @@ TEST(a_delayed_block_is_not_done_and_blocks_no_caller)
   opencl_driver.clCreateContext = recorded_context;
   GpuRig rig = gpu_rig_open(api);
   GpuTrip trips[2] = { gpu_trip_new(&rig, 4096, 2.0f), gpu_trip_new(&rig, 4096, 3.0f) };
-  gate = create(recorded, NULL);
-  opencl_driver.clEnqueueNDRangeKernel = gated_kernel;
+  latch = create(recorded, NULL);
+  opencl_driver.clEnqueueNDRangeKernel = latched_kernel;
   ck_assert_int_eq(api->submit(trips[0].recording, 1), STATUS_OK);
   end_faults();
   ck_assert_int_eq(api->submit(trips[1].recording, 2), STATUS_OK);
@@ -500,14 +500,14 @@ TEST(a_delayed_block_is_not_done_and_blocks_no_caller)
   bool done = true;
   for (uint32_t t = 0; t < 2; ++t) {
     ck_assert_int_eq(api->poll(trips[t].recording, 1U + t, &done), STATUS_OK);
-    ck_assert_msg(!done, "the gate is shut");
+    ck_assert_msg(!done, "the latch is shut");
   }
-  ck_assert_int_eq(set(gate, CL_COMPLETE), CL_SUCCESS);
+  ck_assert_int_eq(set(latch, CL_COMPLETE), CL_SUCCESS);
   for (uint32_t t = 0; t < 2; ++t) {
     gpu_rig_await(&rig, trips[t].recording, 1U + t);
     gpu_trip_free(&rig, &trips[t]);
   }
-  real.clReleaseEvent(gate);
+  real.clReleaseEvent(latch);
   gpu_rig_close(&rig);
   dlclose(loader);
 }

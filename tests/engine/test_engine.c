@@ -283,7 +283,7 @@ TEST(a_thousand_nodes_are_planned_and_dying_ones_left_out)
   driver_play(&driver, 100);
   EngineStatus status;
   engine_status(driver.engine, &status);
-  ck_assert_uint_eq(status.n_levels, 1000);
+  ck_assert_uint_eq(status.n_ranks, 1000);
   const size_t last = driver.position - BLOCK;
   ck_assert(driver.out[0][last] == driver.in[0][last - BLOCK]);
   OK(driver_edit(&driver, &rack, "", &error));
@@ -292,7 +292,7 @@ TEST(a_thousand_nodes_are_planned_and_dying_ones_left_out)
     driver_play(&driver, 5);
     usleep(10000);
     engine_status(driver.engine, &status);
-  } while (status.n_levels);
+  } while (status.n_ranks);
   ck_assert_uint_eq(status.n_units, 0);
 }
 
@@ -367,18 +367,18 @@ never_run(void* const context, const float* const* const in, float* const* const
 }
 
 // A thread of the driver may hang in a library until after the run, and then call the engine.
-TEST(a_gate_that_is_kept_outlives_its_engine_and_is_shut)
+TEST(a_door_that_is_kept_outlives_its_engine_and_is_shut)
 {
   TestDriver driver = driver_new("gain 0dB", 1, 1, 1, false, BLOCK);
-  PeriodGate* const gate = engine_gate(driver.engine);
-  period_gate_keep(gate);
+  PeriodDoor* const door = engine_door(driver.engine);
+  period_door_keep(door);
   driver_free(&driver);
-  ck_assert_uint_eq(atomic_load(&gate->shut), PERIOD_GATE_ENGINE);
+  ck_assert_uint_eq(atomic_load(&door->shut), PERIOD_DOOR_ENGINE);
   float samples[BLOCK];
   memset(samples, 0x3F, sizeof(samples));
   float* const out[] = { samples };
   const PeriodCall call = { .out = out, .n_out = 1, .n_frames = BLOCK };
-  period_gate_pass(gate, &call, never_run, NULL);
+  period_door_pass(door, &call, never_run, NULL);
   ck_assert_double_eq(samples[BLOCK - 1U], 0.0);
 }
 

@@ -19,7 +19,7 @@ stop_worker(const Rig* const rig)
 {
   send_signal(rig, SIGSTOP);
   uint64_t n_blocks = clocked_blocks(rig->audio);
-  for (uint32_t n = 0; n < N_LOOKS || !period_gate_is_occupied(engine_gate(rig->engine)); ++n) {
+  for (uint32_t n = 0; n < N_LOOKS || !period_door_is_occupied(engine_door(rig->engine)); ++n) {
     usleep(LOOK_US);
     if (clocked_blocks(rig->audio) != n_blocks) {
       n_blocks = clocked_blocks(rig->audio);

@@ -106,7 +106,7 @@ TEST(a_close_that_hangs_is_abandoned_and_a_new_client_starts)
   struct timespec after;
   clock_gettime(CLOCK_MONOTONIC, &before);
   io_close(io);
-  ck_assert(period_gate_is_kept(&fake.gate)); // abandoned clients may still use the gate
+  ck_assert(period_door_is_kept(&fake.door)); // abandoned clients may still use the door
   clock_gettime(CLOCK_MONOTONIC, &after);
   printf("io_close() took %.2f s while jack_client_close() hung\n",
          (double)(after.tv_sec - before.tv_sec) + 1e-9 * (double)(after.tv_nsec - before.tv_nsec));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The gate between the threads of a driver and the engine: whatever threads and periods a library
-// uses, at most one period is inside, none while the format changes, and the gate never stays
+// The door between the threads of a driver and the engine: whatever threads and periods a library
+// uses, at most one period is inside, none while the format changes, and the door never stays
 // occupied.
 
 #include "engine/base/time.h"
@@ -155,7 +155,7 @@ TEST(a_second_thread_gets_silence_and_is_counted_and_reported)
   for (unsigned n = 0; n < 3U; ++n) {
     ck_assert(process_here(&io) == 0.0F);
   }
-  ck_assert(atomic_load(&fake.gate.inside)); // the first period is still inside
+  ck_assert(atomic_load(&fake.door.inside)); // the first period is still inside
   ck_assert_uint_eq(driver_status(&io).overlaps, 3);
   const uint64_t began_ns = time_now_ns();
   io_poll(&io);
@@ -172,17 +172,17 @@ TEST(a_second_thread_gets_silence_and_is_counted_and_reported)
   ck_assert_uint_eq(driver_status(&io).overlaps, 4);
 }
 
-TEST(a_thread_that_is_cancelled_inside_leaves_the_gate_free)
+TEST(a_thread_that_is_cancelled_inside_leaves_the_door_free)
 {
   FakeEvents fake = { 0 };
   Io io = lingering_io(&fake);
   const pthread_t thread = send_inside(&io);
   pthread_cancel(thread);
-  usleep(20000); // without the gate, it would end in this time
+  usleep(20000); // without the door, it would end in this time
   let_go = true;
   void* result = NULL;
   pthread_join(thread, &result);
-  ck_assert_ptr_ne(result, &io); // it ended when it left the gate
+  ck_assert_ptr_ne(result, &io); // it ended when it left the door
   ck_assert(process_here(&io) == 64.0F);
   ck_assert_int_eq(io_shut(&io, NULL), STATUS_OK);
 }
@@ -243,4 +243,4 @@ TEST(the_first_reason_for_which_a_session_is_lost_stays)
   }
 }
 
-SUITE_MAIN("io_gate")
+SUITE_MAIN("io_door")

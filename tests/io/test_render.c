@@ -204,7 +204,7 @@ run_live(const Scratch* const scratch, const char* const text, const uint32_t bl
                             .record = scratch_path(scratch, "live.wav"),
                             .duration_s = 1.0 };
   const IoEvents events = { .context = engine,
-                            .gate = engine_gate(engine),
+                            .door = engine_door(engine),
                             .process = engine_run,
                             .format = arm_engine,
                             .latency = engine_frames_of_latency };

@@ -17,7 +17,7 @@
 #define MAX_ROWS 16U
 #define REST     1000U // blocks between the renewals of a node that fails again and again
 
-static const FxSource source = { "lv2", "urn:test:grouped" };
+static const FxOrigin origin = { "lv2", "urn:test:grouped" };
 
 static Pool* bench_pool; ///< Of the plans; NULL: one core
 
@@ -274,7 +274,7 @@ TEST(a_plugin_on_the_gpu_is_refused)
   SCOPED(bench_clear) Bench bench;
   bench_init(&bench, 8U);
   FxInfo plugin = grouped_fx;
-  plugin.source = &source;
+  plugin.origin = &origin;
   Rack* const rack = grouped_rack_of("x: gain", &plugin, 1U, 1U, NULL);
   rack->nodes[0].backend = RACK_BACKEND_GPU;
   Error error = { STATUS_OK, "" };
@@ -670,7 +670,7 @@ TEST(the_time_of_a_plugin_is_measured_without_other_units)
 {
   SCOPED(bench_clear) Bench bench;
   FxInfo fx = grouped_fx;
-  fx.source = &source;
+  fx.origin = &origin;
   fx.run = run_slowly;
   bench_start(&bench, "x: gain", &fx, 8U, 1U);
   bench_play(&bench);

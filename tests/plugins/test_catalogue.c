@@ -33,7 +33,7 @@ add_plugin(TextBuffer* const text, const char* const of_format, const char* cons
            const char* const plugin_fault)
 {
   Plugin plugin = plugin_sample;
-  plugin.source = (FxSource){ .format = of_format, .id = id };
+  plugin.origin = (FxOrigin){ .format = of_format, .id = id };
   plugin.fault = plugin_fault;
   SCOPED_MEMORY char* const description = plugin_sample_text(&plugin);
   const CatalogueBundle bundle = { .format = of_format,
@@ -286,8 +286,8 @@ TEST_ROWS(a_plugin_is_found_by_id_or_by_a_name_that_it_alone_has, found)
 {
   use_some();
   const FxInfo* const fx = find(found[row].reference);
-  ck_assert_str_eq(fx->source->format, format);
-  ck_assert_str_eq(fx->source->id, found[row].id);
+  ck_assert_str_eq(fx->origin->format, format);
+  ck_assert_str_eq(fx->origin->id, found[row].id);
   ck_assert_ptr_eq(fx, find(found[row].id));
 }
 
@@ -346,7 +346,7 @@ TEST(formats_are_words_in_any_case)
   snprintf(word, sizeof(word), "%s", format);
   word[0] = (char)toupper((unsigned char)word[0]);
   OK(fx_find_plugin(word, "Tube", &fx, &error));
-  ck_assert_str_eq(fx->source->format, format);
+  ck_assert_str_eq(fx->origin->format, format);
 }
 
 TEST(many_plugins_of_one_name_are_listed_as_far_as_there_is_room)
@@ -452,7 +452,7 @@ TEST(an_unchanged_plugin_keeps_its_effect_in_a_new_catalogue)
   add_plugin(&text, format, "urn:test:Tube", "");
   catalogue_use(catalogue_of(&text));
   ck_assert_ptr_eq(find("Tube"), tube);
-  ck_assert_str_eq(find("Amp")->source->id, "urn:test:Amp");
+  ck_assert_str_eq(find("Amp")->origin->id, "urn:test:Amp");
 }
 
 TEST(a_changed_plugin_gets_another_effect_and_the_old_one_stays_valid)
@@ -462,7 +462,7 @@ TEST(a_changed_plugin_gets_another_effect_and_the_old_one_stays_valid)
   TextBuffer text = text_begin();
   add_plugin(&text, format, "urn:test:Tube", "");
   Plugin changed = plugin_sample;
-  changed.source = (FxSource){ .format = format, .id = "urn:test:Tube" };
+  changed.origin = (FxOrigin){ .format = format, .id = "urn:test:Tube" };
   changed.binary_key.changed_ns++;
   SCOPED_MEMORY char* const description = plugin_sample_text(&changed);
   const CatalogueBundle bundle = {
@@ -474,7 +474,7 @@ TEST(a_changed_plugin_gets_another_effect_and_the_old_one_stays_valid)
   catalogue_use(catalogue_of(&text));
   const FxInfo* const after = find("Tube");
   ck_assert_ptr_ne(before, after);
-  ck_assert_str_eq(before->source->id, "urn:test:Tube");
+  ck_assert_str_eq(before->origin->id, "urn:test:Tube");
   ck_assert_uint_eq(plugin_of(before)->binary_key.changed_ns + 1U,
                     plugin_of(after)->binary_key.changed_ns);
   use_some();
@@ -487,7 +487,7 @@ tube_catalogue(const uint64_t changed_ns, const char* const name)
 {
   TextBuffer text = text_begin();
   Plugin plugin = plugin_sample;
-  plugin.source = (FxSource){ .format = format, .id = "urn:test:Tube" };
+  plugin.origin = (FxOrigin){ .format = format, .id = "urn:test:Tube" };
   plugin.binary_key.changed_ns = changed_ns;
   plugin.name = name;
   SCOPED_MEMORY char* const description = plugin_sample_text(&plugin);
@@ -643,10 +643,10 @@ TEST(a_source_provides_the_catalogue_for_the_first_search_only)
   Scratch cache = scratch_new();
   setenv("XDG_CACHE_HOME", cache.directory, 1);
   n_provided = 0;
-  catalogue_set_source(provide, "Tube");
+  catalogue_set_provider(provide, "Tube");
   ck_assert_ptr_null(fx_plugin_format("gian")); // a hint is no search
   ck_assert_uint_eq(n_provided, 0);
-  ck_assert_str_eq(find("Tube")->source->id, "urn:test:Tube");
+  ck_assert_str_eq(find("Tube")->origin->id, "urn:test:Tube");
   ck_assert_int_eq(search("Amp"), STATUS_NOT_FOUND);
   ck_assert_str_eq(fx_plugin_format("tube"), format);
   ck_assert_uint_eq(n_provided, 1);

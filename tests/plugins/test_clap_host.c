@@ -164,7 +164,7 @@ TEST(a_plugin_that_is_not_as_described_is_refused)
   assert_says(error.text,
               "fixtures.clap has changed since the last scan; run `warprack scan`, and ");
   plugin = *plugin_rig_find("test.gain");
-  plugin.source.id = "test.gone";
+  plugin.origin.id = "test.gone";
   ck_assert_int_eq(clap_rig_calls()->open(&plugin, &setup, &clap_rig.instance, &error),
                    STATUS_FILE);
 }

@@ -27,7 +27,7 @@ fill(float samples[const LONG], const uint32_t row)
 static void
 set_defaults(Instance* const instance, const Plugin* const plugin, const Plugin* const other)
 {
-  const InstanceCalls* const of = plugin_format_find(plugin->source.format)->calls;
+  const InstanceCalls* const of = plugin_format_find(plugin->origin.format)->calls;
   for (uint32_t p = 0; p < plugin->n_ports; ++p) {
     for (uint32_t o = 0; o < other->n_ports; ++o) {
       if (plugin->ports[p].type == PORT_CONTROL && other->ports[o].type == PORT_CONTROL &&
@@ -44,7 +44,7 @@ static void
 run_long(const Plugin* const plugin, const Plugin* const other, const uint32_t block,
          float in[const CLAP_RIG_ROWS][LONG], float out[const CLAP_RIG_ROWS][LONG])
 {
-  const InstanceCalls* const of = plugin_format_find(plugin->source.format)->calls;
+  const InstanceCalls* const of = plugin_format_find(plugin->origin.format)->calls;
   const InstanceSetup setup = { .rate_hz = CLAP_RIG_RATE_HZ, .max_block_frames = block };
   Instance* instance = NULL;
   OK(of->open(plugin, &setup, &instance, &error));
@@ -67,7 +67,7 @@ compare_with_reference(const Plugin* const plugin, const uint32_t block)
   static float in[CLAP_RIG_ROWS][LONG];
   static float out[CLAP_RIG_ROWS][LONG];
   static float reference[CLAP_RIG_ROWS][LONG];
-  ReferenceClap work = { plugin->binary, plugin->source.id, CLAP_RIG_RATE_HZ, block, LONG, { 0 },
+  ReferenceClap work = { plugin->binary, plugin->origin.id, CLAP_RIG_RATE_HZ, block, LONG, { 0 },
                          { 0 } };
   for (uint32_t r = 0; r < CLAP_RIG_ROWS; ++r) {
     fill(in[r], r);
@@ -75,12 +75,12 @@ compare_with_reference(const Plugin* const plugin, const uint32_t block)
     work.out[r] = reference[r];
   }
   memset(out, 0, sizeof(out));
-  ck_assert_msg(reference_clap(&work), "%s does not run", plugin->source.id);
+  ck_assert_msg(reference_clap(&work), "%s does not run", plugin->origin.id);
   run_long(plugin, plugin, block, in, out);
   for (uint32_t r = 0; r < CLAP_RIG_ROWS; ++r) {
     for (uint32_t f = 0; f < LONG; ++f) {
       ck_assert_msg(out[r][f] == reference[r][f],
-                    "%s in blocks of %u: row %u, frame %u: %g, not %g", plugin->source.id, block, r,
+                    "%s in blocks of %u: row %u, frame %u: %g, not %g", plugin->origin.id, block, r,
                     f, out[r][f], reference[r][f]);
     }
   }

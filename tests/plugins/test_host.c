@@ -360,7 +360,7 @@ TEST(a_binary_that_has_changed_is_not_opened)
 
 TEST(a_format_that_the_build_lacks_is_named)
 {
-  fake.plugin.source.format = "vst3";
+  fake.plugin.origin.format = "vst3";
   assert_says(refusal(1, STATUS_NO_BACKEND), "this build cannot host vst3 plugins");
 }
 

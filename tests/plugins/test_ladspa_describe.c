@@ -35,7 +35,7 @@ assert_range(const Plugin* const plugin, const char* const name, const double mi
 TEST(a_plugin_is_described_with_its_texts_and_ports)
 {
   const Plugin* const plugin = plugin_rig_ladspa("effects/ducker");
-  ck_assert_str_eq(plugin->source.format, "ladspa");
+  ck_assert_str_eq(plugin->origin.format, "ladspa");
   ck_assert_str_eq(plugin->name, "ducker");
   ck_assert_str_eq(plugin->maker, "warprack");
   ck_assert_str_eq(plugin->licence, "GPL-3.0-or-later");
@@ -237,18 +237,18 @@ typedef struct Sweep {
 static void
 check_port(const Plugin* const plugin, const PluginPort* const port)
 {
-  ck_assert_msg(port->symbol[0] && port->name[0], "%s: port without name", plugin->source.id);
+  ck_assert_msg(port->symbol[0] && port->name[0], "%s: port without name", plugin->origin.id);
   ck_assert_msg(isfinite(port->min) && isfinite(port->max) && port->min <= port->initial &&
                     port->initial <= port->max,
-                "%s: %s: %g..%g, %g", plugin->source.id, port->name, port->min, port->max,
+                "%s: %s: %g..%g, %g", plugin->origin.id, port->name, port->min, port->max,
                 port->initial);
 }
 
 static void
 check_plugin(Sweep* const sweep, const Plugin* const plugin)
 {
-  const char* const label = strchr(plugin->source.id, '/');
-  ck_assert_msg(label && label[1], "%s: no label", plugin->source.id);
+  const char* const label = strchr(plugin->origin.id, '/');
+  ck_assert_msg(label && label[1], "%s: no label", plugin->origin.id);
   ++sweep->n_plugins;
   sweep->n_faults += plugin->fault[0] != '\0';
   sweep->n_noted += plugin->notes[0] != '\0';

@@ -151,7 +151,7 @@ TEST(a_library_that_has_changed_is_refused)
   ports[2] = plugin.ports[0];
   ck_assert_int_eq(plugin_rig_try(&rig, &plugin, 64, &error), STATUS_FILE);
   plugin = *plugin_rig_ladspa("effects/gain");
-  plugin.source.id = "effects/gone";
+  plugin.origin.id = "effects/gone";
   ck_assert_int_eq(plugin_rig_try(&rig, &plugin, 64, &error), STATUS_FILE);
   plugin.binary = "/nowhere/effects.so";
   ck_assert_int_eq(plugin_rig_try(&rig, &plugin, 64, &error), STATUS_FILE);
@@ -337,7 +337,7 @@ compare_samples(const PluginRig* const rig, const ReferenceLadspa* const referen
     for (uint32_t f = 0; f < PLUGIN_RIG_FRAMES; ++f) {
       ck_assert_msg(!memcmp(&rig->out[o][f], &reference->out[o][f], sizeof(float)),
                     "%s, blocks of %u: output %u, frame %u is %.9g instead of %.9g",
-                    rig->plugin->source.id, reference->block_frames, o, f, (double)rig->out[o][f],
+                    rig->plugin->origin.id, reference->block_frames, o, f, (double)rig->out[o][f],
                     (double)reference->out[o][f]);
     }
   }
@@ -356,7 +356,7 @@ compare(const Plugin* const plugin, const uint32_t block_frames, const bool is_i
   float** const out = plugin_rig_take(rig.n_out, sizeof(float*));
   const ReferenceLadspa reference = {
     .path = plugin->binary,
-    .label = strchr(plugin->source.id, '/') + 1,
+    .label = strchr(plugin->origin.id, '/') + 1,
     .rate_hz = (unsigned long)PLUGIN_RIG_RATE,
     .block_frames = block_frames,
     .n_frames = PLUGIN_RIG_FRAMES,
@@ -372,7 +372,7 @@ compare(const Plugin* const plugin, const uint32_t block_frames, const bool is_i
   plugin_rig_renew(&rig); // some plugins read values only when they are activated
   plugin_rig_play(&rig, PLUGIN_RIG_FRAMES, block_frames);
   const char* const why = reference_ladspa_play(&reference);
-  ck_assert_msg(!why, "%s: %s", plugin->source.id, why);
+  ck_assert_msg(!why, "%s: %s", plugin->origin.id, why);
   compare_samples(&rig, &reference);
   plugin_rig_close(&rig);
 }

@@ -36,7 +36,7 @@ fixture(const char* const id)
 TEST(a_plugin_has_its_texts)
 {
   const Plugin* const plugin = fixture("urn:warprack:gain");
-  ck_assert_str_eq(plugin->source.format, "lv2");
+  ck_assert_str_eq(plugin->origin.format, "lv2");
   ck_assert_str_eq(plugin->name, "Gain"); // not the German name
   ck_assert_str_eq(plugin->maker, "warprack");
   ck_assert_str_eq(plugin->licence, "http://opensource.org/licenses/isc");

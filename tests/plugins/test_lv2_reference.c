@@ -128,13 +128,13 @@ compare(const Plugin* const plugin, Instance* const instance, ReferenceLv2* cons
     for (uint32_t r = 0; r < MAX_ROWS; ++r) {
       for (uint32_t i = 0; i < n_frames; ++i) {
         ck_assert_msg(!memcmp(&out.samples[r][i], &out_reference.samples[r][i], sizeof(float)),
-                      "%s, block %u, row %u, frame %u: %g, reference %g", plugin->source.id, b, r,
+                      "%s, block %u, row %u, frame %u: %g, reference %g", plugin->origin.id, b, r,
                       i, (double)out.samples[r][i], (double)out_reference.samples[r][i]);
         level += out.samples[r][i] * out.samples[r][i];
       }
     }
   }
-  ck_assert_msg(level > 0.0F, "%s is silent", plugin->source.id);
+  ck_assert_msg(level > 0.0F, "%s is silent", plugin->origin.id);
 }
 
 /// The preset with this URI; NULL if there is none.
@@ -326,7 +326,7 @@ TEST_ROWS(a_side_input_is_that_of_the_reference, keyed)
     for (uint32_t c = 0; c < rig.n_out; ++c) {
       for (uint32_t i = 0; i < LV2_RIG_BLOCK; ++i) {
         ck_assert_msg(!memcmp(&out.samples[c][i], &expected.samples[c][i], sizeof(float)),
-                      "%s, block %u, output %u, frame %u: %g, reference %g", plugin->source.id, b,
+                      "%s, block %u, output %u, frame %u: %g, reference %g", plugin->origin.id, b,
                       c, i, (double)out.samples[c][i], (double)expected.samples[c][i]);
         difference += fabsf(out.samples[c][i] - main.samples[c][i]);
       }

@@ -59,8 +59,8 @@ assert_same_preset(const PluginPreset* const a, const PluginPreset* const b)
 static void
 assert_same(const Plugin* const a, const Plugin* const b)
 {
-  ck_assert_str_eq(a->source.format, b->source.format);
-  ck_assert_str_eq(a->source.id, b->source.id);
+  ck_assert_str_eq(a->origin.format, b->origin.format);
+  ck_assert_str_eq(a->origin.id, b->origin.id);
   ck_assert_str_eq(a->name, b->name);
   ck_assert_str_eq(a->maker, b->maker);
   ck_assert_str_eq(a->licence, b->licence);
@@ -194,8 +194,8 @@ TEST(the_effect_has_the_names_of_the_plugin)
   ck_assert_ptr_eq(plugin_of(&plugin->fx), plugin);
   ck_assert_str_eq(plugin->fx.name, "sample-stereo");
   ck_assert_str_eq(plugin->fx.summary, "Sample");
-  ck_assert_str_eq(plugin->fx.source->format, "lv2");
-  ck_assert_str_eq(plugin->fx.source->id, "urn:test:sample#stereo");
+  ck_assert_str_eq(plugin->fx.origin->format, "lv2");
+  ck_assert_str_eq(plugin->fx.origin->id, "urn:test:sample#stereo");
   ck_assert(plugin->fx.tolerance == 0.0 && plugin->fx.tolerance_reason);
 }
 

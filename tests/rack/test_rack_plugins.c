@@ -125,7 +125,7 @@ TEST(an_edit_takes_a_plugin_as_one_text)
     SCOPED_RACK Rack* const rack = rack_new();
     OK(rack_add(rack, "a", effects[i], &error));
     OK(rack_insert(rack, "b", effects[i], "before", "out", &error));
-    ck_assert_str_eq(rack->nodes[0].fx->source->id, "urn:zamaudio:ZamTube");
+    ck_assert_str_eq(rack->nodes[0].fx->origin->id, "urn:zamaudio:ZamTube");
     ck_assert_ptr_eq(rack->nodes[0].fx, rack->nodes[1].fx);
   }
 }

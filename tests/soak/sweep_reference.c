@@ -43,7 +43,7 @@ play_ladspa(const SweepPlay* const play, SweepRows* const in, SweepRows* const o
   }
   const ReferenceLadspa reference = {
     .path = plugin->binary,
-    .label = strchr(plugin->source.id, '/') + 1,
+    .label = strchr(plugin->origin.id, '/') + 1,
     .rate_hz = (unsigned long)SWEEP_RATE_HZ,
     .block_frames = play->block_frames,
     .n_frames = in->n_frames,
@@ -74,7 +74,7 @@ play_lv2(const SweepPlay* const play, SweepRows* const in, SweepRows* const out)
 {
   const Plugin* const plugin = play->plugin;
   ReferenceLv2* const reference =
-      reference_lv2_open(plugin->bundle, plugin->source.id, SWEEP_RATE_HZ, play->block_frames);
+      reference_lv2_open(plugin->bundle, plugin->origin.id, SWEEP_RATE_HZ, play->block_frames);
   if (!reference) {
     return "lilv does not find it";
   }
@@ -103,7 +103,7 @@ static const char*
 play_clap(const SweepPlay* const play, SweepRows* const in, SweepRows* const out)
 {
   ReferenceClap reference = { .path = play->plugin->binary,
-                              .id = play->plugin->source.id,
+                              .id = play->plugin->origin.id,
                               .rate_hz = SWEEP_RATE_HZ,
                               .block_frames = play->block_frames,
                               .n_frames = in->n_frames };
@@ -127,7 +127,7 @@ play_format(const SweepPlay* const play, SweepRows* const in, SweepRows* const o
     const char* (*play)(const SweepPlay* play, SweepRows* in, SweepRows* out);
   } hosts[] = { { "clap", play_clap }, { "ladspa", play_ladspa }, { "lv2", play_lv2 } };
   for (size_t h = 0; h < ARRAY_LEN(hosts); ++h) {
-    if (!strcmp(hosts[h].format, play->plugin->source.format)) {
+    if (!strcmp(hosts[h].format, play->plugin->origin.format)) {
       return hosts[h].play(play, in, out);
     }
   }

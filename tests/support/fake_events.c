@@ -72,9 +72,9 @@ fake_events(FakeEvents* const fake, const uint32_t n_in, const uint32_t n_out)
   last = fake;
   fake->n_in = n_in;
   fake->n_out = n_out;
-  period_gate_shut(&fake->gate, PERIOD_GATE_DRIVER);
+  period_door_shut(&fake->door, PERIOD_DOOR_DRIVER);
   return (IoEvents){ .context = fake,
-                     .gate = &fake->gate,
+                     .door = &fake->door,
                      .process = fake_process,
                      .format = fake_format,
                      .latency = fake_latency,

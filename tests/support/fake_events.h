@@ -11,7 +11,7 @@
 
 typedef struct FakeEvents {
   uint32_t n_in, n_out;
-  PeriodGate gate;
+  PeriodDoor door;
   _Atomic uint64_t periods, frames, waited; ///< `process`: calls, sum of frames, calls with `wait`
   _Atomic uint32_t last_frames;             ///< Length of the last period
   atomic_bool inside, overlapped;           ///< `process` runs; `format` was called while it ran

@@ -127,7 +127,7 @@ name_refused(char name[const 256])
 static Plugin
 make_plugin(const char* const format, const char* const id, const char* const name)
 {
-  Plugin plugin = { .source = { format, id }, .name = name };
+  Plugin plugin = { .origin = { format, id }, .name = name };
   plugin.maker = plugin.licence = plugin.category = plugin.fault = plugin.notes = "";
   plugin.bundle = plugin.binary = "/nowhere";
   return plugin;
@@ -138,7 +138,7 @@ report(const char* const format, const char* const name, const PluginFound found
        void* const context)
 {
   Plugin plugin = make_plugin(format, "urn:test:plugin", name);
-  plugin.fx.source = &plugin.source;
+  plugin.fx.origin = &plugin.origin;
   found(context, &plugin);
 }
 

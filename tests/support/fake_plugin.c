@@ -93,7 +93,7 @@ fake_plugin_init(FakePlugin* const fake, const uint32_t n_main, const uint32_t n
   fake->param_ports[FAKE_BYPASS] = PLUGIN_BYPASS;
   fake->param_ports[FAKE_PRESET] = PLUGIN_PRESET;
   Plugin* const plugin = &fake->plugin;
-  *plugin = (Plugin){ .source = { "fake", "fake" },
+  *plugin = (Plugin){ .origin = { "fake", "fake" },
                       .binary = "/proc/self/exe",
                       .fault = "",
                       .n_ports = N_FAKE_CONTROLS,
@@ -102,7 +102,7 @@ fake_plugin_init(FakePlugin* const fake, const uint32_t n_main, const uint32_t n
                       .side_of = fake->side_of };
   plugin->fx = host_functions;
   plugin->fx.name = "fake";
-  plugin->fx.source = &plugin->source;
+  plugin->fx.origin = &plugin->origin;
   plugin->fx.params = fake->params;
   plugin->fx.n_params = N_ALL_FAKE_PARAMS;
   fake->sides[0] = (FxSide){ "sidechain", n_side };

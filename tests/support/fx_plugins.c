@@ -81,7 +81,7 @@ wide_params(void)
 #define PLUGIN(format_, id_, name_, params_)                                                       \
   {                                                                                                \
     .name = (name_), .params = params_##_params, .n_params = ARRAY_LEN(params_##_params),          \
-    .source = &(const FxSource)                                                                    \
+    .origin = &(const FxOrigin)                                                                    \
     {                                                                                              \
       format_, id_                                                                                 \
     }                                                                                              \
@@ -100,16 +100,16 @@ static FxInfo plugins[] = {
   { .name = "changed",
     .params = tube_params,
     .n_params = ARRAY_LEN(tube_params),
-    .source = &(const FxSource){ "lv2", "urn:test:changed" },
+    .origin = &(const FxOrigin){ "lv2", "urn:test:changed" },
     .outdated = &is_changed },
   { .name = "synth",
     .params = tube_params,
     .n_params = ARRAY_LEN(tube_params),
-    .source = &(const FxSource){ "lv2", "urn:test:synth" },
+    .origin = &(const FxOrigin){ "lv2", "urn:test:synth" },
     .is_source = true,
     .sides = synth_sides,
     .n_sides = ARRAY_LEN(synth_sides) },
-  { .name = "wide", .n_params = N_WIDE, .source = &(const FxSource){ "lv2", "urn:test:wide" } },
+  { .name = "wide", .n_params = N_WIDE, .origin = &(const FxOrigin){ "lv2", "urn:test:wide" } },
 };
 
 Status
@@ -121,10 +121,10 @@ fx_find_plugin(const char* const format, const char* const reference, const FxIn
   uint32_t n = 0;
   for (uint32_t i = 0; i < ARRAY_LEN(plugins); ++i) {
     const FxInfo* const plugin = &plugins[i];
-    if (strcmp(plugin->source->format, format) != 0) {
+    if (strcmp(plugin->origin->format, format) != 0) {
       continue;
     }
-    if (!strcmp(plugin->source->id, reference) || !strcmp(plugin->name, reference)) {
+    if (!strcmp(plugin->origin->id, reference) || !strcmp(plugin->name, reference)) {
       *fx = plugin;
       return STATUS_OK;
     }
@@ -139,8 +139,8 @@ const char*
 fx_plugin_format(const char* const reference)
 {
   for (uint32_t i = 0; i < ARRAY_LEN(plugins); ++i) {
-    if (!strcmp(plugins[i].source->id, reference) || !strcmp(plugins[i].name, reference)) {
-      return plugins[i].source->format;
+    if (!strcmp(plugins[i].origin->id, reference) || !strcmp(plugins[i].name, reference)) {
+      return plugins[i].origin->format;
     }
   }
   return NULL;

@@ -67,7 +67,7 @@ const Plugin*
 plugin_rig_find(const char* const id)
 {
   for (uint32_t i = 0; i < n_plugins; ++i) {
-    if (!strcmp(plugins[i]->source.id, id)) {
+    if (!strcmp(plugins[i]->origin.id, id)) {
       return plugins[i];
     }
   }
@@ -82,7 +82,7 @@ plugin_rig_port(const Plugin* const plugin, const char* const name)
       return p;
     }
   }
-  ck_abort_msg("%s has no port %s", plugin->source.id, name);
+  ck_abort_msg("%s has no port %s", plugin->origin.id, name);
 }
 
 bool
@@ -144,7 +144,7 @@ plugin_rig_try(PluginRig* const rig, const Plugin* const plugin, const uint32_t 
                Error* const error)
 {
   const InstanceSetup setup = { .rate_hz = PLUGIN_RIG_RATE, .max_block_frames = max_block_frames };
-  const PluginFormat* const format = plugin_format_find(plugin->source.format);
+  const PluginFormat* const format = plugin_format_find(plugin->origin.format);
   *rig = (PluginRig){ .plugin = plugin, .calls = format->calls };
   for (uint32_t p = 0; p < plugin->n_ports; ++p) {
     rig->n_in += plugin_rig_is_input(&plugin->ports[p], PORT_AUDIO);

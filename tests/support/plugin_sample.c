@@ -71,7 +71,7 @@ static const PluginPreset presets[] = {
 };
 
 const Plugin plugin_sample = {
-  .source = { .format = "lv2", .id = "urn:test:sample#stereo" },
+  .origin = { .format = "lv2", .id = "urn:test:sample#stereo" },
   .name = "Sample",
   .maker = "Somebody",
   .licence = "ISC",

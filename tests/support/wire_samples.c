@@ -30,7 +30,7 @@ static const WorkerFacts facts = { .serial = 1ULL << 50U,
                                    .n_out = FX_MAX_CHANNELS,
                                    .n_nodes = 3,
                                    .n_units = 4,
-                                   .n_levels = 5,
+                                   .n_ranks = 5,
                                    .tail_frames = UINT64_MAX,
                                    .memory_bytes = 1ULL << 40U,
                                    .making_bytes = 1ULL << 41U,
@@ -233,7 +233,7 @@ facts_equal(const WorkerFacts* const a, const WorkerFacts* const b)
 {
   return a->serial == b->serial && a->rack_latency_frames == b->rack_latency_frames &&
          a->n_out == b->n_out && a->n_nodes == b->n_nodes && a->n_units == b->n_units &&
-         a->n_levels == b->n_levels && a->tail_frames == b->tail_frames &&
+         a->n_ranks == b->n_ranks && a->tail_frames == b->tail_frames &&
          a->memory_bytes == b->memory_bytes && a->making_bytes == b->making_bytes &&
          fallbacks_equal(&a->fallbacks, &b->fallbacks);
 }
@@ -383,7 +383,7 @@ facts_out_of_range(const WorkerFacts* const f)
          : f->n_out > 1024U                   ? "n_out"
          : f->n_nodes > 16384U                ? "n_nodes"
          : f->n_units > 16384U * 1024U        ? "n_units"
-         : f->n_levels > 16384U               ? "n_levels"
+         : f->n_ranks > 16384U                ? "n_ranks"
          : !fallbacks_in_range(&f->fallbacks) ? "fallbacks"
                                               : NULL;
 }

@@ -40,8 +40,8 @@ on_replied(void* const context, const uint64_t id, const EngineReply* const repl
   bench->replies[bench->n_replies].reply = *reply;
   bench->replies[bench->n_replies++].facts = *facts;
   pthread_mutex_unlock(&bench->lock);
-  pthread_mutex_lock(&bench->gate);
-  pthread_mutex_unlock(&bench->gate);
+  pthread_mutex_lock(&bench->hold);
+  pthread_mutex_unlock(&bench->hold);
 }
 
 static void
@@ -65,7 +65,7 @@ bench_init(Bench* const bench, const bool offline)
 {
   const EngineConfig config = { .n_in = 1, .n_out = 1, .offline = offline };
   const WorkerEvents events = { bench, on_replied, on_changed };
-  *bench = (Bench){ .lock = PTHREAD_MUTEX_INITIALIZER, .gate = PTHREAD_MUTEX_INITIALIZER };
+  *bench = (Bench){ .lock = PTHREAD_MUTEX_INITIALIZER, .hold = PTHREAD_MUTEX_INITIALIZER };
   OK(worker_new(&config, &events, &bench->worker, &error));
 }
 
@@ -108,7 +108,7 @@ bench_clear(Bench* const bench)
 {
   worker_calls.free(bench->worker);
   ring_free(bench->ring);
-  pthread_mutex_destroy(&bench->gate);
+  pthread_mutex_destroy(&bench->hold);
   pthread_mutex_destroy(&bench->lock);
 }
 

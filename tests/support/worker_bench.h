@@ -18,7 +18,7 @@ typedef struct Bench {
   Ring* ring;
   uint64_t frame;       ///< First frame of the next block
   bool calls_itself;    ///< The function that receives replies calls the worker
-  pthread_mutex_t gate; ///< That function waits for this lock, after it has counted the reply
+  pthread_mutex_t hold; ///< That function waits for this lock, after it has counted the reply
 
   pthread_mutex_t lock;
   uint32_t n_replies, n_changes;

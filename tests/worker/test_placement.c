@@ -50,7 +50,7 @@ TEST(nodes_of_one_effect_and_level_are_one_batch)
   const double stage = 100.0 + 64 * 2 * 0.5;
   assert_ns(placement_predict(&costs, &small, nodes, 3, PLACEMENT_CPU),
             stage + 50.0 + 64 * 5 * 1.0 + 100.0 + 64 * 2 * 40.0);
-  nodes[0].level = 2; // not the level of nodes[2]: two batches
+  nodes[0].rank = 2; // not the rank of nodes[2]: two batches
   const double two_batches = placement_predict(&costs, &small, nodes, 3, PLACEMENT_CPU);
   assert_ns(two_batches, stage + 2 * 50.0 + 64 * 5 * 1.0 + 100.0 + 64 * 2 * 40.0);
 }

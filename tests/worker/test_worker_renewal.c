@@ -159,10 +159,10 @@ TEST(offline_a_node_is_renewed_before_the_next_block)
 
 TEST(the_response_of_a_rack_with_a_plugin_is_measured)
 {
-  static const FxSource source = { "lv2", "urn:test:grouped" };
+  static const FxOrigin origin = { "lv2", "urn:test:grouped" };
   static Bench bench;
   WorkerFacts facts;
-  fx.source = &source;
+  fx.origin = &origin;
   start(&bench, false, &facts);
   ck_assert_float_eq_tol(facts.fallbacks.of[0].response, 0.5F, 1e-3F);
   bench_clear(&bench);
@@ -218,9 +218,9 @@ create_and_count(const FxSetup* const setup, FxShape* const shape, void** const 
 
 TEST(plugins_are_not_opened_twice_if_all_fallbacks_are_stated)
 {
-  static const FxSource source = { "lv2", "urn:test:grouped" };
+  static const FxOrigin origin = { "lv2", "urn:test:grouped" };
   static Bench bench;
-  fx.source = &source;
+  fx.origin = &origin;
   fx.create = create_and_count;
   bench_init(&bench, false);
   SCOPED_RACK Rack* const rack =

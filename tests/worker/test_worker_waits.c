@@ -496,15 +496,15 @@ set_before_the_first_plan(const bool is_behind)
                                 { .uid = uid, .param = 99U, .value = 3.0 },
                                 { .uid = uid, .value = 1e9 } };
   bench_init(&bench, false);
-  pthread_mutex_lock(&bench.gate);
+  pthread_mutex_lock(&bench.hold);
   ck_assert_int_eq(worker_calls.edit(bench.worker, 1U, rack, 0U, 0U), STATUS_OK);
-  bench_await(&bench, &bench.n_replies, 1U); // now the builder waits at the gate
+  bench_await(&bench, &bench.n_replies, 1U); // now the builder waits for the lock
   if (is_behind) {
     ck_assert_int_eq(worker_calls.edit(bench.worker, 2U, rack, 0U, 0U), STATUS_OK);
   }
   ck_assert(worker_calls.set(bench.worker, &down, 1U));
   ck_assert(worker_calls.set(bench.worker, none, ARRAY_LEN(none)));
-  pthread_mutex_unlock(&bench.gate);
+  pthread_mutex_unlock(&bench.hold);
   bench_await(&bench, &bench.n_replies, is_behind ? 2U : 1U);
   bench_arm(&bench, false, 4U);
   ck_assert_double_eq_tol(bench_play(&bench), 0.1, 1e-6);

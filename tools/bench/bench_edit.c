@@ -114,7 +114,7 @@ start(Run* const run, const bool fast, Error* const error)
                           .n_out = n,
                           .fast = fast };
     const IoEvents events = { .context = run,
-                              .gate = engine_gate(run->engine),
+                              .door = engine_door(run->engine),
                               .process = on_process,
                               .format = on_format,
                               .latency = on_latency,

@@ -71,7 +71,7 @@ typedef struct Case {
   uint32_t n_channels; ///< 0: as many as fit
 } Case;
 
-/// In order of importance, for runs with little time.  4000 frames are one level of partitions,
+/// In order of importance, for runs with little time.  4000 frames are one segment of partitions,
 /// which every block reads.
 static const Case usual_cases[] = {
   { 64, 2.0, 1000 }, { 64, 2.0, 8000 }, { 64, 4000.0 / 48000.0, 8000 },

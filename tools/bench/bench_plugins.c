@@ -103,14 +103,14 @@ open_instances(const Rig* const rig, const Plugin* const plugin, Alone* const al
 static Status
 add_node(Rig* const rig, const Node* const node, Error* const error)
 {
-  if (!node->fx->source || rig->n_nodes == MAX_NODES) {
+  if (!node->fx->origin || rig->n_nodes == MAX_NODES) {
     return error_set(error, STATUS_BAD_RACK, "%s: a rack of at most %u plugins, and nothing else",
                      node->fx->name, MAX_NODES);
   }
   const Plugin* const plugin = plugin_of(node->fx);
   const Alone* const before = rig->n_nodes ? &rig->nodes[rig->n_nodes - 1U] : NULL;
   Alone* const alone = &rig->nodes[rig->n_nodes];
-  *alone = (Alone){ .calls = plugin_format_find(plugin->source.format)->calls,
+  *alone = (Alone){ .calls = plugin_format_find(plugin->origin.format)->calls,
                     .n_instances = node->n_units,
                     .n_in = count_rows(plugin, false),
                     .n_out = count_rows(plugin, true) };

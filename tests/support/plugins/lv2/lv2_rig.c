@@ -44,7 +44,7 @@ lv2_rig_find(const char* const id)
   uint32_t n_plugins = 0;
   const Plugin* const* const plugins = plugin_rig_plugins(&n_plugins);
   for (uint32_t p = 0; p < n_plugins; ++p) {
-    if (!strcmp(plugins[p]->source.id, id)) {
+    if (!strcmp(plugins[p]->origin.id, id)) {
       return plugins[p];
     }
   }
@@ -68,7 +68,7 @@ lv2_rig_place(const Plugin* const plugin, const char* const symbol)
       return p;
     }
   }
-  ck_abort_msg("%s has no port %s", plugin->source.id, symbol);
+  ck_abort_msg("%s has no port %s", plugin->origin.id, symbol);
 }
 
 const PluginPort*

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
   The data of a convolution for a device: the block determines the transforms, the length of the
-  response one or two segments; spectra are the transforms of the taps.  The output of the kernels is
-  tested in test_gpu_convolution.c.
+  response one or two segments; spectra are the transforms of the taps.  The output of the kernels
+  is tested in test_gpu_convolution.c.
 */
 
 #include "dsp_cpu/partition_kernel.h"

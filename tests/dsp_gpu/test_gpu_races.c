@@ -89,26 +89,21 @@ plain_case(const FxInfo* const fx)
   return plain;
 }
 
+static void
+add_plain_case(const FxInfo* const fx)
+{
+  ck_assert_uint_lt(n_cases, MOST_CASES);
+  cases[n_cases++] = plain_case(fx);
+}
+
 /// At least one case for each effect with a kernel.
 static void
 make_cases(void)
 {
-  if (n_cases > 0U) {
-    return; // the tests share one process
-  }
-  memcpy(cases, special_cases, sizeof(special_cases));
-  n_cases = ARRAY_LEN(special_cases);
-  uint32_t n_effects = 0;
-  const FxInfo* const* const effects = fx_table(&n_effects);
-  for (uint32_t e = 0; e < n_effects; ++e) {
-    bool is_there = !effects[e]->kernel;
-    for (size_t c = 0; c < ARRAY_LEN(special_cases); ++c) {
-      is_there = is_there || rack_rig_effect(special_cases[c].chain, "x") == effects[e];
-    }
-    if (!is_there) {
-      ck_assert_uint_lt(n_cases, MOST_CASES);
-      cases[n_cases++] = plain_case(effects[e]);
-    }
+  if (n_cases == 0U) { // the tests share one process
+    memcpy(cases, special_cases, sizeof(special_cases));
+    n_cases = ARRAY_LEN(special_cases);
+    rack_rig_other_kernels(special_cases, n_cases, sizeof(special_cases[0]), add_plain_case);
   }
 }
 

@@ -3,8 +3,7 @@
 // end, state survives edits, a structural change makes a new node, and NaN resets only the unit
 // that outputs it.
 
-#include "engine/plan/plan.h"
-#include "engine/worker/player.h"
+#include "tests/support/rack_rig.h"
 #include "tests/support/scoped.h"
 #include "tests/support/set_by_name.h"
 #include "tests/support/signals.h"
@@ -128,54 +127,41 @@ late_rack_of(const char* const text)
   return rack;
 }
 
-/// A player without thread, ring or period: the test processes each block itself.
-typedef struct Bench {
-  Player player;
-  FileLoader loader;
-  Format format;
-  uint64_t frame;
-} Bench;
-
-static Bench
-bench_new(const uint32_t n_channels)
+/// Make a rig without a rack.
+static void
+begin(RackRig* const rig)
 {
-  Bench bench = {
-    .format = { .rate_hz = 48000.0, .block_frames = BLOCK, .n_in = n_channels, .n_out = n_channels }
-  };
-  ck_assert_int_eq(player_init(&bench.player, NULL), STATUS_OK);
-  bench.player.rate_hz = 48000.0;
-  return bench;
+  const Format format = { .rate_hz = 48000.0, .block_frames = BLOCK, .n_in = 1, .n_out = 1 };
+  rack_rig_begin(rig, &backend_cpu, NULL, &format, NULL, 0U);
 }
 
-static Plan*
-bench_plan(Bench* const bench, const Rack* const rack)
+/// Plan the rack of the rig, after the test has changed it.  Returns the plan.
+static const Plan*
+plan_again(RackRig* const rig)
 {
-  const PlanRequest request = { .rack = rack,
-                                .previous = bench->player.plan,
-                                .now_frame = bench->frame,
-                                .format = &bench->format,
-                                .loader = &bench->loader,
-                                .backend = &backend_cpu };
-  Plan* plan = NULL;
-  PlanFault fault;
-  OK(plan_new(&request, &plan, &fault, &error));
-  player_offer(&bench->player, plan);
-  player_idle(&bench->player);
-  ck_assert(player_has_taken(&bench->player));
-  plan_became_active(plan, bench->frame);
-  plan_free(player_collect(&bench->player));
-  return plan;
+  OK(rack_rig_plan(rig, rig->rack, &error));
+  return rig->player.plan;
+}
+
+/// Change to another rack.  Returns its plan.
+static const Plan*
+change_to(RackRig* const rig, const char* const text)
+{
+  OK(rack_rig_plan(rig, late_rack_of(text), &error));
+  return rig->player.plan;
+}
+
+/// Set a value of the first node in the document.
+static void
+set_value(const RackRig* const rig, const uint32_t param, const double number)
+{
+  rig->rack->nodes[0].values[param] = (RackValue){ .kind = VALUE_NUMBER, .number = number };
 }
 
 static void
-bench_play(Bench* const bench, float* const in, float* const out, const size_t n_frames)
+play(RackRig* const rig, const float* const in, float* const out, const size_t n_frames)
 {
-  for (size_t i = 0; i < n_frames; i += BLOCK) {
-    float* const ins[] = { in + i };
-    float* const outs[] = { out + i };
-    player_run(&bench->player, NULL, bench->frame, BLOCK, ins, outs);
-    bench->frame += BLOCK;
-  }
+  ck_assert(rack_rig_run(rig, &in, &out, n_frames, RIG_BLOCKS, 0U));
 }
 
 #define FRAMES (BLOCK * 100U)
@@ -185,18 +171,16 @@ static float out[FRAMES];
 
 TEST(parallel_paths_of_different_latency_line_up)
 {
-  Bench bench = bench_new(1);
-  Rack* const rack = late_rack_of("(late: gain + g: gain) | (late2: gain + h: gain)");
-  const Plan* const plan = bench_plan(&bench, rack);
+  SCOPED(rack_rig_free) RackRig rig;
+  begin(&rig);
+  const Plan* const plan = change_to(&rig, "(late: gain + g: gain) | (late2: gain + h: gain)");
   ck_assert_uint_eq(plan->latency_frames, 2U * LATE);
   ck_assert_uint_eq(plan->tail_frames, 2U * TAIL);
   signal_noise(in, FRAMES, 1);
-  bench_play(&bench, in, out, FRAMES);
+  play(&rig, in, out, FRAMES);
   for (size_t i = 0; i < FRAMES; ++i) {
     ck_assert(out[i] == (i < 2U * LATE ? 0.0F : 4.0F * in[i - 2U * LATE]));
   }
-  rack_free(rack);
-  player_clear(&bench.player);
 }
 
 TEST(inserting_and_removing_latency_in_one_path_does_not_click)
@@ -204,100 +188,90 @@ TEST(inserting_and_removing_latency_in_one_path_does_not_click)
   static const char* const racks[] = { "a: gain -6dB + g: gain -6dB",
                                        "(a: gain -6dB | late: gain) + g: gain -6dB",
                                        "a: gain -6dB + g: gain -6dB" };
-  Bench bench = bench_new(1);
+  SCOPED(rack_rig_free) RackRig rig;
+  begin(&rig);
   signal_sine(in, FRAMES, 100.0, 48000.0, 0.5, 0.0);
   for (uint32_t r = 0; r < ARRAY_LEN(racks); ++r) {
-    SCOPED_RACK Rack* const next = late_rack_of(racks[r]);
-    const Plan* const plan = bench_plan(&bench, next);
+    const Plan* const plan = change_to(&rig, racks[r]);
     ck_assert_uint_eq(plan->latency_frames, r == 1U ? LATE : 0U);
-    bench_play(&bench, in + r * 30U * BLOCK, out + r * 30U * BLOCK, 30U * BLOCK);
+    play(&rig, in + r * 30U * BLOCK, out + r * 30U * BLOCK, 30U * BLOCK);
   }
   const double steady = max_second_difference(in, FRAMES);
   ck_assert_double_le(max_second_difference(out, 90U * BLOCK), 1.5 * steady);
-  player_clear(&bench.player);
 }
 
 TEST(a_removed_node_sounds_until_its_tail_has_ended)
 {
-  Bench bench = bench_new(1);
-  Rack* const rack = late_rack_of("late: gain");
-  bench_plan(&bench, rack);
+  SCOPED(rack_rig_free) RackRig rig;
+  begin(&rig);
+  change_to(&rig, "late: gain");
   signal_noise(in, FRAMES, 2);
-  bench_play(&bench, in, out, BLOCK);
-  Rack* const silent = late_rack_of("add g gain\nconnect g out");
-  const Plan* plan = bench_plan(&bench, silent);
+  play(&rig, in, out, BLOCK);
+  const Plan* plan = change_to(&rig, "add g gain\nconnect g out");
   ck_assert_uint_eq(plan->n_nodes, 2);
-  bench_play(&bench, in + BLOCK, out + BLOCK, FRAMES / 2U - BLOCK);
+  play(&rig, in + BLOCK, out + BLOCK, FRAMES / 2U - BLOCK);
   ck_assert(out[BLOCK] == 0.0F && out[LATE] == in[0] && out[LATE + BLOCK - 1U] == in[BLOCK - 1U]);
   const uint64_t ramp = (uint64_t)lrint(LINK_RAMP_SECONDS * 48000.0);
   ck_assert_uint_eq(plan_next_expiry(plan), BLOCK + ramp); // its input
-  plan = bench_plan(&bench, silent);
+  plan = plan_again(&rig);
   ck_assert_uint_eq(plan->n_nodes, 1); // after LATE + TAIL frames and two ramps
   ck_assert_uint_eq(plan_next_expiry(plan), UINT64_MAX);
-  rack_free(silent);
-  rack_free(rack);
-  player_clear(&bench.player);
 }
 
 TEST(state_survives_edits_elsewhere_but_not_structural_changes)
 {
-  Bench bench = bench_new(1);
-  Rack* const rack = late_rack_of("late: gain");
-  const Node* const first = bench_plan(&bench, rack)->nodes[0].node;
-  bench_play(&bench, in, out, BLOCK);
-  Rack* const longer = late_rack_of("late: gain | g: gain");
-  ck_assert_ptr_eq(bench_plan(&bench, longer)->nodes[0].node, first);
-  bench_play(&bench, in, out, BLOCK);
+  SCOPED(rack_rig_free) RackRig rig;
+  begin(&rig);
+  const Node* const first = change_to(&rig, "late: gain")->nodes[0].node;
+  play(&rig, in, out, BLOCK);
+  ck_assert_ptr_eq(change_to(&rig, "late: gain | g: gain")->nodes[0].node, first);
+  play(&rig, in, out, BLOCK);
   ck_assert_uint_eq(((const LateState*)first->states)->n_frames, 2U * BLOCK);
 
-  longer->nodes[0].values[SHAPE] = (RackValue){ .kind = VALUE_NUMBER, .number = 1.0 };
-  const Plan* const plan = bench_plan(&bench, longer);
+  set_value(&rig, SHAPE, 1.0);
+  const Plan* const plan = plan_again(&rig);
   ck_assert_ptr_ne(plan->nodes[0].node, first);
   ck_assert_uint_eq(plan->n_nodes, 3); // the old node ends
-  rack_free(longer);
-  rack_free(rack);
-  player_clear(&bench.player);
 }
 
 TEST(a_unit_that_gives_nan_is_silenced_reset_and_counted)
 {
-  Bench bench = bench_new(1);
-  Rack* const rack = late_rack_of("late: gain + g: gain");
-  bench_plan(&bench, rack);
+  SCOPED(rack_rig_free) RackRig rig;
+  begin(&rig);
+  change_to(&rig, "late: gain + g: gain");
   signal_noise(in, FRAMES, 3);
-  bench_play(&bench, in, out, 4U * BLOCK);
-  rack->nodes[0].values[POISON] = (RackValue){ .kind = VALUE_NUMBER, .number = 1.0 };
-  const Plan* const plan = bench_plan(&bench, rack);
-  bench_play(&bench, in + 4U * BLOCK, out + 4U * BLOCK, BLOCK);
-  ck_assert_uint_eq(bench.player.counts.units_reset, 1);
+  play(&rig, in, out, 4U * BLOCK);
+  set_value(&rig, POISON, 1.0);
+  const Plan* const plan = plan_again(&rig);
+  play(&rig, in + 4U * BLOCK, out + 4U * BLOCK, BLOCK);
+  ck_assert_uint_eq(rig.player.counts.units_reset, 1);
   ck_assert_uint_eq(((const LateState*)plan->nodes[0].node->states)->n_frames, 0);
   for (size_t i = 4U * BLOCK; i < 5U * BLOCK; ++i) {
     ck_assert(out[i] == in[i - LATE]); // the other path plays on with its latency
   }
-  rack_free(rack);
-  player_clear(&bench.player);
 }
 
 TEST(a_node_that_gives_nan_again_and_again_is_bypassed_until_it_has_recovered)
 {
-  Bench bench = bench_new(1);
-  Rack* const rack = late_rack_of("late: gain");
-  rack->nodes[0].values[POISON] = (RackValue){ .kind = VALUE_NUMBER, .number = 1.0 };
-  NodeHealth* const health = &bench_plan(&bench, rack)->nodes[0].node->health;
+  SCOPED(rack_rig_free) RackRig rig;
+  begin(&rig);
+  NodeHealth* const health = &change_to(&rig, "late: gain")->nodes[0].node->health;
+  set_value(&rig, POISON, 1.0);
+  plan_again(&rig);
   signal_noise(in, FRAMES, 3);
   for (uint32_t b = 1; b <= 20U; ++b) {
-    bench_play(&bench, in, out, BLOCK);
+    play(&rig, in, out, BLOCK);
     ck_assert_int_eq(health->is_bypassed, b >= 8U);
     for (size_t i = 0; i < BLOCK; ++i) {
       const float dry = b < 8U ? 0.0F : b == 8U ? (float)(i + 1U) / BLOCK : 1.0F;
       ck_assert_float_eq_tol(out[i], dry * in[i], 1e-6F);
     }
   }
-  ck_assert_uint_eq(bench.player.counts.units_reset, 20);
-  rack->nodes[0].values[POISON].number = 0.0;
-  bench_plan(&bench, rack);
+  ck_assert_uint_eq(rig.player.counts.units_reset, 20);
+  set_value(&rig, POISON, 0.0);
+  plan_again(&rig);
   for (uint32_t b = 1; b <= 101U; ++b) {
-    bench_play(&bench, in, out, BLOCK);
+    play(&rig, in, out, BLOCK);
     ck_assert_int_eq(health->is_bypassed, b < 100U);
     for (size_t i = 0; i < BLOCK; ++i) {
       const float dry = b < 100U ? 1.0F : b == 100U ? 1.0F - (float)(i + 1U) / BLOCK : 0.0F;
@@ -305,29 +279,25 @@ TEST(a_node_that_gives_nan_again_and_again_is_bypassed_until_it_has_recovered)
       ck_assert_float_eq_tol(out[i], dry * in[i] + (1.0F - dry) * own, 1e-6F);
     }
   }
-  rack_free(rack);
-  player_clear(&bench.player);
 }
 
 TEST(after_a_reset_no_earlier_audio_is_played)
 {
-  Bench bench = bench_new(1);
-  Rack* const rack =
-      late_rack_of("connect in out\nadd late gain\nconnect in late\nconnect late out\n"
-                   "add g gain\nconnect in g\nconnect g out");
-  const Plan* const plan = bench_plan(&bench, rack);
+  SCOPED(rack_rig_free) RackRig rig;
+  begin(&rig);
+  const Plan* const plan =
+      change_to(&rig, "connect in out\nadd late gain\nconnect in late\nconnect late out\n"
+                      "add g gain\nconnect in g\nconnect g out");
   ck_assert_uint_gt(plan->links[0].link->mix.delay_frames, 0);
   ck_assert_uint_gt(plan->links[plan->n_links - 1U].link->mix.delay_frames, 0);
   signal_noise(in, 2U * BLOCK, 3);
   memset(in + 2U * BLOCK, 0, 4U * BLOCK * sizeof(float));
-  bench_play(&bench, in, out, 2U * BLOCK);
+  play(&rig, in, out, 2U * BLOCK);
   OK(plan_reset(plan, &error));
-  bench_play(&bench, in + 2U * BLOCK, out + 2U * BLOCK, 4U * BLOCK);
+  play(&rig, in + 2U * BLOCK, out + 2U * BLOCK, 4U * BLOCK);
   for (size_t i = 2U * BLOCK; i < 6U * BLOCK; ++i) {
     ck_assert_msg(out[i] == 0.0F, "%g at frame %zu", (double)out[i], i);
   }
-  rack_free(rack);
-  player_clear(&bench.player);
 }
 
 SUITE_MAIN("plan")

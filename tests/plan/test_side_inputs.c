@@ -2,8 +2,7 @@
 // Side inputs and sources in a plan: who hears which channel, silence without a connection,
 // alignment, fades, and what continues through an edit.
 
-#include "engine/plan/plan.h"
-#include "engine/worker/player.h"
+#include "tests/support/plan_rig.h"
 #include "tests/support/scoped.h"
 #include "tests/support/set_by_name.h"
 #include "tests/support/suite.h"
@@ -12,10 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK    64U
-#define MAX_ROWS 16U
-#define RATE     48000.0
-#define LATENCY  10U // of the node "late"
+#define BLOCK   PLAN_RIG_BLOCK
+#define LATENCY 10U // of the node "late"
 
 // ---- test effects ----
 
@@ -190,36 +187,7 @@ effect_of(const char* const name)
   return NULL;
 }
 
-// ---- a bench ----
-
-typedef struct Bench {
-  Player player;
-  FileLoader loader;
-  Format format;
-  Rack* rack;
-  uint64_t frame;
-  float in[MAX_ROWS][BLOCK], out[MAX_ROWS][BLOCK];
-} Bench;
-
-/// Input c is c + 1.
-static void
-bench_init(Bench* const bench, const uint32_t n_in)
-{
-  *bench = (Bench){ .format = { .rate_hz = RATE, .block_frames = BLOCK, .n_in = n_in } };
-  OK(player_init(&bench->player, &error));
-  for (uint32_t c = 0; c < MAX_ROWS; ++c) {
-    for (uint32_t i = 0; i < BLOCK; ++i) {
-      bench->in[c][i] = (float)c + 1.0F;
-    }
-  }
-}
-
-static void
-bench_clear(Bench* const bench)
-{
-  player_clear(&bench->player);
-  rack_free(bench->rack);
-}
+// ---- racks ----
 
 /// Parse a rack without connections, change the effects of its nodes, apply the statements.
 static Rack*
@@ -241,47 +209,10 @@ make_rack(const char* const nodes, const char* const statements)
   return rack;
 }
 
-static Status
-bench_try(Bench* const bench, Rack* const rack, Error* const error)
-{
-  const PlanRequest request = { .rack = rack,
-                                .previous = bench->player.plan,
-                                .now_frame = bench->frame,
-                                .format = &bench->format,
-                                .loader = &bench->loader,
-                                .backend = &backend_cpu };
-  Plan* plan = NULL;
-  PlanFault fault;
-  const Status status = plan_new(&request, &plan, &fault, error);
-  if (!status) {
-    player_offer(&bench->player, plan);
-    player_idle(&bench->player);
-    plan_became_active(plan, bench->frame);
-    plan_free(player_collect(&bench->player));
-  }
-  rack_free(bench->rack);
-  bench->rack = rack;
-  return status;
-}
-
 static void
-bench_rack(Bench* const bench, const char* const nodes, const char* const statements)
+play_rack(PlanRig* const rig, const char* const nodes, const char* const statements)
 {
-  OK(bench_try(bench, make_rack(nodes, statements), &error));
-}
-
-static void
-bench_play(Bench* const bench)
-{
-  float* in[MAX_ROWS];
-  float* out[MAX_ROWS];
-  for (uint32_t c = 0; c < MAX_ROWS; ++c) {
-    in[c] = bench->in[c];
-    out[c] = bench->out[c];
-  }
-  ck_assert_uint_le(bench->player.plan->n_out, MAX_ROWS);
-  ck_assert(player_run(&bench->player, NULL, bench->frame, BLOCK, in, out));
-  bench->frame += BLOCK;
+  OK(rack_rig_plan(&rig->base, make_rack(nodes, statements), &error));
 }
 
 // ---- channels ----
@@ -339,16 +270,16 @@ static const struct {
 
 TEST_ROWS(each_unit_gets_its_side_channels, racks)
 {
-  SCOPED(bench_clear) Bench bench;
-  bench_init(&bench, racks[row].n_in);
-  bench_rack(&bench, "add x gain", racks[row].statements);
-  ck_assert_uint_eq(bench.player.plan->n_out, racks[row].n_out);
+  SCOPED(plan_rig_clear) PlanRig rig;
+  plan_rig_init(&rig, racks[row].n_in, 0.0F);
+  play_rack(&rig, "add x gain", racks[row].statements);
+  ck_assert_uint_eq(plan_rig_plan(&rig)->n_out, racks[row].n_out);
   for (uint32_t b = 0; b < 2U; ++b) {
-    bench_play(&bench);
+    plan_rig_play(&rig);
     for (uint32_t c = 0; c < racks[row].n_out; ++c) {
       for (uint32_t i = 0; i < BLOCK; ++i) {
-        ck_assert_msg(fabsf(bench.out[c][i] - racks[row].out[c]) < 0.01F, "output %u: %g, not %g",
-                      c, (double)bench.out[c][i], (double)racks[row].out[c]);
+        ck_assert_msg(fabsf(rig.out[c][i] - racks[row].out[c]) < 0.01F, "output %u: %g, not %g", c,
+                      (double)rig.out[c][i], (double)racks[row].out[c]);
       }
     }
   }
@@ -366,10 +297,10 @@ static const struct {
 
 TEST_ROWS(other_widths_are_refused_with_the_name_of_the_side_input, wrong)
 {
-  SCOPED(bench_clear) Bench bench;
-  bench_init(&bench, 8);
+  SCOPED(plan_rig_clear) PlanRig rig;
+  plan_rig_init(&rig, 8, 0.0F);
   Error error = { STATUS_OK, "" };
-  ck_assert_int_eq(bench_try(&bench, make_rack("add x gain", wrong[row].statements), &error),
+  ck_assert_int_eq(rack_rig_plan(&rig.base, make_rack("add x gain", wrong[row].statements), &error),
                    STATUS_BAD_RACK);
   ck_assert_str_eq(error.text, wrong[row].message);
 }
@@ -378,105 +309,105 @@ TEST_ROWS(other_widths_are_refused_with_the_name_of_the_side_input, wrong)
 
 TEST(a_side_input_is_aligned_with_the_main_one)
 {
-  SCOPED(bench_clear) Bench bench;
-  bench_init(&bench, 2);
-  bench_rack(&bench, "add l gain\nadd x gain",
-             "connect in:1 l\nconnect l x\nconnect in:2 x.key\nconnect x out");
-  ck_assert_uint_eq(bench.player.plan->latency_frames, LATENCY);
-  memset(bench.in, 0, sizeof(bench.in));
-  bench.in[0][20] = bench.in[1][20] = 1.0F;
-  bench_play(&bench);
+  SCOPED(plan_rig_clear) PlanRig rig;
+  plan_rig_init(&rig, 2, 0.0F);
+  play_rack(&rig, "add l gain\nadd x gain",
+            "connect in:1 l\nconnect l x\nconnect in:2 x.key\nconnect x out");
+  ck_assert_uint_eq(plan_rig_plan(&rig)->latency_frames, LATENCY);
+  memset(rig.in, 0, sizeof(rig.in));
+  rig.in[0][20] = rig.in[1][20] = 1.0F;
+  plan_rig_play(&rig);
   for (uint32_t i = 0; i < BLOCK; ++i) {
-    ck_assert_float_eq(bench.out[0][i], (i == 20U + LATENCY ? 101.0F : 0.0F) + NO_LOW);
+    ck_assert_float_eq(rig.out[0][i], (i == 20U + LATENCY ? 101.0F : 0.0F) + NO_LOW);
   }
 }
 
 TEST(a_side_input_can_be_the_later_one)
 {
-  SCOPED(bench_clear) Bench bench;
-  bench_init(&bench, 2);
-  bench_rack(&bench, "add l gain\nadd x gain",
-             "connect in:1 x\nconnect in:2 l\nconnect l x.key\nconnect x out");
-  ck_assert_uint_eq(bench.player.plan->latency_frames, LATENCY);
+  SCOPED(plan_rig_clear) PlanRig rig;
+  plan_rig_init(&rig, 2, 0.0F);
+  play_rack(&rig, "add l gain\nadd x gain",
+            "connect in:1 x\nconnect in:2 l\nconnect l x.key\nconnect x out");
+  ck_assert_uint_eq(plan_rig_plan(&rig)->latency_frames, LATENCY);
 }
 
 TEST(a_node_continues_when_its_side_input_is_connected_and_disconnected)
 {
-  SCOPED(bench_clear) Bench bench;
-  bench_init(&bench, 3);
-  bench_rack(&bench, "add x gain", "connect in:1-2 x\nconnect x out");
-  bench_play(&bench);
+  SCOPED(plan_rig_clear) PlanRig rig;
+  plan_rig_init(&rig, 3, 0.0F);
+  play_rack(&rig, "add x gain", "connect in:1-2 x\nconnect x out");
+  plan_rig_play(&rig);
   n_created = 0;
-  bench_rack(&bench, "add x gain", "connect in:1-2 x\nconnect x out\nconnect in:3 x.key");
+  play_rack(&rig, "add x gain", "connect in:1-2 x\nconnect x out\nconnect in:3 x.key");
   ck_assert_uint_eq(n_created, 0);
   float last = NO_LOW + 1.0F; // connected, and still silent
   for (uint32_t b = 0; b < 10U; ++b) {
-    bench_play(&bench);
+    plan_rig_play(&rig);
     for (uint32_t i = 0; i < BLOCK; ++i) {
-      ck_assert_float_ge(bench.out[0][i], last);
-      ck_assert_float_le(bench.out[0][i] - last, 300.0F * 3.0F / 480.0F); // the fade in 480 frames
-      last = bench.out[0][i];
+      ck_assert_float_ge(rig.out[0][i], last);
+      ck_assert_float_le(rig.out[0][i] - last, 300.0F * 3.0F / 480.0F); // the fade in 480 frames
+      last = rig.out[0][i];
     }
   }
   ck_assert_float_eq(last, 301.0F + NO_LOW);
-  bench_rack(&bench, "add x gain", "connect in:1-2 x\nconnect x out");
+  play_rack(&rig, "add x gain", "connect in:1-2 x\nconnect x out");
   ck_assert_uint_eq(n_created, 0);
   for (uint32_t b = 0; b < 10U; ++b) {
-    bench_play(&bench);
+    plan_rig_play(&rig);
     for (uint32_t i = 0; i < BLOCK; ++i) {
-      ck_assert_float_le(bench.out[0][i], last);
-      ck_assert_float_le(last - bench.out[0][i], 300.0F * 3.0F / 480.0F);
-      last = bench.out[0][i];
+      ck_assert_float_le(rig.out[0][i], last);
+      ck_assert_float_le(last - rig.out[0][i], 300.0F * 3.0F / 480.0F);
+      last = rig.out[0][i];
     }
   }
   ck_assert_float_eq(last, 1.0F + NO_LOW); // silent until the builder leaves the connection out
-  bench_rack(&bench, "add x gain", "connect in:1-2 x\nconnect x out");
-  bench_play(&bench);
-  ck_assert_float_eq(bench.out[0][BLOCK - 1U], 1.0F + NONE);
+  play_rack(&rig, "add x gain", "connect in:1-2 x\nconnect x out");
+  plan_rig_play(&rig);
+  ck_assert_float_eq(rig.out[0][BLOCK - 1U], 1.0F + NONE);
 }
 
 // ---- sources ----
 
 TEST(a_source_has_the_width_of_its_outputs)
 {
-  SCOPED(bench_clear) Bench bench;
-  bench_init(&bench, 2);
-  bench_rack(&bench, "add s gain", "connect s out");
-  const Plan* const plan = bench.player.plan;
+  SCOPED(plan_rig_clear) PlanRig rig;
+  plan_rig_init(&rig, 2, 0.0F);
+  play_rack(&rig, "add s gain", "connect s out");
+  const Plan* const plan = plan_rig_plan(&rig);
   ck_assert_uint_eq(plan->n_out, 3);
   ck_assert_uint_eq(plan->n_units, 1);
   ck_assert_uint_eq(plan->tail_frames, 77);
-  bench_play(&bench);
-  ck_assert_float_eq(bench.out[0][0], 1.0F);
-  ck_assert_float_eq(bench.out[2][BLOCK - 1U], 3.0F);
+  plan_rig_play(&rig);
+  ck_assert_float_eq(rig.out[0][0], 1.0F);
+  ck_assert_float_eq(rig.out[2][BLOCK - 1U], 3.0F);
 }
 
 TEST(a_source_joins_the_signal_and_plays_with_several_inputs_of_the_rack)
 {
-  SCOPED(bench_clear) Bench bench;
-  bench_init(&bench, 3);
-  bench_rack(&bench, "add s gain\nadd x gain",
-             "connect in x\nconnect s x\nconnect s:2 x.key\n"
-             "connect x out");
-  bench_play(&bench);
-  ck_assert_float_eq(bench.out[0][5], 1.0F + 1.0F + 200.0F + NO_LOW);
-  ck_assert_float_eq(bench.out[2][5], 3.0F + 3.0F + 200.0F + NO_LOW);
+  SCOPED(plan_rig_clear) PlanRig rig;
+  plan_rig_init(&rig, 3, 0.0F);
+  play_rack(&rig, "add s gain\nadd x gain",
+            "connect in x\nconnect s x\nconnect s:2 x.key\n"
+            "connect x out");
+  plan_rig_play(&rig);
+  ck_assert_float_eq(rig.out[0][5], 1.0F + 1.0F + 200.0F + NO_LOW);
+  ck_assert_float_eq(rig.out[2][5], 3.0F + 3.0F + 200.0F + NO_LOW);
 }
 
 TEST(a_source_that_makes_nan_is_silent)
 {
-  SCOPED(bench_clear) Bench bench;
-  bench_init(&bench, 3);
-  bench_rack(&bench, "add p gain", "connect p out");
+  SCOPED(plan_rig_clear) PlanRig rig;
+  plan_rig_init(&rig, 3, 0.0F);
+  play_rack(&rig, "add p gain", "connect p out");
   for (uint32_t b = 0; b < 20U; ++b) {
-    bench_play(&bench);
+    plan_rig_play(&rig);
     for (uint32_t c = 0; c < 3U; ++c) {
       for (uint32_t i = 0; i < BLOCK; ++i) {
-        ck_assert_float_eq(bench.out[c][i], 0.0F);
+        ck_assert_float_eq(rig.out[c][i], 0.0F);
       }
     }
     uint32_t failed = 0;
-    OK(plan_renew(bench.player.plan, &failed, &error));
+    OK(plan_renew(plan_rig_plan(&rig), &failed, &error));
   }
 }
 

@@ -5,6 +5,8 @@
 #include "set_by_name.h"
 #include "suite.h"
 
+#include "engine/base/time.h"
+
 #include <math.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -145,6 +147,15 @@ run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_frames)
     if (node->is_poisoned && (u + 1U == n_units || units[u + 1U].node != node)) {
       units[u].out[node->unit_out - 1U][n_frames / 2U] = NAN;
     }
+  }
+}
+
+void
+grouped_run_slowly(const FxUnit* const units, const uint32_t n_units, const uint32_t n_frames)
+{
+  const uint64_t until_ns = time_now_ns() + (uint64_t)n_units * 50U * NS_PER_US;
+  run(units, n_units, n_frames);
+  while (time_now_ns() < until_ns) {
   }
 }
 

@@ -28,6 +28,9 @@ void grouped_set_at(void* node, uint32_t param, double value, uint32_t frame);
 uint32_t grouped_latency(const void* node);
 Status grouped_renew(void* node, Error* error);
 
+/// As grouped_fx.run, but each unit takes 50 us.
+void grouped_run_slowly(const FxUnit* units, uint32_t n_units, uint32_t n_frames);
+
 /// Parse `text`; nodes whose names begin with "x" have the effect `fx`, gain 1, and units of this
 /// size.  `previous` (or NULL): a rack with the same nodes,
 /// whose uids they keep.

@@ -40,7 +40,8 @@ request_for(RackRig* const rig, const Rack* const rack)
                         .format = &rig->format,
                         .loader = &rig->loader,
                         .backend = rig->backend,
-                        .gpu = rig->gpu };
+                        .gpu = rig->gpu,
+                        .pool = rig->pool };
 }
 
 static Status
@@ -78,6 +79,19 @@ void
 rack_rig_edit(RackRig* const rig, const char* const text)
 {
   OK(rack_rig_try(rig, text, &error));
+}
+
+Status
+rack_rig_plan(RackRig* const rig, Rack* const rack, Error* const error)
+{
+  PlanRequest request = request_for(rig, rack);
+  request.stamp = rig->player.n_received;
+  const Status status = plan(rig, &request, error);
+  if (rig->rack != rack) {
+    rack_free(rig->rack);
+  }
+  rig->rack = rack;
+  return status;
 }
 
 void
@@ -134,6 +148,24 @@ rack_rig_effect(const char* const text, const char* const name)
   }
   rack_free(rack);
   return fx;
+}
+
+void
+rack_rig_other_kernels(const void* const racks, const size_t n, const size_t rack_bytes,
+                       void (*const add)(const FxInfo* fx))
+{
+  uint32_t n_effects = 0;
+  const FxInfo* const* const effects = fx_table(&n_effects);
+  for (uint32_t e = 0; e < n_effects; ++e) {
+    bool is_there = !effects[e]->kernel;
+    for (size_t r = 0; !is_there && r < n; ++r) {
+      const void* const rack = (const char*)racks + r * rack_bytes;
+      is_there = rack_rig_effect(*(const char* const*)rack, "x") == effects[e];
+    }
+    if (!is_there) {
+      add(effects[e]);
+    }
+  }
 }
 
 uint32_t

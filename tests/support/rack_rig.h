@@ -20,6 +20,7 @@ typedef struct RackRigFile {
 typedef struct RackRig {
   const Backend* backend; ///< Runs the nodes that name no backend
   const Backend* gpu;     ///< Runs the nodes with backend=gpu; may be NULL
+  Pool* pool;             ///< Of the plans, borrowed; NULL: one core
   Player player;
   Ring* messages;
   FileLoader loader;
@@ -33,13 +34,18 @@ typedef struct RackRig {
 /// Plan a rack (a chain or a document) on a backend; fails the test on error.
 void rack_rig_new(RackRig* rig, const Backend* backend, const Backend* gpu, const char* text,
                   const Format* format, const RackRigFile* files, uint32_t n_files);
-/// Make a rig without a rack; call rack_rig_try() next.
+/// Make a rig without a rack; call rack_rig_try() or rack_rig_plan() next.
 void rack_rig_begin(RackRig* rig, const Backend* backend, const Backend* gpu, const Format* format,
                     const RackRigFile* files, uint32_t n_files);
 void rack_rig_free(RackRig* rig);
 
 /// The effect of the node `name` in the rack `text`; NULL if there is no such node.
 const FxInfo* rack_rig_effect(const char* text, const char* name);
+
+/// Call `add` for each effect with a kernel that is node x in none of n racks.  `racks` is an array
+/// of structs of rack_bytes, each of which begins with the text of its rack.
+void rack_rig_other_kernels(const void* racks, size_t n, size_t rack_bytes,
+                            void (*add)(const FxInfo* fx));
 
 /// Number of outputs of the active rack.
 uint32_t rack_rig_n_out(const RackRig* rig);
@@ -50,6 +56,10 @@ void rack_rig_edit(RackRig* rig, const char* text);
 
 /// rack_rig_edit() that returns an error: then the current rack plays on.
 Status rack_rig_try(RackRig* rig, const char* text, Error* error);
+
+/// Change to a rack that the test has made, or plan the active one again after the test has changed
+/// it.  Takes ownership, also on error.  All messages that the player has received are older.
+Status rack_rig_plan(RackRig* rig, Rack* rack, Error* error);
 
 /// After the device `lost` has failed: plan the active rack again, with all nodes on the CPU.
 void rack_rig_leave(RackRig* rig, const Backend* lost);

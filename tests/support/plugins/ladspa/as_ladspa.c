@@ -1,85 +1,38 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Makes LADSPA plugins of fixtures.
 
-#include "tests/support/plugins/fixture.h"
+#include "tests/support/plugins/instance.h"
 
 #include <ladspa.h>
-#include <stdlib.h>
-
-#define MAX_PLUGINS 64U
-#define MAX_PORTS   320U
-
-typedef struct Instance {
-  const Fixture* fixture;
-  float* ports[MAX_PORTS];
-  double rate_hz;
-  void* state;
-} Instance;
 
 /// A descriptor and what it points to.
 typedef struct Description {
   LADSPA_Descriptor ladspa;
-  LADSPA_PortDescriptor kinds[MAX_PORTS];
-  const char* names[MAX_PORTS];
-  LADSPA_PortRangeHint hints[MAX_PORTS];
+  LADSPA_PortDescriptor kinds[FIXTURE_MAX_PORTS];
+  const char* names[FIXTURE_MAX_PORTS];
+  LADSPA_PortRangeHint hints[FIXTURE_MAX_PORTS];
 } Description;
 
-static Description descriptions[MAX_PLUGINS];
+static Description descriptions[FIXTURE_MAX_PLUGINS];
 
 const LADSPA_Descriptor* ladspa_descriptor(unsigned long index);
 
 static LADSPA_Handle
 instantiate(const LADSPA_Descriptor* const ladspa, const unsigned long rate_hz)
 {
-  const Fixture* const fixture = ladspa->ImplementationData;
-  Instance* const instance = calloc(1, sizeof(Instance));
-  void* const state = calloc(1, fixture->state_bytes + 1U);
-  if (!instance || !state) {
-    abort();
-  }
-  *instance = (Instance){ .fixture = fixture, .rate_hz = (double)rate_hz, .state = state };
-  fixture_enter(FIXTURE_INSTANTIATE, fixture);
-  return instance;
+  return fixture_instantiate(ladspa->ImplementationData, (double)rate_hz);
 }
 
 static void
 connect_port(const LADSPA_Handle handle, const unsigned long port, LADSPA_Data* const location)
 {
-  ((Instance*)handle)->ports[port] = location;
-}
-
-static FixtureCall
-call_of(Instance* const instance, const unsigned long n_frames)
-{
-  return (FixtureCall){ instance->ports, instance->state, instance->rate_hz, (uint32_t)n_frames };
-}
-
-static void
-activate(const LADSPA_Handle handle)
-{
-  Instance* const instance = handle;
-  const FixtureCall call = call_of(instance, 0);
-  fixture_enter(FIXTURE_ACTIVATE, instance->fixture);
-  if (instance->fixture->activate) {
-    instance->fixture->activate(&call);
-  }
+  fixture_connect(handle, (uint32_t)port, location);
 }
 
 static void
 run(const LADSPA_Handle handle, const unsigned long n_frames)
 {
-  Instance* const instance = handle;
-  const FixtureCall call = call_of(instance, n_frames);
-  instance->fixture->run(instance->fixture, &call);
-}
-
-static void
-cleanup(const LADSPA_Handle handle)
-{
-  Instance* const instance = handle;
-  fixture_enter(FIXTURE_CLEANUP, instance->fixture);
-  free(instance->state);
-  free(instance);
+  fixture_run(handle, (uint32_t)n_frames);
 }
 
 static LADSPA_PortDescriptor
@@ -143,25 +96,19 @@ describe(Description* const description, const Fixture* const fixture)
     .ImplementationData = (void*)(uintptr_t)fixture,
     .instantiate = instantiate,
     .connect_port = connect_port,
-    .activate = activate,
+    .activate = fixture_activate,
     .run = run,
-    .cleanup = cleanup,
+    .cleanup = fixture_cleanup,
   };
-}
-
-__attribute__((constructor)) static void
-construct(void)
-{
-  fixture_enter(FIXTURE_CONSTRUCTOR, NULL);
 }
 
 const LADSPA_Descriptor*
 ladspa_descriptor(const unsigned long index)
 {
-  fixture_enter(FIXTURE_DESCRIPTOR, NULL);
-  if (index >= n_fixtures || index >= MAX_PLUGINS || fixtures[index].n_ports > MAX_PORTS) {
+  const Fixture* const fixture = fixture_at(index);
+  if (!fixture) {
     return NULL;
   }
-  describe(&descriptions[index], &fixtures[index]);
+  describe(&descriptions[index], fixture);
   return &descriptions[index].ladspa;
 }

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+
+#include "instance.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+typedef struct Instance {
+  const Fixture* fixture;
+  float* ports[FIXTURE_MAX_PORTS];
+  double rate_hz;
+  void* state;
+} Instance;
+
+__attribute__((constructor)) static void
+construct(void)
+{
+  fixture_enter(FIXTURE_CONSTRUCTOR, NULL);
+}
+
+const Fixture*
+fixture_at(const unsigned long index)
+{
+  fixture_enter(FIXTURE_DESCRIPTOR, NULL);
+  const bool is_there = index < n_fixtures && index < FIXTURE_MAX_PLUGINS &&
+                        fixtures[index].n_ports <= FIXTURE_MAX_PORTS;
+  return is_there ? &fixtures[index] : NULL;
+}
+
+void*
+fixture_instantiate(const Fixture* const fixture, const double rate_hz)
+{
+  Instance* const instance = calloc(1, sizeof(Instance));
+  void* const state = calloc(1, fixture->state_bytes + 1U);
+  if (!instance || !state) {
+    abort();
+  }
+  *instance = (Instance){ .fixture = fixture, .rate_hz = rate_hz, .state = state };
+  fixture_enter(FIXTURE_INSTANTIATE, fixture);
+  return instance;
+}
+
+void
+fixture_connect(void* const instance, const uint32_t port, void* const location)
+{
+  ((Instance*)instance)->ports[port] = location;
+}
+
+static FixtureCall
+call_of(Instance* const instance, const uint32_t n_frames)
+{
+  return (FixtureCall){ instance->ports, instance->state, instance->rate_hz, n_frames };
+}
+
+void
+fixture_activate(void* const instance)
+{
+  const Fixture* const fixture = ((Instance*)instance)->fixture;
+  const FixtureCall call = call_of(instance, 0);
+  fixture_enter(FIXTURE_ACTIVATE, fixture);
+  if (fixture->activate) {
+    fixture->activate(&call);
+  }
+}
+
+void
+fixture_run(void* const instance, const uint32_t n_frames)
+{
+  const Fixture* const fixture = ((Instance*)instance)->fixture;
+  const FixtureCall call = call_of(instance, n_frames);
+  fixture->run(fixture, &call);
+}
+
+void
+fixture_cleanup(void* const instance)
+{
+  Instance* const each = instance;
+  fixture_enter(FIXTURE_CLEANUP, each->fixture);
+  free(each->state);
+  free(each);
+}

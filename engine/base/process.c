@@ -29,8 +29,7 @@ struct Process {
   bool is_killed; ///< process_kill() has sent SIGKILL
   int crash;      ///< The signal that was already ending the process at that time, or 0
   bool has_ended;
-  int signal;    ///< The signal that ended the process, or 0
-  int exit_code; ///< Of a process that has exited
+  int signal; ///< The signal that ended the process, or 0
   char reason[PROCESS_REASON_BYTES];
 };
 
@@ -193,7 +192,6 @@ process_has_ended(Process* const process, char reason[const PROCESS_REASON_BYTES
                           ? process->crash
                           : end.si_status;
       process->signal = end.si_code == CLD_EXITED ? 0 : end.si_status;
-      process->exit_code = end.si_code == CLD_EXITED ? end.si_status : 0;
       describe_end(process, &end);
     }
   }
@@ -207,12 +205,6 @@ int
 process_signal(const Process* const process)
 {
   return process->signal;
-}
-
-int
-process_exit_code(const Process* const process)
-{
-  return process->exit_code;
 }
 
 /// The line of /proc/PID/stat from the state on: "R 1 2 ..."; "" if it cannot be read.

@@ -55,10 +55,6 @@ bool process_has_ended(Process* process, char reason[PROCESS_REASON_BYTES]);
 /// The signal that ended an ended process, 0 if it exited. [one thread at a time]
 int process_signal(const Process* process);
 
-/// The code with which an ended process has exited; 0 also if a signal ended it. [one thread at a
-/// time]
-int process_exit_code(const Process* process);
-
 /// True if the process is stopped (SIGSTOP). [any but rt]
 bool process_is_stopped(const Process* process);
 

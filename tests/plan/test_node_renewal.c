@@ -44,6 +44,7 @@ expect_fade(const PlanRig* const rig, const float dry_before, const float dry_af
   }
 }
 
+/// grouped_fx as the effect of a plugin.
 static FxInfo
 renewed_fx(void)
 {
@@ -53,11 +54,27 @@ renewed_fx(void)
   return fx;
 }
 
+/// Make a rig with a rack whose nodes are renewed.
+static void
+start(PlanRig* const rig, const char* const text)
+{
+  static FxInfo fx;
+  fx = renewed_fx();
+  plan_rig_start(rig, text, &fx, 1U, 1U);
+}
+
+/// Stop the first node: it gives NaN in the next block.
+static void
+stop_node(PlanRig* const rig)
+{
+  plan_rig_set(rig, GROUPED_POISON, 1.0);
+  plan_rig_play(rig);
+}
+
 TEST(after_a_nan_a_node_does_not_run_until_it_is_renewed)
 {
   SCOPED(plan_rig_clear) PlanRig rig;
-  const FxInfo fx = renewed_fx();
-  plan_rig_start(&rig, PLAN_RIG_TWO_NODES, &fx, 1U, 1U);
+  start(&rig, PLAN_RIG_TWO_NODES);
   const Plan* const plan = plan_rig_plan(&rig);
   renew(plan); // no node waits for it
   ck_assert_str_eq(grouped_log(), "");
@@ -97,12 +114,10 @@ TEST(after_a_nan_a_node_does_not_run_until_it_is_renewed)
 TEST(a_stopped_node_passes_its_input_on_whatever_its_rows_contain)
 {
   SCOPED(plan_rig_clear) PlanRig rig;
-  const FxInfo fx = renewed_fx();
-  plan_rig_start(&rig, PLAN_RIG_TWO_NODES, &fx, 1U, 1U);
+  start(&rig, PLAN_RIG_TWO_NODES);
   plan_rig_play(&rig); // its level is known
   const Plan* const plan = plan_rig_plan(&rig);
-  plan_rig_set(&rig, GROUPED_POISON, 1.0);
-  plan_rig_play(&rig);
+  stop_node(&rig);
   for (uint32_t r = plan->n_in + plan->n_out; r < plan->n_rows; ++r) {
     for (uint32_t i = 0; i < BLOCK; ++i) {
       plan->rows[r][i] = NAN;
@@ -115,14 +130,12 @@ TEST(a_stopped_node_passes_its_input_on_whatever_its_rows_contain)
 TEST(the_player_leaves_the_units_of_a_stopped_node_to_the_builder)
 {
   SCOPED(plan_rig_clear) PlanRig rig;
-  const FxInfo fx = renewed_fx();
-  plan_rig_start(&rig, "x: gain", &fx, 1U, 1U);
+  start(&rig, "x: gain");
   const Node* const node = plan_rig_plan(&rig)->nodes[0].node;
   uint32_t* const last = (uint32_t*)(void*)(node->states + 7U * node->state_stride);
   ck_assert_uint_eq(*last, 7U);
   *last = 99U;
-  plan_rig_set(&rig, GROUPED_POISON, 1.0);
-  plan_rig_play(&rig);
+  stop_node(&rig);
   ck_assert_uint_eq(*last, 99U);
   renew(plan_rig_plan(&rig));
   ck_assert_uint_eq(*last, 7U);
@@ -131,12 +144,10 @@ TEST(the_player_leaves_the_units_of_a_stopped_node_to_the_builder)
 TEST(a_document_does_not_touch_a_node_that_is_renewed)
 {
   SCOPED(plan_rig_clear) PlanRig rig;
-  const FxInfo fx = renewed_fx();
-  plan_rig_start(&rig, "x: gain", &fx, 1U, 1U);
+  start(&rig, "x: gain");
   plan_rig_play(&rig); // its level is known
-  plan_rig_set(&rig, GROUPED_POISON, 1.0);
-  plan_rig_play(&rig);
-  Rack* const rack = grouped_rack_of("x: gain", &fx, 1U, 1U, rig.base.rack);
+  stop_node(&rig);
+  Rack* const rack = grouped_rack_of("x: gain", rig.base.rack->nodes[0].fx, 1U, 1U, rig.base.rack);
   ck_assert_uint_eq(rack->nodes[0].uid, rig.base.rack->nodes[0].uid);
   rack->nodes[0].values[GROUPED_GAIN].number = 2.0;
   grouped_log();
@@ -162,8 +173,7 @@ play_and_renew(PlanRig* const rig, const uint32_t n)
 TEST(a_node_that_fails_again_and_again_is_renewed_rarely_until_it_has_recovered)
 {
   SCOPED(plan_rig_clear) PlanRig rig;
-  const FxInfo fx = renewed_fx();
-  plan_rig_start(&rig, "x: gain", &fx, 1U, 1U);
+  start(&rig, "x: gain");
   plan_rig_play(&rig); // its level is known
   plan_rig_set(&rig, GROUPED_POISON, 1.0);
   ck_assert_uint_eq(play_and_renew(&rig, 7U), 7U);
@@ -191,8 +201,7 @@ TEST(a_node_that_fails_again_and_again_is_renewed_rarely_until_it_has_recovered)
 TEST(a_renewal_that_fails_is_tried_again_later)
 {
   SCOPED(plan_rig_clear) PlanRig rig;
-  const FxInfo fx = renewed_fx();
-  plan_rig_start(&rig, "x: gain", &fx, 1U, 1U);
+  start(&rig, "x: gain");
   plan_rig_play(&rig); // its level is known
   plan_rig_set(&rig, GROUPED_POISON, 1.0);
   plan_rig_node(&rig, 0U)->cannot_renew = true;
@@ -218,12 +227,10 @@ TEST(a_renewal_that_fails_is_tried_again_later)
 TEST(the_input_of_a_stopped_node_plays_at_the_level_of_its_output)
 {
   SCOPED(plan_rig_clear) PlanRig rig;
-  const FxInfo fx = renewed_fx();
-  plan_rig_start(&rig, "x: gain", &fx, 1U, 1U);
+  start(&rig, "x: gain");
   plan_rig_node(&rig, 0U)->gain = 0.25;
   plan_rig_play(&rig);
-  plan_rig_set(&rig, GROUPED_POISON, 1.0);
-  plan_rig_play(&rig);
+  stop_node(&rig);
   expect_fade(&rig, 0.25F, 0.25F, 0.0F);
   plan_rig_play(&rig);
   expect_fade(&rig, 0.25F, 0.25F, 0.0F);
@@ -232,10 +239,8 @@ TEST(the_input_of_a_stopped_node_plays_at_the_level_of_its_output)
 TEST(a_node_without_a_good_block_is_silent_while_it_is_stopped)
 {
   SCOPED(plan_rig_clear) PlanRig rig;
-  const FxInfo fx = renewed_fx();
-  plan_rig_start(&rig, "x: gain", &fx, 1U, 1U);
-  plan_rig_set(&rig, GROUPED_POISON, 1.0);
-  plan_rig_play(&rig);
+  start(&rig, "x: gain");
+  stop_node(&rig);
   ck_assert_float_eq(rig.out[7][0], 0.0F); // the unit itself; the others fade
   plan_rig_play(&rig);
   expect_fade(&rig, 0.0F, 0.0F, 0.0F);
@@ -246,8 +251,7 @@ static void
 change_during_renewal(PlanRig* const rig, const FxInfo* const fx, const char* const calls)
 {
   plan_rig_start(rig, "x: gain", fx, 1U, 1U);
-  plan_rig_set(rig, GROUPED_POISON, 1.0);
-  plan_rig_play(rig);
+  stop_node(rig);
   plan_rig_set(rig, GROUPED_POISON, 0.0);
   plan_rig_play(rig);
   renew(plan_rig_plan(rig));
@@ -281,16 +285,14 @@ TEST(a_stopped_node_leaves_the_others_of_its_batch_on_all_cores)
   OK(rack_rig_plan(&rig.base, grouped_rack_of(PLAN_RIG_TWO_NODES, &fx, 1U, 1U, NULL), &error));
   plan_rig_play(&rig);
   plan_rig_expect(&rig, "run 8x64 run 8x64 "); // once its time is known
-  plan_rig_set(&rig, GROUPED_POISON, 1.0);
-  plan_rig_play(&rig);
+  stop_node(&rig);
   plan_rig_expect(&rig, "run 4x64 run 4x64 ");
 }
 
 TEST(a_reset_renews_all_nodes)
 {
   SCOPED(plan_rig_clear) PlanRig rig;
-  const FxInfo fx = renewed_fx();
-  plan_rig_start(&rig, PLAN_RIG_TWO_NODES, &fx, 1U, 1U);
+  start(&rig, PLAN_RIG_TWO_NODES);
   plan_rig_node(&rig, 0U)->is_poisoned = true;
   plan_rig_play(&rig);
   plan_rig_node(&rig, 0U)->is_poisoned = false;

@@ -101,7 +101,7 @@ TEST(a_chain_widens_and_narrows)
   ck_assert_float_eq(rig.out[15][0], 2.0F * rig.in[7][0]);
   SCOPED(plan_rig_clear) PlanRig other;
   plan_rig_start(&other, "x: gain | g: gain 0dB", &grouped_fx, 4U, 1U);
-  ck_assert_uint_eq(other.player.plan->n_out, 2U);
+  ck_assert_uint_eq(plan_rig_plan(&other)->n_out, 2U);
   plan_rig_play(&other);
   ck_assert_float_eq(other.out[1][0], 5.0F + 6.0F + 7.0F + 8.0F);
 }

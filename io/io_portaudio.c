@@ -12,6 +12,7 @@
 
 #include "engine/base/rt.h"
 #include "engine/base/time.h"
+#include "io/quirks/pa_alsa.h"
 #include "io/quirks/pa_jack.h"
 
 #include <stdio.h>
@@ -130,14 +131,22 @@ open_stream(PaSession* const session)
   return STATUS_OK;
 }
 
+static PaError
+initialise(void)
+{
+  char noise[256];
+  library_log_catch();
+  pa_alsa_prepare();
+  const PaError code = Pa_Initialize();
+  library_log_take(noise, sizeof(noise)); // messages about unrelated devices
+  return code;
+}
+
 static void
 open_session(void* const context)
 {
   PaSession* const session = context;
-  char noise[256];
-  library_log_catch();
-  const PaError code = Pa_Initialize();
-  library_log_take(noise, sizeof(noise)); // messages about unrelated devices
+  const PaError code = initialise();
   session->is_initialised = code == paNoError;
   session->base.status =
       session->is_initialised ? open_stream(session) : fail(session, "does not start", code);
@@ -303,10 +312,7 @@ portaudio_open(const IoConfig* const config, const IoEvents* const events, Io** 
 static json_t*
 portaudio_devices(void)
 {
-  char noise[256];
-  library_log_catch();
-  const bool is_initialised = Pa_Initialize() == paNoError;
-  library_log_take(noise, sizeof(noise));
+  const bool is_initialised = initialise() == paNoError;
   json_t* const list = is_initialised ? pa_device_list() : json_array();
   if (is_initialised) {
     Pa_Terminate();

@@ -94,6 +94,23 @@ TEST(blocks_have_the_length_that_was_asked_for)
   }
 }
 
+TEST(alsa_without_a_configuration_is_no_reason_to_end)
+{
+  setenv("ALSA_CONFIG_PATH", "/dev/null", 1);
+  setenv("JACK_DEFAULT_SERVER", "warprack-test-nobody", 1);
+  for (int n = 0; n < 2; ++n) { // PortAudio is initialised again at each attempt
+    refuses(&(IoConfig){ .host_api = "ALSA", .n_in = 1, .n_out = 1 }, "ALSA");
+    json_decref(io_find("portaudio")->devices());
+  }
+  SCOPED(jackd_stop) Jackd jackd = { "", 0 };
+  start_jackd(&jackd, 64); // other systems have their devices
+  const IoConfig config = { .host_api = "JACK", .block_frames = 64, .n_in = 2, .n_out = 2 };
+  FakeEvents fake = { 0 };
+  Io* const io = open_portaudio(&config, &fake);
+  POLL_UNTIL(io, fake.periods > 20U);
+  ck_assert_int_eq(io_close(io), STATUS_OK);
+}
+
 TEST(a_device_that_falls_silent_is_opened_again)
 {
   SCOPED(jackd_stop) Jackd jackd = { "", 0 };

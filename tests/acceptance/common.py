@@ -8,6 +8,7 @@ The suite runs each test as `python3 test.py PROGRAM`.  Exit codes: 0 passed, 1 
 import contextlib
 import fcntl
 import os
+import random
 import shutil
 import signal
 import socket
@@ -267,10 +268,26 @@ def read_log(log):
     return os.pread(log.fileno(), os.fstat(log.fileno()).st_size, 0).decode(errors="replace")
 
 
+reserved_ports = []  # sockets, while this process lives
+
+
 def free_port():
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A UDP port that neither another test nor the kernel gives to somebody else before the server has it: below the
+    ports that the kernel chooses, and reserved by a name among the tests of this machine."""
+    with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as file:
+        end = int(file.read().split()[0])
+    for port in random.sample(range(end // 2, end), end // 2):
+        name = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        try:
+            name.bind(f"\0warprack-test-port-{port}")
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+                probe.bind(("", port))
+        except OSError:
+            name.close()
+            continue
+        reserved_ports.append(name)
+        return port
+    raise AssertionError("no port is free")
 
 
 class Server:

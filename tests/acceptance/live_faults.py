@@ -21,7 +21,12 @@ CEILING = 10.0 ** (-0.3 / 20.0) * (1.0 + 1e-6)
 RACK = "g: gain -3dB"
 HALF_A_SECOND = RATE // BLOCK // 2  # in blocks
 STANDSTILL_S = float(os.environ.get("WARPRACK_STANDSTILL_S", "5"))
+N_ATTEMPTS = 3
 LOWEST_DB = -13.0  # limit for the RMS of 5 ms: the dry signal has -9 dBFS, the wet signal -12 dBFS
+
+
+class Stalled(Exception):
+    """The row has failed, and the machine has stopped the worker alone for so long that the server replaced it."""
 
 
 @contextlib.contextmanager
@@ -31,7 +36,12 @@ def playing(*options, rack=RACK, env=None, patience_s=10.0):
     with FaultyServer(*SINE, "--record", "out.wav", *options, rack, env=env) as server:
         server.worker()
         server.wait_until_wet(patience_s)
-        yield server
+        try:
+            yield server
+        except Exception as failure:
+            if "finished no blocks in time" in server.output():
+                raise Stalled from failure
+            raise
         end = int(server.status()["blocks"]) * BLOCK
         server.stop()
     out = read_wav("out.wav")[1][RATE // 10 : end, 0]
@@ -444,20 +454,33 @@ SIDE_BY_SIDE = [gpu_left, worker_lost, suspended, worker_gone_for_long, gpu_refu
 SIDE_BY_SIDE += [overtaken_edits, crashing_edit, no_gpu]
 
 
+def attempt(row, is_last):
+    """Run a row.  Returns whether it passed; None if it must be repeated."""
+    try:
+        row()
+        return True
+    except Exception as failure:
+        if isinstance(failure, Stalled) and not is_last:
+            print(f"  repeated, the worker stalled:\n{traceback.format_exc()}")
+            return None
+        print(f"FAILED {row.__name__}\n{traceback.format_exc()}")
+        return False
+
+
 def run(row):
-    """Run a row in its own folder.  Returns whether it passed, and what it printed."""
-    os.mkdir(row.__name__)
-    before, began, passed, said = os.getcwd(), time.monotonic(), False, io.StringIO()
-    os.chdir(row.__name__)
+    """Run a row in its own folder.  Returns whether it passed, and what it printed.  A fault of the program fails each
+    attempt; a machine that stalls does not do so at the same place three times."""
+    before, began, said = os.getcwd(), time.monotonic(), io.StringIO()
     with contextlib.redirect_stdout(said):
         print(f"{row.__name__}: {row.__doc__}")
-        try:
-            row()
-            passed = True
-        except Exception:
-            print(f"FAILED {row.__name__}\n{traceback.format_exc()}")
+        for n in range(N_ATTEMPTS):
+            os.mkdir(f"{row.__name__}{n}")
+            os.chdir(f"{row.__name__}{n}")
+            passed = attempt(row, n == N_ATTEMPTS - 1)
+            os.chdir(before)
+            if passed is not None:
+                break
         print(f"  {time.monotonic() - began:.1f} s")
-    os.chdir(before)
     return passed, said.getvalue()
 
 

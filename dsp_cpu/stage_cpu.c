@@ -3,13 +3,15 @@
 // of one of its nodes changes, unless the effect takes changes with their frames (FxInfo::set_at),
 // and shares a batch among the cores of the pool if its measured time is long enough.
 
+#include "mix.h"
 #include "node_health.h"
 #include "simd.h"
 
+#include "engine/base/faults_worker.h"
+#include "engine/base/recorder.h"
 #include "engine/base/rt.h"
 #include "engine/base/time.h"
 #include "engine/contract/backend.h"
-#include "engine/contract/mix_link.h"
 #include "engine/contract/pool.h"
 
 #include <math.h>
@@ -31,6 +33,7 @@ typedef struct Run {
   uint32_t node_index;
   bool is_stopped; ///< The node waits for its renewal
   bool is_renewed; ///< It was renewed, and gets the values that were set meanwhile
+  uint64_t call;   ///< For the flight recorder: a run of this node
 } Run;
 
 /// A batch prepared for running: units with their pointers.
@@ -45,6 +48,7 @@ typedef struct Batch {
   uint32_t n_units;
   Run* runs;
   uint32_t n_runs;
+  uint64_t call;       ///< For the flight recorder: a run of any of the nodes
   double mean_ns;      ///< Time of one block on one core
   bool is_timed;       ///< The time of this block is measured
   double block_ns;     ///< Time of its parts that have run
@@ -57,88 +61,11 @@ struct Stage {
   StageSpec spec;
   Batch* batches; ///< [n_steps], unused for mixes
   Pool* pool;
-  uint32_t* has_event; ///< [n_nodes] 1 while a block's events name the node
-  uint32_t n_frames;   ///< Of the submitted block
-  uint32_t n_reset;    ///< Units reset in it
+  _Atomic uint64_t* line; ///< Of the player, in the flight recorder
+  uint32_t* has_event;    ///< [n_nodes] 1 while a block's events name the node
+  uint32_t n_frames;      ///< Of the submitted block
+  uint32_t n_reset;       ///< Units reset in it
 };
-
-// ---- mixing ----
-
-/// out += gain * in, or out = gain * in for the first term.
-VECTOR_CLONES static void
-add_steady(float* restrict const out, const float* restrict const in, const float gain,
-           const bool first, const uint32_t n)
-{
-  if (first && gain == 1.0F) {
-    memcpy(out, in, n * sizeof(float));
-  } else if (first) {
-    for (uint32_t i = 0; i < n; ++i) {
-      out[i] = gain * in[i];
-    }
-  } else {
-    for (uint32_t i = 0; i < n; ++i) {
-      out[i] += gain * in[i];
-    }
-  }
-}
-
-static void
-add_moving(float* restrict const out, const float* restrict const in, const MixLink* const link,
-           const bool first, const uint32_t n)
-{
-  for (uint32_t i = 0; i < n; ++i) {
-    const float sample = mix_link_gain(link, i + 1U) * in[i];
-    out[i] = first ? sample : out[i] + sample;
-  }
-}
-
-/// Write a block into a delay line, and read the block of `delay_frames` before.
-static void
-line_run(const MixTerm* const term, const float* const in, float* const out, const uint32_t n)
-{
-  const MixLink* const link = term->link;
-  float* const line = link->lines + (size_t)term->channel * (link->line_mask + 1U);
-  for (uint32_t i = 0; i < n; ++i) {
-    line[(link->position + i) & link->line_mask] = in[i];
-  }
-  for (uint32_t i = 0; i < n; ++i) {
-    out[i] = line[(link->position + i - link->delay_frames) & link->line_mask];
-  }
-}
-
-static void
-mix_row(float* const* const rows, const MixRow* const row, const uint32_t n_frames)
-{
-  float* const out = rows[row->to];
-  if (row->n_terms == 0U) {
-    memset(out, 0, n_frames * sizeof(float));
-  }
-  for (uint32_t t = 0; t < row->n_terms; ++t) {
-    const MixTerm* const term = &row->terms[t];
-    float delayed[FX_MAX_BLOCK];
-    const float* in = rows[term->from];
-    if (term->link->lines) {
-      line_run(term, in, delayed, n_frames);
-      in = delayed;
-    }
-    if (mix_link_is_steady(term->link, n_frames)) {
-      add_steady(out, in, term->link->gain.target, t == 0U, n_frames);
-    } else {
-      add_moving(out, in, term->link, t == 0U, n_frames);
-    }
-  }
-}
-
-static void
-run_mix(const Stage* const stage, const StageStep* const step, const uint32_t n_frames)
-{
-  for (uint32_t r = 0; r < step->n_rows; ++r) {
-    mix_row(stage->spec.rows, &step->rows[r], n_frames);
-  }
-  for (uint32_t l = 0; l < step->n_links; ++l) {
-    mix_link_advance(step->links[l], n_frames);
-  }
-}
 
 // ---- batches ----
 
@@ -190,6 +117,7 @@ typedef struct PoolJob {
   const FxInfo* fx;
   const FxUnit* units;
   uint32_t n_units, n_frames, n_jobs;
+  uint64_t call;
 } PoolJob;
 
 static void
@@ -199,7 +127,10 @@ run_share(void* const context, const uint32_t index)
   const uint32_t begin = (uint32_t)((uint64_t)job->n_units * index / job->n_jobs);
   const uint32_t end = (uint32_t)((uint64_t)job->n_units * (index + 1U) / job->n_jobs);
   if (end > begin) {
+    _Atomic uint64_t* const line = recorder_line();
+    recorder_mark(line, job->call);
     job->fx->run(job->units + begin, end - begin, job->n_frames);
+    recorder_mark(line, 0U);
   }
 }
 
@@ -216,18 +147,22 @@ choose_cores(const Stage* const stage, const Batch* const batch, const uint32_t 
   return most > 1U && batch->mean_ns * part_of_batch * part_of_block > POOL_PAYS_NS ? most : 1U;
 }
 
-/// Run some units of a batch for a part of the block, on the pool if it pays.
+/// Run some units of a batch for a part of the block, on the pool if it pays.  `call`: what the
+/// flight recorder names meanwhile.
 static void
 run_units(const Stage* const stage, Batch* const batch, const FxUnit* const units,
-          const uint32_t n_units, const uint32_t n_frames)
+          const uint32_t n_units, const uint32_t n_frames, const uint64_t call)
 {
   const uint64_t began_ns = batch->is_timed ? time_now_ns() : 0U;
   const uint32_t n_jobs = choose_cores(stage, batch, n_units, n_frames);
   if (n_jobs > 1U) {
-    PoolJob job = { batch->fx, units, n_units, n_frames, n_jobs };
+    PoolJob job = { batch->fx, units, n_units, n_frames, n_jobs, call };
     pool_run(stage->pool, run_share, &job, n_jobs);
   } else if (n_units) {
+    recorder_mark(stage->line, call);
+    worker_faults_run(batch->specs, batch->n_units);
     batch->fx->run(units, n_units, n_frames);
+    recorder_mark(stage->line, 0U);
   }
   if (batch->is_timed) {
     // The time on one core, if the work was shared evenly.  This overestimates it, so that a batch
@@ -261,15 +196,15 @@ run_with_events(const Stage* const stage, Batch* const batch, const Run* const r
     }
     if (events[e].offset > done && n_cuts_left) {
       point_units(stage, batch, run->first_unit, run->n_units, done);
-      run_units(stage, batch, batch->units + run->first_unit, run->n_units,
-                events[e].offset - done);
+      run_units(stage, batch, batch->units + run->first_unit, run->n_units, events[e].offset - done,
+                run->call);
       done = events[e].offset;
       --n_cuts_left;
     }
     set_now(batch, run, &events[e]);
   }
   point_units(stage, batch, run->first_unit, run->n_units, done);
-  run_units(stage, batch, batch->units + run->first_unit, run->n_units, n_frames - done);
+  run_units(stage, batch, batch->units + run->first_unit, run->n_units, n_frames - done, run->call);
   point_units(stage, batch, run->first_unit, run->n_units, 0U);
 }
 
@@ -286,7 +221,7 @@ run_split(const Stage* const stage, Batch* const batch, const uint32_t n_frames,
       n_plain += run->n_units;
     }
   }
-  run_units(stage, batch, batch->plain, n_plain, n_frames);
+  run_units(stage, batch, batch->plain, n_plain, n_frames, batch->call);
   for (uint32_t r = 0; n_events && r < batch->n_runs; ++r) {
     const Run* const run = &batch->runs[r];
     if (!run->is_stopped && stage->has_event[run->node_index]) {
@@ -521,7 +456,7 @@ run_batch(Stage* const stage, Batch* const batch, const uint32_t n_frames,
   if (has_events || any_stopped) {
     run_split(stage, batch, n_frames, events, has_events ? n_events : 0U);
   } else {
-    run_units(stage, batch, batch->units, batch->n_units, n_frames);
+    run_units(stage, batch, batch->units, batch->n_units, n_frames, batch->call);
   }
   if (batch->is_timed) {
     measure(batch);
@@ -534,6 +469,7 @@ static void
 stage_cpu_submit(Stage* const stage, const uint32_t n_frames, const StageEvent* const events,
                  const uint32_t n_events)
 {
+  stage->line = recorder_line();
   stage->n_frames = n_frames;
   stage->n_reset = 0;
   for (uint32_t e = 0; e < n_events; ++e) {
@@ -542,7 +478,7 @@ stage_cpu_submit(Stage* const stage, const uint32_t n_frames, const StageEvent* 
   for (uint32_t s = 0; s < stage->spec.n_steps; ++s) {
     const StageStep* const step = &stage->spec.steps[s];
     if (step->kind == STEP_MIX) {
-      run_mix(stage, step, n_frames);
+      mix_run(stage->spec.rows, step, n_frames);
     } else {
       run_batch(stage, &stage->batches[s], n_frames, events, n_events);
     }
@@ -599,6 +535,13 @@ batch_bytes(const StageStep* const step)
          (width.n_ins + width.n_outs) * sizeof(float*);
 }
 
+/// The word for a run of a unit's node; 0 for plugins, whose host records each instance.
+static uint64_t
+call_of(const FxInfo* const fx, const BatchUnit* const unit, const bool is_shared)
+{
+  return fx->origin ? 0U : recorder_word(unit->uid, is_shared);
+}
+
 static Status
 batch_init(const Stage* const stage, Batch* const batch, const StageStep* const step)
 {
@@ -628,10 +571,13 @@ batch_init(const Stage* const stage, Batch* const batch, const StageStep* const 
     in += unit->n_in + unit->n_side;
     out += unit->n_out;
     if (u == 0U || unit->node_index != step->units[u - 1U].node_index) {
-      batch->runs[batch->n_runs++] = (Run){ .first_unit = u, .node_index = unit->node_index };
+      batch->runs[batch->n_runs++] = (Run){ .first_unit = u,
+                                            .node_index = unit->node_index,
+                                            .call = call_of(step->fx, unit, false) };
     }
     ++batch->runs[batch->n_runs - 1U].n_units;
   }
+  batch->call = call_of(step->fx, step->units, batch->n_runs > 1U);
   for (uint32_t r = 0; r < batch->n_runs; ++r) {
     batch->mean_ns += atomic_load(step->units[batch->runs[r].first_unit].node_ns);
   }

@@ -28,6 +28,7 @@
      worker.crash        the worker crashes in a block: SIGSEGV
      worker.crash-on=NODE      the worker crashes when it plans a rack with a node of that name
      worker.crash-plays=NODE   the worker crashes when it runs a block of such a rack
+     worker.crash-runs=NODE    the worker crashes while it runs that node
      worker.exit=CODE    a block of the worker ends its process
      worker.garbage      from a block on, the worker writes random words to all shared memory
      worker.hang         a block of the worker never ends
@@ -65,6 +66,7 @@ typedef enum FaultId {
   FAULT_WORKER_CRASH,
   FAULT_WORKER_CRASH_ON,
   FAULT_WORKER_CRASH_PLAYS,
+  FAULT_WORKER_CRASH_RUNS,
   FAULT_WORKER_EXIT,
   FAULT_WORKER_GARBAGE,
   FAULT_WORKER_HANG,

@@ -6,6 +6,7 @@
 
 #include <stdint.h>
 
+struct BatchUnit;
 struct Plan;
 struct Rack;
 struct Ring;
@@ -18,6 +19,9 @@ void worker_faults_plan(const struct Rack* rack);
 /// A block of a plan has begun. [player]
 void worker_faults_begin(const struct Plan* plan, const struct Ring* ring);
 
+/// Units are about to run together. [player]
+void worker_faults_run(const struct BatchUnit* units, uint32_t n_units);
+
 /// The oldest block of the ring is about to be returned. [player]
 void worker_faults_end(struct Ring* ring);
 
@@ -27,6 +31,7 @@ uint64_t worker_faults_result(uint64_t result);
 #else
 #define worker_faults_plan(rack)
 #define worker_faults_begin(plan, ring)
+#define worker_faults_run(units, n_units)
 #define worker_faults_end(ring)
 #define worker_faults_result(result) (result)
 #endif

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The flight recorder: its memory, the lines of the threads, the handler of fatal signals.
+// The flight recorder: its memory, the lines of the threads, the handler of fatal signals, the
+// libraries with code of nodes.
 
 #include "recorder.h"
 
 #include <errno.h>
+#include <execinfo.h>
 #include <fcntl.h>
+#include <link.h>
 #include <signal.h>
 #include <stdalign.h>
 #include <stdatomic.h>
@@ -17,20 +20,23 @@
 #define SEALS      (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 #define LINE_BYTES 64U // a cache line: threads write at the same time
 
-// A word: the number of the call, 24 bits; the phase, 8 bits; the node, 32 bits.
+// A word: the number of the call, 24 bits; is_shared, 1 bit; the phase, 7 bits; the node, 32 bits.
 #define NUMBER_SHIFT 40U
+#define SHARED_SHIFT 39U
 #define PHASE_SHIFT  32U
 #define NUMBER_MASK  0xFFFFFFU
-#define PHASE_MASK   0xFFU
+#define PHASE_MASK   0x7FU
 
-#define UNKNOWN_THREAD (RECORDER_THREADS + 1U)
+#define MAX_LIBRARIES 1024U // with code of nodes; the code of further ones has no name
+#define MAX_FRAMES    64    // of a stack that are looked at
 
 typedef struct RecorderLine {
   alignas(LINE_BYTES) _Atomic uint64_t call;
 } RecorderLine;
 
 typedef struct Region {
-  alignas(LINE_BYTES) _Atomic uint32_t crashed; ///< 1 + index of a thread; 0: none
+  alignas(LINE_BYTES) _Atomic uint32_t has_crashed; ///< 1: a handler has run
+  _Atomic uint64_t crash;                           ///< The call that it has found; 0: none
   RecorderLine lines[RECORDER_THREADS];
 } Region;
 
@@ -77,17 +83,35 @@ take_line(void)
   own.call = own.index < RECORDER_THREADS ? &region->lines[own.index].call : &own.unread;
 }
 
-uint64_t
-recorder_enter(const uint32_t node, const RecorderPhase phase)
+static uint64_t
+word_of(const uint32_t node, const RecorderPhase phase, const bool is_shared)
+{
+  return (uint64_t)is_shared << SHARED_SHIFT | (uint64_t)phase << PHASE_SHIFT | node;
+}
+
+_Atomic uint64_t*
+recorder_line(void)
 {
   if (!own.call) {
     take_line();
   }
-  own.number = (own.number + 1U) & NUMBER_MASK;
-  const uint64_t before = atomic_load_explicit(own.call, memory_order_relaxed);
-  atomic_store_explicit(
-      own.call, (uint64_t)own.number << NUMBER_SHIFT | (uint64_t)phase << PHASE_SHIFT | node,
-      memory_order_relaxed);
+  return own.call;
+}
+
+uint64_t
+recorder_word(const uint32_t node, const bool is_shared)
+{
+  return word_of(node, RECORDER_RUN, is_shared);
+}
+
+uint64_t
+recorder_enter(const uint32_t node, const RecorderPhase phase)
+{
+  _Atomic uint64_t* const line = recorder_line();
+  own.number = own.number < NUMBER_MASK ? own.number + 1U : 1U; // 0: recorder_mark()
+  const uint64_t before = atomic_load_explicit(line, memory_order_relaxed);
+  atomic_store_explicit(line, (uint64_t)own.number << NUMBER_SHIFT | word_of(node, phase, false),
+                        memory_order_relaxed);
   return before;
 }
 
@@ -112,6 +136,100 @@ recorder_thread_end(void)
   own.call = NULL;
 }
 
+// ---- code of nodes ----
+
+/// A loaded library with code of a node.
+typedef struct Library {
+  uintptr_t begin, end;
+  uint32_t node;          ///< The first one
+  _Atomic bool is_shared; ///< Another node has or had it, too
+} Library;
+
+// Written by the thread of plugins; read by handlers.
+static Library libraries[MAX_LIBRARIES];
+static _Atomic uint32_t n_libraries;
+
+/// The library that contains an address; NULL: none of them.
+static Library*
+find_library(const uintptr_t address)
+{
+  const uint32_t n = atomic_load_explicit(&n_libraries, memory_order_acquire);
+  for (uint32_t l = 0; l < n; ++l) {
+    if (address >= libraries[l].begin && address < libraries[l].end) {
+      return &libraries[l];
+    }
+  }
+  return NULL;
+}
+
+/// dl_iterate_phdr(): find the bounds of the library that contains `begin`.
+static int
+find_bounds(struct dl_phdr_info* const info, const size_t n_bytes, void* const context)
+{
+  (void)n_bytes;
+  Library* const library = context;
+  uintptr_t begin = UINTPTR_MAX;
+  uintptr_t end = 0;
+  for (uint32_t h = 0; h < info->dlpi_phnum; ++h) {
+    const uintptr_t first = info->dlpi_addr + info->dlpi_phdr[h].p_vaddr;
+    const uintptr_t last = first + info->dlpi_phdr[h].p_memsz;
+    if (info->dlpi_phdr[h].p_type == PT_LOAD) {
+      begin = first < begin ? first : begin;
+      end = last > end ? last : end;
+    }
+  }
+  const bool is_it = library->begin >= begin && library->begin < end;
+  if (is_it) {
+    library->begin = begin;
+    library->end = end;
+  }
+  return is_it;
+}
+
+void
+recorder_add_code(const void* const address)
+{
+  const uint32_t node = recorder_node();
+  const uint32_t n = atomic_load_explicit(&n_libraries, memory_order_relaxed);
+  Library* const known = find_library((uintptr_t)address);
+  if (known && known->node != node) {
+    atomic_store_explicit(&known->is_shared, true, memory_order_relaxed);
+  }
+  if (known || !region || !node || n == MAX_LIBRARIES) {
+    return;
+  }
+  libraries[n].begin = (uintptr_t)address;
+  libraries[n].node = node;
+  if (dl_iterate_phdr(find_bounds, &libraries[n])) {
+    atomic_store_explicit(&n_libraries, n + 1U, memory_order_release);
+  }
+}
+
+/// The call of a thread that has no line: by the libraries on its stack.  A library of one node
+/// names it; two libraries of two nodes name nobody.  0: not known.
+static uint64_t
+call_on_stack(void)
+{
+  void* frames[MAX_FRAMES];
+  const int n_frames = backtrace(frames, MAX_FRAMES);
+  uint32_t node = 0;
+  uint32_t one_of = 0;
+  for (int f = 0; f < n_frames; ++f) {
+    // The address after a call that does not return may be the end of the library.
+    const Library* const library = find_library((uintptr_t)frames[f] - 1U);
+    if (library && atomic_load_explicit(&library->is_shared, memory_order_relaxed)) {
+      one_of = library->node;
+    } else if (library && node && library->node != node) {
+      return 0;
+    } else if (library) {
+      node = library->node;
+    }
+  }
+  return node     ? word_of(node, RECORDER_THREAD, false)
+         : one_of ? word_of(one_of, RECORDER_THREAD, true)
+                  : 0U;
+}
+
 // ---- crashes of the worker ----
 
 static pid_t process; // of this worker; a child that a plugin forks does not count
@@ -120,15 +238,25 @@ static const int fatal_signals[] = { SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, S
 
 static struct sigaction actions_before[ARRAY_LEN(fatal_signals)];
 
-/// Store that this thread ends the process.  The first thread wins.
+/// The word in the line of this thread; 0: it executes no code of a node, or has no line.
+static uint64_t
+own_call(void)
+{
+  return own.call ? atomic_load_explicit(own.call, memory_order_relaxed) : 0U;
+}
+
+/// Store that this thread ends the process.  The first thread wins.  If the search on the stack
+/// fails, because the stack is damaged, the kernel ends the process, and no call is stored.
 static void
-store_crash(void)
+store_crash(const bool is_from_outside)
 {
   uint32_t none = 0;
-  const uint32_t thread = own.call ? own.index + 1U : UNKNOWN_THREAD;
-  if (getpid() == process) {
-    atomic_compare_exchange_strong(&region->crashed, &none, thread);
+  if (getpid() != process || !atomic_compare_exchange_strong(&region->has_crashed, &none, 1U) ||
+      is_from_outside) {
+    return;
   }
+  const uint64_t call = own_call();
+  atomic_store(&region->crash, call ? call : call_on_stack());
 }
 
 /// Let the signal do what it did before: the instruction is executed again, or the signal is sent
@@ -137,7 +265,7 @@ static void
 on_fatal_signal(const int number, siginfo_t* const info, void* const context)
 {
   (void)context;
-  store_crash();
+  store_crash(info->si_code == SI_USER && info->si_pid != process);
   for (size_t s = 0; s < ARRAY_LEN(fatal_signals); ++s) {
     if (fatal_signals[s] == number) {
       sigaction(number, &actions_before[s], NULL);
@@ -151,15 +279,18 @@ on_fatal_signal(const int number, siginfo_t* const info, void* const context)
 static void
 on_exit_of_process(void)
 {
-  if (recorder_node()) {
-    store_crash();
+  if (own_call() || call_on_stack()) {
+    store_crash(false);
   }
 }
 
 static Status
 handle_crashes(Error* const error)
 {
-  struct sigaction action = { .sa_sigaction = on_fatal_signal, .sa_flags = SA_SIGINFO };
+  struct sigaction action = { .sa_sigaction = on_fatal_signal,
+                              .sa_flags = SA_SIGINFO | SA_ONSTACK };
+  void* frames[1];
+  (void)backtrace(frames, ARRAY_LEN(frames)); // the first call loads a library
   process = getpid();
   sigemptyset(&action.sa_mask);
   for (size_t s = 0; s < ARRAY_LEN(fatal_signals); ++s) {
@@ -234,24 +365,28 @@ recorder_fd(const Recorder* const recorder)
   return recorder->fd;
 }
 
-RecorderCall
-recorder_read(const Recorder* const recorder, const uint32_t thread)
+static RecorderCall
+call_of(const uint64_t word)
 {
-  const uint64_t word =
-      atomic_load_explicit(&recorder->region->lines[thread].call, memory_order_relaxed);
   const uint32_t phase = (uint32_t)(word >> PHASE_SHIFT) & PHASE_MASK;
   if (phase == RECORDER_NONE || phase >= RECORDER_N_PHASES) {
     return (RecorderCall){ .phase = RECORDER_NONE };
   }
   return (RecorderCall){ .node = (uint32_t)word,
                          .phase = (RecorderPhase)phase,
-                         .number = (uint32_t)(word >> NUMBER_SHIFT) };
+                         .number = (uint32_t)(word >> NUMBER_SHIFT),
+                         .is_shared = (word >> SHARED_SHIFT & 1U) != 0U };
+}
+
+RecorderCall
+recorder_read(const Recorder* const recorder, const uint32_t thread)
+{
+  return call_of(atomic_load_explicit(&recorder->region->lines[thread].call, memory_order_relaxed));
 }
 
 bool
-recorder_has_crashed(const Recorder* const recorder, uint32_t* const thread)
+recorder_has_crashed(const Recorder* const recorder, RecorderCall* const call)
 {
-  const uint32_t crashed = atomic_load(&recorder->region->crashed);
-  *thread = crashed - 1U < RECORDER_THREADS ? crashed - 1U : RECORDER_THREADS;
-  return crashed != 0U;
+  *call = call_of(atomic_load(&recorder->region->crash));
+  return atomic_load(&recorder->region->has_crashed) != 0U;
 }

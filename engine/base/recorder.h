@@ -7,7 +7,8 @@
    The memory is a memfd of fixed size, made by the server and sealed against a change of its size.
    A thread of the worker takes a line at its first call, and writes one word before and after each
    call of the code of a node: relaxed stores, no system call.  When the process raises a fatal
-   signal or exits inside of such a call, a handler stores which thread did it.
+   signal or exits, a handler stores the call of the thread that did it.  A thread that a plugin has
+   started has no line: then the handler looks for code of plugins on the stack of the thread.
 
    The server checks all that it reads.  A worker that writes nonsense misnames a node.
 */
@@ -16,6 +17,7 @@
 
 #include "status.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -30,7 +32,8 @@
   ROW(RUN,         "run")         /* a block */                                                    \
   ROW(RENEW,       "renew")       /* it is made anew after a NaN */                                \
   ROW(WORK,        "work")        /* its work outside of the audio threads */                      \
-  ROW(CLOSE,       "close")       /* it is freed */
+  ROW(CLOSE,       "close")       /* it is freed */                                                \
+  ROW(THREAD,      "a thread")    /* a thread that the plugin has started */
 
 // clang-format on
 
@@ -46,7 +49,8 @@ extern const char* const recorder_phase_names[RECORDER_N_PHASES];
 typedef struct RecorderCall {
   uint32_t node;       ///< Its RackUid
   RecorderPhase phase; ///< RECORDER_NONE: the thread executes no such code
-  uint32_t number;     ///< Differs from that of the thread's previous calls, modulo 2^24
+  uint32_t number;     ///< Differs from that of the thread's last 2^24 calls; 0: recorder_mark()
+  bool is_shared;      ///< The node is one of several that have the code: which one is not known
 } RecorderCall;
 
 // ---- the worker ----
@@ -64,8 +68,28 @@ REALTIME uint64_t recorder_enter(uint32_t node, RecorderPhase phase);
 /// The call ends.  `before`: what its recorder_enter() has returned. [any]
 REALTIME void recorder_leave(uint64_t before);
 
+/// The line of this thread, for recorder_mark(). [any]
+REALTIME _Atomic uint64_t* recorder_line(void);
+
+/// The word for a run of built-in effects: of this node, or if `is_shared` of it and others with
+/// the same effect. [any]
+uint64_t recorder_word(uint32_t node, bool is_shared);
+
+/// As recorder_enter() with RECORDER_RUN, and with 0 as recorder_leave(), for calls that do not
+/// nest and have no number: one store. [rt]
+static inline void
+recorder_mark(_Atomic uint64_t* const line, const uint64_t word)
+{
+  atomic_store_explicit(line, word, memory_order_relaxed);
+}
+
 /// The node whose code this thread executes; 0: none. [any]
 REALTIME uint32_t recorder_node(void);
+
+/// The library that contains `address` has code of the node that this thread makes: a thread that
+/// crashes in it belongs to that node.  If nodes share the library, also one after the other, it is
+/// not known to which.  Libraries stay loaded. [thread of plugins]
+void recorder_add_code(const void* address);
 
 /// Give this thread's line to later threads.  To be called by a thread that ends before its
 /// process. [any]
@@ -88,8 +112,8 @@ int recorder_fd(const Recorder* recorder);
 /// value. `thread`: below RECORDER_THREADS. [any]
 RecorderCall recorder_read(const Recorder* recorder, uint32_t thread);
 
-/// True if a thread has raised a fatal signal, or has ended the process; then `thread` is its
-/// number, or RECORDER_THREADS if it had never executed code of a node. [any]
-bool recorder_has_crashed(const Recorder* recorder, uint32_t* thread);
+/// True if a thread has raised a fatal signal, or has ended the process in the code of a node; then
+/// `call` is the call that it was in, with RECORDER_NONE if that is not known. [any]
+bool recorder_has_crashed(const Recorder* recorder, RecorderCall* call);
 
 #endif

@@ -25,7 +25,9 @@
 
 #define STACK_TOUCHED_BYTES (256U << 10U) // deeper than any audio path of the program
 #define LINE_BYTES          64U
-#define MAPPED_FROM_BYTES   (32 << 20) // the most that mallopt() accepts
+#define HANDLER_STACK_BYTES                                                                        \
+  (32U << 10U)                       // for a handler of signals that looks at the thread's stack
+#define MAPPED_FROM_BYTES (32 << 20) // the most that mallopt() accepts
 
 void
 rt_flush_denormals(void)
@@ -78,17 +80,47 @@ asynchronous_signals(sigset_t* const set)
   }
 }
 
+typedef struct Start {
+  void* (*run)(void* context);
+  void* context;
+} Start;
+
+/// Run a thread.  Handlers of signals have a stack of their own, so that they also run after the
+/// thread's stack has overflowed, unless a sanitizer has already given the thread one.
+static void*
+run_thread(void* const context)
+{
+  const Start start = *(Start*)context;
+  free(context);
+  char memory[HANDLER_STACK_BYTES];
+  const stack_t own = { .ss_sp = memory, .ss_size = sizeof(memory) };
+  stack_t before = { .ss_flags = SS_DISABLE };
+  const bool is_own =
+      !sigaltstack(NULL, &before) && before.ss_flags == SS_DISABLE && !sigaltstack(&own, NULL);
+  void* const result = start.run(start.context);
+  if (is_own) {
+    sigaltstack(&before, NULL);
+  }
+  return result;
+}
+
 Status
 rt_thread_start(const char* const name, void* (*const run)(void* context), void* const context,
                 pthread_t* const thread, Error* const error)
 {
   sigset_t blocked;
   sigset_t before;
+  Start* const start = malloc(sizeof(*start));
+  if (!start) {
+    return error_set(error, STATUS_NO_MEM, "cannot start thread %s: out of memory", name);
+  }
+  *start = (Start){ run, context };
   asynchronous_signals(&blocked);
   pthread_sigmask(SIG_BLOCK, &blocked, &before); // inherited by the new thread
-  const int failure = pthread_create(thread, NULL, run, context);
+  const int failure = pthread_create(thread, NULL, run_thread, start);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   if (failure) {
+    free(start);
     return error_set(error, STATUS_NO_MEM, "cannot start thread %s: %s", name, strerror(failure));
   }
   pthread_setname_np(*thread, name);

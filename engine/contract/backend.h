@@ -89,6 +89,8 @@ typedef struct BatchUnit {
   void* node;
   void* state;               ///< NULL if the backend's memory has the units
   DeviceMemory* device;      ///< The units in the backend's memory, else NULL
+  uint32_t uid;              ///< Of the rack's node, for the flight recorder (recorder.h);
+                             ///< RACK_UID_NONE while it is in quarantine
   const uint32_t* n_sets;    ///< Counts the changes of the node's parameters [player]
   uint32_t node_index;       ///< Index among the plan's nodes; the units of a node are neighbours
   uint32_t channel;          ///< Argument of FxInfo::unit_init

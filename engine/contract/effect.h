@@ -142,7 +142,7 @@ typedef struct FxSetup {
                               ///< audio may be a header without samples
   bool offline;               ///< Rendering a file: effects that need the complete signal may run
   bool for_kernel;            ///< The node runs as FxKernel: `unit_init` and `run` are not called
-  // for plugins only
+  // for plugins only; built-in effects in quarantine: fx_dry()
   uint32_t uid;        ///< Of the rack's node, for the flight recorder (recorder.h)
   bool is_quarantined; ///< Do not execute code of the plugin: play the input, ...
   uint32_t dry_frames; ///< ... delayed by this latency
@@ -299,6 +299,10 @@ const FxInfo* const* fx_table(uint32_t* n_effects);
 
 /// The effect of that name, or NULL. [any]
 const FxInfo* fx_find(const char* name);
+
+/// A built-in effect whose nodes play their input, delayed by their latency: after a crash.  Its
+/// `create` gets the effect itself in FxSetup::fx.  Implemented by dsp_cpu/. [builder]
+FxInfo fx_dry(const FxInfo* fx);
 
 /// The effect that hosts a plugin.  `reference`: its id, or a short name that one plugin of the
 /// format alone has.  Implemented by plugins/.  STATUS_NOT_FOUND with the nearest names,

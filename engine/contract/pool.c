@@ -14,6 +14,7 @@
 
 #include "pool.h"
 
+#include "engine/base/recorder.h"
 #include "engine/base/rt.h"
 #include "engine/base/time.h"
 
@@ -115,6 +116,7 @@ helper_main(void* const context)
     take_part(pool);
     rt_section_leave();
   }
+  recorder_thread_end();
   return NULL;
 }
 

@@ -37,6 +37,7 @@ static const struct {
   [FAULT_WORKER_CRASH] = { "worker.crash", NO_VALUE, false },
   [FAULT_WORKER_CRASH_ON] = { "worker.crash-on", NAME, false },
   [FAULT_WORKER_CRASH_PLAYS] = { "worker.crash-plays", NAME, false },
+  [FAULT_WORKER_CRASH_RUNS] = { "worker.crash-runs", NAME, false },
   [FAULT_WORKER_EXIT] = { "worker.exit", NUMBER, false },
   [FAULT_WORKER_GARBAGE] = { "worker.garbage", NO_VALUE, false },
   [FAULT_WORKER_HANG] = { "worker.hang", NO_VALUE, false },

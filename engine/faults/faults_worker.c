@@ -17,6 +17,9 @@
 /// The node whose presence in a plan triggers a crash; RACK_UID_NONE: no crash.
 static _Atomic RackUid crash_uid;
 
+/// The node that crashes in its run; RACK_UID_NONE: no crash.
+static _Atomic RackUid run_uid;
+
 static void
 crash(void)
 {
@@ -44,6 +47,21 @@ worker_faults_plan(const Rack* const rack)
   const RackNode* const node = find_named(rack, FAULT_WORKER_CRASH_PLAYS);
   if (node) {
     atomic_store(&crash_uid, node->uid);
+  }
+  const RackNode* const runs = find_named(rack, FAULT_WORKER_CRASH_RUNS);
+  if (runs) {
+    atomic_store(&run_uid, runs->uid);
+  }
+}
+
+void
+worker_faults_run(const BatchUnit* const units, const uint32_t n_units)
+{
+  const RackUid uid = atomic_load_explicit(&run_uid, memory_order_relaxed);
+  for (uint32_t u = 0; uid != RACK_UID_NONE && u < n_units; ++u) {
+    if (units[u].uid == uid && fault_is_due(FAULT_WORKER_CRASH_RUNS)) {
+      raise(SIGSEGV); // with the handler of the flight recorder
+    }
   }
 }
 

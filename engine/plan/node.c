@@ -110,7 +110,7 @@ set_up(const Node* const node, const Format* const format, FileLoader* const loa
        FxFile** const files, FxSetup* const setup, Error* const error)
 {
   const FxInfo* const fx = node->fx;
-  *setup = (FxSetup){ .fx = fx,
+  *setup = (FxSetup){ .fx = node->rack_fx,
                       .rate_hz = format->rate_hz,
                       .max_block_frames = format->block_frames,
                       .n_in = node->n_in,
@@ -293,10 +293,14 @@ node_new(const RackNode* const rack_node, const uint32_t n_in, const Format* con
   }
   node->refs = 1;
   node->uid = rack_node->uid;
-  node->fx = fx;
+  node->rack_fx = node->fx = fx;
   node->n_in = n_in;
   node->backend = backend;
   node->is_quarantined = rack_node->is_quarantined;
+  if (node->is_quarantined && !fx->origin) {
+    node->dry = fx_dry(fx);
+    node->fx = &node->dry;
+  }
   node->dry_frames = rack_node->dry_frames;
   init_health(node);
   Error why = { STATUS_NO_MEM, "out of memory" };
@@ -354,7 +358,7 @@ bool
 node_can_be(const Node* const node, const RackNode* const rack_node, const uint32_t n_in,
             const double rate_hz, const Backend* const backend)
 {
-  if (node->uid != rack_node->uid || node->fx != rack_node->fx || node->n_in != n_in ||
+  if (node->uid != rack_node->uid || node->rack_fx != rack_node->fx || node->n_in != n_in ||
       node->backend != backend || node->is_quarantined != rack_node->is_quarantined ||
       node->dry_frames != rack_node->dry_frames) {
     return false;

@@ -18,7 +18,9 @@
 typedef struct Node {
   uint32_t refs;
   RackUid uid;
-  const FxInfo* fx;
+  const FxInfo* rack_fx; ///< The effect in the rack
+  const FxInfo* fx;      ///< What runs: `rack_fx`, or of a built-in effect in quarantine `dry`
+  FxInfo dry;            ///< Plays the input
   void* fx_node;
   FxShape shape;  ///< Until node_load(), its tail and sizes are upper bounds
   bool is_loaded; ///< node_load() has succeeded
@@ -27,6 +29,7 @@ typedef struct Node {
   uint32_t n_units;
   bool is_quarantined; ///< As RackNode
   uint32_t dry_frames;
+  bool is_apart; ///< As RackNode, in the plan that is being made
   const Backend* backend;
   DeviceMemory* device; ///< The units, if the backend has its own memory; else NULL
   uint8_t* states;      ///< [n_units][state_stride] the units, if `device` is NULL

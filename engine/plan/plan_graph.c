@@ -225,8 +225,8 @@ latency_at(const Graph* const graph, const uint32_t v)
 
 /// Take over the node of the previous plan that can continue as `rack_node`, or make a new node.
 static Status
-find_node(Graph* const graph, const RackNode* const rack_node, const uint32_t n_in,
-          const Backend* const backend, Node** const out, Error* const error)
+find_or_make(Graph* const graph, const RackNode* const rack_node, const uint32_t n_in,
+             const Backend* const backend, Node** const out, Error* const error)
 {
   const PlanRequest* const request = graph->request;
   const int old = request->previous ? plan_find(request->previous, rack_node->uid) : -1;
@@ -239,6 +239,17 @@ find_node(Graph* const graph, const RackNode* const rack_node, const uint32_t n_
     }
   }
   return node_new(rack_node, n_in, request->format, backend, request->loader, out, error);
+}
+
+static Status
+find_node(Graph* const graph, const RackNode* const rack_node, const uint32_t n_in,
+          const Backend* const backend, Node** const out, Error* const error)
+{
+  const Status status = find_or_make(graph, rack_node, n_in, backend, out, error);
+  if (!status) {
+    (*out)->is_apart = rack_node->is_apart;
+  }
+  return status;
 }
 
 static bool
@@ -262,6 +273,11 @@ place_node(const Graph* const graph, const uint32_t v, const Backend** const bac
   const RackNode* const rack_node = &graph->rack->nodes[v];
   const bool has_side = has_side_edge(graph, v);
   const bool has_kernel = rack_node->fx->kernel && !has_side;
+  if (rack_node->is_quarantined) {
+    *backend = &backend_cpu;
+    *reason = PLACE_QUARANTINE;
+    return STATUS_OK;
+  }
   if (rack_node->backend != RACK_BACKEND_GPU) {
     const bool chosen = rack_node->backend == RACK_BACKEND_CPU;
     const bool needs_cpu = !has_kernel && request->backend != &backend_cpu;

@@ -199,6 +199,7 @@ batch_nodes(Layout* const layout, const uint32_t* const nodes, const uint32_t n)
     for (uint32_t c = 0; c < node->n_units; ++c) {
       units[u++] =
           (BatchUnit){ .node = node->fx_node,
+                       .uid = node->is_quarantined ? RACK_UID_NONE : node->uid,
                        .n_sets = &node->n_sets,
                        .node_index = nodes[i],
                        .channel = c,
@@ -276,6 +277,13 @@ take_side_rows(Layout* const layout, const uint32_t v)
   }
 }
 
+/// True if two nodes of one rank and backend may run in one batch.
+static bool
+run_together(const Node* const a, const Node* const b)
+{
+  return a->fx == b->fx && !a->is_apart && !b->is_apart;
+}
+
 /// Add the steps of the nodes of one rank on one backend: their mix, then a batch for each effect.
 static void
 lay_out_group(Layout* const layout, const uint32_t* const nodes, const uint32_t n)
@@ -283,7 +291,7 @@ lay_out_group(Layout* const layout, const uint32_t* const nodes, const uint32_t 
   const PlanNode* const plan_nodes = layout->plan->nodes;
   mix_rank(layout, nodes, n);
   for (uint32_t begin = 0, i = 1; i <= n; ++i) {
-    if (i == n || plan_nodes[nodes[i]].node->fx != plan_nodes[nodes[begin]].node->fx) {
+    if (i == n || !run_together(plan_nodes[nodes[i]].node, plan_nodes[nodes[begin]].node)) {
       batch_nodes(layout, nodes + begin, i - begin);
       begin = i;
     }

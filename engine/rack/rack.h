@@ -78,6 +78,9 @@ typedef struct RackNode {
   /// and its input plays instead, delayed by dry_frames.
   bool is_quarantined;
   uint32_t dry_frames;
+  /// As is_quarantined: nodes of this effect have crashed a worker together.  The node runs on its
+  /// own, so that another crash names it.
+  bool is_apart;
 } RackNode;
 
 /// One end of a connection: a node (or the rack's in or out) and a range of its channels, from 1;

@@ -23,7 +23,45 @@ node_quarantine_case(NodeQuarantine* const quarantine, const RackNode* const nod
     oldest = node_case->changed_ns < oldest->changed_ns ? node_case : oldest;
   }
   *oldest = (NodeCase){ .uid = node->uid, .fx = node->fx, .changed_ns = now_ns };
+  for (uint32_t e = 0; e < NODE_QUARANTINE_EFFECTS; ++e) {
+    EffectCase* const effect = &quarantine->effects[e];
+    if (effect->fx == node->fx && now_ns < effect->until_ns) {
+      oldest->n_crashes = effect->n_crashes;
+      effect->n_crashes = 0;
+    }
+  }
   return oldest;
+}
+
+bool
+node_quarantine_part(NodeQuarantine* const quarantine, const FxInfo* const fx,
+                     const uint64_t now_ns)
+{
+  EffectCase* oldest = &quarantine->effects[0];
+  for (uint32_t e = 0; e < NODE_QUARANTINE_EFFECTS; ++e) {
+    EffectCase* const effect = &quarantine->effects[e];
+    if (effect->fx == fx) {
+      oldest = effect;
+      break;
+    }
+    oldest = effect->until_ns < oldest->until_ns ? effect : oldest;
+  }
+  if (oldest->fx == fx && now_ns < oldest->until_ns) {
+    return false;
+  }
+  *oldest = (EffectCase){ .fx = fx, .n_crashes = 1U, .until_ns = now_ns + NODE_QUARANTINE_NS };
+  return true;
+}
+
+static bool
+is_apart(const NodeQuarantine* const quarantine, const FxInfo* const fx, const uint64_t now_ns)
+{
+  for (uint32_t e = 0; e < NODE_QUARANTINE_EFFECTS; ++e) {
+    if (quarantine->effects[e].fx == fx && now_ns < quarantine->effects[e].until_ns) {
+      return true;
+    }
+  }
+  return false;
 }
 
 void
@@ -65,5 +103,9 @@ node_quarantine_apply(const NodeQuarantine* const quarantine, const Rack* const 
       marked->is_quarantined = true;
       marked->dry_frames = node_case->latency_frames;
     }
+  }
+  for (uint32_t n = 0; n < rack->n_nodes; ++n) {
+    RackNode* const node = &rack->nodes[n];
+    node->is_apart = !node->is_quarantined && is_apart(quarantine, node->fx, now_ns);
   }
 }

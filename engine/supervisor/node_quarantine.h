@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
    Nodes that crash workers.  A node in quarantine plays its input, delayed by its latency, instead
-   of executing the code of its plugin.
+   of executing the code of its plugin or effect.
+
+   Nodes of one built-in effect run together, on SIMD lanes.  If such a run crashes a worker, it is
+   not known which node did it: the nodes of the effect then run apart (RackNode::is_apart), and the
+   crash counts for the first of them that crashes on its own.
 
    The quarantine is no part of a document: it is written into the copy of a rack that a worker gets
    (RackNode::is_quarantined).  It ends after NODE_QUARANTINE_NS, with the next rack that is sent to
@@ -23,20 +27,34 @@
 /// A node that has crashed a worker.
 typedef struct NodeCase {
   RackUid uid;      ///< RACK_UID_NONE: free
-  const FxInfo* fx; ///< Its effect, a plugin
+  const FxInfo* fx; ///< Its effect
   uint32_t n_crashes;
   uint32_t latency_frames; ///< When it last played; 0: it has not played
   uint64_t changed_ns;     ///< Time of the last crash
   uint64_t until_ns;       ///< End of its quarantine; 0: not in quarantine
 } NodeCase;
 
+#define NODE_QUARANTINE_EFFECTS 8U
+
+/// A built-in effect of which nodes that ran together have crashed a worker.
+typedef struct EffectCase {
+  const FxInfo* fx;   ///< NULL: free
+  uint32_t n_crashes; ///< Of unknown nodes
+  uint64_t until_ns;  ///< Until then its nodes run apart
+} EffectCase;
+
 typedef struct NodeQuarantine {
   NodeCase cases[NODE_QUARANTINE_MAX];
+  EffectCase effects[NODE_QUARANTINE_EFFECTS];
 } NodeQuarantine;
 
 /// The case of a node, which is made if there is none; if there are too many, it replaces the
 /// oldest.
 NodeCase* node_quarantine_case(NodeQuarantine* quarantine, const RackNode* node, uint64_t now_ns);
+
+/// Let the nodes of an effect run apart, because a run of several of them has crashed a worker.
+/// Returns false if they already do.
+bool node_quarantine_part(NodeQuarantine* quarantine, const FxInfo* fx, uint64_t now_ns);
 
 /// Forget the nodes of `before` that `after` has not, or that it makes anew.
 void node_quarantine_follow(NodeQuarantine* quarantine, const Rack* before, const Rack* after);

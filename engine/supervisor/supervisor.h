@@ -21,8 +21,8 @@
    An edit that crashed two workers in a row is refused.  A rack that crashed two workers in a row,
    each within 10 s of its first block, goes into *quarantine*: the previous rack (or the empty one)
    becomes active again, and the supervisor refuses the same rack for 10 minutes.  If the flight
-   recorder names a node that hosts a plugin, only that node goes into quarantine: its input plays
-   instead.  A kill or stop from outside counts against none of them.
+   recorder names a node, only that node goes into quarantine: its input plays instead.  A kill or
+   stop from outside counts against none of them.
    engine/supervisor/CRASHES.md has all rules.
 */
 #ifndef WARPRACK_ENGINE_SUPERVISOR_SUPERVISOR_H

@@ -12,46 +12,62 @@
 // A longer time between two looks means that this thread was suspended.
 #define LOOK_NS (NS_PER_S / 10U)
 
+#define EFFECT_BYTES (SUPERVISOR_NOTE_BYTES / 2U)
+
 // ---- which node ----
 
-/// The node with this uid, if it hosts a plugin. [lock held]
+/// The node with this uid; NULL: the worker has written nonsense. [lock held]
 static const RackNode*
-find_plugin(const Supervisor* const supervisor, const RackUid uid)
+find_node(const Supervisor* const supervisor, const RackUid uid)
 {
   const RackHistory* const history = &supervisor->history;
   const RackNode* node = rack_find_uid(history->active, uid);
   if (!node && history->pending) {
     node = rack_find_uid(history->pending->rack, uid);
   }
-  return node && node->fx->origin ? node : NULL;
+  return node;
 }
 
-/// The call that all threads which execute code of nodes are in, if it is of one node.
+/// True if the code of plugins may have run. [lock held]
+static bool
+has_plugins(const Supervisor* const supervisor)
+{
+  const RackHistory* const history = &supervisor->history;
+  const Rack* const racks[] = { history->active, history->pending ? history->pending->rack : NULL };
+  for (size_t r = 0; r < ARRAY_LEN(racks); ++r) {
+    for (uint32_t n = 0; racks[r] && n < racks[r]->n_nodes; ++n) {
+      if (racks[r]->nodes[n].fx->origin) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+/// The call that all threads which run blocks of nodes are in, if it is of one node.
 static RecorderCall
-only_call(const Child* const child, const bool in_blocks)
+only_run(const Child* const child)
 {
   RecorderCall only = { .phase = RECORDER_NONE };
   for (uint32_t t = 0; t < RECORDER_THREADS; ++t) {
     const RecorderCall call = recorder_read(child->recorder, t);
-    const bool is_one = in_blocks ? call.phase == RECORDER_RUN : call.phase != RECORDER_NONE;
-    if (is_one && only.phase != RECORDER_NONE && only.node != call.node) {
+    const bool is_run = call.phase == RECORDER_RUN;
+    if (is_run && only.phase != RECORDER_NONE && only.node != call.node) {
       return (RecorderCall){ .phase = RECORDER_NONE };
     }
-    only = is_one ? call : only;
+    only = is_run ? call : only;
   }
   return only;
 }
 
-/// The call that ended the process.
+/// The call that ended the process.  Without a handler, for example after _exit(), it may have been
+/// a thread that a plugin has started, and nobody is named.
 static RecorderCall
 crashed_call(const Child* const child)
 {
-  uint32_t thread = 0;
-  if (!recorder_has_crashed(child->recorder, &thread)) {
-    return only_call(child, false); // no handler ran
-  }
-  return thread < RECORDER_THREADS ? recorder_read(child->recorder, thread)
-                                   : (RecorderCall){ .phase = RECORDER_NONE };
+  RecorderCall call;
+  return recorder_has_crashed(child->recorder, &call) ? call
+                                                      : (RecorderCall){ .phase = RECORDER_NONE };
 }
 
 Suspect
@@ -64,7 +80,7 @@ supervisor_find_suspect(const Supervisor* const supervisor, const Child* const c
     call = crashed_call(child);
     break;
   case CAUSE_NO_BLOCKS:
-    call = only_call(child, true);
+    call = only_run(child);
     break;
   case CAUSE_STUCK:
     call = cause->call;
@@ -73,16 +89,38 @@ supervisor_find_suspect(const Supervisor* const supervisor, const Child* const c
     break;
   }
   const bool is_call = call.phase != RECORDER_NONE;
-  return (Suspect){ is_call ? find_plugin(supervisor, call.node) : NULL, call.phase };
+  const RackNode* const node = is_call ? find_node(supervisor, call.node) : NULL;
+  const bool is_crash = cause->kind == CAUSE_CRASH && !cause->from_outside;
+  return (Suspect){ .node = call.is_shared ? NULL : node,
+                    .one_of = call.is_shared ? node : NULL,
+                    .is_unknown = is_crash && !is_call && has_plugins(supervisor),
+                    .phase = call.phase };
+}
+
+/// The words for an effect: "clap com.x", or the name of a built-in one.
+static const char*
+effect_words(const FxInfo* const fx, char words[EFFECT_BYTES])
+{
+  snprintf(words, EFFECT_BYTES, "%s%s%s", fx->origin ? fx->origin->format : "",
+           fx->origin ? " " : "", fx->origin ? fx->origin->id : fx->name);
+  return words;
 }
 
 void
 supervisor_name_suspect(const Suspect* const suspect, char* const text, const size_t n_bytes)
 {
   const size_t n = strlen(text);
-  if (suspect->node) {
-    snprintf(text + n, n_bytes - n, " in %s of %s (%s %s)", recorder_phase_names[suspect->phase],
-             suspect->node->name, suspect->node->fx->origin->format, suspect->node->fx->origin->id);
+  const RackNode* const node = suspect->node ? suspect->node : suspect->one_of;
+  if (node) {
+    char fx[EFFECT_BYTES];
+    snprintf(text + n, n_bytes - n, " in %s of %s (%s)%s", recorder_phase_names[suspect->phase],
+             node->name, effect_words(node->fx, fx),
+             suspect->node      ? ""
+             : node->fx->origin ? " or of another node that has or had the same library"
+                                : " or of another node of this effect");
+  } else if (suspect->is_unknown) {
+    snprintf(text + n, n_bytes - n,
+             " outside of the calls of nodes, perhaps in a thread of a plugin");
   }
 }
 
@@ -90,7 +128,7 @@ bool
 supervisor_is_of_edit(const Supervisor* const supervisor, const Suspect* const suspect)
 {
   const RackHistory* const history = &supervisor->history;
-  const RackUid uid = suspect->node->uid;
+  const RackUid uid = (suspect->node ? suspect->node : suspect->one_of)->uid;
   const RackNode* const before = rack_find_uid(history->active, uid);
   const RackNode* const after =
       history->pending ? rack_find_uid(history->pending->rack, uid) : NULL;
@@ -123,11 +161,18 @@ supervisor_judge_node(Supervisor* const supervisor, const Child* const child,
   }
   node_case->until_ns = now_ns + NODE_QUARANTINE_NS;
   ++supervisor->n_nodes_quarantined;
+  char fx[EFFECT_BYTES];
   snprintf(supervisor->quarantine, sizeof(supervisor->quarantine),
-           "%s: %s %s %s twice in %s; its input plays instead", node->name,
-           node->fx->origin->format, node->fx->origin->id,
+           "%s: %s %s twice in %s; its input plays instead", node->name, effect_words(node->fx, fx),
            cause->kind == CAUSE_CRASH ? "crashed" : "hung", recorder_phase_names[suspect->phase]);
   return true;
+}
+
+bool
+supervisor_part_nodes(Supervisor* const supervisor, const Suspect* const suspect)
+{
+  return suspect->one_of && suspect->phase == RECORDER_RUN &&
+         node_quarantine_part(&supervisor->history.nodes, suspect->one_of->fx, time_now_ns());
 }
 
 // ---- calls that do not return ----
@@ -146,7 +191,8 @@ find_endless(Child* const child, const uint64_t passed_ns)
   for (uint32_t t = 0; t < RECORDER_THREADS; ++t) {
     WatchedCall* const watched = &child->calls[t];
     const RecorderCall call = recorder_read(child->recorder, t);
-    if (call.phase == RECORDER_NONE || !is_same(&call, &watched->call)) {
+    // The runs of built-in effects have no numbers: supervisor_watchdog.c finds one that hangs.
+    if (call.phase == RECORDER_NONE || !call.number || !is_same(&call, &watched->call)) {
       *watched = (WatchedCall){ .call = call };
     } else {
       watched->lasted_ns += passed_ns;
@@ -190,10 +236,10 @@ supervisor_watch_calls(Supervisor* const supervisor, Child* const child, Cause* 
     return true;
   }
   supervisor_lock(supervisor);
-  const bool is_plugin = find_plugin(supervisor, endless->call.node) != NULL;
+  const bool is_node = find_node(supervisor, endless->call.node) != NULL;
   supervisor_unlock(supervisor);
-  if (!is_plugin) {
-    return true; // a built-in effect that reads a long file
+  if (!is_node) {
+    return true;
   }
   if (process_is_stopped(child->process)) {
     return supervisor_is_lost(cause, "stopped from outside", true);

@@ -204,7 +204,9 @@ typedef struct Cause {
 
 /// A node whose code caused a loss, of the active or the pending rack.
 typedef struct Suspect {
-  const RackNode* node; ///< NULL: not known
+  const RackNode* node;   ///< NULL: not known
+  const RackNode* one_of; ///< If not known: one of several nodes that may have caused it, or NULL
+  bool is_unknown;        ///< A crash of a rack with plugins, in the call of no node
   RecorderPhase phase;
 } Suspect;
 
@@ -230,9 +232,14 @@ supervisor_find_suspect(const Supervisor* supervisor, const Child* child, const 
 /// Append the suspect to a text about a loss: " in run of comp (clap com.x)".
 void supervisor_name_suspect(const Suspect* suspect, char* text, size_t n_bytes);
 
-/// True if a suspect is the fault of the pending edit, which adds the node or makes it anew.
-/// [lock held]
+/// True if a suspect, which has a node or one of several, is the fault of the pending edit, which
+/// adds the node or makes it anew. [lock held]
 bool supervisor_is_of_edit(const Supervisor* supervisor, const Suspect* suspect);
+
+/// If nodes of one effect ran together, and one of them caused a loss, let them run apart from the
+/// next worker on.  Returns false if the suspect is none of such nodes, or if they already do.
+/// [lock held]
+bool supervisor_part_nodes(Supervisor* supervisor, const Suspect* suspect);
 
 /// Record a loss that a node caused.  Returns true if the node is in quarantine now.  `has_stood`:
 /// as crash_policy_node_loss(). [lock held]

@@ -114,12 +114,17 @@ judge(Supervisor* const supervisor, const Child* const child, const Loss* const 
 {
   RackHistoryEdit* const edit = supervisor->history.pending;
   const uint64_t now_ns = time_now_ns();
+  const bool has_name = suspect->node || (suspect->one_of && suspect->phase == RECORDER_RUN);
   const bool is_of_edit =
-      loss->had_edit && (!suspect->node || supervisor_is_of_edit(supervisor, suspect));
+      loss->had_edit && (!has_name || supervisor_is_of_edit(supervisor, suspect));
   const bool has_stood = crash_policy_has_stood(&supervisor->policy, now_ns);
   if (suspect->node && !is_of_edit && !loss->from_outside) {
     crash_policy_stopped_to_play(&supervisor->policy);
     return supervisor_judge_node(supervisor, child, suspect, cause, has_stood);
+  }
+  if (!is_of_edit && !loss->from_outside && supervisor_part_nodes(supervisor, suspect)) {
+    crash_policy_stopped_to_play(&supervisor->policy);
+    return false;
   }
   const Verdict verdict =
       crash_policy_loss(&supervisor->policy, loss, loss->had_edit ? &edit->losses : NULL, now_ns);

@@ -11,24 +11,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WIRE_VERSION 7U
+#define WIRE_VERSION 8U
 
-/// A quarantine as a number: 0, or 1 and the frames.
+#define APART (2U + WIRE_MAX_LATENCY) // RackNode::is_apart
+
+/// What a crash means for a node, as a number: 0; 1 and the frames of a quarantine; or APART.
 static uint32_t
 quarantine_number(const RackNode* const node)
 {
-  return node->is_quarantined ? 1U + node->dry_frames : 0U;
+  return node->is_quarantined ? 1U + node->dry_frames : node->is_apart ? APART : 0U;
 }
 
 static void
 set_quarantines(Coder* const coder, const Rack* const rack, const uint32_t* const numbers)
 {
   for (uint32_t n = 0; n < rack->n_nodes; ++n) {
-    if (numbers[n] > 1U + WIRE_MAX_LATENCY) {
+    if (numbers[n] > APART) {
       coder_fail(coder, STATUS_BAD_ARG, "a quarantine of %u", numbers[n]);
     }
-    rack->nodes[n].is_quarantined = numbers[n] != 0U;
-    rack->nodes[n].dry_frames = numbers[n] ? numbers[n] - 1U : 0U;
+    const bool is_quarantined = numbers[n] != 0U && numbers[n] < APART;
+    rack->nodes[n].is_quarantined = is_quarantined;
+    rack->nodes[n].dry_frames = is_quarantined ? numbers[n] - 1U : 0U;
+    rack->nodes[n].is_apart = numbers[n] == APART;
   }
 }
 
@@ -55,7 +59,7 @@ write_rack(Coder* const coder, const Rack* const rack)
   }
   for (uint32_t n = 0; n < n_nodes; ++n) {
     uint32_t number = quarantine_number(&rack->nodes[n]);
-    coder_u32(coder, &number, 0U, 1U + WIRE_MAX_LATENCY, "quarantine");
+    coder_u32(coder, &number, 0U, APART, "quarantine");
   }
   coder_u32(coder, &n_text, 0U, RACK_MAX_TEXT, "length of the document");
   coder_bytes(coder, text, n_text);

@@ -57,7 +57,8 @@ describe(const PlanRequest* const request, const Plan* const plan, PlacementNode
     const Node* const node = plan->nodes[n].node;
     const bool leaves_choice = request->rack->nodes[n].backend == RACK_BACKEND_AUTO;
     nodes[n] = (PlacementNode){
-      .effect = node->fx->origin ? PLACEMENT_PLUGIN : effect_index(node->fx),
+      .effect =
+          node->fx->origin || node->is_quarantined ? PLACEMENT_PLUGIN : effect_index(node->fx),
       .rank = plan->nodes[n].rank,
       .n_channels = node->n_in > node->n_out ? node->n_in : node->n_out,
       .n_taps = takes_file(node->fx) ? node->shape.tail_frames : 0U, // the response's length

@@ -3,6 +3,8 @@
 
 #include "clap_library.h"
 
+#include "engine/base/recorder.h"
+
 #include <clap/entry.h>
 
 #include <dlfcn.h>
@@ -33,6 +35,7 @@ find_entry(const char* const path, const clap_plugin_entry_t** const entry, Erro
     return error_set(error, STATUS_FILE, "%s is made for CLAP %u.%u, a draft of CLAP 1", path,
                      found->clap_version.major, found->clap_version.minor);
   }
+  recorder_add_code(found);
   *entry = found;
   return STATUS_OK;
 }

@@ -3,6 +3,8 @@
 
 #include "ladspa_library.h"
 
+#include "engine/base/recorder.h"
+
 #include <dlfcn.h>
 #include <string.h>
 
@@ -21,6 +23,7 @@ ladspa_library_open(const char* const path, LADSPA_Descriptor_Function* const li
     return error_set(error, STATUS_FILE, "%s is no LADSPA library: it has no ladspa_descriptor()",
                      path);
   }
+  recorder_add_code(address);
   memcpy(list, &address, sizeof(address));
   return STATUS_OK;
 }

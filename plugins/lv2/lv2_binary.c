@@ -4,6 +4,8 @@
 
 #include "lv2_binary.h"
 
+#include "engine/base/recorder.h"
+
 #include <dlfcn.h>
 #include <string.h>
 
@@ -42,9 +44,11 @@ binary_open(Lv2Binary* const binary, const Plugin* const plugin, const char* con
     return error_set(error, STATUS_FILE, "lv2 %s cannot be loaded: %s", plugin->origin.id,
                      dlerror());
   }
-  *binary = (Lv2Binary){ .descriptor = find_in_binary(library, plugin->origin.id) };
   LV2_Lib_Descriptor_Function entry = NULL;
   *(void**)&entry = dlsym(library, "lv2_lib_descriptor");
+  void* const plain_entry = dlsym(library, "lv2_descriptor");
+  recorder_add_code(plain_entry ? plain_entry : *(void**)&entry);
+  *binary = (Lv2Binary){ .descriptor = find_in_binary(library, plugin->origin.id) };
   if (!binary->descriptor && entry) {
     binary->list = entry(folder, features);
     binary->descriptor = find_in_list(binary->list, plugin->origin.id);

@@ -201,6 +201,25 @@ def crashing_rack():
         assert "bad" not in str(server.osc.ask("/rack/get"))
 
 
+def crashing_effect():
+    """D1: a built-in effect crashes two workers in the run of a node.  The node plays its input, and the rest of the
+    rack plays on: also where the node runs together with others of its effect, which the first crash parts."""
+    for chain in ("bad: highpass 10", "(a: highpass 10 + bad: highpass 20 + b: highpass 10) | gain -9.5dB"):
+        with playing() as server:
+            assert server.command(server.process.pid, "inherit worker:worker.crash-runs@20+=bad") == "done"
+            server.arm("worker.crash-runs@20+=bad")
+            server.osc.do("/rack/chain", f"{RACK} | {chain}")
+            status = server.wait_for(lambda now: now["nodes_quarantined"] or now["quarantined"], limit_s=60.0)
+            print(f"  {status['quarantine_note']}")
+            effect = chain.split("bad: ")[1].split()[0]
+            assert status["quarantine_note"] == f"bad: {effect} crashed twice in run; its input plays instead", status
+            server.wait_until_wet(n_blocks=HALF_A_SECOND)
+            status = server.status()
+            assert (status["nodes_quarantined"], status["quarantined"]) == (1, 0), status
+            nodes = server.osc.ask("/server/nodes")[1][0].splitlines()
+            assert [node.split()[0] for node in nodes if "quarantine" in node] == ["bad"], nodes
+
+
 # ---- the GPU: OpenCL with PoCL ----
 
 
@@ -446,12 +465,12 @@ def paged_out():
     assert not faults.get(()), faults
 
 
-WORKER = [worker_lost, worker_late, worker_nan, too_heavy, worker_gone_for_long, crashing_edit, overtaken_edits, crashing_rack]
+WORKER = [worker_lost, worker_late, worker_nan, too_heavy, worker_gone_for_long, crashing_edit, overtaken_edits, crashing_rack, crashing_effect]
 GPU = [no_gpu, gpu_refused, gpu_hang, gpu_left, gpu_lost, gpu_late, cold_caches]
 SYSTEM = [file_errors, full_disk, clock_jumps, suspended, paged_out]
 # These rows mostly wait, and none waits for late blocks.  The others run alone.
 SIDE_BY_SIDE = [gpu_left, worker_lost, suspended, worker_gone_for_long, gpu_refused, gpu_hang, crashing_rack]
-SIDE_BY_SIDE += [overtaken_edits, crashing_edit, no_gpu]
+SIDE_BY_SIDE += [overtaken_edits, crashing_edit, crashing_effect, no_gpu]
 
 
 def attempt(row, is_last):

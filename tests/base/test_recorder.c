@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The flight recorder names the node that a process was in, whatever ended it; the reader accepts
-// no invalid word; calls nest; a thread that ends makes room for another one.
+// The flight recorder names the node that a process was in, whatever ended it; in a thread without
+// calls, by the code on its stack; the reader accepts no invalid word; calls nest; a thread that
+// ends makes room for another one.
 
 #include "engine/base/recorder.h"
 #include "tests/support/scoped.h"
@@ -104,11 +105,14 @@ TEST(invalid_words_are_no_calls)
     *first = invalid[i];
     expect_call(recorder, 0, RECORDER_NONE);
   }
-  uint32_t thread = 0;
-  ck_assert(!recorder_has_crashed(recorder, &thread));
-  words[0] = UINT64_MAX;
-  ck_assert(recorder_has_crashed(recorder, &thread));
-  ck_assert_uint_eq(thread, RECORDER_THREADS);
+  RecorderCall call;
+  ck_assert(!recorder_has_crashed(recorder, &call));
+  for (size_t i = 0; i < ARRAY_LEN(invalid); ++i) {
+    words[0] = UINT64_MAX;
+    words[1] = invalid[i];
+    ck_assert(recorder_has_crashed(recorder, &call));
+    ck_assert_uint_eq(call.phase, RECORDER_NONE);
+  }
   munmap(words, LINE_BYTES * 2U);
   recorder_free(recorder);
 }
@@ -163,18 +167,34 @@ static const struct {
   { leave, 0 },
 };
 
-/// `context`: index of an end.
+/// Where the code of the thread that ends the process comes from.
+typedef enum Origin {
+  IN_A_CALL,  ///< The thread is in a call
+  OF_ONE,     ///< It has no call; its library belongs to one node
+  OF_SEVERAL, ///< ... to two nodes
+  OF_NONE,    ///< ... to no node
+} Origin;
+
+typedef struct Ending {
+  Origin origin;
+  int end; ///< Index
+} Ending;
+
+/// `context`: an Ending.
 static void*
 crash(void* const context)
 {
-  (void)recorder_enter(44, RECORDER_RUN);
-  ends[*(const int*)context].end();
+  const Ending* const ending = context;
+  if (ending->origin == IN_A_CALL) {
+    (void)recorder_enter(44, RECORDER_RUN);
+  }
+  ends[ending->end].end();
   return NULL;
 }
 
-/// A process with two threads in calls, of which the second one ends it.
+/// A process with two threads, of which the first is in a call, and the second one ends it.
 static void
-run_and_end(const Recorder* const recorder, int end)
+run_and_end(const Recorder* const recorder, Ending ending)
 {
   Error error;
   pthread_t thread;
@@ -183,27 +203,102 @@ run_and_end(const Recorder* const recorder, int end)
   }
   prctl(PR_SET_DUMPABLE, 0);
   if (!recorder_attach(recorder_fd(recorder), &error)) {
+    for (uint32_t n = 0; n < (ending.origin == OF_ONE       ? 1U
+                              : ending.origin == OF_SEVERAL ? 2U
+                                                            : 0U);
+         ++n) {
+      const uint64_t before = recorder_enter(50U + n, RECORDER_INSTANTIATE);
+      recorder_add_code(ends); // this program is the library
+      recorder_add_code(ends);
+      recorder_leave(before);
+    }
     (void)recorder_enter(43, RECORDER_RUN);
-    pthread_create(&thread, NULL, crash, &end);
+    pthread_create(&thread, NULL, crash, &ending);
     pthread_join(thread, NULL);
   }
   _exit(99);
 }
 
-TEST_ROWS(the_thread_that_ends_the_process_is_named, ends)
+/// The call that the handler stores for an ending; `*has_crashed`: it has run.
+static RecorderCall
+end_of(const Ending ending, bool* const has_crashed)
 {
   Recorder* const recorder = new_recorder();
   const pid_t child = fork();
   if (child == 0) {
-    run_and_end(recorder, row);
+    run_and_end(recorder, ending);
   }
   int status = 0;
   ck_assert_int_eq(waitpid(child, &status, 0), child);
-  ck_assert_int_eq(WIFSIGNALED(status) ? WTERMSIG(status) : 0, ends[row].signal); // as without it
-  uint32_t thread = 0;
-  ck_assert(recorder_has_crashed(recorder, &thread));
-  ck_assert_uint_lt(thread, RECORDER_THREADS);
-  ck_assert_uint_eq(recorder_read(recorder, thread).node, 44U);
+  const int expected = ends[ending.end].signal; // as without a recorder
+  ck_assert_int_eq(WIFSIGNALED(status) ? WTERMSIG(status) : 0, expected);
+  RecorderCall call;
+  *has_crashed = recorder_has_crashed(recorder, &call);
+  recorder_free(recorder);
+  return call;
+}
+
+TEST_ROWS(the_thread_that_ends_the_process_is_named, ends)
+{
+  bool has_crashed = false;
+  const RecorderCall call = end_of((Ending){ IN_A_CALL, row }, &has_crashed);
+  ck_assert(has_crashed);
+  ck_assert_uint_eq(call.node, 44U);
+  ck_assert_uint_eq(call.phase, RECORDER_RUN);
+  ck_assert(!call.is_shared);
+}
+
+TEST_ROWS(a_thread_without_calls_is_named_by_its_library, ends)
+{
+  bool has_crashed = false;
+  const RecorderCall call = end_of((Ending){ OF_ONE, row }, &has_crashed);
+  ck_assert(has_crashed);
+  ck_assert_uint_eq(call.node, 50U);
+  ck_assert_uint_eq(call.phase, RECORDER_THREAD);
+  ck_assert(!call.is_shared);
+}
+
+TEST_ROWS(a_library_of_two_nodes_names_none_of_them, ends)
+{
+  bool has_crashed = false;
+  const RecorderCall call = end_of((Ending){ OF_SEVERAL, row }, &has_crashed);
+  ck_assert(has_crashed);
+  ck_assert_uint_eq(call.phase, RECORDER_THREAD);
+  ck_assert(call.is_shared);
+}
+
+TEST_ROWS(code_of_no_node_names_nobody, ends)
+{
+  bool has_crashed = false;
+  const RecorderCall call = end_of((Ending){ OF_NONE, row }, &has_crashed);
+  ck_assert(has_crashed == (ends[row].signal != 0)); // an exit outside of calls is no crash
+  ck_assert_uint_eq(call.phase, RECORDER_NONE);
+}
+
+TEST(a_signal_from_another_process_names_nobody)
+{
+  Recorder* const recorder = new_recorder();
+  const pid_t child = fork();
+  if (child == 0) {
+    Error error;
+    signal(SIGSEGV, SIG_DFL);
+    prctl(PR_SET_DUMPABLE, 0);
+    if (!recorder_attach(recorder_fd(recorder), &error)) {
+      (void)recorder_enter(43, RECORDER_RUN);
+      pause();
+    }
+    _exit(99);
+  }
+  while (recorder_read(recorder, 0).node != 43U) {
+    usleep(1000);
+  }
+  kill(child, SIGSEGV);
+  int status = 0;
+  ck_assert_int_eq(waitpid(child, &status, 0), child);
+  ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+  RecorderCall call;
+  ck_assert(recorder_has_crashed(recorder, &call));
+  ck_assert_uint_eq(call.phase, RECORDER_NONE);
   recorder_free(recorder);
 }
 
@@ -218,8 +313,8 @@ TEST(a_child_of_the_process_is_not_it)
   }
   int status = 0;
   ck_assert_int_eq(waitpid(child, &status, 0), child);
-  uint32_t thread = 0;
-  ck_assert(!recorder_has_crashed(recorder, &thread));
+  RecorderCall call;
+  ck_assert(!recorder_has_crashed(recorder, &call));
   recorder_free(recorder);
 }
 

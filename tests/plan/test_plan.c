@@ -200,6 +200,53 @@ TEST(inserting_and_removing_latency_in_one_path_does_not_click)
   ck_assert_double_le(max_second_difference(out, 90U * BLOCK), 1.5 * steady);
 }
 
+static uint32_t
+n_batches(const Plan* const plan)
+{
+  uint32_t n = 0;
+  for (uint32_t step = 0; step < plan->n_steps; ++step) {
+    n += plan->steps[step].kind == STEP_BATCH;
+  }
+  return n;
+}
+
+TEST(nodes_that_run_apart_are_batches_of_their_own)
+{
+  SCOPED(rack_rig_free) RackRig rig;
+  begin(&rig);
+  ck_assert_uint_eq(n_batches(change_to(&rig, "a: gain + (g: gain + h: gain)")), 1U);
+  const Node* const node = rig.player.plan->nodes[1].node;
+  for (uint32_t n = 0; n < rig.rack->n_nodes; ++n) {
+    rig.rack->nodes[n].is_apart = true;
+  }
+  ck_assert_uint_eq(n_batches(plan_again(&rig)), 3U);
+  ck_assert_ptr_eq(rig.player.plan->nodes[1].node, node); // it keeps its state
+  for (uint32_t n = 0; n < rig.rack->n_nodes; ++n) {
+    rig.rack->nodes[n].is_apart = false;
+  }
+  ck_assert_uint_eq(n_batches(plan_again(&rig)), 1U);
+}
+
+TEST(a_built_in_node_in_quarantine_plays_its_input_with_its_latency)
+{
+  SCOPED(rack_rig_free) RackRig rig;
+  begin(&rig);
+  Rack* const rack = late_rack_of("late: gain");
+  rack->nodes[0].values[POISON] = (RackValue){ .kind = VALUE_NUMBER, .number = 1.0 };
+  rack->nodes[0].is_quarantined = true;
+  rack->nodes[0].backend = RACK_BACKEND_GPU; // there is none
+  OK(rack_rig_plan(&rig, rack, &error));
+  ck_assert_uint_eq(rig.player.plan->latency_frames, LATE);
+  signal_noise(in, FRAMES, 5);
+  play(&rig, in, out, FRAMES);
+  for (size_t i = 0; i < FRAMES; ++i) {
+    ck_assert(out[i] == (i < LATE ? 0.0F : in[i - LATE]));
+  }
+  rig.rack->nodes[0].is_quarantined = false;
+  rig.rack->nodes[0].backend = RACK_BACKEND_AUTO;
+  ck_assert_ptr_eq(plan_again(&rig)->nodes[0].node->fx, &late_fx);
+}
+
 TEST(a_removed_node_sounds_until_its_tail_has_ended)
 {
   SCOPED(rack_rig_free) RackRig rig;

@@ -129,4 +129,65 @@ TEST(the_oldest_case_is_replaced)
   rack_history_clear(&history);
 }
 
+/// The names of the nodes of the active rack that run apart when a worker gets it.
+static const char*
+apart(const RackHistory* const history, const uint64_t now_ns)
+{
+  static char names[256];
+  SCOPED_RACK Rack* const copy = rack_history_for_worker(history, history->active, now_ns);
+  names[0] = '\0';
+  for (uint32_t n = 0; n < copy->n_nodes; ++n) {
+    const size_t used = strlen(names);
+    if (copy->nodes[n].is_apart) {
+      snprintf(names + used, sizeof(names) - used, "%s%s", used ? " " : "", copy->nodes[n].name);
+    }
+  }
+  return names;
+}
+
+TEST(nodes_of_an_effect_that_crashed_together_run_apart_for_a_while)
+{
+  RackHistory history = history_of(document);
+  const FxInfo* const gain = fx_find("gain");
+  ck_assert_str_eq(apart(&history, NOW_NS), "");
+  ck_assert(node_quarantine_part(&history.nodes, gain, NOW_NS));
+  ck_assert_str_eq(apart(&history, NOW_NS), "a c");
+  ck_assert(!node_quarantine_part(&history.nodes, gain, NOW_NS)); // that has not helped
+  ck_assert_str_eq(apart(&history, NOW_NS + NODE_QUARANTINE_NS - 1U), "a c");
+  ck_assert_str_eq(apart(&history, NOW_NS + NODE_QUARANTINE_NS), "");
+  ck_assert(node_quarantine_part(&history.nodes, gain, NOW_NS + NODE_QUARANTINE_NS));
+  rack_history_clear(&history);
+}
+
+TEST(the_crash_of_several_nodes_counts_for_the_first_that_crashes_alone)
+{
+  RackHistory history = history_of(document);
+  ck_assert(node_quarantine_part(&history.nodes, fx_find("gain"), NOW_NS));
+  const RackNode* const convolver = rack_find(history.active, "b");
+  ck_assert_uint_eq(node_quarantine_case(&history.nodes, convolver, NOW_NS)->n_crashes, 0U);
+  const RackNode* const second = rack_find(history.active, "c");
+  ck_assert_uint_eq(node_quarantine_case(&history.nodes, second, NOW_NS)->n_crashes, 1U);
+  const RackNode* const first = rack_find(history.active, "a");
+  ck_assert_uint_eq(node_quarantine_case(&history.nodes, first, NOW_NS)->n_crashes, 0U);
+  put_into_quarantine(&history, "c", 0);
+  ck_assert_str_eq(quarantined(&history, history.active, NOW_NS), "c:0");
+  ck_assert_str_eq(apart(&history, NOW_NS), "a");
+  rack_history_clear(&history);
+}
+
+TEST(the_effect_whose_time_ends_first_is_replaced)
+{
+  RackHistory history = history_of(document);
+  uint32_t n_effects = 0;
+  const FxInfo* const* const effects = fx_table(&n_effects);
+  ck_assert(node_quarantine_part(&history.nodes, fx_find("gain"), NOW_NS));
+  for (uint32_t e = 0; e < NODE_QUARANTINE_EFFECTS; ++e) {
+    ck_assert_ptr_ne(effects[e], fx_find("gain"));
+    ck_assert_int_eq(apart(&history, NOW_NS)[0], 'a');
+    ck_assert(node_quarantine_part(&history.nodes, effects[e], NOW_NS + 1U));
+  }
+  ck_assert_str_eq(apart(&history, NOW_NS), "b"); // the convolver, but no longer the gains
+  rack_history_clear(&history);
+}
+
 SUITE_MAIN("node_quarantine")

@@ -50,6 +50,7 @@ sample_rack(void)
   }
   rack->nodes[1].is_quarantined = true;
   rack->nodes[1].dry_frames = WIRE_MAX_LATENCY;
+  rack->nodes[0].is_apart = true;
   return rack;
 }
 
@@ -182,7 +183,7 @@ nodes_equal(const RackNode* const a, const RackNode* const b)
 {
   bool equal = a->uid == b->uid && !strcmp(a->name, b->name) && a->fx == b->fx &&
                a->backend == b->backend && a->is_quarantined == b->is_quarantined &&
-               a->dry_frames == b->dry_frames;
+               a->dry_frames == b->dry_frames && a->is_apart == b->is_apart;
   for (uint32_t p = 0; equal && p < a->fx->n_params; ++p) {
     const RackValue* const v = &a->values[p];
     const RackValue* const w = &b->values[p];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
   Plugins that break the rules.  Each copies its input to its output.  `segv_run` and its kind end
-  or stop the process in the phase of their label; the others break one rule in run().  The control
-  "After" is the number of blocks before that; with a negative number it never happens.
+  or stop the process in the phase of their label, `segv_thread` and its kind in a thread of the
+  plugin, while other code runs; the others break one rule in run().  The control "After" is the number of blocks before that; with a negative number it never happens.
 
   The environment variable WARPRACK_FIXTURE makes the library itself fail: "hang_constructor" when
   it is loaded, "exit_descriptor" when its plugins are listed.
@@ -28,7 +28,8 @@
 
 #define N_THREADS    64U
 #define MEMORY_BYTES ((size_t)2U << 30U)
-#define CHILD_S      2U // a forked child ends by itself
+#define CHILD_S      2U    // a forked child ends by itself
+#define LATER_US     5000U // until a thread ends the process: no thread is in run() any more
 
 enum { INPUT, OUTPUT, AFTER };
 
@@ -54,6 +55,29 @@ end_exit(void)
 }
 
 static void
+end_exit_at_once(void)
+{
+  _exit(0);
+}
+
+/// Use the stack up.
+static int
+end_overflow_from(const volatile char* const before)
+{
+  volatile char frame[4096];
+  frame[0] = *before;
+  return frame[0] ? 1 : end_overflow_from(frame) + *before;
+}
+
+static void
+end_overflow(void)
+{
+  const volatile char first = 0;
+  static volatile int depth;
+  depth = depth + end_overflow_from(&first);
+}
+
+static void
 end_hang(void)
 {
   static volatile bool is_endless = true;
@@ -69,10 +93,9 @@ end_in(const char* const phase, const char* const label)
     const char* name;
     void (*end)(void);
   } ends[] = {
-    { "segv_", end_segv },
-    { "abort_", abort },
-    { "exit_", end_exit },
-    { "hang_", end_hang },
+    { "segv_", end_segv }, { "abort_", abort },
+    { "exit_", end_exit }, { "exit_at_once_", end_exit_at_once },
+    { "hang_", end_hang }, { "overflow_", end_overflow },
   };
   for (size_t e = 0; label && e < ARRAY_LEN(ends); ++e) {
     const size_t n = strlen(ends[e].name);
@@ -231,6 +254,26 @@ start_threads(const FixtureCall* const call)
   }
 }
 
+static void*
+end_thread(void* const label)
+{
+  usleep(LATER_US);
+  end_in("thread", label);
+  return NULL;
+}
+
+/// Let a thread of the plugin end the process if the label says so.
+static void
+end_in_thread(const char* const label)
+{
+  const char* const phase = strrchr(label, '_');
+  pthread_t thread;
+  if (phase && !strcmp(phase, "_thread") &&
+      !pthread_create(&thread, NULL, end_thread, (void*)(uintptr_t)label)) {
+    pthread_detach(thread);
+  }
+}
+
 static void
 take_memory(const FixtureCall* const call)
 {
@@ -291,6 +334,9 @@ run(const Fixture* const fixture, const FixtureCall* const call)
   if (is_due) {
     end_in("run", fixture->label);
   }
+  if (is_first) {
+    end_in_thread(fixture->label);
+  }
   for (size_t r = 0; r < ARRAY_LEN(rules); ++r) {
     if (!strcmp(fixture->label, rules[r].label) && is_due && (is_first || !rules[r].is_once)) {
       rules[r].break_rule(call);
@@ -310,6 +356,13 @@ const Fixture fixtures[] = {
   ENDS("activate"),
   ENDS("run"),
   ENDS("cleanup"),
+  FIXTURE("segv_thread"),
+  FIXTURE("abort_thread"),
+  FIXTURE("exit_thread"),
+  FIXTURE("exit_at_once_thread"),
+  FIXTURE("overflow_thread"),
+  FIXTURE("exit_at_once_run"),
+  FIXTURE("overflow_run"),
   FIXTURE("allocates"),
   FIXTURE("changes_folder"),
   FIXTURE("changes_handler"),

@@ -174,7 +174,7 @@ device_coefficient(const uint32_t* const words, const uint32_t n_tiles, const ui
 
 TEST(a_device_finds_each_coefficient_in_its_words)
 {
-  enum { MOST_ROWS = 17, COLUMNS = 3 };
+  enum { MOST_ROWS = 17, COLUMNS = 6 };
   for (uint32_t n_rows = 1; n_rows <= MOST_ROWS; ++n_rows) {
     float samples[MOST_ROWS * COLUMNS];
     // The second column is 0 in the first tile.

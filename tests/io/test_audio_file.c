@@ -73,6 +73,26 @@ TEST(a_loaded_file_is_planar_and_exact)
   audio_file_free(NULL, file);
 }
 
+/// The reader delivers 65,536 frames at a time: each piece has its place in every channel.
+TEST(a_file_of_several_reads_is_planar_and_exact)
+{
+  enum { LONG = 150001 };
+  static float ramps[2][LONG];
+  for (unsigned i = 0; i < LONG; ++i) {
+    ramps[0][i] = (float)i / LONG;
+    ramps[1][i] = -ramps[0][i];
+  }
+  static const float* const both[] = { ramps[0], ramps[1] };
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
+  scratch_write_wav(&scratch, "long.wav", both, 2, LONG, 44100);
+  FxFile* const file = load(scratch_path(&scratch, "long.wav"), 44100.0);
+  ck_assert_uint_eq(file->n_frames, LONG);
+  for (unsigned c = 0; c < 2U; ++c) {
+    ck_assert_mem_eq(file->samples + (size_t)c * LONG, ramps[c], sizeof(ramps[c]));
+  }
+  audio_file_free(NULL, file);
+}
+
 // The frequency response at f: sum h[n] e^(-j 2 pi f n / rate).
 static double
 magnitude(const float* const h, const uint64_t n, const double f, const double rate_hz)

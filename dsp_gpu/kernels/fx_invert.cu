@@ -7,8 +7,6 @@
 #define PARAM_ON          0
 #define PARAM_RAMP_FRAMES 1
 
-#define STATE_RAMP 1
-
 // Data: one bit for each channel of the list, 32 in a word.
 
 KERNEL
@@ -20,15 +18,5 @@ fx_invert(STAGE_ARGS)
   const u32 channel = unit_word(stage, unit, UNIT_CHANNEL);
   const u32 listed = BITS_OF_F32(unit_data(stage, unit)[channel / 32]) >> channel % 32 & 1U;
   const f32 target = unit_param(stage, unit, PARAM_ON) && listed ? -1.0f : 1.0f;
-  const u32 ramp_frames = unit_param(stage, unit, PARAM_RAMP_FRAMES);
-  Ramp ramp = unit_ramp(stage, unit, STATE_RAMP, target, ramp_frames);
-  const u32 is_bad = unit_scale(stage, unit, 0, 0, ramp);
-  BARRIER(); // all threads have read the state
-  if (LOCAL_ID == 0 && stage.n_frames > 0) {
-    GLOBAL f32* const state = unit_state(stage, unit);
-    ramp_skip(&ramp, stage.n_frames);
-    ramp_store(state + STATE_RAMP, ramp);
-    state[0] = 1.0f;
-  }
-  unit_end(stage, unit, is_bad, flag);
+  unit_play_gains(stage, unit, &target, 1, unit_param(stage, unit, PARAM_RAMP_FRAMES), flag);
 }

@@ -336,4 +336,29 @@ unit_scale(const Stage stage, const u32 unit, const u32 from, const u32 to, cons
   return is_bad;
 }
 
+// Play a unit whose output k is its input k, or its only input, times the k-th gain.  The ramps of
+// the gains follow word 0 of the state.  `flag` as for unit_end().
+DEVICE void
+unit_play_gains(const Stage stage, const u32 unit, const f32* const targets, const u32 n_gains,
+                const u32 ramp_frames, LOCAL_POINTER u32* const flag)
+{
+  Ramp ramps[2];
+  const u32 has_each = unit_word(stage, unit, UNIT_N_IN) == n_gains;
+  u32 is_bad = 0;
+  for (u32 k = 0; k < n_gains; ++k) {
+    ramps[k] = unit_ramp(stage, unit, 1 + k * RAMP_WORDS, targets[k], ramp_frames);
+    is_bad |= unit_scale(stage, unit, has_each ? k : 0, k, ramps[k]);
+  }
+  BARRIER(); // all threads have read the state
+  if (LOCAL_ID == 0 && stage.n_frames > 0) {
+    GLOBAL f32* const state = unit_state(stage, unit);
+    for (u32 k = 0; k < n_gains; ++k) {
+      ramp_skip(&ramps[k], stage.n_frames);
+      ramp_store(state + 1 + k * RAMP_WORDS, ramps[k]);
+    }
+    state[0] = 1.0f;
+  }
+  unit_end(stage, unit, is_bad, flag);
+}
+
 #endif

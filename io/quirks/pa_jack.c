@@ -57,12 +57,13 @@ jack_deactivate(jack_client_t* const client)
   return 0;
 }
 
+// ---- ports ----
+
 BEFORE_LIBJACK int
 jack_port_unregister(jack_client_t* const client, jack_port_t* const port)
 {
-  int (*libjacks)(jack_client_t*, jack_port_t*) = NULL;
-  *(void**)&libjacks = dlsym(RTLD_NEXT, "jack_port_unregister");
-  libjacks(client, port);
+  (void)client;
+  (void)port;
   return 0;
 }
 

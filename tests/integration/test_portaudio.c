@@ -12,6 +12,7 @@
 #include <dlfcn.h>
 #include <portaudio.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +30,20 @@ const PaStreamInfo*
 __wrap_Pa_GetStreamInfo(PaStream* const stream)
 {
   return has_no_info ? NULL : __real_Pa_GetStreamInfo(stream);
+}
+
+void* __real_dlsym(void* handle, const char* name);
+void* __wrap_dlsym(void* handle, const char* name);
+
+static atomic_bool unregisters; // libjack's jack_port_unregister() was looked up, to call it
+
+void*
+__wrap_dlsym(void* const handle, const char* const name)
+{
+  if (!strcmp(name, "jack_port_unregister")) {
+    atomic_store(&unregisters, true);
+  }
+  return __real_dlsym(handle, name);
 }
 
 static Io*
@@ -92,6 +107,7 @@ TEST(blocks_have_the_length_that_was_asked_for)
     ck_assert_int_eq(io_close(io), STATUS_OK);
     ck_assert_uint_eq(fake.frames, fake.periods * blocks[b]);
   }
+  ck_assert(!atomic_load(&unregisters)); // would race with libjack's notification thread
 }
 
 TEST(alsa_without_a_configuration_is_no_reason_to_end)

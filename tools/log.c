@@ -16,6 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define STARVED_WAITS 10U // waits at the close for a thread that does not run
+
 typedef struct Line {
   char* text;
   LogForm form;
@@ -42,6 +44,7 @@ struct Log {
   uint32_t first, n_lines;
   LogCounts counts;
   bool is_closing;
+  bool is_writing; ///< The thread is in write(), perhaps for ever
 };
 
 // ---- the queue [lock held] ----
@@ -170,9 +173,11 @@ log_run(void* const context)
   Line line;
   pthread_mutex_lock(&log->lock);
   while (take_line(log, &line)) {
+    log->is_writing = true;
     pthread_mutex_unlock(&log->lock);
     const bool done = write_line(log, &line);
     pthread_mutex_lock(&log->lock);
+    log->is_writing = false;
     log->counts.written += done;
     log->counts.dropped += !done;
     free(line.text);
@@ -228,6 +233,15 @@ log_open(const int out_fd, const int err_fd, Log** const out, Error* const error
   return STATUS_OK;
 }
 
+static bool
+is_writing(Log* const log)
+{
+  pthread_mutex_lock(&log->lock);
+  const bool writes = log->is_writing;
+  pthread_mutex_unlock(&log->lock);
+  return writes;
+}
+
 bool
 log_close(Log* const log, const uint32_t timeout_ms)
 {
@@ -238,9 +252,11 @@ log_close(Log* const log, const uint32_t timeout_ms)
   log->is_closing = true;
   pthread_cond_signal(&log->changed);
   pthread_mutex_unlock(&log->lock);
-  if (!async_call_wait(log->writer, timeout_ms)) { // the thread hangs in write()
-    async_call_abandon(log->writer, log_free);
-    return false;
+  for (uint32_t n = 1; !async_call_wait(log->writer, timeout_ms); ++n) {
+    if (n == STARVED_WAITS || is_writing(log)) {
+      async_call_abandon(log->writer, log_free);
+      return false;
+    }
   }
   log_free(log);
   return true;

@@ -46,8 +46,9 @@ typedef struct Log Log;
 /// Start the thread.  The file descriptors are borrowed until log_close(). [main]
 NODISCARD Status log_open(int out_fd, int err_fd, Log** out, Error* error);
 
-/// Write the waiting lines, and stop.  Returns false if this takes longer than timeout_ms; the
-/// thread is then abandoned.  Accepts NULL. [main]
+/// Write the waiting lines, and stop.  Returns false if this takes longer than timeout_ms because
+/// nobody reads, or ten times as long because the thread gets no processor time; the thread is then
+/// abandoned.  Accepts NULL. [main]
 bool log_close(Log* log, uint32_t timeout_ms);
 
 /// Log a line (without newline) to out_fd, or to err_fd.  Takes ownership of `text`; NULL (out of

@@ -2,6 +2,7 @@
 // Lines are printed in order.  Each class prints at most one line per interval, with the number of
 // lines left out.  Without a reader no caller waits, and dropped lines are counted.
 
+#include "engine/base/rt.h"
 #include "tests/support/suite.h"
 #include "tools/log.h"
 
@@ -23,6 +24,33 @@
 
 static const LogClass plain = { 0, LOG_INFO, 0 };
 static const LogClass seldom = { 1, LOG_WARNING, FOR_EVER_NS };
+
+// ---- a thread that starts late, as on a busy machine ----
+
+Status __real_rt_thread_start(const char* name, void* (*run)(void* context), void* context,
+                              pthread_t* thread, Error* error);
+Status __wrap_rt_thread_start(const char* name, void* (*run)(void* context), void* context,
+                              pthread_t* thread, Error* error);
+
+static uint32_t delay_ms;
+static void* (*late_run)(void* context);
+
+static void*
+run_late(void* const context)
+{
+  usleep(1000U * delay_ms);
+  return late_run(context);
+}
+
+Status
+__wrap_rt_thread_start(const char* const name, void* (*const run)(void* context),
+                       void* const context, pthread_t* const thread, Error* const error)
+{
+  late_run = run;
+  return __real_rt_thread_start(name, delay_ms ? run_late : run, context, thread, error);
+}
+
+// ---- a log that writes to a pipe ----
 
 static Log* journal;
 static int ends[2]; // the pipe that the log is written to
@@ -163,6 +191,17 @@ TEST(no_caller_waits_for_a_missing_reader)
   ck_assert_uint_le(counts.written + counts.dropped + LOG_MAX_LINES + 1U, N_LINES + LOG_MAX_LINES);
   ck_assert(!log_close(journal, CLOSE_MS)); // the writer thread is blocked by the full pipe
   ck_assert(pipe_is_full());                // positive control: the pipe was full all the time
+}
+
+TEST(the_close_waits_for_a_thread_that_gets_no_processor_time)
+{
+  delay_ms = 3U * CLOSE_MS;
+  open_log();
+  log_say(journal, &plain, LOG_TEXT, true, strdup("the reason"));
+  ck_assert(log_close(journal, CLOSE_MS));
+  char text[32] = "";
+  ck_assert_int_gt(read(ends[0], text, sizeof(text) - 1U), 0);
+  ck_assert_str_eq(text, "the reason\n");
 }
 
 TEST(the_log_continues_when_the_reader_returns)

@@ -5,14 +5,12 @@
 
 #include "mix.h"
 #include "node_health.h"
-#include "simd.h"
+#include "stage_guard.h"
 
 #include "engine/base/faults_worker.h"
 #include "engine/base/recorder.h"
 #include "engine/base/rt.h"
 #include "engine/base/time.h"
-#include "engine/contract/backend.h"
-#include "engine/contract/pool.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -27,70 +25,7 @@
 #define PLUGIN_TIMED   16U          // blocks between two measurements of plugins on one core
 #define TIME_TOLD      64U          // blocks between two updates of the nodes' measured time
 
-/// The units of one node within a batch.
-typedef struct Run {
-  uint32_t first_unit, n_units;
-  uint32_t node_index;
-  bool is_stopped; ///< The node waits for its renewal
-  bool is_renewed; ///< It was renewed, and gets the values that were set meanwhile
-  uint64_t call;   ///< For the flight recorder: a run of this node
-} Run;
-
-/// A batch prepared for running: units with their pointers.
-typedef struct Batch {
-  const FxInfo* fx;
-  const BatchUnit* specs;
-  FxUnit* units;
-  const float** ins;
-  float** outs;
-  uint32_t* first_in;  ///< [n_units] into ins: main inputs, then side inputs
-  uint32_t* first_out; ///< [n_units] into outs
-  uint32_t n_units;
-  Run* runs;
-  uint32_t n_runs;
-  uint64_t call;       ///< For the flight recorder: a run of any of the nodes
-  double mean_ns;      ///< Time of one block on one core
-  bool is_timed;       ///< The time of this block is measured
-  double block_ns;     ///< Time of its parts that have run
-  uint32_t n_measured; ///< Number of measured blocks
-  uint32_t n_blocks;   ///< Number of blocks, of plugins that are not shared
-  FxUnit* plain;       ///< [n_units] scratch: the units that run as usual
-} Batch;
-
-struct Stage {
-  StageSpec spec;
-  Batch* batches; ///< [n_steps], unused for mixes
-  Pool* pool;
-  _Atomic uint64_t* line; ///< Of the player, in the flight recorder
-  uint32_t* has_event;    ///< [n_nodes] 1 while a block's events name the node
-  uint32_t n_frames;      ///< Of the submitted block
-  uint32_t n_reset;       ///< Units reset in it
-};
-
 // ---- batches ----
-
-/// The largest magnitude of some samples; infinity if one of them is not finite.
-VECTOR_CLONES static float
-peak_of(const float* const samples, const uint32_t n)
-{
-  uint32_t largest = 0;
-  for (uint32_t i = 0; i < n; ++i) {
-    uint32_t bits = 0;
-    memcpy(&bits, &samples[i], sizeof(bits));
-    bits &= 0x7FFFFFFFU;
-    largest = bits > largest ? bits : largest;
-  }
-  largest = largest < 0x7F800000U ? largest : 0x7F800000U;
-  float peak = 0.0F;
-  memcpy(&peak, &largest, sizeof(peak));
-  return peak;
-}
-
-static bool
-is_finite(const float* const samples, const uint32_t n)
-{
-  return isfinite(peak_of(samples, n));
-}
 
 /// Point units [first, first + n) to frame `frame` of their rows.
 static void
@@ -256,147 +191,6 @@ is_timed(const Stage* const stage, Batch* const batch)
   return may_share || (batch->fx->origin && batch->n_blocks++ % PLUGIN_TIMED == 0U);
 }
 
-// ---- outputs that are not finite ----
-
-static void
-silence_unit(const Stage* const stage, const BatchUnit* const unit, const uint32_t n_frames)
-{
-  for (uint32_t c = 0; c < unit->n_out; ++c) {
-    memset(stage->spec.rows[unit->out_rows[c]], 0, n_frames * sizeof(float));
-  }
-}
-
-/// The row of the input that belongs to an output: the last input if there are fewer.
-static uint32_t
-input_row(const BatchUnit* const unit, const uint32_t output)
-{
-  return unit->in_rows[output < unit->n_in ? output : unit->n_in - 1U];
-}
-
-/// Replace the output of a unit by its input times the gain of its node, that of a source by
-/// silence; in the block in which this begins or ends, cross-fade.
-static void
-bypass_unit(const Stage* const stage, const BatchUnit* const unit, const uint32_t n_frames,
-            const bool was_bypassed, const bool is_bypassed)
-{
-  const float gain = unit->health->dry_gain;
-  const float before = was_bypassed;
-  const float step = ((float)is_bypassed - before) / (float)n_frames;
-  for (uint32_t c = 0; c < unit->n_out; ++c) {
-    const float* const in = unit->n_in ? stage->spec.rows[input_row(unit, c)] : NULL;
-    float* const out = stage->spec.rows[unit->out_rows[c]];
-    const bool is_valid = in && is_finite(in, n_frames);
-    for (uint32_t i = 0; i < n_frames; ++i) {
-      const float dry = before + step * (float)(i + 1U);
-      out[i] = (1.0F - dry) * out[i] + (is_valid ? dry * gain * in[i] : 0.0F);
-    }
-  }
-}
-
-/// The largest magnitude in some rows.
-static float
-peak_of_rows(const Stage* const stage, const uint32_t* const rows, const uint32_t n_rows,
-             const uint32_t n_frames)
-{
-  float peak = 0.0F;
-  for (uint32_t r = 0; r < n_rows; ++r) {
-    peak = fmaxf(peak, peak_of(stage->spec.rows[rows[r]], n_frames));
-  }
-  return peak;
-}
-
-/// Replace a non-finite output: by silence, and reset the unit; or by the unit's input if the node
-/// is renewed.  Returns the largest magnitude of the output, infinity if it was not finite.
-static float
-guard_unit(const Stage* const stage, const Batch* const batch, const uint32_t u,
-           const uint32_t n_frames)
-{
-  const BatchUnit* const unit = &batch->specs[u];
-  const float peak = peak_of_rows(stage, unit->out_rows, unit->n_out, n_frames);
-  if (isfinite(peak)) {
-    return peak;
-  }
-  silence_unit(stage, unit, n_frames);
-  if (batch->fx->renew) {
-    bypass_unit(stage, unit, n_frames, true, true);
-  } else {
-    batch->fx->unit_init(unit->node, unit->state, unit->channel);
-  }
-  return peak;
-}
-
-/// Follow the levels of a node that is renewed after a NaN, for the input that plays meanwhile.
-static void
-follow_level(const Stage* const stage, const Batch* const batch, const Run* const run,
-             const float peak_out, const uint32_t n_frames)
-{
-  float peak_in = 0.0F;
-  for (uint32_t u = run->first_unit; u < run->first_unit + run->n_units; ++u) {
-    const BatchUnit* const unit = &batch->specs[u];
-    peak_in = fmaxf(peak_in, peak_of_rows(stage, unit->in_rows, unit->n_in, n_frames));
-  }
-  node_health_follow_level(batch->specs[run->first_unit].health, peak_in, peak_out, n_frames);
-}
-
-/// Check the outputs of a node: all are finite afterwards.  Returns the number of units whose
-/// output was not.
-static uint32_t
-guard_run(const Stage* const stage, const Batch* const batch, const Run* const run,
-          const uint32_t n_frames)
-{
-  const uint32_t end = run->first_unit + run->n_units;
-  uint32_t n_bad = 0;
-  float peak = 0.0F;
-  for (uint32_t u = run->first_unit; u < end; ++u) {
-    if (run->is_stopped) {
-      silence_unit(stage, &batch->specs[u], n_frames);
-    } else {
-      const float unit_peak = guard_unit(stage, batch, u, n_frames);
-      n_bad += !isfinite(unit_peak);
-      peak = fmaxf(peak, unit_peak);
-    }
-  }
-  NodeHealth* const health = batch->specs[run->first_unit].health;
-  if (batch->fx->renew && !run->is_stopped && !n_bad && !health->plays_input) {
-    follow_level(stage, batch, run, peak, n_frames);
-  }
-  if (n_bad == 0U && health->n_bad == 0U) {
-    return 0U; // neither stopped nor bypassed
-  }
-  const bool was_bypassed = health->plays_input;
-  const bool is_bypassed =
-      run->is_stopped || node_health_follow(health, n_bad == 0U, batch->fx->renew != NULL);
-  health->plays_input = is_bypassed;
-  for (uint32_t u = run->first_unit; (was_bypassed || is_bypassed) && u < end; ++u) {
-    bypass_unit(stage, &batch->specs[u], n_frames, was_bypassed, is_bypassed);
-  }
-  return n_bad;
-}
-
-/// Check the outputs of a batch.  Returns the number of units whose output was not finite.
-static uint32_t
-guard(const Stage* const stage, const Batch* const batch, const uint32_t n_frames)
-{
-  uint32_t n_reset = 0;
-  for (uint32_t r = 0; r < batch->n_runs; ++r) {
-    n_reset += guard_run(stage, batch, &batch->runs[r], n_frames);
-  }
-  return n_reset;
-}
-
-/// Find the nodes that must not run in this block; returns true if there are any.
-static bool
-find_stopped(Batch* const batch)
-{
-  bool any = false;
-  for (uint32_t r = 0; batch->fx->renew && r < batch->n_runs; ++r) {
-    Run* const run = &batch->runs[r];
-    run->is_stopped = !node_health_may_run(batch->specs[run->first_unit].health, &run->is_renewed);
-    any = any || run->is_stopped;
-  }
-  return any;
-}
-
 // ---- a block ----
 
 static bool
@@ -444,7 +238,7 @@ static void
 run_batch(Stage* const stage, Batch* const batch, const uint32_t n_frames,
           const StageEvent* const events, const uint32_t n_events)
 {
-  const bool any_stopped = find_stopped(batch);
+  const bool any_stopped = stage_guard_find_stopped(batch);
   bool has_events = n_events && any_event(stage, batch);
   catch_up(batch, events, n_events);
   if (has_events && batch->fx->set_at && !batch->fx->cut_at_events) {
@@ -461,7 +255,7 @@ run_batch(Stage* const stage, Batch* const batch, const uint32_t n_frames,
   if (batch->is_timed) {
     measure(batch);
   }
-  stage->n_reset += guard(stage, batch, n_frames);
+  stage->n_reset += stage_guard(stage, batch, n_frames);
 }
 
 /// Process the complete block, so that stage_cpu_collect() never waits.

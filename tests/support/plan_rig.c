@@ -4,6 +4,8 @@
 
 #include "suite.h"
 
+#include "engine/contract/pool.h"
+
 #define N_IN 8U // of plan_rig_start()
 
 void

@@ -327,6 +327,9 @@ statement_here(const Parser* const parser)
 static Status
 no_statement(Parser* const parser)
 {
+  if (parser->now.kind == TOKEN_BAR || parser->now.kind == TOKEN_PLUS) {
+    return parser_unexpected(parser, "put it at the end of the line before, which then goes on");
+  }
   if (parser->now.kind != TOKEN_WORD) {
     return parser_unexpected(parser,
                              "a line begins with chain, add, insert, connect, disconnect, set, "

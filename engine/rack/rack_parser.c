@@ -130,8 +130,8 @@ parser_foreign_mark(const Parser* const parser, const Token* const word)
     { "\xC2\xA0", "put ordinary spaces in place of no-break spaces" },
   };
   const char* const next_statement = parser_next_statement(parser, word);
-  if (next_statement) {
-    return next_statement;
+  if (next_statement || !strcmp(word->text, "\\")) {
+    return next_statement ? next_statement : "a line that ends with | or + goes on without it";
   }
   for (size_t r = 0; r < ARRAY_LEN(rows); ++r) {
     const char* const at = strstr(word->text, rows[r].mark);

@@ -141,6 +141,8 @@ TEST(the_old_process_plays_on_and_takes_edits_if_the_new_code_does_not_work)
   rig_start_with(&rig, &config, HALVED " | c: convolver has-first");
   close(config.plugins_fd);
   await_health(&rig, HALF);
+  clocked_wait(rig.audio);  // from the next block on, only a lost worker makes blocks dry
+  await_health(&rig, HALF); // fallbacks of late blocks before it are over
   const uint64_t dry = rig_status(&rig).counts.dry;
   const int32_t before = rig_status(&rig).worker_pid;
   SCOPED_FD const int fd = catalogue("second");

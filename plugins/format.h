@@ -15,7 +15,8 @@ typedef void (*PluginFound)(void* context, const Plugin* plugin);
 typedef struct PluginFormat {
   const char* name;            ///< "ladspa", "lv2", "clap": the word in racks
   const char* path_variable;   ///< Environment variable with folders, separated by colons
-  const char* default_folders; ///< If it is not set; "~" is the user's home
+  const char* default_folders; ///< "~" is the user's home
+  bool keeps_defaults;         ///< The variable adds folders to those; false: replaces them
   bool is_folder;              ///< A bundle is a folder; false: a file
   bool is_deep;                ///< Bundles are also in folders of these folders
   const char* extension;       ///< Of a bundle's name: ".lv2", ".so"

@@ -294,6 +294,7 @@ extern const PluginFormat plugin_format_clap;
 const PluginFormat plugin_format_clap = {
   .name = "clap",
   .path_variable = "CLAP_PATH",
+  .keeps_defaults = true, // clap/entry.h: "in addition to the OS-specific default locations"
   .is_deep = true,
   .default_folders = "~/.clap:/usr/local/lib/clap:/usr/lib/clap:/usr/lib64/clap",
   .is_folder = false,

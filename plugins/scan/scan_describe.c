@@ -98,12 +98,26 @@ typedef struct Writer {
   bool is_full;
 } Writer;
 
+static bool
+has_output(const Plugin* const plugin)
+{
+  bool has = false;
+  for (uint32_t p = 0; p < plugin->n_ports; ++p) {
+    const PluginPort* const port = &plugin->ports[p];
+    has = has || (port->type == PORT_AUDIO && port->flags & PORT_OUTPUT);
+  }
+  return has;
+}
+
+/// Write a plugin.  One that nobody can hear cannot be used.
 static void
 on_found(void* const context, const Plugin* const plugin)
 {
   Writer* const writer = context;
   TextBuffer text = { .bytes = NULL };
-  plugin_write(&text, plugin);
+  Plugin listed = *plugin;
+  listed.fault = *plugin->fault || has_output(plugin) ? plugin->fault : "it has no audio output";
+  plugin_write(&text, &listed);
   const size_t n_bytes = text.n;
   char* const bytes = text_buffer_take(&text);
   writer->is_full =

@@ -64,6 +64,7 @@ add_entry(FoundBundles* const found, const PluginFormat* const format, const cha
   }
   add_bundle(found, &(FoundBundle){ .format = format,
                                     .path = path,
+                                    .folder = found->n_folders,
                                     .key = catalogue_key(path),
                                     .device = facts.st_dev,
                                     .inode = facts.st_ino });
@@ -117,6 +118,7 @@ add_word(FoundBundles* const found, const PluginFormat* const format, const char
   if (n < PATH_MAX) {
     add_folder(found, format, path, 0);
   }
+  ++found->n_folders;
 }
 
 /// Add the folders like one of /usr/lib.
@@ -131,6 +133,21 @@ add_system_folders(FoundBundles* const found, const PluginFormat* const format,
         PATH_MAX) {
       add_folder(found, format, path, 0);
     }
+    ++found->n_folders;
+  }
+}
+
+/// Add the folders of a list; with `like_system` also those like the ones of /usr/lib.
+static void
+add_list(FoundBundles* const found, const PluginFormat* const format, const char* word,
+         const bool like_system)
+{
+  for (size_t n = 0; *word; word += n + (word[n] == ':')) {
+    n = strcspn(word, ":");
+    add_word(found, format, word, n);
+    if (like_system) {
+      add_system_folders(found, format, word, n);
+    }
   }
 }
 
@@ -138,26 +155,25 @@ static void
 add_format(FoundBundles* const found, const PluginFormat* const format)
 {
   const char* const set = format->path_variable ? getenv(format->path_variable) : NULL;
-  const char* word = set ? set : format->default_folders ? format->default_folders : "";
-  for (size_t n = 0; *word; word += n + (word[n] == ':')) {
-    n = strcspn(word, ":");
-    add_word(found, format, word, n);
-    if (!set) {
-      add_system_folders(found, format, word, n);
-    }
+  add_list(found, format, set ? set : "", false);
+  if (!set || format->keeps_defaults) {
+    add_list(found, format, format->default_folders ? format->default_folders : "", true);
   }
 }
 
 static int
-compare_paths(const void* const a, const void* const b)
+compare_places(const void* const a, const void* const b)
 {
   const FoundBundle* const left = a;
   const FoundBundle* const right = b;
   const int formats = strcmp(left->format->name, right->format->name);
-  return formats ? formats : strcmp(left->path, right->path);
+  if (formats || left->folder == right->folder) {
+    return formats ? formats : strcmp(left->path, right->path);
+  }
+  return left->folder < right->folder ? -1 : 1;
 }
 
-/// In the order of files, and then of paths.
+/// In the order of files, and then of places.
 static int
 compare_files(const void* const a, const void* const b)
 {
@@ -169,7 +185,7 @@ compare_files(const void* const a, const void* const b)
   if (left->inode != right->inode) {
     return left->inode < right->inode ? -1 : 1;
   }
-  return compare_paths(a, b);
+  return compare_places(a, b);
 }
 
 /// Remove all names but the first of each bundle.
@@ -189,7 +205,7 @@ remove_twins(FoundBundles* const found)
     }
   }
   found->n = n;
-  qsort(found->bundles, found->n, sizeof(FoundBundle), compare_paths);
+  qsort(found->bundles, found->n, sizeof(FoundBundle), compare_places);
 }
 
 Status

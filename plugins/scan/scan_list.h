@@ -10,17 +10,20 @@
 /// A bundle that a folder contains.
 typedef struct FoundBundle {
   const PluginFormat* format;
-  char* path;   ///< Absolute; its folder has no links
-  uint64_t key; ///< catalogue_key()
+  char* path;      ///< Absolute; its folder has no links
+  uint32_t folder; ///< Place of its folder in the search
+  uint64_t key;    ///< catalogue_key()
   dev_t device;
   ino_t inode;
 } FoundBundle;
 
-/// The bundles of all formats, in the order of the formats and then of their paths.
+/// The bundles of all formats, in the order of the formats, then of the folders that were searched,
+/// then of their paths: of two plugins with one id, the first one counts.
 typedef struct FoundBundles {
   FoundBundle* bundles;
   uint32_t n, room;
-  bool failed; ///< Out of memory
+  uint32_t n_folders; ///< That were searched
+  bool failed;        ///< Out of memory
 } FoundBundles;
 
 /// List the bundles: each once, also if several names lead to it.  Folders that do not exist or

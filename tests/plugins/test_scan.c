@@ -139,6 +139,18 @@ TEST(every_bundle_of_every_format_is_described)
   ck_assert_str_eq(plugin_of_bundle("c.tree"), "good 3/");
 }
 
+TEST(a_plugin_without_audio_outputs_cannot_be_used)
+{
+  put("a.leaf", "good");
+  put("b.leaf", "mute");
+  scan();
+  uint32_t n = 0;
+  const CatalogueEntry* const entries = catalogue_entries(catalogue, &n);
+  ck_assert_uint_eq(n, 2);
+  ck_assert_str_eq(entries[0].fault, "");
+  ck_assert_str_eq(entries[1].fault, "it has no audio output");
+}
+
 TEST(no_folder_and_no_bundle_make_an_empty_catalogue)
 {
   setenv("LEAF_PATH", "/nowhere::relative:~", 1);
@@ -161,6 +173,49 @@ TEST(a_bundle_is_a_folder_or_a_file_as_its_format_says)
   ck_assert_str_eq(plugin_of_bundle("b.box"), "good");
   rmdir(scratch_path(&folder, "b.box"));
   rmdir(scratch_path(&folder, "c.leaf"));
+}
+
+TEST(a_variable_may_add_folders_to_those_of_its_format)
+{
+  ck_assert_int_eq(mkdir(scratch_path(&folder, "crates"), 0700), 0);
+  ck_assert_int_eq(mkdir(scratch_path(&folder, "own"), 0700), 0);
+  setenv("HOME", folder.directory, 1);
+  put("crates/a.crate", "of the system");
+  put("own/z.crate", "own");
+  scan();
+  ck_assert_uint_eq(counts.n_bundles, 1);
+  setenv("CRATE_PATH", scratch_path(&folder, "own"), 1);
+  scan();
+  ck_assert_uint_eq(counts.n_bundles, 2);
+  ck_assert_str_eq(plugin_of_bundle("a.crate"), "of the system");
+  uint32_t n = 0;
+  const CatalogueEntry* const entries = catalogue_entries(catalogue, &n);
+  ck_assert_str_eq(entries[0].name, "own"); // the first of two plugins with one id
+  unsetenv("CRATE_PATH");
+  unlink(scratch_path(&folder, "crates/a.crate"));
+  unlink(scratch_path(&folder, "own/z.crate"));
+  rmdir(scratch_path(&folder, "crates"));
+  rmdir(scratch_path(&folder, "own"));
+}
+
+TEST(folders_come_in_the_order_of_the_variable)
+{
+  char path[2 * PATH_MAX];
+  ck_assert_int_eq(mkdir(scratch_path(&folder, "1"), 0700), 0);
+  ck_assert_int_eq(mkdir(scratch_path(&folder, "2"), 0700), 0);
+  put("1/a.leaf", "good first by name");
+  put("2/a.leaf", "good first by folder");
+  snprintf(path, sizeof(path), "%s/2:%s/1", folder.directory, folder.directory);
+  setenv("LEAF_PATH", path, 1);
+  scan();
+  uint32_t n = 0;
+  const CatalogueEntry* const entries = catalogue_entries(catalogue, &n);
+  ck_assert_uint_eq(n, 2);
+  ck_assert_str_eq(entries[0].name, "good first by folder");
+  unlink(scratch_path(&folder, "1/a.leaf"));
+  unlink(scratch_path(&folder, "2/a.leaf"));
+  rmdir(scratch_path(&folder, "1"));
+  rmdir(scratch_path(&folder, "2"));
 }
 
 TEST(a_format_may_have_bundles_in_folders_of_its_folders)

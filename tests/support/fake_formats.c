@@ -124,10 +124,16 @@ name_refused(char name[const 256])
            parent >= 0 && file_error == EPERM, open(path, O_RDWR) < 0);
 }
 
+/// A plugin with one audio output, unless it is "mute".
 static Plugin
 make_plugin(const char* const format, const char* const id, const char* const name)
 {
-  Plugin plugin = { .origin = { format, id }, .name = name };
+  static const PluginPort out = {
+    .type = PORT_AUDIO, .flags = PORT_OUTPUT, .symbol = "out", .name = "", .group = "", .uri = ""
+  };
+  Plugin plugin = {
+    .origin = { format, id }, .name = name, .n_ports = strcmp(name, "mute") != 0, .ports = &out
+  };
   plugin.maker = plugin.licence = plugin.category = plugin.fault = plugin.notes = "";
   plugin.bundle = plugin.binary = "/nowhere";
   return plugin;
@@ -285,6 +291,23 @@ static const PluginFormat box = { .name = "box",
                                   .is_folder = true,
                                   .extension = ".box",
                                   .describe = describe_box };
+static Status
+describe_crate(const char* const bundle, const PluginFound found, void* const context,
+               Error* const error)
+{
+  char words[64];
+  (void)error;
+  read_words(bundle, words);
+  report("crate", words, found, context);
+  return STATUS_OK;
+}
+
+static const PluginFormat crate = { .name = "crate",
+                                    .path_variable = "CRATE_PATH",
+                                    .keeps_defaults = true,
+                                    .default_folders = "~/crates",
+                                    .extension = ".crate",
+                                    .describe = describe_crate };
 static const PluginFormat leaf = { .name = "leaf",
                                    .path_variable = "LEAF_PATH",
                                    .default_folders = "/nowhere",
@@ -303,7 +326,7 @@ const PluginFormat* const* __wrap_plugin_formats(uint32_t* n_formats);
 const PluginFormat* const*
 __wrap_plugin_formats(uint32_t* const n_formats)
 {
-  static const PluginFormat* const formats[] = { &box, &leaf, &tree, NULL };
-  *n_formats = 3;
+  static const PluginFormat* const formats[] = { &box, &crate, &leaf, &tree, NULL };
+  *n_formats = 4;
   return formats;
 }

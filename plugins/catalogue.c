@@ -259,6 +259,11 @@ read_text(const int file, size_t* const n_bytes, Error* const error)
     error_set(error, STATUS_FILE, "not a file");
     return NULL;
   }
+  if ((facts.st_uid != geteuid() && facts.st_uid != 0) || facts.st_mode & S_IWOTH) {
+    // It names code that workers load.
+    error_set(error, STATUS_FILE, "others may have written it");
+    return NULL;
+  }
   const size_t size = (size_t)facts.st_size;
   if (size > CATALOGUE_MAX_BYTES) {
     error_set(error, STATUS_LIMIT, "larger than %u MiB", CATALOGUE_MAX_BYTES >> 20U);

@@ -66,7 +66,8 @@ void catalogue_write_bundle(TextBuffer* text, const CatalogueBundle* bundle);
 */
 NODISCARD Status catalogue_new(char* text, size_t n_bytes, Catalogue** out, Error* error);
 
-/// Read a file.  STATUS_NOT_FOUND if there is none. [any, not rt]
+/// Read a file of this user or of root, which others cannot write.  STATUS_NOT_FOUND if there is
+/// none. [any, not rt]
 NODISCARD Status catalogue_read(const char* path, Catalogue** out, Error* error);
 
 /// Free a catalogue that was not given to catalogue_use().  Accepts NULL. [any]
@@ -133,7 +134,8 @@ typedef Status (*CatalogueShare)(void* context, const Catalogue* catalogue,
    keep their effect, because that code runs in the workers.
 
    @param newer Owned by this call, also on error.
-   @return The error of `share`, or STATUS_NO_MEM; the old catalogue stays then.
+   @return The error of `share`, or STATUS_NO_MEM; then the old catalogue stays, with the effects as
+   they were.
    [any, not rt]
 */
 NODISCARD Status catalogue_exchange(Catalogue* newer, CatalogueShare share, void* context,

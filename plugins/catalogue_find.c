@@ -4,6 +4,7 @@
 
 #include "catalogue_private.h"
 #include "format.h"
+#include "packages.h"
 
 #include "engine/base/hint.h"
 
@@ -21,35 +22,46 @@ static void* source_context;
 
 // ---- catalogue ----
 
-/// Make this the catalogue.  Returns the one before. [lock held]
-static Catalogue*
-take_over(Catalogue* const catalogue)
+/// End the change to another catalogue: use it, or after an error keep the present one.  Frees the
+/// other of the two. [lock held; released]
+static Status
+end_change(Catalogue* const newer, const Status status)
 {
-  Catalogue* const before = current;
-  current = catalogue;
-  is_given = true;
-  provider = NULL;
-  return before;
+  Catalogue* const left = status ? newer : current;
+  known_plugins_end(!status);
+  if (!status) {
+    current = newer;
+    is_given = true;
+    provider = NULL;
+  }
+  pthread_mutex_unlock(&lock);
+  catalogue_free(left);
+  return status;
 }
 
 void
 catalogue_use(Catalogue* const catalogue)
 {
   pthread_mutex_lock(&lock);
-  Catalogue* const before = take_over(catalogue);
-  pthread_mutex_unlock(&lock);
-  catalogue_free(before);
+  (void)end_change(catalogue, STATUS_OK);
 }
 
 Status
 catalogue_follow(Catalogue* const catalogue, Error* const error)
 {
   pthread_mutex_lock(&lock);
-  const Status status = known_plugins_keep(catalogue, error);
-  Catalogue* const left = status ? catalogue : take_over(catalogue);
-  pthread_mutex_unlock(&lock);
-  catalogue_free(left);
-  return status;
+  return end_change(catalogue, known_plugins_keep(catalogue, error));
+}
+
+Status
+catalogue_exchange(Catalogue* newer, const CatalogueShare share, void* const context,
+                   CatalogueChange* const change, Error* const error)
+{
+  *change = (CatalogueChange){ .n_gone = 0 };
+  pthread_mutex_lock(&lock);
+  Status status = known_plugins_renew(&newer, change, error);
+  status = status ? status : share(context, newer, change, error);
+  return end_change(newer, status);
 }
 
 const Catalogue*
@@ -149,10 +161,30 @@ ambiguous(const char* const format, const char* const name, Error* const error)
                    format, name, ids);
 }
 
-/// Fail because no plugin is called so, and suggest a short name or an id.
+/// The package of the distribution that has the plugin, if none of its plugins is there; else NULL.
+static const char*
+absent_package(const char* const format, const char* const reference)
+{
+  const char* package = plugin_package(format, reference);
+  for (uint32_t e = 0; package && e < current->n_entries; ++e) {
+    const CatalogueEntry* const entry = &current->entries[e];
+    const char* const other =
+        is_of_format(entry, format) ? plugin_package(format, entry->id) : NULL;
+    package = other && !strcmp(other, package) ? NULL : package;
+  }
+  return package;
+}
+
+/// Fail because no plugin is called so, and suggest a package, a short name or an id.
 static Status
 unknown(const char* const format, const char* const reference, Error* const error)
 {
+  const char* const package = absent_package(format, reference);
+  if (package) {
+    return error_set(error, STATUS_NOT_FOUND,
+                     "no %s plugin \"%.120s\"; Debian has it in the package %s", format, reference,
+                     package);
+  }
   const char** const names = malloc((2U * current->n_entries + 1U) * sizeof(char*));
   uint32_t n = 0;
   for (uint32_t pass = 0; names && pass < 2U; ++pass) {
@@ -282,23 +314,4 @@ fx_plugin_format(const char* const reference)
   }
   pthread_mutex_unlock(&lock);
   return format;
-}
-
-// ---- exchange ----
-
-Status
-catalogue_exchange(Catalogue* newer, const CatalogueShare share, void* const context,
-                   CatalogueChange* const change, Error* const error)
-{
-  *change = (CatalogueChange){ .n_gone = 0 };
-  pthread_mutex_lock(&lock);
-  Status status = known_plugins_renew(&newer, change, error);
-  status = status ? status : share(context, newer, change, error);
-  Catalogue* const left = status ? newer : current;
-  current = status ? current : newer;
-  is_given = true;
-  provider = NULL;
-  pthread_mutex_unlock(&lock);
-  catalogue_free(left);
-  return status;
 }

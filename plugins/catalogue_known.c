@@ -9,6 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/// What another catalogue changes for a plugin, if the process uses that catalogue.
+typedef struct StagedChange {
+  char* text; ///< Owned; NULL: its description stays
+  size_t n_bytes, n_report_bytes;
+  bool is_left;                  ///< Its effect is outdated ...
+  struct KnownPlugin* successor; ///< ... and this one has the new description; NULL: it is wrong
+} StagedChange;
+
 /// A plugin that was read, in an arena that is never cleared.
 typedef struct KnownPlugin {
   struct KnownPlugin* next;
@@ -16,6 +24,7 @@ typedef struct KnownPlugin {
   size_t n_bytes, n_report_bytes; ///< As in CatalogueText
   Plugin* plugin;
   bool is_taken; ///< By a rack, now or earlier
+  StagedChange staged;
 } KnownPlugin;
 
 static KnownPlugin* known_plugins; // the newest first
@@ -58,20 +67,40 @@ text_of(const KnownPlugin* const known)
   return (CatalogueText){ known->text, known->n_bytes, known->n_report_bytes };
 }
 
-/// Remember the text of a description instead of an earlier one.
+/// Stage the text of a description in place of the present one.
 static Status
-set_text(KnownPlugin* const known, const CatalogueText description)
+stage_text(KnownPlugin* const known, const CatalogueText description)
 {
   char* const text = malloc(description.n_bytes + 1U);
   if (!text) {
     return STATUS_NO_MEM;
   }
   memcpy(text, description.at, description.n_bytes);
-  free(known->text);
-  known->text = text;
-  known->n_bytes = description.n_bytes;
-  known->n_report_bytes = description.n_report_bytes;
+  free(known->staged.text);
+  known->staged.text = text;
+  known->staged.n_bytes = description.n_bytes;
+  known->staged.n_report_bytes = description.n_report_bytes;
   return STATUS_OK;
+}
+
+/// Make the staged change of a plugin, or forget it.
+static void
+end_staging(KnownPlugin* const known, const bool is_used)
+{
+  StagedChange* const staged = &known->staged;
+  if (!is_used) {
+    free(staged->text);
+  } else if (staged->text) {
+    free(known->text);
+    known->text = staged->text;
+    known->n_bytes = staged->n_bytes;
+    known->n_report_bytes = staged->n_report_bytes;
+  }
+  if (is_used && staged->successor) {
+    atomic_store(&staged->successor->plugin->is_outdated, false);
+    staged->successor->is_taken = true;
+  }
+  *staged = (StagedChange){ .text = NULL };
 }
 
 /// Read a description into an arena.
@@ -92,8 +121,11 @@ read_known(const CatalogueText description, Arena* const arena, KnownPlugin** co
   }
   known->plugin = plugin;
   *out = known;
-  return set_text(known, description) ? error_set(error, STATUS_NO_MEM, "out of memory")
-                                      : STATUS_OK;
+  if (stage_text(known, description)) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  end_staging(known, true);
+  return STATUS_OK;
 }
 
 /// Find a plugin with this description; read it if there is none.
@@ -137,13 +169,8 @@ known_plugin(const CatalogueText description, const bool for_rack, const Plugin*
 static Status
 follow(KnownPlugin* const known, const CatalogueText description)
 {
-  KnownPlugin* next = NULL;
-  const Status status = find_or_read(description, &next, NULL);
-  atomic_store(&known->plugin->is_outdated, true);
-  if (!status) {
-    atomic_store(&next->plugin->is_outdated, false);
-    next->is_taken = true;
-  }
+  const Status status = find_or_read(description, &known->staged.successor, NULL);
+  known->staged.is_left = true;
   return status == STATUS_NO_MEM ? status : STATUS_OK;
 }
 
@@ -195,11 +222,11 @@ compare(KnownPlugin* const known, const Catalogue* const newer, TextBuffer* cons
   const CatalogueText before = without_report(text_of(known));
   const CatalogueText now = without_report(*description);
   if (same_text(before, now)) {
-    return set_text(known, *description); // its report may be another
+    return stage_text(known, *description); // its report may be another
   }
   ++change->n_changed;
   if (same_but_binary(before, now)) {
-    return set_text(known, *description);
+    return stage_text(known, *description);
   }
   ++change->n_others;
   add_name(change, plugin);
@@ -226,6 +253,20 @@ no_memory(Error* const error)
   return error_set(error, STATUS_NO_MEM, "out of memory for the catalogue of plugins");
 }
 
+void
+known_plugins_end(const bool is_used)
+{
+  // First all that are left: an earlier effect may be the successor of a later one.
+  for (KnownPlugin* known = known_plugins; known; known = known->next) {
+    if (is_used && known->staged.is_left) {
+      atomic_store(&known->plugin->is_outdated, true);
+    }
+  }
+  for (KnownPlugin* known = known_plugins; known; known = known->next) {
+    end_staging(known, is_used);
+  }
+}
+
 Status
 known_plugins_keep(const Catalogue* const catalogue, Error* const error)
 {
@@ -233,7 +274,7 @@ known_plugins_keep(const Catalogue* const catalogue, Error* const error)
   for (KnownPlugin* known = known_plugins; known && !status; known = known->next) {
     const CatalogueText* const now = description_of(known, catalogue);
     if (now && same_text(without_report(text_of(known)), without_report(*now))) {
-      status = set_text(known, *now);
+      status = stage_text(known, *now);
     }
   }
   return status ? no_memory(error) : STATUS_OK;

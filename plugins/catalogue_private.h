@@ -44,18 +44,24 @@ NODISCARD Status known_plugin(CatalogueText description, bool for_rack, const Pl
                               Error* error);
 
 /// Let the known plugins that differ at most in the report from their description in a new
-/// catalogue stand for it.  STATUS_NO_MEM. [lock of catalogue_find.c held]
+/// catalogue stand for it, from known_plugins_end() on.  STATUS_NO_MEM. [lock of catalogue_find.c
+/// held]
 NODISCARD Status known_plugins_keep(const Catalogue* catalogue, Error* error);
 
 /**
    Compare the known plugins that racks have taken with a new catalogue.  A plugin that the
    catalogue lacks is added to it as it was; one that differs in the file of its code only keeps its
-   effect; any other one that differs gets another effect, and the old one is outdated.
+   effect; any other one that differs gets another effect, and the old one is outdated.  All this
+   happens in known_plugins_end().
 
    @param catalogue [in,out] Owned by the caller; may be replaced by another one.
    @return STATUS_NO_MEM.
    [lock of catalogue_find.c held]
 */
 NODISCARD Status known_plugins_renew(Catalogue** catalogue, CatalogueChange* change, Error* error);
+
+/// Make the changes that one of the two functions above has prepared, or forget them. [lock of
+/// catalogue_find.c held]
+void known_plugins_end(bool is_used);
 
 #endif

@@ -2,9 +2,7 @@
 // A catalogue is opened by its index alone; a plugin is found by id or short name, read once, and
 // keeps its effect while its description is the same; what is wrong is refused in words.
 
-#include "plugins/catalogue.h"
-#include "plugins/format.h"
-#include "tests/support/plugin_sample.h"
+#include "tests/support/catalogue_rig.h"
 #include "tests/support/scoped.h"
 #include "tests/support/scratch.h"
 #include "tests/support/suite.h"
@@ -17,97 +15,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char* format; // one of this build
-static Error fault;
-
-static void
-begin(void)
-{
-  uint32_t n = 0;
-  format = plugin_formats(&n)[0]->name;
-}
-
-/// Add a bundle with one plugin.
-static void
-add_plugin(TextBuffer* const text, const char* const of_format, const char* const id,
-           const char* const plugin_fault)
-{
-  Plugin plugin = plugin_sample;
-  plugin.origin = (FxOrigin){ .format = of_format, .id = id };
-  plugin.fault = plugin_fault;
-  SCOPED_MEMORY char* const description = plugin_sample_text(&plugin);
-  const CatalogueBundle bundle = { .format = of_format,
-                                   .path = plugin.bundle,
-                                   .key = UINT64_MAX,
-                                   .fault = "",
-                                   .text = description,
-                                   .n_bytes = strlen(description) };
-  catalogue_write_bundle(text, &bundle);
-}
-
-static TextBuffer
-text_begin(void)
-{
-  TextBuffer text = { .bytes = NULL };
-  text_buffer_add(&text, CATALOGUE_START);
-  return text;
-}
-
-/// A catalogue of the text, which is freed.
-static Catalogue*
-catalogue_of(TextBuffer* const text)
-{
-  Catalogue* catalogue = NULL;
-  const size_t n_bytes = text->n;
-  OK(catalogue_new(text_buffer_take(text), n_bytes, &catalogue, &error));
-  return catalogue;
-}
-
-/// Use a catalogue with two plugins that have a short name of their own, and two that share one.
-static void
-use_some(void)
-{
-  TextBuffer text = text_begin();
-  add_plugin(&text, format, "urn:test:Tube", "");
-  add_plugin(&text, format, "urn:a:amp", "");
-  add_plugin(&text, format, "urn:b:Amp", "");
-  add_plugin(&text, "other", "urn:other:tube", "");
-  add_plugin(&text, format, "urn:test:broken", "needs the feature \"x\"");
-  add_plugin(&text, format, "urn:test:Tube", ""); // again, in another folder
-  add_plugin(&text, format, "urn:a:amp", "");
-  catalogue_use(catalogue_of(&text));
-}
-
-static const FxInfo*
-find(const char* const reference)
-{
-  const FxInfo* fx = NULL;
-  OK(fx_find_plugin(format, reference, &fx, &error));
-  return fx;
-}
-
-static Status
-search(const char* const reference)
-{
-  const FxInfo* fx = NULL;
-  fault = (Error){ STATUS_OK, "" };
-  const Status status = fx_find_plugin(format, reference, &fx, &fault);
-  ck_assert(!status == (fx != NULL));
-  return status;
-}
-
 // ---- index ----
 
 TEST(an_index_has_the_bundles_and_plugins_in_their_order)
 {
-  TextBuffer text = text_begin();
-  add_plugin(&text, "lv2", "urn:test:sample#stereo", "no \\ memory");
+  TextBuffer text = catalogue_rig_begin_text();
+  catalogue_rig_add(&text, "lv2", "urn:test:sample#stereo", "no \\ memory");
   const CatalogueBundle bad = {
     .format = "ladspa", .path = "/b\xff\t.so", .key = 7, .fault = "crashed (SIGSEGV)"
   };
   catalogue_write_bundle(&text, &bad);
   SCOPED_MEMORY char* const expected = strdup(text.bytes);
-  Catalogue* const catalogue = catalogue_of(&text);
+  Catalogue* const catalogue = catalogue_rig_of(&text);
   uint32_t n = 0;
   size_t n_bytes = 0;
   ck_assert_mem_eq(catalogue_text(catalogue, &n_bytes), expected, strlen(expected));
@@ -134,14 +53,14 @@ TEST(an_index_has_the_bundles_and_plugins_in_their_order)
 
 TEST(bundles_that_are_written_again_give_the_same_catalogue)
 {
-  TextBuffer text = text_begin();
-  add_plugin(&text, "lv2", "urn:a", "");
-  add_plugin(&text, "clap", "b", "");
-  Catalogue* const catalogue = catalogue_of(&text);
+  TextBuffer text = catalogue_rig_begin_text();
+  catalogue_rig_add(&text, "lv2", "urn:a", "");
+  catalogue_rig_add(&text, "clap", "b", "");
+  Catalogue* const catalogue = catalogue_rig_of(&text);
   uint32_t n = 0;
   size_t n_bytes = 0;
   const CatalogueBundle* const bundles = catalogue_bundles(catalogue, &n);
-  TextBuffer again = text_begin();
+  TextBuffer again = catalogue_rig_begin_text();
   for (uint32_t b = 0; b < n; ++b) {
     catalogue_write_bundle(&again, &bundles[b]);
   }
@@ -154,8 +73,8 @@ TEST(bundles_that_are_written_again_give_the_same_catalogue)
 
 TEST(a_catalogue_may_be_empty)
 {
-  TextBuffer text = text_begin();
-  Catalogue* const catalogue = catalogue_of(&text);
+  TextBuffer text = catalogue_rig_begin_text();
+  Catalogue* const catalogue = catalogue_rig_of(&text);
   uint32_t n = 1;
   (void)catalogue_entries(catalogue, &n);
   ck_assert_uint_eq(n, 0);
@@ -197,15 +116,15 @@ TEST_ROWS(a_broken_line_is_named, broken)
   char* const text = malloc(n_bytes + 1U);
   memcpy(text, broken[row].text, n_bytes);
   Catalogue* catalogue = NULL;
-  ck_assert_int_eq(catalogue_new(text, n_bytes, &catalogue, &fault), STATUS_FILE);
-  assert_says(fault.text, broken[row].says);
+  ck_assert_int_eq(catalogue_new(text, n_bytes, &catalogue, &catalogue_rig_fault), STATUS_FILE);
+  assert_says(catalogue_rig_fault.text, broken[row].says);
   ck_assert_ptr_null(catalogue);
 }
 
 TEST(a_catalogue_without_memory_is_none)
 {
-  TextBuffer buffer = text_begin();
-  add_plugin(&buffer, "lv2", "urn:a", "");
+  TextBuffer buffer = catalogue_rig_begin_text();
+  catalogue_rig_add(&buffer, "lv2", "urn:a", "");
   const size_t n_bytes = buffer.n;
   SCOPED_MEMORY char* const text = text_buffer_take(&buffer);
   bool is_made = false;
@@ -215,7 +134,7 @@ TEST(a_catalogue_without_memory_is_none)
     char* const copy = strdup(text);
     Catalogue* catalogue = NULL;
     failing_alloc_arm(n);
-    const Status status = catalogue_new(copy, n_bytes, &catalogue, &fault);
+    const Status status = catalogue_new(copy, n_bytes, &catalogue, &catalogue_rig_fault);
     is_made = !failing_alloc_disarm();
     const bool is_there = catalogue;
     catalogue_free(catalogue);
@@ -241,19 +160,42 @@ TEST(a_file_is_read_whole_or_refused_with_its_name)
   ck_assert_uint_eq(n, 1);
   catalogue_free(catalogue);
   scratch_write(&scratch, "bad", "x\n", 2);
-  ck_assert_int_eq(catalogue_read(scratch_path(&scratch, "bad"), &catalogue, &fault), STATUS_FILE);
-  assert_says(fault.text, "/bad: line 1: not a catalogue");
-  ck_assert_int_eq(catalogue_read(scratch_path(&scratch, "none"), &catalogue, &fault),
+  ck_assert_int_eq(catalogue_read(scratch_path(&scratch, "bad"), &catalogue, &catalogue_rig_fault),
+                   STATUS_FILE);
+  assert_says(catalogue_rig_fault.text, "/bad: line 1: not a catalogue");
+  ck_assert_int_eq(catalogue_read(scratch_path(&scratch, "none"), &catalogue, &catalogue_rig_fault),
                    STATUS_NOT_FOUND);
-  assert_says(fault.text, "/none: No such file");
-  ck_assert_int_eq(catalogue_read(scratch.directory, &catalogue, &fault), STATUS_FILE);
-  assert_says(fault.text, "not a file");
+  assert_says(catalogue_rig_fault.text, "/none: No such file");
+  ck_assert_int_eq(catalogue_read(scratch.directory, &catalogue, &catalogue_rig_fault),
+                   STATUS_FILE);
+  assert_says(catalogue_rig_fault.text, "not a file");
   ck_assert_int_eq(mkfifo(scratch_path(&scratch, "pipe"), 0600), 0);
-  ck_assert_int_eq(catalogue_read(scratch_path(&scratch, "pipe"), &catalogue, &fault), STATUS_FILE);
-  assert_says(fault.text, "/pipe: not a file");
+  ck_assert_int_eq(catalogue_read(scratch_path(&scratch, "pipe"), &catalogue, &catalogue_rig_fault),
+                   STATUS_FILE);
+  assert_says(catalogue_rig_fault.text, "/pipe: not a file");
   ck_assert_int_eq(truncate(scratch_path(&scratch, "bad"), (off_t)CATALOGUE_MAX_BYTES + 1), 0);
-  ck_assert_int_eq(catalogue_read(scratch_path(&scratch, "bad"), &catalogue, &fault), STATUS_LIMIT);
-  assert_says(fault.text, "larger than 256 MiB");
+  ck_assert_int_eq(catalogue_read(scratch_path(&scratch, "bad"), &catalogue, &catalogue_rig_fault),
+                   STATUS_LIMIT);
+  assert_says(catalogue_rig_fault.text, "larger than 256 MiB");
+}
+
+TEST(a_file_that_others_may_write_is_refused)
+{
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
+  Catalogue* catalogue = NULL;
+  scratch_write(&scratch, "a", CATALOGUE_START, sizeof(CATALOGUE_START) - 1U);
+  ck_assert_int_eq(chmod(scratch_path(&scratch, "a"), 0666), 0);
+  ck_assert_int_eq(catalogue_read(scratch_path(&scratch, "a"), &catalogue, &catalogue_rig_fault),
+                   STATUS_FILE);
+  assert_says(catalogue_rig_fault.text, "/a: others may have written it");
+  ck_assert_int_eq(chmod(scratch_path(&scratch, "a"), 0664), 0);
+  OK(catalogue_read(scratch_path(&scratch, "a"), &catalogue, &error));
+  catalogue_free(catalogue);
+  if (geteuid() == 0) {
+    ck_assert_int_eq(chown(scratch_path(&scratch, "a"), 65534, 65534), 0);
+    ck_assert_int_eq(catalogue_read(scratch_path(&scratch, "a"), &catalogue, &catalogue_rig_fault),
+                     STATUS_FILE);
+  }
 }
 
 TEST(the_path_is_in_the_folder_of_the_cache)
@@ -284,11 +226,11 @@ static const struct {
 
 TEST_ROWS(a_plugin_is_found_by_id_or_by_a_name_that_it_alone_has, found)
 {
-  use_some();
-  const FxInfo* const fx = find(found[row].reference);
-  ck_assert_str_eq(fx->origin->format, format);
+  catalogue_rig_use_some();
+  const FxInfo* const fx = catalogue_rig_find(found[row].reference);
+  ck_assert_str_eq(fx->origin->format, catalogue_rig_format);
   ck_assert_str_eq(fx->origin->id, found[row].id);
-  ck_assert_ptr_eq(fx, find(found[row].id));
+  ck_assert_ptr_eq(fx, catalogue_rig_find(found[row].id));
 }
 
 static const struct {
@@ -299,85 +241,114 @@ static const struct {
   { "tbue", STATUS_NOT_FOUND, "plugin \"tbue\"; did you mean \"Tube\"?" },
   { "urn:test:tub", STATUS_NOT_FOUND, "did you mean \"urn:test:Tube\"?" },
   { "qwertz", STATUS_NOT_FOUND, "plugin \"qwertz\"; `warprack list plugins` shows all" },
-  { "urn:other:tube", STATUS_NOT_FOUND, "no " }, // of another format
+  { "urn:other:tube", STATUS_NOT_FOUND, "no " }, // of another catalogue_rig_format
   { "", STATUS_NOT_FOUND, "plugin \"\"; `warprack" },
   { "broken", STATUS_NO_BACKEND, "\"urn:test:broken\" cannot be used: needs the feature \"x\"" },
 };
 
 TEST_ROWS(a_plugin_that_is_not_there_is_refused_with_a_hint, not_found)
 {
-  use_some();
-  ck_assert_int_eq(search(not_found[row].reference), not_found[row].status);
-  assert_says(fault.text, not_found[row].says);
+  catalogue_rig_use_some();
+  ck_assert_int_eq(catalogue_rig_search(not_found[row].reference), not_found[row].status);
+  assert_says(catalogue_rig_fault.text, not_found[row].says);
+}
+
+TEST(the_package_of_a_plugin_is_named_unless_others_of_it_are_there)
+{
+  static const struct {
+    const char *id, *says;
+  } rows[] = {
+    { "clap\tcom.zamaudio.ZamEQ2", "Debian has it in the package zam-plugins" },
+    { "ladspa\tamp_1181/amp", "Debian has it in the package swh-plugins" },
+    { "ladspa\tamp_1654/amp", "Debian has it in the package blop" },
+    { "ladspa\tmy_amp/amp", "`warprack list plugins` shows all" },
+    { "lv2\thttp://gareus.org/oss/lv2/fil4#mono", "Debian has it in the package x42-plugins" },
+  };
+  catalogue_rig_use_some();
+  for (uint32_t r = 0; r < ARRAY_LEN(rows); ++r) {
+    const char* const id = strchr(rows[r].id, '\t') + 1;
+    if (!strncmp(rows[r].id, catalogue_rig_format, strcspn(rows[r].id, "\t"))) {
+      ck_assert_int_eq(catalogue_rig_search(id), STATUS_NOT_FOUND);
+      assert_says(catalogue_rig_fault.text, rows[r].says);
+    }
+  }
+  TextBuffer text = catalogue_rig_begin_text();
+  const bool is_clap = !strcmp(catalogue_rig_format, "clap");
+  catalogue_rig_add(&text, catalogue_rig_format, is_clap ? "com.zamaudio.ZamEQ2" : "tap_a/a", "");
+  catalogue_use(catalogue_rig_of(&text));
+  ck_assert_int_eq(catalogue_rig_search(is_clap ? "com.zamaudio.ZamEQ" : "tap_a/b"),
+                   STATUS_NOT_FOUND);
+  assert_says(catalogue_rig_fault.text, "did you mean \"");
 }
 
 TEST(a_name_of_several_plugins_is_refused_with_their_ids)
 {
-  use_some();
+  catalogue_rig_use_some();
   char expected[128];
   snprintf(expected, sizeof(expected),
-           "several %s plugins have the name \"amp\"; write \"urn:a:amp\", \"urn:b:Amp\"", format);
-  ck_assert_int_eq(search("amp"), STATUS_NOT_FOUND);
-  ck_assert_str_eq(fault.text, expected);
+           "several %s plugins have the name \"amp\"; write \"urn:a:amp\", \"urn:b:Amp\"",
+           catalogue_rig_format);
+  ck_assert_int_eq(catalogue_rig_search("amp"), STATUS_NOT_FOUND);
+  ck_assert_str_eq(catalogue_rig_fault.text, expected);
 }
 
 TEST(a_plugin_that_cannot_be_used_can_be_shown)
 {
-  use_some();
+  catalogue_rig_use_some();
   const Plugin* plugin = NULL;
-  OK(catalogue_find_plugin(format, "broken", &plugin, &error));
+  OK(catalogue_find_plugin(catalogue_rig_format, "broken", &plugin, &error));
   ck_assert_str_eq(plugin->fault, "needs the feature \"x\"");
   ck_assert_str_eq(plugin->fx.name, "broken");
 }
 
 TEST(a_format_that_does_not_exist_is_no_fault_of_the_build)
 {
-  use_some();
+  catalogue_rig_use_some();
   const FxInfo* fx = NULL;
-  ck_assert_int_eq(fx_find_plugin("foo", "Tube", &fx, &fault), STATUS_NOT_FOUND);
-  ck_assert_str_eq(fault.text, "no format \"foo\"; it is one of clap, ladspa, lv2");
+  ck_assert_int_eq(fx_find_plugin("foo", "Tube", &fx, &catalogue_rig_fault), STATUS_NOT_FOUND);
+  ck_assert_str_eq(catalogue_rig_fault.text, "no format \"foo\"; it is one of clap, ladspa, lv2");
 }
 
 TEST(formats_are_words_in_any_case)
 {
-  use_some();
+  catalogue_rig_use_some();
   const FxInfo* fx = NULL;
   char word[16];
-  snprintf(word, sizeof(word), "%s", format);
+  snprintf(word, sizeof(word), "%s", catalogue_rig_format);
   word[0] = (char)toupper((unsigned char)word[0]);
   OK(fx_find_plugin(word, "Tube", &fx, &error));
-  ck_assert_str_eq(fx->origin->format, format);
+  ck_assert_str_eq(fx->origin->format, catalogue_rig_format);
 }
 
 TEST(many_plugins_of_one_name_are_listed_as_far_as_there_is_room)
 {
-  TextBuffer text = text_begin();
+  TextBuffer text = catalogue_rig_begin_text();
   char id[64];
   for (uint32_t i = 0; i < 40U; ++i) {
     snprintf(id, sizeof(id), "urn:%u:amp", i);
-    add_plugin(&text, format, id, "");
+    catalogue_rig_add(&text, catalogue_rig_format, id, "");
   }
-  catalogue_use(catalogue_of(&text));
-  ck_assert_int_eq(search("amp"), STATUS_NOT_FOUND);
-  assert_says(fault.text, "\"urn:0:amp\", \"urn:1:amp\", ");
-  ck_assert_uint_gt(strlen(fault.text), 350);
-  ck_assert_int_eq(fault.text[strlen(fault.text) - 1U], '"');
+  catalogue_use(catalogue_rig_of(&text));
+  ck_assert_int_eq(catalogue_rig_search("amp"), STATUS_NOT_FOUND);
+  assert_says(catalogue_rig_fault.text, "\"urn:0:amp\", \"urn:1:amp\", ");
+  ck_assert_uint_gt(strlen(catalogue_rig_fault.text), 350);
+  ck_assert_int_eq(catalogue_rig_fault.text[strlen(catalogue_rig_fault.text) - 1U], '"');
 }
 
 TEST(without_a_catalogue_no_plugins_are_known)
 {
   setenv("XDG_CACHE_HOME", "/nowhere", 1);
   for (uint32_t i = 0; i < 2U; ++i) {
-    ck_assert_int_eq(search("Tube"), STATUS_NOT_FOUND);
-    ck_assert_str_eq(fault.text,
+    ck_assert_int_eq(catalogue_rig_search("Tube"), STATUS_NOT_FOUND);
+    ck_assert_str_eq(catalogue_rig_fault.text,
                      "no plugins are known; run `warprack scan`, or send /server/scan to a server");
   }
   ck_assert_ptr_null(catalogue_current());
-  use_some();
-  ck_assert_int_eq(search("Tube"), STATUS_OK);
+  catalogue_rig_use_some();
+  ck_assert_int_eq(catalogue_rig_search("Tube"), STATUS_OK);
   catalogue_use(NULL);
-  ck_assert_int_eq(search("Tube"), STATUS_NOT_FOUND);
-  ck_assert_str_eq(fault.text,
+  ck_assert_int_eq(catalogue_rig_search("Tube"), STATUS_NOT_FOUND);
+  ck_assert_str_eq(catalogue_rig_fault.text,
                    "no plugins are known; run `warprack scan`, or send /server/scan to a server");
 }
 
@@ -409,222 +380,79 @@ TEST(the_first_search_reads_the_file_of_the_user)
 {
   SCOPED(remove_user_file) const Scratch scratch = scratch_new();
   write_user_file(&scratch, "x\n", 2);
-  ck_assert_int_eq(search("Tube"), STATUS_FILE);
-  assert_says(fault.text, ".txt: line 1: not a catalogue of this version");
-  TextBuffer text = text_begin();
-  add_plugin(&text, format, "urn:test:Tube", "");
+  ck_assert_int_eq(catalogue_rig_search("Tube"), STATUS_FILE);
+  assert_says(catalogue_rig_fault.text, ".txt: line 1: not a catalogue of this version");
+  TextBuffer text = catalogue_rig_begin_text();
+  catalogue_rig_add(&text, catalogue_rig_format, "urn:test:Tube", "");
   write_user_file(&scratch, text.bytes, text.n);
   free(text.bytes);
-  const FxInfo* const fx = find("Tube");
+  const FxInfo* const fx = catalogue_rig_find("Tube");
   ck_assert_ptr_nonnull(catalogue_current());
   write_user_file(&scratch, "x\n", 2); // no second time
-  ck_assert_ptr_eq(find("Tube"), fx);
+  ck_assert_ptr_eq(catalogue_rig_find("Tube"), fx);
   catalogue_use(NULL);
-  ck_assert_int_eq(search("Tube"), STATUS_NOT_FOUND);
+  ck_assert_int_eq(catalogue_rig_search("Tube"), STATUS_NOT_FOUND);
 }
 
 // ---- plugins ----
 
 TEST(a_description_is_read_when_its_plugin_is_asked_for)
 {
-  TextBuffer text = text_begin();
-  add_plugin(&text, format, "urn:test:good", "");
-  text_buffer_print(&text, "plugin\t%s\turn:test:bad\tBad\t\t\t\t\t\nport\t0\n", format);
-  catalogue_use(catalogue_of(&text));
-  ck_assert_int_eq(search("good"), STATUS_OK);
+  TextBuffer text = catalogue_rig_begin_text();
+  catalogue_rig_add(&text, catalogue_rig_format, "urn:test:good", "");
+  text_buffer_print(&text, "plugin\t%s\turn:test:bad\tBad\t\t\t\t\t\nport\t0\n",
+                    catalogue_rig_format);
+  catalogue_use(catalogue_rig_of(&text));
+  ck_assert_int_eq(catalogue_rig_search("good"), STATUS_OK);
   for (uint32_t i = 0; i < 2U; ++i) {
     const FxInfo* fx = NULL;
     counted_alloc_begin();
-    const Status status = fx_find_plugin(format, "bad", &fx, &fault);
+    const Status status = fx_find_plugin(catalogue_rig_format, "bad", &fx, &catalogue_rig_fault);
     ck_assert_int_eq(counted_alloc_now(), 0); // nothing is kept
     ck_assert_int_eq(status, STATUS_FILE);
-    assert_says(fault.text, "the description of ");
-    assert_says(fault.text, "\"urn:test:bad\": line 2: unexpected line \"port");
+    assert_says(catalogue_rig_fault.text, "the description of ");
+    assert_says(catalogue_rig_fault.text, "\"urn:test:bad\": line 2: unexpected line \"port");
   }
 }
 
 TEST(an_unchanged_plugin_keeps_its_effect_in_a_new_catalogue)
 {
-  use_some();
-  const FxInfo* const tube = find("Tube");
-  TextBuffer text = text_begin();
-  add_plugin(&text, format, "urn:test:Amp", "");
-  add_plugin(&text, format, "urn:test:Tube", "");
-  catalogue_use(catalogue_of(&text));
-  ck_assert_ptr_eq(find("Tube"), tube);
-  ck_assert_str_eq(find("Amp")->origin->id, "urn:test:Amp");
+  catalogue_rig_use_some();
+  const FxInfo* const tube = catalogue_rig_find("Tube");
+  TextBuffer text = catalogue_rig_begin_text();
+  catalogue_rig_add(&text, catalogue_rig_format, "urn:test:Amp", "");
+  catalogue_rig_add(&text, catalogue_rig_format, "urn:test:Tube", "");
+  catalogue_use(catalogue_rig_of(&text));
+  ck_assert_ptr_eq(catalogue_rig_find("Tube"), tube);
+  ck_assert_str_eq(catalogue_rig_find("Amp")->origin->id, "urn:test:Amp");
 }
 
 TEST(a_changed_plugin_gets_another_effect_and_the_old_one_stays_valid)
 {
-  use_some();
-  const FxInfo* const before = find("Tube");
-  TextBuffer text = text_begin();
-  add_plugin(&text, format, "urn:test:Tube", "");
+  catalogue_rig_use_some();
+  const FxInfo* const before = catalogue_rig_find("Tube");
+  TextBuffer text = catalogue_rig_begin_text();
+  catalogue_rig_add(&text, catalogue_rig_format, "urn:test:Tube", "");
   Plugin changed = plugin_sample;
-  changed.origin = (FxOrigin){ .format = format, .id = "urn:test:Tube" };
+  changed.origin = (FxOrigin){ .format = catalogue_rig_format, .id = "urn:test:Tube" };
   changed.binary_key.changed_ns++;
   SCOPED_MEMORY char* const description = plugin_sample_text(&changed);
-  const CatalogueBundle bundle = {
-    .format = format, .path = "/b", .fault = "", .text = description, .n_bytes = strlen(description)
-  };
+  const CatalogueBundle bundle = { .format = catalogue_rig_format,
+                                   .path = "/b",
+                                   .fault = "",
+                                   .text = description,
+                                   .n_bytes = strlen(description) };
   text.n = 0;
   text_buffer_add(&text, CATALOGUE_START);
   catalogue_write_bundle(&text, &bundle);
-  catalogue_use(catalogue_of(&text));
-  const FxInfo* const after = find("Tube");
+  catalogue_use(catalogue_rig_of(&text));
+  const FxInfo* const after = catalogue_rig_find("Tube");
   ck_assert_ptr_ne(before, after);
   ck_assert_str_eq(before->origin->id, "urn:test:Tube");
   ck_assert_uint_eq(plugin_of(before)->binary_key.changed_ns + 1U,
                     plugin_of(after)->binary_key.changed_ns);
-  use_some();
-  ck_assert_ptr_eq(find("Tube"), before);
-}
-
-/// A catalogue of one plugin, "urn:test:Tube", with a number that tells the file of its code.
-static Catalogue*
-tube_catalogue(const uint64_t changed_ns, const char* const name)
-{
-  TextBuffer text = text_begin();
-  Plugin plugin = plugin_sample;
-  plugin.origin = (FxOrigin){ .format = format, .id = "urn:test:Tube" };
-  plugin.binary_key.changed_ns = changed_ns;
-  plugin.name = name;
-  SCOPED_MEMORY char* const description = plugin_sample_text(&plugin);
-  const CatalogueBundle bundle = {
-    .format = format, .path = "/b", .fault = "", .text = description, .n_bytes = strlen(description)
-  };
-  catalogue_write_bundle(&text, &bundle);
-  return catalogue_of(&text);
-}
-
-static char* shared; ///< The last catalogue that share() got
-static CatalogueChange change;
-
-static Status
-share(void* const context, const Catalogue* const catalogue, const CatalogueChange* const what,
-      Error* const why)
-{
-  size_t n_bytes = 0;
-  (void)what;
-  free(shared);
-  shared = strdup(catalogue_text(catalogue, &n_bytes) ? "shared" : "");
-  return context ? error_set(why, STATUS_FILE, "not shared") : STATUS_OK;
-}
-
-static void
-exchange(Catalogue* const catalogue)
-{
-  OK(catalogue_exchange(catalogue, share, NULL, &change, &error));
-}
-
-TEST(a_plugin_with_new_code_keeps_its_effect_in_a_server)
-{
-  catalogue_use(tube_catalogue(1, "Tube"));
-  const FxInfo* const before = find("Tube");
-  exchange(tube_catalogue(2, "Tube"));
-  ck_assert_uint_eq(change.n_changed, 1);
-  ck_assert_uint_eq(change.n_others, 0);
-  ck_assert_ptr_eq(find("Tube"), before);
-  exchange(tube_catalogue(2, "Tube"));
-  ck_assert_uint_eq(change.n_changed, 0);
-  ck_assert_ptr_eq(find("Tube"), before);
-}
-
-TEST(a_plugin_with_another_description_gets_another_effect_and_is_named_once)
-{
-  catalogue_use(tube_catalogue(1, "Tube"));
-  const FxInfo* const before = find("Tube");
-  exchange(tube_catalogue(1, "Valve"));
-  ck_assert_uint_eq(change.n_others, 1);
-  ck_assert_str_eq(change.names, "Tube");
-  ck_assert_ptr_ne(find("Tube"), before);
-  exchange(tube_catalogue(1, "Valve"));
-  ck_assert_uint_eq(change.n_changed, 0);
-}
-
-TEST(an_effect_is_outdated_while_its_plugin_has_another_description)
-{
-  catalogue_use(tube_catalogue(1, "Tube"));
-  const FxInfo* const before = find("Tube");
-  exchange(tube_catalogue(2, "Tube"));
-  ck_assert(!fx_is_outdated(before));
-  exchange(tube_catalogue(2, "Valve"));
-  ck_assert(fx_is_outdated(before));
-  const FxInfo* const after = find("Tube");
-  ck_assert(!fx_is_outdated(after));
-  exchange(tube_catalogue(2, "Tube")); // as it was: racks may still hold both effects
-  ck_assert_uint_eq(change.n_changed, 1);
-  ck_assert(!fx_is_outdated(before));
-  ck_assert(fx_is_outdated(after));
-  exchange(tube_catalogue(2, "Tube"));
-  ck_assert_uint_eq(change.n_changed, 0);
-}
-
-TEST(a_plugin_that_no_rack_has_taken_does_not_count)
-{
-  const Plugin* plugin = NULL;
-  catalogue_use(tube_catalogue(1, "Tube"));
-  OK(catalogue_find_plugin(format, "Tube", &plugin, &error));
-  exchange(tube_catalogue(2, "Tube"));
-  ck_assert_uint_eq(change.n_changed, 0);
-  OK(catalogue_find_plugin(format, "Tube", &plugin, &error));
-  ck_assert_uint_eq(plugin->binary_key.changed_ns, 2);
-  find("Tube");
-  exchange(tube_catalogue(3, "Tube"));
-  ck_assert_uint_eq(change.n_changed, 1);
-}
-
-TEST(a_plugin_that_is_gone_stays_if_it_was_read)
-{
-  use_some();
-  const FxInfo* const amp = find("urn:a:amp");
-  exchange(tube_catalogue(1, "Tube"));
-  ck_assert_uint_eq(change.n_gone, 1);
-  ck_assert_ptr_eq(find("urn:a:amp"), amp);
-  ck_assert_int_eq(search("urn:b:Amp"), STATUS_NOT_FOUND);
-}
-
-TEST(a_catalogue_that_is_not_shared_is_not_used)
-{
-  catalogue_use(tube_catalogue(1, "Tube"));
-  const Catalogue* const before = catalogue_current();
-  TextBuffer text = text_begin();
-  add_plugin(&text, format, "urn:test:New", "");
-  ck_assert_int_eq(catalogue_exchange(catalogue_of(&text), share, &change, &change, &fault),
-                   STATUS_FILE);
-  ck_assert_ptr_eq(catalogue_current(), before);
-  ck_assert_int_eq(search("New"), STATUS_NOT_FOUND);
-}
-
-/// A catalogue with one plugin, whose report says that it has this latency.
-static Catalogue*
-probed_catalogue(const uint32_t latency_frames)
-{
-  char report[64];
-  Catalogue* const without = tube_catalogue(1, "Tube");
-  TextBuffer text = { .bytes = NULL };
-  snprintf(report, sizeof(report), "report\t\t\t%u\t0\t0\t0\t0\t0\t0\t0\t0\t0\t0\n",
-           latency_frames);
-  catalogue_write_reports(&text, without, &(const char*){ report });
-  catalogue_free(without);
-  return catalogue_of(&text);
-}
-
-TEST(a_worker_keeps_the_effect_of_a_plugin_that_was_probed)
-{
-  catalogue_use(tube_catalogue(1, "Tube"));
-  const FxInfo* const before = find("Tube");
-  for (uint32_t n = 0; n < 3U; ++n) {
-    OK(catalogue_follow(probed_catalogue(n), &error));
-    ck_assert_ptr_eq(find("Tube"), before);
-  }
-  OK(catalogue_follow(tube_catalogue(2, "Tube"), &error));
-  ck_assert_ptr_ne(find("Tube"), before);
-  catalogue_use(tube_catalogue(1, "Tube")); // others read the report
-  const FxInfo* const without = find("Tube");
-  catalogue_use(probed_catalogue(1));
-  ck_assert_ptr_ne(find("Tube"), without);
+  catalogue_rig_use_some();
+  ck_assert_ptr_eq(catalogue_rig_find("Tube"), before);
 }
 
 static unsigned n_provided;
@@ -634,7 +462,7 @@ provide(void* const context, Catalogue** const out, Error* const why)
 {
   (void)why;
   ++n_provided;
-  *out = tube_catalogue(1, context);
+  *out = catalogue_rig_tube(1, context);
   return STATUS_OK;
 }
 
@@ -646,22 +474,22 @@ TEST(a_source_provides_the_catalogue_for_the_first_search_only)
   catalogue_set_provider(provide, "Tube");
   ck_assert_ptr_null(fx_plugin_format("gian")); // a hint is no search
   ck_assert_uint_eq(n_provided, 0);
-  ck_assert_str_eq(find("Tube")->origin->id, "urn:test:Tube");
-  ck_assert_int_eq(search("Amp"), STATUS_NOT_FOUND);
-  ck_assert_str_eq(fx_plugin_format("tube"), format);
+  ck_assert_str_eq(catalogue_rig_find("Tube")->origin->id, "urn:test:Tube");
+  ck_assert_int_eq(catalogue_rig_search("Amp"), STATUS_NOT_FOUND);
+  ck_assert_str_eq(fx_plugin_format("tube"), catalogue_rig_format);
   ck_assert_uint_eq(n_provided, 1);
   scratch_remove(&cache);
 }
 
 TEST(a_search_without_memory_can_be_repeated)
 {
-  use_some();
+  catalogue_rig_use_some();
   bool is_found = false;
   uint32_t n = 0;
   for (; !is_found; ++n) {
     const FxInfo* fx = NULL;
     failing_alloc_arm(n);
-    const Status status = fx_find_plugin(format, "Tube", &fx, &fault);
+    const Status status = fx_find_plugin(catalogue_rig_format, "Tube", &fx, &catalogue_rig_fault);
     is_found = !failing_alloc_disarm();
     ck_assert_int_eq(status, is_found ? STATUS_OK : STATUS_NO_MEM);
     ck_assert(is_found == (fx != NULL));
@@ -674,7 +502,7 @@ find_many_times(void* const context)
 {
   const FxInfo** const fx = context;
   for (uint32_t i = 0; i < 200U; ++i) {
-    const FxInfo* const again = find("Tube");
+    const FxInfo* const again = catalogue_rig_find("Tube");
     ck_assert(!*fx || *fx == again);
     *fx = again;
   }
@@ -683,13 +511,13 @@ find_many_times(void* const context)
 
 TEST(a_wrong_name_is_reported_even_without_memory_for_the_hint)
 {
-  use_some();
+  catalogue_rig_use_some();
   const FxInfo* fx = NULL;
   failing_alloc_arm(0);
-  const Status status = fx_find_plugin(format, "tbue", &fx, &fault);
+  const Status status = fx_find_plugin(catalogue_rig_format, "tbue", &fx, &catalogue_rig_fault);
   ck_assert(failing_alloc_disarm());
   ck_assert_int_eq(status, STATUS_NOT_FOUND);
-  assert_says(fault.text, "plugin \"tbue\"; `warprack list plugins` shows all");
+  assert_says(catalogue_rig_fault.text, "plugin \"tbue\"; `warprack list plugins` shows all");
 }
 
 TEST(threads_find_the_same_effect_while_the_catalogue_changes)
@@ -697,17 +525,17 @@ TEST(threads_find_the_same_effect_while_the_catalogue_changes)
   enum { N_THREADS = 4 };
   pthread_t threads[N_THREADS];
   const FxInfo* effects[N_THREADS] = { NULL };
-  use_some();
+  catalogue_rig_use_some();
   for (uint32_t t = 0; t < N_THREADS; ++t) {
     ck_assert_int_eq(pthread_create(&threads[t], NULL, find_many_times, &effects[t]), 0);
   }
   for (uint32_t i = 0; i < 50U; ++i) {
-    use_some();
+    catalogue_rig_use_some();
   }
   for (uint32_t t = 0; t < N_THREADS; ++t) {
     pthread_join(threads[t], NULL);
-    ck_assert_ptr_eq(effects[t], find("Tube"));
+    ck_assert_ptr_eq(effects[t], catalogue_rig_find("Tube"));
   }
 }
 
-SUITE_MAIN_WITH("catalogue", begin, NULL)
+SUITE_MAIN_WITH("catalogue", catalogue_rig_begin, NULL)

@@ -5,6 +5,7 @@
 
 #include "engine/rack/rack.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,6 +17,7 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define LEFTOVER_BEGINS ".warprack-"
@@ -233,11 +235,32 @@ replace_file(const int fd, const char* const base, const char* const text)
   return fsync(fd) == 0 ? 0 : errno; // write the new name to the disk
 }
 
-bool
-folder_is_leftover(const char* const name)
+static bool
+is_leftover(const int fd, const char* const name, const time_t until)
 {
+  struct stat facts;
   return strncmp(name, LEFTOVER_BEGINS, strlen(LEFTOVER_BEGINS)) == 0 &&
-         ends_in(name, LEFTOVER_ENDS);
+         ends_in(name, LEFTOVER_ENDS) && !fstatat(fd, name, &facts, AT_SYMLINK_NOFOLLOW) &&
+         facts.st_mtime <= until;
+}
+
+void
+folder_remove_leftovers(const Folder* const folder, const uint32_t age_s)
+{
+  const int fd = openat(folder->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR* const entries = fd >= 0 ? fdopendir(fd) : NULL;
+  const time_t until = time(NULL) - (time_t)age_s;
+  if (!entries && fd >= 0) {
+    close(fd);
+  }
+  for (const struct dirent* entry = NULL; entries && (entry = readdir(entries));) {
+    if (is_leftover(folder->fd, entry->d_name, until)) {
+      unlinkat(folder->fd, entry->d_name, 0);
+    }
+  }
+  if (entries) {
+    closedir(entries);
+  }
 }
 
 Status

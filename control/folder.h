@@ -11,7 +11,7 @@
 
 #include "engine/base/status.h"
 
-#include <stdbool.h>
+#include <stdint.h>
 
 typedef struct Folder {
   int fd; ///< -1: none
@@ -45,8 +45,8 @@ NODISCARD Status folder_write(const Folder* folder, const char* name, const char
 NODISCARD Status folder_replace(const Folder* folder, const char* name, const char* text,
                                 Error* error);
 
-/// True for the name of a temporary file, which remains if the program is killed during
-/// folder_write() or folder_replace().
-bool folder_is_leftover(const char* name);
+/// Remove temporary files directly in the folder that were written at least `age_s` ago: they
+/// remain if a program is killed during folder_write() or folder_replace().
+void folder_remove_leftovers(const Folder* folder, uint32_t age_s);
 
 #endif

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#define LEFT_S   600U // a scan that still writes has begun later
 #define SCANNING "plugins are new, changed or gone; scanning"
 
 /// The user's catalogue, or NULL: a damaged one is as good as none.
@@ -59,6 +60,7 @@ catalogue_file_write(const Catalogue* const catalogue, Error* const error)
   }
   Status status = folder_open(&folder, parent, error);
   if (!status) {
+    folder_remove_leftovers(&folder, LEFT_S);
     status =
         folder_replace(&folder, strrchr(path, '/') + 1, catalogue_text(catalogue, &n_bytes), error);
     folder_close(&folder);

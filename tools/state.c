@@ -9,7 +9,6 @@
 #include "engine/base/hash.h"
 #include "engine/base/time.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -330,25 +329,6 @@ state_alloc(const StateFailed failed, void* const context)
   return state;
 }
 
-/// Remove temporary files of runs that were killed during a write.
-static void
-remove_leftovers(const State* const state)
-{
-  const int fd = openat(state->folder.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR* const folder = fd >= 0 ? fdopendir(fd) : NULL;
-  if (!folder && fd >= 0) {
-    close(fd);
-  }
-  for (const struct dirent* entry = NULL; folder && (entry = readdir(folder));) {
-    if (folder_is_leftover(entry->d_name)) {
-      unlinkat(state->folder.fd, entry->d_name, 0);
-    }
-  }
-  if (folder) {
-    closedir(folder);
-  }
-}
-
 static Status
 open_folder(State* const state, const char* const path, Error* const error)
 {
@@ -365,7 +345,7 @@ open_folder(State* const state, const char* const path, Error* const error)
                ? error_set(error, STATUS_EXISTS, "state folder %s: another warprack uses it", path)
                : error_set(error, STATUS_FILE, "state folder %s: %s", path, strerror(errno));
   }
-  remove_leftovers(state);
+  folder_remove_leftovers(&state->folder, 0); // of runs that were killed during a write
   return STATUS_OK;
 }
 

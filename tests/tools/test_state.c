@@ -468,9 +468,24 @@ TEST(files_of_the_folder_are_replaced_as_a_whole)
   ck_assert_str_eq(text, "two");
   free(text);
   ck_assert_uint_eq(scratch_count(&scratch), 1);
-  ck_assert(folder_is_leftover(".warprack-42.tmp"));
-  ck_assert(!folder_is_leftover("warprack-42.tmp") && !folder_is_leftover(".warprack-42.rack"));
   folder_close(&folder);
+  scratch_remove(&scratch);
+}
+
+TEST(old_temporary_files_of_the_folder_are_removed)
+{
+  static const char* const names[] = { ".warprack-42.tmp", "warprack-42.tmp", ".warprack-42.rack" };
+  make_scratch();
+  for (uint32_t n = 0; n < ARRAY_LEN(names); ++n) {
+    scratch_write(&scratch, names[n], "x", 1);
+  }
+  SCOPED(folder_close) Folder folder;
+  OK(folder_open(&folder, scratch_path(&scratch, "."), &error));
+  folder_remove_leftovers(&folder, 600);
+  ck_assert_uint_eq(scratch_count(&scratch), 3); // another process may be writing it
+  folder_remove_leftovers(&folder, 0);
+  ck_assert_uint_eq(scratch_count(&scratch), 2);
+  ck_assert_int_ne(access(scratch_path(&scratch, names[0]), F_OK), 0);
   scratch_remove(&scratch);
 }
 

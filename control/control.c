@@ -168,12 +168,13 @@ control_check_audio(Control* const control)
 
 // ---- the document ----
 
-/// The number of the active document, which increases with each change.
+/// The number of the active document, which increases with each change, and with each scan: what is
+/// to be said of missing plugins may be different then.
 static uint64_t
 document_number(const Control* const control)
 {
   const EditorCounts counts = editor_counts(control->editor);
-  return 1U + counts.revision + counts.values_set;
+  return 1U + counts.revision + counts.values_set + control->n_scans_used;
 }
 
 const char*
@@ -217,6 +218,7 @@ control_report_rack(Control* const control)
                                : NULL;
   if (text) {
     control->reported_rack = number;
-    control->config.active_rack(control->config.context, strdup(text));
+    control->config.active_rack(control->config.context, editor_rack(control->editor),
+                                strdup(text));
   }
 }

@@ -54,6 +54,8 @@ typedef struct ControlPlugins {
   /// List the plugins in which all words occur, one per line; the caller frees the text.  NULL: out
   /// of memory.
   char* (*list)(void* context, const char* const* words, uint32_t n_words);
+  /// List the presets of an effect, one per line; the caller frees the text.  NULL: out of memory.
+  char* (*presets)(void* context, const FxInfo* fx);
   /// Describe one; the caller frees the text.
   Status (*describe)(void* context, const char* format, const char* id, char** text, Error* error);
   void (*scan)(void* context);                       ///< Request a scan
@@ -71,9 +73,9 @@ typedef struct ControlConfig {
   void (*program)(void* context, ControlProgram* program); ///< [control] Fills in `program`; may be
                                                            ///< NULL
   const ControlPlugins* plugins;                           ///< NULL: there are none
-  /// [control] Receives the active rack as text, which the callee owns: at the start, after changes
-  /// at most every 250 ms, and at the end.  May be NULL.
-  void (*active_rack)(void* context, char* rack_text);
+  /// [control] Receives the active rack, and its text, which the callee owns: at the start, after
+  /// changes at most every 250 ms, and at the end.  May be NULL.
+  void (*active_rack)(void* context, const Rack* rack, char* rack_text);
   /// [control] Receives new warnings of the active rack, one per line.  May be NULL.
   void (*warned)(void* context, const char* lines);
   /// Subscribers of the previous run, from `subscribed`: each gets /server/started and all values.

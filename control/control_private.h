@@ -53,8 +53,9 @@ struct Control {
   Advice advice;           ///< Of the active document
   ControlAudio audio;      ///< From the last check
   ControlScan scan;        ///< From the last check
-  EngineStatus engine;     ///< From the last check
-  uint64_t reported_lost;  ///< Lost packets that are reported ...
+  uint64_t n_scans_used;  ///< ControlScan::n_ended after which missing plugins were last looked for
+  EngineStatus engine;    ///< From the last check
+  uint64_t reported_lost; ///< Lost packets that are reported ...
   uint64_t reported_lost_ns; ///< ... and the time of that report
   uint64_t now_ns;           ///< Monotonic time of this round
   uint64_t start_ns;

@@ -25,6 +25,17 @@
 
 // ---- one round ----
 
+/// After a scan for plugins, use those that the rack has missed.
+static void
+find_missing(Control* const control)
+{
+  const bool has_scanned = control->scan.n_ended != control->n_scans_used;
+  control->n_scans_used = control->scan.n_ended;
+  if (has_scanned && rack_has_missing(editor_rack(control->editor))) {
+    dispatch_find(control);
+  }
+}
+
 static void
 do_turns(Control* const control)
 {
@@ -190,6 +201,7 @@ control_run(void* const context)
       control->next_check_ns = control->now_ns + CHECK_INTERVAL_NS;
       control_check_audio(control);
       control_report_rack(control);
+      find_missing(control);
       report_drops(control);
     }
     do_reply(control);

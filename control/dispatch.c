@@ -409,6 +409,23 @@ dispatch_turn(Control* const control, Sender* const sender)
   senders_charge(&control->intake.senders, sender, control->now_ns, thread_ns() - begin_ns);
 }
 
+void
+dispatch_find(Control* const control)
+{
+  static const char packet[24] = "/rack/find\0\0,\0\0"; // 16 bytes; bundles_read() needs 8 more
+  const Instant now = instant_now();
+  const Peer self = control_own_peer(control);
+  Bundle* bundle = NULL;
+  if (bundles_read(packet, 16U, &self, &now, &bundle)) {
+    return; // out of memory: the nodes go on without their plugins
+  }
+  if (find_commands(control, bundle)) {
+    editor_submit(control->editor, bundle, control->now_ns);
+  } else {
+    bundle_free(bundle);
+  }
+}
+
 EditorEvents
 dispatch_events(Control* const control)
 {

@@ -128,6 +128,9 @@ copy_base(Editor* const editor, const CommandKind kind, Error* const error)
     return NULL;
   }
   copy->next_uid = editor->next_uid; // no uid is used twice, also after an undo
+  if (base != editor->committed) {
+    rack_return_plugins(copy); // that were missing then
+  }
   return copy;
 }
 

@@ -24,11 +24,11 @@ replace_rack(Rack** const rack, Rack* const next)
 }
 
 static Status
-replace_by_text(Rack** const rack, const char* const text, const char* const place,
-                Error* const error)
+replace_by_text(Rack** const rack, const RackReader read, const char* const text,
+                const char* const place, Error* const error)
 {
   Rack* next = NULL;
-  const Status status = rack_parse(text, place, *rack, &next, error);
+  const Status status = read(text, place, *rack, &next, error);
   if (status == STATUS_OK) {
     replace_rack(rack, next);
   }
@@ -90,7 +90,7 @@ edit_add(Rack** const rack, const Message* const message, Error* const error)
 Status
 edit_chain(Rack** const rack, const Message* const message, Error* const error)
 {
-  return replace_by_text(rack, message_text(message, 0), "chain", error);
+  return replace_by_text(rack, rack_parse, message_text(message, 0), "chain", error);
 }
 
 Status
@@ -148,6 +148,15 @@ edit_do(Rack** const rack, const Message* const message, Error* const error)
   return status;
 }
 
+Status
+edit_find(Rack** const rack, const Message* const message, Error* const error)
+{
+  (void)message;
+  (void)error;
+  rack_return_plugins(*rack);
+  return STATUS_OK;
+}
+
 /// True if one of the statements removes a node.
 static bool
 has_removal(const Message* const message)
@@ -192,7 +201,12 @@ edit_late(Rack** const rack, const Message* const message, Error* const error)
 Status
 edit_load(Rack** const rack, const Message* const message, Error* const error)
 {
-  return replace_by_text(rack, message->file, message_text(message, 0), error);
+  const char* const missing = message_n_arguments(message) > 1U ? message_text(message, 1) : NULL;
+  if (missing && strcmp(missing, "bypass") != 0) {
+    return error_set(error, STATUS_BAD_ARG, "\"%.60s\" is not the word bypass", missing);
+  }
+  return replace_by_text(rack, missing ? rack_parse_bypass : rack_parse, message->file,
+                         message_text(message, 0), error);
 }
 
 Status

@@ -16,6 +16,7 @@ Status edit_clear(Rack** rack, const Message* message, Error* error);
 Status edit_connect(Rack** rack, const Message* message, Error* error);
 Status edit_disconnect(Rack** rack, const Message* message, Error* error);
 Status edit_do(Rack** rack, const Message* message, Error* error);
+Status edit_find(Rack** rack, const Message* message, Error* error);
 Status edit_insert(Rack** rack, const Message* message, Error* error);
 Status edit_late(Rack** rack, const Message* message, Error* error);
 Status edit_load(Rack** rack, const Message* message, Error* error);

@@ -215,9 +215,9 @@ query_plugin(Control* const control, const Peer* const peer, Message* const mess
   return status;
 }
 
-/// The origin of the plugin of a node, from "/node/NAME/presets"; NULL with an error.
-static const FxOrigin*
-origin_of(const Control* const control, const char* const address, Error* const error)
+/// The effect of a node that hosts a plugin, from "/node/NAME/presets"; NULL with an error.
+static const FxInfo*
+plugin_of_node(const Control* const control, const char* const address, Error* const error)
 {
   char name[RACK_NAME_BYTES];
   const char* const start = address + strlen("/node/");
@@ -225,27 +225,11 @@ origin_of(const Control* const control, const char* const address, Error* const 
   const RackNode* const node = rack_lookup(editor_rack(control->editor), name, error);
   if (node && !node->fx->origin) {
     error_set(error, STATUS_NOT_FOUND, "%s is no plugin, so it has no presets", name);
+  } else if (node && node->fx->is_missing) {
+    error_set(error, STATUS_NOT_FOUND, "the plugin of %s is missing, so its presets are not known",
+              name);
   }
-  return node ? node->fx->origin : NULL;
-}
-
-/// Keep the names of presets in the description of a plugin, one per line.
-static void
-keep_presets(char* const text)
-{
-  static const char key[] = "preset\t";
-  const size_t n_key = strlen(key);
-  char* to = text;
-  for (const char* line = text; *line;) {
-    const char* const end = strchrnul(line, '\n');
-    const size_t n = (size_t)(end - line) + (*end == '\n');
-    if (!strncmp(line, key, n_key)) {
-      memmove(to, line + n_key, n - n_key);
-      to += n - n_key;
-    }
-    line += n;
-  }
-  *to = '\0';
+  return node && node->fx->origin && !node->fx->is_missing ? node->fx : NULL;
 }
 
 Status
@@ -253,17 +237,13 @@ query_presets(Control* const control, const Peer* const peer, Message* const mes
               Error* const error)
 {
   const ControlPlugins* const plugins = find_plugins(control, error);
-  const FxOrigin* const origin = plugins ? origin_of(control, message->address, error) : NULL;
-  char* text = NULL;
-  if (!origin) {
+  const FxInfo* const fx = plugins ? plugin_of_node(control, message->address, error) : NULL;
+  if (!fx) {
     return error->status;
   }
-  Status status =
-      plugins->describe(control->config.context, origin->format, origin->id, &text, error);
-  if (!status) {
-    keep_presets(text);
-    status = answer_text(control, peer, message, 0, text, error);
-  }
+  char* const text = plugins->presets(control->config.context, fx);
+  const Status status = text ? answer_text(control, peer, message, 0, text, error)
+                             : error_set(error, STATUS_NO_MEM, "out of memory");
   free(text);
   return status;
 }

@@ -84,6 +84,12 @@ choose_sources(const HostLanes* const lanes, const Plugin* const plugin)
   }
 }
 
+void
+host_lanes_pass(HostLanes* const lanes, const uint32_t n_in, const uint32_t n_out)
+{
+  *lanes = (HostLanes){ .n_instances = 1U, .n_in = n_in, .n_out = n_out };
+}
+
 Status
 host_lanes_make(HostLanes* const lanes, const Plugin* const plugin, const uint32_t n_in,
                 Arena* const arena, Error* const error)

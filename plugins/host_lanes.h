@@ -30,4 +30,7 @@ typedef struct HostLanes {
 NODISCARD Status host_lanes_make(HostLanes* lanes, const Plugin* plugin, uint32_t n_in,
                                  Arena* arena, Error* error);
 
+/// The channels of a node that only passes its input on. [builder]
+void host_lanes_pass(HostLanes* lanes, uint32_t n_in, uint32_t n_out);
+
 #endif

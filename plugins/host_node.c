@@ -140,7 +140,8 @@ describe(HostNode* const node, const FxSetup* const setup, const uint32_t latenc
   shape->unit_in = node->lanes.n_in;
   shape->unit_out = node->lanes.n_out;
   shape->latency_frames = latency_frames;
-  shape->tail_frames = (uint64_t)(TAIL_SECONDS * setup->rate_hz);
+  const double tail_s = setup->fx->is_missing ? 0.0 : TAIL_SECONDS;
+  shape->tail_frames = (uint64_t)(tail_s * setup->rate_hz);
   shape->unit_bytes = node->layout.n_bytes;
   shape->data_bytes = node->arena.n_bytes + node->opened_bytes;
 }
@@ -154,14 +155,25 @@ host_destroy(void* const node)
   free(host);
 }
 
+/// Spread the channels over the instances.  Of a plugin that is missing no port is known.
+static Status
+make_lanes(HostNode* const node, const FxSetup* const setup, Error* const error)
+{
+  if (setup->fx->is_missing) {
+    host_lanes_pass(&node->lanes, setup->n_in, setup->n_out);
+    return STATUS_OK;
+  }
+  const Status status = find_calls(node->plugin, &node->calls, error);
+  return status ? status
+                : host_lanes_make(&node->lanes, node->plugin, setup->n_in, &node->arena, error);
+}
+
 static Status
 prepare(HostNode* const node, const FxSetup* const setup, FxShape* const shape, Error* const error)
 {
   const PluginPreset* preset = NULL;
   uint32_t latency_frames = 0;
-  Status status = find_calls(node->plugin, &node->calls, error);
-  status = status ? status
-                  : host_lanes_make(&node->lanes, node->plugin, setup->n_in, &node->arena, error);
+  Status status = make_lanes(node, setup, error);
   status = status ? status : find_preset(node, setup, &preset, error);
   status = status ? status : take_memory(node, error);
   if (!status) {

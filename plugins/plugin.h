@@ -133,7 +133,8 @@ typedef struct Plugin {
 /// Parameters of plugin nodes that are not ports.
 typedef enum PluginWord {
   PLUGIN_BYPASS = -1, ///< `bypass`: every plugin has it
-  PLUGIN_PRESET = -2  ///< `preset`: only with presets
+  PLUGIN_PRESET = -2, ///< `preset`: only with presets
+  PLUGIN_VALUES = -3  ///< Of FxInfo::is_missing: the text of all values
 } PluginWord;
 
 /// The plugin of an effect with an origin.

@@ -35,6 +35,7 @@ typedef struct CheckArgs {
   double rate_hz;
   int64_t block_frames;
   int64_t n_channels;
+  uint32_t missing; ///< See MISSING_OPTION
   BackendArgs backend;
 } CheckArgs;
 
@@ -264,7 +265,7 @@ print_report(const CheckArgs* const args, const Rack* const rack, const char* co
     print_side_nodes(rack);
   }
   for (uint32_t n = 0; n < rack->n_nodes; ++n) {
-    if (rack->nodes[n].fx->origin) {
+    if (rack->nodes[n].fx->origin && !rack->nodes[n].fx->is_missing) {
       report_text_print_node(rack->nodes[n].name, plugin_of(rack->nodes[n].fx),
                              (uint32_t)args->block_frames);
     }
@@ -311,10 +312,11 @@ replace_error(const CheckArgs* const args, const EngineConfig* const config, con
 
 /// Read the rack, probe its plugins, and read it again with their reports.
 static Status
-read_rack(const char* const word, RackArg* const rack_arg, Error* const error)
+read_rack(const char* const word, const RackReader read, RackArg* const rack_arg,
+          Error* const error)
 {
   bool is_new = false;
-  Status status = rack_arg_read(word, rack_arg, error);
+  Status status = rack_arg_read(word, read, rack_arg, error);
   if (status) {
     return status;
   }
@@ -322,7 +324,7 @@ read_rack(const char* const word, RackArg* const rack_arg, Error* const error)
   if (status || is_new) {
     rack_arg_clear(rack_arg);
   }
-  return !status && is_new ? rack_arg_read(word, rack_arg, error) : status;
+  return !status && is_new ? rack_arg_read(word, read, rack_arg, error) : status;
 }
 
 static int
@@ -331,7 +333,7 @@ check(const CheckArgs* const args, const char* const word)
   Error error = { STATUS_OK, "" };
   RackArg rack_arg;
   catalogue_file_renew_on_search(catalogue_file_print_note, (void*)&cmd_check);
-  if (read_rack(word, &rack_arg, &error)) {
+  if (read_rack(word, rack_arg_reader(args->missing), &rack_arg, &error)) {
     return command_fail(&cmd_check, &error);
   }
   EngineConfig config = { .n_in = (uint32_t)args->n_channels,
@@ -362,6 +364,7 @@ check_run(const int argc, char** const argv)
     { "block",    'b', OPTION_INTEGER, "N",     1,    FX_MAX_BLOCK, .to.integer = &args.block_frames, .help = "Frames per block, default 256" },
     { "channels", 'c', OPTION_INTEGER, "N",     1, FX_MAX_CHANNELS, .to.integer = &args.n_channels,   .help = "Input channels, default 2" },
     { "json",     'j', OPTION_FLAG,                                 .to.flag = &args.json,            .help = "Print JSON" },
+    MISSING_OPTION(&args.missing),
     { "rate",     'r', OPTION_NUMBER,  "HZ", 8000,          768000, .to.number = &args.rate_hz,       .help = "Frames per second, default 48000" },
   };
   // clang-format on

@@ -36,6 +36,7 @@ typedef struct RenderOptions {
   int64_t block;
   const char* tail;
   uint32_t format;
+  uint32_t missing; ///< See MISSING_OPTION
   BackendArgs backend;
   bool json, quiet, strict;
 } RenderOptions;
@@ -261,7 +262,7 @@ render_with(const RenderOptions* const options, RenderConfig* const config, cons
   Error error = { STATUS_OK, "" };
   RackArg rack;
   catalogue_file_renew_on_search(catalogue_file_print_note, (void*)&cmd_render);
-  if (rack_arg_read(word, &rack, &error)) {
+  if (rack_arg_read(word, rack_arg_reader(options->missing), &rack, &error)) {
     return command_fail(&cmd_render, &error);
   }
   Picture picture = { 0 };
@@ -286,6 +287,7 @@ render_run(const int argc, char** const argv)
     { "format", 'f', OPTION_CHOICE,                        .choices = formats, .to.choice = &options.format, .help = "Bits per sample, or float (default float; FLAC: 24)" },
     { "strict", 's', OPTION_FLAG,                          .to.flag = &options.strict,                       .help = "Refuse a truncated input instead of printing a warning" },
     { "tail",   't', OPTION_TEXT,    "S",                  .to.text = &options.tail,                         .help = "Seconds to render after the end of the input, or auto (default): until silence" },
+    MISSING_OPTION(&options.missing),
     BACKEND_OPTIONS(&options.backend),
     { "json",   'j', OPTION_FLAG,                          .to.flag = &options.json,                         .help = "Print the report as JSON" },
     { "quiet",  'q', OPTION_FLAG,                          .to.flag = &options.quiet,                        .help = "Print warnings and errors only" },

@@ -5,6 +5,7 @@
 #include "engine_args.h"
 #include "live.h"
 #include "options.h"
+#include "rack_arg.h"
 
 #include "control/control.h"
 #include "plugins/plugin_environment.h"
@@ -162,6 +163,7 @@ run_run(const int argc, char** const argv)
     { "play",       0,   OPTION_TEXT,    "FILE",                        .to.text = &io->play,                         .help = "Dummy: play this file into the inputs, then silence" },
     { "record",     0,   OPTION_TEXT,    "FILE",                        .to.text = &io->record,                       .help = "Dummy: write the outputs to this file (32-bit float WAV)" },
     { "fast",       0,   OPTION_FLAG,                                   .to.flag = &io->fast,                         .help = "Dummy: run as fast as possible; no block is late" },
+    MISSING_OPTION(&args.live.missing),
     { "state",      0,   OPTION_TEXT,    "DIR",                         .to.text = &args.live.state,                  .help = "Save the rack in DIR, and start with the saved rack; default $STATE_DIRECTORY, else none" },
     { "fresh",      0,   OPTION_FLAG,                                   .to.flag = &args.live.fresh,                  .help = "Start with RACK instead of the saved rack" },
     { "duration",   't', OPTION_NUMBER,  "S",          0,          1e9, .to.number = &io->duration_s,                 .help = "Stop after this many seconds; default 0: never" },

@@ -6,6 +6,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+// The first line of a saved rack whose plugins were missing: a comment.
+#define MARK "# saved without missing plugins\n"
 
 #define MUTED_FROM 3U // successive starts that crashed early
 #define EMPTY_FROM 5U
@@ -16,6 +20,28 @@ static const char* const source_names[] = { [SOURCE_GIVEN] = "the rack of the co
                                             [SOURCE_PRESENT] = "the rack that played last",
                                             [SOURCE_GOOD] = "the last good rack",
                                             [SOURCE_EMPTY] = "the empty rack" };
+
+char*
+first_rack_mark(const Rack* const rack, char* const text)
+{
+  char* marked = NULL;
+  if (!rack_has_missing(rack)) {
+    return text;
+  }
+  if (asprintf(&marked, MARK "%s", text) < 0) {
+    marked = NULL;
+  }
+  free(text);
+  return marked;
+}
+
+Status
+first_rack_parse(const char* const text, const char* const place, const uint32_t missing,
+                 Rack** const rack, Error* const error)
+{
+  const bool is_marked = !strncmp(text, MARK, strlen(MARK));
+  return (is_marked ? rack_parse_bypass : rack_arg_reader(missing))(text, place, NULL, rack, error);
+}
 
 bool
 first_rack_is_muted(const State* const state)
@@ -80,9 +106,10 @@ static Status
 plan_source(const FirstRack* const first, const Source source, Rack** const rack,
             Error* const error)
 {
-  Status status = source == SOURCE_GIVEN ? copy_given(first, rack, error)
-                                         : rack_parse(source_text(first, source),
-                                                      source_names[source], NULL, rack, error);
+  Status status = source == SOURCE_GIVEN
+                      ? copy_given(first, rack, error)
+                      : first_rack_parse(source_text(first, source), source_names[source],
+                                         first->missing, rack, error);
   if (!status) {
     status = first->plan(first->context, *rack, error);
     if (status) {

@@ -25,6 +25,7 @@ typedef struct FirstRack {
   const Error* unread; ///< Error of rack_arg_try(); NULL if it succeeded
   const State* state;  ///< NULL: no state folder
   bool fresh;          ///< Only the RACK of the command line
+  uint32_t missing;    ///< Whether plugins of racks may be missing, see MISSING_OPTION
   const LiveLog* log;
   Status (*plan)(void* context, const Rack* rack, Error* error); ///< Check that the rack can be
                                                                  ///< played
@@ -33,6 +34,15 @@ typedef struct FirstRack {
 
 /// True if the run must start muted, because earlier starts have crashed.
 bool first_rack_is_muted(const State* state);
+
+/// The text of a rack for the state folder, with a mark if plugins of the rack are missing: it
+/// plays without them also after a restart.  Takes ownership of `text`; NULL if out of memory.
+/// [any]
+char* first_rack_mark(const Rack* rack, char* text);
+
+/// Read such a text.  Without the mark, `missing` counts. [main]
+NODISCARD Status first_rack_parse(const char* text, const char* place, uint32_t missing,
+                                  Rack** rack, Error* error);
 
 /// Choose a rack and plan it.  The caller frees `*rack`, which is NULL on error.  The error is that
 /// of the command line's RACK. [main]

@@ -222,7 +222,8 @@ static void
 renew_origin(Live* const live)
 {
   RackArg again;
-  if (live->state && !rack_arg_read(live->config->rack, &again, NULL)) {
+  if (live->state &&
+      !rack_arg_read(live->config->rack, rack_arg_reader(live->config->missing), &again, NULL)) {
     live_set_origin(live, again.rack);
     rack_arg_clear(&again);
   }

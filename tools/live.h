@@ -21,6 +21,7 @@
 
 typedef struct LiveConfig {
   const char* rack;         ///< RACK as on the command line
+  uint32_t missing;         ///< Whether plugins of racks may be missing, see MISSING_OPTION
   const IoDriver* driver;   ///< NULL: the first that opens, in the order of io_drivers()
   IoConfig io;              ///< The channels are also the engine's
   EngineConfig engine;      ///< live_run() sets channels and file loaders

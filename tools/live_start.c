@@ -96,6 +96,13 @@ on_list_plugins(void* const context, const char* const* const words, const uint3
   return plugin_lines_list(words, n_words);
 }
 
+static char*
+on_list_presets(void* const context, const FxInfo* const fx)
+{
+  (void)context;
+  return plugin_lines_presets(fx);
+}
+
 static Status
 on_describe_plugin(void* const context, const char* const format, const char* const id,
                    char** const text, Error* const error)
@@ -119,10 +126,12 @@ on_scanned(void* const context, ControlScan* const scan)
   pthread_mutex_unlock(&live->audio_lock);
 }
 
+/// Save the active rack, marked if some of its plugins are missing.
 static void
-on_active_rack(void* const context, char* const rack_text)
+on_active_rack(void* const context, const Rack* const rack, char* const rack_text)
 {
-  state_offer(((const Live*)context)->state, rack_text, time_now_ns());
+  char* const text = rack_text ? first_rack_mark(rack, rack_text) : NULL;
+  state_offer(((const Live*)context)->state, text, time_now_ns());
 }
 
 static void
@@ -286,7 +295,8 @@ find_saved_plugins(const Live* const live)
   for (uint32_t f = 0; f < ARRAY_LEN(files) && live->state && !live->config->fresh; ++f) {
     const char* const text = state_text(live->state, files[f]);
     Rack* rack = NULL;
-    if (text && !rack_parse(text, "", NULL, &rack, NULL)) { // first_rack_choose() reports errors
+    if (text && !first_rack_parse(text, "", live->config->missing, &rack, NULL)) {
+      // first_rack_choose() reports errors
       rack_free(rack);
     }
   }
@@ -299,7 +309,8 @@ read_rack(Live* const live, Error* const why, Error* const error)
 {
   const char* const root = live->config->root;
   *why = (Error){ STATUS_OK, "" };
-  if (rack_arg_try(live->config->rack, &live->rack, why) && !live->state) {
+  const RackReader read = rack_arg_reader(live->config->missing);
+  if (rack_arg_try(live->config->rack, read, &live->rack, why) && !live->state) {
     *error = *why;
     return error->status;
   }
@@ -307,7 +318,7 @@ read_rack(Live* const live, Error* const why, Error* const error)
   const char* const kept = live->state ? state_text(live->state, STATE_PRESENT) : NULL;
   if (live->rack.rack) {
     live_set_origin(live, live->rack.rack);
-  } else if (kept && rack_parse(kept, "", NULL, &live->rack.rack, NULL)) {
+  } else if (kept && first_rack_parse(kept, "", live->config->missing, &live->rack.rack, NULL)) {
     live->rack.rack = NULL; // plan_source() will report the error
   }
   const Status status = root ? rack_arg_set_root(&live->rack, root, error) : STATUS_OK;
@@ -334,6 +345,7 @@ start_engine(Live* const live, Error* const error)
                             .unread = why.status ? &why : NULL,
                             .state = live->state,
                             .fresh = live->config->fresh,
+                            .missing = live->config->missing,
                             .log = &live->log,
                             .plan = try_rack,
                             .context = live };
@@ -346,8 +358,8 @@ start_engine(Live* const live, Error* const error)
 static Status
 start_control(Live* const live, Error* const error)
 {
-  static const ControlPlugins plugins = { on_list_plugins, on_describe_plugin, on_scan,
-                                          on_scanned };
+  static const ControlPlugins plugins = { on_list_plugins, on_list_presets, on_describe_plugin,
+                                          on_scan, on_scanned };
   const ControlConfig control = { .engine = live->engine,
                                   .bind_address = live->config->bind_address,
                                   .port = live->config->osc_port,
@@ -370,7 +382,7 @@ start_control(Live* const live, Error* const error)
   char* const name = status ? NULL : rack_arg_name(&live->rack, live->config->rack);
   if (name) {
     const Peer server = control_own_peer(live->control);
-    status = reload_open(&live->reload, &server, name, error);
+    status = reload_open(&live->reload, &server, name, live->config->missing, error);
   }
   free(name);
   return status;

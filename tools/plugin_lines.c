@@ -61,6 +61,18 @@ plugin_lines_list(const char* const* const words, const uint32_t n_words)
 
 // ---- one plugin ----
 
+char*
+plugin_lines_presets(const FxInfo* const fx)
+{
+  const Plugin* const plugin = plugin_of(fx);
+  TextBuffer lines = { .bytes = NULL };
+  text_buffer_add(&lines, "");
+  for (uint32_t p = 0; p < plugin->n_presets; ++p) {
+    text_buffer_print(&lines, "%s\n", plugin->presets[p].name);
+  }
+  return text_buffer_take(&lines);
+}
+
 static void
 add_fact(TextBuffer* const text, const char* const key, const char* const value)
 {

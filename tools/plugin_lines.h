@@ -4,6 +4,7 @@
 #define WARPRACK_TOOLS_PLUGIN_LINES_H
 
 #include "engine/base/status.h"
+#include "engine/contract/effect.h"
 
 #include <stdint.h>
 
@@ -15,6 +16,10 @@
    The caller frees the text; NULL if out of memory. [any but rt]
 */
 char* plugin_lines_list(const char* const* words, uint32_t n_words);
+
+/// List the presets of the effect of a plugin, one per line.  The caller frees the text; NULL if
+/// out of memory. [any but rt]
+char* plugin_lines_presets(const FxInfo* fx);
 
 /**
    Print a plugin: a line `KEY  VALUE` for each fact, then for each parameter

@@ -97,7 +97,8 @@ needs_probe(const Rack* const rack, const CatalogueEntry* const entry)
 {
   bool is_found = false;
   for (uint32_t n = 0; n < rack->n_nodes; ++n) {
-    const FxOrigin* const origin = rack->nodes[n].fx->origin;
+    const FxInfo* const fx = rack->nodes[n].fx;
+    const FxOrigin* const origin = fx->is_missing ? NULL : fx->origin;
     is_found = is_found ||
                (origin && !strcmp(origin->format, entry->format) && !strcmp(origin->id, entry->id));
   }

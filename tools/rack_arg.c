@@ -16,6 +16,14 @@
 
 #define CHAIN_PLACE "rack" // the place in messages about a chain
 
+const char* const rack_arg_missing[] = { "refuse", "bypass", NULL };
+
+RackReader
+rack_arg_reader(const uint32_t missing)
+{
+  return missing ? rack_parse_bypass : rack_parse;
+}
+
 static bool
 names_file(const char* const word)
 {
@@ -110,7 +118,7 @@ refuse_file(const char* const word, Error* const error)
 }
 
 Status
-rack_arg_try(const char* const word, RackArg* const arg, Error* const error)
+rack_arg_try(const char* const word, const RackReader read, RackArg* const arg, Error* const error)
 {
   *arg = (RackArg){ .is_file = names_file(word) };
   arg->root = arg->is_file ? folder_of(word) : strdup(".");
@@ -120,8 +128,8 @@ rack_arg_try(const char* const word, RackArg* const arg, Error* const error)
   char* text = NULL;
   Status status = arg->is_file ? rack_arg_read_text(word, &text, error) : STATUS_OK;
   if (!status) {
-    status = rack_parse(arg->is_file ? text : word, arg->is_file ? word : CHAIN_PLACE, NULL,
-                        &arg->rack, error);
+    status = read(arg->is_file ? text : word, arg->is_file ? word : CHAIN_PLACE, NULL, &arg->rack,
+                  error);
   }
   if (status && !arg->is_file && looks_like_file(word)) {
     status = refuse_file(word, error);
@@ -131,9 +139,9 @@ rack_arg_try(const char* const word, RackArg* const arg, Error* const error)
 }
 
 Status
-rack_arg_read(const char* const word, RackArg* const arg, Error* const error)
+rack_arg_read(const char* const word, const RackReader read, RackArg* const arg, Error* const error)
 {
-  const Status status = rack_arg_try(word, arg, error);
+  const Status status = rack_arg_try(word, read, arg, error);
   if (status) {
     rack_arg_clear(arg);
   }

@@ -21,12 +21,23 @@ typedef struct RackArg {
   bool is_file; ///< The word named a file
 } RackArg;
 
+// clang-format off
+/// The row of an option table for plugins that are missing: an index in rack_arg_missing.
+#define MISSING_OPTION(missing) \
+  { "missing", 0, OPTION_CHOICE, .choices = rack_arg_missing, .to.choice = (missing), .help = "Plugins that are not there: refuse the rack (default), or bypass their nodes" }
+// clang-format on
+
+extern const char* const rack_arg_missing[]; ///< NULL-terminated
+
+/// The reader of racks for an index in rack_arg_missing.
+RackReader rack_arg_reader(uint32_t missing);
+
 /// Read the rack that `word` names.  On error `arg` is empty.
-NODISCARD Status rack_arg_read(const char* word, RackArg* arg, Error* error);
+NODISCARD Status rack_arg_read(const char* word, RackReader read, RackArg* arg, Error* error);
 
 /// As rack_arg_read(), but on error `arg` keeps everything that does not depend on the rack, and
 /// must be cleared.
-NODISCARD Status rack_arg_try(const char* word, RackArg* arg, Error* error);
+NODISCARD Status rack_arg_try(const char* word, RackReader read, RackArg* arg, Error* error);
 
 /// Read the text of a file of at most RACK_MAX_TEXT bytes; the caller frees it.
 NODISCARD Status rack_arg_read_text(const char* name, char** text, Error* error);

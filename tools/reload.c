@@ -18,9 +18,9 @@
 
 Status
 reload_open(Reload* const reload, const Peer* const server, const char* const name,
-            Error* const error)
+            const bool bypasses, Error* const error)
 {
-  *reload = (Reload){ .socket = -1 };
+  *reload = (Reload){ .socket = -1, .bypasses = bypasses };
   snprintf(reload->name, sizeof(reload->name), "%s", name);
   reload->socket = socket(server->address.ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (reload->socket < 0 ||
@@ -59,7 +59,8 @@ ask(const Reload* const reload, Error* const error)
   lo_message const message = lo_message_new();
   size_t n_bytes = 0;
   void* bytes = NULL;
-  if (message && !lo_message_add_string(message, reload->name)) {
+  if (message && !lo_message_add_string(message, reload->name) &&
+      !(reload->bypasses && lo_message_add_string(message, "bypass"))) {
     bytes = lo_message_serialise(message, "/rack/load", NULL, &n_bytes);
   }
   const bool sent = bytes && send(reload->socket, bytes, n_bytes, 0) == (ssize_t)n_bytes;

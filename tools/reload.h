@@ -17,6 +17,7 @@
 typedef struct Reload {
   int socket; ///< -1: none
   char name[4096];
+  bool bypasses;     ///< The rack may have plugins that are missing
   uint64_t asked_ns; ///< Time of the request; 0: none is open
   bool is_wanted;    ///< Reload again when the open request is answered
 } Reload;
@@ -27,8 +28,10 @@ typedef enum ReloadNews {
   RELOAD_REFUSED, ///< Refused, or not answered within 10 s
 } ReloadNews;
 
-/// Connect to the OSC port.  `name`: the rack file in the server's folder; copied.
-NODISCARD Status reload_open(Reload* reload, const Peer* server, const char* name, Error* error);
+/// Connect to the OSC port.  `name`: the rack file in the server's folder; copied.  `bypasses`:
+/// load the rack although plugins are missing.
+NODISCARD Status reload_open(Reload* reload, const Peer* server, const char* name, bool bypasses,
+                             Error* error);
 
 void reload_close(Reload* reload);
 

@@ -183,7 +183,8 @@ extern const char* const engine_backend_names[];
   ROW(UNMEASURED, "unmeasured") /* auto: costs could not be measured */                            \
   ROW(LOST,       "lost")       /* the GPU has failed */                                           \
   ROW(BYPASSED,   "bypassed")   /* it makes NaN or Inf again and again: its input is played instead */ \
-  ROW(QUARANTINE, "quarantine") /* it has crashed two workers: its input is played instead */
+  ROW(QUARANTINE, "quarantine") /* it has crashed two workers: its input is played instead */       \
+  ROW(MISSING,    "missing")    /* its plugin is not there: its input is played instead */
 
 // clang-format on
 

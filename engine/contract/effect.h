@@ -146,6 +146,7 @@ typedef struct FxSetup {
   uint32_t uid;        ///< Of the rack's node, for the flight recorder (recorder.h)
   bool is_quarantined; ///< Do not execute code of the plugin: play the input, ...
   uint32_t dry_frames; ///< ... delayed by this latency
+  uint32_t n_out;      ///< Of FxInfo::is_missing: outputs that connections need, at least 1
 } FxSetup;
 
 /// Properties of the node, which `create` fills in.
@@ -243,6 +244,7 @@ struct FxInfo {
   const FxSide* sides; ///< [n_sides] all names differ
   uint32_t n_sides;
   const FxOrigin* origin; ///< NULL: built in
+  bool is_missing;        ///< It stands for a plugin that is not there: see fx_missing_plugin()
   atomic_bool* outdated;  ///< See fx_is_outdated(); NULL: never
 
   /// Create a node.  Does not allocate large memory: it reports the amount in FxShape::data_bytes,
@@ -310,6 +312,21 @@ FxInfo fx_dry(const FxInfo* fx);
 /// the catalogue is broken, STATUS_NO_MEM. [any but rt]
 NODISCARD Status fx_find_plugin(const char* format, const char* reference, const FxInfo** fx,
                                 Error* error);
+
+#define FX_MISSING_SIDES 64U // most side inputs of an effect for a missing plugin
+
+/**
+   The effect that stands for a plugin that is not there, with a node that plays its input.  Its
+   origin is what the rack states, and its only parameter is the text of the values, so that nothing
+   of the rack is lost.  Equal arguments give the same effect.  Implemented by plugins/.
+
+   @param sides Names of the side inputs that connections name, [n_sides] at most FX_MISSING_SIDES;
+   nothing hears them.
+   @return STATUS_LIMIT, STATUS_NO_MEM. [any but rt]
+*/
+NODISCARD Status fx_missing_plugin(const char* format, const char* reference,
+                                   const char* const* sides, uint32_t n_sides, const FxInfo** fx,
+                                   Error* error);
 
 /// The format of the plugins that has one with this id or short name; NULL: none.  For hints: knows
 /// the plugins of the last scan.  Implemented by plugins/. [any but rt]

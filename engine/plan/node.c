@@ -121,8 +121,9 @@ set_up(const Node* const node, const Format* const format, FileLoader* const loa
                       .offline = format->offline,
                       .for_kernel = node->backend->node_new != NULL,
                       .uid = node->uid,
-                      .is_quarantined = node->is_quarantined,
-                      .dry_frames = node->dry_frames };
+                      .is_quarantined = node->is_quarantined || fx->is_missing,
+                      .dry_frames = node->dry_frames,
+                      .n_out = node->n_out };
   Status status = STATUS_OK;
   for (uint32_t p = 0; !status && p < fx->n_params; ++p) {
     if (fx->params[p].kind == PARAM_FILE && node->made_texts[p]) {
@@ -275,7 +276,7 @@ without_prefix(const char* const text, const char* const name)
 }
 
 Status
-node_new(const RackNode* const rack_node, const uint32_t n_in, const Format* const format,
+node_new(const RackNode* const rack_node, const NodeWidths widths, const Format* const format,
          const Backend* const backend, FileLoader* const loader, Node** const out,
          Error* const error)
 {
@@ -294,7 +295,8 @@ node_new(const RackNode* const rack_node, const uint32_t n_in, const Format* con
   node->refs = 1;
   node->uid = rack_node->uid;
   node->rack_fx = node->fx = fx;
-  node->n_in = n_in;
+  node->n_in = widths.n_in;
+  node->n_out = widths.n_out;
   node->backend = backend;
   node->is_quarantined = rack_node->is_quarantined;
   if (node->is_quarantined && !fx->origin) {
@@ -311,9 +313,9 @@ node_new(const RackNode* const rack_node, const uint32_t n_in, const Format* con
     return error_set(error, status, "%s: %s", rack_node->name, without_prefix(why.text, fx->name));
   }
   take_initial_values(node, rack_node, format->rate_hz);
-  node->n_units = fx->is_source ? 1U : n_in / node->shape.unit_in;
+  node->n_units = fx->is_source ? 1U : widths.n_in / node->shape.unit_in;
   node->n_out = node->n_units * node->shape.unit_out;
-  for (uint32_t s = 0; s < fx->n_sides; ++s) {
+  for (uint32_t s = 0; s < fx->n_sides && !fx->is_missing; ++s) {
     node->n_side += node_side_channels(node, s);
   }
   if (node->n_out > FX_MAX_CHANNELS) {
@@ -355,11 +357,12 @@ same_text(const char* const a, const char* const b)
 }
 
 bool
-node_can_be(const Node* const node, const RackNode* const rack_node, const uint32_t n_in,
+node_can_be(const Node* const node, const RackNode* const rack_node, const NodeWidths widths,
             const double rate_hz, const Backend* const backend)
 {
-  if (node->uid != rack_node->uid || node->rack_fx != rack_node->fx || node->n_in != n_in ||
-      node->backend != backend || node->is_quarantined != rack_node->is_quarantined ||
+  if (node->uid != rack_node->uid || node->rack_fx != rack_node->fx || node->n_in != widths.n_in ||
+      (widths.n_out && node->n_out != widths.n_out) || node->backend != backend ||
+      node->is_quarantined != rack_node->is_quarantined ||
       node->dry_frames != rack_node->dry_frames) {
     return false;
   }

@@ -75,9 +75,15 @@ void file_cache_clear(FileLoader* loader);
 /// Memory of the cached files once all samples are read, in bytes.
 size_t file_cache_bytes(const FileLoader* loader);
 
-/// Make a node for `n_in` channels, with one reference and without its large memory, which
-/// node_load() allocates.  Error texts name the node. [builder]
-NODISCARD Status node_new(const RackNode* rack_node, uint32_t n_in, const Format* format,
+/// Channels of a node that its connections decide.
+typedef struct NodeWidths {
+  uint32_t n_in;
+  uint32_t n_out; ///< If the plugin of the node is missing; else 0: the effect decides
+} NodeWidths;
+
+/// Make a node with one reference and without its large memory, which node_load() allocates.  Error
+/// texts name the node. [builder]
+NODISCARD Status node_new(const RackNode* rack_node, NodeWidths widths, const Format* format,
                           const Backend* backend, FileLoader* loader, Node** out, Error* error);
 
 /// Channels of a side input of all units of a node. [builder]
@@ -92,9 +98,9 @@ NODISCARD Status node_load(Node* node, const RackNode* rack_node, const Format* 
 /// during and after loading.  Memory on a device counts like host memory. [builder]
 size_t node_memory(const Node* node);
 
-/// True if the node can continue as `rack_node`: its effect, number of inputs, structural values
-/// and backend are the same. [builder]
-bool node_can_be(const Node* node, const RackNode* rack_node, uint32_t n_in, double rate_hz,
+/// True if the node can continue as `rack_node`: its effect, widths, structural values and backend
+/// are the same. [builder]
+bool node_can_be(const Node* node, const RackNode* rack_node, NodeWidths widths, double rate_hz,
                  const Backend* backend);
 
 /// Call FxInfo::set, and count the call.  While the builder renews the node, only count it: the

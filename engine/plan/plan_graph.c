@@ -198,7 +198,7 @@ resolve_sides(const Graph* const graph, const uint32_t v, Error* const error)
   for (uint32_t i = graph->in_edges.first[v]; !status && i < graph->in_edges.first[v + 1U]; ++i) {
     const uint32_t e = graph->in_edges.list[i];
     const uint32_t side = graph->rack->edges[e].to.side;
-    if (side) {
+    if (side && !node->fx->is_missing) {
       Target target = { node->n_in, node_side_channels(node, side - 1U) };
       for (uint32_t s = 0; s + 1U < side; ++s) {
         target.first += node_side_channels(node, s);
@@ -223,31 +223,56 @@ latency_at(const Graph* const graph, const uint32_t v)
   return latency;
 }
 
+/// Outputs for a node whose plugin is missing: as many as inputs, but all that connections name,
+/// and no more than they take where they name channels of their targets only.
+static uint32_t
+missing_width(const Graph* const graph, const uint32_t v, const uint32_t n_in)
+{
+  const Rack* const rack = graph->rack;
+  const uint32_t n_out = graph->request->format->n_out; // 0: not known
+  uint32_t named = 1;
+  uint32_t taken = n_in;
+  for (uint32_t e = 0; e < rack->n_edges; ++e) {
+    const RackEdge* const edge = &rack->edges[e];
+    const uint32_t end = edge->to.uid == RACK_UID_OUT && n_out ? n_out : n_in;
+    const uint32_t target = edge->to.first ? edge->to.last - edge->to.first + 1U : end;
+    if (edge->from.uid == rack->nodes[v].uid && edge->from.first) {
+      named = edge->from.last > named ? edge->from.last : named;
+    } else if (edge->from.uid == rack->nodes[v].uid) {
+      taken = target < taken ? target : taken;
+    }
+  }
+  return named > taken ? named : taken;
+}
+
 /// Take over the node of the previous plan that can continue as `rack_node`, or make a new node.
 static Status
-find_or_make(Graph* const graph, const RackNode* const rack_node, const uint32_t n_in,
+find_or_make(Graph* const graph, const uint32_t v, const uint32_t n_in,
              const Backend* const backend, Node** const out, Error* const error)
 {
   const PlanRequest* const request = graph->request;
+  const RackNode* const rack_node = &graph->rack->nodes[v];
+  const NodeWidths widths = { n_in,
+                              rack_node->fx->is_missing ? missing_width(graph, v, n_in) : 0U };
   const int old = request->previous ? plan_find(request->previous, rack_node->uid) : -1;
   if (old >= 0) {
     Node* const node = request->previous->nodes[old].node;
-    if (node_can_be(node, rack_node, n_in, request->format->rate_hz, backend)) {
+    if (node_can_be(node, rack_node, widths, request->format->rate_hz, backend)) {
       ++node->refs;
       *out = node;
       return STATUS_OK;
     }
   }
-  return node_new(rack_node, n_in, request->format, backend, request->loader, out, error);
+  return node_new(rack_node, widths, request->format, backend, request->loader, out, error);
 }
 
 static Status
-find_node(Graph* const graph, const RackNode* const rack_node, const uint32_t n_in,
-          const Backend* const backend, Node** const out, Error* const error)
+find_node(Graph* const graph, const uint32_t v, const uint32_t n_in, const Backend* const backend,
+          Node** const out, Error* const error)
 {
-  const Status status = find_or_make(graph, rack_node, n_in, backend, out, error);
+  const Status status = find_or_make(graph, v, n_in, backend, out, error);
   if (!status) {
-    (*out)->is_apart = rack_node->is_apart;
+    (*out)->is_apart = graph->rack->nodes[v].is_apart;
   }
   return status;
 }
@@ -394,7 +419,7 @@ resolve_nodes(Graph* const graph, Error* const error)
     status = place_node(graph, v, &backend, &plan_node->reason, error);
     status = status ? status : resolve_destinations(graph, v, n_in, error);
     if (!status) {
-      status = find_node(graph, &graph->rack->nodes[v], n_in, backend, &plan_node->node, error);
+      status = find_node(graph, v, n_in, backend, &plan_node->node, error);
     }
     status = status ? status : resolve_sides(graph, v, error);
     status = status ? status : resolve_latency(graph, v, error);

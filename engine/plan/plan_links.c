@@ -164,6 +164,14 @@ resolve_link(Graph* const graph, const OldLinks* const old, const uint32_t e, Er
   return STATUS_OK;
 }
 
+/// True for a connection to a side input of a node whose plugin is missing.
+static bool
+is_unheard(const Graph* const graph, const uint32_t e)
+{
+  const uint32_t to = graph->routes[e].to;
+  return graph->rack->edges[e].to.side && graph->rack->nodes[to].fx->is_missing;
+}
+
 Status
 graph_make_links(Graph* const graph, Error* const error)
 {
@@ -173,7 +181,9 @@ graph_make_links(Graph* const graph, Error* const error)
   }
   Status status = STATUS_OK;
   for (uint32_t e = 0; !status && e < graph->rack->n_edges; ++e) {
-    status = resolve_link(graph, &old, e, error);
+    if (!is_unheard(graph, e)) {
+      status = resolve_link(graph, &old, e, error);
+    }
   }
   return status;
 }

@@ -147,10 +147,31 @@ void rack_free(Rack* rack);
 NODISCARD Status rack_parse(const char* text, const char* place, const Rack* previous, Rack** out,
                             Error* error);
 
+/// As rack_parse(), but a node whose plugin is not there plays its input (FxInfo::is_missing), and
+/// keeps its values and connections as they are written.
+NODISCARD Status rack_parse_bypass(const char* text, const char* place, const Rack* previous,
+                                   Rack** out, Error* error);
+
+/// rack_parse() or rack_parse_bypass().
+typedef Status (*RackReader)(const char* text, const char* place, const Rack* previous, Rack** out,
+                             Error* error);
+
 /// As rack_parse(), for the canonical text of a rack whose plugins may have had other parameters
 /// and inputs: a value that a plugin does not take, and a connection to an input that it does not
 /// have, are left out.  All nodes stay.
-NODISCARD Status rack_parse_copy(const char* text, const char* place, Rack** out, Error* error);
+///
+/// @param is_missing [n_nodes] for the nodes in their order: the plugin is missing, also if it is
+/// there now.  NULL: none is.
+NODISCARD Status rack_parse_copy(const char* text, const char* place, const bool* is_missing,
+                                 uint32_t n_nodes, Rack** out, Error* error);
+
+/// True if the plugin of a node is missing.
+bool rack_has_missing(const Rack* rack);
+
+/// Give the nodes whose plugins were missing their plugins, if these are known now and take the
+/// values and connections of their nodes.  Returns the number of these nodes, which keep their
+/// uids.
+uint32_t rack_return_plugins(Rack* rack);
 
 /// Print the canonical text: one `add` per node in order, then one `connect` per connection, then
 /// `late`.  It states the values that are not VALUE_INITIAL, with units, in the shortest form that

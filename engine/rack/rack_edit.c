@@ -281,11 +281,33 @@ set_backend(RackNode* const node, const char* const text, Error* const error)
 }
 
 Status
+rack_keep_values(RackNode* const node, const char* const text, Error* const error)
+{
+  RackValue value;
+  const Status status = rack_value_from_text(&node->fx->params[0], text, &value, error);
+  if (!status) {
+    replace_value(&node->values[0], value);
+  }
+  return status;
+}
+
+static Status
+plugin_is_missing(const FxInfo* const fx, Error* const error)
+{
+  return error_set(error, STATUS_NOT_FOUND,
+                   "%s: the %s plugin is missing; its values stay as they are", fx->name,
+                   fx->origin->format);
+}
+
+Status
 rack_set_param(RackNode* const node, const uint32_t param, const char* const text,
                Error* const error)
 {
   if (param == node->fx->n_params) {
     return set_backend(node, text, error);
+  }
+  if (node->fx->is_missing) {
+    return plugin_is_missing(node->fx, error);
   }
   RackValue value;
   const Status status = rack_value_from_text(&node->fx->params[param], text, &value, error);
@@ -301,6 +323,9 @@ rack_set_param_number(RackNode* const node, const uint32_t param, const double n
 {
   if (param == node->fx->n_params) {
     return error_set(error, STATUS_BAD_RACK, "backend takes text; auto, cpu or gpu");
+  }
+  if (node->fx->is_missing) {
+    return plugin_is_missing(node->fx, error);
   }
   RackValue value;
   const Status status = rack_value_from_number(&node->fx->params[param], number, &value, error);

@@ -194,6 +194,11 @@ rack_find_param(const FxInfo* const fx, const char* const id, uint32_t* const pa
                        id, fx->name, id);
     }
   }
+  if (fx->is_missing) {
+    return error_set(error, STATUS_NOT_FOUND,
+                     "%s: the %s plugin is missing, so its parameters are not known", fx->name,
+                     fx->origin->format);
+  }
   const char** const names = param_names(fx);
   char hint[HINT_BYTES];
   error_set(error, STATUS_NOT_FOUND, "%s has no parameter \"%.60s\"; %s", fx->name, id,

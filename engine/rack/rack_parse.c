@@ -186,6 +186,9 @@ parse_connect(Parser* const parser)
   RackEnd ends[2];
   double gain_db = 0.0;
   Status status = parse_end(parser, usage, &ends[0]);
+  if (!status && parser->bypasses) {
+    status = rack_add_missing_side(parser->rack, parser->now.text, parser->error);
+  }
   if (!status && is_left_out) {
     parser_advance(parser);
   } else if (!status) {
@@ -522,10 +525,25 @@ rack_parse(const char* const text, const char* const place, const Rack* const pr
 }
 
 Status
-rack_parse_copy(const char* const text, const char* const place, Rack** const out,
-                Error* const error)
+rack_parse_bypass(const char* const text, const char* const place, const Rack* const previous,
+                  Rack** const out, Error* const error)
 {
-  Parser parser = { .place = place, .is_document = true, .is_copy = true, .error = error };
+  Parser parser = {
+    .place = place, .previous = previous, .is_document = true, .bypasses = true, .error = error
+  };
+  return parse_new(&parser, text, out);
+}
+
+Status
+rack_parse_copy(const char* const text, const char* const place, const bool* const is_missing,
+                const uint32_t n_nodes, Rack** const out, Error* const error)
+{
+  Parser parser = { .place = place,
+                    .is_document = true,
+                    .is_copy = true,
+                    .is_missing = is_missing,
+                    .n_missing = is_missing ? n_nodes : 0U,
+                    .error = error };
   return parse_new(&parser, text, out);
 }
 

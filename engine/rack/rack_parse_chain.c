@@ -15,7 +15,7 @@ static RackUid
 previous_uid(const Parser* const parser, const char* const name, const FxInfo* const fx)
 {
   const RackNode* const node = parser->previous ? rack_find(parser->previous, name) : NULL;
-  return node && node->fx == fx ? node->uid : RACK_UID_NONE;
+  return node && rack_same_effect(node->fx, fx) ? node->uid : RACK_UID_NONE;
 }
 
 /// True for an effect's name with a colon: "highpass:80", "gain:1".
@@ -127,6 +127,22 @@ parse_built_in(Parser* const parser, const Token* const name, const FxInfo** con
   return *fx ? STATUS_OK : refuse_effect(parser, name, &effect, &cause);
 }
 
+/// Find a plugin, or the effect that stands for it if it is missing and may be.
+static Status
+find_plugin(const Parser* const parser, const char* const format, const char* const id,
+            const FxInfo** const fx, Error* const error)
+{
+  const uint32_t place = parser->rack->n_nodes;
+  if (place < parser->n_missing && parser->is_missing[place]) {
+    return fx_missing_plugin(format, id, NULL, 0, fx, error);
+  }
+  const Status status = fx_find_plugin(format, id, fx, error);
+  const bool is_missing =
+      status == STATUS_NOT_FOUND || status == STATUS_NO_BACKEND || status == STATUS_FILE;
+  return is_missing && parser->bypasses ? fx_missing_plugin(format, id, NULL, 0, fx, error)
+                                        : status;
+}
+
 /// FORMAT value
 static Status
 parse_plugin(Parser* const parser, const FxInfo** const fx)
@@ -148,7 +164,7 @@ parse_plugin(Parser* const parser, const FxInfo** const fx)
   }
   parser_advance(parser);
   Error cause;
-  return fx_find_plugin(format.text, id.text, fx, &cause)
+  return find_plugin(parser, format.text, id.text, fx, &cause)
              ? parser_pass_on(parser, id.offset, &cause)
              : STATUS_OK;
 }

@@ -341,10 +341,72 @@ clear_given(Parser* const parser, const RackNode* const node)
   return STATUS_OK;
 }
 
+// ---- nodes whose plugin is missing ----
+
+/// Append a word or a text in quotes.
+static void
+keep_token(TextBuffer* const text, const Token* const token)
+{
+  const char* const quotes = token->kind == TOKEN_STRING ? "\"" : "";
+  char* const to = text_buffer_reserve(text, rack_quote(token->text, NULL) + 2U);
+  if (to && token->kind == TOKEN_STRING && rack_quote(token->text, to) && *to == '"') {
+    text->n += strlen(to);
+  } else {
+    text_buffer_add(text, quotes);
+    text_buffer_add(text, token->text);
+    text_buffer_add(text, quotes);
+  }
+}
+
+/// KEY "=" value.  Only `backend` is known.
+static Status
+keep_pair(Parser* const parser, RackNode* const node, TextBuffer* const text)
+{
+  const Token key = parser->now;
+  if (!strcmp(key.text, "backend")) {
+    return parse_keyed_value(parser, node, &(uint32_t){ 0 });
+  }
+  parser_advance(parser); // the key
+  parser_advance(parser); // "="
+  text_buffer_print(text, "%s%s=", text->n ? " " : "", key.text);
+  keep_token(text, &parser->now);
+  return skip_value(parser);
+}
+
+/// Keep the values as they are written.
+static Status
+keep_values(Parser* const parser, RackNode* const node)
+{
+  TextBuffer text = { .bytes = NULL };
+  Status status = STATUS_OK;
+  text_buffer_add(&text, "");
+  for (Token now = parser->now; !status && (now.kind == TOKEN_WORD || now.kind == TOKEN_STRING);
+       now = parser->now) {
+    if (now.kind == TOKEN_WORD && parser->next.kind == TOKEN_EQUALS) {
+      status = keep_pair(parser, node, &text);
+    } else if (now.kind == TOKEN_WORD && parser->next.kind == TOKEN_COLON) {
+      status = refuse_word_with_colon(parser, node, 0);
+    } else {
+      text_buffer_add(&text, text.n ? " " : "");
+      keep_token(&text, &now);
+      parser_advance(parser);
+    }
+  }
+  char* const kept = text_buffer_take(&text);
+  if (!status) {
+    status = kept ? rack_keep_values(node, kept, parser->error) : rack_no_memory(parser->error);
+  }
+  free(kept);
+  return status;
+}
+
 Status
 rack_parse_values(Parser* const parser, RackNode* const node)
 {
   Status status = clear_given(parser, node);
+  if (!status && node->fx->is_missing) {
+    return keep_values(parser, node);
+  }
   parser->value = (Token){ .text = "" };
   Unquoted unquoted = { NULL, { 0 } };
   bool has_keys = false;

@@ -19,12 +19,15 @@ typedef struct Parser {
   Token value; ///< The last value
   const char* place;
   Rack* rack;
-  const Rack* previous; ///< May be NULL
-  bool is_document;     ///< False: an edit of an existing rack
-  bool is_copy;         ///< See rack_parse_copy()
-  bool has_begun;       ///< begin() has removed the connection of the empty rack
-  bool* given;          ///< Parameters of the current node that have a value, backend last
-  uint32_t n_given;     ///< Room in `given`
+  const Rack* previous;   ///< May be NULL
+  bool is_document;       ///< False: an edit of an existing rack
+  bool is_copy;           ///< See rack_parse_copy()
+  bool bypasses;          ///< See rack_parse_bypass()
+  const bool* is_missing; ///< [n_missing] see rack_parse_copy()
+  uint32_t n_missing;
+  bool has_begun;   ///< begin() has removed the connection of the empty rack
+  bool* given;      ///< Parameters of the current node that have a value, backend last
+  uint32_t n_given; ///< Room in `given`
   Made* made;
   uint32_t n_made;
   uint32_t depth; ///< Number of parentheses around `now`

@@ -3,8 +3,6 @@
 
 #include "rack_private.h"
 
-#include "engine/base/text_buffer.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,14 +47,27 @@ print_value(const RackNode* const node, const uint32_t param, TextBuffer* const 
   }
 }
 
+/// Print the values of a node whose plugin is missing, as they were written.
 static void
-print_node(const RackNode* const node, TextBuffer* const text)
+print_kept_values(const RackNode* const node, TextBuffer* const text)
+{
+  if (node->values[0].kind == VALUE_TEXT) {
+    text_buffer_add(text, " ");
+    text_buffer_add(text, node->values[0].text);
+  }
+}
+
+void
+rack_print_node(const RackNode* const node, TextBuffer* const text)
 {
   text_buffer_add(text, "add ");
   text_buffer_add(text, node->name);
   text_buffer_add(text, " ");
   print_effect(node->fx, text);
-  for (uint32_t p = 0; p < node->fx->n_params; ++p) {
+  if (node->fx->is_missing) {
+    print_kept_values(node, text);
+  }
+  for (uint32_t p = 0; p < node->fx->n_params && !node->fx->is_missing; ++p) {
     if (node->values[p].kind != VALUE_INITIAL) {
       print_value(node, p, text);
     }
@@ -128,7 +139,7 @@ rack_print(const Rack* const rack)
 {
   TextBuffer text = { 0 };
   for (uint32_t n = 0; n < rack->n_nodes; ++n) {
-    print_node(&rack->nodes[n], &text);
+    rack_print_node(&rack->nodes[n], &text);
   }
   for (uint32_t e = 0; e < rack->n_edges; ++e) {
     print_edge(rack, &rack->edges[e], &text);

@@ -2,7 +2,8 @@
 /**
    Shared by the files of the rack: rack.c (the model), rack_names.c (names and near misses),
    rack_value.c (values and units), rack_edit.c (edits), rack_rewire.c (edits of the signal path),
-   rack_check.c (cycles), rack_parser.h and rack_print.c (the language).
+   rack_check.c (cycles), rack_missing.c (plugins that are not there), rack_parser.h and rack_print.c
+   (the language).
 
    Functions in this header that add to a rack do not check for cycles; their caller must call
    rack_check().
@@ -13,6 +14,7 @@
 #include "rack.h"
 
 #include "engine/base/hint.h"
+#include "engine/base/text_buffer.h"
 
 #include <stddef.h>
 
@@ -71,6 +73,9 @@ Status rack_no_node(const Rack* rack, const char* name, bool may_be_end, Error* 
 
 Status rack_no_memory(Error* error);
 
+/// Store the text of the values of a node whose plugin is missing.
+NODISCARD Status rack_keep_values(RackNode* node, const char* text, Error* error);
+
 NODISCARD Status rack_add_node(Rack* rack, const char* name, const FxInfo* fx, RackUid uid,
                                Error* error);
 
@@ -124,6 +129,22 @@ NODISCARD Status rack_find_cycle(const Rack* rack, RackUid** path, uint32_t* n_p
 
 /// True if connections lead from `in`, or from a source, to `out`.
 bool rack_has_way(const Rack* rack);
+
+// ---- rack_missing.c ----
+
+/// True if both are the same effect, or stand for the same missing plugin.
+bool rack_same_effect(const FxInfo* a, const FxInfo* b);
+
+/// If an end is a side input of a node whose plugin is missing, let the node have that side input.
+NODISCARD Status rack_add_missing_side(Rack* rack, const char* end, Error* error);
+
+/// Say why the plugin of a node is missing.
+void rack_explain_missing(const Rack* rack, const RackNode* node, Error* why);
+
+// ---- rack_print.c ----
+
+/// Print the statement that adds a node.
+void rack_print_node(const RackNode* node, TextBuffer* text);
 
 // ---- rack_value.c ----
 

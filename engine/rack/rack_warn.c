@@ -3,8 +3,6 @@
 
 #include "rack_private.h"
 
-#include "engine/base/text_buffer.h"
-
 #include <stdio.h>
 
 typedef struct Warnings {
@@ -88,6 +86,16 @@ warn_of_time(const Warnings* const warnings, const RackNode* const node, const u
   }
 }
 
+static void
+warn_of_missing(const Warnings* const warnings, const RackNode* const node)
+{
+  Error why;
+  if (node->fx->is_missing) {
+    rack_explain_missing(warnings->rack, node, &why);
+    text_buffer_print(warnings->lines, "%s only passes its input on: %s\n", node->name, why.text);
+  }
+}
+
 char*
 rack_warnings(const Rack* const rack, const double rate_hz)
 {
@@ -96,6 +104,7 @@ rack_warnings(const Rack* const rack, const double rate_hz)
   warn_of_silence(&warnings);
   warn_of_sum(&warnings);
   for (uint32_t n = 0; n < rack->n_nodes; ++n) {
+    warn_of_missing(&warnings, &rack->nodes[n]);
     for (uint32_t p = 0; p < rack->nodes[n].fx->n_params; ++p) {
       warn_of_frequency(&warnings, &rack->nodes[n], p);
       warn_of_time(&warnings, &rack->nodes[n], p);

@@ -13,20 +13,26 @@
 
 #define WIRE_VERSION 8U
 
-#define APART (2U + WIRE_MAX_LATENCY) // RackNode::is_apart
+#define APART   (2U + WIRE_MAX_LATENCY) // RackNode::is_apart
+#define MISSING (3U + WIRE_MAX_LATENCY) // FxInfo::is_missing
 
-/// What a crash means for a node, as a number: 0; 1 and the frames of a quarantine; or APART.
+/// What keeps a node from playing as the rack says, as a number: 0; 1 and the frames of a
+/// quarantine; APART or MISSING.
 static uint32_t
-quarantine_number(const RackNode* const node)
+state_number(const RackNode* const node)
 {
-  return node->is_quarantined ? 1U + node->dry_frames : node->is_apart ? APART : 0U;
+  return node->fx->is_missing   ? MISSING
+         : node->is_quarantined ? 1U + node->dry_frames
+         : node->is_apart       ? APART
+                                : 0U;
 }
 
 static void
 set_quarantines(Coder* const coder, const Rack* const rack, const uint32_t* const numbers)
 {
   for (uint32_t n = 0; n < rack->n_nodes; ++n) {
-    if (numbers[n] > APART) {
+    const bool is_missing = rack->nodes[n].fx->is_missing;
+    if (numbers[n] > MISSING || (numbers[n] == MISSING && !is_missing)) {
       coder_fail(coder, STATUS_BAD_ARG, "a quarantine of %u", numbers[n]);
     }
     const bool is_quarantined = numbers[n] != 0U && numbers[n] < APART;
@@ -36,7 +42,8 @@ set_quarantines(Coder* const coder, const Rack* const rack, const uint32_t* cons
   }
 }
 
-/// Write uids and quarantines in the order of the nodes, then the document.
+/// Write uids and states in the order of the nodes, then the
+/// document.
 static void
 write_rack(Coder* const coder, const Rack* const rack)
 {
@@ -58,8 +65,8 @@ write_rack(Coder* const coder, const Rack* const rack)
     coder_u32(coder, &uid, RACK_UID_FIRST, next_uid - 1U, "uid");
   }
   for (uint32_t n = 0; n < n_nodes; ++n) {
-    uint32_t number = quarantine_number(&rack->nodes[n]);
-    coder_u32(coder, &number, 0U, APART, "quarantine");
+    uint32_t number = state_number(&rack->nodes[n]);
+    coder_u32(coder, &number, 0U, MISSING, "quarantine");
   }
   coder_u32(coder, &n_text, 0U, RACK_MAX_TEXT, "length of the document");
   coder_bytes(coder, text, n_text);
@@ -68,25 +75,34 @@ write_rack(Coder* const coder, const Rack* const rack)
 
 /// Read the document.  If it is no rack in this process, `refusal` says why, and *rack is NULL.
 static void
-parse_rack(Coder* const coder, const char* const text, Rack** const rack, Error* const refusal)
+parse_rack(Coder* const coder, const char* const text, const uint32_t* const states,
+           const uint32_t n_nodes, Rack** const rack, Error* const refusal)
 {
+  bool* const is_missing = malloc((n_nodes + 1U) * sizeof(bool));
+  for (uint32_t n = 0; is_missing && n < n_nodes; ++n) {
+    is_missing[n] = states[n] == MISSING;
+  }
   // The server may hold plugins of an earlier catalogue.
-  if (rack_parse_copy(text, "document", rack, refusal) == STATUS_NO_MEM) {
+  const Status status = is_missing
+                            ? rack_parse_copy(text, "document", is_missing, n_nodes, rack, refusal)
+                            : error_set(refusal, STATUS_NO_MEM, "out of memory");
+  if (status == STATUS_NO_MEM) {
     coder_fail(coder, STATUS_NO_MEM, "%s", refusal->text);
   }
+  free(is_missing);
 }
 
-/// Give a rack its uids and quarantines.
+/// Give a rack its uids, and the quarantines of its nodes.
 static void
 number_rack(Coder* const coder, Rack* const rack, const RackUid* const uids, const uint32_t n_nodes,
-            const RackUid next_uid, const uint32_t* const quarantines)
+            const RackUid next_uid, const uint32_t* const states)
 {
   Error error = { STATUS_OK, "" };
   const Status status = rack_set_uids(rack, uids, n_nodes, next_uid, &error);
   if (status) {
     coder_fail(coder, status, "%s", error.text);
   } else {
-    set_quarantines(coder, rack, quarantines);
+    set_quarantines(coder, rack, states);
   }
 }
 
@@ -100,8 +116,8 @@ read_rack(Coder* const coder, Error* const refusal)
   coder_u32(coder, &n_nodes, 0U, RACK_MAX_NODES, "number of nodes");
   RackUid* const uids = coder_array(coder, n_nodes, sizeof(RackUid), sizeof(RackUid));
   coder_bytes(coder, uids, n_nodes * sizeof(RackUid));
-  uint32_t* const quarantines = coder_array(coder, n_nodes, sizeof(uint32_t), sizeof(uint32_t));
-  coder_bytes(coder, quarantines, n_nodes * sizeof(uint32_t));
+  uint32_t* const states = coder_array(coder, n_nodes, sizeof(uint32_t), sizeof(uint32_t));
+  coder_bytes(coder, states, n_nodes * sizeof(uint32_t));
   coder_u32(coder, &n_text, 0U, RACK_MAX_TEXT, "length of the document");
   char* const text = coder_array(coder, n_text, 1U, 1U);
   Rack* rack = NULL;
@@ -109,14 +125,14 @@ read_rack(Coder* const coder, Error* const refusal)
     if (strlen(text) != n_text) {
       coder_fail(coder, STATUS_BAD_ARG, "the document holds a zero");
     } else {
-      parse_rack(coder, text, &rack, refusal);
+      parse_rack(coder, text, states, n_nodes, &rack, refusal);
     }
   }
   if (rack) {
-    number_rack(coder, rack, uids, n_nodes, next_uid, quarantines);
+    number_rack(coder, rack, uids, n_nodes, next_uid, states);
   }
   free(text);
-  free(quarantines);
+  free(states);
   free(uids);
   return rack;
 }

@@ -205,6 +205,9 @@ reason_of(const PlanNode* const plan_node)
   if (plan_node->node->is_quarantined) {
     return PLACE_QUARANTINE;
   }
+  if (plan_node->node->fx->is_missing) {
+    return PLACE_MISSING;
+  }
   return atomic_load(&plan_node->node->health.is_bypassed) ? PLACE_BYPASSED : plan_node->reason;
 }
 

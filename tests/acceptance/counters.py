@@ -85,7 +85,7 @@ def ask_everything(live):
     for address, *arguments in [
         ("/rack/clear",), ("/rack/add", "n", "gain", "gain", -3.0), ("/rack/connect", "in", "n"), ("/rack/connect", "n", "out"),
         ("/rack/disconnect", "in", "n"), ("/rack/do", "connect in n"), ("/rack/set", "n.gain", -6.0), ("/rack/get",),
-        ("/rack/save", "saved.rack"), ("/rack/load", "saved.rack"), ("/rack/undo",), ("/rack/redo",), ("/rack/remove", "n"),
+        ("/rack/save", "saved.rack"), ("/rack/load", "saved.rack"), ("/rack/find",), ("/rack/undo",), ("/rack/redo",), ("/rack/remove", "n"),
         ("/rack/insert", "m", "gain", "before", "out"), ("/rack/rename", "m", "k"), ("/rack/late", "out", "auto"), ("/server/answers", "all"),
         ("/server/nodes",), ("/server/notify", 0), ("/server/ping",), ("/server/status",), ("/server/version",), ("/server/plugins", "gain"),
         ("/rack/chain", "n: gain -3dB"), ("/node/n/gain", -6.0), ("/node/n/gain",),

@@ -5,9 +5,11 @@
 
 #include "tests/support/control_rig.h"
 #include "tests/support/fake_engine.h"
+#include "tests/support/fx_plugins.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define FIL4 "\"http://gareus.org/oss/lv2/fil4#stereo\""
 #define TUBE "\"urn:zamaudio:ZamTube\""
@@ -94,6 +96,88 @@ TEST(an_outdated_plugin_takes_no_values_if_the_worker_is_a_process)
   client_ask(rig.client, "/done*", "/node/b/gain", "f", -6.0);
   atomic_store(fx->outdated, false);
   client_ask(rig.client, "/done*", "/node/a/tubedrive", "f", 3.0);
+}
+
+TEST(presets_are_those_of_the_node_s_own_effect)
+{
+  client_ask(rig.client, "/done*", "/rack/chain", "s", "a: lv2 changed 1");
+  const FxInfo* fx = NULL;
+  OK(fx_find_plugin("lv2", "changed", &fx, &error));
+  atomic_store(fx->outdated, true); // the newest catalogue has another one
+  client_ask(rig.client, "/node/a/presets of changed\n 1 1", "/node/a/presets", "");
+  atomic_store(fx->outdated, false);
+}
+
+// ---- plugins that are missing ----
+
+#define MISSING "a: lv2 late thr=-20dB | b: gain"
+
+TEST(a_rack_with_missing_plugins_is_loaded_with_the_word_bypass_only)
+{
+  scratch_write(&rig.folder, "m.rack", MISSING, strlen(MISSING));
+  client_ask(rig.client, "/fail /rack/load 3 m.rack:1:8: no lv2 plugin \"late\"*", "/rack/load",
+             "s", "m.rack");
+  client_ask(rig.client, "/fail /rack/load 1 \"refuse\" is not the word bypass", "/rack/load", "ss",
+             "m.rack", "refuse");
+  client_ask(rig.client, "/rack/warning a only passes its input on: no lv2 plugin \"late\"*",
+             "/rack/load", "ss", "m.rack", "bypass");
+  client_expect(rig.client, "/done /rack/load*");
+  control_rig_expect_rack("add a lv2 late thr=-20dB\nadd b gain\n");
+  client_ask(rig.client, "/fail /node/a/thr 3 *", "/node/a/thr", "f", -3.0);
+  client_ask(rig.client, "/fail /node/a/presets 3 the plugin of a is missing*", "/node/a/presets",
+             "");
+  client_ask(rig.client, "/done*", "/node/b/gain", "f", -3.0);
+  client_ask(rig.client, "/done /rack/find*", "/rack/find", ""); // still missing
+  control_rig_expect_rack("add a lv2 late thr=-20dB\nadd b gain gain=-3dB\n");
+  client_ask(rig.client, "/done /rack/save*", "/rack/save", "s", "n.rack");
+  client_ask(rig.client, "/done*", "/rack/clear", "");
+  client_ask(rig.client, "/rack/warning a only*", "/rack/load", "ss", "n.rack", "bypass");
+  client_expect(rig.client, "/done /rack/load*");
+  control_rig_expect_rack("add a lv2 late thr=-20dB\nadd b gain gain=-3dB\n");
+}
+
+static void
+load_missing(void)
+{
+  scratch_write(&rig.folder, "m.rack", MISSING, strlen(MISSING));
+  client_ask(rig.client, "/rack/warning a only*", "/rack/load", "ss", "m.rack", "bypass");
+  client_expect(rig.client, "/done /rack/load*");
+}
+
+TEST(a_scan_that_finds_a_missing_plugin_lets_it_play)
+{
+  load_missing();
+  client_ask(rig.client, "/done*", "/node/b/gain", "f", -3.0);
+  fx_plugins_install_late(true);
+  client_ask(rig.client, "/done /server/scan", "/server/scan", "");
+  AWAIT(fake_engine_n_edits(rig.engine) == 2);
+  control_rig_expect_rack("add a lv2 \"urn:test:late\" thr=-20dB\nadd b gain gain=-3dB\n");
+  client_ask(rig.client, "/done /node/a/thr", "/node/a/thr", "f", -3.0);
+}
+
+TEST(a_scan_that_finds_a_plugin_which_does_not_fit_says_why)
+{
+  static const char rack[] = "a: lv2 late gone=1";
+  scratch_write(&rig.folder, "m.rack", rack, strlen(rack));
+  client_ask(rig.client, "/rack/warning a only*", "/rack/load", "ss", "m.rack", "bypass");
+  client_expect(rig.client, "/done /rack/load*");
+  client_ask(rig.other, "/done /server/notify", "/server/notify", "i", 1);
+  fx_plugins_install_late(true);
+  client_ask(rig.client, "/done /server/scan", "/server/scan", "");
+  client_expect(rig.other, "/server/scanned*");
+  client_expect(rig.other, "/rack/warning a only passes its input on: late has no parameter*");
+  control_rig_expect_rack("add a lv2 late gone=1\n");
+}
+
+TEST(undo_leaves_a_plugin_that_has_been_found)
+{
+  load_missing();
+  client_ask(rig.client, "/done*", "/rack/add", "ss", "c", "gain");
+  fx_plugins_install_late(true);
+  client_ask(rig.client, "/done /rack/find*", "/rack/find", "");
+  client_ask(rig.client, "/done*", "/rack/undo", "");
+  client_ask(rig.client, "/done*", "/rack/undo", "");
+  control_rig_expect_rack("add a lv2 \"urn:test:late\" thr=-20dB\nadd b gain\nconnect");
 }
 
 TEST(a_thousand_parameters_are_read_in_steps)

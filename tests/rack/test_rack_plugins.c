@@ -356,13 +356,14 @@ TEST(a_copy_leaves_out_values_that_a_plugin_does_not_take)
   Rack* rack = NULL;
   Error why;
   ck_assert_int_ne(rack_parse(text, "x", NULL, &rack, &why), STATUS_OK);
-  OK(rack_parse_copy(text, "x", &rack, &error));
+  OK(rack_parse_copy(text, "x", NULL, 0, &rack, &error));
   SCOPED_MEMORY char* const printed = rack_print(rack);
   ck_assert_str_eq(printed, "add a lv2 " TUBE " bypass=on\nadd b gain gain=-3dB\n"
                             "connect in a\nconnect a b\nconnect b out\n");
   rack_free(rack);
-  ck_assert_int_ne(rack_parse_copy("add b gain gone=3", "x", &rack, &why), STATUS_OK);
-  ck_assert_int_ne(rack_parse_copy("add a lv2 " TUBE " gone=", "x", &rack, &why), STATUS_OK);
+  ck_assert_int_ne(rack_parse_copy("add b gain gone=3", "x", NULL, 0, &rack, &why), STATUS_OK);
+  ck_assert_int_ne(rack_parse_copy("add a lv2 " TUBE " gone=", "x", NULL, 0, &rack, &why),
+                   STATUS_OK);
 }
 
 TEST(a_copy_leaves_out_connections_to_inputs_that_a_plugin_does_not_have)
@@ -380,13 +381,13 @@ TEST(a_copy_leaves_out_connections_to_inputs_that_a_plugin_does_not_have)
            "connect g s.keys\nconnect s out\n",
            nodes);
   ck_assert_int_ne(rack_parse(text, "x", NULL, &rack, &why), STATUS_OK);
-  OK(rack_parse_copy(text, "x", &rack, &error));
+  OK(rack_parse_copy(text, "x", NULL, 0, &rack, &error));
   SCOPED_MEMORY char* const printed = rack_print(rack);
   rack_free(rack);
   ck_assert_str_eq(printed + strlen(nodes), "connect in g\nconnect g s.keys\nconnect s out\n");
   for (size_t w = 0; w < ARRAY_LEN(wrong); ++w) {
     snprintf(text, sizeof(text), "%s%s\n", nodes, wrong[w]);
-    ck_assert_msg(rack_parse_copy(text, "x", &rack, &why) != STATUS_OK, "%s", wrong[w]);
+    ck_assert_msg(rack_parse_copy(text, "x", NULL, 0, &rack, &why) != STATUS_OK, "%s", wrong[w]);
   }
 }
 

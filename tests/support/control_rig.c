@@ -62,15 +62,21 @@ list_plugins(void* const context, const char* const* const words, const uint32_t
   return strdup(text);
 }
 
+/// Two presets of one plugin, and one that names the effect for the others.
+static char*
+list_presets(void* const context, const FxInfo* const fx)
+{
+  (void)context;
+  char text[128];
+  snprintf(text, sizeof(text), "of %s\n", fx->name);
+  return strdup(strcmp(fx->name, "ZamTube") != 0 ? text : "Warm\nVery cold\n");
+}
+
 static Status
 describe_plugin(void* const context, const char* const format, const char* const id,
                 char** const text, Error* const error)
 {
   (void)context;
-  if (!strcmp(id, "urn:zamaudio:ZamTube")) {
-    *text = strdup("format\tlv2\npreset\tWarm\npreset\tVery cold\nparam\tpreset\ttext\n");
-    return STATUS_OK;
-  }
   if (strcmp(id, "long") != 0) {
     return error_set(error, STATUS_NOT_FOUND, "no %s plugin \"%s\"", format, id);
   }
@@ -105,7 +111,8 @@ control_rig_start(void)
   rig.folder = scratch_new();
   rig.engine = fake_engine_new();
   Rack* const rack = rack_of("lowcut: highpass 80 | vol: gain -6dB", NULL);
-  static const ControlPlugins plugins = { list_plugins, describe_plugin, end_scan, fill_scan };
+  static const ControlPlugins plugins = { list_plugins, list_presets, describe_plugin, end_scan,
+                                          fill_scan };
   const ControlConfig config = { .engine = rig.engine,
                                  .root = rig.folder.directory,
                                  .audio = fill_audio,

@@ -2,10 +2,14 @@
 // Plugins that have descriptions only, with parameters of the units that plugins have.  With them,
 // the tests of the rack language do not depend on the plugins of a machine.
 
+#include "fx_plugins.h"
+
 #include "engine/base/hint.h"
 #include "engine/contract/effect.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define NUMBER(id_, unit_, min_, max_, initial_)                                                   \
@@ -88,6 +92,7 @@ wide_params(void)
   }
 
 static const FxSide synth_sides[] = { { "keys", 1 }, { "low", 2 } };
+static const FxSide late_sides[] = { { "key", 1 }, { "sidechain", 1 } };
 
 static atomic_bool is_changed; // of "changed"
 
@@ -109,8 +114,22 @@ static FxInfo plugins[] = {
     .is_source = true,
     .sides = synth_sides,
     .n_sides = ARRAY_LEN(synth_sides) },
+  { .name = "late",
+    .params = comp_params,
+    .n_params = ARRAY_LEN(comp_params),
+    .origin = &(const FxOrigin){ "lv2", "urn:test:late" },
+    .sides = late_sides,
+    .n_sides = ARRAY_LEN(late_sides) },
   { .name = "wide", .n_params = N_WIDE, .origin = &(const FxOrigin){ "lv2", "urn:test:wide" } },
 };
+
+static atomic_bool late_is_there;
+
+void
+fx_plugins_install_late(const bool is_there)
+{
+  atomic_store(&late_is_there, is_there);
+}
 
 Status
 fx_find_plugin(const char* const format, const char* const reference, const FxInfo** const fx,
@@ -121,7 +140,8 @@ fx_find_plugin(const char* const format, const char* const reference, const FxIn
   uint32_t n = 0;
   for (uint32_t i = 0; i < ARRAY_LEN(plugins); ++i) {
     const FxInfo* const plugin = &plugins[i];
-    if (strcmp(plugin->origin->format, format) != 0) {
+    const bool is_there = strcmp(plugin->name, "late") != 0 || atomic_load(&late_is_there);
+    if (strcmp(plugin->origin->format, format) != 0 || !is_there) {
       continue;
     }
     if (!strcmp(plugin->origin->id, reference) || !strcmp(plugin->name, reference)) {
@@ -133,6 +153,61 @@ fx_find_plugin(const char* const format, const char* const reference, const FxIn
   char hint[HINT_BYTES];
   return error_set(error, STATUS_NOT_FOUND, "no %s plugin \"%.60s\"; %s", format, reference,
                    name_hint(hint, reference, names, n));
+}
+
+/// An effect for a plugin that is missing; the process keeps it.
+typedef struct Missing {
+  struct Missing* next;
+  FxInfo fx;
+  FxOrigin origin;
+  FxSide sides[FX_MISSING_SIDES];
+} Missing;
+
+static bool
+is_it(const Missing* const missing, const FxInfo* const wanted)
+{
+  bool is_same = !strcmp(missing->origin.format, wanted->origin->format) &&
+                 !strcmp(missing->origin.id, wanted->origin->id) &&
+                 missing->fx.n_sides == wanted->n_sides;
+  for (uint32_t s = 0; is_same && s < wanted->n_sides; ++s) {
+    is_same = !strcmp(missing->sides[s].name, wanted->sides[s].name);
+  }
+  return is_same;
+}
+
+Status
+fx_missing_plugin(const char* const format, const char* const reference,
+                  const char* const* const sides, const uint32_t n_sides, const FxInfo** const fx,
+                  Error* const error)
+{
+  (void)error;
+  static _Atomic(Missing*) all;
+  static const FxParam values[] = {
+    { .id = "values", .kind = PARAM_TEXT, .structural = true, .help = "A text" }
+  };
+  Missing* const missing = calloc(1, sizeof(*missing));
+  missing->origin = (FxOrigin){ strdup(format), strdup(reference) };
+  missing->fx = (FxInfo){ .name = strrchr(reference, ':') ? strrchr(missing->origin.id, ':') + 1
+                                                          : missing->origin.id,
+                          .params = values,
+                          .n_params = 1,
+                          .origin = &missing->origin,
+                          .is_missing = true,
+                          .sides = missing->sides,
+                          .n_sides = n_sides };
+  for (uint32_t s = 0; s < n_sides; ++s) {
+    missing->sides[s].name = strdup(sides[s]);
+  }
+  for (const Missing* other = atomic_load(&all); other; other = other->next) {
+    if (is_it(other, &missing->fx)) {
+      *fx = &other->fx;
+      return STATUS_OK;
+    }
+  }
+  missing->next = atomic_load(&all);
+  atomic_store(&all, missing);
+  *fx = &missing->fx;
+  return STATUS_OK;
 }
 
 const char*

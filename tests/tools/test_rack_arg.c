@@ -20,7 +20,7 @@ static RackArg arg;
 static void
 assert_refused(const char* const word, const int exit_code, const char* const said)
 {
-  ck_assert_int_eq(status_exit_code(rack_arg_read(word, &arg, &error)), exit_code);
+  ck_assert_int_eq(status_exit_code(rack_arg_read(word, rack_parse, &arg, &error)), exit_code);
   assert_says(error.text, said);
   ck_assert_ptr_null(arg.rack);
   ck_assert_ptr_null(arg.root);
@@ -28,7 +28,8 @@ assert_refused(const char* const word, const int exit_code, const char* const sa
 
 TEST(a_chain_is_read_and_its_files_are_here)
 {
-  ck_assert_msg(!rack_arg_read("a: gain -6dB | gain 3", &arg, &error), "%s", error.text);
+  ck_assert_msg(!rack_arg_read("a: gain -6dB | gain 3", rack_parse, &arg, &error), "%s",
+                error.text);
   ck_assert(!arg.is_file);
   ck_assert_uint_eq(arg.rack->n_nodes, 2);
   ck_assert_str_eq(arg.root, ".");
@@ -37,7 +38,7 @@ TEST(a_chain_is_read_and_its_files_are_here)
 
 TEST(an_empty_argument_is_the_empty_rack)
 {
-  ck_assert_msg(!rack_arg_read("", &arg, &error), "%s", error.text);
+  ck_assert_msg(!rack_arg_read("", rack_parse, &arg, &error), "%s", error.text);
   ck_assert_uint_eq(arg.rack->n_nodes, 0);
   ck_assert_uint_eq(arg.rack->n_edges, 1);
   rack_arg_clear(&arg);
@@ -48,7 +49,7 @@ TEST(a_file_is_read_and_its_files_are_beside_it)
   const Scratch scratch = scratch_new();
   scratch_write(&scratch, "one.rack", "chain gain -6dB\n", 16);
   const char* const path = scratch_path(&scratch, "one.rack");
-  ck_assert_msg(!rack_arg_read(path, &arg, &error), "%s", error.text);
+  ck_assert_msg(!rack_arg_read(path, rack_parse, &arg, &error), "%s", error.text);
   ck_assert(arg.is_file);
   ck_assert_uint_eq(arg.rack->n_nodes, 1);
   ck_assert(!strncmp(path, arg.root, strlen(arg.root)));
@@ -62,7 +63,7 @@ TEST(an_existing_file_needs_no_ending)
   const Scratch scratch = scratch_new();
   scratch_write(&scratch, "rack without ending", "chain gain\n", 11);
   const char* const path = scratch_path(&scratch, "rack without ending");
-  ck_assert_msg(!rack_arg_read(path, &arg, &error), "%s", error.text);
+  ck_assert_msg(!rack_arg_read(path, rack_parse, &arg, &error), "%s", error.text);
   ck_assert(arg.is_file);
   rack_arg_clear(&arg);
   scratch_remove(&scratch);
@@ -153,8 +154,8 @@ assert_loads_not(const char* const name)
 TEST(files_that_the_rack_does_not_name_are_loaded_from_below_the_root)
 {
   const Scratch scratch = make_folder();
-  ck_assert_msg(!rack_arg_read(scratch_path(&scratch, "racks/one.rack"), &arg, &error), "%s",
-                error.text);
+  ck_assert_msg(!rack_arg_read(scratch_path(&scratch, "racks/one.rack"), rack_parse, &arg, &error),
+                "%s", error.text);
   assert_loads("../named.wav"); // the rack of the command line names it
   assert_loads("in.wav");
   assert_loads("sub/in.wav");
@@ -204,7 +205,7 @@ TEST(files_that_are_too_large_are_refused_before_they_are_read)
   stretch(&scratch, "long.wav", 44 + 0x10000001);
   scratch_write(&scratch, "long.txt", "1 2 3\n", 6);
   stretch(&scratch, "long.txt", (64L << 20U) + 1);
-  ck_assert_int_eq(rack_arg_read("gain", &arg, &error), STATUS_OK);
+  ck_assert_int_eq(rack_arg_read("gain", rack_parse, &arg, &error), STATUS_OK);
   ck_assert_int_eq(rack_arg_set_root(&arg, scratch.directory, &error), STATUS_OK);
   assert_loads_not("long.wav");
   assert_says(error.text, "over 1 GiB of samples");
@@ -219,7 +220,7 @@ TEST(another_root_can_be_given)
   const Scratch scratch = make_folder();
   char path[256];
   snprintf(path, sizeof(path), "%s", scratch_path(&scratch, "racks/one.rack"));
-  ck_assert_int_eq(rack_arg_read(path, &arg, &error), STATUS_OK);
+  ck_assert_int_eq(rack_arg_read(path, rack_parse, &arg, &error), STATUS_OK);
   char* name = rack_arg_name(&arg, path);
   ck_assert_str_eq(name, "one.rack");
   free(name);
@@ -237,7 +238,7 @@ TEST(another_root_can_be_given)
   ck_assert_int_eq(rack_arg_set_root(&arg, path, &error), STATUS_FILE);
   ck_assert_int_eq(rack_arg_set_root(&arg, "no/such/folder", &error), STATUS_FILE);
   rack_arg_clear(&arg);
-  ck_assert_int_eq(rack_arg_read("gain", &arg, &error), STATUS_OK);
+  ck_assert_int_eq(rack_arg_read("gain", rack_parse, &arg, &error), STATUS_OK);
   ck_assert_ptr_null(rack_arg_name(&arg, "gain")); // a chain, not a file
   rack_arg_clear(&arg);
   scratch_remove(&scratch);
@@ -249,7 +250,7 @@ TEST(a_link_that_changes_later_does_not_change_the_root)
   char link[256];
   snprintf(link, sizeof(link), "%s", scratch_path(&scratch, "link"));
   ck_assert_int_eq(symlink(scratch_path(&scratch, "racks"), link), 0);
-  ck_assert_int_eq(rack_arg_read("gain", &arg, &error), STATUS_OK);
+  ck_assert_int_eq(rack_arg_read("gain", rack_parse, &arg, &error), STATUS_OK);
   ck_assert_int_eq(rack_arg_set_root(&arg, link, &error), STATUS_OK);
   rack_arg_hold_root(&arg);
   assert_loads("in.wav");

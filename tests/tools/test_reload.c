@@ -29,7 +29,7 @@ start(void)
   server = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
   ck_assert_int_eq(bind(server, (const struct sockaddr*)&any, sizeof(any)), 0);
   ck_assert_int_eq(getsockname(server, (struct sockaddr*)&own.address, &own.n_bytes), 0);
-  OK(reload_open(&reload, &own, "a.rack", &error));
+  OK(reload_open(&reload, &own, "a.rack", false, &error));
 }
 
 static void

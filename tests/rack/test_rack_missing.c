@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Plugins that are not there: a rack that may have them keeps their values and connections as they
+// are written, and gets the plugins back when they are known.  The plugins are those of
+// support/fx_plugins.c.
+
+#include "engine/rack/rack_private.h"
+#include "tests/support/fx_plugins.h"
+#include "tests/support/scoped.h"
+#include "tests/support/set_by_name.h"
+#include "tests/support/suite.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define GONE "\"urn:test:gone\""
+#define LATE "\"urn:test:late\""
+
+static Rack*
+bypassed(const char* const text, const Rack* const previous)
+{
+  Rack* rack = NULL;
+  OK(rack_parse_bypass(text, "t", previous, &rack, &error));
+  return rack;
+}
+
+static void
+expect_text(const Rack* const rack, const char* const expected)
+{
+  SCOPED_MEMORY char* const text = rack_print(rack);
+  ck_assert_str_eq(text, expected);
+}
+
+static const struct {
+  const char *document, *canonical;
+} kept[] = {
+  { "lv2 " GONE, "add gone lv2 " GONE "\nconnect in gone\nconnect gone out\n" },
+  { "lv2 " GONE " -3 0.50 on | gain", // positions, and numbers as they are written
+    "add gone lv2 " GONE " -3 0.50 on\nadd gain gain\nconnect in gone\nconnect gone gain\n"
+    "connect gain out\n" },
+  { "a: lv2 gone thr=-24dB  Mode=\"half a \\\"word\\\"\" p=\"on\"",
+    "add a lv2 gone thr=-24dB Mode=\"half a \\\"word\\\"\" p=\"on\"\nconnect in a\n"
+    "connect a out\n" },
+  { "add a clap x.y backend=cpu z=1", "add a clap x.y z=1 backend=cpu\n" },
+  { "add k gain\nadd a ladspa x/y 1\nconnect k a.key:2 gain=-6dB\nconnect k a.other\n"
+    "connect a:5 out:2",
+    "add k gain\nadd a ladspa x/y 1\nconnect k a.key:2 gain=-6dB\nconnect k a.other\n"
+    "connect a:5 out:2\n" },
+  { "add a lv2 gone x=1\nadd b lv2 gone x=2\nadd k gain\nconnect k b.key",
+    "add a lv2 gone x=1\nadd b lv2 gone x=2\nadd k gain\nconnect k b.key\n" },
+};
+
+TEST_ROWS(values_and_connections_stay_as_they_are_written, kept)
+{
+  SCOPED_RACK Rack* const rack = bypassed(kept[row].document, NULL);
+  expect_text(rack, kept[row].canonical);
+  ck_assert(rack_has_missing(rack));
+  OK(rack_check(rack, &error));
+  SCOPED_RACK Rack* const again = bypassed(kept[row].canonical, rack);
+  ck_assert(rack_equal(rack, again));
+  ck_assert_uint_eq(again->nodes[0].uid, rack->nodes[0].uid);
+  SCOPED_RACK Rack* const copy = rack_copy(rack);
+  expect_text(copy, kept[row].canonical);
+}
+
+TEST_ROWS(without_the_word_such_a_rack_is_refused, kept)
+{
+  Rack* rack = NULL;
+  Error why;
+  ck_assert_int_eq(rack_parse(kept[row].document, "t", NULL, &rack, &why), STATUS_NOT_FOUND);
+  assert_says(why.text, "plugin \"");
+}
+
+TEST(a_rack_without_missing_plugins_is_the_same_in_both_ways)
+{
+  SCOPED_RACK Rack* const rack = bypassed("lv2 ZamTube 3 | gain -1", NULL);
+  ck_assert(!rack_has_missing(rack));
+  expect_text(rack,
+              "add ZamTube lv2 \"urn:zamaudio:ZamTube\" tubedrive=3\nadd gain gain gain=-1dB\n"
+              "connect in ZamTube\nconnect ZamTube gain\nconnect gain out\n");
+}
+
+static const struct {
+  const char *document, *says;
+} refused[] = {
+  { "lv2 " GONE " thr=", "t:1:25: unexpected end; a value comes here" },
+  { "lv2 " GONE " a:b", "put quotes around a text with a colon" },
+  { "lv2 " GONE " backend=fpga", "backend has no choice \"fpga\"" },
+  { "lv2 " GONE " backend=cpu backend=cpu", "backend is given twice" },
+  { "lv2 " GONE " | nothing", "no effect \"nothing\"" },
+  { "add k gain\nadd a lv2 gone\nconnect k a.", "has no side input \"\"" },
+  { "add k gain\nadd a lv2 gone\nconnect a.key k", "has no side input \"key\"" },
+  { "add k gain\nadd a lv2 gone\nconnect k b.key", "no node \"b\"" },
+  { "add a lv2 gone\nset a.thr 3", "the lv2 plugin is missing, so its parameters are not known" },
+  { "add a lv2 gone\nset a.values 3", "the lv2 plugin is missing; its values stay as they are" },
+};
+
+TEST_ROWS(other_mistakes_are_refused_in_such_racks_too, refused)
+{
+  Rack* rack = NULL;
+  Error why;
+  ck_assert_int_ne(rack_parse_bypass(refused[row].document, "t", NULL, &rack, &why), STATUS_OK);
+  assert_says(why.text, refused[row].says);
+}
+
+TEST(edits_of_other_nodes_leave_a_missing_plugin_alone)
+{
+  SCOPED_RACK Rack* const rack = bypassed("a: lv2 gone x=1 | b: gain", NULL);
+  OK(rack_apply(rack, "set b.gain -3dB\nrename a c\ninsert d gain after c", "t", &error));
+  expect_text(rack, "add c lv2 gone x=1\nadd b gain gain=-3dB\nadd d gain\nconnect in c\n"
+                    "connect d b\nconnect b out\nconnect c d\n");
+  ck_assert_int_eq(set_number_by_name(rack, "c", "values", 1.0, NULL), STATUS_NOT_FOUND);
+  OK(rack_apply(rack, "remove c", "t", &error));
+  ck_assert(!rack_has_missing(rack));
+}
+
+TEST(a_copy_for_a_worker_marks_the_nodes_that_are_missing)
+{
+  const bool marks[] = { false, true };
+  Rack* rack = NULL;
+  fx_plugins_install_late(true);
+  OK(rack_parse_copy("add a gain\nadd b lv2 " LATE " thr=1\nconnect a b.key\nconnect a b\n", "x",
+                     marks, 2, &rack, &error));
+  ck_assert(rack->nodes[1].fx->is_missing); // as in the server, although the plugin is there
+  expect_text(rack, "add a gain\nadd b lv2 " LATE " thr=1\nconnect a b\n");
+  rack_free(rack);
+  fx_plugins_install_late(false);
+  Error why;
+  ck_assert_int_eq(rack_parse_copy("add b lv2 " LATE, "x", NULL, 0, &rack, &why), STATUS_NOT_FOUND);
+}
+
+// ---- back again ----
+
+TEST(a_plugin_that_is_there_again_gets_its_values_and_connections)
+{
+  SCOPED_RACK Rack* const rack = bypassed("add k gain\nadd a lv2 " LATE " -20 on backend=cpu\n"
+                                          "connect k a.sidechain\nconnect in a\nconnect a out",
+                                          NULL);
+  const RackUid uid = rack->nodes[1].uid;
+  ck_assert_uint_eq(rack_return_plugins(rack), 0);
+  fx_plugins_install_late(true);
+  ck_assert_uint_eq(rack_return_plugins(rack), 1);
+  expect_text(rack, "add k gain\nadd a lv2 " LATE " thr=-20dB bypass=on backend=cpu\n"
+                    "connect k a.sidechain\nconnect in a\nconnect a out\n");
+  ck_assert(!rack_has_missing(rack));
+  ck_assert_uint_eq(rack->nodes[1].uid, uid);
+  ck_assert_uint_eq(rack->edges[0].to.side, 2); // its second one
+  OK(rack_check(rack, &error));
+}
+
+static const struct {
+  const char *document, *why;
+} unfit[] = {
+  { "a: lv2 " LATE " thr=1", "thr 1dB is out of range; -60dB to 0dB" },
+  { "a: lv2 " LATE " gone=1", "late has no parameter \"gone\"" },
+  { "add k gain\nadd a lv2 " LATE "\nconnect k a.low", "the plugin has no side input \"low\"" },
+  { "a: lv2 " GONE, "no lv2 plugin \"urn:test:gone\"" },
+};
+
+TEST_ROWS(a_node_that_its_plugin_does_not_fit_stays_and_says_why, unfit)
+{
+  SCOPED_RACK Rack* const rack = bypassed(unfit[row].document, NULL);
+  SCOPED_MEMORY char* const before = rack_print(rack);
+  fx_plugins_install_late(true);
+  ck_assert_uint_eq(rack_return_plugins(rack), 0);
+  expect_text(rack, before);
+  SCOPED_MEMORY char* const warnings = rack_warnings(rack, 48000.0);
+  assert_says(warnings, "a only passes its input on: ");
+  assert_says(warnings, unfit[row].why);
+}
+
+TEST(a_warning_names_the_missing_plugin)
+{
+  SCOPED_RACK Rack* const rack = bypassed("a: lv2 gone | b: lv2 late | gain", NULL);
+  SCOPED_MEMORY char* const warnings = rack_warnings(rack, 48000.0);
+  assert_says(warnings, "a only passes its input on: no lv2 plugin \"gone\"");
+  assert_says(warnings, "\nb only passes its input on: no lv2 plugin \"late\"");
+  fx_plugins_install_late(true);
+  SCOPED_MEMORY char* const now = rack_warnings(rack, 48000.0);
+  assert_says(now, "\nb only passes its input on: its plugin is there again; /rack/find lets it");
+}
+
+SUITE_MAIN("rack_missing")

@@ -4,6 +4,7 @@
 // as its argument.
 
 #include "engine/base/process.h"
+#include "tests/support/scoped.h"
 #include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 #include "tests/support/wire_ends.h"
@@ -262,7 +263,7 @@ TEST(a_program_that_cannot_be_started_is_an_error)
 static void
 expect_clean_child(void)
 {
-  int socket = -1;
+  SCOPED_FD int socket = -1;
   char text[1024];
   Process* const process = start("look", &socket);
   receive_text(socket, text, sizeof(text));
@@ -270,7 +271,6 @@ expect_clean_child(void)
                          "session own, scheduling usual");
   expect_end(process, "exited with 0");
   process_free(process);
-  close(socket);
 }
 
 TEST(a_missing_null_device_is_reported)
@@ -283,10 +283,9 @@ TEST(a_missing_null_device_is_reported)
   char* const argv[] = { "/bin/true", NULL };
   Process* process = NULL;
   Error error = { STATUS_OK, "" };
-  const int socket = open("/", O_RDONLY | O_CLOEXEC);
+  SCOPED_FD const int socket = open("/", O_RDONLY | O_CLOEXEC);
   ck_assert_int_eq(process_start(argv[0], argv, socket, &process, &error), STATUS_FILE);
   assert_says(error.text, "/dev/null cannot be opened: No such file");
-  close(socket);
 }
 
 TEST(a_child_inherits_no_descriptor_signal_state_or_priority)
@@ -314,7 +313,7 @@ TEST(a_parent_without_standard_descriptors_has_a_child_with_them)
 
 TEST(a_stopped_child_is_distinguished_from_a_running_one)
 {
-  int socket = -1;
+  SCOPED_FD int socket = -1;
   char text[16];
   Process* const process = start("odd name", &socket);
   receive_text(socket, text, sizeof(text));
@@ -332,7 +331,6 @@ TEST(a_stopped_child_is_distinguished_from_a_running_one)
   ck_assert(process_kill(process, WAIT_NS, reason)); // stopped children too
   ck_assert_str_eq(reason, "killed by SIGKILL");
   process_free(process);
-  close(socket);
 }
 
 /// True while the kernel writes its core.
@@ -354,10 +352,10 @@ is_dumping(const Process* const process)
 
 TEST(a_child_killed_while_its_core_is_written_has_crashed)
 {
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   const int back = open(".", O_RDONLY | O_CLOEXEC);
   ck_assert_int_eq(chdir(scratch.directory), 0);
-  int socket = -1;
+  SCOPED_FD int socket = -1;
   char text[16];
   char reason[PROCESS_REASON_BYTES];
   Process* const process = start("core", &socket);
@@ -370,8 +368,6 @@ TEST(a_child_killed_while_its_core_is_written_has_crashed)
   ck_assert_str_eq(reason, "killed by SIGSEGV");
   ck_assert_int_eq(process_signal(process), SIGSEGV);
   process_free(process);
-  close(socket);
-  scratch_remove(&scratch);
 }
 
 TEST(freeing_leaves_no_process_and_no_descriptor)
@@ -391,21 +387,19 @@ TEST(freeing_leaves_no_process_and_no_descriptor)
 TEST(an_ignored_SIGCHLD_hides_no_reason)
 {
   signal(SIGCHLD, SIG_IGN);
-  int socket = -1;
+  SCOPED_FD int socket = -1;
   Process* const process = start("exit", &socket);
   expect_end(process, "exited with 7");
   process_free(process);
-  close(socket);
 }
 
 TEST(a_child_reaped_by_other_code_has_ended)
 {
-  int socket = -1;
+  SCOPED_FD int socket = -1;
   Process* const process = start("exit", &socket);
   ck_assert_int_eq(waitpid(-1, NULL, 0), process_id(process));
   expect_end(process, "ended");
   process_free(process);
-  close(socket);
 }
 
 /// Kill a parent; returns the pidfd of its child, which this process reaps.

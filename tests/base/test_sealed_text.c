@@ -18,30 +18,27 @@ TEST(a_text_arrives_as_it_was)
   for (size_t s = 0; s < ARRAY_LEN(sizes); ++s) {
     SCOPED_MEMORY char* const text = malloc(sizes[s] + 1U);
     memset(text, 'a' + (int)s, sizes[s] + 1U);
-    int fd = -1;
+    SCOPED_FD int fd = -1;
     OK(sealed_text_new(text, sizes[s], &fd, &error));
     ck_assert(fcntl(fd, F_GETFD) & FD_CLOEXEC);
     for (int twice = 0; twice < 2; ++twice) {
-      char* copy = NULL;
+      SCOPED_MEMORY char* copy = NULL;
       size_t n = 0;
       OK(sealed_text_read(fd, sizes[s], &copy, &n, &error));
       ck_assert_uint_eq(n, sizes[s]);
       ck_assert(!memcmp(copy, text, n) && copy[n] == '\0');
-      free(copy);
     }
-    close(fd);
   }
 }
 
 TEST(nobody_can_change_a_text)
 {
-  int fd = -1;
+  SCOPED_FD int fd = -1;
   OK(sealed_text_new("abc", 3, &fd, &error));
   ck_assert_int_eq(write(fd, "d", 1), -1);
   ck_assert_int_eq(pwrite(fd, "d", 1, 0), -1);
   ck_assert_int_ne(ftruncate(fd, 2), 0);
   ck_assert_ptr_eq(mmap(NULL, 3, PROT_WRITE, MAP_SHARED, fd, 0), MAP_FAILED);
-  close(fd);
 }
 
 static void

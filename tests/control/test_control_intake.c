@@ -528,8 +528,8 @@ TEST(one_round_takes_in_a_bounded_number_of_packets)
   const int room = 212992; // the default limit for all users; the kernel doubles it
   Peer server;
   Peer client;
-  const int to = udp_socket(&server);
-  const int from = udp_socket(&client);
+  SCOPED_FD const int to = udp_socket(&server);
+  SCOPED_FD const int from = udp_socket(&client);
   ck_assert_int_eq(setsockopt(to, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room)), 0);
   const Allow nobody = { .n_rules = 0 };
   OK(intake_init(&intake, (const int[]){ to, -1 }, &nobody, &error));
@@ -543,22 +543,19 @@ TEST(one_round_takes_in_a_bounded_number_of_packets)
   ck_assert_uint_eq(intake.packets, 300);
   ck_assert_uint_eq(intake.senders.n_packets, 300);
   intake_clear(&intake);
-  close(to);
-  close(from);
 }
 
 TEST(packets_received_before_the_start_are_processed)
 {
   static Intake intake;
   Peer server;
-  const int to = udp_socket(&server);
+  SCOPED_FD const int to = udp_socket(&server);
   ck_assert_int_eq(sendto(to, "/a", 2, 0, (const struct sockaddr*)&server.address, server.n_bytes),
                    2);
   const Allow nobody = { .n_rules = 0 };
   OK(intake_init(&intake, (const int[]){ to, -1 }, &nobody, &error));
   ck_assert(senders_are_waiting(&intake.senders));
   intake_clear(&intake);
-  close(to);
 }
 
 TEST(packets_of_senders_outside_the_list_are_ignored)

@@ -87,11 +87,10 @@ TEST(any_number_of_channels_gives_the_bits_of_one)
     ck_assert(i == 0 || !memcmp(out[0], reference[0], sizeof(out[0])));
   }
   for (uint32_t c = 0; c < MAX_CHANNELS; ++c) { // each of the 64 channels alone
-    FxRig rig = elliptic_rig(1);
+    SCOPED(rig_free) FxRig rig = elliptic_rig(1);
     memcpy(in[0], in[c], sizeof(in[0]));
     run_with_changes(&rig, reference, RIG_BLOCKS);
     ck_assert_int_eq(memcmp(out[c], reference[0], sizeof(out[c])), 0);
-    rig_free(&rig);
   }
 }
 
@@ -244,17 +243,15 @@ TEST(a_reset_unit_has_no_nan_left)
 TEST(the_last_of_many_changes_wins)
 {
   fill_noise();
-  FxRig changed;
+  SCOPED(rig_free) FxRig changed;
   rig_new(&changed, "lowpass", RATE, 1, 256, SET("frequency", 100.0));
   run_with_changes(&changed, out, RIG_BLOCKS);
-  FxRig fresh;
+  SCOPED(rig_free) FxRig fresh;
   rig_new(&fresh, "lowpass", RATE, 1, 256, SET("frequency", 150.0));
   run_part(&fresh, reference, 0, FRAMES, RIG_BLOCKS);
   const uint32_t settled = 1333U + 4800U;
   ck_assert_double_le(
       max_difference(out[0] + settled, reference[0] + settled, FRAMES - settled, NULL), 2e-7);
-  rig_free(&changed);
-  rig_free(&fresh);
 }
 
 /// A change of one parameter of a new node.

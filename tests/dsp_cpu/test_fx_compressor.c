@@ -95,7 +95,7 @@ TEST(attack_and_release_take_their_time)
 
 TEST(a_long_release_at_a_high_rate_still_arrives)
 {
-  FxRig rig; // a state in single precision would stop 0.9 dB short
+  SCOPED(rig_free) FxRig rig; // a state in single precision would stop 0.9 dB short
   rig_new(&rig, "compressor", 192000.0, 1, 8192, SET("threshold", -20.0), SET("knee", 0.0),
           SET("attack", 0.0), SET("release", 5000.0));
   constant(0, FRAMES, 20.0); // reduction of 30 dB
@@ -106,7 +106,6 @@ TEST(a_long_release_at_a_high_rate_still_arrives)
   }
   const double expected = -18.0 - 12.0 * exp(-333.0 * FRAMES / 960000.0);
   ck_assert_double_eq_tol(gain_db(0, FRAMES - 1U), expected, 1e-4);
-  rig_free(&rig);
 }
 
 TEST(rms_reads_a_sine_3_dB_below_its_peak)

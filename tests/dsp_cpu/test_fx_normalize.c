@@ -180,13 +180,11 @@ TEST(silence_stays_silent_and_needs_no_second_pass)
   const char* const modes[] = { "peak", "rms", "r128" };
   for (size_t i = 0; i < ARRAY_LEN(modes); ++i) {
     for (uint32_t n_frames = 0; n_frames <= FRAMES; n_frames += FRAMES / 2U) { // also an empty file
-      float** const out = planar_noise(2, FRAMES, 3, 1.0);
-      FxRig rig;
+      SCOPED_MEMORY float** const out = planar_noise(2, FRAMES, 3, 1.0);
+      SCOPED(rig_free) FxRig rig;
       normalize_new(&rig, modes[i], -10.0, 2);
       ck_assert(!pass(&rig, in, out, n_frames));
       ck_assert_double_le(max_difference(in[1], out[1], n_frames, NULL), 0.0);
-      rig_free(&rig);
-      free(out);
     }
   }
 }

@@ -217,14 +217,13 @@ TEST(a_reverb_follows_the_double_precision_model)
       "x: reverb size=0.2 decay=500ms damping=4kHz modulation=0.8 predelay=5ms mix=0.7", stereo, 2,
       3000.0, kept, 2);
   free(stereo);
-  float** const many = planar_silence(FX_MAX_CHANNELS, REFERENCE_FRAMES);
+  SCOPED_MEMORY float** const many = planar_silence(FX_MAX_CHANNELS, REFERENCE_FRAMES);
   for (uint32_t group = 0; group < FX_MAX_CHANNELS / 16U; ++group) {
     signal_noise(many[16U * group + group % 16U], REFERENCE_FRAMES, 1U + group);
   }
   follow_reference("reverb_many",
                    "x: reverb size=0 decay=1s damping=8kHz modulation=0 predelay=0 mix=1", many,
                    FX_MAX_CHANNELS, 1000.0, kept + 2, 4);
-  free(many);
 }
 
 /// The signal of the test of the CPU, see tests/data/make_delay.py.

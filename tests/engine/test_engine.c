@@ -41,8 +41,8 @@ TEST(the_empty_rack_passes_everything_through_exactly)
 TEST(live_and_offline_give_the_same_samples)
 {
   const char* const rack = "gain -3dB | (gain -6dB + gain -12dB) | gain 2dB";
-  TestDriver live = driver_new(rack, 1, 1, 1, false, 200U * BLOCK);
-  TestDriver offline = driver_new(rack, 1, 1, 0, true, 200U * BLOCK);
+  SCOPED(driver_free) TestDriver live = driver_new(rack, 1, 1, 1, false, 200U * BLOCK);
+  SCOPED(driver_free) TestDriver offline = driver_new(rack, 1, 1, 0, true, 200U * BLOCK);
   signal_noise(live.in[0], live.n_frames, 3);
   signal_noise(offline.in[0], offline.n_frames, 3);
   driver_play(&live, 200);
@@ -53,8 +53,6 @@ TEST(live_and_offline_give_the_same_samples)
   for (size_t i = 0; i < live.n_frames; ++i) {
     ck_assert_double_eq_tol(offline.out[0][i], gain * (double)offline.in[0][i], 1e-6);
   }
-  driver_free(&live);
-  driver_free(&offline);
 }
 
 TEST(offline_with_depth_1_the_output_starts_with_silence)

@@ -130,8 +130,9 @@ TEST(mixed_racks_play_what_the_cpu_plays)
       "(d: gain -6dB backend=cpu + e: gain -9dB backend=gpu) | f: gain 1dB backend=cpu";
   static const char* const plain = "a: gain -3dB | b: peaking 1000 6dB | c: gain 2dB | "
                                    "(d: gain -6dB + e: gain -9dB) | f: gain 1dB";
+  SCOPED(driver_free)
   TestDriver device = driver_on_device(device_suite_api(), NULL, mixed, 1, 200U);
-  TestDriver cpu = driver_on_device(ENGINE_BACKEND_CPU, NULL, plain, 1, 200U);
+  SCOPED(driver_free) TestDriver cpu = driver_on_device(ENGINE_BACKEND_CPU, NULL, plain, 1, 200U);
   signal_noise(device.in[0], device.n_frames, 1);
   signal_noise(cpu.in[0], cpu.n_frames, 1);
   driver_play(&device, 200);
@@ -142,8 +143,6 @@ TEST(mixed_racks_play_what_the_cpu_plays)
   ck_assert_uint_eq(status.n_gpu_nodes, 3);
   ck_assert_msg(!strncmp(status.backend, "cpu+", 4) && !strcmp(status.backend + 4, api_name()),
                 "%s", status.backend);
-  driver_free(&device);
-  driver_free(&cpu);
 }
 
 TEST(the_status_reports_the_backend_of_each_node_and_its_reason)

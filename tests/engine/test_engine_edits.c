@@ -189,6 +189,7 @@ TEST(a_live_engine_needs_a_number_of_outputs)
 
 TEST(a_fade_to_silence_lasts_when_the_engine_is_armed_again)
 {
+  SCOPED(driver_free)
   TestDriver driver = driver_new("g: gain 0dB", 1, 1, 1, false, 200U * DRIVER_BLOCK);
   ck_assert_float_eq(level_of(&driver), 1.0F);
   engine_fade(driver.engine, true);
@@ -201,7 +202,6 @@ TEST(a_fade_to_silence_lasts_when_the_engine_is_armed_again)
   }
   engine_fade(driver.engine, false);
   ck_assert_float_eq(level_of(&driver), 1.0F);
-  driver_free(&driver);
 }
 
 SUITE_MAIN("engine_edits")

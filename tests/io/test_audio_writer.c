@@ -252,7 +252,7 @@ fill_to_the_last_byte(const Scratch* const scratch, const char* const name,
 
 TEST(a_full_disk_leaves_nothing_behind)
 {
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
       mount("tmpfs", scratch.directory, "tmpfs", 0, "size=256k")) {
     printf("no private tmpfs (%s): a limit on the file's size stands for the full disk\n",
@@ -267,7 +267,6 @@ TEST(a_full_disk_leaves_nothing_behind)
     fill(&scratch, "a.flac", "No space left");
     ck_assert_int_eq(umount(scratch.directory), 0);
   }
-  scratch_remove(&scratch);
 }
 
 // FLAC writes its last block on closing: the failure comes after the last write.

@@ -98,7 +98,6 @@ TEST(all_connections_are_restored_under_another_client_name)
   ck_assert(has_wire("peer:out", "rack-01:in_1"));
   ck_assert(update(2));
   ck_assert(!jack_connections_can_restore(&connections, NULL));
-  jack_connections_clear(&connections);
 }
 
 TEST(a_peer_that_is_not_active_yet_is_tried_again)
@@ -123,7 +122,6 @@ TEST(a_peer_that_is_not_active_yet_is_tried_again)
   ck_assert_uint_eq(restore(), 2);
   update(5001);
   ck_assert(!jack_connections_can_restore(&connections, NULL));
-  jack_connections_clear(&connections);
 }
 
 TEST(connections_restored_but_not_yet_listed_survive_the_next_death)
@@ -139,7 +137,6 @@ TEST(connections_restored_but_not_yet_listed_survive_the_next_death)
   start_server("rack");
   add_peer();
   ck_assert_uint_eq(restore(), 2);
-  jack_connections_clear(&connections);
 }
 
 TEST(a_disconnected_connection_leaves_the_list_after_a_moment)
@@ -154,7 +151,6 @@ TEST(a_disconnected_connection_leaves_the_list_after_a_moment)
   add_wire("rack:out_1", "peer:in");
   ck_assert(update(1101));
   ck_assert_uint_eq(connections.n, 2);
-  jack_connections_clear(&connections);
 }
 
 TEST(a_connection_that_comes_back_at_once_is_as_before)
@@ -167,7 +163,6 @@ TEST(a_connection_that_comes_back_at_once_is_as_before)
   cut("rack:out_1", "peer:in");
   ck_assert(!update(1140)); // its waiting time restarts
   ck_assert_uint_eq(connections.n, 2);
-  jack_connections_clear(&connections);
 }
 
 TEST(connections_removed_by_an_ending_server_are_restored)
@@ -180,7 +175,6 @@ TEST(connections_removed_by_an_ending_server_are_restored)
   start_server("rack");
   add_peer();
   ck_assert_uint_eq(restore(), 2);
-  jack_connections_clear(&connections);
 }
 
 TEST(a_peer_that_left_a_running_server_is_forgotten_after_a_second)
@@ -191,7 +185,6 @@ TEST(a_peer_that_left_a_running_server_is_forgotten_after_a_second)
   ck_assert(!update(1999));
   ck_assert(update(2000));
   ck_assert_uint_eq(connections.n, 0);
-  jack_connections_clear(&connections);
 }
 
 TEST(ports_of_the_wrong_kind_are_not_connected)
@@ -204,7 +197,6 @@ TEST(ports_of_the_wrong_kind_are_not_connected)
   ck_assert(!jack_connections_can_restore(&connections, NULL));
   ck_assert_uint_eq(restore(), 0);
   ck_assert_uint_eq(n_refused + n_wires, 0);
-  jack_connections_clear(&connections);
 }
 
 TEST(a_wire_between_own_ports_is_one_connection)
@@ -217,7 +209,6 @@ TEST(a_wire_between_own_ports_is_one_connection)
   start_server("rack-02");
   ck_assert_uint_eq(restore(), 1);
   ck_assert(has_wire("rack-02:out_1", "rack-02:in_1"));
-  jack_connections_clear(&connections);
 }
 
 TEST(a_graph_that_is_gone_changes_nothing)
@@ -239,7 +230,6 @@ TEST(a_graph_that_is_gone_changes_nothing)
   ck_assert_uint_eq(restore(), 2);
   ck_assert(has_wire("rack:out_1", "peer:in"));
   ck_assert(has_wire("peer:out", "rack:in_1"));
-  jack_connections_clear(&connections);
 }
 
 TEST(a_port_that_was_never_made_changes_nothing)
@@ -252,7 +242,6 @@ TEST(a_port_that_was_never_made_changes_nothing)
   ck_assert_uint_eq(connections.n, 2);
   own[0] = in;
   ck_assert(update(5001));
-  jack_connections_clear(&connections);
 }
 
 TEST(nothing_is_forgotten_while_time_stands)
@@ -266,7 +255,6 @@ TEST(nothing_is_forgotten_while_time_stands)
   start_server("rack");
   add_peer();
   ck_assert_uint_eq(restore(), 2);
-  jack_connections_clear(&connections);
 }
 
 TEST(a_connection_with_a_device_outlives_its_absence)
@@ -283,7 +271,6 @@ TEST(a_connection_with_a_device_outlives_its_absence)
   ck_assert_uint_eq(restore(), 1);
   ck_assert(update(100001));
   ck_assert_uint_eq(jack_connections_count_lost(&connections, &first), 0);
-  jack_connections_clear(&connections);
 }
 
 TEST(a_device_that_returns_between_two_scans_stays_connected)
@@ -293,7 +280,6 @@ TEST(a_device_that_returns_between_two_scans_stays_connected)
   add_port("card:in", JackPortIsInput | JackPortIsPhysical);
   update(1000);
   ck_assert_uint_eq(restore(), 1);
-  jack_connections_clear(&connections);
 }
 
 TEST(a_disconnected_device_stays_disconnected)
@@ -308,7 +294,6 @@ TEST(a_disconnected_device_stays_disconnected)
   ck_assert(update(1300));
   ck_assert_uint_eq(restore(), 0);
   ck_assert_uint_eq(connections.n, 0);
-  jack_connections_clear(&connections);
 }
 
 TEST(another_port_that_has_the_name_for_an_alias_is_not_taken)
@@ -320,7 +305,6 @@ TEST(another_port_that_has_the_name_for_an_alias_is_not_taken)
   strcpy(twin->alias, "card:in");
   ck_assert(!jack_connections_can_restore(&connections, NULL));
   ck_assert_uint_eq(restore(), 0);
-  jack_connections_clear(&connections);
 }
 
 TEST(a_connection_that_is_wanted_is_made_and_outlives_its_port)
@@ -337,7 +321,12 @@ TEST(a_connection_that_is_wanted_is_made_and_outlives_its_port)
   ck_assert(update(5000));
   add_peer();
   ck_assert_uint_eq(restore(), 1);
+}
+
+static void
+clear(void)
+{
   jack_connections_clear(&connections);
 }
 
-SUITE_MAIN("jack_connections")
+SUITE_MAIN_WITH("jack_connections", NULL, clear)

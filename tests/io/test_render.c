@@ -388,7 +388,7 @@ TEST(a_cancelled_render_leaves_the_old_file_as_it_was)
 
 TEST(the_command_reports_warns_and_ends_with_the_documented_code)
 {
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   make_input(&scratch, 48000);
   const char* const in = scratch_path(&scratch, "in.wav");
   const char* const out = scratch_path(&scratch, "out.wav");
@@ -425,7 +425,6 @@ TEST(the_command_reports_warns_and_ends_with_the_documented_code)
   }
   RUN("render", "", "none.wav", out);
   ck_assert_int_eq(program.exit_code, 5);
-  scratch_remove(&scratch);
 }
 
 TEST(a_fallback_that_is_louder_than_the_rack_is_a_warning)
@@ -438,7 +437,7 @@ TEST(a_fallback_that_is_louder_than_the_rack_is_a_warning)
     { "late -15dB\nchain gain -20dB", false },
     { "gain -20dB", false },
   };
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   make_input(&scratch, 48000);
   const char* const in = scratch_path(&scratch, "in.wav");
   const char* const out = scratch_path(&scratch, "out.wav");
@@ -447,12 +446,11 @@ TEST(a_fallback_that_is_louder_than_the_rack_is_a_warning)
     ck_assert_msg(!strstr(program.err, "warning: while blocks are late out:") != rows[r].is_loud,
                   "%s: %s", rows[r].rack, program.err);
   }
-  scratch_remove(&scratch);
 }
 
 TEST(a_truncated_input_is_reported_and_refused_by_strict)
 {
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   make_input(&scratch, 48000);
   const char* const in = scratch_path(&scratch, "in.wav");
   const char* const out = scratch_path(&scratch, "out.wav");
@@ -467,7 +465,6 @@ TEST(a_truncated_input_is_reported_and_refused_by_strict)
   ck_assert_int_eq(program.exit_code, 5);
   assert_says(program.err, "is truncated: it ends after");
   ck_assert_int_eq(access(out, F_OK), -1);
-  scratch_remove(&scratch);
 }
 
 TEST(ctrl_c_ends_a_render_by_that_signal_and_leaves_no_file)

@@ -149,11 +149,10 @@ TEST(switches_and_rates_become_numbers_of_the_port)
 
 TEST(an_initial_value_is_the_shown_one_at_any_rate)
 {
-  FxRig rig;
+  SCOPED(rig_free) FxRig rig;
   const RigArg none = { 0 };
   OK(rig_try_fx(&rig, &fake.plugin.fx, 96000.0, 1, 64, false, &none, 0, &error));
   ck_assert_double_eq(last_value(CUTOFF), 12000.0);
-  rig_free(&rig);
 }
 
 /// Fail the test if a value was sent outside of the range of its port; forget all values.
@@ -194,12 +193,11 @@ TEST(the_offline_port_is_1_while_a_file_is_rendered)
 {
   for (int offline = 0; offline < 2; ++offline) {
     set_up();
-    FxRig rig;
+    SCOPED(rig_free) FxRig rig;
     const RigArg none = { 0 };
     OK(rig_try_fx(&rig, &fake.plugin.fx, FAKE_RATE, 1, 64, offline, &none, 0, &error));
     ck_assert_double_eq(last_value(OFFLINE), offline);
     ck_assert_int_eq(fake.was_offline, offline);
-    rig_free(&rig);
   }
 }
 

@@ -2,6 +2,7 @@
 // The host of LV2 plugins, on fixtures that report what they get.
 
 #include "tests/support/plugins/lv2/lv2_rig.h"
+#include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 
 #include <stdlib.h>
@@ -51,16 +52,15 @@ fill(float row[LV2_RIG_BLOCK], const float value)
 
 TEST(controls_begin_with_their_initial_values)
 {
-  Instance* const instance = lv2_rig_open(MEMORY, false);
+  SCOPED(lv2_rig_close) Instance* const instance = lv2_rig_open(MEMORY, false);
   run(instance, LV2_RIG_BLOCK);
   ck_assert_double_eq(lv2_rig_get(instance, MEMORY, "seen"), 1.0);
   ck_assert_double_eq(lv2_rig_get(instance, MEMORY, "hertz"), 0.25 * LV2_RIG_RATE_HZ);
-  calls->close(instance);
 }
 
 TEST(a_value_is_there_in_the_next_run)
 {
-  Instance* const instance = lv2_rig_open(GAIN, false);
+  SCOPED(lv2_rig_close) Instance* const instance = lv2_rig_open(GAIN, false);
   fill(in[0], 0.5F);
   lv2_rig_set(instance, GAIN, "gain", 20.0);
   run(instance, LV2_RIG_BLOCK);
@@ -69,12 +69,11 @@ TEST(a_value_is_there_in_the_next_run)
   fill(in[0], 0.5F); // the plugin has written to it
   run(instance, LV2_RIG_BLOCK);
   ck_assert_float_eq(out[0][0], 0.5F);
-  calls->close(instance);
 }
 
 TEST(rows_may_move_from_run_to_run)
 {
-  Instance* const instance = lv2_rig_open(GAIN, false);
+  SCOPED(lv2_rig_close) Instance* const instance = lv2_rig_open(GAIN, false);
   fill(in[0], 0.5F);
   fill(out[1], 0.0F);
   run(instance, LV2_RIG_BLOCK);
@@ -85,23 +84,21 @@ TEST(rows_may_move_from_run_to_run)
   calls->run(instance, rows, other, LV2_RIG_BLOCK);
   ck_assert_float_eq(out[1][3], 0.25F);
   ck_assert_float_eq(out[0][3], 0.0F);
-  calls->close(instance);
 }
 
 TEST(a_run_writes_only_its_frames)
 {
-  Instance* const instance = lv2_rig_open(GAIN, false);
+  SCOPED(lv2_rig_close) Instance* const instance = lv2_rig_open(GAIN, false);
   fill(in[0], 0.5F);
   fill(out[0], 7.0F);
   run(instance, 3U);
   ck_assert_float_eq(out[0][2], 0.5F);
   ck_assert_float_eq(out[0][3], 7.0F);
-  calls->close(instance);
 }
 
 TEST(inputs_are_in_the_order_of_the_ports_with_side_chains)
 {
-  Instance* const instance = lv2_rig_open(DUCKER, false);
+  SCOPED(lv2_rig_close) Instance* const instance = lv2_rig_open(DUCKER, false);
   fill(in[0], 0.5F);
   fill(in[1], 0.25F);
   fill(in[2], 1.0F);
@@ -109,7 +106,6 @@ TEST(inputs_are_in_the_order_of_the_ports_with_side_chains)
   run(instance, LV2_RIG_BLOCK);
   ck_assert_float_eq(out[0][0], 0.25F);
   ck_assert_float_eq(out[1][0], 0.5F);
-  calls->close(instance);
 }
 
 TEST(the_latency_is_that_of_the_port)
@@ -121,15 +117,14 @@ TEST(the_latency_is_that_of_the_port)
   run(instance, LV2_RIG_BLOCK);
   ck_assert_uint_eq(calls->latency(instance), 7);
   calls->close(instance);
-  Instance* const other = lv2_rig_open(GAIN, false);
+  SCOPED(lv2_rig_close) Instance* const other = lv2_rig_open(GAIN, false);
   run(other, LV2_RIG_BLOCK);
   ck_assert_uint_eq(calls->latency(other), 0);
-  calls->close(other);
 }
 
 TEST(renewal_clears_the_state_and_keeps_the_values)
 {
-  Instance* const instance = lv2_rig_open(MEMORY, false);
+  SCOPED(lv2_rig_close) Instance* const instance = lv2_rig_open(MEMORY, false);
   lv2_rig_set(instance, MEMORY, "value", 3.0);
   fill(in[0], 1.0F);
   run(instance, LV2_RIG_BLOCK);
@@ -140,7 +135,6 @@ TEST(renewal_clears_the_state_and_keeps_the_values)
   ck_assert_double_eq(lv2_rig_get(instance, MEMORY, "runs"), 1.0);
   ck_assert_double_eq(lv2_rig_get(instance, MEMORY, "seen"), 3.0);
   ck_assert_float_eq(out[0][0], 1.0F);
-  calls->close(instance);
 }
 
 // ---- options and features ----
@@ -156,7 +150,7 @@ TEST_ROWS(options_and_features_are_true, option_rows)
   const InstanceSetup setup = { .rate_hz = 44100.0,
                                 .max_block_frames = option_rows[row].n_frames,
                                 .offline = option_rows[row].offline };
-  Instance* instance = NULL;
+  SCOPED(lv2_rig_close) Instance* instance = NULL;
   OK(calls->open(lv2_rig_find(OPTIONS), &setup, &instance, &error));
   run(instance, option_rows[row].n_frames);
   ck_assert_double_eq(lv2_rig_get(instance, OPTIONS, "min"), option_rows[row].min);
@@ -167,26 +161,23 @@ TEST_ROWS(options_and_features_are_true, option_rows)
   ck_assert_double_eq(lv2_rig_get(instance, OPTIONS, "fixed"), option_rows[row].fixed);
   ck_assert_double_eq(lv2_rig_get(instance, OPTIONS, "power"), option_rows[row].power);
   ck_assert_double_eq(lv2_rig_get(instance, OPTIONS, "folder"), 1.0);
-  calls->close(instance);
 }
 
 // ---- ports for events and CV ----
 
 TEST(optional_ports_are_connected_to_nothing)
 {
-  Instance* const instance = lv2_rig_open(OPTIONAL, false);
+  SCOPED(lv2_rig_close) Instance* const instance = lv2_rig_open(OPTIONAL, false);
   run(instance, LV2_RIG_BLOCK);
   ck_assert_double_eq(lv2_rig_get(instance, OPTIONAL, "connected"), 0.0);
-  calls->close(instance);
 }
 
 TEST(cv_inputs_are_silent_in_every_run)
 {
-  Instance* const instance = lv2_rig_open(OPTIONAL, false);
+  SCOPED(lv2_rig_close) Instance* const instance = lv2_rig_open(OPTIONAL, false);
   run(instance, LV2_RIG_BLOCK);
   run(instance, LV2_RIG_BLOCK); // the plugin has written to its input
   ck_assert_double_eq(lv2_rig_get(instance, OPTIONAL, "level"), 0.0);
-  calls->close(instance);
 }
 
 static const struct {
@@ -199,7 +190,7 @@ static const struct {
 TEST_ROWS(a_property_is_sent_once_with_its_type, property_rows)
 {
   const double value = property_rows[row].value;
-  Instance* const instance = lv2_rig_open(PROPERTIES, false);
+  SCOPED(lv2_rig_close) Instance* const instance = lv2_rig_open(PROPERTIES, false);
   run(instance, LV2_RIG_BLOCK);
   ck_assert_double_eq(lv2_rig_get(instance, PROPERTIES, "messages"), 0.0);
   lv2_rig_set(instance, PROPERTIES, property_rows[row].symbol, 0.0);
@@ -208,58 +199,53 @@ TEST_ROWS(a_property_is_sent_once_with_its_type, property_rows)
   ck_assert_double_eq(lv2_rig_get(instance, PROPERTIES, "sum"), value);
   run(instance, LV2_RIG_BLOCK);
   ck_assert_double_eq(lv2_rig_get(instance, PROPERTIES, "messages"), 1.0);
-  calls->close(instance);
 }
 
 TEST(all_properties_go_into_one_run)
 {
-  Instance* const instance = lv2_rig_open(PROPERTIES, false);
+  SCOPED(lv2_rig_close) Instance* const instance = lv2_rig_open(PROPERTIES, false);
   for (size_t p = 0; p < ARRAY_LEN(property_rows); ++p) {
     lv2_rig_set(instance, PROPERTIES, property_rows[p].symbol, property_rows[p].value);
   }
   run(instance, LV2_RIG_BLOCK);
   ck_assert_double_eq(lv2_rig_get(instance, PROPERTIES, "sum"), 9.625);
   ck_assert_double_eq(lv2_rig_get(instance, PROPERTIES, "messages"), 5.0);
-  calls->close(instance);
 }
 
 TEST(a_property_is_not_sent_again_with_another)
 {
-  Instance* const instance = lv2_rig_open(PROPERTIES, false);
+  SCOPED(lv2_rig_close) Instance* const instance = lv2_rig_open(PROPERTIES, false);
   lv2_rig_set(instance, PROPERTIES, "int", 4.0);
   run(instance, LV2_RIG_BLOCK);
   lv2_rig_set(instance, PROPERTIES, "float", 0.5);
   run(instance, LV2_RIG_BLOCK);
   ck_assert_double_eq(lv2_rig_get(instance, PROPERTIES, "messages"), 2.0);
   ck_assert_double_eq(lv2_rig_get(instance, PROPERTIES, "others"), 1.0); // the position
-  calls->close(instance);
 }
 
 TEST(renewal_sends_the_properties_again)
 {
-  Instance* const instance = lv2_rig_open(PROPERTIES, false);
+  SCOPED(lv2_rig_close) Instance* const instance = lv2_rig_open(PROPERTIES, false);
   lv2_rig_set(instance, PROPERTIES, "int", 4.0);
   run(instance, LV2_RIG_BLOCK);
   OK(calls->renew(instance, &error));
   run(instance, LV2_RIG_BLOCK);
   ck_assert_double_eq(lv2_rig_get(instance, PROPERTIES, "sum"), 4.0);
   ck_assert_double_eq(lv2_rig_get(instance, PROPERTIES, "messages"), 1.0);
-  calls->close(instance);
 }
 
 TEST(event_outputs_have_their_room_in_every_run)
 {
-  Instance* const instance = lv2_rig_open(PROPERTIES, false);
+  SCOPED(lv2_rig_close) Instance* const instance = lv2_rig_open(PROPERTIES, false);
   for (int i = 0; i < 3; ++i) {
     run(instance, LV2_RIG_BLOCK);
     ck_assert_double_eq(lv2_rig_get(instance, PROPERTIES, "room"), 100000.0 - 8.0);
   }
-  calls->close(instance);
 }
 
 TEST(the_position_is_sent_at_the_start_and_after_renewal)
 {
-  Instance* const instance = lv2_rig_open(CLOCK, false);
+  SCOPED(lv2_rig_close) Instance* const instance = lv2_rig_open(CLOCK, false);
   for (int i = 0; i < 2; ++i) {
     run(instance, LV2_RIG_BLOCK);
     run(instance, LV2_RIG_BLOCK);
@@ -268,14 +254,13 @@ TEST(the_position_is_sent_at_the_start_and_after_renewal)
     ck_assert_double_eq(lv2_rig_get(instance, CLOCK, "speed"), 1.0);
     OK(calls->renew(instance, &error));
   }
-  calls->close(instance);
 }
 
 // ---- work ----
 
 TEST(live_work_is_done_in_order_by_another_thread)
 {
-  Instance* const instance = lv2_rig_open(ECHO, false);
+  SCOPED(lv2_rig_close) Instance* const instance = lv2_rig_open(ECHO, false);
   lv2_rig_set(instance, ECHO, "ask", 5.0);
   for (int i = 0; i < 20; ++i) {
     run(instance, LV2_RIG_BLOCK);
@@ -288,36 +273,33 @@ TEST(live_work_is_done_in_order_by_another_thread)
   ck_assert_double_eq(lv2_rig_get(instance, ECHO, "faults"), 0.0);
   ck_assert_double_eq(lv2_rig_get(instance, ECHO, "at_once"), 0.0);
   ck_assert_double_eq(lv2_rig_get(instance, ECHO, "ends"), runs - 1.0); // before this run's end
-  calls->close(instance);
 }
 
 TEST(offline_work_is_done_in_the_same_run)
 {
-  Instance* const instance = lv2_rig_open(ECHO, true);
+  SCOPED(lv2_rig_close) Instance* const instance = lv2_rig_open(ECHO, true);
   lv2_rig_set(instance, ECHO, "ask", 3.0);
   run(instance, LV2_RIG_BLOCK);
   run(instance, LV2_RIG_BLOCK);
   ck_assert_double_eq(lv2_rig_get(instance, ECHO, "at_once"), 6.0);
   ck_assert_double_eq(lv2_rig_get(instance, ECHO, "answers"), 3.0); // of the first run
   ck_assert_double_eq(lv2_rig_get(instance, ECHO, "faults"), 0.0);
-  calls->close(instance);
 }
 
 TEST(messages_arrive_whole_at_the_end_of_the_ring)
 {
-  Instance* const instance = lv2_rig_open(ECHO, true);
+  SCOPED(lv2_rig_close) Instance* const instance = lv2_rig_open(ECHO, true);
   lv2_rig_set(instance, ECHO, "ask", 500.0);
   for (int i = 0; i < 20; ++i) { // several times the size of the ring
     run(instance, LV2_RIG_BLOCK);
   }
   ck_assert_double_eq(lv2_rig_get(instance, ECHO, "answers"), 19.0 * 500.0);
   ck_assert_double_eq(lv2_rig_get(instance, ECHO, "faults"), 0.0);
-  calls->close(instance);
 }
 
 TEST(requests_beyond_the_ring_are_refused_and_the_others_arrive)
 {
-  Instance* const live = lv2_rig_open(ECHO, false);
+  SCOPED(lv2_rig_close) Instance* const live = lv2_rig_open(ECHO, false);
   lv2_rig_set(live, ECHO, "slow", 1.0);
   lv2_rig_set(live, ECHO, "ask", 1000.0);
   for (int i = 0; i < 5; ++i) {
@@ -329,7 +311,6 @@ TEST(requests_beyond_the_ring_are_refused_and_the_others_arrive)
   AWAIT((run(live, LV2_RIG_BLOCK),
          lv2_rig_get(live, ECHO, "answers") >= lv2_rig_get(live, ECHO, "asked")));
   ck_assert_double_eq(lv2_rig_get(live, ECHO, "faults"), 0.0);
-  calls->close(live);
 }
 
 TEST(closing_waits_for_work_in_flight)
@@ -347,7 +328,7 @@ TEST(closing_waits_for_work_in_flight)
 TEST(renewal_forgets_all_requests_and_responses)
 {
   for (int i = 0; i < 5; ++i) {
-    Instance* const instance = lv2_rig_open(ECHO, false);
+    SCOPED(lv2_rig_close) Instance* const instance = lv2_rig_open(ECHO, false);
     lv2_rig_set(instance, ECHO, "slow", i % 2);
     lv2_rig_set(instance, ECHO, "ask", 5.0);
     run(instance, LV2_RIG_BLOCK);
@@ -360,14 +341,13 @@ TEST(renewal_forgets_all_requests_and_responses)
     AWAIT((run(instance, LV2_RIG_BLOCK), lv2_rig_get(instance, ECHO, "answers") >= 1.0));
     ck_assert_double_eq(lv2_rig_get(instance, ECHO, "answers"), 1.0);
     ck_assert_double_eq(lv2_rig_get(instance, ECHO, "faults"), 0.0); // the order is new
-    calls->close(instance);
   }
 }
 
 TEST(every_instance_has_its_turn_to_work)
 {
-  Instance* const slow = lv2_rig_open(ECHO, false);
-  Instance* const other = lv2_rig_open(ECHO, false);
+  SCOPED(lv2_rig_close) Instance* const slow = lv2_rig_open(ECHO, false);
+  SCOPED(lv2_rig_close) Instance* const other = lv2_rig_open(ECHO, false);
   lv2_rig_set(slow, ECHO, "slow", 1.0);
   lv2_rig_set(slow, ECHO, "ask", 1000.0); // for 20 s
   run(slow, LV2_RIG_BLOCK);
@@ -379,26 +359,23 @@ TEST(every_instance_has_its_turn_to_work)
   run(slow, LV2_RIG_BLOCK);
   run(slow, LV2_RIG_BLOCK);
   ck_assert_double_lt(lv2_rig_get(slow, ECHO, "answers"), 1000.0);
-  calls->close(slow);
-  calls->close(other);
 }
 
 static const bool ways[] = { false, true }; // live, offline
 
 TEST_ROWS(work_that_instantiate_asks_for_is_done, ways)
 {
-  Instance* const instance = lv2_rig_open(EARLY, ways[row]);
+  SCOPED(lv2_rig_close) Instance* const instance = lv2_rig_open(EARLY, ways[row]);
   for (int i = 0; i < 2; ++i) {
     AWAIT((run(instance, LV2_RIG_BLOCK), lv2_rig_get(instance, EARLY, "answers") >= 1.0));
     ck_assert_double_eq(lv2_rig_get(instance, EARLY, "asked"), 1.0);
     OK(calls->renew(instance, &error));
   }
-  calls->close(instance);
 }
 
 TEST_ROWS(work_of_an_instance_that_was_not_made_is_not_done_for_the_next_one, ways)
 {
-  Instance* const instance = lv2_rig_open(EARLY, ways[row]);
+  SCOPED(lv2_rig_close) Instance* const instance = lv2_rig_open(EARLY, ways[row]);
   setenv("WARPRACK_TEST_REFUSE", "1", 1);
   Error refusal = { STATUS_OK, "" };
   ck_assert_int_eq(calls->renew(instance, &refusal), STATUS_LIMIT);
@@ -407,13 +384,12 @@ TEST_ROWS(work_of_an_instance_that_was_not_made_is_not_done_for_the_next_one, wa
   AWAIT((run(instance, LV2_RIG_BLOCK), lv2_rig_get(instance, EARLY, "answers") >= 1.0));
   ck_assert_double_eq(lv2_rig_get(instance, EARLY, "answers"), 1.0);
   ck_assert_double_eq(lv2_rig_get(instance, EARLY, "faults"), 0.0);
-  calls->close(instance);
 }
 
 TEST(work_that_does_not_end_delays_neither_others_nor_its_end_for_long)
 {
   Instance* const stuck = lv2_rig_open(ECHO, false);
-  Instance* const other = lv2_rig_open(ECHO, false);
+  SCOPED(lv2_rig_close) Instance* const other = lv2_rig_open(ECHO, false);
   lv2_rig_set(stuck, ECHO, "stuck", 1.0);
   lv2_rig_set(stuck, ECHO, "ask", 1.0);
   run(stuck, LV2_RIG_BLOCK);
@@ -427,7 +403,6 @@ TEST(work_that_does_not_end_delays_neither_others_nor_its_end_for_long)
   assert_says(error.text, "lv2 urn:warprack:echo: its work does not end");
   ck_assert_int_eq(calls->renew(stuck, &error), STATUS_LIMIT); // at once
   calls->close(stuck);                                         // leaves it as it is
-  calls->close(other);
 }
 
 // ---- refusals ----
@@ -475,7 +450,7 @@ set_text(Instance* const instance, const char* const symbol, const char* const t
 TEST(texts_arrive_once_before_the_first_block_of_a_renewed_instance)
 {
   for (int offline = 0; offline < 2; ++offline) {
-    Instance* const instance = lv2_rig_open(PROPERTIES, offline);
+    SCOPED(lv2_rig_close) Instance* const instance = lv2_rig_open(PROPERTIES, offline);
     OK(set_text(instance, "path", "/tmp/a.wav", &error));
     OK(set_text(instance, "string", "abc", &error));
     for (int i = 0; i < 2; ++i) {
@@ -484,7 +459,6 @@ TEST(texts_arrive_once_before_the_first_block_of_a_renewed_instance)
       run(instance, LV2_RIG_BLOCK);
       ck_assert_double_eq(lv2_rig_get(instance, PROPERTIES, "texts"), 30010.0);
     }
-    calls->close(instance);
   }
 }
 
@@ -492,7 +466,7 @@ TEST(a_text_may_have_4095_bytes)
 {
   static char text[4097];
   memset(text, 'a', 4096);
-  Instance* const instance = lv2_rig_open(PROPERTIES, false);
+  SCOPED(lv2_rig_close) Instance* const instance = lv2_rig_open(PROPERTIES, false);
   Error fault;
   ck_assert_int_eq(set_text(instance, "path", text, &fault), STATUS_LIMIT);
   assert_says(fault.text, "a text has 4096 bytes; at most 4095");
@@ -501,7 +475,6 @@ TEST(a_text_may_have_4095_bytes)
   OK(set_text(instance, "string", text, &error));
   OK(calls->renew(instance, &error));
   ck_assert_double_eq(lv2_rig_get(instance, PROPERTIES, "texts"), 40954095.0 + 1.0);
-  calls->close(instance);
 }
 
 // ---- states ----
@@ -539,23 +512,21 @@ keeper_level(Instance* const instance)
 
 TEST(a_plugin_begins_with_its_default_state)
 {
-  Instance* instance = NULL;
+  SCOPED(lv2_rig_close) Instance* instance = NULL;
   OK(open_keeper(NULL, &instance, &error));
   ck_assert_float_eq(keeper_level(instance), 0.5F);
   ck_assert_double_eq(lv2_rig_get(instance, KEEPER, "restored"), 1.0);
-  calls->close(instance);
 }
 
 TEST(the_state_of_a_preset_comes_after_the_default_one_also_when_renewed)
 {
-  Instance* instance = NULL;
+  SCOPED(lv2_rig_close) Instance* instance = NULL;
   OK(open_keeper("Quarter", &instance, &error));
   for (int i = 0; i < 2; ++i) {
     ck_assert_float_eq(keeper_level(instance), 0.75F); // 0.25, and 3 in its file
     ck_assert_double_eq(lv2_rig_get(instance, KEEPER, "restored"), 2.0);
     OK(calls->renew(instance, &error));
   }
-  calls->close(instance);
 }
 
 static const struct {

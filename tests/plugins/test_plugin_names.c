@@ -75,9 +75,8 @@ TEST_ROWS(a_short_name_can_name_a_node, short_names)
   char chain[PLUGIN_ID_BYTES + 16U];
   plugin_short_name(short_names[row].id, name);
   snprintf(chain, sizeof(chain), "%s: gain", name);
-  Rack* rack = NULL;
+  SCOPED_RACK Rack* rack = NULL;
   OK(rack_parse(chain, "test", NULL, &rack, &error));
-  rack_free(rack);
 }
 
 static const struct {

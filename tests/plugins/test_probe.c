@@ -4,6 +4,7 @@
 
 #include "plugins/probe/probe.h"
 #include "plugins/scan/scan.h"
+#include "tests/support/scoped.h"
 #include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 
@@ -336,7 +337,7 @@ TEST_ROWS(plugins_of_debian_have_the_known_properties, debian)
     suite_skip("without swh-plugins, caps and tap-plugins");
     return;
   }
-  Scratch folder = scratch_new();
+  SCOPED(scratch_remove) Scratch folder = scratch_new();
   ck_assert_int_eq(symlink(path, scratch_path(&folder, debian[row].file)), 0);
   catalogue_free(catalogue);
   use("LADSPA_PATH", folder.directory);
@@ -345,7 +346,6 @@ TEST_ROWS(plugins_of_debian_have_the_known_properties, debian)
   ck_assert_int_eq(report_promise(report), debian[row].promise);
   ck_assert_int_eq(report->n_allocations > 0, debian[row].allocates);
   ck_assert_uint_eq(report->flags, REPORT_NO_FLAGS);
-  scratch_remove(&folder);
 }
 
 SUITE_MAIN_WITH("probe", start, stop)

@@ -60,7 +60,7 @@ quarantined(const RackHistory* const history, const Rack* const rack, const uint
 
 TEST(only_the_copies_for_workers_have_the_quarantine)
 {
-  RackHistory history = history_of(document);
+  SCOPED(rack_history_clear) RackHistory history = history_of(document);
   ck_assert_str_eq(quarantined(&history, history.active, NOW_NS), "");
   put_into_quarantine(&history, "a", 0);
   put_into_quarantine(&history, "c", 17);
@@ -68,16 +68,14 @@ TEST(only_the_copies_for_workers_have_the_quarantine)
   ck_assert(!rack_find(history.active, "a")->is_quarantined);
   SCOPED_RACK Rack* const same = rack_of(document, NULL);
   ck_assert(rack_equal(same, history.active));
-  rack_history_clear(&history);
 }
 
 TEST(it_ends_with_its_time)
 {
-  RackHistory history = history_of(document);
+  SCOPED(rack_history_clear) RackHistory history = history_of(document);
   put_into_quarantine(&history, "a", 0);
   ck_assert_str_eq(quarantined(&history, history.active, NOW_NS + NODE_QUARANTINE_NS - 1U), "a:0");
   ck_assert_str_eq(quarantined(&history, history.active, NOW_NS + NODE_QUARANTINE_NS), "");
-  rack_history_clear(&history);
 }
 
 static const struct {
@@ -91,7 +89,7 @@ static const struct {
 
 TEST_ROWS(an_edit_that_replaces_the_node_ends_it, edits)
 {
-  RackHistory history = history_of(document);
+  SCOPED(rack_history_clear) RackHistory history = history_of(document);
   put_into_quarantine(&history, "a", 0);
   put_into_quarantine(&history, "b", 5);
   edit(&history, edits[row].edit);
@@ -103,22 +101,20 @@ TEST_ROWS(an_edit_that_replaces_the_node_ends_it, edits)
   rack_history_activate_pending(&history);
   ck_assert_str_eq(quarantined(&history, history.active, NOW_NS),
                    row == 0 ? "a:0 b:5" : edits[row].after);
-  rack_history_clear(&history);
 }
 
 TEST(an_edit_that_is_dropped_changes_nothing)
 {
-  RackHistory history = history_of(document);
+  SCOPED(rack_history_clear) RackHistory history = history_of(document);
   put_into_quarantine(&history, "a", 0);
   edit(&history, "c: gain");
   rack_history_drop_pending(&history);
   ck_assert_str_eq(quarantined(&history, history.active, NOW_NS), "a:0");
-  rack_history_clear(&history);
 }
 
 TEST(the_oldest_case_is_replaced)
 {
-  RackHistory history = history_of(document);
+  SCOPED(rack_history_clear) RackHistory history = history_of(document);
   put_into_quarantine(&history, "a", 0)->changed_ns = NOW_NS - 1U;
   put_into_quarantine(&history, "b", 0);
   for (uint32_t n = 0; n < NODE_QUARANTINE_MAX - 1U; ++n) {
@@ -126,7 +122,6 @@ TEST(the_oldest_case_is_replaced)
     ck_assert_uint_eq(node_quarantine_case(&history.nodes, &node, NOW_NS)->n_crashes, 0U);
   }
   ck_assert_str_eq(quarantined(&history, history.active, NOW_NS), "b:0");
-  rack_history_clear(&history);
 }
 
 /// The names of the nodes of the active rack that run apart when a worker gets it.
@@ -147,7 +142,7 @@ apart(const RackHistory* const history, const uint64_t now_ns)
 
 TEST(nodes_of_an_effect_that_crashed_together_run_apart_for_a_while)
 {
-  RackHistory history = history_of(document);
+  SCOPED(rack_history_clear) RackHistory history = history_of(document);
   const FxInfo* const gain = fx_find("gain");
   ck_assert_str_eq(apart(&history, NOW_NS), "");
   ck_assert(node_quarantine_part(&history.nodes, gain, NOW_NS));
@@ -156,12 +151,11 @@ TEST(nodes_of_an_effect_that_crashed_together_run_apart_for_a_while)
   ck_assert_str_eq(apart(&history, NOW_NS + NODE_QUARANTINE_NS - 1U), "a c");
   ck_assert_str_eq(apart(&history, NOW_NS + NODE_QUARANTINE_NS), "");
   ck_assert(node_quarantine_part(&history.nodes, gain, NOW_NS + NODE_QUARANTINE_NS));
-  rack_history_clear(&history);
 }
 
 TEST(the_crash_of_several_nodes_counts_for_the_first_that_crashes_alone)
 {
-  RackHistory history = history_of(document);
+  SCOPED(rack_history_clear) RackHistory history = history_of(document);
   ck_assert(node_quarantine_part(&history.nodes, fx_find("gain"), NOW_NS));
   const RackNode* const convolver = rack_find(history.active, "b");
   ck_assert_uint_eq(node_quarantine_case(&history.nodes, convolver, NOW_NS)->n_crashes, 0U);
@@ -172,12 +166,11 @@ TEST(the_crash_of_several_nodes_counts_for_the_first_that_crashes_alone)
   put_into_quarantine(&history, "c", 0);
   ck_assert_str_eq(quarantined(&history, history.active, NOW_NS), "c:0");
   ck_assert_str_eq(apart(&history, NOW_NS), "a");
-  rack_history_clear(&history);
 }
 
 TEST(the_effect_whose_time_ends_first_is_replaced)
 {
-  RackHistory history = history_of(document);
+  SCOPED(rack_history_clear) RackHistory history = history_of(document);
   uint32_t n_effects = 0;
   const FxInfo* const* const effects = fx_table(&n_effects);
   ck_assert(node_quarantine_part(&history.nodes, fx_find("gain"), NOW_NS));
@@ -187,7 +180,6 @@ TEST(the_effect_whose_time_ends_first_is_replaced)
     ck_assert(node_quarantine_part(&history.nodes, effects[e], NOW_NS + 1U));
   }
   ck_assert_str_eq(apart(&history, NOW_NS), "b"); // the convolver, but no longer the gains
-  rack_history_clear(&history);
 }
 
 SUITE_MAIN("node_quarantine")

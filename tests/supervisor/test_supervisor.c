@@ -23,9 +23,9 @@ TEST(a_worker_process_gives_the_samples_of_this_process)
   const char* const rack = "highpass 80 order=4 | (gain -3dB + delay 3ms) | limiter -1dB";
   const char* const argv[] = { good_worker(), "worker", NULL };
   EngineConfig config = rig_config(argv);
-  TestDriver there = driver_from(&config, rack, 400U * DRIVER_BLOCK);
+  SCOPED(driver_free) TestDriver there = driver_from(&config, rack, 400U * DRIVER_BLOCK);
   config.worker_argv = NULL;
-  TestDriver here = driver_from(&config, rack, 400U * DRIVER_BLOCK);
+  SCOPED(driver_free) TestDriver here = driver_from(&config, rack, 400U * DRIVER_BLOCK);
   signal_noise(there.in[0], there.n_frames, 1);
   signal_noise(here.in[0], here.n_frames, 1);
   driver_play(&there, 400);
@@ -35,8 +35,6 @@ TEST(a_worker_process_gives_the_samples_of_this_process)
   EnginePlace places[8];
   ck_assert_uint_eq(engine_places(there.engine, places, 8), 4);
   ck_assert_int_eq(places[0].backend, ENGINE_BACKEND_CPU);
-  driver_free(&there);
-  driver_free(&here);
 }
 
 TEST(a_missing_backend_is_reported_with_the_driver_s_message)

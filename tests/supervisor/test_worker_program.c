@@ -127,8 +127,8 @@ TEST(files_are_opened_below_the_root_or_where_the_servers_own_rack_has_them)
 {
   static const float click[] = { 0.5F };
   const float* const channels[] = { click };
-  const Scratch root = scratch_new();
-  const Scratch elsewhere = scratch_new();
+  SCOPED(scratch_remove) const Scratch root = scratch_new();
+  SCOPED(scratch_remove) const Scratch elsewhere = scratch_new();
   char document[512];
   char named[512];
   char other[512];
@@ -147,8 +147,6 @@ TEST(files_are_opened_below_the_root_or_where_the_servers_own_rack_has_them)
   ck_assert_int_eq(edit(&rig, document), STATUS_FILE);
   ck_assert_int_eq(edit(&rig, "chain a: convolver nothing.wav"), STATUS_FILE);
   stop(&rig);
-  scratch_remove(&root);
-  scratch_remove(&elsewhere);
 }
 
 /// Send a catalogue of plugins, and close its descriptor.

@@ -191,7 +191,7 @@ TEST(a_curve_is_interpolated_between_its_points_and_flat_outside)
 
 TEST(the_command_prints_a_rack_or_one_message)
 {
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   const char* const path = scratch_path(&scratch, "ParametricEQ.txt");
   static const char good[] = "Preamp: -1 dB\nFilter 1: ON PK Fc 100 Hz Gain 1 dB Q 1\n";
   scratch_write(&scratch, "ParametricEQ.txt", good, strlen(good));
@@ -206,7 +206,6 @@ TEST(the_command_prints_a_rack_or_one_message)
   assert_says(program.err, "ParametricEQ.txt:1: filters of type 'ZZ'");
   RUN("import");
   ck_assert_int_eq(program.exit_code, 2);
-  scratch_remove(&scratch);
 }
 
 SUITE_MAIN("eq_file")

@@ -89,7 +89,7 @@ TEST(the_recording_is_the_played_file_through_the_rack)
   static float left[FRAMES];
   static float right[FRAMES];
   const float* const samples[] = { left, right };
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   signal_noise(left, FRAMES, 1);
   signal_noise(right, FRAMES, 2);
   scratch_write_wav(&scratch, "in.wav", samples, 2, FRAMES, RATE);
@@ -109,12 +109,11 @@ TEST(the_recording_is_the_played_file_through_the_rack)
     ck_assert_double_eq_tol(out[2U * i], gain * left[i - 64U], 1e-6);
     ck_assert_double_eq_tol(out[2U * i + 1U], gain * right[i - 64U], 1e-6);
   }
-  scratch_remove(&scratch);
 }
 
 TEST(sighup_reloads_the_rack_file)
 {
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   scratch_write(&scratch, "live.rack", "chain gain -6dB\n", 16);
   const char* const words[] = {
     "run", "--io", "dummy", "--json", "--osc-port", "0", scratch_path(&scratch, "live.rack"), NULL
@@ -130,7 +129,6 @@ TEST(sighup_reloads_the_rack_file)
   kill(program.pid, SIGTERM);
   program_wait(&program);
   ck_assert_int_eq(program.exit_code, 0);
-  scratch_remove(&scratch);
 }
 
 TEST(a_wrong_rack_opens_nothing)

@@ -94,17 +94,15 @@ TEST(descriptors_where_none_belong_are_closed)
   const WireMessage set = wire_sample(WIRE_SET);
   unsigned char bytes[WIRE_MESSAGE_BYTES];
   for (uint32_t n_fds = 1; n_fds <= 8U; ++n_fds) { // the server receives no kind with descriptors
-    const WireEnds pair = wire_ends_half(WIRE_SERVER);
+    SCOPED(wire_ends_free) const WireEnds pair = wire_ends_half(WIRE_SERVER);
     send_with_descriptors(pair.by_hand, bytes, wire_message_bytes(&note, bytes), n_fds);
     expect_broken(pair.server);
-    wire_ends_free(&pair);
   }
   for (uint32_t n_fds = 2; n_fds <= 8U; ++n_fds) { // ARM and PLUGINS have one descriptor
     const WireMessage* const each = n_fds % 2U ? &arm : &plugins;
-    const WireEnds pair = wire_ends_half(WIRE_WORKER);
+    SCOPED(wire_ends_free) const WireEnds pair = wire_ends_half(WIRE_WORKER);
     send_with_descriptors(pair.by_hand, bytes, wire_message_bytes(each, bytes), n_fds);
     expect_broken(pair.worker);
-    wire_ends_free(&pair);
   }
   const WireEnds other = wire_ends_half(WIRE_WORKER); // SET has no descriptor
   send_with_descriptors(other.by_hand, bytes, wire_message_bytes(&set, bytes), 1);
@@ -112,11 +110,10 @@ TEST(descriptors_where_none_belong_are_closed)
   wire_ends_free(&other);
   const size_t n = wire_message_bytes(&arm, bytes);
   for (size_t at = 8; at < n; ++at) { // the descriptor belongs to the header, not to the body
-    const WireEnds pair = wire_ends_half(WIRE_WORKER);
+    SCOPED(wire_ends_free) const WireEnds pair = wire_ends_half(WIRE_WORKER);
     ck_assert_int_eq(write(pair.by_hand, bytes, at), (ssize_t)at);
     send_with_descriptors(pair.by_hand, bytes + at, n - at, 1);
     expect_broken(pair.worker);
-    wire_ends_free(&pair);
   }
   const WireEnds without = wire_ends_half(WIRE_WORKER);
   ck_assert_int_eq(write(without.by_hand, bytes, n), (ssize_t)n);

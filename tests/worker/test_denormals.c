@@ -35,7 +35,7 @@ be_tiny(TestDriver* const driver, const uint64_t seed)
 TEST(the_output_of_a_rack_is_never_denormal)
 {
   for (int offline = 1; offline >= 0; --offline) { // live, this thread runs the callback
-    TestDriver driver = driver_new(RACK, 2, 2, 1, offline, N_FRAMES);
+    SCOPED(driver_free) TestDriver driver = driver_new(RACK, 2, 2, 1, offline, N_FRAMES);
     be_tiny(&driver, 1);
     driver_play(&driver, BLOCKS);
     for (size_t i = 0; i < N_FRAMES; ++i) {
@@ -45,7 +45,6 @@ TEST(the_output_of_a_rack_is_never_denormal)
     engine_status(driver.engine, &status);
     ck_assert_uint_eq(status.counts.denormal_in, 0); // the input has no denormals
     ck_assert_uint_eq(status.counts.denormal_out, 0);
-    driver_free(&driver);
   }
 }
 

@@ -291,7 +291,7 @@ TEST(reports_come_at_most_twenty_times_a_second)
   start_ready(&rig);
   ck_assert_int_eq(poll(&(struct pollfd){ .fd = wire_fd(rig.wire), .events = POLLIN }, 1, 250), 0);
   const uint64_t began = time_now_ns();
-  Ring* ring = new_ring();
+  SCOPED_RING Ring* ring = new_ring();
   arm(&rig, ring);
   for (uint32_t n = 0; n < 1000U && rig.n_received[WIRE_STATUS] < 10U;
        ++n) { // each block changes it
@@ -307,7 +307,6 @@ TEST(reports_come_at_most_twenty_times_a_second)
   const uint64_t periods = (time_now_ns() - began) / 50000000U;
   ck_assert_msg(periods >= 10U - 2U, "10 in %u periods", (unsigned)periods); // one comes at ARMED
   stop(&rig);
-  ring_free(ring);
 }
 
 TEST(another_ring_takes_the_place_of_the_first)
@@ -362,7 +361,7 @@ TEST(files_come_by_the_callers_loaders)
 {
   Rig rig;
   start_ready(&rig);
-  Ring* const ring = new_ring();
+  SCOPED_RING Ring* const ring = new_ring();
   arm(&rig, ring);
   ck_assert(!edit_text(&rig, ring, 1, "chain a: convolver late.wav mix=1")->reply.status);
   ck_assert(fabsf(settle(ring, 0.5F) - 0.25F) < 1e-6F);
@@ -371,7 +370,6 @@ TEST(files_come_by_the_callers_loaders)
   assert_says(refused->reply.text, "other.wav is not in /files");
   ck_assert(fabsf(settle(ring, 0.5F) - 0.25F) < 1e-6F);
   stop(&rig);
-  ring_free(ring);
 }
 
 TEST(an_invalid_ring_is_refused_and_the_worker_continues)
@@ -382,7 +380,7 @@ TEST(an_invalid_ring_is_refused_and_the_worker_continues)
   send_message(&rig, arm_message(no_ring));
   ck_assert_int_eq(await(&rig, WIRE_ARMED)->armed.error.status, STATUS_BAD_ARG);
   close(no_ring);
-  Ring* const ring = new_ring();
+  SCOPED_RING Ring* const ring = new_ring();
   for (uint32_t field = 0; field < 3U; ++field) {
     WireMessage other = arm_message(ring_fd(ring));
     *(uint32_t*[]){ &other.arm.format.block_frames, &other.arm.format.n_in,
@@ -393,7 +391,6 @@ TEST(an_invalid_ring_is_refused_and_the_worker_continues)
   arm(&rig, ring);
   ck_assert(settle(ring, 0.5F) == 0.5F);
   stop(&rig);
-  ring_free(ring);
 }
 
 TEST(an_invalid_configuration_is_reported_before_the_end)
@@ -410,10 +407,9 @@ TEST(an_invalid_configuration_is_reported_before_the_end)
 static void
 send_plugins(const Rig* const rig, const char* const text)
 {
-  int fd = -1;
+  SCOPED_FD int fd = -1;
   OK(sealed_text_new(text, strlen(text), &fd, &error));
   send_message(rig, (WireMessage){ .kind = WIRE_PLUGINS, .plugins_fd = fd });
-  close(fd);
 }
 
 static unsigned
@@ -467,7 +463,7 @@ TEST(a_rack_finds_the_plugins_that_were_sent_before_it)
 TEST(invalid_plugins_are_reported_before_the_end)
 {
   Rig rig;
-  const int unsealed = memfd_create("test", MFD_CLOEXEC);
+  SCOPED_FD const int unsealed = memfd_create("test", MFD_CLOEXEC);
   for (int is_late = 0; is_late < 2; ++is_late) {
     start(&rig);
     if (is_late) {
@@ -480,7 +476,6 @@ TEST(invalid_plugins_are_reported_before_the_end)
     ck_assert_str_eq(failed.text, "not a text in sealed memory");
     ck_assert_int_eq(await_end(&rig), WORKER_LOOP_FAILED);
   }
-  close(unsealed);
 }
 
 TEST(a_message_out_of_order_ends_the_worker)

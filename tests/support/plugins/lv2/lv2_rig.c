@@ -89,6 +89,12 @@ lv2_rig_open(const char* const id, const bool offline)
 }
 
 void
+lv2_rig_close(Instance* const* const instance)
+{
+  plugin_format_lv2.calls->close(*instance);
+}
+
+void
 lv2_rig_set(Instance* const instance, const char* const id, const char* const symbol,
             const double value)
 {

@@ -32,6 +32,8 @@ const PluginPort* lv2_rig_port(const Plugin* plugin, const char* symbol);
 /// An instance of a fixture, for blocks of LV2_RIG_BLOCK frames.
 Instance* lv2_rig_open(const char* id, bool offline);
 
+void lv2_rig_close(Instance* const* instance); ///< For SCOPED()
+
 /// Set a control input of an instance, and get a control output.
 void lv2_rig_set(Instance* instance, const char* id, const char* symbol, double value);
 double lv2_rig_get(const Instance* instance, const char* id, const char* symbol);

@@ -130,8 +130,8 @@ assert_worker_replaced(const Rig* const rig, const uint64_t restarts, const floa
   await_level(rig, wet);
   const ClockedFaults faults = clocked_faults(rig->audio);
   ck_assert_float_ge(faults.smallest, fminf(wet, CLOCKED_INPUT) - 1e-6F);
-  // A block that is late during a fade is continued by the bridge, which may exceed the fade's end by
-  // 0.4 dB (bridge.h); the next bridge may exceed that.
+  // A block that is late during a fade is continued by the bridge, which may exceed the fade's end
+  // by 0.4 dB (bridge.h); the next bridge may exceed that.
   ck_assert_float_le(faults.largest, 1.1F * fmaxf(wet, CLOCKED_INPUT));
   // The fade is 3x^2 - 2x^3 over a block; its largest slope is 1.5 times the difference per block.
   // It may begin during a bridge, which lasts three blocks and adds at most 0.5.

@@ -32,6 +32,7 @@
 
 typedef struct RecorderLine {
   alignas(LINE_BYTES) _Atomic uint64_t call;
+  _Atomic bool is_of_player;
 } RecorderLine;
 
 typedef struct Region {
@@ -128,9 +129,19 @@ recorder_node(void)
 }
 
 void
+recorder_thread_plays(void)
+{
+  (void)recorder_line();
+  if (own.index < RECORDER_THREADS) {
+    atomic_store_explicit(&region->lines[own.index].is_of_player, true, memory_order_relaxed);
+  }
+}
+
+void
 recorder_thread_end(void)
 {
   if (own.call && own.index < RECORDER_THREADS) {
+    atomic_store_explicit(&region->lines[own.index].is_of_player, false, memory_order_relaxed);
     atomic_store_explicit(&is_taken[own.index], false, memory_order_release);
   }
   own.call = NULL;
@@ -381,7 +392,10 @@ call_of(const uint64_t word)
 RecorderCall
 recorder_read(const Recorder* const recorder, const uint32_t thread)
 {
-  return call_of(atomic_load_explicit(&recorder->region->lines[thread].call, memory_order_relaxed));
+  const RecorderLine* const line = &recorder->region->lines[thread];
+  RecorderCall call = call_of(atomic_load_explicit(&line->call, memory_order_relaxed));
+  call.is_of_player = atomic_load_explicit(&line->is_of_player, memory_order_relaxed);
+  return call;
 }
 
 bool

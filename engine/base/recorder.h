@@ -50,6 +50,7 @@ typedef struct RecorderCall {
   uint32_t node;       ///< Its RackUid
   RecorderPhase phase; ///< RECORDER_NONE: the thread executes no such code
   uint32_t number;     ///< Differs from that of the thread's last 2^24 calls; 0: recorder_mark()
+  bool is_of_player;   ///< The thread plays blocks, see recorder_thread_plays()
   bool is_shared;      ///< The node is one of several that have the code: which one is not known
 } RecorderCall;
 
@@ -90,6 +91,10 @@ REALTIME uint32_t recorder_node(void);
 /// crashes in it belongs to that node.  If nodes share the library, also one after the other, it is
 /// not known to which.  Libraries stay loaded. [thread of plugins]
 void recorder_add_code(const void* address);
+
+/// This thread plays the blocks of the callback.  Other threads run nodes, too, to measure them.
+/// [player, helpers]
+REALTIME void recorder_thread_plays(void);
 
 /// Give this thread's line to later threads.  To be called by a thread that ends before its
 /// process. [any]

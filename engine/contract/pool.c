@@ -103,6 +103,7 @@ helper_main(void* const context)
 {
   Pool* const pool = context;
   rt_flush_denormals();
+  recorder_thread_plays();
   if (pool->realtime) {
     // The caller of pool_new() tests the privilege and reports its absence.
     (void)rt_become_realtime(pool->priority, NULL);

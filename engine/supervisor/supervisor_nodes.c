@@ -44,14 +44,14 @@ has_plugins(const Supervisor* const supervisor)
   return false;
 }
 
-/// The call that all threads which run blocks of nodes are in, if it is of one node.
+/// The call that all threads which play blocks are in, if it is of one node.
 static RecorderCall
 only_run(const Child* const child)
 {
   RecorderCall only = { .phase = RECORDER_NONE };
   for (uint32_t t = 0; t < RECORDER_THREADS; ++t) {
     const RecorderCall call = recorder_read(child->recorder, t);
-    const bool is_run = call.phase == RECORDER_RUN;
+    const bool is_run = call.phase == RECORDER_RUN && call.is_of_player;
     if (is_run && only.phase != RECORDER_NONE && only.node != call.node) {
       return (RecorderCall){ .phase = RECORDER_NONE };
     }

@@ -71,6 +71,7 @@ player_main(void* const context)
 {
   Worker* const worker = context;
   rt_flush_denormals();
+  recorder_thread_plays();
   if (worker->config.realtime) {
     // worker_new() has reported an error, if any.
     (void)rt_become_realtime(worker->config.priority, NULL);

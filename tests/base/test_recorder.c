@@ -67,6 +67,33 @@ TEST(without_a_recorder_nothing_is_recorded)
 }
 
 static void*
+play_and_end(void* const context)
+{
+  Recorder* const recorder = context;
+  const uint64_t before = recorder_enter(33, RECORDER_RUN);
+  ck_assert(!recorder_read(recorder, 0).is_of_player); // as a thread that measures
+  recorder_thread_plays();
+  ck_assert(recorder_read(recorder, 0).is_of_player);
+  expect_call(recorder, 33, RECORDER_RUN);
+  recorder_leave(before);
+  recorder_thread_end();
+  return NULL;
+}
+
+TEST(threads_that_play_are_marked_until_they_end)
+{
+  Recorder* const recorder = new_recorder();
+  OK(recorder_attach(recorder_fd(recorder), &error));
+  for (int n = 0; n < 2; ++n) { // the second one gets the line of the first
+    pthread_t thread;
+    ck_assert_int_eq(pthread_create(&thread, NULL, play_and_end, recorder), 0);
+    pthread_join(thread, NULL);
+    ck_assert(!recorder_read(recorder, 0).is_of_player);
+  }
+  recorder_free(recorder);
+}
+
+static void*
 call_and_end(void* const context)
 {
   (void)context;

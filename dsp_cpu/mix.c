@@ -50,7 +50,7 @@ line_run(const MixTerm* const term, const float* const in, float* const out, con
   }
 }
 
-static void
+void
 mix_row(float* const* const rows, const MixRow* const row, const uint32_t n_frames)
 {
   float* const out = rows[row->to];
@@ -70,16 +70,5 @@ mix_row(float* const* const rows, const MixRow* const row, const uint32_t n_fram
     } else {
       add_moving(out, in, term->link, t == 0U, n_frames);
     }
-  }
-}
-
-void
-mix_run(float* const* const rows, const StageStep* const step, const uint32_t n_frames)
-{
-  for (uint32_t r = 0; r < step->n_rows; ++r) {
-    mix_row(rows, &step->rows[r], n_frames);
-  }
-  for (uint32_t l = 0; l < step->n_links; ++l) {
-    mix_link_advance(step->links[l], n_frames);
   }
 }

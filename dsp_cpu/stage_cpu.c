@@ -11,6 +11,7 @@
 #include "engine/base/recorder.h"
 #include "engine/base/rt.h"
 #include "engine/base/time.h"
+#include "engine/contract/mix_link.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -235,6 +236,17 @@ catch_up(const Batch* const batch, const StageEvent* const events, const uint32_
 }
 
 static void
+run_mix(const Stage* const stage, const StageStep* const step, const uint32_t n_frames)
+{
+  for (uint32_t r = 0; r < step->n_rows; ++r) {
+    mix_row(stage->spec.rows, &step->rows[r], n_frames);
+  }
+  for (uint32_t l = 0; l < step->n_links; ++l) {
+    mix_link_advance(step->links[l], n_frames);
+  }
+}
+
+static void
 run_batch(Stage* const stage, Batch* const batch, const uint32_t n_frames,
           const StageEvent* const events, const uint32_t n_events)
 {
@@ -272,7 +284,7 @@ stage_cpu_submit(Stage* const stage, const uint32_t n_frames, const StageEvent* 
   for (uint32_t s = 0; s < stage->spec.n_steps; ++s) {
     const StageStep* const step = &stage->spec.steps[s];
     if (step->kind == STEP_MIX) {
-      mix_run(stage->spec.rows, step, n_frames);
+      run_mix(stage, step, n_frames);
     } else {
       run_batch(stage, &stage->batches[s], n_frames, events, n_events);
     }

@@ -41,9 +41,10 @@ talk_open(Talk* const talk, const TalkArgs* const args, Error* const error)
   struct addrinfo* found = NULL;
   const int code = getaddrinfo(args->host, port, &hints, &found);
   if (code != 0) {
+    const char* const colon = strchr(args->host, ':');
+    const bool has_port = colon && !strchr(colon + 1, ':'); // IPv6 has more colons
     return error_set(error, STATUS_NET, "no machine \"%.100s\": %s%s", args->host,
-                     gai_strerror(code),
-                     strchr(args->host, ':') ? "; the port goes into --osc-port" : "");
+                     gai_strerror(code), has_port ? "; the port goes into --osc-port" : "");
   }
   const struct addrinfo* to = found; // prefer IPv4: servers listen there by default
   for (const struct addrinfo* at = found; at && to->ai_family != AF_INET; at = at->ai_next) {

@@ -55,14 +55,12 @@ TEST(without_connect_nothing_is_connected)
   SCOPED(jackd_stop) Jackd jackd = { "", 0 };
   FakeEvents fake = { 0 };
   jackd_start(&jackd, 44100, 256);
-  Io* const io = jack_rig_open(&jackd, &fake, 1, 1, false);
-  jack_client_t* const probe = jack_rig_probe(&jackd);
+  SCOPED(driver_close) Io* const io = jack_rig_open(&jackd, &fake, 1, 1, false);
+  SCOPED(jack_rig_client_close) jack_client_t* const probe = jack_rig_probe(&jackd);
   ck_assert(!jack_rig_is_connected(probe, "system:capture_1", "rack:in_1"));
   ck_assert(!jack_rig_is_connected(probe, "rack:out_1", "system:playback_1"));
   ck_assert_double_eq(driver_status(io).rate_hz, 44100.0);
   ck_assert_uint_eq(driver_status(io).block_frames, 256);
-  jack_client_close(probe);
-  io_close(io);
 }
 
 static jack_latency_range_t
@@ -94,8 +92,8 @@ TEST(latency_is_reported_in_both_directions_and_after_each_change)
 {
   SCOPED(jackd_stop) Jackd jackd = { "", 0 };
   FakeEvents fake = { .latency = 100 };
-  Io* const io = jack_rig_start(&jackd, &fake, 2, 2, true);
-  jack_client_t* const probe = jack_rig_probe(&jackd);
+  SCOPED(driver_close) Io* const io = jack_rig_start(&jackd, &fake, 2, 2, true);
+  SCOPED(jack_rig_client_close) jack_client_t* const probe = jack_rig_probe(&jackd);
   POLL_UNTIL(io, latency(probe, "system:capture_1", JackCaptureLatency).max > 0U);
   POLL_UNTIL(io, latency(probe, "system:playback_1", JackPlaybackLatency).max > 0U);
   POLL_UNTIL(io, latency_is(probe, 100));
@@ -107,8 +105,6 @@ TEST(latency_is_reported_in_both_directions_and_after_each_change)
   ck_assert_int_eq(jack_disconnect(probe, "system:capture_2", "rack:in_2"), 0);
   POLL_UNTIL(io, latency(probe, "rack:out_1", JackCaptureLatency).max >
                      latency(probe, "rack:out_1", JackCaptureLatency).min);
-  jack_client_close(probe);
-  io_close(io);
 }
 
 TEST(the_period_may_change_to_any_length)
@@ -116,8 +112,8 @@ TEST(the_period_may_change_to_any_length)
   static const uint32_t periods[] = { 1024, 17, 128, 64 };
   SCOPED(jackd_stop) Jackd jackd = { "", 0 };
   FakeEvents fake = { .latency = 10 };
-  Io* const io = jack_rig_start(&jackd, &fake, 2, 2, true);
-  jack_client_t* const probe = jack_rig_probe(&jackd);
+  SCOPED(driver_close) Io* const io = jack_rig_start(&jackd, &fake, 2, 2, true);
+  SCOPED(jack_rig_client_close) jack_client_t* const probe = jack_rig_probe(&jackd);
   for (unsigned p = 0; p < ARRAY_LEN(periods); ++p) {
     ck_assert_int_eq(jack_set_buffer_size(probe, periods[p]), 0);
     POLL_UNTIL(io, driver_is_running(io) && fake.last_frames == periods[p]);
@@ -136,16 +132,14 @@ TEST(the_period_may_change_to_any_length)
   fake.refuse = STATUS_OK;
   POLL_UNTIL(io, driver_is_running(io) && fake.last_frames == 512U);
   POLL_UNTIL(io, jack_rig_is_connected(probe, "rack:out_2", "system:playback_2"));
-  jack_client_close(probe);
-  io_close(io);
 }
 
 TEST(freewheel_waits_for_every_block)
 {
   SCOPED(jackd_stop) Jackd jackd = { "", 0 };
   FakeEvents fake = { 0 };
-  Io* const io = jack_rig_start(&jackd, &fake, 1, 1, false);
-  jack_client_t* const probe = jack_rig_probe(&jackd);
+  SCOPED(driver_close) Io* const io = jack_rig_start(&jackd, &fake, 1, 1, false);
+  SCOPED(jack_rig_client_close) jack_client_t* const probe = jack_rig_probe(&jackd);
   ck_assert_int_eq(jack_set_freewheel(probe, 1), 0);
   POLL_UNTIL(io, fake.waited > 100U);
   ck_assert(driver_status(io).freewheeling);
@@ -157,21 +151,18 @@ TEST(freewheel_waits_for_every_block)
   const uint64_t periods = fake.periods;
   POLL_UNTIL(io, fake.periods > periods + 10U);
   ck_assert_uint_eq(fake.waited, waited);
-  jack_client_close(probe);
-  io_close(io);
 }
 
 TEST(xruns_are_counted)
 {
   SCOPED(jackd_stop) Jackd jackd = { "", 0 };
   FakeEvents fake = { 0 };
-  Io* const io = jack_rig_start(&jackd, &fake, 1, 1, false);
+  SCOPED(driver_close) Io* const io = jack_rig_start(&jackd, &fake, 1, 1, false);
   const uint64_t before = driver_status(io).xruns;
   kill(jackd.pid, SIGSTOP);
   usleep(100000);
   kill(jackd.pid, SIGCONT);
   POLL_UNTIL(io, driver_status(io).xruns > before);
-  io_close(io);
 }
 
 TEST(no_server_is_an_error_in_words_and_prints_nothing)

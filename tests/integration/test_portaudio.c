@@ -133,7 +133,7 @@ TEST(a_device_that_falls_silent_is_opened_again)
   start_jackd(&jackd, 64);
   const IoConfig config = { .host_api = "JACK", .block_frames = 64, .n_in = 2, .n_out = 2 };
   FakeEvents fake = { 0 };
-  Io* const io = open_portaudio(&config, &fake);
+  SCOPED(driver_close) Io* const io = open_portaudio(&config, &fake);
   POLL_UNTIL(io, fake.periods > 20U);
   kill(jackd.pid, SIGSTOP);
   POLL_UNTIL(io, strstr(fake.log, "no period for 2 s"));
@@ -147,7 +147,6 @@ TEST(a_device_that_falls_silent_is_opened_again)
   ck_assert_uint_eq(fake.last_frames, 64);
   ck_assert(!fake.overlapped);
   assert_says(fake.log, "is back");
-  io_close(io);
 }
 
 static void
@@ -157,7 +156,7 @@ die_and_return(const int signal_number)
   start_jackd(&jackd, 64);
   const IoConfig config = { .host_api = "JACK", .block_frames = 64, .n_in = 2, .n_out = 2 };
   FakeEvents fake = { 0 };
-  Io* const io = open_portaudio(&config, &fake);
+  SCOPED(driver_close) Io* const io = open_portaudio(&config, &fake);
   for (unsigned n = 1; n <= 2U; ++n) {
     POLL_UNTIL(io, fake.periods > 20U);
     jackd_kill(&jackd, signal_number);
@@ -173,7 +172,6 @@ die_and_return(const int signal_number)
   }
   ck_assert_msg(!strstr(fake.log, "does not answer"), "%s", fake.log);
   ck_assert(!fake.overlapped);
-  io_close(io);
 }
 
 TEST(a_killed_server_is_detected_at_once_and_audio_returns)
@@ -212,7 +210,7 @@ TEST(the_server_may_change_its_period_and_blocks_stay_as_they_are)
   start_jackd(&jackd, 64);
   const IoConfig config = { .host_api = "JACK", .block_frames = 64, .n_in = 2, .n_out = 2 };
   FakeEvents fake = { 0 };
-  Io* const io = open_portaudio(&config, &fake);
+  SCOPED(driver_close) Io* const io = open_portaudio(&config, &fake);
   for (unsigned p = 0; p < ARRAY_LEN(periods); ++p) {
     const uint64_t before = fake.periods;
     ck_assert_int_eq(jackd_tool(&jackd, "jack_bufsize", periods[p], NULL), 0);
@@ -221,7 +219,6 @@ TEST(the_server_may_change_its_period_and_blocks_stay_as_they_are)
     ck_assert(driver_is_running(io));
   }
   ck_assert(!fake.overlapped);
-  io_close(io);
 }
 
 TEST(a_stream_on_alsa_survives_the_death_of_a_jack_server)
@@ -250,14 +247,13 @@ TEST(xruns_are_counted)
   start_jackd(&jackd, 64);
   const IoConfig config = { .host_api = "JACK", .block_frames = 64, .n_in = 1, .n_out = 1 };
   FakeEvents fake = { 0 };
-  Io* const io = open_portaudio(&config, &fake);
+  SCOPED(driver_close) Io* const io = open_portaudio(&config, &fake);
   POLL_UNTIL(io, fake.periods > 20U);
   const uint64_t before = driver_status(io).xruns;
   kill(jackd.pid, SIGSTOP);
   usleep(100000);
   kill(jackd.pid, SIGCONT);
   POLL_UNTIL(io, driver_status(io).xruns > before);
-  io_close(io);
 }
 
 TEST(alsa_devices_are_found_by_name_part_and_index)
@@ -292,11 +288,10 @@ TEST(alsa_devices_are_found_by_name_part_and_index)
                               .n_in = n,
                               .n_out = 2 };
     FakeEvents fake = { 0 };
-    Io* const io = open_portaudio(&config, &fake);
+    SCOPED(driver_close) Io* const io = open_portaudio(&config, &fake);
     ck_assert_double_eq(fake.rate_hz, 32000.0);
     POLL_UNTIL(io, fake.periods > 5U);
     assert_says(driver_status(io).device, "ALSA: silent_too");
-    io_close(io);
   }
 }
 
@@ -327,14 +322,13 @@ TEST(a_stream_without_information_is_refused_and_opened_again)
   refuses(&config, "PortAudio device 'ALSA: silent_too' reports no rate");
   config.wait = true;
   FakeEvents fake = { 0 };
-  Io* const io = open_portaudio(&config, &fake);
+  SCOPED(driver_close) Io* const io = open_portaudio(&config, &fake);
   poll_for(io, 50U); // failed attempts
   ck_assert(!driver_is_running(io));
   ck_assert_uint_eq(fake.periods + fake.formats, 0);
   has_no_info = false;
   POLL_UNTIL(io, driver_is_running(io) && fake.periods > 5U);
   ck_assert_double_eq(fake.rate_hz, 32000.0);
-  io_close(io);
 }
 
 TEST(nothing_is_printed)

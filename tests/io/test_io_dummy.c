@@ -127,7 +127,7 @@ TEST(the_timer_keeps_its_rate)
   struct timespec began;
   struct timespec ended;
   clock_gettime(CLOCK_MONOTONIC, &began);
-  Io* const io = open_dummy(&config, &fake);
+  SCOPED(driver_close) Io* const io = open_dummy(&config, &fake);
   ck_assert_double_eq(fake.rate_hz, 48000.0);
   POLL_UNTIL(io, state_of(io) == IO_STATE_ENDED);
   clock_gettime(CLOCK_MONOTONIC, &ended);
@@ -136,7 +136,6 @@ TEST(the_timer_keeps_its_rate)
   const double seconds =
       (double)(ended.tv_sec - began.tv_sec) + 1e-9 * (double)(ended.tv_nsec - began.tv_nsec);
   ck_assert_double_ge(seconds, 0.3);
-  io_close(io);
 }
 
 static void

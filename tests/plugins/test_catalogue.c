@@ -468,7 +468,7 @@ provide(void* const context, Catalogue** const out, Error* const why)
 
 TEST(a_source_provides_the_catalogue_for_the_first_search_only)
 {
-  Scratch cache = scratch_new();
+  SCOPED(scratch_remove) Scratch cache = scratch_new();
   setenv("XDG_CACHE_HOME", cache.directory, 1);
   n_provided = 0;
   catalogue_set_provider(provide, "Tube");
@@ -478,7 +478,6 @@ TEST(a_source_provides_the_catalogue_for_the_first_search_only)
   ck_assert_int_eq(catalogue_rig_search("Amp"), STATUS_NOT_FOUND);
   ck_assert_str_eq(fx_plugin_format("tube"), catalogue_rig_format);
   ck_assert_uint_eq(n_provided, 1);
-  scratch_remove(&cache);
 }
 
 TEST(a_search_without_memory_can_be_repeated)

@@ -44,6 +44,13 @@ driver_is_running(const Io* const io)
   return driver_status(io).state == IO_STATE_RUNNING;
 }
 
+/// For SCOPED().
+static inline void
+driver_close(Io* const* const io)
+{
+  io_close(*io);
+}
+
 /// Poll `n` times, every 10 ms.
 static inline void
 poll_for(Io* const io, const unsigned n)

@@ -25,6 +25,13 @@ jack_client_t* jack_rig_client(const Jackd* jackd, const char* name);
 /// run within a second, which happens on busy machines, so there are several attempts.
 jack_client_t* jack_rig_probe(const Jackd* jackd);
 
+/// For SCOPED().
+static inline void
+jack_rig_client_close(jack_client_t* const* const client)
+{
+  jack_client_close(*client);
+}
+
 /// Whether two ports are connected.  Both have full names.
 bool jack_rig_is_connected(jack_client_t* probe, const char* from, const char* to);
 

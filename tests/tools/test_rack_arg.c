@@ -46,7 +46,7 @@ TEST(an_empty_argument_is_the_empty_rack)
 
 TEST(a_file_is_read_and_its_files_are_beside_it)
 {
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   scratch_write(&scratch, "one.rack", "chain gain -6dB\n", 16);
   const char* const path = scratch_path(&scratch, "one.rack");
   ck_assert_msg(!rack_arg_read(path, rack_parse, &arg, &error), "%s", error.text);
@@ -55,18 +55,16 @@ TEST(a_file_is_read_and_its_files_are_beside_it)
   ck_assert(!strncmp(path, arg.root, strlen(arg.root)));
   ck_assert_str_eq(path + strlen(arg.root), "/one.rack");
   rack_arg_clear(&arg);
-  scratch_remove(&scratch);
 }
 
 TEST(an_existing_file_needs_no_ending)
 {
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   scratch_write(&scratch, "rack without ending", "chain gain\n", 11);
   const char* const path = scratch_path(&scratch, "rack without ending");
   ck_assert_msg(!rack_arg_read(path, rack_parse, &arg, &error), "%s", error.text);
   ck_assert(arg.is_file);
   rack_arg_clear(&arg);
-  scratch_remove(&scratch);
 }
 
 TEST(mistakes_are_reported_with_their_place)
@@ -124,11 +122,10 @@ assert_loads(const char* const name)
                 error.text);
   ck_assert_uint_eq(file->n_frames, 1);
   files.free(files.context, file);
-  char* path = NULL;
+  SCOPED_MEMORY char* path = NULL;
   ck_assert_msg(!files.find(files.context, name, &path, &error), "%s: %s", name, error.text);
   ck_assert_msg(path[0] == '/' && !strstr(path, "..") && !strstr(path, "link"), "%s", path);
   ck_assert_int_eq(access(path, R_OK), 0);
-  free(path);
 }
 
 static void
@@ -153,7 +150,7 @@ assert_loads_not(const char* const name)
 
 TEST(files_that_the_rack_does_not_name_are_loaded_from_below_the_root)
 {
-  const Scratch scratch = make_folder();
+  SCOPED(scratch_remove) const Scratch scratch = make_folder();
   ck_assert_msg(!rack_arg_read(scratch_path(&scratch, "racks/one.rack"), rack_parse, &arg, &error),
                 "%s", error.text);
   assert_loads("../named.wav"); // the rack of the command line names it
@@ -185,7 +182,6 @@ TEST(files_that_the_rack_does_not_name_are_loaded_from_below_the_root)
   }
   assert_loads_not(scratch_path(&scratch, "racks/in.wav")); // below the root, but absolute
   rack_arg_clear(&arg);
-  scratch_remove(&scratch);
 }
 
 /// Enlarge a file with a hole, which takes no space on the disk.
@@ -200,7 +196,7 @@ TEST(files_that_are_too_large_are_refused_before_they_are_read)
   // A WAV file with 8 bits, one channel, and one frame more than 1 GiB of floats can hold.
   static const char wav[] = "RIFF\x25\0\0\x10WAVEfmt \x10\0\0\0\1\0\1\0\x80\xBB\0\0\x80\xBB\0\0"
                             "\1\0\x08\0data\1\0\0\x10";
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   scratch_write(&scratch, "long.wav", wav, sizeof(wav) - 1U);
   stretch(&scratch, "long.wav", 44 + 0x10000001);
   scratch_write(&scratch, "long.txt", "1 2 3\n", 6);
@@ -212,12 +208,11 @@ TEST(files_that_are_too_large_are_refused_before_they_are_read)
   assert_loads_not("long.txt");
   assert_says(error.text, "over 64 MiB of text");
   rack_arg_clear(&arg);
-  scratch_remove(&scratch);
 }
 
 TEST(another_root_can_be_given)
 {
-  const Scratch scratch = make_folder();
+  SCOPED(scratch_remove) const Scratch scratch = make_folder();
   char path[256];
   snprintf(path, sizeof(path), "%s", scratch_path(&scratch, "racks/one.rack"));
   ck_assert_int_eq(rack_arg_read(path, rack_parse, &arg, &error), STATUS_OK);
@@ -241,12 +236,11 @@ TEST(another_root_can_be_given)
   ck_assert_int_eq(rack_arg_read("gain", rack_parse, &arg, &error), STATUS_OK);
   ck_assert_ptr_null(rack_arg_name(&arg, "gain")); // a chain, not a file
   rack_arg_clear(&arg);
-  scratch_remove(&scratch);
 }
 
 TEST(a_link_that_changes_later_does_not_change_the_root)
 {
-  const Scratch scratch = make_folder();
+  SCOPED(scratch_remove) const Scratch scratch = make_folder();
   char link[256];
   snprintf(link, sizeof(link), "%s", scratch_path(&scratch, "link"));
   ck_assert_int_eq(symlink(scratch_path(&scratch, "racks"), link), 0);
@@ -259,7 +253,6 @@ TEST(a_link_that_changes_later_does_not_change_the_root)
   assert_loads("in.wav");
   assert_loads_not("unnamed.wav");
   rack_arg_clear(&arg);
-  scratch_remove(&scratch);
 }
 
 SUITE_MAIN("rack argument")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How the two processes of `warprack run` react to the faults in the table of tests/README.md.  The build with fault
+"""How the two processes of `warprack run` react to the faults in the table of tests/FAULTS.md.  The build with fault
 hooks causes most of them.
 
     live_faults.py PROGRAM [NAME...]

@@ -4,7 +4,8 @@
 
 Derives the includes between rooms from the sources, and compares them with the table of rooms in engine/README.md.
 Fails on an include that the table does not list, on an entry of the table that no include needs, on a circle of rooms,
-files or modules, on a room without a README, and on a README of a room that is longer than README_LINES.
+files or modules, on a room without a README, and on a README that is longer than README_LINES (of all rooms but
+engine/, whose README is the map).
 
 A module is a source with its headers: editor.c, editor.h and editor_private.h.  A header without a source of the
 same name belongs to the source whose name it extends (io_driver.h to io.c); without such a source it is a module by
@@ -116,7 +117,7 @@ def faults(files, rooms, table):
         readme = ROOT / room / "README.md"
         if not readme.exists():
             yield f"{room}: no README.md"
-        elif room not in TOPS and len(readme.read_text().splitlines()) > README_LINES:
+        elif room != "engine" and len(readme.read_text().splitlines()) > README_LINES:
             yield f"{room}/README.md: longer than {README_LINES} lines"
     for circle in circles(rooms):
         yield f"a circle of rooms: {' '.join(circle)}"

@@ -31,6 +31,8 @@
      than latency_limit() is refused when the plugin is opened, and not followed later.  During a
      bypass the latency does not change.  The bypass has room for 0.5 s, or for a longer latency that
      the node begins with; the dry signal is early if the latency grows beyond that.
+   - A plugin that asks for a restart while it plays gets another instance beside it, with all
+     values, which cross-fades in; not in a file that is rendered.
    - `bypass` cross-fades in 10 ms to the input, delayed by the latency, or to silence if there is
      none.  The plugin runs on, so that it is warm when it returns.  A port of the plugin for this,
      PORT_ENABLED or PORT_BYPASS, stays at the number that does not bypass: what plugins do with the
@@ -85,6 +87,9 @@ typedef struct InstanceCalls {
   uint32_t (*latency)(const Instance* instance);
   /// True if the plugin reports a latency, which may change. [builder]
   bool (*has_latency)(const Instance* instance);
+  /// True if the plugin asks to be activated again, which its node does by a new instance.  NULL:
+  /// the format has no such request. [builder]
+  bool (*wants_restart)(const Instance* instance);
   /// Do the work of all instances of the format that is not audio: timers, descriptors, callbacks,
   /// reports; then restore the state of process_state.h.  NULL: there is no such work.  See
   /// fx_idle(). [builder]

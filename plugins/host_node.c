@@ -264,6 +264,17 @@ host_latency(const void* const node)
 
 // ---- outside of audio ----
 
+static bool
+host_wants_restart(const void* const node)
+{
+  const HostNode* const host = node;
+  bool wants = false;
+  for (uint32_t i = 0; i < host->n_open && host->calls->wants_restart; ++i) {
+    wants = wants || host->calls->wants_restart(host->instances[i]);
+  }
+  return wants;
+}
+
 static void
 idle_here(void* const context)
 {
@@ -389,4 +400,5 @@ const FxInfo host_functions = {
   .set_at = host_set_at,
   .run = host_run,
   .latency = host_latency,
+  .wants_restart = host_wants_restart,
 };

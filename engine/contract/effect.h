@@ -280,6 +280,9 @@ struct FxInfo {
   /// The present latency, if it may change of itself while the node runs: the builder then plans
   /// the rack with the new number.  NULL: FxShape::latency_frames for the node's life. [any]
   uint32_t (*latency)(const void* node);
+  /// True if the node asks to be replaced by a new one with the same values: the builder makes that
+  /// beside it, and they cross-fade.  NULL: never. [builder]
+  bool (*wants_restart)(const void* node);
   /// Offline only; may be NULL.  Called after a complete pass over the file, with `*again` false.
   /// Setting `*again` to true requests another pass from the start, with newly initialised units;
   /// the nodes after this node do not run before the pass after which `*again` stays false.  A

@@ -360,9 +360,9 @@ bool
 node_can_be(const Node* const node, const RackNode* const rack_node, const NodeWidths widths,
             const double rate_hz, const Backend* const backend)
 {
-  if (node->uid != rack_node->uid || node->rack_fx != rack_node->fx || node->n_in != widths.n_in ||
-      (widths.n_out && node->n_out != widths.n_out) || node->backend != backend ||
-      node->is_quarantined != rack_node->is_quarantined ||
+  if (node->is_left || node->uid != rack_node->uid || node->rack_fx != rack_node->fx ||
+      node->n_in != widths.n_in || (widths.n_out && node->n_out != widths.n_out) ||
+      node->backend != backend || node->is_quarantined != rack_node->is_quarantined ||
       node->dry_frames != rack_node->dry_frames) {
     return false;
   }
@@ -374,6 +374,12 @@ node_can_be(const Node* const node, const RackNode* const rack_node, const NodeW
     }
   }
   return true;
+}
+
+bool
+node_wants_restart(const Node* const node)
+{
+  return node->fx->wants_restart && node->fx->wants_restart(node->fx_node);
 }
 
 void

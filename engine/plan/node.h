@@ -30,6 +30,7 @@ typedef struct Node {
   bool is_quarantined; ///< As RackNode
   uint32_t dry_frames;
   bool is_apart; ///< As RackNode, in the plan that is being made
+  bool is_left;  ///< The next plan has another node in its place
   const Backend* backend;
   DeviceMemory* device; ///< The units, if the backend has its own memory; else NULL
   uint8_t* states;      ///< [n_units][state_stride] the units, if `device` is NULL
@@ -102,6 +103,9 @@ size_t node_memory(const Node* node);
 /// are the same. [builder]
 bool node_can_be(const Node* node, const RackNode* rack_node, NodeWidths widths, double rate_hz,
                  const Backend* backend);
+
+/// True if its effect asks to be replaced, see FxInfo::wants_restart. [builder]
+bool node_wants_restart(const Node* node);
 
 /// Call FxInfo::set, and count the call.  While the builder renews the node, only count it: the
 /// player sets all Node::targets when the node runs again. [player, or while no player runs]

@@ -99,6 +99,17 @@ plan_next_expiry(const Plan* const plan)
 }
 
 int
+plan_find_restart(const Plan* const plan)
+{
+  for (uint32_t n = 0; n < plan->n_living; ++n) {
+    if (node_wants_restart(plan->nodes[n].node)) {
+      return (int)n;
+    }
+  }
+  return -1;
+}
+
+int
 plan_find_moved(const Plan* const plan)
 {
   for (uint32_t n = 0; n < plan->n_living; ++n) {

@@ -183,6 +183,9 @@ void plan_became_active(Plan* plan, uint64_t frame);
 /// Earliest frame at which a dying part can be left out; UINT64_MAX if no part is dying.
 uint64_t plan_next_expiry(const Plan* plan);
 
+/// A living node that asks to be replaced, as an index, or -1.
+int plan_find_restart(const Plan* plan);
+
 /// A living node whose latency is no longer that of the plan, as an index, or -1.
 int plan_find_moved(const Plan* plan);
 

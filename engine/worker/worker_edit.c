@@ -20,6 +20,9 @@
 // Rest after a plan for a latency that has changed: some plugins change it all the time.
 #define MOVED_FIRST_NS   (NS_PER_S / 2U)
 #define MOVED_LONGEST_NS (8U * NS_PER_S)
+// Rest after a plan for a node that asked to be replaced: some plugins ask in every block.
+#define RESTARTED_FIRST_NS   NS_PER_S
+#define RESTARTED_LONGEST_NS (600U * NS_PER_S)
 // If no block comes for this time and two periods, audio has stopped.  A driver that stalls on an
 // overloaded machine continues earlier, so that edits still apply at their frames.
 #define STANDSTILL_NS (2U * NS_PER_S)
@@ -425,6 +428,30 @@ follow_latency(Worker* const worker)
   }
 }
 
+/// If a node asks for it, plan the rack with a new node in its place, which cross-fades in.
+/// [planning_lock held]
+static void
+replace_restarting(Worker* const worker)
+{
+  const uint64_t now_ns = time_now_ns();
+  const Plan* const plan = worker->player.plan;
+  const int index = now_ns < worker->restarting.at_ns ? -1 : plan_find_restart(plan);
+  if (index < 0) {
+    return;
+  }
+  Node* const node = plan->nodes[index].node;
+  const char* const name = worker->rack->nodes[index].name;
+  Error error = { STATUS_OK, "" };
+  backoff_fail(&worker->restarting, RESTARTED_FIRST_NS, RESTARTED_LONGEST_NS, now_ns);
+  node->is_left = true;
+  if (replan(worker, false, &error)) {
+    node->is_left = false;
+    worker_say(worker, "%s asks to be made again, which fails: %s", name, error.text);
+  } else {
+    worker_say(worker, "%s has been made again, because its plugin asked for it", name);
+  }
+}
+
 /// Renew nodes, leave a failed device or try it again, measure the rack if needed, follow
 /// latencies, and remove nodes whose tails have ended or are too heavy to play. [planning_lock
 /// held]
@@ -440,6 +467,7 @@ tidy(Worker* const worker)
   if (worker->must_measure) {
     measure(worker);
   }
+  replace_restarting(worker);
   follow_latency(worker);
   const Plan* const plan = worker->player.plan;
   const bool end_tails = has_heavy_tails(worker, plan);

@@ -386,6 +386,12 @@ clap_has_latency(const Instance* const instance)
   return instance->latency_calls;
 }
 
+static bool
+clap_wants_restart(const Instance* const instance)
+{
+  return atomic_load(&instance->host.n_reports[CLAP_REPORT_RESTART]) != 0U;
+}
+
 static void
 clap_idle(void)
 {
@@ -420,5 +426,6 @@ const InstanceCalls clap_calls = {
   .run = clap_run,
   .latency = clap_latency,
   .has_latency = clap_has_latency,
+  .wants_restart = clap_wants_restart,
   .idle = clap_idle,
 };

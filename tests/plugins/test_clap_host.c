@@ -284,7 +284,9 @@ TEST(a_restart_that_is_asked_for_is_reported_unless_it_comes)
   clap_rig_open_plugin("test.restless");
   clap_rig_run(CLAP_RIG_BLOCK);
   ck_assert_uint_eq(clap_rig_n_reports(CLAP_REPORT_RESTART), 1);
+  ck_assert(clap_rig_calls()->wants_restart(clap_rig.instance));
   OK(clap_rig_calls()->renew(clap_rig.instance, &error));
+  ck_assert(!clap_rig_calls()->wants_restart(clap_rig.instance));
   ck_assert_uint_eq(count_lines(clap_rig_calls()->idle, text, sizeof(text)), 0);
   clap_rig_run(CLAP_RIG_BLOCK);
   ck_assert_uint_eq(count_lines(close_instance, text, sizeof(text)), 1);

@@ -206,6 +206,33 @@ TEST(a_latency_that_changes_all_the_time_is_followed_with_rests)
   bench_clear(&bench);
 }
 
+static const void* _Atomic restless; ///< The node that asks for a restart
+
+static bool
+is_restless(const void* const node)
+{
+  return node == atomic_load(&restless);
+}
+
+TEST(a_node_that_asks_for_a_restart_is_replaced_while_blocks_play)
+{
+  static Bench bench;
+  WorkerFacts facts;
+  fx.wants_restart = is_restless;
+  const RackUid uid = start(&bench, false, &facts);
+  const ParamMessage quieter = { .uid = uid, .param = GROUPED_GAIN, .value = 0.25 };
+  ck_assert_float_eq(bench_play(&bench), 0.5F);
+  ck_assert(ring_send(bench.ring, &quieter, 1U));
+  ck_assert_float_eq(bench_level(&bench), 0.25F);
+  const GroupedNode* const before = test_node(&bench);
+  const uint32_t n_changes = bench_count(&bench, &bench.n_changes);
+  atomic_store(&restless, before);
+  bench_play_until(&bench, &bench.n_changes, n_changes + 1U);
+  ck_assert_ptr_ne(test_node(&bench), before);
+  ck_assert_float_eq(bench_level(&bench), 0.25F); // its values are those that were set
+  bench_clear(&bench);
+}
+
 static atomic_uint n_created;
 
 static Status

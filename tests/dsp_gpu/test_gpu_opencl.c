@@ -13,7 +13,9 @@
 #include "tests/support/suite.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <ftw.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -151,17 +153,28 @@ TEST(other_options_are_another_module)
   }
 }
 
+/// Invert a byte in the middle of the only file of the cache.
+static void
+damage_cache(void)
+{
+  char pattern[128];
+  glob_t found;
+  unsigned char byte = 0;
+  snprintf(pattern, sizeof(pattern), "%s/*", cache_folder().directory);
+  ck_assert_int_eq(glob(pattern, 0, NULL, &found), 0);
+  ck_assert_uint_eq(found.gl_pathc, 1);
+  SCOPED_FD const int file = open(found.gl_pathv[0], O_RDWR | O_CLOEXEC);
+  globfree(&found);
+  ck_assert_int_eq(pread(file, &byte, 1, 30000), 1);
+  byte = (unsigned char)~byte;
+  ck_assert_int_eq(pwrite(file, &byte, 1, 30000), 1);
+}
+
 TEST(a_damaged_cache_is_compiled_again)
 {
-  const Scratch folder = cache_folder();
   empty_cache();
   ck_assert_uint_eq(compile_and_run(), 1);
-  char command[256]; // a byte in the middle of the only file
-  snprintf(command, sizeof(command),
-           "printf X | dd of=\"$(echo %s/*)\" bs=1 seek=30000 "
-           "conv=notrunc status=none",
-           folder.directory);
-  ck_assert_int_eq(system(command), 0);
+  damage_cache();
   ck_assert_uint_eq(compile_and_run(), 1);
   ck_assert_uint_eq(compile_and_run(), 0);
   end_faults();

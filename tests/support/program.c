@@ -3,6 +3,8 @@
 
 #include "program.h"
 
+#include "suite.h"
+
 #include <check.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -12,17 +14,27 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define MAX_WORDS 64U
 
 Program program;
 
+/// Hide the plugins of this machine, unless the test has chosen folders.  A scan of hundreds of
+/// plugins takes minutes in a program with a sanitizer.
+static void
+hide_plugins(void)
+{
+  setenv("CLAP_PATH", "/nowhere", 0);
+  setenv("LADSPA_PATH", "/nowhere", 0);
+  setenv("LV2_PATH", "/nowhere", 0);
+}
+
 static void
 run_child(const Program* const run, char** const argv)
 {
   prctl(PR_SET_PDEATHSIG, SIGKILL); // the program must not outlive a failed test
+  hide_plugins();
   const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
   dup2(nothing, STDIN_FILENO);
   dup2(fileno(run->out_file), STDOUT_FILENO);
@@ -74,11 +86,12 @@ program_peek(Program* const run)
 void
 program_expect(Program* const run, const char* const text)
 {
-  for (int i = 0; i < 2000; ++i) {
+  const uint64_t end_ns = time_now_ns() + suite_limit_ns();
+  while (time_now_ns() < end_ns) {
     if (strstr(program_peek(run), text)) {
       return;
     }
-    nanosleep(&(struct timespec){ .tv_nsec = 10 * 1000 * 1000 }, NULL);
+    time_sleep(10U * NS_PER_MS);
   }
   char* const errors = read_all(run->err_file);
   ck_abort_msg("the program did not print '%s'; stdout: %.1500s; stderr: %.1500s", text, run->out,

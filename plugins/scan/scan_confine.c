@@ -85,6 +85,18 @@ enter_domain(void)
   return done;
 }
 
+#if defined(__SANITIZE_ADDRESS__)
+/// LeakSanitizer calls this when a process ends.  It cannot trace a confined process, in which a
+/// plugin has called exit().
+int __lsan_is_turned_off(void);
+
+int
+__lsan_is_turned_off(void)
+{
+  return prctl(PR_GET_DUMPABLE) == 0;
+}
+#endif
+
 bool
 scan_confine(const pid_t parent, const int output, const uint64_t max_cpu_s,
              const uint64_t max_file_bytes)

@@ -33,6 +33,7 @@ warnings.filterwarnings("ignore", category=wavfile.WavFileWarning)  # for chunks
 os.environ.setdefault("WARPRACK_AUTO_GPU", "none")  # no GPU, unless a test allows it
 for folders in ("CLAP_PATH", "LADSPA_PATH", "LV2_PATH"):
     os.environ.setdefault(folders, "/nowhere")  # nor the plugins of this machine
+SLOWNESS = float(os.environ.get("CK_TIMEOUT_MULTIPLIER", "1"))  # multiplies waits, as in tests/support/suite.h
 PROGRAM = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "build/warprack")
 FAULTS_PROGRAM = os.path.join(os.path.dirname(PROGRAM), "tests", "warprack_faults")
 
@@ -72,7 +73,7 @@ def read_wav(path):
 def render(rack, source, target, *options):
     """Run `warprack render`; returns the finished process."""
     command = [PROGRAM, "render", *options, rack, source, target]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=300 * SLOWNESS, check=False)
 
 
 def no_device(api, program=PROGRAM):
@@ -84,6 +85,7 @@ def no_device(api, program=PROGRAM):
 def until(what, *details, process=None, limit_s=20.0, pause_s=0.02):
     """Wait until `what()` is true, and return its result.  After limit_s, or if `process` ends, fail with the details:
     values, or functions that return them."""
+    limit_s *= SLOWNESS
     deadline = time.monotonic() + limit_s
     while not (found := what()):
         ended = process and process.poll() is not None
@@ -237,11 +239,11 @@ class Osc:
     def send(self, packet):
         self.socket.send(packet)
 
-    def receive(self, timeout=5.0):
+    def receive(self, timeout=5.0 * SLOWNESS):
         self.socket.settimeout(timeout)
         return osc_parse(self.socket.recv(65536))
 
-    def ask(self, address, *args, timeout=5.0):
+    def ask(self, address, *args, timeout=5.0 * SLOWNESS):
         """Send a message and wait for its answer: /done, /fail, or a message with the same address."""
         self.send(osc_message(address, *args))
         while True:
@@ -250,7 +252,7 @@ class Osc:
                 return reply, values
 
     def do(self, address, *args):
-        reply, values = self.ask(address, *args, timeout=30.0)
+        reply, values = self.ask(address, *args, timeout=30.0 * SLOWNESS)
         assert reply == "/done", (address, args, reply, values)
         return values
 
@@ -365,12 +367,12 @@ class Server:
         return read_log(self.log)
 
     def wait(self, timeout=120.0):
-        return self.process.wait(timeout)
+        return self.process.wait(timeout * SLOWNESS)
 
     def stop(self):
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        code = self.process.wait(10.0)
+        code = self.wait(10.0)
         assert code == 0, (code, self.output())
         return self.output()
 
@@ -393,7 +395,7 @@ class FaultyServer(Server):
     def command(self, pid, text):
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as asking:
             asking.bind("")
-            asking.settimeout(5.0)
+            asking.settimeout(5.0 * SLOWNESS)
             asking.sendto(text.encode(), f"\0{self.name}.{pid}")
             return asking.recv(65536).decode()
 

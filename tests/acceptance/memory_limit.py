@@ -17,7 +17,7 @@ SEED = int(sys.argv[3]) if len(sys.argv) > 3 else int.from_bytes(os.urandom(4), 
 LIMIT = 300 << 20
 DATAGRAM = 65507
 MOST_NODES = 4096
-ANSWER_S = 30.0  # time limit for a reply; the test does not judge speed
+ANSWER_S = 30.0 * SLOWNESS  # time limit for a reply; the test does not judge speed
 
 
 class Group:
@@ -112,8 +112,8 @@ def converse(server, rack, answers):
 
 
 def main(group):
-    if is_sanitized() and not group.join:
-        print("skipped: the system allows no control group, and a sanitizer needs more address space than the limit")
+    if is_sanitized():
+        print("skipped: a sanitizer needs more memory than the limit")
         sys.exit(77)
     if not group.join:
         print("the system allows no control group: RLIMIT_AS limits the address space instead")

@@ -73,7 +73,7 @@ def commands():
                 pid = server.arm(f"alloc.fail@{n}", server.process.pid)
                 reply = answer(server, osc_message(*words))
                 has_failed = server.n_failed("alloc.fail", pid)
-                reply = reply or (None if has_failed else answer(server, None, 10.0))
+                reply = reply or (None if has_failed else answer(server, None, 10.0 * SLOWNESS))
                 has_failed = has_failed or server.n_failed("alloc.fail", pid)
                 server.command(pid, "disarm")
                 server.osc.sync()  # now the command has ended
@@ -101,7 +101,7 @@ def sweep(what, words, env, ends, n=None, every=EVERY):
     n_failed = 0
     while n < MOST:
         env["WARPRACK_FAULTS"] = env["WHOM"] + f"alloc.fail@{n}"
-        done = subprocess.run([FAULTS_PROGRAM, *words], env={**os.environ, **env}, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run([FAULTS_PROGRAM, *words], env={**os.environ, **env}, capture_output=True, text=True, timeout=60 * SLOWNESS, check=False)
         assert done.returncode >= 0, f"{what}, allocation {n}: signal {-done.returncode}\n{done.stderr}"
         if ends(done, n):
             break
@@ -150,7 +150,7 @@ def device_calls():
     for fault, value in (("gpu.nomem", ""), ("gpu.record", ""), ("gpu.build", ""), ("gpu.error", "=700")):
         for n in range(1, MOST):
             env = {**os.environ, "WARPRACK_FAULTS": f"{fault}@{n}{value}"}
-            done = subprocess.run(words, env=env, capture_output=True, text=True, timeout=60, check=False)
+            done = subprocess.run(words, env=env, capture_output=True, text=True, timeout=60 * SLOWNESS, check=False)
             if not done.returncode:
                 break
             assert done.returncode > 0 and done.stderr.strip(), (fault, n, done)

@@ -15,6 +15,7 @@ typedef enum CommandKind {
   COMMAND_NOW,   ///< `run` at once
   COMMAND_EDIT,  ///< Changes the document: `apply`
   COMMAND_SET,   ///< Sets parameters: by messages to the engine, or by an edit if one is structural
+  COMMAND_NOTE,  ///< Plays notes (notes.h)
   COMMAND_UNDO,  ///< Restores the document that the last change replaced
   COMMAND_REDO,  ///< Reverts an undo
   COMMAND_BEHIND ///< `run` once all earlier edits are active or refused

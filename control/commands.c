@@ -14,6 +14,8 @@
 
 #define NODE_ADDRESS    "/node/<node>/<param>"
 #define PRESETS_ADDRESS "/node/<node>/presets"
+#define NOTE_ADDRESS    "/note/<node>"
+#define OFF_ADDRESS     "/note/<node>/off"
 
 // clang-format off
 const CommandInfo command_table[] = {
@@ -40,6 +42,9 @@ const CommandInfo command_table[] = {
   { NODE_ADDRESS,       "v",      NULL,     NULL,     "value",                                 COMMAND_SET,                                            .help = "Set a parameter, or all that the patterns match" },
   { NODE_ADDRESS,       NULL,     NULL,     NULL,     NULL,                                    COMMAND_NOW,    .run = query_values,                    .help = "Read a parameter, or all that the patterns match" },
   { PRESETS_ADDRESS,    NULL,     "i",      NULL,     "part",                                  COMMAND_NOW,    .run = query_presets,                   .help = "List the presets of a node's plugin, in parts of 8 kB" },
+  // Notes
+  { NOTE_ADDRESS,       "nn",     "n",      NULL,     "key velocity [seconds]",                COMMAND_NOTE,                                           .help = "Play a note: MIDI key, velocity 0 to 127, 0 ends it; with a length it ends itself" },
+  { OFF_ADDRESS,        NULL,     NULL,     NULL,     NULL,                                    COMMAND_NOTE,                                           .help = "End all notes of a node, or of all that the pattern matches" },
   // The server
   { "/server/answers",  "s",      NULL,     NULL,     "which",                                 COMMAND_NOW,    .run = query_answers,                   .help = "Send this client all answers, or failures: no /done for changes" },
   { "/server/nodes",    NULL,     "i",      NULL,     "part",                                  COMMAND_NOW,    .run = query_nodes,                     .help = "Read where each node runs and why, in parts of 8 kB" },
@@ -117,10 +122,26 @@ is_node_address(const char* const address)
   return slash && !strchr(slash + 1, '/');
 }
 
+/// The address in the table of "/note/..."; NULL if it has another form.
+static const char*
+note_address_in_table(const char* const address)
+{
+  const char* const node = strncmp(address, "/note/", 6) == 0 ? address + 6 : NULL;
+  const char* const slash = node ? strchr(node, '/') : NULL;
+  if (!node || (slash && strcmp(slash, "/off") != 0)) {
+    return NULL;
+  }
+  return slash ? OFF_ADDRESS : NOTE_ADDRESS;
+}
+
 /// The address in the table.
 static const char*
 address_in_table(const char* const address)
 {
+  const char* const of_note = note_address_in_table(address);
+  if (of_note) {
+    return of_note;
+  }
   if (!is_node_address(address)) {
     return address;
   }
@@ -161,11 +182,15 @@ fail_unknown(const char* const address, Error* const error)
   if (strncmp(address, "/node/", 6) == 0) {
     return error_set(error, STATUS_NOT_FOUND, "parameters are addressed as " NODE_ADDRESS);
   }
+  if (strncmp(address, "/note/", 6) == 0) {
+    return error_set(error, STATUS_NOT_FOUND,
+                     "notes are addressed as " NOTE_ADDRESS " and " OFF_ADDRESS);
+  }
   const char* const near = near_address(address);
   return near ? error_set(error, STATUS_NOT_FOUND, "no such address; did you mean \"%s\"?", near)
               : error_set(error, STATUS_NOT_FOUND,
                           "no such address; addresses are /rack/..., " NODE_ADDRESS
-                          " or /server/...");
+                          ", " NOTE_ADDRESS " or /server/...");
 }
 
 /// Describe how to write arguments that are wrongly joined ("gain=3") or split ("3 dB"), as other

@@ -8,6 +8,7 @@
 #include "control.h"
 #include "folder.h"
 #include "inbox.h"
+#include "notes.h"
 #include "notify.h"
 #include "rack_store.h"
 #include "schedule.h"
@@ -29,6 +30,7 @@ typedef struct ControlCounts {
   uint64_t late;                     ///< Bundles that arrived after their time
   uint64_t unscheduled;              ///< Bundles refused because too many wait for their time
   uint64_t unsaved;                  ///< Racks that could not be written
+  uint64_t unplayed;                 ///< Bundles of notes that failed
 } ControlCounts;
 
 struct Control {
@@ -43,6 +45,7 @@ struct Control {
   Editor* editor;
   Outlet outlet;
   Schedule schedule;
+  Notes notes;
   Notify notify;
   Syncs syncs;
   ControlCounts counts;

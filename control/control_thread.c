@@ -165,6 +165,7 @@ wake_ns(const Control* const control)
   uint64_t wake = is_work ? 0U : control->next_check_ns;
   wake = min_ns(wake, schedule_wake_ns(&control->schedule));
   wake = min_ns(wake, notify_wake_ns(&control->notify));
+  wake = control->notes.n ? min_ns(wake, control->now_ns + NOTES_POLL_NS) : wake;
   return control->syncs.n ? min_ns(wake, control->now_ns + SYNC_POLL_NS) : wake;
 }
 
@@ -209,6 +210,7 @@ control_run(void* const context)
     dispatch_waiting(control);
     do_turns(control);
     dispatch_due(control);
+    notes_flush(&control->notes, control->config.engine);
     do_syncs(control);
     notify_flush(&control->notify, control->now_ns);
     wait_for_work(control);
@@ -390,6 +392,7 @@ control_free(Control* const control)
 {
   rack_store_free(control->store);
   schedule_clear(&control->schedule);
+  notes_clear(&control->notes);
   notify_clear(&control->notify);
   editor_free(control->editor);
   advice_clear(&control->advice);

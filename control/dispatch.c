@@ -141,9 +141,15 @@ is_behind(const Message* const message)
 }
 
 static bool
+is_note(const Message* const message)
+{
+  return message->info->kind == COMMAND_NOTE;
+}
+
+static bool
 is_change(const Message* const message)
 {
-  return !is_now(message) && !is_behind(message);
+  return !is_now(message) && !is_behind(message) && !is_note(message);
 }
 
 /// True for addresses that only servers send.  They get no answer, because two servers would
@@ -203,9 +209,21 @@ find_commands(Control* const control, Bundle* const bundle)
   return bundle->n_messages > 0;
 }
 
+static NotesTo
+notes_to(const Control* const control)
+{
+  return (NotesTo){ .engine = control->config.engine,
+                    .rack = editor_rack(control->editor),
+                    .rate_hz = control_rate_hz(control) };
+}
+
 static void
 refuse_bundle(Control* const control, Bundle* const bundle, const Error* const error)
 {
+  if (is_note(&bundle->messages[0])) {
+    const NotesTo to = notes_to(control);
+    notes_end(&control->notes, &to, bundle);
+  }
   on_failed(control, bundle, NULL, error);
   bundle_free(bundle);
 }
@@ -226,19 +244,20 @@ place_bundle(Control* const control, Sender* const sender, Bundle* const bundle)
   }
 }
 
-/// Split a bundle: its changes stay together; its queries, and the commands that wait for the
-/// changes, follow.
+/// Split a bundle: its changes stay together; its notes, its queries, and the commands that wait
+/// for the changes, follow.
 static void
 accept_bundle(Control* const control, Sender* const sender, Bundle* const bundle)
 {
-  Bundle* parts[3] = { NULL, bundle, NULL };
+  Bundle* parts[4] = { NULL, NULL, bundle, NULL };
   bool no_memory = !drop_answers(control, bundle);
   if (!no_memory && !find_commands(control, bundle)) {
     bundle_free(bundle);
     return;
   }
   parts[0] = no_memory ? NULL : bundle_split(bundle, is_change, &no_memory);
-  parts[2] = no_memory ? NULL : bundle_split(bundle, is_behind, &no_memory);
+  parts[1] = no_memory ? NULL : bundle_split(bundle, is_note, &no_memory);
+  parts[3] = no_memory ? NULL : bundle_split(bundle, is_behind, &no_memory);
   for (uint32_t p = 0; p < ARRAY_LEN(parts); ++p) {
     if (parts[p] && parts[p]->n_messages && !no_memory) {
       place_bundle(control, sender, parts[p]);
@@ -251,12 +270,16 @@ accept_bundle(Control* const control, Sender* const sender, Bundle* const bundle
 
 // ---- bundles that wait ----
 
-/// Prepare a bundle whose time is near: pass its values to the engine, or submit its edit.
+/// Prepare a bundle whose time is near: pass its values or notes to the engine, or submit its edit.
 static void
 do_ahead(Control* const control, Bundle* const bundle)
 {
   const uint64_t frame = engine_frame_at(control->config.engine, bundle->due_ns);
   bundle->frame = frame ? frame : 1U;
+  if (is_note(&bundle->messages[0])) {
+    const NotesTo to = notes_to(control);
+    bundle->is_sent = notes_ahead(&control->notes, &to, bundle);
+  }
   if (!is_change(&bundle->messages[0])) {
     return;
   }
@@ -361,11 +384,32 @@ take_bundle(Control* const control, Sender* const sender)
   return bundle;
 }
 
-/// Run the first bundle of a sender: submit its changes, or run one step of a query.
+/// Play the notes of a bundle, unless they were sent ahead, and answer it.
+static void
+do_notes(Control* const control, Bundle* const bundle)
+{
+  const NotesTo to = notes_to(control);
+  const Message* failing = NULL;
+  Error error;
+  if (bundle->is_sent || !notes_play(&control->notes, &to, bundle, &failing, &error)) {
+    on_values_done(control, bundle);
+  } else {
+    ++control->counts.unplayed;
+    on_failed(control, bundle, failing, &error);
+  }
+  bundle_free(bundle);
+}
+
+/// Run the first bundle of a sender: submit its changes, play its notes, or run one step of a
+/// query.
 static void
 do_bundle(Control* const control, Sender* const sender)
 {
   Bundle* const bundle = sender->bundles;
+  if (is_note(&bundle->messages[0])) {
+    do_notes(control, take_bundle(control, sender));
+    return;
+  }
   if (!is_now(&bundle->messages[0])) {
     editor_submit(control->editor, take_bundle(control, sender), control->now_ns);
     return;

@@ -454,7 +454,7 @@ put_ports(lo_message* const to, Engine* const engine, const EngineStatus* const 
 
 static void
 put_editor(lo_message* const to, const EditorCounts* const editor, const Advice* const advice,
-           const uint64_t unsaved)
+           const uint64_t failed)
 {
   put_count(to, "revision", editor->revision);
   put_count(to, "rack_warnings", advice->n_lines);
@@ -463,7 +463,7 @@ put_editor(lo_message* const to, const EditorCounts* const editor, const Advice*
   put_count(to, "redo_steps", editor->redo);
   put_count(to, "values_set", editor->values_set);
   put_count(to, "values_lost", editor->values_lost);
-  put_count(to, "commands_failed", editor->failed + unsaved);
+  put_count(to, "commands_failed", editor->failed + failed);
 }
 
 static void
@@ -497,6 +497,7 @@ put_control(lo_message* const to, const Control* const control)
   put_count(to, "osc_late", control->counts.late);
   put_count(to, "osc_scheduled", control->schedule.n_bundles);
   put_count(to, "osc_unscheduled", control->counts.unscheduled);
+  put_count(to, "notes_waiting", control->notes.n);
   put_count(to, "osc_sent", control->outlet.sent);
   put_count(to, "osc_withheld", control->outlet.withheld);
   put_count(to, "osc_send_failed", control->outlet.failed);
@@ -527,7 +528,8 @@ query_status(Control* const control, const Peer* const peer, Message* const mess
   put_counters(&arguments, worker_counters, N_WORKER_COUNTERS, engine.worker_counts.of);
   put_counters(&arguments, period_counters, N_PERIOD_COUNTERS, engine.counts.of);
   put_ports(&arguments, control->config.engine, &engine);
-  put_editor(&arguments, &editor, &control->advice, control->counts.unsaved);
+  put_editor(&arguments, &editor, &control->advice,
+             control->counts.unsaved + control->counts.unplayed);
   put_program(&arguments, &control->config);
   put_control(&arguments, control);
   answer(control, peer, message, message->address, arguments);

@@ -54,7 +54,8 @@ has_event(const BatchUnit* const unit, const uint32_t param, const StageEvent* c
           const uint32_t n_events)
 {
   for (uint32_t e = 0; e < n_events; ++e) {
-    if (events[e].node_index == unit->node_index && events[e].param == param) {
+    if (events[e].node_index == unit->node_index && !events[e].is_note &&
+        events[e].param == param) {
       return true;
     }
   }

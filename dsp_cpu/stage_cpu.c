@@ -5,6 +5,7 @@
 
 #include "mix.h"
 #include "node_health.h"
+#include "stage_event.h"
 #include "stage_guard.h"
 
 #include "engine/base/faults_worker.h"
@@ -107,19 +108,8 @@ run_units(const Stage* const stage, Batch* const batch, const FxUnit* const unit
   }
 }
 
-/// Pass an event to a node whose run is split there.
-static void
-set_now(const Batch* const batch, const Run* const run, const StageEvent* const event)
-{
-  void* const node = batch->specs[run->first_unit].node;
-  if (batch->fx->set_at) {
-    batch->fx->set_at(node, event->param, event->value, 0U);
-  } else {
-    batch->fx->set(node, event->param, event->value);
-  }
-}
-
-/// Run the units of one node from event to event, and after the last cut to the end.
+/// Run the units of one node from value to value, and after the last cut to the end.  Notes do not
+/// cut a run.
 static void
 run_with_events(const Stage* const stage, Batch* const batch, const Run* const run,
                 const uint32_t n_frames, const StageEvent* const events, const uint32_t n_events)
@@ -130,14 +120,15 @@ run_with_events(const Stage* const stage, Batch* const batch, const Run* const r
     if (events[e].node_index != run->node_index) {
       continue;
     }
-    if (events[e].offset > done && n_cuts_left) {
+    const uint32_t at = events[e].offset;
+    if (at > done && n_cuts_left && !events[e].is_note) {
       point_units(stage, batch, run->first_unit, run->n_units, done);
-      run_units(stage, batch, batch->units + run->first_unit, run->n_units, events[e].offset - done,
-                run->call);
-      done = events[e].offset;
+      run_units(stage, batch, batch->units + run->first_unit, run->n_units, at - done, run->call);
+      done = at;
       --n_cuts_left;
     }
-    set_now(batch, run, &events[e]);
+    stage_event_pass(batch->fx, batch->specs[run->first_unit].node, &events[e],
+                     events[e].is_note ? at - done : 0U);
   }
   point_units(stage, batch, run->first_unit, run->n_units, done);
   run_units(stage, batch, batch->units + run->first_unit, run->n_units, n_frames - done, run->call);
@@ -205,7 +196,7 @@ any_event(const Stage* const stage, const Batch* const batch)
   return false;
 }
 
-/// Pass the events of a batch to FxInfo::set_at.
+/// Pass the events of a batch, with their frames.
 static void
 pass_events(const Stage* const stage, const Batch* const batch, const StageEvent* const events,
             const uint32_t n_events)
@@ -215,8 +206,8 @@ pass_events(const Stage* const stage, const Batch* const batch, const StageEvent
     const bool has_events = !run->is_stopped && stage->has_event[run->node_index];
     for (uint32_t e = 0; has_events && e < n_events; ++e) {
       if (events[e].node_index == run->node_index) {
-        batch->fx->set_at(batch->specs[run->first_unit].node, events[e].param, events[e].value,
-                          events[e].offset);
+        stage_event_pass(batch->fx, batch->specs[run->first_unit].node, &events[e],
+                         events[e].offset);
       }
     }
   }

@@ -95,6 +95,12 @@ NODISCARD Status engine_edit_wait(Engine* engine, const Rack* rack, Error* error
 /// messages wait. [control]
 NODISCARD Status engine_set(Engine* engine, const ParamMessage* messages, uint32_t n);
 
+/// Begin and end n notes, with the same frame: messages of these kinds only.  Messages for nodes
+/// that are not there, or take no notes, are ignored and counted.  STATUS_LIMIT, without any
+/// change, if too many messages wait; STATUS_AUDIO_IO while no audio runs, STATUS_WORKER while no
+/// worker does: then no note sounds. [control]
+NODISCARD Status engine_play(Engine* engine, const ParamMessage* messages, uint32_t n);
+
 /// A copy of the active rack, which the caller frees: the document to continue with when
 /// EngineStatus::quarantined has grown.  NULL if out of memory, and if the worker is in this
 /// process, where no rack is quarantined. [any but rt]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Edits sent to the worker and their replies, catalogues of plugins, and parameter messages.
+// Edits sent to the worker and their replies, catalogues of plugins, parameter messages and notes.
 
 #include "engine_private.h"
 
@@ -117,7 +117,7 @@ engine_edit_wait(Engine* const engine, const Rack* const rack, Error* const erro
                               : STATUS_OK;
 }
 
-// ---- parameters ----
+// ---- parameters and notes ----
 
 /// Send messages through the ring.  Returns false, with `status` unchanged, if there is no ring.
 static bool
@@ -162,6 +162,18 @@ engine_set(Engine* const engine, const ParamMessage* const messages, const uint3
     while (!send_by_ring(engine, messages, n, &status) && !send_without_ring(engine, messages, n)) {
     }
     pthread_mutex_unlock(&engine->arming_lock);
+  }
+  return status;
+}
+
+Status
+engine_play(Engine* const engine, const ParamMessage* const messages, const uint32_t n)
+{
+  Status status = STATUS_OK;
+  if (!send_by_ring(engine, messages, n, &status)) {
+    pthread_mutex_lock(&engine->pointers_lock);
+    status = engine->is_lost ? STATUS_WORKER : STATUS_AUDIO_IO;
+    pthread_mutex_unlock(&engine->pointers_lock);
   }
   return status;
 }

@@ -26,6 +26,9 @@
      process that comes to be present meanwhile counts as memory of the node, but at least what the
      plugin's report tells: what closed nodes have left is used again.  What the instances take
      later is not known.
+   - A plugin with an input for events takes notes (FxInfo::event).  All instances of a node get
+     them, with their frames, and no run is cut for them.  A plugin with several such inputs gets
+     them at the first.  In a bypass the plugin gets them, too, so that none goes on after it.
    - The latency may change while the plugin runs, and in a live rack the builder follows it
      (FxInfo::latency); a file that is rendered keeps the delays of its start.  A latency of more
      than latency_limit() is refused when the plugin is opened, and not followed later.  During a
@@ -70,6 +73,9 @@ typedef struct InstanceCalls {
   /// Set a property with a text: PORT_TEXT, or the path of PORT_FILE.  It counts from the next
   /// renew() on.  STATUS_LIMIT, STATUS_NO_MEM.  NULL: the format has none. [builder]
   Status (*set_text)(Instance* instance, uint32_t port, const char* text, Error* error);
+  /// An event at a frame of the next run(), before which all calls come in order of their frames.
+  /// NULL: the format has no notes. [rt]
+  void (*event)(Instance* instance, const FxEvent* event, uint32_t frame);
   /// The last value of a control output. [rt, builder]
   double (*get)(const Instance* instance, uint32_t port);
   /**

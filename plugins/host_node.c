@@ -80,6 +80,7 @@ take_memory(HostNode* const node, Error* const error)
   node->params.list = arena_take(&node->arena, node->plugin->fx.n_params, sizeof(HostParam));
   node->instances = arena_take(&node->arena, node->lanes.n_instances, sizeof(Instance*));
   node->latencies = arena_take(&node->arena, node->lanes.n_instances, sizeof(*node->latencies));
+  host_notes_init(&node->notes, node->plugin, &node->arena);
   return node->arena.failed
              ? error_set(error, STATUS_NO_MEM, "%s: out of memory", node->plugin->fx.name)
              : STATUS_OK;
@@ -232,6 +233,7 @@ host_unit_init(const void* const node, void* const state, const uint32_t index)
     unit->rows[r] = samples + (size_t)r * host->row_frames;
   }
   host_moves_rest(&unit->moves, &host->params);
+  unit->n_notes = host->notes.n;
   if (!host->is_quarantined) {
     host_params_send(&host->params, host->calls, unit->instance);
   }
@@ -313,6 +315,12 @@ host_set(void* const node, const uint32_t param, const double value)
   }
 }
 
+static void
+host_event(void* const node, const FxEvent* const event, const uint32_t frame)
+{
+  host_notes_add(&((HostNode*)node)->notes, event, frame);
+}
+
 /// Copy the inputs for the instance: a plugin may write to its inputs, which other nodes read.
 static void
 copy_inputs(const HostLanes* const lanes, float* const* const rows, const FxUnit* const io,
@@ -371,6 +379,7 @@ run_unit(const FxUnit* const io, const uint32_t n_frames, const uint64_t float_m
   for (uint32_t done = 0; done < n_frames;) {
     const uint32_t n =
         host_moves_run(&unit->moves, &node->params, node->calls, unit->instance, n_frames - done);
+    host_notes_send(&node->notes, &unit->n_notes, node->calls, unit->instance, done, n);
     run_instance(node, unit, io, done, n);
     done += n;
   }
@@ -398,6 +407,7 @@ const FxInfo host_functions = {
   .renew = host_renew_node,
   .set = host_set,
   .set_at = host_set_at,
+  .event = host_event,
   .run = host_run,
   .latency = host_latency,
   .wants_restart = host_wants_restart,

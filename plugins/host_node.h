@@ -5,6 +5,7 @@
 
 #include "host_bypass.h"
 #include "host_lanes.h"
+#include "host_notes.h"
 #include "host_params.h"
 
 // Some plugins report their latency in the second run only.
@@ -24,6 +25,7 @@ typedef struct HostNode {
   Arena arena;         ///< All arrays
   HostLanes lanes;
   HostParams params;
+  HostNotes notes;
   BypassShape bypass;
   uint32_t row_frames;  ///< Size of a private input of an instance: max_block_frames or more
   uint32_t n_open;      ///< Instances that are open
@@ -40,6 +42,7 @@ typedef struct HostUnit {
   uint32_t index;  ///< Of the instance
   uint32_t n_runs; ///< Up to HOST_FIRST_RUNS, since the instance was made or renewed
   HostMoves moves;
+  uint64_t n_notes; ///< Those of HostNotes::n that the instance has
   Bypass bypass;
   float** rows; ///< [lanes.n_rows] the inputs of the instance, which it may write to
   float** out;  ///< [lanes.n_out] the outputs of a run

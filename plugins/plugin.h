@@ -144,6 +144,13 @@ plugin_of(const FxInfo* const fx)
   return (const Plugin*)(const void*)fx;
 }
 
+/// True for an input for notes. [any]
+static inline bool
+plugin_port_takes_notes(const PluginPort* const port)
+{
+  return port->type == PORT_ATOM && (port->flags & (PORT_EVENTS | PORT_OUTPUT)) == PORT_EVENTS;
+}
+
 /// Write a description: a line "plugin", then a line per fact.  What a plugin declares may be any
 /// text, which becomes printable; a number that is not finite is refused by plugin_read().
 /// [any, not rt]

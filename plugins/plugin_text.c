@@ -370,6 +370,16 @@ set_promise(Plugin* const plugin)
   }
 }
 
+static bool
+takes_notes(const Plugin* const plugin)
+{
+  bool takes = false;
+  for (uint32_t p = 0; p < plugin->n_ports; ++p) {
+    takes = takes || plugin_port_takes_notes(&plugin->ports[p]);
+  }
+  return takes;
+}
+
 /// The effect, but for its parameters.
 static void
 make_effect(Plugin* const plugin, char* const short_name, const FxInfo* const functions)
@@ -380,6 +390,7 @@ make_effect(Plugin* const plugin, char* const short_name, const FxInfo* const fu
   plugin->fx.summary = plugin->name;
   plugin->fx.origin = &plugin->origin;
   plugin->fx.outdated = &plugin->is_outdated;
+  plugin->fx.event = takes_notes(plugin) ? functions->event : NULL;
   set_promise(plugin);
 }
 

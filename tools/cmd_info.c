@@ -295,6 +295,7 @@ print_plugin(const Plugin* const plugin)
   printf("%-12s%u\n", "inputs", count_audio(plugin, 0));
   print_sides(&plugin->fx);
   printf("%-12s%u\n", "outputs", count_audio(plugin, PORT_OUTPUT));
+  print_fact("takes", plugin->fx.event ? "notes" : "");
   if (!plugin->report) {
     print_fact("latency", reports_latency(plugin) ? "reported" : "not reported");
   }
@@ -314,14 +315,15 @@ plugin_json(const Plugin* const plugin)
   for (uint32_t p = 0; p < plugin->n_presets; ++p) {
     json_array_append_new(presets, json_string(plugin->presets[p].name));
   }
-  return json_pack(
-      "{ss ss ss ss ss ss ss so si so si sb so so ss ss so}", "short_name", plugin->fx.name,
-      "format", plugin->origin.format, "id", plugin->origin.id, "name", plugin->name, "maker",
-      plugin->maker, "category", plugin->category, "licence", plugin->licence, "file",
-      command_json_text(plugin->binary), "inputs", (int)count_audio(plugin, 0), "side_inputs",
-      sides_json(&plugin->fx), "outputs", (int)count_audio(plugin, PORT_OUTPUT), "reports_latency",
-      (int)reports_latency(plugin), "report", report_text_json(plugin), "presets", presets, "notes",
-      plugin->notes, "fault", plugin->fault, "params", params_json(&plugin->fx));
+  return json_pack("{ss ss ss ss ss ss ss so si so si sb sb so so ss ss so}", "short_name",
+                   plugin->fx.name, "format", plugin->origin.format, "id", plugin->origin.id,
+                   "name", plugin->name, "maker", plugin->maker, "category", plugin->category,
+                   "licence", plugin->licence, "file", command_json_text(plugin->binary), "inputs",
+                   (int)count_audio(plugin, 0), "side_inputs", sides_json(&plugin->fx), "outputs",
+                   (int)count_audio(plugin, PORT_OUTPUT), "takes_notes", plugin->fx.event != NULL,
+                   "reports_latency", (int)reports_latency(plugin), "report",
+                   report_text_json(plugin), "presets", presets, "notes", plugin->notes, "fault",
+                   plugin->fault, "params", params_json(&plugin->fx));
 }
 
 // ---- search ----

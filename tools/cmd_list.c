@@ -221,11 +221,18 @@ gpu_devices(const ListArgs* const args)
 
 // ---- plugins ----
 
+/// The word for what a plugin takes besides audio.
+static const char*
+what_it_takes(const Plugin* const plugin)
+{
+  return plugin && plugin->fx.event ? "notes" : "";
+}
+
 static bool
 has_word(const Plugin* const plugin, const CatalogueEntry* const entry, const char* const word)
 {
   return strcasestr(entry->id, word) || strcasestr(entry->name, word) ||
-         strcasestr(entry->short_name, word) ||
+         strcasestr(entry->short_name, word) || !strcasecmp(what_it_takes(plugin), word) ||
          (plugin && (strcasestr(plugin->maker, word) || strcasestr(plugin->category, word)));
 }
 
@@ -257,11 +264,11 @@ add_plugin(json_t* const rows, const ListArgs* const args, const CatalogueEntry*
   }
   if (is_of_format(args, entry->format) && has_words(args, plugin, entry) &&
       (args->all || !fault[0])) {
-    json_array_append_new(rows,
-                          json_pack("{ss ss ss ss ss ss ss}", "short_name", entry->short_name,
-                                    "format", entry->format, "name", entry->name, "category",
-                                    plugin ? plugin->category : "", "maker",
-                                    plugin ? plugin->maker : "", "id", entry->id, "fault", fault));
+    json_array_append_new(
+        rows, json_pack("{ss ss ss ss ss ss ss ss}", "short_name", entry->short_name, "format",
+                        entry->format, "name", entry->name, "category",
+                        plugin ? plugin->category : "", "takes", what_it_takes(plugin), "maker",
+                        plugin ? plugin->maker : "", "id", entry->id, "fault", fault));
   }
 }
 
@@ -272,9 +279,9 @@ add_failed(json_t* const rows, const ListArgs* const args, const CatalogueBundle
   char* const path = text_printable_copy(bundle->path);
   const CatalogueEntry as_entry = { .id = path ? path : "", .name = "", .short_name = "" };
   if (is_of_format(args, bundle->format) && has_words(args, NULL, &as_entry)) {
-    json_array_append_new(rows, json_pack("{ss ss ss ss ss ss ss}", "short_name", "-", "format",
-                                          bundle->format, "name", "", "category", "", "maker", "",
-                                          "id", as_entry.id, "fault", bundle->fault));
+    json_array_append_new(rows, json_pack("{ss ss ss ss ss ss ss ss}", "short_name", "-", "format",
+                                          bundle->format, "name", "", "category", "", "takes", "",
+                                          "maker", "", "id", as_entry.id, "fault", bundle->fault));
   }
   free(path);
 }
@@ -327,7 +334,8 @@ static const Listing listings[] = {
   { "drivers", { { drivers, { "name", "summary", NULL } } } },
   { "effects", { { effects, { "name", "summary", NULL } } } },
   { "plugins",
-    { { plugins, { "short_name", "format", "name", "category", "maker", "id", "fault", NULL } } } },
+    { { plugins,
+        { "short_name", "format", "name", "category", "takes", "maker", "id", "fault", NULL } } } },
 };
 
 // ---- text ----

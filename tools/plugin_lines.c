@@ -116,6 +116,7 @@ plugin_lines_print(const char* const format, const char* const id, char** const 
   add_fact(&lines, "maker", plugin->maker);
   add_fact(&lines, "category", plugin->category);
   add_fact(&lines, "licence", plugin->licence);
+  add_fact(&lines, "takes", plugin->fx.event ? "notes" : "");
   add_fact(&lines, "fault", plugin->fault);
   add_fact(&lines, "notes", plugin->notes);
   for (uint32_t p = 0; p < plugin->n_presets; ++p) {

@@ -232,6 +232,24 @@ senders_charge_peer(Senders* const senders, const Peer* const peer, const uint64
 
 // ---- queues ----
 
+/// The place after a text at `at` and its padding.
+static size_t
+after_text(const uint8_t* const bytes, const size_t n_bytes, const size_t at)
+{
+  const uint8_t* const end = at < n_bytes ? memchr(bytes + at, 0, n_bytes - at) : NULL;
+  return end ? ((size_t)(end - bytes) + 4U) & ~(size_t)3U : n_bytes;
+}
+
+/// As bytes_of_value(), of a note: its address and key, or that of /note/<node>/off.  So the end of
+/// a note replaces its beginning.
+static uint32_t
+bytes_of_note(const uint8_t* const bytes, const size_t n_bytes)
+{
+  const size_t types = after_text(bytes, n_bytes, 0U);
+  const size_t key = after_text(bytes, n_bytes, types);
+  return (uint32_t)(key + 4U <= n_bytes ? key + 4U : types);
+}
+
 /// Number of leading bytes that identify the value that a packet sets: the address, and for
 /// /rack/set also the first argument.  0: the packet does not set a value.  packet_check() has not
 /// checked the packet yet.
@@ -240,6 +258,9 @@ bytes_of_value(const uint8_t* const bytes, const size_t n_bytes)
 {
   static const char set[] = "/rack/set\0\0\0,s";
   const bool is_set = n_bytes > sizeof(set) && memcmp(bytes, set, sizeof(set) - 1U) == 0;
+  if (n_bytes > 6U && memcmp(bytes, "/note/", 6) == 0) {
+    return bytes_of_note(bytes, n_bytes);
+  }
   if (!is_set && (n_bytes < 6U || memcmp(bytes, "/node/", 6) != 0)) {
     return 0;
   }

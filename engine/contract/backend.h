@@ -133,12 +133,14 @@ typedef struct StageSpec {
   uint32_t n_nodes; ///< Upper limit (exclusive) of BatchUnit::node_index
 } StageSpec;
 
-/// A parameter change within a block.
+/// A parameter change within a block, or an event for an instrument.
 typedef struct StageEvent {
   uint32_t offset; ///< Frame within the block
   uint32_t node_index;
-  uint32_t param;
-  double value;
+  bool is_note;   ///< For FxInfo::event
+  FxEvent note;   ///< With is_note
+  uint32_t param; ///< Without
+  double value;   ///< Without
 } StageEvent;
 
 typedef struct Stage Stage;

@@ -40,6 +40,9 @@
   ROW(plans,           SUM, true)  /* plans that became active */                                   \
   ROW(params_applied,  SUM, false) /* parameter messages applied */                                 \
   ROW(params_dropped,  SUM, false) /* parameter messages for nodes that are not there */            \
+  ROW(notes_played,    SUM, false) /* notes begun */                                                \
+  ROW(notes_dropped,   SUM, false) /* messages of notes for nodes that are not there, or take none */ \
+  ROW(notes_late,      SUM, false) /* messages of notes that came, or found room, after their frame */ \
   ROW(units_reset,     SUM, false) /* units whose output was not finite */                          \
   ROW(latency_changes, SUM, true)  /* plans made because the latency of a node has changed */       \
   ROW(device_errors,   SUM, true)  /* plans in which a device failed */                             \

@@ -74,6 +74,21 @@ typedef enum FxMeasure {
   UNIT_LINEAR   ///< A factor of the amplitude; accepts dB, which is converted
 } FxMeasure;
 
+/// What an event does.  Controllers and pitch bends are to follow.
+typedef enum FxEventKind { FX_NOTE_ON, FX_NOTE_OFF } FxEventKind;
+
+#define FX_KEYS 128U // MIDI's numbers of keys; 60 is middle C, 69 the A of 440 Hz
+
+/// An event for an instrument.  Its frame is an argument of FxInfo::event.
+typedef struct FxEvent {
+  FxEventKind kind;
+  uint32_t key;   ///< Below FX_KEYS
+  float velocity; ///< NOTE_ON: above 0, at most 1.  NOTE_OFF: 0
+} FxEvent;
+
+/// The largest number of events that a node gets between two calls of `run`.
+#define FX_MAX_EVENTS 2048U
+
 typedef enum FxParamKind {
   PARAM_NUMBER,  ///< A real number in [min, max]
   PARAM_INTEGER, ///< A whole number in [min, max]
@@ -272,6 +287,10 @@ struct FxInfo {
   /// As `set`, at a frame of the next `run`, before which all calls come in order of their frames.
   /// NULL: the engine splits the run at that frame and calls `set`. [rt]
   void (*set_at)(void* node, uint32_t param, double value, uint32_t frame);
+  /// An event at a frame of the next `run`, before which all calls come in order of their frames,
+  /// at most FX_MAX_EVENTS.  A key has one note at a time: it ends before the next one begins.
+  /// NULL: the effect takes no notes. [rt]
+  void (*event)(void* node, const FxEvent* event, uint32_t frame);
   /// Process n_frames of every unit. [rt]
   void (*run)(const FxUnit* units, uint32_t n_units, uint32_t n_frames);
   /// Tail at the current targets, if a parameter changes it (decay, feedback).  NULL:

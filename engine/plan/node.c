@@ -90,7 +90,9 @@ copy_values(Node* const node, const RackNode* const rack_node, const double rate
   node->made_texts = calloc(n_params + 1U, sizeof(char*));
   node->targets = calloc(n_params + 1U, sizeof(double));
   node->stamps = calloc(n_params + 1U, sizeof(uint64_t));
-  if (!node->made_with || !node->given || !node->made_texts || !node->targets || !node->stamps) {
+  node->notes = node->fx->event ? calloc(1, sizeof(NodeNotes)) : NULL;
+  if (!node->made_with || !node->given || !node->made_texts || !node->targets || !node->stamps ||
+      (node->fx->event && !node->notes)) {
     return STATUS_NO_MEM;
   }
   for (uint32_t p = 0; p < n_params; ++p) {
@@ -235,8 +237,10 @@ size_t
 node_memory(const Node* const node)
 {
   const size_t param_bytes = 2U * sizeof(double) + sizeof(uint64_t) + sizeof(char*) + sizeof(bool);
-  return sizeof(Node) + node->fx->n_params * param_bytes + malloc_usable_size(node->fx_node) +
-         node->shape.data_bytes + node->n_units * state_stride(node);
+  const size_t note_bytes = node->fx->event ? sizeof(NodeNotes) : 0U;
+  return sizeof(Node) + note_bytes + node->fx->n_params * param_bytes +
+         malloc_usable_size(node->fx_node) + node->shape.data_bytes +
+         node->n_units * state_stride(node);
 }
 
 double
@@ -403,6 +407,7 @@ node_unref(Node* const node)
   free(node->made_texts);
   free(node->targets);
   free(node->stamps);
+  free(node->notes);
   free(node);
 }
 
@@ -413,6 +418,22 @@ node_set(Node* const node, const uint32_t param, const double value)
     node->fx->set(node->fx_node, param, value);
   }
   ++node->n_sets;
+}
+
+void
+node_end_notes(Node* const node)
+{
+  NodeNotes* const notes = node->notes;
+  const bool is_renewed = atomic_load_explicit(&node->health.renewal, memory_order_acquire) ==
+                          RENEWAL_WANTED; // which ends all notes, too
+  for (uint32_t key = 0; notes && notes->n && key < FX_KEYS; ++key) {
+    if (notes->numbers[key] && !is_renewed) {
+      const FxEvent off = { .kind = FX_NOTE_OFF, .key = key };
+      node->fx->event(node->fx_node, &off, 0U);
+    }
+    notes->n -= notes->numbers[key] != 0U;
+    notes->numbers[key] = 0U;
+  }
 }
 
 static Status

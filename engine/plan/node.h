@@ -15,6 +15,12 @@
 #include "engine/contract/format.h"
 #include "engine/rack/rack.h"
 
+/// The notes that sound in a node of an effect with FxInfo::event: at most one per key.
+typedef struct NodeNotes {
+  uint64_t numbers[FX_KEYS]; ///< Number of the message that began the note; 0: none sounds
+  uint32_t n;
+} NodeNotes;
+
 typedef struct Node {
   uint32_t refs;
   RackUid uid;
@@ -46,6 +52,7 @@ typedef struct Node {
   uint64_t* stamps; ///< [player] [n_params] number of the message that set the value; 0: a document
                     ///< set it
   uint32_t n_sets;  ///< [player] Calls of node_set()
+  NodeNotes* notes; ///< [player] NULL: the effect takes no notes
 } Node;
 
 /// A connection between nodes (NULL: the rack's input or output) with resolved channels.
@@ -110,6 +117,10 @@ bool node_wants_restart(const Node* node);
 /// Call FxInfo::set, and count the call.  While the builder renews the node, only count it: the
 /// player sets all Node::targets when the node runs again. [player, or while no player runs]
 REALTIME void node_set(Node* node, uint32_t param, double value);
+
+/// End all notes between two blocks, as at the first frame of the next one. [player, or while no
+/// player runs]
+REALTIME void node_end_notes(Node* node);
 
 /// The number of a parameter in a rack: the one that it states, else the node's own.  `node` must
 /// have the structural values of `rack_node`, unless the parameter is structural. [builder]

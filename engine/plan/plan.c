@@ -215,4 +215,7 @@ plan_begin(Plan* const plan)
       node_set(node, value->param, value->value);
     }
   }
+  for (uint32_t n = plan->n_living; n < plan->n_nodes; ++n) {
+    node_end_notes(plan->nodes[n].node); // no message reaches a dying node
+  }
 }

@@ -201,7 +201,8 @@ REALTIME bool plan_has_failed(const Plan* plan); // [any]
 /// has not failed.
 Status plan_failure(const Plan* plan, const Backend** backend, Error* error);
 
-/// Start the fades and set the values of the document.  Call it before the plan's first block.
+/// Start the fades, set the values of the document, and end the notes of dying nodes.  Call it
+/// before the plan's first block.
 /// [player]
 REALTIME void plan_begin(Plan* plan);
 

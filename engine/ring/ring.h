@@ -15,7 +15,8 @@
    publishes a block with a release store of `submitted`, which the consumer loads with acquire; the
    consumer returns the output in the same way with `finished`.
 
-   The parameter ring has one writer, the control thread, and one reader, the worker.
+   The parameter ring has one writer, the control thread, and one reader, the worker.  It carries
+   notes, too.
 
    Each side keeps its own counter and the shape in private memory.  Neither side trusts the region:
    it checks the range of the other side's counter on each read, counts an invalid value as a fault
@@ -62,12 +63,20 @@ typedef struct RingShape {
   uint32_t n_messages;   ///< Capacity of the parameter ring, power of two
 } RingShape;
 
-/// A parameter change for the worker.
+typedef enum MessageKind {
+  MESSAGE_VALUE,    ///< A new value of a parameter
+  MESSAGE_NOTE,     ///< A note begins or, with velocity 0, ends
+  MESSAGE_NOTES_OFF ///< All notes of the node end
+} MessageKind;
+
+/// A change of a node, for the worker: a parameter, or a note.
 typedef struct ParamMessage {
-  uint64_t frame; ///< Frame time at which the change applies; 0 or past: with the next block
-  uint32_t uid;   ///< RackUid of the node
-  uint32_t param; ///< Index in the effect's table of parameters
-  double value;   ///< In the parameter's unit
+  uint64_t frame;    ///< Frame time at which the change applies; 0 or past: with the next block
+  uint32_t uid;      ///< RackUid of the node
+  uint32_t param;    ///< Index in the effect's table of parameters; of a note: its key
+  double value;      ///< In the parameter's unit; of a note: its velocity, 0 to 1
+  uint32_t kind;     ///< MessageKind
+  uint32_t n_frames; ///< Of a note: its length; 0: until another message ends it
 } ParamMessage;
 
 /// Header of a block, written by the producer.
@@ -171,7 +180,7 @@ uint64_t ring_n_finished(const Ring* ring);
 /// call. [any]
 void ring_wake(Ring* ring);
 
-// ---- parameter messages ----
+// ---- messages ----
 
 /// Send n messages together: a reader that empties the ring receives all of them or none.  If they
 /// do not all fit, sends none and returns false. [control]

@@ -181,14 +181,19 @@ static void
 supervisor_sent(void* const self, const ParamMessage* const messages, const uint32_t n)
 {
   Supervisor* const supervisor = self;
+  const bool are_values = messages[0].kind == MESSAGE_VALUE; // no other worker gets notes
   supervisor_lock(supervisor);
-  rack_history_note(&supervisor->history, messages, n);
   if (supervisor->worker) {
     supervisor->worker->n_sent += n;
+  }
+  if (are_values) {
+    rack_history_note(&supervisor->history, messages, n);
+  }
+  if (are_values && supervisor->worker) {
     // Unless the worker is armed, messages in the ring are lost.
     child_set(supervisor->worker, messages, n);
   }
-  if (supervisor->next) {
+  if (are_values && supervisor->next) {
     child_set(supervisor->next, messages, n);
   }
   supervisor_unlock(supervisor);

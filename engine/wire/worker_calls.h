@@ -122,7 +122,8 @@ typedef struct WorkerCalls {
   /// Apply messages without a ring.  Returns false and changes nothing if there is a ring.
   /// [control]
   bool (*set)(void* worker, const ParamMessage* messages, uint32_t n);
-  /// Reports messages that were sent through the ring; the caller holds the ring's writer lock.
+  /// Reports messages that were sent through the ring, all of values or all of notes; the caller
+  /// holds the ring's writer lock.
   /// May be NULL. [control]
   void (*sent)(void* worker, const ParamMessage* messages, uint32_t n);
   void (*status)(void* worker, WorkerStatus* status); // [any but rt]

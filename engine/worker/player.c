@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The block path: swap plans, apply parameter messages at their frames, run the plan.
+// The block path: swap plans, apply messages at their frames, run the plan.
 
 #include "player.h"
 
@@ -7,6 +7,12 @@
 #include "engine/base/time.h"
 
 #include <stdlib.h>
+
+// Of a message in the heap: a note of a given length ends.
+#define MESSAGE_NOTE_END (MESSAGE_NOTES_OFF + 1U)
+
+_Static_assert(PLAYER_MAX_EVENTS + FX_KEYS <= FX_MAX_EVENTS,
+               "a node has room for the events of a block, after the ends of all its notes");
 
 Status
 player_init(Player* const player, Error* const error)
@@ -109,7 +115,7 @@ player_idle(Player* const player)
   rt_section_leave();
 }
 
-// ---- parameter messages ----
+// ---- messages ----
 
 static bool
 is_before(const WaitingMessage* const a, const WaitingMessage* const b)
@@ -156,8 +162,15 @@ receive(Player* const player, Ring* const messages, const uint64_t frame)
 {
   ParamMessage message;
   while (player->n_waiting < PLAYER_MAX_WAITING && ring_receive(messages, &message)) {
+    ++player->n_received;
+    if (message.kind > MESSAGE_NOTES_OFF) {
+      counter_add(&player->counts.params_dropped, 1U);
+      continue;
+    }
+    const bool is_note = message.kind != MESSAGE_VALUE;
+    counter_add(&player->counts.notes_late, is_note && message.frame && message.frame < frame);
     message.frame = message.frame > frame ? message.frame : frame;
-    heap_push(player, (WaitingMessage){ message, ++player->n_received });
+    heap_push(player, (WaitingMessage){ message, player->n_received });
   }
 }
 
@@ -194,32 +207,149 @@ accept(Player* const player, const WaitingMessage* const entry)
   return index;
 }
 
-/// Collect the parameter changes of this block, in the order of their frames.
-static uint32_t
-collect_events(Player* const player, const uint64_t frame, const uint32_t n_frames)
+// ---- the events of a block ----
+
+/// Append an event for a node: at a frame, or at the first one of the block if that has passed.
+static StageEvent*
+add_event(Player* const player, const uint32_t node_index, const uint64_t frame, const uint64_t at)
 {
-  uint32_t n_events = 0;
-  while (player->n_waiting && n_events < PLAYER_MAX_EVENTS &&
-         player->waiting[0].message.frame < frame + n_frames) {
-    const WaitingMessage entry = heap_pop(player);
-    const int index = accept(player, &entry);
-    if (index >= 0) {
-      const uint64_t at = entry.message.frame;
-      player->events[n_events++] = (StageEvent){ .offset = at > frame ? (uint32_t)(at - frame) : 0U,
-                                                 .node_index = (uint32_t)index,
-                                                 .param = entry.message.param,
-                                                 .value = entry.message.value };
-    }
-  }
-  return n_events;
+  StageEvent* const event = &player->events[player->n_events++];
+  *event =
+      (StageEvent){ .offset = at > frame ? (uint32_t)(at - frame) : 0U, .node_index = node_index };
+  return event;
 }
 
 static void
+collect_value(Player* const player, const WaitingMessage* const entry, const uint64_t frame)
+{
+  const int index = accept(player, entry);
+  if (index >= 0) {
+    StageEvent* const event = add_event(player, (uint32_t)index, frame, entry->message.frame);
+    event->param = entry->message.param;
+    event->value = entry->message.value;
+  }
+}
+
+/// Find the node that takes a note, -1 for an invalid message.  Checks all values, as addressee().
+static int
+note_addressee(const Player* const player, const ParamMessage* const message)
+{
+  const int index = plan_find(player->plan, message->uid);
+  const bool is_valid = index >= 0 && player->plan->nodes[index].node->notes &&
+                        message->param < FX_KEYS && message->value >= 0.0 && message->value <= 1.0;
+  return is_valid ? index : -1;
+}
+
+/// End the note of a key, if one sounds.
+static void
+end_note(Player* const player, const uint32_t node_index, const uint32_t key, const uint64_t frame,
+         const uint64_t at)
+{
+  NodeNotes* const notes = player->plan->nodes[node_index].node->notes;
+  if (notes->numbers[key]) {
+    StageEvent* const event = add_event(player, node_index, frame, at);
+    event->is_note = true;
+    event->note = (FxEvent){ .kind = FX_NOTE_OFF, .key = key };
+    notes->numbers[key] = 0U;
+    --notes->n;
+  }
+}
+
+static void
+begin_note(Player* const player, const uint32_t node_index, const WaitingMessage* const entry,
+           const uint64_t frame)
+{
+  const ParamMessage* const message = &entry->message;
+  NodeNotes* const notes = player->plan->nodes[node_index].node->notes;
+  const uint64_t at = message->frame > frame ? message->frame : frame;
+  StageEvent* const event = add_event(player, node_index, frame, at);
+  event->is_note = true;
+  event->note = (FxEvent){
+    .kind = FX_NOTE_ON,
+    .key = message->param,
+    .velocity = (float)message->value,
+  };
+  notes->numbers[message->param] = entry->number;
+  ++notes->n;
+  counter_add(&player->counts.notes_played, 1U);
+  if (message->n_frames) {
+    WaitingMessage end = *entry; // in the place of the message, so that there is room
+    end.message.kind = MESSAGE_NOTE_END;
+    end.message.frame = at + message->n_frames;
+    heap_push(player, end);
+  }
+}
+
+/// Begin or end notes by a message.
+static void
+collect_note(Player* const player, const WaitingMessage* const entry, const uint64_t frame)
+{
+  const ParamMessage* const message = &entry->message;
+  const bool is_end = message->kind == MESSAGE_NOTE_END;
+  const int found = note_addressee(player, message);
+  counter_add(&player->counts.notes_late, !is_end && message->frame < frame);
+  if (found < 0) {
+    counter_add(&player->counts.notes_dropped, !is_end);
+    return;
+  }
+  const uint32_t index = (uint32_t)found;
+  const NodeNotes* const notes = player->plan->nodes[index].node->notes;
+  const bool is_all = message->kind == MESSAGE_NOTES_OFF;
+  const uint32_t first = is_all ? 0U : message->param;
+  const uint32_t end = is_all ? FX_KEYS : first + 1U;
+  for (uint32_t key = first; key < end; ++key) {
+    if (!is_end || notes->numbers[key] == entry->number) { // else another note has its key
+      end_note(player, index, key, frame, message->frame);
+    }
+  }
+  if (message->kind == MESSAGE_NOTE && message->value > 0.0) {
+    begin_note(player, index, entry, frame);
+  }
+}
+
+/// The largest number of events that a message may make.
+static uint32_t
+most_events(const ParamMessage* const message)
+{
+  switch (message->kind) {
+  case MESSAGE_NOTE:
+    return 2U; // the end of the last note of its key, and its own beginning
+  case MESSAGE_NOTES_OFF:
+    return FX_KEYS;
+  default:
+    return 1U;
+  }
+}
+
+/// Collect the changes of this block, in the order of their frames.
+static void
+collect_events(Player* const player, const uint64_t frame, const uint32_t n_frames)
+{
+  player->n_events = 0;
+  while (player->n_waiting && player->waiting[0].message.frame < frame + n_frames &&
+         player->n_events + most_events(&player->waiting[0].message) <= PLAYER_MAX_EVENTS) {
+    const WaitingMessage entry = heap_pop(player);
+    if (entry.message.kind == MESSAGE_VALUE) {
+      collect_value(player, &entry, frame);
+    } else {
+      collect_note(player, &entry, frame);
+    }
+  }
+}
+
+/// Apply a message between blocks, except a note.
+static void
 apply(Player* const player, const WaitingMessage entry)
 {
+  const ParamMessage* const message = &entry.message;
+  if (message->kind != MESSAGE_VALUE) {
+    counter_add(&player->counts.notes_dropped,
+                message->kind == MESSAGE_NOTE && message->value > 0.0);
+    return;
+  }
   const int index = accept(player, &entry);
   if (index >= 0) {
-    node_set(player->plan->nodes[index].node, entry.message.param, entry.message.value);
+    node_set(player->plan->nodes[index].node, message->param, message->value);
   }
 }
 
@@ -238,6 +368,9 @@ player_drain(Player* const player, Ring* const messages)
       apply(player, heap_pop(player));
     }
   }
+  for (uint32_t n = 0; player->plan && n < player->plan->n_nodes; ++n) {
+    node_end_notes(player->plan->nodes[n].node);
+  }
 }
 
 // ---- a block ----
@@ -253,7 +386,7 @@ player_begin(Player* const player, Ring* const messages, const uint64_t frame,
   if (messages) {
     receive(player, messages, frame);
   }
-  const uint32_t n_events = collect_events(player, frame, n_frames);
+  collect_events(player, frame, n_frames);
 
   Plan* const plan = player->plan;
   for (uint32_t c = 0; c < plan->n_in; ++c) {
@@ -264,7 +397,7 @@ player_begin(Player* const player, Ring* const messages, const uint64_t frame,
   }
   for (uint32_t s = 0; s < plan->n_stages; ++s) {
     const PlanStage* const stage = &plan->stages[s];
-    stage->backend->stage_submit(stage->stage, n_frames, player->events, n_events);
+    stage->backend->stage_submit(stage->stage, n_frames, player->events, player->n_events);
     if (s + 1U < plan->n_stages) {
       collect(player, stage, block);
     } else {

@@ -9,6 +9,10 @@
      builder: player_collect()   ◀──retired── player: the plan that it left; the builder frees it
 
    The builder offers one plan at a time and collects before it offers the next.
+
+   Notes.  Each note that begins ends: by a message, after its length, when another note of its key
+   begins, when its node leaves the rack or is made anew by an edit, or when audio ends.  A note with
+   a length takes the place of its message in the heap until its end, so that there is room.
 */
 #ifndef WARPRACK_ENGINE_WORKER_PLAYER_H
 #define WARPRACK_ENGINE_WORKER_PLAYER_H
@@ -23,11 +27,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PLAYER_MAX_WAITING 4096U // parameter messages for later frames
-#define PLAYER_MAX_EVENTS  1024U // parameter changes within one block
+#define PLAYER_MAX_WAITING 4096U // messages for later frames
+#define PLAYER_MAX_EVENTS  1024U // changes within one block; others follow in the next one
 #define PLAYER_MAX_BEGUN   2U    // blocks that are begun and not ended
 
-/// A parameter message with its number in the order of arrival, which breaks ties.
+/// A message with its number in the order of arrival, which breaks ties.
 typedef struct WaitingMessage {
   ParamMessage message;
   uint64_t number;
@@ -53,7 +57,8 @@ typedef struct Player {
   uint64_t n_received;          ///< [player] Messages so far
   WaitingMessage* waiting;      ///< [player] Binary heap by frame, then number
   uint32_t n_waiting;
-  StageEvent* events;                 ///< [player] Of the current block
+  StageEvent* events; ///< [player] [n_events] of the current block
+  uint32_t n_events;
   BegunBlock begun[PLAYER_MAX_BEGUN]; ///< [player] A ring: n_begun blocks from `oldest` on
   uint32_t oldest, n_begun;
   double rate_hz;
@@ -71,7 +76,7 @@ void player_clear(Player* player);
    Begin one block.  If its last stage runs on a device, that stage may still run when this function
    returns, and beside the next block.  At most PLAYER_MAX_BEGUN blocks are begun and not ended.
 
-   @param messages Ring to take parameter messages from, or NULL.
+   @param messages Ring to take messages from, or NULL.
    @param in [plan->n_in] pointers to n_frames samples, which are only read.
    @param out [plan->n_out] pointers to n_frames samples, complete after player_end().
 */
@@ -98,7 +103,7 @@ REALTIME bool player_run(Player* player, Ring* messages, uint64_t frame, uint32_
 REALTIME void player_idle(Player* player);
 
 /// Apply all messages in the ring now, regardless of their frames, because the frame count that
-/// they refer to ends. [main, player stopped]
+/// they refer to ends.  Ends all notes, and begins none. [main, player stopped]
 void player_drain(Player* player, Ring* messages);
 
 /// Apply one message between blocks. [main, player stopped]

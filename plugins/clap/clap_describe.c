@@ -8,6 +8,7 @@
 
 #include "clap_host.h"
 #include "clap_library.h"
+#include "clap_notes.h"
 #include "clap_params.h"
 #include "clap_threads.h"
 
@@ -118,7 +119,9 @@ describe_notes(Description* const d, const clap_plugin_t* const clap, const bool
     const PluginPort port = {
       .index = p,
       .type = PORT_ATOM,
-      .flags = PORT_EVENTS | (is_input ? PORT_NO_FLAGS : PORT_OUTPUT),
+      .flags = !is_input                    ? PORT_EVENTS | PORT_OUTPUT
+               : clap_note_dialect(clap, p) ? PORT_EVENTS
+                                            : PORT_NO_FLAGS,
       .name = "Notes",
       .group = "",
       .uri = "",

@@ -9,17 +9,17 @@
 #define NO_PLACE UINT32_MAX
 
 static uint32_t
-count_changes(const clap_input_events_t* const list)
+count_events(const clap_input_events_t* const list)
 {
   const ClapEvents* const events = list->ctx;
-  return events->n_changes;
+  return events->n_listed;
 }
 
 static const clap_event_header_t*
-get_change(const clap_input_events_t* const list, const uint32_t index)
+get_event(const clap_input_events_t* const list, const uint32_t index)
 {
   const ClapEvents* const events = list->ctx;
-  return index < events->n_changes ? &events->changes[index].event.header : NULL;
+  return index < events->n_listed ? events->list[index] : NULL;
 }
 
 /// The port of a parameter, or NO_PLACE.
@@ -72,14 +72,17 @@ clap_events_init(ClapEvents* const events, const Plugin* const plugin, Arena* co
 {
   *events = (ClapEvents){
     .plugin = plugin,
-    .in = { events, count_changes, get_change },
+    .in = { events, count_events, get_event },
     .out = { events, push },
     .room = plugin->n_ports + CLAP_EVENT_ROOM,
     .places = arena_take(arena, plugin->n_ports, sizeof(uint32_t)),
     .by_id = arena_take(arena, plugin->n_ports, sizeof(uint32_t)),
     .values = arena_take(arena, plugin->n_ports, sizeof(double)),
   };
+  const uint32_t note_room = plugin->fx.event ? FX_MAX_EVENTS : 0U;
   events->changes = arena_take(arena, events->room, sizeof(ClapChange));
+  events->notes = arena_take(arena, note_room, sizeof(ClapNote));
+  events->list = arena_take(arena, events->room + note_room, sizeof(*events->list));
   for (uint32_t p = 0; !arena->failed && p < plugin->n_ports; ++p) {
     if (plugin->ports[p].type == PORT_CONTROL) {
       events->by_id[events->n_params++] = p;
@@ -136,4 +139,39 @@ clap_events_add(ClapEvents* const events, const uint32_t port, const double valu
     },
     .port = port,
   };
+}
+
+void
+clap_events_add_note(ClapEvents* const events, const FxEvent* const event, const uint32_t frame)
+{
+  const bool has_room = events->n_notes < FX_MAX_EVENTS; // always, if the plugin runs
+  if (has_room && events->note_port.dialect) {
+    events->notes[events->n_notes++] = clap_note(&events->note_port, event, frame);
+  }
+}
+
+void
+clap_events_begin(ClapEvents* const events)
+{
+  uint32_t n = 0;
+  uint32_t note = 0;
+  for (uint32_t c = 0; c < events->n_changes; ++c) {
+    const clap_event_header_t* const change = &events->changes[c].event.header;
+    for (; note < events->n_notes && events->notes[note].header.time < change->time; ++note) {
+      events->list[n++] = &events->notes[note].header;
+    }
+    events->list[n++] = change; // before the notes of its frame
+  }
+  for (; note < events->n_notes; ++note) {
+    events->list[n++] = &events->notes[note].header;
+  }
+  events->n_listed = n;
+}
+
+void
+clap_events_end(ClapEvents* const events)
+{
+  events->n_changes = 0;
+  events->n_notes = 0;
+  events->n_listed = 0;
 }

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
    Changes of parameters, between the host and one instance: in for the next block, and out as the
-   plugin reports them.
+   plugin reports them; and notes, in for the next block.
 
-   A list that is full keeps only the last value of each parameter, at the start of the block.
+   A list of changes that is full keeps only the last value of each parameter, at the start of the
+   block.  Notes have room for all that come (FX_MAX_EVENTS).
 */
 #ifndef WARPRACK_PLUGINS_CLAP_CLAP_EVENTS_H
 #define WARPRACK_PLUGINS_CLAP_CLAP_EVENTS_H
+
+#include "clap_notes.h"
 
 #include "engine/base/arena.h"
 #include "plugins/plugin.h"
@@ -23,10 +26,15 @@ typedef struct ClapChange {
 
 typedef struct ClapEvents {
   const Plugin* plugin;
-  clap_input_events_t in;   ///< For the plugin: `changes`
+  clap_input_events_t in;   ///< For the plugin: `list`
   clap_output_events_t out; ///< For the plugin: to `values`
   ClapChange* changes;      ///< [room]
   uint32_t n_changes, room;
+  ClapNotePort note_port; ///< The caller sets it
+  ClapNote* notes;        ///< [FX_MAX_EVENTS] of the next block
+  uint32_t n_notes;
+  const clap_event_header_t** list; ///< [n_listed] changes and notes, in order of their times
+  uint32_t n_listed;
   uint32_t* places; ///< [n_ports] while a full list is made shorter
   uint32_t* by_id;  ///< [n_params] ports of the parameters, in order of their ids
   uint32_t n_params;
@@ -38,5 +46,14 @@ void clap_events_init(ClapEvents* events, const Plugin* plugin, Arena* arena);
 
 /// Add a change at a frame that is not before the last one. [rt, builder]
 void clap_events_add(ClapEvents* events, uint32_t port, double value, uint32_t frame);
+
+/// Add a note at a frame that is not before the last one. [rt]
+void clap_events_add_note(ClapEvents* events, const FxEvent* event, uint32_t frame);
+
+/// Make the list for a block. [rt]
+void clap_events_begin(ClapEvents* events);
+
+/// Forget the changes and notes of the block. [rt]
+void clap_events_end(ClapEvents* events);
 
 #endif

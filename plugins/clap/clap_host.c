@@ -2,8 +2,8 @@
 /*
   Runs CLAP plugins.
 
-  Changes of parameters go to the plugin with their frame, so no block is split for them.  A plugin
-  is started by the thread that first runs it, and stopped by the builder.
+  Changes of parameters and notes go to the plugin with their frame, so no block is split for them.
+  A plugin is started by the thread that first runs it, and stopped by the builder.
 */
 
 #include "clap_host.h"
@@ -245,6 +245,7 @@ start_instance(Instance* const instance, Error* const error)
   if (!status) {
     set_render_mode(instance);
     find_latency(instance);
+    instance->events.note_port = clap_note_port(instance->clap);
     status = activate(instance, error);
   }
   if (!status) {
@@ -315,6 +316,12 @@ clap_set(Instance* const instance, const uint32_t p, const double value, const u
   clap_events_add(&instance->events, p, value, frame);
 }
 
+static void
+clap_event(Instance* const instance, const FxEvent* const event, const uint32_t frame)
+{
+  clap_events_add_note(&instance->events, event, frame);
+}
+
 static double
 clap_get(const Instance* const instance, const uint32_t p)
 {
@@ -343,8 +350,9 @@ process(Instance* const instance, const uint32_t n_frames)
     .in_events = &instance->events.in,
     .out_events = &instance->events.out,
   };
+  clap_events_begin(&instance->events);
   const clap_process_status status = instance->clap->process(instance->clap, &block);
-  instance->events.n_changes = 0;
+  clap_events_end(&instance->events);
   instance->n_frames += n_frames;
   return status;
 }
@@ -422,6 +430,7 @@ const InstanceCalls clap_calls = {
   .close = clap_close,
   .renew = clap_renew,
   .set = clap_set,
+  .event = clap_event,
   .get = clap_get,
   .run = clap_run,
   .latency = clap_latency,

@@ -7,6 +7,7 @@
 #include "lv2_features.h"
 #include "lv2_urids.h"
 
+#include <lv2/midi/midi.h>
 #include <lv2/patch/patch.h>
 #include <lv2/time/time.h>
 #include <math.h>
@@ -15,11 +16,13 @@
 #define MIN_BYTES      32768U // of a buffer: enough for plugins that do not state a size
 #define POSITION_BYTES 512U   // at most, with its header
 #define PROPERTY_BYTES 128U
+#define NOTE_BYTES     24U // with its header
 
 /// URIs that audio threads write; mapped before.
 static struct {
   LV2_URID position, bar, bar_beat, beat_unit, beats_per_bar, beats_per_minute, frame, speed;
   LV2_URID patch_set, patch_property, patch_value;
+  LV2_URID midi_event;
 } uris;
 
 static void
@@ -36,6 +39,7 @@ map_uris(void)
   uris.patch_set = urid_map(LV2_PATCH__Set);
   uris.patch_property = urid_map(LV2_PATCH__property);
   uris.patch_value = urid_map(LV2_PATCH__value);
+  uris.midi_event = urid_map(LV2_MIDI__MidiEvent);
 }
 
 static LV2_URID
@@ -53,7 +57,7 @@ property_type(const Lv2Atoms* const atoms, const PluginPort* const port)
   return port->n_bytes == 8U ? atoms->forge.Double : atoms->forge.Float;
 }
 
-/// Room for the messages of all properties and the position.
+/// Room for the messages of all properties, the position and the notes.
 static uint32_t
 message_bytes(const Lv2Atoms* const atoms, const Plugin* const plugin)
 {
@@ -61,7 +65,7 @@ message_bytes(const Lv2Atoms* const atoms, const Plugin* const plugin)
   for (uint32_t p = atoms->first_property; p < plugin->n_ports; ++p) {
     n_bytes += plugin->ports[p].flags & (PORT_FILE | PORT_TEXT) ? ATOMS_TEXT_BYTES : 0U;
   }
-  return n_bytes;
+  return n_bytes + (plugin->fx.event ? FX_MAX_EVENTS * NOTE_BYTES : 0U);
 }
 
 static void
@@ -77,6 +81,9 @@ add_port(Lv2Atoms* const atoms, const PluginPort* const from, const uint32_t wan
   }
   if (!atoms->control && (from->flags & (PORT_OUTPUT | PORT_PATCH)) == PORT_PATCH) {
     atoms->control = port;
+  }
+  if (!atoms->midi && plugin_port_takes_notes(from)) {
+    atoms->midi = port;
   }
 }
 
@@ -104,7 +111,8 @@ atoms_init(Lv2Atoms* const atoms, const Plugin* const plugin, Arena* const arena
   count(atoms, plugin, &n_ports);
   atoms->ports = arena_take(arena, n_ports, sizeof(*atoms->ports));
   atoms->properties = arena_take(arena, atoms->n_properties, sizeof(*atoms->properties));
-  if (!atoms->ports || !atoms->properties) {
+  atoms->notes = arena_take(arena, plugin->fx.event ? FX_MAX_EVENTS : 0U, sizeof(*atoms->notes));
+  if (!atoms->ports || !atoms->properties || !atoms->notes) {
     return;
   }
   const uint32_t wanted = message_bytes(atoms, plugin);
@@ -140,6 +148,7 @@ atoms_connect(Lv2Atoms* const atoms, const LV2_Descriptor* const descriptor,
   for (uint32_t p = 0; p < atoms->n_properties; ++p) {
     atoms->properties[p].is_pending = atoms->properties[p].is_set;
   }
+  atoms->n_notes = 0;
   atoms->has_position = false;
   atoms->is_pending = true;
 }
@@ -151,6 +160,25 @@ atoms_set(Lv2Atoms* const atoms, const uint32_t property, const double value)
   to->value = value;
   to->is_set = true;
   to->is_pending = true;
+  atoms->is_pending = true;
+}
+
+void
+atoms_add_event(Lv2Atoms* const atoms, const FxEvent* const event, const uint32_t frame)
+{
+  const bool is_on = event->kind == FX_NOTE_ON;
+  const long velocity = lrintf(event->velocity * 127.0F);
+  if (atoms->n_notes == FX_MAX_EVENTS) {
+    return; // the plugin does not run, because it could not be renewed
+  }
+  atoms->notes[atoms->n_notes++] = (AtomNote){
+    .frame = frame,
+    .bytes = {
+      is_on ? LV2_MIDI_MSG_NOTE_ON : LV2_MIDI_MSG_NOTE_OFF,
+      (uint8_t)event->key,
+      (uint8_t)(is_on && velocity < 1 ? 1 : velocity), // 0 would end the note
+    },
+  };
   atoms->is_pending = true;
 }
 
@@ -242,6 +270,14 @@ write_property(LV2_Atom_Forge* const forge, const AtomProperty* const property)
   lv2_atom_forge_pop(forge, &frame);
 }
 
+static void
+write_note(LV2_Atom_Forge* const forge, const AtomNote* const note)
+{
+  lv2_atom_forge_frame_time(forge, note->frame);
+  lv2_atom_forge_atom(forge, sizeof(note->bytes), uris.midi_event);
+  lv2_atom_forge_write(forge, note->bytes, sizeof(note->bytes));
+}
+
 /// Write all pending messages for a port after the empty sequence in its buffer.
 static void
 write_pending(Lv2Atoms* const atoms, const AtomPort* const port)
@@ -258,6 +294,9 @@ write_pending(Lv2Atoms* const atoms, const AtomPort* const port)
       write_property(forge, &atoms->properties[p]);
       atoms->properties[p].is_pending = false;
     }
+  }
+  for (uint32_t n = 0; port == atoms->midi && n < atoms->n_notes; ++n) {
+    write_note(forge, &atoms->notes[n]);
   }
   lv2_atom_forge_pop(forge, &frame);
 }
@@ -285,6 +324,7 @@ atoms_begin_run(Lv2Atoms* const atoms)
       begin_port(atoms, &atoms->ports[p]);
     }
   }
+  atoms->n_notes = 0;
   atoms->has_position = true;
   atoms->is_pending = false;
 }

@@ -4,8 +4,8 @@
    set by messages (patch:Set).
 
    The time is that of a clock at ATOMS_BPM that rolls from frame 0, and is sent once, because it
-   changes only in a way that plugins can follow.  Plugins get no MIDI, and their messages are not
-   read.
+   changes only in a way that plugins can follow.  Notes are MIDI messages on channel 1, with their
+   frames, at the first port that takes MIDI.  The messages of plugins are not read.
 */
 #ifndef WARPRACK_PLUGINS_LV2_LV2_ATOMS_H
 #define WARPRACK_PLUGINS_LV2_LV2_ATOMS_H
@@ -40,6 +40,12 @@ typedef struct AtomProperty {
   bool is_pending;       ///< `value` is not sent yet
 } AtomProperty;
 
+/// An event at a frame of the next run.
+typedef struct AtomNote {
+  uint32_t frame;
+  uint8_t bytes[3]; ///< A MIDI message
+} AtomNote;
+
 typedef struct Lv2Atoms {
   LV2_Atom_Forge forge;
   uint32_t n_ports;
@@ -48,7 +54,10 @@ typedef struct Lv2Atoms {
   uint32_t first_property; ///< Place in Plugin::ports
   uint32_t n_properties;
   AtomProperty* properties; ///< [n_properties]
-  bool is_pending;          ///< Some property, or the position
+  const AtomPort* midi;     ///< Gets the notes; NULL if the plugin takes none
+  AtomNote* notes;          ///< [FX_MAX_EVENTS]
+  uint32_t n_notes;         ///< Of the next run
+  bool is_pending;          ///< Some property, a note, or the position
   bool has_position;        ///< The position was sent
 } Lv2Atoms;
 
@@ -64,6 +73,9 @@ void atoms_connect(Lv2Atoms* atoms, const LV2_Descriptor* descriptor, LV2_Handle
 
 /// Set a property for the next run. [rt]
 REALTIME void atoms_set(Lv2Atoms* atoms, uint32_t property, double value);
+
+/// Add an event for the next run, with a frame that is not before the last one. [rt]
+REALTIME void atoms_add_event(Lv2Atoms* atoms, const FxEvent* event, uint32_t frame);
 
 /// Set a property to a text, which is copied to the arena, from the next atoms_connect() on.
 /// STATUS_LIMIT, STATUS_NO_MEM. [builder]

@@ -393,6 +393,12 @@ instance_set(Instance* const instance, const uint32_t port, const double value,
   }
 }
 
+static void
+instance_event(Instance* const instance, const FxEvent* const event, const uint32_t frame)
+{
+  atoms_add_event(&instance->atoms, event, frame);
+}
+
 static Status
 instance_set_text(Instance* const instance, const uint32_t port, const char* const text,
                   Error* const error)
@@ -426,6 +432,7 @@ const InstanceCalls lv2_calls = {
   .renew = instance_renew,
   .set = instance_set,
   .set_text = instance_set_text,
+  .event = instance_event,
   .get = instance_get,
   .run = instance_run,
   .latency = instance_latency,

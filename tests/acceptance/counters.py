@@ -28,6 +28,10 @@ ANOTHER_MACHINE = "203.0.113.7"  # allowed by --osc-allow, but not an address of
 ELSEWHERE = {
     ("key", "version"): "there is only one version",
     ("key", "latency_changes"): "needs a plugin: live_plugins.py",
+    ("key", "notes_played"): "needs an instrument: live_notes.py",
+    ("key", "notes_late"): "needs an instrument: live_notes.py",
+    ("key", "notes_dropped"): "a note must meet the removal of its node: worker/test_notes.c",
+    ("key", "notes_waiting"): "the ring must be full: control/test_control_notes.c",
     ("key", "values_lost"): "thousands of values must wait behind one edit: see control/editor.c",
     ("news", "/server/started"): "sent by a server that follows another one: subscribers.py",
     ("event", "osc.note"): "needs another server on 127.0.0.1: bind.py",
@@ -105,6 +109,11 @@ def ask_everything(live):
     if reply != "/fail" or "no plugin" not in str(values):
         failures.append(f"/node/n/presets: {reply} {values}")
     note("address", ["/node/<node>/presets"], "a client sends a message to it")
+    for address, *arguments in [("/note/<node>", 60, 1), ("/note/<node>/off",)]:
+        reply, values = osc.ask(address.replace("<node>", "n"), *arguments)
+        if reply != "/fail" or "takes no notes" not in str(values):
+            failures.append(f"{address}: {reply} {values}")
+        note("address", [address], "a client sends a message to it")
     osc.sync()
     note("address", ["/server/sync"], "a client sends a message to it")
 

@@ -90,8 +90,10 @@ turn_something(Storm* const storm, const Rack* const rack, uint64_t* const rando
   if (param->kind == PARAM_NUMBER && !param->structural) {
     const double share = (double)(signal_random(random) >> 11U) * 0x1p-53;
     const uint64_t at = engine_frame_now(storm->engine) + signal_random(random) % 1000U;
-    const ParamMessage change = { at, node->uid, p,
-                                  param->min + share * (param->max - param->min) };
+    const ParamMessage change = { .frame = at,
+                                  .uid = node->uid,
+                                  .param = p,
+                                  .value = param->min + share * (param->max - param->min) };
     (void)!engine_set(storm->engine, &change, 1);
   }
 }

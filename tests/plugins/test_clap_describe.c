@@ -16,7 +16,7 @@ count_plugins(void)
 TEST(a_file_describes_its_plugins)
 {
   plugin_rig_describe("clap", clap_rig_path("fixtures"));
-  ck_assert_uint_eq(count_plugins(), 15);
+  ck_assert_uint_eq(count_plugins(), 16);
   const Plugin* const gain = plugin_rig_find("test.gain");
   ck_assert_str_eq(gain->origin.format, "clap");
   ck_assert_str_eq(gain->name, "gain");
@@ -151,6 +151,10 @@ TEST(notes_are_a_port_for_events)
   ck_assert_uint_eq(plugin->n_ports, 3);
   ck_assert_int_eq(plugin->ports[2].type, PORT_ATOM);
   ck_assert_uint_eq(plugin->ports[2].flags, PORT_EVENTS);
+  const Plugin* const other = plugin_rig_find("test.midi2");
+  ck_assert_uint_eq(other->n_ports, 3);
+  ck_assert_uint_eq(other->ports[2].flags,
+                    PORT_NO_FLAGS); // in a dialect that the host does not know
 }
 
 TEST(a_plugin_that_cannot_be_used_has_a_fault)

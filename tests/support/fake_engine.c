@@ -22,7 +22,8 @@ typedef struct HeldEdit {
 struct Engine {
   pthread_mutex_t lock;
   bool holds, is_full;
-  HeldEdit held; ///< The edit in flight; `done` is NULL if there is none
+  _Atomic Status stopped; ///< The error of engine_play(), else STATUS_OK
+  HeldEdit held;          ///< The edit in flight; `done` is NULL if there is none
   uint32_t n_edits, n_sets, n_overtakes;
   Rack* newest;
   uint64_t newest_frame;
@@ -222,8 +223,8 @@ fake_engine_newest(Engine* const engine, uint64_t* const at_frame)
   return text;
 }
 
-Status
-engine_set(Engine* const engine, const ParamMessage* const messages, const uint32_t n)
+static Status
+record_set(Engine* const engine, const ParamMessage* const messages, const uint32_t n)
 {
   for (uint32_t m = 1; m < n; ++m) {
     ck_assert_uint_eq(messages[m].frame, messages[0].frame);
@@ -236,6 +237,24 @@ engine_set(Engine* const engine, const ParamMessage* const messages, const uint3
     memcpy(set->messages, messages, (n < 8U ? n : 8U) * sizeof(ParamMessage));
   }
   return is_full ? STATUS_LIMIT : STATUS_OK;
+}
+
+Status
+engine_set(Engine* const engine, const ParamMessage* const messages, const uint32_t n)
+{
+  return record_set(engine, messages, n);
+}
+
+Status
+engine_play(Engine* const engine, const ParamMessage* const messages, const uint32_t n)
+{
+  return engine->stopped ? engine->stopped : record_set(engine, messages, n);
+}
+
+void
+fake_engine_stop(Engine* const engine, const Status status)
+{
+  engine->stopped = status;
 }
 
 uint32_t

@@ -18,7 +18,7 @@
 #define FAKE_CHANNELS     2U
 #define FAKE_EDIT_FRAME   640U // first frame of every edit
 
-/// The arguments of one engine_set().
+/// The arguments of one engine_set() or engine_play().
 typedef struct FakeSet {
   uint64_t frame; ///< Of all messages
   uint32_t n;
@@ -46,12 +46,17 @@ char* fake_engine_newest(Engine* engine, uint64_t* at_frame);
 /// Number of engine_overtake() calls.
 uint32_t fake_engine_n_overtakes(Engine* engine);
 
-/// Number of engine_set() calls that succeeded, and the arguments of call number `index` from 0.
+/// Number of engine_set() and engine_play() calls that succeeded, and the arguments of call number
+/// `index` from 0.
 uint32_t fake_engine_n_sets(Engine* engine);
 FakeSet fake_engine_set(Engine* engine, uint32_t index);
 
-/// While `full` is true, engine_set() fails with STATUS_LIMIT, as with a full ring.
+/// While `full` is true, engine_set() and engine_play() fail with STATUS_LIMIT, as with a full
+/// ring.
 void fake_engine_be_full(Engine* engine, bool full);
+
+/// Let engine_play() fail with this status, as without audio; STATUS_OK: no longer.
+void fake_engine_stop(Engine* engine, Status status);
 
 /// Make the status report that effects run on `backend`, and `note` as the reason.
 void fake_engine_move(Engine* engine, const char* backend, const char* note);

@@ -101,6 +101,7 @@ fake_plugin_init(FakePlugin* const fake, const uint32_t n_main, const uint32_t n
                       .param_ports = fake->param_ports,
                       .side_of = fake->side_of };
   plugin->fx = host_functions;
+  plugin->fx.event = NULL; // it takes no notes
   plugin->fx.name = "fake";
   plugin->fx.origin = &plugin->origin;
   plugin->fx.params = fake->params;

@@ -96,6 +96,14 @@ static const FxSide late_sides[] = { { "key", 1 }, { "sidechain", 1 } };
 
 static atomic_bool is_changed; // of "changed"
 
+static void
+ignore_event(void* const node, const FxEvent* const event, const uint32_t frame)
+{
+  (void)node;
+  (void)event;
+  (void)frame;
+}
+
 static FxInfo plugins[] = {
   PLUGIN("clap", "com.zamaudio.ZamComp", "ZamComp", comp),
   PLUGIN("ladspa", "tap_reverb/tap_reverb", "tap_reverb", reverb),
@@ -112,6 +120,7 @@ static FxInfo plugins[] = {
     .n_params = ARRAY_LEN(tube_params),
     .origin = &(const FxOrigin){ "lv2", "urn:test:synth" },
     .is_source = true,
+    .event = ignore_event,
     .sides = synth_sides,
     .n_sides = ARRAY_LEN(synth_sides) },
   { .name = "late",

@@ -2,6 +2,7 @@
 
 #include "plan_rig.h"
 
+#include "engine/contract/pool.h"
 #include "suite.h"
 
 #include "engine/contract/pool.h"
@@ -59,8 +60,10 @@ void
 plan_rig_send(const PlanRig* const rig, const uint32_t index, const uint32_t param,
               const double value, const uint32_t offset)
 {
-  const ParamMessage message = { rig->base.frame + offset, rig->base.rack->nodes[index].uid, param,
-                                 value };
+  const ParamMessage message = { .frame = rig->base.frame + offset,
+                                 .uid = rig->base.rack->nodes[index].uid,
+                                 .param = param,
+                                 .value = value };
   ck_assert(ring_send(rig->base.messages, &message, 1U));
 }
 

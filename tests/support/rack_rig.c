@@ -114,7 +114,7 @@ rack_rig_begin(RackRig* const rig, const Backend* const backend, const Backend* 
   };
   rig->loader.files = (FxFiles){ .load = find_file, .free = leave_file, .context = rig };
   const RingShape shape = {
-    .n_in = 1, .n_out = 1, .block_frames = 1, .n_slots = 4, .n_messages = 256
+    .n_in = 1, .n_out = 1, .block_frames = 1, .n_slots = 4, .n_messages = 4096
   };
   OK(ring_new(&shape, &rig->messages, &error));
   OK(player_init(&rig->player, &error));
@@ -183,7 +183,7 @@ rack_rig_set(RackRig* const rig, const char* const node, const char* const param
     if (!strcmp(each->name, node)) {
       const int index = fx_param_find(each->fx, param);
       ck_assert_int_ge(index, 0);
-      const ParamMessage message = { frame, each->uid, (uint32_t)index, value };
+      const ParamMessage message = { frame, each->uid, (uint32_t)index, value, MESSAGE_VALUE, 0 };
       ck_assert(ring_send(rig->messages, &message, 1U));
       return;
     }

@@ -16,14 +16,16 @@ typedef enum FixtureKind {
   FIXTURE_SIDECHAIN,
   FIXTURE_CONTROL,
   FIXTURE_LATENCY, ///< An output: the latency in frames
-  FIXTURE_METER    ///< Any other output
+  FIXTURE_METER,   ///< Any other output
+  FIXTURE_NOTES    ///< An input; not of LADSPA plugins
 } FixtureKind;
 
 enum {
   FIXTURE_INTEGER = 1U << 0U,
   FIXTURE_TOGGLED = 1U << 1U,
   FIXTURE_LOGARITHMIC = 1U << 2U,
-  FIXTURE_RATE = 1U << 3U ///< The bounds are multiples of the sample rate
+  FIXTURE_RATE = 1U << 3U, ///< The bounds are multiples of the sample rate
+  FIXTURE_MIDI = 1U << 4U  ///< NOTES of a CLAP plugin: it takes MIDI only
 };
 
 /// The defaults that LADSPA knows.
@@ -56,12 +58,20 @@ typedef enum FixturePhase {
   FIXTURE_CLEANUP
 } FixturePhase;
 
+/// A key is pressed or released.
+typedef struct FixtureNote {
+  uint32_t frame, key;
+  float velocity; ///< 0: released
+} FixtureNote;
+
 /// One call of run().
 typedef struct FixtureCall {
   float* const* ports; ///< [n_ports] as they are connected
   void* state;         ///< As the last call left it
   double rate_hz;
   uint32_t n_frames;
+  const FixtureNote* notes; ///< [n_notes] in order of their frames
+  uint32_t n_notes;
 } FixtureCall;
 
 typedef struct Fixture {

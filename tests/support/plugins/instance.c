@@ -49,7 +49,7 @@ fixture_connect(void* const instance, const uint32_t port, void* const location)
 static FixtureCall
 call_of(Instance* const instance, const uint32_t n_frames)
 {
-  return (FixtureCall){ instance->ports, instance->state, instance->rate_hz, n_frames };
+  return (FixtureCall){ instance->ports, instance->state, instance->rate_hz, n_frames, NULL, 0 };
 }
 
 void
@@ -63,12 +63,33 @@ fixture_activate(void* const instance)
   }
 }
 
+void*
+fixture_notes_port(void* const instance)
+{
+  const Instance* const each = instance;
+  for (uint32_t p = 0; p < each->fixture->n_ports; ++p) {
+    if (each->fixture->ports[p].kind == FIXTURE_NOTES) {
+      return each->ports[p];
+    }
+  }
+  return NULL;
+}
+
+void
+fixture_run_notes(void* const instance, const uint32_t n_frames, const FixtureNote* const notes,
+                  const uint32_t n_notes)
+{
+  const Fixture* const fixture = ((Instance*)instance)->fixture;
+  FixtureCall call = call_of(instance, n_frames);
+  call.notes = notes;
+  call.n_notes = n_notes;
+  fixture->run(fixture, &call);
+}
+
 void
 fixture_run(void* const instance, const uint32_t n_frames)
 {
-  const Fixture* const fixture = ((Instance*)instance)->fixture;
-  const FixtureCall call = call_of(instance, n_frames);
-  fixture->run(fixture, &call);
+  fixture_run_notes(instance, n_frames, NULL, 0U);
 }
 
 void

@@ -15,6 +15,13 @@ const Fixture* fixture_at(unsigned long index);
 void* fixture_instantiate(const Fixture* fixture, double rate_hz);
 void fixture_connect(void* instance, uint32_t port, void* location);
 void fixture_activate(void* instance);
+
+/// Where the port for notes is connected; NULL: the fixture has none.
+void* fixture_notes_port(void* instance);
+
+/// Run, with these notes in order of their frames.
+void
+fixture_run_notes(void* instance, uint32_t n_frames, const FixtureNote* notes, uint32_t n_notes);
 void fixture_run(void* instance, uint32_t n_frames);
 void fixture_cleanup(void* instance);
 

@@ -211,7 +211,22 @@ notes_count(const clap_plugin_t* const clap, const bool is_input)
   return is_input ? fixture->kind->n_notes : 0U;
 }
 
-static const clap_plugin_note_ports_t notes_calls = { notes_count, NULL };
+static bool
+notes_get(const clap_plugin_t* const clap, const uint32_t index, const bool is_input,
+          clap_note_port_info_t* const info)
+{
+  const Fixture* const fixture = clap->plugin_data;
+  const uint32_t dialect =
+      is_kind(fixture, "test.midi2") ? CLAP_NOTE_DIALECT_MIDI2 : CLAP_NOTE_DIALECT_CLAP;
+  *info = (clap_note_port_info_t){
+    .id = index,
+    .supported_dialects = dialect,
+    .preferred_dialect = dialect,
+  };
+  return is_input;
+}
+
+static const clap_plugin_note_ports_t notes_calls = { notes_count, notes_get };
 
 static uint32_t
 latency_get(const clap_plugin_t* const clap)

@@ -206,7 +206,8 @@ const Kind fixture_kinds[] = {
   { EFFECT("render"), .n_main = 1, .process = run_render },
   { EFFECT("refusing"), .n_main = 1, GAIN, .process = run_gain }, // only runs at 48 kHz
   { EFFECT("notes"), .n_main = 1, .n_notes = 1, .process = run_delay },
-  { EFFECT("deaf"), .n_main = 0, GAIN, .process = run_gain }, // without audio
+  { EFFECT("midi2"), .n_main = 1, .n_notes = 1, .process = run_delay }, // in no dialect of the host
+  { EFFECT("deaf"), .n_main = 0, GAIN, .process = run_gain },           // without audio
   { EFFECT("fault"), .n_main = 1, GAIN, .process = run_gain },
 };
 

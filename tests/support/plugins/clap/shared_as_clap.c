@@ -6,6 +6,7 @@
 
 #include <clap/entry.h>
 #include <clap/ext/audio-ports.h>
+#include <clap/ext/note-ports.h>
 #include <clap/ext/params.h>
 #include <clap/factory/plugin-factory.h>
 
@@ -18,6 +19,7 @@
 #define MAX_PLUGINS 64U
 #define MAX_PORTS   320U
 #define ID_BYTES    128U
+#define MAX_NOTES   4096U
 
 typedef struct Instance {
   clap_plugin_t clap;
@@ -26,6 +28,8 @@ typedef struct Instance {
   float values[MAX_PORTS]; ///< Of controls
   double rate_hz;          ///< 0 before it is activated
   void* state;
+  FixtureNote notes[MAX_NOTES]; ///< Of a block
+  uint32_t n_notes;
 } Instance;
 
 static clap_plugin_descriptor_t descriptors[MAX_PLUGINS];
@@ -44,7 +48,8 @@ count_ports(const Fixture* const fixture, const FixtureKind kind)
 static FixtureCall
 call_of(Instance* const instance, const uint32_t n_frames)
 {
-  return (FixtureCall){ instance->ports, instance->state, instance->rate_hz, n_frames };
+  return (FixtureCall){ instance->ports, instance->state, instance->rate_hz,
+                        n_frames,        instance->notes, instance->n_notes };
 }
 
 // ---- parameters: their ids are places in the fixture's ports ----
@@ -107,13 +112,60 @@ params_parse(const clap_plugin_t* const clap, const clap_id id, const char* cons
   return false;
 }
 
-static void
-take_values(Instance* const instance, const clap_input_events_t* const events)
+/// The place of the port for notes; n_ports: none.
+static uint32_t
+notes_port(const Fixture* const fixture)
 {
+  uint32_t p = 0;
+  while (p < fixture->n_ports && fixture->ports[p].kind != FIXTURE_NOTES) {
+    ++p;
+  }
+  return p;
+}
+
+static bool
+takes_midi(const Fixture* const fixture)
+{
+  return fixture->ports[notes_port(fixture)].hints & FIXTURE_MIDI;
+}
+
+/// Keep a note, which must come in the dialect of the port.
+static void
+take_note(Instance* const instance, const clap_event_header_t* const header)
+{
+  const clap_event_note_t* const note = (const void*)header;
+  const clap_event_midi_t* const midi = (const void*)header;
+  const bool is_midi = header->type == CLAP_EVENT_MIDI;
+  const bool is_on = is_midi ? midi->data[0] == 0x90U : header->type == CLAP_EVENT_NOTE_ON;
+  if (notes_port(instance->fixture) == instance->fixture->n_ports ||
+      is_midi != takes_midi(instance->fixture) || instance->n_notes == MAX_NOTES) {
+    abort();
+  }
+  instance->notes[instance->n_notes++] = (FixtureNote){
+    .frame = header->time,
+    .key = is_midi ? midi->data[1] : (uint32_t)note->key,
+    .velocity = !is_on    ? 0.0F
+                : is_midi ? (float)midi->data[2] / 127.0F
+                          : (float)note->velocity,
+  };
+}
+
+/// Take the events of a block, which must be in order.
+static void
+take_events(Instance* const instance, const clap_input_events_t* const events)
+{
+  uint32_t last = 0;
+  instance->n_notes = 0;
   for (uint32_t e = 0; e < events->size(events); ++e) {
     const clap_event_param_value_t* const event = (const void*)events->get(events, e);
+    if (event->header.time < last) {
+      abort();
+    }
+    last = event->header.time;
     if (event->header.type == CLAP_EVENT_PARAM_VALUE) {
       instance->values[event->param_id] = (float)event->value;
+    } else {
+      take_note(instance, &event->header);
     }
   }
 }
@@ -123,7 +175,30 @@ params_flush(const clap_plugin_t* const clap, const clap_input_events_t* const i
              const clap_output_events_t* const out)
 {
   (void)out;
-  take_values(clap->plugin_data, in);
+  take_events(clap->plugin_data, in);
+}
+
+// ---- notes ----
+
+static uint32_t
+notes_count(const clap_plugin_t* const clap, const bool is_input)
+{
+  const Fixture* const fixture = ((const Instance*)clap->plugin_data)->fixture;
+  return is_input && notes_port(fixture) < fixture->n_ports;
+}
+
+static bool
+notes_get(const clap_plugin_t* const clap, const uint32_t index, const bool is_input,
+          clap_note_port_info_t* const info)
+{
+  const Fixture* const fixture = ((const Instance*)clap->plugin_data)->fixture;
+  const uint32_t midi = CLAP_NOTE_DIALECT_MIDI | CLAP_NOTE_DIALECT_MIDI2;
+  *info = (clap_note_port_info_t){
+    .id = index,
+    .supported_dialects = takes_midi(fixture) ? midi : CLAP_NOTE_DIALECT_CLAP | midi,
+    .preferred_dialect = takes_midi(fixture) ? CLAP_NOTE_DIALECT_MIDI2 : CLAP_NOTE_DIALECT_CLAP,
+  };
+  return is_input;
 }
 
 // ---- audio ports: one for all inputs, one for all outputs ----
@@ -131,9 +206,8 @@ params_flush(const clap_plugin_t* const clap, const clap_input_events_t* const i
 static uint32_t
 ports_count(const clap_plugin_t* const clap, const bool is_input)
 {
-  (void)clap;
-  (void)is_input;
-  return 1;
+  const Fixture* const fixture = ((const Instance*)clap->plugin_data)->fixture;
+  return count_ports(fixture, is_input ? FIXTURE_INPUT : FIXTURE_OUTPUT) > 0U;
 }
 
 static bool
@@ -216,7 +290,7 @@ plugin_process(const clap_plugin_t* const clap, const clap_process_t* const bloc
   Instance* const instance = clap->plugin_data;
   uint32_t n_in = 0;
   uint32_t n_out = 0;
-  take_values(instance, block->in_events);
+  take_events(instance, block->in_events);
   for (uint32_t p = 0; p < instance->fixture->n_ports; ++p) {
     const FixtureKind kind = instance->fixture->ports[p].kind;
     instance->ports[p] = kind == FIXTURE_INPUT    ? block->audio_inputs[0].data32[n_in++]
@@ -234,9 +308,11 @@ plugin_extension(const clap_plugin_t* const clap, const char* const id)
   static const clap_plugin_params_t params = { params_count, params_info,  params_value,
                                                params_text,  params_parse, params_flush };
   static const clap_plugin_audio_ports_t ports = { ports_count, ports_get };
+  static const clap_plugin_note_ports_t notes = { notes_count, notes_get };
   (void)clap;
   return !strcmp(id, CLAP_EXT_PARAMS)        ? (const void*)&params
          : !strcmp(id, CLAP_EXT_AUDIO_PORTS) ? (const void*)&ports
+         : !strcmp(id, CLAP_EXT_NOTE_PORTS)  ? (const void*)&notes
                                              : NULL;
 }
 

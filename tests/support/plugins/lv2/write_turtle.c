@@ -36,6 +36,7 @@ write_port(const FixturePort* const port, const uint32_t index)
     [FIXTURE_CONTROL] = "lv2:ControlPort , lv2:InputPort",
     [FIXTURE_LATENCY] = "lv2:ControlPort , lv2:OutputPort",
     [FIXTURE_METER] = "lv2:ControlPort , lv2:OutputPort",
+    [FIXTURE_NOTES] = "atom:AtomPort , lv2:InputPort",
   };
   printf("%s\n    [ a %s ; lv2:index %u ; lv2:name \"%s\" ; lv2:symbol \"", index ? " ," : "",
          classes[port->kind], index, port->name);
@@ -46,7 +47,9 @@ write_port(const FixturePort* const port, const uint32_t index)
   }
   printf("%s ]", port->kind == FIXTURE_SIDECHAIN ? " ; lv2:portProperty lv2:isSideChain"
                  : port->kind == FIXTURE_LATENCY ? " ; lv2:portProperty lv2:reportsLatency"
-                                                 : "");
+                 : port->kind == FIXTURE_NOTES
+                     ? " ; atom:bufferType atom:Sequence ; atom:supports midi:MidiEvent"
+                     : "");
 }
 
 int
@@ -55,8 +58,10 @@ main(const int argc, char** const argv)
   if (argc != 2) {
     return 2;
   }
-  puts("@prefix doap: <http://usefulinc.com/ns/doap#> .\n"
-       "@prefix lv2: <http://lv2plug.in/ns/lv2core#> .");
+  puts("@prefix atom: <http://lv2plug.in/ns/ext/atom#> .\n"
+       "@prefix doap: <http://usefulinc.com/ns/doap#> .\n"
+       "@prefix lv2: <http://lv2plug.in/ns/lv2core#> .\n"
+       "@prefix midi: <http://lv2plug.in/ns/ext/midi#> .");
   for (uint32_t f = 0; f < n_fixtures; ++f) {
     printf("\n<" FIXTURE_URI "%s>\n  a lv2:Plugin ; lv2:binary <%s> ; doap:name \"%s\" ;\n"
            "  lv2:port",

@@ -307,7 +307,7 @@ handle_crashes(Error* const error)
   for (size_t s = 0; s < ARRAY_LEN(fatal_signals); ++s) {
     sigaction(fatal_signals[s], &action, &actions_before[s]);
   }
-  return atexit(on_exit_of_process)
+  return atexit(on_exit_of_process) || at_quick_exit(on_exit_of_process)
              ? error_set(error, STATUS_NO_MEM, "out of memory for the flight recorder")
              : STATUS_OK;
 }

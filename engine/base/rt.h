@@ -52,7 +52,9 @@ REALTIME uint64_t rt_float_mode(void);
 REALTIME void rt_keep_float_mode(uint64_t mode);
 
 /// Start a thread named `name` (at most 15 bytes) that handles no asynchronous signals, so that
-/// Ctrl-C never runs on an audio thread.  STATUS_NO_MEM if no thread can be started. [main]
+/// Ctrl-C never runs on an audio thread.  Handlers with SA_ONSTACK have a stack of their own there,
+/// so that they also run after the thread's stack has overflowed.  STATUS_NO_MEM if no thread can
+/// be started. [main]
 NODISCARD Status rt_thread_start(const char* name, void* (*run)(void* context), void* context,
                                  pthread_t* thread, Error* error);
 

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -90,6 +91,48 @@ TEST(a_thread_has_its_name_and_blocks_signals)
   sigset_t own;
   pthread_sigmask(SIG_BLOCK, NULL, &own);
   ck_assert(!sigismember(&own, SIGINT));
+}
+
+/// Use the stack up.
+static int
+overflow(const volatile char* const before)
+{
+  volatile char frame[4096];
+  frame[0] = *before;
+  return frame[0] ? 1 : overflow(frame) + *before;
+}
+
+static void*
+overflow_thread(void* const unused)
+{
+  const volatile char first = 0;
+  return overflow(&first) ? unused : NULL;
+}
+
+static void
+end_by_handler(const int number)
+{
+  (void)number;
+  _exit(33);
+}
+
+TEST(handlers_run_after_the_stack_of_a_thread_has_overflowed)
+{
+  const pid_t child = fork();
+  if (child == 0) {
+    const struct sigaction action = { .sa_handler = end_by_handler, .sa_flags = SA_ONSTACK };
+    sigaction(SIGSEGV, &action, NULL);
+    pthread_t thread;
+    Error error;
+    if (!rt_thread_start("warprack-test", overflow_thread, NULL, &thread, &error)) {
+      pthread_join(thread, NULL);
+    }
+    _exit(99);
+  }
+  int status = 0;
+  ck_assert_int_eq(waitpid(child, &status, 0), child);
+  ck_assert(WIFEXITED(status));
+  ck_assert_int_eq(WEXITSTATUS(status), 33);
 }
 
 TEST(real_time_priority_is_granted_or_refused_with_a_reason)

@@ -28,6 +28,7 @@ hide_plugins(void)
   setenv("CLAP_PATH", "/nowhere", 0);
   setenv("LADSPA_PATH", "/nowhere", 0);
   setenv("LV2_PATH", "/nowhere", 0);
+  setenv("WARPRACK_USUAL_PLUGINS", "none", 0); // CLAP_PATH does not replace the usual folders
 }
 
 static void

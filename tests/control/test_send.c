@@ -41,6 +41,9 @@ TEST(an_edit_is_waited_for)
   program_expect_end(0, "/done sih \"/rack/clear\" 1 640\n", "");
 }
 
+// Rounds of the server in which it handles the rest of a bundle after the edit has begun.
+#define REST_ROUNDS 4U
+
 TEST(a_bundle_is_one_edit_and_waited_for)
 {
   fake_engine_hold(rig.engine, true);
@@ -65,6 +68,9 @@ TEST(a_bundle_is_one_edit_and_waited_for)
                                 "-6",
                                 NULL };
   program_start(&program, words);
+  AWAIT(fake_engine_n_edits(rig.engine) == 1U);
+  const uint64_t n_rounds = control_rounds(rig.control) + REST_ROUNDS;
+  AWAIT(control_rounds(rig.control) >= n_rounds);
   fake_engine_answer(rig.engine, STATUS_OK, "", 0);
   program_wait(&program);
   program_expect_end(

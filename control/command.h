@@ -41,6 +41,10 @@ typedef struct CommandInfo {
   /// called.
   bool reads_file;
 
+  /// COMMAND_EDIT: saves the state of the node in the address.  The name of the file is in
+  /// Message::file when `apply` is called, and in the answer.
+  bool saves_state;
+
   /// COMMAND_NOW and COMMAND_BEHIND: execute the command and answer it.  On error the caller
   /// answers.
   Status (*run)(struct Control* control, const Peer* peer, Message* message, Error* error);

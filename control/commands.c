@@ -16,6 +16,7 @@
 #define PRESETS_ADDRESS "/node/<node>/presets"
 #define NOTE_ADDRESS    "/note/<node>"
 #define OFF_ADDRESS     "/note/<node>/off"
+#define SAVE_ADDRESS    "/node/<node>/state/save"
 
 // clang-format off
 const CommandInfo command_table[] = {
@@ -42,6 +43,7 @@ const CommandInfo command_table[] = {
   { NODE_ADDRESS,       "v",      NULL,     NULL,     "value",                                 COMMAND_SET,                                            .help = "Set a parameter, or all that the patterns match" },
   { NODE_ADDRESS,       NULL,     NULL,     NULL,     NULL,                                    COMMAND_NOW,    .run = query_values,                    .help = "Read a parameter, or all that the patterns match" },
   { PRESETS_ADDRESS,    NULL,     "i",      NULL,     "part",                                  COMMAND_NOW,    .run = query_presets,                   .help = "List the presets of a node's plugin, in parts of 8 kB" },
+  { SAVE_ADDRESS,       NULL,     NULL,     NULL,     NULL,                                    COMMAND_EDIT,   .apply = edit_save, .saves_state = true, .help = "Save the state of a node's plugin to a file, and set its parameter state" },
   // Notes
   { NOTE_ADDRESS,       "nn",     "n",      NULL,     "key velocity [seconds]",                COMMAND_NOTE,                                           .help = "Play a note: MIDI key, velocity 0 to 127, 0 ends it; with a length it ends itself" },
   { OFF_ADDRESS,        NULL,     NULL,     NULL,     NULL,                                    COMMAND_NOTE,                                           .help = "End all notes of a node, or of all that the pattern matches" },
@@ -114,14 +116,6 @@ types_fit(const CommandInfo* const info, const char* types)
   return true;
 }
 
-static bool
-is_node_address(const char* const address)
-{
-  const char* const node = strncmp(address, "/node/", 6) == 0 ? address + 6 : NULL;
-  const char* const slash = node ? strchr(node, '/') : NULL;
-  return slash && !strchr(slash + 1, '/');
-}
-
 /// The address in the table of "/note/..."; NULL if it has another form.
 static const char*
 note_address_in_table(const char* const address)
@@ -142,10 +136,15 @@ address_in_table(const char* const address)
   if (of_note) {
     return of_note;
   }
-  if (!is_node_address(address)) {
+  const char* const node = strncmp(address, "/node/", 6) == 0 ? address + 6 : NULL;
+  const char* const rest = node ? strchr(node, '/') : NULL;
+  if (rest && !strcmp(rest, "/state/save")) {
+    return SAVE_ADDRESS;
+  }
+  if (!rest || strchr(rest + 1, '/')) {
     return address;
   }
-  return strcmp(strrchr(address, '/'), "/presets") ? NODE_ADDRESS : PRESETS_ADDRESS;
+  return strcmp(rest, "/presets") ? NODE_ADDRESS : PRESETS_ADDRESS;
 }
 
 /// Find the address with the nearest name in the same group ("/server/stats"), or with the same

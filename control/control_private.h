@@ -33,12 +33,23 @@ typedef struct ControlCounts {
   uint64_t unplayed;                 ///< Bundles of notes that failed
 } ControlCounts;
 
+#define SAVES_MAX 64U // that wait; all of one bundle
+
+/// The states that are being saved; see saves.h.
+typedef struct Saves {
+  Message* waiting[SAVES_MAX]; ///< [n] in order
+  uint32_t n;
+  Message* current; ///< NULL: none is in flight
+  const FxInfo* fx; ///< Of its node
+} Saves;
+
 struct Control {
   ControlConfig config;
   uint16_t port;
   pthread_t thread;
   Folder folder;
   RackStore* store;
+  Saves saves;
   Allow allow;
   Intake intake;
   Inbox* inbox;

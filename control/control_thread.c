@@ -3,6 +3,7 @@
 
 #include "control_private.h"
 #include "dispatch.h"
+#include "saves.h"
 
 #include "engine/base/time.h"
 
@@ -119,9 +120,12 @@ static void
 do_files(Control* const control)
 {
   for (RackStoreJob* job = NULL; (job = rack_store_take(control->store));) {
-    if (!job->is_write) {
+    if (job->kind == STORE_READ) {
       editor_read(control->editor, job->message, job->text, &job->error);
       job->text = NULL;
+    } else if (job->kind == STORE_STATE) {
+      editor_read(control->editor, job->message, job->name, &job->error);
+      job->name = NULL;
     } else if (job->error.status != STATUS_OK) {
       ++control->counts.unsaved;
       outlet_fail(&control->outlet, &job->peer, job->n_bytes, job->address, &job->error);
@@ -211,6 +215,7 @@ control_run(void* const context)
     do_turns(control);
     dispatch_due(control);
     notes_flush(&control->notes, control->config.engine);
+    saves_continue(control);
     do_syncs(control);
     notify_flush(&control->notify, control->now_ns);
     wait_for_work(control);

@@ -4,6 +4,7 @@
 #include "dispatch.h"
 
 #include "commands.h"
+#include "saves.h"
 
 #include "engine/base/time.h"
 
@@ -36,7 +37,10 @@ on_edit(void* const context, const Rack* const rack, const uint64_t at_frame)
 static Status
 on_read(void* const context, Message* const message, Error* const error)
 {
-  const Control* const control = context;
+  Control* const control = context;
+  if (message->info->saves_state) {
+    return saves_add(control, message, error);
+  }
   return rack_store_read(control->store, message_text(message, 0), message, error);
 }
 
@@ -59,7 +63,9 @@ on_edit_done(void* const context, const Bundle* const bundle, const uint32_t rev
   control_advise(control, &bundle->peer);
   const bool is_quiet = notify_is_quiet(&control->notify, &bundle->peer);
   for (uint32_t m = 0; m < bundle->n_messages && !is_quiet; ++m) {
-    outlet_done_edit(&control->outlet, &bundle->peer, &bundle->messages[m], revision, frame);
+    const Message* const message = &bundle->messages[m];
+    const char* const file = message->info->saves_state ? message->file : NULL;
+    outlet_done_edit(&control->outlet, &bundle->peer, message, revision, frame, file);
   }
 }
 

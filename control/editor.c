@@ -281,7 +281,7 @@ start_edit(Editor* const editor, Bundle* const bundle)
   for (uint32_t m = 0; m < bundle->n_messages; ++m) {
     Message* const message = &bundle->messages[m];
     Error error;
-    if (message->info->reads_file) {
+    if (message->info->reads_file || message->info->saves_state) {
       ++editor->n_reads;
       if (events->read(events->context, message, &error) != STATUS_OK) {
         note_read_error(editor, message, &error);

@@ -41,7 +41,8 @@ typedef struct EditorEvents {
   void* context;
   /// Pass a document to engine_edit(), and later its reply to editor_reply().
   Status (*edit)(void* context, const Rack* rack, uint64_t at_frame);
-  /// Read the file that a message names, and later call editor_read().
+  /// Read the file that a message names, or save the state of its node, and later call
+  /// editor_read().
   Status (*read)(void* context, Message* message, Error* error);
   /// The bundle's values have been set.
   void (*values_done)(void* context, const Bundle* bundle);
@@ -108,8 +109,8 @@ typedef enum EditorAhead {
 /// in the bundle whether the engine has them.
 EditorAhead editor_ahead(Editor* editor, Bundle* bundle);
 
-/// Pass the text of the file that a message of the bundle in flight names (takes ownership), or the
-/// error.
+/// Pass the text of the file that a message of the bundle in flight names, or the name of the file
+/// with the state that it has saved (takes ownership), or the error.
 void editor_read(Editor* editor, Message* message, char* text, const Error* error);
 
 /// Handle the engine's reply to the edit in flight.

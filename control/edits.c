@@ -220,3 +220,16 @@ edit_rename(Rack** const rack, const Message* const message, Error* const error)
 {
   return rack_rename(*rack, message_text(message, 0), message_text(message, 1), error);
 }
+
+Status
+edit_save(Rack** const rack, const Message* const message, Error* const error)
+{
+  char name[RACK_NAME_BYTES];
+  RackNode* const node =
+      rack_lookup(*rack, address_node(message->address, name, sizeof(name)), error);
+  if (!node) {
+    return STATUS_NOT_FOUND;
+  }
+  return node->fx->save ? rack_set_param(node, node->fx->state_param, message->file, error)
+                        : error_set(error, STATUS_NOT_FOUND, "%s has no state", node->name);
+}

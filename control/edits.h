@@ -22,6 +22,7 @@ Status edit_late(Rack** rack, const Message* message, Error* error);
 Status edit_load(Rack** rack, const Message* message, Error* error);
 Status edit_remove(Rack** rack, const Message* message, Error* error);
 Status edit_rename(Rack** rack, const Message* message, Error* error);
+Status edit_save(Rack** rack, const Message* message, Error* error);
 
 /// True if the message removes nodes, undoes an edit, or replaces the rack.
 bool edit_makes_smaller(const Message* message);

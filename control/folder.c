@@ -214,16 +214,16 @@ create_beside(const int fd, const char* const base, char temporary[const LEFTOVE
   return file;
 }
 
-/// Write `text` to a new file in the folder `fd`, and rename it to `base`.  Returns 0 or an errno.
+/// Write a new file in the folder `fd`, and rename it to `base`.  Returns 0 or an errno.
 static int
-replace_file(const int fd, const char* const base, const char* const text)
+replace_file(const int fd, const char* const base, const char* const bytes, const size_t n_bytes)
 {
   char temporary[LEFTOVER_BYTES];
   const int file = create_beside(fd, base, temporary);
   if (file < 0) {
     return errno;
   }
-  int code = write_all(file, text, strlen(text)) ? 0 : errno;
+  int code = write_all(file, bytes, n_bytes) ? 0 : errno;
   code = close(file) == 0 ? code : errno;
   if (code == 0 && renameat(fd, temporary, fd, base) != 0) {
     code = errno;
@@ -263,16 +263,56 @@ folder_remove_leftovers(const Folder* const folder, const uint32_t age_s)
   }
 }
 
-Status
-folder_replace(const Folder* const folder, const char* const name, const char* const text,
-               Error* const error)
+/// Write a file directly in the folder.
+static Status
+replace_directly(const Folder* const folder, const char* const name, const char* const bytes,
+                 const size_t n_bytes, Error* const error)
 {
   const int fd = open_beneath(folder->fd, ".", O_RDONLY | O_DIRECTORY);
-  const int code = fd >= 0 ? replace_file(fd, name, text) : errno;
+  const int code = fd >= 0 ? replace_file(fd, name, bytes, n_bytes) : errno;
   if (fd >= 0) {
     close(fd);
   }
   return code ? fail_to_open(error, name, code) : STATUS_OK;
+}
+
+Status
+folder_replace(const Folder* const folder, const char* const name, const char* const text,
+               Error* const error)
+{
+  return replace_directly(folder, name, text, strlen(text), error);
+}
+
+/// True if an open file has this content.
+static bool
+has_content(const int fd, const void* const bytes, const size_t n_bytes)
+{
+  char* const content = malloc(n_bytes + 1U);
+  const bool is_equal = content && read_all(fd, content, n_bytes + 1U) == (ssize_t)n_bytes &&
+                        !memcmp(content, bytes, n_bytes);
+  free(content);
+  return is_equal;
+}
+
+Status
+folder_keep(const Folder* const folder, const char* const name, const void* const bytes,
+            const size_t n_bytes, Error* const error)
+{
+  int fd = -1;
+  uint64_t n_old = 0;
+  struct stat facts;
+  if (fstatat(folder->fd, name, &facts, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT) {
+    return replace_directly(folder, name, bytes, n_bytes, error);
+  }
+  const Status status = open_file(folder, name, &fd, &n_old, error);
+  if (status) {
+    return status;
+  }
+  const bool is_equal = n_old == n_bytes && has_content(fd, bytes, n_bytes);
+  close(fd);
+  return is_equal ? STATUS_OK
+                  : error_set(error, STATUS_EXISTS,
+                              "%.200s: there is such a file with another content", name);
 }
 
 Status
@@ -290,7 +330,7 @@ folder_write(const Folder* const folder, const char* const name, const char* con
   int code = fd >= 0 ? 0 : errno;
   free(parent);
   if (fd >= 0) {
-    code = replace_file(fd, slash ? slash + 1 : name, text);
+    code = replace_file(fd, slash ? slash + 1 : name, text, strlen(text));
     close(fd);
   }
   return code ? fail_to_open(error, name, code) : STATUS_OK;

@@ -11,6 +11,7 @@
 
 #include "engine/base/status.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 typedef struct Folder {
@@ -39,6 +40,11 @@ NODISCARD Status folder_read_rack(const Folder* folder, const char* name, char**
 /// recording.
 NODISCARD Status folder_write(const Folder* folder, const char* name, const char* text,
                               Error* error);
+
+/// Write a file directly in the folder, whose name tells its content: if there is one, it must be
+/// the same, and stays.  Completely or not at all, and on the disk, as folder_replace().
+NODISCARD Status folder_keep(const Folder* folder, const char* name, const void* bytes,
+                             size_t n_bytes, Error* error);
 
 /// Write a file directly in the folder, with any name, completely or not at all.  Its content and
 /// then its name are on the disk when this returns.

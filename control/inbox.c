@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One reply under a mutex, and an eventfd that wakes the reader.  Neither thread is an audio
-// thread.
+// One reply and one state under a mutex, and an eventfd that wakes the reader.  No thread is an
+// audio thread.
 
 #include "inbox.h"
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -16,6 +17,8 @@ struct Inbox {
   bool is_closed;
   bool is_full;
   EngineReply reply;
+  bool has_saved;
+  EngineSaved saved; // with bytes of its own
 };
 
 Inbox*
@@ -51,6 +54,7 @@ add_user(Inbox* const inbox, const int n)
   if (is_last) {
     close(inbox->fd);
     pthread_mutex_destroy(&inbox->lock);
+    free((void*)inbox->saved.bytes);
     free(inbox);
   }
 }
@@ -90,6 +94,38 @@ inbox_take(Inbox* const inbox, EngineReply* const reply)
   inbox->is_full = false;
   pthread_mutex_unlock(&inbox->lock);
   return was_full;
+}
+
+void
+inbox_saved(void* const context, const EngineSaved* const saved)
+{
+  Inbox* const inbox = context;
+  EngineSaved copy = *saved;
+  unsigned char* const bytes = saved->error.status ? NULL : malloc(saved->n_bytes);
+  if (bytes) {
+    memcpy(bytes, saved->bytes, saved->n_bytes);
+  } else if (!saved->error.status) {
+    error_set(&copy.error, STATUS_NO_MEM, "out of memory");
+  }
+  copy.bytes = bytes;
+  pthread_mutex_lock(&inbox->lock);
+  inbox->saved = copy;
+  inbox->has_saved = true;
+  pthread_mutex_unlock(&inbox->lock);
+  eventfd_write(inbox->fd, 1);
+  add_user(inbox, -1);
+}
+
+bool
+inbox_take_saved(Inbox* const inbox, EngineSaved* const saved)
+{
+  pthread_mutex_lock(&inbox->lock);
+  const bool has_saved = inbox->has_saved;
+  *saved = inbox->saved;
+  inbox->saved = (EngineSaved){ 0 };
+  inbox->has_saved = false;
+  pthread_mutex_unlock(&inbox->lock);
+  return has_saved;
 }
 
 void

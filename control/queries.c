@@ -220,9 +220,8 @@ static const FxInfo*
 plugin_of_node(const Control* const control, const char* const address, Error* const error)
 {
   char name[RACK_NAME_BYTES];
-  const char* const start = address + strlen("/node/");
-  snprintf(name, sizeof(name), "%.*s", (int)strcspn(start, "/"), start);
-  const RackNode* const node = rack_lookup(editor_rack(control->editor), name, error);
+  const RackNode* const node =
+      rack_lookup(editor_rack(control->editor), address_node(address, name, sizeof(name)), error);
   if (node && !node->fx->origin) {
     error_set(error, STATUS_NOT_FOUND, "%s is no plugin, so it has no presets", name);
   } else if (node && node->fx->is_missing) {

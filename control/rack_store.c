@@ -81,14 +81,27 @@ release(void* const context)
   free(store);
 }
 
+/// Carry out a job.
+static Status
+carry_out(const Folder* const folder, RackStoreJob* const job)
+{
+  switch (job->kind) {
+  case STORE_WRITE:
+    return folder_write(folder, job->name, job->text, &job->error);
+  case STORE_STATE:
+    return folder_keep(folder, job->name, job->text, job->n_text, &job->error);
+  case STORE_READ:
+    break;
+  }
+  return folder_read_rack(folder, job->name, &job->text, &job->error);
+}
+
 static void
 rack_store_run(void* const context)
 {
   RackStore* const store = context;
   for (RackStoreJob* job = NULL; (job = wait_for_job(store));) {
-    job->error.status = job->is_write
-                            ? folder_write(&store->folder, job->name, job->text, &job->error)
-                            : folder_read_rack(&store->folder, job->name, &job->text, &job->error);
+    job->error.status = carry_out(&store->folder, job);
     pthread_mutex_lock(&store->lock);
     append(&store->done, job);
     pthread_mutex_unlock(&store->lock);
@@ -189,13 +202,34 @@ rack_store_write(RackStore* const store, char* const text, const Peer* const pee
     free(text);
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
-  *job = (RackStoreJob){ .is_write = true,
+  *job = (RackStoreJob){ .kind = STORE_WRITE,
                          .name = strdup(message_text(message, 0)),
                          .text = text,
                          .peer = *peer,
                          .address = strdup(message->address),
                          .n_bytes = message->n_bytes };
   if (!text || !job->name || !job->address) {
+    rack_store_job_free(job);
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  return post(store, job, error);
+}
+
+Status
+rack_store_keep(RackStore* const store, const char* const name, unsigned char* const bytes,
+                const size_t n_bytes, Message* const message, Error* const error)
+{
+  RackStoreJob* const job = calloc(1, sizeof(RackStoreJob));
+  if (!job) {
+    free(bytes);
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  *job = (RackStoreJob){ .kind = STORE_STATE,
+                         .name = strdup(name),
+                         .text = (char*)bytes,
+                         .n_text = n_bytes,
+                         .message = message };
+  if (!job->name) {
     rack_store_job_free(job);
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }

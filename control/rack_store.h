@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Reads and writes racks in the server's folder on a separate thread, one after the other.  A disk
+   Reads and writes racks, and writes states, in the server's folder on a separate thread, one after
+   the other.  A disk
    that is slow or hangs delays only the clients that wait for it.
 */
 #ifndef WARPRACK_CONTROL_RACK_STORE_H
@@ -17,17 +18,26 @@
 
 #define RACK_STORE_MAX_JOBS 64U // queued, in progress or finished
 
+typedef enum RackStoreKind {
+  STORE_READ,  ///< A rack
+  STORE_WRITE, ///< A rack
+  STORE_STATE  ///< Write a state, which stays as it is
+} RackStoreKind;
+
 /// One file to read or to write.
 typedef struct RackStoreJob {
   struct RackStoreJob* next;
-  bool is_write;
-  char* name;       ///< Owned
-  char* text;       ///< Text to write, or text that was read; owned
-  Error error;      ///< Result
-  Message* message; ///< Reading: the message that waits for the text; the store does not use it
-  Peer peer;        ///< Writing: the client that gets the answer
-  char* address;    ///< Writing: the address of the command that is answered; owned
-  size_t n_bytes;   ///< Writing: size of the command
+  RackStoreKind kind;
+  char* name;    ///< Owned
+  char* text;    ///< Text or state to write, or text that was read; owned
+  size_t n_text; ///< Of a state
+  Error error;   ///< Result
+  Message*
+      message;    ///< Reading, and of a state: the message that waits for the file; the store does
+                  ///< not use it
+  Peer peer;      ///< Writing: the client that gets the answer
+  char* address;  ///< Writing: the address of the command that is answered; owned
+  size_t n_bytes; ///< Writing: size of the command
 } RackStoreJob;
 
 typedef struct RackStore RackStore;
@@ -51,6 +61,11 @@ NODISCARD Status rack_store_read(RackStore* store, const char* name, Message* me
 /// error. [control]
 NODISCARD Status rack_store_write(RackStore* store, char* text, const Peer* peer,
                                   const Message* message, Error* error);
+
+/// Queue the writing of a state, for which a message waits.  Takes ownership of `bytes`, also on
+/// error. [control]
+NODISCARD Status rack_store_keep(RackStore* store, const char* name, unsigned char* bytes,
+                                 size_t n_bytes, Message* message, Error* error);
 
 /// Take the oldest finished job, for rack_store_job_free(); NULL if there is none. [control]
 RackStoreJob* rack_store_take(RackStore* store);

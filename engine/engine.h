@@ -90,6 +90,20 @@ void engine_overtake(Engine* engine);
 /// As engine_edit(), but wait for the reply. [main, control]
 NODISCARD Status engine_edit_wait(Engine* engine, const Rack* rack, Error* error);
 
+/// Called once per engine_save(); `saved` is borrowed for the call. [builder, supervisor]
+typedef void (*EngineSaveDone)(void* context, const EngineSaved* saved);
+
+/**
+   Save what a node of the active rack has beside its parameters (FxInfo::save), while it plays.  If
+   the next edit sets the node's parameter FxInfo::state_param to the file with this state
+   (fx_state_name()), the node is not made anew.
+
+   @return STATUS_LIMIT while another save is in flight, STATUS_WORKER if no worker runs the rack.
+   `done` receives all other errors, also that the worker was lost or hung meanwhile.
+*/
+NODISCARD Status engine_save(Engine* engine, RackUid uid, EngineSaveDone done, void* context,
+                             Error* error);
+
 /// Set n parameters that are not structural; those with the same frame in the same block.  Values
 /// for unknown nodes are ignored and counted.  STATUS_LIMIT, without any change, if too many
 /// messages wait. [control]

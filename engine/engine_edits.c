@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Edits sent to the worker and their replies, catalogues of plugins, parameter messages and notes.
+// Edits sent to the worker and their replies, catalogues of plugins, states, parameter messages,
+// notes.
 
 #include "engine_private.h"
 
@@ -115,6 +116,53 @@ engine_edit_wait(Engine* const engine, const Rack* const rack, Error* const erro
   pthread_mutex_unlock(&awaited.mutex);
   return awaited.reply.status ? error_set(error, awaited.reply.status, "%s", awaited.reply.text)
                               : STATUS_OK;
+}
+
+// ---- states ----
+
+static EngineSaveFlight
+exchange_save(Engine* const engine, const uint64_t expected_id, const EngineSaveFlight flight)
+{
+  pthread_mutex_lock(&engine->pointers_lock);
+  const EngineSaveFlight before = engine->save_flight;
+  if (before.id == expected_id) {
+    engine->save_flight = flight;
+  }
+  pthread_mutex_unlock(&engine->pointers_lock);
+  return before;
+}
+
+void
+engine_saved(void* const context, const uint64_t id, const EngineSaved* const saved)
+{
+  const EngineSaveFlight flight = exchange_save(context, id, (EngineSaveFlight){ 0 });
+  if (id && flight.id == id) {
+    flight.done(flight.context, saved);
+  }
+}
+
+static uint64_t
+next_id(Engine* const engine)
+{
+  pthread_mutex_lock(&engine->pointers_lock);
+  const uint64_t id = ++engine->last_id;
+  pthread_mutex_unlock(&engine->pointers_lock);
+  return id;
+}
+
+Status
+engine_save(Engine* const engine, const RackUid uid, const EngineSaveDone done, void* const context,
+            Error* const error)
+{
+  const uint64_t id = next_id(engine);
+  if (exchange_save(engine, 0U, (EngineSaveFlight){ id, done, context }).id) {
+    return error_set(error, STATUS_LIMIT, "another state is being saved");
+  }
+  const Status status = engine->calls->save(engine_half(engine), id, uid, error);
+  if (status) {
+    exchange_save(engine, id, (EngineSaveFlight){ 0 });
+  }
+  return status;
 }
 
 // ---- parameters and notes ----

@@ -32,6 +32,13 @@ typedef struct EngineFlight {
   void* context;
 } EngineFlight;
 
+/// The save in flight.
+typedef struct EngineSaveFlight {
+  uint64_t id; ///< 0: none
+  EngineSaveDone done;
+  void* context;
+} EngineSaveFlight;
+
 struct Engine {
   EngineConfig config;
   const WorkerCalls* calls; ///< Calls of the worker or of the supervisor, with engine_half()
@@ -45,7 +52,8 @@ struct Engine {
 
   pthread_mutex_t pointers_lock;
   EngineFlight flight;
-  uint64_t last_id; ///< Of the last edit
+  EngineSaveFlight save_flight;
+  uint64_t last_id; ///< Of the last edit or save
   Format format;    ///< Of the last engine_arm()
   Ring* ring; ///< The ring for parameters; NULL offline, while disarmed, and while the worker is
               ///< lost
@@ -96,5 +104,8 @@ void engine_tell_supervisor(Engine* engine, EngineStatus* status);
 
 /// WorkerEvents::replied; `context` is the engine.
 void engine_replied(void* context, uint64_t id, const EngineReply* reply, const WorkerFacts* facts);
+
+/// WorkerEvents::saved; `context` is the engine.
+void engine_saved(void* context, uint64_t id, const EngineSaved* saved);
 
 #endif

@@ -26,6 +26,9 @@
      process that comes to be present meanwhile counts as memory of the node, but at least what the
      plugin's report tells: what closed nodes have left is used again.  What the instances take
      later is not known.
+   - A state (PLUGIN_STATE) is loaded when an instance is made, after the preset and before the
+     values of the rack.  FxInfo::save saves one while the node plays; from then on a renewal loads
+     that one.
    - A plugin with an input for events takes notes (FxInfo::event).  All instances of a node get
      them, with their frames, and no run is cut for them.  A plugin with several such inputs gets
      them at the first.  In a bypass the plugin gets them, too, so that none goes on after it.
@@ -44,7 +47,9 @@
 #ifndef WARPRACK_PLUGINS_HOST_H
 #define WARPRACK_PLUGINS_HOST_H
 
+#include "host_paths.h"
 #include "plugin.h"
+#include "state_file.h"
 
 /// How an instance will run.
 typedef struct InstanceSetup {
@@ -52,6 +57,10 @@ typedef struct InstanceSetup {
   uint32_t max_block_frames;
   bool offline;               ///< A file is rendered: work is done at once
   const PluginPreset* preset; ///< With a state, to be loaded by the format; else NULL
+  const StateFile* state;     ///< To be loaded after the preset; NULL: none.  Lives as long as the
+                              ///< instance, and may change between two calls
+  uint32_t index;             ///< Of the instance in its node, for state_file_part()
+  HostPaths* paths;           ///< Of the files in states; with `state`, and lives as long
 } InstanceSetup;
 
 /// One instance of a plugin, of a type of the format's own.
@@ -76,7 +85,8 @@ typedef struct InstanceCalls {
   /// An event at a frame of the next run(), before which all calls come in order of their frames.
   /// NULL: the format has no notes. [rt]
   void (*event)(Instance* instance, const FxEvent* event, uint32_t frame);
-  /// The last value of a control output. [rt, builder]
+  /// The last value of a control output; with `state_has_values`, after open() with a state, also
+  /// that of a control input. [rt, builder]
   double (*get)(const Instance* instance, uint32_t port);
   /**
      Run for n_frames, at least 1.
@@ -96,6 +106,11 @@ typedef struct InstanceCalls {
   /// True if the plugin asks to be activated again, which its node does by a new instance.  NULL:
   /// the format has no such request. [builder]
   bool (*wants_restart)(const Instance* instance);
+  /// Append the state of an instance to `part`: all but the values of its control inputs, or with
+  /// these (`state_has_values`).  STATUS_LIMIT if it is too large (state_append()), STATUS_FILE.
+  /// NULL: the format has no states. [builder, also while run() runs]
+  Status (*save)(Instance* instance, TextBuffer* part, Error* error);
+  bool state_has_values;
   /// Do the work of all instances of the format that is not audio: timers, descriptors, callbacks,
   /// reports; then restore the state of process_state.h.  NULL: there is no such work.  See
   /// fx_idle(). [builder]

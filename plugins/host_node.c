@@ -144,7 +144,7 @@ describe(HostNode* const node, const FxSetup* const setup, const uint32_t latenc
   const double tail_s = setup->fx->is_missing ? 0.0 : TAIL_SECONDS;
   shape->tail_frames = (uint64_t)(tail_s * setup->rate_hz);
   shape->unit_bytes = node->layout.n_bytes;
-  shape->data_bytes = node->arena.n_bytes + node->opened_bytes;
+  shape->data_bytes = node->arena.n_bytes + node->opened_bytes + state_file_bytes(&node->state);
 }
 
 static void
@@ -152,6 +152,8 @@ host_destroy(void* const node)
 {
   HostNode* const host = node;
   host_close(host);
+  state_file_clear(&host->state);
+  host_paths_clear(&host->paths);
   arena_clear(&host->arena);
   free(host);
 }
@@ -177,12 +179,14 @@ prepare(HostNode* const node, const FxSetup* const setup, FxShape* const shape, 
   Status status = make_lanes(node, setup, error);
   status = status ? status : find_preset(node, setup, &preset, error);
   status = status ? status : take_memory(node, error);
+  status = status ? status : host_read_state(node, setup, error);
   if (!status) {
     host_params_init(&node->params, setup, preset);
     latency_frames = setup->dry_frames;
     status =
         node->is_quarantined ? STATUS_OK : host_open(node, setup, preset, &latency_frames, error);
   }
+  node->paths.files = NULL; // lives no longer
   if (!status) {
     describe(node, setup, latency_frames, shape);
   }
@@ -411,4 +415,5 @@ const FxInfo host_functions = {
   .run = host_run,
   .latency = host_latency,
   .wants_restart = host_wants_restart,
+  .save = host_save,
 };

@@ -35,6 +35,8 @@ typedef struct HostNode {
   _Atomic uint32_t* latencies;
   uint32_t latency_limit; ///< In frames; a longer one that a plugin reports is not followed
   UnitLayout layout;
+  StateFile state; ///< The last that was loaded or saved
+  HostPaths paths;
 } HostNode;
 
 typedef struct HostUnit {
@@ -56,6 +58,12 @@ typedef struct HostUnit {
 /// open. [builder]
 NODISCARD Status host_open(HostNode* node, const FxSetup* setup, const PluginPreset* preset,
                            uint32_t* latency_frames, Error* error);
+
+/// Read the state that the rack names, before host_open(). [builder]
+NODISCARD Status host_read_state(HostNode* node, const FxSetup* setup, Error* error);
+
+/// FxInfo::save.
+Status host_save(void* node, unsigned char** bytes, size_t* n_bytes, Error* error);
 
 /// Close all instances of a node. [builder]
 void host_close(HostNode* node);

@@ -111,7 +111,10 @@ open_instance(HostNode* const node, const FxSetup* const setup, const PluginPres
   const InstanceSetup instance_setup = { .rate_hz = setup->rate_hz,
                                          .max_block_frames = setup->max_block_frames,
                                          .offline = setup->offline,
-                                         .preset = has_state(preset) ? preset : NULL };
+                                         .preset = has_state(preset) ? preset : NULL,
+                                         .state = &node->state,
+                                         .index = node->n_open,
+                                         .paths = &node->paths };
   Instance** const instance = &node->instances[node->n_open];
   ProcessState state;
   process_state_save(&state);
@@ -119,6 +122,9 @@ open_instance(HostNode* const node, const FxSetup* const setup, const PluginPres
   process_state_restore(&state);
   if (!status) {
     ++node->n_open;
+    if (node->calls->state_has_values && node->state.n_parts) {
+      host_params_take(&node->params, setup->given, node->calls, *instance);
+    }
     send_values(node, setup, preset, *instance);
   }
   return status ? status : send_texts(node, setup, *instance, error);

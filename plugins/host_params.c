@@ -85,17 +85,24 @@ param_value(const HostParam* const param, const FxParam* const row, const double
   return row->kind == PARAM_SWITCH ? is_on : number;
 }
 
+/// Take over a number of a port, which the rack does not state.
+static void
+take_number(const HostParams* const params, const uint32_t p, const double number)
+{
+  HostParam* const param = &params->list[p];
+  param->target = clip(param, number);
+  param->value = param_value(param, &params->plugin->fx.params[p], param->target);
+  param->is_set = true;
+}
+
 /// Take over the values of a preset.
 static void
 load_preset(HostParams* const params, const PluginPreset* const preset)
 {
   for (uint32_t p = 0; p < params->plugin->fx.n_params; ++p) {
-    HostParam* const param = &params->list[p];
     for (uint32_t v = 0; v < preset->n_values; ++v) {
       if (params->plugin->param_ports[p] == (int32_t)preset->ports[v]) {
-        param->target = clip(param, preset->values[v]);
-        param->value = param_value(param, &params->plugin->fx.params[p], param->target);
-        param->is_set = true;
+        take_number(params, p, preset->values[v]);
       }
     }
   }
@@ -131,6 +138,19 @@ host_params_init(HostParams* const params, const FxSetup* const setup,
     params->list[p].initial = params->list[p].value;
     if (setup->given[p]) {
       set_target(params, p, setup->values[p], 0U);
+    }
+  }
+}
+
+void
+host_params_take(HostParams* const params, const bool* const given,
+                 const InstanceCalls* const calls, const Instance* const instance)
+{
+  for (uint32_t p = 0; p < params->plugin->fx.n_params; ++p) {
+    HostParam* const param = &params->list[p];
+    if (param->motion != MOTION_NONE && !given[p]) {
+      take_number(params, p, calls->get(instance, param->port));
+      param->initial = param->value;
     }
   }
 }

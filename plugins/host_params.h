@@ -77,6 +77,11 @@ typedef struct HostMoves {
 /// @param preset NULL: none. [builder]
 void host_params_init(HostParams* params, const FxSetup* setup, const PluginPreset* preset);
 
+/// Take over the values of a state that an instance has loaded, except those that the rack states
+/// (`given`), which count more. [builder]
+void host_params_take(HostParams* params, const bool* given, const InstanceCalls* calls,
+                      const Instance* instance);
+
 /// A new target, from FxInfo::set_at. [player]
 REALTIME void host_params_set(HostParams* params, uint32_t param, double value, uint32_t frame);
 

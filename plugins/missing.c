@@ -65,6 +65,7 @@ make(Arena* const arena, const char* const format, const char* const reference,
     missing->sides[s].name = copy_text(arena, sides[s]);
   }
   plugin->fx = host_functions;
+  plugin->fx.save = NULL;
   plugin->fx.name = plugin->name = missing->name;
   plugin->fx.summary = "a plugin that is missing";
   plugin->fx.params = params;

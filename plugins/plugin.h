@@ -134,7 +134,8 @@ typedef struct Plugin {
 typedef enum PluginWord {
   PLUGIN_BYPASS = -1, ///< `bypass`: every plugin has it
   PLUGIN_PRESET = -2, ///< `preset`: only with presets
-  PLUGIN_VALUES = -3  ///< Of FxInfo::is_missing: the text of all values
+  PLUGIN_VALUES = -3, ///< Of FxInfo::is_missing: the text of all values
+  PLUGIN_STATE = -4   ///< `state`: only if Plugin::takes_state
 } PluginWord;
 
 /// The plugin of an effect with an origin.

@@ -24,6 +24,11 @@ static const FxParam preset_param = { .id = "preset",
                                       .structural = true,
                                       .help = "Preset, whose values apply where none is given" };
 
+static const FxParam state_param = { .id = "state",
+                                     .kind = PARAM_PATH,
+                                     .structural = true,
+                                     .help = "File that /node/<node>/state/save has written" };
+
 static bool
 is_param(const PluginPort* const port)
 {
@@ -241,7 +246,7 @@ make_param(NameSet* const ids, FxParam* const param, const PluginPort* const por
 Status
 plugin_make_params(Plugin* const plugin, Arena* const arena, Error* const error)
 {
-  uint32_t n_params = 1U + (plugin->n_presets > 0);
+  uint32_t n_params = 1U + (plugin->n_presets > 0) + plugin->takes_state;
   for (uint32_t p = 0; p < plugin->n_ports; ++p) {
     n_params += is_param(&plugin->ports[p]);
   }
@@ -264,6 +269,13 @@ plugin_make_params(Plugin* const plugin, Arena* const arena, Error* const error)
   if (plugin->n_presets) {
     places[n] = PLUGIN_PRESET;
     params[n++] = preset_param;
+  }
+  if (plugin->takes_state) {
+    places[n] = PLUGIN_STATE;
+    plugin->fx.state_param = n;
+    params[n++] = state_param;
+  } else {
+    plugin->fx.save = NULL;
   }
   plugin->fx.params = params;
   plugin->fx.n_params = n;

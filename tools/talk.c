@@ -182,9 +182,9 @@ talk_describe(json_t* const object, const char* const address, const lo_message 
 {
   static const struct {
     const char* address;
-    const char* names[3];
+    const char* names[4];
   } rows[] = {
-    { "/done", { "done", "revision", "frame" } },
+    { "/done", { "done", "revision", "frame", "file" } },
     { "/fail", { "fail", "code", "text" } },
     { "/server/nodes", { "text", "part", "parts" } },
     { "/server/plugin", { "text", "part", "parts" } },
@@ -202,7 +202,8 @@ talk_describe(json_t* const object, const char* const address, const lo_message 
     return;
   }
   for (uint32_t r = 0; r < ARRAY_LEN(rows); ++r) {
-    for (int i = 0; i < n && i < 3 && !strcmp(address, rows[r].address); ++i) {
+    for (int i = 0; i < n && i < (int)ARRAY_LEN(rows[r].names) && !strcmp(address, rows[r].address);
+         ++i) {
       if (rows[r].names[i]) {
         put(object, rows[r].names[i], talk_argument(message, i));
       }

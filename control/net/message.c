@@ -4,6 +4,7 @@
 
 #include "message.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -166,6 +167,14 @@ bundle_split(Bundle* const bundle, bool (*const wanted)(const Message* message),
   bundle->n_bytes -= part->n_bytes;
   part->frame = bundle->frame;
   return part;
+}
+
+const char*
+address_node(const char* const address, char* const name, const size_t n_bytes)
+{
+  const char* const start = address + strlen("/node/");
+  snprintf(name, n_bytes, "%.*s", (int)strcspn(start, "/"), start);
+  return name;
 }
 
 uint32_t

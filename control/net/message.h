@@ -30,7 +30,8 @@ typedef struct Message {
   lo_message arguments;           ///< Owned
   size_t n_bytes;                 ///< Its size in the packet: limit for answers to other machines
   const struct CommandInfo* info; ///< Row of the table of commands; NULL until it is found
-  char* file;                     ///< Text of the file that it names, once read; owned
+  char* file;                     ///< Text of the file that it names, once read, or the name of
+                                  ///< the file that it has saved; owned
   // State of a query that is answered in steps:
   bool is_unfinished;
   uint32_t n_nodes_read;
@@ -76,6 +77,9 @@ Bundle* bundle_split(Bundle* bundle, bool (*wanted)(const Message* message), boo
 
 /// Free one bundle, without the bundles after it.  Accepts NULL.
 void bundle_free(Bundle* bundle);
+
+/// The name in an address "/node/NAME/...", cut to `n_bytes` with the final zero.  Returns `name`.
+const char* address_node(const char* address, char* name, size_t n_bytes);
 
 // ---- arguments ----
 

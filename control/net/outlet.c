@@ -122,10 +122,13 @@ outlet_done(Outlet* const outlet, const Peer* const to, const char* const addres
 
 void
 outlet_done_edit(Outlet* const outlet, const Peer* const to, const Message* const message,
-                 const uint32_t revision, const uint64_t frame)
+                 const uint32_t revision, const uint64_t frame, const char* const file)
 {
   lo_message answer = lo_message_new();
   outlet_add(&answer, "sih", message->address, (int32_t)revision, (int64_t)frame);
+  if (file) {
+    outlet_add(&answer, "s", file);
+  }
   outlet_send(outlet, to, message->n_bytes, "/done", answer);
 }
 

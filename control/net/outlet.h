@@ -43,10 +43,11 @@ void outlet_add(lo_message* arguments, const char* types, ...);
 size_t outlet_send(Outlet* outlet, const Peer* to, size_t request_bytes, const char* address,
                    lo_message arguments);
 
-/// Send `/done address`, for an edit with its revision and first frame.
+/// Send `/done address`, for an edit with its revision and first frame, and with the file that it
+/// has written (NULL: none).
 void outlet_done(Outlet* outlet, const Peer* to, const char* address, size_t request_bytes);
 void outlet_done_edit(Outlet* outlet, const Peer* to, const Message* message, uint32_t revision,
-                      uint64_t frame);
+                      uint64_t frame, const char* file);
 
 /// Send `/fail address code text`.
 void outlet_fail(Outlet* outlet, const Peer* to, size_t request_bytes, const char* address,

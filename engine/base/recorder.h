@@ -32,6 +32,7 @@
   ROW(RUN,         "run")         /* a block */                                                    \
   ROW(RENEW,       "renew")       /* it is made anew after a NaN */                                \
   ROW(WORK,        "work")        /* its work outside of the audio threads */                      \
+  ROW(STATE,       "state")       /* its state is saved */                                         \
   ROW(CLOSE,       "close")       /* it is freed */                                                \
   ROW(THREAD,      "a thread")    /* a thread that the plugin has started */
 

@@ -3,7 +3,11 @@
 
 #include "effect.h"
 
+#include "engine/base/hash.h"
+
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 const FxInfo*
@@ -17,6 +21,14 @@ fx_find(const char* const name)
     }
   }
   return NULL;
+}
+
+void
+fx_state_name(const FxInfo* const fx, const void* const bytes, const size_t n_bytes,
+              char name[const FX_STATE_NAME_BYTES])
+{
+  snprintf(name, FX_STATE_NAME_BYTES, "%.64s-%016" PRIx64 ".state", fx->name,
+           hash_bytes(HASH64_START, bytes, n_bytes));
 }
 
 FxFile

@@ -60,6 +60,9 @@
 /// events after the last cut take effect there.
 #define FX_MAX_CUTS 32U
 
+/// The largest file that FxInfo::save() makes.
+#define FX_STATE_MAX_BYTES (16U << 20U)
+
 /// The unit of a parameter's number, the same in documents, OSC messages and FxSetup::values.
 typedef enum FxMeasure {
   UNIT_NONE, ///< A plain number; "%" is accepted and divides by 100, and ":1" after a ratio
@@ -158,10 +161,11 @@ typedef struct FxSetup {
   bool offline;               ///< Rendering a file: effects that need the complete signal may run
   bool for_kernel;            ///< The node runs as FxKernel: `unit_init` and `run` are not called
   // for plugins only; built-in effects in quarantine: fx_dry()
-  uint32_t uid;        ///< Of the rack's node, for the flight recorder (recorder.h)
-  bool is_quarantined; ///< Do not execute code of the plugin: play the input, ...
-  uint32_t dry_frames; ///< ... delayed by this latency
-  uint32_t n_out;      ///< Of FxInfo::is_missing: outputs that connections need, at least 1
+  uint32_t uid;          ///< Of the rack's node, for the flight recorder (recorder.h)
+  bool is_quarantined;   ///< Do not execute code of the plugin: play the input, ...
+  uint32_t dry_frames;   ///< ... delayed by this latency
+  uint32_t n_out;        ///< Of FxInfo::is_missing: outputs that connections need, at least 1
+  const FxFiles* access; ///< For files that are named in a file of `paths`, during `create`
 } FxSetup;
 
 /// Properties of the node, which `create` fills in.
@@ -307,6 +311,13 @@ struct FxInfo {
   /// the nodes after this node do not run before the pass after which `*again` stays false.  A
   /// failure ends the rendering. [main]
   Status (*finish_pass)(void* node, void* state, bool* again, Error* error);
+  /// Save what the node has beside the values of its parameters, as the content of a file for the
+  /// parameter `state_param`.  A node that is made with that file, and gets the same values, goes
+  /// on like this one does.  At most FX_STATE_MAX_BYTES; the caller frees them.  STATUS_LIMIT,
+  /// STATUS_FILE, STATUS_NO_MEM.  NULL: there is nothing more. [builder, also while the player runs
+  /// the node]
+  Status (*save)(void* node, unsigned char** bytes, size_t* n_bytes, Error* error);
+  uint32_t state_param;   ///< With `save`: a PARAM_PATH
   const FxKernel* kernel; ///< NULL: runs on the CPU only
 };
 
@@ -357,6 +368,13 @@ const char* fx_plugin_format(const char* reference);
 /// Let the plugins of the process do what they do outside of audio: timers, callbacks.  To be
 /// called about 20 times a second.  Implemented by plugins/. [builder]
 void fx_idle(void);
+
+#define FX_STATE_NAME_BYTES 96U
+
+/// The name of a file with this content of FxInfo::save(): the effect's name and a hash of the
+/// content, so that a rack that has the name has the state. [any]
+void
+fx_state_name(const FxInfo* fx, const void* bytes, size_t n_bytes, char name[FX_STATE_NAME_BYTES]);
 
 /// The samples of a file as impulse responses, one per channel.  A text file with one number per
 /// line is one response, not one channel per line. [any]

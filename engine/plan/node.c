@@ -125,7 +125,8 @@ set_up(const Node* const node, const Format* const format, FileLoader* const loa
                       .uid = node->uid,
                       .is_quarantined = node->is_quarantined || fx->is_missing,
                       .dry_frames = node->dry_frames,
-                      .n_out = node->n_out };
+                      .n_out = node->n_out,
+                      .access = &loader->files };
   Status status = STATUS_OK;
   for (uint32_t p = 0; !status && p < fx->n_params; ++p) {
     if (fx->params[p].kind == PARAM_FILE && node->made_texts[p]) {
@@ -360,6 +361,15 @@ same_text(const char* const a, const char* const b)
   return a == b || (a && b && !strcmp(a, b));
 }
 
+/// True if the node was made with this text of a parameter, or has saved its state under this name.
+static bool
+has_text(const Node* const node, const uint32_t param, const char* const text)
+{
+  const bool is_saved =
+      text && node->fx->save && node->fx->state_param == param && same_text(node->saved_as, text);
+  return is_saved || same_text(node->made_texts[param], text);
+}
+
 bool
 node_can_be(const Node* const node, const RackNode* const rack_node, const NodeWidths widths,
             const double rate_hz, const Backend* const backend)
@@ -372,7 +382,7 @@ node_can_be(const Node* const node, const RackNode* const rack_node, const NodeW
   }
   for (uint32_t p = 0; p < node->fx->n_params; ++p) {
     const bool same = node->made_with[p] == node_number(node, rack_node, p, rate_hz) &&
-                      same_text(node->made_texts[p], text_of(rack_node, p));
+                      has_text(node, p, text_of(rack_node, p));
     if (node->fx->params[p].structural && !same) {
       return false;
     }
@@ -384,6 +394,35 @@ bool
 node_wants_restart(const Node* const node)
 {
   return node->fx->wants_restart && node->fx->wants_restart(node->fx_node);
+}
+
+Status
+node_save(Node* const node, unsigned char** const bytes, size_t* const n_bytes, Error* const error)
+{
+  const FxInfo* const fx = node->fx;
+  if (!fx->save) {
+    return error_set(error, STATUS_NOT_FOUND, "%s has no state beside its parameters", fx->name);
+  }
+  const Status status = fx->save(node->fx_node, bytes, n_bytes, error);
+  char name[FX_STATE_NAME_BYTES];
+  if (status) {
+    return status;
+  }
+  fx_state_name(fx, *bytes, *n_bytes, name);
+  free(node->saved_as);
+  node->saved_as = strdup(name); // without memory for it, the node is made anew
+  return STATUS_OK;
+}
+
+void
+node_keep_saved(Node* const node, const RackNode* const rack_node)
+{
+  char** const made = node->saved_as ? &node->made_texts[node->fx->state_param] : NULL;
+  if (made && same_text(text_of(rack_node, node->fx->state_param), node->saved_as)) {
+    free(*made);
+    *made = node->saved_as;
+    node->saved_as = NULL;
+  }
 }
 
 void
@@ -405,6 +444,7 @@ node_unref(Node* const node)
   free(node->made_with);
   free(node->given);
   free(node->made_texts);
+  free(node->saved_as);
   free(node->targets);
   free(node->stamps);
   free(node->notes);

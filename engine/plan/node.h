@@ -44,6 +44,8 @@ typedef struct Node {
   double* made_with; ///< [n_params] values at creation; node_can_be() compares the structural ones
   bool* given;       ///< [n_params] the rack stated the value at creation
   char** made_texts; ///< [n_params] texts at creation; NULL for numbers
+  char* saved_as;    ///< The name of the file that node_save() last made; NULL: none, or the node
+                     ///< counts as made with it
   double* targets;   ///< [player] [n_params] last value set
   uint32_t plan_index;       ///< Used by the planner: index in the plan that is being made
   _Atomic uint32_t block_ns; ///< [player] Measured time of one block on one core, ns; 0: not known
@@ -106,8 +108,16 @@ NODISCARD Status node_load(Node* node, const RackNode* rack_node, const Format* 
 /// during and after loading.  Memory on a device counts like host memory. [builder]
 size_t node_memory(const Node* node);
 
+/// Save the state of the node (FxInfo::save), under the name of fx_state_name().  The caller frees
+/// the bytes.  The error of FxInfo::save; STATUS_NOT_FOUND if the effect has none. [builder]
+NODISCARD Status node_save(Node* node, unsigned char** bytes, size_t* n_bytes, Error* error);
+
+/// After the node has continued as `rack_node`: if that has the file of the last node_save(), the
+/// node counts as made with it. [builder]
+void node_keep_saved(Node* node, const RackNode* rack_node);
+
 /// True if the node can continue as `rack_node`: its effect, widths, structural values and backend
-/// are the same. [builder]
+/// are the same.  The file of its last node_save() is the same state. [builder]
 bool node_can_be(const Node* node, const RackNode* rack_node, NodeWidths widths, double rate_hz,
                  const Backend* backend);
 

@@ -84,6 +84,14 @@ plan_became_active(Plan* const plan, const uint64_t frame)
   }
 }
 
+void
+plan_keep_saved(const Plan* const plan, const Rack* const rack)
+{
+  for (uint32_t n = 0; n < plan->n_living; ++n) {
+    node_keep_saved(plan->nodes[n].node, &rack->nodes[n]);
+  }
+}
+
 uint64_t
 plan_next_expiry(const Plan* const plan)
 {

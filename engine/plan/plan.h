@@ -180,6 +180,10 @@ NODISCARD Status plan_reset(const Plan* plan, Error* error);
 /// since this plan, and set Link::gain to the targets of the aims.
 void plan_became_active(Plan* plan, uint64_t frame);
 
+/// Record that `rack`, of which the active plan was made, has states that its nodes have saved: see
+/// node_keep_saved().
+void plan_keep_saved(const Plan* plan, const Rack* rack);
+
 /// Earliest frame at which a dying part can be left out; UINT64_MAX if no part is dying.
 uint64_t plan_next_expiry(const Plan* plan);
 

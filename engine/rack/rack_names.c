@@ -201,7 +201,9 @@ rack_find_param(const FxInfo* const fx, const char* const id, uint32_t* const pa
   }
   const char** const names = param_names(fx);
   char hint[HINT_BYTES];
-  error_set(error, STATUS_NOT_FOUND, "%s has no parameter \"%.60s\"; %s", fx->name, id,
+  const bool is_state = !strcmp(id, "state"); // others have one, see FxInfo::save
+  error_set(error, STATUS_NOT_FOUND, "%s has no parameter \"%.60s\"%s; %s", fx->name, id,
+            is_state ? ", because the values of its parameters are all its state" : "",
             name_hint(hint, id, names, names ? fx->n_params + 1U : 0U));
   free(names);
   return STATUS_NOT_FOUND;

@@ -62,9 +62,8 @@ supervisor_takes_edits(const Supervisor* const supervisor)
 
 // ---- arming ----
 
-/// The worker, or NULL if there is none or its socket is broken. [lock held]
-static Child*
-ready_worker(const Supervisor* const supervisor)
+Child*
+supervisor_ready_worker(const Supervisor* const supervisor)
 {
   Child* const worker = supervisor->worker;
   return worker && !worker->broken.status ? worker : NULL;
@@ -96,7 +95,7 @@ supervisor_arm(void* const self, const WorkerStart* const start, WorkerFacts* co
                                  .shape = *ring_shape(start->ring) };
   supervisor->armed = (Answer){ 0 };
   supervisor->plays_on = start->plays_on;
-  Child* const worker = ready_worker(supervisor);
+  Child* const worker = supervisor_ready_worker(supervisor);
   if (worker) {
     child_arm(worker, supervisor, start->ring, false, start->first_frame);
     supervisor->host.given(supervisor->host.context);
@@ -417,6 +416,7 @@ const WorkerCalls supervisor_calls = {
   .arm = supervisor_arm,
   .disarm = supervisor_disarm,
   .edit = supervisor_edit,
+  .save = supervisor_save,
   .overtake = supervisor_overtake,
   .use_plugins = supervisor_use_plugins,
   .set = supervisor_set,

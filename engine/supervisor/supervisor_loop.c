@@ -339,6 +339,7 @@ end_all(Supervisor* const supervisor)
   supervisor->next = supervisor->worker = NULL;
   rack_history_refuse(&supervisor->history, "the engine stops");
   attend_edit(supervisor);
+  supervisor_attend_save(supervisor);
 }
 
 void*
@@ -351,6 +352,7 @@ supervisor_loop(void* const context)
     attend(supervisor, supervisor->worker, now_ns);
     attend(supervisor, supervisor->next, now_ns);
     attend_edit(supervisor);
+    supervisor_attend_save(supervisor);
     start_next(supervisor, now_ns);
   }
   end_all(supervisor);

@@ -301,6 +301,8 @@ handle_message(Supervisor* const supervisor, Child* const child, const WireMessa
     return handle_disarmed(supervisor, child, cause);
   case WIRE_REPLY:
     return handle_reply(supervisor, child, &message->reply, cause);
+  case WIRE_SAVED:
+    return supervisor_handle_saved(supervisor, child, &message->saved, cause);
   case WIRE_CHANGED:
     return handle_changed(supervisor, child, &message->changed, cause);
   case WIRE_STATUS:

@@ -53,6 +53,7 @@ typedef struct Child {
   uint64_t generation; ///< Generation of the format of its ARM
   uint32_t n_arms_out; ///< Number of ARM messages without a reply
   uint32_t n_disarms_out;
+  uint32_t n_saves_out;
   uint64_t asked_ns; ///< Time at which the last DISARM was sent
   bool has_plan;     ///< The child was armed once
   bool has_load;     ///< It plans the active rack, ...
@@ -101,6 +102,13 @@ typedef struct Answer {
   Error error;
 } Answer;
 
+/// A save of a node's state that a worker was asked for.
+typedef struct SaveRequest {
+  uint64_t id;        ///< 0: none
+  const Child* child; ///< Only compared: it may have ended
+  uint64_t asked_ns;
+} SaveRequest;
+
 struct Supervisor {
   EngineConfig config;
   WorkerEvents events;
@@ -117,6 +125,7 @@ struct Supervisor {
   Answer armed;   ///< To the ARM of arm(); also set when the worker is lost
   bool is_arming; ///< arm() waits for `armed`
   bool plays_on;  ///< Of the last WorkerStart
+  SaveRequest save;
   RackHistory history;
   int plugins_fd;     ///< The catalogue of plugins that all workers have; -1: none
   uint64_t n_plugins; ///< Number of catalogues whose plugins had new code
@@ -251,6 +260,18 @@ bool supervisor_judge_node(Supervisor* supervisor, const Child* child, const Sus
 /// return false, with the cause.
 NODISCARD bool supervisor_watch_calls(Supervisor* supervisor, Child* child, Cause* cause);
 
+// ---- supervisor_save.c ----
+
+/// WorkerCalls::save. [control]
+Status supervisor_save(void* supervisor, uint64_t id, RackUid uid, Error* error);
+
+/// Handle a SAVED.  Returns false, with the cause, for an answer to no request. [supervisor]
+NODISCARD bool supervisor_handle_saved(Supervisor* supervisor, Child* child,
+                                       const WireSaved* message, Cause* cause);
+
+/// Answer a save whose worker is gone or hangs, or does not answer in time. [supervisor]
+void supervisor_attend_save(Supervisor* supervisor);
+
 // ---- supervisor_restart.c ----
 
 /// Store the cause of a loss.  Returns false, which the caller returns in turn.
@@ -291,6 +312,9 @@ bool supervisor_has_old_code(const Supervisor* supervisor);
 bool supervisor_takes_edits(const Supervisor* supervisor);
 
 // ---- supervisor.c ----
+
+/// The worker, or NULL if there is none or its socket is broken. [lock held]
+Child* supervisor_ready_worker(const Supervisor* supervisor);
 
 /// Supervisor::lock. [any but rt]
 void supervisor_lock(Supervisor* supervisor);

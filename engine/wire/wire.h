@@ -9,10 +9,10 @@
        PLUGINS + the catalogue's memfd ──────────────▶ WorkerLoopFiles::use_plugins(), at any time
        CONFIG + the flight recorder's memfd ─────────▶ recorder_attach(), worker_new()
               ◀─────────────────────── READY or FAILED
-       EDIT, SET, RESET_LOAD ────────────────────────▶ edit(), set(), reset_load()
+       EDIT, SET, SAVE, RESET_LOAD ──────────────────▶ edit(), set(), save(), reset_load()
        ARM + the ring's memfd ───────────────────────▶ ring_attach(), arm()
               ◀───────────────────────────────── ARMED
-              ◀── REPLY, CHANGED, STATUS, PLACES, NOTE   as they come
+              ◀── REPLY, SAVED, CHANGED, STATUS, PLACES, NOTE   as they come
        DISARM ───────────────────────────────────────▶ disarm()
               ◀────────────────────────────── DISARMED
 
@@ -58,6 +58,7 @@ typedef enum WireKind {
   WIRE_DISARM,     ///< answered by DISARMED
   WIRE_EDIT,       ///< `edit`; answered by REPLY
   WIRE_SET,        ///< `set`
+  WIRE_SAVE,       ///< `save`; answered by SAVED
   WIRE_RESET_LOAD, ///< WorkerCalls::reset_load
   WIRE_PLUGINS,    ///< `plugins_fd`; before CONFIG and later
 
@@ -68,6 +69,7 @@ typedef enum WireKind {
   WIRE_ARMED,    ///< `armed`
   WIRE_DISARMED, ///< All messages from the ring are applied
   WIRE_REPLY,    ///< `reply`
+  WIRE_SAVED,    ///< `saved`
   WIRE_CHANGED,  ///< `changed`
   WIRE_STATUS,   ///< `status`, several times a second if it has changed
   WIRE_PLACES,   ///< `places`, if they have changed
@@ -112,6 +114,16 @@ typedef struct WireSet {
   uint32_t n;                   ///< 1 to WIRE_MAX_MESSAGES
 } WireSet;
 
+typedef struct WireSave {
+  uint64_t id;
+  RackUid uid;
+} WireSave;
+
+typedef struct WireSaved {
+  uint64_t id;
+  EngineSaved saved; ///< `bytes` as WireEdit::rack
+} WireSaved;
+
 typedef struct WireArmed {
   Error error;       ///< STATUS_OK: armed
   WorkerFacts facts; ///< Of the current plan, armed or not
@@ -136,6 +148,7 @@ typedef struct WirePlaces {
               seconds at the current rate
      status   in the enum; its text is empty with STATUS_OK, and not empty otherwise
      texts    valid UTF-8 without control characters, terminated; wire_send() converts other texts
+     states   1 to FX_STATE_MAX_BYTES bytes of any content; none with another status than STATUS_OK
      loads    finite, not negative; costs may be infinite
 */
 typedef struct WireMessage {
@@ -145,6 +158,8 @@ typedef struct WireMessage {
     WireArm arm;
     WireEdit edit;
     WireSet set;
+    WireSave save;
+    WireSaved saved;
     int plugins_fd; ///< As WireArm::ring_fd
     WorkerStatus status;
     Error failed; ///< Never STATUS_OK

@@ -12,7 +12,10 @@
 #define STATUS_BYTES (512U + (uint32_t)sizeof(WorkerStatus) + FX_MAX_CHANNELS * 16U)
 #define TEXT_BYTES   (WIRE_TEXT_BYTES + 128U)
 #define PLACES_BYTES (4U + RACK_MAX_NODES * PLACE_BYTES)
+#define SAVED_BYTES  (TEXT_BYTES + FX_STATE_MAX_BYTES)
 #define FACTS_BYTES  (TEXT_BYTES + FX_MAX_CHANNELS * 16U)
+
+_Static_assert(SAVED_BYTES + 64U < WIRE_QUEUE_BYTES, "a state fits into the queue");
 
 static const struct {
   const char* name;
@@ -24,6 +27,7 @@ static const struct {
   [WIRE_DISARM] = { "DISARM", WIRE_WORKER, 0U },
   [WIRE_EDIT] = { "EDIT", WIRE_WORKER, WIRE_MAX_BYTES },
   [WIRE_SET] = { "SET", WIRE_WORKER, 4U + WIRE_MAX_MESSAGES * 24U },
+  [WIRE_SAVE] = { "SAVE", WIRE_WORKER, 12U },
   [WIRE_RESET_LOAD] = { "RESET_LOAD", WIRE_WORKER, 0U },
   [WIRE_PLUGINS] = { "PLUGINS", WIRE_WORKER, 0U },
   [WIRE_READY] = { "READY", WIRE_SERVER, STATUS_BYTES },
@@ -31,6 +35,7 @@ static const struct {
   [WIRE_ARMED] = { "ARMED", WIRE_SERVER, FACTS_BYTES },
   [WIRE_DISARMED] = { "DISARMED", WIRE_SERVER, 0U },
   [WIRE_REPLY] = { "REPLY", WIRE_SERVER, FACTS_BYTES },
+  [WIRE_SAVED] = { "SAVED", WIRE_SERVER, SAVED_BYTES },
   [WIRE_CHANGED] = { "CHANGED", WIRE_SERVER, FACTS_BYTES },
   [WIRE_STATUS] = { "STATUS", WIRE_SERVER, STATUS_BYTES },
   [WIRE_PLACES] = { "PLACES", WIRE_SERVER, PLACES_BYTES },
@@ -85,6 +90,12 @@ code_message(Coder* const coder, WireMessage* const message)
     break;
   case WIRE_SET:
     wire_code_set(coder, &message->set);
+    break;
+  case WIRE_SAVE:
+    wire_code_save(coder, &message->save);
+    break;
+  case WIRE_SAVED:
+    wire_code_saved(coder, &message->saved);
     break;
   case WIRE_READY:
   case WIRE_STATUS:
@@ -190,6 +201,9 @@ wire_message_clear(WireMessage* const message)
     break;
   case WIRE_SET:
     free((void*)message->set.messages);
+    break;
+  case WIRE_SAVED:
+    free((void*)message->saved.saved.bytes);
     break;
   case WIRE_PLACES:
     free((void*)message->places.places);

@@ -58,11 +58,13 @@ void wire_code_config(Coder* coder, WireConfig* config); // without the descript
 void wire_code_arm(Coder* coder, WireArm* arm);          // likewise
 void wire_code_edit(Coder* coder, WireEdit* edit);
 void wire_code_set(Coder* coder, WireSet* set);
+void wire_code_save(Coder* coder, WireSave* save);
 void wire_code_facts(Coder* coder, WorkerFacts* facts);
 void wire_code_status(Coder* coder, WorkerStatus* status);
 void wire_code_failed(Coder* coder, Error* error);
 void wire_code_armed(Coder* coder, WireArmed* armed);
 void wire_code_reply(Coder* coder, WireReply* reply);
+void wire_code_saved(Coder* coder, WireSaved* saved);
 void wire_code_places(Coder* coder, WirePlaces* places);
 
 // ---- kinds ----

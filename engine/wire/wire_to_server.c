@@ -122,6 +122,20 @@ wire_code_reply(Coder* const coder, WireReply* const answer)
   wire_code_facts(coder, &answer->facts);
 }
 
+void
+wire_code_saved(Coder* const coder, WireSaved* const message)
+{
+  EngineSaved* const saved = &message->saved;
+  coder_u64(coder, &message->id);
+  code_outcome(coder, &saved->error.status, saved->error.text, sizeof(saved->error.text));
+  const bool is_saved = !saved->error.status;
+  coder_u32(coder, &saved->n_bytes, is_saved, is_saved ? FX_STATE_MAX_BYTES : 0U,
+            "size of a state");
+  unsigned char* const read = coder->writes ? NULL : coder_array(coder, saved->n_bytes, 1U, 1U);
+  coder_bytes(coder, coder->writes ? (void*)saved->bytes : read, saved->n_bytes);
+  saved->bytes = coder->writes ? saved->bytes : read;
+}
+
 static void
 code_place(Coder* const coder, EnginePlace* const place)
 {

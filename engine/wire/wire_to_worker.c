@@ -250,3 +250,10 @@ wire_code_set(Coder* const coder, WireSet* const set)
   }
   set->messages = coder->writes ? set->messages : read;
 }
+
+void
+wire_code_save(Coder* const coder, WireSave* const save)
+{
+  coder_u64(coder, &save->id);
+  coder_u32(coder, &save->uid, RACK_UID_FIRST, UINT32_MAX, "uid");
+}

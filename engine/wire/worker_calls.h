@@ -48,6 +48,13 @@ typedef struct EngineReply {
   uint32_t refused_edge;   ///< 1 + index of the connection whose channels do not fit; 0: none
 } EngineReply;
 
+/// A state of a node that a worker has saved.
+typedef struct EngineSaved {
+  Error error;                ///< STATUS_OK: it is saved
+  const unsigned char* bytes; ///< [n_bytes] of FxInfo::save; not checked
+  uint32_t n_bytes;           ///< At least 1 if it is saved, at most FX_STATE_MAX_BYTES
+} EngineSaved;
+
 /// The place where a node of the active rack runs.
 typedef struct EnginePlace {
   RackUid uid;
@@ -102,6 +109,8 @@ typedef struct WorkerEvents {
   /// Another plan has become active without an edit: because tails have ended, or because nodes
   /// moved to or from a device.
   void (*changed)(void* context, const WorkerFacts* facts);
+  /// A state is saved, or could not be saved; `saved` is borrowed for the call.
+  void (*saved)(void* context, uint64_t id, const EngineSaved* saved);
 } WorkerEvents;
 
 /// The calls of a worker; `worker` is the object that its constructor returned.
@@ -115,6 +124,11 @@ typedef struct WorkerCalls {
   /// once for it.  `stamp`: number of parameter messages sent before the edit.  STATUS_NO_MEM;
   /// STATUS_LIMIT while another edit waits: the caller sends one edit at a time. [control]
   Status (*edit)(void* worker, uint64_t id, const Rack* rack, uint64_t at_frame, uint64_t stamp);
+  /// Save the state of a node of the active rack (FxInfo::save).  Unless the call fails,
+  /// WorkerEvents::saved is called once for it.  An edit that then states the file of that state
+  /// does not make the node anew.  STATUS_LIMIT while another save waits; STATUS_WORKER if there is
+  /// no worker.  [control]
+  Status (*save)(void* worker, uint64_t id, RackUid uid, Error* error);
   /// As engine_overtake().  NULL where a crash ends the whole program. [control]
   void (*overtake)(void* worker);
   /// As engine_use_plugins().  NULL if the worker is in this process. [any but rt]

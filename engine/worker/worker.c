@@ -420,6 +420,7 @@ worker_reset_load(void* const context)
 const WorkerCalls worker_calls = { .arm = worker_arm,
                                    .disarm = worker_disarm,
                                    .edit = worker_edit,
+                                   .save = worker_save,
                                    .set = worker_set,
                                    .status = worker_status,
                                    .places = worker_places,

@@ -268,6 +268,7 @@ plan_edit(Worker* const worker, Rack* const rack, const uint64_t at_frame, const
     }
     rack_free(worker->rack);
     worker->rack = rack;
+    plan_keep_saved(worker->player.plan, rack);
   }
   worker_publish_facts(worker);
   return status;
@@ -502,13 +503,13 @@ must_keep_house(Worker* const worker)
   return is_late;
 }
 
-/// Wait for an edit, at most HOUSEKEEPING_NS.  Returns true if one waits.
+/// Wait for an edit or a save, at most HOUSEKEEPING_NS.  Returns true if an edit waits.
 static bool
 await_edit(Worker* const worker)
 {
   const uint64_t until_ns = time_now_ns() + HOUSEKEEPING_NS;
   pthread_mutex_lock(&worker->edits_lock);
-  if (!worker->edit && !worker->builder_stops) {
+  if (!worker->edit && !worker->save.id && !worker->builder_stops) {
     time_cond_wait(&worker->edits_changed, &worker->edits_lock, until_ns);
   }
   const bool has_edit = worker->edit != NULL;
@@ -534,6 +535,7 @@ builder_main(void* const context)
     if (has_edit) {
       perform(worker);
     }
+    worker_perform_save(worker, false);
     if (!has_edit || must_keep_house(worker)) {
       keep_house(worker);
     }
@@ -570,6 +572,7 @@ worker_stop_builder(Worker* const worker)
     reply_to(worker, edit, error.status, &error, 0U, 0U);
     free(edit);
   }
+  worker_perform_save(worker, true);
 }
 
 // ---- calls of the control thread ----

@@ -133,6 +133,12 @@ on_changed(void* const context, const WorkerFacts* const facts)
 }
 
 static void
+on_saved(void* const context, const uint64_t id, const EngineSaved* const saved)
+{
+  send_message(context, &(WireMessage){ .kind = WIRE_SAVED, .saved = { id, *saved } });
+}
+
+static void
 on_note(void* const context, const char* const text)
 {
   WireMessage message = { .kind = WIRE_NOTE };
@@ -168,7 +174,7 @@ configure(WorkerLoop* const loop, Error* const error)
 {
   WireConfig* const config = &loop->config.config;
   EngineConfig* const engine = &config->engine;
-  const WorkerEvents events = { loop, on_replied, on_changed };
+  const WorkerEvents events = { loop, on_replied, on_changed, on_saved };
   Status status = recorder_attach(config->recorder_fd, error);
   status = status ? status : loop->files->open(config->root, config->rack, &loop->opened, error);
   if (!status) {
@@ -250,6 +256,16 @@ on_edit(WorkerLoop* const loop, const WireEdit* const wanted)
   }
 }
 
+static void
+on_save(WorkerLoop* const loop, const WireSave* const wanted)
+{
+  EngineSaved refused = { .bytes = NULL };
+  refused.error.status = worker_calls.save(loop->worker, wanted->id, wanted->uid, &refused.error);
+  if (refused.error.status) { // otherwise on_saved() sends the answer
+    on_saved(loop, wanted->id, &refused);
+  }
+}
+
 static Status
 carry_out(WorkerLoop* const loop, const WireMessage* const message, Error* const error)
 {
@@ -271,6 +287,9 @@ carry_out(WorkerLoop* const loop, const WireMessage* const message, Error* const
     if (!worker_calls.set(loop->worker, message->set.messages, message->set.n)) {
       return refuse(error, "SET"); // an armed worker receives values through the ring
     }
+    return STATUS_OK;
+  case WIRE_SAVE:
+    on_save(loop, &message->save);
     return STATUS_OK;
   case WIRE_RESET_LOAD:
     worker_calls.reset_load(loop->worker);

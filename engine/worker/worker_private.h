@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
    Shared by the files of the worker: its life (worker.c), its edits and the builder thread
-   (worker_edit.c), its player thread (worker_player.c), its backends (worker_backend.c,
+   (worker_edit.c), states of its nodes (worker_save.c), its player thread (worker_player.c), its backends (worker_backend.c,
    worker_device.c, worker_place.c), and offline blocks (worker_offline.c).
 
    Locks, in the order in which they may be nested; audio threads take none of them:
      planning_lock  planning, arming and disarming; held long
-     edits_lock     the edit that waits for the builder
+     edits_lock     the edit and the save that wait for the builder
      status_lock    device, notes, facts and the plan that queries read; held for an instant
    The worker holds none of them when it calls WorkerEvents.
 */
@@ -29,6 +29,12 @@ typedef struct Edit {
   uint64_t at_frame;
   uint64_t stamp;
 } Edit;
+
+/// A wanted save of a node's state.
+typedef struct Save {
+  uint64_t id; ///< 0: none
+  RackUid uid;
+} Save;
 
 struct Worker {
   EngineConfig config;
@@ -75,6 +81,7 @@ struct Worker {
   pthread_mutex_t edits_lock;
   pthread_cond_t edits_changed;
   Edit* edit; ///< Waits for the builder; NULL: no edit waits
+  Save save;  ///< Waits for the builder
   bool builder_stops;
   bool has_builder;
   _Atomic uint64_t awaited_frame; ///< The builder waits until this frame is played; 0: it does not
@@ -136,6 +143,14 @@ void worker_renew_nodes(Worker* worker, const Plan* plan);
 
 /// Plan the active rack again, with the values that messages have set. [planning_lock held]
 NODISCARD Status worker_replan(Worker* worker, Error* error);
+
+// ---- worker_save.c ----
+
+/// WorkerCalls::save.
+Status worker_save(void* worker, uint64_t id, RackUid uid, Error* error);
+
+/// Save the state that waits, if there is one; `is_ending`: refuse it. [builder]
+void worker_perform_save(Worker* worker, bool is_ending);
 
 // ---- worker_player.c ----
 

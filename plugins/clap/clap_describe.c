@@ -10,6 +10,7 @@
 #include "clap_library.h"
 #include "clap_notes.h"
 #include "clap_params.h"
+#include "clap_state.h"
 #include "clap_threads.h"
 
 #include "engine/base/text.h"
@@ -203,6 +204,7 @@ describe_instance(Description* const d, const clap_plugin_factory_t* const facto
   host.plugin = clap;
   if (clap->init(clap)) {
     describe_ports(d, clap);
+    d->plugin.takes_state = clap_state_exists(clap);
   } else {
     description_fault(d, "it cannot be initialised");
   }

@@ -177,7 +177,7 @@ on_note_ports_rescan(const clap_host_t* const clap, const uint32_t flags)
 
 static const clap_host_note_ports_t note_ports_calls = { note_dialects, on_note_ports_rescan };
 
-/// The state of a plugin is its parameters, which the rack has.
+/// A state is only saved when a user wants it.
 static void
 on_state_dirty(const clap_host_t* const clap)
 {

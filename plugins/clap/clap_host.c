@@ -10,6 +10,7 @@
 
 #include "clap_events.h"
 #include "clap_library.h"
+#include "clap_state.h"
 #include "clap_threads.h"
 #include "engine/base/recorder.h"
 #include "plugins/process_state.h"
@@ -159,21 +160,39 @@ find_latency(Instance* const instance)
   instance->latency_calls = calls && calls->get ? calls : NULL;
 }
 
+/// The state that a user has saved; NULL: none.
+static const StatePart*
+saved_state(const Instance* const instance)
+{
+  const InstanceSetup* const setup = &instance->setup;
+  return setup->state ? state_file_part(setup->state, setup->index) : NULL;
+}
+
+static Status
+load_state(const Instance* const instance, Error* const error)
+{
+  const StatePart* const part = saved_state(instance);
+  return part ? clap_state_load(instance->clap, part, error) : STATUS_OK;
+}
+
 /// Set each parameter that has another value to its initial value, which is a decimal number.
+/// After a state, keep the values, for clap_get().
 static void
 set_initial_values(Instance* const instance)
 {
   const clap_plugin_t* const clap = instance->clap;
   const clap_plugin_params_t* const calls = clap->get_extension(clap, CLAP_EXT_PARAMS);
+  const bool keeps_values = saved_state(instance);
   for (uint32_t p = 0; calls && calls->get_value && p < instance->plugin->n_ports; ++p) {
     const PluginPort* const port = &instance->plugin->ports[p];
     double value = port->initial;
-    if (port->type != PORT_CONTROL || !calls->get_value(clap, port->index, &value)) {
+    if (port->type != PORT_CONTROL) {
       continue;
     }
-    if (port->flags & PORT_OUTPUT) {
-      atomic_init(&instance->events.values[p], value);
-    } else if ((float)value != (float)port->initial) {
+    const bool is_known = calls->get_value(clap, port->index, &value) && isfinite(value);
+    if (port->flags & PORT_OUTPUT || keeps_values) {
+      atomic_init(&instance->events.values[p], is_known ? value : port->initial);
+    } else if (is_known && (float)value != (float)port->initial) {
       clap_events_add(&instance->events, p, port->initial, 0);
     }
   }
@@ -246,7 +265,8 @@ start_instance(Instance* const instance, Error* const error)
     set_render_mode(instance);
     find_latency(instance);
     instance->events.note_port = clap_note_port(instance->clap);
-    status = activate(instance, error);
+    status = load_state(instance, error);
+    status = status ? status : activate(instance, error);
   }
   if (!status) {
     set_initial_values(instance);
@@ -304,6 +324,15 @@ clap_renew(Instance* const instance, Error* const error)
     instance->clap->reset(instance->clap);
     clap_thread_change(before);
   }
+  clap_thread_change(caller);
+  return status;
+}
+
+static Status
+clap_save(Instance* const instance, TextBuffer* const part, Error* const error)
+{
+  const ClapThread caller = clap_thread_change(CLAP_THREAD_MAIN);
+  const Status status = clap_state_save(instance->clap, part, error);
   clap_thread_change(caller);
   return status;
 }
@@ -429,6 +458,8 @@ const InstanceCalls clap_calls = {
   .open = clap_open,
   .close = clap_close,
   .renew = clap_renew,
+  .save = clap_save,
+  .state_has_values = true,
   .set = clap_set,
   .event = clap_event,
   .get = clap_get,

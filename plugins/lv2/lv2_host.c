@@ -26,7 +26,10 @@ struct Instance {
   const Plugin* plugin;
   double rate_hz;
   const PluginPreset* preset; ///< With a state; NULL: none
-  const char* folder;         ///< Of the bundle, with a slash at its end
+  const StateFile* state;     ///< As InstanceSetup
+  uint32_t index;
+  HostPaths* paths;
+  const char* folder; ///< Of the bundle, with a slash at its end
   Lv2Binary binary;
   Lv2Features features;
   Lv2Worker* worker; ///< NULL: the plugin has none
@@ -158,26 +161,42 @@ connect_ports(Instance* const instance)
   atoms_connect(&instance->atoms, instance->binary.descriptor, instance->handle);
 }
 
+/// The state that a user has saved; NULL: none.
+static const StatePart*
+saved_state(const Instance* const instance)
+{
+  return instance->state ? state_file_part(instance->state, instance->index) : NULL;
+}
+
 static bool
 has_state(const Instance* const instance)
 {
-  return instance->preset || (instance->plugin->state && *instance->plugin->state);
+  return instance->preset || (instance->plugin->state && *instance->plugin->state) ||
+         saved_state(instance);
 }
 
-/// Restore the state that the plugin begins with, and that of the preset.
+static Lv2Stateful
+stateful(const Instance* const instance)
+{
+  return (Lv2Stateful){ .plugin = instance->plugin,
+                        .calls = extension(instance, LV2_STATE__interface),
+                        .handle = instance->handle,
+                        .features = instance->features.for_state };
+}
+
+/// Restore the state that the plugin begins with, that of the preset, and that of the user.
 static Status
 load_states(const Instance* const instance, Error* const error)
 {
   const Plugin* const plugin = instance->plugin;
   const PluginPreset* const preset = instance->preset;
-  const Lv2Stateful to = { .plugin = plugin,
-                           .calls = extension(instance, LV2_STATE__interface),
-                           .handle = instance->handle,
-                           .features = instance->features.for_state };
-  const Status status = plugin->state && *plugin->state
-                            ? lv2_state_load(&to, plugin->origin.id, plugin->state, error)
-                            : STATUS_OK;
-  return status || !preset ? status : lv2_state_load(&to, preset->uri, preset->state, error);
+  const StatePart* const saved = saved_state(instance);
+  const Lv2Stateful to = stateful(instance);
+  Status status = plugin->state && *plugin->state
+                      ? lv2_state_load(&to, plugin->origin.id, plugin->state, error)
+                      : STATUS_OK;
+  status = status || !preset ? status : lv2_state_load(&to, preset->uri, preset->state, error);
+  return status || !saved ? status : lv2_state_restore(&to, instance->paths, saved, error);
 }
 
 // ---- run ----
@@ -362,6 +381,9 @@ instance_open(const Plugin* const plugin, const InstanceSetup* const setup, Inst
   instance->rate_hz = setup->rate_hz;
   instance->max_block_frames = setup->max_block_frames;
   instance->preset = setup->preset;
+  instance->state = setup->state;
+  instance->index = setup->index;
+  instance->paths = setup->paths;
   Status status = make_memory(instance, setup, error);
   status = status ? status : open_binary(instance, setup, error);
   status = status ? status : start(instance, error);
@@ -407,6 +429,15 @@ instance_set_text(Instance* const instance, const uint32_t port, const char* con
                         &instance->arena, error);
 }
 
+/// LV2 lets save() run beside run() and the plugin's work.
+static Status
+instance_save(Instance* const instance, TextBuffer* const part, Error* const error)
+{
+  const Lv2Stateful from = stateful(instance);
+  return instance->handle ? lv2_state_save(&from, instance->paths, part, error)
+                          : error_set(error, STATUS_LIMIT, "the plugin does not run");
+}
+
 static double
 instance_get(const Instance* const instance, const uint32_t port)
 {
@@ -433,6 +464,7 @@ const InstanceCalls lv2_calls = {
   .set = instance_set,
   .set_text = instance_set_text,
   .event = instance_event,
+  .save = instance_save,
   .get = instance_get,
   .run = instance_run,
   .latency = instance_latency,

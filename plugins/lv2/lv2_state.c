@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Restores states by lilv, which reads all types of values and makes relative paths absolute.
+// Restores states of Turtle files by lilv, which reads all types of values and makes relative paths
+// absolute; saves and restores those of users.
 
 #include "lv2_state.h"
 #include "lv2_features.h"
+#include "lv2_values.h"
 
 #include <lilv/lilv.h>
+#include <stdlib.h>
 #include <string.h>
 
 // ---- the plugin, as lilv sees it ----
@@ -87,5 +90,164 @@ lv2_state_load(const Lv2Stateful* const to, const char* const subject, const cha
   lilv_state_free(state);
   lilv_node_free(node);
   lilv_world_free(world);
+  return status;
+}
+
+// ---- states that users save ----
+
+/// A state on its way from or to a plugin.
+typedef struct Transfer {
+  HostPaths* paths;
+  TextBuffer* part; ///< Saving
+  Lv2Values values; ///< Restoring
+  Error error;      ///< The first one
+  LV2_State_Map_Path map_path;
+  LV2_State_Free_Path free_path;
+  LV2_Feature map_feature, free_feature;
+  const LV2_Feature* features[FEATURES_N + 3U]; ///< NULL-terminated
+} Transfer;
+
+static void
+keep_error(Transfer* const transfer, const Error* const error)
+{
+  if (!transfer->error.status) {
+    transfer->error = *error;
+  }
+}
+
+/// A copy for a plugin, which may not expect NULL: also of a path that is refused.
+static char*
+copy_path(const char* const path)
+{
+  return strdup(path ? path : "/nonexistent");
+}
+
+static char*
+on_abstract_path(const LV2_State_Map_Path_Handle context, const char* const path)
+{
+  Transfer* const transfer = context;
+  const char* const name = host_paths_name(transfer->paths, path);
+  Error error = { STATUS_OK, "" };
+  if (!name) {
+    error_set(&error, STATUS_FILE,
+              "its state names %.200s, which is neither a file of the rack nor of the plugin",
+              path);
+    keep_error(transfer, &error);
+  }
+  return copy_path(name);
+}
+
+static char*
+on_absolute_path(const LV2_State_Map_Path_Handle context, const char* const name)
+{
+  Transfer* const transfer = context;
+  Error error = { STATUS_OK, "" };
+  const char* const path = host_paths_find(transfer->paths, name, &error);
+  if (!path) {
+    keep_error(transfer, &error);
+  }
+  return copy_path(path);
+}
+
+static void
+on_free_path(const LV2_State_Free_Path_Handle context, char* const path)
+{
+  (void)context;
+  free(path);
+}
+
+static LV2_State_Status
+on_store(const LV2_State_Handle context, const uint32_t key, const void* const body,
+         const size_t n_bytes, const uint32_t type, const uint32_t flags)
+{
+  Transfer* const transfer = context;
+  const Lv2Value value = { key, type, (void*)(body ? body : ""), body ? n_bytes : 0U };
+  Error error = { STATUS_OK, "" };
+  if (!(flags & LV2_STATE_IS_POD)) {
+    error_set(&error, STATUS_FILE, "its state has a value that cannot be copied");
+    keep_error(transfer, &error);
+    return LV2_STATE_ERR_BAD_FLAGS;
+  }
+  if (lv2_values_write(transfer->part, &value, &error)) {
+    keep_error(transfer, &error);
+    return error.status == STATUS_FILE ? LV2_STATE_ERR_BAD_TYPE : LV2_STATE_ERR_NO_SPACE;
+  }
+  return LV2_STATE_SUCCESS;
+}
+
+static const void*
+on_retrieve(const LV2_State_Handle context, const uint32_t key, size_t* const n_bytes,
+            uint32_t* const type, uint32_t* const flags)
+{
+  const Transfer* const transfer = context;
+  const Lv2Value* const value = lv2_values_find(&transfer->values, key);
+  if (value && n_bytes) {
+    *n_bytes = value->n_bytes;
+  }
+  if (value && type) {
+    *type = value->type;
+  }
+  if (value && flags) {
+    *flags = LV2_STATE_IS_POD | LV2_STATE_IS_PORTABLE;
+  }
+  return value ? value->body : NULL;
+}
+
+/// Fill the features of a call: those of the plugin, with paths.
+static void
+begin_transfer(Transfer* const transfer, const Lv2Stateful* const plugin)
+{
+  uint32_t n = 0;
+  transfer->map_path = (LV2_State_Map_Path){ transfer, on_abstract_path, on_absolute_path };
+  transfer->free_path = (LV2_State_Free_Path){ transfer, on_free_path };
+  transfer->map_feature = (LV2_Feature){ LV2_STATE__mapPath, &transfer->map_path };
+  transfer->free_feature = (LV2_Feature){ LV2_STATE__freePath, &transfer->free_path };
+  for (; plugin->features[n]; ++n) {
+    transfer->features[n] = plugin->features[n];
+  }
+  transfer->features[n++] = &transfer->map_feature;
+  transfer->features[n] = &transfer->free_feature;
+}
+
+/// The first error of the calls, else that of the result.
+static Status
+end_transfer(const Transfer* const transfer, const Lv2Stateful* const plugin,
+             const LV2_State_Status result, const char* const what, Error* const error)
+{
+  if (transfer->error.status) {
+    return error_set(error, transfer->error.status, "%s", transfer->error.text);
+  }
+  return result ? error_set(error, STATUS_FILE, "lv2 %s %s: %s", plugin->plugin->origin.id, what,
+                            words_for(result))
+                : STATUS_OK;
+}
+
+Status
+lv2_state_save(const Lv2Stateful* const from, HostPaths* const paths, TextBuffer* const part,
+               Error* const error)
+{
+  Transfer transfer = { .paths = paths, .part = part };
+  if (!from->calls || !from->calls->save) {
+    return error_set(error, STATUS_NOT_FOUND, "the plugin cannot save its state");
+  }
+  begin_transfer(&transfer, from);
+  const LV2_State_Status result =
+      from->calls->save(from->handle, on_store, &transfer, LV2_STATE_IS_POD, transfer.features);
+  return end_transfer(&transfer, from, result, "does not save its state", error);
+}
+
+Status
+lv2_state_restore(const Lv2Stateful* const to, HostPaths* const paths, const StatePart* const part,
+                  Error* const error)
+{
+  Transfer transfer = { .paths = paths };
+  Status status = lv2_values_read(part, &transfer.values, error);
+  if (!status && transfer.values.n && to->calls && to->calls->restore) {
+    begin_transfer(&transfer, to);
+    const LV2_State_Status result =
+        to->calls->restore(to->handle, on_retrieve, &transfer, 0U, transfer.features);
+    status = end_transfer(&transfer, to, result, "refuses its state", error);
+  }
+  lv2_values_clear(&transfer.values);
   return status;
 }

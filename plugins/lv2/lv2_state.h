@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   States of LV2 plugins (state:state) in Turtle files: those of presets, and the one that a plugin
-   begins with (state:loadDefaultState).  lilv reads the file; the builder restores the state while no
-   thread runs the instance, so that threadSafeRestore makes no difference, and a plugin gets no
-   worker:schedule: it loads its files before the call returns.
+   States of LV2 plugins (state:interface): in Turtle files, those of presets and the one that a
+   plugin begins with (state:loadDefaultState), which lilv reads; and those that users save.
+
+   The builder restores a state while no thread runs the instance, so that threadSafeRestore makes no
+   difference, and a plugin gets no worker:schedule: it loads its files before the call returns.  A
+   state is saved while the instance runs, which LV2 allows.
 */
 #ifndef WARPRACK_PLUGINS_LV2_LV2_STATE_H
 #define WARPRACK_PLUGINS_LV2_LV2_STATE_H
 
 #include "engine/base/status.h"
-#include "plugins/plugin.h"
+#include "plugins/host.h"
 
 #include <lv2/core/lv2.h>
 #include <lv2/state/state.h>
@@ -29,5 +31,19 @@ typedef struct Lv2Stateful {
 */
 NODISCARD Status lv2_state_load(const Lv2Stateful* to, const char* subject, const char* file,
                                 Error* error);
+
+/**
+   Append the state of a plugin, as lv2_values_write() writes it.
+
+   @param paths The files that it may name.
+   @return STATUS_FILE if the plugin cannot save it or it names another file, STATUS_LIMIT if it is
+   too large. [builder, also while run() runs]
+*/
+NODISCARD Status lv2_state_save(const Lv2Stateful* from, HostPaths* paths, TextBuffer* part,
+                                Error* error);
+
+/// Restore a state of lv2_state_save(). STATUS_FILE, STATUS_NO_MEM. [builder]
+NODISCARD Status lv2_state_restore(const Lv2Stateful* to, HostPaths* paths, const StatePart* part,
+                                   Error* error);
 
 #endif

@@ -114,6 +114,10 @@ def ask_everything(live):
         if reply != "/fail" or "takes no notes" not in str(values):
             failures.append(f"{address}: {reply} {values}")
         note("address", [address], "a client sends a message to it")
+    reply, values = osc.ask("/node/n/state/save")
+    if reply != "/fail" or "has no state" not in str(values):
+        failures.append(f"/node/n/state/save: {reply} {values}")
+    note("address", ["/node/<node>/state/save"], "a client sends a message to it")
     osc.sync()
     note("address", ["/server/sync"], "a client sends a message to it")
 

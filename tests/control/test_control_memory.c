@@ -76,7 +76,7 @@ expect_whole_answers(void (*const send_answer)(void), const uint32_t n_arguments
 static void
 send_done(void)
 {
-  outlet_done_edit(&control.outlet, &peer, &message, 7, 640);
+  outlet_done_edit(&control.outlet, &peer, &message, 7, 640, NULL);
 }
 
 static void

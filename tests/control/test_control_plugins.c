@@ -6,10 +6,12 @@
 #include "tests/support/control_rig.h"
 #include "tests/support/fake_engine.h"
 #include "tests/support/fx_plugins.h"
+#include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define FIL4 "\"http://gareus.org/oss/lv2/fil4#stereo\""
 #define TUBE "\"urn:zamaudio:ZamTube\""
@@ -205,6 +207,91 @@ TEST(a_thousand_parameters_are_read_in_steps)
              "/fail /node/a/p9990 3 a (wide) has no parameter \"p9990\"; did you mean \"p990\"?",
              "/node/a/p9990", "");
   client_expect_nothing(rig.client);
+}
+
+// ---- states ----
+
+static void
+assert_file(const char* const name, const char* const content)
+{
+  char bytes[64] = "";
+  FILE* const file = fopen(scratch_path(&rig.folder, name), "r");
+  ck_assert_msg(file != NULL, "%s", name);
+  (void)!fread(bytes, 1, sizeof(bytes) - 1U, file);
+  fclose(file);
+  ck_assert_str_eq(bytes, content);
+}
+
+/// The name of the file with this state.
+static const char*
+name_of(const char* const state)
+{
+  static char name[FX_STATE_NAME_BYTES];
+  const FxInfo* fx = NULL;
+  OK(fx_find_plugin("lv2", "keeper", &fx, &error));
+  fx_state_name(fx, state, strlen(state), name);
+  return name;
+}
+
+TEST(a_saved_state_is_a_file_that_the_rack_names)
+{
+  char expected[256];
+  client_ask(rig.client, "/done*", "/rack/chain", "s", "a: lv2 keeper 0.5 | b: gain -3");
+  fake_engine_save_as(rig.engine, STATUS_OK, "a state");
+  snprintf(expected, sizeof(expected), "/done /node/a/state/save 2 640 %s", name_of("a state"));
+  client_ask(rig.client, expected, "/node/a/state/save", "");
+  assert_file(name_of("a state"), "a state");
+  snprintf(expected, sizeof(expected), "level=0.5 state=%s\n", name_of("a state"));
+  control_rig_expect_rack(expected);
+  client_ask(rig.client, "/done*", "/node/a/state/save", ""); // the same: no edit
+  ck_assert_uint_eq(fake_engine_n_edits(rig.engine), 2);
+  ck_assert_uint_eq(scratch_count(&rig.folder), 1);
+  fake_engine_save_as(rig.engine, STATUS_OK, "another");
+  client_ask(rig.client, "/done /node/a/state/save 3*", "/node/a/state/save", "");
+  ck_assert_uint_eq(scratch_count(&rig.folder), 2);
+  client_ask(rig.client, "/done*", "/rack/undo", "");
+  control_rig_expect_rack(expected);
+  client_ask(rig.client, "/done*", "/rack/undo", "");
+  control_rig_expect_rack("level=0.5\n");
+  client_ask(rig.client, "/done*", "/rack/redo", "");
+  snprintf(expected, sizeof(expected), "/node/a/state %s", name_of("a state"));
+  client_ask(rig.client, expected, "/node/a/state", "");
+}
+
+TEST(a_state_that_is_not_saved_changes_nothing)
+{
+  char expected[256];
+  client_ask(rig.client, "/done*", "/rack/chain", "s", "a: lv2 keeper | b: gain -3");
+  client_ask(rig.client, "/fail /node/a/state/save 12 no worker", "/node/a/state/save", "");
+  fake_engine_save_as(rig.engine, STATUS_LIMIT, "too much");
+  client_ask(rig.client, "/fail /node/a/state/save 5 too much", "/node/a/state/save", "");
+  fake_engine_save_as(rig.engine, STATUS_OK, "a state");
+  client_ask(rig.client, "/fail /node/b/state/save 3 it has no state*", "/node/b/state/save", "");
+  client_ask(rig.client, "/fail /node/c/state/save 3 no node \"c\"*", "/node/c/state/save", "");
+  client_ask(rig.client, "/fail /node/a/state/save 1 takes no arguments*", "/node/a/state/save",
+             "i", 1);
+  client_ask(rig.client, "/fail /node/a/state/load 3*", "/node/a/state/load", "");
+  scratch_write(&rig.folder, name_of("a state"), "damaged", 7);
+  snprintf(expected, sizeof(expected),
+           "/fail /node/a/state/save 4 %s: there is such a file with another content",
+           name_of("a state"));
+  client_ask(rig.client, expected, "/node/a/state/save", "");
+  assert_file(name_of("a state"), "damaged");
+  ck_assert_uint_eq(fake_engine_n_edits(rig.engine), 1);
+}
+
+TEST(a_link_out_of_the_folder_is_not_written_through)
+{
+  char expected[256];
+  SCOPED(scratch_remove) Scratch outside = scratch_new();
+  scratch_write(&outside, "victim", "old", 3);
+  ck_assert_int_eq(
+      symlink(scratch_path(&outside, "victim"), scratch_path(&rig.folder, name_of("a state"))), 0);
+  client_ask(rig.client, "/done*", "/rack/chain", "s", "a: lv2 keeper");
+  fake_engine_save_as(rig.engine, STATUS_OK, "a state");
+  snprintf(expected, sizeof(expected),
+           "/fail /node/a/state/save 9 %s: outside the server's folder*", name_of("a state"));
+  client_ask(rig.client, expected, "/node/a/state/save", "");
 }
 
 SUITE_MAIN_WITH("control_plugins", control_rig_start, control_rig_stop)

@@ -231,7 +231,7 @@ TEST_ROWS(ports_of_the_host_are_no_parameters, not_params)
   ck_assert_int_eq(plugin->param_ports[0], PLUGIN_BYPASS);
 }
 
-TEST(bypass_and_preset_come_after_the_ports)
+TEST(bypass_preset_and_state_come_after_the_ports)
 {
   SCOPED(arena_clear) Arena arena = { .chunks = NULL };
   SCOPED_MEMORY char* const text = plugin_sample_text(&plugin_sample);
@@ -245,7 +245,8 @@ TEST(bypass_and_preset_come_after_the_ports)
                { "type", 3, PARAM_CHOICE },
                { "ir", 6, PARAM_PATH },
                { "bypass", PLUGIN_BYPASS, PARAM_SWITCH },
-               { "preset", PLUGIN_PRESET, PARAM_TEXT } };
+               { "preset", PLUGIN_PRESET, PARAM_TEXT },
+               { "state", PLUGIN_STATE, PARAM_PATH } };
   ck_assert_uint_eq(plugin->fx.n_params, ARRAY_LEN(rows));
   for (uint32_t p = 0; p < ARRAY_LEN(rows); ++p) {
     const FxParam* const param = &plugin->fx.params[p];
@@ -256,6 +257,7 @@ TEST(bypass_and_preset_come_after_the_ports)
     ck_assert(*param->help);
   }
   ck_assert(plugin->fx.params[3].initial == 0.0);
+  ck_assert_uint_eq(plugin->fx.state_param, 5);
 }
 
 TEST(a_plugin_without_ports_has_bypass)

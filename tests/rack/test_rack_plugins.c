@@ -105,6 +105,9 @@ static const struct {
   { "add x gain\nlv2 ZamTube", "t:2:1: \"lv2\" is no statement; write: chain lv2" },
   { "add tube lv2 ZamTube\nremove ZamTube",
     "t:2:8: no node \"ZamTube\"; the node with this effect is \"tube\"" },
+  { "lv2 ZamTube state=x.state",
+    "t:1:13: ZamTube has no parameter \"state\", because the values of its "
+    "parameters are all its state; one of tubedrive, bypass" },
   { "lv2 ZamTube drive=3", "t:1:13: ZamTube has no parameter \"drive\"; one of tubedrive, bypass" },
   { "lv2 ZamTube 3 on 4", "t:1:18: ZamTube takes at most 2 values; \"4\" is one too many" },
   { "lv2 ZamTube=3", "t:1:5: unexpected \"ZamTube\"; the id or a short name" },

@@ -24,7 +24,9 @@ struct Engine {
   bool holds, is_full;
   _Atomic Status stopped; ///< The error of engine_play(), else STATUS_OK
   HeldEdit held;          ///< The edit in flight; `done` is NULL if there is none
-  uint32_t n_edits, n_sets, n_overtakes;
+  uint32_t n_edits, n_sets, n_overtakes, n_saves;
+  Status save_status; ///< Of the next engine_save() ...
+  const char* state;  ///< ... and its text; NULL: there is no worker
   Rack* newest;
   uint64_t newest_frame;
   uint64_t frame;
@@ -196,6 +198,52 @@ fake_engine_n_edits(Engine* const engine)
 {
   SCOPED_LOCK(&engine->lock);
   return engine->n_edits;
+}
+
+void
+fake_engine_save_as(Engine* const engine, const Status status, const char* const state)
+{
+  SCOPED_LOCK(&engine->lock);
+  engine->save_status = status;
+  engine->state = state;
+}
+
+uint32_t
+fake_engine_n_saves(Engine* const engine)
+{
+  SCOPED_LOCK(&engine->lock);
+  return engine->n_saves;
+}
+
+/// Count a save.  Returns its state.
+static const char*
+take_state(Engine* const engine, Status* const status)
+{
+  SCOPED_LOCK(&engine->lock);
+  ++engine->n_saves;
+  *status = engine->save_status;
+  return engine->state;
+}
+
+Status
+engine_save(Engine* const engine, const RackUid uid, const EngineSaveDone done, void* const context,
+            Error* const error)
+{
+  (void)uid;
+  Status status = STATUS_OK;
+  const char* const state = take_state(engine, &status);
+  EngineSaved saved = { .bytes = NULL };
+  if (!state) {
+    return error_set(error, STATUS_WORKER, "no worker");
+  }
+  if (status) {
+    error_set(&saved.error, status, "%s", state);
+  } else {
+    saved.bytes = (const unsigned char*)state;
+    saved.n_bytes = (uint32_t)strlen(state);
+  }
+  done(context, &saved);
+  return STATUS_OK;
 }
 
 void

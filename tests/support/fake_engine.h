@@ -43,6 +43,13 @@ void fake_engine_refuse_edge(Engine* engine, uint32_t edge, const char* text);
 uint32_t fake_engine_n_edits(Engine* engine);
 char* fake_engine_newest(Engine* engine, uint64_t* at_frame);
 
+/// Answer the next engine_save() with this state or error; without it, that fails with
+/// STATUS_WORKER.  `state` is borrowed.
+void fake_engine_save_as(Engine* engine, Status status, const char* state);
+
+/// Number of engine_save() calls.
+uint32_t fake_engine_n_saves(Engine* engine);
+
 /// Number of engine_overtake() calls.
 uint32_t fake_engine_n_overtakes(Engine* engine);
 

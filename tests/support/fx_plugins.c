@@ -65,6 +65,22 @@ static const FxParam comp_params[] = { { .id = "thr",
                                          .help = "A number that presets have" },
                                        BYPASS };
 
+static const FxParam keeper_params[] = {
+  NUMBER("level", UNIT_NONE, 0.0, 1.0, 0.0),
+  { .id = "state", .kind = PARAM_PATH, .structural = true, .help = "A file with a state" },
+};
+
+/// Is never called: the server only knows that there is one.
+static Status
+save_keeper(void* const node, unsigned char** const bytes, size_t* const n_bytes,
+            Error* const error)
+{
+  (void)node;
+  (void)bytes;
+  (void)n_bytes;
+  return error_set(error, STATUS_NOT_FOUND, "no state");
+}
+
 #define N_WIDE 1000U
 
 /// Parameters p0 to p999.
@@ -123,6 +139,12 @@ static FxInfo plugins[] = {
     .event = ignore_event,
     .sides = synth_sides,
     .n_sides = ARRAY_LEN(synth_sides) },
+  { .name = "keeper",
+    .params = keeper_params,
+    .n_params = ARRAY_LEN(keeper_params),
+    .origin = &(const FxOrigin){ "lv2", "urn:test:keeper" },
+    .save = save_keeper,
+    .state_param = 1 },
   { .name = "late",
     .params = comp_params,
     .n_params = ARRAY_LEN(comp_params),

@@ -116,6 +116,7 @@ plugin_sample_of(const PluginPort* const of_ports, const uint32_t n_ports, Arena
   plugin.ports = of_ports;
   plugin.n_ports = n_ports;
   plugin.n_presets = 0;
+  plugin.takes_state = false;
   SCOPED_MEMORY const char* const text = plugin_sample_text(&plugin);
   Plugin* read = NULL;
   OK(plugin_sample_read(text, arena, &read, &error));

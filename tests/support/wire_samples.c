@@ -26,6 +26,8 @@ static const ParamMessage parameters[] = { { 1ULL << 40U, 16, 2, -0.1, MESSAGE_V
 static const EnginePlace places[] = { { 16, ENGINE_BACKEND_OPENCL, PLACE_LOST, 3 },
                                       { 700, ENGINE_BACKEND_CPU, PLACE_NODE, WIRE_MAX_LATENCY } };
 
+static const unsigned char state[] = { 0, 1, 255, 0, 10 };
+
 static const WorkerFacts facts = { .serial = 1ULL << 50U,
                                    .rack_latency_frames = WIRE_MAX_LATENCY,
                                    .n_out = FX_MAX_CHANNELS,
@@ -128,6 +130,12 @@ wire_sample(const WireKind kind)
     break;
   case WIRE_SET:
     m.set = (WireSet){ parameters, ARRAY_LEN(parameters) };
+    break;
+  case WIRE_SAVE:
+    m.save = (WireSave){ 1ULL << 40U, 700 };
+    break;
+  case WIRE_SAVED:
+    m.saved = (WireSaved){ 9, { { STATUS_OK, "" }, state, sizeof(state) } };
     break;
   case WIRE_PLUGINS:
     m.plugins_fd = sample_fd();
@@ -314,6 +322,14 @@ errors_equal(const Error* const a, const Error* const b)
 }
 
 static bool
+saved_equal(const WireSaved* const a, const WireSaved* const b)
+{
+  return a->id == b->id && errors_equal(&a->saved.error, &b->saved.error) &&
+         a->saved.n_bytes == b->saved.n_bytes &&
+         (!a->saved.n_bytes || !memcmp(a->saved.bytes, b->saved.bytes, a->saved.n_bytes));
+}
+
+static bool
 places_equal(const WirePlaces* const a, const WirePlaces* const b)
 {
   bool equal = a->n == b->n;
@@ -341,6 +357,10 @@ wire_messages_equal(const WireMessage* const a, const WireMessage* const b)
            a->edit.stamp == b->edit.stamp && wire_racks_equal(a->edit.rack, b->edit.rack);
   case WIRE_SET:
     return parameters_equal(&a->set, &b->set);
+  case WIRE_SAVE:
+    return a->save.id == b->save.id && a->save.uid == b->save.uid;
+  case WIRE_SAVED:
+    return saved_equal(&a->saved, &b->saved);
   case WIRE_PLUGINS:
     return descriptors_equal(a->plugins_fd, b->plugins_fd);
   case WIRE_READY:
@@ -490,6 +510,15 @@ places_out_of_range(const WirePlaces* const p)
   return is_good ? NULL : "place";
 }
 
+static const char*
+saved_out_of_range(const EngineSaved* const s)
+{
+  const bool is_size = s->error.status ? !s->n_bytes : s->n_bytes >= 1U && s->n_bytes <= 16U << 20U;
+  return !is_outcome(s->error.status, s->error.text, sizeof(s->error.text)) ? "error"
+         : !is_size                                                         ? "size of a state"
+                                                                            : NULL;
+}
+
 const char*
 wire_field_out_of_range(const WireMessage* const m)
 {
@@ -504,6 +533,10 @@ wire_field_out_of_range(const WireMessage* const m)
                         : (m->edit.refusal.status ? NULL : "refusal");
   case WIRE_SET:
     return set_out_of_range(&m->set);
+  case WIRE_SAVE:
+    return m->save.uid < RACK_UID_FIRST ? "uid" : NULL;
+  case WIRE_SAVED:
+    return saved_out_of_range(&m->saved.saved);
   case WIRE_PLUGINS:
     return m->plugins_fd < 0 ? "descriptor" : NULL;
   case WIRE_READY:

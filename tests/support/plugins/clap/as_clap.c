@@ -16,6 +16,7 @@
 #include <clap/ext/params.h>
 #include <clap/ext/posix-fd-support.h>
 #include <clap/ext/render.h>
+#include <clap/ext/state.h>
 #include <clap/ext/thread-check.h>
 #include <clap/ext/timer-support.h>
 #include <clap/factory/plugin-factory.h>
@@ -249,6 +250,83 @@ render_set(const clap_plugin_t* const clap, const clap_plugin_render_mode mode)
 
 static const clap_plugin_render_t render_calls = { NULL, render_set };
 
+// ---- the state of test.learner: the values of its parameters, and the peak ----
+
+enum { GOOD, LARGE, LARGE_DEAF, CRASH, HANG, FAIL };
+
+/// Write byte by byte, which the host may require of a plugin.
+static bool
+write_all(const clap_ostream_t* const stream, const void* const bytes, const size_t n_bytes)
+{
+  bool is_written = true;
+  for (size_t b = 0; b < n_bytes && is_written; ++b) {
+    is_written = stream->write(stream, (const char*)bytes + b, 1) == 1;
+  }
+  return is_written;
+}
+
+static bool
+write_large(const clap_ostream_t* const stream, const bool is_deaf)
+{
+  const uint64_t n_bytes = 1U << 20U;
+  char* const piece = calloc(1, n_bytes);
+  bool is_written = true;
+  for (uint32_t p = 0; p < 1024U && (is_deaf || is_written); ++p) {
+    is_written = stream->write(stream, piece, n_bytes) == (int64_t)n_bytes;
+  }
+  free(piece);
+  return is_deaf || is_written;
+}
+
+static bool
+state_save(const clap_plugin_t* const clap, const clap_ostream_t* const stream)
+{
+  Fixture* const fixture = clap->plugin_data;
+  expect(fixture, is_main(fixture));
+  const int mode = (int)fixture->values[1];
+  switch (mode) {
+  case LARGE:
+  case LARGE_DEAF:
+    return write_large(stream, mode == LARGE_DEAF);
+  case CRASH:
+    abort();
+  case HANG:
+    for (;;) {
+      sleep(1);
+    }
+  case FAIL:
+    return false;
+  default:
+    return write_all(stream, fixture->values, 2U * sizeof(double)) &&
+           write_all(stream, &fixture->peak, sizeof(float));
+  }
+}
+
+/// Read in pieces of three bytes at most.
+static bool
+read_all(const clap_istream_t* const stream, void* const bytes, const size_t n_bytes)
+{
+  size_t n_read = 0;
+  int64_t n = 1;
+  while (n_read < n_bytes && n > 0) {
+    n = stream->read(stream, (char*)bytes + n_read, n_bytes - n_read < 3U ? n_bytes - n_read : 3U);
+    n_read += n > 0 ? (size_t)n : 0U;
+  }
+  return n_read == n_bytes;
+}
+
+static bool
+state_load(const clap_plugin_t* const clap, const clap_istream_t* const stream)
+{
+  Fixture* const fixture = clap->plugin_data;
+  char rest = 0;
+  expect(fixture, is_main(fixture) && !fixture->is_active);
+  return read_all(stream, fixture->values, 2U * sizeof(double)) &&
+         read_all(stream, &fixture->peak, sizeof(float)) && !stream->read(stream, &rest, 1);
+}
+
+static const clap_plugin_state_t state_calls = { state_save, state_load };
+
 static void
 on_timer(const clap_plugin_t* const clap, const clap_id timer)
 {
@@ -393,7 +471,9 @@ plugin_extension(const clap_plugin_t* const clap, const char* const id)
     { CLAP_EXT_POSIX_FD_SUPPORT, &fd_calls }, { CLAP_EXT_RENDER, &render_calls },
     { CLAP_EXT_TIMER_SUPPORT, &timer_calls },
   };
-  (void)clap;
+  if (is_kind(clap->plugin_data, "test.learner") && !strcmp(id, CLAP_EXT_STATE)) {
+    return &state_calls;
+  }
   for (uint32_t r = 0; r < N(rows); ++r) {
     if (!strcmp(rows[r].id, id)) {
       return rows[r].calls;

@@ -54,7 +54,7 @@ struct Fixture {
   uint32_t n_activations;
   float delay[DELAY_FRAMES];
   uint32_t at, latency_frames;
-  float memory;
+  float memory, peak;
   int pipe[2];
   uint32_t n_timers, n_fds, n_callbacks;
 };

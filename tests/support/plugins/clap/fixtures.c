@@ -134,6 +134,18 @@ run_nan(Fixture* const fixture, const clap_process_t* const block)
   }
 }
 
+/// Add the input times its peak, which it has learnt.
+static void
+run_learner(Fixture* const fixture, const clap_process_t* const block)
+{
+  run_gain(fixture, block);
+  for (uint32_t f = 0; f < block->frames_count; ++f) {
+    const float sample = block->audio_inputs[0].data32[0][f];
+    fixture->peak = fmaxf(fixture->peak, fabsf(sample));
+    block->audio_outputs[0].data32[0][f] += sample * fixture->peak;
+  }
+}
+
 static void
 run_render(Fixture* const fixture, const clap_process_t* const block)
 {
@@ -182,6 +194,11 @@ static const Param main_params[] = {
   { 4, CLAP_PARAM_IS_READONLY, "", "Right", 0.0, 1.0, 0.0, "%.0f", NULL },
 };
 
+static const Param learner_params[] = {
+  { 7, AUTOMATED, "", "Gain", 0.0, 4.0, 1.0, "%.2f", NULL },
+  { 8, STEPPED, "", "Mode", 0.0, 5.0, 0.0, "%.0f", NULL },
+};
+
 #define EFFECT(word) .descriptor = { VERSION, .id = "test." word, .name = word, .features = effect }
 #define GAIN         .params = gain_params, .n_params = N(gain_params)
 
@@ -208,6 +225,8 @@ const Kind fixture_kinds[] = {
   { EFFECT("notes"), .n_main = 1, .n_notes = 1, .process = run_delay },
   { EFFECT("midi2"), .n_main = 1, .n_notes = 1, .process = run_delay }, // in no dialect of the host
   { EFFECT("deaf"), .n_main = 0, GAIN, .process = run_gain },           // without audio
+  { EFFECT("learner"), .n_main = 1, .params = learner_params, .n_params = N(learner_params),
+    .process = run_learner }, // has a state
   { EFFECT("fault"), .n_main = 1, GAIN, .process = run_gain },
 };
 

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Names and paths of the files in states.
+
+#include "host_paths.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static Status
+no_memory(Error* const error)
+{
+  return error_set(error, STATUS_NO_MEM, "out of memory");
+}
+
+/// Add a file.  Takes ownership of `path`.
+static Status
+add(HostPaths* const paths, const char* const name, char* const path, Error* const error)
+{
+  HostPath* const list = realloc(paths->list, (paths->n + 1U) * sizeof(HostPath));
+  char* const copy = strdup(name);
+  paths->list = list ? list : paths->list;
+  if (!list || !copy || !path) {
+    free(copy);
+    free(path);
+    return no_memory(error);
+  }
+  list[paths->n++] = (HostPath){ copy, path };
+  return STATUS_OK;
+}
+
+Status
+host_paths_init(HostPaths* const paths, const FxSetup* const setup, Error* const error)
+{
+  const FxInfo* const fx = setup->fx;
+  *paths = (HostPaths){ .files = setup->access, .bundle = plugin_of(fx)->bundle };
+  Status status = STATUS_OK;
+  for (uint32_t p = 0; setup->paths && p < fx->n_params && !status; ++p) {
+    const bool is_state = fx->save && p == fx->state_param;
+    if (setup->paths[p] && !is_state) {
+      status = add(paths, setup->texts[p], strdup(setup->paths[p]), error);
+    }
+  }
+  return status;
+}
+
+void
+host_paths_clear(HostPaths* const paths)
+{
+  for (uint32_t p = 0; p < paths->n; ++p) {
+    free(paths->list[p].name);
+    free(paths->list[p].path);
+  }
+  free(paths->list);
+  *paths = (HostPaths){ 0 };
+}
+
+/// True for a path in the bundle of the plugin.
+static bool
+is_of_bundle(const HostPaths* const paths, const char* const path)
+{
+  const size_t n = strlen(paths->bundle);
+  const bool has_slash = n && paths->bundle[n - 1U] == '/';
+  return n > 1U && !strncmp(path, paths->bundle, n) && (has_slash || path[n] == '/') &&
+         !strstr(path + n, "/../");
+}
+
+const char*
+host_paths_find(HostPaths* const paths, const char* const name, Error* const error)
+{
+  for (uint32_t p = 0; p < paths->n; ++p) {
+    if (!strcmp(paths->list[p].name, name)) {
+      return paths->list[p].path;
+    }
+  }
+  if (is_of_bundle(paths, name)) {
+    return name;
+  }
+  char* path = NULL;
+  if (!paths->files || !paths->files->find) {
+    error_set(error, STATUS_FILE, "%.200s: files cannot be read here", name);
+    return NULL;
+  }
+  if (paths->files->find(paths->files->context, name, &path, error) ||
+      add(paths, name, path, error)) {
+    return NULL;
+  }
+  return paths->list[paths->n - 1U].path;
+}
+
+const char*
+host_paths_name(const HostPaths* const paths, const char* const path)
+{
+  for (uint32_t p = 0; p < paths->n; ++p) {
+    if (!strcmp(paths->list[p].path, path)) {
+      return paths->list[p].name;
+    }
+  }
+  return is_of_bundle(paths, path) ? path : NULL;
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The states of a node's instances: read before they are made, saved while they play.
+
+#include "host_node.h"
+
+#include "plugin_thread.h"
+#include "process_state.h"
+
+#include "engine/base/recorder.h"
+
+#include <stdlib.h>
+
+Status
+host_read_state(HostNode* const node, const FxSetup* const setup, Error* const error)
+{
+  const Plugin* const plugin = node->plugin;
+  const uint32_t param = plugin->fx.state_param;
+  const char* const path = plugin->fx.save && setup->paths ? setup->paths[param] : NULL;
+  const Status status = host_paths_init(&node->paths, setup, error);
+  return status || !path
+             ? status
+             : state_file_read(&plugin->origin, path, setup->texts[param], &node->state, error);
+}
+
+/// A call for the thread of plugins.
+typedef struct SaveCall {
+  HostNode* node;
+  TextBuffer* parts; ///< [lanes.n_instances]
+  Status status;
+  Error* error;
+} SaveCall;
+
+static Status
+save_instance(const HostNode* const node, const uint32_t index, TextBuffer* const part,
+              Error* const error)
+{
+  ProcessState state;
+  process_state_save(&state);
+  const uint64_t before = recorder_enter(node->uid, RECORDER_STATE);
+  Status status = node->calls->save(node->instances[index], part, error);
+  recorder_leave(before);
+  process_state_restore(&state);
+  if (!status && part->failed) {
+    status = error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  return status;
+}
+
+static void
+save_here(void* const context)
+{
+  SaveCall* const call = context;
+  for (uint32_t i = 0; !call->status && i < call->node->n_open; ++i) {
+    call->status = save_instance(call->node, i, &call->parts[i], call->error);
+  }
+}
+
+/// Write the file, and keep the state for renewals.
+static Status
+finish(HostNode* const node, const TextBuffer* const saved, StatePart* const parts,
+       TextBuffer* const file, Error* const error)
+{
+  const uint32_t n = node->lanes.n_instances;
+  for (uint32_t i = 0; i < n; ++i) {
+    parts[i] = (StatePart){ saved[i].n ? saved[i].bytes : "", saved[i].n };
+  }
+  const Status status = state_file_write(&node->plugin->origin, parts, n, file, error);
+  if (!status &&
+      state_file_parse(&node->plugin->origin, file->bytes, file->n, &node->state, error)) {
+    return error->status;
+  }
+  return status;
+}
+
+Status
+host_save(void* const context, unsigned char** const bytes, size_t* const n_bytes,
+          Error* const error)
+{
+  HostNode* const node = context;
+  const uint32_t n = node->lanes.n_instances;
+  if (node->is_quarantined) {
+    return error_set(error, STATUS_NOT_FOUND, "the plugin is in quarantine");
+  }
+  TextBuffer file = { 0 };
+  TextBuffer* const saved = calloc(n, sizeof(TextBuffer));
+  StatePart* const parts = calloc(n, sizeof(StatePart));
+  SaveCall call = { .node = node, .parts = saved, .error = error };
+  if (saved && parts) {
+    plugin_thread_run(save_here, &call);
+    call.status = call.status ? call.status : finish(node, saved, parts, &file, error);
+  } else {
+    call.status = error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  for (uint32_t i = 0; saved && i < n; ++i) {
+    free(saved[i].bytes);
+  }
+  free(saved);
+  free(parts);
+  if (call.status) {
+    free(file.bytes);
+  } else {
+    *n_bytes = file.n;
+    *bytes = (unsigned char*)file.bytes;
+  }
+  return call.status;
+}

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// States of LV2 plugins that users save: saved while the plugin runs, with the same values as lilv
+// gets, restored exactly, also by a renewal; bad plugins and bad states are refused.
+
+#include "plugins/lv2/lv2_urids.h"
+#include "plugins/lv2/lv2_values.h"
+#include "tests/support/plugins/lv2/lv2_rig.h"
+#include "tests/support/suite.h"
+
+#include <lilv/lilv.h>
+#include <lv2/atom/atom.h>
+#include <lv2/state/state.h>
+#include <lv2/urid/urid.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LEARNER "urn:warprack:learner"
+
+static const InstanceCalls* calls;
+
+static void
+start(void)
+{
+  const char* const bundle = lv2_rig_fixtures();
+  OK(lv2_rig_describe(&bundle, 1U, &error));
+  calls = plugin_format_lv2.calls;
+}
+
+/// An instance with its state.
+typedef struct Rig {
+  StateFile state;
+  HostPaths paths;
+  Instance* instance;
+} Rig;
+
+static Status
+rig_try(Rig* const rig, Error* const error)
+{
+  const InstanceSetup setup = { .rate_hz = LV2_RIG_RATE_HZ,
+                                .max_block_frames = LV2_RIG_BLOCK,
+                                .state = &rig->state,
+                                .paths = &rig->paths };
+  const Plugin* const plugin = lv2_rig_find(LEARNER);
+  rig->paths.bundle = plugin->bundle;
+  return calls->open(plugin, &setup, &rig->instance, error);
+}
+
+static void
+rig_close(const Rig* const rig)
+{
+  Rig copy = *rig;
+  calls->close(copy.instance);
+  state_file_clear(&copy.state);
+  host_paths_clear(&copy.paths);
+}
+
+/// The last sample that an instance makes of a constant one.
+static float
+play(const Rig* const rig, const float sample)
+{
+  float in[LV2_RIG_BLOCK];
+  float out[LV2_RIG_BLOCK];
+  const float* const ins[] = { in };
+  float* const outs[] = { out };
+  for (uint32_t i = 0; i < LV2_RIG_BLOCK; ++i) {
+    in[i] = sample;
+  }
+  calls->run(rig->instance, ins, outs, LV2_RIG_BLOCK);
+  return out[LV2_RIG_BLOCK - 1U];
+}
+
+static Status
+save(const Rig* const rig, const double mode, TextBuffer* const part, Error* const error)
+{
+  lv2_rig_set(rig->instance, LEARNER, "mode", mode);
+  *part = (TextBuffer){ 0 };
+  return calls->save(rig->instance, part, error);
+}
+
+TEST(a_state_is_restored_exactly_and_again_by_a_renewal)
+{
+  Rig rig = { 0 };
+  OK(rig_try(&rig, &error));
+  ck_assert_float_eq(play(&rig, 0.5F), 0.75F);
+  TextBuffer part = { 0 };
+  OK(save(&rig, 0.0, &part, &error));
+  ck_assert_float_eq(play(&rig, 0.25F), 0.375F); // plays on
+  Rig other = { 0 };
+  OK(state_file_set(&other.state, &(StatePart){ part.bytes, part.n }, 1));
+  OK(rig_try(&other, &error));
+  ck_assert_float_eq(play(&other, 0.25F), 0.375F);
+  ck_assert_float_eq(play(&other, 0.75F), 1.3125F);
+  OK(calls->renew(other.instance, &error));
+  ck_assert_float_eq(play(&other, 0.25F), 0.375F);
+  rig_close(&other);
+  rig_close(&rig);
+  free(part.bytes);
+}
+
+TEST(a_renewal_restores_the_state_that_came_last)
+{
+  Rig rig = { 0 };
+  OK(rig_try(&rig, &error));
+  ck_assert_float_eq(play(&rig, 0.5F), 0.75F);
+  TextBuffer part = { 0 };
+  OK(save(&rig, 0.0, &part, &error));
+  OK(state_file_set(&rig.state, &(StatePart){ part.bytes, part.n }, 1)); // as host_save() does
+  ck_assert_float_eq(play(&rig, 0.75F), 1.3125F);
+  OK(calls->renew(rig.instance, &error));
+  ck_assert_float_eq(play(&rig, 0.25F), 0.375F);
+  rig_close(&rig);
+  free(part.bytes);
+}
+
+// ---- what lilv makes of the same plugin ----
+
+static LV2_URID
+on_map(const LV2_URID_Map_Handle context, const char* const uri)
+{
+  (void)context;
+  return urid_map(uri);
+}
+
+/// The values that lilv has, compared with those in `context`.
+static LV2_State_Status
+compare(const LV2_Handle handle, const LV2_State_Retrieve_Function retrieve,
+        const LV2_State_Handle state, const uint32_t flags,
+        const LV2_Feature* const* const features)
+{
+  (void)flags;
+  (void)features;
+  const Lv2Values* const values = handle;
+  for (uint32_t v = 0; v < values->n; ++v) {
+    const Lv2Value* const value = &values->list[v];
+    size_t n_bytes = 0;
+    uint32_t type = 0;
+    uint32_t value_flags = 0;
+    const void* const body = retrieve(state, value->key, &n_bytes, &type, &value_flags);
+    ck_assert_msg(body != NULL, "%s", urid_unmap(value->key));
+    ck_assert_str_eq(urid_unmap(type), urid_unmap(value->type));
+    ck_assert_uint_eq(n_bytes, value->n_bytes);
+    ck_assert_mem_eq(body, value->body, n_bytes);
+  }
+  return LV2_STATE_SUCCESS;
+}
+
+static const void*
+compare_extension(const char* const uri)
+{
+  static const LV2_State_Interface interface = { .restore = compare };
+  return strcmp(uri, LV2_STATE__interface) ? NULL : &interface;
+}
+
+/// Let lilv run the plugin on a block of `sample`, save its state and compare it with `values`.
+static void
+compare_with_lilv(Lv2Values* const values, float sample)
+{
+  LV2_URID_Map map = { .map = on_map };
+  const LV2_Feature map_feature = { LV2_URID__map, &map };
+  const LV2_Feature* const features[] = { &map_feature, NULL };
+  static const LV2_Descriptor descriptor = { .URI = LEARNER, .extension_data = compare_extension };
+  float out = 0.0F;
+  float mode = 0.0F;
+  LilvWorld* const world = lilv_world_new();
+  char folder[512];
+  snprintf(folder, sizeof(folder), "%s/", lv2_rig_fixtures());
+  LilvNode* const bundle = lilv_new_file_uri(world, NULL, folder);
+  lilv_world_load_bundle(world, bundle);
+  LilvNode* const uri = lilv_new_uri(world, LEARNER);
+  const LilvPlugin* const plugin = lilv_plugins_get_by_uri(lilv_world_get_all_plugins(world), uri);
+  LilvInstance* const instance = lilv_plugin_instantiate(plugin, LV2_RIG_RATE_HZ, features);
+  lilv_instance_connect_port(instance, 0, &sample);
+  lilv_instance_connect_port(instance, 1, &out);
+  lilv_instance_connect_port(instance, 2, &mode);
+  lilv_instance_run(instance, 1);
+  LilvState* const state = lilv_state_new_from_instance(
+      plugin, instance, &map, NULL, NULL, NULL, NULL, NULL, NULL, LV2_STATE_IS_POD, features);
+  ck_assert_uint_eq(lilv_state_get_num_properties(state), values->n);
+  LilvInstance comparer = { &descriptor, values, NULL };
+  lilv_state_restore(state, &comparer, NULL, NULL, 0, features);
+  lilv_state_free(state);
+  lilv_instance_free(instance);
+  lilv_node_free(uri);
+  lilv_node_free(bundle);
+  lilv_world_free(world);
+}
+
+TEST(the_values_are_those_that_lilv_gets)
+{
+  Rig rig = { 0 };
+  TextBuffer part = { 0 };
+  Lv2Values values = { 0 };
+  OK(rig_try(&rig, &error));
+  play(&rig, 0.3F);
+  OK(save(&rig, 0.0, &part, &error));
+  OK(lv2_values_read(&(StatePart){ part.bytes, part.n }, &values, &error));
+  ck_assert_uint_eq(values.n, 6);
+  compare_with_lilv(&values, 0.3F);
+  lv2_values_clear(&values);
+  rig_close(&rig);
+  free(part.bytes);
+}
+
+// ---- plugins that do not save ----
+
+static const struct {
+  double mode;
+  Status status;
+  const char* says;
+} bad_saves[] = {
+  { 1.0, STATUS_LIMIT, "its state has more than 16 MiB" },
+  { 2.0, STATUS_LIMIT, "its state has more than 16 MiB" },
+  { 3.0, STATUS_FILE, "names /etc/passwd, which is neither a file of the rack nor of the plugin" },
+  { 4.0, STATUS_FILE, "a type that cannot be saved: http://lv2plug.in/ns/ext/atom#Object" },
+  { 5.0, STATUS_FILE, "a value that cannot be copied" },
+  { 8.0, STATUS_FILE, "does not save its state: it gives no reason" },
+};
+
+TEST_ROWS(a_state_that_cannot_be_kept_is_an_error_and_the_plugin_plays_on, bad_saves)
+{
+  Rig rig = { 0 };
+  TextBuffer part = { 0 };
+  Error why = { STATUS_OK, "" };
+  OK(rig_try(&rig, &error));
+  play(&rig, 0.5F);
+  ck_assert_int_eq(save(&rig, bad_saves[row].mode, &part, &why), bad_saves[row].status);
+  assert_says(why.text, bad_saves[row].says);
+  ck_assert_uint_le(part.n, FX_STATE_MAX_BYTES);
+  ck_assert_float_eq(play(&rig, 0.25F), 0.375F);
+  rig_close(&rig);
+  free(part.bytes);
+}
+
+// ---- bad states ----
+
+#define PEAK LEARNER "#peak " LV2_ATOM__Float " - "
+
+static const struct {
+  const char* part;
+  const char* says;
+} bad_states[] = {
+  { PEAK "4\n\1\1\1\1\n", "lv2 " LEARNER " refuses its state: a value is missing" },
+  { PEAK "4\n123\n", "value 1 of the state is damaged" },
+  { PEAK "4\n1234", "value 1 of the state is damaged" },
+  { PEAK "4\n1234\nx", "value 2 of the state is damaged" },
+  { PEAK "-4\n1234\n", "value 1 of the state is damaged" },
+  { PEAK "99999999999\n1234\n", "value 1 of the state is damaged" },
+  { "a  b 1\n1\n", "value 1 of the state is damaged" },
+  { "a " LV2_ATOM__Vector " b 4\n1234\n", "value 1 of the state is damaged" },
+  { "a " LV2_ATOM__Object " - 4\n1234\n", "value 1 of the state is damaged" },
+  { "\n", "value 1 of the state is damaged" },
+};
+
+TEST_ROWS(a_bad_state_makes_no_instance, bad_states)
+{
+  Rig rig = { 0 };
+  Error why = { STATUS_OK, "" };
+  const StatePart part = { bad_states[row].part, strlen(bad_states[row].part) };
+  OK(state_file_set(&rig.state, &part, 1));
+  ck_assert_int_eq(rig_try(&rig, &why), STATUS_FILE);
+  assert_says(why.text, bad_states[row].says);
+  ck_assert_ptr_null(rig.instance);
+  state_file_clear(&rig.state);
+}
+
+TEST(a_file_outside_makes_no_instance)
+{
+  Rig rig = { 0 };
+  TextBuffer part = { 0 };
+  Error why = { STATUS_OK, "" };
+  OK(rig_try(&rig, &error));
+  OK(save(&rig, 0.0, &part, &error));
+  char* const name = strstr(part.bytes + part.n - 64, "three.txt"); // the last value
+  ck_assert_ptr_nonnull(name);
+  memcpy(name, "../th.txt", 9);
+  Rig other = { 0 };
+  OK(state_file_set(&other.state, &(StatePart){ part.bytes, part.n }, 1));
+  ck_assert_int_eq(rig_try(&other, &why), STATUS_FILE);
+  state_file_clear(&other.state);
+  rig_close(&rig);
+  free(part.bytes);
+}
+
+SUITE_MAIN_WITH("lv2_state", start, NULL)

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// An LV2 plugin that learns the peak of its input, which is its state, and multiplies the input by
+// one more than that.  "Mode" says how it misbehaves when its state is saved.  No code of warprack.
+
+#include <lv2/atom/atom.h>
+#include <lv2/core/lv2.h>
+#include <lv2/state/state.h>
+#include <lv2/urid/urid.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LEARNER     "urn:warprack:learner"
+#define PIECE_BYTES ((size_t)1U << 20U)
+#define N_PIECES    1024U
+
+enum { IN, OUT, MODE, N_PORTS };
+
+/// What save() does.
+enum { GOOD, LARGE, LARGE_DEAF, FOREIGN, OBJECT, NOT_PLAIN, CRASH, HANG, FAIL };
+
+typedef struct Learner {
+  float* ports[N_PORTS];
+  const LV2_URID_Map* map;
+  float peak;
+  char folder[1024];
+} Learner;
+
+/// A vector of two numbers, as LV2 defines its memory.
+typedef struct Curve {
+  LV2_Atom_Vector_Body head;
+  float numbers[2];
+} Curve;
+
+static const void*
+feature(const LV2_Feature* const* const features, const char* const uri)
+{
+  for (unsigned f = 0; features && features[f]; ++f) {
+    if (!strcmp(features[f]->URI, uri)) {
+      return features[f]->data;
+    }
+  }
+  return NULL;
+}
+
+static LV2_Handle
+instantiate(const LV2_Descriptor* const descriptor, const double rate, const char* const folder,
+            const LV2_Feature* const* const features)
+{
+  (void)descriptor;
+  (void)rate;
+  Learner* const learner = calloc(1, sizeof(*learner));
+  learner->map = feature(features, LV2_URID__map);
+  snprintf(learner->folder, sizeof(learner->folder), "%s", folder);
+  return learner;
+}
+
+static void
+connect_port(const LV2_Handle handle, const uint32_t port, void* const data)
+{
+  ((Learner*)handle)->ports[port] = data;
+}
+
+static void
+run(const LV2_Handle handle, const uint32_t n_frames)
+{
+  Learner* const learner = handle;
+  for (uint32_t i = 0; i < n_frames; ++i) {
+    const float sample = learner->ports[IN][i];
+    learner->peak = fmaxf(learner->peak, fabsf(sample));
+    learner->ports[OUT][i] = sample + sample * learner->peak;
+  }
+}
+
+// ---- state ----
+
+static LV2_URID
+map(const Learner* const learner, const char* const uri)
+{
+  return learner->map->map(learner->map->handle, uri);
+}
+
+static Curve
+curve_of(const Learner* const learner)
+{
+  return (Curve){ { sizeof(float), map(learner, LV2_ATOM__Float) },
+                  { learner->peak / 3.0F, learner->peak * 1e-20F } };
+}
+
+/// A call of save().
+typedef struct Saving {
+  const Learner* learner;
+  LV2_State_Store_Function store;
+  LV2_State_Handle state;
+  const LV2_Feature* const* features;
+} Saving;
+
+static LV2_State_Status
+put(const Saving* const saving, const char* const key, const char* const type,
+    const void* const value, const size_t n_bytes)
+{
+  const Learner* const learner = saving->learner;
+  return saving->store(saving->state, map(learner, key), value, n_bytes, map(learner, type),
+                       LV2_STATE_IS_POD | LV2_STATE_IS_PORTABLE);
+}
+
+static LV2_State_Status
+put_path(const Saving* const saving, const char* const path)
+{
+  const LV2_State_Map_Path* const paths = feature(saving->features, LV2_STATE__mapPath);
+  const LV2_State_Free_Path* const frees = feature(saving->features, LV2_STATE__freePath);
+  char* const name = paths->abstract_path(paths->handle, path);
+  const LV2_State_Status status =
+      put(saving, LEARNER "#file", LV2_ATOM__Path, name, strlen(name) + 1U);
+  frees->free_path(frees->handle, name);
+  return status;
+}
+
+static LV2_State_Status
+put_all(const Saving* const saving)
+{
+  const Learner* const learner = saving->learner;
+  const Curve curve = curve_of(learner);
+  const LV2_URID kind = map(learner, LEARNER "#kind-of-state");
+  const double third = (double)learner->peak / 3.0;
+  char path[sizeof(learner->folder) + 16U];
+  snprintf(path, sizeof(path), "%sthree.txt", learner->folder);
+  put(saving, LEARNER "#peak", LV2_ATOM__Float, &learner->peak, sizeof(learner->peak));
+  put(saving, LEARNER "#third", LV2_ATOM__Double, &third, sizeof(third));
+  put(saving, LEARNER "#curve", LV2_ATOM__Vector, &curve, sizeof(curve));
+  put(saving, LEARNER "#kind", LV2_ATOM__URID, &kind, sizeof(kind));
+  put(saving, LEARNER "#words", LV2_ATOM__String, "two lines\nof text", 18U);
+  return put_path(saving, path);
+}
+
+static LV2_State_Status
+put_large(const Saving* const saving, const int is_deaf)
+{
+  char* const piece = calloc(1, PIECE_BYTES);
+  LV2_State_Status status = LV2_STATE_SUCCESS;
+  for (unsigned p = 0; p < N_PIECES && (is_deaf || !status); ++p) {
+    char key[64];
+    snprintf(key, sizeof(key), LEARNER "#piece%u", p);
+    status = put(saving, key, LV2_ATOM__Chunk, piece, PIECE_BYTES);
+  }
+  free(piece);
+  return is_deaf ? LV2_STATE_SUCCESS : status;
+}
+
+static LV2_State_Status
+save(const LV2_Handle handle, const LV2_State_Store_Function store, const LV2_State_Handle state,
+     const uint32_t flags, const LV2_Feature* const* const features)
+{
+  (void)flags;
+  const Learner* const learner = handle;
+  const Saving saving = { learner, store, state, features };
+  const int mode = (int)*learner->ports[MODE];
+  switch (mode) {
+  case LARGE:
+  case LARGE_DEAF:
+    return put_large(&saving, mode == LARGE_DEAF);
+  case FOREIGN:
+    return put_path(&saving, "/etc/passwd");
+  case OBJECT:
+    return put(&saving, LEARNER "#object", LV2_ATOM__Object, "12345678", 8U);
+  case NOT_PLAIN:
+    return store(state, map(learner, LEARNER "#handle"), &handle, sizeof(handle),
+                 map(learner, LV2_ATOM__Chunk), 0U);
+  case CRASH:
+    abort();
+  case HANG:
+    for (;;) {
+      sleep(1);
+    }
+  case FAIL:
+    return LV2_STATE_ERR_UNKNOWN;
+  default:
+    return put_all(&saving);
+  }
+}
+
+/// A call of restore().
+typedef struct Restoring {
+  const Learner* learner;
+  LV2_State_Retrieve_Function retrieve;
+  LV2_State_Handle state;
+} Restoring;
+
+static const void*
+get(const Restoring* const restoring, const char* const key, const char* const type,
+    const size_t n_expected)
+{
+  size_t n_bytes = 0;
+  uint32_t value_type = 0;
+  uint32_t flags = 0;
+  const void* const value = restoring->retrieve(restoring->state, map(restoring->learner, key),
+                                                &n_bytes, &value_type, &flags);
+  return value && n_bytes == n_expected && value_type == map(restoring->learner, type) ? value
+                                                                                       : NULL;
+}
+
+/// True if the file is the one that was saved.
+static int
+has_file(const Restoring* const restoring, const LV2_Feature* const* const features)
+{
+  const LV2_State_Map_Path* const paths = feature(features, LV2_STATE__mapPath);
+  const LV2_State_Free_Path* const frees = feature(features, LV2_STATE__freePath);
+  size_t n_bytes = 0;
+  uint32_t type = 0;
+  uint32_t flags = 0;
+  const char* const name = restoring->retrieve(
+      restoring->state, map(restoring->learner, LEARNER "#file"), &n_bytes, &type, &flags);
+  char* const path = name && paths && frees ? paths->absolute_path(paths->handle, name) : NULL;
+  const int is_there = path && !access(path, R_OK);
+  if (path) {
+    frees->free_path(frees->handle, path);
+  }
+  return is_there;
+}
+
+static LV2_State_Status
+restore(const LV2_Handle handle, const LV2_State_Retrieve_Function retrieve,
+        const LV2_State_Handle state, const uint32_t flags,
+        const LV2_Feature* const* const features)
+{
+  (void)flags;
+  Learner* const learner = handle;
+  const Restoring restoring = { learner, retrieve, state };
+  const float* const peak = get(&restoring, LEARNER "#peak", LV2_ATOM__Float, sizeof(float));
+  const double* const third = get(&restoring, LEARNER "#third", LV2_ATOM__Double, sizeof(double));
+  const Curve* const curve = get(&restoring, LEARNER "#curve", LV2_ATOM__Vector, sizeof(Curve));
+  const LV2_URID* const kind = get(&restoring, LEARNER "#kind", LV2_ATOM__URID, sizeof(LV2_URID));
+  const char* const words = get(&restoring, LEARNER "#words", LV2_ATOM__String, 18U);
+  if (!peak || !third || !curve || !kind || !words) {
+    return LV2_STATE_ERR_NO_PROPERTY;
+  }
+  learner->peak = *peak;
+  const Curve expected = curve_of(learner);
+  const int is_exact = *third == (double)*peak / 3.0 &&
+                       !memcmp(curve, &expected, sizeof(expected)) &&
+                       *kind == map(learner, LEARNER "#kind-of-state") &&
+                       !memcmp(words, "two lines\nof text", 18U) && has_file(&restoring, features);
+  return is_exact ? LV2_STATE_SUCCESS : LV2_STATE_ERR_BAD_TYPE;
+}
+
+static const void*
+extension(const char* const uri)
+{
+  static const LV2_State_Interface state = { save, restore };
+  return strcmp(uri, LV2_STATE__interface) ? NULL : &state;
+}
+
+LV2_SYMBOL_EXPORT const LV2_Descriptor*
+lv2_descriptor(const uint32_t index)
+{
+  static const LV2_Descriptor learner = { LEARNER, instantiate, connect_port, NULL,
+                                          run,     NULL,        free,         extension };
+  return index ? NULL : &learner;
+}

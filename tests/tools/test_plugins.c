@@ -272,6 +272,22 @@ TEST(a_catalogue_of_another_version_is_renewed)
   assert_says(program.err, SCANNING);
 }
 
+TEST(a_rack_whose_plugin_is_missing_is_refused_or_bypassed)
+{
+  static const char rack[] = "a: ladspa tap_x/tap_x 1 b=2 | gain -3dB";
+  put("effects.so");
+  RUN("check", rack);
+  program_expect_end(2, "",
+                     "no ladspa plugin \"tap_x/tap_x\"; Debian has it in the package tap-plugins");
+  RUN("check", "--missing", "refuse", rack);
+  program_expect_end(2, "", "no ladspa plugin \"tap_x/tap_x\"");
+  RUN_GOOD("check", "--missing", "bypass", rack);
+  assert_says(program.out, "add a ladspa tap_x/tap_x 1 b=2\n");
+  assert_says(program.out, "# warning: a only passes its input on: no ladspa plugin");
+  RUN_GOOD("check", "--missing", "bypass", "ladspa gain");
+  ck_assert_ptr_null(strstr(program.out, "# warning"));
+}
+
 TEST(a_rack_without_plugins_scans_nothing)
 {
   update("effects.so");

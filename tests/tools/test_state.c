@@ -7,6 +7,7 @@
 #include "tests/support/scoped.h"
 #include "tests/support/scratch.h"
 #include "tests/support/suite.h"
+#include "tools/first_rack.h"
 #include "tools/state.h"
 
 #include <errno.h>
@@ -469,6 +470,29 @@ TEST(files_of_the_folder_are_replaced_as_a_whole)
   free(text);
   ck_assert_uint_eq(scratch_count(&scratch), 1);
   folder_close(&folder);
+  scratch_remove(&scratch);
+}
+
+TEST(a_rack_that_was_saved_without_missing_plugins_starts_so)
+{
+  static const char text[] = "add a lv2 \"urn:test:none\" x=1\n";
+  const uint32_t refuse = 0;
+  Rack* rack = NULL;
+  Error why;
+  make_scratch();
+  setenv("XDG_CACHE_HOME", scratch.directory, 1); // no plugins
+  ck_assert_int_eq(first_rack_parse(text, "t", refuse, &rack, &why), STATUS_NOT_FOUND);
+  OK(rack_parse_bypass(text, "t", NULL, &rack, &error));
+  SCOPED_MEMORY char* const marked = first_rack_mark(rack, strdup(text));
+  rack_free(rack);
+  OK(first_rack_parse(marked, "t", refuse, &rack, &error));
+  SCOPED_MEMORY char* const again = rack_print(rack);
+  ck_assert_str_eq(again, text);
+  rack_free(rack);
+  OK(first_rack_parse("gain", "t", refuse, &rack, &error));
+  SCOPED_MEMORY char* const plain = first_rack_mark(rack, strdup("gain"));
+  ck_assert_str_eq(plain, "gain");
+  rack_free(rack);
   scratch_remove(&scratch);
 }
 

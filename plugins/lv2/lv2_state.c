@@ -98,9 +98,9 @@ lv2_state_load(const Lv2Stateful* const to, const char* const subject, const cha
 /// A state on its way from or to a plugin.
 typedef struct Transfer {
   HostPaths* paths;
-  TextBuffer* part; ///< Saving
-  Lv2Values values; ///< Restoring
-  Error error;      ///< The first one
+  Lv2ValueWriter writer; ///< Saving
+  Lv2Values values;      ///< Restoring
+  Error error;           ///< The first one
   LV2_State_Map_Path map_path;
   LV2_State_Free_Path free_path;
   LV2_Feature map_feature, free_feature;
@@ -168,7 +168,7 @@ on_store(const LV2_State_Handle context, const uint32_t key, const void* const b
     keep_error(transfer, &error);
     return LV2_STATE_ERR_BAD_FLAGS;
   }
-  if (lv2_values_write(transfer->part, &value, &error)) {
+  if (lv2_values_write(&transfer->writer, &value, &error)) {
     keep_error(transfer, &error);
     return error.status == STATUS_FILE ? LV2_STATE_ERR_BAD_TYPE : LV2_STATE_ERR_NO_SPACE;
   }
@@ -226,13 +226,14 @@ Status
 lv2_state_save(const Lv2Stateful* const from, HostPaths* const paths, TextBuffer* const part,
                Error* const error)
 {
-  Transfer transfer = { .paths = paths, .part = part };
+  Transfer transfer = { .paths = paths, .writer = { .part = part } };
   if (!from->calls || !from->calls->save) {
     return error_set(error, STATUS_NOT_FOUND, "the plugin cannot save its state");
   }
   begin_transfer(&transfer, from);
   const LV2_State_Status result =
       from->calls->save(from->handle, on_store, &transfer, LV2_STATE_IS_POD, transfer.features);
+  lv2_values_end(&transfer.writer);
   return end_transfer(&transfer, from, result, "does not save its state", error);
 }
 

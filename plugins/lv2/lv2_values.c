@@ -3,179 +3,230 @@
 
 #include "lv2_values.h"
 
+#include "lv2_atom_uris.h"
 #include "lv2_urids.h"
 
 #include "engine/base/macros.h"
 
-#include <lv2/atom/atom.h>
-
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LINE_BYTES 2048U // of the URIs of a value
-
-static bool
-is_type(const char* const uri, const char* const type)
-{
-  return !strcmp(uri, type);
-}
-
-/// True for types that may have numbers for URIs at places that the host does not know.
-static bool
-is_nested(const char* const type)
-{
-  static const char* const nested[] = { LV2_ATOM__Blank,    LV2_ATOM__Event,    LV2_ATOM__Literal,
-                                        LV2_ATOM__Object,   LV2_ATOM__Property, LV2_ATOM__Resource,
-                                        LV2_ATOM__Sequence, LV2_ATOM__Tuple };
-  bool is_one = false;
-  for (size_t t = 0; t < ARRAY_LEN(nested); ++t) {
-    is_one = is_one || is_type(type, nested[t]);
-  }
-  return is_one;
-}
+#define LINE_BYTES 1024U
 
 // ---- write ----
 
-/// The URI of a number; NULL if it has none that can be written in a line.
-static const char*
-printable_uri(const LV2_URID urid)
+/// Append the line of a URI.  Returns its number, 0 if there is no room.
+static uint32_t
+add_uri(Lv2ValueWriter* const writer, const LV2_URID urid)
 {
   const char* const uri = urid ? urid_unmap(urid) : NULL;
-  return uri && *uri && !strpbrk(uri, " \t\r\n") && strlen(uri) < LINE_BYTES / 4U ? uri : NULL;
+  LV2_URID* const uris = writer->n_uris < LV2_URIS_MAX
+                             ? realloc(writer->uris, (writer->n_uris + 1U) * sizeof(LV2_URID))
+                             : NULL;
+  writer->uris = uris ? uris : writer->uris;
+  char line[LINE_BYTES];
+  const int n_line = uri && !strchr(uri, '\n') ? snprintf(line, sizeof(line), "uri %s\n", uri) : -1;
+  if (!uris || n_line < 0 || n_line >= (int)sizeof(line) ||
+      !state_append(writer->part, line, (size_t)n_line)) {
+    return 0U;
+  }
+  uris[writer->n_uris++] = urid;
+  return writer->n_uris;
 }
 
-/// The type of a vector's elements; NULL if it is no vector, or none that can be stored.
-static const char*
-element_of(const Lv2Value* const value)
+/// The number of the line with a URI, which is appended if it is new; 0 on failure.
+static uint32_t
+uri_number(Lv2ValueWriter* const writer, const LV2_URID urid)
 {
-  LV2_Atom_Vector_Body body;
-  if (value->n_bytes < sizeof(body)) {
-    return NULL;
+  for (uint32_t u = 0; u < writer->n_uris; ++u) {
+    if (writer->uris[u] == urid) {
+      return u + 1U;
+    }
   }
-  memcpy(&body, value->body, sizeof(body));
-  const char* const uri = printable_uri(body.child_type);
-  return uri && !is_type(uri, LV2_ATOM__URID) && !is_type(uri, LV2_ATOM__Vector) && !is_nested(uri)
-             ? uri
-             : NULL;
+  return add_uri(writer, urid);
+}
+
+/// AtomUris::exchange.
+static bool
+number_here(void* const writer, LV2_URID* const urid, LV2_URID* const here)
+{
+  *here = *urid;
+  *urid = uri_number(writer, *urid);
+  return *urid;
+}
+
+/// Append a value with its numbers replaced.
+static bool
+write_numbered(Lv2ValueWriter* const writer, const Lv2Value* const value, void* const body)
+{
+  const AtomUris uris = { writer, number_here };
+  const uint32_t key = uri_number(writer, value->key);
+  const uint32_t type = uri_number(writer, value->type);
+  if (!key || !type || !atom_uris_exchange(&uris, value->type, body, value->n_bytes)) {
+    return false;
+  }
+  char line[LINE_BYTES];
+  const int n_line = snprintf(line, sizeof(line), "value %u %u %zu\n", key, type, value->n_bytes);
+  return state_append(writer->part, line, (size_t)n_line) &&
+         state_append(writer->part, body, value->n_bytes) && state_append(writer->part, "\n", 1U);
 }
 
 Status
-lv2_values_write(TextBuffer* const part, const Lv2Value* const value, Error* const error)
+lv2_values_write(Lv2ValueWriter* const writer, const Lv2Value* const value, Error* const error)
 {
-  const char* const key = printable_uri(value->key);
-  const char* const type = printable_uri(value->type);
-  const bool is_vector = type && is_type(type, LV2_ATOM__Vector);
-  const char* const element = is_vector ? element_of(value) : "-";
-  const void* body = value->body;
-  size_t n_bytes = value->n_bytes;
-  if (type && is_type(type, LV2_ATOM__URID)) {
-    LV2_URID urid = 0;
-    memcpy(&urid, value->body, n_bytes == sizeof(urid) ? sizeof(urid) : 0U);
-    body = printable_uri(urid);
-    n_bytes = body ? strlen(body) : 0U;
+  const char* const key = urid_unmap(value->key);
+  const char* const type = urid_unmap(value->type);
+  if (value->n_bytes > FX_STATE_MAX_BYTES - writer->part->n) {
+    return error_set(error, STATUS_LIMIT, "its state has more than %u MiB",
+                     FX_STATE_MAX_BYTES >> 20U);
   }
-  if (!key || !type || !element || !body || is_nested(type)) {
-    return error_set(error, STATUS_FILE, "its state has a value of a type that cannot be saved: %s",
-                     type ? type : "unknown");
+  void* const body = malloc(value->n_bytes + 1U);
+  if (!body) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
   }
-  char line[LINE_BYTES];
-  const int n_line = snprintf(line, sizeof(line), "%s %s %s %zu\n", key, type, element, n_bytes);
-  const bool has_room = state_append(part, line, (size_t)n_line) &&
-                        state_append(part, body, n_bytes) && state_append(part, "\n", 1U);
-  return has_room ? STATUS_OK
-                  : error_set(error, STATUS_LIMIT, "its state has more than %u MiB",
-                              FX_STATE_MAX_BYTES >> 20U);
+  memcpy(body, value->body, value->n_bytes);
+  const bool is_written = write_numbered(writer, value, body);
+  free(body);
+  return is_written ? STATUS_OK
+                    : error_set(error, STATUS_FILE,
+                                "its state has a value that cannot be saved: %.150s of type %.150s",
+                                key ? key : "without a name", type ? type : "unknown");
+}
+
+void
+lv2_values_end(Lv2ValueWriter* const writer)
+{
+  free(writer->uris);
+  *writer = (Lv2ValueWriter){ .part = writer->part };
 }
 
 // ---- read ----
 
-/// Copy the next word of a line, up to `end`.
+typedef struct Reader {
+  const char* at;
+  const char* end;
+  LV2_URID* uris; ///< [LV2_URIS_MAX]
+  uint32_t n_uris;
+} Reader;
+
+/// AtomUris::exchange.
 static bool
-take_word(const char** const at, const char end, char word[const LINE_BYTES / 4U])
+number_there(void* const context, LV2_URID* const urid, LV2_URID* const here)
 {
-  const size_t n = strcspn(*at, " \n");
-  const bool is_word = n && n < LINE_BYTES / 4U && (*at)[n] == end;
-  if (is_word) {
-    memcpy(word, *at, n);
-    word[n] = '\0';
-    *at += n + 1U;
-  }
-  return is_word;
+  const Reader* const reader = context;
+  const bool is_known = *urid && *urid <= reader->n_uris;
+  *urid = is_known ? reader->uris[*urid - 1U] : 0U;
+  *here = *urid;
+  return is_known;
 }
 
-/// Copy a value, with its URIs as numbers of this process.
+/// The next line, without its newline; false if there is none of that length.
 static bool
-take_body(Lv2Value* const value, const char* const type, const char* const element,
-          const char* const bytes)
+take_line(Reader* const reader, char line[const LINE_BYTES])
 {
-  const bool is_urid = is_type(type, LV2_ATOM__URID);
-  value->body = calloc(1, value->n_bytes + 1U);
+  const char* const end = memchr(reader->at, '\n', (size_t)(reader->end - reader->at));
+  const size_t n = end ? (size_t)(end - reader->at) : LINE_BYTES;
+  if (n >= LINE_BYTES || memchr(reader->at, '\0', n)) {
+    return false;
+  }
+  memcpy(line, reader->at, n);
+  line[n] = '\0';
+  reader->at = end + 1;
+  return true;
+}
+
+static bool
+take_uri(Reader* const reader, const char* const uri)
+{
+  const LV2_URID urid = *uri && reader->n_uris < LV2_URIS_MAX ? urid_map(uri) : 0U;
+  if (urid) {
+    reader->uris[reader->n_uris++] = urid;
+  }
+  return urid;
+}
+
+/// Read the numbers of "KEY TYPE SIZE".
+static bool
+take_numbers(const char* text, unsigned long long numbers[const 3])
+{
+  bool is_good = true;
+  for (int n = 0; n < 3 && is_good; ++n) {
+    const size_t n_digits = strspn(text, "0123456789");
+    is_good = n_digits && n_digits < 10U && text[n_digits] == (n < 2 ? ' ' : '\0');
+    numbers[n] = is_good ? strtoull(text, NULL, 10) : 0U;
+    text += n_digits + 1U;
+  }
+  return is_good;
+}
+
+/// Copy a value, with the numbers of this process.
+static bool
+take_value(Reader* const reader, const char* const text, Lv2Value* const value)
+{
+  const AtomUris uris = { reader, number_there };
+  unsigned long long numbers[3];
+  if (!take_numbers(text, numbers)) {
+    return false;
+  }
+  const size_t n_left = (size_t)(reader->end - reader->at);
+  *value = (Lv2Value){ (LV2_URID)numbers[0], (LV2_URID)numbers[1], NULL, (size_t)numbers[2] };
+  if (value->n_bytes >= n_left || reader->at[value->n_bytes] != '\n' ||
+      !number_there(reader, &value->key, &value->key) ||
+      !number_there(reader, &value->type, &value->type)) {
+    return false;
+  }
+  value->body = malloc(value->n_bytes + 1U);
   if (!value->body) {
     return false;
   }
-  memcpy(value->body, bytes, value->n_bytes);
-  if (is_urid) {
-    const LV2_URID urid = urid_map(value->body);
-    value->n_bytes = sizeof(urid);
-    free(value->body);
-    value->body = calloc(1, sizeof(urid));
-    if (value->body) {
-      memcpy(value->body, &urid, sizeof(urid));
-    }
-  } else if (is_type(type, LV2_ATOM__Vector)) {
-    ((LV2_Atom_Vector_Body*)value->body)->child_type = urid_map(element);
-  }
-  return value->body;
+  memcpy(value->body, reader->at, value->n_bytes);
+  reader->at += value->n_bytes + 1U;
+  return atom_uris_exchange(&uris, value->type, value->body, value->n_bytes);
 }
 
-/// Read the next value.  Returns false if there is none, or no memory for it.
+/// Read a line, and its value if it has one.
 static bool
-take_value(const char** const at, const char* const end, Lv2Value* const value)
+take(Reader* const reader, Lv2Values* const values)
 {
-  char key[LINE_BYTES / 4U];
-  char type[LINE_BYTES / 4U];
-  char element[LINE_BYTES / 4U];
-  char size[LINE_BYTES / 4U];
-  if (!take_word(at, ' ', key) || !take_word(at, ' ', type) || !take_word(at, ' ', element) ||
-      !take_word(at, '\n', size) || strspn(size, "0123456789") != strlen(size) ||
-      strlen(size) > 10U) {
+  char line[LINE_BYTES];
+  if (!take_line(reader, line)) {
     return false;
   }
-  value->n_bytes = strtoul(size, NULL, 10);
-  const size_t n_left = (size_t)(end - *at);
-  const bool is_short =
-      is_type(type, LV2_ATOM__Vector) && value->n_bytes < sizeof(LV2_Atom_Vector_Body);
-  if (value->n_bytes >= n_left || (*at)[value->n_bytes] != '\n' || is_short || is_nested(type)) {
+  if (!strncmp(line, "uri ", 4U)) {
+    return take_uri(reader, line + 4);
+  }
+  Lv2Value* const list = values->n < LV2_VALUES_MAX
+                             ? realloc(values->list, (values->n + 1U) * sizeof(Lv2Value))
+                             : NULL;
+  values->list = list ? list : values->list;
+  if (!list || strncmp(line, "value ", 6U) != 0) {
     return false;
   }
-  value->key = urid_map(key);
-  value->type = urid_map(type);
-  const bool is_taken = value->key && value->type && take_body(value, type, element, *at);
-  *at = *at + (strtoul(size, NULL, 10) + 1U);
+  Lv2Value* const value = &list[values->n];
+  *value = (Lv2Value){ 0 };
+  const bool is_taken = take_value(reader, line + 6, value);
+  values->n += value->body != NULL;
   return is_taken;
 }
 
 Status
 lv2_values_read(const StatePart* const part, Lv2Values* const values, Error* const error)
 {
-  const char* at = part->bytes;
-  const char* const end = part->bytes + part->n_bytes;
-  while (at < end && values->n < LV2_VALUES_MAX) {
-    Lv2Value* const list = realloc(values->list, (values->n + 1U) * sizeof(Lv2Value));
-    values->list = list ? list : values->list;
-    if (!list) {
-      return error_set(error, STATUS_NO_MEM, "out of memory");
-    }
-    list[values->n] = (Lv2Value){ 0 };
-    if (!take_value(&at, end, &list[values->n])) {
-      return error_set(error, STATUS_FILE, "value %u of the state is damaged", values->n + 1U);
-    }
-    ++values->n;
+  Reader reader = { .at = part->bytes,
+                    .end = part->bytes + part->n_bytes,
+                    .uris = calloc(LV2_URIS_MAX, sizeof(LV2_URID)) };
+  bool is_good = reader.uris;
+  while (is_good && reader.at < reader.end) {
+    is_good = take(&reader, values);
   }
-  return at == end
-             ? STATUS_OK
-             : error_set(error, STATUS_LIMIT, "the state has more than %u values", LV2_VALUES_MAX);
+  const Status status =
+      !reader.uris ? error_set(error, STATUS_NO_MEM, "out of memory")
+      : is_good    ? STATUS_OK
+                : error_set(error, STATUS_FILE, "the state is damaged after %u values", values->n);
+  free(reader.uris);
+  return status;
 }
 
 const Lv2Value*

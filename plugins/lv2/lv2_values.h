@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   The values of a state, as bytes: for each a line "KEY TYPE ELEMENT SIZE", the value, a newline.
+   The values of a state, as bytes: a line "uri URI" for each URI, before the first value that has
+   it, and for each value a line "value KEY TYPE SIZE", its bytes, and a newline.
 
    A value is stored as the plugin gives it, so that it is restored exactly.  (Turtle as lilv writes
-   it keeps eight decimals of a number.)  Numbers for URIs differ from process to process: they are
-   stored as URIs, where the host knows their place: in a URID and in the type of a vector's elements
-   (ELEMENT; else "-").  A value that may have others inside, such as an object, cannot be stored.
+   it keeps eight decimals of a number.)  Numbers for URIs differ from process to process: KEY, TYPE
+   and those inside of values are the numbers of the lines with their URIs, from 1.
 */
 #ifndef WARPRACK_PLUGINS_LV2_LV2_VALUES_H
 #define WARPRACK_PLUGINS_LV2_LV2_VALUES_H
@@ -16,6 +16,14 @@
 #include <lv2/urid/urid.h>
 
 #define LV2_VALUES_MAX 16384U // of a state: a plugin that asks for each searches all
+#define LV2_URIS_MAX   4096U  // of a state
+
+/// Writes a state; begins with `part`, the rest zeros.
+typedef struct Lv2ValueWriter {
+  TextBuffer* part;
+  LV2_URID* uris; ///< [n_uris] in the order of their lines
+  uint32_t n_uris;
+} Lv2ValueWriter;
 
 /// A value of a state.
 typedef struct Lv2Value {
@@ -30,10 +38,14 @@ typedef struct Lv2Values {
   uint32_t n;
 } Lv2Values;
 
-/// Append a value.  STATUS_LIMIT if it does not fit, STATUS_FILE if it cannot be stored. [builder]
-NODISCARD Status lv2_values_write(TextBuffer* part, const Lv2Value* value, Error* error);
+/// Append a value.  STATUS_LIMIT if it does not fit, STATUS_FILE if it cannot be stored,
+/// STATUS_NO_MEM. [builder]
+NODISCARD Status lv2_values_write(Lv2ValueWriter* writer, const Lv2Value* value, Error* error);
 
-/// Read all values, which lv2_values_clear() frees.  STATUS_FILE, STATUS_NO_MEM. [builder]
+void lv2_values_end(Lv2ValueWriter* writer);
+
+/// Read all values, which lv2_values_clear() frees.  STATUS_FILE, STATUS_LIMIT, STATUS_NO_MEM.
+/// [builder]
 NODISCARD Status lv2_values_read(const StatePart* part, Lv2Values* values, Error* error);
 
 /// The value of a key, or NULL. [builder]

@@ -195,7 +195,7 @@ TEST(the_values_are_those_that_lilv_gets)
   play(&rig, 0.3F);
   OK(save(&rig, 0.0, &part, &error));
   OK(lv2_values_read(&(StatePart){ part.bytes, part.n }, &values, &error));
-  ck_assert_uint_eq(values.n, 6);
+  ck_assert_uint_eq(values.n, 7);
   compare_with_lilv(&values, 0.3F);
   lv2_values_clear(&values);
   rig_close(&rig);
@@ -212,7 +212,7 @@ static const struct {
   { 1.0, STATUS_LIMIT, "its state has more than 16 MiB" },
   { 2.0, STATUS_LIMIT, "its state has more than 16 MiB" },
   { 3.0, STATUS_FILE, "names /etc/passwd, which is neither a file of the rack nor of the plugin" },
-  { 4.0, STATUS_FILE, "a type that cannot be saved: http://lv2plug.in/ns/ext/atom#Object" },
+  { 4.0, STATUS_FILE, "a value that cannot be saved: " LEARNER "#event of type " LV2_ATOM__Event },
   { 5.0, STATUS_FILE, "a value that cannot be copied" },
   { 8.0, STATUS_FILE, "does not save its state: it gives no reason" },
 };
@@ -234,22 +234,28 @@ TEST_ROWS(a_state_that_cannot_be_kept_is_an_error_and_the_plugin_plays_on, bad_s
 
 // ---- bad states ----
 
-#define PEAK LEARNER "#peak " LV2_ATOM__Float " - "
+#define URIS  "uri " LEARNER "#peak\nuri " LV2_ATOM__Float "\n"
+#define TUPLE "uri " LV2_ATOM__Tuple "\nvalue 1 3 "
 
 static const struct {
   const char* part;
   const char* says;
 } bad_states[] = {
-  { PEAK "4\n\1\1\1\1\n", "lv2 " LEARNER " refuses its state: a value is missing" },
-  { PEAK "4\n123\n", "value 1 of the state is damaged" },
-  { PEAK "4\n1234", "value 1 of the state is damaged" },
-  { PEAK "4\n1234\nx", "value 2 of the state is damaged" },
-  { PEAK "-4\n1234\n", "value 1 of the state is damaged" },
-  { PEAK "99999999999\n1234\n", "value 1 of the state is damaged" },
-  { "a  b 1\n1\n", "value 1 of the state is damaged" },
-  { "a " LV2_ATOM__Vector " b 4\n1234\n", "value 1 of the state is damaged" },
-  { "a " LV2_ATOM__Object " - 4\n1234\n", "value 1 of the state is damaged" },
-  { "\n", "value 1 of the state is damaged" },
+  { URIS "value 1 2 4\n\1\1\1\1\n", "lv2 " LEARNER " refuses its state: a value is missing" },
+  { URIS "value 1 2 4\n123\n", "damaged after 0 values" },
+  { URIS "value 1 2 4\n1234", "damaged after 0 values" },
+  { URIS "value 1 2 4\n1234\nx", "damaged after 1 values" },
+  { URIS "value 1 2 -4\n1234\n", "damaged after 0 values" },
+  { URIS "value 1 2 9999999999\n1234\n", "damaged after 0 values" },
+  { URIS "value 0 2 4\n1234\n", "damaged after 0 values" },
+  { URIS "value 1 3 4\n1234\n", "damaged after 0 values" },
+  { URIS "value 1 2\n1234\n", "damaged after 0 values" },
+  { URIS "value 1  4\n1234\n", "damaged after 0 values" },
+  { URIS TUPLE "4\n1234\n", "damaged after 1 values" },     // no room for the head of an atom
+  { URIS TUPLE "8\n12341234\n", "damaged after 1 values" }, // a type without a URI
+  { "uri \n", "damaged after 0 values" },
+  { "uri x", "damaged after 0 values" },
+  { "\n", "damaged after 0 values" },
 };
 
 TEST_ROWS(a_bad_state_makes_no_instance, bad_states)

@@ -3,6 +3,7 @@
 // one more than that.  "Mode" says how it misbehaves when its state is saved.  No code of warprack.
 
 #include <lv2/atom/atom.h>
+#include <lv2/atom/forge.h>
 #include <lv2/core/lv2.h>
 #include <lv2/state/state.h>
 #include <lv2/urid/urid.h>
@@ -19,11 +20,11 @@
 enum { IN, OUT, MODE, N_PORTS };
 
 /// What save() does.
-enum { GOOD, LARGE, LARGE_DEAF, FOREIGN, OBJECT, NOT_PLAIN, CRASH, HANG, FAIL };
+enum { GOOD, LARGE, LARGE_DEAF, FOREIGN, EVENT, NOT_PLAIN, CRASH, HANG, FAIL };
 
 typedef struct Learner {
   float* ports[N_PORTS];
-  const LV2_URID_Map* map;
+  LV2_URID_Map* map;
   float peak;
   char folder[1024];
 } Learner;
@@ -34,7 +35,7 @@ typedef struct Curve {
   float numbers[2];
 } Curve;
 
-static const void*
+static void*
 feature(const LV2_Feature* const* const features, const char* const uri)
 {
   for (unsigned f = 0; features && features[f]; ++f) {
@@ -89,6 +90,33 @@ curve_of(const Learner* const learner)
                   { learner->peak / 3.0F, learner->peak * 1e-20F } };
 }
 
+/// A tuple with an object, whose memory has numbers for URIs at many places.
+typedef union Nested {
+  LV2_Atom atom;
+  uint8_t bytes[256];
+} Nested;
+
+static void
+nest(const Learner* const learner, Nested* const nested)
+{
+  LV2_Atom_Forge forge;
+  LV2_Atom_Forge_Frame tuple;
+  LV2_Atom_Forge_Frame object;
+  *nested = (Nested){ .bytes = { 0 } };
+  lv2_atom_forge_init(&forge, learner->map);
+  lv2_atom_forge_set_buffer(&forge, nested->bytes, sizeof(nested->bytes));
+  lv2_atom_forge_tuple(&forge, &tuple);
+  lv2_atom_forge_int(&forge, 7);
+  lv2_atom_forge_object(&forge, &object, 0, map(learner, LEARNER "#Thing"));
+  lv2_atom_forge_key(&forge, map(learner, LEARNER "#peak"));
+  lv2_atom_forge_float(&forge, learner->peak);
+  lv2_atom_forge_key(&forge, map(learner, LEARNER "#kind"));
+  lv2_atom_forge_urid(&forge, map(learner, LEARNER "#kind-of-state"));
+  lv2_atom_forge_pop(&forge, &object);
+  lv2_atom_forge_string(&forge, "abc", 3);
+  lv2_atom_forge_pop(&forge, &tuple);
+}
+
 /// A call of save().
 typedef struct Saving {
   const Learner* learner;
@@ -131,6 +159,9 @@ put_all(const Saving* const saving)
   put(saving, LEARNER "#third", LV2_ATOM__Double, &third, sizeof(third));
   put(saving, LEARNER "#curve", LV2_ATOM__Vector, &curve, sizeof(curve));
   put(saving, LEARNER "#kind", LV2_ATOM__URID, &kind, sizeof(kind));
+  Nested nested;
+  nest(learner, &nested);
+  put(saving, LEARNER "#nested", LV2_ATOM__Tuple, LV2_ATOM_BODY(&nested.atom), nested.atom.size);
   put(saving, LEARNER "#words", LV2_ATOM__String, "two lines\nof text", 18U);
   return put_path(saving, path);
 }
@@ -163,8 +194,8 @@ save(const LV2_Handle handle, const LV2_State_Store_Function store, const LV2_St
     return put_large(&saving, mode == LARGE_DEAF);
   case FOREIGN:
     return put_path(&saving, "/etc/passwd");
-  case OBJECT:
-    return put(&saving, LEARNER "#object", LV2_ATOM__Object, "12345678", 8U);
+  case EVENT:
+    return put(&saving, LEARNER "#event", LV2_ATOM__Event, "12345678", 8U);
   case NOT_PLAIN:
     return store(state, map(learner, LEARNER "#handle"), &handle, sizeof(handle),
                  map(learner, LV2_ATOM__Chunk), 0U);
@@ -238,9 +269,13 @@ restore(const LV2_Handle handle, const LV2_State_Retrieve_Function retrieve,
   }
   learner->peak = *peak;
   const Curve expected = curve_of(learner);
+  Nested nested;
+  nest(learner, &nested);
+  const void* const tuple = get(&restoring, LEARNER "#nested", LV2_ATOM__Tuple, nested.atom.size);
   const int is_exact = *third == (double)*peak / 3.0 &&
                        !memcmp(curve, &expected, sizeof(expected)) &&
-                       *kind == map(learner, LEARNER "#kind-of-state") &&
+                       *kind == map(learner, LEARNER "#kind-of-state") && tuple &&
+                       !memcmp(tuple, LV2_ATOM_BODY(&nested.atom), nested.atom.size) &&
                        !memcmp(words, "two lines\nof text", 18U) && has_file(&restoring, features);
   return is_exact ? LV2_STATE_SUCCESS : LV2_STATE_ERR_BAD_TYPE;
 }

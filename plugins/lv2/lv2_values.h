@@ -16,7 +16,7 @@
 #include <lv2/urid/urid.h>
 
 #define LV2_VALUES_MAX 16384U // of a state: a plugin that asks for each searches all
-#define LV2_URIS_MAX   4096U  // of a state
+#define LV2_URIS_MAX   32768U // of a state: LSP multisamplers have more than 4096
 
 /// Writes a state; begins with `part`, the rest zeros.
 typedef struct Lv2ValueWriter {

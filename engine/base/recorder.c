@@ -32,7 +32,7 @@
 
 typedef struct RecorderLine {
   alignas(LINE_BYTES) _Atomic uint64_t call;
-  _Atomic bool is_of_player;
+  _Atomic uint32_t is_of_player; ///< Not 0: it is
 } RecorderLine;
 
 typedef struct Region {
@@ -133,7 +133,7 @@ recorder_thread_plays(void)
 {
   (void)recorder_line();
   if (own.index < RECORDER_THREADS) {
-    atomic_store_explicit(&region->lines[own.index].is_of_player, true, memory_order_relaxed);
+    atomic_store_explicit(&region->lines[own.index].is_of_player, 1U, memory_order_relaxed);
   }
 }
 
@@ -141,7 +141,7 @@ void
 recorder_thread_end(void)
 {
   if (own.call && own.index < RECORDER_THREADS) {
-    atomic_store_explicit(&region->lines[own.index].is_of_player, false, memory_order_relaxed);
+    atomic_store_explicit(&region->lines[own.index].is_of_player, 0U, memory_order_relaxed);
     atomic_store_explicit(&is_taken[own.index], false, memory_order_release);
   }
   own.call = NULL;
@@ -197,6 +197,16 @@ find_bounds(struct dl_phdr_info* const info, const size_t n_bytes, void* const c
   return is_it;
 }
 
+static void on_exit_of_process(void);
+
+/// Handle an exit before the destructors of the libraries that are loaded now, in which other
+/// threads may crash.  Returns false if there is no memory.
+static bool
+handle_exit(void)
+{
+  return !atexit(on_exit_of_process) && !at_quick_exit(on_exit_of_process);
+}
+
 void
 recorder_add_code(const void* const address)
 {
@@ -213,6 +223,7 @@ recorder_add_code(const void* const address)
   libraries[n].node = node;
   if (dl_iterate_phdr(find_bounds, &libraries[n])) {
     atomic_store_explicit(&n_libraries, n + 1U, memory_order_release);
+    (void)handle_exit(); // without memory it runs after them
   }
 }
 
@@ -270,19 +281,35 @@ store_crash(const bool is_from_outside)
   atomic_store(&region->crash, call ? call : call_on_stack());
 }
 
+static bool
+is_from_outside(const siginfo_t* const info)
+{
+  const bool has_sender =
+      info->si_code == SI_USER || info->si_code == SI_TKILL || info->si_code == SI_QUEUE;
+  return has_sender && info->si_pid != process;
+}
+
+/// True if the instruction that raised the signal is executed again when the handler returns, and
+/// raises it again.
+static bool
+is_repeated(const int number, const siginfo_t* const info)
+{
+  return info->si_code > 0 && number != SIGTRAP && number != SIGSYS;
+}
+
 /// Let the signal do what it did before: the instruction is executed again, or the signal is sent
 /// again, which takes effect when this handler returns.
 static void
 on_fatal_signal(const int number, siginfo_t* const info, void* const context)
 {
   (void)context;
-  store_crash(info->si_code == SI_USER && info->si_pid != process);
+  store_crash(is_from_outside(info));
   for (size_t s = 0; s < ARRAY_LEN(fatal_signals); ++s) {
     if (fatal_signals[s] == number) {
       sigaction(number, &actions_before[s], NULL);
     }
   }
-  if (info->si_code <= 0) { // from raise() or kill()
+  if (!is_repeated(number, info)) {
     raise(number);
   }
 }
@@ -307,9 +334,8 @@ handle_crashes(Error* const error)
   for (size_t s = 0; s < ARRAY_LEN(fatal_signals); ++s) {
     sigaction(fatal_signals[s], &action, &actions_before[s]);
   }
-  return atexit(on_exit_of_process) || at_quick_exit(on_exit_of_process)
-             ? error_set(error, STATUS_NO_MEM, "out of memory for the flight recorder")
-             : STATUS_OK;
+  return handle_exit() ? STATUS_OK
+                       : error_set(error, STATUS_NO_MEM, "out of memory for the flight recorder");
 }
 
 Status
@@ -394,7 +420,7 @@ recorder_read(const Recorder* const recorder, const uint32_t thread)
 {
   const RecorderLine* const line = &recorder->region->lines[thread];
   RecorderCall call = call_of(atomic_load_explicit(&line->call, memory_order_relaxed));
-  call.is_of_player = atomic_load_explicit(&line->is_of_player, memory_order_relaxed);
+  call.is_of_player = atomic_load_explicit(&line->is_of_player, memory_order_relaxed) != 0U;
   return call;
 }
 

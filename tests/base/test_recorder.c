@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -140,6 +141,11 @@ TEST(invalid_words_are_no_calls)
     ck_assert(recorder_has_crashed(recorder, &call));
     ck_assert_uint_eq(call.phase, RECORDER_NONE);
   }
+  first[1] = 2;
+  const bool is_of_player = recorder_read(recorder, 0).is_of_player;
+  unsigned char byte = 0;
+  memcpy(&byte, &is_of_player, sizeof(byte));
+  ck_assert_uint_eq(byte, 1U); // a valid value of a bool
   munmap(words, LINE_BYTES * 2U);
   recorder_free(recorder);
 }
@@ -178,6 +184,26 @@ write_nowhere(void)
   *nowhere = 1;
 }
 
+/// A breakpoint: where the thread goes on after it, only the signal ends the process.
+static void
+trap(void)
+{
+#if defined(__x86_64__)
+  __asm__ volatile("int3");
+#else
+  raise(SIGTRAP);
+#endif
+}
+
+/// Call a function that is not there.
+__attribute__((no_sanitize("address", "undefined"))) static void
+call_nowhere(void)
+{
+  static void (*volatile nowhere)(void);
+  nowhere();
+  nowhere = NULL; // the call is not the last one
+}
+
 static void
 leave(void)
 {
@@ -194,8 +220,8 @@ static const struct {
   void (*end)(void);
   int signal; ///< 0: it exits
 } ends[] = {
-  { write_nowhere, SIGSEGV }, { abort, SIGABRT }, { divide_by_zero, SIGFPE }, { leave, 0 },
-  { leave_quickly, 0 },
+  { write_nowhere, SIGSEGV }, { abort, SIGABRT }, { divide_by_zero, SIGFPE }, { trap, SIGTRAP },
+  { call_nowhere, SIGSEGV },  { leave, 0 },       { leave_quickly, 0 },
 };
 
 /// Where the code of the thread that ends the process comes from.
@@ -306,7 +332,92 @@ TEST_ROWS(code_of_no_node_names_nobody, ends)
   ck_assert_uint_eq(call.phase, RECORDER_NONE);
 }
 
-TEST(a_signal_from_another_process_names_nobody)
+// ---- an exit whose destructors let another thread crash ----
+
+static atomic_bool has_begun; // the other thread is in its call
+static atomic_bool is_freed;  // what the other thread uses
+
+static void*
+run_until_freed(void* const context)
+{
+  (void)context;
+  (void)recorder_enter(43, RECORDER_RUN);
+  atomic_store(&has_begun, true);
+  while (!atomic_load(&is_freed)) {
+    usleep(1000);
+  }
+  write_nowhere();
+  return NULL;
+}
+
+static void
+destroy(void)
+{
+  atomic_store(&is_freed, true);
+  pause(); // until the other thread has crashed
+}
+
+/// A plugin that has a destructor calls exit() while another thread is in a call.
+static void
+exit_with_a_destructor(const Recorder* const recorder)
+{
+  Error error;
+  pthread_t thread;
+  signal(SIGSEGV, SIG_DFL);
+  prctl(PR_SET_DUMPABLE, 0);
+  if (recorder_attach(recorder_fd(recorder), &error)) {
+    _exit(99);
+  }
+  const uint64_t before = recorder_enter(44, RECORDER_INSTANTIATE);
+  atexit(destroy); // as the constructor of a library does when it is loaded
+  recorder_add_code(ends);
+  recorder_leave(before);
+  pthread_create(&thread, NULL, run_until_freed, NULL);
+  while (!atomic_load(&has_begun)) {
+    usleep(1000);
+  }
+  (void)recorder_enter(44, RECORDER_WORK);
+  exit(3);
+}
+
+TEST(an_exit_is_named_rather_than_the_crash_that_its_destructors_cause)
+{
+  Recorder* const recorder = new_recorder();
+  const pid_t child = fork();
+  if (child == 0) {
+    exit_with_a_destructor(recorder);
+  }
+  int status = 0;
+  ck_assert_int_eq(waitpid(child, &status, 0), child);
+  ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+  RecorderCall call;
+  ck_assert(recorder_has_crashed(recorder, &call));
+  ck_assert_uint_eq(call.node, 44U);
+  ck_assert_uint_eq(call.phase, RECORDER_WORK);
+  recorder_free(recorder);
+}
+
+static void
+kill_it(const pid_t process)
+{
+  kill(process, SIGSEGV);
+}
+
+static void
+queue_it(const pid_t process)
+{
+  sigqueue(process, SIGSEGV, (union sigval){ .sival_int = 1 });
+}
+
+static void
+kill_its_thread(const pid_t process)
+{
+  syscall(SYS_tgkill, process, process, SIGSEGV);
+}
+
+static void (*const kills[])(pid_t process) = { kill_it, queue_it, kill_its_thread };
+
+TEST_ROWS(a_signal_from_another_process_names_nobody, kills)
 {
   Recorder* const recorder = new_recorder();
   const pid_t child = fork();
@@ -323,7 +434,7 @@ TEST(a_signal_from_another_process_names_nobody)
   while (recorder_read(recorder, 0).node != 43U) {
     usleep(1000);
   }
-  kill(child, SIGSEGV);
+  kills[row](child);
   int status = 0;
   ck_assert_int_eq(waitpid(child, &status, 0), child);
   ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);

@@ -241,7 +241,7 @@ static void
 run_batch(Stage* const stage, Batch* const batch, const uint32_t n_frames,
           const StageEvent* const events, const uint32_t n_events)
 {
-  const bool any_stopped = stage_guard_find_stopped(batch);
+  const bool any_stopped = batch->fx->renew && stage_guard_find_stopped(batch);
   bool has_events = n_events && any_event(stage, batch);
   catch_up(batch, events, n_events);
   if (has_events && batch->fx->set_at && !batch->fx->cut_at_events) {

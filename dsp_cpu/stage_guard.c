@@ -25,6 +25,13 @@ peak_of(const float* const samples, const uint32_t n)
   return peak;
 }
 
+/// As fmaxf() for numbers, but without a call of the library.
+static float
+larger(const float a, const float b)
+{
+  return a > b ? a : b;
+}
+
 static bool
 is_finite(const float* const samples, const uint32_t n)
 {
@@ -73,7 +80,7 @@ peak_of_rows(const Stage* const stage, const uint32_t* const rows, const uint32_
 {
   float peak = 0.0F;
   for (uint32_t r = 0; r < n_rows; ++r) {
-    peak = fmaxf(peak, peak_of(stage->spec.rows[rows[r]], n_frames));
+    peak = larger(peak, peak_of(stage->spec.rows[rows[r]], n_frames));
   }
   return peak;
 }
@@ -106,7 +113,7 @@ follow_level(const Stage* const stage, const Batch* const batch, const Run* cons
   float peak_in = 0.0F;
   for (uint32_t u = run->first_unit; u < run->first_unit + run->n_units; ++u) {
     const BatchUnit* const unit = &batch->specs[u];
-    peak_in = fmaxf(peak_in, peak_of_rows(stage, unit->in_rows, unit->n_in, n_frames));
+    peak_in = larger(peak_in, peak_of_rows(stage, unit->in_rows, unit->n_in, n_frames));
   }
   node_health_follow_level(batch->specs[run->first_unit].health, peak_in, peak_out, n_frames);
 }
@@ -126,7 +133,7 @@ guard_run(const Stage* const stage, const Batch* const batch, const Run* const r
     } else {
       const float unit_peak = guard_unit(stage, batch, u, n_frames);
       n_bad += !isfinite(unit_peak);
-      peak = fmaxf(peak, unit_peak);
+      peak = larger(peak, unit_peak);
     }
   }
   NodeHealth* const health = batch->specs[run->first_unit].health;
@@ -160,7 +167,7 @@ bool
 stage_guard_find_stopped(Batch* const batch)
 {
   bool any = false;
-  for (uint32_t r = 0; batch->fx->renew && r < batch->n_runs; ++r) {
+  for (uint32_t r = 0; r < batch->n_runs; ++r) {
     Run* const run = &batch->runs[r];
     run->is_stopped = !node_health_may_run(batch->specs[run->first_unit].health, &run->is_renewed);
     any = any || run->is_stopped;

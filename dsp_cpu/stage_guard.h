@@ -47,7 +47,8 @@ struct Stage {
   uint32_t n_reset;       ///< Units reset in it
 };
 
-/// Find the nodes that must not run in this block; returns true if there are any. [player]
+/// Find the nodes that must not run in this block, of an effect with FxInfo::renew; returns true if
+/// there are any. [player]
 REALTIME bool stage_guard_find_stopped(Batch* batch);
 
 /// Check the outputs of a batch after its run: all are finite afterwards.  Returns the number of

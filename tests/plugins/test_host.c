@@ -32,10 +32,17 @@ static const float* ins[MAX_CHANNELS];
 static float* outs[MAX_CHANNELS];
 
 static void
+do_nothing(void* const context)
+{
+  (void)context;
+}
+
+static void
 set_up(void)
 {
   fake_plugin_init(&fake, 1, 0, 1);
-  OK(plugin_thread_start(&error)); // which allocates
+  OK(plugin_thread_start(&error));     // which allocates
+  plugin_thread_run(do_nothing, NULL); // the new thread has freed what it was started with
   for (uint32_t c = 0; c < MAX_CHANNELS; ++c) {
     signal_noise(in[c], FRAMES, c + 1U);
     ins[c] = in[c];

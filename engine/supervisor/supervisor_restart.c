@@ -182,9 +182,10 @@ give_up_exchange(Supervisor* const supervisor, Child* const child, Cause* const 
   supervisor_put_off_exchange(supervisor, time_now_ns());
   const Suspect suspect = supervisor_find_suspect(supervisor, child, cause);
   supervisor_name_suspect(&suspect, cause->text, sizeof(cause->text));
-  if (suspect.node && !cause->from_outside &&
-      supervisor_judge_node(supervisor, child, &suspect, cause, false)) {
-    supervisor->exchange = (Backoff){ 0 }; // the cause is removed
+  if (!cause->from_outside &&
+      (suspect.node ? supervisor_judge_node(supervisor, child, &suspect, cause, false)
+                    : supervisor_part_nodes(supervisor, &suspect))) {
+    supervisor->exchange = (Backoff){ 0 }; // the cause is removed, or the next crash names it
   }
   snprintf(supervisor->note, sizeof(supervisor->note),
            "worker %lld cannot take over: %.160s; next attempt in %.0f s", (long long)pid,

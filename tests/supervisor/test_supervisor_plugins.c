@@ -132,6 +132,23 @@ TEST(new_code_of_plugins_gets_a_new_process_while_the_old_one_plays)
   rig_stop(&rig);
 }
 
+TEST(nodes_that_crash_the_next_process_together_run_apart_in_the_one_after_it)
+{
+  const char* const argv[] = { bad_worker(), NULL };
+  EngineConfig config = rig_config(argv);
+  SCOPED(rig_stop) Rig rig;
+  config.plugins_fd = catalogue("first");
+  rig_start_with(&rig, &config, HALVED " | c: convolver shares-first");
+  close(config.plugins_fd);
+  await_health(&rig, HALF);
+  const int32_t before = rig_status(&rig).worker_pid;
+  SCOPED_FD const int fd = catalogue("second");
+  OK(engine_use_plugins(rig.engine, fd, true, &error));
+  AWAIT(rig_status(&rig).worker_pid != before); // takes over, because the nodes run apart
+  await_health(&rig, HALF);
+  ck_assert_uint_eq(rig_status(&rig).nodes_quarantined, 0U);
+}
+
 TEST(the_old_process_plays_on_and_takes_edits_if_the_new_code_does_not_work)
 {
   const char* const argv[] = { bad_worker(), NULL };

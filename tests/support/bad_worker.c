@@ -15,6 +15,8 @@
     has-x                                 the file does not exist unless "x" is the catalogue of
                                           plugins; a catalogue "invalid" is refused, and one that
                                           is "slow" takes half a second
+    shares-x                              unless "x" is the catalogue, or the last node of the rack
+                                          runs apart, it crashes as in a run of that node and others
     any other name                        no failure
 
   With the argument `exit` it ends before it sends a message, with `mute` it never sends a message,
@@ -22,6 +24,7 @@
 */
 
 #include "engine/base/process.h"
+#include "engine/base/recorder.h"
 #include "engine/base/sealed_text.h"
 #include "engine/worker/worker.h" // the build renames worker_calls: worker_loop.c uses the table below
 #include "engine/worker/worker_loop.h"
@@ -44,6 +47,10 @@
 extern const WorkerCalls worker_calls;
 
 static atomic_bool is_needy, is_in_future, is_latent;
+
+// The last node of the newest rack.
+static _Atomic RackUid last_uid;
+static atomic_bool is_last_apart;
 
 static pthread_mutex_t plugins_lock = PTHREAD_MUTEX_INITIALIZER;
 static char plugins[32]; // the catalogue
@@ -69,6 +76,10 @@ static Status
 edit(void* const worker, const uint64_t id, const Rack* const rack, const uint64_t at_frame,
      const uint64_t stamp)
 {
+  if (rack->n_nodes) {
+    last_uid = rack->nodes[rack->n_nodes - 1U].uid;
+    is_last_apart = rack->nodes[rack->n_nodes - 1U].is_apart;
+  }
   return worker_calls.edit(worker, id, rack, at_frame, stamp);
 }
 
@@ -227,11 +238,22 @@ obey(const char* const name)
   }
 }
 
+/// Crash as in a run of the last node together with others.
+static void
+crash_together(void)
+{
+  recorder_mark(recorder_line(), recorder_word(last_uid, true));
+  abort(); // a signal that sanitizers do not handle
+}
+
 static Status
 check_plugins(const char* const name, Error* const error)
 {
   pthread_mutex_lock(&plugins_lock);
   const bool lacks = !strncmp(name, "has-", 4) && strcmp(name + 4, plugins) != 0;
+  if (!strncmp(name, "shares-", 7) && strcmp(name + 7, plugins) != 0 && !is_last_apart) {
+    crash_together();
+  }
   const Status status =
       lacks ? error_set(error, STATUS_FILE, "the catalogue is \"%s\"", plugins) : STATUS_OK;
   pthread_mutex_unlock(&plugins_lock);

@@ -110,6 +110,17 @@ TEST(blocks_have_the_length_that_was_asked_for)
   ck_assert(!atomic_load(&unregisters)); // would race with libjack's notification thread
 }
 
+/// Functions of libjack that quirks/pa_jack.c defines for PortAudio.
+static const char* const replaced[] = { "jack_on_shutdown", "jack_client_close", "jack_deactivate",
+                                        "jack_port_unregister" };
+
+TEST_ROWS(portaudio_calls_functions_of_this_program_in_place_of_libjack_s, replaced)
+{
+  void* const libjacks = __real_dlsym(RTLD_NEXT, replaced[row]);
+  ck_assert_ptr_nonnull(libjacks);
+  ck_assert_ptr_ne(__real_dlsym(RTLD_DEFAULT, replaced[row]), libjacks);
+}
+
 TEST(alsa_without_a_configuration_is_no_reason_to_end)
 {
   setenv("ALSA_CONFIG_PATH", "/dev/null", 1);

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The memory of a plugin's node: what it and the plugin take is counted, and without memory nothing
+// is left open.
+
+#include "plugins/host.h"
+#include "plugins/plugin_thread.h"
+#include "tests/support/fake_plugin.h"
+#include "tests/support/sanitized.h"
+#include "tests/support/scoped.h"
+#include "tests/support/suite.h"
+#include "tests/support/wrapped_alloc.h"
+
+#include <malloc.h>
+#include <string.h>
+
+static FakePlugin fake;
+
+static void
+do_nothing(void* const context)
+{
+  (void)context;
+}
+
+static void
+set_up(void)
+{
+  fake_plugin_init(&fake, 1, 0, 1);
+  OK(plugin_thread_start(&error));     // which allocates
+  plugin_thread_run(do_nothing, NULL); // the new thread has freed what it was started with
+}
+
+/// What FxInfo::create gets for three channels with default values.
+static FxSetup
+plain_setup(void)
+{
+  static double values[N_ALL_FAKE_PARAMS];
+  static bool given[N_ALL_FAKE_PARAMS];
+  static const char* texts[N_ALL_FAKE_PARAMS];
+  for (uint32_t p = 0; p < N_ALL_FAKE_PARAMS; ++p) {
+    values[p] = fake.params[p].initial;
+  }
+  return (FxSetup){ .fx = &fake.plugin.fx,
+                    .rate_hz = FAKE_RATE,
+                    .max_block_frames = 64,
+                    .n_in = 3,
+                    .values = values,
+                    .given = given,
+                    .texts = texts };
+}
+
+TEST(without_memory_nothing_is_left_open)
+{
+  const FxSetup setup = plain_setup();
+  uint32_t n_failed = 0;
+  for (uint32_t n_good = 0;; ++n_good, ++n_failed) {
+    FxShape shape = { .unit_in = 1U, .unit_out = 1U };
+    void* node = NULL;
+    Error error = { STATUS_OK, "" };
+    counted_alloc_begin();
+    failing_alloc_arm(n_good);
+    const Status status = fake.plugin.fx.create(&setup, &shape, &node, &error);
+    const bool has_failed = failing_alloc_disarm();
+    ck_assert_int_eq(status, has_failed ? STATUS_NO_MEM : STATUS_OK);
+    if (!status) {
+      fake.plugin.fx.destroy(node);
+    } else {
+      assert_says(error.text, "out of memory");
+      ck_assert_ptr_null(node);
+    }
+    ck_assert_uint_eq(fake.n_closed, fake.n_opened);
+    ck_assert_int_eq(counted_alloc_now(), 0);
+    if (!has_failed) {
+      break;
+    }
+  }
+  ck_assert_uint_gt(n_failed, 5); // node, arena, silence, instances
+}
+
+#define ROUNDED_BYTES (256 << 10) // the kernel counts pages, and may be wrong by 128 KiB per core
+#define OWN_MEMORY    "the sanitizer takes memory of its own"
+
+TEST(the_memory_of_the_node_is_counted)
+{
+  if (skip_sanitized(OWN_MEMORY)) {
+    return;
+  }
+  const FxSetup setup = plain_setup();
+  FxShape shape = { .unit_in = 1U, .unit_out = 1U };
+  void* node = NULL;
+  counted_alloc_begin();
+  OK(fake.plugin.fx.create(&setup, &shape, &node, &error));
+  ck_assert_uint_gt(shape.data_bytes, N_ALL_FAKE_PARAMS * sizeof(double));
+  ck_assert_int_le((long)shape.data_bytes, counted_alloc_now() + ROUNDED_BYTES);
+  fake.plugin.fx.destroy(node);
+}
+
+TEST(memory_that_plugins_take_while_they_are_opened_is_counted)
+{
+  if (skip_sanitized(OWN_MEMORY)) {
+    return;
+  }
+  fake.n_bytes = 3U << 20U;
+  SCOPED(rig_free) FxRig rig;
+  fake_rig(&rig, &fake, 4, 64);
+  ck_assert_uint_ge(rig.shape.data_bytes, 11U << 20U); // a kernel may be wrong by 128 KiB per core
+  ck_assert_uint_le(rig.shape.data_bytes, 13U << 20U);
+}
+
+TEST(memory_that_closed_plugins_have_left_is_counted)
+{
+  if (skip_sanitized(OWN_MEMORY)) {
+    return;
+  }
+  static const PluginReport report = { .fault = "", .n_bytes = 3U << 20U };
+  fake.n_bytes = 3U << 20U;
+  fake.plugin.report = &report;
+  mallopt(M_TRIM_THRESHOLD, -1); // as if memory was locked
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  for (uint32_t n = 0; n < 2U; ++n) {
+    SCOPED(rig_free) FxRig rig;
+    fake_rig(&rig, &fake, 4, 64);
+    ck_assert_uint_ge(rig.shape.data_bytes, 12U << 20U);
+    ck_assert_uint_le(rig.shape.data_bytes, 13U << 20U);
+  }
+}
+
+SUITE_MAIN_WITH("host_memory", set_up, NULL)

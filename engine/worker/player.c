@@ -100,6 +100,7 @@ take_offer(Player* const player, const uint64_t frame)
   }
   Plan* const left = player->plan;
   player->plan = plan;
+  player->may_have_void_ends = true; // of nodes that have left
   plan_begin(plan);
   atomic_store_explicit(&player->retired, left, memory_order_release);
   atomic_store_explicit(&player->first_frame, frame, memory_order_relaxed);
@@ -155,12 +156,55 @@ heap_pop(Player* const player)
   return first;
 }
 
+/// Find the node that takes a note, -1 for an invalid message.  Checks all values, because the
+/// sender may be another process.
+static int
+note_addressee(const Player* const player, const ParamMessage* const message)
+{
+  const int index = plan_find(player->plan, message->uid);
+  const bool is_valid = index >= 0 && player->plan->nodes[index].node->notes &&
+                        message->param < FX_KEYS && message->value >= 0.0 && message->value <= 1.0;
+  return is_valid ? index : -1;
+}
+
+/// True for the end of a note that has ended earlier.
+static bool
+is_void_end(const Player* const player, const WaitingMessage* const entry)
+{
+  const ParamMessage* const message = &entry->message;
+  if (message->kind != MESSAGE_NOTE_END) {
+    return false;
+  }
+  const int index = note_addressee(player, message);
+  return index < 0 ||
+         player->plan->nodes[index].node->notes->numbers[message->param] != entry->number;
+}
+
+/// Remove void ends from the heap.  Otherwise long notes that end early fill it, and no message has
+/// room until their time has come.
+static void
+drop_void_ends(Player* const player)
+{
+  const uint32_t n_waiting = player->n_waiting;
+  player->n_waiting = 0;
+  for (uint32_t i = 0; i < n_waiting; ++i) { // each entry moves to the front or stays
+    const WaitingMessage entry = player->waiting[i];
+    if (!is_void_end(player, &entry)) {
+      heap_push(player, entry);
+    }
+  }
+  player->may_have_void_ends = false;
+}
+
 /// Move messages from the ring to the heap; messages that do not fit stay in the ring.  A late
 /// message applies at `frame`, the next frame to be played, so late messages keep their order.
 static void
 receive(Player* const player, Ring* const messages, const uint64_t frame)
 {
   ParamMessage message;
+  if (player->n_waiting == PLAYER_MAX_WAITING && player->may_have_void_ends) {
+    drop_void_ends(player);
+  }
   while (player->n_waiting < PLAYER_MAX_WAITING && ring_receive(messages, &message)) {
     ++player->n_received;
     if (message.kind > MESSAGE_NOTES_OFF) {
@@ -230,16 +274,6 @@ collect_value(Player* const player, const WaitingMessage* const entry, const uin
   }
 }
 
-/// Find the node that takes a note, -1 for an invalid message.  Checks all values, as addressee().
-static int
-note_addressee(const Player* const player, const ParamMessage* const message)
-{
-  const int index = plan_find(player->plan, message->uid);
-  const bool is_valid = index >= 0 && player->plan->nodes[index].node->notes &&
-                        message->param < FX_KEYS && message->value >= 0.0 && message->value <= 1.0;
-  return is_valid ? index : -1;
-}
-
 /// End the note of a key, if one sounds.
 static void
 end_note(Player* const player, const uint32_t node_index, const uint32_t key, const uint64_t frame,
@@ -297,7 +331,8 @@ collect_note(Player* const player, const WaitingMessage* const entry, const uint
   const bool is_all = message->kind == MESSAGE_NOTES_OFF;
   const uint32_t first = is_all ? 0U : message->param;
   const uint32_t end = is_all ? FX_KEYS : first + 1U;
-  for (uint32_t key = first; key < end; ++key) {
+  player->may_have_void_ends = player->may_have_void_ends || !is_end;
+  for (uint32_t key = first; key < end && notes->n; ++key) {
     if (!is_end || notes->numbers[key] == entry->number) { // else another note has its key
       end_note(player, index, key, frame, message->frame);
     }

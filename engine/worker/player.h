@@ -12,7 +12,8 @@
 
    Notes.  Each note that begins ends: by a message, after its length, when another note of its key
    begins, when its node leaves the rack or is made anew by an edit, or when audio ends.  A note with
-   a length takes the place of its message in the heap until its end, so that there is room.
+   a length takes the place of its message in the heap until its end, so that there is room.  An end
+   whose note has ended earlier is void, and leaves the heap when the heap is full.
 */
 #ifndef WARPRACK_ENGINE_WORKER_PLAYER_H
 #define WARPRACK_ENGINE_WORKER_PLAYER_H
@@ -57,7 +58,8 @@ typedef struct Player {
   uint64_t n_received;          ///< [player] Messages so far
   WaitingMessage* waiting;      ///< [player] Binary heap by frame, then number
   uint32_t n_waiting;
-  StageEvent* events; ///< [player] [n_events] of the current block
+  bool may_have_void_ends; ///< [player] An end in the heap may be void
+  StageEvent* events;      ///< [player] [n_events] of the current block
   uint32_t n_events;
   BegunBlock begun[PLAYER_MAX_BEGUN]; ///< [player] A ring: n_begun blocks from `oldest` on
   uint32_t oldest, n_begun;

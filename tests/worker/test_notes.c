@@ -323,6 +323,27 @@ TEST(ends_by_length_have_room_when_the_heap_is_full)
   ck_assert_float_eq(rig.out[0][BLOCK - 1U], 0.0F);
 }
 
+TEST(long_notes_that_end_early_leave_room)
+{
+  const uint32_t n = PLAYER_MAX_WAITING + 100U;
+  const RackUid uid = rig.base.rack->nodes[0].uid;
+  for (uint32_t i = 0; i < n; ++i) {
+    note(0, i % 3U, 1.0, UINT32_MAX); // ends the one before of its key
+    if (i % 256U == 255U || i + 1U == n) {
+      play();
+    }
+  }
+  play(); // a full heap takes them from here on
+  play();
+  ck_assert_uint_eq(count_of("notes_played"), n);
+  const uint64_t n_applied = count_of("params_applied");
+  send_message((ParamMessage){ 0, uid, GROUPED_GAIN, 2.0, MESSAGE_VALUE, 0 });
+  notes_off();
+  play();
+  ck_assert_uint_eq(count_of("params_applied"), n_applied + 1U);
+  ck_assert_float_eq(rig.out[0][BLOCK - 1U], 0.0F);
+}
+
 // ---- edits ----
 
 TEST(the_notes_of_a_removed_node_end)

@@ -211,6 +211,29 @@ send_ends(Notes* const notes, Engine* const engine, const NoteList* const list, 
   return status;
 }
 
+/// Send the ends of a bundle message by message, because all of them together may be too many.
+/// Returns the first error.
+static Status
+send_ends_of(Notes* const notes, const NotesTo* const to, const Bundle* const bundle,
+             bool* const had_others, Error* const error)
+{
+  Status status = STATUS_OK;
+  *had_others = false;
+  for (uint32_t m = 0; m < bundle->n_messages; ++m) {
+    NoteList list = { NULL, 0, 0 };
+    Error ignored;
+    Error why = { STATUS_OK, "" };
+    (void)!read_message(to, &bundle->messages[m], bundle->frame, &list, &ignored);
+    *had_others = keep_only_ends(&list) || *had_others;
+    if (send_ends(notes, to->engine, &list, &why) && !status) {
+      *error = why;
+      status = why.status;
+    }
+    free(list.items);
+  }
+  return status;
+}
+
 static Status
 fail_unsent(const Status status, Error* const error)
 {
@@ -264,10 +287,14 @@ notes_play(Notes* const notes, const NotesTo* const to, const Bundle* const bund
   const bool is_read = !status;
   status = is_read ? send_behind(notes, to->engine, &list) : status;
   if (status) {
-    const bool had_others = keep_only_ends(&list);
-    const Status ends = send_ends(notes, to->engine, &list, error);
-    if (is_read) {
-      status = ends || !had_others ? ends : fail_unsent(status, error);
+    bool had_others = false;
+    Error why = { STATUS_OK, "" };
+    const Status ends = send_ends_of(notes, to, bundle, &had_others, &why);
+    if (is_read && (ends || !had_others)) {
+      *error = why;
+      status = ends;
+    } else if (is_read) {
+      status = fail_unsent(status, error);
     }
   }
   free(list.items);
@@ -277,13 +304,9 @@ notes_play(Notes* const notes, const NotesTo* const to, const Bundle* const bund
 void
 notes_end(Notes* const notes, const NotesTo* const to, const Bundle* const bundle)
 {
-  NoteList list = { NULL, 0, 0 };
-  const Message* failing = NULL;
+  bool had_others = false;
   Error ignored;
-  (void)!read_bundle(to, bundle, &list, &failing, &ignored);
-  keep_only_ends(&list);
-  (void)!send_ends(notes, to->engine, &list, &ignored);
-  free(list.items);
+  (void)!send_ends_of(notes, to, bundle, &had_others, &ignored);
 }
 
 void

@@ -2,6 +2,7 @@
 // Notes over OSC: which nodes get them, what is refused, and that no end of a note is lost.
 
 #include "control/net/clock.h"
+#include "control/net/packet_check.h"
 #include "control/schedule.h"
 #include "tests/support/control_rig.h"
 #include "tests/support/fake_engine.h"
@@ -138,6 +139,25 @@ TEST(the_ends_in_a_bundle_that_fails_are_played)
   ck_assert_uint_eq(fake_engine_n_sets(rig.engine), 1);
   ck_assert_uint_eq(newest().n, 1);
   expect_note(newest().messages, 60, 0.0, 0);
+}
+
+TEST(all_ends_of_a_bundle_are_played_if_they_are_more_than_fit_at_once)
+{
+  client_ask(rig.client, "/done /rack/chain*", "/rack/chain", "s",
+             "add a lv2 synth\nadd b lv2 synth\nadd c lv2 synth\nadd d lv2 synth\nadd e lv2 synth\n"
+             "connect a out");
+  const lo_bundle bundle = lo_bundle_new(LO_TT_IMMEDIATE);
+  for (uint32_t m = 1; m < PACKET_MAX_MESSAGES; ++m) {
+    bundle_add(bundle, "/note/*", "ii", 60, 0);
+  }
+  bundle_add(bundle, "/note/*", "ii", 61, 0);
+  client_send_bundle(rig.client, bundle);
+  client_expect(rig.client,
+                "/fail /note/* 5 not done, because /note/* in the same bundle failed: more "
+                "than 4096 notes at once");
+  AWAIT(fake_engine_n_sets(rig.engine) == PACKET_MAX_MESSAGES);
+  ck_assert_uint_eq(newest().n, 5);
+  expect_note(newest().messages, 61, 0.0, 0);
 }
 
 TEST(ends_wait_for_room_and_notes_are_refused)

@@ -54,6 +54,14 @@ host_paths_clear(HostPaths* const paths)
   *paths = (HostPaths){ 0 };
 }
 
+/// True if a path goes up.
+static bool
+goes_up(const char* const path)
+{
+  const size_t n = strlen(path);
+  return strstr(path, "/../") || (n > 2U && !strcmp(path + n - 3U, "/.."));
+}
+
 /// True for a path in the bundle of the plugin.
 static bool
 is_of_bundle(const HostPaths* const paths, const char* const path)
@@ -61,7 +69,7 @@ is_of_bundle(const HostPaths* const paths, const char* const path)
   const size_t n = strlen(paths->bundle);
   const bool has_slash = n && paths->bundle[n - 1U] == '/';
   return n > 1U && !strncmp(path, paths->bundle, n) && (has_slash || path[n] == '/') &&
-         !strstr(path + n, "/../");
+         !goes_up(path);
 }
 
 const char*

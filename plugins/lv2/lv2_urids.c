@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,6 +81,16 @@ urid_map(const char* const uri)
     pthread_mutex_unlock(&lock);
   }
   return entry ? entry->urid : 0U;
+}
+
+LV2_URID
+urid_map_sparingly(const char* const uri)
+{
+  pthread_mutex_lock(&lock);
+  const bool has_room = last_urid < URIDS_MAX - 1U - URIDS_KEPT;
+  pthread_mutex_unlock(&lock);
+  const Entry* const entry = find(chains + hash_text(HASH32_START, uri) % N_CHAINS, uri);
+  return entry || has_room ? urid_map(uri) : 0U;
 }
 
 const char*

@@ -82,6 +82,9 @@ lv2_values_write(Lv2ValueWriter* const writer, const Lv2Value* const value, Erro
     return error_set(error, STATUS_LIMIT, "its state has more than %u MiB",
                      FX_STATE_MAX_BYTES >> 20U);
   }
+  if (writer->n_values == LV2_VALUES_MAX) {
+    return error_set(error, STATUS_LIMIT, "its state has more than %u values", LV2_VALUES_MAX);
+  }
   void* const body = malloc(value->n_bytes + 1U);
   if (!body) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
@@ -89,6 +92,7 @@ lv2_values_write(Lv2ValueWriter* const writer, const Lv2Value* const value, Erro
   memcpy(body, value->body, value->n_bytes);
   const bool is_written = write_numbered(writer, value, body);
   free(body);
+  writer->n_values += is_written;
   return is_written ? STATUS_OK
                     : error_set(error, STATUS_FILE,
                                 "its state has a value that cannot be saved: %.150s of type %.150s",
@@ -109,6 +113,7 @@ typedef struct Reader {
   const char* end;
   LV2_URID* uris; ///< [LV2_URIS_MAX]
   uint32_t n_uris;
+  bool lacks_numbers; ///< Too few are left for the URIs of states
 } Reader;
 
 /// AtomUris::exchange.
@@ -140,7 +145,9 @@ take_line(Reader* const reader, char line[const LINE_BYTES])
 static bool
 take_uri(Reader* const reader, const char* const uri)
 {
-  const LV2_URID urid = *uri && reader->n_uris < LV2_URIS_MAX ? urid_map(uri) : 0U;
+  const bool is_good = *uri && reader->n_uris < LV2_URIS_MAX;
+  const LV2_URID urid = is_good ? urid_map_sparingly(uri) : 0U;
+  reader->lacks_numbers = is_good && !urid;
   if (urid) {
     reader->uris[reader->n_uris++] = urid;
   }
@@ -177,11 +184,13 @@ take_value(Reader* const reader, const char* const text, Lv2Value* const value)
       !number_there(reader, &value->type, &value->type)) {
     return false;
   }
-  value->body = malloc(value->n_bytes + 1U);
-  if (!value->body) {
+  char* const body = malloc(value->n_bytes + 1U);
+  if (!body) {
     return false;
   }
-  memcpy(value->body, reader->at, value->n_bytes);
+  memcpy(body, reader->at, value->n_bytes);
+  body[value->n_bytes] = '\0'; // plugins read texts up to their zero, which a file may lack
+  value->body = body;
   reader->at += value->n_bytes + 1U;
   return atom_uris_exchange(&uris, value->type, value->body, value->n_bytes);
 }
@@ -221,12 +230,15 @@ lv2_values_read(const StatePart* const part, Lv2Values* const values, Error* con
   while (is_good && reader.at < reader.end) {
     is_good = take(&reader, values);
   }
-  const Status status =
-      !reader.uris ? error_set(error, STATUS_NO_MEM, "out of memory")
-      : is_good    ? STATUS_OK
-                : error_set(error, STATUS_FILE, "the state is damaged after %u values", values->n);
+  if (!reader.uris) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
   free(reader.uris);
-  return status;
+  if (reader.lacks_numbers) {
+    return error_set(error, STATUS_LIMIT, "the worker knows too many URIs to read the state");
+  }
+  return is_good ? STATUS_OK
+                 : error_set(error, STATUS_FILE, "the state is damaged after %u values", values->n);
 }
 
 const Lv2Value*

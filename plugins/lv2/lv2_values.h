@@ -23,12 +23,13 @@ typedef struct Lv2ValueWriter {
   TextBuffer* part;
   LV2_URID* uris; ///< [n_uris] in the order of their lines
   uint32_t n_uris;
+  uint32_t n_values;
 } Lv2ValueWriter;
 
 /// A value of a state.
 typedef struct Lv2Value {
   LV2_URID key, type;
-  void* body; ///< [n_bytes], aligned for any type
+  void* body; ///< [n_bytes], aligned for any type; once read, with a zero after the last byte
   size_t n_bytes;
 } Lv2Value;
 

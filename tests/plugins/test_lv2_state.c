@@ -11,6 +11,7 @@
 #include <lv2/atom/atom.h>
 #include <lv2/state/state.h>
 #include <lv2/urid/urid.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -286,6 +287,75 @@ TEST(a_file_outside_makes_no_instance)
   state_file_clear(&other.state);
   rig_close(&rig);
   free(part.bytes);
+}
+
+TEST(a_bundle_has_only_files_below_it)
+{
+  static const struct {
+    const char* below;
+    bool is_of_bundle;
+  } rows[] = { { "/learner.ttl", true }, { "/a/b", true },
+               { "/a..b/..c", true },    { "", false },
+               { "x/learner", false },   { "/../learner.ttl", false },
+               { "/a/../b", false },     { "/..", false },
+               { "/a/..", false } };
+  const HostPaths paths = { .bundle = "/lv2/a.lv2" };
+  for (size_t r = 0; r < ARRAY_LEN(rows); ++r) {
+    char path[64];
+    snprintf(path, sizeof(path), "/lv2/a.lv2%s", rows[r].below);
+    ck_assert_msg(!host_paths_name(&paths, path) == !rows[r].is_of_bundle, "%s", path);
+  }
+}
+
+// ---- limits ----
+
+TEST(a_state_that_is_saved_can_be_read)
+{
+  TextBuffer part = { 0 };
+  Lv2ValueWriter writer = { .part = &part };
+  Lv2Values values = { 0 };
+  char text[] = "abc";
+  const Lv2Value value = { urid_map(LEARNER "#key"), urid_map(LV2_ATOM__String), text, 3U };
+  for (uint32_t v = 0; v < LV2_VALUES_MAX; ++v) {
+    OK(lv2_values_write(&writer, &value, &error));
+  }
+  const size_t n_bytes = part.n;
+  Error why = { STATUS_OK, "" };
+  ck_assert_int_eq(lv2_values_write(&writer, &value, &why), STATUS_LIMIT);
+  assert_says(why.text, "its state has more than 16384 values");
+  ck_assert_uint_eq(part.n, n_bytes);
+  lv2_values_end(&writer);
+  mallopt(M_PERTURB, 0x55); // new memory is not zero
+  OK(lv2_values_read(&(StatePart){ part.bytes, part.n }, &values, &error));
+  mallopt(M_PERTURB, 0);
+  ck_assert_uint_eq(values.n, LV2_VALUES_MAX);
+  ck_assert_str_eq((const char*)values.list[0].body, "abc"); // although its zero was not stored
+  lv2_values_clear(&values);
+  free(part.bytes);
+}
+
+TEST(states_leave_numbers_of_uris_to_plugins)
+{
+  Status status = STATUS_OK;
+  Error why = { STATUS_OK, "" };
+  for (uint32_t s = 0; s < 4U && !status; ++s) {
+    TextBuffer part = { 0 };
+    Lv2Values values = { 0 };
+    for (uint32_t u = 0; u < LV2_URIS_MAX / 2U; ++u) {
+      text_buffer_print(&part, "uri urn:state:%u:%u\n", s, u);
+    }
+    status = lv2_values_read(&(StatePart){ part.bytes, part.n }, &values, &why);
+    lv2_values_clear(&values);
+    free(part.bytes);
+  }
+  ck_assert_int_eq(status, STATUS_LIMIT);
+  assert_says(why.text, "too many URIs to read the state");
+  ck_assert_uint_ne(urid_map_sparingly("urn:state:0:7"), 0); // has its number
+  for (uint32_t u = 0; u < URIDS_KEPT / 2U; ++u) {
+    char uri[32];
+    snprintf(uri, sizeof(uri), "urn:plugin:%u", u);
+    ck_assert_uint_ne(urid_map(uri), 0);
+  }
 }
 
 SUITE_MAIN_WITH("lv2_state", start, NULL)

@@ -421,8 +421,10 @@ node_keep_saved(Node* const node, const RackNode* const rack_node)
   if (made && same_text(text_of(rack_node, node->fx->state_param), node->saved_as)) {
     free(*made);
     *made = node->saved_as;
-    node->saved_as = NULL;
+  } else {
+    free(node->saved_as); // the state that it has by now is another one
   }
+  node->saved_as = NULL;
 }
 
 void

@@ -113,7 +113,7 @@ size_t node_memory(const Node* node);
 NODISCARD Status node_save(Node* node, unsigned char** bytes, size_t* n_bytes, Error* error);
 
 /// After the node has continued as `rack_node`: if that has the file of the last node_save(), the
-/// node counts as made with it. [builder]
+/// node counts as made with it; else that file is a change from now on. [builder]
 void node_keep_saved(Node* node, const RackNode* rack_node);
 
 /// True if the node can continue as `rack_node`: its effect, widths, structural values and backend

@@ -318,6 +318,7 @@ clap_renew(Instance* const instance, Error* const error)
 {
   const ClapThread caller = clap_thread_change(CLAP_THREAD_MAIN);
   deactivate(instance);
+  instance->events.n_notes = 0; // those of a block that the plugin did not run
   const Status status = activate(instance, error);
   if (!status) {
     const ClapThread before = clap_thread_change(CLAP_THREAD_AUDIO);

@@ -38,7 +38,7 @@
      bypass the latency does not change.  The bypass has room for 0.5 s, or for a longer latency that
      the node begins with; the dry signal is early if the latency grows beyond that.
    - A plugin that asks for a restart while it plays gets another instance beside it, with all
-     values, which cross-fades in; not in a file that is rendered.
+     values, which cross-fades in, except in `warprack render`.
    - `bypass` cross-fades in 10 ms to the input, delayed by the latency, or to silence if there is
      none.  The plugin runs on, so that it is warm when it returns.  A port of the plugin for this,
      PORT_ENABLED or PORT_BYPASS, stays at the number that does not bypass: what plugins do with the

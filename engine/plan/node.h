@@ -9,6 +9,7 @@
 #ifndef WARPRACK_ENGINE_PLAN_NODE_H
 #define WARPRACK_ENGINE_PLAN_NODE_H
 
+#include "engine/base/backoff.h"
 #include "engine/base/status.h"
 #include "engine/contract/backend.h"
 #include "engine/contract/effect.h"
@@ -35,8 +36,9 @@ typedef struct Node {
   uint32_t n_units;
   bool is_quarantined; ///< As RackNode
   uint32_t dry_frames;
-  bool is_apart; ///< As RackNode, in the plan that is being made
-  bool is_left;  ///< The next plan has another node in its place
+  bool is_apart;   ///< As RackNode, in the plan that is being made
+  bool is_left;    ///< The next plan has another node in its place
+  Backoff restart; ///< Rest between nodes of this uid that ask to be replaced
   const Backend* backend;
   DeviceMemory* device; ///< The units, if the backend has its own memory; else NULL
   uint8_t* states;      ///< [n_units][state_stride] the units, if `device` is NULL

@@ -107,10 +107,11 @@ plan_next_expiry(const Plan* const plan)
 }
 
 int
-plan_find_restart(const Plan* const plan)
+plan_find_restart(const Plan* const plan, const uint64_t now_ns)
 {
   for (uint32_t n = 0; n < plan->n_living; ++n) {
-    if (node_wants_restart(plan->nodes[n].node)) {
+    const Node* const node = plan->nodes[n].node;
+    if (now_ns >= node->restart.at_ns && node_wants_restart(node)) {
       return (int)n;
     }
   }

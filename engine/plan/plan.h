@@ -187,8 +187,8 @@ void plan_keep_saved(const Plan* plan, const Rack* rack);
 /// Earliest frame at which a dying part can be left out; UINT64_MAX if no part is dying.
 uint64_t plan_next_expiry(const Plan* plan);
 
-/// A living node that asks to be replaced, as an index, or -1.
-int plan_find_restart(const Plan* plan);
+/// A living node that asks to be replaced, and whose rest has ended, as an index, or -1.
+int plan_find_restart(const Plan* plan, uint64_t now_ns);
 
 /// A living node whose latency is no longer that of the plan, as an index, or -1.
 int plan_find_moved(const Plan* plan);

@@ -36,8 +36,8 @@ list_values(Plan* const plan, const PlanRequest* const request, Error* const err
   return STATUS_OK;
 }
 
-/// List the new nodes that replace a node of the same effect, whose values from messages they take
-/// over.
+/// List the new nodes that replace a node of the same effect, whose values from messages, and whose
+/// rest, they take over.
 static Status
 list_heirs(Plan* const plan, const PlanRequest* const request, Error* const error)
 {
@@ -51,6 +51,7 @@ list_heirs(Plan* const plan, const PlanRequest* const request, Error* const erro
     const int old = plan_find(active, node->uid);
     const Node* const from = old >= 0 ? active->nodes[old].node : node;
     if (from != node && from->fx == node->fx) {
+      node->restart = from->restart;
       plan->heirs[plan->n_heirs++] = (PlanHeir){ node, from };
     }
   }

@@ -436,20 +436,20 @@ replace_restarting(Worker* const worker)
 {
   const uint64_t now_ns = time_now_ns();
   const Plan* const plan = worker->player.plan;
-  const int index = now_ns < worker->restarting.at_ns ? -1 : plan_find_restart(plan);
+  const int index = plan_find_restart(plan, now_ns);
   if (index < 0) {
     return;
   }
   Node* const node = plan->nodes[index].node;
   const char* const name = worker->rack->nodes[index].name;
   Error error = { STATUS_OK, "" };
-  backoff_fail(&worker->restarting, RESTARTED_FIRST_NS, RESTARTED_LONGEST_NS, now_ns);
+  backoff_fail(&node->restart, RESTARTED_FIRST_NS, RESTARTED_LONGEST_NS, now_ns);
   node->is_left = true;
   if (replan(worker, false, &error)) {
     node->is_left = false;
-    worker_say(worker, "%s asks to be made again, which fails: %s", name, error.text);
+    worker_say(worker, "%s: its plugin asks for a restart, which fails: %s", name, error.text);
   } else {
-    worker_say(worker, "%s has been made again, because its plugin asked for it", name);
+    worker_say(worker, "%s: its plugin has asked for a restart, and a new instance plays", name);
   }
 }
 

@@ -71,7 +71,6 @@ struct Worker {
 
   char renewal_error[512]; ///< [builder] The last one in the log
   Backoff moving;          ///< [builder] Rest after a plan for a latency that has changed
-  Backoff restarting;      ///< [builder] Rest after a plan for a node that asked to be replaced
 
   _Atomic uint64_t n_late;         ///< [player] Blocks that ended after they were due
   uint64_t seen_blocks, seen_late; ///< [builder] Ended blocks, and late ones, at the last check

@@ -233,6 +233,35 @@ TEST(a_node_that_asks_for_a_restart_is_replaced_while_blocks_play)
   bench_clear(&bench);
 }
 
+static const void* _Atomic sometime_restless;
+
+/// True for every node but the second, and for that one once.
+static bool
+is_always_restless(const void* const node)
+{
+  return ((const GroupedNode*)node)->gain == 0.5 || node == atomic_load(&sometime_restless);
+}
+
+TEST(a_node_that_asks_for_restarts_all_the_time_delays_no_other_one)
+{
+  static Bench bench;
+  fx.wants_restart = is_always_restless;
+  bench_init(&bench, false);
+  SCOPED_RACK Rack* const rack = grouped_rack_of("x: gain | x2: gain", &fx, 1U, 1U, NULL);
+  rack->nodes[0].values[GROUPED_GAIN].number = 0.5;
+  ck_assert_int_eq(worker_calls.edit(bench.worker, 1U, rack, 0U, 0U), STATUS_OK);
+  bench_await(&bench, &bench.n_replies, 1U);
+  bench_arm(&bench, false, 0U);
+  ck_assert_float_eq(bench_play(&bench), 0.5F);
+  const void* const before = bench.worker->player.plan->nodes[1].node->fx_node;
+  atomic_store(&sometime_restless, before);
+  while (bench.worker->player.plan->nodes[1].node->fx_node == before) { // the time limit ends this
+    bench_play(&bench);
+  }
+  ck_assert_float_eq(bench_level(&bench), 0.5F);
+  bench_clear(&bench);
+}
+
 static atomic_uint n_created;
 
 static Status

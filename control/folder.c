@@ -195,10 +195,11 @@ write_all(const int fd, const char* text, size_t n_bytes)
   return fsync(fd) == 0;
 }
 
-/// Create a new file in the folder with the permissions of the file that it will replace.  Returns
-/// -1 with errno on failure.
+/// Create a new file in the folder with the permissions of the file that it will replace, but none
+/// of `never`.  Returns -1 with errno on failure.
 static int
-create_beside(const int fd, const char* const base, char temporary[const LEFTOVER_BYTES])
+create_beside(const int fd, const char* const base, const mode_t never,
+              char temporary[const LEFTOVER_BYTES])
 {
   uint64_t number = 0; // random: other processes and containers may write here
   struct stat old;
@@ -207,19 +208,20 @@ create_beside(const int fd, const char* const base, char temporary[const LEFTOVE
   }
   snprintf(temporary, LEFTOVER_BYTES, LEFTOVER_BEGINS "%016" PRIx64 LEFTOVER_ENDS, number);
   const int file =
-      openat(fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+      openat(fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666 & ~never);
   if (file >= 0 && fstatat(fd, base, &old, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(old.st_mode)) {
-    (void)fchmod(file, old.st_mode & 0777U); // otherwise the default permissions
+    (void)fchmod(file, old.st_mode & 0777U & ~never); // otherwise the default permissions
   }
   return file;
 }
 
 /// Write a new file in the folder `fd`, and rename it to `base`.  Returns 0 or an errno.
 static int
-replace_file(const int fd, const char* const base, const char* const bytes, const size_t n_bytes)
+replace_file(const int fd, const char* const base, const mode_t never, const char* const bytes,
+             const size_t n_bytes)
 {
   char temporary[LEFTOVER_BYTES];
-  const int file = create_beside(fd, base, temporary);
+  const int file = create_beside(fd, base, never, temporary);
   if (file < 0) {
     return errno;
   }
@@ -235,13 +237,15 @@ replace_file(const int fd, const char* const base, const char* const bytes, cons
   return fsync(fd) == 0 ? 0 : errno; // write the new name to the disk
 }
 
+/// True for a temporary file of that age, whatever the clock was when it was written: for age 0 a
+/// file of the future, too.
 static bool
-is_leftover(const int fd, const char* const name, const time_t until)
+is_leftover(const int fd, const char* const name, const uint32_t age_s)
 {
   struct stat facts;
   return strncmp(name, LEFTOVER_BEGINS, strlen(LEFTOVER_BEGINS)) == 0 &&
          ends_in(name, LEFTOVER_ENDS) && !fstatat(fd, name, &facts, AT_SYMLINK_NOFOLLOW) &&
-         facts.st_mtime <= until;
+         (!age_s || facts.st_mtime <= time(NULL) - (time_t)age_s);
 }
 
 void
@@ -249,12 +253,11 @@ folder_remove_leftovers(const Folder* const folder, const uint32_t age_s)
 {
   const int fd = openat(folder->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR* const entries = fd >= 0 ? fdopendir(fd) : NULL;
-  const time_t until = time(NULL) - (time_t)age_s;
   if (!entries && fd >= 0) {
     close(fd);
   }
   for (const struct dirent* entry = NULL; entries && (entry = readdir(entries));) {
-    if (is_leftover(folder->fd, entry->d_name, until)) {
+    if (is_leftover(folder->fd, entry->d_name, age_s)) {
       unlinkat(folder->fd, entry->d_name, 0);
     }
   }
@@ -263,13 +266,13 @@ folder_remove_leftovers(const Folder* const folder, const uint32_t age_s)
   }
 }
 
-/// Write a file directly in the folder.
+/// Write a file directly in the folder.  Others must not change it: it may name code of plugins.
 static Status
 replace_directly(const Folder* const folder, const char* const name, const char* const bytes,
                  const size_t n_bytes, Error* const error)
 {
   const int fd = open_beneath(folder->fd, ".", O_RDONLY | O_DIRECTORY);
-  const int code = fd >= 0 ? replace_file(fd, name, bytes, n_bytes) : errno;
+  const int code = fd >= 0 ? replace_file(fd, name, S_IWOTH, bytes, n_bytes) : errno;
   if (fd >= 0) {
     close(fd);
   }
@@ -330,7 +333,7 @@ folder_write(const Folder* const folder, const char* const name, const char* con
   int code = fd >= 0 ? 0 : errno;
   free(parent);
   if (fd >= 0) {
-    code = replace_file(fd, slash ? slash + 1 : name, text, strlen(text));
+    code = replace_file(fd, slash ? slash + 1 : name, 0, text, strlen(text));
     close(fd);
   }
   return code ? fail_to_open(error, name, code) : STATUS_OK;

@@ -46,13 +46,15 @@ NODISCARD Status folder_write(const Folder* folder, const char* name, const char
 NODISCARD Status folder_keep(const Folder* folder, const char* name, const void* bytes,
                              size_t n_bytes, Error* error);
 
-/// Write a file directly in the folder, with any name, completely or not at all.  Its content and
-/// then its name are on the disk when this returns.
+/// Write a file directly in the folder, with any name, completely or not at all.  Others cannot
+/// write it, whatever the umask and the old file allow.  Its content and then its name are on the
+/// disk when this returns.
 NODISCARD Status folder_replace(const Folder* folder, const char* name, const char* text,
                                 Error* error);
 
-/// Remove temporary files directly in the folder that were written at least `age_s` ago: they
-/// remain if a program is killed during folder_write() or folder_replace().
+/// Remove temporary files directly in the folder that were written at least `age_s` ago; 0: all,
+/// also if the clock was ahead then.  They remain if a program is killed during folder_write() or
+/// folder_replace().
 void folder_remove_leftovers(const Folder* folder, uint32_t age_s);
 
 #endif

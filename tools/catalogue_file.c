@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LEFT_S   600U // a scan that still writes has begun later
+#define LEFT_S   600U // no scan writes for that long
 #define SCANNING "plugins are new, changed or gone; scanning"
 
 /// The user's catalogue, or NULL: a damaged one is as good as none.

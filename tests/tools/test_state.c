@@ -510,6 +510,31 @@ TEST(old_temporary_files_of_the_folder_are_removed)
   folder_remove_leftovers(&folder, 0);
   ck_assert_uint_eq(scratch_count(&scratch), 2);
   ck_assert_int_ne(access(scratch_path(&scratch, names[0]), F_OK), 0);
+  scratch_write(&scratch, names[0], "x", 1); // by a clock that was ahead
+  const struct timespec later[2] = { { .tv_nsec = UTIME_NOW }, { .tv_sec = time(NULL) + 1000000 } };
+  ck_assert_int_eq(utimensat(AT_FDCWD, scratch_path(&scratch, names[0]), later, 0), 0);
+  folder_remove_leftovers(&folder, 600);
+  ck_assert_uint_eq(scratch_count(&scratch), 3);
+  folder_remove_leftovers(&folder, 0);
+  ck_assert_uint_eq(scratch_count(&scratch), 2);
+  scratch_remove(&scratch);
+}
+
+TEST(files_of_the_folder_cannot_be_written_by_others)
+{
+  struct stat facts;
+  make_scratch();
+  SCOPED(folder_close) Folder folder;
+  OK(folder_open(&folder, scratch_path(&scratch, "."), &error));
+  const mode_t mask = umask(0);
+  OK(folder_replace(&folder, "new", "x", &error));
+  umask(mask);
+  ck_assert_int_eq(stat(scratch_path(&scratch, "new"), &facts), 0);
+  ck_assert_uint_eq(facts.st_mode & 0777U, 0664);
+  ck_assert_int_eq(chmod(scratch_path(&scratch, "new"), 0646), 0);
+  OK(folder_replace(&folder, "new", "y", &error));
+  ck_assert_int_eq(stat(scratch_path(&scratch, "new"), &facts), 0);
+  ck_assert_uint_eq(facts.st_mode & 0777U, 0644);
   scratch_remove(&scratch);
 }
 

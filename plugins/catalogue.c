@@ -218,14 +218,21 @@ catalogue_find_id(const Catalogue* const catalogue, const char* const format, co
 
 // ---- file ----
 
+bool
+catalogue_hides_usual_folders(void)
+{
+  const char* const word = getenv("WARPRACK_USUAL_PLUGINS");
+  return word && !strcmp(word, "none");
+}
+
 /// Print the part of the file name that stands for the folders: "-" and a hash of the
-/// variables that name folders; "" if none is set.
+/// variables that choose folders; "" if none is set.
 static void
 print_folders(char text[const 32])
 {
   uint32_t n = 0;
-  bool is_set = false;
-  uint64_t hash = HASH64_START;
+  bool is_set = catalogue_hides_usual_folders();
+  uint64_t hash = hash_bytes(HASH64_START, "none", is_set ? sizeof("none") : 0U);
   const PluginFormat* const* const formats = plugin_formats(&n);
   for (uint32_t f = 0; f < n; ++f) {
     const char* const folders = getenv(formats[f]->path_variable);

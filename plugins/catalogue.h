@@ -4,10 +4,11 @@
 
    A catalogue is a text file, $XDG_CACHE_HOME/warprack/plugins-<machine>.txt, that `warprack scan`
    writes whole.  If a variable such as LV2_PATH names other folders, the file has a hash of these
-   variables in its name: each choice of folders has a catalogue of its own.  Every process has at most one: the server reads the file when it starts and hands
-   the same text to its workers, so that both know the same plugins.  Only an index is made of it; a
-   plugin is read when its effect is first asked for (fx_find_plugin()), and stays for the life of the
-   process, also when the catalogue is exchanged for a new one.
+   variables in its name: each choice of folders has a catalogue of its own.  Every process has at
+   most one: the server reads the file when it starts and hands the same text to its workers, so
+   that both know the same plugins.  Only an index is made of it; a plugin is read when its effect
+   is first asked for (fx_find_plugin()), and stays for the life of the process, also when the
+   catalogue is exchanged for a new one.
 
        warprack-plugins  1  <version of the program, which describes plugins in its own way>
        bundle  lv2  /usr/lib/lv2/zam.lv2  <key>  <fault, or empty>
@@ -158,6 +159,10 @@ void catalogue_visit(void (*visit)(void* context, const Catalogue* catalogue), v
 /// [any, not rt]
 NODISCARD Status catalogue_find_plugin(const char* format, const char* reference,
                                        const Plugin** plugin, Error* error);
+
+/// True in tests that must not depend on the plugins of the machine (WARPRACK_USUAL_PLUGINS=none):
+/// a scan leaves out the usual folders of all formats. [any]
+bool catalogue_hides_usual_folders(void);
 
 /// Path of the user's file.  False if there is neither XDG_CACHE_HOME nor HOME. [any]
 bool catalogue_path(char* path, size_t n_bytes);

@@ -158,7 +158,7 @@ host_destroy(void* const node)
   free(host);
 }
 
-/// Spread the channels over the instances.  Of a plugin that is missing no port is known.
+/// Spread the channels over the instances.  The ports of a missing plugin are not known.
 static Status
 make_lanes(HostNode* const node, const FxSetup* const setup, Error* const error)
 {

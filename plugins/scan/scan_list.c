@@ -151,20 +151,12 @@ add_list(FoundBundles* const found, const PluginFormat* const format, const char
   }
 }
 
-/// True in tests, which must not depend on the plugins of the machine.
-static bool
-hides_usual_folders(void)
-{
-  const char* const word = getenv("WARPRACK_USUAL_PLUGINS");
-  return word && !strcmp(word, "none");
-}
-
 static void
 add_format(FoundBundles* const found, const PluginFormat* const format)
 {
   const char* const set = format->path_variable ? getenv(format->path_variable) : NULL;
   add_list(found, format, set ? set : "", false);
-  if ((!set || format->keeps_defaults) && !hides_usual_folders()) {
+  if ((!set || format->keeps_defaults) && !catalogue_hides_usual_folders()) {
     add_list(found, format, format->default_folders ? format->default_folders : "", true);
   }
 }

@@ -31,9 +31,7 @@ except ImportError as missing:
 warnings.filterwarnings("ignore", category=wavfile.WavFileWarning)  # for chunks that SciPy ignores
 
 os.environ.setdefault("WARPRACK_AUTO_GPU", "none")  # no GPU, unless a test allows it
-for folders in ("CLAP_PATH", "LADSPA_PATH", "LV2_PATH"):
-    os.environ.setdefault(folders, "/nowhere")  # nor the plugins of this machine
-os.environ.setdefault("WARPRACK_USUAL_PLUGINS", "none")  # CLAP_PATH does not replace the usual folders
+os.environ.setdefault("WARPRACK_USUAL_PLUGINS", "none")  # nor the plugins of this machine
 SLOWNESS = float(os.environ.get("CK_TIMEOUT_MULTIPLIER", "1"))  # multiplies waits, as in tests/support/suite.h
 PROGRAM = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "build/warprack")
 FAULTS_PROGRAM = os.path.join(os.path.dirname(PROGRAM), "tests", "warprack_faults")

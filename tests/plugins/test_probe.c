@@ -24,10 +24,6 @@ static Arena arena;
 static void
 use(const char* const variable, const char* const fixtures)
 {
-  setenv("CLAP_PATH", "/nowhere", 1);
-  setenv("LADSPA_PATH", "/nowhere", 1);
-  setenv("LV2_PATH", "/nowhere", 1);
-  setenv("WARPRACK_USUAL_PLUGINS", "none", 1);
   setenv(variable, fixtures, 1);
 }
 

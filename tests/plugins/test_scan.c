@@ -36,6 +36,7 @@ static void
 start(void)
 {
   folder = scratch_new();
+  unsetenv("WARPRACK_USUAL_PLUGINS"); // the folders of these formats belong to the test
   setenv("BOX_PATH", "/nowhere", 1);
   setenv("LEAF_PATH", folder.directory, 1);
   setenv("TREE_PATH", folder.directory, 1);

@@ -10,7 +10,7 @@ source "$root/tools/completion/warprack.bash"
 # The plugins of this machine are not a part of this test.
 XDG_CACHE_HOME=$(mktemp -d)
 trap 'rm -rf "$XDG_CACHE_HOME"' EXIT
-export XDG_CACHE_HOME CLAP_PATH=/nowhere LADSPA_PATH=/nowhere LV2_PATH=/nowhere WARPRACK_USUAL_PLUGINS=none
+export XDG_CACHE_HOME WARPRACK_USUAL_PLUGINS=none
 
 # complete_words WORD...: print the completions of the last word.
 complete_words() {

@@ -6,7 +6,7 @@ folder=$1 program=$2 failed=0
 # The plugins of this machine are not a part of this test.
 export XDG_CACHE_HOME=$(mktemp -d)
 trap 'rm -rf "$XDG_CACHE_HOME"' EXIT
-export CLAP_PATH=/nowhere LADSPA_PATH=/nowhere LV2_PATH=/nowhere WARPRACK_USUAL_PLUGINS=none
+export WARPRACK_USUAL_PLUGINS=none
 
 fpath=($folder $fpath)
 autoload -U compinit

@@ -20,22 +20,10 @@
 
 Program program;
 
-/// Hide the plugins of this machine, unless the test has chosen folders.  A scan of hundreds of
-/// plugins takes minutes in a program with a sanitizer.
-static void
-hide_plugins(void)
-{
-  setenv("CLAP_PATH", "/nowhere", 0);
-  setenv("LADSPA_PATH", "/nowhere", 0);
-  setenv("LV2_PATH", "/nowhere", 0);
-  setenv("WARPRACK_USUAL_PLUGINS", "none", 0); // CLAP_PATH does not replace the usual folders
-}
-
 static void
 run_child(const Program* const run, char** const argv)
 {
   prctl(PR_SET_PDEATHSIG, SIGKILL); // the program must not outlive a failed test
-  hide_plugins();
   const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
   dup2(nothing, STDIN_FILENO);
   dup2(fileno(run->out_file), STDOUT_FILENO);

@@ -43,7 +43,8 @@ suite_limit_ns(void)
 int
 suite_run_with(const char* const name, void (*const set_up)(void), void (*const tear_down)(void))
 {
-  setenv("WARPRACK_AUTO_GPU", "none", 0); // no GPU, unless a test or the environment allows it
+  setenv("WARPRACK_AUTO_GPU", "none", 0);      // no GPU, unless a test or the environment allows it
+  setenv("WARPRACK_USUAL_PLUGINS", "none", 0); // nor the plugins of this machine
   has_skips =
       mmap(NULL, sizeof(*has_skips), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (has_skips == MAP_FAILED) {

@@ -40,9 +40,7 @@ start(void)
 {
   folder = scratch_new();
   cache = scratch_new();
-  setenv("CLAP_PATH", "/nowhere", 1);
   setenv("LADSPA_PATH", folder.directory, 1);
-  setenv("LV2_PATH", "/nowhere", 1);
   setenv("XDG_CACHE_HOME", cache.directory, 1);
 }
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 // The first line of a saved rack whose plugins were missing: a comment.
-#define MARK "# saved without missing plugins\n"
+#define MARK "# saved while plugins were missing\n"
 
 #define MUTED_FROM 3U // successive starts that crashed early
 #define EMPTY_FROM 5U
@@ -53,7 +53,7 @@ first_rack_is_muted(const State* const state)
 static bool
 is_same_origin(const FirstRack* const first)
 {
-  char* const text = rack_print(first->arg->rack);
+  char* const text = rack_arg_print(first->arg);
   const bool is_same = text && state_origin(text) == state_text_origin(first->state);
   free(text);
   return is_same;

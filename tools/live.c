@@ -224,7 +224,7 @@ renew_origin(Live* const live)
   RackArg again;
   if (live->state &&
       !rack_arg_read(live->config->rack, rack_arg_reader(live->config->missing), &again, NULL)) {
-    live_set_origin(live, again.rack);
+    live_set_origin(live, &again);
     rack_arg_clear(&again);
   }
 }

@@ -56,7 +56,7 @@ NODISCARD Status live_start(Live* live, Error* error);
 bool live_is_told_to_end(void);
 
 /// Set the RACK of the command line as the origin of the state that is saved from now on. [main]
-void live_set_origin(Live* live, const Rack* rack);
+void live_set_origin(Live* live, const RackArg* rack);
 
 /// Log the driver's last note, unless it is logged already. [main]
 void live_pass_on_note(Live* live, LiveEvent event);

@@ -218,9 +218,9 @@ open_state(Live* const live)
 }
 
 void
-live_set_origin(Live* const live, const Rack* const rack)
+live_set_origin(Live* const live, const RackArg* const rack)
 {
-  char* const text = rack_print(rack);
+  char* const text = rack_arg_print(rack);
   if (live->state && text) {
     state_set_origin(live->state, state_origin(text));
   }
@@ -317,7 +317,7 @@ read_rack(Live* const live, Error* const why, Error* const error)
   // If the command line's rack cannot be read, the saved rack decides which files may be read.
   const char* const kept = live->state ? state_text(live->state, STATE_PRESENT) : NULL;
   if (live->rack.rack) {
-    live_set_origin(live, live->rack.rack);
+    live_set_origin(live, &live->rack);
   } else if (kept && first_rack_parse(kept, "", live->config->missing, &live->rack.rack, NULL)) {
     live->rack.rack = NULL; // plan_source() will report the error
   }

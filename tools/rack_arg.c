@@ -117,6 +117,17 @@ refuse_file(const char* const word, Error* const error)
                          "%s: no such file; a RACK is a file or a chain in quotes", word);
 }
 
+/// Read the text of the file, or copy that of the chain.
+static Status
+read_document(const char* const word, RackArg* const arg, Error* const error)
+{
+  if (arg->is_file) {
+    return rack_arg_read_text(word, &arg->text, error);
+  }
+  arg->text = strdup(word);
+  return arg->text ? STATUS_OK : error_set(error, STATUS_NO_MEM, "%s: out of memory", word);
+}
+
 Status
 rack_arg_try(const char* const word, const RackReader read, RackArg* const arg, Error* const error)
 {
@@ -125,16 +136,13 @@ rack_arg_try(const char* const word, const RackReader read, RackArg* const arg, 
   if (!arg->root) {
     return error_set(error, STATUS_NO_MEM, "%s: out of memory", word);
   }
-  char* text = NULL;
-  Status status = arg->is_file ? rack_arg_read_text(word, &text, error) : STATUS_OK;
+  Status status = read_document(word, arg, error);
   if (!status) {
-    status = read(arg->is_file ? text : word, arg->is_file ? word : CHAIN_PLACE, NULL, &arg->rack,
-                  error);
+    status = read(arg->text, arg->is_file ? word : CHAIN_PLACE, NULL, &arg->rack, error);
   }
   if (status && !arg->is_file && looks_like_file(word)) {
     status = refuse_file(word, error);
   }
-  free(text);
   return status;
 }
 
@@ -148,10 +156,25 @@ rack_arg_read(const char* const word, const RackReader read, RackArg* const arg,
   return status;
 }
 
+char*
+rack_arg_print(const RackArg* const arg)
+{
+  Rack* rack = NULL;
+  if (!arg->text) {
+    return NULL;
+  }
+  // A rack that sets values of its plugins one by one cannot be read without them.
+  const bool has_read = !rack_parse_without_plugins(arg->text, "", &rack, NULL);
+  char* const text = has_read || arg->rack ? rack_print(has_read ? rack : arg->rack) : NULL;
+  rack_free(rack);
+  return text;
+}
+
 void
 rack_arg_clear(RackArg* const arg)
 {
   rack_free(arg->rack);
+  free(arg->text);
   free(arg->root);
   *arg = (RackArg){ 0 };
 }

@@ -17,6 +17,7 @@
 
 typedef struct RackArg {
   Rack* rack;
+  char* text;   ///< Of which the rack was read; NULL: of none
   char* root;   ///< Folder that file names in the rack are relative to
   bool is_file; ///< The word named a file
 } RackArg;
@@ -38,6 +39,10 @@ NODISCARD Status rack_arg_read(const char* word, RackReader read, RackArg* arg, 
 /// As rack_arg_read(), but on error `arg` keeps everything that does not depend on the rack, and
 /// must be cleared.
 NODISCARD Status rack_arg_try(const char* word, RackReader read, RackArg* arg, Error* error);
+
+/// Print the rack as it is read without any plugin, so that the text is the same whatever plugins
+/// this machine has; the caller frees it.  NULL: out of memory, or without a text.
+char* rack_arg_print(const RackArg* arg);
 
 /// Read the text of a file of at most RACK_MAX_TEXT bytes; the caller frees it.
 NODISCARD Status rack_arg_read_text(const char* name, char** text, Error* error);

@@ -152,6 +152,10 @@ NODISCARD Status rack_parse(const char* text, const char* place, const Rack* pre
 NODISCARD Status rack_parse_bypass(const char* text, const char* place, const Rack* previous,
                                    Rack** out, Error* error);
 
+/// As rack_parse_bypass(), as if no plugin were there: the rack has the same text on each machine.
+NODISCARD Status rack_parse_without_plugins(const char* text, const char* place, Rack** out,
+                                            Error* error);
+
 /// rack_parse() or rack_parse_bypass().
 typedef Status (*RackReader)(const char* text, const char* place, const Rack* previous, Rack** out,
                              Error* error);
@@ -168,9 +172,8 @@ NODISCARD Status rack_parse_copy(const char* text, const char* place, const bool
 /// True if the plugin of a node is missing.
 bool rack_has_missing(const Rack* rack);
 
-/// Give the nodes whose plugins were missing their plugins, if these are known now and take the
-/// values and connections of their nodes.  Returns the number of these nodes, which keep their
-/// uids.
+/// Give nodes their plugins that were missing, if these are known now and take the values and
+/// connections of the nodes.  Returns the number of these nodes, which keep their uids.
 uint32_t rack_return_plugins(Rack* rack);
 
 /// Print the canonical text: one `add` per node in order, then one `connect` per connection, then

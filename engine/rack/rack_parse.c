@@ -182,13 +182,14 @@ parse_connect(Parser* const parser)
   static const char usage[] = "write: connect FROM TO [gain=-6dB]";
   begin(parser, false);
   const size_t offset = parser->now.offset;
+  const bool may_lack_plugins = parser->bypasses || parser->is_missing;
+  Status status = may_lack_plugins
+                      ? rack_add_missing_side(parser->rack, parser->next.text, parser->error)
+                      : STATUS_OK;
   const bool is_left_out = leads_nowhere(parser);
   RackEnd ends[2];
   double gain_db = 0.0;
-  Status status = parse_end(parser, usage, &ends[0]);
-  if (!status && parser->bypasses) {
-    status = rack_add_missing_side(parser->rack, parser->now.text, parser->error);
-  }
+  status = status ? status : parse_end(parser, usage, &ends[0]);
   if (!status && is_left_out) {
     parser_advance(parser);
   } else if (!status) {
@@ -530,6 +531,16 @@ rack_parse_bypass(const char* const text, const char* const place, const Rack* c
 {
   Parser parser = {
     .place = place, .previous = previous, .is_document = true, .bypasses = true, .error = error
+  };
+  return parse_new(&parser, text, out);
+}
+
+Status
+rack_parse_without_plugins(const char* const text, const char* const place, Rack** const out,
+                           Error* const error)
+{
+  Parser parser = {
+    .place = place, .is_document = true, .bypasses = true, .has_no_plugins = true, .error = error
   };
   return parse_new(&parser, text, out);
 }

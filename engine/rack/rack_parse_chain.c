@@ -133,7 +133,8 @@ find_plugin(const Parser* const parser, const char* const format, const char* co
             const FxInfo** const fx, Error* const error)
 {
   const uint32_t place = parser->rack->n_nodes;
-  if (place < parser->n_missing && parser->is_missing[place]) {
+  const bool is_marked = place < parser->n_missing && parser->is_missing[place];
+  if (is_marked || parser->has_no_plugins) {
     return fx_missing_plugin(format, id, NULL, 0, fx, error);
   }
   const Status status = fx_find_plugin(format, id, fx, error);

@@ -23,6 +23,7 @@ typedef struct Parser {
   bool is_document;       ///< False: an edit of an existing rack
   bool is_copy;           ///< See rack_parse_copy()
   bool bypasses;          ///< See rack_parse_bypass()
+  bool has_no_plugins;    ///< See rack_parse_without_plugins()
   const bool* is_missing; ///< [n_missing] see rack_parse_copy()
   uint32_t n_missing;
   bool has_begun;   ///< begin() has removed the connection of the empty rack

@@ -53,6 +53,28 @@ TEST(the_last_rack_returns_unless_the_command_line_has_changed)
   scratch_remove(&scratch);
 }
 
+TEST(the_last_rack_returns_when_a_plugin_that_was_missing_is_there)
+{
+  static const char rack[] = "a: ladspa gain | b: gain -6dB";
+  const char* const fixtures = getenv("WARPRACK_LADSPA_FIXTURES");
+  char library[512];
+  scratch = scratch_new();
+  mkdir(scratch_path(&scratch, "plugins"), 0777);
+  setenv("LADSPA_PATH", scratch_path(&scratch, "plugins"), 1);
+  setenv("XDG_CACHE_HOME", scratch_path(&scratch, "cache"), 1);
+  START("--missing", "bypass", rack);
+  LIVE_ASK("/node/b/gain", "-7dB");
+  live_end(SIGTERM);
+  snprintf(library, sizeof(library), "%s/effects.so", fixtures ? fixtures : "");
+  ck_assert_int_eq(symlink(library, scratch_path(&scratch, "plugins/effects.so")), 0);
+  START("--missing", "bypass", rack); // it is still the same RACK
+  live_assert_said(LAST_PLAYED);
+  live_assert_plays("-7dB");
+  live_assert_plays("ladspa effects/gain");
+  live_end(SIGTERM);
+  scratch_remove(&scratch);
+}
+
 TEST(a_rack_that_played_for_some_seconds_survives_a_kill)
 {
   scratch = scratch_new();

@@ -168,8 +168,8 @@ control_check_audio(Control* const control)
 
 // ---- the document ----
 
-/// The number of the active document, which increases with each change, and with each scan: what is
-/// to be said of missing plugins may be different then.
+/// The number of the active document, which increases with each change, and with each scan, after
+/// which the warnings of missing plugins may differ.
 static uint64_t
 document_number(const Control* const control)
 {

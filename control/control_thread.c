@@ -26,13 +26,15 @@
 
 // ---- one round ----
 
-/// After a scan for plugins, use those that the rack has missed.
+/// After a scan for plugins, use those that the rack has missed, or that edits in flight have.
 static void
 find_missing(Control* const control)
 {
+  const EditorCounts counts = editor_counts(control->editor);
+  const bool has_edit = counts.in_flight || counts.waiting;
   const bool has_scanned = control->scan.n_ended != control->n_scans_used;
   control->n_scans_used = control->scan.n_ended;
-  if (has_scanned && rack_has_missing(editor_rack(control->editor))) {
+  if (has_scanned && (has_edit || rack_has_missing(editor_rack(control->editor)))) {
     dispatch_find(control);
   }
 }

@@ -20,7 +20,7 @@ void dispatch_due(Control* control);
 /// if its sender has no credit, because the edits of all senders wait behind it.
 void dispatch_waiting(Control* control);
 
-/// Submit a /rack/find of the server's own, which waits for its turn as an edit of a client does.
+/// Submit a /rack/find from the server itself, which waits for its turn like an edit of a client.
 void dispatch_find(Control* control);
 
 /// The functions by which the editor answers.

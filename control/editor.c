@@ -161,23 +161,43 @@ drop_candidate(Editor* const editor)
   editor->candidate = NULL;
 }
 
-/// Make the candidate, which is now active, the committed document.  The old one goes to the
-/// history.
-static const Rack*
-commit(Editor* const editor, const CommandKind kind)
+/// Make the candidate, which is now active, the committed document.  Returns the old one.
+static Rack*
+commit(Editor* const editor)
 {
   Rack* const before = editor->committed;
   editor->committed = editor->candidate;
   editor->candidate = NULL;
   ++editor->counts.revision;
+  return before;
+}
+
+/// True if a bundle only lets nodes play the plugins that were missing.
+static bool
+only_finds(const Bundle* const bundle)
+{
+  bool finds = true;
+  for (uint32_t m = 0; m < bundle->n_messages; ++m) {
+    finds = finds && bundle->messages[m].info->apply == edit_find;
+  }
+  return finds;
+}
+
+/// Give the document before a bundle to the history.  A bundle that only finds plugins is no step,
+/// because copy_base() finds them, too.
+static void
+record(Editor* const editor, const Bundle* const bundle, Rack* const before)
+{
+  const CommandKind kind = bundle->messages[0].info->kind;
   if (kind == COMMAND_UNDO) {
     history_undone(&editor->history, before);
   } else if (kind == COMMAND_REDO) {
     history_redone(&editor->history, before);
+  } else if (only_finds(bundle)) {
+    rack_free(before);
   } else {
     history_edited(&editor->history, before);
   }
-  return before;
 }
 
 /// True for an edit that changes nothing.  Undo and redo are steps even if they change nothing.
@@ -558,9 +578,10 @@ editor_reply(Editor* const editor, const EngineReply* const reply)
   }
   editor->flight = NULL;
   if (reply->status == STATUS_OK) {
-    const Rack* const before = commit(editor, bundle->messages[0].info->kind);
+    Rack* const before = commit(editor);
     events->edit_done(events->context, bundle, editor->counts.revision, reply->frame);
     events->rack_changed(events->context, before, bundle);
+    record(editor, bundle, before);
     bundle_free(bundle);
   } else {
     Error error;

@@ -229,7 +229,7 @@ add_node(Backlog* const backlog, const Rack* const before, const RackNode* const
 {
   const RackNode* old = before ? rack_find(before, node->name) : NULL;
   old = old && old->fx == node->fx ? old : NULL;
-  for (uint32_t p = 0; p < node->fx->n_params; ++p) {
+  for (uint32_t p = 0; p < node->fx->n_params && !node->fx->is_missing; ++p) {
     if (!old || value_differs(old, node, p)) {
       backlog->keys[backlog->n++] = (NotifyKey){ node->uid, p };
     }

@@ -85,11 +85,11 @@ add_params(const RackNode* const node, const char* const pattern, const uint32_t
            const uint32_t n, Changes* const found, Error* const error)
 {
   const FxInfo* const fx = node->fx;
-  const int exact = fx_param_find(fx, pattern);
+  const int exact = fx->is_missing ? -1 : fx_param_find(fx, pattern);
   if (exact >= 0) {
     return add_param(found, node, (uint32_t)exact, error);
   }
-  const uint32_t end = pattern_is_magic(pattern) ? fx->n_params : first;
+  const uint32_t end = pattern_is_magic(pattern) && !fx->is_missing ? fx->n_params : first;
   Status status = STATUS_OK;
   for (uint32_t p = first; p < end && p - first < n && status == STATUS_OK; ++p) {
     if (pattern_match(pattern, fx->params[p].id)) {
@@ -104,6 +104,12 @@ static Status
 fail_no_param(const RackNode* const node, const char* const id, Error* const error)
 {
   const uint32_t n = node->fx->n_params;
+  if (node->fx->is_missing) {
+    return error_set(error, STATUS_NOT_FOUND,
+                     "the plugin of %s is missing, so its parameters are not known; their values "
+                     "stay as they are",
+                     node->name);
+  }
   const char** const names =
       malloc((n + 1U) * sizeof(char*)); // + 1: never an allocation of 0 bytes
   for (uint32_t p = 0; names && p < n; ++p) {

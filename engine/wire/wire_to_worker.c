@@ -42,8 +42,7 @@ set_quarantines(Coder* const coder, const Rack* const rack, const uint32_t* cons
   }
 }
 
-/// Write uids and states in the order of the nodes, then the
-/// document.
+/// Write uids and states in the order of the nodes, then the document.
 static void
 write_rack(Coder* const coder, const Rack* const rack)
 {

@@ -125,7 +125,15 @@ TEST(a_rack_with_missing_plugins_is_loaded_with_the_word_bypass_only)
              "/rack/load", "ss", "m.rack", "bypass");
   client_expect(rig.client, "/done /rack/load*");
   control_rig_expect_rack("add a lv2 late thr=-20dB\nadd b gain\n");
-  client_ask(rig.client, "/fail /node/a/thr 3 *", "/node/a/thr", "f", -3.0);
+  client_ask(rig.client,
+             "/fail /node/a/thr 3 the plugin of a is missing, so its parameters are not known; "
+             "their values stay as they are",
+             "/node/a/thr", "f", -3.0);
+  client_ask(rig.client, "/fail /node/a/values 3 the plugin of a is missing*", "/node/a/values",
+             "");
+  client_ask(rig.client, "/fail /node/a/?* 3 the plugin of a is missing*", "/node/a/?*", "");
+  client_ask(rig.client, "/fail /node/*/v* 3 no node \"*\" has a parameter \"v*\"", "/node/*/v*",
+             "f", -3.0);
   client_ask(rig.client, "/fail /node/a/presets 3 the plugin of a is missing*", "/node/a/presets",
              "");
   client_ask(rig.client, "/done*", "/node/b/gain", "f", -3.0);
@@ -177,9 +185,42 @@ TEST(undo_leaves_a_plugin_that_has_been_found)
   client_ask(rig.client, "/done*", "/rack/add", "ss", "c", "gain");
   fx_plugins_install_late(true);
   client_ask(rig.client, "/done /rack/find*", "/rack/find", "");
-  client_ask(rig.client, "/done*", "/rack/undo", "");
-  client_ask(rig.client, "/done*", "/rack/undo", "");
+  client_ask(rig.client, "/done*", "/rack/undo", ""); // the edit before the plugin was found
   control_rig_expect_rack("add a lv2 \"urn:test:late\" thr=-20dB\nadd b gain\nconnect");
+  client_ask(rig.client, "/done*", "/rack/redo", "");
+  control_rig_expect_rack("add a lv2 \"urn:test:late\" thr=-20dB\nadd b gain\nadd c gain\n");
+}
+
+TEST(a_plugin_that_is_found_leaves_the_edits_to_redo)
+{
+  load_missing();
+  client_ask(rig.client, "/done*", "/rack/add", "ss", "c", "gain");
+  client_ask(rig.client, "/done*", "/rack/undo", "");
+  fx_plugins_install_late(true);
+  client_ask(rig.client, "/done /server/scan", "/server/scan", "");
+  AWAIT(fake_engine_n_edits(rig.engine) == 4);
+  client_ask(rig.client, "/done*", "/rack/redo", "");
+  control_rig_expect_rack("add a lv2 \"urn:test:late\" thr=-20dB\nadd b gain\nadd c gain\n");
+}
+
+TEST(a_scan_that_ends_before_the_answer_to_an_edit_lets_its_plugin_play)
+{
+  scratch_write(&rig.folder, "m.rack", MISSING, strlen(MISSING));
+  fake_engine_hold(rig.engine, true);
+  client_send(rig.client, "/rack/load", "ss", "m.rack", "bypass");
+  AWAIT(fake_engine_n_edits(rig.engine) == 1);
+  fx_plugins_install_late(true);
+  client_ask(rig.other, "/done /server/notify", "/server/notify", "i", 1);
+  client_ask(rig.client, "/done /server/scan", "/server/scan", "");
+  client_expect(rig.other, "/server/scanned*");
+  const uint64_t n_rounds = control_rounds(rig.control) + 2U;
+  AWAIT(control_rounds(rig.control) >= n_rounds); // the round of the report has ended
+  fake_engine_hold(rig.engine, false);
+  fake_engine_answer(rig.engine, STATUS_OK, "", 0);
+  client_expect(rig.client, "/rack/warning a only*");
+  client_expect(rig.client, "/done /rack/load*");
+  AWAIT(fake_engine_n_edits(rig.engine) == 2);
+  control_rig_expect_rack("add a lv2 \"urn:test:late\" thr=-20dB\nadd b gain\n");
 }
 
 TEST(a_thousand_parameters_are_read_in_steps)

@@ -198,6 +198,7 @@ static void
 print_joints(const CommandInfo* const info, const Message* const message, char text[const 200])
 {
   const bool takes_values = (info->required && strchr(info->required, 'v')) || info->repeated;
+  const bool takes_numbers = info->optional && !strchr(info->optional, 's');
   const uint32_t n_required = (uint32_t)n_letters(info->required);
   text[0] = '\0';
   for (uint32_t a = 0; a < message_n_arguments(message) && !text[0]; ++a) {
@@ -207,7 +208,7 @@ print_joints(const CommandInfo* const info, const Message* const message, char t
     if (takes_values && n_name && n_name < 64 && word[n_name] == '=') {
       snprintf(text, 200, "; write \"%.80s\" as two arguments: %.*s %.40s", word, n_name, word,
                word[n_name + 1] ? word + n_name + 1 : "VALUE");
-    } else if (is_text && a >= n_required && info->optional && !info->repeated) {
+    } else if (is_text && a >= n_required && takes_numbers && !info->repeated) {
       snprintf(text, 200, "; \"%.80s\" is not a number: leave out names and units", word);
     } else if (rack_unit(word)) {
       snprintf(text, 200, "; write a number and its unit as one argument, as in -6dB");

@@ -88,6 +88,9 @@ static Status
 add_for(const RackNode* const node, ParamMessage* const message, NoteList* const list,
         Error* const error)
 {
+  if (node->fx->is_missing) {
+    return error_set(error, STATUS_NOT_FOUND, "the plugin of %s is missing", node->name);
+  }
   if (!node->fx->event) {
     return error_set(error, STATUS_BAD_ARG, "%s (%s) takes no notes", node->name, node->fx->name);
   }
@@ -104,7 +107,7 @@ add_for_all(const Rack* const rack, const char* const pattern, ParamMessage* con
   Status status = STATUS_OK;
   for (uint32_t n = 0; n < rack->n_nodes && !status; ++n) {
     const RackNode* const node = &rack->nodes[n];
-    if (node->fx->event && pattern_match(pattern, node->name)) {
+    if (node->fx->event && !node->fx->is_missing && pattern_match(pattern, node->name)) {
       status = add_for(node, message, list, error);
     }
   }

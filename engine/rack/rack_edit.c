@@ -74,6 +74,7 @@ static Status
 no_side(const RackNode* const node, const char* const wrong, const size_t n, Error* const error)
 {
   const FxInfo* const fx = node->fx;
+  const char* const without = fx->is_missing ? "its plugin is missing" : "it has none";
   char names[256] = "";
   for (uint32_t s = 0; s < fx->n_sides; ++s) {
     const size_t used = strlen(names);
@@ -81,7 +82,7 @@ no_side(const RackNode* const node, const char* const wrong, const size_t n, Err
   }
   return error_set(error, STATUS_NOT_FOUND, "\"%s\" has no side input \"%.*s\"; %s%s", node->name,
                    n < FX_SIDE_BYTES ? (int)n : (int)FX_SIDE_BYTES, wrong,
-                   fx->n_sides ? "it has " : "it has none", names);
+                   fx->n_sides ? "it has " : without, names);
 }
 
 /// Read the name of a side input, of n bytes.  `node` is NULL for an end of the rack.

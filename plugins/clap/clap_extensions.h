@@ -26,7 +26,7 @@
 /// What is reported about a plugin: word in enumerations, sentence.
 #define CLAP_REPORTS(ROW)                                                                          \
   ROW(WRONG_THREAD, "called the host from a wrong thread, which was refused")                      \
-  ROW(RESTART,      "asked to be activated again, which happens only when its node is made")      \
+  ROW(RESTART,      "asked to be activated again: while it plays, a new instance replaces it")     \
   ROW(CHANGED,      "changed its ports or parameters, which needs warprack scan")                  \
   ROW(FAILED,       "failed to process a block, and is renewed")                                   \
   ROW(LOG,          "wrote more to its log than is shown")

@@ -136,6 +136,13 @@ TEST(a_rack_with_missing_plugins_is_loaded_with_the_word_bypass_only)
              "f", -3.0);
   client_ask(rig.client, "/fail /node/a/presets 3 the plugin of a is missing*", "/node/a/presets",
              "");
+  client_ask(rig.client, "/fail /note/a 3 the plugin of a is missing", "/note/a", "ii", 60, 100);
+  client_ask(rig.client, "/fail /note/* 3 no node \"*\" takes notes", "/note/*", "ii", 60, 100);
+  client_ask(rig.client,
+             "/fail /rack/connect 3 \"a\" has no side input \"key\"; its plugin is missing",
+             "/rack/connect", "ss", "in", "a.key");
+  client_ask(rig.client, "/fail /rack/load 1 takes file [bypass] (s[s]), not \"sss\"", "/rack/load",
+             "sss", "m.rack", "bypass", "x");
   client_ask(rig.client, "/done*", "/node/b/gain", "f", -3.0);
   client_ask(rig.client, "/done /rack/find*", "/rack/find", ""); // still missing
   control_rig_expect_rack("add a lv2 late thr=-20dB\nadd b gain gain=-3dB\n");

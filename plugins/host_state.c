@@ -9,6 +9,7 @@
 #include "engine/base/recorder.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 Status
 host_read_state(HostNode* const node, const FxSetup* const setup, Error* const error)
@@ -25,7 +26,8 @@ host_read_state(HostNode* const node, const FxSetup* const setup, Error* const e
 /// A call for the thread of plugins.
 typedef struct SaveCall {
   HostNode* node;
-  TextBuffer* parts; ///< [lanes.n_instances]
+  TextBuffer* saved; ///< [lanes.n_instances] empty: as the first one
+  StatePart* parts;  ///< [lanes.n_instances]
   Status status;
   Error* error;
 } SaveCall;
@@ -46,25 +48,43 @@ save_instance(const HostNode* const node, const uint32_t index, TextBuffer* cons
   return status;
 }
 
+static bool
+are_same(const StatePart* const a, const StatePart* const b)
+{
+  return a->n_bytes == b->n_bytes && !memcmp(a->bytes, b->bytes, a->n_bytes);
+}
+
+/// Save all instances.  States that are the same as the first one take its memory, and the others
+/// end with an error when they do not fit into a file together.
 static void
 save_here(void* const context)
 {
   SaveCall* const call = context;
+  size_t n_bytes = 0;
   for (uint32_t i = 0; !call->status && i < call->node->n_open; ++i) {
-    call->status = save_instance(call->node, i, &call->parts[i], call->error);
+    TextBuffer* const saved = &call->saved[i];
+    StatePart* const part = &call->parts[i];
+    call->status = save_instance(call->node, i, saved, call->error);
+    *part = (StatePart){ saved->n ? saved->bytes : "", saved->n };
+    if (i && are_same(part, &call->parts[0])) {
+      free(saved->bytes);
+      *saved = (TextBuffer){ 0 };
+      *part = call->parts[0];
+    }
+    n_bytes += saved->n;
+    if (!call->status && n_bytes > FX_STATE_MAX_BYTES) {
+      call->status = state_too_large(call->error);
+    }
   }
 }
 
 /// Write the file, and keep the state for renewals.
 static Status
-finish(HostNode* const node, const TextBuffer* const saved, StatePart* const parts,
-       TextBuffer* const file, Error* const error)
+finish(HostNode* const node, const StatePart* const parts, TextBuffer* const file,
+       Error* const error)
 {
-  const uint32_t n = node->lanes.n_instances;
-  for (uint32_t i = 0; i < n; ++i) {
-    parts[i] = (StatePart){ saved[i].n ? saved[i].bytes : "", saved[i].n };
-  }
-  const Status status = state_file_write(&node->plugin->origin, parts, n, file, error);
+  const Status status =
+      state_file_write(&node->plugin->origin, parts, node->lanes.n_instances, file, error);
   if (!status &&
       state_file_parse(&node->plugin->origin, file->bytes, file->n, &node->state, error)) {
     return error->status;
@@ -84,10 +104,10 @@ host_save(void* const context, unsigned char** const bytes, size_t* const n_byte
   TextBuffer file = { 0 };
   TextBuffer* const saved = calloc(n, sizeof(TextBuffer));
   StatePart* const parts = calloc(n, sizeof(StatePart));
-  SaveCall call = { .node = node, .parts = saved, .error = error };
+  SaveCall call = { .node = node, .saved = saved, .parts = parts, .error = error };
   if (saved && parts) {
     plugin_thread_run(save_here, &call);
-    call.status = call.status ? call.status : finish(node, saved, parts, &file, error);
+    call.status = call.status ? call.status : finish(node, parts, &file, error);
   } else {
     call.status = error_set(error, STATUS_NO_MEM, "out of memory");
   }

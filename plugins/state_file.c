@@ -27,6 +27,13 @@ state_append(TextBuffer* const buffer, const void* const bytes, const size_t n_b
   return to;
 }
 
+Status
+state_too_large(Error* const error)
+{
+  return error_set(error, STATUS_LIMIT, "its state has more than %u MiB",
+                   FX_STATE_MAX_BYTES >> 20U);
+}
+
 // ---- parts ----
 
 void
@@ -125,9 +132,7 @@ state_file_write(const FxOrigin* const origin, const StatePart* const parts, con
   if (file->failed) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
-  return has_all ? STATUS_OK
-                 : error_set(error, STATUS_LIMIT, "its state has more than %u MiB",
-                             FX_STATE_MAX_BYTES >> 20U);
+  return has_all ? STATUS_OK : state_too_large(error);
 }
 
 // ---- read ----

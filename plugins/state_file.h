@@ -41,6 +41,9 @@ typedef struct StateFile {
 /// than FX_STATE_MAX_BYTES. [any, not rt]
 bool state_append(TextBuffer* buffer, const void* bytes, size_t n_bytes);
 
+/// STATUS_LIMIT, for a state that is larger than FX_STATE_MAX_BYTES. [any]
+Status state_too_large(Error* error);
+
 /// Write a file.  STATUS_LIMIT, STATUS_NO_MEM. [any, not rt]
 NODISCARD Status state_file_write(const FxOrigin* origin, const StatePart* parts, uint32_t n_parts,
                                   TextBuffer* file, Error* error);

@@ -79,8 +79,7 @@ lv2_values_write(Lv2ValueWriter* const writer, const Lv2Value* const value, Erro
   const char* const key = urid_unmap(value->key);
   const char* const type = urid_unmap(value->type);
   if (value->n_bytes > FX_STATE_MAX_BYTES - writer->part->n) {
-    return error_set(error, STATUS_LIMIT, "its state has more than %u MiB",
-                     FX_STATE_MAX_BYTES >> 20U);
+    return state_too_large(error);
   }
   if (writer->n_values == LV2_VALUES_MAX) {
     return error_set(error, STATUS_LIMIT, "its state has more than %u values", LV2_VALUES_MAX);

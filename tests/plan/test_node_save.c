@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A node that has saved its state goes on as the one with that file, until an edit does not name it.
+// A node that has saved its state goes on as the one with that file, until the next edit.
 
 #include "engine/plan/node.h"
 #include "tests/support/suite.h"

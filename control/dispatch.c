@@ -8,6 +8,7 @@
 
 #include "engine/base/time.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -60,12 +61,24 @@ on_edit_done(void* const context, const Bundle* const bundle, const uint32_t rev
              const uint64_t frame)
 {
   Control* const control = context;
-  control_advise(control, &bundle->peer);
-  const bool is_quiet = notify_is_quiet(&control->notify, &bundle->peer);
+  control_advise(control, bundle->is_own ? NULL : &bundle->peer);
+  const bool is_quiet = bundle->is_own || notify_is_quiet(&control->notify, &bundle->peer);
   for (uint32_t m = 0; m < bundle->n_messages && !is_quiet; ++m) {
     const Message* const message = &bundle->messages[m];
     const char* const file = message->info->saves_state ? message->file : NULL;
     outlet_done_edit(&control->outlet, &bundle->peer, message, revision, frame, file);
+  }
+}
+
+/// Report that the plugins which a scan has found do not play.
+static void
+warn_of_own(const Control* const control, const Error* const error)
+{
+  char line[sizeof(error->text) + 64U];
+  snprintf(line, sizeof(line), "plugins that were missing are there, but do not play: %s\n",
+           error->text);
+  if (control->config.warned) {
+    control->config.warned(control->config.context, line);
   }
 }
 
@@ -76,6 +89,10 @@ on_failed(void* const context, const Bundle* const bundle, const Message* const 
           const Error* const error)
 {
   Control* const control = context;
+  if (bundle->is_own) {
+    warn_of_own(control, error);
+    return;
+  }
   for (uint32_t m = 0; m < bundle->n_messages; ++m) {
     const Message* const message = &bundle->messages[m];
     Error reason = *error;
@@ -469,6 +486,7 @@ dispatch_find(Control* const control)
   if (bundles_read(packet, 16U, &self, &now, &bundle)) {
     return; // out of memory: the nodes go on without their plugins
   }
+  bundle->is_own = true;
   if (find_commands(control, bundle)) {
     editor_submit(control->editor, bundle, control->now_ns);
   } else {

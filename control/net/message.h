@@ -52,6 +52,7 @@ typedef struct Bundle {
   bool is_sent;     ///< The engine has its values already, with `frame`
   uint32_t sent_revision; ///< With is_sent: number of the active document when they were sent
   bool makes_smaller;     ///< While it waits for edits: it takes nodes away, or replaces the rack
+  bool is_own;            ///< From the server itself: nobody gets an answer
   bool is_echo;           ///< Answered and audible already; it sets its values again after the
                           ///< edits that it overtook
   size_t n_bytes;         ///< Approximate memory

@@ -170,6 +170,20 @@ TEST(a_scan_that_finds_a_missing_plugin_lets_it_play)
   AWAIT(fake_engine_n_edits(rig.engine) == 2);
   control_rig_expect_rack("add a lv2 \"urn:test:late\" thr=-20dB\nadd b gain gain=-3dB\n");
   client_ask(rig.client, "/done /node/a/thr", "/node/a/thr", "f", -3.0);
+  ck_assert_double_eq(control_rig_status("osc_withheld"), 0.0); // nobody has asked
+}
+
+TEST(plugins_that_are_there_and_do_not_play_are_reported)
+{
+  load_missing();
+  fx_plugins_install_late(true);
+  fake_engine_hold(rig.engine, true);
+  client_ask(rig.client, "/done /server/scan", "/server/scan", "");
+  AWAIT(fake_engine_n_edits(rig.engine) == 2);
+  fake_engine_answer(rig.engine, STATUS_LIMIT, "a: no memory", 0);
+  AWAIT(control_rig_has_warned(
+      "plugins that were missing are there, but do not play: a: no memory\n"));
+  control_rig_expect_rack("add a lv2 late thr=-20dB\n");
 }
 
 TEST(a_scan_that_finds_a_plugin_which_does_not_fit_says_why)

@@ -9,6 +9,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,6 +104,28 @@ fill_scan(void* const context, ControlScan* const scan)
                          .text = "found" };
 }
 
+static pthread_mutex_t warnings_lock = PTHREAD_MUTEX_INITIALIZER;
+static char warnings[4096]; // all of them
+
+static void
+keep_warning(void* const context, const char* const lines)
+{
+  (void)context;
+  pthread_mutex_lock(&warnings_lock);
+  const size_t n = strlen(warnings);
+  snprintf(warnings + n, sizeof(warnings) - n, "%s", lines);
+  pthread_mutex_unlock(&warnings_lock);
+}
+
+bool
+control_rig_has_warned(const char* const text)
+{
+  pthread_mutex_lock(&warnings_lock);
+  const bool has = strstr(warnings, text);
+  pthread_mutex_unlock(&warnings_lock);
+  return has;
+}
+
 void
 control_rig_start(void)
 {
@@ -118,6 +141,7 @@ control_rig_start(void)
                                  .audio = fill_audio,
                                  .plugins = &plugins,
                                  .latency_changed = count_latency_change,
+                                 .warned = keep_warning,
                                  .quit = count_quit };
   OK(control_start(&config, rack, &rig.control, &error));
   rack_free(rack);

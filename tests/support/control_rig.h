@@ -42,6 +42,9 @@ double control_rig_status(const char* key);
 /// The same from an answer to /server/status that has arrived already.
 double control_rig_number(const char* answer, const char* key);
 
+/// True if the server has warned of this (ControlConfig::warned).
+bool control_rig_has_warned(const char* text);
+
 /// Fails the test unless the reply to /rack/get contains this text.
 void control_rig_expect_rack(const char* text);
 

@@ -42,7 +42,8 @@ talk_open(Talk* const talk, const TalkArgs* const args, Error* const error)
   const int code = getaddrinfo(args->host, port, &hints, &found);
   if (code != 0) {
     const char* const colon = strchr(args->host, ':');
-    const bool has_port = colon && !strchr(colon + 1, ':'); // IPv6 has more colons
+    // IPv6 has more colons, and a port only after brackets: [::1]:9770.
+    const bool has_port = colon && (!strchr(colon + 1, ':') || strstr(args->host, "]:"));
     return error_set(error, STATUS_NET, "no machine \"%.100s\": %s%s", args->host,
                      gai_strerror(code), has_port ? "; the port goes into --osc-port" : "");
   }

@@ -58,8 +58,7 @@ rack_effect(const char* const name, Error* const error)
   }
   if (!rack_read_side(name, &(RackSide){ RACK_BEFORE }, NULL)) {
     error_set(error, STATUS_NOT_FOUND,
-              "no effect \"%s\"; the effect stands before this word: NAME EFFECT before|after END",
-              name);
+              "no effect \"%s\"; the effect is missing: write NAME EFFECT before|after END", name);
     return NULL;
   }
   uint32_t n = 0;

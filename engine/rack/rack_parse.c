@@ -332,7 +332,8 @@ static Status
 no_statement(Parser* const parser)
 {
   if (parser->now.kind == TOKEN_BAR || parser->now.kind == TOKEN_PLUS) {
-    return parser_unexpected(parser, "put it at the end of the line before, which then goes on");
+    return parser_unexpected(parser,
+                             "put it at the end of the previous line, which then continues");
   }
   if (parser->now.kind != TOKEN_WORD) {
     return parser_unexpected(parser,

@@ -131,7 +131,7 @@ parser_foreign_mark(const Parser* const parser, const Token* const word)
   };
   const char* const next_statement = parser_next_statement(parser, word);
   if (next_statement || !strcmp(word->text, "\\")) {
-    return next_statement ? next_statement : "a line that ends with | or + goes on without it";
+    return next_statement ? next_statement : "leave it out: a line that ends with | or + continues";
   }
   for (size_t r = 0; r < ARRAY_LEN(rows); ++r) {
     const char* const at = strstr(word->text, rows[r].mark);

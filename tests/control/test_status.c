@@ -51,6 +51,8 @@ TEST(a_host_is_a_name_or_an_address)
   program_expect_end(3, "", "no machine \"nowhere.invalid\": ");
   STATUS("--host", "127.0.0.1:9770", "late");
   program_expect_end(3, "", "the port goes into --osc-port");
+  STATUS("--host", "[::1]:9770", "late");
+  program_expect_end(3, "", "the port goes into --osc-port");
   STATUS("--host", "fe80::nowhere", "late"); // colons of an address, not of a port
   ck_assert_ptr_null(strstr(program.err, "--osc-port"));
 }

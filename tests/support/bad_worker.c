@@ -83,6 +83,12 @@ edit(void* const worker, const uint64_t id, const Rack* const rack, const uint64
   return worker_calls.edit(worker, id, rack, at_frame, stamp);
 }
 
+static Status
+save(void* const worker, const uint64_t id, const RackUid uid, Error* const error)
+{
+  return worker_calls.save(worker, id, uid, error);
+}
+
 static bool
 set(void* const worker, const ParamMessage* const messages, const uint32_t n)
 {
@@ -117,6 +123,7 @@ free_worker(void* const worker)
 const WorkerCalls bad_worker_calls = { .arm = arm,
                                        .disarm = disarm,
                                        .edit = edit,
+                                       .save = save,
                                        .set = set,
                                        .status = tell_status,
                                        .places = tell_places,

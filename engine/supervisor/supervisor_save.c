@@ -14,12 +14,13 @@ supervisor_save(void* const self, const uint64_t id, const RackUid uid, Error* c
   Supervisor* const supervisor = self;
   supervisor_lock(supervisor);
   Child* const worker = supervisor_ready_worker(supervisor);
-  const bool is_there = worker && supervisor_takes_edits(supervisor);
   Status status = STATUS_OK;
   if (supervisor->save.id) {
     status = error_set(error, STATUS_LIMIT, "another state is being saved");
-  } else if (!is_there) {
+  } else if (!worker) {
     status = error_set(error, STATUS_WORKER, "no worker runs the rack now");
+  } else if (!supervisor_takes_edits(supervisor)) {
+    status = error_set(error, STATUS_WORKER, "another worker is about to take over; try again");
   } else {
     const WireMessage message = { .kind = WIRE_SAVE, .save = { id, uid } };
     status = wire_send(worker->wire, &message, error);

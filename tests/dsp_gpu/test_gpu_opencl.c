@@ -157,7 +157,7 @@ TEST(other_options_are_another_module)
 static void
 damage_cache(void)
 {
-  char pattern[128];
+  char pattern[sizeof(cache_folder().directory) + 4U];
   glob_t found;
   unsigned char byte = 0;
   snprintf(pattern, sizeof(pattern), "%s/*", cache_folder().directory);

@@ -10,6 +10,12 @@
 
 #define MIN_SLOTS 64U
 
+Status
+rack_no_memory(Error* const error)
+{
+  return error_set(error, STATUS_NO_MEM, "out of memory; the rack is as it was");
+}
+
 // ---- index: two hash tables with open addressing, by name and by uid, holding node index + 1 ----
 
 /// Find the slot of a name, or the free slot for it.
@@ -93,27 +99,16 @@ grow(void* const array, const uint32_t n, const size_t bytes)
 }
 
 Rack*
-rack_new_bare(void)
-{
-  Rack* const rack = calloc(1, sizeof(Rack));
-  if (!rack || !index_reserve(rack)) {
-    free(rack);
-    return NULL;
-  }
-  rack->next_uid = RACK_UID_FIRST;
-  return rack;
-}
-
-Rack*
 rack_new(void)
 {
-  Rack* const rack = rack_new_bare();
-  const RackEnd in = { .uid = RACK_UID_IN };
-  const RackEnd out = { .uid = RACK_UID_OUT };
-  if (rack && rack_add_edge(rack, in, out, 0.0, NULL)) {
+  Rack* const rack = calloc(1, sizeof(Rack));
+  RackEdge* const edge = rack && index_reserve(rack) ? rack_append_edge(rack) : NULL;
+  if (!edge) {
     rack_free(rack);
     return NULL;
   }
+  rack->next_uid = RACK_UID_FIRST;
+  *edge = (RackEdge){ .from = { .uid = RACK_UID_IN }, .to = { .uid = RACK_UID_OUT } };
   return rack;
 }
 
@@ -400,6 +395,14 @@ rack_has_nodes(const Rack* const rack, const Rack* const of)
   return true;
 }
 
+bool
+rack_same_effect(const FxInfo* const a, const FxInfo* const b)
+{
+  return a == b ||
+         (a->is_missing && b->is_missing && !strcmp(a->origin->format, b->origin->format) &&
+          !strcmp(a->origin->id, b->origin->id));
+}
+
 static bool
 nodes_equal(const Rack* const a, const Rack* const b)
 {
@@ -461,14 +464,33 @@ edges_equal(const Rack* const a, const Rack* const b, const bool by_name)
 }
 
 bool
+rack_same_fallback(const RackFallback a, const RackFallback b)
+{
+  return a.is_fixed == b.is_fixed && (!a.is_fixed || a.level_db == b.level_db);
+}
+
+static bool
+lates_equal(const Rack* const a, const Rack* const b)
+{
+  bool are_equal = a->n_lates == b->n_lates;
+  for (uint32_t l = 0; are_equal && l < a->n_lates; ++l) {
+    const RackLate* const late = &a->lates[l];
+    const RackLate* const other = &b->lates[l];
+    are_equal = late->first == other->first && late->last == other->last &&
+                rack_same_fallback(late->fallback, other->fallback);
+  }
+  return are_equal;
+}
+
+bool
 rack_differs_in_values(const Rack* const a, const Rack* const b)
 {
   return edges_equal(a, b, false) && a->n_nodes == b->n_nodes && rack_has_nodes(a, b) &&
-         rack_lates_equal(a, b);
+         lates_equal(a, b);
 }
 
 bool
 rack_equal(const Rack* const a, const Rack* const b)
 {
-  return nodes_equal(a, b) && edges_equal(a, b, true) && rack_lates_equal(a, b);
+  return nodes_equal(a, b) && edges_equal(a, b, true) && lates_equal(a, b);
 }

@@ -3,17 +3,8 @@
 
 #include "rack_private.h"
 
-#include <ctype.h>
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-Status
-rack_no_memory(Error* const error)
-{
-  return error_set(error, STATUS_NO_MEM, "out of memory; the rack is as it was");
-}
 
 // ---- nodes ----
 
@@ -40,119 +31,6 @@ rack_add(Rack* const rack, const char* const name, const char* const effect, Err
 }
 
 // ---- connections ----
-
-/// Read "3" or "1-2"; the whole text must match.
-static bool
-read_channels(const char* const text, RackEnd* const end)
-{
-  unsigned long bounds[2] = { 0, 0 };
-  const char* at = text;
-  for (uint32_t b = 0; b < 2U; ++b) {
-    if (!isdigit((unsigned char)*at)) {
-      return false;
-    }
-    char* after = NULL;
-    bounds[b] = strtoul(at, &after, 10);
-    if (*after == '\0' && b == 0U) {
-      bounds[1] = bounds[0];
-      break;
-    }
-    if (*after != (b == 0U ? '-' : '\0')) {
-      return false;
-    }
-    at = after + 1;
-  }
-  if (bounds[0] < 1U || bounds[1] < bounds[0] || bounds[1] > FX_MAX_CHANNELS) {
-    return false;
-  }
-  end->first = (uint16_t)bounds[0];
-  end->last = (uint16_t)bounds[1];
-  return true;
-}
-
-static Status
-no_side(const RackNode* const node, const char* const wrong, const size_t n, Error* const error)
-{
-  const FxInfo* const fx = node->fx;
-  const char* const without = fx->is_missing ? "its plugin is missing" : "it has none";
-  char names[256] = "";
-  for (uint32_t s = 0; s < fx->n_sides; ++s) {
-    const size_t used = strlen(names);
-    snprintf(names + used, sizeof(names) - used, "%s%s", s ? ", " : "", fx->sides[s].name);
-  }
-  return error_set(error, STATUS_NOT_FOUND, "\"%s\" has no side input \"%.*s\"; %s%s", node->name,
-                   n < FX_SIDE_BYTES ? (int)n : (int)FX_SIDE_BYTES, wrong,
-                   fx->n_sides ? "it has " : without, names);
-}
-
-/// Read the name of a side input, of n bytes.  `node` is NULL for an end of the rack.
-static Status
-read_side(const RackNode* const node, const char* const text, const size_t n, RackEnd* const end,
-          Error* const error)
-{
-  if (!node) {
-    return error_set(error, STATUS_BAD_RACK, "only nodes have side inputs");
-  }
-  for (uint32_t s = 0; s < node->fx->n_sides; ++s) {
-    const char* const name = node->fx->sides[s].name;
-    if (strlen(name) == n && !strncmp(name, text, n)) {
-      end->side = (uint16_t)(s + 1U);
-      return STATUS_OK;
-    }
-  }
-  return no_side(node, text, n, error);
-}
-
-Status
-rack_read_end(const Rack* const rack, const char* const text, RackEnd* const end,
-              Error* const error)
-{
-  const size_t n_name = strcspn(text, ".:");
-  const size_t n_side = text[n_name] == '.' ? strcspn(text + n_name, ":") : 0U; // with the point
-  const char* const channels = text + n_name + n_side;
-  const RackNode* node = NULL;
-  char name[RACK_NAME_BYTES];
-  snprintf(name, sizeof(name), "%.*s", n_name < sizeof(name) ? (int)n_name : 0, text);
-  RackEnd found = { 0 };
-  if (!strcmp(name, "in")) {
-    found.uid = RACK_UID_IN;
-  } else if (!strcmp(name, "out")) {
-    found.uid = RACK_UID_OUT;
-  } else {
-    node = rack_find(rack, name);
-    if (!node) {
-      return rack_no_node(rack, n_name < sizeof(name) ? name : text, true, error);
-    }
-    found.uid = node->uid;
-  }
-  const Status status =
-      n_side ? read_side(node, text + n_name + 1U, n_side - 1U, &found, error) : STATUS_OK;
-  if (status) {
-    return status;
-  }
-  if (*channels && !read_channels(channels + 1U, &found)) {
-    return error_set(error, STATUS_BAD_RACK,
-                     "\"%.20s\" are no channels; write 3 or 1-2, counted from 1, at most %u",
-                     channels + 1U, FX_MAX_CHANNELS);
-  }
-  *end = found;
-  return STATUS_OK;
-}
-
-const char*
-rack_print_end(const Rack* const rack, const RackEnd end, char text[const RACK_END_BYTES])
-{
-  const RackNode* const node = rack_find_uid(rack, end.uid);
-  const char* const name = node ? node->name : end.uid == RACK_UID_IN ? "in" : "out";
-  const bool has_side = node && end.side;
-  const int n = snprintf(text, RACK_END_BYTES, "%s%s%s", name, has_side ? "." : "",
-                         has_side ? node->fx->sides[end.side - 1U].name : "");
-  if (end.first) {
-    snprintf(text + n, RACK_END_BYTES - (size_t)n, end.first == end.last ? ":%u" : ":%u-%u",
-             end.first, end.last);
-  }
-  return text;
-}
 
 static Status
 check_direction(const Rack* const rack, const RackEnd from, const RackEnd to, Error* const error)
@@ -217,20 +95,6 @@ rack_connect(Rack* const rack, const char* const from, const char* const to, con
     rack->n_edges = status ? n_before : rack->n_edges;
   }
   return status;
-}
-
-bool
-rack_end_matches(const RackEnd wanted, const RackEnd end)
-{
-  return wanted.uid == end.uid && wanted.side == end.side &&
-         (!wanted.first || (wanted.first == end.first && wanted.last == end.last));
-}
-
-bool
-rack_ends_overlap(const RackEnd a, const RackEnd b)
-{
-  return a.uid == b.uid && a.side == b.side &&
-         (!a.first || !b.first || (a.first <= b.last && b.first <= a.last));
 }
 
 Status

@@ -5,7 +5,6 @@
 #include "rack_private.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,12 +14,6 @@ static const FxParam level_param = { .id = "late",
                                      .min = RACK_LATE_MIN_DB,
                                      .max = 0.0,
                                      .help = "Level of an output while blocks are late" };
-
-bool
-rack_same_fallback(const RackFallback a, const RackFallback b)
-{
-  return a.is_fixed == b.is_fixed && (!a.is_fixed || a.level_db == b.level_db);
-}
 
 Status
 rack_read_fallback(const char* const text, RackFallback* const fallback, Error* const error)
@@ -72,19 +65,6 @@ rack_find_fallback(const Rack* const rack, const uint32_t channel)
     }
   }
   return NULL;
-}
-
-bool
-rack_lates_equal(const Rack* const a, const Rack* const b)
-{
-  bool are_equal = a->n_lates == b->n_lates;
-  for (uint32_t l = 0; are_equal && l < a->n_lates; ++l) {
-    const RackLate* const late = &a->lates[l];
-    const RackLate* const other = &b->lates[l];
-    are_equal = late->first == other->first && late->last == other->last &&
-                rack_same_fallback(late->fallback, other->fallback);
-  }
-  return are_equal;
 }
 
 /// Make ranges from the fallback of each channel (NULL: none).  Returns the number of ranges.

@@ -1,21 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Nodes whose plugin is not there: they keep the text of their values and the names of their side
-// inputs, until the plugin is known again.
+// Nodes whose plugin is missing.  When it is known again, it takes their values and connections.
 
 #include "rack_private.h"
 
-#include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-bool
-rack_same_effect(const FxInfo* const a, const FxInfo* const b)
-{
-  return a == b ||
-         (a->is_missing && b->is_missing && !strcmp(a->origin->format, b->origin->format) &&
-          !strcmp(a->origin->id, b->origin->id));
-}
 
 bool
 rack_has_missing(const Rack* const rack)
@@ -25,55 +14,6 @@ rack_has_missing(const Rack* const rack)
     has = has || rack->nodes[n].fx->is_missing;
   }
   return has;
-}
-
-// ---- side inputs ----
-
-static bool
-is_side_name(const char* const name, const size_t n)
-{
-  size_t n_valid = 0;
-  while (n_valid < n && (isalnum((unsigned char)name[n_valid]) || strchr("_-", name[n_valid]))) {
-    ++n_valid;
-  }
-  return n && n == n_valid && n < FX_SIDE_BYTES;
-}
-
-static bool
-has_side(const FxInfo* const fx, const char* const name)
-{
-  bool has = false;
-  for (uint32_t s = 0; s < fx->n_sides; ++s) {
-    has = has || !strcmp(fx->sides[s].name, name);
-  }
-  return has;
-}
-
-Status
-rack_add_missing_side(Rack* const rack, const char* const end, Error* const error)
-{
-  const size_t n_node = strcspn(end, ".:");
-  const char* const side = end + n_node + (end[n_node] == '.');
-  const size_t n_side = end[n_node] == '.' ? strcspn(side, ":") : 0U;
-  char name[RACK_NAME_BYTES];
-  char side_name[FX_SIDE_BYTES];
-  snprintf(name, sizeof(name), "%.*s", n_node < sizeof(name) ? (int)n_node : 0, end);
-  const RackNode* const node = rack_find(rack, name);
-  if (!node || !node->fx->is_missing || !is_side_name(side, n_side)) {
-    return STATUS_OK;
-  }
-  snprintf(side_name, sizeof(side_name), "%.*s", (int)n_side, side);
-  const FxInfo* const fx = node->fx;
-  if (has_side(fx, side_name) || fx->n_sides == FX_MISSING_SIDES) {
-    return STATUS_OK;
-  }
-  const char* sides[FX_MISSING_SIDES];
-  for (uint32_t s = 0; s < fx->n_sides; ++s) {
-    sides[s] = fx->sides[s].name;
-  }
-  sides[fx->n_sides] = side_name;
-  return fx_missing_plugin(fx->origin->format, fx->origin->id, sides, fx->n_sides + 1U,
-                           &rack->nodes[node - rack->nodes].fx, error);
 }
 
 // ---- the plugin is there again ----
@@ -99,10 +39,7 @@ find_side(const RackEdge* const edge, const RackNode* const node, const FxInfo* 
           uint16_t* const side, Error* const error)
 {
   const char* const name = edge->to.side ? node->fx->sides[edge->to.side - 1U].name : NULL;
-  *side = 0;
-  for (uint32_t s = 0; name && s < fx->n_sides; ++s) {
-    *side = !strcmp(fx->sides[s].name, name) ? (uint16_t)(s + 1U) : *side;
-  }
+  *side = name ? rack_find_side_input(fx, name, strlen(name)) : 0U;
   if (name && !*side) {
     return error_set(error, STATUS_BAD_RACK, "the plugin has no side input \"%s\"", name);
   }

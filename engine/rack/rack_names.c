@@ -176,6 +176,17 @@ rack_near_param(const FxInfo* const fx, const char* const word)
   return exact >= 0 ? fx->params[exact].id : near;
 }
 
+uint16_t
+rack_find_side_input(const FxInfo* const fx, const char* const name, const size_t n)
+{
+  for (uint32_t s = 0; s < fx->n_sides; ++s) {
+    if (strlen(fx->sides[s].name) == n && !strncmp(fx->sides[s].name, name, n)) {
+      return (uint16_t)(s + 1U);
+    }
+  }
+  return 0;
+}
+
 Status
 rack_find_param(const FxInfo* const fx, const char* const id, uint32_t* const param,
                 Error* const error)
@@ -185,13 +196,11 @@ rack_find_param(const FxInfo* const fx, const char* const id, uint32_t* const pa
     *param = found >= 0 ? (uint32_t)found : fx->n_params;
     return STATUS_OK;
   }
-  for (uint32_t s = 0; s < fx->n_sides; ++s) {
-    if (!strcmp(fx->sides[s].name, id)) {
-      return error_set(error, STATUS_NOT_FOUND,
-                       "%s of %s is a side input, not a parameter; a statement connects it: "
-                       "connect FROM NODE.%s",
-                       id, fx->name, id);
-    }
+  if (rack_find_side_input(fx, id, strlen(id))) {
+    return error_set(error, STATUS_NOT_FOUND,
+                     "%s of %s is a side input, not a parameter; a statement connects it: "
+                     "connect FROM NODE.%s",
+                     id, fx->name, id);
   }
   if (fx->is_missing) {
     return error_set(error, STATUS_NOT_FOUND,
@@ -252,4 +261,13 @@ rack_free_name(const Rack* const rack, const FxInfo* const fx, char name[const R
   do {
     snprintf(name, RACK_NAME_BYTES, "%.*s%lu", length, fx->name, ++highest);
   } while (rack_find(rack, name));
+}
+
+Status
+rack_read_side(const char* const text, RackSide* const side, Error* const error)
+{
+  *side = strcmp(text, "after") != 0 ? RACK_BEFORE : RACK_AFTER;
+  return *side == RACK_AFTER || !strcmp(text, "before")
+             ? STATUS_OK
+             : error_set(error, STATUS_BAD_RACK, "\"%.60s\" is neither before nor after", text);
 }

@@ -8,27 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char* const statement_words[] = {
-  "chain", "add", "insert", "connect", "disconnect", "set", "rename", "remove", "late",
-};
-
-/// Index of the statement that begins with `word`; the number of statements if there is none.
-static uint32_t
-find_statement(const char* const word)
-{
-  uint32_t s = 0;
-  while (s < ARRAY_LEN(statement_words) && strcmp(statement_words[s], word) != 0) {
-    ++s;
-  }
-  return s;
-}
-
-bool
-rack_is_statement(const char* const word)
-{
-  return find_statement(word) < ARRAY_LEN(statement_words);
-}
-
 /// Remove the empty rack's connection: in a document at the first chain, add or connect; in an edit
 /// only at a chain, and only while the rack has no nodes.
 static void
@@ -319,13 +298,12 @@ parse_late(Parser* const parser)
   return failed ? parser_pass_on(parser, offset, &cause) : STATUS_OK;
 }
 
-/// Index of the statement that begins with `now`; the number of statements if `now` is no
-/// statement.
-static uint32_t
+/// The statement that begins with `now`; N_STATEMENTS: none.
+static Statement
 statement_here(const Parser* const parser)
 {
   const bool may_be = parser->now.kind == TOKEN_WORD && parser->next.kind != TOKEN_COLON;
-  return may_be ? find_statement(parser->now.text) : ARRAY_LEN(statement_words);
+  return may_be ? parser_find_statement(parser->now.text) : N_STATEMENTS;
 }
 
 static Status
@@ -350,25 +328,32 @@ no_statement(Parser* const parser)
                        "\"%.60s\" is no statement; write: set NODE.PARAM VALUE", parser->now.text);
   }
   char hint[HINT_BYTES];
-  return parser_fail(
-      parser, parser->now.offset, STATUS_BAD_RACK, "no statement \"%.60s\"; %s", parser->now.text,
-      name_hint(hint, parser->now.text, statement_words, ARRAY_LEN(statement_words)));
+  return parser_fail(parser, parser->now.offset, STATUS_BAD_RACK, "no statement \"%.60s\"; %s",
+                     parser->now.text,
+                     name_hint(hint, parser->now.text, parser_statements, N_STATEMENTS));
 }
 
 static Status
 parse_statement(Parser* const parser)
 {
-  static Status (*const parse[])(Parser*) = {
-    parse_chain_statement, parse_add,    parse_insert, parse_connect, parse_disconnect, parse_set,
-    parse_rename,          parse_remove, parse_late,
+  static Status (*const parse[N_STATEMENTS])(Parser*) = {
+    [STATEMENT_CHAIN] = parse_chain_statement,
+    [STATEMENT_ADD] = parse_add,
+    [STATEMENT_INSERT] = parse_insert,
+    [STATEMENT_CONNECT] = parse_connect,
+    [STATEMENT_DISCONNECT] = parse_disconnect,
+    [STATEMENT_SET] = parse_set,
+    [STATEMENT_RENAME] = parse_rename,
+    [STATEMENT_REMOVE] = parse_remove,
+    [STATEMENT_LATE] = parse_late,
   };
-  const uint32_t s = statement_here(parser);
+  const Statement statement = statement_here(parser);
   parser->value = (Token){ .text = "" };
-  if (s == ARRAY_LEN(statement_words)) {
+  if (statement == N_STATEMENTS) {
     return no_statement(parser);
   }
   parser_advance(parser);
-  return parse[s](parser);
+  return parse[statement](parser);
 }
 
 static Status
@@ -401,7 +386,7 @@ looks_like_statement(const Parser* const parser)
   const char** const names = rack_effect_names(&n);
   const char* const effect = names ? nearest_name(parser->now.text, names, n) : NULL;
   free(names);
-  return !effect && nearest_name(parser->now.text, statement_words, ARRAY_LEN(statement_words));
+  return !effect && nearest_name(parser->now.text, parser_statements, N_STATEMENTS);
 }
 
 /// Parse a document whose first word is not a statement: one chain.
@@ -429,8 +414,8 @@ parse_document(Parser* const parser)
   while (parser_accept(parser, TOKEN_NEWLINE)) {
   }
   const bool is_empty = parser->now.kind == TOKEN_END;
-  return is_empty || statement_here(parser) < ARRAY_LEN(statement_words) ? parse_statements(parser)
-                                                                         : parse_lone_chain(parser);
+  return is_empty || statement_here(parser) < N_STATEMENTS ? parse_statements(parser)
+                                                           : parse_lone_chain(parser);
 }
 
 /// Parse at least one statement.

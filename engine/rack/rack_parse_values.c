@@ -75,7 +75,7 @@ refuse_word(Parser* const parser, const RackNode* const node, const Token* const
             const Error* const cause)
 {
   static const char* const conjunctions[] = { "and", "then", "to", "into", "with", "-" };
-  if (rack_is_statement(word->text)) {
+  if (parser_find_statement(word->text) < N_STATEMENTS) {
     return parser_fail(parser, word->offset, STATUS_BAD_RACK,
                        "unexpected \"%s\"; put each statement on a line of its own", word->text);
   }

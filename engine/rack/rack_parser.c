@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The parser's errors with their places, and its window of two tokens.
+// The parser's errors with their places, its window of two tokens, the words of the statements.
 
 #include "rack_parser.h"
 
@@ -8,6 +8,20 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+
+const char* const parser_statements[N_STATEMENTS] = {
+  "chain", "add", "insert", "connect", "disconnect", "set", "rename", "remove", "late",
+};
+
+Statement
+parser_find_statement(const char* const word)
+{
+  Statement s = STATEMENT_CHAIN;
+  while (s < N_STATEMENTS && strcmp(parser_statements[s], word) != 0) {
+    ++s;
+  }
+  return s;
+}
 
 Status
 parser_fail(Parser* const parser, const size_t offset, const Status status,
@@ -102,7 +116,8 @@ parser_next_statement(const Parser* const parser, const Token* const word)
 {
   const Token* const next = parser->now.offset == word->offset ? &parser->next : &parser->now;
   const size_t length = strlen(word->text);
-  return length && word->text[length - 1U] == ';' && rack_is_statement(next->text)
+  return length && word->text[length - 1U] == ';' &&
+                 parser_find_statement(next->text) < N_STATEMENTS
              ? "put each statement on a line of its own"
              : NULL;
 }

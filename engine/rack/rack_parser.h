@@ -35,6 +35,25 @@ typedef struct Parser {
   Error* error;
 } Parser;
 
+typedef enum Statement {
+  STATEMENT_CHAIN,
+  STATEMENT_ADD,
+  STATEMENT_INSERT,
+  STATEMENT_CONNECT,
+  STATEMENT_DISCONNECT,
+  STATEMENT_SET,
+  STATEMENT_RENAME,
+  STATEMENT_REMOVE,
+  STATEMENT_LATE,
+  N_STATEMENTS
+} Statement;
+
+/// The first words of the statements.
+extern const char* const parser_statements[N_STATEMENTS];
+
+/// The statement that begins with `word`; N_STATEMENTS: none.
+Statement parser_find_statement(const char* word);
+
 /// Fail with "place:line:column: what", columns in characters.
 Status parser_fail(Parser* parser, size_t offset, Status status, const char* format, ...)
     PRINTF_LIKE(4, 5);
@@ -79,9 +98,6 @@ Status parser_refuse_uri(Parser* parser, size_t offset);
 
 /// True if the first n bytes end in the extension of a file name.
 bool parser_ends_in_extension(const char* text, size_t n);
-
-/// True for the first word of a statement.
-bool rack_is_statement(const char* word);
 
 /// A text or file name that is written without quotes.
 typedef struct Unquoted {

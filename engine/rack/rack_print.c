@@ -3,7 +3,6 @@
 
 #include "rack_private.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

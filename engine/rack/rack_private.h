@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
    Shared by the files of the rack: rack.c (the model), rack_names.c (names and near misses),
-   rack_value.c (values and units), rack_edit.c (edits), rack_rewire.c (edits of the signal path),
-   rack_check.c (cycles), rack_missing.c (plugins that are not there), rack_parser.h and rack_print.c
-   (the language).
+   rack_end.c (ends of connections), rack_value.c (values and units), rack_check.c (cycles),
+   rack_edit.c (edits), rack_rewire.c (edits of the signal path), rack_parser.h and rack_print.c
+   (the language), rack_missing.c (plugins that are there again).
 
    Functions in this header that add to a rack do not check for cycles; their caller must call
    rack_check().
@@ -20,8 +20,8 @@
 
 // ---- rack.c ----
 
-/// A rack with neither nodes nor connections.  NULL when out of memory.
-Rack* rack_new_bare(void);
+/// Fail because there is no memory for an edit, which then leaves the rack as it was.
+Status rack_no_memory(Error* error);
 
 /// Move the content of `from` to `to`, and free `from` and the old content.
 void rack_take(Rack* to, Rack* from);
@@ -38,6 +38,12 @@ void rack_name_node(Rack* rack, RackNode* node, const char* name);
 
 /// Append a connection for the caller to fill in.  NULL when out of memory.
 RackEdge* rack_append_edge(Rack* rack);
+
+/// True if both are the same effect, or stand for the same missing plugin.
+bool rack_same_effect(const FxInfo* a, const FxInfo* b);
+
+/// True if both fallbacks are the same.
+bool rack_same_fallback(RackFallback a, RackFallback b);
 
 // ---- rack_names.c ----
 
@@ -69,15 +75,16 @@ NODISCARD Status rack_read_effect(const char* text, const FxInfo** fx, Error* er
 /// names.
 Status rack_no_node(const Rack* rack, const char* name, bool may_be_end, Error* error);
 
-// ---- rack_edit.c ----
+/// Number of the side input with this name of n bytes, from 1; 0: none.
+uint16_t rack_find_side_input(const FxInfo* fx, const char* name, size_t n);
 
-Status rack_no_memory(Error* error);
+/// The place of an inserted node: in the connections to an end, or in the connections from it.
+typedef enum RackSide { RACK_BEFORE, RACK_AFTER } RackSide;
 
-/// Store the text of the values of a node whose plugin is missing.
-NODISCARD Status rack_keep_values(RackNode* node, const char* text, Error* error);
+/// Read "before" or "after".
+NODISCARD Status rack_read_side(const char* text, RackSide* side, Error* error);
 
-NODISCARD Status rack_add_node(Rack* rack, const char* name, const FxInfo* fx, RackUid uid,
-                               Error* error);
+// ---- rack_end.c ----
 
 /// Read "node", "node:3", "in:1-2" or "node.sidechain:1".
 NODISCARD Status rack_read_end(const Rack* rack, const char* text, RackEnd* end, Error* error);
@@ -86,9 +93,6 @@ NODISCARD Status rack_read_end(const Rack* rack, const char* text, RackEnd* end,
 #define RACK_END_BYTES (RACK_NAME_BYTES + FX_SIDE_BYTES + 16U)
 const char* rack_print_end(const Rack* rack, RackEnd end, char text[RACK_END_BYTES]);
 
-NODISCARD Status rack_add_edge(Rack* rack, RackEnd from, RackEnd to, double gain_db, Error* error);
-NODISCARD Status rack_remove_edges(Rack* rack, RackEnd from, RackEnd to, Error* error);
-
 /// True if the nodes and side inputs of both ends are equal and, unless `wanted` has no channels,
 /// the channels too.
 bool rack_end_matches(RackEnd wanted, RackEnd end);
@@ -96,13 +100,21 @@ bool rack_end_matches(RackEnd wanted, RackEnd end);
 /// True if the ends are of one node, or of one side input, and have a channel in common.
 bool rack_ends_overlap(RackEnd a, RackEnd b);
 
+/// If an end is a side input of a node whose plugin is missing, let the node have that side input.
+NODISCARD Status rack_add_missing_side(Rack* rack, const char* end, Error* error);
+
+// ---- rack_edit.c ----
+
+/// Store the text of the values of a node whose plugin is missing.
+NODISCARD Status rack_keep_values(RackNode* node, const char* text, Error* error);
+
+NODISCARD Status rack_add_node(Rack* rack, const char* name, const FxInfo* fx, RackUid uid,
+                               Error* error);
+
+NODISCARD Status rack_add_edge(Rack* rack, RackEnd from, RackEnd to, double gain_db, Error* error);
+NODISCARD Status rack_remove_edges(Rack* rack, RackEnd from, RackEnd to, Error* error);
+
 // ---- rack_rewire.c ----
-
-/// The place of an inserted node: in the connections to an end, or in the connections from it.
-typedef enum RackSide { RACK_BEFORE, RACK_AFTER } RackSide;
-
-/// Read "before" or "after".
-NODISCARD Status rack_read_side(const char* text, RackSide* side, Error* error);
 
 /// Let a node without connections take over the connections at `at`, and connect the node to `at`.
 /// If `at` has no connections, fails with STATUS_NOT_FOUND and leaves the rack unchanged.
@@ -111,11 +123,6 @@ NODISCARD Status rack_splice(Rack* rack, RackUid uid, RackSide side, RackEnd at,
 // ---- rack_late.c ----
 
 NODISCARD Status rack_set_fallback(Rack* rack, RackEnd end, RackFallback fallback, Error* error);
-
-/// True if both fallbacks are the same.
-bool rack_same_fallback(RackFallback a, RackFallback b);
-
-bool rack_lates_equal(const Rack* a, const Rack* b);
 
 // ---- rack_check.c ----
 
@@ -131,12 +138,6 @@ NODISCARD Status rack_find_cycle(const Rack* rack, RackUid** path, uint32_t* n_p
 bool rack_has_way(const Rack* rack);
 
 // ---- rack_missing.c ----
-
-/// True if both are the same effect, or stand for the same missing plugin.
-bool rack_same_effect(const FxInfo* a, const FxInfo* b);
-
-/// If an end is a side input of a node whose plugin is missing, let the node have that side input.
-NODISCARD Status rack_add_missing_side(Rack* rack, const char* end, Error* error);
 
 /// Say why the plugin of a node is missing.
 void rack_explain_missing(const Rack* rack, const RackNode* node, Error* why);

@@ -181,15 +181,6 @@ rack_remove(Rack* const rack, const char* const name, Error* const error)
 // ---- insert ----
 
 Status
-rack_read_side(const char* const text, RackSide* const side, Error* const error)
-{
-  *side = strcmp(text, "after") != 0 ? RACK_BEFORE : RACK_AFTER;
-  return *side == RACK_AFTER || !strcmp(text, "before")
-             ? STATUS_OK
-             : error_set(error, STATUS_BAD_RACK, "\"%.60s\" is neither before nor after", text);
-}
-
-Status
 rack_splice(Rack* const rack, const RackUid uid, const RackSide side, const RackEnd at,
             Error* const error)
 {

@@ -10,73 +10,17 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#define RING_SLOTS      8U
-#define RING_MESSAGES   4096U
-#define PROCESS_POLL_US 100U
+#define RING_SLOTS    8U
+#define RING_MESSAGES 4096U
 
 // ---- arming ----
-
-uint64_t
-engine_period_frame(const Period* const period)
-{
-  uint64_t next_frame = 0;
-  uint64_t began_ns = 0;
-  period_clock(period, &next_frame, &began_ns);
-  return next_frame;
-}
-
-/// Withdraw the period from the driver's thread, and wait until that thread has left it.  The
-/// thread may wait for a worker that hangs, and the code that ends such a wait needs the other
-/// locks: therefore the caller holds only `arming_lock`.
-static void
-withdraw_period(Engine* const engine)
-{
-  Period* const period = atomic_load(&engine->period);
-  if (period) {
-    period_door_shut(&engine->door, PERIOD_DOOR_ENGINE);
-    while (period_door_is_occupied(&engine->door)) {
-      usleep(PROCESS_POLL_US);
-    }
-    pthread_mutex_lock(&engine->pointers_lock);
-    atomic_store(&engine->period, NULL);
-    atomic_store(&engine->next_frame,
-                 engine_period_frame(period)); // final, because the door is shut
-    const PeriodCounts counts = period_counts(period);
-    counters_add(period_counters, N_PERIOD_COUNTERS, engine->past.of, counts.of);
-    pthread_mutex_unlock(&engine->pointers_lock);
-    period_free(period);
-  }
-}
-
-Ring**
-engine_ring_place(Engine* const engine)
-{
-  for (uint32_t r = 0; r < ENGINE_MAX_RINGS; ++r) {
-    if (!engine->rings[r]) {
-      return &engine->rings[r];
-    }
-  }
-  return NULL;
-}
-
-void
-engine_drop_ring(Engine* const engine, Ring* const ring)
-{
-  for (uint32_t r = 0; ring && r < ENGINE_MAX_RINGS; ++r) {
-    if (engine->rings[r] == ring) {
-      engine->rings[r] = NULL;
-      ring_free(ring);
-    }
-  }
-}
 
 /// [arming_lock held]
 static void
 disarm(Engine* const engine)
 {
-  withdraw_period(engine);
+  engine_withdraw_period(engine);
   pthread_mutex_lock(&engine->pointers_lock);
   engine->ring = NULL; // no more messages to the ring
   pthread_mutex_unlock(&engine->pointers_lock);
@@ -95,28 +39,6 @@ engine_disarm(Engine* const engine)
   pthread_mutex_lock(&engine->arming_lock);
   disarm(engine);
   pthread_mutex_unlock(&engine->arming_lock);
-}
-
-/// Pass the plan's latency and fallbacks to a period. [pointers_lock held]
-static void
-update_period(const Engine* const engine, Period* const period)
-{
-  period_set_latency(period, engine->facts.rack_latency_frames);
-  period_set_fallbacks(period, engine->facts.fallbacks.of, engine->facts.fallbacks.n);
-}
-
-void
-engine_take_facts(Engine* const engine, const WorkerFacts* const facts)
-{
-  pthread_mutex_lock(&engine->pointers_lock);
-  if (facts->serial >= engine->facts.serial) {
-    engine->facts = *facts;
-    Period* const period = atomic_load(&engine->period);
-    if (period) {
-      update_period(engine, period);
-    }
-  }
-  pthread_mutex_unlock(&engine->pointers_lock);
 }
 
 static Status
@@ -155,27 +77,6 @@ make_period(const Engine* const engine, const Format* const format, Ring* const 
   return period_new(&config, period, error);
 }
 
-/// Publish a started period to all threads.
-static void
-publish(Engine* const engine, const WorkerStart* const start, Period* const period)
-{
-  pthread_mutex_lock(&engine->pointers_lock);
-  engine->format = start->format;
-  if (period) {
-    engine->rings[0] = start->ring; // disarm() has cleared all entries
-    engine->ring = engine->is_lost ? NULL : start->ring;
-    if (engine->is_lost) {
-      period_abandon(period); // the worker was lost meanwhile
-    }
-    update_period(engine, period);
-    atomic_store(&engine->process_out, start->format.n_out);
-    atomic_store(&engine->period, period);
-    period_door_open(&engine->door, PERIOD_DOOR_ENGINE);
-  }
-  pthread_mutex_unlock(&engine->pointers_lock);
-  engine->armed = true;
-}
-
 /// Arm the worker, and publish the period on success.  Offline, `ring` and `period` are NULL.
 static Status
 begin(Engine* const engine, const Format* const format, Ring* const ring, Period* const period,
@@ -190,7 +91,8 @@ begin(Engine* const engine, const Format* const format, Ring* const ring, Period
   const Status status = engine->calls->arm(engine_half(engine), &start, &facts, error);
   engine_take_facts(engine, &facts);
   if (!status) {
-    publish(engine, &start, period);
+    engine_publish(engine, &start, period);
+    engine->armed = true;
   }
   return status;
 }

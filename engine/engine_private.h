@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Shared by the files of the engine: its life and the callback (engine.c), edits and parameters
-   (engine_edits.c), status (engine_status.c), and a worker in another process
-   (engine_supervisor.c).
+   Shared by the files of the engine: its life and the callback (engine.c), the period and its rings
+   (engine_period.c), edits and parameters (engine_edits.c), status (engine_status.c), and a worker
+   in another process (engine_supervisor.c).
 
    Locks, in the order in which they may be nested; audio threads take none of them:
      arming_lock    arming, disarming, and setting parameters without a ring; held long
@@ -77,20 +77,26 @@ engine_half(const Engine* const engine)
   return engine->supervisor ? (void*)engine->supervisor : engine->worker;
 }
 
-// ---- engine.c ----
-
-/// Store facts, unless newer ones are stored, and pass latency and fallbacks to the period.
-/// [any but rt]
-void engine_take_facts(Engine* engine, const WorkerFacts* facts);
-
-/// Frame time of the next block of a period.
-uint64_t engine_period_frame(const Period* period);
+// ---- engine_period.c ----
 
 /// Free a ring that the period has returned.  Accepts NULL. [pointers_lock held]
 void engine_drop_ring(Engine* engine, Ring* ring);
 
 /// Find a free entry in `rings`; NULL if there is none. [pointers_lock held]
 Ring** engine_ring_place(Engine* engine);
+
+/// Publish a started period, with its format and ring, to all threads.  Offline, `period` is NULL.
+/// [arming_lock held]
+void engine_publish(Engine* engine, const WorkerStart* start, Period* period);
+
+/// Withdraw the period from the driver's thread, wait until that thread has left it, and free it.
+/// The thread may wait for a worker that hangs, and the code that ends such a wait needs the other
+/// locks: therefore the caller holds only `arming_lock`.
+void engine_withdraw_period(Engine* engine);
+
+/// Store facts, unless newer ones are stored, and pass latency and fallbacks to the period.
+/// [any but rt]
+void engine_take_facts(Engine* engine, const WorkerFacts* facts);
 
 // ---- engine_supervisor.c ----
 

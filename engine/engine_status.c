@@ -1,47 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Queries of the engine: its clock, its latency, its status.
+// Queries of the engine: its latency, its status.
 
 #include "engine_private.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-// ---- clock ----
-
-static uint64_t
-clock_frame(const Engine* const engine)
-{
-  const Period* const period = atomic_load_explicit(&engine->period, memory_order_acquire);
-  return period ? engine_period_frame(period)
-                : atomic_load_explicit(&engine->next_frame, memory_order_relaxed);
-}
-
-uint64_t
-engine_frame_now(Engine* const engine)
-{
-  pthread_mutex_lock(&engine->pointers_lock);
-  const uint64_t frame = clock_frame(engine);
-  pthread_mutex_unlock(&engine->pointers_lock);
-  return frame;
-}
-
-uint64_t
-engine_frame_at(Engine* const engine, const uint64_t monotonic_ns)
-{
-  pthread_mutex_lock(&engine->pointers_lock);
-  uint64_t frame = clock_frame(engine);
-  const Period* const period = atomic_load(&engine->period);
-  if (period) {
-    uint64_t began_ns = 0;
-    period_clock(period, &frame, &began_ns);
-    const double ahead = ((double)monotonic_ns - (double)began_ns) * 1e-9 * engine->format.rate_hz;
-    frame += ahead > 0.0 ? (uint64_t)llrint(ahead) : 0U;
-  }
-  pthread_mutex_unlock(&engine->pointers_lock);
-  return frame;
-}
 
 // ---- facts of the rack ----
 
@@ -182,42 +146,8 @@ engine_status(Engine* const engine, EngineStatus* const status)
   put_fallbacks(status, &worker.facts.fallbacks);
 }
 
-PeriodPort
-engine_port(Engine* const engine, const bool is_output, const uint32_t channel)
-{
-  pthread_mutex_lock(&engine->pointers_lock);
-  const Period* const period = atomic_load(&engine->period);
-  const PeriodPort port = period ? period_port(period, is_output, channel) : (PeriodPort){ 0 };
-  pthread_mutex_unlock(&engine->pointers_lock);
-  return port;
-}
-
 void
 engine_reset_load(Engine* const engine)
 {
   engine->calls->reset_load(engine_half(engine));
-}
-
-// ---- fading out and in ----
-
-void
-engine_fade(Engine* const engine, const bool to_silence)
-{
-  pthread_mutex_lock(&engine->pointers_lock);
-  engine->is_faded = to_silence;
-  Period* const period = atomic_load(&engine->period);
-  if (period) {
-    period_fade(period, to_silence);
-  }
-  pthread_mutex_unlock(&engine->pointers_lock);
-}
-
-bool
-engine_is_silent(Engine* const engine)
-{
-  pthread_mutex_lock(&engine->pointers_lock);
-  const Period* const period = atomic_load(&engine->period);
-  const bool silent = !period || period_is_silent(period);
-  pthread_mutex_unlock(&engine->pointers_lock);
-  return silent;
 }

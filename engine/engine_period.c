@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The engine's period and the rings of its blocks: published and withdrawn, their clock, the facts
+// of the rack that the period needs, its ports and fades.
+
+#include "engine_private.h"
+
+#include <math.h>
+#include <unistd.h>
+
+#define DOOR_POLL_US 100U
+
+// ---- clock ----
+
+/// Frame time of the next block of a period.
+static uint64_t
+period_frame(const Period* const period)
+{
+  uint64_t next_frame = 0;
+  uint64_t began_ns = 0;
+  period_clock(period, &next_frame, &began_ns);
+  return next_frame;
+}
+
+static uint64_t
+clock_frame(const Engine* const engine)
+{
+  const Period* const period = atomic_load_explicit(&engine->period, memory_order_acquire);
+  return period ? period_frame(period)
+                : atomic_load_explicit(&engine->next_frame, memory_order_relaxed);
+}
+
+uint64_t
+engine_frame_now(Engine* const engine)
+{
+  pthread_mutex_lock(&engine->pointers_lock);
+  const uint64_t frame = clock_frame(engine);
+  pthread_mutex_unlock(&engine->pointers_lock);
+  return frame;
+}
+
+uint64_t
+engine_frame_at(Engine* const engine, const uint64_t monotonic_ns)
+{
+  pthread_mutex_lock(&engine->pointers_lock);
+  uint64_t frame = clock_frame(engine);
+  const Period* const period = atomic_load(&engine->period);
+  if (period) {
+    uint64_t began_ns = 0;
+    period_clock(period, &frame, &began_ns);
+    const double ahead = ((double)monotonic_ns - (double)began_ns) * 1e-9 * engine->format.rate_hz;
+    frame += ahead > 0.0 ? (uint64_t)llrint(ahead) : 0U;
+  }
+  pthread_mutex_unlock(&engine->pointers_lock);
+  return frame;
+}
+
+// ---- rings ----
+
+Ring**
+engine_ring_place(Engine* const engine)
+{
+  for (uint32_t r = 0; r < ENGINE_MAX_RINGS; ++r) {
+    if (!engine->rings[r]) {
+      return &engine->rings[r];
+    }
+  }
+  return NULL;
+}
+
+void
+engine_drop_ring(Engine* const engine, Ring* const ring)
+{
+  for (uint32_t r = 0; ring && r < ENGINE_MAX_RINGS; ++r) {
+    if (engine->rings[r] == ring) {
+      engine->rings[r] = NULL;
+      ring_free(ring);
+    }
+  }
+}
+
+// ---- published and withdrawn ----
+
+/// Pass the plan's latency and fallbacks to a period. [pointers_lock held]
+static void
+update_period(const Engine* const engine, Period* const period)
+{
+  period_set_latency(period, engine->facts.rack_latency_frames);
+  period_set_fallbacks(period, engine->facts.fallbacks.of, engine->facts.fallbacks.n);
+}
+
+void
+engine_publish(Engine* const engine, const WorkerStart* const start, Period* const period)
+{
+  pthread_mutex_lock(&engine->pointers_lock);
+  engine->format = start->format;
+  if (period) {
+    engine->rings[0] = start->ring; // disarm() has cleared all entries
+    engine->ring = engine->is_lost ? NULL : start->ring;
+    if (engine->is_lost) {
+      period_abandon(period); // the worker was lost meanwhile
+    }
+    update_period(engine, period);
+    atomic_store(&engine->process_out, start->format.n_out);
+    atomic_store(&engine->period, period);
+    period_door_open(&engine->door, PERIOD_DOOR_ENGINE);
+  }
+  pthread_mutex_unlock(&engine->pointers_lock);
+}
+
+void
+engine_withdraw_period(Engine* const engine)
+{
+  Period* const period = atomic_load(&engine->period);
+  if (period) {
+    period_door_shut(&engine->door, PERIOD_DOOR_ENGINE);
+    while (period_door_is_occupied(&engine->door)) {
+      usleep(DOOR_POLL_US);
+    }
+    pthread_mutex_lock(&engine->pointers_lock);
+    atomic_store(&engine->period, NULL);
+    atomic_store(&engine->next_frame, period_frame(period)); // final: the door is shut
+    const PeriodCounts counts = period_counts(period);
+    counters_add(period_counters, N_PERIOD_COUNTERS, engine->past.of, counts.of);
+    pthread_mutex_unlock(&engine->pointers_lock);
+    period_free(period);
+  }
+}
+
+void
+engine_take_facts(Engine* const engine, const WorkerFacts* const facts)
+{
+  pthread_mutex_lock(&engine->pointers_lock);
+  if (facts->serial >= engine->facts.serial) {
+    engine->facts = *facts;
+    Period* const period = atomic_load(&engine->period);
+    if (period) {
+      update_period(engine, period);
+    }
+  }
+  pthread_mutex_unlock(&engine->pointers_lock);
+}
+
+// ---- ports, fading out and in ----
+
+PeriodPort
+engine_port(Engine* const engine, const bool is_output, const uint32_t channel)
+{
+  pthread_mutex_lock(&engine->pointers_lock);
+  const Period* const period = atomic_load(&engine->period);
+  const PeriodPort port = period ? period_port(period, is_output, channel) : (PeriodPort){ 0 };
+  pthread_mutex_unlock(&engine->pointers_lock);
+  return port;
+}
+
+void
+engine_fade(Engine* const engine, const bool to_silence)
+{
+  pthread_mutex_lock(&engine->pointers_lock);
+  engine->is_faded = to_silence;
+  Period* const period = atomic_load(&engine->period);
+  if (period) {
+    period_fade(period, to_silence);
+  }
+  pthread_mutex_unlock(&engine->pointers_lock);
+}
+
+bool
+engine_is_silent(Engine* const engine)
+{
+  pthread_mutex_lock(&engine->pointers_lock);
+  const Period* const period = atomic_load(&engine->period);
+  const bool silent = !period || period_is_silent(period);
+  pthread_mutex_unlock(&engine->pointers_lock);
+  return silent;
+}

@@ -332,7 +332,7 @@ batch_bytes(const StageStep* const step)
          (width.n_ins + width.n_outs) * sizeof(float*);
 }
 
-/// The word for a run of a unit's node; 0 for plugins, whose host records each instance.
+/// The word for a run of a unit's node; 0 for plugins, whose host records them itself.
 static uint64_t
 call_of(const FxInfo* const fx, const BatchUnit* const unit, const bool is_shared)
 {

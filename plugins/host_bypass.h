@@ -44,6 +44,14 @@ Bypass bypass_at(bool is_bypassed, uint32_t latency_frames, float* lines);
 /// returns false, while the dry signal sounds, which must not jump. [rt]
 REALTIME bool bypass_move(Bypass* bypass, const BypassShape* shape, uint32_t latency_frames);
 
+/// True if bypass_run() has nothing to do. [rt]
+static inline bool
+bypass_is_idle(const Bypass* const bypass, const bool is_bypassed)
+{
+  return !is_bypassed && !bypass->latency_frames && !bypass->weight.frames_left &&
+         bypass->weight.target == 0.0F;
+}
+
 /// Write the input into the lines, and fade the output if necessary. [rt]
 REALTIME void bypass_run(Bypass* bypass, const BypassShape* shape, bool is_bypassed,
                          const FxUnit* io, uint32_t n_frames);

@@ -114,8 +114,8 @@ lay_out(HostNode* const node)
 static uint32_t
 max_latency(const HostNode* const node, const FxSetup* const setup, const uint32_t latency_frames)
 {
-  const bool may_move = !node->is_quarantined && node->calls->has_latency(node->instances[0]);
-  const uint32_t moved = may_move ? (uint32_t)(MOVED_LATENCY_SECONDS * setup->rate_hz) : 0U;
+  const uint32_t moved =
+      node->has_latency ? (uint32_t)(MOVED_LATENCY_SECONDS * setup->rate_hz) : 0U;
   return moved > latency_frames ? moved : latency_frames;
 }
 
@@ -125,6 +125,7 @@ describe(HostNode* const node, const FxSetup* const setup, const uint32_t latenc
          FxShape* const shape)
 {
   const uint32_t row_frames = ALIGNMENT / sizeof(float);
+  node->has_latency = !node->is_quarantined && node->calls->has_latency(node->instances[0]);
   node->row_frames = (setup->max_block_frames + row_frames - 1U) / row_frames * row_frames;
   node->bypass = (BypassShape){
     .n_in = node->lanes.n_in,
@@ -371,34 +372,63 @@ run_instance(const HostNode* const node, HostUnit* const unit, const FxUnit* con
 }
 
 static void
-run_unit(const FxUnit* const io, const uint32_t n_frames, const uint64_t float_mode)
+run_unit(const HostNode* const node, const FxUnit* const io, const uint32_t n_frames,
+         const uint64_t float_mode)
 {
-  const HostNode* const node = io->node;
   HostUnit* const unit = io->state;
-  if (node->is_quarantined) {
-    bypass_run(&unit->bypass, &node->bypass, true, io, n_frames);
-    return;
-  }
-  const uint64_t before = recorder_enter(node->uid, RECORDER_RUN);
   for (uint32_t done = 0; done < n_frames;) {
+    const uint32_t n_left = n_frames - done;
     const uint32_t n =
-        host_moves_run(&unit->moves, &node->params, node->calls, unit->instance, n_frames - done);
-    host_notes_send(&node->notes, &unit->n_notes, node->calls, unit->instance, done, n);
+        host_moves_are_at_rest(&unit->moves, &node->params)
+            ? n_left
+            : host_moves_run(&unit->moves, &node->params, node->calls, unit->instance, n_left);
+    if (unit->n_notes != node->notes.n) {
+      host_notes_send(&node->notes, &unit->n_notes, node->calls, unit->instance, done, n);
+    }
     run_instance(node, unit, io, done, n);
     done += n;
   }
   rt_keep_float_mode(float_mode);
-  bypass_run(&unit->bypass, &node->bypass, node->params.is_bypassed, io, n_frames);
-  follow_latency(node, unit);
+  if (!bypass_is_idle(&unit->bypass, node->params.is_bypassed)) {
+    bypass_run(&unit->bypass, &node->bypass, node->params.is_bypassed, io, n_frames);
+  }
+  if (node->has_latency) {
+    follow_latency(node, unit);
+  }
+}
+
+static void
+run_quarantined(const HostNode* const node, const FxUnit* const io, const uint32_t n_frames)
+{
+  HostUnit* const unit = io->state;
+  bypass_run(&unit->bypass, &node->bypass, true, io, n_frames);
+}
+
+/// Run the first of some units and those after it that are of the same node.  Returns how many.
+static uint32_t
+run_node(const FxUnit* const units, const uint32_t n_units, const uint32_t n_frames,
+         const uint64_t float_mode)
+{
+  const HostNode* const node = units->node;
+  if (node->is_quarantined) {
+    run_quarantined(node, units, n_frames);
+    return 1U;
+  }
+  uint32_t n = 0;
+  const uint64_t before = recorder_enter(node->uid, RECORDER_RUN);
+  for (; n < n_units && units[n].node == node; ++n) {
+    run_unit(node, &units[n], n_frames, float_mode);
+  }
   recorder_leave(before);
+  return n;
 }
 
 static void
 host_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_frames)
 {
   const uint64_t float_mode = rt_float_mode();
-  for (uint32_t u = 0; u < n_units; ++u) {
-    run_unit(&units[u], n_frames, float_mode);
+  for (uint32_t u = 0; u < n_units;) {
+    u += run_node(units + u, n_units - u, n_frames, float_mode);
   }
 }
 

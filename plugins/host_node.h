@@ -33,6 +33,7 @@ typedef struct HostNode {
   Instance** instances; ///< [lanes.n_instances]
   /// [lanes.n_instances] Latency of each, in frames; the units write them
   _Atomic uint32_t* latencies;
+  bool has_latency;       ///< The plugin reports one, which may change
   uint32_t latency_limit; ///< In frames; a longer one that a plugin reports is not followed
   UnitLayout layout;
   StateFile state; ///< The last that was loaded or saved

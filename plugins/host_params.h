@@ -97,6 +97,13 @@ host_send_modes(const Plugin* plugin, const InstanceCalls* calls, Instance* inst
 /// All parameters of a unit are at their targets. [rt, builder]
 REALTIME void host_moves_rest(HostMoves* moves, const HostParams* params);
 
+/// True if host_moves_run() has nothing to send and returns `n_frames`. [rt]
+static inline bool
+host_moves_are_at_rest(const HostMoves* const moves, const HostParams* const params)
+{
+  return moves->n_changes == params->n_changes && !moves->n_moving && !moves->frames_left;
+}
+
 /// Send what changes in the next run, which must have the returned number of frames, at most
 /// `n_frames`. [rt]
 REALTIME uint32_t host_moves_run(HostMoves* moves, const HostParams* params,

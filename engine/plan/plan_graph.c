@@ -9,12 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-uint32_t
-graph_index(const Node* const node, const uint32_t if_none)
-{
-  return node ? node->plan_index : if_none;
-}
-
 static Status
 find_routes(Graph* const graph, Error* const error)
 {

@@ -45,7 +45,11 @@ NODISCARD Status graph_resolve(Graph* graph, Plan* plan, const PlanRequest* requ
 NODISCARD Status graph_load(Graph* graph, Error* error);
 
 /// Index of a node in the plan; `if_none` for NULL.
-uint32_t graph_index(const Node* node, uint32_t if_none);
+static inline uint32_t
+graph_index(const Node* const node, const uint32_t if_none)
+{
+  return node ? node->plan_index : if_none;
+}
 
 /// a + b, at most UINT64_MAX.
 static inline uint64_t

@@ -1,63 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The worker's life: created, armed for a format, disarmed, freed; and its facts and status.
+// The worker's life: created, armed for a format, disarmed, freed; and its status.
 
 #include "worker.h"
 
-#include "fallback_choose.h"
 #include "worker_private.h"
 
 #include "engine/base/rt.h"
 #include "engine/base/time.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define FIRST_NS NS_PER_S // limit of a measurement before the rack first plays
-
-// ---- facts and notes ----
-
-void
-worker_say(const Worker* const worker, const char* const format, ...)
-{
-  char text[1024];
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(text, sizeof(text), format, arguments);
-  va_end(arguments);
-  if (worker->config.note) {
-    worker->config.note(worker->config.note_context, text);
-  }
-}
-
-void
-worker_publish_facts(Worker* const worker)
-{
-  const Plan* const plan = worker->player.plan;
-  pthread_mutex_lock(&worker->status_lock);
-  worker->facts = (WorkerFacts){ .serial = worker->facts.serial + 1U,
-                                 .rack_latency_frames = plan->latency_frames,
-                                 .n_out = plan->n_out,
-                                 .n_nodes = plan->n_living,
-                                 .n_units = plan->n_units,
-                                 .n_ranks = plan->n_ranks,
-                                 .tail_frames = plan->tail_frames,
-                                 .memory_bytes = plan->n_bytes,
-                                 .making_bytes = plan->making_bytes,
-                                 .fallbacks = worker->fallbacks };
-  pthread_mutex_unlock(&worker->status_lock);
-}
-
-WorkerFacts
-worker_facts(Worker* const worker)
-{
-  pthread_mutex_lock(&worker->status_lock);
-  const WorkerFacts facts = worker->facts;
-  pthread_mutex_unlock(&worker->status_lock);
-  return facts;
-}
 
 // ---- arming ----
 
@@ -126,77 +80,6 @@ same_format(const Format* const a, const Format* const b)
          (b->n_out == 0U || a->n_out == b->n_out);
 }
 
-/// True if the copy of a rack that is measured would open plugins.
-static bool
-has_plugins(const Rack* const rack)
-{
-  bool has = false;
-  for (uint32_t n = 0; n < rack->n_nodes; ++n) {
-    has = has || rack->nodes[n].fx->origin;
-  }
-  return has;
-}
-
-bool
-worker_outdate_fallbacks(Worker* const worker, const Rack* const rack, const uint32_t n_out)
-{
-  fallback_outdate(n_out, &worker->measured);
-  if (!worker->must_measure) {
-    worker->outdated_at = atomic_load(&worker->player.next_frame);
-  }
-  const bool is_any_auto =
-      fallback_choose(rack, worker->config.on_late, &worker->measured, &worker->fallbacks);
-  worker->must_measure = is_any_auto || !has_plugins(rack);
-  return is_any_auto;
-}
-
-void
-worker_choose_fallbacks(Worker* const worker, const PlanRequest* const request)
-{
-  FallbackProbe* probe = NULL;
-  Error error = { STATUS_OK, "" };
-  if (fallback_probe_new(request, &probe, &error)) {
-    // The `auto` outputs are silent, and EngineStatus::late_note reports it.
-  }
-  bool is_measured = false;
-  while (!is_measured &&
-         !(request->is_cancelled && request->is_cancelled(request->cancel_context))) {
-    is_measured = !probe || fallback_probe_run(probe);
-  }
-  if (is_measured) {
-    fallback_measure(probe, request->format->n_out, &worker->measured);
-    (void)fallback_choose(request->rack, worker->config.on_late, &worker->measured,
-                          &worker->fallbacks);
-    worker->must_measure = false;
-  }
-  fallback_probe_free(probe);
-}
-
-static bool
-is_past(void* const until_ns)
-{
-  return time_now_ns() >= *(const uint64_t*)until_ns;
-}
-
-/// Measure a rack with an `auto` output before it first plays, for FIRST_NS at most.  The builder
-/// measures it later if FIRST_NS is not enough, or if no output is `auto`: then only warnings need
-/// the responses.
-static void
-choose_first_fallbacks(Worker* const worker, const PlanRequest* const request)
-{
-  const Format* const format = request->format;
-  if (format->offline) {
-    return;
-  }
-  if (worker_outdate_fallbacks(worker, request->rack, format->n_out)) {
-    uint64_t until_ns = time_now_ns() + FIRST_NS;
-    PlanRequest limited = *request;
-    limited.is_cancelled = is_past;
-    limited.cancel_context = &until_ns;
-    worker_choose_fallbacks(worker, &limited);
-  }
-}
-
 /// Free the old plan, to make room.  refresh_rack() has copied its values to the rack.
 static void
 drop_plan(Worker* const worker)
@@ -223,12 +106,12 @@ plan_for_format(Worker* const worker, const WorkerStart* const start, Error* con
   PlanFault fault;
   const Fallbacks before = worker->fallbacks;
   const Fallbacks measured_before = worker->measured;
-  choose_first_fallbacks(worker, &request);
+  worker_choose_first_fallbacks(worker, &request);
   Status status = worker_make_plan(worker, &request, &plan, &fault, error);
   if (status == STATUS_LIMIT && request.held_bytes) {
     drop_plan(worker);
     request.held_bytes = 0;
-    choose_first_fallbacks(worker, &request);
+    worker_choose_first_fallbacks(worker, &request);
     status = worker_make_plan(worker, &request, &plan, &fault, error);
   }
   if (status) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The backend of the nodes: opens the device that the configuration asks for, and reports on it.
+// The backend of the nodes: opens the device that the configuration asks for, records that it has
+// failed, and reports on it.
 
 #include "calibrate.h"
 #include "worker_private.h"
@@ -13,6 +14,10 @@
 // The deadline until worker_set_deadline(), and offline.  It is long because no output depends on
 // it, and a large rack on a slow device takes long.
 #define PATIENT_NS (60U * NS_PER_S)
+
+// Delays between attempts to open a device that has failed.
+#define FIRST_REST_NS   NS_PER_S
+#define LONGEST_REST_NS (60U * NS_PER_S)
 
 Status
 worker_open_device(const Worker* const worker, Backend** const device, Error* const error)
@@ -181,6 +186,57 @@ worker_place(const Worker* const worker, PlanRequest* const request)
   request->lost = is_lost ? worker->device : NULL;
   request->max_bytes = worker->config.memory_bytes;
   request->held_bytes = worker->player.plan ? worker->player.plan->n_bytes : 0U;
+}
+
+// ---- a device that has failed ----
+
+void
+worker_mark_lost(Worker* const worker, const Error* const why)
+{
+  pthread_mutex_lock(&worker->status_lock);
+  worker->is_lost = true;
+  worker->was_used = worker->backend != &backend_cpu;
+  worker->backend = &backend_cpu;
+  worker->lost_why = *why;
+  snprintf(worker->backend_note, sizeof(worker->backend_note), "%.400s; effects run on the CPU",
+           why->text);
+  pthread_mutex_unlock(&worker->status_lock);
+}
+
+void
+worker_note_failure(Worker* const worker, const Plan* const plan)
+{
+  const Backend* backend = NULL;
+  Error why = { STATUS_OK, "" };
+  if (!worker->is_lost && plan && plan_failure(plan, &backend, &why)) {
+    worker_mark_lost(worker, &why);
+  }
+}
+
+void
+worker_rest_device(Worker* const worker)
+{
+  backoff_fail(&worker->retry, FIRST_REST_NS, LONGEST_REST_NS, time_now_ns());
+}
+
+void
+worker_begin_lost(Worker* const worker, const Error* const why)
+{
+  worker_mark_lost(worker, why);
+  worker_rest_device(worker);
+  worker->needs_new_process = true;
+}
+
+Status
+worker_failure(Worker* const worker, Error* const error)
+{
+  pthread_mutex_lock(&worker->status_lock);
+  const bool is_lost = worker->is_lost;
+  if (is_lost && error) {
+    *error = worker->lost_why;
+  }
+  pthread_mutex_unlock(&worker->status_lock);
+  return is_lost ? STATUS_DEVICE_LOST : STATUS_OK;
 }
 
 // ---- reports ----

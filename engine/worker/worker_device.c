@@ -18,9 +18,6 @@
 
 #include <stdio.h>
 
-#define FIRST_REST_NS   NS_PER_S
-#define LONGEST_REST_NS (60U * NS_PER_S)
-
 // A block that takes longer fails.  No working GPU takes 100 ms.  A CPU that is used as an OpenCL
 // device can, while other programs use it.
 #define GPU_DEADLINE_NS (NS_PER_S / 10U)
@@ -41,37 +38,6 @@ worker_set_deadline(Worker* const worker, const Format* const format)
                               blocks_ns > (double)least_ns ? (uint64_t)blocks_ns : least_ns);
 }
 
-static void
-mark_lost(Worker* const worker, const Error* const why)
-{
-  pthread_mutex_lock(&worker->status_lock);
-  worker->is_lost = true;
-  worker->was_used = worker->backend != &backend_cpu;
-  worker->backend = &backend_cpu;
-  worker->lost_why = *why;
-  snprintf(worker->backend_note, sizeof(worker->backend_note), "%.400s; effects run on the CPU",
-           why->text);
-  pthread_mutex_unlock(&worker->status_lock);
-}
-
-void
-worker_note_failure(Worker* const worker, const Plan* const plan)
-{
-  const Backend* backend = NULL;
-  Error why = { STATUS_OK, "" };
-  if (!worker->is_lost && plan && plan_failure(plan, &backend, &why)) {
-    mark_lost(worker, &why);
-  }
-}
-
-/// Schedule the next attempt to open the device.  The delay doubles, but restarts at FIRST_REST_NS
-/// if the device has worked for long.
-static void
-rest(Worker* const worker)
-{
-  backoff_fail(&worker->retry, FIRST_REST_NS, LONGEST_REST_NS, time_now_ns());
-}
-
 /// Close the device.  No plan may use it.
 static void
 close_device(Worker* const worker)
@@ -81,7 +47,7 @@ close_device(Worker* const worker)
   worker->device = NULL;
   pthread_mutex_unlock(&worker->status_lock);
   const bool gave_back = device_backend_free(device);
-  rest(worker);
+  worker_rest_device(worker);
   if (!gave_back) {
     worker->retry.at_ns = UINT64_MAX;
     pthread_mutex_lock(&worker->status_lock);
@@ -100,7 +66,7 @@ static void
 leave_device(Worker* const worker)
 {
   Error error = { STATUS_OK, "" };
-  if (!worker->has_format || !worker_replan(worker, &error)) {
+  if (!worker->has_format || !worker_replan(worker, false, &error)) {
     close_device(worker);
   }
 }
@@ -112,7 +78,7 @@ try_device(Worker* const worker)
   Backend* device = NULL;
   Error error = { STATUS_OK, "" };
   if (worker_open_device(worker, &device, &error)) {
-    rest(worker);
+    worker_rest_device(worker);
     pthread_mutex_lock(&worker->status_lock);
     worker->needs_new_process = true;
     pthread_mutex_unlock(&worker->status_lock);
@@ -130,18 +96,10 @@ try_device(Worker* const worker)
   if (worker->ring) {
     worker_show_ring(worker, worker->ring);
   }
-  if (worker->has_format && worker_replan(worker, &error)) {
-    mark_lost(worker, &error);
+  if (worker->has_format && worker_replan(worker, false, &error)) {
+    worker_mark_lost(worker, &error);
     close_device(worker);
   }
-}
-
-void
-worker_begin_lost(Worker* const worker, const Error* const why)
-{
-  mark_lost(worker, why);
-  rest(worker);
-  worker->needs_new_process = true;
 }
 
 bool
@@ -152,7 +110,7 @@ worker_take_loss(Worker* const worker, const Status status, const Error* const w
     return false; // a failure during the first arm, or offline, stays an error
   }
   counter_add(&worker->player.counts.device_errors, 1U);
-  mark_lost(worker, why);
+  worker_mark_lost(worker, why);
   leave_device(worker);
   return true;
 }
@@ -166,16 +124,4 @@ worker_update_device(Worker* const worker)
   } else if (worker->is_lost && time_now_ns() >= worker->retry.at_ns) {
     try_device(worker);
   }
-}
-
-Status
-worker_failure(Worker* const worker, Error* const error)
-{
-  pthread_mutex_lock(&worker->status_lock);
-  const bool is_lost = worker->is_lost;
-  if (is_lost && error) {
-    *error = worker->lost_why;
-  }
-  pthread_mutex_unlock(&worker->status_lock);
-  return is_lost ? STATUS_DEVICE_LOST : STATUS_OK;
 }

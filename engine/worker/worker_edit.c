@@ -7,261 +7,32 @@
 #include "engine/base/rt.h"
 #include "engine/base/time.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define TAKEN_POLL_NS   200000U           // between checks whether the player has taken a plan
 #define HOUSEKEEPING_NS (50U * NS_PER_MS) // between checks for tails that have ended
 #define CHECKS_BEHIND   10U               // checks with late blocks until tails end
-#define POSTPONED_S     0.5               // of audio: limit for postponing measurements
-#define OVERDUE_NS      NS_PER_S          // longest wait of an edit for an overdue measurement
 // Rest after a plan for a latency that has changed: some plugins change it all the time.
 #define MOVED_FIRST_NS   (NS_PER_S / 2U)
 #define MOVED_LONGEST_NS (8U * NS_PER_S)
 // Rest after a plan for a node that asked to be replaced: some plugins ask in every block.
 #define RESTARTED_FIRST_NS   NS_PER_S
 #define RESTARTED_LONGEST_NS (600U * NS_PER_S)
-// If no block comes for this time and two periods, audio has stopped.  A driver that stalls on an
-// overloaded machine continues earlier, so that edits still apply at their frames.
-#define STANDSTILL_NS (2U * NS_PER_S)
 
-// ---- renewals ----
-
-void
-worker_renew_nodes(Worker* const worker, const Plan* const plan)
-{
-  uint32_t failed = 0;
-  Error error = { STATUS_OK, "" };
-  if (!plan || !plan_renew(plan, &failed, &error)) {
-    return;
-  }
-  const uint32_t index = rack_index_of(worker->rack, plan->nodes[failed].node->uid, UINT32_MAX);
-  const char* const name = index == UINT32_MAX ? "a node" : worker->rack->nodes[index].name;
-  char text[sizeof(worker->renewal_error)];
-  snprintf(text, sizeof(text), "%s cannot be renewed after a NaN: %.400s", name, error.text);
-  if (strcmp(text, worker->renewal_error) != 0) {
-    memcpy(worker->renewal_error, text, sizeof(text));
-    worker_say(worker, "%s", text);
-  }
-}
-
-// ---- handing plans to the player ----
-
-/// Detects that blocks no longer come.
-typedef struct Pulse {
-  uint64_t n_submitted, since_ns;
-} Pulse;
-
-/// True if blocks have stopped, or a call waits for the builder: then waiting for blocks is
-/// useless.
-static bool
-stands_still(const Worker* const worker, Pulse* const pulse)
-{
-  if (atomic_load(&worker->n_ending)) {
-    return true;
-  }
-  const uint64_t n_submitted = ring_n_submitted(worker->ring);
-  const uint64_t now = time_now_ns();
-  const double period_ns = 1e9 * worker->format.block_frames / worker->format.rate_hz;
-  if (pulse->since_ns == 0U || n_submitted != pulse->n_submitted) {
-    *pulse = (Pulse){ n_submitted, now };
-  }
-  return now - pulse->since_ns > STANDSTILL_NS + (uint64_t)(2.0 * period_ns);
-}
-
-/// Wait until the player has changed from the plan `old` to the offered plan.  If the device of
-/// `old` has failed, the player changes at once, because all later blocks of `old` fail.
-static void
-wait_until_taken(Worker* const worker, const Plan* const old, const Plan* const plan)
-{
-  Player* const player = &worker->player;
-  Pulse pulse = { 0 };
-  atomic_store(&worker->awaited_frame, plan->at_frame);
-  ring_wake(worker->ring);
-  while (!player_has_taken(player)) {
-    if (stands_still(worker, &pulse) || plan_has_failed(old)) {
-      atomic_store(&player->hurry, true);
-      ring_wake(worker->ring);
-    }
-    worker_renew_nodes(worker, old);
-    worker_renew_nodes(worker, plan);
-    time_sleep(TAKEN_POLL_NS);
-  }
-  atomic_store(&worker->awaited_frame, 0U);
-}
-
-/// Offer a plan to the player, and wait until it is active.  Returns its first frame.
-static uint64_t
-hand_over(Worker* const worker, Plan* const plan)
-{
-  Player* const player = &worker->player;
-  const Plan* const old = player->plan;
-  atomic_store(&player->hurry, !worker->has_player_thread);
-  player_offer(player, plan);
-  if (worker->has_player_thread) {
-    wait_until_taken(worker, old, plan);
-  } else {
-    player_idle(player); // there is no player thread
-  }
-  const uint64_t first_frame = atomic_load(&player->first_frame);
-  plan_became_active(plan, first_frame);
-  worker_show_plan(worker, plan);
-  Plan* const left = player_collect(player);
-  worker_note_failure(worker, left);
-  plan_free(left);
-  return first_frame;
-}
-
-static Status
-plan_once(Worker* const worker, const PlanRequest* const request, PlanFault* const fault,
-          uint64_t* const first_frame, Error* const error)
-{
-  Plan* plan = NULL;
-  const Status status = worker_make_plan(worker, request, &plan, fault, error);
-  if (status) {
-    return status;
-  }
-  *first_frame = hand_over(worker, plan);
-  return STATUS_OK;
-}
-
-static PlanRequest
-request_for(Worker* const worker, const Rack* const rack)
-{
-  const bool has_run = atomic_load(&worker->player.counts.worker_blocks) > 0U;
-  PlanRequest request = { .rack = rack,
-                          .previous = has_run ? worker->player.plan : NULL,
-                          .active = worker->player.plan,
-                          .now_frame = atomic_load(&worker->player.next_frame),
-                          .format = &worker->format,
-                          .loader = &worker->loader,
-                          .pool = worker->pool };
-  worker_place(worker, &request);
-  return request;
-}
-
-// ---- two-step edits ----
-
-/// Copy `now`, with gain 0 in each connection that `next` does not have.
-static Rack*
-muted_rack(const Rack* const now, const Rack* const next)
-{
-  Rack* const rack = rack_copy(now);
-  for (uint32_t e = rack ? rack->n_edges : 0U; e-- > 0U;) {
-    RackEdge* const edge = &rack->edges[e];
-    if (rack_find_edge(next, edge->from, edge->to, e) == next->n_edges) {
-      edge->gain_db = -INFINITY;
-    }
-  }
-  return rack;
-}
-
-static void
-wait_for_fades(Worker* const worker, const uint64_t first_frame)
-{
-  const uint64_t until = first_frame + (uint64_t)(2.0 * LINK_RAMP_SECONDS * worker->format.rate_hz);
-  Pulse pulse = { 0 };
-  atomic_store(&worker->awaited_frame, worker->has_player_thread ? until : 0U);
-  while (worker->has_player_thread && atomic_load(&worker->player.next_frame) < until &&
-         !stands_still(worker, &pulse)) {
-    worker_renew_nodes(worker, worker->player.plan);
-    time_sleep(TAKEN_POLL_NS);
-  }
-  atomic_store(&worker->awaited_frame, 0U);
-}
-
-/// The first of two steps: fade out the connections that `next` does not have, and all tails, and
-/// wait until they are silent.
-static Status
-fade_the_tangle(Worker* const worker, const PlanRequest* const next, Error* const error)
-{
-  Rack* const muted = muted_rack(worker->rack, next->rack);
-  if (!muted) {
-    return error_set(error, STATUS_NO_MEM, "out of memory");
-  }
-  PlanRequest request = request_for(worker, muted);
-  request.at_frame = next->at_frame;
-  request.keep_values = true;
-  request.end_tails = true;
-  PlanFault fault;
-  uint64_t first_frame = 0;
-  const Status status = plan_once(worker, &request, &fault, &first_frame, error);
-  rack_free(muted);
-  if (!status) {
-    wait_for_fades(worker, first_frame);
-  }
-  return status;
-}
-
-/// Plan the active rack again, with the values that messages have set.
-static Status
-replan(Worker* const worker, const bool end_tails, Error* const error)
-{
-  PlanRequest request = request_for(worker, worker->rack);
-  request.keep_values = true;
-  request.end_tails = end_tails;
-  PlanFault fault;
-  uint64_t first_frame = 0;
-  const Status status = plan_once(worker, &request, &fault, &first_frame, error);
-  if (!status) {
-    worker_publish_facts(worker);
-  }
-  return status;
-}
-
-Status
-worker_replan(Worker* const worker, Error* const error)
-{
-  return replan(worker, false, error);
-}
-
-/// Return to the rack that was active before the first step.
-static void
-fade_back(Worker* const worker)
-{
-  Error error = { STATUS_OK, "" };
-  if (worker_replan(worker, &error)) {
-    // Out of memory: the connections return with the next plan of a rack that has them.
-  }
-}
-
-/// Plan an edit whose new connections and fading old ones form a cycle: fade out the old ones, then
-/// add the new ones.
-static Status
-plan_in_two_steps(Worker* const worker, const PlanRequest* const last, uint64_t* const first_frame,
-                  Error* const error)
-{
-  Status status = fade_the_tangle(worker, last, error);
-  if (status) {
-    return status;
-  }
-  PlanRequest second = *last;
-  second.previous = second.active = worker->player.plan;
-  second.drop_silent = true;
-  PlanFault fault;
-  status = plan_once(worker, &second, &fault, first_frame, error);
-  if (status) {
-    fade_back(worker);
-  }
-  return status;
-}
+// ---- the builder ----
 
 /// Plan `rack` from the active plan, and wait until the new plan is active.  Takes ownership of
-/// `rack` on success.  An `auto` output keeps the choice of the last measurement until measure().
+/// `rack` on success.  An `auto` output keeps the choice of the last measurement until
+/// worker_measure_fallbacks().
 /// [planning_lock held]
 static Status
 plan_edit(Worker* const worker, Rack* const rack, const uint64_t at_frame, const uint64_t stamp,
           PlanFault* const fault, uint64_t* const first_frame, Error* const error)
 {
-  PlanRequest request = request_for(worker, rack);
+  PlanRequest request = worker_request(worker, rack);
   request.at_frame = at_frame;
   request.stamp = stamp;
-  Status status = plan_once(worker, &request, fault, first_frame, error);
-  if (status && fault->is_tangled) {
-    status = plan_in_two_steps(worker, &request, first_frame, error);
-  }
+  const Status status = worker_play(worker, &request, fault, first_frame, error);
   if (!status) {
     if (!worker->format.offline && !rack_differs_in_values(rack, worker->rack)) {
       (void)worker_outdate_fallbacks(worker, rack, worker->format.n_out);
@@ -273,8 +44,6 @@ plan_edit(Worker* const worker, Rack* const rack, const uint64_t at_frame, const
   worker_publish_facts(worker);
   return status;
 }
-
-// ---- the builder ----
 
 static void
 reply_to(Worker* const worker, const Edit* const edit, const Status status,
@@ -355,55 +124,6 @@ has_heavy_tails(Worker* const worker, const Plan* const plan)
   return worker->n_behind >= CHECKS_BEHIND && plan->n_nodes > plan->n_living;
 }
 
-/// True if edits have postponed or ended the measurement for POSTPONED_S.  False for a measurement
-/// that takes longer than OVERDUE_NS: it waits for a pause between edits. [planning_lock held]
-static bool
-is_overdue(const Worker* const worker)
-{
-  const uint64_t n_frames = atomic_load(&worker->player.next_frame) - worker->outdated_at;
-  return worker->must_measure && !worker->takes_long &&
-         (double)n_frames >= POSTPONED_S * worker->format.rate_hz;
-}
-
-typedef struct Measurement {
-  Worker* worker;
-  uint64_t gives_way_ns; ///< From this time on, an edit ends the measurement
-} Measurement;
-
-/// PlanRequest::is_cancelled of a measurement: true while a call that arms, disarms or ends the
-/// worker waits, or from gives_way_ns on, while an edit waits.  Meanwhile nodes are renewed.
-/// [planning_lock held]
-static bool
-ends_measurement(void* const cancel_context)
-{
-  const Measurement* const measurement = cancel_context;
-  Worker* const worker = measurement->worker;
-  worker_renew_nodes(worker, worker->player.plan);
-  pthread_mutex_lock(&worker->edits_lock);
-  const bool has_edit = worker->edit != NULL;
-  pthread_mutex_unlock(&worker->edits_lock);
-  return (has_edit && time_now_ns() >= measurement->gives_way_ns) || atomic_load(&worker->n_ending);
-}
-
-/// Measure the current rack to choose its fallbacks.  An edit that arrives meanwhile ends the
-/// measurement; an overdue one may first run for OVERDUE_NS. [planning_lock held]
-static void
-measure(Worker* const worker)
-{
-  const bool was_overdue = is_overdue(worker);
-  Measurement measurement = { worker, was_overdue ? time_now_ns() + OVERDUE_NS : 0U };
-  PlanRequest request = request_for(worker, worker->rack);
-  request.is_cancelled = ends_measurement;
-  request.cancel_context = &measurement;
-  worker_choose_fallbacks(worker, &request);
-  const bool gave_way = was_overdue && time_now_ns() >= measurement.gives_way_ns;
-  worker->takes_long = worker->must_measure && (worker->takes_long || gave_way);
-  file_cache_clear(&worker->loader);
-  if (!worker->must_measure) {
-    worker_publish_facts(worker);
-  }
-}
-
 /// If the latency of a node has changed, plan the rack with the new one. [planning_lock held]
 static void
 follow_latency(Worker* const worker)
@@ -419,7 +139,7 @@ follow_latency(Worker* const worker)
   const uint32_t now = node_latency(plan_node->node);
   Error error = { STATUS_OK, "" };
   backoff_fail(&worker->moving, MOVED_FIRST_NS, MOVED_LONGEST_NS, now_ns);
-  if (replan(worker, false, &error)) {
+  if (worker_replan(worker, false, &error)) {
     worker_say(worker,
                "%s: its latency has changed from %u to %u frames, which cannot be compensated: %s",
                name, before, now, error.text);
@@ -445,7 +165,7 @@ replace_restarting(Worker* const worker)
   Error error = { STATUS_OK, "" };
   backoff_fail(&node->restart, RESTARTED_FIRST_NS, RESTARTED_LONGEST_NS, now_ns);
   node->is_left = true;
-  if (replan(worker, false, &error)) {
+  if (worker_replan(worker, false, &error)) {
     node->is_left = false;
     worker_say(worker, "%s: its plugin asks for a restart, which fails: %s", name, error.text);
   } else {
@@ -466,7 +186,7 @@ tidy(Worker* const worker)
     return;
   }
   if (worker->must_measure) {
-    measure(worker);
+    worker_measure_fallbacks(worker);
   }
   replace_restarting(worker);
   follow_latency(worker);
@@ -475,7 +195,7 @@ tidy(Worker* const worker)
   if (end_tails || plan_next_expiry(plan) <= atomic_load(&worker->player.next_frame)) {
     Error error = { STATUS_OK, "" };
     worker->n_behind = 0;
-    if (replan(worker, end_tails, &error)) {
+    if (worker_replan(worker, end_tails, &error)) {
       // Out of memory: the removed nodes stay in the plan, and the next round tries again.
     }
   }
@@ -498,7 +218,7 @@ static bool
 must_keep_house(Worker* const worker)
 {
   pthread_mutex_lock(&worker->planning_lock);
-  const bool is_late = is_overdue(worker);
+  const bool is_late = worker_measurement_is_overdue(worker);
   pthread_mutex_unlock(&worker->planning_lock);
   return is_late;
 }

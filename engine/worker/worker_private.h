@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
    Shared by the files of the worker: its life (worker.c), its edits and the builder thread
-   (worker_edit.c), states of its nodes (worker_save.c), its player thread (worker_player.c), its backends (worker_backend.c,
-   worker_device.c, worker_place.c), and offline blocks (worker_offline.c).
+   (worker_edit.c), plans handed to the player (worker_plan.c), the choice of fallbacks
+   (worker_fallbacks.c), states of its nodes (worker_save.c), its player thread (worker_player.c),
+   its backends (worker_backend.c, worker_device.c, worker_place.c), offline blocks
+   (worker_offline.c), and its reports (worker_facts.c).
 
    Locks, in the order in which they may be nested; audio threads take none of them:
      planning_lock  planning, arming and disarming; held long
@@ -105,7 +107,7 @@ struct Worker {
   uint64_t next_frame;   ///< Offline: of the next block
 };
 
-// ---- worker.c ----
+// ---- worker_facts.c ----
 
 /// Write a line for the log (EngineConfig::note). [any but rt]
 void PRINTF_LIKE(2, 3) worker_say(const Worker* worker, const char* format, ...);
@@ -115,14 +117,42 @@ void worker_publish_facts(Worker* worker);
 
 WorkerFacts worker_facts(Worker* worker);
 
+// ---- worker_plan.c ----
+
+/// Renew the nodes of a plan that the player has stopped after a NaN; an error is written to the
+/// log once.  May be called while the builder waits or measures. [planning_lock held]
+void worker_renew_nodes(Worker* worker, const Plan* plan);
+
+/// A request for a plan of `rack` that continues the active plan. [planning_lock held]
+PlanRequest worker_request(Worker* worker, const Rack* rack);
+
+/// Make a plan, and wait until the player has changed to it.  If new connections and fading old
+/// ones form a cycle, fade out the old ones first. [planning_lock held]
+NODISCARD Status worker_play(Worker* worker, const PlanRequest* request, PlanFault* fault,
+                             uint64_t* first_frame, Error* error);
+
+/// Plan the active rack again, with the values that messages have set; `end_tails`: without the
+/// tails of removed nodes. [planning_lock held]
+NODISCARD Status worker_replan(Worker* worker, bool end_tails, Error* error);
+
+// ---- worker_fallbacks.c [planning_lock held] ----
+
 /// Choose the fallbacks of a rack before its measurement.  Returns true if an output is `auto`.  If
 /// none is, a rack with plugins is not measured, because that opens all of them a second time.
-/// [planning_lock held]
 bool worker_outdate_fallbacks(Worker* worker, const Rack* rack, uint32_t n_out);
 
-/// Measure a rack, and choose the fallbacks of its outputs.  If the request is given up, there is
-/// no result, and `must_measure` stays set. [planning_lock held]
-void worker_choose_fallbacks(Worker* worker, const PlanRequest* request);
+/// Measure a rack with an `auto` output before it first plays, for FIRST_NS at most.  The builder
+/// measures it later if FIRST_NS is not enough, or if no output is `auto`: then only warnings need
+/// the responses.
+void worker_choose_first_fallbacks(Worker* worker, const PlanRequest* request);
+
+/// True if edits have postponed or ended the measurement for POSTPONED_S.  False for a measurement
+/// that takes longer than OVERDUE_NS: it waits for a pause between edits.
+bool worker_measurement_is_overdue(const Worker* worker);
+
+/// Measure the current rack to choose its fallbacks.  An edit that arrives meanwhile ends the
+/// measurement; an overdue one may first run for OVERDUE_NS.
+void worker_measure_fallbacks(Worker* worker);
 
 // ---- worker_edit.c ----
 
@@ -135,13 +165,6 @@ void worker_stop_builder(Worker* worker);
 /// WorkerCalls::edit and ::set.
 Status worker_edit(void* worker, uint64_t id, const Rack* rack, uint64_t at_frame, uint64_t stamp);
 bool worker_set(void* worker, const ParamMessage* messages, uint32_t n);
-
-/// Renew the nodes of a plan that the player has stopped after a NaN; an error is written to the
-/// log once.  May be called while the builder waits or measures. [planning_lock held]
-void worker_renew_nodes(Worker* worker, const Plan* plan);
-
-/// Plan the active rack again, with the values that messages have set. [planning_lock held]
-NODISCARD Status worker_replan(Worker* worker, Error* error);
 
 // ---- worker_save.c ----
 
@@ -195,6 +218,20 @@ void worker_place(const Worker* worker, PlanRequest* request);
 /// Set the plan that queries report, before the old plan is freed. [planning_lock held]
 void worker_show_plan(Worker* worker, const Plan* plan);
 
+/// Record that the device has failed: plans no longer use it. [planning_lock held]
+void worker_mark_lost(Worker* worker, const Error* why);
+
+/// Record the error of a device that has failed in `plan` (may be NULL), before the plan is freed.
+/// [planning_lock held]
+void worker_note_failure(Worker* worker, const Plan* plan);
+
+/// Start without the device, which cannot be opened, as if it had just failed. [main]
+void worker_begin_lost(Worker* worker, const Error* why);
+
+/// Schedule the next attempt to open the device.  The delay doubles, but restarts if the device has
+/// worked for long. [planning_lock held]
+void worker_rest_device(Worker* worker);
+
 /// Fill the members of the status that concern backends. [status_lock held]
 void worker_tell_backend(const Worker* worker, WorkerStatus* status);
 
@@ -213,16 +250,9 @@ NODISCARD Status worker_make_plan(Worker* worker, const PlanRequest* request, Pl
 /// Set the device's deadline for blocks of a format. [planning_lock held, no player]
 void worker_set_deadline(Worker* worker, const Format* format);
 
-/// Record the error of a device that has failed in `plan` (may be NULL), before the plan is freed.
-/// [planning_lock held]
-void worker_note_failure(Worker* worker, const Plan* plan);
-
 /// Handle a failure to make a plan: if `status` is a device loss, leave the device.  Returns true
 /// if the caller should try again. [planning_lock held]
 bool worker_take_loss(Worker* worker, Status status, const Error* why);
-
-/// Start without the device, which cannot be opened, as if it had just failed. [main]
-void worker_begin_lost(Worker* worker, const Error* why);
 
 /// Leave a failed device, or try to open it again when its delay has passed. [planning_lock held]
 void worker_update_device(Worker* worker);

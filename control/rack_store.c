@@ -81,6 +81,22 @@ release(void* const context)
   free(store);
 }
 
+/// Write the files that a state names, and then the state.
+static Status
+keep(const Folder* const folder, RackStoreJob* const job)
+{
+  PackageFile files[PACKAGE_MAX_FILES];
+  uint32_t n_left = 0;
+  Status status = package_read(job->text, job->n_text, files, &n_left, &job->error);
+  while (!status && n_left) {
+    const PackageFile* const file = &files[--n_left];
+    char name[FX_STATE_NAME_BYTES];
+    package_name(job->fx, file, name);
+    status = folder_keep(folder, name, file->bytes, file->n_bytes, &job->error);
+  }
+  return status;
+}
+
 /// Carry out a job.
 static Status
 carry_out(const Folder* const folder, RackStoreJob* const job)
@@ -89,7 +105,7 @@ carry_out(const Folder* const folder, RackStoreJob* const job)
   case STORE_WRITE:
     return folder_write(folder, job->name, job->text, &job->error);
   case STORE_STATE:
-    return folder_keep(folder, job->name, job->text, job->n_text, &job->error);
+    return keep(folder, job);
   case STORE_READ:
     break;
   }
@@ -216,9 +232,18 @@ rack_store_write(RackStore* const store, char* const text, const Peer* const pee
 }
 
 Status
-rack_store_keep(RackStore* const store, const char* const name, unsigned char* const bytes,
+rack_store_keep(RackStore* const store, const FxInfo* const fx, unsigned char* const bytes,
                 const size_t n_bytes, Message* const message, Error* const error)
 {
+  PackageFile files[PACKAGE_MAX_FILES];
+  uint32_t n_files = 0;
+  char name[FX_STATE_NAME_BYTES];
+  const Status status = package_read(bytes, n_bytes, files, &n_files, error);
+  if (status) {
+    free(bytes);
+    return status;
+  }
+  package_name(fx, &files[0], name);
   RackStoreJob* const job = calloc(1, sizeof(RackStoreJob));
   if (!job) {
     free(bytes);
@@ -228,6 +253,7 @@ rack_store_keep(RackStore* const store, const char* const name, unsigned char* c
                          .name = strdup(name),
                          .text = (char*)bytes,
                          .n_text = n_bytes,
+                         .fx = fx,
                          .message = message };
   if (!job->name) {
     rack_store_job_free(job);

@@ -12,6 +12,7 @@
 #include "control/net/message.h"
 #include "control/net/peer.h"
 #include "engine/base/status.h"
+#include "engine/engine.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,10 +29,11 @@ typedef enum RackStoreKind {
 typedef struct RackStoreJob {
   struct RackStoreJob* next;
   RackStoreKind kind;
-  char* name;    ///< Owned
-  char* text;    ///< Text or state to write, or text that was read; owned
-  size_t n_text; ///< Of a state
-  Error error;   ///< Result
+  char* name;       ///< Owned
+  char* text;       ///< Text or state to write, or text that was read; owned
+  size_t n_text;    ///< Of a state
+  const FxInfo* fx; ///< Of a state: whose it is
+  Error error;      ///< Result
   Message*
       message;    ///< Reading, and of a state: the message that waits for the file; the store does
                   ///< not use it
@@ -62,9 +64,10 @@ NODISCARD Status rack_store_read(RackStore* store, const char* name, Message* me
 NODISCARD Status rack_store_write(RackStore* store, char* text, const Peer* peer,
                                   const Message* message, Error* error);
 
-/// Queue the writing of a state, for which a message waits.  Takes ownership of `bytes`, also on
-/// error. [control]
-NODISCARD Status rack_store_keep(RackStore* store, const char* name, unsigned char* bytes,
+/// Queue the writing of a state of FxInfo::save with its files, for which a message waits.  Takes
+/// ownership of `bytes`, also on error.  STATUS_FILE if the package is damaged; as
+/// rack_store_read(). [control]
+NODISCARD Status rack_store_keep(RackStore* store, const FxInfo* fx, unsigned char* bytes,
                                  size_t n_bytes, Message* message, Error* error);
 
 /// Take the oldest finished job, for rack_store_job_free(); NULL if there is none. [control]

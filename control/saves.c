@@ -42,13 +42,11 @@ static Status
 write_state(Control* const control, const EngineSaved* const saved, Message* const message,
             Error* const error)
 {
-  char name[FX_STATE_NAME_BYTES];
   if (saved->error.status) {
     return error_set(error, saved->error.status, "%s", saved->error.text);
   }
-  fx_state_name(control->saves.fx, saved->bytes, saved->n_bytes, name);
-  return rack_store_keep(control->store, name, (unsigned char*)saved->bytes, saved->n_bytes,
-                         message, error);
+  return rack_store_keep(control->store, control->saves.fx, (unsigned char*)saved->bytes,
+                         saved->n_bytes, message, error);
 }
 
 static void

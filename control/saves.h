@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
    Saves the states of nodes for `/node/<node>/state/save`, one after the other: the worker saves the
-   state while the node plays, the rack store writes it to a file, and the editor, whose edit has
-   waited for it, sets the parameter.  The bytes come from a plugin: the server does not read them,
-   and their hash is the name of the file.
+   state while the node plays, the rack store writes it and the files that it names, and the editor,
+   whose edit has waited for it, sets the parameter.  The bytes come from a plugin: the server reads
+   of them only where each file ends, and their hashes are the names of the files.
 
    All functions [control].
 */

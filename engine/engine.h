@@ -12,6 +12,7 @@
 
 #include "engine/base/status.h"
 #include "engine/contract/counters.h"
+#include "engine/contract/package.h"
 #include "engine/contract/period_door.h"
 #include "engine/rack/rack.h"
 #include "engine/wire/config.h"

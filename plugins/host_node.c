@@ -187,7 +187,6 @@ prepare(HostNode* const node, const FxSetup* const setup, FxShape* const shape, 
     status =
         node->is_quarantined ? STATUS_OK : host_open(node, setup, preset, &latency_frames, error);
   }
-  node->paths.files = NULL; // lives no longer
   if (!status) {
     describe(node, setup, latency_frames, shape);
   }

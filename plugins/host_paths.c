@@ -2,6 +2,7 @@
 // Names and paths of the files in states.
 
 #include "host_paths.h"
+#include "state_file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +52,7 @@ host_paths_clear(HostPaths* const paths)
     free(paths->list[p].path);
   }
   free(paths->list);
+  host_paths_forget_kept(paths);
   *paths = (HostPaths){ 0 };
 }
 
@@ -104,4 +106,46 @@ host_paths_name(const HostPaths* const paths, const char* const path)
     }
   }
   return is_of_bundle(paths, path) ? path : NULL;
+}
+
+// ---- files that plugins make ----
+
+static bool
+is_kept(const HostPaths* const paths, const char* const stored)
+{
+  bool is_found = false;
+  for (uint32_t f = 0; f < paths->n_kept; ++f) {
+    is_found = is_found || !strcmp(paths->kept_names[f], stored);
+  }
+  return is_found;
+}
+
+Status
+host_paths_keep(HostPaths* const paths, const FxInfo* const fx, const char* const name,
+                const TextBuffer* const content, char stored[const FX_STATE_NAME_BYTES],
+                Error* const error)
+{
+  PackageFile file = { .bytes = content->bytes, .n_bytes = content->n };
+  package_suffix(name, file.suffix);
+  package_name(fx, &file, stored);
+  if (is_kept(paths, stored)) {
+    return STATUS_OK;
+  }
+  if (paths->n_kept + 1U >= PACKAGE_MAX_FILES) { // with the state itself
+    return error_set(error, STATUS_LIMIT, "its state has more than %u files",
+                     PACKAGE_MAX_FILES - 1U);
+  }
+  if (!package_add(&paths->kept, file.suffix, file.bytes, file.n_bytes)) {
+    return paths->kept.failed ? no_memory(error) : state_too_large(error);
+  }
+  memcpy(paths->kept_names[paths->n_kept++], stored, FX_STATE_NAME_BYTES);
+  return STATUS_OK;
+}
+
+void
+host_paths_forget_kept(HostPaths* const paths)
+{
+  free(paths->kept.bytes);
+  paths->kept = (TextBuffer){ 0 };
+  paths->n_kept = 0;
 }

@@ -78,18 +78,15 @@ save_here(void* const context)
   }
 }
 
-/// Write the file, and keep the state for renewals.
+/// Write the file, keep the state for renewals, and add the files that plugins have made.
 static Status
 finish(HostNode* const node, const StatePart* const parts, TextBuffer* const file,
        Error* const error)
 {
-  const Status status =
-      state_file_write(&node->plugin->origin, parts, node->lanes.n_instances, file, error);
-  if (!status &&
-      state_file_parse(&node->plugin->origin, file->bytes, file->n, &node->state, error)) {
-    return error->status;
-  }
-  return status;
+  const FxOrigin* const origin = &node->plugin->origin;
+  Status status = state_file_write(origin, parts, node->lanes.n_instances, file, error);
+  status = status ? status : state_file_parse(origin, file->bytes, file->n, &node->state, error);
+  return status ? status : package_finish(file, &node->paths.kept, error);
 }
 
 Status
@@ -116,6 +113,7 @@ host_save(void* const context, unsigned char** const bytes, size_t* const n_byte
   }
   free(saved);
   free(parts);
+  host_paths_forget_kept(&node->paths);
   if (call.status) {
     free(file.bytes);
   } else {

@@ -24,11 +24,18 @@ fx_find(const char* const name)
 }
 
 void
+fx_file_name(const FxInfo* const fx, const char* const suffix, const void* const bytes,
+             const size_t n_bytes, char name[const FX_STATE_NAME_BYTES])
+{
+  snprintf(name, FX_STATE_NAME_BYTES, "%.64s-%016" PRIx64 ".%.8s", fx->name,
+           hash_bytes(HASH64_START, bytes, n_bytes), suffix);
+}
+
+void
 fx_state_name(const FxInfo* const fx, const void* const bytes, const size_t n_bytes,
               char name[const FX_STATE_NAME_BYTES])
 {
-  snprintf(name, FX_STATE_NAME_BYTES, "%.64s-%016" PRIx64 ".state", fx->name,
-           hash_bytes(HASH64_START, bytes, n_bytes));
+  fx_file_name(fx, "state", bytes, n_bytes, name);
 }
 
 FxFile

@@ -165,7 +165,8 @@ typedef struct FxSetup {
   bool is_quarantined;   ///< Do not execute code of the plugin: play the input, ...
   uint32_t dry_frames;   ///< ... delayed by this latency
   uint32_t n_out;        ///< Of FxInfo::is_missing: outputs that connections need, at least 1
-  const FxFiles* access; ///< For files that are named in a file of `paths`, during `create`
+  const FxFiles* access; ///< For files that are named in a file of `paths`; lives longer than the
+                         ///< node
 } FxSetup;
 
 /// Properties of the node, which `create` fills in.
@@ -312,10 +313,10 @@ struct FxInfo {
   /// failure ends the rendering. [main]
   Status (*finish_pass)(void* node, void* state, bool* again, Error* error);
   /// Save what the node has beside the values of its parameters, as the content of a file for the
-  /// parameter `state_param`.  A node that is made with that file, and gets the same values, goes
-  /// on like this one does.  At most FX_STATE_MAX_BYTES; the caller frees them.  STATUS_LIMIT,
-  /// STATUS_FILE, STATUS_NO_MEM.  NULL: there is nothing more. [builder, also while the player runs
-  /// the node]
+  /// parameter `state_param`, or as a package with that and the files that it names (package.h).  A
+  /// node that is made with that file, and gets the same values, goes on like this one does.  At
+  /// most FX_STATE_MAX_BYTES; the caller frees them.  STATUS_LIMIT, STATUS_FILE, STATUS_NO_MEM.
+  /// NULL: there is nothing more. [builder, also while the player runs the node]
   Status (*save)(void* node, unsigned char** bytes, size_t* n_bytes, Error* error);
   uint32_t state_param;   ///< With `save`: a PARAM_PATH
   const FxKernel* kernel; ///< NULL: runs on the CPU only
@@ -371,8 +372,12 @@ void fx_idle(void);
 
 #define FX_STATE_NAME_BYTES 96U
 
-/// The name of a file with this content of FxInfo::save(): the effect's name and a hash of the
-/// content, so that a rack that has the name has the state. [any]
+/// The name of a file with this content: the effect's name, a hash of the content, and a suffix of
+/// at most 8 characters, so that a rack or state that has the name has the content. [any]
+void fx_file_name(const FxInfo* fx, const char* suffix, const void* bytes, size_t n_bytes,
+                  char name[FX_STATE_NAME_BYTES]);
+
+/// The name of a file with a state: of a package (package.h), its first file. [any]
 void
 fx_state_name(const FxInfo* fx, const void* bytes, size_t n_bytes, char name[FX_STATE_NAME_BYTES]);
 

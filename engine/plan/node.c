@@ -4,6 +4,7 @@
 #include "node.h"
 
 #include "engine/base/rt.h"
+#include "engine/contract/package.h"
 
 #include <malloc.h>
 #include <stdlib.h>
@@ -403,12 +404,21 @@ node_save(Node* const node, unsigned char** const bytes, size_t* const n_bytes, 
   if (!fx->save) {
     return error_set(error, STATUS_NOT_FOUND, "%s has no state beside its parameters", fx->name);
   }
-  const Status status = fx->save(node->fx_node, bytes, n_bytes, error);
+  Status status = fx->save(node->fx_node, bytes, n_bytes, error);
   char name[FX_STATE_NAME_BYTES];
+  PackageFile files[PACKAGE_MAX_FILES];
+  uint32_t n_files = 0;
   if (status) {
     return status;
   }
-  fx_state_name(fx, *bytes, *n_bytes, name);
+  status = package_read(*bytes, *n_bytes, files, &n_files, error);
+  if (status) {
+    free(*bytes);
+    *bytes = NULL;
+    *n_bytes = 0;
+    return status;
+  }
+  package_name(fx, &files[0], name);
   free(node->saved_as);
   node->saved_as = strdup(name); // without memory for it, the node is made anew
   return STATUS_OK;

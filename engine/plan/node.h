@@ -110,8 +110,8 @@ NODISCARD Status node_load(Node* node, const RackNode* rack_node, const Format* 
 /// during and after loading.  Memory on a device counts like host memory. [builder]
 size_t node_memory(const Node* node);
 
-/// Save the state of the node (FxInfo::save), under the name of fx_state_name().  The caller frees
-/// the bytes.  The error of FxInfo::save; STATUS_NOT_FOUND if the effect has none. [builder]
+/// Save the state of the node (FxInfo::save), under the name of its file.  The caller frees the
+/// bytes.  The error of FxInfo::save; STATUS_NOT_FOUND if the effect has none. [builder]
 NODISCARD Status node_save(Node* node, unsigned char** bytes, size_t* n_bytes, Error* error);
 
 /// After the node has continued as `rack_node`: if that has the file of the last node_save(), the

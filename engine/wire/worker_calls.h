@@ -51,7 +51,7 @@ typedef struct EngineReply {
 /// A state of a node that a worker has saved.
 typedef struct EngineSaved {
   Error error;                ///< STATUS_OK: it is saved
-  const unsigned char* bytes; ///< [n_bytes] of FxInfo::save; not checked
+  const unsigned char* bytes; ///< [n_bytes] of FxInfo::save, a package (package.h); not checked
   uint32_t n_bytes;           ///< At least 1 if it is saved, at most FX_STATE_MAX_BYTES
 } EngineSaved;
 

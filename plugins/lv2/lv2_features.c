@@ -105,6 +105,14 @@ free_path(const LV2_State_Free_Path_Handle context, char* const path)
   free(path);
 }
 
+/// Plugins may not expect NULL.
+static char*
+make_path(const LV2_State_Make_Path_Handle made, const char* const name)
+{
+  char* const path = host_made_path(made, name);
+  return path ? path : strdup("/nonexistent");
+}
+
 static LV2_State_Map_Path map_path_data = { .abstract_path = copy_path,
                                             .absolute_path = copy_path };
 static LV2_State_Free_Path free_path_data = { .free_path = free_path };
@@ -148,7 +156,8 @@ is_in(const LV2_Feature* const features, const size_t n_features, const char* co
 bool
 features_have(const char* const uri)
 {
-  return !strcmp(uri, LV2_OPTIONS__options) || !strcmp(uri, LV2_WORKER__schedule) ||
+  return !strcmp(uri, LV2_OPTIONS__options) || !strcmp(uri, LV2_STATE__makePath) ||
+         !strcmp(uri, LV2_WORKER__schedule) ||
          is_in(common_features, ARRAY_LEN(common_features), uri) ||
          is_in(path_features, ARRAY_LEN(path_features), uri);
 }
@@ -196,7 +205,8 @@ init_options(Lv2Features* const features)
 
 void
 features_init(Lv2Features* const features, const InstanceSetup* const setup,
-              LV2_Worker_Schedule* const schedule, const uint32_t sequence_bytes)
+              LV2_Worker_Schedule* const schedule, HostMade* const made,
+              const uint32_t sequence_bytes)
 {
   const uint32_t n_frames = setup->max_block_frames;
   *features = (Lv2Features){
@@ -206,6 +216,8 @@ features_init(Lv2Features* const features, const InstanceSetup* const setup,
     .sequence_bytes = (int32_t)sequence_bytes,
     .options_feature = { LV2_OPTIONS__options, features->options },
     .schedule_feature = { LV2_WORKER__schedule, schedule },
+    .make_path = { made, make_path },
+    .make_feature = { LV2_STATE__makePath, &features->make_path },
   };
   init_options(features);
   uint32_t n = 0;
@@ -213,6 +225,7 @@ features_init(Lv2Features* const features, const InstanceSetup* const setup,
     features->list[n] = common_features + n;
   }
   features->list[n++] = &features->options_feature;
+  features->list[n++] = &features->make_feature;
   memcpy(features->for_state, features->list, n * sizeof(*features->list));
   for (size_t p = 0; p < ARRAY_LEN(path_features); ++p) {
     features->list[n++] = path_features + p;

@@ -11,6 +11,7 @@
    | worker:schedule | see lv2_worker.h |
    | log | lines on stderr, a limited number per process; nothing from run() |
    | state:mapPath, freePath | paths are kept as they are; while a state is loaded, those of lilv |
+   | state:makePath | host_made.h; also while a state is saved |
    | state:loadDefaultState | see lv2_state.h |
    | state:threadSafeRestore, isLive, inPlaceBroken, hardRTCapable | accepted |
 
@@ -20,14 +21,16 @@
 #define WARPRACK_PLUGINS_LV2_LV2_FEATURES_H
 
 #include "plugins/host.h"
+#include "plugins/host_made.h"
 
 #include <lv2/core/lv2.h>
 #include <lv2/options/options.h>
+#include <lv2/state/state.h>
 #include <lv2/urid/urid.h>
 #include <lv2/worker/worker.h>
 #include <stdbool.h>
 
-#define FEATURES_N 16U
+#define FEATURES_N 17U
 
 /// The features of an instance, at one place in memory while it lives.
 typedef struct Lv2Features {
@@ -35,7 +38,8 @@ typedef struct Lv2Features {
   int32_t min_block_frames, max_block_frames;
   int32_t sequence_bytes;
   LV2_Options_Option options[6];
-  LV2_Feature options_feature, schedule_feature;
+  LV2_State_Make_Path make_path;
+  LV2_Feature options_feature, schedule_feature, make_feature;
   const LV2_Feature* list[FEATURES_N + 1U];      ///< NULL-terminated, as the next one
   const LV2_Feature* for_state[FEATURES_N + 1U]; ///< Without paths and work; see lv2_state.h
 } Lv2Features;
@@ -54,7 +58,7 @@ bool features_have_option(const char* uri);
    [builder]
 */
 void features_init(Lv2Features* features, const InstanceSetup* setup, LV2_Worker_Schedule* schedule,
-                   uint32_t sequence_bytes);
+                   HostMade* made, uint32_t sequence_bytes);
 
 /// The data of urid:map. [any]
 LV2_URID_Map* features_urid_map(void);

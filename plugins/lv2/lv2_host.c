@@ -32,6 +32,7 @@ struct Instance {
   const char* folder; ///< Of the bundle, with a slash at its end
   Lv2Binary binary;
   Lv2Features features;
+  HostMade made;     ///< The files that the plugin makes
   Lv2Worker* worker; ///< NULL: the plugin has none
   LV2_Handle handle; ///< NULL: renew() has failed
   bool is_stuck;     ///< Its work does not end
@@ -176,17 +177,18 @@ has_state(const Instance* const instance)
 }
 
 static Lv2Stateful
-stateful(const Instance* const instance)
+stateful(Instance* const instance)
 {
   return (Lv2Stateful){ .plugin = instance->plugin,
                         .calls = extension(instance, LV2_STATE__interface),
                         .handle = instance->handle,
-                        .features = instance->features.for_state };
+                        .features = instance->features.for_state,
+                        .made = &instance->made };
 }
 
 /// Restore the state that the plugin begins with, that of the preset, and that of the user.
 static Status
-load_states(const Instance* const instance, Error* const error)
+load_states(Instance* const instance, Error* const error)
 {
   const Plugin* const plugin = instance->plugin;
   const PluginPreset* const preset = instance->preset;
@@ -347,6 +349,7 @@ instance_close(Instance* const instance)
   }
   lv2_worker_free(instance->worker);
   binary_close(&instance->binary);
+  host_made_clear(&instance->made);
   arena_clear(&instance->arena);
   free(instance);
 }
@@ -355,7 +358,7 @@ static Status
 open_binary(Instance* const instance, const InstanceSetup* const setup, Error* const error)
 {
   const uint32_t sequence_bytes = atoms_sequence_bytes(&instance->atoms);
-  features_init(&instance->features, setup, NULL, sequence_bytes);
+  features_init(&instance->features, setup, NULL, &instance->made, sequence_bytes);
   const Status status = binary_open(&instance->binary, instance->plugin, instance->folder,
                                     instance->features.list, error);
   if (status || !extension(instance, LV2_WORKER__interface)) {
@@ -364,7 +367,7 @@ open_binary(Instance* const instance, const InstanceSetup* const setup, Error* c
   const Status made = lv2_worker_new(setup->offline, &instance->worker, error);
   if (!made) {
     features_init(&instance->features, setup, lv2_worker_schedule(instance->worker),
-                  sequence_bytes);
+                  &instance->made, sequence_bytes);
   }
   return made;
 }
@@ -377,6 +380,7 @@ instance_open(const Plugin* const plugin, const InstanceSetup* const setup, Inst
   if (!instance) {
     return error_set(error, STATUS_NO_MEM, "out of memory for an instance");
   }
+  host_made_init(&instance->made);
   instance->plugin = plugin;
   instance->rate_hz = setup->rate_hz;
   instance->max_block_frames = setup->max_block_frames;

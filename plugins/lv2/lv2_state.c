@@ -7,6 +7,7 @@
 #include "lv2_values.h"
 
 #include <lilv/lilv.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,12 +96,18 @@ lv2_state_load(const Lv2Stateful* const to, const char* const subject, const cha
 
 // ---- states that users save ----
 
+#define MADE           "made:" // before the names of files that a plugin has made, in values
+#define LV2_NAME_BYTES 300U
+
 /// A state on its way from or to a plugin.
 typedef struct Transfer {
   HostPaths* paths;
+  HostMade* made;
   Lv2ValueWriter writer; ///< Saving
-  Lv2Values values;      ///< Restoring
-  Error error;           ///< The first one
+  char** named;          ///< [n_named] Saving: names of files in `made`, each once
+  uint32_t n_named;
+  Lv2Values values; ///< Restoring
+  Error error;      ///< The first one
   LV2_State_Map_Path map_path;
   LV2_State_Free_Path free_path;
   LV2_Feature map_feature, free_feature;
@@ -122,10 +129,41 @@ copy_path(const char* const path)
   return strdup(path ? path : "/nonexistent");
 }
 
+/// Remember that the state names a file that the plugin has made, for keep_files().  Returns the
+/// name for its values, a copy.
+static char*
+name_made(Transfer* const transfer, const char* const file)
+{
+  char* name = NULL;
+  uint32_t n = 0;
+  while (n < transfer->n_named && strcmp(transfer->named[n], file)) {
+    ++n;
+  }
+  if (n == transfer->n_named) {
+    char** const named = realloc(transfer->named, (n + 1U) * sizeof(char*));
+    transfer->named = named ? named : transfer->named;
+    char* const copy = named ? strdup(file) : NULL;
+    if (copy) {
+      named[transfer->n_named++] = copy;
+    }
+  }
+  if (n == transfer->n_named || asprintf(&name, MADE "%s", file) < 0) {
+    Error error = { STATUS_OK, "" };
+    error_set(&error, STATUS_NO_MEM, "out of memory");
+    keep_error(transfer, &error);
+    return copy_path(NULL);
+  }
+  return name;
+}
+
 static char*
 on_abstract_path(const LV2_State_Map_Path_Handle context, const char* const path)
 {
   Transfer* const transfer = context;
+  const char* const file = host_made_name(transfer->made, path);
+  if (file) {
+    return name_made(transfer, file);
+  }
   const char* const name = host_paths_name(transfer->paths, path);
   Error error = { STATUS_OK, "" };
   if (!name) {
@@ -142,7 +180,8 @@ on_absolute_path(const LV2_State_Map_Path_Handle context, const char* const name
 {
   Transfer* const transfer = context;
   Error error = { STATUS_OK, "" };
-  const char* const path = host_paths_find(transfer->paths, name, &error);
+  const char* const stored = lv2_values_stored(&transfer->values, name);
+  const char* const path = host_paths_find(transfer->paths, stored ? stored : name, &error);
   if (!path) {
     keep_error(transfer, &error);
   }
@@ -202,11 +241,47 @@ begin_transfer(Transfer* const transfer, const Lv2Stateful* const plugin)
   transfer->free_path = (LV2_State_Free_Path){ transfer, on_free_path };
   transfer->map_feature = (LV2_Feature){ LV2_STATE__mapPath, &transfer->map_path };
   transfer->free_feature = (LV2_Feature){ LV2_STATE__freePath, &transfer->free_path };
+  transfer->made = plugin->made;
   for (; plugin->features[n]; ++n) {
     transfer->features[n] = plugin->features[n];
   }
   transfer->features[n++] = &transfer->map_feature;
   transfer->features[n] = &transfer->free_feature;
+}
+
+/// Keep a file that the plugin has made and its state names.
+static Status
+keep_file(Transfer* const transfer, const Plugin* const plugin, const char* const name,
+          Error* const error)
+{
+  TextBuffer content = { 0 };
+  char made[LV2_NAME_BYTES];
+  char stored[FX_STATE_NAME_BYTES];
+  snprintf(made, sizeof(made), MADE "%s", name);
+  Status status = host_made_read(transfer->made, name, FX_STATE_MAX_BYTES, &content, error);
+  status = status ? status
+                  : host_paths_keep(transfer->paths, &plugin->fx, name, &content, stored, error);
+  free(content.bytes);
+  return status ? status : lv2_values_write_file(&transfer->writer, made, stored, error);
+}
+
+/// Keep all files that the state names, now that the plugin has written them.
+static void
+keep_files(Transfer* const transfer, const Plugin* const plugin)
+{
+  const Error refused = host_made_take_error(transfer->made);
+  if (refused.status) { // the cause of errors that the calls have kept
+    transfer->error = refused;
+  }
+  for (uint32_t f = 0; f < transfer->n_named; ++f) {
+    Error error = { STATUS_OK, "" };
+    if (!transfer->error.status && keep_file(transfer, plugin, transfer->named[f], &error)) {
+      transfer->error = error;
+    }
+    free(transfer->named[f]);
+  }
+  free(transfer->named);
+  transfer->named = NULL;
 }
 
 /// The first error of the calls, else that of the result.
@@ -231,8 +306,10 @@ lv2_state_save(const Lv2Stateful* const from, HostPaths* const paths, TextBuffer
     return error_set(error, STATUS_NOT_FOUND, "the plugin cannot save its state");
   }
   begin_transfer(&transfer, from);
+  (void)host_made_take_error(from->made); // of files that it has asked for before
   const LV2_State_Status result =
       from->calls->save(from->handle, on_store, &transfer, LV2_STATE_IS_POD, transfer.features);
+  keep_files(&transfer, from->plugin);
   lv2_values_end(&transfer.writer);
   return end_transfer(&transfer, from, result, "does not save its state", error);
 }

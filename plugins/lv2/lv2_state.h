@@ -12,6 +12,7 @@
 
 #include "engine/base/status.h"
 #include "plugins/host.h"
+#include "plugins/host_made.h"
 
 #include <lv2/core/lv2.h>
 #include <lv2/state/state.h>
@@ -22,6 +23,7 @@ typedef struct Lv2Stateful {
   const LV2_State_Interface* calls; ///< NULL: the plugin has none
   LV2_Handle handle;
   const LV2_Feature* const* features; ///< Without paths, which are lilv's
+  HostMade* made;                     ///< The files that the instance makes
 } Lv2Stateful;
 
 /**
@@ -35,7 +37,8 @@ NODISCARD Status lv2_state_load(const Lv2Stateful* to, const char* subject, cons
 /**
    Append the state of a plugin, as lv2_values_write() writes it.
 
-   @param paths The files that it may name.
+   @param paths The files that it may name.  Those that the plugin has made, and names, are added by
+   host_paths_keep().
    @return STATUS_FILE if the plugin cannot save it or it names another file, STATUS_LIMIT if it is
    too large. [builder, also while run() runs]
 */

@@ -98,6 +98,17 @@ lv2_values_write(Lv2ValueWriter* const writer, const Lv2Value* const value, Erro
                                 key ? key : "without a name", type ? type : "unknown");
 }
 
+Status
+lv2_values_write_file(Lv2ValueWriter* const writer, const char* const name,
+                      const char* const stored, Error* const error)
+{
+  char line[LINE_BYTES];
+  const int n_line = snprintf(line, sizeof(line), "file %s %s\n", stored, name);
+  const bool is_written =
+      n_line > 0 && n_line < (int)sizeof(line) && state_append(writer->part, line, (size_t)n_line);
+  return is_written ? STATUS_OK : state_too_large(error);
+}
+
 void
 lv2_values_end(Lv2ValueWriter* const writer)
 {
@@ -194,6 +205,23 @@ take_value(Reader* const reader, const char* const text, Lv2Value* const value)
   return atom_uris_exchange(&uris, value->type, value->body, value->n_bytes);
 }
 
+/// Read "STORED NAME".
+static bool
+take_file(const char* const text, Lv2Values* const values)
+{
+  const char* const space = strchr(text, ' ');
+  Lv2File* const files = space && space > text && space[1] && values->n_files < LV2_FILES_MAX
+                             ? realloc(values->files, (values->n_files + 1U) * sizeof(Lv2File))
+                             : NULL;
+  values->files = files ? files : values->files;
+  if (!files) {
+    return false;
+  }
+  Lv2File* const file = &files[values->n_files++];
+  *file = (Lv2File){ strdup(space + 1), strndup(text, (size_t)(space - text)) };
+  return file->name && file->stored;
+}
+
 /// Read a line, and its value if it has one.
 static bool
 take(Reader* const reader, Lv2Values* const values)
@@ -204,6 +232,9 @@ take(Reader* const reader, Lv2Values* const values)
   }
   if (!strncmp(line, "uri ", 4U)) {
     return take_uri(reader, line + 4);
+  }
+  if (!strncmp(line, "file ", 5U)) {
+    return take_file(line + 5, values);
   }
   Lv2Value* const list = values->n < LV2_VALUES_MAX
                              ? realloc(values->list, (values->n + 1U) * sizeof(Lv2Value))
@@ -251,12 +282,28 @@ lv2_values_find(const Lv2Values* const values, const LV2_URID key)
   return NULL;
 }
 
+const char*
+lv2_values_stored(const Lv2Values* const values, const char* const name)
+{
+  for (uint32_t f = 0; f < values->n_files; ++f) {
+    if (!strcmp(values->files[f].name, name)) {
+      return values->files[f].stored;
+    }
+  }
+  return NULL;
+}
+
 void
 lv2_values_clear(Lv2Values* const values)
 {
   for (uint32_t v = 0; v < values->n; ++v) {
     free(values->list[v].body);
   }
+  for (uint32_t f = 0; f < values->n_files; ++f) {
+    free(values->files[f].name);
+    free(values->files[f].stored);
+  }
+  free(values->files);
   free(values->list);
   *values = (Lv2Values){ 0 };
 }

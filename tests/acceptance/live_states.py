@@ -5,22 +5,24 @@
 
 For LV2 and CLAP, with a plugin whose gain is the peak of its input, which it has learnt: its state is saved while it
 plays, and the output does not change, not by a sample.  After the loss of the worker, after undo and redo, after
-a restart of the server and in the renderer the output is the same as before.  A plugin that crashes, hangs or has too much
-to save costs no rack; files that are no states of the plugin are refused, and the old sound goes on.
+a restart of the server and in the renderer the output is the same as before, also if the plugin has written a file for its
+state (state:makePath).  A plugin that crashes, hangs or has too much to save costs no rack; files that are no states of
+the plugin are refused, and the old sound goes on.
 """
 
 from common import *
 
 RATE, BLOCK = 48000, 256
 HIGH, LOW = 0.5, 0.25  # the level of the first 0.1 s, which the plugin learns, and of the rest
-NODES = {"lv2": 'a: lv2 "urn:warprack:learner"', "clap": "a: clap test.learner gain=0.5"}
-LEARNT = {"lv2": LOW + LOW * HIGH, "clap": 0.5 * LOW + LOW * HIGH}
-FRESH = {"lv2": LOW + LOW * LOW, "clap": 0.5 * LOW + LOW * LOW}
+FORMATS = ("lv2", "clap")
+NODES = {"lv2": 'a: lv2 "urn:warprack:learner"', "clap": "a: clap test.learner gain=0.5", "file": 'a: lv2 "urn:warprack:taker"'}
+LEARNT = {"lv2": LOW + LOW * HIGH, "clap": 0.5 * LOW + LOW * HIGH, "file": LOW + LOW * HIGH}
+FRESH = {"lv2": LOW + LOW * LOW, "clap": 0.5 * LOW + LOW * LOW, "file": LOW + LOW * LOW}
 MODES = {"lv2": {"large": 1, "crash": 6, "hang": 7, "fail": 8}, "clap": {"large": 1, "crash": 3, "hang": 4, "fail": 5}}
 
 
 def plugins_here():
-    for format in NODES:
+    for format in FORMATS:
         folder = os.environ.get(f"WARPRACK_{format.upper()}_FIXTURES")
         if not folder:
             print(f"skipped: the build has no {format}")
@@ -82,8 +84,9 @@ def save_and_restore(format):
         after = server.status()
         undisturbed = after["dry"] == before["dry"] and after["late"] == before["late"]
         assert f"state={name}" in server.osc.ask("/rack/get")[1][0]
-        assert sorted(os.listdir("root")) == [name]
-        assert save(server) == name and len(os.listdir("root")) == 1
+        files = sorted(os.listdir("root"))
+        assert name in files and [os.path.splitext(file)[1] for file in files if file != name] == ([".raw"] if format == "file" else [])
+        assert save(server) == name and sorted(os.listdir("root")) == files
         pid = server.status()["worker_pid"]
         os.kill(pid, signal.SIGKILL)
         server.wait_for(lambda now: now["worker"] == "running" and now["worker_pid"] != pid)
@@ -142,6 +145,28 @@ def bad_files(name):
     }
 
 
+def refuse_files(name):
+    """A state whose file is gone, or a link that leads out of the folder."""
+    (file,) = (f"root/{other}" for other in os.listdir("root") if other.endswith(".raw"))
+    os.rename(file, "elsewhere.raw")
+    done = render("root/saved.rack", "low.wav", "render.wav")
+    assert done.returncode != 0 and "No such file" in done.stderr, done.stderr
+    os.symlink(os.path.abspath("elsewhere.raw"), file)
+    done = render("root/saved.rack", "low.wav", "render.wav")
+    assert done.returncode != 0 and "outside" in done.stderr, done.stderr
+    with server_of(NODES["file"]) as server:
+        wet(server)
+        assert "outside" in fail(server, "/node/a/state", name)
+        set_mode(server, 2)
+        assert "no name below its folder" in fail(server, "/node/a/state/save")
+        set_mode(server, 4)
+        assert "16 MiB" in fail(server, "/node/a/state/save")
+        set_mode(server, 5)
+        assert "a link" in fail(server, "/node/a/state/save")
+        server.stop()
+    print("file: a file that is gone, outside, too large or a link is refused")
+
+
 def refuse(format, name, level):
     with server_of(f"{NODES[format]} state={name}") as server:
         wet(server)
@@ -187,7 +212,12 @@ def break_while_saving(format, name):
 def main():
     with scratch():
         plugins_here()
-        for format in NODES:
+        os.mkdir("root")
+        name, level = save_and_restore("file")
+        restore_elsewhere("file", level)
+        refuse_files(name)
+        shutil.rmtree("root")
+        for format in FORMATS:
             os.mkdir("root")
             name, level = save_and_restore(format)
             restore_elsewhere(format, level)

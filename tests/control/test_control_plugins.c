@@ -320,6 +320,27 @@ TEST(a_saved_state_is_a_file_that_the_rack_names)
   client_ask(rig.client, expected, "/node/a/state", "");
 }
 
+TEST(the_files_of_a_state_are_beside_it)
+{
+  static const char* const package = "# warprack package 1\nfile state 7\na statefile wav 5\nsound";
+  const PackageFile sound = { "wav", "sound", 5 };
+  char name[FX_STATE_NAME_BYTES];
+  char expected[256];
+  const FxInfo* fx = NULL;
+  OK(fx_find_plugin("lv2", "keeper", &fx, &error));
+  package_name(fx, &sound, name);
+  client_ask(rig.client, "/done*", "/rack/chain", "s", "a: lv2 keeper 0.5 | b: gain -3");
+  fake_engine_save_as(rig.engine, STATUS_OK, package);
+  snprintf(expected, sizeof(expected), "/done /node/a/state/save 2 640 %s", name_of("a state"));
+  client_ask(rig.client, expected, "/node/a/state/save", "");
+  assert_file(name_of("a state"), "a state");
+  assert_file(name, "sound");
+  ck_assert_uint_eq(scratch_count(&rig.folder), 2);
+  fake_engine_save_as(rig.engine, STATUS_OK, "# warprack package 1\nfile state 7\na state?");
+  client_ask(rig.client, "/fail /node/a/state/save*", "/node/a/state/save", "");
+  ck_assert_uint_eq(scratch_count(&rig.folder), 2);
+}
+
 TEST(a_state_that_is_not_saved_changes_nothing)
 {
   char expected[256];

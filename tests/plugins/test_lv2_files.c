@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Files that LV2 plugins make for their states (state:makePath): saved with the state, under names
+// made from their contents, and found again when it is restored; what is no file of the plugin's
+// folder is refused; the folder ends with the instance, or with the next one after a kill.
+
+#include "plugins/host_made.h"
+#include "tests/support/plugins/lv2/lv2_rig.h"
+#include "tests/support/scratch.h"
+#include "tests/support/suite.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TAKER "urn:warprack:taker"
+
+static const InstanceCalls* calls;
+static Scratch root;   ///< The folder of the rack
+static Scratch folder; ///< For the files that plugins make
+
+/// FxFiles::find.
+static Status
+find(void* const context, const char* const name, char** const path, Error* const error)
+{
+  (void)context;
+  const char* const found = scratch_path(&root, name);
+  *path = access(found, R_OK) ? NULL : strdup(found);
+  return *path ? STATUS_OK : error_set(error, STATUS_FILE, "%s: No such file", name);
+}
+
+static const FxFiles access_to_root = { .find = find };
+
+static void
+begin(void)
+{
+  const char* const bundle = lv2_rig_fixtures();
+  OK(lv2_rig_describe(&bundle, 1U, &error));
+  calls = plugin_format_lv2.calls;
+  root = scratch_new();
+  folder = scratch_new();
+  setenv("TMPDIR", folder.directory, 1);
+}
+
+static void
+end(void)
+{
+  scratch_remove(&root);
+  scratch_remove(&folder);
+  unsetenv("TMPDIR");
+}
+
+/// An instance with its state.
+typedef struct Rig {
+  StateFile state;
+  HostPaths paths;
+  Instance* instance;
+} Rig;
+
+static Status
+rig_try(Rig* const rig, Error* const error)
+{
+  const InstanceSetup setup = { .rate_hz = LV2_RIG_RATE_HZ,
+                                .max_block_frames = LV2_RIG_BLOCK,
+                                .state = &rig->state,
+                                .paths = &rig->paths };
+  const Plugin* const plugin = lv2_rig_find(TAKER);
+  rig->paths.bundle = plugin->bundle;
+  rig->paths.files = &access_to_root;
+  return calls->open(plugin, &setup, &rig->instance, error);
+}
+
+static void
+rig_close(Rig* const rig)
+{
+  calls->close(rig->instance);
+  state_file_clear(&rig->state);
+  host_paths_clear(&rig->paths);
+}
+
+/// The last sample that an instance makes of a constant one.
+static float
+play(const Rig* const rig, const float sample)
+{
+  float in[LV2_RIG_BLOCK];
+  float out[LV2_RIG_BLOCK];
+  const float* const ins[] = { in };
+  float* const outs[] = { out };
+  for (uint32_t i = 0; i < LV2_RIG_BLOCK; ++i) {
+    in[i] = sample;
+  }
+  calls->run(rig->instance, ins, outs, LV2_RIG_BLOCK);
+  return out[LV2_RIG_BLOCK - 1U];
+}
+
+static Status
+save(const Rig* const rig, const double mode, TextBuffer* const part, Error* const error)
+{
+  lv2_rig_set(rig->instance, TAKER, "mode", mode);
+  *part = (TextBuffer){ 0 };
+  return calls->save(rig->instance, part, error);
+}
+
+/// Write the files that a state names to the folder of the rack, as the server does.
+static void
+write_files(const Rig* const rig)
+{
+  PackageFile files[PACKAGE_MAX_FILES];
+  TextBuffer package = { 0 };
+  uint32_t n = 0;
+  text_buffer_add(&package, "a state");
+  OK(package_finish(&package, &rig->paths.kept, &error));
+  OK(package_read(package.bytes, package.n, files, &n, &error));
+  for (uint32_t f = 1; f < n; ++f) {
+    char name[FX_STATE_NAME_BYTES];
+    package_name(&lv2_rig_find(TAKER)->fx, &files[f], name);
+    scratch_write(&root, name, files[f].bytes, files[f].n_bytes);
+  }
+  free(package.bytes);
+}
+
+static const struct {
+  double mode;
+  const char* suffix;
+} ways[] = { { 0.0, ".raw" }, { 1.0, ".data" } };
+
+TEST_ROWS(a_file_is_saved_with_the_state_and_restored_also_by_a_renewal, ways)
+{
+  Rig rig = { 0 };
+  TextBuffer part = { 0 };
+  OK(rig_try(&rig, &error));
+  ck_assert_float_eq(play(&rig, 0.5F), 0.75F);
+  OK(save(&rig, ways[row].mode, &part, &error));
+  ck_assert_float_eq(play(&rig, 0.25F), 0.375F); // plays on
+  ck_assert_uint_eq(rig.paths.n_kept, 1);
+  assert_says(rig.paths.kept_names[0], ways[row].suffix);
+  write_files(&rig);
+  rig_close(&rig);
+  ck_assert_uint_eq(scratch_count(&folder), 0);
+  Rig other = { 0 };
+  OK(state_file_set(&other.state, &(StatePart){ part.bytes, part.n }, 1));
+  OK(rig_try(&other, &error));
+  ck_assert_float_eq(play(&other, 0.25F), 0.375F);
+  ck_assert_float_eq(play(&other, 0.75F), 1.3125F);
+  OK(calls->renew(other.instance, &error));
+  ck_assert_float_eq(play(&other, 0.25F), 0.375F);
+  rig_close(&other);
+  free(part.bytes);
+}
+
+TEST(the_same_content_is_one_file)
+{
+  Rig rig = { 0 };
+  TextBuffer parts[3] = { { 0 } };
+  OK(rig_try(&rig, &error));
+  play(&rig, 0.5F);
+  OK(save(&rig, 0.0, &parts[0], &error));
+  OK(save(&rig, 0.0, &parts[1], &error));
+  ck_assert_uint_eq(rig.paths.n_kept, 1);
+  play(&rig, 0.75F);
+  OK(save(&rig, 0.0, &parts[2], &error));
+  ck_assert_uint_eq(rig.paths.n_kept, 2);
+  ck_assert_uint_eq(parts[0].n, parts[2].n);
+  ck_assert_mem_eq(parts[0].bytes, parts[1].bytes, parts[0].n);
+  ck_assert_mem_ne(parts[0].bytes, parts[2].bytes, parts[0].n);
+  for (size_t p = 0; p < ARRAY_LEN(parts); ++p) {
+    free(parts[p].bytes);
+  }
+  rig_close(&rig);
+}
+
+static const struct {
+  double mode;
+  Status status;
+  const char* says;
+} bad_saves[] = {
+  { 2.0, STATUS_FILE,
+    "asks for a file \"takes/../../outside\", which is no name below its folder" },
+  { 3.0, STATUS_FILE, "asks for a file \"/tmp/warprack-taker\"" },
+  { 4.0, STATUS_LIMIT,
+    "takes/first.Raw: 20971520 bytes; a state has at most 16 MiB with its files" },
+  { 5.0, STATUS_FILE, "takes/first.Raw: a link" },
+  { 6.0, STATUS_FILE, "takes/other/passwd: Not a directory" },
+  { 7.0, STATUS_FILE, "takes/first.Raw: not a regular file" },
+  { 8.0, STATUS_FILE, "takes/first.Raw: No such file" },
+  { 9.0, STATUS_LIMIT, "more than 63 files" },
+};
+
+TEST_ROWS(what_is_no_file_of_its_own_is_not_saved_and_the_plugin_plays_on, bad_saves)
+{
+  Rig rig = { 0 };
+  TextBuffer part = { 0 };
+  Error why = { STATUS_OK, "" };
+  OK(rig_try(&rig, &error));
+  play(&rig, 0.5F);
+  ck_assert_int_eq(save(&rig, bad_saves[row].mode, &part, &why), bad_saves[row].status);
+  assert_says(why.text, bad_saves[row].says);
+  free(part.bytes);
+  ck_assert_float_eq(play(&rig, 0.25F), 0.375F);
+  host_paths_forget_kept(&rig.paths);
+  OK(save(&rig, 0.0, &part, &error));
+  free(part.bytes);
+  rig_close(&rig);
+  ck_assert_uint_eq(scratch_count(&folder), 0);
+}
+
+TEST(a_state_whose_file_is_gone_or_elsewhere_makes_no_instance)
+{
+  Rig rig = { 0 };
+  TextBuffer part = { 0 };
+  Error why = { STATUS_OK, "" };
+  OK(rig_try(&rig, &error));
+  play(&rig, 0.5F);
+  OK(save(&rig, 0.0, &part, &error));
+  Rig other = { 0 };
+  OK(state_file_set(&other.state, &(StatePart){ part.bytes, part.n }, 1));
+  ck_assert_int_eq(rig_try(&other, &why), STATUS_FILE);
+  assert_says(why.text, "No such file");
+  state_file_clear(&other.state);
+  host_paths_clear(&other.paths);
+  rig_close(&rig);
+  free(part.bytes);
+}
+
+TEST(names_stay_below_the_folder)
+{
+  static const char* const bad[] = { "",   ".",     "..", "a/..", "../a", "a//b",
+                                     "/a", "a/./b", "a/", "a\nb", "\x7F" };
+  static const char* const good[] = { "a", "a.b", "..a", "a/b/c", "a b", "...", "\xC3\xA4" };
+  HostMade made;
+  host_made_init(&made);
+  for (size_t b = 0; b < ARRAY_LEN(bad); ++b) {
+    ck_assert_msg(!host_made_path(&made, bad[b]), "%s", bad[b]);
+    ck_assert_int_eq(host_made_take_error(&made).status, STATUS_FILE);
+  }
+  ck_assert_uint_eq(scratch_count(&folder), 0); // made with the first file
+  for (size_t g = 0; g < ARRAY_LEN(good); ++g) {
+    char* const path = host_made_path(&made, good[g]);
+    ck_assert_msg(path != NULL, "%s", good[g]);
+    ck_assert_str_eq(host_made_name(&made, path), good[g]);
+    free(path);
+  }
+  ck_assert_ptr_null(host_made_name(&made, "/etc/passwd"));
+  ck_assert_ptr_null(host_made_name(&made, made.folder));
+  host_made_clear(&made);
+  ck_assert_uint_eq(scratch_count(&folder), 0);
+}
+
+/// Make a folder with a file in another process, which is killed.
+static void
+leave_folder(void)
+{
+  const pid_t child = fork();
+  if (!child) {
+    HostMade made;
+    host_made_init(&made);
+    char* const path = host_made_path(&made, "a/b");
+    _exit(!path || close(open(path, O_CREAT | O_WRONLY, 0600)));
+  }
+  int status = 0;
+  ck_assert_int_eq(waitpid(child, &status, 0), child);
+  ck_assert_int_eq(status, 0);
+}
+
+/// Let all folders be old.
+static void
+age_folders(void)
+{
+  char command[256];
+  snprintf(command, sizeof(command), "touch -d '1 hour ago' '%s'/*", folder.directory);
+  ck_assert_int_eq(system(command), 0);
+}
+
+TEST(a_folder_that_a_killed_process_left_is_removed)
+{
+  HostMade made;
+  HostMade other;
+  leave_folder();
+  ck_assert_uint_eq(scratch_count(&folder), 1);
+  host_made_init(&made);
+  free(host_made_path(&made, "a"));
+  ck_assert_uint_eq(scratch_count(&folder), 2); // it is not old
+  age_folders();
+  host_made_init(&other);
+  free(host_made_path(&other, "a"));
+  ck_assert_uint_eq(scratch_count(&folder), 2); // of `made`, which is locked, and of `other`
+  ck_assert_int_eq(access(made.folder, F_OK), 0);
+  host_made_clear(&made);
+  host_made_clear(&other);
+  ck_assert_uint_eq(scratch_count(&folder), 0);
+}
+
+SUITE_MAIN_WITH("lv2_files", begin, end)

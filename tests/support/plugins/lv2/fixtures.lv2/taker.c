@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// An LV2 plugin that learns the peak of its input, and multiplies the input by one more than that.
+// Its state is a file with that peak, which it writes while it is saved (state:makePath).  "Mode"
+// says how it misbehaves then.  No code of warprack.
+
+#include <lv2/atom/atom.h>
+#include <lv2/core/lv2.h>
+#include <lv2/state/state.h>
+#include <lv2/urid/urid.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TAKER     "urn:warprack:taker"
+#define NAME      "takes/first.Raw"
+#define MAX_BYTES ((off_t)20 << 20) // of a file that is too large
+
+enum { IN, OUT, MODE, N_PORTS };
+
+/// What save() does.  EARLY: it has asked for the file when it was instantiated.
+enum { GOOD, EARLY, OUTSIDE, ABSOLUTE, LARGE, LINK, FOLDER_LINK, PIPE, NOTHING, MANY };
+
+typedef struct Taker {
+  float* ports[N_PORTS];
+  LV2_URID_Map* map;
+  float peak;
+  char* early; ///< NULL: the host makes no files
+} Taker;
+
+static void*
+feature(const LV2_Feature* const* const features, const char* const uri)
+{
+  for (unsigned f = 0; features && features[f]; ++f) {
+    if (!strcmp(features[f]->URI, uri)) {
+      return features[f]->data;
+    }
+  }
+  return NULL;
+}
+
+static char*
+make_path(const LV2_Feature* const* const features, const char* const name)
+{
+  const LV2_State_Make_Path* const makes = feature(features, LV2_STATE__makePath);
+  return makes ? makes->path(makes->handle, name) : NULL;
+}
+
+static LV2_Handle
+instantiate(const LV2_Descriptor* const descriptor, const double rate, const char* const folder,
+            const LV2_Feature* const* const features)
+{
+  (void)descriptor;
+  (void)rate;
+  (void)folder;
+  Taker* const taker = calloc(1, sizeof(*taker));
+  taker->map = feature(features, LV2_URID__map);
+  taker->early = make_path(features, "early");
+  return taker;
+}
+
+static void
+cleanup(const LV2_Handle handle)
+{
+  free(((Taker*)handle)->early);
+  free(handle);
+}
+
+static void
+connect_port(const LV2_Handle handle, const uint32_t port, void* const data)
+{
+  ((Taker*)handle)->ports[port] = data;
+}
+
+static void
+run(const LV2_Handle handle, const uint32_t n_frames)
+{
+  Taker* const taker = handle;
+  for (uint32_t i = 0; i < n_frames; ++i) {
+    const float sample = taker->ports[IN][i];
+    taker->peak = fmaxf(taker->peak, fabsf(sample));
+    taker->ports[OUT][i] = sample + sample * taker->peak;
+  }
+}
+
+static LV2_URID
+map(const Taker* const taker, const char* const uri)
+{
+  return taker->map->map(taker->map->handle, uri);
+}
+
+/// Write the file, or what is not one.
+static void
+write_file(const Taker* const taker, const int mode, const char* const path)
+{
+  FILE* const file = mode <= LARGE || mode >= MANY ? fopen(path, "w") : NULL;
+  if (file) {
+    (void)!fwrite(&taker->peak, sizeof(taker->peak), 1, file);
+    fclose(file);
+  }
+  if (mode == LARGE) {
+    (void)!truncate(path, MAX_BYTES);
+  } else if (mode == LINK) {
+    (void)!symlink("/etc/passwd", path);
+  } else if (mode == PIPE) {
+    (void)!mkfifo(path, 0600);
+  }
+}
+
+/// Store the abstract path of a file.
+static LV2_State_Status
+put_path(const Taker* const taker, const LV2_State_Store_Function store,
+         const LV2_State_Handle state, const LV2_Feature* const* const features,
+         const char* const key, const char* const path)
+{
+  const LV2_State_Map_Path* const paths = feature(features, LV2_STATE__mapPath);
+  const LV2_State_Free_Path* const frees = feature(features, LV2_STATE__freePath);
+  char* const name = paths->abstract_path(paths->handle, path);
+  const LV2_State_Status status =
+      store(state, map(taker, key), name, strlen(name) + 1U, map(taker, LV2_ATOM__Path),
+            LV2_STATE_IS_POD | LV2_STATE_IS_PORTABLE);
+  frees->free_path(frees->handle, name);
+  return status;
+}
+
+/// A file below a folder that is a link.
+static char*
+path_through_link(const LV2_Feature* const* const features)
+{
+  char* const path = make_path(features, "takes/other/x");
+  char* const folder = strdup(path);
+  *strrchr(folder, '/') = '\0';
+  rmdir(folder);
+  (void)!symlink("/etc", folder);
+  free(folder);
+  free(path);
+  return make_path(features, "takes/other/passwd");
+}
+
+static char*
+path_of(const Taker* const taker, const int mode, const LV2_Feature* const* const features)
+{
+  switch (mode) {
+  case EARLY:
+    return strdup(taker->early);
+  case OUTSIDE:
+    return make_path(features, "takes/../../outside");
+  case ABSOLUTE:
+    return make_path(features, "/tmp/warprack-taker");
+  case FOLDER_LINK:
+    return path_through_link(features);
+  default:
+    return make_path(features, NAME);
+  }
+}
+
+static LV2_State_Status
+save(const LV2_Handle handle, const LV2_State_Store_Function store, const LV2_State_Handle state,
+     const uint32_t flags, const LV2_Feature* const* const features)
+{
+  (void)flags;
+  const Taker* const taker = handle;
+  const int mode = (int)*taker->ports[MODE];
+  char* const path = path_of(taker, mode, features);
+  if (!path) {
+    return LV2_STATE_ERR_NO_FEATURE;
+  }
+  const LV2_State_Status status = put_path(taker, store, state, features, TAKER "#take", path);
+  unlink(path);
+  write_file(taker, mode, path); // after its name: the host must not read it before
+  free(path);
+  for (unsigned f = 0; mode == MANY && f < 100U; ++f) {
+    char name[32];
+    snprintf(name, sizeof(name), "%u", f);
+    char* const other = make_path(features, name);
+    FILE* const file = fopen(other, "w");
+    fprintf(file, "%u", f);
+    fclose(file);
+    put_path(taker, store, state, features, TAKER "#take", other);
+    free(other);
+  }
+  return status;
+}
+
+static LV2_State_Status
+restore(const LV2_Handle handle, const LV2_State_Retrieve_Function retrieve,
+        const LV2_State_Handle state, const uint32_t flags,
+        const LV2_Feature* const* const features)
+{
+  (void)flags;
+  Taker* const taker = handle;
+  const LV2_State_Map_Path* const paths = feature(features, LV2_STATE__mapPath);
+  const LV2_State_Free_Path* const frees = feature(features, LV2_STATE__freePath);
+  size_t n_bytes = 0;
+  uint32_t type = 0;
+  uint32_t value_flags = 0;
+  const char* const name =
+      retrieve(state, map(taker, TAKER "#take"), &n_bytes, &type, &value_flags);
+  char* const path = name ? paths->absolute_path(paths->handle, name) : NULL;
+  FILE* const file = path ? fopen(path, "r") : NULL;
+  const int is_read = file && fread(&taker->peak, sizeof(taker->peak), 1, file) == 1;
+  if (file) {
+    fclose(file);
+  }
+  if (path) {
+    frees->free_path(frees->handle, path);
+  }
+  return is_read ? LV2_STATE_SUCCESS : LV2_STATE_ERR_NO_PROPERTY;
+}
+
+static const void*
+extension(const char* const uri)
+{
+  static const LV2_State_Interface state = { save, restore };
+  return strcmp(uri, LV2_STATE__interface) ? NULL : &state;
+}
+
+LV2_SYMBOL_EXPORT const LV2_Descriptor*
+lv2_descriptor(const uint32_t index)
+{
+  static const LV2_Descriptor taker = { TAKER, instantiate, connect_port, NULL,
+                                        run,   NULL,        cleanup,      extension };
+  return index ? NULL : &taker;
+}

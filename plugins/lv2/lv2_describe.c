@@ -194,6 +194,7 @@ const PluginFormat plugin_format_lv2 = {
   .default_folders = "~/.lv2:/usr/local/lib/lv2:/usr/lib/lv2",
   .is_folder = true,
   .extension = ".lv2",
+  .marker = "manifest.ttl", // as lilv_world_load_all(): the name of the folder does not matter
   .prepare = turtle_prepare,
   .describe = describe,
   .calls = &lv2_calls,

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define SYSTEM_FOLDER "/usr/lib/"
 #define MAX_DEPTH     4U // of folders in folders, whose links may go round
@@ -70,6 +71,19 @@ add_entry(FoundBundles* const found, const PluginFormat* const format, const cha
                                     .inode = facts.st_ino });
 }
 
+/// True if a name is that of a bundle, or of a folder that its marker makes one.
+static bool
+is_bundle(const PluginFormat* const format, const char* const folder, const char* const name)
+{
+  char path[PATH_MAX];
+  if (name[0] != '.' && has_extension(name, format->extension)) {
+    return true;
+  }
+  return format->marker && strcmp(name, ".") && strcmp(name, "..") &&
+         snprintf(path, sizeof(path), "%s/%s/%s", folder, name, format->marker) < PATH_MAX &&
+         !access(path, F_OK);
+}
+
 static void add_inner(FoundBundles* found, const PluginFormat* format, const char* folder,
                       const char* name, uint32_t depth);
 
@@ -81,7 +95,7 @@ add_folder(FoundBundles* const found, const PluginFormat* const format, const ch
   char folder[PATH_MAX];
   DIR* const entries = path[0] == '/' && realpath(path, folder) ? opendir(folder) : NULL;
   for (const struct dirent* entry = NULL; entries && (entry = readdir(entries));) {
-    if (entry->d_name[0] != '.' && has_extension(entry->d_name, format->extension)) {
+    if (is_bundle(format, folder, entry->d_name)) {
       add_entry(found, format, folder, entry->d_name);
     } else if (entry->d_name[0] != '.' && format->is_deep && depth < MAX_DEPTH) {
       add_inner(found, format, folder, entry->d_name, depth + 1U);

@@ -176,6 +176,24 @@ TEST(a_bundle_is_a_folder_or_a_file_as_its_format_says)
   rmdir(scratch_path(&folder, "c.leaf"));
 }
 
+TEST(a_file_makes_a_folder_with_any_name_a_bundle)
+{
+  ck_assert_int_eq(mkdir(scratch_path(&folder, "crate"), 0700), 0);
+  ck_assert_int_eq(mkdir(scratch_path(&folder, "other"), 0700), 0);
+  put("crate/label", "");
+  put("other/labels", "");
+  put("label", "of no folder in this one");
+  unsetenv("BOX_PATH");
+  setenv("HOME", folder.directory, 1);
+  scan();
+  ck_assert_uint_eq(counts.n_bundles, 1);
+  ck_assert_str_eq(plugin_of_bundle("crate"), "good");
+  unlink(scratch_path(&folder, "crate/label"));
+  unlink(scratch_path(&folder, "other/labels"));
+  rmdir(scratch_path(&folder, "crate"));
+  rmdir(scratch_path(&folder, "other"));
+}
+
 TEST(a_variable_may_add_folders_to_those_of_its_format)
 {
   ck_assert_int_eq(mkdir(scratch_path(&folder, "crates"), 0700), 0);

@@ -290,6 +290,7 @@ static const PluginFormat box = { .name = "box",
                                   .default_folders = "~:~/nowhere",
                                   .is_folder = true,
                                   .extension = ".box",
+                                  .marker = "label",
                                   .describe = describe_box };
 static Status
 describe_crate(const char* const bundle, const PluginFound found, void* const context,

@@ -23,6 +23,7 @@
 #define MAX_LISTED   512U // at a time; more than MAX_CHILDREN + MAX_OTHERS
 #define PATIENCE     10U  // longest time for a job, as a multiple of its limit
 #define LINE_BYTES   160U // of what a child prints, in its fault
+#define BUSY_PART    2U   // of its time a child waited for the processor: the machine is busy
 
 typedef struct Child {
   pid_t pid; ///< 0: none
@@ -74,7 +75,8 @@ child_main(const Crew* const crew, const Child* const child)
 {
   const bool is_private = !madvise(child->report, report_bytes(crew->jobs), MADV_DONTFORK);
   const ChildJobs* const jobs = crew->jobs;
-  if (scan_confine(crew->parent, child->output, jobs->max_cpu_s, jobs->max_file_bytes) &&
+  if (scan_confine(crew->parent, child->output, jobs->max_cpu_s, jobs->max_file_bytes,
+                   jobs->may_fork) &&
       is_private) {
     jobs->work(jobs->context, child->job, child->report);
     child->report->is_complete = true;
@@ -219,6 +221,17 @@ print_end(const Child* const child, const int status, char fault[const REPORT_FA
   }
 }
 
+/// True if a fault may be gone at the next attempt: the child took too long while others had the
+/// processor, or nobody here has killed it, but perhaps the kernel, because memory is short.
+static bool
+is_transient(const Crew* const crew, const Child* const child, const int status)
+{
+  const int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  return child->is_late || number == SIGALRM
+             ? child->delay_ns >= crew->jobs->limit_ms * NS_PER_MS / BUSY_PART
+             : number == SIGKILL;
+}
+
 static void
 end_child(Crew* const crew, Child* const child, const int status)
 {
@@ -233,23 +246,10 @@ end_child(Crew* const crew, Child* const child, const int status)
   } else {
     report->n_bytes = 0;
     print_end(child, status, fault);
-    // Nobody here has killed it: perhaps the kernel, because memory is short.
-    report->is_transient = !child->is_late && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+    report->is_transient = is_transient(crew, child, status);
   }
   crew->jobs->ended(crew->jobs->context, child->job, report, fault);
   clear_child(crew, child);
-}
-
-static void
-end_children(Crew* const crew)
-{
-  for (uint32_t c = 0; c < crew->n_children; ++c) {
-    int status = 0;
-    Child* const child = &crew->children[c];
-    if (child->pid && waitpid(child->pid, &status, WNOHANG) == child->pid) {
-      end_child(crew, child, status);
-    }
-  }
 }
 
 /// Time for which a process could run but had no processor; 0 if the kernel does not report it.
@@ -265,6 +265,20 @@ run_delay_ns(const pid_t pid)
     fclose(file);
   }
   return delay_ns;
+}
+
+static void
+end_children(Crew* const crew)
+{
+  for (uint32_t c = 0; c < crew->n_children; ++c) {
+    int status = 0;
+    Child* const child = &crew->children[c];
+    const uint64_t delay_ns = child->pid ? run_delay_ns(child->pid) : 0; // before it is reaped
+    if (child->pid && waitpid(child->pid, &status, WNOHANG) == child->pid) {
+      child->delay_ns = delay_ns;
+      end_child(crew, child, status);
+    }
+  }
 }
 
 /// Extend the deadline of a child whose report grows, or that had no processor.

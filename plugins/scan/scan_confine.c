@@ -99,7 +99,7 @@ __lsan_is_turned_off(void)
 
 bool
 scan_confine(const pid_t parent, const int output, const uint64_t max_cpu_s,
-             const uint64_t max_file_bytes)
+             const uint64_t max_file_bytes, const bool may_fork)
 {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   setsid();
@@ -110,5 +110,5 @@ scan_confine(const pid_t parent, const int output, const uint64_t max_cpu_s,
   plugin_environment();
   return getppid() == parent && set_descriptors(output) && set_limits(max_cpu_s, max_file_bytes) &&
          !prctl(PR_SET_DUMPABLE, 0) && !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && enter_domain() &&
-         scan_filter_install();
+         scan_filter_install(may_fork);
 }

@@ -17,8 +17,10 @@
    @param output Becomes descriptors 1 and 2.
    @param max_cpu_s Processor time; SIGXCPU ends the process then.
    @param max_file_bytes Of each file that is written, also in memory.
+   @param may_fork It may start processes; threads it may always start.
    [child]
 */
-bool scan_confine(pid_t parent, int output, uint64_t max_cpu_s, uint64_t max_file_bytes);
+bool
+scan_confine(pid_t parent, int output, uint64_t max_cpu_s, uint64_t max_file_bytes, bool may_fork);
 
 #endif

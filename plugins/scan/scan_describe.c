@@ -329,6 +329,7 @@ describe_prepared(Scan* const scan, Error* const error)
                            .max_bytes = PREPARING_MAX_BYTES,
                            .max_cpu_s = MAX_CPU_S,
                            .max_file_bytes = MAX_FILE_BYTES,
+                           .may_fork = true,
                            .work = prepare_work,
                            .ended = prepare_ended,
                            .context = scan };

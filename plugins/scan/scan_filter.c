@@ -10,6 +10,7 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -30,10 +31,27 @@
   BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 4), LOAD(args[0]), SKIP_UNLESS(value), ALLOW, \
       REFUSE
 
-bool
-scan_filter_install(void)
+// A process is a clone(2) without CLONE_THREAD; libraries use clone(2) when there is no clone3(2),
+// whose flags a filter cannot read.
+#define REFUSE_PROCESSES                                                                           \
+  REFUSE_CALL(fork), REFUSE_CALL(vfork), SKIP_UNLESS(SYS_clone3),                                  \
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),                                       \
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 4), LOAD(args[0]),                         \
+      BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 0, 1), ALLOW, REFUSE
+
+static bool
+install(const struct sock_filter* const filter, const size_t n)
 {
-  struct sock_filter program[] = {
+  const struct sock_fprog program = { .len = (unsigned short)n,
+                                      .filter = (struct sock_filter*)filter };
+  return !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) || errno == EINVAL; // no such kernel
+}
+
+bool
+scan_filter_install(const bool may_fork)
+{
+  static const struct sock_filter processes[] = { LOAD(nr), REFUSE_PROCESSES, ALLOW };
+  static const struct sock_filter calls[] = {
     LOAD(arch),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0),
     REFUSE,
@@ -54,15 +72,15 @@ scan_filter_install(void)
     CHECK_CALL(socket, AF_UNIX),
     ALLOW,
   };
-  const struct sock_fprog filter = { .len = ARRAY_LEN(program), .filter = program };
-  return !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) || errno == EINVAL; // no such kernel
+  return install(calls, ARRAY_LEN(calls)) && (may_fork || install(processes, ARRAY_LEN(processes)));
 }
 
 #else
 
 bool
-scan_filter_install(void)
+scan_filter_install(const bool may_fork)
 {
+  (void)may_fork;
   return true;
 }
 

@@ -9,6 +9,7 @@
 #include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <linux/landlock.h>
@@ -343,7 +344,54 @@ TEST_ROWS(no_process_outlives_its_bundle, forking)
   put(forking[row], "fork");
   scan();
   ck_assert_str_eq(fault_of(forking[row]), "");
+#ifdef __x86_64__
+  ck_assert_int_ne(access(scratch_path(&folder, "pid"), F_OK), 0); // there was none
+#else
   ck_assert(is_process_gone());
+#endif
+}
+
+TEST(no_process_outlives_the_preparation)
+{
+  put("a.tree", "forks");
+  scan();
+  ck_assert_str_eq(fault_of("a.tree"), "");
+  ck_assert(is_process_gone());
+}
+
+/// The number of processes with a name.
+static unsigned
+count_processes(const char* const name)
+{
+  unsigned n = 0;
+  DIR* const processes = opendir("/proc");
+  ck_assert_ptr_nonnull(processes);
+  for (const struct dirent* entry = NULL; (entry = readdir(processes));) {
+    char path[PATH_MAX];
+    char words[64];
+    snprintf(path, sizeof(path), "/proc/%s/comm", entry->d_name);
+    read_words(path, words);
+    words[strcspn(words, "\n")] = '\0';
+    n += !strcmp(words, name);
+  }
+  closedir(processes);
+  return n;
+}
+
+TEST(a_storm_of_forks_leaves_no_process)
+{
+  put("a.leaf", "storm");
+  put("b.leaf", "good");
+  scan();
+  ck_assert_str_eq(fault_of("a.leaf"), "");
+  ck_assert_str_eq(plugin_of_bundle("b.leaf"), "good");
+  ck_assert_uint_eq(count_processes(FAKE_STORM_NAME), 0);
+  struct stat born;
+  ck_assert_int_eq(stat(scratch_path(&folder, "born"), &born), 0);
+#ifdef __x86_64__
+  ck_assert_int_eq(born.st_size, 0); // each fork is refused
+#endif
+  unlink(scratch_path(&folder, "born"));
 }
 
 TEST(a_plugin_has_no_display_no_descriptors_and_no_privileges)

@@ -75,6 +75,30 @@ leave_process(const char* const bundle)
   }
 }
 
+/// Start processes that start processes.  Each adds a byte to the file "born" beside the bundle.
+static void
+start_storm(const char* const bundle)
+{
+  char path[PATH_MAX];
+  snprintf(path, sizeof(path), "%.*s/born", (int)(strrchr(bundle, '/') - bundle), bundle);
+  const int fd = open(path, O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
+  for (int n = 0; n < FAKE_STORM; ++n) {
+    if (fork()) {
+      continue;
+    }
+    prctl(PR_SET_NAME, FAKE_STORM_NAME);
+    setsid();
+    (void)!write(fd, "x", 1);
+    if (!fork()) {
+      (void)!write(fd, "x", 1);
+    }
+    for (;;) {
+      pause();
+    }
+  }
+  close(fd);
+}
+
 static void
 print_gigabyte(void)
 {
@@ -197,6 +221,8 @@ misbehave(const char* const bundle, const char* const words)
     }
   } else if (does(words, "print")) {
     print_gigabyte();
+  } else if (does(words, "storm")) {
+    start_storm(bundle);
   } else if (does(words, "three")) {
     dprintf(3, "warprack-plugins\t1\n");
   }
@@ -253,6 +279,8 @@ prepare_tree(const char* const* const bundles, const uint32_t n_bundles,
       raise(SIGSEGV);
     } else if (does(words, "slowly")) {
       pause();
+    } else if (does(words, "forks")) {
+      leave_process(bundles[b]);
     } else if (does(words, "never")) {
       return error_set(error, STATUS_FILE, "cannot prepare");
     }

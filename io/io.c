@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The list of drivers, and the functions that all of them share.
+// The calls of the program to a driver, and the functions that all drivers share.
 
 #include "io_driver.h"
 
@@ -9,31 +9,9 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #define SHUT_TRIES 1000U    // of 1 ms each
 #define TELL_NS    NS_PER_S // between two notes about the same problem
-
-#define IO_DRIVER_POINTER(name) &io_##name,
-static const IoDriver* const drivers[] = { IO_DRIVERS(IO_DRIVER_POINTER) };
-
-const IoDriver* const*
-io_drivers(uint32_t* const n_drivers)
-{
-  *n_drivers = (uint32_t)ARRAY_LEN(drivers);
-  return drivers;
-}
-
-const IoDriver*
-io_find(const char* const name)
-{
-  for (size_t i = 0; i < ARRAY_LEN(drivers); ++i) {
-    if (!strcmp(name, drivers[i]->name)) {
-      return drivers[i];
-    }
-  }
-  return NULL;
-}
 
 Status
 io_open(const IoDriver* const driver, const IoConfig* const config, const IoEvents* const events,

@@ -6,13 +6,11 @@
 
 #include "audio_file_private.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <samplerate.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define MAX_SAMPLES ((1ULL << 30U) / sizeof(float)) // 1 GiB: 23 minutes of 4 channels at 48 kHz
@@ -26,40 +24,6 @@ typedef struct LoadedFile {
   uint64_t n_frames;   // Of the reader
   double rate_hz;      // Target of the resampling
 } LoadedFile;
-
-Status
-source_check(const int fd, const char* const name, Error* const error)
-{
-  struct stat info;
-  if (fstat(fd, &info)) {
-    error_set(error, STATUS_FILE, "cannot read '%s': %s", name, strerror(errno));
-  } else if (S_ISREG(info.st_mode) && info.st_size > 0) {
-    return STATUS_OK;
-  } else {
-    error_set(error, STATUS_FILE, "cannot read '%s': it is %s", name,
-              S_ISREG(info.st_mode)   ? "empty (0 bytes)"
-              : S_ISDIR(info.st_mode) ? "a directory"
-                                      : "no regular file");
-  }
-  close(fd);
-  return STATUS_FILE;
-}
-
-/// Set the error of a failed open() from errno.
-static Status
-cannot_read(const char* const name, Error* const error)
-{
-  return error_set(error, status_of_errno(errno, STATUS_FILE), "cannot read '%s': %s", name,
-                   strerror(errno));
-}
-
-Status
-source_open(const char* const name, int* const fd, Error* const error)
-{
-  // O_NONBLOCK: opening a pipe must not wait for its writer.
-  *fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-  return *fd < 0 ? cannot_read(name, error) : source_check(*fd, name, error);
-}
 
 /// Make a file without samples; NULL if out of memory.
 static LoadedFile*
@@ -78,28 +42,6 @@ header_new(const char* const name, const uint32_t n_channels, const uint64_t n_f
     .file = { .name = copy, .n_channels = n_channels, .n_frames = n_frames, .is_audio = is_audio }
   };
   return loaded;
-}
-
-FxFile*
-loaded_file_new(const char* const name, const uint32_t n_channels, const uint64_t n_frames)
-{
-  LoadedFile* const loaded = header_new(name, n_channels, n_frames, false);
-  if (!loaded) {
-    return NULL;
-  }
-  loaded->samples = calloc((size_t)n_channels * n_frames, sizeof(float));
-  loaded->file.samples = loaded->samples;
-  if (!loaded->samples) {
-    audio_file_free(NULL, &loaded->file);
-    return NULL;
-  }
-  return &loaded->file;
-}
-
-float*
-loaded_file_samples(FxFile* const file)
-{
-  return ((LoadedFile*)file)->samples;
 }
 
 void
@@ -296,19 +238,29 @@ static Status
 open_text(const int fd, const char* const name, const double rate_hz, FxFile** const out,
           Error* const error)
 {
-  FxFile* file = NULL;
-  double from_hz = 0.0;
-  Status status = number_table_load(fd, name, &from_hz, &file, error);
-  if (!status && from_hz > 0.0 && from_hz != rate_hz) {
-    status = plan_resampling((LoadedFile*)file, from_hz, rate_hz, error);
-    status = status ? status : resample((LoadedFile*)file, from_hz, error);
-    file->read_bytes = 0;
-  }
+  NumberTable table = { 0 };
+  Status status = number_table_load(fd, &table, error);
   if (status) {
-    audio_file_free(NULL, file);
     return status;
   }
-  *out = file;
+  const bool is_response = table.rate_hz > 0.0 && table.n_columns == 1U;
+  LoadedFile* const loaded = is_response ? header_new(name, 1U, table.n_rows, false)
+                                         : header_new(name, table.n_rows, table.n_columns, false);
+  if (!loaded) {
+    free(table.values);
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  loaded->file.samples = loaded->samples = table.values;
+  if (is_response && table.rate_hz != rate_hz) {
+    status = plan_resampling(loaded, table.rate_hz, rate_hz, error);
+    status = status ? status : resample(loaded, table.rate_hz, error);
+    loaded->file.read_bytes = 0;
+  }
+  if (status) {
+    audio_file_free(NULL, &loaded->file);
+    return status;
+  }
+  *out = &loaded->file;
   return STATUS_OK;
 }
 
@@ -342,7 +294,7 @@ audio_file_open_fd(const int fd, const char* const name, const double rate_hz, F
   }
   const int again = fcntl(fd, F_DUPFD_CLOEXEC, 0);
   if (again < 0) {
-    const Status short_of = cannot_read(name, error);
+    const Status short_of = source_fail(name, error);
     close(fd);
     return short_of;
   }

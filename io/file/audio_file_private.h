@@ -6,6 +6,9 @@
 #include "audio_file.h"
 #include "audio_tags.h"
 
+/// Set the error of a file from errno.
+Status source_fail(const char* name, Error* error);
+
 /// Open a regular file for reading.  Fails if it is empty.
 NODISCARD Status source_open(const char* name, int* fd, Error* error);
 
@@ -19,16 +22,14 @@ NODISCARD Status audio_reader_open_fd(int fd, const char* name, AudioReader** re
 /// The tags of the file, valid until the reader is closed.
 const AudioTags* audio_reader_tags(const AudioReader* reader);
 
-/// Make a text file with zeroed samples [n_channels][n_frames]; free with audio_file_free().  NULL
-/// if out of memory.
-FxFile* loaded_file_new(const char* name, uint32_t n_channels, uint64_t n_frames);
+/// A text file with rows of numbers, all of one length.
+typedef struct NumberTable {
+  float* values; ///< [n_rows][n_columns], for the caller to free
+  uint32_t n_rows, n_columns;
+  double rate_hz; ///< In REW's header; 0: the file has none
+} NumberTable;
 
-/// The samples of a file from loaded_file_new(), for writing.
-float* loaded_file_samples(FxFile* file);
-
-/// Read a text file with rows of numbers, all of one length.  Takes ownership of `fd`. *rate_hz is
-/// the rate in REW's header, 0 without one.
-NODISCARD Status number_table_load(int fd, const char* name, double* rate_hz, FxFile** file,
-                                   Error* error);
+/// Read rows of numbers.  Takes ownership of `fd`.
+NODISCARD Status number_table_load(int fd, NumberTable* table, Error* error);
 
 #endif

@@ -4,8 +4,11 @@
 #include "audio_file_private.h"
 #include "audio_plain.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define CHUNK_FRAMES 4096U
@@ -20,6 +23,41 @@ struct AudioReader {
   AudioTags tags;
   float* interleaved; // [CHUNK_FRAMES][channels]
 };
+
+// ---- opening ----
+
+Status
+source_check(const int fd, const char* const name, Error* const error)
+{
+  struct stat info;
+  if (fstat(fd, &info)) {
+    error_set(error, STATUS_FILE, "cannot read '%s': %s", name, strerror(errno));
+  } else if (S_ISREG(info.st_mode) && info.st_size > 0) {
+    return STATUS_OK;
+  } else {
+    error_set(error, STATUS_FILE, "cannot read '%s': it is %s", name,
+              S_ISREG(info.st_mode)   ? "empty (0 bytes)"
+              : S_ISDIR(info.st_mode) ? "a directory"
+                                      : "no regular file");
+  }
+  close(fd);
+  return STATUS_FILE;
+}
+
+Status
+source_fail(const char* const name, Error* const error)
+{
+  return error_set(error, status_of_errno(errno, STATUS_FILE), "cannot read '%s': %s", name,
+                   strerror(errno));
+}
+
+Status
+source_open(const char* const name, int* const fd, Error* const error)
+{
+  // O_NONBLOCK: opening a pipe must not wait for its writer.
+  *fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  return *fd < 0 ? source_fail(name, error) : source_check(*fd, name, error);
+}
 
 /// Bytes of a sample in libsndfile's format; 0 if that format is not one that audio_is_plain()
 /// accepts.

@@ -23,11 +23,9 @@
 #define REW_BEGINS  "Impulse Response data saved by REW"
 
 typedef struct Table {
-  float* values; // [n_rows][n_columns]
+  NumberTable read;
   size_t n_values, capacity;
-  uint32_t n_rows, n_columns;
-  double rate_hz; // 0: not in the file
-  bool is_rew;    // Text before the numbers is REW's header
+  bool is_rew; // Text before the numbers is REW's header
 } Table;
 
 static bool
@@ -35,14 +33,14 @@ add_number(Table* const table, const float value)
 {
   if (table->n_values == table->capacity) {
     const size_t capacity = table->capacity ? 2U * table->capacity : 1024U;
-    float* const values = realloc(table->values, capacity * sizeof(float));
+    float* const values = realloc(table->read.values, capacity * sizeof(float));
     if (!values) {
       return false;
     }
-    table->values = values;
+    table->read.values = values;
     table->capacity = capacity;
   }
-  table->values[table->n_values++] = value;
+  table->read.values[table->n_values++] = value;
   return true;
 }
 
@@ -76,12 +74,12 @@ add_row(Table* const table, const char* const line, Error* const error)
   if (!n) {
     return STATUS_OK;
   }
-  if (table->n_rows && n != table->n_columns) {
+  if (table->read.n_rows && n != table->read.n_columns) {
     return error_set(error, STATUS_FILE, "%u numbers, but %u in the rows before", n,
-                     table->n_columns);
+                     table->read.n_columns);
   }
-  table->n_columns = n;
-  ++table->n_rows;
+  table->read.n_columns = n;
+  ++table->read.n_rows;
   return STATUS_OK;
 }
 
@@ -100,8 +98,8 @@ read_header_value(Table* const table, const char* const line, const char* const 
   if (!is_interval(name)) {
     return STATUS_OK;
   }
-  table->rate_hz = nearbyint(1.0 / strtod(line, NULL));
-  return table->rate_hz >= MIN_RATE_HZ && table->rate_hz <= MAX_RATE_HZ
+  table->read.rate_hz = nearbyint(1.0 / strtod(line, NULL));
+  return table->read.rate_hz >= MIN_RATE_HZ && table->read.rate_hz <= MAX_RATE_HZ
              ? STATUS_OK
              : error_set(error, STATUS_FILE, "the sample interval is not %g to %g seconds",
                          1.0 / MAX_RATE_HZ, 1.0 / MIN_RATE_HZ);
@@ -128,10 +126,10 @@ read_line(Table* const table, char* const line, const bool is_first, Error* cons
   if (*text == '*' || *text == ';') {
     return STATUS_OK;
   }
-  if (name && !table->n_rows && (table->is_rew || is_interval(name))) {
+  if (name && !table->read.n_rows && (table->is_rew || is_interval(name))) {
     return read_header_value(table, text, name, error);
   }
-  if (table->is_rew && !table->n_rows && !begins_with_number(text)) {
+  if (table->is_rew && !table->read.n_rows && !begins_with_number(text)) {
     return STATUS_OK;
   }
   line[strcspn(line, "#")] = '\0';
@@ -161,7 +159,7 @@ read_rows(FILE* const in, Table* const table, Error* const error)
   if (!status && ferror(in)) {
     status = error_set(error, STATUS_FILE, "%s", strerror(errno));
   }
-  if (!status && !table->n_rows) {
+  if (!status && !table->read.n_rows) {
     status = error_set(error, STATUS_FILE, "no numbers in it");
   }
   free(line);
@@ -169,8 +167,7 @@ read_rows(FILE* const in, Table* const table, Error* const error)
 }
 
 Status
-number_table_load(const int fd, const char* const name, double* const rate_hz, FxFile** const file,
-                  Error* const error)
+number_table_load(const int fd, NumberTable* const out, Error* const error)
 {
   FILE* const in = fdopen(fd, "r");
   if (!in) {
@@ -178,22 +175,17 @@ number_table_load(const int fd, const char* const name, double* const rate_hz, F
     return error_set(error, STATUS_NO_MEM, "%s", strerror(errno));
   }
   struct stat info;
-  Table table = { 0 };
-  Status status = fstat(fd, &info) || info.st_size > MAX_BYTES
-                      ? error_set(error, STATUS_FILE, "over 64 MiB of text")
-                      : read_rows(in, &table, error);
-  if (!status) {
-    const bool is_response = table.rate_hz > 0.0 && table.n_columns == 1U;
-    *file = is_response ? loaded_file_new(name, 1, table.n_rows)
-                        : loaded_file_new(name, table.n_rows, table.n_columns);
-    if (*file) {
-      memcpy(loaded_file_samples(*file), table.values, table.n_values * sizeof(float));
-      *rate_hz = is_response ? table.rate_hz : 0.0;
-    } else {
-      status = error_set(error, STATUS_NO_MEM, "out of memory");
-    }
-  }
-  free(table.values);
+  Table table = { .n_values = 0 };
+  const Status status = fstat(fd, &info) || info.st_size > MAX_BYTES
+                            ? error_set(error, STATUS_FILE, "over 64 MiB of text")
+                            : read_rows(in, &table, error);
   fclose(in);
-  return status;
+  if (status) {
+    free(table.read.values);
+    return status;
+  }
+  *out = table.read;
+  float* const fitting = realloc(out->values, table.n_values * sizeof(float));
+  out->values = fitting ? fitting : out->values;
+  return STATUS_OK;
 }

@@ -3,8 +3,8 @@
    A device as a backend of the engine: an open GPU, the kernels compiled for it, and its memory,
    which is divided among nodes and delay lines.
 
-   device.c opens, closes and compiles, device_measure.c measures, device_memory.c allocates
-   memory, stage_tables.c turns the steps of a stage into tables and launches, stage_setup.c
+   device.c opens and closes, device_kernels.c compiles, device_measure.c measures, device_memory.c
+   allocates memory, stage_tables.c turns the steps of a stage into tables and launches, stage_setup.c
    records them, stage_gpu.c runs them.  All [builder] except where another thread is named.
 */
 #ifndef WARPRACK_DSP_GPU_DEVICE_H
@@ -88,6 +88,7 @@ GpuBuffer* chunk_buffer(const Chunk* chunk);
 NODISCARD Status device_kernel(Device* device, const char* file, const char* entry,
                                uint32_t group_size, const FxKernelSize* sizes, GpuKernel** kernel,
                                Error* error);
+void device_kernels_free(Device* device);
 
 /// Measure mapped_bytes; takes some milliseconds. [main]
 NODISCARD Status device_measure_switch(Device* device, Error* error);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Shared by the files of the CUDA implementation: cuda.c (driver, devices), cuda_memory.c,
-   cuda_module.c and cuda_record.c (recordings, and how slots overlap).
+   Shared by the files of the CUDA implementation: cuda.c (driver, devices), cuda_errors.c,
+   cuda_memory.c, cuda_module.c and cuda_record.c (recordings, and how slots overlap).
 
    Builder and player use a device at the same time.  The player uses only `lanes` and the atomic
    members; the copy and compute streams, the events that join them and the staging memory belong to
@@ -79,6 +79,8 @@ struct GpuModule {
   GpuKernel* kernels;
 };
 
+// ---- cuda_errors.c ----
+
 extern CudaDriver cuda; ///< Filled by load()
 
 /// Make the context current in this thread; STATUS_DEVICE_LOST on a lost device. [any]
@@ -95,6 +97,9 @@ NODISCARD Status cuda_check_made(GpuDevice* device, CUresult result, const void*
 
 /// As cuda_check(), but without a text; last_error() returns it later. [player]
 Status cuda_note(GpuDevice* device, CUresult result, const char* call);
+
+/// As in GpuApi.
+void cuda_last_error(GpuDevice* device, Error* error);
 
 /// Free device memory in bytes; 0 if the driver does not report it. [builder]
 uint64_t cuda_free_bytes(GpuDevice* device);

@@ -1,94 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Opens and closes devices under OpenCL, and handles their errors.
+// Opens and closes devices under OpenCL.
 
 #include "opencl_private.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-
-// ---- errors ----
-
-// The driver's message; the driver calls this from any thread.
-static void CL_CALLBACK
-store_message(const char* const words, const void* const details, const size_t detail_bytes,
-              void* const data)
-{
-  (void)details;
-  (void)detail_bytes;
-  GpuDevice* const device = data;
-  pthread_mutex_lock(&device->mutex);
-  snprintf(device->words, sizeof(device->words), "%s", words ? words : "");
-  pthread_mutex_unlock(&device->mutex);
-}
-
-static Status
-fill_error(GpuDevice* const device, Error* const error, const Status status, const char* const call,
-           const cl_int code)
-{
-  pthread_mutex_lock(&device->mutex);
-  error_set(error, status, "OpenCL, %s: %s: %s (%d)%s%s", device->found->info.name, call,
-            opencl_error_name(code), code, device->words[0] ? ": " : "", device->words);
-  pthread_mutex_unlock(&device->mutex);
-  return status;
-}
-
-static Status
-status_of(const cl_int code)
-{
-  switch (code) {
-  case CL_MEM_OBJECT_ALLOCATION_FAILURE:
-  case CL_OUT_OF_HOST_MEMORY:
-  case CL_OUT_OF_RESOURCES:
-  case CL_INVALID_BUFFER_SIZE:
-    return STATUS_NO_MEM;
-  default:
-    return STATUS_NO_BACKEND;
-  }
-}
-
-Status
-opencl_fail(GpuDevice* const device, Error* const error, const char* const call, const cl_int code)
-{
-  return fill_error(device, error, status_of(code), call, code);
-}
-
-static void
-last_error(GpuDevice* const device, Error* const error)
-{
-  if (atomic_load(&device->is_lost)) {
-    fill_error(device, error, STATUS_DEVICE_LOST, device->lost_call, device->lost_code);
-  } else {
-    error_set(error, STATUS_OK, "OpenCL, %s: no error", device->found->info.name);
-  }
-}
-
-Status
-opencl_lose(GpuDevice* const device, Error* const error, const char* const call, const cl_int code)
-{
-  pthread_mutex_lock(&device->mutex);
-  if (!device->lost_call) { // keep the first error, which causes the later ones
-    device->lost_call = call;
-    device->lost_code = code;
-    atomic_store(&device->is_lost, true);
-  }
-  pthread_mutex_unlock(&device->mutex);
-  if (error) {
-    last_error(device, error);
-  }
-  return STATUS_DEVICE_LOST;
-}
-
-Status
-opencl_check(GpuDevice* const device, Error* const error)
-{
-  if (!atomic_load(&device->is_lost)) {
-    return STATUS_OK;
-  }
-  last_error(device, error);
-  return STATUS_DEVICE_LOST;
-}
-
-// ---- open and close ----
 
 static Status
 finish(GpuDevice* const device, Error* const error)
@@ -141,7 +56,7 @@ make_context(GpuDevice* const device, Error* const error)
                                                (cl_context_properties)found->platform, 0 };
   cl_int code = CL_SUCCESS;
   device->context =
-      opencl_driver.clCreateContext(properties, 1, &found->id, store_message, device, &code);
+      opencl_driver.clCreateContext(properties, 1, &found->id, opencl_store_message, device, &code);
   code = opencl_made(device->context, code);
   if (code) {
     device->context = NULL;
@@ -212,5 +127,5 @@ const GpuApi gpu_opencl = {
   .poll = opencl_poll,
   .nudge = opencl_nudge,
   .finish = finish,
-  .last_error = last_error,
+  .last_error = opencl_last_error,
 };

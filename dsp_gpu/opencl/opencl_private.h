@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
    Shared by the files of the OpenCL implementation: opencl_list.c (the list of devices), opencl.c
-   (open, close, errors), opencl_memory.c, opencl_module.c, opencl_record.c (prepares
+   (open, close), opencl_errors.c, opencl_memory.c, opencl_module.c, opencl_record.c (prepares
    submissions) and opencl_submit.c (the player's part).
 */
 #ifndef WARPRACK_DSP_GPU_OPENCL_OPENCL_PRIVATE_H
@@ -110,8 +110,11 @@ uint32_t opencl_n_devices(void);
 Status opencl_describe(uint32_t index, GpuDeviceInfo* info, Error* error);
 const OpenclFound* opencl_found(uint32_t index); ///< NULL out of range
 
-// ---- opencl.c ----
+// ---- opencl_errors.c ----
 
+/// Store the driver's message; the driver calls this from any thread.
+void CL_CALLBACK opencl_store_message(const char* words, const void* details, size_t detail_bytes,
+                                      void* device);
 /// Error of a call that leaves the device usable. [builder]
 Status opencl_fail(GpuDevice* device, Error* error, const char* call, cl_int code);
 /// Error of a call that leaves the device's queues in an unknown state.  Always
@@ -119,6 +122,8 @@ Status opencl_fail(GpuDevice* device, Error* error, const char* call, cl_int cod
 Status opencl_lose(GpuDevice* device, Error* error, const char* call, cl_int code);
 /// STATUS_DEVICE_LOST with the text of the first error, or STATUS_OK if there was none. [builder]
 Status opencl_check(GpuDevice* device, Error* error);
+/// As in GpuApi.
+void opencl_last_error(GpuDevice* device, Error* error);
 
 // ---- the other functions of GpuApi, see gpu.h ----
 

@@ -103,8 +103,7 @@ NODISCARD Status control_start(const ControlConfig* config, const Rack* rack, Co
 
 uint16_t control_port(const Control* control);
 
-/// The address at which this machine reaches the server.  May be the unspecified address, which
-/// Linux connects to loopback. [any]
+/// outlet_own_peer() of the server. [any]
 Peer control_own_peer(const Control* control);
 
 /// Number of rounds of the thread, which makes at least four per second. [any]

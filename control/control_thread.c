@@ -241,14 +241,6 @@ fail_no_socket(const char* const address, const uint16_t port, const int code, E
                    address, port, strerror(code));
 }
 
-static Peer
-bound_peer(const int fd)
-{
-  Peer own = { .n_bytes = sizeof(own.address) };
-  getsockname(fd, (struct sockaddr*)&own.address, &own.n_bytes);
-  return own;
-}
-
 /// Make a socket that is bound to an address.  Returns -1 with errno on failure.  It does not set
 /// SO_REUSEADDR, because two servers must not share a port.
 static int
@@ -295,7 +287,7 @@ open_main_socket(Control* const control, const char* const address, Error* const
   Outlet* const outlet = &control->outlet;
   const Status status = open_socket(address, control->config.port, &outlet->socket, error);
   if (status == STATUS_OK) {
-    const Peer own = bound_peer(outlet->socket);
+    const Peer own = peer_bound(outlet->socket);
     outlet->own = peer_key(&own);
     control->port = outlet->own.port;
   }
@@ -348,7 +340,7 @@ open_sockets(Control* const control, Error* const error)
   if (status) {
     return status;
   }
-  const Peer own = bound_peer(control->outlet.socket);
+  const Peer own = peer_bound(control->outlet.socket);
   if (peer_is_loopback(&own)) {
     return STATUS_OK;
   }
@@ -366,7 +358,7 @@ open_sockets(Control* const control, Error* const error)
 static void
 fill_allow(Control* const control)
 {
-  const Peer own = bound_peer(control->outlet.socket);
+  const Peer own = peer_bound(control->outlet.socket);
   if (control->config.allow) {
     control->allow = *control->config.allow;
   }
@@ -448,7 +440,7 @@ prepare(Control* const control, const Rack* const rack, Error* const error)
   control->notify.context = control;
   if (config->subscribers) {
     notify_read_subscribers(&control->notify, config->subscribers,
-                            bound_peer(control->outlet.socket).address.ss_family);
+                            peer_bound(control->outlet.socket).address.ss_family);
   }
   const EditorConfig editor = { .engine = config->engine, .events = dispatch_events(control) };
   return editor_new(&editor, rack, &control->editor, error);
@@ -489,8 +481,7 @@ control_port(const Control* const control)
 Peer
 control_own_peer(const Control* const control)
 {
-  const Outlet* const outlet = &control->outlet;
-  return bound_peer(outlet->loopback >= 0 ? outlet->loopback : outlet->socket);
+  return outlet_own_peer(&control->outlet);
 }
 
 uint64_t

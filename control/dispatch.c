@@ -481,7 +481,7 @@ dispatch_find(Control* const control)
 {
   static const char packet[24] = "/rack/find\0\0,\0\0"; // 16 bytes; bundles_read() needs 8 more
   const Instant now = instant_now();
-  const Peer self = control_own_peer(control);
+  const Peer self = outlet_own_peer(&control->outlet);
   Bundle* bundle = NULL;
   if (bundles_read(packet, 16U, &self, &now, &bundle)) {
     return; // out of memory: the nodes go on without their plugins

@@ -140,3 +140,9 @@ outlet_fail(Outlet* const outlet, const Peer* const to, const size_t request_byt
   outlet_add(&answer, "sis", address, (int32_t)error->status, error->text);
   outlet_send(outlet, to, request_bytes, "/fail", answer);
 }
+
+Peer
+outlet_own_peer(const Outlet* const outlet)
+{
+  return peer_bound(outlet->loopback >= 0 ? outlet->loopback : outlet->socket);
+}

@@ -53,4 +53,8 @@ void outlet_done_edit(Outlet* outlet, const Peer* to, const Message* message, ui
 void outlet_fail(Outlet* outlet, const Peer* to, size_t request_bytes, const char* address,
                  const Error* error);
 
+/// The address at which this machine reaches the server.  May be the unspecified address, which
+/// Linux connects to loopback.
+Peer outlet_own_peer(const Outlet* outlet);
+
 #endif

@@ -166,3 +166,11 @@ peer_is_closed(const Peer* const peer)
   }
   return can; // an open port cannot be bound again
 }
+
+Peer
+peer_bound(const int fd)
+{
+  Peer own = { .n_bytes = sizeof(own.address) };
+  getsockname(fd, (struct sockaddr*)&own.address, &own.n_bytes);
+  return own;
+}

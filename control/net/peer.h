@@ -71,4 +71,7 @@ bool peer_read(const char* text, Peer* peer);
 /// True for 127.0.0.0/8, ::1, and IPv4-mapped loopback addresses (::ffff:127.x.x.x). [any]
 bool peer_is_loopback(const Peer* peer);
 
+/// The address that a socket is bound to.
+Peer peer_bound(int fd);
+
 #endif

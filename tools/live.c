@@ -36,14 +36,6 @@ block_signals(Live* const live)
   signal(SIGXFSZ, SIG_IGN); // exceeding a file size limit is an error of write()
 }
 
-bool
-live_is_told_to_end(void)
-{
-  sigset_t pending;
-  return !sigpending(&pending) &&
-         (sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1);
-}
-
 // ---- running ----
 
 static const char* const state_names[] = {

@@ -326,6 +326,14 @@ read_rack(Live* const live, Error* const why, Error* const error)
   return status;
 }
 
+bool
+live_is_told_to_end(void)
+{
+  sigset_t pending;
+  return !sigpending(&pending) &&
+         (sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1);
+}
+
 /// Start the engine before a device is opened, so that a wrong RACK is reported first.
 static Status
 start_engine(Live* const live, Error* const error)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The folders with files that plugins make.  A plugin may put anything there: links, pipes, folders.
+// The folders with files that plugins make.  They may contain anything: links, pipes, folders.
 
 #include "host_made.h"
 

@@ -97,7 +97,7 @@ fail_damaged(Error* const error)
   return error_set(error, STATUS_FILE, "the worker has sent a damaged package of files");
 }
 
-/// Read "file SUFFIX SIZE\n" and the bytes after it.  Returns where they end, NULL if it is damaged.
+/// Read "file SUFFIX SIZE\n" and the bytes after it.  Returns their end, NULL if it is damaged.
 static const char*
 take_file(const char* const at, const char* const end, PackageFile* const file)
 {

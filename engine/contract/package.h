@@ -44,7 +44,7 @@ bool package_add(TextBuffer* files, const char* suffix, const void* bytes, size_
 /// STATUS_LIMIT, STATUS_NO_MEM. [any, not rt]
 NODISCARD Status package_finish(TextBuffer* state, const TextBuffer* files, Error* error);
 
-/// The suffix for the file of this name: its own, or "data" if that is none that a package may have.
+/// The suffix for the file of this name: its own, or "data" if a package may not have that one.
 /// [any]
 void package_suffix(const char* name, char suffix[PACKAGE_SUFFIX_BYTES]);
 

@@ -105,12 +105,11 @@ free_path(const LV2_State_Free_Path_Handle context, char* const path)
   free(path);
 }
 
-/// Plugins may not expect NULL.
 static char*
 make_path(const LV2_State_Make_Path_Handle made, const char* const name)
 {
   char* const path = host_made_path(made, name);
-  return path ? path : strdup("/nonexistent");
+  return path ? path : strdup(FEATURES_NO_PATH);
 }
 
 static LV2_State_Map_Path map_path_data = { .abstract_path = copy_path,

@@ -32,6 +32,10 @@
 
 #define FEATURES_N 17U
 
+/// The path that a plugin gets in place of one that is refused, because it may not expect NULL.  No
+/// file can be there, also not one of root's.
+#define FEATURES_NO_PATH "/dev/null/refused"
+
 /// The features of an instance, at one place in memory while it lives.
 typedef struct Lv2Features {
   float rate_hz;

@@ -122,11 +122,11 @@ keep_error(Transfer* const transfer, const Error* const error)
   }
 }
 
-/// A copy for a plugin, which may not expect NULL: also of a path that is refused.
+/// A copy for a plugin; NULL: the path is refused.
 static char*
 copy_path(const char* const path)
 {
-  return strdup(path ? path : "/nonexistent");
+  return strdup(path ? path : FEATURES_NO_PATH);
 }
 
 /// Remember that the state names a file that the plugin has made, for keep_files().  Returns the

@@ -124,8 +124,8 @@ fields_fail(FieldLine* const line, const Status status, const char* const format
 static bool
 decode(char* const field)
 {
-  char* to = field;
-  for (const char* at = field; *at; ++at, ++to) {
+  char* to = strchrnul(field, '\\');
+  for (const char* at = to; *at; ++at, ++to) {
     *to = *at;
     if (*at == '\\') {
       if (at[1] != 'x' || !isxdigit((unsigned char)at[2]) || !isxdigit((unsigned char)at[3])) {

@@ -43,7 +43,8 @@ static inline bool
 fields_begin_with(const char* const line, const char* const word)
 {
   const size_t n = strlen(word);
-  return !strncmp(line, word, n) && (line[n] == '\t' || line[n] == '\n' || line[n] == '\0');
+  return line[0] == word[0] && !strncmp(line, word, n) &&
+         (line[n] == '\t' || line[n] == '\n' || line[n] == '\0');
 }
 
 /// Begin to read a line behind its first field. [any]

@@ -67,7 +67,8 @@ editor_send_values(Editor* const editor, const Changes* const changes, const uin
       messages[n++] = (ParamMessage){ .frame = frame,
                                       .uid = change->uid,
                                       .param = change->param,
-                                      .value = rack_number(node, change->param, rate_hz) };
+                                      .value = rack_number(node, change->param, rate_hz),
+                                      .param_id = fx_param_hash(&node->fx->params[change->param]) };
     }
   }
   if (has_frames && editor_check_frames(editor, editor->committed, error) != STATUS_OK) {

@@ -39,6 +39,7 @@
 #ifndef WARPRACK_ENGINE_CONTRACT_EFFECT_H
 #define WARPRACK_ENGINE_CONTRACT_EFFECT_H
 
+#include "engine/base/hash.h"
 #include "engine/base/status.h"
 
 #include <stdatomic.h>
@@ -388,6 +389,21 @@ FxFile fx_file_responses(const FxFile* file);
 /// Call FxInfo::create, then FxInfo::load. [builder]
 NODISCARD Status fx_make(const FxInfo* fx, const FxSetup* setup, FxShape* shape, void** node,
                          Error* error);
+
+/// A number for the id of a parameter, never 0. [any]
+static inline uint32_t
+fx_param_hash(const FxParam* const param)
+{
+  const uint32_t hash = hash_text(HASH32_START, param->id);
+  return hash ? hash : 1U;
+}
+
+/// True if the effect has a parameter of this number, and its id has this hash; 0: any id. [any]
+static inline bool
+fx_has_param(const FxInfo* const fx, const uint32_t param, const uint32_t hash)
+{
+  return param < fx->n_params && (!hash || hash == fx_param_hash(&fx->params[param]));
+}
 
 /// True if a parameter has a text, not a number. [any]
 static inline bool

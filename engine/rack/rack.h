@@ -266,9 +266,11 @@ NODISCARD Status rack_read_fallback(const char* text, RackFallback* fallback, Er
 /// Print a fallback as in the language.  Returns a word, or a level in `text`.
 const char* rack_print_fallback(RackFallback fallback, char text[RACK_FALLBACK_BYTES]);
 
-/// Store a value that was set while the rack plays.  Does nothing if the node does not exist or the
-/// value is invalid.
-void rack_set_value(const Rack* rack, RackUid uid, uint32_t param, double number);
+/// Store a value that was set while the rack plays.  Does nothing if the node does not exist, its
+/// parameter of that number has another fx_param_hash() than `param_id` (0: any), or the value is
+/// invalid.
+void
+rack_set_value(const Rack* rack, RackUid uid, uint32_t param, uint32_t param_id, double number);
 
 /// Check a rack for dangling connections and for cycles, whose nodes the error names.  All
 /// functions in this header leave a rack that passes; only tests need this function.  The planner

@@ -201,10 +201,11 @@ rack_set_param_number(RackNode* const node, const uint32_t param, const double n
 }
 
 void
-rack_set_value(const Rack* const rack, const RackUid uid, const uint32_t param, const double number)
+rack_set_value(const Rack* const rack, const RackUid uid, const uint32_t param,
+               const uint32_t param_id, const double number)
 {
   const RackNode* const node = rack_find_uid(rack, uid);
-  if (!node || param >= node->fx->n_params) {
+  if (!node || !fx_has_param(node->fx, param, param_id)) {
     return;
   }
   const FxParam* const fx_param = &node->fx->params[param];

@@ -69,9 +69,11 @@ rack_history_note(RackHistory* const history, const ParamMessage* const messages
 {
   for (uint32_t m = 0; m < n; ++m) {
     const ParamMessage* const message = &messages[m];
-    rack_set_value(history->active, message->uid, message->param, message->value);
+    rack_set_value(history->active, message->uid, message->param, message->param_id,
+                   message->value);
     if (history->pending) {
-      rack_set_value(history->pending->rack, message->uid, message->param, message->value);
+      rack_set_value(history->pending->rack, message->uid, message->param, message->param_id,
+                     message->value);
     }
   }
 }

@@ -233,13 +233,14 @@ code_parameter(Coder* const coder, ParamMessage* const message)
   coder_u32(coder, &message->uid, 0U, UINT32_MAX, "uid");
   coder_u32(coder, &message->param, 0U, UINT32_MAX, "parameter");
   coder_double(coder, &message->value, -DBL_MAX, DBL_MAX, "value");
+  coder_u32(coder, &message->param_id, 0U, UINT32_MAX, "id of a parameter");
 }
 
 void
 wire_code_set(Coder* const coder, WireSet* const set)
 {
   coder_u32(coder, &set->n, 1U, WIRE_MAX_MESSAGES, "number of messages");
-  ParamMessage* const read = coder->writes ? NULL : coder_array(coder, set->n, sizeof(*read), 24U);
+  ParamMessage* const read = coder->writes ? NULL : coder_array(coder, set->n, sizeof(*read), 28U);
   for (uint32_t m = 0; !coder->error.status && m < set->n; ++m) {
     ParamMessage message = coder->writes ? set->messages[m] : (ParamMessage){ 0 };
     code_parameter(coder, &message);

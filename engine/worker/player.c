@@ -228,7 +228,8 @@ addressee(Player* const player, const ParamMessage* const message)
     return -1;
   }
   const FxInfo* const fx = player->plan->nodes[index].node->fx;
-  if (message->param >= fx->n_params || fx->params[message->param].structural ||
+  if (!fx_has_param(fx, message->param, message->param_id) ||
+      fx->params[message->param].structural ||
       !fx_param_accepts(&fx->params[message->param], message->value)) {
     return -1;
   }

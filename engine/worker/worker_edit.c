@@ -333,9 +333,10 @@ set_in_racks(Worker* const worker, const ParamMessage* const messages, const uin
   pthread_mutex_lock(&worker->edits_lock);
   for (uint32_t m = 0; m < n; ++m) {
     const ParamMessage* const message = &messages[m];
-    rack_set_value(worker->rack, message->uid, message->param, message->value);
+    rack_set_value(worker->rack, message->uid, message->param, message->param_id, message->value);
     if (worker->edit) {
-      rack_set_value(worker->edit->rack, message->uid, message->param, message->value);
+      rack_set_value(worker->edit->rack, message->uid, message->param, message->param_id,
+                     message->value);
     }
   }
   pthread_mutex_unlock(&worker->edits_lock);

@@ -231,6 +231,8 @@ TEST(patterns_set_all_that_match_in_one_group)
   client_ask(rig.client, "/done*", "/rack/chain", "s", "a1: gain | a2: gain | b1: gain");
   client_ask(rig.client, "/done /node/a?/gain", "/node/a?/gain", "f", -3.0);
   const FakeSet set = fake_engine_set(rig.engine, 0);
+  const FxInfo* const gain = fx_find("gain");
+  ck_assert_uint_eq(set.messages[0].param_id, fx_param_hash(&gain->params[set.messages[0].param]));
   ck_assert_uint_eq(fake_engine_n_sets(rig.engine), 1);
   ck_assert_uint_eq(set.n, 2);
   ck_assert_double_eq(set.messages[1].value, -3.0);

@@ -195,7 +195,7 @@ TEST(a_value_that_presets_have_is_kept_also_if_it_is_the_initial_one)
   assert_says(text, "ZamComp thr=0dB\n");
   SCOPED_RACK Rack* const again = rack_of(text, NULL);
   ck_assert(rack_equal(again, rack));
-  rack_set_value(without, without->nodes[0].uid, 0, 0.0);
+  rack_set_value(without, without->nodes[0].uid, 0, 0, 0.0);
   ck_assert(rack_equal(without, rack));
 }
 
@@ -313,11 +313,13 @@ TEST(the_number_of_a_choice_is_its_value)
   Error error;
   ck_assert_int_eq(set_number_by_name(rack, "n", "slope", 1.0, &error), STATUS_BAD_RACK);
   assert_says(error.text, "slope has no choice 1; one of 12 dB/oct, 24");
-  rack_set_value(rack, node->uid, slope, 12.0);
+  rack_set_value(rack, node->uid, slope, 0, 12.0);
   ck_assert(rack_number(node, slope, 48000.0) == 12.0);
-  rack_set_value(rack, node->uid, slope, 13.0); // no choice
+  rack_set_value(rack, node->uid, slope, 0, 13.0); // no choice
   ck_assert(rack_number(node, slope, 48000.0) == 12.0);
-  rack_set_value(rack, node->uid, slope, 24.0);
+  rack_set_value(rack, node->uid, slope, fx_param_hash(&node->fx->params[slope]) + 1U, 24.0);
+  ck_assert(rack_number(node, slope, 48000.0) == 12.0); // the number of another parameter
+  rack_set_value(rack, node->uid, slope, fx_param_hash(&node->fx->params[slope]), 24.0);
   ck_assert_int_eq(node->values[slope].kind, VALUE_INITIAL);
 }
 

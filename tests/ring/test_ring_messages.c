@@ -39,7 +39,7 @@ free_pair(const Pair* const pair)
 static ParamMessage
 message_number(const uint64_t number)
 {
-  return (ParamMessage){ number, (uint32_t)number, 1, -1.0, MESSAGE_NOTE, 7 };
+  return (ParamMessage){ number, (uint32_t)number, 1, -1.0, MESSAGE_NOTE, 7, 0 };
 }
 
 /// Send messages until the ring is full; returns their number.

@@ -266,9 +266,9 @@ TEST(a_block_that_the_callback_collects_is_complete)
 
 // ---- messages ----
 
-static const ParamMessage messages[] = { { 1, 2, 3, 4.0, MESSAGE_VALUE, 0 },
-                                         { 5, 6, 7, 8.0, MESSAGE_NOTE, 9 },
-                                         { 9, 10, 11, 12.0, MESSAGE_NOTES_OFF, 0 } };
+static const ParamMessage messages[] = { { 1, 2, 3, 4.0, MESSAGE_VALUE, 0, 0 },
+                                         { 5, 6, 7, 8.0, MESSAGE_NOTE, 9, 0 },
+                                         { 9, 10, 11, 12.0, MESSAGE_NOTES_OFF, 0, 0 } };
 
 static void
 send_messages(void* const context)

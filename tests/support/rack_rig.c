@@ -183,7 +183,9 @@ rack_rig_set(RackRig* const rig, const char* const node, const char* const param
     if (!strcmp(each->name, node)) {
       const int index = fx_param_find(each->fx, param);
       ck_assert_int_ge(index, 0);
-      const ParamMessage message = { frame, each->uid, (uint32_t)index, value, MESSAGE_VALUE, 0 };
+      const ParamMessage message = {
+        frame, each->uid, (uint32_t)index, value, MESSAGE_VALUE, 0, 0
+      };
       ck_assert(ring_send(rig->messages, &message, 1U));
       return;
     }

@@ -20,8 +20,8 @@ static const char document[] =
 
 static const RackUid uids[] = { 700, 16 };
 
-static const ParamMessage parameters[] = { { 1ULL << 40U, 16, 2, -0.1, MESSAGE_VALUE, 0 },
-                                           { 0, 700, 0, 1e300, MESSAGE_VALUE, 0 } };
+static const ParamMessage parameters[] = { { 1ULL << 40U, 16, 2, -0.1, MESSAGE_VALUE, 0, 77 },
+                                           { 0, 700, 0, 1e300, MESSAGE_VALUE, 0, 0 } };
 
 static const EnginePlace places[] = { { 16, ENGINE_BACKEND_OPENCL, PLACE_LOST, 3 },
                                       { 700, ENGINE_BACKEND_CPU, PLACE_NODE, WIRE_MAX_LATENCY } };
@@ -290,7 +290,7 @@ parameters_equal(const WireSet* const a, const WireSet* const b)
     const ParamMessage* const v = &a->messages[i];
     const ParamMessage* const w = &b->messages[i];
     equal = v->frame == w->frame && v->uid == w->uid && v->param == w->param &&
-            bits_equal(v->value, w->value);
+            v->param_id == w->param_id && bits_equal(v->value, w->value);
   }
   return equal;
 }

@@ -289,7 +289,7 @@ TEST(values_just_beyond_their_range_are_refused)
   expect_u32_refusal(WIRE_PLACES, 16, WIRE_MAX_LATENCY + 1U);
   expect_u32_refusal(WIRE_SET, 0, 0);                   // count
   expect_double_refusal(WIRE_SET, 4 + 16, (double)NAN); // value
-  expect_double_refusal(WIRE_SET, 4 + 24 + 16, -(double)INFINITY);
+  expect_double_refusal(WIRE_SET, 4 + 28 + 16, -(double)INFINITY);
   expect_u32_refusal(WIRE_CHANGED, 8, WIRE_MAX_LATENCY + 1U); // latency
   expect_u32_refusal(WIRE_CHANGED, 12, 1025);                 // n_out
   expect_u32_refusal(WIRE_FAILED, 0, STATUS_OK);

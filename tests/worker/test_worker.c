@@ -196,6 +196,30 @@ TEST(messages_are_applied_with_a_ring_and_without)
   bench_clear(&bench);
 }
 
+TEST(a_value_for_another_parameter_of_that_number_is_dropped)
+{
+  static Bench bench;
+  bench_start(&bench, levels[0]);
+  SCOPED_RACK Rack* const rack = rack_of(levels[0], NULL);
+  const RackNode* const gain = &rack->nodes[0];
+  const uint32_t id = fx_param_hash(&gain->fx->params[0]);
+  const ParamMessage wrong = { .uid = gain->uid, .value = -20.0, .param_id = id + 1U };
+  const ParamMessage right = { .uid = gain->uid, .value = -20.0, .param_id = id };
+  ck_assert(ring_send(bench.ring, &wrong, 1U));
+  ck_assert_float_eq(bench_level(&bench), 1.0F);
+  bench_disarm(&bench);
+  ck_assert(worker_calls.set(bench.worker, &wrong, 1U));
+  bench_arm(&bench, false, 2U);
+  ck_assert_float_eq(bench_level(&bench), 1.0F);
+  ck_assert(ring_send(bench.ring, &right, 1U));
+  ck_assert_double_eq_tol(bench_level(&bench), 0.1, 1e-6);
+  WorkerStatus status;
+  worker_calls.status(bench.worker, &status);
+  ck_assert_uint_eq(status.counts.params_dropped, 2U);
+  ck_assert_uint_eq(status.counts.params_applied, 1U);
+  bench_clear(&bench);
+}
+
 TEST(a_bypassed_node_is_reported)
 {
   static Bench bench;

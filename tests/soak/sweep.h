@@ -25,6 +25,7 @@ typedef struct SweepPlay {
   const Plugin* plugin;
   SweepRows in; ///< A row per main audio input
   uint32_t block_frames;
+  char state[4096]; ///< Path of a file for the state, which the host writes
   // Of reference hosts only: what other hosts do.
   bool in_place;        ///< Inputs and outputs are the same memory
   bool with_denormals;  ///< Denormals are not flushed to zero

@@ -212,6 +212,7 @@ main(const int argc, char** const argv)
                       .with_denormals = has_word(argc, argv, "denormals"),
                       .with_own_values = has_word(argc, argv, "own-values"),
                       .is_second = has_word(argc, argv, "second") };
+  snprintf(play.state, sizeof(play.state), "%s.state", argv[5]);
   const int status = run_check();
   fflush(stdout);
   _Exit(status); // without the destructors of plugins, as the program's own processes

@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define SMALL_BLOCK 64U
@@ -134,6 +135,68 @@ step_values(const SweepPlay* const play, SweepRows* const out, json_t* const res
   rig_free(&rig);
 }
 
+// ---- the state ----
+
+/// Save the state of a node to the file of the play.  Returns an error, or the bytes.
+static Status
+save_state(const SweepPlay* const play, FxRig* const rig, unsigned char** const bytes,
+           size_t* const n_bytes, Error* const failure)
+{
+  const Status status = rig->fx->save(rig->node, bytes, n_bytes, failure);
+  FILE* const file = status ? NULL : fopen(play->state, "wb");
+  if (file) {
+    (void)!fwrite(*bytes, 1, *n_bytes, file);
+    fclose(file);
+  }
+  return status;
+}
+
+/// Open a node with the state in the file, play it, and save its state.
+static Status
+play_state(const SweepPlay* const play, SweepRows* const out, unsigned char** const bytes,
+           size_t* const n_bytes, Error* const failure)
+{
+  const FxInfo* const fx = &play->plugin->fx;
+  const RigArg state = { .id = fx->params[fx->state_param].id, .text = play->state };
+  FxRig rig;
+  Status status = rig_try_fx(&rig, fx, SWEEP_RATE_HZ, play->in.n_rows, play->block_frames, true,
+                             &state, 1U, failure);
+  if (!status) {
+    run(&rig, play, RIG_BLOCKS, out);
+    status = save_state(play, &rig, bytes, n_bytes, failure);
+    rig_free(&rig);
+  }
+  return status;
+}
+
+/// Save the state of a node that has played, and make another node with it, which plays and saves
+/// its own.  Plugins without states have no such step.
+static void
+step_state(const SweepPlay* const play, SweepRows* const out, json_t* const result)
+{
+  unsigned char* states[2] = { NULL, NULL };
+  size_t n_bytes[2] = { 0, 0 };
+  Error failure = { STATUS_OK, "" };
+  FxRig rig;
+  if (!play->plugin->fx.save) {
+    return;
+  }
+  begin("state");
+  Status status = open_rig(play, 1U, play->block_frames, &rig, &failure);
+  if (!status) {
+    run(&rig, play, RIG_BLOCKS, out);
+    status = save_state(play, &rig, &states[0], &n_bytes[0], &failure);
+    rig_free(&rig);
+  }
+  status = status ? status : play_state(play, out, &states[1], &n_bytes[1], &failure);
+  put(result, "state", !status && is_finite(out));
+  put(result, "state_same",
+      !status && n_bytes[0] == n_bytes[1] && !memcmp(states[0], states[1], n_bytes[0]));
+  json_object_set_new(result, "state_reason", json_string(failure.text));
+  free(states[0]);
+  free(states[1]);
+}
+
 /// The steps of the first node: two runs with a renewal between them.
 static Status
 step_run(const SweepPlay* const play, SweepRows* const first, SweepRows* const out,
@@ -192,6 +255,7 @@ sweep_steps(const SweepPlay* const play, SweepRows* const first)
   }
   if (!status) {
     step_values(play, &out, result, &failure);
+    step_state(play, &out, result);
   }
   begin("end");
   put(result, "plays", !status);

@@ -108,7 +108,8 @@ add_for_all(const Rack* const rack, const char* const pattern, ParamMessage* con
   for (uint32_t n = 0; n < rack->n_nodes && !status; ++n) {
     const RackNode* const node = &rack->nodes[n];
     if (node->fx->event && !node->fx->is_missing && pattern_match(pattern, node->name)) {
-      status = add_for(node, message, list, error);
+      message->uid = node->uid;
+      status = append(list, message, error);
     }
   }
   return status || list->n > n_before

@@ -24,7 +24,6 @@
 #define STARTS_FILE   "starts"
 #define CLIENTS_FILE  "subscribers"
 #define ORIGIN_FORMAT "# warprack state, begun with %016" PRIx64 "\n"
-#define ORIGIN_BYTES  64U
 
 static const char* const file_names[STATE_N_FILES] = { "present.rack", "good.rack" };
 

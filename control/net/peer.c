@@ -87,18 +87,19 @@ peer_key_equal(const PeerKey* const a, const PeerKey* const b)
          memcmp(a->address, b->address, sizeof(a->address)) == 0;
 }
 
+/// True if the key has an IPv4 address, in the last 4 of the 16 bytes.
+static bool
+is_ip4(const PeerKey* const key)
+{
+  return key->is_ip && memcmp(key->address, ip4_prefix, sizeof(ip4_prefix)) == 0;
+}
+
 bool
 peer_key_is_any(const PeerKey* const key)
 {
   static const uint8_t unspecified[16] = { 0 };
   return memcmp(key->address, unspecified, sizeof(unspecified)) == 0 ||
-         (peer_key_is_ip4(key) && memcmp(key->address + 12, unspecified, 4) == 0);
-}
-
-bool
-peer_key_is_ip4(const PeerKey* const key)
-{
-  return key->is_ip && memcmp(key->address, ip4_prefix, sizeof(ip4_prefix)) == 0;
+         (is_ip4(key) && memcmp(key->address + 12, unspecified, 4) == 0);
 }
 
 bool
@@ -142,7 +143,7 @@ bool
 peer_is_loopback(const Peer* const peer)
 {
   const PeerKey key = peer_key(peer);
-  if (peer_key_is_ip4(&key)) {
+  if (is_ip4(&key)) {
     return key.address[sizeof(ip4_prefix)] == 127U;
   }
   return key.is_ip && memcmp(key.address, &in6addr_loopback, sizeof(key.address)) == 0;

@@ -47,9 +47,6 @@ bool peer_key_equal(const PeerKey* a, const PeerKey* b);
 /// True for 0.0.0.0 and ::, the address of a socket that receives on all addresses. [any]
 bool peer_key_is_any(const PeerKey* key);
 
-/// True if the key has an IPv4 address, in the last 4 of the 16 bytes. [any]
-bool peer_key_is_ip4(const PeerKey* key);
-
 /// True if address and port are equal. [any]
 bool peer_equal(const Peer* a, const Peer* b);
 

@@ -87,6 +87,15 @@ choose_by_cost(Worker* const worker)
   return STATUS_OK;
 }
 
+/// Start without the device, which cannot be opened, as if it had just failed.
+static void
+begin_lost(Worker* const worker, const Error* const why)
+{
+  worker_mark_lost(worker, why);
+  worker_rest_device(worker);
+  worker->needs_new_process = true;
+}
+
 /// Choose a GPU if there is one, else the CPU, and report the choice.
 static Status
 choose_by_itself(Worker* const worker, Error* const error)
@@ -101,7 +110,7 @@ choose_by_itself(Worker* const worker, Error* const error)
            why.text);
   worker->reason = PLACE_NO_GPU;
   if (worker->config.gpu_may_be_lost) {
-    worker_begin_lost(worker, &why);
+    begin_lost(worker, &why);
   }
   return STATUS_OK;
 }
@@ -125,7 +134,7 @@ worker_open_backend(Worker* const worker, Error* const error)
   }
   worker->backend = worker->device;
   if (status) {
-    worker_begin_lost(worker, &why);
+    begin_lost(worker, &why);
   }
   return STATUS_OK;
 }
@@ -217,14 +226,6 @@ void
 worker_rest_device(Worker* const worker)
 {
   backoff_fail(&worker->retry, FIRST_REST_NS, LONGEST_REST_NS, time_now_ns());
-}
-
-void
-worker_begin_lost(Worker* const worker, const Error* const why)
-{
-  worker_mark_lost(worker, why);
-  worker_rest_device(worker);
-  worker->needs_new_process = true;
 }
 
 Status

@@ -225,9 +225,6 @@ void worker_mark_lost(Worker* worker, const Error* why);
 /// [planning_lock held]
 void worker_note_failure(Worker* worker, const Plan* plan);
 
-/// Start without the device, which cannot be opened, as if it had just failed. [main]
-void worker_begin_lost(Worker* worker, const Error* why);
-
 /// Schedule the next attempt to open the device.  The delay doubles, but restarts if the device has
 /// worked for long. [planning_lock held]
 void worker_rest_device(Worker* worker);

@@ -30,17 +30,18 @@ frame_ring_clear(FrameRing* const ring)
   ring->samples = NULL;
 }
 
-uint32_t
-frame_ring_space(const FrameRing* const ring)
-{
-  return ring->n_frames - frame_ring_available(ring);
-}
-
-uint32_t
-frame_ring_available(const FrameRing* const ring)
+/// Frames that can be read now.
+static uint32_t
+readable(const FrameRing* const ring)
 {
   return (uint32_t)(atomic_load_explicit(&ring->written, memory_order_acquire) -
                     atomic_load_explicit(&ring->read, memory_order_acquire));
+}
+
+uint32_t
+frame_ring_space(const FrameRing* const ring)
+{
+  return ring->n_frames - readable(ring);
 }
 
 // Length of the first piece of a run of frames, up to the end of the ring.
@@ -71,8 +72,8 @@ frame_ring_write(FrameRing* const ring, const float* const* const in, const uint
 uint32_t
 frame_ring_read(FrameRing* const ring, float* const* const out, const uint32_t n_frames)
 {
-  const uint32_t available = frame_ring_available(ring);
-  const uint32_t n = n_frames < available ? n_frames : available;
+  const uint32_t n_readable = readable(ring);
+  const uint32_t n = n_frames < n_readable ? n_frames : n_readable;
   const uint64_t read = atomic_load_explicit(&ring->read, memory_order_relaxed);
   const uint32_t start = (uint32_t)read & (ring->n_frames - 1U);
   const uint32_t piece = first_piece(ring, start, n);

@@ -28,8 +28,6 @@ REALTIME uint32_t frame_ring_space(const FrameRing* ring);
 /// Append at most n_frames of in[n_channels]; returns the number of frames that fit. [writer]
 REALTIME uint32_t frame_ring_write(FrameRing* ring, const float* const* in, uint32_t n_frames);
 
-/// Frames that can be read now. [reader]
-REALTIME uint32_t frame_ring_available(const FrameRing* ring);
 /// Move at most n_frames to out[n_channels]; returns the number of frames moved. [reader]
 REALTIME uint32_t frame_ring_read(FrameRing* ring, float* const* out, uint32_t n_frames);
 

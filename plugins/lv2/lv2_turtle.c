@@ -127,8 +127,10 @@ turtle_text(Arena* const arena, const LilvNode* const subject, const char* const
   return text;
 }
 
-bool
-turtle_node_number(const LilvNode* const node, double* const number)
+/// The number of a literal; 0 or 1 of a truth value.  False if the node is NULL, or no finite
+/// number.
+static bool
+number_of(const LilvNode* const node, double* const number)
 {
   if (lilv_node_is_bool(node)) {
     *number = lilv_node_as_bool(node) ? 1.0 : 0.0;
@@ -149,7 +151,7 @@ bool
 turtle_number(const LilvNode* const subject, const char* const predicate, double* const number)
 {
   LilvNode* const node = turtle_object(subject, predicate);
-  const bool is_number = turtle_node_number(node, number);
+  const bool is_number = number_of(node, number);
   lilv_node_free(node);
   return is_number;
 }

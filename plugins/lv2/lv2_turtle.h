@@ -40,11 +40,8 @@ const char* turtle_copy(Arena* arena, const char* text);
 /// The text of turtle_object(); "" if there is none. [scan]
 const char* turtle_text(Arena* arena, const LilvNode* subject, const char* predicate);
 
-/// The number of a literal; 0 or 1 of a truth value.  False if the node is NULL, or no finite
-/// number. [scan]
-bool turtle_node_number(const LilvNode* node, double* number);
-
-/// turtle_node_number() of turtle_object(). [scan]
+/// The number of the literal turtle_object(); 0 or 1 of a truth value.  False if it is none, or not
+/// finite. [scan]
 bool turtle_number(const LilvNode* subject, const char* predicate, double* number);
 
 /// True if a file has a statement about this subject. [scan]

@@ -216,8 +216,8 @@ effect_case_fx(const EffectCase* const effect_case)
 
 /// The effect with default parameters; each parameter that may change moves a quarter of the way
 /// to an end of its range, and the next one towards the other end.
-static EffectCase
-plain_case(const FxInfo* const fx)
+static void
+plain_case(const FxInfo* const fx, void* const to)
 {
   EffectCase plain = { .chain = NULL };
   uint32_t n_sets = 0;
@@ -235,14 +235,7 @@ plain_case(const FxInfo* const fx)
     }
   }
   ck_assert_int_gt(asprintf((char**)&plain.chain, "x: %s", fx->name), 0);
-  return plain;
-}
-
-static void
-add_plain_case(const FxInfo* const fx)
-{
-  ck_assert_uint_lt(n_cases, MOST_CASES);
-  cases[n_cases++] = plain_case(fx);
+  *(EffectCase*)to = plain;
 }
 
 /// At least one case for each effect with a kernel.
@@ -250,9 +243,8 @@ static void
 make_cases(void)
 {
   if (n_cases == 0U) { // the tests share one process
-    memcpy(cases, special_cases, sizeof(special_cases));
-    n_cases = ARRAY_LEN(special_cases);
-    rack_rig_other_kernels(special_cases, n_cases, sizeof(special_cases[0]), add_plain_case);
+    n_cases = rack_rig_cases(special_cases, ARRAY_LEN(special_cases), sizeof(EffectCase),
+                             plain_case, cases, MOST_CASES);
   }
 }
 

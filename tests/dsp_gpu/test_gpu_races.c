@@ -75,8 +75,8 @@ static size_t n_cases;
 
 /// The effect with default parameters; its first parameter that may change moves to an end of its
 /// range.
-static Case
-plain_case(const FxInfo* const fx)
+static void
+plain_case(const FxInfo* const fx, void* const to)
 {
   Case plain = { .n_channels = 3, .block = 150, .n_blocks = 4 };
   for (uint32_t p = 0; p < fx->n_params && !plain.param; ++p) {
@@ -86,14 +86,7 @@ plain_case(const FxInfo* const fx)
     }
   }
   ck_assert_int_gt(asprintf((char**)&plain.chain, "x: %s", fx->name), 0);
-  return plain;
-}
-
-static void
-add_plain_case(const FxInfo* const fx)
-{
-  ck_assert_uint_lt(n_cases, MOST_CASES);
-  cases[n_cases++] = plain_case(fx);
+  *(Case*)to = plain;
 }
 
 /// At least one case for each effect with a kernel.
@@ -101,9 +94,8 @@ static void
 make_cases(void)
 {
   if (n_cases == 0U) { // the tests share one process
-    memcpy(cases, special_cases, sizeof(special_cases));
-    n_cases = ARRAY_LEN(special_cases);
-    rack_rig_other_kernels(special_cases, n_cases, sizeof(special_cases[0]), add_plain_case);
+    n_cases = rack_rig_cases(special_cases, ARRAY_LEN(special_cases), sizeof(Case), plain_case,
+                             cases, MOST_CASES);
   }
 }
 

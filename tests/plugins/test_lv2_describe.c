@@ -26,8 +26,7 @@ stop(void)
 static const Plugin*
 fixture(const char* const id)
 {
-  const char* const bundle = lv2_rig_fixtures();
-  OK(lv2_rig_describe(&bundle, 1U, &error));
+  lv2_rig_begin();
   const Plugin* const plugin = lv2_rig_find(id);
   ck_assert_msg(plugin != NULL, "no %s", id);
   return plugin;
@@ -283,8 +282,7 @@ TEST(values_of_a_preset_are_in_the_order_of_the_ports_and_each_once)
 
 TEST(states_are_files_that_name_their_subject)
 {
-  const char* const bundle = lv2_rig_fixtures();
-  OK(lv2_rig_describe(&bundle, 1U, &error));
+  lv2_rig_begin();
   const Plugin* const keeper = lv2_rig_find("urn:warprack:keeper");
   ck_assert_str_eq(keeper->fault, "");
   ck_assert(keeper->takes_state);

@@ -37,9 +37,7 @@ static const FxFiles access_to_root = { .find = find };
 static void
 begin(void)
 {
-  const char* const bundle = lv2_rig_fixtures();
-  OK(lv2_rig_describe(&bundle, 1U, &error));
-  calls = plugin_format_lv2.calls;
+  calls = lv2_rig_begin();
   root = scratch_new();
   folder = scratch_new();
   setenv("TMPDIR", folder.directory, 1);

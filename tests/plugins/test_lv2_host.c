@@ -25,9 +25,7 @@ static const InstanceCalls* calls;
 static void
 start(void)
 {
-  const char* const bundle = lv2_rig_fixtures();
-  OK(lv2_rig_describe(&bundle, 1U, &error));
-  calls = plugin_format_lv2.calls;
+  calls = lv2_rig_begin();
 }
 
 /// Rows of a run.

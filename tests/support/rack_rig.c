@@ -150,22 +150,27 @@ rack_rig_effect(const char* const text, const char* const name)
   return fx;
 }
 
-void
-rack_rig_other_kernels(const void* const racks, const size_t n, const size_t rack_bytes,
-                       void (*const add)(const FxInfo* fx))
+size_t
+rack_rig_cases(const void* const special, const size_t n_special, const size_t case_bytes,
+               void (*const make_plain)(const FxInfo* fx, void* plain), void* const cases,
+               const size_t most)
 {
+  size_t n = n_special;
   uint32_t n_effects = 0;
   const FxInfo* const* const effects = fx_table(&n_effects);
+  memcpy(cases, special, n_special * case_bytes);
   for (uint32_t e = 0; e < n_effects; ++e) {
     bool is_there = !effects[e]->kernel;
-    for (size_t r = 0; !is_there && r < n; ++r) {
-      const void* const rack = (const char*)racks + r * rack_bytes;
+    for (size_t c = 0; !is_there && c < n_special; ++c) {
+      const void* const rack = (const char*)special + c * case_bytes;
       is_there = rack_rig_effect(*(const char* const*)rack, "x") == effects[e];
     }
     if (!is_there) {
-      add(effects[e]);
+      ck_assert_uint_lt(n, most);
+      make_plain(effects[e], (char*)cases + n++ * case_bytes);
     }
   }
+  return n;
 }
 
 uint32_t

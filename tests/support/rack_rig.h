@@ -42,10 +42,11 @@ void rack_rig_free(RackRig* rig);
 /// The effect of the node `name` in the rack `text`; NULL if there is no such node.
 const FxInfo* rack_rig_effect(const char* text, const char* name);
 
-/// Call `add` for each effect with a kernel that is node x in none of n racks.  `racks` is an array
-/// of structs of rack_bytes, each of which begins with the text of its rack.
-void rack_rig_other_kernels(const void* racks, size_t n, size_t rack_bytes,
-                            void (*add)(const FxInfo* fx));
+/// Fill `cases` with the special ones, and a plain one for each effect with a kernel that is node x
+/// in none of these; at most `most`.  A case is a struct of case_bytes, which begins with the text
+/// of its rack.  Returns their number.
+size_t rack_rig_cases(const void* special, size_t n_special, size_t case_bytes,
+                      void (*make_plain)(const FxInfo* fx, void* plain), void* cases, size_t most);
 
 /// Number of outputs of the active rack.
 uint32_t rack_rig_n_out(const RackRig* rig);

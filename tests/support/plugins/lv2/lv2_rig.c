@@ -38,6 +38,14 @@ lv2_rig_describe(const char* const* const bundles, const uint32_t n_bundles, Err
   return status;
 }
 
+const InstanceCalls*
+lv2_rig_begin(void)
+{
+  const char* const bundle = lv2_rig_fixtures();
+  OK(lv2_rig_describe(&bundle, 1U, &error));
+  return plugin_format_lv2.calls;
+}
+
 const Plugin*
 lv2_rig_find(const char* const id)
 {

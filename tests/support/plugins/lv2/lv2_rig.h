@@ -17,6 +17,9 @@ const char* lv2_rig_fixtures(void);
 /// the first bundle that fails, with its error.
 Status lv2_rig_describe(const char* const* bundles, uint32_t n_bundles, Error* error);
 
+/// Describe the fixtures.  Returns the calls of their instances.
+const InstanceCalls* lv2_rig_begin(void);
+
 /// A plugin that was described; NULL if there is none.
 const Plugin* lv2_rig_find(const char* id);
 

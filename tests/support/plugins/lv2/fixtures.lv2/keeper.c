@@ -2,10 +2,10 @@
 // An LV2 plugin with a state: a level, and a file with a number.  Its output is its input times
 // gain, level and number.  No code of warprack.
 
-#include <lv2/atom/atom.h>
+#include "stateful.h"
+
 #include <lv2/core/lv2.h>
 #include <lv2/state/state.h>
-#include <lv2/urid/urid.h>
 #include <lv2/worker/worker.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,27 +14,15 @@
 
 #define KEEPER "urn:warprack:keeper"
 
-enum { IN, OUT, GAIN, RESTORED, N_PORTS };
+enum { IN, OUT, GAIN, RESTORED };
 
 typedef struct Keeper {
-  float* ports[N_PORTS];
-  const LV2_URID_Map* map;
+  Stateful base;
   bool is_active;
   float level, number;
   unsigned n_restored; ///< Restorations in the right order
   char path[1024];
 } Keeper;
-
-static const void*
-feature(const LV2_Feature* const* const features, const char* const uri)
-{
-  for (unsigned f = 0; features && features[f]; ++f) {
-    if (!strcmp(features[f]->URI, uri)) {
-      return features[f]->data;
-    }
-  }
-  return NULL;
-}
 
 static LV2_Handle
 instantiate(const LV2_Descriptor* const descriptor, const double rate, const char* const folder,
@@ -44,16 +32,10 @@ instantiate(const LV2_Descriptor* const descriptor, const double rate, const cha
   (void)rate;
   (void)folder;
   Keeper* const keeper = calloc(1, sizeof(*keeper));
-  keeper->map = feature(features, LV2_URID__map);
+  keeper->base.map = feature(features, LV2_URID__map);
   keeper->level = 1.0F;
   keeper->number = 1.0F;
   return keeper;
-}
-
-static void
-connect_port(const LV2_Handle handle, const uint32_t port, void* const data)
-{
-  ((Keeper*)handle)->ports[port] = data;
 }
 
 static void
@@ -67,19 +49,13 @@ run(const LV2_Handle handle, const uint32_t n_frames)
 {
   const Keeper* const keeper = handle;
   for (uint32_t i = 0; i < n_frames; ++i) {
-    keeper->ports[OUT][i] =
-        keeper->ports[IN][i] * *keeper->ports[GAIN] * keeper->level * keeper->number;
+    keeper->base.ports[OUT][i] =
+        keeper->base.ports[IN][i] * *keeper->base.ports[GAIN] * keeper->level * keeper->number;
   }
-  *keeper->ports[RESTORED] = (float)keeper->n_restored;
+  *keeper->base.ports[RESTORED] = (float)keeper->n_restored;
 }
 
 // ---- state ----
-
-static LV2_URID
-map(const Keeper* const keeper, const char* const uri)
-{
-  return keeper->map->map(keeper->map->handle, uri);
-}
 
 static LV2_State_Status
 save(const LV2_Handle handle, const LV2_State_Store_Function store, const LV2_State_Handle state,
@@ -134,16 +110,9 @@ restore(const LV2_Handle handle, const LV2_State_Retrieve_Function retrieve,
   }
   keeper->level = *level;
   keeper->n_restored += !keeper->is_active && !feature(features, LV2_WORKER__schedule);
-  const char* const file =
-      retrieve(state, map(keeper, KEEPER "#file"), &n_bytes, &type, &value_flags);
-  const LV2_State_Map_Path* const paths = feature(features, LV2_STATE__mapPath);
-  const LV2_State_Free_Path* const frees = feature(features, LV2_STATE__freePath);
-  if (!file || !paths || !frees) {
-    return LV2_STATE_SUCCESS;
-  }
-  char* const path = paths->absolute_path(paths->handle, file);
-  const bool is_loaded = load(keeper, path);
-  frees->free_path(frees->handle, path);
+  char* const path = get_path(keeper, retrieve, state, features, KEEPER "#file");
+  const bool is_loaded = !path || load(keeper, path);
+  drop_path(features, path);
   return is_loaded ? LV2_STATE_SUCCESS : LV2_STATE_ERR_UNKNOWN;
 }
 

@@ -2,11 +2,11 @@
 // An LV2 plugin that learns the peak of its input, which is its state, and multiplies the input by
 // one more than that.  "Mode" says how it misbehaves when its state is saved.  No code of warprack.
 
-#include <lv2/atom/atom.h>
+#include "stateful.h"
+
 #include <lv2/atom/forge.h>
 #include <lv2/core/lv2.h>
 #include <lv2/state/state.h>
-#include <lv2/urid/urid.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,14 +17,13 @@
 #define PIECE_BYTES ((size_t)1U << 20U)
 #define N_PIECES    1024U
 
-enum { IN, OUT, MODE, N_PORTS };
+enum { IN, OUT, MODE };
 
 /// What save() does.
 enum { GOOD, LARGE, LARGE_DEAF, FOREIGN, EVENT, NOT_PLAIN, CRASH, HANG, FAIL };
 
 typedef struct Learner {
-  float* ports[N_PORTS];
-  LV2_URID_Map* map;
+  Stateful base;
   float peak;
   char folder[1024];
 } Learner;
@@ -35,17 +34,6 @@ typedef struct Curve {
   float numbers[2];
 } Curve;
 
-static void*
-feature(const LV2_Feature* const* const features, const char* const uri)
-{
-  for (unsigned f = 0; features && features[f]; ++f) {
-    if (!strcmp(features[f]->URI, uri)) {
-      return features[f]->data;
-    }
-  }
-  return NULL;
-}
-
 static LV2_Handle
 instantiate(const LV2_Descriptor* const descriptor, const double rate, const char* const folder,
             const LV2_Feature* const* const features)
@@ -53,15 +41,9 @@ instantiate(const LV2_Descriptor* const descriptor, const double rate, const cha
   (void)descriptor;
   (void)rate;
   Learner* const learner = calloc(1, sizeof(*learner));
-  learner->map = feature(features, LV2_URID__map);
+  learner->base.map = feature(features, LV2_URID__map);
   snprintf(learner->folder, sizeof(learner->folder), "%s", folder);
   return learner;
-}
-
-static void
-connect_port(const LV2_Handle handle, const uint32_t port, void* const data)
-{
-  ((Learner*)handle)->ports[port] = data;
 }
 
 static void
@@ -69,19 +51,13 @@ run(const LV2_Handle handle, const uint32_t n_frames)
 {
   Learner* const learner = handle;
   for (uint32_t i = 0; i < n_frames; ++i) {
-    const float sample = learner->ports[IN][i];
+    const float sample = learner->base.ports[IN][i];
     learner->peak = fmaxf(learner->peak, fabsf(sample));
-    learner->ports[OUT][i] = sample + sample * learner->peak;
+    learner->base.ports[OUT][i] = sample + sample * learner->peak;
   }
 }
 
 // ---- state ----
-
-static LV2_URID
-map(const Learner* const learner, const char* const uri)
-{
-  return learner->map->map(learner->map->handle, uri);
-}
 
 static Curve
 curve_of(const Learner* const learner)
@@ -103,7 +79,7 @@ nest(const Learner* const learner, Nested* const nested)
   LV2_Atom_Forge_Frame tuple;
   LV2_Atom_Forge_Frame object;
   *nested = (Nested){ .bytes = { 0 } };
-  lv2_atom_forge_init(&forge, learner->map);
+  lv2_atom_forge_init(&forge, learner->base.map);
   lv2_atom_forge_set_buffer(&forge, nested->bytes, sizeof(nested->bytes));
   lv2_atom_forge_tuple(&forge, &tuple);
   lv2_atom_forge_int(&forge, 7);
@@ -135,18 +111,6 @@ put(const Saving* const saving, const char* const key, const char* const type,
 }
 
 static LV2_State_Status
-put_path(const Saving* const saving, const char* const path)
-{
-  const LV2_State_Map_Path* const paths = feature(saving->features, LV2_STATE__mapPath);
-  const LV2_State_Free_Path* const frees = feature(saving->features, LV2_STATE__freePath);
-  char* const name = paths->abstract_path(paths->handle, path);
-  const LV2_State_Status status =
-      put(saving, LEARNER "#file", LV2_ATOM__Path, name, strlen(name) + 1U);
-  frees->free_path(frees->handle, name);
-  return status;
-}
-
-static LV2_State_Status
 put_all(const Saving* const saving)
 {
   const Learner* const learner = saving->learner;
@@ -163,7 +127,7 @@ put_all(const Saving* const saving)
   nest(learner, &nested);
   put(saving, LEARNER "#nested", LV2_ATOM__Tuple, LV2_ATOM_BODY(&nested.atom), nested.atom.size);
   put(saving, LEARNER "#words", LV2_ATOM__String, "two lines\nof text", 18U);
-  return put_path(saving, path);
+  return put_path(learner, saving->store, saving->state, saving->features, LEARNER "#file", path);
 }
 
 static LV2_State_Status
@@ -187,13 +151,13 @@ save(const LV2_Handle handle, const LV2_State_Store_Function store, const LV2_St
   (void)flags;
   const Learner* const learner = handle;
   const Saving saving = { learner, store, state, features };
-  const int mode = (int)*learner->ports[MODE];
+  const int mode = (int)*learner->base.ports[MODE];
   switch (mode) {
   case LARGE:
   case LARGE_DEAF:
     return put_large(&saving, mode == LARGE_DEAF);
   case FOREIGN:
-    return put_path(&saving, "/etc/passwd");
+    return put_path(learner, store, state, features, LEARNER "#file", "/etc/passwd");
   case EVENT:
     return put(&saving, LEARNER "#event", LV2_ATOM__Event, "12345678", 8U);
   case NOT_PLAIN:
@@ -236,18 +200,10 @@ get(const Restoring* const restoring, const char* const key, const char* const t
 static int
 has_file(const Restoring* const restoring, const LV2_Feature* const* const features)
 {
-  const LV2_State_Map_Path* const paths = feature(features, LV2_STATE__mapPath);
-  const LV2_State_Free_Path* const frees = feature(features, LV2_STATE__freePath);
-  size_t n_bytes = 0;
-  uint32_t type = 0;
-  uint32_t flags = 0;
-  const char* const name = restoring->retrieve(
-      restoring->state, map(restoring->learner, LEARNER "#file"), &n_bytes, &type, &flags);
-  char* const path = name && paths && frees ? paths->absolute_path(paths->handle, name) : NULL;
+  char* const path = get_path(restoring->learner, restoring->retrieve, restoring->state, features,
+                              LEARNER "#file");
   const int is_there = path && !access(path, R_OK);
-  if (path) {
-    frees->free_path(frees->handle, path);
-  }
+  drop_path(features, path);
   return is_there;
 }
 

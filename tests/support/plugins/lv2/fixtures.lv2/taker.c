@@ -3,10 +3,10 @@
 // Its state is a file with that peak, which it writes while it is saved (state:makePath).  "Mode"
 // says how it misbehaves then.  No code of warprack.
 
-#include <lv2/atom/atom.h>
+#include "stateful.h"
+
 #include <lv2/core/lv2.h>
 #include <lv2/state/state.h>
-#include <lv2/urid/urid.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,28 +18,16 @@
 #define NAME      "takes/first.Raw"
 #define MAX_BYTES ((off_t)20 << 20) // of a file that is too large
 
-enum { IN, OUT, MODE, N_PORTS };
+enum { IN, OUT, MODE };
 
 /// What save() does.  EARLY: it has asked for the file when it was instantiated.
 enum { GOOD, EARLY, OUTSIDE, ABSOLUTE, LARGE, LINK, FOLDER_LINK, PIPE, NOTHING, MANY };
 
 typedef struct Taker {
-  float* ports[N_PORTS];
-  LV2_URID_Map* map;
+  Stateful base;
   float peak;
   char* early; ///< NULL: the host makes no files
 } Taker;
-
-static void*
-feature(const LV2_Feature* const* const features, const char* const uri)
-{
-  for (unsigned f = 0; features && features[f]; ++f) {
-    if (!strcmp(features[f]->URI, uri)) {
-      return features[f]->data;
-    }
-  }
-  return NULL;
-}
 
 static char*
 make_path(const LV2_Feature* const* const features, const char* const name)
@@ -56,7 +44,7 @@ instantiate(const LV2_Descriptor* const descriptor, const double rate, const cha
   (void)rate;
   (void)folder;
   Taker* const taker = calloc(1, sizeof(*taker));
-  taker->map = feature(features, LV2_URID__map);
+  taker->base.map = feature(features, LV2_URID__map);
   taker->early = make_path(features, "early");
   return taker;
 }
@@ -69,26 +57,14 @@ cleanup(const LV2_Handle handle)
 }
 
 static void
-connect_port(const LV2_Handle handle, const uint32_t port, void* const data)
-{
-  ((Taker*)handle)->ports[port] = data;
-}
-
-static void
 run(const LV2_Handle handle, const uint32_t n_frames)
 {
   Taker* const taker = handle;
   for (uint32_t i = 0; i < n_frames; ++i) {
-    const float sample = taker->ports[IN][i];
+    const float sample = taker->base.ports[IN][i];
     taker->peak = fmaxf(taker->peak, fabsf(sample));
-    taker->ports[OUT][i] = sample + sample * taker->peak;
+    taker->base.ports[OUT][i] = sample + sample * taker->peak;
   }
-}
-
-static LV2_URID
-map(const Taker* const taker, const char* const uri)
-{
-  return taker->map->map(taker->map->handle, uri);
 }
 
 /// Write the file, or what is not one.
@@ -107,22 +83,6 @@ write_file(const Taker* const taker, const int mode, const char* const path)
   } else if (mode == PIPE) {
     (void)!mkfifo(path, 0600);
   }
-}
-
-/// Store the abstract path of a file.
-static LV2_State_Status
-put_path(const Taker* const taker, const LV2_State_Store_Function store,
-         const LV2_State_Handle state, const LV2_Feature* const* const features,
-         const char* const key, const char* const path)
-{
-  const LV2_State_Map_Path* const paths = feature(features, LV2_STATE__mapPath);
-  const LV2_State_Free_Path* const frees = feature(features, LV2_STATE__freePath);
-  char* const name = paths->abstract_path(paths->handle, path);
-  const LV2_State_Status status =
-      store(state, map(taker, key), name, strlen(name) + 1U, map(taker, LV2_ATOM__Path),
-            LV2_STATE_IS_POD | LV2_STATE_IS_PORTABLE);
-  frees->free_path(frees->handle, name);
-  return status;
 }
 
 /// A file below a folder that is a link.
@@ -162,7 +122,7 @@ save(const LV2_Handle handle, const LV2_State_Store_Function store, const LV2_St
 {
   (void)flags;
   const Taker* const taker = handle;
-  const int mode = (int)*taker->ports[MODE];
+  const int mode = (int)*taker->base.ports[MODE];
   char* const path = path_of(taker, mode, features);
   if (!path) {
     return LV2_STATE_ERR_NO_FEATURE;
@@ -191,22 +151,13 @@ restore(const LV2_Handle handle, const LV2_State_Retrieve_Function retrieve,
 {
   (void)flags;
   Taker* const taker = handle;
-  const LV2_State_Map_Path* const paths = feature(features, LV2_STATE__mapPath);
-  const LV2_State_Free_Path* const frees = feature(features, LV2_STATE__freePath);
-  size_t n_bytes = 0;
-  uint32_t type = 0;
-  uint32_t value_flags = 0;
-  const char* const name =
-      retrieve(state, map(taker, TAKER "#take"), &n_bytes, &type, &value_flags);
-  char* const path = name ? paths->absolute_path(paths->handle, name) : NULL;
+  char* const path = get_path(taker, retrieve, state, features, TAKER "#take");
   FILE* const file = path ? fopen(path, "r") : NULL;
   const int is_read = file && fread(&taker->peak, sizeof(taker->peak), 1, file) == 1;
   if (file) {
     fclose(file);
   }
-  if (path) {
-    frees->free_path(frees->handle, path);
-  }
+  drop_path(features, path);
   return is_read ? LV2_STATE_SUCCESS : LV2_STATE_ERR_NO_PROPERTY;
 }
 

@@ -452,6 +452,7 @@ def paged_out():
             if missing and not options:
                 print(f"  skipped: {missing}")
                 continue
+            server.wait_until_wet()  # each audio thread touches its stack before its first block
             before = audio_faults(pid)
             n_bytes = page_out(pid)
             if not n_bytes:

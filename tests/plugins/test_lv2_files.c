@@ -51,60 +51,9 @@ end(void)
   unsetenv("TMPDIR");
 }
 
-/// An instance with its state.
-typedef struct Rig {
-  StateFile state;
-  HostPaths paths;
-  Instance* instance;
-} Rig;
-
-static Status
-rig_try(Rig* const rig, Error* const error)
-{
-  const InstanceSetup setup = { .rate_hz = LV2_RIG_RATE_HZ,
-                                .max_block_frames = LV2_RIG_BLOCK,
-                                .state = &rig->state,
-                                .paths = &rig->paths };
-  const Plugin* const plugin = lv2_rig_find(TAKER);
-  rig->paths.bundle = plugin->bundle;
-  rig->paths.files = &access_to_root;
-  return calls->open(plugin, &setup, &rig->instance, error);
-}
-
-static void
-rig_close(Rig* const rig)
-{
-  calls->close(rig->instance);
-  state_file_clear(&rig->state);
-  host_paths_clear(&rig->paths);
-}
-
-/// The last sample that an instance makes of a constant one.
-static float
-play(const Rig* const rig, const float sample)
-{
-  float in[LV2_RIG_BLOCK];
-  float out[LV2_RIG_BLOCK];
-  const float* const ins[] = { in };
-  float* const outs[] = { out };
-  for (uint32_t i = 0; i < LV2_RIG_BLOCK; ++i) {
-    in[i] = sample;
-  }
-  calls->run(rig->instance, ins, outs, LV2_RIG_BLOCK);
-  return out[LV2_RIG_BLOCK - 1U];
-}
-
-static Status
-save(const Rig* const rig, const double mode, TextBuffer* const part, Error* const error)
-{
-  lv2_rig_set(rig->instance, TAKER, "mode", mode);
-  *part = (TextBuffer){ 0 };
-  return calls->save(rig->instance, part, error);
-}
-
 /// Write the files that a state names to the folder of the rack, as the server does.
 static void
-write_files(const Rig* const rig)
+write_files(const Lv2StateRig* const rig)
 {
   PackageFile files[PACKAGE_MAX_FILES];
   TextBuffer package = { 0 };
@@ -127,39 +76,39 @@ static const struct {
 
 TEST_ROWS(a_file_is_saved_with_the_state_and_restored_also_by_a_renewal, ways)
 {
-  Rig rig = { 0 };
+  Lv2StateRig rig = { .id = TAKER, .files = &access_to_root };
   TextBuffer part = { 0 };
-  OK(rig_try(&rig, &error));
-  ck_assert_float_eq(play(&rig, 0.5F), 0.75F);
-  OK(save(&rig, ways[row].mode, &part, &error));
-  ck_assert_float_eq(play(&rig, 0.25F), 0.375F); // plays on
+  OK(lv2_rig_state_open(&rig, &error));
+  ck_assert_float_eq(lv2_rig_state_play(&rig, 0.5F), 0.75F);
+  OK(lv2_rig_state_save(&rig, ways[row].mode, &part, &error));
+  ck_assert_float_eq(lv2_rig_state_play(&rig, 0.25F), 0.375F); // plays on
   ck_assert_uint_eq(rig.paths.n_kept, 1);
   assert_says(rig.paths.kept_names[0], ways[row].suffix);
   write_files(&rig);
-  rig_close(&rig);
+  lv2_rig_state_close(&rig);
   ck_assert_uint_eq(scratch_count(&folder), 0);
-  Rig other = { 0 };
+  Lv2StateRig other = { .id = TAKER, .files = &access_to_root };
   OK(state_file_set(&other.state, &(StatePart){ part.bytes, part.n }, 1));
-  OK(rig_try(&other, &error));
-  ck_assert_float_eq(play(&other, 0.25F), 0.375F);
-  ck_assert_float_eq(play(&other, 0.75F), 1.3125F);
+  OK(lv2_rig_state_open(&other, &error));
+  ck_assert_float_eq(lv2_rig_state_play(&other, 0.25F), 0.375F);
+  ck_assert_float_eq(lv2_rig_state_play(&other, 0.75F), 1.3125F);
   OK(calls->renew(other.instance, &error));
-  ck_assert_float_eq(play(&other, 0.25F), 0.375F);
-  rig_close(&other);
+  ck_assert_float_eq(lv2_rig_state_play(&other, 0.25F), 0.375F);
+  lv2_rig_state_close(&other);
   free(part.bytes);
 }
 
 TEST(the_same_content_is_one_file)
 {
-  Rig rig = { 0 };
+  Lv2StateRig rig = { .id = TAKER, .files = &access_to_root };
   TextBuffer parts[3] = { { 0 } };
-  OK(rig_try(&rig, &error));
-  play(&rig, 0.5F);
-  OK(save(&rig, 0.0, &parts[0], &error));
-  OK(save(&rig, 0.0, &parts[1], &error));
+  OK(lv2_rig_state_open(&rig, &error));
+  lv2_rig_state_play(&rig, 0.5F);
+  OK(lv2_rig_state_save(&rig, 0.0, &parts[0], &error));
+  OK(lv2_rig_state_save(&rig, 0.0, &parts[1], &error));
   ck_assert_uint_eq(rig.paths.n_kept, 1);
-  play(&rig, 0.75F);
-  OK(save(&rig, 0.0, &parts[2], &error));
+  lv2_rig_state_play(&rig, 0.75F);
+  OK(lv2_rig_state_save(&rig, 0.0, &parts[2], &error));
   ck_assert_uint_eq(rig.paths.n_kept, 2);
   ck_assert_uint_eq(parts[0].n, parts[2].n);
   ck_assert_mem_eq(parts[0].bytes, parts[1].bytes, parts[0].n);
@@ -167,7 +116,7 @@ TEST(the_same_content_is_one_file)
   for (size_t p = 0; p < ARRAY_LEN(parts); ++p) {
     free(parts[p].bytes);
   }
-  rig_close(&rig);
+  lv2_rig_state_close(&rig);
 }
 
 static const struct {
@@ -189,37 +138,38 @@ static const struct {
 
 TEST_ROWS(what_is_no_file_of_its_own_is_not_saved_and_the_plugin_plays_on, bad_saves)
 {
-  Rig rig = { 0 };
+  Lv2StateRig rig = { .id = TAKER, .files = &access_to_root };
   TextBuffer part = { 0 };
   Error why = { STATUS_OK, "" };
-  OK(rig_try(&rig, &error));
-  play(&rig, 0.5F);
-  ck_assert_int_eq(save(&rig, bad_saves[row].mode, &part, &why), bad_saves[row].status);
+  OK(lv2_rig_state_open(&rig, &error));
+  lv2_rig_state_play(&rig, 0.5F);
+  ck_assert_int_eq(lv2_rig_state_save(&rig, bad_saves[row].mode, &part, &why),
+                   bad_saves[row].status);
   assert_says(why.text, bad_saves[row].says);
   free(part.bytes);
-  ck_assert_float_eq(play(&rig, 0.25F), 0.375F);
+  ck_assert_float_eq(lv2_rig_state_play(&rig, 0.25F), 0.375F);
   host_paths_forget_kept(&rig.paths);
-  OK(save(&rig, 0.0, &part, &error));
+  OK(lv2_rig_state_save(&rig, 0.0, &part, &error));
   free(part.bytes);
-  rig_close(&rig);
+  lv2_rig_state_close(&rig);
   ck_assert_uint_eq(scratch_count(&folder), 0);
 }
 
 TEST(a_state_whose_file_is_gone_or_elsewhere_makes_no_instance)
 {
-  Rig rig = { 0 };
+  Lv2StateRig rig = { .id = TAKER, .files = &access_to_root };
   TextBuffer part = { 0 };
   Error why = { STATUS_OK, "" };
-  OK(rig_try(&rig, &error));
-  play(&rig, 0.5F);
-  OK(save(&rig, 0.0, &part, &error));
-  Rig other = { 0 };
+  OK(lv2_rig_state_open(&rig, &error));
+  lv2_rig_state_play(&rig, 0.5F);
+  OK(lv2_rig_state_save(&rig, 0.0, &part, &error));
+  Lv2StateRig other = { .id = TAKER, .files = &access_to_root };
   OK(state_file_set(&other.state, &(StatePart){ part.bytes, part.n }, 1));
-  ck_assert_int_eq(rig_try(&other, &why), STATUS_FILE);
+  ck_assert_int_eq(lv2_rig_state_open(&other, &why), STATUS_FILE);
   assert_says(why.text, "No such file");
   state_file_clear(&other.state);
   host_paths_clear(&other.paths);
-  rig_close(&rig);
+  lv2_rig_state_close(&rig);
   free(part.bytes);
 }
 

@@ -26,89 +26,38 @@ start(void)
   calls = lv2_rig_begin();
 }
 
-/// An instance with its state.
-typedef struct Rig {
-  StateFile state;
-  HostPaths paths;
-  Instance* instance;
-} Rig;
-
-static Status
-rig_try(Rig* const rig, Error* const error)
-{
-  const InstanceSetup setup = { .rate_hz = LV2_RIG_RATE_HZ,
-                                .max_block_frames = LV2_RIG_BLOCK,
-                                .state = &rig->state,
-                                .paths = &rig->paths };
-  const Plugin* const plugin = lv2_rig_find(LEARNER);
-  rig->paths.bundle = plugin->bundle;
-  return calls->open(plugin, &setup, &rig->instance, error);
-}
-
-static void
-rig_close(const Rig* const rig)
-{
-  Rig copy = *rig;
-  calls->close(copy.instance);
-  state_file_clear(&copy.state);
-  host_paths_clear(&copy.paths);
-}
-
-/// The last sample that an instance makes of a constant one.
-static float
-play(const Rig* const rig, const float sample)
-{
-  float in[LV2_RIG_BLOCK];
-  float out[LV2_RIG_BLOCK];
-  const float* const ins[] = { in };
-  float* const outs[] = { out };
-  for (uint32_t i = 0; i < LV2_RIG_BLOCK; ++i) {
-    in[i] = sample;
-  }
-  calls->run(rig->instance, ins, outs, LV2_RIG_BLOCK);
-  return out[LV2_RIG_BLOCK - 1U];
-}
-
-static Status
-save(const Rig* const rig, const double mode, TextBuffer* const part, Error* const error)
-{
-  lv2_rig_set(rig->instance, LEARNER, "mode", mode);
-  *part = (TextBuffer){ 0 };
-  return calls->save(rig->instance, part, error);
-}
-
 TEST(a_state_is_restored_exactly_and_again_by_a_renewal)
 {
-  Rig rig = { 0 };
-  OK(rig_try(&rig, &error));
-  ck_assert_float_eq(play(&rig, 0.5F), 0.75F);
+  Lv2StateRig rig = { .id = LEARNER };
+  OK(lv2_rig_state_open(&rig, &error));
+  ck_assert_float_eq(lv2_rig_state_play(&rig, 0.5F), 0.75F);
   TextBuffer part = { 0 };
-  OK(save(&rig, 0.0, &part, &error));
-  ck_assert_float_eq(play(&rig, 0.25F), 0.375F); // plays on
-  Rig other = { 0 };
+  OK(lv2_rig_state_save(&rig, 0.0, &part, &error));
+  ck_assert_float_eq(lv2_rig_state_play(&rig, 0.25F), 0.375F); // plays on
+  Lv2StateRig other = { .id = LEARNER };
   OK(state_file_set(&other.state, &(StatePart){ part.bytes, part.n }, 1));
-  OK(rig_try(&other, &error));
-  ck_assert_float_eq(play(&other, 0.25F), 0.375F);
-  ck_assert_float_eq(play(&other, 0.75F), 1.3125F);
+  OK(lv2_rig_state_open(&other, &error));
+  ck_assert_float_eq(lv2_rig_state_play(&other, 0.25F), 0.375F);
+  ck_assert_float_eq(lv2_rig_state_play(&other, 0.75F), 1.3125F);
   OK(calls->renew(other.instance, &error));
-  ck_assert_float_eq(play(&other, 0.25F), 0.375F);
-  rig_close(&other);
-  rig_close(&rig);
+  ck_assert_float_eq(lv2_rig_state_play(&other, 0.25F), 0.375F);
+  lv2_rig_state_close(&other);
+  lv2_rig_state_close(&rig);
   free(part.bytes);
 }
 
 TEST(a_renewal_restores_the_state_that_came_last)
 {
-  Rig rig = { 0 };
-  OK(rig_try(&rig, &error));
-  ck_assert_float_eq(play(&rig, 0.5F), 0.75F);
+  Lv2StateRig rig = { .id = LEARNER };
+  OK(lv2_rig_state_open(&rig, &error));
+  ck_assert_float_eq(lv2_rig_state_play(&rig, 0.5F), 0.75F);
   TextBuffer part = { 0 };
-  OK(save(&rig, 0.0, &part, &error));
+  OK(lv2_rig_state_save(&rig, 0.0, &part, &error));
   OK(state_file_set(&rig.state, &(StatePart){ part.bytes, part.n }, 1)); // as host_save() does
-  ck_assert_float_eq(play(&rig, 0.75F), 1.3125F);
+  ck_assert_float_eq(lv2_rig_state_play(&rig, 0.75F), 1.3125F);
   OK(calls->renew(rig.instance, &error));
-  ck_assert_float_eq(play(&rig, 0.25F), 0.375F);
-  rig_close(&rig);
+  ck_assert_float_eq(lv2_rig_state_play(&rig, 0.25F), 0.375F);
+  lv2_rig_state_close(&rig);
   free(part.bytes);
 }
 
@@ -187,17 +136,17 @@ compare_with_lilv(Lv2Values* const values, float sample)
 
 TEST(the_values_are_those_that_lilv_gets)
 {
-  Rig rig = { 0 };
+  Lv2StateRig rig = { .id = LEARNER };
   TextBuffer part = { 0 };
   Lv2Values values = { 0 };
-  OK(rig_try(&rig, &error));
-  play(&rig, 0.3F);
-  OK(save(&rig, 0.0, &part, &error));
+  OK(lv2_rig_state_open(&rig, &error));
+  lv2_rig_state_play(&rig, 0.3F);
+  OK(lv2_rig_state_save(&rig, 0.0, &part, &error));
   OK(lv2_values_read(&(StatePart){ part.bytes, part.n }, &values, &error));
   ck_assert_uint_eq(values.n, 7);
   compare_with_lilv(&values, 0.3F);
   lv2_values_clear(&values);
-  rig_close(&rig);
+  lv2_rig_state_close(&rig);
   free(part.bytes);
 }
 
@@ -218,16 +167,17 @@ static const struct {
 
 TEST_ROWS(a_state_that_cannot_be_kept_is_an_error_and_the_plugin_plays_on, bad_saves)
 {
-  Rig rig = { 0 };
+  Lv2StateRig rig = { .id = LEARNER };
   TextBuffer part = { 0 };
   Error why = { STATUS_OK, "" };
-  OK(rig_try(&rig, &error));
-  play(&rig, 0.5F);
-  ck_assert_int_eq(save(&rig, bad_saves[row].mode, &part, &why), bad_saves[row].status);
+  OK(lv2_rig_state_open(&rig, &error));
+  lv2_rig_state_play(&rig, 0.5F);
+  ck_assert_int_eq(lv2_rig_state_save(&rig, bad_saves[row].mode, &part, &why),
+                   bad_saves[row].status);
   assert_says(why.text, bad_saves[row].says);
   ck_assert_uint_le(part.n, FX_STATE_MAX_BYTES);
-  ck_assert_float_eq(play(&rig, 0.25F), 0.375F);
-  rig_close(&rig);
+  ck_assert_float_eq(lv2_rig_state_play(&rig, 0.25F), 0.375F);
+  lv2_rig_state_close(&rig);
   free(part.bytes);
 }
 
@@ -259,11 +209,11 @@ static const struct {
 
 TEST_ROWS(a_bad_state_makes_no_instance, bad_states)
 {
-  Rig rig = { 0 };
+  Lv2StateRig rig = { .id = LEARNER };
   Error why = { STATUS_OK, "" };
   const StatePart part = { bad_states[row].part, strlen(bad_states[row].part) };
   OK(state_file_set(&rig.state, &part, 1));
-  ck_assert_int_eq(rig_try(&rig, &why), STATUS_FILE);
+  ck_assert_int_eq(lv2_rig_state_open(&rig, &why), STATUS_FILE);
   assert_says(why.text, bad_states[row].says);
   ck_assert_ptr_null(rig.instance);
   state_file_clear(&rig.state);
@@ -271,19 +221,19 @@ TEST_ROWS(a_bad_state_makes_no_instance, bad_states)
 
 TEST(a_file_outside_makes_no_instance)
 {
-  Rig rig = { 0 };
+  Lv2StateRig rig = { .id = LEARNER };
   TextBuffer part = { 0 };
   Error why = { STATUS_OK, "" };
-  OK(rig_try(&rig, &error));
-  OK(save(&rig, 0.0, &part, &error));
+  OK(lv2_rig_state_open(&rig, &error));
+  OK(lv2_rig_state_save(&rig, 0.0, &part, &error));
   char* const name = strstr(part.bytes + part.n - 64, "three.txt"); // the last value
   ck_assert_ptr_nonnull(name);
   memcpy(name, "../th.txt", 9);
-  Rig other = { 0 };
+  Lv2StateRig other = { .id = LEARNER };
   OK(state_file_set(&other.state, &(StatePart){ part.bytes, part.n }, 1));
-  ck_assert_int_eq(rig_try(&other, &why), STATUS_FILE);
+  ck_assert_int_eq(lv2_rig_state_open(&other, &why), STATUS_FILE);
   state_file_clear(&other.state);
-  rig_close(&rig);
+  lv2_rig_state_close(&rig);
   free(part.bytes);
 }
 

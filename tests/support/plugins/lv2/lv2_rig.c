@@ -114,3 +114,49 @@ lv2_rig_get(const Instance* const instance, const char* const id, const char* co
 {
   return plugin_format_lv2.calls->get(instance, lv2_rig_place(lv2_rig_find(id), symbol));
 }
+
+// ---- instances with a state ----
+
+Status
+lv2_rig_state_open(Lv2StateRig* const rig, Error* const error)
+{
+  const InstanceSetup setup = { .rate_hz = LV2_RIG_RATE_HZ,
+                                .max_block_frames = LV2_RIG_BLOCK,
+                                .state = &rig->state,
+                                .paths = &rig->paths };
+  const Plugin* const plugin = lv2_rig_find(rig->id);
+  rig->paths.bundle = plugin->bundle;
+  rig->paths.files = rig->files;
+  return plugin_format_lv2.calls->open(plugin, &setup, &rig->instance, error);
+}
+
+void
+lv2_rig_state_close(Lv2StateRig* const rig)
+{
+  plugin_format_lv2.calls->close(rig->instance);
+  state_file_clear(&rig->state);
+  host_paths_clear(&rig->paths);
+}
+
+float
+lv2_rig_state_play(const Lv2StateRig* const rig, const float sample)
+{
+  float in[LV2_RIG_BLOCK];
+  float out[LV2_RIG_BLOCK];
+  const float* const ins[] = { in };
+  float* const outs[] = { out };
+  for (uint32_t i = 0; i < LV2_RIG_BLOCK; ++i) {
+    in[i] = sample;
+  }
+  plugin_format_lv2.calls->run(rig->instance, ins, outs, LV2_RIG_BLOCK);
+  return out[LV2_RIG_BLOCK - 1U];
+}
+
+Status
+lv2_rig_state_save(const Lv2StateRig* const rig, const double mode, TextBuffer* const part,
+                   Error* const error)
+{
+  lv2_rig_set(rig->instance, rig->id, "mode", mode);
+  *part = (TextBuffer){ 0 };
+  return plugin_format_lv2.calls->save(rig->instance, part, error);
+}

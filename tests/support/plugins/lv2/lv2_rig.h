@@ -41,4 +41,23 @@ void lv2_rig_close(Instance* const* instance); ///< For SCOPED()
 void lv2_rig_set(Instance* instance, const char* id, const char* symbol, double value);
 double lv2_rig_get(const Instance* instance, const char* id, const char* symbol);
 
+/// An instance with a state, of a fixture with an input, an output and the control "mode".
+typedef struct Lv2StateRig {
+  const char* id;
+  const FxFiles* files; ///< Access to files of the rack; NULL: none
+  StateFile state;
+  HostPaths paths;
+  Instance* instance;
+} Lv2StateRig;
+
+/// Open the instance, with the state that is set.
+Status lv2_rig_state_open(Lv2StateRig* rig, Error* error);
+void lv2_rig_state_close(Lv2StateRig* rig);
+
+/// The last sample that the instance makes of a constant one.
+float lv2_rig_state_play(const Lv2StateRig* rig, float sample);
+
+/// Save the state in a mode of the fixture, into a new buffer.
+Status lv2_rig_state_save(const Lv2StateRig* rig, double mode, TextBuffer* part, Error* error);
+
 #endif

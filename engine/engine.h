@@ -160,8 +160,9 @@ typedef struct EngineStatus {
   uint64_t worker_renewals;   ///< Of these, because plugins have new code: no process was lost
   uint64_t quarantined;       ///< Number of racks reverted because they crashed two processes in a
                               ///< row
-  uint64_t nodes_quarantined; ///< Number of nodes that went into quarantine for the same reason:
-                              ///< their input plays instead, and the rack stays
+  uint64_t nodes_quarantined; ///< Number of nodes that went into quarantine for the same reason, or
+                              ///< because a new worker could not make them: their input plays
+                              ///< instead, and the rack stays
   char worker_note[320];      ///< "" or why the last worker was lost
   char quarantine_note[320];  ///< "" or why a rack or a node last went into quarantine
   double load_p50, load_p99,

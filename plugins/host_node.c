@@ -178,9 +178,11 @@ prepare(HostNode* const node, const FxSetup* const setup, FxShape* const shape, 
   const PluginPreset* preset = NULL;
   uint32_t latency_frames = 0;
   Status status = make_lanes(node, setup, error);
-  status = status ? status : find_preset(node, setup, &preset, error);
+  if (!status && !node->is_quarantined) {
+    status = find_preset(node, setup, &preset, error);
+    status = status ? status : host_read_state(node, setup, error);
+  }
   status = status ? status : take_memory(node, error);
-  status = status ? status : host_read_state(node, setup, error);
   if (!status) {
     host_params_init(&node->params, setup, preset);
     latency_frames = setup->dry_frames;

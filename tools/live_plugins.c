@@ -116,7 +116,8 @@ describe(const CatalogueChange* const change, PluginsNews* const news)
   }
 }
 
-/// Change to a catalogue, if it is another one.
+/// Change to a catalogue.  If it is the present one, the worker gets that again: it then tries the
+/// nodes again that it could not make.
 static Status
 renew(Catalogue* const newer, Engine* const engine, PluginsNews* const news, Error* const error)
 {
@@ -124,6 +125,7 @@ renew(Catalogue* const newer, Engine* const engine, PluginsNews* const news, Err
   Status status = STATUS_OK;
   count(newer, news);
   if (is_current(newer)) {
+    status = catalogue_current() ? share(engine, catalogue_current(), &change, error) : STATUS_OK;
     catalogue_free(newer);
   } else {
     status = catalogue_exchange(newer, share, engine, &change, error);

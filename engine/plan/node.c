@@ -107,7 +107,8 @@ copy_values(Node* const node, const RackNode* const rack_node, const double rate
   return STATUS_OK;
 }
 
-/// Fill the set-up of an effect.  files[n_params]: receives the files of its parameters.
+/// Fill the set-up of an effect.  files[n_params]: receives the files of its parameters, which a
+/// node in quarantine does not need.
 static Status
 set_up(const Node* const node, const Format* const format, FileLoader* const loader,
        FxFile** const files, FxSetup* const setup, Error* const error)
@@ -129,7 +130,7 @@ set_up(const Node* const node, const Format* const format, FileLoader* const loa
                       .n_out = node->n_out,
                       .access = &loader->files };
   Status status = STATUS_OK;
-  for (uint32_t p = 0; !status && p < fx->n_params; ++p) {
+  for (uint32_t p = 0; !status && !node->is_quarantined && p < fx->n_params; ++p) {
     if (fx->params[p].kind == PARAM_FILE && node->made_texts[p]) {
       status = file_cache_get(loader, node->made_texts[p], format->rate_hz, &files[p], error);
     }
@@ -137,13 +138,14 @@ set_up(const Node* const node, const Format* const format, FileLoader* const loa
   return status;
 }
 
-/// Find the files that the effect opens itself.  paths[n_params]: the caller frees them.
+/// Find the files that the effect opens itself, unless the node is in quarantine.  paths[n_params]:
+/// the caller frees them.
 static Status
 find_paths(const Node* const node, const FileLoader* const loader, char** const paths,
            Error* const error)
 {
   Status status = STATUS_OK;
-  for (uint32_t p = 0; !status && p < node->fx->n_params; ++p) {
+  for (uint32_t p = 0; !status && !node->is_quarantined && p < node->fx->n_params; ++p) {
     const char* const name = node->made_texts[p];
     if (node->fx->params[p].kind == PARAM_PATH && name) {
       status = loader->files.find

@@ -134,6 +134,8 @@ typedef struct PlanRequest {
   bool keep_values;  ///< The rack is the same: do not set the document's values again.  A new node
                      ///< takes over the values of the node that it replaces
   bool end_tails;    ///< Fade out the nodes that are already dying now, before their tails end
+  bool finds_all;    ///< If a node of a plugin cannot be made, try the others, too, before the plan
+                     ///< fails: PlanFault::refused
   bool drop_silent;  ///< Leave out all parts that are already dying, and links whose gain is 0
   size_t max_bytes;  ///< Limit for the memory of all plans while this one is made; 0: no limit
   size_t held_bytes; ///< Memory of the plans that already exist
@@ -146,6 +148,8 @@ typedef struct PlanRequest {
 typedef struct PlanFault {
   bool is_tangled; ///< The new connections together with those that still fade out make a cycle
   uint32_t edge;   ///< 1 + index of the connection whose channels do not fit; 0: none
+  RackRefused refused; ///< Nodes of plugins that could not be made, without those that ran out of
+                       ///< memory
 } PlanFault;
 
 /**

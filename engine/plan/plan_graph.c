@@ -260,11 +260,34 @@ find_or_make(Graph* const graph, const uint32_t v, const uint32_t n_in,
   return node_new(rack_node, widths, request->format, backend, request->loader, out, error);
 }
 
+/// Note that the node of a plugin cannot be made, and make one in its place that plays its input,
+/// so that the other nodes are tried.  resolve_nodes() fails in the end.
+static Status
+stand_in(Graph* const graph, const uint32_t v, const uint32_t n_in, Node** const out,
+         Error* const error)
+{
+  const PlanRequest* const request = graph->request;
+  RackRefused* const refused = &graph->fault->refused;
+  RackNode dry = graph->rack->nodes[v];
+  const Status status = error->status;
+  if (!dry.fx->origin || dry.is_quarantined || status == STATUS_NO_MEM ||
+      refused->n == RACK_MAX_REFUSED) {
+    return status;
+  }
+  graph->refusal = refused->n ? graph->refusal : *error;
+  refused->uids[refused->n++] = dry.uid;
+  dry.is_quarantined = true;
+  return request->finds_all ? node_new(&dry, (NodeWidths){ n_in, 0U }, request->format,
+                                       &backend_cpu, request->loader, out, error)
+                            : status;
+}
+
 static Status
 find_node(Graph* const graph, const uint32_t v, const uint32_t n_in, const Backend* const backend,
           Node** const out, Error* const error)
 {
-  const Status status = find_or_make(graph, v, n_in, backend, out, error);
+  Status status = find_or_make(graph, v, n_in, backend, out, error);
+  status = status ? stand_in(graph, v, n_in, out, error) : STATUS_OK;
   if (!status) {
     (*out)->is_apart = graph->rack->nodes[v].is_apart;
   }
@@ -421,7 +444,8 @@ resolve_nodes(Graph* const graph, Error* const error)
       return status;
     }
   }
-  return STATUS_OK;
+  *error = graph->refusal.status ? graph->refusal : *error;
+  return graph->refusal.status;
 }
 
 static Status

@@ -34,6 +34,7 @@ typedef struct Graph {
   uint32_t* order;       ///< [n_nodes] nodes in topological order
   uint32_t* latency_out; ///< [n_nodes]
   uint32_t ramp_frames;
+  Error refusal; ///< Of the first node in PlanFault::refused
 } Graph;
 
 /// Fill plan->nodes, links, aims, latency and n_out.  New nodes and links have no large memory yet.

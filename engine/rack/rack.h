@@ -49,6 +49,8 @@ typedef uint32_t RackUid;
 #define RACK_UID_OUT   2U // the rack's output
 #define RACK_UID_FIRST 16U
 
+#define RACK_MAX_REFUSED 64U // more are found by the next attempt
+
 typedef enum RackBackend {
   RACK_BACKEND_AUTO, ///< By measured cost
   RACK_BACKEND_CPU,
@@ -82,6 +84,12 @@ typedef struct RackNode {
   /// own, so that another crash names it.
   bool is_apart;
 } RackNode;
+
+/// Nodes of plugins that a worker could not make, in the order in which it tried.
+typedef struct RackRefused {
+  uint32_t n;
+  RackUid uids[RACK_MAX_REFUSED];
+} RackRefused;
 
 /// One end of a connection: a node (or the rack's in or out) and a range of its channels, from 1;
 /// 0,0 means all.

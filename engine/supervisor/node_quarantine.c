@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The nodes that crash workers, and their quarantine.
+// The nodes that crash workers or cannot be made, and their quarantine.
 
 #include "node_quarantine.h"
+
+#include <string.h>
 
 static bool
 is_of(const NodeCase* const node_case, const RackNode* const node)
@@ -73,6 +75,69 @@ node_quarantine_follow(NodeQuarantine* const quarantine, const Rack* const befor
     const RackNode* const old = rack_find_uid(before, node_case->uid);
     const RackNode* const new = rack_find_uid(after, node_case->uid);
     if (!old || !new || !rack_same_structure(old, new)) {
+      *node_case = (NodeCase){ .uid = RACK_UID_NONE };
+    }
+  }
+}
+
+bool
+node_quarantine_has(const NodeQuarantine* const quarantine, const RackNode* const node)
+{
+  bool has = false;
+  for (uint32_t c = 0; c < NODE_QUARANTINE_MAX; ++c) {
+    const NodeCase* const node_case = &quarantine->cases[c];
+    has = has || (node_case->until_ns && is_of(node_case, node));
+  }
+  return has;
+}
+
+bool
+node_quarantine_lift(NodeQuarantine* const quarantine, const uint64_t now_ns)
+{
+  bool has_lifted = false;
+  for (uint32_t c = 0; c < NODE_QUARANTINE_MAX; ++c) {
+    NodeCase* const node_case = &quarantine->cases[c];
+    if (node_case->is_refused) {
+      has_lifted = true;
+      node_case->until_ns = now_ns < node_case->until_ns ? now_ns : node_case->until_ns;
+    }
+  }
+  return has_lifted;
+}
+
+bool
+node_quarantine_put_back(NodeQuarantine* const quarantine, const uint64_t now_ns)
+{
+  bool has_any = false;
+  for (uint32_t c = 0; c < NODE_QUARANTINE_MAX; ++c) {
+    NodeCase* const node_case = &quarantine->cases[c];
+    if (node_case->is_refused && node_case->until_ns <= now_ns) {
+      has_any = true;
+      node_case->until_ns = now_ns + NODE_QUARANTINE_NS;
+    }
+  }
+  return has_any;
+}
+
+void
+node_quarantine_new_code(NodeQuarantine* const quarantine, const uint64_t now_ns)
+{
+  for (uint32_t c = 0; c < NODE_QUARANTINE_MAX; ++c) {
+    NodeCase* const node_case = &quarantine->cases[c];
+    if (!node_case->is_refused) {
+      *node_case = (NodeCase){ .uid = RACK_UID_NONE };
+    }
+  }
+  memset(quarantine->effects, 0, sizeof(quarantine->effects));
+  (void)node_quarantine_lift(quarantine, now_ns);
+}
+
+void
+node_quarantine_forget(NodeQuarantine* const quarantine, const uint64_t given_ns)
+{
+  for (uint32_t c = 0; c < NODE_QUARANTINE_MAX; ++c) {
+    NodeCase* const node_case = &quarantine->cases[c];
+    if (node_case->is_refused && node_case->until_ns <= given_ns) {
       *node_case = (NodeCase){ .uid = RACK_UID_NONE };
     }
   }

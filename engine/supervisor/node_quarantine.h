@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Nodes that crash workers.  A node in quarantine plays its input, delayed by its latency, instead
-   of executing the code of its plugin or effect.
+   Nodes that crash workers, and nodes of plugins that a new worker cannot make.  A node in
+   quarantine plays its input, delayed by its latency, instead of executing the code of its plugin
+   or effect.
 
    Nodes of one built-in effect run together, on SIMD lanes.  If such a run crashes a worker, it is
    not known which node did it: the nodes of the effect then run apart (RackNode::is_apart), and the
@@ -10,7 +11,8 @@
    The quarantine is no part of a document: it is written into the copy of a rack that a worker gets
    (RackNode::is_quarantined).  It ends after NODE_QUARANTINE_NS, with the next rack that is sent to
    a worker, as soon as an edit removes the node or changes what it is made of, or when plugins have
-   new code.
+   new code.  Of a node that could not be made it is *lifted* after each scan for plugins: the
+   worker tries that node again, and if it fails again, the quarantine goes on.
 */
 #ifndef WARPRACK_ENGINE_SUPERVISOR_NODE_QUARANTINE_H
 #define WARPRACK_ENGINE_SUPERVISOR_NODE_QUARANTINE_H
@@ -21,17 +23,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define NODE_QUARANTINE_MAX 64U
+#define NODE_QUARANTINE_MAX 1024U
 #define NODE_QUARANTINE_NS  (600U * NS_PER_S) // ten minutes
 
-/// A node that has crashed a worker.
+/// A node that has crashed a worker, or that a worker could not make.
 typedef struct NodeCase {
   RackUid uid;      ///< RACK_UID_NONE: free
   const FxInfo* fx; ///< Its effect
   uint32_t n_crashes;
   uint32_t latency_frames; ///< When it last played; 0: it has not played
   uint64_t changed_ns;     ///< Time of the last crash
-  uint64_t until_ns;       ///< End of its quarantine; 0: not in quarantine
+  uint64_t until_ns;       ///< End of its quarantine; 0: never in quarantine
+  bool is_refused;         ///< In quarantine because it could not be made
 } NodeCase;
 
 #define NODE_QUARANTINE_EFFECTS 8U
@@ -58,6 +61,23 @@ bool node_quarantine_part(NodeQuarantine* quarantine, const FxInfo* fx, uint64_t
 
 /// Forget the nodes of `before` that `after` has not, or that it makes anew.
 void node_quarantine_follow(NodeQuarantine* quarantine, const Rack* before, const Rack* after);
+
+/// True if the node is in quarantine, or was until it ended.
+bool node_quarantine_has(const NodeQuarantine* quarantine, const RackNode* node);
+
+/// Lift the quarantine of the nodes that could not be made.  Returns true if there is one.
+bool node_quarantine_lift(NodeQuarantine* quarantine, uint64_t now_ns);
+
+/// Put the nodes back whose quarantine was lifted.  Returns true if there is one.
+bool node_quarantine_put_back(NodeQuarantine* quarantine, uint64_t now_ns);
+
+/// Plugins have new code, which perhaps does not crash: forget all cases, but lift those of nodes
+/// that could not be made.
+void node_quarantine_new_code(NodeQuarantine* quarantine, uint64_t now_ns);
+
+/// Forget the nodes that could not be made, but have been made of a rack that was sent at
+/// `given_ns`, when their quarantine had ended.
+void node_quarantine_forget(NodeQuarantine* quarantine, uint64_t given_ns);
 
 /// Write the quarantine into `rack`, a copy for a worker.  `active`: the active rack, of which
 /// `rack` is a copy or to which it is an edit.  A node that the edit changes is not in quarantine.

@@ -236,8 +236,10 @@ supervisor_use_plugins(void* const self, const int fd, const bool has_new_code, 
   supervisor->plugins_fd = copy;
   if (has_new_code) {
     ++supervisor->n_plugins;
-    supervisor->history.nodes = (NodeQuarantine){ 0 }; // perhaps the new code does not crash
+    node_quarantine_new_code(&supervisor->history.nodes, time_now_ns());
     supervisor->exchange = (Backoff){ 0 };
+  } else if (node_quarantine_lift(&supervisor->history.nodes, time_now_ns())) {
+    supervisor->retries_refused = true;
   }
   if (supervisor->worker) {
     child_use_plugins(supervisor->worker, copy);
@@ -346,6 +348,7 @@ supervisor_free(void* const self)
   }
   close_if_open(supervisor->wake);
   close_if_open(supervisor->plugins_fd);
+  free(supervisor->places);
   rack_history_clear(&supervisor->history);
   pthread_cond_destroy(&supervisor->changed);
   pthread_mutex_destroy(&supervisor->lock);

@@ -163,11 +163,21 @@ child_load(Child* const child, const RackHistory* const history)
   child_set_state(child, CHILD_LOADING);
 }
 
+bool
+child_resend(Child* const child, const RackHistory* const history)
+{
+  const bool is_free = !child->has_edit && !child->has_load && !child->is_stuck;
+  if (is_free) {
+    send_active_rack(child, history);
+  }
+  return is_free;
+}
+
 void
 child_reload(Child* const child, const RackHistory* const history)
 {
-  if (child->n_missed && !child->has_edit && !child->has_load && !child->is_stuck) {
-    send_active_rack(child, history);
+  if (child->n_missed) {
+    (void)child_resend(child, history);
   }
 }
 

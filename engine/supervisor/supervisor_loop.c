@@ -204,7 +204,8 @@ arm(Supervisor* const supervisor, Child* const child, const uint64_t now_ns)
   ring_free(ring);
 }
 
-/// Send a ready child the active rack, unless an edit is about to replace that rack.
+/// Send a ready child the active rack, unless an edit is about to replace that rack; later again,
+/// after a scan for plugins, if it could not make nodes of it.
 static void
 load(Supervisor* const supervisor, Child* const child)
 {
@@ -213,6 +214,7 @@ load(Supervisor* const supervisor, Child* const child)
       !(supervisor->worker && supervisor->worker->has_edit)) {
     child_load(child, &supervisor->history);
   }
+  supervisor_retry_refused(supervisor, child);
   child_ask(child);
   supervisor_unlock(supervisor);
 }

@@ -106,6 +106,7 @@ settle_edit(Supervisor* const supervisor, Child* const child, const bool is_acti
                           time_now_ns());
     rack_history_activate_pending(&supervisor->history);
     child->arm_at_ns = 0;
+    supervisor_accept_nodes(supervisor, child);
   } else {
     rack_history_drop_pending(&supervisor->history);
   }
@@ -127,6 +128,30 @@ settle_load(Supervisor* const supervisor, Child* const child)
   }
 }
 
+/// Send a refused rack again if the nodes that could not be made are in quarantine now.  An edit
+/// may be the cause itself, except for a node that was in quarantine before.  Without a quarantine
+/// that was lifted, the active rack may need more memory than is allowed, for example; then the
+/// quarantine goes on. [lock held]
+static bool
+repeat(Supervisor* const supervisor, Child* const child, const EngineReply* const reply)
+{
+  const bool is_bypassed =
+      supervisor_bypass_refused(supervisor, child, &reply->refused, child->has_edit, reply->text);
+  const bool is_put_back =
+      child->has_load && node_quarantine_put_back(&supervisor->history.nodes, time_now_ns());
+  if (!is_bypassed && !is_put_back) {
+    return false;
+  }
+  if (child->has_edit) {
+    child->has_edit = false;
+    child_give_edit(child, &supervisor->history);
+  } else {
+    child->has_load = false;
+    (void)child_resend(child, &supervisor->history);
+  }
+  return true;
+}
+
 static bool
 handle_reply(Supervisor* const supervisor, Child* const child, const WireReply* const message,
              Cause* const cause)
@@ -142,8 +167,13 @@ handle_reply(Supervisor* const supervisor, Child* const child, const WireReply* 
   supervisor_lock(supervisor);
   const bool is_load = child->has_load && message->id == 0U;
   const bool is_edit = child->has_edit && message->id == supervisor->history.pending->id;
+  if (status && (is_load || is_edit) && repeat(supervisor, child, &message->reply)) {
+    supervisor_unlock(supervisor);
+    return true;
+  }
   if (is_load) {
     settle_load(supervisor, child);
+    supervisor_accept_nodes(supervisor, child);
   } else if (is_edit) {
     settle_edit(supervisor, child, !status);
     facts = number_facts(supervisor, child);
@@ -158,32 +188,43 @@ handle_reply(Supervisor* const supervisor, Child* const child, const WireReply* 
   return true;
 }
 
-/// Schedule the next attempt after a failure to arm. [lock held]
-static void
-put_off_arming(Supervisor* const supervisor, Child* const child, const Error* const error)
+/// Schedule the next attempt after a failure to arm: at once if the nodes that could not be made
+/// are in quarantine now.  Returns true for that. [lock held]
+static bool
+put_off_arming(Supervisor* const supervisor, Child* const child, const WireArmed* const message)
 {
+  const Error* const error = &message->error;
+  const bool has_other = supervisor->worker && child == supervisor->next; // which plays on
+  if (supervisor_bypass_refused(supervisor, child, &message->refused, has_other, error->text)) {
+    (void)child_resend(child, &supervisor->history);
+    child->arm_at_ns = 0;
+    return true;
+  }
   child->arm_rest_ns =
       backoff_next(child->arm_rest_ns, CRASH_POLICY_FIRST_REST_NS, CRASH_POLICY_LONGEST_REST_NS);
   child->arm_at_ns = time_now_ns() + child->arm_rest_ns;
   snprintf(supervisor->note, sizeof(supervisor->note), "cannot plan the rack again: %.240s",
            error->text);
+  return false;
 }
 
 /// Handle the reply to an ARM with the engine's own ring.  Returns true if the caller must call
 /// host.lost(), because the ring has no worker. [lock held]
 static bool
-answer_arm(Supervisor* const supervisor, Child* const child, const Error* const error)
+answer_arm(Supervisor* const supervisor, Child* const child, const WireArmed* const message)
 {
+  const Error* const error = &message->error;
   const bool is_refused = error->status && supervisor->is_arming && !supervisor->plays_on;
   if (!error->status) {
     child_set_state(child, CHILD_SERVING);
+    supervisor_accept_nodes(supervisor, child);
     child_reload(child, &supervisor->history);
     number_facts(supervisor, child);
   } else if (is_refused) {
     supervisor->wanted.armed = false;
     supervisor->armed.error = *error;
   } else {
-    put_off_arming(supervisor, child, error);
+    (void)put_off_arming(supervisor, child, message);
   }
   supervisor->armed.is_there = true;
   pthread_cond_broadcast(&supervisor->changed);
@@ -203,6 +244,7 @@ handle_armed(Supervisor* const supervisor, Child* const child, const WireArmed* 
   child->n_arms_out -= was_asked;
   child->has_plan |= !message->error.status;
   const bool is_newest = was_asked && !child->n_arms_out && child->state == CHILD_ARMING;
+  bool is_repeated = false;
   const bool can_be =
       !is_newest || message->error.status || has_possible_latency(supervisor, &message->facts);
   if (is_newest && message->error.status) {
@@ -211,15 +253,16 @@ handle_armed(Supervisor* const supervisor, Child* const child, const WireArmed* 
   if (!can_be) {
     // The state stays: the child is lost, see below.
   } else if (is_newest && !child->ring) {
-    if (answer_arm(supervisor, child, &message->error)) {
+    if (answer_arm(supervisor, child, message)) {
       supervisor->host.lost(supervisor->host.context);
     }
   } else if (is_newest && message->error.status) {
-    put_off_arming(supervisor, child, &message->error);
+    is_repeated = put_off_arming(supervisor, child, message);
     ring_free(child->ring);
     child->ring = NULL;
   } else if (is_newest) {
     child_set_state(child, CHILD_ARMED);
+    supervisor_accept_nodes(supervisor, child);
     child->arm_rest_ns = 0;
   }
   supervisor_unlock(supervisor);
@@ -231,7 +274,8 @@ handle_armed(Supervisor* const supervisor, Child* const child, const WireArmed* 
     return supervisor_is_lost(cause, "reported an invalid latency", false);
   }
   // If the next worker fails to arm, the current worker plays on.
-  const bool is_useless = message->error.status && supervisor->worker && child == supervisor->next;
+  const bool is_useless =
+      message->error.status && !is_repeated && supervisor->worker && child == supervisor->next;
   return !is_useless || supervisor_is_lost(cause, message->error.text, false);
 }
 

@@ -12,8 +12,6 @@
 // A longer time between two looks means that this thread was suspended.
 #define LOOK_NS (NS_PER_S / 10U)
 
-#define EFFECT_BYTES (SUPERVISOR_NOTE_BYTES / 2U)
-
 // ---- which node ----
 
 /// The node with this uid; NULL: the worker has written nonsense. [lock held]
@@ -97,11 +95,10 @@ supervisor_find_suspect(const Supervisor* const supervisor, const Child* const c
                     .phase = call.phase };
 }
 
-/// The words for an effect: "clap com.x", or the name of a built-in one.
-static const char*
-effect_words(const FxInfo* const fx, char words[EFFECT_BYTES])
+const char*
+supervisor_effect_words(const FxInfo* const fx, char words[SUPERVISOR_EFFECT_BYTES])
 {
-  snprintf(words, EFFECT_BYTES, "%s%s%s", fx->origin ? fx->origin->format : "",
+  snprintf(words, SUPERVISOR_EFFECT_BYTES, "%s%s%s", fx->origin ? fx->origin->format : "",
            fx->origin ? " " : "", fx->origin ? fx->origin->id : fx->name);
   return words;
 }
@@ -112,9 +109,9 @@ supervisor_name_suspect(const Suspect* const suspect, char* const text, const si
   const size_t n = strlen(text);
   const RackNode* const node = suspect->node ? suspect->node : suspect->one_of;
   if (node) {
-    char fx[EFFECT_BYTES];
+    char fx[SUPERVISOR_EFFECT_BYTES];
     snprintf(text + n, n_bytes - n, " in %s of %s (%s)%s", recorder_phase_names[suspect->phase],
-             node->name, effect_words(node->fx, fx),
+             node->name, supervisor_effect_words(node->fx, fx),
              suspect->node      ? ""
              : node->fx->origin ? " or of another node that has or had the same library"
                                 : " or of another node of this effect");
@@ -137,14 +134,23 @@ supervisor_is_of_edit(const Supervisor* const supervisor, const Suspect* const s
 
 // ---- quarantine ----
 
-/// Store the latency with which the node played, if it did. [lock held]
-static void
-keep_latency(const Child* const child, NodeCase* const node_case)
+static bool
+find_latency(const EnginePlace* const places, const uint32_t n, NodeCase* const node_case)
 {
-  for (uint32_t p = 0; p < child->n_places; ++p) {
-    if (child->places[p].uid == node_case->uid) {
-      node_case->latency_frames = child->places[p].latency_frames;
-    }
+  bool has_found = false;
+  for (uint32_t p = 0; p < n && !has_found; ++p) {
+    has_found = places[p].uid == node_case->uid;
+    node_case->latency_frames = has_found ? places[p].latency_frames : node_case->latency_frames;
+  }
+  return has_found;
+}
+
+void
+supervisor_keep_latency(const Supervisor* const supervisor, const Child* const child,
+                        NodeCase* const node_case)
+{
+  if (!find_latency(child->places, child->n_places, node_case)) {
+    (void)find_latency(supervisor->places, supervisor->n_places, node_case);
   }
 }
 
@@ -155,16 +161,18 @@ supervisor_judge_node(Supervisor* const supervisor, const Child* const child,
   const uint64_t now_ns = time_now_ns();
   const RackNode* const node = suspect->node;
   NodeCase* const node_case = node_quarantine_case(&supervisor->history.nodes, node, now_ns);
-  keep_latency(child, node_case);
+  supervisor_keep_latency(supervisor, child, node_case);
+  node_case->is_refused = false;
   if (!crash_policy_node_loss(&node_case->n_crashes, has_stood)) {
     return false;
   }
   node_case->until_ns = now_ns + NODE_QUARANTINE_NS;
   ++supervisor->n_nodes_quarantined;
-  char fx[EFFECT_BYTES];
+  char fx[SUPERVISOR_EFFECT_BYTES];
   snprintf(supervisor->quarantine, sizeof(supervisor->quarantine),
-           "%s: %s %s twice in %s; its input plays instead", node->name, effect_words(node->fx, fx),
-           cause->kind == CAUSE_CRASH ? "crashed" : "hung", recorder_phase_names[suspect->phase]);
+           "%s: %s %s twice in %s; its input plays instead", node->name,
+           supervisor_effect_words(node->fx, fx), cause->kind == CAUSE_CRASH ? "crashed" : "hung",
+           recorder_phase_names[suspect->phase]);
   return true;
 }
 

@@ -64,6 +64,7 @@ typedef struct Child {
   WorkerStatus status;
   EnginePlace* places; ///< [n_places]
   uint32_t n_places;
+  uint32_t n_refusals;  ///< Attempts in a row in which it could not make nodes
   Error broken;         ///< The error that ended sending; STATUS_OK: none
   uint64_t arm_at_ns;   ///< Time of the next attempt to arm it, after a failure
   uint64_t arm_rest_ns; ///< The delay before that attempt
@@ -127,9 +128,13 @@ struct Supervisor {
   bool plays_on;  ///< Of the last WorkerStart
   SaveRequest save;
   RackHistory history;
-  int plugins_fd;     ///< The catalogue of plugins that all workers have; -1: none
-  uint64_t n_plugins; ///< Number of catalogues whose plugins had new code
-  Backoff exchange;   ///< Of attempts to start a worker beside the current one
+  int plugins_fd;       ///< The catalogue of plugins that all workers have; -1: none
+  uint64_t n_plugins;   ///< Number of catalogues whose plugins had new code
+  bool retries_refused; ///< The worker must get the active rack again, because nodes that could not
+                        ///< be made are no longer in quarantine
+  EnginePlace* places;  ///< [n_places] of the last worker that was lost
+  uint32_t n_places;
+  Backoff exchange; ///< Of attempts to start a worker beside the current one
   Wanted wanted;
   Child* worker;     ///< The current worker: serving, or ready to be armed; NULL: none
   Child* next;       ///< In preparation to take over; NULL: none
@@ -175,6 +180,9 @@ void child_load(Child* child, const RackHistory* history);
 /// Send the active rack again if the child has missed values.  While the child plans, do nothing:
 /// the handler of its reply calls this again.
 void child_reload(Child* child, const RackHistory* history);
+
+/// Send the active rack again.  While the child plans, do nothing, and return false.
+bool child_resend(Child* child, const RackHistory* history);
 
 /// Send the child the pending edit, unless there is none, it is refused, or the child already
 /// plans.
@@ -234,6 +242,14 @@ NODISCARD bool supervisor_watch(Supervisor* supervisor, Child* child, Cause* cau
 
 // ---- supervisor_nodes.c [supervisor] ----
 
+#define SUPERVISOR_EFFECT_BYTES (SUPERVISOR_NOTE_BYTES / 2U)
+
+/// The words for an effect: "clap com.x", or the name of a built-in one.
+const char* supervisor_effect_words(const FxInfo* fx, char words[SUPERVISOR_EFFECT_BYTES]);
+
+/// Store the latency with which a node last played, in this child or in the last one. [lock held]
+void supervisor_keep_latency(const Supervisor* supervisor, const Child* child, NodeCase* node_case);
+
 /// Find the node whose code caused the loss of a child, by its flight recorder.  [lock held]
 Suspect
 supervisor_find_suspect(const Supervisor* supervisor, const Child* child, const Cause* cause);
@@ -259,6 +275,19 @@ bool supervisor_judge_node(Supervisor* supervisor, const Child* child, const Sus
 /// while the child plays on, and refuse the edit that caused this; if the child does not play,
 /// return false, with the cause.
 NODISCARD bool supervisor_watch_calls(Supervisor* supervisor, Child* child, Cause* cause);
+
+// ---- supervisor_refused.c [supervisor, lock held] ----
+
+/// Put the nodes of plugins that a child could not make into quarantine.  Returns true if a rack
+/// that is sent now may succeed.  `only_again`: only nodes that were in quarantine before.
+bool supervisor_bypass_refused(Supervisor* supervisor, Child* child, const RackRefused* refused,
+                               bool only_again, const char* why);
+
+/// The child has made all nodes of the rack that it got last.
+void supervisor_accept_nodes(Supervisor* supervisor, Child* child);
+
+/// After a scan for plugins, let the worker try the nodes again that could not be made.
+void supervisor_retry_refused(Supervisor* supervisor, Child* child);
 
 // ---- supervisor_save.c ----
 

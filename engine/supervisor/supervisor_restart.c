@@ -7,6 +7,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 // ---- the end of a child ----
 
@@ -52,7 +53,7 @@ supervisor_keep_counts(Supervisor* const supervisor, const Child* const child)
 
 /// Hide the child from other threads: afterwards only the supervisor thread uses it.
 static Loss
-unlink_child(Supervisor* const supervisor, const Child* const child)
+unlink_child(Supervisor* const supervisor, Child* const child)
 {
   supervisor_lock(supervisor);
   const Loss loss = { .was_healthy = child->is_healthy,
@@ -60,6 +61,11 @@ unlink_child(Supervisor* const supervisor, const Child* const child)
                       .had_rack = child->state > CHILD_STARTING };
   supervisor_keep_counts(supervisor, child);
   if (child == supervisor->worker) {
+    free(supervisor->places);
+    supervisor->places = child->places;
+    supervisor->n_places = child->n_places;
+    child->places = NULL;
+    child->n_places = 0;
     supervisor->worker = NULL;
     supervisor->armed.is_there = true; // wakes the caller of arm()
   } else {

@@ -125,8 +125,9 @@ typedef struct WireSaved {
 } WireSaved;
 
 typedef struct WireArmed {
-  Error error;       ///< STATUS_OK: armed
-  WorkerFacts facts; ///< Of the current plan, armed or not
+  Error error;         ///< STATUS_OK: armed
+  RackRefused refused; ///< If not armed: nodes of plugins that could not be made
+  WorkerFacts facts;   ///< Of the current plan, armed or not
 } WireArmed;
 
 typedef struct WireReply {

@@ -103,10 +103,20 @@ wire_code_failed(Coder* const coder, Error* const error)
   }
 }
 
+static void
+code_refused(Coder* const coder, RackRefused* const refused)
+{
+  coder_u32(coder, &refused->n, 0U, RACK_MAX_REFUSED, "refused nodes");
+  for (uint32_t r = 0; !coder->error.status && r < refused->n; ++r) {
+    coder_u32(coder, &refused->uids[r], RACK_UID_FIRST, UINT32_MAX, "uid");
+  }
+}
+
 void
 wire_code_armed(Coder* const coder, WireArmed* const armed)
 {
   code_outcome(coder, &armed->error.status, armed->error.text, sizeof(armed->error.text));
+  code_refused(coder, &armed->refused);
   wire_code_facts(coder, &armed->facts);
 }
 
@@ -119,6 +129,7 @@ wire_code_reply(Coder* const coder, WireReply* const answer)
   coder_u64(coder, &reply->frame);
   coder_u32(coder, &reply->latency_frames, 0U, WIRE_MAX_LATENCY, "latency");
   coder_u32(coder, &reply->refused_edge, 0U, RACK_MAX_EDGES, "refused connection");
+  code_refused(coder, &reply->refused);
   wire_code_facts(coder, &answer->facts);
 }
 

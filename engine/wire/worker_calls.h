@@ -46,6 +46,7 @@ typedef struct EngineReply {
   uint64_t frame;          ///< First frame that the new rack plays
   uint32_t latency_frames; ///< Latency of the rack from that frame on
   uint32_t refused_edge;   ///< 1 + index of the connection whose channels do not fit; 0: none
+  RackRefused refused;     ///< Nodes of plugins that could not be made: the first one
 } EngineReply;
 
 /// A state of a node that a worker has saved.
@@ -98,6 +99,8 @@ typedef struct WorkerStart {
                         ///< from there
   bool plays_on;        ///< Audio has run before: if planning the rack fails, the inputs play, and
                         ///< the start succeeds
+  RackRefused* refused; ///< Receives the nodes of plugins that cannot be made: all of them, up to
+                        ///< the limit.  NULL: the first one ends the attempt
 } WorkerStart;
 
 /// Events of the worker.  Called on a thread of the worker, or within a WorkerCalls function if it

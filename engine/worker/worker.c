@@ -100,10 +100,11 @@ plan_for_format(Worker* const worker, const WorkerStart* const start, Error* con
                           .format = &start->format,
                           .loader = &worker->loader,
                           .pool = worker->pool,
-                          .stamp = start->n_sent };
+                          .stamp = start->n_sent,
+                          .finds_all = start->refused != NULL };
   worker_place(worker, &request);
   Plan* plan = NULL;
-  PlanFault fault;
+  PlanFault fault = { 0 };
   const Fallbacks before = worker->fallbacks;
   const Fallbacks measured_before = worker->measured;
   worker_choose_first_fallbacks(worker, &request);
@@ -118,6 +119,9 @@ plan_for_format(Worker* const worker, const WorkerStart* const start, Error* con
     worker->fallbacks = before;
     worker->measured = measured_before;
     worker->must_measure = true; // for the next attempt or the old plan
+    if (start->refused) {
+      *start->refused = fault.refused;
+    }
   } else {
     worker_show_plan(worker, plan);
     plan_free(worker->player.plan);

@@ -47,13 +47,14 @@ plan_edit(Worker* const worker, Rack* const rack, const uint64_t at_frame, const
 
 static void
 reply_to(Worker* const worker, const Edit* const edit, const Status status,
-         const Error* const error, const uint32_t refused_edge, const uint64_t frame)
+         const Error* const error, const PlanFault* const fault, const uint64_t frame)
 {
   const WorkerFacts facts = worker_facts(worker);
   EngineReply reply = { .status = status,
                         .frame = frame,
                         .latency_frames = facts.rack_latency_frames,
-                        .refused_edge = refused_edge };
+                        .refused_edge = fault->edge,
+                        .refused = fault->refused };
   if (status) {
     memcpy(reply.text, error->text, sizeof(reply.text));
   }
@@ -99,7 +100,7 @@ perform(Worker* const worker)
   if (status) {
     rack_free(edit->rack);
   }
-  reply_to(worker, edit, status, &error, fault.edge, first_frame);
+  reply_to(worker, edit, status, &error, &fault, first_frame);
   free(edit);
 }
 
@@ -289,7 +290,7 @@ worker_stop_builder(Worker* const worker)
   if (edit) {
     const Error error = { STATUS_LIMIT, "the engine stops" };
     rack_free(edit->rack);
-    reply_to(worker, edit, error.status, &error, 0U, 0U);
+    reply_to(worker, edit, error.status, &error, &(PlanFault){ 0 }, 0U);
     free(edit);
   }
   worker_perform_save(worker, true);

@@ -187,9 +187,9 @@ configure(WorkerLoop* const loop, Error* const error)
 }
 
 static Status
-start_ring(WorkerLoop* const loop, const WireArm* const arm, WorkerFacts* const facts,
-           Error* const error)
+start_ring(WorkerLoop* const loop, const WireArm* const arm, WireArmed* const answer)
 {
+  Error* const error = &answer->error;
   Status status = ring_attach(arm->ring_fd, &loop->ring, error);
   if (status) {
     return status;
@@ -202,8 +202,9 @@ start_ring(WorkerLoop* const loop, const WireArm* const arm, WorkerFacts* const 
     const WorkerStart start = { .format = arm->format,
                                 .ring = loop->ring,
                                 .first_frame = arm->first_frame,
-                                .n_sent = arm->n_sent };
-    status = worker_calls.arm(loop->worker, &start, facts, error);
+                                .n_sent = arm->n_sent,
+                                .refused = &answer->refused };
+    status = worker_calls.arm(loop->worker, &start, &answer->facts, error);
   }
   if (status) {
     ring_free(loop->ring);
@@ -224,7 +225,7 @@ static void
 on_arm(WorkerLoop* const loop, const WireArm* const wanted)
 {
   WireMessage answer = { .kind = WIRE_ARMED, .armed.facts = facts_now(loop) };
-  answer.armed.error.status = start_ring(loop, wanted, &answer.armed.facts, &answer.armed.error);
+  answer.armed.error.status = start_ring(loop, wanted, &answer.armed);
   send_plan(loop);
   send_message(loop, &answer);
 }

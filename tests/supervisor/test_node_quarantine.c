@@ -124,6 +124,49 @@ TEST(the_oldest_case_is_replaced)
   ck_assert_str_eq(quarantined(&history, history.active, NOW_NS), "b:0");
 }
 
+static NodeCase*
+refuse(RackHistory* const history, const char* const name)
+{
+  NodeCase* const node_case = put_into_quarantine(history, name, 0);
+  node_case->is_refused = true;
+  return node_case;
+}
+
+TEST(a_scan_lifts_the_quarantine_of_nodes_that_could_not_be_made)
+{
+  SCOPED(rack_history_clear) RackHistory history = history_of(document);
+  const RackNode* const c = rack_find(history.active, "c");
+  put_into_quarantine(&history, "a", 0);
+  ck_assert(!node_quarantine_lift(&history.nodes, NOW_NS));
+  refuse(&history, "c");
+  ck_assert_str_eq(quarantined(&history, history.active, NOW_NS + 5U), "a:0 c:0");
+  ck_assert(!node_quarantine_put_back(&history.nodes, NOW_NS + 5U));
+  ck_assert(node_quarantine_lift(&history.nodes, NOW_NS + 5U));
+  ck_assert(node_quarantine_put_back(&history.nodes, NOW_NS + 5U));
+  ck_assert_str_eq(quarantined(&history, history.active, NOW_NS + 5U), "a:0 c:0");
+  ck_assert(node_quarantine_lift(&history.nodes, NOW_NS + 5U));
+  ck_assert_str_eq(quarantined(&history, history.active, NOW_NS + 5U), "a:0");
+  ck_assert(node_quarantine_has(&history.nodes, c));   // until it has been made
+  node_quarantine_forget(&history.nodes, NOW_NS + 4U); // of a rack that was sent before
+  ck_assert(node_quarantine_has(&history.nodes, c));
+  node_quarantine_forget(&history.nodes, NOW_NS + 5U);
+  ck_assert(!node_quarantine_has(&history.nodes, c));
+  ck_assert_str_eq(quarantined(&history, history.active, NOW_NS + 5U), "a:0");
+}
+
+TEST(new_code_ends_the_quarantine_after_crashes_and_lifts_the_other)
+{
+  SCOPED(rack_history_clear) RackHistory history = history_of(document);
+  put_into_quarantine(&history, "a", 0);
+  refuse(&history, "c");
+  ck_assert(node_quarantine_part(&history.nodes, fx_find("gain"), NOW_NS));
+  node_quarantine_new_code(&history.nodes, NOW_NS + 5U);
+  ck_assert_str_eq(quarantined(&history, history.active, NOW_NS + 5U), "");
+  ck_assert(!node_quarantine_has(&history.nodes, rack_find(history.active, "a")));
+  ck_assert(node_quarantine_has(&history.nodes, rack_find(history.active, "c")));
+  ck_assert(node_quarantine_part(&history.nodes, fx_find("gain"), NOW_NS + 5U)); // none runs apart
+}
+
 /// The names of the nodes of the active rack that run apart when a worker gets it.
 static const char*
 apart(const RackHistory* const history, const uint64_t now_ns)

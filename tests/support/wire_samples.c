@@ -28,6 +28,7 @@ static const EnginePlace places[] = { { 16, ENGINE_BACKEND_OPENCL, PLACE_LOST, 3
 
 static const unsigned char state[] = { 0, 1, 255, 0, 10 };
 
+static const RackRefused refused = { 2, { 16, UINT32_MAX } };
 static const WorkerFacts facts = { .serial = 1ULL << 50U,
                                    .rack_latency_frames = WIRE_MAX_LATENCY,
                                    .n_out = FX_MAX_CHANNELS,
@@ -148,10 +149,11 @@ wire_sample(const WireKind kind)
     m.failed = (Error){ STATUS_NO_BACKEND, "no such device" };
     break;
   case WIRE_ARMED:
-    m.armed = (WireArmed){ { STATUS_OK, "" }, facts };
+    m.armed = (WireArmed){ { STATUS_OK, "" }, refused, facts };
     break;
   case WIRE_REPLY:
-    m.reply = (WireReply){ 9, { STATUS_FILE, "no such file", 1ULL << 40U, 128, 7 }, facts };
+    m.reply =
+        (WireReply){ 9, { STATUS_FILE, "no such file", 1ULL << 40U, 128, 7, refused }, facts };
     break;
   case WIRE_CHANGED:
     m.changed = facts;
@@ -307,12 +309,19 @@ statuses_equal(const WorkerStatus* const a, const WorkerStatus* const b)
 }
 
 static bool
+refused_equal(const RackRefused* const a, const RackRefused* const b)
+{
+  return a->n == b->n && !memcmp(a->uids, b->uids, a->n * sizeof(RackUid));
+}
+
+static bool
 replies_equal(const WireReply* const a, const WireReply* const b)
 {
   return a->id == b->id && a->reply.status == b->reply.status &&
          !strcmp(a->reply.text, b->reply.text) && a->reply.frame == b->reply.frame &&
          a->reply.latency_frames == b->reply.latency_frames &&
-         a->reply.refused_edge == b->reply.refused_edge && facts_equal(&a->facts, &b->facts);
+         a->reply.refused_edge == b->reply.refused_edge &&
+         refused_equal(&a->reply.refused, &b->reply.refused) && facts_equal(&a->facts, &b->facts);
 }
 
 static bool
@@ -370,6 +379,7 @@ wire_messages_equal(const WireMessage* const a, const WireMessage* const b)
     return errors_equal(&a->failed, &b->failed);
   case WIRE_ARMED:
     return errors_equal(&a->armed.error, &b->armed.error) &&
+           refused_equal(&a->armed.refused, &b->armed.refused) &&
            facts_equal(&a->armed.facts, &b->armed.facts);
   case WIRE_REPLY:
     return replies_equal(&a->reply, &b->reply);

@@ -294,7 +294,9 @@ TEST(values_just_beyond_their_range_are_refused)
   expect_u32_refusal(WIRE_CHANGED, 12, 1025);                 // n_out
   expect_u32_refusal(WIRE_FAILED, 0, STATUS_OK);
   expect_u32_refusal(WIRE_FAILED, 0, STATUS_N_STATUSES);
-  expect_u32_refusal(WIRE_ARMED, 0, STATUS_FILE);                 // an error without a text
+  expect_u32_refusal(WIRE_ARMED, 0, STATUS_FILE);           // an error without a text
+  expect_u32_refusal(WIRE_ARMED, 8, RACK_MAX_REFUSED + 1U); // refused nodes
+  expect_u32_refusal(WIRE_ARMED, 12, RACK_UID_OUT);
   expect_u32_refusal(WIRE_CHANGED, 52, 1025);                     // fallbacks
   expect_float_refusal(WIRE_CHANGED, 56, nextafterf(1.0F, 2.0F)); // level
   expect_float_refusal(WIRE_CHANGED, 56, NAN);

@@ -103,11 +103,13 @@ typedef struct Answer {
   Error error;
 } Answer;
 
-/// A save of a node's state that a worker was asked for.
+/// A wanted save of a node's state.
 typedef struct SaveRequest {
-  uint64_t id;        ///< 0: none
-  const Child* child; ///< Only compared: it may have ended
-  uint64_t asked_ns;
+  uint64_t id; ///< 0: none
+  RackUid uid;
+  const Child* child; ///< The worker that was asked, only compared: it may have ended.  NULL: none
+                      ///< was, because none plays the rack
+  uint64_t asked_ns;  ///< Time of that, or of the request
 } SaveRequest;
 
 struct Supervisor {
@@ -298,7 +300,8 @@ Status supervisor_save(void* supervisor, uint64_t id, RackUid uid, Error* error)
 NODISCARD bool supervisor_handle_saved(Supervisor* supervisor, Child* child,
                                        const WireSaved* message, Cause* cause);
 
-/// Answer a save whose worker is gone or hangs, or does not answer in time. [supervisor]
+/// Ask a worker for the state that waits for one.  Answer a save whose worker is gone or hangs, or
+/// that takes too long. [supervisor]
 void supervisor_attend_save(Supervisor* supervisor);
 
 // ---- supervisor_restart.c ----

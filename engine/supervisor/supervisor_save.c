@@ -1,33 +1,55 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Saves of states: each is answered once, by its worker, or by the supervisor if that worker does
-// not.
+// Saves of states: each waits for a worker that plays the rack, and is answered once, by that
+// worker, or by the supervisor if no worker does it in time.
 
 #include "supervisor_private.h"
 
 #include "engine/base/time.h"
 
+#define WORKER_LIMIT_NS (30U * NS_PER_S) // for a worker that plays the rack
 #define ANSWER_LIMIT_NS (60U * NS_PER_S) // a worker may plan an edit first
+
+/// The worker, if it has made the nodes of the active rack, and no other one is about to take over.
+static Child*
+find_worker(const Supervisor* const supervisor)
+{
+  Child* const worker =
+      supervisor_takes_edits(supervisor) ? supervisor_ready_worker(supervisor) : NULL;
+  const bool plays = worker && (worker->state == CHILD_SERVING || !supervisor->wanted.armed);
+  return plays ? worker : NULL;
+}
+
+/// Ask the worker for the state that waits for one. [lock held]
+static Status
+ask(Supervisor* const supervisor, Error* const error)
+{
+  SaveRequest* const save = &supervisor->save;
+  Child* const worker = save->id && !save->child ? find_worker(supervisor) : NULL;
+  if (!worker) {
+    return STATUS_OK;
+  }
+  const WireMessage message = { .kind = WIRE_SAVE, .save = { save->id, save->uid } };
+  const Status status = wire_send(worker->wire, &message, error);
+  if (!status) {
+    save->child = worker;
+    save->asked_ns = time_now_ns();
+    ++worker->n_saves_out;
+  }
+  return status;
+}
 
 Status
 supervisor_save(void* const self, const uint64_t id, const RackUid uid, Error* const error)
 {
   Supervisor* const supervisor = self;
   supervisor_lock(supervisor);
-  Child* const worker = supervisor_ready_worker(supervisor);
   Status status = STATUS_OK;
   if (supervisor->save.id) {
     status = error_set(error, STATUS_LIMIT, "another state is being saved");
-  } else if (!worker) {
-    status = error_set(error, STATUS_WORKER, "no worker runs the rack now");
-  } else if (!supervisor_takes_edits(supervisor)) {
-    status = error_set(error, STATUS_WORKER, "another worker is about to take over; try again");
   } else {
-    const WireMessage message = { .kind = WIRE_SAVE, .save = { id, uid } };
-    status = wire_send(worker->wire, &message, error);
-  }
-  if (!status) {
-    supervisor->save = (SaveRequest){ id, worker, time_now_ns() };
-    ++worker->n_saves_out;
+    supervisor->save = (SaveRequest){ .id = id, .uid = uid, .asked_ns = time_now_ns() };
+    status = ask(supervisor, error);
+    supervisor->save = status ? (SaveRequest){ 0 } : supervisor->save;
   }
   supervisor_unlock(supervisor);
   return status;
@@ -51,23 +73,37 @@ supervisor_handle_saved(Supervisor* const supervisor, Child* const child,
   return was_asked || supervisor_is_lost(cause, "saved a state without being asked", false);
 }
 
+/// Why the save cannot be done; NULL: it waits, for a worker or for its answer. [lock held]
+static const char*
+find_failure(const Supervisor* const supervisor)
+{
+  const SaveRequest* const save = &supervisor->save;
+  const Child* const worker = supervisor->worker;
+  const uint64_t waited_ns = time_now_ns() - save->asked_ns;
+  if (supervisor->quits || (save->child && (worker != save->child || worker->is_stuck))) {
+    return "the worker was lost or hung";
+  }
+  if (save->child) {
+    return waited_ns >= ANSWER_LIMIT_NS ? "the worker has not saved in 60 s" : NULL;
+  }
+  return waited_ns >= WORKER_LIMIT_NS ? "no worker has played the rack for 30 s" : NULL;
+}
+
 void
 supervisor_attend_save(Supervisor* const supervisor)
 {
   EngineSaved failed = { .bytes = NULL };
   supervisor_lock(supervisor);
-  const SaveRequest save = supervisor->save;
-  const Child* const worker = supervisor->worker;
-  const bool is_lost = !worker || worker != save.child || worker->is_stuck || supervisor->quits;
-  const bool is_late = time_now_ns() - save.asked_ns >= ANSWER_LIMIT_NS;
-  if (save.id && (is_lost || is_late)) {
-    supervisor->save = (SaveRequest){ 0 };
-    error_set(&failed.error, STATUS_WORKER, "%s: %.240s",
-              is_lost ? "the worker was lost or hung" : "the worker has not saved in 60 s",
-              supervisor->note);
+  const uint64_t id = supervisor->save.id;
+  const char* const why = id ? find_failure(supervisor) : NULL;
+  if (why) {
+    error_set(&failed.error, STATUS_WORKER, "%s: %.240s", why, supervisor->note);
+  } else {
+    failed.error.status = ask(supervisor, &failed.error);
   }
+  supervisor->save = failed.error.status ? (SaveRequest){ 0 } : supervisor->save;
   supervisor_unlock(supervisor);
   if (failed.error.status) {
-    supervisor->events.saved(supervisor->events.context, save.id, &failed);
+    supervisor->events.saved(supervisor->events.context, id, &failed);
   }
 }

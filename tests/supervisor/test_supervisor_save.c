@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Saves of states in a worker process: each gets one answer, also if the worker is lost.
 
+#include "engine/base/sealed_text.h"
 #include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 #include "tests/support/supervisor_rig.h"
@@ -65,6 +66,34 @@ TEST(a_save_is_answered_when_its_worker_is_lost)
   await_level(&rig, HALF);
   OK(save(&rig, &error));
   expect_answer(2U, STATUS_NOT_FOUND, "gain has no state");
+}
+
+TEST(a_save_between_two_workers_waits_for_the_next_one)
+{
+  SCOPED(rig_stop) Rig rig;
+  rig_start(&rig, bad_worker(), HALVED);
+  await_health(&rig, HALF);
+  send_signal(&rig, SIGKILL);
+  AWAIT(rig_status(&rig).worker != WORKER_RUNNING);
+  OK(save(&rig, &error));
+  expect_answer(1U, STATUS_NOT_FOUND, "gain has no state");
+  ck_assert_uint_eq(rig_status(&rig).worker_restarts, 1);
+}
+
+TEST(a_save_that_waits_for_a_worker_is_answered_when_the_engine_ends)
+{
+  Rig rig;
+  Error why = { STATUS_OK, "" };
+  SCOPED_FD int fd = -1;
+  rig_start(&rig, bad_worker(), HALVED);
+  await_level(&rig, HALF);
+  OK(sealed_text_new("invalid", 7, &fd, &error)); // with this catalogue, no worker starts
+  OK(engine_use_plugins(rig.engine, fd, false, &error));
+  AWAIT(rig_status(&rig).worker != WORKER_RUNNING);
+  OK(save(&rig, &error));
+  ck_assert_int_eq(save(&rig, &why), STATUS_LIMIT);
+  rig_stop(&rig);
+  expect_answer(1U, STATUS_WORKER, "the worker was lost or hung");
 }
 
 TEST(a_save_is_answered_when_the_engine_ends)

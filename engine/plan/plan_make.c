@@ -131,7 +131,7 @@ has_new_nodes(const Plan* const plan)
 /// check.
 static Status
 check_memory(Plan* const plan, const PlanRequest* const request, const Arena* const scratch,
-             Error* const error)
+             PlanFault* const fault, Error* const error)
 {
   plan->making_bytes = table_bytes(plan) + steps_row_bytes(plan) + scratch->n_bytes +
                        content_bytes(plan, false) + file_cache_bytes(request->loader);
@@ -139,17 +139,21 @@ check_memory(Plan* const plan, const PlanRequest* const request, const Arena* co
   if (!request->max_bytes || total <= request->max_bytes || !has_new_nodes(plan)) {
     return STATUS_OK;
   }
+  const bool has_room = request->held_bytes < request->max_bytes;
   char needed[MEMORY_TEXT_BYTES];
   char held[MEMORY_TEXT_BYTES];
+  char room[MEMORY_TEXT_BYTES];
   char allowed[MEMORY_TEXT_BYTES];
   memory_text(plan->making_bytes, needed);
   memory_text(request->held_bytes, held);
+  memory_text(has_room ? request->max_bytes - request->held_bytes : 0U, room);
   memory_text(request->max_bytes, allowed);
+  fault->is_too_large = true;
   return request->held_bytes
              ? error_set(error, STATUS_LIMIT,
-                         "the rack takes %s of memory while it is planned, beside %s of the one "
-                         "that plays; racks may take %s (option --memory)",
-                         needed, held, allowed)
+                         "the rack takes %s of memory while it is planned; beside %s of the one "
+                         "that plays, %s fit into the %s that racks may take (option --memory)",
+                         needed, held, room, allowed)
              : error_set(error, STATUS_LIMIT,
                          "the rack takes %s of memory while it is planned; racks may take %s "
                          "(option --memory)",
@@ -202,7 +206,7 @@ plan_new(const PlanRequest* const request, Plan** const out, PlanFault* const fa
   Arena scratch = { 0 };
   Graph graph;
   Status status = resolve(plan, request, &graph, &scratch, fault, error);
-  status = status ? status : check_memory(plan, request, &scratch, error);
+  status = status ? status : check_memory(plan, request, &scratch, fault, error);
   status = status ? status : load(plan, request, &graph, error);
   arena_clear(&scratch);
   if (!request->keeps_files) {

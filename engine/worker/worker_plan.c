@@ -229,11 +229,50 @@ plan_in_two_steps(Worker* const worker, const PlanRequest* const last, uint64_t*
   return status;
 }
 
+// ---- edits that need the memory of tails ----
+
+/// End all tails, and free the memory of their nodes.
+static Status
+free_tails(Worker* const worker, Error* const error)
+{
+  uint64_t first_frame = 0;
+  PlanFault fault;
+  PlanRequest request = worker_request(worker, worker->rack);
+  request.keep_values = request.end_tails = true;
+  Status status = plan_once(worker, &request, &fault, &first_frame, error);
+  if (!status) {
+    wait_for_fades(worker, first_frame);
+    request = worker_request(worker, worker->rack);
+    request.keep_values = request.drop_silent = true;
+    status = plan_once(worker, &request, &fault, &first_frame, error);
+  }
+  return status;
+}
+
+/// The same request, from the plan that is active now.
+static PlanRequest
+repeat(Worker* const worker, const PlanRequest* const request)
+{
+  PlanRequest again = worker_request(worker, request->rack);
+  again.at_frame = request->at_frame;
+  again.stamp = request->stamp;
+  again.keep_values = request->keep_values;
+  return again;
+}
+
 Status
 worker_play(Worker* const worker, const PlanRequest* const request, PlanFault* const fault,
             uint64_t* const first_frame, Error* const error)
 {
-  const Status status = plan_once(worker, request, fault, first_frame, error);
-  return status && fault->is_tangled ? plan_in_two_steps(worker, request, first_frame, error)
+  const Plan* const plan = request->active;
+  const bool has_tails = plan && plan->n_nodes > plan->n_living;
+  PlanRequest last = *request;
+  Error why;
+  Status status = plan_once(worker, &last, fault, first_frame, error);
+  if (status && fault->is_too_large && has_tails && !free_tails(worker, &why)) {
+    last = repeat(worker, request);
+    status = plan_once(worker, &last, fault, first_frame, error);
+  }
+  return status && fault->is_tangled ? plan_in_two_steps(worker, &last, first_frame, error)
                                      : status;
 }

@@ -127,7 +127,8 @@ void worker_renew_nodes(Worker* worker, const Plan* plan);
 PlanRequest worker_request(Worker* worker, const Rack* rack);
 
 /// Make a plan, and wait until the player has changed to it.  If new connections and fading old
-/// ones form a cycle, fade out the old ones first. [planning_lock held]
+/// ones form a cycle, fade out the old ones first.  If the memory limit does not allow the plan
+/// beside tails, end these first. [planning_lock held]
 NODISCARD Status worker_play(Worker* worker, const PlanRequest* request, PlanFault* fault,
                              uint64_t* first_frame, Error* error);
 

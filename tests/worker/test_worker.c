@@ -82,6 +82,36 @@ TEST(the_end_of_a_tail_is_reported)
   bench_clear(&bench);
 }
 
+#define LONG "delay 100ms max_time=60s"
+
+/// Make an edit while blocks play.  Returns its reply.
+static const EngineReply*
+edit_while_playing(Bench* const bench, const uint64_t id, const char* const text)
+{
+  bench_edit(bench, id, text, 0);
+  bench_play_until(bench, &bench->n_replies, (uint32_t)id);
+  ck_assert_uint_eq(bench->replies[id - 1U].id, id);
+  return &bench->replies[id - 1U].reply;
+}
+
+TEST(tails_end_when_an_edit_needs_their_memory)
+{
+  static Bench bench;
+  const size_t n_bytes = bench_start(&bench, "a: " LONG).memory_bytes;
+  bench_play(&bench);
+  bench.worker->config.memory_bytes = n_bytes + n_bytes / 2U;
+  ck_assert_int_eq(edit_while_playing(&bench, 2, "gain")->status, STATUS_OK);
+  ck_assert_uint_gt(worker_facts(bench.worker).memory_bytes, n_bytes); // the delay has a tail
+  const EngineReply* const reply = edit_while_playing(&bench, 3, "b: " LONG);
+  ck_assert_msg(!reply->status, "%s", reply->text);
+  ck_assert_uint_lt(worker_facts(bench.worker).memory_bytes, n_bytes + n_bytes / 4U);
+  const EngineReply* const refused = edit_while_playing(&bench, 4, "c: " LONG " | d: " LONG);
+  ck_assert_int_eq(refused->status, STATUS_LIMIT);
+  assert_says(refused->text, "of the one that plays, ");
+  assert_says(refused->text, " fit into the ");
+  bench_clear(&bench);
+}
+
 TEST(a_rack_knows_its_fallbacks_before_it_first_plays)
 {
   static const struct {

@@ -64,7 +64,7 @@ NODISCARD Status host_open(HostNode* node, const FxSetup* setup, const PluginPre
 NODISCARD Status host_read_state(HostNode* node, const FxSetup* setup, Error* error);
 
 /// FxInfo::save.
-Status host_save(void* node, unsigned char** bytes, size_t* n_bytes, Error* error);
+Status host_save(void* node, FxShape* shape, unsigned char** bytes, size_t* n_bytes, Error* error);
 
 /// Close all instances of a node. [builder]
 void host_close(HostNode* node);

@@ -90,10 +90,11 @@ finish(HostNode* const node, const StatePart* const parts, TextBuffer* const fil
 }
 
 Status
-host_save(void* const context, unsigned char** const bytes, size_t* const n_bytes,
-          Error* const error)
+host_save(void* const context, FxShape* const shape, unsigned char** const bytes,
+          size_t* const n_bytes, Error* const error)
 {
   HostNode* const node = context;
+  const size_t n_before = state_file_bytes(&node->state);
   const uint32_t n = node->lanes.n_instances;
   if (node->is_quarantined) {
     return error_set(error, STATUS_NOT_FOUND, "the plugin is in quarantine");
@@ -114,6 +115,7 @@ host_save(void* const context, unsigned char** const bytes, size_t* const n_byte
   free(saved);
   free(parts);
   host_paths_forget_kept(&node->paths);
+  shape->data_bytes += state_file_bytes(&node->state) - n_before;
   if (call.status) {
     free(file.bytes);
   } else {

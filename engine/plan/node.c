@@ -406,7 +406,7 @@ node_save(Node* const node, unsigned char** const bytes, size_t* const n_bytes, 
   if (!fx->save) {
     return error_set(error, STATUS_NOT_FOUND, "%s has no state beside its parameters", fx->name);
   }
-  Status status = fx->save(node->fx_node, bytes, n_bytes, error);
+  Status status = fx->save(node->fx_node, &node->shape, bytes, n_bytes, error);
   char name[FX_STATE_NAME_BYTES];
   PackageFile files[PACKAGE_MAX_FILES];
   uint32_t n_files = 0;

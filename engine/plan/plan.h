@@ -185,6 +185,9 @@ NODISCARD Status plan_reset(const Plan* plan, Error* error);
 /// since this plan, and set Link::gain to the targets of the aims.
 void plan_became_active(Plan* plan, uint64_t frame);
 
+/// Count Plan::n_bytes again, after a node has saved its state, which it keeps.
+void plan_count_memory(Plan* plan);
+
 /// Record that `rack`, of which the active plan was made, has states that its nodes have saved: see
 /// node_keep_saved().
 void plan_keep_saved(const Plan* plan, const Rack* rack);

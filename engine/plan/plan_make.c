@@ -116,6 +116,12 @@ content_bytes(const Plan* const plan, const bool all)
   return n_bytes;
 }
 
+void
+plan_count_memory(Plan* const plan)
+{
+  plan->n_bytes = table_bytes(plan) + content_bytes(plan, true);
+}
+
 /// True if a living node is new.  False means that the rack has become smaller or has not changed.
 static bool
 has_new_nodes(const Plan* const plan)
@@ -216,7 +222,7 @@ plan_new(const PlanRequest* const request, Plan** const out, PlanFault* const fa
     plan_free(plan);
     return status;
   }
-  plan->n_bytes = table_bytes(plan) + content_bytes(plan, true);
+  plan_count_memory(plan);
   *out = plan;
   return STATUS_OK;
 }

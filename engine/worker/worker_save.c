@@ -10,13 +10,15 @@ static Status
 save_node(Worker* const worker, const RackUid uid, unsigned char** const bytes,
           size_t* const n_bytes, Error* const error)
 {
-  const Plan* const plan = worker->player.plan;
+  Plan* const plan = worker->player.plan;
   const int at = plan ? plan_find(plan, uid) : -1;
   if (at < 0) {
     return error_set(error, STATUS_NOT_FOUND, "the node is not active yet");
   }
   worker_renew_nodes(worker, plan);
-  return node_save(plan->nodes[at].node, bytes, n_bytes, error);
+  const Status status = node_save(plan->nodes[at].node, bytes, n_bytes, error);
+  plan_count_memory(plan);
+  return status;
 }
 
 /// Take the save that waits.

@@ -10,9 +10,11 @@
 static char state[16];
 
 static Status
-save(void* const node, unsigned char** const bytes, size_t* const n_bytes, Error* const error)
+save(void* const node, FxShape* const shape, unsigned char** const bytes, size_t* const n_bytes,
+     Error* const error)
 {
   (void)node;
+  (void)shape;
   (void)error;
   *bytes = (unsigned char*)strdup(state);
   *n_bytes = strlen(state);

@@ -124,4 +124,24 @@ TEST(memory_that_closed_plugins_have_left_is_counted)
   }
 }
 
+TEST(a_saved_state_is_counted)
+{
+  const FxSetup setup = plain_setup();
+  FxShape shape = { .unit_in = 1U, .unit_out = 1U };
+  void* node = NULL;
+  OK(fake.plugin.fx.create(&setup, &shape, &node, &error));
+  const size_t n_before = shape.data_bytes;
+  static const size_t sizes[] = { 1U << 20U, 3U << 20U, 1000U }; // the last one counts
+  for (size_t s = 0; s < ARRAY_LEN(sizes); ++s) {
+    unsigned char* bytes = NULL;
+    size_t n_bytes = 0;
+    fake.n_state = sizes[s];
+    OK(fake.plugin.fx.save(node, &shape, &bytes, &n_bytes, &error));
+    free(bytes);
+    ck_assert_uint_ge(shape.data_bytes, n_before + sizes[s]);
+    ck_assert_uint_le(shape.data_bytes, n_before + sizes[s] + 4096U);
+  }
+  fake.plugin.fx.destroy(node);
+}
+
 SUITE_MAIN_WITH("host_memory", set_up, NULL)

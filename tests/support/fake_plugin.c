@@ -4,6 +4,7 @@
 #include "fake_plugin.h"
 
 #include "plugins/format.h"
+#include "plugins/state_file.h"
 
 #include <locale.h>
 #include <math.h>
@@ -354,6 +355,15 @@ fake_has_latency(const Instance* const instance)
   return fake->latency_frames || fake->latency_follows || fake->latency_error;
 }
 
+static Status
+fake_save(Instance* const instance, TextBuffer* const part, Error* const error)
+{
+  char* const state = calloc(instance->fake->n_state + 1U, 1U);
+  const bool is_saved = state && state_append(part, state, instance->fake->n_state);
+  free(state);
+  return is_saved ? STATUS_OK : error_set(error, STATUS_NO_MEM, "out of memory");
+}
+
 static const InstanceCalls fake_calls = {
   .open = fake_open,
   .close = fake_close,
@@ -363,6 +373,7 @@ static const InstanceCalls fake_calls = {
   .run = fake_run,
   .latency = fake_latency,
   .has_latency = fake_has_latency,
+  .save = fake_save,
 };
 
 static const PluginFormat fake_format = { .name = "fake", .calls = &fake_calls };

@@ -56,6 +56,7 @@ typedef struct FakePlugin {
   uint32_t fails_at;       ///< open() fails for this instance; UINT32_MAX: none
   bool renewal_fails;
   size_t n_bytes;       ///< Memory that each instance takes
+  size_t n_state;       ///< Size of the state that each instance saves
   bool writes_inputs;   ///< run() overwrites its inputs
   bool changes_process; ///< All calls change float mode, locale and handlers of signals
   // What they have done

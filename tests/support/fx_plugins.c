@@ -72,10 +72,11 @@ static const FxParam keeper_params[] = {
 
 /// Is never called: the server only knows that there is one.
 static Status
-save_keeper(void* const node, unsigned char** const bytes, size_t* const n_bytes,
-            Error* const error)
+save_keeper(void* const node, FxShape* const shape, unsigned char** const bytes,
+            size_t* const n_bytes, Error* const error)
 {
   (void)node;
+  (void)shape;
   (void)bytes;
   (void)n_bytes;
   return error_set(error, STATUS_NOT_FOUND, "no state");

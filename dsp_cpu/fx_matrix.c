@@ -127,9 +127,27 @@ read_rows(const char* const text, MatrixNode* const matrix, Error* const error)
   }
 }
 
+/// True if the commas of all rows, which end with ";", seem to be those of decimals.
+static bool
+has_decimal_commas(const char* const text)
+{
+  NumberCommas commas = { 0 };
+  char* const rows = strdup(text);
+  char* rest = NULL;
+  for (char* row = rows ? strtok_r(rows, ";", &rest) : NULL; row;
+       row = strtok_r(NULL, ";", &rest)) {
+    number_commas_look(&commas, row);
+  }
+  free(rows);
+  return number_commas_are_decimal(&commas, false);
+}
+
 static Status
 from_text(const char* const text, MatrixNode** const matrix, Error* const error)
 {
+  if (has_decimal_commas(text)) {
+    return error_set(error, STATUS_BAD_RACK, "matrix: " NUMBER_COMMAS_HINT);
+  }
   *matrix =
       matrix_alloc(strlen(text) / 2U + 1U,
                    error); // upper bound: "1 1" has a digit and a separator for each coefficient

@@ -119,6 +119,38 @@ number_value(const Decimal* const decimal, const int shift)
   return value;
 }
 
+void
+number_commas_look(NumberCommas* const commas, const char* const row)
+{
+  static const char spaces[] = " \t;";
+  uint32_t n_groups = 0;
+  bool has_pair = false;
+  for (const char* at = row + strspn(row, spaces); *at; ++n_groups, at += strspn(at, spaces)) {
+    const char* const end = at + strcspn(at, spaces);
+    uint32_t n_commas = 0;
+    bool is_pair = true;
+    bool has_point = false;
+    for (; at < end; ++at) {
+      const bool is_comma = *at == ',';
+      n_commas += is_comma;
+      has_point = has_point || *at == '.';
+      is_pair = is_pair && (!is_comma || (at > row && isdigit((unsigned char)at[-1]) &&
+                                          isdigit((unsigned char)at[1])));
+    }
+    is_pair = is_pair && n_commas == 1U && !has_point;
+    commas->has_others = commas->has_others || has_point || (n_commas && !is_pair);
+    has_pair = has_pair || is_pair;
+  }
+  commas->has_pairs = commas->has_pairs || has_pair;
+  commas->is_mixed = commas->is_mixed || (has_pair && n_groups > 1U);
+}
+
+bool
+number_commas_are_decimal(const NumberCommas* const commas, const bool pairs_suffice)
+{
+  return commas->has_pairs && !commas->has_others && (commas->is_mixed || pairs_suffice);
+}
+
 const char*
 number_print(const double number, char text[const NUMBER_BYTES])
 {

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /// A decimal number in parts, so that number and power of ten of the unit are rounded to double
 /// only once: "2.3 kHz" gives exactly 2300 Hz, while the double 2.3 times 1000 does not.
@@ -24,6 +25,24 @@ bool number_scan(const char* text, Decimal* decimal);
 
 /// The number's value times ten to the `shift`, rounded once; infinite if too large. [any]
 double number_value(const Decimal* decimal, int shift);
+
+/// How a text with rows of numbers uses commas.
+typedef struct NumberCommas {
+  bool has_pairs;  ///< "0,5": one comma, between two digits
+  bool has_others; ///< Another comma, which separates numbers, or a number with a point
+  bool is_mixed;   ///< A row has such a pair, and spaces separate its numbers
+} NumberCommas;
+
+/// Look at a row: numbers, separated by spaces, tabs, semicolons or commas. [any]
+void number_commas_look(NumberCommas* commas, const char* row);
+
+/// True if the commas in all rows seem to be those of decimals.  `pairs_suffice`: also if all rows
+/// are "0,5", which may be two numbers. [any]
+bool number_commas_are_decimal(const NumberCommas* commas, bool pairs_suffice);
+
+/// Why such a text is refused.
+#define NUMBER_COMMAS_HINT                                                                         \
+  "commas seem to be those of decimals; write 0.5, and 0, 5 for two numbers"
 
 /// The shortest text that number_value() reads back to the same double; returns `text`. [any]
 #define NUMBER_BYTES 40U // room for any number and a short unit after it

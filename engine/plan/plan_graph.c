@@ -448,13 +448,31 @@ resolve_nodes(Graph* const graph, Error* const error)
   return graph->refusal.status;
 }
 
+/// Refuse fallbacks of outputs that do not exist.  Those of "late" without channels go on to
+/// FX_MAX_CHANNELS.
+static Status
+check_lates(const Graph* const graph, Error* const error)
+{
+  const Rack* const rack = graph->rack;
+  const uint32_t n_out = graph->request->format->n_out; // 0: not known
+  for (uint32_t l = 0; n_out && l < rack->n_lates; ++l) {
+    const uint32_t last = rack->lates[l].last;
+    if (last > n_out && last < FX_MAX_CHANNELS) {
+      return error_set(error, STATUS_BAD_RACK, "late: out:%u does not exist: out has %u channel%s",
+                       last, n_out, n_out == 1U ? "" : "s");
+    }
+  }
+  return STATUS_OK;
+}
+
 static Status
 resolve_output(Graph* const graph, Error* const error)
 {
   Plan* const plan = graph->plan;
   const uint32_t out = graph->rack->n_nodes;
   uint32_t natural = 0;
-  Status status = resolve_sources(graph, out, &natural, error);
+  Status status = check_lates(graph, error);
+  status = status ? status : resolve_sources(graph, out, &natural, error);
   if (status) {
     return status;
   }

@@ -4,6 +4,7 @@
 
 #include "rack_parser.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,10 +103,14 @@ parse_end(Parser* const parser, const char* const usage, RackEnd* const end)
 static Status
 parse_gain(Parser* const parser, double* const gain_db)
 {
-  if (parser->now.kind == TOKEN_WORD && number_scan(parser->now.text, &(Decimal){ 0 })) {
+  Decimal decimal;
+  if (parser->now.kind == TOKEN_WORD && number_scan(parser->now.text, &decimal)) {
+    const char* const text = parser->now.text;
+    const bool has_comma = *decimal.end == ',' && isdigit((unsigned char)decimal.end[1]);
     return parser_fail(parser, parser->now.offset, STATUS_BAD_RACK,
-                       "unexpected \"%.60s\"; write: gain=%.60s", parser->now.text,
-                       parser->now.text);
+                       "unexpected \"%.60s\"; write: gain=%.*s%s%.40s", text,
+                       has_comma ? (int)(decimal.end - text) : 0, text, has_comma ? "." : "",
+                       has_comma ? decimal.end + 1 : text);
   }
   if (parser->now.kind != TOKEN_WORD || strcmp(parser->now.text, "gain") != 0) {
     return STATUS_OK;

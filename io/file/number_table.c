@@ -8,6 +8,8 @@
 
 #include "audio_file_private.h"
 
+#include "engine/base/number.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -26,6 +28,7 @@ typedef struct Table {
   NumberTable read;
   size_t n_values, capacity;
   bool is_rew; // Text before the numbers is REW's header
+  NumberCommas commas;
 } Table;
 
 static bool
@@ -57,6 +60,7 @@ static Status
 add_row(Table* const table, const char* const line, Error* const error)
 {
   uint32_t n = 0;
+  number_commas_look(&table->commas, line);
   for (const char* at = line + strspn(line, SEPARATORS); *at; at += strspn(at, SEPARATORS), ++n) {
     char* end = NULL;
     const float value = strtof(at, &end);
@@ -161,6 +165,9 @@ read_rows(FILE* const in, Table* const table, Error* const error)
   }
   if (!status && !table->read.n_rows) {
     status = error_set(error, STATUS_FILE, "no numbers in it");
+  }
+  if (!status && number_commas_are_decimal(&table->commas, true)) {
+    status = error_set(error, STATUS_FILE, NUMBER_COMMAS_HINT);
   }
   free(line);
   return status;

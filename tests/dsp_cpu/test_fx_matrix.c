@@ -121,6 +121,8 @@ TEST(invalid_rows_are_refused_with_their_place)
     { "nan 0", "in place 1" },
     { "inf 0", "in place 1" },
     { "1e999 0", "in place 1" },
+    { "0,5 1", "commas seem to be those of decimals; write 0.5, and 0, 5 for two numbers" },
+    { "1 0,5; 1 1", "commas seem to be those of decimals" },
     { "1", "the input has 2 channels, but rows have 1 coefficients" },
   };
   for (size_t i = 0; i < ARRAY_LEN(cases); ++i) {

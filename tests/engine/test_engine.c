@@ -253,6 +253,8 @@ TEST(mono_feeds_all_channels_and_invalid_widths_are_refused)
       "a gives 2 channels and out:1 takes 1; pick some, as in connect a:1 out:1" },
     { "add a gain\nconnect in a\nconnect a:2 out", "a:2 does not exist" },
     { "connect in out:3", "out:3 does not exist: out has 2 channels" },
+    { "chain g: gain\nlate out:3 dry", "late: out:3 does not exist: out has 2 channels" },
+    { "chain g: gain\nlate dry\nlate out:2-5 silence", "late: out:5 does not exist" },
   };
   SCOPED_RACK Rack* rack = rack_of("g: gain", NULL);
   for (uint32_t i = 0; i < ARRAY_LEN(bad); ++i) {

@@ -151,6 +151,15 @@ TEST(text_is_rows_of_numbers)
   expect_table("# a matrix\n1, 0.5;\t-2e-1 # comment\r\n\n  3 4 5\n", 48000.0, expected, 3);
 }
 
+TEST(commas_separate_the_numbers_of_a_table)
+{
+  static const char* const texts[] = { "1, 0\n0, 5\n", "1,0 # a\n0.0,5\n", "1,0,\n0,5,\n" };
+  static const float expected[] = { 1.0F, 0.0F, 0.0F, 5.0F };
+  for (unsigned t = 0; t < ARRAY_LEN(texts); ++t) {
+    expect_table(texts[t], 48000.0, expected, 2);
+  }
+}
+
 TEST(text_of_other_programs_is_read)
 {
   static const struct {
@@ -229,6 +238,8 @@ TEST(files_that_cannot_be_loaded_are_refused_with_the_reason)
     { "1 2\n3 four\n", "line 2: no number at column 3" },
     { "1 2x\n", "line 1: no number at column 3" },
     { "1\r2\r3\r", "line 1: no number at column 1" }, // line ends of the old Mac OS
+    { "0,5\n0,25\n", "commas seem to be those of decimals; write 0.5" },
+    { "1 0,5\n-0,5 1\n", "commas seem to be those of decimals; write 0.5" },
     { "nan\n", "not finite" },
     { "1e99\n", "not finite" },
     { "# nothing\n* at all\n; of use\n", "no numbers" },

@@ -218,6 +218,7 @@ static const struct {
   { "connect in out gain=-6 dB",
     "t:1:24: \"dB\" stands alone; write the number and its unit without a "
     "space: -6dB" },
+  { "connect in out -3,5dB", "t:1:16: unexpected \"-3,5dB\"; write: gain=-3.5dB" },
   { "connect in out dB", "t:1:16: \"dB\" stands alone; write the number and its unit without a" },
   { "late -20 dB",
     "t:1:10: \"dB\" stands alone; write the number and its unit without a space: -20dB" },

@@ -106,8 +106,8 @@ fail_no_param(const RackNode* const node, const char* const id, Error* const err
   const uint32_t n = node->fx->n_params;
   if (node->fx->is_missing) {
     return error_set(error, STATUS_NOT_FOUND,
-                     "the plugin of %s is missing, so its parameters are not known; their values "
-                     "stay as they are",
+                     "the plugin of %s is missing, so its parameters are not known; /rack/do with "
+                     "set keeps a value until it is there",
                      node->name);
   }
   const char** const names =

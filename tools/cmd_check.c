@@ -130,9 +130,11 @@ plugins_json(const Rack* const rack)
 {
   json_t* const nodes = json_array();
   for (uint32_t n = 0; n < rack->n_nodes; ++n) {
-    if (rack->nodes[n].fx->origin) {
-      json_array_append_new(nodes, json_pack("{ss so}", "node", rack->nodes[n].name, "report",
-                                             report_text_json(plugin_of(rack->nodes[n].fx))));
+    const FxInfo* const fx = rack->nodes[n].fx;
+    if (fx->origin) {
+      json_array_append_new(nodes,
+                            json_pack("{ss sb so}", "node", rack->nodes[n].name, "missing",
+                                      fx->is_missing, "report", report_text_json(plugin_of(fx))));
     }
   }
   return nodes;

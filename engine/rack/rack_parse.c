@@ -227,11 +227,16 @@ parse_set(Parser* const parser)
     return parser_pass_on(parser, target.offset, &cause);
   }
   uint32_t param = 0;
-  if (rack_find_param(node->fx, target.text + n_name + 1U, &param, &cause)) {
+  const char* const id = target.text + n_name + 1U;
+  const bool is_kept = node->fx->is_missing && *id && strcmp(id, rack_backend_param.id) != 0;
+  if (!is_kept && rack_find_param(node->fx, id, &param, &cause)) {
     return parser_pass_on(parser, target.offset + n_name + 1U, &cause);
   }
   if (parser->now.kind == TOKEN_EQUALS) {
     return parser_unexpected(parser, usage);
+  }
+  if (is_kept) {
+    return rack_parse_kept_value(parser, node, id);
   }
   return rack_parse_value(parser, node, param);
 }

@@ -400,6 +400,44 @@ keep_values(Parser* const parser, RackNode* const node)
   return status;
 }
 
+/// The end of a word of kept values, which may contain a text in quotes.
+static const char*
+end_of_kept(const char* at)
+{
+  for (bool is_quoted = false; *at && (is_quoted || *at != ' '); ++at) {
+    if (*at == '\\' && at[1]) {
+      ++at;
+    } else if (*at == '"') {
+      is_quoted = !is_quoted;
+    }
+  }
+  return at;
+}
+
+Status
+rack_parse_kept_value(Parser* const parser, RackNode* const node, const char* const key)
+{
+  const char* const before = node->values[0].kind == VALUE_TEXT ? node->values[0].text : "";
+  const size_t n_key = strlen(key);
+  const char* at = before;
+  while (*at && (strncmp(at, key, n_key) != 0 || at[n_key] != '=')) {
+    at = end_of_kept(at);
+    at += *at == ' ';
+  }
+  TextBuffer text = { .bytes = NULL };
+  text_buffer_print(&text, "%.*s%s%s=", (int)(at - before), before, !*at && *before ? " " : "",
+                    key);
+  keep_token(&text, &parser->now);
+  text_buffer_add(&text, end_of_kept(at));
+  char* const kept = text_buffer_take(&text);
+  Status status = skip_value(parser);
+  if (!status) {
+    status = kept ? rack_keep_values(node, kept, parser->error) : rack_no_memory(parser->error);
+  }
+  free(kept);
+  return status;
+}
+
 Status
 rack_parse_values(Parser* const parser, RackNode* const node)
 {

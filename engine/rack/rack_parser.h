@@ -116,6 +116,8 @@ NODISCARD Status rack_parse_effect(Parser* parser, const Token* name, RackNode**
 /// { value } { key "=" value }
 NODISCARD Status rack_parse_values(Parser* parser, RackNode* node);
 
+/// A value for a parameter of a node whose plugin is missing: it replaces or joins the kept ones.
+NODISCARD Status rack_parse_kept_value(Parser* parser, RackNode* node, const char* key);
 NODISCARD Status rack_parse_value(Parser* parser, RackNode* node, uint32_t param);
 
 #endif

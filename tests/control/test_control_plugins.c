@@ -127,7 +127,7 @@ TEST(a_rack_with_missing_plugins_is_loaded_with_the_word_bypass_only)
   control_rig_expect_rack("add a lv2 late thr=-20dB\nadd b gain\n");
   client_ask(rig.client,
              "/fail /node/a/thr 3 the plugin of a is missing, so its parameters are not known; "
-             "their values stay as they are",
+             "/rack/do with set keeps a value until it is there",
              "/node/a/thr", "f", -3.0);
   client_ask(rig.client, "/fail /node/a/values 3 the plugin of a is missing*", "/node/a/values",
              "");

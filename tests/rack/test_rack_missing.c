@@ -9,6 +9,7 @@
 #include "tests/support/set_by_name.h"
 #include "tests/support/suite.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,8 +104,10 @@ static const struct {
   { "add k gain\nadd a lv2 gone\nconnect k a.", "has no side input \"\"" },
   { "add k gain\nadd a lv2 gone\nconnect a.key k", "has no side input \"key\"" },
   { "add k gain\nadd a lv2 gone\nconnect k b.key", "no node \"b\"" },
-  { "add a lv2 gone\nset a.thr 3", "the lv2 plugin is missing, so its parameters are not known" },
-  { "add a lv2 gone\nset a.values 3", "the lv2 plugin is missing; its values stay as they are" },
+  { "add a lv2 gone\nset a. 3", "the lv2 plugin is missing, so its parameters are not known" },
+  { "add a lv2 gone\nset a.thr", "unexpected end; a value comes here" },
+  { "add a lv2 gone\nset a.thr = 3", "write: set NODE.PARAM VALUE" },
+  { "add a lv2 gone\nset a.backend fpga", "backend has no choice \"fpga\"" },
 };
 
 TEST_ROWS(other_mistakes_are_refused_in_such_racks_too, refused)
@@ -113,6 +116,43 @@ TEST_ROWS(other_mistakes_are_refused_in_such_racks_too, refused)
   Error why;
   ck_assert_int_ne(rack_parse_bypass(refused[row].document, "t", NULL, &rack, &why), STATUS_OK);
   assert_says(why.text, refused[row].says);
+}
+
+static const struct {
+  const char *values, *set, *kept;
+} sets[] = {
+  { "", "a.thr -3dB", " thr=-3dB" },
+  { " 3 on", "a.thr -3", " 3 on thr=-3" },
+  { " thr=1 on=2", "a.thr 3", " thr=3 on=2" },
+  { " on=2 thr=1", "a.thr 3", " on=2 thr=3" },
+  { " xthr=1 a=\"b thr=4\" thr=\"5 \\\" 6\" on=2", "a.thr \"x y\"",
+    " xthr=1 a=\"b thr=4\" thr=\"x y\" on=2" },
+  { " thr=1", "a.thr 2\nset a.on 1\nset a.thr 3", " thr=3 on=1" },
+  { " thr=1 backend=cpu", "a.backend auto", " thr=1" },
+};
+
+TEST_ROWS(a_value_that_is_set_is_kept_with_the_others, sets)
+{
+  char document[256];
+  char expected[256];
+  snprintf(document, sizeof(document), "add a lv2 gone%s\nset %s\nconnect in a", sets[row].values,
+           sets[row].set);
+  snprintf(expected, sizeof(expected), "add a lv2 gone%s\nconnect in a\n", sets[row].kept);
+  SCOPED_RACK Rack* const rack = bypassed(document, NULL);
+  expect_text(rack, expected);
+}
+
+TEST(a_value_that_is_set_is_checked_when_the_plugin_is_there)
+{
+  SCOPED_RACK Rack* const rack = bypassed("a: lv2 " LATE, NULL);
+  OK(rack_apply(rack, "set a.thr 1dB", "t", &error));
+  fx_plugins_install_late(true);
+  ck_assert_uint_eq(rack_return_plugins(rack), 0);
+  SCOPED_MEMORY char* const warnings = rack_warnings(rack, 48000.0);
+  assert_says(warnings, "thr 1dB is out of range; -60dB to 0dB");
+  OK(rack_apply(rack, "set a.thr -1dB", "t", &error));
+  ck_assert_uint_eq(rack_return_plugins(rack), 1);
+  ck_assert_double_eq(rack->nodes[0].values[0].number, -1.0);
 }
 
 TEST(edits_of_other_nodes_leave_a_missing_plugin_alone)

@@ -169,6 +169,7 @@ TEST(check_probes_the_plugins_of_the_rack)
   RUN_JSON(rack, "check", "--json", "blocks: ladspa samples/blocks");
   const json_t* const node = json_array_get(json_object_get(rack, "plugins"), 0);
   ck_assert_str_eq(member(node, "node"), "blocks");
+  ck_assert(json_is_false(json_object_get(node, "missing")));
   ck_assert(json_is_false(json_object_get(json_object_get(node, "report"), "same_samples")));
   json_decref(rack);
 }
@@ -284,6 +285,12 @@ TEST(a_rack_whose_plugin_is_missing_is_refused_or_bypassed)
   assert_says(program.out, "# warning: a only passes its input on: no ladspa plugin");
   RUN_GOOD("check", "--missing", "bypass", "ladspa gain");
   ck_assert_ptr_null(strstr(program.out, "# warning"));
+  json_t* report;
+  RUN_JSON(report, "check", "--json", "--missing", "bypass", rack);
+  const json_t* const node = json_array_get(json_object_get(report, "plugins"), 0);
+  ck_assert_str_eq(member(node, "node"), "a");
+  ck_assert(json_is_true(json_object_get(node, "missing")));
+  json_decref(report);
 }
 
 TEST(a_rack_without_plugins_scans_nothing)

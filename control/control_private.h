@@ -48,6 +48,7 @@ struct Control {
   uint16_t port;
   pthread_t thread;
   Folder folder;
+  int folder_mark; ///< folder_mark_used()
   RackStore* store;
   Saves saves;
   Allow allow;

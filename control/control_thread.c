@@ -399,6 +399,9 @@ control_free(Control* const control)
   intake_clear(&control->intake);
   free(control->rack_text);
   folder_close(&control->folder);
+  if (control->folder_mark >= 0) {
+    close(control->folder_mark);
+  }
   if (control->outlet.socket >= 0) {
     close(control->outlet.socket);
   }
@@ -414,6 +417,7 @@ prepare(Control* const control, const Rack* const rack, Error* const error)
   const ControlConfig* const config = &control->config;
   Status status = folder_open(&control->folder, config->root ? config->root : ".", error);
   if (status == STATUS_OK) {
+    control->folder_mark = folder_mark_used(&control->folder);
     status = open_sockets(control, error);
   }
   if (status == STATUS_OK) {
@@ -455,7 +459,7 @@ control_start(const ControlConfig* const config, const Rack* const rack, Control
     return error_set(error, STATUS_NO_MEM, "control: out of memory");
   }
   control->config = *config;
-  control->folder.fd = -1;
+  control->folder.fd = control->folder_mark = -1;
   control->outlet.socket = -1;
   control->outlet.loopback = -1;
   Status status = prepare(control, rack, error);

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -23,6 +24,7 @@
 #define LEFTOVER_BEGINS ".warprack-"
 #define LEFTOVER_ENDS   ".tmp"
 #define LEFTOVER_BYTES  64U
+#define HASH_DIGITS     16U // of fx_state_name() and package_name()
 
 static int
 open_beneath(const int folder_fd, const char* const name, const int flags)
@@ -74,6 +76,28 @@ folder_close(Folder* const folder)
     close(folder->fd);
   }
   folder->fd = -1;
+}
+
+int
+folder_mark_used(const Folder* const folder)
+{
+  const int fd = open_beneath(folder->fd, ".", O_RDONLY | O_DIRECTORY);
+  if (fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0) {
+    close(fd);
+    return -1;
+  }
+  return fd;
+}
+
+bool
+folder_is_used(const Folder* const folder)
+{
+  const int fd = open_beneath(folder->fd, ".", O_RDONLY | O_DIRECTORY);
+  const bool is_used = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  if (fd >= 0) {
+    close(fd);
+  }
+  return is_used;
 }
 
 /// Open a regular file for reading.  Sets *n_bytes to its size.
@@ -266,6 +290,63 @@ folder_remove_leftovers(const Folder* const folder, const uint32_t age_s)
   }
 }
 
+size_t
+folder_kept_name(const char* const name, bool* const is_state)
+{
+  static const char digits[] = "0123456789abcdef";
+  const char* const dot = strrchr(name, '.');
+  const size_t n = dot ? (size_t)(dot - name) : 0U;
+  *is_state = dot && !strcmp(dot, ".state");
+  const bool is_kept = n > HASH_DIGITS + 1U && dot[1] && name[n - HASH_DIGITS - 1U] == '-' &&
+                       strspn(name + n - HASH_DIGITS, digits) == HASH_DIGITS;
+  return is_kept ? n - HASH_DIGITS - 1U : 0U;
+}
+
+Status
+folder_count_kept(const Folder* const folder, FolderKept* const kept, Error* const error)
+{
+  const int fd = open_beneath(folder->fd, ".", O_RDONLY | O_DIRECTORY);
+  DIR* const entries = fd >= 0 ? fdopendir(fd) : NULL;
+  *kept = (FolderKept){ 0 };
+  if (!entries) {
+    const int code = errno;
+    if (fd >= 0) {
+      close(fd);
+    }
+    return fail_to_open(error, "the server's folder", code);
+  }
+  for (const struct dirent* entry = NULL; (entry = readdir(entries));) {
+    bool is_state = false;
+    struct stat facts;
+    if (folder_kept_name(entry->d_name, &is_state) &&
+        !fstatat(folder->fd, entry->d_name, &facts, AT_SYMLINK_NOFOLLOW) &&
+        S_ISREG(facts.st_mode)) {
+      kept->n_states += is_state;
+      kept->n_bytes += (uint64_t)facts.st_size;
+    }
+  }
+  closedir(entries);
+  return STATUS_OK;
+}
+
+/// Refuse another file if there are too many.
+static Status
+check_kept(const Folder* const folder, const size_t n_bytes, Error* const error)
+{
+  FolderKept kept;
+  const Status status = folder_count_kept(folder, &kept, error);
+  if (status) {
+    return status;
+  }
+  return kept.n_states < FOLDER_MAX_STATES && kept.n_bytes + n_bytes <= FOLDER_MAX_KEPT_BYTES
+             ? STATUS_OK
+             : error_set(error, STATUS_LIMIT,
+                         "the server's folder has %" PRIu64 " states of %.0f MiB; at most %u of "
+                         "%.0f MiB; `warprack list states` names those that no rack uses",
+                         kept.n_states, (double)kept.n_bytes / 1048576.0, FOLDER_MAX_STATES,
+                         (double)FOLDER_MAX_KEPT_BYTES / 1048576.0);
+}
+
 /// Write a file directly in the folder.  Others must not change it: it may name code of plugins.
 static Status
 replace_directly(const Folder* const folder, const char* const name, const char* const bytes,
@@ -305,7 +386,8 @@ folder_keep(const Folder* const folder, const char* const name, const void* cons
   uint64_t n_old = 0;
   struct stat facts;
   if (fstatat(folder->fd, name, &facts, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT) {
-    return replace_directly(folder, name, bytes, n_bytes, error);
+    const Status has_room = check_kept(folder, n_bytes, error);
+    return has_room ? has_room : replace_directly(folder, name, bytes, n_bytes, error);
   }
   const Status status = open_file(folder, name, &fd, &n_old, error);
   if (status) {

@@ -11,6 +11,7 @@
 
 #include "engine/base/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,26 @@ typedef struct Folder {
 NODISCARD Status folder_open(Folder* folder, const char* path, Error* error);
 
 void folder_close(Folder* folder);
+
+/// Show other programs that this one uses the folder, until the descriptor is closed; -1: the file
+/// system has no locks.
+int folder_mark_used(const Folder* folder);
+
+/// True if a program has marked the folder.
+bool folder_is_used(const Folder* folder);
+
+/// What servers have kept directly in a folder: states of plugins, and files that plugins made for
+/// them.
+typedef struct FolderKept {
+  uint64_t n_states;
+  uint64_t n_bytes; ///< Of states and files
+} FolderKept;
+
+NODISCARD Status folder_count_kept(const Folder* folder, FolderKept* kept, Error* error);
+
+/// The length of the plugin's name in a name "plugin-hash.suffix", which has a hash of the content;
+/// 0: it is no such name. [any]
+size_t folder_kept_name(const char* name, bool* is_state);
 
 /// Open a regular file in the folder for reading, which the caller closes.  Does not block: pipes
 /// and other special files are refused.
@@ -41,8 +62,12 @@ NODISCARD Status folder_read_rack(const Folder* folder, const char* name, char**
 NODISCARD Status folder_write(const Folder* folder, const char* name, const char* text,
                               Error* error);
 
-/// Write a file directly in the folder, whose name tells its content: if there is one, it must be
+#define FOLDER_MAX_STATES     1024U
+#define FOLDER_MAX_KEPT_BYTES (1ULL << 30U) // of states and their files
+
+/// Write a state directly in the folder, whose name tells its content: if there is one, it must be
 /// the same, and stays.  Completely or not at all, and on the disk, as folder_replace().
+/// STATUS_LIMIT if there are too many states in the folder.
 NODISCARD Status folder_keep(const Folder* folder, const char* name, const void* bytes,
                              size_t n_bytes, Error* error);
 

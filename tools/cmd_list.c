@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// warprack list: lists effects, drivers, devices and plugins of this build and this machine.
+// warprack list: lists effects, drivers, devices and plugins of this build and this machine, and
+// the states in a folder.
 
 #include "catalogue_file.h"
 #include "commands.h"
 #include "options.h"
+#include "state_list.h"
 
 #include "dsp_gpu/gpu.h"
 #include "engine/base/hint.h"
@@ -31,8 +33,9 @@ static int list_run(int argc, char** argv);
 
 const Command cmd_list = {
   .name = "list",
-  .usage = "[options] backends|devices|drivers|effects|plugins [WORD ...]",
-  .summary = "List backends, devices, drivers, effects, or plugins in which all words occur",
+  .usage = "[options] backends|devices|drivers|effects|plugins [WORD ...]|states DIR [RACK ...]",
+  .summary =
+      "List backends, devices, drivers, effects, plugins in which all words occur, or states",
   .run = list_run,
 };
 
@@ -47,6 +50,9 @@ typedef struct ListArgs {
   uint32_t format; ///< Place in `formats`; ANY_FORMAT: all
   char** words;    ///< [n_words]
   uint32_t n_words;
+  // of states only
+  bool unused;
+  json_t* states; ///< Borrowed
 } ListArgs;
 
 /// Rows of one kind: an array of objects, and the members that the text output shows.
@@ -324,6 +330,12 @@ plugins(const ListArgs* const args)
   return rows;
 }
 
+static json_t*
+states(const ListArgs* const args)
+{
+  return json_incref(args->states);
+}
+
 static const Listing listings[] = {
   { "backends", { { backends, { "name", "summary", NULL } } } },
   { "devices",
@@ -336,6 +348,7 @@ static const Listing listings[] = {
   { "plugins",
     { { plugins,
         { "short_name", "format", "name", "category", "takes", "maker", "id", "fault", NULL } } } },
+  { "states", { { states, { "name", "bytes", "uses", NULL } } } },
 };
 
 // ---- text ----
@@ -401,7 +414,7 @@ print_listing(const Listing* const listing, const ListArgs* const args)
     json_decref(rows);
   }
   uint32_t n_plugins = 0;
-  if (is_empty && args->n_words) {
+  if (is_empty && args->n_words && !args->states) {
     catalogue_entries(catalogue_current(), &n_plugins);
   }
   if (n_plugins) {
@@ -458,26 +471,57 @@ static int
 check_args(const Listing* const listing, const ListArgs* const args)
 {
   const bool is_plugins = !strcmp(listing->name, "plugins");
+  const bool is_states = !strcmp(listing->name, "states");
+  if (is_states && !args->n_words) {
+    return command_misused(&cmd_list, "states are in a folder: list states DIR");
+  }
+  if (args->unused && !is_states) {
+    return command_misused(&cmd_list, "--unused goes with states");
+  }
   if (args->measures && strcmp(listing->name, "devices") != 0) {
     return command_misused(&cmd_list, "--measure goes with devices");
   }
   if ((args->all || args->format != ANY_FORMAT) && !is_plugins) {
     return command_misused(&cmd_list, "--%s goes with plugins", args->all ? "all" : "format");
   }
-  return args->n_words && !is_plugins
+  return args->n_words && !is_plugins && !is_states
              ? command_misused(&cmd_list,
                                "unexpected argument '%s'; only plugins are searched for words",
                                args->words[0])
              : 0;
 }
 
+/// List the states of a folder.  Those that are unused without other columns, for `xargs rm`.
 static int
-list(const Listing* const listing, const ListArgs* const args)
+list_states(const Listing* const listing, ListArgs* const args)
+{
+  Error error = { STATUS_OK, "" };
+  if (state_list(args->words[0], args->words + 1, args->n_words - 1U, args->unused, &args->states,
+                 &error)) {
+    return command_fail(&cmd_list, &error);
+  }
+  int exit_code = 0;
+  if (args->json) {
+    exit_code = command_print_json(&cmd_list, json_incref(args->states));
+  } else if (args->unused) {
+    print_rows(args->states, (const char* const[]){ "name", NULL });
+  } else {
+    exit_code = print_listing(listing, args);
+  }
+  json_decref(args->states);
+  return exit_code;
+}
+
+static int
+list(const Listing* const listing, ListArgs* const args)
 {
   Error error = { STATUS_OK, "" };
   if (args->format != ANY_FORMAT && !plugin_format_find(formats[args->format])) {
     error_set(&error, STATUS_NO_BACKEND, "this build has no %s", formats[args->format]);
     return command_fail(&cmd_list, &error);
+  }
+  if (!strcmp(listing->name, "states")) {
+    return list_states(listing, args);
   }
   if (!strcmp(listing->name, "plugins") && catalogue_file_use(&cmd_list, &error)) {
     return command_fail(&cmd_list, &error);
@@ -496,6 +540,7 @@ list_run(const int argc, char** const argv)
     { "format",  'f', OPTION_CHOICE, .to.choice = &args.format, .help = "Plugins: only those of one format", .choices = formats },
     { "json",    'j', OPTION_FLAG,   .to.flag = &args.json,     .help = "Print JSON" },
     { "measure", 'm', OPTION_FLAG,   .to.flag = &args.measures, .help = "Devices: measure the time of an empty submission to each GPU" },
+    { "unused",  'u', OPTION_FLAG,   .to.flag = &args.unused,   .help = "States: only those that no rack uses" },
   };
   // clang-format on
   const OptionTable options = { table, ARRAY_LEN(table), .min_operands = 1,

@@ -3,6 +3,7 @@
 // have its own units and numbers, and a thousand parameters are read in steps.  The plugins are
 // those of support/fx_plugins.c.
 
+#include "control/folder.h"
 #include "tests/support/control_rig.h"
 #include "tests/support/fake_engine.h"
 #include "tests/support/fx_plugins.h"
@@ -339,6 +340,30 @@ TEST(the_files_of_a_state_are_beside_it)
   fake_engine_save_as(rig.engine, STATUS_OK, "# warprack package 1\nfile state 7\na state?");
   client_ask(rig.client, "/fail /node/a/state/save*", "/node/a/state/save", "");
   ck_assert_uint_eq(scratch_count(&rig.folder), 2);
+}
+
+TEST(a_folder_has_room_for_so_many_states)
+{
+  char name[32];
+  client_ask(rig.client, "/done*", "/rack/chain", "s", "a: lv2 keeper | b: gain -3");
+  for (uint32_t s = 0; s < FOLDER_MAX_STATES; ++s) {
+    snprintf(name, sizeof(name), "x-%016x.state", s);
+    scratch_write(&rig.folder, name, "", 0);
+  }
+  fake_engine_save_as(rig.engine, STATUS_OK, "a state");
+  client_ask(
+      rig.client,
+      "/fail /node/a/state/save 5 the server's folder has 1024 states of 0 MiB; at most 1024 "
+      "of 1024 MiB; `warprack list states` names those that no rack uses",
+      "/node/a/state/save", "");
+  ck_assert_int_eq(unlink(scratch_path(&rig.folder, name)), 0);
+  client_ask(rig.client, "/done /node/a/state/save 2*", "/node/a/state/save", "");
+  client_ask(rig.client, "/done /node/a/state/save 2*", "/node/a/state/save", ""); // it is there
+  ck_assert_int_eq(truncate(scratch_path(&rig.folder, "x-0000000000000000.state"), 1L << 30U), 0);
+  fake_engine_save_as(rig.engine, STATUS_OK, "another state");
+  client_ask(rig.client,
+             "/fail /node/a/state/save 5 the server's folder has 1024 states of 1024 MiB*",
+             "/node/a/state/save", "");
 }
 
 TEST(a_state_that_is_not_saved_changes_nothing)

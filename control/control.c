@@ -131,6 +131,9 @@ check_engine(Control* const control)
       strcmp(now->worker_note, before.worker_note) != 0) {
     control_notify(control, NOTIFY_WORKER);
   }
+  if (now->worker_pid != before.worker_pid) {
+    notes_ended(&control->notes);
+  }
   if (now->nodes_quarantined != before.nodes_quarantined) {
     control_notify(control, NOTIFY_QUARANTINE);
   }
@@ -161,6 +164,7 @@ control_check_audio(Control* const control)
   if (strcmp(before.driver, control->audio.driver) != 0 ||
       strcmp(before.state, control->audio.state) != 0) {
     control_notify(control, NOTIFY_AUDIO);
+    notes_ended(&control->notes);
   }
   check_scan(control);
   check_engine(control);

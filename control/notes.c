@@ -145,11 +145,8 @@ read_message(const NotesTo* const to, const Message* const message, const uint64
 static Status
 keep_end(Notes* const notes, const ParamMessage* const end, Error* const error)
 {
-  for (uint32_t e = 0; e < notes->n; ++e) {
-    const ParamMessage* const kept = &notes->ends[e];
-    if (kept->uid == end->uid && kept->kind == end->kind && kept->param == end->param) {
-      return STATUS_OK;
-    }
+  if (note_table_find(&notes->waiting, end)) {
+    return STATUS_OK;
   }
   if (notes->n == notes->capacity) {
     const uint32_t capacity = notes->capacity ? 2U * notes->capacity : 64U;
@@ -160,6 +157,9 @@ keep_end(Notes* const notes, const ParamMessage* const end, Error* const error)
     notes->ends = ends;
     notes->capacity = capacity;
   }
+  if (!note_table_add(&notes->waiting, end)) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
   notes->ends[notes->n++] = *end;
   return STATUS_OK;
 }
@@ -169,12 +169,80 @@ notes_flush(Notes* const notes, Engine* const engine)
 {
   uint32_t n_done = 0;
   while (n_done < notes->n && engine_play(engine, &notes->ends[n_done], 1U) != STATUS_LIMIT) {
+    note_table_remove(&notes->waiting, &notes->ends[n_done]);
     ++n_done; // sent; or nothing plays, and no note sounds
   }
   notes->n -= n_done;
   if (n_done) {
     memmove(notes->ends, notes->ends + n_done, notes->n * sizeof(ParamMessage));
   }
+}
+
+// ---- notes with a length ----
+
+/// When a note has ended: the frame, and the rack that has its node.
+typedef struct NotesNow {
+  uint64_t frame;
+  const Rack* rack;
+} NotesNow;
+
+static bool
+has_ended(const NoteEntry* const entry, const void* const context)
+{
+  const NotesNow* const now = context;
+  return entry->frame <= now->frame || !rack_find_uid(now->rack, entry->uid);
+}
+
+static bool
+is_of_node(const NoteEntry* const entry, const void* const uid)
+{
+  return entry->uid == *(const RackUid*)uid;
+}
+
+/// The number of notes with a length in a list, whose keys have none yet.
+static uint32_t
+count_lengths(const Notes* const notes, const NoteList* const list)
+{
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < list->n; ++i) {
+    n += list->items[i].n_frames && !note_table_find(&notes->lengths, &list->items[i]);
+  }
+  return n;
+}
+
+static bool
+has_room(Notes* const notes, const NotesTo* const to, const NoteList* const list)
+{
+  const uint32_t n = count_lengths(notes, list);
+  if (n && notes->lengths.n + n > NOTES_MAX_LENGTHS) {
+    const NotesNow now = { engine_frame_now(to->engine), to->rack };
+    note_table_prune(&notes->lengths, has_ended, &now);
+  }
+  return !n || notes->lengths.n + n <= NOTES_MAX_LENGTHS;
+}
+
+/// Record which notes with a length sound, after a list was sent.
+static void
+record(Notes* const notes, Engine* const engine, const NoteList* const list)
+{
+  for (uint32_t i = 0; i < list->n; ++i) {
+    const ParamMessage* const message = &list->items[i];
+    NoteEntry* const entry = message->n_frames ? note_table_add(&notes->lengths, message) : NULL;
+    if (entry) { // else out of memory: one note too many may sound
+      const uint64_t now = engine_frame_now(engine);
+      entry->frame = (message->frame > now ? message->frame : now) + message->n_frames;
+    } else if (message->kind == MESSAGE_NOTES_OFF) {
+      note_table_prune(&notes->lengths, is_of_node, &message->uid);
+    } else if (!message->n_frames) {
+      note_table_remove(&notes->lengths, message);
+    }
+  }
+}
+
+void
+notes_ended(Notes* const notes)
+{
+  note_table_clear(&notes->lengths);
 }
 
 /// Send messages behind the ends that wait.
@@ -184,7 +252,13 @@ send_behind(Notes* const notes, Engine* const engine, const NoteList* const list
   if (notes->n) {
     notes_flush(notes, engine);
   }
-  return notes->n ? STATUS_LIMIT : engine_play(engine, list->items, list->n);
+  const Status status = notes->n ? STATUS_LIMIT : engine_play(engine, list->items, list->n);
+  if (!status) {
+    record(notes, engine, list);
+  } else if (status != STATUS_LIMIT) {
+    notes_ended(notes); // nothing plays
+  }
+  return status;
 }
 
 /// Leave only the ends of notes in a list.  Returns false if there was nothing else.
@@ -275,8 +349,8 @@ notes_ahead(Notes* const notes, const NotesTo* const to, const Bundle* const bun
   NoteList list = { NULL, 0, 0 };
   const Message* failing = NULL;
   Error ignored;
-  const bool is_sent =
-      !read_bundle(to, bundle, &list, &failing, &ignored) && !send_behind(notes, to->engine, &list);
+  const bool is_sent = !read_bundle(to, bundle, &list, &failing, &ignored) &&
+                       has_room(notes, to, &list) && !send_behind(notes, to->engine, &list);
   free(list.items);
   return is_sent;
 }
@@ -288,6 +362,10 @@ notes_play(Notes* const notes, const NotesTo* const to, const Bundle* const bund
   NoteList list = { NULL, 0, 0 };
   *failing = NULL;
   Status status = read_bundle(to, bundle, &list, failing, error);
+  if (!status && !has_room(notes, to, &list)) {
+    status = error_set(error, STATUS_LIMIT, "more than %u notes with a length would sound",
+                       NOTES_MAX_LENGTHS);
+  }
   const bool is_read = !status;
   status = is_read ? send_behind(notes, to->engine, &list) : status;
   if (status) {
@@ -317,5 +395,7 @@ void
 notes_clear(Notes* const notes)
 {
   free(notes->ends);
-  *notes = (Notes){ NULL, 0, 0 };
+  note_table_clear(&notes->waiting);
+  note_table_clear(&notes->lengths);
+  *notes = (Notes){ .ends = NULL };
 }

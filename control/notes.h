@@ -4,10 +4,13 @@
 
    A note is no change of the document.  The end of a note is never refused for lack of room, because
    the note would go on: an end that finds no room in the engine waits here, and goes there before
-   any later note.  All functions [control].
+   any later note.  A note with a length takes room in the player until its end; if too many sound,
+   another one is refused, so that other messages have room.  All functions [control].
 */
 #ifndef WARPRACK_CONTROL_NOTES_H
 #define WARPRACK_CONTROL_NOTES_H
+
+#include "note_table.h"
 
 #include "control/net/message.h"
 #include "engine/base/status.h"
@@ -19,11 +22,14 @@
 #include <stdint.h>
 
 #define NOTES_MAX_SECONDS 3600.0           // longest note with a length
+#define NOTES_MAX_LENGTHS 2048U            // that sound: half of the player's room for messages
 #define NOTES_POLL_NS     (5U * NS_PER_MS) // between two attempts to send what waits
 
 typedef struct Notes {
   ParamMessage* ends; ///< [n] the ends that wait for room in the engine
   uint32_t n, capacity;
+  NoteTable waiting; ///< The same ends
+  NoteTable lengths; ///< Notes with a length that sound, and the frame of their end
 } Notes;
 
 /// What the messages of a bundle address.
@@ -38,7 +44,8 @@ typedef struct NotesTo {
    those that end notes.
 
    @param[out] failing Set on error: the message that is the reason, or NULL.
-   @return STATUS_BAD_ARG, STATUS_NOT_FOUND; STATUS_LIMIT if too many messages wait, STATUS_AUDIO_IO
+   @return STATUS_BAD_ARG, STATUS_NOT_FOUND; STATUS_LIMIT if too many messages wait or too many notes
+   with a length sound, STATUS_AUDIO_IO
    or STATUS_WORKER if nothing plays, except for a bundle that only ends notes; STATUS_NO_MEM.
 */
 NODISCARD Status notes_play(Notes* notes, const NotesTo* to, const Bundle* bundle,
@@ -53,6 +60,9 @@ void notes_end(Notes* notes, const NotesTo* to, const Bundle* bundle);
 
 /// Send the ends that wait, as far as there is room.
 void notes_flush(Notes* notes, Engine* engine);
+
+/// All notes have ended, because the worker or the audio has.
+void notes_ended(Notes* notes);
 
 void notes_clear(Notes* notes);
 

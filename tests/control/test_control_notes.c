@@ -3,12 +3,15 @@
 
 #include "control/net/clock.h"
 #include "control/net/packet_check.h"
+#include "control/notes.h"
 #include "control/schedule.h"
 #include "tests/support/control_rig.h"
 #include "tests/support/fake_engine.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #define SOON_S 5.0 // longer than a virtual machine stalls between sending and receiving
 
@@ -178,6 +181,54 @@ TEST(ends_wait_for_room_and_notes_are_refused)
   ck_assert_uint_eq(newest().messages[0].kind, MESSAGE_NOTES_OFF);
   ck_assert_double_eq(control_rig_status("notes_waiting"), 0.0);
   client_ask(rig.client, "/done /note/lead", "/note/lead", "ii", 60, 100);
+}
+
+#define N_SYNTHS 17U
+
+TEST(notes_with_a_length_are_refused_before_they_fill_the_player)
+{
+  char chain[64U * N_SYNTHS] = "";
+  for (uint32_t s = 0; s < N_SYNTHS; ++s) {
+    const size_t n = strlen(chain);
+    snprintf(chain + n, sizeof(chain) - n, "add s%u lv2 synth\n%s", s, s ? "" : "connect s0 out\n");
+  }
+  client_ask(rig.client, "/done /rack/chain*", "/rack/chain", "s", chain);
+  const int n_keys = NOTES_MAX_LENGTHS / N_SYNTHS;
+  for (int k = 0; k < n_keys; ++k) {
+    client_ask(rig.client, "/done /note/*", "/note/*", "iif", k, 100, 10.0);
+  }
+  static const char* const refused =
+      "/fail /note/* 5 more than 2048 notes with a length would sound";
+  client_ask(rig.client, refused, "/note/*", "iif", n_keys, 100, 10.0);
+  client_ask(rig.client, "/done /note/*", "/note/*", "ii", n_keys, 100);   // without a length
+  client_ask(rig.client, "/done /note/*", "/note/*", "iif", 0, 100, 10.0); // the same keys
+  client_ask(rig.client, "/done /note/s0/off", "/note/s0/off", "");
+  for (int k = n_keys; k < 127; ++k) { // room for as many as the keys of one node
+    client_ask(rig.client, "/done /note/*", "/note/*", "iif", k, 100, 5.0);
+  }
+  client_ask(rig.client, refused, "/note/*", "iif", 127, 100, 10.0);
+  client_ask(rig.client, "/done /note/*", "/note/*", "ii", 1, 0); // an end
+  client_ask(rig.client, "/done /note/*", "/note/*", "iif", 127, 100, 5.0);
+  client_ask(rig.client, refused, "/note/*", "iif", 1, 100, 10.0);
+  fake_engine_advance(rig.engine, 6U * 48000U); // those of 5 s have ended
+  client_ask(rig.client, "/done /note/*", "/note/*", "iif", 1, 100, 10.0);
+}
+
+TEST(many_ends_wait_each_once)
+{
+  fake_engine_be_full(rig.engine, true);
+  for (int round = 0; round < 2; ++round) {
+    for (int k = 0; k < 128; ++k) {
+      client_ask(rig.client, "/done /note/*", "/note/*", "ii", k, 0);
+    }
+    ck_assert_double_eq(control_rig_status("notes_waiting"), 256.0);
+  }
+  fake_engine_be_full(rig.engine, false);
+  AWAIT(fake_engine_n_sets(rig.engine) == 256U);
+  ck_assert_double_eq(control_rig_status("notes_waiting"), 0.0);
+  fake_engine_be_full(rig.engine, true);
+  client_ask(rig.client, "/done /note/lead", "/note/lead", "ii", 5, 0); // again
+  ck_assert_double_eq(control_rig_status("notes_waiting"), 1.0);
 }
 
 TEST(a_bundle_that_finds_no_time_ends_its_notes_at_once)

@@ -212,9 +212,10 @@ receive(Player* const player, Ring* const messages, const uint64_t frame)
       continue;
     }
     const bool is_note = message.kind != MESSAGE_VALUE;
-    counter_add(&player->counts.notes_late, is_note && message.frame && message.frame < frame);
+    const bool is_late = message.frame && message.frame < frame;
+    counter_add(&player->counts.notes_late, is_note && is_late);
     message.frame = message.frame > frame ? message.frame : frame;
-    heap_push(player, (WaitingMessage){ message, player->n_received });
+    heap_push(player, (WaitingMessage){ message, player->n_received, is_late });
   }
 }
 
@@ -322,7 +323,7 @@ collect_note(Player* const player, const WaitingMessage* const entry, const uint
   const ParamMessage* const message = &entry->message;
   const bool is_end = message->kind == MESSAGE_NOTE_END;
   const int found = note_addressee(player, message);
-  counter_add(&player->counts.notes_late, !is_end && message->frame < frame);
+  counter_add(&player->counts.notes_late, !is_end && !entry->is_late && message->frame < frame);
   if (found < 0) {
     counter_add(&player->counts.notes_dropped, !is_end);
     return;
@@ -392,7 +393,7 @@ apply(Player* const player, const WaitingMessage entry)
 void
 player_apply(Player* const player, const ParamMessage* const message)
 {
-  apply(player, (WaitingMessage){ *message, ++player->n_received });
+  apply(player, (WaitingMessage){ *message, ++player->n_received, false });
 }
 
 void

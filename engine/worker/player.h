@@ -36,6 +36,7 @@
 typedef struct WaitingMessage {
   ParamMessage message;
   uint64_t number;
+  bool is_late; ///< It came after its frame, and is counted
 } WaitingMessage;
 
 /// A block that was begun.

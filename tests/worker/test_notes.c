@@ -445,4 +445,19 @@ TEST(a_note_that_comes_after_its_frame_is_counted)
   ck_assert_uint_eq(count_of("notes_late"), 1);
 }
 
+TEST(late_notes_that_find_no_room_in_a_block_are_counted_once)
+{
+  const uint32_t n = 2U * PLAYER_MAX_EVENTS;
+  play();
+  play();
+  for (uint32_t i = 0; i < n; ++i) {
+    note(1, i % FX_KEYS, 1.0 / FX_KEYS, 0);
+  }
+  for (uint32_t b = 0; b < 5U; ++b) {
+    play();
+  }
+  ck_assert_uint_eq(count_of("notes_played"), n);
+  ck_assert_uint_eq(count_of("notes_late"), n);
+}
+
 SUITE_MAIN_WITH("notes", set_up, tear_down)

@@ -4,38 +4,39 @@
 
 #include "engine_private.h"
 
-// ---- edits ----
+// ---- edits and saves in flight ----
 
-/// Store an edit until its reply.  Returns its id, or 0 while another edit is in flight.  Sets
-/// `stamp` to the number of parameter messages sent before the edit.
-static uint64_t
-begin_flight(Engine* const engine, const EngineDone done, void* const context,
-             uint64_t* const stamp)
+/// Store an edit or a save until its reply, with a new id.  The returned id is 0 while another one
+/// is in flight.
+static EngineFlight
+begin_flight(Engine* const engine, EngineFlight* const place, EngineFlight flight)
 {
-  uint64_t id = 0;
   pthread_mutex_lock(&engine->pointers_lock);
-  if (!engine->flight.id) {
-    id = ++engine->last_id;
-    engine->flight = (EngineFlight){ id, done, context };
-    *stamp = engine->n_sent;
+  if (!place->id) {
+    flight.id = ++engine->last_id;
+    flight.stamp = engine->n_sent;
+    *place = flight;
   }
   pthread_mutex_unlock(&engine->pointers_lock);
-  return id;
+  return flight;
 }
 
-/// Remove and return the edit in flight with this id; the returned id is 0 if there is none.
+/// Remove and return the edit or save in flight with this id.  The returned id is 0 if there is
+/// none.
 static EngineFlight
-end_flight(Engine* const engine, const uint64_t id)
+end_flight(Engine* const engine, EngineFlight* const place, const uint64_t id)
 {
   EngineFlight ended = { 0 };
   pthread_mutex_lock(&engine->pointers_lock);
-  if (engine->flight.id == id) {
-    ended = engine->flight;
-    engine->flight = (EngineFlight){ 0 };
+  if (place->id == id) {
+    ended = *place;
+    *place = (EngineFlight){ 0 };
   }
   pthread_mutex_unlock(&engine->pointers_lock);
   return ended;
 }
+
+// ---- edits ----
 
 void
 engine_replied(void* const context, const uint64_t id, const EngineReply* const reply,
@@ -43,7 +44,7 @@ engine_replied(void* const context, const uint64_t id, const EngineReply* const 
 {
   Engine* const engine = context;
   engine_take_facts(engine, facts);
-  const EngineFlight edit = end_flight(engine, id);
+  const EngineFlight edit = end_flight(engine, &engine->edit, id);
   atomic_fetch_add(&engine->edits_refused, edit.id && reply->status ? 1U : 0U);
   if (edit.done) {
     edit.done(edit.context, reply);
@@ -54,14 +55,15 @@ Status
 engine_edit(Engine* const engine, const Rack* const rack, const uint64_t at_frame,
             const EngineDone done, void* const context)
 {
-  uint64_t stamp = 0;
-  const uint64_t id = begin_flight(engine, done, context, &stamp);
-  if (!id) {
+  const EngineFlight edit =
+      begin_flight(engine, &engine->edit, (EngineFlight){ .done = done, .context = context });
+  if (!edit.id) {
     return STATUS_LIMIT;
   }
-  const Status status = engine->calls->edit(engine_half(engine), id, rack, at_frame, stamp);
+  const Status status =
+      engine->calls->edit(engine_half(engine), edit.id, rack, at_frame, edit.stamp);
   if (status) {
-    end_flight(engine, id);
+    end_flight(engine, &engine->edit, edit.id);
   }
   return status;
 }
@@ -120,47 +122,28 @@ engine_edit_wait(Engine* const engine, const Rack* const rack, Error* const erro
 
 // ---- states ----
 
-static EngineSaveFlight
-exchange_save(Engine* const engine, const uint64_t expected_id, const EngineSaveFlight flight)
-{
-  pthread_mutex_lock(&engine->pointers_lock);
-  const EngineSaveFlight before = engine->save_flight;
-  if (before.id == expected_id) {
-    engine->save_flight = flight;
-  }
-  pthread_mutex_unlock(&engine->pointers_lock);
-  return before;
-}
-
 void
 engine_saved(void* const context, const uint64_t id, const EngineSaved* const saved)
 {
-  const EngineSaveFlight flight = exchange_save(context, id, (EngineSaveFlight){ 0 });
-  if (id && flight.id == id) {
-    flight.done(flight.context, saved);
+  Engine* const engine = context;
+  const EngineFlight save = end_flight(engine, &engine->save, id);
+  if (save.saved) {
+    save.saved(save.context, saved);
   }
-}
-
-static uint64_t
-next_id(Engine* const engine)
-{
-  pthread_mutex_lock(&engine->pointers_lock);
-  const uint64_t id = ++engine->last_id;
-  pthread_mutex_unlock(&engine->pointers_lock);
-  return id;
 }
 
 Status
 engine_save(Engine* const engine, const RackUid uid, const EngineSaveDone done, void* const context,
             Error* const error)
 {
-  const uint64_t id = next_id(engine);
-  if (exchange_save(engine, 0U, (EngineSaveFlight){ id, done, context }).id) {
+  const EngineFlight save =
+      begin_flight(engine, &engine->save, (EngineFlight){ .saved = done, .context = context });
+  if (!save.id) {
     return error_set(error, STATUS_LIMIT, "another state is being saved");
   }
-  const Status status = engine->calls->save(engine_half(engine), id, uid, error);
+  const Status status = engine->calls->save(engine_half(engine), save.id, uid, error);
   if (status) {
-    exchange_save(engine, id, (EngineSaveFlight){ 0 });
+    end_flight(engine, &engine->save, save.id);
   }
   return status;
 }

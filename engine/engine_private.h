@@ -25,19 +25,14 @@
 
 #define ENGINE_MAX_RINGS 4U // of the period: the current, the left and the offered one
 
-/// The edit in flight: sent, and without a reply.
+/// The edit or the save in flight: sent, and without a reply.
 typedef struct EngineFlight {
-  uint64_t id; ///< 0: none
-  EngineDone done;
+  uint64_t id;          ///< 0: none
+  uint64_t stamp;       ///< Number of parameter messages sent before it
+  EngineDone done;      ///< Of an edit
+  EngineSaveDone saved; ///< Of a save
   void* context;
 } EngineFlight;
-
-/// The save in flight.
-typedef struct EngineSaveFlight {
-  uint64_t id; ///< 0: none
-  EngineSaveDone done;
-  void* context;
-} EngineSaveFlight;
 
 struct Engine {
   EngineConfig config;
@@ -51,8 +46,7 @@ struct Engine {
   _Atomic uint64_t edits_refused;
 
   pthread_mutex_t pointers_lock;
-  EngineFlight flight;
-  EngineSaveFlight save_flight;
+  EngineFlight edit, save;
   uint64_t last_id; ///< Of the last edit or save
   Format format;    ///< Of the last engine_arm()
   Ring* ring; ///< The ring for parameters; NULL offline, while disarmed, and while the worker is

@@ -98,7 +98,7 @@ is_in_flight(const TestDriver* const driver)
 {
   Engine* const engine = driver->engine;
   SCOPED_LOCK(&engine->pointers_lock);
-  return engine->flight.id != 0U;
+  return engine->edit.id != 0U;
 }
 
 void

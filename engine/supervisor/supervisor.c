@@ -26,48 +26,16 @@ close_if_open(const int fd)
   }
 }
 
-void
-supervisor_lock(Supervisor* const supervisor)
-{
-  pthread_mutex_lock(&supervisor->lock);
-}
-
-void
-supervisor_unlock(Supervisor* const supervisor)
-{
-  pthread_mutex_unlock(&supervisor->lock);
-}
-
-void
-supervisor_wake(const Supervisor* const supervisor)
+/// Wake the supervisor thread.
+static void
+wake(const Supervisor* const supervisor)
 {
   const uint64_t one = 1;
   // Fails only after 2^64 - 2 writes without a read.
   (void)!write(supervisor->wake, &one, sizeof(one));
 }
 
-bool
-supervisor_has_old_code(const Supervisor* const supervisor)
-{
-  return supervisor->worker && supervisor->worker->n_plugins != supervisor->n_plugins;
-}
-
-bool
-supervisor_takes_edits(const Supervisor* const supervisor)
-{
-  return supervisor->worker && !supervisor->worker->is_stuck &&
-         (!supervisor->next || supervisor->next->state == CHILD_STARTING) &&
-         (!supervisor_has_old_code(supervisor) || supervisor->exchange.rest_ns);
-}
-
 // ---- arming ----
-
-Child*
-supervisor_ready_worker(const Supervisor* const supervisor)
-{
-  Child* const worker = supervisor->worker;
-  return worker && !worker->broken.status ? worker : NULL;
-}
 
 /// Wait until the worker has answered or is lost, or for ARM_LIMIT_S. [lock held]
 static void
@@ -109,7 +77,7 @@ supervisor_arm(void* const self, const WorkerStart* const start, WorkerFacts* co
   const Answer answer = supervisor->armed;
   *facts = supervisor->facts;
   supervisor_unlock(supervisor);
-  supervisor_wake(supervisor);
+  wake(supervisor);
   return answer.error.status ? error_set(error, answer.error.status, "%s", answer.error.text)
                              : STATUS_OK;
 }
@@ -128,7 +96,7 @@ supervisor_disarm(void* const self)
     child_disarm(supervisor->next);
   }
   supervisor_unlock(supervisor);
-  supervisor_wake(supervisor);
+  wake(supervisor);
 }
 
 // ---- edits and parameters ----
@@ -145,7 +113,7 @@ supervisor_edit(void* const self, const uint64_t id, const Rack* const rack,
     child_give_edit(supervisor->worker, &supervisor->history);
   }
   supervisor_unlock(supervisor);
-  supervisor_wake(supervisor);
+  wake(supervisor);
   return status;
 }
 
@@ -207,7 +175,7 @@ supervisor_overtake(void* const self)
     supervisor->history.pending->is_overtaken = true;
   }
   supervisor_unlock(supervisor);
-  supervisor_wake(supervisor);
+  wake(supervisor);
 }
 
 // ---- plugins ----
@@ -249,7 +217,7 @@ supervisor_use_plugins(void* const self, const int fd, const bool has_new_code, 
   }
   supervisor_unlock(supervisor);
   close_if_open(before);
-  supervisor_wake(supervisor);
+  wake(supervisor);
   return STATUS_OK;
 }
 
@@ -343,7 +311,7 @@ supervisor_free(void* const self)
     supervisor_lock(supervisor);
     supervisor->quits = true;
     supervisor_unlock(supervisor);
-    supervisor_wake(supervisor);
+    wake(supervisor);
     pthread_join(supervisor->thread, NULL);
   }
   close_if_open(supervisor->wake);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Shared by the files of the supervisor: the calls (supervisor.c), one worker process
-   (supervisor_child.c), the thread that watches it (supervisor_loop.c).
+   Shared by the files of the supervisor: the calls (supervisor.c), the state (supervisor_state.c),
+   one worker process (supervisor_child.c), the thread that watches it (supervisor_loop.c).
 
    Locks: `lock` guards all fields that are not marked [supervisor].  A thread holds it for
    microseconds only.  No thread holds it when it calls WorkerEvents or the host, because their
@@ -229,6 +229,32 @@ typedef struct Suspect {
   RecorderPhase phase;
 } Suspect;
 
+// ---- supervisor_state.c ----
+
+/// Supervisor::lock. [any but rt]
+void supervisor_lock(Supervisor* supervisor);
+void supervisor_unlock(Supervisor* supervisor);
+
+/// The worker, or NULL if there is none or its socket is broken. [lock held]
+Child* supervisor_ready_worker(const Supervisor* supervisor);
+
+/// True if the worker may have loaded code of plugins that has changed since. [lock held]
+bool supervisor_has_old_code(const Supervisor* supervisor);
+
+/// True if edits go to the current worker.  False while a next worker has the rack, and from the
+/// arrival of new code of plugins until the first attempt to exchange the worker has failed: edits
+/// then wait for the exchange. [lock held]
+bool supervisor_takes_edits(const Supervisor* supervisor);
+
+/// Store the cause of a loss.  Returns false, which the caller returns in turn.
+bool supervisor_is_lost(Cause* cause, const char* text, bool from_outside);
+
+/// True for a signal that a crash raises in the process itself.
+bool supervisor_is_own_signal(int number);
+
+/// Refuse the pending edit, which has caused too many losses. [lock held]
+void supervisor_refuse_edit(Supervisor* supervisor, const Cause* cause);
+
 // ---- supervisor_messages.c [supervisor] ----
 
 /// Handle the messages that a child has sent.  Returns false, with the cause, if the child is lost.
@@ -306,21 +332,12 @@ void supervisor_attend_save(Supervisor* supervisor);
 
 // ---- supervisor_restart.c ----
 
-/// Store the cause of a loss.  Returns false, which the caller returns in turn.
-bool supervisor_is_lost(Cause* cause, const char* text, bool from_outside);
-
-/// True for a signal that a crash raises in the process itself.
-bool supervisor_is_own_signal(int number);
-
 /// Add the counters of a child that ends to Supervisor::past. [lock held]
 void supervisor_keep_counts(Supervisor* supervisor, const Child* child);
 
 /// End a lost child, find out whether an edit or the rack caused the loss, and schedule the next
 /// start. [supervisor]
 void supervisor_lose(Supervisor* supervisor, Child* child, Cause* cause);
-
-/// Refuse the pending edit, which has caused too many losses. [lock held]
-void supervisor_refuse_edit(Supervisor* supervisor, const Cause* cause);
 
 /// Refuse the pending edit if a command overtakes it, a worker was lost while it planned the edit,
 /// and none is planning it now.  Returns true if it is refused by this call. [lock held]
@@ -334,25 +351,5 @@ void supervisor_put_off_exchange(Supervisor* supervisor, uint64_t now_ns);
 
 /// The function of the supervisor thread.
 void* supervisor_loop(void* supervisor);
-
-/// True if the worker may have loaded code of plugins that has changed since. [lock held]
-bool supervisor_has_old_code(const Supervisor* supervisor);
-
-/// True if edits go to the current worker.  False while a next worker has the rack, and from the
-/// arrival of new code of plugins until the first attempt to exchange the worker has failed: edits
-/// then wait for the exchange. [lock held]
-bool supervisor_takes_edits(const Supervisor* supervisor);
-
-// ---- supervisor.c ----
-
-/// The worker, or NULL if there is none or its socket is broken. [lock held]
-Child* supervisor_ready_worker(const Supervisor* supervisor);
-
-/// Supervisor::lock. [any but rt]
-void supervisor_lock(Supervisor* supervisor);
-void supervisor_unlock(Supervisor* supervisor);
-
-/// Wake the supervisor. [any]
-void supervisor_wake(const Supervisor* supervisor);
 
 #endif

@@ -11,26 +11,6 @@
 
 // ---- the end of a child ----
 
-bool
-supervisor_is_lost(Cause* const cause, const char* const text, const bool from_outside)
-{
-  cause->from_outside = from_outside;
-  snprintf(cause->text, sizeof(cause->text), "%.*s", (int)sizeof(cause->text) - 1, text);
-  return false;
-}
-
-bool
-supervisor_is_own_signal(const int number)
-{
-  static const int own[] = { SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP };
-  for (size_t s = 0; s < ARRAY_LEN(own); ++s) {
-    if (own[s] == number) {
-      return true;
-    }
-  }
-  return false;
-}
-
 /// Kill the child.  If it was already crashing (for example writing its core), make that crash the
 /// cause.
 static void
@@ -77,18 +57,6 @@ unlink_child(Supervisor* const supervisor, Child* const child)
 }
 
 // ---- the cause of a loss ----
-
-void
-supervisor_refuse_edit(Supervisor* const supervisor, const Cause* const cause)
-{
-  RackHistoryEdit* const edit = supervisor->history.pending;
-  const bool has_crashed = edit->losses.n_crashes >= CRASH_POLICY_CRASHES;
-  error_set(&edit->refusal, STATUS_WORKER,
-            cause->kind == CAUSE_STUCK ? "a worker hung while it planned it (%s)"
-            : has_crashed              ? "two workers crashed while they planned it (%s)"
-                                       : "three workers were lost while they planned it (%s)",
-            cause->text);
-}
 
 /// Put the active rack, which has crashed too often, into quarantine.  Returns false if it must
 /// stay. [lock held]

@@ -5,7 +5,6 @@
 
 #include "engine/base/time.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define START_LIMIT_NS (60U * NS_PER_S) // until READY, while the worker opens its device

@@ -4,8 +4,8 @@
 
 Derives the includes between rooms from the sources, and compares them with the table of rooms in engine/README.md.
 Fails on an include that the table does not list, on an entry of the table that no include needs, on a circle of rooms,
-files or modules, on a room without a README, and on a README that is longer than README_LINES (of all rooms but
-engine/, whose README is the map).
+files or modules, on files of one room that use functions or data of each other in a circle, on a room without a README,
+and on a README that is longer than README_LINES (of all rooms but engine/, whose README is the map).
 
 A module is a source with its headers: editor.c, editor.h and editor_private.h.  A header without a source of the
 same name belongs to the source whose name it extends (io_driver.h to io.c); without such a source it is a module by
@@ -59,6 +59,25 @@ def modules(files):
     graph = {module_of(name): set() for name in files}
     for name, includes in files.items():
         graph[module_of(name)] |= {module_of(other) for other in includes} - {module_of(name)}
+    return graph
+
+
+def uses(files):
+    """Which sources of a room use functions or data that another source of the room defines."""
+    code, own, defined = {}, {}, {}
+    for name in sorted(name for name in files if name.endswith(".c")):
+        text = re.sub(r"/\*.*?\*/|//[^\n]*|" + r'"(?:[^"\\\n]|\\.)*"', " ", (ROOT / name).read_text(), flags=re.S)
+        functions = re.findall(r"^(\w[^\n;={}()#]*)\n([a-z]\w*)\(", text, re.M)
+        data = re.findall(r"^(\w[\w *]*?)(\w+)(?:\[[^]]*\])*(?: =|;)", text, re.M)
+        code[name] = set(re.findall(r"(?<![.>\w])[a-z]\w*", text))
+        own[name] = {item for _, item in functions + data}
+        shared = {item for kind, item in functions + data if not re.match(r"(static|typedef|extern)\b", kind)}
+        defined.update({(room_of(name), item): name for item in shared})
+    graph = {name: set() for name in code}
+    for (room, item), where in defined.items():
+        for name in graph:
+            if room_of(name) == room and item in code[name] - own[name]:
+                graph[name].add(where)
     return graph
 
 
@@ -144,6 +163,7 @@ def main():
     found = list(faults(files, rooms, listed()))
     found += [f"a circle of files: {' '.join(circle)}" for circle in circles(files)]
     found += [f"a circle of modules: {' '.join(circle)}" for circle in knots]
+    found += [f"these files use each other in a circle: {' '.join(circle)}" for circle in circles(uses(files))]
     print("\n".join(found))
     sys.exit(bool(found))
 

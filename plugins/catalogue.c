@@ -60,6 +60,47 @@ next_line(const Catalogue* const catalogue, Line* const line)
   return true;
 }
 
+/// An array of n items with room for another one: there is some up to the next power of two.
+/// NULL if out of memory; then the array is as before.
+static void*
+grown(void* const items, const uint32_t n, const size_t size)
+{
+  return n & (n - 1U) ? items : realloc(items, (n ? 2U * n : 1U) * size);
+}
+
+/// Add an empty bundle to the index.  NULL if out of memory.
+static CatalogueBundle*
+add_bundle(Catalogue* const catalogue)
+{
+  const uint32_t n = catalogue->n_bundles;
+  CatalogueBundle* const bundles = grown(catalogue->bundles, n, sizeof(*bundles));
+  if (!bundles) {
+    return NULL;
+  }
+  catalogue->bundles = bundles;
+  bundles[n] = (CatalogueBundle){ .n_bytes = 0 };
+  ++catalogue->n_bundles;
+  return &bundles[n];
+}
+
+/// Add an empty entry to the index, whose description begins at a line.  NULL if out of memory.
+static CatalogueEntry*
+add_entry(Catalogue* const catalogue, const Line* const line)
+{
+  const uint32_t n = catalogue->n_entries;
+  CatalogueEntry* const entries = grown(catalogue->entries, n, sizeof(*entries));
+  catalogue->entries = entries ? entries : catalogue->entries;
+  CatalogueText* const texts = entries ? grown(catalogue->descriptions, n, sizeof(*texts)) : NULL;
+  if (!texts) {
+    return NULL;
+  }
+  catalogue->descriptions = texts;
+  texts[n] = (CatalogueText){ .at = line->at };
+  entries[n] = (CatalogueEntry){ .bundle = catalogue->n_bundles - 1U };
+  ++catalogue->n_entries;
+  return &entries[n];
+}
+
 /// Copy a line to memory of the index.  NULL if out of memory.
 static char*
 copy_line(Catalogue* const catalogue, const Line* const line)
@@ -73,11 +114,11 @@ static Status
 read_bundle(Catalogue* const catalogue, const Line* const line, Error* const error)
 {
   char* const copy = copy_line(catalogue, line);
-  if (!copy) {
+  CatalogueBundle* const bundle = copy ? add_bundle(catalogue) : NULL;
+  if (!bundle) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
   FieldLine fields = fields_of(copy, line->number, error);
-  CatalogueBundle* const bundle = &catalogue->bundles[catalogue->n_bundles++];
   bundle->format = fields_text(&fields, "format");
   bundle->path = fields_path(&fields, "path");
   bundle->key = fields_count(&fields, "key", UINT64_MAX);
@@ -92,13 +133,11 @@ read_entry(Catalogue* const catalogue, const Line* const line, Error* const erro
 {
   char* const copy = copy_line(catalogue, line);
   char* const short_name = arena_take(&catalogue->arena, 1, PLUGIN_ID_BYTES);
-  if (!copy || !short_name) {
+  CatalogueEntry* const entry = copy && short_name ? add_entry(catalogue, line) : NULL;
+  if (!entry) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
   FieldLine fields = fields_of(copy, line->number, error);
-  catalogue->descriptions[catalogue->n_entries].at = line->at;
-  CatalogueEntry* const entry = &catalogue->entries[catalogue->n_entries++];
-  entry->bundle = catalogue->n_bundles - 1U;
   entry->format = fields_text(&fields, "format");
   entry->id = fields_text(&fields, "id");
   entry->name = fields_text(&fields, "name");
@@ -132,6 +171,9 @@ read_line(Catalogue* const catalogue, const Line* const line, Error* const error
                      catalogue->n_bundles ? "plugin" : "bundle");
   }
   const Status status = is_plugin ? read_entry(catalogue, line, error) : STATUS_OK;
+  if (status) {
+    return status;
+  }
   CatalogueBundle* const bundle = &catalogue->bundles[catalogue->n_bundles - 1U];
   CatalogueText* const description = &catalogue->descriptions[catalogue->n_entries - 1U];
   bundle->n_bytes = (size_t)(line->end + 1 - bundle->text);
@@ -139,24 +181,7 @@ read_line(Catalogue* const catalogue, const Line* const line, Error* const error
   const bool is_report = fields_begin_with(line->at, "report");
   description->n_report_bytes = is_report ? (size_t)(line->end + 1 - line->at) : 0U;
   catalogue->entries[catalogue->n_entries - 1U].has_report = is_report;
-  return status;
-}
-
-/// Take the memory of the index, for as many lines as there are.
-static Status
-make_index(Catalogue* const catalogue, Error* const error)
-{
-  uint32_t n_bundles = 0;
-  uint32_t n_entries = 0;
-  for (Line line = { .at = NULL }; next_line(catalogue, &line);) {
-    n_bundles += fields_begin_with(line.at, "bundle");
-    n_entries += fields_begin_with(line.at, "plugin");
-  }
-  Arena* const arena = &catalogue->arena;
-  catalogue->bundles = arena_take(arena, n_bundles, sizeof(*catalogue->bundles));
-  catalogue->entries = arena_take(arena, n_entries, sizeof(*catalogue->entries));
-  catalogue->descriptions = arena_take(arena, n_entries, sizeof(*catalogue->descriptions));
-  return arena->failed ? error_set(error, STATUS_NO_MEM, "out of memory") : STATUS_OK;
+  return STATUS_OK;
 }
 
 /// Check what the other functions assume: the version, complete lines, no zeros.
@@ -191,7 +216,6 @@ catalogue_new(char* const text, const size_t n_bytes, Catalogue** const out, Err
   catalogue->text = text;
   catalogue->n_bytes = n_bytes;
   Status status = check_text(catalogue, error);
-  status = status ? status : make_index(catalogue, error);
   Line line = { .at = NULL };
   while (!status && next_line(catalogue, &line)) {
     status = line.number > 1U ? read_line(catalogue, &line, error) : STATUS_OK;
@@ -315,6 +339,9 @@ catalogue_free(Catalogue* const catalogue)
 {
   if (catalogue) {
     arena_clear(&catalogue->arena);
+    free(catalogue->bundles);
+    free(catalogue->entries);
+    free(catalogue->descriptions);
     free(catalogue->text);
     free(catalogue);
   }

@@ -26,10 +26,10 @@ without_report(const CatalogueText description)
 struct Catalogue {
   char* text;
   size_t n_bytes;
-  Arena arena; ///< The index
-  CatalogueBundle* bundles;
+  Arena arena;              ///< The texts of the index
+  CatalogueBundle* bundles; ///< [n_bundles]
   uint32_t n_bundles;
-  CatalogueEntry* entries;
+  CatalogueEntry* entries;     ///< [n_entries]
   CatalogueText* descriptions; ///< [n_entries] for plugin_read()
   uint32_t n_entries;
 };

@@ -38,12 +38,13 @@ fields_write_flags(TextBuffer* text, uint32_t flags, const char* const* names, u
 /// end of the text. [any]
 char* fields_next_line(char** text);
 
-/// True if the first field of a line, which may end at a line feed, is this word. [any]
+/// True if the first field of a line, which may end at a line feed, is this word of two letters or
+/// more. [any]
 static inline bool
 fields_begin_with(const char* const line, const char* const word)
 {
   const size_t n = strlen(word);
-  return line[0] == word[0] && !strncmp(line, word, n) &&
+  return line[0] == word[0] && line[1] == word[1] && !strncmp(line, word, n) &&
          (line[n] == '\t' || line[n] == '\n' || line[n] == '\0');
 }
 

@@ -181,7 +181,7 @@ engine_new(const EngineConfig* const config, Engine** const out, Error* const er
   period_door_shut(&engine->door, PERIOD_DOOR_ENGINE);
   pthread_mutex_init(&engine->arming_lock, NULL);
   pthread_mutex_init(&engine->pointers_lock, NULL);
-  const WorkerEvents events = { engine, engine_replied, on_changed, engine_saved };
+  const WorkerEvents events = { engine, engine_replied, on_changed, engine_saved, NULL };
   const Status status = config->worker_argv ? engine_start_supervisor(engine, &events, error)
                                             : start_worker(engine, &events, error);
   if (status) {

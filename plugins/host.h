@@ -43,6 +43,7 @@
      none.  The plugin runs on, so that it is warm when it returns.  A port of the plugin for this,
      PORT_ENABLED or PORT_BYPASS, stays at the number that does not bypass: what plugins do with the
      other one differs, down to silence and crashes.
+   - A node with `group=NAME` has its instances in a process of their own: host_group.h.
 */
 #ifndef WARPRACK_PLUGINS_HOST_H
 #define WARPRACK_PLUGINS_HOST_H
@@ -60,6 +61,8 @@ typedef struct InstanceSetup {
   const StateFile* state;     ///< To be loaded after the preset; NULL: none.  Lives as long as the
                               ///< instance, and may change between two calls
   uint32_t index;             ///< Of the instance in its node, for state_file_part()
+  uint32_t uid;               ///< FxSetup::uid
+  const char* group;          ///< Of HostRemote: the name; else NULL
   HostPaths* paths;           ///< Of the files in states; with `state`, and lives as long
 } InstanceSetup;
 
@@ -106,6 +109,9 @@ typedef struct InstanceCalls {
   /// True if the plugin asks to be activated again, which its node does by a new instance.  NULL:
   /// the format has no such request. [builder]
   bool (*wants_restart)(const Instance* instance);
+  /// True if the process of the instance is lost and may start again.  NULL: it is in this process.
+  /// [builder]
+  bool (*is_lost)(const Instance* instance);
   /// Append the state of an instance to `part`: all but the values of its control inputs, or with
   /// these (`state_has_values`).  STATUS_LIMIT if it is too large (state_append()), STATUS_FILE.
   /// NULL: the format has no states. [builder, also while run() runs]

@@ -32,6 +32,12 @@ bypass_move(Bypass* const bypass, const BypassShape* const shape, const uint32_t
   return !is_heard;
 }
 
+bool
+bypass_is_dry(const Bypass* const bypass)
+{
+  return !bypass->weight.frames_left && bypass->weight.target == 1.0F;
+}
+
 /// The part of a line in use: it is written in a circle.
 static uint32_t
 circle_frames(const Bypass* const bypass, const BypassShape* const shape)
@@ -101,9 +107,20 @@ dry_row(const Bypass* const bypass, const BypassShape* const shape, const FxUnit
   return delayed;
 }
 
+/// Continue an output that has ended.
 static void
-mix_dry(Bypass* const bypass, const BypassShape* const shape, const FxUnit* const io,
-        const uint32_t n_frames)
+continue_row(float* const value, const bool begins, const float* const dry, float* const out,
+             const uint32_t n_frames)
+{
+  *value -= begins ? dry[0] : 0.0F;
+  for (uint32_t i = 0; i < n_frames; ++i) {
+    out[i] = dry[i] + *value;
+  }
+}
+
+static void
+mix_dry(Bypass* const bypass, const BypassShape* const shape, const BypassHold* const hold,
+        const FxUnit* const io, const uint32_t n_frames)
 {
   float delayed[FX_MAX_BLOCK];
   float weights[FX_MAX_BLOCK];
@@ -114,6 +131,9 @@ mix_dry(Bypass* const bypass, const BypassShape* const shape, const FxUnit* cons
   for (uint32_t o = 0; o < shape->n_out; ++o) {
     float* const out = io->out[o];
     const float* const dry = dry_row(bypass, shape, io, o, delayed, n_frames);
+    if (hold) {
+      continue_row(&hold->values[o], hold->begins, dry, out, n_frames);
+    }
     if (is_at_rest) {
       memcpy(out, dry, n_frames * sizeof(float));
     }
@@ -125,14 +145,14 @@ mix_dry(Bypass* const bypass, const BypassShape* const shape, const FxUnit* cons
 
 void
 bypass_run(Bypass* const bypass, const BypassShape* const shape, const bool is_bypassed,
-           const FxUnit* const io, const uint32_t n_frames)
+           const BypassHold* const hold, const FxUnit* const io, const uint32_t n_frames)
 {
   for (uint32_t c = 0; bypass->latency_frames && c < shape->n_in; ++c) {
     line_put(bypass, shape, line_of(bypass, shape, c), io->in[c], n_frames);
   }
   ramp_aim(&bypass->weight, is_bypassed ? 1.0F : 0.0F, shape->fade_frames);
   if (is_bypassed || bypass->weight.frames_left) {
-    mix_dry(bypass, shape, io, n_frames);
+    mix_dry(bypass, shape, hold, io, n_frames);
   }
   if (bypass->latency_frames) {
     lines_advance(bypass, shape, n_frames);

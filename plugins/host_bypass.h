@@ -52,8 +52,19 @@ bypass_is_idle(const Bypass* const bypass, const bool is_bypassed)
          bypass->weight.target == 0.0F;
 }
 
-/// Write the input into the lines, and fade the output if necessary. [rt]
+/// True if the dry signal alone sounds, and no fade is under way. [rt]
+REALTIME bool bypass_is_dry(const Bypass* bypass);
+
+/// An output that has ended: the dry signal plus an offset, which the fade removes, continues it
+/// without a step.
+typedef struct BypassHold {
+  bool begins;   ///< The output has ended before this block
+  float* values; ///< [n_out] then its last samples; afterwards the offsets
+} BypassHold;
+
+/// Write the input into the lines, and fade the output if necessary.  `hold`: there is no output;
+/// `is_bypassed` is true then.  NULL: there is one. [rt]
 REALTIME void bypass_run(Bypass* bypass, const BypassShape* shape, bool is_bypassed,
-                         const FxUnit* io, uint32_t n_frames);
+                         const BypassHold* hold, const FxUnit* io, uint32_t n_frames);
 
 #endif

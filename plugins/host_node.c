@@ -108,6 +108,10 @@ lay_out(HostNode* const node)
   layout->samples = append(layout, node->lanes.n_rows, (size_t)node->row_frames * sizeof(float));
   layout->lines =
       append(layout, node->lanes.n_in, bypass_line_frames(&node->bypass) * sizeof(float));
+  layout->delay =
+      node->delay_frames
+          ? append(layout, host_delay_samples(node->delay_frames, node->lanes.n_out), sizeof(float))
+          : 0U;
 }
 
 /// The longest latency that the lines of the bypass have room for.
@@ -159,6 +163,20 @@ host_destroy(void* const node)
   free(host);
 }
 
+/// Find the process of the instances.
+static Status
+find_group(HostNode* const node, const FxSetup* const setup, Error* const error)
+{
+  const Status status = host_find_group(setup, &node->group, error);
+  if (status || !node->group) {
+    return status;
+  }
+  node->delay_frames = setup->max_block_frames;
+  node->remote = setup->offline ? NULL : host_remote();
+  node->calls = node->remote ? node->remote->calls(node->calls) : node->calls;
+  return STATUS_OK;
+}
+
 /// Spread the channels over the instances.  The ports of a missing plugin are not known.
 static Status
 make_lanes(HostNode* const node, const FxSetup* const setup, Error* const error)
@@ -179,7 +197,8 @@ prepare(HostNode* const node, const FxSetup* const setup, FxShape* const shape, 
   uint32_t latency_frames = 0;
   Status status = make_lanes(node, setup, error);
   if (!status && !node->is_quarantined) {
-    status = find_preset(node, setup, &preset, error);
+    status = find_group(node, setup, error);
+    status = status ? status : find_preset(node, setup, &preset, error);
     status = status ? status : host_read_state(node, setup, error);
   }
   status = status ? status : take_memory(node, error);
@@ -189,6 +208,7 @@ prepare(HostNode* const node, const FxSetup* const setup, FxShape* const shape, 
     status =
         node->is_quarantined ? STATUS_OK : host_open(node, setup, preset, &latency_frames, error);
   }
+  node->group = NULL; // lives no longer
   if (!status) {
     describe(node, setup, latency_frames, shape);
   }
@@ -235,6 +255,14 @@ host_unit_init(const void* const node, void* const state, const uint32_t index)
   unit->bypass =
       bypass_at(host->is_quarantined || host->params.is_bypassed,
                 atomic_load(&host->latencies[index]), (float*)(void*)(memory + host->layout.lines));
+  unit->is_behind = false;
+  if (host->delay_frames) {
+    unit->delay = host_delay_at(host->delay_frames, host->lanes.n_out,
+                                (float*)(void*)(memory + host->layout.delay));
+  }
+  if (host->remote) {
+    host->remote->drop(unit->instance);
+  }
   for (uint32_t r = 0; r < host->lanes.n_rows; ++r) {
     unit->rows[r] = samples + (size_t)r * host->row_frames;
   }
@@ -283,6 +311,17 @@ host_wants_restart(const void* const node)
   return wants;
 }
 
+static bool
+host_is_lost(const void* const node)
+{
+  const HostNode* const host = node;
+  bool is_lost = false;
+  for (uint32_t i = 0; i < host->n_open && host->calls->is_lost; ++i) {
+    is_lost = is_lost || host->calls->is_lost(host->instances[i]);
+  }
+  return is_lost;
+}
+
 static void
 idle_here(void* const context)
 {
@@ -293,6 +332,9 @@ idle_here(void* const context)
     if (formats[f]->calls->idle) {
       formats[f]->calls->idle();
     }
+  }
+  if (host_remote()) {
+    host_remote()->idle();
   }
 }
 
@@ -352,7 +394,7 @@ follow_latency(const HostNode* const node, HostUnit* const unit)
     ++unit->n_runs; // not reported yet
     return;
   }
-  const uint32_t now = node->calls->latency(unit->instance);
+  const uint32_t now = node->calls->latency(unit->instance) + node->delay_frames;
   _Atomic uint32_t* const latency = &node->latencies[unit->index];
   if (now <= node->latency_limit && now != atomic_load_explicit(latency, memory_order_relaxed) &&
       bypass_move(&unit->bypass, &node->bypass, now)) {
@@ -360,23 +402,27 @@ follow_latency(const HostNode* const node, HostUnit* const unit)
   }
 }
 
-/// Run the instance of a unit for a part of the block.
+/// Run the instance of a unit for a part of the block, or let the process of the group run it.
 static void
 run_instance(const HostNode* const node, HostUnit* const unit, const FxUnit* const io,
              const uint32_t first, const uint32_t n_frames)
 {
   copy_inputs(&node->lanes, unit->rows, io, first, n_frames);
+  if (node->remote) {
+    node->remote->run(unit->instance, (const float* const*)unit->rows, first, n_frames);
+    return;
+  }
   for (uint32_t o = 0; o < node->lanes.n_out; ++o) {
     unit->out[o] = io->out[o] + first;
   }
   node->calls->run(unit->instance, (const float* const*)unit->rows, unit->out, n_frames);
 }
 
+/// Run all parts of the block.
 static void
-run_unit(const HostNode* const node, const FxUnit* const io, const uint32_t n_frames,
-         const uint64_t float_mode)
+run_parts(const HostNode* const node, HostUnit* const unit, const FxUnit* const io,
+          const uint32_t n_frames)
 {
-  HostUnit* const unit = io->state;
   for (uint32_t done = 0; done < n_frames;) {
     const uint32_t n_left = n_frames - done;
     const uint32_t n =
@@ -389,9 +435,75 @@ run_unit(const HostNode* const node, const FxUnit* const io, const uint32_t n_fr
     run_instance(node, unit, io, done, n);
     done += n;
   }
+}
+
+/// Send all values again, after blocks that the process of the group did not get.
+static void
+catch_up(const HostNode* const node, HostUnit* const unit)
+{
+  host_moves_rest(&unit->moves, &node->params);
+  host_params_send(&node->params, node->calls, unit->instance);
+  unit->n_notes = host_notes_oldest(&node->notes, unit->n_notes);
+  unit->is_behind = false;
+}
+
+/// Give the block to the process of the group, and take what it has finished.
+static void
+exchange(const HostNode* const node, HostUnit* const unit, const FxUnit* const io,
+         const uint32_t n_frames)
+{
+  const HostRemote* const remote = node->remote;
+  HostDelay* const delay = &unit->delay;
+  if (remote->begin(unit->instance)) {
+    if (unit->is_behind) {
+      catch_up(node, unit);
+    }
+    run_parts(node, unit, io, n_frames);
+    remote->submit(unit->instance, delay->next, n_frames);
+  } else {
+    unit->is_behind = true;
+  }
+  const bool waits = host_waits();
+  HostAnswer answer;
+  while (remote->take(unit->instance, waits && !host_delay_knows(delay, n_frames), &answer)) {
+    if (answer.has_sound) {
+      host_delay_put(delay, answer.frame, answer.rows, answer.n_frames);
+    }
+  }
+}
+
+/// Replace the outputs by those of the block before.  Returns false if the input has to play.
+static bool
+play_delayed(const HostNode* const node, HostUnit* const unit, const FxUnit* const io,
+             const uint32_t n_frames)
+{
+  HostDelay* const delay = &unit->delay;
+  if (!node->remote) {
+    host_delay_put(delay, delay->next, (const float* const*)io->out, n_frames);
+  }
+  const bool is_there = host_delay_get(delay, bypass_is_dry(&unit->bypass), io->out, n_frames);
+  if (!is_there) {
+    host_count_missed();
+  }
+  return is_there;
+}
+
+static void
+run_unit(const HostNode* const node, const FxUnit* const io, const uint32_t n_frames,
+         const uint64_t float_mode)
+{
+  HostUnit* const unit = io->state;
+  if (node->remote) {
+    exchange(node, unit, io, n_frames);
+  } else {
+    run_parts(node, unit, io, n_frames);
+  }
   rt_keep_float_mode(float_mode);
-  if (!bypass_is_idle(&unit->bypass, node->params.is_bypassed)) {
-    bypass_run(&unit->bypass, &node->bypass, node->params.is_bypassed, io, n_frames);
+  const bool is_there = !node->delay_frames || play_delayed(node, unit, io, n_frames);
+  const bool is_bypassed = node->params.is_bypassed || !is_there;
+  if (!bypass_is_idle(&unit->bypass, is_bypassed)) {
+    const BypassHold hold = { unit->delay.begins, unit->delay.held };
+    bypass_run(&unit->bypass, &node->bypass, is_bypassed, is_there ? NULL : &hold, io, n_frames);
   }
   if (node->has_latency) {
     follow_latency(node, unit);
@@ -402,7 +514,7 @@ static void
 run_quarantined(const HostNode* const node, const FxUnit* const io, const uint32_t n_frames)
 {
   HostUnit* const unit = io->state;
-  bypass_run(&unit->bypass, &node->bypass, true, io, n_frames);
+  bypass_run(&unit->bypass, &node->bypass, true, NULL, io, n_frames);
 }
 
 /// Run the first of some units and those after it that are of the same node.  Returns how many.
@@ -446,5 +558,6 @@ const FxInfo host_functions = {
   .run = host_run,
   .latency = host_latency,
   .wants_restart = host_wants_restart,
+  .is_lost = host_is_lost,
   .save = host_save,
 };

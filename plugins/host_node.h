@@ -4,6 +4,7 @@
 #define WARPRACK_PLUGINS_HOST_NODE_H
 
 #include "host_bypass.h"
+#include "host_group.h"
 #include "host_lanes.h"
 #include "host_notes.h"
 #include "host_params.h"
@@ -13,16 +14,19 @@
 
 /// Places of the arrays in the memory of a unit, in bytes from its start.
 typedef struct UnitLayout {
-  size_t moves, moving, rows, out, samples, lines;
+  size_t moves, moving, rows, out, samples, lines, delay;
   size_t n_bytes;
 } UnitLayout;
 
 typedef struct HostNode {
   const Plugin* plugin;
   const InstanceCalls* calls;
-  uint32_t uid;        ///< As FxSetup
-  bool is_quarantined; ///< There are no instances
-  Arena arena;         ///< All arrays
+  uint32_t uid;             ///< As FxSetup
+  bool is_quarantined;      ///< There are no instances
+  const char* group;        ///< During create(): FxSetup::texts; NULL: none
+  const HostRemote* remote; ///< Its instances are in the process of the group; NULL: in this one
+  uint32_t delay_frames;    ///< Of a group: a block; 0: none
+  Arena arena;              ///< All arrays
   HostLanes lanes;
   HostParams params;
   HostNotes notes;
@@ -47,8 +51,10 @@ typedef struct HostUnit {
   HostMoves moves;
   uint64_t n_notes; ///< Those of HostNotes::n that the instance has
   Bypass bypass;
-  float** rows; ///< [lanes.n_rows] the inputs of the instance, which it may write to
-  float** out;  ///< [lanes.n_out] the outputs of a run
+  HostDelay delay; ///< With HostNode::delay_frames
+  bool is_behind;  ///< The process of the group has missed values
+  float** rows;    ///< [lanes.n_rows] the inputs of the instance, which it may write to
+  float** out;     ///< [lanes.n_out] the outputs of a run
 } HostUnit;
 
 /// Open all instances of a node, at its values, and find their latency.

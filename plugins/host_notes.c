@@ -14,6 +14,12 @@ host_notes_add(HostNotes* const notes, const FxEvent* const event, const uint32_
   notes->list[notes->n++ % FX_MAX_EVENTS] = (HostNote){ *event, frame };
 }
 
+uint64_t
+host_notes_oldest(const HostNotes* const notes, const uint64_t n_sent)
+{
+  return notes->n - n_sent > FX_MAX_EVENTS ? notes->n - FX_MAX_EVENTS : n_sent;
+}
+
 void
 host_notes_send(const HostNotes* const notes, uint64_t* const n_sent,
                 const InstanceCalls* const calls, Instance* const instance, const uint32_t first,

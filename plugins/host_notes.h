@@ -25,6 +25,10 @@ void host_notes_init(HostNotes* notes, const Plugin* plugin, Arena* arena);
 /// An event, from FxInfo::event. [player]
 REALTIME void host_notes_add(HostNotes* notes, const FxEvent* event, uint32_t frame);
 
+/// The number of events that an instance has, which has `n_sent` and has missed blocks: those that
+/// the ring no longer has count, too. [rt]
+REALTIME uint64_t host_notes_oldest(const HostNotes* notes, uint64_t n_sent);
+
 /**
    Send the events of a part of the run to an instance.
 

@@ -114,6 +114,8 @@ open_instance(HostNode* const node, const FxSetup* const setup, const PluginPres
                                          .preset = has_state(preset) ? preset : NULL,
                                          .state = &node->state,
                                          .index = node->n_open,
+                                         .uid = node->uid,
+                                         .group = node->group,
                                          .paths = &node->paths };
   Instance** const instance = &node->instances[node->n_open];
   ProcessState state;
@@ -142,6 +144,19 @@ renew_instance(const HostNode* const node, Instance* const instance, Error* cons
   return status;
 }
 
+/// Let an instance run silence.
+static Status
+run_silence(const HostNode* const node, Instance* const instance, const Silence* const silence,
+            const uint32_t n_frames, Error* const error)
+{
+  if (node->remote) {
+    return node->remote->silence(instance, n_frames, error);
+  }
+  memset(silence->samples, 0, silence->n_bytes); // the plugin may have written to its inputs
+  node->calls->run(instance, (const float* const*)silence->in, silence->out, n_frames);
+  return STATUS_OK;
+}
+
 /// Run silence, renew the instance, and find its latency.  The latency port has it after a run;
 /// CLAP plugins may change it when they are activated.
 static Status
@@ -149,16 +164,15 @@ find_latency(const HostNode* const node, const uint32_t i, const Silence* const 
              const FxSetup* const setup, uint32_t* const latency_frames, Error* const error)
 {
   Instance* const instance = node->instances[i];
+  Status status = STATUS_OK;
   ProcessState state;
   process_state_save(&state);
-  for (uint32_t r = 0; r < HOST_FIRST_RUNS; ++r) {
-    memset(silence->samples, 0, silence->n_bytes); // the plugin may have written to its inputs
-    node->calls->run(instance, (const float* const*)silence->in, silence->out,
-                     setup->max_block_frames);
+  for (uint32_t r = 0; !status && r < HOST_FIRST_RUNS; ++r) {
+    status = run_silence(node, instance, silence, setup->max_block_frames, error);
   }
   process_state_restore(&state);
   const uint32_t after_run = node->calls->latency(instance);
-  const Status status = renew_instance(node, instance, error);
+  status = status ? status : renew_instance(node, instance, error);
   const uint32_t renewed = status ? 0U : node->calls->latency(instance);
   *latency_frames = renewed ? renewed : after_run;
   return status;
@@ -194,6 +208,7 @@ open_all(HostNode* const node, const FxSetup* const setup, const PluginPreset* c
     status = open_instance(node, setup, preset, error);
     status = status ? status : find_latency(node, i, silence, setup, &latency, error);
     recorder_leave(before);
+    latency += node->delay_frames;
     *latency_frames = i ? *latency_frames : latency;
     status = status ? status : check_latency(node, setup, *latency_frames, latency, error);
   }

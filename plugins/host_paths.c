@@ -30,6 +30,13 @@ add(HostPaths* const paths, const char* const name, char* const path, Error* con
 }
 
 Status
+host_paths_add(HostPaths* const paths, const char* const name, const char* const path,
+               Error* const error)
+{
+  return add(paths, name, strdup(path), error);
+}
+
+Status
 host_paths_init(HostPaths* const paths, const FxSetup* const setup, Error* const error)
 {
   const FxInfo* const fx = setup->fx;
@@ -38,7 +45,7 @@ host_paths_init(HostPaths* const paths, const FxSetup* const setup, Error* const
   for (uint32_t p = 0; setup->paths && p < fx->n_params && !status; ++p) {
     const bool is_state = fx->save && p == fx->state_param;
     if (setup->paths[p] && !is_state) {
-      status = add(paths, setup->texts[p], strdup(setup->paths[p]), error);
+      status = host_paths_add(paths, setup->texts[p], setup->paths[p], error);
     }
   }
   return status;

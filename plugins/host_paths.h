@@ -32,6 +32,9 @@ typedef struct HostPaths {
 /// Begin with the files that the parameters of the node name. STATUS_NO_MEM. [builder]
 NODISCARD Status host_paths_init(HostPaths* paths, const FxSetup* setup, Error* error);
 
+/// Add a file, copied.  STATUS_NO_MEM. [builder]
+NODISCARD Status host_paths_add(HostPaths* paths, const char* name, const char* path, Error* error);
+
 /// The path of a file that a state names.  NULL, with an error, if no state may name it. [builder]
 const char* host_paths_find(HostPaths* paths, const char* name, Error* error);
 

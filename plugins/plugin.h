@@ -135,7 +135,8 @@ typedef enum PluginWord {
   PLUGIN_BYPASS = -1, ///< `bypass`: every plugin has it
   PLUGIN_PRESET = -2, ///< `preset`: only with presets
   PLUGIN_VALUES = -3, ///< Of FxInfo::is_missing: the text of all values
-  PLUGIN_STATE = -4   ///< `state`: only if Plugin::takes_state
+  PLUGIN_STATE = -4,  ///< `state`: only if Plugin::takes_state
+  PLUGIN_GROUP = -5   ///< `group`: every plugin has it
 } PluginWord;
 
 /// The plugin of an effect with an origin.
@@ -143,6 +144,18 @@ static inline const Plugin*
 plugin_of(const FxInfo* const fx)
 {
   return (const Plugin*)(const void*)fx;
+}
+
+/// The parameter `group` of a plugin's effect; -1: a missing plugin has none. [any]
+static inline int
+plugin_group_param(const FxInfo* const fx)
+{
+  const Plugin* const plugin = plugin_of(fx);
+  int param = -1;
+  for (uint32_t p = 0; p < fx->n_params; ++p) {
+    param = plugin->param_ports[p] == PLUGIN_GROUP ? (int)p : param;
+  }
+  return param;
 }
 
 /// True for an input for notes. [any]

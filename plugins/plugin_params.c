@@ -29,6 +29,13 @@ static const FxParam state_param = { .id = "state",
                                      .structural = true,
                                      .help = "File that /node/<node>/state/save has written" };
 
+static const FxParam group_param = {
+  .id = "group",
+  .kind = PARAM_TEXT,
+  .structural = true,
+  .help = "Name of a process of its own, for this node and all others of that name"
+};
+
 static bool
 is_param(const PluginPort* const port)
 {
@@ -246,7 +253,7 @@ make_param(NameSet* const ids, FxParam* const param, const PluginPort* const por
 Status
 plugin_make_params(Plugin* const plugin, Arena* const arena, Error* const error)
 {
-  uint32_t n_params = 1U + (plugin->n_presets > 0) + plugin->takes_state;
+  uint32_t n_params = 2U + (plugin->n_presets > 0) + plugin->takes_state;
   for (uint32_t p = 0; p < plugin->n_ports; ++p) {
     n_params += is_param(&plugin->ports[p]);
   }
@@ -277,6 +284,8 @@ plugin_make_params(Plugin* const plugin, Arena* const arena, Error* const error)
   } else {
     plugin->fx.save = NULL;
   }
+  places[n] = PLUGIN_GROUP;
+  params[n++] = group_param;
   plugin->fx.params = params;
   plugin->fx.n_params = n;
   plugin->param_ports = places;

@@ -125,16 +125,25 @@ fallbacks_json(const Fallbacks* const fallbacks)
   return outputs;
 }
 
+/// The group of a node; NULL: it runs in the worker.
+static const char*
+group_of(const RackNode* const node)
+{
+  const int param = node->fx->origin ? plugin_group_param(node->fx) : -1;
+  const RackValue* const value = param >= 0 ? &node->values[param] : NULL;
+  return value && value->kind == VALUE_TEXT && *value->text ? value->text : NULL;
+}
+
 static json_t*
 plugins_json(const Rack* const rack)
 {
   json_t* const nodes = json_array();
   for (uint32_t n = 0; n < rack->n_nodes; ++n) {
-    const FxInfo* const fx = rack->nodes[n].fx;
-    if (fx->origin) {
-      json_array_append_new(nodes,
-                            json_pack("{ss sb so}", "node", rack->nodes[n].name, "missing",
-                                      fx->is_missing, "report", report_text_json(plugin_of(fx))));
+    const RackNode* const node = &rack->nodes[n];
+    if (node->fx->origin) {
+      json_array_append_new(nodes, json_pack("{ss sb ss? so}", "node", node->name, "missing",
+                                             node->fx->is_missing, "group", group_of(node),
+                                             "report", report_text_json(plugin_of(node->fx))));
     }
   }
   return nodes;
@@ -235,6 +244,33 @@ print_side_nodes(const Rack* const rack)
   }
 }
 
+/// Print each group once, with the names of its nodes.
+static void
+print_groups(const CheckArgs* const args, const Rack* const rack)
+{
+  for (uint32_t n = 0; n < rack->n_nodes; ++n) {
+    const char* const group = group_of(&rack->nodes[n]);
+    bool is_first = group != NULL;
+    for (uint32_t before = 0; is_first && before < n; ++before) {
+      const char* const other = group_of(&rack->nodes[before]);
+      is_first = !other || strcmp(other, group) != 0;
+    }
+    for (uint32_t m = n; is_first && m < rack->n_nodes; ++m) {
+      const char* const other = group_of(&rack->nodes[m]);
+      if (m == n) {
+        printf("# group %s:", group);
+      }
+      if (other && !strcmp(other, group)) {
+        printf(" %s", rack->nodes[m].name);
+      }
+    }
+    if (is_first) {
+      printf("; live in a process of its own; %lld frames of latency for each of these nodes\n",
+             (long long)args->block_frames);
+    }
+  }
+}
+
 /// Print the canonical text, then the figures as comments: the output is a valid rack file.
 static void
 print_report(const CheckArgs* const args, const Rack* const rack, const char* const text,
@@ -266,6 +302,7 @@ print_report(const CheckArgs* const args, const Rack* const rack, const char* co
   if (measured->n_sides > 1U) {
     print_side_nodes(rack);
   }
+  print_groups(args, rack);
   for (uint32_t n = 0; n < rack->n_nodes; ++n) {
     if (rack->nodes[n].fx->origin && !rack->nodes[n].fx->is_missing) {
       report_text_print_node(rack->nodes[n].name, plugin_of(rack->nodes[n].fx),

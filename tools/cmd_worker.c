@@ -9,6 +9,7 @@
 #include "engine/base/sealed_text.h"
 #include "engine/worker/worker_loop.h"
 #include "plugins/catalogue.h"
+#include "plugins/group/group.h"
 #include "plugins/plugin_environment.h"
 #include "plugins/plugin_output.h"
 
@@ -98,6 +99,7 @@ player_run(const int argc, char** const argv)
     fprintf(stderr, PROGRAM_NAME " worker: %s\n",
             error.text); // plugins print to the log, unbounded
   }
+  groups_start("/proc/self/exe");
   const WorkerLoopEnd end = worker_loop_run(PROCESS_SOCKET, &files, &error);
   if (end != WORKER_LOOP_CLOSED && end != WORKER_LOOP_FAILED) { // the server reports these
     fprintf(stderr, PROGRAM_NAME " worker: %s\n", error.text);

@@ -14,7 +14,9 @@
 
 #define MISUSE_BYTES 2048U // lists of names are long
 
-extern const Command cmd_worker; // not listed: only the server starts it
+// Not listed: the server starts the worker, and the worker groups.
+extern const Command cmd_group;
+extern const Command cmd_worker;
 
 const Command*
 program_command(const char* const name)
@@ -26,7 +28,9 @@ program_command(const char* const name)
       return table[i];
     }
   }
-  return strcmp(name, cmd_worker.name) != 0 ? NULL : &cmd_worker;
+  return !strcmp(name, cmd_worker.name)  ? &cmd_worker
+         : !strcmp(name, cmd_group.name) ? &cmd_group
+                                         : NULL;
 }
 
 int

@@ -26,7 +26,7 @@ typedef struct Command {
   bool may_lose_output; ///< Closed stdout is no error: the subcommand continues
 } Command;
 
-/// All subcommands except "worker", in alphabetical order, from the build's list.
+/// All subcommands except "worker" and "group", in alphabetical order, from the build's list.
 const Command* const* program_commands(uint32_t* n_commands);
 
 /// Find a subcommand by name; NULL if there is none.

@@ -35,7 +35,7 @@
   ROW(faults,          SUM, true)  /* times that ring_faults() counted, in all rings */             \
   ROW(callback_ns_max, MAX, false) /* longest time in period_run(), waiting periods aside, in ns */
 
-/// Counters of the worker: the player writes them, and the builder latency_changes.
+/// Counters of the worker: the player writes them, and the builder latency_changes and group_dry.
 #define WORKER_COUNTERS(ROW)                                                                        \
   ROW(plans,           SUM, true)  /* plans that became active */                                   \
   ROW(params_applied,  SUM, false) /* parameter messages applied */                                 \
@@ -45,6 +45,7 @@
   ROW(notes_late,      SUM, false) /* messages of notes that came, or found room, after their frame */ \
   ROW(units_reset,     SUM, false) /* units whose output was not finite */                          \
   ROW(latency_changes, SUM, true)  /* plans made because the latency of a node has changed */       \
+  ROW(group_dry,       SUM, true)  /* blocks that a unit of a group played as its input: no answer was there */ \
   ROW(device_errors,   SUM, true)  /* plans in which a device failed */                             \
   ROW(worker_blocks,   SUM, false) /* blocks finished */
 

@@ -308,6 +308,9 @@ struct FxInfo {
   /// True if the node asks to be replaced by a new one with the same values: the builder makes that
   /// beside it, and they cross-fade.  NULL: never. [builder]
   bool (*wants_restart)(const void* node);
+  /// True if the process in which the node's plugin runs is lost, and may start again: the builder
+  /// then replaces the node as for `wants_restart`.  NULL: never. [builder]
+  bool (*is_lost)(const void* node);
   /// Offline only; may be NULL.  Called after a complete pass over the file, with `*again` false.
   /// Setting `*again` to true requests another pass from the start, with newly initialised units;
   /// the nodes after this node do not run before the pass after which `*again` stays false.  A
@@ -371,6 +374,35 @@ const char* fx_plugin_format(const char* reference);
 /// Let the plugins of the process do what they do outside of audio: timers, callbacks.  To be
 /// called about 20 times a second.  Implemented by plugins/. [builder]
 void fx_idle(void);
+
+/// A node that a process of its own has ended, or did not return from: a plugin of a group.
+typedef struct FxLoss {
+  uint32_t uid;   ///< Of the node, FxSetup::uid; 0: not known
+  uint32_t phase; ///< RecorderPhase
+  bool is_hang;   ///< It has not returned
+  char text[256]; ///< For people: what has happened, and when the process starts again
+} FxLoss;
+
+/// Take the oldest loss of a process that fx_idle() has found.  Returns false if there is none.
+/// Implemented by plugins/. [builder]
+bool fx_take_loss(FxLoss* loss);
+
+/// The number of blocks that units of groups have played as their input, since the last call,
+/// because the answer of their process was not there.  Implemented by plugins/. [builder]
+uint64_t fx_take_missed(void);
+
+/// Give SCHED_FIFO at `priority`, and locked memory, to the processes that nodes start from now on.
+/// Implemented by plugins/. [main]
+void fx_set_realtime(bool is_wanted, int priority);
+
+/// Who waits in `run` for the processes of groups, because no deadline applies.
+typedef enum FxWait {
+  FX_WAIT_THREAD, ///< The calling thread, which runs nodes in order to measure them
+  FX_WAIT_PLAYER  ///< All threads that run blocks: the callback waits for these
+} FxWait;
+
+/// Implemented by plugins/. [rt, builder]
+REALTIME void fx_wait(FxWait wait, bool waits);
 
 #define FX_STATE_NAME_BYTES 96U
 

@@ -394,6 +394,12 @@ node_can_be(const Node* const node, const RackNode* const rack_node, const NodeW
 }
 
 bool
+node_is_lost(const Node* const node)
+{
+  return node->fx->is_lost && node->fx->is_lost(node->fx_node);
+}
+
+bool
 node_wants_restart(const Node* const node)
 {
   return node->fx->wants_restart && node->fx->wants_restart(node->fx_node);

@@ -126,6 +126,9 @@ bool node_can_be(const Node* node, const RackNode* rack_node, NodeWidths widths,
 /// True if its effect asks to be replaced, see FxInfo::wants_restart. [builder]
 bool node_wants_restart(const Node* node);
 
+/// True if its process is lost and may start again, see FxInfo::is_lost. [builder]
+bool node_is_lost(const Node* node);
+
 /// Call FxInfo::set, and count the call.  While the builder renews the node, only count it: the
 /// player sets all Node::targets when the node runs again. [player, or while no player runs]
 REALTIME void node_set(Node* node, uint32_t param, double value);

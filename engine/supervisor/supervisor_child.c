@@ -154,6 +154,7 @@ send_active_rack(Child* const child, const RackHistory* const history)
   send_edit(child, history, &(WireEdit){ .stamp = child->n_sent, .rack = history->active });
   child->has_load = true;
   child->n_missed = 0;
+  child->must_reload = false;
 }
 
 void
@@ -176,7 +177,7 @@ child_resend(Child* const child, const RackHistory* const history)
 void
 child_reload(Child* const child, const RackHistory* const history)
 {
-  if (child->n_missed) {
+  if (child->n_missed || child->must_reload) {
     (void)child_resend(child, history);
   }
 }

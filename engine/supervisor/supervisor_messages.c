@@ -356,6 +356,9 @@ handle_message(Supervisor* const supervisor, Child* const child, const WireMessa
     return true;
   case WIRE_PLACES:
     return handle_places(supervisor, child, &message->places, cause);
+  case WIRE_LOST:
+    supervisor_handle_lost(supervisor, child, &message->lost);
+    return true;
   case WIRE_NOTE:
     handle_note(supervisor, child, message->note);
     return true;

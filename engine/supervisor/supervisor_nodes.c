@@ -183,6 +183,38 @@ supervisor_part_nodes(Supervisor* const supervisor, const Suspect* const suspect
          node_quarantine_part(&supervisor->history.nodes, suspect->one_of->fx, time_now_ns());
 }
 
+/// A node that has not caused a loss for this time has stood the trial of a new process.
+static bool
+has_stood(const Supervisor* const supervisor, const RackNode* const node, const uint64_t now_ns)
+{
+  const NodeCase* const cases = supervisor->history.nodes.cases;
+  bool is_recent = false;
+  for (uint32_t c = 0; c < NODE_QUARANTINE_MAX; ++c) {
+    is_recent = is_recent ||
+                (cases[c].uid == node->uid && now_ns - cases[c].changed_ns < CRASH_POLICY_TRIAL_NS);
+  }
+  return !is_recent;
+}
+
+void
+supervisor_handle_lost(Supervisor* const supervisor, Child* const child,
+                       const EngineNodeLoss* const loss)
+{
+  supervisor_lock(supervisor);
+  const RackNode* const node = rack_find_uid(supervisor->history.active, loss->uid);
+  const Suspect suspect = { .node = node, .phase = loss->phase };
+  const Cause cause = { .kind = loss->is_hang ? CAUSE_STUCK : CAUSE_CRASH };
+  if (node && node->fx->origin && !child->is_stuck &&
+      supervisor_judge_node(supervisor, child, &suspect, &cause,
+                            has_stood(supervisor, node, time_now_ns()))) {
+    child->must_reload = true;
+    if (child->state == CHILD_IDLE || child->state == CHILD_SERVING) {
+      child_reload(child, &supervisor->history);
+    }
+  }
+  supervisor_unlock(supervisor);
+}
+
 // ---- calls that do not return ----
 
 static bool

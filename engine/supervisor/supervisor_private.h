@@ -56,6 +56,7 @@ typedef struct Child {
   uint32_t n_saves_out;
   uint64_t asked_ns; ///< Time at which the last DISARM was sent
   bool has_plan;     ///< The child was armed once
+  bool must_reload;  ///< The quarantine has changed since its rack was sent
   bool has_load;     ///< It plans the active rack, ...
   bool has_edit;     ///< ... or the pending edit, never both
   uint64_t given_ns; ///< Time at which that rack was sent
@@ -298,6 +299,10 @@ bool supervisor_part_nodes(Supervisor* supervisor, const Suspect* suspect);
 /// as crash_policy_node_loss(). [lock held]
 bool supervisor_judge_node(Supervisor* supervisor, const Child* child, const Suspect* suspect,
                            const Cause* cause, bool has_stood);
+
+/// Handle a LOST: after the second loss the node is in quarantine, and the child gets its rack
+/// again.
+void supervisor_handle_lost(Supervisor* supervisor, Child* child, const EngineNodeLoss* loss);
 
 /// Look at the calls of a child's threads.  If a call does not return, let another worker take over
 /// while the child plays on, and refuse the edit that caused this; if the child does not play,

@@ -12,7 +12,7 @@
        EDIT, SET, SAVE, RESET_LOAD ──────────────────▶ edit(), set(), save(), reset_load()
        ARM + the ring's memfd ───────────────────────▶ ring_attach(), arm()
               ◀───────────────────────────────── ARMED
-              ◀── REPLY, SAVED, CHANGED, STATUS, PLACES, NOTE   as they come
+              ◀── REPLY, SAVED, CHANGED, STATUS, PLACES, LOST, NOTE   as they come
        DISARM ───────────────────────────────────────▶ disarm()
               ◀────────────────────────────── DISARMED
 
@@ -73,6 +73,7 @@ typedef enum WireKind {
   WIRE_CHANGED,  ///< `changed`
   WIRE_STATUS,   ///< `status`, several times a second if it has changed
   WIRE_PLACES,   ///< `places`, if they have changed
+  WIRE_LOST,     ///< `lost`
   WIRE_NOTE,     ///< `note`: EngineConfig::note
   WIRE_N_KINDS
 } WireKind;
@@ -168,6 +169,7 @@ typedef struct WireMessage {
     WireReply reply;
     WorkerFacts changed;
     WirePlaces places;
+    EngineNodeLoss lost;
     char note[WIRE_TEXT_BYTES];
   };
 } WireMessage;

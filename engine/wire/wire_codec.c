@@ -40,6 +40,7 @@ static const struct {
   [WIRE_CHANGED] = { "CHANGED", WIRE_SERVER, FACTS_BYTES },
   [WIRE_STATUS] = { "STATUS", WIRE_SERVER, STATUS_BYTES },
   [WIRE_PLACES] = { "PLACES", WIRE_SERVER, PLACES_BYTES },
+  [WIRE_LOST] = { "LOST", WIRE_SERVER, 12U },
   [WIRE_NOTE] = { "NOTE", WIRE_SERVER, TEXT_BYTES },
 };
 
@@ -116,6 +117,9 @@ code_message(Coder* const coder, WireMessage* const message)
     break;
   case WIRE_PLACES:
     wire_code_places(coder, &message->places);
+    break;
+  case WIRE_LOST:
+    wire_code_lost(coder, &message->lost);
     break;
   case WIRE_NOTE:
     coder_text(coder, message->note, sizeof(message->note), "note");

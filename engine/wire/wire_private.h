@@ -66,6 +66,7 @@ void wire_code_armed(Coder* coder, WireArmed* armed);
 void wire_code_reply(Coder* coder, WireReply* reply);
 void wire_code_saved(Coder* coder, WireSaved* saved);
 void wire_code_places(Coder* coder, WirePlaces* places);
+void wire_code_lost(Coder* coder, EngineNodeLoss* loss);
 
 // ---- kinds ----
 

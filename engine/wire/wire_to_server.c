@@ -173,3 +173,13 @@ wire_code_places(Coder* const coder, WirePlaces* const places)
   }
   places->places = coder->writes ? places->places : read;
 }
+
+void
+wire_code_lost(Coder* const coder, EngineNodeLoss* const loss)
+{
+  uint32_t phase = loss->phase;
+  coder_u32(coder, &loss->uid, RACK_UID_FIRST, UINT32_MAX, "uid");
+  coder_u32(coder, &phase, RECORDER_NONE + 1U, RECORDER_N_PHASES - 1U, "phase");
+  loss->phase = (RecorderPhase)phase;
+  coder_bool(coder, &loss->is_hang, "kind of a loss");
+}

@@ -11,6 +11,7 @@
 #ifndef WARPRACK_ENGINE_WIRE_WORKER_CALLS_H
 #define WARPRACK_ENGINE_WIRE_WORKER_CALLS_H
 
+#include "engine/base/recorder.h"
 #include "engine/base/status.h"
 #include "engine/contract/backend.h"
 #include "engine/contract/counters.h"
@@ -55,6 +56,13 @@ typedef struct EngineSaved {
   const unsigned char* bytes; ///< [n_bytes] of FxInfo::save, a package (package.h); not checked
   uint32_t n_bytes;           ///< At least 1 if it is saved, at most FX_STATE_MAX_BYTES
 } EngineSaved;
+
+/// A node whose plugin has ended the process of its group, or did not return.
+typedef struct EngineNodeLoss {
+  RackUid uid;
+  RecorderPhase phase; ///< Not RECORDER_NONE
+  bool is_hang;
+} EngineNodeLoss;
 
 /// The place where a node of the active rack runs.
 typedef struct EnginePlace {
@@ -114,6 +122,8 @@ typedef struct WorkerEvents {
   void (*changed)(void* context, const WorkerFacts* facts);
   /// A state is saved, or could not be saved; `saved` is borrowed for the call.
   void (*saved)(void* context, uint64_t id, const EngineSaved* saved);
+  /// The process of a group was lost in the code of a node.  NULL: nobody counts these losses.
+  void (*node_lost)(void* context, const EngineNodeLoss* loss);
 } WorkerEvents;
 
 /// The calls of a worker; `worker` is the object that its constructor returned.

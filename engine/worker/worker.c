@@ -202,6 +202,7 @@ become_realtime(Worker* const worker)
 {
   Error priority = { STATUS_OK, "" };
   Error memory = { STATUS_OK, "" };
+  fx_set_realtime(worker->config.realtime, worker->config.priority);
   if (!worker->config.realtime) {
     return;
   }

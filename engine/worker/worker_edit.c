@@ -181,6 +181,7 @@ static void
 tidy(Worker* const worker)
 {
   fx_idle();
+  worker_report_groups(worker);
   worker_renew_nodes(worker, worker->player.plan);
   worker_update_device(worker);
   if (!worker->has_format || !worker->player.plan) {
@@ -190,6 +191,7 @@ tidy(Worker* const worker)
     worker_measure_fallbacks(worker);
   }
   replace_restarting(worker);
+  worker_restore_groups(worker);
   follow_latency(worker);
   const Plan* const plan = worker->player.plan;
   const bool end_tails = has_heavy_tails(worker, plan);

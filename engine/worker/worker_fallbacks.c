@@ -46,10 +46,12 @@ choose_fallbacks(Worker* const worker, const PlanRequest* const request)
     // The `auto` outputs are silent, and EngineStatus::late_note reports it.
   }
   bool is_measured = false;
+  fx_wait(FX_WAIT_THREAD, true);
   while (!is_measured &&
          !(request->is_cancelled && request->is_cancelled(request->cancel_context))) {
     is_measured = !probe || fallback_probe_run(probe);
   }
+  fx_wait(FX_WAIT_THREAD, false);
   if (is_measured) {
     fallback_measure(probe, request->format->n_out, &worker->measured);
     (void)fallback_choose(request->rack, worker->config.on_late, &worker->measured,

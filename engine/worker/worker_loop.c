@@ -139,6 +139,12 @@ on_saved(void* const context, const uint64_t id, const EngineSaved* const saved)
 }
 
 static void
+on_node_lost(void* const context, const EngineNodeLoss* const loss)
+{
+  send_message(context, &(WireMessage){ .kind = WIRE_LOST, .lost = *loss });
+}
+
+static void
 on_note(void* const context, const char* const text)
 {
   WireMessage message = { .kind = WIRE_NOTE };
@@ -174,7 +180,7 @@ configure(WorkerLoop* const loop, Error* const error)
 {
   WireConfig* const config = &loop->config.config;
   EngineConfig* const engine = &config->engine;
-  const WorkerEvents events = { loop, on_replied, on_changed, on_saved };
+  const WorkerEvents events = { loop, on_replied, on_changed, on_saved, on_node_lost };
   Status status = recorder_attach(config->recorder_fd, error);
   status = status ? status : loop->files->open(config->root, config->rack, &loop->opened, error);
   if (!status) {

@@ -27,6 +27,7 @@ begin_slot(Worker* const worker, const uint64_t sequence)
     out[c] = ring_output(worker->ring, sequence, c);
   }
   const SlotHeader* const slot = ring_slot(worker->ring, sequence);
+  fx_wait(FX_WAIT_PLAYER, (slot->flags & SLOT_WAITED) != 0U);
   player_begin(&worker->player, worker->ring, slot->frame, slot->n_frames, in, out);
   worker_faults_begin(worker->player.plan, worker->ring);
 }

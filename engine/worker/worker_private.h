@@ -71,6 +71,8 @@ struct Worker {
       outdated_at; ///< While must_measure: frame at which the measurement became invalid, or first
                    ///< frame of the last arm
 
+  Backoff restoring;       ///< [builder] Rest before lost nodes are made again, after a failure
+  uint32_t n_unrestored;   ///< [builder] Failures since the last success
   char renewal_error[512]; ///< [builder] The last one in the log
   Backoff moving;          ///< [builder] Rest after a plan for a latency that has changed
 
@@ -166,6 +168,16 @@ void worker_stop_builder(Worker* worker);
 /// WorkerCalls::edit and ::set.
 Status worker_edit(void* worker, uint64_t id, const Rack* rack, uint64_t at_frame, uint64_t stamp);
 bool worker_set(void* worker, const ParamMessage* messages, uint32_t n);
+
+// ---- worker_groups.c [builder, planning_lock held] ----
+
+/// Report the processes of groups that were lost, and count the blocks that nodes had to play
+/// without them.
+void worker_report_groups(Worker* worker);
+
+/// Plan the rack with new nodes in place of those whose processes are lost.  If that fails, try
+/// them one by one, because one node may be at fault.
+void worker_restore_groups(Worker* worker);
 
 // ---- worker_save.c ----
 

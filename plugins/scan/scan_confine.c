@@ -24,6 +24,7 @@
 #define NICE_VALUE       10  // a scan may run beside a live server
 #define OOM_SCORE        500 // the kernel kills a child before the programs of users
 #define MAX_MEMORY_BYTES (UINT64_C(4) << 30U) // more than the process has when it starts
+#define NO_LIMIT         UINT64_MAX
 
 static void
 set_signals(void)
@@ -97,6 +98,21 @@ __lsan_is_turned_off(void)
 }
 #endif
 
+/// Take the rights of this process, see scan_confine().
+static bool
+drop_rights(const uint64_t max_cpu_s, const uint64_t max_file_bytes, const bool may_fork)
+{
+  return set_limits(max_cpu_s, max_file_bytes) && !prctl(PR_SET_DUMPABLE, 0) &&
+         !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && enter_domain() && scan_filter_install(may_fork);
+}
+
+bool
+scan_confine_rights(const uint64_t max_file_bytes)
+{
+  signal(SIGXFSZ, SIG_IGN);
+  return drop_rights(NO_LIMIT, max_file_bytes, true);
+}
+
 bool
 scan_confine(const pid_t parent, const int output, const uint64_t max_cpu_s,
              const uint64_t max_file_bytes, const bool may_fork)
@@ -108,7 +124,6 @@ scan_confine(const pid_t parent, const int output, const uint64_t max_cpu_s,
   process_be_killed_first(OOM_SCORE);
   set_signals();
   plugin_environment();
-  return getppid() == parent && set_descriptors(output) && set_limits(max_cpu_s, max_file_bytes) &&
-         !prctl(PR_SET_DUMPABLE, 0) && !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && enter_domain() &&
-         scan_filter_install(may_fork);
+  return getppid() == parent && set_descriptors(output) &&
+         drop_rights(max_cpu_s, max_file_bytes, may_fork);
 }

@@ -23,4 +23,9 @@
 bool
 scan_confine(pid_t parent, int output, uint64_t max_cpu_s, uint64_t max_file_bytes, bool may_fork);
 
+/// Of scan_confine() only what concerns rights and limits, for a process that plays: limits for
+/// memory and the size of files, no privileges, no core file, no memory of other processes, no
+/// refused system calls. [main, before foreign code runs]
+bool scan_confine_rights(uint64_t max_file_bytes);
+
 #endif

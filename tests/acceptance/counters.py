@@ -28,6 +28,7 @@ ANOTHER_MACHINE = "203.0.113.7"  # allowed by --osc-allow, but not an address of
 ELSEWHERE = {
     ("key", "version"): "there is only one version",
     ("key", "latency_changes"): "needs a plugin: live_plugins.py",
+    ("key", "group_dry"): "needs a plugin of a group: live_groups.py",
     ("key", "notes_played"): "needs an instrument: live_notes.py",
     ("key", "notes_late"): "needs an instrument: live_notes.py",
     ("key", "notes_dropped"): "a note must meet the removal of its node: worker/test_notes.c",

@@ -41,7 +41,7 @@ TEST(a_number_has_the_range_and_the_unit_of_its_port)
   port.max = 24.0;
   const Plugin* const plugin = plugin_of_port(port, &arena);
   const FxParam* const param = &plugin->fx.params[0];
-  ck_assert_uint_eq(plugin->fx.n_params, 2);
+  ck_assert_uint_eq(plugin->fx.n_params, 3); // with `bypass` and `group`
   ck_assert_str_eq(param->id, "gain");
   ck_assert_str_eq(param->help, "Gain (dB)");
   ck_assert_uint_eq(param->kind, PARAM_NUMBER);
@@ -227,11 +227,12 @@ TEST_ROWS(ports_of_the_host_are_no_parameters, not_params)
   PluginPort port = control("x", "X", not_params[row].flags);
   port.type = not_params[row].type;
   const Plugin* const plugin = plugin_of_port(port, &arena);
-  ck_assert_uint_eq(plugin->fx.n_params, 1);
+  ck_assert_uint_eq(plugin->fx.n_params, 2);
   ck_assert_int_eq(plugin->param_ports[0], PLUGIN_BYPASS);
+  ck_assert_int_eq(plugin->param_ports[1], PLUGIN_GROUP);
 }
 
-TEST(bypass_preset_and_state_come_after_the_ports)
+TEST(bypass_preset_state_and_group_come_after_the_ports)
 {
   SCOPED(arena_clear) Arena arena = { .chunks = NULL };
   SCOPED_MEMORY char* const text = plugin_sample_text(&plugin_sample);
@@ -246,7 +247,8 @@ TEST(bypass_preset_and_state_come_after_the_ports)
                { "ir", 6, PARAM_PATH },
                { "bypass", PLUGIN_BYPASS, PARAM_SWITCH },
                { "preset", PLUGIN_PRESET, PARAM_TEXT },
-               { "state", PLUGIN_STATE, PARAM_PATH } };
+               { "state", PLUGIN_STATE, PARAM_PATH },
+               { "group", PLUGIN_GROUP, PARAM_TEXT } };
   ck_assert_uint_eq(plugin->fx.n_params, ARRAY_LEN(rows));
   for (uint32_t p = 0; p < ARRAY_LEN(rows); ++p) {
     const FxParam* const param = &plugin->fx.params[p];
@@ -260,12 +262,13 @@ TEST(bypass_preset_and_state_come_after_the_ports)
   ck_assert_uint_eq(plugin->fx.state_param, 5);
 }
 
-TEST(a_plugin_without_ports_has_bypass)
+TEST(a_plugin_without_ports_has_bypass_and_group)
 {
   SCOPED(arena_clear) Arena arena = { .chunks = NULL };
   const Plugin* const plugin = plugin_sample_of(NULL, 0, &arena);
-  ck_assert_uint_eq(plugin->fx.n_params, 1);
+  ck_assert_uint_eq(plugin->fx.n_params, 2);
   ck_assert_str_eq(plugin->fx.params[0].id, "bypass");
+  ck_assert_str_eq(plugin->fx.params[1].id, "group");
 }
 
 static const char* const reserved[] = { "backend", "bypass",  "group", "mute",
@@ -334,7 +337,7 @@ TEST(a_plugin_may_have_as_many_ports_as_there_are_all_of_one_name)
     ports[p].index = p;
   }
   const Plugin* const plugin = plugin_sample_of(ports, PLUGIN_MAX_PORTS, &arena);
-  ck_assert_uint_eq(plugin->fx.n_params, PLUGIN_MAX_PORTS + 1U);
+  ck_assert_uint_eq(plugin->fx.n_params, PLUGIN_MAX_PORTS + 2U);
   ck_assert_str_eq(plugin->fx.params[PLUGIN_MAX_PORTS - 1U].id, "gain_8192");
 }
 
@@ -349,7 +352,7 @@ TEST(a_plugin_of_300_ports_has_them_in_their_order)
     ports[p].index = p;
   }
   const Plugin* const plugin = plugin_sample_of(ports, 300, &arena);
-  ck_assert_uint_eq(plugin->fx.n_params, 201);
+  ck_assert_uint_eq(plugin->fx.n_params, 202);
   for (uint32_t n = 0; n < 200U; ++n) {
     const int32_t port = (int32_t)(n / 2U * 3U + 1U + n % 2U);
     ck_assert_int_eq(plugin->param_ports[n], port);

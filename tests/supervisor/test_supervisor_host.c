@@ -130,7 +130,7 @@ host_start(Host* const host)
   const EngineConfig config = rig_config(argv);
   *host = (Host){ .main = pthread_self() };
   pthread_mutex_init(&host->held, NULL);
-  const WorkerEvents events = { host, on_replied, on_changed, NULL };
+  const WorkerEvents events = { host, on_replied, on_changed, NULL, NULL };
   const SupervisorHost calls = { host, hold, release, offer, given, lost, pulse, frame_now };
   OK(supervisor_new(&config, &events, &calls, &host->supervisor, &error));
 }

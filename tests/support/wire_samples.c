@@ -161,6 +161,9 @@ wire_sample(const WireKind kind)
   case WIRE_PLACES:
     m.places = (WirePlaces){ places, ARRAY_LEN(places) };
     break;
+  case WIRE_LOST:
+    m.lost = (EngineNodeLoss){ 700, RECORDER_RUN, true };
+    break;
   case WIRE_NOTE:
     strcpy(m.note, "the costs of this GPU are measured once: \xE2\x80\xA6");
     break;
@@ -387,6 +390,9 @@ wire_messages_equal(const WireMessage* const a, const WireMessage* const b)
     return facts_equal(&a->changed, &b->changed);
   case WIRE_PLACES:
     return places_equal(&a->places, &b->places);
+  case WIRE_LOST:
+    return a->lost.uid == b->lost.uid && a->lost.phase == b->lost.phase &&
+           a->lost.is_hang == b->lost.is_hang;
   case WIRE_NOTE:
     return !strcmp(a->note, b->note);
   default:
@@ -571,6 +577,11 @@ wire_field_out_of_range(const WireMessage* const m)
     return facts_out_of_range(&m->changed);
   case WIRE_PLACES:
     return places_out_of_range(&m->places);
+  case WIRE_LOST:
+    return m->lost.uid >= RACK_UID_FIRST && m->lost.phase > RECORDER_NONE &&
+                   m->lost.phase < RECORDER_N_PHASES
+               ? NULL
+               : "lost node";
   case WIRE_NOTE:
     return is_text(m->note, sizeof(m->note)) ? NULL : "note";
   case WIRE_DISARM:

@@ -64,7 +64,7 @@ void
 bench_init(Bench* const bench, const bool offline)
 {
   const EngineConfig config = { .n_in = 1, .n_out = 1, .offline = offline };
-  const WorkerEvents events = { bench, on_replied, on_changed, NULL };
+  const WorkerEvents events = { bench, on_replied, on_changed, NULL, NULL };
   *bench = (Bench){ .lock = PTHREAD_MUTEX_INITIALIZER, .hold = PTHREAD_MUTEX_INITIALIZER };
   OK(worker_new(&config, &events, &bench->worker, &error));
 }

@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Starts, calls and watches the processes of groups.
+
+#include "group_process.h"
+
+#include "engine/base/backoff.h"
+#include "engine/base/process.h"
+#include "engine/base/recorder.h"
+#include "engine/base/time.h"
+#include "plugins/host_group.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define MAX_GROUPS       32U
+#define CALL_LIMIT_NS    (8U * NS_PER_S) // less than the 10 s after which the worker counts as hung
+#define HANG_NS          (NS_PER_S / 2U)
+#define HANG_USUAL_NS    (2U * NS_PER_S)  // without real-time priority
+#define LOOK_NS          (NS_PER_S / 10U) // a longer time between two looks: this was suspended
+#define RESTART_FIRST_NS (NS_PER_S / 10U)
+#define RESTART_LONG_NS  (60U * NS_PER_S)
+#define KILL_LIMIT_NS    NS_PER_S
+#define MAX_LOSSES       16U
+
+struct Group {
+  char name[GROUP_NAME_BYTES];
+  Process* process; ///< NULL: none runs
+  Recorder* recorder;
+  int socket;
+  uint32_t n_calls;
+  GroupMember* members[GROUP_SLOTS]; ///< By slot; NULL: free
+  uint32_t n_joined;                 ///< Members, also of lost processes
+  uint64_t looked_ns;
+  Backoff restart;
+  char why[PROCESS_REASON_BYTES]; ///< Of the last loss
+};
+
+static Group* groups[MAX_GROUPS];
+
+static const char* program; // of the processes
+
+static FxLoss losses[MAX_LOSSES];
+static uint32_t n_losses;
+
+// ---- losses ----
+
+/// What is known of a loss.
+typedef struct Cause {
+  const char* what; ///< "did not return from a block", or NULL: it has ended
+  uint32_t uid;     ///< Of the node; 0: the flight recorder may know
+  RecorderPhase phase;
+  bool is_hang;
+} Cause;
+
+/// The only node whose code the threads of the process are in.
+static RecorderCall
+only_call(const Recorder* const recorder)
+{
+  RecorderCall only = { .phase = RECORDER_NONE };
+  for (uint32_t t = 0; t < RECORDER_THREADS; ++t) {
+    const RecorderCall call = recorder_read(recorder, t);
+    if (call.phase != RECORDER_NONE && only.phase != RECORDER_NONE && call.node != only.node) {
+      return (RecorderCall){ .phase = RECORDER_NONE };
+    }
+    only = call.phase != RECORDER_NONE ? call : only;
+  }
+  return only;
+}
+
+/// The only node that has instances in the process.
+static uint32_t
+only_uid(const Group* const group)
+{
+  uint32_t uid = 0;
+  for (uint32_t s = 0; s < GROUP_SLOTS; ++s) {
+    const GroupMember* const member = group->members[s];
+    if (member && uid && member->uid != uid) {
+      return 0;
+    }
+    uid = member ? member->uid : uid;
+  }
+  return uid;
+}
+
+/// Find the node of a process that has ended by itself.
+static void
+find_node(const Group* const group, Cause* const cause)
+{
+  RecorderCall call;
+  const bool is_handled = recorder_has_crashed(group->recorder, &call);
+  if (!is_handled) {
+    call = only_call(group->recorder);
+  }
+  if (call.phase != RECORDER_NONE && !call.is_shared) {
+    cause->uid = call.node;
+    cause->phase = call.phase;
+  } else if (!cause->uid) {
+    cause->uid = only_uid(group);
+    cause->phase = RECORDER_THREAD;
+  }
+}
+
+/// True for the signals by which others end a process.
+static bool
+is_from_outside(const int number)
+{
+  return number == SIGKILL || number == SIGTERM || number == SIGINT || number == SIGHUP;
+}
+
+static void
+report(const Group* const group, const Cause* const cause)
+{
+  if (n_losses == MAX_LOSSES) {
+    return; // the builder takes them 20 times a second
+  }
+  FxLoss* const loss = &losses[n_losses++];
+  *loss = (FxLoss){ .uid = cause->uid, .phase = cause->phase, .is_hang = cause->is_hang };
+  snprintf(loss->text, sizeof(loss->text),
+           "the process of the group \"%s\" %s; its nodes play their inputs, and it starts again "
+           "in %.1f s",
+           group->name, group->why, (double)group->restart.rest_ns / NS_PER_S);
+}
+
+/// End the process, and take its members out of use.
+static void
+lose(Group* const group, Cause cause)
+{
+  char ended[PROCESS_REASON_BYTES] = "";
+  const bool was_over = process_has_ended(group->process, ended);
+  if (!was_over) {
+    process_kill(group->process, KILL_LIMIT_NS, ended);
+  }
+  const char* const what = was_over || !cause.what ? ended : cause.what;
+  snprintf(group->why, sizeof(group->why), "%s%s", strncmp(what, "killed", 6U) ? "" : "was ", what);
+  if (was_over && is_from_outside(process_signal(group->process))) {
+    cause.uid = 0;
+  } else if (was_over) {
+    find_node(group, &cause);
+    cause.is_hang = false;
+  }
+  for (uint32_t s = 0; s < GROUP_SLOTS; ++s) {
+    GroupMember* const member = group->members[s];
+    if (member) {
+      member->is_lost = true;
+      ring_abandon(member->ring);
+      group->members[s] = NULL;
+    }
+  }
+  backoff_fail(&group->restart, RESTART_FIRST_NS, RESTART_LONG_NS, time_now_ns());
+  report(group, &cause);
+  process_free(group->process);
+  recorder_free(group->recorder);
+  close(group->socket);
+  group->process = NULL;
+  group->recorder = NULL;
+}
+
+bool
+groups_take_loss(FxLoss* const loss)
+{
+  if (!n_losses) {
+    return false;
+  }
+  *loss = losses[0];
+  memmove(losses, losses + 1, --n_losses * sizeof(FxLoss));
+  return true;
+}
+
+// ---- calls ----
+
+/// Wait for a packet, the end of the process, or the limit.
+static bool
+await_reply(const Group* const group)
+{
+  const uint64_t until_ns = time_now_ns() + CALL_LIMIT_NS;
+  struct pollfd there[] = { { .fd = group->socket, .events = POLLIN },
+                            { .fd = process_fd(group->process), .events = POLLIN } };
+  int n = 0;
+  do {
+    const uint64_t now_ns = time_now_ns();
+    const struct timespec left = time_spec(until_ns > now_ns ? until_ns - now_ns : 0U);
+    n = ppoll(there, ARRAY_LEN(there), &left, NULL);
+  } while (n < 0 && errno == EINTR);
+  return n > 0;
+}
+
+static RecorderPhase
+phase_of(const uint32_t op)
+{
+  return op == GROUP_SAVE    ? RECORDER_STATE
+         : op == GROUP_CLOSE ? RECORDER_CLOSE
+         : op == GROUP_RENEW ? RECORDER_RENEW
+                             : RECORDER_INSTANTIATE;
+}
+
+/// Exchange one call for its reply.  Returns what is wrong with the process; NULL: nothing.
+static const char*
+exchange(Group* const group, GroupCall* const call, const int* const fds, const uint32_t n_fds,
+         GroupReply* const reply, int received[GROUP_FDS], bool* const is_hang)
+{
+  call->number = ++group->n_calls;
+  received[0] = received[1] = -1;
+  if (group_send(group->socket, call, sizeof(*call), fds, n_fds, NULL)) {
+    return "closed its socket";
+  }
+  if (!await_reply(group)) {
+    *is_hang = true;
+    return "did not return in 8 s";
+  }
+  const Status status = group_receive(group->socket, reply, sizeof(*reply), received, NULL);
+  if (status) {
+    return status == STATUS_NET ? "closed its socket" : "sent an invalid answer";
+  }
+  if (reply->op != call->op || reply->number != call->number ||
+      reply->status >= STATUS_N_STATUSES) {
+    group_close_fds(received);
+    return "sent an invalid answer";
+  }
+  reply->text[sizeof(reply->text) - 1U] = '\0';
+  return NULL;
+}
+
+/// As group_call(), for a group that has a process.
+static Status
+call_group(Group* const group, const uint32_t uid, GroupCall* const call, const int* const fds,
+           const uint32_t n_fds, GroupReply* const reply, int* const reply_fd, Error* const error)
+{
+  int received[GROUP_FDS];
+  Cause cause = { .uid = uid, .phase = phase_of(call->op) };
+  cause.what = exchange(group, call, fds, n_fds, reply, received, &cause.is_hang);
+  if (cause.what) {
+    struct pollfd end = { process_fd(group->process), POLLIN, 0 };
+    if (!cause.is_hang) {
+      (void)poll(&end, 1, 500); // a process that ends closes its socket first
+    }
+    lose(group, cause);
+    return error_set(error, STATUS_WORKER, "the process of the group \"%s\" %s in %s", group->name,
+                     group->why, recorder_phase_names[cause.phase]);
+  }
+  if (reply_fd) {
+    *reply_fd = received[0];
+    received[0] = -1;
+  }
+  group_close_fds(received);
+  return reply->status ? error_set(error, (Status)reply->status, "%s", reply->text) : STATUS_OK;
+}
+
+Status
+group_call(GroupMember* const member, GroupCall* const call, const int* const fds,
+           const uint32_t n_fds, GroupReply* const reply, int* const reply_fd, Error* const error)
+{
+  if (member->is_lost) {
+    return error_set(error, STATUS_WORKER, "the process of the group \"%s\" %s",
+                     member->group->name, member->group->why);
+  }
+  call->slot = member->slot;
+  return call_group(member->group, member->uid, call, fds, n_fds, reply, reply_fd, error);
+}
+
+// ---- start and end ----
+
+void
+groups_use_program(const char* const path)
+{
+  program = path;
+}
+
+static Status
+start_process(Group* const group, Error* const error)
+{
+  static char role[] = "group";
+  char* const argv[] = { (char*)program, role, NULL };
+  int sockets[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets)) {
+    return error_set(error, STATUS_NO_MEM, "the group \"%s\": no socket: %s", group->name,
+                     strerror(errno));
+  }
+  Status status = recorder_new(&group->recorder, error);
+  status = status ? status : process_start(program, argv, sockets[1], &group->process, error);
+  close(sockets[1]);
+  if (status) {
+    close(sockets[0]);
+    recorder_free(group->recorder);
+    group->recorder = NULL;
+    return status;
+  }
+  group->socket = sockets[0];
+  int priority = 0;
+  GroupCall hello = { .op = GROUP_HELLO, .realtime = host_is_realtime(&priority) };
+  hello.priority = priority;
+  GroupReply reply;
+  const int recorder = recorder_fd(group->recorder);
+  group->looked_ns = time_now_ns();
+  return call_group(group, 0U, &hello, &recorder, 1U, &reply, NULL, error);
+}
+
+/// The group of that name, which is made if there is none.
+static Status
+find_group(const char* const name, Group** const out, Error* const error)
+{
+  Group** free_place = NULL;
+  for (uint32_t g = 0; g < MAX_GROUPS; ++g) {
+    if (groups[g] && !strcmp(groups[g]->name, name)) {
+      *out = groups[g];
+      return STATUS_OK;
+    }
+    free_place = !groups[g] && !free_place ? &groups[g] : free_place;
+  }
+  if (!free_place) {
+    return error_set(error, STATUS_LIMIT, "the group \"%s\": there are %u groups already", name,
+                     MAX_GROUPS);
+  }
+  Group* const group = calloc(1, sizeof(Group));
+  if (!group) {
+    return error_set(error, STATUS_NO_MEM, "the group \"%s\": out of memory", name);
+  }
+  snprintf(group->name, sizeof(group->name), "%s", name);
+  *free_place = *out = group;
+  return STATUS_OK;
+}
+
+/// End the process of a group without members, and free the group.
+static void
+end_group(Group* const group)
+{
+  if (group->process) {
+    close(group->socket); // the process ends when it reads end-of-file
+    struct pollfd end = { process_fd(group->process), POLLIN, 0 };
+    (void)poll(&end, 1, 500);
+    process_free(group->process);
+    recorder_free(group->recorder);
+  }
+  for (uint32_t g = 0; g < MAX_GROUPS; ++g) {
+    groups[g] = groups[g] == group ? NULL : groups[g];
+  }
+  free(group);
+}
+
+Status
+group_join(const char* const name, GroupMember* const member, Error* const error)
+{
+  Group* group = NULL;
+  Status status = find_group(name, &group, error);
+  status = status || group->process ? status : start_process(group, error);
+  uint32_t slot = 0;
+  while (!status && slot < GROUP_SLOTS && group->members[slot]) {
+    ++slot;
+  }
+  if (!status && slot == GROUP_SLOTS) {
+    status = error_set(error, STATUS_LIMIT, "the group \"%s\" has %u instances already", name,
+                       GROUP_SLOTS);
+  }
+  if (!status) {
+    member->group = group;
+    member->slot = slot;
+    group->members[slot] = member;
+    ++group->n_joined;
+  } else if (group && !group->n_joined) {
+    end_group(group);
+  }
+  return status;
+}
+
+void
+group_leave(GroupMember* const member)
+{
+  Group* const group = member->group;
+  if (!member->is_lost) {
+    group->members[member->slot] = NULL;
+  }
+  if (!--group->n_joined) {
+    end_group(group);
+  }
+}
+
+bool
+group_may_restart(const GroupMember* const member)
+{
+  return member->is_lost && time_now_ns() >= member->group->restart.at_ns;
+}
+
+// ---- watching ----
+
+/// Find a member with a block that it does not finish.
+static const GroupMember*
+find_hung(const Group* const group, const uint64_t passed_ns)
+{
+  int priority = 0;
+  const uint64_t limit_ns = host_is_realtime(&priority) ? HANG_NS : HANG_USUAL_NS;
+  const GroupMember* hung = NULL;
+  for (uint32_t s = 0; s < GROUP_SLOTS; ++s) {
+    GroupMember* const member = group->members[s];
+    if (!member) {
+      continue;
+    }
+    const uint64_t n_finished = ring_n_finished(member->ring);
+    const bool waits =
+        n_finished == member->n_finished && n_finished != ring_n_submitted(member->ring);
+    member->n_finished = n_finished;
+    member->waited_ns = waits ? member->waited_ns + passed_ns : 0U;
+    hung = member->waited_ns >= limit_ns ? member : hung;
+  }
+  return hung;
+}
+
+static bool
+has_faults(const Group* const group)
+{
+  bool has = false;
+  for (uint32_t s = 0; s < GROUP_SLOTS; ++s) {
+    has = has || (group->members[s] && ring_faults(group->members[s]->ring));
+  }
+  return has;
+}
+
+static void
+watch(Group* const group)
+{
+  const uint64_t now_ns = time_now_ns();
+  const uint64_t passed_ns = now_ns - group->looked_ns;
+  char why[PROCESS_REASON_BYTES];
+  group->looked_ns = now_ns;
+  if (process_has_ended(group->process, why)) {
+    lose(group, (Cause){ .what = NULL });
+    return;
+  }
+  if (has_faults(group)) {
+    lose(group, (Cause){ .what = "wrote invalid data to a ring" });
+    return;
+  }
+  const GroupMember* const hung = find_hung(group, passed_ns < LOOK_NS ? passed_ns : LOOK_NS);
+  if (hung) {
+    lose(group, (Cause){ .what = "did not finish a block",
+                         .uid = process_is_stopped(group->process) ? 0U : hung->uid,
+                         .phase = RECORDER_RUN,
+                         .is_hang = true });
+  }
+}
+
+void
+groups_watch(void)
+{
+  for (uint32_t g = 0; g < MAX_GROUPS; ++g) {
+    if (groups[g] && groups[g]->process) {
+      watch(groups[g]);
+    }
+  }
+}

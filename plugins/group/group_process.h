@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   The processes of groups, as the worker sees them: started, called, watched, lost.
+
+   A process that ends, does not answer a call, leaves a block unfinished or writes invalid data is
+   lost: its instances get no more blocks, it is killed, and the loss is reported (FxLoss).  The
+   next instance that is opened in the group starts another process.
+
+   All functions: [the thread of plugins], except group_may_restart() and groups_take_loss():
+   [builder].
+*/
+#ifndef WARPRACK_PLUGINS_GROUP_GROUP_PROCESS_H
+#define WARPRACK_PLUGINS_GROUP_GROUP_PROCESS_H
+
+#include "group_message.h"
+
+#include "engine/ring/ring.h"
+
+typedef struct Group Group;
+
+/// An instance in a group.
+typedef struct GroupMember {
+  Group* group;
+  uint32_t slot; ///< In the process
+  uint32_t uid;  ///< Of the node
+  Ring* ring;
+  bool is_lost;        ///< Its process is gone
+  uint64_t n_finished; ///< Blocks, at the last look
+  uint64_t waited_ns;  ///< Time since then with a block that is not finished
+} GroupMember;
+
+/// The program of the processes. [main]
+void groups_use_program(const char* path);
+
+/**
+   Join the group of that name, whose process is started if necessary.
+
+   @return STATUS_LIMIT for too many groups or instances, STATUS_NO_MEM, STATUS_WORKER if the
+   process does not start.
+*/
+NODISCARD Status group_join(const char* name, GroupMember* member, Error* error);
+
+/// Leave the group.  The last member ends the process.
+void group_leave(GroupMember* member);
+
+/**
+   Call the process, and wait for the answer, for at most 8 s.
+
+   @param call Its number and slot are set here.
+   @param[out] reply_fd Of SAVE: the descriptor of the reply, or -1; the caller closes it.  NULL:
+   none is expected.
+   @return The status of the reply with its text; STATUS_WORKER if the process is lost.
+*/
+NODISCARD Status group_call(GroupMember* member, GroupCall* call, const int* fds, uint32_t n_fds,
+                            GroupReply* reply, int* reply_fd, Error* error);
+
+/// True if the process of the member is lost, and its group may start another one.
+bool group_may_restart(const GroupMember* member);
+
+/// Look for processes that are lost.
+void groups_watch(void);
+
+/// HostRemote::take_loss.
+bool groups_take_loss(FxLoss* loss);
+
+#endif

@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// An instance in the process of its group: made of the data of a call, run by a thread of its own.
+
+#include "group_unit.h"
+
+#include "engine/base/recorder.h"
+#include "engine/base/rt.h"
+#include "engine/ring/ring.h"
+#include "plugins/format.h"
+#include "plugins/process_state.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct GroupUnit {
+  char* data;  ///< Of the call; the plugin's texts point into it
+  Arena arena; ///< Of the plugin
+  Plugin* plugin;
+  const InstanceCalls* calls;
+  Instance* instance; ///< NULL: not made yet
+  uint32_t uid;
+  StateFile state;
+  HostPaths paths;
+  Ring* ring;
+  uint32_t n_in, n_out, block_frames;
+  float* samples; ///< [n_in + n_out][block_frames]
+  float** in;     ///< [n_in] the instance may write to them
+  float** out;    ///< [n_out] where a run writes
+  GroupThreads threads;
+  pthread_t thread;
+  bool has_thread;
+  atomic_bool stops;
+  pthread_mutex_t lock; ///< Held while the instance runs, or is renewed
+};
+
+// ---- blocks [thread of the unit, or the thread of plugins; lock held] ----
+
+static void
+apply(GroupUnit* const unit, const ParamMessage* const message)
+{
+  const uint32_t frame = message->n_frames;
+  if (message->kind == GROUP_MESSAGE_SET && message->param < unit->plugin->n_ports) {
+    unit->calls->set(unit->instance, message->param, message->value, frame);
+  } else if (message->kind == GROUP_MESSAGE_NOTE && message->param < FX_KEYS &&
+             unit->calls->event) {
+    const FxEvent event = { message->value > 0.0 ? FX_NOTE_ON : FX_NOTE_OFF, message->param,
+                            (float)message->value };
+    unit->calls->event(unit->instance, &event, frame);
+  }
+}
+
+/// Apply the messages that belong to no block.
+static void
+apply_all(GroupUnit* const unit)
+{
+  ParamMessage message;
+  while (ring_receive(unit->ring, &message)) {
+    apply(unit, &message);
+  }
+}
+
+static void
+run(GroupUnit* const unit, const uint64_t sequence, const uint32_t first, const uint32_t n_frames)
+{
+  for (uint32_t r = 0; r < unit->n_in; ++r) {
+    memcpy(unit->in[r], ring_input(unit->ring, sequence, r) + first, n_frames * sizeof(float));
+  }
+  for (uint32_t o = 0; o < unit->n_out; ++o) {
+    unit->out[o] = ring_output(unit->ring, sequence, o) + first;
+  }
+  unit->calls->run(unit->instance, (const float* const*)unit->in, unit->out, n_frames);
+}
+
+/// Run a block by its messages.  False if they do not make up the block.
+static bool
+run_block(GroupUnit* const unit, const uint64_t sequence)
+{
+  const uint32_t n_frames = ring_slot(unit->ring, sequence)->n_frames;
+  uint32_t done = 0;
+  ParamMessage message;
+  while (n_frames <= unit->block_frames && done < n_frames && ring_receive(unit->ring, &message)) {
+    if (message.kind == GROUP_MESSAGE_BEGIN) {
+      done = 0;
+    } else if (message.kind != GROUP_MESSAGE_RUN) {
+      apply(unit, &message);
+    } else if (!message.n_frames || message.n_frames > n_frames - done) {
+      return false;
+    } else {
+      run(unit, sequence, done, message.n_frames);
+      done += message.n_frames;
+    }
+  }
+  return done && done == n_frames;
+}
+
+static bool
+wants_restart(const GroupUnit* const unit)
+{
+  return unit->calls->wants_restart && unit->calls->wants_restart(unit->instance);
+}
+
+/// Run all blocks that wait.
+static void
+run_waiting(GroupUnit* const unit)
+{
+  const uint64_t float_mode = rt_float_mode();
+  uint64_t sequence = 0;
+  while (ring_take(unit->ring, 0U, &sequence)) {
+    const uint64_t before = recorder_enter(unit->uid, RECORDER_RUN);
+    const bool has_sound = run_block(unit, sequence);
+    const uint32_t latency_frames = unit->calls->latency(unit->instance);
+    recorder_leave(before);
+    rt_keep_float_mode(float_mode);
+    *ring_output(unit->ring, sequence, unit->n_out) =
+        group_report(latency_frames, wants_restart(unit));
+    (has_sound ? ring_finish : ring_fail)(unit->ring);
+  }
+}
+
+static void*
+unit_main(void* const context)
+{
+  GroupUnit* const unit = context;
+  rt_flush_denormals();
+  if (unit->threads.realtime) {
+    (void)rt_become_realtime(unit->threads.priority, NULL); // the worker has reported why not
+  }
+  while (!atomic_load(&unit->stops)) {
+    uint64_t sequence = 0;
+    if (ring_wait_take(unit->ring, 0U, UINT64_MAX, &sequence)) {
+      pthread_mutex_lock(&unit->lock);
+      run_waiting(unit);
+      pthread_mutex_unlock(&unit->lock);
+    }
+  }
+  recorder_thread_end();
+  return NULL;
+}
+
+// ---- making ----
+
+static Status
+wrong_data(Error* const error)
+{
+  return error_set(error, STATUS_BAD_ARG, "invalid data for an instance");
+}
+
+/// FxFiles::find: only the worker has the folder of the rack.
+static Status
+refuse_file(void* const context, const char* const name, char** const path, Error* const error)
+{
+  (void)context;
+  (void)path;
+  return error_set(
+      error, STATUS_FILE,
+      "%.200s: in a group a state names only files of the plugin and of its parameters", name);
+}
+
+static const FxFiles no_files = { .find = refuse_file };
+
+/// Take over the files of the node: name, path, each with a zero.
+static Status
+read_paths(GroupUnit* const unit, const char* const bytes, const size_t n_bytes, Error* const error)
+{
+  unit->paths.bundle = unit->plugin->bundle;
+  unit->paths.files = &no_files;
+  for (size_t at = 0; at < n_bytes;) {
+    const size_t n_name = strnlen(bytes + at, n_bytes - at);
+    const size_t n_path =
+        at + n_name < n_bytes ? strnlen(bytes + at + n_name + 1U, n_bytes - at - n_name - 1U) : 0U;
+    if (!n_path || at + n_name + n_path + 1U >= n_bytes) {
+      return wrong_data(error);
+    }
+    const Status status = host_paths_add(&unit->paths, bytes + at, bytes + at + n_name + 1U, error);
+    if (status) {
+      return status;
+    }
+    at += n_name + n_path + 2U;
+  }
+  return STATUS_OK;
+}
+
+static Status
+read_state(GroupUnit* const unit, const char* const bytes, const size_t n_bytes, Error* const error)
+{
+  return n_bytes ? state_file_parse(&unit->plugin->origin, bytes, n_bytes, &unit->state, error)
+                 : STATUS_OK;
+}
+
+static Status
+find_calls(GroupUnit* const unit, Error* const error)
+{
+  const PluginFormat* const format = plugin_format_find(unit->plugin->origin.format);
+  unit->calls = format ? format->calls : NULL;
+  return unit->calls ? STATUS_OK : wrong_data(error);
+}
+
+/// Take the data of the call apart.  A zero ends the description.
+static Status
+read_data(GroupUnit* const unit, const GroupCall* const call, const size_t n_bytes,
+          Error* const error)
+{
+  if (call->n_description > n_bytes || call->n_paths > n_bytes - call->n_description) {
+    return wrong_data(error);
+  }
+  char* const description = calloc(1, call->n_description + 1U);
+  if (!description) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  const char* const paths = unit->data + call->n_description;
+  const size_t n_before = (size_t)call->n_description + call->n_paths;
+  memcpy(description, unit->data, call->n_description);
+  Status status = plugin_read(description, &unit->arena, &host_functions, &unit->plugin, error);
+  status = status ? status : find_calls(unit, error);
+  status = status ? status : read_paths(unit, paths, call->n_paths, error);
+  status = status ? status : read_state(unit, unit->data + n_before, n_bytes - n_before, error);
+  free(unit->data);
+  unit->data = description;
+  return status;
+}
+
+static Status
+attach_ring(GroupUnit* const unit, const GroupCall* const call, const int fd, Error* const error)
+{
+  const Status status = ring_attach(fd, &unit->ring, error);
+  if (status) {
+    return status;
+  }
+  const RingShape* const shape = ring_shape(unit->ring);
+  unit->n_in = group_n_rows(unit->plugin, false);
+  unit->n_out = group_n_rows(unit->plugin, true);
+  unit->block_frames = call->max_block_frames;
+  return shape->n_in == unit->n_in && shape->n_out == unit->n_out + 1U &&
+                 shape->block_frames == unit->block_frames
+             ? STATUS_OK
+             : wrong_data(error);
+}
+
+static Status
+make_rows(GroupUnit* const unit, Error* const error)
+{
+  const uint32_t n_rows = unit->n_in + unit->n_out;
+  unit->in = calloc(n_rows, sizeof(float*));
+  unit->samples = rt_memory((size_t)n_rows * unit->block_frames * sizeof(float));
+  if (!unit->in || !unit->samples) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  unit->out = unit->in + unit->n_in;
+  for (uint32_t r = 0; r < n_rows; ++r) {
+    unit->in[r] = unit->samples + (size_t)r * unit->block_frames;
+  }
+  return STATUS_OK;
+}
+
+static Status
+open_instance(GroupUnit* const unit, const GroupCall* const call, Error* const error)
+{
+  if (call->preset > unit->plugin->n_presets || !(call->rate_hz > 0.0)) {
+    return wrong_data(error);
+  }
+  const InstanceSetup setup = { .rate_hz = call->rate_hz,
+                                .max_block_frames = call->max_block_frames,
+                                .preset =
+                                    call->preset ? &unit->plugin->presets[call->preset - 1U] : NULL,
+                                .state = &unit->state,
+                                .index = call->index,
+                                .paths = &unit->paths };
+  ProcessState state;
+  process_state_save(&state);
+  const uint64_t before = recorder_enter(unit->uid, RECORDER_INSTANTIATE);
+  const Status status = unit->calls->open(unit->plugin, &setup, &unit->instance, error);
+  recorder_leave(before);
+  process_state_restore(&state);
+  return status;
+}
+
+Status
+group_unit_new(const GroupCall* const call, const GroupThreads* const threads, char* const data,
+               const size_t n_bytes, const int ring_fd, GroupUnit** const out, Error* const error)
+{
+  GroupUnit* const unit = calloc(1, sizeof(GroupUnit));
+  if (!unit) {
+    free(data);
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  unit->data = data;
+  unit->uid = call->uid;
+  unit->threads = *threads;
+  pthread_mutex_init(&unit->lock, NULL);
+  Status status = read_data(unit, call, n_bytes, error);
+  status = status ? status : attach_ring(unit, call, ring_fd, error);
+  status = status ? status : make_rows(unit, error);
+  status = status ? status : open_instance(unit, call, error);
+  status =
+      status ? status : rt_thread_start("warprack-unit", unit_main, unit, &unit->thread, error);
+  unit->has_thread = !status;
+  if (status) {
+    group_unit_free(unit);
+    return status;
+  }
+  *out = unit;
+  return STATUS_OK;
+}
+
+void
+group_unit_free(GroupUnit* const unit)
+{
+  if (unit->has_thread) {
+    atomic_store(&unit->stops, true);
+    ring_wake(unit->ring);
+    pthread_join(unit->thread, NULL);
+  }
+  if (unit->instance) {
+    ProcessState state;
+    process_state_save(&state);
+    const uint64_t before = recorder_enter(unit->uid, RECORDER_CLOSE);
+    unit->calls->close(unit->instance);
+    recorder_leave(before);
+    process_state_restore(&state);
+  }
+  ring_free(unit->ring);
+  state_file_clear(&unit->state);
+  host_paths_clear(&unit->paths);
+  free(unit->in);
+  free(unit->samples);
+  arena_clear(&unit->arena);
+  free(unit->data);
+  pthread_mutex_destroy(&unit->lock);
+  free(unit);
+}
+
+// ---- calls ----
+
+Status
+group_unit_renew(GroupUnit* const unit, const char* const state, const size_t n_bytes,
+                 Error* const error)
+{
+  pthread_mutex_lock(&unit->lock);
+  run_waiting(unit);
+  Status status = read_state(unit, state, n_bytes, error);
+  if (!status) {
+    ProcessState process;
+    process_state_save(&process);
+    const uint64_t before = recorder_enter(unit->uid, RECORDER_RENEW);
+    apply_all(unit);
+    status = unit->calls->renew(unit->instance, error);
+    recorder_leave(before);
+    process_state_restore(&process);
+  }
+  pthread_mutex_unlock(&unit->lock);
+  return status;
+}
+
+Status
+group_unit_silence(GroupUnit* const unit, const uint32_t n_frames, Error* const error)
+{
+  if (!n_frames || n_frames > unit->block_frames) {
+    return wrong_data(error);
+  }
+  pthread_mutex_lock(&unit->lock);
+  ProcessState state;
+  process_state_save(&state);
+  const uint64_t before = recorder_enter(unit->uid, RECORDER_INSTANTIATE);
+  memset(unit->samples, 0, (size_t)(unit->n_in + unit->n_out) * unit->block_frames * sizeof(float));
+  for (uint32_t o = 0; o < unit->n_out; ++o) { // a block has made them rows of the ring
+    unit->out[o] = unit->samples + (size_t)(unit->n_in + o) * unit->block_frames;
+  }
+  apply_all(unit);
+  unit->calls->run(unit->instance, (const float* const*)unit->in, unit->out, n_frames);
+  recorder_leave(before);
+  process_state_restore(&state);
+  pthread_mutex_unlock(&unit->lock);
+  return STATUS_OK;
+}
+
+static Status
+check_port(const GroupUnit* const unit, const uint32_t port, Error* const error)
+{
+  return port < unit->plugin->n_ports ? STATUS_OK : wrong_data(error);
+}
+
+Status
+group_unit_set_text(GroupUnit* const unit, const uint32_t port, const char* const text,
+                    Error* const error)
+{
+  const Status status = check_port(unit, port, error);
+  return status || !unit->calls->set_text
+             ? status
+             : unit->calls->set_text(unit->instance, port, text, error);
+}
+
+Status
+group_unit_get(GroupUnit* const unit, const uint32_t port, double* const value, Error* const error)
+{
+  const Status status = check_port(unit, port, error);
+  *value = status ? 0.0 : unit->calls->get(unit->instance, port);
+  return status;
+}
+
+Status
+group_unit_save(GroupUnit* const unit, TextBuffer* const part, Error* const error)
+{
+  if (!unit->calls->save) {
+    return wrong_data(error);
+  }
+  ProcessState state;
+  process_state_save(&state);
+  const uint64_t before = recorder_enter(unit->uid, RECORDER_STATE);
+  Status status = unit->calls->save(unit->instance, part, error);
+  recorder_leave(before);
+  process_state_restore(&state);
+  if (!status && unit->paths.n_kept) {
+    status =
+        error_set(error, STATUS_FILE,
+                  "%s: its state has files that the plugin has made, which a group cannot save",
+                  unit->plugin->fx.name);
+  }
+  host_paths_forget_kept(&unit->paths);
+  return status;
+}
+
+void
+group_unit_report(const GroupUnit* const unit, GroupReply* const reply)
+{
+  reply->latency_frames = unit->calls->latency(unit->instance);
+  reply->has_latency = unit->calls->has_latency(unit->instance);
+}

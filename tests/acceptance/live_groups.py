@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Plugins of a group break in a live run, and the rest of the rack plays on.
+
+    live_groups.py PROGRAM [FAULT...]
+
+A rack has two ways: a plugin in the worker plays the left channel, a plugin of a group and a faulty one of another group
+the right one.  The worker must never be replaced, no block may be late or dry, and the left channel must be recorded to
+the sample.  The right channel stays audible, without a sample that is not finite and without a click, when the process
+of the faulty plugin ends or hangs.  After the second loss that node is in quarantine; before it, it is made again.
+
+First, a rack with groups plays the same samples live as in the renderer, with values that change.
+"""
+
+import json
+
+from common import *
+
+RATE, BLOCK, LEVEL = 48000, 256, 0.5
+OTHER = "other: ladspa effects/gain gain=-6dB group=good"
+FIRST_FAULT = 500  # block of an instance: the second loss comes less than 10 s after the first one
+LOWEST_DB = -13.0  # limit for the RMS of 5 ms: the dry signal has -9 dBFS
+
+# Plugin, and the words in the note about the loss of its process; None: it is not lost.
+FAULTS = {
+    "segv_run": "SIGSEGV",
+    "abort_run": "SIGABRT",
+    "exit_run": "exited with 0",
+    "exit_at_once_run": "exited with 0",
+    "hang_run": "did not finish a block",
+    "segv_thread": "SIGSEGV",
+    "takes_memory": None,
+    "starts_threads": None,
+    "nan": None,
+}
+
+
+def find_plugins():
+    folder = os.environ.get("WARPRACK_LADSPA_FIXTURES")
+    if not folder or not os.path.exists(f"{folder}/faults.so"):
+        print("skipped: the build has no LADSPA")
+        sys.exit(77)
+    os.environ["LADSPA_PATH"] = folder
+    os.environ["XDG_CACHE_HOME"] = os.getcwd()
+    subprocess.run([PROGRAM, "scan"], capture_output=True, check=True)
+
+
+def same_samples():
+    """Play a file live and render it: the same samples, and the latency that `check` prints."""
+    rack = f"a: ladspa effects/lowpass group=one | b: ladspa effects/delay group=one | {OTHER}"
+    write_wav("noise.wav", RATE, np.random.default_rng(3).uniform(-0.5, 0.5, (RATE, 2)))
+    done = render(rack, "noise.wav", "render.wav", "--block", str(BLOCK), "--tail", "0")
+    assert done.returncode == 0, done.stderr
+    live = subprocess.run(
+        [PROGRAM, "run", "--osc-port", str(free_port()), "--io", "dummy", "--fast", "--block", str(BLOCK), "--rate", str(RATE),
+         "--play", "noise.wav", "--record", "live.wav", "--duration", "1", rack],
+        capture_output=True, text=True, check=False)
+    assert live.returncode == 0, live.stderr
+    checked = subprocess.run([PROGRAM, "check", "--json", "--block", str(BLOCK), rack], capture_output=True, text=True, check=True)
+    report = json.loads(checked.stdout)
+    assert report["latency_frames"] == 3 * BLOCK + 64, report["latency_frames"]
+    assert [node["group"] for node in report["plugins"]] == ["one", "one", "good"], report["plugins"]
+    latency = BLOCK + report["latency_frames"]
+    rendered, recorded = read_wav("render.wav")[1], read_wav("live.wav")[1]
+    n = min(len(rendered), len(recorded) - latency)
+    assert n > RATE - 2 * latency and np.array_equal(recorded[latency : latency + n], rendered[:n]), "live differs from render"
+    print(f"{n} frames live and rendered the same")
+
+
+def group_processes(server):
+    """The processes of groups: the children of the worker."""
+    pid = server.status()["worker_pid"]
+    children = []
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{thread}/children") as file:
+            children += [int(child) for child in file.read().split()]
+    return children
+
+
+def play_fault(fault, words):
+    """Play a rack with a faulty plugin, and return the recorded output and what the server says."""
+    arguments = ("--io", "dummy", "--block", str(BLOCK), "--rate", str(RATE), "--channels", "2:2", "--play", "sine.wav", "--record", "out.wav")
+    rack = "\n".join(["add left ladspa effects/gain gain=-3dB", "add other ladspa effects/gain gain=-3dB group=good",
+                      f"add bad ladspa faults/{fault} after={FIRST_FAULT} group=bad", "connect in:1 left", "connect left out:1",
+                      "connect in:2 other", "connect other bad", "connect bad out:2"])
+    with open("fault.rack", "w") as file:
+        file.write(rack + "\n")
+    with Server(*arguments, "fault.rack") as server:
+        server.wait_until_wet()
+        before = server.status()
+        assert len(group_processes(server)) == 2, group_processes(server)
+        first = int(before["blocks"])
+        if words:
+            now = server.wait_for(lambda now: now["nodes_quarantined"] == 1, limit_s=30.0)
+            assert f"bad: ladspa faults/{fault} {'hung' if fault == 'hang_run' else 'crashed'} twice in" in now["quarantine_note"], now
+            assert now["group_dry"] > before["group_dry"], now
+            nodes = server.osc.ask("/server/nodes")[1][0].splitlines()
+            assert sum(line.endswith(" quarantine") for line in nodes) == 1, nodes
+        else:
+            server.advance(FIRST_FAULT)
+        server.advance(RATE // BLOCK)
+        now = server.status()
+        last = int(now["blocks"])
+        assert now["worker_pid"] == before["worker_pid"] and now["worker_restarts"] == before["worker_restarts"], now
+        assert now["latency_frames"] == before["latency_frames"], now
+        assert now["quarantined"] == 0, now
+        late = {key: now[key] - before[key] for key in ("late", "dry", "failed", "dropped")}
+        assert "group=bad" in server.osc.ask("/rack/get")[1][0]
+        server.stop()
+        log = server.output()
+    assert not words or words in log, log
+    out = read_wav("out.wav")[1][first * BLOCK : (last - 4) * BLOCK]
+    return out, late, log
+
+
+def check_left(out, fault):
+    """The left channel is a sine of constant level: its second difference is that of a sine."""
+    x = out[:, 0]
+    w = 2.0 * np.pi * 1000.0 / RATE
+    residue = np.max(np.abs(x[2:] + x[:-2] - 2.0 * np.cos(w) * x[1:-1]))
+    assert residue < 1e-5, f"{fault}: the left channel is disturbed: {residue}"
+
+
+def check_right(out, fault):
+    x = out[:, 1]
+    assert np.all(np.isfinite(x)), fault
+    n = RATE // 200
+    rms = [np.sqrt(np.mean(x[i : i + n] ** 2)) for i in range(0, len(x) - n, n)]
+    steps = np.max(np.abs(np.diff(x)))
+    print(f"{fault}: lowest level of 5 ms {db(min(rms)):.1f} dBFS, largest step {steps:.3f}")
+    assert db(min(rms)) > LOWEST_DB, f"{fault}: silent"
+    assert steps < 1.5 * LEVEL * 2.0 * np.pi * 1000.0 / RATE, f"{fault}: a click"
+
+
+def main():
+    faults = sys.argv[2:] or list(FAULTS)
+    with scratch():
+        find_plugins()
+        if not sys.argv[2:]:
+            same_samples()
+        time_s = np.arange(60 * RATE) / RATE
+        write_wav("sine.wav", RATE, np.repeat(LEVEL * np.sin(2.0 * np.pi * 1000.0 * time_s)[:, None], 2, axis=1))
+        for fault in faults:
+            out, late, log = play_fault(fault, FAULTS[fault])
+            print(f"{fault}: late blocks of the rack {late}")
+            if any(late.values()):
+                print("a busy machine: the samples are not judged")
+                continue
+            check_left(out, fault)
+            check_right(out, fault)
+
+
+main()

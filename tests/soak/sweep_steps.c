@@ -142,7 +142,7 @@ static Status
 save_state(const SweepPlay* const play, FxRig* const rig, unsigned char** const bytes,
            size_t* const n_bytes, Error* const failure)
 {
-  const Status status = rig->fx->save(rig->node, bytes, n_bytes, failure);
+  const Status status = rig->fx->save(rig->node, &rig->shape, bytes, n_bytes, failure);
   FILE* const file = status ? NULL : fopen(play->state, "wb");
   if (file) {
     (void)!fwrite(*bytes, 1, *n_bytes, file);

@@ -2,6 +2,7 @@
 // A child process: posix_spawn(3), a pidfd to wait for its end, /proc for its state.
 
 #include "process.h"
+#include "child_output.h"
 #include "time.h"
 
 #include <errno.h>
@@ -30,6 +31,7 @@ struct Process {
   int crash;      ///< The signal that was already ending the process at that time, or 0
   bool has_ended;
   int signal; ///< The signal that ended the process, or 0
+  ChildOutput* output;
   char reason[PROCESS_REASON_BYTES];
 };
 
@@ -38,15 +40,12 @@ struct Process {
 /// Set up the child's descriptors.  The socket comes first: its number in this process may be 0 to
 /// 2.
 static int
-set_descriptors(posix_spawn_file_actions_t* const actions, const int socket)
+set_descriptors(posix_spawn_file_actions_t* const actions, const int socket, const int output)
 {
-  const bool has_stderr = socket != STDERR_FILENO && fcntl(STDERR_FILENO, F_GETFD) >= 0;
   int failed = posix_spawn_file_actions_adddup2(actions, socket, PROCESS_SOCKET);
   failed = failed ? failed
                   : posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDWR, 0);
-  failed = failed || has_stderr
-               ? failed
-               : posix_spawn_file_actions_adddup2(actions, STDIN_FILENO, STDERR_FILENO);
+  failed = failed ? failed : posix_spawn_file_actions_adddup2(actions, output, STDERR_FILENO);
   failed =
       failed ? failed : posix_spawn_file_actions_adddup2(actions, STDERR_FILENO, STDOUT_FILENO);
   return failed ? failed : posix_spawn_file_actions_addclosefrom_np(actions, PROCESS_SOCKET + 1);
@@ -78,7 +77,8 @@ set_attributes(posix_spawnattr_t* const attributes)
 
 /// Spawn the child; returns an error number, 0 if the child runs.
 static int
-spawn(const char* const path, char* const argv[], const int socket, pid_t* const id)
+spawn(const char* const path, char* const argv[], const int socket, const int output,
+      pid_t* const id)
 {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
@@ -88,7 +88,7 @@ spawn(const char* const path, char* const argv[], const int socket, pid_t* const
   }
   failed = posix_spawnattr_init(&attributes);
   if (!failed) {
-    failed = set_descriptors(&actions, socket);
+    failed = set_descriptors(&actions, socket, output);
     failed = failed ? failed : set_attributes(&attributes);
     failed = failed ? failed : posix_spawn(id, path, &actions, &attributes, argv, environ);
     posix_spawnattr_destroy(&attributes);
@@ -126,8 +126,18 @@ process_start(const char* const path, char* const argv[], const int socket, Proc
     return error_set(error, STATUS_FILE, "%s %s cannot be started: /dev/null cannot be opened: %s",
                      path, what, strerror(reason));
   }
-  const int failed = spawn(path, argv, socket, &process->id);
+  const bool has_stderr = socket != STDERR_FILENO && fcntl(STDERR_FILENO, F_GETFD) >= 0;
+  int output = -1;
+  const Status status =
+      child_output_start(has_stderr ? STDERR_FILENO : -1, &output, &process->output, error);
+  if (status) {
+    free(process);
+    return status;
+  }
+  const int failed = spawn(path, argv, socket, output, &process->id);
+  close(output);
   if (failed) {
+    child_output_end(process->output);
     free(process);
     return error_set(error, failed == EAGAIN || failed == ENOMEM ? STATUS_NO_MEM : STATUS_FILE,
                      "%s %s cannot be started: %s", path, what, strerror(failed));
@@ -138,6 +148,7 @@ process_start(const char* const path, char* const argv[], const int socket, Proc
     const int reason = errno;
     kill(process->id, SIGKILL);
     waitpid(process->id, NULL, 0);
+    child_output_end(process->output);
     free(process);
     return error_set(error, STATUS_NO_MEM, "%s %s cannot be watched: %s", path, what,
                      strerror(reason));
@@ -290,6 +301,7 @@ process_free(Process* const process)
   }
   char reason[PROCESS_REASON_BYTES];
   process_kill(process, FREE_WAIT_NS, reason);
+  child_output_end(process->output);
   close(process->fd);
   free(process);
 }

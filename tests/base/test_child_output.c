@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a child prints arrives line by line, printable; a flood is cut, and reported once when it
+// begins and once when it ends; a process that is left behind or a reader that is stuck holds up
+// nothing.
+
+#include "engine/base/child_output.h"
+#include "tests/support/suite.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static ChildOutput* output;
+static int from; ///< The end of the child
+static int ends[2];
+static char text[1U << 17U];
+
+static void
+start(void)
+{
+  ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
+  fcntl(ends[1], F_SETPIPE_SZ, 1 << 17);
+  OK(child_output_start(ends[1], &from, &output, &error));
+}
+
+/// The child ends.  Returns all that has arrived.
+static const char*
+end(void)
+{
+  close(from);
+  child_output_end(output);
+  close(ends[1]);
+  size_t n = 0;
+  for (ssize_t got = 1; got > 0 && n < sizeof(text) - 1U;) {
+    got = read(ends[0], text + n, sizeof(text) - 1U - n);
+    n += got > 0 ? (size_t)got : 0U;
+  }
+  text[n] = '\0';
+  close(ends[0]);
+  return text;
+}
+
+static void
+say(const char* const words)
+{
+  ck_assert_int_eq(write(from, words, strlen(words)), (ssize_t)strlen(words));
+}
+
+static unsigned
+count(const char* const words)
+{
+  unsigned n = 0;
+  for (const char* at = text; (at = strstr(at, words)); ++at) {
+    ++n;
+  }
+  return n;
+}
+
+TEST(lines_arrive_as_they_are)
+{
+  start();
+  say("one\ntw");
+  say("o\n\nthree");
+  ck_assert_str_eq(end(), "one\ntwo\n\nthree\n");
+}
+
+TEST(lines_are_printable_and_of_limited_length)
+{
+  start();
+  char line[CHILD_OUTPUT_BYTES + 11U];
+  memset(line, 'x', sizeof(line));
+  line[sizeof(line) - 1U] = '\0';
+  say(line);
+  say("\n\033[2Jgr\xC3\xBC\xC3\x9F\n");
+  ck_assert_int_eq(write(from, "a\0b\n", 4), 4);
+  end();
+  ck_assert_uint_eq(strcspn(text, "\n"), CHILD_OUTPUT_BYTES);
+  ck_assert_str_eq(text + CHILD_OUTPUT_BYTES, "\nxxxxxxxxxx\n?[2Jgr\xC3\xBC\xC3\x9F\na?b\n");
+}
+
+TEST(a_flood_is_cut_and_reported_once)
+{
+  start();
+  for (unsigned n = 0; n < 5U * CHILD_OUTPUT_LINES; ++n) {
+    char line[32];
+    snprintf(line, sizeof(line), "line %u.\n", n);
+    while (write(from, line, strlen(line)) < 0) { // the pipe is full
+      usleep(100);
+    }
+  }
+  end();
+  ck_assert_uint_eq(count("line "), CHILD_OUTPUT_LINES);
+  ck_assert_uint_eq(count("the worker prints more than 200 lines in 10 s"), 1);
+  ck_assert_uint_eq(count("warprack: 800 lines of the worker were dropped\n"), 1);
+}
+
+TEST(a_child_never_waits)
+{
+  start();
+  static const char zeros[1U << 16U];
+  ck_assert_int_eq(fcntl(from, F_GETFL) & O_NONBLOCK, O_NONBLOCK);
+  for (int n = 0; n < 100; ++n) {
+    (void)!write(from, zeros, sizeof(zeros));
+  }
+  end();
+}
+
+TEST(a_descriptor_that_stays_open_holds_up_nothing)
+{
+  start();
+  const int left = dup(from);
+  say("the last words");
+  ck_assert_str_eq(end(), "the last words\n");
+  close(left);
+}
+
+TEST(a_reader_that_is_stuck_is_left)
+{
+  start();
+  fcntl(ends[1], F_SETPIPE_SZ, 4096);
+  for (unsigned n = 0; n < 100U; ++n) {
+    say("0123456789012345678901234567890123456789012345678901234567890123456789\n");
+  }
+  close(from);
+  child_output_end(output); // returns
+  close(ends[0]);           // the thread gets SIGPIPE, which it does not handle: EPIPE
+}
+
+TEST(lines_may_lead_nowhere)
+{
+  OK(child_output_start(-1, &from, &output, &error));
+  say("no log\n");
+  close(from);
+  child_output_end(output);
+  child_output_end(NULL);
+}
+
+SUITE_MAIN("child_output")

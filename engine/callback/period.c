@@ -56,6 +56,7 @@ take_offer(Period* const period)
     *sequence = PERIOD_NO_BLOCK;
   }
   period->past_faults += ring_faults(period->ring);
+  period->n_fresh = 0;
   atomic_store_explicit(&exchange->left, period->ring, memory_order_release);
   period->ring = ring;
   return true;
@@ -163,7 +164,18 @@ miss_block(Period* const period, const Due due)
   return SOUND_FALLBACK;
 }
 
-/// Choose the sound by the rules in period.h.  With `wait`, wet returns at once.
+/// Count a good block.  True if the output of the worker is complete with it: the first frames of a
+/// worker that has taken over, as many as the latency of the rack, are silent or incomplete.
+static bool
+is_complete(Period* const period)
+{
+  const uint64_t latency = atomic_load_explicit(&period->rack_latency_frames, memory_order_relaxed);
+  const bool is_complete = period->n_fresh >= latency;
+  period->n_fresh += period->n_fresh < PERIOD_ALL_FRESH ? period->shape.block_frames : 0U;
+  return is_complete;
+}
+
+/// Choose the sound by the rules in period.h.  With `wait`, wet returns as soon as it is complete.
 static Sound
 choose_sound(Period* const period, const Due due, const bool wait)
 {
@@ -174,11 +186,12 @@ choose_sound(Period* const period, const Due due, const bool wait)
     return miss_block(period, due);
   }
   period->n_good += period->n_good <= FALLBACK_GOOD_BLOCKS;
+  const bool has_all = is_complete(period);
   if (period->is_wet) {
     return SOUND_WET;
   }
   const bool is_bridged = period->is_short && bridge_is_open(period->bridge);
-  period->is_wet = wait || is_bridged || period->n_good > FALLBACK_GOOD_BLOCKS;
+  period->is_wet = has_all && (wait || is_bridged || period->n_good > FALLBACK_GOOD_BLOCKS);
   return period->is_wet ? SOUND_FALLBACK_TO_WET : SOUND_FALLBACK;
 }
 

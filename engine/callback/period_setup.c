@@ -122,6 +122,7 @@ period_new(const PeriodConfig* const config, Period** const out, Error* const er
   period->exchange.newest = period->exchange.before = config->ring;
   pthread_mutex_init(&period->exchange.mutex, NULL);
   period->base_latency_frames = config->depth * period->shape.block_frames;
+  period->n_fresh = PERIOD_ALL_FRESH;
   period->frame = config->first_frame;
   atomic_init(&period->clock_frame, config->first_frame);
   atomic_init(&period->clock_ns, time_now_ns()); // until the first period

@@ -54,6 +54,8 @@ typedef struct PeriodExchange {
                           ///< before it
 } PeriodExchange;
 
+#define PERIOD_ALL_FRESH (UINT64_C(1) << 32U)
+
 struct Period {
   PeriodConfig config;
   Ring* ring; ///< The current one
@@ -75,6 +77,8 @@ struct Period {
   bool is_short;          ///< In a gap: wet returns at once if a block is on time while the bridge
                           ///< is open
   uint32_t n_good;        ///< Blocks on time in a row, at most FALLBACK_GOOD_BLOCKS + 1
+  uint64_t n_fresh;       ///< Frames of good blocks since the ring was taken; PERIOD_ALL_FRESH or
+                          ///< more: it is the first ring, or more than any latency
   uint32_t tap, next_tap; ///< Rack latency of the dry signal, now and after this block
   uint32_t n_faded;       ///< 0: full level, fade_frames: silent
 

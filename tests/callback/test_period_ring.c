@@ -116,6 +116,33 @@ exchange(PeriodRig* const rig)
   ck_assert_ptr_null(period_collect_ring(rig->period));
 }
 
+TEST(another_ring_is_wet_when_the_latency_of_its_rack_has_passed)
+{
+  static const uint32_t latencies[] = { 0, 7U * BLOCK, 8U * BLOCK, 8U * BLOCK + 1U, 40U * BLOCK };
+  for (uint32_t l = 0; l < ARRAY_LEN(latencies); ++l) {
+    SCOPED(period_rig_free) PeriodRig rig;
+    const uint32_t latency = BLOCK + latencies[l];
+    const uint32_t n_incomplete = (latencies[l] + BLOCK - 1U) / BLOCK;
+    period_rig_new(&rig, (PeriodConfig){ .depth = 1, .max_latency_frames = 1000U });
+    period_set_latency(rig.period, latencies[l]);
+    for (uint32_t k = 0; k < 60U; ++k) {
+      period_rig_run_served(&rig);
+    }
+    expect(&rig, wet_at, BLOCK); // the first ring is wet from its start
+    exchange(&rig);
+    expect_miss(&rig, latency);
+    for (uint32_t k = 0; k < n_incomplete || k < FALLBACK_GOOD_BLOCKS; ++k) {
+      period_rig_run_served(&rig);
+      expect_fallback(&rig, latency);
+    }
+    period_rig_run_served(&rig);
+    const int64_t last = (int64_t)rig.frame - 1 - BLOCK;
+    ck_assert(rig.out[0][BLOCK - 1U] == wet_at(0, last)); // the end of the fade
+    period_rig_run_served(&rig);
+    expect(&rig, wet_at, BLOCK);
+  }
+}
+
 TEST(another_ring_takes_over_without_a_gap_in_time)
 {
   for (uint32_t depth = 1; depth <= 2U; ++depth) {

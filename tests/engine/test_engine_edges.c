@@ -133,6 +133,38 @@ TEST(changes_of_latency_cross_fade_in_step)
   check_cross_fades("", "l: limiter 0dB lookahead=20ms", 1, 1.001);
 }
 
+/// The lowest level of 5 ms of a tone, relative to the level before, while an edit adds a limiter.
+static double
+lowest_level_db(const char* const limiter)
+{
+  const size_t n_window = (size_t)(0.005 * RATE);
+  SCOPED(driver_free) TestDriver driver = driver_new("g: gain", 1, 1, 1, false, 1000U * BLOCK);
+  SCOPED_RACK Rack* rack = rack_of("g: gain", NULL);
+  char text[64];
+  snprintf(text, sizeof(text), "g: gain | l: limiter 0dB lookahead=%s", limiter);
+  signal_sine(driver.in[0], driver.n_frames, 1000.0, RATE, 0.4, 0.0);
+  driver_play(&driver, 100);
+  const size_t begin = driver.position;
+  must_edit(&driver, &rack, text);
+  driver_play(&driver, 200);
+  double lowest = 1.0;
+  for (size_t at = begin; at + n_window <= driver.position; at += n_window) {
+    double energy = 0.0;
+    for (size_t i = at; i < at + n_window; ++i) {
+      energy += (double)driver.out[0][i] * (double)driver.out[0][i];
+    }
+    lowest = fmin(lowest, energy / (double)n_window / (0.5 * 0.4 * 0.4));
+  }
+  return 10.0 * log10(lowest);
+}
+
+TEST(a_tone_is_quieter_while_an_edit_fades_it_to_the_opposite_phase)
+{
+  ck_assert_double_ge(lowest_level_db("1ms"), -0.1); // a whole period later
+  const double opposite = lowest_level_db("1.5ms");
+  ck_assert_msg(opposite <= -3.0 && opposite >= -9.0, "%g dB", opposite);
+}
+
 TEST(chains_are_reversed_without_a_click)
 {
   check_cross_fades("a: gain -1dB | b: gain -2dB", "b: gain -2dB | a: gain -1dB", 2, 1.001);

@@ -193,26 +193,62 @@ read_file(SordWorld* const words, SordModel* const model, FileFault* const fault
   sord_world_set_error_sink(words, on_error, fault);
   serd_reader_set_error_sink(reader, on_error, fault);
   const SerdStatus failed = serd_reader_read_file(reader, uri);
+  sord_world_set_error_sink(words, NULL, NULL); // the fault may live no longer than this call
   serd_reader_free(reader);
   serd_env_free(prefixes);
   return failed;
+}
+
+/// A file that was read.
+typedef struct ReadFile {
+  char* uri; ///< NULL: none
+  SordWorld* words;
+  SordModel* model;
+  bool is_good;
+} ReadFile;
+
+/// The files that turtle_file_has() has read last, the newest first: presets that are asked for one
+/// after the other are in few files, which may be large.
+static ReadFile read_files[2];
+
+/// Read a file in place of the one that was asked for longest ago.
+static const ReadFile*
+file_of(const char* const file_uri)
+{
+  const ReadFile newest = read_files[0];
+  const ReadFile other = read_files[1];
+  if (newest.uri && !strcmp(newest.uri, file_uri)) {
+    return &read_files[0];
+  }
+  read_files[1] = newest;
+  read_files[0] = other;
+  if (other.uri && !strcmp(other.uri, file_uri)) {
+    return &read_files[0];
+  }
+  if (other.uri) {
+    sord_free(other.model);
+    sord_world_free(other.words);
+    free(other.uri);
+  }
+  FileFault fault = { .file_uri = file_uri };
+  ReadFile* const file = &read_files[0];
+  file->uri = strdup(file_uri);
+  file->words = sord_world_new();
+  file->model = sord_new(file->words, SORD_SPO, false);
+  file->is_good = read_file(file->words, file->model, &fault) <= SERD_FAILURE;
+  return file;
 }
 
 bool
 turtle_file_has(const char* const file_uri, const LilvNode* const subject,
                 const char* const predicate)
 {
-  FileFault fault = { .file_uri = file_uri };
-  SordWorld* const words = sord_world_new();
-  SordModel* const model = sord_new(words, SORD_SPO, false);
-  SordNode* const from = sord_new_uri(words, (const uint8_t*)lilv_node_as_string(subject));
-  SordNode* const of = sord_new_uri(words, (const uint8_t*)predicate);
-  const bool has =
-      read_file(words, model, &fault) <= SERD_FAILURE && sord_ask(model, from, of, NULL, NULL);
-  sord_node_free(words, of);
-  sord_node_free(words, from);
-  sord_free(model);
-  sord_world_free(words);
+  const ReadFile* const file = file_of(file_uri);
+  SordNode* const from = sord_new_uri(file->words, (const uint8_t*)lilv_node_as_string(subject));
+  SordNode* const of = sord_new_uri(file->words, (const uint8_t*)predicate);
+  const bool has = file->is_good && sord_ask(file->model, from, of, NULL, NULL);
+  sord_node_free(file->words, of);
+  sord_node_free(file->words, from);
   return has;
 }
 

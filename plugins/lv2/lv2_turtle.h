@@ -44,7 +44,7 @@ const char* turtle_text(Arena* arena, const LilvNode* subject, const char* predi
 /// finite. [scan]
 bool turtle_number(const LilvNode* subject, const char* predicate, double* number);
 
-/// True if a file has a statement about this subject. [scan]
+/// True if a file has a statement about this subject.  The last two files stay in memory. [scan]
 bool turtle_file_has(const char* file_uri, const LilvNode* subject, const char* predicate);
 
 /// STATUS_FILE with the fault and its line if a file is missing or is no Turtle. [scan]

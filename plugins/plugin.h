@@ -191,6 +191,9 @@ NODISCARD Status plugin_make_params(Plugin* plugin, Arena* arena, Error* error);
 /// "sidechain"; several are named after their groups. [any, not rt]
 NODISCARD Status plugin_make_sides(Plugin* plugin, Arena* arena, Error* error);
 
+/// Number of audio inputs, those of side inputs too, or of audio outputs. [any]
+uint32_t plugin_count_audio(const Plugin* plugin, bool is_output);
+
 /// The id of a parameter from its name: "Input gain (dB)" is `input_gain`. [any]
 #define PLUGIN_ID_BYTES 64U
 void plugin_param_id(const char* name, char id[PLUGIN_ID_BYTES]);

@@ -90,3 +90,14 @@ plugin_make_sides(Plugin* const plugin, Arena* const arena, Error* const error)
   plugin->fx.is_source = !has_main;
   return STATUS_OK;
 }
+
+uint32_t
+plugin_count_audio(const Plugin* const plugin, const bool is_output)
+{
+  uint32_t n = 0;
+  for (uint32_t p = 0; p < plugin->n_ports; ++p) {
+    const PluginPort* const port = &plugin->ports[p];
+    n += port->type == PORT_AUDIO && !(port->flags & PORT_OUTPUT) == !is_output;
+  }
+  return n;
+}

@@ -168,17 +168,23 @@ map(GpuHostMemory* const made, GpuHostMemory** const host, Error* const error)
   return status;
 }
 
+/// Enter the device, and allocate the description of host memory.
+static Status
+begin_host(GpuDevice* const device, GpuHostMemory** const made, Error* const error)
+{
+  const Status status = cuda_enter(device, error);
+  *made = status ? NULL : calloc(1U, sizeof(GpuHostMemory));
+  return status || *made ? status : error_set(error, STATUS_NO_MEM, "out of memory");
+}
+
 Status
 cuda_host_register(GpuDevice* const device, void* const memory, const size_t n_bytes,
                    GpuHostMemory** const host, Error* const error)
 {
-  Status status = cuda_enter(device, error);
+  GpuHostMemory* made = NULL;
+  Status status = begin_host(device, &made, error);
   if (status) {
     return status;
-  }
-  GpuHostMemory* const made = calloc(1U, sizeof(*made));
-  if (!made) {
-    return error_set(error, STATUS_NO_MEM, "out of memory");
   }
   *made = (GpuHostMemory){
     .device = device, .h_memory = memory, .n_bytes = n_bytes, .is_registered = true
@@ -204,13 +210,10 @@ Status
 cuda_host_new(GpuDevice* const device, const size_t n_bytes, GpuHostMemory** const host,
               Error* const error)
 {
-  Status status = cuda_enter(device, error);
+  GpuHostMemory* made = NULL;
+  Status status = begin_host(device, &made, error);
   if (status) {
     return status;
-  }
-  GpuHostMemory* const made = calloc(1U, sizeof(*made));
-  if (!made) {
-    return error_set(error, STATUS_NO_MEM, "out of memory");
   }
   *made = (GpuHostMemory){ .device = device, .n_bytes = n_bytes };
   status =

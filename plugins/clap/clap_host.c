@@ -52,23 +52,12 @@ static Instance* instances;
 
 // ---- memory ----
 
-static uint32_t
-count_rows(const Plugin* const plugin, const bool is_output)
-{
-  uint32_t n = 0;
-  for (uint32_t p = 0; p < plugin->n_ports; ++p) {
-    const PluginPort* const port = &plugin->ports[p];
-    n += port->type == PORT_AUDIO && !(port->flags & PORT_OUTPUT) == !is_output;
-  }
-  return n;
-}
-
 static Status
 take_memory(Instance* const instance, Error* const error)
 {
   Arena* const arena = &instance->arena;
-  instance->in.n_rows = count_rows(instance->plugin, false);
-  instance->out.n_rows = count_rows(instance->plugin, true);
+  instance->in.n_rows = plugin_count_audio(instance->plugin, false);
+  instance->out.n_rows = plugin_count_audio(instance->plugin, true);
   instance->in.rows = arena_take(arena, instance->in.n_rows, sizeof(float*));
   instance->out.rows = arena_take(arena, instance->out.n_rows, sizeof(float*));
   clap_events_init(&instance->events, instance->plugin, arena);

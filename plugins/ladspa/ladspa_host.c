@@ -111,17 +111,6 @@ free_handle(const Instance* const instance, const LADSPA_Handle handle)
 
 // ---- memory ----
 
-static uint32_t
-count_audio(const Plugin* const plugin, const uint32_t direction)
-{
-  uint32_t n = 0;
-  for (uint32_t p = 0; p < plugin->n_ports; ++p) {
-    const PluginPort* const port = &plugin->ports[p];
-    n += port->type == PORT_AUDIO && (port->flags & PORT_OUTPUT) == direction;
-  }
-  return n;
-}
-
 static void
 fill_tables(Instance* const instance)
 {
@@ -144,8 +133,8 @@ take_memory(Instance* const instance, const uint32_t max_block_frames, Error* co
 {
   const Plugin* const plugin = instance->plugin;
   Arena* const arena = &instance->arena;
-  instance->n_in = count_audio(plugin, PORT_NO_FLAGS);
-  instance->n_out = count_audio(plugin, PORT_OUTPUT);
+  instance->n_in = plugin_count_audio(plugin, false);
+  instance->n_out = plugin_count_audio(plugin, true);
   const uint32_t n_audio = instance->n_in + instance->n_out;
   instance->audio_ports = arena_take(arena, n_audio, sizeof(uint32_t));
   instance->rows = arena_take(arena, n_audio, sizeof(float*));

@@ -53,24 +53,13 @@ take_rows(Arena* const arena, const uint32_t n_rows, const uint32_t n_frames)
   return rows;
 }
 
-static uint32_t
-count_audio(const Plugin* const plugin, const uint32_t direction)
-{
-  uint32_t n = 0;
-  for (uint32_t p = 0; p < plugin->n_ports; ++p) {
-    const PluginPort* const port = &plugin->ports[p];
-    n += port->type == PORT_AUDIO && (port->flags & PORT_OUTPUT) == direction;
-  }
-  return n;
-}
-
 Status
 probe_bench_init(Bench* const bench, const Plugin* const plugin, Error* const error)
 {
   const PluginFormat* const format = plugin_format_find(plugin->origin.format);
   *bench = (Bench){ .plugin = plugin,
-                    .n_in = count_audio(plugin, PORT_NO_FLAGS),
-                    .n_out = count_audio(plugin, PORT_OUTPUT) };
+                    .n_in = plugin_count_audio(plugin, false),
+                    .n_out = plugin_count_audio(plugin, true) };
   if (!format || !format->calls) {
     return error_set(error, STATUS_NO_BACKEND, "this build cannot host it");
   }

@@ -98,7 +98,7 @@ void engine_take_facts(Engine* engine, const WorkerFacts* facts);
 NODISCARD Status engine_start_supervisor(Engine* engine, const WorkerEvents* events, Error* error);
 
 /// Fill in the supervisor's part of an EngineStatus. [any but rt]
-void engine_tell_supervisor(Engine* engine, EngineStatus* status);
+void engine_fill_supervisor_status(Engine* engine, EngineStatus* status);
 
 // ---- engine_edits.c ----
 

@@ -140,7 +140,7 @@ engine_status(Engine* const engine, EngineStatus* const status)
                             .worker = WORKER_IN_PROCESS };
   pthread_mutex_unlock(&engine->pointers_lock);
   if (engine->supervisor) {
-    engine_tell_supervisor(engine, status);
+    engine_fill_supervisor_status(engine, status);
   }
   put_worker(status, &worker);
   put_fallbacks(status, &worker.facts.fallbacks);

@@ -101,7 +101,7 @@ engine_start_supervisor(Engine* const engine, const WorkerEvents* const events, 
 }
 
 void
-engine_tell_supervisor(Engine* const engine, EngineStatus* const status)
+engine_fill_supervisor_status(Engine* const engine, EngineStatus* const status)
 {
   SupervisorStatus supervisor;
   supervisor_status(engine->supervisor, &supervisor);

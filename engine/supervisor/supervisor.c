@@ -332,7 +332,7 @@ init_locks(Supervisor* const supervisor)
 
 /// Start the supervisor thread, and wait until its first worker is ready or has failed.
 static Status
-start_link(Supervisor* const supervisor, Error* const error)
+start_thread(Supervisor* const supervisor, Error* const error)
 {
   Status status =
       rt_thread_start("warprack-link", supervisor_loop, supervisor, &supervisor->thread, error);
@@ -374,7 +374,7 @@ supervisor_new(const EngineConfig* const config, const WorkerEvents* const event
   if (!status && config->plugins_fd > 0) {
     status = keep_plugins(config->plugins_fd, &supervisor->plugins_fd, error);
   }
-  status = status ? status : start_link(supervisor, error);
+  status = status ? status : start_thread(supervisor, error);
   if (status) {
     supervisor_free(supervisor);
     return status;

@@ -12,7 +12,7 @@
 
 #define END_LIMIT_MS 1000 // for a worker to close its device and end
 #define FIRST_MISSED 64U
-#define ASK_NS       NS_PER_S // between two queries to an idle worker
+#define PING_NS      NS_PER_S // between two queries to an idle worker
 
 static void
 send_message(Child* const child, const WireMessage* const message)
@@ -237,10 +237,10 @@ send_disarm(Child* const child)
 }
 
 void
-child_ask(Child* const child)
+child_ping(Child* const child)
 {
   if (child->state == CHILD_IDLE && !child->n_disarms_out &&
-      time_now_ns() - child->asked_ns >= ASK_NS) {
+      time_now_ns() - child->asked_ns >= PING_NS) {
     send_disarm(child);
   }
 }

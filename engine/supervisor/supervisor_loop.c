@@ -31,7 +31,7 @@ add_child(const Child* const child, struct pollfd* const fds, uint32_t n)
 }
 
 static void
-wait_for_news(const Supervisor* const supervisor)
+wait_for_events(const Supervisor* const supervisor)
 {
   struct pollfd fds[5] = { { supervisor->wake, POLLIN, 0 } };
   uint32_t n = add_child(supervisor->worker, fds, 1U);
@@ -83,8 +83,8 @@ take_over_idle(Supervisor* const supervisor)
 {
   supervisor_lock(supervisor);
   const Child* const next = supervisor->next;
-  const bool is_put_off = next->arm_at_ns && !supervisor->worker;
-  const bool is_ready = next->state == CHILD_IDLE && (!supervisor->wanted.armed || is_put_off);
+  const bool is_postponed = next->arm_at_ns && !supervisor->worker;
+  const bool is_ready = next->state == CHILD_IDLE && (!supervisor->wanted.armed || is_postponed);
   Child* const left = is_ready ? exchange(supervisor) : NULL;
   if (is_ready) {
     child_give_edit(supervisor->worker, &supervisor->history);
@@ -215,7 +215,7 @@ load(Supervisor* const supervisor, Child* const child)
     child_load(child, &supervisor->history);
   }
   supervisor_retry_refused(supervisor, child);
-  child_ask(child);
+  child_ping(child);
   supervisor_unlock(supervisor);
 }
 
@@ -238,7 +238,7 @@ exchange_is_due(Supervisor* const supervisor, const uint64_t now_ns)
   const bool is_urgent = supervisor_has_old_code(supervisor) || supervisor->worker->is_stuck;
   const bool needs_one = supervisor->worker->status.needs_new_process || is_urgent;
   if (needs_one && !supervisor->wants_exchange && !is_urgent) {
-    supervisor_put_off_exchange(supervisor, now_ns);
+    supervisor_postpone_exchange(supervisor, now_ns);
   }
   supervisor->wants_exchange = needs_one;
   const bool is_due = needs_one && now_ns >= supervisor->exchange.at_ns;
@@ -262,7 +262,7 @@ start_next(Supervisor* const supervisor, const uint64_t now_ns)
   status = status ? status : child_configure(child, supervisor, &error);
   supervisor->next = status ? NULL : child;
   if (status && supervisor->worker) {
-    supervisor_put_off_exchange(supervisor, now_ns);
+    supervisor_postpone_exchange(supervisor, now_ns);
   } else if (status) {
     const uint64_t rest_ns = crash_policy_rest(&supervisor->policy, &(Loss){ 0 }, false);
     supervisor->start_at_ns = now_ns + rest_ns;
@@ -281,7 +281,7 @@ start_next(Supervisor* const supervisor, const uint64_t now_ns)
 
 /// Reply to the pending edit if it is refused; otherwise send it to the worker.
 static void
-attend_edit(Supervisor* const supervisor)
+handle_edit(Supervisor* const supervisor)
 {
   EngineReply reply = { 0 };
   supervisor_lock(supervisor);
@@ -307,7 +307,7 @@ attend_edit(Supervisor* const supervisor)
 }
 
 static void
-attend(Supervisor* const supervisor, Child* const child, const uint64_t now_ns)
+handle_child(Supervisor* const supervisor, Child* const child, const uint64_t now_ns)
 {
   Cause cause = { 0 };
   Error error;
@@ -340,8 +340,8 @@ end_all(Supervisor* const supervisor)
   child_free(supervisor->worker, true);
   supervisor->next = supervisor->worker = NULL;
   rack_history_refuse(&supervisor->history, "the engine stops");
-  attend_edit(supervisor);
-  supervisor_attend_save(supervisor);
+  handle_edit(supervisor);
+  supervisor_check_save(supervisor);
 }
 
 void*
@@ -349,12 +349,12 @@ supervisor_loop(void* const context)
 {
   Supervisor* const supervisor = context;
   while (!quits(supervisor)) {
-    wait_for_news(supervisor);
+    wait_for_events(supervisor);
     const uint64_t now_ns = time_now_ns();
-    attend(supervisor, supervisor->worker, now_ns);
-    attend(supervisor, supervisor->next, now_ns);
-    attend_edit(supervisor);
-    supervisor_attend_save(supervisor);
+    handle_child(supervisor, supervisor->worker, now_ns);
+    handle_child(supervisor, supervisor->next, now_ns);
+    handle_edit(supervisor);
+    supervisor_check_save(supervisor);
     start_next(supervisor, now_ns);
   }
   end_all(supervisor);

@@ -40,9 +40,9 @@ take_facts(Supervisor* const supervisor, Child* const child, const WorkerFacts* 
   }
   supervisor_unlock(supervisor);
   if (is_far) {
-    return supervisor_is_lost(cause, "reported more plans than it can have made", false);
+    return supervisor_fail(cause, "reported more plans than it can have made", false);
   }
-  return can_be || supervisor_is_lost(cause, "reported an invalid latency", false);
+  return can_be || supervisor_fail(cause, "reported an invalid latency", false);
 }
 
 /// Make the child's facts those of the engine, with a serial that continues over all children.
@@ -72,11 +72,11 @@ handle_ready(Supervisor* const supervisor, Child* const child, const WorkerStatu
              Cause* const cause)
 {
   if (child->is_ready) {
-    return supervisor_is_lost(cause, "was ready twice", false);
+    return supervisor_fail(cause, "was ready twice", false);
   }
   if (supervisor->worker && supervisor->worker->status.needs_new_process && !status->device[0] &&
       supervisor->config.backend != ENGINE_BACKEND_CPU) {
-    return supervisor_is_lost(cause, "has no device either", false);
+    return supervisor_fail(cause, "has no device either", false);
   }
   supervisor_lock(supervisor);
   child->status = *status;
@@ -94,12 +94,12 @@ handle_failed(Supervisor* const supervisor, const Error* const error, Cause* con
     supervisor->started.error = *error;
   }
   supervisor_unlock(supervisor);
-  return supervisor_is_lost(cause, error->text, false);
+  return supervisor_fail(cause, error->text, false);
 }
 
 /// Handle the reply to the pending edit: its rack is active, or the edit is refused. [lock held]
 static void
-settle_edit(Supervisor* const supervisor, Child* const child, const bool is_active)
+finish_edit(Supervisor* const supervisor, Child* const child, const bool is_active)
 {
   if (is_active) {
     crash_policy_new_rack(&supervisor->policy, supervisor->history.pending->losses.n_crashes,
@@ -118,7 +118,7 @@ settle_edit(Supervisor* const supervisor, Child* const child, const bool is_acti
 
 /// Handle the reply to the active rack: the child has planned it. [lock held]
 static void
-settle_load(Supervisor* const supervisor, Child* const child)
+finish_load(Supervisor* const supervisor, Child* const child)
 {
   child->has_load = false;
   if (child->state == CHILD_LOADING) {
@@ -172,18 +172,18 @@ handle_reply(Supervisor* const supervisor, Child* const child, const WireReply* 
     return true;
   }
   if (is_load) {
-    settle_load(supervisor, child);
+    finish_load(supervisor, child);
     supervisor_accept_nodes(supervisor, child);
   } else if (is_edit) {
-    settle_edit(supervisor, child, !status);
+    finish_edit(supervisor, child, !status);
     facts = number_facts(supervisor, child);
   }
   supervisor_unlock(supervisor);
   if (is_edit) {
     supervisor->events.replied(supervisor->events.context, message->id, &message->reply, &facts);
   } else if (!is_load || status) {
-    return supervisor_is_lost(cause, is_load ? message->reply.text : "sent a reply to no request",
-                              false);
+    return supervisor_fail(cause, is_load ? message->reply.text : "sent a reply to no request",
+                           false);
   }
   return true;
 }
@@ -191,7 +191,7 @@ handle_reply(Supervisor* const supervisor, Child* const child, const WireReply* 
 /// Schedule the next attempt after a failure to arm: at once if the nodes that could not be made
 /// are in quarantine now.  Returns true for that. [lock held]
 static bool
-put_off_arming(Supervisor* const supervisor, Child* const child, const WireArmed* const message)
+postpone_arming(Supervisor* const supervisor, Child* const child, const WireArmed* const message)
 {
   const Error* const error = &message->error;
   const bool has_other = supervisor->worker && child == supervisor->next; // which plays on
@@ -224,7 +224,7 @@ answer_arm(Supervisor* const supervisor, Child* const child, const WireArmed* co
     supervisor->wanted.armed = false;
     supervisor->armed.error = *error;
   } else {
-    (void)put_off_arming(supervisor, child, message);
+    (void)postpone_arming(supervisor, child, message);
   }
   supervisor->armed.is_there = true;
   pthread_cond_broadcast(&supervisor->changed);
@@ -257,7 +257,7 @@ handle_armed(Supervisor* const supervisor, Child* const child, const WireArmed* 
       supervisor->host.lost(supervisor->host.context);
     }
   } else if (is_newest && message->error.status) {
-    is_repeated = put_off_arming(supervisor, child, message);
+    is_repeated = postpone_arming(supervisor, child, message);
     ring_free(child->ring);
     child->ring = NULL;
   } else if (is_newest) {
@@ -268,15 +268,15 @@ handle_armed(Supervisor* const supervisor, Child* const child, const WireArmed* 
   supervisor_unlock(supervisor);
   supervisor->host.release(supervisor->host.context);
   if (!was_asked) {
-    return supervisor_is_lost(cause, "was armed without being asked", false);
+    return supervisor_fail(cause, "was armed without being asked", false);
   }
   if (!can_be) {
-    return supervisor_is_lost(cause, "reported an invalid latency", false);
+    return supervisor_fail(cause, "reported an invalid latency", false);
   }
   // If the next worker fails to arm, the current worker plays on.
   const bool is_useless =
       message->error.status && !is_repeated && supervisor->worker && child == supervisor->next;
-  return !is_useless || supervisor_is_lost(cause, message->error.text, false);
+  return !is_useless || supervisor_fail(cause, message->error.text, false);
 }
 
 static bool
@@ -286,7 +286,7 @@ handle_disarmed(Supervisor* const supervisor, Child* const child, Cause* const c
   const bool was_asked = child->n_disarms_out != 0U;
   child->n_disarms_out -= was_asked;
   supervisor_unlock(supervisor);
-  return was_asked || supervisor_is_lost(cause, "was disarmed without being asked", false);
+  return was_asked || supervisor_fail(cause, "was disarmed without being asked", false);
 }
 
 static bool
@@ -308,7 +308,7 @@ handle_places(Supervisor* const supervisor, Child* const child, const WirePlaces
 {
   EnginePlace* const places = malloc((message->n + 1U) * sizeof(EnginePlace));
   if (!places) {
-    return supervisor_is_lost(cause, "out of memory for its message", false);
+    return supervisor_fail(cause, "out of memory for its message", false);
   }
   memcpy(places, message->places, message->n * sizeof(EnginePlace));
   supervisor_lock(supervisor);
@@ -363,7 +363,7 @@ handle_message(Supervisor* const supervisor, Child* const child, const WireMessa
     handle_note(supervisor, child, message->note);
     return true;
   default:
-    return supervisor_is_lost(cause, "sent a message that is not for the server", false);
+    return supervisor_fail(cause, "sent a message that is not for the server", false);
   }
 }
 
@@ -377,7 +377,7 @@ has_ended(const Child* const child, Cause* const cause)
   if (!process_has_ended(child->process, reason)) {
     return false;
   }
-  supervisor_is_lost(cause, reason, false);
+  supervisor_fail(cause, reason, false);
   cause->kind = CAUSE_CRASH;
   const int number = process_signal(child->process);
   cause->from_outside = number && !supervisor_is_own_signal(number);
@@ -394,7 +394,7 @@ handle_end(const Child* const child, const Error* const error, Cause* const caus
     (void)poll(&end, 1, END_WAIT_MS);
   }
   if (!has_ended(child, cause)) {
-    supervisor_is_lost(cause, error->text, false);
+    supervisor_fail(cause, error->text, false);
     cause->from_outside = error->status == STATUS_NO_MEM; // an error of this process
   }
   return false;

@@ -282,11 +282,11 @@ supervisor_watch_calls(Supervisor* const supervisor, Child* const child, Cause* 
     return true;
   }
   if (process_is_stopped(child->process)) {
-    return supervisor_is_lost(cause, "stopped from outside", true);
+    return supervisor_fail(cause, "stopped from outside", true);
   }
   cause->kind = CAUSE_STUCK;
   cause->call = endless->call;
-  supervisor_is_lost(cause, "did not return in 10 s", false);
+  supervisor_fail(cause, "did not return in 10 s", false);
   if (child != supervisor->worker || child->state != CHILD_SERVING) {
     return false;
   }

@@ -199,7 +199,7 @@ child_arm(Child* child, const Supervisor* supervisor, Ring* ring, bool own, uint
 void child_disarm(Child* child);
 
 /// Send an idle child a DISARM once a second; the reply shows that it is alive.
-void child_ask(Child* child);
+void child_ping(Child* child);
 
 /// Set values: send them through the socket, or store them until the child's ring is offered.
 void child_set(Child* child, const ParamMessage* messages, uint32_t n);
@@ -248,7 +248,7 @@ bool supervisor_has_old_code(const Supervisor* supervisor);
 bool supervisor_takes_edits(const Supervisor* supervisor);
 
 /// Store the cause of a loss.  Returns false, which the caller returns in turn.
-bool supervisor_is_lost(Cause* cause, const char* text, bool from_outside);
+bool supervisor_fail(Cause* cause, const char* text, bool from_outside);
 
 /// True for a signal that a crash raises in the process itself.
 bool supervisor_is_own_signal(int number);
@@ -333,7 +333,7 @@ NODISCARD bool supervisor_handle_saved(Supervisor* supervisor, Child* child,
 
 /// Ask a worker for the state that waits for one.  Answer a save whose worker is gone or hangs, or
 /// that takes too long. [supervisor]
-void supervisor_attend_save(Supervisor* supervisor);
+void supervisor_check_save(Supervisor* supervisor);
 
 // ---- supervisor_restart.c ----
 
@@ -350,7 +350,7 @@ bool supervisor_refuse_overtaken(Supervisor* supervisor);
 
 /// Schedule the next attempt to exchange the worker for its device.  The delay doubles, but
 /// restarts if the last exchange has worked for long. [lock held]
-void supervisor_put_off_exchange(Supervisor* supervisor, uint64_t now_ns);
+void supervisor_postpone_exchange(Supervisor* supervisor, uint64_t now_ns);
 
 // ---- supervisor_loop.c ----
 

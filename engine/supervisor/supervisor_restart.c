@@ -33,7 +33,7 @@ supervisor_keep_counts(Supervisor* const supervisor, const Child* const child)
 
 /// Hide the child from other threads: afterwards only the supervisor thread uses it.
 static Loss
-unlink_child(Supervisor* const supervisor, Child* const child)
+hide_child(Supervisor* const supervisor, Child* const child)
 {
   supervisor_lock(supervisor);
   const Loss loss = { .was_healthy = child->is_healthy,
@@ -139,7 +139,7 @@ note_loss(Supervisor* const supervisor, const int64_t pid, const char* const why
 }
 
 void
-supervisor_put_off_exchange(Supervisor* const supervisor, const uint64_t now_ns)
+supervisor_postpone_exchange(Supervisor* const supervisor, const uint64_t now_ns)
 {
   backoff_fail(&supervisor->exchange, CRASH_POLICY_FIRST_REST_NS, CRASH_POLICY_LONGEST_REST_NS,
                now_ns);
@@ -150,10 +150,10 @@ static void
 give_up_exchange(Supervisor* const supervisor, Child* const child, Cause* const cause)
 {
   const int64_t pid = process_id(child->process);
-  (void)unlink_child(supervisor, child);
+  (void)hide_child(supervisor, child);
   end(child, cause);
   supervisor_lock(supervisor);
-  supervisor_put_off_exchange(supervisor, time_now_ns());
+  supervisor_postpone_exchange(supervisor, time_now_ns());
   const Suspect suspect = supervisor_find_suspect(supervisor, child, cause);
   supervisor_name_suspect(&suspect, cause->text, sizeof(cause->text));
   if (!cause->from_outside &&
@@ -179,7 +179,7 @@ supervisor_lose(Supervisor* const supervisor, Child* const child, Cause* const c
   const bool was_worker = child == supervisor->worker;
   const int64_t pid = process_id(child->process);
   supervisor->host.hold(supervisor->host.context);
-  Loss loss = unlink_child(supervisor, child);
+  Loss loss = hide_child(supervisor, child);
   if (was_worker) {
     supervisor->host.lost(supervisor->host.context);
   }
@@ -189,9 +189,9 @@ supervisor_lose(Supervisor* const supervisor, Child* const child, Cause* const c
   supervisor_lock(supervisor);
   const Suspect suspect = supervisor_find_suspect(supervisor, child, cause);
   supervisor_name_suspect(&suspect, cause->text, sizeof(cause->text));
-  const bool cured =
+  const bool is_resolved =
       judge(supervisor, child, &loss, &suspect, cause) || supervisor_refuse_overtaken(supervisor);
-  const uint64_t rest_ns = crash_policy_rest(&supervisor->policy, &loss, cured);
+  const uint64_t rest_ns = crash_policy_rest(&supervisor->policy, &loss, is_resolved);
   supervisor->start_at_ns = time_now_ns() + rest_ns;
   note_loss(supervisor, pid, cause->text, rest_ns);
   if (!supervisor->started.is_there) {

@@ -70,7 +70,7 @@ supervisor_handle_saved(Supervisor* const supervisor, Child* const child,
   if (is_awaited) {
     supervisor->events.saved(supervisor->events.context, message->id, &message->saved);
   }
-  return was_asked || supervisor_is_lost(cause, "saved a state without being asked", false);
+  return was_asked || supervisor_fail(cause, "saved a state without being asked", false);
 }
 
 /// Why the save cannot be done; NULL: it waits, for a worker or for its answer. [lock held]
@@ -90,7 +90,7 @@ find_failure(const Supervisor* const supervisor)
 }
 
 void
-supervisor_attend_save(Supervisor* const supervisor)
+supervisor_check_save(Supervisor* const supervisor)
 {
   EngineSaved failed = { .bytes = NULL };
   supervisor_lock(supervisor);

@@ -44,7 +44,7 @@ supervisor_takes_edits(const Supervisor* const supervisor)
 // ---- losses ----
 
 bool
-supervisor_is_lost(Cause* const cause, const char* const text, const bool from_outside)
+supervisor_fail(Cause* const cause, const char* const text, const bool from_outside)
 {
   cause->from_outside = from_outside;
   snprintf(cause->text, sizeof(cause->text), "%.*s", (int)sizeof(cause->text) - 1, text);

@@ -121,13 +121,13 @@ answers_in_time(const Child* const child, const View* const now, Cause* const ca
   const Wait wait = awaited(now);
   const uint64_t waited_ns = wait.limit_ns ? now->now_ns - wait.since_ns : 0U;
   if (waited_ns >= STOPPED_NS && process_is_stopped(child->process)) {
-    return supervisor_is_lost(cause, "stopped from outside", true);
+    return supervisor_fail(cause, "stopped from outside", true);
   }
   if (wait.limit_ns && waited_ns >= wait.limit_ns) {
-    return supervisor_is_lost(cause, wait.text, false);
+    return supervisor_fail(cause, wait.text, false);
   }
   if (now->has_edit && now->now_ns - now->given_ns >= EDIT_LIMIT_NS) {
-    return supervisor_is_lost(cause, "did not answer an edit in 60 s", false);
+    return supervisor_fail(cause, "did not answer an edit in 60 s", false);
   }
   return true;
 }
@@ -161,14 +161,14 @@ finishes_blocks(Child* const child, const View* const now, const SupervisorPulse
   }
   child->stalled_ns += passed_ns < CHECK_NS ? passed_ns : CHECK_NS;
   if (child->stalled_ns >= STOPPED_NS && process_is_stopped(child->process)) {
-    return supervisor_is_lost(cause, "stopped from outside", true);
+    return supervisor_fail(cause, "stopped from outside", true);
   }
   const uint64_t limit_ns = is_due ? stall_limit(now) : WAITED_NS;
   if (child->stalled_ns < limit_ns) {
     return true;
   }
   cause->kind = CAUSE_NO_BLOCKS;
-  return supervisor_is_lost(cause, "finished no blocks in time", false);
+  return supervisor_fail(cause, "finished no blocks in time", false);
 }
 
 /// Update the time since which the child plays, and whether it is healthy.
@@ -192,7 +192,7 @@ serves_well(const Supervisor* const supervisor, Child* const child, const View* 
     return true;
   }
   if (pulse.faults) {
-    return supervisor_is_lost(cause, "wrote invalid data to the block ring", false);
+    return supervisor_fail(cause, "wrote invalid data to the block ring", false);
   }
   if (child->checked_ns < now->since_ns) { // first check: earlier blocks were another child's
     child->pulse = child->finished = pulse;

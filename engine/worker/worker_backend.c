@@ -44,7 +44,7 @@ find_costs(Worker* const worker, PlacementCosts* const costs, Error* const error
   if (device_recall(worker->device, name, costs, sizeof(*costs))) {
     return STATUS_OK;
   }
-  worker_say(worker, "measuring the cost of effects on %s, once; this takes some seconds",
+  worker_log(worker, "measuring the cost of effects on %s, once; this takes some seconds",
              device_backend_summary(worker->device));
   const uint64_t began_ns = time_now_ns();
   Error first = { STATUS_OK, "" };
@@ -54,15 +54,15 @@ find_costs(Worker* const worker, PlacementCosts* const costs, Error* const error
   }
   const double seconds = (double)(time_now_ns() - began_ns) * 1e-9;
   if (first.status) {
-    worker_say(worker, "measured in %.1f s, but not all effects, as in %s", seconds, first.text);
+    worker_log(worker, "measured in %.1f s, but not all effects, as in %s", seconds, first.text);
   } else {
-    worker_say(worker, "measured in %.1f s", seconds);
+    worker_log(worker, "measured in %.1f s", seconds);
   }
   if (first.status == STATUS_NO_MEM) {
     return STATUS_OK; // do not store them: there may be more memory at the next start
   }
   if (!device_remember(worker->device, name, costs, sizeof(*costs))) {
-    worker_say(worker, "cannot write to the cache folder: the next start measures again");
+    worker_log(worker, "cannot write to the cache folder: the next start measures again");
   }
   return STATUS_OK;
 }
@@ -149,7 +149,7 @@ worker_close_backend(Worker* const worker)
 }
 
 void
-worker_show_ring(Worker* const worker, const Ring* const ring)
+worker_map_ring(Worker* const worker, const Ring* const ring)
 {
   size_t n_bytes = 0;
   void* const region = ring_memory(ring, &n_bytes);
@@ -170,7 +170,7 @@ worker_attach_ring(Worker* const worker, const Ring* const ring, Error* const er
     return STATUS_OK;
   }
   plan_drop_stages(worker->player.plan); // only a plan that was made while disarmed has stages
-  worker_show_ring(worker, ring);
+  worker_map_ring(worker, ring);
   return plan_make_stages(worker->player.plan, worker->pool, error);
 }
 
@@ -286,7 +286,7 @@ worker_places(void* const context, EnginePlace* const places, const uint32_t max
 }
 
 void
-worker_tell_backend(const Worker* const worker, WorkerStatus* const status)
+worker_fill_status(const Worker* const worker, WorkerStatus* const status)
 {
   const uint32_t n_nodes = worker->shown ? worker->shown->n_living : 0U;
   for (uint32_t n = 0; n < n_nodes; ++n) {

@@ -94,7 +94,7 @@ try_device(Worker* const worker)
   pthread_mutex_unlock(&worker->status_lock);
   worker_set_deadline(worker, &worker->format);
   if (worker->ring) {
-    worker_show_ring(worker, worker->ring);
+    worker_map_ring(worker, worker->ring);
   }
   if (worker->has_format && worker_replan(worker, false, &error)) {
     worker_mark_lost(worker, &error);

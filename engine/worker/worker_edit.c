@@ -75,7 +75,7 @@ take_edit(Worker* const worker)
 /// Plan the waiting edit, or keep its rack for the first worker_arm().  The edit stays in
 /// Worker::edit until this thread holds `planning_lock`, so that worker_set() can set values in it.
 static void
-perform(Worker* const worker)
+perform_edit(Worker* const worker)
 {
   Error error = { STATUS_OK, "" };
   PlanFault fault = { 0 };
@@ -141,12 +141,12 @@ follow_latency(Worker* const worker)
   Error error = { STATUS_OK, "" };
   backoff_fail(&worker->moving, MOVED_FIRST_NS, MOVED_LONGEST_NS, now_ns);
   if (worker_replan(worker, false, &error)) {
-    worker_say(worker,
+    worker_log(worker,
                "%s: its latency has changed from %u to %u frames, which cannot be compensated: %s",
                name, before, now, error.text);
   } else {
     counter_add(&worker->player.counts.latency_changes, 1U);
-    worker_say(worker, "%s: its latency has changed from %u to %u frames", name, before, now);
+    worker_log(worker, "%s: its latency has changed from %u to %u frames", name, before, now);
   }
 }
 
@@ -168,9 +168,9 @@ replace_restarting(Worker* const worker)
   node->is_left = true;
   if (worker_replan(worker, false, &error)) {
     node->is_left = false;
-    worker_say(worker, "%s: its plugin asks for a restart, which fails: %s", name, error.text);
+    worker_log(worker, "%s: its plugin asks for a restart, which fails: %s", name, error.text);
   } else {
-    worker_say(worker, "%s: its plugin has asked for a restart, and a new instance plays", name);
+    worker_log(worker, "%s: its plugin has asked for a restart, and a new instance plays", name);
   }
 }
 
@@ -205,7 +205,7 @@ tidy(Worker* const worker)
 }
 
 static void
-keep_house(Worker* const worker)
+do_housekeeping(Worker* const worker)
 {
   pthread_mutex_lock(&worker->planning_lock);
   const uint64_t before = worker_facts(worker).serial;
@@ -218,7 +218,7 @@ keep_house(Worker* const worker)
 }
 
 static bool
-must_keep_house(Worker* const worker)
+housekeeping_is_due(Worker* const worker)
 {
   pthread_mutex_lock(&worker->planning_lock);
   const bool is_late = worker_measurement_is_overdue(worker);
@@ -256,11 +256,11 @@ builder_main(void* const context)
   while (!builder_stops(worker)) {
     const bool has_edit = await_edit(worker);
     if (has_edit) {
-      perform(worker);
+      perform_edit(worker);
     }
     worker_perform_save(worker, false);
-    if (!has_edit || must_keep_house(worker)) {
-      keep_house(worker);
+    if (!has_edit || housekeeping_is_due(worker)) {
+      do_housekeeping(worker);
     }
   }
   return NULL;
@@ -324,7 +324,7 @@ worker_edit(void* const context, const uint64_t id, const Rack* const rack, cons
     return STATUS_LIMIT;
   }
   if (!worker->has_builder) {
-    perform(worker);
+    perform_edit(worker);
   }
   return STATUS_OK;
 }

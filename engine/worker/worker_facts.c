@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 void
-worker_say(const Worker* const worker, const char* const format, ...)
+worker_log(const Worker* const worker, const char* const format, ...)
 {
   char text[1024];
   va_list arguments;

@@ -18,7 +18,7 @@ worker_report_groups(Worker* const worker)
   while (fx_take_loss(&loss)) {
     const RackNode* const node = loss.uid ? rack_find_uid(worker->rack, loss.uid) : NULL;
     const char* const phase = recorder_phase_names[loss.phase];
-    worker_say(worker, "%s%s%s%s%s", loss.text, node ? "; it was in " : "", node ? phase : "",
+    worker_log(worker, "%s%s%s%s%s", loss.text, node ? "; it was in " : "", node ? phase : "",
                node ? " of " : "", node ? node->name : "");
     if (node && worker->events.node_lost) {
       const EngineNodeLoss lost = { loss.uid, (RecorderPhase)loss.phase, loss.is_hang };
@@ -66,5 +66,5 @@ worker_restore_groups(Worker* const worker)
     plan->nodes[n].node->is_left = false;
   }
   backoff_fail(&worker->restoring, RESTORED_FIRST_NS, RESTORED_LONGEST_NS, now_ns);
-  worker_say(worker, "a plugin of a group cannot start again: %s", error.text);
+  worker_log(worker, "a plugin of a group cannot start again: %s", error.text);
 }

@@ -274,7 +274,7 @@ on_save(WorkerLoop* const loop, const WireSave* const wanted)
 }
 
 static Status
-carry_out(WorkerLoop* const loop, const WireMessage* const message, Error* const error)
+execute(WorkerLoop* const loop, const WireMessage* const message, Error* const error)
 {
   switch (message->kind) {
   case WIRE_ARM:
@@ -337,7 +337,7 @@ execute_messages(WorkerLoop* const loop, Error* const error)
     WireMessage message;
     status = next_message(loop, &message, error);
     if (!status && message.kind) {
-      status = carry_out(loop, &message, error);
+      status = execute(loop, &message, error);
     }
     wire_message_clear(&message);
   }

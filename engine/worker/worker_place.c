@@ -100,8 +100,8 @@ set_reason(const PlanRequest* const request, Plan* const plan, const PlaceReason
 
 /// Record a choice, its predicted times, and the note for clients.
 static void
-settle_on(Worker* const worker, const Backend* const backend, const double* const ns,
-          const char* const note)
+record_choice(Worker* const worker, const Backend* const backend, const double* const ns,
+              const char* const note)
 {
   pthread_mutex_lock(&worker->status_lock);
   worker->backend = backend;
@@ -114,8 +114,8 @@ settle_on(Worker* const worker, const Backend* const backend, const double* cons
 
 /// Make the same plan with the backend `to`, and free the old one.  On failure *plan stays.
 static Status
-move(const PlanRequest* const request, const Backend* const to, Plan** const plan,
-     Error* const error)
+move_plan(const PlanRequest* const request, const Backend* const to, Plan** const plan,
+          Error* const error)
 {
   PlanRequest other = *request;
   other.backend = to;
@@ -132,7 +132,7 @@ move(const PlanRequest* const request, const Backend* const to, Plan** const pla
 
 /// Choose a side for a plan, and move the plan if it was made on the other.
 static void
-decide(Worker* const worker, const PlanRequest* const request, Plan** const plan)
+choose_side(Worker* const worker, const PlanRequest* const request, Plan** const plan)
 {
   double ns[PLACEMENT_SIDES] = { 0.0 };
   if (!predict(worker, request, *plan, ns)) {
@@ -148,15 +148,15 @@ decide(Worker* const worker, const PlanRequest* const request, Plan** const plan
   snprintf(note, sizeof(note), "effects run on %s, by measured costs",
            engine_backend_names[sides[side]->kind]);
   Error error = { STATUS_OK, "" };
-  if (side == now || !move(request, sides[side], plan, &error)) {
-    settle_on(worker, sides[side], ns, note);
+  if (side == now || !move_plan(request, sides[side], plan, &error)) {
+    record_choice(worker, sides[side], ns, note);
     return;
   }
   snprintf(note, sizeof(note), "effects run on %s, although %s would be quicker: %s",
            engine_backend_names[request->backend->kind], engine_backend_names[sides[side]->kind],
            error.text);
   set_reason(request, *plan, error.status == STATUS_NO_MEM ? PLACE_MEMORY : PLACE_FAILED);
-  settle_on(worker, request->backend, ns, note);
+  record_choice(worker, request->backend, ns, note);
 }
 
 Status
@@ -174,13 +174,13 @@ worker_make_plan(Worker* const worker, const PlanRequest* const request, Plan** 
     snprintf(note, sizeof(note), "effects run on cpu: %s",
              is_full ? "the GPU has not enough memory for the rack" : error->text);
     // The CPU has its own memory; if the rack itself is invalid, this attempt fails too.
-    status = move(request, &backend_cpu, &plan, error);
+    status = move_plan(request, &backend_cpu, &plan, error);
     if (!status) {
       set_reason(request, plan, is_full ? PLACE_MEMORY : PLACE_FAILED);
-      settle_on(worker, &backend_cpu, worker->cost_ns, note);
+      record_choice(worker, &backend_cpu, worker->cost_ns, note);
     }
   } else if (!status && chooses && is_restructured(plan, request->previous)) {
-    decide(worker, request, &plan);
+    choose_side(worker, request, &plan);
   }
   if (!status) {
     *out = plan;

@@ -31,7 +31,7 @@ worker_renew_nodes(Worker* const worker, const Plan* const plan)
   snprintf(text, sizeof(text), "%s cannot be renewed after a NaN: %.400s", name, error.text);
   if (strcmp(text, worker->renewal_error) != 0) {
     memcpy(worker->renewal_error, text, sizeof(text));
-    worker_say(worker, "%s", text);
+    worker_log(worker, "%s", text);
   }
 }
 
@@ -178,7 +178,7 @@ wait_for_fades(Worker* const worker, const uint64_t first_frame)
 /// The first of two steps: fade out the connections that `next` does not have, and all tails, and
 /// wait until they are silent.
 static Status
-fade_the_tangle(Worker* const worker, const PlanRequest* const next, Error* const error)
+fade_out_old(Worker* const worker, const PlanRequest* const next, Error* const error)
 {
   Rack* const muted = muted_rack(worker->rack, next->rack);
   if (!muted) {
@@ -214,7 +214,7 @@ static Status
 plan_in_two_steps(Worker* const worker, const PlanRequest* const last, uint64_t* const first_frame,
                   Error* const error)
 {
-  Status status = fade_the_tangle(worker, last, error);
+  Status status = fade_out_old(worker, last, error);
   if (status) {
     return status;
   }

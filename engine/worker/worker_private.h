@@ -112,7 +112,7 @@ struct Worker {
 // ---- worker_facts.c ----
 
 /// Write a line for the log (EngineConfig::note). [any but rt]
-void PRINTF_LIKE(2, 3) worker_say(const Worker* worker, const char* format, ...);
+void PRINTF_LIKE(2, 3) worker_log(const Worker* worker, const char* format, ...);
 
 /// Update the facts from the active plan. [planning_lock held]
 void worker_publish_facts(Worker* worker);
@@ -217,7 +217,7 @@ void worker_close_backend(Worker* worker);
 
 /// Map the ring into the device.  If that fails, the stages copy audio to the device and back.
 /// [planning_lock held]
-void worker_show_ring(Worker* worker, const Ring* ring);
+void worker_map_ring(Worker* worker, const Ring* ring);
 
 /// Map a new ring into the device, and make the plan's stages for it. [main, no player]
 NODISCARD Status worker_attach_ring(Worker* worker, const Ring* ring, Error* error);
@@ -243,7 +243,7 @@ void worker_note_failure(Worker* worker, const Plan* plan);
 void worker_rest_device(Worker* worker);
 
 /// Fill the members of the status that concern backends. [status_lock held]
-void worker_tell_backend(const Worker* worker, WorkerStatus* status);
+void worker_fill_status(const Worker* worker, WorkerStatus* status);
 
 /// WorkerCalls::places.
 uint32_t worker_places(void* worker, EnginePlace* places, uint32_t max);

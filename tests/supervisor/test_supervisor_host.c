@@ -257,12 +257,12 @@ TEST(a_device_that_does_not_come_back_is_tried_for_at_longer_and_longer_interval
   static Supervisor supervisor;
   uint64_t now_ns = 1000U * CRASH_POLICY_FIRST_REST_NS;
   for (uint32_t i = 0; i < ARRAY_LEN(seconds); ++i) {
-    supervisor_put_off_exchange(&supervisor, now_ns);
+    supervisor_postpone_exchange(&supervisor, now_ns);
     ck_assert_uint_eq(supervisor.exchange.at_ns - now_ns, seconds[i] * CRASH_POLICY_FIRST_REST_NS);
     // One nanosecond later, the next failure would start again with the first interval.
     now_ns = supervisor.exchange.at_ns + CRASH_POLICY_LONGEST_REST_NS;
   }
-  supervisor_put_off_exchange(&supervisor, now_ns + 1U);
+  supervisor_postpone_exchange(&supervisor, now_ns + 1U);
   ck_assert_uint_eq(supervisor.exchange.rest_ns, CRASH_POLICY_FIRST_REST_NS);
 }
 

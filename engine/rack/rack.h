@@ -168,13 +168,21 @@ NODISCARD Status rack_parse_without_plugins(const char* text, const char* place,
 typedef Status (*RackReader)(const char* text, const char* place, const Rack* previous, Rack** out,
                              Error* error);
 
+/// The plugin of a node in a copy of a rack.
+typedef enum RackCopied {
+  RACK_COPIED_THERE,    ///< It must be there
+  RACK_COPIED_BYPASSED, ///< It need not be there: its node does not execute it
+  RACK_COPIED_MISSING,  ///< It is missing, also if it is there now
+  RACK_COPIED_LACKING   ///< Result: it must be there, but is not, or cannot be used
+} RackCopied;
+
 /// As rack_parse(), for the canonical text of a rack whose plugins may have had other parameters
 /// and inputs: a value that a plugin does not take, and a connection to an input that it does not
 /// have, are left out.  All nodes stay.
 ///
-/// @param is_missing [n_nodes] for the nodes in their order: the plugin is missing, also if it is
-/// there now.  NULL: none is.
-NODISCARD Status rack_parse_copy(const char* text, const char* place, const bool* is_missing,
+/// @param plugins [n_nodes] for the nodes in their order; receives RACK_COPIED_LACKING for each
+/// node that is the reason of the error.  NULL: all must be there.
+NODISCARD Status rack_parse_copy(const char* text, const char* place, RackCopied* plugins,
                                  uint32_t n_nodes, Rack** out, Error* error);
 
 /// True if the plugin of a node is missing.

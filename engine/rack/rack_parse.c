@@ -166,7 +166,7 @@ parse_connect(Parser* const parser)
   static const char usage[] = "write: connect FROM TO [gain=-6dB]";
   begin(parser, false);
   const size_t offset = parser->now.offset;
-  const bool may_lack_plugins = parser->bypasses || parser->is_missing;
+  const bool may_lack_plugins = parser->bypasses || parser->copied;
   Status status = may_lack_plugins
                       ? rack_add_missing_side(parser->rack, parser->next.text, parser->error)
                       : STATUS_OK;
@@ -542,16 +542,23 @@ rack_parse_without_plugins(const char* const text, const char* const place, Rack
 }
 
 Status
-rack_parse_copy(const char* const text, const char* const place, const bool* const is_missing,
+rack_parse_copy(const char* const text, const char* const place, RackCopied* const plugins,
                 const uint32_t n_nodes, Rack** const out, Error* const error)
 {
   Parser parser = { .place = place,
                     .is_document = true,
                     .is_copy = true,
-                    .is_missing = is_missing,
-                    .n_missing = is_missing ? n_nodes : 0U,
+                    .copied = plugins,
+                    .n_copied = plugins ? n_nodes : 0U,
                     .error = error };
-  return parse_new(&parser, text, out);
+  Rack* rack = NULL;
+  const Status status = parse_new(&parser, text, &rack);
+  if (status || parser.lacking.status) {
+    rack_free(rack);
+    return status ? status : error_set(error, parser.lacking.status, "%s", parser.lacking.text);
+  }
+  *out = rack;
+  return STATUS_OK;
 }
 
 Status

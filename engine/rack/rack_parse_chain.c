@@ -127,21 +127,31 @@ parse_built_in(Parser* const parser, const Token* const name, const FxInfo** con
   return *fx ? STATUS_OK : refuse_effect(parser, name, &effect, &cause);
 }
 
-/// Find a plugin, or the effect that stands for it if it is missing and may be.
+/// Find a plugin, or the effect that stands for it if it is missing and may be, or if further
+/// plugins are to be found missing.
 static Status
-find_plugin(const Parser* const parser, const char* const format, const char* const id,
-            const FxInfo** const fx, Error* const error)
+find_plugin(Parser* const parser, const uint32_t offset, const char* const format,
+            const char* const id, const FxInfo** const fx)
 {
   const uint32_t place = parser->rack->n_nodes;
-  const bool is_marked = place < parser->n_missing && parser->is_missing[place];
-  if (is_marked || parser->has_no_plugins) {
-    return fx_missing_plugin(format, id, NULL, 0, fx, error);
+  RackCopied* const copied = place < parser->n_copied ? &parser->copied[place] : NULL;
+  Error cause = { STATUS_OK, "" };
+  Status status = STATUS_OK;
+  if (!parser->has_no_plugins && !(copied && *copied == RACK_COPIED_MISSING)) {
+    status = fx_find_plugin(format, id, fx, &cause);
+    const bool is_missing =
+        status == STATUS_NOT_FOUND || status == STATUS_NO_BACKEND || status == STATUS_FILE;
+    if (!status || !is_missing || (!parser->bypasses && !copied)) {
+      return status ? parser_pass_on(parser, offset, &cause) : STATUS_OK;
+    }
   }
-  const Status status = fx_find_plugin(format, id, fx, error);
-  const bool is_missing =
-      status == STATUS_NOT_FOUND || status == STATUS_NO_BACKEND || status == STATUS_FILE;
-  return is_missing && parser->bypasses ? fx_missing_plugin(format, id, NULL, 0, fx, error)
-                                        : status;
+  if (status && copied && *copied == RACK_COPIED_THERE) {
+    (void)parser_pass_on(parser, offset, &cause);
+    parser->lacking = parser->lacking.status ? parser->lacking : *parser->error;
+    *copied = RACK_COPIED_LACKING;
+  }
+  status = fx_missing_plugin(format, id, NULL, 0, fx, &cause);
+  return status ? parser_pass_on(parser, offset, &cause) : STATUS_OK;
 }
 
 /// FORMAT value
@@ -164,10 +174,7 @@ parse_plugin(Parser* const parser, const FxInfo** const fx)
                        (int)n_text, text);
   }
   parser_advance(parser);
-  Error cause;
-  return find_plugin(parser, format.text, id.text, fx, &cause)
-             ? parser_pass_on(parser, id.offset, &cause)
-             : STATUS_OK;
+  return find_plugin(parser, id.offset, format.text, id.text, fx);
 }
 
 Status

@@ -19,13 +19,14 @@ typedef struct Parser {
   Token value; ///< The last value
   const char* place;
   Rack* rack;
-  const Rack* previous;   ///< May be NULL
-  bool is_document;       ///< False: an edit of an existing rack
-  bool is_copy;           ///< See rack_parse_copy()
-  bool bypasses;          ///< See rack_parse_bypass()
-  bool has_no_plugins;    ///< See rack_parse_without_plugins()
-  const bool* is_missing; ///< [n_missing] see rack_parse_copy()
-  uint32_t n_missing;
+  const Rack* previous; ///< May be NULL
+  bool is_document;     ///< False: an edit of an existing rack
+  bool is_copy;         ///< See rack_parse_copy()
+  bool bypasses;        ///< See rack_parse_bypass()
+  bool has_no_plugins;  ///< See rack_parse_without_plugins()
+  RackCopied* copied;   ///< [n_copied] see rack_parse_copy()
+  uint32_t n_copied;
+  Error lacking;    ///< Of the first node that is RACK_COPIED_LACKING
   bool has_begun;   ///< begin() has removed the connection of the empty rack
   bool* given;      ///< Parameters of the current node that have a value, backend last
   uint32_t n_given; ///< Room in `given`

@@ -135,8 +135,9 @@ finish_load(Supervisor* const supervisor, Child* const child)
 static bool
 repeat(Supervisor* const supervisor, Child* const child, const EngineReply* const reply)
 {
-  const bool is_bypassed =
-      supervisor_bypass_refused(supervisor, child, &reply->refused, child->has_edit, reply->text);
+  const bool has_other = supervisor->worker && child == supervisor->next; // which plays on
+  const bool is_bypassed = supervisor_bypass_refused(supervisor, child, &reply->refused,
+                                                     child->has_edit || has_other, reply->text);
   const bool is_put_back =
       child->has_load && node_quarantine_put_back(&supervisor->history.nodes, time_now_ns());
   if (!is_bypassed && !is_put_back) {

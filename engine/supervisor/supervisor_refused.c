@@ -13,12 +13,16 @@
 /// Attempts in a row that may each find further nodes.  More than that are nonsense of the worker.
 #define MAX_ATTEMPTS (NODE_QUARANTINE_MAX / RACK_MAX_REFUSED)
 
-/// A reason without the name of the node before it.
+/// A reason without the name of the node, or the place in the document, before it.
 static const char*
-without_name(const char* const why, const RackNode* const node)
+without_place(const char* const why, const RackNode* const node)
 {
+  static const char document[] = "document:";
   const size_t n = strlen(node->name);
-  return !strncmp(why, node->name, n) && !strncmp(why + n, ": ", 2) ? why + n + 2 : why;
+  const bool has_name = !strncmp(why, node->name, n) && !strncmp(why + n, ": ", 2);
+  const bool has_place = !strncmp(why, document, sizeof(document) - 1U);
+  const char* const end = has_name || has_place ? strstr(why, ": ") : NULL;
+  return end ? end + 2 : why;
 }
 
 static void
@@ -32,7 +36,7 @@ note_refused(Supervisor* const supervisor, const RackNode* const node, const uin
   }
   snprintf(supervisor->quarantine, sizeof(supervisor->quarantine),
            "%s: %.90s cannot be loaded (%.130s); its input plays instead%s", node->name,
-           supervisor_effect_words(node->fx, fx), without_name(why, node), more);
+           supervisor_effect_words(node->fx, fx), without_place(why, node), more);
 }
 
 /// Put a node into quarantine.  Returns false if it was in quarantine in the rack that the child

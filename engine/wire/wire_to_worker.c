@@ -72,23 +72,37 @@ write_rack(Coder* const coder, const Rack* const rack)
   free(text);
 }
 
-/// Read the document.  If it is no rack in this process, `refusal` says why, and *rack is NULL.
+static RackCopied
+copied_by(const uint32_t state)
+{
+  return state == MISSING               ? RACK_COPIED_MISSING
+         : state != 0U && state < APART ? RACK_COPIED_BYPASSED
+                                        : RACK_COPIED_THERE;
+}
+
+/// Read the document.  If it is no rack in this process, `refusal` says why, *rack is NULL, and
+/// `refused` has the nodes whose plugin is the reason.
 static void
 parse_rack(Coder* const coder, const char* const text, const uint32_t* const states,
-           const uint32_t n_nodes, Rack** const rack, Error* const refusal)
+           const RackUid* const uids, const uint32_t n_nodes, Rack** const rack,
+           Error* const refusal, RackRefused* const refused)
 {
-  bool* const is_missing = malloc((n_nodes + 1U) * sizeof(bool));
-  for (uint32_t n = 0; is_missing && n < n_nodes; ++n) {
-    is_missing[n] = states[n] == MISSING;
+  RackCopied* const plugins = malloc((n_nodes + 1U) * sizeof(RackCopied));
+  for (uint32_t n = 0; plugins && n < n_nodes; ++n) {
+    plugins[n] = copied_by(states[n]);
   }
   // The server may hold plugins of an earlier catalogue.
-  const Status status = is_missing
-                            ? rack_parse_copy(text, "document", is_missing, n_nodes, rack, refusal)
-                            : error_set(refusal, STATUS_NO_MEM, "out of memory");
+  const Status status = plugins ? rack_parse_copy(text, "document", plugins, n_nodes, rack, refusal)
+                                : error_set(refusal, STATUS_NO_MEM, "out of memory");
   if (status == STATUS_NO_MEM) {
     coder_fail(coder, STATUS_NO_MEM, "%s", refusal->text);
   }
-  free(is_missing);
+  for (uint32_t n = 0; plugins && status && n < n_nodes; ++n) {
+    if (plugins[n] == RACK_COPIED_LACKING && refused->n < RACK_MAX_REFUSED) {
+      refused->uids[refused->n++] = uids[n];
+    }
+  }
+  free(plugins);
 }
 
 /// Give a rack its uids, and the quarantines of its nodes.
@@ -106,7 +120,7 @@ number_rack(Coder* const coder, Rack* const rack, const RackUid* const uids, con
 }
 
 static Rack*
-read_rack(Coder* const coder, Error* const refusal)
+read_rack(Coder* const coder, Error* const refusal, RackRefused* const refused)
 {
   uint32_t next_uid = 0;
   uint32_t n_nodes = 0;
@@ -124,7 +138,7 @@ read_rack(Coder* const coder, Error* const refusal)
     if (strlen(text) != n_text) {
       coder_fail(coder, STATUS_BAD_ARG, "the document holds a zero");
     } else {
-      parse_rack(coder, text, states, n_nodes, &rack, refusal);
+      parse_rack(coder, text, states, uids, n_nodes, &rack, refusal, refused);
     }
   }
   if (rack) {
@@ -137,12 +151,13 @@ read_rack(Coder* const coder, Error* const refusal)
 }
 
 static void
-code_rack(Coder* const coder, const Rack** const rack, Error* const refusal)
+code_rack(Coder* const coder, const Rack** const rack, Error* const refusal,
+          RackRefused* const refused)
 {
   if (coder->writes) {
     write_rack(coder, *rack);
   } else {
-    *rack = read_rack(coder, refusal);
+    *rack = read_rack(coder, refusal, refused);
   }
 }
 
@@ -198,7 +213,8 @@ wire_code_config(Coder* const coder, WireConfig* const config)
   coder_bool(coder, &has_rack, "rack");
   if (has_rack) {
     Error refusal; // the EDIT of the same rack is answered with it
-    code_rack(coder, &config->rack, &refusal);
+    RackRefused refused = { 0 };
+    code_rack(coder, &config->rack, &refusal, &refused);
   }
 }
 
@@ -223,7 +239,7 @@ wire_code_edit(Coder* const coder, WireEdit* const edit)
   coder_u64(coder, &edit->id);
   coder_u64(coder, &edit->at_frame);
   coder_u64(coder, &edit->stamp);
-  code_rack(coder, &edit->rack, &edit->refusal);
+  code_rack(coder, &edit->rack, &edit->refusal, &edit->refused);
 }
 
 static void

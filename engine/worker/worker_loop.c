@@ -257,6 +257,7 @@ on_edit(WorkerLoop* const loop, const WireEdit* const wanted)
   if (error.status) { // otherwise on_replied() sends the reply
     WireMessage answer = { .kind = WIRE_REPLY, .reply = { .id = wanted->id } };
     answer.reply.reply.status = error.status;
+    answer.reply.reply.refused = wanted->refused;
     snprintf(answer.reply.reply.text, sizeof(answer.reply.reply.text), "%s", error.text);
     answer.reply.facts = facts_now(loop);
     send_message(loop, &answer);

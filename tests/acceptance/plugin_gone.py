@@ -6,7 +6,7 @@
 The file of a plugin is removed, moved away or replaced by noise, and then the worker is killed.  The next worker cannot
 make the plugin's nodes: each of them plays its input, with the latency that it had, the reason is reported, and the
 rest of the rack plays on and can be edited.  When a scan finds the plugin again, it plays again.  The same for the file
-of a plugin's state.
+of a plugin's state, and for a plugin that can no longer be used.
 """
 
 from common import *
@@ -145,6 +145,38 @@ def lose_state(format, rack):
     print(f"{format}: {now['quarantine_note']}")
 
 
+def lose_usability():
+    """A new version of a plugin needs what warprack does not offer: its node plays its input in the next worker."""
+    folder = os.environ.get("WARPRACK_LV2_FIXTURES")
+    if not folder:
+        return
+    shutil.copytree(folder, "lv2/fixtures.lv2")
+    os.environ["LV2_PATH"] = os.path.abspath("lv2")
+    subprocess.run([PROGRAM, "scan"], capture_output=True, check=True)
+    with open("lv2/fixtures.lv2/fixtures.ttl", encoding="utf-8") as file:
+        good = file.read()
+    bad = good.replace("<urn:warprack:gain>", "<urn:warprack:gain>\n  lv2:requiredFeature <urn:warprack:nothing> ;", 1)
+    assert bad != good
+    with server_of('g: gain -6dB | p: lv2 "urn:warprack:gain" gain=-12dB', np.full(RATE * 60, LEVEL)) as server:
+        spans = [wet(server)]
+        for text, gone in ((bad, ["p"]), (good, [])):
+            with open("new.ttl", "w", encoding="utf-8") as file:
+                file.write(text)
+            os.rename("new.ttl", "lv2/fixtures.lv2/fixtures.ttl")
+            scan(server)
+            server.wait_for(lambda now: "cannot take over" in now["worker_note"] or not gone, limit_s=60.0)
+            if gone:
+                lose_worker(server)
+            until(lambda: bypassed(server) == gone, server.status, server.output, limit_s=60.0)
+            spans.append(wet(server))
+            print(server.status()["quarantine_note"])
+        now = server.status()
+        assert now["quarantined"] == 0 and now["nodes_quarantined"] == 1, now
+        server.stop()
+    levels = [level_at(frame) for frame in spans]
+    assert np.allclose(levels, [-18.0, -6.0, -18.0], atol=0.01), levels
+
+
 def refused_at_the_start():
     """A server does not start with a plugin that cannot be loaded."""
     take_away("noise")
@@ -160,4 +192,5 @@ with scratch():
     lose_file()
     lose_state("lv2", 'a: lv2 "urn:warprack:learner"')
     lose_state("clap", "a: clap test.learner gain=0.25")
+    lose_usability()
     refused_at_the_start()

@@ -168,7 +168,7 @@ TEST(edits_of_other_nodes_leave_a_missing_plugin_alone)
 
 TEST(a_copy_for_a_worker_marks_the_nodes_that_are_missing)
 {
-  const bool marks[] = { false, true };
+  RackCopied marks[] = { RACK_COPIED_THERE, RACK_COPIED_MISSING };
   Rack* rack = NULL;
   fx_plugins_install_late(true);
   OK(rack_parse_copy("add a gain\nadd b lv2 " LATE " thr=1\nconnect a b.key\nconnect a b\n", "x",
@@ -180,6 +180,31 @@ TEST(a_copy_for_a_worker_marks_the_nodes_that_are_missing)
   fx_plugins_install_late(false);
   Error why;
   ck_assert_int_eq(rack_parse_copy("add b lv2 " LATE, "x", NULL, 0, &rack, &why), STATUS_NOT_FOUND);
+}
+
+TEST(a_copy_names_all_nodes_whose_plugin_is_lacking)
+{
+  static const char text[] = "add k gain\nadd a lv2 " LATE " thr=1\nadd b lv2 " GONE
+                             "\nadd c lv2 " LATE "\nconnect k a.sidechain\nconnect a b\n";
+  RackCopied plugins[] = { RACK_COPIED_THERE, RACK_COPIED_BYPASSED, RACK_COPIED_THERE,
+                           RACK_COPIED_THERE };
+  Rack* rack = NULL;
+  Error why;
+  ck_assert_int_eq(rack_parse_copy(text, "x", plugins, 4, &rack, &why), STATUS_NOT_FOUND);
+  assert_says(why.text, "x:3:11: no lv2 plugin \"urn:test:gone\""); // the first one
+  ck_assert_uint_eq(plugins[0], RACK_COPIED_THERE);
+  ck_assert_uint_eq(plugins[1], RACK_COPIED_BYPASSED);
+  ck_assert_uint_eq(plugins[2], RACK_COPIED_LACKING);
+  ck_assert_uint_eq(plugins[3], RACK_COPIED_LACKING);
+  plugins[2] = plugins[3] = RACK_COPIED_BYPASSED;
+  OK(rack_parse_copy(text, "x", plugins, 4, &rack, &error));
+  ck_assert(rack->nodes[1].fx->is_missing && rack->nodes[2].fx->is_missing);
+  expect_text(rack, text);
+  rack_free(rack);
+  fx_plugins_install_late(true);
+  OK(rack_parse_copy(text, "x", plugins, 4, &rack, &error));
+  ck_assert(!rack->nodes[1].fx->is_missing && rack->nodes[2].fx->is_missing);
+  rack_free(rack);
 }
 
 // ---- back again ----

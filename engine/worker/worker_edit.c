@@ -21,17 +21,19 @@
 
 // ---- the builder ----
 
-/// Plan `rack` from the active plan, and wait until the new plan is active.  Takes ownership of
-/// `rack` on success.  An `auto` output keeps the choice of the last measurement until
-/// worker_measure_fallbacks().
+/// Plan the rack of an edit from the active plan, and wait until the new plan is active.  Takes
+/// ownership of the rack on success.  An `auto` output keeps the choice of the last measurement
+/// until worker_measure_fallbacks().
 /// [planning_lock held]
 static Status
-plan_edit(Worker* const worker, Rack* const rack, const uint64_t at_frame, const uint64_t stamp,
-          PlanFault* const fault, uint64_t* const first_frame, Error* const error)
+plan_edit(Worker* const worker, const Edit* const edit, PlanFault* const fault,
+          uint64_t* const first_frame, Error* const error)
 {
+  Rack* const rack = edit->rack;
   PlanRequest request = worker_request(worker, rack);
-  request.at_frame = at_frame;
-  request.stamp = stamp;
+  request.at_frame = edit->at_frame;
+  request.stamp = edit->stamp;
+  request.finds_all = edit->id == 0U; // the active rack, which the server sends again
   const Status status = worker_play(worker, &request, fault, first_frame, error);
   if (!status) {
     if (!worker->format.offline && !rack_differs_in_values(rack, worker->rack)) {
@@ -86,11 +88,9 @@ perform_edit(Worker* const worker)
   worker_update_device(worker);
   Status status = STATUS_OK;
   if (worker->has_format) {
-    status =
-        plan_edit(worker, edit->rack, edit->at_frame, edit->stamp, &fault, &first_frame, &error);
+    status = plan_edit(worker, edit, &fault, &first_frame, &error);
     if (worker_take_loss(worker, status, &error)) {
-      status =
-          plan_edit(worker, edit->rack, edit->at_frame, edit->stamp, &fault, &first_frame, &error);
+      status = plan_edit(worker, edit, &fault, &first_frame, &error);
     }
   } else {
     rack_free(worker->rack);

@@ -257,6 +257,7 @@ repeat(Worker* const worker, const PlanRequest* const request)
   again.at_frame = request->at_frame;
   again.stamp = request->stamp;
   again.keep_values = request->keep_values;
+  again.finds_all = request->finds_all;
   return again;
 }
 

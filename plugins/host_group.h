@@ -39,8 +39,9 @@ typedef struct HostRemote {
   bool (*begin)(Instance* instance);
   /// A run of the block, from frame `first` on.  `rows`: a row per audio input. [rt]
   void (*run)(Instance* instance, const float* const* rows, uint32_t first, uint32_t n_frames);
-  /// Give the block to the process; wakes it if it sleeps. [rt]
-  void (*submit)(Instance* instance, uint64_t frame, uint32_t n_frames);
+  /// Give the block to the process; wakes it if it sleeps.  False if a value or a run of it was
+  /// lost, because there were too many. [rt]
+  bool (*submit)(Instance* instance, uint64_t frame, uint32_t n_frames);
   /// Get the next block that is finished, in the order in which they were submitted.  `waits`: wait
   /// for it, if one was submitted, until the process is gone. [rt; with `waits` it may sleep]
   bool (*take)(Instance* instance, bool waits, HostAnswer* answer);

@@ -459,7 +459,7 @@ exchange(const HostNode* const node, HostUnit* const unit, const FxUnit* const i
       catch_up(node, unit);
     }
     run_parts(node, unit, io, n_frames);
-    remote->submit(unit->instance, delay->next, n_frames);
+    unit->is_behind = !remote->submit(unit->instance, delay->next, n_frames);
   } else {
     unit->is_behind = true;
   }

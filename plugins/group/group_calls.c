@@ -194,8 +194,8 @@ outside_open(const Plugin* const plugin, const InstanceSetup* const setup, Insta
   }
   instance->plugin = plugin;
   instance->state = setup->state;
-  instance->n_in = group_n_rows(plugin, false);
-  instance->n_out = group_n_rows(plugin, true);
+  instance->n_in = plugin_count_audio(plugin, false);
+  instance->n_out = plugin_count_audio(plugin, true);
   instance->member.uid = setup->uid;
   Status status =
       instance->n_out < FX_MAX_CHANNELS
@@ -377,7 +377,7 @@ outside_run(Instance* const instance, const float* const* const rows, const uint
   send(instance, GROUP_MESSAGE_RUN, 0U, 0.0, n_frames);
 }
 
-static void
+static bool
 outside_submit(Instance* const instance, const uint64_t frame, const uint32_t n_frames)
 {
   Ring* const ring = instance->member.ring;
@@ -386,6 +386,7 @@ outside_submit(Instance* const instance, const uint64_t frame, const uint32_t n_
   instance->sent[sequence % GROUP_RING_SLOTS].frame = frame;
   instance->sent[sequence % GROUP_RING_SLOTS].n_frames = n_frames;
   ring_submit(ring);
+  return !instance->is_full;
 }
 
 /// Take over what the process reports beside a block.

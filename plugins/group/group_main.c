@@ -111,8 +111,8 @@ greet(Server* const server, const Request* const request, Error* const error)
   server->threads.realtime = request->call->realtime != 0U;
   server->threads.priority = request->call->priority;
   server->has_greeted = true;
-  if (server->threads.realtime) {
-    (void)rt_lock_memory(NULL); // the worker has the same limits, and has reported them
+  if (server->threads.realtime && !rt_lock_memory(NULL)) { // else the worker has reported why
+    (void)rt_lock_on_fault(NULL);
   }
   return recorder_attach(request->fds[0], error);
 }

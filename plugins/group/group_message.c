@@ -10,17 +10,6 @@
 
 #define MOST_LATENCY 16777215U // a float has all whole numbers up to here
 
-uint32_t
-group_n_rows(const Plugin* const plugin, const bool is_output)
-{
-  uint32_t n = 0;
-  for (uint32_t p = 0; p < plugin->n_ports; ++p) {
-    const PluginPort* const port = &plugin->ports[p];
-    n += port->type == PORT_AUDIO && ((port->flags & PORT_OUTPUT) != 0U) == is_output;
-  }
-  return n;
-}
-
 float
 group_report(const uint32_t latency_frames, const bool wants_restart)
 {

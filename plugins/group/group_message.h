@@ -69,9 +69,6 @@ typedef enum GroupMessage {
   GROUP_MESSAGE_RUN    ///< A run of `n_frames`, from the end of the last one on
 } GroupMessage;
 
-/// Audio ports of a plugin, as rows of a ring. [any]
-uint32_t group_n_rows(const Plugin* plugin, bool is_output);
-
 /**
    The first sample of the last output row, which is no audio: the latency that an instance reports,
    and if it asks for a restart. [rt]

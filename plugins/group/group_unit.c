@@ -229,8 +229,8 @@ attach_ring(GroupUnit* const unit, const GroupCall* const call, const int fd, Er
     return status;
   }
   const RingShape* const shape = ring_shape(unit->ring);
-  unit->n_in = group_n_rows(unit->plugin, false);
-  unit->n_out = group_n_rows(unit->plugin, true);
+  unit->n_in = plugin_count_audio(unit->plugin, false);
+  unit->n_out = plugin_count_audio(unit->plugin, true);
   unit->block_frames = call->max_block_frames;
   return shape->n_in == unit->n_in && shape->n_out == unit->n_out + 1U &&
                  shape->block_frames == unit->block_frames

@@ -5,8 +5,8 @@
 
 A rack has two ways: a plugin in the worker plays the left channel, a plugin of a group and a faulty one of another group
 the right one.  The worker must never be replaced, no block may be late or dry, and the left channel must be recorded to
-the sample.  The right channel stays audible, without a sample that is not finite and without a click, when the process
-of the faulty plugin ends or hangs.  After the second loss that node is in quarantine; before it, it is made again.
+the sample.  The right channel stays audible and without a click when the process of the faulty plugin ends or hangs.
+Until the second loss that node is made again, then it is in quarantine.
 
 First, a rack with groups plays the same samples live as in the renderer, with values that change.
 """
@@ -30,7 +30,6 @@ FAULTS = {
     "segv_thread": "SIGSEGV",
     "takes_memory": None,
     "starts_threads": None,
-    "nan": None,
 }
 
 

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Under the real-time trap, the player makes no call for a node of a group that an audio thread
+// must not make, beside one futex wake per instance and block: while the process answers, and when
+// it is gone.
+
+#include "tests/support/group_rig.h"
+#include "tests/support/rt_trap.h"
+#include "tests/support/suite.h"
+
+#include "engine/base/rt.h"
+
+#include <stdio.h>
+
+static const char* const plugins[] = { "effects/gain", "faults/exit_run" };
+
+TEST_ROWS(a_node_of_a_group_makes_no_forbidden_call, plugins)
+{
+  group_rig_start();
+  fx_wait(FX_WAIT_THREAD, false);
+  const GroupRigSetup setup = { .group = "fx", .n_in = 1U, .has_after = true, .after = 5.0 };
+  GroupRig* const node = group_rig_open(group_rig_ladspa(plugins[row]), &setup);
+  rt_trap_reset();
+  for (uint32_t b = 0; b < GROUP_RIG_BLOCKS; ++b) {
+    rt_section_enter();
+    if (row == 0) {
+      group_rig_set(node, "gain", b % 2U ? -20.0 : 0.0);
+    }
+    group_rig_play(node, GROUP_RIG_BLOCK);
+    rt_section_leave();
+    time_sleep(NS_PER_MS);
+  }
+  rt_trap_report(stdout);
+  const RtTrapCounts counts = rt_trap_counts();
+  ck_assert_uint_eq(counts.sections, GROUP_RIG_BLOCKS);
+  ck_assert_uint_eq(counts.violations, 0U);
+  ck_assert_uint_eq(counts.waits, 0U);
+  ck_assert_uint_le(counts.most_wakes, 1U);
+  group_rig_close(node);
+}
+
+SUITE_MAIN("groups_rt_trap")

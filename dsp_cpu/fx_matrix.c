@@ -127,26 +127,31 @@ read_rows(const char* const text, MatrixNode* const matrix, Error* const error)
   }
 }
 
-/// True if the commas of all rows, which end with ";", seem to be those of decimals.
-static bool
-has_decimal_commas(const char* const text)
+/// Refuse decimal commas in rows that end with ";".
+static Status
+check_commas(const char* const text, Error* const error)
 {
   NumberCommas commas = { 0 };
   char* const rows = strdup(text);
+  if (!rows) {
+    return error_set(error, STATUS_NO_MEM, "matrix: out of memory");
+  }
   char* rest = NULL;
-  for (char* row = rows ? strtok_r(rows, ";", &rest) : NULL; row;
-       row = strtok_r(NULL, ";", &rest)) {
+  for (char* row = strtok_r(rows, ";", &rest); row; row = strtok_r(NULL, ";", &rest)) {
     number_commas_look(&commas, row);
   }
   free(rows);
-  return number_commas_are_decimal(&commas, false);
+  return number_commas_are_decimal(&commas, false)
+             ? error_set(error, STATUS_BAD_RACK, "matrix: " NUMBER_COMMAS_HINT)
+             : STATUS_OK;
 }
 
 static Status
 from_text(const char* const text, MatrixNode** const matrix, Error* const error)
 {
-  if (has_decimal_commas(text)) {
-    return error_set(error, STATUS_BAD_RACK, "matrix: " NUMBER_COMMAS_HINT);
+  const Status status = check_commas(text, error);
+  if (status) {
+    return status;
   }
   *matrix =
       matrix_alloc(strlen(text) / 2U + 1U,

@@ -242,6 +242,7 @@ def measure_hosting(options):
     racks = {
         f"{N} instances of amp as LV2": [f'lv2 "{GAIN}"'],
         f"{N} instances of amp as LADSPA": ["ladspa amp/amp_mono"],
+        f"{N} nodes of amp as LADSPA in series": ["--channels", "1", " | ".join(["ladspa amp/amp_mono"] * N)],
         f"{16 * len(MIXED)} instances of {len(MIXED)} plugins": ["--channels", "16", "--block", "256", "--rounds", "20", "--blocks", "50",
                                                            " | ".join(MIXED)],
     }

@@ -37,7 +37,7 @@ static const char*
 default_choice(const FxParam* const param)
 {
   uint32_t c = 0;
-  while (param->choices[c] && fx_choice_word_value(param, c) != param->initial) {
+  while (param->choices[c] && fx_choice_number(param, c) != param->initial) {
     ++c;
   }
   return param->choices[c] ? param->choices[c] : "";
@@ -50,7 +50,7 @@ static void
 print_names(const FxParam* const param)
 {
   for (uint32_t i = 0; param->choices && param->choices[i]; ++i) {
-    printf("%s%s=%.10g", i ? ", " : " (", param->choices[i], fx_choice_word_value(param, i));
+    printf("%s%s=%.10g", i ? ", " : " (", param->choices[i], fx_choice_number(param, i));
   }
   printf(param->choices && param->choices[0] ? ")" : "");
 }
@@ -196,7 +196,7 @@ param_json(const FxParam* const param)
     json_t* const values = json_array();
     for (uint32_t i = 0; param->choices[i]; ++i) {
       json_array_append_new(choices, json_string(param->choices[i]));
-      json_array_append_new(values, json_real(fx_choice_word_value(param, i)));
+      json_array_append_new(values, json_real(fx_choice_number(param, i)));
     }
     json_object_set_new(json, "choices", choices);
     json_object_set_new(json, "choice_values", values);

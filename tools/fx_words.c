@@ -13,9 +13,3 @@ const char* const fx_kind_words[] = {
   [PARAM_CHOICE] = "choice", [PARAM_FILE] = "file",       [PARAM_PATH] = "file",
   [PARAM_TEXT] = "text",
 };
-
-double
-fx_choice_word_value(const FxParam* const param, const uint32_t choice)
-{
-  return param->choice_values ? param->choice_values[choice] : choice;
-}

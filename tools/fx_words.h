@@ -8,7 +8,4 @@
 extern const char* const fx_unit_words[]; ///< By FxMeasure: "Hz"; "" for none
 extern const char* const fx_kind_words[]; ///< By FxKind: "number"
 
-/// The number of a choice. [any]
-double fx_choice_word_value(const FxParam* param, uint32_t choice);
-
 #endif

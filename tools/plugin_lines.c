@@ -94,7 +94,7 @@ add_param(TextBuffer* const text, const FxParam* const param)
     text_buffer_print(text, "\t\t\t%.10g", param->initial);
   }
   for (uint32_t c = 0; param->choices && param->choices[c]; ++c) {
-    text_buffer_print(text, "\t%s\t%.10g", param->choices[c], fx_choice_word_value(param, c));
+    text_buffer_print(text, "\t%s\t%.10g", param->choices[c], fx_choice_number(param, c));
   }
   text_buffer_add(text, "\n");
 }

@@ -141,6 +141,7 @@ typedef struct FxFiles {
   Status (*find)(void* context, const char* name, char** path, Error* error);
   /// Read the samples that load() left out; NULL if it leaves none out.
   Status (*read)(void* context, FxFile* file, Error* error);
+  /// Free what load() has returned.  NULL: it stays.
   void (*free)(void* context, FxFile* file);
   void* context;
 } FxFiles;

@@ -24,7 +24,9 @@ file_cache_clear(FileLoader* const loader)
   while (loader->cache) {
     FileCache* const entry = loader->cache;
     loader->cache = entry->next;
-    loader->files.free(loader->files.context, entry->file);
+    if (loader->files.free) {
+      loader->files.free(loader->files.context, entry->file);
+    }
     free(entry->name);
     free(entry);
   }

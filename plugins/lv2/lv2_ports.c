@@ -353,13 +353,6 @@ accepts_messages(const Lv2Description* const description)
   return false;
 }
 
-static int
-compare_nodes(const void* const a, const void* const b)
-{
-  return strcmp(lilv_node_as_string(*(const LilvNode* const*)a),
-                lilv_node_as_string(*(const LilvNode* const*)b));
-}
-
 static void
 read_properties(Lv2Description* const description, const LilvNodes* const nodes)
 {
@@ -372,7 +365,7 @@ read_properties(Lv2Description* const description, const LilvNodes* const nodes)
       sorted[n++] = lilv_nodes_get(nodes, i);
     }
   }
-  qsort(sorted, n, sizeof(*sorted), compare_nodes);
+  qsort(sorted, n, sizeof(*sorted), turtle_compare);
   for (uint32_t p = 0; p < n; ++p) {
     read_property(description, sorted[p]);
   }

@@ -164,13 +164,6 @@ read_preset(Lv2Description* const description, const LilvNode* const node,
   read_values(description, node, preset);
 }
 
-static int
-compare_nodes(const void* const a, const void* const b)
-{
-  return strcmp(lilv_node_as_string(*(const LilvNode* const*)a),
-                lilv_node_as_string(*(const LilvNode* const*)b));
-}
-
 /// Sort nodes by their URIs.  NULL without memory.
 static const LilvNode**
 sorted(Arena* const arena, const LilvNodes* const nodes)
@@ -184,7 +177,7 @@ sorted(Arena* const arena, const LilvNodes* const nodes)
     }
   }
   if (n) {
-    qsort(list, n, sizeof(*list), compare_nodes);
+    qsort(list, n, sizeof(*list), turtle_compare);
   }
   return list;
 }

@@ -127,6 +127,13 @@ turtle_text(Arena* const arena, const LilvNode* const subject, const char* const
   return text;
 }
 
+int
+turtle_compare(const void* const a, const void* const b)
+{
+  return strcmp(lilv_node_as_string(*(const LilvNode* const*)a),
+                lilv_node_as_string(*(const LilvNode* const*)b));
+}
+
 /// The number of a literal; 0 or 1 of a truth value.  False if the node is NULL, or no finite
 /// number.
 static bool

@@ -40,6 +40,9 @@ const char* turtle_copy(Arena* arena, const char* text);
 /// The text of turtle_object(); "" if there is none. [scan]
 const char* turtle_text(Arena* arena, const LilvNode* subject, const char* predicate);
 
+/// Compare two LilvNode* by their texts, for qsort(). [scan]
+int turtle_compare(const void* a, const void* b);
+
 /// The number of the literal turtle_object(); 0 or 1 of a truth value.  False if it is none, or not
 /// finite. [scan]
 bool turtle_number(const LilvNode* subject, const char* predicate, double* number);

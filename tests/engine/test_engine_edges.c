@@ -371,22 +371,13 @@ load_some(void* const context, const char* const name, const double rate_hz, FxF
   return STATUS_OK;
 }
 
-static void
-unload(void* const context, FxFile* const file)
-{
-  (void)context;
-  (void)file;
-}
-
 TEST(an_edit_that_fails_in_its_second_step_changes_nothing)
 {
   static const char* const text = "a: gain | b: gain -6dB";
   uint32_t n_good = 1;
-  const EngineConfig config = { .n_in = 2,
-                                .n_out = 2,
-                                .depth = 1,
-                                .files = {
-                                    .load = load_some, .free = unload, .context = &n_good } };
+  const EngineConfig config = {
+    .n_in = 2, .n_out = 2, .depth = 1, .files = { .load = load_some, .context = &n_good }
+  };
   SCOPED(driver_free) TestDriver driver = driver_from(&config, text, 400U * BLOCK);
   SCOPED_RACK Rack* rack = rack_of(text, NULL);
   fill(driver.in[0], driver.n_frames, 1.0F);

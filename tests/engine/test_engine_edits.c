@@ -33,13 +33,6 @@ load_slowly(void* const context, const char* const name, const double rate_hz, F
   return error_set(error, STATUS_FILE, "%s is gone", name);
 }
 
-static void
-unload(void* const context, FxFile* const file)
-{
-  (void)context;
-  (void)file;
-}
-
 typedef struct Tally {
   _Atomic uint32_t n_good, n_refused;
 } Tally;
@@ -54,11 +47,9 @@ on_done(void* const context, const EngineReply* const reply)
 TEST(one_edit_is_in_flight_and_no_more)
 {
   SlowFile slow = { .is_open = false };
-  const EngineConfig config = { .n_in = 1,
-                                .n_out = 1,
-                                .depth = 1,
-                                .files = {
-                                    .load = load_slowly, .free = unload, .context = &slow } };
+  const EngineConfig config = {
+    .n_in = 1, .n_out = 1, .depth = 1, .files = { .load = load_slowly, .context = &slow }
+  };
   TestDriver driver = driver_from(&config, "g: gain", 100000U);
   Rack* const stuck = rack_of("c: convolver x", NULL);
   Rack* const next = rack_of("g: gain | h: gain", NULL);

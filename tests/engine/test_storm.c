@@ -98,13 +98,6 @@ turn_something(Storm* const storm, const Rack* const rack, uint64_t* const rando
   }
 }
 
-static uint64_t
-environment_number(const char* const name, const uint64_t otherwise)
-{
-  const char* const text = getenv(name);
-  return text ? strtoull(text, NULL, 10) : otherwise;
-}
-
 TEST(random_edits_of_every_effect_lose_nothing)
 {
   made_files_begin();
@@ -114,8 +107,8 @@ TEST(random_edits_of_every_effect_lose_nothing)
                                 .n_helpers = 1,
                                 .ceiling_lin = 0.97F,
                                 .files = made_files };
-  Storm storm = { .n_blocks = environment_number("STORM_BLOCKS", 30000) };
-  uint64_t random = environment_number("STORM_SEED", 1);
+  Storm storm = { .n_blocks = suite_number("STORM_BLOCKS", 30000) };
+  uint64_t random = suite_number("STORM_SEED", 1);
   OK(engine_new(&config, &storm.engine, &error));
   OK(engine_arm(storm.engine, RATE, BLOCK, CHANNELS, CHANNELS, &error));
   pthread_t driver;

@@ -405,13 +405,6 @@ tell(const Storm* const storm, const Edits* const edits, const EngineStatus* con
          (unsigned long long)all.faults);
 }
 
-static uint64_t
-environment_number(const char* const name, const uint64_t otherwise)
-{
-  const char* const text = getenv(name);
-  return text ? strtoull(text, NULL, 10) : otherwise;
-}
-
 /// Returns whether memory is locked; otherwise the kernel may reclaim pages at any time.
 static bool
 run_storm(const uint32_t n_helpers, const uint32_t block_frames, const uint64_t n_wanted)
@@ -426,7 +419,7 @@ run_storm(const uint32_t n_helpers, const uint32_t block_frames, const uint64_t 
                                 .files = made_files };
   Storm storm = { .block_frames = block_frames,
                   .n_wanted = n_wanted,
-                  .random = environment_number("STORM_SEED", 1) };
+                  .random = suite_number("STORM_SEED", 1) };
   Edits edits = { .rack = NULL };
   Error error = { STATUS_OK, "" };
   const bool is_locked = !rt_lock_memory(&error);
@@ -456,7 +449,7 @@ run_storm(const uint32_t n_helpers, const uint32_t block_frames, const uint64_t 
 
 TEST(every_effect_is_edited_live_without_a_real_time_violation)
 {
-  const uint64_t n_wanted = environment_number("STORM_BLOCKS", 40000);
+  const uint64_t n_wanted = suite_number("STORM_BLOCKS", 40000);
   const bool is_locked = run_storm(0, BLOCK, n_wanted);
   const RtTrapCounts all = rt_trap_counts();
   const RtTrapCounts callback = rt_trap_thread_counts(NAME_CALLBACK);

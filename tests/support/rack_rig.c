@@ -24,13 +24,6 @@ find_file(void* const context, const char* const name, const double rate_hz, FxF
   return error_set(error, STATUS_FILE, "%s: the test has no such file", name);
 }
 
-static void
-leave_file(void* const context, FxFile* const file)
-{
-  (void)context;
-  (void)file;
-}
-
 static PlanRequest
 request_for(RackRig* const rig, const Rack* const rack)
 {
@@ -112,7 +105,7 @@ rack_rig_begin(RackRig* const rig, const Backend* const backend, const Backend* 
   *rig = (RackRig){
     .backend = backend, .gpu = gpu, .format = *format, .files = files, .n_files = n_files
   };
-  rig->loader.files = (FxFiles){ .load = find_file, .free = leave_file, .context = rig };
+  rig->loader.files = (FxFiles){ .load = find_file, .context = rig };
   const RingShape shape = {
     .n_in = 1, .n_out = 1, .block_frames = 1, .n_slots = 4, .n_messages = 4096
   };

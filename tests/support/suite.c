@@ -68,6 +68,13 @@ suite_run_with(const char* const name, void (*const set_up)(void), void (*const 
   return atomic_load(has_skips) ? TEST_SKIPPED : EXIT_SUCCESS;
 }
 
+uint64_t
+suite_number(const char* const variable, const uint64_t otherwise)
+{
+  const char* const text = getenv(variable);
+  return text ? strtoull(text, NULL, 10) : otherwise;
+}
+
 int
 suite_run(const char* const name)
 {

@@ -27,6 +27,9 @@ void suite_skip(const char* why);
 /// The longest wait for a condition: 60 s times CK_TIMEOUT_MULTIPLIER, as for the limit of a test.
 uint64_t suite_limit_ns(void);
 
+/// The number in a variable of the environment; `otherwise` if it is not set.
+uint64_t suite_number(const char* variable, uint64_t otherwise);
+
 /// `TEST(name_of_the_test) { ... }`
 #define TEST(name) SUITE_TEST(name, 1, no_row)
 

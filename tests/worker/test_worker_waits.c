@@ -223,13 +223,6 @@ load_slowly(void* const context, const char* const name, const double rate_hz, F
   return STATUS_OK;
 }
 
-static void
-unload(void* const context, FxFile* const file)
-{
-  (void)context;
-  (void)file;
-}
-
 static void*
 disarm(void* const context)
 {
@@ -244,7 +237,7 @@ static void
 edit_slowly(Bench* const bench, SlowResponse* const slow)
 {
   bench_init(bench, false);
-  bench->worker->loader.files = (FxFiles){ .load = load_slowly, .free = unload, .context = slow };
+  bench->worker->loader.files = (FxFiles){ .load = load_slowly, .context = slow };
   bench_edit(bench, 1U, "g: gain 0dB", 0U);
   bench_await(bench, &bench->n_replies, 1U);
   bench_arm(bench, false, 0U);

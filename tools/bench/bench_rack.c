@@ -38,13 +38,6 @@ find_file(void* const context, const char* const name, const double rate_hz, FxF
   return STATUS_OK;
 }
 
-static void
-leave_file(void* const context, FxFile* const file)
-{
-  (void)context;
-  (void)file;
-}
-
 /// Make the ring, and attach it to the device before the stages are made, which use its rows.
 static Status
 make_rows(BenchRack* const rack, Error* const error)
@@ -129,7 +122,7 @@ Status
 bench_rack_new(BenchRack* const rack, const BenchRackSpec* const spec, Error* const error)
 {
   *rack = (BenchRack){ .spec = spec };
-  rack->loader.files = (FxFiles){ .load = find_file, .free = leave_file, .context = rack };
+  rack->loader.files = (FxFiles){ .load = find_file, .context = rack };
   rack->player.rate_hz = spec->rate_hz;
   Status status = player_init(&rack->player, error);
   status = status ? status : rack_parse(spec->text, "rack", NULL, &rack->rack, error);

@@ -130,7 +130,7 @@ parse_built_in(Parser* const parser, const Token* const name, const FxInfo** con
 /// Find a plugin, or the effect that stands for it if it is missing and may be, or if further
 /// plugins are to be found missing.
 static Status
-find_plugin(Parser* const parser, const uint32_t offset, const char* const format,
+find_plugin(Parser* const parser, const size_t offset, const char* const format,
             const char* const id, const FxInfo** const fx)
 {
   const uint32_t place = parser->rack->n_nodes;

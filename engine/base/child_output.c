@@ -16,16 +16,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define FIRST_DESCRIPTOR 10 // above those that a child gets
-#define END_WAIT_S       1
+#define END_WAIT_S       1  // longest wait for the thread, which ends at once
 #define READ_BYTES       4096U
 
 struct ChildOutput {
   int pipe;            ///< The end for reading
-  int end;             ///< eventfd: what is in the pipe is the last
+  int end;             ///< eventfd: readable after child_output_end()
   int to;              ///< Borrowed
+  char who[24];        ///< What the child is
   atomic_uint n_users; ///< The thread, and the owner until child_output_end()
   pthread_t thread;
   char line[CHILD_OUTPUT_BYTES + 2U]; ///< [n_line] the present line, with room for a newline
@@ -48,13 +50,29 @@ leave(ChildOutput* const output)
 
 // ---- lines ----
 
+/// Wait until a line can be written.  False if there is nowhere to write it, and after
+/// child_output_end() if it cannot be written at once, because the reader is stuck.
+static bool
+has_room(const ChildOutput* const output)
+{
+  struct pollfd watched[] = { { .fd = output->to, .events = POLLOUT },
+                              { .fd = output->end, .events = POLLIN } };
+  int n = 0;
+  do {
+    n = output->to < 0 ? 0 : poll(watched, 2, -1);
+  } while (n < 0 && errno == EINTR);
+  return n > 0 && watched[0].revents;
+}
+
 static void
 print(const ChildOutput* const output, const char* const bytes, const size_t n_bytes)
 {
-  ssize_t n = 1;
-  for (size_t at = 0; n > 0 && at<n_bytes; at += n> 0 ? (size_t)n : 0U) {
-    n = write(output->to, bytes + at, n_bytes - at);
-    n = n < 0 && errno == EINTR ? 1 : n;
+  for (size_t at = 0; at < n_bytes && has_room(output);) {
+    const ssize_t n = write(output->to, bytes + at, n_bytes - at);
+    if (n < 0 && errno != EINTR) {
+      return;
+    }
+    at += n > 0 ? (size_t)n : 0U;
   }
 }
 
@@ -73,8 +91,8 @@ static void
 end_flood(ChildOutput* const output)
 {
   if (output->is_flooded) {
-    print_note(output, "warprack: %llu lines of the worker were dropped\n",
-               (unsigned long long)output->n_dropped);
+    print_note(output, "warprack: %llu lines of the %s process were dropped\n",
+               (unsigned long long)output->n_dropped, output->who);
   }
   output->is_flooded = false;
   output->n_dropped = 0;
@@ -105,10 +123,10 @@ end_line(ChildOutput* const output)
   ++output->n_lines;
   if (output->n_lines > CHILD_OUTPUT_LINES && !output->is_flooded) {
     output->is_flooded = true;
-    print_note(
-        output,
-        "warprack: the worker prints more than %u lines in %u s: the next ones are dropped\n",
-        CHILD_OUTPUT_LINES, CHILD_OUTPUT_S);
+    print_note(output,
+               "warprack: the %s process prints more than %u lines in %u s: the next ones are "
+               "dropped\n",
+               output->who, CHILD_OUTPUT_LINES, CHILD_OUTPUT_S);
   }
   output->line[output->n_line] = '\0';
   text_make_printable(output->line);
@@ -136,16 +154,30 @@ take_bytes(ChildOutput* const output, const char* const bytes, const size_t n_by
 
 // ---- the thread ----
 
-/// Read what there is.  Returns false at the end.
-static bool
-read_some(ChildOutput* const output)
+/// Read what there is, at most `max` bytes.  Returns how many; 0 at the end.
+static size_t
+read_some(ChildOutput* const output, const size_t max)
 {
   char bytes[READ_BYTES];
-  const ssize_t n = read(output->pipe, bytes, sizeof(bytes));
+  ssize_t n = 0;
+  do {
+    n = read(output->pipe, bytes, max < sizeof(bytes) ? max : sizeof(bytes));
+  } while (n < 0 && errno == EINTR);
   if (n > 0) {
     take_bytes(output, bytes, (size_t)n);
   }
-  return n > 0 || (n < 0 && errno == EINTR);
+  return n > 0 ? (size_t)n : 0U;
+}
+
+/// Pass on what is in the pipe now.  A process that the child has left behind may print without end.
+static void
+pass_rest(ChildOutput* const output)
+{
+  int n_bytes = 0;
+  size_t n_left = ioctl(output->pipe, FIONREAD, &n_bytes) ? 0U : (size_t)n_bytes;
+  for (size_t n = 1; n && n_left; n_left -= n) {
+    n = read_some(output, n_left);
+  }
 }
 
 static void*
@@ -155,13 +187,16 @@ pass_lines(void* const context)
   struct pollfd watched[] = { { .fd = output->pipe, .events = POLLIN },
                               { .fd = output->end, .events = POLLIN } };
   bool goes_on = true;
-  while (goes_on) {
+  while (goes_on && !watched[1].revents) {
     const int n = poll(watched, 2, -1);
-    if (n > 0 && watched[0].revents) {
-      goes_on = read_some(output);
-    } else {
-      goes_on = n < 0 ? errno == EINTR : !watched[1].revents;
+    if (n < 0) {
+      goes_on = errno == EINTR;
+    } else if (!watched[1].revents) {
+      goes_on = read_some(output, READ_BYTES);
     }
+  }
+  if (watched[1].revents) {
+    pass_rest(output);
   }
   if (output->n_line) {
     end_line(output);
@@ -171,7 +206,8 @@ pass_lines(void* const context)
   return NULL;
 }
 
-/// Make the pipe, whose end for the child is no descriptor that children get.
+/// Make the descriptors.  None is one that children get, or one of the three that this process may
+/// have been started without.
 static Status
 make_pipe(ChildOutput* const output, int* const from)
 {
@@ -181,14 +217,19 @@ make_pipe(ChildOutput* const output, int* const from)
   }
   *from = fcntl(ends[1], F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR);
   output->pipe = fcntl(ends[0], F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR);
-  output->end = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   close(ends[0]);
   close(ends[1]);
+  const int end = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  output->end = end < 0 ? -1 : fcntl(end, F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR);
+  if (end >= 0) {
+    close(end);
+  }
   return *from >= 0 && output->pipe >= 0 && output->end >= 0 ? STATUS_OK : STATUS_NO_MEM;
 }
 
 Status
-child_output_start(const int to, int* const from, ChildOutput** const out, Error* const error)
+child_output_start(const char* const who, const int to, int* const from, ChildOutput** const out,
+                   Error* const error)
 {
   ChildOutput* const output = calloc(1, sizeof(ChildOutput));
   *from = -1;
@@ -197,6 +238,7 @@ child_output_start(const int to, int* const from, ChildOutput** const out, Error
   }
   output->pipe = output->end = -1;
   output->to = to;
+  snprintf(output->who, sizeof(output->who), "%s", who);
   atomic_init(&output->n_users, 2U);
   Status status = make_pipe(output, from);
   if (status) {

@@ -21,14 +21,21 @@
 
 typedef struct ChildOutput ChildOutput;
 
-/// Pass the lines of a child on to the descriptor `to`, which stays open; -1: nowhere.  `from`: the
-/// descriptor for the child, which the caller closes when the child has it.  STATUS_NO_MEM.
-/// [any but rt]
-NODISCARD Status child_output_start(int to, int* from, ChildOutput** out, Error* error);
+/**
+   Pass the lines of a child on.
 
-/// Pass on what the child has printed, and end, even if processes that the child has left behind
-/// still hold their descriptor.  Waits at most a second if `to` is stuck.  Accepts NULL.  [any but
-/// rt]
+   @param who What the child is, for the lines about a flood: "worker".
+   @param to Descriptor for the lines, which stays open; -1: nowhere.
+   @param from Set to the descriptor for the child, which the caller closes when the child has it.
+   @return STATUS_NO_MEM.
+   [any but rt]
+*/
+NODISCARD Status child_output_start(const char* who, int to, int* from, ChildOutput** out,
+                                    Error* error);
+
+/// Pass on what the child has printed until now, and end, even if processes that the child has left
+/// behind print on.  Does not wait for a stuck reader of `to`: lines that it does not take at once
+/// are lost.  Accepts NULL. [any but rt]
 void child_output_end(ChildOutput* output);
 
 #endif

@@ -129,7 +129,7 @@ process_start(const char* const path, char* const argv[], const int socket, Proc
   const bool has_stderr = socket != STDERR_FILENO && fcntl(STDERR_FILENO, F_GETFD) >= 0;
   int output = -1;
   const Status status =
-      child_output_start(has_stderr ? STDERR_FILENO : -1, &output, &process->output, error);
+      child_output_start(what, has_stderr ? STDERR_FILENO : -1, &output, &process->output, error);
   if (status) {
     free(process);
     return status;

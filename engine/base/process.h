@@ -7,9 +7,9 @@
    runs (with 1 GiB of locked memory 0.2 ms; fork(2) takes 25 ms).
 
    The child has only the descriptors 0 (/dev/null), 1 and 2 (a pipe to the server's stderr, see
-   child_output.h) and 3 (the socket); no blocked signal and no handler; no real-time priority; its own session, so that ^C at
-   the terminal reaches the server only.  After process_follow_parent() the kernel kills the child
-   when the server ends.
+   child_output.h) and 3 (the socket); no blocked signal and no handler; no real-time priority; its
+   own session, so that ^C at the terminal reaches the server only.  After process_follow_parent()
+   the kernel kills the child when the server ends.
 */
 #ifndef WARPRACK_ENGINE_BASE_PROCESS_H
 #define WARPRACK_ENGINE_BASE_PROCESS_H

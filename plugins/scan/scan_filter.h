@@ -8,9 +8,9 @@
 /**
    Let these system calls fail with EPERM in this process and its children: sockets other than
    AF_UNIX, other programs, access to the memory and the descriptors of other processes, io_uring,
-   userfaultfd, bpf, perf_event_open; also new processes, but not threads, unless it may fork.  /proc/PID/mem is a file, which a filter cannot refuse: see
-   scan_confine.c.  Needs no_new_privs.  Kernels without filters and other processors than x86-64
-   refuse nothing.
+   userfaultfd, bpf, perf_event_open; unless `may_fork`, also new processes, but not new threads.
+   Needs no_new_privs.  A filter cannot refuse /proc/PID/mem, which is a file: see scan_confine.c.
+   On kernels without filters and on processors other than x86-64 all calls remain.
 
    @return False if the filter cannot be installed.
    [child]

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What a child prints arrives line by line, printable; a flood is cut, and reported once when it
-// begins and once when it ends; a process that is left behind or a reader that is stuck holds up
+// begins and once when it ends; a process that is left behind and a reader that is stuck hold up
 // nothing.
 
 #include "engine/base/child_output.h"
 #include "tests/support/suite.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +26,7 @@ start(void)
 {
   ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
   fcntl(ends[1], F_SETPIPE_SZ, 1 << 17);
-  OK(child_output_start(ends[1], &from, &output, &error));
+  OK(child_output_start("worker", ends[1], &from, &output, &error));
 }
 
 /// The child ends.  Returns all that has arrived.
@@ -92,8 +96,8 @@ TEST(a_flood_is_cut_and_reported_once)
   }
   end();
   ck_assert_uint_eq(count("line "), CHILD_OUTPUT_LINES);
-  ck_assert_uint_eq(count("the worker prints more than 200 lines in 10 s"), 1);
-  ck_assert_uint_eq(count("warprack: 800 lines of the worker were dropped\n"), 1);
+  ck_assert_uint_eq(count("the worker process prints more than 200 lines in 10 s"), 1);
+  ck_assert_uint_eq(count("warprack: 800 lines of the worker process were dropped\n"), 1);
 }
 
 TEST(a_child_never_waits)
@@ -116,25 +120,64 @@ TEST(a_descriptor_that_stays_open_holds_up_nothing)
   close(left);
 }
 
-TEST(a_reader_that_is_stuck_is_left)
+/// Print until nobody reads, faster than the lines can be read.
+static void*
+print_on(void* const context)
+{
+  const int* const left = context;
+  char lines[4096];
+  memset(lines, '\n', sizeof(lines));
+  while (write(*left, lines, sizeof(lines)) > 0 || errno == EAGAIN) {
+  }
+  return errno == EPIPE ? context : NULL;
+}
+
+TEST(a_process_that_prints_on_holds_up_nothing)
+{
+  start();
+  int left = dup(from);
+  pthread_t printer;
+  void* result = NULL;
+  ck_assert_int_eq(pthread_create(&printer, NULL, print_on, &left), 0);
+  while (poll(&(struct pollfd){ .fd = ends[0], .events = POLLIN }, 1, -1) != 1) {
+  }
+  close(from);
+  child_output_end(output);
+  ck_assert_int_eq(pthread_join(printer, &result), 0); // the thread has closed its end of the pipe
+  ck_assert_ptr_eq(result, &left);
+  close(left);
+  close(ends[0]);
+  close(ends[1]);
+}
+
+TEST(a_reader_that_is_stuck_holds_up_nothing)
 {
   start();
   fcntl(ends[1], F_SETPIPE_SZ, 4096);
   for (unsigned n = 0; n < 100U; ++n) {
     say("0123456789012345678901234567890123456789012345678901234567890123456789\n");
   }
+  child_output_end(output);
+  ck_assert_int_eq(write(from, "x", 1), -1); // the thread has ended
+  ck_assert_int_eq(errno, EPIPE);
   close(from);
-  child_output_end(output); // returns
-  close(ends[0]);           // the thread gets SIGPIPE, which it does not handle: EPIPE
+  close(ends[0]);
+  close(ends[1]);
 }
 
 TEST(lines_may_lead_nowhere)
 {
-  OK(child_output_start(-1, &from, &output, &error));
+  OK(child_output_start("worker", -1, &from, &output, &error));
   say("no log\n");
   close(from);
   child_output_end(output);
   child_output_end(NULL);
 }
 
-SUITE_MAIN("child_output")
+static void
+begin(void)
+{
+  signal(SIGPIPE, SIG_IGN);
+}
+
+SUITE_MAIN_WITH("child_output", begin, NULL)

@@ -3,6 +3,7 @@
 
 #include "sweep.h"
 
+#include "engine/contract/package.h"
 #include "tests/support/fx_rig.h"
 #include "tests/support/signals.h"
 
@@ -137,15 +138,19 @@ step_values(const SweepPlay* const play, SweepRows* const out, json_t* const res
 
 // ---- the state ----
 
-/// Save the state of a node to the file of the play.  Returns an error, or the bytes.
+/// Save the state of a node to the file of the play, without files that the plugin has made, which
+/// no rig can load.  Returns an error, or the bytes of the whole package.
 static Status
 save_state(const SweepPlay* const play, FxRig* const rig, unsigned char** const bytes,
            size_t* const n_bytes, Error* const failure)
 {
-  const Status status = rig->fx->save(rig->node, &rig->shape, bytes, n_bytes, failure);
+  PackageFile files[PACKAGE_MAX_FILES];
+  uint32_t n_files = 0;
+  Status status = rig->fx->save(rig->node, &rig->shape, bytes, n_bytes, failure);
+  status = status ? status : package_read(*bytes, *n_bytes, files, &n_files, failure);
   FILE* const file = status ? NULL : fopen(play->state, "wb");
   if (file) {
-    (void)!fwrite(*bytes, 1, *n_bytes, file);
+    (void)!fwrite(files[0].bytes, 1, files[0].n_bytes, file);
     fclose(file);
   }
   return status;

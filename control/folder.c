@@ -342,7 +342,7 @@ check_kept(const Folder* const folder, const size_t n_bytes, Error* const error)
              ? STATUS_OK
              : error_set(error, STATUS_LIMIT,
                          "the server's folder has %" PRIu64 " states of %.0f MiB; at most %u of "
-                         "%.0f MiB; `warprack list states` names those that no rack uses",
+                         "%.0f MiB; `warprack list states` shows which ones no rack uses",
                          kept.n_states, (double)kept.n_bytes / 1048576.0, FOLDER_MAX_STATES,
                          (double)FOLDER_MAX_KEPT_BYTES / 1048576.0);
 }

@@ -65,9 +65,10 @@ NODISCARD Status folder_write(const Folder* folder, const char* name, const char
 #define FOLDER_MAX_STATES     1024U
 #define FOLDER_MAX_KEPT_BYTES (1ULL << 30U) // of states and their files
 
-/// Write a state directly in the folder, whose name tells its content: if there is one, it must be
-/// the same, and stays.  Completely or not at all, and on the disk, as folder_replace().
-/// STATUS_LIMIT if there are too many states in the folder.
+/// Write a state, or a file of one, directly in the folder.  The name has a hash of the content: if
+/// there is a file of that name, it stays, and STATUS_EXISTS if it has another content.  Completely
+/// or not at all, and on the disk, as folder_replace().  STATUS_LIMIT if there are too many states
+/// in the folder.
 NODISCARD Status folder_keep(const Folder* folder, const char* name, const void* bytes,
                              size_t n_bytes, Error* error);
 

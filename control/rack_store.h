@@ -32,7 +32,7 @@ typedef struct RackStoreJob {
   char* name;       ///< Owned
   char* text;       ///< Text or state to write, or text that was read; owned
   size_t n_text;    ///< Of a state
-  const FxInfo* fx; ///< Of a state: whose it is
+  const FxInfo* fx; ///< Of a state: the effect that has saved it
   Error error;      ///< Result
   Message*
       message;    ///< Reading, and of a state: the message that waits for the file; the store does

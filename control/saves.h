@@ -2,8 +2,9 @@
 /**
    Saves the states of nodes for `/node/<node>/state/save`, one after the other: the worker saves the
    state while the node plays, the rack store writes it and the files that it names, and the editor,
-   whose edit has waited for it, sets the parameter.  The bytes come from a plugin: the server reads
-   of them only where each file ends, and their hashes are the names of the files.
+   whose edit has waited for it, sets the parameter.  The bytes come from a plugin: the server
+   divides them into files by the sizes that they state, interprets nothing else, and makes the
+   names of the files from hashes of their contents.
 
    All functions [control].
 */

@@ -20,7 +20,7 @@ typedef struct PluginFormat {
   bool is_folder;              ///< A bundle is a folder; false: a file
   bool is_deep;                ///< Bundles are also in folders of these folders
   const char* extension;       ///< Of a bundle's name: ".lv2", ".so"
-  const char* marker;          ///< A file that makes any folder a bundle; NULL: none
+  const char* marker;          ///< A folder with a file of this name is a bundle, too; NULL: none
   /// Read what describes bundles without code, such as manifests, for all later calls of describe()
   /// in this process and its children.  `announce` names the bundle before it is read, because a
   /// broken one may crash the process.  NULL: nothing to prepare. [scan]

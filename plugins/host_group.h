@@ -9,8 +9,8 @@
    the same.
 
    If the answer is not there when the block is due, the node plays its input, delayed by its
-   latency, without a step (BypassHold).  The output cross-fades in again when there are answers.  FxInfo::is_lost is true once the process is lost
-   and may start again.
+   latency, without a step (BypassHold).  The output cross-fades in again when there are answers.
+   FxInfo::is_lost is true once the process is lost and may start again.
 */
 #ifndef WARPRACK_PLUGINS_HOST_GROUP_H
 #define WARPRACK_PLUGINS_HOST_GROUP_H
@@ -76,7 +76,8 @@ typedef struct HostDelay {
   uint64_t end;   ///< ... to here are known
   float* lines;   ///< [n_out][2 * n_frames] frame f is at f % (2 * n_frames)
   float* held;    ///< [n_out] BypassHold::values
-  bool is_gap;    ///< The input plays, until it alone is heard and answers are there
+  bool is_gap;    ///< The input plays: from a missing answer until it has faded in completely, and
+                  ///< answers are there again
   bool begins;    ///< The gap begins with this block
 } HostDelay;
 
@@ -97,7 +98,7 @@ REALTIME bool host_delay_knows(const HostDelay* delay, uint32_t n_frames);
 /**
    Get the outputs of a block, delayed, and go on to the next block.
 
-   @param is_dry The input alone is heard: an end of a gap is possible.
+   @param is_dry The unit plays its input alone: a gap may end.
    @return False if the input has to play.
    [rt]
 */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
    Files that an instance of a plugin makes for its state, such as a recording: in a folder of the
-   instance below $TMPDIR or /tmp, which ends with the instance.  A file that a saved state names is
-   copied into the state's package (engine/contract/package.h), so that the rack has it.
+   instance below $TMPDIR or /tmp, which is removed with the instance.  A file that a saved state
+   names is copied into the state's package (engine/contract/package.h), so that the rack has it.
 
    The folder is made with the first file.  It is locked while its process lives: a folder that a
    killed process has left is removed when the next one is made.

@@ -208,7 +208,7 @@ prepare(HostNode* const node, const FxSetup* const setup, FxShape* const shape, 
     status =
         node->is_quarantined ? STATUS_OK : host_open(node, setup, preset, &latency_frames, error);
   }
-  node->group = NULL; // lives no longer
+  node->group = NULL; // belongs to the set-up, which ends now
   if (!status) {
     describe(node, setup, latency_frames, shape);
   }

@@ -169,7 +169,8 @@ read_some(ChildOutput* const output, const size_t max)
   return n > 0 ? (size_t)n : 0U;
 }
 
-/// Pass on what is in the pipe now.  A process that the child has left behind may print without end.
+/// Pass on what is in the pipe now, and no more: a process that the child has left behind may print
+/// without end.
 static void
 pass_rest(ChildOutput* const output)
 {

@@ -31,8 +31,8 @@
      old = period_collect_ring(period);                 // left by an earlier exchange, or NULL
      old = period_offer_ring(period, ring_of_the_next); // an offer that was never taken, or NULL
 
-   The next worker has not heard what came before: for as many frames as the rack has latency, its
-   output is silent or incomplete.  The outputs play their fallbacks until these have passed.
+   The next worker has not processed the input of before: during its first frames, as many as the
+   latency of the rack, its output is silent or incomplete, and the outputs play their fallbacks.
 */
 #ifndef WARPRACK_ENGINE_CALLBACK_PERIOD_H
 #define WARPRACK_ENGINE_CALLBACK_PERIOD_H

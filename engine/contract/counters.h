@@ -45,7 +45,7 @@
   ROW(notes_late,      SUM, false) /* messages of notes that came, or found room, after their frame */ \
   ROW(units_reset,     SUM, false) /* units whose output was not finite */                          \
   ROW(latency_changes, SUM, true)  /* plans made because the latency of a node has changed */       \
-  ROW(group_dry,       SUM, true)  /* blocks that a unit of a group played as its input: no answer was there */ \
+  ROW(group_dry,       SUM, true)  /* blocks in which a unit of a group played its input */         \
   ROW(device_errors,   SUM, true)  /* plans in which a device failed */                             \
   ROW(worker_blocks,   SUM, false) /* blocks finished */
 

@@ -376,12 +376,12 @@ const char* fx_plugin_format(const char* reference);
 /// called about 20 times a second.  Implemented by plugins/. [builder]
 void fx_idle(void);
 
-/// A node that a process of its own has ended, or did not return from: a plugin of a group.
+/// The loss of a process of a group, in the code of a node: it has ended, or hangs.
 typedef struct FxLoss {
   uint32_t uid;   ///< Of the node, FxSetup::uid; 0: not known
   uint32_t phase; ///< RecorderPhase
-  bool is_hang;   ///< It has not returned
-  char text[256]; ///< For people: what has happened, and when the process starts again
+  bool is_hang;   ///< The code has not returned
+  char text[256]; ///< For users: what has happened, and when the process starts again
 } FxLoss;
 
 /// Take the oldest loss of a process that fx_idle() has found.  Returns false if there is none.
@@ -396,7 +396,7 @@ uint64_t fx_take_missed(void);
 /// Implemented by plugins/. [main]
 void fx_set_realtime(bool is_wanted, int priority);
 
-/// Who waits in `run` for the processes of groups, because no deadline applies.
+/// The threads whose calls of `run` wait for the processes of groups, because no deadline applies.
 typedef enum FxWait {
   FX_WAIT_THREAD, ///< The calling thread, which runs nodes in order to measure them
   FX_WAIT_PLAYER  ///< All threads that run blocks: the callback waits for these
@@ -424,7 +424,7 @@ FxFile fx_file_responses(const FxFile* file);
 NODISCARD Status fx_make(const FxInfo* fx, const FxSetup* setup, FxShape* shape, void** node,
                          Error* error);
 
-/// A number for the id of a parameter, never 0. [any]
+/// A hash of the id of a parameter; never 0, which stands for an unknown id. [any]
 static inline uint32_t
 fx_param_hash(const FxParam* const param)
 {

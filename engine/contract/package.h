@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   What FxInfo::save gives: the content of a state's file, or that and the files that the state names,
-   in a package:
+   What FxInfo::save returns: the content of a state's file, or a package of that and the files that
+   the state names:
 
        # warprack package 1
        file state 812
@@ -25,7 +25,7 @@
 
 /// A file of a package.
 typedef struct PackageFile {
-  char suffix[PACKAGE_SUFFIX_BYTES]; ///< Lower case letters and digits; of the first one "state"
+  char suffix[PACKAGE_SUFFIX_BYTES]; ///< Lower case letters and digits; the first file has "state"
   const char* bytes;                 ///< [n_bytes] borrowed from the package; not a text
   size_t n_bytes;
 } PackageFile;

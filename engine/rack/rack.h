@@ -172,7 +172,7 @@ typedef Status (*RackReader)(const char* text, const char* place, const Rack* pr
 typedef enum RackCopied {
   RACK_COPIED_THERE,    ///< It must be there
   RACK_COPIED_BYPASSED, ///< It need not be there: its node does not execute it
-  RACK_COPIED_MISSING,  ///< It is missing, also if it is there now
+  RACK_COPIED_MISSING,  ///< It counts as missing, even if it is there now
   RACK_COPIED_LACKING   ///< Result: it must be there, but is not, or cannot be used
 } RackCopied;
 

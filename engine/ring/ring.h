@@ -77,8 +77,8 @@ typedef struct ParamMessage {
   double value;      ///< In the parameter's unit; of a note: its velocity, 0 to 1
   uint32_t kind;     ///< MessageKind
   uint32_t n_frames; ///< Of a note: its length; 0: until another message ends it
-  uint32_t param_id; ///< Of a value: fx_param_hash(), so that it reaches no other parameter in a
-                     ///< process that knows another version of the plugin; 0: not known
+  uint32_t param_id; ///< Of a value: fx_param_hash(): a process that knows another version of the
+                     ///< plugin, with another parameter `param`, drops it; 0: not known
 } ParamMessage;
 
 /// Header of a block, written by the producer.

@@ -11,8 +11,8 @@
    The quarantine is no part of a document: it is written into the copy of a rack that a worker gets
    (RackNode::is_quarantined).  It ends after NODE_QUARANTINE_NS, with the next rack that is sent to
    a worker, as soon as an edit removes the node or changes what it is made of, or when plugins have
-   new code.  Of a node that could not be made it is *lifted* after each scan for plugins: the
-   worker tries that node again, and if it fails again, the quarantine goes on.
+   new code.  After each scan for plugins, the quarantine of nodes that could not be made is
+   *lifted*: the worker tries to make them again, and those that fail go back into quarantine.
 */
 #ifndef WARPRACK_ENGINE_SUPERVISOR_NODE_QUARANTINE_H
 #define WARPRACK_ENGINE_SUPERVISOR_NODE_QUARANTINE_H
@@ -68,7 +68,7 @@ bool node_quarantine_has(const NodeQuarantine* quarantine, const RackNode* node)
 /// Lift the quarantine of the nodes that could not be made.  Returns true if there is one.
 bool node_quarantine_lift(NodeQuarantine* quarantine, uint64_t now_ns);
 
-/// Put the nodes back whose quarantine was lifted.  Returns true if there is one.
+/// Put the nodes whose quarantine was lifted back into it.  Returns true if there is one.
 bool node_quarantine_put_back(NodeQuarantine* quarantine, uint64_t now_ns);
 
 /// Plugins have new code, which perhaps does not crash: forget all cases, but lift those of nodes

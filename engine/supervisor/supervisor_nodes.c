@@ -183,7 +183,7 @@ supervisor_part_nodes(Supervisor* const supervisor, const Suspect* const suspect
          node_quarantine_part(&supervisor->history.nodes, suspect->one_of->fx, time_now_ns());
 }
 
-/// A node that has not caused a loss for this time has stood the trial of a new process.
+/// A node that has not caused a loss for this time is no longer suspected.
 static bool
 has_stood(const Supervisor* const supervisor, const RackNode* const node, const uint64_t now_ns)
 {

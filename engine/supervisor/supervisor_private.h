@@ -108,9 +108,9 @@ typedef struct Answer {
 typedef struct SaveRequest {
   uint64_t id; ///< 0: none
   RackUid uid;
-  const Child* child; ///< The worker that was asked, only compared: it may have ended.  NULL: none
-                      ///< was, because none plays the rack
-  uint64_t asked_ns;  ///< Time of that, or of the request
+  const Child* child; ///< The worker that got the request; only compared, as it may have ended.
+                      ///< NULL: the request waits, because no worker plays the rack
+  uint64_t asked_ns;  ///< When that worker got the request; without one, when the request came
 } SaveRequest;
 
 struct Supervisor {

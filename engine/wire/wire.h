@@ -108,7 +108,7 @@ typedef struct WireEdit {
                     ///< quarantines as sent.  NULL: see `refusal`
   Error refusal;    ///< Received: why the document is no rack in this process, whose catalogue may
                     ///< lack a plugin, or say that it cannot be used.  STATUS_OK: it is one
-  RackRefused refused; ///< Received: the nodes of such plugins
+  RackRefused refused; ///< Received: the nodes whose plugins are the reason of `refusal`
 } WireEdit;
 
 typedef struct WireSet {

@@ -29,7 +29,7 @@ struct Instance {
   bool has_latency;
   _Atomic uint32_t latency_frames; ///< As last reported
   _Atomic bool wants_restart;
-  // of the thread that runs blocks
+  // used by the thread that runs blocks
   bool is_full;     ///< A message of the block did not fit
   bool is_slow;     ///< A wait has ended without an answer: no further wait, until there is one
   uint64_t taken;   ///< Blocks whose answers were taken or dropped

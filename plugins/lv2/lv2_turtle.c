@@ -214,11 +214,11 @@ typedef struct ReadFile {
   bool is_good;
 } ReadFile;
 
-/// The files that turtle_file_has() has read last, the newest first: presets that are asked for one
-/// after the other are in few files, which may be large.
+/// The two files that turtle_file_has() has read last, the newest first.  The presets of a plugin
+/// are in few files, which may be large, and one preset after the other is looked up.
 static ReadFile read_files[2];
 
-/// Read a file in place of the one that was asked for longest ago.
+/// One of these files; if it is neither, it is read in place of the older one.
 static const ReadFile*
 file_of(const char* const file_uri)
 {

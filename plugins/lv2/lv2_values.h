@@ -7,7 +7,7 @@
    it keeps eight decimals of a number.)  Numbers for URIs differ from process to process: KEY, TYPE
    and those inside of values are the numbers of the lines with their URIs, from 1.
 
-   A line "file STORED NAME" tells that the file that values call NAME is STORED in the rack's folder.
+   A line "file STORED NAME": the file that values call NAME is STORED in the rack's folder.
 */
 #ifndef WARPRACK_PLUGINS_LV2_LV2_VALUES_H
 #define WARPRACK_PLUGINS_LV2_LV2_VALUES_H

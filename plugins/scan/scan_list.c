@@ -71,7 +71,7 @@ add_entry(FoundBundles* const found, const PluginFormat* const format, const cha
                                     .inode = facts.st_ino });
 }
 
-/// True if a name is that of a bundle, or of a folder that its marker makes one.
+/// True for the name of a bundle: by its extension, or because the folder contains the marker.
 static bool
 is_bundle(const PluginFormat* const format, const char* const folder, const char* const name)
 {

@@ -76,7 +76,7 @@ def group_processes(server):
 
 
 def play_fault(fault, words):
-    """Play a rack with a faulty plugin, and return the recorded output and what the server says."""
+    """Play a rack with a faulty plugin, and return the recorded output and the status of the server."""
     arguments = ("--io", "dummy", "--block", str(BLOCK), "--rate", str(RATE), "--channels", "2:2", "--play", "sine.wav", "--record", "out.wav")
     rack = "\n".join(["add left ladspa effects/gain gain=-3dB", "add other ladspa effects/gain gain=-3dB group=good",
                       f"add bad ladspa faults/{fault} after={FIRST_FAULT} group=bad", "connect in:1 left", "connect left out:1",

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Files that LV2 plugins make for their states (state:makePath): saved with the state, under names
-// made from their contents, and found again when it is restored; what is no file of the plugin's
-// folder is refused; the folder ends with the instance, or with the next one after a kill.
+// made from their contents, and found again when it is restored; only regular files in the folder
+// of the instance are accepted; the folder is removed with the instance, or after a kill by the
+// next process that makes such a folder.
 
 #include "plugins/host_made.h"
 #include "tests/support/plugins/lv2/lv2_rig.h"

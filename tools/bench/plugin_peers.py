@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What plugins cost in warprack, jalv and mod-host: prints the tables of tools/bench/PLUGINS.md.
+"""What plugins cost in warprack, jalv and mod-host: prints the figures for the goals of tools/bench/PLUGINS.md.
 
     tools/bench/plugin_peers.py [--build FOLDER] [--mod-host FILE] [--rounds N] [--seconds S]
 

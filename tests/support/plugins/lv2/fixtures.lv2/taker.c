@@ -67,7 +67,7 @@ run(const LV2_Handle handle, const uint32_t n_frames)
   }
 }
 
-/// Write the file, or what is not one.
+/// Write the file, or make a link or a pipe in its place.
 static void
 write_file(const Taker* const taker, const int mode, const char* const path)
 {

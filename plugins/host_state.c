@@ -78,15 +78,24 @@ save_here(void* const context)
   }
 }
 
-/// Write the file, keep the state for renewals, and add the files that plugins have made.
+/// Write the file, add the files that plugins have made, and keep the state for renewals.  On error
+/// the last one stays, whose files are there.
 static Status
 finish(HostNode* const node, const StatePart* const parts, TextBuffer* const file,
        Error* const error)
 {
   const FxOrigin* const origin = &node->plugin->origin;
+  StateFile saved = { 0 };
   Status status = state_file_write(origin, parts, node->lanes.n_instances, file, error);
-  status = status ? status : state_file_parse(origin, file->bytes, file->n, &node->state, error);
-  return status ? status : package_finish(file, &node->paths.kept, error);
+  status = status ? status : state_file_parse(origin, file->bytes, file->n, &saved, error);
+  status = status ? status : package_finish(file, &node->paths.kept, error);
+  if (status) {
+    state_file_clear(&saved);
+  } else {
+    state_file_clear(&node->state);
+    node->state = saved;
+  }
+  return status;
 }
 
 Status

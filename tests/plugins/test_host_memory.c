@@ -144,4 +144,23 @@ TEST(a_saved_state_is_counted)
   fake.plugin.fx.destroy(node);
 }
 
+TEST(a_state_whose_files_are_too_large_is_not_kept)
+{
+  const FxSetup setup = plain_setup();
+  FxShape shape = { .unit_in = 1U, .unit_out = 1U };
+  void* node = NULL;
+  unsigned char* bytes = NULL;
+  size_t n_bytes = 0;
+  Error why = { STATUS_OK, "" };
+  OK(fake.plugin.fx.create(&setup, &shape, &node, &error));
+  const size_t n_before = shape.data_bytes;
+  fake.n_state = 100000U;
+  fake.n_file = FX_STATE_MAX_BYTES - 50000U;
+  ck_assert_int_eq(fake.plugin.fx.save(node, &shape, &bytes, &n_bytes, &why), STATUS_LIMIT);
+  assert_says(why.text, "more than 16 MiB with its files");
+  ck_assert_ptr_null(bytes);
+  ck_assert_uint_eq(shape.data_bytes, n_before); // a renewal would not find the files
+  fake.plugin.fx.destroy(node);
+}
+
 SUITE_MAIN_WITH("host_memory", set_up, NULL)

@@ -28,6 +28,7 @@ struct Instance {
   uint64_t n_frames;
   bool is_poisoned;
   float* lines; ///< [n_main][latency_frames + 1]
+  HostPaths* paths;
 };
 
 // ---- description ----
@@ -237,7 +238,8 @@ fake_open(const Plugin* const plugin, const InstanceSetup* const setup, Instance
     return error_set(error, STATUS_NO_MEM, "the fake is out of memory");
   }
   memset(lines + n_line, 1, fake->n_bytes); // else the kernel has not given it yet
-  *instance = (Instance){ fake, fake->n_opened++, latency_frames, .lines = lines };
+  *instance =
+      (Instance){ fake, fake->n_opened++, latency_frames, .lines = lines, .paths = setup->paths };
   for (uint32_t p = 0; p < plugin->n_ports; ++p) {
     instance->values[p] = plugin->ports[p].initial;
   }
@@ -358,10 +360,19 @@ fake_has_latency(const Instance* const instance)
 static Status
 fake_save(Instance* const instance, TextBuffer* const part, Error* const error)
 {
-  char* const state = calloc(instance->fake->n_state + 1U, 1U);
-  const bool is_saved = state && state_append(part, state, instance->fake->n_state);
+  const FakePlugin* const fake = instance->fake;
+  char* const state = calloc(fake->n_state + 1U, 1U);
+  const bool is_saved = state && state_append(part, state, fake->n_state);
   free(state);
-  return is_saved ? STATUS_OK : error_set(error, STATUS_NO_MEM, "out of memory");
+  if (!is_saved || !fake->n_file) {
+    return is_saved ? STATUS_OK : error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  const TextBuffer file = { .bytes = calloc(fake->n_file, 1U), .n = fake->n_file };
+  char stored[FX_STATE_NAME_BYTES];
+  const Status status =
+      host_paths_keep(instance->paths, &fake->plugin.fx, "take.wav", &file, stored, error);
+  free(file.bytes);
+  return status;
 }
 
 static const InstanceCalls fake_calls = {

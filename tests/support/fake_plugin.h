@@ -57,6 +57,7 @@ typedef struct FakePlugin {
   bool renewal_fails;
   size_t n_bytes;       ///< Memory that each instance takes
   size_t n_state;       ///< Size of the state that each instance saves
+  size_t n_file;        ///< Size of a file that each instance makes for its state; 0: none
   bool writes_inputs;   ///< run() overwrites its inputs
   bool changes_process; ///< All calls change float mode, locale and handlers of signals
   // What they have done

@@ -414,38 +414,42 @@ resolve_latency(const Graph* const graph, const uint32_t v, Error* const error)
 }
 
 static Status
+resolve_node(Graph* const graph, const uint32_t v, Error* const error)
+{
+  uint32_t n_in = 0;
+  Status status = check_cancelled(graph, error);
+  status = status ? status : resolve_sources(graph, v, &n_in, error);
+  if (status) {
+    return status;
+  }
+  n_in =
+      n_in || graph->rack->nodes[v].fx->is_source ? n_in : 1U; // no connections: one silent channel
+  if (n_in > FX_MAX_CHANNELS) {
+    return error_set(error, STATUS_BAD_RACK, "%s would have %u channels; a node can have %u",
+                     graph->rack->nodes[v].name, n_in, FX_MAX_CHANNELS);
+  }
+  PlanNode* const plan_node = &graph->plan->nodes[v];
+  const Backend* backend = NULL;
+  status = place_node(graph, v, &backend, &plan_node->reason, error);
+  status = status ? status : resolve_destinations(graph, v, n_in, error);
+  if (!status) {
+    status = find_node(graph, v, n_in, backend, &plan_node->node, error);
+  }
+  status = status ? status : resolve_sides(graph, v, error);
+  return status ? status : resolve_latency(graph, v, error);
+}
+
+/// Resolve all nodes.  After a node that cannot be made, its error is the reason, also if the rack
+/// does not fit the node in its place.
+static Status
 resolve_nodes(Graph* const graph, Error* const error)
 {
-  Plan* const plan = graph->plan;
-  for (uint32_t i = 0; i < graph->rack->n_nodes; ++i) {
-    const uint32_t v = graph->order[i];
-    uint32_t n_in = 0;
-    Status status = check_cancelled(graph, error);
-    status = status ? status : resolve_sources(graph, v, &n_in, error);
-    if (status) {
-      return status;
-    }
-    n_in = n_in || graph->rack->nodes[v].fx->is_source ? n_in
-                                                       : 1U; // no connections: one silent channel
-    if (n_in > FX_MAX_CHANNELS) {
-      return error_set(error, STATUS_BAD_RACK, "%s would have %u channels; a node can have %u",
-                       graph->rack->nodes[v].name, n_in, FX_MAX_CHANNELS);
-    }
-    PlanNode* const plan_node = &plan->nodes[v];
-    const Backend* backend = NULL;
-    status = place_node(graph, v, &backend, &plan_node->reason, error);
-    status = status ? status : resolve_destinations(graph, v, n_in, error);
-    if (!status) {
-      status = find_node(graph, v, n_in, backend, &plan_node->node, error);
-    }
-    status = status ? status : resolve_sides(graph, v, error);
-    status = status ? status : resolve_latency(graph, v, error);
-    if (status) {
-      return status;
-    }
+  Status status = STATUS_OK;
+  for (uint32_t i = 0; !status && i < graph->rack->n_nodes; ++i) {
+    status = resolve_node(graph, graph->order[i], error);
   }
   *error = graph->refusal.status ? graph->refusal : *error;
-  return graph->refusal.status;
+  return graph->refusal.status ? graph->refusal.status : status;
 }
 
 /// Refuse fallbacks of outputs that do not exist.  Those of "late" without channels go on to

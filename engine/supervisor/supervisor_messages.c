@@ -129,18 +129,16 @@ finish_load(Supervisor* const supervisor, Child* const child)
 }
 
 /// Send a refused rack again if the nodes that could not be made are in quarantine now.  An edit
-/// may be the cause itself, except for a node that was in quarantine before.  Without a quarantine
-/// that was lifted, the active rack may need more memory than is allowed, for example; then the
-/// quarantine goes on. [lock held]
+/// may be the cause itself, except for a node that was in quarantine before.  If another reason is
+/// named, the nodes that are tried again may be the cause, for example because they need too much
+/// memory: then the quarantine of all of them goes on. [lock held]
 static bool
 repeat(Supervisor* const supervisor, Child* const child, const EngineReply* const reply)
 {
   const bool has_other = supervisor->worker && child == supervisor->next; // which plays on
   const bool is_bypassed = supervisor_bypass_refused(supervisor, child, &reply->refused,
                                                      child->has_edit || has_other, reply->text);
-  const bool is_put_back =
-      child->has_load && node_quarantine_put_back(&supervisor->history.nodes, time_now_ns());
-  if (!is_bypassed && !is_put_back) {
+  if (!is_bypassed && !node_quarantine_put_back(&supervisor->history.nodes, time_now_ns())) {
     return false;
   }
   if (child->has_edit) {

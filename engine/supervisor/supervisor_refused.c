@@ -80,6 +80,7 @@ supervisor_bypass_refused(Supervisor* const supervisor, Child* const child,
   uint32_t n = 0;
   bool has_changed = false;
   if (refused->n && child->n_refusals++ >= MAX_ATTEMPTS) {
+    child->n_refusals = 0; // the next attempts are of another rack, or come later
     return false;
   }
   for (uint32_t r = 0; r < refused->n; ++r) {
@@ -93,6 +94,7 @@ supervisor_bypass_refused(Supervisor* const supervisor, Child* const child,
   if (first) { // a failed retry may have another reason
     note_refused(supervisor, first, n - 1U, why);
   }
+  child->n_refusals = has_changed ? child->n_refusals : 0U;
   return has_changed;
 }
 

@@ -47,8 +47,7 @@ typedef struct EngineReply {
   uint64_t frame;          ///< First frame that the new rack plays
   uint32_t latency_frames; ///< Latency of the rack from that frame on
   uint32_t refused_edge;   ///< 1 + index of the connection whose channels do not fit; 0: none
-  RackRefused refused;     ///< Nodes of plugins that could not be made: the first one; all, if
-                           ///< the edit is the active rack (number 0)
+  RackRefused refused;     ///< Nodes of plugins that could not be made: all, up to the limit
 } EngineReply;
 
 /// A state of a node that a worker has saved.

@@ -33,7 +33,7 @@ plan_edit(Worker* const worker, const Edit* const edit, PlanFault* const fault,
   PlanRequest request = worker_request(worker, rack);
   request.at_frame = edit->at_frame;
   request.stamp = edit->stamp;
-  request.finds_all = edit->id == 0U; // the active rack, which the server sends again
+  request.finds_all = true;
   const Status status = worker_play(worker, &request, fault, first_frame, error);
   if (!status) {
     if (!worker->format.offline && !rack_differs_in_values(rack, worker->rack)) {

@@ -5,8 +5,8 @@
 
 The file of a plugin is removed, moved away or replaced by noise, and then the worker is killed.  The next worker cannot
 make the plugin's nodes: each of them plays its input, with the latency that it had, the reason is reported, and the
-rest of the rack plays on and can be edited.  When a scan finds the plugin again, it plays again.  The same for the file
-of a plugin's state, and for a plugin that can no longer be used.
+rest of the rack plays on and can be edited.  When a scan finds the plugin again, it plays again, also if others are still
+gone.  The same for the file of a plugin's state, and for a plugin that can no longer be used.
 """
 
 from common import *
@@ -119,6 +119,42 @@ def lose_file():
         assert np.allclose(levels, [-21.0, -6.0, -6.0, -21.0], atol=0.01), levels
 
 
+def one_state_comes_back():
+    """Many states are gone, and one of them comes back: a scan lets its node play, and the others wait."""
+    folder = os.environ.get("WARPRACK_LV2_FIXTURES")
+    if not folder:
+        return
+    os.environ["LV2_PATH"] = os.path.dirname(folder)
+    subprocess.run([PROGRAM, "scan"], capture_output=True, check=True)
+    names = [f"p{n}" for n in range(20)]
+    os.mkdir("kept")
+    with server_of('a: lv2 "urn:warprack:learner"', np.full(RATE * 60, LEVEL)) as server:
+        wet(server)
+        state = server.osc.ask("/node/a/state/save", timeout=30.0)[1][-1]
+        for name in names:
+            shutil.copy(f"root/{state}", f"root/{name}.state")
+        server.osc.do("/rack/chain", " | ".join(f'{name}: lv2 "urn:warprack:learner" state={name}.state' for name in names))
+        wet(server)
+        for name in names:
+            os.rename(f"root/{name}.state", f"kept/{name}.state")
+        lose_worker(server)
+        server.wait_for(lambda now: now["nodes_quarantined"] == 20, limit_s=60.0)
+        wet(server)
+        assert bypassed(server) == names, bypassed(server)
+        os.rename("kept/p7.state", "root/p7.state")
+        scan(server)
+        names.remove("p7")
+        until(lambda: bypassed(server) == names, lambda: bypassed(server), limit_s=30.0)
+        server.osc.do("/rack/remove", "p0")
+        assert bypassed(server) == names[1:], bypassed(server)
+        for name in names:
+            os.rename(f"kept/{name}.state", f"root/{name}.state")
+        scan(server)
+        until(lambda: not bypassed(server), lambda: bypassed(server), limit_s=30.0)
+        server.stop()
+    shutil.rmtree("kept")
+
+
 def lose_state(format, rack):
     """A state that cannot be read: the node plays its input until a scan."""
     folder = os.environ.get(f"WARPRACK_{format.upper()}_FIXTURES")
@@ -190,6 +226,7 @@ with scratch():
     os.mkdir("root")
     plugins_here()
     lose_file()
+    one_state_comes_back()
     lose_state("lv2", 'a: lv2 "urn:warprack:learner"')
     lose_state("clap", "a: clap test.learner gain=0.25")
     lose_usability()

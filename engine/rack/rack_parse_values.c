@@ -256,11 +256,13 @@ parse_keyed_value(Parser* const parser, RackNode* const node, uint32_t* const pa
   if (find_next_param(node->fx, key.text, param, &cause)) {
     return is_copied ? skip_pair(parser) : refuse_key(parser, &key, &cause);
   }
-  if (parser->given[*param]) {
+  // Values of a missing plugin may have been set by name, without knowing the places of the others.
+  const bool may_replace = node->fx->origin && parser->given[*param] == GIVEN_BY_PLACE;
+  if (parser->given[*param] && !may_replace) {
     return parser_fail(parser, key.offset, STATUS_BAD_RACK, "%s is given twice; remove one",
                        key.text);
   }
-  parser->given[*param] = true;
+  parser->given[*param] = GIVEN_BY_NAME;
   parser_advance(parser); // the key
   parser_advance(parser); // "="
   return is_copied ? parse_copied_value(parser, node, *param)
@@ -290,7 +292,7 @@ parse_positional_value(Parser* const parser, RackNode* const node, const uint32_
     error_set(&cause, STATUS_BAD_RACK, "%s takes at most %u value%s; \"%.60s\" is one too many",
               fx->name, n, n == 1U ? "" : "s", word.text);
   } else if (!rack_set_param(node, n, word.text, &cause)) {
-    parser->given[n] = true;
+    parser->given[n] = GIVEN_BY_PLACE;
     parser->value = word;
     parser_advance(parser);
     return STATUS_OK;
@@ -330,14 +332,14 @@ clear_given(Parser* const parser, const RackNode* const node)
 {
   const uint32_t n = node->fx->n_params + 1U;
   if (n > parser->n_given) {
-    bool* const grown = realloc(parser->given, n * sizeof(bool));
+    Given* const grown = realloc(parser->given, n * sizeof(Given));
     if (!grown) {
       return rack_no_memory(parser->error);
     }
     parser->given = grown;
     parser->n_given = n;
   }
-  memset(parser->given, 0, n * sizeof(bool));
+  memset(parser->given, 0, n * sizeof(Given)); // GIVEN_NOT
   return STATUS_OK;
 }
 

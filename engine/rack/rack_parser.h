@@ -13,6 +13,9 @@ typedef struct Made {
   size_t offset;
 } Made;
 
+/// How a value of a node was written.
+typedef enum Given { GIVEN_NOT, GIVEN_BY_PLACE, GIVEN_BY_NAME } Given;
+
 typedef struct Parser {
   Tokenizer tokenizer;
   Token now, next;
@@ -28,7 +31,7 @@ typedef struct Parser {
   uint32_t n_copied;
   Error lacking;    ///< Of the first node that is RACK_COPIED_LACKING
   bool has_begun;   ///< begin() has removed the connection of the empty rack
-  bool* given;      ///< Parameters of the current node that have a value, backend last
+  Given* given;     ///< Of each parameter of the current node, backend last
   uint32_t n_given; ///< Room in `given`
   Made* made;
   uint32_t n_made;

@@ -155,6 +155,24 @@ TEST(a_value_that_is_set_is_checked_when_the_plugin_is_there)
   ck_assert_double_eq(rack->nodes[0].values[0].number, -1.0);
 }
 
+TEST(a_value_that_is_set_by_name_replaces_the_one_in_its_place)
+{
+  SCOPED_RACK Rack* const rack = bypassed("a: lv2 " LATE " -20 on", NULL);
+  OK(rack_apply(rack, "set a.thr -3dB", "t", &error));
+  SCOPED_MEMORY char* const saved = rack_print(rack);
+  ck_assert_str_eq(saved, "add a lv2 " LATE " -20 on thr=-3dB\nconnect in a\nconnect a out\n");
+  fx_plugins_install_late(true);
+  ck_assert_uint_eq(rack_return_plugins(rack), 1);
+  expect_text(rack, "add a lv2 " LATE " thr=-3dB bypass=on\nconnect in a\nconnect a out\n");
+  SCOPED_RACK Rack* const again = rack_of(saved, NULL);
+  ck_assert(rack_equal(rack, again));
+  Rack* none = NULL;
+  Error why;
+  ck_assert_int_eq(rack_parse("lv2 late -20 thr=-3 thr=-4", "t", NULL, &none, &why),
+                   STATUS_BAD_RACK);
+  assert_says(why.text, "t:1:21: thr is given twice");
+}
+
 TEST(edits_of_other_nodes_leave_a_missing_plugin_alone)
 {
   SCOPED_RACK Rack* const rack = bypassed("a: lv2 gone x=1 | b: gain", NULL);

@@ -293,12 +293,16 @@ folder_remove_leftovers(const Folder* const folder, const uint32_t age_s)
 size_t
 folder_kept_name(const char* const name, bool* const is_state)
 {
+  static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_-0123456789";
+  static const char small[] = "abcdefghijklmnopqrstuvwxyz0123456789";
   static const char digits[] = "0123456789abcdef";
-  const char* const dot = strrchr(name, '.');
-  const size_t n = dot ? (size_t)(dot - name) : 0U;
-  *is_state = dot && !strcmp(dot, ".state");
-  const bool is_kept = n > HASH_DIGITS + 1U && dot[1] && name[n - HASH_DIGITS - 1U] == '-' &&
-                       strspn(name + n - HASH_DIGITS, digits) == HASH_DIGITS;
+  const size_t n = strspn(name, letters);
+  const char* const suffix = name[n] == '.' ? name + n + 1U : "";
+  const char* const hash = n > HASH_DIGITS + 1U ? name + n - HASH_DIGITS : "";
+  *is_state = !strcmp(suffix, "state");
+  const bool is_time = strspn(hash, "0123456789") == HASH_DIGITS && !*is_state;
+  const bool is_kept = *suffix && !suffix[strspn(suffix, small)] && !is_time &&
+                       strspn(hash, digits) == HASH_DIGITS && hash[-1] == '-';
   return is_kept ? n - HASH_DIGITS - 1U : 0U;
 }
 

@@ -41,7 +41,8 @@ typedef struct FolderKept {
 NODISCARD Status folder_count_kept(const Folder* folder, FolderKept* kept, Error* error);
 
 /// The length of the plugin's name in a name "plugin-hash.suffix", which has a hash of the content;
-/// 0: it is no such name. [any]
+/// 0: it is no such name.  One with decimal digits only is a state; else it may be the time of a
+/// recording. [any]
 size_t folder_kept_name(const char* name, bool* is_state);
 
 /// Open a regular file in the folder for reading, which the caller closes.  Does not block: pipes

@@ -23,6 +23,7 @@ typedef struct FoundState {
   char name[256];
   size_t n_plugin; ///< Length of the plugin's name at its beginning
   bool is_state;
+  bool is_kept; ///< A state, or a file with a state of its plugin; another one may be the user's
   uint64_t n_bytes;
   uint32_t n_uses;
 } FoundState;
@@ -78,7 +79,7 @@ compare(const void* const a, const void* const b)
   return strcmp(((const FoundState*)a)->name, ((const FoundState*)b)->name);
 }
 
-/// Find the states directly in the folder, in the order of their names.
+/// Find the states directly in the folder, and files with such names, in the order of their names.
 static Status
 find_states(const char* const path, FoundStates* const found, Error* const error)
 {
@@ -190,16 +191,20 @@ check_unused(const char* const path, Error* const error)
   return status;
 }
 
-/// Count the states of the same plugin for each file that is no state: one of them may name it.
+/// Count the states in use of the same plugin for each file that is no state: one of them may name
+/// it.
 static void
 count_states(const FoundStates* const found)
 {
   for (uint32_t f = 0; f < found->n; ++f) {
     FoundState* const file = &found->list[f];
+    file->is_kept = file->is_state;
     for (uint32_t s = 0; !file->is_state && s < found->n; ++s) {
       const FoundState* const state = &found->list[s];
-      file->n_uses += state->is_state && state->n_plugin == file->n_plugin &&
-                      !strncmp(state->name, file->name, file->n_plugin);
+      const bool is_of_plugin = state->is_state && state->n_plugin == file->n_plugin &&
+                                !strncmp(state->name, file->name, file->n_plugin);
+      file->is_kept = file->is_kept || is_of_plugin;
+      file->n_uses += is_of_plugin && state->n_uses;
     }
   }
 }
@@ -210,7 +215,7 @@ make_rows(const FoundStates* const found, const bool unused)
   json_t* const rows = json_array();
   for (uint32_t s = 0; rows && s < found->n; ++s) {
     const FoundState* const state = &found->list[s];
-    if (!unused || !state->n_uses) {
+    if (state->is_kept && !(unused && state->n_uses)) {
       json_array_append_new(rows,
                             json_pack("{ss sI si}", "name", state->name, "bytes",
                                       (json_int_t)state->n_bytes, "uses", (int)state->n_uses));

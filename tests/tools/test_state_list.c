@@ -74,19 +74,35 @@ TEST(only_states_that_no_rack_names_are_unused)
   ck_assert_str_eq(program.out, "");
 }
 
-TEST(a_file_that_a_plugin_made_is_used_while_there_is_a_state_of_the_plugin)
+TEST(a_file_that_a_plugin_made_is_used_while_a_state_of_the_plugin_is)
 {
   put(W, "sound");
-  put("lear-00000000000000aa.wav", "of another plugin");
+  RUN_GOOD("list", "states", folder.directory);
+  ck_assert_str_eq(program.out, W "    5  2\n" A "  5  2\n" B "  0  1\n" C "    1  0\n");
   RUN_GOOD("list", "states", "--unused", folder.directory);
-  ck_assert_str_eq(program.out, "lear-00000000000000aa.wav\n" C "\n");
-  unlink(scratch_path(&folder, A));
-  unlink(scratch_path(&folder, B));
+  ck_assert_str_eq(program.out, C "\n");
+  put("a.rack", "");
   RUN_GOOD("list", "states", "--unused", folder.directory);
-  ck_assert_str_eq(program.out, "lear-00000000000000aa.wav\n" W "\n" C "\n");
+  ck_assert_str_eq(program.out, C "\n");
+  put("deep/er/b.rack", "");
+  RUN_GOOD("list", "states", "--unused", folder.directory);
+  ck_assert_str_eq(program.out, W "\n" A "\n" B "\n" C "\n");
   put("w.rack", "chain convolver " W "\n");
   RUN_GOOD("list", "states", "--unused", folder.directory);
-  ck_assert_str_eq(program.out, "lear-00000000000000aa.wav\n" C "\n");
+  ck_assert_str_eq(program.out, A "\n" B "\n" C "\n");
+}
+
+TEST(files_of_others_are_never_unused)
+{
+  put("lear-00000000000000aa.wav", "no state has this beginning");
+  put("other-2026112623420015.wav", "a recording, with its time");
+  put("my other-0123456789abcdef.state", "xargs would make two names of it");
+  put("it's-0123456789abcdef.state", "nor this one");
+  put("other-0123456789abcdef.d.wav", "nor this one");
+  RUN_GOOD("list", "states", "--unused", folder.directory);
+  ck_assert_str_eq(program.out, C "\n");
+  RUN_GOOD("list", "states", folder.directory);
+  ck_assert_str_eq(program.out, A "  5  2\n" B "  0  1\n" C "    1  0\n");
 }
 
 TEST(the_folder_of_a_server_has_no_unused_states)

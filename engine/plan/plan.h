@@ -146,9 +146,9 @@ typedef struct PlanRequest {
 
 /// The part of the rack for which plan_new() failed.
 typedef struct PlanFault {
-  bool is_tangled;     ///< The new connections together with those that still fade out make a cycle
-  bool is_too_large;   ///< The memory limit does not allow the plan beside those that exist
-  uint32_t edge;       ///< 1 + index of the connection whose channels do not fit; 0: none
+  bool is_tangled;  ///< The new connections together with those that still fade out make a cycle
+  bool needs_tails; ///< The memory limit allows the plan only without the tails of the active one
+  uint32_t edge;    ///< 1 + index of the connection whose channels do not fit; 0: none
   RackRefused refused; ///< Nodes of plugins that could not be made, without those that ran out of
                        ///< memory
 } PlanFault;

@@ -133,6 +133,17 @@ has_new_nodes(const Plan* const plan)
   return has_new;
 }
 
+/// Memory of the tails that a plan plays, in bytes.
+static size_t
+tail_bytes(const Plan* const plan)
+{
+  size_t n_bytes = 0;
+  for (uint32_t n = plan ? plan->n_living : 0U; plan && n < plan->n_nodes; ++n) {
+    n_bytes += node_memory(plan->nodes[n].node);
+  }
+  return n_bytes;
+}
+
 /// Check the memory limit before the large allocations.  An edit without new nodes never fails the
 /// check.
 static Status
@@ -154,7 +165,7 @@ check_memory(Plan* const plan, const PlanRequest* const request, const Arena* co
   memory_text(request->held_bytes, held);
   memory_text(has_room ? request->max_bytes - request->held_bytes : 0U, room);
   memory_text(request->max_bytes, allowed);
-  fault->is_too_large = true;
+  fault->needs_tails = total - tail_bytes(request->active) <= request->max_bytes;
   return request->held_bytes
              ? error_set(error, STATUS_LIMIT,
                          "the rack takes %s of memory while it is planned; beside %s of the one "

@@ -265,12 +265,10 @@ Status
 worker_play(Worker* const worker, const PlanRequest* const request, PlanFault* const fault,
             uint64_t* const first_frame, Error* const error)
 {
-  const Plan* const plan = request->active;
-  const bool has_tails = plan && plan->n_nodes > plan->n_living;
   PlanRequest last = *request;
   Error why;
   Status status = plan_once(worker, &last, fault, first_frame, error);
-  if (status && fault->is_too_large && has_tails && !free_tails(worker, &why)) {
+  if (status && fault->needs_tails && !free_tails(worker, &why)) {
     last = repeat(worker, request);
     status = plan_once(worker, &last, fault, first_frame, error);
   }

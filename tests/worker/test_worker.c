@@ -102,10 +102,13 @@ TEST(tails_end_when_an_edit_needs_their_memory)
   bench.worker->config.memory_bytes = n_bytes + n_bytes / 2U;
   ck_assert_int_eq(edit_while_playing(&bench, 2, "gain")->status, STATUS_OK);
   ck_assert_uint_gt(worker_facts(bench.worker).memory_bytes, n_bytes); // the delay has a tail
-  const EngineReply* const reply = edit_while_playing(&bench, 3, "b: " LONG);
+  const EngineReply* const hopeless = edit_while_playing(&bench, 3, "b: " LONG " | c: " LONG);
+  ck_assert_int_eq(hopeless->status, STATUS_LIMIT);
+  ck_assert_uint_gt(worker_facts(bench.worker).memory_bytes, n_bytes); // the tail plays on
+  const EngineReply* const reply = edit_while_playing(&bench, 4, "b: " LONG);
   ck_assert_msg(!reply->status, "%s", reply->text);
   ck_assert_uint_lt(worker_facts(bench.worker).memory_bytes, n_bytes + n_bytes / 4U);
-  const EngineReply* const refused = edit_while_playing(&bench, 4, "c: " LONG " | d: " LONG);
+  const EngineReply* const refused = edit_while_playing(&bench, 5, "c: " LONG " | d: " LONG);
   ck_assert_int_eq(refused->status, STATUS_LIMIT);
   assert_says(refused->text, "of the one that plays, ");
   assert_says(refused->text, " fit into the ");

@@ -19,23 +19,25 @@ find_worker(const Supervisor* const supervisor)
   return plays ? worker : NULL;
 }
 
-/// Ask the worker for the state that waits for one. [lock held]
-static Status
-ask(Supervisor* const supervisor, Error* const error)
+/// Ask the worker for the state that waits for one.  If its socket is closed, the save waits for
+/// the next worker. [lock held]
+static void
+ask(Supervisor* const supervisor)
 {
   SaveRequest* const save = &supervisor->save;
   Child* const worker = save->id && !save->child ? find_worker(supervisor) : NULL;
+  Error error;
   if (!worker) {
-    return STATUS_OK;
+    return;
   }
   const WireMessage message = { .kind = WIRE_SAVE, .save = { save->id, save->uid } };
-  const Status status = wire_send(worker->wire, &message, error);
-  if (!status) {
+  if (wire_send(worker->wire, &message, &error)) {
+    worker->broken = error;
+  } else {
     save->child = worker;
     save->asked_ns = time_now_ns();
     ++worker->n_saves_out;
   }
-  return status;
 }
 
 Status
@@ -48,8 +50,7 @@ supervisor_save(void* const self, const uint64_t id, const RackUid uid, Error* c
     status = error_set(error, STATUS_LIMIT, "another state is being saved");
   } else {
     supervisor->save = (SaveRequest){ .id = id, .uid = uid, .asked_ns = time_now_ns() };
-    status = ask(supervisor, error);
-    supervisor->save = status ? (SaveRequest){ 0 } : supervisor->save;
+    ask(supervisor);
   }
   supervisor_unlock(supervisor);
   return status;
@@ -86,6 +87,9 @@ find_failure(const Supervisor* const supervisor)
   if (save->child) {
     return waited_ns >= ANSWER_LIMIT_NS ? "the worker has not saved in 60 s" : NULL;
   }
+  if (worker && worker->state == CHILD_IDLE && supervisor->wanted.armed && worker->arm_at_ns) {
+    return "no worker can play the rack"; // before an edit that waits behind this save
+  }
   return waited_ns >= WORKER_LIMIT_NS ? "no worker has played the rack for 30 s" : NULL;
 }
 
@@ -98,12 +102,12 @@ supervisor_check_save(Supervisor* const supervisor)
   const char* const why = id ? find_failure(supervisor) : NULL;
   if (why) {
     error_set(&failed.error, STATUS_WORKER, "%s: %.240s", why, supervisor->note);
+    supervisor->save = (SaveRequest){ 0 };
   } else {
-    failed.error.status = ask(supervisor, &failed.error);
+    ask(supervisor);
   }
-  supervisor->save = failed.error.status ? (SaveRequest){ 0 } : supervisor->save;
   supervisor_unlock(supervisor);
-  if (failed.error.status) {
+  if (why) {
     supervisor->events.saved(supervisor->events.context, id, &failed);
   }
 }

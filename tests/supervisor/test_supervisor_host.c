@@ -15,6 +15,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /// The engine's side, as in engine_supervisor.c, but without a period.
@@ -27,7 +28,7 @@ typedef struct Host {
   bool is_lost;                     ///< The worker that serves the ring is lost [held]
   const ParamMessage* _Atomic sent; ///< Message to send through a ring just before the supervisor
                                     ///< holds the host
-  _Atomic uint32_t n_replies;
+  _Atomic uint32_t n_replies, n_saved;
   _Atomic uint32_t offered_frames; ///< Block length of the last offered ring; 0: none yet
 } Host;
 
@@ -116,6 +117,14 @@ on_replied(void* const context, const uint64_t id, const EngineReply* const repl
 }
 
 static void
+on_saved(void* const context, const uint64_t id, const EngineSaved* const saved)
+{
+  ck_assert_uint_eq(id, 7U);
+  ck_assert_msg(saved->error.status == STATUS_NOT_FOUND, "%s", saved->error.text);
+  ++((Host*)context)->n_saved;
+}
+
+static void
 on_changed(void* const context, const WorkerFacts* const facts)
 {
   (void)context;
@@ -130,7 +139,9 @@ host_start(Host* const host)
   const EngineConfig config = rig_config(argv);
   *host = (Host){ .main = pthread_self() };
   pthread_mutex_init(&host->held, NULL);
-  const WorkerEvents events = { host, on_replied, on_changed, NULL, NULL };
+  const WorkerEvents events = {
+    .context = host, .replied = on_replied, .changed = on_changed, .saved = on_saved
+  };
   const SupervisorHost calls = { host, hold, release, offer, given, lost, pulse, frame_now };
   OK(supervisor_new(&config, &events, &calls, &host->supervisor, &error));
 }
@@ -249,6 +260,23 @@ TEST(a_value_sent_before_a_worker_is_known_to_be_armed_is_set)
   supervisor_calls.disarm(host.supervisor);
   host_stop(&host);
   ring_free(bench.ring);
+}
+
+TEST(a_save_in_the_moment_of_a_loss_waits_for_the_next_worker)
+{
+  SCOPED(host_stop) Host host;
+  siginfo_t end;
+  Error error = { STATUS_OK, "" };
+  host_start(&host);
+  const pid_t pid = (pid_t)supervisor_now(&host).pid;
+  hold(&host); // the supervisor cannot take the worker out of use
+  ck_assert_int_eq(kill(pid, SIGKILL), 0);
+  ck_assert_int_eq(waitid(P_PID, (id_t)pid, &end, WEXITED | WNOWAIT), 0);
+  const Status status = supervisor_calls.save(host.supervisor, 7U, RACK_UID_FIRST, &error);
+  release(&host);
+  ck_assert_msg(!status, "%s", error.text);
+  AWAIT(host.n_saved == 1U); // the next worker does not know the node
+  ck_assert(is_replaced(&host));
 }
 
 TEST(a_device_that_does_not_come_back_is_tried_for_at_longer_and_longer_intervals)

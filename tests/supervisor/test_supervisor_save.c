@@ -3,11 +3,14 @@
 
 #include "engine/base/sealed_text.h"
 #include "tests/support/scoped.h"
+#include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 #include "tests/support/supervisor_rig.h"
 
 #include <signal.h>
 #include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
 
 static Error answer; // the last one
 static atomic_uint n_answers;
@@ -78,6 +81,27 @@ TEST(a_save_between_two_workers_waits_for_the_next_one)
   OK(save(&rig, &error));
   expect_answer(1U, STATUS_NOT_FOUND, "gain has no state");
   ck_assert_uint_eq(rig_status(&rig).worker_restarts, 1);
+}
+
+TEST(a_save_is_answered_at_once_if_the_rack_cannot_be_planned)
+{
+  static const float samples[] = { 1.0F };
+  const float* const channels[] = { samples };
+  const char* const argv[] = { good_worker(), "worker", NULL };
+  EngineConfig config = rig_config(argv);
+  SCOPED(scratch_remove) const Scratch folder = scratch_new();
+  SCOPED(rig_stop) Rig rig;
+  scratch_write_wav(&folder, "ir.wav", channels, 1, 1, 48000);
+  config.worker_root = folder.directory;
+  rig_start_with(&rig, &config, HALVED " | c: convolver ir.wav");
+  await_health(&rig, HALF);
+  ck_assert_int_eq(unlink(scratch_path(&folder, "ir.wav")), 0);
+  send_signal(&rig, SIGKILL);
+  AWAIT(strstr(rig_status(&rig).worker_note, "cannot plan the rack again"));
+  OK(save(&rig, &error));
+  expect_answer(1U, STATUS_WORKER, "no worker can play the rack: cannot plan the rack again: c: ");
+  ck_assert_int_eq(rig_edit(&rig, HALVED).status, STATUS_OK);
+  await_level(&rig, HALF);
 }
 
 TEST(a_save_that_waits_for_a_worker_is_answered_when_the_engine_ends)

@@ -430,3 +430,28 @@ recorder_has_crashed(const Recorder* const recorder, RecorderCall* const call)
   *call = call_of(atomic_load(&recorder->region->crash));
   return atomic_load(&recorder->region->has_crashed) != 0U;
 }
+
+static bool
+is_same(const RecorderCall* const a, const RecorderCall* const b)
+{
+  return a->node == b->node && a->phase == b->phase && a->number == b->number;
+}
+
+const RecorderWatch*
+recorder_watch(const Recorder* const recorder, RecorderWatch* const watches,
+               const uint64_t passed_ns, const uint64_t limit_ns)
+{
+  const RecorderWatch* endless = NULL;
+  for (uint32_t t = 0; t < RECORDER_THREADS; ++t) {
+    RecorderWatch* const watched = &watches[t];
+    const RecorderCall call = recorder_read(recorder, t);
+    // The runs of built-in effects have no numbers: blocks that do not end show that one hangs.
+    if (call.phase == RECORDER_NONE || !call.number || !is_same(&call, &watched->call)) {
+      *watched = (RecorderWatch){ .call = call };
+    } else {
+      watched->lasted_ns += passed_ns;
+      endless = watched->lasted_ns >= limit_ns ? watched : endless;
+    }
+  }
+  return endless;
+}

@@ -122,4 +122,17 @@ RecorderCall recorder_read(const Recorder* recorder, uint32_t thread);
 /// `call` is the call that it was in, with RECORDER_NONE if that is not known. [any]
 bool recorder_has_crashed(const Recorder* recorder, RecorderCall* call);
 
+/// A call that a thread has been in at the last looks.
+typedef struct RecorderWatch {
+  RecorderCall call;
+  uint64_t lasted_ns; ///< From look to look
+} RecorderWatch;
+
+/// Look at the calls of all threads, `passed_ns` after the last look.
+///
+/// @param watches [RECORDER_THREADS] zeros before the first look.
+/// @return A call that has lasted `limit_ns` or longer; NULL if there is none. [any]
+const RecorderWatch* recorder_watch(const Recorder* recorder, RecorderWatch* watches,
+                                    uint64_t passed_ns, uint64_t limit_ns);
+
 #endif

@@ -217,31 +217,6 @@ supervisor_handle_lost(Supervisor* const supervisor, Child* const child,
 
 // ---- calls that do not return ----
 
-static bool
-is_same(const RecorderCall* const a, const RecorderCall* const b)
-{
-  return a->node == b->node && a->phase == b->phase && a->number == b->number;
-}
-
-/// Find a call that has lasted too long; NULL if there is none.
-static const WatchedCall*
-find_endless(Child* const child, const uint64_t passed_ns)
-{
-  const WatchedCall* endless = NULL;
-  for (uint32_t t = 0; t < RECORDER_THREADS; ++t) {
-    WatchedCall* const watched = &child->calls[t];
-    const RecorderCall call = recorder_read(child->recorder, t);
-    // The runs of built-in effects have no numbers: supervisor_watchdog.c finds one that hangs.
-    if (call.phase == RECORDER_NONE || !call.number || !is_same(&call, &watched->call)) {
-      *watched = (WatchedCall){ .call = call };
-    } else {
-      watched->lasted_ns += passed_ns;
-      endless = watched->lasted_ns >= CALL_LIMIT_NS ? watched : endless;
-    }
-  }
-  return endless;
-}
-
 /// Refuse the edit that caused the call, or count it against the node, and let another worker take
 /// over.
 static void
@@ -270,7 +245,8 @@ supervisor_watch_calls(Supervisor* const supervisor, Child* const child, Cause* 
 {
   const uint64_t now_ns = time_now_ns();
   const uint64_t passed_ns = now_ns - child->watched_ns;
-  const WatchedCall* const endless = find_endless(child, passed_ns < LOOK_NS ? passed_ns : LOOK_NS);
+  const RecorderWatch* const endless = recorder_watch(
+      child->recorder, child->calls, passed_ns < LOOK_NS ? passed_ns : LOOK_NS, CALL_LIMIT_NS);
   child->watched_ns = now_ns;
   if (!endless || child->is_stuck) {
     return true;

@@ -33,12 +33,6 @@ typedef enum ChildState {
   CHILD_SERVING
 } ChildState;
 
-/// The call of a node's code that a thread of a worker is in, and how long it has lasted.
-typedef struct WatchedCall {
-  RecorderCall call;
-  uint64_t lasted_ns;
-} WatchedCall;
-
 /// A worker process.
 typedef struct Child {
   Process* process;
@@ -79,7 +73,7 @@ typedef struct Child {
   bool is_stuck;
 
   // [supervisor]
-  WatchedCall calls[RECORDER_THREADS];
+  RecorderWatch calls[RECORDER_THREADS];
   uint64_t watched_ns;      ///< Time of the last look at them
   SupervisorPulse pulse;    ///< At the last check
   SupervisorPulse finished; ///< The pulse at which it last finished a block

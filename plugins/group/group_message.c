@@ -93,16 +93,15 @@ group_receive(const int socket, void* const packet, const size_t n_bytes, int fd
   ssize_t n = 0;
   fds[0] = fds[1] = -1;
   do {
-    n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+    n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
   } while (n < 0 && errno == EINTR);
-  if (n <= 0) {
-    return error_set(error, STATUS_NET, "the other process has ended");
-  }
-  if (!take_fds(&message, fds) || (size_t)n != n_bytes) {
+  const bool is_good = n >= 0 && take_fds(&message, fds) && (size_t)n == n_bytes;
+  if (!is_good) {
     group_close_fds(fds);
-    return error_set(error, STATUS_BAD_ARG, "an invalid message");
   }
-  return STATUS_OK;
+  return is_good  ? STATUS_OK
+         : n <= 0 ? error_set(error, STATUS_NET, "the other process has ended")
+                  : error_set(error, STATUS_BAD_ARG, "an invalid message");
 }
 
 void

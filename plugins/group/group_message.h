@@ -83,10 +83,12 @@ NODISCARD Status group_send(int socket, const void* packet, size_t n_bytes, cons
                             uint32_t n_fds, Error* error);
 
 /**
-   Receive a packet of exactly `n_bytes`, waiting for it.
+   Receive a packet of exactly `n_bytes`, which is there (poll(2)): a process that a plugin has
+   started may hold the socket open after the end of the other process.
 
    @param[out] fds [GROUP_FDS] its descriptors, to be closed by the caller; -1 behind the last one.
-   @return STATUS_NET at the end, STATUS_BAD_ARG for another packet; then there are no descriptors.
+   @return STATUS_NET at the end and without a packet, STATUS_BAD_ARG for another packet; then there
+   are no descriptors.
    [any but rt]
 */
 NODISCARD Status group_receive(int socket, void* packet, size_t n_bytes, int fds[GROUP_FDS],

@@ -37,6 +37,7 @@ struct Group {
   GroupMember* members[GROUP_SLOTS]; ///< By slot; NULL: free
   uint32_t n_joined;                 ///< Members, also of lost processes
   uint64_t looked_ns;
+  RecorderWatch calls[RECORDER_THREADS]; ///< At the last look
   Backoff restart;
   char why[PROCESS_REASON_BYTES]; ///< Of the last loss
 };
@@ -58,19 +59,33 @@ typedef struct Cause {
   bool is_hang;
 } Cause;
 
-/// The only node whose code the threads of the process are in.
+/// The call of the threads of the process, if all that execute code of nodes are in the same node.
+///
+/// @param with_runs Look at threads that run blocks, too.
 static RecorderCall
-only_call(const Recorder* const recorder)
+only_call(const Recorder* const recorder, const bool with_runs)
 {
   RecorderCall only = { .phase = RECORDER_NONE };
   for (uint32_t t = 0; t < RECORDER_THREADS; ++t) {
     const RecorderCall call = recorder_read(recorder, t);
-    if (call.phase != RECORDER_NONE && only.phase != RECORDER_NONE && call.node != only.node) {
+    const bool counts = call.phase != RECORDER_NONE && (with_runs || call.phase != RECORDER_RUN);
+    if (counts && only.phase != RECORDER_NONE && call.node != only.node) {
       return (RecorderCall){ .phase = RECORDER_NONE };
     }
-    only = call.phase != RECORDER_NONE ? call : only;
+    only = counts ? call : only;
   }
   return only;
+}
+
+/// True if the node has instances in the process.
+static bool
+has_node(const Group* const group, const uint32_t uid)
+{
+  bool has = false;
+  for (uint32_t s = 0; s < GROUP_SLOTS; ++s) {
+    has = has || (group->members[s] && group->members[s]->uid == uid);
+  }
+  return has;
 }
 
 /// The only node that has instances in the process.
@@ -88,21 +103,40 @@ only_uid(const Group* const group)
   return uid;
 }
 
-/// Find the node of a process that has ended by itself.
+/// Find the node of a process that has ended by itself.  The process may have written any number to
+/// its recorder.  Without a handler, for example after _exit(), it may have been a thread that a
+/// plugin has started, while another node ran.
 static void
 find_node(const Group* const group, Cause* const cause)
 {
   RecorderCall call;
   const bool is_handled = recorder_has_crashed(group->recorder, &call);
+  const uint32_t only = only_uid(group);
   if (!is_handled) {
-    call = only_call(group->recorder);
+    call = only_call(group->recorder, true);
   }
-  if (call.phase != RECORDER_NONE && !call.is_shared) {
+  const bool is_of_node = call.phase != RECORDER_NONE && !call.is_shared &&
+                          (is_handled ? has_node(group, call.node) : call.node == only);
+  if (is_of_node) {
     cause->uid = call.node;
     cause->phase = call.phase;
   } else if (!cause->uid) {
-    cause->uid = only_uid(group);
+    cause->uid = only;
     cause->phase = RECORDER_THREAD;
+  }
+}
+
+/// Find the node of a call that the process does not answer: another one than it was called for may
+/// hold its thread.
+static void
+find_stuck(const Group* const group, Cause* const cause)
+{
+  const RecorderCall call = only_call(group->recorder, false);
+  if (process_is_stopped(group->process)) {
+    cause->uid = 0U;
+  } else if (call.phase != RECORDER_NONE && has_node(group, call.node)) {
+    cause->uid = call.node;
+    cause->phase = call.phase;
   }
 }
 
@@ -233,10 +267,15 @@ call_group(Group* const group, const uint32_t uid, GroupCall* const call, const 
 {
   int received[GROUP_FDS];
   Cause cause = { .uid = uid, .phase = phase_of(call->op) };
+  // A call of its own for the supervisor: a node may take several, each for up to 8 s.
+  const uint64_t before = recorder_enter(uid, cause.phase);
   cause.what = exchange(group, call, fds, n_fds, reply, received, &cause.is_hang);
+  recorder_leave(before);
   if (cause.what) {
     struct pollfd end = { process_fd(group->process), POLLIN, 0 };
-    if (!cause.is_hang) {
+    if (cause.is_hang) {
+      find_stuck(group, &cause);
+    } else {
       (void)poll(&end, 1, 500); // a process that ends closes its socket first
     }
     lose(group, cause);
@@ -297,6 +336,7 @@ start_process(Group* const group, Error* const error)
   GroupReply reply;
   const int recorder = recorder_fd(group->recorder);
   group->looked_ns = time_now_ns();
+  memset(group->calls, 0, sizeof(group->calls));
   return call_group(group, 0U, &hello, &recorder, 1U, &reply, NULL, error);
 }
 
@@ -419,11 +459,20 @@ has_faults(const Group* const group)
   return has;
 }
 
+/// End a process that does not return from the code of a node.
+static void
+lose_hung(Group* const group, const char* const what, const uint32_t uid, const RecorderPhase phase)
+{
+  const bool is_named = has_node(group, uid) && !process_is_stopped(group->process);
+  lose(group, (Cause){ .what = what, .uid = is_named ? uid : 0U, .phase = phase, .is_hang = true });
+}
+
 static void
 watch(Group* const group)
 {
   const uint64_t now_ns = time_now_ns();
-  const uint64_t passed_ns = now_ns - group->looked_ns;
+  const uint64_t since_ns = now_ns - group->looked_ns;
+  const uint64_t passed_ns = since_ns < LOOK_NS ? since_ns : LOOK_NS;
   char why[PROCESS_REASON_BYTES];
   group->looked_ns = now_ns;
   if (process_has_ended(group->process, why)) {
@@ -431,15 +480,18 @@ watch(Group* const group)
     return;
   }
   if (has_faults(group)) {
-    lose(group, (Cause){ .what = "wrote invalid data to a ring" });
+    lose(group, (Cause){ .what = "wrote invalid data to a ring",
+                         .uid = only_uid(group),
+                         .phase = RECORDER_RUN });
     return;
   }
-  const GroupMember* const hung = find_hung(group, passed_ns < LOOK_NS ? passed_ns : LOOK_NS);
+  const GroupMember* const hung = find_hung(group, passed_ns);
+  const RecorderWatch* const endless =
+      recorder_watch(group->recorder, group->calls, passed_ns, CALL_LIMIT_NS);
   if (hung) {
-    lose(group, (Cause){ .what = "did not finish a block",
-                         .uid = process_is_stopped(group->process) ? 0U : hung->uid,
-                         .phase = RECORDER_RUN,
-                         .is_hang = true });
+    lose_hung(group, "did not finish a block", hung->uid, RECORDER_RUN);
+  } else if (endless) {
+    lose_hung(group, "did not return in 8 s", endless->call.node, endless->call.phase);
   }
 }
 

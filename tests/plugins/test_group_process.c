@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The worker's side of a process that breaks rules (bad_group.c): it never waits without a limit,
+// and it names no node that is not at fault.
+
+#include "engine/base/recorder.h"
+#include "plugins/group/group_process.h"
+#include "plugins/host_group.h"
+#include "tests/support/suite.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define FIRST_UID 20U // of the nodes
+
+static GroupMember members[2];
+
+static void
+join(GroupMember* const member, const uint32_t uid)
+{
+  const RingShape shape = {
+    .n_in = 1U, .n_out = 2U, .block_frames = 64U, .n_slots = GROUP_RING_SLOTS, .n_messages = 64U
+  };
+  GroupCall open = { .op = GROUP_OPEN, .uid = uid };
+  GroupReply reply;
+  member->uid = uid;
+  OK(ring_new(&shape, &member->ring, &error));
+  OK(group_join("bad", member, &error));
+  const int fd = ring_fd(member->ring);
+  OK(group_call(member, &open, &fd, 1U, &reply, NULL, &error));
+}
+
+static Status
+call(GroupMember* const member, Error* const error)
+{
+  GroupCall save = { .op = GROUP_SAVE };
+  GroupReply reply;
+  return group_call(member, &save, NULL, 0U, &reply, NULL, error);
+}
+
+/// Let the process break a rule in a call for the first of some nodes.  Returns what is reported.
+static FxLoss
+lose(const char* const rule, const uint32_t n_nodes, const Status expected)
+{
+  FxLoss loss = { .uid = 0U };
+  Error error = { STATUS_OK, "" };
+  setenv("WARPRACK_FIXTURE", rule, 1);
+  groups_use_program(getenv("WARPRACK_BAD_GROUP"));
+  for (uint32_t m = 0; m < n_nodes; ++m) {
+    join(&members[m], FIRST_UID + m);
+  }
+  ck_assert_int_eq(call(&members[0], &error), expected);
+  const uint64_t end_ns = time_now_ns() + suite_limit_ns();
+  while (!groups_take_loss(&loss)) {
+    ck_assert_msg(time_now_ns() < end_ns, "no loss");
+    (void)ring_can_submit(members[0].ring); // as the player, which sees invalid counters
+    groups_watch();
+    time_sleep(20U * NS_PER_MS);
+  }
+  for (uint32_t m = 0; m < n_nodes; ++m) {
+    ck_assert(members[m].is_lost);
+    group_leave(&members[m]);
+    ring_free(members[m].ring);
+  }
+  return loss;
+}
+
+TEST(a_process_that_a_plugin_has_started_does_not_hold_the_worker_up)
+{
+  const FxLoss loss = lose("leaves_child", 1U, STATUS_WORKER);
+  assert_says(loss.text, "exited with 7");
+}
+
+static const struct {
+  const char* rule;
+  const char* says;
+  uint32_t n_nodes;
+  Status status; ///< Of the call for the first node
+  uint32_t uid;
+  bool is_hang;
+} faults[] = {
+  { "names_other", "SIGABRT", 1U, STATUS_WORKER, FIRST_UID, false },
+  { "damages_ring", "wrote invalid data to a ring", 1U, STATUS_OK, FIRST_UID, false },
+  { "damages_ring", "wrote invalid data to a ring", 2U, STATUS_OK, 0U, false },
+  { "hangs_elsewhere", "did not return in 8 s", 2U, STATUS_WORKER, FIRST_UID + 1U, true },
+  { "works_for_ever", "did not return in 8 s", 2U, STATUS_OK, FIRST_UID + 1U, true },
+};
+
+TEST_ROWS(a_loss_names_the_node_that_is_at_fault, faults)
+{
+  const FxLoss loss = lose(faults[row].rule, faults[row].n_nodes, faults[row].status);
+  assert_says(loss.text, faults[row].says);
+  ck_assert_uint_eq(loss.uid, faults[row].uid);
+  ck_assert_int_eq(loss.is_hang, faults[row].is_hang);
+}
+
+/// The thread that has ended the process is not known.
+TEST(an_exit_names_no_node_that_only_ran_meanwhile)
+{
+  ck_assert_uint_ne(lose("exits", 2U, STATUS_WORKER).uid, FIRST_UID + 1U);
+}
+
+/// The supervisor takes a worker for hung that is in one call for 10 s.
+TEST(each_call_is_one_of_its_own_for_the_supervisor)
+{
+  Recorder* recorder = NULL;
+  OK(recorder_new(&recorder, &error));
+  OK(recorder_attach(recorder_fd(recorder), &error));
+  groups_use_program(getenv("WARPRACK_BAD_GROUP"));
+  setenv("WARPRACK_FIXTURE", "", 1);
+  recorder_leave(recorder_enter(FIRST_UID, RECORDER_INSTANTIATE));
+  join(&members[0], FIRST_UID);
+  const uint64_t before = recorder_enter(FIRST_UID, RECORDER_INSTANTIATE);
+  const uint32_t number = recorder_read(recorder, 0U).number;
+  OK(call(&members[0], &error));
+  OK(call(&members[0], &error));
+  ck_assert_uint_eq(recorder_read(recorder, 0U).number, number);
+  recorder_leave(before);
+  (void)recorder_enter(FIRST_UID, RECORDER_INSTANTIATE);
+  ck_assert_uint_eq(recorder_read(recorder, 0U).number, number + 3U);
+  group_leave(&members[0]);
+  ring_free(members[0].ring);
+}
+
+// ---- packets ----
+
+static uint32_t
+n_descriptors(void)
+{
+  uint32_t n = 0;
+  DIR* const folder = opendir("/proc/self/fd");
+  while (readdir(folder)) {
+    ++n;
+  }
+  closedir(folder);
+  return n;
+}
+
+static const size_t sizes[] = { 0U, 3U, 5U };
+
+TEST_ROWS(a_wrong_packet_leaves_no_descriptors, sizes)
+{
+  int sockets[2];
+  int fds[GROUP_FDS];
+  char packet[8] = "";
+  Error error = { STATUS_OK, "" };
+  ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets), 0);
+  const uint32_t n_before = n_descriptors();
+  OK(group_send(sockets[0], packet, sizes[row], sockets, 2U, &error));
+  ck_assert_int_eq(group_receive(sockets[1], packet, 4U, fds, &error),
+                   sizes[row] ? STATUS_BAD_ARG : STATUS_NET);
+  ck_assert_int_eq(fds[0], -1);
+  ck_assert_int_eq(fds[1], -1);
+  ck_assert_uint_eq(n_descriptors(), n_before);
+}
+
+TEST(a_packet_that_is_not_there_is_not_waited_for)
+{
+  int sockets[2];
+  int fds[GROUP_FDS];
+  char packet[4];
+  ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets), 0);
+  ck_assert_int_eq(group_receive(sockets[0], packet, sizeof(packet), fds, NULL), STATUS_NET);
+}
+
+SUITE_MAIN("group_process")

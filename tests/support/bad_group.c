@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+  A process of a group (plugins/group) without plugins: it answers all calls, and breaks a rule at
+  the first GROUP_SAVE, one at GROUP_OPEN.  The environment variable WARPRACK_FIXTURE has the rule:
+
+    damages_ring      overwrites the ring of the first instance, and answers
+    exits             ends at once, while a thread runs the last node
+    hangs_elsewhere   does not return from the work of the last node
+    leaves_child      ends, and leaves a process behind that holds the socket
+    names_other       crashes, and its flight recorder names a node that is not in the group
+    takes_memory      when an instance is made, takes 128 MiB
+    works_for_ever    answers, but does not return from the work of the last node
+*/
+
+#include "engine/base/process.h"
+#include "engine/base/recorder.h"
+#include "engine/ring/ring.h"
+#include "plugins/group/group_message.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define OTHER_UID    99U // of no node of the tests
+#define MEMORY_BYTES ((size_t)128U << 20U)
+
+static Ring* ring; // of the first instance
+static uint32_t last_uid;
+
+static void
+demand(const bool holds)
+{
+  if (!holds) {
+    _exit(1);
+  }
+}
+
+static void*
+execute(void* const phase)
+{
+  (void)recorder_enter(last_uid, *(const RecorderPhase*)phase);
+  for (;;) {
+    pause();
+  }
+  return NULL;
+}
+
+static void
+start_thread(const RecorderPhase* const phase)
+{
+  pthread_t thread;
+  demand(!pthread_create(&thread, NULL, execute, (void*)(uintptr_t)phase));
+  usleep(50000); // until it has entered
+}
+
+/// Hold the socket until the worker closes it.
+static void
+hold_socket(void)
+{
+  char byte;
+  while (recv(PROCESS_SOCKET, &byte, sizeof(byte), 0) > 0) {
+  }
+  _exit(0);
+}
+
+static void
+break_rule(const char* const rule)
+{
+  static const RecorderPhase run = RECORDER_RUN;
+  static const RecorderPhase work = RECORDER_WORK;
+  if (!strcmp(rule, "damages_ring")) {
+    size_t n_bytes = 0;
+    void* const memory = ring_memory(ring, &n_bytes);
+    memset(memory, 0xFF, n_bytes);
+  } else if (!strcmp(rule, "exits")) {
+    start_thread(&run);
+    _exit(0);
+  } else if (!strcmp(rule, "hangs_elsewhere")) {
+    (void)execute((void*)(uintptr_t)&work);
+  } else if (!strcmp(rule, "leaves_child")) {
+    if (fork() == 0) {
+      hold_socket();
+    }
+    _exit(7);
+  } else if (!strcmp(rule, "names_other")) {
+    (void)recorder_enter(OTHER_UID, RECORDER_RUN);
+    abort();
+  } else if (!strcmp(rule, "works_for_ever")) {
+    start_thread(&work);
+  }
+}
+
+static void
+take_memory(void)
+{
+  static char* volatile memory;
+  memory = malloc(MEMORY_BYTES);
+  demand(memory);
+  memset(memory, 1, MEMORY_BYTES);
+}
+
+static void
+carry_out(const GroupCall* const call, const int fds[GROUP_FDS])
+{
+  const char* const rule = getenv("WARPRACK_FIXTURE");
+  demand(rule);
+  if (call->op == GROUP_HELLO) {
+    demand(!recorder_attach(fds[0], NULL));
+  } else if (call->op == GROUP_OPEN) {
+    demand(ring || !ring_attach(fds[0], &ring, NULL));
+    last_uid = call->uid;
+    if (!strcmp(rule, "takes_memory")) {
+      take_memory();
+    }
+  } else if (call->op == GROUP_SAVE) {
+    break_rule(rule);
+  }
+}
+
+int
+main(void)
+{
+  demand(process_follow_parent(PROCESS_SOCKET));
+  for (;;) {
+    struct pollfd there = { PROCESS_SOCKET, POLLIN, 0 };
+    GroupCall call;
+    int fds[GROUP_FDS];
+    (void)poll(&there, 1, -1);
+    if (group_receive(PROCESS_SOCKET, &call, sizeof(call), fds, NULL)) {
+      return 0; // the worker has closed the socket
+    }
+    carry_out(&call, fds);
+    group_close_fds(fds);
+    const GroupReply reply = { .op = call.op, .number = call.number };
+    demand(!group_send(PROCESS_SOCKET, &reply, sizeof(reply), NULL, 0U, NULL));
+  }
+}

@@ -8,7 +8,7 @@
 
 static const HostRemote* remote; // NULL: instances are in this process
 static struct {
-  bool is_wanted;
+  bool locks_memory;
   int priority;
 } realtime;
 
@@ -29,18 +29,23 @@ host_remote(void)
 }
 
 bool
-host_is_realtime(int* const priority)
+host_locks_memory(void)
 {
-  *priority = realtime.priority;
-  return realtime.is_wanted;
+  return realtime.locks_memory;
+}
+
+int
+host_priority(void)
+{
+  return realtime.priority;
 }
 
 // ---- the contract of effects ----
 
 void
-fx_set_realtime(const bool is_wanted, const int priority)
+fx_set_realtime(const bool locks_memory, const int priority)
 {
-  realtime.is_wanted = is_wanted;
+  realtime.locks_memory = locks_memory;
   realtime.priority = priority;
 }
 

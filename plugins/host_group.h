@@ -61,7 +61,8 @@ void host_set_remote(const HostRemote* remote);
 const HostRemote* host_remote(void);
 
 /// What fx_set_realtime() has set. [any]
-bool host_is_realtime(int* priority);
+bool host_locks_memory(void);
+int host_priority(void);
 
 /// The group that a node names, NULL if it names none.  STATUS_BAD_RACK for a name that is not 1 to
 /// 32 letters, digits, _ and -. [builder]

@@ -392,9 +392,10 @@ bool fx_take_loss(FxLoss* loss);
 /// because the answer of their process was not there.  Implemented by plugins/. [builder]
 uint64_t fx_take_missed(void);
 
-/// Give SCHED_FIFO at `priority`, and locked memory, to the processes that nodes start from now on.
-/// Implemented by plugins/. [main]
-void fx_set_realtime(bool is_wanted, int priority);
+/// Let the processes that nodes start from now on lock their memory, and run blocks below
+/// SCHED_FIFO at `priority`, that of the player; 0: with normal priority.  Implemented by plugins/.
+/// [main]
+void fx_set_realtime(bool locks_memory, int priority);
 
 /// The threads whose calls of `run` wait for the processes of groups, because no deadline applies.
 typedef enum FxWait {

@@ -202,12 +202,12 @@ become_realtime(Worker* const worker)
 {
   Error priority = { STATUS_OK, "" };
   Error memory = { STATUS_OK, "" };
-  fx_set_realtime(worker->config.realtime, worker->config.priority);
   if (!worker->config.realtime) {
     return;
   }
   const bool has_priority = !rt_try_realtime(worker->config.priority, &priority);
   const bool has_memory = !rt_lock_memory(&memory);
+  fx_set_realtime(has_memory, has_priority ? worker->config.priority : 0);
   snprintf(worker->realtime_note, sizeof(worker->realtime_note), "%.240s%s%.240s", priority.text,
            has_priority || has_memory ? "" : "; ", memory.text);
 }

@@ -28,7 +28,7 @@
 /// The process.
 typedef struct Server {
   int socket;
-  GroupThreads threads;
+  int priority; ///< Of the threads that run blocks
   GroupUnit* units[GROUP_SLOTS];
   bool has_greeted;
 } Server;
@@ -62,7 +62,7 @@ open_unit(Request* const request, Error* const error)
   }
   const Status status = sealed_text_read(request->fds[1], GROUP_MAX_DATA, &data, &n_bytes, error);
   return status ? status
-                : group_unit_new(call, &server->threads, data, n_bytes, request->fds[0],
+                : group_unit_new(call, server->priority, data, n_bytes, request->fds[0],
                                  &server->units[call->slot], error);
 }
 
@@ -108,10 +108,9 @@ save_unit(Request* const request, GroupUnit* const unit, Error* const error)
 static Status
 greet(Server* const server, const Request* const request, Error* const error)
 {
-  server->threads.realtime = request->call->realtime != 0U;
-  server->threads.priority = request->call->priority;
+  server->priority = request->call->priority;
   server->has_greeted = true;
-  if (server->threads.realtime && !rt_lock_memory(NULL)) { // else the worker has reported why
+  if (request->call->locks_memory && !rt_lock_memory(NULL)) { // else the worker has reported why
     (void)rt_lock_on_fault(NULL);
   }
   return recorder_attach(request->fds[0], error);
@@ -228,10 +227,11 @@ group_main(const int socket)
   plugin_environment();
   ignore_signals();
   process_be_killed_first(OOM_SCORE);
-  Status status = plugin_output_start(&error);
-  if (!scan_confine_rights(MAX_FILE_BYTES)) {
+  Status status = STATUS_OK;
+  if (!scan_confine_rights(MAX_FILE_BYTES)) { // before other threads, which it would not confine
     status = error_set(&error, STATUS_NO_MEM, "the process of a group cannot be confined");
   }
+  status = status ? status : plugin_output_start(&error);
   status = status ? status : plugin_thread_start(&error);
   status = status ? status : serve(&server, &error);
   if (status != STATUS_NET) { // else the worker has closed the socket

@@ -37,8 +37,8 @@ typedef struct GroupCall {
   uint32_t number; ///< Of the call, for the reply
   uint32_t slot;   ///< Of the instance, below GROUP_SLOTS
   // HELLO
-  uint32_t realtime;
-  int32_t priority;
+  uint32_t locks_memory;
+  int32_t priority; ///< SCHED_FIFO, of the threads that run blocks; 0: normal
   // OPEN
   uint32_t uid, index;
   uint32_t preset; ///< 1 + its place in Plugin::presets; 0: none

@@ -330,9 +330,11 @@ start_process(Group* const group, Error* const error)
     return status;
   }
   group->socket = sockets[0];
-  int priority = 0;
-  GroupCall hello = { .op = GROUP_HELLO, .realtime = host_is_realtime(&priority) };
-  hello.priority = priority;
+  const int priority = host_priority();
+  // Below the player, which shares its cores with a plugin that hangs.
+  GroupCall hello = { .op = GROUP_HELLO,
+                      .locks_memory = host_locks_memory(),
+                      .priority = priority > 1 ? priority - 1 : priority };
   GroupReply reply;
   const int recorder = recorder_fd(group->recorder);
   group->looked_ns = time_now_ns();
@@ -431,8 +433,7 @@ group_may_restart(const GroupMember* const member)
 static const GroupMember*
 find_hung(const Group* const group, const uint64_t passed_ns)
 {
-  int priority = 0;
-  const uint64_t limit_ns = host_is_realtime(&priority) ? HANG_NS : HANG_USUAL_NS;
+  const uint64_t limit_ns = host_priority() ? HANG_NS : HANG_USUAL_NS;
   const GroupMember* hung = NULL;
   for (uint32_t s = 0; s < GROUP_SLOTS; ++s) {
     GroupMember* const member = group->members[s];

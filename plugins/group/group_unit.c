@@ -28,7 +28,7 @@ struct GroupUnit {
   float* samples; ///< [n_in + n_out][block_frames]
   float** in;     ///< [n_in] the instance may write to them
   float** out;    ///< [n_out] where a run writes
-  GroupThreads threads;
+  int priority;   ///< Of the thread; 0: normal
   pthread_t thread;
   bool has_thread;
   atomic_bool stops;
@@ -124,8 +124,8 @@ unit_main(void* const context)
 {
   GroupUnit* const unit = context;
   rt_flush_denormals();
-  if (unit->threads.realtime) {
-    (void)rt_become_realtime(unit->threads.priority, NULL); // the worker has reported why not
+  if (unit->priority) {
+    (void)rt_become_realtime(unit->priority, NULL); // the worker may have it, and this process, too
   }
   while (!atomic_load(&unit->stops)) {
     uint64_t sequence = 0;
@@ -277,7 +277,7 @@ open_instance(GroupUnit* const unit, const GroupCall* const call, Error* const e
 }
 
 Status
-group_unit_new(const GroupCall* const call, const GroupThreads* const threads, char* const data,
+group_unit_new(const GroupCall* const call, const int priority, char* const data,
                const size_t n_bytes, const int ring_fd, GroupUnit** const out, Error* const error)
 {
   GroupUnit* const unit = calloc(1, sizeof(GroupUnit));
@@ -287,7 +287,7 @@ group_unit_new(const GroupCall* const call, const GroupThreads* const threads, c
   }
   unit->data = data;
   unit->uid = call->uid;
-  unit->threads = *threads;
+  unit->priority = priority;
   pthread_mutex_init(&unit->lock, NULL);
   Status status = read_data(unit, call, n_bytes, error);
   status = status ? status : attach_ring(unit, call, ring_fd, error);

@@ -9,23 +9,18 @@
 
 typedef struct GroupUnit GroupUnit;
 
-/// What the process knows of its threads.
-typedef struct GroupThreads {
-  bool realtime;
-  int priority;
-} GroupThreads;
-
 /**
    Make an instance, and start its thread.
 
+   @param priority Of the thread, see GroupCall.
    @param data GroupData of the call, [n_bytes] and a zero; kept by the unit.
    @param ring_fd Its ring.
    @return STATUS_BAD_ARG for data or a ring that do not fit, STATUS_NO_MEM, the errors of the
    format.
    [thread of plugins]
 */
-NODISCARD Status group_unit_new(const GroupCall* call, const GroupThreads* threads, char* data,
-                                size_t n_bytes, int ring_fd, GroupUnit** out, Error* error);
+NODISCARD Status group_unit_new(const GroupCall* call, int priority, char* data, size_t n_bytes,
+                                int ring_fd, GroupUnit** out, Error* error);
 
 /// Stop the thread, and free the instance. [thread of plugins]
 void group_unit_free(GroupUnit* unit);

@@ -75,6 +75,23 @@ def group_processes(server):
     return children
 
 
+def check_threads(server):
+    """All threads of the processes are confined, and none that runs blocks has the priority of the worker's player."""
+    player = 0
+    worker = server.status()["worker_pid"]
+    for thread in os.listdir(f"/proc/{worker}/task"):
+        with open(f"/proc/{worker}/task/{thread}/comm") as file:
+            player = os.sched_getparam(int(thread)).sched_priority if file.read() == "warprack-worker\n" else player
+    for process in group_processes(server):
+        for thread in os.listdir(f"/proc/{process}/task"):
+            with open(f"/proc/{process}/task/{thread}/status") as file:
+                facts = dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
+            assert facts["NoNewPrivs"] == "1", facts
+            assert facts.get("Seccomp", "2") == "2" or os.uname().machine != "x86_64", facts
+            expected = max(player - 1, 1 if player else 0) if facts["Name"] == "warprack-unit" else 0
+            assert os.sched_getparam(int(thread)).sched_priority == expected, (facts["Name"], player)
+
+
 def play_fault(fault, words):
     """Play a rack with a faulty plugin, and return the recorded output and the status of the server."""
     arguments = ("--io", "dummy", "--block", str(BLOCK), "--rate", str(RATE), "--channels", "2:2", "--play", "sine.wav", "--record", "out.wav")
@@ -87,6 +104,7 @@ def play_fault(fault, words):
         server.wait_until_wet()
         before = server.status()
         assert len(group_processes(server)) == 2, group_processes(server)
+        check_threads(server)
         first = int(before["blocks"])
         if words:
             now = server.wait_for(lambda now: now["nodes_quarantined"] == 1, limit_s=30.0)

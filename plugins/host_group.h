@@ -34,6 +34,9 @@ typedef struct HostRemote {
   const InstanceCalls* (*calls)(const InstanceCalls* of_format);
   /// Run silence, before the first block. [builder]
   Status (*silence)(Instance* instance, uint32_t n_frames, Error* error);
+  /// By how many bytes the memory of the process has grown since the instance was opened.
+  /// [thread of plugins]
+  uint64_t (*growth)(const Instance* instance);
   /// Begin a block.  False if the process is gone, or has too many blocks that it has not finished:
   /// it gets nothing of this one. [rt]
   bool (*begin)(Instance* instance);

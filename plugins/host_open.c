@@ -225,7 +225,7 @@ typedef struct HostCall {
   Error* error;
 } HostCall;
 
-/// The memory of the instances: that of the process has grown by `growth_bytes`, less if they use
+/// The memory of the instances: that of their process has grown by `growth_bytes`, less if they use
 /// memory that closed ones have left.
 static size_t
 instance_bytes(const HostNode* const node, const uint64_t growth_bytes)
@@ -248,7 +248,10 @@ open_here(void* const context)
     const ProcessMemory before = process_memory();
     call->status =
         open_all(node, call->setup, call->preset, &silence, &call->latency_frames, call->error);
-    node->opened_bytes = instance_bytes(node, process_memory_growth(&before));
+    const uint64_t growth_bytes = node->remote && node->n_open
+                                      ? node->remote->growth(node->instances[0])
+                                      : process_memory_growth(&before);
+    node->opened_bytes = instance_bytes(node, growth_bytes);
   }
   silence_free(&silence);
 }

@@ -5,13 +5,13 @@
 #include <stdio.h>
 #include <unistd.h>
 
-ProcessMemory
-process_memory(void)
+static ProcessMemory
+read_statm(const char* const path)
 {
   unsigned long mapped = 0; // pages, see proc_pid_statm(5)
   unsigned long resident = 0;
   unsigned long shared = 0;
-  FILE* const file = fopen("/proc/self/statm", "re");
+  FILE* const file = fopen(path, "re");
   if (file) {
     (void)!fscanf(file, "%lu %lu %lu", &mapped, &resident, &shared);
     fclose(file);
@@ -19,6 +19,20 @@ process_memory(void)
   const uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
   return (ProcessMemory){ .mapped_bytes = mapped * page_bytes,
                           .own_bytes = resident > shared ? (resident - shared) * page_bytes : 0U };
+}
+
+ProcessMemory
+process_memory(void)
+{
+  return read_statm("/proc/self/statm");
+}
+
+ProcessMemory
+process_memory_of(const pid_t id)
+{
+  char path[64];
+  snprintf(path, sizeof(path), "/proc/%d/statm", (int)id);
+  return read_statm(path);
 }
 
 uint64_t

@@ -27,6 +27,7 @@ struct Instance {
   const StateFile* state; ///< InstanceSetup::state
   uint32_t n_in, n_out;
   bool has_latency;
+  uint64_t bytes_before;           ///< group_memory(), before it was opened
   _Atomic uint32_t latency_frames; ///< As last reported
   _Atomic bool wants_restart;
   // used by the thread that runs blocks
@@ -203,7 +204,10 @@ outside_open(const Plugin* const plugin, const InstanceSetup* const setup, Insta
           : error_set(error, STATUS_LIMIT, "%s: a plugin of a group has at most %u outputs",
                       plugin->fx.name, FX_MAX_CHANNELS - 1U);
   status = status ? status : group_join(setup->group, &instance->member, error);
-  status = status ? status : call_open(instance, setup, error);
+  if (!status) {
+    instance->bytes_before = group_memory(&instance->member);
+    status = call_open(instance, setup, error);
+  }
   if (status) {
     instance_free(instance);
     return status;
@@ -302,6 +306,13 @@ outside_save(Instance* const instance, TextBuffer* const part, Error* const erro
   free(text);
   close_fd(fd);
   return status;
+}
+
+static uint64_t
+outside_growth(const Instance* const instance)
+{
+  const uint64_t n_bytes = group_memory(&instance->member);
+  return n_bytes > instance->bytes_before ? n_bytes - instance->bytes_before : 0U;
 }
 
 static uint32_t
@@ -461,6 +472,7 @@ outside_calls(const InstanceCalls* const of_format)
 static const HostRemote group_remote = {
   .calls = outside_calls,
   .silence = outside_silence,
+  .growth = outside_growth,
   .begin = outside_begin,
   .run = outside_run,
   .submit = outside_submit,

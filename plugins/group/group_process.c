@@ -8,6 +8,7 @@
 #include "engine/base/recorder.h"
 #include "engine/base/time.h"
 #include "plugins/host_group.h"
+#include "plugins/process_memory.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -419,6 +420,13 @@ group_leave(GroupMember* const member)
   if (!--group->n_joined) {
     end_group(group);
   }
+}
+
+uint64_t
+group_memory(const GroupMember* const member)
+{
+  const Process* const process = member->is_lost ? NULL : member->group->process;
+  return process ? process_memory_of(process_id(process)).own_bytes : 0U;
 }
 
 bool

@@ -54,6 +54,9 @@ void group_leave(GroupMember* member);
 NODISCARD Status group_call(GroupMember* member, GroupCall* call, const int* fds, uint32_t n_fds,
                             GroupReply* reply, int* reply_fd, Error* error);
 
+/// The memory of its process, in bytes; 0 if it is lost.
+uint64_t group_memory(const GroupMember* member);
+
 /// True if the process of the member is lost, and its group may start another one.
 bool group_may_restart(const GroupMember* member);
 

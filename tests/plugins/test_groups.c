@@ -7,6 +7,7 @@
 #include "tests/support/suite.h"
 
 #include "engine/base/recorder.h"
+#include "plugins/group/group.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -134,6 +135,18 @@ TEST(a_renewed_node_begins_with_silence)
   group_rig_play(node, BLOCK);
   ck_assert_float_eq(node->out[0][BLOCK - 1U], 0.0F);
   ck_assert_mem_eq(before, node->out[0] + BLOCK, sizeof(before));
+  group_rig_close(node);
+}
+
+// ---- memory ----
+
+TEST(the_memory_of_the_process_counts_for_the_node)
+{
+  setenv("WARPRACK_FIXTURE", "takes_memory", 1);
+  groups_start(getenv("WARPRACK_BAD_GROUP"));
+  GroupRig* const node = open_node("effects/gain", "fx");
+  ck_assert_uint_ge(node->shape.data_bytes,
+                    (size_t)64U << 20U); // of 128 MiB: the kernel may be wrong
   group_rig_close(node);
 }
 

@@ -394,7 +394,7 @@ follow_latency(const HostNode* const node, HostUnit* const unit)
     ++unit->n_runs; // not reported yet
     return;
   }
-  const uint32_t now = node->calls->latency(unit->instance) + node->delay_frames;
+  const uint32_t now = host_whole_latency(node, node->calls->latency(unit->instance));
   _Atomic uint32_t* const latency = &node->latencies[unit->index];
   if (now <= node->latency_limit && now != atomic_load_explicit(latency, memory_order_relaxed) &&
       bypass_move(&unit->bypass, &node->bypass, now)) {

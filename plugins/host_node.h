@@ -57,6 +57,14 @@ typedef struct HostUnit {
   float** out;     ///< [lanes.n_out] the outputs of a run
 } HostUnit;
 
+/// The latency of a node whose instance has one of `latency_frames`. [rt, builder]
+REALTIME static inline uint32_t
+host_whole_latency(const HostNode* const node, const uint32_t latency_frames)
+{
+  const uint32_t longest = UINT32_MAX - node->delay_frames; // a plugin may report any number
+  return (latency_frames < longest ? latency_frames : longest) + node->delay_frames;
+}
+
 /// Open all instances of a node, at its values, and find their latency.
 ///
 /// @param preset NULL: none.

@@ -208,7 +208,7 @@ open_all(HostNode* const node, const FxSetup* const setup, const PluginPreset* c
     status = open_instance(node, setup, preset, error);
     status = status ? status : find_latency(node, i, silence, setup, &latency, error);
     recorder_leave(before);
-    latency += node->delay_frames;
+    latency = host_whole_latency(node, latency);
     *latency_frames = i ? *latency_frames : latency;
     status = status ? status : check_latency(node, setup, *latency_frames, latency, error);
   }

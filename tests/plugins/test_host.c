@@ -247,6 +247,19 @@ TEST_ROWS(an_absurd_latency_is_refused_offline, absurd_latencies)
   assert_says(error.text, "at most 1398 s");
 }
 
+TEST_ROWS(an_absurd_latency_is_refused_in_a_group, absurd_latencies)
+{
+  fake.latency_error = absurd_latencies[row];
+  fake.params[FAKE_PRESET].id = "group"; // in place of the preset
+  fake.param_ports[FAKE_PRESET] = PLUGIN_GROUP;
+  const RigArg group = { .id = "group", .text = "fx" };
+  FxRig rig;
+  Error error = { STATUS_OK, "" };
+  ck_assert_int_eq(rig_try_fx(&rig, &fake.plugin.fx, FAKE_RATE, 1, 64, true, &group, 1, &error),
+                   STATUS_LIMIT);
+  assert_says(error.text, "at most 1398 s");
+}
+
 /// Set the latency of a fake that follows `whole`, and run blocks.
 static void
 move_latency(FxRig* const rig, const double frames)

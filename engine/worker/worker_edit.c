@@ -86,6 +86,7 @@ perform_edit(Worker* const worker)
   Edit* const edit = take_edit(worker);
   worker_renew_nodes(worker, worker->player.plan);
   worker_update_device(worker);
+  worker_report_groups(worker, NULL);
   Status status = STATUS_OK;
   if (worker->has_format) {
     status = plan_edit(worker, edit, &fault, &first_frame, &error);
@@ -96,6 +97,7 @@ perform_edit(Worker* const worker)
     rack_free(worker->rack);
     worker->rack = edit->rack;
   }
+  worker_report_groups(worker, status ? edit->rack : NULL);
   pthread_mutex_unlock(&worker->planning_lock);
   if (status) {
     rack_free(edit->rack);
@@ -181,7 +183,7 @@ static void
 tidy(Worker* const worker)
 {
   fx_idle();
-  worker_report_groups(worker);
+  worker_report_groups(worker, NULL);
   worker_renew_nodes(worker, worker->player.plan);
   worker_update_device(worker);
   if (!worker->has_format || !worker->player.plan) {

@@ -10,13 +10,23 @@
 #define RESTORED_FIRST_NS   (NS_PER_S / 5U)
 #define RESTORED_LONGEST_NS (60U * NS_PER_S)
 
+/// True if a refused edit would have made the node: the one of the active rack plays on.
+static bool
+is_of_edit(const Worker* const worker, const Rack* const refused, const FxLoss* const loss)
+{
+  const RackNode* const node = refused ? rack_find_uid(refused, loss->uid) : NULL;
+  const RackNode* const active = rack_find_uid(worker->rack, loss->uid);
+  return node && loss->phase != RECORDER_RUN && !(active && rack_same_structure(active, node));
+}
+
 void
-worker_report_groups(Worker* const worker)
+worker_report_groups(Worker* const worker, const Rack* const refused)
 {
   FxLoss loss;
   counter_add(&worker->player.counts.group_dry, fx_take_missed());
   while (fx_take_loss(&loss)) {
-    const RackNode* const node = loss.uid ? rack_find_uid(worker->rack, loss.uid) : NULL;
+    const bool is_active = loss.uid && !is_of_edit(worker, refused, &loss);
+    const RackNode* const node = is_active ? rack_find_uid(worker->rack, loss.uid) : NULL;
     const char* const phase = recorder_phase_names[loss.phase];
     worker_log(worker, "%s%s%s%s%s", loss.text, node ? "; it was in " : "", node ? phase : "",
                node ? " of " : "", node ? node->name : "");

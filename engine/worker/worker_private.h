@@ -172,8 +172,9 @@ bool worker_set(void* worker, const ParamMessage* messages, uint32_t n);
 // ---- worker_groups.c [builder, planning_lock held] ----
 
 /// Report the processes of groups that were lost, and count the blocks that nodes had to play
-/// without them.
-void worker_report_groups(Worker* worker);
+/// without them.  `refused`: the rack of an edit that was refused meanwhile, whose new nodes are no
+/// nodes of the active rack; NULL: none.
+void worker_report_groups(Worker* worker, const Rack* refused);
 
 /// Plan the rack with new nodes in place of those whose processes are lost.  If that fails, try
 /// them one by one, because one node may be at fault.

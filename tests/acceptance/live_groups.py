@@ -65,6 +65,21 @@ def same_samples():
     print(f"{n} frames live and rendered the same")
 
 
+def refused_edits():
+    """An edit whose plugin ends its process is refused, however often, and the node that plays is not at fault."""
+    with Server("--io", "dummy", "--block", str(BLOCK), "--rate", str(RATE), "bad: ladspa faults/segv_run after=-1 group=one") as server:
+        server.wait_until_wet()
+        before = server.status()
+        for _ in range(3):
+            reply, values = server.osc.ask("/rack/do", "set bad.after 0", "set bad.group two", timeout=30.0 * SLOWNESS)
+            assert reply == "/fail" and 'the process of the group "two" was killed by SIGSEGV' in values[2], values
+        server.advance(2 * RATE // BLOCK)
+        now = server.status()
+        assert now["nodes_quarantined"] == 0, now["quarantine_note"]
+        assert now["group_dry"] == before["group_dry"] or now["late"] != before["late"], now
+        assert "after=-1 group=one" in server.osc.ask("/rack/get")[1][0]
+
+
 def group_processes(server):
     """The processes of groups: the children of the worker."""
     pid = server.status()["worker_pid"]
@@ -154,6 +169,7 @@ def main():
         find_plugins()
         if not sys.argv[2:]:
             same_samples()
+            refused_edits()
         time_s = np.arange(60 * RATE) / RATE
         write_wav("sine.wav", RATE, np.repeat(LEVEL * np.sin(2.0 * np.pi * 1000.0 * time_s)[:, None], 2, axis=1))
         for fault in faults:

@@ -3,13 +3,12 @@
 
 #include "tests/support/group_rig.h"
 #include "tests/support/instruments.h"
+#include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 
 #include "plugins/format.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 static const struct {
   const char *format, *folder, *file, *id;
@@ -41,14 +40,10 @@ TEST_ROWS(a_state_is_saved_and_loaded_in_the_process, learners)
   OK(first->fx->save(first->node, &first->shape, &bytes, &n_bytes, &error));
   ck_assert_uint_eq(n_bytes, n_here);
   ck_assert_mem_eq(bytes, bytes_here, n_bytes);
-  char path[512];
-  snprintf(path, sizeof(path), "%s/group-%d.state", getenv("XDG_CACHE_HOME"), (int)getpid());
-  FILE* const file = fopen(path, "w");
-  ck_assert_ptr_nonnull(file);
-  ck_assert_uint_eq(fwrite(bytes, 1U, n_bytes, file), n_bytes);
-  fclose(file);
+  const Scratch scratch = scratch_new();
+  scratch_write(&scratch, "learnt.state", bytes, n_bytes);
 
-  setup.state = path;
+  setup.state = scratch_path(&scratch, "learnt.state");
   GroupRig* const second = group_rig_open(plugin, &setup);
   group_rig_play_blocks(second, 2U);
   // It has the peak of 0.5 from the first sample on.
@@ -58,7 +53,7 @@ TEST_ROWS(a_state_is_saved_and_loaded_in_the_process, learners)
   second->n_played = 0;
   group_rig_play_blocks(second, 2U);
   ck_assert_float_eq_tol(second->out[0][GROUP_RIG_BLOCK + 9U], 1.5F * second->in[0][9], 1e-4F);
-  remove(path);
+  scratch_remove(&scratch);
   free(bytes);
   free(bytes_here);
   group_rig_close(here);

@@ -164,20 +164,6 @@ keep_end(Notes* const notes, const ParamMessage* const end, Error* const error)
   return STATUS_OK;
 }
 
-void
-notes_flush(Notes* const notes, Engine* const engine)
-{
-  uint32_t n_done = 0;
-  while (n_done < notes->n && engine_play(engine, &notes->ends[n_done], 1U) != STATUS_LIMIT) {
-    note_table_remove(&notes->waiting, &notes->ends[n_done]);
-    ++n_done; // sent; or nothing plays, and no note sounds
-  }
-  notes->n -= n_done;
-  if (n_done) {
-    memmove(notes->ends, notes->ends + n_done, notes->n * sizeof(ParamMessage));
-  }
-}
-
 // ---- notes with a length ----
 
 /// When a note has ended: the frame, and the rack that has its node.
@@ -236,6 +222,21 @@ record(Notes* const notes, Engine* const engine, const NoteList* const list)
     } else if (!message->n_frames) {
       note_table_remove(&notes->lengths, message);
     }
+  }
+}
+
+void
+notes_flush(Notes* const notes, Engine* const engine)
+{
+  uint32_t n_done = 0;
+  while (n_done < notes->n && engine_play(engine, &notes->ends[n_done], 1U) != STATUS_LIMIT) {
+    note_table_remove(&notes->waiting, &notes->ends[n_done]);
+    record(notes, engine, &(NoteList){ .items = &notes->ends[n_done], .n = 1U });
+    ++n_done; // sent; or nothing plays, and no note sounds
+  }
+  notes->n -= n_done;
+  if (n_done) {
+    memmove(notes->ends, notes->ends + n_done, notes->n * sizeof(ParamMessage));
   }
 }
 

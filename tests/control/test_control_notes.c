@@ -185,7 +185,9 @@ TEST(ends_wait_for_room_and_notes_are_refused)
 
 #define N_SYNTHS 17U
 
-TEST(notes_with_a_length_are_refused_before_they_fill_the_player)
+/// Play as many notes with a length as may sound, on all of many synths.  Returns the next key.
+static int
+play_most_notes(void)
 {
   char chain[64U * N_SYNTHS] = "";
   for (uint32_t s = 0; s < N_SYNTHS; ++s) {
@@ -197,6 +199,12 @@ TEST(notes_with_a_length_are_refused_before_they_fill_the_player)
   for (int k = 0; k < n_keys; ++k) {
     client_ask(rig.client, "/done /note/*", "/note/*", "iif", k, 100, 10.0);
   }
+  return n_keys;
+}
+
+TEST(notes_with_a_length_are_refused_before_they_fill_the_player)
+{
+  const int n_keys = play_most_notes();
   static const char* const refused =
       "/fail /note/* 5 more than 2048 notes with a length would sound";
   client_ask(rig.client, refused, "/note/*", "iif", n_keys, 100, 10.0);
@@ -212,6 +220,16 @@ TEST(notes_with_a_length_are_refused_before_they_fill_the_player)
   client_ask(rig.client, refused, "/note/*", "iif", 1, 100, 10.0);
   fake_engine_advance(rig.engine, 6U * 48000U); // those of 5 s have ended
   client_ask(rig.client, "/done /note/*", "/note/*", "iif", 1, 100, 10.0);
+}
+
+TEST(notes_whose_ends_had_to_wait_make_room_for_others)
+{
+  const int n_keys = play_most_notes();
+  fake_engine_be_full(rig.engine, true);
+  client_ask(rig.client, "/done /note/*/off", "/note/*/off", "");
+  fake_engine_be_full(rig.engine, false);
+  AWAIT(control_rig_status("notes_waiting") == 0.0);
+  client_ask(rig.client, "/done /note/*", "/note/*", "iif", n_keys, 100, 10.0);
 }
 
 TEST(many_ends_wait_each_once)

@@ -84,7 +84,7 @@ note_table_add(NoteTable* const table, const ParamMessage* const message)
   return entry;
 }
 
-/// Free a place, and move the entries behind it that are then found no more.
+/// Free a place, and move later entries that a search would no longer find.
 static void
 free_place(NoteTable* const table, uint32_t hole)
 {

@@ -185,7 +185,7 @@ is_of_node(const NoteEntry* const entry, const void* const uid)
   return entry->uid == *(const RackUid*)uid;
 }
 
-/// The number of notes with a length in a list, whose keys have none yet.
+/// The number of notes in a list that have a length, and whose keys have no such note yet.
 static uint32_t
 count_lengths(const Notes* const notes, const NoteList* const list)
 {

@@ -95,9 +95,8 @@ player_run(const int argc, char** const argv)
   ignore_signals();
   process_be_killed_first(0);
   Error error = { STATUS_OK, "" };
-  if (plugin_output_start(&error)) {
-    fprintf(stderr, PROGRAM_NAME " worker: %s\n",
-            error.text); // plugins print to the log, unbounded
+  if (plugin_output_start(&error)) { // standard output then has the bound of standard error
+    fprintf(stderr, PROGRAM_NAME " worker: %s\n", error.text);
   }
   groups_start("/proc/self/exe");
   const WorkerLoopEnd end = worker_loop_run(PROCESS_SOCKET, &files, &error);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A thread between a pipe and a descriptor.
+// A thread that copies lines from a pipe to a descriptor.
 
 #include "child_output.h"
 #include "rt.h"
@@ -34,7 +34,7 @@ struct ChildOutput {
   size_t n_line;
   uint64_t interval_ends_ns;
   uint32_t n_lines;   ///< Of the interval
-  bool is_flooded;    ///< Since the interval, or an earlier one without a pause, had too many
+  bool is_flooded;    ///< Lines are dropped: this interval, or the one before, has too many
   uint64_t n_dropped; ///< Of the flood
 };
 

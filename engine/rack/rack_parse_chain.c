@@ -127,8 +127,8 @@ parse_built_in(Parser* const parser, const Token* const name, const FxInfo** con
   return *fx ? STATUS_OK : refuse_effect(parser, name, &effect, &cause);
 }
 
-/// Find a plugin, or the effect that stands for it if it is missing and may be, or if further
-/// plugins are to be found missing.
+/// Find a plugin; if it is missing, the effect that stands for it, if the rack may lack plugins or
+/// the parser looks for all that are missing.
 static Status
 find_plugin(Parser* const parser, const size_t offset, const char* const format,
             const char* const id, const FxInfo** const fx)

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/// Attempts in a row that may each find further nodes.  More than that are nonsense of the worker.
+/// Attempts in a row that may each find further nodes.  After more of them the worker is faulty.
 #define MAX_ATTEMPTS (NODE_QUARANTINE_MAX / RACK_MAX_REFUSED)
 
 /// A reason without the name of the node, or the place in the document, before it.

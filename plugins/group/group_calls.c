@@ -18,7 +18,7 @@
 
 #define MAX_FORMATS   8U
 #define MORE_MESSAGES 1024U           // of a ring, beside 4 for each port: runs, steps of ramps
-#define WAIT_NS       (2U * NS_PER_S) // for a block, where no deadline applies; hung ones are lost then
+#define WAIT_NS       (2U * NS_PER_S) // longest wait for a block, where no deadline applies
 #define PORT_MESSAGES 4U // a port may be set by the preset and the rack, when it is made and again
 
 struct Instance {

@@ -23,7 +23,7 @@
 #define CALL_LIMIT_NS    (8U * NS_PER_S) // less than the 10 s after which the worker counts as hung
 #define HANG_NS          (NS_PER_S / 2U)
 #define HANG_USUAL_NS    (2U * NS_PER_S)  // without real-time priority
-#define LOOK_NS          (NS_PER_S / 10U) // a longer time between two looks: this was suspended
+#define LOOK_NS          (NS_PER_S / 10U) // after a longer pause, this process was suspended
 #define RESTART_FIRST_NS (NS_PER_S / 10U)
 #define RESTART_LONG_NS  (60U * NS_PER_S)
 #define KILL_LIMIT_NS    NS_PER_S

@@ -354,7 +354,7 @@ TEST(a_folder_has_room_for_so_many_states)
   client_ask(
       rig.client,
       "/fail /node/a/state/save 5 the server's folder has 1024 states of 0 MiB; at most 1024 "
-      "of 1024 MiB; `warprack list states` names those that no rack uses",
+      "of 1024 MiB; `warprack list states` shows which ones no rack uses",
       "/node/a/state/save", "");
   ck_assert_int_eq(unlink(scratch_path(&rig.folder, name)), 0);
   client_ask(rig.client, "/done /node/a/state/save 2*", "/node/a/state/save", "");

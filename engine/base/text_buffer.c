@@ -30,6 +30,19 @@ text_buffer_add(TextBuffer* const buffer, const char* const text)
   }
 }
 
+bool
+text_buffer_add_bytes(TextBuffer* const buffer, const void* const bytes, const size_t n,
+                      const size_t max)
+{
+  const bool fits = !buffer->failed && buffer->n <= max && n <= max - buffer->n;
+  char* const to = fits ? text_buffer_reserve(buffer, n) : NULL;
+  if (to && n) {
+    memcpy(to, bytes, n);
+    buffer->n += n;
+  }
+  return to;
+}
+
 void
 text_buffer_print(TextBuffer* const buffer, const char* const format, ...)
 {

@@ -23,6 +23,10 @@ char* text_buffer_reserve(TextBuffer* buffer, size_t n);
 /// Append a text. [any, not rt]
 void text_buffer_add(TextBuffer* buffer, const char* text);
 
+/// Append bytes, unless there would be more than `max` of them.  Returns false then, and if memory
+/// runs out. [any, not rt]
+bool text_buffer_add_bytes(TextBuffer* buffer, const void* bytes, size_t n, size_t max);
+
 /// Append a formatted text, as printf() does. [any, not rt]
 __attribute__((format(printf, 2, 3))) void
 text_buffer_print(TextBuffer* buffer, const char* format, ...);

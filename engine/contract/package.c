@@ -49,14 +49,7 @@ package_name(const FxInfo* const fx, const PackageFile* const file,
 static bool
 append(TextBuffer* const buffer, const void* const bytes, const size_t n_bytes)
 {
-  const bool has_room = !buffer->failed && buffer->n <= FX_STATE_MAX_BYTES &&
-                        n_bytes <= FX_STATE_MAX_BYTES - buffer->n;
-  char* const to = has_room ? text_buffer_reserve(buffer, n_bytes) : NULL;
-  if (to && n_bytes) {
-    memcpy(to, bytes, n_bytes);
-    buffer->n += n_bytes;
-  }
-  return to;
+  return text_buffer_add_bytes(buffer, bytes, n_bytes, FX_STATE_MAX_BYTES);
 }
 
 bool

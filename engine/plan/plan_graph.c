@@ -439,8 +439,8 @@ resolve_node(Graph* const graph, const uint32_t v, Error* const error)
   return status ? status : resolve_latency(graph, v, error);
 }
 
-/// Resolve all nodes.  After a node that cannot be made, its error is the reason, also if the rack
-/// does not fit the node in its place.
+/// Resolve all nodes.  If making a node fails, its error is the reason, also if the rack does not
+/// fit the node in its place.
 static Status
 resolve_nodes(Graph* const graph, Error* const error)
 {

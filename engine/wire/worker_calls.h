@@ -107,8 +107,8 @@ typedef struct WorkerStart {
                         ///< from there
   bool plays_on;        ///< Audio has run before: if planning the rack fails, the inputs play, and
                         ///< the start succeeds
-  RackRefused* refused; ///< Receives the nodes of plugins that cannot be made: all of them, up to
-                        ///< the limit.  NULL: the first one ends the attempt
+  RackRefused* refused; ///< Receives the nodes of plugins that the worker failed to make: all, up
+                        ///< to the limit.  NULL: the first one ends the attempt
 } WorkerStart;
 
 /// Events of the worker.  Called on a thread of the worker, or within a WorkerCalls function if it

@@ -45,6 +45,17 @@ def need(*programs):
             sys.exit(77)
 
 
+def find_ladspa_faults():
+    """Let the program find the faulty plugins of LADSPA; skip the test if the build has none."""
+    folder = os.environ.get("WARPRACK_LADSPA_FIXTURES")
+    if not folder or not os.path.exists(f"{folder}/faults.so"):
+        print("skipped: the build has no LADSPA")
+        sys.exit(77)
+    os.environ["LADSPA_PATH"] = folder
+    os.environ["XDG_CACHE_HOME"] = os.getcwd()
+    subprocess.run([PROGRAM, "scan"], capture_output=True, check=True)
+
+
 def is_sanitized():
     """Whether the program was built with AddressSanitizer: then it keeps freed memory, locks no memory and is slow."""
     with open(PROGRAM, "rb") as program:

@@ -33,16 +33,6 @@ FAULTS = {
 }
 
 
-def find_plugins():
-    folder = os.environ.get("WARPRACK_LADSPA_FIXTURES")
-    if not folder or not os.path.exists(f"{folder}/faults.so"):
-        print("skipped: the build has no LADSPA")
-        sys.exit(77)
-    os.environ["LADSPA_PATH"] = folder
-    os.environ["XDG_CACHE_HOME"] = os.getcwd()
-    subprocess.run([PROGRAM, "scan"], capture_output=True, check=True)
-
-
 def same_samples():
     """Play a file live and render it: the same samples, and the latency that `check` prints."""
     rack = f"a: ladspa effects/lowpass group=one | b: ladspa effects/delay group=one | {OTHER}"
@@ -166,7 +156,7 @@ def check_right(out, fault):
 def main():
     faults = sys.argv[2:] or list(FAULTS)
     with scratch():
-        find_plugins()
+        find_ladspa_faults()
         if not sys.argv[2:]:
             same_samples()
             refused_edits()

@@ -29,16 +29,6 @@ def rack(bad):
     return " | ".join(OTHERS[:10] + ([bad] if bad else []) + OTHERS[10:])
 
 
-def find_plugins():
-    folder = os.environ.get("WARPRACK_LADSPA_FIXTURES")
-    if not folder or not os.path.exists(f"{folder}/faults.so"):
-        print("skipped: the build has no LADSPA")
-        sys.exit(77)
-    os.environ["LADSPA_PATH"] = folder
-    os.environ["XDG_CACHE_HOME"] = os.getcwd()
-    subprocess.run([PROGRAM, "scan"], capture_output=True, check=True)
-
-
 def wet_again(server, restarts):
     """The seconds until another worker plays wet blocks: 8 good ones end the fallback."""
     began = time.monotonic()
@@ -136,7 +126,7 @@ def bad_start(arguments):
 
 def main():
     with scratch():
-        find_plugins()
+        find_ladspa_faults()
         arguments = ("--io", "dummy", "--block", str(BLOCK), "--rate", str(RATE), "--channels", "2:2")
         with Server(*arguments, rack("")) as server:
             server.worker()

@@ -31,6 +31,20 @@ TEST(an_empty_text_is_a_text)
   ck_assert_str_eq(more, "again");
 }
 
+TEST(bytes_are_added_up_to_a_limit)
+{
+  TextBuffer buffer = { 0 };
+  ck_assert(text_buffer_add_bytes(&buffer, "a\0b", 3U, 4U));
+  ck_assert(text_buffer_add_bytes(&buffer, NULL, 0U, 4U));
+  ck_assert(!text_buffer_add_bytes(&buffer, "cd", 2U, 4U));
+  ck_assert(!text_buffer_add_bytes(&buffer, "c", SIZE_MAX, 4U));
+  ck_assert(!text_buffer_add_bytes(&buffer, "c", 1U, 2U));
+  ck_assert(text_buffer_add_bytes(&buffer, "c", 1U, 4U));
+  ck_assert_uint_eq(buffer.n, 4U);
+  ck_assert_mem_eq(buffer.bytes, "a\0bc", 4U);
+  free(buffer.bytes);
+}
+
 TEST(a_text_without_memory_is_none)
 {
   bool is_complete = false;

@@ -7,11 +7,13 @@
 #include "engine/base/rt.h"
 #include "engine/base/time.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define HOUSEKEEPING_NS (50U * NS_PER_MS) // between checks for tails that have ended
-#define CHECKS_BEHIND   10U               // checks with late blocks until tails end
+#define DRY_SHARE       0.25  // share of time with fallbacks that an edit may leave behind
+#define DRY_LIMIT_S     0.375 // time with fallbacks beyond that share, until tails end
 // Rest after a plan for a latency that has changed: some plugins change it all the time.
 #define MOVED_FIRST_NS   (NS_PER_S / 2U)
 #define MOVED_LONGEST_NS (8U * NS_PER_S)
@@ -106,25 +108,24 @@ perform_edit(Worker* const worker)
   free(edit);
 }
 
-/// True if the player has been late for half a second or more while it plays tails of removed
-/// nodes: the edit may have removed nodes that were too heavy.  n_behind counts up at each check
-/// that finds late blocks, and down at any other.  One late block in FALLBACK_GOOD_BLOCKS suffices:
-/// then the callback plays the fallbacks nearly all the time, and the tails would not be audible.
+/// True if the callback plays fallbacks for too much of the time while the player plays tails of
+/// removed nodes: the edit may have removed nodes that were too heavy.  After a late block the wet
+/// signal returns only after FALLBACK_GOOD_BLOCKS blocks on time.  dry_s increases by the time with
+/// fallbacks and decreases by DRY_SHARE of all time.  With nothing but fallbacks it reaches the
+/// limit in half a second; one stall of the machine does not.
 static bool
 has_heavy_tails(Worker* const worker, const Plan* const plan)
 {
+  const double block_s = (double)worker->format.block_frames / worker->format.rate_hz;
   const uint64_t n_blocks = atomic_load(&worker->player.counts.worker_blocks);
   const uint64_t n_late = atomic_load(&worker->n_late);
-  const uint64_t n_new = n_blocks - worker->seen_blocks;
-  const bool is_late = (n_late - worker->seen_late) * FALLBACK_GOOD_BLOCKS >= n_new;
+  const double n_new = (double)(n_blocks - worker->seen_blocks);
+  const double n_after_late = (double)(n_late - worker->seen_late) * (1.0 + FALLBACK_GOOD_BLOCKS);
+  const double more_s = (fmin(n_after_late, n_new) - DRY_SHARE * n_new) * block_s;
   worker->seen_blocks = n_blocks;
   worker->seen_late = n_late;
-  if (n_new > 0U && is_late && worker->n_behind < CHECKS_BEHIND) {
-    ++worker->n_behind;
-  } else if (n_new > 0U && !is_late && worker->n_behind > 0U) {
-    --worker->n_behind;
-  }
-  return worker->n_behind >= CHECKS_BEHIND && plan->n_nodes > plan->n_living;
+  worker->dry_s = fmin(fmax(worker->dry_s + more_s, 0.0), DRY_LIMIT_S);
+  return worker->dry_s >= DRY_LIMIT_S && plan->n_nodes > plan->n_living;
 }
 
 /// If the latency of a node has changed, plan the rack with the new one. [planning_lock held]
@@ -199,7 +200,7 @@ tidy(Worker* const worker)
   const bool end_tails = has_heavy_tails(worker, plan);
   if (end_tails || plan_next_expiry(plan) <= atomic_load(&worker->player.next_frame)) {
     Error error = { STATUS_OK, "" };
-    worker->n_behind = 0;
+    worker->dry_s = 0.0;
     if (worker_replan(worker, end_tails, &error)) {
       // Out of memory: the removed nodes stay in the plan, and the next round tries again.
     }

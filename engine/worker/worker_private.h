@@ -78,8 +78,7 @@ struct Worker {
 
   _Atomic uint64_t n_late;         ///< [player] Blocks that ended after they were due
   uint64_t seen_blocks, seen_late; ///< [builder] Ended blocks, and late ones, at the last check
-  uint32_t n_behind;               ///< [builder] Checks that found late blocks, less the others:
-                                   ///< has_heavy_tails()
+  double dry_s;                    ///< [builder] Time with fallbacks: has_heavy_tails()
 
   pthread_mutex_t edits_lock;
   pthread_cond_t edits_changed;

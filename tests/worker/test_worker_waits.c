@@ -19,8 +19,9 @@
 #define LONG_STALL_NS   1500000000U // the worker may take such a stall for the end of audio
 #define LONG_MEASURE_NS 1000000000U // an edit may end a measurement that has taken so long
 #define N_DISARMED      60U         // if each waited for the end of audio, the test would time out
-#define CHECKS_BEHIND   10U         // checks of the builder with late blocks, until it ends tails
 #define N_LATE          2U          // late blocks of each play_late()
+#define N_DRY           (N_LATE * (1U + FALLBACK_GOOD_BLOCKS)) // blocks with fallbacks after it
+#define N_LIMIT         281U // blocks of 375 ms: so many with fallbacks are too many
 
 static const char* const levels[] = { "g: gain 0dB", "g: gain -20dB | h: gain 0dB" };
 
@@ -443,10 +444,11 @@ TEST(a_measurement_that_takes_long_waits_for_a_pause_between_edits)
   is_stepped = false;
 }
 
-TEST(tails_end_when_one_block_in_eight_is_late)
+TEST(tails_end_when_fallbacks_play_half_of_the_time)
 {
   static Bench bench;
-  const uint32_t n_most = N_LATE * FALLBACK_GOOD_BLOCKS;
+  const uint32_t half = 2U * N_DRY;               // a check adds N_DRY - half / 4 blocks: N_DRY / 2
+  const uint32_t n_checks = 2U * N_LIMIT / N_DRY; // after these, the next one exceeds the limit
   is_stepped = true;
   bench_start(&bench, "d: delay 10s feedback=0%");
   bench_play(&bench); // a node that has never sounded has no tail
@@ -457,15 +459,15 @@ TEST(tails_end_when_one_block_in_eight_is_late)
   check(&bench, 1U); // measures the rack, and removes the connections that have faded out
   const uint32_t n_changes = bench_count(&bench, &bench.n_changes);
 
-  check_late(&bench, CHECKS_BEHIND, n_most, SLOT_WAITED); // do not count: the callback waits
-  check_late(&bench, CHECKS_BEHIND - 1U, n_most, 0U);
-  check(&bench, CHECKS_BEHIND);            // checks without blocks do not change the count
-  check_late(&bench, 1U, n_most + 1U, 0U); // too few late blocks: the count decreases by one
-  check_late(&bench, 1U, n_most, 0U);
+  check_late(&bench, n_checks + 1U, half, SLOT_WAITED); // do not count: the callback waits
+  check_late(&bench, n_checks, half, 0U);
+  check(&bench, 10U);                     // checks without blocks change nothing
+  check_late(&bench, 1U, 6U * N_DRY, 0U); // few late blocks: subtracts N_DRY / 2
+  check_late(&bench, 1U, half, 0U);
   ck_assert_uint_eq(bench_count(&bench, &bench.n_changes), n_changes);
-  check_late(&bench, 1U, n_most, 0U);
+  check_late(&bench, 1U, half, 0U);
   ck_assert_uint_eq(bench_count(&bench, &bench.n_changes), n_changes + 1U);
-  check(&bench, 1U); // the count has been reset
+  check(&bench, 1U); // the sum begins again at 0
   ck_assert_uint_eq(bench_count(&bench, &bench.n_changes), n_changes + 1U);
 
   bench_level(&bench); // until the tail has faded out

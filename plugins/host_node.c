@@ -256,10 +256,9 @@ host_unit_init(const void* const node, void* const state, const uint32_t index)
       bypass_at(host->is_quarantined || host->params.is_bypassed,
                 atomic_load(&host->latencies[index]), (float*)(void*)(memory + host->layout.lines));
   unit->is_behind = false;
-  if (host->delay_frames) {
-    unit->delay = host_delay_at(host->delay_frames, host->lanes.n_out,
-                                (float*)(void*)(memory + host->layout.delay));
-  }
+  unit->delay = host->delay_frames ? host_delay_at(host->delay_frames, host->lanes.n_out,
+                                                   (float*)(void*)(memory + host->layout.delay))
+                                   : (HostDelay){ 0 };
   if (host->remote) {
     host->remote->drop(unit->instance);
   }

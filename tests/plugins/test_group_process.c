@@ -121,6 +121,7 @@ TEST(each_call_is_one_of_its_own_for_the_supervisor)
   ck_assert_uint_eq(recorder_read(recorder, 0U).number, number + 3U);
   group_leave(&members[0]);
   ring_free(members[0].ring);
+  recorder_free(recorder);
 }
 
 // ---- packets ----

@@ -4,6 +4,7 @@
 // without a step, and the loss names the node.
 
 #include "tests/support/group_rig.h"
+#include "tests/support/plugin_rig.h"
 #include "tests/support/suite.h"
 
 #include "engine/base/recorder.h"
@@ -32,7 +33,7 @@ try_open(GroupRig* const node, const char* const id, const char* const group, Er
 static GroupRig*
 open_node(const char* const id, const char* const group)
 {
-  GroupRig* const node = calloc(1, sizeof(GroupRig)); // stays until the process ends
+  GroupRig* const node = plugin_rig_take(1U, sizeof(GroupRig));
   OK(try_open(node, id, group, &error));
   return node;
 }

@@ -7,6 +7,8 @@ The suite runs each test as `python3 test.py PROGRAM`.  Exit codes: 0 passed, 1 
 
 import contextlib
 import fcntl
+import io
+import multiprocessing
 import os
 import random
 import shutil
@@ -17,8 +19,10 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 import warnings
 import zlib
+from concurrent import futures
 
 try:
     import numpy as np
@@ -132,6 +136,59 @@ def scratch():
             yield folder
         finally:
             os.chdir(before)
+
+
+# ---- rows of a test ----
+
+N_ATTEMPTS = 3
+
+
+class Stalled(Exception):
+    """A row has failed because the machine stalled.  A fault of the program fails each attempt; a machine that stalls
+    does not do so at the same place N_ATTEMPTS times."""
+
+
+def attempt(row, arguments, is_last):
+    """Run a row.  Returns whether it passed; None if it must be repeated."""
+    try:
+        row(*arguments)
+        return True
+    except Exception as failure:
+        if isinstance(failure, Stalled) and not is_last:
+            print(f"  repeated, the machine stalled:\n{traceback.format_exc()}")
+            return None
+        print(f"FAILED {row.__name__}\n{traceback.format_exc()}")
+        return False
+
+
+def run_row(row, arguments):
+    """Run a row in a folder of its own.  Returns whether it passed, and what it printed."""
+    folder, variables, began, said = os.getcwd(), dict(os.environ), time.monotonic(), io.StringIO()
+    with contextlib.redirect_stdout(said):
+        print(f"{' '.join([row.__name__, *map(str, arguments)])}: {row.__doc__}")
+        for n in range(N_ATTEMPTS):
+            os.chdir(tempfile.mkdtemp(prefix=f"{row.__name__}-", dir=folder))
+            passed = attempt(row, arguments, n == N_ATTEMPTS - 1)
+            os.chdir(folder)
+            os.environ.clear()  # the next row may run in this process
+            os.environ.update(variables)
+            if passed is not None:
+                break
+        print(f"  {time.monotonic() - began:.1f} s")
+    return passed, said.getvalue()
+
+
+def side_by_side(rows, n_processes=3):
+    """Run rows that mostly wait, a function with its arguments each, in this number of processes.  Prints what each has
+    printed when it ends.  Returns the number of rows that failed."""
+    n_failed = 0
+    with futures.ProcessPoolExecutor(n_processes, mp_context=multiprocessing.get_context("fork")) as pool:
+        waiting = [pool.submit(run_row, row, arguments) for row, *arguments in rows]
+        for done in futures.as_completed(waiting):
+            passed, said = done.result()
+            n_failed += not passed
+            print(said, end="", flush=True)
+    return n_failed
 
 
 # ---- a private network ----
@@ -345,7 +402,7 @@ class Server:
         self.wait_for(lambda now: now["blocks"] >= began + blocks, *details, limit_s=limit_s)
 
     def wait_until_wet(self, limit_s=10.0, n_blocks=WET_BLOCKS):
-        """Wait until this many blocks have been played in a row, none of them dry."""
+        """Wait until this many blocks have been played in a row, none of them dry.  Returns the status then."""
         dry, first = -1, 0
 
         def is_wet(status):
@@ -354,7 +411,7 @@ class Server:
                 dry, first = status["dry"], status["blocks"]
             return status["blocks"] >= first + n_blocks
 
-        self.wait_for(is_wet, "still dry", limit_s=limit_s)
+        return self.wait_for(is_wet, "still dry", limit_s=limit_s)
 
     def worker(self, other_than=0, limit_s=20.0):
         """The worker process, once there is one."""

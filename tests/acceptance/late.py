@@ -237,15 +237,13 @@ def one_late_block():
 
 
 def main():
-    rows = [attenuation, crossover, edits, words, unmeasured]
-    rows += [one_late_block] if os.access(FAULTS_PROGRAM, os.X_OK) else []
+    rows = [edits, crossover, attenuation, unmeasured, words]
+    alone = [one_late_block] if os.access(FAULTS_PROGRAM, os.X_OK) else []
+    chosen = sys.argv[2:] or [row.__name__ for row in rows + alone]
     with scratch():
-        for row in rows:
-            if not sys.argv[2:] or row.__name__ in sys.argv[2:]:
-                began = time.monotonic()
-                print(f"{row.__name__}: {row.__doc__}", flush=True)
-                row()
-                print(f"  {time.monotonic() - began:.1f} s", flush=True)
+        failed = side_by_side([(row,) for row in rows if row.__name__ in chosen])
+        failed += side_by_side([(row,) for row in alone if row.__name__ in chosen], n_processes=1)
+    sys.exit(failed > 0)
 
 
 main()

@@ -8,10 +8,6 @@ A sine plays and is recorded.  During each fault the output stays audible, dry o
 """
 
 import ctypes
-import io
-import multiprocessing
-import traceback
-from concurrent import futures
 
 from common import *
 
@@ -21,18 +17,14 @@ CEILING = 10.0 ** (-0.3 / 20.0) * (1.0 + 1e-6)
 RACK = "g: gain -3dB"
 HALF_A_SECOND = RATE // BLOCK // 2  # in blocks
 STANDSTILL_S = float(os.environ.get("WARPRACK_STANDSTILL_S", "5"))
-N_ATTEMPTS = 3
 LOWEST_DB = -13.0  # limit for the RMS of 5 ms: the dry signal has -9 dBFS, the wet signal -12 dBFS
-
-
-class Stalled(Exception):
-    """The row has failed, and the machine has stopped the worker alone for so long that the server replaced it."""
 
 
 @contextlib.contextmanager
 def playing(*options, rack=RACK, env=None, patience_s=10.0):
     """A server that plays the sine through the rack.  After the `with` block the recording is checked, up to the moment
-    before the stop, because the stop takes time if the worker is busy."""
+    before the stop, because the stop takes time if the worker is busy.  If the row fails, and the machine has stopped the
+    worker alone for so long that the server replaced it, the row is repeated."""
     with FaultyServer(*SINE, "--record", "out.wav", *options, rack, env=env) as server:
         server.worker()
         server.wait_until_wet(patience_s)
@@ -471,37 +463,7 @@ GPU = [no_gpu, gpu_refused, gpu_hang, gpu_left, gpu_lost, gpu_late, cold_caches]
 SYSTEM = [file_errors, full_disk, clock_jumps, suspended, paged_out]
 # These rows mostly wait, and none waits for late blocks.  The others run alone.
 SIDE_BY_SIDE = [gpu_left, worker_lost, suspended, worker_gone_for_long, gpu_refused, gpu_hang, crashing_rack]
-SIDE_BY_SIDE += [overtaken_edits, crashing_edit, crashing_effect, no_gpu]
-
-
-def attempt(row, is_last):
-    """Run a row.  Returns whether it passed; None if it must be repeated."""
-    try:
-        row()
-        return True
-    except Exception as failure:
-        if isinstance(failure, Stalled) and not is_last:
-            print(f"  repeated, the worker stalled:\n{traceback.format_exc()}")
-            return None
-        print(f"FAILED {row.__name__}\n{traceback.format_exc()}")
-        return False
-
-
-def run(row):
-    """Run a row in its own folder.  Returns whether it passed, and what it printed.  A fault of the program fails each
-    attempt; a machine that stalls does not do so at the same place three times."""
-    before, began, said = os.getcwd(), time.monotonic(), io.StringIO()
-    with contextlib.redirect_stdout(said):
-        print(f"{row.__name__}: {row.__doc__}")
-        for n in range(N_ATTEMPTS):
-            os.mkdir(f"{row.__name__}{n}")
-            os.chdir(f"{row.__name__}{n}")
-            passed = attempt(row, n == N_ATTEMPTS - 1)
-            os.chdir(before)
-            if passed is not None:
-                break
-        print(f"  {time.monotonic() - began:.1f} s")
-    return passed, said.getvalue()
+SIDE_BY_SIDE += [overtaken_edits, crashing_edit, crashing_effect, no_gpu, file_errors, full_disk, gpu_lost]
 
 
 def main():
@@ -510,16 +472,11 @@ def main():
         print(f"skipped: {why}:", " ".join(row.__name__ for row in chosen if row in GPU[1:]))
         chosen = [row for row in chosen if row not in GPU[1:]]
     alone = [row for row in chosen if row not in SIDE_BY_SIDE]
-    failed = 0
     with scratch():
         t = np.arange(RATE * 180) / RATE
         write_wav("sine.wav", RATE, LEVEL * np.sin(2 * np.pi * 1000.0 * t))
-        for n_processes, rows in ((3, [row for row in SIDE_BY_SIDE if row in chosen]), (1, alone)):
-            with futures.ProcessPoolExecutor(n_processes, mp_context=multiprocessing.get_context("fork")) as pool:
-                for done in futures.as_completed([pool.submit(run, row) for row in rows]):
-                    passed, said = done.result()
-                    failed += not passed
-                    print(said, end="", flush=True)
+        failed = side_by_side([(row,) for row in SIDE_BY_SIDE if row in chosen])
+        failed += side_by_side([(row,) for row in alone], n_processes=1)
     sys.exit(failed > 0)
 
 

@@ -127,15 +127,13 @@ def break_plugin(server, format, label):
     server.wait_until_wet(n_blocks=RATE // BLOCK // 2)
 
 
-def record(format, labels):
+def record(format, *labels):
     """Play one plugin after the other and check the recording."""
-    print(format)
-    with Server("--io", "dummy", "--block", str(BLOCK), "--rate", str(RATE), "--channels", "1:1", "--play", "sine.wav",
+    with Server("--io", "dummy", "--block", str(BLOCK), "--rate", str(RATE), "--channels", "1:1", "--play", "../sine.wav",
                 "--record", "out.wav", PLAIN) as server:
         server.worker()
         server.wait_until_wet()
         for label in labels:
-            print(" ", label, flush=True)
             break_plugin(server, format, label)
         end = int(server.status()["blocks"]) * BLOCK  # the stop takes time if the worker is busy
         server.stop()
@@ -156,22 +154,27 @@ def check_recording(path, end, server):
         assert not len(quiet), f"too quiet for {len(quiet)} times 5 ms, from {quiet[0]:.3f} to {quiet[-1]:.3f} s\n{server.output()}"
 
 
-with scratch():
-    os.environ["DISPLAY"] = ":99"
-    formats = {plugin["format"] for plugin in plugins_here()}
+def rows(formats, chosen):
+    """What plays side by side."""
     for format, plugin in GOOD.items():
         if format in formats:
             name, *values = plugin.split(" ")
-            same_samples(f'p: {format} "{name}" {" ".join(values)} | limiter -1dB')
+            yield same_samples, f'p: {format} "{name}" {" ".join(values)} | limiter -1dB'
     if "ladspa" in formats:
-        same_samples("p: ladspa faults/looks_for_display after=0 | limiter -1dB")
-        follow_latency()
-    write_wav("sine.wav", RATE, LEVEL * np.sin(2 * np.pi * 1000.0 * np.arange(RATE * 180) / RATE))
-    chosen = sys.argv[2:] or list(FAULTS)
-    for label in chosen if "ladspa" in formats else []:
-        record("ladspa", [label])
+        yield same_samples, "p: ladspa faults/looks_for_display after=0 | limiter -1dB"
+        yield (follow_latency,)
     for format in sorted(formats - {"ladspa"}):
-        record(format, [label for label in OF_FORMAT if label in chosen])
+        yield record, format, *(label for label in OF_FORMAT if label in chosen)
+    for label in chosen if "ladspa" in formats else []:
+        yield record, "ladspa", label
+
+
+with scratch():
+    os.environ["DISPLAY"] = ":99"
+    formats = {plugin["format"] for plugin in plugins_here()}
+    write_wav("sine.wav", RATE, LEVEL * np.sin(2 * np.pi * 1000.0 * np.arange(RATE * 180) / RATE))
+    failed = side_by_side(list(rows(formats, sys.argv[2:] or list(FAULTS))))
     if not formats:
         print("skipped: the build has no plugin formats")
         sys.exit(77)
+    sys.exit(failed > 0)

@@ -16,14 +16,16 @@ RACK = 'g: gain -6dB | p: ladspa effects/gain gain=-12dB | q: ladspa effects/gai
 LIBRARY = "plugins/effects.so"
 
 
-def plugins_here():
-    folder = os.environ.get("WARPRACK_LADSPA_FIXTURES")
-    if not folder or not os.path.exists(f"{folder}/effects.so"):
-        print("skipped: the build has no LADSPA")
-        sys.exit(77)
+def find_plugins():
+    """Let a row find its own plugins, in its own catalogue."""
     os.mkdir("plugins")
-    shutil.copy(f"{folder}/effects.so", LIBRARY)
+    shutil.copy(os.environ["WARPRACK_LADSPA_FIXTURES"] + "/effects.so", LIBRARY)
     os.environ["LADSPA_PATH"] = os.path.abspath("plugins")
+    scan_here()
+
+
+def scan_here():
+    os.mkdir("root")
     os.environ["XDG_CACHE_HOME"] = os.getcwd()
     subprocess.run([PROGRAM, "scan"], capture_output=True, check=True)
 
@@ -36,8 +38,7 @@ def server_of(rack, samples):
 
 def wet(server):
     """The frame from which on the output is wet, after some wet blocks."""
-    server.wait_until_wet(n_blocks=int(0.3 * RATE / BLOCK))
-    return int(server.status()["blocks"]) * BLOCK
+    return int(server.wait_until_wet(n_blocks=int(0.3 * RATE / BLOCK))["blocks"]) * BLOCK
 
 
 def level_at(frame):
@@ -109,6 +110,8 @@ def lose_plugin(server, how, says):
 
 
 def lose_file():
+    """The file is removed, moved away or replaced, one after the other in one server."""
+    find_plugins()
     ways = {"removed": "No such file", "moved": "No such file", "noise": "changed since the last scan"}
     with server_of(RACK, np.full(RATE * 120, LEVEL)) as server:
         spans = [lose_plugin(server, how, says) for how, says in ways.items()]
@@ -125,7 +128,7 @@ def one_state_comes_back():
     if not folder:
         return
     os.environ["LV2_PATH"] = os.path.dirname(folder)
-    subprocess.run([PROGRAM, "scan"], capture_output=True, check=True)
+    scan_here()
     names = [f"p{n}" for n in range(20)]
     os.mkdir("kept")
     with server_of('a: lv2 "urn:warprack:learner"', np.full(RATE * 60, LEVEL)) as server:
@@ -152,7 +155,6 @@ def one_state_comes_back():
         scan(server)
         until(lambda: not bypassed(server), lambda: bypassed(server), limit_s=30.0)
         server.stop()
-    shutil.rmtree("kept")
 
 
 def lose_state(format, rack):
@@ -161,7 +163,7 @@ def lose_state(format, rack):
     if not folder:
         return
     os.environ[f"{format.upper()}_PATH"] = os.path.dirname(folder) if format == "lv2" else folder
-    subprocess.run([PROGRAM, "scan"], capture_output=True, check=True)
+    scan_here()
     with server_of(rack, np.full(RATE * 60, LEVEL)) as server:
         wet(server)
         name = server.osc.ask("/node/a/state/save", timeout=30.0)[1][-1]
@@ -188,7 +190,7 @@ def lose_usability():
         return
     shutil.copytree(folder, "lv2/fixtures.lv2")
     os.environ["LV2_PATH"] = os.path.abspath("lv2")
-    subprocess.run([PROGRAM, "scan"], capture_output=True, check=True)
+    scan_here()
     with open("lv2/fixtures.lv2/fixtures.ttl", encoding="utf-8") as file:
         good = file.read()
     bad = good.replace("<urn:warprack:gain>", "<urn:warprack:gain>\n  lv2:requiredFeature <urn:warprack:nothing> ;", 1)
@@ -215,6 +217,7 @@ def lose_usability():
 
 def refused_at_the_start():
     """A server does not start with a plugin that cannot be loaded."""
+    find_plugins()
     take_away("noise")
     done = subprocess.run([PROGRAM, "run", "--osc-port", str(free_port()), "--io", "dummy", "--duration", "1", RACK],
                           capture_output=True, text=True, check=False)
@@ -222,12 +225,17 @@ def refused_at_the_start():
     print(done.stderr.strip().splitlines()[-1])
 
 
+folder = os.environ.get("WARPRACK_LADSPA_FIXTURES")
+if not folder or not os.path.exists(f"{folder}/effects.so"):
+    print("skipped: the build has no LADSPA")
+    sys.exit(77)
+ROWS = [
+    (lose_file,),
+    (lose_usability,),
+    (one_state_comes_back,),
+    (lose_state, "lv2", 'a: lv2 "urn:warprack:learner"'),
+    (lose_state, "clap", "a: clap test.learner gain=0.25"),
+    (refused_at_the_start,),
+]
 with scratch():
-    os.mkdir("root")
-    plugins_here()
-    lose_file()
-    one_state_comes_back()
-    lose_state("lv2", 'a: lv2 "urn:warprack:learner"')
-    lose_state("clap", "a: clap test.learner gain=0.25")
-    lose_usability()
-    refused_at_the_start()
+    sys.exit(side_by_side(ROWS) > 0)

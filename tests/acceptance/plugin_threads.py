@@ -61,14 +61,25 @@ def withdrawn(server, rack, why):
     server.wait_until_wet()
 
 
-with scratch():
-    find_plugins()
-    with Server("--io", "dummy", "--block", str(BLOCK), "--rate", str(RATE), "--channels", "1:1", PLAIN) as server:
+def server_of_plain():
+    return Server("--io", "dummy", "--block", str(BLOCK), "--rate", str(RATE), "--channels", "1:1", PLAIN)
+
+
+def of_format(format):
+    """Threads of its plugins that crash, abort and exit."""
+    with server_of_plain() as server:
         server.worker()
         server.wait_until_wet()
-        for format in FAULTY:
-            for end in ("segv", "abort", "exit"):
-                bypassed(server, format, f"{end}_thread", "a thread")
+        for end in ("segv", "abort", "exit"):
+            bypassed(server, format, f"{end}_thread", "a thread")
+        server.stop()
+
+
+def without_a_node():
+    """No handler runs, or two nodes have one library."""
+    with server_of_plain() as server:
+        server.worker()
+        server.wait_until_wet()
         bypassed(server, "ladspa", "overflow_run", "run")  # the handler has a stack of its own
         for end in ("exit_at_once_thread", "overflow_thread", "exit_at_once_run"):  # no handler runs
             withdrawn(server, f"bad: {FAULTY['ladspa'].format(end)} after=20 | busy: {BUSY['ladspa']} after=0", UNKNOWN)
@@ -76,3 +87,8 @@ with scratch():
         twins = f"bad: {FAULTY['lv2'].format('segv_thread')} after=20 | twin: {FAULTY['lv2'].format('in_place')} after=0"
         withdrawn(server, f"{twins} | busy: {BUSY['lv2']} after=0", "or of another node that has or had the same library")
         server.stop()
+
+
+with scratch():
+    find_plugins()
+    sys.exit(side_by_side([(without_a_node,), *((of_format, format) for format in FAULTY)], n_processes=4) > 0)

@@ -480,21 +480,30 @@ class FaultyServer(Server):
 
 
 def holdings(pid):
-    """The resources of a process: file descriptors, threads, mappings of shared memory, resident memory in kB,
-    children, and how many of them are zombies."""
+    """The resources of a process: file descriptors, threads, mappings of shared memory and their size in kB, resident
+    memory in kB, children, and how many of them are zombies."""
     with open(f"/proc/{pid}/status", encoding="utf-8") as file:
         status = dict(line.split(":", 1) for line in file)
     with open(f"/proc/{pid}/maps", encoding="utf-8") as file:
-        shm = sum("/dev/shm/" in line for line in file)
+        shared = [line.split("-", 1) for line in file if "/dev/shm/" in line or "/memfd:" in line]
     children = subprocess.run(["ps", "--ppid", str(pid), "-o", "stat="], capture_output=True, text=True, check=False).stdout
     return {
         "fds": len(os.listdir(f"/proc/{pid}/fd")),
         "threads": int(status["Threads"]),
-        "shm": shm,
+        "shm": len(shared),
+        "shm_kb": sum(int(end.split()[0], 16) - int(begin, 16) for begin, end in shared) // 1024,
         "rss_kb": int(status["VmRSS"].split()[0]),
         "children": len(children.split()),
         "zombies": sum(state.startswith("Z") for state in children.split()),
     }
+
+
+def check_holdings(early, late, memory_kb):
+    """Print what a process holds at the end.  Fail if it is not the same as before, or has memory_kb more memory."""
+    grown = {key: late[key] - early[key] for key in late}
+    print(f"figure: held at the end: {late}, increase: {grown} (0, memory {memory_kb} KiB at most)")
+    assert all(n == 0 for kind, n in grown.items() if kind != "rss_kb"), grown
+    assert grown["rss_kb"] <= memory_kb or is_sanitized(), grown
 
 
 class Jackd:

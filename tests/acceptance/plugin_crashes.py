@@ -3,19 +3,20 @@
 
     plugin_crashes.py PROGRAM [ROUNDS]
 
-Twenty plugins play in series.  In each round (default 2) one of them crashes, in the block as in its constructor, until
-it is bypassed; an edit that replaces it ends the quarantine.  Measured is the time from the loss of the second worker
-until the other nineteen play again, beside the same for a rack of built-in effects whose worker is killed.  After the
-rounds the server holds what it held before.  Then, once each: a plugin that hangs in the block; one that crashes and one
-that hangs while an edit makes it, where the edit is refused, after a hang within ten seconds, and the old rack plays on;
-and both in the rack with which the server starts.
+Twenty plugins play in series.  In each round (default 2) one of them crashes until it is bypassed, which must be at
+its second crash; an edit that replaces it ends the quarantine.  Measured is the time from the loss of the second
+worker until the other nineteen play again, beside the time that an edit takes to make them, and the time for a rack
+of built-in effects whose worker is killed.  After the rounds the server holds what it held after the first tenth of
+them.  Then, once each: a plugin that hangs in the block; one that crashes and one that hangs while an edit makes it,
+where the edit is refused, after a hang within ten seconds, and the old rack plays on; and both in the rack with which
+the server starts.
 """
 
 from common import *
 
 ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 2
 RATE, BLOCK = 48000, 128
-GOAL_S = 0.25  # in addition to the time that the plugins take to be made
+GOAL_S = 0.25  # in addition to the time that the plugins take to be made; on an idle machine
 EDIT_LIMIT_S = 11.0  # ten seconds, and the time to notice
 MEMORY_KB = 2048
 N_OTHERS = 19
@@ -29,9 +30,8 @@ def rack(bad):
     return " | ".join(OTHERS[:10] + ([bad] if bad else []) + OTHERS[10:])
 
 
-def wet_again(server, restarts):
-    """The seconds until another worker plays wet blocks: 8 good ones end the fallback."""
-    began = time.monotonic()
+def wet_again(server, restarts, began):
+    """The seconds since `began` until another worker plays wet blocks: 8 good ones end the fallback."""
 
     def is_wet(status):
         return status["worker"] == "running" and status["worker_restarts"] >= restarts
@@ -48,8 +48,16 @@ def kill_built_in(server):
     server.osc.do("/rack/chain", BUILT_IN)
     server.wait_until_wet(n_blocks=RATE // BLOCK * 6 // 10)  # half a second: the next start is at once
     before = server.status()
+    began = time.monotonic()
     os.kill(before["worker_pid"], signal.SIGKILL)
-    return wet_again(server, before["worker_restarts"] + 1)
+    return wet_again(server, before["worker_restarts"] + 1, began)
+
+
+def make_others(server):
+    """The seconds of an edit that makes the other plugins."""
+    began = time.monotonic()
+    server.osc.do("/rack/chain", rack(""))
+    return time.monotonic() - began
 
 
 def crash_twice(server):
@@ -58,9 +66,18 @@ def crash_twice(server):
     server.wait_until_wet(n_blocks=RATE // BLOCK * 6 // 10)
     before = server.status()
     server.osc.do("/rack/chain", rack("bad: ladspa faults/segv_run after=30"))
-    server.wait_for(lambda now: now["nodes_quarantined"] > before["nodes_quarantined"], limit_s=60.0)
-    seconds = wet_again(server, before["worker_restarts"] + 1)
+    began = time.monotonic()
+
+    def is_bypassed(now):
+        nonlocal began
+        bypassed = now["nodes_quarantined"] > before["nodes_quarantined"]
+        began = began if bypassed else time.monotonic()  # the loss comes after this
+        return bypassed
+
+    server.wait_for(is_bypassed, limit_s=60.0)
+    seconds = wet_again(server, before["worker_restarts"] + 1, began)
     now = server.status()
+    assert now["worker_restarts"] <= before["worker_restarts"] + 2, now  # less if the second one crashed before it took over
     assert now["quarantine_note"] == "bad: ladspa faults/segv_run crashed twice in run; its input plays instead", now["quarantine_note"]
     assert now["nodes_quarantined"] == before["nodes_quarantined"] + 1 and now["quarantined"] == 0, now
     assert now["latency_frames"] == before["latency_frames"], now
@@ -132,6 +149,7 @@ def main():
             server.worker()
             server.wait_until_wet()
             built_in = [kill_built_in(server) for _ in range(ROUNDS)]
+            made_s = make_others(server)
             plugins, early = [], None
             for n in range(ROUNDS):
                 plugins.append(crash_twice(server))
@@ -142,13 +160,13 @@ def main():
             hang_in_edit(server)
             server.stop()
         bad_start(arguments)
-    grown = {key: late[key] - early[key] for key in late}
     for what, times in (("a built-in rack", built_in), (f"{N_OTHERS} of {N_OTHERS + 1} plugins", plugins)):
         print(f"figure: {what}: wet again after {1e3 * np.median(times):.0f} ms (median), {1e3 * max(times):.0f} ms (longest), {ROUNDS} rounds")
-    print(f"figure: held at the end: {late}, increase: {grown} (0, memory {MEMORY_KB} KiB at most)")
+    n_over = sum(seconds > made_s + GOAL_S for seconds in plugins)
+    print(f"figure: an edit makes the {N_OTHERS} plugins in {1e3 * made_s:.0f} ms; {n_over} of {ROUNDS} times they were wet later than that and {1e3 * GOAL_S:.0f} ms")
+    check_holdings(early, late, MEMORY_KB)
     assert max(plugins) <= max(built_in) + GOAL_S, "too slow"
-    assert grown["fds"] == grown["threads"] == grown["children"] == grown["zombies"] == 0, grown
-    assert grown["rss_kb"] <= MEMORY_KB or is_sanitized(), grown
+    assert np.median(plugins) <= np.median(built_in) + made_s + GOAL_S, "too slow as a rule"
 
 
 main()

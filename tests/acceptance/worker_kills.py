@@ -69,21 +69,18 @@ def judge(recording, early, late):
     silent = int(np.sum(level < SILENT))
     lengths = outages(np.abs(level - WET) < 0.01 * WET)
     lengths = np.sort(lengths[lengths > 2]) * BLOCK / RATE  # a shorter gap is a late block
-    grown = {key: late[key] - early[key] for key in late}
     print(f"figure: {N} times {SIGNAL.name} (seed {SEED}): {silent} of {len(level)} blocks without signal (0)")
     print(
         f"figure: {len(lengths)} outages; wet again after {1e3 * np.median(lengths):.0f} ms (median), {1e3 * lengths[-1]:.0f} ms "
         f"(longest), {np.sum(lengths > GOAL_S)} over {1e3 * GOAL_S:.0f} ms"
     )
-    print(f"figure: resources at the end: {late}, increase: {grown} (0, memory {MEMORY_KB} KiB at most)")
     step = second_difference(recording[2 * BLOCK :]) / second_difference(LEVEL * np.sin(2 * np.pi * FREQUENCY / RATE * np.arange(RATE)))
     print(f"figure: largest second difference {step:.3f} of the dry sine's (1.2 at most)")
     assert silent == 0
     # Relative to the median, because a busy machine is slower.
     assert len(lengths) >= 1 and lengths[-1] <= REST_S + max(GOAL_S, 10.0 * np.median(lengths))
     assert step < 1.2
-    assert grown["fds"] == grown["threads"] == grown["children"] == 0
-    assert grown["rss_kb"] <= MEMORY_KB or is_sanitized()
+    check_holdings(early, late, MEMORY_KB)
 
 
 def main():

@@ -37,14 +37,19 @@ typedef struct HostRemote {
   /// By how many bytes the memory of the process has grown since the instance was opened.
   /// [thread of plugins]
   uint64_t (*growth)(const Instance* instance);
+  /// The memory of the ring of the instance, which growth() does not count. [thread of plugins]
+  uint64_t (*ring_bytes)(const Instance* instance);
   /// Begin a block.  False if the process is gone, or has too many blocks that it has not finished:
   /// it gets nothing of this one. [rt]
   bool (*begin)(Instance* instance);
   /// A run of the block, from frame `first` on.  `rows`: a row per audio input. [rt]
   void (*run)(Instance* instance, const float* const* rows, uint32_t first, uint32_t n_frames);
-  /// Give the block to the process; wakes it if it sleeps.  False if a value or a run of it was
-  /// lost, because there were too many. [rt]
+  /// Give the block to the process, which wake() wakes.  False if a value or a run of it was lost,
+  /// because there were too many. [rt]
   bool (*submit)(Instance* instance, uint64_t frame, uint32_t n_frames);
+  /// Wake the process of an instance if it sleeps.  `next`: another one, whose turn comes next; if
+  /// it is in the same process, its call does it.  NULL: none. [rt]
+  void (*wake)(const Instance* instance, const Instance* next);
   /// Get the next block that is finished, in the order in which they were submitted.  `waits`: wait
   /// for it, if one was submitted, until the process is gone. [rt; with `waits` it may sleep]
   bool (*take)(Instance* instance, bool waits, HostAnswer* answer);

@@ -535,12 +535,31 @@ run_node(const FxUnit* const units, const uint32_t n_units, const uint32_t n_fra
   return n;
 }
 
+/// The instance of a unit that is in the process of a group; NULL: it is not.
+static const Instance*
+outside_instance(const FxUnit* const unit)
+{
+  const HostNode* const node = unit->node;
+  return node->remote && !node->is_quarantined ? ((const HostUnit*)unit->state)->instance : NULL;
+}
+
+/// Wake the process of a node's group, unless it is also that of the next node: one wake for all.
+static void
+wake_group(const FxUnit* const last, const FxUnit* const next)
+{
+  const Instance* const instance = outside_instance(last);
+  if (instance) {
+    ((const HostNode*)last->node)->remote->wake(instance, next ? outside_instance(next) : NULL);
+  }
+}
+
 static void
 host_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_frames)
 {
   const uint64_t float_mode = rt_float_mode();
   for (uint32_t u = 0; u < n_units;) {
     u += run_node(units + u, n_units - u, n_frames, float_mode);
+    wake_group(&units[u - 1U], u < n_units ? &units[u] : NULL);
   }
 }
 

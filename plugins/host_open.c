@@ -225,6 +225,25 @@ typedef struct HostCall {
   Error* error;
 } HostCall;
 
+/// The memory by which the process of the instances has grown.
+static uint64_t
+find_growth(const HostNode* const node, const ProcessMemory* const before)
+{
+  return node->remote && node->n_open ? node->remote->growth(node->instances[0])
+                                      : process_memory_growth(before);
+}
+
+/// The memory of the rings to another process.
+static size_t
+ring_bytes(const HostNode* const node)
+{
+  size_t n_bytes = 0;
+  for (uint32_t i = 0; node->remote && i < node->n_open; ++i) {
+    n_bytes += node->remote->ring_bytes(node->instances[i]);
+  }
+  return n_bytes;
+}
+
 /// The memory of the instances: that of their process has grown by `growth_bytes`, less if they use
 /// memory that closed ones have left.
 static size_t
@@ -248,10 +267,7 @@ open_here(void* const context)
     const ProcessMemory before = process_memory();
     call->status =
         open_all(node, call->setup, call->preset, &silence, &call->latency_frames, call->error);
-    const uint64_t growth_bytes = node->remote && node->n_open
-                                      ? node->remote->growth(node->instances[0])
-                                      : process_memory_growth(&before);
-    node->opened_bytes = instance_bytes(node, growth_bytes);
+    node->opened_bytes = instance_bytes(node, find_growth(node, &before)) + ring_bytes(node);
   }
   silence_free(&silence);
 }

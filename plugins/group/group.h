@@ -3,8 +3,8 @@
    Processes for nodes with `group=NAME`: one process per name, a child of the worker, in which the
    instances of these nodes run.  ../host_group.h has the node's side of it.
 
-   A process (`warprack group`) has a socket for calls that are not audio (group_message.h), and one
-   ring (engine/ring) for each instance.  The ring carries the blocks, and as messages what the
+   A process (`warprack group`) has a socket for calls that are not audio (group_message.h), a bell
+   that wakes the threads that run blocks, and one ring (engine/ring) for each instance.  The ring carries the blocks, and as messages what the
    worker does with the instance in a block (GroupMessage).  Nothing that comes from the process is
    trusted.
 */

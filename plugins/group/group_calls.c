@@ -315,6 +315,14 @@ outside_growth(const Instance* const instance)
   return n_bytes > instance->bytes_before ? n_bytes - instance->bytes_before : 0U;
 }
 
+static uint64_t
+outside_ring_bytes(const Instance* const instance)
+{
+  size_t n_bytes = 0;
+  (void)ring_memory(instance->member.ring, &n_bytes);
+  return n_bytes;
+}
+
 static uint32_t
 outside_latency(const Instance* const instance)
 {
@@ -346,9 +354,11 @@ static void
 send(Instance* const instance, const GroupMessage kind, const uint32_t param, const double value,
      const uint32_t n_frames)
 {
-  const ParamMessage message = {
-    .kind = kind, .param = param, .value = value, .n_frames = n_frames
-  };
+  const ParamMessage message = { .frame = ring_next(instance->member.ring),
+                                 .kind = kind,
+                                 .param = param,
+                                 .value = value,
+                                 .n_frames = n_frames };
   instance->is_full |= !ring_send(instance->member.ring, &message, 1U);
 }
 
@@ -373,8 +383,7 @@ outside_begin(Instance* const instance)
     return false;
   }
   instance->is_full = false;
-  send(instance, GROUP_MESSAGE_BEGIN, 0U, 0.0, 0U);
-  return !instance->is_full;
+  return true;
 }
 
 static void
@@ -396,8 +405,17 @@ outside_submit(Instance* const instance, const uint64_t frame, const uint32_t n_
   *ring_slot(ring, sequence) = (SlotHeader){ .frame = frame, .n_frames = n_frames };
   instance->sent[sequence % GROUP_RING_SLOTS].frame = frame;
   instance->sent[sequence % GROUP_RING_SLOTS].n_frames = n_frames;
+  atomic_store_explicit(&instance->member.n_submitted, sequence + 1U, memory_order_relaxed);
   ring_submit(ring);
   return !instance->is_full;
+}
+
+static void
+outside_wake(const Instance* const instance, const Instance* const next)
+{
+  if (!next || next->member.bell != instance->member.bell) {
+    ring_wake(instance->member.bell->ring);
+  }
 }
 
 /// Take over what the process reports beside a block.
@@ -473,9 +491,11 @@ static const HostRemote group_remote = {
   .calls = outside_calls,
   .silence = outside_silence,
   .growth = outside_growth,
+  .ring_bytes = outside_ring_bytes,
   .begin = outside_begin,
   .run = outside_run,
   .submit = outside_submit,
+  .wake = outside_wake,
   .take = outside_take,
   .drop = outside_drop,
   .idle = groups_watch,

@@ -3,6 +3,7 @@
 
 #include "group.h"
 
+#include "group_threads.h"
 #include "group_unit.h"
 
 #include "engine/base/process.h"
@@ -28,7 +29,6 @@
 /// The process.
 typedef struct Server {
   int socket;
-  int priority; ///< Of the threads that run blocks
   GroupUnit* units[GROUP_SLOTS];
   bool has_greeted;
 } Server;
@@ -62,8 +62,8 @@ open_unit(Request* const request, Error* const error)
   }
   const Status status = sealed_text_read(request->fds[1], GROUP_MAX_DATA, &data, &n_bytes, error);
   return status ? status
-                : group_unit_new(call, server->priority, data, n_bytes, request->fds[0],
-                                 &server->units[call->slot], error);
+                : group_unit_new(call, data, n_bytes, request->fds[0], &server->units[call->slot],
+                                 error);
 }
 
 static Status
@@ -108,12 +108,14 @@ save_unit(Request* const request, GroupUnit* const unit, Error* const error)
 static Status
 greet(Server* const server, const Request* const request, Error* const error)
 {
-  server->priority = request->call->priority;
+  Ring* bell = NULL;
   server->has_greeted = true;
   if (request->call->locks_memory && !rt_lock_memory(NULL)) { // else the worker has reported why
     (void)rt_lock_on_fault(NULL);
   }
-  return recorder_attach(request->fds[0], error);
+  Status status = recorder_attach(request->fds[0], error);
+  status = status ? status : ring_attach(request->fds[1], &bell, error);
+  return status ? status : group_threads_start(bell, request->call->priority, error);
 }
 
 static Status

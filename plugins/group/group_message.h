@@ -21,7 +21,7 @@
 #define GROUP_MAX_DATA ((64U << 20U) + FX_STATE_MAX_BYTES) // a description, files, a state
 
 typedef enum GroupOp {
-  GROUP_HELLO,   ///< The first one.  Descriptor: the flight recorder
+  GROUP_HELLO,   ///< The first one.  Descriptors: the flight recorder, and the bell
   GROUP_OPEN,    ///< Make an instance.  Descriptors: its ring, and GroupData
   GROUP_CLOSE,   ///< Free it
   GROUP_RENEW,   ///< InstanceCalls::renew.  Descriptor: GroupData with the state, if it has one
@@ -60,13 +60,12 @@ typedef struct GroupReply {
 } GroupReply;
 
 /// The kinds of messages in a ring (ParamMessage::kind), in the order in which the worker made the
-/// calls.  They belong to the block that is submitted after them; sets without a block to the next
-/// call.
+/// calls.  `frame` is the sequence number of the block that is submitted after them: a block that
+/// lacks messages takes none of a later block.  A call applies sets that were sent before it.
 typedef enum GroupMessage {
-  GROUP_MESSAGE_BEGIN, ///< A block begins: what was run since the last one counts no longer
-  GROUP_MESSAGE_SET,   ///< InstanceCalls::set: `param` is the port, `n_frames` the frame
-  GROUP_MESSAGE_NOTE,  ///< InstanceCalls::event: `param` is the key, `n_frames` the frame
-  GROUP_MESSAGE_RUN    ///< A run of `n_frames`, from the end of the last one on
+  GROUP_MESSAGE_SET,  ///< InstanceCalls::set: `param` is the port, `n_frames` the frame
+  GROUP_MESSAGE_NOTE, ///< InstanceCalls::event: `param` is the key, `n_frames` the frame
+  GROUP_MESSAGE_RUN   ///< A run of `n_frames`, from the end of the last one on
 } GroupMessage;
 
 /**

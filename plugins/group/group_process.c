@@ -27,12 +27,13 @@
 #define RESTART_FIRST_NS (NS_PER_S / 10U)
 #define RESTART_LONG_NS  (60U * NS_PER_S)
 #define KILL_LIMIT_NS    NS_PER_S
-#define MAX_LOSSES       16U
+#define MAX_LOSSES       (2U * MAX_GROUPS) // the processes of all, and those that one edit starts
 
 struct Group {
   char name[GROUP_NAME_BYTES];
   Process* process; ///< NULL: none runs
   Recorder* recorder;
+  GroupBell* bell;
   int socket;
   uint32_t n_calls;
   GroupMember* members[GROUP_SLOTS]; ///< By slot; NULL: free
@@ -49,6 +50,36 @@ static const char* program; // of the processes
 
 static FxLoss losses[MAX_LOSSES];
 static uint32_t n_losses;
+
+// ---- the bell ----
+
+static Status
+bell_new(GroupBell** const out, Error* const error)
+{
+  const RingShape shape = { .block_frames = 1U, .n_slots = 4U, .n_messages = 1U };
+  GroupBell* const bell = calloc(1, sizeof(GroupBell));
+  if (!bell) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  const Status status = ring_new(&shape, &bell->ring, error);
+  if (status) {
+    free(bell);
+    return status;
+  }
+  bell->n_users = 1U;
+  *out = bell;
+  return STATUS_OK;
+}
+
+/// One user less.
+static void
+bell_leave(GroupBell* const bell)
+{
+  if (!--bell->n_users) {
+    ring_free(bell->ring);
+    free(bell);
+  }
+}
 
 // ---- losses ----
 
@@ -152,7 +183,7 @@ static void
 report(const Group* const group, const Cause* const cause)
 {
   if (n_losses == MAX_LOSSES) {
-    return; // the builder takes them 20 times a second
+    return; // the builder takes them after each edit and each look
   }
   FxLoss* const loss = &losses[n_losses++];
   *loss = (FxLoss){ .uid = cause->uid, .phase = cause->phase, .is_hang = cause->is_hang };
@@ -160,6 +191,21 @@ report(const Group* const group, const Cause* const cause)
            "the process of the group \"%s\" %s; its nodes play their inputs, and it starts again "
            "in %.1f s",
            group->name, group->why, (double)group->restart.rest_ns / NS_PER_S);
+}
+
+/// Free what belongs to a process that has ended, or is to be killed.
+static void
+release_process(Group* const group)
+{
+  process_free(group->process);
+  recorder_free(group->recorder);
+  if (group->bell) {
+    bell_leave(group->bell);
+  }
+  close(group->socket);
+  group->process = NULL;
+  group->recorder = NULL;
+  group->bell = NULL;
 }
 
 /// End the process, and take its members out of use.
@@ -189,11 +235,7 @@ lose(Group* const group, Cause cause)
   }
   backoff_fail(&group->restart, RESTART_FIRST_NS, RESTART_LONG_NS, time_now_ns());
   report(group, &cause);
-  process_free(group->process);
-  recorder_free(group->recorder);
-  close(group->socket);
-  group->process = NULL;
-  group->recorder = NULL;
+  release_process(group);
 }
 
 bool
@@ -321,26 +363,25 @@ start_process(Group* const group, Error* const error)
     return error_set(error, STATUS_NO_MEM, "the group \"%s\": no socket: %s", group->name,
                      strerror(errno));
   }
+  group->socket = sockets[0];
   Status status = recorder_new(&group->recorder, error);
+  status = status ? status : bell_new(&group->bell, error);
   status = status ? status : process_start(program, argv, sockets[1], &group->process, error);
   close(sockets[1]);
   if (status) {
-    close(sockets[0]);
-    recorder_free(group->recorder);
-    group->recorder = NULL;
+    release_process(group);
     return status;
   }
-  group->socket = sockets[0];
   const int priority = host_priority();
   // Below the player, which shares its cores with a plugin that hangs.
   GroupCall hello = { .op = GROUP_HELLO,
                       .locks_memory = host_locks_memory(),
                       .priority = priority > 1 ? priority - 1 : priority };
   GroupReply reply;
-  const int recorder = recorder_fd(group->recorder);
+  const int fds[] = { recorder_fd(group->recorder), ring_fd(group->bell->ring) };
   group->looked_ns = time_now_ns();
   memset(group->calls, 0, sizeof(group->calls));
-  return call_group(group, 0U, &hello, &recorder, 1U, &reply, NULL, error);
+  return call_group(group, 0U, &hello, fds, ARRAY_LEN(fds), &reply, NULL, error);
 }
 
 /// The group of that name, which is made if there is none.
@@ -374,10 +415,10 @@ end_group(Group* const group)
 {
   if (group->process) {
     close(group->socket); // the process ends when it reads end-of-file
+    group->socket = -1;
     struct pollfd end = { process_fd(group->process), POLLIN, 0 };
     (void)poll(&end, 1, 500);
-    process_free(group->process);
-    recorder_free(group->recorder);
+    release_process(group);
   }
   for (uint32_t g = 0; g < MAX_GROUPS; ++g) {
     groups[g] = groups[g] == group ? NULL : groups[g];
@@ -401,6 +442,8 @@ group_join(const char* const name, GroupMember* const member, Error* const error
   }
   if (!status) {
     member->group = group;
+    member->bell = group->bell;
+    ++group->bell->n_users;
     member->slot = slot;
     group->members[slot] = member;
     ++group->n_joined;
@@ -417,6 +460,7 @@ group_leave(GroupMember* const member)
   if (!member->is_lost) {
     group->members[member->slot] = NULL;
   }
+  bell_leave(member->bell);
   if (!--group->n_joined) {
     end_group(group);
   }
@@ -437,25 +481,49 @@ group_may_restart(const GroupMember* const member)
 
 // ---- watching ----
 
-/// Find a member with a block that it does not finish.
-static const GroupMember*
-find_hung(const Group* const group, const uint64_t passed_ns)
+/// Note the progress of a member.  The process may write any number to its ring: what it has got is
+/// known here, and only steps forward count, up to that number.
+static void
+note_progress(GroupMember* const member, const uint64_t passed_ns)
+{
+  const uint64_t n_submitted = atomic_load_explicit(&member->n_submitted, memory_order_relaxed);
+  const uint64_t n_finished = ring_n_finished(member->ring);
+  const bool moves = n_finished > member->n_finished && n_finished <= n_submitted;
+  member->n_finished = moves ? n_finished : member->n_finished;
+  member->waited_ns =
+      moves || member->n_finished == n_submitted ? 0U : member->waited_ns + passed_ns;
+}
+
+/// True if there is a member with a block that it does not finish.
+static bool
+has_hung(const Group* const group, const uint64_t passed_ns)
 {
   const uint64_t limit_ns = host_priority() ? HANG_NS : HANG_USUAL_NS;
-  const GroupMember* hung = NULL;
+  bool has = false;
   for (uint32_t s = 0; s < GROUP_SLOTS; ++s) {
     GroupMember* const member = group->members[s];
-    if (!member) {
-      continue;
+    if (member) {
+      note_progress(member, passed_ns);
+      has = has || member->waited_ns >= limit_ns;
     }
-    const uint64_t n_finished = ring_n_finished(member->ring);
-    const bool waits =
-        n_finished == member->n_finished && n_finished != ring_n_submitted(member->ring);
-    member->n_finished = n_finished;
-    member->waited_ns = waits ? member->waited_ns + passed_ns : 0U;
-    hung = member->waited_ns >= limit_ns ? member : hung;
   }
-  return hung;
+  return has;
+}
+
+/// The node whose block takes longest: those behind it wait for the same thread.
+static uint32_t
+find_longest(const Group* const group)
+{
+  uint64_t longest_ns = 0;
+  uint32_t uid = only_uid(group);
+  for (uint32_t t = 0; t < RECORDER_THREADS; ++t) {
+    const RecorderWatch* const watched = &group->calls[t];
+    if (watched->call.phase == RECORDER_RUN && watched->lasted_ns > longest_ns) {
+      longest_ns = watched->lasted_ns;
+      uid = watched->call.node;
+    }
+  }
+  return uid;
 }
 
 static bool
@@ -494,11 +562,11 @@ watch(Group* const group)
                          .phase = RECORDER_RUN });
     return;
   }
-  const GroupMember* const hung = find_hung(group, passed_ns);
+  const bool is_hung = has_hung(group, passed_ns);
   const RecorderWatch* const endless =
       recorder_watch(group->recorder, group->calls, passed_ns, CALL_LIMIT_NS);
-  if (hung) {
-    lose_hung(group, "did not finish a block", hung->uid, RECORDER_RUN);
+  if (is_hung) {
+    lose_hung(group, "did not finish a block", find_longest(group), RECORDER_RUN);
   } else if (endless) {
     lose_hung(group, "did not return in 8 s", endless->call.node, endless->call.phase);
   }

@@ -18,15 +18,23 @@
 
 typedef struct Group Group;
 
+/// What wakes a process: a ring without blocks, as long as members may ring it.
+typedef struct GroupBell {
+  Ring* ring;
+  uint32_t n_users; ///< The process and its members, also after its loss
+} GroupBell;
+
 /// An instance in a group.
 typedef struct GroupMember {
   Group* group;
+  GroupBell* bell;
   uint32_t slot; ///< In the process
   uint32_t uid;  ///< Of the node
   Ring* ring;
-  bool is_lost;        ///< Its process is gone
-  uint64_t n_finished; ///< Blocks, at the last look
-  uint64_t waited_ns;  ///< Time since then with a block that is not finished
+  _Atomic uint64_t n_submitted; ///< Blocks; written by the player
+  bool is_lost;                 ///< Its process is gone
+  uint64_t n_finished;          ///< Blocks, at the last look
+  uint64_t waited_ns;           ///< Time since then with a block that is not finished
 } GroupMember;
 
 /// The program of the processes. [main]

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// An instance in the process of its group: made of the data of a call, run by a thread of its own.
+// An instance in the process of its group: made of the data of a call, run by the threads of the
+// process.
 
 #include "group_unit.h"
+
+#include "group_threads.h"
 
 #include "engine/base/recorder.h"
 #include "engine/base/rt.h"
@@ -9,8 +12,6 @@
 #include "plugins/format.h"
 #include "plugins/process_state.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,21 +22,20 @@ struct GroupUnit {
   const InstanceCalls* calls;
   Instance* instance; ///< NULL: not made yet
   uint32_t uid;
+  uint32_t slot;   ///< Its place among the threads, with its lock
+  bool has_blocks; ///< The threads run it
   StateFile state;
   HostPaths paths;
   Ring* ring;
+  ParamMessage next; ///< With `has_next`: a message of a block that is not submitted yet
+  bool has_next;
   uint32_t n_in, n_out, block_frames;
   float* samples; ///< [n_in + n_out][block_frames]
   float** in;     ///< [n_in] the instance may write to them
   float** out;    ///< [n_out] where a run writes
-  int priority;   ///< Of the thread; 0: normal
-  pthread_t thread;
-  bool has_thread;
-  atomic_bool stops;
-  pthread_mutex_t lock; ///< Held while the instance runs, or is renewed
 };
 
-// ---- blocks [thread of the unit, or the thread of plugins; lock held] ----
+// ---- blocks [threads of the process, or the thread of plugins; the place is locked] ----
 
 static void
 apply(GroupUnit* const unit, const ParamMessage* const message)
@@ -51,12 +51,24 @@ apply(GroupUnit* const unit, const ParamMessage* const message)
   }
 }
 
+/// The next message of this block, or of one before it.
+static bool
+next_message(GroupUnit* const unit, const uint64_t sequence, ParamMessage* const message)
+{
+  if (!unit->has_next && !ring_receive(unit->ring, &unit->next)) {
+    return false;
+  }
+  *message = unit->next;
+  unit->has_next = message->frame > sequence;
+  return !unit->has_next;
+}
+
 /// Apply the messages that belong to no block.
 static void
 apply_all(GroupUnit* const unit)
 {
   ParamMessage message;
-  while (ring_receive(unit->ring, &message)) {
+  while (next_message(unit, UINT64_MAX, &message)) {
     apply(unit, &message);
   }
 }
@@ -73,17 +85,17 @@ run(GroupUnit* const unit, const uint64_t sequence, const uint32_t first, const 
   unit->calls->run(unit->instance, (const float* const*)unit->in, unit->out, n_frames);
 }
 
-/// Run a block by its messages.  False if they do not make up the block.
+/// Run a block by its messages.  False if they do not make up the block.  What is left of blocks
+/// before it is applied, but not run.
 static bool
 run_block(GroupUnit* const unit, const uint64_t sequence)
 {
   const uint32_t n_frames = ring_slot(unit->ring, sequence)->n_frames;
   uint32_t done = 0;
   ParamMessage message;
-  while (n_frames <= unit->block_frames && done < n_frames && ring_receive(unit->ring, &message)) {
-    if (message.kind == GROUP_MESSAGE_BEGIN) {
-      done = 0;
-    } else if (message.kind != GROUP_MESSAGE_RUN) {
+  while (n_frames <= unit->block_frames && done < n_frames &&
+         next_message(unit, sequence, &message)) {
+    if (message.kind != GROUP_MESSAGE_RUN || message.frame != sequence) {
       apply(unit, &message);
     } else if (!message.n_frames || message.n_frames > n_frames - done) {
       return false;
@@ -103,8 +115,9 @@ wants_restart(const GroupUnit* const unit)
 
 /// Run all blocks that wait.
 static void
-run_waiting(GroupUnit* const unit)
+run_waiting(void* const context)
 {
+  GroupUnit* const unit = context;
   const uint64_t float_mode = rt_float_mode();
   uint64_t sequence = 0;
   while (ring_take(unit->ring, 0U, &sequence)) {
@@ -117,26 +130,6 @@ run_waiting(GroupUnit* const unit)
         group_report(latency_frames, wants_restart(unit));
     (has_sound ? ring_finish : ring_fail)(unit->ring);
   }
-}
-
-static void*
-unit_main(void* const context)
-{
-  GroupUnit* const unit = context;
-  rt_flush_denormals();
-  if (unit->priority) {
-    (void)rt_become_realtime(unit->priority, NULL); // the worker may have it, and this process, too
-  }
-  while (!atomic_load(&unit->stops)) {
-    uint64_t sequence = 0;
-    if (ring_wait_take(unit->ring, 0U, UINT64_MAX, &sequence)) {
-      pthread_mutex_lock(&unit->lock);
-      run_waiting(unit);
-      pthread_mutex_unlock(&unit->lock);
-    }
-  }
-  recorder_thread_end();
-  return NULL;
 }
 
 // ---- making ----
@@ -277,8 +270,8 @@ open_instance(GroupUnit* const unit, const GroupCall* const call, Error* const e
 }
 
 Status
-group_unit_new(const GroupCall* const call, const int priority, char* const data,
-               const size_t n_bytes, const int ring_fd, GroupUnit** const out, Error* const error)
+group_unit_new(const GroupCall* const call, char* const data, const size_t n_bytes,
+               const int ring_fd, GroupUnit** const out, Error* const error)
 {
   GroupUnit* const unit = calloc(1, sizeof(GroupUnit));
   if (!unit) {
@@ -287,19 +280,17 @@ group_unit_new(const GroupCall* const call, const int priority, char* const data
   }
   unit->data = data;
   unit->uid = call->uid;
-  unit->priority = priority;
-  pthread_mutex_init(&unit->lock, NULL);
+  unit->slot = call->slot;
   Status status = read_data(unit, call, n_bytes, error);
   status = status ? status : attach_ring(unit, call, ring_fd, error);
   status = status ? status : make_rows(unit, error);
   status = status ? status : open_instance(unit, call, error);
-  status =
-      status ? status : rt_thread_start("warprack-unit", unit_main, unit, &unit->thread, error);
-  unit->has_thread = !status;
   if (status) {
     group_unit_free(unit);
     return status;
   }
+  unit->has_blocks = true;
+  group_threads_set(unit->slot, run_waiting, unit);
   *out = unit;
   return STATUS_OK;
 }
@@ -307,10 +298,8 @@ group_unit_new(const GroupCall* const call, const int priority, char* const data
 void
 group_unit_free(GroupUnit* const unit)
 {
-  if (unit->has_thread) {
-    atomic_store(&unit->stops, true);
-    ring_wake(unit->ring);
-    pthread_join(unit->thread, NULL);
+  if (unit->has_blocks) {
+    group_threads_set(unit->slot, NULL, NULL);
   }
   if (unit->instance) {
     ProcessState state;
@@ -327,7 +316,6 @@ group_unit_free(GroupUnit* const unit)
   free(unit->samples);
   arena_clear(&unit->arena);
   free(unit->data);
-  pthread_mutex_destroy(&unit->lock);
   free(unit);
 }
 
@@ -337,7 +325,7 @@ Status
 group_unit_renew(GroupUnit* const unit, const char* const state, const size_t n_bytes,
                  Error* const error)
 {
-  pthread_mutex_lock(&unit->lock);
+  group_threads_lock(unit->slot);
   run_waiting(unit);
   Status status = read_state(unit, state, n_bytes, error);
   if (!status) {
@@ -349,7 +337,7 @@ group_unit_renew(GroupUnit* const unit, const char* const state, const size_t n_
     recorder_leave(before);
     process_state_restore(&process);
   }
-  pthread_mutex_unlock(&unit->lock);
+  group_threads_unlock(unit->slot);
   return status;
 }
 
@@ -359,7 +347,7 @@ group_unit_silence(GroupUnit* const unit, const uint32_t n_frames, Error* const 
   if (!n_frames || n_frames > unit->block_frames) {
     return wrong_data(error);
   }
-  pthread_mutex_lock(&unit->lock);
+  group_threads_lock(unit->slot);
   ProcessState state;
   process_state_save(&state);
   const uint64_t before = recorder_enter(unit->uid, RECORDER_INSTANTIATE);
@@ -371,7 +359,7 @@ group_unit_silence(GroupUnit* const unit, const uint32_t n_frames, Error* const 
   unit->calls->run(unit->instance, (const float* const*)unit->in, unit->out, n_frames);
   recorder_leave(before);
   process_state_restore(&state);
-  pthread_mutex_unlock(&unit->lock);
+  group_threads_unlock(unit->slot);
   return STATUS_OK;
 }
 
@@ -385,10 +373,14 @@ Status
 group_unit_set_text(GroupUnit* const unit, const uint32_t port, const char* const text,
                     Error* const error)
 {
-  const Status status = check_port(unit, port, error);
-  return status || !unit->calls->set_text
-             ? status
-             : unit->calls->set_text(unit->instance, port, text, error);
+  Status status = check_port(unit, port, error);
+  if (!status && unit->calls->set_text) {
+    group_threads_lock(unit->slot);
+    apply_all(unit); // values that were set before it
+    status = unit->calls->set_text(unit->instance, port, text, error);
+    group_threads_unlock(unit->slot);
+  }
+  return status;
 }
 
 Status

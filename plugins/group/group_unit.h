@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// An instance in the process of its group, and the thread that runs its blocks.
+/// An instance in the process of its group.
 #ifndef WARPRACK_PLUGINS_GROUP_GROUP_UNIT_H
 #define WARPRACK_PLUGINS_GROUP_GROUP_UNIT_H
 
@@ -10,19 +10,18 @@
 typedef struct GroupUnit GroupUnit;
 
 /**
-   Make an instance, and start its thread.
+   Make an instance, whose blocks the threads of the process run.
 
-   @param priority Of the thread, see GroupCall.
    @param data GroupData of the call, [n_bytes] and a zero; kept by the unit.
    @param ring_fd Its ring.
    @return STATUS_BAD_ARG for data or a ring that do not fit, STATUS_NO_MEM, the errors of the
    format.
    [thread of plugins]
 */
-NODISCARD Status group_unit_new(const GroupCall* call, int priority, char* data, size_t n_bytes,
-                                int ring_fd, GroupUnit** out, Error* error);
+NODISCARD Status group_unit_new(const GroupCall* call, char* data, size_t n_bytes, int ring_fd,
+                                GroupUnit** out, Error* error);
 
-/// Stop the thread, and free the instance. [thread of plugins]
+/// Stop running its blocks, and free the instance. [thread of plugins]
 void group_unit_free(GroupUnit* unit);
 
 /// Renew the instance, with this state; NULL: with the one that it had. [thread of plugins]

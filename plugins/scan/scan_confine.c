@@ -110,7 +110,7 @@ bool
 scan_confine_rights(const uint64_t max_file_bytes)
 {
   signal(SIGXFSZ, SIG_IGN);
-  return drop_rights(NO_LIMIT, max_file_bytes, true);
+  return drop_rights(NO_LIMIT, max_file_bytes, false);
 }
 
 bool

@@ -25,7 +25,7 @@ scan_confine(pid_t parent, int output, uint64_t max_cpu_s, uint64_t max_file_byt
 
 /// Of scan_confine() only what concerns rights and limits, for a process that plays: limits for
 /// memory and the size of files, no privileges, no core file, no memory of other processes, no
-/// refused system calls.  Applies to this thread and those that it starts.
+/// child processes, no refused system calls.  Applies to this thread and those that it starts.
 /// [main, before foreign code runs]
 bool scan_confine_rights(uint64_t max_file_bytes);
 

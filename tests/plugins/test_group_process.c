@@ -8,16 +8,18 @@
 #include "tests/support/suite.h"
 
 #include <dirent.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #define FIRST_UID 20U // of the nodes
+#define N_GROUPS  32U // as many as there can be
 
 static GroupMember members[2];
 
 static void
-join(GroupMember* const member, const uint32_t uid)
+join(const char* const group, GroupMember* const member, const uint32_t uid)
 {
   const RingShape shape = {
     .n_in = 1U, .n_out = 2U, .block_frames = 64U, .n_slots = GROUP_RING_SLOTS, .n_messages = 64U
@@ -26,7 +28,7 @@ join(GroupMember* const member, const uint32_t uid)
   GroupReply reply;
   member->uid = uid;
   OK(ring_new(&shape, &member->ring, &error));
-  OK(group_join("bad", member, &error));
+  OK(group_join(group, member, &error));
   const int fd = ring_fd(member->ring);
   OK(group_call(member, &open, &fd, 1U, &reply, NULL, &error));
 }
@@ -48,7 +50,11 @@ lose(const char* const rule, const uint32_t n_nodes, const Status expected)
   setenv("WARPRACK_FIXTURE", rule, 1);
   groups_use_program(getenv("WARPRACK_BAD_GROUP"));
   for (uint32_t m = 0; m < n_nodes; ++m) {
-    join(&members[m], FIRST_UID + m);
+    join("bad", &members[m], FIRST_UID + m);
+    if (!strcmp(rule, "hides_blocks")) {
+      ring_submit(members[m].ring);
+      members[m].n_submitted = 1U;
+    }
   }
   ck_assert_int_eq(call(&members[0], &error), expected);
   const uint64_t end_ns = time_now_ns() + suite_limit_ns();
@@ -85,6 +91,7 @@ static const struct {
   { "damages_ring", "wrote invalid data to a ring", 2U, STATUS_OK, 0U, false },
   { "hangs_elsewhere", "did not return in 8 s", 2U, STATUS_WORKER, FIRST_UID + 1U, true },
   { "works_for_ever", "did not return in 8 s", 2U, STATUS_OK, FIRST_UID + 1U, true },
+  { "hides_blocks", "did not finish a block", 1U, STATUS_OK, FIRST_UID, true },
 };
 
 TEST_ROWS(a_loss_names_the_node_that_is_at_fault, faults)
@@ -101,6 +108,27 @@ TEST(an_exit_names_no_node_that_only_ran_meanwhile)
   ck_assert_uint_ne(lose("exits", 2U, STATUS_WORKER).uid, FIRST_UID + 1U);
 }
 
+/// As when somebody kills all of them.
+TEST(the_losses_of_many_groups_are_all_reported)
+{
+  static GroupMember many[N_GROUPS];
+  FxLoss loss;
+  uint32_t n_losses = 0;
+  setenv("WARPRACK_FIXTURE", "exits", 1);
+  groups_use_program(getenv("WARPRACK_BAD_GROUP"));
+  for (uint32_t g = 0; g < N_GROUPS; ++g) {
+    char name[16];
+    snprintf(name, sizeof(name), "g%u", g);
+    join(name, &many[g], FIRST_UID + g);
+    Error error = { STATUS_OK, "" };
+    ck_assert_int_eq(call(&many[g], &error), STATUS_WORKER);
+  }
+  for (; groups_take_loss(&loss); ++n_losses) {
+    ck_assert_uint_eq(loss.uid, FIRST_UID + n_losses);
+  }
+  ck_assert_uint_eq(n_losses, N_GROUPS);
+}
+
 /// The supervisor takes a worker for hung that is in one call for 10 s.
 TEST(each_call_is_one_of_its_own_for_the_supervisor)
 {
@@ -110,7 +138,7 @@ TEST(each_call_is_one_of_its_own_for_the_supervisor)
   groups_use_program(getenv("WARPRACK_BAD_GROUP"));
   setenv("WARPRACK_FIXTURE", "", 1);
   recorder_leave(recorder_enter(FIRST_UID, RECORDER_INSTANTIATE));
-  join(&members[0], FIRST_UID);
+  join("bad", &members[0], FIRST_UID);
   const uint64_t before = recorder_enter(FIRST_UID, RECORDER_INSTANTIATE);
   const uint32_t number = recorder_read(recorder, 0U).number;
   OK(call(&members[0], &error));

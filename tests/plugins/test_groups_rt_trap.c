@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Under the real-time trap, the player makes no call for a node of a group that an audio thread
-// must not make, beside one futex wake per instance and block: while the process answers, and when
+// must not make, beside one futex wake per group and block: while the process answers, and when
 // it is gone.
 
 #include "tests/support/group_rig.h"
@@ -17,7 +17,9 @@ TEST_ROWS(a_node_of_a_group_makes_no_forbidden_call, plugins)
 {
   group_rig_start();
   fx_wait(FX_WAIT_THREAD, false);
-  const GroupRigSetup setup = { .group = "fx", .n_in = 1U, .has_after = true, .after = 5.0 };
+  const GroupRigSetup setup = {
+    .group = "fx", .n_in = GROUP_RIG_CHANNELS, .has_after = true, .after = 5.0
+  };
   GroupRig* const node = group_rig_open(group_rig_ladspa(plugins[row]), &setup);
   rt_trap_reset();
   for (uint32_t b = 0; b < GROUP_RIG_BLOCKS; ++b) {

@@ -7,6 +7,7 @@
     exits             ends at once, while a thread runs the last node
     hangs_elsewhere   does not return from the work of the last node
     leaves_child      ends, and leaves a process behind that holds the socket
+    hides_blocks      says in the ring that no block was submitted, and runs none
     names_other       crashes, and its flight recorder names a node that is not in the group
     takes_memory      when an instance is made, takes 128 MiB
     works_for_ever    answers, but does not return from the work of the last node
@@ -14,7 +15,7 @@
 
 #include "engine/base/process.h"
 #include "engine/base/recorder.h"
-#include "engine/ring/ring.h"
+#include "engine/ring/ring_private.h"
 #include "plugins/group/group_message.h"
 
 #include <poll.h>
@@ -71,15 +72,17 @@ break_rule(const char* const rule)
 {
   static const RecorderPhase run = RECORDER_RUN;
   static const RecorderPhase work = RECORDER_WORK;
+  size_t n_bytes = 0;
+  void* const memory = ring_memory(ring, &n_bytes);
   if (!strcmp(rule, "damages_ring")) {
-    size_t n_bytes = 0;
-    void* const memory = ring_memory(ring, &n_bytes);
     memset(memory, 0xFF, n_bytes);
   } else if (!strcmp(rule, "exits")) {
     start_thread(&run);
     _exit(0);
   } else if (!strcmp(rule, "hangs_elsewhere")) {
     (void)execute((void*)(uintptr_t)&work);
+  } else if (!strcmp(rule, "hides_blocks")) {
+    atomic_store(&((RingHeader*)memory)->submitted, 0U);
   } else if (!strcmp(rule, "leaves_child")) {
     if (fork() == 0) {
       hold_socket();

@@ -91,7 +91,7 @@ group_rig_try(GroupRig* const rig, const Plugin* const plugin, const GroupRigSet
                              .texts = texts,
                              .paths = paths,
                              .offline = setup->offline,
-                             .uid = GROUP_RIG_UID };
+                             .uid = setup->uid ? setup->uid : GROUP_RIG_UID };
   *rig = (GroupRig){ .fx = &plugin->fx };
   fill_inputs(rig);
   const Status status = rig->fx->create(&fx_setup, &rig->shape, &rig->node, error);
@@ -121,12 +121,15 @@ group_rig_close(const GroupRig* const rig)
 void
 group_rig_play(GroupRig* const rig, const uint32_t n_frames)
 {
+  const float* in[GROUP_RIG_CHANNELS];
+  float* out[GROUP_RIG_CHANNELS];
+  FxUnit units[GROUP_RIG_CHANNELS];
   for (uint32_t u = 0; u < rig->n_units; ++u) {
-    const float* const in[] = { rig->in[u] + rig->n_played };
-    float* const out[] = { rig->out[u] + rig->n_played };
-    const FxUnit unit = { .node = rig->node, .state = rig->states[u], .in = in, .out = out };
-    rig->fx->run(&unit, 1U, n_frames);
+    in[u] = rig->in[u] + rig->n_played;
+    out[u] = rig->out[u] + rig->n_played;
+    units[u] = (FxUnit){ .node = rig->node, .state = rig->states[u], .in = &in[u], .out = &out[u] };
   }
+  rig->fx->run(units, rig->n_units, n_frames);
   rig->n_played += n_frames;
 }
 

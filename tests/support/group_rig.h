@@ -20,6 +20,7 @@ typedef struct GroupRigSetup {
   bool has_after; ///< Its parameter "after" is given
   double after;
   const char* state; ///< Path of its state; NULL: none
+  uint32_t uid;      ///< 0: GROUP_RIG_UID
 } GroupRigSetup;
 
 typedef struct GroupRig {

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   The threads that run the blocks of all instances in the process of a group.
+
+   One thread sleeps on the bell of the process, which the worker rings once for all blocks that it
+   submits together, and then visits all places.  If the last visit took long, it wakes helpers,
+   and each place is run by the thread that comes first.
+*/
+#ifndef WARPRACK_PLUGINS_GROUP_GROUP_THREADS_H
+#define WARPRACK_PLUGINS_GROUP_GROUP_THREADS_H
+
+#include "engine/base/status.h"
+#include "engine/ring/ring.h"
+
+#include <stdint.h>
+
+/// Start.  To be called once.
+///
+/// @param bell A ring without blocks, kept: ring_wake() rings it.
+/// @param priority SCHED_FIFO; 0: normal.
+/// [main]
+NODISCARD Status group_threads_start(Ring* bell, int priority, Error* error);
+
+/// Let the threads call run(unit) from now on, which runs the blocks that wait.  NULL: nothing any
+/// more; returns when no thread runs it. `place`: below GROUP_SLOTS. [thread of plugins]
+void group_threads_set(uint32_t place, void (*run)(void* unit), void* unit);
+
+/// Keep the threads from the unit of a place, which may miss no block: they run what has come
+/// meanwhile after group_threads_unlock(). [thread of plugins]
+void group_threads_lock(uint32_t place);
+void group_threads_unlock(uint32_t place);
+
+#endif

@@ -20,17 +20,27 @@ OTHER = "other: ladspa effects/gain gain=-6dB group=good"
 FIRST_FAULT = 500  # block of an instance: the second loss comes less than 10 s after the first one
 LOWEST_DB = -13.0  # limit for the RMS of 5 ms: the dry signal has -9 dBFS
 
-# Plugin, and the words in the note about the loss of its process; None: it is not lost.
+# Fault, the format of its plugin (group_faults plays each in all formats), and the words in the note about the loss of its
+# process; None: it is not lost.
 FAULTS = {
-    "segv_run": "SIGSEGV",
-    "abort_run": "SIGABRT",
-    "exit_run": "exited with 0",
-    "exit_at_once_run": "exited with 0",
-    "hang_run": "did not finish a block",
-    "segv_thread": "SIGSEGV",
-    "takes_memory": None,
-    "starts_threads": None,
+    "segv_run": ("clap", "SIGSEGV"),
+    "abort_run": ("lv2", "SIGABRT"),
+    "exit_run": ("ladspa", "exited with 0"),
+    "exit_at_once_run": ("clap", "exited with 0"),
+    "hang_run": ("lv2", "did not finish a block"),
+    "segv_thread": ("ladspa", "SIGSEGV"),
+    "takes_memory": ("lv2", None),
+    "starts_threads": ("clap", None),
 }
+PREFIXES = {"clap": "test.faults.", "ladspa": "faults/", "lv2": "urn:warprack:faults:"}
+
+
+def find_formats():
+    """Let the program find the faulty plugins of all formats of the build.  Returns the formats."""
+    clap, lv2 = os.environ.get("WARPRACK_CLAP_FIXTURES"), os.environ.get("WARPRACK_LV2_FAULTS")
+    os.environ.update(CLAP_PATH=clap or "/nonexistent", LV2_PATH=os.path.dirname(lv2) if lv2 else "/nonexistent")
+    find_ladspa_faults()
+    return [name for name, folder in (("clap", clap), ("ladspa", True), ("lv2", lv2)) if folder]
 
 
 def same_samples():
@@ -80,6 +90,11 @@ def group_processes(server):
     return children
 
 
+def n_in_quarantine(server):
+    """The number of nodes whose input plays: that of the status grows first, when the supervisor decides it."""
+    return sum(line.endswith(" quarantine") for line in server.osc.ask("/server/nodes")[1][0].splitlines())
+
+
 def check_threads(server):
     """All threads of the processes are confined, and none that runs blocks has the priority of the worker's player."""
     player = 0
@@ -97,11 +112,12 @@ def check_threads(server):
             assert os.sched_getparam(int(thread)).sched_priority == expected, (facts["Name"], player)
 
 
-def play_fault(fault, words):
+def play_fault(fault, format, words):
     """Play a rack with a faulty plugin, and return the recorded output and the status of the server."""
     arguments = ("--io", "dummy", "--block", str(BLOCK), "--rate", str(RATE), "--channels", "2:2", "--play", "sine.wav", "--record", "out.wav")
+    plugin = PREFIXES[format] + fault
     rack = "\n".join(["add left ladspa effects/gain gain=-3dB", "add other ladspa effects/gain gain=-3dB group=good",
-                      f"add bad ladspa faults/{fault} after={FIRST_FAULT} group=bad", "connect in:1 left", "connect left out:1",
+                      f'add bad {format} "{plugin}" after={FIRST_FAULT} group=bad', "connect in:1 left", "connect left out:1",
                       "connect in:2 other", "connect other bad", "connect bad out:2"])
     with open("fault.rack", "w") as file:
         file.write(rack + "\n")
@@ -113,10 +129,10 @@ def play_fault(fault, words):
         first = int(before["blocks"])
         if words:
             now = server.wait_for(lambda now: now["nodes_quarantined"] == 1, limit_s=30.0)
-            assert f"bad: ladspa faults/{fault} {'hung' if fault == 'hang_run' else 'crashed'} twice in" in now["quarantine_note"], now
+            note = now["quarantine_note"].replace('"', "")
+            assert f"bad: {format} {plugin} {'hung' if fault == 'hang_run' else 'crashed'} twice in" in note, now
             assert now["group_dry"] > before["group_dry"], now
-            nodes = server.osc.ask("/server/nodes")[1][0].splitlines()
-            assert sum(line.endswith(" quarantine") for line in nodes) == 1, nodes
+            until(lambda: n_in_quarantine(server) == 1, server.status, server.output, process=server.process)
         else:
             server.advance(FIRST_FAULT)
         server.advance(RATE // BLOCK)
@@ -156,15 +172,17 @@ def check_right(out, fault):
 def main():
     faults = sys.argv[2:] or list(FAULTS)
     with scratch():
-        find_ladspa_faults()
+        formats = find_formats()
         if not sys.argv[2:]:
             same_samples()
             refused_edits()
         time_s = np.arange(60 * RATE) / RATE
         write_wav("sine.wav", RATE, np.repeat(LEVEL * np.sin(2.0 * np.pi * 1000.0 * time_s)[:, None], 2, axis=1))
         for fault in faults:
-            out, late, log = play_fault(fault, FAULTS[fault])
-            print(f"{fault}: late blocks of the rack {late}")
+            format, words = FAULTS[fault]
+            format = format if format in formats else "ladspa"
+            out, late, log = play_fault(fault, format, words)
+            print(f"{format} {fault}: late blocks of the rack {late}")
             if any(late.values()):
                 print("a busy machine: the samples are not judged")
                 continue

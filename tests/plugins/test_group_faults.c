@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Faulty plugins of all formats in a group: what ends or stops the process costs only its nodes,
+// and the loss names the node; what breaks another rule costs nothing, or only the node itself.
+
+#include "tests/support/group_rig.h"
+#include "tests/support/suite.h"
+
+#include "engine/base/recorder.h"
+#include "plugins/format.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define BLOCK    GROUP_RIG_BLOCK
+#define N_BLOCKS GROUP_RIG_BLOCKS
+#define FAULTY   9.0 // "after"
+#define WAITED   8U  // blocks until then: the host runs silence before the first one
+
+/// Where faults.c is a library of a format.
+typedef struct Faults {
+  const char *format, *folder, *file;
+  const char* prefix; ///< Of ids
+} Faults;
+
+#define LADSPA "ladspa", "WARPRACK_LADSPA_FIXTURES", "/faults.so", "faults/"
+#define CLAP   "clap", "WARPRACK_CLAP_FIXTURES", "/faults.clap", "test.faults."
+#define LV2    "lv2", "WARPRACK_LV2_FAULTS", "", "urn:warprack:faults:"
+
+/// The plugin of that label, NULL if the build does not have the format.
+static const Plugin*
+find_plugin(const Faults* const faults, const char* const label)
+{
+  char id[96];
+  if (!plugin_format_find(faults->format)) {
+    suite_skip("no such format in this build");
+    return NULL;
+  }
+  snprintf(id, sizeof(id), "%s%s", faults->prefix, label);
+  return group_rig_plugin(faults->format, faults->folder, faults->file, id);
+}
+
+/// A node that breaks its rule after some blocks; never with a negative number.
+static GroupRig*
+open_node(const Plugin* const plugin, const char* const group, const double after)
+{
+  const GroupRigSetup setup = { .group = group, .n_in = 1U, .has_after = true, .after = after };
+  return group_rig_open(plugin, &setup);
+}
+
+/// The largest step between two samples of the outputs.
+static float
+largest_step(const GroupRig* const node)
+{
+  float most = 0.0F;
+  for (uint64_t f = 1; f < node->n_played; ++f) {
+    most = fmaxf(most, fabsf(node->out[0][f] - node->out[0][f - 1U]));
+  }
+  return most;
+}
+
+/// The output is the input, one block later, from a frame on.
+static bool
+is_input(const GroupRig* const node, const uint64_t from)
+{
+  bool is = true;
+  for (uint64_t f = from; f < node->n_played; ++f) {
+    is = is && node->out[0][f] == node->in[0][f - BLOCK];
+  }
+  return is;
+}
+
+// ---- losses ----
+
+/// Play until the loss is reported.
+static FxLoss
+play_to_loss(GroupRig* const node)
+{
+  FxLoss loss = { .uid = 0U };
+  group_rig_play_blocks(node, WAITED);
+  fx_wait(FX_WAIT_THREAD, false); // no answer comes
+  group_rig_play_blocks(node, N_BLOCKS / 2U - WAITED);
+  const uint64_t end_ns = time_now_ns() + suite_limit_ns();
+  do {
+    ck_assert_msg(time_now_ns() < end_ns, "no loss");
+    time_sleep(10U * NS_PER_MS);
+    fx_idle();
+  } while (!fx_take_loss(&loss));
+  while (node->n_played < N_BLOCKS * BLOCK) {
+    group_rig_play(node, BLOCK);
+  }
+  fx_wait(FX_WAIT_THREAD, true);
+  return loss;
+}
+
+#define ENDS(format)                                                                               \
+  { { format }, "segv_run", "SIGSEGV", RECORDER_RUN, false },                                      \
+      { { format }, "abort_run", "SIGABRT", RECORDER_RUN, false },                                 \
+      { { format }, "exit_run", "exited with 0", RECORDER_RUN, false },                            \
+      { { format }, "exit_at_once_run", "exited with 0", RECORDER_RUN, false },                    \
+      { { format }, "overflow_run", "SIGSEGV", RECORDER_RUN, false },                              \
+      { { format }, "segv_thread", "SIGSEGV", RECORDER_THREAD, false },                            \
+      { { format }, "exit_at_once_thread", "exited with 0", RECORDER_THREAD, false },              \
+  {                                                                                                \
+    { format }, "hang_run", "did not finish a block", RECORDER_RUN, true                           \
+  }
+
+static const struct {
+  Faults faults;
+  const char* label;
+  const char* says;
+  RecorderPhase phase;
+  bool is_hang;
+} ends[] = { ENDS(LADSPA), ENDS(CLAP), ENDS(LV2) };
+
+TEST_ROWS(a_loss_names_the_node_whose_input_plays, ends)
+{
+  const Plugin* const plugin = find_plugin(&ends[row].faults, ends[row].label);
+  if (!plugin) {
+    return;
+  }
+  group_rig_start();
+  GroupRig* const node = open_node(plugin, "bad", FAULTY);
+  GroupRig* const other = open_node(plugin, "good", -1.0);
+  const FxLoss loss = play_to_loss(node);
+  ck_assert_uint_eq(loss.uid, GROUP_RIG_UID);
+  ck_assert_int_eq((int)loss.phase, (int)ends[row].phase);
+  ck_assert_int_eq(loss.is_hang, ends[row].is_hang);
+  assert_says(loss.text, ends[row].says);
+  assert_says(loss.text, "the process of the group \"bad\"");
+  ck_assert_uint_gt(fx_take_missed(), 0U);
+  ck_assert(is_input(node, (N_BLOCKS - 1U) * BLOCK));
+  ck_assert_float_le(largest_step(node), 0.05F); // that of the sine is 0.025
+  AWAIT(node->fx->is_lost(node->node));
+  ck_assert(!other->fx->is_lost(other->node));
+  group_rig_play_blocks(other, N_BLOCKS);
+  ck_assert_uint_eq(fx_take_missed(), 0U);
+  ck_assert(is_input(other, BLOCK));
+  GroupRig* const again = open_node(plugin, "bad", -1.0);
+  group_rig_play_blocks(again, 2U);
+  ck_assert_mem_eq(again->out[0] + BLOCK, again->in[0], BLOCK * sizeof(float));
+  group_rig_close(node);
+  group_rig_close(again);
+  group_rig_close(other);
+}
+
+/// The other nodes wait for the same threads.
+TEST(a_hang_names_no_node_that_waits_behind_it)
+{
+  const Plugin* const plugin = find_plugin(&(Faults){ LADSPA }, "hang_run");
+  GroupRigSetup setup = { .group = "bad", .n_in = 1U, .has_after = true, .after = -1.0 };
+  group_rig_start();
+  GroupRig* nodes[3];
+  for (uint32_t n = 0; n < ARRAY_LEN(nodes); ++n) {
+    setup.uid = GROUP_RIG_UID + n;
+    setup.after = n == 1U ? 2.0 : -1.0;
+    nodes[n] = group_rig_open(plugin, &setup);
+  }
+  fx_wait(FX_WAIT_THREAD, false);
+  FxLoss loss = { .uid = 0U };
+  const uint64_t end_ns = time_now_ns() + suite_limit_ns();
+  do {
+    ck_assert_msg(time_now_ns() < end_ns, "no loss");
+    for (uint32_t n = 0; n < ARRAY_LEN(nodes) && nodes[n]->n_played < N_BLOCKS * BLOCK; ++n) {
+      group_rig_play(nodes[n], BLOCK);
+    }
+    time_sleep(10U * NS_PER_MS);
+    fx_idle();
+  } while (!fx_take_loss(&loss));
+  ck_assert_uint_eq(loss.uid, GROUP_RIG_UID + 1U);
+  ck_assert(loss.is_hang);
+  for (uint32_t n = 0; n < ARRAY_LEN(nodes); ++n) {
+    group_rig_close(nodes[n]);
+  }
+}
+
+static const struct {
+  const char* label;
+  const char* says;
+} starts[] = {
+  { "segv_instantiate", "killed by SIGSEGV in instantiate" },
+  { "exit_activate", "exited with 0 in instantiate" },
+  { "hang_instantiate", "did not return in 8 s in instantiate" },
+};
+
+TEST_ROWS(a_node_that_ends_its_process_when_it_is_made_is_refused, starts)
+{
+  const Plugin* const plugin = find_plugin(&(Faults){ LADSPA }, starts[row].label);
+  const GroupRigSetup setup = { .group = "bad", .n_in = 1U };
+  GroupRig node;
+  Error error = { STATUS_OK, "" };
+  FxLoss loss;
+  group_rig_start();
+  ck_assert_int_eq(group_rig_try(&node, plugin, &setup, &error), STATUS_WORKER);
+  assert_says(error.text, starts[row].says);
+  assert_says(error.text, "the process of the group \"bad\"");
+  ck_assert(fx_take_loss(&loss));
+  ck_assert_uint_eq(loss.uid, GROUP_RIG_UID);
+  ck_assert_int_eq((int)loss.phase, RECORDER_INSTANTIATE);
+}
+
+// ---- other faults ----
+
+static const Faults formats[] = { { LADSPA }, { CLAP }, { LV2 } };
+
+static const char* const rules[] = {
+  "allocates", "changes_folder", "changes_handler", "changes_locale",    "changes_mxcsr",
+  "forks",     "in_place",       "locks",           "looks_for_display", "prints",
+  "nan",       "starts_threads", "writes_input",
+};
+
+/// All in one process, one node for each, and one that breaks none.
+TEST_ROWS(a_broken_rule_costs_no_process_and_no_other_node, formats)
+{
+  GroupRig* nodes[ARRAY_LEN(rules) + 1U];
+  group_rig_start();
+  for (uint32_t n = 0; n < ARRAY_LEN(nodes); ++n) {
+    const bool breaks = n < ARRAY_LEN(rules);
+    const Plugin* const plugin = find_plugin(&formats[row], rules[breaks ? n : 0U]);
+    if (!plugin) {
+      return;
+    }
+    nodes[n] = open_node(plugin, "fx", breaks ? FAULTY : -1.0);
+  }
+  for (uint32_t b = 0; b < N_BLOCKS; ++b) {
+    for (uint32_t n = 0; n < ARRAY_LEN(nodes); ++n) {
+      group_rig_play(nodes[n], BLOCK);
+    }
+  }
+  FxLoss loss;
+  fx_idle();
+  ck_assert(!fx_take_loss(&loss));
+  ck_assert_uint_eq(fx_take_missed(), 0U);
+  for (uint32_t n = 0; n < ARRAY_LEN(nodes); ++n) {
+    const char* const label = n < ARRAY_LEN(rules) ? rules[n] : "none";
+    const bool gives_nan = !strcmp(label, "nan");
+    ck_assert_msg(gives_nan == !isfinite(nodes[n]->out[0][N_BLOCKS * BLOCK - 1U]), "%s", label);
+    ck_assert_msg(gives_nan || is_input(nodes[n], BLOCK), "%s", label);
+    group_rig_close(nodes[n]);
+  }
+}
+
+/// The children of a process.
+static uint32_t
+list_children(const int parent, int* const children, const uint32_t max)
+{
+  char path[64];
+  uint32_t n = 0;
+  snprintf(path, sizeof(path), "/proc/%d/task", parent);
+  DIR* const folder = opendir(path);
+  ck_assert_ptr_nonnull(folder);
+  for (const struct dirent* entry = readdir(folder); entry; entry = readdir(folder)) {
+    char list[320];
+    snprintf(list, sizeof(list), "%s/%s/children", path, entry->d_name);
+    FILE* const file = entry->d_name[0] == '.' ? NULL : fopen(list, "r");
+    while (file && n < max && fscanf(file, "%d", &children[n]) == 1) {
+      ++n;
+    }
+    if (file) {
+      fclose(file);
+    }
+  }
+  closedir(folder);
+  return n;
+}
+
+#if defined(__x86_64__)
+TEST(a_plugin_of_a_group_starts_no_process)
+{
+  int children[4];
+  int descendants[4];
+  group_rig_start();
+  GroupRig* const node = open_node(find_plugin(&(Faults){ LADSPA }, "forks"), "fx", 2.0);
+  group_rig_play_blocks(node, N_BLOCKS);
+  ck_assert_uint_eq(list_children(getpid(), children, ARRAY_LEN(children)), 1U);
+  ck_assert_uint_eq(list_children(children[0], descendants, ARRAY_LEN(descendants)), 0U);
+  group_rig_close(node);
+}
+#endif
+
+TEST(a_late_process_is_not_waited_for)
+{
+  group_rig_start();
+  GroupRig* const node = open_node(find_plugin(&(Faults){ LADSPA }, "sleeps"), "late", 0.0);
+  fx_wait(FX_WAIT_THREAD, false);
+  const uint64_t began_ns = time_now_ns();
+  group_rig_play_blocks(node, N_BLOCKS);
+  // Each block takes the process 10 ms, so that it has run few of them.
+  ck_assert_uint_lt(time_now_ns() - began_ns, N_BLOCKS / 2U * 10U * NS_PER_MS);
+  ck_assert_uint_gt(fx_take_missed(), N_BLOCKS / 2U);
+  ck_assert(is_input(node, (N_BLOCKS - 1U) * BLOCK));
+  ck_assert_float_le(largest_step(node), 0.05F);
+  group_rig_close(node);
+}
+
+TEST(a_process_that_closes_its_socket_is_lost)
+{
+  const GroupRigSetup setup = { .group = "bad", .n_in = 1U, .has_after = true, .after = 0.0 };
+  GroupRig node;
+  FxLoss loss;
+  Error error = { STATUS_OK, "" };
+  group_rig_start();
+  const Plugin* const plugin = find_plugin(&(Faults){ LADSPA }, "closes_descriptor");
+  ck_assert_int_eq(group_rig_try(&node, plugin, &setup, &error), STATUS_WORKER);
+  ck_assert(fx_take_loss(&loss));
+  assert_says(loss.text, "the process of the group \"bad\"");
+}
+
+SUITE_MAIN("group_faults")

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What plugins cost in warprack, jalv and mod-host: prints the figures for the goals of tools/bench/PLUGINS.md.
 
-    tools/bench/plugin_peers.py [--build FOLDER] [--mod-host FILE] [--rounds N] [--seconds S]
+    tools/bench/plugin_peers.py [--build FOLDER] [--mod-host FILE] [--rounds N] [--seconds S] [--hosts WORD,...]
 
 The first table is measured under `jackd -d dummy`, 48 kHz, 64 frames, with one host after the other, several times:
 64 instances of a mono gain, in warprack as one node of 64 channels and as 64 nodes, in 64 processes of jalv, in one
 process of mod-host; and warprack with an empty rack of 64 channels.  No port is connected.  The processor time of all
-processes of the host is counted, and beside it that of jackd.  The second table is made by `warprack bench plugins`.
+processes of the host is counted, and beside it that of jackd; also the times that jackd reports a client as late, and
+warprack's late blocks.  The second table is made by `warprack bench plugins`.
 
 jalv and swh-lv2 are packages of Debian (tools/install bench); mod-host is not: build it from
 https://github.com/mod-audio/mod-host.  A host that is not there is left out.
@@ -47,6 +48,7 @@ def arguments():
     parser.add_argument("--mod-host", default=shutil.which("mod-host"), metavar="FILE", help="default: the one of PATH")
     parser.add_argument("--rounds", type=int, default=5, metavar="N", help="rounds over all hosts, default 5")
     parser.add_argument("--seconds", type=float, default=10.0, metavar="S", help="of each measurement, default 10")
+    parser.add_argument("--hosts", default="", metavar="WORD,...", help="only hosts whose names have one of these words")
     return parser.parse_args()
 
 
@@ -68,10 +70,13 @@ class Program:
         self.process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=self.output, stderr=subprocess.STDOUT,
                                         preexec_fn=end_with_parent)
 
+    def said(self):
+        """What the program has printed so far, without a change of the place where it goes on."""
+        n_bytes = os.fstat(self.output.fileno()).st_size
+        return os.pread(self.output.fileno(), n_bytes, 0).decode(errors="replace")
+
     def fail(self, what):
-        self.output.seek(0)
-        said = self.output.read().decode(errors="replace")
-        sys.exit(f"plugin_peers: {what}: {' '.join(self.argv)}\n{said[-2000:]}")
+        sys.exit(f"plugin_peers: {what}: {' '.join(self.argv)}\n{self.said()[-2000:]}")
 
     def check(self):
         if self.process.poll() is not None:
@@ -135,10 +140,30 @@ def have_clients(n):
     return lambda: len(clients() or ()) >= n
 
 
+class Warprack(Program):
+    """warprack with a rack, at a free OSC port."""
+
+    def __init__(self, options, rack):
+        self.program, self.port = os.path.join(options.build, "warprack"), free_port(socket.SOCK_DGRAM)
+        super().__init__([self.program, "run", "--io", "jack", "--no-connect", "--channels", f"{N}:{N}", "--osc-port",
+                          str(self.port), "--fresh", rack])
+
+    def late_blocks(self):
+        done = subprocess.run([self.program, "status", "--json", "--osc-port", str(self.port), "late"], capture_output=True,
+                              text=True, check=False)
+        if done.returncode:
+            self.fail(f"no counters: {done.stderr}")
+        return json.loads(done.stdout)["late"]
+
+
+def free_port(kind):
+    with socket.socket(type=kind) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
 def warprack(options, rack):
-    program = Program([os.path.join(options.build, "warprack"), "run", "--io", "jack", "--no-connect", "--channels", f"{N}:{N}",
-                       "--osc-port", "0", "--fresh", rack])
-    return [program], 1
+    return [Warprack(options, rack)], 1
 
 
 def one_node_each():
@@ -170,16 +195,15 @@ def add_to_mod_host(program, port):
 
 
 def mod_host(options):
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port(socket.SOCK_STREAM)
     program = Program([options.mod_host, "-n", "-p", str(port), "-f", "0"])
     add_to_mod_host(program, port)
     return [program], N
 
 
+EMPTY = f"warprack, an empty rack of {N} channels"
 HOSTS = {
-    f"warprack, an empty rack of {N} channels": lambda options: warprack(options, ""),
+    EMPTY: lambda options: warprack(options, ""),
     f"warprack, one node with {N} instances": lambda options: warprack(options, f'lv2 "{GAIN}"'),
     f"warprack, {N} nodes": lambda options: warprack(options, one_node_each()),
     f"jalv, {N} processes": jalv,
@@ -187,12 +211,23 @@ HOSTS = {
 }
 
 
-def is_there(host, options):
-    return not (host.startswith("jalv") and not shutil.which("jalv") or host.startswith("mod-host") and not options.mod_host)
+def is_wanted(host, options):
+    is_there = not (host.startswith("jalv") and not shutil.which("jalv") or host.startswith("mod-host") and not options.mod_host)
+    return is_there and any(word in host for word in options.hosts.split(","))
+
+
+def late_clients(jackd):
+    """Times that jackd has reported a client as late, one for each client and period."""
+    return jackd.said().count("JackEngine::XRun")
+
+
+def late_blocks(programs):
+    """Late blocks of warprack so far; None for another host."""
+    return programs[0].late_blocks() if isinstance(programs[0], Warprack) else None
 
 
 def measure(host, jackd, options):
-    """Processor seconds per second of a host, and of jackd meanwhile."""
+    """Processor seconds per second of a host, and of jackd meanwhile; late clients; late blocks or None."""
     with contextlib.ExitStack() as stack:
         until(lambda: clients() == set(), [jackd])
         programs, n_clients = HOSTS[host](options)
@@ -201,17 +236,28 @@ def measure(host, jackd, options):
         until(have_clients(n_clients), programs)
         time.sleep(2.0)  # after the start
         groups = [with_children(program.process.pid for program in programs), {jackd.process.pid}]
+        blocks_before, clients_before = late_blocks(programs), late_clients(jackd)
         before, began = [cpu_s(pids) for pids in groups], time.monotonic()
         time.sleep(options.seconds)
+        passed = time.monotonic() - began
+        own, of_jackd = [(cpu_s(pids) - start) / passed for pids, start in zip(groups, before)]
         for program in programs:
             program.check()
-        passed = time.monotonic() - began
-        return [(cpu_s(pids) - start) / passed for pids, start in zip(groups, before)]
+        n_clients, n_blocks = late_clients(jackd) - clients_before, late_blocks(programs)
+        return own, of_jackd, n_clients, None if n_blocks is None else n_blocks - blocks_before
+
+
+def print_beyond_empty(results):
+    """What the racks with plugins cost more than the empty one of the same round: the goal is 0.01."""
+    for host, rounds in results.items():
+        if host.startswith("warprack") and host != EMPTY and EMPTY in results:
+            beyond = [own - empty for (own, *_), (empty, *_) in zip(rounds, results[EMPTY])]
+            print(f"{host}: {statistics.median(beyond):.4f} more than the empty rack; " + " ".join(f"{value:.4f}" for value in beyond))
 
 
 def measure_hosts(options):
     os.environ.update(JACK_DEFAULT_SERVER=f"peers-{os.getpid()}", JACK_NO_START_SERVER="1", JACK_NO_AUDIO_RESERVATION="1")
-    hosts = [host for host in HOSTS if is_there(host, options)]
+    hosts = [host for host in HOSTS if is_wanted(host, options)]
     results = {host: [] for host in hosts}
     server = ["jackd", "-n", os.environ["JACK_DEFAULT_SERVER"], "-r", "-p", "1024", "-t", "5000", "-d", "dummy", "-r", "48000",
               "-p", "64", "-C", "2", "-P", "2"]
@@ -220,11 +266,14 @@ def measure_hosts(options):
         for _ in range(options.rounds):
             for host in hosts:
                 results[host].append(measure(host, jackd, options))
-    print("| host | processor seconds per second | of each round | jackd's |\n|---|---|---|---|")
+    print("| host | processor seconds per second | of each round | jackd's | late clients | late blocks |\n|---|---|---|---|---|---|")
     for host, rounds in results.items():
-        own, of_jackd = zip(*rounds)
+        own, of_jackd, n_clients, n_blocks = zip(*rounds)
         rows = " ".join(f"{value:.4f}" for value in own)
-        print(f"| {host} | {statistics.median(own):.4f} | {rows} | {statistics.median(of_jackd):.4f} |")
+        late = "-" if None in n_blocks else sum(n_blocks)
+        print(f"| {host} | {statistics.median(own):.4f} | {rows} | {statistics.median(of_jackd):.4f} | {sum(n_clients)} | {late} |")
+    print()
+    print_beyond_empty(results)
 
 
 # ---- beyond the plugins' own time ----

@@ -21,9 +21,11 @@
 
 // A batch goes to the pool if it takes longer than this on one core: about ten times the cost of
 // handing work over and collecting it (measured: bench pool hand-over, 2 to 4 us).
-#define POOL_PAYS_NS 40000.0
+#define POOL_PAYS_NS  40000.0
+#define POOL_STAYS_NS 30000.0 // less: a batch near the limit does not alternate
 
 #define TIME_SMOOTHING (1.0 / 64.0) // weight of one block in the running mean of a batch's time
+#define TIME_OUTLIER   4.0          // times the mean; a longer block was interrupted, or is rare
 #define PLUGIN_TIMED   16U          // blocks between two measurements of plugins on one core
 #define TIME_TOLD      64U          // blocks between two updates of the nodes' measured time
 
@@ -55,19 +57,25 @@ typedef struct PoolJob {
   const FxUnit* units;
   uint32_t n_units, n_frames, n_jobs;
   uint64_t call;
+  bool is_timed;
+  _Atomic uint64_t ns; ///< Of all shares together
 } PoolJob;
 
 static void
 run_share(void* const context, const uint32_t index)
 {
-  const PoolJob* const job = context;
+  PoolJob* const job = context;
   const uint32_t begin = (uint32_t)((uint64_t)job->n_units * index / job->n_jobs);
   const uint32_t end = (uint32_t)((uint64_t)job->n_units * (index + 1U) / job->n_jobs);
   if (end > begin) {
     _Atomic uint64_t* const line = recorder_line();
+    const uint64_t began_ns = job->is_timed ? time_now_ns() : 0U;
     recorder_mark(line, job->call);
     job->fx->run(job->units + begin, end - begin, job->n_frames);
     recorder_mark(line, 0U);
+    if (job->is_timed) {
+      atomic_fetch_add_explicit(&job->ns, time_now_ns() - began_ns, memory_order_relaxed);
+    }
   }
 }
 
@@ -81,7 +89,8 @@ choose_cores(const Stage* const stage, const Batch* const batch, const uint32_t 
   const uint32_t most = n_cores < n_units ? n_cores : n_units;
   const double part_of_batch = (double)n_units / batch->n_units;
   const double part_of_block = (double)n_frames / stage->n_frames;
-  return most > 1U && batch->mean_ns * part_of_batch * part_of_block > POOL_PAYS_NS ? most : 1U;
+  const double least_ns = batch->is_shared ? POOL_STAYS_NS : POOL_PAYS_NS;
+  return most > 1U && batch->mean_ns * part_of_batch * part_of_block > least_ns ? most : 1U;
 }
 
 /// Run some units of a batch for a part of the block, on the pool if it pays.  `call`: what the
@@ -90,21 +99,18 @@ static void
 run_units(const Stage* const stage, Batch* const batch, const FxUnit* const units,
           const uint32_t n_units, const uint32_t n_frames, const uint64_t call)
 {
-  const uint64_t began_ns = batch->is_timed ? time_now_ns() : 0U;
   const uint32_t n_jobs = choose_cores(stage, batch, n_units, n_frames);
   if (n_jobs > 1U) {
-    PoolJob job = { batch->fx, units, n_units, n_frames, n_jobs, call };
+    PoolJob job = { batch->fx, units, n_units, n_frames, n_jobs, call, batch->is_timed, 0U };
     pool_run(stage->pool, run_share, &job, n_jobs);
+    batch->block_ns += (double)atomic_load_explicit(&job.ns, memory_order_relaxed);
   } else if (n_units) {
+    const uint64_t began_ns = batch->is_timed ? time_now_ns() : 0U;
     recorder_mark(stage->line, call);
     worker_faults_run(batch->specs, batch->n_units);
     batch->fx->run(units, n_units, n_frames);
     recorder_mark(stage->line, 0U);
-  }
-  if (batch->is_timed) {
-    // The time on one core, if the work was shared evenly.  This overestimates it, so that a batch
-    // near the limit does not alternate between one core and the pool.
-    batch->block_ns += (double)(time_now_ns() - began_ns) * n_jobs;
+    batch->block_ns += batch->is_timed ? (double)(time_now_ns() - began_ns) : 0.0;
   }
 }
 
@@ -162,7 +168,10 @@ static void
 measure(Batch* const batch)
 {
   const bool first = batch->mean_ns == 0.0;
-  batch->mean_ns += (first ? 1.0 : TIME_SMOOTHING) * (batch->block_ns - batch->mean_ns);
+  const double block_ns =
+      first ? batch->block_ns : fmin(batch->block_ns, TIME_OUTLIER * batch->mean_ns);
+  batch->mean_ns += (first ? 1.0 : TIME_SMOOTHING) * (block_ns - batch->mean_ns);
+  batch->is_shared = batch->mean_ns > (batch->is_shared ? POOL_STAYS_NS : POOL_PAYS_NS);
   if (first || ++batch->n_measured % TIME_TOLD == 0U) {
     const double unit_ns = batch->mean_ns / batch->n_units;
     for (uint32_t r = 0; r < batch->n_runs; ++r) {

@@ -30,6 +30,7 @@ typedef struct Batch {
   uint32_t n_runs;
   uint64_t call;       ///< For the flight recorder: a run of any of the nodes
   double mean_ns;      ///< Time of one block on one core
+  bool is_shared;      ///< It is long enough for the pool
   bool is_timed;       ///< The time of this block is measured
   double block_ns;     ///< Time of its parts that have run
   uint32_t n_measured; ///< Number of measured blocks

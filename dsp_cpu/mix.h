@@ -9,4 +9,8 @@
 /// StageSpec::rows.  The caller advances the links. [player]
 REALTIME void mix_row(float* const* rows, const MixRow* row, uint32_t n_frames);
 
+/// The row that mix_row() would only copy: there is one connection, with gain 1 and without delay.
+/// NULL: there is more to do. [player]
+REALTIME const float* mix_copied_row(float* const* rows, const MixRow* row, uint32_t n_frames);
+
 #endif

@@ -31,21 +31,32 @@
 
 // ---- batches ----
 
+/// Point units [first, first + n) to frame `frame` of their inputs.
+static void
+point_inputs(const Stage* const stage, Batch* const batch, const uint32_t first, const uint32_t n,
+             const uint32_t frame)
+{
+  for (uint32_t u = first; u < first + n; ++u) {
+    const BatchUnit* const unit = &batch->specs[u];
+    const float** const ins = batch->ins + batch->first_in[u];
+    for (uint32_t c = 0; c < unit->n_in; ++c) {
+      ins[c] = stage->sources[unit->in_rows[c]] + frame;
+    }
+    for (uint32_t c = 0; c < unit->n_side; ++c) {
+      const uint32_t row = unit->side_rows[c];
+      ins[unit->n_in + c] = row == BACKEND_NO_ROW ? NULL : stage->sources[row] + frame;
+    }
+  }
+}
+
 /// Point units [first, first + n) to frame `frame` of their rows.
 static void
 point_units(const Stage* const stage, Batch* const batch, const uint32_t first, const uint32_t n,
             const uint32_t frame)
 {
+  point_inputs(stage, batch, first, n, frame);
   for (uint32_t u = first; u < first + n; ++u) {
     const BatchUnit* const unit = &batch->specs[u];
-    for (uint32_t c = 0; c < unit->n_in; ++c) {
-      batch->ins[batch->first_in[u] + c] = stage->spec.rows[unit->in_rows[c]] + frame;
-    }
-    for (uint32_t c = 0; c < unit->n_side; ++c) {
-      const uint32_t row = unit->side_rows[c];
-      batch->ins[batch->first_in[u] + unit->n_in + c] =
-          row == BACKEND_NO_ROW ? NULL : stage->spec.rows[row] + frame;
-    }
     for (uint32_t c = 0; c < unit->n_out; ++c) {
       batch->outs[batch->first_out[u] + c] = stage->spec.rows[unit->out_rows[c]] + frame;
     }
@@ -235,11 +246,31 @@ catch_up(const Batch* const batch, const StageEvent* const events, const uint32_
   }
 }
 
+/// Mix into the input of a node.  A copy is left out: the node reads the row of the connection,
+/// which stays as it is until all nodes of the rank have run.
 static void
-run_mix(const Stage* const stage, const StageStep* const step, const uint32_t n_frames)
+mix_input(Stage* const stage, const MixRow* const row, const uint32_t n_frames)
 {
+  const float* source = mix_copied_row(stage->spec.rows, row, n_frames);
+  if (!source) {
+    mix_row(stage->spec.rows, row, n_frames);
+    source = stage->spec.rows[row->to];
+  }
+  stage->has_moved = stage->has_moved || stage->sources[row->to] != source;
+  stage->sources[row->to] = source;
+}
+
+static void
+run_mix(Stage* const stage, const StageStep* const step, const uint32_t n_frames)
+{
+  const uint32_t n_fixed = stage->spec.n_in + stage->spec.n_out;
+  stage->has_moved = false;
   for (uint32_t r = 0; r < step->n_rows; ++r) {
-    mix_row(stage->spec.rows, &step->rows[r], n_frames);
+    if (step->rows[r].to < n_fixed) { // an output of the rack
+      mix_row(stage->spec.rows, &step->rows[r], n_frames);
+    } else {
+      mix_input(stage, &step->rows[r], n_frames);
+    }
   }
   for (uint32_t l = 0; l < step->n_links; ++l) {
     mix_link_advance(step->links[l], n_frames);
@@ -250,6 +281,9 @@ static void
 run_batch(Stage* const stage, Batch* const batch, const uint32_t n_frames,
           const StageEvent* const events, const uint32_t n_events)
 {
+  if (stage->has_moved) {
+    point_inputs(stage, batch, 0U, batch->n_units, 0U);
+  }
   const bool any_stopped = batch->fx->renew && stage_guard_find_stopped(batch);
   bool has_events = n_events && any_event(stage, batch);
   catch_up(batch, events, n_events);
@@ -267,7 +301,7 @@ run_batch(Stage* const stage, Batch* const batch, const uint32_t n_frames,
   if (batch->is_timed) {
     measure(batch);
   }
-  stage->n_reset += stage_guard(stage, batch, n_frames);
+  stage->n_reset += stage_guard(batch, n_frames);
 }
 
 /// Process the complete block, so that stage_cpu_collect() never waits.
@@ -398,6 +432,7 @@ stage_cpu_free(Stage* const stage)
     batch_free(&stage->batches[s]);
   }
   free(stage->batches);
+  free(stage->sources);
   free(stage->has_event);
   free(stage);
 }
@@ -407,7 +442,7 @@ stage_cpu_bytes(const Backend* const self, const StageSpec* const spec)
 {
   (void)self;
   size_t n_bytes = sizeof(Stage) + (spec->n_steps + 1U) * sizeof(Batch) +
-                   (spec->n_nodes + 1U) * sizeof(uint32_t);
+                   (spec->n_nodes + 1U) * sizeof(uint32_t) + spec->n_rows * sizeof(float*);
   for (uint32_t s = 0; s < spec->n_steps; ++s) {
     n_bytes += spec->steps[s].kind == STEP_BATCH ? batch_bytes(&spec->steps[s]) : 0U;
   }
@@ -427,7 +462,11 @@ stage_cpu_new(const Backend* const self, const StageSpec* const spec, Pool* cons
   stage->pool = pool;
   stage->batches = calloc(spec->n_steps + 1U, sizeof(Batch));
   stage->has_event = rt_memory((spec->n_nodes + 1U) * sizeof(uint32_t));
-  Status status = stage->batches && stage->has_event ? STATUS_OK : STATUS_NO_MEM;
+  stage->sources = rt_memory((spec->n_rows + 1U) * sizeof(float*));
+  Status status = stage->batches && stage->has_event && stage->sources ? STATUS_OK : STATUS_NO_MEM;
+  for (uint32_t r = 0; !status && r < spec->n_rows; ++r) {
+    stage->sources[r] = spec->rows[r];
+  }
   for (uint32_t s = 0; !status && s < spec->n_steps; ++s) {
     if (spec->steps[s].kind == STEP_BATCH) {
       status = batch_init(stage, &stage->batches[s], &spec->steps[s]);

@@ -39,32 +39,35 @@ is_finite(const float* const samples, const uint32_t n)
 }
 
 static void
-silence_unit(const Stage* const stage, const BatchUnit* const unit, const uint32_t n_frames)
+silence_unit(const Batch* const batch, const uint32_t u, const uint32_t n_frames)
 {
-  for (uint32_t c = 0; c < unit->n_out; ++c) {
-    memset(stage->spec.rows[unit->out_rows[c]], 0, n_frames * sizeof(float));
+  for (uint32_t c = 0; c < batch->specs[u].n_out; ++c) {
+    memset(batch->units[u].out[c], 0, n_frames * sizeof(float));
   }
 }
 
-/// The row of the input that belongs to an output: the last input if there are fewer.
-static uint32_t
-input_row(const BatchUnit* const unit, const uint32_t output)
+/// The input that belongs to an output of unit u: the last one if there are fewer.  NULL: it has
+/// none.
+static const float*
+input_for(const Batch* const batch, const uint32_t u, const uint32_t output)
 {
-  return unit->in_rows[output < unit->n_in ? output : unit->n_in - 1U];
+  const uint32_t n_in = batch->specs[u].n_in;
+  return n_in ? batch->units[u].in[output < n_in ? output : n_in - 1U] : NULL;
 }
 
 /// Replace the output of a unit by its input times the gain of its node, that of a source by
 /// silence; in the block in which this begins or ends, cross-fade.
 static void
-bypass_unit(const Stage* const stage, const BatchUnit* const unit, const uint32_t n_frames,
+bypass_unit(const Batch* const batch, const uint32_t u, const uint32_t n_frames,
             const bool was_bypassed, const bool is_bypassed)
 {
+  const BatchUnit* const unit = &batch->specs[u];
   const float gain = unit->health->dry_gain;
   const float before = was_bypassed;
   const float step = ((float)is_bypassed - before) / (float)n_frames;
   for (uint32_t c = 0; c < unit->n_out; ++c) {
-    const float* const in = unit->n_in ? stage->spec.rows[input_row(unit, c)] : NULL;
-    float* const out = stage->spec.rows[unit->out_rows[c]];
+    const float* const in = input_for(batch, u, c);
+    float* const out = batch->units[u].out[c];
     const bool is_valid = in && is_finite(in, n_frames);
     for (uint32_t i = 0; i < n_frames; ++i) {
       const float dry = before + step * (float)(i + 1U);
@@ -75,12 +78,11 @@ bypass_unit(const Stage* const stage, const BatchUnit* const unit, const uint32_
 
 /// The largest magnitude in some rows.
 static float
-peak_of_rows(const Stage* const stage, const uint32_t* const rows, const uint32_t n_rows,
-             const uint32_t n_frames)
+peak_of_rows(const float* const* const rows, const uint32_t n_rows, const uint32_t n_frames)
 {
   float peak = 0.0F;
   for (uint32_t r = 0; r < n_rows; ++r) {
-    peak = larger(peak, peak_of(stage->spec.rows[rows[r]], n_frames));
+    peak = larger(peak, peak_of(rows[r], n_frames));
   }
   return peak;
 }
@@ -88,17 +90,17 @@ peak_of_rows(const Stage* const stage, const uint32_t* const rows, const uint32_
 /// Replace a non-finite output: by silence, and reset the unit; or by the unit's input if the node
 /// is renewed.  Returns the largest magnitude of the output, infinity if it was not finite.
 static float
-guard_unit(const Stage* const stage, const Batch* const batch, const uint32_t u,
-           const uint32_t n_frames)
+guard_unit(const Batch* const batch, const uint32_t u, const uint32_t n_frames)
 {
   const BatchUnit* const unit = &batch->specs[u];
-  const float peak = peak_of_rows(stage, unit->out_rows, unit->n_out, n_frames);
+  const float* const* const outs = (const float* const*)batch->units[u].out;
+  const float peak = peak_of_rows(outs, unit->n_out, n_frames);
   if (isfinite(peak)) {
     return peak;
   }
-  silence_unit(stage, unit, n_frames);
+  silence_unit(batch, u, n_frames);
   if (batch->fx->renew) {
-    bypass_unit(stage, unit, n_frames, true, true);
+    bypass_unit(batch, u, n_frames, true, true);
   } else {
     batch->fx->unit_init(unit->node, unit->state, unit->channel);
   }
@@ -107,13 +109,13 @@ guard_unit(const Stage* const stage, const Batch* const batch, const uint32_t u,
 
 /// Follow the levels of a node that is renewed after a NaN, for the input that plays meanwhile.
 static void
-follow_level(const Stage* const stage, const Batch* const batch, const Run* const run,
-             const float peak_out, const uint32_t n_frames)
+follow_level(const Batch* const batch, const Run* const run, const float peak_out,
+             const uint32_t n_frames)
 {
   float peak_in = 0.0F;
   for (uint32_t u = run->first_unit; u < run->first_unit + run->n_units; ++u) {
-    const BatchUnit* const unit = &batch->specs[u];
-    peak_in = larger(peak_in, peak_of_rows(stage, unit->in_rows, unit->n_in, n_frames));
+    const float peak = peak_of_rows(batch->units[u].in, batch->specs[u].n_in, n_frames);
+    peak_in = larger(peak_in, peak);
   }
   node_health_follow_level(batch->specs[run->first_unit].health, peak_in, peak_out, n_frames);
 }
@@ -121,24 +123,23 @@ follow_level(const Stage* const stage, const Batch* const batch, const Run* cons
 /// Check the outputs of a node: all are finite afterwards.  Returns the number of units whose
 /// output was not.
 static uint32_t
-guard_run(const Stage* const stage, const Batch* const batch, const Run* const run,
-          const uint32_t n_frames)
+guard_run(const Batch* const batch, const Run* const run, const uint32_t n_frames)
 {
   const uint32_t end = run->first_unit + run->n_units;
   uint32_t n_bad = 0;
   float peak = 0.0F;
   for (uint32_t u = run->first_unit; u < end; ++u) {
     if (run->is_stopped) {
-      silence_unit(stage, &batch->specs[u], n_frames);
+      silence_unit(batch, u, n_frames);
     } else {
-      const float unit_peak = guard_unit(stage, batch, u, n_frames);
+      const float unit_peak = guard_unit(batch, u, n_frames);
       n_bad += !isfinite(unit_peak);
       peak = larger(peak, unit_peak);
     }
   }
   NodeHealth* const health = batch->specs[run->first_unit].health;
   if (batch->fx->renew && !run->is_stopped && !n_bad && !health->plays_input) {
-    follow_level(stage, batch, run, peak, n_frames);
+    follow_level(batch, run, peak, n_frames);
   }
   if (n_bad == 0U && health->n_bad == 0U) {
     return 0U; // neither stopped nor bypassed
@@ -148,17 +149,17 @@ guard_run(const Stage* const stage, const Batch* const batch, const Run* const r
       run->is_stopped || node_health_follow(health, n_bad == 0U, batch->fx->renew != NULL);
   health->plays_input = is_bypassed;
   for (uint32_t u = run->first_unit; (was_bypassed || is_bypassed) && u < end; ++u) {
-    bypass_unit(stage, &batch->specs[u], n_frames, was_bypassed, is_bypassed);
+    bypass_unit(batch, u, n_frames, was_bypassed, is_bypassed);
   }
   return n_bad;
 }
 
 uint32_t
-stage_guard(const Stage* const stage, const Batch* const batch, const uint32_t n_frames)
+stage_guard(const Batch* const batch, const uint32_t n_frames)
 {
   uint32_t n_reset = 0;
   for (uint32_t r = 0; r < batch->n_runs; ++r) {
-    n_reset += guard_run(stage, batch, &batch->runs[r], n_frames);
+    n_reset += guard_run(batch, &batch->runs[r], n_frames);
   }
   return n_reset;
 }

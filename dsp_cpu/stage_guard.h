@@ -40,7 +40,10 @@ typedef struct Batch {
 
 struct Stage {
   StageSpec spec;
-  Batch* batches; ///< [n_steps], unused for mixes
+  const float** sources; ///< [n_rows] of rows that are inputs of nodes: where the samples are, in
+                         ///< the row itself or in the one that it would be a copy of
+  bool has_moved;        ///< The last mix has changed a source
+  Batch* batches;        ///< [n_steps], unused for mixes
   Pool* pool;
   _Atomic uint64_t* line; ///< Of the player, in the flight recorder
   uint32_t* has_event;    ///< [n_nodes] 1 while a block's events name the node
@@ -54,6 +57,6 @@ REALTIME bool stage_guard_find_stopped(Batch* batch);
 
 /// Check the outputs of a batch after its run: all are finite afterwards.  Returns the number of
 /// units whose output was not. [player]
-REALTIME uint32_t stage_guard(const Stage* stage, const Batch* batch, uint32_t n_frames);
+REALTIME uint32_t stage_guard(const Batch* batch, uint32_t n_frames);
 
 #endif

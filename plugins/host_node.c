@@ -368,6 +368,14 @@ host_event(void* const node, const FxEvent* const event, const uint32_t frame)
   host_notes_add(&((HostNode*)node)->notes, event, frame);
 }
 
+/// A run of some units of a node, one after the other.
+typedef struct HostRun {
+  const HostNode* node;
+  float** rows; ///< As HostUnit; those of the first unit serve all, so that they stay in the cache
+  float** out;
+  uint64_t float_mode;
+} HostRun;
+
 /// Copy the inputs for the instance: a plugin may write to its inputs, which other nodes read.
 static void
 copy_inputs(const HostLanes* const lanes, float* const* const rows, const FxUnit* const io,
@@ -403,25 +411,27 @@ follow_latency(const HostNode* const node, HostUnit* const unit)
 
 /// Run the instance of a unit for a part of the block, or let the process of the group run it.
 static void
-run_instance(const HostNode* const node, HostUnit* const unit, const FxUnit* const io,
+run_instance(const HostRun* const run, HostUnit* const unit, const FxUnit* const io,
              const uint32_t first, const uint32_t n_frames)
 {
-  copy_inputs(&node->lanes, unit->rows, io, first, n_frames);
+  const HostNode* const node = run->node;
+  copy_inputs(&node->lanes, run->rows, io, first, n_frames);
   if (node->remote) {
-    node->remote->run(unit->instance, (const float* const*)unit->rows, first, n_frames);
+    node->remote->run(unit->instance, (const float* const*)run->rows, first, n_frames);
     return;
   }
   for (uint32_t o = 0; o < node->lanes.n_out; ++o) {
-    unit->out[o] = io->out[o] + first;
+    run->out[o] = io->out[o] + first;
   }
-  node->calls->run(unit->instance, (const float* const*)unit->rows, unit->out, n_frames);
+  node->calls->run(unit->instance, (const float* const*)run->rows, run->out, n_frames);
 }
 
 /// Run all parts of the block.
 static void
-run_parts(const HostNode* const node, HostUnit* const unit, const FxUnit* const io,
+run_parts(const HostRun* const run, HostUnit* const unit, const FxUnit* const io,
           const uint32_t n_frames)
 {
+  const HostNode* const node = run->node;
   for (uint32_t done = 0; done < n_frames;) {
     const uint32_t n_left = n_frames - done;
     const uint32_t n =
@@ -431,7 +441,7 @@ run_parts(const HostNode* const node, HostUnit* const unit, const FxUnit* const 
     if (unit->n_notes != node->notes.n) {
       host_notes_send(&node->notes, &unit->n_notes, node->calls, unit->instance, done, n);
     }
-    run_instance(node, unit, io, done, n);
+    run_instance(run, unit, io, done, n);
     done += n;
   }
 }
@@ -448,16 +458,17 @@ catch_up(const HostNode* const node, HostUnit* const unit)
 
 /// Give the block to the process of the group, and take what it has finished.
 static void
-exchange(const HostNode* const node, HostUnit* const unit, const FxUnit* const io,
+exchange(const HostRun* const run, HostUnit* const unit, const FxUnit* const io,
          const uint32_t n_frames)
 {
+  const HostNode* const node = run->node;
   const HostRemote* const remote = node->remote;
   HostDelay* const delay = &unit->delay;
   if (remote->begin(unit->instance)) {
     if (unit->is_behind) {
       catch_up(node, unit);
     }
-    run_parts(node, unit, io, n_frames);
+    run_parts(run, unit, io, n_frames);
     unit->is_behind = !remote->submit(unit->instance, delay->next, n_frames);
   } else {
     unit->is_behind = true;
@@ -488,16 +499,16 @@ play_delayed(const HostNode* const node, HostUnit* const unit, const FxUnit* con
 }
 
 static void
-run_unit(const HostNode* const node, const FxUnit* const io, const uint32_t n_frames,
-         const uint64_t float_mode)
+run_unit(const HostRun* const run, const FxUnit* const io, const uint32_t n_frames)
 {
+  const HostNode* const node = run->node;
   HostUnit* const unit = io->state;
   if (node->remote) {
-    exchange(node, unit, io, n_frames);
+    exchange(run, unit, io, n_frames);
   } else {
-    run_parts(node, unit, io, n_frames);
+    run_parts(run, unit, io, n_frames);
   }
-  rt_keep_float_mode(float_mode);
+  rt_keep_float_mode(run->float_mode);
   const bool is_there = !node->delay_frames || play_delayed(node, unit, io, n_frames);
   const bool is_bypassed = node->params.is_bypassed || !is_there;
   if (!bypass_is_idle(&unit->bypass, is_bypassed)) {
@@ -526,10 +537,12 @@ run_node(const FxUnit* const units, const uint32_t n_units, const uint32_t n_fra
     run_quarantined(node, units, n_frames);
     return 1U;
   }
+  const HostUnit* const first = units->state;
+  const HostRun run = { node, first->rows, first->out, float_mode };
   uint32_t n = 0;
   const uint64_t before = recorder_enter(node->uid, RECORDER_RUN);
   for (; n < n_units && units[n].node == node; ++n) {
-    run_unit(node, &units[n], n_frames, float_mode);
+    run_unit(&run, &units[n], n_frames);
   }
   recorder_leave(before);
   return n;

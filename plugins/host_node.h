@@ -53,7 +53,7 @@ typedef struct HostUnit {
   Bypass bypass;
   HostDelay delay; ///< With HostNode::delay_frames
   bool is_behind;  ///< The process of the group has missed values
-  float** rows;    ///< [lanes.n_rows] the inputs of the instance, which it may write to
+  float** rows;    ///< [lanes.n_rows] the inputs of an instance, which it may write to
   float** out;     ///< [lanes.n_out] the outputs of a run
 } HostUnit;
 

@@ -47,8 +47,10 @@ typedef struct AtomNote {
 } AtomNote;
 
 typedef struct Lv2Atoms {
-  LV2_Atom_Forge forge;
   uint32_t n_ports;
+  uint32_t n_notes;        ///< Of the next run
+  bool is_pending;         ///< Some property, a note, or the position
+  bool has_position;       ///< The position was sent
   AtomPort* ports;         ///< [n_ports]
   const AtomPort* control; ///< Gets the properties; NULL if there are none
   uint32_t first_property; ///< Place in Plugin::ports
@@ -56,9 +58,7 @@ typedef struct Lv2Atoms {
   AtomProperty* properties; ///< [n_properties]
   const AtomPort* midi;     ///< Gets the notes; NULL if the plugin takes none
   AtomNote* notes;          ///< [FX_MAX_EVENTS]
-  uint32_t n_notes;         ///< Of the next run
-  bool is_pending;          ///< Some property, a note, or the position
-  bool has_position;        ///< The position was sent
+  LV2_Atom_Forge forge;
 } Lv2Atoms;
 
 /// Make the ports and properties of a plugin.  Failed allocations are left to the arena's mark.

@@ -23,6 +23,15 @@ typedef struct SamplePort {
 } SamplePort;
 
 struct Instance {
+  // First what each run reads: a rack of many instances is slow because of the cache.
+  LV2_Handle handle; ///< NULL: renew() has failed
+  Lv2Binary binary;
+  Lv2Worker* worker; ///< NULL: the plugin has none
+  uint32_t n_in, n_out, n_cv;
+  SamplePort* in;  ///< [n_in] without samples: connected to the rows of run()
+  SamplePort* out; ///< [n_out] as `in`
+  SamplePort* cv;  ///< [n_cv] silent inputs, and outputs that nobody reads
+  Lv2Atoms atoms;
   const Plugin* plugin;
   double rate_hz;
   const PluginPreset* preset; ///< With a state; NULL: none
@@ -30,20 +39,12 @@ struct Instance {
   uint32_t index;
   HostPaths* paths;
   const char* folder; ///< Of the bundle, with a slash at its end
-  Lv2Binary binary;
   Lv2Features features;
-  HostMade made;     ///< The files that the plugin makes
-  Lv2Worker* worker; ///< NULL: the plugin has none
-  LV2_Handle handle; ///< NULL: renew() has failed
-  bool is_stuck;     ///< Its work does not end
-  Lv2Atoms atoms;
+  HostMade made;        ///< The files that the plugin makes
+  bool is_stuck;        ///< Its work does not end
   float* controls;      ///< [n_ports] of control ports
   const float* latency; ///< The one that reports the latency; NULL: none does
-  uint32_t n_in, n_out, n_cv;
-  SamplePort* in;  ///< [n_in] without samples: connected to the rows of run()
-  SamplePort* out; ///< [n_out] as `in`
-  SamplePort* cv;  ///< [n_cv] silent inputs, and outputs that nobody reads
-  float** silence; ///< [n_in + n_out] rows for settle(); NULL: not needed
+  float** silence;      ///< [n_in + n_out] rows for settle(); NULL: not needed
   uint32_t max_block_frames;
   Arena arena; ///< All memory of the instance
 };

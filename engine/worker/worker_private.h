@@ -100,6 +100,7 @@ struct Worker {
   Player player;
   pthread_t player_thread;
   bool has_player_thread;
+  uint32_t n_long_waits; ///< [player] In a row, for a block
   _Atomic bool player_stops;
 
   float* offline_rows;   ///< [2] blocks, each: [n_in][block] guarded inputs, then [n_out][block]

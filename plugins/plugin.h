@@ -165,6 +165,10 @@ plugin_port_takes_notes(const PluginPort* const port)
   return port->type == PORT_ATOM && (port->flags & (PORT_EVENTS | PORT_OUTPUT)) == PORT_EVENTS;
 }
 
+/// True if a description, as plugin_write() writes it, has an input for notes.  Reads and checks
+/// nothing else of it. [any]
+bool plugin_text_takes_notes(const char* text, size_t n_bytes);
+
 /// Write a description: a line "plugin", then a line per fact.  What a plugin declares may be any
 /// text, which becomes printable; a number that is not finite is refused by plugin_read().
 /// [any, not rt]

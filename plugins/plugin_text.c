@@ -116,6 +116,40 @@ plugin_write(TextBuffer* const text, const Plugin* const plugin)
   }
 }
 
+// ---- search ----
+
+/// True if a line "port", whose type begins at `type`, is an input for notes.  `end`: of the text.
+static bool
+line_takes_notes(const char* const type, const char* const end)
+{
+  char fields[512]; // more than all flags need
+  const size_t n_left = (size_t)(end - type);
+  const size_t n = n_left < sizeof(fields) ? n_left : sizeof(fields) - 1U;
+  memcpy(fields, type, n);
+  fields[n] = '\0';
+  fields[strcspn(fields, "\n")] = '\0';
+  FieldLine line = { .rest = fields };
+  const uint32_t found = fields_choice(&line, "type", type_names, PORT_N_TYPES);
+  const PluginPort port = { .type = (PortType)found,
+                            .flags = fields_flags(&line, flag_names, PORT_N_FLAGS) };
+  return !line.status && plugin_port_takes_notes(&port);
+}
+
+bool
+plugin_text_takes_notes(const char* const text, const size_t n_bytes)
+{
+  static const char start[] = "\nport\t";
+  const char* const end = text + n_bytes;
+  const char* at = text;
+  bool takes = false;
+  while (!takes && (at = memmem(at, (size_t)(end - at), start, sizeof(start) - 1U))) {
+    at += sizeof(start) - 1U;
+    const char* const tab = memchr(at, '\t', (size_t)(end - at)); // after the index
+    takes = tab && line_takes_notes(tab + 1, end);
+  }
+  return takes;
+}
+
 // ---- read ----
 
 typedef struct Reader {

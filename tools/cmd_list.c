@@ -229,26 +229,30 @@ gpu_devices(const ListArgs* const args)
 
 /// The word for what a plugin takes besides audio.
 static const char*
-what_it_takes(const Plugin* const plugin)
+what_it_takes(const Catalogue* const catalogue, const CatalogueEntry* const entry)
 {
-  return plugin && plugin->fx.event ? "notes" : "";
+  uint32_t n_entries = 0;
+  size_t n_bytes = 0;
+  const uint32_t place = (uint32_t)(entry - catalogue_entries(catalogue, &n_entries));
+  const char* const text = catalogue_description(catalogue, place, &n_bytes);
+  return plugin_text_takes_notes(text, n_bytes) ? "notes" : "";
 }
 
 static bool
-has_word(const Plugin* const plugin, const CatalogueEntry* const entry, const char* const word)
+has_word(const CatalogueEntry* const entry, const char* const takes, const char* const word)
 {
   return strcasestr(entry->id, word) || strcasestr(entry->name, word) ||
-         strcasestr(entry->short_name, word) || !strcasecmp(what_it_takes(plugin), word) ||
-         (plugin && (strcasestr(plugin->maker, word) || strcasestr(plugin->category, word)));
+         strcasestr(entry->short_name, word) || !strcasecmp(takes, word) ||
+         strcasestr(entry->maker, word) || strcasestr(entry->category, word);
 }
 
-/// True if all words of the command line occur in a plugin; NULL: its description is damaged.
+/// True if all words of the command line occur in a plugin.
 static bool
-has_words(const ListArgs* const args, const Plugin* const plugin, const CatalogueEntry* const entry)
+has_words(const ListArgs* const args, const CatalogueEntry* const entry, const char* const takes)
 {
   bool has_all = true;
   for (uint32_t w = 0; w < args->n_words; ++w) {
-    has_all = has_all && has_word(plugin, entry, args->words[w]);
+    has_all = has_all && has_word(entry, takes, args->words[w]);
   }
   return has_all;
 }
@@ -260,21 +264,16 @@ is_of_format(const ListArgs* const args, const char* const format)
 }
 
 static void
-add_plugin(json_t* const rows, const ListArgs* const args, const CatalogueEntry* const entry)
+add_plugin(json_t* const rows, const ListArgs* const args, const Catalogue* const catalogue,
+           const CatalogueEntry* const entry)
 {
-  Error error = { STATUS_OK, "" };
-  const Plugin* plugin = NULL;
-  const char* fault = entry->fault;
-  if (catalogue_find_plugin(entry->format, entry->id, &plugin, &error)) {
-    fault = error.text;
-  }
-  if (is_of_format(args, entry->format) && has_words(args, plugin, entry) &&
-      (args->all || !fault[0])) {
+  const char* const takes = what_it_takes(catalogue, entry);
+  if (is_of_format(args, entry->format) && has_words(args, entry, takes) &&
+      (args->all || !entry->fault[0])) {
     json_array_append_new(
         rows, json_pack("{ss ss ss ss ss ss ss ss}", "short_name", entry->short_name, "format",
-                        entry->format, "name", entry->name, "category",
-                        plugin ? plugin->category : "", "takes", what_it_takes(plugin), "maker",
-                        plugin ? plugin->maker : "", "id", entry->id, "fault", fault));
+                        entry->format, "name", entry->name, "category", entry->category, "takes",
+                        takes, "maker", entry->maker, "id", entry->id, "fault", entry->fault));
   }
 }
 
@@ -283,8 +282,10 @@ static void
 add_failed(json_t* const rows, const ListArgs* const args, const CatalogueBundle* const bundle)
 {
   char* const path = text_printable_copy(bundle->path);
-  const CatalogueEntry as_entry = { .id = path ? path : "", .name = "", .short_name = "" };
-  if (is_of_format(args, bundle->format) && has_words(args, NULL, &as_entry)) {
+  const CatalogueEntry as_entry = {
+    .id = path ? path : "", .name = "", .short_name = "", .maker = "", .category = ""
+  };
+  if (is_of_format(args, bundle->format) && has_words(args, &as_entry, "")) {
     json_array_append_new(rows, json_pack("{ss ss ss ss ss ss ss ss}", "short_name", "-", "format",
                                           bundle->format, "name", "", "category", "", "takes", "",
                                           "maker", "", "id", as_entry.id, "fault", bundle->fault));
@@ -318,7 +319,7 @@ plugins(const ListArgs* const args)
     qsort(sorted, n, sizeof(*sorted), compare_entries);
   }
   for (uint32_t e = 0; rows && e < n; ++e) {
-    add_plugin(rows, args, sorted[e]);
+    add_plugin(rows, args, catalogue, sorted[e]);
   }
   const CatalogueBundle* const bundles = catalogue_bundles(catalogue, &n);
   for (uint32_t b = 0; rows && args->all && b < n; ++b) {

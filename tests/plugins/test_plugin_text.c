@@ -185,6 +185,28 @@ TEST(a_plugin_reads_back_as_it_was_written)
   ck_assert_str_eq(text, again);
 }
 
+#define ATOM(index, flags) "port\t" index "\tatom\t" flags "\ta\tA\t\t\tnone\t0\t0\t0\t1024\n"
+
+static const struct {
+  const char* ports;
+  bool takes;
+} ports_for_notes[] = {
+  { PORT, false },
+  { ATOM("0", "events"), true },
+  { PORT ATOM("1", "events,time"), true },
+  { ATOM("0", "output,events") ATOM("1", "time"), false },
+  { ATOM("0", "output,events") ATOM("1", "optional,events"), true },
+  { "port\t0\tcv\t\tport\tatom\t\tevents\tnone\t0\t0\t0\t0\n", false },
+  { "port\t0\tatom", false },
+};
+
+TEST_ROWS(a_description_shows_whether_the_plugin_takes_notes, ports_for_notes)
+{
+  char text[512];
+  const int n = snprintf(text, sizeof(text), HEAD "%s", ports_for_notes[row].ports);
+  ck_assert(plugin_text_takes_notes(text, (size_t)n) == ports_for_notes[row].takes);
+}
+
 TEST(the_effect_has_the_names_of_the_plugin)
 {
   SCOPED(arena_clear) Arena arena = { .chunks = NULL };

@@ -145,7 +145,8 @@ plugin_text_takes_notes(const char* const text, const size_t n_bytes)
   while (!takes && (at = memmem(at, (size_t)(end - at), start, sizeof(start) - 1U))) {
     at += sizeof(start) - 1U;
     const char* const tab = memchr(at, '\t', (size_t)(end - at)); // after the index
-    takes = tab && line_takes_notes(tab + 1, end);
+    takes =
+        tab && fields_begin_with(tab + 1, type_names[PORT_ATOM]) && line_takes_notes(tab + 1, end);
   }
   return takes;
 }

@@ -56,6 +56,7 @@ def play(server, plugin):
     """Play one plugin.  Returns why it did not play until the end, or an empty text."""
     before = server.status()
     if refusal := edit(server, plugin):
+        server.wait_for(lambda now: now["worker"] == "running", limit_s=60.0)  # the edit may have cost two workers
         return f"refused: {refusal}"
     server.advance(PLAYS, limit_s=60.0)
     server.wait_until_wet(limit_s=60.0, n_blocks=9)

@@ -27,8 +27,8 @@
      plugin's report tells: what closed nodes have left is used again.  What the instances take
      later is not known.
    - A state (PLUGIN_STATE) is loaded when an instance is made, after the preset and before the
-     values of the rack.  FxInfo::save saves one while the node plays; from then on a renewal loads
-     that one.
+     values of the rack.  FxInfo::save saves one while the node plays; a renewal loads that one
+     as soon as the rack names its file (FxInfo::end_save).
    - A plugin with an input for events takes notes (FxInfo::event).  All instances of a node get
      them, with their frames, and no run is cut for them.  A plugin with several such inputs gets
      them at the first.  In a bypass the plugin gets them, too, so that none goes on after it.

@@ -158,6 +158,7 @@ host_destroy(void* const node)
   HostNode* const host = node;
   host_close(host);
   state_file_clear(&host->state);
+  state_file_clear(&host->saved);
   host_paths_clear(&host->paths);
   arena_clear(&host->arena);
   free(host);
@@ -591,4 +592,5 @@ const FxInfo host_functions = {
   .wants_restart = host_wants_restart,
   .is_lost = host_is_lost,
   .save = host_save,
+  .end_save = host_end_save,
 };

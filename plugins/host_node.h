@@ -40,7 +40,8 @@ typedef struct HostNode {
   bool has_latency;       ///< The plugin reports one, which may change
   uint32_t latency_limit; ///< In frames; a longer one that a plugin reports is not followed
   UnitLayout layout;
-  StateFile state; ///< The last that was loaded or saved
+  StateFile state; ///< Of the file that the rack names: renewals restore it
+  StateFile saved; ///< The last one of host_save(), until the rack names its file
   HostPaths paths;
 } HostNode;
 
@@ -79,6 +80,9 @@ NODISCARD Status host_read_state(HostNode* node, const FxSetup* setup, Error* er
 
 /// FxInfo::save.
 Status host_save(void* node, FxShape* shape, unsigned char** bytes, size_t* n_bytes, Error* error);
+
+/// FxInfo::end_save.
+void host_end_save(void* node, FxShape* shape, bool is_named);
 
 /// Close all instances of a node. [builder]
 void host_close(HostNode* node);

@@ -78,8 +78,7 @@ save_here(void* const context)
   }
 }
 
-/// Write the file, add the files that plugins have made, and keep the state for renewals.  On error
-/// the last one stays, whose files are there.
+/// Write the file, add the files that plugins have made, and keep the state until host_end_save().
 static Status
 finish(HostNode* const node, const StatePart* const parts, TextBuffer* const file,
        Error* const error)
@@ -92,8 +91,8 @@ finish(HostNode* const node, const StatePart* const parts, TextBuffer* const fil
   if (status) {
     state_file_clear(&saved);
   } else {
-    state_file_clear(&node->state);
-    node->state = saved;
+    state_file_clear(&node->saved);
+    node->saved = saved;
   }
   return status;
 }
@@ -103,7 +102,7 @@ host_save(void* const context, FxShape* const shape, unsigned char** const bytes
           size_t* const n_bytes, Error* const error)
 {
   HostNode* const node = context;
-  const size_t n_before = state_file_bytes(&node->state);
+  const size_t n_before = state_file_bytes(&node->saved);
   const uint32_t n = node->lanes.n_instances;
   if (node->is_quarantined) {
     return error_set(error, STATUS_NOT_FOUND, "the plugin is in quarantine");
@@ -124,7 +123,7 @@ host_save(void* const context, FxShape* const shape, unsigned char** const bytes
   free(saved);
   free(parts);
   host_paths_forget_kept(&node->paths);
-  shape->data_bytes += state_file_bytes(&node->state) - n_before;
+  shape->data_bytes += state_file_bytes(&node->saved) - n_before;
   if (call.status) {
     free(file.bytes);
   } else {
@@ -132,4 +131,17 @@ host_save(void* const context, FxShape* const shape, unsigned char** const bytes
     *bytes = (unsigned char*)file.bytes;
   }
   return call.status;
+}
+
+void
+host_end_save(void* const context, FxShape* const shape, const bool is_named)
+{
+  HostNode* const node = context;
+  StateFile* const left = is_named && node->saved.n_parts ? &node->state : &node->saved;
+  shape->data_bytes -= state_file_bytes(left);
+  state_file_clear(left);
+  if (left == &node->state) {
+    node->state = node->saved;
+    node->saved = (StateFile){ 0 };
+  }
 }

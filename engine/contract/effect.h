@@ -180,7 +180,8 @@ typedef struct FxShape {
   uint64_t tail_frames; ///< Frames that may still sound after the input ends; UINT64_MAX: no bound
   size_t unit_bytes;    ///< Memory of one unit; the engine aligns it to 64 bytes
   size_t data_bytes; ///< Memory of the node that `load` allocates: `create` sets the largest amount
-                     ///< during loading, `load` the amount that remains; `save` may add to it
+                     ///< during loading, `load` the amount that remains; `save` and
+                     ///< `end_save` adjust it
 } FxShape;
 
 /// One unit in a `run`: its node, its memory, its channels.
@@ -321,9 +322,14 @@ struct FxInfo {
   /// parameter `state_param`, or as a package with that and the files that it names (package.h).  A
   /// node that is made with that file, and gets the same values, goes on like this one does.  At
   /// most FX_STATE_MAX_BYTES; the caller frees them.  STATUS_LIMIT, STATUS_FILE, STATUS_NO_MEM.
-  /// If the node keeps a copy, this adds its size to FxShape::data_bytes.  NULL: there is nothing
-  /// more. [builder, also while the player runs the node]
+  /// Renewals restore the same state as before until `end_save`.  If the node keeps a copy, this
+  /// adds its size to FxShape::data_bytes.  NULL: there is nothing more. [builder, also while the
+  /// player runs the node]
   Status (*save)(void* node, FxShape* shape, unsigned char** bytes, size_t* n_bytes, Error* error);
+  /// The file of the last `save` is written, and the rack names it (`is_named`): from now on
+  /// renewals restore that state.  Or it will not be written: forget the copy.  Adjusts
+  /// FxShape::data_bytes.  NULL: `save` keeps no copy. [as `save`]
+  void (*end_save)(void* node, FxShape* shape, bool is_named);
   uint32_t state_param;   ///< With `save`: a PARAM_PATH
   const FxKernel* kernel; ///< NULL: runs on the CPU only
 };

@@ -407,6 +407,26 @@ node_wants_restart(const Node* const node)
   return node->fx->wants_restart && node->fx->wants_restart(node->fx_node);
 }
 
+static void
+end_save(Node* const node, const bool is_named)
+{
+  if (node->fx->end_save) {
+    node->fx->end_save(node->fx_node, &node->shape, is_named);
+  }
+}
+
+/// Forget the state that the node has saved, if the rack does not name its file yet: a renewal
+/// restores an older one.
+static void
+forget_saved(Node* const node)
+{
+  if (node->saved_as) {
+    free(node->saved_as);
+    node->saved_as = NULL;
+    end_save(node, false);
+  }
+}
+
 Status
 node_save(Node* const node, unsigned char** const bytes, size_t* const n_bytes, Error* const error)
 {
@@ -421,30 +441,39 @@ node_save(Node* const node, unsigned char** const bytes, size_t* const n_bytes, 
   if (status) {
     return status;
   }
+  free(node->saved_as);
+  node->saved_as = NULL;
   status = package_read(*bytes, *n_bytes, files, &n_files, error);
+  if (!status) {
+    package_name(fx, &files[0], name);
+    node->saved_as = strdup(name);
+    status = node->saved_as ? STATUS_OK : error_set(error, STATUS_NO_MEM, "out of memory");
+  }
   if (status) {
+    end_save(node, false);
     free(*bytes);
     *bytes = NULL;
     *n_bytes = 0;
-    return status;
   }
-  package_name(fx, &files[0], name);
-  free(node->saved_as);
-  node->saved_as = strdup(name); // without memory for it, the node is made anew
-  return STATUS_OK;
+  return status;
 }
 
 void
 node_keep_saved(Node* const node, const RackNode* const rack_node)
 {
-  char** const made = node->saved_as ? &node->made_texts[node->fx->state_param] : NULL;
-  if (made && same_text(text_of(rack_node, node->fx->state_param), node->saved_as)) {
-    free(*made);
-    *made = node->saved_as;
+  if (!node->saved_as) {
+    return;
+  }
+  const uint32_t param = node->fx->state_param;
+  const bool is_named = same_text(text_of(rack_node, param), node->saved_as);
+  if (is_named) {
+    free(node->made_texts[param]);
+    node->made_texts[param] = node->saved_as;
   } else {
     free(node->saved_as); // the state that it has by now is another one
   }
   node->saved_as = NULL;
+  end_save(node, is_named);
 }
 
 void
@@ -499,8 +528,9 @@ node_end_notes(Node* const node)
 }
 
 static Status
-restart_units(const Node* const node, Error* const error)
+restart_units(Node* const node, Error* const error)
 {
+  forget_saved(node);
   if (node->device) {
     node->backend->memory_reset(node->device);
     return STATUS_OK;

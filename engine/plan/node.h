@@ -46,8 +46,8 @@ typedef struct Node {
   double* made_with; ///< [n_params] values at creation; node_can_be() compares the structural ones
   bool* given;       ///< [n_params] the rack stated the value at creation
   char** made_texts; ///< [n_params] texts at creation; NULL for numbers
-  char* saved_as;    ///< The name of the file that node_save() last made; NULL: none, or the node
-                     ///< counts as made with it
+  char* saved_as;    ///< The name of the file of the last node_save(); NULL: none, it was renewed
+                     ///< since, or it counts as made with that file
   double* targets;   ///< [player] [n_params] last value set
   uint32_t plan_index;       ///< Used by the planner: index in the plan that is being made
   _Atomic uint32_t block_ns; ///< [player] Measured time of one block on one core, ns; 0: not known
@@ -111,11 +111,13 @@ NODISCARD Status node_load(Node* node, const RackNode* rack_node, const Format* 
 size_t node_memory(const Node* node);
 
 /// Save the state of the node (FxInfo::save), under the name of its file.  The caller frees the
-/// bytes.  The error of FxInfo::save; STATUS_NOT_FOUND if the effect has none. [builder]
+/// bytes.  Until node_keep_saved() a renewal restores the state before, and then the file is a
+/// change.  The error of FxInfo::save; STATUS_NOT_FOUND if the effect has none. [builder]
 NODISCARD Status node_save(Node* node, unsigned char** bytes, size_t* n_bytes, Error* error);
 
 /// After the node has continued as `rack_node`: if that has the file of the last node_save(), the
-/// node counts as made with it; else that file is a change from now on. [builder]
+/// node counts as made with it, and renewals restore that state; else that file is a change from
+/// now on. [builder]
 void node_keep_saved(Node* node, const RackNode* rack_node);
 
 /// True if the node can continue as `rack_node`: its effect, widths, structural values and backend

@@ -188,9 +188,8 @@ void plan_became_active(Plan* plan, uint64_t frame);
 /// Count Plan::n_bytes again, after a node has saved its state, which it keeps.
 void plan_count_memory(Plan* plan);
 
-/// Record that `rack`, of which the active plan was made, has states that its nodes have saved: see
-/// node_keep_saved().
-void plan_keep_saved(const Plan* plan, const Rack* rack);
+/// Call node_keep_saved() for all nodes: `rack` is the one of which the active plan was made.
+void plan_keep_saved(Plan* plan, const Rack* rack);
 
 /// Earliest frame at which a dying part can be left out; UINT64_MAX if no part is dying.
 uint64_t plan_next_expiry(const Plan* plan);

@@ -21,8 +21,20 @@ save(void* const node, FxShape* const shape, unsigned char** const bytes, size_t
   return STATUS_OK;
 }
 
+static char kept; // what a renewal restores: the first letter of a state
+
+static void
+end_save(void* const fx_node, FxShape* const shape, const bool is_named)
+{
+  (void)fx_node;
+  (void)shape;
+  kept = is_named ? state[0] : kept;
+}
+
 static const FxParam params[] = { { .id = "state", .kind = PARAM_PATH, .structural = true } };
-static const FxInfo fx = { .name = "keeper", .params = params, .n_params = 1, .save = save };
+static const FxInfo fx = {
+  .name = "keeper", .params = params, .n_params = 1, .save = save, .end_save = end_save
+};
 
 static double made_with[1];
 static char* made_texts[1];
@@ -32,6 +44,7 @@ static void
 start(void)
 {
   node = (Node){ .fx = &fx, .rack_fx = &fx, .made_with = made_with, .made_texts = made_texts };
+  kept = '0';
 }
 
 static void
@@ -108,6 +121,28 @@ TEST(a_saved_state_is_another_one_after_an_edit_without_it)
   edit(NULL); // the edit of the save failed, and another one came
   ck_assert(!continues_with(name));
   ck_assert(continues_with(NULL));
+}
+
+TEST(a_renewal_restores_a_saved_state_only_once_the_rack_names_its_file)
+{
+  char* const name = name_of("a");
+  ck_assert_int_eq(kept, '0'); // the server may fail to write the file
+  edit(NULL);
+  ck_assert_int_eq(kept, '0');
+  edit(name); // of a save that is over
+  ck_assert_int_eq(kept, '0');
+  name_of("b");
+  edit(name_of("b"));
+  ck_assert_int_eq(kept, 'b');
+}
+
+TEST(a_node_that_is_renewed_after_its_save_is_made_anew_with_the_file)
+{
+  char* const name = name_of("a");
+  OK(node_reset(&node, &error));
+  ck_assert(!continues_with(name)); // it plays an older state
+  edit(name);
+  ck_assert_int_eq(kept, '0');
 }
 
 SUITE_MAIN_WITH("node_save", start, end)

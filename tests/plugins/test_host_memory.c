@@ -141,7 +141,40 @@ TEST(a_saved_state_is_counted)
     ck_assert_uint_ge(shape.data_bytes, n_before + sizes[s]);
     ck_assert_uint_le(shape.data_bytes, n_before + sizes[s] + 4096U);
   }
+  const size_t n_saved = shape.data_bytes - n_before;
+  fake.plugin.fx.end_save(node, &shape, true); // takes the place of none
+  ck_assert_uint_eq(shape.data_bytes, n_before + n_saved);
+  unsigned char* bytes = NULL;
+  size_t n_bytes = 0;
+  OK(fake.plugin.fx.save(node, &shape, &bytes, &n_bytes, &error));
+  free(bytes);
+  ck_assert_uint_eq(shape.data_bytes, n_before + 2U * n_saved); // both may be needed
+  fake.plugin.fx.end_save(node, &shape, false);
+  ck_assert_uint_eq(shape.data_bytes, n_before + n_saved);
   fake.plugin.fx.destroy(node);
+}
+
+TEST(a_renewal_restores_the_state_that_the_rack_names)
+{
+  const FxSetup setup = plain_setup();
+  const FxInfo* const fx = &fake.plugin.fx;
+  FxShape shape = { .unit_in = 1U, .unit_out = 1U };
+  void* node = NULL;
+  OK(fx->create(&setup, &shape, &node, &error));
+  for (size_t s = 1; s < 4U; ++s) { // the file of the second one could not be written
+    static const size_t restored[] = { 0U, 1000U, 1000U, 3000U };
+    unsigned char* bytes = NULL;
+    size_t n_bytes = 0;
+    fake.n_state = 1000U * s;
+    OK(fx->save(node, &shape, &bytes, &n_bytes, &error));
+    free(bytes);
+    OK(fx->renew(node, &error));
+    ck_assert_uint_eq(fake.n_restored, restored[s - 1U]);
+    fx->end_save(node, &shape, s != 2U);
+    OK(fx->renew(node, &error));
+    ck_assert_uint_eq(fake.n_restored, restored[s]);
+  }
+  fx->destroy(node);
 }
 
 TEST(a_state_whose_files_are_too_large_is_not_kept)

@@ -28,6 +28,8 @@ struct Instance {
   uint64_t n_frames;
   bool is_poisoned;
   float* lines; ///< [n_main][latency_frames + 1]
+  const StateFile* state;
+  uint32_t part; ///< Of that state
   HostPaths* paths;
 };
 
@@ -238,8 +240,13 @@ fake_open(const Plugin* const plugin, const InstanceSetup* const setup, Instance
     return error_set(error, STATUS_NO_MEM, "the fake is out of memory");
   }
   memset(lines + n_line, 1, fake->n_bytes); // else the kernel has not given it yet
-  *instance =
-      (Instance){ fake, fake->n_opened++, latency_frames, .lines = lines, .paths = setup->paths };
+  *instance = (Instance){ fake,
+                          fake->n_opened++,
+                          latency_frames,
+                          .lines = lines,
+                          .state = setup->state,
+                          .part = setup->index,
+                          .paths = setup->paths };
   for (uint32_t p = 0; p < plugin->n_ports; ++p) {
     instance->values[p] = plugin->ports[p].initial;
   }
@@ -264,6 +271,8 @@ fake_renew(Instance* const instance, Error* const error)
   note_thread(instance->fake);
   change_process(instance->fake);
   ++instance->fake->n_renewed;
+  const StatePart* const part = state_file_part(instance->state, instance->part);
+  instance->fake->n_restored = part ? part->n_bytes : 0U;
   if (instance->fake->renewal_fails) {
     return error_set(error, STATUS_NO_MEM, "the fake stays as it is");
   }

@@ -62,6 +62,7 @@ typedef struct FakePlugin {
   bool changes_process; ///< All calls change float mode, locale and handlers of signals
   // What they have done
   uint32_t n_opened, n_closed, n_renewed, n_runs;
+  size_t n_restored;               ///< Size of the state that the last renewal restored
   pthread_t thread;                ///< That opened the first instance
   uint32_t n_elsewhere;            ///< Calls of open, close and renew on another thread
   bool was_offline;                ///< InstanceSetup::offline of the last one

@@ -30,7 +30,7 @@ typedef struct WorkerLoop {
   Worker* worker;
   Ring* ring;                  ///< NULL while disarmed
   bool has_failed;             ///< FAILED was sent
-  pthread_mutex_t status_lock; ///< Held from reading the status until it is sent
+  pthread_mutex_t status_lock; ///< Held from reading the status or the places until they are sent
   WorkerStatus sent;           ///< The last STATUS
   uint64_t next_status_ns;
 
@@ -62,23 +62,26 @@ send_message(WorkerLoop* const loop, const WireMessage* const message)
   }
 }
 
+/// Send the places of the nodes.  The lock keeps the messages of two threads in the order in which
+/// they read the places.
 static void
 send_places(WorkerLoop* const loop)
 {
+  pthread_mutex_lock(&loop->status_lock);
   const uint32_t n = worker_calls.places(loop->worker, NULL, 0U);
   EnginePlace* const places = calloc(n + 1U, sizeof(EnginePlace));
-  if (!places) {
+  if (places) {
+    const uint32_t n_now = worker_calls.places(loop->worker, places, n);
+    send_message(
+        loop, &(WireMessage){ .kind = WIRE_PLACES, .places = { places, n_now < n ? n_now : n } });
+  } else {
     give_up(loop, &(Error){ STATUS_NO_MEM, "out of memory" });
-    return;
   }
-  const uint32_t n_now = worker_calls.places(loop->worker, places, n);
-  const WireMessage message = { .kind = WIRE_PLACES, .places = { places, n_now < n ? n_now : n } };
-  send_message(loop, &message);
+  pthread_mutex_unlock(&loop->status_lock);
   free(places);
 }
 
-/// Send a message with the current status.  The lock keeps the messages of two threads in the order
-/// in which they read the status.
+/// Send a message with the current status, under the same lock.
 static void
 send_status_as(WorkerLoop* const loop, const WireKind kind)
 {

@@ -445,8 +445,10 @@ recorder_watch(const Recorder* const recorder, RecorderWatch* const watches,
   for (uint32_t t = 0; t < RECORDER_THREADS; ++t) {
     RecorderWatch* const watched = &watches[t];
     const RecorderCall call = recorder_read(recorder, t);
-    // The runs of built-in effects have no numbers: blocks that do not end show that one hangs.
-    if (call.phase == RECORDER_NONE || !call.number || !is_same(&call, &watched->call)) {
+    // The runs of built-in effects have no numbers: blocks that do not end show that one hangs.  A
+    // call of several nodes with a number is nonsense.
+    if (call.phase == RECORDER_NONE || !call.number || call.is_shared ||
+        !is_same(&call, &watched->call)) {
       *watched = (RecorderWatch){ .call = call };
     } else {
       watched->lasted_ns += passed_ns;

@@ -86,6 +86,7 @@ static void
 supervisor_disarm(void* const self)
 {
   Supervisor* const supervisor = self;
+  supervisor->host.hold(supervisor->host.context); // the supervisor thread may be offering a ring
   supervisor_lock(supervisor);
   supervisor->wanted.armed = false;
   ++supervisor->wanted.generation;
@@ -96,6 +97,7 @@ supervisor_disarm(void* const self)
     child_disarm(supervisor->next);
   }
   supervisor_unlock(supervisor);
+  supervisor->host.release(supervisor->host.context);
   wake(supervisor);
 }
 
@@ -195,6 +197,7 @@ supervisor_use_plugins(void* const self, const int fd, const bool has_new_code, 
 {
   Supervisor* const supervisor = self;
   int copy = -1;
+  bool has_lifted = false;
   const Status status = keep_plugins(fd, &copy, error);
   if (status) {
     return status;
@@ -206,14 +209,15 @@ supervisor_use_plugins(void* const self, const int fd, const bool has_new_code, 
     ++supervisor->n_plugins;
     node_quarantine_new_code(&supervisor->history.nodes, time_now_ns());
     supervisor->exchange = (Backoff){ 0 };
-  } else if (node_quarantine_lift(&supervisor->history.nodes, time_now_ns())) {
-    supervisor->retries_refused = true;
+  } else {
+    has_lifted = node_quarantine_lift(&supervisor->history.nodes, time_now_ns());
   }
-  if (supervisor->worker) {
-    child_use_plugins(supervisor->worker, copy);
-  }
-  if (supervisor->next) {
-    child_use_plugins(supervisor->next, copy);
+  Child* const children[] = { supervisor->worker, supervisor->next };
+  for (size_t c = 0; c < ARRAY_LEN(children); ++c) {
+    if (children[c]) {
+      child_use_plugins(children[c], copy);
+      children[c]->must_reload |= has_lifted; // tries the nodes again that could not be made
+    }
   }
   supervisor_unlock(supervisor);
   close_if_open(before);

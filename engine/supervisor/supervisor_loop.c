@@ -67,9 +67,13 @@ exchange(Supervisor* const supervisor)
              : has_lost_device ? "whose device hung or was lost"
                                : "which had old code of plugins");
     supervisor->n_renewals += !left->is_stuck && !has_lost_device;
-    supervisor_keep_counts(supervisor, left);
+    supervisor_keep_facts(supervisor, left);
   }
   supervisor->wants_exchange = false;
+  if (left && supervisor->save.child == left) {
+    supervisor->save.child = NULL; // the next worker saves
+    supervisor->save.asked_ns = time_now_ns();
+  }
   supervisor->worker = supervisor->next;
   supervisor->next = NULL;
   note_start(supervisor);
@@ -86,9 +90,6 @@ take_over_idle(Supervisor* const supervisor)
   const bool is_postponed = next->arm_at_ns && !supervisor->worker;
   const bool is_ready = next->state == CHILD_IDLE && (!supervisor->wanted.armed || is_postponed);
   Child* const left = is_ready ? exchange(supervisor) : NULL;
-  if (is_ready) {
-    child_give_edit(supervisor->worker, &supervisor->history);
-  }
   supervisor_unlock(supervisor);
   if (is_ready) {
     supervisor_publish(supervisor, supervisor->worker);
@@ -98,7 +99,7 @@ take_over_idle(Supervisor* const supervisor)
 }
 
 /// Offer an armed child's ring to the callback.  The ring's first messages are the values that the
-/// child has missed.
+/// child has missed.  No other thread arms or disarms meanwhile. [host held]
 static bool
 offer_ring(Supervisor* const supervisor, Child* const child)
 {
@@ -118,11 +119,9 @@ offer_ring(Supervisor* const supervisor, Child* const child)
   if (is_served) {
     child->n_sent += child->n_missed;
     child->n_missed = 0;
-  } else if (is_wanted && child->state == CHILD_SERVING) {
+  } else if (is_wanted) {
     child->ring = ring;
     child_set_state(child, CHILD_ARMED);
-  } else if (is_wanted) {
-    ring_free(ring); // another thread has disarmed the child
   }
   supervisor_unlock(supervisor);
   return is_served;
@@ -145,9 +144,6 @@ take_over_armed(Supervisor* const supervisor, Child* const child)
   if (is_served) {
     supervisor_publish(supervisor, child);
     crash_policy_began_to_play(&supervisor->policy, time_now_ns());
-    supervisor_lock(supervisor);
-    child_give_edit(child, &supervisor->history);
-    supervisor_unlock(supervisor);
   }
   child_free(left, left && !left->is_stuck);
 }
@@ -169,7 +165,8 @@ drop_old_format(Supervisor* const supervisor, Child* const child)
 static bool
 can_be_armed(const Supervisor* const supervisor, const Child* const child, const uint64_t now_ns)
 {
-  return child->state == CHILD_IDLE && supervisor->wanted.armed && now_ns >= child->arm_at_ns;
+  return child->state == CHILD_IDLE && supervisor->wanted.armed && now_ns >= child->arm_at_ns &&
+         !child->must_reload;
 }
 
 /// Arm an idle child with a ring of its own.
@@ -204,8 +201,8 @@ arm(Supervisor* const supervisor, Child* const child, const uint64_t now_ns)
   ring_free(ring);
 }
 
-/// Send a ready child the active rack, unless an edit is about to replace that rack; later again,
-/// after a scan for plugins, if it could not make nodes of it.
+/// Send a ready child the active rack, unless an edit is about to replace that rack; later again if
+/// it has missed values, or if the quarantine has changed.
 static void
 load(Supervisor* const supervisor, Child* const child)
 {
@@ -214,7 +211,9 @@ load(Supervisor* const supervisor, Child* const child)
       !(supervisor->worker && supervisor->worker->has_edit)) {
     child_load(child, &supervisor->history);
   }
-  supervisor_retry_refused(supervisor, child);
+  if (child->state == CHILD_SERVING || (child->state == CHILD_IDLE && child->must_reload)) {
+    child_reload(child, &supervisor->history);
+  }
   child_ping(child);
   supervisor_unlock(supervisor);
 }

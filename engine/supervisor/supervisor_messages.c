@@ -111,9 +111,6 @@ finish_edit(Supervisor* const supervisor, Child* const child, const bool is_acti
     rack_history_drop_pending(&supervisor->history);
   }
   child->has_edit = false;
-  if (child->state == CHILD_IDLE || child->state == CHILD_SERVING) {
-    child_reload(child, &supervisor->history);
-  }
 }
 
 /// Handle the reply to the active rack: the child has planned it. [lock held]
@@ -123,9 +120,8 @@ finish_load(Supervisor* const supervisor, Child* const child)
   child->has_load = false;
   if (child->state == CHILD_LOADING) {
     child_set_state(child, CHILD_IDLE);
-  } else if (child->state == CHILD_SERVING) {
-    child_reload(child, &supervisor->history);
   }
+  supervisor_accept_nodes(supervisor, child);
 }
 
 /// Send a refused rack again if the nodes that could not be made are in quarantine now.  An edit
@@ -146,7 +142,7 @@ repeat(Supervisor* const supervisor, Child* const child, const EngineReply* cons
     child_give_edit(child, &supervisor->history);
   } else {
     child->has_load = false;
-    (void)child_resend(child, &supervisor->history);
+    (void)child_resend(child, &supervisor->history); // it is free now
   }
   return true;
 }
@@ -172,7 +168,6 @@ handle_reply(Supervisor* const supervisor, Child* const child, const WireReply* 
   }
   if (is_load) {
     finish_load(supervisor, child);
-    supervisor_accept_nodes(supervisor, child);
   } else if (is_edit) {
     finish_edit(supervisor, child, !status);
     facts = number_facts(supervisor, child);
@@ -195,7 +190,7 @@ postpone_arming(Supervisor* const supervisor, Child* const child, const WireArme
   const Error* const error = &message->error;
   const bool has_other = supervisor->worker && child == supervisor->next; // which plays on
   if (supervisor_bypass_refused(supervisor, child, &message->refused, has_other, error->text)) {
-    (void)child_resend(child, &supervisor->history);
+    child->must_reload = true;
     child->arm_at_ns = 0;
     return true;
   }
@@ -217,7 +212,6 @@ answer_arm(Supervisor* const supervisor, Child* const child, const WireArmed* co
   if (!error->status) {
     child_set_state(child, CHILD_SERVING);
     supervisor_accept_nodes(supervisor, child);
-    child_reload(child, &supervisor->history);
     number_facts(supervisor, child);
   } else if (is_refused) {
     supervisor->wanted.armed = false;

@@ -149,7 +149,9 @@ void
 supervisor_keep_latency(const Supervisor* const supervisor, const Child* const child,
                         NodeCase* const node_case)
 {
-  if (!find_latency(child->places, child->n_places, node_case)) {
+  const Child* const worker = supervisor->worker;
+  if (!(worker && find_latency(worker->places, worker->n_places, node_case)) &&
+      !find_latency(child->places, child->n_places, node_case)) {
     (void)find_latency(supervisor->places, supervisor->n_places, node_case);
   }
 }
@@ -208,9 +210,6 @@ supervisor_handle_lost(Supervisor* const supervisor, Child* const child,
       supervisor_judge_node(supervisor, child, &suspect, &cause,
                             has_stood(supervisor, node, time_now_ns()))) {
     child->must_reload = true;
-    if (child->state == CHILD_IDLE || child->state == CHILD_SERVING) {
-      child_reload(child, &supervisor->history);
-    }
   }
   supervisor_unlock(supervisor);
 }
@@ -253,6 +252,7 @@ supervisor_watch_calls(Supervisor* const supervisor, Child* const child, Cause* 
   }
   supervisor_lock(supervisor);
   const bool is_node = find_node(supervisor, endless->call.node) != NULL;
+  const bool plays = child == supervisor->worker && child->state == CHILD_SERVING;
   supervisor_unlock(supervisor);
   if (!is_node) {
     return true;
@@ -263,7 +263,7 @@ supervisor_watch_calls(Supervisor* const supervisor, Child* const child, Cause* 
   cause->kind = CAUSE_STUCK;
   cause->call = endless->call;
   supervisor_fail(cause, "did not return in 10 s", false);
-  if (child != supervisor->worker || child->state != CHILD_SERVING) {
+  if (!plays) {
     return false;
   }
   exchange_stuck(supervisor, child, cause);

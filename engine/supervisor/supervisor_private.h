@@ -50,7 +50,8 @@ typedef struct Child {
   uint32_t n_saves_out;
   uint64_t asked_ns; ///< Time at which the last DISARM was sent
   bool has_plan;     ///< The child was armed once
-  bool must_reload;  ///< The quarantine has changed since its rack was sent
+  bool must_reload;  ///< The quarantine has changed since its rack was sent: it gets that again
+                     ///< before it is armed
   bool has_load;     ///< It plans the active rack, ...
   bool has_edit;     ///< ... or the pending edit, never both
   uint64_t given_ns; ///< Time at which that rack was sent
@@ -125,11 +126,9 @@ struct Supervisor {
   bool plays_on;  ///< Of the last WorkerStart
   SaveRequest save;
   RackHistory history;
-  int plugins_fd;       ///< The catalogue of plugins that all workers have; -1: none
-  uint64_t n_plugins;   ///< Number of catalogues whose plugins had new code
-  bool retries_refused; ///< The worker must get the active rack again, because nodes that could not
-                        ///< be made are no longer in quarantine
-  EnginePlace* places;  ///< [n_places] of the last worker that was lost
+  int plugins_fd;      ///< The catalogue of plugins that all workers have; -1: none
+  uint64_t n_plugins;  ///< Number of catalogues whose plugins had new code
+  EnginePlace* places; ///< [n_places] of the last child that has ended and had made nodes
   uint32_t n_places;
   Backoff exchange; ///< Of attempts to start a worker beside the current one
   Wanted wanted;
@@ -174,8 +173,8 @@ void child_use_plugins(Child* child, int fd);
 /// Send a child the active rack.
 void child_load(Child* child, const RackHistory* history);
 
-/// Send the active rack again if the child has missed values.  While the child plans, do nothing:
-/// the handler of its reply calls this again.
+/// Send the active rack again if the child has missed values, or must_reload.  While the child
+/// plans, do nothing: the supervisor calls this in each round.
 void child_reload(Child* child, const RackHistory* history);
 
 /// Send the active rack again.  While the child plans, do nothing, and return false.
@@ -270,7 +269,8 @@ NODISCARD bool supervisor_watch(Supervisor* supervisor, Child* child, Cause* cau
 /// The words for an effect: "clap com.x", or the name of a built-in one.
 const char* supervisor_effect_words(const FxInfo* fx, char words[SUPERVISOR_EFFECT_BYTES]);
 
-/// Store the latency with which a node last played, in this child or in the last one. [lock held]
+/// Store the latency of a node: in the worker, which plays; else in `child`; else in the last child
+/// that has ended. [lock held]
 void supervisor_keep_latency(const Supervisor* supervisor, const Child* child, NodeCase* node_case);
 
 /// Find the node whose code caused the loss of a child, by its flight recorder.  [lock held]
@@ -294,7 +294,7 @@ bool supervisor_part_nodes(Supervisor* supervisor, const Suspect* suspect);
 bool supervisor_judge_node(Supervisor* supervisor, const Child* child, const Suspect* suspect,
                            const Cause* cause, bool has_stood);
 
-/// Handle a LOST: after the second loss the node is in quarantine, and the child gets its rack
+/// Handle a LOST: after the second loss the node is in quarantine, and the child must get its rack
 /// again.
 void supervisor_handle_lost(Supervisor* supervisor, Child* child, const EngineNodeLoss* loss);
 
@@ -313,9 +313,6 @@ bool supervisor_bypass_refused(Supervisor* supervisor, Child* child, const RackR
 /// The child has made all nodes of the rack that it got last.
 void supervisor_accept_nodes(Supervisor* supervisor, Child* child);
 
-/// After a scan for plugins, let the worker try the nodes again that could not be made.
-void supervisor_retry_refused(Supervisor* supervisor, Child* child);
-
 // ---- supervisor_save.c ----
 
 /// WorkerCalls::save. [control]
@@ -331,8 +328,8 @@ void supervisor_check_save(Supervisor* supervisor);
 
 // ---- supervisor_restart.c ----
 
-/// Add the counters of a child that ends to Supervisor::past. [lock held]
-void supervisor_keep_counts(Supervisor* supervisor, const Child* child);
+/// Keep the counters and the places of a child that ends. [lock held]
+void supervisor_keep_facts(Supervisor* supervisor, Child* child);
 
 /// End a lost child, find out whether an edit or the rack caused the loss, and schedule the next
 /// start. [supervisor]

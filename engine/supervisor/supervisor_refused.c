@@ -47,10 +47,9 @@ bypass(Supervisor* const supervisor, const Child* const child, const RackNode* c
 {
   NodeCase* const node_case = node_quarantine_case(&supervisor->history.nodes, node, now_ns);
   const bool was_marked = now_ns < node_case->until_ns;
-  const uint64_t since_ns = was_marked ? node_case->until_ns - NODE_QUARANTINE_NS : 0U;
-  *is_new = !node_case->is_refused;
+  *is_new = !was_marked && !node_case->is_refused;
   if (was_marked) {
-    return since_ns > child->given_ns;
+    return node_case->until_ns - NODE_QUARANTINE_NS > child->given_ns;
   }
   supervisor_keep_latency(supervisor, child, node_case);
   node_case->is_refused = true;
@@ -104,14 +103,5 @@ supervisor_accept_nodes(Supervisor* const supervisor, Child* const child)
   if (child->has_plan) { // else it has stored the rack, without making a node
     child->n_refusals = 0;
     node_quarantine_forget(&supervisor->history.nodes, child->given_ns);
-  }
-}
-
-void
-supervisor_retry_refused(Supervisor* const supervisor, Child* const child)
-{
-  if (supervisor->retries_refused && child == supervisor->worker &&
-      child_resend(child, &supervisor->history)) {
-    supervisor->retries_refused = false;
   }
 }

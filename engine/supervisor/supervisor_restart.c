@@ -26,9 +26,16 @@ end(const Child* const child, Cause* const cause)
 }
 
 void
-supervisor_keep_counts(Supervisor* const supervisor, const Child* const child)
+supervisor_keep_facts(Supervisor* const supervisor, Child* const child)
 {
   counters_add(worker_counters, N_WORKER_COUNTERS, supervisor->past.of, child->status.counts.of);
+  if (child->n_places) { // else it has made no node
+    free(supervisor->places);
+    supervisor->places = child->places;
+    supervisor->n_places = child->n_places;
+    child->places = NULL;
+    child->n_places = 0;
+  }
 }
 
 /// Hide the child from other threads: afterwards only the supervisor thread uses it.
@@ -39,13 +46,8 @@ hide_child(Supervisor* const supervisor, Child* const child)
   const Loss loss = { .was_healthy = child->is_healthy,
                       .had_edit = child->has_edit,
                       .had_rack = child->state > CHILD_STARTING };
-  supervisor_keep_counts(supervisor, child);
+  supervisor_keep_facts(supervisor, child);
   if (child == supervisor->worker) {
-    free(supervisor->places);
-    supervisor->places = child->places;
-    supervisor->n_places = child->n_places;
-    child->places = NULL;
-    child->n_places = 0;
     supervisor->worker = NULL;
     supervisor->armed.is_there = true; // wakes the caller of arm()
   } else {
@@ -164,7 +166,6 @@ give_up_exchange(Supervisor* const supervisor, Child* const child, Cause* const 
   snprintf(supervisor->note, sizeof(supervisor->note),
            "worker %lld cannot take over: %.160s; next attempt in %.0f s", (long long)pid,
            cause->text, (double)supervisor->exchange.rest_ns * 1e-9);
-  child_give_edit(supervisor->worker, &supervisor->history);
   supervisor_unlock(supervisor);
   child_free(child, false);
 }

@@ -9,14 +9,25 @@
 #define WORKER_LIMIT_NS (30U * NS_PER_S) // for a worker that plays the rack
 #define ANSWER_LIMIT_NS (60U * NS_PER_S) // a worker may plan an edit first
 
-/// The worker, if it has made the nodes of the active rack, and no other one is about to take over.
+/// The worker, if it has made the nodes of the active rack, also if another one is about to take
+/// over: what its plugins have learnt is in none of the files of the rack.
 static Child*
 find_worker(const Supervisor* const supervisor)
 {
-  Child* const worker =
-      supervisor_takes_edits(supervisor) ? supervisor_ready_worker(supervisor) : NULL;
-  const bool plays = worker && (worker->state == CHILD_SERVING || !supervisor->wanted.armed);
+  Child* const worker = supervisor_ready_worker(supervisor);
+  const bool plays =
+      worker && !worker->is_stuck && (worker->state == CHILD_SERVING || !supervisor->wanted.armed);
   return plays ? worker : NULL;
+}
+
+/// True while a child reports that it measures a GPU, before it plays; the watchdog limits this
+/// time.
+static bool
+is_measured(const Supervisor* const supervisor)
+{
+  const Child* const worker = supervisor->worker;
+  const Child* const next = supervisor->next;
+  return (worker && worker->state < CHILD_ARMED && worker->busy_ns) || (next && next->busy_ns);
 }
 
 /// Ask the worker for the state that waits for one.  If its socket is closed, the save waits for
@@ -99,6 +110,9 @@ supervisor_check_save(Supervisor* const supervisor)
   EngineSaved failed = { .bytes = NULL };
   supervisor_lock(supervisor);
   const uint64_t id = supervisor->save.id;
+  if (!supervisor->save.child && is_measured(supervisor)) {
+    supervisor->save.asked_ns = time_now_ns();
+  }
   const char* const why = id ? find_failure(supervisor) : NULL;
   if (why) {
     error_set(&failed.error, STATUS_WORKER, "%s: %.240s", why, supervisor->note);

@@ -29,6 +29,9 @@ typedef struct Host {
   bool is_lost;                     ///< The worker that serves the ring is lost [held]
   const ParamMessage* _Atomic sent; ///< Message to send through a ring just before the supervisor
                                     ///< holds the host
+  _Atomic bool quarantines;         ///< In the moment before its ring is offered, the worker must
+                                    ///< get its rack again, and the host takes the ring
+  Ring* taken;                      ///< That ring
   _Atomic uint32_t n_replies, n_saved;
   _Atomic uint32_t offered_frames; ///< Block length of the last offered ring; 0: none yet
 } Host;
@@ -48,6 +51,18 @@ is_replaced(const Host* const host)
   return status.n_starts == 1U && status.state == WORKER_RUNNING;
 }
 
+/// As after a LOST in the state ARMED.
+static void
+must_reload(const Host* const host)
+{
+  supervisor_lock(host->supervisor);
+  Child* const next = host->supervisor->next;
+  if (next && next->state == CHILD_ARMED) {
+    next->must_reload = true;
+  }
+  supervisor_unlock(host->supervisor);
+}
+
 static void
 hold(void* const context)
 {
@@ -60,6 +75,9 @@ hold(void* const context)
   if (!pthread_equal(pthread_self(), host->main) && host->sent) {
     supervisor_calls.sent(host->supervisor, host->sent, 1U);
     host->sent = NULL;
+  }
+  if (!pthread_equal(pthread_self(), host->main) && host->quarantines) {
+    must_reload(host);
   }
   pthread_mutex_lock(&host->held);
 }
@@ -77,7 +95,8 @@ offer(void* const context, Ring* const ring, const ParamMessage* const messages,
   host->offered_frames = ring_shape(ring)->block_frames;
   (void)messages;
   (void)n;
-  return false;
+  host->taken = host->quarantines ? ring : NULL;
+  return host->quarantines;
 }
 
 static void
@@ -261,6 +280,32 @@ TEST(a_value_sent_before_a_worker_is_known_to_be_armed_is_set)
   supervisor_calls.disarm(host.supervisor);
   host_stop(&host);
   ring_free(bench.ring);
+}
+
+/// True if the serving worker has its rack again.
+static bool
+is_reloaded(const Host* const host)
+{
+  supervisor_lock(host->supervisor);
+  const Child* const worker = host->supervisor->worker;
+  const bool is_reloaded = worker && worker->state == CHILD_SERVING && !worker->must_reload;
+  supervisor_unlock(host->supervisor);
+  return is_reloaded;
+}
+
+TEST(a_quarantine_that_begins_while_a_worker_is_armed_is_not_left_to_the_next_edit)
+{
+  Host host;
+  host_start(&host);
+  SCOPED_RING Ring* const ring = new_ring(64);
+  arm(&host, ring);
+  host.quarantines = true;
+  ck_assert_int_eq(kill((pid_t)supervisor_now(&host).pid, SIGKILL), 0);
+  AWAIT(is_replaced(&host) && is_reloaded(&host));
+  ck_assert_ptr_nonnull(host.taken);
+  supervisor_calls.disarm(host.supervisor);
+  host_stop(&host);
+  ring_free(host.taken);
 }
 
 TEST(a_save_in_the_moment_of_a_loss_waits_for_the_next_worker)

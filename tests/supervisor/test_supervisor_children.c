@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the supervisor does with children in states that coincide rarely: a Supervisor without its
+// thread, and children whose messages the test sends.
+
+#include "engine/supervisor/supervisor_private.h"
+#include "tests/support/scoped.h"
+#include "tests/support/set_by_name.h"
+#include "tests/support/suite.h"
+#include "tests/support/supervisor_rig.h"
+#include "tests/support/wire_ends.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LONG_NS (100U * NS_PER_S)
+
+static const FxOrigin origin = { "lv2", "urn:test:gone" };
+static FxInfo plugin; // a gain with an origin
+
+/// A supervisor without its thread.
+typedef struct Loose {
+  Supervisor* supervisor;
+  RackUid uid; ///< Of the node of the active rack
+} Loose;
+
+static uint32_t n_saved;
+static EngineSaved last_saved;
+
+static void
+do_nothing(void* const context)
+{
+  (void)context;
+}
+
+static void
+on_saved(void* const context, const uint64_t id, const EngineSaved* const saved)
+{
+  (void)context;
+  (void)id;
+  ++n_saved;
+  last_saved = *saved;
+}
+
+/// A supervisor whose active rack has one node, of a plugin.
+static Loose
+loose_new(void)
+{
+  Loose rig = { .supervisor = calloc(1, sizeof(Supervisor)) };
+  Supervisor* const supervisor = rig.supervisor;
+  pthread_mutex_init(&supervisor->lock, NULL);
+  pthread_cond_init(&supervisor->changed, NULL);
+  supervisor->host =
+      (SupervisorHost){ .hold = do_nothing, .release = do_nothing, .lost = do_nothing };
+  supervisor->events = (WorkerEvents){ .saved = on_saved };
+  supervisor->wanted = (Wanted){ .armed = true, .format = { .rate_hz = 48000.0 } };
+  supervisor->wake = -1;
+  OK(rack_history_init(&supervisor->history));
+  rack_free(supervisor->history.active);
+  Rack* const rack = rack_of("a: gain", NULL);
+  plugin = *rack->nodes[0].fx;
+  plugin.origin = &origin;
+  rack->nodes[0].fx = &plugin;
+  rig.uid = rack->nodes[0].uid;
+  supervisor->history.active = rack;
+  return rig;
+}
+
+/// A child in `state`, whose process does nothing.  `worker`: the other end of its wire.
+static Child*
+child_new(const ChildState state, Wire** const worker)
+{
+  static char name[] = "bad_worker";
+  static char command[] = "mute";
+  static char* const argv[] = { name, command, NULL };
+  const WireEnds ends = wire_ends_new();
+  int sockets[2];
+  Child* const child = calloc(1, sizeof(Child));
+  OK(wire_pair(sockets, &error));
+  OK(process_start(bad_worker(), argv, sockets[1], &child->process, &error));
+  close(sockets[0]);
+  close(sockets[1]);
+  OK(recorder_new(&child->recorder, &error));
+  child->wire = ends.server;
+  child->state = state;
+  child->has_plan = state >= CHILD_ARMED;
+  child->given_ns = time_now_ns();
+  *worker = ends.worker;
+  return child;
+}
+
+static void
+loose_free(const Loose* const rig)
+{
+  child_free(rig->supervisor->worker, false);
+  child_free(rig->supervisor->next, false);
+  rack_history_clear(&rig->supervisor->history);
+  free(rig->supervisor->places);
+  free(rig->supervisor);
+}
+
+static void
+set_place(const Loose* const rig, Child* const child, const uint32_t latency_frames)
+{
+  free(child->places);
+  child->places = calloc(1, sizeof(EnginePlace));
+  child->places[0] = (EnginePlace){ .uid = rig->uid, .latency_frames = latency_frames };
+  child->n_places = 1U;
+}
+
+/// Lose a child that was killed from outside.
+static void
+lose(const Loose* const rig, Child* const child)
+{
+  Cause cause = { .kind = CAUSE_OTHER, .text = "killed", .from_outside = true };
+  supervisor_lose(rig->supervisor, child, &cause);
+}
+
+/// The latency that the node gets when it goes into quarantine now, because `child` cannot make it.
+static uint32_t
+kept_latency(const Loose* const rig, const Child* const child)
+{
+  NodeCase node_case = { .uid = rig->uid };
+  supervisor_keep_latency(rig->supervisor, child, &node_case);
+  return node_case.latency_frames;
+}
+
+TEST(a_node_keeps_its_latency_when_several_workers_are_lost_one_after_the_other)
+{
+  SCOPED(loose_free) Loose rig = loose_new();
+  Wire* ends[2];
+  rig.supervisor->worker = child_new(CHILD_SERVING, &ends[0]);
+  set_place(&rig, rig.supervisor->worker, 64);
+  lose(&rig, rig.supervisor->worker);
+  rig.supervisor->worker = child_new(CHILD_IDLE, &ends[1]); // lost before it has made a node
+  lose(&rig, rig.supervisor->worker);
+  const Child next = { .state = CHILD_LOADING };
+  ck_assert_uint_eq(kept_latency(&rig, &next), 64);
+  wire_free(ends[0]);
+  wire_free(ends[1]);
+}
+
+TEST(a_node_that_the_next_worker_cannot_make_keeps_the_latency_that_it_has_in_the_worker)
+{
+  SCOPED(loose_free) Loose rig = loose_new();
+  Wire* ends[2];
+  rig.supervisor->worker = child_new(CHILD_SERVING, &ends[0]);
+  set_place(&rig, rig.supervisor->worker, 64);
+  lose(&rig, rig.supervisor->worker);
+  rig.supervisor->worker = child_new(CHILD_SERVING, &ends[1]);
+  set_place(&rig, rig.supervisor->worker, 128); // its plugin reports another one
+  const Child next = { .state = CHILD_LOADING };
+  ck_assert_uint_eq(kept_latency(&rig, &next), 128);
+  wire_free(ends[0]);
+  wire_free(ends[1]);
+}
+
+/// Let the worker's end refuse to be armed, because it cannot make the node.
+static void
+refuse_to_arm(const Loose* const rig, Child* const child, Wire* const end)
+{
+  Cause cause = { .kind = CAUSE_OTHER };
+  WireMessage message = { .kind = WIRE_ARMED };
+  error_set(&message.armed.error, STATUS_FILE, "a: gone");
+  message.armed.refused = (RackRefused){ 1U, { rig->uid } };
+  child->n_arms_out = 1U;
+  OK(wire_send(end, &message, &error));
+  ck_assert_msg(supervisor_receive(rig->supervisor, child, &cause), "%s", cause.text);
+}
+
+TEST(a_worker_that_plans_a_rack_while_it_cannot_make_a_node_gets_it_again_before_it_is_armed)
+{
+  SCOPED(loose_free) Loose rig = loose_new();
+  Wire* end;
+  Child* const child = child_new(CHILD_ARMING, &end);
+  rig.supervisor->worker = child;
+  child->has_load = true;
+  refuse_to_arm(&rig, child, end);
+  ck_assert_int_eq(child->state, CHILD_IDLE);
+  ck_assert_uint_eq(child->arm_at_ns, 0U); // as soon as it has the rack without the node
+  ck_assert(child->must_reload);
+  child_reload(child, &rig.supervisor->history);
+  ck_assert(child->must_reload); // it still plans
+  child->has_load = false;
+  child_reload(child, &rig.supervisor->history);
+  ck_assert(!child->must_reload);
+  ck_assert(child->has_load);
+  wire_free(end);
+}
+
+TEST(a_node_in_quarantine_is_counted_once)
+{
+  SCOPED(loose_free) Loose rig = loose_new();
+  Wire* end;
+  Child* const child = child_new(CHILD_ARMING, &end);
+  rig.supervisor->worker = child;
+  const RackNode* const node = &rig.supervisor->history.active->nodes[0];
+  NodeCase* const node_case =
+      node_quarantine_case(&rig.supervisor->history.nodes, node, time_now_ns());
+  node_case->until_ns = time_now_ns() + NODE_QUARANTINE_NS; // it has crashed, after the ARM
+  rig.supervisor->n_nodes_quarantined = 1U;
+  refuse_to_arm(&rig, child, end);
+  ck_assert_uint_eq(rig.supervisor->n_nodes_quarantined, 1U);
+  wire_free(end);
+}
+
+TEST(a_call_of_several_nodes_that_a_worker_invents_harms_nobody)
+{
+  SCOPED(loose_free) Loose rig = loose_new();
+  Wire* end;
+  Cause cause = { .kind = CAUSE_OTHER };
+  Child* const child = child_new(CHILD_SERVING, &end);
+  rig.supervisor->worker = child;
+  OK(recorder_attach(recorder_fd(child->recorder), &error)); // this thread plays the worker's
+  recorder_mark(recorder_line(), UINT64_C(1) << 40U | recorder_word(rig.uid, true));
+  for (uint32_t t = 0; t < RECORDER_THREADS; ++t) {
+    child->calls[t] =
+        (RecorderWatch){ .call = recorder_read(child->recorder, t), .lasted_ns = LONG_NS };
+  }
+  child->watched_ns = time_now_ns();
+  ck_assert(supervisor_watch_calls(rig.supervisor, child, &cause));
+  ck_assert(!child->is_stuck);
+  wire_free(end);
+}
+
+// ---- saves ----
+
+static void
+begin_save(const Loose* const rig)
+{
+  n_saved = 0;
+  OK(supervisor_save(rig->supervisor, 7U, rig->uid, &error));
+}
+
+TEST(a_worker_saves_also_while_another_one_is_about_to_take_over)
+{
+  SCOPED(loose_free) Loose rig = loose_new();
+  Wire* ends[2];
+  rig.supervisor->worker = child_new(CHILD_SERVING, &ends[0]);
+  rig.supervisor->next = child_new(CHILD_ARMING, &ends[1]);
+  begin_save(&rig); // what the plugin has learnt is in this worker only
+  ck_assert_ptr_eq(rig.supervisor->save.child, rig.supervisor->worker);
+  const WireMessage message = wire_next(ends[0]);
+  ck_assert_int_eq(message.kind, WIRE_SAVE);
+  ck_assert_uint_eq(message.save.uid, rig.uid);
+  wire_free(ends[0]);
+  wire_free(ends[1]);
+}
+
+/// Let time pass since the save was requested.
+static void
+check_later(const Loose* const rig)
+{
+  rig->supervisor->save.asked_ns -= LONG_NS;
+  supervisor_check_save(rig->supervisor);
+}
+
+TEST(a_save_waits_while_the_next_worker_measures_a_gpu)
+{
+  SCOPED(loose_free) Loose rig = loose_new();
+  Wire* end;
+  begin_save(&rig);
+  rig.supervisor->next = child_new(CHILD_ARMING, &end);
+  rig.supervisor->next->busy_ns = time_now_ns(); // of its last note
+  check_later(&rig);
+  ck_assert_uint_eq(n_saved, 0);
+  rig.supervisor->next->busy_ns = 0; // it has measured, and is armed
+  supervisor_check_save(rig.supervisor);
+  ck_assert_uint_eq(n_saved, 0);
+  check_later(&rig);
+  ck_assert_uint_eq(n_saved, 1);
+  assert_says(last_saved.error.text, "no worker has played the rack for 30 s");
+  wire_free(end);
+}
+
+SUITE_MAIN("supervisor_children")

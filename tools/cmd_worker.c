@@ -11,7 +11,6 @@
 #include "plugins/catalogue.h"
 #include "plugins/group/group.h"
 #include "plugins/plugin_environment.h"
-#include "plugins/plugin_output.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -24,13 +24,16 @@
 #define READ_BYTES       4096U
 
 struct ChildOutput {
-  int pipe;            ///< The end for reading
-  int end;             ///< eventfd: readable after child_output_end()
-  int to;              ///< Borrowed
-  char who[24];        ///< What the child is
+  int pipe; ///< The end for reading
+  int end;  ///< eventfd: readable after child_output_end()
+  int to;   ///< Borrowed
+  char who[32];
+  uint32_t max_lines;
+  uint64_t interval_ns;
   atomic_uint n_users; ///< The thread, and the owner until child_output_end()
   pthread_t thread;
-  char line[CHILD_OUTPUT_BYTES + 2U]; ///< [n_line] the present line, with room for a newline
+  size_t n_begins; ///< The length of what each line begins with
+  char line[CHILD_OUTPUT_BEGINS + CHILD_OUTPUT_BYTES + 2U]; ///< [n_line] and room for a newline
   size_t n_line;
   uint64_t interval_ends_ns;
   uint32_t n_lines;   ///< Of the interval
@@ -91,7 +94,7 @@ static void
 end_flood(ChildOutput* const output)
 {
   if (output->is_flooded) {
-    print_note(output, "warprack: %llu lines of the %s process were dropped\n",
+    print_note(output, "warprack: %llu lines of %s were dropped\n",
                (unsigned long long)output->n_dropped, output->who);
   }
   output->is_flooded = false;
@@ -106,12 +109,12 @@ begin_interval(ChildOutput* const output)
   if (now_ns < output->interval_ends_ns) {
     return;
   }
-  const bool was_quiet = output->n_lines <= CHILD_OUTPUT_LINES ||
-                         now_ns - output->interval_ends_ns >= CHILD_OUTPUT_S * NS_PER_S;
+  const bool was_quiet = output->n_lines <= output->max_lines ||
+                         now_ns - output->interval_ends_ns >= output->interval_ns;
   if (was_quiet) {
     end_flood(output);
   }
-  output->interval_ends_ns = now_ns + CHILD_OUTPUT_S * NS_PER_S;
+  output->interval_ends_ns = now_ns + output->interval_ns;
   output->n_lines = 0;
 }
 
@@ -121,12 +124,11 @@ end_line(ChildOutput* const output)
 {
   begin_interval(output);
   ++output->n_lines;
-  if (output->n_lines > CHILD_OUTPUT_LINES && !output->is_flooded) {
+  if (output->n_lines > output->max_lines && !output->is_flooded) {
     output->is_flooded = true;
     print_note(output,
-               "warprack: the %s process prints more than %u lines in %u s: the next ones are "
-               "dropped\n",
-               output->who, CHILD_OUTPUT_LINES, CHILD_OUTPUT_S);
+               "warprack: %s prints more than %u lines in %u s: the next ones are dropped\n",
+               output->who, output->max_lines, (uint32_t)(output->interval_ns / NS_PER_S));
   }
   output->line[output->n_line] = '\0';
   text_make_printable(output->line);
@@ -136,14 +138,14 @@ end_line(ChildOutput* const output)
   } else {
     print(output, output->line, output->n_line);
   }
-  output->n_line = 0;
+  output->n_line = output->n_begins;
 }
 
 static void
 take_bytes(ChildOutput* const output, const char* const bytes, const size_t n_bytes)
 {
   for (size_t i = 0; i < n_bytes; ++i) {
-    if (bytes[i] == '\n' || output->n_line == CHILD_OUTPUT_BYTES) {
+    if (bytes[i] == '\n' || output->n_line == output->n_begins + CHILD_OUTPUT_BYTES) {
       end_line(output);
     }
     if (bytes[i] != '\n') {
@@ -199,7 +201,7 @@ pass_lines(void* const context)
   if (watched[1].revents) {
     pass_rest(output);
   }
-  if (output->n_line) {
+  if (output->n_line > output->n_begins) {
     end_line(output);
   }
   end_flood(output);
@@ -229,8 +231,8 @@ make_pipe(ChildOutput* const output, int* const from)
 }
 
 Status
-child_output_start(const char* const who, const int to, int* const from, ChildOutput** const out,
-                   Error* const error)
+child_output_start(const ChildOutputSetup* const setup, const int to, int* const from,
+                   ChildOutput** const out, Error* const error)
 {
   ChildOutput* const output = calloc(1, sizeof(ChildOutput));
   *from = -1;
@@ -239,7 +241,11 @@ child_output_start(const char* const who, const int to, int* const from, ChildOu
   }
   output->pipe = output->end = -1;
   output->to = to;
-  snprintf(output->who, sizeof(output->who), "%s", who);
+  snprintf(output->who, sizeof(output->who), "%s", setup->who);
+  snprintf(output->line, CHILD_OUTPUT_BEGINS, "%s", setup->begins);
+  output->n_begins = output->n_line = strlen(output->line);
+  output->max_lines = setup->max_lines;
+  output->interval_ns = setup->seconds * NS_PER_S;
   atomic_init(&output->n_users, 2U);
   Status status = make_pipe(output, from);
   if (status) {

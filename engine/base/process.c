@@ -23,6 +23,8 @@
 #define FREE_WAIT_NS    NS_PER_S // how long process_free() waits for a killed process
 #define STAT_BYTES      1024U    // maximum length of /proc/PID/stat
 #define STAT_EXIT_FIELD 52U      // proc(5): exit_code
+#define MAX_LINES       200U // that a child prints in LINES_S; a report of a sanitizer has fewer
+#define LINES_S         10U
 
 struct Process {
   pid_t id;
@@ -127,9 +129,14 @@ process_start(const char* const path, char* const argv[], const int socket, Proc
                      path, what, strerror(reason));
   }
   const bool has_stderr = socket != STDERR_FILENO && fcntl(STDERR_FILENO, F_GETFD) >= 0;
+  char who[32];
+  snprintf(who, sizeof(who), "the %s process", what);
+  const ChildOutputSetup lines = {
+    .who = who, .begins = "", .max_lines = MAX_LINES, .seconds = LINES_S
+  };
   int output = -1;
   const Status status =
-      child_output_start(what, has_stderr ? STDERR_FILENO : -1, &output, &process->output, error);
+      child_output_start(&lines, has_stderr ? STDERR_FILENO : -1, &output, &process->output, error);
   if (status) {
     free(process);
     return status;

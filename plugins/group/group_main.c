@@ -11,7 +11,6 @@
 #include "engine/base/rt.h"
 #include "engine/base/sealed_text.h"
 #include "plugins/plugin_environment.h"
-#include "plugins/plugin_output.h"
 #include "plugins/plugin_thread.h"
 #include "plugins/scan/scan_confine.h"
 

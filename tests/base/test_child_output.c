@@ -16,17 +16,28 @@
 #include <string.h>
 #include <unistd.h>
 
+#define MAX_LINES 200U
+
+static const ChildOutputSetup setup = {
+  .who = "the worker process", .begins = "", .max_lines = MAX_LINES, .seconds = 10U
+};
 static ChildOutput* output;
 static int from; ///< The end of the child
 static int ends[2];
 static char text[1U << 17U];
 
 static void
-start(void)
+start_with(const ChildOutputSetup* const lines)
 {
   ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
   fcntl(ends[1], F_SETPIPE_SZ, 1 << 17);
-  OK(child_output_start("worker", ends[1], &from, &output, &error));
+  OK(child_output_start(lines, ends[1], &from, &output, &error));
+}
+
+static void
+start(void)
+{
+  start_with(&setup);
 }
 
 /// The child ends.  Returns all that has arrived.
@@ -87,7 +98,7 @@ TEST(lines_are_printable_and_of_limited_length)
 TEST(a_flood_is_cut_and_reported_once)
 {
   start();
-  for (unsigned n = 0; n < 5U * CHILD_OUTPUT_LINES; ++n) {
+  for (unsigned n = 0; n < 5U * MAX_LINES; ++n) {
     char line[32];
     snprintf(line, sizeof(line), "line %u.\n", n);
     while (write(from, line, strlen(line)) < 0) { // the pipe is full
@@ -95,9 +106,30 @@ TEST(a_flood_is_cut_and_reported_once)
     }
   }
   end();
-  ck_assert_uint_eq(count("line "), CHILD_OUTPUT_LINES);
+  ck_assert_uint_eq(count("line "), MAX_LINES);
   ck_assert_uint_eq(count("the worker process prints more than 200 lines in 10 s"), 1);
   ck_assert_uint_eq(count("warprack: 800 lines of the worker process were dropped\n"), 1);
+}
+
+TEST(lines_begin_with_the_words_of_their_setup)
+{
+  const ChildOutputSetup few = {
+    .who = "a plugin", .begins = "plugin: ", .max_lines = 3U, .seconds = 60U
+  };
+  char line[CHILD_OUTPUT_BYTES + 11U];
+  memset(line, 'x', sizeof(line));
+  line[sizeof(line) - 1U] = '\0';
+  start_with(&few);
+  say("one\n");
+  say(line);
+  say("\nfour\nfive");
+  end();
+  ck_assert_str_eq(
+      strstr(text, "\nplugin: xxxxxxxxxx\n"),
+      "\nplugin: xxxxxxxxxx\n"
+      "warprack: a plugin prints more than 3 lines in 60 s: the next ones are dropped\n"
+      "warprack: 2 lines of a plugin were dropped\n");
+  ck_assert_uint_eq(count("plugin: "), 3U);
 }
 
 TEST(a_child_never_waits)
@@ -167,7 +199,7 @@ TEST(a_reader_that_is_stuck_holds_up_nothing)
 
 TEST(lines_may_lead_nowhere)
 {
-  OK(child_output_start("worker", -1, &from, &output, &error));
+  OK(child_output_start(&setup, -1, &from, &output, &error));
   say("no log\n");
   close(from);
   child_output_end(output);

@@ -6,7 +6,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fts.h>
 #include <ftw.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,9 +18,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PREFIX     "warprack-made-"
-#define NAME_BYTES 256U // of a file with its folders, with the final zero
-#define MIN_AGE_S  60   // a folder is locked soon after it is made
+#define PREFIX     "warprack-made-" // then the process, and a random word
+#define NAME_BYTES 256U             // of a file with its folders, with the final zero
+#define MIN_AGE_S  60               // a folder is locked soon after it is made
 
 void
 host_made_init(HostMade* const made)
@@ -92,6 +94,20 @@ remove_left_folders(void)
   }
 }
 
+/// The path of a folder, for mkdtemp(): without links, because plugins resolve them.
+static Status
+choose_path(char** const path, Error* const error)
+{
+  char* const parent = realpath(parent_folder(), NULL);
+  if (!parent) {
+    return error_set(error, STATUS_FILE, "no folder for its files in %.200s: %s", parent_folder(),
+                     strerror(errno));
+  }
+  const int n = asprintf(path, "%s/" PREFIX "%d-XXXXXX", parent, (int)getpid());
+  free(parent);
+  return n < 0 ? error_set(error, STATUS_NO_MEM, "out of memory") : STATUS_OK;
+}
+
 /// Make the folder of the instance, unless it has one.
 static Status
 make_folder(HostMade* const made, Error* const error)
@@ -101,8 +117,8 @@ make_folder(HostMade* const made, Error* const error)
     return STATUS_OK;
   }
   remove_left_folders();
-  if (asprintf(&path, "%s/" PREFIX "XXXXXX", parent_folder()) < 0) {
-    return error_set(error, STATUS_NO_MEM, "out of memory");
+  if (choose_path(&path, error)) {
+    return error->status;
   }
   const bool is_made = mkdtemp(path);
   made->fd = is_made ? open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
@@ -121,6 +137,47 @@ make_folder(HostMade* const made, Error* const error)
   }
   made->folder = path;
   return STATUS_OK;
+}
+
+// ---- the limit ----
+
+static uint64_t
+bytes_in(const char* const folder)
+{
+  uint64_t n_bytes = 0;
+  char* const paths[] = { (char*)folder, NULL }; // only read
+  FTS* const walk = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, NULL);
+  for (const FTSENT* entry = NULL; walk && (entry = fts_read(walk));) {
+    n_bytes += entry->fts_info == FTS_F ? (uint64_t)entry->fts_statp->st_size : 0U;
+  }
+  if (walk) {
+    fts_close(walk);
+  }
+  return n_bytes;
+}
+
+/// Refuse more files if all instances of this process together have too many bytes.
+static Status
+check_bytes(Error* const error)
+{
+  char begins[64];
+  char path[4096];
+  uint64_t n_bytes = 0;
+  DIR* const parent = opendir(parent_folder());
+  snprintf(begins, sizeof(begins), PREFIX "%d-", (int)getpid());
+  for (const struct dirent* entry = NULL; parent && (entry = readdir(parent));) {
+    const bool is_ours = !strncmp(entry->d_name, begins, strlen(begins));
+    const int n = snprintf(path, sizeof(path), "%s/%s", parent_folder(), entry->d_name);
+    n_bytes += is_ours && n < (int)sizeof(path) ? bytes_in(path) : 0U;
+  }
+  if (parent) {
+    closedir(parent);
+  }
+  return n_bytes <= HOST_MADE_MAX_BYTES
+             ? STATUS_OK
+             : error_set(error, STATUS_LIMIT,
+                         "plugins have made files of %" PRIu64 " MiB in %.200s; at most %llu MiB",
+                         n_bytes >> 20U, parent_folder(), HOST_MADE_MAX_BYTES >> 20U);
 }
 
 // ---- names ----
@@ -183,7 +240,7 @@ make_path(HostMade* const made, const char* const name, Error* const error)
               name);
     return NULL;
   }
-  if (make_folder(made, error)) {
+  if (check_bytes(error) || make_folder(made, error)) {
     return NULL;
   }
   const int fd = open_parent(made, name, true, &leaf);
@@ -265,6 +322,9 @@ host_made_read(HostMade* const made, const char* const name, const size_t max_by
   Error why = { STATUS_OK, "" };
   const char* leaf = NULL;
   int fd = -1;
+  if (check_bytes(error)) {
+    return error->status;
+  }
   if (is_name(name)) {
     pthread_mutex_lock(&made->lock);
     const int parent_fd = open_parent(made, name, false, &leaf);

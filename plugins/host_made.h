@@ -5,7 +5,9 @@
    names is copied into the state's package (engine/contract/package.h), so that the rack has it.
 
    The folder is made with the first file.  It is locked while its process lives: a folder that a
-   killed process has left is removed when the next one is made.
+   killed process has left is removed when the next one is made.  All instances of a process together
+   may have HOST_MADE_MAX_BYTES: with more, none gets another path, and no state is saved that names a
+   file.
 */
 #ifndef WARPRACK_PLUGINS_HOST_MADE_H
 #define WARPRACK_PLUGINS_HOST_MADE_H
@@ -15,9 +17,11 @@
 
 #include <pthread.h>
 
+#define HOST_MADE_MAX_BYTES (1ULL << 30U) // as of all states in the server's folder
+
 typedef struct HostMade {
   pthread_mutex_t lock; ///< Of all members: plugins ask for paths on any thread
-  char* folder;         ///< Absolute; NULL: none yet
+  char* folder;         ///< Absolute, without links; NULL: none yet
   int fd;               ///< Of the folder, with its lock; -1
   Error error;          ///< The first since host_made_take_error()
 } HostMade;
@@ -26,7 +30,7 @@ void host_made_init(HostMade* made);
 
 /// The absolute path for a file of this name, whose folders exist then; the caller frees it.  NULL,
 /// with an error for host_made_take_error(), if the name leads out of the folder or through a link,
-/// or nothing can be made. [any but rt]
+/// there are too many bytes, or nothing can be made. [any but rt]
 char* host_made_path(HostMade* made, const char* name);
 
 /// The name of a path in the folder, a part of `path`; NULL if it is not in it. [any but rt]

@@ -6,6 +6,7 @@
 
 #include "plugins/host_made.h"
 #include "tests/support/plugins/lv2/lv2_rig.h"
+#include "tests/support/scoped.h"
 #include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 
@@ -240,6 +241,49 @@ TEST(a_folder_that_a_killed_process_left_is_removed)
   host_made_clear(&made);
   host_made_clear(&other);
   ck_assert_uint_eq(scratch_count(&folder), 0);
+}
+
+TEST(a_linked_folder_gives_paths_without_links)
+{
+  HostMade made;
+  const char* const link = scratch_path(&root, "link");
+  ck_assert_int_eq(symlink(folder.directory, link), 0);
+  setenv("TMPDIR", link, 1);
+  host_made_init(&made);
+  SCOPED_MEMORY char* const path = host_made_path(&made, "a/b");
+  SCOPED_MEMORY char* const real = realpath(folder.directory, NULL);
+  ck_assert_ptr_nonnull(path);
+  ck_assert_int_eq(strncmp(path, real, strlen(real)), 0);
+  ck_assert_str_eq(host_made_name(&made, path), "a/b");
+  host_made_clear(&made);
+  ck_assert_uint_eq(scratch_count(&folder), 0);
+}
+
+TEST(more_than_a_gibibyte_of_all_instances_is_refused)
+{
+  HostMade made[2];
+  TextBuffer content = { 0 };
+  Error why = { STATUS_OK, "" };
+  host_made_init(&made[0]);
+  host_made_init(&made[1]);
+  SCOPED_MEMORY char* const large = host_made_path(&made[0], "deep/large");
+  SCOPED_MEMORY char* const small = host_made_path(&made[1], "small");
+  close(open(large, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  close(open(small, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  ck_assert_int_eq(truncate(large, (off_t)HOST_MADE_MAX_BYTES), 0);
+  OK(host_made_read(&made[1], "small", 100U, &content, &error));
+  ck_assert_int_eq(truncate(small, 1), 0);
+  ck_assert_int_eq(host_made_read(&made[1], "small", 100U, &content, &why), STATUS_LIMIT);
+  ck_assert_ptr_null(host_made_path(&made[0], "more"));
+  ck_assert_ptr_null(host_made_path(&made[1], "more"));
+  why = host_made_take_error(&made[1]);
+  ck_assert_int_eq(why.status, STATUS_LIMIT);
+  assert_says(why.text, "plugins have made files of 1024 MiB in ");
+  host_made_clear(&made[0]);
+  free(host_made_path(&made[1], "more"));
+  ck_assert_int_eq(host_made_take_error(&made[1]).status, STATUS_OK);
+  host_made_clear(&made[1]);
+  free(content.bytes);
 }
 
 SUITE_MAIN_WITH("lv2_files", begin, end)

@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -81,8 +80,9 @@ folder_close(Folder* const folder)
 int
 folder_mark_used(const Folder* const folder)
 {
+  struct flock mark = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
   const int fd = open_beneath(folder->fd, ".", O_RDONLY | O_DIRECTORY);
-  if (fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0) {
+  if (fd >= 0 && fcntl(fd, F_OFD_SETLK, &mark) != 0) {
     close(fd);
     return -1;
   }
@@ -92,8 +92,10 @@ folder_mark_used(const Folder* const folder)
 bool
 folder_is_used(const Folder* const folder)
 {
+  // Asks for a lock without taking it: a server that starts meanwhile gets its mark.
+  struct flock other = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
   const int fd = open_beneath(folder->fd, ".", O_RDONLY | O_DIRECTORY);
-  const bool is_used = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  const bool is_used = fd >= 0 && !fcntl(fd, F_OFD_GETLK, &other) && other.l_type != F_UNLCK;
   if (fd >= 0) {
     close(fd);
   }

@@ -208,8 +208,8 @@ read_file(SordWorld* const words, SordModel* const model, FileFault* const fault
 
 /// A file that was read.
 typedef struct ReadFile {
-  char* uri; ///< NULL: none
-  SordWorld* words;
+  char* uri;        ///< NULL also without memory for it: then it is found no more
+  SordWorld* words; ///< NULL: none
   SordModel* model;
   bool is_good;
 } ReadFile;
@@ -232,7 +232,7 @@ file_of(const char* const file_uri)
   if (other.uri && !strcmp(other.uri, file_uri)) {
     return &read_files[0];
   }
-  if (other.uri) {
+  if (other.words) {
     sord_free(other.model);
     sord_world_free(other.words);
     free(other.uri);

@@ -7,8 +7,8 @@
 
 #include "engine/base/memory.h"
 #include "engine/plan/plan.h"
+#include "engine/worker/fallback_choose.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #define RING_SLOTS    8U
@@ -52,14 +52,6 @@ make_ring(const Format* const format, Ring** const ring, Error* const error)
   return ring_new(&shape, ring, error);
 }
 
-/// The fallback until there is a plan.  Without a fixed level it is silence.
-static Fallback
-first_fallback(const RackFallback* const on_late)
-{
-  const double level = on_late->is_fixed ? pow(10.0, on_late->level_db / 20.0) : 0.0;
-  return (Fallback){ .level = (float)level, .why = FALLBACK_OPTION };
-}
-
 static Status
 make_period(const Engine* const engine, const Format* const format, Ring* const ring,
             Period** const period, Error* const error)
@@ -69,7 +61,7 @@ make_period(const Engine* const engine, const Format* const format, Ring* const 
                                 .first_frame = atomic_load(&engine->next_frame),
                                 .depth = engine->config.depth,
                                 .deadline_fraction = engine->config.deadline_fraction,
-                                .fallback = first_fallback(&engine->config.on_late),
+                                .fallback = fallback_before(engine->config.on_late),
                                 .ceiling_lin = engine->config.ceiling_lin,
                                 .max_latency_frames =
                                     (uint32_t)(LATENCY_LIMIT_SECONDS * format->rate_hz),
@@ -112,26 +104,6 @@ begin_live(Engine* const engine, const Format* const format, Error* const error)
   return status;
 }
 
-static Status
-check_format(const Format* const format, Error* const error)
-{
-  if (!(format->rate_hz >= 1000.0 && format->rate_hz <= 1e6) || format->block_frames < 1U ||
-      format->block_frames > FX_MAX_BLOCK) {
-    return error_set(error, STATUS_BAD_ARG,
-                     "a rate of %g Hz with blocks of %u frames is not supported (1000 to 1000000 "
-                     "Hz, 1 to %u frames)",
-                     format->rate_hz, format->block_frames, FX_MAX_BLOCK);
-  }
-  if (format->n_in < 1U || format->n_in > FX_MAX_CHANNELS || format->n_out > FX_MAX_CHANNELS) {
-    return error_set(error, STATUS_BAD_ARG, "%u:%u channels: 1 to %u inputs, at most %u outputs",
-                     format->n_in, format->n_out, FX_MAX_CHANNELS, FX_MAX_CHANNELS);
-  }
-  if (!format->n_out && !format->offline) {
-    return error_set(error, STATUS_BAD_ARG, "only files leave the number of outputs to the rack");
-  }
-  return STATUS_OK;
-}
-
 Status
 engine_arm(Engine* const engine, const double rate_hz, const uint32_t block_frames,
            const uint32_t n_in, const uint32_t n_out, Error* const error)
@@ -141,7 +113,7 @@ engine_arm(Engine* const engine, const double rate_hz, const uint32_t block_fram
                           .n_in = n_in,
                           .n_out = n_out ? n_out : engine->config.n_out,
                           .offline = engine->config.offline };
-  Status status = check_format(&format, error);
+  Status status = format_check(&format, error);
   if (status) {
     return status;
   }

@@ -4,28 +4,17 @@
 
 #include "engine_private.h"
 
-#include <math.h>
 #include <unistd.h>
 
 #define DOOR_POLL_US 100U
 
 // ---- clock ----
 
-/// Frame time of the next block of a period.
-static uint64_t
-period_frame(const Period* const period)
-{
-  uint64_t next_frame = 0;
-  uint64_t began_ns = 0;
-  period_clock(period, &next_frame, &began_ns);
-  return next_frame;
-}
-
 static uint64_t
 clock_frame(const Engine* const engine)
 {
   const Period* const period = atomic_load_explicit(&engine->period, memory_order_acquire);
-  return period ? period_frame(period)
+  return period ? period_next_frame(period)
                 : atomic_load_explicit(&engine->next_frame, memory_order_relaxed);
 }
 
@@ -42,14 +31,8 @@ uint64_t
 engine_frame_at(Engine* const engine, const uint64_t monotonic_ns)
 {
   pthread_mutex_lock(&engine->pointers_lock);
-  uint64_t frame = clock_frame(engine);
   const Period* const period = atomic_load(&engine->period);
-  if (period) {
-    uint64_t began_ns = 0;
-    period_clock(period, &frame, &began_ns);
-    const double ahead = ((double)monotonic_ns - (double)began_ns) * 1e-9 * engine->format.rate_hz;
-    frame += ahead > 0.0 ? (uint64_t)llrint(ahead) : 0U;
-  }
+  const uint64_t frame = period ? period_frame_at(period, monotonic_ns) : clock_frame(engine);
   pthread_mutex_unlock(&engine->pointers_lock);
   return frame;
 }
@@ -118,7 +101,7 @@ engine_withdraw_period(Engine* const engine)
     }
     pthread_mutex_lock(&engine->pointers_lock);
     atomic_store(&engine->period, NULL);
-    atomic_store(&engine->next_frame, period_frame(period)); // final: the door is shut
+    atomic_store(&engine->next_frame, period_next_frame(period)); // final: the door is shut
     const PeriodCounts counts = period_counts(period);
     counters_add(period_counters, N_PERIOD_COUNTERS, engine->past.of, counts.of);
     pthread_mutex_unlock(&engine->pointers_lock);

@@ -57,15 +57,8 @@ engine_measure_fallbacks(Engine* const engine, const Rack* const rack, Fallbacks
   const EngineConfig* const config = &engine->config;
   FileLoader loader = { .files = config->files };
   const PlanRequest request = { .rack = rack, .format = &engine->format, .loader = &loader };
-  FallbackProbe* probe = NULL;
-  const Status status = fallback_probe_new(&request, &probe, error);
-  if (!status) {
-    while (!fallback_probe_run(probe)) {
-    }
-    fallback_measure(probe, engine_n_out(engine), fallbacks);
-    (void)fallback_choose(rack, config->on_late, fallbacks, fallbacks);
-  }
-  fallback_probe_free(probe);
+  const Status status =
+      fallback_of_rack(&request, config->on_late, engine_n_out(engine), fallbacks, error);
   file_cache_clear(&loader);
   return status;
 }

@@ -97,6 +97,10 @@ bool period_is_silent(const Period* period);
 
 /// Frame time of the next period, and the monotonic time (ns) at which the last period began. [any]
 void period_clock(const Period* period, uint64_t* next_frame, uint64_t* began_ns);
+uint64_t period_next_frame(const Period* period);
+
+/// Frame time of a monotonic time (ns), not before the next period. [any]
+uint64_t period_frame_at(const Period* period, uint64_t monotonic_ns);
 
 PeriodCounts // [any]
 period_counts(const Period* period);

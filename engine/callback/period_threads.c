@@ -4,6 +4,7 @@
 #include "period_state.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 #define SAME_LEVEL 1.122F // 1 dB
@@ -76,6 +77,25 @@ period_clock(const Period* const period, uint64_t* const next_frame, uint64_t* c
     *began_ns = atomic_load_explicit(&period->clock_ns, memory_order_acquire);
     after = atomic_load_explicit(&period->clock_version, memory_order_relaxed);
   } while (before != after || before % 2U);
+}
+
+uint64_t
+period_next_frame(const Period* const period)
+{
+  uint64_t frame = 0;
+  uint64_t began_ns = 0;
+  period_clock(period, &frame, &began_ns);
+  return frame;
+}
+
+uint64_t
+period_frame_at(const Period* const period, const uint64_t monotonic_ns)
+{
+  uint64_t frame = 0;
+  uint64_t began_ns = 0;
+  period_clock(period, &frame, &began_ns);
+  const double ahead = ((double)monotonic_ns - (double)began_ns) * 1e-9 * period->config.rate_hz;
+  return frame + (ahead > 0.0 ? (uint64_t)llrint(ahead) : 0U);
 }
 
 static uint64_t

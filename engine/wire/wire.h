@@ -35,8 +35,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define WIRE_MAX_MESSAGES 4096U // of one SET: capacity of the parameter ring
-#define WIRE_MAX_RATE_HZ  1e6
+#define WIRE_MAX_MESSAGES 4096U                 // of one SET: capacity of the parameter ring
 #define WIRE_MAX_LATENCY  2000000U              // frames: two seconds at the highest rate
 #define WIRE_MAX_NODES    (4U * RACK_MAX_NODES) // of a plan, with nodes that fade out
 #define WIRE_PATH_BYTES   4096U                 // with the final zero
@@ -96,7 +95,7 @@ typedef struct WireConfig {
 } WireConfig;
 
 typedef struct WireArm {
-  Format format; ///< Rate 1000 to WIRE_MAX_RATE_HZ, never offline
+  Format format; ///< A rate that format_check() accepts, never offline
   uint64_t first_frame, n_sent;
   int ring_fd; ///< Sent: borrowed.  Received: owned by the message, -1 once taken
 } WireArm;

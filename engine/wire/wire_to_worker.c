@@ -221,7 +221,7 @@ wire_code_config(Coder* const coder, WireConfig* const config)
 void
 wire_code_arm(Coder* const coder, WireArm* const arm)
 {
-  coder_double(coder, &arm->format.rate_hz, 1000.0, WIRE_MAX_RATE_HZ, "rate");
+  coder_double(coder, &arm->format.rate_hz, FORMAT_MIN_RATE_HZ, FORMAT_MAX_RATE_HZ, "rate");
   coder_u32(coder, &arm->format.block_frames, 1U, FX_MAX_BLOCK, "block");
   coder_u32(coder, &arm->format.n_in, 0U, FX_MAX_CHANNELS, "n_in");
   coder_u32(coder, &arm->format.n_out, 0U, FX_MAX_CHANNELS, "n_out");

@@ -559,3 +559,26 @@ fallback_choose(const Rack* const rack, const RackFallback on_late, const Fallba
   }
   return is_any_auto;
 }
+
+Status
+fallback_of_rack(const PlanRequest* const request, const RackFallback on_late, const uint32_t n_out,
+                 Fallbacks* const fallbacks, Error* const error)
+{
+  FallbackProbe* probe = NULL;
+  const Status status = fallback_probe_new(request, &probe, error);
+  if (!status) {
+    while (!fallback_probe_run(probe)) {
+    }
+    fallback_measure(probe, n_out, fallbacks);
+    (void)fallback_choose(request->rack, on_late, fallbacks, fallbacks);
+  }
+  fallback_probe_free(probe);
+  return status;
+}
+
+Fallback
+fallback_before(const RackFallback on_late)
+{
+  const double level = on_late.is_fixed ? pow(10.0, on_late.level_db / 20.0) : 0.0;
+  return (Fallback){ .level = (float)level, .why = FALLBACK_OPTION };
+}

@@ -31,6 +31,14 @@ bool fallback_probe_run(FallbackProbe* probe);
 /// NULL, because the rack could not be measured, all outputs are silent (FALLBACK_UNKNOWN). [any]
 void fallback_measure(const FallbackProbe* probe, uint32_t n_out, Fallbacks* measured);
 
+/// Measure the rack of a request, and set the fallback of each output as a live run would.  Returns
+/// the error of fallback_probe_new(). [any but rt]
+NODISCARD Status fallback_of_rack(const PlanRequest* request, RackFallback on_late, uint32_t n_out,
+                                  Fallbacks* fallbacks, Error* error);
+
+/// The fallback until there is a plan: the level of the option, silence if it states none. [any]
+Fallback fallback_before(RackFallback on_late);
+
 /// Update `measured` after the rack has changed: keep the choices, but clear the responses, so that
 /// no warning uses them.  If `measured` has no choices for `n_out` outputs, choose the level of the
 /// output, which begins with silence. [any]

@@ -160,3 +160,17 @@ lv2_rig_state_save(const Lv2StateRig* const rig, const double mode, TextBuffer* 
   *part = (TextBuffer){ 0 };
   return plugin_format_lv2.calls->save(rig->instance, part, error);
 }
+
+void
+lv2_rig_state_expect_half(const char* const id, const FxFiles* const files,
+                          const TextBuffer* const part)
+{
+  Lv2StateRig rig = { .id = id, .files = files };
+  OK(state_file_set(&rig.state, &(StatePart){ part->bytes, part->n }, 1));
+  OK(lv2_rig_state_open(&rig, &error));
+  ck_assert_float_eq(lv2_rig_state_play(&rig, 0.25F), 0.375F);
+  ck_assert_float_eq(lv2_rig_state_play(&rig, 0.75F), 1.3125F);
+  OK(plugin_format_lv2.calls->renew(rig.instance, &error));
+  ck_assert_float_eq(lv2_rig_state_play(&rig, 0.25F), 0.375F);
+  lv2_rig_state_close(&rig);
+}

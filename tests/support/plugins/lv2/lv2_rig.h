@@ -60,4 +60,8 @@ float lv2_rig_state_play(const Lv2StateRig* rig, float sample);
 /// Save the state in a mode of the fixture, into a new buffer.
 Status lv2_rig_state_save(const Lv2StateRig* rig, double mode, TextBuffer* part, Error* error);
 
+/// Expect another instance with this saved state to play as if it had learnt the peak 0.5, and then
+/// 0.75; a renewal restores the saved peak.
+void lv2_rig_state_expect_half(const char* id, const FxFiles* files, const TextBuffer* part);
+
 #endif

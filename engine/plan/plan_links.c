@@ -43,29 +43,27 @@ graph_latency_at(const Plan* const plan, const Node* const node)
   return index >= 0 ? plan->nodes[index].latency_in : 0U;
 }
 
-/// Compare two links by all members that must be equal for one to continue as the other.
+/// All members that must be equal for one link to continue as another.
+typedef struct LinkKey {
+  uint64_t of[8];
+} LinkKey;
+
+static LinkKey
+key_of(const Link* const link)
+{
+  return (LinkKey){ { (uintptr_t)link->from, (uintptr_t)link->to,
+                      link->mix.delay_frames ? (uintptr_t)link->backend : 0U, link->from_first,
+                      link->n_from, link->to_first, link->n_to, link->mix.delay_frames } };
+}
+
 static int
 compare_links(const Link* const a, const Link* const b)
 {
-  const uint64_t left[] = { (uintptr_t)a->from,
-                            (uintptr_t)a->to,
-                            a->mix.delay_frames ? (uintptr_t)a->backend : 0U,
-                            a->from_first,
-                            a->n_from,
-                            a->to_first,
-                            a->n_to,
-                            a->mix.delay_frames };
-  const uint64_t right[] = { (uintptr_t)b->from,
-                             (uintptr_t)b->to,
-                             b->mix.delay_frames ? (uintptr_t)b->backend : 0U,
-                             b->from_first,
-                             b->n_from,
-                             b->to_first,
-                             b->n_to,
-                             b->mix.delay_frames };
-  for (uint32_t i = 0; i < ARRAY_LEN(left); ++i) {
-    if (left[i] != right[i]) {
-      return left[i] < right[i] ? -1 : 1;
+  const LinkKey left = key_of(a);
+  const LinkKey right = key_of(b);
+  for (uint32_t i = 0; i < ARRAY_LEN(left.of); ++i) {
+    if (left.of[i] != right.of[i]) {
+      return left.of[i] < right.of[i] ? -1 : 1;
     }
   }
   return 0;

@@ -256,7 +256,6 @@ mix_input(Stage* const stage, const MixRow* const row, const uint32_t n_frames)
     mix_row(stage->spec.rows, row, n_frames);
     source = stage->spec.rows[row->to];
   }
-  stage->has_moved = stage->has_moved || stage->sources[row->to] != source;
   stage->sources[row->to] = source;
 }
 
@@ -264,7 +263,6 @@ static void
 run_mix(Stage* const stage, const StageStep* const step, const uint32_t n_frames)
 {
   const uint32_t n_fixed = stage->spec.n_in + stage->spec.n_out;
-  stage->has_moved = false;
   for (uint32_t r = 0; r < step->n_rows; ++r) {
     if (step->rows[r].to < n_fixed) { // an output of the rack
       mix_row(stage->spec.rows, &step->rows[r], n_frames);
@@ -281,9 +279,9 @@ static void
 run_batch(Stage* const stage, Batch* const batch, const uint32_t n_frames,
           const StageEvent* const events, const uint32_t n_events)
 {
-  if (stage->has_moved) {
-    point_inputs(stage, batch, 0U, batch->n_units, 0U);
-  }
+  // In each block: other ranks use the same rows, so that an equal source says nothing of these
+  // pointers.
+  point_inputs(stage, batch, 0U, batch->n_units, 0U);
   const bool any_stopped = batch->fx->renew && stage_guard_find_stopped(batch);
   bool has_events = n_events && any_event(stage, batch);
   catch_up(batch, events, n_events);

@@ -42,7 +42,6 @@ struct Stage {
   StageSpec spec;
   const float** sources; ///< [n_rows] of rows that are inputs of nodes: where the samples are, in
                          ///< the row itself or in the one that it would be a copy of
-  bool has_moved;        ///< The last mix has changed a source
   Batch* batches;        ///< [n_steps], unused for mixes
   Pool* pool;
   _Atomic uint64_t* line; ///< Of the player, in the flight recorder

@@ -19,8 +19,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define FIRST_DESCRIPTOR 10 // above those that a child gets
-#define END_WAIT_S       1  // longest wait for the thread, which ends at once
+#define FIRST_DESCRIPTOR 10       // above those that a child gets
+#define END_WAIT_NS      NS_PER_S // longest wait for the thread, which ends at once
+#define END_LOOK_NS      (NS_PER_MS / 5U)
 #define READ_BYTES       4096U
 
 struct ChildOutput {
@@ -271,11 +272,14 @@ child_output_end(ChildOutput* const output)
   if (!output) {
     return;
   }
-  struct timespec until;
+  const uint64_t until_ns = time_now_ns() + END_WAIT_NS;
   eventfd_write(output->end, 1);
-  clock_gettime(CLOCK_MONOTONIC, &until);
-  until.tv_sec += END_WAIT_S;
-  if (pthread_clockjoin_np(output->thread, NULL, CLOCK_MONOTONIC, &until)) {
+  int failed = pthread_tryjoin_np(output->thread, NULL);
+  while (failed && time_now_ns() < until_ns) { // ThreadSanitizer has no pthread_clockjoin_np()
+    time_sleep(END_LOOK_NS);
+    failed = pthread_tryjoin_np(output->thread, NULL);
+  }
+  if (failed) {
     pthread_detach(output->thread); // it ends with its last line
   }
   leave(output);

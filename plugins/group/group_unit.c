@@ -12,6 +12,7 @@
 #include "plugins/format.h"
 #include "plugins/process_state.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,9 +31,10 @@ struct GroupUnit {
   ParamMessage next; ///< With `has_next`: a message of a block that is not submitted yet
   bool has_next;
   uint32_t n_in, n_out, block_frames;
-  float* samples; ///< [n_in + n_out][block_frames]
-  float** in;     ///< [n_in] the instance may write to them
-  float** out;    ///< [n_out] where a run writes
+  _Atomic uint32_t latency_frames; ///< That the instance reported last
+  float* samples;                  ///< [n_in + n_out][block_frames]
+  float** in;                      ///< [n_in] the instance may write to them
+  float** out;                     ///< [n_out] where a run writes
 };
 
 // ---- blocks [threads of the process, or the thread of plugins; the place is locked] ----
@@ -107,6 +109,15 @@ run_block(GroupUnit* const unit, const uint64_t sequence)
   return done && done == n_frames;
 }
 
+/// Ask the instance for its latency, which may be an output that a run writes.
+static uint32_t
+read_latency(GroupUnit* const unit)
+{
+  const uint32_t latency_frames = unit->calls->latency(unit->instance);
+  atomic_store_explicit(&unit->latency_frames, latency_frames, memory_order_relaxed);
+  return latency_frames;
+}
+
 static bool
 wants_restart(const GroupUnit* const unit)
 {
@@ -123,7 +134,7 @@ run_waiting(void* const context)
   while (ring_take(unit->ring, 0U, &sequence)) {
     const uint64_t before = recorder_enter(unit->uid, RECORDER_RUN);
     const bool has_sound = run_block(unit, sequence);
-    const uint32_t latency_frames = unit->calls->latency(unit->instance);
+    const uint32_t latency_frames = read_latency(unit);
     recorder_leave(before);
     rt_keep_float_mode(float_mode);
     *ring_output(unit->ring, sequence, unit->n_out) =
@@ -264,6 +275,9 @@ open_instance(GroupUnit* const unit, const GroupCall* const call, Error* const e
   process_state_save(&state);
   const uint64_t before = recorder_enter(unit->uid, RECORDER_INSTANTIATE);
   const Status status = unit->calls->open(unit->plugin, &setup, &unit->instance, error);
+  if (!status) {
+    (void)read_latency(unit);
+  }
   recorder_leave(before);
   process_state_restore(&state);
   return status;
@@ -334,6 +348,9 @@ group_unit_renew(GroupUnit* const unit, const char* const state, const size_t n_
     const uint64_t before = recorder_enter(unit->uid, RECORDER_RENEW);
     apply_all(unit);
     status = unit->calls->renew(unit->instance, error);
+    if (!status) {
+      (void)read_latency(unit);
+    }
     recorder_leave(before);
     process_state_restore(&process);
   }
@@ -357,6 +374,7 @@ group_unit_silence(GroupUnit* const unit, const uint32_t n_frames, Error* const 
   }
   apply_all(unit);
   unit->calls->run(unit->instance, (const float* const*)unit->in, unit->out, n_frames);
+  (void)read_latency(unit);
   recorder_leave(before);
   process_state_restore(&state);
   group_threads_unlock(unit->slot);
@@ -416,6 +434,6 @@ group_unit_save(GroupUnit* const unit, TextBuffer* const part, Error* const erro
 void
 group_unit_report(const GroupUnit* const unit, GroupReply* const reply)
 {
-  reply->latency_frames = unit->calls->latency(unit->instance);
+  reply->latency_frames = atomic_load_explicit(&unit->latency_frames, memory_order_relaxed);
   reply->has_latency = unit->calls->has_latency(unit->instance);
 }

@@ -207,6 +207,17 @@ is_it(const Missing* const missing, const FxInfo* const wanted)
   return is_same;
 }
 
+static void
+free_missing(Missing* const missing)
+{
+  for (uint32_t s = 0; s < missing->fx.n_sides; ++s) {
+    free((char*)(uintptr_t)missing->sides[s].name);
+  }
+  free((char*)(uintptr_t)missing->origin.format);
+  free((char*)(uintptr_t)missing->origin.id);
+  free(missing);
+}
+
 Status
 fx_missing_plugin(const char* const format, const char* const reference,
                   const char* const* const sides, const uint32_t n_sides, const FxInfo** const fx,
@@ -232,6 +243,7 @@ fx_missing_plugin(const char* const format, const char* const reference,
   }
   for (const Missing* other = atomic_load(&all); other; other = other->next) {
     if (is_it(other, &missing->fx)) {
+      free_missing(missing);
       *fx = &other->fx;
       return STATUS_OK;
     }

@@ -21,6 +21,7 @@
 #include <clap/ext/timer-support.h>
 #include <clap/factory/plugin-factory.h>
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +81,9 @@ require(const bool is_right)
 static void
 expect(Fixture* const fixture, const bool is_right)
 {
-  fixture->is_wrong_thread = fixture->is_wrong_thread || !is_right;
+  if (!is_right) {
+    fixture->is_wrong_thread = true;
+  }
 }
 
 static bool
@@ -252,6 +255,13 @@ static const clap_plugin_render_t render_calls = { NULL, render_set };
 
 // ---- the state of test.learner: the values of its parameters, and the peak ----
 
+typedef struct Learnt {
+  double values[2];
+  float peak;
+} Learnt;
+
+#define LEARNT_BYTES (offsetof(Learnt, peak) + sizeof(float))
+
 enum { GOOD, LARGE, LARGE_DEAF, CRASH, HANG, FAIL };
 
 /// Write byte by byte, which the host may require of a plugin.
@@ -279,6 +289,13 @@ write_large(const clap_ostream_t* const stream, const bool is_deaf)
 }
 
 static bool
+write_learnt(const Fixture* const fixture, const clap_ostream_t* const stream)
+{
+  const Learnt learnt = { { fixture->values[0], fixture->values[1] }, fixture->peak };
+  return write_all(stream, &learnt, LEARNT_BYTES);
+}
+
+static bool
 state_save(const clap_plugin_t* const clap, const clap_ostream_t* const stream)
 {
   Fixture* const fixture = clap->plugin_data;
@@ -297,8 +314,7 @@ state_save(const clap_plugin_t* const clap, const clap_ostream_t* const stream)
   case FAIL:
     return false;
   default:
-    return write_all(stream, fixture->values, 2U * sizeof(double)) &&
-           write_all(stream, &fixture->peak, sizeof(float));
+    return write_learnt(fixture, stream);
   }
 }
 
@@ -320,9 +336,15 @@ state_load(const clap_plugin_t* const clap, const clap_istream_t* const stream)
 {
   Fixture* const fixture = clap->plugin_data;
   char rest = 0;
+  Learnt learnt = { { 0.0, 0.0 }, 0.0F };
   expect(fixture, is_main(fixture) && !fixture->is_active);
-  return read_all(stream, fixture->values, 2U * sizeof(double)) &&
-         read_all(stream, &fixture->peak, sizeof(float)) && !stream->read(stream, &rest, 1);
+  if (!read_all(stream, &learnt, LEARNT_BYTES)) {
+    return false;
+  }
+  fixture->values[0] = learnt.values[0];
+  fixture->values[1] = learnt.values[1];
+  fixture->peak = learnt.peak;
+  return !stream->read(stream, &rest, 1);
 }
 
 static const clap_plugin_state_t state_calls = { state_save, state_load };

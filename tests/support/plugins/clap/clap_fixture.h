@@ -8,6 +8,7 @@
 
 #include <clap/plugin.h>
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -49,12 +50,14 @@ struct Fixture {
   clap_plugin_t clap;
   const Kind* kind;
   const clap_host_t* host;
-  double values[MAX_VALUES];
-  bool is_offline, is_active, is_processing, is_wrong_thread;
+  _Atomic double values[MAX_VALUES]; // the host may save the state while the plugin runs
+  bool is_offline, is_active, is_processing;
+  atomic_bool is_wrong_thread;
   uint32_t n_activations;
   float delay[DELAY_FRAMES];
   uint32_t at, latency_frames;
-  float memory, peak;
+  float memory;
+  _Atomic float peak;
   int pipe[2];
   uint32_t n_timers, n_fds, n_callbacks;
 };

@@ -157,6 +157,7 @@ lv2_rig_state_save(const Lv2StateRig* const rig, const double mode, TextBuffer* 
                    Error* const error)
 {
   lv2_rig_set(rig->instance, rig->id, "mode", mode);
+  lv2_rig_state_play(rig, 0.0F); // which reads the mode
   *part = (TextBuffer){ 0 };
   return plugin_format_lv2.calls->save(rig->instance, part, error);
 }

@@ -24,7 +24,7 @@ enum { GOOD, LARGE, LARGE_DEAF, FOREIGN, EVENT, NOT_PLAIN, CRASH, HANG, FAIL };
 
 typedef struct Learner {
   Stateful base;
-  float peak;
+  _Atomic float peak;
   char folder[1024];
 } Learner;
 
@@ -50,6 +50,7 @@ static void
 run(const LV2_Handle handle, const uint32_t n_frames)
 {
   Learner* const learner = handle;
+  learner->base.mode = (int)*learner->base.ports[MODE];
   for (uint32_t i = 0; i < n_frames; ++i) {
     const float sample = learner->base.ports[IN][i];
     learner->peak = fmaxf(learner->peak, fabsf(sample));
@@ -62,8 +63,9 @@ run(const LV2_Handle handle, const uint32_t n_frames)
 static Curve
 curve_of(const Learner* const learner)
 {
+  const float peak = learner->peak;
   return (Curve){ { sizeof(float), map(learner, LV2_ATOM__Float) },
-                  { learner->peak / 3.0F, learner->peak * 1e-20F } };
+                  { peak / 3.0F, peak * 1e-20F } };
 }
 
 /// A tuple with an object, whose memory has numbers for URIs at many places.
@@ -116,10 +118,11 @@ put_all(const Saving* const saving)
   const Learner* const learner = saving->learner;
   const Curve curve = curve_of(learner);
   const LV2_URID kind = map(learner, LEARNER "#kind-of-state");
-  const double third = (double)learner->peak / 3.0;
+  const float peak = learner->peak;
+  const double third = (double)peak / 3.0;
   char path[sizeof(learner->folder) + 16U];
   snprintf(path, sizeof(path), "%sthree.txt", learner->folder);
-  put(saving, LEARNER "#peak", LV2_ATOM__Float, &learner->peak, sizeof(learner->peak));
+  put(saving, LEARNER "#peak", LV2_ATOM__Float, &peak, sizeof(peak));
   put(saving, LEARNER "#third", LV2_ATOM__Double, &third, sizeof(third));
   put(saving, LEARNER "#curve", LV2_ATOM__Vector, &curve, sizeof(curve));
   put(saving, LEARNER "#kind", LV2_ATOM__URID, &kind, sizeof(kind));
@@ -151,7 +154,7 @@ save(const LV2_Handle handle, const LV2_State_Store_Function store, const LV2_St
   (void)flags;
   const Learner* const learner = handle;
   const Saving saving = { learner, store, state, features };
-  const int mode = (int)*learner->base.ports[MODE];
+  const int mode = learner->base.mode;
   switch (mode) {
   case LARGE:
   case LARGE_DEAF:

@@ -8,11 +8,13 @@
 #include <lv2/core/lv2.h>
 #include <lv2/state/state.h>
 #include <lv2/urid/urid.h>
+#include <stdatomic.h>
 #include <string.h>
 
 /// The first member of each instance.
 typedef struct Stateful {
   float* ports[4];
+  _Atomic int mode; ///< In the last run: the host may save the state meanwhile
   LV2_URID_Map* map;
 } Stateful;
 

@@ -25,7 +25,7 @@ enum { GOOD, EARLY, OUTSIDE, ABSOLUTE, LARGE, LINK, FOLDER_LINK, PIPE, NOTHING, 
 
 typedef struct Taker {
   Stateful base;
-  float peak;
+  _Atomic float peak;
   char* early; ///< NULL: the host makes no files
 } Taker;
 
@@ -60,6 +60,7 @@ static void
 run(const LV2_Handle handle, const uint32_t n_frames)
 {
   Taker* const taker = handle;
+  taker->base.mode = (int)*taker->base.ports[MODE];
   for (uint32_t i = 0; i < n_frames; ++i) {
     const float sample = taker->base.ports[IN][i];
     taker->peak = fmaxf(taker->peak, fabsf(sample));
@@ -71,9 +72,10 @@ run(const LV2_Handle handle, const uint32_t n_frames)
 static void
 write_file(const Taker* const taker, const int mode, const char* const path)
 {
+  const float peak = taker->peak;
   FILE* const file = mode <= LARGE || mode >= MANY ? fopen(path, "w") : NULL;
   if (file) {
-    (void)!fwrite(&taker->peak, sizeof(taker->peak), 1, file);
+    (void)!fwrite(&peak, sizeof(peak), 1, file);
     fclose(file);
   }
   if (mode == LARGE) {
@@ -122,7 +124,7 @@ save(const LV2_Handle handle, const LV2_State_Store_Function store, const LV2_St
 {
   (void)flags;
   const Taker* const taker = handle;
-  const int mode = (int)*taker->base.ports[MODE];
+  const int mode = taker->base.mode;
   char* const path = path_of(taker, mode, features);
   if (!path) {
     return LV2_STATE_ERR_NO_FEATURE;
@@ -153,7 +155,9 @@ restore(const LV2_Handle handle, const LV2_State_Retrieve_Function retrieve,
   Taker* const taker = handle;
   char* const path = get_path(taker, retrieve, state, features, TAKER "#take");
   FILE* const file = path ? fopen(path, "r") : NULL;
-  const int is_read = file && fread(&taker->peak, sizeof(taker->peak), 1, file) == 1;
+  float peak = taker->peak;
+  const int is_read = file && fread(&peak, sizeof(peak), 1, file) == 1;
+  taker->peak = peak;
   if (file) {
     fclose(file);
   }

@@ -225,6 +225,13 @@ TEST(a_plugin_that_is_found_leaves_the_edits_to_redo)
   control_rig_expect_rack("add a lv2 \"urn:test:late\" thr=-20dB\nadd b gain\nadd c gain\n");
 }
 
+static void
+await_end_of_round(void)
+{
+  const uint64_t n_rounds = control_rounds(rig.control) + 2U;
+  AWAIT(control_rounds(rig.control) >= n_rounds);
+}
+
 TEST(a_scan_that_ends_before_the_answer_to_an_edit_lets_its_plugin_play)
 {
   scratch_write(&rig.folder, "m.rack", MISSING, strlen(MISSING));
@@ -235,13 +242,13 @@ TEST(a_scan_that_ends_before_the_answer_to_an_edit_lets_its_plugin_play)
   client_ask(rig.other, "/done /server/notify", "/server/notify", "i", 1);
   client_ask(rig.client, "/done /server/scan", "/server/scan", "");
   client_expect(rig.other, "/server/scanned*");
-  const uint64_t n_rounds = control_rounds(rig.control) + 2U;
-  AWAIT(control_rounds(rig.control) >= n_rounds); // the round of the report has ended
+  await_end_of_round(); // of the report
   fake_engine_hold(rig.engine, false);
   fake_engine_answer(rig.engine, STATUS_OK, "", 0);
   client_expect(rig.client, "/rack/warning a only*");
   client_expect(rig.client, "/done /rack/load*");
   AWAIT(fake_engine_n_edits(rig.engine) == 2);
+  await_end_of_round(); // of the edit
   control_rig_expect_rack("add a lv2 \"urn:test:late\" thr=-20dB\nadd b gain\n");
 }
 

@@ -206,9 +206,21 @@ TEST_ROWS(a_node_that_ends_its_process_when_it_is_made_is_refused, starts)
 static const Faults formats[] = { { LADSPA }, { CLAP }, { LV2 } };
 
 static const char* const rules[] = {
-  "allocates", "changes_folder", "changes_handler", "changes_locale",    "changes_mxcsr",
-  "forks",     "in_place",       "locks",           "looks_for_display", "prints",
-  "nan",       "starts_threads", "writes_input",
+  "allocates",
+  "changes_folder",
+  "changes_handler",
+#ifndef __SANITIZE_THREAD__ // it reports the plugin: other threads read the locale meanwhile
+  "changes_locale",
+#endif
+  "changes_mxcsr",
+  "forks",
+  "in_place",
+  "locks",
+  "looks_for_display",
+  "prints",
+  "nan",
+  "starts_threads",
+  "writes_input",
 };
 
 /// All in one process, one node for each, and one that breaks none.

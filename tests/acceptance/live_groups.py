@@ -114,7 +114,7 @@ def check_threads(server):
 
 def play_fault(fault, format, words):
     """Play a rack with a faulty plugin, and return the recorded output and the status of the server."""
-    arguments = ("--io", "dummy", "--block", str(BLOCK), "--rate", str(RATE), "--channels", "2:2", "--play", "sine.wav", "--record", "out.wav")
+    arguments = ("--io", "dummy", "--block", str(BLOCK), "--rate", str(RATE), "--channels", "2:2", "--play", "../sine.wav", "--record", "out.wav")
     plugin = PREFIXES[format] + fault
     rack = "\n".join(["add left ladspa effects/gain gain=-3dB", "add other ladspa effects/gain gain=-3dB group=good",
                       f'add bad {format} "{plugin}" after={FIRST_FAULT} group=bad', "connect in:1 left", "connect left out:1",
@@ -169,6 +169,17 @@ def check_right(out, fault):
     assert steps < 1.5 * LEVEL * 2.0 * np.pi * 1000.0 / RATE, f"{fault}: a click"
 
 
+def judge_fault(fault, format, words):
+    """Play a fault and judge the recording, unless a block was late."""
+    out, late, log = play_fault(fault, format, words)
+    print(f"{format} {fault}: late blocks of the rack {late}")
+    if any(late.values()):
+        print("a busy machine: the samples are not judged")
+    else:
+        check_left(out, fault)
+        check_right(out, fault)
+
+
 def main():
     faults = sys.argv[2:] or list(FAULTS)
     with scratch():
@@ -178,16 +189,9 @@ def main():
             refused_edits()
         time_s = np.arange(60 * RATE) / RATE
         write_wav("sine.wav", RATE, np.repeat(LEVEL * np.sin(2.0 * np.pi * 1000.0 * time_s)[:, None], 2, axis=1))
-        for fault in faults:
-            format, words = FAULTS[fault]
-            format = format if format in formats else "ladspa"
-            out, late, log = play_fault(fault, format, words)
-            print(f"{format} {fault}: late blocks of the rack {late}")
-            if any(late.values()):
-                print("a busy machine: the samples are not judged")
-                continue
-            check_left(out, fault)
-            check_right(out, fault)
+        rows = [(fault, *FAULTS[fault]) for fault in faults]
+        rows = [(judge_fault, fault, format if format in formats else "ladspa", words) for fault, format, words in rows]
+        sys.exit(side_by_side(rows, n_processes=2) > 0)
 
 
 main()

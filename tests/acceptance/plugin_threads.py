@@ -81,7 +81,11 @@ def without_a_node():
         server.worker()
         server.wait_until_wet()
         bypassed(server, "ladspa", "overflow_run", "run")  # the handler has a stack of its own
-        for end in ("exit_at_once_thread", "overflow_thread", "exit_at_once_run"):  # no handler runs
+        ends = ["exit_at_once_thread", "overflow_thread", "exit_at_once_run"]  # no handler runs
+        if "ASAN_OPTIONS" in os.environ:  # AddressSanitizer gives each thread a stack for handlers
+            ends.remove("overflow_thread")
+            bypassed(server, "ladspa", "overflow_thread", "a thread")
+        for end in ends:
             withdrawn(server, f"bad: {FAULTY['ladspa'].format(end)} after=20 | busy: {BUSY['ladspa']} after=0", UNKNOWN)
         # Two nodes of one library.
         twins = f"bad: {FAULTY['lv2'].format('segv_thread')} after=20 | twin: {FAULTY['lv2'].format('in_place')} after=0"

@@ -3,28 +3,14 @@
 // the node's latency.  Of the effect itself only `create` and `destroy` are executed, for the
 // channels and the latency.
 
-#include "delay_line.h"
-
-#include "engine/contract/effect.h"
+#include "engine/contract/input_line.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct DryNode {
   uint32_t n_in, n_out; ///< Of one unit
-  uint32_t latency_frames;
-  uint32_t line_frames;
 } DryNode;
-
-/// One unit: the state of its lines, then [n_in][line_frames] samples.
-typedef struct DryUnit {
-  DelayLine line;
-} DryUnit;
-
-static float*
-line_of(const DryNode* const node, DryUnit* const unit, const uint32_t channel)
-{
-  return (float*)(void*)(unit + 1) + (size_t)channel * node->line_frames;
-}
 
 static Status
 dry_create(const FxSetup* const setup, FxShape* const shape, void** const node, Error* const error)
@@ -40,10 +26,8 @@ dry_create(const FxSetup* const setup, FxShape* const shape, void** const node, 
   setup->fx->destroy(effect);
   dry->n_in = shape->unit_in;
   dry->n_out = shape->unit_out;
-  dry->latency_frames = shape->latency_frames;
-  dry->line_frames = shape->latency_frames + setup->max_block_frames;
   shape->tail_frames = shape->latency_frames;
-  shape->unit_bytes = sizeof(DryUnit) + (size_t)dry->n_in * dry->line_frames * sizeof(float);
+  shape->unit_bytes = 0;
   shape->data_bytes = 0;
   *node = dry;
   return STATUS_OK;
@@ -52,8 +36,9 @@ dry_create(const FxSetup* const setup, FxShape* const shape, void** const node, 
 static void
 dry_unit_init(const void* const node, void* const state, const uint32_t index)
 {
+  (void)node; // the engine has the delayed input
+  (void)state;
   (void)index;
-  ((DryUnit*)state)->line = delay_line_at_start(((const DryNode*)node)->line_frames);
 }
 
 static void
@@ -67,16 +52,11 @@ dry_set(void* const node, const uint32_t param, const double value)
 static void
 run_unit(const FxUnit* const io, const uint32_t n_frames)
 {
+  float delayed[FX_MAX_BLOCK];
   const DryNode* const node = io->node;
-  DryUnit* const unit = io->state;
-  for (uint32_t c = 0; c < node->n_in; ++c) {
-    delay_line_put(&unit->line, line_of(node, unit, c), io->in[c], n_frames);
-  }
-  delay_line_advance(&unit->line, n_frames);
   for (uint32_t c = 0; c < node->n_out; ++c) {
     const uint32_t from = c < node->n_in ? c : node->n_in - 1U;
-    delay_line_get(&unit->line, line_of(node, unit, from), node->latency_frames + n_frames,
-                   io->out[c], n_frames);
+    memcpy(io->out[c], fx_dry_row(io, from, delayed, n_frames), n_frames * sizeof(float));
   }
 }
 

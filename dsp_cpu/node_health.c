@@ -29,8 +29,24 @@ ask_for_renewal(NodeHealth* const health)
   atomic_store_explicit(&health->renewal, RENEWAL_WANTED, memory_order_release);
 }
 
+/// Count the frames until the output of a node contains the input again.  Returns true if it does
+/// not, from the first frame of this block on.
+static bool
+is_cold(NodeHealth* const health, const bool finite, const uint32_t latency_frames,
+        const uint32_t n_frames)
+{
+  if (!finite) {
+    health->n_cold_frames = latency_frames;
+    return latency_frames > 0U;
+  }
+  const uint32_t n_cold = health->n_cold_frames;
+  health->n_cold_frames = n_cold > n_frames ? n_cold - n_frames : 0U;
+  return n_cold > 0U;
+}
+
 bool
-node_health_follow(NodeHealth* const health, const bool finite, const bool is_renewed)
+node_health_follow(NodeHealth* const health, const bool finite, const bool is_renewed,
+                   const uint32_t latency_frames, const uint32_t n_frames)
 {
   if (!finite) {
     health->n_bad += health->n_bad < BYPASS_BAD_BLOCKS;
@@ -46,7 +62,7 @@ node_health_follow(NodeHealth* const health, const bool finite, const bool is_re
   } else if (stops) {
     ask_for_renewal(health);
   }
-  return is_repeated || stops;
+  return is_cold(health, finite, latency_frames, n_frames) || is_repeated || stops;
 }
 
 static bool

@@ -63,6 +63,62 @@ point_units(const Stage* const stage, Batch* const batch, const uint32_t first, 
   }
 }
 
+/// Point the units of a node with latency to its input, delayed, for a run from frame `frame` on.
+/// While the input replaces the output, the delay stays.
+static void
+point_dry(Batch* const batch, const Run* const run, const uint32_t frame)
+{
+  const BatchUnit* const specs = &batch->specs[run->first_unit];
+  InputLine* const line = specs->input_line;
+  if (!line->samples) {
+    return;
+  }
+  if (batch->fx->latency && !specs->health->plays_input) {
+    input_line_set_delay(line, batch->fx->latency(specs->node));
+  }
+  for (uint32_t u = 0; u < run->n_units; ++u) {
+    batch->units[run->first_unit + u].dry =
+        input_line_from(line, specs[u].channel * specs[u].n_in, frame);
+  }
+}
+
+/// Point the units of a node to frame `frame` of the block.
+static void
+point_run(const Stage* const stage, Batch* const batch, const Run* const run, const uint32_t frame)
+{
+  point_units(stage, batch, run->first_unit, run->n_units, frame);
+  point_dry(batch, run, frame);
+}
+
+/// Write the inputs of the nodes with latency to their lines.
+static void
+put_inputs(Batch* const batch, const uint32_t n_frames)
+{
+  for (uint32_t r = 0; r < batch->n_runs; ++r) {
+    const Run* const run = &batch->runs[r];
+    const BatchUnit* const specs = &batch->specs[run->first_unit];
+    for (uint32_t u = 0; specs->input_line->samples && u < run->n_units; ++u) {
+      for (uint32_t c = 0; c < specs[u].n_in; ++c) {
+        input_line_put(specs->input_line, specs[u].channel * specs[u].n_in + c,
+                       batch->units[run->first_unit + u].in[c], n_frames);
+      }
+    }
+    point_dry(batch, run, 0U);
+  }
+}
+
+/// End the block of the lines.
+static void
+advance_lines(const Batch* const batch, const uint32_t n_frames)
+{
+  for (uint32_t r = 0; r < batch->n_runs; ++r) {
+    InputLine* const line = batch->specs[batch->runs[r].first_unit].input_line;
+    if (line->samples) {
+      input_line_advance(line, n_frames);
+    }
+  }
+}
+
 typedef struct PoolJob {
   const FxInfo* fx;
   const FxUnit* units;
@@ -139,7 +195,7 @@ run_with_events(const Stage* const stage, Batch* const batch, const Run* const r
     }
     const uint32_t at = events[e].offset;
     if (at > done && n_cuts_left && !events[e].is_note) {
-      point_units(stage, batch, run->first_unit, run->n_units, done);
+      point_run(stage, batch, run, done);
       run_units(stage, batch, batch->units + run->first_unit, run->n_units, at - done, run->call);
       done = at;
       --n_cuts_left;
@@ -147,9 +203,9 @@ run_with_events(const Stage* const stage, Batch* const batch, const Run* const r
     stage_event_pass(batch->fx, batch->specs[run->first_unit].node, &events[e],
                      events[e].is_note ? at - done : 0U);
   }
-  point_units(stage, batch, run->first_unit, run->n_units, done);
+  point_run(stage, batch, run, done);
   run_units(stage, batch, batch->units + run->first_unit, run->n_units, n_frames - done, run->call);
-  point_units(stage, batch, run->first_unit, run->n_units, 0U);
+  point_run(stage, batch, run, 0U);
 }
 
 /// Run a batch with events, or with nodes that must not run: first all other nodes together.
@@ -282,6 +338,9 @@ run_batch(Stage* const stage, Batch* const batch, const uint32_t n_frames,
   // In each block: other ranks use the same rows, so that an equal source says nothing of these
   // pointers.
   point_inputs(stage, batch, 0U, batch->n_units, 0U);
+  if (batch->has_latency) {
+    put_inputs(batch, n_frames);
+  }
   const bool any_stopped = batch->fx->renew && stage_guard_find_stopped(batch);
   bool has_events = n_events && any_event(stage, batch);
   catch_up(batch, events, n_events);
@@ -300,6 +359,9 @@ run_batch(Stage* const stage, Batch* const batch, const uint32_t n_frames,
     measure(batch);
   }
   stage->n_reset += stage_guard(batch, n_frames);
+  if (batch->has_latency) {
+    advance_lines(batch, n_frames);
+  }
 }
 
 /// Process the complete block, so that stage_cpu_collect() never waits.
@@ -414,6 +476,7 @@ batch_init(const Stage* const stage, Batch* const batch, const StageStep* const 
                                             .call = call_of(step->fx, unit, false) };
     }
     ++batch->runs[batch->n_runs - 1U].n_units;
+    batch->has_latency = batch->has_latency || unit->input_line->samples;
   }
   batch->call = call_of(step->fx, step->units, batch->n_runs > 1U);
   for (uint32_t r = 0; r < batch->n_runs; ++r) {

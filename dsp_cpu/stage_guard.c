@@ -46,27 +46,30 @@ silence_unit(const Batch* const batch, const uint32_t u, const uint32_t n_frames
   }
 }
 
-/// The input that belongs to an output of unit u: the last one if there are fewer.  NULL: it has
-/// none.
+/// The input that belongs to an output, the last one if there are fewer, delayed by the latency;
+/// NULL of a source.  `delayed`: memory for it.
 static const float*
-input_for(const Batch* const batch, const uint32_t u, const uint32_t output)
+dry_row(const Batch* const batch, const uint32_t u, const uint32_t output, float* const delayed,
+        const uint32_t n_frames)
 {
   const uint32_t n_in = batch->specs[u].n_in;
-  return n_in ? batch->units[u].in[output < n_in ? output : n_in - 1U] : NULL;
+  const uint32_t channel = output < n_in ? output : n_in - 1U;
+  return n_in ? fx_dry_row(&batch->units[u], channel, delayed, n_frames) : NULL;
 }
 
-/// Replace the output of a unit by its input times the gain of its node, that of a source by
-/// silence; in the block in which this begins or ends, cross-fade.
+/// Replace the output of a unit by its delayed input times the gain of its node, that of a source
+/// by silence; in the block in which this begins or ends, cross-fade.
 static void
 bypass_unit(const Batch* const batch, const uint32_t u, const uint32_t n_frames,
             const bool was_bypassed, const bool is_bypassed)
 {
+  float delayed[FX_MAX_BLOCK];
   const BatchUnit* const unit = &batch->specs[u];
   const float gain = unit->health->dry_gain;
   const float before = was_bypassed;
   const float step = ((float)is_bypassed - before) / (float)n_frames;
   for (uint32_t c = 0; c < unit->n_out; ++c) {
-    const float* const in = input_for(batch, u, c);
+    const float* const in = dry_row(batch, u, c, delayed, n_frames);
     float* const out = batch->units[u].out[c];
     const bool is_valid = in && is_finite(in, n_frames);
     for (uint32_t i = 0; i < n_frames; ++i) {
@@ -87,10 +90,20 @@ peak_of_rows(const float* const* const rows, const uint32_t n_rows, const uint32
   return peak;
 }
 
-/// Replace a non-finite output: by silence, and reset the unit; or by the unit's input if the node
+/// True if the input of a node replaces its output in the first bad block.  That of a built-in
+/// effect without latency does so only if this repeats itself: a unit of it that was reset plays at
+/// once.
+static bool
+plays_input_at_once(const Batch* const batch, const Run* const run)
+{
+  return batch->fx->renew || batch->specs[run->first_unit].input_line->samples;
+}
+
+/// Replace a non-finite output by silence, or by the unit's input; reset the unit, unless the node
 /// is renewed.  Returns the largest magnitude of the output, infinity if it was not finite.
 static float
-guard_unit(const Batch* const batch, const uint32_t u, const uint32_t n_frames)
+guard_unit(const Batch* const batch, const uint32_t u, const bool plays_input,
+           const uint32_t n_frames)
 {
   const BatchUnit* const unit = &batch->specs[u];
   const float* const* const outs = (const float* const*)batch->units[u].out;
@@ -99,15 +112,16 @@ guard_unit(const Batch* const batch, const uint32_t u, const uint32_t n_frames)
     return peak;
   }
   silence_unit(batch, u, n_frames);
-  if (batch->fx->renew) {
+  if (plays_input) {
     bypass_unit(batch, u, n_frames, true, true);
-  } else {
+  }
+  if (!batch->fx->renew) {
     batch->fx->unit_init(unit->node, unit->state, unit->channel);
   }
   return peak;
 }
 
-/// Follow the levels of a node that is renewed after a NaN, for the input that plays meanwhile.
+/// Follow the levels of a node, for its input, which plays at once after a NaN.
 static void
 follow_level(const Batch* const batch, const Run* const run, const float peak_out,
              const uint32_t n_frames)
@@ -125,6 +139,7 @@ follow_level(const Batch* const batch, const Run* const run, const float peak_ou
 static uint32_t
 guard_run(const Batch* const batch, const Run* const run, const uint32_t n_frames)
 {
+  const bool plays_input = plays_input_at_once(batch, run);
   const uint32_t end = run->first_unit + run->n_units;
   uint32_t n_bad = 0;
   float peak = 0.0F;
@@ -132,21 +147,23 @@ guard_run(const Batch* const batch, const Run* const run, const uint32_t n_frame
     if (run->is_stopped) {
       silence_unit(batch, u, n_frames);
     } else {
-      const float unit_peak = guard_unit(batch, u, n_frames);
+      const float unit_peak = guard_unit(batch, u, plays_input, n_frames);
       n_bad += !isfinite(unit_peak);
       peak = larger(peak, unit_peak);
     }
   }
   NodeHealth* const health = batch->specs[run->first_unit].health;
-  if (batch->fx->renew && !run->is_stopped && !n_bad && !health->plays_input) {
+  if (plays_input && !run->is_stopped && !n_bad && !health->plays_input) {
     follow_level(batch, run, peak, n_frames);
   }
-  if (n_bad == 0U && health->n_bad == 0U) {
+  if (n_bad == 0U && health->n_bad == 0U && health->n_cold_frames == 0U) {
     return 0U; // neither stopped nor bypassed
   }
   const bool was_bypassed = health->plays_input;
   const bool is_bypassed =
-      run->is_stopped || node_health_follow(health, n_bad == 0U, batch->fx->renew != NULL);
+      run->is_stopped ||
+      node_health_follow(health, n_bad == 0U, batch->fx->renew != NULL,
+                         batch->specs[run->first_unit].input_line->delay_frames, n_frames);
   health->plays_input = is_bypassed;
   for (uint32_t u = run->first_unit; (was_bypassed || is_bypassed) && u < end; ++u) {
     bypass_unit(batch, u, n_frames, was_bypassed, is_bypassed);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /// The stage on the CPU: its data, and the guard, which finds outputs that are not finite and
-/// replaces them by silence or by the input of their node.
+/// replaces them by silence or by the input of their node, delayed by the node's latency.
 #ifndef WARPRACK_DSP_CPU_STAGE_GUARD_H
 #define WARPRACK_DSP_CPU_STAGE_GUARD_H
 
@@ -28,6 +28,7 @@ typedef struct Batch {
   uint32_t n_units;
   Run* runs;
   uint32_t n_runs;
+  bool has_latency;    ///< A node has a InputLine
   uint64_t call;       ///< For the flight recorder: a run of any of the nodes
   double mean_ns;      ///< Time of one block on one core
   bool is_shared;      ///< It is long enough for the pool

@@ -18,8 +18,8 @@
 // Neither LADSPA nor LV2 has a way to report the tail of a plugin.
 #define TAIL_SECONDS 10.0
 
-// A latency that grows beyond this after the node was made has no room in the lines of the bypass,
-// whose dry signal is early then.
+// A latency that grows beyond this after the node was made has no room in the line of the node's
+// input, so that the dry signal is early.
 #define MOVED_LATENCY_SECONDS 0.5
 
 #define ALIGNMENT 64U // bytes, of arrays in a unit
@@ -106,21 +106,10 @@ lay_out(HostNode* const node)
   layout->rows = append(layout, node->lanes.n_rows, sizeof(float*));
   layout->out = append(layout, node->lanes.n_out, sizeof(float*));
   layout->samples = append(layout, node->lanes.n_rows, (size_t)node->row_frames * sizeof(float));
-  layout->lines =
-      append(layout, node->lanes.n_in, bypass_line_frames(&node->bypass) * sizeof(float));
   layout->delay =
       node->delay_frames
           ? append(layout, host_delay_samples(node->delay_frames, node->lanes.n_out), sizeof(float))
           : 0U;
-}
-
-/// The longest latency that the lines of the bypass have room for.
-static uint32_t
-max_latency(const HostNode* const node, const FxSetup* const setup, const uint32_t latency_frames)
-{
-  const uint32_t moved =
-      node->has_latency ? (uint32_t)(MOVED_LATENCY_SECONDS * setup->rate_hz) : 0U;
-  return moved > latency_frames ? moved : latency_frames;
 }
 
 /// Describe the node, whose instances are open, unless it is in quarantine.
@@ -134,8 +123,6 @@ describe(HostNode* const node, const FxSetup* const setup, const uint32_t latenc
   node->bypass = (BypassShape){
     .n_in = node->lanes.n_in,
     .n_out = node->lanes.n_out,
-    .max_block_frames = setup->max_block_frames,
-    .max_latency_frames = max_latency(node, setup, latency_frames),
     .fade_frames = (uint32_t)lrint(BYPASS_SECONDS * setup->rate_hz),
   };
   node->latency_limit = latency_limit(setup->rate_hz, setup->offline);
@@ -146,6 +133,8 @@ describe(HostNode* const node, const FxSetup* const setup, const uint32_t latenc
   shape->unit_in = node->lanes.n_in;
   shape->unit_out = node->lanes.n_out;
   shape->latency_frames = latency_frames;
+  shape->max_latency_frames =
+      node->has_latency ? (uint32_t)(MOVED_LATENCY_SECONDS * setup->rate_hz) : 0U;
   const double tail_s = setup->fx->is_missing ? 0.0 : TAIL_SECONDS;
   shape->tail_frames = (uint64_t)(tail_s * setup->rate_hz);
   shape->unit_bytes = node->layout.n_bytes;
@@ -253,9 +242,7 @@ host_unit_init(const void* const node, void* const state, const uint32_t index)
   unit->moves.moving = (uint32_t*)(void*)(memory + host->layout.moving);
   unit->rows = (float**)(void*)(memory + host->layout.rows);
   unit->out = (float**)(void*)(memory + host->layout.out);
-  unit->bypass =
-      bypass_at(host->is_quarantined || host->params.is_bypassed,
-                atomic_load(&host->latencies[index]), (float*)(void*)(memory + host->layout.lines));
+  unit->bypass = bypass_at(host->is_quarantined || host->params.is_bypassed);
   unit->is_behind = false;
   unit->delay = host->delay_frames ? host_delay_at(host->delay_frames, host->lanes.n_out,
                                                    (float*)(void*)(memory + host->layout.delay))
@@ -405,7 +392,7 @@ follow_latency(const HostNode* const node, HostUnit* const unit)
   const uint32_t now = host_whole_latency(node, node->calls->latency(unit->instance));
   _Atomic uint32_t* const latency = &node->latencies[unit->index];
   if (now <= node->latency_limit && now != atomic_load_explicit(latency, memory_order_relaxed) &&
-      bypass_move(&unit->bypass, &node->bypass, now)) {
+      !bypass_is_heard(&unit->bypass)) {
     atomic_store_explicit(latency, now, memory_order_relaxed);
   }
 }

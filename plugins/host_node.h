@@ -14,7 +14,7 @@
 
 /// Places of the arrays in the memory of a unit, in bytes from its start.
 typedef struct UnitLayout {
-  size_t moves, moving, rows, out, samples, lines, delay;
+  size_t moves, moving, rows, out, samples, delay;
   size_t n_bytes;
 } UnitLayout;
 

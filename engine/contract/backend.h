@@ -18,6 +18,7 @@
 #define WARPRACK_ENGINE_CONTRACT_BACKEND_H
 
 #include "effect.h"
+#include "input_line.h"
 #include "ramp.h"
 
 #include "engine/base/status.h"
@@ -76,8 +77,12 @@ typedef struct NodeHealth {
   uint32_t n_good;          ///< [player] Finite blocks since then
   uint32_t n_postponed;     ///< [player] Blocks until a postponed renewal
   bool plays_input;         ///< [player] The node's input replaced its output in the last block
-  float dry_gain;           ///< [player] Of the input when it does: 1 of built-in effects
-  float peak_in, peak_out;  ///< [player] Recent largest magnitudes, of a node that is renewed
+  float dry_gain;           ///< [player] Of the input when it does: 1 of built-in effects without
+                            ///< latency
+  float peak_in, peak_out;  ///< [player] Recent largest magnitudes, of a node whose input plays at
+                            ///< once
+  uint32_t n_cold_frames;   ///< [player] Frames that the node has to run, after a reset, until its
+                            ///< output has the input again: its latency
   _Atomic bool is_bypassed; ///< Written by the player: it does so for long, see PLACE_BYPASSED
   _Atomic NodeRenewal renewal;
 } NodeHealth;
@@ -96,6 +101,7 @@ typedef struct BatchUnit {
   uint32_t channel;          ///< Argument of FxInfo::unit_init
   _Atomic uint32_t* node_ns; ///< Measured time of the node's block on one core; outlives the plan
   NodeHealth* health;        ///< Health of the node
+  InputLine* input_line;     ///< Of the node
   const double* targets;     ///< [n_params] last values set in the node [player]
   uint32_t n_in, n_out, n_side;
   const uint32_t* in_rows;

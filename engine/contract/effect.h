@@ -177,12 +177,21 @@ typedef struct FxShape {
                            ///< coupled, or a part of n_in; create() finds 1.  0 for a source
   uint32_t unit_out;       ///< Output channels of one unit; create() finds 1
   uint32_t latency_frames; ///< From input to its output, when the node begins; see FxInfo::latency
+  uint32_t max_latency_frames; ///< Of those that FxInfo::latency may return, the longest for which
+                               ///< the engine keeps the input; create() finds 0: latency_frames
   uint64_t tail_frames; ///< Frames that may still sound after the input ends; UINT64_MAX: no bound
   size_t unit_bytes;    ///< Memory of one unit; the engine aligns it to 64 bytes
   size_t data_bytes; ///< Memory of the node that `load` allocates: `create` sets the largest amount
                      ///< during loading, `load` the amount that remains; `save` and
                      ///< `end_save` adjust it
 } FxShape;
+
+/// The inputs of a unit, delayed by the latency of its node: see input_line.h.
+typedef struct FxDry {
+  const float* lines; ///< [unit_in][n_frames] rings; NULL: the node has no latency
+  uint32_t n_frames;  ///< Of a ring
+  uint32_t start;     ///< Place of the first frame of the run
+} FxDry;
 
 /// One unit in a `run`: its node, its memory, its channels.
 typedef struct FxUnit {
@@ -192,6 +201,7 @@ typedef struct FxUnit {
   float* const* out;        ///< [unit_out] pointers to n_frames samples; never overlaps `in`
   const float* const* side; ///< The channels of all side inputs, in their order, as `in`.  Those of
                             ///< a side input without connections are NULL.  NULL: none has any
+  FxDry dry;
 } FxUnit;
 
 #define FX_KERNEL_SIZES  4U
@@ -305,7 +315,7 @@ struct FxInfo {
   /// FxShape::tail_frames. [any]
   uint64_t (*tail)(const void* node);
   /// The present latency, if it may change of itself while the node runs: the builder then plans
-  /// the rack with the new number.  NULL: FxShape::latency_frames for the node's life. [any]
+  /// the rack with the new number.  NULL: FxShape::latency_frames for the node's life. [any, rt]
   uint32_t (*latency)(const void* node);
   /// True if the node asks to be replaced by a new one with the same values: the builder makes that
   /// beside it, and they cross-fade.  NULL: never. [builder]

@@ -223,6 +223,12 @@ state_stride(const Node* const node)
   return (node->shape.unit_bytes + ALIGNMENT) & ~(size_t)(ALIGNMENT - 1U);
 }
 
+static size_t
+input_line_bytes(const Node* const node)
+{
+  return (size_t)node->n_in * node->input_line.n_frames * sizeof(float);
+}
+
 static Status
 allocate_units(Node* const node, Error* const error)
 {
@@ -232,7 +238,8 @@ allocate_units(Node* const node, Error* const error)
   }
   node->state_stride = state_stride(node);
   node->states = rt_memory(node->n_units * node->state_stride);
-  if (!node->states) {
+  node->input_line.samples = node->input_line.n_frames ? rt_memory(input_line_bytes(node)) : NULL;
+  if (!node->states || (node->input_line.n_frames && !node->input_line.samples)) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
   init_units(node);
@@ -246,7 +253,7 @@ node_memory(const Node* const node)
   const size_t note_bytes = node->fx->event ? sizeof(NodeNotes) : 0U;
   return sizeof(Node) + note_bytes + node->fx->n_params * param_bytes +
          malloc_usable_size(node->fx_node) + node->shape.data_bytes +
-         node->n_units * state_stride(node);
+         node->n_units * state_stride(node) + input_line_bytes(node);
 }
 
 double
@@ -323,6 +330,9 @@ node_new(const RackNode* const rack_node, const NodeWidths widths, const Format*
     return error_set(error, status, "%s: %s", rack_node->name, without_prefix(why.text, fx->name));
   }
   take_initial_values(node, rack_node, format->rate_hz);
+  if (!fx->is_source && !backend->node_new) {
+    node->input_line = input_line_for(&node->shape, format->block_frames);
+  }
   node->n_units = fx->is_source ? 1U : widths.n_in / node->shape.unit_in;
   node->n_out = node->n_units * node->shape.unit_out;
   for (uint32_t s = 0; s < fx->n_sides && !fx->is_missing; ++s) {
@@ -492,6 +502,7 @@ node_unref(Node* const node)
     free(node->made_texts[p]);
   }
   free(node->states);
+  free(node->input_line.samples);
   free(node->made_with);
   free(node->given);
   free(node->made_texts);
@@ -558,6 +569,9 @@ Status
 node_reset(Node* const node, Error* const error)
 {
   init_health(node);
+  if (node->input_line.samples) {
+    memset(node->input_line.samples, 0, input_line_bytes(node));
+  }
   return restart_units(node, error);
 }
 

@@ -53,6 +53,7 @@ typedef struct Node {
   _Atomic uint32_t block_ns; ///< [player] Measured time of one block on one core, ns; 0: not known
                              ///< yet
   NodeHealth health;
+  InputLine input_line; ///< No samples on a device
   uint64_t* stamps; ///< [player] [n_params] number of the message that set the value; 0: a document
                     ///< set it
   uint32_t n_sets;  ///< [player] Calls of node_set()

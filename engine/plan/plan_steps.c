@@ -205,6 +205,7 @@ batch_nodes(Layout* const layout, const uint32_t* const nodes, const uint32_t n)
                        .channel = c,
                        .node_ns = &node->block_ns,
                        .health = &node->health,
+                       .input_line = &node->input_line,
                        .targets = node->targets,
                        .n_in = shape->unit_in,
                        .n_out = shape->unit_out,

@@ -28,6 +28,7 @@ FAULTS = {
     "exit_run": ("ladspa", "exited with 0"),
     "exit_at_once_run": ("clap", "exited with 0"),
     "hang_run": ("lv2", "did not finish a block"),
+    "nan": ("ladspa", None),
     "segv_thread": ("ladspa", "SIGSEGV"),
     "takes_memory": ("lv2", None),
     "starts_threads": ("clap", None),

@@ -3,6 +3,7 @@
 // and the lengths of the blocks.
 
 #include "engine/contract/effect.h"
+#include "tests/support/dry_rig.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
 
@@ -23,6 +24,7 @@ typedef struct DryRig {
   void* node;
   uint32_t n_units;
   void* states[N_IN];
+  InputLine line;
 } DryRig;
 
 /// Returns false if the effect makes no node of its initial values.
@@ -52,8 +54,9 @@ start(DryRig* const rig, const FxInfo* const fx)
     return false;
   }
   rig->n_units = N_IN / rig->shape.unit_in;
+  rig->line = dry_rig_new(&rig->shape, N_IN, BLOCK);
   for (uint32_t u = 0; u < rig->n_units; ++u) {
-    const size_t n_bytes = (rig->shape.unit_bytes + 63U) / 64U * 64U;
+    const size_t n_bytes = rig->shape.unit_bytes / 64U * 64U + 64U;
     rig->states[u] = aligned_alloc(64, n_bytes);
     ck_assert_ptr_nonnull(rig->states[u]);
     memset(rig->states[u], 0x55, n_bytes);
@@ -63,8 +66,13 @@ start(DryRig* const rig, const FxInfo* const fx)
 }
 
 static void
-run(const DryRig* const rig, const uint32_t first, const uint32_t n_frames)
+run(DryRig* const rig, const uint32_t first, const uint32_t n_frames)
 {
+  const float* all[N_IN];
+  for (uint32_t c = 0; c < N_IN; ++c) {
+    all[c] = in[c] + first;
+  }
+  dry_rig_put(&rig->line, &rig->dry, rig->node, all, N_IN, n_frames);
   for (uint32_t u = 0; u < rig->n_units; ++u) {
     const float* ins[N_IN];
     float* outs[FX_MAX_CHANNELS];
@@ -74,9 +82,14 @@ run(const DryRig* const rig, const uint32_t first, const uint32_t n_frames)
     for (uint32_t c = 0; c < rig->shape.unit_out; ++c) {
       outs[c] = out[u * rig->shape.unit_out + c] + first;
     }
-    const FxUnit unit = { .node = rig->node, .state = rig->states[u], .in = ins, .out = outs };
+    const FxUnit unit = { .node = rig->node,
+                          .state = rig->states[u],
+                          .in = ins,
+                          .out = outs,
+                          .dry = dry_rig_unit(&rig->line, &rig->shape, u) };
     rig->dry.run(&unit, 1U, n_frames);
   }
+  dry_rig_advance(&rig->line, n_frames);
 }
 
 static void
@@ -124,6 +137,7 @@ TEST(every_effect_plays_its_input_delayed_by_its_latency)
     for (uint32_t u = 0; u < rig.n_units; ++u) {
       free(rig.states[u]);
     }
+    free(rig.line.samples);
     rig.dry.destroy(rig.node);
   }
   ck_assert_uint_gt(n_played, n_effects / 2U);

@@ -597,6 +597,7 @@ quarantined_rig(FxRig* const rig)
   ck_assert_uint_eq(rig->shape.unit_out, 1U);
   ck_assert_uint_eq(rig->shape.latency_frames, DRY_FRAMES);
   rig->states = calloc(rig->n_units, sizeof(void*));
+  rig->input_line = dry_rig_new(&rig->shape, rig->n_in, rig->max_block);
   for (uint32_t u = 0; u < rig->n_units; ++u) {
     rig->states[u] = aligned_alloc(64U, (rig->shape.unit_bytes + 63U) & ~(size_t)63U);
   }

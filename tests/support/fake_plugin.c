@@ -311,7 +311,7 @@ next_sample(Instance* const instance, const float* const* const in, const uint32
   float* const line = instance->lines + channel * n;
   const uint64_t frame = instance->n_frames + i;
   line[frame % n] = main;
-  instance->is_poisoned = instance->is_poisoned || main > FAKE_POISON;
+  instance->is_poisoned = instance->is_poisoned || fake->gives_nan || main > FAKE_POISON;
   float sum = (float)instance->values[GAIN] * line[(frame + 1U) % n];
   for (uint32_t s = 0; s < fake->n_side; ++s) {
     sum += in[before_side + s][i];

@@ -60,6 +60,7 @@ typedef struct FakePlugin {
   size_t n_file;        ///< Size of a file that each instance makes for its state; 0: none
   bool writes_inputs;   ///< run() overwrites its inputs
   bool changes_process; ///< All calls change float mode, locale and handlers of signals
+  bool gives_nan;       ///< As after an input above FAKE_POISON
   // What they have done
   uint32_t n_opened, n_closed, n_renewed, n_runs;
   size_t n_restored;               ///< Size of the state that the last renewal restored

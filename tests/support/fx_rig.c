@@ -83,6 +83,7 @@ rig_try_fx(FxRig* const rig, const FxInfo* const fx, const double rate_hz, const
   rig->n_units = fx->is_source ? 1U : n_in / rig->shape.unit_in;
   rig->n_out = rig->n_units * rig->shape.unit_out;
   rig->states = calloc(rig->n_units, sizeof(void*));
+  rig->input_line = dry_rig_new(&rig->shape, fx->is_source ? 0U : n_in, max_block);
   for (uint32_t u = 0; u < rig->n_units; ++u) {
     const size_t bytes = (rig->shape.unit_bytes + 63U) & ~(size_t)63U;
     rig->states[u] = bytes ? aligned_alloc(64U, bytes) : NULL;
@@ -101,6 +102,7 @@ rig_free(FxRig* const rig)
     free(rig->states[u]);
   }
   free(rig->states);
+  free(rig->input_line.samples);
   if (rig->fx) {
     rig->fx->destroy(rig->node);
   }
@@ -112,6 +114,10 @@ rig_reset(FxRig* const rig)
 {
   for (uint32_t u = 0; u < rig->n_units; ++u) {
     rig->fx->unit_init(rig->node, rig->states[u], u);
+  }
+  const size_t n_kept = rig->input_line.samples ? (size_t)rig->n_in * rig->input_line.n_frames : 0U;
+  for (size_t i = 0; i < n_kept; ++i) {
+    rig->input_line.samples[i] = 0.0F;
   }
 }
 
@@ -163,14 +169,17 @@ rig_run(FxRig* const rig, const float* const* const in, float* const* const out,
     for (uint32_t c = 0; c < n_out; ++c) {
       out_now[c] = out[c] + done;
     }
+    dry_rig_put(&rig->input_line, rig->fx, rig->node, in_now, rig->n_in, n);
     for (uint32_t u = 0; u < rig->n_units; ++u) {
       units[u] = (FxUnit){ .node = rig->node,
                            .state = rig->states[u],
                            .in = in_now + u * rig->shape.unit_in,
                            .out = out_now + u * rig->shape.unit_out,
-                           .side = rig->n_side ? side_now + u * n_unit_side : NULL };
+                           .side = rig->n_side ? side_now + u * n_unit_side : NULL,
+                           .dry = dry_rig_unit(&rig->input_line, &rig->shape, u) };
     }
     rig->fx->run(units, rig->n_units, n);
+    dry_rig_advance(&rig->input_line, n);
     done += n;
   }
   free(units);

@@ -7,6 +7,7 @@
 #ifndef WARPRACK_TESTS_FX_RIG_H
 #define WARPRACK_TESTS_FX_RIG_H
 
+#include "dry_rig.h"
 #include "suite.h"
 
 #include "engine/contract/effect.h"
@@ -32,6 +33,7 @@ typedef struct FxRig {
   void* node;
   uint32_t n_in, n_out, n_units, max_block;
   void** states;            ///< [n_units]
+  InputLine input_line;     ///< The inputs
   const float* const* side; ///< [n_side] for the next rig_run(): the channels of FxUnit::side, unit
                             ///< by unit
   uint32_t n_side;          ///< 0: no side input is connected
@@ -70,7 +72,7 @@ void rig_set(FxRig* rig, const char* id, double value);
 void rig_run(FxRig* rig, const float* const* in, float* const* out, size_t n_frames, RigSplit split,
              uint64_t seed);
 
-/// Initialise all units again.
+/// Initialise all units again, and forget the inputs.
 void rig_reset(FxRig* rig);
 
 #endif

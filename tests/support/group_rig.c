@@ -97,6 +97,8 @@ group_rig_try(GroupRig* const rig, const Plugin* const plugin, const GroupRigSet
   const Status status = rig->fx->create(&fx_setup, &rig->shape, &rig->node, error);
   const uint32_t n_in = rig->shape.unit_in ? rig->shape.unit_in : 1U;
   rig->n_units = status ? 0U : setup->n_in > n_in ? setup->n_in / n_in : 1U;
+  rig->input_line =
+      dry_rig_new(&rig->shape, status || rig->fx->is_source ? 0U : setup->n_in, GROUP_RIG_BLOCK);
   for (uint32_t u = 0; u < rig->n_units; ++u) {
     rig->states[u] = plugin_rig_take(1U, (rig->shape.unit_bytes + 63U) / 64U * 64U);
     rig->fx->unit_init(rig->node, rig->states[u], u);
@@ -116,6 +118,7 @@ void
 group_rig_close(const GroupRig* const rig)
 {
   rig->fx->destroy(rig->node);
+  free(rig->input_line.samples);
 }
 
 void
@@ -127,9 +130,17 @@ group_rig_play(GroupRig* const rig, const uint32_t n_frames)
   for (uint32_t u = 0; u < rig->n_units; ++u) {
     in[u] = rig->in[u] + rig->n_played;
     out[u] = rig->out[u] + rig->n_played;
-    units[u] = (FxUnit){ .node = rig->node, .state = rig->states[u], .in = &in[u], .out = &out[u] };
+  }
+  dry_rig_put(&rig->input_line, rig->fx, rig->node, in, rig->n_units, n_frames);
+  for (uint32_t u = 0; u < rig->n_units; ++u) {
+    units[u] = (FxUnit){ .node = rig->node,
+                         .state = rig->states[u],
+                         .in = &in[u],
+                         .out = &out[u],
+                         .dry = dry_rig_unit(&rig->input_line, &rig->shape, u) };
   }
   rig->fx->run(units, rig->n_units, n_frames);
+  dry_rig_advance(&rig->input_line, n_frames);
   rig->n_played += n_frames;
 }
 

@@ -4,6 +4,8 @@
 #ifndef WARPRACK_TESTS_GROUP_RIG_H
 #define WARPRACK_TESTS_GROUP_RIG_H
 
+#include "dry_rig.h"
+
 #include "plugins/host_group.h"
 
 #define GROUP_RIG_RATE     48000.0
@@ -29,6 +31,7 @@ typedef struct GroupRig {
   FxShape shape;
   uint32_t n_units;
   void* states[GROUP_RIG_CHANNELS];
+  InputLine input_line;
   float in[GROUP_RIG_CHANNELS][GROUP_RIG_BLOCKS * GROUP_RIG_BLOCK]; ///< Sines
   float out[GROUP_RIG_CHANNELS][GROUP_RIG_BLOCKS * GROUP_RIG_BLOCK];
   uint64_t n_played; ///< Frames

@@ -85,12 +85,11 @@ plan_became_active(Plan* const plan, const uint64_t frame)
 }
 
 void
-plan_keep_saved(Plan* const plan, const Rack* const rack)
+plan_keep_saved(const Plan* const plan, const Rack* const rack)
 {
   for (uint32_t n = 0; n < plan->n_living; ++n) {
     node_keep_saved(plan->nodes[n].node, &rack->nodes[n]);
   }
-  plan_count_memory(plan); // the states before are freed
 }
 
 uint64_t

@@ -185,11 +185,11 @@ NODISCARD Status plan_reset(const Plan* plan, Error* error);
 /// since this plan, and set Link::gain to the targets of the aims.
 void plan_became_active(Plan* plan, uint64_t frame);
 
-/// Count Plan::n_bytes again, after a node has saved its state, which it keeps.
+/// Count Plan::n_bytes again, after nodes have saved states, which they keep, or have freed them.
 void plan_count_memory(Plan* plan);
 
 /// Call node_keep_saved() for all nodes: `rack` is the one of which the active plan was made.
-void plan_keep_saved(Plan* plan, const Rack* rack);
+void plan_keep_saved(const Plan* plan, const Rack* rack);
 
 /// Earliest frame at which a dying part can be left out; UINT64_MAX if no part is dying.
 uint64_t plan_next_expiry(const Plan* plan);

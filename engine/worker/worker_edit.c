@@ -44,6 +44,7 @@ plan_edit(Worker* const worker, const Edit* const edit, PlanFault* const fault,
     rack_free(worker->rack);
     worker->rack = rack;
     plan_keep_saved(worker->player.plan, rack);
+    plan_count_memory(worker->player.plan);
   }
   worker_publish_facts(worker);
   return status;

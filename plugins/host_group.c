@@ -12,6 +12,7 @@ static struct {
   int priority;
 } realtime;
 
+static _Atomic uint64_t deadline_ns; // 0: none
 static _Atomic uint64_t n_missed;
 static _Atomic bool player_waits;
 static _Thread_local bool thread_waits;
@@ -26,6 +27,12 @@ const HostRemote*
 host_remote(void)
 {
   return remote;
+}
+
+uint64_t
+host_deadline(void)
+{
+  return atomic_load(&deadline_ns);
 }
 
 bool
@@ -47,6 +54,12 @@ fx_set_realtime(const bool locks_memory, const int priority)
 {
   realtime.locks_memory = locks_memory;
   realtime.priority = priority;
+}
+
+void
+fx_set_deadline(const uint64_t until_ns)
+{
+  atomic_store(&deadline_ns, until_ns);
 }
 
 bool

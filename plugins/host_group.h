@@ -68,7 +68,8 @@ void host_set_remote(const HostRemote* remote);
 /// What host_set_remote() has set. [any]
 const HostRemote* host_remote(void);
 
-/// What fx_set_realtime() has set. [any]
+/// What fx_set_deadline() and fx_set_realtime() have set. [any]
+uint64_t host_deadline(void);
 bool host_locks_memory(void);
 int host_priority(void);
 

@@ -10,11 +10,26 @@
 
 #include "engine/base/recorder.h"
 #include "engine/base/rt.h"
+#include "engine/base/time.h"
 #include "engine/contract/format.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/// Before each call for a new instance: fails if the time for the nodes of an edit is over.
+static Status
+check_time(const HostNode* const node, const uint32_t n_made, Error* const error)
+{
+  const uint64_t until_ns = host_deadline();
+  if (!until_ns || time_now_ns() < until_ns) {
+    return STATUS_OK;
+  }
+  return error_set(error, STATUS_LIMIT,
+                   "%s: the plugins take too long to start: %u of %u instances of this node were "
+                   "ready in time",
+                   node->plugin->fx.name, n_made, node->lanes.n_instances);
+}
 
 /// Rows for runs of silence.
 typedef struct Silence {
@@ -168,10 +183,12 @@ find_latency(const HostNode* const node, const uint32_t i, const Silence* const 
   ProcessState state;
   process_state_save(&state);
   for (uint32_t r = 0; !status && r < HOST_FIRST_RUNS; ++r) {
-    status = run_silence(node, instance, silence, setup->max_block_frames, error);
+    status = check_time(node, i, error);
+    status = status ? status : run_silence(node, instance, silence, setup->max_block_frames, error);
   }
   process_state_restore(&state);
   const uint32_t after_run = node->calls->latency(instance);
+  status = status ? status : check_time(node, i, error);
   status = status ? status : renew_instance(node, instance, error);
   const uint32_t renewed = status ? 0U : node->calls->latency(instance);
   *latency_frames = renewed ? renewed : after_run;
@@ -205,7 +222,8 @@ open_all(HostNode* const node, const FxSetup* const setup, const PluginPreset* c
   for (uint32_t i = 0; !status && i < node->lanes.n_instances; ++i) {
     uint32_t latency = 0;
     const uint64_t before = recorder_enter(node->uid, RECORDER_INSTANTIATE);
-    status = open_instance(node, setup, preset, error);
+    status = check_time(node, i, error);
+    status = status ? status : open_instance(node, setup, preset, error);
     status = status ? status : find_latency(node, i, silence, setup, &latency, error);
     recorder_leave(before);
     latency = host_whole_latency(node, latency);

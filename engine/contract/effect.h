@@ -413,6 +413,11 @@ uint64_t fx_take_missed(void);
 /// [main]
 void fx_set_realtime(bool locks_memory, int priority);
 
+/// Refuse to make the instances of plugins after this time (time_now_ns()), with STATUS_LIMIT:
+/// together they must not take as long as a worker that hangs.  Calls that free instances of a
+/// group then wait for half a second only.  0: no limit.  Implemented by plugins/. [builder]
+void fx_set_deadline(uint64_t until_ns);
+
 /// The threads whose calls of `run` wait for the processes of groups, because no deadline applies.
 typedef enum FxWait {
   FX_WAIT_THREAD, ///< The calling thread, which runs nodes in order to measure them

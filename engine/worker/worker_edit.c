@@ -21,6 +21,9 @@
 #define RESTARTED_FIRST_NS   NS_PER_S
 #define RESTARTED_LONGEST_NS (600U * NS_PER_S)
 
+// The time for plugins to start again, while an edit may have to wait.
+#define TIDY_LIMIT_NS (20U * NS_PER_S)
+
 // ---- the builder ----
 
 /// Plan the rack of an edit from the active plan, and wait until the new plan is active.  Takes
@@ -92,10 +95,12 @@ perform_edit(Worker* const worker)
   worker_report_groups(worker, NULL);
   Status status = STATUS_OK;
   if (worker->has_format) {
+    fx_set_deadline(worker->format.offline ? 0U : edit->given_ns + WORKER_START_LIMIT_NS);
     status = plan_edit(worker, edit, &fault, &first_frame, &error);
     if (worker_take_loss(worker, status, &error)) {
       status = plan_edit(worker, edit, &fault, &first_frame, &error);
     }
+    fx_set_deadline(0U);
   } else {
     rack_free(worker->rack);
     worker->rack = edit->rack;
@@ -178,6 +183,13 @@ replace_restarting(Worker* const worker)
   }
 }
 
+/// Let plugins start within this time from now.
+static void
+limit_starts(const Worker* const worker, const uint64_t limit_ns)
+{
+  fx_set_deadline(worker->format.offline ? 0U : time_now_ns() + limit_ns);
+}
+
 /// Renew nodes, leave a failed device or try it again, measure the rack if needed, follow
 /// latencies, and remove nodes whose tails have ended or are too heavy to play. [planning_lock
 /// held]
@@ -191,9 +203,11 @@ tidy(Worker* const worker)
   if (!worker->has_format || !worker->player.plan) {
     return;
   }
+  limit_starts(worker, WORKER_START_LIMIT_NS); // as for the rack that it copies
   if (worker->must_measure) {
     worker_measure_fallbacks(worker);
   }
+  limit_starts(worker, TIDY_LIMIT_NS);
   replace_restarting(worker);
   worker_restore_groups(worker);
   follow_latency(worker);
@@ -214,6 +228,7 @@ do_housekeeping(Worker* const worker)
   pthread_mutex_lock(&worker->planning_lock);
   const uint64_t before = worker_facts(worker).serial;
   tidy(worker);
+  fx_set_deadline(0U);
   const WorkerFacts facts = worker_facts(worker);
   pthread_mutex_unlock(&worker->planning_lock);
   if (facts.serial != before) {
@@ -316,7 +331,9 @@ worker_edit(void* const context, const uint64_t id, const Rack* const rack, cons
     rack_free(copy);
     return STATUS_NO_MEM;
   }
-  *edit = (Edit){ .id = id, .rack = copy, .at_frame = at_frame, .stamp = stamp };
+  *edit = (Edit){
+    .id = id, .rack = copy, .at_frame = at_frame, .stamp = stamp, .given_ns = time_now_ns()
+  };
   pthread_mutex_lock(&worker->edits_lock);
   const bool has_room = !worker->edit;
   worker->edit = has_room ? edit : worker->edit;

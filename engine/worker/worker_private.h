@@ -25,11 +25,16 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+// The time for the plugins of a rack to start.  With the last call of one of them, which may take
+// 10 s, it ends before the supervisor takes the worker for hung, after 60 s.
+#define WORKER_START_LIMIT_NS (45U * NS_PER_S)
+
 typedef struct Edit {
   uint64_t id;
   Rack* rack;
   uint64_t at_frame;
   uint64_t stamp;
+  uint64_t given_ns;
 } Edit;
 
 /// A wanted save of a node's state.

@@ -28,6 +28,8 @@
 #define RESTART_LONG_NS  (60U * NS_PER_S)
 #define KILL_LIMIT_NS    NS_PER_S
 #define MAX_LOSSES       (2U * MAX_GROUPS) // the processes of all, and those that one edit starts
+#define LATE_CALL_NS     (NS_PER_S / 2U) // for a call after fx_set_deadline(), to close an instance
+#define SETTLE_POLL_NS   (NS_PER_S / 500U) // between looks at blocks that a call has to wait for
 
 struct Group {
   char name[GROUP_NAME_BYTES];
@@ -249,13 +251,113 @@ groups_take_loss(FxLoss* const loss)
   return true;
 }
 
+// ---- watching ----
+
+/// Note the progress of a member.  The process may write any number to its ring: what it has got is
+/// known here, and only steps forward count, up to that number.
+static void
+note_progress(GroupMember* const member, const uint64_t passed_ns)
+{
+  const uint64_t n_submitted = atomic_load_explicit(&member->n_submitted, memory_order_relaxed);
+  const uint64_t n_finished = ring_n_finished(member->ring);
+  const bool moves = n_finished > member->n_finished && n_finished <= n_submitted;
+  member->n_finished = moves ? n_finished : member->n_finished;
+  member->waited_ns =
+      moves || member->n_finished == n_submitted ? 0U : member->waited_ns + passed_ns;
+}
+
+/// True if there is a member with a block that it does not finish.
+static bool
+has_hung(const Group* const group, const uint64_t passed_ns)
+{
+  const uint64_t limit_ns = host_priority() ? HANG_NS : HANG_USUAL_NS;
+  bool has = false;
+  for (uint32_t s = 0; s < GROUP_SLOTS; ++s) {
+    GroupMember* const member = group->members[s];
+    if (member) {
+      note_progress(member, passed_ns);
+      has = has || member->waited_ns >= limit_ns;
+    }
+  }
+  return has;
+}
+
+/// The node whose block takes longest: those behind it wait for the same thread.
+static uint32_t
+find_longest(const Group* const group)
+{
+  uint64_t longest_ns = 0;
+  uint32_t uid = only_uid(group);
+  for (uint32_t t = 0; t < RECORDER_THREADS; ++t) {
+    const RecorderWatch* const watched = &group->calls[t];
+    if (watched->call.phase == RECORDER_RUN && watched->lasted_ns > longest_ns) {
+      longest_ns = watched->lasted_ns;
+      uid = watched->call.node;
+    }
+  }
+  return uid;
+}
+
+static bool
+has_faults(const Group* const group)
+{
+  bool has = false;
+  for (uint32_t s = 0; s < GROUP_SLOTS; ++s) {
+    has = has || (group->members[s] && ring_faults(group->members[s]->ring));
+  }
+  return has;
+}
+
+/// End a process that does not return from the code of a node.
+static void
+lose_hung(Group* const group, const char* const what, const uint32_t uid, const RecorderPhase phase)
+{
+  const bool is_named = has_node(group, uid) && !process_is_stopped(group->process);
+  lose(group, (Cause){ .what = what, .uid = is_named ? uid : 0U, .phase = phase, .is_hang = true });
+}
+
+static void
+watch(Group* const group)
+{
+  const uint64_t now_ns = time_now_ns();
+  const uint64_t since_ns = now_ns - group->looked_ns;
+  const uint64_t passed_ns = since_ns < LOOK_NS ? since_ns : LOOK_NS;
+  char why[PROCESS_REASON_BYTES];
+  group->looked_ns = now_ns;
+  if (process_has_ended(group->process, why)) {
+    lose(group, (Cause){ .what = NULL });
+    return;
+  }
+  if (has_faults(group)) {
+    lose(group, (Cause){ .what = "wrote invalid data to a ring",
+                         .uid = only_uid(group),
+                         .phase = RECORDER_RUN });
+    return;
+  }
+  const bool is_hung = has_hung(group, passed_ns);
+  const RecorderWatch* const endless =
+      recorder_watch(group->recorder, group->calls, passed_ns, CALL_LIMIT_NS);
+  if (is_hung) {
+    lose_hung(group, "did not finish a block", find_longest(group), RECORDER_RUN);
+  } else if (endless) {
+    lose_hung(group, "did not return in 8 s", endless->call.node, endless->call.phase);
+  }
+}
+
 // ---- calls ----
+
+static bool
+is_late(void)
+{
+  const uint64_t deadline_ns = host_deadline();
+  return deadline_ns && time_now_ns() >= deadline_ns;
+}
 
 /// Wait for a packet, the end of the process, or the limit.
 static bool
-await_reply(const Group* const group)
+await_reply(const Group* const group, const uint64_t limit_ns)
 {
-  const uint64_t until_ns = time_now_ns() + CALL_LIMIT_NS;
+  const uint64_t until_ns = time_now_ns() + limit_ns;
   struct pollfd there[] = { { .fd = group->socket, .events = POLLIN },
                             { .fd = process_fd(group->process), .events = POLLIN } };
   int n = 0;
@@ -281,14 +383,15 @@ static const char*
 exchange(Group* const group, GroupCall* const call, const int* const fds, const uint32_t n_fds,
          GroupReply* const reply, int received[GROUP_FDS], bool* const is_hang)
 {
+  const bool late = is_late();
   call->number = ++group->n_calls;
   received[0] = received[1] = -1;
   if (group_send(group->socket, call, sizeof(*call), fds, n_fds, NULL)) {
     return "closed its socket";
   }
-  if (!await_reply(group)) {
+  if (!await_reply(group, late ? LATE_CALL_NS : CALL_LIMIT_NS)) {
     *is_hang = true;
-    return "did not return in 8 s";
+    return late ? "did not return in the time of an edit" : "did not return in 8 s";
   }
   const Status status = group_receive(group->socket, reply, sizeof(*reply), received, NULL);
   if (status) {
@@ -333,10 +436,23 @@ call_group(Group* const group, const uint32_t uid, GroupCall* const call, const 
   return reply->status ? error_set(error, (Status)reply->status, "%s", reply->text) : STATUS_OK;
 }
 
+/// Wait until the process has finished the blocks of a member: a call of it waits for the thread
+/// that runs them.  A process that does not finish them is lost.
+static void
+settle(GroupMember* const member)
+{
+  const uint64_t n_wanted = atomic_load_explicit(&member->n_submitted, memory_order_relaxed);
+  while (!member->is_lost && member->n_finished < n_wanted) { // the ring may show any number later
+    watch(member->group);
+    time_sleep(member->n_finished < n_wanted ? SETTLE_POLL_NS : 0U);
+  }
+}
+
 Status
 group_call(GroupMember* const member, GroupCall* const call, const int* const fds,
            const uint32_t n_fds, GroupReply* const reply, int* const reply_fd, Error* const error)
 {
+  settle(member);
   if (member->is_lost) {
     return error_set(error, STATUS_WORKER, "the process of the group \"%s\" %s",
                      member->group->name, member->group->why);
@@ -477,99 +593,6 @@ bool
 group_may_restart(const GroupMember* const member)
 {
   return member->is_lost && time_now_ns() >= member->group->restart.at_ns;
-}
-
-// ---- watching ----
-
-/// Note the progress of a member.  The process may write any number to its ring: what it has got is
-/// known here, and only steps forward count, up to that number.
-static void
-note_progress(GroupMember* const member, const uint64_t passed_ns)
-{
-  const uint64_t n_submitted = atomic_load_explicit(&member->n_submitted, memory_order_relaxed);
-  const uint64_t n_finished = ring_n_finished(member->ring);
-  const bool moves = n_finished > member->n_finished && n_finished <= n_submitted;
-  member->n_finished = moves ? n_finished : member->n_finished;
-  member->waited_ns =
-      moves || member->n_finished == n_submitted ? 0U : member->waited_ns + passed_ns;
-}
-
-/// True if there is a member with a block that it does not finish.
-static bool
-has_hung(const Group* const group, const uint64_t passed_ns)
-{
-  const uint64_t limit_ns = host_priority() ? HANG_NS : HANG_USUAL_NS;
-  bool has = false;
-  for (uint32_t s = 0; s < GROUP_SLOTS; ++s) {
-    GroupMember* const member = group->members[s];
-    if (member) {
-      note_progress(member, passed_ns);
-      has = has || member->waited_ns >= limit_ns;
-    }
-  }
-  return has;
-}
-
-/// The node whose block takes longest: those behind it wait for the same thread.
-static uint32_t
-find_longest(const Group* const group)
-{
-  uint64_t longest_ns = 0;
-  uint32_t uid = only_uid(group);
-  for (uint32_t t = 0; t < RECORDER_THREADS; ++t) {
-    const RecorderWatch* const watched = &group->calls[t];
-    if (watched->call.phase == RECORDER_RUN && watched->lasted_ns > longest_ns) {
-      longest_ns = watched->lasted_ns;
-      uid = watched->call.node;
-    }
-  }
-  return uid;
-}
-
-static bool
-has_faults(const Group* const group)
-{
-  bool has = false;
-  for (uint32_t s = 0; s < GROUP_SLOTS; ++s) {
-    has = has || (group->members[s] && ring_faults(group->members[s]->ring));
-  }
-  return has;
-}
-
-/// End a process that does not return from the code of a node.
-static void
-lose_hung(Group* const group, const char* const what, const uint32_t uid, const RecorderPhase phase)
-{
-  const bool is_named = has_node(group, uid) && !process_is_stopped(group->process);
-  lose(group, (Cause){ .what = what, .uid = is_named ? uid : 0U, .phase = phase, .is_hang = true });
-}
-
-static void
-watch(Group* const group)
-{
-  const uint64_t now_ns = time_now_ns();
-  const uint64_t since_ns = now_ns - group->looked_ns;
-  const uint64_t passed_ns = since_ns < LOOK_NS ? since_ns : LOOK_NS;
-  char why[PROCESS_REASON_BYTES];
-  group->looked_ns = now_ns;
-  if (process_has_ended(group->process, why)) {
-    lose(group, (Cause){ .what = NULL });
-    return;
-  }
-  if (has_faults(group)) {
-    lose(group, (Cause){ .what = "wrote invalid data to a ring",
-                         .uid = only_uid(group),
-                         .phase = RECORDER_RUN });
-    return;
-  }
-  const bool is_hung = has_hung(group, passed_ns);
-  const RecorderWatch* const endless =
-      recorder_watch(group->recorder, group->calls, passed_ns, CALL_LIMIT_NS);
-  if (is_hung) {
-    lose_hung(group, "did not finish a block", find_longest(group), RECORDER_RUN);
-  } else if (endless) {
-    lose_hung(group, "did not return in 8 s", endless->call.node, endless->call.phase);
-  }
 }
 
 void

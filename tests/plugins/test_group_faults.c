@@ -146,6 +146,26 @@ TEST_ROWS(a_loss_names_the_node_whose_input_plays, ends)
   group_rig_close(other);
 }
 
+/// It is not waited for as long as a call may take.
+TEST(a_node_that_hangs_in_a_block_is_closed_without_a_call)
+{
+  const Plugin* const plugin = find_plugin(&(Faults){ LADSPA }, "hang_run");
+  FxLoss loss;
+  if (!plugin) {
+    return;
+  }
+  group_rig_start();
+  GroupRig* const node = open_node(plugin, "bad", FAULTY);
+  group_rig_play_blocks(node, WAITED);
+  fx_wait(FX_WAIT_THREAD, false);
+  group_rig_play_blocks(node, 4U);
+  group_rig_close(node);
+  ck_assert(fx_take_loss(&loss));
+  assert_says(loss.text, "did not finish a block");
+  ck_assert_uint_eq(loss.uid, GROUP_RIG_UID);
+  ck_assert(loss.is_hang);
+}
+
 /// The other nodes wait for the same threads.
 TEST(a_hang_names_no_node_that_waits_behind_it)
 {

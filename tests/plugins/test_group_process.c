@@ -17,6 +17,7 @@
 #define N_GROUPS  32U // as many as there can be
 
 static GroupMember members[2];
+static bool is_late; // the call comes after the deadline of an edit
 
 static void
 join(const char* const group, GroupMember* const member, const uint32_t uid)
@@ -56,7 +57,9 @@ lose(const char* const rule, const uint32_t n_nodes, const Status expected)
       members[m].n_submitted = 1U;
     }
   }
+  fx_set_deadline(is_late ? 1U : 0U);
   ck_assert_int_eq(call(&members[0], &error), expected);
+  fx_set_deadline(0U);
   const uint64_t end_ns = time_now_ns() + suite_limit_ns();
   while (!groups_take_loss(&loss)) {
     ck_assert_msg(time_now_ns() < end_ns, "no loss");
@@ -91,7 +94,7 @@ static const struct {
   { "damages_ring", "wrote invalid data to a ring", 2U, STATUS_OK, 0U, false },
   { "hangs_elsewhere", "did not return in 8 s", 2U, STATUS_WORKER, FIRST_UID + 1U, true },
   { "works_for_ever", "did not return in 8 s", 2U, STATUS_OK, FIRST_UID + 1U, true },
-  { "hides_blocks", "did not finish a block", 1U, STATUS_OK, FIRST_UID, true },
+  { "hides_blocks", "did not finish a block", 1U, STATUS_WORKER, FIRST_UID, true },
 };
 
 TEST_ROWS(a_loss_names_the_node_that_is_at_fault, faults)
@@ -100,6 +103,14 @@ TEST_ROWS(a_loss_names_the_node_that_is_at_fault, faults)
   assert_says(loss.text, faults[row].says);
   ck_assert_uint_eq(loss.uid, faults[row].uid);
   ck_assert_int_eq(loss.is_hang, faults[row].is_hang);
+}
+
+TEST(a_call_after_the_deadline_is_not_waited_for_as_long)
+{
+  is_late = true;
+  const FxLoss loss = lose("hangs_elsewhere", 2U, STATUS_WORKER);
+  assert_says(loss.text, "did not return in the time of an edit");
+  ck_assert_uint_eq(loss.uid, FIRST_UID + 1U);
 }
 
 /// The thread that has ended the process is not known.

@@ -103,6 +103,33 @@ TEST_ROWS(other_widths_are_refused_with_those_that_fit, wrong_widths)
   ck_assert_uint_eq(fake.n_opened, 0);
 }
 
+// ---- time ----
+
+TEST(instances_that_together_take_too_long_are_refused)
+{
+  fake_plugin_init(&fake, 1, 0, 1);
+  fake.open_ms = 20;
+  fx_set_deadline(time_now_ns() + 50U * NS_PER_MS);
+  const char* const reason = refusal(8, STATUS_LIMIT);
+  assert_says(reason, "fake: the plugins take too long to start");
+  assert_says(reason, "of 8 instances of this node were ready");
+  ck_assert_uint_le(fake.n_opened, 3U);
+  ck_assert_uint_eq(fake.n_closed, fake.n_opened);
+  fx_set_deadline(0U);
+  SCOPED(rig_free) FxRig rig;
+  fake_rig(&rig, &fake, 8, 64);
+  ck_assert_uint_eq(rig.n_units, 8U);
+}
+
+TEST(no_instance_is_made_after_the_deadline)
+{
+  fake_plugin_init(&fake, 1, 0, 1);
+  fx_set_deadline(1U);
+  assert_says(refusal(2, STATUS_LIMIT), "0 of 2 instances of this node were ready");
+  ck_assert_uint_eq(fake.n_opened, 0U);
+  fx_set_deadline(0U);
+}
+
 // ---- side chains and sources ----
 
 /// Connect `n_side` channels of each unit: channel s of unit u is input 8 + u * n_side + s.

@@ -3,6 +3,7 @@
 
 #include "fake_plugin.h"
 
+#include "engine/base/time.h"
 #include "plugins/format.h"
 #include "plugins/state_file.h"
 
@@ -227,6 +228,7 @@ fake_open(const Plugin* const plugin, const InstanceSetup* const setup, Instance
   change_process(fake);
   fake->was_offline = setup->offline;
   fake->last_preset = setup->preset;
+  time_sleep((uint64_t)fake->open_ms * NS_PER_MS);
   if (fake->n_opened == fake->fails_at) {
     return error_set(error, STATUS_FILE, "the fake does not want to");
   }

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The plugins of a live rack have a time to start, which ends before the supervisor takes the
+// worker for hung.
+
+#include "plugins/host_group.h"
+#include "tests/support/grouped_fx.h"
+#include "tests/support/scoped.h"
+#include "tests/support/suite.h"
+#include "tests/support/worker_bench.h"
+
+#define HUNG_NS (60U * NS_PER_S) // of the supervisor, for an edit
+#define CALL_NS (10U * NS_PER_S) // of the supervisor, for one call
+
+static _Atomic uint64_t deadline_ns; // when the last node was made
+
+static Status
+create(const FxSetup* const setup, FxShape* const shape, void** const node, Error* const error)
+{
+  deadline_ns = host_deadline();
+  return grouped_fx.create(setup, shape, node, error);
+}
+
+/// A rack of one node, of another effect in each rack.
+static Rack*
+rack_of_node(const uint32_t index)
+{
+  static FxInfo effects[2];
+  effects[index] = grouped_fx;
+  effects[index].create = create;
+  return grouped_rack_of("x: gain", &effects[index], 1U, 1U, NULL);
+}
+
+static void
+expect_limit(Worker* const worker, const uint64_t since_ns)
+{
+  pthread_mutex_lock(&worker->planning_lock); // the builder has nothing to do meanwhile
+  ck_assert_uint_gt(deadline_ns, since_ns);
+  ck_assert_uint_lt(deadline_ns, since_ns + HUNG_NS - CALL_NS);
+  ck_assert_uint_eq(host_deadline(), 0U);
+  pthread_mutex_unlock(&worker->planning_lock);
+}
+
+static const bool modes[] = { false, true };
+
+TEST_ROWS(the_nodes_of_live_racks_have_a_deadline, modes)
+{
+  static Bench bench;
+  const bool offline = modes[row];
+  bench_init(&bench, offline);
+  SCOPED_RACK Rack* const first = rack_of_node(0U);
+  ck_assert_int_eq(worker_calls.edit(bench.worker, 1U, first, 0U, 0U), STATUS_OK);
+  bench_await(&bench, &bench.n_replies, 1U);
+  const uint64_t began_ns = time_now_ns();
+  bench_arm(&bench, offline, 0U);
+  if (offline) {
+    ck_assert_uint_eq(deadline_ns, 0U);
+  } else {
+    expect_limit(bench.worker, began_ns);
+    SCOPED_RACK Rack* const second = rack_of_node(1U);
+    deadline_ns = 0U;
+    const uint64_t given_ns = time_now_ns();
+    ck_assert_int_eq(worker_calls.edit(bench.worker, 2U, second, 0U, 0U), STATUS_OK);
+    bench_play_until(&bench, &bench.n_replies, 2U);
+    expect_limit(bench.worker, given_ns);
+  }
+  bench_clear(&bench);
+}
+
+SUITE_MAIN("start limit")

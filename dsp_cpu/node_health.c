@@ -62,7 +62,7 @@ node_health_follow(NodeHealth* const health, const bool finite, const bool is_re
   } else if (stops) {
     ask_for_renewal(health);
   }
-  return is_cold(health, finite, latency_frames, n_frames) || is_repeated || stops;
+  return (is_renewed && is_cold(health, finite, latency_frames, n_frames)) || is_repeated || stops;
 }
 
 static bool

@@ -19,15 +19,15 @@ REALTIME bool node_health_may_run(NodeHealth* health, bool* is_renewed);
 REALTIME void node_health_catch_up(const FxInfo* fx, const BatchUnit* unit,
                                    const StageEvent* events, uint32_t n_events);
 
-/// Record the largest magnitudes of the inputs and outputs of a node in a good block, if its input
-/// plays at once after a NaN.  The gain of the input is then the ratio of the recent ones, at most
-/// 1; it is 0 while no input is known. [player]
+/// Record the largest magnitudes of the inputs and outputs of a node with FxInfo::renew in a good
+/// block.  The gain of its input after a NaN is the ratio of the recent ones, at most 1; it is 0
+/// while no input is known. [player]
 REALTIME void
 node_health_follow_level(NodeHealth* health, float peak_in, float peak_out, uint32_t n_frames);
 
 /// Record one more block of a node that ran: whether its output was finite, and whether its effect
-/// has FxInfo::renew.  Returns true while the node's input replaces its output, which after a reset
-/// is silent for as long as the latency. [player]
+/// has FxInfo::renew.  Returns true while the node's input replaces its output: that of a renewed
+/// node has no input again until its latency has passed. [player]
 REALTIME bool node_health_follow(NodeHealth* health, bool finite, bool is_renewed,
                                  uint32_t latency_frames, uint32_t n_frames);
 

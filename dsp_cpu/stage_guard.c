@@ -90,20 +90,10 @@ peak_of_rows(const float* const* const rows, const uint32_t n_rows, const uint32
   return peak;
 }
 
-/// True if the input of a node replaces its output in the first bad block.  That of a built-in
-/// effect without latency does so only if this repeats itself: a unit of it that was reset plays at
-/// once.
-static bool
-plays_input_at_once(const Batch* const batch, const Run* const run)
-{
-  return batch->fx->renew || batch->specs[run->first_unit].input_line->samples;
-}
-
-/// Replace a non-finite output by silence, or by the unit's input; reset the unit, unless the node
+/// Replace a non-finite output: by silence, and reset the unit; or by the unit's input if the node
 /// is renewed.  Returns the largest magnitude of the output, infinity if it was not finite.
 static float
-guard_unit(const Batch* const batch, const uint32_t u, const bool plays_input,
-           const uint32_t n_frames)
+guard_unit(const Batch* const batch, const uint32_t u, const uint32_t n_frames)
 {
   const BatchUnit* const unit = &batch->specs[u];
   const float* const* const outs = (const float* const*)batch->units[u].out;
@@ -112,16 +102,15 @@ guard_unit(const Batch* const batch, const uint32_t u, const bool plays_input,
     return peak;
   }
   silence_unit(batch, u, n_frames);
-  if (plays_input) {
+  if (batch->fx->renew) {
     bypass_unit(batch, u, n_frames, true, true);
-  }
-  if (!batch->fx->renew) {
+  } else {
     batch->fx->unit_init(unit->node, unit->state, unit->channel);
   }
   return peak;
 }
 
-/// Follow the levels of a node, for its input, which plays at once after a NaN.
+/// Follow the levels of a node that is renewed after a NaN, for the input that plays meanwhile.
 static void
 follow_level(const Batch* const batch, const Run* const run, const float peak_out,
              const uint32_t n_frames)
@@ -139,7 +128,6 @@ follow_level(const Batch* const batch, const Run* const run, const float peak_ou
 static uint32_t
 guard_run(const Batch* const batch, const Run* const run, const uint32_t n_frames)
 {
-  const bool plays_input = plays_input_at_once(batch, run);
   const uint32_t end = run->first_unit + run->n_units;
   uint32_t n_bad = 0;
   float peak = 0.0F;
@@ -147,13 +135,13 @@ guard_run(const Batch* const batch, const Run* const run, const uint32_t n_frame
     if (run->is_stopped) {
       silence_unit(batch, u, n_frames);
     } else {
-      const float unit_peak = guard_unit(batch, u, plays_input, n_frames);
+      const float unit_peak = guard_unit(batch, u, n_frames);
       n_bad += !isfinite(unit_peak);
       peak = larger(peak, unit_peak);
     }
   }
   NodeHealth* const health = batch->specs[run->first_unit].health;
-  if (plays_input && !run->is_stopped && !n_bad && !health->plays_input) {
+  if (batch->fx->renew && !run->is_stopped && !n_bad && !health->plays_input) {
     follow_level(batch, run, peak, n_frames);
   }
   if (n_bad == 0U && health->n_bad == 0U && health->n_cold_frames == 0U) {

@@ -281,7 +281,7 @@ TEST(state_survives_edits_elsewhere_but_not_structural_changes)
   ck_assert_uint_eq(plan->n_nodes, 3); // the old node ends
 }
 
-TEST(a_unit_that_gives_nan_is_reset_and_counted_and_its_input_plays)
+TEST(a_unit_that_gives_nan_is_silenced_reset_and_counted)
 {
   SCOPED(rack_rig_free) RackRig rig;
   begin(&rig);
@@ -294,8 +294,7 @@ TEST(a_unit_that_gives_nan_is_reset_and_counted_and_its_input_plays)
   ck_assert_uint_eq(rig.player.counts.units_reset, 1);
   ck_assert_uint_eq(((const LateState*)plan->nodes[0].node->states)->n_frames, 0);
   for (size_t i = 4U * BLOCK; i < 5U * BLOCK; ++i) {
-    // The other path plays on with its latency; the input at the level of the recent output.
-    ck_assert_float_eq_tol(out[i], 2.0F * in[i - LATE], 0.05F);
+    ck_assert(out[i] == in[i - LATE]); // the other path plays on with its latency
   }
 }
 
@@ -311,9 +310,8 @@ TEST(a_node_that_gives_nan_again_and_again_is_bypassed_until_it_has_recovered)
     play(&rig, in, out, BLOCK);
     ck_assert_int_eq(health->is_bypassed, b >= 8U);
     for (size_t i = 0; i < BLOCK; ++i) {
-      const bool is_before = (b - 1U) * BLOCK + i < LATE;
-      ck_assert_float_eq_tol(out[i], is_before ? 0.0F : in[(i + BLOCK * LATE - LATE) % BLOCK],
-                             1e-6F);
+      const float dry = b < 8U ? 0.0F : b == 8U ? (float)(i + 1U) / BLOCK : 1.0F;
+      ck_assert_float_eq_tol(out[i], dry * in[(i + BLOCK * LATE - LATE) % BLOCK], 1e-6F);
     }
   }
   ck_assert_uint_eq(rig.player.counts.units_reset, 20);

@@ -257,6 +257,12 @@ rt_futex_wake(_Atomic uint32_t* const word)
 }
 
 void
+rt_futex_wake_one(_Atomic uint32_t* const word)
+{
+  syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+void
 rt_pause(void)
 {
 #if defined(__x86_64__)

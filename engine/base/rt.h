@@ -104,8 +104,12 @@ REALTIME void rt_allow_cancel(CancelMode before);
 /// spuriously.  Works across processes. [player]
 void rt_futex_wait(_Atomic uint32_t* word, uint32_t expected, uint64_t timeout_ns);
 
-/// Wake all threads that sleep on `word`: the only system call that audio threads may make. [rt]
+/// Wake all threads that sleep on `word`: the only system call that audio threads may make, beside
+/// rt_futex_wake_one(). [rt]
 REALTIME void rt_futex_wake(_Atomic uint32_t* word);
+
+/// Wake one of the threads that sleep on `word`. [rt]
+REALTIME void rt_futex_wake_one(_Atomic uint32_t* word);
 
 /// One spin-wait pause. [rt]
 REALTIME void rt_pause(void);

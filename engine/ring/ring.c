@@ -28,7 +28,7 @@ static void
 bell_ring(RingBell* const bell)
 {
   atomic_fetch_add(&bell->rung, 1U);
-  rt_futex_wake(&bell->rung);
+  rt_futex_wake_one(&bell->rung);
 }
 
 /// Call this after publishing the counter with sequential consistency.
@@ -90,12 +90,12 @@ sleep_until(Ring* const ring, RingBell* const bell, bool (*const ready)(Ring*, u
   uint64_t left = timeout_ns;
   while (!is_ready && left) {
     const uint32_t rung = atomic_load(&bell->rung);
-    atomic_store(&bell->asleep, 1U);
+    atomic_fetch_add(&bell->asleep, 1U);
     is_ready = ready(ring, sequence);
     if (!is_ready) {
       rt_futex_wait(&bell->rung, rung, shorter(left, nap_ns));
     }
-    atomic_store_explicit(&bell->asleep, 0, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&bell->asleep, 1U, memory_order_relaxed);
     is_ready = is_ready || ready(ring, sequence);
     left = time_left(began, timeout_ns);
   }
@@ -262,6 +262,28 @@ uint64_t
 ring_n_finished(const Ring* const ring)
 {
   return atomic_load_explicit(&ring->header->finished, memory_order_relaxed);
+}
+
+/// True, for one thread, if ring_wake() was called since it was true last.
+static bool
+take_wakes(Ring* const ring, const uint64_t unused)
+{
+  (void)unused;
+  uint32_t seen = atomic_load(&ring->wakes_seen);
+  uint32_t wakes = atomic_load(&ring->header->wakes);
+  while (wakes != seen) {
+    if (atomic_compare_exchange_strong(&ring->wakes_seen, &seen, wakes)) {
+      return true;
+    }
+    wakes = atomic_load(&ring->header->wakes); // the other thread may have seen fewer
+  }
+  return false;
+}
+
+void
+ring_wait_wake(Ring* const ring)
+{
+  (void)sleep_until(ring, &ring->header->consumer, take_wakes, 0, UINT64_MAX, UINT64_MAX);
 }
 
 void

@@ -30,22 +30,26 @@
      result of a slot sequence number of the block that the output belongs to, plus 1.  Any other
                       value counts as a fault, and the block has no output
      output rows      any samples: the producer copies them and guards the copy
-     consumer.asleep  an unnecessary futex call, or a missing one: then the consumer stays asleep
+     consumer.asleep  unnecessary futex calls, or missing ones: then the consumer stays asleep
      producer.rung    a sleep that ends early, or lasts as long as a nap (2 ms)
      received         range-checked; a wrong value in range overwrites messages not yet read, or
                       makes the ring appear full
      other words      magic, version, shape, layout, submitted, sent, input rows, slot headers,
                       producer.asleep, wakes: the producer's side writes them and never reads them
 
-   Sleeping works in the same way on both sides.  The sleeper reads the bell, sets `asleep`, checks
-   once more for its block, sleeps while the bell is unchanged, clears `asleep`.  The publisher
-   stores its counter, then reads `asleep`, and only if the flag is set changes the bell and makes
-   the one futex call.  Counter and flag are written and read with sequential consistency, because
-   each side writes one and then reads the other: in any order of the four accesses, either the
-   sleeper sees the block or the publisher sees the flag.  In the second case the bell changes after
-   the sleeper has read it, so either the kernel refuses the sleep or the futex call wakes the
-   sleeper: no wake-up is lost.  Only the sleeper clears the flag.  If the publisher cleared it and
-   then lost its core just before the futex call, other publishers would not see the sleeper.
+   Sleeping works in the same way on both sides.  The sleeper reads the bell, counts itself in
+   `asleep`, checks once more for its block, sleeps while the bell is unchanged, takes itself off
+   the count.  The publisher stores its counter, then reads `asleep`, and only if it is not 0
+   changes the bell and makes the one futex call, which wakes one sleeper.  Counter and `asleep` are
+   written and read with sequential consistency, because each side writes one and then reads the
+   other: in any order of the four accesses, either the sleeper sees the block or the publisher sees
+   the sleeper.  In the second case the bell changes after the sleeper has read it, so either the
+   kernel refuses the sleep or the futex call wakes the sleeper: no wake-up is lost.  Only sleepers
+   change `asleep`.  If the publisher cleared it and then lost its core just before the futex call,
+   other publishers would not see the sleeper.
+
+   Each side has one sleeper, except with ring_wait_wake(): there the futex call wakes one of those
+   that sleep, or the one that is about to sleep sees the wake.
 */
 #ifndef WARPRACK_ENGINE_RING_RING_H
 #define WARPRACK_ENGINE_RING_RING_H
@@ -179,8 +183,14 @@ uint64_t ring_n_submitted(const Ring* ring);
 uint64_t ring_n_finished(const Ring* ring);
 
 /// Make ring_wait_take() return false once: the call in progress if there is one, else the next
-/// call. [any]
+/// call.  Also end ring_wait_wake() of one thread. [any]
 void ring_wake(Ring* ring);
+
+/// Wait for ring_wake(), in any number of threads, instead of ring_wait_take().  After each
+/// ring_wake(), also one that comes before the wait, a call returns and sees what was written
+/// before it; one call may return for several.  A thread that is busy holds up no wake: another
+/// one, which sleeps, returns. [any thread of the consumer]
+void ring_wait_wake(Ring* ring);
 
 // ---- messages ----
 

@@ -34,8 +34,10 @@
 
    The model has one order of all accesses (sequential consistency).  ring.c guarantees this order
    for the words of which each side writes one and then reads the other: `submitted` and `finished`
-   against `asleep`, and `rung`.  They publish all other words (release, acquire), except the store
-   of 0 to `asleep`: if the other side sees this store late, it makes an unnecessary futex call.
+   against `asleep`, and `rung`.  They publish all other words (release, acquire), except that a
+   sleeper takes itself off `asleep`: if the other side sees this late, it makes an unnecessary
+   futex call.  In the model `asleep` is a flag, because each side has one sleeper: there is no
+   ring_wait_wake().
 
    Each MUTANT_ is an error that spin must find; see tests/models.sh.
 */

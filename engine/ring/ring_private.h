@@ -15,7 +15,7 @@
 /// The place where one side sleeps and the other wakes it.
 typedef struct RingBell {
   _Atomic uint32_t rung;   ///< Futex word, changed by the waking side
-  _Atomic uint32_t asleep; ///< Written by the sleeper only
+  _Atomic uint32_t asleep; ///< Number of sleepers, which count themselves
 } RingBell;
 
 /// Offsets in the region: derived from the shape, and stored so that both sides agree.
@@ -63,7 +63,7 @@ struct Ring {
   alignas(RING_LINE_BYTES) uint64_t submitted; // producer's own counter
   uint64_t finished_seen;                      // last valid `finished`
   alignas(RING_LINE_BYTES) uint64_t finished;  // consumer's own counter
-  uint32_t wakes_seen;
+  _Atomic uint32_t wakes_seen;                 // of header->wakes
   uint64_t received;
   alignas(RING_LINE_BYTES) uint64_t sent;
   alignas(RING_LINE_BYTES) _Atomic uint64_t faults;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The threads of the process of a group: one that the worker wakes, and its helpers.
+// The threads of the process of a group, which all sleep on its bell.
 
 #include "group_threads.h"
 
@@ -9,11 +9,11 @@
 #include "engine/base/time.h"
 
 #include <pthread.h>
-#include <semaphore.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
-#define MAX_HELPERS 3U
+// As many units that take long, less one, hold up no others.
+#define MAX_THREADS 8U
 // Work of a visit for which one more thread is worth its wake, of about 5 us.
 #define HELPED_NS (200U * NS_PER_US)
 
@@ -31,9 +31,10 @@ static struct {
   uint32_t n_used;
   Ring* bell;
   int priority;
-  sem_t work; ///< For helpers
-  _Atomic uint32_t n_helpers;
-  _Atomic uint64_t busy_ns; ///< Of all threads, since the last visit began
+  uint32_t n_threads;
+  _Atomic uint32_t n_helpers; ///< As many may help in a visit: there are threads and cores for them
+  _Atomic uint32_t n_called;  ///< Helpers that have not come yet
+  _Atomic uint64_t busy_ns;   ///< Of all threads, since the last visit began
 } threads;
 
 // ---- the threads ----
@@ -63,52 +64,44 @@ visit_all(void)
   atomic_fetch_add_explicit(&threads.busy_ns, time_now_ns() - began_ns, memory_order_relaxed);
 }
 
-/// Wake as many helpers as the work of the last visit was worth.
+/// Call as many helpers as the work of the last visit was worth.
 static void
-wake_helpers(void)
+call_helpers(void)
 {
   const uint64_t n_worth =
       atomic_exchange_explicit(&threads.busy_ns, 0U, memory_order_relaxed) / HELPED_NS;
   const uint32_t n_helpers = atomic_load(&threads.n_helpers);
-  const int n_wanted = (int)(n_worth < n_helpers ? n_worth : n_helpers);
-  int n_called = 0; // helpers that have not come yet
-  sem_getvalue(&threads.work, &n_called);
-  for (; n_called < n_wanted; ++n_called) {
-    sem_post(&threads.work);
-  }
+  atomic_store(&threads.n_called, n_worth < n_helpers ? (uint32_t)n_worth : n_helpers);
 }
 
-static void
-prepare_thread(void)
+/// True if a helper was called: this thread is that one.
+static bool
+answer_call(void)
 {
+  uint32_t n = atomic_load(&threads.n_called);
+  while (n && !atomic_compare_exchange_weak(&threads.n_called, &n, n - 1U)) {
+  }
+  return n > 0U;
+}
+
+/// One thread wakes at a ring of the bell, also if others are in units that take long.  Each helper
+/// wakes the next one.
+static void*
+run_units(void* const unused)
+{
+  (void)unused;
   rt_flush_denormals();
   if (threads.priority) {
     (void)rt_become_realtime(threads.priority, NULL); // the worker may have it, and so may this
   }
-}
-
-static void*
-help(void* const unused)
-{
-  (void)unused;
-  prepare_thread();
   for (;;) {
-    if (!sem_wait(&threads.work)) {
-      visit_all();
+    ring_wait_wake(threads.bell);
+    if (!answer_call()) {
+      call_helpers();
     }
-  }
-  return NULL;
-}
-
-static void*
-lead(void* const unused)
-{
-  (void)unused;
-  prepare_thread();
-  for (;;) {
-    uint64_t no_block = 0;
-    (void)ring_wait_take(threads.bell, 0U, UINT64_MAX, &no_block);
-    wake_helpers();
+    if (atomic_load(&threads.n_called)) {
+      ring_wake(threads.bell);
+    }
     visit_all();
   }
   return NULL;
@@ -116,31 +109,29 @@ lead(void* const unused)
 
 // ---- set-up ----
 
+static Status
+add_thread(Error* const error)
+{
+  pthread_t thread;
+  const Status status = rt_thread_start("warprack-unit", run_units, NULL, &thread, error);
+  if (!status) {
+    const long n_cores = sysconf(_SC_NPROCESSORS_ONLN);
+    const bool helps = threads.n_threads && threads.n_threads < n_cores;
+    atomic_fetch_add(&threads.n_helpers, helps);
+    ++threads.n_threads;
+  }
+  return status;
+}
+
 Status
 group_threads_start(Ring* const bell, const int priority, Error* const error)
 {
-  pthread_t thread;
   threads.bell = bell;
   threads.priority = priority;
-  sem_init(&threads.work, 0, 0U);
   for (uint32_t p = 0; p < GROUP_SLOTS; ++p) {
     pthread_mutex_init(&threads.places[p].lock, NULL);
   }
-  return rt_thread_start("warprack-unit", lead, NULL, &thread, error);
-}
-
-/// Start another helper if there are units and cores for it.  Without one, the other threads do its
-/// work.
-static void
-add_helper(void)
-{
-  pthread_t thread;
-  const uint32_t n_helpers = atomic_load(&threads.n_helpers);
-  const long n_cores = sysconf(_SC_NPROCESSORS_ONLN);
-  if (n_helpers < MAX_HELPERS && n_helpers + 1U < threads.n_used && n_helpers + 1L < n_cores &&
-      !rt_thread_start("warprack-unit", help, NULL, &thread, NULL)) {
-    atomic_store(&threads.n_helpers, n_helpers + 1U);
-  }
+  return add_thread(error);
 }
 
 void
@@ -155,7 +146,9 @@ group_threads_set(const uint32_t place, void (*const run)(void* unit), void* con
   if (place >= atomic_load(&threads.n_places)) {
     atomic_store(&threads.n_places, place + 1U);
   }
-  add_helper();
+  if (threads.n_threads < threads.n_used && threads.n_threads < MAX_THREADS) {
+    (void)add_thread(NULL); // without it, the others do its work
+  }
 }
 
 void

@@ -2,9 +2,10 @@
 /**
    The threads that run the blocks of all instances in the process of a group.
 
-   One thread sleeps on the bell of the process, which the worker rings once for all blocks that it
-   submits together, and then visits all places.  If the last visit took long, it wakes helpers,
-   and each place is run by the thread that comes first.
+   The threads sleep on the bell of the process, which the worker rings once for all blocks that it
+   submits together.  One of them wakes and visits all places, of which each is run by the thread
+   that comes first: if the last visit took long, the thread wakes helpers.  If a unit does not
+   return, its thread is missing at the next rings, which wake the others.
 */
 #ifndef WARPRACK_PLUGINS_GROUP_GROUP_THREADS_H
 #define WARPRACK_PLUGINS_GROUP_GROUP_THREADS_H

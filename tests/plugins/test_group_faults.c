@@ -327,6 +327,37 @@ TEST(a_late_process_is_not_waited_for)
   group_rig_close(node);
 }
 
+/// A plugin that takes longer than a block in each block is late, but does not hang.
+TEST(a_slow_node_costs_no_other_node_of_its_group)
+{
+  const Plugin* const plugin = find_plugin(&(Faults){ LADSPA }, "sleeps");
+  GroupRigSetup setup = { .group = "fx", .n_in = 1U, .has_after = true, .after = 0.0 };
+  group_rig_start();
+  GroupRig* const slow = group_rig_open(plugin, &setup);
+  setup.after = -1.0;
+  setup.uid = GROUP_RIG_UID + 1U;
+  GroupRig* const other = group_rig_open(plugin, &setup);
+  fx_wait(FX_WAIT_THREAD, false);
+  const uint64_t began_ns = time_now_ns();
+  uint64_t n_played = 0;
+  uint64_t n_missed = 0;
+  FxLoss loss;
+  while (time_now_ns() - began_ns < 5U * NS_PER_S / 2U) { // 2 s without an answer are a hang
+    slow->n_played = other->n_played = n_played % N_BLOCKS * BLOCK;
+    ++n_played;
+    group_rig_play(slow, BLOCK);
+    (void)fx_take_missed();
+    group_rig_play(other, BLOCK);
+    n_missed += fx_take_missed();
+    time_sleep(4U * NS_PER_MS); // a block of the slow one takes 10 ms
+    fx_idle();
+    ck_assert_msg(!fx_take_loss(&loss), "%s", loss.text);
+  }
+  ck_assert_uint_lt(n_missed, n_played);
+  group_rig_close(slow);
+  group_rig_close(other);
+}
+
 TEST(a_process_that_closes_its_socket_is_lost)
 {
   const GroupRigSetup setup = { .group = "bad", .n_in = 1U, .has_after = true, .after = 0.0 };

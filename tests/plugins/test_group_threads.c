@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // One ring of the bell runs all places, each by one thread at a time; none that was called is left
-// out, also if another thread or a call has it; long work is shared.
+// out, also if another thread or a call has it; a place that takes long holds up no other; long
+// work is shared.
 
 #include "engine/base/rt.h"
 #include "plugins/group/group_message.h"
@@ -69,6 +70,51 @@ TEST(a_place_that_a_call_holds_is_run_afterwards)
   ck_assert_uint_eq(atomic_load(&n_runs[0]), before);
   group_threads_unlock(0U);
   AWAIT(atomic_load(&n_runs[0]) > before);
+}
+
+// ---- a place that takes long ----
+
+#define N_SLOW 3U
+
+static atomic_bool is_over;
+static _Atomic uint32_t n_slow;
+
+static void
+wait_until_over(void* const unused)
+{
+  (void)unused;
+  atomic_fetch_add(&n_slow, 1U);
+  while (!atomic_load(&is_over)) {
+    time_sleep(NS_PER_MS);
+  }
+}
+
+/// As a plugin that waits for a file.
+TEST(places_that_take_long_hold_up_no_other)
+{
+  start();
+  atomic_store(&is_over, true);
+  for (uint32_t p = 0; p < N_SLOW; ++p) {
+    group_threads_set(p, wait_until_over, NULL);
+  }
+  group_threads_set(N_SLOW, count, &n_runs[0]);
+  ring_wake(bell);
+  AWAIT(atomic_load(&n_runs[0]) > 0U && atomic_load(&n_slow) >= N_SLOW);
+  time_sleep(20U * NS_PER_MS); // the visits are over
+  atomic_store(&n_slow, 0U);
+  atomic_store(&is_over, false);
+  const uint64_t end_ns = time_now_ns() + suite_limit_ns();
+  while (atomic_load(&n_slow) < N_SLOW) {
+    ck_assert_msg(time_now_ns() < end_ns, "%u of %u", atomic_load(&n_slow), N_SLOW);
+    ring_wake(bell);
+    time_sleep(NS_PER_MS);
+  }
+  for (uint32_t w = 0; w < 50U; ++w) {
+    const uint32_t before = atomic_load(&n_runs[0]);
+    ring_wake(bell);
+    AWAIT(atomic_load(&n_runs[0]) > before);
+  }
+  atomic_store(&is_over, true);
 }
 
 // ---- helpers ----

@@ -510,6 +510,58 @@ TEST(a_sleeping_consumer_is_woken_each_time)
   ring_free(sleeper.ring);
 }
 
+#define N_SLEEPERS 3U
+
+/// Sleepers of a ring, and what each has to see after a wake.
+typedef struct Sleepers {
+  Ring* ring;
+  _Atomic uint32_t published; ///< Number of the last wake
+  _Atomic uint32_t seen;      ///< The latest number that a thread has found after its wait
+  atomic_bool stops;
+  _Atomic uint32_t n_ended;
+} Sleepers;
+
+static void*
+wait_for_wakes(void* const context)
+{
+  Sleepers* const sleepers = context;
+  while (!atomic_load(&sleepers->stops)) {
+    ring_wait_wake(sleepers->ring);
+    const uint32_t published = atomic_load(&sleepers->published);
+    uint32_t seen = atomic_load(&sleepers->seen);
+    while (seen < published && !atomic_compare_exchange_weak(&sleepers->seen, &seen, published)) {
+    }
+  }
+  atomic_fetch_add(&sleepers->n_ended, 1U);
+  return NULL;
+}
+
+TEST(one_of_several_sleepers_sees_what_came_before_each_wake)
+{
+  Sleepers sleepers = { .ring = new_ring(&small_shape) };
+  pthread_t threads[N_SLEEPERS];
+  for (uint32_t t = 0; t < N_SLEEPERS; ++t) {
+    OK(rt_thread_start("test-sleeper", wait_for_wakes, &sleepers, &threads[t], &error));
+  }
+  for (uint32_t k = 1; k <= N_WAKES; ++k) {
+    atomic_store(&sleepers.published, k);
+    ring_wake(sleepers.ring);
+    if (k % 3U == 0) { // else the next wake comes while they wake up or go to sleep
+      AWAIT(atomic_load(&sleepers.seen) == k);
+    }
+  }
+  AWAIT(atomic_load(&sleepers.seen) == N_WAKES);
+  atomic_store(&sleepers.stops, true);
+  while (atomic_load(&sleepers.n_ended) < N_SLEEPERS) {
+    ring_wake(sleepers.ring);
+    sleep_ns(1000);
+  }
+  for (uint32_t t = 0; t < N_SLEEPERS; ++t) {
+    pthread_join(threads[t], NULL);
+  }
+  ring_free(sleepers.ring);
+}
+
 // ---- messages ----
 
 TEST(messages_come_in_order_until_the_ring_is_full)

@@ -338,6 +338,11 @@ fake_run(Instance* const instance, const float* const* const in, float* const* c
 {
   demand(n_frames > 0U);
   FakePlugin* const fake = instance->fake;
+  void (*const meanwhile)(void) = fake->meanwhile;
+  fake->meanwhile = NULL;
+  if (meanwhile) {
+    meanwhile();
+  }
   for (uint32_t o = 0; o < fake->n_out; ++o) {
     for (uint32_t i = 0; i < n_frames; ++i) {
       out[o][i] = next_sample(instance, in, o, i);

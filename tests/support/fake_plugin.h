@@ -55,13 +55,14 @@ typedef struct FakePlugin {
   uint32_t latency_error;  ///< What it reports beyond the latency that it has
   uint32_t fails_at;       ///< open() fails for this instance; UINT32_MAX: none
   bool renewal_fails;
-  uint32_t open_ms;     ///< How long open() takes
-  size_t n_bytes;       ///< Memory that each instance takes
-  size_t n_state;       ///< Size of the state that each instance saves
-  size_t n_file;        ///< Size of a file that each instance makes for its state; 0: none
-  bool writes_inputs;   ///< run() overwrites its inputs
-  bool gives_nan;       ///< As after an input above FAKE_POISON
-  bool changes_process; ///< All calls change float mode, locale and handlers of signals
+  uint32_t open_ms;        ///< How long open() takes
+  size_t n_bytes;          ///< Memory that each instance takes
+  size_t n_state;          ///< Size of the state that each instance saves
+  size_t n_file;           ///< Size of a file that each instance makes for its state; 0: none
+  bool writes_inputs;      ///< run() overwrites its inputs
+  bool gives_nan;          ///< As after an input above FAKE_POISON
+  bool changes_process;    ///< All calls change float mode, locale and handlers of signals
+  void (*meanwhile)(void); ///< The next run() calls it once, before it reads its inputs
   // What they have done
   uint32_t n_opened, n_closed, n_renewed, n_runs;
   size_t n_restored;               ///< Size of the state that the last renewal restored

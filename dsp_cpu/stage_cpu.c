@@ -24,10 +24,13 @@
 #define POOL_PAYS_NS  40000.0
 #define POOL_STAYS_NS 30000.0 // less: a batch near the limit does not alternate
 
-#define TIME_SMOOTHING (1.0 / 64.0) // weight of one block in the running mean of a batch's time
-#define TIME_OUTLIER   4.0          // times the mean; a longer block was interrupted, or is rare
-#define PLUGIN_TIMED   16U          // blocks between two measurements of plugins on one core
-#define TIME_TOLD      64U          // blocks between two updates of the nodes' measured time
+#define TIME_SMOOTHING (1.0 / 64.0)  // weight of one block in the running mean of a batch's time
+#define TIME_OUTLIER   4.0           // times the mean: a longer block may have been interrupted
+#define TIME_MEMORY    (1.0 / 128.0) // part of a long block's time that each block forgets
+#define TIME_TOLD      64U           // blocks between two updates of the nodes' measured time
+// Blocks between two measurements of plugins on one core: a prime number, because some plugins do
+// the work of 2, 4, 8 ... blocks in the last of them.
+#define PLUGIN_TIMED 17U
 
 // ---- batches ----
 
@@ -230,14 +233,23 @@ run_split(const Stage* const stage, Batch* const batch, const uint32_t n_frames,
   }
 }
 
+/// The time of this block that counts for the mean.  A block that takes far longer than usual was
+/// interrupted, or the effect does the work of many blocks in one, for example a long FFT.  The
+/// second occurs again soon.  A long block therefore counts at most as much as the last long one.
+static double
+counted_ns(Batch* const batch)
+{
+  const double most_ns = fmax(TIME_OUTLIER * batch->mean_ns, batch->longest_ns);
+  batch->longest_ns = fmax(batch->block_ns, (1.0 - TIME_MEMORY) * batch->longest_ns);
+  return batch->mean_ns == 0.0 ? batch->block_ns : fmin(batch->block_ns, most_ns);
+}
+
 /// Update the running mean by the time of this block, and store it in the nodes for later plans.
 static void
 measure(Batch* const batch)
 {
   const bool first = batch->mean_ns == 0.0;
-  const double block_ns =
-      first ? batch->block_ns : fmin(batch->block_ns, TIME_OUTLIER * batch->mean_ns);
-  batch->mean_ns += (first ? 1.0 : TIME_SMOOTHING) * (block_ns - batch->mean_ns);
+  batch->mean_ns += (first ? 1.0 : TIME_SMOOTHING) * (counted_ns(batch) - batch->mean_ns);
   batch->is_shared = batch->mean_ns > (batch->is_shared ? POOL_STAYS_NS : POOL_PAYS_NS);
   if (first || ++batch->n_measured % TIME_TOLD == 0U) {
     const double unit_ns = batch->mean_ns / batch->n_units;

@@ -34,6 +34,7 @@ typedef struct Batch {
   bool is_shared;      ///< It is long enough for the pool
   bool is_timed;       ///< The time of this block is measured
   double block_ns;     ///< Time of its parts that have run
+  double longest_ns;   ///< Time of the last long block, less what was forgotten since
   uint32_t n_measured; ///< Number of measured blocks
   uint32_t n_blocks;   ///< Number of blocks, of plugins that are not shared
   FxUnit* plain;       ///< [n_units] scratch: the units that run as usual

@@ -72,12 +72,3 @@ mix_row(float* const* const rows, const MixRow* const row, const uint32_t n_fram
     }
   }
 }
-
-const float*
-mix_copied_row(float* const* const rows, const MixRow* const row, const uint32_t n_frames)
-{
-  const MixTerm* const term = row->terms;
-  const bool is_copy = row->n_terms == 1U && !term->link->lines &&
-                       term->link->gain.target == 1.0F && mix_link_is_steady(term->link, n_frames);
-  return is_copy ? rows[term->from] : NULL;
-}

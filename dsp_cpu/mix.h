@@ -3,14 +3,24 @@
 #ifndef WARPRACK_DSP_CPU_MIX_H
 #define WARPRACK_DSP_CPU_MIX_H
 
-#include "engine/contract/backend.h"
+#include "engine/contract/mix_link.h"
 
 /// Fill a row of a step of the kind STEP_MIX for n_frames of the block.  `rows`: as
 /// StageSpec::rows.  The caller advances the links. [player]
 REALTIME void mix_row(float* const* rows, const MixRow* row, uint32_t n_frames);
 
-/// The row that mix_row() would only copy: there is one connection, with gain 1 and without delay.
-/// NULL: there is more to do. [player]
-REALTIME const float* mix_copied_row(float* const* rows, const MixRow* row, uint32_t n_frames);
+/// As mix_row(), but writes nothing if that would only copy a row: there is one connection, with
+/// gain 1 and without delay.  Returns where the samples are. [player]
+REALTIME static inline const float*
+mix_input(float* const* const rows, const MixRow* const row, const uint32_t n_frames)
+{
+  const MixTerm* const term = row->terms;
+  if (row->n_terms == 1U && term->link->gain.target == 1.0F && !term->link->lines &&
+      mix_link_is_steady(term->link, n_frames)) {
+    return rows[term->from];
+  }
+  mix_row(rows, row, n_frames);
+  return rows[row->to];
+}
 
 #endif

@@ -34,21 +34,12 @@
 
 // ---- batches ----
 
-/// Point units [first, first + n) to frame `frame` of their inputs.
+/// Point all units of a batch to their inputs.
 static void
-point_inputs(const Stage* const stage, Batch* const batch, const uint32_t first, const uint32_t n,
-             const uint32_t frame)
+point_inputs(const Stage* const stage, Batch* const batch)
 {
-  for (uint32_t u = first; u < first + n; ++u) {
-    const BatchUnit* const unit = &batch->specs[u];
-    const float** const ins = batch->ins + batch->first_in[u];
-    for (uint32_t c = 0; c < unit->n_in; ++c) {
-      ins[c] = stage->sources[unit->in_rows[c]] + frame;
-    }
-    for (uint32_t c = 0; c < unit->n_side; ++c) {
-      const uint32_t row = unit->side_rows[c];
-      ins[unit->n_in + c] = row == BACKEND_NO_ROW ? NULL : stage->sources[row] + frame;
-    }
+  for (uint32_t i = 0; i < batch->n_ins; ++i) {
+    batch->ins[i] = stage->sources[batch->in_rows[i]];
   }
 }
 
@@ -57,7 +48,11 @@ static void
 point_units(const Stage* const stage, Batch* const batch, const uint32_t first, const uint32_t n,
             const uint32_t frame)
 {
-  point_inputs(stage, batch, first, n, frame);
+  const uint32_t end = first + n < batch->n_units ? batch->first_in[first + n] : batch->n_ins;
+  for (uint32_t i = batch->first_in[first]; i < end; ++i) {
+    const float* const source = stage->sources[batch->in_rows[i]];
+    batch->ins[i] = source ? source + frame : NULL;
+  }
   for (uint32_t u = first; u < first + n; ++u) {
     const BatchUnit* const unit = &batch->specs[u];
     for (uint32_t c = 0; c < unit->n_out; ++c) {
@@ -314,19 +309,8 @@ catch_up(const Batch* const batch, const StageEvent* const events, const uint32_
   }
 }
 
-/// Mix into the input of a node.  A copy is left out: the node reads the row of the connection,
+/// Mix into rows.  The input of a node is not copied: the node reads the row of the connection,
 /// which stays as it is until all nodes of the rank have run.
-static void
-mix_input(Stage* const stage, const MixRow* const row, const uint32_t n_frames)
-{
-  const float* source = mix_copied_row(stage->spec.rows, row, n_frames);
-  if (!source) {
-    mix_row(stage->spec.rows, row, n_frames);
-    source = stage->spec.rows[row->to];
-  }
-  stage->sources[row->to] = source;
-}
-
 static void
 run_mix(Stage* const stage, const StageStep* const step, const uint32_t n_frames)
 {
@@ -335,7 +319,7 @@ run_mix(Stage* const stage, const StageStep* const step, const uint32_t n_frames
     if (step->rows[r].to < n_fixed) { // an output of the rack
       mix_row(stage->spec.rows, &step->rows[r], n_frames);
     } else {
-      mix_input(stage, &step->rows[r], n_frames);
+      stage->sources[step->rows[r].to] = mix_input(stage->spec.rows, &step->rows[r], n_frames);
     }
   }
   for (uint32_t l = 0; l < step->n_links; ++l) {
@@ -349,7 +333,7 @@ run_batch(Stage* const stage, Batch* const batch, const uint32_t n_frames,
 {
   // In each block: other ranks use the same rows, so that an equal source says nothing of these
   // pointers.
-  point_inputs(stage, batch, 0U, batch->n_units, 0U);
+  point_inputs(stage, batch);
   if (batch->has_latency) {
     put_inputs(batch, n_frames);
   }
@@ -444,7 +428,7 @@ batch_bytes(const StageStep* const step)
 {
   const BatchWidth width = batch_width(step);
   return step->n_units * (2U * sizeof(FxUnit) + sizeof(Run) + 2U * sizeof(uint32_t)) +
-         (width.n_ins + width.n_outs) * sizeof(float*);
+         (width.n_ins + width.n_outs) * sizeof(float*) + width.n_ins * sizeof(uint32_t);
 }
 
 /// The word for a run of a unit's node; 0 for plugins, whose host records them itself.
@@ -452,6 +436,15 @@ static uint64_t
 call_of(const FxInfo* const fx, const BatchUnit* const unit, const bool is_shared)
 {
   return fx->origin ? 0U : recorder_word(unit->uid, is_shared);
+}
+
+/// The place of an input of a unit in Stage::sources: main inputs first, then side inputs.
+static uint32_t
+input_row(const StageSpec* const spec, const BatchUnit* const unit, const uint32_t channel)
+{
+  const uint32_t row =
+      channel < unit->n_in ? unit->in_rows[channel] : unit->side_rows[channel - unit->n_in];
+  return row == BACKEND_NO_ROW ? spec->n_rows : row;
 }
 
 static Status
@@ -469,6 +462,7 @@ batch_init(const Stage* const stage, Batch* const batch, const StageStep* const 
   batch->runs = (Run*)(batch->outs + width.n_outs);
   batch->first_in = (uint32_t*)(batch->runs + step->n_units);
   batch->first_out = batch->first_in + step->n_units;
+  batch->in_rows = batch->first_out + step->n_units;
   uint32_t in = 0;
   uint32_t out = 0;
   for (uint32_t u = 0; u < step->n_units; ++u) {
@@ -480,7 +474,9 @@ batch_init(const Stage* const stage, Batch* const batch, const StageStep* const 
                                 .in = batch->ins + in,
                                 .out = batch->outs + out,
                                 .side = unit->n_side ? batch->ins + in + unit->n_in : NULL };
-    in += unit->n_in + unit->n_side;
+    for (uint32_t c = 0; c < unit->n_in + unit->n_side; ++c, ++in) {
+      batch->in_rows[in] = input_row(&stage->spec, unit, c);
+    }
     out += unit->n_out;
     if (u == 0U || unit->node_index != step->units[u - 1U].node_index) {
       batch->runs[batch->n_runs++] = (Run){ .first_unit = u,
@@ -490,6 +486,7 @@ batch_init(const Stage* const stage, Batch* const batch, const StageStep* const 
     ++batch->runs[batch->n_runs - 1U].n_units;
     batch->has_latency = batch->has_latency || unit->input_line->samples;
   }
+  batch->n_ins = in;
   batch->call = call_of(step->fx, step->units, batch->n_runs > 1U);
   for (uint32_t r = 0; r < batch->n_runs; ++r) {
     batch->mean_ns += atomic_load(step->units[batch->runs[r].first_unit].node_ns);
@@ -515,7 +512,7 @@ stage_cpu_bytes(const Backend* const self, const StageSpec* const spec)
 {
   (void)self;
   size_t n_bytes = sizeof(Stage) + (spec->n_steps + 1U) * sizeof(Batch) +
-                   (spec->n_nodes + 1U) * sizeof(uint32_t) + spec->n_rows * sizeof(float*);
+                   (spec->n_nodes + 1U) * sizeof(uint32_t) + (spec->n_rows + 1U) * sizeof(float*);
   for (uint32_t s = 0; s < spec->n_steps; ++s) {
     n_bytes += spec->steps[s].kind == STEP_BATCH ? batch_bytes(&spec->steps[s]) : 0U;
   }

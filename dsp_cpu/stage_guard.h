@@ -25,6 +25,8 @@ typedef struct Batch {
   float** outs;
   uint32_t* first_in;  ///< [n_units] into ins: main inputs, then side inputs
   uint32_t* first_out; ///< [n_units] into outs
+  uint32_t* in_rows;   ///< [n_ins] of each pointer of ins: the place in Stage::sources
+  uint32_t n_ins;
   uint32_t n_units;
   Run* runs;
   uint32_t n_runs;
@@ -43,7 +45,7 @@ typedef struct Batch {
 struct Stage {
   StageSpec spec;
   const float** sources; ///< [n_rows] of rows that are inputs of nodes: where the samples are, in
-                         ///< the row itself or in the one that it would be a copy of
+                         ///< the row itself or in the one that it would be a copy of; then NULL
   Batch* batches;        ///< [n_steps], unused for mixes
   Pool* pool;
   _Atomic uint64_t* line; ///< Of the player, in the flight recorder

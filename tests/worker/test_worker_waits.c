@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Work that waits in a worker: edits for later frames while blocks are played, stall, stop or end;
-// values for racks that wait for a format; tails of a rack that was too heavy for the worker;
-// and measurements of racks, which an edit ends, unless they are overdue.
+// values for racks that wait for a format; the player, for blocks; tails of a rack that was too
+// heavy for the worker; and measurements of racks, which an edit ends, unless they are overdue.
 
 #include "engine/base/time.h"
 #include "tests/support/scoped.h"
@@ -151,6 +151,49 @@ TEST(a_failed_device_is_left_while_an_edit_waits)
   ck_assert_str_eq(error.text, "a device that fails");
   bench_clear(&bench);
   blocks_seem_to_come = false;
+}
+
+// ---- the player ----
+
+#define LONG_WAIT_US 200U // the player spins for less
+#define LONG_WAITS   16U  // in a row, after which it does not spin
+
+static _Atomic bool waits_are_long, waits_are_short;
+static _Atomic uint32_t n_long_waits; // since waits_are_long
+static _Atomic uint64_t last_spin_ns; // of the last wait for a block
+
+bool __real_ring_wait_take(Ring* ring, uint64_t spin_ns, uint64_t timeout_ns, uint64_t* sequence);
+bool __wrap_ring_wait_take(Ring* ring, uint64_t spin_ns, uint64_t timeout_ns, uint64_t* sequence);
+
+bool
+__wrap_ring_wait_take(Ring* const ring, const uint64_t spin_ns, const uint64_t timeout_ns,
+                      uint64_t* const sequence)
+{
+  last_spin_ns = spin_ns;
+  if (waits_are_long) {
+    ++n_long_waits;
+    usleep(LONG_WAIT_US);
+    return false;
+  }
+  return !waits_are_short && __real_ring_wait_take(ring, spin_ns, timeout_ns, sequence);
+}
+
+TEST(the_player_spins_only_while_waits_are_short)
+{
+  static Bench bench;
+  bench_init(&bench, false);
+  bench_arm(&bench, false, 0U);
+  for (uint32_t round = 0; round < 3U; ++round) {
+    waits_are_short = true;
+    AWAIT(last_spin_ns > 0U);
+    n_long_waits = 0;
+    waits_are_long = true;
+    AWAIT(n_long_waits > LONG_WAITS + 1U); // the first one may have begun before
+    ck_assert_uint_eq(last_spin_ns, 0U);
+    waits_are_long = false;
+  }
+  waits_are_short = false;
+  bench_clear(&bench);
 }
 
 // ---- a builder that checks its work only when the test asks for it ----

@@ -47,9 +47,9 @@ typedef struct HostRemote {
   /// Give the block to the process, which wake() wakes.  False if a value or a run of it was lost,
   /// because there were too many. [rt]
   bool (*submit)(Instance* instance, uint64_t frame, uint32_t n_frames);
-  /// Wake the process of an instance if it sleeps.  `next`: another one, whose turn comes next; if
-  /// it is in the same process, its call does it.  NULL: none. [rt]
-  void (*wake)(const Instance* instance, const Instance* next);
+  /// Wake the process of an instance if it sleeps, and a block was given to it after the last call
+  /// for any of its instances. [rt]
+  void (*wake)(const Instance* instance);
   /// Get the next block that is finished, in the order in which they were submitted.  `waits`: wait
   /// for it, if one was submitted, until the process is gone. [rt; with `waits` it may sleep]
   bool (*take)(Instance* instance, bool waits, HostAnswer* answer);

@@ -536,21 +536,15 @@ run_node(const FxUnit* const units, const uint32_t n_units, const uint32_t n_fra
   return n;
 }
 
-/// The instance of a unit that is in the process of a group; NULL: it is not.
-static const Instance*
-outside_instance(const FxUnit* const unit)
-{
-  const HostNode* const node = unit->node;
-  return node->remote && !node->is_quarantined ? ((const HostUnit*)unit->state)->instance : NULL;
-}
-
-/// Wake the process of a node's group, unless it is also that of the next node: one wake for all.
+/// Wake the processes of groups, each once for all units.
 static void
-wake_group(const FxUnit* const last, const FxUnit* const next)
+wake_groups(const FxUnit* const units, const uint32_t n_units)
 {
-  const Instance* const instance = outside_instance(last);
-  if (instance) {
-    ((const HostNode*)last->node)->remote->wake(instance, next ? outside_instance(next) : NULL);
+  for (uint32_t u = 0; u < n_units; ++u) {
+    const HostNode* const node = units[u].node;
+    if (node->remote && !node->is_quarantined) {
+      node->remote->wake(((const HostUnit*)units[u].state)->instance);
+    }
   }
 }
 
@@ -560,8 +554,8 @@ host_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_fra
   const uint64_t float_mode = rt_float_mode();
   for (uint32_t u = 0; u < n_units;) {
     u += run_node(units + u, n_units - u, n_frames, float_mode);
-    wake_group(&units[u - 1U], u < n_units ? &units[u] : NULL);
   }
+  wake_groups(units, n_units);
 }
 
 const FxInfo host_functions = {

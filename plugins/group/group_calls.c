@@ -407,14 +407,17 @@ outside_submit(Instance* const instance, const uint64_t frame, const uint32_t n_
   instance->sent[sequence % GROUP_RING_SLOTS].n_frames = n_frames;
   atomic_store_explicit(&instance->member.n_submitted, sequence + 1U, memory_order_relaxed);
   ring_submit(ring);
+  atomic_store_explicit(&instance->member.bell->is_due, true, memory_order_release);
   return !instance->is_full;
 }
 
 static void
-outside_wake(const Instance* const instance, const Instance* const next)
+outside_wake(const Instance* const instance)
 {
-  if (!next || next->member.bell != instance->member.bell) {
-    ring_wake(instance->member.bell->ring);
+  GroupBell* const bell = instance->member.bell;
+  if (atomic_load_explicit(&bell->is_due, memory_order_relaxed) &&
+      atomic_exchange(&bell->is_due, false)) {
+    ring_wake(bell->ring);
   }
 }
 

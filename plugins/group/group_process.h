@@ -21,7 +21,8 @@ typedef struct Group Group;
 /// What wakes a process: a ring without blocks, as long as members may ring it.
 typedef struct GroupBell {
   Ring* ring;
-  uint32_t n_users; ///< The process and its members, also after its loss
+  _Atomic bool is_due; ///< A block was submitted after the last wake; threads of the player
+  uint32_t n_users;    ///< The process and its members, also after its loss
 } GroupBell;
 
 /// An instance in a group.

@@ -40,4 +40,39 @@ TEST_ROWS(a_node_of_a_group_makes_no_forbidden_call, plugins)
   group_rig_close(node);
 }
 
+/// Whatever the order of the nodes in a batch.
+TEST(each_group_takes_one_wake)
+{
+  group_rig_start();
+  fx_wait(FX_WAIT_THREAD, false);
+  const Plugin* const plugin = group_rig_ladspa("effects/gain");
+  GroupRigSetup setup = { .group = "a", .n_in = GROUP_RIG_CHANNELS };
+  GroupRig* const a = group_rig_open(plugin, &setup);
+  setup.group = "b";
+  GroupRig* const b = group_rig_open(plugin, &setup);
+  const float* in[2U * GROUP_RIG_CHANNELS];
+  float* out[2U * GROUP_RIG_CHANNELS];
+  FxUnit units[2U * GROUP_RIG_CHANNELS];
+  for (uint32_t u = 0; u < ARRAY_LEN(units); ++u) {
+    GroupRig* const rig = u % 2U ? b : a;
+    in[u] = rig->in[u / 2U];
+    out[u] = rig->out[u / 2U];
+    units[u] =
+        (FxUnit){ .node = rig->node, .state = rig->states[u / 2U], .in = &in[u], .out = &out[u] };
+  }
+  rt_trap_reset();
+  for (uint32_t k = 0; k < GROUP_RIG_BLOCKS; ++k) {
+    rt_section_enter();
+    a->fx->run(units, ARRAY_LEN(units), GROUP_RIG_BLOCK);
+    rt_section_leave();
+    time_sleep(NS_PER_MS);
+  }
+  const RtTrapCounts counts = rt_trap_counts();
+  ck_assert_uint_eq(counts.violations, 0U);
+  ck_assert_uint_ge(counts.most_wakes, 1U);
+  ck_assert_uint_le(counts.most_wakes, 2U);
+  group_rig_close(a);
+  group_rig_close(b);
+}
+
 SUITE_MAIN("groups_rt_trap")

@@ -284,7 +284,7 @@ list_children(const int parent, int* const children, const uint32_t max)
   DIR* const folder = opendir(path);
   ck_assert_ptr_nonnull(folder);
   for (const struct dirent* entry = readdir(folder); entry; entry = readdir(folder)) {
-    char list[320];
+    char list[sizeof(path) + 256U + sizeof("//children")];
     snprintf(list, sizeof(list), "%s/%s/children", path, entry->d_name);
     FILE* const file = entry->d_name[0] == '.' ? NULL : fopen(list, "r");
     while (file && n < max && fscanf(file, "%d", &children[n]) == 1) {

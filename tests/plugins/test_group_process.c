@@ -53,6 +53,7 @@ lose(const char* const rule, const uint32_t n_nodes, const Status expected)
   for (uint32_t m = 0; m < n_nodes; ++m) {
     join("bad", &members[m], FIRST_UID + m);
     if (!strcmp(rule, "hides_blocks")) {
+      ck_assert_ptr_nonnull(members[m].ring);
       ring_submit(members[m].ring);
       members[m].n_submitted = 1U;
     }

@@ -37,16 +37,29 @@ FUNCTIONS = {
         "bell_ring": [("fetch_add", ONE_ORDER, "`rung`")],
         "finished_checked": [("load", ONE_ORDER, "`finished`: takes the slot, and is read after `asleep` was written")],
         "ring_take": [("load", ONE_ORDER, "`submitted`: as `finished`, on the other side")],
-        "consumer_is_called": [("load", ONE_ORDER, "`wakes`, read after `asleep` was written")],
-        "ring_wait_take": [("load", ONE_ORDER, "`wakes`")],
+        "consumer_is_called": [
+            ("load", RELAXED, "`wakes_seen`, written by this thread"),
+            ("load", ONE_ORDER, "`wakes`, read after `asleep` was written"),
+        ],
+        "ring_wait_take": [
+            ("load", ONE_ORDER, "`wakes`"),
+            ("load", RELAXED, "`wakes_seen`, written by this thread"),
+            ("store", RELAXED, "`wakes_seen`, the same"),
+        ],
+        "take_wakes": [
+            ("load", RELAXED, "`wakes_seen`, which the exchange checks"),
+            ("load", ONE_ORDER, "`wakes`, read after `asleep` was written"),
+            ("compare_exchange", RELAXED, "`wakes_seen`: one thread takes a wake; what was written before it is read after `wakes`"),
+            ("load", ONE_ORDER, "`wakes`, the same"),
+        ],
         "give_back": [
             ("store", RELAXED, "`result`, published by `finished`"),
             ("store", ONE_ORDER, "`finished`: publishes the slot, and is written before `asleep` is read"),
         ],
         "sleep_until": [
             ("load", ONE_ORDER, "`rung`, read before the condition"),
-            ("store", ONE_ORDER, "`asleep`, written before the condition is read"),
-            ("store", RELAXED, "`asleep`, no longer: seen late it costs a futex call"),
+            ("fetch_add", ONE_ORDER, "`asleep`, written before the condition is read"),
+            ("fetch_sub", RELAXED, "`asleep`, no longer: seen late it costs a futex call"),
         ],
         "ring_wake": [("fetch_add", ONE_ORDER, "`wakes`")],
         "ring_send": [

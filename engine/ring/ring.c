@@ -211,7 +211,8 @@ consumer_is_called(Ring* const ring, const uint64_t unused)
 {
   (void)unused;
   uint64_t sequence = 0;
-  return ring_take(ring, 0U, &sequence) || atomic_load(&ring->header->wakes) != ring->wakes_seen;
+  const uint32_t seen = atomic_load_explicit(&ring->wakes_seen, memory_order_relaxed);
+  return ring_take(ring, 0U, &sequence) || atomic_load(&ring->header->wakes) != seen;
 }
 
 bool
@@ -224,8 +225,8 @@ ring_wait_take(Ring* const ring, const uint64_t spin_ns, const uint64_t timeout_
                 time_left(began, timeout_ns));
   }
   const uint32_t wakes = atomic_load(&ring->header->wakes);
-  const bool woken = wakes != ring->wakes_seen;
-  ring->wakes_seen = wakes;
+  const bool woken = wakes != atomic_load_explicit(&ring->wakes_seen, memory_order_relaxed);
+  atomic_store_explicit(&ring->wakes_seen, wakes, memory_order_relaxed);
   return !woken && ring_take(ring, 0U, sequence);
 }
 
@@ -269,7 +270,7 @@ static bool
 take_wakes(Ring* const ring, const uint64_t unused)
 {
   (void)unused;
-  uint32_t seen = atomic_load(&ring->wakes_seen);
+  uint32_t seen = atomic_load_explicit(&ring->wakes_seen, memory_order_relaxed);
   uint32_t wakes = atomic_load(&ring->header->wakes);
   while (wakes != seen) {
     if (atomic_compare_exchange_strong(&ring->wakes_seen, &seen, wakes)) {

@@ -59,8 +59,8 @@ def set_mode(server, mode):
     server.advance(2)
 
 
-def wet(server, seconds=0.3):
-    """The frame from which on the output is wet, after some wet seconds."""
+def wet(server, seconds=0.4):
+    """The frame up to which the output has been wet for some seconds: longer than levels() looks back and the first level lasts."""
     return int(server.wait_until_wet(n_blocks=int(seconds * RATE / BLOCK))["blocks"]) * BLOCK
 
 

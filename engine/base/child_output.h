@@ -8,8 +8,8 @@
    dropped, and one, after the flood, how many.
 
    A thread of this process passes the lines on, so that the last words of a child that crashes are
-   not lost, and a log that is stuck holds up nothing else.  Who prints never waits: what does not
-   fit into the pipe is lost.
+   not lost, and a log that is stuck holds up nothing else.  The printing code never waits: what
+   does not fit into the pipe is lost.
 */
 #ifndef WARPRACK_ENGINE_BASE_CHILD_OUTPUT_H
 #define WARPRACK_ENGINE_BASE_CHILD_OUTPUT_H

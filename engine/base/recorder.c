@@ -446,7 +446,7 @@ recorder_watch(const Recorder* const recorder, RecorderWatch* const watches,
     RecorderWatch* const watched = &watches[t];
     const RecorderCall call = recorder_read(recorder, t);
     // The runs of built-in effects have no numbers: blocks that do not end show that one hangs.  A
-    // call of several nodes with a number is nonsense.
+    // call of several nodes has no number: one with a number is invalid data.
     if (call.phase == RECORDER_NONE || !call.number || call.is_shared ||
         !is_same(&call, &watched->call)) {
       *watched = (RecorderWatch){ .call = call };

@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-// As many units that take long, less one, hold up no others.
+// While fewer units than this take long, the others are not delayed.
 #define MAX_THREADS 8U
 // Work of a visit for which one more thread is worth its wake, of about 5 us.
 #define HELPED_NS (200U * NS_PER_US)

@@ -125,13 +125,20 @@ kept_latency(const Loose* const rig, const Child* const child)
   return node_case.latency_frames;
 }
 
+/// Lose a worker in which the node had 64 frames of latency.
+static void
+lose_a_worker(const Loose* const rig, Wire** const end)
+{
+  rig->supervisor->worker = child_new(CHILD_SERVING, end);
+  set_place(rig, rig->supervisor->worker, 64);
+  lose(rig, rig->supervisor->worker);
+}
+
 TEST(a_node_keeps_its_latency_when_several_workers_are_lost_one_after_the_other)
 {
   SCOPED(loose_free) Loose rig = loose_new();
   Wire* ends[2];
-  rig.supervisor->worker = child_new(CHILD_SERVING, &ends[0]);
-  set_place(&rig, rig.supervisor->worker, 64);
-  lose(&rig, rig.supervisor->worker);
+  lose_a_worker(&rig, &ends[0]);
   rig.supervisor->worker = child_new(CHILD_IDLE, &ends[1]); // lost before it has made a node
   lose(&rig, rig.supervisor->worker);
   const Child next = { .state = CHILD_LOADING };
@@ -144,9 +151,7 @@ TEST(a_node_that_the_next_worker_cannot_make_keeps_the_latency_that_it_has_in_th
 {
   SCOPED(loose_free) Loose rig = loose_new();
   Wire* ends[2];
-  rig.supervisor->worker = child_new(CHILD_SERVING, &ends[0]);
-  set_place(&rig, rig.supervisor->worker, 64);
-  lose(&rig, rig.supervisor->worker);
+  lose_a_worker(&rig, &ends[0]);
   rig.supervisor->worker = child_new(CHILD_SERVING, &ends[1]);
   set_place(&rig, rig.supervisor->worker, 128); // its plugin reports another one
   const Child next = { .state = CHILD_LOADING };

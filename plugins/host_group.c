@@ -3,6 +3,8 @@
 
 #include "host_group.h"
 
+#include "engine/base/time.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -33,6 +35,13 @@ uint64_t
 host_deadline(void)
 {
   return atomic_load(&deadline_ns);
+}
+
+bool
+host_is_late(void)
+{
+  const uint64_t until_ns = host_deadline();
+  return until_ns && time_now_ns() >= until_ns;
 }
 
 bool

@@ -68,8 +68,11 @@ void host_set_remote(const HostRemote* remote);
 /// What host_set_remote() has set. [any]
 const HostRemote* host_remote(void);
 
-/// What fx_set_deadline() and fx_set_realtime() have set. [any]
+/// What fx_set_deadline() has set; 0: no deadline. [any]
 uint64_t host_deadline(void);
+/// True after that deadline. [any]
+bool host_is_late(void);
+/// What fx_set_realtime() has set. [any]
 bool host_locks_memory(void);
 int host_priority(void);
 

@@ -10,7 +10,6 @@
 
 #include "engine/base/recorder.h"
 #include "engine/base/rt.h"
-#include "engine/base/time.h"
 #include "engine/contract/format.h"
 
 #include <math.h>
@@ -21,8 +20,7 @@
 static Status
 check_time(const HostNode* const node, const uint32_t n_made, Error* const error)
 {
-  const uint64_t until_ns = host_deadline();
-  if (!until_ns || time_now_ns() < until_ns) {
+  if (!host_is_late()) {
     return STATUS_OK;
   }
   return error_set(error, STATUS_LIMIT,

@@ -188,7 +188,7 @@ worker_arm(void* const context, const WorkerStart* const start, WorkerFacts* con
 {
   Worker* const worker = context;
   lock_to_end(worker);
-  fx_set_deadline(start->format.offline ? 0U : time_now_ns() + WORKER_START_LIMIT_NS);
+  worker_limit_starts(&start->format, time_now_ns() + WORKER_START_LIMIT_NS);
   const Status status = arm(worker, start, error);
   fx_set_deadline(0U);
   *facts = worker_facts(worker);

@@ -95,7 +95,7 @@ perform_edit(Worker* const worker)
   worker_report_groups(worker, NULL);
   Status status = STATUS_OK;
   if (worker->has_format) {
-    fx_set_deadline(worker->format.offline ? 0U : edit->given_ns + WORKER_START_LIMIT_NS);
+    worker_limit_starts(&worker->format, edit->given_ns + WORKER_START_LIMIT_NS);
     status = plan_edit(worker, edit, &fault, &first_frame, &error);
     if (worker_take_loss(worker, status, &error)) {
       status = plan_edit(worker, edit, &fault, &first_frame, &error);
@@ -183,13 +183,6 @@ replace_restarting(Worker* const worker)
   }
 }
 
-/// Let plugins start within this time from now.
-static void
-limit_starts(const Worker* const worker, const uint64_t limit_ns)
-{
-  fx_set_deadline(worker->format.offline ? 0U : time_now_ns() + limit_ns);
-}
-
 /// Renew nodes, leave a failed device or try it again, measure the rack if needed, follow
 /// latencies, and remove nodes whose tails have ended or are too heavy to play. [planning_lock
 /// held]
@@ -203,11 +196,12 @@ tidy(Worker* const worker)
   if (!worker->has_format || !worker->player.plan) {
     return;
   }
-  limit_starts(worker, WORKER_START_LIMIT_NS); // as for the rack that it copies
+  // As for the rack that it copies.
+  worker_limit_starts(&worker->format, time_now_ns() + WORKER_START_LIMIT_NS);
   if (worker->must_measure) {
     worker_measure_fallbacks(worker);
   }
-  limit_starts(worker, TIDY_LIMIT_NS);
+  worker_limit_starts(&worker->format, time_now_ns() + TIDY_LIMIT_NS);
   replace_restarting(worker);
   worker_restore_groups(worker);
   follow_latency(worker);

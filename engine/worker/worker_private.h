@@ -29,6 +29,13 @@
 // 10 s, it ends before the supervisor takes the worker for hung, after 60 s.
 #define WORKER_START_LIMIT_NS (45U * NS_PER_S)
 
+/// Let plugins start until then; offline they have any time. [builder]
+static inline void
+worker_limit_starts(const Format* const format, const uint64_t until_ns)
+{
+  fx_set_deadline(format->offline ? 0U : until_ns);
+}
+
 typedef struct Edit {
   uint64_t id;
   Rack* rack;

@@ -346,13 +346,6 @@ watch(Group* const group)
 
 // ---- calls ----
 
-static bool
-is_late(void)
-{
-  const uint64_t deadline_ns = host_deadline();
-  return deadline_ns && time_now_ns() >= deadline_ns;
-}
-
 /// Wait for a packet, the end of the process, or the limit.
 static bool
 await_reply(const Group* const group, const uint64_t limit_ns)
@@ -383,7 +376,7 @@ static const char*
 exchange(Group* const group, GroupCall* const call, const int* const fds, const uint32_t n_fds,
          GroupReply* const reply, int received[GROUP_FDS], bool* const is_hang)
 {
-  const bool late = is_late();
+  const bool late = host_is_late();
   call->number = ++group->n_calls;
   received[0] = received[1] = -1;
   if (group_send(group->socket, call, sizeof(*call), fds, n_fds, NULL)) {

@@ -41,7 +41,7 @@ typedef struct RunArgs {
   const char* channels;
   const char* osc_allow; ///< Text of the option; NULL: not given
   Allow allow;
-  int64_t block_frames, depth, n_helpers, osc_port, priority;
+  int64_t block_frames, depth, n_helpers, osc_port, plugin_start_s, priority;
   double ceiling_db;
   bool in_process, no_connect;
 } RunArgs;
@@ -108,6 +108,7 @@ run(RunArgs* const args)
   live->engine.deadline_fraction = DEADLINE;
   live->engine.depth = (uint32_t)args->depth;
   live->engine.n_helpers = args->n_helpers < 0 ? UINT32_MAX : (uint32_t)args->n_helpers;
+  live->engine.plugin_start_s = (uint32_t)args->plugin_start_s;
   live->engine.priority = (int)args->priority;
   live->engine.worker_argv = args->in_process ? NULL : worker_argv;
   if (args->in_process) {
@@ -132,6 +133,7 @@ run_run(const int argc, char** const argv)
                    .depth = 1,
                    .n_helpers = -1,
                    .osc_port = CONTROL_DEFAULT_PORT,
+                   .plugin_start_s = ENGINE_PLUGIN_START_S,
                    .priority = 10 };
   IoConfig* const io = &args.live.io;
   // clang-format off
@@ -147,6 +149,7 @@ run_run(const int argc, char** const argv)
     BACKEND_OPTIONS(&args.backend),
     { "gpu-sleep",  0,   OPTION_FLAG,                                   .to.flag = &args.live.engine.gpu_may_sleep,   .help = "Let the GPU lower its clocks between blocks: cooler, but slower" },
     { "helpers",    0,   OPTION_INTEGER, "N",          0,           63, .to.integer = &args.n_helpers,                .help = "Additional cores for the effects, default all but one" },
+    { "plugin-start", 0, OPTION_INTEGER, "S",          1, ENGINE_PLUGIN_START_LONGEST_S, .to.integer = &args.plugin_start_s, .help = "Time for the plugins of a rack to start, default 45; else the edit is refused" },
     { "realtime",   0,   OPTION_SWITCH,                                 .to.flag = &args.live.engine.realtime,        .help = "Use SCHED_FIFO and locked memory, default on" },
     { "priority",   0,   OPTION_INTEGER, "N",          1,           95, .to.integer = &args.priority,                 .help = "Real-time priority of the effects, default 10" },
     { "in-process", 0,   OPTION_FLAG,                                   .to.flag = &args.in_process,                  .help = "Run effects in this process, where a crash ends the program; default: in a worker process" },

@@ -240,6 +240,10 @@ bool supervisor_has_old_code(const Supervisor* supervisor);
 /// then wait for the exchange. [lock held]
 bool supervisor_takes_edits(const Supervisor* supervisor);
 
+/// The longest time in which a worker plans a rack, also while it is armed or disarmed: the time
+/// for its plugins to start, and that of the last call of one of them. [any]
+uint64_t supervisor_plan_limit(const Supervisor* supervisor);
+
 /// Store the cause of a loss.  Returns false, which the caller returns in turn.
 bool supervisor_fail(Cause* cause, const char* text, bool from_outside);
 

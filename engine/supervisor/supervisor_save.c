@@ -7,7 +7,6 @@
 #include "engine/base/time.h"
 
 #define WORKER_LIMIT_NS (30U * NS_PER_S) // for a worker that plays the rack
-#define ANSWER_LIMIT_NS (60U * NS_PER_S) // a worker may plan an edit first
 
 /// The worker, if it has made the nodes of the active rack, also if another one is about to take
 /// over: what its plugins have learnt is in none of the files of the rack.
@@ -95,8 +94,9 @@ find_failure(const Supervisor* const supervisor)
   if (supervisor->quits || (save->child && (worker != save->child || worker->is_stuck))) {
     return "the worker was lost or hung";
   }
-  if (save->child) {
-    return waited_ns >= ANSWER_LIMIT_NS ? "the worker has not saved in 60 s" : NULL;
+  if (save->child) { // a worker may plan an edit first
+    return waited_ns >= supervisor_plan_limit(supervisor) ? "the worker has not saved in time"
+                                                          : NULL;
   }
   if (worker && worker->state == CHILD_IDLE && supervisor->wanted.armed && worker->arm_at_ns) {
     return "no worker can play the rack"; // before an edit that waits behind this save

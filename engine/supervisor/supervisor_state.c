@@ -6,6 +6,9 @@
 #include <signal.h>
 #include <stdio.h>
 
+#define PLAN_LIMIT_NS (60U * NS_PER_S) // also for a rack without plugins: kernels are compiled
+#define LAST_CALL_NS  (15U * NS_PER_S) // a call of a plugin may take 10 s
+
 void
 supervisor_lock(Supervisor* const supervisor)
 {
@@ -42,6 +45,13 @@ supervisor_takes_edits(const Supervisor* const supervisor)
 }
 
 // ---- losses ----
+
+uint64_t
+supervisor_plan_limit(const Supervisor* const supervisor)
+{
+  const uint64_t start_ns = engine_plugin_start_ns(&supervisor->config) + LAST_CALL_NS;
+  return start_ns > PLAN_LIMIT_NS ? start_ns : PLAN_LIMIT_NS;
+}
 
 bool
 supervisor_fail(Cause* const cause, const char* const text, const bool from_outside)

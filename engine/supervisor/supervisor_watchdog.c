@@ -5,16 +5,14 @@
 
 #include "engine/base/time.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define START_LIMIT_NS (60U * NS_PER_S) // until READY, while the worker opens its device
 // Total time until READY or ARMED if the child has sent a note: compiling and timing all kernels
-// takes minutes on a slow machine.
+// takes minutes on a slow machine.  Longer than any supervisor_plan_limit().
 #define BUSY_LIMIT_NS (600U * NS_PER_S)
 #define LOAD_LIMIT_NS (10U * NS_PER_S)
-#define ARM_LIMIT_NS  (60U * NS_PER_S) // includes the time to compile kernels
-#define IDLE_LIMIT_NS (60U * NS_PER_S) // for the reply to DISARM, which may wait for an edit
-#define EDIT_LIMIT_NS (60U * NS_PER_S) // for the reply to an edit
 // If no reply has come for this time, check whether the process is stopped.
 #define STOPPED_NS   (NS_PER_S / 2U)
 #define STALL_NS     (NS_PER_S / 2U) // without a finished block, and at least STALL_BLOCKS periods
@@ -38,6 +36,7 @@ typedef struct View {
   ChildState state;
   bool is_ready, is_asked, has_load, has_edit;
   uint64_t since_ns, busy_ns, asked_ns, given_ns;
+  uint64_t plan_limit_ns; ///< supervisor_plan_limit()
   Format format;
   bool is_realtime, has_device;
 } View;
@@ -56,6 +55,7 @@ view(Supervisor* const supervisor, const Child* const child)
                       .busy_ns = child->busy_ns,
                       .asked_ns = child->asked_ns,
                       .given_ns = child->given_ns,
+                      .plan_limit_ns = supervisor_plan_limit(supervisor),
                       .format = supervisor->wanted.format,
                       .is_realtime = supervisor->config.realtime && !child->status.realtime_note[0],
                       .has_device = child->status.device[0] != '\0' };
@@ -68,7 +68,7 @@ view(Supervisor* const supervisor, const Child* const child)
 static uint64_t
 silent_since(const View* const now)
 {
-  const uint64_t latest_ns = now->since_ns + BUSY_LIMIT_NS - ARM_LIMIT_NS;
+  const uint64_t latest_ns = now->since_ns + BUSY_LIMIT_NS - now->plan_limit_ns;
   const uint64_t busy_ns = now->busy_ns < latest_ns ? now->busy_ns : latest_ns;
   return busy_ns > now->since_ns ? busy_ns : now->since_ns;
 }
@@ -76,7 +76,7 @@ silent_since(const View* const now)
 /// A pending reply.
 typedef struct Wait {
   uint64_t since_ns, limit_ns; ///< Limit 0: no reply is pending
-  const char* text;            ///< Error text for the timeout
+  const char* what;            ///< What has not come in time, for the error text
 } Wait;
 
 /// The pending reply to a rack that was sent again.  The worker plans it after ARM, so the time
@@ -85,7 +85,7 @@ static Wait
 reply_to_load(const View* const now)
 {
   const uint64_t since_ns = now->given_ns > now->since_ns ? now->given_ns : now->since_ns;
-  return now->has_load ? (Wait){ since_ns, EDIT_LIMIT_NS, "did not take its rack in 60 s" }
+  return now->has_load ? (Wait){ since_ns, now->plan_limit_ns, "did not take its rack" }
                        : (Wait){ 0 };
 }
 
@@ -97,22 +97,31 @@ awaited(const View* const now)
     if (now->is_ready) { // the supervisor's turn: it sends the rack
       return (Wait){ 0 };
     }
-    return (Wait){ now->since_ns, now->busy_ns ? BUSY_LIMIT_NS : START_LIMIT_NS,
-                   "was not ready in time" };
+    return (Wait){ now->since_ns, now->busy_ns ? BUSY_LIMIT_NS : START_LIMIT_NS, "was not ready" };
   case CHILD_LOADING:
-    return (Wait){ now->since_ns, LOAD_LIMIT_NS, "did not take its rack in 10 s" };
+    return (Wait){ now->since_ns, LOAD_LIMIT_NS, "did not take its rack" };
   case CHILD_IDLE:
     if (now->is_asked) {
-      return (Wait){ now->asked_ns, IDLE_LIMIT_NS, "did not answer in 60 s" };
+      // The reply to DISARM may wait for an edit.
+      return (Wait){ now->asked_ns, now->plan_limit_ns, "did not answer" };
     }
     return reply_to_load(now);
   case CHILD_ARMING:
-    return (Wait){ silent_since(now), ARM_LIMIT_NS, "had no plan in 60 s" };
+    return (Wait){ silent_since(now), now->plan_limit_ns, "had no plan" };
   case CHILD_ARMED:
   case CHILD_SERVING:
     break;
   }
   return reply_to_load(now);
+}
+
+/// Fail because of a reply that has not come in time.
+static bool
+fail_late(Cause* const cause, const char* const what, const uint64_t limit_ns)
+{
+  char text[64];
+  snprintf(text, sizeof(text), "%s in %.0f s", what, (double)limit_ns * 1e-9);
+  return supervisor_fail(cause, text, false);
 }
 
 static bool
@@ -124,10 +133,10 @@ answers_in_time(const Child* const child, const View* const now, Cause* const ca
     return supervisor_fail(cause, "stopped from outside", true);
   }
   if (wait.limit_ns && waited_ns >= wait.limit_ns) {
-    return supervisor_fail(cause, wait.text, false);
+    return fail_late(cause, wait.what, wait.limit_ns);
   }
-  if (now->has_edit && now->now_ns - now->given_ns >= EDIT_LIMIT_NS) {
-    return supervisor_fail(cause, "did not answer an edit in 60 s", false);
+  if (now->has_edit && now->now_ns - now->given_ns >= now->plan_limit_ns) {
+    return fail_late(cause, "did not answer an edit", now->plan_limit_ns);
   }
   return true;
 }

@@ -4,6 +4,7 @@
 #define WARPRACK_ENGINE_WIRE_CONFIG_H
 
 #include "engine/base/status.h"
+#include "engine/base/time.h"
 #include "engine/contract/backend.h"
 #include "engine/contract/effect.h"
 #include "engine/rack/rack.h"
@@ -13,6 +14,10 @@
 #include <stdint.h>
 
 struct PlacementCosts;
+
+// Default and upper bound of EngineConfig::plugin_start_s.
+#define ENGINE_PLUGIN_START_S         45U
+#define ENGINE_PLUGIN_START_LONGEST_S 300U
 
 typedef struct EngineConfig {
   uint32_t n_in, n_out;     ///< Channels of the driver; n_out 0: as many as the rack has (offline)
@@ -30,6 +35,9 @@ typedef struct EngineConfig {
   uint32_t gpu_index;       ///< Index in `warprack list devices`; UINT32_MAX: the best device
   uint64_t gpu_deadline_ns; ///< A GPU block that takes longer has failed; 0: eight periods, but at
                             ///< least 100 ms (1 s for a device that is not a GPU); offline 60 s
+  uint32_t plugin_start_s;  ///< Seconds that the plugins of a rack have to start, after an edit and
+                            ///< when the engine is armed; offline they have any time.  0:
+                            ///< ENGINE_PLUGIN_START_S
   bool gpu_may_sleep;       ///< Let the GPU lower its clock rate between blocks, which then take
                             ///< longer
   bool gpu_may_be_lost; ///< If the GPU cannot be opened, start on the CPU and try again, as after a
@@ -48,5 +56,13 @@ typedef struct EngineConfig {
   const Rack* worker_rack; ///< Files that this rack names may be outside of worker_root; may be
                            ///< NULL.  Borrowed
 } EngineConfig;
+
+/// EngineConfig::plugin_start_s in ns. [any]
+static inline uint64_t
+engine_plugin_start_ns(const EngineConfig* const config)
+{
+  const uint32_t seconds = config->plugin_start_s;
+  return (seconds ? seconds : ENGINE_PLUGIN_START_S) * NS_PER_S;
+}
 
 #endif

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WIRE_VERSION 9U
+#define WIRE_VERSION 10U
 
 #define APART   (2U + WIRE_MAX_LATENCY) // RackNode::is_apart
 #define MISSING (3U + WIRE_MAX_LATENCY) // FxInfo::is_missing
@@ -206,6 +206,7 @@ wire_code_config(Coder* const coder, WireConfig* const config)
   coder_u64(coder, &memory_bytes);
   engine->memory_bytes = memory_bytes;
   coder_u64(coder, &engine->gpu_deadline_ns);
+  coder_u32(coder, &engine->plugin_start_s, 0U, ENGINE_PLUGIN_START_LONGEST_S, "plugin_start_s");
   coder_bool(coder, &engine->gpu_may_sleep, "gpu_may_sleep");
   coder_bool(coder, &engine->gpu_may_be_lost, "gpu_may_be_lost");
   coder_path(coder, config->root, sizeof(config->root), "root");

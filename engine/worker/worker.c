@@ -187,8 +187,10 @@ worker_arm(void* const context, const WorkerStart* const start, WorkerFacts* con
            Error* const error)
 {
   Worker* const worker = context;
+  // Before the wait for an edit, because the supervisor's limit counts from the ARM, too.
+  const uint64_t until_ns = time_now_ns() + engine_plugin_start_ns(&worker->config);
   lock_to_end(worker);
-  worker_limit_starts(&start->format, time_now_ns() + WORKER_START_LIMIT_NS);
+  worker_limit_starts(&start->format, until_ns);
   const Status status = arm(worker, start, error);
   fx_set_deadline(0U);
   *facts = worker_facts(worker);

@@ -95,7 +95,7 @@ perform_edit(Worker* const worker)
   worker_report_groups(worker, NULL);
   Status status = STATUS_OK;
   if (worker->has_format) {
-    worker_limit_starts(&worker->format, edit->given_ns + WORKER_START_LIMIT_NS);
+    worker_limit_starts(&worker->format, edit->given_ns + engine_plugin_start_ns(&worker->config));
     status = plan_edit(worker, edit, &fault, &first_frame, &error);
     if (worker_take_loss(worker, status, &error)) {
       status = plan_edit(worker, edit, &fault, &first_frame, &error);
@@ -197,7 +197,7 @@ tidy(Worker* const worker)
     return;
   }
   // As for the rack that it copies.
-  worker_limit_starts(&worker->format, time_now_ns() + WORKER_START_LIMIT_NS);
+  worker_limit_starts(&worker->format, time_now_ns() + engine_plugin_start_ns(&worker->config));
   if (worker->must_measure) {
     worker_measure_fallbacks(worker);
   }

@@ -25,10 +25,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-// The time for the plugins of a rack to start.  With the last call of one of them, which may take
-// 10 s, it ends before the supervisor takes the worker for hung, after 60 s.
-#define WORKER_START_LIMIT_NS (45U * NS_PER_S)
-
 /// Let plugins start until then; offline they have any time. [builder]
 static inline void
 worker_limit_starts(const Format* const format, const uint64_t until_ns)

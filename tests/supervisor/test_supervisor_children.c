@@ -228,6 +228,46 @@ TEST(a_call_of_several_nodes_that_a_worker_invents_harms_nobody)
   wire_free(end);
 }
 
+// ---- limits ----
+
+static const struct {
+  uint32_t plugin_start_s;
+  uint64_t limit_s;
+  const char* in;
+} limits[] = { { 0U, 60U, "in 60 s" }, { 45U, 60U, "in 60 s" }, { 100U, 115U, "in 115 s" } };
+
+/// True if the supervisor keeps a child that plans an edit, or is armed, since `since_ns`.
+static bool
+is_kept(const Loose* const rig, Child* const child, const bool is_edit, const uint64_t since_ns,
+        Cause* const cause)
+{
+  child->state = is_edit ? CHILD_ARMED : CHILD_ARMING;
+  child->has_edit = is_edit;
+  child->given_ns = child->since_ns = since_ns;
+  return supervisor_watch(rig->supervisor, child, cause);
+}
+
+TEST_ROWS(a_worker_has_the_time_of_its_plugins_and_a_last_call_to_plan_a_rack, limits)
+{
+  SCOPED(loose_free) Loose rig = loose_new();
+  Wire* end;
+  Cause cause = { .kind = CAUSE_OTHER };
+  const uint64_t limit_ns = limits[row].limit_s * NS_PER_S;
+  Child* const child = child_new(CHILD_ARMED, &end);
+  rig.supervisor->worker = child;
+  rig.supervisor->config.plugin_start_s = limits[row].plugin_start_s;
+  for (uint32_t e = 0; e < 2U; ++e) {
+    const bool is_edit = e != 0U;
+    const uint64_t now_ns = time_now_ns();
+    ck_assert_msg(is_kept(&rig, child, is_edit, now_ns - limit_ns + 20U * NS_PER_S, &cause), "%s",
+                  cause.text);
+    ck_assert(!is_kept(&rig, child, is_edit, now_ns - limit_ns, &cause));
+    assert_says(cause.text, is_edit ? "did not answer an edit" : "had no plan");
+    assert_says(cause.text, limits[row].in);
+  }
+  wire_free(end);
+}
+
 // ---- saves ----
 
 static void

@@ -113,6 +113,7 @@ wire_sample(const WireKind kind)
                                          .gpu_index = 5,
                                          .memory_bytes = 1ULL << 40U,
                                          .gpu_deadline_ns = 1ULL << 60U,
+                                         .plugin_start_s = ENGINE_PLUGIN_START_LONGEST_S,
                                          .gpu_may_sleep = true,
                                          .gpu_may_be_lost = true },
                              .root = "/a folder/\xFF",
@@ -271,9 +272,10 @@ configs_equal(const WireConfig* const a, const WireConfig* const b)
          bits_equal(v->on_late.level_db, w->on_late.level_db) && v->realtime == w->realtime &&
          v->priority == w->priority && v->n_helpers == w->n_helpers && v->backend == w->backend &&
          v->gpu_index == w->gpu_index && v->memory_bytes == w->memory_bytes &&
-         v->gpu_deadline_ns == w->gpu_deadline_ns && v->gpu_may_sleep == w->gpu_may_sleep &&
-         v->gpu_may_be_lost == w->gpu_may_be_lost && !strcmp(a->root, b->root) &&
-         !a->rack == !b->rack && (!a->rack || wire_racks_equal(a->rack, b->rack)) &&
+         v->gpu_deadline_ns == w->gpu_deadline_ns && v->plugin_start_s == w->plugin_start_s &&
+         v->gpu_may_sleep == w->gpu_may_sleep && v->gpu_may_be_lost == w->gpu_may_be_lost &&
+         !strcmp(a->root, b->root) && !a->rack == !b->rack &&
+         (!a->rack || wire_racks_equal(a->rack, b->rack)) &&
          descriptors_equal(a->recorder_fd, b->recorder_fd);
 }
 

@@ -276,8 +276,9 @@ TEST(values_just_beyond_their_range_are_refused)
   expect_u32_refusal(WIRE_CONFIG, 12, 3);      // depth
   expect_double_refusal(WIRE_CONFIG, 17, 0.1); // on_late
   expect_double_refusal(WIRE_CONFIG, 17, (double)NAN);
-  expect_u32_refusal(WIRE_CONFIG, 26, 100);                // priority
-  expect_u32_refusal(WIRE_CONFIG, 34, 4);                  // backend
+  expect_u32_refusal(WIRE_CONFIG, 26, 100); // priority
+  expect_u32_refusal(WIRE_CONFIG, 34, 4);   // backend
+  expect_u32_refusal(WIRE_CONFIG, 58, ENGINE_PLUGIN_START_LONGEST_S + 1U);
   expect_double_refusal(WIRE_ARM, 0, nextafter(1e6, 2e6)); // rate
   expect_double_refusal(WIRE_ARM, 0, nextafter(1000.0, 0.0));
   expect_double_refusal(WIRE_ARM, 0, (double)NAN);

@@ -10,6 +10,7 @@
 
 #define HUNG_NS (60U * NS_PER_S) // of the supervisor, for an edit
 #define CALL_NS (10U * NS_PER_S) // of the supervisor, for one call
+#define LONG_S  200U
 
 static _Atomic uint64_t deadline_ns; // when the last node was made
 
@@ -63,6 +64,35 @@ TEST_ROWS(the_nodes_of_live_racks_have_a_deadline, modes)
     bench_play_until(&bench, &bench.n_replies, 2U);
     expect_limit(bench.worker, given_ns);
   }
+  bench_clear(&bench);
+}
+
+/// The last node was made with LONG_S from `since_ns`, or from a later time, on.
+static void
+expect_long_limit(Worker* const worker, const uint64_t since_ns)
+{
+  pthread_mutex_lock(&worker->planning_lock);
+  ck_assert_uint_ge(deadline_ns, since_ns + LONG_S * NS_PER_S);
+  ck_assert_uint_le(deadline_ns, time_now_ns() + LONG_S * NS_PER_S);
+  pthread_mutex_unlock(&worker->planning_lock);
+}
+
+TEST(the_configuration_gives_plugins_more_time_in_edits_and_when_the_worker_is_armed)
+{
+  static Bench bench;
+  bench_init(&bench, false);
+  bench.worker->config.plugin_start_s = LONG_S;
+  SCOPED_RACK Rack* const first = rack_of_node(0U);
+  ck_assert_int_eq(worker_calls.edit(bench.worker, 1U, first, 0U, 0U), STATUS_OK);
+  bench_await(&bench, &bench.n_replies, 1U);
+  const uint64_t began_ns = time_now_ns();
+  bench_arm(&bench, false, 0U);
+  expect_long_limit(bench.worker, began_ns);
+  SCOPED_RACK Rack* const second = rack_of_node(1U);
+  const uint64_t given_ns = time_now_ns();
+  ck_assert_int_eq(worker_calls.edit(bench.worker, 2U, second, 0U, 0U), STATUS_OK);
+  bench_play_until(&bench, &bench.n_replies, 2U);
+  expect_long_limit(bench.worker, given_ns);
   bench_clear(&bench);
 }
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define END_LIMIT_MS 1000 // for a worker to close its device and end
+#define END_LIMIT_NS NS_PER_S // for a worker to close its device and end
 #define FIRST_MISSED 64U
 #define PING_NS      NS_PER_S // between two queries to an idle worker
 
@@ -56,7 +56,7 @@ child_start(const Supervisor* const supervisor, Child** const out, Error* const 
   Status status = recorder_new(&child->recorder, error);
   status = status ? status : start_process(child, &supervisor->config, error);
   if (status) {
-    child_free(child, false);
+    child_free(child);
     return status;
   }
   *out = child;
@@ -64,25 +64,48 @@ child_start(const Supervisor* const supervisor, Child** const out, Error* const 
 }
 
 void
-child_free(Child* const child, const bool asked)
+child_free(Child* const child)
 {
   if (!child) {
     return;
   }
-  wire_free(child->wire); // a worker ends when it reads end-of-file
-  if (child->process) {
-    struct pollfd end = { process_fd(child->process), POLLIN, 0 };
-    char reason[PROCESS_REASON_BYTES];
-    if (asked && poll(&end, 1, END_LIMIT_MS) != 1) {
-      process_kill(child->process, SUPERVISOR_KILL_LIMIT_NS, reason);
-    }
-    process_free(child->process);
-  }
+  wire_free(child->wire);
+  process_free(child->process);
   recorder_free(child->recorder);
   ring_free(child->ring);
   free(child->places);
   free(child->missed);
   free(child);
+}
+
+void
+child_leave(Child* const child, const bool may_end)
+{
+  wire_free(child->wire); // a worker ends when it reads end-of-file
+  child->wire = NULL;
+  child->kill_at_ns = may_end ? time_now_ns() + END_LIMIT_NS : 0U;
+}
+
+bool
+child_has_left(Child* const child, const uint64_t now_ns)
+{
+  char reason[PROCESS_REASON_BYTES];
+  if (now_ns < child->kill_at_ns) {
+    return process_has_ended(child->process, reason);
+  }
+  child->kill_at_ns = UINT64_MAX;
+  return process_kill(child->process, 0U, reason);
+}
+
+void
+child_end(Child* const child)
+{
+  if (child) {
+    struct pollfd end = { process_fd(child->process), POLLIN, 0 };
+    child_leave(child, true);
+    (void)poll(&end, 1, (int)(END_LIMIT_NS / NS_PER_MS));
+    child_free(child);
+  }
 }
 
 // ---- messages to the child ----

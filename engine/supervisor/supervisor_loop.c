@@ -19,12 +19,15 @@
 
 // ---- waiting ----
 
+/// A child that sends without end gets the next MESSAGES_A_ROUND read after CHECK_MS only, so that
+/// it keeps neither this thread busy nor those that log its notes.
 static uint32_t
 add_child(const Child* const child, struct pollfd* const fds, uint32_t n)
 {
   if (child) {
-    const short events = wire_queued(child->wire) ? POLLIN | POLLOUT : POLLIN;
-    fds[n++] = (struct pollfd){ wire_fd(child->wire), events, 0 };
+    const int in = child->has_more ? 0 : POLLIN;
+    const int out = wire_queued(child->wire) ? POLLOUT : 0;
+    fds[n++] = (struct pollfd){ wire_fd(child->wire), (short)(in | out), 0 };
     fds[n++] = (struct pollfd){ process_fd(child->process), POLLIN, 0 };
   }
   return n;
@@ -54,7 +57,7 @@ note_start(Supervisor* const supervisor)
   pthread_cond_broadcast(&supervisor->changed);
 }
 
-/// Make the next worker the current one.  Returns the old one, for child_free(). [lock held]
+/// Make the next worker the current one.  Returns the old one, for let_end(). [lock held]
 static Child*
 exchange(Supervisor* const supervisor)
 {
@@ -70,14 +73,37 @@ exchange(Supervisor* const supervisor)
     supervisor_keep_facts(supervisor, left);
   }
   supervisor->wants_exchange = false;
-  if (left && supervisor->save.child == left) {
-    supervisor->save.child = NULL; // the next worker saves
-    supervisor->save.asked_ns = time_now_ns();
-  }
   supervisor->worker = supervisor->next;
   supervisor->next = NULL;
   note_start(supervisor);
   return left;
+}
+
+/// Let the process of a child that was replaced end, without waiting for it.  Accepts NULL.
+static void
+let_end(Supervisor* const supervisor, Child* const child)
+{
+  if (child) {
+    child_leave(child, !child->is_stuck);
+    child->left = supervisor->left;
+    supervisor->left = child;
+  }
+}
+
+/// Free the children whose processes have ended.  A process that hangs in a driver ends late, or
+/// never.
+static void
+free_left(Supervisor* const supervisor, const uint64_t now_ns)
+{
+  for (Child** at = &supervisor->left; *at;) {
+    Child* const child = *at;
+    if (child_has_left(child, now_ns)) {
+      *at = child->left;
+      child_free(child);
+    } else {
+      at = &child->left;
+    }
+  }
 }
 
 /// Let the next worker take over if it is idle and need not be armed.  One lock covers check and
@@ -88,12 +114,13 @@ take_over_idle(Supervisor* const supervisor)
   supervisor_lock(supervisor);
   const Child* const next = supervisor->next;
   const bool is_postponed = next->arm_at_ns && !supervisor->worker;
-  const bool is_ready = next->state == CHILD_IDLE && (!supervisor->wanted.armed || is_postponed);
+  const bool is_ready = next->state == CHILD_IDLE && !supervisor_is_saving(supervisor) &&
+                        (!supervisor->wanted.armed || is_postponed);
   Child* const left = is_ready ? exchange(supervisor) : NULL;
   supervisor_unlock(supervisor);
   if (is_ready) {
     supervisor_publish(supervisor, supervisor->worker);
-    child_free(left, left && !left->is_stuck);
+    let_end(supervisor, left);
   }
   return is_ready;
 }
@@ -107,6 +134,7 @@ offer_ring(Supervisor* const supervisor, Child* const child)
   Ring* const ring = child->ring;
   const bool is_wanted = child->state == CHILD_ARMED && supervisor->wanted.armed &&
                          child->generation == supervisor->wanted.generation &&
+                         (child == supervisor->worker || !supervisor_is_saving(supervisor)) &&
                          child->n_missed <= supervisor->wanted.shape.n_messages;
   if (is_wanted) {
     child->ring = NULL;
@@ -145,7 +173,7 @@ take_over_armed(Supervisor* const supervisor, Child* const child)
     supervisor_publish(supervisor, child);
     crash_policy_began_to_play(&supervisor->policy, time_now_ns());
   }
-  child_free(left, left && !left->is_stuck);
+  let_end(supervisor, left);
 }
 
 // ---- next steps ----
@@ -274,7 +302,7 @@ start_next(Supervisor* const supervisor, const uint64_t now_ns)
   }
   supervisor_unlock(supervisor);
   if (status) {
-    child_free(child, false);
+    child_free(child);
   }
 }
 
@@ -335,12 +363,30 @@ quits(Supervisor* const supervisor)
 static void
 end_all(Supervisor* const supervisor)
 {
-  child_free(supervisor->next, false);
-  child_free(supervisor->worker, true);
+  child_free(supervisor->next);
+  child_end(supervisor->worker);
   supervisor->next = supervisor->worker = NULL;
+  while (supervisor->left) {
+    Child* const child = supervisor->left;
+    supervisor->left = child->left;
+    child_free(child);
+  }
   rack_history_refuse(&supervisor->history, "the engine stops");
   handle_edit(supervisor);
   supervisor_check_save(supervisor);
+}
+
+void
+supervisor_round(Supervisor* const supervisor)
+{
+  wait_for_events(supervisor);
+  const uint64_t now_ns = time_now_ns();
+  free_left(supervisor, now_ns);
+  handle_child(supervisor, supervisor->worker, now_ns);
+  handle_child(supervisor, supervisor->next, now_ns);
+  handle_edit(supervisor);
+  supervisor_check_save(supervisor);
+  start_next(supervisor, now_ns);
 }
 
 void*
@@ -348,13 +394,7 @@ supervisor_loop(void* const context)
 {
   Supervisor* const supervisor = context;
   while (!quits(supervisor)) {
-    wait_for_events(supervisor);
-    const uint64_t now_ns = time_now_ns();
-    handle_child(supervisor, supervisor->worker, now_ns);
-    handle_child(supervisor, supervisor->next, now_ns);
-    handle_edit(supervisor);
-    supervisor_check_save(supervisor);
-    start_next(supervisor, now_ns);
+    supervisor_round(supervisor);
   }
   end_all(supervisor);
   return NULL;

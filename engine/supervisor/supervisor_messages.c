@@ -410,6 +410,7 @@ supervisor_receive(Supervisor* const supervisor, Child* const child, Cause* cons
       return false;
     }
   }
+  child->has_more = has_more;
   if (!has_more && has_ended(child, cause)) {
     return false;
   }

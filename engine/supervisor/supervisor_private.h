@@ -74,6 +74,9 @@ typedef struct Child {
   bool is_stuck;
 
   // [supervisor]
+  bool has_more;       ///< It has sent more messages than one round handles
+  uint64_t kill_at_ns; ///< After child_leave(): time to kill the process; UINT64_MAX: it is killed
+  struct Child* left;  ///< The next one in the list Supervisor::left
   RecorderWatch calls[RECORDER_THREADS];
   uint64_t watched_ns;      ///< Time of the last look at them
   SupervisorPulse pulse;    ///< At the last check
@@ -144,6 +147,7 @@ struct Supervisor {
   uint64_t start_at_ns; ///< Time of the next start while there is no worker
   bool had_gpu;         ///< A worker has opened a GPU
   bool wants_exchange;  ///< Only another process can open the worker's device, or load new code
+  Child* left;          ///< Children that others have replaced, until their processes have ended
 };
 
 // ---- supervisor_child.c ----
@@ -151,13 +155,20 @@ struct Supervisor {
 /// Start a process. [supervisor]
 NODISCARD Status child_start(const Supervisor* supervisor, Child** out, Error* error);
 
-/**
-   Close the child's socket, reap its process, and free the child.  Accepts NULL. [supervisor]
+/// Kill and reap the child's process, unless it has ended, and free the child.  Accepts NULL.
+/// [supervisor]
+void child_free(Child* child);
 
-   @param asked Give the process END_LIMIT_MS to end by itself before it is killed; otherwise kill
-   it at once.
-*/
-void child_free(Child* child, bool asked);
+/// Close the child's socket, so that its process ends.  `may_end`: give it a second for that;
+/// otherwise it hangs.  Does not wait: child_has_left() kills a process that has not ended by then.
+/// [supervisor]
+void child_leave(Child* child, bool may_end);
+
+/// True if the process of a child has ended after child_leave(). [supervisor]
+bool child_has_left(Child* child, uint64_t now_ns);
+
+/// As child_leave(), wait for that second, and child_free().  Accepts NULL. [supervisor]
+void child_end(Child* child);
 
 // The functions below need the supervisor's lock, because other threads may use the child.  A
 // failure to send is stored in Child::broken, which the supervisor checks. [any but rt]
@@ -326,6 +337,10 @@ Status supervisor_save(void* supervisor, uint64_t id, RackUid uid, Error* error)
 NODISCARD bool supervisor_handle_saved(Supervisor* supervisor, Child* child,
                                        const WireSaved* message, Cause* cause);
 
+/// True while the worker saves a state, which no other worker has: none may replace it before it
+/// has answered. [lock held]
+bool supervisor_is_saving(const Supervisor* supervisor);
+
 /// Ask a worker for the state that waits for one.  Answer a save whose worker is gone or hangs, or
 /// that takes too long. [supervisor]
 void supervisor_check_save(Supervisor* supervisor);
@@ -348,6 +363,9 @@ bool supervisor_refuse_overtaken(Supervisor* supervisor);
 void supervisor_postpone_exchange(Supervisor* supervisor, uint64_t now_ns);
 
 // ---- supervisor_loop.c ----
+
+/// One round of the supervisor thread. [supervisor]
+void supervisor_round(Supervisor* supervisor);
 
 /// The function of the supervisor thread.
 void* supervisor_loop(void* supervisor);

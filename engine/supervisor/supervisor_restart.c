@@ -167,7 +167,7 @@ give_up_exchange(Supervisor* const supervisor, Child* const child, Cause* const 
            "worker %lld cannot take over: %.160s; next attempt in %.0f s", (long long)pid,
            cause->text, (double)supervisor->exchange.rest_ns * 1e-9);
   supervisor_unlock(supervisor);
-  child_free(child, false);
+  child_free(child);
 }
 
 void
@@ -203,5 +203,5 @@ supervisor_lose(Supervisor* const supervisor, Child* const child, Cause* const c
   }
   pthread_cond_broadcast(&supervisor->changed);
   supervisor_unlock(supervisor);
-  child_free(child, false);
+  child_free(child);
 }

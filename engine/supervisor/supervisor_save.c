@@ -19,6 +19,13 @@ find_worker(const Supervisor* const supervisor)
   return plays ? worker : NULL;
 }
 
+bool
+supervisor_is_saving(const Supervisor* const supervisor)
+{
+  const Child* const worker = supervisor->worker;
+  return worker && supervisor->save.child == worker && !worker->is_stuck;
+}
+
 /// True while a child reports that it measures a GPU, before it plays; the watchdog limits this
 /// time.
 static bool
@@ -91,8 +98,12 @@ find_failure(const Supervisor* const supervisor)
   const SaveRequest* const save = &supervisor->save;
   const Child* const worker = supervisor->worker;
   const uint64_t waited_ns = time_now_ns() - save->asked_ns;
-  if (supervisor->quits || (save->child && (worker != save->child || worker->is_stuck))) {
+  const bool is_of_other = save->child && worker != save->child;
+  if (supervisor->quits || (is_of_other && !worker) || (save->child && worker->is_stuck)) {
     return "the worker was lost or hung";
+  }
+  if (is_of_other) {
+    return "the worker was replaced before it saved the state";
   }
   if (save->child) { // a worker may plan an edit first
     return waited_ns >= supervisor_plan_limit(supervisor) ? "the worker has not saved in time"

@@ -9,11 +9,13 @@
 #include "tests/support/supervisor_rig.h"
 #include "tests/support/wire_ends.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define LONG_NS (100U * NS_PER_S)
+#define FLOOD   130U // messages: more than two rounds of the supervisor handle
 
 static const FxOrigin origin = { "lv2", "urn:test:gone" };
 static FxInfo plugin; // a gain with an origin
@@ -24,7 +26,7 @@ typedef struct Loose {
   RackUid uid; ///< Of the node of the active rack
 } Loose;
 
-static uint32_t n_saved;
+static uint32_t n_saved, n_notes;
 static EngineSaved last_saved;
 
 static void
@@ -42,6 +44,41 @@ on_saved(void* const context, const uint64_t id, const EngineSaved* const saved)
   last_saved = *saved;
 }
 
+static void
+on_changed(void* const context, const WorkerFacts* const facts)
+{
+  (void)context;
+  (void)facts;
+}
+
+static void
+on_note(void* const context, const char* const text)
+{
+  (void)context;
+  (void)text;
+  ++n_notes;
+}
+
+/// A callback that takes each ring, and plays no blocks.
+static bool
+take_ring(void* const context, Ring* const ring, const ParamMessage* const messages,
+          const uint32_t n)
+{
+  (void)context;
+  (void)ring;
+  (void)messages;
+  (void)n;
+  return true;
+}
+
+static bool
+has_no_pulse(void* const context, SupervisorPulse* const pulse)
+{
+  (void)context;
+  (void)pulse;
+  return false;
+}
+
 /// A supervisor whose active rack has one node, of a plugin.
 static Loose
 loose_new(void)
@@ -50,9 +87,13 @@ loose_new(void)
   Supervisor* const supervisor = rig.supervisor;
   pthread_mutex_init(&supervisor->lock, NULL);
   pthread_cond_init(&supervisor->changed, NULL);
-  supervisor->host =
-      (SupervisorHost){ .hold = do_nothing, .release = do_nothing, .lost = do_nothing };
-  supervisor->events = (WorkerEvents){ .saved = on_saved };
+  supervisor->host = (SupervisorHost){ .hold = do_nothing,
+                                       .release = do_nothing,
+                                       .offer = take_ring,
+                                       .lost = do_nothing,
+                                       .pulse = has_no_pulse };
+  supervisor->events = (WorkerEvents){ .changed = on_changed, .saved = on_saved };
+  supervisor->config.note = on_note;
   supervisor->wanted = (Wanted){ .armed = true, .format = { .rate_hz = 48000.0 } };
   supervisor->wake = -1;
   OK(rack_history_init(&supervisor->history));
@@ -92,8 +133,9 @@ child_new(const ChildState state, Wire** const worker)
 static void
 loose_free(const Loose* const rig)
 {
-  child_free(rig->supervisor->worker, false);
-  child_free(rig->supervisor->next, false);
+  child_free(rig->supervisor->worker);
+  child_free(rig->supervisor->next);
+  child_free(rig->supervisor->left);
   rack_history_clear(&rig->supervisor->history);
   free(rig->supervisor->places);
   free(rig->supervisor);
@@ -268,6 +310,73 @@ TEST_ROWS(a_worker_has_the_time_of_its_plugins_and_a_last_call_to_plan_a_rack, l
   wire_free(end);
 }
 
+TEST(a_worker_that_sends_without_end_does_not_keep_the_supervisor_busy)
+{
+  SCOPED(loose_free) Loose rig = loose_new();
+  Wire* end;
+  n_notes = 0;
+  rig.supervisor->wanted.armed = false;
+  rig.supervisor->worker = child_new(CHILD_IDLE, &end);
+  for (uint32_t n = 0; n < FLOOD; ++n) {
+    const WireMessage note = { .kind = WIRE_NOTE, .note = "busy" };
+    OK(wire_send(end, &note, &error));
+  }
+  supervisor_round(rig.supervisor);
+  ck_assert_uint_gt(n_notes, 0U);
+  const uint64_t before_ns = time_now_ns();
+  uint32_t n_rounds = 0;
+  for (; n_notes < FLOOD; ++n_rounds) {
+    supervisor_round(rig.supervisor);
+  }
+  ck_assert_uint_ge(n_rounds, 2U);
+  ck_assert_uint_ge(time_now_ns() - before_ns, n_rounds * 19U * NS_PER_MS); // 20 ms, see CHECK_MS
+  wire_free(end);
+}
+
+// ---- exchanges ----
+
+/// Whether blocks are played, and the states of the worker and of the one that is to replace it.
+static const struct {
+  bool is_armed;
+  ChildState worker, next;
+} exchanges[] = { { false, CHILD_IDLE, CHILD_IDLE }, { true, CHILD_SERVING, CHILD_ARMED } };
+
+/// Prepare an exchange.  Returns the worker that is replaced in the next round.
+static Child*
+prepare_exchange(const Loose* const rig, const int row, Wire* ends[const 2])
+{
+  rig->supervisor->wanted.armed = exchanges[row].is_armed;
+  rig->supervisor->worker = child_new(exchanges[row].worker, &ends[0]);
+  rig->supervisor->next = child_new(exchanges[row].next, &ends[1]);
+  return rig->supervisor->worker;
+}
+
+static void
+free_ends(Wire* const ends[const 2])
+{
+  wire_free(ends[0]);
+  wire_free(ends[1]);
+}
+
+TEST_ROWS(the_supervisor_does_not_wait_for_a_worker_that_is_replaced, exchanges)
+{
+  SCOPED(loose_free) Loose rig = loose_new();
+  Wire* ends[2];
+  Child* const before = prepare_exchange(&rig, row, ends);
+  const pid_t pid = process_id(before->process);
+  supervisor_round(rig.supervisor);
+  ck_assert_ptr_ne(rig.supervisor->worker, before);
+  ck_assert_ptr_null(rig.supervisor->next);
+  ck_assert_ptr_eq(rig.supervisor->left, before);
+  ck_assert_int_eq(kill(pid, 0), 0); // it does not end by itself, ...
+  before->kill_at_ns = 0;
+  while (rig.supervisor->left) { // ... and is killed later
+    supervisor_round(rig.supervisor);
+  }
+  ck_assert_int_eq(kill(pid, 0), -1);
+  free_ends(ends);
+}
+
 // ---- saves ----
 
 static void
@@ -290,6 +399,43 @@ TEST(a_worker_saves_also_while_another_one_is_about_to_take_over)
   ck_assert_uint_eq(message.save.uid, rig.uid);
   wire_free(ends[0]);
   wire_free(ends[1]);
+}
+
+TEST_ROWS(a_worker_is_not_replaced_while_it_saves_a_state, exchanges)
+{
+  static const unsigned char bytes[] = { 1, 2, 3 };
+  const WireMessage saved = { .kind = WIRE_SAVED,
+                              .saved = { 7U, { .bytes = bytes, .n_bytes = sizeof(bytes) } } };
+  SCOPED(loose_free) Loose rig = loose_new();
+  Wire* ends[2];
+  const Child* const before = prepare_exchange(&rig, row, ends);
+  begin_save(&rig);
+  supervisor_round(rig.supervisor);
+  ck_assert_ptr_eq(rig.supervisor->worker, before);
+  ck_assert_uint_eq(n_saved, 0);
+  OK(wire_send(ends[0], &saved, &error));
+  supervisor_round(rig.supervisor);
+  ck_assert_uint_eq(n_saved, 1);
+  ck_assert_int_eq(last_saved.error.status, STATUS_OK);
+  ck_assert_uint_eq(last_saved.n_bytes, sizeof(bytes));
+  ck_assert_ptr_ne(rig.supervisor->worker, before);
+  free_ends(ends);
+}
+
+TEST_ROWS(a_save_fails_if_its_worker_is_replaced_because_it_hangs, exchanges)
+{
+  SCOPED(loose_free) Loose rig = loose_new();
+  Wire* ends[2];
+  Child* const before = prepare_exchange(&rig, row, ends);
+  begin_save(&rig);
+  before->is_stuck = true;
+  supervisor_round(rig.supervisor);
+  ck_assert_ptr_ne(rig.supervisor->worker, before);
+  ck_assert_uint_eq(n_saved, 1); // and not the state of the next worker
+  ck_assert_int_eq(last_saved.error.status, STATUS_WORKER);
+  assert_says(last_saved.error.text, "the worker was replaced before it saved the state: worker ");
+  assert_says(last_saved.error.text, "in which a plugin hung");
+  free_ends(ends);
 }
 
 /// Let time pass since the save was requested.

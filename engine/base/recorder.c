@@ -3,6 +3,7 @@
 // libraries with code of nodes.
 
 #include "recorder.h"
+#include "rt.h"
 
 #include <errno.h>
 #include <execinfo.h>
@@ -330,6 +331,7 @@ handle_crashes(Error* const error)
   void* frames[1];
   (void)backtrace(frames, ARRAY_LEN(frames)); // the first call loads a library
   process = getpid();
+  rt_main_handler_stack(); // this thread makes plugins when the worker is armed
   sigemptyset(&action.sa_mask);
   for (size_t s = 0; s < ARRAY_LEN(fatal_signals); ++s) {
     sigaction(fatal_signals[s], &action, &actions_before[s]);

@@ -85,18 +85,33 @@ typedef struct Start {
   void* context;
 } Start;
 
+/// Let handlers of signals run on memory[HANDLER_STACK_BYTES].  Returns false if this thread has a
+/// stack for handlers already, for example of a sanitizer; `before`: what it had.
+static bool
+use_handler_stack(char* const memory, stack_t* const before)
+{
+  const stack_t own = { .ss_sp = memory, .ss_size = HANDLER_STACK_BYTES };
+  return !sigaltstack(NULL, before) && before->ss_flags == SS_DISABLE && !sigaltstack(&own, NULL);
+}
+
+void
+rt_main_handler_stack(void)
+{
+  static char memory[HANDLER_STACK_BYTES];
+  stack_t before = { .ss_flags = SS_DISABLE };
+  (void)use_handler_stack(memory, &before);
+}
+
 /// Run a thread.  Handlers of signals have a stack of their own, so that they also run after the
-/// thread's stack has overflowed, unless a sanitizer has already given the thread one.
+/// thread's stack has overflowed.
 static void*
 run_thread(void* const context)
 {
   const Start start = *(Start*)context;
   free(context);
   char memory[HANDLER_STACK_BYTES];
-  const stack_t own = { .ss_sp = memory, .ss_size = sizeof(memory) };
   stack_t before = { .ss_flags = SS_DISABLE };
-  const bool is_own =
-      !sigaltstack(NULL, &before) && before.ss_flags == SS_DISABLE && !sigaltstack(&own, NULL);
+  const bool is_own = use_handler_stack(memory, &before);
   void* const result = start.run(start.context);
   if (is_own) {
     sigaltstack(&before, NULL);

@@ -58,6 +58,9 @@ REALTIME void rt_keep_float_mode(uint64_t mode);
 NODISCARD Status rt_thread_start(const char* name, void* (*run)(void* context), void* context,
                                  pthread_t* thread, Error* error);
 
+/// Give the main thread such a stack for handlers, too. [main]
+void rt_main_handler_stack(void);
+
 /// Touch the stack of this thread, and give it SCHED_FIFO at `priority`.  Without the privilege,
 /// returns STATUS_LIMIT and keeps the scheduling. [any]
 Status rt_become_realtime(int priority, Error* error);

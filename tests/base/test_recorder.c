@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -330,6 +331,44 @@ TEST_ROWS(code_of_no_node_names_nobody, ends)
   const RecorderCall call = end_of((Ending){ OF_NONE, row }, &has_crashed);
   ck_assert(has_crashed == (ends[row].signal != 0)); // an exit outside of calls is no crash
   ck_assert_uint_eq(call.phase, RECORDER_NONE);
+}
+
+// ---- a stack that overflows ----
+
+/// Use the stack up.
+static int
+overflow(const volatile char* const before)
+{
+  volatile char frame[4096];
+  frame[0] = *before;
+  return frame[0] ? 1 : overflow(frame) + *before;
+}
+
+TEST(the_main_thread_is_named_also_when_its_stack_overflows)
+{
+  const struct rlimit small = { 1U << 20U, 1U << 20U };
+  Recorder* const recorder = new_recorder();
+  const pid_t child = fork();
+  if (child == 0) {
+    Error error;
+    signal(SIGSEGV, SIG_DFL);
+    prctl(PR_SET_DUMPABLE, 0);
+    setrlimit(RLIMIT_STACK, &small);
+    if (!recorder_attach(recorder_fd(recorder), &error)) {
+      const volatile char first = 0;
+      (void)recorder_enter(43, RECORDER_INSTANTIATE);
+      (void)overflow(&first);
+    }
+    _exit(99);
+  }
+  int status = 0;
+  ck_assert_int_eq(waitpid(child, &status, 0), child);
+  ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+  RecorderCall call;
+  ck_assert(recorder_has_crashed(recorder, &call));
+  ck_assert_uint_eq(call.node, 43U);
+  ck_assert_uint_eq(call.phase, RECORDER_INSTANTIATE);
+  recorder_free(recorder);
 }
 
 // ---- an exit whose destructors let another thread crash ----

@@ -8,6 +8,7 @@
 #include "control/net/outlet.h"
 #include "control/net/pattern.h"
 #include "engine/base/hint.h"
+#include "engine/base/number.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -106,8 +107,8 @@ fail_no_param(const RackNode* const node, const char* const id, Error* const err
   const uint32_t n = node->fx->n_params;
   if (node->fx->is_missing) {
     return error_set(error, STATUS_NOT_FOUND,
-                     "the plugin of %s is missing, so its parameters are not known; /rack/do with "
-                     "set keeps a value until it is there",
+                     "the plugin of %s is missing, so its parameters are not known; the rack keeps "
+                     "each value that you set until it is there",
                      node->name);
   }
   const char** const names =
@@ -158,6 +159,9 @@ find_target(const Rack* const rack, const Target* const target, Changes* const f
   const RackNode* const node = rack_lookup(rack, target->node, error);
   if (!node) {
     return STATUS_NOT_FOUND;
+  }
+  if (node->fx->is_missing && !pattern_is_magic(target->param)) {
+    return add_change(found, &(Change){ .uid = node->uid, .param = 0 }, error); // the kept values
   }
   const uint32_t n_before = found->n;
   const Status status = add_params(node, target->param, 0, node->fx->n_params, found, error);
@@ -287,12 +291,39 @@ node_of(Rack* const rack, const RackUid uid)
   return (RackNode*)rack_find_uid(rack, uid); // the caller owns the rack
 }
 
+/// Let a node whose plugin is missing keep the value of a message.
+static Status
+keep_value(Rack* const rack, const RackNode* const node, const Message* const message,
+           Error* const error)
+{
+  const uint32_t argument = value_argument(message);
+  const char type = message_type(message, argument);
+  char number[NUMBER_BYTES];
+  Target target;
+  const Status status = read_target(message, &target, error);
+  if (status) {
+    return status;
+  }
+  if (type == 's' || type == 'S') {
+    return rack_keep_value(rack, node, target.param, message_text(message, argument), error);
+  }
+  if (!isfinite(message_number(message, argument))) {
+    return error_set(error, STATUS_BAD_ARG, "%s.%.63s: not a finite number", node->name,
+                     target.param);
+  }
+  return rack_keep_value(rack, node, target.param,
+                         number_print(message_number(message, argument), number), error);
+}
+
 /// Set one parameter to the value in its message.
 static Status
 set_change(Rack* const rack, const Change* const change, Error* const error)
 {
-  return edit_value(node_of(rack, change->uid), change->param, change->message,
-                    value_argument(change->message), error);
+  RackNode* const node = node_of(rack, change->uid);
+  return node->fx->is_missing && change->param < node->fx->n_params
+             ? keep_value(rack, node, change->message, error)
+             : edit_value(node, change->param, change->message, value_argument(change->message),
+                          error);
 }
 
 Status

@@ -188,6 +188,12 @@ NODISCARD Status rack_parse_copy(const char* text, const char* place, RackCopied
 /// True if the plugin of a node is missing.
 bool rack_has_missing(const Rack* rack);
 
+/// Keep a value for a parameter of a node whose plugin is missing, as the statement `set` does: it
+/// replaces the kept one, and is checked when the plugin is there.  STATUS_BAD_RACK, with the rack
+/// unchanged, for a name or a value that the language cannot express; STATUS_LIMIT, STATUS_NO_MEM.
+NODISCARD Status rack_keep_value(Rack* rack, const RackNode* node, const char* param,
+                                 const char* value, Error* error);
+
 /// Give nodes their plugins that were missing, if these are known now and take the values and
 /// connections of the nodes.  Returns the number of these nodes, which keep their uids.
 uint32_t rack_return_plugins(Rack* rack);

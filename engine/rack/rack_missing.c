@@ -3,6 +3,8 @@
 
 #include "rack_private.h"
 
+#include "engine/base/text.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +16,29 @@ rack_has_missing(const Rack* const rack)
     has = has || rack->nodes[n].fx->is_missing;
   }
   return has;
+}
+
+Status
+rack_keep_value(Rack* const rack, const RackNode* const node, const char* const param,
+                const char* const value, Error* const error)
+{
+  const bool is_word = !param[strcspn(param, " |()=\":#+")] && text_is_printable(param);
+  if (!*param || !is_word || !text_is_printable(value)) {
+    return error_set(
+        error, STATUS_BAD_RACK, "%s: the plugin is missing, and no rack can have %s", node->name,
+        *param && is_word ? "a value with control characters" : "a parameter of this name");
+  }
+  TextBuffer text = { .bytes = NULL };
+  text_buffer_print(&text, "set %s.%s ", node->name, param);
+  char* const to = text_buffer_reserve(&text, rack_quote(value, NULL));
+  if (to) {
+    text.n += rack_quote(value, to) - 1U;
+  }
+  char* const statement = text_buffer_take(&text);
+  const Status status =
+      statement ? rack_apply(rack, statement, node->name, error) : rack_no_memory(error);
+  free(statement);
+  return status;
 }
 
 // ---- the plugin is there again ----

@@ -10,6 +10,7 @@
 #include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -127,9 +128,9 @@ TEST(a_rack_with_missing_plugins_is_loaded_with_the_word_bypass_only)
   client_expect(rig.client, "/done /rack/load*");
   control_rig_expect_rack("add a lv2 late thr=-20dB\nadd b gain\n");
   client_ask(rig.client,
-             "/fail /node/a/thr 3 the plugin of a is missing, so its parameters are not known; "
-             "/rack/do with set keeps a value until it is there",
-             "/node/a/thr", "f", -3.0);
+             "/fail /node/a/thr 3 the plugin of a is missing, so its parameters are not known; the "
+             "rack keeps each value that you set until it is there",
+             "/node/a/thr", "");
   client_ask(rig.client, "/fail /node/a/values 3 the plugin of a is missing*", "/node/a/values",
              "");
   client_ask(rig.client, "/fail /node/a/?* 3 the plugin of a is missing*", "/node/a/?*", "");
@@ -160,6 +161,46 @@ load_missing(void)
   scratch_write(&rig.folder, "m.rack", MISSING, strlen(MISSING));
   client_ask(rig.client, "/rack/warning a only*", "/rack/load", "ss", "m.rack", "bypass");
   client_expect(rig.client, "/done /rack/load*");
+}
+
+TEST(a_node_whose_plugin_is_missing_keeps_the_values_that_are_set)
+{
+  load_missing();
+  client_ask(rig.client, "/done /node/a/thr*", "/node/a/thr", "f", -3.0);
+  control_rig_expect_rack("add a lv2 late thr=-3\nadd b gain\n");
+  client_ask(rig.client, "/done /rack/set*", "/rack/set", "ss", "a.mode", "12 dB/oct");
+  control_rig_expect_rack("add a lv2 late thr=-3 mode=\"12 dB/oct\"\nadd b gain\n");
+  client_ask(rig.client, "/done*", "/rack/undo", "");
+  control_rig_expect_rack("add a lv2 late thr=-3\nadd b gain\n");
+  client_ask(rig.client, "/done /node/a/thr*", "/node/a/thr", "s", "-4dB");
+  client_ask(rig.client, "/done /node/a/backend*", "/node/a/backend", "s", "cpu");
+  control_rig_expect_rack("add a lv2 late thr=-4dB backend=cpu\nadd b gain\n");
+  fx_plugins_install_late(true);
+  client_ask(rig.client, "/done /rack/find*", "/rack/find", "");
+  control_rig_expect_rack("add a lv2 \"urn:test:late\" thr=-4dB backend=cpu\nadd b gain\n");
+}
+
+/// Targets and values that a rack cannot keep.
+static const struct {
+  const char *target, *value, *says;
+} not_kept[] = {
+  { "a.thr -1 #", "2", "no rack can have a parameter of this name" },
+  { "a.thr\nremove", "2", "no rack can have a parameter of this name" },
+  { "a.thr", "2\nremove b", "no rack can have a value with control characters" },
+};
+
+TEST(a_node_whose_plugin_is_missing_keeps_no_statements)
+{
+  load_missing();
+  for (size_t i = 0; i < ARRAY_LEN(not_kept); ++i) {
+    char answer[160];
+    snprintf(answer, sizeof(answer), "/fail /rack/set 2 a: the plugin is missing, and %s",
+             not_kept[i].says);
+    client_ask(rig.client, answer, "/rack/set", "ss", not_kept[i].target, not_kept[i].value);
+  }
+  client_ask(rig.client, "/fail /node/a/thr 1 a.thr: not a finite number", "/node/a/thr", "f",
+             (double)NAN);
+  control_rig_expect_rack("add a lv2 late thr=-20dB\nadd b gain\n");
 }
 
 TEST(a_scan_that_finds_a_missing_plugin_lets_it_play)

@@ -39,7 +39,7 @@ typedef struct ChildJobs {
   size_t max_bytes;    ///< Of a report's text
   uint64_t max_cpu_s;  ///< Processor time for a job, also of processes that outlive the run
   uint64_t max_file_bytes; ///< Of a file that a job writes, and of what it prints
-  bool may_fork;           ///< A job may start processes; else only threads (x86-64)
+  bool may_fork;           ///< A job may start processes; else only threads (SCAN_HAS_FILTER)
   /// Do a job. [child]
   void (*work)(void* context, uint32_t job, Report* report);
   /// A job has ended.  `fault` is "" if the report is complete and has none; else the reason.

@@ -4,6 +4,7 @@
 // again.
 
 #include "plugins/scan/scan.h"
+#include "plugins/scan/scan_filter.h"
 #include "tests/support/fake_formats.h"
 #include "tests/support/scoped.h"
 #include "tests/support/scratch.h"
@@ -344,7 +345,7 @@ TEST_ROWS(no_process_outlives_its_bundle, forking)
   put(forking[row], "fork");
   scan();
   ck_assert_str_eq(fault_of(forking[row]), "");
-#ifdef __x86_64__
+#if SCAN_HAS_FILTER
   ck_assert_int_ne(access(scratch_path(&folder, "pid"), F_OK), 0); // there was none
 #else
   ck_assert(is_process_gone());
@@ -388,7 +389,7 @@ TEST(a_storm_of_forks_leaves_no_process)
   ck_assert_uint_eq(count_processes(FAKE_STORM_NAME), 0);
   struct stat born;
   ck_assert_int_eq(stat(scratch_path(&folder, "born"), &born), 0);
-#ifdef __x86_64__
+#if SCAN_HAS_FILTER
   ck_assert_int_eq(born.st_size, 0); // each fork is refused
 #endif
   unlink(scratch_path(&folder, "born"));
@@ -407,13 +408,24 @@ TEST(a_plugin_has_no_display_no_descriptors_and_no_privileges)
 
 TEST(a_plugin_reaches_no_network_no_program_and_no_other_process)
 {
-#ifdef __x86_64__
+#if SCAN_HAS_FILTER
   put("a.leaf", "reach");
   scan();
   assert_says(plugin_of_bundle("a.leaf"),
               "network 1, local 1, program 1, trace 1, descriptors 1, ");
 #else
-  suite_skip("there is a filter for x86-64 only");
+  suite_skip("there is no filter for this processor");
+#endif
+}
+
+TEST(a_plugin_takes_no_pages_of_shared_memory)
+{
+#if SCAN_HAS_FILTER
+  put("a.leaf", "reach");
+  scan();
+  assert_says(plugin_of_bundle("a.leaf"), "holes 1");
+#else
+  suite_skip("there is no filter for this processor");
 #endif
 }
 

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -128,6 +129,22 @@ name_surroundings(char name[const 256])
            getsid(0) == getpid());
 }
 
+/// Try both ways to take a page out of a file in memory.
+static bool
+are_holes_refused(void)
+{
+  const size_t n_bytes = (size_t)sysconf(_SC_PAGESIZE);
+  const int file = memfd_create("holes", 0U);
+  const int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+  if (file < 0 || ftruncate(file, (off_t)n_bytes)) {
+    return false;
+  }
+  void* const memory = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  return memory != MAP_FAILED && fallocate(file, mode, 0, (off_t)n_bytes) && errno == EPERM &&
+         madvise(memory, n_bytes, MADV_REMOVE) && errno == EPERM &&
+         !fallocate(file, 0, 0, (off_t)n_bytes) && !madvise(memory, n_bytes, MADV_DONTNEED);
+}
+
 /// What a child is refused, as a name.
 static void
 name_refused(char name[const 256])
@@ -143,9 +160,10 @@ name_refused(char name[const 256])
   const int file_error = syscall(SYS_pidfd_getfd, parent, 0, 0) < 0 ? errno : 0;
   char path[64];
   snprintf(path, sizeof(path), "/proc/%d/mem", getppid());
-  snprintf(name, 256, "network %d, local %d, program %d, trace %d, descriptors %d, memory %d",
+  snprintf(name, 256,
+           "network %d, local %d, program %d, trace %d, descriptors %d, memory %d, holes %d",
            inet_error == EPERM, local >= 0, program_error == EPERM, trace_error == EPERM,
-           parent >= 0 && file_error == EPERM, open(path, O_RDWR) < 0);
+           parent >= 0 && file_error == EPERM, open(path, O_RDWR) < 0, are_holes_refused());
 }
 
 /// A plugin with one audio output, unless it is "mute".

@@ -219,6 +219,9 @@ open_all(HostNode* const node, const FxSetup* const setup, const PluginPreset* c
   Status status = STATUS_OK;
   for (uint32_t i = 0; !status && i < node->lanes.n_instances; ++i) {
     uint32_t latency = 0;
+    if (!node->remote && host_remote()) {
+      host_remote()->idle(); // an edit delays fx_idle()
+    }
     const uint64_t before = recorder_enter(node->uid, RECORDER_INSTANTIATE);
     status = check_time(node, i, error);
     status = status ? status : open_instance(node, setup, preset, error);

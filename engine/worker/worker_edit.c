@@ -11,9 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HOUSEKEEPING_NS (50U * NS_PER_MS) // between checks for tails that have ended
-#define DRY_SHARE       0.25  // share of time with fallbacks that an edit may leave behind
-#define DRY_LIMIT_S     0.375 // time with fallbacks beyond that share, until tails end
+#define DRY_SHARE   0.25  // share of time with fallbacks that an edit may leave behind
+#define DRY_LIMIT_S 0.375 // time with fallbacks beyond that share, until tails end
 // Rest after a plan for a latency that has changed: some plugins change it all the time.
 #define MOVED_FIRST_NS   (NS_PER_S / 2U)
 #define MOVED_LONGEST_NS (8U * NS_PER_S)
@@ -239,11 +238,11 @@ housekeeping_is_due(Worker* const worker)
   return is_late;
 }
 
-/// Wait for an edit or a save, at most HOUSEKEEPING_NS.  Returns true if an edit waits.
+/// Wait for an edit or a save, at most WORKER_IDLE_NS.  Returns true if an edit waits.
 static bool
 await_edit(Worker* const worker)
 {
-  const uint64_t until_ns = time_now_ns() + HOUSEKEEPING_NS;
+  const uint64_t until_ns = time_now_ns() + WORKER_IDLE_NS;
   pthread_mutex_lock(&worker->edits_lock);
   if (!worker->edit && !worker->save.id && !worker->builder_stops) {
     time_cond_wait(&worker->edits_changed, &worker->edits_lock, until_ns);

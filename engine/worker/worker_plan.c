@@ -59,6 +59,18 @@ stands_still(const Worker* const worker, Pulse* const pulse)
   return now - pulse->since_ns > STANDSTILL_NS + (uint64_t)(2.0 * period_ns);
 }
 
+/// Wait a moment for the player.  An edit may wait for long: meanwhile plugins do what they do
+/// between edits, and their processes are watched.  `idled_ns`: the time of the last fx_idle().
+static void
+wait_a_moment(uint64_t* const idled_ns)
+{
+  if (time_now_ns() - *idled_ns >= WORKER_IDLE_NS) {
+    fx_idle();
+    *idled_ns = time_now_ns();
+  }
+  time_sleep(TAKEN_POLL_NS);
+}
+
 /// Wait until the player has changed from the plan `old` to the offered plan.  If the device of
 /// `old` has failed, the player changes at once, because all later blocks of `old` fail.
 static void
@@ -66,6 +78,7 @@ wait_until_taken(Worker* const worker, const Plan* const old, const Plan* const 
 {
   Player* const player = &worker->player;
   Pulse pulse = { 0 };
+  uint64_t idled_ns = time_now_ns();
   atomic_store(&worker->awaited_frame, plan->at_frame);
   ring_wake(worker->ring);
   while (!player_has_taken(player)) {
@@ -75,7 +88,7 @@ wait_until_taken(Worker* const worker, const Plan* const old, const Plan* const 
     }
     worker_renew_nodes(worker, old);
     worker_renew_nodes(worker, plan);
-    time_sleep(TAKEN_POLL_NS);
+    wait_a_moment(&idled_ns);
   }
   atomic_store(&worker->awaited_frame, 0U);
 }
@@ -166,11 +179,12 @@ wait_for_fades(Worker* const worker, const uint64_t first_frame)
 {
   const uint64_t until = first_frame + (uint64_t)(2.0 * LINK_RAMP_SECONDS * worker->format.rate_hz);
   Pulse pulse = { 0 };
+  uint64_t idled_ns = time_now_ns();
   atomic_store(&worker->awaited_frame, worker->has_player_thread ? until : 0U);
   while (worker->has_player_thread && atomic_load(&worker->player.next_frame) < until &&
          !stands_still(worker, &pulse)) {
     worker_renew_nodes(worker, worker->player.plan);
-    time_sleep(TAKEN_POLL_NS);
+    wait_a_moment(&idled_ns);
   }
   atomic_store(&worker->awaited_frame, 0U);
 }

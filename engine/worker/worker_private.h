@@ -25,6 +25,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+// Between two calls of fx_idle(), and checks for tails that have ended.
+#define WORKER_IDLE_NS (50U * NS_PER_MS)
+
 /// Let plugins start until then; offline they have any time. [builder]
 static inline void
 worker_limit_starts(const Format* const format, const uint64_t until_ns)

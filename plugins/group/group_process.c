@@ -30,6 +30,7 @@
 #define MAX_LOSSES       (2U * MAX_GROUPS) // the processes of all, and those that one edit starts
 #define LATE_CALL_NS     (NS_PER_S / 2U) // for a call after fx_set_deadline(), to close an instance
 #define SETTLE_POLL_NS   (NS_PER_S / 500U) // between looks at blocks that a call has to wait for
+#define WATCH_NS         (NS_PER_S / 50U)  // between looks at a process
 
 struct Group {
   char name[GROUP_NAME_BYTES];
@@ -282,20 +283,20 @@ has_hung(const Group* const group, const uint64_t passed_ns)
   return has;
 }
 
-/// The node whose block takes longest: those behind it wait for the same thread.
+/// The node whose block takes longest: those behind it wait for the same thread.  If no run has
+/// lasted from one look to the next, all together take too long: one of those that run now.
 static uint32_t
 find_longest(const Group* const group)
 {
-  uint64_t longest_ns = 0;
-  uint32_t uid = only_uid(group);
+  const RecorderWatch* longest = NULL;
   for (uint32_t t = 0; t < RECORDER_THREADS; ++t) {
     const RecorderWatch* const watched = &group->calls[t];
-    if (watched->call.phase == RECORDER_RUN && watched->lasted_ns > longest_ns) {
-      longest_ns = watched->lasted_ns;
-      uid = watched->call.node;
+    if (watched->call.phase == RECORDER_RUN &&
+        (!longest || watched->lasted_ns > longest->lasted_ns)) {
+      longest = watched;
     }
   }
-  return uid;
+  return longest ? longest->call.node : only_uid(group);
 }
 
 static bool
@@ -344,9 +345,29 @@ watch(Group* const group)
   }
 }
 
+/// Look for processes that are lost, except that of a group whose call is in progress.  NULL: there
+/// is no such call.
+static void
+watch_all(const Group* const called)
+{
+  for (uint32_t g = 0; g < MAX_GROUPS; ++g) {
+    Group* const group = groups[g];
+    if (group && group != called && group->process &&
+        time_now_ns() - group->looked_ns >= WATCH_NS) {
+      watch(group);
+    }
+  }
+}
+
+void
+groups_watch(void)
+{
+  watch_all(NULL);
+}
+
 // ---- calls ----
 
-/// Wait for a packet, the end of the process, or the limit.
+/// Wait for a packet, the end of the process, or the limit.  Meanwhile, watch the other groups.
 static bool
 await_reply(const Group* const group, const uint64_t limit_ns)
 {
@@ -354,11 +375,14 @@ await_reply(const Group* const group, const uint64_t limit_ns)
   struct pollfd there[] = { { .fd = group->socket, .events = POLLIN },
                             { .fd = process_fd(group->process), .events = POLLIN } };
   int n = 0;
+  uint64_t now_ns = 0;
   do {
-    const uint64_t now_ns = time_now_ns();
-    const struct timespec left = time_spec(until_ns > now_ns ? until_ns - now_ns : 0U);
-    n = ppoll(there, ARRAY_LEN(there), &left, NULL);
-  } while (n < 0 && errno == EINTR);
+    watch_all(group);
+    now_ns = time_now_ns();
+    const uint64_t left_ns = until_ns > now_ns ? until_ns - now_ns : 0U;
+    const struct timespec pause = time_spec(left_ns < WATCH_NS ? left_ns : WATCH_NS);
+    n = ppoll(there, ARRAY_LEN(there), &pause, NULL);
+  } while ((n == 0 || (n < 0 && errno == EINTR)) && now_ns < until_ns);
   return n > 0;
 }
 
@@ -586,14 +610,4 @@ bool
 group_may_restart(const GroupMember* const member)
 {
   return member->is_lost && time_now_ns() >= member->group->restart.at_ns;
-}
-
-void
-groups_watch(void)
-{
-  for (uint32_t g = 0; g < MAX_GROUPS; ++g) {
-    if (groups[g] && groups[g]->process) {
-      watch(groups[g]);
-    }
-  }
 }

@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-// While fewer units than this take long, the others are not delayed.
+// While fewer units than this take long, the others are not delayed; else they wait for their turn.
 #define MAX_THREADS 8U
 // Work of a visit for which one more thread is worth its wake, of about 5 us.
 #define HELPED_NS (200U * NS_PER_US)
@@ -21,7 +21,7 @@
 typedef struct Place {
   pthread_mutex_t lock;  ///< Held while a thread runs the unit, or a call uses it
   atomic_bool is_called; ///< A thread has come since the last run began
-  void (*run)(void* unit);
+  bool (*run)(void* unit);
   void* unit;
 } Place;
 
@@ -39,29 +39,33 @@ static struct {
 
 // ---- the threads ----
 
-/// Run the unit of a place.  If another thread has the place, that one runs it again.
-static void
+/// Run a block of the unit of a place.  If another thread has the place, that one runs it again.
+/// Returns true if the unit has another block.
+static bool
 visit(Place* const place)
 {
+  bool has_more = false;
   atomic_store(&place->is_called, true);
   while (atomic_load(&place->is_called) && !pthread_mutex_trylock(&place->lock)) {
     atomic_store(&place->is_called, false);
-    if (place->run) {
-      place->run(place->unit);
-    }
+    has_more = place->run && place->run(place->unit);
     pthread_mutex_unlock(&place->lock);
   }
+  return has_more;
 }
 
-static void
+/// Returns true if a unit has another block.
+static bool
 visit_all(void)
 {
+  bool has_more = false;
   const uint64_t began_ns = time_now_ns();
   const uint32_t n_places = atomic_load(&threads.n_places);
   for (uint32_t p = 0; p < n_places; ++p) {
-    visit(&threads.places[p]);
+    has_more |= visit(&threads.places[p]);
   }
   atomic_fetch_add_explicit(&threads.busy_ns, time_now_ns() - began_ns, memory_order_relaxed);
+  return has_more;
 }
 
 /// Call as many helpers as the work of the last visit was worth.
@@ -102,7 +106,8 @@ run_units(void* const unused)
     if (atomic_load(&threads.n_called)) {
       ring_wake(threads.bell);
     }
-    visit_all();
+    while (visit_all()) {
+    }
   }
   return NULL;
 }
@@ -135,7 +140,7 @@ group_threads_start(Ring* const bell, const int priority, Error* const error)
 }
 
 void
-group_threads_set(const uint32_t place, void (*const run)(void* unit), void* const unit)
+group_threads_set(const uint32_t place, bool (*const run)(void* unit), void* const unit)
 {
   Place* const here = &threads.places[place];
   pthread_mutex_lock(&here->lock);

@@ -124,22 +124,31 @@ wants_restart(const GroupUnit* const unit)
   return unit->calls->wants_restart && unit->calls->wants_restart(unit->instance);
 }
 
-/// Run all blocks that wait.
-static void
-run_waiting(void* const context)
+/// Run the oldest block that waits.  Returns true if another one waits.
+static bool
+run_oldest(void* const context)
 {
   GroupUnit* const unit = context;
   const uint64_t float_mode = rt_float_mode();
   uint64_t sequence = 0;
-  while (ring_take(unit->ring, 0U, &sequence)) {
-    const uint64_t before = recorder_enter(unit->uid, RECORDER_RUN);
-    const bool has_sound = run_block(unit, sequence);
-    const uint32_t latency_frames = read_latency(unit);
-    recorder_leave(before);
-    rt_keep_float_mode(float_mode);
-    *ring_output(unit->ring, sequence, unit->n_out) =
-        group_report(latency_frames, wants_restart(unit));
-    (has_sound ? ring_finish : ring_fail)(unit->ring);
+  if (!ring_take(unit->ring, 0U, &sequence)) {
+    return false;
+  }
+  const uint64_t before = recorder_enter(unit->uid, RECORDER_RUN);
+  const bool has_sound = run_block(unit, sequence);
+  const uint32_t latency_frames = read_latency(unit);
+  recorder_leave(before);
+  rt_keep_float_mode(float_mode);
+  *ring_output(unit->ring, sequence, unit->n_out) =
+      group_report(latency_frames, wants_restart(unit));
+  (has_sound ? ring_finish : ring_fail)(unit->ring);
+  return ring_take(unit->ring, 0U, &sequence);
+}
+
+static void
+run_all(GroupUnit* const unit)
+{
+  while (run_oldest(unit)) {
   }
 }
 
@@ -304,7 +313,7 @@ group_unit_new(const GroupCall* const call, char* const data, const size_t n_byt
     return status;
   }
   unit->has_blocks = true;
-  group_threads_set(unit->slot, run_waiting, unit);
+  group_threads_set(unit->slot, run_oldest, unit);
   *out = unit;
   return STATUS_OK;
 }
@@ -340,7 +349,7 @@ group_unit_renew(GroupUnit* const unit, const char* const state, const size_t n_
                  Error* const error)
 {
   group_threads_lock(unit->slot);
-  run_waiting(unit);
+  run_all(unit);
   Status status = read_state(unit, state, n_bytes, error);
   if (!status) {
     ProcessState process;

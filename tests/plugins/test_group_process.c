@@ -53,7 +53,7 @@ lose(const char* const rule, const uint32_t n_nodes, const Status expected)
   ck_assert_uint_le(n_nodes, sizeof(members) / sizeof(members[0]));
   for (uint32_t m = 0; m < n_nodes; ++m) {
     join("bad", &members[m], FIRST_UID + m);
-    if (!strcmp(rule, "hides_blocks")) {
+    if (!strcmp(rule, "hides_blocks") || !strcmp(rule, "never_finishes")) {
       ring_submit(members[m].ring);
       members[m].n_submitted = 1U;
     }
@@ -96,6 +96,7 @@ static const struct {
   { "hangs_elsewhere", "did not return in 8 s", 2U, STATUS_WORKER, FIRST_UID + 1U, true },
   { "works_for_ever", "did not return in 8 s", 2U, STATUS_OK, FIRST_UID + 1U, true },
   { "hides_blocks", "did not finish a block", 1U, STATUS_WORKER, FIRST_UID, true },
+  { "never_finishes", "did not finish a block", 2U, STATUS_WORKER, FIRST_UID + 1U, true },
 };
 
 TEST_ROWS(a_loss_names_the_node_that_is_at_fault, faults)
@@ -139,6 +140,29 @@ TEST(the_losses_of_many_groups_are_all_reported)
     ck_assert_uint_eq(loss.uid, FIRST_UID + n_losses);
   }
   ck_assert_uint_eq(n_losses, N_GROUPS);
+}
+
+/// An edit may take many calls, and nobody else looks meanwhile.
+TEST(a_loss_is_found_while_another_group_is_called)
+{
+  FxLoss loss;
+  groups_use_program(getenv("WARPRACK_BAD_GROUP"));
+  setenv("WARPRACK_FIXTURE", "damages_ring", 1);
+  join("bad", &members[0], FIRST_UID);
+  setenv("WARPRACK_FIXTURE", "answers_late", 1);
+  join("late", &members[1], FIRST_UID + 1U);
+  OK(call(&members[0], &error));
+  (void)ring_can_submit(members[0].ring); // as the player, which sees invalid counters
+  ck_assert(!groups_take_loss(&loss));
+  OK(call(&members[1], &error));
+  ck_assert(groups_take_loss(&loss));
+  assert_says(loss.text, "wrote invalid data to a ring");
+  ck_assert_uint_eq(loss.uid, FIRST_UID);
+  ck_assert(members[0].is_lost && !members[1].is_lost);
+  for (uint32_t m = 0; m < 2U; ++m) {
+    group_leave(&members[m]);
+    ring_free(members[m].ring);
+  }
 }
 
 /// The supervisor takes a worker for hung that is in one call for 10 s.

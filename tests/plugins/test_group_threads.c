@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // One ring of the bell runs all places, each by one thread at a time; none that was called is left
-// out, also if another thread or a call has it; a place that takes long holds up no other; long
-// work is shared.
+// out, also if another thread or a call has it; places that take long hold up no other, also if
+// there are as many as threads and they always have work left; long work is shared.
 
 #include "engine/base/rt.h"
 #include "plugins/group/group_message.h"
@@ -27,10 +27,11 @@ start(void)
 
 static _Atomic uint32_t n_runs[N_PLACES];
 
-static void
+static bool
 count(void* const n)
 {
   atomic_fetch_add((_Atomic uint32_t*)n, 1U);
+  return false;
 }
 
 TEST(one_wake_runs_all_places)
@@ -79,7 +80,7 @@ TEST(a_place_that_a_call_holds_is_run_afterwards)
 static atomic_bool is_over;
 static _Atomic uint32_t n_slow;
 
-static void
+static bool
 wait_until_over(void* const unused)
 {
   (void)unused;
@@ -87,6 +88,7 @@ wait_until_over(void* const unused)
   while (!atomic_load(&is_over)) {
     time_sleep(NS_PER_MS);
   }
+  return false;
 }
 
 /// As a plugin that waits for a file.
@@ -117,11 +119,41 @@ TEST(places_that_take_long_hold_up_no_other)
   atomic_store(&is_over, true);
 }
 
+static bool
+work_until_over(void* const n)
+{
+  atomic_fetch_add((_Atomic uint32_t*)n, 1U);
+  time_sleep(2U * NS_PER_MS);
+  return !atomic_load(&is_over);
+}
+
+#define N_BUSY 16U // more than threads
+
+/// As plugins that take longer than a block, and never catch up.
+TEST(places_that_always_have_work_take_turns_with_the_others)
+{
+  static _Atomic uint32_t n_busy[N_BUSY];
+  start();
+  atomic_store(&is_over, false);
+  for (uint32_t p = 0; p < N_BUSY; ++p) {
+    group_threads_set(p, work_until_over, &n_busy[p]);
+  }
+  group_threads_set(N_BUSY, count, &n_runs[0]);
+  for (uint32_t w = 0; w < 20U; ++w) {
+    const uint32_t before = atomic_load(&n_runs[0]);
+    const uint32_t before_busy = atomic_load(&n_busy[w % N_BUSY]);
+    ring_wake(bell);
+    AWAIT(atomic_load(&n_runs[0]) > before);
+    AWAIT(atomic_load(&n_busy[w % N_BUSY]) > before_busy);
+  }
+  atomic_store(&is_over, true);
+}
+
 // ---- helpers ----
 
 static atomic_bool waits, has_run, has_met;
 
-static void
+static bool
 work_long(void* const unused)
 {
   (void)unused;
@@ -130,13 +162,15 @@ work_long(void* const unused)
     rt_pause();
   }
   atomic_store(&has_met, atomic_load(&waits));
+  return false;
 }
 
-static void
+static bool
 meet(void* const unused)
 {
   (void)unused;
   atomic_store(&has_run, atomic_load(&waits));
+  return false;
 }
 
 TEST(long_work_is_shared)

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
   A process of a group (plugins/group) without plugins: it answers all calls, and breaks a rule at
-  the first GROUP_SAVE, one at GROUP_OPEN.  The environment variable WARPRACK_FIXTURE has the rule:
+  the first GROUP_SAVE, some at GROUP_OPEN.  The environment variable WARPRACK_FIXTURE has the
+  rule:
 
+    answers_late      takes 300 ms for a call
     damages_ring      overwrites the ring of the first instance, and answers
     exits             ends at once, while a thread runs the last node
     hangs_elsewhere   does not return from the work of the last node
     leaves_child      ends, and leaves a process behind that holds the socket
     hides_blocks      says in the ring that no block was submitted, and runs none
     names_other       crashes, and its flight recorder names a node that is not in the group
+    never_finishes    finishes no block, and runs the second node again and again
     takes_memory      when an instance is made, takes 128 MiB
     works_for_ever    answers, but does not return from the work of the last node
 */
@@ -27,9 +30,10 @@
 
 #define OTHER_UID    99U // of no node of the tests
 #define MEMORY_BYTES ((size_t)128U << 20U)
+#define LATE_US      300000U
 
 static Ring* ring; // of the first instance
-static uint32_t last_uid;
+static _Atomic uint32_t last_uid;
 
 static void
 demand(const bool holds)
@@ -49,11 +53,22 @@ execute(void* const phase)
   return NULL;
 }
 
+/// Enter one run after the other, each shorter than the time between two looks.
+static void*
+run_again(void* const nothing)
+{
+  for (;;) {
+    (void)recorder_enter(last_uid, RECORDER_RUN);
+    usleep(1000);
+  }
+  return nothing;
+}
+
 static void
-start_thread(const RecorderPhase* const phase)
+start_thread(void* (*const code)(void*), const RecorderPhase* const phase)
 {
   pthread_t thread;
-  demand(!pthread_create(&thread, NULL, execute, (void*)(uintptr_t)phase));
+  demand(!pthread_create(&thread, NULL, code, (void*)(uintptr_t)phase));
   usleep(50000); // until it has entered
 }
 
@@ -74,10 +89,12 @@ break_rule(const char* const rule)
   static const RecorderPhase work = RECORDER_WORK;
   size_t n_bytes = 0;
   void* const memory = ring_memory(ring, &n_bytes);
-  if (!strcmp(rule, "damages_ring")) {
+  if (!strcmp(rule, "answers_late")) {
+    usleep(LATE_US);
+  } else if (!strcmp(rule, "damages_ring")) {
     memset(memory, 0xFF, n_bytes);
   } else if (!strcmp(rule, "exits")) {
-    start_thread(&run);
+    start_thread(execute, &run);
     _exit(0);
   } else if (!strcmp(rule, "hangs_elsewhere")) {
     (void)execute((void*)(uintptr_t)&work);
@@ -92,7 +109,7 @@ break_rule(const char* const rule)
     (void)recorder_enter(OTHER_UID, RECORDER_RUN);
     abort();
   } else if (!strcmp(rule, "works_for_ever")) {
-    start_thread(&work);
+    start_thread(execute, &work);
   }
 }
 
@@ -113,10 +130,13 @@ carry_out(const GroupCall* const call, const int fds[GROUP_FDS])
   if (call->op == GROUP_HELLO) {
     demand(!recorder_attach(fds[0], NULL));
   } else if (call->op == GROUP_OPEN) {
+    const bool is_second = ring && last_uid != call->uid;
     demand(ring || !ring_attach(fds[0], &ring, NULL));
     last_uid = call->uid;
     if (!strcmp(rule, "takes_memory")) {
       take_memory();
+    } else if (is_second && !strcmp(rule, "never_finishes")) {
+      start_thread(run_again, NULL);
     }
   } else if (call->op == GROUP_SAVE) {
     break_rule(rule);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Work that waits in a worker: edits for later frames while blocks are played, stall, stop or end;
-// values for racks that wait for a format; the player, for blocks; tails of a rack that was too
-// heavy for the worker; and measurements of racks, which an edit ends, unless they are overdue.
+// Work that waits in a worker: edits for later frames while blocks are played, stall, stop or end,
+// and what plugins do meanwhile; values for racks that wait for a format; the player, for blocks;
+// tails of a rack that was too heavy for the worker; and measurements of racks, which an edit ends,
+// unless they are overdue.
 
 #include "engine/base/time.h"
 #include "tests/support/scoped.h"
@@ -35,6 +36,16 @@ __wrap_ring_n_submitted(const Ring* const ring)
 {
   static _Atomic uint64_t n;
   return __real_ring_n_submitted(ring) + (blocks_seem_to_come ? ++n : 0U);
+}
+
+static _Atomic uint32_t n_idle; // calls of fx_idle()
+
+void __wrap_fx_idle(void);
+
+void
+__wrap_fx_idle(void)
+{
+  ++n_idle;
 }
 
 /// Edit, and wait until the builder waits for this frame.  The builder does not take a stall of
@@ -119,6 +130,21 @@ TEST(disarming_does_not_wait_for_frames_that_never_come)
     ck_assert_int_eq(bench.replies[n - 1U].reply.status, STATUS_OK);
     ck_assert_uint_eq(bench.replies[n - 1U].reply.frame, 0U);
   }
+  bench_clear(&bench);
+  blocks_seem_to_come = false;
+}
+
+/// Otherwise nobody would see that a process of a group has ended.
+TEST(plugins_are_called_outside_of_audio_while_an_edit_waits)
+{
+  static Bench bench;
+  bench_init(&bench, false);
+  bench_arm(&bench, false, 0U);
+  edit_and_await(&bench, 1U, levels[1], UINT64_MAX / 2U);
+  const uint32_t before = n_idle;
+  AWAIT(n_idle >= before + 2U);
+  bench_disarm(&bench);
+  bench_await(&bench, &bench.n_replies, 1U);
   bench_clear(&bench);
   blocks_seem_to_come = false;
 }

@@ -12,6 +12,7 @@
 
 #include "engine/base/macros.h"
 
+#include <fcntl.h>
 #include <locale.h>
 #include <math.h>
 #include <pthread.h>
@@ -28,6 +29,7 @@
 
 #define N_THREADS    64U
 #define MEMORY_BYTES ((size_t)2U << 30U)
+#define MAX_FILES    256
 #define CHILD_S      2U    // a forked child ends by itself
 #define LATER_US     5000U // until a thread ends the process: no thread is in run() any more
 
@@ -232,6 +234,16 @@ close_descriptor(const FixtureCall* const call)
   close(3);
 }
 
+/// Take the pages of all files in memory that the process shares with another one.
+static void
+remove_pages(const FixtureCall* const call)
+{
+  (void)call;
+  for (int fd = STDERR_FILENO + 1; fd < MAX_FILES; ++fd) {
+    (void)fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)MEMORY_BYTES);
+  }
+}
+
 // ---- broken once ----
 
 static void*
@@ -314,6 +326,7 @@ static const struct {
   { "looks_for_display", look_for_display, false },
   { "nan", play_nan, false },
   { "prints", print, false },
+  { "removes_pages", remove_pages, false },
   { "sleeps", sleep_long, false },
   { "starts_threads", start_threads, true },
   { "takes_memory", take_memory, true },
@@ -375,6 +388,7 @@ const Fixture fixtures[] = {
   FIXTURE("looks_for_display"),
   FIXTURE("nan"),
   FIXTURE("prints"),
+  FIXTURE("removes_pages"),
   FIXTURE("sleeps"),
   FIXTURE("starts_threads"),
   FIXTURE("takes_memory"),

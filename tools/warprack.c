@@ -93,7 +93,8 @@ print_version(void)
 static int
 end_output(const int exit_code)
 {
-  if (exit_code == EXIT_SUCCESS && (fflush(stdout) || ferror(stdout))) {
+  const bool is_cut = fflush(stdout) || ferror(stdout);
+  if (is_cut && exit_code == EXIT_SUCCESS) {
     fprintf(stderr, PROGRAM_NAME ": cannot write to standard output: %s\n", strerror(errno));
     return status_exit_code(STATUS_FILE);
   }
@@ -139,8 +140,7 @@ main(int argc, char** argv)
   const int result = command->run(argc - is_first, argv + is_first);
   const int exit_code = command->may_lose_output ? result : end_output(result);
   if (device_backend_was_left()) { // its driver may still be busy
-    fflush(NULL);
-    _exit(exit_code);
+    _exit(exit_code);              // other streams are those of plugins, which may hold them
   }
   return exit_code;
 }

@@ -236,8 +236,8 @@ group_main(const int socket)
   status = status ? status : plugin_thread_start(&error);
   status = status ? status : serve(&server, &error);
   if (status != STATUS_NET) { // else the worker has closed the socket
-    fprintf(stderr, "group: %s\n", error.text);
+    dprintf(STDERR_FILENO, "group: %s\n", error.text);
   }
-  fflush(NULL);
-  _exit(status == STATUS_NET ? 0 : status_exit_code(status)); // no destructors of plugins
+  // Flushes no stream, which a plugin may hold, and calls no destructors of plugins.
+  _exit(status == STATUS_NET ? 0 : status_exit_code(status));
 }

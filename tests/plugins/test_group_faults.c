@@ -5,14 +5,20 @@
 #include "tests/support/group_rig.h"
 #include "tests/support/suite.h"
 
+#include "engine/base/process.h"
 #include "engine/base/recorder.h"
+#include "engine/base/sealed_text.h"
+#include "engine/ring/ring.h"
 #include "plugins/format.h"
+#include "plugins/group/group_message.h"
 #include "plugins/scan/scan_filter.h"
 
 #include <dirent.h>
 #include <math.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define BLOCK    GROUP_RIG_BLOCK
@@ -393,6 +399,76 @@ TEST_ROWS(slow_nodes_cost_no_other_node_of_their_group, numbers)
     group_rig_close(slow[n]);
   }
   group_rig_close(other);
+}
+
+// ---- the end ----
+
+/// Carry out a call in a process without a worker.
+static void
+call_process(const int socket, GroupCall call, const int* const fds, const uint32_t n_fds)
+{
+  static uint32_t n_calls;
+  const int limit_ms = (int)(suite_limit_ns() / NS_PER_MS);
+  struct pollfd there = { socket, POLLIN, 0 };
+  GroupReply reply;
+  int received[GROUP_FDS];
+  call.number = ++n_calls;
+  OK(group_send(socket, &call, sizeof(call), fds, n_fds, &error));
+  ck_assert_int_eq(poll(&there, 1, limit_ms), 1);
+  OK(group_receive(socket, &reply, sizeof(reply), received, &error));
+  group_close_fds(received);
+  ck_assert_msg(!reply.status && reply.number == call.number, "%s", reply.text);
+}
+
+/// Start a process with an instance of a plugin that has run a block of silence.
+static Process*
+start_process(const Plugin* const plugin, int* const socket)
+{
+  const RingShape shape = {
+    .n_in = 1U, .n_out = 2U, .block_frames = BLOCK, .n_slots = GROUP_RING_SLOTS, .n_messages = 64U
+  };
+  char* const argv[] = { getenv("WARPRACK_PROGRAM"), (char[]){ "group" }, NULL };
+  int sockets[2];
+  Process* process = NULL;
+  Recorder* recorder = NULL;
+  Ring* ring = NULL;
+  TextBuffer text = { 0 };
+  int data = -1;
+  ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets), 0);
+  OK(process_start(argv[0], argv, sockets[1], &process, &error));
+  close(sockets[1]);
+  *socket = sockets[0];
+  OK(recorder_new(&recorder, &error));
+  OK(ring_new(&shape, &ring, &error)); // serves as the bell, too
+  plugin_write(&text, plugin);
+  OK(sealed_text_new(text.bytes, text.n, &data, &error));
+  call_process(*socket, (GroupCall){ .op = GROUP_HELLO },
+               (const int[]){ recorder_fd(recorder), ring_fd(ring) }, 2U);
+  call_process(*socket,
+               (GroupCall){ .op = GROUP_OPEN,
+                            .uid = GROUP_RIG_UID,
+                            .rate_hz = GROUP_RIG_RATE,
+                            .max_block_frames = BLOCK,
+                            .n_description = (uint32_t)text.n },
+               (const int[]){ ring_fd(ring), data }, 2U);
+  call_process(*socket, (GroupCall){ .op = GROUP_SILENCE, .n_frames = BLOCK }, NULL, 0U);
+  close(data);
+  free(text.bytes);
+  ring_free(ring);
+  recorder_free(recorder);
+  return process;
+}
+
+/// It need not be killed, although a plugin keeps the lock of a stream.
+TEST(a_process_ends_when_the_worker_closes_its_socket)
+{
+  int socket = -1;
+  char reason[PROCESS_REASON_BYTES];
+  Process* const process = start_process(find_plugin(&(Faults){ LADSPA }, "holds_output"), &socket);
+  close(socket);
+  AWAIT(process_has_ended(process, reason));
+  ck_assert_str_eq(reason, "exited with 0");
+  process_free(process);
 }
 
 TEST(a_process_that_closes_its_socket_is_lost)

@@ -246,6 +246,14 @@ remove_pages(const FixtureCall* const call)
 
 // ---- broken once ----
 
+/// As if a thread of the plugin were in the middle of printing for ever.
+static void
+hold_output(const FixtureCall* const call)
+{
+  (void)call;
+  flockfile(stdout);
+}
+
 static void*
 wait_for_ever(void* const nothing)
 {
@@ -321,6 +329,7 @@ static const struct {
   { "changes_mxcsr", set_mxcsr, false },
   { "closes_descriptor", close_descriptor, false },
   { "forks", fork_child, true },
+  { "holds_output", hold_output, true },
   { "in_place", clear_output_first, false },
   { "locks", lock, false },
   { "looks_for_display", look_for_display, false },
@@ -383,6 +392,7 @@ const Fixture fixtures[] = {
   FIXTURE("changes_mxcsr"),
   FIXTURE("closes_descriptor"),
   FIXTURE("forks"),
+  FIXTURE("holds_output"),
   FIXTURE("in_place"),
   FIXTURE("locks"),
   FIXTURE("looks_for_display"),

@@ -30,6 +30,8 @@ typedef struct SweepPlay {
   bool in_place;        ///< Inputs and outputs are the same memory
   bool with_denormals;  ///< Denormals are not flushed to zero
   bool with_own_values; ///< LV2: lilv's defaults instead of those of the description
+  bool without_options; ///< LV2: the plugin gets no options
+  bool has_nan_outputs; ///< LV2: control outputs without a default begin as NaN
   bool is_second;       ///< It is the second instance of the process; the first played silence
 } SweepPlay;
 

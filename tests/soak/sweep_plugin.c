@@ -3,10 +3,11 @@
    Plays one plugin of the user's catalogue, for tools/sweep.
 
      sweep_plugin host FORMAT ID INPUT OUTPUT BLOCK
-     sweep_plugin reference FORMAT ID INPUT OUTPUT BLOCK [in-place|denormals|own-values|second ...]
+     sweep_plugin reference FORMAT ID INPUT OUTPUT BLOCK [WORD ...]
 
    INPUT has planar float samples, 64 rows of the same length; a plugin gets as many of them as it has
    main inputs.  OUTPUT gets the planar samples of the outputs.  A line of JSON goes to stdout.
+   WORD is denormals, in-place, nan-outputs, no-options, own-values or second: see SweepPlay.
 */
 
 #include "sweep.h"
@@ -211,6 +212,8 @@ main(const int argc, char** const argv)
                       .in_place = has_word(argc, argv, "in-place"),
                       .with_denormals = has_word(argc, argv, "denormals"),
                       .with_own_values = has_word(argc, argv, "own-values"),
+                      .without_options = has_word(argc, argv, "no-options"),
+                      .has_nan_outputs = has_word(argc, argv, "nan-outputs"),
                       .is_second = has_word(argc, argv, "second") };
   snprintf(play.state, sizeof(play.state), "%s.state", argv[5]);
   const int status = run_check();

@@ -12,7 +12,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_FRAMES 512U // of silence
+#define FIRST_FRAMES 512U  // of silence
+#define STACK_BYTES  65536 // more than a plugin's run() needs
+
+/// If MALLOC_PERTURB_ is a number, fill the stack with this byte, so that the variables of the next
+/// function begin with it.  malloc() fills its memory with the inverse of the same byte.
+static void
+fill_stack(void)
+{
+  const char* const number = getenv("MALLOC_PERTURB_");
+  if (number) {
+    unsigned char bytes[STACK_BYTES];
+    volatile unsigned char* const written = bytes; // the compiler may not leave out these writes
+    for (size_t b = 0; b < STACK_BYTES; ++b) {
+      written[b] = (unsigned char)atoi(number);
+    }
+  }
+}
 
 /// Rows for all audio inputs: those of the signal, and silence for side chains.
 static void
@@ -52,6 +68,7 @@ play_ladspa(const SweepPlay* const play, SweepRows* const in, SweepRows* const o
     .in = in->rows,
     .out = out->rows,
     .values = values,
+    .before_run = fill_stack,
   };
   const char* const reason = reference_ladspa_play(&reference);
   free(values);
@@ -73,8 +90,11 @@ static const char*
 play_lv2(const SweepPlay* const play, SweepRows* const in, SweepRows* const out)
 {
   const Plugin* const plugin = play->plugin;
-  ReferenceLv2* const reference =
-      reference_lv2_open(plugin->bundle, plugin->origin.id, SWEEP_RATE_HZ, play->block_frames);
+  const ReferenceLv2Variant variant = { .no_options = play->without_options,
+                                        .nan_outputs = play->has_nan_outputs,
+                                        .before_run = fill_stack };
+  ReferenceLv2* const reference = reference_lv2_open_variant(
+      &variant, plugin->bundle, plugin->origin.id, SWEEP_RATE_HZ, play->block_frames);
   if (!reference) {
     return "lilv does not find it";
   }

@@ -57,6 +57,9 @@ run_blocks(const LADSPA_Descriptor* const plugin, const LADSPA_Handle handle,
   }
   for (uint32_t at = 0; at < play->n_frames; at += play->block_frames) {
     connect(plugin, handle, play, in, at);
+    if (play->before_run) {
+      play->before_run();
+    }
     plugin->run(handle, play->block_frames);
   }
   if (plugin->deactivate) {

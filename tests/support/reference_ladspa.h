@@ -11,6 +11,7 @@
 typedef struct ReferenceLadspa {
   const char* path;
   const char* label;
+  void (*before_run)(void); ///< Called immediately before each run(), or NULL
   unsigned long rate_hz;
   uint32_t block_frames;
   uint32_t n_frames; ///< A multiple of block_frames

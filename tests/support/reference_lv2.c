@@ -32,6 +32,7 @@ typedef struct ReferencePort {
 } ReferencePort;
 
 struct ReferenceLv2 {
+  ReferenceLv2Variant variant;
   LilvWorld* world;
   const LilvPlugin* plugin;
   LilvInstance* instance;
@@ -108,11 +109,11 @@ instantiate(ReferenceLv2* const reference)
   static LV2_URID_Map kept_map; // plugins may keep the pointer
   kept_map = map;
   const LV2_Feature features[] = { { LV2_URID__map, &kept_map },
-                                   { LV2_OPTIONS__options, reference->options },
                                    { LV2_BUF_SIZE__boundedBlockLength, NULL },
-                                   { LV2_WORKER__schedule, &reference->schedule } };
-  const LV2_Feature* const list[] = { &features[0], &features[1], &features[2], &features[3],
-                                      NULL };
+                                   { LV2_WORKER__schedule, &reference->schedule },
+                                   { LV2_OPTIONS__options, reference->options } };
+  const LV2_Feature* const list[] = { &features[0], &features[1], &features[2],
+                                      reference->variant.no_options ? NULL : &features[3], NULL };
   reference->instance =
       lilv_plugin_instantiate(reference->plugin, (double)reference->rate_hz, list);
   ck_assert_ptr_nonnull(reference->instance);
@@ -145,7 +146,8 @@ make_port(ReferenceLv2* const reference, const uint32_t index, const float initi
   const LilvPort* const from = lilv_plugin_get_port_by_index(reference->plugin, index);
   ReferencePort* const port = &reference->ports[index];
   port->is_input = is_a(reference, from, LV2_CORE__InputPort);
-  port->value = isnan(initial) ? 0.0F : initial;
+  const float without_default = reference->variant.nan_outputs && !port->is_input ? NAN : 0.0F;
+  port->value = isnan(initial) ? without_default : initial;
   if (is_a(reference, from, LV2_CORE__ControlPort)) {
     port->type = IS_CONTROL;
     lilv_instance_connect_port(reference->instance, index, &port->value);
@@ -179,8 +181,8 @@ reset_atom(const ReferencePort* const port)
 // ---- the interface ----
 
 ReferenceLv2*
-reference_lv2_open(const char* const bundle, const char* const uri, const double rate_hz,
-                   const uint32_t block_frames)
+reference_lv2_open_variant(const ReferenceLv2Variant* const variant, const char* const bundle,
+                           const char* const uri, const double rate_hz, const uint32_t block_frames)
 {
   ReferenceLv2* const reference = calloc(1, sizeof(*reference));
   char folder[512];
@@ -197,6 +199,7 @@ reference_lv2_open(const char* const bundle, const char* const uri, const double
     free(reference);
     return NULL;
   }
+  reference->variant = *variant;
   reference->rate_hz = (float)rate_hz;
   reference->block_frames = block_frames;
   reference->min_frames = 1;
@@ -213,6 +216,14 @@ reference_lv2_open(const char* const bundle, const char* const uri, const double
   free(initial);
   lilv_instance_activate(reference->instance);
   return reference;
+}
+
+ReferenceLv2*
+reference_lv2_open(const char* const bundle, const char* const uri, const double rate_hz,
+                   const uint32_t block_frames)
+{
+  const ReferenceLv2Variant none = { 0 };
+  return reference_lv2_open_variant(&none, bundle, uri, rate_hz, block_frames);
 }
 
 static void
@@ -275,6 +286,9 @@ reference_lv2_run(ReferenceLv2* const reference, float* const* const in, float* 
     } else if (port->type == IS_ATOM) {
       reset_atom(port);
     }
+  }
+  if (reference->variant.before_run) {
+    reference->variant.before_run();
   }
   lilv_instance_run(reference->instance, n_frames);
   for (uint32_t r = 0; r < reference->n_responses; ++r) {

@@ -4,13 +4,25 @@
 #ifndef WARPRACK_TESTS_REFERENCE_LV2_H
 #define WARPRACK_TESTS_REFERENCE_LV2_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct ReferenceLv2 ReferenceLv2;
 
+/// What other hosts do in another way.
+typedef struct ReferenceLv2Variant {
+  bool no_options;          ///< No options: the plugin does not know the length of a block
+  bool nan_outputs;         ///< Control outputs without a default begin as NaN, not as 0
+  void (*before_run)(void); ///< Called immediately before each run(), or NULL
+} ReferenceLv2Variant;
+
 /// Open a plugin of a bundle; NULL if it is not there.  Other errors fail the test.
 ReferenceLv2*
 reference_lv2_open(const char* bundle, const char* uri, double rate_hz, uint32_t block_frames);
+
+/// Open a plugin as another host does.
+ReferenceLv2* reference_lv2_open_variant(const ReferenceLv2Variant* variant, const char* bundle,
+                                         const char* uri, double rate_hz, uint32_t block_frames);
 
 /// Restore the state and the port values that a subject has, a preset or the plugin itself.
 void reference_lv2_restore(ReferenceLv2* reference, const char* subject);

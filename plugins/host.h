@@ -117,6 +117,11 @@ typedef struct InstanceCalls {
   /// NULL: the format has no states. [builder, also while run() runs]
   Status (*save)(Instance* instance, TextBuffer* part, Error* error);
   bool state_has_values;
+  /// Find the files that a state names, by host_paths_find(), for an instance in another process: a
+  /// file of the rack that is not found is left out, and the plugin gets no path for it.
+  /// STATUS_FILE if a file that the plugin has made is not found or the state is damaged,
+  /// STATUS_LIMIT, STATUS_NO_MEM.  NULL: states of the format name no files to the host. [builder]
+  Status (*find_files)(const StatePart* state, HostPaths* paths, Error* error);
   /// Do the work of all instances of the format that is not audio: timers, descriptors, callbacks,
   /// reports; then restore the state of process_state.h.  NULL: there is no such work.  See
   /// fx_idle(). [builder]

@@ -128,13 +128,10 @@ is_kept(const HostPaths* const paths, const char* const stored)
 }
 
 Status
-host_paths_keep(HostPaths* const paths, const FxInfo* const fx, const char* const name,
-                const TextBuffer* const content, char stored[const FX_STATE_NAME_BYTES],
-                Error* const error)
+host_paths_keep(HostPaths* const paths, const FxInfo* const fx, const PackageFile* const file,
+                char stored[const FX_STATE_NAME_BYTES], Error* const error)
 {
-  PackageFile file = { .bytes = content->bytes, .n_bytes = content->n };
-  package_suffix(name, file.suffix);
-  package_name(fx, &file, stored);
+  package_name(fx, file, stored);
   if (is_kept(paths, stored)) {
     return STATUS_OK;
   }
@@ -142,7 +139,7 @@ host_paths_keep(HostPaths* const paths, const FxInfo* const fx, const char* cons
     return error_set(error, STATUS_LIMIT, "its state has more than %u files",
                      PACKAGE_MAX_FILES - 1U);
   }
-  if (!package_add(&paths->kept, file.suffix, file.bytes, file.n_bytes)) {
+  if (!package_add(&paths->kept, file->suffix, file->bytes, file->n_bytes)) {
     return paths->kept.failed ? no_memory(error) : state_too_large(error);
   }
   memcpy(paths->kept_names[paths->n_kept++], stored, FX_STATE_NAME_BYTES);

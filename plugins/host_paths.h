@@ -41,11 +41,10 @@ const char* host_paths_find(HostPaths* paths, const char* name, Error* error);
 /// The name of a path in a state; NULL if a state cannot name it. [builder]
 const char* host_paths_name(const HostPaths* paths, const char* path);
 
-/// Save a file that a plugin has made, with its own name, beside the state.  `stored`: the name
-/// that it has in the rack's folder then.  STATUS_LIMIT, STATUS_NO_MEM. [builder]
-NODISCARD Status host_paths_keep(HostPaths* paths, const FxInfo* fx, const char* name,
-                                 const TextBuffer* content, char stored[FX_STATE_NAME_BYTES],
-                                 Error* error);
+/// Save a file that a plugin has made beside the state.  `stored`: the name that it has in the
+/// folder of the rack then.  STATUS_LIMIT, STATUS_NO_MEM. [builder]
+NODISCARD Status host_paths_keep(HostPaths* paths, const FxInfo* fx, const PackageFile* file,
+                                 char stored[FX_STATE_NAME_BYTES], Error* error);
 
 /// Forget the files of host_paths_keep(). [builder]
 void host_paths_forget_kept(HostPaths* paths);

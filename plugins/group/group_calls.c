@@ -24,7 +24,9 @@
 struct Instance {
   GroupMember member; ///< First
   const Plugin* plugin;
-  const StateFile* state; ///< InstanceSetup::state
+  const StateFile* state; ///< InstanceSetup::state, as the next two
+  HostPaths* paths;
+  uint32_t index;
   uint32_t n_in, n_out;
   bool has_latency;
   uint64_t bytes_before;           ///< group_memory(), before it was opened
@@ -65,17 +67,29 @@ add_bytes(TextBuffer* const data, const void* const bytes, const size_t n_bytes)
   }
 }
 
-/// Append the state of a node as a file; nothing if it has none.
+/// Find the files that the state of the instance names: its process does not ask for files.
 static Status
-add_state(TextBuffer* const data, const Plugin* const plugin, const StateFile* const state,
-          Error* const error)
+find_files(const Instance* const instance, Error* const error)
 {
+  const StateFile* const state = instance->state;
+  const StatePart* const part = state ? state_file_part(state, instance->index) : NULL;
+  const PluginFormat* const format = plugin_format_find(instance->plugin->origin.format);
+  return part && format && format->calls->find_files
+             ? format->calls->find_files(part, instance->paths, error)
+             : STATUS_OK;
+}
+
+/// Append the state of the node as a file; nothing if it has none.
+static Status
+add_state(TextBuffer* const data, const Instance* const instance, Error* const error)
+{
+  const StateFile* const state = instance->state;
   if (!state || !state->n_parts) {
     return STATUS_OK;
   }
   TextBuffer file = { 0 };
   const Status status =
-      state_file_write(&plugin->origin, state->parts, state->n_parts, &file, error);
+      state_file_write(&instance->plugin->origin, state->parts, state->n_parts, &file, error);
   if (!status) {
     add_bytes(data, file.bytes, file.n);
   }
@@ -83,7 +97,7 @@ add_state(TextBuffer* const data, const Plugin* const plugin, const StateFile* c
   return status;
 }
 
-/// Append the files that the node names: name, path, each with a zero.
+/// Append the files that node and state name: name, path, each with a zero.
 static void
 add_paths(TextBuffer* const data, const HostPaths* const paths)
 {
@@ -93,21 +107,21 @@ add_paths(TextBuffer* const data, const HostPaths* const paths)
   }
 }
 
+/// Append files and state, and seal all.
 static Status
-open_data(const Plugin* const plugin, const InstanceSetup* const setup, GroupCall* const call,
-          int* const fd, Error* const error)
+finish_data(TextBuffer* const data, const Instance* const instance, GroupCall* const call,
+            int* const fd, Error* const error)
 {
-  TextBuffer data = { 0 };
-  plugin_write(&data, plugin);
-  call->n_description = (uint32_t)data.n;
-  add_paths(&data, setup->paths);
-  call->n_paths = (uint32_t)data.n - call->n_description;
-  const Status status = add_state(&data, plugin, setup->state, error);
+  const size_t n_before = data->n;
+  Status status = find_files(instance, error);
+  add_paths(data, instance->paths);
+  call->n_paths = (uint32_t)(data->n - n_before);
+  status = status ? status : add_state(data, instance, error);
   if (status) {
-    free(data.bytes);
+    free(data->bytes);
     return status;
   }
-  return seal(&data, fd, error);
+  return seal(data, fd, error);
 }
 
 // ---- calls [builder] ----
@@ -162,7 +176,10 @@ call_open(Instance* const instance, const InstanceSetup* const setup, Error* con
                      .rate_hz = setup->rate_hz,
                      .max_block_frames = setup->max_block_frames };
   int fds[] = { ring_fd(instance->member.ring), -1 };
-  Status status = open_data(plugin, setup, &call, &fds[1], error);
+  TextBuffer data = { 0 };
+  plugin_write(&data, plugin);
+  call.n_description = (uint32_t)data.n;
+  Status status = finish_data(&data, instance, &call, &fds[1], error);
   if (status) {
     return status;
   }
@@ -195,6 +212,8 @@ outside_open(const Plugin* const plugin, const InstanceSetup* const setup, Insta
   }
   instance->plugin = plugin;
   instance->state = setup->state;
+  instance->paths = setup->paths;
+  instance->index = setup->index;
   instance->n_in = plugin_count_audio(plugin, false);
   instance->n_out = plugin_count_audio(plugin, true);
   instance->member.uid = setup->uid;
@@ -234,14 +253,8 @@ outside_renew(Instance* const instance, Error* const error)
   GroupReply reply;
   TextBuffer data = { 0 };
   int fd = -1;
-  Status status = add_state(&data, instance->plugin, instance->state, error);
-  if (status || !data.n) {
-    free(data.bytes);
-  } else {
-    status = seal(&data, &fd, error);
-  }
-  status =
-      status ? status : group_call(&instance->member, &call, &fd, fd >= 0, &reply, NULL, error);
+  Status status = finish_data(&data, instance, &call, &fd, error);
+  status = status ? status : group_call(&instance->member, &call, &fd, 1U, &reply, NULL, error);
   close_fd(fd);
   if (!status) {
     take_reply(instance, &reply);
@@ -288,6 +301,30 @@ outside_get(const Instance* const instance, const uint32_t port)
              : reply.value;
 }
 
+/// Take over what the process has saved.  Files come as contents: no name or path of the process is
+/// used.
+static Status
+take_saved(const Instance* const instance, const char* const bytes, const size_t n_bytes,
+           const bool is_package, TextBuffer* const part, Error* const error)
+{
+  const FxInfo* const fx = &instance->plugin->fx;
+  PackageFile files[PACKAGE_MAX_FILES] = { { .bytes = bytes, .n_bytes = n_bytes } };
+  uint32_t n_files = 1;
+  if (is_package && package_read(bytes, n_bytes, files, &n_files, NULL)) {
+    return error_set(error, STATUS_FILE,
+                     "%s: the process of its group has sent a damaged package of files", fx->name);
+  }
+  if (!state_append(part, files[0].bytes, files[0].n_bytes)) {
+    return part->failed ? error_set(error, STATUS_NO_MEM, "out of memory") : state_too_large(error);
+  }
+  Status status = STATUS_OK;
+  for (uint32_t f = 1; f < n_files && !status; ++f) {
+    char stored[FX_STATE_NAME_BYTES];
+    status = host_paths_keep(instance->paths, fx, &files[f], stored, error);
+  }
+  return status;
+}
+
 static Status
 outside_save(Instance* const instance, TextBuffer* const part, Error* const error)
 {
@@ -299,9 +336,8 @@ outside_save(Instance* const instance, TextBuffer* const part, Error* const erro
   Status status = group_call(&instance->member, &call, NULL, 0U, &reply, &fd, error);
   status =
       status || fd < 0 ? status : sealed_text_read(fd, FX_STATE_MAX_BYTES, &text, &n_bytes, error);
-  if (!status && n_bytes && !state_append(part, text, n_bytes)) {
-    status =
-        part->failed ? error_set(error, STATUS_NO_MEM, "out of memory") : state_too_large(error);
+  if (!status && fd >= 0) {
+    status = take_saved(instance, text, n_bytes, reply.is_package != 0U, part, error);
   }
   free(text);
   close_fd(fd);

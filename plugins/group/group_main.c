@@ -68,13 +68,11 @@ open_unit(Request* const request, Error* const error)
 static Status
 renew_unit(const Request* const request, GroupUnit* const unit, Error* const error)
 {
-  char* state = NULL;
+  char* data = NULL;
   size_t n_bytes = 0;
-  Status status = request->fds[0] < 0
-                      ? STATUS_OK
-                      : sealed_text_read(request->fds[0], GROUP_MAX_DATA, &state, &n_bytes, error);
-  status = status ? status : group_unit_renew(unit, state, n_bytes, error);
-  free(state);
+  Status status = sealed_text_read(request->fds[0], GROUP_MAX_DATA, &data, &n_bytes, error);
+  status = status ? status : group_unit_renew(unit, request->call, data, n_bytes, error);
+  free(data);
   return status;
 }
 
@@ -93,10 +91,9 @@ static Status
 save_unit(Request* const request, GroupUnit* const unit, Error* const error)
 {
   TextBuffer part = { 0 };
-  Status status = group_unit_save(unit, &part, error);
-  if (!status && part.failed) {
-    status = error_set(error, STATUS_NO_MEM, "out of memory");
-  }
+  bool is_package = false;
+  Status status = group_unit_save(unit, &part, &is_package, error);
+  request->reply->is_package = is_package;
   if (!status && part.n) {
     status = sealed_text_new(part.bytes, part.n, &request->reply_fd, error);
   }

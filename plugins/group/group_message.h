@@ -22,13 +22,13 @@
 
 typedef enum GroupOp {
   GROUP_HELLO,   ///< The first one.  Descriptors: the flight recorder, and the bell
-  GROUP_OPEN,    ///< Make an instance.  Descriptors: its ring, and GroupData
+  GROUP_OPEN,    ///< Make an instance.  Descriptors: its ring; description, files and state
   GROUP_CLOSE,   ///< Free it
-  GROUP_RENEW,   ///< InstanceCalls::renew.  Descriptor: GroupData with the state, if it has one
+  GROUP_RENEW,   ///< InstanceCalls::renew.  Descriptor: files and state
   GROUP_SILENCE, ///< Run silence of `n_frames`
   GROUP_TEXT,    ///< InstanceCalls::set_text.  Descriptor: the text
   GROUP_GET,     ///< InstanceCalls::get
-  GROUP_SAVE,    ///< InstanceCalls::save.  Descriptor of the reply: the part, if there is one
+  GROUP_SAVE,    ///< InstanceCalls::save.  Descriptor of the reply: the part, if it has bytes
   GROUP_N_OPS
 } GroupOp;
 
@@ -44,7 +44,9 @@ typedef struct GroupCall {
   uint32_t preset; ///< 1 + its place in Plugin::presets; 0: none
   double rate_hz;
   uint32_t max_block_frames;
-  uint32_t n_description, n_paths; ///< Bytes of parts of the data; the rest is the state
+  uint32_t n_description; ///< Bytes
+  // OPEN, RENEW
+  uint32_t n_paths; ///< Bytes; the rest of the data is the state
   // others
   uint32_t n_frames;
   uint32_t port;
@@ -56,7 +58,8 @@ typedef struct GroupReply {
   char text[256]; ///< With a status that is not OK
   uint32_t latency_frames;
   uint32_t has_latency;
-  double value; ///< GET
+  uint32_t is_package; ///< SAVE: the part is a package, with the files that the plugin has made
+  double value;        ///< GET
 } GroupReply;
 
 /// The kinds of messages in a ring (ParamMessage::kind), in the order in which the worker made the

@@ -160,23 +160,23 @@ wrong_data(Error* const error)
   return error_set(error, STATUS_BAD_ARG, "invalid data for an instance");
 }
 
-/// FxFiles::find: only the worker has the folder of the rack.
+/// FxFiles::find: the worker has sent the files of the rack that it has found for the state.
 static Status
 refuse_file(void* const context, const char* const name, char** const path, Error* const error)
 {
   (void)context;
   (void)path;
-  return error_set(
-      error, STATUS_FILE,
-      "%.200s: in a group a state names only files of the plugin and of its parameters", name);
+  return error_set(error, STATUS_FILE, "%.200s: the worker has found no such file of the rack",
+                   name);
 }
 
 static const FxFiles no_files = { .find = refuse_file };
 
-/// Take over the files of the node: name, path, each with a zero.
+/// Replace the files of the node: name, path, each with a zero.
 static Status
 read_paths(GroupUnit* const unit, const char* const bytes, const size_t n_bytes, Error* const error)
 {
+  host_paths_clear(&unit->paths);
   unit->paths.bundle = unit->plugin->bundle;
   unit->paths.files = &no_files;
   for (size_t at = 0; at < n_bytes;) {
@@ -195,11 +195,19 @@ read_paths(GroupUnit* const unit, const char* const bytes, const size_t n_bytes,
   return STATUS_OK;
 }
 
+/// Take over files and state, if there is one.
 static Status
-read_state(GroupUnit* const unit, const char* const bytes, const size_t n_bytes, Error* const error)
+read_state(GroupUnit* const unit, const GroupCall* const call, const char* const bytes,
+           const size_t n_bytes, Error* const error)
 {
-  return n_bytes ? state_file_parse(&unit->plugin->origin, bytes, n_bytes, &unit->state, error)
-                 : STATUS_OK;
+  if (call->n_paths > n_bytes) {
+    return wrong_data(error);
+  }
+  const size_t n_state = n_bytes - call->n_paths;
+  const Status status = read_paths(unit, bytes, call->n_paths, error);
+  return status || !n_state ? status
+                            : state_file_parse(&unit->plugin->origin, bytes + call->n_paths,
+                                               n_state, &unit->state, error);
 }
 
 static Status
@@ -215,20 +223,18 @@ static Status
 read_data(GroupUnit* const unit, const GroupCall* const call, const size_t n_bytes,
           Error* const error)
 {
-  if (call->n_description > n_bytes || call->n_paths > n_bytes - call->n_description) {
+  if (call->n_description > n_bytes) {
     return wrong_data(error);
   }
   char* const description = calloc(1, call->n_description + 1U);
   if (!description) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
-  const char* const paths = unit->data + call->n_description;
-  const size_t n_before = (size_t)call->n_description + call->n_paths;
+  const char* const rest = unit->data + call->n_description;
   memcpy(description, unit->data, call->n_description);
   Status status = plugin_read(description, &unit->arena, &host_functions, &unit->plugin, error);
   status = status ? status : find_calls(unit, error);
-  status = status ? status : read_paths(unit, paths, call->n_paths, error);
-  status = status ? status : read_state(unit, unit->data + n_before, n_bytes - n_before, error);
+  status = status ? status : read_state(unit, call, rest, n_bytes - call->n_description, error);
   free(unit->data);
   unit->data = description;
   return status;
@@ -345,12 +351,12 @@ group_unit_free(GroupUnit* const unit)
 // ---- calls ----
 
 Status
-group_unit_renew(GroupUnit* const unit, const char* const state, const size_t n_bytes,
-                 Error* const error)
+group_unit_renew(GroupUnit* const unit, const GroupCall* const call, const char* const data,
+                 const size_t n_bytes, Error* const error)
 {
   group_threads_lock(unit->slot);
   run_all(unit);
-  Status status = read_state(unit, state, n_bytes, error);
+  Status status = read_state(unit, call, data, n_bytes, error);
   if (!status) {
     ProcessState process;
     process_state_save(&process);
@@ -419,7 +425,8 @@ group_unit_get(GroupUnit* const unit, const uint32_t port, double* const value, 
 }
 
 Status
-group_unit_save(GroupUnit* const unit, TextBuffer* const part, Error* const error)
+group_unit_save(GroupUnit* const unit, TextBuffer* const part, bool* const is_package,
+                Error* const error)
 {
   if (!unit->calls->save) {
     return wrong_data(error);
@@ -430,12 +437,11 @@ group_unit_save(GroupUnit* const unit, TextBuffer* const part, Error* const erro
   Status status = unit->calls->save(unit->instance, part, error);
   recorder_leave(before);
   process_state_restore(&state);
-  if (!status && unit->paths.n_kept) {
-    status =
-        error_set(error, STATUS_FILE,
-                  "%s: its state has files that the plugin has made, which a group cannot save",
-                  unit->plugin->fx.name);
+  if (!status && part->failed) {
+    status = error_set(error, STATUS_NO_MEM, "out of memory");
   }
+  status = status ? status : package_finish(part, &unit->paths.kept, error);
+  *is_package = unit->paths.n_kept > 0U;
   host_paths_forget_kept(&unit->paths);
   return status;
 }

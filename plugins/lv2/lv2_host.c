@@ -470,6 +470,7 @@ const InstanceCalls lv2_calls = {
   .set_text = instance_set_text,
   .event = instance_event,
   .save = instance_save,
+  .find_files = lv2_state_find_files,
   .get = instance_get,
   .run = instance_run,
   .latency = instance_latency,

@@ -4,9 +4,11 @@
 
 #include "lv2_state.h"
 #include "lv2_features.h"
+#include "lv2_urids.h"
 #include "lv2_values.h"
 
 #include <lilv/lilv.h>
+#include <lv2/atom/atom.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -259,8 +261,9 @@ keep_file(Transfer* const transfer, const Plugin* const plugin, const char* cons
   char stored[FX_STATE_NAME_BYTES];
   snprintf(made, sizeof(made), MADE "%s", name);
   Status status = host_made_read(transfer->made, name, FX_STATE_MAX_BYTES, &content, error);
-  status = status ? status
-                  : host_paths_keep(transfer->paths, &plugin->fx, name, &content, stored, error);
+  PackageFile file = { .bytes = content.bytes, .n_bytes = content.n };
+  package_suffix(name, file.suffix);
+  status = status ? status : host_paths_keep(transfer->paths, &plugin->fx, &file, stored, error);
   free(content.bytes);
   return status ? status : lv2_values_write_file(&transfer->writer, made, stored, error);
 }
@@ -327,5 +330,36 @@ lv2_state_restore(const Lv2Stateful* const to, HostPaths* const paths, const Sta
     status = end_transfer(&transfer, to, result, "refuses its state", error);
   }
   lv2_values_clear(&transfer.values);
+  return status;
+}
+
+// ---- states for another process ----
+
+static Status
+find_all(const Lv2Values* const values, HostPaths* const paths, Error* const error)
+{
+  const LV2_URID path_type = urid_map(LV2_ATOM__Path);
+  Error why = { STATUS_OK, "" };
+  for (uint32_t f = 0; f < values->n_files; ++f) {
+    if (!host_paths_find(paths, values->files[f].stored, error)) {
+      return error->status;
+    }
+  }
+  for (uint32_t v = 0; v < values->n && why.status != STATUS_NO_MEM; ++v) {
+    const Lv2Value* const value = &values->list[v];
+    if (value->type == path_type && !lv2_values_stored(values, value->body)) {
+      (void)host_paths_find(paths, value->body, &why); // the plugin may not ask for it
+    }
+  }
+  return why.status == STATUS_NO_MEM ? error_set(error, why.status, "%s", why.text) : STATUS_OK;
+}
+
+Status
+lv2_state_find_files(const StatePart* const part, HostPaths* const paths, Error* const error)
+{
+  Lv2Values values = { 0 };
+  Status status = lv2_values_read(part, &values, error);
+  status = status ? status : find_all(&values, paths, error);
+  lv2_values_clear(&values);
   return status;
 }

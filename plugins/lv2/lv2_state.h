@@ -49,4 +49,8 @@ NODISCARD Status lv2_state_save(const Lv2Stateful* from, HostPaths* paths, TextB
 NODISCARD Status lv2_state_restore(const Lv2Stateful* to, HostPaths* paths, const StatePart* part,
                                    Error* error);
 
+/// InstanceCalls::find_files: files that the plugin has made, and those of values of the type
+/// atom:Path. [builder]
+NODISCARD Status lv2_state_find_files(const StatePart* part, HostPaths* paths, Error* error);
+
 #endif

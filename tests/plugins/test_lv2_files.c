@@ -6,8 +6,8 @@
 
 #include "plugins/host_made.h"
 #include "tests/support/plugins/lv2/lv2_rig.h"
+#include "tests/support/rack_folder.h"
 #include "tests/support/scoped.h"
-#include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 
 #include <fcntl.h>
@@ -23,17 +23,7 @@
 static Scratch root;   ///< The folder of the rack
 static Scratch folder; ///< For the files that plugins make
 
-/// FxFiles::find.
-static Status
-find(void* const context, const char* const name, char** const path, Error* const error)
-{
-  (void)context;
-  const char* const found = scratch_path(&root, name);
-  *path = access(found, R_OK) ? NULL : strdup(found);
-  return *path ? STATUS_OK : error_set(error, STATUS_FILE, "%s: No such file", name);
-}
-
-static const FxFiles access_to_root = { .find = find };
+static const FxFiles access_to_root = { .find = rack_folder_find, .context = &root };
 
 static void
 begin(void)
@@ -52,21 +42,15 @@ end(void)
   unsetenv("TMPDIR");
 }
 
-/// Write the files that a state names to the folder of the rack, as the server does.
+/// Write the files that a state names to the folder of the rack.
 static void
 write_files(const Lv2StateRig* const rig)
 {
-  PackageFile files[PACKAGE_MAX_FILES];
+  char names[PACKAGE_MAX_FILES][FX_STATE_NAME_BYTES];
   TextBuffer package = { 0 };
-  uint32_t n = 0;
   text_buffer_add(&package, "a state");
   OK(package_finish(&package, &rig->paths.kept, &error));
-  OK(package_read(package.bytes, package.n, files, &n, &error));
-  for (uint32_t f = 1; f < n; ++f) {
-    char name[FX_STATE_NAME_BYTES];
-    package_name(&lv2_rig_find(TAKER)->fx, &files[f], name);
-    scratch_write(&root, name, files[f].bytes, files[f].n_bytes);
-  }
+  rack_folder_write(&root, &lv2_rig_find(TAKER)->fx, package.bytes, package.n, names);
   free(package.bytes);
 }
 

@@ -14,23 +14,45 @@
     never_finishes    finishes no block, and runs the second node again and again
     takes_memory      when an instance is made, takes 128 MiB
     works_for_ever    answers, but does not return from the work of the last node
+
+  With these it answers GROUP_SAVE with a package of a state and files:
+
+    sends_file        one file, as a good process does
+    sends_huge        more bytes than a state may have
+    sends_many        64 files
+    sends_newline     the suffix of a file has a newline
+    sends_no_state    a file, but no state
+    sends_outside     the suffix of a file is a path out of the folder
+    sends_pipe        a pipe, which is empty
+    sends_rack        a file with the suffix of racks
+    sends_short       a file that is shorter than it says
+    sends_system      /etc/passwd
+    sends_unsealed    memory that it can change
+    sends_zero        the suffix of a file has a zero
 */
 
 #include "engine/base/process.h"
 #include "engine/base/recorder.h"
+#include "engine/base/sealed_text.h"
 #include "engine/ring/ring_private.h"
 #include "plugins/group/group_message.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #define OTHER_UID    99U // of no node of the tests
 #define MEMORY_BYTES ((size_t)128U << 20U)
 #define LATE_US      300000U
+#define N_MANY       64U
+
+#define PACKAGE "# warprack package 1\n"
+#define STATE   PACKAGE "file state 1\ns"
 
 static Ring* ring; // of the first instance
 static _Atomic uint32_t last_uid;
@@ -122,7 +144,81 @@ take_memory(void)
   memset(memory, 1, MEMORY_BYTES);
 }
 
-static void
+// ---- packages ----
+
+static const struct {
+  const char* rule;
+  const char* bytes;
+  size_t n_bytes;
+} packages[] = {
+#define ROW(rule, text)                                                                            \
+  {                                                                                                \
+    rule, text, sizeof(text) - 1U                                                                  \
+  }
+  ROW("sends_file", STATE "file raw 4\ntext"),
+  ROW("sends_newline", STATE "file r\nw 4\ntext"),
+  ROW("sends_no_state", PACKAGE "file raw 4\ntext"),
+  ROW("sends_outside", STATE "file ../../etc/passwd 4\ntext"),
+  ROW("sends_rack", STATE "file rack 4\ntext"),
+  ROW("sends_short", STATE "file raw 5\ntext"),
+  ROW("sends_zero", STATE "file r\0w 4\ntext"),
+#undef ROW
+};
+
+static int
+seal(const char* const bytes, const size_t n_bytes)
+{
+  int fd = -1;
+  demand(!sealed_text_new(bytes, n_bytes, &fd, NULL));
+  return fd;
+}
+
+static int
+many_files(void)
+{
+  TextBuffer package = { 0 };
+  text_buffer_add(&package, STATE);
+  for (uint32_t f = 0; f < N_MANY; ++f) {
+    text_buffer_print(&package, "file raw 2\n%02u", f);
+  }
+  demand(!package.failed);
+  const int fd = seal(package.bytes, package.n);
+  free(package.bytes);
+  return fd;
+}
+
+static int
+empty_pipe(void)
+{
+  int ends[2];
+  demand(!pipe(ends));
+  return ends[0];
+}
+
+/// The descriptor of an answer; -1: the rule has none.
+static int
+answer(const char* const rule)
+{
+  static const char huge[FX_STATE_MAX_BYTES + 1U];
+  for (size_t p = 0; p < ARRAY_LEN(packages); ++p) {
+    if (!strcmp(rule, packages[p].rule)) {
+      return seal(packages[p].bytes, packages[p].n_bytes);
+    }
+  }
+  if (!strcmp(rule, "sends_huge")) {
+    return seal(huge, sizeof(huge));
+  }
+  if (!strcmp(rule, "sends_unsealed")) {
+    return memfd_create("unsealed", MFD_ALLOW_SEALING);
+  }
+  return !strcmp(rule, "sends_many")     ? many_files()
+         : !strcmp(rule, "sends_pipe")   ? empty_pipe()
+         : !strcmp(rule, "sends_system") ? open("/etc/passwd", O_RDONLY)
+                                         : -1;
+}
+
+/// Returns the descriptor of the reply, or -1.
+static int
 carry_out(const GroupCall* const call, const int fds[GROUP_FDS])
 {
   const char* const rule = getenv("WARPRACK_FIXTURE");
@@ -140,7 +236,9 @@ carry_out(const GroupCall* const call, const int fds[GROUP_FDS])
     }
   } else if (call->op == GROUP_SAVE) {
     break_rule(rule);
+    return answer(rule);
   }
+  return -1;
 }
 
 int
@@ -155,9 +253,12 @@ main(void)
     if (group_receive(PROCESS_SOCKET, &call, sizeof(call), fds, NULL)) {
       return 0; // the worker has closed the socket
     }
-    carry_out(&call, fds);
+    const int fd = carry_out(&call, fds);
     group_close_fds(fds);
-    const GroupReply reply = { .op = call.op, .number = call.number };
-    demand(!group_send(PROCESS_SOCKET, &reply, sizeof(reply), NULL, 0U, NULL));
+    const GroupReply reply = { .op = call.op, .number = call.number, .is_package = fd >= 0 };
+    demand(!group_send(PROCESS_SOCKET, &reply, sizeof(reply), &fd, fd >= 0, NULL));
+    if (fd >= 0) {
+      close(fd);
+    }
   }
 }

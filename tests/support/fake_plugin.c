@@ -383,11 +383,11 @@ fake_save(Instance* const instance, TextBuffer* const part, Error* const error)
   if (!is_saved || !fake->n_file) {
     return is_saved ? STATUS_OK : error_set(error, STATUS_NO_MEM, "out of memory");
   }
-  const TextBuffer file = { .bytes = calloc(fake->n_file, 1U), .n = fake->n_file };
+  char* const bytes = calloc(fake->n_file, 1U);
+  const PackageFile file = { "wav", bytes, fake->n_file };
   char stored[FX_STATE_NAME_BYTES];
-  const Status status =
-      host_paths_keep(instance->paths, &fake->plugin.fx, "take.wav", &file, stored, error);
-  free(file.bytes);
+  const Status status = host_paths_keep(instance->paths, &fake->plugin.fx, &file, stored, error);
+  free(bytes);
   return status;
 }
 

@@ -91,7 +91,8 @@ group_rig_try(GroupRig* const rig, const Plugin* const plugin, const GroupRigSet
                              .texts = texts,
                              .paths = paths,
                              .offline = setup->offline,
-                             .uid = setup->uid ? setup->uid : GROUP_RIG_UID };
+                             .uid = setup->uid ? setup->uid : GROUP_RIG_UID,
+                             .access = setup->access };
   *rig = (GroupRig){ .fx = &plugin->fx };
   fill_inputs(rig);
   const Status status = rig->fx->create(&fx_setup, &rig->shape, &rig->node, error);

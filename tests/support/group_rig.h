@@ -21,8 +21,9 @@ typedef struct GroupRigSetup {
   bool offline;
   bool has_after; ///< Its parameter "after" is given
   double after;
-  const char* state; ///< Path of its state; NULL: none
-  uint32_t uid;      ///< 0: GROUP_RIG_UID
+  const char* state;     ///< Path of its state; NULL: none
+  const FxFiles* access; ///< For files that the state names; NULL: none
+  uint32_t uid;          ///< 0: GROUP_RIG_UID
 } GroupRigSetup;
 
 typedef struct GroupRig {

@@ -55,7 +55,8 @@ quotes_nothing(const char* const path)
   ck_assert_int_eq(audio_file_load(NULL, path, 48000.0, &file, &error), STATUS_FILE);
   const char* const named = strstr(error.text, path);
   ck_assert_ptr_nonnull(named);
-  const char* const reason = named + strlen(path); // the random path of a scratch folder may hold any short word
+  // The random path of a scratch folder may hold any short word.
+  const char* const reason = named + strlen(path);
   for (unsigned w = 0; w < ARRAY_LEN(words); ++w) {
     ck_assert_msg(!strstr(reason, words[w]), "'%s' quotes '%s'", error.text, words[w]);
   }

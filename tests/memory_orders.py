@@ -4,7 +4,7 @@
     memory_orders.py BUILD_FOLDER
 
 On x86, loads that acquire and stores that release are plain moves, so that no test fails there if an order becomes relaxed, and the models for spin
-(ring.pml, publish.pml, exchange.pml, period_door.pml) assume the orders.  The intermediate code of GCC (-fdump-tree-gimple) names the order of every
+(ring.pml, sleepers.pml, publish.pml, exchange.pml, period_door.pml) assume the orders.  The intermediate code of GCC (-fdump-tree-gimple) names the order of every
 access.  This script compares it with FUNCTIONS: each access must be at least as strong as the protocol needs.  As a control, it then weakens one
 order at a time in copies of ring.c, and must find each of them.
 """
@@ -47,9 +47,9 @@ FUNCTIONS = {
             ("store", RELAXED, "`wakes_seen`, the same"),
         ],
         "take_wakes": [
-            ("load", RELAXED, "`wakes_seen`, which the exchange checks"),
+            ("load", ACQUIRE, "`wakes_seen`: `wakes` is read after it, and is no older than what another thread has seen"),
             ("load", ONE_ORDER, "`wakes`, read after `asleep` was written"),
-            ("compare_exchange", RELAXED, "`wakes_seen`: one thread takes a wake; what was written before it is read after `wakes`"),
+            ("compare_exchange", ACQUIRE, "`wakes_seen`: one thread takes a wake; the others read `wakes` after it"),
             ("load", ONE_ORDER, "`wakes`, the same"),
         ],
         "give_back": [

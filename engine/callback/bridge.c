@@ -121,7 +121,7 @@ fill_tables(Bridge* const bridge)
   }
   for (uint32_t i = 0; i < BRIDGE_HISTORY; ++i) {
     const float way = ((float)i + 0.5F) / BRIDGE_HISTORY;
-    bridge->taper[i] += way * (1.0F - way);
+    bridge->taper[i] += way * (1.0F - way); // in all lanes, which were 0
   }
   for (uint32_t i = 0; i < bridge->n_frames; ++i) {
     const double way = (i + 1U) / (double)bridge->n_frames;

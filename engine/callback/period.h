@@ -90,9 +90,10 @@ void period_set_latency(Period* period, uint32_t rack_latency_frames);
 /// then the rack has changed. [one thread at a time]
 void period_set_fallbacks(Period* period, const Fallback* fallbacks, uint32_t n);
 
-/// Start to fade the output to silence (in about 50 ms), or back; returns true once it is silent.
-/// [any]
+/// Start to fade the outputs to silence, in about 50 ms, or back. [any]
 void period_fade(Period* period, bool to_silence);
+
+/// True when the fade to silence has ended. [any]
 bool period_is_silent(const Period* period);
 
 /// Frame time of the next period, and the monotonic time (ns) at which the last period began. [any]

@@ -270,7 +270,8 @@ static bool
 take_wakes(Ring* const ring, const uint64_t unused)
 {
   (void)unused;
-  uint32_t seen = atomic_load_explicit(&ring->wakes_seen, memory_order_relaxed);
+  // Acquire: `wakes` is read after it, and is no older than what another thread has seen.
+  uint32_t seen = atomic_load_explicit(&ring->wakes_seen, memory_order_acquire);
   uint32_t wakes = atomic_load(&ring->header->wakes);
   while (wakes != seen) {
     if (atomic_compare_exchange_strong(&ring->wakes_seen, &seen, wakes)) {

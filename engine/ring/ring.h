@@ -35,7 +35,8 @@
      received         range-checked; a wrong value in range overwrites messages not yet read, or
                       makes the ring appear full
      other words      magic, version, shape, layout, submitted, sent, input rows, slot headers,
-                      producer.asleep, wakes: the producer's side writes them and never reads them
+                      producer.asleep, consumer.rung, wakes: the producer's side writes them and
+                      never reads them
 
    Sleeping works in the same way on both sides.  The sleeper reads the bell, counts itself in
    `asleep`, checks once more for its block, sleeps while the bell is unchanged, takes itself off
@@ -48,8 +49,9 @@
    change `asleep`.  If the publisher cleared it and then lost its core just before the futex call,
    other publishers would not see the sleeper.
 
-   Each side has one sleeper, except with ring_wait_wake(): there the futex call wakes one of those
-   that sleep, or the one that is about to sleep sees the wake.
+   Each side has one sleeper, except with ring_wait_wake(): there the futex call wakes one of the
+   threads that sleep, and a thread that has counted itself, but does not sleep yet, finds the wake
+   or a changed bell.  sleepers.pml proves this for three threads.
 */
 #ifndef WARPRACK_ENGINE_RING_RING_H
 #define WARPRACK_ENGINE_RING_RING_H

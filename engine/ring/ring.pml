@@ -36,8 +36,8 @@
    for the words of which each side writes one and then reads the other: `submitted` and `finished`
    against `asleep`, and `rung`.  They publish all other words (release, acquire), except that a
    sleeper takes itself off `asleep`: if the other side sees this late, it makes an unnecessary
-   futex call.  In the model `asleep` is a flag, because each side has one sleeper: there is no
-   ring_wait_wake().
+   futex call.  In the model `asleep` is a flag, because each side has one sleeper: sleepers.pml
+   models ring_wait_wake(), with which several threads sleep on one bell.
 
    Each MUTANT_ is an error that spin must find; see tests/models.sh.
 */
@@ -227,10 +227,17 @@ inline give_back()
 #endif
   taken++;
   result[AT(taken - 1)] = taken;
+#ifdef MUTANT_ASLEEP_READ_FIRST
+  must_wake = producer_asleep;
+#endif
   finished = taken;
 #ifndef MAD
   if
+#ifdef MUTANT_ASLEEP_READ_FIRST
+  :: must_wake -> ring_bell(producer_rung, producer_sleeps)
+#else
   :: producer_asleep -> ring_bell(producer_rung, producer_sleeps)
+#endif
   :: else
   fi
 #endif
@@ -240,6 +247,9 @@ proctype consumer()
 {
   byte taken, rung, row;
   bool called, woken;
+#ifdef MUTANT_ASLEEP_READ_FIRST
+  bool must_wake;
+#endif
   do
   :: stops -> break
   :: !stops ->

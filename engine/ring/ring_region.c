@@ -141,7 +141,8 @@ check_header(const int fd, Ring* const ring, Error* const error)
 {
   struct stat file;
   RingHeader header;
-  if (fcntl(fd, F_GET_SEALS) < 0 || (fcntl(fd, F_GET_SEALS) & SEALS) != SEALS) {
+  const int seals = fcntl(fd, F_GET_SEALS);
+  if (seals < 0 || (seals & SEALS) != SEALS) {
     return error_set(error, STATUS_BAD_ARG, "block ring: not a sealed memory file");
   }
   if (fstat(fd, &file) != 0 || pread(fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header)) {

@@ -4,7 +4,7 @@
 
 #include "engine/base/rt.h"
 #include "engine/base/time.h"
-#include "engine/ring/ring.h"
+#include "engine/ring/ring_private.h"
 #include "tests/support/scoped.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
@@ -559,6 +559,7 @@ TEST(one_of_several_sleepers_sees_what_came_before_each_wake)
   for (uint32_t t = 0; t < N_SLEEPERS; ++t) {
     pthread_join(threads[t], NULL);
   }
+  ck_assert_uint_eq(sleepers.ring->header->consumer.asleep, 0);
   ring_free(sleepers.ring);
 }
 

@@ -9,18 +9,13 @@
 /// StageSpec::rows.  The caller advances the links. [player]
 REALTIME void mix_row(float* const* rows, const MixRow* row, uint32_t n_frames);
 
-/// As mix_row(), but writes nothing if that would only copy a row: there is one connection, with
-/// gain 1 and without delay.  Returns where the samples are. [player]
-REALTIME static inline const float*
-mix_input(float* const* const rows, const MixRow* const row, const uint32_t n_frames)
+/// True if mix_row() would only copy a row: there is one connection, with gain 1 and without delay.
+/// [player]
+static inline bool
+mix_only_copies(const MixRow* const row, const uint32_t n_frames)
 {
-  const MixTerm* const term = row->terms;
-  if (row->n_terms == 1U && term->link->gain.target == 1.0F && !term->link->lines &&
-      mix_link_is_steady(term->link, n_frames)) {
-    return rows[term->from];
-  }
-  mix_row(rows, row, n_frames);
-  return rows[row->to];
+  const MixLink* const link = row->n_terms == 1U ? row->terms->link : NULL;
+  return link && link->gain.target == 1.0F && !link->lines && mix_link_is_steady(link, n_frames);
 }
 
 #endif

@@ -13,7 +13,7 @@
 // Blocks between the renewals of a node that is bypassed: FxInfo::renew may take long.
 #define RENEWAL_REST_BLOCKS 1000U
 
-#define LEVEL_FRAMES 32768.0F // time constant of the levels: 0.7 s at 48 kHz
+#define LEVEL_FRAMES 32768.0F // time constant of the levels: 0.7 s at 48 kHz; more than a block
 
 static void
 postpone_renewal(NodeHealth* const health)
@@ -114,16 +114,25 @@ node_health_may_run(NodeHealth* const health, bool* const is_renewed)
   return false;
 }
 
+/// A recent largest magnitude after this block.
+static float
+follow_peak(const float recent, const float peak, const uint32_t n_frames)
+{
+  const float rest = (1.0F - (float)n_frames / LEVEL_FRAMES) * recent;
+  return peak > rest ? peak : rest;
+}
+
 void
 node_health_follow_level(NodeHealth* const health, const float peak_in, const float peak_out,
                          const uint32_t n_frames)
 {
-  const float keep = fmaxf(0.0F, 1.0F - (float)n_frames / LEVEL_FRAMES);
   if (!isfinite(peak_in)) {
     return;
   }
-  health->peak_in = fmaxf(peak_in, keep * health->peak_in);
-  health->peak_out = fmaxf(peak_out, keep * health->peak_out);
-  health->dry_gain =
-      health->peak_in > 0.0F ? fminf(1.0F, health->peak_out / health->peak_in) : health->dry_gain;
+  health->peak_in = follow_peak(health->peak_in, peak_in, n_frames);
+  health->peak_out = follow_peak(health->peak_out, peak_out, n_frames);
+  if (health->peak_in > 0.0F) {
+    const float gain = health->peak_out / health->peak_in;
+    health->dry_gain = gain < 1.0F ? gain : 1.0F;
+  }
 }

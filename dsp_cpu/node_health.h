@@ -25,6 +25,14 @@ REALTIME void node_health_catch_up(const FxInfo* fx, const BatchUnit* unit,
 REALTIME void
 node_health_follow_level(NodeHealth* health, float peak_in, float peak_out, uint32_t n_frames);
 
+/// True if nothing of node_health_follow() is under way: the last blocks were finite, and the input
+/// does not play. [player]
+static inline bool
+node_health_is_good(const NodeHealth* const health)
+{
+  return !health->n_bad && !health->n_cold_frames && !health->plays_input;
+}
+
 /// Record one more block of a node that ran: whether its output was finite, and whether its effect
 /// has FxInfo::renew.  Returns true while the node's input replaces its output: that of a renewed
 /// node has no input again until its latency has passed. [player]

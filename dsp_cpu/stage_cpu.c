@@ -34,30 +34,15 @@
 
 // ---- batches ----
 
-/// Point all units of a batch to their inputs.
+/// Move the units of a node on by some frames of their rows, or back.
 static void
-point_inputs(const Stage* const stage, Batch* const batch)
+move_run(const Run* const run, const int32_t n_frames)
 {
-  for (uint32_t i = 0; i < batch->n_ins; ++i) {
-    batch->ins[i] = stage->sources[batch->in_rows[i]];
+  for (uint32_t i = 0; i < run->n_ins; ++i) {
+    run->ins[i] = run->ins[i] ? run->ins[i] + n_frames : NULL; // a side input without connections
   }
-}
-
-/// Point units [first, first + n) to frame `frame` of their rows.
-static void
-point_units(const Stage* const stage, Batch* const batch, const uint32_t first, const uint32_t n,
-            const uint32_t frame)
-{
-  const uint32_t end = first + n < batch->n_units ? batch->first_in[first + n] : batch->n_ins;
-  for (uint32_t i = batch->first_in[first]; i < end; ++i) {
-    const float* const source = stage->sources[batch->in_rows[i]];
-    batch->ins[i] = source ? source + frame : NULL;
-  }
-  for (uint32_t u = first; u < first + n; ++u) {
-    const BatchUnit* const unit = &batch->specs[u];
-    for (uint32_t c = 0; c < unit->n_out; ++c) {
-      batch->outs[batch->first_out[u] + c] = stage->spec.rows[unit->out_rows[c]] + frame;
-    }
+  for (uint32_t o = 0; o < run->n_outs; ++o) {
+    run->outs[o] += n_frames;
   }
 }
 
@@ -78,14 +63,6 @@ point_dry(Batch* const batch, const Run* const run, const uint32_t frame)
     batch->units[run->first_unit + u].dry =
         input_line_from(line, specs[u].channel * specs[u].n_in, frame);
   }
-}
-
-/// Point the units of a node to frame `frame` of the block.
-static void
-point_run(const Stage* const stage, Batch* const batch, const Run* const run, const uint32_t frame)
-{
-  point_units(stage, batch, run->first_unit, run->n_units, frame);
-  point_dry(batch, run, frame);
 }
 
 /// Write the inputs of the nodes with latency to their lines.
@@ -150,6 +127,9 @@ static uint32_t
 choose_cores(const Stage* const stage, const Batch* const batch, const uint32_t n_units,
              const uint32_t n_frames)
 {
+  if (!batch->may_share) {
+    return 1U;
+  }
   const uint32_t n_cores = pool_size(stage->pool);
   const uint32_t most = n_cores < n_units ? n_cores : n_units;
   const double part_of_batch = (double)n_units / batch->n_units;
@@ -179,6 +159,17 @@ run_units(const Stage* const stage, Batch* const batch, const FxUnit* const unit
   }
 }
 
+/// Run the units of one node from frame `from` of the block to before frame `to`, and move them
+/// there.
+static void
+run_part(const Stage* const stage, Batch* const batch, const Run* const run, const uint32_t from,
+         const uint32_t to)
+{
+  point_dry(batch, run, from);
+  run_units(stage, batch, batch->units + run->first_unit, run->n_units, to - from, run->call);
+  move_run(run, (int32_t)(to - from));
+}
+
 /// Run the units of one node from value to value, and after the last cut to the end.  Notes do not
 /// cut a run.
 static void
@@ -193,17 +184,16 @@ run_with_events(const Stage* const stage, Batch* const batch, const Run* const r
     }
     const uint32_t at = events[e].offset;
     if (at > done && n_cuts_left && !events[e].is_note) {
-      point_run(stage, batch, run, done);
-      run_units(stage, batch, batch->units + run->first_unit, run->n_units, at - done, run->call);
+      run_part(stage, batch, run, done, at);
       done = at;
       --n_cuts_left;
     }
     stage_event_pass(batch->fx, batch->specs[run->first_unit].node, &events[e],
                      events[e].is_note ? at - done : 0U);
   }
-  point_run(stage, batch, run, done);
-  run_units(stage, batch, batch->units + run->first_unit, run->n_units, n_frames - done, run->call);
-  point_run(stage, batch, run, 0U);
+  run_part(stage, batch, run, done, n_frames);
+  move_run(run, -(int32_t)n_frames);
+  point_dry(batch, run, 0U);
 }
 
 /// Run a batch with events, or with nodes that must not run: first all other nodes together.
@@ -260,10 +250,9 @@ measure(Batch* const batch)
 /// True if the time of this block is measured: where it decides about the pool, and now and then of
 /// plugins, whose cost only a measurement can tell (engine/worker/placement.h).
 static bool
-is_timed(const Stage* const stage, Batch* const batch)
+is_timed(Batch* const batch)
 {
-  const bool may_share = batch->n_units > 1U && pool_size(stage->pool) > 1U;
-  return may_share || (batch->fx->origin && batch->n_blocks++ % PLUGIN_TIMED == 0U);
+  return batch->may_share || (batch->fx->origin && batch->n_blocks++ % PLUGIN_TIMED == 0U);
 }
 
 // ---- a block ----
@@ -309,17 +298,36 @@ catch_up(const Batch* const batch, const StageEvent* const events, const uint32_
   }
 }
 
-/// Mix into rows.  The input of a node is not copied: the node reads the row of the connection,
-/// which stays as it is until all nodes of the rank have run.
+/// Let the units write to the outputs of the rack that would only copy their rows, in this block.
 static void
-run_mix(Stage* const stage, const StageStep* const step, const uint32_t n_frames)
+point_outputs(const Stage* const stage, const uint32_t n_frames)
 {
-  const uint32_t n_fixed = stage->spec.n_in + stage->spec.n_out;
+  const StageStep* const last = &stage->spec.steps[stage->spec.n_steps - 1U];
+  const MixPlace* const places = stage->places + stage->n_places - last->n_rows;
+  for (uint32_t r = 0; r < last->n_rows; ++r) {
+    const MixRow* const row = &last->rows[r];
+    if (places[r].out) {
+      const bool only_copies = mix_only_copies(row, n_frames);
+      *places[r].out = stage->spec.rows[only_copies ? row->to : row->terms->from];
+    }
+  }
+}
+
+/// Mix into rows.  A row that would only be a copy for a unit is not written: the unit reads the
+/// source's row, which stays as it is until all nodes of the rank have run.
+static void
+run_mix(const Stage* const stage, const StageStep* const step, const MixPlace* const places,
+        const uint32_t n_frames)
+{
+  float* const* const rows = stage->spec.rows;
   for (uint32_t r = 0; r < step->n_rows; ++r) {
-    if (step->rows[r].to < n_fixed) { // an output of the rack
-      mix_row(stage->spec.rows, &step->rows[r], n_frames);
-    } else {
-      stage->sources[step->rows[r].to] = mix_input(stage->spec.rows, &step->rows[r], n_frames);
+    const MixRow* const row = &step->rows[r];
+    const bool only_copies = mix_only_copies(row, n_frames);
+    if (!only_copies || !(places[r].in || places[r].out)) {
+      mix_row(rows, row, n_frames);
+    }
+    if (places[r].in) {
+      *places[r].in = rows[only_copies ? row->terms->from : row->to];
     }
   }
   for (uint32_t l = 0; l < step->n_links; ++l) {
@@ -331,9 +339,6 @@ static void
 run_batch(Stage* const stage, Batch* const batch, const uint32_t n_frames,
           const StageEvent* const events, const uint32_t n_events)
 {
-  // In each block: other ranks use the same rows, so that an equal source says nothing of these
-  // pointers.
-  point_inputs(stage, batch);
   if (batch->has_latency) {
     put_inputs(batch, n_frames);
   }
@@ -344,7 +349,7 @@ run_batch(Stage* const stage, Batch* const batch, const uint32_t n_frames,
     pass_events(stage, batch, events, n_events);
     has_events = false;
   }
-  batch->is_timed = !any_stopped && is_timed(stage, batch);
+  batch->is_timed = !any_stopped && is_timed(batch);
   batch->block_ns = 0.0;
   if (has_events || any_stopped) {
     run_split(stage, batch, n_frames, events, has_events ? n_events : 0U);
@@ -371,10 +376,13 @@ stage_cpu_submit(Stage* const stage, const uint32_t n_frames, const StageEvent* 
   for (uint32_t e = 0; e < n_events; ++e) {
     stage->has_event[events[e].node_index] = 1U;
   }
+  point_outputs(stage, n_frames);
+  const MixPlace* places = stage->places;
   for (uint32_t s = 0; s < stage->spec.n_steps; ++s) {
     const StageStep* const step = &stage->spec.steps[s];
     if (step->kind == STEP_MIX) {
-      run_mix(stage, step, n_frames);
+      run_mix(stage, step, places, n_frames);
+      places += step->n_rows;
     } else {
       run_batch(stage, &stage->batches[s], n_frames, events, n_events);
     }
@@ -422,13 +430,30 @@ batch_width(const StageStep* const step)
   return width;
 }
 
-/// Allocate all arrays of a batch.
+/// All arrays of a batch.
 static size_t
 batch_bytes(const StageStep* const step)
 {
   const BatchWidth width = batch_width(step);
-  return step->n_units * (2U * sizeof(FxUnit) + sizeof(Run) + 2U * sizeof(uint32_t)) +
-         (width.n_ins + width.n_outs) * sizeof(float*) + width.n_ins * sizeof(uint32_t);
+  return step->n_units * (2U * sizeof(FxUnit) + sizeof(Run)) +
+         (width.n_ins + width.n_outs) * sizeof(float*);
+}
+
+/// Allocate them.
+static Status
+batch_take(Batch* const batch, const StageStep* const step)
+{
+  const BatchWidth width = batch_width(step);
+  *batch = (Batch){ .fx = step->fx, .specs = step->units, .n_units = step->n_units };
+  batch->units = rt_memory(batch_bytes(step));
+  if (!batch->units) {
+    return STATUS_NO_MEM;
+  }
+  batch->plain = batch->units + step->n_units;
+  batch->runs = (Run*)(batch->plain + step->n_units);
+  batch->ins = (const float**)(batch->runs + step->n_units);
+  batch->outs = (float**)(batch->ins + width.n_ins);
+  return STATUS_OK;
 }
 
 /// The word for a run of a unit's node; 0 for plugins, whose host records them itself.
@@ -438,60 +463,112 @@ call_of(const FxInfo* const fx, const BatchUnit* const unit, const bool is_share
   return fx->origin ? 0U : recorder_word(unit->uid, is_shared);
 }
 
-/// The place of an input of a unit in Stage::sources: main inputs first, then side inputs.
-static uint32_t
-input_row(const StageSpec* const spec, const BatchUnit* const unit, const uint32_t channel)
+/// A row while a stage is made: the last step that writes it, and what reads it after that.
+typedef struct RowUse {
+  MixPlace* mixed; ///< Of the mix that writes it; NULL: no mix does
+  float** out;     ///< Of the unit that writes it; NULL: no unit does
+  uint32_t n_reads;
+} RowUse;
+
+static void
+use_mix(RowUse* const uses, const StageStep* const step, MixPlace* const places)
 {
-  const uint32_t row =
-      channel < unit->n_in ? unit->in_rows[channel] : unit->side_rows[channel - unit->n_in];
-  return row == BACKEND_NO_ROW ? spec->n_rows : row;
+  for (uint32_t r = 0; r < step->n_rows; ++r) {
+    for (uint32_t t = 0; t < step->rows[r].n_terms; ++t) {
+      ++uses[step->rows[r].terms[t].from].n_reads;
+    }
+    uses[step->rows[r].to] = (RowUse){ .mixed = &places[r] };
+  }
+}
+
+/// Point an input of a unit to its row.
+static void
+use_input(const StageSpec* const spec, RowUse* const uses, const uint32_t row,
+          const float** const in)
+{
+  if (row != BACKEND_NO_ROW) {
+    *in = spec->rows[row];
+    ++uses[row].n_reads;
+    if (uses[row].mixed) {
+      uses[row].mixed->in = in;
+    }
+  }
+}
+
+/// Point a unit to its rows.
+static void
+use_unit(const StageSpec* const spec, RowUse* const uses, const BatchUnit* const unit,
+         const float** const ins, float** const outs)
+{
+  for (uint32_t c = 0; c < unit->n_in; ++c) {
+    use_input(spec, uses, unit->in_rows[c], &ins[c]);
+  }
+  for (uint32_t c = 0; c < unit->n_side; ++c) {
+    use_input(spec, uses, unit->side_rows[c], &ins[unit->n_in + c]);
+  }
+  for (uint32_t c = 0; c < unit->n_out; ++c) {
+    outs[c] = spec->rows[unit->out_rows[c]];
+    uses[unit->out_rows[c]] = (RowUse){ .out = &outs[c] };
+  }
+}
+
+/// Find the outputs of the rack to which units may write.
+static void
+use_outputs(const Stage* const stage, const RowUse* const uses)
+{
+  const StageSpec* const spec = &stage->spec;
+  const StageStep* const last = &spec->steps[spec->n_steps - 1U];
+  MixPlace* const places = stage->places + stage->n_places - last->n_rows;
+  for (uint32_t r = 0; r < last->n_rows; ++r) {
+    const MixRow* const row = &last->rows[r];
+    const RowUse* const from = row->n_terms == 1U ? &uses[row->terms->from] : NULL;
+    if (from && from->n_reads == 1U && row->to < spec->n_in + spec->n_out) {
+      places[r].out = from->out;
+    }
+  }
 }
 
 static Status
-batch_init(const Stage* const stage, Batch* const batch, const StageStep* const step)
+batch_init(const Stage* const stage, RowUse* const uses, Batch* const batch,
+           const StageStep* const step)
 {
-  const BatchWidth width = batch_width(step);
-  *batch = (Batch){ .fx = step->fx, .specs = step->units, .n_units = step->n_units };
-  batch->units = rt_memory(batch_bytes(step));
-  if (!batch->units) {
-    return STATUS_NO_MEM;
+  const Status status = batch_take(batch, step);
+  if (status) {
+    return status;
   }
-  batch->plain = batch->units + step->n_units;
-  batch->ins = (const float**)(batch->plain + step->n_units);
-  batch->outs = (float**)(batch->ins + width.n_ins);
-  batch->runs = (Run*)(batch->outs + width.n_outs);
-  batch->first_in = (uint32_t*)(batch->runs + step->n_units);
-  batch->first_out = batch->first_in + step->n_units;
-  batch->in_rows = batch->first_out + step->n_units;
-  uint32_t in = 0;
-  uint32_t out = 0;
+  const float** ins = batch->ins;
+  float** outs = batch->outs;
   for (uint32_t u = 0; u < step->n_units; ++u) {
     const BatchUnit* const unit = &step->units[u];
-    batch->first_in[u] = in;
-    batch->first_out[u] = out;
-    batch->units[u] = (FxUnit){ .node = unit->node,
-                                .state = unit->state,
-                                .in = batch->ins + in,
-                                .out = batch->outs + out,
-                                .side = unit->n_side ? batch->ins + in + unit->n_in : NULL };
-    for (uint32_t c = 0; c < unit->n_in + unit->n_side; ++c, ++in) {
-      batch->in_rows[in] = input_row(&stage->spec, unit, c);
-    }
-    out += unit->n_out;
+    const uint32_t n_ins = unit->n_in + unit->n_side;
     if (u == 0U || unit->node_index != step->units[u - 1U].node_index) {
       batch->runs[batch->n_runs++] = (Run){ .first_unit = u,
                                             .node_index = unit->node_index,
+                                            .ins = ins,
+                                            .outs = outs,
+                                            .n_in = unit->n_in,
+                                            .health = unit->health,
                                             .call = call_of(step->fx, unit, false) };
     }
-    ++batch->runs[batch->n_runs - 1U].n_units;
+    Run* const run = &batch->runs[batch->n_runs - 1U];
+    ++run->n_units;
+    run->n_ins += n_ins;
+    run->n_outs += unit->n_out;
+    batch->units[u] = (FxUnit){ .node = unit->node,
+                                .state = unit->state,
+                                .in = ins,
+                                .out = outs,
+                                .side = unit->n_side ? ins + unit->n_in : NULL };
+    use_unit(&stage->spec, uses, unit, ins, outs);
+    ins += n_ins;
+    outs += unit->n_out;
     batch->has_latency = batch->has_latency || unit->input_line->samples;
   }
-  batch->n_ins = in;
+  batch->may_share = batch->n_units > 1U && pool_size(stage->pool) > 1U;
   batch->call = call_of(step->fx, step->units, batch->n_runs > 1U);
   for (uint32_t r = 0; r < batch->n_runs; ++r) {
     batch->mean_ns += atomic_load(step->units[batch->runs[r].first_unit].node_ns);
   }
-  point_units(stage, batch, 0U, batch->n_units, 0U);
   return STATUS_OK;
 }
 
@@ -502,21 +579,54 @@ stage_cpu_free(Stage* const stage)
     batch_free(&stage->batches[s]);
   }
   free(stage->batches);
-  free(stage->sources);
+  free(stage->places);
   free(stage->has_event);
   free(stage);
+}
+
+/// The rows of all mixes.
+static uint32_t
+count_places(const StageSpec* const spec)
+{
+  uint32_t n = 0;
+  for (uint32_t s = 0; s < spec->n_steps; ++s) {
+    n += spec->steps[s].n_rows;
+  }
+  return n;
 }
 
 static size_t
 stage_cpu_bytes(const Backend* const self, const StageSpec* const spec)
 {
   (void)self;
-  size_t n_bytes = sizeof(Stage) + (spec->n_steps + 1U) * sizeof(Batch) +
-                   (spec->n_nodes + 1U) * sizeof(uint32_t) + (spec->n_rows + 1U) * sizeof(float*);
+  size_t n_bytes = sizeof(Stage) + spec->n_steps * sizeof(Batch) +
+                   count_places(spec) * sizeof(MixPlace) + spec->n_nodes * sizeof(uint32_t);
   for (uint32_t s = 0; s < spec->n_steps; ++s) {
     n_bytes += spec->steps[s].kind == STEP_BATCH ? batch_bytes(&spec->steps[s]) : 0U;
   }
   return n_bytes;
+}
+
+/// Prepare all steps.  `uses`: [n_rows] zeros.
+static Status
+prepare_steps(Stage* const stage, RowUse* const uses)
+{
+  const StageSpec* const spec = &stage->spec;
+  MixPlace* places = stage->places;
+  Status status = STATUS_OK;
+  for (uint32_t s = 0; !status && s < spec->n_steps; ++s) {
+    const StageStep* const step = &spec->steps[s];
+    if (step->kind == STEP_MIX) {
+      use_mix(uses, step, places);
+      places += step->n_rows;
+    } else {
+      status = batch_init(stage, uses, &stage->batches[s], step);
+    }
+  }
+  if (!status) {
+    use_outputs(stage, uses);
+  }
+  return status;
 }
 
 static Status
@@ -530,18 +640,15 @@ stage_cpu_new(const Backend* const self, const StageSpec* const spec, Pool* cons
   }
   stage->spec = *spec;
   stage->pool = pool;
-  stage->batches = calloc(spec->n_steps + 1U, sizeof(Batch));
-  stage->has_event = rt_memory((spec->n_nodes + 1U) * sizeof(uint32_t));
-  stage->sources = rt_memory((spec->n_rows + 1U) * sizeof(float*));
-  Status status = stage->batches && stage->has_event && stage->sources ? STATUS_OK : STATUS_NO_MEM;
-  for (uint32_t r = 0; !status && r < spec->n_rows; ++r) {
-    stage->sources[r] = spec->rows[r];
-  }
-  for (uint32_t s = 0; !status && s < spec->n_steps; ++s) {
-    if (spec->steps[s].kind == STEP_BATCH) {
-      status = batch_init(stage, &stage->batches[s], &spec->steps[s]);
-    }
-  }
+  stage->n_places = count_places(spec);
+  stage->batches = calloc(spec->n_steps, sizeof(Batch));
+  stage->places = rt_memory(stage->n_places * sizeof(MixPlace));
+  stage->has_event = rt_memory(spec->n_nodes * sizeof(uint32_t));
+  RowUse* const uses = calloc(spec->n_rows, sizeof(RowUse));
+  const Status status = stage->batches && stage->places && stage->has_event && uses
+                            ? prepare_steps(stage, uses)
+                            : STATUS_NO_MEM;
+  free(uses);
   if (status) {
     stage_cpu_free(stage);
     return error_set(error, status, "out of memory");

@@ -117,16 +117,15 @@ follow_level(const Batch* const batch, const Run* const run, const float peak_ou
 {
   float peak_in = 0.0F;
   for (uint32_t u = run->first_unit; u < run->first_unit + run->n_units; ++u) {
-    const float peak = peak_of_rows(batch->units[u].in, batch->specs[u].n_in, n_frames);
-    peak_in = larger(peak_in, peak);
+    peak_in = larger(peak_in, peak_of_rows(batch->units[u].in, run->n_in, n_frames));
   }
-  node_health_follow_level(batch->specs[run->first_unit].health, peak_in, peak_out, n_frames);
+  node_health_follow_level(run->health, peak_in, peak_out, n_frames);
 }
 
-/// Check the outputs of a node: all are finite afterwards.  Returns the number of units whose
-/// output was not.
-static uint32_t
-guard_run(const Batch* const batch, const Run* const run, const uint32_t n_frames)
+/// Treat a node that is stopped, or whose output is or was not finite: it is finite afterwards.
+/// Returns the number of units whose output was not.
+NOINLINE static uint32_t
+treat_run(const Batch* const batch, const Run* const run, const uint32_t n_frames)
 {
   const uint32_t end = run->first_unit + run->n_units;
   uint32_t n_bad = 0;
@@ -140,12 +139,9 @@ guard_run(const Batch* const batch, const Run* const run, const uint32_t n_frame
       peak = larger(peak, unit_peak);
     }
   }
-  NodeHealth* const health = batch->specs[run->first_unit].health;
+  NodeHealth* const health = run->health;
   if (batch->fx->renew && !run->is_stopped && !n_bad && !health->plays_input) {
     follow_level(batch, run, peak, n_frames);
-  }
-  if (n_bad == 0U && health->n_bad == 0U && health->n_cold_frames == 0U) {
-    return 0U; // neither stopped nor bypassed
   }
   const bool was_bypassed = health->plays_input;
   const bool is_bypassed =
@@ -157,6 +153,22 @@ guard_run(const Batch* const batch, const Run* const run, const uint32_t n_frame
     bypass_unit(batch, u, n_frames, was_bypassed, is_bypassed);
   }
   return n_bad;
+}
+
+/// Check the outputs of a node: all are finite afterwards.  Returns the number of units whose
+/// output was not.
+static uint32_t
+guard_run(const Batch* const batch, const Run* const run, const uint32_t n_frames)
+{
+  const float* const* const outs = (const float* const*)run->outs;
+  const float peak = run->is_stopped ? INFINITY : peak_of_rows(outs, run->n_outs, n_frames);
+  if (!isfinite(peak) || !node_health_is_good(run->health)) {
+    return treat_run(batch, run, n_frames);
+  }
+  if (batch->fx->renew) {
+    follow_level(batch, run, peak, n_frames);
+  }
+  return 0U;
 }
 
 uint32_t
@@ -175,7 +187,7 @@ stage_guard_find_stopped(Batch* const batch)
   bool any = false;
   for (uint32_t r = 0; r < batch->n_runs; ++r) {
     Run* const run = &batch->runs[r];
-    run->is_stopped = !node_health_may_run(batch->specs[run->first_unit].health, &run->is_renewed);
+    run->is_stopped = !node_health_may_run(run->health, &run->is_renewed);
     any = any || run->is_stopped;
   }
   return any;

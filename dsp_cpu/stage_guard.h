@@ -11,9 +11,14 @@
 typedef struct Run {
   uint32_t first_unit, n_units;
   uint32_t node_index;
-  bool is_stopped; ///< The node waits for its renewal
-  bool is_renewed; ///< It was renewed, and gets the values that were set meanwhile
-  uint64_t call;   ///< For the flight recorder: a run of this node
+  bool is_stopped;   ///< The node waits for its renewal
+  bool is_renewed;   ///< It was renewed, and gets the values that were set meanwhile
+  const float** ins; ///< [n_ins] of its units: of each the main inputs, then the side inputs
+  float** outs;      ///< [n_outs] of its units
+  uint32_t n_ins, n_outs;
+  uint32_t n_in;      ///< Main inputs of each unit
+  NodeHealth* health; ///< Of the node
+  uint64_t call;      ///< For the flight recorder: a run of this node
 } Run;
 
 /// A batch prepared for running: units with their pointers.
@@ -21,16 +26,13 @@ typedef struct Batch {
   const FxInfo* fx;
   const BatchUnit* specs;
   FxUnit* units;
-  const float** ins;
-  float** outs;
-  uint32_t* first_in;  ///< [n_units] into ins: main inputs, then side inputs
-  uint32_t* first_out; ///< [n_units] into outs
-  uint32_t* in_rows;   ///< [n_ins] of each pointer of ins: the place in Stage::sources
-  uint32_t n_ins;
+  const float** ins; ///< Of all units: a mix of the block writes those that it fills
+  float** outs;      ///< Of all units
   uint32_t n_units;
   Run* runs;
   uint32_t n_runs;
   bool has_latency;    ///< A node has a InputLine
+  bool may_share;      ///< There are several units, and several cores
   uint64_t call;       ///< For the flight recorder: a run of any of the nodes
   double mean_ns;      ///< Time of one block on one core
   bool is_shared;      ///< It is long enough for the pool
@@ -42,11 +44,20 @@ typedef struct Batch {
   FxUnit* plain;       ///< [n_units] scratch: the units that run as usual
 } Batch;
 
+/// The pointers of units around a row of a mix: while the row would only be a copy, nothing is
+/// copied.
+typedef struct MixPlace {
+  const float** in; ///< Of the unit that reads the row: it reads what would be copied.  NULL: the
+                    ///< row is an output of the rack
+  float** out;      ///< Of the unit that writes what would be copied to an output of the rack, and
+                    ///< that nothing else reads: it writes to that output.  NULL: there is none
+} MixPlace;
+
 struct Stage {
   StageSpec spec;
-  const float** sources; ///< [n_rows] of rows that are inputs of nodes: where the samples are, in
-                         ///< the row itself or in the one that it would be a copy of; then NULL
-  Batch* batches;        ///< [n_steps], unused for mixes
+  Batch* batches;   ///< [n_steps], unused for mixes
+  MixPlace* places; ///< Of the rows of all mixes, in their order
+  uint32_t n_places;
   Pool* pool;
   _Atomic uint64_t* line; ///< Of the player, in the flight recorder
   uint32_t* has_event;    ///< [n_nodes] 1 while a block's events name the node

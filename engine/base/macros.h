@@ -5,6 +5,7 @@
 
 #define NODISCARD         __attribute__((warn_unused_result))
 #define PRINTF_LIKE(f, a) __attribute__((format(printf, f, a)))
+#define NOINLINE          __attribute__((noinline)) // rare work, which must not slow its caller down
 
 /// Marks functions that run on an audio thread: no allocation, lock, system call or unbounded wait.
 #if defined(__clang__) && __has_attribute(nonblocking)

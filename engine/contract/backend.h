@@ -54,7 +54,8 @@ typedef struct MixTerm {
   uint32_t channel; ///< Channel of the connection: index of the delay line
 } MixTerm;
 
-/// Row `to` is the sum of its terms; silence without terms.
+/// Row `to` is the sum of its terms; silence without terms.  It is an output of the rack, or one
+/// input of one unit of the same rank, which alone reads it.
 typedef struct MixRow {
   uint32_t to;
   uint32_t n_terms;

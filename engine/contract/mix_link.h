@@ -26,12 +26,14 @@ mix_link_gain(const MixLink* const link, const uint32_t frame)
 static inline void
 mix_link_advance(MixLink* const link, const uint32_t n_frames)
 {
-  const uint32_t held = link->hold_frames < n_frames ? link->hold_frames : n_frames;
-  link->hold_frames -= held;
-  ramp_skip(&link->gain, held);
-  if (link->hold_frames == 0U) {
-    ramp_skip(&link->next, n_frames - held);
-    link->gain = link->next;
+  if (link->hold_frames || link->next.frames_left) { // else `gain` rests, and is equal to `next`
+    const uint32_t held = link->hold_frames < n_frames ? link->hold_frames : n_frames;
+    link->hold_frames -= held;
+    ramp_skip(&link->gain, held);
+    if (link->hold_frames == 0U) {
+      ramp_skip(&link->next, n_frames - held);
+      link->gain = link->next;
+    }
   }
   link->position = (link->position + n_frames) & link->line_mask;
 }

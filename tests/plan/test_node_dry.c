@@ -243,6 +243,26 @@ TEST_ROWS(the_input_of_a_plugin_plays_until_it_is_warm, latencies)
   ck_assert_float_eq(out[0][FRAMES - 1U], 0.5F * in[0][FRAMES - 1U - latency]);
 }
 
+TEST(the_input_ends_also_after_a_latency_of_many_blocks)
+{
+  static FakePlugin fake;
+  fake_plugin_init(&fake, 1U, 0U, 1U);
+  fake.latency_frames = 110U * BLOCK; // the record of the NaN is cleared before
+  SCOPED(rack_rig_free) RackRig rig;
+  start(&rig, &fake.plugin.fx);
+  OK(rack_rig_plan(&rig, rig.rack, &error));
+  const Node* const node = rig.player.plan->nodes[0].node;
+  play(&rig, 0U, 1U);
+  fake.gives_nan = true;
+  play(&rig, 1U, 1U);
+  fake.gives_nan = false;
+  renew(&rig);
+  play(&rig, 2U, 100U);
+  ck_assert(node->health.plays_input);
+  play(&rig, 102U, N_BLOCKS - 102U);
+  ck_assert(!node->health.plays_input);
+}
+
 TEST(a_latency_that_has_moved_is_that_of_the_input)
 {
   static FakePlugin fake;

@@ -95,8 +95,8 @@ typedef struct InstanceCalls {
      Run for n_frames, at least 1.
 
      @param in One row per audio input in the order of the ports, side chains included; CV inputs are
-     not in it.  They are copies for this instance, in the same memory for as long as it plays: the
-     plugin may write to them.
+     not in it.  They are copies, to which the plugin may write, usually in the memory of the last
+     run.
      @param out One row per audio output.  No row overlaps another one.
      [rt]
   */

@@ -356,9 +356,9 @@ host_event(void* const node, const FxEvent* const event, const uint32_t frame)
   host_notes_add(&((HostNode*)node)->notes, event, frame);
 }
 
-/// A run of some units of a node, one after the other.
+/// A run of some units of nodes with the same plugin, one after the other.
 typedef struct HostRun {
-  const HostNode* node;
+  const HostNode* node; ///< The present one
   float** rows; ///< As HostUnit; those of the first unit serve all, so that they stay in the cache
   float** out;
   uint64_t float_mode;
@@ -517,20 +517,18 @@ run_quarantined(const HostNode* const node, const FxUnit* const io, const uint32
 
 /// Run the first of some units and those after it that are of the same node.  Returns how many.
 static uint32_t
-run_node(const FxUnit* const units, const uint32_t n_units, const uint32_t n_frames,
-         const uint64_t float_mode)
+run_node(const HostRun* const run, const FxUnit* const units, const uint32_t n_units,
+         const uint32_t n_frames)
 {
-  const HostNode* const node = units->node;
+  const HostNode* const node = run->node;
   if (node->is_quarantined) {
     run_quarantined(node, units, n_frames);
     return 1U;
   }
-  const HostUnit* const first = units->state;
-  const HostRun run = { node, first->rows, first->out, float_mode };
   uint32_t n = 0;
   const uint64_t before = recorder_enter(node->uid, RECORDER_RUN);
   for (; n < n_units && units[n].node == node; ++n) {
-    run_unit(&run, &units[n], n_frames);
+    run_unit(run, &units[n], n_frames);
   }
   recorder_leave(before);
   return n;
@@ -551,11 +549,17 @@ wake_groups(const FxUnit* const units, const uint32_t n_units)
 static void
 host_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_frames)
 {
-  const uint64_t float_mode = rt_float_mode();
+  const HostUnit* const first = units->state;
+  HostRun run = { .rows = first->rows, .out = first->out, .float_mode = rt_float_mode() };
+  bool any_remote = false;
   for (uint32_t u = 0; u < n_units;) {
-    u += run_node(units + u, n_units - u, n_frames, float_mode);
+    run.node = units[u].node;
+    any_remote = any_remote || run.node->remote;
+    u += run_node(&run, units + u, n_units - u, n_frames);
   }
-  wake_groups(units, n_units);
+  if (any_remote) {
+    wake_groups(units, n_units);
+  }
 }
 
 const FxInfo host_functions = {

@@ -19,17 +19,19 @@ typedef struct UnitLayout {
 } UnitLayout;
 
 typedef struct HostNode {
-  const Plugin* plugin;
+  // First what each run reads: a rack of many nodes is slow because of the cache.
   const InstanceCalls* calls;
-  uint32_t uid;             ///< As FxSetup
-  bool is_quarantined;      ///< There are no instances
-  const char* group;        ///< During create(): FxSetup::texts; NULL: none
   const HostRemote* remote; ///< Its instances are in the process of the group; NULL: in this one
+  uint32_t uid;             ///< As FxSetup
   uint32_t delay_frames;    ///< Of a group: a block; 0: none
-  Arena arena;              ///< All arrays
+  bool is_quarantined;      ///< There are no instances
+  bool has_latency;         ///< The plugin reports one, which may change
   HostLanes lanes;
-  HostParams params;
   HostNotes notes;
+  HostParams params;
+  const Plugin* plugin;
+  const char* group; ///< During create(): FxSetup::texts; NULL: none
+  Arena arena;       ///< All arrays
   BypassShape bypass;
   uint32_t row_frames;  ///< Size of a private input of an instance: max_block_frames or more
   uint32_t n_open;      ///< Instances that are open
@@ -37,7 +39,6 @@ typedef struct HostNode {
   Instance** instances; ///< [lanes.n_instances]
   /// [lanes.n_instances] Latency of each, in frames; the units write them
   _Atomic uint32_t* latencies;
-  bool has_latency;       ///< The plugin reports one, which may change
   uint32_t latency_limit; ///< In frames; a longer one that a plugin reports is not followed
   UnitLayout layout;
   StateFile state; ///< Of the file that the rack names: renewals restore it
@@ -46,16 +47,16 @@ typedef struct HostNode {
 } HostNode;
 
 typedef struct HostUnit {
-  Instance* instance;
-  uint32_t index;  ///< Of the instance
-  uint32_t n_runs; ///< Up to HOST_FIRST_RUNS, since the instance was made or renewed
+  Instance* instance; // first what each run reads, as in HostNode
   HostMoves moves;
   uint64_t n_notes; ///< Those of HostNotes::n that the instance has
   Bypass bypass;
-  HostDelay delay; ///< With HostNode::delay_frames
+  uint32_t index;  ///< Of the instance
+  uint32_t n_runs; ///< Up to HOST_FIRST_RUNS, since the instance was made or renewed
   bool is_behind;  ///< The process of the group has missed values
   float** rows;    ///< [lanes.n_rows] the inputs of an instance, which it may write to
   float** out;     ///< [lanes.n_out] the outputs of a run
+  HostDelay delay; ///< With HostNode::delay_frames
 } HostUnit;
 
 /// The latency of a node whose instance has one of `latency_frames`. [rt, builder]

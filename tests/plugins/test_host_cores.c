@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The units of a node may run on any cores, several at the same time, others in each block.  A
-// plugin that writes to its inputs changes neither them nor those of another unit.
+// The units of nodes with the same plugin may run on any cores, several at the same time, others in
+// each block.  A plugin that writes to its inputs changes neither them nor those of another unit.
 
 #include "tests/support/fake_plugin.h"
 #include "tests/support/signals.h"
@@ -14,6 +14,7 @@
 
 static FakePlugin fake;
 static FxRig rig;
+static FxRig second; // its units follow those of `rig`
 static float in[N_UNITS][FRAMES];
 static float out[N_UNITS][FRAMES];
 static uint32_t frame; // the first one of the current block
@@ -38,8 +39,11 @@ run_share(const uint32_t first, const uint32_t end)
   for (uint32_t u = first; u < end; ++u) {
     in_now[u] = in[u] + frame;
     out_now[u] = out[u] + frame;
-    units[u] =
-        (FxUnit){ .node = rig.node, .state = rig.states[u], .in = &in_now[u], .out = &out_now[u] };
+    const bool is_second = u >= rig.n_units;
+    units[u] = (FxUnit){ .node = is_second ? second.node : rig.node,
+                         .state = is_second ? second.states[u - rig.n_units] : rig.states[u],
+                         .in = &in_now[u],
+                         .out = &out_now[u] };
   }
   rig.fx->run(units + first, end - first, BLOCK);
 }
@@ -74,6 +78,21 @@ TEST(units_that_run_at_the_same_time_have_inputs_of_their_own)
     run_share(0U, N_UNITS / 2U);
   }
   ck_assert(memcmp(in, out, N_UNITS * sizeof(in[0])) == 0);
+  rig_free(&rig);
+}
+
+TEST(units_of_several_nodes_run_one_after_the_other)
+{
+  static float before[N_UNITS][FRAMES];
+  memcpy(before, in, sizeof(before));
+  fake_rig(&rig, &fake, 1U, BLOCK);
+  fake_rig(&second, &fake, N_UNITS - 1U, BLOCK);
+  for (frame = 0; frame < FRAMES; frame += BLOCK) {
+    run_share(0U, N_UNITS);
+  }
+  ck_assert(memcmp(before, in, sizeof(before)) == 0);
+  ck_assert(memcmp(before, out, sizeof(before)) == 0);
+  rig_free(&second);
   rig_free(&rig);
 }
 

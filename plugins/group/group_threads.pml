@@ -13,9 +13,9 @@
    | here                | C                                                         |
    |---------------------|-----------------------------------------------------------|
    | is_called ...       | Place, group_threads.c                                    |
-   | run_units()         | run_units(), as far as this place is concerned            |
+   | run_units()         | run_units(), visit_all(), of which only this place counts |
    | visit()             | visit()                                                   |
-   | run_unit()          | Place.run: group_unit.c, run_waiting()                    |
+   | run_unit()          | Place.run: group_unit.c, run_oldest()                     |
    | worker()            | the player: group_calls.c, outside_submit(),              |
    |                     | outside_wake()                                            |
    | call()              | group_threads_lock(), the call, group_threads_unlock()    |
@@ -87,15 +87,18 @@ inline end_use()
 inline run_unit()
 {
   begin_use();
-  do
-  :: finished == submitted -> break
-  :: else -> finished++
-  od;
+  if
+  :: finished == submitted -> has_more = false
+  :: else ->
+    finished++;
+    has_more = finished != submitted
+  fi;
   end_use()
 }
 
 inline visit()
 {
+  has_more = false;
   is_called = true;
   do
   :: !is_called -> break
@@ -116,7 +119,7 @@ inline visit()
 #endif
       if
       :: has_unit -> run_unit()
-      :: else
+      :: else -> has_more = false
       fi;
 #ifdef MUTANT_CALL_TAKEN_LATE
       is_called = false;
@@ -134,12 +137,22 @@ inline visit()
 
 proctype run_units()
 {
-  bool has_lock;
+  bool has_lock, has_more;
   do
   :: atomic {
       wakes != wakes_seen -> wakes_seen = wakes /* ring_wait_wake() */
     }
-    visit()
+    do
+    :: visit();
+#ifdef MUTANT_MORE_LEFT
+      break
+#else
+      if
+      :: has_more
+      :: else -> break
+      fi
+#endif
+    od
   :: stops -> break
   od
 }

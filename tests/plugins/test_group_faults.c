@@ -459,12 +459,18 @@ start_process(const Plugin* const plugin, int* const socket)
   return process;
 }
 
+#ifdef __SANITIZE_THREAD__ // its _exit() flushes all streams
+#define PLAYS "prints"
+#else
+#define PLAYS "holds_output"
+#endif
+
 /// It need not be killed, although a plugin keeps the lock of a stream.
 TEST(a_process_ends_when_the_worker_closes_its_socket)
 {
   int socket = -1;
   char reason[PROCESS_REASON_BYTES];
-  Process* const process = start_process(find_plugin(&(Faults){ LADSPA }, "holds_output"), &socket);
+  Process* const process = start_process(find_plugin(&(Faults){ LADSPA }, PLAYS), &socket);
   close(socket);
   AWAIT(process_has_ended(process, reason));
   ck_assert_str_eq(reason, "exited with 0");

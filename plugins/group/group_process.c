@@ -345,16 +345,23 @@ watch(Group* const group)
   }
 }
 
+/// Look at the process of a group, if there is one and the last look is not too recent.
+static void
+watch_if_due(Group* const group)
+{
+  if (group->process && time_now_ns() - group->looked_ns >= WATCH_NS) {
+    watch(group);
+  }
+}
+
 /// Look for processes that are lost, except that of a group whose call is in progress.  NULL: there
 /// is no such call.
 static void
 watch_all(const Group* const called)
 {
   for (uint32_t g = 0; g < MAX_GROUPS; ++g) {
-    Group* const group = groups[g];
-    if (group && group != called && group->process &&
-        time_now_ns() - group->looked_ns >= WATCH_NS) {
-      watch(group);
+    if (groups[g] && groups[g] != called) {
+      watch_if_due(groups[g]);
     }
   }
 }
@@ -469,6 +476,7 @@ Status
 group_call(GroupMember* const member, GroupCall* const call, const int* const fds,
            const uint32_t n_fds, GroupReply* const reply, int* const reply_fd, Error* const error)
 {
+  watch_if_due(member->group); // which the call itself leaves out
   settle(member);
   if (member->is_lost) {
     return error_set(error, STATUS_WORKER, "the process of the group \"%s\" %s",

@@ -18,9 +18,9 @@
 
 typedef struct Group Group;
 
-/// What wakes a process: a ring without blocks, as long as members may ring it.  Nodes of N plugins
-/// ring N times in a block, once for each batch: after the last batch, the process would have less
-/// time for the first nodes.
+/// What wakes a process: a ring without blocks, kept while members may ring it.  It rings once for
+/// each batch, so N times in a block for nodes of N plugins.  One ring after the last batch would
+/// cost less, but the process would begin the blocks of the first batches later.
 typedef struct GroupBell {
   Ring* ring;
   _Atomic bool is_due; ///< A block was submitted after the last wake; threads of the player
@@ -71,7 +71,8 @@ uint64_t group_memory(const GroupMember* member);
 /// True if the process of the member is lost, and its group may start another one.
 bool group_may_restart(const GroupMember* member);
 
-/// Look for processes that are lost.  group_call() does so, too, while it waits.
+/// Look for processes that are lost.  group_call() does so, too: first at its group, then, while it
+/// waits, at the others.
 void groups_watch(void);
 
 /// HostRemote::take_loss.

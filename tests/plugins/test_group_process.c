@@ -142,6 +142,33 @@ TEST(the_losses_of_many_groups_are_all_reported)
   ck_assert_uint_eq(n_losses, N_GROUPS);
 }
 
+/// An edit may make many calls of one group, which is left out while it is called.
+TEST(a_block_that_hangs_is_found_between_calls_of_its_group)
+{
+  FxLoss loss;
+  Error error = { STATUS_OK, "" };
+  setenv("WARPRACK_FIXTURE", "never_finishes", 1);
+  groups_use_program(getenv("WARPRACK_BAD_GROUP"));
+  join("bad", &members[0], FIRST_UID);
+  join("bad", &members[1], FIRST_UID + 1U);
+  ring_submit(members[1].ring);
+  members[1].n_submitted = 1U;
+  const uint64_t end_ns = time_now_ns() + suite_limit_ns();
+  while (!groups_take_loss(&loss)) {
+    ck_assert_msg(time_now_ns() < end_ns, "no loss");
+    if (call(&members[0], &error)) {
+      assert_says(error.text, "did not finish a block");
+    }
+    time_sleep(5U * NS_PER_MS);
+  }
+  assert_says(loss.text, "did not finish a block");
+  ck_assert_uint_eq(loss.uid, FIRST_UID + 1U);
+  for (uint32_t m = 0; m < 2U; ++m) {
+    group_leave(&members[m]);
+    ring_free(members[m].ring);
+  }
+}
+
 /// An edit may take many calls, and nobody else looks meanwhile.
 TEST(a_loss_is_found_while_another_group_is_called)
 {

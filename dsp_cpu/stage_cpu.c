@@ -14,6 +14,7 @@
 #include "engine/base/time.h"
 #include "engine/contract/mix_link.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -490,6 +491,7 @@ use_input(const StageSpec* const spec, RowUse* const uses, const uint32_t row,
     *in = spec->rows[row];
     ++uses[row].n_reads;
     if (uses[row].mixed) {
+      assert(!uses[row].mixed->in); // MixRow: one input reads the row
       uses[row].mixed->in = in;
     }
   }

@@ -149,7 +149,7 @@ run_run(const int argc, char** const argv)
     BACKEND_OPTIONS(&args.backend),
     { "gpu-sleep",  0,   OPTION_FLAG,                                   .to.flag = &args.live.engine.gpu_may_sleep,   .help = "Let the GPU lower its clocks between blocks: cooler, but slower" },
     { "helpers",    0,   OPTION_INTEGER, "N",          0,           63, .to.integer = &args.n_helpers,                .help = "Additional cores for the effects, default all but one" },
-    { "plugin-start", 0, OPTION_INTEGER, "S",          1, ENGINE_PLUGIN_START_LONGEST_S, .to.integer = &args.plugin_start_s, .help = "Time for the plugins of a rack to start, default 45; else the edit is refused" },
+    { "plugin-start", 0, OPTION_INTEGER, "S",          1, ENGINE_PLUGIN_START_LONGEST_S, .to.integer = &args.plugin_start_s, .help = "Seconds for plugins to start, default 45; an edit that needs more is refused" },
     { "realtime",   0,   OPTION_SWITCH,                                 .to.flag = &args.live.engine.realtime,        .help = "Use SCHED_FIFO and locked memory, default on" },
     { "priority",   0,   OPTION_INTEGER, "N",          1,           95, .to.integer = &args.priority,                 .help = "Real-time priority of the effects, default 10" },
     { "in-process", 0,   OPTION_FLAG,                                   .to.flag = &args.in_process,                  .help = "Run effects in this process, where a crash ends the program; default: in a worker process" },

@@ -29,6 +29,18 @@ new_recorder(void)
   return recorder;
 }
 
+/// Wait for the end of a process, which crashes, and return the call that the recorder names.
+static RecorderCall
+wait_for_crash(Recorder* const recorder, const pid_t child)
+{
+  RecorderCall call;
+  int status = 0;
+  ck_assert_int_eq(waitpid(child, &status, 0), child);
+  ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+  ck_assert(recorder_has_crashed(recorder, &call));
+  return call;
+}
+
 static void
 expect_call(const Recorder* const recorder, const uint32_t node, const RecorderPhase phase)
 {
@@ -361,11 +373,7 @@ TEST(the_main_thread_is_named_also_when_its_stack_overflows)
     }
     _exit(99);
   }
-  int status = 0;
-  ck_assert_int_eq(waitpid(child, &status, 0), child);
-  ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
-  RecorderCall call;
-  ck_assert(recorder_has_crashed(recorder, &call));
+  const RecorderCall call = wait_for_crash(recorder, child);
   ck_assert_uint_eq(call.node, 43U);
   ck_assert_uint_eq(call.phase, RECORDER_INSTANTIATE);
   recorder_free(recorder);
@@ -426,11 +434,7 @@ TEST(an_exit_is_named_rather_than_the_crash_that_its_destructors_cause)
   if (child == 0) {
     exit_with_a_destructor(recorder);
   }
-  int status = 0;
-  ck_assert_int_eq(waitpid(child, &status, 0), child);
-  ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
-  RecorderCall call;
-  ck_assert(recorder_has_crashed(recorder, &call));
+  const RecorderCall call = wait_for_crash(recorder, child);
   ck_assert_uint_eq(call.node, 44U);
   ck_assert_uint_eq(call.phase, RECORDER_WORK);
   recorder_free(recorder);
@@ -474,12 +478,7 @@ TEST_ROWS(a_signal_from_another_process_names_nobody, kills)
     usleep(1000);
   }
   kills[row](child);
-  int status = 0;
-  ck_assert_int_eq(waitpid(child, &status, 0), child);
-  ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
-  RecorderCall call;
-  ck_assert(recorder_has_crashed(recorder, &call));
-  ck_assert_uint_eq(call.phase, RECORDER_NONE);
+  ck_assert_uint_eq(wait_for_crash(recorder, child).phase, RECORDER_NONE);
   recorder_free(recorder);
 }
 

@@ -2,9 +2,9 @@
 /**
    Passes the engine's reply from the builder thread to the control thread.
 
-   Only one edit and one save of a state are in flight at a time, so the inbox has room for one reply
-   of each.  The builder may reply after the control thread has ended; the last of the two frees the
-   inbox.
+   Only one edit and one save of a state are in flight at a time, so the inbox has room for one
+   reply of each.  The builder may reply after the control thread has ended; the last of the two
+   frees the inbox.
 */
 #ifndef WARPRACK_CONTROL_INBOX_H
 #define WARPRACK_CONTROL_INBOX_H

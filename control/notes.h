@@ -2,10 +2,10 @@
 /**
    Notes for instruments: /note/<node> and /note/<node>/off.
 
-   A note is no change of the document.  The end of a note is never refused for lack of room, because
-   the note would go on: an end that finds no room in the engine waits here, and goes there before
-   any later note.  A note with a length takes room in the player until its end; if too many sound,
-   another one is refused, so that other messages have room.  All functions [control].
+   A note is no change of the document.  The end of a note is never refused for lack of room,
+   because the note would go on: an end that finds no room in the engine waits here, and goes there
+   before any later note.  A note with a length takes room in the player until its end; if too many
+   sound, another one is refused, so that other messages have room.  All functions [control].
 */
 #ifndef WARPRACK_CONTROL_NOTES_H
 #define WARPRACK_CONTROL_NOTES_H
@@ -44,8 +44,8 @@ typedef struct NotesTo {
    those that end notes.
 
    @param[out] failing Set on error: the message that is the reason, or NULL.
-   @return STATUS_BAD_ARG, STATUS_NOT_FOUND; STATUS_LIMIT if too many messages wait or too many notes
-   with a length sound, STATUS_AUDIO_IO
+   @return STATUS_BAD_ARG, STATUS_NOT_FOUND; STATUS_LIMIT if too many messages wait or too many
+   notes with a length sound, STATUS_AUDIO_IO
    or STATUS_WORKER if nothing plays, except for a bundle that only ends notes; STATUS_NO_MEM.
 */
 NODISCARD Status notes_play(Notes* notes, const NotesTo* to, const Bundle* bundle,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Saves the states of nodes for `/node/<node>/state/save`, one after the other: the worker saves the
-   state while the node plays, the rack store writes it and the files that it names, and the editor,
-   whose edit has waited for it, sets the parameter.  The bytes come from a plugin: the server
-   divides them into files by the sizes that they state, interprets nothing else, and makes the
-   names of the files from hashes of their contents.
+   Saves the states of nodes for `/node/<node>/state/save`, one after the other: the worker saves
+   the state while the node plays, the rack store writes it and the files that it names, and the
+   editor, whose edit has waited for it, sets the parameter.  The bytes come from a plugin: the
+   server divides them into files by the sizes that they state, interprets nothing else, and makes
+   the names of the files from hashes of their contents.
 
    All functions [control].
 */

@@ -4,8 +4,9 @@
    which is divided among nodes and delay lines.
 
    device.c opens and closes, device_kernels.c compiles, device_measure.c measures, device_memory.c
-   allocates memory, stage_tables.c turns the steps of a stage into tables and launches, stage_setup.c
-   records them, stage_gpu.c runs them.  All [builder] except where another thread is named.
+   allocates memory, stage_tables.c turns the steps of a stage into tables and launches,
+   stage_setup.c records them, stage_gpu.c runs them.  All [builder] except where another thread is
+   named.
 */
 #ifndef WARPRACK_DSP_GPU_DEVICE_H
 #define WARPRACK_DSP_GPU_DEVICE_H

@@ -2,11 +2,11 @@
 /**
    Compiled modules on disk, so that a second start does not compile again.
 
-   One file per module in $XDG_CACHE_HOME/warprack, by default ~/.cache/warprack.  The file name is a
-   hash of the key; the file contains the complete key, so a collision is a miss.  A file is written
-   under a temporary name, synchronised and renamed, so that no partial file exists; length and
-   checksum are verified when it is read, and an invalid file is deleted.  The user may delete the
-   folder at any time.  If the folder cannot be written, every start compiles.
+   One file per module in $XDG_CACHE_HOME/warprack, by default ~/.cache/warprack.  The file name is
+   a hash of the key; the file contains the complete key, so a collision is a miss.  A file is
+   written under a temporary name, synchronised and renamed, so that no partial file exists; length
+   and checksum are verified when it is read, and an invalid file is deleted.  The user may delete
+   the folder at any time.  If the folder cannot be written, every start compiles.
 
    A key is a list of words in a fixed order, on which the bytes of a module depend: API, driver,
    toolchain, device, options, source.

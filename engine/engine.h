@@ -61,8 +61,9 @@ REALTIME void engine_process(Engine* engine, const float* const* in, float* cons
    sent later.  Does nothing if the worker is in this process, whose catalogue it uses.
 
    @param fd As EngineConfig::plugins_fd; duplicated.
-   @param has_new_code The code of plugins has changed, which a process that has loaded them does not
-   load again: another worker process is prepared, and replaces the current one at a block boundary.
+   @param has_new_code The code of plugins has changed, which a process that has loaded them does
+   not load again: another worker process is prepared, and replaces the current one at a block
+   boundary.
    @return STATUS_NO_MEM if the descriptor cannot be duplicated.
    [any but rt]
 */

@@ -12,8 +12,8 @@
    the loss of its session is abandoned if its library allows another session beside it, and memory
    that it may access is never freed; otherwise the reconnection waits for its return.
 
-   A driver has a Reconnect as the first member of its struct and an IoSession as the first member of
-   its session's struct; a ReconnectKind has its functions.
+   A driver has a Reconnect as the first member of its struct and an IoSession as the first member
+   of its session's struct; a ReconnectKind has its functions.
 */
 #ifndef WARPRACK_IO_RECONNECT_H
 #define WARPRACK_IO_RECONNECT_H

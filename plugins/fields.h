@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Lines of fields, the syntax of the catalogue: a word, then fields, each after a tab.  In a field, a
-   backslash and a byte that must not stand in it are written \xHH.
+   Lines of fields, the syntax of the catalogue: a word, then fields, each after a tab.  In a field,
+   a backslash and a byte that must not stand in it are written \xHH.
 
    A text that is written becomes printable, because plugins declare any bytes.  A path keeps its
    bytes.  What is read is checked: the first fault of a line is kept, and all later fields of the

@@ -35,8 +35,8 @@
    - The latency may change while the plugin runs, and in a live rack the builder follows it
      (FxInfo::latency); a file that is rendered keeps the delays of its start.  A latency of more
      than latency_limit() is refused when the plugin is opened, and not followed later.  During a
-     bypass the latency does not change.  The bypass has room for 0.5 s, or for a longer latency that
-     the node begins with; the dry signal is early if the latency grows beyond that.
+     bypass the latency does not change.  The bypass has room for 0.5 s, or for a longer latency
+     that the node begins with; the dry signal is early if the latency grows beyond that.
    - A plugin that asks for a restart while it plays gets another instance beside it, with all
      values, which cross-fades in, except in `warprack render`.
    - `bypass` cross-fades in 10 ms to the input, delayed by the latency, or to silence if there is
@@ -94,9 +94,9 @@ typedef struct InstanceCalls {
   /**
      Run for n_frames, at least 1.
 
-     @param in One row per audio input in the order of the ports, side chains included; CV inputs are
-     not in it.  They are copies, to which the plugin may write, usually in the memory of the last
-     run.
+     @param in One row per audio input in the order of the ports, side chains included; CV inputs
+     are not in it.  They are copies, to which the plugin may write, usually in the memory of the
+     last run.
      @param out One row per audio output.  No row overlaps another one.
      [rt]
   */

@@ -5,9 +5,9 @@
    names is copied into the state's package (engine/contract/package.h), so that the rack has it.
 
    The folder is made with the first file.  It is locked while its process lives: a folder that a
-   killed process has left is removed when the next one is made.  All instances of a process together
-   may have HOST_MADE_MAX_BYTES: with more, none gets another path, and no state is saved that names a
-   file.
+   killed process has left is removed when the next one is made.  All instances of a process
+   together may have HOST_MADE_MAX_BYTES: with more, none gets another path, and no state is saved
+   that names a file.
 */
 #ifndef WARPRACK_PLUGINS_HOST_MADE_H
 #define WARPRACK_PLUGINS_HOST_MADE_H

@@ -3,9 +3,9 @@
    A plugin as data: what a scan found out about it.  The server and the worker know plugins by this
    description only; nothing here opens a plugin.
 
-   A description is text in the catalogue (plugin_text.c): one line per fact, its fields separated by
-   tabs.  From the ports the parameters of the effect are made (plugin_params.c), so that racks, OSC,
-   help and the checks of ranges treat a plugin like any other effect.
+   A description is text in the catalogue (plugin_text.c): one line per fact, its fields separated
+   by tabs.  From the ports the parameters of the effect are made (plugin_params.c), so that racks,
+   OSC, help and the checks of ranges treat a plugin like any other effect.
 */
 #ifndef WARPRACK_PLUGINS_PLUGIN_H
 #define WARPRACK_PLUGINS_PLUGIN_H

@@ -8,9 +8,9 @@
        # hash 0123456789abcdef
        ... the bytes of the parts, which belong to the format of the plugin
 
-   There is one part for each instance, or one for all if they are the same.  The hash is that of the
-   parts, so that a file that is cut off or damaged is refused.  A file comes from anywhere: all of
-   it is checked.
+   There is one part for each instance, or one for all if they are the same.  The hash is that of
+   the parts, so that a file that is cut off or damaged is refused.  A file comes from anywhere: all
+   of it is checked.
 */
 #ifndef WARPRACK_PLUGINS_STATE_FILE_H
 #define WARPRACK_PLUGINS_STATE_FILE_H

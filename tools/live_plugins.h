@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   The plugins of a live run: a scan in a child process renews the user's catalogue while audio runs,
-   and the server and its worker change to it.  Scans run on request, on SIGHUP, and after the loss
-   of a worker whose rack has plugins, because a plugin that has changed cannot be loaded again with
-   its old description.  Clients may request scans as often as they like: one rests before the next.
+   The plugins of a live run: a scan in a child process renews the user's catalogue while audio
+   runs, and the server and its worker change to it.  Scans run on request, on SIGHUP, and after the
+   loss of a worker whose rack has plugins, because a plugin that has changed cannot be loaded again
+   with its old description.  Clients may request scans as often as they like: one rests before the
+   next.
 */
 #ifndef WARPRACK_TOOLS_LIVE_PLUGINS_H
 #define WARPRACK_TOOLS_LIVE_PLUGINS_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
    Options of a subcommand, described by a table, from which parsing, checks of ranges, messages and
-   `--help` follow.  Options may stand anywhere among the operands, and before the subcommand's name; a
-   word "--" ends them.
+   `--help` follow.  Options may stand anywhere among the operands, and before the subcommand's
+   name; a word "--" ends them.
 
        double rate_hz = 0.0;
        bool json = false;
@@ -11,8 +11,8 @@
          { "rate", 'r', OPTION_NUMBER, "HZ", 8000, 768000, .help = "Frames per second",
            .to.number = &rate_hz },
        };
-       const OptionTable options = { table, ARRAY_LEN(table), .min_operands = 1, .max_operands = 1 };
-       Operands operands;
+       const OptionTable options = { table, ARRAY_LEN(table), .min_operands = 1, .max_operands = 1
+       }; Operands operands;
        if (!options_parse(&cmd_thing, &options, argc, argv, &operands)) {
          return operands.exit_code;
        }

@@ -19,8 +19,8 @@
 NODISCARD Status probing_all(Catalogue** catalogue, bool again, Error* error);
 
 /**
-   Probe the plugins of a rack that have no report, say so on stderr, and make the new catalogue that
-   of this process.  If writing its file fails, this is reported only.  For threads and
+   Probe the plugins of a rack that have no report, say so on stderr, and make the new catalogue
+   that of this process.  If writing its file fails, this is reported only.  For threads and
    descriptors see probe_run().
 
    @param[out] is_new There is a new catalogue: the rack has effects of the earlier one.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   A text in sealed memory (memfd_create(2)) for another process, which gets the descriptor through a
-   socket.  Nobody can change the text.
+   A text in sealed memory (memfd_create(2)) for another process, which gets the descriptor through
+   a socket.  Nobody can change the text.
 */
 #ifndef WARPRACK_ENGINE_BASE_SEALED_TEXT_H
 #define WARPRACK_ENGINE_BASE_SEALED_TEXT_H

@@ -7,9 +7,9 @@
    One effect is described by one constant FxInfo.  From a rack node the engine makes
 
    - one *node*: the data that all channels share, such as coefficients and parameter targets.
-     `create` [builder] makes it; afterwards only `set` [rt] changes it.  `load` [builder] makes data
-     that may be large, such as the spectra of an impulse response, after the engine has checked that
-     there is memory for the whole plan;
+     `create` [builder] makes it; afterwards only `set` [rt] changes it.  `load` [builder] makes
+     data that may be large, such as the spectra of an impulse response, after the engine has
+     checked that there is memory for the whole plan;
    - n *units*: plain memory that `unit_init` fills, one unit per channel if the channels are
      independent, one for the complete node if they are coupled, or one per group of channels
      (FxShape::unit_in).  A unit holds all data that changes while audio runs: filter memory, delay

@@ -7,9 +7,9 @@
    The *active* plan is the one that the player runs.  The builder makes the next plan while the
    active plan runs.  The next plan takes over the nodes and connections of the active plan that are
    still in the rack.  Nodes and connections that the edit has removed from the rack are *dying*:
-   connections fade out, nodes play on until their tail has decayed (at most TAIL_LIMIT_SECONDS), and
-   a later plan leaves both out.  If a structural value of a node has changed, the plan contains two
-   nodes for it: the old one is dying while the input of the new one fades in.
+   connections fade out, nodes play on until their tail has decayed (at most TAIL_LIMIT_SECONDS),
+   and a later plan leaves both out.  If a structural value of a node has changed, the plan contains
+   two nodes for it: the old one is dying while the input of the new one fades in.
 
    All functions [builder] except where another thread is named.
 */

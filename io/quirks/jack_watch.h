@@ -45,9 +45,9 @@ typedef struct JackWatch {
 void jack_watch_begin(JackWatch* watch, uint32_t time, uint64_t now_ns);
 
 /**
-   Check, if 50 ms have passed since the last check.  Every call returns JACK_LEFT_OUT until a period
-   comes or the next session begins, and JACK_STANDS until the next progress or jack_watch_probed().
-   [main]
+   Check, if 50 ms have passed since the last check.  Every call returns JACK_LEFT_OUT until a
+   period comes or the next session begins, and JACK_STANDS until the next progress or
+   jack_watch_probed().  [main]
 
    @param periods Periods of this session.
    @param time jack_last_frame_time().

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Works around faults of PortAudio's JACK host API (pa_jack.c of PortAudio 19.6 and 19.7).  When its
-   server dies, it hangs and then ends the process:
+   Works around faults of PortAudio's JACK host API (pa_jack.c of PortAudio 19.6 and 19.7).  When
+   its server dies, it hangs and then ends the process:
 
    - Stopping a stream waits up to ten minutes for an answer of JACK's audio thread (RealStop,
      WaitCondition).  That thread has ended, and the shutdown callback has signalled the condition

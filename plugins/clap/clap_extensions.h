@@ -3,8 +3,8 @@
    What warprack offers to a CLAP plugin: the host and its extensions.
 
    A call from a thread on which the specification does not allow it is refused and counted.
-   Reports and lines of the plugin's log are written to stderr, by the main thread only; each kind of
-   report once per plugin.
+   Reports and lines of the plugin's log are written to stderr, by the main thread only; each kind
+   of report once per plugin.
 */
 #ifndef WARPRACK_PLUGINS_CLAP_CLAP_EXTENSIONS_H
 #define WARPRACK_PLUGINS_CLAP_CLAP_EXTENSIONS_H

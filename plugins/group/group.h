@@ -4,9 +4,9 @@
    instances of these nodes run.  ../host_group.h has the node's side of it.
 
    A process (`warprack group`) has a socket for calls that are not audio (group_message.h), a bell
-   that wakes the threads that run blocks, and one ring (engine/ring) for each instance.  The ring carries the blocks, and as messages what the
-   worker does with the instance in a block (GroupMessage).  Nothing that comes from the process is
-   trusted.
+   that wakes the threads that run blocks, and one ring (engine/ring) for each instance.  The ring
+   carries the blocks, and the changes of an instance within a block as messages (GroupMessage).
+   The worker checks all data that comes from the process.
 */
 #ifndef WARPRACK_PLUGINS_GROUP_GROUP_H
 #define WARPRACK_PLUGINS_GROUP_GROUP_H

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   What passes between the worker and the process of a group.
+   The messages between the worker and the process of a group.
 
-   Calls, one at a time, over a socket of packets: a GroupCall with at most two descriptors, answered
-   by a GroupReply with at most one.  Texts and states are in sealed memory.
+   Calls, one at a time, over a socket of packets: a GroupCall with at most two descriptors,
+   answered by a GroupReply with at most one.  Texts and states are in sealed memory.
 */
 #ifndef WARPRACK_PLUGINS_GROUP_GROUP_MESSAGE_H
 #define WARPRACK_PLUGINS_GROUP_GROUP_MESSAGE_H
@@ -62,9 +62,9 @@ typedef struct GroupReply {
   double value;        ///< GET
 } GroupReply;
 
-/// The kinds of messages in a ring (ParamMessage::kind), in the order in which the worker made the
-/// calls.  `frame` is the sequence number of the block that is submitted after them: a block that
-/// lacks messages takes none of a later block.  A call applies sets that were sent before it.
+/// The kinds of messages in a ring (ParamMessage::kind), in the order of the worker's calls.
+/// `frame` is the sequence number of the block that is submitted after them, so that the process
+/// never applies a message to an earlier block.  A call applies the sets that were sent before it.
 typedef enum GroupMessage {
   GROUP_MESSAGE_SET,  ///< InstanceCalls::set: `param` is the port, `n_frames` the frame
   GROUP_MESSAGE_NOTE, ///< InstanceCalls::event: `param` is the key, `n_frames` the frame
@@ -72,12 +72,12 @@ typedef enum GroupMessage {
 } GroupMessage;
 
 /**
-   The first sample of the last output row, which is no audio: the latency that an instance reports,
-   and if it asks for a restart. [rt]
+   The first sample of the last output row, which has no audio: the latency that an instance
+   reports, and whether it asks for a restart. [rt]
 */
 REALTIME float group_report(uint32_t latency_frames, bool wants_restart);
 
-/// Read a report.  False if it is none. [rt]
+/// Read a report.  False if it is invalid. [rt]
 REALTIME bool group_read_report(float report, uint32_t* latency_frames, bool* wants_restart);
 
 /// Send a packet.  STATUS_NET if the other side is gone. [any but rt]
@@ -85,8 +85,9 @@ NODISCARD Status group_send(int socket, const void* packet, size_t n_bytes, cons
                             uint32_t n_fds, Error* error);
 
 /**
-   Receive a packet of exactly `n_bytes`, which is there (poll(2)): a process that a plugin has
-   started may hold the socket open after the end of the other process.
+   Receive a packet of exactly `n_bytes`.  Call it only when poll(2) reports one: it does not wait,
+   because a process that a plugin has started may hold the socket open after the end of the other
+   process.
 
    @param[out] fds [GROUP_FDS] its descriptors, to be closed by the caller; -1 behind the last one.
    @return STATUS_NET at the end and without a packet, STATUS_BAD_ARG for another packet; then there

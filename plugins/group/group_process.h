@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   The processes of groups, as the worker sees them: started, called, watched, lost.
+   The worker's side of the processes of groups: start, call, watch and end them.
 
    A process that ends, does not answer a call, leaves a block unfinished or writes invalid data is
    lost: its instances get no more blocks, it is killed, and the loss is reported (FxLoss).  The
@@ -18,9 +18,9 @@
 
 typedef struct Group Group;
 
-/// What wakes a process: a ring without blocks, kept while members may ring it.  It rings once for
-/// each batch, so N times in a block for nodes of N plugins.  One ring after the last batch would
-/// cost less, but the process would begin the blocks of the first batches later.
+/// Wakes a process: a ring without blocks, kept while members may ring it.  The worker rings it
+/// once for each batch, so N times in a block for nodes of N plugins.  To ring it only after the
+/// last batch would cost less, but the process would begin the blocks of the first batches later.
 typedef struct GroupBell {
   Ring* ring;
   _Atomic bool is_due; ///< A block was submitted after the last wake; threads of the player
@@ -36,7 +36,7 @@ typedef struct GroupMember {
   Ring* ring;
   _Atomic uint64_t n_submitted; ///< Blocks; written by the player
   bool is_lost;                 ///< Its process is gone
-  uint64_t n_finished;          ///< Blocks, at the last look
+  uint64_t n_finished;          ///< Blocks, at the last check
   uint64_t waited_ns;           ///< Time since then with a block that is not finished
 } GroupMember;
 
@@ -71,8 +71,8 @@ uint64_t group_memory(const GroupMember* member);
 /// True if the process of the member is lost, and its group may start another one.
 bool group_may_restart(const GroupMember* member);
 
-/// Look for processes that are lost.  group_call() does so, too: first at its group, then, while it
-/// waits, at the others.
+/// Check whether processes are lost.  group_call() does so, too: first for its group, then, while
+/// it waits, for the others.
 void groups_watch(void);
 
 /// HostRemote::take_loss.

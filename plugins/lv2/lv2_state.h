@@ -3,9 +3,9 @@
    States of LV2 plugins (state:interface): in Turtle files, those of presets and the one that a
    plugin begins with (state:loadDefaultState), which lilv reads; and those that users save.
 
-   The builder restores a state while no thread runs the instance, so that threadSafeRestore makes no
-   difference, and a plugin gets no worker:schedule: it loads its files before the call returns.  A
-   state is saved while the instance runs, which LV2 allows.
+   The builder restores a state while no thread runs the instance, so that threadSafeRestore makes
+   no difference, and a plugin gets no worker:schedule: it loads its files before the call returns.
+   A state is saved while the instance runs, which LV2 allows.
 */
 #ifndef WARPRACK_PLUGINS_LV2_LV2_STATE_H
 #define WARPRACK_PLUGINS_LV2_LV2_STATE_H

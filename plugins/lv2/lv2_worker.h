@@ -3,9 +3,9 @@
    Work of plugins outside the audio thread (worker:schedule).
 
    Live, each instance has a thread that does its work in order of the requests, so that work that
-   takes long, or does not end, delays no other instance.  Requests and responses pass through rings of WORKER_RING_BYTES; a message that does not fit is
-   refused, as the specification allows.  Offline, the work is done within the request, so that its
-   response arrives in the same run.
+   takes long, or does not end, delays no other instance.  Requests and responses pass through rings
+   of WORKER_RING_BYTES; a message that does not fit is refused, as the specification allows.
+   Offline, the work is done within the request, so that its response arrives in the same run.
 */
 #ifndef WARPRACK_PLUGINS_LV2_LV2_WORKER_H
 #define WARPRACK_PLUGINS_LV2_LV2_WORKER_H

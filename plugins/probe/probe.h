@@ -3,8 +3,8 @@
    Measures what plugins really do, each in a child of this process, and writes the reports into a
    catalogue (plugins/report.h).
 
-   A child that crashes, or that does not get on for PROBE_LIMIT_MS, costs its plugin only: the report
-   says why, and the plugin is not tried again before its binary changes.
+   A child that crashes, or that does not get on for PROBE_LIMIT_MS, costs its plugin only: the
+   report says why, and the plugin is not tried again before its binary changes.
 */
 #ifndef WARPRACK_PLUGINS_PROBE_PROBE_H
 #define WARPRACK_PLUGINS_PROBE_PROBE_H
@@ -25,8 +25,8 @@ typedef struct ProbeRequest {
 /**
    Probe plugins, and return the text of the catalogue with their reports, which the caller frees.
 
-   Forks: the process must have one thread, no other children and no audio.  After SIGINT, SIGTERM or
-   SIGHUP the children are killed and the signal is raised again.  STATUS_NO_MEM.
+   Forks: the process must have one thread, no other children and no audio.  After SIGINT, SIGTERM
+   or SIGHUP the children are killed and the signal is raised again.  STATUS_NO_MEM.
    [main]
 */
 NODISCARD Status probe_run(const ProbeRequest* request, char** text, size_t* n_bytes, Error* error);

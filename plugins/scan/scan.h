@@ -2,9 +2,9 @@
 /**
    Finds the plugins of this machine and describes them.
 
-   Plugin code and plugin descriptions (Turtle) are only opened in children of the process that scans.
-   A child that crashes, or that finds no plugin for SCAN_LIMIT_MS, costs its bundle and no other; the
-   catalogue remembers why, until the bundle changes.
+   Plugin code and plugin descriptions (Turtle) are only opened in children of the process that
+   scans.  A child that crashes, or that finds no plugin for SCAN_LIMIT_MS, costs its bundle and no
+   other; the catalogue remembers why, until the bundle changes.
 */
 #ifndef WARPRACK_PLUGINS_SCAN_SCAN_H
 #define WARPRACK_PLUGINS_SCAN_SCAN_H
@@ -29,7 +29,8 @@ typedef struct ScanRequest {
 } ScanRequest;
 
 /**
-   Scan the folders of all formats, and return the text of the new catalogue, which the caller frees.
+   Scan the folders of all formats, and return the text of the new catalogue, which the caller
+   frees.
 
    A format that prepares is described as a whole if one of its bundles is new, changed or gone,
    because its bundles may describe each other's plugins; bundles that failed and did not change are

@@ -10,8 +10,8 @@
 /**
    Confine this process, before it runs foreign code: it ends with its parent, has no terminal and
    no display, no descriptors except 0 (/dev/null), 1 and 2, and limits for memory, processor time
-   and the size of files.  It can gain no privileges, writes no core file, reaches no memory of processes
-   other than its own children (with Landlock), and moves no file to another folder.
+   and the size of files.  It can gain no privileges, writes no core file, reaches no memory of
+   processes other than its own children (with Landlock), and moves no file to another folder.
 
    @param parent Its parent; false if that one has ended.
    @param output Becomes descriptors 1 and 2.

@@ -2,9 +2,9 @@
 /*
   Convolution on a device is convolution: against the CPU at every frame and against direct sums in
   double precision at many, for responses shorter and longer than a block, a partition and the head
-  of two segments; for one response, one for each channel and a matrix; for fir in the time domain and
-  in partitions; for any division into blocks.  Responses have unit energy (a matrix has for each
-  output), the input is full-scale noise, and the error stays below the effect's tolerance.
+  of two segments; for one response, one for each channel and a matrix; for fir in the time domain
+  and in partitions; for any division into blocks.  Responses have unit energy (a matrix has for
+  each output), the input is full-scale noise, and the error stays below the effect's tolerance.
 
       WARPRACK_TEST_BACKEND=cuda|opencl (default opencl)
 */

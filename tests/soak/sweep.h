@@ -45,8 +45,8 @@ double sweep_value(const Plugin* plugin, uint32_t port);
 uint32_t sweep_count(const Plugin* plugin, PortType type, bool is_output, bool with_sidechains);
 
 /**
-   Take a plugin through all steps in warprack's host.  Prints the name of each step to stderr before
-   it begins, so that a crash has a place.
+   Take a plugin through all steps in warprack's host.  Prints the name of each step to stderr
+   before it begins, so that a crash has a place.
 
    @param[out] out The samples of the first step.
    @return An object: "plays", "reason" if it does not, and the result of each step.

@@ -5,8 +5,8 @@
      sweep_plugin host FORMAT ID INPUT OUTPUT BLOCK
      sweep_plugin reference FORMAT ID INPUT OUTPUT BLOCK [WORD ...]
 
-   INPUT has planar float samples, 64 rows of the same length; a plugin gets as many of them as it has
-   main inputs.  OUTPUT gets the planar samples of the outputs.  A line of JSON goes to stdout.
+   INPUT has planar float samples, 64 rows of the same length; a plugin gets as many of them as it
+   has main inputs.  OUTPUT gets the planar samples of the outputs.  A line of JSON goes to stdout.
    WORD is denormals, in-place, nan-outputs, no-options, own-values or second: see SweepPlay.
 */
 

@@ -14,8 +14,13 @@ git rev-parse --git-dir >/dev/null 2>&1 || { echo "not a git checkout"; exit 77;
 git ls-files '*.c' '*.cu' '*.h' ':!plugins/clap/include' | xargs "$clang_format" --dry-run --Werror
 
 # clang-format does not change comments, because they have drawings and tables.
-if git ls-files '*.c' '*.cu' '*.h' ':!plugins/clap/include' | LC_ALL=C.UTF-8 xargs grep -nE '^.{101}' /dev/null |
-  grep -E '^[^:]*:[0-9]*: *//'; then
+long=$(git ls-files '*.c' '*.cu' '*.h' ':!plugins/clap/include' | LC_ALL=C.UTF-8 xargs perl -CSD -ne '
+  $block = 1 if m{^\s*/\*};
+  print "$ARGV:$.: $_" if length > 101 && ($block || m{^\s*//});
+  $block = 0 if m{\*/};
+  close ARGV if eof;')
+if [ -n "$long" ]; then
+  echo "$long"
   echo "comments end within 100 columns"
   exit 1
 fi

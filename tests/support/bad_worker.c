@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  A complete worker process (engine/worker/worker_loop.h) that fails on demand.  The name of a file in a
-  rack selects the failure; the worker fails when it loads the file, which is while it plans the
-  rack.  A number after the name is a delay in ms.  Each file contains one sample, 1.0.
+  A complete worker process (engine/worker/worker_loop.h) that fails on demand.  The name of a file
+  in a rack selects the failure; the worker fails when it loads the file, which is while it plans
+  the rack.  A number after the name is a delay in ms.  Each file contains one sample, 1.0.
 
     segv, abort, exit, kill, hang, stop   it ends, hangs or stops while it plans the rack
     segv200                               it crashes 200 ms later, while the rack plays

@@ -3,12 +3,13 @@
    Formats of plugins for tests of the scan; they replace plugin_formats(), so the program is linked
    with --wrap=plugin_formats.
 
-   - `leaf`: a bundle is a file NAME.leaf in a folder of LEAF_PATH.  Its first word says what its code
-     does: `good`, or misbehave() in fake_formats.c.  The whole content is the name of its plugin.
+   - `leaf`: a bundle is a file NAME.leaf in a folder of LEAF_PATH.  Its first word says what its
+     code does: `good`, or misbehave() in fake_formats.c.  The whole content is the name of its
+     plugin.
    - `tree`: the same with NAME.tree and TREE_PATH, but it prepares.  The name of a plugin is the
      content of all bundles that were prepared, each with a slash after it.
-   - `crate`: a bundle is a file NAME.crate in a folder of CRATE_PATH, or in the folder `crates` in the
-     home of the user.  The content is the name of its plugin.
+   - `crate`: a bundle is a file NAME.crate in a folder of CRATE_PATH, or in the folder `crates` in
+     the home of the user.  The content is the name of its plugin.
    - `box`: a bundle is a folder NAME.box in a folder of BOX_PATH, by default the home of the
      user, or one with any name that has a file "label".
 

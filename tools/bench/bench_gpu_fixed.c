@@ -6,8 +6,8 @@
    - kernels: a recording of nothing, of 1, of 8 and of 32 kernels that each scale 16 KiB in device
      memory (64 channels of 64 frames);
    - transfers: a kernel that scales n bytes, with copies to and from the device, against the same
-     kernel that reads and writes mapped host memory.  Above the switch point copies are faster.  The
-     CPU copies the bytes there and back;
+     kernel that reads and writes mapped host memory.  Above the switch point copies are faster.
+     The CPU copies the bytes there and back;
    - completion: one kernel, with a poll of its flag, against finish().
    After each row the benchmark checks the results, to be sure that every timed kernel has run.
 */

@@ -2,7 +2,8 @@
 /*
   Plugins that break the rules.  Each copies its input to its output.  `segv_run` and its kind end
   or stop the process in the phase of their label, `segv_thread` and its kind in a thread of the
-  plugin, while other code runs; the others break one rule in run().  The control "After" is the number of blocks before that; with a negative number it never happens.
+  plugin, while other code runs; the others break one rule in run().  The control "After" is the
+  number of blocks before that; with a negative number it never happens.
 
   The environment variable WARPRACK_FIXTURE makes the library itself fail: "hang_constructor" when
   it is loaded, "exit_descriptor" when its plugins are listed.

@@ -2,9 +2,9 @@
 /*
   Makes a CLAP file of a table of fixtures.
 
-  CLAP_FIXTURE="crash init" in the environment lets test.fault crash in that call, "hang init" lets it
-  hang.  -DFIXTURE_MAJOR=0 makes a file for a version of CLAP before 1, -DFIXTURE_REFUSES one that
-  fails to initialise.
+  CLAP_FIXTURE="crash init" in the environment lets test.fault crash in that call, "hang init" lets
+  it hang.  -DFIXTURE_MAJOR=0 makes a file for a version of CLAP before 1, -DFIXTURE_REFUSES one
+  that fails to initialise.
 */
 
 #include "clap_fixture.h"

@@ -23,6 +23,24 @@ static const struct {
   [FALLBACK_UNKNOWN] = { "unknown", "auto: its level could not be measured" },
 };
 
+static bool
+is_auto(const Fallback* const fallback)
+{
+  return fallback->why != FALLBACK_RACK && fallback->why != FALLBACK_OPTION;
+}
+
+void
+fallback_keep(const Fallbacks* const before, Fallbacks* const now)
+{
+  for (uint32_t c = 0; c < now->n && now->n == before->n; ++c) {
+    const bool is_measured = !now->of[c].follows || now->of[c].level > 0.0F;
+    if (!is_measured && is_auto(&before->of[c])) {
+      now->of[c] = before->of[c];
+      now->of[c].response = 0.0F;
+    }
+  }
+}
+
 const char*
 fallback_why(const FallbackWhy why)
 {

@@ -57,6 +57,11 @@ typedef struct Fallbacks {
   Fallback of[FX_MAX_CHANNELS];
 } Fallbacks;
 
+/// Give each output whose fallback is `auto` and not measured yet the choice that it had in
+/// `before`, if that was `auto`, too.  Its level follows the output on.  Does nothing for another
+/// number of outputs. [any]
+void fallback_keep(const Fallbacks* before, Fallbacks* now);
+
 /// The reason in one word: "rack", "option", "level", "no-input", "no-lows", "unknown".
 const char* fallback_why(FallbackWhy why);
 

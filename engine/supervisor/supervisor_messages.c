@@ -45,15 +45,16 @@ take_facts(Supervisor* const supervisor, Child* const child, const WorkerFacts* 
   return can_be || supervisor_fail(cause, "reported an invalid latency", false);
 }
 
-/// Make the child's facts those of the engine, with a serial that continues over all children.
-/// [lock held]
+/// Make the child's facts those of the engine, with a serial that continues over all children.  An
+/// output that the child has not measured keeps the fallback of the child before. [lock held]
 static WorkerFacts
 number_facts(Supervisor* const supervisor, const Child* const child)
 {
-  const uint64_t serial = supervisor->facts.serial + 1U;
-  supervisor->facts = child->facts;
-  supervisor->facts.serial = serial;
-  return supervisor->facts;
+  WorkerFacts facts = child->facts;
+  facts.serial = supervisor->facts.serial + 1U;
+  fallback_keep(&supervisor->facts.fallbacks, &facts.fallbacks);
+  supervisor->facts = facts;
+  return facts;
 }
 
 void

@@ -464,4 +464,44 @@ TEST(a_save_waits_while_the_next_worker_measures_a_gpu)
   wire_free(end);
 }
 
+/// The fallback of the engine after a child has reported `fallback` for the only output.
+static Fallback
+engine_fallback_after(const Loose* const rig, Child* const child, const Fallback fallback)
+{
+  child->facts.fallbacks = (Fallbacks){ .n = 1, .of = { fallback } };
+  supervisor_publish(rig->supervisor, child);
+  return rig->supervisor->facts.fallbacks.of[0];
+}
+
+TEST(an_output_that_a_new_worker_has_not_measured_keeps_its_fallback)
+{
+  const Fallback unmeasured = { .follows = true, .why = FALLBACK_LEVEL };
+  const Fallback measured = { 0.5F, 0.5F, .follows = true, .why = FALLBACK_LEVEL };
+  const Fallback silent = { 0.0F, 0.5F, .why = FALLBACK_NO_LOWS };
+  const Fallback fixed = { .level = 0.25F, .why = FALLBACK_RACK };
+  SCOPED(loose_free) Loose rig = loose_new();
+  Wire *first_end, *next_end;
+  rig.supervisor->worker = child_new(CHILD_SERVING, &first_end);
+  rig.supervisor->next = child_new(CHILD_ARMED, &next_end);
+  Child* const first = rig.supervisor->worker;
+  Child* const next = rig.supervisor->next;
+
+  engine_fallback_after(&rig, first, measured);
+  Fallback now = engine_fallback_after(&rig, next, unmeasured);
+  ck_assert_float_eq(now.level, 0.5F);
+  ck_assert_float_eq(now.response, 0.0F); // of the rack that plays: not measured
+  ck_assert(now.follows);
+  now = engine_fallback_after(&rig, next, silent);
+  ck_assert_int_eq(now.why, FALLBACK_NO_LOWS);
+  now = engine_fallback_after(&rig, first, unmeasured); // a tweeter stays silent
+  ck_assert_int_eq(now.why, FALLBACK_NO_LOWS);
+  now = engine_fallback_after(&rig, first, fixed);
+  ck_assert_float_eq(now.level, 0.25F);
+  now = engine_fallback_after(&rig, first, unmeasured); // `auto` again: nothing is known
+  ck_assert(now.follows);
+  ck_assert_float_eq(now.level, 0.0F);
+  wire_free(first_end);
+  wire_free(next_end);
+}
+
 SUITE_MAIN("supervisor_children")

@@ -8,7 +8,7 @@ a second.  A plugin may be refused, with a reason, and it may crash: then its wo
 crash its node plays its input.  The left channel is recorded, and must have its level all the time.  A server that has
 played for PART_S ends, and the next one goes on.
 
-Printed are the plugins that did not play, with their reasons.
+Printed are the plugins that did not play, with their reasons, and the plugin that played at each silent block.
 """
 
 import collections
@@ -68,14 +68,28 @@ def play(server, plugin):
     return f"crashed once: {now['worker_note']}" if now["worker_restarts"] != before["worker_restarts"] else ""
 
 
+def silent_blocks(left, begins, first_block):
+    """The number of silent blocks.  `begins`: a block and the plugin that plays from there on."""
+    blocks = left[: len(left) // BLOCK * BLOCK].reshape(-1, BLOCK)
+    silent = first_block + np.flatnonzero(np.max(np.abs(blocks), axis=1) < 1e-3)
+    for span in np.split(silent, np.flatnonzero(np.diff(silent) > 1) + 1):
+        if len(span):
+            began, name = [begin for begin in begins if begin[0] <= span[0]][-1]
+            print(f"silent: {len(span)} blocks, {span[0] - began} blocks after {name} was given")
+    return len(silent)
+
+
 def play_part(plugins, reasons, counts):
-    """Play plugins in one server for PART_S.  Removes them from the list; returns the recording."""
+    """Play plugins in one server for PART_S.  Removes them from the list; returns the recording, and the number of its
+    silent blocks."""
     arguments = ["--io", "dummy", "--rate", str(RATE), "--block", str(BLOCK), "--channels", "2:2", "--play", "noise.wav"]
     with Server(*arguments, "--record", "out.wav", "left: gain -3dB") as server:
         server.wait_until_wet()
         first = server.status()
-        while plugins and server.status()["blocks"] * BLOCK < PART_S * RATE:
+        begins = [(first["blocks"], "no plugin")]
+        while plugins and begins[-1][0] * BLOCK < PART_S * RATE:
             plugin = plugins.pop(0)
+            begins.append((server.status()["blocks"], plugin["id"]))
             print(f"{plugin['format']} {plugin['id']}", flush=True)
             if reason := play(server, plugin):
                 print(f"    {reason}")
@@ -85,7 +99,8 @@ def play_part(plugins, reasons, counts):
     for key in NAMES:
         counts[key] += last[key] - first[key]
     assert last["blocks"] * BLOCK < LONGEST_S * RATE, "the noise has ended"
-    return read_wav("out.wav")[1][first["blocks"] * BLOCK : (last["blocks"] - 4) * BLOCK, 0]
+    left = read_wav("out.wav")[1][first["blocks"] * BLOCK : (last["blocks"] - 4) * BLOCK, 0]
+    return left, silent_blocks(left, begins, first["blocks"])
 
 
 def main():
@@ -94,14 +109,13 @@ def main():
         noise = np.random.default_rng(5).uniform(-LEVEL, LEVEL, (RATE * LONGEST_S, 1)).astype(np.float32)
         write_wav("noise.wav", RATE, np.repeat(noise, 2, axis=1))
         plugins = chosen_plugins()
-        n = len(plugins)
+        n_plugins = len(plugins)
         while plugins:
-            left = play_part(plugins, reasons, counts)
-            blocks, parts = left[: len(left) // BLOCK * BLOCK].reshape(-1, BLOCK), left[: len(left) // 480 * 480].reshape(-1, 480)
-            n_silent += int(np.sum(np.max(np.abs(blocks), axis=1) < 1e-3))
+            left, n = play_part(plugins, reasons, counts)
+            parts = left[: len(left) // 480 * 480].reshape(-1, 480)
             lowest = min(lowest, db(np.sqrt(np.min(np.mean(parts**2, axis=1)) * 3.0) / LEVEL))
-            n_blocks, n_servers = n_blocks + len(blocks), n_servers + 1
-    print(f"figure: {n} plugins live in {n_servers} servers, 0 of which ended, 0 racks lost; {sum(reasons.values())} did not play: {dict(reasons)}")
+            n_silent, n_blocks, n_servers = n_silent + n, n_blocks + len(left) // BLOCK, n_servers + 1
+    print(f"figure: {n_plugins} plugins live in {n_servers} servers, 0 of which ended, 0 racks lost; {sum(reasons.values())} did not play: {dict(reasons)}")
     print(f"figure: {n_silent} of {n_blocks} blocks silent (0); lowest level of 10 ms {lowest:.1f} dB ({LOWEST_DB} at least)")
     print(f"figure: {', '.join(f'{counts[key]} {name}' for key, name in NAMES.items())}")
     assert n_silent == 0 and lowest >= LOWEST_DB

@@ -3,6 +3,7 @@
 
 #include "commands.h"
 
+#include "clients.h"
 #include "edits.h"
 #include "queries.h"
 
@@ -49,8 +50,9 @@ const CommandInfo command_table[] = {
   { OFF_ADDRESS,        NULL,     NULL,     NULL,     NULL,                                    COMMAND_NOTE,                                           .help = "End all notes of a node, or of all that the pattern matches" },
   // The server
   { "/server/answers",  "s",      NULL,     NULL,     "which",                                 COMMAND_NOW,    .run = query_answers,                   .help = "Send this client all answers, or failures: no /done for changes" },
+  { "/server/hello",    "s",      NULL,     NULL,     "cookie",                                COMMAND_NOW,    .run = query_hello,                     .help = "Prove the address of another machine: 16 characters, then the answer's cookie" },
   { "/server/nodes",    NULL,     "i",      NULL,     "part",                                  COMMAND_NOW,    .run = query_nodes,                     .help = "Read where each node runs and why, in parts of 8 kB" },
-  { "/server/notify",   "i",      NULL,     NULL,     "1 or 0",                                COMMAND_NOW,    .run = query_notify,                    .help = "Subscribe to changes, or unsubscribe" },
+  { "/server/notify",   "i",      "i",      NULL,     "1 or 0 [port]",                         COMMAND_NOW,    .run = query_notify,                    .help = "Subscribe to changes, or unsubscribe; by default the sender's port" },
   { "/server/ping",     NULL,     NULL,     NULL,     NULL,                                    COMMAND_NOW,    .run = query_ping,                      .help = "Answer, to show that the server runs" },
   { "/server/plugin",   "ss",     "i",      NULL,     "format id [part]",                      COMMAND_NOW,    .run = query_plugin,                    .help = "Read the facts and parameters of a plugin, in parts of 8 kB" },
   { "/server/plugins",  NULL,     "i",      "s",      "[part] [word]...",                      COMMAND_NOW,    .run = query_plugins,                   .help = "List the plugins in which all words occur, in parts of 8 kB" },

@@ -203,7 +203,7 @@ control_advise(Control* const control, const Peer* const maker)
   }
   const NotifyKey key = { RACK_UID_NONE, NOTIFY_WARNING };
   notify_change(&control->notify, key, maker, control->now_ns);
-  if (*fresh && maker && peer_is_loopback(maker)) {
+  if (*fresh && maker && outlet_trusts(&control->outlet, maker)) {
     control_say(control, maker, &key);
   }
   if (*fresh && control->config.warned) {

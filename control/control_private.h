@@ -31,6 +31,7 @@ typedef struct ControlCounts {
   uint64_t unscheduled;              ///< Bundles refused because too many wait for their time
   uint64_t unsaved;                  ///< Racks that could not be written
   uint64_t unplayed;                 ///< Bundles of notes that failed
+  uint64_t cookies;                  ///< Cookies sent, see trust.h
 } ControlCounts;
 
 #define SAVES_MAX 64U // that wait; all of one bundle
@@ -98,7 +99,7 @@ size_t control_say_value(Control* control, const Peer* peer, size_t request_byte
 void control_check_audio(Control* control);
 
 /// Collect the warnings of the active rack, and report new ones to the program, to subscribers, and
-/// to `maker`, the client that made the edit (may be NULL).
+/// to `maker`, the client that made the edit (may be NULL), unless it is a stranger.
 void control_advise(Control* control, const Peer* maker);
 
 /// Send the current state of a key to a subscriber.  A NotifySay.

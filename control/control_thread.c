@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The control thread: receives and answers packets, and runs everything that waits for its time.
 
+#include "clients.h"
 #include "control_private.h"
 #include "dispatch.h"
 #include "saves.h"
@@ -80,7 +81,7 @@ report_lost(Control* const control)
   }
 }
 
-/// Report dropped packets to the log, and to senders on this machine.
+/// Report dropped packets to the log, and to senders that are no strangers.
 static void
 report_drops(Control* const control)
 {
@@ -92,7 +93,7 @@ report_drops(Control* const control)
     error_set(&error, STATUS_LIMIT,
               "%llu packets dropped: they arrived faster than the server handles them",
               (unsigned long long)n);
-    if (peer_is_loopback(&sender->peer)) {
+    if (outlet_trusts(&control->outlet, &sender->peer)) {
       outlet_fail(&control->outlet, &sender->peer, 0, "", &error);
     }
     char name[PEER_TEXT_BYTES];
@@ -210,6 +211,7 @@ control_run(void* const context)
       control_report_rack(control);
       find_missing(control);
       report_drops(control);
+      clients_expire(control);
     }
     do_reply(control);
     do_files(control);
@@ -427,6 +429,9 @@ prepare(Control* const control, const Rack* const rack, Error* const error)
     return status;
   }
   fill_allow(control);
+  if (!trust_init(&control->outlet.trust)) {
+    return error_set(error, STATUS_NET, "control: no random numbers: %s", strerror(errno));
+  }
   control->inbox = inbox_new();
   if (!control->inbox) {
     return error_set(error, STATUS_NO_MEM, "control: %s", strerror(errno));

@@ -3,6 +3,7 @@
 
 #include "dispatch.h"
 
+#include "clients.h"
 #include "commands.h"
 #include "saves.h"
 
@@ -180,7 +181,7 @@ is_change(const Message* const message)
 static bool
 is_answer_address(const char* const address)
 {
-  static const char* const answers[] = { "/done", "/fail", "/server/synced" };
+  static const char* const answers[] = { "/done", "/fail", "/server/synced", "/server/cookie" };
   for (uint32_t a = 0; a < ARRAY_LEN(answers); ++a) {
     if (strcmp(address, answers[a]) == 0) {
       return true;
@@ -384,6 +385,7 @@ open_packet(Control* const control, Sender* const sender, const Packet* const pa
 {
   const Instant arrival = instant_now();
   uint32_t n_messages = 0;
+  clients_renew(control, &packet->peer);
   const PacketFault reason = packet_check(packet->bytes, packet->n_bytes, arrival.ntp, &n_messages);
   if (reason != PACKET_OK) {
     refuse_packet(control, packet, reason);

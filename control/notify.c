@@ -45,8 +45,24 @@ add_client(Notify* const notify, const Peer* const peer)
   while (client->wishes) {
     ++client;
   }
-  client->peer = *peer;
+  *client = (Client){ .peer = *peer, .until_ns = UINT64_MAX };
   return client;
+}
+
+static void
+backlog_clear(Backlog* const backlog)
+{
+  free(backlog->keys);
+  *backlog = (Backlog){ .keys = NULL };
+}
+
+static void
+drop_wishes(Client* const client, const unsigned wishes)
+{
+  client->wishes &= ~wishes;
+  if (!(client->wishes & NOTIFY_NEWS)) {
+    backlog_clear(&client->greeting);
+  }
 }
 
 static uint32_t
@@ -66,7 +82,7 @@ forget_gone(Notify* const notify)
   for (uint32_t c = 0; c < ARRAY_LEN(notify->clients); ++c) {
     Client* const client = &notify->clients[c];
     if (client->wishes && own_has(&own, &client->peer) && peer_is_closed(&client->peer)) {
-      client->wishes = 0;
+      drop_wishes(client, client->wishes);
     }
   }
 }
@@ -85,7 +101,7 @@ notify_set(Notify* const notify, const Peer* const peer, const NotifyWish wish, 
 {
   Client* client = find_client(notify, peer);
   if (client && !wanted) {
-    client->wishes &= ~(unsigned)wish;
+    drop_wishes(client, wish);
   } else if (wanted && !(client && client->wishes & wish)) {
     if (!has_place(notify, wish)) {
       return false;
@@ -104,7 +120,51 @@ notify_is_quiet(Notify* const notify, const Peer* const peer)
   return client && client->wishes & NOTIFY_QUIET;
 }
 
+// ---- leases ----
+
+void
+notify_lease(Notify* const notify, const Peer* const peer, const Peer* const renewer,
+             const uint64_t until_ns)
+{
+  Client* const client = find_client(notify, peer);
+  if (client) {
+    client->renewer = *renewer;
+    client->until_ns = until_ns;
+  }
+}
+
+void
+notify_renew(Notify* const notify, const Peer* const sender, const uint64_t until_ns)
+{
+  for (uint32_t c = 0; c < ARRAY_LEN(notify->clients); ++c) {
+    Client* const client = &notify->clients[c];
+    if (client->wishes && client->until_ns != UINT64_MAX &&
+        (peer_equal(&client->peer, sender) || peer_equal(&client->renewer, sender))) {
+      client->until_ns = until_ns;
+    }
+  }
+}
+
+void
+notify_expire(Notify* const notify, const uint64_t now_ns)
+{
+  for (uint32_t c = 0; c < ARRAY_LEN(notify->clients); ++c) {
+    Client* const client = &notify->clients[c];
+    if (client->until_ns <= now_ns) {
+      drop_wishes(client, client->wishes);
+    }
+  }
+}
+
 // ---- changes ----
+
+static void
+send_to(Notify* const notify, const Client* const client, const NotifyKey* const key)
+{
+  notify->say(notify->context, &client->peer, key);
+  ++notify->sent;
+  ++notify->n_sent;
+}
 
 /// Send a key's state to all subscribers but `maker`, which may be NULL.
 static void
@@ -113,9 +173,7 @@ send_key(Notify* const notify, const NotifyKey* const key, const Peer* const mak
   for (uint32_t c = 0; c < ARRAY_LEN(notify->clients); ++c) {
     const Client* const client = &notify->clients[c];
     if (client->wishes & NOTIFY_NEWS && !(maker && peer_equal(&client->peer, maker))) {
-      notify->say(notify->context, &client->peer, key);
-      ++notify->sent;
-      ++notify->n_sent;
+      send_to(notify, client, key);
     }
   }
 }
@@ -265,13 +323,6 @@ is_empty(const Backlog* const backlog)
   return backlog->next == backlog->n;
 }
 
-static void
-backlog_clear(Backlog* const backlog)
-{
-  free(backlog->keys);
-  *backlog = (Backlog){ .keys = NULL };
-}
-
 void
 notify_replaced(Notify* const notify, const Rack* const before, const Rack* const now,
                 const Peer* const maker)
@@ -302,15 +353,60 @@ notify_replaced(Notify* const notify, const Rack* const before, const Rack* cons
   *backlog = all;
 }
 
+bool
+notify_greet(Notify* const notify, const Peer* const peer, const Rack* const rack)
+{
+  Client* const client = find_client(notify, peer);
+  Backlog all = { .keys = malloc((count_params(rack) + 1U) * sizeof(NotifyKey)) };
+  if (!client || !all.keys) {
+    free(all.keys);
+    return false;
+  }
+  for (uint32_t n = 0; n < rack->n_nodes; ++n) {
+    add_node(&all, NULL, &rack->nodes[n]);
+  }
+  backlog_clear(&client->greeting);
+  client->greeting = all;
+  return true;
+}
+
+/// True if values of a replaced document, or for a new subscriber, wait.
+static bool
+has_backlog(const Notify* const notify)
+{
+  bool has = !is_empty(&notify->backlog);
+  for (uint32_t c = 0; c < ARRAY_LEN(notify->clients) && !has; ++c) {
+    has = !is_empty(&notify->clients[c].greeting);
+  }
+  return has;
+}
+
 static bool
 is_backlog_due(const Notify* const notify, const uint64_t now_ns)
 {
-  return !is_empty(&notify->backlog) && now_ns - notify->backlog_ns >= NOTIFY_INTERVAL_NS;
+  return has_backlog(notify) && now_ns - notify->backlog_ns >= NOTIFY_INTERVAL_NS;
+}
+
+/// Send values to new subscribers, one after the other: at most NOTIFY_MAX_VALUES in all.
+static void
+send_greetings(Notify* const notify)
+{
+  uint32_t n_left = NOTIFY_MAX_VALUES;
+  for (uint32_t c = 0; c < ARRAY_LEN(notify->clients); ++c) {
+    Client* const client = &notify->clients[c];
+    Backlog* const greeting = &client->greeting;
+    for (; n_left && !is_empty(greeting); --n_left) {
+      send_to(notify, client, &greeting->keys[greeting->next++]);
+    }
+    if (is_empty(greeting)) {
+      backlog_clear(greeting);
+    }
+  }
 }
 
 /// Send the next part of the values that an edit has changed.
 static void
-send_backlog(Notify* const notify, const uint64_t now_ns)
+send_backlog(Notify* const notify)
 {
   const uint32_t n_subscribers = notify_n_subscribers(notify);
   uint32_t n_left = n_subscribers ? NOTIFY_SENT / n_subscribers : 0U;
@@ -322,7 +418,6 @@ send_backlog(Notify* const notify, const uint64_t now_ns)
   if (!n_subscribers || is_empty(backlog)) {
     backlog_clear(backlog);
   }
-  notify->backlog_ns = now_ns;
 }
 
 // ---- what is due ----
@@ -339,7 +434,9 @@ notify_flush(Notify* const notify, const uint64_t now_ns)
     }
   }
   if (is_backlog_due(notify, now_ns)) {
-    send_backlog(notify, now_ns);
+    send_backlog(notify);
+    send_greetings(notify);
+    notify->backlog_ns = now_ns;
   }
 }
 
@@ -347,7 +444,7 @@ uint64_t
 notify_wake_ns(const Notify* const notify)
 {
   uint64_t wake_ns =
-      is_empty(&notify->backlog) ? UINT64_MAX : notify->backlog_ns + NOTIFY_INTERVAL_NS;
+      has_backlog(notify) ? notify->backlog_ns + NOTIFY_INTERVAL_NS : UINT64_MAX;
   for (uint32_t e = 0; e < n_entries(notify); ++e) {
     const NotifyEntry* const entry = &notify->entries[e];
     const uint64_t due_ns = entry->sent_ns ? entry->sent_ns + NOTIFY_INTERVAL_NS : 0U;
@@ -368,8 +465,9 @@ notify_print_subscribers(const Notify* const notify)
   char* const text = calloc(NOTIFY_MAX_CLIENTS, PEER_TEXT_BYTES + 1U);
   char* end = text;
   for (uint32_t c = 0; c < ARRAY_LEN(notify->clients) && text; ++c) {
-    if (notify->clients[c].wishes & NOTIFY_NEWS) {
-      peer_print(&notify->clients[c].peer, end);
+    const Client* const client = &notify->clients[c];
+    if (client->wishes & NOTIFY_NEWS && peer_is_loopback(&client->peer)) {
+      peer_print(&client->peer, end);
       end = strcat(end, "\n") + strlen(end);
     }
   }
@@ -391,4 +489,7 @@ void
 notify_clear(Notify* const notify)
 {
   backlog_clear(&notify->backlog);
+  for (uint32_t c = 0; c < ARRAY_LEN(notify->clients); ++c) {
+    backlog_clear(&notify->clients[c].greeting);
+  }
 }

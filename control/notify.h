@@ -2,6 +2,9 @@
 /**
    Settings of clients: subscription to the changes of others, and suppression of /done.
 
+   A client is an address with a port.  A client of this machine keeps its settings until its port
+   is closed.  The server cannot see the ports of other machines: a client there has a lease.
+
    A change is identified by a key: a parameter, or one of the NOTIFY_* events.  Subscribers get the
    newest state of a key at most once in NOTIFY_INTERVAL_NS, and always its last state.  The client
    that made the change gets no message.  When an edit replaces the document, the values that it
@@ -75,7 +78,10 @@ typedef enum NotifyWish {
 
 typedef struct Client {
   Peer peer;
-  unsigned wishes; ///< Bits of NotifyWish; 0: the entry is free
+  unsigned wishes;   ///< Bits of NotifyWish; 0: the entry is free
+  uint64_t until_ns; ///< End of its lease; UINT64_MAX: it has none
+  Peer renewer;      ///< The client that asked for it: its packets renew the lease, too
+  Backlog greeting;  ///< Values to send to it because it has subscribed
 } Client;
 
 /// Sends the current state of a key to one subscriber.
@@ -102,6 +108,20 @@ bool notify_set(Notify* notify, const Peer* peer, NotifyWish wish, bool wanted);
 
 bool notify_is_quiet(Notify* notify, const Peer* peer);
 
+/// Let the settings of a client end at this time, unless a packet from it, or from `renewer`, comes
+/// before.
+void notify_lease(Notify* notify, const Peer* peer, const Peer* renewer, uint64_t until_ns);
+
+/// Extend the leases that a packet of this sender renews.
+void notify_renew(Notify* notify, const Peer* sender, uint64_t until_ns);
+
+/// Remove the clients whose lease has ended.
+void notify_expire(Notify* notify, uint64_t now_ns);
+
+/// Send a subscriber all values of a rack, a part of them in each interval.  Returns false if out of
+/// memory.
+bool notify_greet(Notify* notify, const Peer* peer, const Rack* rack);
+
 /// Record a change of a key.  `maker`: the client that made it, or NULL.  If more than
 /// NOTIFY_MAX_KEYS parameters change in one interval, all subscribers get /rack/changed for the
 /// others.
@@ -120,11 +140,10 @@ uint64_t notify_wake_ns(const Notify* notify);
 
 uint32_t notify_n_subscribers(const Notify* notify);
 
-/// Print the subscribers, one per line.  The caller frees the text; NULL if out of memory.
+/// Print the subscribers on this machine, one per line.  The caller frees the text; NULL if out of memory.
 char* notify_print_subscribers(const Notify* notify);
 
-/// Subscribe clients from a text of notify_print_subscribers(): those on this machine with this
-/// address family.
+/// Subscribe clients from a text of notify_print_subscribers(): those with this address family.
 void notify_read_subscribers(Notify* notify, const char* text, sa_family_t family);
 
 void notify_clear(Notify* notify);

@@ -54,54 +54,6 @@ query_version(Control* const control, const Peer* const peer, Message* const mes
 }
 
 Status
-query_notify(Control* const control, const Peer* const peer, Message* const message,
-             Error* const error)
-{
-  if (!peer_is_loopback(peer)) {
-    // The address may be forged: then another machine would get the messages.
-    return error_set(error, STATUS_BAD_ARG, "only senders on this machine can subscribe");
-  }
-  const double wanted = message_number(message, 0);
-  if (wanted != 0.0 && wanted != 1.0) {
-    return error_set(error, STATUS_BAD_ARG, "1 subscribes, 0 unsubscribes");
-  }
-  if (!notify_set(&control->notify, peer, NOTIFY_NEWS, wanted != 0.0)) {
-    return error_set(error, STATUS_LIMIT,
-                     "%u clients subscribe already; close one of them, or unsubscribe it",
-                     NOTIFY_MAX_CLIENTS);
-  }
-  char* const subscribers =
-      control->config.subscribed ? notify_print_subscribers(&control->notify) : NULL;
-  if (subscribers) {
-    control->config.subscribed(control->config.context, subscribers);
-  }
-  outlet_done(&control->outlet, peer, message->address, message->n_bytes);
-  return STATUS_OK;
-}
-
-Status
-query_answers(Control* const control, const Peer* const peer, Message* const message,
-              Error* const error)
-{
-  if (!peer_is_loopback(peer)) {
-    // The address may be forged: then another client would get no answers.
-    return error_set(error, STATUS_BAD_ARG,
-                     "only senders on this machine can choose their answers");
-  }
-  const char* const wanted = message_text(message, 0);
-  const bool is_quiet = strcmp(wanted, "all") != 0;
-  if (is_quiet && strcmp(wanted, "failures") != 0) {
-    return error_set(error, STATUS_BAD_ARG, "\"%.60s\" is neither all nor failures", wanted);
-  }
-  if (!notify_set(&control->notify, peer, NOTIFY_QUIET, is_quiet)) {
-    return error_set(error, STATUS_LIMIT, "%u clients already get failures only; close one of them",
-                     NOTIFY_MAX_CLIENTS);
-  }
-  outlet_done(&control->outlet, peer, message->address, message->n_bytes);
-  return STATUS_OK;
-}
-
-Status
 query_sync(Control* const control, const Peer* const peer, Message* const message,
            Error* const error)
 {
@@ -491,6 +443,8 @@ put_control(lo_message* const to, const Control* const control)
   put_count(to, "osc_answers", control->counts.answers);
   put_count(to, "osc_unknown", control->counts.unknown);
   put_count(to, "osc_forbidden", intake->forbidden);
+  put_count(to, "osc_cookies", control->counts.cookies);
+  put_count(to, "osc_trusted", control->outlet.trust.n_hosts);
   put_count(to, "osc_dropped", intake->senders.dropped);
   put_count(to, "osc_lost", intake_lost(intake));
   put_count(to, "osc_late", control->counts.late);

@@ -8,8 +8,6 @@
 
 struct Control;
 
-Status query_answers(struct Control* control, const Peer* peer, Message* message, Error* error);
-Status query_notify(struct Control* control, const Peer* peer, Message* message, Error* error);
 Status query_nodes(struct Control* control, const Peer* peer, Message* message, Error* error);
 Status query_ping(struct Control* control, const Peer* peer, Message* message, Error* error);
 Status query_plugin(struct Control* control, const Peer* peer, Message* message, Error* error);

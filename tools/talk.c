@@ -187,6 +187,7 @@ talk_describe(json_t* const object, const char* const address, const lo_message 
   } rows[] = {
     { "/done", { "done", "revision", "frame", "file" } },
     { "/fail", { "fail", "code", "text" } },
+    { "/server/cookie", { "cookie" } },
     { "/server/nodes", { "text", "part", "parts" } },
     { "/server/plugin", { "text", "part", "parts" } },
     { "/server/plugins", { "text", "part", "parts" } },

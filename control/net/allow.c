@@ -119,17 +119,36 @@ allow_add(Allow* const allow, const Peer* const peer)
   ++allow->n_rules;
 }
 
-bool
-allow_has(const Allow* const allow, const Peer* const peer)
+/// True for 0.0.0.0/0 and ::/0.
+static bool
+is_everybody(const AllowRule* const rule)
 {
-  if (peer_is_loopback(peer)) {
-    return true;
-  }
+  static const AllowRule ip4 = { .address = { [10] = 0xFF, [11] = 0xFF }, .n_bits = IP4_START };
+  return rule->n_bits == 0U || (rule->n_bits == IP4_START && has_prefix(rule->address, &ip4));
+}
+
+/// True if a rule, or one that names addresses, has the peer.
+static bool
+has_rule(const Allow* const allow, const Peer* const peer, const bool must_name)
+{
   const PeerKey key = peer_key(peer);
   for (uint32_t r = 0; r < allow->n_rules && key.is_ip; ++r) {
-    if (has_prefix(key.address, &allow->rules[r])) {
+    const AllowRule* const rule = &allow->rules[r];
+    if (has_prefix(key.address, rule) && !(must_name && is_everybody(rule))) {
       return true;
     }
   }
   return false;
+}
+
+bool
+allow_has(const Allow* const allow, const Peer* const peer)
+{
+  return peer_is_loopback(peer) || has_rule(allow, peer, false);
+}
+
+bool
+allow_names(const Allow* const allow, const Peer* const peer)
+{
+  return peer_is_loopback(peer) || has_rule(allow, peer, true);
 }

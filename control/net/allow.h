@@ -38,4 +38,8 @@ void allow_add(Allow* allow, const Peer* peer);
 /// True for a loopback address and for an address in the list. [any]
 bool allow_has(const Allow* allow, const Peer* peer);
 
+/// As allow_has(), but without the rules of 0 bits, which allow every address of IPv4 (0.0.0.0/0)
+/// or of both (::/0) and name none. [any]
+bool allow_names(const Allow* allow, const Peer* peer);
+
 #endif

@@ -60,12 +60,17 @@ socket_to(const Outlet* const outlet, const Peer* const to)
   return outlet->loopback >= 0 && is_loopback ? outlet->loopback : outlet->socket;
 }
 
+bool
+outlet_trusts(Outlet* const outlet, const Peer* const peer)
+{
+  return trust_has(&outlet->trust, peer) || own_has(&outlet->machine, peer);
+}
+
 static bool
 may_be_sent(Outlet* const outlet, const Peer* const to, const size_t request_bytes,
             const size_t answer_bytes)
 {
-  // Addresses of this machine cannot be forged: the kernel drops such packets from other machines.
-  const bool may_reach = answer_bytes <= request_bytes || own_has(&outlet->machine, to);
+  const bool may_reach = answer_bytes <= request_bytes || outlet_trusts(outlet, to);
   return may_reach && !is_own(outlet, to);
 }
 

@@ -6,6 +6,7 @@
 #include "message.h"
 #include "own.h"
 #include "peer.h"
+#include "trust.h"
 
 #include <lo/lo.h>
 #include <stddef.h>
@@ -16,9 +17,10 @@ typedef struct Outlet {
   int loopback;         ///< Bound to 127.0.0.1 if `socket` is bound to another address; else -1
   PeerKey own;          ///< Address that `socket` is bound to; may be the unspecified address
   OwnAddresses machine; ///< Addresses of all interfaces
+  Trust trust;          ///< Other machines that have proved their addresses
   uint64_t sent;        ///< Datagrams sent
-  uint64_t withheld;    ///< Answers to other machines that are larger than the request, and answers
-                        ///< to the server itself
+  uint64_t withheld;    ///< Answers to strangers that are larger than the request, and answers to
+                        ///< the server itself
   uint64_t failed;      ///< Datagrams that the kernel refused, or that could not be made
 } Outlet;
 
@@ -27,13 +29,16 @@ typedef struct Outlet {
 /// counts a failure instead of sending an incomplete message.
 void outlet_add(lo_message* arguments, const char* types, ...);
 
+/// True if a packet from this address was not forged: other machines cannot forge the addresses of
+/// this machine, and a machine in `trust` has proved its address.  Any other peer is a stranger.
+bool outlet_trusts(Outlet* outlet, const Peer* peer);
+
 /**
    Send one message; never waits.
 
-   A sender's address can be forged.  An answer to another machine is therefore not larger than the
-   request, because the server would otherwise amplify attacks on third machines.  Other machines
-   cannot forge loopback addresses and those of this machine.  The server sends nothing to its own
-   address, because it would receive that packet.
+   A sender's address can be forged.  An answer to a stranger is therefore not larger than the
+   request, because the server would otherwise amplify attacks on third machines.  The server sends
+   nothing to its own address, because it would receive that packet.
 
    @param request_bytes Size of the message to answer, less the size of the answers to it that were
    sent before.

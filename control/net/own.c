@@ -10,14 +10,6 @@
 #include <netinet/in.h>
 #include <string.h>
 
-static PeerKey
-address_key(const Peer* const peer)
-{
-  PeerKey key = peer_key(peer);
-  key.port = 0;
-  return key;
-}
-
 static void
 add_address(OwnAddresses* const own, const struct sockaddr* const address)
 {
@@ -26,7 +18,7 @@ add_address(OwnAddresses* const own, const struct sockaddr* const address)
   if ((is_ip4 || is_ip6) && own->n_keys < OWN_MAX) {
     Peer peer = { .n_bytes = is_ip4 ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6) };
     memcpy(&peer.address, address, peer.n_bytes);
-    own->keys[own->n_keys++] = address_key(&peer);
+    own->keys[own->n_keys++] = peer_host(&peer);
   }
 }
 
@@ -47,7 +39,7 @@ read_addresses(OwnAddresses* const own)
 bool
 own_has(OwnAddresses* const own, const Peer* const peer)
 {
-  const PeerKey key = address_key(peer);
+  const PeerKey key = peer_host(peer);
   if (!key.is_ip || peer_is_loopback(peer)) {
     return key.is_ip;
   }

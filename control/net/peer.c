@@ -157,6 +157,24 @@ peer_sender(const Peer* const peer)
   return key;
 }
 
+PeerKey
+peer_host(const Peer* const peer)
+{
+  PeerKey key = peer_key(peer);
+  key.port = 0;
+  return key;
+}
+
+void
+peer_set_port(Peer* const peer, const uint16_t port)
+{
+  if (peer->address.ss_family == AF_INET6) {
+    ((struct sockaddr_in6*)&peer->address)->sin6_port = htons(port);
+  } else {
+    ((struct sockaddr_in*)&peer->address)->sin_port = htons(port);
+  }
+}
+
 bool
 peer_is_closed(const Peer* const peer)
 {

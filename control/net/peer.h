@@ -54,6 +54,12 @@ bool peer_equal(const Peer* a, const Peer* b);
 /// other machines the port is left out, because a program can send from any number of ports. [any]
 PeerKey peer_sender(const Peer* peer);
 
+/// The key of the peer's host: its address, with port 0. [any]
+PeerKey peer_host(const Peer* peer);
+
+/// Set the port of an IPv4 or IPv6 peer. [any]
+void peer_set_port(Peer* peer, uint16_t port);
+
 /// True if no program on this machine has the peer's port open, by a query to the kernel.  The peer
 /// must have an address of this machine. [any]
 bool peer_is_closed(const Peer* peer);

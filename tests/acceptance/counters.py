@@ -34,6 +34,7 @@ ELSEWHERE = {
     ("key", "notes_dropped"): "a note must meet the removal of its node: worker/test_notes.c",
     ("key", "notes_waiting"): "the ring must be full: control/test_control_notes.c",
     ("key", "values_lost"): "thousands of values must wait behind one edit: see control/editor.c",
+    ("key", "osc_trusted"): "needs another machine that gets answers: controllers.py",
     ("news", "/server/started"): "sent by a server that follows another one: subscribers.py",
     ("event", "osc.note"): "needs another server on 127.0.0.1: bind.py",
 }
@@ -92,7 +93,7 @@ def ask_everything(live):
         ("/rack/disconnect", "in", "n"), ("/rack/do", "connect in n"), ("/rack/set", "n.gain", -6.0), ("/rack/get",),
         ("/rack/save", "saved.rack"), ("/rack/load", "saved.rack"), ("/rack/find",), ("/rack/undo",), ("/rack/redo",), ("/rack/remove", "n"),
         ("/rack/insert", "m", "gain", "before", "out"), ("/rack/rename", "m", "k"), ("/rack/late", "out", "auto"), ("/server/answers", "all"),
-        ("/server/nodes",), ("/server/notify", 0), ("/server/ping",), ("/server/status",), ("/server/version",), ("/server/plugins", "gain"),
+        ("/server/hello", ""), ("/server/nodes",), ("/server/notify", 0), ("/server/ping",), ("/server/status",), ("/server/version",), ("/server/plugins", "gain"),
         ("/rack/chain", "n: gain -3dB"), ("/node/n/gain", -6.0), ("/node/n/gain",),
     ]:  # fmt: skip
         reply, values = osc.ask(address, *arguments)
@@ -261,6 +262,8 @@ def meet_strangers(live):
     status, server = osc_message("/server/status"), (FRIEND, live.port)
     with live.sees("the reply to another machine would be larger than its message", "osc_withheld"):
         send_from(ANOTHER_MACHINE, server, status)
+    with live.sees("another machine begins to prove its address", "osc_cookies"):
+        send_from(ANOTHER_MACHINE, server, osc_message("/server/hello", "0123456789abcdef"))
     with live.sees("a sender is not allowed", "osc_forbidden"):
         send_from(STRANGER, server, status)
     with live.sees("the system cannot send a reply", "osc_send_failed"):

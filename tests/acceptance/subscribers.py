@@ -61,6 +61,8 @@ with scratch():
         listener.ask(server.port, "/server/notify", 1)
         own = f"127.0.0.1 {listener.socket.getsockname()[1]}\n"
         until(lambda: has_stored(own), f"state/subscribers lacks '{own}'")
+        while listener.receive() != ("/node/vol/gain", [-6.0]):  # the last present value
+            pass
         server.osc.do("/node/vol/gain", -20.0)
         listener.expect_value("/node/vol/gain", -20.0)
         server.process.kill()

@@ -249,8 +249,8 @@ TEST(a_value_that_the_engine_cannot_take_is_not_in_the_document)
 
 TEST(changes_are_sent_to_all_subscribers_but_the_sender)
 {
-  client_ask(rig.client, "/done /server/notify", "/server/notify", "i", 1);
-  client_ask(rig.other, "/done /server/notify", "/server/notify", "i", 1);
+  client_subscribe(rig.client, "/node/vol/gain ");
+  client_subscribe(rig.other, "/node/vol/gain ");
   client_send(rig.client, "/node/vol/gain", "f", -9.0);
   client_expect(rig.other, "/node/vol/gain -9");
   client_expect(rig.client, "/done /node/vol/gain");
@@ -279,8 +279,8 @@ TEST(changes_are_sent_to_all_subscribers_but_the_sender)
 /// or load changed.
 TEST(subscribers_get_the_values_that_an_edit_has_changed)
 {
-  client_ask(rig.other, "/done /server/notify", "/server/notify", "i", 1);
-  client_ask(rig.client, "/done /server/notify", "/server/notify", "i", 1);
+  client_subscribe(rig.other, "/node/vol/gain ");
+  client_subscribe(rig.client, "/node/vol/gain ");
   client_send(rig.client, "/node/vol/gain", "f", -9.0);
   client_expect(rig.other, "/node/vol/gain -9");
   client_expect(rig.client, "/done /node/vol/gain");
@@ -348,7 +348,7 @@ TEST(new_subscribers_do_not_replace_active_ones)
 {
   enum { N_OTHERS = 40 };
   OscClient* others[N_OTHERS];
-  client_ask(rig.other, "/done /server/notify", "/server/notify", "i", 1);
+  client_subscribe(rig.other, "/node/vol/gain ");
   uint32_t n_refused = 0;
   for (uint32_t i = 0; i < N_OTHERS; ++i) {
     others[i] = client_new(control_port(rig.control));
@@ -367,7 +367,7 @@ TEST(new_subscribers_do_not_replace_active_ones)
 
 TEST(many_changes_of_one_value_are_merged_and_the_last_one_arrives)
 {
-  client_ask(rig.other, "/done /server/notify", "/server/notify", "i", 1);
+  client_subscribe(rig.other, "/node/vol/gain ");
   for (int i = 1; i <= 500; ++i) {
     client_ask(rig.client, "/done /node/vol/gain", "/node/vol/gain", "f", -(double)i / 10.0);
   }
@@ -390,7 +390,7 @@ expect_both(OscClient* const client, const char* const one, const char* const ot
 TEST(a_new_latency_is_passed_on)
 {
   fake_engine_hold(rig.engine, true);
-  client_ask(rig.other, "/done /server/notify", "/server/notify", "i", 1);
+  client_subscribe(rig.other, "/node/vol/gain ");
   client_send(rig.client, "/rack/clear", "");
   client_expect_nothing(rig.client);
   fake_engine_answer(rig.engine, STATUS_OK, "", 256);
@@ -404,7 +404,7 @@ TEST(a_new_latency_is_passed_on)
 TEST(a_latency_that_is_seen_before_its_edit_is_answered_is_passed_on_once)
 {
   fake_engine_hold(rig.engine, true);
-  client_ask(rig.other, "/done /server/notify", "/server/notify", "i", 1);
+  client_subscribe(rig.other, "/node/vol/gain ");
   client_send(rig.client, "/rack/clear", "");
   fake_engine_tell_latency(rig.engine, 256);
   client_expect(rig.other, "/server/latency 320");
@@ -480,7 +480,7 @@ TEST(too_many_words_for_a_list_of_plugins_are_refused)
 
 TEST(the_end_of_a_scan_is_news)
 {
-  client_ask(rig.other, "/done /server/notify", "/server/notify", "i", 1);
+  client_subscribe(rig.other, "/node/vol/gain ");
   client_ask(rig.client, "/done /server/scan", "/server/scan", "");
   client_expect(rig.other, "/server/scanned 7 2 1 found");
 }

@@ -303,7 +303,7 @@ take_back(const char* const text)
 
 TEST(a_rack_that_is_taken_back_is_as_an_undo)
 {
-  client_ask(rig.other, "/done /server/notify", "/server/notify", "i", 1);
+  client_subscribe(rig.other, "/node/vol/gain ");
   client_ask(rig.client, "/done /rack/chain 1 640", "/rack/chain", "s", "a: gain -1dB");
   client_expect(rig.other, "/rack/changed 1");
   client_expect(rig.other, "/node/a/gain -1");
@@ -332,7 +332,7 @@ TEST(a_rack_that_is_taken_back_is_as_an_undo)
 TEST(a_node_in_quarantine_is_news_and_does_not_change_the_document)
 {
   client_ask(rig.client, "/done /rack/chain 1 640", "/rack/chain", "s", "comp: gain -1dB");
-  client_ask(rig.other, "/done /server/notify", "/server/notify", "i", 1);
+  client_subscribe(rig.other, "/node/comp/gain ");
   fake_engine_bypass_node(rig.engine, "comp: clap com.x crashed twice in run");
   client_expect(rig.other, "/server/quarantine comp: clap com.x crashed twice in run");
   client_expect_nothing(rig.other);
@@ -343,7 +343,7 @@ TEST(an_edit_that_is_on_its_way_when_a_rack_is_taken_back_is_answered)
 {
   fake_engine_hold(rig.engine, true);
   client_send(rig.client, "/rack/add", "ss", "a", "gain");
-  client_ask(rig.other, "/done /server/notify", "/server/notify", "i", 1);
+  client_subscribe(rig.other, "/node/vol/gain ");
   take_back("b: gain -2dB");
   client_expect(rig.other, "/rack/changed 1");
   client_expect(rig.other, "/server/quarantine it crashed twice");

@@ -234,7 +234,7 @@ TEST(a_scan_that_finds_a_plugin_which_does_not_fit_says_why)
   scratch_write(&rig.folder, "m.rack", rack, strlen(rack));
   client_ask(rig.client, "/rack/warning a only*", "/rack/load", "ss", "m.rack", "bypass");
   client_expect(rig.client, "/done /rack/load*");
-  client_ask(rig.other, "/done /server/notify", "/server/notify", "i", 1);
+  client_ask(rig.other, "/done /server/notify", "/server/notify", "i", 1); // it has no value
   fx_plugins_install_late(true);
   client_ask(rig.client, "/done /server/scan", "/server/scan", "");
   client_expect(rig.other, "/server/scanned*");
@@ -280,7 +280,7 @@ TEST(a_scan_that_ends_before_the_answer_to_an_edit_lets_its_plugin_play)
   client_send(rig.client, "/rack/load", "ss", "m.rack", "bypass");
   AWAIT(fake_engine_n_edits(rig.engine) == 1);
   fx_plugins_install_late(true);
-  client_ask(rig.other, "/done /server/notify", "/server/notify", "i", 1);
+  client_subscribe(rig.other, "/node/vol/gain ");
   client_ask(rig.client, "/done /server/scan", "/server/scan", "");
   client_expect(rig.other, "/server/scanned*");
   await_end_of_round(); // of the report

@@ -196,6 +196,15 @@ client_expect(OscClient* const client, const char* const text)
 }
 
 void
+client_subscribe(OscClient* const client, const char* const last)
+{
+  client_ask(client, "/done /server/notify", "/server/notify", "i", 1);
+  while (strncmp(client_receive(client), last, strlen(last)) != 0) {
+    ck_assert_msg(!strncmp(client->answer, "/node/", 6), "%s", client->answer);
+  }
+}
+
+void
 client_expect_nothing(OscClient* const client)
 {
   client_ask(client, "/done /server/ping", "/server/ping", "");

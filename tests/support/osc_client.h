@@ -41,6 +41,9 @@ void client_expect(OscClient* client, const char* text);
 /// Send one message and expect its answer.
 void client_ask(OscClient* client, const char* answer, const char* address, const char* types, ...);
 
+/// Subscribe a client, and receive the present values: the last one begins with `last`.
+void client_subscribe(OscClient* client, const char* last);
+
 /// Fails the test if the server has sent anything to this client before its answer to a ping.
 void client_expect_nothing(OscClient* client);
 

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A client of another machine proves its address, then it has the rights of one of this machine
+// while its leases last.
+
+#include "clients.h"
+
+#include "control_private.h"
+
+#include <string.h>
+
+// ---- proof of an address ----
+
+Status
+query_hello(Control* const control, const Peer* const peer, Message* const message,
+            Error* const error)
+{
+  Outlet* const outlet = &control->outlet;
+  if (outlet_trusts(outlet, peer)) {
+    outlet_done(outlet, peer, message->address, message->n_bytes);
+    return STATUS_OK;
+  }
+  if (!allow_names(&control->allow, peer)) {
+    return error_set(error, STATUS_BAD_ARG,
+                     "--osc-allow has no rule for this address but 0.0.0.0/0 or ::/0, and with "
+                     "these nobody can subscribe or get long answers");
+  }
+  if (!trust_is_cookie(&outlet->trust, peer, control->now_ns, message_text(message, 0))) {
+    // Not /server/hello: two servers would answer each other without end.
+    char cookie[TRUST_COOKIE_BYTES];
+    trust_print_cookie(&outlet->trust, peer, control->now_ns, cookie);
+    lo_message arguments = lo_message_new();
+    outlet_add(&arguments, "s", cookie);
+    outlet_send(outlet, peer, message->n_bytes, "/server/cookie", arguments);
+    ++control->counts.cookies;
+    return STATUS_OK;
+  }
+  if (!trust_begin(&outlet->trust, peer, control->now_ns + TRUST_LEASE_NS)) {
+    return error_set(error, STATUS_LIMIT, "%u machines have proved their addresses already",
+                     TRUST_MAX_HOSTS);
+  }
+  outlet_done(outlet, peer, message->address, message->n_bytes);
+  return STATUS_OK;
+}
+
+/// Fail unless the peer's address is proved: another client would get, or miss, its messages.
+static Status
+check_address(Control* const control, const Peer* const peer, Error* const error)
+{
+  return outlet_trusts(&control->outlet, peer)
+             ? STATUS_OK
+             : error_set(error, STATUS_BAD_ARG,
+                         "this machine has not proved its address: send /server/hello");
+}
+
+/// Give a client of another machine its lease.
+static void
+begin_lease(Control* const control, const Peer* const client, const Peer* const sender)
+{
+  if (!own_has(&control->outlet.machine, client)) {
+    notify_lease(&control->notify, client, sender, control->now_ns + TRUST_LEASE_NS);
+  }
+}
+
+void
+clients_renew(Control* const control, const Peer* const sender)
+{
+  if (!peer_is_loopback(sender)) {
+    trust_renew(&control->outlet.trust, sender, control->now_ns);
+    notify_renew(&control->notify, sender, control->now_ns + TRUST_LEASE_NS);
+  }
+}
+
+void
+clients_expire(Control* const control)
+{
+  trust_expire(&control->outlet.trust, control->now_ns);
+  notify_expire(&control->notify, control->now_ns);
+}
+
+// ---- subscriptions and answers ----
+
+/// Read a number that is 1 or 0.
+static Status
+read_switch(const Message* const message, bool* const is_on, Error* const error)
+{
+  const double number = message_number(message, 0);
+  *is_on = number == 1.0;
+  return number == 0.0 || number == 1.0
+             ? STATUS_OK
+             : error_set(error, STATUS_BAD_ARG, "1 subscribes, 0 unsubscribes");
+}
+
+/// Read the port of a subscriber, which has the host of the sender; without one, or with 0, it is
+/// the port of the sender.
+static Status
+read_port(const Message* const message, Peer* const subscriber, Error* const error)
+{
+  const double port = message_n_arguments(message) > 1U ? message_number(message, 1) : 0.0;
+  if (port < 0.0 || port > 65535.0) {
+    return error_set(error, STATUS_BAD_ARG, "a port is a number from 1 to 65535");
+  }
+  if (port > 0.0) {
+    peer_set_port(subscriber, (uint16_t)port);
+  }
+  return STATUS_OK;
+}
+
+/// Subscribe a client, and queue all present values for it.
+static Status
+subscribe(Control* const control, const Peer* const client, const Peer* const sender,
+          Error* const error)
+{
+  Notify* const notify = &control->notify;
+  if (!notify_set(notify, client, NOTIFY_NEWS, true)) {
+    return error_set(error, STATUS_LIMIT,
+                     "%u clients subscribe already; close one of them, or unsubscribe it",
+                     NOTIFY_MAX_CLIENTS);
+  }
+  begin_lease(control, client, sender);
+  if (!notify_greet(notify, client, editor_rack(control->editor))) {
+    notify_set(notify, client, NOTIFY_NEWS, false);
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  return STATUS_OK;
+}
+
+Status
+query_notify(Control* const control, const Peer* const peer, Message* const message,
+             Error* const error)
+{
+  bool is_wanted = false;
+  Peer client = *peer;
+  Status status = check_address(control, peer, error);
+  status = status ? status : read_switch(message, &is_wanted, error);
+  status = status ? status : read_port(message, &client, error);
+  if (status == STATUS_OK && is_wanted) {
+    status = subscribe(control, &client, peer, error);
+  } else if (status == STATUS_OK) {
+    notify_set(&control->notify, &client, NOTIFY_NEWS, false);
+  }
+  if (status != STATUS_OK) {
+    return status;
+  }
+  char* const subscribers =
+      control->config.subscribed ? notify_print_subscribers(&control->notify) : NULL;
+  if (subscribers) {
+    control->config.subscribed(control->config.context, subscribers);
+  }
+  outlet_done(&control->outlet, peer, message->address, message->n_bytes);
+  return STATUS_OK;
+}
+
+Status
+query_answers(Control* const control, const Peer* const peer, Message* const message,
+              Error* const error)
+{
+  const char* const wanted = message_text(message, 0);
+  const bool is_quiet = strcmp(wanted, "all") != 0;
+  if (check_address(control, peer, error)) {
+    return error->status;
+  }
+  if (is_quiet && strcmp(wanted, "failures") != 0) {
+    return error_set(error, STATUS_BAD_ARG, "\"%.60s\" is neither all nor failures", wanted);
+  }
+  if (!notify_set(&control->notify, peer, NOTIFY_QUIET, is_quiet)) {
+    return error_set(error, STATUS_LIMIT, "%u clients already get failures only; close one of them",
+                     NOTIFY_MAX_CLIENTS);
+  }
+  begin_lease(control, peer, peer);
+  outlet_done(&control->outlet, peer, message->address, message->n_bytes);
+  return STATUS_OK;
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// Commands of clients about themselves, CommandInfo::run: proof of their address, subscriptions,
+/// answers.  And the leases of clients on other machines.
+#ifndef WARPRACK_CONTROL_CLIENTS_H
+#define WARPRACK_CONTROL_CLIENTS_H
+
+#include "control/net/message.h"
+#include "engine/base/status.h"
+
+struct Control;
+
+Status query_answers(struct Control* control, const Peer* peer, Message* message, Error* error);
+Status query_hello(struct Control* control, const Peer* peer, Message* message, Error* error);
+Status query_notify(struct Control* control, const Peer* peer, Message* message, Error* error);
+
+/// Renew the leases of the machine and the client that have sent a packet.
+void clients_renew(struct Control* control, const Peer* sender);
+
+/// End the leases whose time is over.
+void clients_expire(struct Control* control);
+
+#endif

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Clients of other machines: before the proof of their address they get no packet that is larger
+// than theirs, after it answers and news, while their leases last.
+
+#include "control/clients.h"
+#include "control/commands.h"
+#include "control/control_private.h"
+#include "tests/support/control_rig.h"
+#include "tests/support/peers.h"
+#include "tests/support/scoped.h"
+#include "tests/support/set_by_name.h"
+#include "tests/support/suite.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static Control control;
+static int receiver;
+static char packet[70000]; ///< The last packet sent
+
+static void
+start(const char* const allowed)
+{
+  int pair[2];
+  memset(&control, 0, sizeof(control));
+  ck_assert_int_eq(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, pair), 0);
+  control.outlet.socket = pair[0];
+  control.outlet.loopback = -1;
+  receiver = pair[1];
+  control.now_ns = NS_PER_S;
+  ck_assert(trust_init(&control.outlet.trust));
+  OK(allow_read(&control.allow, allowed, &error));
+  control.config.engine = fake_engine_new();
+  control.notify.say = control_say;
+  control.notify.context = &control;
+  SCOPED_RACK Rack* const rack = rack_of("lowcut: highpass 80 | vol: gain -6dB", NULL);
+  const EditorConfig config = { .engine = control.config.engine };
+  OK(editor_new(&config, rack, &control.editor, &error));
+}
+
+static void
+stop(void)
+{
+  notify_clear(&control.notify);
+  editor_free(control.editor);
+  fake_engine_free(control.config.engine);
+  close(control.outlet.socket);
+  close(receiver);
+}
+
+/// A peer of another machine whose answers go to `receiver`.
+static Peer
+stranger_of(const char* const address, const uint16_t port)
+{
+  Peer peer = peer_of(address, port);
+  peer.n_bytes = 0; // sendmsg() sends to the other end of the pair
+  return peer;
+}
+
+/// Receive the next packet into `packet`.  Returns its size, 0 if there is none.
+static size_t
+receive(void)
+{
+  const ssize_t n = recv(receiver, packet, sizeof(packet), 0);
+  return n > 0 ? (size_t)n : 0U;
+}
+
+/// The first argument of the last packet, if it is a text.
+static const char*
+first_text(void)
+{
+  const char* const types = packet + ((strlen(packet) + 4U) & ~3UL);
+  return types + ((strlen(types) + 4U) & ~3UL);
+}
+
+/// Run one message of a peer.  Returns the number of its bytes.
+static size_t
+ask(const Peer* const peer, const char* const address, const char* const types, ...)
+{
+  char text[512] = "";
+  size_t n_bytes = 0;
+  va_list values;
+  lo_message arguments = lo_message_new();
+  va_start(values, types);
+  for (const char* type = types; *type; ++type) {
+    if (*type == 's') {
+      lo_message_add_string(arguments, va_arg(values, const char*));
+    } else {
+      lo_message_add_int32(arguments, va_arg(values, int));
+    }
+  }
+  va_end(values);
+  lo_message_serialise(arguments, address, text, &n_bytes);
+  lo_message_free(arguments);
+  const Instant arrival = instant_now();
+  Bundle* bundle = NULL;
+  OK(bundles_read(text, n_bytes, peer, &arrival, &bundle) ? STATUS_NO_MEM : STATUS_OK);
+  Message* const message = &bundle->messages[0];
+  OK(command_find(message, &message->info, &error));
+  Error failure;
+  clients_renew(&control, peer);
+  if (message->info->run(&control, peer, message, &failure)) {
+    outlet_fail(&control.outlet, peer, n_bytes, address, &failure);
+  }
+  bundle_free(bundle);
+  return n_bytes;
+}
+
+/// Let a peer prove its address.
+static void
+prove(const Peer* const peer)
+{
+  ask(peer, "/server/hello", "s", "0123456789abcdef");
+  ck_assert_uint_gt(receive(), 0);
+  ck_assert_str_eq(packet, "/server/cookie");
+  char cookie[TRUST_COOKIE_BYTES];
+  snprintf(cookie, sizeof(cookie), "%s", first_text());
+  ask(peer, "/server/hello", "s", cookie);
+  ck_assert_uint_gt(receive(), 0);
+  ck_assert_str_eq(packet, "/done");
+}
+
+/// Send all news that wait until now.
+static void
+flush(void)
+{
+  control.now_ns += NOTIFY_INTERVAL_NS;
+  notify_flush(&control.notify, control.now_ns);
+}
+
+TEST(no_answer_to_a_stranger_is_larger_than_its_message)
+{
+  start("192.0.2.0/24");
+  const Peer peer = stranger_of("192.0.2.7", 9000);
+  static const char* const texts[] = { "", "0", "0123456789", "0123456789ab", "0123456789abcdef",
+                                       "a text that is longer than any cookie can be" };
+  uint32_t n_cookies = 0;
+  for (uint32_t i = 0; i < ARRAY_LEN(texts); ++i) {
+    const size_t n_asked = ask(&peer, "/server/hello", "s", texts[i]);
+    const size_t n_answered = receive();
+    ck_assert_uint_le(n_answered, n_asked);
+    ck_assert_uint_eq(receive(), 0);
+    ck_assert_int_eq(n_answered > 0, strlen(texts[i]) >= TRUST_COOKIE_BYTES - 1U);
+    n_cookies += n_answered > 0;
+  }
+  ck_assert_uint_eq(n_cookies, 2);
+  static const char* const addresses[] = { "/server/ping", "/server/nodes", "/server/version",
+                                           "/rack/get" };
+  for (uint32_t i = 0; i < ARRAY_LEN(addresses); ++i) {
+    ask(&peer, addresses[i], "");
+    ck_assert_uint_eq(receive(), 0);
+  }
+  ask(&peer, "/server/notify", "i", 1);
+  ask(&peer, "/server/notify", "ii", 1, 9001);
+  ask(&peer, "/server/answers", "s", "failures");
+  flush();
+  ck_assert_uint_eq(receive(), 0);
+  ck_assert_uint_eq(notify_n_subscribers(&control.notify), 0);
+  stop();
+}
+
+TEST(a_machine_that_has_returned_its_cookie_gets_answers)
+{
+  start("192.0.2.0/24");
+  const Peer peer = stranger_of("192.0.2.7", 9000);
+  const Peer port = stranger_of("192.0.2.7", 9001);
+  const Peer other = stranger_of("192.0.2.8", 9000);
+  prove(&peer);
+  for (uint32_t i = 0; i < 2U; ++i) { // each port of the machine
+    ask(i ? &port : &peer, "/rack/get", "");
+    ck_assert_uint_gt(receive(), 0);
+    ck_assert_str_eq(packet, "/rack/get");
+  }
+  ask(&other, "/rack/get", "");
+  ck_assert_uint_eq(receive(), 0);
+  ask(&peer, "/server/hello", "s", ""); // it has proved its address
+  ck_assert_uint_gt(receive(), 0);
+  ck_assert_str_eq(packet, "/done");
+  control.now_ns += TRUST_LEASE_NS;
+  clients_expire(&control);
+  ask(&peer, "/rack/get", "");
+  ck_assert_uint_eq(receive(), 0);
+  stop();
+}
+
+TEST(a_machine_that_only_everybody_rules_allow_stays_a_stranger)
+{
+  static const char* const lists[] = { "0.0.0.0/0", "::/0", "::ffff:0.0.0.0/96",
+                                       "192.0.3.0/24,0.0.0.0/0" };
+  for (uint32_t i = 0; i < ARRAY_LEN(lists); ++i) {
+    start(lists[i]);
+    const Peer peer = stranger_of("192.0.2.7", 9000);
+    char text[256] = "";
+    memset(text, '0', sizeof(text) - 1U);
+    const size_t n_asked = ask(&peer, "/server/hello", "s", text);
+    ck_assert_uint_gt(n_asked, receive());
+    ck_assert_str_eq(packet, "/fail");
+    trust_print_cookie(&control.outlet.trust, &peer, control.now_ns, text);
+    ask(&peer, "/server/hello", "s", text);
+    ck_assert_uint_eq(control.outlet.trust.n_hosts, 0);
+    stop();
+  }
+  start("0.0.0.0/0,192.0.2.0/24");
+  const Peer peer = stranger_of("192.0.2.7", 9000);
+  prove(&peer);
+  stop();
+}
+
+TEST(half_open_proofs_use_no_memory)
+{
+  start("10.0.0.0/8");
+  for (uint32_t i = 0; i < 10000U; ++i) {
+    char address[32];
+    snprintf(address, sizeof(address), "10.1.%u.%u", i / 256U, i % 256U);
+    const Peer peer = stranger_of(address, 9000);
+    ask(&peer, "/server/hello", "s", "0123456789abcdef");
+    ck_assert_uint_eq(receive(), 16U + 4U + 20U);
+  }
+  ck_assert_uint_eq(control.outlet.trust.n_hosts, 0);
+  ck_assert_uint_eq(control.counts.cookies, 10000);
+  const Peer peer = stranger_of("10.9.9.9", 9000);
+  prove(&peer);
+  stop();
+}
+
+/// Number of news packets that wait, and the address of the last one in `packet`.
+static uint32_t
+count_news(void)
+{
+  uint32_t n = 0;
+  while (receive()) {
+    ++n;
+  }
+  return n;
+}
+
+TEST(a_subscriber_gets_all_present_values_and_no_other_does)
+{
+  start("192.0.2.0/24");
+  const Peer first = stranger_of("192.0.2.7", 9000);
+  const Peer second = stranger_of("192.0.2.7", 9001);
+  prove(&first);
+  ask(&first, "/server/notify", "i", 1);
+  ck_assert_uint_gt(receive(), 0);
+  ck_assert_str_eq(packet, "/done");
+  flush();
+  const uint32_t n = count_news();
+  ck_assert_uint_ge(n, 3);
+  ck_assert_str_eq(packet, "/node/vol/gain");
+  ask(&second, "/server/notify", "i", 1);
+  ck_assert_uint_gt(receive(), 0);
+  flush();
+  ck_assert_uint_eq(count_news(), n);
+  ck_assert_uint_eq(notify_n_subscribers(&control.notify), 2);
+  control_notify(&control, NOTIFY_WORKER);
+  ck_assert_uint_eq(count_news(), 2);
+  ask(&second, "/server/notify", "i", 0);
+  ck_assert_uint_gt(receive(), 0);
+  flush();
+  control_notify(&control, NOTIFY_WORKER);
+  ck_assert_uint_eq(count_news(), 1);
+  stop();
+}
+
+TEST(a_client_can_subscribe_another_port_of_its_machine)
+{
+  start("192.0.2.0/24");
+  const Peer peer = stranger_of("192.0.2.7", 9000);
+  const Peer tablet = stranger_of("192.0.2.7", 9001);
+  prove(&peer);
+  ask(&peer, "/server/notify", "ii", 1, 9001);
+  ck_assert_uint_gt(receive(), 0);
+  ck_assert_uint_eq(notify_n_subscribers(&control.notify), 1);
+  ck_assert(peer_equal(&control.notify.clients[0].peer, &tablet));
+  ask(&peer, "/server/notify", "ii", 1, 65536);
+  ck_assert_uint_gt(receive(), 0);
+  ck_assert_str_eq(packet, "/fail");
+  ask(&peer, "/server/notify", "ii", 1, -1);
+  ck_assert_uint_gt(receive(), 0);
+  ck_assert_str_eq(packet, "/fail");
+  ask(&peer, "/server/notify", "ii", 1, 0); // the sender's port
+  ck_assert_uint_gt(receive(), 0);
+  ck_assert_uint_eq(notify_n_subscribers(&control.notify), 2);
+  ask(&peer, "/server/notify", "ii", 0, 9001);
+  ck_assert_uint_gt(receive(), 0);
+  ck_assert_uint_eq(notify_n_subscribers(&control.notify), 1);
+  stop();
+}
+
+TEST(a_subscription_of_another_machine_ends_after_a_minute_without_its_packets)
+{
+  start("192.0.2.0/24");
+  const Peer peer = stranger_of("192.0.2.7", 9000);
+  const Peer tablet = stranger_of("192.0.2.7", 9001);
+  const Peer neighbour = stranger_of("192.0.2.7", 9002);
+  const Peer here = peer_of("127.0.0.1", 1);
+  prove(&peer);
+  ask(&peer, "/server/notify", "i", 1);
+  ask(&peer, "/server/notify", "ii", 1, 9001);
+  ask(&neighbour, "/server/notify", "i", 1);
+  ck_assert(notify_set(&control.notify, &here, NOTIFY_NEWS, true));
+  const uint64_t begin_ns = control.now_ns;
+  control.now_ns = begin_ns + TRUST_LEASE_NS / 2U;
+  clients_renew(&control, &peer); // for both subscriptions that it asked for
+  control.now_ns = begin_ns + TRUST_LEASE_NS;
+  clients_expire(&control);
+  ck_assert_uint_eq(notify_n_subscribers(&control.notify), 3);
+  clients_renew(&control, &tablet);
+  control.now_ns = begin_ns + TRUST_LEASE_NS * 3U / 2U;
+  clients_expire(&control);
+  ck_assert_uint_eq(notify_n_subscribers(&control.notify), 2);
+  ck_assert(trust_has(&control.outlet.trust, &neighbour)); // the machine still sends
+  control.now_ns = begin_ns + 2U * TRUST_LEASE_NS;
+  clients_expire(&control);
+  ck_assert_uint_eq(notify_n_subscribers(&control.notify), 1); // on this machine: no lease
+  ck_assert(!trust_has(&control.outlet.trust, &peer));
+  stop();
+}
+
+SUITE_MAIN("clients")

@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#define MAX_RATE_HZ ((double)NS_PER_S / NOTIFY_INTERVAL_NS)
+
 // ---- proof of an address ----
 
 Status
@@ -79,6 +81,38 @@ clients_expire(Control* const control)
 
 // ---- subscriptions and answers ----
 
+Status
+clients_add(Control* const control, const Listeners* const listeners, Error* const error)
+{
+  for (uint32_t l = 0; l < listeners->n; ++l) {
+    Peer peer = listeners->peers[l];
+    if (!outlet_reaches(&control->outlet, &peer)) {
+      char name[PEER_TEXT_BYTES];
+      peer_print(&peer, name);
+      return error_set(error, STATUS_BAD_ARG,
+                       "--osc-notify: the server cannot send to %s from the address of --osc-bind",
+                       name);
+    }
+    // There is room: the tables are empty, and larger than the list.
+    (void)notify_fix(&control->notify, &peer);
+    if (!own_has(&control->outlet.machine, &peer)) {
+      (void)trust_begin(&control->outlet.trust, &peer, UINT64_MAX);
+    }
+  }
+  return STATUS_OK;
+}
+
+/// Read the rate of a subscription; *interval_ns is 0 without one.
+static Status
+read_rate(const Message* const message, uint64_t* const interval_ns, Error* const error)
+{
+  const double rate_hz = message_n_arguments(message) > 2U ? message_number(message, 2) : 0.0;
+  *interval_ns = rate_hz > 0.0 ? (uint64_t)((double)NS_PER_S / rate_hz) : 0U;
+  return message_n_arguments(message) < 3U || (rate_hz >= 1.0 && rate_hz <= MAX_RATE_HZ)
+             ? STATUS_OK
+             : error_set(error, STATUS_BAD_ARG, "a rate is a number from 1 to %g Hz", MAX_RATE_HZ);
+}
+
 /// Read a number that is 1 or 0.
 static Status
 read_switch(const Message* const message, bool* const is_on, Error* const error)
@@ -129,12 +163,17 @@ query_notify(Control* const control, const Peer* const peer, Message* const mess
              Error* const error)
 {
   bool is_wanted = false;
+  uint64_t interval_ns = 0;
   Peer client = *peer;
   Status status = check_address(control, peer, error);
   status = status ? status : read_switch(message, &is_wanted, error);
   status = status ? status : read_port(message, &client, error);
+  status = status ? status : read_rate(message, &interval_ns, error);
   if (status == STATUS_OK && is_wanted) {
     status = subscribe(control, &client, peer, error);
+    notify_pace(&control->notify, &client, interval_ns);
+  } else if (status == STATUS_OK && notify_is_fixed(&control->notify, &client)) {
+    status = error_set(error, STATUS_BAD_ARG, "--osc-notify has subscribed this port for ever");
   } else if (status == STATUS_OK) {
     notify_set(&control->notify, &client, NOTIFY_NEWS, false);
   }

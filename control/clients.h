@@ -4,6 +4,7 @@
 #ifndef WARPRACK_CONTROL_CLIENTS_H
 #define WARPRACK_CONTROL_CLIENTS_H
 
+#include "control/net/listeners.h"
 #include "control/net/message.h"
 #include "engine/base/status.h"
 
@@ -12,6 +13,10 @@ struct Control;
 Status query_answers(struct Control* control, const Peer* peer, Message* message, Error* error);
 Status query_hello(struct Control* control, const Peer* peer, Message* message, Error* error);
 Status query_notify(struct Control* control, const Peer* peer, Message* message, Error* error);
+
+/// Subscribe listeners for ever, and trust their machines.  STATUS_BAD_ARG if the server cannot
+/// send to one. [main]
+NODISCARD Status clients_add(struct Control* control, const Listeners* listeners, Error* error);
 
 /// Renew the leases of the machine and the client that have sent a packet.
 void clients_renew(struct Control* control, const Peer* sender);

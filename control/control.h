@@ -8,6 +8,7 @@
 #define WARPRACK_CONTROL_CONTROL_H
 
 #include "control/net/allow.h"
+#include "control/net/listeners.h"
 #include "control/net/peer.h"
 #include "engine/base/status.h"
 #include "engine/engine.h"
@@ -63,12 +64,13 @@ typedef struct ControlPlugins {
 } ControlPlugins;
 
 typedef struct ControlConfig {
-  Engine* engine;           ///< Borrowed until control_stop()
-  const char* bind_address; ///< Numeric, default "127.0.0.1"
-  uint16_t port;            ///< 0: any free port, see control_port()
-  const Allow* allow;       ///< Allowed senders besides this machine; copied.  NULL: none
-  const char* root;         ///< Folder that file names in commands are relative to, default "."
-  void* context;            ///< For the functions below, which may be NULL only where stated
+  Engine* engine;             ///< Borrowed until control_stop()
+  const char* bind_address;   ///< Numeric, default "127.0.0.1"
+  uint16_t port;              ///< 0: any free port, see control_port()
+  const Allow* allow;         ///< Allowed senders besides this machine; copied.  NULL: none
+  const Listeners* listeners; ///< Subscribers for ever; read by control_start().  NULL: none
+  const char* root;           ///< Folder that file names in commands are relative to, default "."
+  void* context;              ///< For the functions below, which may be NULL only where stated
   void (*audio)(void* context, ControlAudio* audio);       ///< [control] Fills in `audio`
   void (*program)(void* context, ControlProgram* program); ///< [control] Fills in `program`; may be
                                                            ///< NULL

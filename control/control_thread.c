@@ -447,6 +447,9 @@ prepare(Control* const control, const Rack* const rack, Error* const error)
   control->engine.quarantined = 0;                 // but `rack` may be reverted already
   control->notify.say = control_say;
   control->notify.context = control;
+  if (config->listeners && clients_add(control, config->listeners, error)) {
+    return error->status;
+  }
   if (config->subscribers) {
     notify_read_subscribers(&control->notify, config->subscribers,
                             peer_bound(control->outlet.socket).address.ss_family);

@@ -56,12 +56,24 @@ backlog_clear(Backlog* const backlog)
   *backlog = (Backlog){ .keys = NULL };
 }
 
+/// The client's bit in NotifyEntry::late_for.
+static uint64_t
+bit_of(const Notify* const notify, const Client* const client)
+{
+  _Static_assert(ARRAY_LEN(notify->clients) <= 64U, "one bit for each client");
+  return UINT64_C(1) << (client - notify->clients);
+}
+
 static void
-drop_wishes(Client* const client, const unsigned wishes)
+drop_wishes(Notify* const notify, Client* const client, const unsigned wishes)
 {
   client->wishes &= ~wishes;
-  if (!(client->wishes & NOTIFY_NEWS)) {
-    backlog_clear(&client->greeting);
+  if (client->wishes & NOTIFY_NEWS) {
+    return;
+  }
+  backlog_clear(&client->greeting);
+  for (uint32_t e = 0; e < ARRAY_LEN(notify->entries); ++e) {
+    notify->entries[e].late_for &= ~bit_of(notify, client);
   }
 }
 
@@ -81,8 +93,9 @@ forget_gone(Notify* const notify)
   OwnAddresses own = { .n_keys = 0 };
   for (uint32_t c = 0; c < ARRAY_LEN(notify->clients); ++c) {
     Client* const client = &notify->clients[c];
-    if (client->wishes && own_has(&own, &client->peer) && peer_is_closed(&client->peer)) {
-      drop_wishes(client, client->wishes);
+    if (client->wishes && !client->is_fixed && own_has(&own, &client->peer) &&
+        peer_is_closed(&client->peer)) {
+      drop_wishes(notify, client, client->wishes);
     }
   }
 }
@@ -101,7 +114,7 @@ notify_set(Notify* const notify, const Peer* const peer, const NotifyWish wish, 
 {
   Client* client = find_client(notify, peer);
   if (client && !wanted) {
-    drop_wishes(client, wish);
+    drop_wishes(notify, client, wish);
   } else if (wanted && !(client && client->wishes & wish)) {
     if (!has_place(notify, wish)) {
       return false;
@@ -120,6 +133,32 @@ notify_is_quiet(Notify* const notify, const Peer* const peer)
   return client && client->wishes & NOTIFY_QUIET;
 }
 
+bool
+notify_fix(Notify* const notify, const Peer* const peer)
+{
+  const bool is_set = notify_set(notify, peer, NOTIFY_NEWS, true);
+  if (is_set) {
+    find_client(notify, peer)->is_fixed = true;
+  }
+  return is_set;
+}
+
+bool
+notify_is_fixed(Notify* const notify, const Peer* const peer)
+{
+  const Client* const client = find_client(notify, peer);
+  return client && client->is_fixed;
+}
+
+void
+notify_pace(Notify* const notify, const Peer* const peer, const uint64_t interval_ns)
+{
+  Client* const client = find_client(notify, peer);
+  if (client) {
+    client->interval_ns = interval_ns;
+  }
+}
+
 // ---- leases ----
 
 void
@@ -127,7 +166,7 @@ notify_lease(Notify* const notify, const Peer* const peer, const Peer* const ren
              const uint64_t until_ns)
 {
   Client* const client = find_client(notify, peer);
-  if (client) {
+  if (client && !client->is_fixed) {
     client->renewer = *renewer;
     client->until_ns = until_ns;
   }
@@ -150,8 +189,8 @@ notify_expire(Notify* const notify, const uint64_t now_ns)
 {
   for (uint32_t c = 0; c < ARRAY_LEN(notify->clients); ++c) {
     Client* const client = &notify->clients[c];
-    if (client->until_ns <= now_ns) {
-      drop_wishes(client, client->wishes);
+    if (client->wishes && client->until_ns <= now_ns) {
+      drop_wishes(notify, client, client->wishes);
     }
   }
 }
@@ -166,13 +205,20 @@ send_to(Notify* const notify, const Client* const client, const NotifyKey* const
   ++notify->n_sent;
 }
 
+/// True if a client gets the news that `maker`, which may be NULL, has made.
+static bool
+wants(const Client* const client, const Peer* const maker)
+{
+  return client->wishes & NOTIFY_NEWS && !(maker && peer_equal(&client->peer, maker));
+}
+
 /// Send a key's state to all subscribers but `maker`, which may be NULL.
 static void
 send_key(Notify* const notify, const NotifyKey* const key, const Peer* const maker)
 {
   for (uint32_t c = 0; c < ARRAY_LEN(notify->clients); ++c) {
     const Client* const client = &notify->clients[c];
-    if (client->wishes & NOTIFY_NEWS && !(maker && peer_equal(&client->peer, maker))) {
+    if (wants(client, maker)) {
       send_to(notify, client, key);
     }
   }
@@ -190,10 +236,22 @@ is_ready(const NotifyEntry* const entry, const uint64_t now_ns)
   return entry->is_due && (entry->sent_ns == 0 || now_ns - entry->sent_ns >= NOTIFY_INTERVAL_NS);
 }
 
+/// Send an entry to all subscribers but its maker.  Those with longer intervals get it later.
 static void
 send_entry(Notify* const notify, NotifyEntry* const entry, const uint64_t now_ns)
 {
-  send_key(notify, &entry->key, entry->has_maker ? &entry->maker : NULL);
+  for (uint32_t c = 0; c < ARRAY_LEN(notify->clients); ++c) {
+    const Client* const client = &notify->clients[c];
+    const uint64_t bit = bit_of(notify, client);
+    if (!wants(client, entry->has_maker ? &entry->maker : NULL)) {
+      entry->late_for &= ~bit;
+    } else if (client->interval_ns > NOTIFY_INTERVAL_NS) {
+      notify->merged += (entry->late_for & bit) != 0;
+      entry->late_for |= bit;
+    } else {
+      send_to(notify, client, &entry->key);
+    }
+  }
   entry->is_due = false;
   entry->sent_ns = now_ns;
 }
@@ -201,7 +259,7 @@ send_entry(Notify* const notify, NotifyEntry* const entry, const uint64_t now_ns
 static bool
 is_free(const NotifyEntry* const entry, const uint64_t now_ns)
 {
-  return !entry->is_due && now_ns - entry->sent_ns >= NOTIFY_INTERVAL_NS;
+  return !entry->is_due && !entry->late_for && now_ns - entry->sent_ns >= NOTIFY_INTERVAL_NS;
 }
 
 static uint32_t
@@ -422,6 +480,47 @@ send_backlog(Notify* const notify)
 
 // ---- what is due ----
 
+/// The clients with longer intervals for which entries wait, as NotifyEntry::late_for.
+static uint64_t
+late_clients(const Notify* const notify)
+{
+  uint64_t late_for = 0;
+  for (uint32_t e = 0; e < n_entries(notify); ++e) {
+    late_for |= notify->entries[e].late_for;
+  }
+  return late_for;
+}
+
+/// Send a client with a longer interval all that waits for it.
+static void
+send_late(Notify* const notify, Client* const client, const uint64_t now_ns)
+{
+  const uint64_t bit = bit_of(notify, client);
+  for (uint32_t e = 0; e < n_entries(notify); ++e) {
+    NotifyEntry* const entry = &notify->entries[e];
+    if (entry->late_for & bit && notify->n_sent == NOTIFY_SENT) {
+      return; // the next flush continues
+    }
+    if (entry->late_for & bit) {
+      send_to(notify, client, &entry->key);
+      entry->late_for &= ~bit;
+    }
+  }
+  client->next_ns = now_ns + client->interval_ns;
+}
+
+static void
+send_all_late(Notify* const notify, const uint64_t now_ns)
+{
+  const uint64_t late_for = late_clients(notify);
+  for (uint32_t c = 0; c < ARRAY_LEN(notify->clients) && late_for; ++c) {
+    Client* const client = &notify->clients[c];
+    if (late_for & bit_of(notify, client) && client->next_ns <= now_ns) {
+      send_late(notify, client, now_ns);
+    }
+  }
+}
+
 void
 notify_flush(Notify* const notify, const uint64_t now_ns)
 {
@@ -433,6 +532,7 @@ notify_flush(Notify* const notify, const uint64_t now_ns)
       send_entry(notify, entry, now_ns);
     }
   }
+  send_all_late(notify, now_ns);
   if (is_backlog_due(notify, now_ns)) {
     send_backlog(notify);
     send_greetings(notify);
@@ -443,12 +543,18 @@ notify_flush(Notify* const notify, const uint64_t now_ns)
 uint64_t
 notify_wake_ns(const Notify* const notify)
 {
-  uint64_t wake_ns =
-      has_backlog(notify) ? notify->backlog_ns + NOTIFY_INTERVAL_NS : UINT64_MAX;
+  uint64_t late_for = 0;
+  uint64_t wake_ns = has_backlog(notify) ? notify->backlog_ns + NOTIFY_INTERVAL_NS : UINT64_MAX;
   for (uint32_t e = 0; e < n_entries(notify); ++e) {
     const NotifyEntry* const entry = &notify->entries[e];
     const uint64_t due_ns = entry->sent_ns ? entry->sent_ns + NOTIFY_INTERVAL_NS : 0U;
     wake_ns = entry->is_due && due_ns < wake_ns ? due_ns : wake_ns;
+    late_for |= entry->late_for;
+  }
+  for (uint32_t c = 0; c < ARRAY_LEN(notify->clients) && late_for; ++c) {
+    const Client* const client = &notify->clients[c];
+    const bool is_late = late_for & bit_of(notify, client);
+    wake_ns = is_late && client->next_ns < wake_ns ? client->next_ns : wake_ns;
   }
   return wake_ns;
 }

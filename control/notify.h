@@ -6,7 +6,8 @@
    is closed.  The server cannot see the ports of other machines: a client there has a lease.
 
    A change is identified by a key: a parameter, or one of the NOTIFY_* events.  Subscribers get the
-   newest state of a key at most once in NOTIFY_INTERVAL_NS, and always its last state.  The client
+   newest state of a key at most once in NOTIFY_INTERVAL_NS, and always its last state; a client may
+   choose a longer interval, in which it gets all keys that have changed at once.  The client
    that made the change gets no message.  When an edit replaces the document, the values that it
    changed follow, a part of them in each interval.
 */
@@ -56,7 +57,8 @@ typedef struct NotifyEntry {
   NotifyKey key;
   Peer maker; ///< The client that made the newest change
   bool has_maker;
-  bool is_due;      ///< Changed since it was last sent
+  bool is_due;       ///< Changed since it was last sent
+  uint64_t late_for; ///< Bit c: client c, which has a longer interval, has not got the newest state
   uint64_t sent_ns; ///< Time at which it was last sent; 0: never.  An entry that is not due is free
                     ///< NOTIFY_INTERVAL_NS after this
 } NotifyEntry;
@@ -78,10 +80,13 @@ typedef enum NotifyWish {
 
 typedef struct Client {
   Peer peer;
-  unsigned wishes;   ///< Bits of NotifyWish; 0: the entry is free
-  uint64_t until_ns; ///< End of its lease; UINT64_MAX: it has none
-  Peer renewer;      ///< The client that asked for it: its packets renew the lease, too
-  Backlog greeting;  ///< Values to send to it because it has subscribed
+  unsigned wishes;      ///< Bits of NotifyWish; 0: the entry is free
+  bool is_fixed;        ///< It stays a subscriber for ever
+  uint64_t until_ns;    ///< End of its lease; UINT64_MAX: it has none
+  uint64_t interval_ns; ///< Of its news, if longer than NOTIFY_INTERVAL_NS ...
+  uint64_t next_ns;     ///< ... and the time from which it may get the next ones
+  Peer renewer;         ///< The client that asked for it: its packets renew the lease, too
+  Backlog greeting;     ///< Values to send to it because it has subscribed
 } Client;
 
 /// Sends the current state of a key to one subscriber.
@@ -108,8 +113,17 @@ bool notify_set(Notify* notify, const Peer* peer, NotifyWish wish, bool wanted);
 
 bool notify_is_quiet(Notify* notify, const Peer* peer);
 
-/// Let the settings of a client end at this time, unless a packet from it, or from `renewer`, comes
-/// before.
+/// Subscribe a client for ever.  Returns false if there is no room.
+bool notify_fix(Notify* notify, const Peer* peer);
+
+bool notify_is_fixed(Notify* notify, const Peer* peer);
+
+/// Send a subscriber its news, except values of replaced documents, at most once in this time;
+/// 0: in NOTIFY_INTERVAL_NS.
+void notify_pace(Notify* notify, const Peer* peer, uint64_t interval_ns);
+
+/// Let the settings of a client that is not fixed end at this time, unless a packet from it, or
+/// from `renewer`, comes before.
 void notify_lease(Notify* notify, const Peer* peer, const Peer* renewer, uint64_t until_ns);
 
 /// Extend the leases that a packet of this sender renews.
@@ -118,8 +132,8 @@ void notify_renew(Notify* notify, const Peer* sender, uint64_t until_ns);
 /// Remove the clients whose lease has ended.
 void notify_expire(Notify* notify, uint64_t now_ns);
 
-/// Send a subscriber all values of a rack, a part of them in each interval.  Returns false if out of
-/// memory.
+/// Send a subscriber all values of a rack, a part of them in each interval.  Returns false if out
+/// of memory.
 bool notify_greet(Notify* notify, const Peer* peer, const Rack* rack);
 
 /// Record a change of a key.  `maker`: the client that made it, or NULL.  If more than
@@ -140,7 +154,8 @@ uint64_t notify_wake_ns(const Notify* notify);
 
 uint32_t notify_n_subscribers(const Notify* notify);
 
-/// Print the subscribers on this machine, one per line.  The caller frees the text; NULL if out of memory.
+/// Print the subscribers on this machine, one per line.  The caller frees the text; NULL if out of
+/// memory.
 char* notify_print_subscribers(const Notify* notify);
 
 /// Subscribe clients from a text of notify_print_subscribers(): those with this address family.

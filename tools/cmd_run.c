@@ -41,6 +41,8 @@ typedef struct RunArgs {
   const char* channels;
   const char* osc_allow; ///< Text of the option; NULL: not given
   Allow allow;
+  const char* osc_notify; ///< Text of the option; NULL: not given
+  Listeners listeners;
   int64_t block_frames, depth, n_helpers, osc_port, plugin_start_s, priority;
   double ceiling_db;
   bool in_process, no_connect;
@@ -99,6 +101,13 @@ run(RunArgs* const args)
     }
     live->osc_allow = &args->allow;
   }
+  if (args->osc_notify) {
+    if (listeners_read(&args->listeners, args->osc_notify, &error)) {
+      return error.status == STATUS_NET ? command_fail(&cmd_run, &error)
+                                        : command_misused(&cmd_run, "--osc-notify: %s", error.text);
+    }
+    live->listeners = &args->listeners;
+  }
   if (args->io != IO_AUTO) {
     live->driver = io_find(io_choices[args->io]);
   }
@@ -156,6 +165,7 @@ run_run(const int argc, char** const argv)
     { "osc-port",   'p', OPTION_INTEGER, "N",          0,        65535, .to.integer = &args.osc_port,                 .help = "UDP port for OSC, default 9770; 0: any free port, which the program prints" },
     { "osc-bind",   0,   OPTION_TEXT,    "ADDRESS",                     .to.text = &args.live.bind_address,           .help = "Address for OSC, default 127.0.0.1, which stays open beside an address that others can reach" },
     { "osc-allow",  0,   OPTION_TEXT,    "LIST",                        .to.text = &args.osc_allow,                   .help = "Other machines that may send: ADDRESS[/BITS],...; default none" },
+    { "osc-notify", 0,   OPTION_TEXT,    "LIST",                        .to.text = &args.osc_notify,                  .help = "Listeners that get all values and changes: HOST:PORT,..., IPv6 in brackets; default none" },
     { "root",       0,   OPTION_TEXT,    "DIR",                         .to.text = &args.live.root,                   .help = "Folder of all files that commands name; default the rack file's, else the current folder" },
     { "name",       'n', OPTION_TEXT,    "CLIENT",                      .to.text = &io->client_name,                  .help = "JACK client name, default warprack" },
     { "server",     0,   OPTION_TEXT,    "NAME",                        .to.text = &io->server_name,                  .help = "Name of the JACK server, default JACK's default" },

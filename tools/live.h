@@ -12,6 +12,7 @@
 #define WARPRACK_TOOLS_LIVE_H
 
 #include "control/net/allow.h"
+#include "control/net/listeners.h"
 #include "engine/base/status.h"
 #include "engine/engine.h"
 #include "io/io.h"
@@ -20,17 +21,18 @@
 #include <stdint.h>
 
 typedef struct LiveConfig {
-  const char* rack;         ///< RACK as on the command line
-  uint32_t missing;         ///< Whether plugins of racks may be missing, see MISSING_OPTION
-  const IoDriver* driver;   ///< NULL: the first that opens, in the order of io_drivers()
-  IoConfig io;              ///< The channels are also the engine's
-  EngineConfig engine;      ///< live_run() sets channels and file loaders
-  const char* state;        ///< Folder to keep the rack in, NULL: none
-  bool fresh;               ///< Start with `rack` in any case, see first_rack.h
-  uint16_t osc_port;        ///< 0: any free port
-  const char* bind_address; ///< Of the OSC port, numeric
-  const char* root;         ///< Folder for file names, NULL: the folder of the rack file
-  const Allow* osc_allow;   ///< See ControlConfig
+  const char* rack;           ///< RACK as on the command line
+  uint32_t missing;           ///< Whether plugins of racks may be missing, see MISSING_OPTION
+  const IoDriver* driver;     ///< NULL: the first that opens, in the order of io_drivers()
+  IoConfig io;                ///< The channels are also the engine's
+  EngineConfig engine;        ///< live_run() sets channels and file loaders
+  const char* state;          ///< Folder to keep the rack in, NULL: none
+  bool fresh;                 ///< Start with `rack` in any case, see first_rack.h
+  uint16_t osc_port;          ///< 0: any free port
+  const char* bind_address;   ///< Of the OSC port, numeric
+  const char* root;           ///< Folder for file names, NULL: the folder of the rack file
+  const Allow* osc_allow;     ///< See ControlConfig
+  const Listeners* listeners; ///< See ControlConfig
   bool json, verbose;
 } LiveConfig;
 

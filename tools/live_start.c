@@ -372,6 +372,7 @@ start_control(Live* const live, Error* const error)
                                   .bind_address = live->config->bind_address,
                                   .port = live->config->osc_port,
                                   .allow = live->config->osc_allow,
+                                  .listeners = live->config->listeners,
                                   .root = live->rack.root,
                                   .context = live,
                                   .audio = on_audio,

@@ -18,6 +18,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#define HELLO_MESSAGES 4U              // two are enough, if none is lost
+#define HELLO_NS       (NS_PER_S / 2U) // wait for each answer
+#define HELLO_BYTES    200U            // so that a refusal with its reason has room
+
 // ---- packets ----
 
 static Status
@@ -27,6 +31,48 @@ fail_no_server(const TalkArgs* const args, Error* const error)
                    "no server listens on %.100s, UDP port %lld; start `warprack run`, or name its "
                    "port with --osc-port and its machine with --host",
                    args->host, (long long)args->port);
+}
+
+static Status
+send_hello(Talk* const talk, const char* const text, Error* const error)
+{
+  size_t n_bytes = 0;
+  void* packet = NULL;
+  const lo_message message = lo_message_new();
+  if (message && !lo_message_add_string(message, text)) {
+    packet = lo_message_serialise(message, "/server/hello", NULL, &n_bytes);
+  }
+  if (message) {
+    lo_message_free(message);
+  }
+  return talk_send(talk, "/server/hello", packet, n_bytes, error);
+}
+
+/// Prove this machine's address to a server on another one, which otherwise sends no answer that is
+/// larger than its question.  If the server does not answer, or refuses, go on.
+static void
+prove_address(Talk* const talk)
+{
+  const uint64_t limit_ns = talk->limit_ns;
+  char text[HELLO_BYTES + 1U] = "";
+  bool is_proved = false;
+  memset(text, '0', HELLO_BYTES);
+  for (uint32_t n = 0; n < HELLO_MESSAGES && !is_proved; ++n) {
+    const uint64_t wait_ns = instant_now().monotonic_ns + HELLO_NS;
+    const char* address = NULL;
+    lo_message answer = NULL;
+    Error error;
+    talk->limit_ns = wait_ns < limit_ns ? wait_ns : limit_ns;
+    if (send_hello(talk, text, &error) || talk_receive(talk, &address, &answer, &error)) {
+      continue;
+    }
+    is_proved = strcmp(address, "/server/cookie") != 0; // or refused
+    if (!is_proved && !strcmp(lo_message_get_types(answer), "s")) {
+      snprintf(text, sizeof(text), "%s", &lo_message_get_argv(answer)[0]->s);
+    }
+    lo_message_free(answer);
+  }
+  talk->limit_ns = limit_ns;
 }
 
 Status
@@ -58,9 +104,13 @@ talk_open(Talk* const talk, const TalkArgs* const args, Error* const error)
   OwnAddresses own = { .n_keys = 0 };
   talk->is_here = own_has(&own, &peer);
   freeaddrinfo(found);
-  return is_open
-             ? STATUS_OK
-             : error_set(error, STATUS_NET, "cannot reach %.100s: %s", args->host, strerror(errno));
+  if (!is_open) {
+    return error_set(error, STATUS_NET, "cannot reach %.100s: %s", args->host, strerror(errno));
+  }
+  if (!talk->is_here) {
+    prove_address(talk);
+  }
+  return STATUS_OK;
 }
 
 void
@@ -115,8 +165,8 @@ talk_receive(Talk* const talk, const char** const address, lo_message* const mes
                      args->host, (long long)args->port, args->timeout_s,
                      talk->is_here
                          ? ""
-                         : "; a server sends other machines no answer that is larger than "
-                           "the question, and none unless --osc-allow names them");
+                         : "; the server answers other machines only if its --osc-allow names "
+                           "them");
   }
   const ssize_t n = recv(talk->fd, talk->packet, TALK_MAX_PACKET, 0);
   if (n < 0) {

@@ -61,6 +61,16 @@ socket_to(const Outlet* const outlet, const Peer* const to)
 }
 
 bool
+outlet_reaches(Outlet* const outlet, Peer* const peer)
+{
+  const Peer own = peer_bound(outlet->socket);
+  if (outlet->loopback >= 0 && socket_to(outlet, peer) == outlet->loopback) {
+    return true;
+  }
+  return peer_fit(peer, &own) && (!peer_is_loopback(&own) || own_has(&outlet->machine, peer));
+}
+
+bool
 outlet_trusts(Outlet* const outlet, const Peer* const peer)
 {
   return trust_has(&outlet->trust, peer) || own_has(&outlet->machine, peer);

@@ -29,6 +29,11 @@ typedef struct Outlet {
 /// counts a failure instead of sending an incomplete message.
 void outlet_add(lo_message* arguments, const char* types, ...);
 
+/// Give a peer that has not sent anything the form in which the sockets can send to it.  Returns
+/// false if they cannot: it has an address of another family, or the only socket is bound to
+/// loopback.
+bool outlet_reaches(Outlet* outlet, Peer* peer);
+
 /// True if a packet from this address was not forged: other machines cannot forge the addresses of
 /// this machine, and a machine in `trust` has proved its address.  Any other peer is a stranger.
 bool outlet_trusts(Outlet* outlet, const Peer* peer);

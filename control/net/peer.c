@@ -176,6 +176,21 @@ peer_set_port(Peer* const peer, const uint16_t port)
 }
 
 bool
+peer_fit(Peer* const peer, const Peer* const own)
+{
+  const PeerKey to = peer_key(peer);
+  const PeerKey from = peer_key(own);
+  if (peer->address.ss_family == AF_INET && own->address.ss_family == AF_INET6) {
+    struct sockaddr_in6 ip6 = { .sin6_family = AF_INET6, .sin6_port = htons(to.port) };
+    memcpy(&ip6.sin6_addr, to.address, sizeof(ip6.sin6_addr));
+    peer->n_bytes = sizeof(ip6);
+    memcpy(&peer->address, &ip6, sizeof(ip6));
+  }
+  return peer->address.ss_family == own->address.ss_family &&
+         (peer_key_is_any(&from) || is_ip4(&from) == is_ip4(&to));
+}
+
+bool
 peer_is_closed(const Peer* const peer)
 {
   const int fd = socket(peer->address.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);

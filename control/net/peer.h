@@ -60,6 +60,10 @@ PeerKey peer_host(const Peer* peer);
 /// Set the port of an IPv4 or IPv6 peer. [any]
 void peer_set_port(Peer* peer, uint16_t port);
 
+/// Give an IPv4 peer the form for a socket of IPv6, ::ffff:a.b.c.d.  Returns false if a socket that
+/// is bound to `own` cannot send to the peer, because of their families. [any]
+bool peer_fit(Peer* peer, const Peer* own);
+
 /// True if no program on this machine has the peer's port open, by a query to the kernel.  The peer
 /// must have an address of this machine. [any]
 bool peer_is_closed(const Peer* peer);

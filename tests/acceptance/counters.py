@@ -93,7 +93,7 @@ def ask_everything(live):
         ("/rack/disconnect", "in", "n"), ("/rack/do", "connect in n"), ("/rack/set", "n.gain", -6.0), ("/rack/get",),
         ("/rack/save", "saved.rack"), ("/rack/load", "saved.rack"), ("/rack/find",), ("/rack/undo",), ("/rack/redo",), ("/rack/remove", "n"),
         ("/rack/insert", "m", "gain", "before", "out"), ("/rack/rename", "m", "k"), ("/rack/late", "out", "auto"), ("/server/answers", "all"),
-        ("/server/hello", ""), ("/server/nodes",), ("/server/notify", 0), ("/server/ping",), ("/server/status",), ("/server/version",), ("/server/plugins", "gain"),
+        ("/ping",), ("/server/hello", ""), ("/server/nodes",), ("/server/notify", 0), ("/server/ping",), ("/server/status",), ("/server/version",), ("/server/plugins", "gain"),
         ("/rack/chain", "n: gain -3dB"), ("/node/n/gain", -6.0), ("/node/n/gain",),
     ]:  # fmt: skip
         reply, values = osc.ask(address, *arguments)

@@ -134,7 +134,11 @@ TEST(no_answer_to_a_stranger_is_larger_than_its_message)
 {
   start("192.0.2.0/24");
   const Peer peer = stranger_of("192.0.2.7", 9000);
-  static const char* const texts[] = { "", "0", "0123456789", "0123456789ab", "0123456789abcdef",
+  static const char* const texts[] = { "",
+                                       "0",
+                                       "0123456789",
+                                       "0123456789ab",
+                                       "0123456789abcdef",
                                        "a text that is longer than any cookie can be" };
   uint32_t n_cookies = 0;
   for (uint32_t i = 0; i < ARRAY_LEN(texts); ++i) {
@@ -317,6 +321,161 @@ TEST(a_subscription_of_another_machine_ends_after_a_minute_without_its_packets)
   ck_assert_uint_eq(notify_n_subscribers(&control.notify), 1); // on this machine: no lease
   ck_assert(!trust_has(&control.outlet.trust, &peer));
   stop();
+}
+
+/// Count the packets of the news of `n` changes, one in each millisecond.
+static uint32_t
+count_changes(const uint32_t n)
+{
+  uint32_t n_news = 0;
+  for (uint32_t i = 0; i < n; ++i) {
+    control.now_ns += NS_PER_MS;
+    control_notify(&control, NOTIFY_WORKER);
+    notify_flush(&control.notify, control.now_ns);
+    n_news += count_news();
+  }
+  return n_news;
+}
+
+/// Send all news that the server sends without a further change.  Returns their number.
+static uint32_t
+count_rest(void)
+{
+  uint32_t n = count_news();
+  while (notify_wake_ns(&control.notify) != UINT64_MAX) {
+    const uint64_t wake_ns = notify_wake_ns(&control.notify);
+    control.now_ns = wake_ns > control.now_ns ? wake_ns : control.now_ns;
+    notify_flush(&control.notify, control.now_ns);
+    n += count_news();
+  }
+  return n;
+}
+
+TEST(a_subscriber_with_a_rate_gets_the_newest_state_at_that_rate)
+{
+  start("192.0.2.0/24");
+  const Peer peer = stranger_of("192.0.2.7", 9000);
+  prove(&peer);
+  static const int wrong[] = { 0, -1, 51 };
+  for (uint32_t i = 0; i < ARRAY_LEN(wrong); ++i) {
+    ask(&peer, "/server/notify", "iii", 1, 0, wrong[i]);
+    ck_assert_uint_gt(receive(), 0);
+    ck_assert_str_eq(packet, "/fail");
+  }
+  ask(&peer, "/server/notify", "iii", 1, 0, 10);
+  ck_assert_uint_gt(receive(), 0);
+  ck_assert_str_eq(packet, "/done");
+  count_rest();
+  ck_assert_uint_eq(count_changes(1000), 10);
+  ck_assert_uint_eq(count_rest(), 1);
+  ask(&peer, "/server/notify", "iii", 1, 0, 50);
+  count_rest();
+  control.now_ns += NS_PER_S;
+  ck_assert_uint_eq(count_changes(1000), 50);
+  ck_assert_uint_eq(count_rest(), 1);
+  stop();
+}
+
+TEST(a_slow_subscriber_does_not_slow_others_down)
+{
+  start("192.0.2.0/24");
+  const Peer slow = stranger_of("192.0.2.7", 9000);
+  const Peer fast = stranger_of("192.0.2.7", 9001);
+  prove(&slow);
+  ask(&slow, "/server/notify", "iii", 1, 0, 1);
+  ask(&fast, "/server/notify", "i", 1);
+  count_rest();
+  ck_assert_uint_eq(count_changes(2000), 100 + 2);
+  ck_assert_uint_eq(count_rest(), 2);
+  // The client that made the newest change does not get it, at any rate.
+  const NotifyKey key = { editor_rack(control.editor)->nodes[1].uid, 0 };
+  notify_change(&control.notify, key, &fast, control.now_ns);
+  ck_assert_uint_eq(count_news(), 0);
+  control.now_ns += NOTIFY_INTERVAL_NS;
+  notify_change(&control.notify, key, &slow, control.now_ns);
+  ck_assert_uint_eq(count_rest(), 1);
+  // What waits for a client that leaves is forgotten.
+  notify_change(&control.notify, key, &fast, control.now_ns + NOTIFY_INTERVAL_NS);
+  ask(&slow, "/server/notify", "i", 0);
+  ck_assert_uint_gt(receive(), 0);
+  ck_assert_uint_eq(notify_wake_ns(&control.notify), UINT64_MAX);
+  stop();
+}
+
+/// Listeners from a list; their answers go to `receiver`.
+static Listeners
+listeners_of(const char* const list)
+{
+  Listeners listeners = { .n = 0 };
+  OK(listeners_read(&listeners, list, &error));
+  return listeners;
+}
+
+TEST(a_listener_gets_all_news_without_a_subscription_for_ever)
+{
+  start("192.0.2.0/24");
+  // clients_add() asks the socket for its family.
+  const int pair = control.outlet.socket;
+  const Peer any = peer_of("0.0.0.0", 0);
+  const int fd = socket(AF_INET, SOCK_DGRAM, 0);
+  ck_assert_int_eq(bind(fd, (const struct sockaddr*)&any.address, any.n_bytes), 0);
+  control.outlet.socket = fd;
+  const Listeners listeners = listeners_of("192.0.2.7:9001,127.0.0.1:9");
+  OK(clients_add(&control, &listeners, &error));
+  control.outlet.socket = pair;
+  close(fd);
+  ck_assert_uint_eq(notify_n_subscribers(&control.notify), 2);
+  control.notify.clients[0].peer.n_bytes = 0;
+  control.notify.clients[1].peer.n_bytes = 0;
+  const Peer tablet = stranger_of("192.0.2.7", 50000);
+  ask(&tablet, "/ping", ""); // from another port, without a proof
+  ck_assert_uint_gt(receive(), 0);
+  ck_assert_str_eq(packet, "/done");
+  ask(&tablet, "/server/notify", "ii", 0, 9001);
+  ck_assert_uint_gt(receive(), 0);
+  ck_assert_str_eq(packet, "/fail");
+  control.now_ns += 1000U * TRUST_LEASE_NS;
+  clients_expire(&control);
+  control_notify(&control, NOTIFY_STARTED);
+  ck_assert_uint_eq(count_news(), 2);
+  ask(&tablet, "/server/notify", "ii", 1, 9001); // again, for all values
+  ck_assert_uint_gt(receive(), 0);
+  ck_assert_uint_ge(count_rest(), 3);
+  control.now_ns += 1000U * TRUST_LEASE_NS;
+  clients_expire(&control);
+  ck_assert_uint_eq(notify_n_subscribers(&control.notify), 2);
+  ck_assert_uint_eq(control.outlet.trust.n_hosts, 1);
+  stop();
+}
+
+TEST(a_listener_that_the_server_cannot_reach_is_refused)
+{
+  static const struct {
+    const char* bound;
+    const char* listener;
+    bool is_reached;
+  } rows[] = {
+    { "127.0.0.1", "127.0.0.1:9001", true }, { "127.0.0.1", "192.0.2.7:9001", false },
+    { "0.0.0.0", "192.0.2.7:9001", true },   { "0.0.0.0", "[2001:db8::7]:9001", false },
+    { "::", "192.0.2.7:9001", true },        { "::", "[2001:db8::7]:9001", true },
+    { "::1", "127.0.0.1:9001", false },      { "::1", "[::1]:9001", true },
+  };
+  for (uint32_t r = 0; r < ARRAY_LEN(rows); ++r) {
+    start("192.0.2.0/24");
+    const int pair = control.outlet.socket;
+    const Peer own = peer_of(rows[r].bound, 0);
+    const int fd = socket(own.address.ss_family, SOCK_DGRAM, 0);
+    if (bind(fd, (const struct sockaddr*)&own.address, own.n_bytes) == 0) { // else no IPv6 here
+      control.outlet.socket = fd;
+      const Listeners listeners = listeners_of(rows[r].listener);
+      Error error;
+      ck_assert_msg(!clients_add(&control, &listeners, &error) == rows[r].is_reached, "%s to %s",
+                    rows[r].bound, rows[r].listener);
+    }
+    control.outlet.socket = pair;
+    close(fd);
+    stop();
+  }
 }
 
 SUITE_MAIN("clients")

@@ -84,8 +84,9 @@ TEST(a_wrong_cookie_is_refused)
     wrong[digit] = wrong[digit] == '0' ? '1' : '0';
     ck_assert_msg(!trust_is_cookie(&trust, &host, 0, wrong), "%s for %s", wrong, cookie);
   }
-  static const char* const texts[] = { "", "0", "0x00000000000000", "                ",
-                                       "-000000000000001", "xxxxxxxxxxxxxxxx" };
+  static const char* const texts[] = {
+    "", "0", "0x00000000000000", "                ", "-000000000000001", "xxxxxxxxxxxxxxxx"
+  };
   for (uint32_t i = 0; i < ARRAY_LEN(texts); ++i) {
     ck_assert_msg(!trust_is_cookie(&trust, &host, 0, texts[i]), "\"%s\"", texts[i]);
   }

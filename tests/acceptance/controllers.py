@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Controllers on another machine, played by liblo: no byte amplified before the machine has proved its address, complete
+answers and all changes after it.
+
+    controllers.py PROGRAM
+
+The server is in one network namespace, the controllers are in another one; a pair of virtual Ethernet devices connects
+them.  Without the rights for that, or without liblo for Python, the test is skipped.
+"""
+
+import ctypes
+import json
+
+from common import *
+
+try:
+    import liblo
+except ImportError as missing:
+    print(f"skipped: {missing}")
+    sys.exit(77)
+
+CLONE_NEWNET = 0x40000000
+# Addresses of the server and of the other machine on three networks: of a desk, which proves its address; of a tablet,
+# which is in --osc-notify; of `warprack send`.
+DESK, TABLET, SENDER = ("192.0.2.1", "192.0.2.2"), ("192.0.3.1", "192.0.3.2"), ("2001:db8::1", "2001:db8::2")
+TABLET_PORT = 9001
+FILLER = "0123456789abcdef"  # as long as a cookie
+
+
+# ---- the other machine ----
+
+
+class Controller:
+    """A program with one port, which sends to the server from this port and remembers what it receives."""
+
+    def __init__(self, port, host, server_port):
+        self.liblo = liblo.Server(port)
+        self.liblo.add_method(None, None, lambda path, arguments: self.received.append((path, arguments)))
+        self.target = liblo.Address(host, server_port)
+        self.received = []
+
+    def say(self, path, *arguments):
+        self.liblo.send(self.target, path, *arguments)
+
+    def listen(self, ms):
+        """Receive messages until none comes for this time."""
+        while self.liblo.recv(ms):
+            pass
+        received, self.received = self.received, []
+        return received
+
+    def expect(self, path, *arguments):
+        """Wait for a message with these first arguments, and return it and those before it."""
+        deadline = time.monotonic() + 20.0 * SLOWNESS
+        while True:
+            for at, (found, values) in enumerate(self.received):
+                if found == path and values[: len(arguments)] == list(arguments):
+                    got, self.received = self.received[: at + 1], self.received[at + 1 :]
+                    return got
+            assert time.monotonic() < deadline, f"no {path} {arguments}, but {self.received}"
+            self.liblo.recv(50)
+
+
+def other_machine(pipe):
+    """Run calls of the test: the name of a controller, of a method, and arguments."""
+    assert not ctypes.CDLL(None).unshare(CLONE_NEWNET)
+    controllers = {}
+    pipe.send("ready")
+    while True:
+        name, method, *arguments = pipe.recv()
+        try:
+            if method == "open":
+                controllers[name] = Controller(*arguments)
+                pipe.send(None)
+            elif method == "run":
+                done = subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False)
+                pipe.send((done.returncode, done.stdout + done.stderr))
+            else:
+                pipe.send(getattr(controllers[name], method)(*arguments))
+        except Exception as failure:
+            pipe.send(failure)
+
+
+def on(name, method, *arguments):
+    """Let the other machine do something."""
+    here.send((name, method, *arguments))
+    answer = here.recv()
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
+
+
+# ---- the network ----
+
+
+def ip(*words):
+    subprocess.run(["ip", *words], check=True)
+
+
+def there(*words):
+    assert on("", "run", "ip", *words) == (0, ""), words
+
+
+def connect():
+    """Connect the namespaces, with fixed neighbours and no IPv6 yet: only packets of OSC are counted."""
+    made = subprocess.run(["ip", "link", "add", "near", "type", "veth", "peer", "name", "far", "netns", str(machine.pid)], check=False)
+    if made.returncode:
+        print("skipped: no virtual Ethernet devices")
+        sys.exit(77)
+    add_address("lo", "127.0.0.1")
+    ip("link", "set", "near", "address", "02:00:00:00:00:01", "addrgenmode", "none", "up")
+    there("link", "set", "far", "address", "02:00:00:00:00:02", "addrgenmode", "none", "up")
+    there("link", "set", "lo", "up")
+    for own, other in (DESK, TABLET):
+        ip("address", "add", f"{own}/24", "dev", "near")
+        there("address", "add", f"{other}/24", "dev", "far")
+        ip("neighbour", "add", other, "lladdr", "02:00:00:00:00:02", "dev", "near")
+        there("neighbour", "add", own, "lladdr", "02:00:00:00:00:01", "dev", "far")
+
+
+def n_bytes():
+    """Bytes that the server's machine has received, and sent, in frames."""
+    shown = subprocess.run(["ip", "-j", "-s", "link", "show", "near"], capture_output=True, check=True).stdout
+    stats = json.loads(shown)[0]["stats64"]
+    return stats["rx"]["bytes"], stats["tx"]["bytes"]
+
+
+# ---- tests ----
+
+
+def greet_tablet():
+    """The tablet has sent nothing, and gets all values when the server starts."""
+    got = on("tablet", "expect", "/node/vol/gain", -6.0)
+    assert got[0][0] == "/server/started", got
+    time.sleep(0.3)  # news of the start
+
+
+def expect_no_amplification(server):
+    """Each message of a stranger gets at most as many bytes as it has, with the headers on both sides."""
+    on("desk", "open", None, DESK[0], server.port)
+    n_in = n_out = 0
+    for message in (
+        ("/server/ping",), ("/ping",), ("/server/status",), ("/server/version",), ("/server/nodes",), ("/rack/get",), ("/node/*/*",),
+        ("/node/vol/gain", 99.0), ("/nowhere",), ("/server/notify", 1), ("/server/notify", 1, 9002), ("/server/hello", "short"),
+        ("/server/hello", FILLER), ("/server/hello", 20 * FILLER), ("/server/answers", "failures"),
+    ):  # fmt: skip
+        n_packets = server.status()["osc_packets"]
+        before = n_bytes()
+        on("desk", "say", *message)
+        server.wait_for(lambda now: now["osc_packets"] > n_packets + 1 and n_bytes()[0] > before[0], message)
+        server.osc.sync()
+        received, sent = (now - then for now, then in zip(n_bytes(), before))
+        assert sent <= received, (message, received, sent)
+        n_in, n_out = n_in + received, n_out + sent
+    status = server.status()
+    assert status["osc_trusted"] == 1 and status["subscribers"] == 1, status  # the tablet's
+    print(f"a stranger sent {n_in} bytes and got {n_out}")
+    on("desk", "listen", 100)
+
+
+def prove(server):
+    """The desk proves its address, and gets an answer to every message."""
+    on("desk", "say", "/server/hello", FILLER)
+    cookie = on("desk", "expect", "/server/cookie")[-1][1][0]
+    on("desk", "say", "/server/hello", cookie)
+    on("desk", "expect", "/done", "/server/hello")
+    assert server.status()["osc_trusted"] == 2
+    for message, answer in (
+        (("/server/ping",), ("/done", "/server/ping")), (("/ping",), ("/done", "/ping")), (("/server/status",), ("/server/status",)),
+        (("/server/version",), ("/server/version",)), (("/rack/get",), ("/rack/get",)), (("/node/vol/gain",), ("/node/vol/gain", -6.0)),
+        (("/node/vol/gain", 99.0), ("/fail", "/node/vol/gain")), (("/nowhere",), ("/fail", "/nowhere")),
+    ):  # fmt: skip
+        on("desk", "say", *message)
+        on("desk", "expect", *answer)
+
+
+def same_port(server):
+    """As Open Stage Control: the desk is subscribed on the port from which it sends, and sees what all others do."""
+    on("desk", "say", "/server/notify", 1)
+    on("desk", "expect", "/done", "/server/notify")
+    on("desk", "expect", "/node/vol/gain", -6.0)  # the present value
+    server.osc.do("/node/vol/gain", -9.0)
+    on("desk", "expect", "/node/vol/gain", -9.0)
+    server.osc.do("/rack/undo")
+    got = on("desk", "expect", "/node/vol/gain", -6.0)
+    assert got[0][0] == "/rack/changed", got
+    on("desk", "say", "/node/vol/gain", -12.0)
+    got = on("desk", "expect", "/done", "/node/vol/gain")
+    assert got == [("/done", ["/node/vol/gain"])], got  # no news of its own change
+    os.kill(server.worker(), signal.SIGKILL)
+    on("desk", "expect", "/server/worker", "running")
+
+
+def other_port(server):
+    """A desk that listens on another port."""
+    on("faders", "open", 9002, DESK[0], server.port)
+    on("desk", "say", "/server/notify", 1, 9002, 20)
+    on("desk", "expect", "/done", "/server/notify")
+    on("faders", "expect", "/node/vol/gain", -12.0)
+    on("desk", "say", "/node/vol/gain", -15.0)
+    on("faders", "expect", "/node/vol/gain", -15.0)
+    on("desk", "say", "/server/notify", 0, 9002)
+    on("desk", "expect", "/done", "/server/notify")
+    assert server.status()["subscribers"] == 2
+
+
+def tablet(server):
+    """As TouchOSC: the tablet gets all changes on its port.  It sends from another one, and is answered there."""
+    on("tablet", "expect", "/node/vol/gain", -15.0)
+    on("thumb", "open", None, TABLET[0], server.port)
+    on("thumb", "say", "/ping")
+    on("thumb", "expect", "/done", "/ping")
+    on("thumb", "say", "/node/vol/gain", -18.0)
+    on("thumb", "expect", "/done", "/node/vol/gain")
+    on("desk", "expect", "/node/vol/gain", -18.0)
+    on("tablet", "expect", "/node/vol/gain", -18.0)
+    on("thumb", "say", "/server/notify", 1, TABLET_PORT)
+    on("thumb", "expect", "/done", "/server/notify")
+    on("tablet", "expect", "/node/vol/gain", -18.0)  # again
+
+
+def send(server):
+    """`warprack send` proves its address by itself, here over IPv6."""
+    ip("address", "add", f"{SENDER[0]}/64", "dev", "near", "nodad")
+    there("address", "add", f"{SENDER[1]}/64", "dev", "far", "nodad")
+    code, said = on("", "run", PROGRAM, "send", "--host", SENDER[0], "-p", str(server.port), "/rack/get")
+    assert code == 0 and "add vol gain gain=-18dB" in said, (code, said)
+    assert server.status()["osc_trusted"] == 3
+
+
+need("ip", "unshare")
+if not enter_namespace():
+    print("skipped: no network namespaces")
+    sys.exit(77)
+here, away = multiprocessing.get_context("fork").Pipe()
+machine = multiprocessing.get_context("fork").Process(target=other_machine, args=(away,), daemon=True)
+machine.start()
+here.recv()
+connect()
+allowed = "192.0.2.0/24,192.0.3.0/24,2001:db8::/64"
+with scratch():
+    options = ["--io", "dummy", "--osc-bind", "::", "--osc-allow", allowed, "--osc-notify", f"{TABLET[1]}:{TABLET_PORT}"]
+    on("tablet", "open", TABLET_PORT, TABLET[0], 9)
+    with Server(*options, "vol: gain -6dB") as server:
+        greet_tablet()
+        expect_no_amplification(server)
+        prove(server)
+        same_port(server)
+        other_port(server)
+        tablet(server)
+        send(server)
+        server.stop()
+print("controllers on another machine get all answers and changes")

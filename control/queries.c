@@ -269,11 +269,12 @@ query_values(Control* const control, const Peer* const peer, Message* const mess
   const double rate = control_rate_hz(control);
   for (uint32_t i = 0; i < found.n && status == STATUS_OK; ++i) {
     const NotifyKey key = { found.items[i].uid, found.items[i].param };
-    // A pattern can have many answers.  To another machine, all answers together are not larger
-    // than the request.
+    // A pattern can have many answers.  To a stranger, all answers together are not larger than the
+    // request: the first one may have its size, others have headers that the request has not.
     const size_t n_left = message->n_bytes - message->n_bytes_answered;
     const size_t n_sent = control_say_value(control, peer, n_left, &key, rate);
-    message->n_bytes_answered += n_sent < n_left ? n_sent : n_left;
+    const size_t n_used = n_sent ? n_sent + MESSAGE_HEADER_BYTES : 0U;
+    message->n_bytes_answered += n_used < n_left ? n_used : n_left;
   }
   changes_clear(&found);
   return status;

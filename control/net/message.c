@@ -53,11 +53,13 @@ message_bytes(const Message* const message)
   return message->n_bytes + MESSAGE_BYTES;
 }
 
+/// Append a message.  `n_answers`: the bytes that answers to a stranger may have.
 static Status
-add_message(Bundle* const bundle, const uint8_t* const data, const size_t n_bytes)
+add_message(Bundle* const bundle, const uint8_t* const data, const size_t n_bytes,
+            const size_t n_answers)
 {
   int result = 0;
-  Message message = { .address = strdup((const char*)data), .n_bytes = n_bytes };
+  Message message = { .address = strdup((const char*)data), .n_bytes = n_answers };
   message.arguments = lo_message_deserialise((void*)data, n_bytes, &result); // copies
   if (!message.address || !message.arguments) {
     message_clear(&message);
@@ -104,7 +106,9 @@ read_bundle(Reader* const reader, const uint8_t* const data, const size_t n_byte
     n_element = packet_read_u32(data + at);
     at += 4U;
     if (data[at] == '/') {
-      status = add_message(bundle, data + at, n_element);
+      // The messages share one packet, but each answer is a packet with headers of its own.
+      const size_t n_headers = n_element < MESSAGE_HEADER_BYTES ? n_element : MESSAGE_HEADER_BYTES;
+      status = add_message(bundle, data + at, n_element, n_element - n_headers);
     }
   }
   for (size_t at = 16U; at < n_bytes && status == STATUS_OK; at += n_element) {
@@ -128,7 +132,7 @@ bundles_read(const void* const packet, const size_t n_bytes, const Peer* const p
     status = read_bundle(&reader, packet, n_bytes, 0);
   } else {
     Bundle* const bundle = append_bundle(&reader, 0, 1);
-    status = bundle ? add_message(bundle, packet, n_bytes) : STATUS_NO_MEM;
+    status = bundle ? add_message(bundle, packet, n_bytes, n_bytes) : STATUS_NO_MEM;
   }
 
   while (status != STATUS_OK && list) {

@@ -20,7 +20,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MESSAGE_BYTES 640U // upper bound for a bundle, a message, and liblo's memory
+#define MESSAGE_BYTES        640U // upper bound for a bundle, a message, and liblo's memory
+#define MESSAGE_HEADER_BYTES 62U  // of a packet on the network: Ethernet, IPv6, UDP
 
 struct CommandInfo;
 
@@ -28,7 +29,8 @@ struct CommandInfo;
 typedef struct Message {
   char* address;                  ///< Owned
   lo_message arguments;           ///< Owned
-  size_t n_bytes;                 ///< Its size in the packet: limit for answers to other machines
+  size_t n_bytes;                 ///< Limit for answers to strangers: its size in the packet; in an
+                                  ///< OSC bundle, less the headers of a packet for the answer
   const struct CommandInfo* info; ///< Row of the table of commands; NULL until it is found
   char* file;                     ///< Text of the file that it names, once read, or the name of
                                   ///< the file that it has saved; owned
@@ -37,7 +39,7 @@ typedef struct Message {
   uint32_t n_nodes_read;
   uint32_t n_params_read; ///< Of the next node
   uint32_t n_values_read;
-  size_t n_bytes_answered;
+  size_t n_bytes_answered; ///< With the headers of all packets
 } Message;
 
 typedef struct Bundle {

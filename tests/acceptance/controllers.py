@@ -42,6 +42,10 @@ class Controller:
     def say(self, path, *arguments):
         self.liblo.send(self.target, path, *arguments)
 
+    def say_together(self, n, path, *arguments):
+        """Send n messages in a bundle."""
+        self.liblo.send(self.target, liblo.Bundle(*[liblo.Message(path, *arguments) for _ in range(n)]))
+
     def listen(self, ms):
         """Receive messages until none comes for this time."""
         while self.liblo.recv(ms):
@@ -140,13 +144,14 @@ def expect_no_amplification(server):
     on("desk", "open", None, DESK[0], server.port)
     n_in = n_out = 0
     for message in (
-        ("/server/ping",), ("/ping",), ("/server/status",), ("/server/version",), ("/server/nodes",), ("/rack/get",), ("/node/*/*",),
-        ("/node/vol/gain", 99.0), ("/nowhere",), ("/server/notify", 1), ("/server/notify", 1, 9002), ("/server/hello", "short"),
-        ("/server/hello", FILLER), ("/server/hello", 20 * FILLER), ("/server/answers", "failures"),
+        *[("say", path) for path in ("/server/ping", "/ping", "/server/status", "/server/version", "/server/nodes", "/rack/get", "/node/*/*", "/nowhere")],
+        ("say", "/node/vol/gain", 99.0), ("say", "/server/notify", 1), ("say", "/server/notify", 1, 9002), ("say", "/server/answers", "failures"),
+        ("say", "/server/hello", "short"), ("say", "/server/hello", FILLER), ("say", "/server/hello", 20 * FILLER),
+        ("say_together", 20, "/server/hello", FILLER), ("say_together", 20, "/server/sync", 1),
     ):  # fmt: skip
         n_packets = server.status()["osc_packets"]
         before = n_bytes()
-        on("desk", "say", *message)
+        on("desk", *message)
         server.wait_for(lambda now: now["osc_packets"] > n_packets + 1 and n_bytes()[0] > before[0], message)
         server.osc.sync()
         received, sent = (now - then for now, then in zip(n_bytes(), before))

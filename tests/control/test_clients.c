@@ -165,6 +165,37 @@ TEST(no_answer_to_a_stranger_is_larger_than_its_message)
   stop();
 }
 
+TEST(messages_of_a_bundle_share_one_packet_but_each_answer_is_one)
+{
+  start("192.0.2.0/24");
+  const Peer peer = stranger_of("192.0.2.7", 9000);
+  for (uint32_t n_text = 16; n_text <= 100U; n_text += 4U) {
+    char text[128] = "";
+    memset(text, '0', n_text);
+    char bytes[4096] = "";
+    size_t n_bytes = 0;
+    const lo_bundle all = lo_bundle_new(LO_TT_IMMEDIATE);
+    for (uint32_t m = 0; m < 10U; ++m) {
+      bundle_add(all, "/server/hello", "s", text);
+    }
+    lo_bundle_serialise(all, bytes, &n_bytes);
+    lo_bundle_free_recursive(all);
+    const Instant arrival = instant_now();
+    Bundle* bundle = NULL;
+    ck_assert_int_eq(bundles_read(bytes, n_bytes, &peer, &arrival, &bundle), STATUS_OK);
+    size_t n_sent = 0;
+    for (uint32_t m = 0; m < bundle->n_messages; ++m) {
+      ck_assert(!query_hello(&control, &peer, &bundle->messages[m], NULL));
+      const size_t n = receive();
+      n_sent += n ? n + MESSAGE_HEADER_BYTES : 0U;
+    }
+    ck_assert_uint_le(n_sent, n_bytes + MESSAGE_HEADER_BYTES);
+    ck_assert(n_text < 100U || n_sent);
+    bundle_free(bundle);
+  }
+  stop();
+}
+
 TEST(a_machine_that_has_returned_its_cookie_gets_answers)
 {
   start("192.0.2.0/24");

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 
+struct Changes;
 struct Control;
 
 typedef enum CommandKind {
@@ -36,6 +37,10 @@ typedef struct CommandInfo {
   /// COMMAND_EDIT: change `*rack`, or replace it.  On error the rack may be partly changed, and the
   /// caller drops it.
   Status (*apply)(Rack** rack, const Message* message, Error* error);
+
+  /// COMMAND_SET: append the parameters that the message sets; NULL: its address, or its first
+  /// argument, names them.
+  Status (*find)(const Rack* rack, const Message* message, struct Changes* found, Error* error);
 
   /// COMMAND_EDIT: the first argument names a file, whose text is in Message::file when `apply` is
   /// called.

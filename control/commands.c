@@ -6,6 +6,7 @@
 #include "clients.h"
 #include "edits.h"
 #include "queries.h"
+#include "scenes.h"
 
 #include "engine/base/hint.h"
 
@@ -45,6 +46,16 @@ const CommandInfo command_table[] = {
   { NODE_ADDRESS,       NULL,     NULL,     NULL,     NULL,                                    COMMAND_NOW,    .run = query_values,                    .help = "Read a parameter, or all that the patterns match" },
   { PRESETS_ADDRESS,    NULL,     "i",      NULL,     "part",                                  COMMAND_NOW,    .run = query_presets,                   .help = "List the presets of a node's plugin, in parts of 8 kB" },
   { SAVE_ADDRESS,       NULL,     NULL,     NULL,     NULL,                                    COMMAND_EDIT,   .apply = edit_save, .saves_state = true, .help = "Save the state of a node's plugin to a file, and set its parameter state" },
+  // Scenes
+  { "/scene/store",     "s",      NULL,     "s",      "scene [pattern]...",                    COMMAND_EDIT,   .apply = edit_scene_store,              .help = "Store the present values as a scene: those that the patterns match, or all that no safe matches" },
+  { "/scene/recall",    "s",      NULL,     "s",      "scene [strict or pattern]...",          COMMAND_SET,    .find = scenes_find,                    .help = "Set the values of a scene; with strict all or none, with patterns those that match" },
+  { "/scene/next",      NULL,     NULL,     "s",      "[strict or pattern]...",                COMMAND_SET,    .find = scenes_find,                    .help = "Recall the scene after the one that was recalled last" },
+  { "/scene/previous",  NULL,     NULL,     "s",      "[strict or pattern]...",                COMMAND_SET,    .find = scenes_find,                    .help = "Recall the scene before the one that was recalled last" },
+  { "/scene/morph",     "ssn",    NULL,     NULL,     "scene scene position",                  COMMAND_SET,    .find = scenes_find_between,            .help = "Set the parameters of both scenes between their values, 0 to 1" },
+  { "/scene/remove",    "s",      NULL,     NULL,     "scene",                                 COMMAND_EDIT,   .apply = edit_scene_remove,             .help = "Remove a scene" },
+  { "/scene/safe",      "s",      NULL,     "s",      "pattern...",                            COMMAND_EDIT,   .apply = edit_scene_safe,               .help = "Let no recall change the parameters that match" },
+  { "/scene/unsafe",    "s",      NULL,     "s",      "pattern...",                            COMMAND_EDIT,   .apply = edit_scene_unsafe,             .help = "Remove safes, as they are written" },
+  { "/scene/list",      NULL,     "i",      NULL,     "part",                                  COMMAND_NOW,    .run = query_scenes,                    .help = "List the scenes, in parts of 8 kB" },
   // Notes
   { NOTE_ADDRESS,       "nn",     "n",      NULL,     "key velocity [seconds]",                COMMAND_NOTE,                                           .help = "Play a note: MIDI key, velocity 0 to 127, 0 ends it; with a length it ends itself" },
   { OFF_ADDRESS,        NULL,     NULL,     NULL,     NULL,                                    COMMAND_NOTE,                                           .help = "End all notes of a node, or of all that the pattern matches" },
@@ -168,7 +179,7 @@ near_address(const char* const address)
       addresses[n] = known;
       names[n++] = known_name;
     }
-    same_name = strcasecmp(known_name, name) == 0 ? known : same_name;
+    same_name = !same_name && strcasecmp(known_name, name) == 0 ? known : same_name;
   }
   const char* const near = nearest_name(name, names, n);
   for (uint32_t i = 0; i < n && near; ++i) {
@@ -193,7 +204,7 @@ fail_unknown(const char* const address, Error* const error)
   return near ? error_set(error, STATUS_NOT_FOUND, "no such address; did you mean \"%s\"?", near)
               : error_set(error, STATUS_NOT_FOUND,
                           "no such address; addresses are /rack/..., " NODE_ADDRESS
-                          ", " NOTE_ADDRESS " or /server/...");
+                          ", /scene/..., " NOTE_ADDRESS " or /server/...");
 }
 
 /// Describe how to write arguments that are wrongly joined ("gain=3") or split ("3 dB"), as other

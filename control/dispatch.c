@@ -6,6 +6,7 @@
 #include "clients.h"
 #include "commands.h"
 #include "saves.h"
+#include "scenes.h"
 
 #include "engine/base/time.h"
 
@@ -46,14 +47,32 @@ on_read(void* const context, Message* const message, Error* const error)
   return rack_store_read(control->store, message_text(message, 0), message, error);
 }
 
+/// Answer a change that made a document: with the file that it has written, or with the names of
+/// the parameters that a recall has left out.
 static void
-on_values_done(void* const context, const Bundle* const bundle)
+answer_edit(Control* const control, const Bundle* const bundle, const Message* const message,
+            const uint32_t revision, const uint64_t frame)
+{
+  const bool is_recall = message->info->find == scenes_find;
+  char* const missing = is_recall ? scenes_missing(editor_rack(control->editor), message) : NULL;
+  outlet_done_edit(&control->outlet, &bundle->peer, message, revision, frame,
+                   message->info->saves_state ? message->file : missing);
+  free(missing);
+}
+
+static void
+on_values_done(void* const context, const Bundle* const bundle, const uint32_t revision,
+               const uint64_t frame)
 {
   Control* const control = context;
   const bool is_quiet = notify_is_quiet(&control->notify, &bundle->peer);
   for (uint32_t m = 0; m < bundle->n_messages && !is_quiet; ++m) {
-    outlet_done(&control->outlet, &bundle->peer, bundle->messages[m].address,
-                bundle->messages[m].n_bytes);
+    const Message* const message = &bundle->messages[m];
+    if (message->info->find == scenes_find) {
+      answer_edit(control, bundle, message, revision, frame);
+    } else {
+      outlet_done(&control->outlet, &bundle->peer, message->address, message->n_bytes);
+    }
   }
 }
 
@@ -65,9 +84,7 @@ on_edit_done(void* const context, const Bundle* const bundle, const uint32_t rev
   control_advise(control, bundle->is_own ? NULL : &bundle->peer);
   const bool is_quiet = bundle->is_own || notify_is_quiet(&control->notify, &bundle->peer);
   for (uint32_t m = 0; m < bundle->n_messages && !is_quiet; ++m) {
-    const Message* const message = &bundle->messages[m];
-    const char* const file = message->info->saves_state ? message->file : NULL;
-    outlet_done_edit(&control->outlet, &bundle->peer, message, revision, frame, file);
+    answer_edit(control, bundle, &bundle->messages[m], revision, frame);
   }
 }
 
@@ -142,7 +159,8 @@ on_rack_changed(void* const context, const Rack* const before, const Bundle* con
   Control* const control = context;
   bool knows_values = bundle;
   for (uint32_t m = 0; bundle && m < bundle->n_messages; ++m) {
-    knows_values = knows_values && bundle->messages[m].info->kind == COMMAND_SET;
+    const CommandInfo* const info = bundle->messages[m].info;
+    knows_values = knows_values && info->kind == COMMAND_SET && !info->find;
   }
   notify_change(&control->notify, (NotifyKey){ RACK_UID_NONE, NOTIFY_RACK },
                 bundle ? &bundle->peer : NULL, control->now_ns);
@@ -417,7 +435,7 @@ do_notes(Control* const control, Bundle* const bundle)
   const Message* failing = NULL;
   Error error;
   if (bundle->is_sent || !notes_play(&control->notes, &to, bundle, &failing, &error)) {
-    on_values_done(control, bundle);
+    on_values_done(control, bundle, 0, 0); // notes have neither
   } else {
     ++control->counts.unplayed;
     on_failed(control, bundle, failing, &error);

@@ -6,6 +6,7 @@
 #include "command.h"
 #include "edits.h"
 #include "editor_private.h"
+#include "scenes.h"
 
 #include "control/net/share.h"
 
@@ -105,6 +106,7 @@ apply_messages(Editor* const editor, const Bundle* const bundle, const Message**
       *failing = message;
       return status;
     }
+    scenes_mark_message(editor->candidate, message);
   }
   const Status status = rack_check_text(editor->candidate, error);
   return status ? status : editor_check_frames(editor, editor->candidate, error);
@@ -243,6 +245,7 @@ plan_edit(Editor* const editor, Bundle* const bundle)
   Error error;
   Status status = make_candidate(editor, bundle, &failing, &error);
   if (status == STATUS_OK && is_nothing(editor, bundle)) {
+    memcpy(editor->committed->recalled, editor->candidate->recalled, RACK_NAME_BYTES);
     drop_candidate(editor);
     config->events.edit_done(config->events.context, bundle, editor->counts.revision,
                              engine_frame_now(config->engine));
@@ -325,7 +328,8 @@ do_values(Editor* const editor, Bundle* const bundle, Targets* const targets, co
     fail(editor, bundle, failing, &error);
     return false;
   }
-  events->values_done(events->context, bundle);
+  events->values_done(events->context, bundle, editor->counts.revision,
+                      bundle->frame ? bundle->frame : engine_frame_now(editor->config.engine));
   return true;
 }
 
@@ -474,7 +478,9 @@ submit_sets_behind(Editor* const editor, Bundle* const bundle, const uint64_t no
 {
   Targets targets;
   values_find(editor->committed, bundle, &targets);
-  if (is_live(editor, bundle, &targets)) {
+  // A recall waits for edits, which may change its scene.
+  const bool may_change = editor->first && scenes_are_used(bundle);
+  if (!may_change && is_live(editor, bundle, &targets)) {
     overtake(editor, bundle, &targets, now_ns);
   } else {
     wait_behind(editor, bundle);

@@ -14,7 +14,7 @@
    - Parameters of active nodes are set at once, before all edits that wait, in both documents.  In
      the engine such a value overrides the edit in flight, which is older.  The values are set again
      after the edits that wait, so that the last value counts.  A parameter of a node that only a
-     waiting edit adds waits behind that edit.
+     waiting edit adds waits behind that edit.  So does a recall of a scene.
    - A bundle is executed as a whole or not at all, and each of its messages is answered.
    - Bundles that wait behind an edit run later one by one, in order, when the owner calls
      editor_run_next().
@@ -44,15 +44,15 @@ typedef struct EditorEvents {
   /// Read the file that a message names, or save the state of its node, and later call
   /// editor_read().
   Status (*read)(void* context, Message* message, Error* error);
-  /// The bundle's values have been set.
-  void (*values_done)(void* context, const Bundle* bundle);
+  /// The bundle's values have been set, from `frame` on; a recall made document number `revision`.
+  void (*values_done)(void* context, const Bundle* bundle, uint32_t revision, uint64_t frame);
   /// The bundle's edit is active from `frame` on, as document number `revision`.
   void (*edit_done)(void* context, const Bundle* bundle, uint32_t revision, uint64_t frame);
   /// The bundle has failed as a whole.  `failing`: the message that is the reason, or NULL.
   void (*failed)(void* context, const Bundle* bundle, const Message* failing, const Error* error);
   /// The turn of a COMMAND_BEHIND has come.  The owner takes ownership of the bundle.
   void (*turn)(void* context, Bundle* bundle);
-  /// `maker` has changed a parameter.
+  /// `maker` has changed a parameter; NULL: scenes, whose values no client knows.
   void (*value_changed)(void* context, RackUid uid, uint32_t param, const Peer* maker);
   /// An edit has replaced the document `before`.  `bundle` is NULL if the engine has reverted it.
   void (*rack_changed)(void* context, const Rack* before, const Bundle* bundle);
@@ -64,7 +64,7 @@ typedef struct EditorConfig {
 } EditorConfig;
 
 typedef struct EditorCounts {
-  uint32_t revision; ///< Number of documents that were active so far
+  uint32_t revision; ///< Number of documents that were active so far, and of recalls
   uint32_t waiting;  ///< Number of bundles behind the edit in flight
   uint32_t undo, redo;
   uint64_t values_set;

@@ -4,6 +4,7 @@
 
 #include "command.h"
 #include "editor_private.h"
+#include "scenes.h"
 
 #include <stdlib.h>
 
@@ -91,20 +92,6 @@ is_stepping(const Editor* const editor)
   return kind == COMMAND_UNDO || kind == COMMAND_REDO;
 }
 
-/// Copy the document before these changes, for the history; NULL if they continue a gesture.
-static Rack*
-step_before(Editor* const editor, const Changes* const changes, const uint64_t now_ns)
-{
-  if (history_is_gesture(&editor->history, changes, now_ns)) {
-    return NULL;
-  }
-  Rack* const before = rack_copy(editor->committed);
-  if (before) {
-    values_revert(before, changes);
-  }
-  return before;
-}
-
 static bool
 changes_anything(const Changes* const changes)
 {
@@ -118,23 +105,64 @@ changes_anything(const Changes* const changes)
   return false;
 }
 
+/// True if values are no step of their own: they continue a gesture, or belong to the document that
+/// an undo or redo in flight restores.  A recall is always a step, unless it changes nothing.
+static bool
+is_no_step(Editor* const editor, const Bundle* const bundle, const Changes* const changes,
+           const uint64_t now_ns)
+{
+  Change fader;
+  const Changes faders = { &fader, 1, 1, 0 };
+  if (is_stepping(editor)) {
+    return true;
+  }
+  return scenes_recalls(bundle)
+             ? !changes_anything(changes)
+             : history_is_gesture(&editor->history,
+                                  scenes_fader(bundle, &fader) ? &faders : changes, now_ns);
+}
+
+/// Record values in the history.
+static void
+record(Editor* const editor, const Bundle* const bundle, const Changes* const changes,
+       const uint64_t now_ns)
+{
+  Rack* const before =
+      is_no_step(editor, bundle, changes, now_ns) ? NULL : rack_copy(editor->committed);
+  if (!before) {
+    return;
+  }
+  values_revert(before, changes);
+  if (scenes_recalls(bundle)) {
+    history_edited(&editor->history, before);
+  } else {
+    history_set(&editor->history, before);
+  }
+}
+
 /// Record values that the engine has: in the candidate and in the history, and report them to
 /// subscribers.
 static void
-spread_values(Editor* const editor, const Changes* const changes, const Peer* const maker,
+spread_values(Editor* const editor, const Bundle* const bundle, const Changes* const changes,
               const uint64_t now_ns)
 {
+  const bool is_recall = scenes_recalls(bundle);
   if (editor->candidate) {
     values_repeat(editor->candidate, changes);
   }
-  Rack* const before = is_stepping(editor) ? NULL : step_before(editor, changes, now_ns);
-  if (before) {
-    history_set(&editor->history, before);
+  record(editor, bundle, changes, now_ns);
+  if (is_recall) {
+    ++editor->counts.revision;
+    if (editor->candidate) {
+      scenes_mark(editor->candidate, bundle);
+    }
+    scenes_mark(editor->committed, bundle);
   }
   editor->counts.values_set += changes->n;
   const EditorEvents* const events = &editor->config.events;
   for (uint32_t c = 0; c < changes->n; ++c) {
-    events->value_changed(events->context, changes->items[c].uid, changes->items[c].param, maker);
+    events->value_changed(events->context, changes->items[c].uid, changes->items[c].param,
+                          scenes_are_used(bundle) ? NULL : &bundle->peer);
   }
 }
 
@@ -166,7 +194,7 @@ editor_set_values(Editor* const editor, const Bundle* const bundle, Targets* con
   }
   status = give_values(editor, bundle, changes, error);
   if (status == STATUS_OK) {
-    spread_values(editor, changes, &bundle->peer, now_ns);
+    spread_values(editor, bundle, changes, now_ns);
   } else {
     values_revert(editor->committed, changes);
   }

@@ -4,6 +4,7 @@
 #include "queries.h"
 
 #include "control_private.h"
+#include "scenes.h"
 #include "values.h"
 
 #include "engine/base/text_buffer.h"
@@ -115,6 +116,17 @@ query_rack(Control* const control, const Peer* const peer, Message* const messag
   const char* const text = control_rack_text(control);
   return text ? answer_text(control, peer, message, 0, text, error)
               : error_set(error, STATUS_NO_MEM, "out of memory");
+}
+
+Status
+query_scenes(Control* const control, const Peer* const peer, Message* const message,
+             Error* const error)
+{
+  char* const text = scenes_print(editor_rack(control->editor));
+  const Status status = text ? answer_text(control, peer, message, 0, text, error)
+                             : error_set(error, STATUS_NO_MEM, "out of memory");
+  free(text);
+  return status;
 }
 
 // ---- plugins ----

@@ -16,6 +16,7 @@ Status query_presets(struct Control* control, const Peer* peer, Message* message
 Status query_quit(struct Control* control, const Peer* peer, Message* message, Error* error);
 Status query_rack(struct Control* control, const Peer* peer, Message* message, Error* error);
 Status query_save(struct Control* control, const Peer* peer, Message* message, Error* error);
+Status query_scenes(struct Control* control, const Peer* peer, Message* message, Error* error);
 Status query_scan(struct Control* control, const Peer* peer, Message* message, Error* error);
 Status query_status(struct Control* control, const Peer* peer, Message* message, Error* error);
 Status query_sync(struct Control* control, const Peer* peer, Message* message, Error* error);

@@ -3,6 +3,7 @@
 
 #include "values.h"
 
+#include "command.h"
 #include "edits.h"
 
 #include "control/net/outlet.h"
@@ -23,40 +24,14 @@ typedef struct Target {
   char param[PACKET_MAX_ADDRESS + 1U];
 } Target;
 
-void
-changes_clear(Changes* const changes)
-{
-  free(changes->items);
-  *changes = (Changes){ NULL, 0, 0, 0 };
-}
-
-static Status
-add_change(Changes* const changes, const Change* const change, Error* const error)
-{
-  if (changes->n == VALUES_MAX) {
-    return error_set(error, STATUS_LIMIT, "more than %u parameters at once", VALUES_MAX);
-  }
-  if (changes->n == changes->capacity) {
-    const uint32_t capacity = changes->capacity ? changes->capacity * 2U : 4U;
-    Change* const items = realloc(changes->items, capacity * sizeof(Change));
-    if (!items) {
-      return error_set(error, STATUS_NO_MEM, "out of memory");
-    }
-    changes->items = items;
-    changes->capacity = capacity;
-  }
-  changes->items[changes->n++] = *change;
-  return STATUS_OK;
-}
-
 static Status
 add_param(Changes* const changes, const RackNode* const node, const uint32_t param,
           Error* const error)
 {
   const RackValue value = node->values[param];
-  return add_change(changes,
-                    &(Change){ .uid = node->uid, .param = param, .before = value, .after = value },
-                    error);
+  return changes_add(changes,
+                     &(Change){ .uid = node->uid, .param = param, .before = value, .after = value },
+                     error);
 }
 
 /// Split "/node/<node>/<param>", or "<node>.<param>" of /rack/set, which has no patterns.
@@ -161,7 +136,7 @@ find_target(const Rack* const rack, const Target* const target, Changes* const f
     return STATUS_NOT_FOUND;
   }
   if (node->fx->is_missing && !pattern_is_magic(target->param)) {
-    return add_change(found, &(Change){ .uid = node->uid, .param = 0 }, error); // the kept values
+    return changes_add(found, &(Change){ .uid = node->uid, .param = 0 }, error); // the kept values
   }
   const uint32_t n_before = found->n;
   const Status status = add_params(node, target->param, 0, node->fx->n_params, found, error);
@@ -224,35 +199,37 @@ values_read(const Rack* const rack, Message* const message, Changes* const found
   return is_one ? fail_no_param(node, target.param, error) : fail_no_match(&target, error);
 }
 
-/// Append the parameters that a message sets.  "backend" is not a parameter of an effect but a
-/// property of every node, and structural.
+/// Append the parameters that the address of a message, or its first argument, names.  "backend" is
+/// not a parameter of an effect but a property of every node, and structural.
+static Status
+find_addressed(const Rack* const rack, const Message* const message, Changes* const found,
+               Error* const error)
+{
+  Target target;
+  const Status status = read_target(message, &target, error);
+  if (status != STATUS_OK) {
+    return status;
+  }
+  const RackNode* const node =
+      strcmp(target.param, "backend") == 0 ? rack_find(rack, target.node) : NULL;
+  return node
+             ? changes_add(found, &(Change){ .uid = node->uid, .param = node->fx->n_params }, error)
+             : find_target(rack, &target, found, error);
+}
+
+/// Append the parameters that a message sets.
 static Status
 find_values(const Rack* const rack, const Message* const message, Changes* const found,
             Error* const error)
 {
-  Target target;
   const uint32_t first = found->n;
-  Status status = read_target(message, &target, error);
-  if (status == STATUS_OK) {
-    const RackNode* const node =
-        strcmp(target.param, "backend") == 0 ? rack_find(rack, target.node) : NULL;
-    status =
-        node ? add_change(found, &(Change){ .uid = node->uid, .param = node->fx->n_params }, error)
-             : find_target(rack, &target, found, error);
-  }
+  const Status status = message->info->find ? message->info->find(rack, message, found, error)
+                                            : find_addressed(rack, message, found, error);
   found->n = status == STATUS_OK ? found->n : first;
   for (uint32_t c = first; c < found->n; ++c) {
     found->items[c].message = message;
   }
   return status;
-}
-
-static bool
-is_structural(const Rack* const rack, const Change* const change)
-{
-  const FxInfo* const fx = rack_find_uid(rack, change->uid)->fx;
-  const FxParam* const param = change->param < fx->n_params ? &fx->params[change->param] : NULL;
-  return !param || param->structural || fx_param_is_text(param);
 }
 
 void
@@ -266,7 +243,8 @@ values_find(const Rack* const rack, const Bundle* const bundle, Targets* const t
     }
   }
   for (uint32_t c = 0; c < found->n; ++c) {
-    targets->is_structural |= is_structural(rack, &found->items[c]);
+    const Change* const change = &found->items[c];
+    targets->is_structural |= rack_is_structural(rack_find_uid(rack, change->uid), change->param);
   }
 }
 
@@ -279,7 +257,10 @@ values_agree(const Rack* const rack, const Bundle* const bundle, const Targets* 
   const Changes* const b = &other.changes;
   bool agree = !targets->missing && !other.missing && a->n == b->n;
   for (uint32_t c = 0; c < a->n && agree; ++c) {
-    agree = a->items[c].uid == b->items[c].uid && a->items[c].param == b->items[c].param;
+    const Change* const x = &a->items[c];
+    const Change* const y = &b->items[c];
+    agree = x->uid == y->uid && x->param == y->param && x->number == y->number &&
+            !x->text == !y->text && (!x->text || strcmp(x->text, y->text) == 0);
   }
   changes_clear(&other.changes);
   return agree;
@@ -320,6 +301,12 @@ static Status
 set_change(Rack* const rack, const Change* const change, Error* const error)
 {
   RackNode* const node = node_of(rack, change->uid);
+  if (change->has_number) {
+    return rack_set_param_number(node, change->param, change->number, error);
+  }
+  if (change->text) {
+    return rack_set_param(node, change->param, change->text, error);
+  }
   return node->fx->is_missing && change->param < node->fx->n_params
              ? keep_value(rack, node, change->message, error)
              : edit_value(node, change->param, change->message, value_argument(change->message),

@@ -6,33 +6,9 @@
 #ifndef WARPRACK_CONTROL_VALUES_H
 #define WARPRACK_CONTROL_VALUES_H
 
-#include "control/net/message.h"
-#include "engine/base/status.h"
-#include "engine/rack/rack.h"
+#include "changes.h"
 
 #include <stdbool.h>
-#include <stdint.h>
-
-/// Limits for the parameters that one change sets, and for the names that it compares.
-#define VALUES_MAX         4096U
-#define VALUES_MAX_COMPARE 65536U
-
-/// One parameter, with its value before and after a change.
-typedef struct Change {
-  RackUid uid;
-  uint32_t param;          ///< The effect's n_params for "backend"
-  const Message* message;  ///< The message that sets it; valid while its bundle lives
-  RackValue before, after; ///< Numbers only
-} Change;
-
-/// A growing list; a zeroed one is empty.
-typedef struct Changes {
-  Change* items;
-  uint32_t n, capacity;
-  uint32_t n_compared;
-} Changes;
-
-void changes_clear(Changes* changes);
 
 /// The parameters that a bundle of COMMAND_SET messages sets in one rack; a zeroed struct is empty.
 typedef struct Targets {
@@ -48,12 +24,12 @@ typedef struct Targets {
 /// needed.
 NODISCARD Status values_read(const Rack* rack, Message* message, Changes* found, Error* error);
 
-/// Find the parameters of a bundle of COMMAND_SET messages.  They are valid until the nodes of the
-/// rack change.  Free them with changes_clear(&targets->changes). [any]
+/// Find the parameters of a bundle of COMMAND_SET messages (CommandInfo::find).  They are valid
+/// until the nodes of the rack change.  Free them with changes_clear(&targets->changes). [any]
 void values_find(const Rack* rack, const Bundle* bundle, Targets* targets);
 
 /// True if the bundle sets the same parameters of the same nodes in this rack as in the rack of
-/// `targets`. [any]
+/// `targets`, scenes to the same values. [any]
 bool values_agree(const Rack* rack, const Bundle* bundle, const Targets* targets);
 
 /**

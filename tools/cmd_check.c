@@ -150,6 +150,18 @@ plugins_json(const Rack* const rack)
 }
 
 static json_t*
+scenes_json(const Rack* const rack)
+{
+  json_t* const scenes = json_array();
+  for (uint32_t s = 0; s < rack->n_scenes; ++s) {
+    const RackScene* const scene = rack->scenes[s];
+    json_array_append_new(
+        scenes, json_pack("{ss si}", "name", scene->name, "values", (int)scene->n_values));
+  }
+  return scenes;
+}
+
+static json_t*
 rack_json(const CheckArgs* const args, const Rack* const rack, const char* const text,
           const char* const warnings, const Measured* const measured)
 {
@@ -168,6 +180,7 @@ rack_json(const CheckArgs* const args, const Rack* const rack, const char* const
   if (json) {
     json_object_set_new(json, "warnings", command_json_lines(warnings));
     json_object_set_new(json, "plugins", plugins_json(rack));
+    json_object_set_new(json, "scenes", scenes_json(rack));
     json_object_set_new(json, "late", fallbacks_json(&facts->fallbacks));
     json_object_set_new(json, "tail_frames",
                         facts->tail_frames == UINT64_MAX
@@ -271,6 +284,17 @@ print_groups(const CheckArgs* const args, const Rack* const rack)
   }
 }
 
+static void
+print_scenes(const Rack* const rack)
+{
+  for (uint32_t s = 0; s < rack->n_scenes; ++s) {
+    printf("%s %s", s ? "," : "# scenes", rack->scenes[s]->name);
+  }
+  if (rack->n_scenes) {
+    printf("\n");
+  }
+}
+
 /// Print the canonical text, then the figures as comments: the output is a valid rack file.
 static void
 print_report(const CheckArgs* const args, const Rack* const rack, const char* const text,
@@ -303,6 +327,7 @@ print_report(const CheckArgs* const args, const Rack* const rack, const char* co
     print_side_nodes(rack);
   }
   print_groups(args, rack);
+  print_scenes(rack);
   for (uint32_t n = 0; n < rack->n_nodes; ++n) {
     if (rack->nodes[n].fx->origin && !rack->nodes[n].fx->is_missing) {
       report_text_print_node(rack->nodes[n].name, plugin_of(rack->nodes[n].fx),

@@ -7,6 +7,7 @@
 #include "options.h"
 #include "rack_arg.h"
 
+#include "control/scenes.h"
 #include "engine/base/time.h"
 #include "engine/base/text.h"
 #include "io/file/render.h"
@@ -35,6 +36,7 @@ const Command cmd_render = {
 typedef struct RenderOptions {
   int64_t block;
   const char* tail;
+  const char* scene; ///< NULL: none
   uint32_t format;
   uint32_t missing; ///< See MISSING_OPTION
   BackendArgs backend;
@@ -265,6 +267,10 @@ render_with(const RenderOptions* const options, RenderConfig* const config, cons
   if (rack_arg_read(word, rack_arg_reader(options->missing), &rack, &error)) {
     return command_fail(&cmd_render, &error);
   }
+  if (options->scene && scenes_begin(rack.rack, options->scene, &error)) {
+    rack_arg_clear(&rack);
+    return command_fail(&cmd_render, &error);
+  }
   Picture picture = { 0 };
   config->rack = rack.rack;
   config->engine.files = rack_arg_files(&rack);
@@ -285,6 +291,7 @@ render_run(const int argc, char** const argv)
   const Option table[] = {
     { "block",  'b', OPTION_INTEGER, "N", 1, FX_MAX_BLOCK, .to.integer = &options.block,                     .help = "Frames per block, default 1024; changes the output by rounding at most" },
     { "format", 'f', OPTION_CHOICE,                        .choices = formats, .to.choice = &options.format, .help = "Bits per sample, or float (default float; FLAC: 24)" },
+    { "scene",  0,   OPTION_TEXT,    "NAME",               .to.text = &options.scene,                        .help = "Begin with the values of this scene of the rack" },
     { "strict", 's', OPTION_FLAG,                          .to.flag = &options.strict,                       .help = "Refuse a truncated input instead of printing a warning" },
     { "tail",   't', OPTION_TEXT,    "S",                  .to.text = &options.tail,                         .help = "Seconds to render after the end of the input, or auto (default): until silence" },
     MISSING_OPTION(&options.missing),

@@ -173,7 +173,7 @@ copy_content(Rack* const to, const Rack* const from)
       return false;
     }
   }
-  return true;
+  return rack_copy_scenes(to, from);
 }
 
 Rack*
@@ -196,6 +196,7 @@ clear(Rack* const rack)
   free(rack->nodes);
   free(rack->edges);
   free(rack->lates);
+  rack_clear_scenes(rack);
   free(rack->index);
 }
 
@@ -490,7 +491,13 @@ rack_differs_in_values(const Rack* const a, const Rack* const b)
 }
 
 bool
-rack_equal(const Rack* const a, const Rack* const b)
+rack_sounds_equal(const Rack* const a, const Rack* const b)
 {
   return nodes_equal(a, b) && edges_equal(a, b, true) && lates_equal(a, b);
+}
+
+bool
+rack_equal(const Rack* const a, const Rack* const b)
+{
+  return rack_equal_scenes(a, b) && rack_sounds_equal(a, b);
 }

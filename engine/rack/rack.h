@@ -18,6 +18,8 @@
      - rename hall room
      - remove room
      - late out:3-4 silence
+     - scene verse hall.mix=20% lowcut.frequency=120Hz
+     - safe master.*
 
    engine/rack/RACK.md has the grammar and the meaning of each statement.  A document without
    statements is the empty rack: one connection, `in` to `out`.
@@ -27,8 +29,10 @@
 
 #include "engine/base/number.h"
 #include "engine/base/status.h"
+#include "engine/base/text_buffer.h"
 #include "engine/contract/effect.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -37,6 +41,12 @@
 #define RACK_MAX_EDGES  16384U
 #define RACK_MAX_TEXT   (4U << 20U) // bytes of one document
 #define RACK_MAX_DEPTH  64U         // of nested parentheses; each costs one recursion
+
+#define RACK_MAX_SCENES       256U
+#define RACK_MAX_SCENE_VALUES 4096U  // of one scene
+#define RACK_MAX_VALUES       65536U // of all scenes
+#define RACK_MAX_SAFES        64U
+#define RACK_PATTERN_BYTES    192U // of each half of a pattern, with the final zero
 
 #define RACK_GAIN_MIN_DB (-120.0) // of a connection
 #define RACK_GAIN_MAX_DB 40.0
@@ -120,6 +130,23 @@ typedef struct RackLate {
   RackFallback fallback;
 } RackLate;
 
+/// A value of a scene, or a safe, which is a pair of patterns.  The texts belong to the scene.
+typedef struct RackSceneValue {
+  const char* node;
+  const char* param;
+  const char* text; ///< The value as in the language, without quotes; unused for a safe
+  bool is_text;     ///< `text` gets the quotes that it needs; false: it is a number with its unit
+} RackSceneValue;
+
+/// A scene never changes, so that a rack and its copies share it.
+typedef struct RackScene {
+  atomic_uint n_owners; ///< Racks that have it
+  const char* name;     ///< "" for the safes
+  const char* line;     ///< The statement of the language, with its newline
+  uint32_t n_values;
+  RackSceneValue values[];
+} RackScene;
+
 typedef struct Rack {
   RackNode* nodes;
   uint32_t n_nodes;
@@ -127,10 +154,14 @@ typedef struct Rack {
   uint32_t n_edges;
   RackLate* lates; ///< In order, without overlaps
   uint32_t n_lates;
-  uint32_t n_summed; ///< Number of chains whose two ends already had connections
-  RackUid next_uid;  ///< The next free uid.  A rack and its copies never reuse a uid
-  uint32_t* index;   ///< Finds nodes by name and by uid; private to rack.c
-  uint32_t n_slots;  ///< Of each half of `index`, a power of two
+  RackScene** scenes; ///< [n_scenes] in order
+  uint32_t n_scenes;
+  RackScene* safes;               ///< Parameters that no recall changes; NULL: none
+  char recalled[RACK_NAME_BYTES]; ///< The scene that was recalled last, or ""; not in the document
+  uint32_t n_summed;              ///< Number of chains whose two ends already had connections
+  RackUid next_uid;               ///< The next free uid.  A rack and its copies never reuse a uid
+  uint32_t* index;                ///< Finds nodes by name and by uid; private to rack.c
+  uint32_t n_slots;               ///< Of each half of `index`, a power of two
 } Rack;
 
 /// The empty rack (in to out).  NULL when out of memory.
@@ -199,10 +230,13 @@ NODISCARD Status rack_keep_value(Rack* rack, const RackNode* node, const char* p
 uint32_t rack_return_plugins(Rack* rack);
 
 /// Print the canonical text: one `add` per node in order, then one `connect` per connection, then
-/// `late`.  It states the values that are not VALUE_INITIAL, with units, in the shortest form that
-/// reads back as the same double.  Parsing the text gives an equal rack.  The
+/// `late`, `scene` and `safe`.  It states the values that are not VALUE_INITIAL, with units, in the
+/// shortest form that reads back as the same double.  Parsing the text gives an equal rack.  The
 /// caller frees it; NULL if out of memory.
 char* rack_print(const Rack* rack);
+
+/// As rack_print(), without scenes and safes, which do not sound.
+char* rack_print_sound(const Rack* rack);
 
 /// Print `text` to `out` (NULL: only count), in quotes if it needs them.  Returns the number of
 /// bytes, with the final zero.
@@ -214,8 +248,12 @@ size_t rack_quote(const char* text, char* out);
 NODISCARD Status rack_set_uids(Rack* rack, const RackUid* uids, uint32_t n, RackUid next_uid,
                                Error* error);
 
-/// True if names, effects, values, backends and connections are equal (uids and order aside).
+/// True if names, effects, values, backends and connections are equal (uids and order aside), and
+/// the scenes, in their order.
 bool rack_equal(const Rack* a, const Rack* b);
+
+/// As rack_equal(), but scenes and safes may differ.
+bool rack_sounds_equal(const Rack* a, const Rack* b);
 
 /// Find the index of the connection with exactly these ends; n_edges if there is none.  Tries
 /// `first_guess` first, because connections of compared racks mostly have the same order.
@@ -330,5 +368,54 @@ const char* rack_choice_name(const FxParam* param, double number, char text[NUMB
 /// `buffer`.
 const char*
 rack_print_value(const RackNode* node, uint32_t param, char* buffer, size_t buffer_bytes);
+
+// ---- scenes ----
+// A scene has values that are stored under a name, to be recalled together.  A rack also has safes,
+// patterns of the parameters that no recall changes.  A scene names its parameters by text, so that
+// it outlives plugins that change or are missing.  Its values follow a node that is renamed, and go
+// with a node that is removed.  Only control/ and `render` use scenes: workers get none.
+
+/// The scene with this name; NULL: none.
+const RackScene* rack_find_scene(const Rack* rack, const char* name);
+
+/// As rack_find_scene().  If there is none, `error` suggests the nearest name.
+const RackScene* rack_lookup_scene(const Rack* rack, const char* name, Error* error);
+
+/// Refuse a name that no scene can have: STATUS_BAD_RACK, STATUS_LIMIT.
+NODISCARD Status rack_check_scene_name(const char* name, Error* error);
+
+/// Refuse a text that is no pattern of parameters: "node.param", each with the wildcards of OSC.
+NODISCARD Status rack_check_pattern(const char* text, Error* error);
+
+NODISCARD Status rack_remove_scene(Rack* rack, const char* name, Error* error);
+
+/// Remove a safe, as it is written; STATUS_NOT_FOUND if there is none.
+NODISCARD Status rack_remove_safe(Rack* rack, const char* pattern, Error* error);
+
+/// The place where the last value was found.  Values in the order of the nodes and their parameters
+/// are found faster.  Begins as zeros; valid until the rack changes.
+typedef struct RackSceneFinder {
+  const RackNode* node;
+  uint32_t param;
+} RackSceneFinder;
+
+/// Find the parameter of a value: its node, and its index (FxInfo::n_params: "backend").  NULL if
+/// the node, its plugin or the parameter is missing.
+const RackNode* rack_find_scene_value(const Rack* rack, const RackSceneValue* value,
+                                      RackSceneFinder* finder, uint32_t* param);
+
+/// True if a change of the parameter makes a new node.
+bool rack_is_structural(const RackNode* node, uint32_t param);
+
+/// Refuse a text that rack_set_param() refuses.
+NODISCARD Status rack_check_value(const RackNode* node, uint32_t param, const char* text,
+                                  Error* error);
+
+/// Read a number of a parameter that takes all numbers of a range.  Returns false for any other
+/// parameter, and for a time in frames.
+bool rack_read_number(const RackNode* node, uint32_t param, const char* text, double* number);
+
+/// Append " node.param=value" with the present value, as in the statement `scene`.
+void rack_print_target(const RackNode* node, uint32_t param, TextBuffer* text);
 
 #endif

@@ -326,7 +326,7 @@ no_statement(Parser* const parser)
   if (parser->now.kind != TOKEN_WORD) {
     return parser_unexpected(parser,
                              "a line begins with chain, add, insert, connect, disconnect, set, "
-                             "rename, remove or late");
+                             "rename, remove, late, scene or safe");
   }
   if (rack_is_effect(parser->now.text)) {
     return parser_fail(parser, parser->now.offset, STATUS_BAD_RACK,
@@ -356,6 +356,8 @@ parse_statement(Parser* const parser)
     [STATEMENT_RENAME] = parse_rename,
     [STATEMENT_REMOVE] = parse_remove,
     [STATEMENT_LATE] = parse_late,
+    [STATEMENT_SCENE] = rack_parse_scene,
+    [STATEMENT_SAFE] = rack_parse_safe,
   };
   const Statement statement = statement_here(parser);
   parser->value = (Token){ .text = "" };

@@ -10,7 +10,8 @@
 #include <strings.h>
 
 const char* const parser_statements[N_STATEMENTS] = {
-  "chain", "add", "insert", "connect", "disconnect", "set", "rename", "remove", "late",
+  "chain",  "add",    "insert", "connect", "disconnect", "set",
+  "rename", "remove", "late",   "scene",   "safe",
 };
 
 Statement

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /// Shared by the parts of the parser: rack_parse.c (documents and statements), rack_parse_chain.c
-/// (chains and effects) and rack_parse_values.c (values).
+/// (chains and effects), rack_parse_values.c (values) and rack_parse_scene.c (scenes).
 #ifndef WARPRACK_ENGINE_RACK_RACK_PARSER_H
 #define WARPRACK_ENGINE_RACK_RACK_PARSER_H
 
@@ -49,6 +49,8 @@ typedef enum Statement {
   STATEMENT_RENAME,
   STATEMENT_REMOVE,
   STATEMENT_LATE,
+  STATEMENT_SCENE,
+  STATEMENT_SAFE,
   N_STATEMENTS
 } Statement;
 
@@ -123,5 +125,11 @@ NODISCARD Status rack_parse_values(Parser* parser, RackNode* node);
 /// A value for a parameter of a node whose plugin is missing: it replaces or joins the kept ones.
 NODISCARD Status rack_parse_kept_value(Parser* parser, RackNode* node, const char* key);
 NODISCARD Status rack_parse_value(Parser* parser, RackNode* node, uint32_t param);
+
+/// After "scene": NAME { NODE "." PARAM "=" value }
+NODISCARD Status rack_parse_scene(Parser* parser);
+
+/// After "safe": pattern { pattern }
+NODISCARD Status rack_parse_safe(Parser* parser);
 
 #endif

@@ -17,6 +17,16 @@ add_quoted(TextBuffer* const text, const char* const what)
   }
 }
 
+void
+rack_add_value_text(TextBuffer* const text, const char* const value, const bool is_text)
+{
+  if (is_text) {
+    add_quoted(text, value);
+  } else {
+    text_buffer_add(text, value);
+  }
+}
+
 static void
 print_effect(const FxInfo* const fx, TextBuffer* const text)
 {
@@ -33,16 +43,24 @@ static void
 print_value(const RackNode* const node, const uint32_t param, TextBuffer* const text)
 {
   const FxParam* const row = &node->fx->params[param];
-  char number[NUMBER_BYTES]; // or on, or off
-  text_buffer_add(text, " ");
+  char number[NUMBER_BYTES];
   text_buffer_add(text, row->id);
   text_buffer_add(text, "=");
-  if (row->kind == PARAM_CHOICE) {
-    add_quoted(text, rack_choice_name(row, node->values[param].number, number));
-  } else if (node->values[param].kind == VALUE_TEXT) {
-    add_quoted(text, node->values[param].text);
+  rack_add_value_text(text, rack_value_text(row, &node->values[param], number),
+                      rack_value_is_text(row));
+}
+
+void
+rack_print_target(const RackNode* const node, const uint32_t param, TextBuffer* const text)
+{
+  text_buffer_add(text, " ");
+  text_buffer_add(text, node->name);
+  text_buffer_add(text, ".");
+  if (param < node->fx->n_params) {
+    print_value(node, param, text);
   } else {
-    text_buffer_add(text, rack_print_value(node, param, number, sizeof(number)));
+    text_buffer_print(text, "%s=%s", rack_backend_param.id,
+                      rack_backend_param.choices[node->backend]);
   }
 }
 
@@ -68,6 +86,7 @@ rack_print_node(const RackNode* const node, TextBuffer* const text)
   }
   for (uint32_t p = 0; p < node->fx->n_params && !node->fx->is_missing; ++p) {
     if (node->values[p].kind != VALUE_INITIAL) {
+      text_buffer_add(text, " ");
       print_value(node, p, text);
     }
   }
@@ -133,21 +152,39 @@ print_lates(const Rack* const rack, TextBuffer* const text)
   }
 }
 
+static void
+print_sound(const Rack* const rack, TextBuffer* const text)
+{
+  for (uint32_t n = 0; n < rack->n_nodes; ++n) {
+    rack_print_node(&rack->nodes[n], text);
+  }
+  for (uint32_t e = 0; e < rack->n_edges; ++e) {
+    print_edge(rack, &rack->edges[e], text);
+  }
+  if (!rack->n_nodes && !rack->n_edges) {
+    // An empty text would mean the connection in to out.
+    text_buffer_add(text, "disconnect in out\n");
+  }
+  print_lates(rack, text);
+}
+
+char*
+rack_print_sound(const Rack* const rack)
+{
+  TextBuffer text = { 0 };
+  print_sound(rack, &text);
+  return text_buffer_take(&text);
+}
+
 char*
 rack_print(const Rack* const rack)
 {
   TextBuffer text = { 0 };
-  for (uint32_t n = 0; n < rack->n_nodes; ++n) {
-    rack_print_node(&rack->nodes[n], &text);
+  print_sound(rack, &text);
+  for (uint32_t s = 0; s < rack->n_scenes; ++s) {
+    text_buffer_add(&text, rack->scenes[s]->line);
   }
-  for (uint32_t e = 0; e < rack->n_edges; ++e) {
-    print_edge(rack, &rack->edges[e], &text);
-  }
-  if (!rack->n_nodes && !rack->n_edges) {
-    // An empty text would mean the connection in to out.
-    text_buffer_add(&text, "disconnect in out\n");
-  }
-  print_lates(rack, &text);
+  text_buffer_add(&text, rack->safes ? rack->safes->line : "");
   return text_buffer_take(&text);
 }
 

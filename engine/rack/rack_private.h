@@ -2,8 +2,9 @@
 /**
    Shared by the files of the rack: rack.c (the model), rack_names.c (names and near misses),
    rack_end.c (ends of connections), rack_value.c (values and units), rack_check.c (cycles),
-   rack_edit.c (edits), rack_rewire.c (edits of the signal path), rack_parser.h and rack_print.c
-   (the language), rack_missing.c (plugins that are there again).
+   rack_edit.c (edits), rack_rewire.c (edits of the signal path), rack_scene.c and
+   rack_scene_edit.c (scenes), rack_parser.h and rack_print.c (the language), rack_missing.c
+   (plugins that are there again).
 
    Functions in this header that add to a rack do not check for cycles; their caller must call
    rack_check().
@@ -124,6 +125,49 @@ NODISCARD Status rack_splice(Rack* rack, RackUid uid, RackSide side, RackEnd at,
 
 NODISCARD Status rack_set_fallback(Rack* rack, RackEnd end, RackFallback fallback, Error* error);
 
+// ---- rack_scene.c ----
+
+/// Let one more rack have a scene.  Accepts NULL.  Returns the scene.
+RackScene* rack_scene_hold(RackScene* scene);
+
+/// Release a scene.  Accepts NULL.
+void rack_scene_drop(RackScene* scene);
+
+/// Give a new rack the scenes of another one.  Returns false if out of memory.
+bool rack_copy_scenes(Rack* to, const Rack* from);
+
+/// Release the scenes of a rack that is freed.
+void rack_clear_scenes(Rack* rack);
+
+bool rack_equal_scenes(const Rack* a, const Rack* b);
+
+// ---- rack_scene_edit.c ----
+
+/// A scene, or (with the name "") the safes, while it is written.
+typedef struct RackSceneDraft {
+  TextBuffer texts, line;
+  uint32_t n_values;
+  bool has_values; ///< False for the safes
+} RackSceneDraft;
+
+void rack_scene_begin(RackSceneDraft* draft, const char* name);
+void rack_scene_add(RackSceneDraft* draft, const RackSceneValue* value);
+
+/// End the draft, also to give it up.  Returns the scene with one owner; NULL if out of memory.
+RackScene* rack_scene_end(RackSceneDraft* draft);
+
+/// True if the draft of the safes has this one.
+bool rack_scene_draft_has(const RackSceneDraft* draft, const RackSceneValue* value);
+
+/// Add a scene, or replace the one with its name.  Takes ownership, also on error.
+NODISCARD Status rack_put_scene(Rack* rack, RackScene* scene, Error* error);
+
+/// Replace the safes.  Takes ownership, also on error.
+NODISCARD Status rack_set_safes(Rack* rack, RackScene* safes, Error* error);
+
+/// Let the scenes follow a node that gets a new name, or (NULL) is removed.
+NODISCARD Status rack_follow_node(Rack* rack, const char* node, const char* new_name, Error* error);
+
 // ---- rack_check.c ----
 
 /// Mark all nodes that the signal reaches from the marked ones without passing `around` or a side
@@ -144,6 +188,9 @@ void rack_explain_missing(const Rack* rack, const RackNode* node, Error* why);
 
 // ---- rack_print.c ----
 
+/// Append a value to a text, in quotes if it `is_text` and needs them.
+void rack_add_value_text(TextBuffer* text, const char* value, bool is_text);
+
 /// Print the statement that adds a node.
 void rack_print_node(const RackNode* node, TextBuffer* text);
 
@@ -161,6 +208,13 @@ NODISCARD Status rack_value_from_text(const FxParam* param, const char* text, Ra
                                       Error* error);
 NODISCARD Status rack_value_from_number(const FxParam* param, double number, RackValue* value,
                                         Error* error);
+
+/// A value in canonical text, without quotes; a number is printed to `number`.
+const char*
+rack_value_text(const FxParam* param, const RackValue* value, char number[NUMBER_BYTES]);
+
+/// True if rack_value_text() may need quotes.
+bool rack_value_is_text(const FxParam* param);
 
 /// Print a number with the unit that canonical text uses.
 const char* rack_print_quantity(double number, FxMeasure unit, char text[NUMBER_BYTES]);

@@ -160,7 +160,8 @@ rack_remove(Rack* const rack, const char* const name, Error* const error)
   RackNode* const node = rack_lookup(rack, name, error);
   RackEdge joint;
   bool heals = false;
-  const Status status = node ? find_joint(rack, node, &joint, &heals, error) : STATUS_NOT_FOUND;
+  Status status = node ? find_joint(rack, node, &joint, &heals, error) : STATUS_NOT_FOUND;
+  status = status ? status : rack_follow_node(rack, name, NULL, error);
   if (status) {
     return status;
   }
@@ -248,7 +249,8 @@ rack_rename(Rack* const rack, const char* const name, const char* const new_name
   if (!node || !strcmp(name, new_name)) {
     return node ? STATUS_OK : STATUS_NOT_FOUND;
   }
-  const Status status = rack_check_name(rack, new_name, error);
+  Status status = rack_check_name(rack, new_name, error);
+  status = status ? status : rack_follow_node(rack, name, new_name, error);
   if (!status) {
     rack_name_node(rack, node, new_name);
   }

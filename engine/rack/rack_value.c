@@ -469,32 +469,47 @@ print_text(const char* const text, char* const buffer, const size_t buffer_bytes
   }
 }
 
+bool
+rack_value_is_text(const FxParam* const param)
+{
+  return param->kind == PARAM_CHOICE || fx_param_is_text(param);
+}
+
+const char*
+rack_value_text(const FxParam* const param, const RackValue* const value,
+                char text[const NUMBER_BYTES])
+{
+  const double number = value->kind == VALUE_INITIAL ? param->initial : value->number;
+  const char* const initial = param->initial_text ? param->initial_text : "";
+  switch (param->kind) {
+  case PARAM_FILE:
+  case PARAM_PATH:
+  case PARAM_TEXT:
+    return value->kind == VALUE_TEXT ? value->text : initial;
+  case PARAM_SWITCH:
+    return number != 0.0 ? "on" : "off";
+  case PARAM_CHOICE:
+    return rack_choice_name(param, number, text);
+  default:
+    if (value->kind == VALUE_FRAMES) {
+      number_print(number, text);
+      return strcat(text, "frames");
+    }
+    return rack_print_quantity(number, param->unit, text);
+  }
+}
+
 const char*
 rack_print_value(const RackNode* const node, const uint32_t param, char* const buffer,
                  const size_t buffer_bytes)
 {
   const FxParam* const row = &node->fx->params[param];
-  const RackValue* const value = &node->values[param];
-  const double number = value->kind == VALUE_INITIAL ? row->initial : value->number;
-  char text[NUMBER_BYTES];
-  switch (row->kind) {
-  case PARAM_FILE:
-  case PARAM_PATH:
-  case PARAM_TEXT:
-    print_text(rack_text(node, param) ? rack_text(node, param) : "", buffer, buffer_bytes);
-    return buffer;
-  case PARAM_SWITCH:
-    snprintf(buffer, buffer_bytes, "%s", number != 0.0 ? "on" : "off");
-    return buffer;
-  case PARAM_CHOICE:
-    print_text(rack_choice_name(row, number, text), buffer, buffer_bytes);
-    return buffer;
-  default:
-    if (value->kind == VALUE_FRAMES) {
-      snprintf(buffer, buffer_bytes, "%sframes", number_print(number, text));
-    } else {
-      snprintf(buffer, buffer_bytes, "%s", rack_print_quantity(number, row->unit, text));
-    }
-    return buffer;
+  char number[NUMBER_BYTES];
+  const char* const text = rack_value_text(row, &node->values[param], number);
+  if (rack_value_is_text(row)) {
+    print_text(text, buffer, buffer_bytes);
+  } else {
+    snprintf(buffer, buffer_bytes, "%s", text);
   }
+  return buffer;
 }

@@ -96,6 +96,47 @@ warn_of_missing(const Warnings* const warnings, const RackNode* const node)
   }
 }
 
+/// Append "scene verse WHAT hall.mix and 3 more, REST" for the first of n values.
+static void
+warn_of_values(const Warnings* const warnings, const RackScene* const scene,
+               const RackSceneValue* const first, const uint32_t n, const char* const what,
+               const char* const rest)
+{
+  char more[32] = "";
+  if (n > 1U) {
+    snprintf(more, sizeof(more), " and %u more", n - 1U);
+  }
+  if (n) {
+    text_buffer_print(warnings->lines, "scene %s %s %s.%s%s, %s\n", scene->name, what, first->node,
+                      first->param, more, rest);
+  }
+}
+
+/// Warn of values of a scene whose parameters are missing or structural.
+static void
+warn_of_scene(const Warnings* const warnings, const RackScene* const scene)
+{
+  RackSceneFinder finder = { 0 };
+  const RackSceneValue* missing = NULL;
+  const RackSceneValue* structural = NULL;
+  uint32_t n_missing = 0;
+  uint32_t n_structural = 0;
+  for (uint32_t v = 0; v < scene->n_values; ++v) {
+    const RackSceneValue* const value = &scene->values[v];
+    uint32_t param = 0;
+    const RackNode* const node = rack_find_scene_value(warnings->rack, value, &finder, &param);
+    if (!node) {
+      missing = n_missing++ ? missing : value;
+    } else if (rack_is_structural(node, param)) {
+      structural = n_structural++ ? structural : value;
+    }
+  }
+  warn_of_values(warnings, scene, missing, n_missing, "names",
+                 "not there now; a recall leaves it out");
+  warn_of_values(warnings, scene, structural, n_structural, "sets",
+                 "structural; it is recalled as an edit");
+}
+
 char*
 rack_warnings(const Rack* const rack, const double rate_hz)
 {
@@ -109,6 +150,9 @@ rack_warnings(const Rack* const rack, const double rate_hz)
       warn_of_frequency(&warnings, &rack->nodes[n], p);
       warn_of_time(&warnings, &rack->nodes[n], p);
     }
+  }
+  for (uint32_t s = 0; s < rack->n_scenes; ++s) {
+    warn_of_scene(&warnings, rack->scenes[s]);
   }
   return text_buffer_take(&lines);
 }

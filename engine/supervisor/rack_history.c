@@ -34,7 +34,7 @@ find_ban(const RackHistory* const history, const Rack* const rack, const uint64_
 {
   for (uint32_t b = 0; b < RACK_HISTORY_MAX_BANNED; ++b) {
     const RackHistoryBan* const ban = &history->banned[b];
-    if (ban->rack && now_ns < ban->until_ns && rack_equal(ban->rack, rack)) {
+    if (ban->rack && now_ns < ban->until_ns && rack_sounds_equal(ban->rack, rack)) {
       return ban;
     }
   }

@@ -46,7 +46,7 @@ set_quarantines(Coder* const coder, const Rack* const rack, const uint32_t* cons
 static void
 write_rack(Coder* const coder, const Rack* const rack)
 {
-  char* const text = rack_print(rack);
+  char* const text = rack_print_sound(rack);
   if (!text) {
     coder_fail(coder, STATUS_NO_MEM, "out of memory");
     return;

@@ -191,9 +191,12 @@ on_edit(void* const context, const Rack* const rack, const uint64_t at_frame)
 }
 
 static void
-on_values(void* const context, const Bundle* const bundle)
+on_values(void* const context, const Bundle* const bundle, const uint32_t revision,
+          const uint64_t frame)
 {
   (void)bundle;
+  (void)revision;
+  (void)frame;
   ++((Said*)context)->n_values;
 }
 

@@ -392,7 +392,8 @@ TEST(the_command_reports_warns_and_ends_with_the_documented_code)
   make_input(&scratch, 48000);
   const char* const in = scratch_path(&scratch, "in.wav");
   const char* const out = scratch_path(&scratch, "out.wav");
-  RUN_GOOD("render", "--json", "--format", "16", "gain 20dB", in, out);
+  RUN_GOOD("render", "--json", "--format", "16", "--scene", "loud",
+           "chain vol: gain\nscene quiet vol.gain=-20dB\nscene loud vol.gain=20dB", in, out);
   assert_says(program.out, "\"frames_out\":20011");
   assert_says(program.err, "clipped");
   RUN_GOOD("render", "--quiet", "gain 0dB", in, out);

@@ -13,7 +13,8 @@
 static const char document[] =
     "chain a: gain -3 | (convolver \"my hall.wav\" + delay 1s note=\"1/8\")\n"
     "add eq lv2 fil4-stereo slope=\"12 dB/oct\"\nconnect in eq\nconnect eq out\n"
-    "add b highpass 80 type=elliptic\nconnect in b\nconnect b out:1-2\n";
+    "add b highpass 80 type=elliptic\nconnect in b\nconnect b out:1-2\n"
+    "scene v a.gain=-3 b.type=elliptic\nscene w b.order=4\nsafe b.* eq.slope\n";
 
 static Error error;
 
@@ -98,6 +99,14 @@ edit(Rack* const rack, const uint32_t kind)
     return rack_insert(rack, "new", "delay", "before", "delay", &error);
   case 6:
     return rack_add(rack, "new", "lv2 \"urn:zamaudio:ZamTube\"", &error);
+  case 7:
+    return rack_rename(rack, "b", "c", &error);
+  case 8:
+    return rack_remove(rack, "a", &error);
+  case 9:
+    return rack_remove_safe(rack, "eq.slope", &error);
+  case 10:
+    return rack_apply(rack, "scene w a.gain=1 b.order=2\nsafe x.y", "t", &error);
   default:
     return rack_apply(rack, "connect b a", "t", &error);
   }
@@ -106,7 +115,7 @@ edit(Rack* const rack, const uint32_t kind)
 TEST(an_edit_without_memory_leaves_the_rack_as_it_was)
 {
   SCOPED_RACK Rack* const before = rack_of(document, NULL);
-  for (uint32_t kind = 0; kind < 8U; ++kind) {
+  for (uint32_t kind = 0; kind < 12U; ++kind) {
     bool done = false;
     for (uint32_t n = 0; !done; ++n) {
       SCOPED_RACK Rack* const rack = rack_of(document, NULL);

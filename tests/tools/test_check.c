@@ -20,9 +20,11 @@
 
 TEST(the_output_is_a_valid_rack)
 {
-  RUN_GOOD("check", "a: gain -6dB | gain 3");
+  RUN_GOOD("check", "chain a: gain -6dB | gain 3\nscene low a.gain=-20\nscene 2");
   assert_says(program.out, "add a gain gain=-6dB");
+  assert_says(program.out, "\nscene low a.gain=-20dB\nscene 2\n# 2 nodes");
   assert_says(program.out, "\n# needs ");
+  assert_says(program.out, "\n# scenes low, 2\n");
   SCOPED(program_clear) Program again = { .pid = 0 };
   PROGRAM_RUN(&again, "check", program.out);
   ck_assert_msg(again.exit_code == 0, "%s", again.err);

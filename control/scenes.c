@@ -1,0 +1,607 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "scenes.h"
+
+#include "command.h"
+
+#include "control/net/pattern.h"
+#include "engine/base/hash.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_PATTERNS 32U // of one message
+#define MAX_NAMES    64U // of missing parameters in an answer
+
+// ---- patterns ----
+
+/// A pattern of parameters, "node.param".
+typedef struct Pattern {
+  char node[RACK_PATTERN_BYTES];
+  char param[RACK_PATTERN_BYTES];
+  bool is_exact;  ///< It has no wildcards
+  bool has_found; ///< A parameter has matched
+} Pattern;
+
+typedef struct Patterns {
+  Pattern items[MAX_PATTERNS];
+  uint32_t n;
+} Patterns;
+
+static Status
+add_pattern(Patterns* const patterns, const char* const text, Error* const error)
+{
+  const Status status = rack_check_pattern(text, error);
+  if (status || patterns->n == MAX_PATTERNS) {
+    return status ? status : error_set(error, STATUS_LIMIT, "more than %u patterns", MAX_PATTERNS);
+  }
+  Pattern* const pattern = &patterns->items[patterns->n++];
+  const int n_node = (int)strcspn(text, ".");
+  snprintf(pattern->node, sizeof(pattern->node), "%.*s", n_node, text);
+  snprintf(pattern->param, sizeof(pattern->param), "%s", text + n_node + 1);
+  pattern->is_exact = !pattern_is_magic(text);
+  pattern->has_found = false;
+  return STATUS_OK;
+}
+
+/// True if a name matches one half of a pattern.  Counts names that are compared with wildcards.
+static bool
+matches(const char* const pattern, const char* const name, uint32_t* const n_compared)
+{
+  if (!strcmp(pattern, "*") || !strcmp(pattern, name)) {
+    return true;
+  }
+  const bool is_magic = pattern_is_magic(pattern);
+  *n_compared += is_magic;
+  return is_magic && pattern_match(pattern, name);
+}
+
+/// True if a safe matches the parameter.
+static bool
+is_safe(const Rack* const rack, const char* const node, const char* const param,
+        uint32_t* const n_compared)
+{
+  bool is = false;
+  for (uint32_t s = 0; rack->safes && s < rack->safes->n_values && !is; ++s) {
+    const RackSceneValue* const safe = &rack->safes->values[s];
+    is = matches(safe->node, node, n_compared) && matches(safe->param, param, n_compared);
+  }
+  return is;
+}
+
+static Status
+check_compared(const uint32_t n_compared, Error* const error)
+{
+  return n_compared > VALUES_MAX_COMPARE
+             ? error_set(error, STATUS_LIMIT, "the patterns compare too many names")
+             : STATUS_OK;
+}
+
+// ---- store ----
+
+/// A scene that is stored.
+typedef struct Store {
+  const Rack* rack;
+  Patterns patterns; ///< Of the message
+  uint32_t n_values, n_compared;
+  TextBuffer statement;
+} Store;
+
+static const char*
+param_id(const RackNode* const node, const uint32_t param)
+{
+  return param < node->fx->n_params ? node->fx->params[param].id : "backend";
+}
+
+/// True if a parameter has the value of a preset or of a state, which only the plugin knows.
+static bool
+is_unknown(const RackNode* const node, const uint32_t param)
+{
+  static const char* const sources[] = { "preset", "state" };
+  bool has_source = false;
+  for (uint32_t s = 0; s < ARRAY_LEN(sources); ++s) {
+    const int p = fx_param_find(node->fx, sources[s]);
+    has_source = has_source || (p >= 0 && node->values[p].kind == VALUE_TEXT);
+  }
+  return has_source && param < node->fx->n_params && node->fx->params[param].in_presets &&
+         node->values[param].kind == VALUE_INITIAL;
+}
+
+/// True if the scene gets a parameter of a node.  `may_match` [patterns.n]: its name matches.
+static bool
+is_stored(Store* const store, const RackNode* const node, const uint32_t param,
+          const bool* const may_match)
+{
+  const char* const id = param_id(node, param);
+  bool is_exact = false;
+  bool is_wanted = !store->patterns.n;
+  for (uint32_t p = 0; p < store->patterns.n; ++p) {
+    Pattern* const pattern = &store->patterns.items[p];
+    if (may_match[p] && matches(pattern->param, id, &store->n_compared)) {
+      pattern->has_found = true;
+      is_wanted = true;
+      is_exact = is_exact || pattern->is_exact;
+    }
+  }
+  return is_wanted && !is_unknown(node, param) &&
+         (is_exact || (!rack_is_structural(node, param) &&
+                       !is_safe(store->rack, node->name, id, &store->n_compared)));
+}
+
+static Status
+store_node(Store* const store, const RackNode* const node, Error* const error)
+{
+  bool may_match[MAX_PATTERNS] = { false };
+  bool any = !store->patterns.n;
+  for (uint32_t p = 0; p < store->patterns.n; ++p) {
+    may_match[p] = matches(store->patterns.items[p].node, node->name, &store->n_compared);
+    any = any || may_match[p];
+  }
+  const uint32_t n = any && !node->fx->is_missing ? node->fx->n_params + 1U : 0U;
+  for (uint32_t param = 0; param < n && store->n_compared <= VALUES_MAX_COMPARE; ++param) {
+    if (is_stored(store, node, param, may_match)) {
+      rack_print_target(node, param, &store->statement);
+      ++store->n_values;
+    }
+  }
+  return check_compared(store->n_compared, error);
+}
+
+/// Fail because a pattern matches no parameter.
+static Status
+fail_no_match(const Rack* const rack, const Pattern* const pattern, Error* const error)
+{
+  uint32_t param = 0;
+  const RackNode* const node = pattern->is_exact ? rack_lookup(rack, pattern->node, error) : NULL;
+  if (pattern->is_exact) {
+    return node ? rack_find_param(node->fx, pattern->param, &param, error) : STATUS_NOT_FOUND;
+  }
+  return error_set(error, STATUS_NOT_FOUND, "no node \"%.63s\" has a parameter \"%.63s\"",
+                   pattern->node, pattern->param);
+}
+
+/// Collect the values of a scene in its statement.
+static Status
+store_values(Store* const store, const Message* const message, Error* const error)
+{
+  const Rack* const rack = store->rack;
+  Status status = rack_check_scene_name(message_text(message, 0), error);
+  for (uint32_t a = 1; a < message_n_arguments(message) && !status; ++a) {
+    status = add_pattern(&store->patterns, message_text(message, a), error);
+  }
+  text_buffer_print(&store->statement, "scene %s", message_text(message, 0));
+  for (uint32_t n = 0; n < rack->n_nodes && !status; ++n) {
+    status = store_node(store, &rack->nodes[n], error);
+  }
+  for (uint32_t p = 0; p < store->patterns.n && !status; ++p) {
+    const Pattern* const pattern = &store->patterns.items[p];
+    status = pattern->has_found ? STATUS_OK : fail_no_match(rack, pattern, error);
+  }
+  return status || store->n_values ? status
+                                   : error_set(error, STATUS_NOT_FOUND,
+                                               "no parameter to store: all are safe, make new "
+                                               "nodes, or have the value of a preset");
+}
+
+Status
+edit_scene_store(Rack** const rack, const Message* const message, Error* const error)
+{
+  Store* const store = calloc(1, sizeof(Store));
+  if (!store) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  store->rack = *rack;
+  Status status = store_values(store, message, error);
+  char* const statement = text_buffer_take(&store->statement);
+  free(store);
+  if (!status) {
+    status = statement ? rack_apply(*rack, statement, "scene", error)
+                       : error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  free(statement);
+  if (!status) {
+    snprintf((*rack)->recalled, sizeof((*rack)->recalled), "%s", message_text(message, 0));
+  }
+  return status;
+}
+
+// ---- other edits ----
+
+Status
+edit_scene_remove(Rack** const rack, const Message* const message, Error* const error)
+{
+  return rack_remove_scene(*rack, message_text(message, 0), error);
+}
+
+Status
+edit_scene_safe(Rack** const rack, const Message* const message, Error* const error)
+{
+  TextBuffer statement = { .bytes = NULL };
+  Status status = STATUS_OK;
+  text_buffer_add(&statement, "safe");
+  for (uint32_t a = 0; a < message_n_arguments(message) && !status; ++a) {
+    status = rack_check_pattern(message_text(message, a), error);
+    text_buffer_print(&statement, " %s", message_text(message, a));
+  }
+  char* const text = text_buffer_take(&statement);
+  if (!status) {
+    status = text ? rack_apply(*rack, text, "safe", error)
+                  : error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  free(text);
+  return status;
+}
+
+Status
+edit_scene_unsafe(Rack** const rack, const Message* const message, Error* const error)
+{
+  Status status = STATUS_OK;
+  for (uint32_t a = 0; a < message_n_arguments(message) && !status; ++a) {
+    status = rack_remove_safe(*rack, message_text(message, a), error);
+  }
+  return status;
+}
+
+// ---- recall ----
+
+/// What a recall sets.
+typedef struct Recall {
+  const Rack* rack;
+  const RackScene* scene;
+  bool is_strict;    ///< Fail if a parameter is missing
+  Patterns patterns; ///< None: all values of the scene
+  uint32_t n_compared;
+  uint32_t n_missing;
+  TextBuffer missing; ///< The names of the first ones
+} Recall;
+
+/// Find the scene after the one that was recalled last, or (`step` -1) before it.
+static const RackScene*
+find_neighbour(const Rack* const rack, const int step, Error* const error)
+{
+  int64_t place = step > 0 ? -1 : (int64_t)rack->n_scenes;
+  if (*rack->recalled) {
+    const RackScene* const last = rack_lookup_scene(rack, rack->recalled, error);
+    for (uint32_t s = 0; s < rack->n_scenes && last; ++s) {
+      place = rack->scenes[s] == last ? (int64_t)s : place;
+    }
+    if (!last) {
+      error_set(error, STATUS_NOT_FOUND,
+                "the scene \"%s\", which was recalled last, is gone; recall one by its name",
+                rack->recalled);
+      return NULL;
+    }
+  }
+  place += step;
+  if (place >= 0 && place < (int64_t)rack->n_scenes) {
+    return rack->scenes[place];
+  }
+  if (rack->n_scenes) {
+    error_set(error, STATUS_NOT_FOUND, "\"%s\" is the %s scene", rack->recalled,
+              step > 0 ? "last" : "first");
+  } else {
+    error_set(error, STATUS_NOT_FOUND, "the rack has no scene yet");
+  }
+  return NULL;
+}
+
+/// The scene that a message recalls.
+static const RackScene*
+find_scene(const Rack* const rack, const Message* const message, Error* const error)
+{
+  const char* const address = message->info->address;
+  return !strcmp(address, "/scene/next") ? find_neighbour(rack, 1, error)
+         : !strcmp(address, "/scene/previous")
+             ? find_neighbour(rack, -1, error)
+             : rack_lookup_scene(rack, message_text(message, 0), error);
+}
+
+/// Read the words of a message.
+static Status
+read_words(const Message* const message, Recall* const recall, Error* const error)
+{
+  Status status = STATUS_OK;
+  const uint32_t first = message->info->required ? 1U : 0U;
+  for (uint32_t a = first; a < message_n_arguments(message) && !status; ++a) {
+    const char* const word = message_text(message, a);
+    const bool is_strict = !strcmp(word, "strict");
+    recall->is_strict = recall->is_strict || is_strict;
+    status = is_strict ? STATUS_OK : add_pattern(&recall->patterns, word, error);
+  }
+  return status;
+}
+
+/// True if the recall sets a value of its scene.
+static bool
+is_recalled(Recall* const recall, const RackSceneValue* const value)
+{
+  bool is_exact = false;
+  bool is_wanted = !recall->patterns.n;
+  for (uint32_t p = 0; p < recall->patterns.n && !is_exact; ++p) {
+    const Pattern* const pattern = &recall->patterns.items[p];
+    if (matches(pattern->node, value->node, &recall->n_compared) &&
+        matches(pattern->param, value->param, &recall->n_compared)) {
+      is_wanted = true;
+      is_exact = pattern->is_exact;
+    }
+  }
+  return is_wanted &&
+         (is_exact || !is_safe(recall->rack, value->node, value->param, &recall->n_compared));
+}
+
+static void
+note_missing(Recall* const recall, const RackSceneValue* const value)
+{
+  if (recall->n_missing++ < MAX_NAMES) {
+    text_buffer_print(&recall->missing, "%s%s.%s", recall->n_missing > 1U ? " " : "", value->node,
+                      value->param);
+  }
+}
+
+/// Find the parameters of a recall, and append them to `found` (may be NULL).
+static Status
+find_values(Recall* const recall, Changes* const found, Error* const error)
+{
+  RackSceneFinder finder = { .node = NULL };
+  Status status = STATUS_OK;
+  for (uint32_t v = 0; v < recall->scene->n_values && !status; ++v) {
+    const RackSceneValue* const value = &recall->scene->values[v];
+    if (!is_recalled(recall, value)) {
+      status = check_compared(recall->n_compared, error);
+      continue;
+    }
+    uint32_t param = 0;
+    const RackNode* const node = rack_find_scene_value(recall->rack, value, &finder, &param);
+    if (!node || rack_check_value(node, param, value->text, NULL)) {
+      note_missing(recall, value);
+    } else if (found) {
+      const Change change = { .uid = node->uid, .param = param, .text = value->text };
+      status = changes_add(found, &change, error);
+    }
+  }
+  return status;
+}
+
+Status
+scenes_find(const Rack* const rack, const Message* const message, Changes* const found,
+            Error* const error)
+{
+  Recall* const recall = calloc(1, sizeof(Recall));
+  if (!recall) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  recall->rack = rack;
+  recall->scene = find_scene(rack, message, error);
+  Status status = recall->scene ? read_words(message, recall, error) : STATUS_NOT_FOUND;
+  status = status ? status : find_values(recall, found, error);
+  char* const missing = text_buffer_take(&recall->missing);
+  if (!status && recall->is_strict && recall->n_missing) {
+    status =
+        error_set(error, STATUS_NOT_FOUND, "the scene \"%s\" names %u missing parameter%s: %.300s",
+                  recall->scene->name, recall->n_missing, recall->n_missing == 1U ? "" : "s",
+                  missing ? missing : "");
+  }
+  free(missing);
+  free(recall);
+  return status;
+}
+
+char*
+scenes_missing(const Rack* const rack, const Message* const message)
+{
+  Recall* const recall = calloc(1, sizeof(Recall));
+  if (!recall) {
+    return NULL;
+  }
+  recall->rack = rack;
+  recall->scene =
+      rack_find_scene(rack, message->info->required ? message_text(message, 0) : rack->recalled);
+  const bool has_missing = recall->scene && !read_words(message, recall, NULL) &&
+                           !find_values(recall, NULL, NULL) && recall->n_missing;
+  if (recall->n_missing > MAX_NAMES) {
+    text_buffer_print(&recall->missing, " and %u more", recall->n_missing - MAX_NAMES);
+  }
+  char* const missing = text_buffer_take(&recall->missing);
+  free(recall);
+  if (!has_missing) {
+    free(missing);
+  }
+  return has_missing ? missing : NULL;
+}
+
+// ---- morph ----
+
+/// Two scenes and a position between them.
+typedef struct Morph {
+  Recall recall;                                   ///< Of the first scene
+  const RackSceneValue* to[RACK_MAX_SCENE_VALUES]; ///< Of the second scene, sorted by name
+  uint32_t n_to;
+  double position; ///< 0: the first scene, 1: the second one
+} Morph;
+
+static int
+compare_names(const void* const a, const void* const b)
+{
+  const RackSceneValue* const x = *(const RackSceneValue* const*)a;
+  const RackSceneValue* const y = *(const RackSceneValue* const*)b;
+  const int by_node = strcmp(x->node, y->node);
+  return by_node ? by_node : strcmp(x->param, y->param);
+}
+
+/// Find the value of the second scene for the same parameter; NULL: none.
+static const RackSceneValue*
+find_second(const Morph* const morph, const RackSceneValue* const value)
+{
+  const RackSceneValue* const* const found =
+      bsearch(&value, morph->to, morph->n_to, sizeof(*morph->to), compare_names);
+  return found ? *found : NULL;
+}
+
+static Status
+read_morph(const Rack* const rack, const Message* const message, Morph* const morph,
+           Error* const error)
+{
+  morph->recall.rack = rack;
+  morph->recall.scene = rack_lookup_scene(rack, message_text(message, 0), error);
+  const RackScene* const second =
+      morph->recall.scene ? rack_lookup_scene(rack, message_text(message, 1), error) : NULL;
+  if (!second) {
+    return STATUS_NOT_FOUND;
+  }
+  morph->position = message_number(message, 2);
+  if (!(morph->position >= 0.0 && morph->position <= 1.0)) { // NaN, too
+    return error_set(error, STATUS_BAD_ARG, "the position is 0 to 1, not %g", morph->position);
+  }
+  while (morph->n_to < second->n_values) {
+    morph->to[morph->n_to] = &second->values[morph->n_to];
+    ++morph->n_to;
+  }
+  qsort(morph->to, morph->n_to, sizeof(*morph->to), compare_names);
+  return STATUS_OK;
+}
+
+/// Append a parameter between its two values.  One that has no values between them, such as a
+/// switch, changes in the middle.
+static Status
+add_between(const Morph* const morph, const RackNode* const node, const uint32_t param,
+            const RackSceneValue* const values[const 2], Changes* const found, Error* const error)
+{
+  Change change = { .uid = node->uid, .param = param };
+  double numbers[2];
+  if (rack_read_number(node, param, values[0]->text, &numbers[0]) &&
+      rack_read_number(node, param, values[1]->text, &numbers[1])) {
+    change.has_number = true;
+    change.number = numbers[0] + (numbers[1] - numbers[0]) * morph->position;
+  } else {
+    change.text = values[morph->position >= 0.5]->text;
+  }
+  return changes_add(found, &change, error);
+}
+
+static Status
+find_between(Morph* const morph, Changes* const found, Error* const error)
+{
+  Recall* const recall = &morph->recall;
+  RackSceneFinder finder = { .node = NULL };
+  Status status = STATUS_OK;
+  for (uint32_t v = 0; v < recall->scene->n_values && !status; ++v) {
+    const RackSceneValue* const first = &recall->scene->values[v];
+    const RackSceneValue* const values[] = { first, find_second(morph, first) };
+    uint32_t param = 0;
+    const RackNode* const node = values[1] && is_recalled(recall, first)
+                                     ? rack_find_scene_value(recall->rack, first, &finder, &param)
+                                     : NULL;
+    if (node && !rack_is_structural(node, param) &&
+        !rack_check_value(node, param, first->text, NULL) &&
+        !rack_check_value(node, param, values[1]->text, NULL)) {
+      status = add_between(morph, node, param, values, found, error);
+    }
+    status = status ? status : check_compared(recall->n_compared, error);
+  }
+  return status;
+}
+
+Status
+scenes_find_between(const Rack* const rack, const Message* const message, Changes* const found,
+                    Error* const error)
+{
+  Morph* const morph = calloc(1, sizeof(Morph));
+  if (!morph) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  const uint32_t n_before = found->n;
+  Status status = read_morph(rack, message, morph, error);
+  status = status ? status : find_between(morph, found, error);
+  if (!status && found->n == n_before) {
+    status = error_set(error, STATUS_NOT_FOUND, "no parameter is in both scenes and can morph");
+  }
+  free(morph);
+  return status;
+}
+
+bool
+scenes_fader(const Bundle* const bundle, Change* const fader)
+{
+  const Message* const message = &bundle->messages[0];
+  if (bundle->n_messages != 1U || message->info->find != scenes_find_between) {
+    return false;
+  }
+  const uint32_t hash = hash_text(HASH32_START, message_text(message, 0));
+  *fader = (Change){ .uid = RACK_UID_NONE, .param = hash_text(hash, message_text(message, 1)) };
+  return true;
+}
+
+// ---- bundles ----
+
+bool
+scenes_are_used(const Bundle* const bundle)
+{
+  bool are = false;
+  for (uint32_t m = 0; m < bundle->n_messages; ++m) {
+    are = are || bundle->messages[m].info->find;
+  }
+  return are;
+}
+
+bool
+scenes_recalls(const Bundle* const bundle)
+{
+  bool recalls = false;
+  for (uint32_t m = 0; m < bundle->n_messages; ++m) {
+    recalls = recalls || bundle->messages[m].info->find == scenes_find;
+  }
+  return recalls;
+}
+
+void
+scenes_mark_message(Rack* const rack, const Message* const message)
+{
+  const RackScene* const scene =
+      message->info->find == scenes_find ? find_scene(rack, message, NULL) : NULL;
+  if (scene) {
+    snprintf(rack->recalled, sizeof(rack->recalled), "%s", scene->name);
+  }
+}
+
+void
+scenes_mark(Rack* const rack, const Bundle* const bundle)
+{
+  for (uint32_t m = 0; m < bundle->n_messages; ++m) {
+    scenes_mark_message(rack, &bundle->messages[m]);
+  }
+}
+
+Status
+scenes_begin(Rack* const rack, const char* const name, Error* const error)
+{
+  Changes found = { .items = NULL };
+  Recall* const recall = calloc(1, sizeof(Recall));
+  if (!recall) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  recall->rack = rack;
+  recall->scene = rack_lookup_scene(rack, name, error);
+  Status status = recall->scene ? find_values(recall, &found, error) : STATUS_NOT_FOUND;
+  for (uint32_t c = 0; c < found.n && !status; ++c) {
+    const Change* const change = &found.items[c];
+    RackNode* const node = &rack->nodes[rack_index_of(rack, change->uid, 0)];
+    status = rack_set_param(node, change->param, change->text, error);
+  }
+  changes_clear(&found);
+  free(text_buffer_take(&recall->missing));
+  free(recall);
+  return status;
+}
+
+char*
+scenes_print(const Rack* const rack)
+{
+  TextBuffer text = { .bytes = NULL };
+  text_buffer_add(&text, "");
+  for (uint32_t s = 0; s < rack->n_scenes; ++s) {
+    const RackScene* const scene = rack->scenes[s];
+    text_buffer_print(&text, "%s\t%u\t%s\n", scene->name, scene->n_values,
+                      strcmp(rack->recalled, scene->name) ? "" : "recalled");
+  }
+  return text_buffer_take(&text);
+}

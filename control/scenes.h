@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   Scenes by message: stored from the present values, recalled as one group of values.
+
+   A recall sets the values of a scene whose parameters are there.  It leaves out those that a safe
+   matches, and with patterns all that these do not match; a pattern without wildcards overrides the
+   safes.
+*/
+#ifndef WARPRACK_CONTROL_SCENES_H
+#define WARPRACK_CONTROL_SCENES_H
+
+#include "changes.h"
+
+#include <stdbool.h>
+
+// CommandInfo::apply.
+Status edit_scene_remove(Rack** rack, const Message* message, Error* error);
+Status edit_scene_safe(Rack** rack, const Message* message, Error* error);
+Status edit_scene_store(Rack** rack, const Message* message, Error* error);
+Status edit_scene_unsafe(Rack** rack, const Message* message, Error* error);
+
+/// CommandInfo::find of /scene/recall, /scene/next and /scene/previous.  STATUS_NOT_FOUND if there
+/// is no such scene, or if the message has the word `strict` and a parameter is missing.
+Status scenes_find(const Rack* rack, const Message* message, Changes* found, Error* error);
+
+/// CommandInfo::find of /scene/morph: the parameters of both scenes, between their values.
+Status scenes_find_between(const Rack* rack, const Message* message, Changes* found, Error* error);
+
+/// True if a bundle recalls a scene.
+bool scenes_recalls(const Bundle* bundle);
+
+/// True if the values of a bundle depend on scenes.
+bool scenes_are_used(const Bundle* bundle);
+
+/// The change that stands in gestures for those of a bundle that is one /scene/morph: the fader is
+/// one gesture, whatever it moves.  Returns false for any other bundle.
+bool scenes_fader(const Bundle* bundle, Change* fader);
+
+/// Record the scenes that a bundle, or a message, recalls as recalled last.
+void scenes_mark(Rack* rack, const Bundle* bundle);
+void scenes_mark_message(Rack* rack, const Message* message);
+
+/// The names of the parameters that a recall, which is done, has left out because they are missing,
+/// with spaces between them, for the caller to free; NULL if there are none.
+char* scenes_missing(const Rack* rack, const Message* message);
+
+/// Set the values of a scene in a rack that does not play yet.
+NODISCARD Status scenes_begin(Rack* rack, const char* name, Error* error);
+
+/// A line with tabs for each scene: name, number of values, "recalled" or "".  For the caller to
+/// free; NULL if out of memory.
+char* scenes_print(const Rack* rack);
+
+#endif

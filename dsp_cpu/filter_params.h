@@ -14,9 +14,9 @@
 extern const char* const filter_type_names[]; ///< In the order of FilterType, then NULL
 
 // clang-format off
-#define FREQUENCY_PARAM(name, hz, text) { (name), PARAM_NUMBER, UNIT_HZ,     1.0, 192000.0, (hz),    .help = text "; at most 0.499 of the rate" }
-#define GAIN_PARAM(text)                { "gain", PARAM_NUMBER, UNIT_DB,   -60.0,     40.0, 0.0,     .help = (text) }
-#define Q_PARAM(value, text)            { "q",    PARAM_NUMBER, UNIT_NONE,  0.05,    200.0, (value), .help = (text) }
+#define FREQUENCY_PARAM(name, hz, text) { (name), PARAM_NUMBER, UNIT_HZ,     1.0, 192000.0, (hz),    .taper = TAPER_LOG, .help = text "; at most 0.499 of the rate" }
+#define GAIN_PARAM(text)                { "gain", PARAM_NUMBER, UNIT_DB,   -60.0,     40.0, 0.0,                         .help = (text) }
+#define Q_PARAM(value, text)            { "q",    PARAM_NUMBER, UNIT_NONE,  0.05,    200.0, (value), .taper = TAPER_LOG, .help = (text) }
 
 /// The rows that choose the family of a classic filter; in a table they follow its frequencies.
 enum { FAMILY_ORDER, FAMILY_TYPE, FAMILY_RIPPLE, FAMILY_STOPBAND, N_FAMILY_PARAMS };

@@ -58,15 +58,15 @@ static const char* const detector_names[] = { "peak", "rms", NULL };
 // clang-format off
 static const FxParam compressor_params[N_PARAMS] = {
   //              id           kind          unit          min     max  initial
-  [THRESHOLD] = { "threshold", PARAM_NUMBER, UNIT_DB,   -100.0,   20.0,   -20.0,                                                .help = "Level above which the gain is reduced" },
-  [RATIO]     = { "ratio",     PARAM_NUMBER, UNIT_NONE,    1.0, 1000.0,     4.0,                                                .help = "Decibels in for one decibel out, above the threshold" },
-  [ATTACK]    = { "attack",    PARAM_NUMBER, UNIT_MS,      0.0, 1000.0,     5.0,                                                .help = "Time constant of going down" },
-  [RELEASE]   = { "release",   PARAM_NUMBER, UNIT_MS,      1.0, 5000.0,   100.0,                                                .help = "Time constant of coming back" },
-  [KNEE]      = { "knee",      PARAM_NUMBER, UNIT_DB,      0.0,   40.0,     6.0,                                                .help = "Width of the bend at the threshold" },
-  [MAKEUP]    = { "makeup",    PARAM_NUMBER, UNIT_DB,    -40.0,   40.0,     0.0,                                                .help = "Gain after compression" },
-  [MIX]       = { "mix",       PARAM_NUMBER, UNIT_NONE,    0.0,    1.0,     1.0,                                                .help = "0 is the input, 1 the compressed signal; between is parallel compression" },
-  [DETECTOR]  = { "detector",  PARAM_CHOICE, UNIT_NONE,    0.0,    0.0,     0.0, .choices = detector_names, .structural = true, .help = "What the level is: the peak of each frame, or the mean over 10 ms" },
-  [LINK]      = { "link",      PARAM_SWITCH, UNIT_NONE,    0.0,    0.0,     1.0, .structural = true,                            .help = "One gain for all channels, from the loudest; off: each on its own" },
+  [THRESHOLD] = { "threshold", PARAM_NUMBER, UNIT_DB,   -100.0,   20.0,   -20.0,                                                                    .help = "Level above which the gain is reduced" },
+  [RATIO]     = { "ratio",     PARAM_NUMBER, UNIT_NONE,    1.0, 1000.0,     4.0, .taper = TAPER_LOG,                                                .help = "Decibels in for one decibel out, above the threshold" },
+  [ATTACK]    = { "attack",    PARAM_NUMBER, UNIT_MS,      0.0, 1000.0,     5.0, .taper = TAPER_LOG,                                                .help = "Time constant of going down" },
+  [RELEASE]   = { "release",   PARAM_NUMBER, UNIT_MS,      1.0, 5000.0,   100.0, .taper = TAPER_LOG,                                                .help = "Time constant of coming back" },
+  [KNEE]      = { "knee",      PARAM_NUMBER, UNIT_DB,      0.0,   40.0,     6.0,                                                                    .help = "Width of the bend at the threshold" },
+  [MAKEUP]    = { "makeup",    PARAM_NUMBER, UNIT_DB,    -40.0,   40.0,     0.0,                                                                    .help = "Gain after compression" },
+  [MIX]       = { "mix",       PARAM_NUMBER, UNIT_NONE,    0.0,    1.0,     1.0,                                                                    .help = "0 is the input, 1 the compressed signal; between is parallel compression" },
+  [DETECTOR]  = { "detector",  PARAM_CHOICE, UNIT_NONE,    0.0,    0.0,     0.0,                     .choices = detector_names, .structural = true, .help = "What the level is: the peak of each frame, or the mean over 10 ms" },
+  [LINK]      = { "link",      PARAM_SWITCH, UNIT_NONE,    0.0,    0.0,     1.0,                     .structural = true,                            .help = "One gain for all channels, from the loudest; off: each on its own" },
 };
 // clang-format on
 

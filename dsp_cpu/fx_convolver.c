@@ -26,10 +26,10 @@ enum { IR, MIX, GAIN, PREDELAY };
 // clang-format off
 static const FxParam convolver_params[] = {
   //             id          kind          unit          min     max  initial
-  [IR]       = { "ir",       PARAM_FILE,   UNIT_NONE,    0.0,    0.0,     0.0, .structural = true, .help = "Impulse response: an audio file of 1 channel, of one per channel, or a matrix; or text with a number per line (rows of numbers: one per channel)" },
-  [MIX]      = { "mix",      PARAM_NUMBER, UNIT_NONE,    0.0,    1.0,     1.0,                     .help = "Part of the convolved signal; the rest is the input" },
-  [GAIN]     = { "gain",     PARAM_NUMBER, UNIT_DB,   -120.0,   40.0,     0.0,                     .help = "Gain of the convolved signal; -120 dB is silence" },
-  [PREDELAY] = { "predelay", PARAM_NUMBER, UNIT_MS,      0.0, 1000.0,     0.0, .structural = true, .help = "Delay of the convolved signal" },
+  [IR]       = { "ir",       PARAM_FILE,   UNIT_NONE,    0.0,    0.0,     0.0,                     .structural = true, .help = "Impulse response: an audio file of 1 channel, of one per channel, or a matrix; or text with a number per line (rows of numbers: one per channel)" },
+  [MIX]      = { "mix",      PARAM_NUMBER, UNIT_NONE,    0.0,    1.0,     1.0,                                         .help = "Part of the convolved signal; the rest is the input" },
+  [GAIN]     = { "gain",     PARAM_NUMBER, UNIT_DB,   -120.0,   40.0,     0.0, .taper = TAPER_DB,                      .help = "Gain of the convolved signal; -120 dB is silence" },
+  [PREDELAY] = { "predelay", PARAM_NUMBER, UNIT_MS,      0.0, 1000.0,     0.0, .taper = TAPER_LOG, .structural = true, .help = "Delay of the convolved signal" },
 };
 // clang-format on
 

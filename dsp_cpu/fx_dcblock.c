@@ -15,7 +15,7 @@ enum { FREQUENCY };
 // clang-format off
 static const FxParam dcblock_params[] = {
   //              id           kind          unit     min     max  initial
-  [FREQUENCY] = { "frequency", PARAM_NUMBER, UNIT_HZ, 1.0, 1000.0,     5.0, .help = "Edge, 3 dB down" },
+  [FREQUENCY] = { "frequency", PARAM_NUMBER, UNIT_HZ, 1.0, 1000.0,     5.0, .taper = TAPER_LOG, .help = "Edge, 3 dB down" },
 };
 // clang-format on
 

@@ -52,14 +52,14 @@ static const double note_beats[] = { 4.0,       2.0,   3.0,    4.0 / 3.0, 1.0,  
 // clang-format off
 static const FxParam delay_params[N_PARAMS] = {
   //             id          kind          unit                 min           max      initial
-  [TIME]     = { "time",     PARAM_NUMBER, UNIT_MS,             0.0,   LONGEST_MS,       250.0,                        .help = "Time between echoes, rounded to frames; a change is held at max_time" },
-  [FEEDBACK] = { "feedback", PARAM_NUMBER, UNIT_NONE, -MAX_FEEDBACK, MAX_FEEDBACK,         0.3,                        .help = "Level of each echo relative to the one before" },
-  [MIX]      = { "mix",      PARAM_NUMBER, UNIT_NONE,           0.0,          1.0,         0.5,                        .help = "0: only the input; 1: only the echoes" },
-  [TONE]     = { "tone",     PARAM_NUMBER, UNIT_HZ,            20.0,  TONE_OFF_HZ, TONE_OFF_HZ,                        .help = "Low-pass that each repetition passes; 20 kHz is off" },
-  [BPM]      = { "bpm",      PARAM_NUMBER, UNIT_BPM,            0.0,        999.0,         0.0,                        .help = "Tempo that sets the time together with note; 0 uses time" },
-  [NOTE]     = { "note",     PARAM_CHOICE, UNIT_NONE,           0.0,          0.0,           4, .choices = note_names, .help = "Time between echoes as a note; d is dotted, t triplet" },
-  [PINGPONG] = { "pingpong", PARAM_SWITCH, UNIT_NONE,           0.0,          0.0,         0.0, .structural = true,    .help = "Echoes alternate between the channels of each pair" },
-  [MAX_TIME] = { "max_time", PARAM_NUMBER, UNIT_MS,             1.0,   LONGEST_MS,      2000.0, .structural = true,    .help = "Longest time to change to, if not longer from the start; takes memory" },
+  [TIME]     = { "time",     PARAM_NUMBER, UNIT_MS,             0.0,   LONGEST_MS,       250.0, .taper = TAPER_LOG,                        .help = "Time between echoes, rounded to frames; a change is held at max_time" },
+  [FEEDBACK] = { "feedback", PARAM_NUMBER, UNIT_NONE, -MAX_FEEDBACK, MAX_FEEDBACK,         0.3,                                            .help = "Level of each echo relative to the one before" },
+  [MIX]      = { "mix",      PARAM_NUMBER, UNIT_NONE,           0.0,          1.0,         0.5,                                            .help = "0: only the input; 1: only the echoes" },
+  [TONE]     = { "tone",     PARAM_NUMBER, UNIT_HZ,            20.0,  TONE_OFF_HZ, TONE_OFF_HZ, .taper = TAPER_LOG,                        .help = "Low-pass that each repetition passes; 20 kHz is off" },
+  [BPM]      = { "bpm",      PARAM_NUMBER, UNIT_BPM,            0.0,        999.0,         0.0,                                            .help = "Tempo that sets the time together with note; 0 uses time" },
+  [NOTE]     = { "note",     PARAM_CHOICE, UNIT_NONE,           0.0,          0.0,           4,                     .choices = note_names, .help = "Time between echoes as a note; d is dotted, t triplet" },
+  [PINGPONG] = { "pingpong", PARAM_SWITCH, UNIT_NONE,           0.0,          0.0,         0.0,                     .structural = true,    .help = "Echoes alternate between the channels of each pair" },
+  [MAX_TIME] = { "max_time", PARAM_NUMBER, UNIT_MS,             1.0,   LONGEST_MS,      2000.0, .taper = TAPER_LOG, .structural = true,    .help = "Longest time to change to, if not longer from the start; takes memory" },
 };
 // clang-format on
 

@@ -34,14 +34,14 @@ static const char* const windows[] = { "hann",           "hamming", "blackman",
 // clang-format off
 static const FxParam fir_params[] = {
   //               id            kind           unit       min       max      initial
-  [BAND]       = { "band",       PARAM_CHOICE,  UNIT_NONE, 0.0,      0.0,         0.0, .choices = bands, .structural = true,   .help = "What passes" },
-  [FREQUENCY]  = { "frequency",  PARAM_NUMBER,  UNIT_HZ,   1.0, 192000.0,      1000.0, .structural = true,                     .help = "Edge of the band, 6 dB down; the lower one of two" },
-  [HIGH]       = { "high",       PARAM_NUMBER,  UNIT_HZ,   1.0, 192000.0,      4000.0, .structural = true,                     .help = "Upper edge of bandpass and bandstop" },
-  [TAPS]       = { "taps",       PARAM_INTEGER, UNIT_NONE, 3.0,  65535.0,       255.0, .structural = true,                     .help = "Length in frames; the edge is about 3.3 rate / taps wide with hamming" },
-  [WINDOW]     = { "window",     PARAM_CHOICE,  UNIT_NONE, 0.0,      0.0, FIR_HAMMING, .choices = windows, .structural = true, .help = "Window of the design" },
-  [BETA]       = { "beta",       PARAM_NUMBER,  UNIT_NONE, 0.0,     40.0,         8.6, .structural = true,                     .help = "Shape of the kaiser window; more is steeper down and wider" },
-  [FILE_TAPS]  = { "file",       PARAM_FILE,    UNIT_NONE, 0.0,      0.0,         0.0, .structural = true,                     .help = "Coefficients instead of a design: an audio file, or text with a number per line (rows of numbers: one per channel)" },
-  [COMPENSATE] = { "compensate", PARAM_SWITCH,  UNIT_NONE, 0.0,      0.0,         1.0, .structural = true,                     .help = "Declare a designed filter's delay as latency" },
+  [BAND]       = { "band",       PARAM_CHOICE,  UNIT_NONE, 0.0,      0.0,         0.0,                     .choices = bands, .structural = true,   .help = "What passes" },
+  [FREQUENCY]  = { "frequency",  PARAM_NUMBER,  UNIT_HZ,   1.0, 192000.0,      1000.0, .taper = TAPER_LOG, .structural = true,                     .help = "Edge of the band, 6 dB down; the lower one of two" },
+  [HIGH]       = { "high",       PARAM_NUMBER,  UNIT_HZ,   1.0, 192000.0,      4000.0, .taper = TAPER_LOG, .structural = true,                     .help = "Upper edge of bandpass and bandstop" },
+  [TAPS]       = { "taps",       PARAM_INTEGER, UNIT_NONE, 3.0,  65535.0,       255.0, .taper = TAPER_LOG, .structural = true,                     .help = "Length in frames; the edge is about 3.3 rate / taps wide with hamming" },
+  [WINDOW]     = { "window",     PARAM_CHOICE,  UNIT_NONE, 0.0,      0.0, FIR_HAMMING,                     .choices = windows, .structural = true, .help = "Window of the design" },
+  [BETA]       = { "beta",       PARAM_NUMBER,  UNIT_NONE, 0.0,     40.0,         8.6,                     .structural = true,                     .help = "Shape of the kaiser window; more is steeper down and wider" },
+  [FILE_TAPS]  = { "file",       PARAM_FILE,    UNIT_NONE, 0.0,      0.0,         0.0,                     .structural = true,                     .help = "Coefficients instead of a design: an audio file, or text with a number per line (rows of numbers: one per channel)" },
+  [COMPENSATE] = { "compensate", PARAM_SWITCH,  UNIT_NONE, 0.0,      0.0,         1.0,                     .structural = true,                     .help = "Declare a designed filter's delay as latency" },
 };
 // clang-format on
 

@@ -34,13 +34,13 @@ enum { THRESHOLD, ATTACK, HOLD, RELEASE, RANGE, HYSTERESIS, LINK, N_PARAMS };
 // clang-format off
 static const FxParam gate_params[N_PARAMS] = {
   //               id            kind          unit          min      max  initial
-  [THRESHOLD]  = { "threshold",  PARAM_NUMBER, UNIT_DB,   -120.0,    20.0,   -50.0,                     .help = "Level that opens the gate" },
-  [ATTACK]     = { "attack",     PARAM_NUMBER, UNIT_MS,      0.1,  1000.0,     1.0,                     .help = "Time constant of opening" },
-  [HOLD]       = { "hold",       PARAM_NUMBER, UNIT_MS,      0.0, 10000.0,    50.0,                     .help = "Time that the gate stays open below the threshold" },
-  [RELEASE]    = { "release",    PARAM_NUMBER, UNIT_MS,      1.0,  5000.0,   100.0,                     .help = "Time constant of closing" },
-  [RANGE]      = { "range",      PARAM_NUMBER, UNIT_DB,   -120.0,     0.0,  -120.0,                     .help = "Gain of the closed gate; -120 dB is silence" },
-  [HYSTERESIS] = { "hysteresis", PARAM_NUMBER, UNIT_DB,      0.0,    40.0,     4.0,                     .help = "How far below the threshold an open gate stays open" },
-  [LINK]       = { "link",       PARAM_SWITCH, UNIT_NONE,    0.0,     0.0,     1.0, .structural = true, .help = "One gain for all channels, from the loudest; off: each on its own" },
+  [THRESHOLD]  = { "threshold",  PARAM_NUMBER, UNIT_DB,   -120.0,    20.0,   -50.0,                                         .help = "Level that opens the gate" },
+  [ATTACK]     = { "attack",     PARAM_NUMBER, UNIT_MS,      0.1,  1000.0,     1.0, .taper = TAPER_LOG,                     .help = "Time constant of opening" },
+  [HOLD]       = { "hold",       PARAM_NUMBER, UNIT_MS,      0.0, 10000.0,    50.0, .taper = TAPER_LOG,                     .help = "Time that the gate stays open below the threshold" },
+  [RELEASE]    = { "release",    PARAM_NUMBER, UNIT_MS,      1.0,  5000.0,   100.0, .taper = TAPER_LOG,                     .help = "Time constant of closing" },
+  [RANGE]      = { "range",      PARAM_NUMBER, UNIT_DB,   -120.0,     0.0,  -120.0,                                         .help = "Gain of the closed gate; -120 dB is silence" },
+  [HYSTERESIS] = { "hysteresis", PARAM_NUMBER, UNIT_DB,      0.0,    40.0,     4.0,                                         .help = "How far below the threshold an open gate stays open" },
+  [LINK]       = { "link",       PARAM_SWITCH, UNIT_NONE,    0.0,     0.0,     1.0,                     .structural = true, .help = "One gain for all channels, from the loudest; off: each on its own" },
 };
 // clang-format on
 

@@ -71,12 +71,12 @@ enum { SCATTER_1, SCATTER_2, LINE, N_BANKS }; // banks of 16 delay lines
 // clang-format off
 static const FxParam reverb_params[N_PARAMS] = {
   //               id            kind          unit         min             max  initial
-  [SIZE]       = { "size",       PARAM_NUMBER, UNIT_NONE,   0.0,            1.0,     0.7, .structural = true, .help = "Room: mean path from 10 ms (0) over 32 ms (0.5) to 100 ms (1)" },
-  [DECAY]      = { "decay",      PARAM_NUMBER, UNIT_MS,   100.0,        60000.0,  2000.0,                     .help = "Time in which the sound falls by 60 dB" },
-  [DAMPING]    = { "damping",    PARAM_NUMBER, UNIT_HZ,   200.0, DAMPING_OFF_HZ,  6000.0,                     .help = "Frequency at which decay is half as long; 20 kHz is off" },
-  [MODULATION] = { "modulation", PARAM_NUMBER, UNIT_NONE,   0.0,            1.0,     0.5,                     .help = "How far the mixing of the lines moves" },
-  [PREDELAY]   = { "predelay",   PARAM_NUMBER, UNIT_MS,     0.0,   MAX_PREDELAY,    10.0,                     .help = "Time before the reverberation begins" },
-  [MIX]        = { "mix",        PARAM_NUMBER, UNIT_NONE,   0.0,            1.0,     0.3,                     .help = "0: only the input; 1: only the reverberation" },
+  [SIZE]       = { "size",       PARAM_NUMBER, UNIT_NONE,   0.0,            1.0,     0.7,                     .structural = true, .help = "Room: mean path from 10 ms (0) over 32 ms (0.5) to 100 ms (1)" },
+  [DECAY]      = { "decay",      PARAM_NUMBER, UNIT_MS,   100.0,        60000.0,  2000.0, .taper = TAPER_LOG,                     .help = "Time in which the sound falls by 60 dB" },
+  [DAMPING]    = { "damping",    PARAM_NUMBER, UNIT_HZ,   200.0, DAMPING_OFF_HZ,  6000.0, .taper = TAPER_LOG,                     .help = "Frequency at which decay is half as long; 20 kHz is off" },
+  [MODULATION] = { "modulation", PARAM_NUMBER, UNIT_NONE,   0.0,            1.0,     0.5,                                         .help = "How far the mixing of the lines moves" },
+  [PREDELAY]   = { "predelay",   PARAM_NUMBER, UNIT_MS,     0.0,   MAX_PREDELAY,    10.0, .taper = TAPER_LOG,                     .help = "Time before the reverberation begins" },
+  [MIX]        = { "mix",        PARAM_NUMBER, UNIT_NONE,   0.0,            1.0,     0.3,                                         .help = "0: only the input; 1: only the reverberation" },
 };
 // clang-format on
 

@@ -225,6 +225,9 @@ set_number(Arena* const arena, FxParam* const param, const PluginPort* const por
   if (port->flags & PORT_INTEGER) {
     set_whole_range(param);
   }
+  if (port->flags & PORT_LOGARITHMIC && param->min >= 0.0 && param->min < param->max) {
+    param->taper = TAPER_LOG; // for numbers below 0 there is none, but some plugins ask for it
+  }
   if (has_names) {
     set_names(arena, param, port);
   }

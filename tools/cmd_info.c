@@ -3,7 +3,6 @@
 
 #include "catalogue_file.h"
 #include "commands.h"
-#include "fx_words.h"
 #include "options.h"
 #include "report_text.h"
 
@@ -85,6 +84,7 @@ print_values(const FxParam* const param)
   }
   if (is_number(param)) {
     print_names(param);
+    printf(param->taper ? ", taper %s" : "", fx_taper_words[param->taper]);
   }
 }
 
@@ -190,6 +190,7 @@ param_json(const FxParam* const param)
   if (is_number(param)) {
     json_object_set_new(json, "min", json_real(param->min));
     json_object_set_new(json, "max", json_real(param->max));
+    json_object_set_new(json, "taper", json_string(fx_taper_words[param->taper]));
   }
   if (param->choices) {
     json_t* const choices = json_array();

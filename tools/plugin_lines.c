@@ -3,8 +3,6 @@
 
 #include "plugin_lines.h"
 
-#include "fx_words.h"
-
 #include "plugins/catalogue.h"
 
 #include <string.h>

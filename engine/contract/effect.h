@@ -103,6 +103,22 @@ typedef enum FxParamKind {
   PARAM_TEXT     ///< Free text for the effect to parse in `create` (FxSetup::texts)
 } FxParamKind;
 
+/**
+   How a parameter's number follows the position x of a controller, from 0 (min) to 1 (max): see
+   fx_param_from_norm().  Switches, choices and linear integers have steps instead, and texts have
+   no position.
+*/
+typedef enum FxTaper {
+  /// min + x (max - min): levels in dB as well, so that each way of a controller is as many dB
+  TAPER_LINEAR,
+  /// Equal ways are equal factors: min (max / min)^x.  With min = 0: max (1000^x - 1) / 999, which
+  /// is near that of a range from max / 1000, and begins at 0.  min is not below 0
+  TAPER_LOG,
+  /// The fader of a mixing desk, for gains whose lowest value is silence: min at 0, -40 dB at 1/4,
+  /// 0 dB at 3/4, max at 1, and straight lines in dB between.  min < -40 dB, max > 0 dB
+  TAPER_DB
+} FxTaper;
+
 /// One row of an effect's parameter table.  Order matters: positional values follow it.
 typedef struct FxParam {
   const char* id;              ///< Lower case, stable: OSC path, document key
@@ -118,6 +134,7 @@ typedef struct FxParam {
   const char* help;            ///< One line, no full stop
   bool in_presets; ///< A preset may have another value than `initial`, so that a rack keeps a value
                    ///< that it states also if it is the initial one
+  FxTaper taper;   ///< NUMBER and INTEGER
 } FxParam;
 
 /// The content of a file, as the engine loads it.  Audio is resampled to the engine's rate.
@@ -494,5 +511,28 @@ REALTIME bool fx_param_range(const FxParam* param, double* min, double* max);
 /// True when `number` is finite, in the parameter's range, and whole or the number of a choice if
 /// the kind requires it.  False for texts. [any]
 REALTIME bool fx_param_accepts(const FxParam* param, double number);
+
+/**
+   The number of a parameter at a position of a controller; fx_param_accepts() accepts it.
+
+   Numbers follow the taper.  The n choices, the two states of a switch, and the n whole numbers of
+   an integer with a linear taper have 1/n of the way each; other integers are rounded.
+
+   @param norm The position, from 0 to 1; one outside of that is clipped, and NaN is 0.
+   @return Never decreases with `norm`; for choices, their index does not.  0: min, 1: max.  0.0 for
+   texts. [any]
+*/
+double fx_param_from_norm(const FxParam* param, double norm);
+
+/// The position of a number, which is clipped to the range: from 0 to 1.  fx_param_from_norm()
+/// returns that number for it, except for rounding.  The k-th of n steps, counted from 0, is at
+/// k / (n - 1).  0.0 for texts. [any]
+double fx_param_to_norm(const FxParam* param, double number);
+
+// Words for users.
+
+extern const char* const fx_unit_words[];  ///< By FxMeasure: "Hz"; "" for none
+extern const char* const fx_kind_words[];  ///< By FxParamKind: "number"
+extern const char* const fx_taper_words[]; ///< By FxTaper: "log"
 
 #endif

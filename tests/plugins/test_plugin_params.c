@@ -51,6 +51,30 @@ TEST(a_number_has_the_range_and_the_unit_of_its_port)
   ck_assert_int_eq(plugin->param_ports[0], 0);
 }
 
+TEST(a_logarithmic_port_has_a_log_taper_if_its_range_has_one)
+{
+  SCOPED(arena_clear) Arena arena = { .chunks = NULL };
+  static const struct {
+    double min;
+    uint32_t flags;
+    FxTaper taper;
+  } rows[] = {
+    { 20.0, PORT_LOGARITHMIC, TAPER_LOG },
+    { 0.0, PORT_LOGARITHMIC, TAPER_LOG },
+    { 1.0, PORT_LOGARITHMIC | PORT_INTEGER, TAPER_LOG },
+    { -90.0, PORT_LOGARITHMIC, TAPER_LINEAR },
+    { 20.0, PORT_NO_FLAGS, TAPER_LINEAR },
+    { 0.0, PORT_LOGARITHMIC | PORT_TOGGLED, TAPER_LINEAR },
+  };
+  for (uint32_t r = 0; r < ARRAY_LEN(rows); ++r) {
+    PluginPort port = control("tone", "Tone", rows[r].flags);
+    port.min = rows[r].min;
+    port.initial = 100.0;
+    port.max = 1000.0;
+    ck_assert_uint_eq(plugin_of_port(port, &arena)->fx.params[0].taper, rows[r].taper);
+  }
+}
+
 TEST(an_integer_has_whole_numbers_in_its_range)
 {
   SCOPED(arena_clear) Arena arena = { .chunks = NULL };

@@ -421,6 +421,7 @@ TEST(info_shows_an_effect_without_a_scan)
   put("effects.so");
   RUN_GOOD("info", "gain");
   assert_says(program.out, "gain: Change the level");
+  assert_says(program.out, "-120 to 40 dB, taper dB, default 0; a change is ramped");
   ck_assert_str_eq(program.err, "");
 }
 
@@ -459,6 +460,7 @@ TEST(info_of_a_plugin_has_the_same_facts_in_json)
   const json_t* const gain = json_array_get(json_object_get(info, "params"), 0);
   ck_assert_str_eq(member(gain, "unit"), "dB");
   ck_assert_double_eq(json_number_value(json_object_get(gain, "min")), -60.0);
+  ck_assert_str_eq(member(gain, "taper"), "linear");
   json_decref(info);
 }
 

@@ -8,6 +8,7 @@
 #include "engine/rack/rack.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct Changes;
 struct Control;
@@ -56,5 +57,8 @@ typedef struct CommandInfo {
 
   const char* help;
 } CommandInfo;
+
+/// The arguments of a row: "ss[sv]...". [any]
+const char* command_types(const CommandInfo* info, char* buffer, size_t buffer_bytes);
 
 #endif

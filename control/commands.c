@@ -16,6 +16,7 @@
 
 #define NODE_ADDRESS    "/node/<node>/<param>"
 #define PRESETS_ADDRESS "/node/<node>/presets"
+#define NORM_ADDRESS    "/norm/<node>/<param>"
 #define NOTE_ADDRESS    "/note/<node>"
 #define OFF_ADDRESS     "/note/<node>/off"
 #define SAVE_ADDRESS    "/node/<node>/state/save"
@@ -44,6 +45,8 @@ const CommandInfo command_table[] = {
   { "/rack/set",        "sv",     NULL,     NULL,     "node.param value",                      COMMAND_SET,                                            .help = "Set a parameter" },
   { NODE_ADDRESS,       "v",      NULL,     NULL,     "value",                                 COMMAND_SET,                                            .help = "Set a parameter, or all that the patterns match" },
   { NODE_ADDRESS,       NULL,     NULL,     NULL,     NULL,                                    COMMAND_NOW,    .run = query_values,                    .help = "Read a parameter, or all that the patterns match" },
+  { NORM_ADDRESS,       "n",      NULL,     NULL,     "position",                              COMMAND_SET,                                            .help = "Set a parameter, or all that the patterns match, to a position from 0 to 1 in its range" },
+  { NORM_ADDRESS,       NULL,     NULL,     NULL,     NULL,                                    COMMAND_NOW,    .run = query_values,                    .help = "Read the position of a parameter, or of all that the patterns match" },
   { PRESETS_ADDRESS,    NULL,     "i",      NULL,     "part",                                  COMMAND_NOW,    .run = query_presets,                   .help = "List the presets of a node's plugin, in parts of 8 kB" },
   { SAVE_ADDRESS,       NULL,     NULL,     NULL,     NULL,                                    COMMAND_EDIT,   .apply = edit_save, .saves_state = true, .help = "Save the state of a node's plugin to a file, and set its parameter state" },
   // Scenes
@@ -61,6 +64,7 @@ const CommandInfo command_table[] = {
   { OFF_ADDRESS,        NULL,     NULL,     NULL,     NULL,                                    COMMAND_NOTE,                                           .help = "End all notes of a node, or of all that the pattern matches" },
   // The server
   { "/server/answers",  "s",      NULL,     NULL,     "which",                                 COMMAND_NOW,    .run = query_answers,                   .help = "Send this client all answers, or failures: no /done for changes" },
+  { "/server/describe", NULL,     "i",      "s",      "[part] [pattern]...",                   COMMAND_NOW,    .run = query_describe,                  .help = "Describe the addresses that a pattern matches, or all, in parts of 8 kB" },
   { "/server/hello",    "s",      NULL,     NULL,     "cookie",                                COMMAND_NOW,    .run = query_hello,                     .help = "Prove the address of another machine: 16 characters, then the answer's cookie" },
   { "/server/nodes",    NULL,     "i",      NULL,     "part",                                  COMMAND_NOW,    .run = query_nodes,                     .help = "Read where each node runs and why, in parts of 8 kB" },
   { "/server/notify",   "i",      "i",      NULL,     "1 or 0 [port]",                         COMMAND_NOW,    .run = query_notify,                    .help = "Subscribe to changes, or unsubscribe; by default the sender's port" },
@@ -74,6 +78,7 @@ const CommandInfo command_table[] = {
   { "/server/status",   NULL,     NULL,     NULL,     NULL,                                    COMMAND_NOW,    .run = query_status,                    .help = "Read the state and all counters" },
   { "/server/sync",     "i",      NULL,     NULL,     "number",                                COMMAND_BEHIND, .run = query_sync,                      .help = "Answer when all edits before it are audible" },
   { "/server/version",  NULL,     NULL,     NULL,     NULL,                                    COMMAND_NOW,    .run = query_version,                   .help = "Read the program's version" },
+  { "/server/watch",    NULL,     "i",      NULL,     "part",                                  COMMAND_NOW,    .run = query_watch,                     .help = "List the last messages with their senders and what became of them, in parts of 8 kB" },
 };
 // clang-format on
 
@@ -151,8 +156,12 @@ address_in_table(const char* const address)
   if (of_note) {
     return of_note;
   }
-  const char* const node = strncmp(address, "/node/", 6) == 0 ? address + 6 : NULL;
+  const bool is_norm = strncmp(address, "/norm/", 6) == 0;
+  const char* const node = is_norm || strncmp(address, "/node/", 6) == 0 ? address + 6 : NULL;
   const char* const rest = node ? strchr(node, '/') : NULL;
+  if (is_norm) {
+    return rest && !strchr(rest + 1, '/') ? NORM_ADDRESS : address;
+  }
   if (rest && !strcmp(rest, "/state/save")) {
     return SAVE_ADDRESS;
   }
@@ -195,6 +204,9 @@ fail_unknown(const char* const address, Error* const error)
 {
   if (strncmp(address, "/node/", 6) == 0) {
     return error_set(error, STATUS_NOT_FOUND, "parameters are addressed as " NODE_ADDRESS);
+  }
+  if (strncmp(address, "/norm/", 6) == 0) {
+    return error_set(error, STATUS_NOT_FOUND, "positions are addressed as " NORM_ADDRESS);
   }
   if (strncmp(address, "/note/", 6) == 0) {
     return error_set(error, STATUS_NOT_FOUND,
@@ -271,14 +283,4 @@ command_find(const Message* const message, const CommandInfo** const info, Error
   }
   return same_address ? fail_types(same_address, message, error)
                       : fail_unknown(message->address, error);
-}
-
-const char*
-command_types(const CommandInfo* const info, char* const buffer, const size_t buffer_bytes)
-{
-  snprintf(buffer, buffer_bytes, "%s%s%s%s%s%s%s", info->required ? info->required : "",
-           info->optional ? "[" : "", info->optional ? info->optional : "",
-           info->optional ? "]" : "", info->repeated ? "[" : "",
-           info->repeated ? info->repeated : "", info->repeated ? "]..." : "");
-  return buffer;
 }

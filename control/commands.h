@@ -5,7 +5,6 @@
 
 #include "command.h"
 
-#include <stddef.h>
 #include <stdint.h>
 
 extern const CommandInfo command_table[];
@@ -15,8 +14,5 @@ extern const uint32_t n_commands;
 /// suggests the nearest address; with STATUS_BAD_ARG, it has the arguments that the address takes.
 /// [any]
 NODISCARD Status command_find(const Message* message, const CommandInfo** info, Error* error);
-
-/// The arguments of a row: "ss[sv]...". [any]
-const char* command_types(const CommandInfo* info, char* buffer, size_t buffer_bytes);
 
 #endif

@@ -20,19 +20,36 @@ control_rate_hz(const Control* const control)
   return status.rate_hz;
 }
 
-size_t
-control_say_value(Control* const control, const Peer* const peer, const size_t request_bytes,
-                  const NotifyKey* const key, const double rate)
+/// Send a parameter's value under an address of this group.
+static size_t
+say(Control* const control, const Peer* const peer, const size_t request_bytes,
+    const NotifyKey* const key, const double rate, const char* const group,
+    void (*const append)(lo_message*, const RackNode*, uint32_t, double))
 {
   const RackNode* const node = rack_find_uid(editor_rack(control->editor), key->uid);
   if (!node) {
     return 0; // the node was removed
   }
   char address[PACKET_MAX_ADDRESS + 1U];
-  snprintf(address, sizeof(address), "/node/%s/%s", node->name, node->fx->params[key->param].id);
+  snprintf(address, sizeof(address), "/%s/%s/%s", group, node->name,
+           node->fx->params[key->param].id);
   lo_message arguments = lo_message_new();
-  values_append(&arguments, node, key->param, rate);
+  append(&arguments, node, key->param, rate);
   return outlet_send(&control->outlet, peer, request_bytes, address, arguments);
+}
+
+size_t
+control_say_value(Control* const control, const Peer* const peer, const size_t request_bytes,
+                  const NotifyKey* const key, const double rate)
+{
+  return say(control, peer, request_bytes, key, rate, "node", values_append);
+}
+
+size_t
+control_say_norm(Control* const control, const Peer* const peer, const size_t request_bytes,
+                 const NotifyKey* const key, const double rate)
+{
+  return say(control, peer, request_bytes, key, rate, "norm", values_append_norm);
 }
 
 static lo_message

@@ -46,6 +46,8 @@ typedef struct Saves {
 
 struct Control {
   ControlConfig config;
+  const struct CommandInfo* commands; ///< [n_commands] the table of commands
+  uint32_t n_commands;
   uint16_t port;
   pthread_t thread;
   Folder folder;
@@ -94,6 +96,10 @@ double control_rate_hz(const Control* control);
 /// the rack.
 size_t control_say_value(Control* control, const Peer* peer, size_t request_bytes,
                          const NotifyKey* key, double rate_hz);
+
+/// Send `/norm/<node>/<param> position`, of a parameter that is no text.  As control_say_value().
+size_t control_say_norm(Control* control, const Peer* peer, size_t request_bytes,
+                        const NotifyKey* key, double rate_hz);
 
 /// Check the state of the audio, and report changes to subscribers.
 void control_check_audio(Control* control);

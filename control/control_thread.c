@@ -3,6 +3,7 @@
 
 #include "clients.h"
 #include "control_private.h"
+#include "commands.h"
 #include "dispatch.h"
 #include "saves.h"
 
@@ -467,6 +468,8 @@ control_start(const ControlConfig* const config, const Rack* const rack, Control
     return error_set(error, STATUS_NO_MEM, "control: out of memory");
   }
   control->config = *config;
+  control->commands = command_table;
+  control->n_commands = n_commands;
   control->folder.fd = control->folder_mark = -1;
   control->outlet.socket = -1;
   control->outlet.loopback = -1;

@@ -22,6 +22,28 @@ thread_ns(void)
   return time_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
+// ---- what became of messages ----
+
+/// Note what became of a bundle.  `message`: the one that failed, or another one to show.
+static void
+note_bundle(Control* const control, const Bundle* const bundle, const Message* const message,
+            const WatchVerdict verdict, const char* const reason)
+{
+  const WatchNote note = { verdict, message->address, SIZE_MAX, bundle->n_messages, reason };
+  watch_note(&control->intake.watch, control->now_ns, &bundle->peer, &note);
+}
+
+/// Note a query; not those of the notes themselves, which would replace all others.
+static void
+note_query(Control* const control, const Peer* const peer, const Message* const message,
+           const WatchVerdict verdict, const char* const reason)
+{
+  const WatchNote note = { verdict, message->address, SIZE_MAX, 1, reason };
+  if (strcmp(message->address, "/server/watch") != 0) {
+    watch_note(&control->intake.watch, control->now_ns, peer, &note);
+  }
+}
+
 // ---- events of the editor ----
 
 static Status
@@ -66,6 +88,7 @@ on_values_done(void* const context, const Bundle* const bundle, const uint32_t r
 {
   Control* const control = context;
   const bool is_quiet = notify_is_quiet(&control->notify, &bundle->peer);
+  note_bundle(control, bundle, &bundle->messages[0], WATCH_DONE, NULL);
   for (uint32_t m = 0; m < bundle->n_messages && !is_quiet; ++m) {
     const Message* const message = &bundle->messages[m];
     if (message->info->find == scenes_find) {
@@ -83,6 +106,9 @@ on_edit_done(void* const context, const Bundle* const bundle, const uint32_t rev
   Control* const control = context;
   control_advise(control, bundle->is_own ? NULL : &bundle->peer);
   const bool is_quiet = bundle->is_own || notify_is_quiet(&control->notify, &bundle->peer);
+  if (!bundle->is_own) {
+    note_bundle(control, bundle, &bundle->messages[0], WATCH_DONE, NULL);
+  }
   for (uint32_t m = 0; m < bundle->n_messages && !is_quiet; ++m) {
     answer_edit(control, bundle, &bundle->messages[m], revision, frame);
   }
@@ -111,6 +137,7 @@ on_failed(void* const context, const Bundle* const bundle, const Message* const 
     warn_of_own(control, error);
     return;
   }
+  note_bundle(control, bundle, failing ? failing : &bundle->messages[0], WATCH_FAILED, error->text);
   for (uint32_t m = 0; m < bundle->n_messages; ++m) {
     const Message* const message = &bundle->messages[m];
     Error reason = *error;
@@ -130,8 +157,12 @@ run_message(Control* const control, const Peer* const peer, Message* const messa
   Error error;
   message->is_unfinished = false;
   if (message->info->run(control, peer, message, &error) != STATUS_OK) {
+    note_query(control, peer, message, WATCH_FAILED, error.text);
     outlet_fail(&control->outlet, peer, message->n_bytes, message->address, &error);
     return true;
+  }
+  if (!message->is_unfinished) {
+    note_query(control, peer, message, WATCH_DONE, NULL);
   }
   return !message->is_unfinished;
 }
@@ -225,7 +256,10 @@ drop_answers(Control* const control, Bundle* const bundle)
 {
   bool no_memory = false;
   Bundle* const answers = bundle_split(bundle, is_answer, &no_memory);
-  control->counts.answers += answers ? answers->n_messages : 0U;
+  if (answers) {
+    control->counts.answers += answers->n_messages;
+    note_bundle(control, answers, &answers->messages[0], WATCH_IGNORED, "only servers send this");
+  }
   bundle_free(answers);
   return !no_memory;
 }
@@ -389,6 +423,12 @@ static void
 refuse_packet(Control* const control, const Packet* const packet, const PacketFault reason)
 {
   ++control->counts.refused[reason];
+  const WatchNote note = { .verdict = WATCH_REFUSED,
+                           .address = (const char*)packet->bytes,
+                           .n_address_bytes = packet->n_bytes,
+                           .n_messages = 1,
+                           .reason = packet_fault_text(reason) };
+  watch_note(&control->intake.watch, control->now_ns, &packet->peer, &note);
   if (is_answer_address((const char*)packet->bytes)) { // zeros follow the packet
     return;
   }

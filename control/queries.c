@@ -4,6 +4,7 @@
 #include "queries.h"
 
 #include "control_private.h"
+#include "describe.h"
 #include "scenes.h"
 #include "values.h"
 
@@ -129,6 +130,23 @@ query_scenes(Control* const control, const Peer* const peer, Message* const mess
   return status;
 }
 
+Status
+query_watch(Control* const control, const Peer* const peer, Message* const message,
+            Error* const error)
+{
+  if (!outlet_trusts(&control->outlet, peer)) {
+    return error_set(error, STATUS_BAD_ARG,
+                     "this machine has not proved its address: send /server/hello");
+  }
+  TextBuffer lines = { .bytes = NULL };
+  watch_print(&control->intake.watch, control->now_ns, &lines);
+  char* const text = text_buffer_take(&lines);
+  const Status status = text ? answer_text(control, peer, message, 0, text, error)
+                             : error_set(error, STATUS_NO_MEM, "out of memory");
+  free(text);
+  return status;
+}
+
 // ---- plugins ----
 
 /// The program's calls for plugins, or NULL with an error.
@@ -224,6 +242,30 @@ query_scan(Control* const control, const Peer* const peer, Message* const messag
   return STATUS_OK;
 }
 
+// ---- addresses ----
+
+Status
+query_describe(Control* const control, const Peer* const peer, Message* const message,
+               Error* const error)
+{
+  const char* patterns[DESCRIBE_MAX_PATTERNS];
+  const uint32_t first = has_part(message, 0);
+  const uint32_t n = message_n_arguments(message) - first;
+  if (n > DESCRIBE_MAX_PATTERNS) {
+    return error_set(error, STATUS_LIMIT, "at most %u patterns", DESCRIBE_MAX_PATTERNS);
+  }
+  for (uint32_t p = 0; p < n; ++p) {
+    patterns[p] = message_text(message, first + p);
+  }
+  const DescribeOf of = { control->commands, control->n_commands, editor_rack(control->editor),
+                          control_rate_hz(control) };
+  char* text = NULL;
+  const Status found = describe_print(&of, patterns, n, &text, error);
+  const Status status = found ? found : answer_text(control, peer, message, 0, text, error);
+  free(text);
+  return status;
+}
+
 // ---- where nodes run ----
 
 /// Find the place of a node; NULL if it is not active.  The search begins at `at`, the index of the
@@ -279,12 +321,14 @@ query_values(Control* const control, const Peer* const peer, Message* const mess
   Changes found = { NULL, 0, 0, 0 };
   const Status status = values_read(editor_rack(control->editor), message, &found, error);
   const double rate = control_rate_hz(control);
+  const bool is_norm = values_is_norm(message);
   for (uint32_t i = 0; i < found.n && status == STATUS_OK; ++i) {
     const NotifyKey key = { found.items[i].uid, found.items[i].param };
     // A pattern can have many answers.  To a stranger, all answers together are not larger than the
     // request: the first one may have its size, others have headers that the request has not.
     const size_t n_left = message->n_bytes - message->n_bytes_answered;
-    const size_t n_sent = control_say_value(control, peer, n_left, &key, rate);
+    const size_t n_sent = is_norm ? control_say_norm(control, peer, n_left, &key, rate)
+                                  : control_say_value(control, peer, n_left, &key, rate);
     const size_t n_used = n_sent ? n_sent + MESSAGE_HEADER_BYTES : 0U;
     message->n_bytes_answered += n_used < n_left ? n_used : n_left;
   }

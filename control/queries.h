@@ -8,6 +8,7 @@
 
 struct Control;
 
+Status query_describe(struct Control* control, const Peer* peer, Message* message, Error* error);
 Status query_nodes(struct Control* control, const Peer* peer, Message* message, Error* error);
 Status query_ping(struct Control* control, const Peer* peer, Message* message, Error* error);
 Status query_plugin(struct Control* control, const Peer* peer, Message* message, Error* error);
@@ -22,5 +23,6 @@ Status query_status(struct Control* control, const Peer* peer, Message* message,
 Status query_sync(struct Control* control, const Peer* peer, Message* message, Error* error);
 Status query_values(struct Control* control, const Peer* peer, Message* message, Error* error);
 Status query_version(struct Control* control, const Peer* peer, Message* message, Error* error);
+Status query_watch(struct Control* control, const Peer* peer, Message* message, Error* error);
 
 #endif

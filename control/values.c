@@ -22,7 +22,23 @@
 typedef struct Target {
   char node[PACKET_MAX_ADDRESS + 1U];
   char param[PACKET_MAX_ADDRESS + 1U];
+  bool is_norm; ///< values_is_norm()
 } Target;
+
+bool
+values_is_norm(const Message* const message)
+{
+  return strncmp(message->address, "/norm/", 6) == 0;
+}
+
+/// The part of the address behind "/node/" or "/norm/"; NULL for /rack/set.
+static const char*
+target_in_address(const Message* const message)
+{
+  return values_is_norm(message) || strncmp(message->address, "/node/", 6) == 0
+             ? message->address + 6
+             : NULL;
+}
 
 static Status
 add_param(Changes* const changes, const RackNode* const node, const uint32_t param,
@@ -34,41 +50,56 @@ add_param(Changes* const changes, const RackNode* const node, const uint32_t par
                      error);
 }
 
-/// Split "/node/<node>/<param>", or "<node>.<param>" of /rack/set, which has no patterns.
+/// Split "/node/<node>/<param>", "/norm/<node>/<param>", or "<node>.<param>" of /rack/set, which
+/// has no patterns.
 static Status
 read_target(const Message* const message, Target* const target, Error* const error)
 {
-  const bool by_address = strncmp(message->address, "/node/", 6) == 0;
-  const char* const text = by_address ? message->address + 6 : message_text(message, 0);
-  const char* const split = by_address ? strchr(text, '/') : strchr(text, '.');
+  const char* const in_address = target_in_address(message);
+  const char* const text = in_address ? in_address : message_text(message, 0);
+  const char* const split = strchr(text, in_address ? '/' : '.');
   if (!split || split == text || !split[1] || strlen(text) > PACKET_MAX_ADDRESS) {
     return error_set(error, STATUS_BAD_ARG, "\"%.100s\" is not of the form node.param", text);
   }
   snprintf(target->node, sizeof(target->node), "%.*s", (int)(split - text), text);
   snprintf(target->param, sizeof(target->param), "%s", split + 1);
+  target->is_norm = values_is_norm(message);
   return STATUS_OK;
 }
 
 static uint32_t
 value_argument(const Message* const message)
 {
-  return strncmp(message->address, "/node/", 6) == 0 ? 0U : 1U;
+  return target_in_address(message) ? 0U : 1U;
+}
+
+static Status
+fail_no_position(const RackNode* const node, const FxParam* const param, Error* const error)
+{
+  return error_set(error, STATUS_BAD_ARG,
+                   "%s.%s is a %s, which has no position from 0 to 1; set it by /node/%s/%s",
+                   node->name, param->id, fx_kind_words[param->kind], node->name, param->id);
 }
 
 /// Append the parameter with this id, or those of n parameters from the `first` on that match it.
+/// Patterns of positions match no texts.
 static Status
-add_params(const RackNode* const node, const char* const pattern, const uint32_t first,
+add_params(const RackNode* const node, const Target* const target, const uint32_t first,
            const uint32_t n, Changes* const found, Error* const error)
 {
   const FxInfo* const fx = node->fx;
+  const char* const pattern = target->param;
   const int exact = fx->is_missing ? -1 : fx_param_find(fx, pattern);
   if (exact >= 0) {
-    return add_param(found, node, (uint32_t)exact, error);
+    return target->is_norm && fx_param_is_text(&fx->params[exact])
+               ? fail_no_position(node, &fx->params[exact], error)
+               : add_param(found, node, (uint32_t)exact, error);
   }
   const uint32_t end = pattern_is_magic(pattern) && !fx->is_missing ? fx->n_params : first;
   Status status = STATUS_OK;
   for (uint32_t p = first; p < end && p - first < n && status == STATUS_OK; ++p) {
-    if (pattern_match(pattern, fx->params[p].id)) {
+    const bool fits = !(target->is_norm && fx_param_is_text(&fx->params[p]));
+    if (fits && pattern_match(pattern, fx->params[p].id)) {
       status = add_param(found, node, p, error);
     }
     ++found->n_compared;
@@ -118,7 +149,7 @@ find_by_pattern(const Rack* const rack, const Target* const target, Changes* con
       return error_set(error, STATUS_LIMIT, "the patterns compare too many names");
     }
     if (pattern_match(target->node, node->name)) {
-      status = add_params(node, target->param, 0, node->fx->n_params, found, error);
+      status = add_params(node, target, 0, node->fx->n_params, found, error);
     }
   }
   return status == STATUS_OK && found->n == n_before ? fail_no_match(target, error) : status;
@@ -139,7 +170,7 @@ find_target(const Rack* const rack, const Target* const target, Changes* const f
     return changes_add(found, &(Change){ .uid = node->uid, .param = 0 }, error); // the kept values
   }
   const uint32_t n_before = found->n;
-  const Status status = add_params(node, target->param, 0, node->fx->n_params, found, error);
+  const Status status = add_params(node, target, 0, node->fx->n_params, found, error);
   return status == STATUS_OK && found->n == n_before ? fail_no_param(node, target->param, error)
                                                      : status;
 }
@@ -150,7 +181,7 @@ read_node(const RackNode* const node, const Target* const target, Message* const
           Changes* const found, Error* const error)
 {
   const uint32_t n = NAMES_AT_ONCE - found->n_compared;
-  const Status status = add_params(node, target->param, message->n_params_read, n, found, error);
+  const Status status = add_params(node, target, message->n_params_read, n, found, error);
   message->n_params_read += n;
   message->is_unfinished =
       pattern_is_magic(target->param) && message->n_params_read < node->fx->n_params;
@@ -211,7 +242,7 @@ find_addressed(const Rack* const rack, const Message* const message, Changes* co
     return status;
   }
   const RackNode* const node =
-      strcmp(target.param, "backend") == 0 ? rack_find(rack, target.node) : NULL;
+      !target.is_norm && strcmp(target.param, "backend") == 0 ? rack_find(rack, target.node) : NULL;
   return node
              ? changes_add(found, &(Change){ .uid = node->uid, .param = node->fx->n_params }, error)
              : find_target(rack, &target, found, error);
@@ -296,6 +327,25 @@ keep_value(Rack* const rack, const RackNode* const node, const Message* const me
                          number_print(message_number(message, argument), number), error);
 }
 
+/// Set a parameter to the position in a message.
+static Status
+set_position(RackNode* const node, const uint32_t param, const Message* const message,
+             Error* const error)
+{
+  const double position = message_number(message, 0);
+  if (node->fx->is_missing) {
+    return error_set(error, STATUS_NOT_FOUND,
+                     "the plugin of %s is missing, so the ranges of its parameters are not known",
+                     node->name);
+  }
+  if (isnan(position)) {
+    return error_set(error, STATUS_BAD_ARG, "%s.%s: not a number", node->name,
+                     node->fx->params[param].id);
+  }
+  return rack_set_param_number(node, param, fx_param_from_norm(&node->fx->params[param], position),
+                               error);
+}
+
 /// Set one parameter to the value in its message.
 static Status
 set_change(Rack* const rack, const Change* const change, Error* const error)
@@ -306,6 +356,9 @@ set_change(Rack* const rack, const Change* const change, Error* const error)
   }
   if (change->text) {
     return rack_set_param(node, change->param, change->text, error);
+  }
+  if (values_is_norm(change->message)) {
+    return set_position(node, change->param, change->message, error);
   }
   return node->fx->is_missing && change->param < node->fx->n_params
              ? keep_value(rack, node, change->message, error)
@@ -376,6 +429,14 @@ values_repeat(Rack* const rack, const Changes* const changes)
     node_of(rack, changes->items[c].uid)->values[changes->items[c].param] = changes->items[c].after;
   }
   return true;
+}
+
+void
+values_append_norm(lo_message* const arguments, const RackNode* const node, const uint32_t param,
+                   const double rate_hz)
+{
+  const double number = rack_number(node, param, rate_hz);
+  outlet_add(arguments, "f", fx_param_to_norm(&node->fx->params[param], number));
 }
 
 void

@@ -54,7 +54,14 @@ void values_revert(Rack* rack, const Changes* changes);
 /// there.
 bool values_repeat(Rack* rack, const Changes* changes);
 
+/// True for /norm/<node>/<param>, whose value is a position from 0 to 1, see fx_param_from_norm().
+bool values_is_norm(const Message* message);
+
 /// Append a parameter's value to a message as the same type that sets it.
 void values_append(lo_message* arguments, const RackNode* node, uint32_t param, double rate_hz);
+
+/// Append the position of a parameter's value, which is no text.
+void
+values_append_norm(lo_message* arguments, const RackNode* node, uint32_t param, double rate_hz);
 
 #endif

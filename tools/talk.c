@@ -238,11 +238,13 @@ talk_describe(json_t* const object, const char* const address, const lo_message 
     { "/done", { "done", "revision", "frame", "file" } },
     { "/fail", { "fail", "code", "text" } },
     { "/server/cookie", { "cookie" } },
+    { "/server/describe", { "text", "part", "parts" } },
     { "/server/nodes", { "text", "part", "parts" } },
     { "/server/plugin", { "text", "part", "parts" } },
     { "/server/plugins", { "text", "part", "parts" } },
     { "/server/synced", { "number" } },
     { "/server/version", { "program", "version" } },
+    { "/server/watch", { "text", "part", "parts" } },
   };
   const int n = lo_message_get_argc(message);
   const char* const types = lo_message_get_types(message);

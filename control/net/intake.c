@@ -59,6 +59,12 @@ put(Intake* const intake, const uint32_t index, const uint64_t now_ns)
                 buffers->headers[index].msg_len);
   } else {
     ++intake->forbidden;
+    const WatchNote note = { .verdict = WATCH_FORBIDDEN,
+                             .address = (const char*)buffers->bytes[index],
+                             .n_address_bytes = buffers->headers[index].msg_len,
+                             .n_messages = 1,
+                             .reason = "--osc-allow does not list this machine" };
+    watch_note(&intake->watch, now_ns, peer, &note);
   }
 }
 

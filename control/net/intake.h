@@ -14,6 +14,7 @@
 
 #include "allow.h"
 #include "senders.h"
+#include "watch.h"
 
 #include "engine/base/status.h"
 
@@ -28,6 +29,7 @@ typedef struct Intake {
   uint64_t received_ns; ///< Time at which the sockets were last read
   uint64_t packets;     ///< Number of packets received
   uint64_t forbidden;   ///< Of these, packets of senders that are not allowed
+  Watch watch;          ///< Of forbidden senders, and of the messages of all others
   struct IntakeBuffers* buffers;
 } Intake;
 

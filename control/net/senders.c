@@ -261,7 +261,9 @@ bytes_of_value(const uint8_t* const bytes, const size_t n_bytes)
   if (n_bytes > 6U && memcmp(bytes, "/note/", 6) == 0) {
     return bytes_of_note(bytes, n_bytes);
   }
-  if (!is_set && (n_bytes < 6U || memcmp(bytes, "/node/", 6) != 0)) {
+  const bool has_value =
+      n_bytes >= 6U && (memcmp(bytes, "/node/", 6) == 0 || memcmp(bytes, "/norm/", 6) == 0);
+  if (!is_set && !has_value) {
     return 0;
   }
   const uint8_t* end = memchr(bytes, 0, n_bytes);

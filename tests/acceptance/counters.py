@@ -94,6 +94,7 @@ def ask_everything(live):
         ("/rack/save", "saved.rack"), ("/rack/load", "saved.rack"), ("/rack/find",), ("/rack/undo",), ("/rack/redo",), ("/rack/remove", "n"),
         ("/rack/insert", "m", "gain", "before", "out"), ("/rack/rename", "m", "k"), ("/rack/late", "out", "auto"), ("/server/answers", "all"),
         ("/ping",), ("/server/hello", ""), ("/server/nodes",), ("/server/notify", 0), ("/server/ping",), ("/server/status",), ("/server/version",), ("/server/plugins", "gain"),
+        ("/server/watch", 1),
         ("/rack/chain", "n: gain -3dB"), ("/node/n/gain", -6.0), ("/node/n/gain",),
         ("/scene/store", "a"), ("/scene/store", "b", "n.*"), ("/scene/recall", "a"), ("/scene/next",), ("/scene/previous",), ("/scene/list",),
         ("/scene/morph", "a", "b", 0.5),
@@ -123,6 +124,19 @@ def ask_everything(live):
     if reply != "/fail" or "has no state" not in str(values):
         failures.append(f"/node/n/state/save: {reply} {values}")
     note("address", ["/node/<node>/state/save"], "a client sends a message to it")
+    for arguments in [(0.5,), ()]:
+        reply, values = osc.ask("/norm/n/gain", *arguments)
+        if reply == "/fail":
+            failures.append(f"/norm/n/gain {arguments}: {values}")
+    note("address", ["/norm/<node>/<param>"], "a client sends a message to it")
+    reply, (text, *_) = osc.ask("/server/describe", "/node/n/*", "/rack/ge*")
+    lines = [line.split("\t") for line in text.splitlines()]
+    if [line[:11] for line in lines] != [
+        ["/rack/get", "command", "[i]", "part", "Read the rack's text, in parts of 8 kB"],
+        ["/node/n/gain", "number", "f", "dB", "-120", "40", "0", "dB", "value", "-20", "Gain; -120 dB is silence"],
+    ]:
+        failures.append(f"/server/describe: {text}")
+    note("address", ["/server/describe"], "a client sends a message to it")
     osc.sync()
     note("address", ["/server/sync"], "a client sends a message to it")
 
@@ -269,6 +283,9 @@ def meet_strangers(live):
         send_from(ANOTHER_MACHINE, server, osc_message("/server/hello", "0123456789abcdef"))
     with live.sees("a sender is not allowed", "osc_forbidden"):
         send_from(STRANGER, server, status)
+    text = live.osc.ask("/server/watch", 1)[1][0]
+    if not any(line.split("\t")[1].startswith(STRANGER) and line.split("\t")[2] == "forbidden" for line in text.splitlines()):
+        failures.append(f"/server/watch: {text}")
     with live.sees("the system cannot send a reply", "osc_send_failed"):
         forge(("127.0.0.1", 0), server, status)
 

@@ -316,6 +316,7 @@ TEST(values_outlive_other_packets)
     put_ping(1, BEGIN_NS);
   }
   put_bytes(1, bytes, write_value(bytes, true, 2, 2.0F), BEGIN_NS);
+  put_bytes(1, "/norm/n1/gain\0\0\0,f\0\0\0\0\0\0", 24, BEGIN_NS);
   put_bytes(1, "/node/n1/gain\0\0\0,\0\0\0", 20, BEGIN_NS); // a query sets no value
   ck_assert_uint_gt(senders.dropped, 0);
   uint32_t n_values = 0;
@@ -324,7 +325,7 @@ TEST(values_outlive_other_packets)
     n_values += packet->n_of_value > 0;
     free(packet);
   }
-  ck_assert_uint_eq(n_values, 2);
+  ck_assert_uint_eq(n_values, 3);
 }
 
 TEST(malformed_packets_that_look_like_values_are_dropped_safely)

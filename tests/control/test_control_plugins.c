@@ -136,6 +136,9 @@ TEST(a_rack_with_missing_plugins_is_loaded_with_the_word_bypass_only)
   client_ask(rig.client, "/fail /node/a/?* 3 the plugin of a is missing*", "/node/a/?*", "");
   client_ask(rig.client, "/fail /node/*/v* 3 no node \"*\" has a parameter \"v*\"", "/node/*/v*",
              "f", -3.0);
+  client_ask(rig.client, "/fail /norm/a/thr 3 the plugin of a is missing*", "/norm/a/thr", "");
+  client_ask(rig.client, "/fail /norm/a/thr 3 the plugin of a is missing, so the ranges*",
+             "/norm/a/thr", "f", 0.5);
   client_ask(rig.client, "/fail /node/a/presets 3 the plugin of a is missing*", "/node/a/presets",
              "");
   client_ask(rig.client, "/fail /note/a 3 the plugin of a is missing", "/note/a", "ii", 60, 100);

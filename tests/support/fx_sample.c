@@ -31,7 +31,13 @@ static const FxParam delay_params[] = {
 static const FxParam gain_params[] = { NUMBER("gain", UNIT_DB, -120.0, 40.0, 0.0) };
 
 static const FxParam highpass_params[] = {
-  NUMBER("frequency", UNIT_HZ, 10.0, 20000.0, 1000.0),
+  { .id = "frequency",
+    .unit = UNIT_HZ,
+    .min = 10.0,
+    .max = 20000.0,
+    .initial = 1000.0,
+    .taper = TAPER_LOG,
+    .help = "A number" },
   { .id = "order",
     .kind = PARAM_INTEGER,
     .min = 1.0,

@@ -150,7 +150,7 @@ take_due_block(Period* const period, const Slice* const slice)
   return has_sound ? DUE_READY : DUE_LOST;
 }
 
-/// Choose the sound if the due block is late or lost.
+/// Choose the sound if the due block is late, lost or incomplete.
 static Sound
 miss_block(Period* const period, const Due due)
 {
@@ -187,6 +187,11 @@ choose_sound(Period* const period, const Due due, const bool wait)
   }
   period->n_good += period->n_good <= FALLBACK_GOOD_BLOCKS;
   const bool has_all = is_complete(period);
+  // The first block that is due after an odd period, in which another ring may have been taken.
+  const bool is_first = period->n_blocks == period->config.depth + 1U;
+  if (period->is_wet && is_first && !has_all) {
+    return miss_block(period, due);
+  }
   if (period->is_wet) {
     return SOUND_WET;
   }

@@ -241,6 +241,34 @@ TEST(rings_can_be_exchanged_during_a_miss_or_an_odd_period)
   expect(&rig, wet_at, BLOCK);
 }
 
+TEST(a_ring_that_is_taken_in_an_odd_period_is_wet_when_the_latency_of_its_rack_has_passed)
+{
+  const uint32_t n_incomplete = 12U;
+  const uint32_t latency = BLOCK + n_incomplete * BLOCK;
+  SCOPED(period_rig_free) PeriodRig rig;
+  period_rig_new(&rig, (PeriodConfig){ .depth = 1, .max_latency_frames = 1000U });
+  period_set_latency(rig.period, n_incomplete * BLOCK);
+  for (uint32_t k = 0; k < 60U; ++k) {
+    period_rig_run_served(&rig);
+  }
+  SCOPED_RING Ring* const old = rig.ring;
+  rig.ring = period_rig_new_ring(&rig);
+  period_offer_ring(rig.period, rig.ring);
+  period_rig_run_frames(&rig, BLOCK + 3U, false);
+  ck_assert_ptr_eq(period_collect_ring(rig.period), old);
+  period_rig_run_served(&rig);
+  expect(&rig, silence_at, 0);
+  for (uint32_t k = 0; k < n_incomplete; ++k) {
+    period_rig_run_served(&rig);
+    if (k >= 4U) { // before, the fallback fades in
+      expect(&rig, dry_at, latency);
+    }
+  }
+  period_rig_run_served(&rig); // the fade
+  period_rig_run_served(&rig);
+  expect(&rig, wet_at, BLOCK);
+}
+
 TEST(a_period_of_several_blocks_exchanges_once_at_its_start)
 {
   SCOPED(period_rig_free) PeriodRig rig;

@@ -18,27 +18,6 @@
 #define TAKER    "urn:warprack:taker"
 #define KEEPER   "urn:warprack:keeper"
 
-static Scratch root;   ///< The folder of the rack
-static Scratch folder; ///< For the files that plugins make
-
-static const FxFiles access_to_root = { .find = rack_folder_find, .context = &root };
-
-static void
-begin(void)
-{
-  root = scratch_new();
-  folder = scratch_new();
-  setenv("TMPDIR", folder.directory, 1);
-}
-
-static void
-end(void)
-{
-  scratch_remove(&root);
-  scratch_remove(&folder);
-  unsetenv("TMPDIR");
-}
-
 static const Plugin*
 fixture(const char* const id)
 {
@@ -51,8 +30,8 @@ setup_with(const char* const state)
 {
   return (GroupRigSetup){ .group = "fx",
                           .n_in = 1U,
-                          .state = state ? scratch_path(&root, state) : NULL,
-                          .access = &access_to_root };
+                          .state = state ? scratch_path(&rack_folder.root, state) : NULL,
+                          .access = &rack_folder_access };
 }
 
 /// What FxInfo::save returns; zeros: nothing.
@@ -81,7 +60,7 @@ save(GroupRig* const rig, Saved* const saved, Error* const error)
 static uint32_t
 write_saved(const GroupRig* const rig, Saved* const saved)
 {
-  return rack_folder_write(&root, rig->fx, saved->bytes, saved->n_bytes, saved->names);
+  return rack_folder_write(rig->fx, saved->bytes, saved->n_bytes, saved->names);
 }
 
 /// The node plays its next two blocks as one that has learnt the peak from the first sample on.
@@ -135,7 +114,7 @@ TEST(a_file_is_saved_as_in_this_process_and_restored_also_by_a_renewal)
   ck_assert_uint_eq(write_saved(there, &saved), 2U);
   group_rig_close(here);
   group_rig_close(there);
-  ck_assert_uint_eq(scratch_count(&folder), 0U);
+  ck_assert_uint_eq(scratch_count(&rack_folder.made), 0U);
 
   const GroupRigSetup with_state = setup_with(saved.names[0]);
   GroupRig* const again = group_rig_open(plugin, &with_state);
@@ -148,7 +127,7 @@ TEST(a_file_is_saved_as_in_this_process_and_restored_also_by_a_renewal)
   ck_assert_str_eq(saved_again.names[1], saved.names[1]);
   group_rig_close(again);
   expect_no_loss();
-  ck_assert_uint_eq(scratch_count(&folder), 0U);
+  ck_assert_uint_eq(scratch_count(&rack_folder.made), 0U);
 }
 
 TEST(a_renewal_restores_the_state_that_came_last)
@@ -177,7 +156,7 @@ TEST(a_state_whose_file_is_gone_makes_no_instance)
   GroupRig* const node = group_rig_open(plugin, &setup);
   OK(save(node, &saved, &error));
   write_saved(node, &saved);
-  ck_assert_int_eq(unlink(scratch_path(&root, saved.names[1])), 0);
+  ck_assert_int_eq(unlink(scratch_path(&rack_folder.root, saved.names[1])), 0);
   setup = setup_with(saved.names[0]);
   ck_assert_int_eq(group_rig_try(&other, plugin, &setup, &why), STATUS_FILE);
   assert_says(why.text, "No such file");
@@ -219,7 +198,7 @@ TEST_ROWS(a_plugin_that_names_other_files_is_refused_and_plays_on, bad_saves)
   ck_assert_uint_eq(write_saved(node, &saved), 2U);
   group_rig_close(node);
   expect_no_loss();
-  ck_assert_uint_eq(scratch_count(&folder), 0U);
+  ck_assert_uint_eq(scratch_count(&rack_folder.made), 0U);
 }
 
 // ---- files of the rack ----
@@ -238,7 +217,7 @@ write_kept(const Plugin* const plugin, const char* const name)
   ck_assert(state_append(&part, "\0\n", 2U));
   const StatePart parts[] = { { part.bytes, part.n } };
   OK(state_file_write(&plugin->origin, parts, 1U, &file, &error));
-  scratch_write(&root, "kept.state", file.bytes, file.n);
+  scratch_write(&rack_folder.root, "kept.state", file.bytes, file.n);
   free(part.bytes);
   free(file.bytes);
 }
@@ -249,12 +228,12 @@ TEST(a_file_of_the_rack_is_found_and_its_name_saved)
   const GroupRigSetup setup = setup_with("kept.state");
   SCOPED_SAVED saved = { .bytes = NULL };
   write_kept(plugin, "number.txt");
-  scratch_write(&root, "number.txt", "3", 1U);
+  scratch_write(&rack_folder.root, "number.txt", "3", 1U);
   group_rig_start();
   GroupRig* const node = group_rig_open(plugin, &setup);
   group_rig_play_blocks(node, 2U);
   ck_assert_float_eq(node->out[0][BLOCK + 9U], 0.75F * node->in[0][9]);
-  scratch_write(&root, "number.txt", "5", 1U);
+  scratch_write(&rack_folder.root, "number.txt", "5", 1U);
   renew(node);
   group_rig_play_blocks(node, 2U);
   ck_assert_float_eq(node->out[0][BLOCK + 9U], 1.25F * node->in[0][9]);
@@ -317,9 +296,9 @@ TEST_ROWS(of_a_bad_process_only_contents_are_taken, packages)
     ck_assert_uint_eq(write_saved(node, &saved), 2U);
     ck_assert_str_eq(strrchr(saved.names[1], '.'), ".raw");
   }
-  ck_assert_uint_eq(scratch_count(&root), packages[row].status ? 0U : 2U);
+  ck_assert_uint_eq(scratch_count(&rack_folder.root), packages[row].status ? 0U : 2U);
   expect_no_loss();
   group_rig_close(node);
 }
 
-SUITE_MAIN_WITH("group_states", begin, end)
+SUITE_MAIN_WITH("group_states", rack_folder_begin, rack_folder_end)

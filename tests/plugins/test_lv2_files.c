@@ -20,26 +20,11 @@
 
 #define TAKER "urn:warprack:taker"
 
-static Scratch root;   ///< The folder of the rack
-static Scratch folder; ///< For the files that plugins make
-
-static const FxFiles access_to_root = { .find = rack_folder_find, .context = &root };
-
 static void
 begin(void)
 {
   lv2_rig_begin();
-  root = scratch_new();
-  folder = scratch_new();
-  setenv("TMPDIR", folder.directory, 1);
-}
-
-static void
-end(void)
-{
-  scratch_remove(&root);
-  scratch_remove(&folder);
-  unsetenv("TMPDIR");
+  rack_folder_begin();
 }
 
 /// Write the files that a state names to the folder of the rack.
@@ -50,7 +35,7 @@ write_files(const Lv2StateRig* const rig)
   TextBuffer package = { 0 };
   text_buffer_add(&package, "a state");
   OK(package_finish(&package, &rig->paths.kept, &error));
-  rack_folder_write(&root, &lv2_rig_find(TAKER)->fx, package.bytes, package.n, names);
+  rack_folder_write(&lv2_rig_find(TAKER)->fx, package.bytes, package.n, names);
   free(package.bytes);
 }
 
@@ -61,7 +46,7 @@ static const struct {
 
 TEST_ROWS(a_file_is_saved_with_the_state_and_restored_also_by_a_renewal, ways)
 {
-  Lv2StateRig rig = { .id = TAKER, .files = &access_to_root };
+  Lv2StateRig rig = { .id = TAKER, .files = &rack_folder_access };
   TextBuffer part = { 0 };
   OK(lv2_rig_state_open(&rig, &error));
   ck_assert_float_eq(lv2_rig_state_play(&rig, 0.5F), 0.75F);
@@ -71,14 +56,14 @@ TEST_ROWS(a_file_is_saved_with_the_state_and_restored_also_by_a_renewal, ways)
   assert_says(rig.paths.kept_names[0], ways[row].suffix);
   write_files(&rig);
   lv2_rig_state_close(&rig);
-  ck_assert_uint_eq(scratch_count(&folder), 0);
-  lv2_rig_state_expect_half(TAKER, &access_to_root, &part);
+  ck_assert_uint_eq(scratch_count(&rack_folder.made), 0);
+  lv2_rig_state_expect_half(TAKER, &rack_folder_access, &part);
   free(part.bytes);
 }
 
 TEST(the_same_content_is_one_file)
 {
-  Lv2StateRig rig = { .id = TAKER, .files = &access_to_root };
+  Lv2StateRig rig = { .id = TAKER, .files = &rack_folder_access };
   TextBuffer parts[3] = { { 0 } };
   OK(lv2_rig_state_open(&rig, &error));
   lv2_rig_state_play(&rig, 0.5F);
@@ -116,7 +101,7 @@ static const struct {
 
 TEST_ROWS(what_is_no_file_of_its_own_is_not_saved_and_the_plugin_plays_on, bad_saves)
 {
-  Lv2StateRig rig = { .id = TAKER, .files = &access_to_root };
+  Lv2StateRig rig = { .id = TAKER, .files = &rack_folder_access };
   TextBuffer part = { 0 };
   Error why = { STATUS_OK, "" };
   OK(lv2_rig_state_open(&rig, &error));
@@ -130,18 +115,18 @@ TEST_ROWS(what_is_no_file_of_its_own_is_not_saved_and_the_plugin_plays_on, bad_s
   OK(lv2_rig_state_save(&rig, 0.0, &part, &error));
   free(part.bytes);
   lv2_rig_state_close(&rig);
-  ck_assert_uint_eq(scratch_count(&folder), 0);
+  ck_assert_uint_eq(scratch_count(&rack_folder.made), 0);
 }
 
 TEST(a_state_whose_file_is_gone_or_elsewhere_makes_no_instance)
 {
-  Lv2StateRig rig = { .id = TAKER, .files = &access_to_root };
+  Lv2StateRig rig = { .id = TAKER, .files = &rack_folder_access };
   TextBuffer part = { 0 };
   Error why = { STATUS_OK, "" };
   OK(lv2_rig_state_open(&rig, &error));
   lv2_rig_state_play(&rig, 0.5F);
   OK(lv2_rig_state_save(&rig, 0.0, &part, &error));
-  Lv2StateRig other = { .id = TAKER, .files = &access_to_root };
+  Lv2StateRig other = { .id = TAKER, .files = &rack_folder_access };
   OK(state_file_set(&other.state, &(StatePart){ part.bytes, part.n }, 1));
   ck_assert_int_eq(lv2_rig_state_open(&other, &why), STATUS_FILE);
   assert_says(why.text, "No such file");
@@ -162,7 +147,7 @@ TEST(names_stay_below_the_folder)
     ck_assert_msg(!host_made_path(&made, bad[b]), "%s", bad[b]);
     ck_assert_int_eq(host_made_take_error(&made).status, STATUS_FILE);
   }
-  ck_assert_uint_eq(scratch_count(&folder), 0); // made with the first file
+  ck_assert_uint_eq(scratch_count(&rack_folder.made), 0); // made with the first file
   for (size_t g = 0; g < ARRAY_LEN(good); ++g) {
     char* const path = host_made_path(&made, good[g]);
     ck_assert_msg(path != NULL, "%s", good[g]);
@@ -172,7 +157,7 @@ TEST(names_stay_below_the_folder)
   ck_assert_ptr_null(host_made_name(&made, "/etc/passwd"));
   ck_assert_ptr_null(host_made_name(&made, made.folder));
   host_made_clear(&made);
-  ck_assert_uint_eq(scratch_count(&folder), 0);
+  ck_assert_uint_eq(scratch_count(&rack_folder.made), 0);
 }
 
 /// Make a folder with a file in another process, which is killed.
@@ -196,7 +181,7 @@ static void
 age_folders(void)
 {
   char command[256];
-  snprintf(command, sizeof(command), "touch -d '1 hour ago' '%s'/*", folder.directory);
+  snprintf(command, sizeof(command), "touch -d '1 hour ago' '%s'/*", rack_folder.made.directory);
   ck_assert_int_eq(system(command), 0);
 }
 
@@ -205,34 +190,35 @@ TEST(a_folder_that_a_killed_process_left_is_removed)
   HostMade made;
   HostMade other;
   leave_folder();
-  ck_assert_uint_eq(scratch_count(&folder), 1);
+  ck_assert_uint_eq(scratch_count(&rack_folder.made), 1);
   host_made_init(&made);
   free(host_made_path(&made, "a"));
-  ck_assert_uint_eq(scratch_count(&folder), 2); // it is not old
+  ck_assert_uint_eq(scratch_count(&rack_folder.made), 2); // it is not old
   age_folders();
   host_made_init(&other);
   free(host_made_path(&other, "a"));
-  ck_assert_uint_eq(scratch_count(&folder), 2); // of `made`, which is locked, and of `other`
+  ck_assert_uint_eq(scratch_count(&rack_folder.made),
+                    2); // of `made`, which is locked, and of `other`
   ck_assert_int_eq(access(made.folder, F_OK), 0);
   host_made_clear(&made);
   host_made_clear(&other);
-  ck_assert_uint_eq(scratch_count(&folder), 0);
+  ck_assert_uint_eq(scratch_count(&rack_folder.made), 0);
 }
 
 TEST(a_linked_folder_gives_paths_without_links)
 {
   HostMade made;
-  const char* const link = scratch_path(&root, "link");
-  ck_assert_int_eq(symlink(folder.directory, link), 0);
+  const char* const link = scratch_path(&rack_folder.root, "link");
+  ck_assert_int_eq(symlink(rack_folder.made.directory, link), 0);
   setenv("TMPDIR", link, 1);
   host_made_init(&made);
   SCOPED_MEMORY char* const path = host_made_path(&made, "a/b");
-  SCOPED_MEMORY char* const real = realpath(folder.directory, NULL);
+  SCOPED_MEMORY char* const real = realpath(rack_folder.made.directory, NULL);
   ck_assert_ptr_nonnull(path);
   ck_assert_int_eq(strncmp(path, real, strlen(real)), 0);
   ck_assert_str_eq(host_made_name(&made, path), "a/b");
   host_made_clear(&made);
-  ck_assert_uint_eq(scratch_count(&folder), 0);
+  ck_assert_uint_eq(scratch_count(&rack_folder.made), 0);
 }
 
 TEST(more_than_a_gibibyte_of_all_instances_is_refused)
@@ -262,4 +248,4 @@ TEST(more_than_a_gibibyte_of_all_instances_is_refused)
   free(content.bytes);
 }
 
-SUITE_MAIN_WITH("lv2_files", begin, end)
+SUITE_MAIN_WITH("lv2_files", begin, rack_folder_end)

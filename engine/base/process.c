@@ -20,7 +20,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define FREE_WAIT_NS    NS_PER_S // how long process_free() waits for a killed process
+#define FREE_WAIT_NS    NS_PER_S // how long a killed process is waited for before it is freed
+#define LOOK_MS         10       // between looks at the processes of a list
 #define STAT_BYTES      1024U    // maximum length of /proc/PID/stat
 #define STAT_EXIT_FIELD 52U      // proc(5): exit_code
 #define MAX_LINES       200U // that a child prints in LINES_S; a report of a sanitizer has fewer
@@ -35,6 +36,8 @@ struct Process {
   int signal; ///< The signal that ended the process, or 0
   ChildOutput* output;
   char reason[PROCESS_REASON_BYTES];
+  Process* next_left;  ///< In a list of process_leave()
+  uint64_t kill_at_ns; ///< In such a list: time of the kill; UINT64_MAX: it is killed
 };
 
 // ---- starting ----
@@ -300,17 +303,86 @@ process_kill(Process* const process, const uint64_t timeout_ns,
   return process_has_ended(process, reason);
 }
 
-void
-process_free(Process* const process)
+/// Free a process without waiting for its end.
+static void
+forget(Process* const process)
 {
-  if (!process) {
-    return;
-  }
-  char reason[PROCESS_REASON_BYTES];
-  process_kill(process, FREE_WAIT_NS, reason);
   child_output_end(process->output);
   close(process->fd);
   free(process);
+}
+
+void
+process_free(Process* const process)
+{
+  char reason[PROCESS_REASON_BYTES];
+  if (process) {
+    process_kill(process, FREE_WAIT_NS, reason);
+    forget(process);
+  }
+}
+
+// ---- processes that nobody waits for ----
+
+void
+process_leave(Process** const left, Process* const process, const uint64_t kill_at_ns)
+{
+  if (process) {
+    process->kill_at_ns = kill_at_ns;
+    process->next_left = *left;
+    *left = process;
+    process_reap_left(left, time_now_ns());
+  }
+}
+
+/// Kill the process if its time has come.  True if it has ended.
+static bool
+has_left(Process* const process, const uint64_t now_ns)
+{
+  char reason[PROCESS_REASON_BYTES];
+  if (now_ns < process->kill_at_ns) {
+    return process_has_ended(process, reason);
+  }
+  process->kill_at_ns = UINT64_MAX;
+  return process_kill(process, 0U, reason);
+}
+
+void
+process_reap_left(Process** const left, const uint64_t now_ns)
+{
+  for (Process** at = left; *at;) {
+    Process* const process = *at;
+    if (has_left(process, now_ns)) {
+      *at = process->next_left;
+      forget(process);
+    } else {
+      at = &process->next_left;
+    }
+  }
+}
+
+void
+process_end_left(Process** const left)
+{
+  uint64_t now_ns = time_now_ns();
+  uint64_t until_ns = now_ns;
+  for (const Process* process = *left; process; process = process->next_left) {
+    const bool waits = process->kill_at_ns != UINT64_MAX && process->kill_at_ns > until_ns;
+    until_ns = waits ? process->kill_at_ns : until_ns;
+  }
+  until_ns += FREE_WAIT_NS;
+  process_reap_left(left, now_ns);
+  while (*left && now_ns < until_ns) {
+    struct pollfd end = { .fd = (*left)->fd, .events = POLLIN };
+    (void)poll(&end, 1, LOOK_MS);
+    now_ns = time_now_ns();
+    process_reap_left(left, now_ns);
+  }
+  while (*left) {
+    Process* const process = *left;
+    *left = process->next_left;
+    forget(process);
+  }
 }
 
 // ---- in the child ----

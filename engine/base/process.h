@@ -63,6 +63,24 @@ bool process_is_stopped(const Process* process);
 /// names it. [any but rt, one thread at a time]
 bool process_kill(Process* process, uint64_t timeout_ns, char reason[PROCESS_REASON_BYTES]);
 
+/**
+   Put a process into a list of processes that nobody waits for.  Each ends by itself, or is killed
+   at `kill_at_ns`; 0: now.  It is freed when it has ended: at once if it has ended already.  A
+   process that hangs in a driver ends late, or never.  NULL: nothing.
+
+   @param left The list, of one thread; NULL: it is empty.
+   [any but rt, one thread at a time, as the next two]
+*/
+void process_leave(Process** left, Process* process, uint64_t kill_at_ns);
+
+/// Kill the processes of a list whose time has come, and free those that have ended.  Does not
+/// wait.
+void process_reap_left(Process** left, uint64_t now_ns);
+
+/// Wait until all processes of a list have ended, at most until a second after the last of them is
+/// killed, and free all.
+void process_end_left(Process** left);
+
 /// True if PROCESS_SOCKET is a socket, as in a child. [main]
 bool process_has_socket(void);
 

@@ -5,7 +5,6 @@
 
 #include "engine/base/time.h"
 
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -79,31 +78,13 @@ child_free(Child* const child)
 }
 
 void
-child_leave(Child* const child, const bool may_end)
-{
-  wire_free(child->wire); // a worker ends when it reads end-of-file
-  child->wire = NULL;
-  child->kill_at_ns = may_end ? time_now_ns() + END_LIMIT_NS : 0U;
-}
-
-bool
-child_has_left(Child* const child, const uint64_t now_ns)
-{
-  char reason[PROCESS_REASON_BYTES];
-  if (now_ns < child->kill_at_ns) {
-    return process_has_ended(child->process, reason);
-  }
-  child->kill_at_ns = UINT64_MAX;
-  return process_kill(child->process, 0U, reason);
-}
-
-void
-child_end(Child* const child)
+child_leave(Child* const child, Process** const left, const bool may_end)
 {
   if (child) {
-    struct pollfd end = { process_fd(child->process), POLLIN, 0 };
-    child_leave(child, true);
-    (void)poll(&end, 1, (int)(END_LIMIT_NS / NS_PER_MS));
+    wire_free(child->wire); // a worker ends when it reads end-of-file
+    child->wire = NULL;
+    process_leave(left, child->process, may_end ? time_now_ns() + END_LIMIT_NS : 0U);
+    child->process = NULL;
     child_free(child);
   }
 }

@@ -83,27 +83,7 @@ exchange(Supervisor* const supervisor)
 static void
 let_end(Supervisor* const supervisor, Child* const child)
 {
-  if (child) {
-    child_leave(child, !child->is_stuck);
-    child->left = supervisor->left;
-    supervisor->left = child;
-  }
-}
-
-/// Free the children whose processes have ended.  A process that hangs in a driver ends late, or
-/// never.
-static void
-free_left(Supervisor* const supervisor, const uint64_t now_ns)
-{
-  for (Child** at = &supervisor->left; *at;) {
-    Child* const child = *at;
-    if (child_has_left(child, now_ns)) {
-      *at = child->left;
-      child_free(child);
-    } else {
-      at = &child->left;
-    }
-  }
+  child_leave(child, &supervisor->left, child && !child->is_stuck);
 }
 
 /// Let the next worker take over if it is idle and need not be armed.  One lock covers check and
@@ -359,18 +339,14 @@ quits(Supervisor* const supervisor)
   return quits;
 }
 
-/// End all children, and refuse the pending edit.
+/// End all children at the same time, and refuse the pending edit.
 static void
 end_all(Supervisor* const supervisor)
 {
-  child_free(supervisor->next);
-  child_end(supervisor->worker);
+  child_leave(supervisor->next, &supervisor->left, false);
+  child_leave(supervisor->worker, &supervisor->left, true);
   supervisor->next = supervisor->worker = NULL;
-  while (supervisor->left) {
-    Child* const child = supervisor->left;
-    supervisor->left = child->left;
-    child_free(child);
-  }
+  process_end_left(&supervisor->left);
   rack_history_refuse(&supervisor->history, "the engine stops");
   handle_edit(supervisor);
   supervisor_check_save(supervisor);
@@ -381,7 +357,7 @@ supervisor_round(Supervisor* const supervisor)
 {
   wait_for_events(supervisor);
   const uint64_t now_ns = time_now_ns();
-  free_left(supervisor, now_ns);
+  process_reap_left(&supervisor->left, now_ns);
   handle_child(supervisor, supervisor->worker, now_ns);
   handle_child(supervisor, supervisor->next, now_ns);
   handle_edit(supervisor);

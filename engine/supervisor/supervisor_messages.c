@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define MESSAGES_A_ROUND 64U    // limit for one child, which can send without end
+#define MESSAGES_AT_END  1024U  // more than the kernel holds of a process that has ended
 #define MAX_NEW_PLANS    65536U // limit between two messages
 #define END_WAIT_MS      500    // for a process to end after its socket has closed
 
@@ -161,6 +162,7 @@ handle_reply(Supervisor* const supervisor, Child* const child, const WireReply* 
   const Status status = message->reply.status;
   WorkerFacts facts = { 0 };
   supervisor_lock(supervisor);
+  child->replied_ns = time_now_ns();
   const bool is_load = child->has_load && message->id == 0U;
   const bool is_edit = child->has_edit && message->id == supervisor->history.pending->id;
   if (status && (is_load || is_edit) && repeat(supervisor, child, &message->reply)) {
@@ -236,6 +238,7 @@ handle_armed(Supervisor* const supervisor, Child* const child, const WireArmed* 
   supervisor_lock(supervisor); // the caller of arm() may still hold the lock
   const bool was_asked = child->n_arms_out != 0U;
   child->n_arms_out -= was_asked;
+  child->replied_ns = time_now_ns();
   child->has_plan |= !message->error.status;
   const bool is_newest = was_asked && !child->n_arms_out && child->state == CHILD_ARMING;
   bool is_repeated = false;
@@ -397,8 +400,13 @@ handle_end(const Child* const child, const Error* const error, Cause* const caus
 bool
 supervisor_receive(Supervisor* const supervisor, Child* const child, Cause* const cause)
 {
+  // What the process has sent is there once it has ended.  Another process that it has started may
+  // hold the socket, and send without end.
+  Cause end = { 0 };
+  const bool is_over = has_ended(child, &end);
+  const uint32_t max = is_over ? MESSAGES_AT_END : MESSAGES_A_ROUND;
   bool has_more = true;
-  for (uint32_t m = 0; m < MESSAGES_A_ROUND && has_more; ++m) {
+  for (uint32_t m = 0; m < max && has_more; ++m) {
     WireMessage message;
     Error error;
     if (wire_receive(child->wire, &message, &error)) {
@@ -412,7 +420,8 @@ supervisor_receive(Supervisor* const supervisor, Child* const child, Cause* cons
     }
   }
   child->has_more = has_more;
-  if (!has_more && has_ended(child, cause)) {
+  if (is_over || (!has_more && has_ended(child, cause))) {
+    *cause = is_over ? end : *cause;
     return false;
   }
   supervisor_lock(supervisor);

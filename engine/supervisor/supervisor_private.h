@@ -48,15 +48,16 @@ typedef struct Child {
   uint32_t n_arms_out; ///< Number of ARM messages without a reply
   uint32_t n_disarms_out;
   uint32_t n_saves_out;
-  uint64_t asked_ns; ///< Time at which the last DISARM was sent
-  bool has_plan;     ///< The child was armed once
-  bool must_reload;  ///< The quarantine has changed since its rack was sent: it gets that again
-                     ///< before it is armed
-  bool has_load;     ///< It plans the active rack, ...
-  bool has_edit;     ///< ... or the pending edit, never both
-  uint64_t given_ns; ///< Time at which that rack was sent
-  uint64_t n_sent;   ///< Number of parameter messages sent to it, or contained in its documents
-  WorkerFacts facts; ///< The newest
+  uint64_t asked_ns;   ///< Time at which the last DISARM was sent
+  bool has_plan;       ///< The child was armed once
+  bool must_reload;    ///< The quarantine has changed since its rack was sent: it gets that again
+                       ///< before it is armed
+  bool has_load;       ///< It plans the active rack, ...
+  bool has_edit;       ///< ... or the pending edit, never both
+  uint64_t given_ns;   ///< Time at which that rack was sent
+  uint64_t replied_ns; ///< Time of the last reply to a rack or an ARM, which it handles in turn
+  uint64_t n_sent;     ///< Number of parameter messages sent to it, or contained in its documents
+  WorkerFacts facts;   ///< The newest
   WorkerStatus status;
   EnginePlace* places; ///< [n_places]
   uint32_t n_places;
@@ -74,9 +75,7 @@ typedef struct Child {
   bool is_stuck;
 
   // [supervisor]
-  bool has_more;       ///< It has sent more messages than one round handles
-  uint64_t kill_at_ns; ///< After child_leave(): time to kill the process; UINT64_MAX: it is killed
-  struct Child* left;  ///< The next one in the list Supervisor::left
+  bool has_more; ///< It has sent more messages than one round handles
   RecorderWatch calls[RECORDER_THREADS];
   uint64_t watched_ns;      ///< Time of the last look at them
   SupervisorPulse pulse;    ///< At the last check
@@ -147,7 +146,7 @@ struct Supervisor {
   uint64_t start_at_ns; ///< Time of the next start while there is no worker
   bool had_gpu;         ///< A worker has opened a GPU
   bool wants_exchange;  ///< Only another process can open the worker's device, or load new code
-  Child* left;          ///< Children that others have replaced, until their processes have ended
+  Process* left;        ///< Processes of past children, until they have ended: process_leave()
 };
 
 // ---- supervisor_child.c ----
@@ -155,20 +154,15 @@ struct Supervisor {
 /// Start a process. [supervisor]
 NODISCARD Status child_start(const Supervisor* supervisor, Child** out, Error* error);
 
-/// Kill and reap the child's process, unless it has ended, and free the child.  Accepts NULL.
+/// Kill and reap the child's process, unless it has ended, and free the child.  Waits for at most a
+/// second.  Accepts NULL.
 /// [supervisor]
 void child_free(Child* child);
 
-/// Close the child's socket, so that its process ends.  `may_end`: give it a second for that;
-/// otherwise it hangs.  Does not wait: child_has_left() kills a process that has not ended by then.
-/// [supervisor]
-void child_leave(Child* child, bool may_end);
-
-/// True if the process of a child has ended after child_leave(). [supervisor]
-bool child_has_left(Child* child, uint64_t now_ns);
-
-/// As child_leave(), wait for that second, and child_free().  Accepts NULL. [supervisor]
-void child_end(Child* child);
+/// Close the child's socket, so that its process ends, put the process into the list `left`, and
+/// free the child.  `may_end`: give the process a second to end; otherwise it is killed.  Does not
+/// wait.  Accepts NULL. [supervisor]
+void child_leave(Child* child, Process** left, bool may_end);
 
 // The functions below need the supervisor's lock, because other threads may use the child.  A
 // failure to send is stored in Child::broken, which the supervisor checks. [any but rt]
@@ -208,9 +202,6 @@ void child_ping(Child* child);
 /// Set values: send them through the socket, or store them until the child's ring is offered.
 void child_set(Child* child, const ParamMessage* messages, uint32_t n);
 
-// Longest wait for a killed process.  A process that hangs in a driver ends slowly.
-#define SUPERVISOR_KILL_LIMIT_NS (2U * NS_PER_S)
-
 typedef enum CauseKind {
   CAUSE_OTHER,     ///< Not of a node
   CAUSE_CRASH,     ///< The process ended
@@ -222,6 +213,7 @@ typedef enum CauseKind {
 typedef struct Cause {
   CauseKind kind;
   RecorderCall call; ///< Of CAUSE_STUCK
+  bool is_guess;     ///< EngineNodeLoss::is_guess
   char text[SUPERVISOR_NOTE_BYTES / 2U];
   bool from_outside; ///< The child did not cause the loss
 } Cause;

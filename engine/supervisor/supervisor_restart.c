@@ -9,15 +9,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+// Longest wait for a killed process.  A process that hangs in a driver ends slowly.
+#define KILL_LIMIT_NS (2U * NS_PER_S)
+// The same while another worker plays, which nobody watches meanwhile.
+#define KILL_LIMIT_PLAYING_NS (NS_PER_S / 10U)
+
 // ---- the end of a child ----
 
-/// Kill the child.  If it was already crashing (for example writing its core), make that crash the
-/// cause.
+/// Kill the child, and wait for its end for at most `limit_ns`.  If it was already crashing (for
+/// example writing its core), make that crash the cause.
 static void
-end(const Child* const child, Cause* const cause)
+end(const Child* const child, const uint64_t limit_ns, Cause* const cause)
 {
   char reason[PROCESS_REASON_BYTES];
-  if (process_kill(child->process, SUPERVISOR_KILL_LIMIT_NS, reason) &&
+  if (process_kill(child->process, limit_ns, reason) &&
       supervisor_is_own_signal(process_signal(child->process))) {
     cause->from_outside = false;
     cause->kind = CAUSE_CRASH;
@@ -147,13 +152,13 @@ supervisor_postpone_exchange(Supervisor* const supervisor, const uint64_t now_ns
                now_ns);
 }
 
-/// Free a next worker that cannot take over.  The current worker plays on.
+/// Give up a next worker that cannot take over.  The current worker plays on.
 static void
 give_up_exchange(Supervisor* const supervisor, Child* const child, Cause* const cause)
 {
   const int64_t pid = process_id(child->process);
   (void)hide_child(supervisor, child);
-  end(child, cause);
+  end(child, KILL_LIMIT_PLAYING_NS, cause);
   supervisor_lock(supervisor);
   supervisor_postpone_exchange(supervisor, time_now_ns());
   const Suspect suspect = supervisor_find_suspect(supervisor, child, cause);
@@ -167,7 +172,7 @@ give_up_exchange(Supervisor* const supervisor, Child* const child, Cause* const 
            "worker %lld cannot take over: %.160s; next attempt in %.0f s", (long long)pid,
            cause->text, (double)supervisor->exchange.rest_ns * 1e-9);
   supervisor_unlock(supervisor);
-  child_free(child);
+  child_leave(child, &supervisor->left, false);
 }
 
 void
@@ -185,7 +190,7 @@ supervisor_lose(Supervisor* const supervisor, Child* const child, Cause* const c
     supervisor->host.lost(supervisor->host.context);
   }
   supervisor->host.release(supervisor->host.context);
-  end(child, cause);
+  end(child, KILL_LIMIT_NS, cause);
   loss.from_outside = cause->from_outside;
   supervisor_lock(supervisor);
   const Suspect suspect = supervisor_find_suspect(supervisor, child, cause);
@@ -203,5 +208,5 @@ supervisor_lose(Supervisor* const supervisor, Child* const child, Cause* const c
   }
   pthread_cond_broadcast(&supervisor->changed);
   supervisor_unlock(supervisor);
-  child_free(child);
+  child_leave(child, &supervisor->left, false);
 }

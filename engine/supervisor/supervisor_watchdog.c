@@ -35,7 +35,7 @@ typedef struct View {
   uint64_t now_ns; ///< Time of the snapshot
   ChildState state;
   bool is_ready, is_asked, has_load, has_edit;
-  uint64_t since_ns, busy_ns, asked_ns, given_ns;
+  uint64_t since_ns, busy_ns, asked_ns, given_ns, replied_ns;
   uint64_t plan_limit_ns; ///< supervisor_plan_limit()
   Format format;
   bool is_realtime, has_device;
@@ -55,6 +55,7 @@ view(Supervisor* const supervisor, const Child* const child)
                       .busy_ns = child->busy_ns,
                       .asked_ns = child->asked_ns,
                       .given_ns = child->given_ns,
+                      .replied_ns = child->replied_ns,
                       .plan_limit_ns = supervisor_plan_limit(supervisor),
                       .format = supervisor->wanted.format,
                       .is_realtime = supervisor->config.realtime && !child->status.realtime_note[0],
@@ -124,18 +125,26 @@ fail_late(Cause* const cause, const char* const what, const uint64_t limit_ns)
   return supervisor_fail(cause, text, false);
 }
 
+/// The time for which a reply has been pending.  The child handles one request after the other, so
+/// the time begins again with the reply to another one.
+static uint64_t
+waited_for(const View* const now, const uint64_t since_ns)
+{
+  return now->now_ns - (since_ns > now->replied_ns ? since_ns : now->replied_ns);
+}
+
 static bool
 answers_in_time(const Child* const child, const View* const now, Cause* const cause)
 {
   const Wait wait = awaited(now);
-  const uint64_t waited_ns = wait.limit_ns ? now->now_ns - wait.since_ns : 0U;
+  const uint64_t waited_ns = wait.limit_ns ? waited_for(now, wait.since_ns) : 0U;
   if (waited_ns >= STOPPED_NS && process_is_stopped(child->process)) {
     return supervisor_fail(cause, "stopped from outside", true);
   }
   if (wait.limit_ns && waited_ns >= wait.limit_ns) {
     return fail_late(cause, wait.what, wait.limit_ns);
   }
-  if (now->has_edit && now->now_ns - now->given_ns >= now->plan_limit_ns) {
+  if (now->has_edit && waited_for(now, now->given_ns) >= now->plan_limit_ns) {
     return fail_late(cause, "did not answer an edit", now->plan_limit_ns);
   }
   return true;

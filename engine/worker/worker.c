@@ -187,12 +187,12 @@ worker_arm(void* const context, const WorkerStart* const start, WorkerFacts* con
            Error* const error)
 {
   Worker* const worker = context;
-  // Before the wait for an edit, because the supervisor's limit counts from the ARM, too.
-  const uint64_t until_ns = time_now_ns() + engine_plugin_start_ns(&worker->config);
+  const uint64_t asked_ns = time_now_ns();
   lock_to_end(worker);
-  worker_limit_starts(&start->format, until_ns);
+  worker_limit_request(worker, &start->format, asked_ns);
   const Status status = arm(worker, start, error);
   fx_set_deadline(0U);
+  worker->ended_ns = time_now_ns();
   *facts = worker_facts(worker);
   pthread_mutex_unlock(&worker->planning_lock);
   return status;

@@ -94,7 +94,7 @@ perform_edit(Worker* const worker)
   worker_report_groups(worker, NULL);
   Status status = STATUS_OK;
   if (worker->has_format) {
-    worker_limit_starts(&worker->format, edit->given_ns + engine_plugin_start_ns(&worker->config));
+    worker_limit_request(worker, &worker->format, edit->given_ns);
     status = plan_edit(worker, edit, &fault, &first_frame, &error);
     if (worker_take_loss(worker, status, &error)) {
       status = plan_edit(worker, edit, &fault, &first_frame, &error);
@@ -105,6 +105,7 @@ perform_edit(Worker* const worker)
     worker->rack = edit->rack;
   }
   worker_report_groups(worker, status ? edit->rack : NULL);
+  worker->ended_ns = time_now_ns();
   pthread_mutex_unlock(&worker->planning_lock);
   if (status) {
     rack_free(edit->rack);

@@ -78,6 +78,7 @@ struct Worker {
   Fallbacks measured;  ///< By the last measurement, as if all outputs were `auto`
   bool must_measure;   ///< `rack` has not been measured yet
   bool takes_long;     ///< An edit ended the overdue measurement of `rack`
+  uint64_t ended_ns;   ///< When the last edit or arming ended
   uint64_t
       outdated_at; ///< While must_measure: frame at which the measurement became invalid, or first
                    ///< frame of the last arm
@@ -119,6 +120,17 @@ struct Worker {
   uint32_t offline_turn; ///< Index of the rows of the next block: 0 or 1
   uint64_t next_frame;   ///< Offline: of the next block
 };
+
+/// Let plugins start for the configured time, from the request at `asked_ns` on, or from the end of
+/// the last edit or arming: the request has waited for that, and the supervisor counts as this.
+/// [planning_lock held]
+static inline void
+worker_limit_request(const Worker* const worker, const Format* const format,
+                     const uint64_t asked_ns)
+{
+  const uint64_t since_ns = asked_ns > worker->ended_ns ? asked_ns : worker->ended_ns;
+  worker_limit_starts(format, since_ns + engine_plugin_start_ns(&worker->config));
+}
 
 // ---- worker_facts.c ----
 

@@ -4,6 +4,7 @@
 // as its argument.
 
 #include "engine/base/process.h"
+#include "engine/base/time.h"
 #include "tests/support/scoped.h"
 #include "tests/support/scratch.h"
 #include "tests/support/suite.h"
@@ -382,6 +383,49 @@ TEST(freeing_leaves_no_process_and_no_descriptor)
   process_free(NULL);
   ck_assert_uint_eq(descriptors_open(), before);
   ck_assert(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
+}
+
+// ---- processes that nobody waits for ----
+
+TEST(a_process_that_is_left_is_killed_at_its_time_and_freed_when_it_has_ended)
+{
+  int socket = -1;
+  const unsigned before = descriptors_open();
+  const uint64_t now_ns = time_now_ns();
+  Process* left = NULL;
+  Process* const process = start("stay", &socket);
+  const pid_t id = process_id(process);
+  process_leave(&left, process, now_ns + WAIT_NS);
+  process_reap_left(&left, now_ns + WAIT_NS - 1U);
+  ck_assert_ptr_eq(left, process);
+  ck_assert_int_eq(kill(id, 0), 0);
+  AWAIT((process_reap_left(&left, now_ns + WAIT_NS), !left));
+  ck_assert_int_eq(kill(id, 0), -1);
+  close(socket);
+  process_leave(&left, NULL, 0U);
+  ck_assert_uint_eq(descriptors_open(), before);
+}
+
+/// Each one is to be killed TOGETHER_NS from now.
+#define TOGETHER_NS (500U * NS_PER_MS)
+
+TEST(processes_that_do_not_end_are_waited_for_together)
+{
+  int sockets[6];
+  Process* left = NULL;
+  const uint64_t began_ns = time_now_ns();
+  for (size_t p = 0; p < ARRAY_LEN(sockets); ++p) {
+    process_leave(&left, start("stay", &sockets[p]), began_ns + TOGETHER_NS);
+  }
+  process_end_left(&left);
+  const uint64_t passed_ns = time_now_ns() - began_ns;
+  ck_assert_ptr_null(left);
+  ck_assert(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
+  ck_assert_uint_ge(passed_ns, TOGETHER_NS); // they had their time
+  ck_assert_uint_lt(passed_ns, ARRAY_LEN(sockets) * TOGETHER_NS);
+  for (size_t p = 0; p < ARRAY_LEN(sockets); ++p) {
+    close(sockets[p]);
+  }
 }
 
 TEST(an_ignored_SIGCHLD_hides_no_reason)

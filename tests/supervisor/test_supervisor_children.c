@@ -10,8 +10,10 @@
 #include "tests/support/wire_ends.h"
 
 #include <signal.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define LONG_NS (100U * NS_PER_S)
@@ -135,7 +137,8 @@ loose_free(const Loose* const rig)
 {
   child_free(rig->supervisor->worker);
   child_free(rig->supervisor->next);
-  child_free(rig->supervisor->left);
+  process_reap_left(&rig->supervisor->left, time_now_ns() + LONG_NS); // kills
+  process_end_left(&rig->supervisor->left);
   rack_history_clear(&rig->supervisor->history);
   free(rig->supervisor->places);
   free(rig->supervisor);
@@ -148,6 +151,16 @@ set_place(const Loose* const rig, Child* const child, const uint32_t latency_fra
   child->places = calloc(1, sizeof(EnginePlace));
   child->places[0] = (EnginePlace){ .uid = rig->uid, .latency_frames = latency_frames };
   child->n_places = 1U;
+}
+
+/// Send notes.
+static void
+flood(Wire* const end, const uint32_t n)
+{
+  for (uint32_t i = 0; i < n; ++i) {
+    const WireMessage note = { .kind = WIRE_NOTE, .note = "busy" };
+    OK(wire_send(end, &note, &error));
+  }
 }
 
 /// Lose a child that was killed from outside.
@@ -310,6 +323,35 @@ TEST_ROWS(a_worker_has_the_time_of_its_plugins_and_a_last_call_to_plan_a_rack, l
   wire_free(end);
 }
 
+static const bool are_edits[] = { true, false };
+
+/// The worker handles one after the other.
+TEST_ROWS(the_time_begins_again_when_the_worker_has_replied_to_another_request, are_edits)
+{
+  SCOPED(loose_free) Loose rig = loose_new();
+  Wire* end;
+  Cause cause = { .kind = CAUSE_OTHER };
+  const uint64_t long_ago_ns = time_now_ns() - limits[0].limit_s * NS_PER_S;
+  Child* const child = child_new(CHILD_ARMING, &end);
+  rig.supervisor->worker = child;
+  child->since_ns = child->given_ns = long_ago_ns;
+  if (are_edits[row]) { // was given while the worker was armed
+    const WireMessage armed = { .kind = WIRE_ARMED };
+    child->n_arms_out = 1U;
+    child->has_edit = true;
+    OK(wire_send(end, &armed, &error));
+  } else { // was armed while it planned its rack
+    const WireMessage reply = { .kind = WIRE_REPLY };
+    child->has_load = true;
+    OK(wire_send(end, &reply, &error));
+  }
+  ck_assert_msg(supervisor_receive(rig.supervisor, child, &cause), "%s", cause.text);
+  ck_assert_msg(supervisor_watch(rig.supervisor, child, &cause), "%s", cause.text);
+  child->replied_ns = long_ago_ns;
+  ck_assert(!supervisor_watch(rig.supervisor, child, &cause));
+  wire_free(end);
+}
+
 TEST(a_worker_that_sends_without_end_does_not_keep_the_supervisor_busy)
 {
   SCOPED(loose_free) Loose rig = loose_new();
@@ -317,10 +359,7 @@ TEST(a_worker_that_sends_without_end_does_not_keep_the_supervisor_busy)
   n_notes = 0;
   rig.supervisor->wanted.armed = false;
   rig.supervisor->worker = child_new(CHILD_IDLE, &end);
-  for (uint32_t n = 0; n < FLOOD; ++n) {
-    const WireMessage note = { .kind = WIRE_NOTE, .note = "busy" };
-    OK(wire_send(end, &note, &error));
-  }
+  flood(end, FLOOD);
   supervisor_round(rig.supervisor);
   ck_assert_uint_gt(n_notes, 0U);
   const uint64_t before_ns = time_now_ns();
@@ -330,6 +369,28 @@ TEST(a_worker_that_sends_without_end_does_not_keep_the_supervisor_busy)
   }
   ck_assert_uint_ge(n_rounds, 2U);
   ck_assert_uint_ge(time_now_ns() - before_ns, n_rounds * 19U * NS_PER_MS); // 20 ms, see CHECK_MS
+  wire_free(end);
+}
+
+/// Another process holds the socket, and sends as fast as the supervisor reads.
+TEST(the_end_of_a_worker_is_found_while_another_process_sends_in_its_place)
+{
+  SCOPED(loose_free) Loose rig = loose_new();
+  Wire* end;
+  char reason[PROCESS_REASON_BYTES];
+  Cause cause = { .kind = CAUSE_OTHER };
+  Child* const child = child_new(CHILD_IDLE, &end);
+  rig.supervisor->worker = child;
+  n_notes = 0;
+  flood(end, FLOOD / 2U);
+  ck_assert(supervisor_receive(rig.supervisor, child, &cause));
+  kill(process_id(child->process), SIGSEGV);
+  AWAIT(process_has_ended(child->process, reason));
+  flood(end, FLOOD);
+  ck_assert(!supervisor_receive(rig.supervisor, child, &cause));
+  ck_assert_uint_eq(n_notes, FLOOD / 2U + FLOOD); // what the worker has sent counts
+  assert_says(cause.text, "SIGSEGV");
+  ck_assert_int_eq((int)cause.kind, CAUSE_CRASH);
   wire_free(end);
 }
 
@@ -363,17 +424,58 @@ TEST_ROWS(the_supervisor_does_not_wait_for_a_worker_that_is_replaced, exchanges)
   SCOPED(loose_free) Loose rig = loose_new();
   Wire* ends[2];
   Child* const before = prepare_exchange(&rig, row, ends);
-  const pid_t pid = process_id(before->process);
+  const Process* const process = before->process;
+  const pid_t pid = process_id(process);
   supervisor_round(rig.supervisor);
   ck_assert_ptr_ne(rig.supervisor->worker, before);
   ck_assert_ptr_null(rig.supervisor->next);
-  ck_assert_ptr_eq(rig.supervisor->left, before);
+  ck_assert_ptr_eq(rig.supervisor->left, process);
   ck_assert_int_eq(kill(pid, 0), 0); // it does not end by itself, ...
-  before->kill_at_ns = 0;
-  while (rig.supervisor->left) { // ... and is killed later
+  while (rig.supervisor->left) {     // ... and is killed later
+    process_reap_left(&rig.supervisor->left, time_now_ns() + LONG_NS);
     supervisor_round(rig.supervisor);
   }
   ck_assert_int_eq(kill(pid, 0), -1);
+  free_ends(ends);
+}
+
+static bool ignores_kill; // pidfd_send_signal() does nothing, as for a process in a driver
+
+__typeof__(syscall) __real_syscall, __wrap_syscall; // --wrap in meson.build
+
+long
+__wrap_syscall(const long number, ...)
+{
+  long arguments[4];
+  va_list list;
+  va_start(list, number);
+  for (size_t a = 0; a < ARRAY_LEN(arguments); ++a) {
+    arguments[a] = va_arg(list, long);
+  }
+  va_end(list);
+  return ignores_kill && number == SYS_pidfd_send_signal
+             ? 0
+             : __real_syscall(number, arguments[0], arguments[1], arguments[2], arguments[3]);
+}
+
+/// The other worker plays, and nobody watches it meanwhile.
+TEST(the_supervisor_does_not_wait_for_a_next_worker_that_cannot_end)
+{
+  SCOPED(loose_free) Loose rig = loose_new();
+  Wire* ends[2];
+  Child* const worker = prepare_exchange(&rig, 1, ends);
+  Child* const next = rig.supervisor->next;
+  const Process* const process = next->process;
+  Cause cause = { .kind = CAUSE_OTHER, .text = "had no plan" };
+  ignores_kill = true;
+  supervisor_lose(rig.supervisor, next, &cause);
+  ck_assert_ptr_eq(rig.supervisor->worker, worker);
+  ck_assert_ptr_null(rig.supervisor->next);
+  ck_assert_ptr_eq(rig.supervisor->left, process);
+  assert_says(rig.supervisor->note, "cannot take over: had no plan");
+  ignores_kill = false;
+  kill(process_id(process), SIGKILL);
+  AWAIT((process_reap_left(&rig.supervisor->left, time_now_ns()), !rig.supervisor->left));
   free_ends(ends);
 }
 

@@ -96,4 +96,57 @@ TEST(the_configuration_gives_plugins_more_time_in_edits_and_when_the_worker_is_a
   bench_clear(&bench);
 }
 
+// ---- a worker that is armed while it plans ----
+
+static atomic_bool is_making; // the builder makes the node of an edit, and waits
+static _Atomic uint64_t made_ns;
+
+/// Make a node that takes long, the first time.
+static Status
+create_slowly(const FxSetup* const setup, FxShape* const shape, void** const node,
+              Error* const error)
+{
+  if (!made_ns) {
+    is_making = true;
+    time_sleep(200U * NS_PER_MS);
+    made_ns = time_now_ns();
+  }
+  return create(setup, shape, node, error);
+}
+
+/// The nodes are made again.
+static void
+arm_at_another_rate(Bench* const bench)
+{
+  const RingShape shape = {
+    .n_in = 1, .n_out = 1, .block_frames = BENCH_BLOCK, .n_slots = 4, .n_messages = 16
+  };
+  OK(ring_new(&shape, &bench->ring, &error));
+  const WorkerStart start = { .format = { 0.5 * BENCH_RATE_HZ, BENCH_BLOCK, 1, 1, false },
+                              .ring = bench->ring };
+  WorkerFacts facts;
+  OK(worker_calls.arm(bench->worker, &start, &facts, &error));
+}
+
+TEST(the_wait_for_an_edit_is_no_time_of_the_plugins_of_a_worker_that_is_armed)
+{
+  static Bench bench;
+  bench_init(&bench, false);
+  SCOPED_RACK Rack* const first = rack_of_node(0U);
+  ck_assert_int_eq(worker_calls.edit(bench.worker, 1U, first, 0U, 0U), STATUS_OK);
+  bench_await(&bench, &bench.n_replies, 1U);
+  bench_arm(&bench, false, 0U);
+  bench_disarm(&bench);
+  FxInfo slow = grouped_fx;
+  slow.create = create_slowly;
+  SCOPED_RACK Rack* const second = grouped_rack_of("x: gain", &slow, 1U, 1U, NULL);
+  ck_assert_int_eq(worker_calls.edit(bench.worker, 2U, second, 0U, 0U), STATUS_OK);
+  AWAIT(is_making);
+  arm_at_another_rate(&bench);
+  pthread_mutex_lock(&bench.worker->planning_lock);
+  ck_assert_uint_ge(deadline_ns, made_ns + ENGINE_PLUGIN_START_S * NS_PER_S);
+  pthread_mutex_unlock(&bench.worker->planning_lock);
+  bench_clear(&bench);
+}
+
 SUITE_MAIN("start limit")

@@ -414,6 +414,7 @@ typedef struct FxLoss {
   uint32_t uid;   ///< Of the node, FxSetup::uid; 0: not known
   uint32_t phase; ///< RecorderPhase
   bool is_hang;   ///< The code has not returned
+  bool is_guess;  ///< The code of other nodes may have caused it
   char text[256]; ///< For users: what has happened, and when the process starts again
 } FxLoss;
 

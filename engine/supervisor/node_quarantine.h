@@ -35,6 +35,7 @@ typedef struct NodeCase {
   uint64_t changed_ns;     ///< Time of the last crash
   uint64_t until_ns;       ///< End of its quarantine; 0: never in quarantine
   bool is_refused;         ///< In quarantine because it could not be made
+  bool is_guess;           ///< Another node may have caused one of its crashes
 } NodeCase;
 
 #define NODE_QUARANTINE_EFFECTS 8U

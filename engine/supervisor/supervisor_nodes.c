@@ -165,6 +165,7 @@ supervisor_judge_node(Supervisor* const supervisor, const Child* const child,
   NodeCase* const node_case = node_quarantine_case(&supervisor->history.nodes, node, now_ns);
   supervisor_keep_latency(supervisor, child, node_case);
   node_case->is_refused = false;
+  node_case->is_guess = cause->is_guess || (node_case->is_guess && !has_stood);
   if (!crash_policy_node_loss(&node_case->n_crashes, has_stood)) {
     return false;
   }
@@ -172,9 +173,10 @@ supervisor_judge_node(Supervisor* const supervisor, const Child* const child,
   ++supervisor->n_nodes_quarantined;
   char fx[SUPERVISOR_EFFECT_BYTES];
   snprintf(supervisor->quarantine, sizeof(supervisor->quarantine),
-           "%s: %s %s twice in %s; its input plays instead", node->name,
+           "%s: %s %s twice in %s%s; its input plays instead", node->name,
            supervisor_effect_words(node->fx, fx), cause->kind == CAUSE_CRASH ? "crashed" : "hung",
-           recorder_phase_names[suspect->phase]);
+           recorder_phase_names[suspect->phase],
+           node_case->is_guess ? ", or another node of its group did" : "");
   return true;
 }
 
@@ -205,7 +207,8 @@ supervisor_handle_lost(Supervisor* const supervisor, Child* const child,
   supervisor_lock(supervisor);
   const RackNode* const node = rack_find_uid(supervisor->history.active, loss->uid);
   const Suspect suspect = { .node = node, .phase = loss->phase };
-  const Cause cause = { .kind = loss->is_hang ? CAUSE_STUCK : CAUSE_CRASH };
+  const Cause cause = { .kind = loss->is_hang ? CAUSE_STUCK : CAUSE_CRASH,
+                        .is_guess = loss->is_guess };
   if (node && node->fx->origin && !child->is_stuck &&
       supervisor_judge_node(supervisor, child, &suspect, &cause,
                             has_stood(supervisor, node, time_now_ns()))) {

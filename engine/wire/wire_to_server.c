@@ -182,4 +182,5 @@ wire_code_lost(Coder* const coder, EngineNodeLoss* const loss)
   coder_u32(coder, &phase, RECORDER_NONE + 1U, RECORDER_N_PHASES - 1U, "phase");
   loss->phase = (RecorderPhase)phase;
   coder_bool(coder, &loss->is_hang, "kind of a loss");
+  coder_bool(coder, &loss->is_guess, "certainty of a loss");
 }

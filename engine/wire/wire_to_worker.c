@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WIRE_VERSION 10U
+#define WIRE_VERSION 11U
 
 #define APART   (2U + WIRE_MAX_LATENCY) // RackNode::is_apart
 #define MISSING (3U + WIRE_MAX_LATENCY) // FxInfo::is_missing

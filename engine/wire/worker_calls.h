@@ -62,6 +62,7 @@ typedef struct EngineNodeLoss {
   RackUid uid;
   RecorderPhase phase; ///< Not RECORDER_NONE
   bool is_hang;
+  bool is_guess; ///< Another node of its group may have caused it
 } EngineNodeLoss;
 
 /// The place where a node of the active rack runs.

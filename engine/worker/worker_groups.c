@@ -28,10 +28,12 @@ worker_report_groups(Worker* const worker, const Rack* const refused)
     const bool is_active = loss.uid && !is_of_edit(worker, refused, &loss);
     const RackNode* const node = is_active ? rack_find_uid(worker->rack, loss.uid) : NULL;
     const char* const phase = recorder_phase_names[loss.phase];
-    worker_log(worker, "%s%s%s%s%s", loss.text, node ? "; it was in " : "", node ? phase : "",
+    const char* const verb = loss.is_guess ? "; perhaps it was in " : "; it was in ";
+    worker_log(worker, "%s%s%s%s%s", loss.text, node ? verb : "", node ? phase : "",
                node ? " of " : "", node ? node->name : "");
     if (node && worker->events.node_lost) {
-      const EngineNodeLoss lost = { loss.uid, (RecorderPhase)loss.phase, loss.is_hang };
+      const EngineNodeLoss lost = { loss.uid, (RecorderPhase)loss.phase, loss.is_hang,
+                                    loss.is_guess };
       worker->events.node_lost(worker->events.context, &lost);
     }
   }

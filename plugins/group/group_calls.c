@@ -4,6 +4,7 @@
 
 #include "group.h"
 
+#include "group_losses.h"
 #include "group_process.h"
 
 #include "engine/base/sealed_text.h"
@@ -538,7 +539,7 @@ static const HostRemote group_remote = {
   .take = outside_take,
   .drop = outside_drop,
   .idle = groups_watch,
-  .take_loss = groups_take_loss,
+  .take_loss = group_losses_take,
 };
 
 void

@@ -3,6 +3,8 @@
 
 #include "group_process.h"
 
+#include "group_losses.h"
+
 #include "engine/base/backoff.h"
 #include "engine/base/process.h"
 #include "engine/base/recorder.h"
@@ -26,8 +28,7 @@
 #define LOOK_NS          (NS_PER_S / 10U) // after a longer pause, this process was suspended
 #define RESTART_FIRST_NS (NS_PER_S / 10U)
 #define RESTART_LONG_NS  (60U * NS_PER_S)
-#define KILL_LIMIT_NS    NS_PER_S
-#define MAX_LOSSES       (2U * MAX_GROUPS) // the processes of all, and those that one edit starts
+#define END_LIMIT_NS     (NS_PER_S / 2U) // for a process to end by itself
 #define LATE_CALL_NS     (NS_PER_S / 2U) // for a call after fx_set_deadline(), to close an instance
 #define SETTLE_POLL_NS   (NS_PER_S / 500U) // between looks at blocks that a call has to wait for
 #define WATCH_NS         (NS_PER_S / 50U)  // between looks at a process
@@ -41,6 +42,7 @@ struct Group {
   uint32_t n_calls;
   GroupMember* members[GROUP_SLOTS]; ///< By slot; NULL: free
   uint32_t n_joined;                 ///< Members, also of lost processes
+  bool is_called;                    ///< A call has not been answered yet
   uint64_t looked_ns;
   RecorderWatch calls[RECORDER_THREADS]; ///< At the last look
   Backoff restart;
@@ -51,37 +53,32 @@ static Group* groups[MAX_GROUPS];
 
 static const char* program; // of the processes
 
-static FxLoss losses[MAX_LOSSES];
-static uint32_t n_losses;
+static Process* left; // processes that are lost, or are to end, until they have ended
 
-// ---- the bell ----
+// ---- time ----
 
-static Status
-bell_new(GroupBell** const out, Error* const error)
+/// The time since the last look, which this one is now.
+static uint64_t
+passed_since(uint64_t* const looked_ns)
 {
-  const RingShape shape = { .block_frames = 1U, .n_slots = 4U, .n_messages = 1U };
-  GroupBell* const bell = calloc(1, sizeof(GroupBell));
-  if (!bell) {
-    return error_set(error, STATUS_NO_MEM, "out of memory");
-  }
-  const Status status = ring_new(&shape, &bell->ring, error);
-  if (status) {
-    free(bell);
-    return status;
-  }
-  bell->n_users = 1U;
-  *out = bell;
-  return STATUS_OK;
+  const uint64_t now_ns = time_now_ns();
+  const uint64_t passed_ns = now_ns - *looked_ns;
+  *looked_ns = now_ns;
+  return passed_ns < LOOK_NS ? passed_ns : LOOK_NS;
 }
 
-/// One user less.
-static void
-bell_leave(GroupBell* const bell)
+/// The longest time for a block.
+static uint64_t
+hang_limit(void)
 {
-  if (!--bell->n_users) {
-    ring_free(bell->ring);
-    free(bell);
-  }
+  return host_priority() ? HANG_NS : HANG_USUAL_NS;
+}
+
+/// The longest time for a call, with the blocks that it waits for.
+static uint64_t
+call_limit(void)
+{
+  return host_is_late() ? LATE_CALL_NS : CALL_LIMIT_NS;
 }
 
 // ---- losses ----
@@ -92,6 +89,7 @@ typedef struct Cause {
   uint32_t uid;     ///< Of the node; 0: the flight recorder may know
   RecorderPhase phase;
   bool is_hang;
+  bool is_guess; ///< Other nodes may have caused it
 } Cause;
 
 /// The call of the threads of the process, if all that execute code of nodes are in the same node.
@@ -185,25 +183,24 @@ is_from_outside(const int number)
 static void
 report(const Group* const group, const Cause* const cause)
 {
-  if (n_losses == MAX_LOSSES) {
-    return; // the builder takes them after each edit and each look
-  }
-  FxLoss* const loss = &losses[n_losses++];
-  *loss = (FxLoss){ .uid = cause->uid, .phase = cause->phase, .is_hang = cause->is_hang };
-  snprintf(loss->text, sizeof(loss->text),
+  FxLoss loss = {
+    .uid = cause->uid, .phase = cause->phase, .is_hang = cause->is_hang, .is_guess = cause->is_guess
+  };
+  snprintf(loss.text, sizeof(loss.text),
            "the process of the group \"%s\" %s; its nodes play their inputs, and it starts again "
            "in %.1f s",
            group->name, group->why, (double)group->restart.rest_ns / NS_PER_S);
+  group_losses_add(&loss);
 }
 
-/// Free what belongs to a process that has ended, or is to be killed.
+/// Free what belongs to a process, which ends by itself, or is killed at `kill_at_ns`.
 static void
-release_process(Group* const group)
+release_process(Group* const group, const uint64_t kill_at_ns)
 {
-  process_free(group->process);
+  process_leave(&left, group->process, kill_at_ns);
   recorder_free(group->recorder);
   if (group->bell) {
-    bell_leave(group->bell);
+    group_bell_leave(group->bell);
   }
   close(group->socket);
   group->process = NULL;
@@ -218,7 +215,7 @@ lose(Group* const group, Cause cause)
   char ended[PROCESS_REASON_BYTES] = "";
   const bool was_over = process_has_ended(group->process, ended);
   if (!was_over) {
-    process_kill(group->process, KILL_LIMIT_NS, ended);
+    process_kill(group->process, 0U, ended);
   }
   const char* const what = was_over || !cause.what ? ended : cause.what;
   snprintf(group->why, sizeof(group->why), "%s%s", strncmp(what, "killed", 6U) ? "" : "was ", what);
@@ -226,7 +223,7 @@ lose(Group* const group, Cause cause)
     cause.uid = 0;
   } else if (was_over) {
     find_node(group, &cause);
-    cause.is_hang = false;
+    cause.is_hang = cause.is_guess = false;
   }
   for (uint32_t s = 0; s < GROUP_SLOTS; ++s) {
     GroupMember* const member = group->members[s];
@@ -238,24 +235,14 @@ lose(Group* const group, Cause cause)
   }
   backoff_fail(&group->restart, RESTART_FIRST_NS, RESTART_LONG_NS, time_now_ns());
   report(group, &cause);
-  release_process(group);
-}
-
-bool
-groups_take_loss(FxLoss* const loss)
-{
-  if (!n_losses) {
-    return false;
-  }
-  *loss = losses[0];
-  memmove(losses, losses + 1, --n_losses * sizeof(FxLoss));
-  return true;
+  release_process(group, 0U);
 }
 
 // ---- watching ----
 
 /// Note the progress of a member.  The process may write any number to its ring: what it has got is
-/// known here, and only steps forward count, up to that number.
+/// known here, and only steps forward count, up to that number.  A call of the member may keep its
+/// blocks waiting.
 static void
 note_progress(GroupMember* const member, const uint64_t passed_ns)
 {
@@ -263,29 +250,47 @@ note_progress(GroupMember* const member, const uint64_t passed_ns)
   const uint64_t n_finished = ring_n_finished(member->ring);
   const bool moves = n_finished > member->n_finished && n_finished <= n_submitted;
   member->n_finished = moves ? n_finished : member->n_finished;
-  member->waited_ns =
-      moves || member->n_finished == n_submitted ? 0U : member->waited_ns + passed_ns;
+  const bool waits = !moves && !member->is_called && member->n_finished != n_submitted;
+  member->waited_ns = waits ? member->waited_ns + passed_ns : 0U;
+}
+
+/// Note how busy each member is: the mean number of threads that run its node, lately.
+static void
+note_runs(const Group* const group, const uint64_t passed_ns)
+{
+  const double weight = (double)passed_ns / (double)hang_limit();
+  for (uint32_t s = 0; s < GROUP_SLOTS; ++s) {
+    if (group->members[s]) {
+      group->members[s]->load *= 1.0 - weight;
+    }
+  }
+  for (uint32_t t = 0; t < RECORDER_THREADS; ++t) {
+    const RecorderCall* const call = &group->calls[t].call;
+    for (uint32_t s = 0; call->phase == RECORDER_RUN && s < GROUP_SLOTS; ++s) {
+      if (group->members[s] && group->members[s]->uid == call->node) {
+        group->members[s]->load += weight;
+      }
+    }
+  }
 }
 
 /// True if there is a member with a block that it does not finish.
 static bool
 has_hung(const Group* const group, const uint64_t passed_ns)
 {
-  const uint64_t limit_ns = host_priority() ? HANG_NS : HANG_USUAL_NS;
   bool has = false;
   for (uint32_t s = 0; s < GROUP_SLOTS; ++s) {
     GroupMember* const member = group->members[s];
     if (member) {
       note_progress(member, passed_ns);
-      has = has || member->waited_ns >= limit_ns;
+      has = has || member->waited_ns >= hang_limit();
     }
   }
   return has;
 }
 
-/// The node whose block takes longest: those behind it wait for the same thread.  If no run has
-/// lasted from one look to the next, all together take too long: one of those that run now.
-static uint32_t
+/// The run that lasts longest; NULL: none.
+static const RecorderWatch*
 find_longest(const Group* const group)
 {
   const RecorderWatch* longest = NULL;
@@ -296,7 +301,21 @@ find_longest(const Group* const group)
       longest = watched;
     }
   }
-  return longest ? longest->call.node : only_uid(group);
+  return longest;
+}
+
+/// The node that ran most lately; 0: none did.
+static uint32_t
+find_busiest(const Group* const group)
+{
+  const GroupMember* busiest = NULL;
+  for (uint32_t s = 0; s < GROUP_SLOTS; ++s) {
+    const GroupMember* const member = group->members[s];
+    if (member && member->load > (busiest ? busiest->load : 0.0)) {
+      busiest = member;
+    }
+  }
+  return busiest ? busiest->uid : 0U;
 }
 
 static bool
@@ -311,21 +330,39 @@ has_faults(const Group* const group)
 
 /// End a process that does not return from the code of a node.
 static void
-lose_hung(Group* const group, const char* const what, const uint32_t uid, const RecorderPhase phase)
+lose_hung(Group* const group, Cause cause)
 {
-  const bool is_named = has_node(group, uid) && !process_is_stopped(group->process);
-  lose(group, (Cause){ .what = what, .uid = is_named ? uid : 0U, .phase = phase, .is_hang = true });
+  const bool is_named = has_node(group, cause.uid) && !process_is_stopped(group->process);
+  cause.uid = is_named ? cause.uid : 0U;
+  cause.is_hang = true;
+  lose(group, cause);
 }
 
+/// End a process that does not finish blocks.  The node is that of a run that lasts: others wait
+/// behind it for the same thread.  If none lasts, all runs together take too long, and the node
+/// that ran most is a guess.
+static void
+lose_busy(Group* const group, const char* const what)
+{
+  const RecorderWatch* const longest = find_longest(group);
+  const bool lasts = longest && longest->lasted_ns >= hang_limit() / 2U;
+  const uint32_t only = only_uid(group);
+  lose_hung(group, (Cause){ .what = what,
+                            .uid = lasts  ? longest->call.node
+                                   : only ? only
+                                          : find_busiest(group),
+                            .phase = RECORDER_RUN,
+                            .is_guess = !lasts && !only });
+}
+
+/// Look at a process.  A call detects by itself that the process has ended or does not return, and
+/// knows the node.
 static void
 watch(Group* const group)
 {
-  const uint64_t now_ns = time_now_ns();
-  const uint64_t since_ns = now_ns - group->looked_ns;
-  const uint64_t passed_ns = since_ns < LOOK_NS ? since_ns : LOOK_NS;
+  const uint64_t passed_ns = passed_since(&group->looked_ns);
   char why[PROCESS_REASON_BYTES];
-  group->looked_ns = now_ns;
-  if (process_has_ended(group->process, why)) {
+  if (!group->is_called && process_has_ended(group->process, why)) {
     lose(group, (Cause){ .what = NULL });
     return;
   }
@@ -335,13 +372,15 @@ watch(Group* const group)
                          .phase = RECORDER_RUN });
     return;
   }
-  const bool is_hung = has_hung(group, passed_ns);
   const RecorderWatch* const endless =
       recorder_watch(group->recorder, group->calls, passed_ns, CALL_LIMIT_NS);
-  if (is_hung) {
-    lose_hung(group, "did not finish a block", find_longest(group), RECORDER_RUN);
-  } else if (endless) {
-    lose_hung(group, "did not return in 8 s", endless->call.node, endless->call.phase);
+  note_runs(group, passed_ns);
+  if (has_hung(group, passed_ns)) {
+    lose_busy(group, "did not finish a block");
+  } else if (endless && !group->is_called) {
+    lose_hung(group, (Cause){ .what = "did not return in 8 s",
+                              .uid = endless->call.node,
+                              .phase = endless->call.phase });
   }
 }
 
@@ -354,42 +393,39 @@ watch_if_due(Group* const group)
   }
 }
 
-/// Look for processes that are lost, except that of a group whose call is in progress.  NULL: there
-/// is no such call.
-static void
-watch_all(const Group* const called)
-{
-  for (uint32_t g = 0; g < MAX_GROUPS; ++g) {
-    if (groups[g] && groups[g] != called) {
-      watch_if_due(groups[g]);
-    }
-  }
-}
-
 void
 groups_watch(void)
 {
-  watch_all(NULL);
+  for (uint32_t g = 0; g < MAX_GROUPS; ++g) {
+    if (groups[g]) {
+      watch_if_due(groups[g]);
+    }
+  }
+  process_reap_left(&left, time_now_ns());
 }
 
 // ---- calls ----
 
-/// Wait for a packet, the end of the process, or the limit.  Meanwhile, watch the other groups.
+/// Wait for a packet, the end of the process, or the limit.  Meanwhile, watch all groups: the
+/// process may be lost by a block.
 static bool
 await_reply(const Group* const group, const uint64_t limit_ns)
 {
-  const uint64_t until_ns = time_now_ns() + limit_ns;
   struct pollfd there[] = { { .fd = group->socket, .events = POLLIN },
                             { .fd = process_fd(group->process), .events = POLLIN } };
+  uint64_t looked_ns = time_now_ns();
+  uint64_t waited_ns = 0;
   int n = 0;
-  uint64_t now_ns = 0;
-  do {
-    watch_all(group);
-    now_ns = time_now_ns();
-    const uint64_t left_ns = until_ns > now_ns ? until_ns - now_ns : 0U;
+  while (n <= 0 && waited_ns < limit_ns) {
+    const uint64_t left_ns = limit_ns - waited_ns;
     const struct timespec pause = time_spec(left_ns < WATCH_NS ? left_ns : WATCH_NS);
     n = ppoll(there, ARRAY_LEN(there), &pause, NULL);
-  } while ((n == 0 || (n < 0 && errno == EINTR)) && now_ns < until_ns);
+    waited_ns += passed_since(&looked_ns);
+    groups_watch();
+    if (!group->process) {
+      return false;
+    }
+  }
   return n > 0;
 }
 
@@ -405,17 +441,18 @@ phase_of(const uint32_t op)
 /// Exchange one call for its reply.  Returns what is wrong with the process; NULL: nothing.
 static const char*
 exchange(Group* const group, GroupCall* const call, const int* const fds, const uint32_t n_fds,
-         GroupReply* const reply, int received[GROUP_FDS], bool* const is_hang)
+         const uint64_t limit_ns, GroupReply* const reply, int received[GROUP_FDS],
+         bool* const is_hang)
 {
-  const bool late = host_is_late();
   call->number = ++group->n_calls;
   received[0] = received[1] = -1;
   if (group_send(group->socket, call, sizeof(*call), fds, n_fds, NULL)) {
     return "closed its socket";
   }
-  if (!await_reply(group, late ? LATE_CALL_NS : CALL_LIMIT_NS)) {
+  if (!await_reply(group, limit_ns)) {
     *is_hang = true;
-    return late ? "did not return in the time of an edit" : "did not return in 8 s";
+    return limit_ns <= LATE_CALL_NS ? "did not return in the time of an edit"
+                                    : "did not return in 8 s";
   }
   const Status status = group_receive(group->socket, reply, sizeof(*reply), received, NULL);
   if (status) {
@@ -430,17 +467,27 @@ exchange(Group* const group, GroupCall* const call, const int* const fds, const 
   return NULL;
 }
 
+static Status
+say_lost(const Group* const group, Error* const error)
+{
+  return error_set(error, STATUS_WORKER, "the process of the group \"%s\" %s", group->name,
+                   group->why);
+}
+
 /// As group_call(), for a group that has a process.
 static Status
 call_group(Group* const group, const uint32_t uid, GroupCall* const call, const int* const fds,
-           const uint32_t n_fds, GroupReply* const reply, int* const reply_fd, Error* const error)
+           const uint32_t n_fds, const uint64_t limit_ns, GroupReply* const reply,
+           int* const reply_fd, Error* const error)
 {
   int received[GROUP_FDS];
   Cause cause = { .uid = uid, .phase = phase_of(call->op) };
-  // A call of its own for the supervisor: a node may take several, each for up to 8 s.
-  const uint64_t before = recorder_enter(uid, cause.phase);
-  cause.what = exchange(group, call, fds, n_fds, reply, received, &cause.is_hang);
-  recorder_leave(before);
+  group->is_called = true;
+  cause.what = exchange(group, call, fds, n_fds, limit_ns, reply, received, &cause.is_hang);
+  group->is_called = false;
+  if (!group->process) {
+    return say_lost(group, error); // by a block of another member
+  }
   if (cause.what) {
     struct pollfd end = { process_fd(group->process), POLLIN, 0 };
     if (cause.is_hang) {
@@ -461,29 +508,46 @@ call_group(Group* const group, const uint32_t uid, GroupCall* const call, const 
 }
 
 /// Wait until the process has finished the blocks of a member: a call of it waits for the thread
-/// that runs them.  A process that does not finish them is lost.
-static void
-settle(GroupMember* const member)
+/// that runs them.  A process that does not finish them in time is lost.  Returns how long it took.
+static uint64_t
+settle(GroupMember* const member, const uint64_t limit_ns)
 {
   const uint64_t n_wanted = atomic_load_explicit(&member->n_submitted, memory_order_relaxed);
+  uint64_t looked_ns = time_now_ns();
+  uint64_t waited_ns = 0;
   while (!member->is_lost && member->n_finished < n_wanted) { // the ring may show any number later
     watch(member->group);
-    time_sleep(member->n_finished < n_wanted ? SETTLE_POLL_NS : 0U);
+    waited_ns += passed_since(&looked_ns);
+    if (!member->is_lost && member->n_finished < n_wanted && waited_ns >= limit_ns) {
+      lose_busy(member->group, "finished its blocks too slowly for a call");
+    } else if (!member->is_lost && member->n_finished < n_wanted) {
+      time_sleep(SETTLE_POLL_NS);
+    }
   }
+  return waited_ns;
 }
 
 Status
 group_call(GroupMember* const member, GroupCall* const call, const int* const fds,
            const uint32_t n_fds, GroupReply* const reply, int* const reply_fd, Error* const error)
 {
-  watch_if_due(member->group); // which the call itself leaves out
-  settle(member);
+  const uint64_t limit_ns = call_limit();
+  watch_if_due(member->group); // a loss is reported before the call
+  // A call of its own for the supervisor: a node may take several, each with its blocks for 8 s.
+  const uint64_t before = recorder_enter(member->uid, phase_of(call->op));
+  const uint64_t settled_ns = settle(member, limit_ns / 2U);
+  Status status = STATUS_OK;
   if (member->is_lost) {
-    return error_set(error, STATUS_WORKER, "the process of the group \"%s\" %s",
-                     member->group->name, member->group->why);
+    status = say_lost(member->group, error);
+  } else {
+    call->slot = member->slot;
+    member->is_called = true;
+    status = call_group(member->group, member->uid, call, fds, n_fds, limit_ns - settled_ns, reply,
+                        reply_fd, error);
+    member->is_called = false;
   }
-  call->slot = member->slot;
-  return call_group(member->group, member->uid, call, fds, n_fds, reply, reply_fd, error);
+  recorder_leave(before);
+  return status;
 }
 
 // ---- start and end ----
@@ -506,11 +570,11 @@ start_process(Group* const group, Error* const error)
   }
   group->socket = sockets[0];
   Status status = recorder_new(&group->recorder, error);
-  status = status ? status : bell_new(&group->bell, error);
+  status = status ? status : group_bell_new(&group->bell, error);
   status = status ? status : process_start(program, argv, sockets[1], &group->process, error);
   close(sockets[1]);
   if (status) {
-    release_process(group);
+    release_process(group, 0U);
     return status;
   }
   const int priority = host_priority();
@@ -522,7 +586,11 @@ start_process(Group* const group, Error* const error)
   const int fds[] = { recorder_fd(group->recorder), ring_fd(group->bell->ring) };
   group->looked_ns = time_now_ns();
   memset(group->calls, 0, sizeof(group->calls));
-  return call_group(group, 0U, &hello, fds, ARRAY_LEN(fds), &reply, NULL, error);
+  const uint64_t before = recorder_enter(0U, phase_of(hello.op));
+  const Status answer =
+      call_group(group, 0U, &hello, fds, ARRAY_LEN(fds), call_limit(), &reply, NULL, error);
+  recorder_leave(before);
+  return answer;
 }
 
 /// The group of that name, which is made if there is none.
@@ -555,11 +623,7 @@ static void
 end_group(Group* const group)
 {
   if (group->process) {
-    close(group->socket); // the process ends when it reads end-of-file
-    group->socket = -1;
-    struct pollfd end = { process_fd(group->process), POLLIN, 0 };
-    (void)poll(&end, 1, 500);
-    release_process(group);
+    release_process(group, time_now_ns() + END_LIMIT_NS); // it ends when it reads end-of-file
   }
   for (uint32_t g = 0; g < MAX_GROUPS; ++g) {
     groups[g] = groups[g] == group ? NULL : groups[g];
@@ -601,7 +665,7 @@ group_leave(GroupMember* const member)
   if (!member->is_lost) {
     group->members[member->slot] = NULL;
   }
-  bell_leave(member->bell);
+  group_bell_leave(member->bell);
   if (!--group->n_joined) {
     end_group(group);
   }

@@ -3,29 +3,18 @@
    The worker's side of the processes of groups: start, call, watch and end them.
 
    A process that ends, does not answer a call, leaves a block unfinished or writes invalid data is
-   lost: its instances get no more blocks, it is killed, and the loss is reported (FxLoss).  The
-   next instance that is opened in the group starts another process.
+   lost: its instances get no more blocks, it is killed, and the loss is reported (group_losses.h).
+   The next instance that is opened in the group starts another process.
 
-   All functions: [the thread of plugins], except group_may_restart() and groups_take_loss():
-   [builder].
+   All functions: [the thread of plugins], except group_may_restart(): [builder].
 */
 #ifndef WARPRACK_PLUGINS_GROUP_GROUP_PROCESS_H
 #define WARPRACK_PLUGINS_GROUP_GROUP_PROCESS_H
 
+#include "group_bell.h"
 #include "group_message.h"
 
-#include "engine/ring/ring.h"
-
 typedef struct Group Group;
-
-/// Wakes a process: a ring without blocks, kept while members may ring it.  The worker rings it
-/// once for each batch, so N times in a block for nodes of N plugins.  To ring it only after the
-/// last batch would cost less, but the process would begin the blocks of the first batches later.
-typedef struct GroupBell {
-  Ring* ring;
-  _Atomic bool is_due; ///< A block was submitted after the last wake; threads of the player
-  uint32_t n_users;    ///< The process and its members, also after its loss
-} GroupBell;
 
 /// An instance in a group.
 typedef struct GroupMember {
@@ -36,8 +25,10 @@ typedef struct GroupMember {
   Ring* ring;
   _Atomic uint64_t n_submitted; ///< Blocks; written by the player
   bool is_lost;                 ///< Its process is gone
+  bool is_called;               ///< A call of it has not been answered yet
   uint64_t n_finished;          ///< Blocks, at the last check
   uint64_t waited_ns;           ///< Time since then with a block that is not finished
+  double load;                  ///< Mean number of threads that ran its node, lately
 } GroupMember;
 
 /// The program of the processes. [main]
@@ -55,7 +46,8 @@ NODISCARD Status group_join(const char* name, GroupMember* member, Error* error)
 void group_leave(GroupMember* member);
 
 /**
-   Call the process, and wait for the answer, for at most 8 s.
+   Wait for the blocks of the member, call the process, and wait for the answer: together for at
+   most 8 s.
 
    @param call Its number and slot are set here.
    @param[out] reply_fd Of SAVE: the descriptor of the reply, or -1; the caller closes it.  NULL:
@@ -71,11 +63,7 @@ uint64_t group_memory(const GroupMember* member);
 /// True if the process of the member is lost, and its group may start another one.
 bool group_may_restart(const GroupMember* member);
 
-/// Check whether processes are lost.  group_call() does so, too: first for its group, then, while
-/// it waits, for the others.
+/// Check whether processes are lost.  group_call() does so, too, while it waits.
 void groups_watch(void);
-
-/// HostRemote::take_loss.
-bool groups_take_loss(FxLoss* loss);
 
 #endif

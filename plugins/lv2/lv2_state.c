@@ -340,7 +340,7 @@ find_all(const Lv2Values* const values, HostPaths* const paths, Error* const err
 {
   const LV2_URID path_type = urid_map(LV2_ATOM__Path);
   Error why = { STATUS_OK, "" };
-  for (uint32_t f = 0; f < values->n_files; ++f) {
+  for (uint32_t f = 0; f < values->n_files; ++f) { // a state without one of them is damaged
     if (!host_paths_find(paths, values->files[f].stored, error)) {
       return error->status;
     }

@@ -3,11 +3,13 @@
 // and it names no node that is not at fault.
 
 #include "engine/base/recorder.h"
+#include "plugins/group/group_losses.h"
 #include "plugins/group/group_process.h"
 #include "plugins/host_group.h"
 #include "tests/support/suite.h"
 
 #include <dirent.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -42,6 +44,16 @@ call(GroupMember* const member, Error* const error)
   return group_call(member, &save, NULL, 0U, &reply, NULL, error);
 }
 
+/// Submit blocks, as the player.
+static void
+submit(GroupMember* const member, const uint32_t n)
+{
+  for (uint32_t b = 0; b < n; ++b) {
+    ring_submit(member->ring);
+    atomic_fetch_add(&member->n_submitted, 1U);
+  }
+}
+
 /// Let the process break a rule in a call for the first of some nodes.  Returns what is reported.
 static FxLoss
 lose(const char* const rule, const uint32_t n_nodes, const Status expected)
@@ -54,15 +66,16 @@ lose(const char* const rule, const uint32_t n_nodes, const Status expected)
   for (uint32_t m = 0; m < n_nodes; ++m) {
     join("bad", &members[m], FIRST_UID + m);
     if (!strcmp(rule, "hides_blocks") || !strcmp(rule, "never_finishes")) {
-      ring_submit(members[m].ring);
-      members[m].n_submitted = 1U;
+      submit(&members[m], 1U);
+    } else if (!strcmp(rule, "finishes_slowly")) {
+      submit(&members[m], GROUP_RING_SLOTS);
     }
   }
   fx_set_deadline(is_late ? 1U : 0U);
   ck_assert_int_eq(call(&members[0], &error), expected);
   fx_set_deadline(0U);
   const uint64_t end_ns = time_now_ns() + suite_limit_ns();
-  while (!groups_take_loss(&loss)) {
+  while (!group_losses_take(&loss)) {
     ck_assert_msg(time_now_ns() < end_ns, "no loss");
     (void)ring_can_submit(members[0].ring); // as the player, which sees invalid counters
     groups_watch();
@@ -89,14 +102,15 @@ static const struct {
   Status status; ///< Of the call for the first node
   uint32_t uid;
   bool is_hang;
+  bool is_guess;
 } faults[] = {
-  { "names_other", "SIGABRT", 1U, STATUS_WORKER, FIRST_UID, false },
-  { "damages_ring", "wrote invalid data to a ring", 1U, STATUS_OK, FIRST_UID, false },
-  { "damages_ring", "wrote invalid data to a ring", 2U, STATUS_OK, 0U, false },
-  { "hangs_elsewhere", "did not return in 8 s", 2U, STATUS_WORKER, FIRST_UID + 1U, true },
-  { "works_for_ever", "did not return in 8 s", 2U, STATUS_OK, FIRST_UID + 1U, true },
-  { "hides_blocks", "did not finish a block", 1U, STATUS_WORKER, FIRST_UID, true },
-  { "never_finishes", "did not finish a block", 2U, STATUS_WORKER, FIRST_UID + 1U, true },
+  { "names_other", "SIGABRT", 1U, STATUS_WORKER, FIRST_UID, false, false },
+  { "damages_ring", "wrote invalid data to a ring", 1U, STATUS_OK, FIRST_UID, false, false },
+  { "damages_ring", "wrote invalid data to a ring", 2U, STATUS_OK, 0U, false, false },
+  { "hangs_elsewhere", "did not return in 8 s", 2U, STATUS_WORKER, FIRST_UID + 1U, true, false },
+  { "works_for_ever", "did not return in 8 s", 2U, STATUS_OK, FIRST_UID + 1U, true, false },
+  { "hides_blocks", "did not finish a block", 1U, STATUS_WORKER, FIRST_UID, true, false },
+  { "never_finishes", "did not finish a block", 2U, STATUS_WORKER, FIRST_UID + 1U, true, true },
 };
 
 TEST_ROWS(a_loss_names_the_node_that_is_at_fault, faults)
@@ -105,6 +119,7 @@ TEST_ROWS(a_loss_names_the_node_that_is_at_fault, faults)
   assert_says(loss.text, faults[row].says);
   ck_assert_uint_eq(loss.uid, faults[row].uid);
   ck_assert_int_eq(loss.is_hang, faults[row].is_hang);
+  ck_assert_int_eq(loss.is_guess, faults[row].is_guess);
 }
 
 TEST(a_call_after_the_deadline_is_not_waited_for_as_long)
@@ -113,6 +128,16 @@ TEST(a_call_after_the_deadline_is_not_waited_for_as_long)
   const FxLoss loss = lose("hangs_elsewhere", 2U, STATUS_WORKER);
   assert_says(loss.text, "did not return in the time of an edit");
   ck_assert_uint_eq(loss.uid, FIRST_UID + 1U);
+}
+
+/// None of its blocks takes long, but all together do.
+TEST(a_call_waits_for_the_blocks_of_its_member_no_longer_than_for_the_answer)
+{
+  is_late = true;
+  const FxLoss loss = lose("finishes_slowly", 1U, STATUS_WORKER);
+  assert_says(loss.text, "finished its blocks too slowly for a call");
+  ck_assert_uint_eq(loss.uid, FIRST_UID);
+  ck_assert(!loss.is_guess);
 }
 
 /// The thread that has ended the process is not known.
@@ -136,7 +161,7 @@ TEST(the_losses_of_many_groups_are_all_reported)
     Error error = { STATUS_OK, "" };
     ck_assert_int_eq(call(&many[g], &error), STATUS_WORKER);
   }
-  for (; groups_take_loss(&loss); ++n_losses) {
+  for (; group_losses_take(&loss); ++n_losses) {
     ck_assert_uint_eq(loss.uid, FIRST_UID + n_losses);
   }
   ck_assert_uint_eq(n_losses, N_GROUPS);
@@ -151,10 +176,9 @@ TEST(a_block_that_hangs_is_found_between_calls_of_its_group)
   groups_use_program(getenv("WARPRACK_BAD_GROUP"));
   join("bad", &members[0], FIRST_UID);
   join("bad", &members[1], FIRST_UID + 1U);
-  ring_submit(members[1].ring);
-  members[1].n_submitted = 1U;
+  submit(&members[1], 1U);
   const uint64_t end_ns = time_now_ns() + suite_limit_ns();
-  while (!groups_take_loss(&loss)) {
+  while (!group_losses_take(&loss)) {
     ck_assert_msg(time_now_ns() < end_ns, "no loss");
     if (call(&members[0], &error)) {
       assert_says(error.text, "did not finish a block");
@@ -180,9 +204,9 @@ TEST(a_loss_is_found_while_another_group_is_called)
   join("late", &members[1], FIRST_UID + 1U);
   OK(call(&members[0], &error));
   (void)ring_can_submit(members[0].ring); // as the player, which sees invalid counters
-  ck_assert(!groups_take_loss(&loss));
+  ck_assert(!group_losses_take(&loss));
   OK(call(&members[1], &error));
-  ck_assert(groups_take_loss(&loss));
+  ck_assert(group_losses_take(&loss));
   assert_says(loss.text, "wrote invalid data to a ring");
   ck_assert_uint_eq(loss.uid, FIRST_UID);
   ck_assert(members[0].is_lost && !members[1].is_lost);
@@ -190,6 +214,66 @@ TEST(a_loss_is_found_while_another_group_is_called)
     group_leave(&members[m]);
     ring_free(members[m].ring);
   }
+}
+
+/// With real-time priority, a block may take half a second.
+TEST(a_block_that_hangs_is_found_during_a_call_of_another_node)
+{
+  FxLoss loss;
+  Error error = { STATUS_OK, "" };
+  fx_set_realtime(false, 1);
+  setenv("WARPRACK_FIXTURE", "hangs_elsewhere", 1);
+  groups_use_program(getenv("WARPRACK_BAD_GROUP"));
+  join("bad", &members[0], FIRST_UID);
+  join("bad", &members[1], FIRST_UID + 1U);
+  submit(&members[1], 1U);
+  ck_assert_int_eq(call(&members[0], &error), STATUS_WORKER);
+  assert_says(error.text, "did not finish a block");
+  ck_assert(group_losses_take(&loss));
+  ck_assert(loss.is_hang);
+  for (uint32_t m = 0; m < 2U; ++m) {
+    group_leave(&members[m]);
+    ring_free(members[m].ring);
+  }
+}
+
+/// As the player, after the call has begun.
+static void*
+submit_later(void* const member)
+{
+  time_sleep(50U * NS_PER_MS);
+  submit(member, 1U);
+  return NULL;
+}
+
+/// Its place in the process is locked for so long.
+TEST(a_block_that_waits_for_a_call_of_its_own_node_does_not_hang)
+{
+  pthread_t player;
+  fx_set_realtime(false, 1);
+  setenv("WARPRACK_FIXTURE", "answers_late", 1);
+  groups_use_program(getenv("WARPRACK_BAD_GROUP"));
+  join("late", &members[0], FIRST_UID);
+  ck_assert_int_eq(pthread_create(&player, NULL, submit_later, &members[0]), 0);
+  OK(call(&members[0], &error));
+  pthread_join(player, NULL);
+  ck_assert(!members[0].is_lost);
+  group_leave(&members[0]);
+  ring_free(members[0].ring);
+}
+
+TEST(all_losses_are_reported_in_their_order)
+{
+  FxLoss loss = { .uid = FIRST_UID };
+  for (uint32_t n = 0; n < 1000U; ++n) {
+    loss.uid = FIRST_UID + n;
+    group_losses_add(&loss);
+  }
+  for (uint32_t n = 0; n < 1000U; ++n) {
+    ck_assert(group_losses_take(&loss));
+    ck_assert_uint_eq(loss.uid, FIRST_UID + n);
+  }
+  ck_assert(!group_losses_take(&loss));
 }
 
 /// The supervisor takes a worker for hung that is in one call for 10 s.

@@ -4,8 +4,9 @@
   the first GROUP_SAVE, some at GROUP_OPEN.  The environment variable WARPRACK_FIXTURE has the
   rule:
 
-    answers_late      takes 300 ms for a call
+    answers_late      takes 700 ms for a call
     damages_ring      overwrites the ring of the first instance, and answers
+    finishes_slowly   finishes a block each 200 ms
     exits             ends at once, while a thread runs the last node
     hangs_elsewhere   does not return from the work of the last node
     leaves_child      ends, and leaves a process behind that holds the socket
@@ -48,7 +49,8 @@
 
 #define OTHER_UID    99U // of no node of the tests
 #define MEMORY_BYTES ((size_t)128U << 20U)
-#define LATE_US      300000U
+#define LATE_US      700000U
+#define SLOW_US      200000U
 #define N_MANY       64U
 
 #define PACKAGE "# warprack package 1\n"
@@ -82,6 +84,20 @@ run_again(void* const nothing)
   for (;;) {
     (void)recorder_enter(last_uid, RECORDER_RUN);
     usleep(1000);
+  }
+  return nothing;
+}
+
+/// Finish blocks, one after the other.
+static void*
+finish_slowly(void* const nothing)
+{
+  for (;;) {
+    uint64_t sequence = 0;
+    usleep(SLOW_US);
+    if (ring_take(ring, 0U, &sequence)) {
+      ring_finish(ring);
+    }
   }
   return nothing;
 }
@@ -229,7 +245,9 @@ carry_out(const GroupCall* const call, const int fds[GROUP_FDS])
     const bool is_second = ring && last_uid != call->uid;
     demand(ring || !ring_attach(fds[0], &ring, NULL));
     last_uid = call->uid;
-    if (!strcmp(rule, "takes_memory")) {
+    if (!strcmp(rule, "finishes_slowly")) {
+      start_thread(finish_slowly, NULL);
+    } else if (!strcmp(rule, "takes_memory")) {
       take_memory();
     } else if (is_second && !strcmp(rule, "never_finishes")) {
       start_thread(run_again, NULL);

@@ -163,7 +163,7 @@ wire_sample(const WireKind kind)
     m.places = (WirePlaces){ places, ARRAY_LEN(places) };
     break;
   case WIRE_LOST:
-    m.lost = (EngineNodeLoss){ 700, RECORDER_RUN, true };
+    m.lost = (EngineNodeLoss){ 700, RECORDER_RUN, true, true };
     break;
   case WIRE_NOTE:
     strcpy(m.note, "the costs of this GPU are measured once: \xE2\x80\xA6");
@@ -394,7 +394,7 @@ wire_messages_equal(const WireMessage* const a, const WireMessage* const b)
     return places_equal(&a->places, &b->places);
   case WIRE_LOST:
     return a->lost.uid == b->lost.uid && a->lost.phase == b->lost.phase &&
-           a->lost.is_hang == b->lost.is_hang;
+           a->lost.is_hang == b->lost.is_hang && a->lost.is_guess == b->lost.is_guess;
   case WIRE_NOTE:
     return !strcmp(a->note, b->note);
   default:

@@ -55,6 +55,7 @@ const CommandInfo command_table[] = {
   { "/scene/next",      NULL,     NULL,     "s",      "[strict or pattern]...",                COMMAND_SET,    .find = scenes_find,                    .help = "Recall the scene after the one that was recalled last" },
   { "/scene/previous",  NULL,     NULL,     "s",      "[strict or pattern]...",                COMMAND_SET,    .find = scenes_find,                    .help = "Recall the scene before the one that was recalled last" },
   { "/scene/morph",     "ssn",    NULL,     NULL,     "scene scene position",                  COMMAND_SET,    .find = scenes_find_between,            .help = "Set the parameters of both scenes between their values, 0 to 1" },
+  { "/scene/compare",   NULL,     NULL,     NULL,     NULL,                                    COMMAND_SET,    .find = scenes_find_compared,           .help = "Play the scene that was recalled last, or the values before that again" },
   { "/scene/remove",    "s",      NULL,     NULL,     "scene",                                 COMMAND_EDIT,   .apply = edit_scene_remove,             .help = "Remove a scene" },
   { "/scene/safe",      "s",      NULL,     "s",      "pattern...",                            COMMAND_EDIT,   .apply = edit_scene_safe,               .help = "Let no recall change the parameters that match" },
   { "/scene/unsafe",    "s",      NULL,     "s",      "pattern...",                            COMMAND_EDIT,   .apply = edit_scene_unsafe,             .help = "Remove safes, as they are written" },

@@ -105,15 +105,16 @@ changes_anything(const Changes* const changes)
   return false;
 }
 
-/// True if values are no step of their own: they continue a gesture, or belong to the document that
-/// an undo or redo in flight restores.  A recall is always a step, unless it changes nothing.
+/// True if values are no step of their own: they continue a gesture, belong to the document that an
+/// undo or redo in flight restores, or are compared.  A recall is always a step, unless it changes
+/// nothing.
 static bool
 is_no_step(Editor* const editor, const Bundle* const bundle, const Changes* const changes,
            const uint64_t now_ns)
 {
   Change fader;
   const Changes faders = { &fader, 1, 1, 0 };
-  if (is_stepping(editor)) {
+  if (is_stepping(editor) || scenes_compares(bundle)) {
     return true;
   }
   return scenes_recalls(bundle)
@@ -144,19 +145,18 @@ record(Editor* const editor, const Bundle* const bundle, const Changes* const ch
 /// subscribers.
 static void
 spread_values(Editor* const editor, const Bundle* const bundle, const Changes* const changes,
-              const uint64_t now_ns)
+              RackScene* const live, const uint64_t now_ns)
 {
-  const bool is_recall = scenes_recalls(bundle);
   if (editor->candidate) {
     values_repeat(editor->candidate, changes);
   }
   record(editor, bundle, changes, now_ns);
-  if (is_recall) {
-    ++editor->counts.revision;
+  if (scenes_recalls(bundle) || scenes_compares(bundle)) {
+    ++editor->counts.revision; // values that were sent before their time may be others now
     if (editor->candidate) {
-      scenes_mark(editor->candidate, bundle);
+      scenes_mark(editor->candidate, bundle, live);
     }
-    scenes_mark(editor->committed, bundle);
+    scenes_mark(editor->committed, bundle, live);
   }
   editor->counts.values_set += changes->n;
   const EditorEvents* const events = &editor->config.events;
@@ -187,16 +187,20 @@ editor_set_values(Editor* const editor, const Bundle* const bundle, Targets* con
                   const uint64_t now_ns, const Message** const failing, Error* const error)
 {
   const Changes* const changes = &targets->changes;
-  Status status = values_set(editor->committed, targets, failing, error);
+  RackScene* live = NULL;
+  Status status = scenes_live(editor->committed, bundle, &live, error);
+  status = status ? status : values_set(editor->committed, targets, failing, error);
   const bool is_needed = !bundle->is_echo || changes_anything(changes); // no edit came between
   if (status != STATUS_OK || !is_needed) {
+    rack_scene_drop(live);
     return status;
   }
   status = give_values(editor, bundle, changes, error);
   if (status == STATUS_OK) {
-    spread_values(editor, bundle, changes, now_ns);
+    spread_values(editor, bundle, changes, live, now_ns);
   } else {
     values_revert(editor->committed, changes);
   }
+  rack_scene_drop(live);
   return status;
 }

@@ -409,6 +409,53 @@ scenes_missing(const Rack* const rack, const Message* const message)
   return has_missing ? missing : NULL;
 }
 
+// ---- compare ----
+
+/// Append the values of a scene that are there and not structural.
+static Status
+find_compared(Recall* const recall, Changes* const found, Error* const error)
+{
+  RackSceneFinder finder = { .node = NULL };
+  Status status = STATUS_OK;
+  for (uint32_t v = 0; v < recall->scene->n_values && !status; ++v) {
+    const RackSceneValue* const value = &recall->scene->values[v];
+    uint32_t param = 0;
+    const RackNode* const node = is_recalled(recall, value)
+                                     ? rack_find_scene_value(recall->rack, value, &finder, &param)
+                                     : NULL;
+    if (node && !rack_is_structural(node, param) &&
+        !rack_check_value(node, param, value->text, NULL)) {
+      const Change change = { .uid = node->uid, .param = param, .text = value->text };
+      status = changes_add(found, &change, error);
+    }
+    status = status ? status : check_compared(recall->n_compared, error);
+  }
+  return status;
+}
+
+Status
+scenes_find_compared(const Rack* const rack, const Message* const message, Changes* const found,
+                     Error* const error)
+{
+  (void)message;
+  const RackScene* const scene = rack->live        ? rack->live
+                                 : *rack->recalled ? rack_lookup_scene(rack, rack->recalled, error)
+                                                   : NULL;
+  if (!scene) {
+    return *rack->recalled ? STATUS_NOT_FOUND
+                           : error_set(error, STATUS_NOT_FOUND, "no scene was recalled yet");
+  }
+  Recall* const recall = calloc(1, sizeof(Recall));
+  if (!recall) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  recall->rack = rack;
+  recall->scene = scene;
+  const Status status = find_compared(recall, found, error);
+  free(recall);
+  return status;
+}
+
 // ---- morph ----
 
 /// Two scenes and a position between them.
@@ -543,14 +590,38 @@ scenes_are_used(const Bundle* const bundle)
   return are;
 }
 
+/// True if a message of the bundle has this CommandInfo::find.
+static bool
+has_find(const Bundle* const bundle,
+         Status (*const find)(const Rack*, const Message*, Changes*, Error*))
+{
+  bool has = false;
+  for (uint32_t m = 0; m < bundle->n_messages; ++m) {
+    has = has || bundle->messages[m].info->find == find;
+  }
+  return has;
+}
+
 bool
 scenes_recalls(const Bundle* const bundle)
 {
-  bool recalls = false;
-  for (uint32_t m = 0; m < bundle->n_messages; ++m) {
-    recalls = recalls || bundle->messages[m].info->find == scenes_find;
-  }
-  return recalls;
+  return has_find(bundle, scenes_find);
+}
+
+bool
+scenes_compares(const Bundle* const bundle)
+{
+  return has_find(bundle, scenes_find_compared);
+}
+
+Status
+scenes_live(const Rack* const rack, const Bundle* const bundle, RackScene** const live,
+            Error* const error)
+{
+  const bool begins = scenes_compares(bundle) && !rack->live;
+  const RackScene* const scene = begins ? rack_find_scene(rack, rack->recalled) : NULL;
+  *live = scene ? rack_scene_of_live(rack, scene) : NULL;
+  return scene && !*live ? error_set(error, STATUS_NO_MEM, "out of memory") : STATUS_OK;
 }
 
 void
@@ -560,14 +631,20 @@ scenes_mark_message(Rack* const rack, const Message* const message)
       message->info->find == scenes_find ? find_scene(rack, message, NULL) : NULL;
   if (scene) {
     snprintf(rack->recalled, sizeof(rack->recalled), "%s", scene->name);
+    rack_scene_drop(rack->live);
+    rack->live = NULL;
   }
 }
 
 void
-scenes_mark(Rack* const rack, const Bundle* const bundle)
+scenes_mark(Rack* const rack, const Bundle* const bundle, RackScene* const live)
 {
   for (uint32_t m = 0; m < bundle->n_messages; ++m) {
     scenes_mark_message(rack, &bundle->messages[m]);
+  }
+  if (scenes_compares(bundle)) {
+    rack_scene_drop(rack->live);
+    rack->live = rack_scene_hold(live);
   }
 }
 

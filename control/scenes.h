@@ -26,8 +26,20 @@ Status scenes_find(const Rack* rack, const Message* message, Changes* found, Err
 /// CommandInfo::find of /scene/morph: the parameters of both scenes, between their values.
 Status scenes_find_between(const Rack* rack, const Message* message, Changes* found, Error* error);
 
+/// CommandInfo::find of /scene/compare: the values of the scene that was recalled last, or, while
+/// these are compared, those before.
+Status scenes_find_compared(const Rack* rack, const Message* message, Changes* found, Error* error);
+
 /// True if a bundle recalls a scene.
 bool scenes_recalls(const Bundle* bundle);
+
+/// True if a bundle compares: it is no step of undo.
+bool scenes_compares(const Bundle* bundle);
+
+/// The values that a bundle which compares will bring back, for rack_scene_drop(); *live is NULL
+/// for any other bundle, and for one that brings them back.  STATUS_NO_MEM.
+NODISCARD Status scenes_live(const Rack* rack, const Bundle* bundle, RackScene** live,
+                             Error* error);
 
 /// True if the values of a bundle depend on scenes.
 bool scenes_are_used(const Bundle* bundle);
@@ -36,8 +48,9 @@ bool scenes_are_used(const Bundle* bundle);
 /// one gesture, whatever it moves.  Returns false for any other bundle.
 bool scenes_fader(const Bundle* bundle, Change* fader);
 
-/// Record the scenes that a bundle, or a message, recalls as recalled last.
-void scenes_mark(Rack* rack, const Bundle* bundle);
+/// Record the scenes that a bundle, or a message, recalls as recalled last, and `live` of
+/// scenes_live().
+void scenes_mark(Rack* rack, const Bundle* bundle, RackScene* live);
 void scenes_mark_message(Rack* rack, const Message* message);
 
 /// The names of the parameters that a recall, which is done, has left out because they are missing,

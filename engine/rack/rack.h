@@ -158,10 +158,12 @@ typedef struct Rack {
   uint32_t n_scenes;
   RackScene* safes;               ///< Parameters that no recall changes; NULL: none
   char recalled[RACK_NAME_BYTES]; ///< The scene that was recalled last, or ""; not in the document
-  uint32_t n_summed;              ///< Number of chains whose two ends already had connections
-  RackUid next_uid;               ///< The next free uid.  A rack and its copies never reuse a uid
-  uint32_t* index;                ///< Finds nodes by name and by uid; private to rack.c
-  uint32_t n_slots;               ///< Of each half of `index`, a power of two
+  RackScene* live; ///< While a comparison plays that scene: the values before it, else NULL; not in
+                   ///< the document
+  uint32_t n_summed; ///< Number of chains whose two ends already had connections
+  RackUid next_uid;  ///< The next free uid.  A rack and its copies never reuse a uid
+  uint32_t* index;   ///< Finds nodes by name and by uid; private to rack.c
+  uint32_t n_slots;  ///< Of each half of `index`, a power of two
 } Rack;
 
 /// The empty rack (in to out).  NULL when out of memory.
@@ -380,6 +382,16 @@ const RackScene* rack_find_scene(const Rack* rack, const char* name);
 
 /// As rack_find_scene().  If there is none, `error` suggests the nearest name.
 const RackScene* rack_lookup_scene(const Rack* rack, const char* name, Error* error);
+
+/// Make a scene of the present values of the parameters of another one that are there and not
+/// structural.  The caller drops it; NULL if out of memory.
+RackScene* rack_scene_of_live(const Rack* rack, const RackScene* scene);
+
+/// Let one more rack have a scene.  Accepts NULL.  Returns the scene.
+RackScene* rack_scene_hold(RackScene* scene);
+
+/// Release a scene.  Accepts NULL.
+void rack_scene_drop(RackScene* scene);
 
 /// Refuse a name that no scene can have: STATUS_BAD_RACK, STATUS_LIMIT.
 NODISCARD Status rack_check_scene_name(const char* name, Error* error);

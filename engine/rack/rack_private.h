@@ -127,12 +127,6 @@ NODISCARD Status rack_set_fallback(Rack* rack, RackEnd end, RackFallback fallbac
 
 // ---- rack_scene.c ----
 
-/// Let one more rack have a scene.  Accepts NULL.  Returns the scene.
-RackScene* rack_scene_hold(RackScene* scene);
-
-/// Release a scene.  Accepts NULL.
-void rack_scene_drop(RackScene* scene);
-
 /// Give a new rack the scenes of another one.  Returns false if out of memory.
 bool rack_copy_scenes(Rack* to, const Rack* from);
 

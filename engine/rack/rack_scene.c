@@ -34,6 +34,7 @@ rack_copy_scenes(Rack* const to, const Rack* const from)
 {
   memcpy(to->recalled, from->recalled, sizeof(to->recalled));
   to->safes = rack_scene_hold(from->safes);
+  to->live = rack_scene_hold(from->live);
   if (!from->n_scenes) {
     return true;
   }
@@ -52,6 +53,7 @@ rack_clear_scenes(Rack* const rack)
     rack_scene_drop(rack->scenes[s]);
   }
   rack_scene_drop(rack->safes);
+  rack_scene_drop(rack->live);
   free(rack->scenes);
 }
 

@@ -317,14 +317,15 @@ rack_follow_node(Rack* const rack, const char* const node, const char* const new
                  Error* const error)
 {
   Rack with = { .n_scenes = 0 }; // only its scenes
-  if (!rack->n_scenes && !rack->safes) {
+  if (!rack->n_scenes && !rack->safes && !rack->live) {
     return STATUS_OK;
   }
   with.scenes = malloc((rack->n_scenes + 1U) * sizeof(RackScene*)); // + 1: never 0 bytes
   // A safe outlives its node, as a pattern does.
   with.safes =
       new_name && rack->safes ? follow(rack->safes, node, new_name) : rack_scene_hold(rack->safes);
-  bool failed = !with.scenes || (rack->safes && !with.safes);
+  with.live = follow(rack->live, node, new_name);
+  bool failed = !with.scenes || (rack->safes && !with.safes) || (rack->live && !with.live);
   for (uint32_t s = 0; s < rack->n_scenes && !failed; ++s) {
     with.scenes[s] = follow(rack->scenes[s], node, new_name);
     failed = !with.scenes[s];
@@ -338,6 +339,7 @@ rack_follow_node(Rack* const rack, const char* const node, const char* const new
   rack->scenes = with.scenes;
   rack->n_scenes = with.n_scenes;
   rack->safes = with.safes;
+  rack->live = with.live;
   return STATUS_OK;
 }
 
@@ -403,4 +405,25 @@ rack_read_number(const RackNode* const node, const uint32_t param, const char* c
   }
   *number = value.kind == VALUE_NUMBER ? value.number : row->initial;
   return value.kind != VALUE_FRAMES;
+}
+
+RackScene*
+rack_scene_of_live(const Rack* const rack, const RackScene* const scene)
+{
+  RackSceneDraft draft;
+  RackSceneFinder finder = { .node = NULL };
+  rack_scene_begin(&draft, scene->name);
+  for (uint32_t v = 0; v < scene->n_values; ++v) {
+    RackSceneValue value = scene->values[v];
+    char number[NUMBER_BYTES];
+    uint32_t param = 0;
+    const RackNode* const node = rack_find_scene_value(rack, &value, &finder, &param);
+    if (node && !rack_is_structural(node, param)) {
+      const FxParam* const row = &node->fx->params[param];
+      value.text = rack_value_text(row, &node->values[param], number);
+      value.is_text = rack_value_is_text(row);
+      rack_scene_add(&draft, &value);
+    }
+  }
+  return rack_scene_end(&draft);
 }

@@ -97,7 +97,7 @@ def ask_everything(live):
         ("/server/watch", 1),
         ("/rack/chain", "n: gain -3dB"), ("/node/n/gain", -6.0), ("/node/n/gain",),
         ("/scene/store", "a"), ("/scene/store", "b", "n.*"), ("/scene/recall", "a"), ("/scene/next",), ("/scene/previous",), ("/scene/list",),
-        ("/scene/morph", "a", "b", 0.5),
+        ("/scene/morph", "a", "b", 0.5), ("/scene/compare",), ("/scene/compare",),
         ("/scene/safe", "n.*"), ("/scene/unsafe", "n.*"), ("/scene/remove", "b"),
     ]:  # fmt: skip
         reply, values = osc.ask(address, *arguments)

@@ -291,6 +291,32 @@ TEST(a_fader_between_scenes_is_one_step)
   control_rig_expect_rack("frequency=80Hz\nadd vol gain gain=-6dB");
 }
 
+TEST(a_comparison_goes_back_and_forth_without_a_step)
+{
+  client_ask(rig.client, "/fail /scene/compare 3 no scene was recalled yet", "/scene/compare", "");
+  make_scenes();
+  client_ask(rig.client, "/done*", "/scene/recall", "s", "low");
+  client_ask(rig.client, "/done*", "/node/vol/gain", "f", -15.0); // a hand
+  for (int i = 0; i < 3; ++i) {
+    client_ask(rig.client, "/done /scene/compare*", "/scene/compare", "");
+    control_rig_expect_rack("frequency=40Hz\nadd vol gain gain=-20dB");
+    client_ask(rig.client, "/done /scene/compare*", "/scene/compare", "");
+    control_rig_expect_rack("frequency=40Hz\nadd vol gain gain=-15dB");
+  }
+  client_ask(rig.client, "/done*", "/rack/undo", ""); // of the hand
+  control_rig_expect_rack("frequency=40Hz\nadd vol gain gain=-20dB");
+  client_ask(rig.client, "/done*", "/node/vol/gain", "f", -16.0);
+  client_ask(rig.client, "/done*", "/scene/compare", "");
+  client_ask(rig.client, "/done*", "/scene/recall", "s", "high"); // ends the comparison
+  client_ask(rig.client, "/done*", "/node/vol/gain", "f", -17.0);
+  client_ask(rig.client, "/done*", "/scene/compare", "");
+  control_rig_expect_rack("frequency=200Hz\nadd vol gain gain=-1dB");
+  client_ask(rig.client, "/done*", "/rack/rename", "ss", "vol", "level");
+  client_ask(rig.client, "/done*", "/rack/remove", "s", "lowcut");
+  client_ask(rig.client, "/done*", "/scene/compare", "");
+  control_rig_expect_rack("add level gain gain=-17dB");
+}
+
 TEST(a_rack_begins_with_a_scene)
 {
   SCOPED_RACK Rack* const rack = rack_of(

@@ -136,7 +136,6 @@ def greet_tablet():
     """The tablet has sent nothing, and gets all values when the server starts."""
     got = on("tablet", "expect", "/node/vol/gain", -6.0)
     assert got[0][0] == "/server/started", got
-    time.sleep(0.3)  # news of the start
 
 
 def expect_no_amplification(server):
@@ -149,12 +148,16 @@ def expect_no_amplification(server):
         ("say", "/server/hello", "short"), ("say", "/server/hello", FILLER), ("say", "/server/hello", 20 * FILLER),
         ("say_together", 20, "/server/hello", FILLER), ("say_together", 20, "/server/sync", 1),
     ):  # fmt: skip
-        n_packets = server.status()["osc_packets"]
-        before = n_bytes()
-        on("desk", *message)
-        server.wait_for(lambda now: now["osc_packets"] > n_packets + 1 and n_bytes()[0] > before[0], message)
-        server.osc.sync()
-        received, sent = (now - then for now, then in zip(n_bytes(), before))
+        news = True
+        while news:  # the tablet may get news of the start, which count as bytes, too
+            on("tablet", "listen", 10)
+            n_packets = server.status()["osc_packets"]
+            before = n_bytes()
+            on("desk", *message)
+            server.wait_for(lambda now: now["osc_packets"] > n_packets + 1 and n_bytes()[0] > before[0], message)
+            server.osc.sync()
+            received, sent = (now - then for now, then in zip(n_bytes(), before))
+            news = on("tablet", "listen", 10)
         assert sent <= received, (message, received, sent)
         n_in, n_out = n_in + received, n_out + sent
     status = server.status()
@@ -188,10 +191,10 @@ def same_port(server):
     on("desk", "expect", "/node/vol/gain", -9.0)
     server.osc.do("/rack/undo")
     got = on("desk", "expect", "/node/vol/gain", -6.0)
-    assert got[0][0] == "/rack/changed", got
+    assert "/rack/changed" in [path for path, _ in got], got
     on("desk", "say", "/node/vol/gain", -12.0)
     got = on("desk", "expect", "/done", "/node/vol/gain")
-    assert got == [("/done", ["/node/vol/gain"])], got  # no news of its own change
+    assert "/node/vol/gain" not in [path for path, _ in got], got  # no news of its own change
     os.kill(server.worker(), signal.SIGKILL)
     on("desk", "expect", "/server/worker", "running")
 

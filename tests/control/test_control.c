@@ -321,6 +321,23 @@ TEST(subscribers_get_the_values_that_an_edit_has_changed)
   }
 }
 
+TEST(a_client_can_subscribe_another_port_of_this_machine)
+{
+  struct sockaddr_in address;
+  socklen_t n_bytes = sizeof(address);
+  ck_assert(!getsockname(rig.other->fd, (struct sockaddr*)&address, &n_bytes));
+  const int port = ntohs(address.sin_port);
+  client_ask(rig.client, "/done /server/notify", "/server/notify", "ii", 1, port);
+  client_expect(rig.other, "/node/lowcut/frequency 80");
+  while (strcmp(client_receive(rig.other), "/node/vol/gain -6") != 0) {
+  }
+  client_ask(rig.client, "/done /node/vol/gain", "/node/vol/gain", "f", -9.0);
+  client_expect(rig.other, "/node/vol/gain -9");
+  client_ask(rig.client, "/done /server/notify", "/server/notify", "ii", 0, port);
+  client_ask(rig.client, "/done /node/vol/gain", "/node/vol/gain", "f", -8.0);
+  client_expect_nothing(rig.other);
+}
+
 TEST(a_client_that_wants_failures_only_gets_no_done)
 {
   client_ask(rig.client, "/done /server/answers", "/server/answers", "s", "failures");

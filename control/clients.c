@@ -8,7 +8,8 @@
 
 #include <string.h>
 
-#define MAX_RATE_HZ ((double)NS_PER_S / NOTIFY_INTERVAL_NS)
+#define MAX_RATE_HZ    ((double)NS_PER_S / NOTIFY_INTERVAL_NS)
+#define TOO_MANY_HOSTS "%u machines have proved their addresses already"
 
 // ---- proof of an address ----
 
@@ -37,8 +38,7 @@ query_hello(Control* const control, const Peer* const peer, Message* const messa
     return STATUS_OK;
   }
   if (!trust_begin(&outlet->trust, peer, control->now_ns + TRUST_LEASE_NS)) {
-    return error_set(error, STATUS_LIMIT, "%u machines have proved their addresses already",
-                     TRUST_MAX_HOSTS);
+    return error_set(error, STATUS_LIMIT, TOO_MANY_HOSTS, TRUST_MAX_HOSTS);
   }
   outlet_done(outlet, peer, message->address, message->n_bytes);
   return STATUS_OK;
@@ -54,11 +54,11 @@ check_address(Control* const control, const Peer* const peer, Error* const error
                          "this machine has not proved its address: send /server/hello");
 }
 
-/// Give a client of another machine its lease.
+/// Give a client of another machine its lease, unless it has a connection, whose end is known.
 static void
 begin_lease(Control* const control, const Peer* const client, const Peer* const sender)
 {
-  if (!own_has(&control->outlet.machine, client)) {
+  if (!client->connection && !own_has(&control->outlet.machine, client)) {
     notify_lease(&control->notify, client, sender, control->now_ns + TRUST_LEASE_NS);
   }
 }
@@ -124,8 +124,8 @@ read_switch(const Message* const message, bool* const is_on, Error* const error)
              : error_set(error, STATUS_BAD_ARG, "1 subscribes, 0 unsubscribes");
 }
 
-/// Read the port of a subscriber, which has the host of the sender; without one, or with 0, it is
-/// the port of the sender.
+/// Read the UDP port of a subscriber, which has the host of the sender; without one, or with 0, the
+/// subscriber is the sender.
 static Status
 read_port(const Message* const message, Peer* const subscriber, Error* const error)
 {
@@ -135,8 +135,18 @@ read_port(const Message* const message, Peer* const subscriber, Error* const err
   }
   if (port > 0.0) {
     peer_set_port(subscriber, (uint16_t)port);
+    subscriber->connection = 0;
   }
   return STATUS_OK;
+}
+
+/// Let a client have the news: its host has a connection, or has proved its address.
+static bool
+trust_host(Control* const control, const Peer* const client)
+{
+  Outlet* const outlet = &control->outlet;
+  return outlet_trusts(outlet, client) ||
+         trust_begin(&outlet->trust, client, control->now_ns + TRUST_LEASE_NS);
 }
 
 /// Subscribe a client, and queue all present values for it.
@@ -145,6 +155,9 @@ subscribe(Control* const control, const Peer* const client, const Peer* const se
           Error* const error)
 {
   Notify* const notify = &control->notify;
+  if (!trust_host(control, client)) {
+    return error_set(error, STATUS_LIMIT, TOO_MANY_HOSTS, TRUST_MAX_HOSTS);
+  }
   if (!notify_set(notify, client, NOTIFY_NEWS, true)) {
     return error_set(error, STATUS_LIMIT,
                      "%u clients subscribe already; close one of them, or unsubscribe it",

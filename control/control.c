@@ -99,11 +99,15 @@ void
 control_say(void* const context, const Peer* const to, const NotifyKey* const key)
 {
   Control* const control = context;
+  const uint64_t n_failed = control->outlet.failed;
   if (key->uid == RACK_UID_NONE) {
     outlet_send(&control->outlet, to, 0, notify_address((NotifyEvent)key->param),
                 event_arguments(control, (NotifyEvent)key->param));
   } else {
     control_say_value(control, to, 0, key, control_rate_hz(control));
+  }
+  if (control->outlet.failed != n_failed) {
+    streams_close_slow(&control->streams, to);
   }
 }
 

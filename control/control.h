@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Control of a running engine over OSC/UDP: sockets, check of packets, commands, replies and
-   subscribers, on one thread.  It has the rack document; the engine receives complete racks and
-   parameter messages only.
+   Control of a running engine over OSC, by UDP and TCP: sockets, check of packets, commands,
+   replies and subscribers, on one thread.  It has the rack document; the engine receives complete
+   racks and parameter messages only.
 */
 #ifndef WARPRACK_CONTROL_CONTROL_H
 #define WARPRACK_CONTROL_CONTROL_H
@@ -92,7 +92,7 @@ typedef struct ControlConfig {
   /// [control] Receives a report of dropped packets, at most once a second for each sender.
   void (*flood)(void* context, const char* text); ///< May be NULL
   /// [main] Called during control_start() if clients on this machine do not reach the server at
-  /// 127.0.0.1, with the reason.  May be NULL.
+  /// 127.0.0.1, or clients that use TCP do not reach it, with the reason.  May be NULL.
   void (*note)(void* context, const char* text);
 } ControlConfig;
 

@@ -18,6 +18,7 @@
 #include "control/net/packet_check.h"
 #include "control/net/intake.h"
 #include "control/net/outlet.h"
+#include "control/net/streams.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -56,6 +57,7 @@ struct Control {
   Saves saves;
   Allow allow;
   Intake intake;
+  Streams streams;
   Inbox* inbox;
   Editor* editor;
   Outlet outlet;

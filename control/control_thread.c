@@ -183,11 +183,27 @@ wait_for_work(Control* const control)
   const uint64_t now_ns = instant_now().monotonic_ns;
   const uint64_t wake = wake_ns(control);
   const struct timespec timeout = time_spec(wake > now_ns ? wake - now_ns : 0U);
-  struct pollfd fds[] = { { control->outlet.socket, POLLIN, 0 },
-                          { control->outlet.loopback, POLLIN, 0 }, // poll() ignores -1
-                          { inbox_fd(control->inbox), POLLIN, 0 },
-                          { rack_store_fd(control->store), POLLIN, 0 } };
-  (void)ppoll(fds, ARRAY_LEN(fds), &timeout, NULL);
+  Senders* const senders = &control->intake.senders;
+  enum { N_OWN = 4 };
+  struct pollfd fds[N_OWN + STREAMS_POLLED] = {
+    { control->outlet.socket, POLLIN, 0 },
+    { control->outlet.loopback, POLLIN, 0 }, // poll() ignores -1
+    { inbox_fd(control->inbox), POLLIN, 0 },
+    { rack_store_fd(control->store), POLLIN, 0 },
+  };
+  struct pollfd* const of_streams = &fds[N_OWN];
+  const uint32_t n_fds = streams_prepare(&control->streams, senders, now_ns, of_streams);
+  if (ppoll(fds, N_OWN + n_fds, &timeout, NULL) >= 0) {
+    streams_serve(&control->streams, senders, instant_now().monotonic_ns, of_streams);
+  }
+}
+
+/// Forget a client whose connection has ended.  A StreamClosed.
+static void
+on_closed(void* const context, const Peer* const peer)
+{
+  Control* const control = context;
+  notify_forget(&control->notify, peer);
 }
 
 /// Send the start and all values to the subscribers of the previous run.
@@ -297,39 +313,113 @@ open_main_socket(Control* const control, const char* const address, Error* const
   return status;
 }
 
+/// Report that the server works without one of its sockets.
 static void
-warn_no_loopback(const Control* const control, const char* const address, const Error* const why)
+note(const Control* const control, const char* const text)
 {
-  char text[sizeof(why->text) + 256U];
-  snprintf(text, sizeof(text),
-           "clients that send to " LOOPBACK " do not reach this server: %s; use --host: warprack "
-           "send --host %.100s -p %u",
-           why->text, address, control->port);
   if (control->config.note) {
     control->config.note(control->config.context, text);
   }
 }
 
 /// Open a second socket on 127.0.0.1 with the same port, so that clients on this machine need no
-/// address.  If another program uses that port there, and the configured port is 0, try other
-/// ports; otherwise warn, and continue without this socket.
+/// address.  If another program uses that port there, either fail, or report it and continue
+/// without this socket.
 static Status
-open_loopback_socket(Control* const control, const char* const address, Error* const error)
+open_loopback_socket(Control* const control, const char* const address, const bool may_fail,
+                     Error* const error)
+{
+  const Status status = open_socket(LOOPBACK, control->port, &control->outlet.loopback, error);
+  if (status != STATUS_NET || may_fail) {
+    return status;
+  }
+  char text[sizeof(error->text) + 256U];
+  snprintf(text, sizeof(text),
+           "clients that send to " LOOPBACK " do not reach this server: %s; use --host: warprack "
+           "send --host %.100s -p %u",
+           error->text, address, control->port);
+  note(control, text);
+  return STATUS_OK;
+}
+
+/// Listen for TCP connections at the address of a UDP socket; if that is not possible, fail or
+/// report it.
+static Status
+open_listener(Control* const control, const int udp, int* const listener, const bool may_fail,
+              Error* const error)
+{
+  const Peer at = peer_bound(udp);
+  *listener = streams_listen(&at);
+  if (*listener >= 0) {
+    return STATUS_OK;
+  }
+  const int code = errno;
+  char name[PEER_TEXT_BYTES];
+  peer_print(&at, name);
+  const Status status =
+      error_set(error, status_of_errno(code, STATUS_NET),
+                "clients that use TCP do not reach this server at %s: %s", name, strerror(code));
+  if (status != STATUS_NET || may_fail) {
+    return status;
+  }
+  note(control, error->text);
+  return STATUS_OK;
+}
+
+/// True for a server at one address of a network.
+static bool
+needs_loopback_socket(const Control* const control)
+{
+  const Peer own = peer_bound(control->outlet.socket);
+  return !peer_is_loopback(&own) && !peer_key_is_any(&control->outlet.own);
+}
+
+/// Open all sockets but the main one, with its port.
+static Status
+open_other_sockets(Control* const control, const char* const address, const bool may_fail,
+                   Error* const error)
 {
   Outlet* const outlet = &control->outlet;
-  Status status = open_socket(LOOPBACK, control->port, &outlet->loopback, error);
-  for (uint32_t n = 1; status == STATUS_NET && control->config.port == 0 && n < PORT_TRIES; ++n) {
-    const int taken = outlet->socket; // closed later, so that the kernel chooses another port
+  int* const listeners = control->streams.listeners;
+  Status status = STATUS_OK;
+  if (needs_loopback_socket(control)) {
+    status = open_loopback_socket(control, address, may_fail, error);
+  }
+  if (status == STATUS_OK) {
+    status = open_listener(control, outlet->socket, &listeners[0], may_fail, error);
+  }
+  if (status == STATUS_OK && outlet->loopback >= 0) {
+    status = open_listener(control, outlet->loopback, &listeners[1], may_fail, error);
+  }
+  return status;
+}
+
+static void
+close_other_sockets(Control* const control)
+{
+  streams_clear(&control->streams);
+  if (control->outlet.loopback >= 0) {
+    close(control->outlet.loopback);
+    control->outlet.loopback = -1;
+  }
+}
+
+/// Open the main socket, then the others.  If the port is in use for one of those, and the
+/// configured port is 0, try other ports.
+static Status
+open_with_port(Control* const control, const char* const address, Error* const error)
+{
+  const bool is_any_port = control->config.port == 0;
+  Status status = open_other_sockets(control, address, is_any_port, error);
+  for (uint32_t n = 1; status == STATUS_NET && is_any_port && n < PORT_TRIES; ++n) {
+    const int taken = control->outlet.socket; // closed later: the kernel chooses another port
+    close_other_sockets(control);
     status = open_main_socket(control, address, error);
     close(taken);
     if (status) {
       return status;
     }
-    status = open_socket(LOOPBACK, control->port, &outlet->loopback, error);
-  }
-  if (status == STATUS_NET) {
-    warn_no_loopback(control, address, error);
-    return STATUS_OK;
+    status = open_other_sockets(control, address, n + 1U < PORT_TRIES, error);
   }
   return status;
 }
@@ -344,17 +434,13 @@ open_sockets(Control* const control, Error* const error)
     return status;
   }
   const Peer own = peer_bound(control->outlet.socket);
-  if (peer_is_loopback(&own)) {
-    return STATUS_OK;
-  }
-  if (!config->allow) {
+  if (!peer_is_loopback(&own) && !config->allow) {
     return error_set(error, STATUS_BAD_ARG,
                      "other machines can reach %.100s, and there is no password: list those that "
                      "may send with --osc-allow ADDRESS[/BITS]",
                      address);
   }
-  return peer_key_is_any(&control->outlet.own) ? STATUS_OK
-                                               : open_loopback_socket(control, address, error);
+  return open_with_port(control, address, error);
 }
 
 /// Allow the senders of the configuration, and the address that the socket is bound to.
@@ -408,9 +494,7 @@ control_free(Control* const control)
   if (control->outlet.socket >= 0) {
     close(control->outlet.socket);
   }
-  if (control->outlet.loopback >= 0) {
-    close(control->outlet.loopback);
-  }
+  close_other_sockets(control);
   free(control);
 }
 
@@ -473,6 +557,8 @@ control_start(const ControlConfig* const config, const Rack* const rack, Control
   control->folder.fd = control->folder_mark = -1;
   control->outlet.socket = -1;
   control->outlet.loopback = -1;
+  control->outlet.streams = &control->streams;
+  streams_init(&control->streams, &control->allow, on_closed, control);
   Status status = prepare(control, rack, error);
   if (status == STATUS_OK) {
     const int code = start_thread(control);

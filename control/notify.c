@@ -93,8 +93,8 @@ forget_gone(Notify* const notify)
   OwnAddresses own = { .n_keys = 0 };
   for (uint32_t c = 0; c < ARRAY_LEN(notify->clients); ++c) {
     Client* const client = &notify->clients[c];
-    if (client->wishes && !client->is_fixed && own_has(&own, &client->peer) &&
-        peer_is_closed(&client->peer)) {
+    if (client->wishes && !client->is_fixed && !client->peer.connection &&
+        own_has(&own, &client->peer) && peer_is_closed(&client->peer)) {
       drop_wishes(notify, client, client->wishes);
     }
   }
@@ -124,6 +124,15 @@ notify_set(Notify* const notify, const Peer* const peer, const NotifyWish wish, 
     client->wishes |= wish;
   }
   return true;
+}
+
+void
+notify_forget(Notify* const notify, const Peer* const peer)
+{
+  Client* const client = find_client(notify, peer);
+  if (client) {
+    drop_wishes(notify, client, client->wishes);
+  }
 }
 
 bool
@@ -572,7 +581,8 @@ notify_print_subscribers(const Notify* const notify)
   char* end = text;
   for (uint32_t c = 0; c < ARRAY_LEN(notify->clients) && text; ++c) {
     const Client* const client = &notify->clients[c];
-    if (client->wishes & NOTIFY_NEWS && peer_is_loopback(&client->peer)) {
+    const bool outlives = peer_is_loopback(&client->peer) && !client->peer.connection;
+    if (client->wishes & NOTIFY_NEWS && outlives) {
       peer_print(&client->peer, end);
       end = strcat(end, "\n") + strlen(end);
     }

@@ -111,6 +111,9 @@ typedef struct Notify {
 /// without any change, if all ports are open.
 bool notify_set(Notify* notify, const Peer* peer, NotifyWish wish, bool wanted);
 
+/// Remove a client with all its settings, because its connection has ended.
+void notify_forget(Notify* notify, const Peer* peer);
+
 bool notify_is_quiet(Notify* notify, const Peer* peer);
 
 /// Subscribe a client for ever.  Returns false if there is no room.
@@ -154,8 +157,8 @@ uint64_t notify_wake_ns(const Notify* notify);
 
 uint32_t notify_n_subscribers(const Notify* notify);
 
-/// Print the subscribers on this machine, one per line.  The caller frees the text; NULL if out of
-/// memory.
+/// Print the subscribers on this machine that have no connection, which would end with the server,
+/// one per line.  The caller frees the text; NULL if out of memory.
 char* notify_print_subscribers(const Notify* notify);
 
 /// Subscribe clients from a text of notify_print_subscribers(): those with this address family.

@@ -495,13 +495,17 @@ static void
 put_control(lo_message* const to, const Control* const control)
 {
   const Intake* const intake = &control->intake;
-  put_count(to, "osc_packets", intake->packets);
+  const Streams* const streams = &control->streams;
+  put_count(to, "osc_packets", intake->packets + streams->packets);
   put_count(to, "osc_messages", control->counts.messages);
   put_count(to, "osc_answers", control->counts.answers);
   put_count(to, "osc_unknown", control->counts.unknown);
-  put_count(to, "osc_forbidden", intake->forbidden);
+  put_count(to, "osc_forbidden", intake->forbidden + streams->forbidden);
   put_count(to, "osc_cookies", control->counts.cookies);
   put_count(to, "osc_trusted", control->outlet.trust.n_hosts);
+  put_count(to, "osc_connections", streams_count(streams));
+  put_count(to, "osc_connections_refused", streams->refused);
+  put_count(to, "osc_connections_slow", streams->slow);
   put_count(to, "osc_dropped", intake->senders.dropped);
   put_count(to, "osc_lost", intake_lost(intake));
   put_count(to, "osc_late", control->counts.late);

@@ -162,7 +162,7 @@ run_run(const int argc, char** const argv)
     { "realtime",   0,   OPTION_SWITCH,                                 .to.flag = &args.live.engine.realtime,        .help = "Use SCHED_FIFO and locked memory, default on" },
     { "priority",   0,   OPTION_INTEGER, "N",          1,           95, .to.integer = &args.priority,                 .help = "Real-time priority of the effects, default 10" },
     { "in-process", 0,   OPTION_FLAG,                                   .to.flag = &args.in_process,                  .help = "Run effects in this process, where a crash ends the program; default: in a worker process" },
-    { "osc-port",   'p', OPTION_INTEGER, "N",          0,        65535, .to.integer = &args.osc_port,                 .help = "UDP port for OSC, default 9770; 0: any free port, which the program prints" },
+    { "osc-port",   'p', OPTION_INTEGER, "N",          0,        65535, .to.integer = &args.osc_port,                 .help = "UDP and TCP port for OSC, default 9770; 0: a free port, which the program prints" },
     { "osc-bind",   0,   OPTION_TEXT,    "ADDRESS",                     .to.text = &args.live.bind_address,           .help = "Address for OSC, default 127.0.0.1, which stays open beside an address that others can reach" },
     { "osc-allow",  0,   OPTION_TEXT,    "LIST",                        .to.text = &args.osc_allow,                   .help = "Other machines that may send: ADDRESS[/BITS],...; default none" },
     { "osc-notify", 0,   OPTION_TEXT,    "LIST",                        .to.text = &args.osc_notify,                  .help = "Listeners that get all values and changes: HOST:PORT,..., IPv6 in brackets; default none" },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Answers: liblo encodes them; they are sent from the server's socket.
+// Answers: liblo encodes them; they are sent from the server's socket, or over a connection.
 
 #include "outlet.h"
 
@@ -43,7 +43,7 @@ is_own(Outlet* const outlet, const Peer* const to)
 {
   const PeerKey* const own = &outlet->own;
   const PeerKey key = peer_key(to);
-  if (!own->is_ip || key.port != own->port) {
+  if (!own->is_ip || to->connection || key.port != own->port) {
     return false;
   }
   if (outlet->loopback >= 0 && peer_is_loopback(to)) {
@@ -73,7 +73,7 @@ outlet_reaches(Outlet* const outlet, Peer* const peer)
 bool
 outlet_trusts(Outlet* const outlet, const Peer* const peer)
 {
-  return trust_has(&outlet->trust, peer) || own_has(&outlet->machine, peer);
+  return peer->connection || trust_has(&outlet->trust, peer) || own_has(&outlet->machine, peer);
 }
 
 static bool
@@ -84,11 +84,11 @@ may_be_sent(Outlet* const outlet, const Peer* const to, const size_t request_byt
   return may_reach && !is_own(outlet, to);
 }
 
-/// Send a packet from the address that the peer has sent to, because a client may accept answers
+/// Send a datagram from the address that the peer has sent to, because a client may accept answers
 /// only from that address.
 static bool
-send_packet(const Outlet* const outlet, const Peer* const to, void* const packet,
-            const size_t n_bytes)
+send_datagram(const Outlet* const outlet, const Peer* const to, void* const packet,
+              const size_t n_bytes)
 {
   Peer peer = *to;
   PeerControl control;
@@ -100,6 +100,14 @@ send_packet(const Outlet* const outlet, const Peer* const to, void* const packet
                                  .msg_control = &control,
                                  .msg_controllen = peer_write_local(to, &control) };
   return sendmsg(socket_to(outlet, to), &header, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
+}
+
+static bool
+send_packet(const Outlet* const outlet, const Peer* const to, void* const packet,
+            const size_t n_bytes)
+{
+  return to->connection ? streams_send(outlet->streams, to, packet, n_bytes)
+                        : send_datagram(outlet, to, packet, n_bytes);
 }
 
 size_t

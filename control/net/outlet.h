@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// Sends messages from the server's socket, and limits the size of answers to other machines.
+/// Sends messages from the server's socket or over the client's connection, and limits the size of
+/// answers to other machines.
 #ifndef WARPRACK_CONTROL_NET_OUTLET_H
 #define WARPRACK_CONTROL_NET_OUTLET_H
 
 #include "message.h"
 #include "own.h"
 #include "peer.h"
+#include "streams.h"
 #include "trust.h"
 
 #include <lo/lo.h>
@@ -18,10 +20,12 @@ typedef struct Outlet {
   PeerKey own;          ///< Address that `socket` is bound to; may be the unspecified address
   OwnAddresses machine; ///< Addresses of all interfaces
   Trust trust;          ///< Other machines that have proved their addresses
-  uint64_t sent;        ///< Datagrams sent
+  Streams* streams;     ///< Connections; borrowed
+  uint64_t sent;        ///< Messages sent
   uint64_t withheld;    ///< Answers to strangers that are larger than the request, and answers to
                         ///< the server itself
-  uint64_t failed;      ///< Datagrams that the kernel refused, or that could not be made
+  uint64_t failed;      ///< Messages that the kernel refused, that a connection had no room for, or
+                        ///< that could not be made
 } Outlet;
 
 /// Add arguments to a message.  `types` consists of i (int32_t), h (int64_t), f (double) and s
@@ -35,7 +39,8 @@ void outlet_add(lo_message* arguments, const char* types, ...);
 bool outlet_reaches(Outlet* outlet, Peer* peer);
 
 /// True if a packet from this address was not forged: other machines cannot forge the addresses of
-/// this machine, and a machine in `trust` has proved its address.  Any other peer is a stranger.
+/// this machine and of a connection, and a machine in `trust` has proved its address.  Any other
+/// peer is a stranger.
 bool outlet_trusts(Outlet* outlet, const Peer* peer);
 
 /**

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Compares, classifies, prints and reads UDP addresses.
+// Compares, classifies, prints and reads addresses.
 
 #include "peer.h"
 
@@ -63,7 +63,7 @@ peer_write_local(const Peer* const peer, PeerControl* const control)
 PeerKey
 peer_key(const Peer* const peer)
 {
-  PeerKey key = { .is_ip = true };
+  PeerKey key = { .is_ip = true, .connection = peer->connection };
   if (peer->address.ss_family == AF_INET) {
     const struct sockaddr_in* const ip4 = (const struct sockaddr_in*)&peer->address;
     memcpy(key.address, ip4_prefix, sizeof(ip4_prefix));
@@ -84,7 +84,7 @@ bool
 peer_key_equal(const PeerKey* const a, const PeerKey* const b)
 {
   return a->port == b->port && a->scope == b->scope && a->is_ip == b->is_ip &&
-         memcmp(a->address, b->address, sizeof(a->address)) == 0;
+         a->connection == b->connection && memcmp(a->address, b->address, sizeof(a->address)) == 0;
 }
 
 /// True if the key has an IPv4 address, in the last 4 of the 16 bytes.
@@ -153,7 +153,7 @@ PeerKey
 peer_sender(const Peer* const peer)
 {
   PeerKey key = peer_key(peer);
-  key.port = peer_is_loopback(peer) ? key.port : 0U;
+  key.port = peer_is_loopback(peer) || peer->connection ? key.port : 0U;
   return key;
 }
 
@@ -162,6 +162,7 @@ peer_host(const Peer* const peer)
 {
   PeerKey key = peer_key(peer);
   key.port = 0;
+  key.connection = 0;
   return key;
 }
 

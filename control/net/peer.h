@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// The sender of a packet: a UDP address and port.
+/// The sender of a packet: a UDP address and port, or a TCP connection.
 #ifndef WARPRACK_CONTROL_NET_PEER_H
 #define WARPRACK_CONTROL_NET_PEER_H
 
@@ -14,6 +14,7 @@ typedef struct Peer {
   socklen_t n_bytes;
   struct in6_addr local; ///< Address of this machine that the packet was sent to, as
                          ///< PeerKey::address; or ::
+  uint64_t connection;   ///< Number of the TCP connection (streams.h); 0: UDP
 } Peer;
 
 /// Control data of one packet: see cmsg(3).
@@ -27,6 +28,7 @@ typedef struct PeerKey {
   uint32_t scope;      ///< Of a link-local address, else 0
   uint16_t port;       ///< As a number
   bool is_ip;          ///< Else all is 0
+  uint64_t connection; ///< As in Peer
 } PeerKey;
 
 /// Set a socket to report the local address that each packet was sent to. [any]
@@ -47,14 +49,15 @@ bool peer_key_equal(const PeerKey* a, const PeerKey* b);
 /// True for 0.0.0.0 and ::, the address of a socket that receives on all addresses. [any]
 bool peer_key_is_any(const PeerKey* key);
 
-/// True if address and port are equal. [any]
+/// True if address, port and connection are equal. [any]
 bool peer_equal(const Peer* a, const Peer* b);
 
-/// The key of the sender whose share a packet uses: its address, and on this machine its port.  On
-/// other machines the port is left out, because a program can send from any number of ports. [any]
+/// The key of the sender whose share a packet uses: its connection, or its address, and on this
+/// machine its port.  On other machines the port is left out, because a program can send from any
+/// number of ports. [any]
 PeerKey peer_sender(const Peer* peer);
 
-/// The key of the peer's host: its address, with port 0. [any]
+/// The key of the peer's host: its address, with port 0 and without a connection. [any]
 PeerKey peer_host(const Peer* peer);
 
 /// Set the port of an IPv4 or IPv6 peer. [any]

@@ -27,6 +27,7 @@ head_of(Senders* const senders, const PeerKey* const key)
 {
   uint64_t hash = hash_of(senders->salt, key->address, sizeof(key->address));
   hash = hash_of(hash, &key->port, sizeof(key->port));
+  hash = hash_of(hash, &key->connection, sizeof(key->connection));
   return &senders->heads[hash % ARRAY_LEN(senders->heads)];
 }
 
@@ -95,6 +96,14 @@ senders_get(Senders* const senders, const Peer* const peer, const uint64_t now_n
   const PeerKey key = peer_sender(peer);
   Sender* const sender = find_sender(senders, &key);
   return sender ? sender : add_sender(senders, &key, now_ns);
+}
+
+size_t
+senders_n_bytes(Senders* const senders, const Peer* const peer)
+{
+  const PeerKey key = peer_sender(peer);
+  const Sender* const sender = find_sender(senders, &key);
+  return sender ? sender->n_bytes : 0U;
 }
 
 bool

@@ -24,7 +24,8 @@
    McKenney, "Stochastic Fairness Queueing", 1990, drops of the longest queue.)
 
    On this machine a sender is an address and a port.  On other machines it is an address only,
-   because a program there can send from any number of ports.  All functions [control].
+   because a program there can send from any number of ports.  A TCP connection, of which an address
+   has only a few, is a sender of its own.  All functions [control].
 */
 #ifndef WARPRACK_CONTROL_NET_SENDERS_H
 #define WARPRACK_CONTROL_NET_SENDERS_H
@@ -110,6 +111,9 @@ senders_put(Senders* senders, const Peer* peer, uint64_t now_ns, const void* byt
 
 /// Find the sender of a peer, or add it.  NULL if the table is full and no sender in it is idle.
 Sender* senders_get(Senders* senders, const Peer* peer, uint64_t now_ns);
+
+/// Bytes charged to the sender of a peer; 0 if it is not known.
+size_t senders_n_bytes(Senders* senders, const Peer* peer);
 
 /// Queue a bundle whose time has come, before its sender's packets.  Takes ownership of the bundle.
 /// If the queues are full, the bundle is dropped with the rest of its packet, unless is_scheduled.

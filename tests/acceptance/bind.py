@@ -52,12 +52,14 @@ def write_rack(gain):
 
 def expect_second(port):
     """Two servers use the same port on different addresses: the first one keeps 127.0.0.1, and SIGHUP to the second one
-    reloads the rack of the second one."""
+    reloads the rack of the second one.  Another program has the second one's TCP port."""
     write_rack(-12)
-    with started("second.log", "-p", port, "--osc-bind", OTHER, "second.rack") as second:
+    with socket.create_server((OTHER, int(port))), started("second.log", "-p", port, "--osc-bind", OTHER, "second.rack") as second:
         said = read("second.log")
         assert f"osc.note: clients that send to 127.0.0.1 do not reach this server: UDP port {port} on 127.0.0.1 is in use" in said, said
         assert f"warprack send --host {OTHER} -p {port}" in said, said
+        no_tcp = f"osc.note: clients that use TCP do not reach this server at {OTHER} {port}: Address already in use"
+        until(lambda: no_tcp in read("second.log"), lambda: read("second.log"), process=second)  # an event comes once a second
         expect(ask("send", "--host", OTHER, "-p", port, "/node/vol/gain"), 0, "/node/vol/gain f -12")
         write_rack(-15)
         second.send_signal(signal.SIGHUP)
@@ -77,8 +79,17 @@ def expect_all_addresses(port):
         expect_answers_from(port, socket.AF_INET6, [ADDRESS6, OTHER6, "::1"])
 
 
+def expect_tcp(port, addresses):
+    """The server accepts TCP connections at these addresses."""
+    for asked in addresses:
+        with socket.create_connection((asked, int(port)), timeout=20.0) as client:
+            client.sendall(struct.pack(">I", 20) + osc_message("/server/ping"))
+            assert client.recv(1000)[4:12] == b"/done\0\0\0", asked
+
+
 def expect_answers_from(port, family, addresses):
     """Each reply comes from the address to which the client sent its message; a connected socket receives no others."""
+    expect_tcp(port, addresses)
     for own in addresses:
         for asked in addresses:
             with socket.socket(family, socket.SOCK_DGRAM) as client:
@@ -127,6 +138,7 @@ with scratch(), Server("--io", "dummy", "--osc-bind", ADDRESS, "--osc-allow", "1
         expect(ask("send", "--host", host, "-p", port, "/node/vol/gain"), 0, "/node/vol/gain f -6")
         expect(ask("send", "--host", host, "-p", port, "/rack/get"), 0, "add vol gain gain=-6dB")
         expect(ask("status", "--host", host, "-p", port, "state"), 0, "state  running")
+    expect_tcp(port, ["127.0.0.1", ADDRESS])
     expect(ask("send", "-p", port, "/node/vol/gain", "-3"), 0, "/done")
     # The server sends notifications from the socket that received the subscription.
     server.osc.do("/server/notify", 1)

@@ -36,6 +36,7 @@ ELSEWHERE = {
     ("key", "values_lost"): "thousands of values must wait behind one edit: see control/editor.c",
     ("key", "osc_trusted"): "needs another machine that gets answers: controllers.py",
     ("news", "/server/started"): "sent by a server that follows another one: subscribers.py",
+    ("key", "osc_connections_slow"): "takes 10 s: tcp.py",
     ("event", "osc.note"): "needs another server on 127.0.0.1: bind.py",
 }
 
@@ -247,6 +248,11 @@ def send_badly(live):
         osc.ask("/rack/ad")
     with live.sees("a reply of another server arrives", "osc_answers"):
         osc.send(osc_message("/done", "/server/ping"))
+    with live.sees("a client connects over TCP", "osc_connections"):
+        client = socket.create_connection(("127.0.0.1", live.port))
+    with live.sees("it sends neither framing", "osc_connections_refused"):
+        client.send(b"GET / HTTP/1.1\r\n")
+    client.close()
     with live.sees("a bundle arrives after its time", "osc_late"):
         osc.send(osc_bundle([osc_message("/server/ping")], time.time() - 5.0))
     with live.sees("too many bundles wait for their time", "osc_scheduled osc_unscheduled"):
@@ -286,6 +292,9 @@ def meet_strangers(live):
     text = live.osc.ask("/server/watch", 1)[1][0]
     if not any(line.split("\t")[1].startswith(STRANGER) and line.split("\t")[2] == "forbidden" for line in text.splitlines()):
         failures.append(f"/server/watch: {text}")
+    with socket.create_connection(server, source_address=(STRANGER, 0)) as stranger:
+        if stranger.recv(1):
+            failures.append("a stranger has a TCP connection")
     with live.sees("the system cannot send a reply", "osc_send_failed"):
         forge(("127.0.0.1", 0), server, status)
 

@@ -13,7 +13,7 @@
 
 struct CommandInfo;
 
-#define DESCRIBE_MAX          1024U // addresses in one answer, which take about 5 ms
+#define DESCRIBE_MAX          1024U // addresses in one answer, which take about 3 ms
 #define DESCRIBE_MAX_PATTERNS 16U
 
 /// What is described.

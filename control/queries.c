@@ -283,6 +283,17 @@ find_place(const EnginePlace* const places, const uint32_t n, const RackUid uid,
   return NULL;
 }
 
+/// Print the times of a node in us; "-" if they were not measured.
+static void
+print_times(TextBuffer* const text, const EnginePlace* const place)
+{
+  if (place && place->p99_ns) {
+    text_buffer_print(text, "%.1f %.1f\n", place->p50_ns * 1e-3, place->p99_ns * 1e-3);
+  } else {
+    text_buffer_add(text, "- -\n");
+  }
+}
+
 static char*
 print_places(const Rack* const rack, const EnginePlace* const places, const uint32_t n)
 {
@@ -291,9 +302,10 @@ print_places(const Rack* const rack, const EnginePlace* const places, const uint
   for (uint32_t i = 0; i < rack->n_nodes; ++i) {
     const RackNode* const node = &rack->nodes[i];
     const EnginePlace* const place = find_place(places, n, node->uid, &at);
-    text_buffer_print(&text, "%s %s %s %s\n", node->name, node->fx->name,
+    text_buffer_print(&text, "%s %s %s %s ", node->name, node->fx->name,
                       place ? engine_backend_names[place->backend] : "-",
                       place ? place_reason_names[place->reason] : "waiting");
+    print_times(&text, place);
   }
   return text_buffer_take(&text);
 }

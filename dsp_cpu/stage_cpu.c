@@ -3,6 +3,7 @@
 // of one of its nodes changes, unless the effect takes changes with their frames (FxInfo::set_at),
 // and shares a batch among the cores of the pool if its measured time is long enough.
 
+#include "batch_turn.h"
 #include "mix.h"
 #include "node_health.h"
 #include "stage_event.h"
@@ -248,12 +249,14 @@ measure(Batch* const batch)
   }
 }
 
-/// True if the time of this block is measured: where it decides about the pool, and now and then of
-/// plugins, whose cost only a measurement can tell (engine/worker/placement.h).
+/// True if the time of this block is measured: where it decides about the pool; if the batch has
+/// its turn; and now and then of plugins, whose cost only a measurement can tell
+/// (engine/worker/placement.h).
 static bool
 is_timed(Batch* const batch)
 {
-  return batch->may_share || (batch->fx->origin && batch->n_blocks++ % PLUGIN_TIMED == 0U);
+  return batch->may_share || batch->has_turn ||
+         (batch->fx->origin && batch->n_blocks++ % PLUGIN_TIMED == 0U);
 }
 
 // ---- a block ----
@@ -350,14 +353,16 @@ run_batch(Stage* const stage, Batch* const batch, const uint32_t n_frames,
     pass_events(stage, batch, events, n_events);
     has_events = false;
   }
-  batch->is_timed = !any_stopped && is_timed(batch);
+  batch->is_timed = batch->may_be_timed && !any_stopped && is_timed(batch);
   batch->block_ns = 0.0;
   if (has_events || any_stopped) {
     run_split(stage, batch, n_frames, events, has_events ? n_events : 0U);
   } else {
     run_units(stage, batch, batch->units, batch->n_units, n_frames, batch->call);
   }
-  if (batch->is_timed) {
+  if (batch->is_timed && batch->has_turn) {
+    batch_turn_end(batch); // the mean leaves this block out
+  } else if (batch->is_timed) {
     measure(batch);
   }
   stage->n_reset += stage_guard(batch, n_frames);
@@ -378,6 +383,7 @@ stage_cpu_submit(Stage* const stage, const uint32_t n_frames, const StageEvent* 
     stage->has_event[events[e].node_index] = 1U;
   }
   point_outputs(stage, n_frames);
+  batch_turn_begin(stage, n_frames);
   const MixPlace* places = stage->places;
   for (uint32_t s = 0; s < stage->spec.n_steps; ++s) {
     const StageStep* const step = &stage->spec.steps[s];
@@ -567,6 +573,7 @@ batch_init(const Stage* const stage, RowUse* const uses, Batch* const batch,
     batch->has_latency = batch->has_latency || unit->input_line->samples;
   }
   batch->may_share = batch->n_units > 1U && pool_size(stage->pool) > 1U;
+  batch->may_be_timed = batch->may_share || batch->fx->origin;
   batch->call = call_of(step->fx, step->units, batch->n_runs > 1U);
   for (uint32_t r = 0; r < batch->n_runs; ++r) {
     batch->mean_ns += atomic_load(step->units[batch->runs[r].first_unit].node_ns);
@@ -643,6 +650,7 @@ stage_cpu_new(const Backend* const self, const StageSpec* const spec, Pool* cons
   stage->spec = *spec;
   stage->pool = pool;
   stage->n_places = count_places(spec);
+  stage->until_turn = TURN_FRAMES; // not the first block, which fills the caches
   stage->batches = calloc(spec->n_steps, sizeof(Batch));
   stage->places = rt_memory(stage->n_places * sizeof(MixPlace));
   stage->has_event = rt_memory(spec->n_nodes * sizeof(uint32_t));

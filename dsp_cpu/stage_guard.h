@@ -36,11 +36,14 @@ typedef struct Batch {
   uint64_t call;       ///< For the flight recorder: a run of any of the nodes
   double mean_ns;      ///< Time of one block on one core
   bool is_shared;      ///< It is long enough for the pool
+  bool may_be_timed;   ///< It may share, is of a plugin, or has its turn
+  bool has_turn;       ///< The nodes record the time of this block, see batch_turn.h
   bool is_timed;       ///< The time of this block is measured
   double block_ns;     ///< Time of its parts that have run
   double longest_ns;   ///< Time of the last long block, less what was forgotten since
   uint32_t n_measured; ///< Number of measured blocks
   uint32_t n_blocks;   ///< Number of blocks, of plugins that are not shared
+  uint32_t next_run;   ///< The node whose time is recorded next
   FxUnit* plain;       ///< [n_units] scratch: the units that run as usual
 } Batch;
 
@@ -62,6 +65,9 @@ struct Stage {
   _Atomic uint64_t* line; ///< Of the player, in the flight recorder
   uint32_t* has_event;    ///< [n_nodes] 1 while a block's events name the node
   uint32_t n_frames;      ///< Of the submitted block
+  uint32_t turn;          ///< The step that had the last turn, see batch_turn.h
+  uint32_t until_turn;    ///< Frames until the next turn, ...
+  uint32_t random;        ///< ... and the number that it came from
   uint32_t n_reset;       ///< Units reset in it
 };
 

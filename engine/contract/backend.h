@@ -19,6 +19,7 @@
 
 #include "effect.h"
 #include "input_line.h"
+#include "node_times.h"
 #include "ramp.h"
 
 #include "engine/base/status.h"
@@ -101,6 +102,7 @@ typedef struct BatchUnit {
   uint32_t node_index;       ///< Index among the plan's nodes; the units of a node are neighbours
   uint32_t channel;          ///< Argument of FxInfo::unit_init
   _Atomic uint32_t* node_ns; ///< Measured time of the node's block on one core; outlives the plan
+  NodeTimes* times;          ///< As node_ns: its last times; not used on a device
   NodeHealth* health;        ///< Health of the node
   InputLine* input_line;     ///< Of the node
   const double* targets;     ///< [n_params] last values set in the node [player]

@@ -52,6 +52,7 @@ typedef struct Node {
   uint32_t plan_index;       ///< Used by the planner: index in the plan that is being made
   _Atomic uint32_t block_ns; ///< [player] Measured time of one block on one core, ns; 0: not known
                              ///< yet
+  NodeTimes times;           ///< [player] Of its last measured blocks on the CPU
   NodeHealth health;
   InputLine input_line; ///< No samples on a device
   uint64_t* stamps; ///< [player] [n_params] number of the message that set the value; 0: a document

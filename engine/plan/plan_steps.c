@@ -204,6 +204,7 @@ batch_nodes(Layout* const layout, const uint32_t* const nodes, const uint32_t n)
                        .node_index = nodes[i],
                        .channel = c,
                        .node_ns = &node->block_ns,
+                       .times = &node->times,
                        .health = &node->health,
                        .input_line = &node->input_line,
                        .targets = node->targets,

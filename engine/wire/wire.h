@@ -71,7 +71,7 @@ typedef enum WireKind {
   WIRE_SAVED,    ///< `saved`
   WIRE_CHANGED,  ///< `changed`
   WIRE_STATUS,   ///< `status`, several times a second if it has changed
-  WIRE_PLACES,   ///< `places`, if they have changed
+  WIRE_PLACES,   ///< `places`, if they have changed, and for their times every 5 s
   WIRE_LOST,     ///< `lost`
   WIRE_NOTE,     ///< `note`: EngineConfig::note
   WIRE_N_KINDS

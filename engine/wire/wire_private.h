@@ -14,7 +14,7 @@
 
 #include <stddef.h>
 
-#define PLACE_BYTES 16U // an EnginePlace: four words
+#define PLACE_BYTES 24U // an EnginePlace: six words
 
 typedef struct Coder {
   bool writes;

@@ -156,6 +156,8 @@ code_place(Coder* const coder, EnginePlace* const place)
   coder_u32(coder, &reason, 0U, PLACE_N_REASONS - 1U, "reason of a place");
   place->reason = (PlaceReason)reason;
   coder_u32(coder, &place->latency_frames, 0U, WIRE_MAX_LATENCY, "latency of a node");
+  coder_u32(coder, &place->p50_ns, 0U, UINT32_MAX, "time of a node");
+  coder_u32(coder, &place->p99_ns, 0U, UINT32_MAX, "time of a node");
 }
 
 void

@@ -280,6 +280,7 @@ worker_places(void* const context, EnginePlace* const places, const uint32_t max
                                .backend = from->node->backend->kind,
                                .reason = reason_of(from),
                                .latency_frames = from->latency_frames };
+    node_times_read(&from->node->times, &places[i].p50_ns, &places[i].p99_ns);
   }
   pthread_mutex_unlock(&worker->status_lock);
   return n;

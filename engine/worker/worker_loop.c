@@ -22,6 +22,9 @@
 // Twenty times a second.  Must be below 1 s: next_message() passes the rest as nanoseconds.
 #define STATUS_EVERY_NS 50000000
 
+// The times of the nodes: reading them takes about 4 us per node.
+#define PLACES_EVERY_NS (5U * NS_PER_S)
+
 typedef struct WorkerLoop {
   Wire* wire;
   const WorkerLoopFiles* files;
@@ -33,6 +36,7 @@ typedef struct WorkerLoop {
   pthread_mutex_t status_lock; ///< Held from reading the status or the places until they are sent
   WorkerStatus sent;           ///< The last STATUS
   uint64_t next_status_ns;
+  uint64_t next_places_ns;
 
   pthread_mutex_t lock; ///< Of `broken`
   Error broken;         ///< Error that ends the worker; STATUS_OK: none
@@ -327,6 +331,20 @@ next_message(const WorkerLoop* const loop, WireMessage* const message, Error* co
   return n > 0 ? wire_receive(loop->wire, message, error) : STATUS_OK;
 }
 
+/// Send what is due: STATUS if it has changed, PLACES with the present times of the nodes.
+static void
+send_due(WorkerLoop* const loop)
+{
+  if (time_now_ns() >= loop->next_status_ns) {
+    send_changed_status(loop);
+    loop->next_status_ns = time_now_ns() + STATUS_EVERY_NS;
+  }
+  if (loop->ring && time_now_ns() >= loop->next_places_ns) {
+    send_places(loop);
+    loop->next_places_ns = time_now_ns() + PLACES_EVERY_NS;
+  }
+}
+
 /// Execute messages until the server closes the socket or sends invalid data.
 static Status
 execute_messages(WorkerLoop* const loop, Error* const error)
@@ -334,10 +352,7 @@ execute_messages(WorkerLoop* const loop, Error* const error)
   Status status = STATUS_OK;
   send_status_as(loop, WIRE_READY);
   while (!status) {
-    if (time_now_ns() >= loop->next_status_ns) {
-      send_changed_status(loop);
-      loop->next_status_ns = time_now_ns() + STATUS_EVERY_NS;
-    }
+    send_due(loop);
     WireMessage message;
     status = next_message(loop, &message, error);
     if (!status && message.kind) {

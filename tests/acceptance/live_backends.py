@@ -35,7 +35,7 @@ EDITS = [
 def places(osc):
     """The backends of all nodes and their reasons: {node: (backend, reason)}."""
     _, (text, _, _) = osc.ask("/server/nodes")
-    return {name: (backend, why) for name, _, backend, why in (line.split() for line in text.splitlines())}
+    return {name: (backend, why) for name, _, backend, why, *_ in (line.split() for line in text.splitlines())}
 
 
 if why := no_device(DEVICE):

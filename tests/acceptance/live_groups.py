@@ -94,7 +94,7 @@ def group_processes(server):
 
 def n_in_quarantine(server):
     """The number of nodes whose input plays: that of the status grows first, when the supervisor decides it."""
-    return sum(line.endswith(" quarantine") for line in server.osc.ask("/server/nodes")[1][0].splitlines())
+    return sum(line.split()[3] == "quarantine" for line in server.osc.ask("/server/nodes")[1][0].splitlines())
 
 
 def check_threads(server):

@@ -49,7 +49,7 @@ def level_at(frame):
 
 
 def bypassed(server):
-    return [line.split()[0] for line in server.osc.ask("/server/nodes")[1][0].splitlines() if line.endswith("quarantine")]
+    return [line.split()[0] for line in server.osc.ask("/server/nodes")[1][0].splitlines() if line.split()[3] == "quarantine"]
 
 
 def lose_worker(server):

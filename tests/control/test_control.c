@@ -454,7 +454,8 @@ TEST(node_queries_report_the_backend_and_its_reason)
 {
   client_ask(rig.client, "/done*", "/rack/chain", "s", "a: gain | b: highpass 80 | c: gain");
   client_ask(rig.client,
-             "/server/nodes a gain cpu option\nb highpass cpu option\nc gain cpu option\n 1 1",
+             "/server/nodes a gain cpu option 1.5 22.5\nb highpass cpu option 1.5 22.5\n"
+             "c gain cpu option - -\n 1 1",
              "/server/nodes", "");
   client_ask(rig.client, "/fail /server/nodes 1 the text has parts 1 to 1", "/server/nodes", "i",
              2);
@@ -504,7 +505,7 @@ TEST(the_end_of_a_scan_is_news)
 
 TEST(a_query_of_a_node_that_does_not_play_yet_waits)
 {
-  client_ask(rig.client, "/server/nodes lowcut highpass - waiting\n*", "/server/nodes", "");
+  client_ask(rig.client, "/server/nodes lowcut highpass - waiting - -\n*", "/server/nodes", "");
 }
 
 TEST(an_address_that_ends_in_a_slash_gets_no_amplified_reply)

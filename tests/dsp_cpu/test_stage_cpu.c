@@ -90,6 +90,7 @@ typedef struct Rig {
   NodeHealth health[N_NODES];
   InputLine input_lines[N_NODES];
   _Atomic uint32_t node_ns[N_NODES];
+  NodeTimes times[N_NODES];
   uint32_t in_rows[N_NODES], out_rows[N_NODES];
   BatchUnit units[N_NODES];
   StageStep steps[2 * N_RANKS + 1U];
@@ -140,6 +141,7 @@ rig_describe(Rig* const rig, const FxInfo* const fx, const uint32_t left, const 
                                  .state = &rig->probes[n],
                                  .node_index = n,
                                  .node_ns = &rig->node_ns[n],
+                                 .times = &rig->times[n],
                                  .health = &rig->health[n],
                                  .input_line = &rig->input_lines[n],
                                  .n_in = 1U,
@@ -554,6 +556,28 @@ TEST(a_batch_that_takes_long_in_one_block_of_16_is_shared_there)
   ck_assert_uint_eq(n_shared, 16U);
   rig_clear(&rig);
   pool_free(pool);
+}
+
+// ---- the last times of nodes ----
+
+TEST(every_node_has_its_turn_to_be_measured)
+{
+  static Rig rig;
+  enum { N_BLOCKS = 4000 };
+  rig_start(&rig, &probe_fx, NULL);
+  for (uint32_t b = 0; b < N_BLOCKS; ++b) {
+    rig_run(&rig, BLOCK - b % 2U, NULL, 0U);
+  }
+  const uint32_t n_turns = N_BLOCKS * BLOCK / 1024U / ARRAY_LEN(rig.steps); // of each step
+  for (uint32_t n = 0; n < N_NODES; ++n) {
+    uint32_t p50_ns = 0;
+    uint32_t p99_ns = 0;
+    ck_assert(node_times_read(&rig.times[n], &p50_ns, &p99_ns));
+    ck_assert_uint_le(p50_ns, p99_ns);
+    ck_assert_uint_ge(rig.times[n].n, n_turns / 2U);
+    ck_assert_uint_le(rig.times[n].n, n_turns * 2U);
+  }
+  rig_clear(&rig);
 }
 
 SUITE_MAIN("stage_cpu")

@@ -23,8 +23,9 @@ static const RackUid uids[] = { 700, 16 };
 static const ParamMessage parameters[] = { { 1ULL << 40U, 16, 2, -0.1, MESSAGE_VALUE, 0, 77 },
                                            { 0, 700, 0, 1e300, MESSAGE_VALUE, 0, 0 } };
 
-static const EnginePlace places[] = { { 16, ENGINE_BACKEND_OPENCL, PLACE_LOST, 3 },
-                                      { 700, ENGINE_BACKEND_CPU, PLACE_NODE, WIRE_MAX_LATENCY } };
+static const EnginePlace places[] = { { 16, ENGINE_BACKEND_OPENCL, PLACE_LOST, 3, 0, 0 },
+                                      { 700, ENGINE_BACKEND_CPU, PLACE_NODE, WIRE_MAX_LATENCY, 1,
+                                        UINT32_MAX } };
 
 static const unsigned char state[] = { 0, 1, 255, 0, 10 };
 
@@ -350,7 +351,9 @@ places_equal(const WirePlaces* const a, const WirePlaces* const b)
   for (uint32_t p = 0; equal && p < a->n; ++p) {
     equal = a->places[p].uid == b->places[p].uid && a->places[p].backend == b->places[p].backend &&
             a->places[p].reason == b->places[p].reason &&
-            a->places[p].latency_frames == b->places[p].latency_frames;
+            a->places[p].latency_frames == b->places[p].latency_frames &&
+            a->places[p].p50_ns == b->places[p].p50_ns &&
+            a->places[p].p99_ns == b->places[p].p99_ns;
   }
   return equal;
 }

@@ -400,7 +400,7 @@ TEST(a_message_that_the_receiver_would_refuse_is_not_sent)
   message = wire_sample(WIRE_SET);
   message.set.n = 0;
   ck_assert(wire_encode(&message, &body, &n, NULL) == STATUS_BAD_ARG);
-  const EnginePlace unknown = { 16, ENGINE_BACKEND_CPU, PLACE_N_REASONS, 0 };
+  const EnginePlace unknown = { 16, ENGINE_BACKEND_CPU, PLACE_N_REASONS, 0, 0, 0 };
   message = (WireMessage){ .kind = WIRE_PLACES, .places = { &unknown, 1 } };
   ck_assert(wire_encode(&message, &body, &n, NULL) == STATUS_BAD_ARG);
   message = (WireMessage){ .kind = WIRE_NONE };

@@ -269,6 +269,19 @@ TEST(a_bypassed_node_is_reported)
   bench_clear(&bench);
 }
 
+TEST(the_time_of_a_node_is_reported)
+{
+  static Bench bench;
+  bench_start(&bench, "g: gain -20dB");
+  EnginePlace place = { .p99_ns = 0U };
+  for (uint32_t b = 0; b < 10000U && !place.p99_ns; ++b) {
+    bench_play(&bench);
+    ck_assert_uint_eq(worker_calls.places(bench.worker, &place, 1U), 1U);
+  }
+  ck_assert(place.p50_ns > 0U && place.p50_ns <= place.p99_ns);
+  bench_clear(&bench);
+}
+
 TEST(a_new_worker_counts_messages_from_where_they_are)
 {
   static Bench bench;

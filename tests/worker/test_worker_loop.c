@@ -285,6 +285,16 @@ TEST(racks_run_through_the_ring)
   stop(&rig); // while the worker is armed
 }
 
+TEST(places_come_again_for_the_times_of_their_nodes)
+{
+  Rig rig;
+  start_ready(&rig);
+  SCOPED_RING Ring* const ring = new_ring();
+  arm(&rig, ring);
+  await(&rig, WIRE_PLACES);
+  stop(&rig);
+}
+
 TEST(reports_come_at_most_twenty_times_a_second)
 {
   Rig rig;

@@ -20,9 +20,10 @@ except ImportError as missing:
     sys.exit(77)
 
 CLONE_NEWNET = 0x40000000
-# Addresses of the server and of the other machine on three networks: of a desk, which proves its address; of a tablet,
-# which is in --osc-notify; of `warprack send`.
-DESK, TABLET, SENDER = ("192.0.2.1", "192.0.2.2"), ("192.0.3.1", "192.0.3.2"), ("2001:db8::1", "2001:db8::2")
+# Addresses of the server and of the other machine on four networks: of a desk, which proves its address; of a tablet,
+# which is in --osc-notify; of a console, which uses TCP; of `warprack send`.
+DESK, TABLET, CONSOLE = ("192.0.2.1", "192.0.2.2"), ("192.0.3.1", "192.0.3.2"), ("192.0.4.1", "192.0.4.2")
+SENDER = ("2001:db8::1", "2001:db8::2")
 TABLET_PORT = 9001
 FILLER = "0123456789abcdef"  # as long as a cookie
 
@@ -33,10 +34,10 @@ FILLER = "0123456789abcdef"  # as long as a cookie
 class Controller:
     """A program with one port, which sends to the server from this port and remembers what it receives."""
 
-    def __init__(self, port, host, server_port):
-        self.liblo = liblo.Server(port)
+    def __init__(self, port, host, server_port, protocol=liblo.UDP):
+        self.liblo = liblo.Server(port, protocol)
         self.liblo.add_method(None, None, lambda path, arguments: self.received.append((path, arguments)))
-        self.target = liblo.Address(host, server_port)
+        self.target = liblo.Address(host, server_port, protocol)
         self.received = []
 
     def say(self, path, *arguments):
@@ -115,7 +116,7 @@ def connect():
     ip("link", "set", "near", "address", "02:00:00:00:00:01", "addrgenmode", "none", "up")
     there("link", "set", "far", "address", "02:00:00:00:00:02", "addrgenmode", "none", "up")
     there("link", "set", "lo", "up")
-    for own, other in (DESK, TABLET):
+    for own, other in (DESK, TABLET, CONSOLE):
         ip("address", "add", f"{own}/24", "dev", "near")
         there("address", "add", f"{other}/24", "dev", "far")
         ip("neighbour", "add", other, "lladdr", "02:00:00:00:00:02", "dev", "near")
@@ -236,6 +237,26 @@ def send(server):
     assert server.status()["osc_trusted"] == 3
 
 
+def console(server):
+    """As Eos: a console with a TCP connection needs no proof, nor does its display, which gets the changes by UDP."""
+    on("console", "open", None, CONSOLE[0], server.port, liblo.TCP)
+    for path in ("/server/status", "/rack/get"):
+        on("console", "say", path)
+        on("console", "expect", path)
+    on("console", "say", "/server/notify", 1)
+    on("console", "expect", "/node/vol/gain", -18.0)
+    server.osc.do("/node/vol/gain", -21.0)
+    on("console", "expect", "/node/vol/gain", -21.0)
+    assert server.status()["osc_trusted"] == 3
+    on("display", "open", 9003, CONSOLE[0], server.port)
+    on("console", "say", "/server/notify", 1, 9003)
+    on("display", "expect", "/node/vol/gain", -21.0)
+    on("console", "say", "/node/vol/gain", -24.0)
+    on("display", "expect", "/node/vol/gain", -24.0)
+    status = server.status()
+    assert status["osc_trusted"] == 4 and status["osc_connections"] == 1, status
+
+
 need("ip", "unshare")
 if not enter_namespace():
     print("skipped: no network namespaces")
@@ -245,7 +266,7 @@ machine = multiprocessing.get_context("fork").Process(target=other_machine, args
 machine.start()
 here.recv()
 connect()
-allowed = "192.0.2.0/24,192.0.3.0/24,2001:db8::/64"
+allowed = "192.0.2.0/24,192.0.3.0/24,192.0.4.0/24,2001:db8::/64"
 with scratch():
     options = ["--io", "dummy", "--osc-bind", "::", "--osc-allow", allowed, "--osc-notify", f"{TABLET[1]}:{TABLET_PORT}"]
     on("tablet", "open", TABLET_PORT, TABLET[0], 9)
@@ -257,5 +278,6 @@ with scratch():
         other_port(server)
         tablet(server)
         send(server)
+        console(server)
         server.stop()
 print("controllers on another machine get all answers and changes")

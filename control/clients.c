@@ -10,6 +10,9 @@
 
 #define MAX_RATE_HZ    ((double)NS_PER_S / NOTIFY_INTERVAL_NS)
 #define TOO_MANY_HOSTS "%u machines have proved their addresses already"
+#define UNNAMED_HOST                                                                               \
+  "--osc-allow has no rule for this address but 0.0.0.0/0 or ::/0, and with these nobody can "     \
+  "subscribe or get long answers by UDP"
 
 // ---- proof of an address ----
 
@@ -23,9 +26,7 @@ query_hello(Control* const control, const Peer* const peer, Message* const messa
     return STATUS_OK;
   }
   if (!allow_names(&control->allow, peer)) {
-    return error_set(error, STATUS_BAD_ARG,
-                     "--osc-allow has no rule for this address but 0.0.0.0/0 or ::/0, and with "
-                     "these nobody can subscribe or get long answers");
+    return error_set(error, STATUS_BAD_ARG, UNNAMED_HOST);
   }
   if (!trust_is_cookie(&outlet->trust, peer, control->now_ns, message_text(message, 0))) {
     // Not /server/hello: two servers would answer each other without end.
@@ -140,13 +141,20 @@ read_port(const Message* const message, Peer* const subscriber, Error* const err
   return STATUS_OK;
 }
 
-/// Let a client have the news: its host has a connection, or has proved its address.
-static bool
-trust_host(Control* const control, const Peer* const client)
+/// Let a client have the news: its host has proved its address, or has a connection and may do so.
+static Status
+trust_host(Control* const control, const Peer* const client, Error* const error)
 {
   Outlet* const outlet = &control->outlet;
-  return outlet_trusts(outlet, client) ||
-         trust_begin(&outlet->trust, client, control->now_ns + TRUST_LEASE_NS);
+  if (outlet_trusts(outlet, client)) {
+    return STATUS_OK;
+  }
+  if (!allow_names(&control->allow, client)) {
+    return error_set(error, STATUS_BAD_ARG, UNNAMED_HOST);
+  }
+  return trust_begin(&outlet->trust, client, control->now_ns + TRUST_LEASE_NS)
+             ? STATUS_OK
+             : error_set(error, STATUS_LIMIT, TOO_MANY_HOSTS, TRUST_MAX_HOSTS);
 }
 
 /// Subscribe a client, and queue all present values for it.
@@ -155,8 +163,8 @@ subscribe(Control* const control, const Peer* const client, const Peer* const se
           Error* const error)
 {
   Notify* const notify = &control->notify;
-  if (!trust_host(control, client)) {
-    return error_set(error, STATUS_LIMIT, TOO_MANY_HOSTS, TRUST_MAX_HOSTS);
+  if (trust_host(control, client, error)) {
+    return error->status;
   }
   if (!notify_set(notify, client, NOTIFY_NEWS, true)) {
     return error_set(error, STATUS_LIMIT,

@@ -243,6 +243,32 @@ TEST(a_machine_that_only_everybody_rules_allow_stays_a_stranger)
   stop();
 }
 
+/// Run `/server/notify 1 9001` from a connection of a peer.  Returns the result.
+static Status
+subscribe_by_connection(const Peer* const peer)
+{
+  static const char bytes[] = "/server/notify\0\0,ii\0\0\0\0\1\0\0\x23\x29\0\0\0\0\0\0\0";
+  Peer connected = *peer;
+  connected.connection = 1;
+  const Instant arrival = instant_now();
+  Bundle* bundle = NULL;
+  Error error = { STATUS_OK, "" };
+  ck_assert_int_eq(bundles_read(bytes, 28, &connected, &arrival, &bundle), STATUS_OK);
+  const Status status = query_notify(&control, &connected, &bundle->messages[0], &error);
+  bundle_free(bundle);
+  return status;
+}
+
+TEST(a_connection_does_not_make_a_machine_trusted_that_nobody_has_named)
+{
+  start("0.0.0.0/0");
+  const Peer peer = stranger_of("192.0.2.7", 9000);
+  ck_assert_int_eq(subscribe_by_connection(&peer), STATUS_BAD_ARG);
+  ck_assert_uint_eq(control.outlet.trust.n_hosts, 0);
+  ck_assert_uint_eq(notify_n_subscribers(&control.notify), 0);
+  stop();
+}
+
 TEST(half_open_proofs_use_no_memory)
 {
   start("10.0.0.0/8");

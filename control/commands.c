@@ -5,6 +5,7 @@
 
 #include "clients.h"
 #include "edits.h"
+#include "meters.h"
 #include "queries.h"
 #include "scenes.h"
 
@@ -63,6 +64,11 @@ const CommandInfo command_table[] = {
   // Notes
   { NOTE_ADDRESS,       "nn",     "n",      NULL,     "key velocity [seconds]",                COMMAND_NOTE,                                           .help = "Play a note: MIDI key, velocity 0 to 127, 0 ends it; with a length it ends itself" },
   { OFF_ADDRESS,        NULL,     NULL,     NULL,     NULL,                                    COMMAND_NOTE,                                           .help = "End all notes of a node, or of all that the pattern matches" },
+  // Levels
+  { "/meter/in",         NULL,     "s",      NULL,     "floats",                                COMMAND_NOW,    .run = meters_read,                     .help = "Read the newest levels of the inputs, as a blob, or as floats in dB" },
+  { "/meter/out",        NULL,     "s",      NULL,     "floats",                                COMMAND_NOW,    .run = meters_read,                     .help = "Read the newest levels of the outputs, in the same way" },
+  { "/meter/subscribe",  "s",      "n",      "s",      "in or out [rate in Hz] [floats]",       COMMAND_NOW,    .run = meters_subscribe,                .help = "Get the levels of the inputs or outputs 1 to 60 times a second, by default 25 times" },
+  { "/meter/unsubscribe", NULL,     "s",      NULL,     "in or out",                             COMMAND_NOW,    .run = meters_unsubscribe,              .help = "Get no more levels, or none of the inputs or outputs" },
   // The server
   { "/server/answers",  "s",      NULL,     NULL,     "which",                                 COMMAND_NOW,    .run = query_answers,                   .help = "Send this client all answers, or failures: no /done for changes" },
   { "/server/describe", NULL,     "i",      "s",      "[part] [pattern]...",                   COMMAND_NOW,    .run = query_describe,                  .help = "Describe the addresses that a pattern matches, or all, in parts of 8 kB" },

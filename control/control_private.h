@@ -8,6 +8,7 @@
 #include "control.h"
 #include "folder.h"
 #include "inbox.h"
+#include "meters.h"
 #include "notes.h"
 #include "notify.h"
 #include "rack_store.h"
@@ -64,6 +65,7 @@ struct Control {
   Schedule schedule;
   Notes notes;
   Notify notify;
+  Meters meters;
   Syncs syncs;
   ControlCounts counts;
   _Atomic uint64_t rounds; ///< [control] writes, [any] reads

@@ -173,6 +173,7 @@ wake_ns(const Control* const control)
   uint64_t wake = is_work ? 0U : control->next_check_ns;
   wake = min_ns(wake, schedule_wake_ns(&control->schedule));
   wake = min_ns(wake, notify_wake_ns(&control->notify));
+  wake = min_ns(wake, meters_wake_ns(&control->meters));
   wake = control->notes.n ? min_ns(wake, control->now_ns + NOTES_POLL_NS) : wake;
   return control->syncs.n ? min_ns(wake, control->now_ns + SYNC_POLL_NS) : wake;
 }
@@ -239,6 +240,7 @@ control_run(void* const context)
     saves_continue(control);
     do_syncs(control);
     notify_flush(&control->notify, control->now_ns);
+    meters_run(control);
     wait_for_work(control);
   }
   control_report_rack(control);
@@ -482,6 +484,7 @@ control_free(Control* const control)
   schedule_clear(&control->schedule);
   notes_clear(&control->notes);
   notify_clear(&control->notify);
+  meters_clear(&control->meters);
   editor_free(control->editor);
   advice_clear(&control->advice);
   inbox_release(control->inbox);

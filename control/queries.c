@@ -529,6 +529,7 @@ put_control(lo_message* const to, const Control* const control)
   put_count(to, "osc_send_failed", control->outlet.failed);
   put_count(to, "subscribers", notify_n_subscribers(&control->notify));
   put_count(to, "notified", control->notify.sent);
+  put_count(to, "meters", control->meters.n);
   put_count(to, "notify_merged", control->notify.merged);
   for (uint32_t r = PACKET_OK + 1U; r < PACKET_N_FAULTS; ++r) {
     char key[64];

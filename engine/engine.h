@@ -12,6 +12,7 @@
 
 #include "engine/base/status.h"
 #include "engine/contract/counters.h"
+#include "engine/contract/level.h"
 #include "engine/contract/package.h"
 #include "engine/contract/period_door.h"
 #include "engine/rack/rack.h"
@@ -185,6 +186,13 @@ void engine_status(Engine* engine, EngineStatus* status);
 /// Counters of a port of the rack since the connection to the audio server, or its last change of
 /// format; zeros for a port that does not exist. [any but rt]
 PeriodPort engine_port(Engine* engine, bool is_output, uint32_t channel);
+
+/// Take the levels of the rack's ports over a span of whole periods.  Successive spans have no gap
+/// between them.  The next span begins with the first period after the call; while nobody calls, a
+/// span goes on.  So levels from now on are those of the spans that begin at engine_frame_now() or
+/// later.  Returns false, and `levels` is undefined, if no span has ended since the last call, or
+/// no audio runs. [any but rt, one reader]
+bool engine_levels(Engine* engine, PortLevels* levels);
 
 /// Write the places of the nodes of the active rack, in its order, at most `max`.  Returns the
 /// number of nodes.

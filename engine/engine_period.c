@@ -135,6 +135,16 @@ engine_port(Engine* const engine, const bool is_output, const uint32_t channel)
   return port;
 }
 
+bool
+engine_levels(Engine* const engine, PortLevels* const levels)
+{
+  pthread_mutex_lock(&engine->pointers_lock);
+  Period* const period = atomic_load(&engine->period);
+  const bool has_levels = period && period_levels(period, levels);
+  pthread_mutex_unlock(&engine->pointers_lock);
+  return has_levels;
+}
+
 void
 engine_fade(Engine* const engine, const bool to_silence)
 {

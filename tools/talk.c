@@ -187,6 +187,23 @@ talk_receive(Talk* const talk, const char** const address, lo_message* const mes
 
 // ---- replies ----
 
+/// The bytes of a blob as hexadecimal digits.
+static json_t*
+blob_json(const void* const at)
+{
+  static const char digits[] = "0123456789abcdef";
+  const uint32_t n_bytes = lo_blob_datasize((lo_blob)at);
+  const uint8_t* const bytes = lo_blob_dataptr((lo_blob)at);
+  char* const text = malloc(2U * n_bytes + 1U);
+  for (uint32_t b = 0; text && b < n_bytes; ++b) {
+    text[2U * b] = digits[bytes[b] / 16U];
+    text[2U * b + 1U] = digits[bytes[b] % 16U];
+  }
+  json_t* const json = text ? json_stringn(text, 2U * n_bytes) : NULL;
+  free(text);
+  return json;
+}
+
 json_t*
 talk_argument(const lo_message message, const int index)
 {
@@ -207,6 +224,8 @@ talk_argument(const lo_message message, const int index)
     return json_real(value.d);
   case 's':
     return command_json_text(at);
+  case 'b':
+    return blob_json(at);
   case 'T':
   case 'F':
     return json_boolean(lo_message_get_types(message)[index] == 'T');

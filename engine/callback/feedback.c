@@ -106,19 +106,20 @@ feedback_record(Feedback* const feedback, const uint32_t channel, const GuardCou
   *peak = met->peak > *peak ? met->peak : *peak;
 }
 
-void
+bool
 feedback_play(Feedback* const feedback, const uint32_t channel, const GuardCounts* const met,
               float* const out, const uint32_t n_frames)
 {
   Output* const output = &feedback->outputs[channel];
   output->n_full += met->full;
   if (output->gain.frames_left == 0 && output->gain.target == 1.0F) {
-    return;
+    return false;
   }
   ramp_fill_within(&output->gain, 0.0F, 1.0F, feedback->gains, n_frames);
   for (uint32_t i = 0; i < n_frames; ++i) {
     out[i] *= feedback->gains[i];
   }
+  return true;
 }
 
 // ---- at the end of a window ----

@@ -57,8 +57,8 @@ void feedback_free(Feedback* feedback);
 REALTIME void feedback_record(Feedback* feedback, uint32_t channel, const GuardCounts* met);
 
 /// Record the guard counts of an output for this block, and attenuate its guarded samples `out` if
-/// required. [rt]
-REALTIME void feedback_play(Feedback* feedback, uint32_t channel, const GuardCounts* met,
+/// required.  Returns true if they were attenuated. [rt]
+REALTIME bool feedback_play(Feedback* feedback, uint32_t channel, const GuardCounts* met,
                             float* out, uint32_t n_frames);
 
 /// End a block of `n_frames`, after all channels.  Returns the number of outputs that were newly

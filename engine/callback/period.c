@@ -62,14 +62,15 @@ take_offer(Period* const period)
   return true;
 }
 
-/// Copy `n_frames` of input channel c into `row`, without NaN and denormals, and store them for the
-/// dry signal.
+/// Copy `n_frames` of input channel c into `row`, without NaN and denormals, measure them, and
+/// store them for the dry signal.
 static void
 take_input(Period* const period, const float* const in, const uint32_t c, float* const row,
            const uint32_t n_frames)
 {
-  const GuardCounts met = guard_clean(row, in, n_frames);
+  const GuardCounts met = guard_measure(row, in, n_frames);
   period_count_guard(period, false, c, &met);
+  levels_add_in(period->levels, c, &met.out);
   feedback_record(period->feedback, c, &met);
   if (c < dry_line_channels(period->dry_line)) {
     dry_line_feed(period->dry_line, c, row, n_frames);
@@ -233,7 +234,8 @@ advance_feedback(Period* const period, const uint32_t n_frames)
   counter_add(&period->counters.feedback, feedback_advance(period->feedback, n_frames));
 }
 
-/// Write the outputs: choose the signal, fade it, guard it, and attenuate outputs that feed back.
+/// Write the outputs: choose the signal, fade it, guard it, attenuate outputs that feed back, and
+/// measure what leaves.
 static void
 play_block(Period* const period, const Slice* const slice, const Sound sound)
 {
@@ -247,9 +249,12 @@ play_block(Period* const period, const Slice* const slice, const Sound sound)
       row = faded_row(period, row);
     }
     float* const out = slice->out[c] + slice->first;
-    const GuardCounts met = guard_limit(out, row, n_frames, &period->curve);
+    GuardCounts met = guard_limit(out, row, n_frames, &period->curve);
     period_count_guard(period, true, c, &met);
-    feedback_play(period->feedback, c, &met, out, n_frames);
+    if (feedback_play(period->feedback, c, &met, out, n_frames)) {
+      met.out = (Level){ guard_peak(out, n_frames), guard_energy(out, n_frames) };
+    }
+    levels_add_out(period->levels, c, &met.out);
   }
   advance_feedback(period, n_frames);
   bridge_advance(period->bridge, n_frames);
@@ -326,6 +331,7 @@ period_run(Period* const period, const float* const* const in, float* const* con
   const uint64_t began = time_now_ns();
   publish_clock(period, began, n_frames);
   const bool is_new_ring = take_offer(period);
+  levels_begin(period->levels, period->frame);
   if (n_frames % period->shape.block_frames) {
     play_odd_period(period, in, out, n_frames);
   } else {
@@ -339,6 +345,7 @@ period_run(Period* const period, const float* const* const in, float* const* con
       slice.is_first_of_ring = false;
     }
   }
+  levels_end(period->levels, n_frames);
   count_period(period, began, wait);
   rt_section_leave();
 }

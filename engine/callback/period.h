@@ -40,6 +40,7 @@
 #include "engine/base/status.h"
 #include "engine/contract/counters.h"
 #include "engine/contract/fallback.h"
+#include "engine/contract/level.h"
 #include "engine/ring/ring.h"
 
 #include <stdbool.h>
@@ -108,6 +109,10 @@ period_counts(const Period* period);
 
 /// Counters and attenuation of a port; zeros for a channel that does not exist. [any]
 PeriodPort period_port(const Period* period, bool is_output, uint32_t channel);
+
+/// Collect the levels of the ports: see levels_collect().  An output's is that of the samples that
+/// leave. [one thread at a time]
+bool period_levels(Period* period, PortLevels* to);
 
 // ---- another ring ----
 

@@ -136,6 +136,9 @@ period_new(const PeriodConfig* const config, Period** const out, Error* const er
   status = status ? status : make_dry_line(period, error);
   status = status ? status : make_fallbacks(period, error);
   if (!status) {
+    status = levels_new(period->shape.n_in, period->shape.n_out, &period->levels, error);
+  }
+  if (!status) {
     status = feedback_new(config->rate_hz, period->shape.n_in, period->shape.n_out,
                           period->shape.block_frames, &period->feedback, error);
   }
@@ -154,6 +157,7 @@ period_free(Period* const period)
     bridge_free(period->bridge);
     dry_line_free(period->dry_line);
     feedback_free(period->feedback);
+    levels_free(period->levels);
     free(period->fallbacks);
     free(period->ports);
     free(period->row_memory);

@@ -54,14 +54,15 @@ dry_row(Period* const period, const uint32_t c)
 }
 
 /// Copy the worker's output of this block, without NaN and denormals.  A faulty worker may still
-/// write to the ring, so later steps read only the copy.
+/// write to the ring, so later steps read only the copy.  *energy: of the copy.
 static const float*
-take_wet_row(Period* const period, const uint32_t c)
+take_wet_row(Period* const period, const uint32_t c, double* const energy)
 {
   float* const row = period->rows.wet;
   const GuardCounts met =
-      guard_clean(row, ring_output(period->ring, period->due, c), period->shape.block_frames);
+      guard_measure(row, ring_output(period->ring, period->due, c), period->shape.block_frames);
   period_count_guard(period, true, c, &met);
+  *energy = met.out.energy;
   return row;
 }
 
@@ -166,34 +167,35 @@ gap_row(Period* const period, const uint32_t c)
 
 /// Update the level of an output from a wet block.
 static void
-follow(Period* const period, const uint32_t c, const float* const wet)
+follow(Period* const period, const uint32_t c, const double wet_energy)
 {
   PeriodFallback* const fallback = &period->fallbacks[c];
   const uint32_t n_frames = period->shape.block_frames;
   take_wanted(period, fallback);
   if (fallback->taken & PERIOD_FOLLOWS) {
-    follower_update(&fallback->follower, guard_energy(wet, n_frames),
-                    guard_energy(dry_row(period, c), n_frames), n_frames);
+    follower_update(&fallback->follower, wet_energy, guard_energy(dry_row(period, c), n_frames),
+                    n_frames);
   }
 }
 
 const float*
 period_sound_row(Period* const period, const Sound sound, const uint32_t c)
 {
+  double energy = 0.0;
   const float* wet = NULL;
   float* row = NULL;
   switch (sound) {
   case SOUND_SILENCE:
     break;
   case SOUND_WET:
-    wet = take_wet_row(period, c);
-    follow(period, c, wet);
+    wet = take_wet_row(period, c, &energy);
+    follow(period, c, energy);
     return wet;
   case SOUND_FALLBACK:
     return gap_row(period, c);
   case SOUND_FALLBACK_TO_WET:
     row = gap_row(period, c);
-    guard_fade(row, row, take_wet_row(period, c), period->shape.block_frames);
+    guard_fade(row, row, take_wet_row(period, c, &energy), period->shape.block_frames);
     return row;
   }
   return period->rows.silence;

@@ -8,6 +8,7 @@
 #include "dry_line.h"
 #include "feedback.h"
 #include "follower.h"
+#include "levels.h"
 #include "period.h"
 
 #include "engine/contract/guard.h"
@@ -84,6 +85,7 @@ struct Period {
 
   GuardCurve curve;
   PeriodPortCounters* ports; ///< [n_in + n_out]
+  Levels* levels;
   uint64_t past_faults;      ///< Of past rings
 
   PeriodCounters counters;

@@ -127,6 +127,12 @@ period_port(const Period* const period, const bool is_output, const uint32_t cha
                        .is_muted = n_steps == FEEDBACK_MUTE };
 }
 
+bool
+period_levels(Period* const period, PortLevels* const to)
+{
+  return levels_collect(period->levels, to);
+}
+
 // ---- rings ----
 
 Ring*

@@ -24,6 +24,12 @@
 #define INFINITE     0x7F800000
 #define FIRST_NORMAL 0x00800000
 
+// The compiler does not add floats in another order, so the sum of the squares needs the lanes that
+// it makes of the other loops by itself.
+#define LANES 4U
+typedef int32_t Ints __attribute__((vector_size(4U * LANES)));
+typedef float Floats __attribute__((vector_size(4U * LANES)));
+
 static inline int32_t
 bits_of(const float x)
 {
@@ -62,25 +68,88 @@ guard_count_bad(const float* const in, const uint32_t n_frames)
   return (uint32_t)bad;
 }
 
+/// Counts of four channels of samples: each lane has every fourth sample.
+typedef struct Lanes {
+  Ints bad, denormal, peak;
+  Floats energy;
+} Lanes;
+
+/// Clean four samples, and count.  Comparisons of vectors give -1 and 0.
+static inline Ints
+clean_four(const Ints bits, Lanes* const lanes, const bool measures)
+{
+  const Ints magnitude = bits & MAGNITUDE;
+  const Ints is_bad = magnitude > INFINITE - 1;
+  const Ints is_denormal = (magnitude < FIRST_NORMAL) & (magnitude > 0);
+  const Ints clean = bits & ~(is_bad | is_denormal);
+  const Ints loudness = clean & MAGNITUDE;
+  const Ints is_louder = loudness > lanes->peak;
+  lanes->peak = (loudness & is_louder) | (lanes->peak & ~is_louder);
+  lanes->bad -= is_bad;
+  lanes->denormal -= is_denormal;
+  if (measures) {
+    lanes->energy += (Floats)clean * (Floats)clean;
+  }
+  return clean;
+}
+
+static inline GuardCounts
+counts_of(const Lanes* const lanes)
+{
+  int32_t peak = 0;
+  for (uint32_t l = 0; l < LANES; ++l) {
+    peak = lanes->peak[l] > peak ? lanes->peak[l] : peak;
+  }
+  const Ints bad = lanes->bad;
+  const Ints denormal = lanes->denormal;
+  const Floats energy = lanes->energy;
+  return (
+      GuardCounts){ .bad = (uint32_t)(bad[0] + bad[1] + bad[2] + bad[3]),
+                    .denormal = (uint32_t)(denormal[0] + denormal[1] + denormal[2] + denormal[3]),
+                    .peak = float_of(peak),
+                    .out = { .peak = float_of(peak),
+                             .energy = (double)(energy[0] + energy[1] + energy[2] + energy[3]) } };
+}
+
+static inline GuardCounts
+clean_row(float* restrict const out, const float* restrict const in, const uint32_t n_frames,
+          const bool measures)
+{
+  Lanes lanes = { { 0 }, { 0 }, { 0 }, { 0.0F } };
+  const uint32_t n_whole = n_frames & ~(LANES - 1U);
+  for (uint32_t i = 0; i < n_whole; i += LANES) {
+    Ints four;
+    memcpy(&four, in + i, sizeof(four));
+    four = clean_four(four, &lanes, measures);
+    memcpy(out + i, &four, sizeof(four));
+  }
+  if (n_whole < n_frames) {
+    Ints rest = { 0 };
+    memcpy(&rest, in + n_whole, (n_frames - n_whole) * sizeof(float));
+    rest = clean_four(rest, &lanes, measures);
+    memcpy(out + n_whole, &rest, (n_frames - n_whole) * sizeof(float));
+  }
+  return counts_of(&lanes);
+}
+
 GuardCounts
 guard_clean(float* restrict const out, const float* restrict const in, const uint32_t n_frames)
 {
-  int32_t bad = 0;
-  int32_t denormal = 0;
-  int32_t peak = 0;
-  for (uint32_t i = 0; i < n_frames; ++i) {
-    const int32_t bits = bits_of(in[i]);
-    const int32_t magnitude = bits & MAGNITUDE;
-    const int32_t is_bad = magnitude >= INFINITE;
-    const int32_t is_denormal = (magnitude < FIRST_NORMAL) & (magnitude != 0);
-    const int32_t clean = is_bad | is_denormal ? 0 : bits;
-    out[i] = float_of(clean);
-    peak = (clean & MAGNITUDE) > peak ? clean & MAGNITUDE : peak;
-    bad += is_bad;
-    denormal += is_denormal;
-  }
-  return (
-      GuardCounts){ .bad = (uint32_t)bad, .denormal = (uint32_t)denormal, .peak = float_of(peak) };
+  return clean_row(out, in, n_frames, false);
+}
+
+GuardCounts
+guard_measure(float* restrict const out, const float* restrict const in, const uint32_t n_frames)
+{
+  return clean_row(out, in, n_frames, true);
+}
+
+/// The magnitude that a magnitude above the knee becomes.
+static inline float
+limited(const GuardCurve* const c, const float x)
+{
+  const float below_top = c->top > x ? c->top - x : 0.0F;
+  return c->ceiling - below_top * below_top * c->bend;
 }
 
 GuardCounts
@@ -88,7 +157,7 @@ guard_limit(float* restrict const out, const float* restrict const in, const uin
             const GuardCurve* const curve)
 {
   const GuardCurve c = *curve;
-  GuardCounts counts = guard_clean(out, in, n_frames);
+  GuardCounts counts = guard_measure(out, in, n_frames);
   if (counts.peak <= c.knee) {
     return counts;
   }
@@ -96,15 +165,14 @@ guard_limit(float* restrict const out, const float* restrict const in, const uin
   int32_t full = 0;
   for (uint32_t i = 0; i < n_frames; ++i) {
     const float x = fabsf(out[i]);
-    const float below_top = c.top > x ? c.top - x : 0.0F;
-    const float limited = c.ceiling - below_top * below_top * c.bend;
     const int32_t is_bent = x > c.knee;
-    out[i] = is_bent ? copysignf(limited, out[i]) : out[i];
+    out[i] = is_bent ? copysignf(limited(&c, x), out[i]) : out[i];
     bent += is_bent;
     full += x >= c.top;
   }
   counts.bent = (uint32_t)bent;
   counts.full = (uint32_t)full;
+  counts.out = (Level){ limited(&c, counts.peak), guard_energy(out, n_frames) };
   return counts;
 }
 

@@ -17,6 +17,8 @@
 #ifndef WARPRACK_ENGINE_CONTRACT_GUARD_H
 #define WARPRACK_ENGINE_CONTRACT_GUARD_H
 
+#include "level.h"
+
 #include "engine/base/status.h"
 
 #include <stdint.h>
@@ -36,6 +38,7 @@ typedef struct GuardCounts {
   uint32_t bent;     ///< Finite samples above the knee, reduced
   uint32_t full;     ///< Samples among `bent` that are at the ceiling
   float peak;        ///< Largest finite magnitude of the input
+  Level out;         ///< Of the output; guard_clean() does not measure it
 } GuardCounts;
 
 /// The curve for a ceiling; a ceiling of 0 gives a curve that does not limit. [any]
@@ -47,7 +50,11 @@ REALTIME uint32_t guard_count_bad(const float* in, uint32_t n_frames);
 /// Copy `n_frames` samples; NaN, Inf and denormals become 0. [rt]
 REALTIME GuardCounts guard_clean(float* restrict out, const float* restrict in, uint32_t n_frames);
 
-/// As guard_clean(), but samples above the knee follow the curve. [rt]
+/// As guard_clean(), and measure the output in the same pass. [rt]
+REALTIME GuardCounts guard_measure(float* restrict out, const float* restrict in,
+                                   uint32_t n_frames);
+
+/// As guard_measure(), but samples above the knee follow the curve. [rt]
 REALTIME GuardCounts guard_limit(float* restrict out, const float* restrict in, uint32_t n_frames,
                                  const GuardCurve* curve);
 

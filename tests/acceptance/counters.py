@@ -81,6 +81,9 @@ def edit(live):
             osc.do("/node/x/gain", -6.0 - step)
     with live.sees("another client subscribes", "subscribers"):
         osc.do("/server/notify", 1)
+    with live.sees("another client subscribes to levels", "meters"):
+        osc.do("/meter/subscribe", "out", 1)
+    osc.do("/meter/unsubscribe")
     osc.do("/server/notify", 0)
     with live.sees("a rack names a missing file", "edits_refused commands_failed"):
         assert osc.ask("/rack/chain", "convolver none.wav")[0] == "/fail"
@@ -96,6 +99,7 @@ def ask_everything(live):
         ("/rack/insert", "m", "gain", "before", "out"), ("/rack/rename", "m", "k"), ("/rack/late", "out", "auto"), ("/server/answers", "all"),
         ("/ping",), ("/server/hello", ""), ("/server/nodes",), ("/server/notify", 0), ("/server/ping",), ("/server/status",), ("/server/version",), ("/server/plugins", "gain"),
         ("/server/watch", 1),
+        ("/meter/in",), ("/meter/out", "floats"), ("/meter/subscribe", "in"), ("/meter/unsubscribe",),
         ("/rack/chain", "n: gain -3dB"), ("/node/n/gain", -6.0), ("/node/n/gain",),
         ("/scene/store", "a"), ("/scene/store", "b", "n.*"), ("/scene/recall", "a"), ("/scene/next",), ("/scene/previous",), ("/scene/list",),
         ("/scene/morph", "a", "b", 0.5), ("/scene/compare",), ("/scene/compare",),

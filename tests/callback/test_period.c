@@ -398,6 +398,59 @@ TEST(each_port_has_its_own_counters)
   ck_assert_uint_eq(counts.clipped, 2);
 }
 
+// ---- levels ----
+
+static Level
+level_of(const float* const samples, const uint32_t n_frames)
+{
+  Level level = { 0.0F, 0.0 };
+  for (uint32_t i = 0; i < n_frames; ++i) {
+    const Level one = { fabsf(samples[i]), (double)samples[i] * (double)samples[i] };
+    level_add(&level, &one);
+  }
+  return level;
+}
+
+static void
+expect_level(const Level* const level, const Level* const wanted)
+{
+  ck_assert(level->peak == wanted->peak);
+  ck_assert_double_eq_tol(level->energy, wanted->energy, 1e-5 * wanted->energy);
+}
+
+TEST(the_levels_of_a_span_are_those_of_its_samples)
+{
+  SCOPED(period_rig_free) PeriodRig rig;
+  static PortLevels levels;
+  period_rig_new_wide(&rig, (PeriodConfig){ .depth = 1, .ceiling_lin = 0.3F }, 2, CHANNELS);
+  ck_assert(!period_levels(rig.period, &levels)); // asks for a span
+  period_rig_run_served(&rig);
+  ck_assert(!period_levels(rig.period, &levels)); // the one before that has no frames
+  Level wanted[2U + CHANNELS] = { 0 };
+  const uint64_t first = rig.frame;
+  for (uint32_t k = 0; k < 20U; ++k) {
+    period_rig_run_served(&rig);
+    for (uint32_t p = 0; p < ARRAY_LEN(wanted); ++p) {
+      const Level block = level_of(p < 2U ? rig.in[p] : rig.out[p - 2U], BLOCK);
+      level_add(&wanted[p], &block);
+    }
+  }
+  ck_assert(period_levels(rig.period, &levels)); // the span before: the first period
+  ck_assert_uint_eq(levels.first_frame, 0);
+  ck_assert_uint_eq(levels.n_frames, BLOCK);
+  ck_assert(!period_levels(rig.period, &levels)); // no period has begun since
+  period_rig_run_served(&rig);
+  ck_assert(period_levels(rig.period, &levels));
+  ck_assert_uint_eq(levels.n_in, 2);
+  ck_assert_uint_eq(levels.n_out, CHANNELS);
+  ck_assert_uint_eq(levels.first_frame, first);
+  ck_assert_uint_eq(levels.n_frames, 20U * BLOCK);
+  for (uint32_t p = 0; p < ARRAY_LEN(wanted); ++p) {
+    expect_level(&levels.of[p], &wanted[p]);
+  }
+  ck_assert(levels.of[2].peak <= 0.3F && wanted[0].peak > 0.3F); // the output is behind the guard
+}
+
 // ---- other threads ----
 
 TEST(the_clock_has_the_frame_of_the_next_period)
@@ -462,6 +515,65 @@ TEST(others_read_the_clock_as_a_pair_while_audio_runs)
   atomic_store(&reader.stop, true);
   pthread_join(thread, NULL);
   ck_assert_uint_eq(reader.n_wrong, 0);
+}
+
+typedef struct LevelReader {
+  const PeriodRig* rig;
+  _Atomic bool stop;
+  PortLevels levels; ///< The last span
+  uint64_t n_frames;
+  _Atomic uint64_t n_spans;
+  uint64_t n_wrong; ///< Spans that do not follow the one before
+  Level sum;        ///< Of the input
+} LevelReader;
+
+static void
+take_levels(LevelReader* const reader)
+{
+  if (period_levels(reader->rig->period, &reader->levels)) {
+    reader->n_wrong += reader->levels.first_frame != reader->n_frames;
+    reader->n_frames += reader->levels.n_frames;
+    atomic_fetch_add(&reader->n_spans, 1U);
+    level_add(&reader->sum, &reader->levels.of[0]);
+  }
+}
+
+static void*
+read_levels(void* const context)
+{
+  LevelReader* const reader = context;
+  while (!atomic_load(&reader->stop)) {
+    take_levels(reader);
+  }
+  return NULL;
+}
+
+TEST(each_sample_is_in_exactly_one_span_while_audio_runs)
+{
+  SCOPED(period_rig_free) PeriodRig rig;
+  period_rig_new_wide(&rig, (PeriodConfig){ .depth = 1 }, 1, 1);
+  static LevelReader reader;
+  reader.rig = &rig;
+  pthread_t thread;
+  ck_assert(rt_thread_start("test-reader", read_levels, &reader, &thread, NULL) == STATUS_OK);
+  Level wanted = { 0.0F, 0.0 };
+  const uint64_t limit_ns = time_now_ns() + suite_limit_ns();
+  for (uint32_t k = 0; k < 20000U || atomic_load(&reader.n_spans) < 20U; ++k) {
+    ck_assert(k % 1024U || time_now_ns() < limit_ns); // a busy machine may not run the reader
+    period_rig_run(&rig);
+    const Level block = level_of(rig.in[0], BLOCK);
+    level_add(&wanted, &block);
+  }
+  atomic_store(&reader.stop, true);
+  pthread_join(thread, NULL);
+  const uint64_t end = rig.frame;
+  while (reader.n_frames < end) { // silence, which adds nothing
+    const float* in = NULL;
+    period_run(rig.period, &in, (float*[]){ rig.out[0] }, BLOCK, false);
+    take_levels(&reader);
+  }
+  ck_assert_uint_eq(reader.n_wrong, 0);
+  expect_level(&reader.sum, &wanted);
 }
 
 TEST(a_wrong_configuration_is_refused)

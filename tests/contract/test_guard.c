@@ -180,4 +180,32 @@ TEST(the_peak_is_the_largest_magnitude)
   }
 }
 
+TEST(the_output_is_measured_in_the_same_pass)
+{
+  const GuardCurve curve = guard_curve(0.5F);
+  float in[67];
+  float out[ARRAY_LEN(in)];
+  signal_noise(in, ARRAY_LEN(in), 7); // half of it above the ceiling
+  in[5] = NAN;
+  in[9] = 1e-40F;
+  in[11] = -3.0F;
+  for (uint32_t n = 0; n <= ARRAY_LEN(in); ++n) {
+    const GuardCounts limited = guard_limit(out, in, n, &curve);
+    ck_assert(limited.out.peak == guard_peak(out, n));
+    ck_assert_double_eq_tol(limited.out.energy, guard_energy(out, n), 1e-5);
+    const GuardCounts clean = guard_measure(out, in, n);
+    ck_assert(clean.peak == guard_peak(out, n) && clean.out.peak == clean.peak);
+    ck_assert_double_eq_tol(clean.out.energy, guard_energy(out, n), 1e-4);
+  }
+}
+
+TEST(the_energy_of_a_long_block_is_exact_to_a_thousandth_of_a_decibel)
+{
+  static float in[8192];
+  static float out[ARRAY_LEN(in)];
+  signal_noise(in, ARRAY_LEN(in), 8);
+  const double energy = guard_measure(out, in, ARRAY_LEN(in)).out.energy;
+  ck_assert_double_eq_tol(10.0 * log10(energy / guard_energy(in, ARRAY_LEN(in))), 0.0, 1e-3);
+}
+
 SUITE_MAIN("guard")

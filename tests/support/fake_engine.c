@@ -34,6 +34,7 @@ struct Engine {
   EngineStatus worker; ///< What engine_status() reports of the worker process
   Rack* good;          ///< The active rack since fake_engine_take_back(); NULL before
   char backend[16], backend_note[64];
+  PortLevels levels; ///< Since the last engine_levels()
   FakeSet sets[MAX_SETS];
 };
 
@@ -392,6 +393,29 @@ engine_status(Engine* const engine, EngineStatus* const status)
   status->latency_frames = FAKE_DEPTH * FAKE_BLOCK_FRAMES + engine->latency_frames;
   memcpy(status->backend, engine->backend, sizeof(engine->backend));
   memcpy(status->backend_note, engine->backend_note, sizeof(engine->backend_note));
+}
+
+void
+fake_engine_sound(Engine* const engine, const uint64_t n_frames, const Level* const of)
+{
+  SCOPED_LOCK(&engine->lock);
+  PortLevels* const levels = &engine->levels;
+  levels->first_frame = levels->n_frames ? levels->first_frame : engine->frame;
+  levels->n_frames += n_frames;
+  engine->frame += n_frames;
+  for (uint32_t p = 0; p < 2U * FAKE_CHANNELS; ++p) {
+    level_add(&levels->of[p], &of[p]);
+  }
+}
+
+bool
+engine_levels(Engine* const engine, PortLevels* const levels)
+{
+  SCOPED_LOCK(&engine->lock);
+  *levels = engine->levels;
+  levels->n_in = levels->n_out = FAKE_CHANNELS;
+  memset(&engine->levels, 0, sizeof(engine->levels));
+  return levels->n_frames > 0;
 }
 
 PeriodPort

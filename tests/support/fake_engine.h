@@ -80,6 +80,10 @@ void fake_engine_take_back(Engine* engine, const Rack* rack, const char* why);
 /// Report one more node in quarantine, with `why`.
 void fake_engine_bypass_node(Engine* engine, const char* why);
 
+/// Let the ports have these levels in `n_frames` frames that follow those so far, and advance
+/// engine_frame_now() by that.  `of`: [2 * FAKE_CHANNELS], inputs, then outputs.
+void fake_engine_sound(Engine* engine, uint64_t n_frames, const Level* of);
+
 /// Advance engine_frame_now() by n frames.
 void fake_engine_advance(Engine* engine, uint64_t n_frames);
 

@@ -137,9 +137,25 @@ tag_in(const double seconds)
   return (lo_timetag){ (uint32_t)(tag >> 32U), (uint32_t)tag };
 }
 
+/// A blob as " blob" and its bytes as hexadecimal digits.
+static int
+print_blob(char* const to, const size_t n, const void* const at)
+{
+  const uint32_t n_bytes = lo_blob_datasize((lo_blob)at);
+  const uint8_t* const bytes = lo_blob_dataptr((lo_blob)at);
+  int n_printed = snprintf(to, n, " blob ");
+  for (uint32_t b = 0; b < n_bytes; ++b) {
+    n_printed += snprintf(to + n_printed, n - (size_t)n_printed, "%02x", bytes[b]);
+  }
+  return n_printed;
+}
+
 static int
 print_argument(char* const to, const size_t n, const char type, const void* const at)
 {
+  if (type == 'b') {
+    return print_blob(to, n, at);
+  }
   lo_arg value = { 0 }; // a copy, because the arguments of a message may be misaligned
   if (type == 's') {
     return snprintf(to, n, " %s", (const char*)at);

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   Levels of the rack's ports for clients: read at any time, or sent at a rate to those that have
+   subscribed to a meter.
+
+   The server collects levels from the engine METERS_PER_S times a second while there is a meter,
+   else a few times a second, and adds them to each meter.  A message to a subscriber has the peak
+   and the energy since the one before, so no peak is lost between two messages, at any rate.
+
+   All functions [control].
+*/
+#ifndef WARPRACK_CONTROL_METERS_H
+#define WARPRACK_CONTROL_METERS_H
+
+#include "control/net/message.h"
+#include "control/net/outlet.h"
+#include "engine/base/time.h"
+#include "engine/engine.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct Control;
+
+#define METERS_MAX       64U  // two for each of 32 clients
+#define METERS_PER_S     120U // divides into the usual rates of displays: 60, 40, 30, 24, 20 ...
+#define METERS_MAX_RATE  60.0 // messages a second
+#define METERS_RATE      25.0 // unless the client asks for another one
+#define METERS_READ_NS   (100U * NS_PER_MS) // shortest span of a read
+#define METERS_IDLE_NS   (250U * NS_PER_MS) // between two collections without a meter
+#define METERS_SILENT_NS (500U * NS_PER_MS) // between two messages while no audio runs
+#define METERS_CHECK_NS  (2U * NS_PER_S) // between two checks for closed ports of clients
+
+typedef enum MeterKind { METER_IN, METER_OUT, N_METER_KINDS } MeterKind;
+
+/// Sums over the channels of one kind.
+typedef struct MeterSums {
+  uint64_t n_frames;
+  uint32_t n_channels;
+  Level of[FX_MAX_CHANNELS];
+} MeterSums;
+
+/// A subscription of one client.
+typedef struct Meter {
+  Peer peer;
+  MeterKind kind;
+  bool is_float;
+  uint64_t interval_ns; ///< Between two messages
+  uint64_t due_ns;      ///< Time of the next message
+  uint64_t sent_ns;     ///< Time of the last message, at first of the subscription
+  uint64_t from_frame;  ///< Levels before this frame do not count
+  MeterSums sums;       ///< Since the last message
+} Meter;
+
+typedef struct Meters {
+  Meter* of[METERS_MAX]; ///< [n]
+  uint32_t n;
+  uint64_t next_ns;      ///< Time of the next collection
+  uint64_t next_check_ns;
+  PortLevels levels;     ///< Collected last
+  uint64_t levels_ns;    ///< Time of that
+  MeterSums recent[N_METER_KINDS][2]; ///< For reads: the newest sums, which become those before
+                                      ///< after METERS_READ_NS
+  uint64_t recent_ns;    ///< When the newest ones began
+  MeterSums answer;      ///< To a read
+} Meters;
+
+/// Collect levels if it is time, and send the messages that are due.
+void meters_run(struct Control* control);
+
+/// Time of the next meters_run(); UINT64_MAX without a meter: then any time will do.
+uint64_t meters_wake_ns(const Meters* meters);
+
+void meters_clear(Meters* meters);
+
+// ---- commands: CommandInfo::run ----
+
+Status meters_read(struct Control* control, const Peer* peer, Message* message, Error* error);
+Status meters_subscribe(struct Control* control, const Peer* peer, Message* message, Error* error);
+Status meters_unsubscribe(struct Control* control, const Peer* peer, Message* message,
+                          Error* error);
+
+#endif

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// Levels of signals: peak and energy.
+#ifndef WARPRACK_ENGINE_CONTRACT_LEVEL_H
+#define WARPRACK_ENGINE_CONTRACT_LEVEL_H
+
+#include "effect.h"
+
+#include <stdint.h>
+
+/// One channel over a span of frames.
+typedef struct Level {
+  float peak;    ///< Largest magnitude, linear
+  double energy; ///< Sum of the squares of the samples; may be infinite
+} Level;
+
+/// The ports of the rack over a span of frames.
+typedef struct PortLevels {
+  uint64_t first_frame, n_frames;
+  uint32_t n_in, n_out;
+  Level of[2U * FX_MAX_CHANNELS]; ///< [n_in + n_out] inputs, then outputs
+} PortLevels;
+
+/// Add the level of another span to `sum`. [any]
+static inline void
+level_add(Level* const sum, const Level* const more)
+{
+  sum->peak = more->peak > sum->peak ? more->peak : sum->peak;
+  sum->energy += more->energy;
+}
+
+#endif

@@ -539,6 +539,21 @@ put_control(lo_message* const to, const Control* const control)
 }
 
 Status
+query_load(Control* const control, const Peer* const peer, Message* const message,
+           Error* const error)
+{
+  (void)error;
+  EngineStatus engine;
+  engine_status(control->config.engine, &engine);
+  lo_message arguments = lo_message_new();
+  for (uint32_t b = 0; b < LOAD_BUCKETS; ++b) {
+    outlet_add(&arguments, "fh", load_bounds[b], (int64_t)engine.worker_counts.load[b]);
+  }
+  answer(control, peer, message, message->address, arguments);
+  return STATUS_OK;
+}
+
+Status
 query_status(Control* const control, const Peer* const peer, Message* const message,
              Error* const error)
 {

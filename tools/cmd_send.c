@@ -268,6 +268,8 @@ print_answer(const char* const address, const lo_message message)
       printf(" %g", json_real_value(value));
     } else if (json_is_integer(value)) {
       printf(" %lld", (long long)json_integer_value(value));
+    } else if (types[i] == 'f' || types[i] == 'd') {
+      printf(" inf"); // JSON has no infinity
     }
     json_decref(value); // the type letter of true, false and nil is their value
   }

@@ -274,6 +274,16 @@ talk_describe(json_t* const object, const char* const address, const lo_message 
     }
     return;
   }
+  if (!strcmp(address, "/server/load")) { // share count share count ...
+    for (int i = 0; i + 1 < n && types[i] == 'f'; i += 2) {
+      float share = 0.0F;
+      memcpy(&share, lo_message_get_argv(message)[i], sizeof(share));
+      char key[32];
+      snprintf(key, sizeof(key), "%g", (double)share);
+      json_object_set_new(object, key, talk_argument(message, i + 1));
+    }
+    return;
+  }
   for (uint32_t r = 0; r < ARRAY_LEN(rows); ++r) {
     for (int i = 0; i < n && i < (int)ARRAY_LEN(rows[r].names) && !strcmp(address, rows[r].address);
          ++i) {

@@ -57,6 +57,10 @@
 #define N_PERIOD_COUNTERS                  (0 PERIOD_COUNTERS(COUNTER_ONE))
 #define N_WORKER_COUNTERS                  (0 WORKER_COUNTERS(COUNTER_ONE))
 
+/// Buckets of the histogram of block times, each as a share of its period; see load_bounds.
+#define LOAD_BUCKETS    16U
+#define N_WORKER_COUNTS (N_WORKER_COUNTERS + LOAD_BUCKETS)
+
 typedef union PeriodCounts {
   struct {
     PERIOD_COUNTERS(COUNTER_MEMBER)
@@ -67,8 +71,9 @@ typedef union PeriodCounts {
 typedef union WorkerCounts {
   struct {
     WORKER_COUNTERS(COUNTER_MEMBER)
+    uint64_t load[LOAD_BUCKETS]; ///< Blocks by their time
   };
-  uint64_t of[N_WORKER_COUNTERS];
+  uint64_t of[N_WORKER_COUNTS];
 } WorkerCounts;
 
 /// The members of PeriodCounts as atomics, for counter_add() and counters_read().
@@ -82,8 +87,9 @@ typedef union PeriodCounters {
 typedef union PlayerCounters {
   struct {
     WORKER_COUNTERS(COUNTER_ATOMIC)
+    _Atomic uint64_t load[LOAD_BUCKETS];
   };
-  _Atomic uint64_t of[N_WORKER_COUNTERS];
+  _Atomic uint64_t of[N_WORKER_COUNTS];
 } PlayerCounters;
 
 /// The rule that combines the counters of several rings or worker processes.
@@ -98,8 +104,14 @@ typedef struct CounterInfo {
 extern const CounterInfo period_counters[N_PERIOD_COUNTERS];
 extern const CounterInfo worker_counters[N_WORKER_COUNTERS];
 
+/// The largest share of each bucket, which is not in the next one; the last one is infinite.
+extern const double load_bounds[LOAD_BUCKETS];
+
 /// Combine counters: sum[i] with counts[i], by the rule of infos[i]. [any]
 void counters_add(const CounterInfo* infos, size_t n, uint64_t* sum, const uint64_t* counts);
+
+/// Add all counts of another worker process. [any]
+void worker_counts_add(WorkerCounts* sum, const WorkerCounts* counts);
 
 /// Add n to a counter; for n == 0, the usual case, does not touch the counter's cache line. [any]
 static inline void

@@ -234,7 +234,7 @@ query_status(void* const self, WorkerStatus* const status)
   supervisor_lock(supervisor);
   *status = supervisor->worker ? supervisor->worker->status : (WorkerStatus){ 0 };
   status->facts = supervisor->facts;
-  counters_add(worker_counters, N_WORKER_COUNTERS, status->counts.of, supervisor->past.of);
+  worker_counts_add(&status->counts, &supervisor->past);
   if (!status->realtime_note[0]) {
     memcpy(status->realtime_note, supervisor->realtime_note, sizeof(status->realtime_note));
   }

@@ -33,7 +33,7 @@ end(const Child* const child, const uint64_t limit_ns, Cause* const cause)
 void
 supervisor_keep_facts(Supervisor* const supervisor, Child* const child)
 {
-  counters_add(worker_counters, N_WORKER_COUNTERS, supervisor->past.of, child->status.counts.of);
+  worker_counts_add(&supervisor->past, &child->status.counts);
   if (child->n_places) { // else it has made no node
     free(supervisor->places);
     supervisor->places = child->places;

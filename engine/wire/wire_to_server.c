@@ -59,7 +59,7 @@ void
 wire_code_status(Coder* const coder, WorkerStatus* const status)
 {
   wire_code_facts(coder, &status->facts);
-  for (uint32_t i = 0; i < N_WORKER_COUNTERS; ++i) {
+  for (uint32_t i = 0; i < N_WORKER_COUNTS; ++i) {
     coder_u64(coder, &status->counts.of[i]);
   }
   coder_double(coder, &status->load_p50, 0.0, DBL_MAX, "load");

@@ -33,6 +33,16 @@ load_add(Load* const load, const uint64_t now_ns, const double share)
   }
 }
 
+uint32_t
+load_bucket(const double share)
+{
+  uint32_t bucket = 0;
+  while (bucket + 1U < LOAD_BUCKETS && share > load_bounds[bucket]) {
+    ++bucket;
+  }
+  return bucket;
+}
+
 void
 load_reset(Load* const load)
 {

@@ -3,12 +3,14 @@
    The processing time of the blocks of the last 10 to 20 s, as a share of their period: a
    histogram that one thread writes and any may read.  It has two halves; a block replaces the
    older one when the newer one is 10 s old.  Without blocks, the queries return the last values.
+   WorkerCounts::load is the histogram that never forgets.
 */
 #ifndef WARPRACK_ENGINE_WORKER_LOAD_H
 #define WARPRACK_ENGINE_WORKER_LOAD_H
 
 #include "engine/base/status.h"
 #include "engine/base/time.h"
+#include "engine/contract/counters.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -31,6 +33,9 @@ typedef struct Load {
 
 /// Record a block that has ended now and took `share` of its period. [player]
 REALTIME void load_add(Load* load, uint64_t now_ns, double share);
+
+/// The index in load_bounds of the bucket of a share. [any]
+REALTIME uint32_t load_bucket(double share);
 
 /// Clear the histogram.  A block that is recorded at the same time may be lost. [any]
 void load_reset(Load* load);

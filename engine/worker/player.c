@@ -463,8 +463,10 @@ player_end(Player* const player)
   atomic_store_explicit(&player->next_frame, block->frame + block->n_frames, memory_order_relaxed);
   counter_add(&player->counts.worker_blocks, 1U);
   const uint64_t now_ns = time_now_ns();
-  load_add(&player->load, now_ns,
-           (double)(now_ns - block->began_ns) * player->rate_hz / (1e9 * block->n_frames));
+  const double share =
+      (double)(now_ns - block->began_ns) * player->rate_hz / (1e9 * block->n_frames);
+  load_add(&player->load, now_ns, share);
+  counter_add(&player->counts.load[load_bucket(share)], 1U);
   rt_section_leave();
   return !block->has_failed;
 }

@@ -296,7 +296,7 @@ worker_status(void* const context, WorkerStatus* const status)
                             .load_p50 = load_quantile(&worker->player.load, 0.5),
                             .load_p99 = load_quantile(&worker->player.load, 0.99),
                             .load_max = load_largest(&worker->player.load) };
-  counters_read(worker->player.counts.of, N_WORKER_COUNTERS, status->counts.of);
+  counters_read(worker->player.counts.of, N_WORKER_COUNTS, status->counts.of);
   worker_fill_status(worker, status);
   pthread_mutex_unlock(&worker->status_lock);
   memcpy(status->realtime_note, worker->realtime_note, sizeof(status->realtime_note));

@@ -450,6 +450,15 @@ TEST(the_status_counts_what_was_refused)
   ck_assert_double_eq(control_rig_status("osc_unknown"), 1.0);
 }
 
+TEST(the_load_is_a_histogram)
+{
+  client_ask(
+      rig.client,
+      "/server/load 0.05 100 0.1 0 0.2 0 0.3 0 0.4 0 0.5 0 0.6 0 0.7 0 0.8 0 0.9 0 1 0 1.25 0 "
+      "1.5 0 2 0 4 0 inf 3",
+      "/server/load", "");
+}
+
 TEST(node_queries_report_the_backend_and_its_reason)
 {
   client_ask(rig.client, "/done*", "/rack/chain", "s", "a: gain | b: highpass 80 | c: gain");

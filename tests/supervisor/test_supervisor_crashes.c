@@ -195,6 +195,9 @@ exchange_worker(const bool waits)
   ck_assert_int_ne(status.worker_pid, needy.worker_pid);
   ck_assert_uint_ge(status.worker_counts.plans,
                     needy.worker_counts.plans); // no counter falls, though the new worker's are 0
+  for (uint32_t b = 0; b < LOAD_BUCKETS; ++b) {
+    ck_assert_uint_ge(status.worker_counts.load[b], needy.worker_counts.load[b]);
+  }
   assert_says(status.worker_note, "replaces worker");
   // Two dry blocks, one when the old ring is removed and one when the new ring is added: the next
   // worker was ready before.

@@ -389,6 +389,8 @@ engine_status(Engine* const engine, EngineStatus* const status)
   status->depth = FAKE_DEPTH;
   status->n_in = FAKE_CHANNELS;
   status->n_out = FAKE_CHANNELS;
+  status->worker_counts.load[0] = 100U;
+  status->worker_counts.load[LOAD_BUCKETS - 1U] = 3U;
   status->rack_latency_frames = engine->latency_frames;
   status->latency_frames = FAKE_DEPTH * FAKE_BLOCK_FRAMES + engine->latency_frames;
   memcpy(status->backend, engine->backend, sizeof(engine->backend));

@@ -267,7 +267,7 @@ expect_float_refusal(const WireKind kind, const uint32_t at, const float value)
 }
 
 #define FACTS_BYTES  (56U + 2U * 13U) // the facts of the samples, which have two fallbacks
-#define COUNTS_BYTES (8U * N_WORKER_COUNTERS)
+#define COUNTS_BYTES (8U * N_WORKER_COUNTS)
 
 TEST(values_just_beyond_their_range_are_refused)
 {

@@ -4,6 +4,8 @@
 #include "engine/worker/load.h"
 #include "tests/support/suite.h"
 
+#include <math.h>
+
 #define S_NS UINT64_C(1000000000)
 
 static Load load;
@@ -47,6 +49,17 @@ TEST(values_before_a_long_silence_expire_with_the_next_block)
   ck_assert_double_eq(load_largest(&load), 0.8); // 1 ns less than 20 s old
   load_add(&load, begin_ns + 6U * LOAD_HALF_NS, 0.2);
   ck_assert_double_eq(load_largest(&load), 0.2);
+}
+
+TEST(each_bound_is_in_its_bucket_and_all_above_the_last_in_the_last)
+{
+  for (uint32_t b = 0; b + 1U < LOAD_BUCKETS; ++b) {
+    ck_assert(load_bounds[b] < load_bounds[b + 1U]);
+    ck_assert_uint_eq(load_bucket(load_bounds[b]), b);
+    ck_assert_uint_eq(load_bucket(nextafter(load_bounds[b], 1e9)), b + 1U);
+  }
+  ck_assert_uint_eq(load_bucket(0.0), 0);
+  ck_assert_uint_eq(load_bucket(1e30), LOAD_BUCKETS - 1U);
 }
 
 SUITE_MAIN("load")

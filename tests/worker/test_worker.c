@@ -226,6 +226,11 @@ TEST(messages_are_applied_with_a_ring_and_without)
   worker_calls.status(bench.worker, &status);
   ck_assert_uint_eq(status.counts.params_applied, 3U);
   ck_assert_uint_eq(status.counts.worker_blocks, bench.frame / BLOCK);
+  uint64_t n_timed = 0; // also those before the worker was disarmed
+  for (uint32_t b = 0; b < LOAD_BUCKETS; ++b) {
+    n_timed += status.counts.load[b];
+  }
+  ck_assert_uint_eq(n_timed, status.counts.worker_blocks);
   bench_clear(&bench);
 }
 

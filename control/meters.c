@@ -6,15 +6,17 @@
 #include "control_private.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define PREFIX   "/meter/"
+#define NODE     "node/"
 #define FLOOR_DB (-128.0) // of a message; the smallest number of 16 bits in steps of 1/256 dB
 #define STEPS_DB 256.0
 
-static const char* const kind_names[N_METER_KINDS] = { [METER_IN] = "in", [METER_OUT] = "out" };
+static const char* const side_names[N_METER_SIDES] = { [METER_IN] = "in", [METER_OUT] = "out" };
 
 // ---- sums ----
 
@@ -23,6 +25,7 @@ clear_sums(MeterSums* const sums)
 {
   memset(sums->of, 0, sums->n_channels * sizeof(Level));
   sums->n_frames = 0;
+  sums->reduction_db = 0.0F;
 }
 
 static void
@@ -70,16 +73,42 @@ remove_meter(Meters* const meters, const uint32_t index)
   meters->of[index] = meters->of[--meters->n];
 }
 
-/// NULL if the client has no meter of this kind.
+static bool
+is_same(const MeterOf* const a, const MeterOf* const b)
+{
+  return a->kind == b->kind && a->uid == b->uid;
+}
+
+/// NULL if the client has no such meter.
 static Meter*
-find_meter(const Meters* const meters, const Peer* const peer, const MeterKind kind)
+find_meter(const Meters* const meters, const Peer* const peer, const MeterOf* const of)
 {
   for (uint32_t m = 0; m < meters->n; ++m) {
-    if (meters->of[m]->kind == kind && peer_equal(&meters->of[m]->peer, peer)) {
+    if (is_same(&meters->of[m]->shows, of) && peer_equal(&meters->of[m]->peer, peer)) {
       return meters->of[m];
     }
   }
   return NULL;
+}
+
+/// Watch a node.  Returns false if too many are watched.
+static bool
+watch_node(Meters* const meters, const RackUid uid)
+{
+  uint32_t unused = RING_TAPS;
+  for (uint32_t t = meters->n_taps; t > 0; --t) {
+    if (meters->taps[t - 1U] == uid) {
+      return true;
+    }
+    unused = meters->taps[t - 1U] == RACK_UID_NONE ? t - 1U : unused;
+  }
+  if (unused == RING_TAPS && meters->n_taps < RING_TAPS) {
+    unused = meters->n_taps++;
+  }
+  if (unused < RING_TAPS) {
+    meters->taps[unused] = uid;
+  }
+  return unused < RING_TAPS;
 }
 
 /// Remove the meters of clients of this machine that have closed their ports.
@@ -97,7 +126,8 @@ remove_closed(Control* const control)
 
 /// Add a meter that begins now.  NULL with an error if there are too many.
 static Meter*
-add_meter(Control* const control, const Peer* const peer, const MeterKind kind, Error* const error)
+add_meter(Control* const control, const Peer* const peer, const MeterOf* const of,
+          Error* const error)
 {
   Meters* const meters = &control->meters;
   if (meters->n == METERS_MAX) {
@@ -107,16 +137,22 @@ add_meter(Control* const control, const Peer* const peer, const MeterKind kind, 
     error_set(error, STATUS_LIMIT, "clients have %u meters already; close one of them", METERS_MAX);
     return NULL;
   }
-  Meter* const meter = calloc(1, sizeof(Meter));
+  const bool is_node = of->kind == METER_NODE;
+  if (is_node && !watch_node(meters, of->uid)) {
+    error_set(error, STATUS_LIMIT, "clients have meters of %u nodes already", RING_TAPS);
+    return NULL;
+  }
+  Meter* const meter =
+      calloc(1, offsetof(Meter, sums.of) + (is_node ? 1U : FX_MAX_CHANNELS) * sizeof(Level));
   if (!meter) {
     error_set(error, STATUS_NO_MEM, "out of memory");
     return NULL;
   }
   meter->peer = *peer;
-  meter->kind = kind;
+  meter->shows = *of;
   meter->from_frame = engine_frame_now(control->config.engine);
   meter->sent_ns = control->now_ns;
-  meter->sums.n_channels = n_channels_now(control, kind);
+  meter->sums.n_channels = is_node ? 1U : n_channels_now(control, of->kind);
   meters->next_ns = control->now_ns;
   meters->of[meters->n++] = meter;
   return meter;
@@ -161,36 +197,65 @@ put_blob(lo_message* const to, const uint8_t* const bytes, const uint32_t n_byte
   }
 }
 
+/// Append a level in the form of the message: to the message, or to the bytes of its blob.
+static void
+put_db(const double db, const bool is_float, lo_message* const to, uint8_t* const bytes,
+       uint32_t* const n_bytes)
+{
+  if (is_float) {
+    outlet_add(to, "f", db);
+  } else {
+    put_level(&bytes[*n_bytes], db);
+    *n_bytes += 2U;
+  }
+}
+
 static lo_message
-print_sums(const MeterSums* const sums, const bool is_float)
+print_sums(const MeterSums* const sums, const MeterKind kind, const bool is_float)
 {
   uint8_t bytes[4U * FX_MAX_CHANNELS];
+  uint32_t n_bytes = 0;
   const double per_frame = sums->n_frames ? 1.0 / (double)sums->n_frames : 0.0;
   lo_message arguments = lo_message_new();
   for (uint32_t c = 0; c < sums->n_channels; ++c) {
     const Level* const sum = &sums->of[c];
-    const double peak_db = decibels((double)sum->peak * (double)sum->peak);
-    const double rms_db = decibels(sum->energy * per_frame);
-    if (is_float) {
-      outlet_add(&arguments, "ff", peak_db, rms_db);
-    } else {
-      put_level(&bytes[4U * c], peak_db);
-      put_level(&bytes[4U * c + 2U], rms_db);
-    }
+    const double peak = (double)sum->peak;
+    put_db(decibels(peak * peak), is_float, &arguments, bytes, &n_bytes);
+    put_db(decibels(sum->energy * per_frame), is_float, &arguments, bytes, &n_bytes);
+  }
+  if (kind == METER_NODE) {
+    put_db((double)sums->reduction_db, is_float, &arguments, bytes, &n_bytes);
   }
   if (!is_float) {
-    put_blob(&arguments, bytes, 4U * sums->n_channels);
+    put_blob(&arguments, bytes, n_bytes);
   }
   return arguments;
+}
+
+/// The address of a meter's messages.  Returns false if its node is not in the rack now.
+static bool
+print_address(const Control* const control, const MeterOf* const of, char* const text,
+              const size_t n_bytes)
+{
+  if (of->kind != METER_NODE) {
+    snprintf(text, n_bytes, PREFIX "%s", side_names[of->kind]);
+    return true;
+  }
+  const RackNode* const node = rack_find_uid(editor_rack(control->editor), of->uid);
+  if (node) {
+    snprintf(text, n_bytes, PREFIX NODE "%s", node->name);
+  }
+  return node;
 }
 
 static void
 send_meter(Control* const control, Meter* const meter)
 {
-  char address[32];
-  snprintf(address, sizeof(address), PREFIX "%s", kind_names[meter->kind]);
-  const lo_message arguments = print_sums(&meter->sums, meter->is_float);
-  outlet_send(&control->outlet, &meter->peer, 0, address, arguments);
+  char address[PACKET_MAX_ADDRESS + 1U];
+  if (print_address(control, &meter->shows, address, sizeof(address))) {
+    outlet_send(&control->outlet, &meter->peer, 0, address,
+                print_sums(&meter->sums, meter->shows.kind, meter->is_float));
+  }
   clear_sums(&meter->sums);
   meter->sent_ns = control->now_ns;
   meter->due_ns += meter->interval_ns;
@@ -201,24 +266,51 @@ send_meter(Control* const control, Meter* const meter)
 
 // ---- collecting ----
 
+/// Take the levels of a node from the engine.  Without a meter of the node, watch it no longer.
+static void
+collect_node(Control* const control, const uint32_t tap)
+{
+  Meters* const meters = &control->meters;
+  const RackUid uid = meters->taps[tap];
+  NodeTap level;
+  const bool has_level = engine_tap(control->config.engine, tap, uid, &level);
+  bool is_used = false;
+  for (uint32_t m = 0; m < meters->n; ++m) {
+    Meter* const meter = meters->of[m];
+    if (uid != RACK_UID_NONE && meter->shows.uid == uid) {
+      is_used = true;
+      if (has_level) {
+        MeterSums* const sums = &meter->sums;
+        add_sums(sums, level.n_samples, &level.level);
+        sums->reduction_db =
+            level.reduction_db > sums->reduction_db ? level.reduction_db : sums->reduction_db;
+      }
+    }
+  }
+  meters->taps[tap] = is_used ? uid : RACK_UID_NONE;
+}
+
 /// Take the newest levels from the engine, if there are new ones, for reads and meters.
 static void
 collect(Control* const control)
 {
   Meters* const meters = &control->meters;
+  for (uint32_t t = 0; t < meters->n_taps; ++t) {
+    collect_node(control, t);
+  }
   if (!engine_levels(control->config.engine, &meters->levels)) {
     return;
   }
   meters->levels_ns = control->now_ns;
   for (uint32_t m = 0; m < meters->n; ++m) {
     Meter* const meter = meters->of[m];
-    if (meters->levels.first_frame >= meter->from_frame) {
-      add_levels(&meter->sums, &meters->levels, meter->kind);
+    if (meter->shows.kind != METER_NODE && meters->levels.first_frame >= meter->from_frame) {
+      add_levels(&meter->sums, &meters->levels, meter->shows.kind);
     }
   }
   const bool is_full = control->now_ns - meters->recent_ns >= METERS_READ_NS;
   meters->recent_ns = is_full ? control->now_ns : meters->recent_ns;
-  for (MeterKind kind = METER_IN; kind < N_METER_KINDS; ++kind) {
+  for (MeterKind kind = METER_IN; kind < N_METER_SIDES; ++kind) {
     MeterSums* const recent = meters->recent[kind];
     if (is_full) {
       recent[1] = recent[0];
@@ -228,12 +320,13 @@ collect(Control* const control)
   }
 }
 
-/// True if it is time for a message.  Without audio it comes later, and has the floor.
+/// True if it is time for a message.  Without audio that of a port comes later, and has the floor.
 static bool
 is_due(const Meter* const meter, const uint64_t now_ns)
 {
   return now_ns >= meter->due_ns &&
-         (meter->sums.n_frames || now_ns - meter->sent_ns >= METERS_SILENT_NS);
+         (meter->sums.n_frames || (meter->shows.kind != METER_NODE &&
+                                   now_ns - meter->sent_ns >= METERS_SILENT_NS));
 }
 
 void
@@ -268,19 +361,43 @@ meters_wake_ns(const Meters* const meters)
 
 // ---- commands ----
 
-/// Read what a meter shows: "out" or "/meter/out".
 static Status
-read_kind(const char* const text, MeterKind* const kind, Error* const error)
+refuse_device(Control* const control, const RackUid uid, const char* const name,
+              Error* const error)
+{
+  EnginePlace* const places = calloc(RACK_MAX_NODES, sizeof(EnginePlace));
+  const uint32_t n = places ? engine_places(control->config.engine, places, RACK_MAX_NODES) : 0U;
+  EngineBackend backend = ENGINE_BACKEND_CPU;
+  for (uint32_t p = 0; p < n; ++p) {
+    backend = places[p].uid == uid ? places[p].backend : backend;
+  }
+  free(places);
+  return backend == ENGINE_BACKEND_CPU
+             ? STATUS_OK
+             : error_set(error, STATUS_NO_BACKEND, "%s runs on the GPU, where nodes have no meters",
+                         name);
+}
+
+/// Read what a meter shows: "out", "node/hall", or the same after "/meter/".
+static Status
+read_of(Control* const control, const char* const text, MeterOf* const of, Error* const error)
 {
   const size_t n_prefix = strlen(PREFIX);
   const char* const word = strncmp(text, PREFIX, n_prefix) ? text : text + n_prefix;
-  for (uint32_t k = 0; k < N_METER_KINDS; ++k) {
-    if (strcmp(word, kind_names[k]) == 0) {
-      *kind = (MeterKind)k;
-      return STATUS_OK;
-    }
+  *of = (MeterOf){ METER_NODE, RACK_UID_NONE };
+  if (strncmp(word, NODE, strlen(NODE)) == 0) {
+    const char* const name = word + strlen(NODE);
+    const RackNode* const node = rack_lookup(editor_rack(control->editor), name, error);
+    of->uid = node ? node->uid : RACK_UID_NONE;
+    return node ? STATUS_OK : error->status;
   }
-  return error_set(error, STATUS_NOT_FOUND, "no meter \"%.60s\"; there are in and out", word);
+  for (MeterKind side = METER_IN; side < N_METER_SIDES; ++side) {
+    of->kind = strcmp(word, side_names[side]) == 0 ? side : of->kind;
+  }
+  return of->kind != METER_NODE ? STATUS_OK
+                                : error_set(error, STATUS_NOT_FOUND,
+                                            "no meter \"%.60s\"; there are in, out and node/NAME",
+                                            word);
 }
 
 /// Read the word "floats" in place `index` and the end of the arguments after it, if there are any.
@@ -302,25 +419,25 @@ meters_read(Control* const control, const Peer* const peer, Message* const messa
             Error* const error)
 {
   Meters* const meters = &control->meters;
-  MeterKind kind = METER_IN;
+  MeterOf of;
   bool is_float = false;
-  Status status = read_kind(message->address, &kind, error);
+  Status status = read_of(control, message->address, &of, error);
   status = status ? status : read_form(message, 0, &is_float, error);
   if (status) {
     return status;
   }
   collect(control);
   MeterSums* const answer = &meters->answer;
-  *answer = meters->recent[kind][0];
-  const MeterSums* const before = &meters->recent[kind][1];
+  *answer = meters->recent[of.kind][0];
+  const MeterSums* const before = &meters->recent[of.kind][1];
   if (!has_audio(meters, control->now_ns)) {
-    answer->n_channels = n_channels_now(control, kind);
+    answer->n_channels = n_channels_now(control, of.kind);
     clear_sums(answer);
   } else if (before->n_channels == answer->n_channels) {
     add_sums(answer, before->n_frames, before->of);
   }
   outlet_send(&control->outlet, peer, message->n_bytes, message->address,
-              print_sums(answer, is_float));
+              print_sums(answer, of.kind, is_float));
   return STATUS_OK;
 }
 
@@ -332,7 +449,7 @@ meters_subscribe(Control* const control, const Peer* const peer, Message* const 
     // The address may be forged: then another machine would get the messages.
     return error_set(error, STATUS_BAD_ARG, "only senders on this machine can subscribe");
   }
-  MeterKind kind = METER_IN;
+  MeterOf of;
   bool is_float = false;
   const bool has_rate =
       message_n_arguments(message) > 1U && strchr("ihfd", message_type(message, 1));
@@ -341,13 +458,16 @@ meters_subscribe(Control* const control, const Peer* const peer, Message* const 
     return error_set(error, STATUS_BAD_ARG, "a rate of %g Hz is not within 1 to %g Hz", rate,
                      METERS_MAX_RATE);
   }
-  Status status = read_kind(message_text(message, 0), &kind, error);
+  Status status = read_of(control, message_text(message, 0), &of, error);
   status = status ? status : read_form(message, 1U + has_rate, &is_float, error);
+  if (!status && of.kind == METER_NODE) {
+    status = refuse_device(control, of.uid, message_text(message, 0), error);
+  }
   if (status) {
     return status;
   }
-  Meter* meter = find_meter(&control->meters, peer, kind);
-  meter = meter ? meter : add_meter(control, peer, kind, error);
+  Meter* meter = find_meter(&control->meters, peer, &of);
+  meter = meter ? meter : add_meter(control, peer, &of, error);
   if (!meter) {
     return error->status;
   }
@@ -364,13 +484,13 @@ meters_unsubscribe(Control* const control, const Peer* const peer, Message* cons
 {
   Meters* const meters = &control->meters;
   const bool is_one = message_n_arguments(message) != 0;
-  MeterKind kind = METER_IN;
-  if (is_one && read_kind(message_text(message, 0), &kind, error)) {
+  MeterOf of = { 0 };
+  if (is_one && read_of(control, message_text(message, 0), &of, error)) {
     return error->status;
   }
   for (uint32_t m = meters->n; m > 0; --m) {
     const Meter* const meter = meters->of[m - 1U];
-    if (peer_equal(&meter->peer, peer) && (!is_one || meter->kind == kind)) {
+    if (peer_equal(&meter->peer, peer) && (!is_one || is_same(&meter->shows, &of))) {
       remove_meter(meters, m - 1U);
     }
   }

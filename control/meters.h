@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
    Levels of the rack's ports for clients: read at any time, or sent at a rate to those that have
-   subscribed to a meter.
+   subscribed to a meter.  And levels of nodes, which the worker measures while a client has a meter
+   of them.
 
    The server collects levels from the engine METERS_PER_S times a second while there is a meter,
    else a few times a second, and adds them to each meter.  A message to a subscriber has the peak
@@ -22,7 +23,7 @@
 
 struct Control;
 
-#define METERS_MAX       64U  // two for each of 32 clients
+#define METERS_MAX       256U // of all clients
 #define METERS_PER_S     120U // divides into the usual rates of displays: 60, 40, 30, 24, 20 ...
 #define METERS_MAX_RATE  60.0 // messages a second
 #define METERS_RATE      25.0 // unless the client asks for another one
@@ -31,25 +32,32 @@ struct Control;
 #define METERS_SILENT_NS (500U * NS_PER_MS) // between two messages while no audio runs
 #define METERS_CHECK_NS  (2U * NS_PER_S) // between two checks for closed ports of clients
 
-typedef enum MeterKind { METER_IN, METER_OUT, N_METER_KINDS } MeterKind;
+typedef enum MeterKind { METER_IN, METER_OUT, N_METER_SIDES, METER_NODE = N_METER_SIDES } MeterKind;
 
-/// Sums over the channels of one kind.
+/// What a meter shows.
+typedef struct MeterOf {
+  MeterKind kind;
+  RackUid uid; ///< Of METER_NODE, else RACK_UID_NONE
+} MeterOf;
+
+/// Sums over the channels of a side of the rack, or over all channels of a node together.
 typedef struct MeterSums {
-  uint64_t n_frames;
+  uint64_t n_frames;  ///< Of a node: samples of all channels
+  float reduction_db; ///< Of a node
   uint32_t n_channels;
-  Level of[FX_MAX_CHANNELS];
+  Level of[FX_MAX_CHANNELS]; ///< [n_channels]
 } MeterSums;
 
 /// A subscription of one client.
 typedef struct Meter {
   Peer peer;
-  MeterKind kind;
+  MeterOf shows;
   bool is_float;
   uint64_t interval_ns; ///< Between two messages
   uint64_t due_ns;      ///< Time of the next message
   uint64_t sent_ns;     ///< Time of the last message, at first of the subscription
   uint64_t from_frame;  ///< Levels before this frame do not count
-  MeterSums sums;       ///< Since the last message
+  MeterSums sums;       ///< Since the last message; of a node, its memory ends with of[0]
 } Meter;
 
 typedef struct Meters {
@@ -59,10 +67,12 @@ typedef struct Meters {
   uint64_t next_check_ns;
   PortLevels levels;     ///< Collected last
   uint64_t levels_ns;    ///< Time of that
-  MeterSums recent[N_METER_KINDS][2]; ///< For reads: the newest sums, which become those before
+  MeterSums recent[N_METER_SIDES][2]; ///< For reads: the newest sums, which become those before
                                       ///< after METERS_READ_NS
   uint64_t recent_ns;    ///< When the newest ones began
   MeterSums answer;      ///< To a read
+  RackUid taps[RING_TAPS]; ///< [n_taps] the nodes that have meters, RACK_UID_NONE: free
+  uint32_t n_taps;
 } Meters;
 
 /// Collect levels if it is time, and send the messages that are due.

@@ -247,6 +247,12 @@ compressor_run(const FxUnit* const units, const uint32_t n_units, const uint32_t
   }
 }
 
+static float
+compressor_reduction_db(const void* const state)
+{
+  return (float)((const CompressorUnit*)state)->reduction_db;
+}
+
 static void
 compressor_kernel_shape(const void* const node, FxKernelShape* const shape)
 {
@@ -284,5 +290,6 @@ const FxInfo fx_compressor_info = {
   .unit_init = compressor_unit_init,
   .set = compressor_set,
   .run = compressor_run,
+  .reduction_db = compressor_reduction_db,
   .kernel = &compressor_kernel,
 };

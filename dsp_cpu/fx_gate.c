@@ -23,6 +23,7 @@
 
 #include "sidechain.h"
 
+#include "dsp_cpu/shared/decibel.h"
 #include "dsp_cpu/shared/gate_words.h"
 #include "engine/contract/effect.h"
 #include "engine/contract/ramp.h"
@@ -162,6 +163,13 @@ gate_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_fra
   }
 }
 
+static float
+gate_reduction_db(const void* const state)
+{
+  const float gain = (float)((const GateUnit*)state)->gain;
+  return -decibel_from_power(gain * gain);
+}
+
 static void
 gate_kernel_shape(const void* const node, FxKernelShape* const shape)
 {
@@ -202,5 +210,6 @@ const FxInfo fx_gate_info = {
   .unit_init = gate_unit_init,
   .set = gate_set,
   .run = gate_run,
+  .reduction_db = gate_reduction_db,
   .kernel = &gate_kernel,
 };

@@ -19,6 +19,7 @@
 #include "sidechain.h"
 #include "simd.h"
 
+#include "dsp_cpu/shared/decibel.h"
 #include "dsp_cpu/shared/limiter_words.h"
 #include "engine/contract/effect.h"
 #include "engine/contract/ramp.h"
@@ -210,6 +211,13 @@ limiter_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_
 
 static_assert(LIMITER_STATE_SUMS + 4 <= LIMITER_STATE_RINGS, "the rings begin behind the sums");
 
+static float
+limiter_reduction_db(const void* const state)
+{
+  const float gain = lookahead_gain(&((const LimiterUnit*)state)->ahead);
+  return -decibel_from_power(gain * gain);
+}
+
 static void
 limiter_kernel_shape(const void* const node, FxKernelShape* const shape)
 {
@@ -248,5 +256,6 @@ const FxInfo fx_limiter_info = {
   .unit_init = limiter_unit_init,
   .set = limiter_set,
   .run = limiter_run,
+  .reduction_db = limiter_reduction_db,
   .kernel = &limiter_kernel,
 };

@@ -115,6 +115,13 @@ lookahead_box(Lookahead* const ahead, const uint32_t b, uint64_t* const ring, co
   return ahead->sum[b];
 }
 
+/// The last smooth gain.
+static inline float
+lookahead_gain(const Lookahead* const ahead)
+{
+  return (float)((double)(int64_t)ahead->sum[1] * ahead->scale);
+}
+
 /// Convert required gains in (0, 1] to smooth ones, in place.
 static inline void
 lookahead_run(Lookahead* const ahead, uint64_t* const memory, const double release_pole,

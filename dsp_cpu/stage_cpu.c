@@ -8,6 +8,7 @@
 #include "node_health.h"
 #include "stage_event.h"
 #include "stage_guard.h"
+#include "stage_tap.h"
 
 #include "engine/base/faults_worker.h"
 #include "engine/base/recorder.h"
@@ -339,6 +340,17 @@ run_mix(const Stage* const stage, const StageStep* const step, const MixPlace* c
   }
 }
 
+NOINLINE static void
+end_batch(const Batch* const batch, const uint32_t n_frames)
+{
+  if (batch->has_latency) {
+    advance_lines(batch, n_frames);
+  }
+  if (batch->n_taps) {
+    stage_tap_measure(batch, n_frames);
+  }
+}
+
 static void
 run_batch(Stage* const stage, Batch* const batch, const uint32_t n_frames,
           const StageEvent* const events, const uint32_t n_events)
@@ -366,8 +378,8 @@ run_batch(Stage* const stage, Batch* const batch, const uint32_t n_frames,
     measure(batch);
   }
   stage->n_reset += stage_guard(batch, n_frames);
-  if (batch->has_latency) {
-    advance_lines(batch, n_frames);
+  if (batch->has_end) {
+    end_batch(batch, n_frames);
   }
 }
 
@@ -572,6 +584,7 @@ batch_init(const Stage* const stage, RowUse* const uses, Batch* const batch,
     outs += unit->n_out;
     batch->has_latency = batch->has_latency || unit->input_line->samples;
   }
+  batch->has_end = batch->has_latency;
   batch->may_share = batch->n_units > 1U && pool_size(stage->pool) > 1U;
   batch->may_be_timed = batch->may_share || batch->fx->origin;
   batch->call = call_of(step->fx, step->units, batch->n_runs > 1U);
@@ -675,4 +688,5 @@ const Backend backend_cpu = {
   .stage_submit = stage_cpu_submit,
   .stage_is_done = stage_cpu_is_done,
   .stage_collect = stage_cpu_collect,
+  .stage_tap = stage_tap,
 };

@@ -18,6 +18,7 @@ typedef struct Run {
   uint32_t n_ins, n_outs;
   uint32_t n_in;      ///< Main inputs of each unit
   NodeHealth* health; ///< Of the node
+  NodeTap* tap;       ///< NULL: nobody watches the node
   uint64_t call;      ///< For the flight recorder: a run of this node
 } Run;
 
@@ -32,6 +33,8 @@ typedef struct Batch {
   Run* runs;
   uint32_t n_runs;
   bool has_latency;    ///< A node has a InputLine
+  bool has_end;        ///< There is something to do after the guard: a latency, or a tap
+  uint32_t n_taps;     ///< Nodes that are watched
   bool may_share;      ///< There are several units, and several cores
   uint64_t call;       ///< For the flight recorder: a run of any of the nodes
   double mean_ns;      ///< Time of one block on one core

@@ -194,6 +194,18 @@ PeriodPort engine_port(Engine* engine, bool is_output, uint32_t channel);
 /// no audio runs. [any but rt, one reader]
 bool engine_levels(Engine* engine, PortLevels* levels);
 
+/**
+   Watch a node of the active rack with a tap, 0 to RING_TAPS - 1, from the next block on, and take
+   what was measured since the last call that returned true.  To be called again and again, also
+   with RACK_UID_NONE, which ends the watch, because a new worker has no taps.  Each tap watches
+   another node.
+
+   @return False, and `level` is undefined, if there is nothing: no block was played since, no node
+   has this uid, or it runs on a GPU.
+   [any but rt, one caller]
+*/
+bool engine_tap(Engine* engine, uint32_t tap, RackUid uid, NodeTap* level);
+
 /// Write the places of the nodes of the active rack, in its order, at most `max`.  Returns the
 /// number of nodes.
 uint32_t engine_places(Engine* engine, EnginePlace* places, uint32_t max);

@@ -4,6 +4,7 @@
 
 #include "engine_private.h"
 
+#include <math.h>
 #include <unistd.h>
 
 #define DOOR_POLL_US 100U
@@ -143,6 +144,27 @@ engine_levels(Engine* const engine, PortLevels* const levels)
   const bool has_levels = period && period_levels(period, levels);
   pthread_mutex_unlock(&engine->pointers_lock);
   return has_levels;
+}
+
+/// What a worker has measured, as valid numbers.
+static NodeTap
+checked_tap(const RingLevel* const level)
+{
+  const bool is_valid = isfinite(level->peak) && level->peak >= 0.0F && level->energy >= 0.0 &&
+                        isfinite(level->reduction_db) && level->reduction_db >= 0.0F;
+  return is_valid ? (NodeTap){ { level->peak, level->energy }, level->n_samples, level->reduction_db }
+                  : (NodeTap){ 0 };
+}
+
+bool
+engine_tap(Engine* const engine, const uint32_t tap, const RackUid uid, NodeTap* const level)
+{
+  RingLevel measured = { 0 };
+  pthread_mutex_lock(&engine->pointers_lock);
+  const bool has_level = engine->ring && ring_tap(engine->ring, tap, uid, &measured);
+  pthread_mutex_unlock(&engine->pointers_lock);
+  *level = checked_tap(&measured);
+  return has_level && level->n_samples;
 }
 
 void

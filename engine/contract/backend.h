@@ -19,6 +19,7 @@
 
 #include "effect.h"
 #include "input_line.h"
+#include "level.h"
 #include "node_times.h"
 #include "ramp.h"
 
@@ -260,6 +261,9 @@ struct Backend {
        has failed or missed its deadline.  Then the stage is unusable. [player]
     */
   Status (*stage_collect)(Stage* stage, uint32_t* n_reset);
+  /// Add all blocks from the next one on of a node to `tap`; NULL: no longer.  Returns false if the
+  /// node is not in the stage.  NULL: the backend does not measure nodes. [player]
+  bool (*stage_tap)(Stage* stage, uint32_t node_index, NodeTap* tap);
   /// The text for the error that stage_collect() returned. [any, after it]
   void (*stage_error)(const Stage* stage, Error* error);
 };

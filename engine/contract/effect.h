@@ -340,6 +340,9 @@ struct FxInfo {
   /// True if the process in which the node's plugin runs is lost, and may start again: the builder
   /// then replaces the node as for `wants_restart`.  NULL: never. [builder]
   bool (*is_lost)(const void* node);
+  /// How far a unit reduces its gain at the end of its last run, in dB, at least 0.  NULL: the
+  /// effect has no dynamic gain. [rt]
+  float (*reduction_db)(const void* state);
   /// Offline only; may be NULL.  Called after a complete pass over the file, with `*again` false.
   /// Setting `*again` to true requests another pass from the start, with newly initialised units;
   /// the nodes after this node do not run before the pass after which `*again` stays false.  A

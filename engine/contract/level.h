@@ -20,6 +20,13 @@ typedef struct PortLevels {
   Level of[2U * FX_MAX_CHANNELS]; ///< [n_in + n_out] inputs, then outputs
 } PortLevels;
 
+/// A node over a span, all its output channels together.
+typedef struct NodeTap {
+  Level level;
+  uint64_t n_samples; ///< Of all channels
+  float reduction_db; ///< Largest reduction of its gain at the end of a block (FxInfo::reduction_db)
+} NodeTap;
+
 /// Add the level of another span to `sum`. [any]
 static inline void
 level_add(Level* const sum, const Level* const more)

@@ -18,6 +18,10 @@
    The parameter ring has one writer, the control thread, and one reader, the worker.  It carries
    notes, too.
 
+   The taps are in the header: the control thread names nodes there, and the worker adds what it
+   measures of them.  Each tap has two halves, as in engine/callback/levels.h: the control thread
+   takes one while the worker adds to the other.
+
    Each side keeps its own counter and the shape in private memory.  Neither side trusts the region:
    it checks the range of the other side's counter on each read, counts an invalid value as a fault
    and ignores the value.
@@ -34,6 +38,8 @@
      producer.rung    a sleep that ends early, or lasts as long as a nap (2 ms)
      received         range-checked; a wrong value in range overwrites messages not yet read, or
                       makes the ring appear full
+     taps             any levels: the control thread copies them, and shows them to clients.  A
+                      wrong `begun` repeats or holds up the levels of that tap
      other words      magic, version, shape, layout, submitted, sent, input rows, slot headers,
                       producer.asleep, consumer.rung, wakes: the producer's side writes them and
                       never reads them
@@ -193,6 +199,32 @@ void ring_wake(Ring* ring);
 /// before it; one call may return for several.  A thread that is busy holds up no wake: another
 /// one, which sleeps, returns. [any thread of the consumer]
 void ring_wait_wake(Ring* ring);
+
+// ---- taps ----
+
+#define RING_TAPS 64U // nodes that can be watched at the same time
+
+/// What the worker has measured of a node.  The reader trusts no value.
+typedef struct RingLevel {
+  double energy;      ///< Sum of the squares of all samples
+  uint64_t n_samples; ///< Of all channels together
+  float peak;         ///< Largest magnitude, linear
+  float reduction_db; ///< Largest reduction of its gain
+} RingLevel;
+
+/// Watch a node with a tap (uid 0: none), and take what the worker has measured of it since the
+/// last call that returned true.  Returns false, and `level` is undefined, if there is nothing.
+/// [control]
+bool ring_tap(Ring* ring, uint32_t tap, uint32_t uid, RingLevel* level);
+
+/// True if ring_tap() has been called with an effect since the last call of this function. [player]
+REALTIME bool ring_taps_moved(Ring* ring);
+
+/// The node that a tap watches from now on, 0: none. [player, after ring_taps_moved()]
+REALTIME uint32_t ring_tap_uid(Ring* ring, uint32_t tap);
+
+/// Add the levels of a block. [player]
+REALTIME void ring_tap_add(Ring* ring, uint32_t tap, const RingLevel* block);
 
 // ---- messages ----
 

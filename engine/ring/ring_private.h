@@ -24,6 +24,14 @@ typedef struct RingLayout {
   uint64_t slots_offset, messages_offset, region_bytes;
 } RingLayout;
 
+/// A tap.  `wanted` and `begun` have a uid in the upper half, and the number of a span in the lower
+/// one; the worker adds to half `begun` % 2.
+typedef struct RingTap {
+  alignas(RING_LINE_BYTES) _Atomic uint64_t wanted; // by the control thread
+  alignas(RING_LINE_BYTES) _Atomic uint64_t begun;  // by the worker
+  RingLevel halves[2];
+} RingTap;
+
 /// The beginning of the region.  The members before the counters never change.
 typedef struct RingHeader {
   uint64_t magic;
@@ -35,8 +43,10 @@ typedef struct RingHeader {
   alignas(RING_LINE_BYTES) RingBell consumer;
   _Atomic uint32_t wakes; // ring_wake() calls
   alignas(RING_LINE_BYTES) RingBell producer;
-  alignas(RING_LINE_BYTES) _Atomic uint64_t sent;     // by the sender of messages
-  alignas(RING_LINE_BYTES) _Atomic uint64_t received; // by the receiver
+  alignas(RING_LINE_BYTES) _Atomic uint64_t sent;      // by the sender of messages
+  alignas(RING_LINE_BYTES) _Atomic uint64_t received;  // by the receiver
+  alignas(RING_LINE_BYTES) _Atomic uint32_t tap_moves; // by the control thread: changes of `taps`
+  RingTap taps[RING_TAPS];
 } RingHeader;
 
 /// The beginning of a slot, in RING_ROW_BYTES.
@@ -66,6 +76,11 @@ struct Ring {
   _Atomic uint32_t wakes_seen;                 // of header->wakes
   uint64_t received;
   alignas(RING_LINE_BYTES) uint64_t sent;
+  uint32_t tap_moves;                               // control thread's own counter
+  uint64_t wanted[RING_TAPS];                       // control thread's own copies
+  uint32_t uid_before[RING_TAPS];                   // of the half that the control thread has
+  alignas(RING_LINE_BYTES) uint32_t tap_moves_seen; // worker's
+  uint64_t begun[RING_TAPS];                        // worker's own copies
   alignas(RING_LINE_BYTES) _Atomic uint64_t faults;
   _Atomic bool is_abandoned; // set once, by any thread
 };

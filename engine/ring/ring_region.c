@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define RING_MAGIC   0x676E697270726177U // "warpring" in memory
-#define RING_VERSION 3U
+#define RING_VERSION 4U
 #define SEALS        (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
 static uint64_t

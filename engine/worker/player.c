@@ -7,6 +7,7 @@
 #include "engine/base/time.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 // Of a message in the heap: a note of a given length ends.
 #define MESSAGE_NOTE_END (MESSAGE_NOTES_OFF + 1U)
@@ -56,6 +57,71 @@ player_collect(Player* const player)
   return atomic_exchange_explicit(&player->retired, NULL, memory_order_acquire);
 }
 
+// ---- taps ----
+
+/// Let the stages of the active plan measure the node of a tap, or no longer.
+static void
+set_tap(Player* const player, PlayerTap* const tap, const bool is_on)
+{
+  const Plan* const plan = player->plan;
+  const int index = plan && tap->uid ? plan_find(plan, tap->uid) : -1;
+  for (uint32_t s = 0; index >= 0 && s < plan->n_stages; ++s) {
+    const PlanStage* const stage = &plan->stages[s];
+    if (stage->backend->stage_tap) {
+      stage->backend->stage_tap(stage->stage, (uint32_t)index, is_on ? &tap->sum : NULL);
+    }
+  }
+}
+
+/// Watch the nodes that the ring names now.
+NOINLINE static void
+move_taps(Player* const player, Ring* const ring)
+{
+  bool has_moved[RING_TAPS];
+  for (uint32_t t = 0; t < RING_TAPS; ++t) {
+    PlayerTap* const tap = &player->taps[t];
+    const uint32_t uid = ring_tap_uid(ring, t);
+    has_moved[t] = uid != tap->uid;
+    if (has_moved[t]) {
+      set_tap(player, tap, false);
+      player->n_taps -= tap->uid != 0U;
+      player->n_taps += uid != 0U;
+      *tap = (PlayerTap){ .uid = uid };
+    }
+  }
+  for (uint32_t t = 0; t < RING_TAPS; ++t) { // another tap may have left the node
+    if (has_moved[t]) {
+      set_tap(player, &player->taps[t], true);
+    }
+  }
+}
+
+/// Watch the same nodes in another plan, or none at all.
+static void
+set_taps(Player* const player, const bool are_on)
+{
+  for (uint32_t t = 0; player->n_taps && t < RING_TAPS; ++t) {
+    set_tap(player, &player->taps[t], are_on);
+  }
+}
+
+/// Pass what was measured in a block.
+NOINLINE static void
+pass_taps(Player* const player, Ring* const ring)
+{
+  for (uint32_t t = 0; t < RING_TAPS; ++t) {
+    NodeTap* const sum = &player->taps[t].sum;
+    if (sum->n_samples) {
+      const RingLevel block = { sum->level.energy, sum->n_samples, sum->level.peak,
+                                sum->reduction_db };
+      ring_tap_add(ring, t, &block);
+      *sum = (NodeTap){ 0 };
+    }
+  }
+}
+
+// ---- plans in turn ----
+
 /// Wait for a stage of a block, and count its resets and failure.
 static void
 collect(Player* const player, const PlanStage* const stage, BegunBlock* const block)
@@ -102,6 +168,7 @@ take_offer(Player* const player, const uint64_t frame)
   player->plan = plan;
   player->may_have_void_ends = true; // of nodes that have left
   plan_begin(plan);
+  set_taps(player, true);
   atomic_store_explicit(&player->retired, left, memory_order_release);
   atomic_store_explicit(&player->first_frame, frame, memory_order_relaxed);
   counter_add(&player->counts.plans, 1U);
@@ -408,6 +475,9 @@ player_drain(Player* const player, Ring* const messages)
   for (uint32_t n = 0; player->plan && n < player->plan->n_nodes; ++n) {
     node_end_notes(player->plan->nodes[n].node);
   }
+  set_taps(player, false); // another ring names them again
+  memset(player->taps, 0, sizeof(player->taps));
+  player->n_taps = 0;
 }
 
 // ---- a block ----
@@ -422,6 +492,9 @@ player_begin(Player* const player, Ring* const messages, const uint64_t frame,
   take_offer(player, frame);
   if (messages) {
     receive(player, messages, frame);
+    if (ring_taps_moved(messages)) {
+      move_taps(player, messages);
+    }
   }
   collect_events(player, frame, n_frames);
 
@@ -440,6 +513,9 @@ player_begin(Player* const player, Ring* const messages, const uint64_t frame,
     } else {
       block->last = stage;
     }
+  }
+  if (messages && player->n_taps) {
+    pass_taps(player, messages);
   }
   ++player->n_begun;
   rt_section_leave();

@@ -48,6 +48,12 @@ typedef struct BegunBlock {
   bool has_failed; ///< The output of a stage is invalid
 } BegunBlock;
 
+/// A tap of the ring: the node that it watches, and what was measured in a block.
+typedef struct PlayerTap {
+  uint32_t uid; ///< 0: none
+  NodeTap sum;
+} PlayerTap;
+
 typedef struct Player {
   _Atomic(Plan*) offered;
   _Atomic(Plan*) retired;
@@ -65,6 +71,8 @@ typedef struct Player {
   BegunBlock begun[PLAYER_MAX_BEGUN]; ///< [player] A ring: n_begun blocks from `oldest` on
   uint32_t oldest, n_begun;
   double rate_hz;
+  PlayerTap taps[RING_TAPS]; ///< [player]
+  uint32_t n_taps;           ///< [player] Those with a node
   PlayerCounters counts;
   Load load;
 } Player;

@@ -132,6 +132,33 @@ TEST(a_client_has_a_meter_of_each_kind_and_can_change_it)
   ck_assert_double_eq(control_rig_status("meters"), 0.0);
 }
 
+/// The node `vol` of the rig's rack is the second one.
+static const NodeTap vol_level = { { 0.5F, 0.0625 * SPAN }, SPAN, 3.0F };
+
+TEST(a_node_has_a_peak_an_rms_and_a_reduction)
+{
+  client_ask(rig.client, "/done /meter/subscribe", "/meter/subscribe", "si", "node/vol", 60);
+  client_ask(rig.other, "/done /meter/subscribe", "/meter/subscribe", "sis", "/meter/node/vol", 60,
+             "floats");
+  AWAIT(fake_engine_watched(rig.engine, 0) != RACK_UID_NONE);
+  ck_assert_uint_eq(fake_engine_watched(rig.engine, 1), RACK_UID_NONE); // one tap for both
+  const RackUid vol = fake_engine_watched(rig.engine, 0);
+  fake_engine_measure(rig.engine, vol, &vol_level);
+  client_expect(rig.client, "/meter/node/vol blob f9fbf3f50300"); // -6.02, -12.04 and 3 dB
+  client_expect(rig.other, "/meter/node/vol -6.0206 -12.0412 3");
+  client_expect_nothing(rig.client); // while nothing was measured
+  client_ask(rig.other, "/done /meter/unsubscribe", "/meter/unsubscribe", "");
+  client_ask(rig.other, "/done /rack/rename 1 640", "/rack/rename", "ss", "vol", "loud");
+  fake_engine_measure(rig.engine, vol, &vol_level);
+  client_expect(rig.client, "/meter/node/loud blob f9fbf3f50300");
+  client_ask(rig.other, "/done /meter/subscribe", "/meter/subscribe", "si", "node/lowcut", 60);
+  AWAIT(fake_engine_watched(rig.engine, 1) != RACK_UID_NONE);
+  client_ask(rig.client, "/done /meter/unsubscribe", "/meter/unsubscribe", "s", "node/loud");
+  AWAIT(fake_engine_watched(rig.engine, 0) == RACK_UID_NONE);
+  client_ask(rig.client, "/fail /meter/subscribe 3 no node \"vol\"*", "/meter/subscribe", "s",
+             "node/vol");
+}
+
 TEST(without_audio_a_meter_falls_to_the_floor)
 {
   client_ask(rig.client, "/done /meter/subscribe", "/meter/subscribe", "si", "in", 60);
@@ -149,7 +176,7 @@ TEST(the_meters_of_a_closed_port_are_removed)
 
 TEST(wrong_meters_are_refused)
 {
-  client_ask(rig.client, "/fail /meter/subscribe 3 no meter \"side\"; there are in and out",
+  client_ask(rig.client, "/fail /meter/subscribe 3 no meter \"side\"; there are in, out and node/NAME",
              "/meter/subscribe", "s", "side");
   client_ask(rig.client, "/fail /meter/subscribe 1 a rate of 61 Hz is not within 1 to 60 Hz",
              "/meter/subscribe", "si", "in", 61);

@@ -139,6 +139,63 @@ TEST(late_reports_of_a_worker_are_ignored)
   ck_assert_uint_eq(dry_latency(&driver), 7U);
 }
 
+// ---- taps ----
+
+/// Watch a node with a tap for some blocks.  Returns false if nothing was measured.
+static bool
+watch(TestDriver* const driver, const uint32_t tap, const RackUid uid, NodeTap* const level)
+{
+  NodeTap more;
+  *level = (NodeTap){ 0 };
+  for (uint32_t k = 0; k < 20U; ++k) {
+    driver_play(driver, 5);
+    if (engine_tap(driver->engine, tap, uid, &more)) {
+      *level = more; // the newest
+    }
+  }
+  return level->n_samples;
+}
+
+TEST(nodes_are_measured_while_they_are_watched)
+{
+  static const char text[] =
+      "c: compressor threshold=-20dB ratio=4 attack=0ms knee=0dB | "
+      "l: limiter ceiling=-12dB link=off | g: gate threshold=20dB range=-30dB "
+      "release=1ms | v: gain -6dB";
+  SCOPED(driver_free) TestDriver driver = driver_new(text, 2, 2, 1, false, 1300U * DRIVER_BLOCK);
+  SCOPED_RACK Rack* const rack = rack_of(text, NULL);
+  for (size_t i = 0; i < driver.n_frames; ++i) {
+    driver.in[0][i] = 1.0F;
+    driver.in[1][i] = -0.5F;
+  }
+  driver_play(&driver, 100);
+  static const double reductions_db[] = { 15.0, 0.0, 30.0, 0.0 };
+  // In dB: the compressor leaves -15, so the limiter does nothing.
+  static const double peaks_db[] = { -15.0, -15.0, -45.0, -51.0 };
+  for (uint32_t n = 0; n < ARRAY_LEN(peaks_db); ++n) {
+    NodeTap level;
+    ck_assert(watch(&driver, n, rack->nodes[n].uid, &level));
+    const double peak_db = 20.0 * log10((double)level.level.peak);
+    const double mean = level.level.energy / (double)level.n_samples;
+    ck_assert_double_eq_tol(peak_db, peaks_db[n], 0.1);
+    ck_assert_double_eq_tol(10.0 * log10(mean), peaks_db[n] + 10.0 * log10(0.625), 0.1);
+    ck_assert_double_eq_tol((double)level.reduction_db, reductions_db[n], 0.1);
+  }
+  SCOPED_RACK Rack* const other = rack_copy(rack);
+  ck_assert_int_eq(rack_remove(other, "v", NULL), STATUS_OK);
+  OK(engine_edit_wait(driver.engine, other, &error));
+  NodeTap level;
+  ck_assert(watch(&driver, 0, rack->nodes[0].uid, &level)); // in the new plan, too
+  ck_assert_double_eq_tol((double)level.reduction_db, 15.0, 0.1);
+  watch(&driver, 3, rack->nodes[3].uid, &level);             // takes the last span, too
+  ck_assert(!watch(&driver, 3, rack->nodes[3].uid, &level)); // it is gone
+  ck_assert(!watch(&driver, 0, RACK_UID_NONE, &level));
+  ck_assert(watch(&driver, 3, rack->nodes[0].uid, &level)); // another tap for the same node
+  engine_disarm(driver.engine);
+  OK(engine_arm(driver.engine, DRIVER_RATE_HZ, DRIVER_BLOCK, 2, 2, &error));
+  ck_assert(watch(&driver, 2, rack->nodes[2].uid, &level)); // through another ring
+}
+
 TEST(an_unexpected_reply_is_ignored)
 {
   SCOPED(driver_free) TestDriver driver = driver_new("g: gain", 1, 1, 1, false, 1000U);

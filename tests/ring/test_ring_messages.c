@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Parameter messages stay in their part of the region; an invalid counter of the other side is
-// counted as a fault and has no other effect.
+// counted as a fault and has no other effect.  Taps.
 
 #include "engine/ring/ring.h"
 #include "engine/ring/ring_private.h"
@@ -129,6 +129,63 @@ TEST(a_view_of_invalid_counters_is_refused)
     atomic_store(&pair.header->sent, n_sent[s]);
     ck_assert(ring_attach(ring_fd(pair.sender), &other, NULL) == wanted);
   }
+  free_pair(&pair);
+}
+
+// ---- taps ----
+
+static void
+begin_block(const Pair* const pair, const uint32_t uid)
+{
+  if (ring_taps_moved(pair->receiver)) {
+    ck_assert_uint_eq(ring_tap_uid(pair->receiver, 3U), uid);
+  }
+}
+
+TEST(a_tap_passes_what_was_measured_once_and_only_of_its_node)
+{
+  const Pair pair = new_pair();
+  RingLevel level;
+  ck_assert(!ring_taps_moved(pair.receiver));
+  ck_assert(!ring_tap(pair.sender, 3U, 0U, &level)); // nothing to end
+  ck_assert(!ring_taps_moved(pair.receiver));
+  ck_assert(!ring_tap(pair.sender, 3U, 7U, &level));
+  begin_block(&pair, 7U);
+  ring_tap_add(pair.receiver, 3U, &(RingLevel){ 2.0, 16U, 0.5F, 1.0F });
+  ring_tap_add(pair.receiver, 3U, &(RingLevel){ 3.0, 16U, 0.25F, 6.0F });
+  ck_assert(!ring_tap(pair.sender, 3U, 7U, &level)); // the span before had no node
+  ck_assert(!ring_tap(pair.sender, 3U, 7U, &level)); // the worker has not begun the next one
+  begin_block(&pair, 7U);
+  ring_tap_add(pair.receiver, 3U, &(RingLevel){ 9.0, 16U, 0.9F, 0.0F });
+  ck_assert(ring_tap(pair.sender, 3U, 7U, &level));
+  ck_assert(level.energy == 5.0 && level.n_samples == 32U && level.peak == 0.5F &&
+            level.reduction_db == 6.0F);
+  begin_block(&pair, 7U);
+  ck_assert(!ring_tap(pair.sender, 3U, 8U, &level)); // another node
+  begin_block(&pair, 8U);
+  ring_tap_add(pair.receiver, 3U, &(RingLevel){ 1.0, 16U, 0.1F, 0.0F });
+  ck_assert(!ring_tap(pair.sender, 3U, 8U, &level)); // the span before was of node 7
+  begin_block(&pair, 8U);
+  ck_assert(ring_tap(pair.sender, 3U, 8U, &level));
+  ck_assert(level.energy == 1.0 && level.peak == 0.1F);
+  free_pair(&pair);
+}
+
+TEST(a_consumer_that_writes_to_the_taps_gets_no_further)
+{
+  const Pair pair = new_pair();
+  RingLevel level;
+  RingTap* const tap = &pair.header->taps[3];
+  ck_assert(!ring_tap(pair.sender, 3U, 7U, &level));
+  const uint64_t wanted = atomic_load(&tap->wanted);
+  for (uint32_t k = 0; k < 100U; ++k) {
+    atomic_store(&tap->begun, UINT64_MAX - k); // never begun: the server waits
+    atomic_store(&tap->wanted, k);             // the server does not read it
+    ck_assert(!ring_tap(pair.sender, 3U, 7U, &level));
+  }
+  atomic_store(&tap->begun, wanted);
+  ck_assert(!ring_tap(pair.sender, 3U, 7U, &level));
+  ck_assert_uint_eq(atomic_load(&tap->wanted), wanted + 1U);
   free_pair(&pair);
 }
 

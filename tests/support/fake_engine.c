@@ -35,6 +35,8 @@ struct Engine {
   Rack* good;          ///< The active rack since fake_engine_take_back(); NULL before
   char backend[16], backend_note[64];
   PortLevels levels; ///< Since the last engine_levels()
+  RackUid measured, watched[RING_TAPS];
+  NodeTap tap; ///< Of `measured`
   FakeSet sets[MAX_SETS];
 };
 
@@ -408,6 +410,32 @@ fake_engine_sound(Engine* const engine, const uint64_t n_frames, const Level* co
   for (uint32_t p = 0; p < 2U * FAKE_CHANNELS; ++p) {
     level_add(&levels->of[p], &of[p]);
   }
+}
+
+void
+fake_engine_measure(Engine* const engine, const RackUid uid, const NodeTap* const level)
+{
+  SCOPED_LOCK(&engine->lock);
+  engine->measured = uid;
+  engine->tap = *level;
+}
+
+RackUid
+fake_engine_watched(Engine* const engine, const uint32_t tap)
+{
+  SCOPED_LOCK(&engine->lock);
+  return engine->watched[tap];
+}
+
+bool
+engine_tap(Engine* const engine, const uint32_t tap, const RackUid uid, NodeTap* const level)
+{
+  SCOPED_LOCK(&engine->lock);
+  engine->watched[tap] = uid;
+  *level = engine->tap;
+  const bool has_level = uid != RACK_UID_NONE && uid == engine->measured;
+  engine->measured = has_level ? RACK_UID_NONE : engine->measured;
+  return has_level;
 }
 
 bool

@@ -84,6 +84,12 @@ void fake_engine_bypass_node(Engine* engine, const char* why);
 /// engine_frame_now() by that.  `of`: [2 * FAKE_CHANNELS], inputs, then outputs.
 void fake_engine_sound(Engine* engine, uint64_t n_frames, const Level* of);
 
+/// Let the next engine_tap() with this uid return `level`.
+void fake_engine_measure(Engine* engine, RackUid uid, const NodeTap* level);
+
+/// The node that the last engine_tap() with this tap has named.
+RackUid fake_engine_watched(Engine* engine, uint32_t tap);
+
 /// Advance engine_frame_now() by n frames.
 void fake_engine_advance(Engine* engine, uint64_t n_frames);
 

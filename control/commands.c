@@ -67,8 +67,8 @@ const CommandInfo command_table[] = {
   // Levels
   { "/meter/in",         NULL,     "s",      NULL,     "floats",                                COMMAND_NOW,    .run = meters_read,                     .help = "Read the newest levels of the inputs, as a blob, or as floats in dB" },
   { "/meter/out",        NULL,     "s",      NULL,     "floats",                                COMMAND_NOW,    .run = meters_read,                     .help = "Read the newest levels of the outputs, in the same way" },
-  { "/meter/subscribe",  "s",      "n",      "s",      "in, out or node/NAME [rate in Hz] [floats]", COMMAND_NOW,    .run = meters_subscribe,                .help = "Get the levels of the inputs, the outputs or a node 1 to 60 times a second, by default 25 times" },
-  { "/meter/unsubscribe", NULL,     "s",      NULL,     "in, out or node/NAME",                  COMMAND_NOW,    .run = meters_unsubscribe,              .help = "Get no more levels, or none of the inputs, the outputs or a node" },
+  { "/meter/subscribe",  "s",      "n",      "s",      "what [rate in Hz] [floats]",            COMMAND_NOW,    .run = meters_subscribe,                .help = "Get levels 1 to 60 times a second, by default 25 times: in, out, node/NAME or loudness/PORTS" },
+  { "/meter/unsubscribe", NULL,     "s",      NULL,     "what",                                  COMMAND_NOW,    .run = meters_unsubscribe,              .help = "Get no more levels, or none of these" },
   // The server
   { "/server/answers",  "s",      NULL,     NULL,     "which",                                 COMMAND_NOW,    .run = query_answers,                   .help = "Send this client all answers, or failures: no /done for changes" },
   { "/server/describe", NULL,     "i",      "s",      "[part] [pattern]...",                   COMMAND_NOW,    .run = query_describe,                  .help = "Describe the addresses that a pattern matches, or all, in parts of 8 kB" },

@@ -13,6 +13,7 @@
 
 #define PREFIX   "/meter/"
 #define NODE     "node/"
+#define LOUDNESS "loudness/"
 #define FLOOR_DB (-128.0) // of a message; the smallest number of 16 bits in steps of 1/256 dB
 #define STEPS_DB 256.0
 
@@ -74,9 +75,15 @@ remove_meter(Meters* const meters, const uint32_t index)
 }
 
 static bool
+is_same_range(const PortRange* const a, const PortRange* const b)
+{
+  return a->is_output == b->is_output && a->first == b->first && a->n == b->n;
+}
+
+static bool
 is_same(const MeterOf* const a, const MeterOf* const b)
 {
-  return a->kind == b->kind && a->uid == b->uid;
+  return a->kind == b->kind && a->uid == b->uid && is_same_range(&a->ports, &b->ports);
 }
 
 /// NULL if the client has no such meter.
@@ -124,6 +131,61 @@ remove_closed(Control* const control)
   }
 }
 
+/// The place where these ports are measured, or a free one with n 0; LISTEN_MAX if there is none.
+static uint32_t
+find_place(const Meters* const meters, const PortRange* const ports)
+{
+  for (uint32_t p = 0; p < LISTEN_MAX; ++p) {
+    if (is_same_range(&meters->places[p], ports)) {
+      return p;
+    }
+  }
+  uint32_t unused = 0;
+  while (unused < LISTEN_MAX && meters->places[unused].n) {
+    ++unused;
+  }
+  return unused;
+}
+
+/// Measure the loudness of ports.
+static Status
+begin_loudness(Control* const control, const PortRange* const ports, Error* const error)
+{
+  Meters* const meters = &control->meters;
+  const uint32_t place = find_place(meters, ports);
+  if (place == LISTEN_MAX) {
+    return error_set(error, STATUS_LIMIT, "clients have %u other loudness meters already",
+                     LISTEN_MAX);
+  }
+  if (!meters->loudness) {
+    const Status status = loudness_new(control->config.engine, &meters->loudness, error);
+    if (status) {
+      return status;
+    }
+  }
+  if (!meters->places[place].n) {
+    meters->places[place] = *ports;
+    loudness_measure(meters->loudness, place, ports);
+  }
+  return STATUS_OK;
+}
+
+/// End the measurements that have no meter.
+static void
+end_loudness(Meters* const meters)
+{
+  for (uint32_t p = 0; p < LISTEN_MAX; ++p) {
+    bool is_used = !meters->places[p].n;
+    for (uint32_t m = 0; m < meters->n; ++m) {
+      is_used = is_used || is_same_range(&meters->of[m]->shows.ports, &meters->places[p]);
+    }
+    if (!is_used) {
+      meters->places[p] = (PortRange){ .n = 0 };
+      loudness_measure(meters->loudness, p, &meters->places[p]);
+    }
+  }
+}
+
 /// Add a meter that begins now.  NULL with an error if there are too many.
 static Meter*
 add_meter(Control* const control, const Peer* const peer, const MeterOf* const of,
@@ -142,8 +204,12 @@ add_meter(Control* const control, const Peer* const peer, const MeterOf* const o
     error_set(error, STATUS_LIMIT, "clients have meters of %u nodes already", RING_TAPS);
     return NULL;
   }
+  if (of->kind == METER_LOUDNESS && begin_loudness(control, &of->ports, error)) {
+    return NULL;
+  }
+  const bool is_side = of->kind < N_METER_SIDES;
   Meter* const meter =
-      calloc(1, offsetof(Meter, sums.of) + (is_node ? 1U : FX_MAX_CHANNELS) * sizeof(Level));
+      calloc(1, offsetof(Meter, sums.of) + (is_side ? FX_MAX_CHANNELS : 1U) * sizeof(Level));
   if (!meter) {
     error_set(error, STATUS_NO_MEM, "out of memory");
     return NULL;
@@ -152,7 +218,7 @@ add_meter(Control* const control, const Peer* const peer, const MeterOf* const o
   meter->shows = *of;
   meter->from_frame = engine_frame_now(control->config.engine);
   meter->sent_ns = control->now_ns;
-  meter->sums.n_channels = is_node ? 1U : n_channels_now(control, of->kind);
+  meter->sums.n_channels = is_side ? n_channels_now(control, of->kind) : 1U;
   meters->next_ns = control->now_ns;
   meters->of[meters->n++] = meter;
   return meter;
@@ -164,6 +230,7 @@ meters_clear(Meters* const meters)
   while (meters->n) {
     remove_meter(meters, meters->n - 1U);
   }
+  loudness_free(meters->loudness);
 }
 
 // ---- messages ----
@@ -232,11 +299,29 @@ print_sums(const MeterSums* const sums, const MeterKind kind, const bool is_floa
   return arguments;
 }
 
+/// As print_sums(), of a loudness meter.
+static lo_message
+print_loudness(Meters* const meters, const PortRange* const ports)
+{
+  const LoudnessValues values = loudness_values(meters->loudness, find_place(meters, ports));
+  const double all[] = { values.momentary, values.short_term, values.integrated, values.true_peak };
+  lo_message arguments = lo_message_new();
+  for (uint32_t v = 0; v < ARRAY_LEN(all); ++v) {
+    outlet_add(&arguments, "f", fmax(FLOOR_DB, all[v]));
+  }
+  return arguments;
+}
+
 /// The address of a meter's messages.  Returns false if its node is not in the rack now.
 static bool
 print_address(const Control* const control, const MeterOf* const of, char* const text,
               const size_t n_bytes)
 {
+  if (of->kind == METER_LOUDNESS) {
+    snprintf(text, n_bytes, PREFIX LOUDNESS "%s:%u-%u", side_names[of->ports.is_output],
+             of->ports.first + 1U, of->ports.first + of->ports.n);
+    return true;
+  }
   if (of->kind != METER_NODE) {
     snprintf(text, n_bytes, PREFIX "%s", side_names[of->kind]);
     return true;
@@ -254,7 +339,9 @@ send_meter(Control* const control, Meter* const meter)
   char address[PACKET_MAX_ADDRESS + 1U];
   if (print_address(control, &meter->shows, address, sizeof(address))) {
     outlet_send(&control->outlet, &meter->peer, 0, address,
-                print_sums(&meter->sums, meter->shows.kind, meter->is_float));
+                meter->shows.kind == METER_LOUDNESS
+                    ? print_loudness(&control->meters, &meter->shows.ports)
+                    : print_sums(&meter->sums, meter->shows.kind, meter->is_float));
   }
   clear_sums(&meter->sums);
   meter->sent_ns = control->now_ns;
@@ -304,7 +391,7 @@ collect(Control* const control)
   meters->levels_ns = control->now_ns;
   for (uint32_t m = 0; m < meters->n; ++m) {
     Meter* const meter = meters->of[m];
-    if (meter->shows.kind != METER_NODE && meters->levels.first_frame >= meter->from_frame) {
+    if (meter->shows.kind < N_METER_SIDES && meters->levels.first_frame >= meter->from_frame) {
       add_levels(&meter->sums, &meters->levels, meter->shows.kind);
     }
   }
@@ -325,8 +412,8 @@ static bool
 is_due(const Meter* const meter, const uint64_t now_ns)
 {
   return now_ns >= meter->due_ns &&
-         (meter->sums.n_frames || (meter->shows.kind != METER_NODE &&
-                                   now_ns - meter->sent_ns >= METERS_SILENT_NS));
+         (meter->sums.n_frames || meter->shows.kind == METER_LOUDNESS ||
+          (meter->shows.kind != METER_NODE && now_ns - meter->sent_ns >= METERS_SILENT_NS));
 }
 
 void
@@ -345,6 +432,7 @@ meters_run(Control* const control)
     meters->next_check_ns = control->now_ns + METERS_CHECK_NS;
     remove_closed(control);
   }
+  end_loudness(meters);
   collect(control);
   for (uint32_t m = 0; m < meters->n; ++m) {
     if (is_due(meters->of[m], control->now_ns)) {
@@ -362,8 +450,7 @@ meters_wake_ns(const Meters* const meters)
 // ---- commands ----
 
 static Status
-refuse_device(Control* const control, const RackUid uid, const char* const name,
-              Error* const error)
+refuse_device(Control* const control, const RackUid uid, const char* const name, Error* const error)
 {
   EnginePlace* const places = calloc(RACK_MAX_NODES, sizeof(EnginePlace));
   const uint32_t n = places ? engine_places(control->config.engine, places, RACK_MAX_NODES) : 0U;
@@ -378,13 +465,45 @@ refuse_device(Control* const control, const RackUid uid, const char* const name,
                          name);
 }
 
-/// Read what a meter shows: "out", "node/hall", or the same after "/meter/".
+/// Read the ports of a loudness meter: "out", "out:1", "out:1-2".
+static Status
+read_ports(const Control* const control, const char* const text, PortRange* const ports,
+           Error* const error)
+{
+  const size_t n_name = strcspn(text, ":");
+  const bool is_in = n_name == 2U && !strncmp(text, side_names[METER_IN], 2U);
+  const bool is_out = n_name == 3U && !strncmp(text, side_names[METER_OUT], 3U);
+  const uint32_t n_channels = is_out ? control->engine.n_out : control->engine.n_in;
+  unsigned first = 1;
+  unsigned last = n_channels;
+  int n_read = 0;
+  if (text[n_name] && sscanf(text + n_name, ":%4u-%4u%n", &first, &last, &n_read) != 2) {
+    n_read = 0;
+    last = sscanf(text + n_name, ":%4u%n", &first, &n_read) == 1 ? first : 0U;
+  }
+  if ((!is_in && !is_out) || text[n_name + (size_t)n_read] || first < 1U || last < first ||
+      last > n_channels) {
+    return error_set(error, STATUS_BAD_ARG,
+                     "\"%.60s\" names no ports of the rack; write out, out:1 or out:1-2", text);
+  }
+  *ports = (PortRange){ is_out, first - 1U, last - first + 1U };
+  return ports->n <= LISTEN_CHANNELS
+             ? STATUS_OK
+             : error_set(error, STATUS_LIMIT, "%u channels; the loudness of at most %u is measured",
+                         ports->n, LISTEN_CHANNELS);
+}
+
+/// Read what a meter shows: "out", "node/hall", "loudness/out:1-2", or the same after "/meter/".
 static Status
 read_of(Control* const control, const char* const text, MeterOf* const of, Error* const error)
 {
   const size_t n_prefix = strlen(PREFIX);
   const char* const word = strncmp(text, PREFIX, n_prefix) ? text : text + n_prefix;
-  *of = (MeterOf){ METER_NODE, RACK_UID_NONE };
+  *of = (MeterOf){ .kind = METER_NODE };
+  if (strncmp(word, LOUDNESS, strlen(LOUDNESS)) == 0) {
+    of->kind = METER_LOUDNESS;
+    return read_ports(control, word + strlen(LOUDNESS), &of->ports, error);
+  }
   if (strncmp(word, NODE, strlen(NODE)) == 0) {
     const char* const name = word + strlen(NODE);
     const RackNode* const node = rack_lookup(editor_rack(control->editor), name, error);
@@ -394,10 +513,11 @@ read_of(Control* const control, const char* const text, MeterOf* const of, Error
   for (MeterKind side = METER_IN; side < N_METER_SIDES; ++side) {
     of->kind = strcmp(word, side_names[side]) == 0 ? side : of->kind;
   }
-  return of->kind != METER_NODE ? STATUS_OK
-                                : error_set(error, STATUS_NOT_FOUND,
-                                            "no meter \"%.60s\"; there are in, out and node/NAME",
-                                            word);
+  return of->kind != METER_NODE
+             ? STATUS_OK
+             : error_set(error, STATUS_NOT_FOUND,
+                         "no meter \"%.60s\"; there are in, out, node/NAME and loudness/PORTS",
+                         word);
 }
 
 /// Read the word "floats" in place `index` and the end of the arguments after it, if there are any.

@@ -13,6 +13,8 @@
 #ifndef WARPRACK_CONTROL_METERS_H
 #define WARPRACK_CONTROL_METERS_H
 
+#include "loudness.h"
+
 #include "control/net/message.h"
 #include "control/net/outlet.h"
 #include "engine/base/time.h"
@@ -30,14 +32,21 @@ struct Control;
 #define METERS_READ_NS   (100U * NS_PER_MS) // shortest span of a read
 #define METERS_IDLE_NS   (250U * NS_PER_MS) // between two collections without a meter
 #define METERS_SILENT_NS (500U * NS_PER_MS) // between two messages while no audio runs
-#define METERS_CHECK_NS  (2U * NS_PER_S) // between two checks for closed ports of clients
+#define METERS_CHECK_NS  (2U * NS_PER_S)    // between two checks for closed ports of clients
 
-typedef enum MeterKind { METER_IN, METER_OUT, N_METER_SIDES, METER_NODE = N_METER_SIDES } MeterKind;
+typedef enum MeterKind {
+  METER_IN,
+  METER_OUT,
+  N_METER_SIDES,
+  METER_NODE = N_METER_SIDES,
+  METER_LOUDNESS
+} MeterKind;
 
 /// What a meter shows.
 typedef struct MeterOf {
   MeterKind kind;
-  RackUid uid; ///< Of METER_NODE, else RACK_UID_NONE
+  RackUid uid;     ///< Of METER_NODE, else RACK_UID_NONE
+  PortRange ports; ///< Of METER_LOUDNESS
 } MeterOf;
 
 /// Sums over the channels of a side of the rack, or over all channels of a node together.
@@ -63,16 +72,18 @@ typedef struct Meter {
 typedef struct Meters {
   Meter* of[METERS_MAX]; ///< [n]
   uint32_t n;
-  uint64_t next_ns;      ///< Time of the next collection
+  uint64_t next_ns; ///< Time of the next collection
   uint64_t next_check_ns;
-  PortLevels levels;     ///< Collected last
-  uint64_t levels_ns;    ///< Time of that
+  PortLevels levels;                  ///< Collected last
+  uint64_t levels_ns;                 ///< Time of that
   MeterSums recent[N_METER_SIDES][2]; ///< For reads: the newest sums, which become those before
                                       ///< after METERS_READ_NS
-  uint64_t recent_ns;    ///< When the newest ones began
-  MeterSums answer;      ///< To a read
-  RackUid taps[RING_TAPS]; ///< [n_taps] the nodes that have meters, RACK_UID_NONE: free
+  uint64_t recent_ns;                 ///< When the newest ones began
+  MeterSums answer;                   ///< To a read
+  RackUid taps[RING_TAPS];            ///< [n_taps] the nodes that have meters, RACK_UID_NONE: free
   uint32_t n_taps;
+  Loudness* loudness;           ///< NULL until a client has such a meter
+  PortRange places[LISTEN_MAX]; ///< What `loudness` measures; n 0: free
 } Meters;
 
 /// Collect levels if it is time, and send the messages that are due.
@@ -87,7 +98,7 @@ void meters_clear(Meters* meters);
 
 Status meters_read(struct Control* control, const Peer* peer, Message* message, Error* error);
 Status meters_subscribe(struct Control* control, const Peer* peer, Message* message, Error* error);
-Status meters_unsubscribe(struct Control* control, const Peer* peer, Message* message,
-                          Error* error);
+Status
+meters_unsubscribe(struct Control* control, const Peer* peer, Message* message, Error* error);
 
 #endif

@@ -146,14 +146,29 @@ engine_levels(Engine* const engine, PortLevels* const levels)
   return has_levels;
 }
 
+uint32_t
+engine_listen(Engine* const engine, const uint32_t listener, const PortRange* const ports,
+              float* const samples, const uint32_t max_frames, double* const rate_hz,
+              uint64_t* const n_lost)
+{
+  pthread_mutex_lock(&engine->pointers_lock);
+  Period* const period = atomic_load(&engine->period);
+  const uint32_t n =
+      period ? period_listen(period, listener, ports, samples, max_frames, n_lost) : 0U;
+  *rate_hz = engine->format.rate_hz;
+  pthread_mutex_unlock(&engine->pointers_lock);
+  return n;
+}
+
 /// What a worker has measured, as valid numbers.
 static NodeTap
 checked_tap(const RingLevel* const level)
 {
   const bool is_valid = isfinite(level->peak) && level->peak >= 0.0F && level->energy >= 0.0 &&
                         isfinite(level->reduction_db) && level->reduction_db >= 0.0F;
-  return is_valid ? (NodeTap){ { level->peak, level->energy }, level->n_samples, level->reduction_db }
-                  : (NodeTap){ 0 };
+  return is_valid
+             ? (NodeTap){ { level->peak, level->energy }, level->n_samples, level->reduction_db }
+             : (NodeTap){ 0 };
 }
 
 bool

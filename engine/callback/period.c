@@ -62,6 +62,39 @@ take_offer(Period* const period)
   return true;
 }
 
+/// Pass a port to those that listen to it.
+static void
+record(const Period* const period, const bool is_output, const uint32_t c,
+       const float* const samples, const uint32_t n_frames)
+{
+  for (uint32_t l = 0; l < period->n_listening; ++l) {
+    listener_put(period->listening[l], is_output, c, samples, n_frames);
+  }
+}
+
+static void
+begin_listeners(Period* const period, const uint32_t n_frames)
+{
+  period->n_listening = 0;
+  for (uint32_t l = 0; l < LISTEN_MAX; ++l) {
+    Listener* const listener = atomic_load_explicit(&period->listeners[l], memory_order_acquire);
+    if (!listener) {
+      return;
+    }
+    listener_begin(listener, n_frames);
+    period->listening[period->n_listening++] = listener;
+  }
+}
+
+static void
+end_listeners(Period* const period, const uint32_t n_frames)
+{
+  for (uint32_t l = 0; l < period->n_listening; ++l) {
+    listener_end(period->listening[l], n_frames);
+  }
+  period->n_listening = 0; // nobody listens to an odd period
+}
+
 /// Copy `n_frames` of input channel c into `row`, without NaN and denormals, measure them, and
 /// store them for the dry signal.
 static void
@@ -71,6 +104,7 @@ take_input(Period* const period, const float* const in, const uint32_t c, float*
   const GuardCounts met = guard_measure(row, in, n_frames);
   period_count_guard(period, false, c, &met);
   levels_add_in(period->levels, c, &met.out);
+  record(period, false, c, row, n_frames);
   feedback_record(period->feedback, c, &met);
   if (c < dry_line_channels(period->dry_line)) {
     dry_line_feed(period->dry_line, c, row, n_frames);
@@ -255,6 +289,7 @@ play_block(Period* const period, const Slice* const slice, const Sound sound)
       met.out = (Level){ guard_peak(out, n_frames), guard_energy(out, n_frames) };
     }
     levels_add_out(period->levels, c, &met.out);
+    record(period, true, c, out, n_frames);
   }
   advance_feedback(period, n_frames);
   bridge_advance(period->bridge, n_frames);
@@ -338,10 +373,12 @@ period_run(Period* const period, const float* const* const in, float* const* con
     const double usable_s = period->config.deadline_fraction * n_frames / period->config.rate_hz;
     Slice slice = { in, out, 0, wait, is_new_ring, began + (uint64_t)(usable_s * 1e9) };
     for (; slice.first < n_frames; slice.first += period->shape.block_frames) {
+      begin_listeners(period, period->shape.block_frames);
       submit_block(period, &slice);
       const Due due = take_due_block(period, &slice);
       const Sound sound = choose_sound(period, due, wait);
       play_block(period, &slice, sound);
+      end_listeners(period, period->shape.block_frames);
       slice.is_first_of_ring = false;
     }
   }

@@ -9,6 +9,7 @@
 #include "feedback.h"
 #include "follower.h"
 #include "levels.h"
+#include "listener.h"
 #include "period.h"
 
 #include "engine/contract/guard.h"
@@ -86,7 +87,10 @@ struct Period {
   GuardCurve curve;
   PeriodPortCounters* ports; ///< [n_in + n_out]
   Levels* levels;
-  uint64_t past_faults;      ///< Of past rings
+  _Atomic(Listener*) listeners[LISTEN_MAX]; ///< NULL after the last one; made when first used
+  Listener* listening[LISTEN_MAX];          ///< [rt] [n_listening] those of this period
+  uint32_t n_listening;
+  uint64_t past_faults; ///< Of past rings
 
   PeriodCounters counters;
   PeriodExchange exchange;

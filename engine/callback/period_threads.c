@@ -7,7 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-#define SAME_LEVEL 1.122F // 1 dB
+#define SAME_LEVEL     1.122F // 1 dB
+#define LISTEN_SECONDS 0.5    // that a listener may be late
 
 void
 period_set_latency(Period* const period, const uint32_t rack_latency_frames)
@@ -131,6 +132,24 @@ bool
 period_levels(Period* const period, PortLevels* const to)
 {
   return levels_collect(period->levels, to);
+}
+
+uint32_t
+period_listen(Period* const period, const uint32_t listener, const PortRange* const ports,
+              float* const samples, const uint32_t max_frames, uint64_t* const n_lost)
+{
+  const double frames = LISTEN_SECONDS * period->config.rate_hz + FX_MAX_BLOCK;
+  for (uint32_t l = 0; l <= listener; ++l) { // the callback stops at the first NULL
+    Listener* made = atomic_load_explicit(&period->listeners[l], memory_order_relaxed);
+    if (!made && ports->n && listener_new((uint32_t)frames, &made, NULL) == STATUS_OK) {
+      atomic_store_explicit(&period->listeners[l], made, memory_order_release);
+    }
+    if (!made) {
+      return 0;
+    }
+  }
+  return listener_take(atomic_load_explicit(&period->listeners[listener], memory_order_relaxed),
+                       ports, samples, max_frames, n_lost);
 }
 
 // ---- rings ----

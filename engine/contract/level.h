@@ -5,6 +5,7 @@
 
 #include "effect.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /// One channel over a span of frames.
@@ -24,8 +25,19 @@ typedef struct PortLevels {
 typedef struct NodeTap {
   Level level;
   uint64_t n_samples; ///< Of all channels
-  float reduction_db; ///< Largest reduction of its gain at the end of a block (FxInfo::reduction_db)
+  float
+      reduction_db; ///< Largest reduction of its gain at the end of a block (FxInfo::reduction_db)
 } NodeTap;
+
+#define LISTEN_CHANNELS 8U // of a PortRange
+#define LISTEN_MAX      4U // ranges that are listened to at the same time
+
+/// Successive channels of the rack's inputs or outputs.
+typedef struct PortRange {
+  bool is_output;
+  uint32_t first; ///< From 0
+  uint32_t n;     ///< 1 to LISTEN_CHANNELS; 0: none
+} PortRange;
 
 /// Add the level of another span to `sum`. [any]
 static inline void

@@ -29,6 +29,13 @@ sound(const float in_1, const float in_2, const float out_1, const float out_2)
   fake_engine_sound(rig.engine, SPAN, of);
 }
 
+static const char*
+ask_subscribe(OscClient* const client, const char* const what)
+{
+  client_send(client, "/meter/subscribe", "si", what, 1);
+  return client_receive(client);
+}
+
 /// Read a message with a blob.
 static Heard
 hear(OscClient* const client, const char* const address)
@@ -159,6 +166,35 @@ TEST(a_node_has_a_peak_an_rms_and_a_reduction)
              "node/vol");
 }
 
+TEST(a_loudness_meter_has_four_floats)
+{
+  static float sine[2U * 48000U];
+  for (uint32_t i = 0; i < ARRAY_LEN(sine); ++i) {
+    sine[i] = (float)(0.1 * sin(2.0 * M_PI * 1000.0 * (i / 2U) / FAKE_RATE_HZ));
+  }
+  client_ask(rig.client, "/done /meter/subscribe", "/meter/subscribe", "si", "loudness/out", 60);
+  client_expect(rig.client, "/meter/loudness/out:1-2 -128 -128 -128 -128");
+  fake_engine_play(rig.engine, sine, 48000U);
+  double values[4] = { -128.0 };
+  while (values[0] == -128.0) {
+    ck_assert_int_eq(sscanf(client_receive(rig.client), "/meter/loudness/out:1-2 %lf %lf %lf %lf",
+                            &values[0], &values[1], &values[2], &values[3]),
+                     4);
+  }
+  ck_assert_double_eq_tol(values[0], -20.0, 0.1); // both channels at -23 dB
+  ck_assert_double_eq_tol(values[3], -20.0, 0.1);
+  client_ask(rig.other, "/fail /meter/subscribe 1 \"out:3\" names no ports*", "/meter/subscribe",
+             "s", "loudness/out:3");
+  static const char* const others[] = { "loudness/out:1", "loudness/out:2", "loudness/in:1-2" };
+  for (uint32_t o = 0; o < ARRAY_LEN(others); ++o) {
+    client_ask(rig.other, "/done /meter/subscribe", "/meter/subscribe", "si", others[o], 1);
+  }
+  client_ask(rig.other, "/fail /meter/subscribe 5 clients have 4 other loudness meters already",
+             "/meter/subscribe", "s", "loudness/in:1");
+  client_ask(rig.other, "/done /meter/unsubscribe", "/meter/unsubscribe", "s", others[0]);
+  AWAIT(!strcmp(ask_subscribe(rig.other, "loudness/in:1"), "/done /meter/subscribe"));
+}
+
 TEST(without_audio_a_meter_falls_to_the_floor)
 {
   client_ask(rig.client, "/done /meter/subscribe", "/meter/subscribe", "si", "in", 60);
@@ -176,12 +212,14 @@ TEST(the_meters_of_a_closed_port_are_removed)
 
 TEST(wrong_meters_are_refused)
 {
-  client_ask(rig.client, "/fail /meter/subscribe 3 no meter \"side\"; there are in, out and node/NAME",
-             "/meter/subscribe", "s", "side");
+  client_ask(
+      rig.client,
+      "/fail /meter/subscribe 3 no meter \"side\"; there are in, out, node/NAME and loudness/PORTS",
+      "/meter/subscribe", "s", "side");
   client_ask(rig.client, "/fail /meter/subscribe 1 a rate of 61 Hz is not within 1 to 60 Hz",
              "/meter/subscribe", "si", "in", 61);
-  client_ask(rig.client, "/fail /meter/subscribe 1 a rate of *",
-             "/meter/subscribe", "sf", "in", (double)NAN);
+  client_ask(rig.client, "/fail /meter/subscribe 1 a rate of *", "/meter/subscribe", "sf", "in",
+             (double)NAN);
   client_ask(rig.client,
              "/fail /meter/subscribe 1 \"ints\" is not floats, the only form beside blobs",
              "/meter/subscribe", "sis", "in", 10, "ints");

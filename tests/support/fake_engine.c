@@ -36,7 +36,9 @@ struct Engine {
   char backend[16], backend_note[64];
   PortLevels levels; ///< Since the last engine_levels()
   RackUid measured, watched[RING_TAPS];
-  NodeTap tap; ///< Of `measured`
+  NodeTap tap;         ///< Of `measured`
+  const float* played; ///< [n_played] frames that engine_listen() has not returned
+  uint32_t n_played;
   FakeSet sets[MAX_SETS];
 };
 
@@ -436,6 +438,32 @@ engine_tap(Engine* const engine, const uint32_t tap, const RackUid uid, NodeTap*
   const bool has_level = uid != RACK_UID_NONE && uid == engine->measured;
   engine->measured = has_level ? RACK_UID_NONE : engine->measured;
   return has_level;
+}
+
+void
+fake_engine_play(Engine* const engine, const float* const samples, const uint32_t n_frames)
+{
+  SCOPED_LOCK(&engine->lock);
+  engine->played = samples;
+  engine->n_played = n_frames;
+}
+
+uint32_t
+engine_listen(Engine* const engine, const uint32_t listener, const PortRange* const ports,
+              float* const samples, const uint32_t max_frames, double* const rate_hz,
+              uint64_t* const n_lost)
+{
+  (void)n_lost;
+  SCOPED_LOCK(&engine->lock);
+  *rate_hz = FAKE_RATE_HZ;
+  const uint32_t n_left = listener == 0U && ports->n ? engine->n_played : 0U;
+  const uint32_t n = n_left < max_frames ? n_left : max_frames;
+  if (n) {
+    memcpy(samples, engine->played, (size_t)n * ports->n * sizeof(float));
+    engine->played += (size_t)n * ports->n;
+    engine->n_played -= n;
+  }
+  return n;
 }
 
 bool

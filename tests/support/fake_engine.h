@@ -90,6 +90,10 @@ void fake_engine_measure(Engine* engine, RackUid uid, const NodeTap* level);
 /// The node that the last engine_tap() with this tap has named.
 RackUid fake_engine_watched(Engine* engine, uint32_t tap);
 
+/// Let the ports have these samples, in the order that engine_listen() returns.  Borrowed until
+/// they are taken.
+void fake_engine_play(Engine* engine, const float* samples, uint32_t n_frames);
+
 /// Advance engine_frame_now() by n frames.
 void fake_engine_advance(Engine* engine, uint64_t n_frames);
 

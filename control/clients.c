@@ -45,16 +45,6 @@ query_hello(Control* const control, const Peer* const peer, Message* const messa
   return STATUS_OK;
 }
 
-/// Fail unless the peer's address is proved: another client would get, or miss, its messages.
-static Status
-check_address(Control* const control, const Peer* const peer, Error* const error)
-{
-  return outlet_trusts(&control->outlet, peer)
-             ? STATUS_OK
-             : error_set(error, STATUS_BAD_ARG,
-                         "this machine has not proved its address: send /server/hello");
-}
-
 /// Give a client of another machine its lease, unless it has a connection, whose end is known.
 static void
 begin_lease(Control* const control, const Peer* const client, const Peer* const sender)
@@ -186,7 +176,7 @@ query_notify(Control* const control, const Peer* const peer, Message* const mess
   bool is_wanted = false;
   uint64_t interval_ns = 0;
   Peer client = *peer;
-  Status status = check_address(control, peer, error);
+  Status status = outlet_check_trust(&control->outlet, peer, error);
   status = status ? status : read_switch(message, &is_wanted, error);
   status = status ? status : read_port(message, &client, error);
   status = status ? status : read_rate(message, &interval_ns, error);
@@ -216,7 +206,7 @@ query_answers(Control* const control, const Peer* const peer, Message* const mes
 {
   const char* const wanted = message_text(message, 0);
   const bool is_quiet = strcmp(wanted, "all") != 0;
-  if (check_address(control, peer, error)) {
+  if (outlet_check_trust(&control->outlet, peer, error)) {
     return error->status;
   }
   if (is_quiet && strcmp(wanted, "failures") != 0) {

@@ -8,7 +8,7 @@
 #include "control.h"
 #include "folder.h"
 #include "inbox.h"
-#include "meters.h"
+#include "meter_table.h"
 #include "notes.h"
 #include "notify.h"
 #include "rack_store.h"

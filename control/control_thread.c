@@ -5,6 +5,7 @@
 #include "control_private.h"
 #include "commands.h"
 #include "dispatch.h"
+#include "meters.h"
 #include "saves.h"
 
 #include "engine/base/time.h"
@@ -205,6 +206,7 @@ on_closed(void* const context, const Peer* const peer)
 {
   Control* const control = context;
   notify_forget(&control->notify, peer);
+  meters_forget(&control->meters, peer);
 }
 
 /// Send the start and all values to the subscribers of the previous run.

@@ -118,14 +118,23 @@ watch_node(Meters* const meters, const RackUid uid)
   return unused < RING_TAPS;
 }
 
-/// Remove the meters of clients of this machine that have closed their ports.
+/// True if a client has closed its port, or its lease has ended.  Of a connection the end is known.
+static bool
+is_gone(Control* const control, const Meter* const meter)
+{
+  if (meter->peer.connection) {
+    return false;
+  }
+  return own_has(&control->outlet.machine, &meter->peer) ? peer_is_closed(&meter->peer)
+                                                         : meter->until_ns <= control->now_ns;
+}
+
 static void
-remove_closed(Control* const control)
+remove_gone(Control* const control)
 {
   Meters* const meters = &control->meters;
   for (uint32_t m = meters->n; m > 0; --m) {
-    const Peer* const peer = &meters->of[m - 1U]->peer;
-    if (own_has(&control->outlet.machine, peer) && peer_is_closed(peer)) {
+    if (is_gone(control, meters->of[m - 1U])) {
       remove_meter(meters, m - 1U);
     }
   }
@@ -193,7 +202,7 @@ add_meter(Control* const control, const Peer* const peer, const MeterOf* const o
 {
   Meters* const meters = &control->meters;
   if (meters->n == METERS_MAX) {
-    remove_closed(control);
+    remove_gone(control);
   }
   if (meters->n == METERS_MAX) {
     error_set(error, STATUS_LIMIT, "clients have %u meters already; close one of them", METERS_MAX);
@@ -218,10 +227,32 @@ add_meter(Control* const control, const Peer* const peer, const MeterOf* const o
   meter->shows = *of;
   meter->from_frame = engine_frame_now(control->config.engine);
   meter->sent_ns = control->now_ns;
+  meter->until_ns = control->now_ns + TRUST_LEASE_NS;
   meter->sums.n_channels = is_side ? n_channels_now(control, of->kind) : 1U;
   meters->next_ns = control->now_ns;
   meters->of[meters->n++] = meter;
   return meter;
+}
+
+void
+meters_renew(Control* const control, const Peer* const sender)
+{
+  Meters* const meters = &control->meters;
+  for (uint32_t m = 0; m < meters->n && !peer_is_loopback(sender); ++m) {
+    if (peer_equal(&meters->of[m]->peer, sender)) {
+      meters->of[m]->until_ns = control->now_ns + TRUST_LEASE_NS;
+    }
+  }
+}
+
+void
+meters_forget(Meters* const meters, const Peer* const peer)
+{
+  for (uint32_t m = meters->n; m > 0; --m) {
+    if (peer_equal(&meters->of[m - 1U]->peer, peer)) {
+      remove_meter(meters, m - 1U);
+    }
+  }
 }
 
 void
@@ -430,7 +461,7 @@ meters_run(Control* const control)
   }
   if (control->now_ns >= meters->next_check_ns) {
     meters->next_check_ns = control->now_ns + METERS_CHECK_NS;
-    remove_closed(control);
+    remove_gone(control);
   }
   end_loudness(meters);
   collect(control);
@@ -565,9 +596,8 @@ Status
 meters_subscribe(Control* const control, const Peer* const peer, Message* const message,
                  Error* const error)
 {
-  if (!peer_is_loopback(peer)) {
-    // The address may be forged: then another machine would get the messages.
-    return error_set(error, STATUS_BAD_ARG, "only senders on this machine can subscribe");
+  if (outlet_check_trust(&control->outlet, peer, error)) {
+    return error->status;
   }
   MeterOf of;
   bool is_float = false;

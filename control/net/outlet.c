@@ -76,6 +76,15 @@ outlet_trusts(Outlet* const outlet, const Peer* const peer)
   return peer->connection || trust_has(&outlet->trust, peer) || own_has(&outlet->machine, peer);
 }
 
+Status
+outlet_check_trust(Outlet* const outlet, const Peer* const peer, Error* const error)
+{
+  return outlet_trusts(outlet, peer)
+             ? STATUS_OK
+             : error_set(error, STATUS_BAD_ARG,
+                         "this machine has not proved its address: send /server/hello");
+}
+
 static bool
 may_be_sent(Outlet* const outlet, const Peer* const to, const size_t request_bytes,
             const size_t answer_bytes)

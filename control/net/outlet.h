@@ -43,6 +43,9 @@ bool outlet_reaches(Outlet* outlet, Peer* peer);
 /// peer is a stranger.
 bool outlet_trusts(Outlet* outlet, const Peer* peer);
 
+/// Fail with a reason if a peer is a stranger: another client would get, or miss, its messages.
+NODISCARD Status outlet_check_trust(Outlet* outlet, const Peer* peer, Error* error);
+
 /**
    Send one message; never waits.
 

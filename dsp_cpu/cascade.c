@@ -31,7 +31,7 @@ typedef struct CascadeNode {
   const CascadeKernel* kernel;
   double rate_hz;
   double values[CASCADE_MAX_PARAMS];
-  uint32_t fade_frames;
+  uint32_t fade_frames;                    ///< Of the next cross-fade
   bool spread;                             ///< On a device: one group of threads for each channel
   uint32_t version;                        ///< Number of designs so far
   _Atomic uint64_t tail_frames;            ///< Read by any thread, written by `set`; relaxed
@@ -41,6 +41,7 @@ typedef struct CascadeNode {
 typedef struct CascadeUnit {
   uint32_t version;     ///< Version of the design that is active or fades in
   uint32_t fade_left;   ///< Frames until the cross-fade ends; 0: only the old filter runs
+  uint32_t fade_frames; ///< Length of that cross-fade, without the time before it
   CascadeRow filters[]; ///< [n_sections] active, then [n_sections] next
 } CascadeUnit;
 
@@ -132,7 +133,7 @@ cascade_create(const CascadePlan* const plan, const FxSetup* const setup, FxShap
   cascade->plan = *plan;
   cascade->kernel = cascade_kernels(&n_kernels)[0];
   cascade->rate_hz = setup->rate_hz;
-  cascade->fade_frames = (uint32_t)lrint(FX_RAMP_SECONDS * setup->rate_hz);
+  cascade->fade_frames = fx_ramp_frames(setup->rate_hz);
   cascade->spread =
       setup->n_in <= SPREAD_MOST_CHANNELS && setup->max_block_frames >= SPREAD_LEAST_FRAMES;
   memcpy(cascade->values, setup->values, plan->n_params * sizeof(double));
@@ -158,16 +159,17 @@ cascade_unit_init(const void* const node, void* const state, const uint32_t chan
   const CascadeNode* const cascade = node;
   CascadeUnit* const unit = state;
   unit->version = cascade->version;
-  unit->fade_left = 0;
+  unit->fade_left = unit->fade_frames = 0;
   memcpy(unit->filters, cascade->target, cascade->plan.n_sections * sizeof(CascadeRow));
 }
 
 void
-cascade_set(void* const node, const uint32_t param, const double value)
+cascade_set(void* const node, const uint32_t param, const double value, const uint32_t ramp_frames)
 {
   CascadeNode* const cascade = node;
   if (cascade->values[param] != value) {
     cascade->values[param] = value;
+    cascade->fade_frames = ramp_frames;
     redesign(cascade);
   }
 }
@@ -208,6 +210,7 @@ fade_begin(CascadeUnit* const unit, const CascadeNode* const node)
     least_kept = fmin(least_kept, kept);
   }
   unit->version = node->version;
+  unit->fade_frames = node->fade_frames;
   unit->fade_left = node->fade_frames + (uint32_t)((1.0 - least_kept) * node->fade_frames);
 }
 
@@ -269,7 +272,7 @@ run_segment(const FxUnit* const units, const uint32_t n_units, const uint32_t fi
     CascadeUnit* const unit = units[u].state;
     if (unit->fade_left) {
       const CascadeNode* const own = units[u].node;
-      fade_mix(units[u].out[0] + first, faded_in[u], n_frames, unit->fade_left, own->fade_frames);
+      fade_mix(units[u].out[0] + first, faded_in[u], n_frames, unit->fade_left, unit->fade_frames);
       unit->fade_left -= n_frames;
       if (!unit->fade_left) {
         fade_end(unit, own);

@@ -4,8 +4,8 @@
    its parameter table and a function that designs the sections.
 
    A change of a parameter designs the next filter in the node.  Each unit then runs the old and the
-   next filter side by side: the next one settles for up to FX_RAMP_SECONDS, then the output
-   cross-fades to it over FX_RAMP_SECONDS.  Changes during the fade wait until it ends; then the
+   next filter side by side: the next one settles for up to the length of a ramp, then the output
+   cross-fades to it over that length.  Changes during the cross-fade wait until it ends; then the
    latest change takes effect.
 
    Why the coefficients do not ramp: a filter that is swept from 80 Hz to 8 kHz in 20 ms turns the
@@ -53,7 +53,7 @@ cascade_create_one(uint32_t n_params, CascadeDesign design, const FxSetup* setup
 // The functions of every cascade's FxInfo.
 
 void cascade_unit_init(const void* node, void* state, uint32_t channel);
-void cascade_set(void* node, uint32_t param, double value);
+void cascade_set(void* node, uint32_t param, double value, uint32_t ramp_frames);
 void cascade_run(const FxUnit* units, uint32_t n_units, uint32_t n_frames);
 
 extern const FxKernel cascade_kernel;

@@ -42,11 +42,12 @@ dry_unit_init(const void* const node, void* const state, const uint32_t index)
 }
 
 static void
-dry_set(void* const node, const uint32_t param, const double value)
+dry_set(void* const node, const uint32_t param, const double value, const uint32_t ramp_frames)
 {
   (void)node;
   (void)param;
   (void)value;
+  (void)ramp_frames;
 }
 
 static void

@@ -84,9 +84,11 @@ typedef struct CompressorUnit {
 } CompressorUnit;
 
 static void
-compressor_set(void* const node, const uint32_t param, const double value)
+compressor_set(void* const node, const uint32_t param, const double value,
+               const uint32_t ramp_frames)
 {
   CompressorNode* const compressor = node;
+  compressor->sidechain.ramp_frames = ramp_frames;
   switch (param) {
   case RATIO:
     compressor->targets[param] = (float)(1.0 - 1.0 / value);
@@ -120,7 +122,7 @@ compressor_create(const FxSetup* const setup, FxShape* const shape, void** const
   compressor->is_rms = setup->values[DETECTOR] == DETECTOR_RMS;
   compressor->rms_pole = sidechain_pole(RMS_MS, setup->rate_hz);
   for (uint32_t p = 0; p < N_PARAMS; ++p) {
-    compressor_set(compressor, p, setup->values[p]);
+    compressor_set(compressor, p, setup->values[p], compressor->sidechain.ramp_frames);
   }
   *node = compressor;
   return STATUS_OK;

@@ -53,7 +53,8 @@ typedef struct ConvolverUnit {
 } ConvolverUnit;
 
 static void
-convolver_set(void* const node, const uint32_t param, const double value)
+convolver_set(void* const node, const uint32_t param, const double value,
+              const uint32_t ramp_frames)
 {
   ConvolverNode* const convolver = node;
   if (param == MIX) {
@@ -63,6 +64,7 @@ convolver_set(void* const node, const uint32_t param, const double value)
   }
   convolver->dry = (float)(1.0 - convolver->mix);
   convolver->wet = (float)(convolver->mix * convolver->gain_lin);
+  convolver->ramp_frames = ramp_frames;
 }
 
 static void
@@ -233,10 +235,9 @@ convolver_create(const FxSetup* const setup, FxShape* const shape, void** const 
                            .n_in = matrix ? setup->n_in : 1U,
                            .n_out = matrix ? ir->n_channels / setup->n_in : 1U,
                            .predelay_frames = predelay_frames,
-                           .n_taps = predelay_frames + sounding_frames(ir),
-                           .ramp_frames = (uint32_t)lrint(FX_RAMP_SECONDS * setup->rate_hz) };
-  convolver_set(made, MIX, setup->values[MIX]);
-  convolver_set(made, GAIN, setup->values[GAIN]);
+                           .n_taps = predelay_frames + sounding_frames(ir) };
+  convolver_set(made, MIX, setup->values[MIX], fx_ramp_frames(setup->rate_hz));
+  convolver_set(made, GAIN, setup->values[GAIN], fx_ramp_frames(setup->rate_hz));
   shape->unit_in = made->n_in;
   shape->unit_out = made->n_out;
   describe(made, setup, shape);

@@ -135,10 +135,11 @@ design(DelayNode* const node)
 }
 
 static void
-delay_set(void* const node, const uint32_t param, const double value)
+delay_set(void* const node, const uint32_t param, const double value, const uint32_t ramp_frames)
 {
   DelayNode* const delay = node;
   delay->values[param] = value;
+  delay->ramp_frames = ramp_frames;
   design(delay);
 }
 
@@ -164,7 +165,7 @@ delay_create(const FxSetup* const setup, FxShape* const shape, void** const node
     return error_set(error, STATUS_NO_MEM, "delay: out of memory");
   }
   delay->rate_hz = setup->rate_hz;
-  delay->ramp_frames = (uint32_t)lrint(FX_RAMP_SECONDS * setup->rate_hz);
+  delay->ramp_frames = fx_ramp_frames(setup->rate_hz);
   memcpy(delay->values, setup->values, sizeof(delay->values));
   delay->n_channels = pingpong ? setup->n_in : 1U;
   shape->unit_in = shape->unit_out = delay->n_channels;

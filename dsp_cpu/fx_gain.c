@@ -24,11 +24,12 @@ typedef struct GainNode {
 } GainNode;
 
 static void
-gain_set(void* const node, const uint32_t param, const double value)
+gain_set(void* const node, const uint32_t param, const double value, const uint32_t ramp_frames)
 {
   (void)param;
-  ((GainNode*)node)->gain_lin =
-      value <= gain_params[GAIN].min ? 0.0F : (float)pow(10.0, value / 20.0);
+  GainNode* const gain = node;
+  gain->gain_lin = value <= gain_params[GAIN].min ? 0.0F : (float)pow(10.0, value / 20.0);
+  gain->ramp_frames = ramp_frames;
 }
 
 static Status
@@ -38,8 +39,7 @@ gain_create(const FxSetup* const setup, FxShape* const shape, void** const node,
   if (!gain) {
     return error_set(error, STATUS_NO_MEM, "gain: out of memory");
   }
-  gain->ramp_frames = (uint32_t)lrint(FX_RAMP_SECONDS * setup->rate_hz);
-  gain_set(gain, GAIN, setup->values[GAIN]);
+  gain_set(gain, GAIN, setup->values[GAIN], fx_ramp_frames(setup->rate_hz));
   shape->unit_bytes = sizeof(Ramp);
   *node = gain;
   return STATUS_OK;

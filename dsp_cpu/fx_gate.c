@@ -62,7 +62,7 @@ typedef struct GateUnit {
 } GateUnit;
 
 static void
-gate_set(void* const node, const uint32_t param, const double value)
+gate_set(void* const node, const uint32_t param, const double value, const uint32_t ramp_frames)
 {
   GateNode* const gate = node;
   switch (param) {
@@ -89,6 +89,7 @@ gate_set(void* const node, const uint32_t param, const double value)
   }
   gate->open_lin = (float)pow(10.0, gate->threshold_db / 20.0);
   gate->close_lin = (float)pow(10.0, (gate->threshold_db - gate->hysteresis_db) / 20.0);
+  gate->sidechain.ramp_frames = ramp_frames;
 }
 
 static Status
@@ -101,7 +102,7 @@ gate_create(const FxSetup* const setup, FxShape* const shape, void** const node,
   gate->sidechain = sidechain_new(setup, setup->values[LINK] != 0.0, shape);
   shape->unit_bytes = sizeof(GateUnit);
   for (uint32_t p = 0; p < N_PARAMS; ++p) {
-    gate_set(gate, p, setup->values[p]);
+    gate_set(gate, p, setup->values[p], gate->sidechain.ramp_frames);
   }
   *node = gate;
   return STATUS_OK;

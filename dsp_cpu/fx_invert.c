@@ -92,17 +92,19 @@ invert_create(const FxSetup* const setup, FxShape* const shape, void** const nod
     memset(invert->listed, true, sizeof(invert->listed));
   }
   invert->on = setup->values[ON] != 0.0;
-  invert->ramp_frames = (uint32_t)lrint(FX_RAMP_SECONDS * setup->rate_hz);
+  invert->ramp_frames = fx_ramp_frames(setup->rate_hz);
   shape->unit_bytes = sizeof(InvertUnit);
   *node = invert;
   return STATUS_OK;
 }
 
 static void
-invert_set(void* const node, const uint32_t param, const double value)
+invert_set(void* const node, const uint32_t param, const double value, const uint32_t ramp_frames)
 {
   (void)param; // always ON, because the other parameter is structural
-  ((InvertNode*)node)->on = value != 0.0;
+  InvertNode* const invert = node;
+  invert->on = value != 0.0;
+  invert->ramp_frames = ramp_frames;
 }
 
 static float

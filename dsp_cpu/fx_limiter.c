@@ -73,7 +73,7 @@ rounded_down(const double level)
 }
 
 static void
-limiter_set(void* const node, const uint32_t param, const double value)
+limiter_set(void* const node, const uint32_t param, const double value, const uint32_t ramp_frames)
 {
   LimiterNode* const limiter = node;
   if (param == CEILING) {
@@ -81,6 +81,7 @@ limiter_set(void* const node, const uint32_t param, const double value)
   } else if (param == RELEASE) {
     limiter->release_pole = sidechain_pole(value, limiter->sidechain.rate_hz);
   }
+  limiter->sidechain.ramp_frames = ramp_frames;
 }
 
 static Status
@@ -100,7 +101,7 @@ limiter_create(const FxSetup* const setup, FxShape* const shape, void** const no
   limiter->lookahead_frames = (uint32_t)frames;
   limiter->ring_frames = limiter->lookahead_frames + SIDECHAIN_CHUNK; // the write precedes the read
   for (uint32_t p = 0; p < N_PARAMS; ++p) {
-    limiter_set(limiter, p, setup->values[p]);
+    limiter_set(limiter, p, setup->values[p], limiter->sidechain.ramp_frames);
   }
   shape->latency_frames = limiter->lookahead_frames;
   shape->tail_frames = limiter->lookahead_frames;

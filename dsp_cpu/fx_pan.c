@@ -77,7 +77,7 @@ aim(PanNode* const pan)
 }
 
 static void
-pan_set(void* const node, const uint32_t param, const double value)
+pan_set(void* const node, const uint32_t param, const double value, const uint32_t ramp_frames)
 {
   PanNode* const pan = node;
   if (param == POSITION) {
@@ -85,6 +85,7 @@ pan_set(void* const node, const uint32_t param, const double value)
   } else {
     pan->law = (uint32_t)value;
   }
+  pan->ramp_frames = ramp_frames;
   aim(pan);
 }
 
@@ -103,7 +104,7 @@ pan_create(const FxSetup* const setup, FxShape* const shape, void** const node, 
   pan->position = setup->values[POSITION];
   pan->law = (uint32_t)setup->values[LAW];
   pan->n_in = setup->n_in;
-  pan->ramp_frames = (uint32_t)lrint(FX_RAMP_SECONDS * setup->rate_hz);
+  pan->ramp_frames = fx_ramp_frames(setup->rate_hz);
   aim(pan);
   shape->unit_in = setup->n_in;
   shape->unit_out = 2;

@@ -246,10 +246,11 @@ design(ReverbNode* const node)
 }
 
 static void
-reverb_set(void* const node, const uint32_t param, const double value)
+reverb_set(void* const node, const uint32_t param, const double value, const uint32_t ramp_frames)
 {
   ReverbNode* const reverb = node;
   reverb->values[param] = value;
+  reverb->ramp_frames = ramp_frames;
   design(reverb);
 }
 
@@ -270,7 +271,7 @@ reverb_create(const FxSetup* const setup, FxShape* const shape, void** const nod
   reverb->rate_hz = setup->rate_hz;
   reverb->n_channels = setup->n_in;
   reverb->max_block_frames = setup->max_block_frames;
-  reverb->ramp_frames = (uint32_t)lrint(FX_RAMP_SECONDS * setup->rate_hz);
+  reverb->ramp_frames = fx_ramp_frames(setup->rate_hz);
   reverb->depth_steps = (uint32_t)lrint(DEPTH_SECONDS * setup->rate_hz / CHUNK);
   memcpy(reverb->values, setup->values, sizeof(reverb->values));
   design_delays(reverb);
@@ -629,7 +630,6 @@ reverb_data(void* const node, uint32_t* const words)
   }
   const uint32_t shortest = reverb->banks[LINE].delay_frames[0];
   words[REVERB_TILE_FRAMES] = shortest < REVERB_TILE ? shortest : REVERB_TILE;
-  words[REVERB_RAMP_FRAMES] = reverb->ramp_frames;
   words[REVERB_DEPTH_STEPS] = reverb->depth_steps;
   for (uint32_t p = 0; p < N_PAIRS; ++p) {
     turns_words(swing_hz(p) * CHUNK / reverb->rate_hz, words + REVERB_STEP + 2U * p);
@@ -650,6 +650,7 @@ reverb_pack(const void* const node, uint32_t* const words)
   memcpy(words + REVERB_DEPTH, &reverb->depth, sizeof(float));
   memcpy(words + REVERB_MIX, &reverb->mix, sizeof(float));
   words[REVERB_PREDELAY] = reverb->predelay_frames;
+  words[REVERB_RAMP_FRAMES] = reverb->ramp_frames;
 }
 
 static const FxKernel reverb_kernel = {

@@ -66,12 +66,16 @@ node_health_follow(NodeHealth* const health, const bool finite, const bool is_re
 }
 
 static bool
-has_event(const BatchUnit* const unit, const uint32_t param, const StageEvent* const events,
-          const uint32_t n_events)
+changes_in(const StageChanges* const changes, const BatchUnit* const unit, const uint32_t param)
 {
-  for (uint32_t e = 0; e < n_events; ++e) {
-    if (events[e].node_index == unit->node_index && !events[e].is_note &&
-        events[e].param == param) {
+  for (uint32_t e = 0; e < changes->n_events; ++e) {
+    const StageEvent* const event = &changes->events[e];
+    if (event->node_index == unit->node_index && !event->is_note && event->param == param) {
+      return true;
+    }
+  }
+  for (uint32_t f = 0; f < changes->n_fades; ++f) {
+    if (changes->fades[f].node_index == unit->node_index && changes->fades[f].param == param) {
       return true;
     }
   }
@@ -80,11 +84,11 @@ has_event(const BatchUnit* const unit, const uint32_t param, const StageEvent* c
 
 void
 node_health_catch_up(const FxInfo* const fx, const BatchUnit* const unit,
-                     const StageEvent* const events, const uint32_t n_events)
+                     const StageChanges* const changes)
 {
   for (uint32_t p = 0; p < fx->n_params; ++p) {
-    if (!fx->params[p].structural && !has_event(unit, p, events, n_events)) {
-      fx->set(unit->node, p, unit->targets[p]);
+    if (!fx->params[p].structural && !changes_in(changes, unit, p)) {
+      fx->set(unit->node, p, unit->targets[p], *unit->ramp_frames);
     }
   }
 }

@@ -14,10 +14,10 @@
 /// for the first time since its renewal: then it needs node_health_catch_up(). [player]
 REALTIME bool node_health_may_run(NodeHealth* health, bool* is_renewed);
 
-/// Set all values of a node; `unit` is any of its units.  The values that one of these events sets
-/// are left to it. [player]
-REALTIME void node_health_catch_up(const FxInfo* fx, const BatchUnit* unit,
-                                   const StageEvent* events, uint32_t n_events);
+/// Set all values of a node; `unit` is any of its units.  The values that change in the block, or
+/// fade, are left to that. [player]
+REALTIME void
+node_health_catch_up(const FxInfo* fx, const BatchUnit* unit, const StageChanges* changes);
 
 /// Record the largest magnitudes of the inputs and outputs of a node with FxInfo::renew in a good
 /// block.  The gain of its input after a NaN is the ratio of the recent ones, at most 1; it is 0

@@ -22,7 +22,7 @@ sidechain_new(const FxSetup* const setup, const bool is_linked, FxShape* const s
   shape->unit_in = shape->unit_out = n_channels;
   return (Sidechain){ .rate_hz = setup->rate_hz,
                       .n_channels = n_channels,
-                      .ramp_frames = (uint32_t)lrint(FX_RAMP_SECONDS * setup->rate_hz) };
+                      .ramp_frames = fx_ramp_frames(setup->rate_hz) };
 }
 
 void

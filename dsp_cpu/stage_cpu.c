@@ -173,26 +173,37 @@ run_part(const Stage* const stage, Batch* const batch, const Run* const run, con
   move_run(run, (int32_t)(to - from));
 }
 
+/// The changes of the node of a run.
+static NodeChanges
+changes_of(const Stage* const stage, const Batch* const batch, const Run* const run)
+{
+  NodeChanges changes = { .block = stage->changes,
+                          .next_fade = stage->marks.next_fade,
+                          .fx = batch->fx,
+                          .node = batch->specs[run->first_unit].node,
+                          .node_index = run->node_index,
+                          .first_fade = stage->marks.first_fade[run->node_index] };
+  node_changes_begin(&changes);
+  return changes;
+}
+
 /// Run the units of one node from value to value, and after the last cut to the end.  Notes do not
 /// cut a run.
 static void
-run_with_events(const Stage* const stage, Batch* const batch, const Run* const run,
-                const uint32_t n_frames, const StageEvent* const events, const uint32_t n_events)
+run_with_changes(const Stage* const stage, Batch* const batch, const Run* const run,
+                 const uint32_t n_frames)
 {
+  NodeChanges changes = changes_of(stage, batch, run);
   uint32_t n_cuts_left = batch->fx->cut_at_events ? FX_MAX_CUTS : UINT32_MAX;
   uint32_t done = 0;
-  for (uint32_t e = 0; e < n_events; ++e) {
-    if (events[e].node_index != run->node_index) {
-      continue;
-    }
-    const uint32_t at = events[e].offset;
-    if (at > done && n_cuts_left && !events[e].is_note) {
+  uint32_t at = node_changes_next(&changes, 0U);
+  for (; at < n_frames; at = node_changes_next(&changes, at + 1U)) {
+    if (at > done && n_cuts_left && node_changes_have_value(&changes, at)) {
       run_part(stage, batch, run, done, at);
       done = at;
       --n_cuts_left;
     }
-    stage_event_pass(batch->fx, batch->specs[run->first_unit].node, &events[e],
-                     events[e].is_note ? at - done : 0U);
+    node_changes_pass(&changes, at, 0U, at - done);
   }
   run_part(stage, batch, run, done, n_frames);
   move_run(run, -(int32_t)n_frames);
@@ -202,21 +213,21 @@ run_with_events(const Stage* const stage, Batch* const batch, const Run* const r
 /// Run a batch with events, or with nodes that must not run: first all other nodes together.
 static void
 run_split(const Stage* const stage, Batch* const batch, const uint32_t n_frames,
-          const StageEvent* const events, const uint32_t n_events)
+          const bool has_changes)
 {
   uint32_t n_plain = 0;
   for (uint32_t r = 0; r < batch->n_runs; ++r) {
     const Run* const run = &batch->runs[r];
-    if (!run->is_stopped && !(n_events && stage->has_event[run->node_index])) {
+    if (!run->is_stopped && !(has_changes && stage->marks.has_change[run->node_index])) {
       memcpy(batch->plain + n_plain, batch->units + run->first_unit, run->n_units * sizeof(FxUnit));
       n_plain += run->n_units;
     }
   }
   run_units(stage, batch, batch->plain, n_plain, n_frames, batch->call);
-  for (uint32_t r = 0; n_events && r < batch->n_runs; ++r) {
+  for (uint32_t r = 0; has_changes && r < batch->n_runs; ++r) {
     const Run* const run = &batch->runs[r];
-    if (!run->is_stopped && stage->has_event[run->node_index]) {
-      run_with_events(stage, batch, run, n_frames, events, n_events);
+    if (!run->is_stopped && stage->marks.has_change[run->node_index]) {
+      run_with_changes(stage, batch, run, n_frames);
     }
   }
 }
@@ -263,28 +274,27 @@ is_timed(Batch* const batch)
 // ---- a block ----
 
 static bool
-any_event(const Stage* const stage, const Batch* const batch)
+any_change(const Stage* const stage, const Batch* const batch)
 {
   for (uint32_t r = 0; r < batch->n_runs; ++r) {
-    if (stage->has_event[batch->runs[r].node_index]) {
+    if (stage->marks.has_change[batch->runs[r].node_index]) {
       return true;
     }
   }
   return false;
 }
 
-/// Pass the events of a batch, with their frames.
+/// Pass the changes of a batch, with their frames.
 static void
-pass_events(const Stage* const stage, const Batch* const batch, const StageEvent* const events,
-            const uint32_t n_events)
+pass_changes(const Stage* const stage, const Batch* const batch, const uint32_t n_frames)
 {
   for (uint32_t r = 0; r < batch->n_runs; ++r) {
     const Run* const run = &batch->runs[r];
-    const bool has_events = !run->is_stopped && stage->has_event[run->node_index];
-    for (uint32_t e = 0; has_events && e < n_events; ++e) {
-      if (events[e].node_index == run->node_index) {
-        stage_event_pass(batch->fx, batch->specs[run->first_unit].node, &events[e],
-                         events[e].offset);
+    if (!run->is_stopped && stage->marks.has_change[run->node_index]) {
+      NodeChanges changes = changes_of(stage, batch, run);
+      uint32_t at = node_changes_next(&changes, 0U);
+      for (; at < n_frames; at = node_changes_next(&changes, at + 1U)) {
+        node_changes_pass(&changes, at, at, at);
       }
     }
   }
@@ -293,12 +303,12 @@ pass_events(const Stage* const stage, const Batch* const batch, const StageEvent
 /// Set the values that have changed while nodes were stopped, except those that change in this
 /// block.
 static void
-catch_up(const Batch* const batch, const StageEvent* const events, const uint32_t n_events)
+catch_up(const Batch* const batch, const StageChanges* const changes)
 {
   for (uint32_t r = 0; batch->fx->renew && r < batch->n_runs; ++r) {
     const Run* const run = &batch->runs[r];
     if (run->is_renewed) {
-      node_health_catch_up(batch->fx, &batch->specs[run->first_unit], events, n_events);
+      node_health_catch_up(batch->fx, &batch->specs[run->first_unit], changes);
     }
   }
 }
@@ -352,23 +362,23 @@ end_batch(const Batch* const batch, const uint32_t n_frames)
 }
 
 static void
-run_batch(Stage* const stage, Batch* const batch, const uint32_t n_frames,
-          const StageEvent* const events, const uint32_t n_events)
+run_batch(Stage* const stage, Batch* const batch, const uint32_t n_frames)
 {
   if (batch->has_latency) {
     put_inputs(batch, n_frames);
   }
   const bool any_stopped = batch->fx->renew && stage_guard_find_stopped(batch);
-  bool has_events = n_events && any_event(stage, batch);
-  catch_up(batch, events, n_events);
-  if (has_events && batch->fx->set_at && !batch->fx->cut_at_events) {
-    pass_events(stage, batch, events, n_events);
-    has_events = false;
+  const bool is_quiet = !stage->changes->n_events && !stage->changes->n_fades;
+  bool has_changes = !is_quiet && any_change(stage, batch);
+  catch_up(batch, stage->changes);
+  if (has_changes && batch->fx->set_at && !batch->fx->cut_at_events) {
+    pass_changes(stage, batch, n_frames);
+    has_changes = false;
   }
   batch->is_timed = batch->may_be_timed && !any_stopped && is_timed(batch);
   batch->block_ns = 0.0;
-  if (has_events || any_stopped) {
-    run_split(stage, batch, n_frames, events, has_events ? n_events : 0U);
+  if (has_changes || any_stopped) {
+    run_split(stage, batch, n_frames, has_changes);
   } else {
     run_units(stage, batch, batch->units, batch->n_units, n_frames, batch->call);
   }
@@ -385,15 +395,13 @@ run_batch(Stage* const stage, Batch* const batch, const uint32_t n_frames,
 
 /// Process the complete block, so that stage_cpu_collect() never waits.
 static void
-stage_cpu_submit(Stage* const stage, const uint32_t n_frames, const StageEvent* const events,
-                 const uint32_t n_events)
+stage_cpu_submit(Stage* const stage, const uint32_t n_frames, const StageChanges* const changes)
 {
   stage->line = recorder_line();
+  stage->changes = changes;
   stage->n_frames = n_frames;
   stage->n_reset = 0;
-  for (uint32_t e = 0; e < n_events; ++e) {
-    stage->has_event[events[e].node_index] = 1U;
-  }
+  change_marks_set(&stage->marks, changes, n_frames);
   point_outputs(stage, n_frames);
   batch_turn_begin(stage, n_frames);
   const MixPlace* places = stage->places;
@@ -403,12 +411,10 @@ stage_cpu_submit(Stage* const stage, const uint32_t n_frames, const StageEvent* 
       run_mix(stage, step, places, n_frames);
       places += step->n_rows;
     } else {
-      run_batch(stage, &stage->batches[s], n_frames, events, n_events);
+      run_batch(stage, &stage->batches[s], n_frames);
     }
   }
-  for (uint32_t e = 0; e < n_events; ++e) {
-    stage->has_event[events[e].node_index] = 0U;
-  }
+  change_marks_clear(&stage->marks, changes);
 }
 
 static bool
@@ -602,7 +608,7 @@ stage_cpu_free(Stage* const stage)
   }
   free(stage->batches);
   free(stage->places);
-  free(stage->has_event);
+  free(stage->marks.has_change);
   free(stage);
 }
 
@@ -622,7 +628,7 @@ stage_cpu_bytes(const Backend* const self, const StageSpec* const spec)
 {
   (void)self;
   size_t n_bytes = sizeof(Stage) + spec->n_steps * sizeof(Batch) +
-                   count_places(spec) * sizeof(MixPlace) + spec->n_nodes * sizeof(uint32_t);
+                   count_places(spec) * sizeof(MixPlace) + change_marks_bytes(spec->n_nodes);
   for (uint32_t s = 0; s < spec->n_steps; ++s) {
     n_bytes += spec->steps[s].kind == STEP_BATCH ? batch_bytes(&spec->steps[s]) : 0U;
   }
@@ -666,9 +672,9 @@ stage_cpu_new(const Backend* const self, const StageSpec* const spec, Pool* cons
   stage->until_turn = TURN_FRAMES; // not the first block, which fills the caches
   stage->batches = calloc(spec->n_steps, sizeof(Batch));
   stage->places = rt_memory(stage->n_places * sizeof(MixPlace));
-  stage->has_event = rt_memory(spec->n_nodes * sizeof(uint32_t));
+  change_marks_init(&stage->marks, rt_memory(change_marks_bytes(spec->n_nodes)), spec->n_nodes);
   RowUse* const uses = calloc(spec->n_rows, sizeof(RowUse));
-  const Status status = stage->batches && stage->places && stage->has_event && uses
+  const Status status = stage->batches && stage->places && stage->marks.has_change && uses
                             ? prepare_steps(stage, uses)
                             : STATUS_NO_MEM;
   free(uses);

@@ -1,23 +1,52 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// Passes the events of a block to nodes.
+/// The changes of one node in a block, in the order of their frames: events, and points of fades.
 #ifndef WARPRACK_DSP_CPU_STAGE_EVENT_H
 #define WARPRACK_DSP_CPU_STAGE_EVENT_H
 
 #include "engine/contract/backend.h"
 
-/// Pass an event to a node, at a frame of its next run.  An effect without FxInfo::set_at gets
-/// values at the start of the run only. [player]
-static inline void
-stage_event_pass(const FxInfo* const fx, void* const node, const StageEvent* const event,
-                 const uint32_t frame)
-{
-  if (event->is_note) {
-    fx->event(node, &event->note, frame);
-  } else if (fx->set_at) {
-    fx->set_at(node, event->param, event->value, frame);
-  } else {
-    fx->set(node, event->param, event->value);
-  }
-}
+/// Which nodes change in a block, and the fades of each that do something in it.  All zeros between
+/// blocks, except next_fade.
+typedef struct ChangeMarks {
+  uint32_t* has_change; ///< [n_nodes] 1: the node changes
+  uint32_t* first_fade; ///< [n_nodes] index + 1 of a fade of the node; 0: none
+  uint32_t* next_fade;  ///< [FADE_MAX] index + 1 of another fade of the same node; 0: none
+} ChangeMarks;
+
+/// Size of the memory for change_marks_init(). [builder]
+size_t change_marks_bytes(uint32_t n_nodes);
+
+/// `memory`: zeros, or NULL, and then has_change is NULL. [builder]
+void change_marks_init(ChangeMarks* marks, void* memory, uint32_t n_nodes);
+
+REALTIME void change_marks_set(ChangeMarks* marks, const StageChanges* changes,
+                               uint32_t n_frames);                                 // [player]
+REALTIME void change_marks_clear(ChangeMarks* marks, const StageChanges* changes); // [player]
+
+/// What is left of the changes of a node.
+typedef struct NodeChanges {
+  const StageChanges* block;
+  const uint32_t* next_fade; ///< ChangeMarks::next_fade
+  const FxInfo* fx;
+  void* node;
+  uint32_t node_index;
+  uint32_t first_fade; ///< As ChangeMarks::first_fade
+  uint32_t event;      ///< Index of the next event, or n_events
+} NodeChanges;
+
+/// Find the first event of the node. [player]
+REALTIME void node_changes_begin(NodeChanges* changes);
+
+/// Offset in the block of the first change at or after `from` whose predecessors have been passed;
+/// UINT32_MAX if there is none. [player]
+REALTIME uint32_t node_changes_next(const NodeChanges* changes, uint32_t from);
+
+/// True if a value changes at an offset, and not only a note. [player]
+REALTIME bool node_changes_have_value(const NodeChanges* changes, uint32_t at);
+
+/// Pass all changes at an offset to the node: values and notes at these frames of its next run.  An
+/// effect without FxInfo::set_at gets values at the start of the run. [player]
+REALTIME void
+node_changes_pass(NodeChanges* changes, uint32_t at, uint32_t value_frame, uint32_t note_frame);
 
 #endif

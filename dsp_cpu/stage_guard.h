@@ -4,6 +4,8 @@
 #ifndef WARPRACK_DSP_CPU_STAGE_GUARD_H
 #define WARPRACK_DSP_CPU_STAGE_GUARD_H
 
+#include "stage_event.h"
+
 #include "engine/contract/backend.h"
 #include "engine/contract/pool.h"
 
@@ -65,13 +67,14 @@ struct Stage {
   MixPlace* places; ///< Of the rows of all mixes, in their order
   uint32_t n_places;
   Pool* pool;
-  _Atomic uint64_t* line; ///< Of the player, in the flight recorder
-  uint32_t* has_event;    ///< [n_nodes] 1 while a block's events name the node
-  uint32_t n_frames;      ///< Of the submitted block
-  uint32_t turn;          ///< The step that had the last turn, see batch_turn.h
-  uint32_t until_turn;    ///< Frames until the next turn, ...
-  uint32_t random;        ///< ... and the number that it came from
-  uint32_t n_reset;       ///< Units reset in it
+  _Atomic uint64_t* line;      ///< Of the player, in the flight recorder
+  const StageChanges* changes; ///< Of the submitted block
+  ChangeMarks marks;
+  uint32_t n_frames;   ///< Of the submitted block
+  uint32_t turn;       ///< The step that had the last turn, see batch_turn.h
+  uint32_t until_turn; ///< Frames until the next turn, ...
+  uint32_t random;     ///< ... and the number that it came from
+  uint32_t n_reset;    ///< Units reset in it
 };
 
 /// Find the nodes that must not run in this block, of an effect with FxInfo::renew; returns true if

@@ -126,7 +126,7 @@ void device_chunks_free(Device* device);
 Status
 stage_gpu_new(const Backend* self, const StageSpec* spec, Pool* pool, Stage** stage, Error* error);
 void stage_gpu_free(Stage* stage);
-void stage_gpu_submit(Stage* stage, uint32_t n_frames, const StageEvent* events, uint32_t n_events);
+void stage_gpu_submit(Stage* stage, uint32_t n_frames, const StageChanges* changes);
 bool stage_gpu_is_done(Stage* stage);
 Status stage_gpu_collect(Stage* stage, uint32_t* n_reset);
 void stage_gpu_error(const Stage* stage, Error* error);

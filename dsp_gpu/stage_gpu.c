@@ -19,7 +19,8 @@
 
   A block with parameter changes runs in parts, one submission each, at most MAX_PARTS.  With more
   changes, each part has an eighth of the block, and a change may apply up to an eighth of a block
-  early.
+  early.  The points of fades (engine/contract/fade.h) count as changes; the ramp to one that
+  applies early takes at least the length of such a part.
 */
 
 #include "stage_private.h"
@@ -236,48 +237,112 @@ settle_block(Stage* const stage, Block* const block)
   }
 }
 
-static bool
-is_ours(const Stage* const stage, const StageEvent* const event)
+/// The node of a change in the stage's tables; NULL for a node of another stage.
+static TableNode*
+node_of(const Stage* const stage, const uint32_t node_index)
 {
-  return stage->node_place[event->node_index] != 0U;
+  const uint32_t place = stage->node_place[node_index];
+  return place ? &stage->tables.nodes[place - 1U] : NULL;
+}
+
+/// Offset of the next point of a fade at or after `from`; UINT32_MAX: none, or not of this stage.
+static uint32_t
+next_point(const Stage* const stage, const StageChanges* const changes, const Fade* const fade,
+           const uint32_t from)
+{
+  const uint64_t next = fade_next(fade, changes->frame + from) - changes->frame;
+  return node_of(stage, fade->node_index) && next < UINT32_MAX ? (uint32_t)next : UINT32_MAX;
+}
+
+/// Offset of the next change at or after `from`; UINT32_MAX if there is none.
+static uint32_t
+next_change(const Stage* const stage, const StageChanges* const changes, const uint32_t from)
+{
+  uint32_t next = UINT32_MAX;
+  for (uint32_t e = 0; e < changes->n_events && next == UINT32_MAX; ++e) {
+    const StageEvent* const event = &changes->events[e];
+    if (event->offset >= from && node_of(stage, event->node_index)) {
+      next = event->offset;
+    }
+  }
+  for (uint32_t f = 0; f < changes->n_fades; ++f) {
+    const uint32_t point = next_point(stage, changes, &changes->fades[f], from);
+    next = point < next ? point : next;
+  }
+  return next;
 }
 
 /// Minimum frames of a part: 1, or enough to limit the number of parts.
 static uint32_t
-least_part(const Stage* const stage, const uint32_t n_frames, const StageEvent* const events,
-           const uint32_t n_events)
+least_part(const Stage* const stage, const uint32_t n_frames, const StageChanges* const changes)
 {
   uint32_t n_parts = 1;
-  uint32_t last = 0;
-  for (uint32_t e = 0; e < n_events; ++e) {
-    if (is_ours(stage, &events[e]) && events[e].offset != last) {
-      last = events[e].offset;
-      ++n_parts;
-    }
+  uint32_t at = next_change(stage, changes, 1U);
+  for (; at < n_frames && n_parts <= MAX_PARTS; at = next_change(stage, changes, at + 1U)) {
+    ++n_parts;
   }
   return n_parts > MAX_PARTS ? (n_frames + MAX_PARTS - 1U) / MAX_PARTS : 1U;
 }
 
+static void
+set(TableNode* const node, const uint32_t param, const double value, const uint32_t ramp_frames)
+{
+  node->fx->set(node->node, param, value, ramp_frames);
+  node->is_dirty = true;
+}
+
+/// The last point of a fade in [from, end).
+static uint32_t
+last_point(const Stage* const stage, const StageChanges* const changes, const Fade* const fade,
+           const uint32_t from, const uint32_t end)
+{
+  uint32_t last = UINT32_MAX;
+  uint32_t at = next_point(stage, changes, fade, from);
+  for (; at < end; at = next_point(stage, changes, fade, at + 1U)) {
+    last = at;
+  }
+  return last;
+}
+
+/// Set the values of the changes in [from, end), before the part that begins at `from`.  Of several
+/// points of a fade the last one counts.
+static void
+pass_changes(const Stage* const stage, const StageChanges* const changes, const uint32_t from,
+             const uint32_t end)
+{
+  for (uint32_t f = 0; f < changes->n_fades; ++f) {
+    const Fade* const fade = &changes->fades[f];
+    const uint32_t at = last_point(stage, changes, fade, from, end);
+    if (at != UINT32_MAX) {
+      const FadePoint point = fade_point(fade, changes->frame + at);
+      const uint32_t least = end - from > 1U ? end - from : 1U;
+      set(node_of(stage, fade->node_index), fade->param, point.value,
+          point.ramp_frames > least ? point.ramp_frames : least);
+    }
+  }
+  for (uint32_t e = 0; e < changes->n_events; ++e) {
+    const StageEvent* const event = &changes->events[e];
+    TableNode* const node = node_of(stage, event->node_index);
+    if (node && event->offset >= from && event->offset < end) {
+      set(node, event->param, event->value, event->ramp_frames);
+    }
+  }
+}
+
 void
-stage_gpu_submit(Stage* const stage, const uint32_t n_frames, const StageEvent* const events,
-                 const uint32_t n_events)
+stage_gpu_submit(Stage* const stage, const uint32_t n_frames, const StageChanges* const changes)
 {
   Block* const block = &stage->blocks[(stage->oldest + stage->n_blocks++) % N_SLOTS];
   *block = (Block){ .slot = NULL };
-  const uint32_t least = least_part(stage, n_frames, events, n_events);
+  const uint32_t least = least_part(stage, n_frames, changes);
   uint32_t done = 0;
-  for (uint32_t e = 0; e < n_events; ++e) {
-    if (!is_ours(stage, &events[e])) {
-      continue;
-    }
-    if (events[e].offset >= done + least) {
-      settle_block(stage, &stage->blocks[stage->oldest]); // its slot may be needed
-      block->n_reset += settle(stage, submit_part(stage, done, events[e].offset - done));
-      done = events[e].offset;
-    }
-    TableNode* const node = &stage->tables.nodes[stage->node_place[events[e].node_index] - 1U];
-    node->fx->set(node->node, events[e].param, events[e].value);
-    node->is_dirty = true;
+  pass_changes(stage, changes, 0U, least);
+  uint32_t at = next_change(stage, changes, least);
+  for (; at < n_frames; at = next_change(stage, changes, done + least)) {
+    settle_block(stage, &stage->blocks[stage->oldest]); // its slot may be needed
+    block->n_reset += settle(stage, submit_part(stage, done, at - done));
+    done = at;
+    pass_changes(stage, changes, done, done + least);
   }
   block->slot = submit_part(stage, done, n_frames - done);
 }

@@ -160,7 +160,7 @@ send_by_ring(Engine* const engine, const ParamMessage* const messages, const uin
   const bool sent = has_ring && ring_send(engine->ring, messages, n);
   engine->n_sent += sent ? n : 0U;
   if (sent && engine->calls->sent) {
-    engine->calls->sent(engine_half(engine), messages, n);
+    engine->calls->sent(engine_half(engine), messages, n, engine_clock_frame(engine));
   }
   pthread_mutex_unlock(&engine->pointers_lock);
   if (has_ring) {

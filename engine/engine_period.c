@@ -11,8 +11,8 @@
 
 // ---- clock ----
 
-static uint64_t
-clock_frame(const Engine* const engine)
+uint64_t
+engine_clock_frame(const Engine* const engine)
 {
   const Period* const period = atomic_load_explicit(&engine->period, memory_order_acquire);
   return period ? period_next_frame(period)
@@ -23,7 +23,7 @@ uint64_t
 engine_frame_now(Engine* const engine)
 {
   pthread_mutex_lock(&engine->pointers_lock);
-  const uint64_t frame = clock_frame(engine);
+  const uint64_t frame = engine_clock_frame(engine);
   pthread_mutex_unlock(&engine->pointers_lock);
   return frame;
 }
@@ -33,7 +33,8 @@ engine_frame_at(Engine* const engine, const uint64_t monotonic_ns)
 {
   pthread_mutex_lock(&engine->pointers_lock);
   const Period* const period = atomic_load(&engine->period);
-  const uint64_t frame = period ? period_frame_at(period, monotonic_ns) : clock_frame(engine);
+  const uint64_t frame =
+      period ? period_frame_at(period, monotonic_ns) : engine_clock_frame(engine);
   pthread_mutex_unlock(&engine->pointers_lock);
   return frame;
 }

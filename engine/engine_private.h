@@ -79,6 +79,9 @@ void engine_drop_ring(Engine* engine, Ring* ring);
 /// Find a free entry in `rings`; NULL if there is none. [pointers_lock held]
 Ring** engine_ring_place(Engine* engine);
 
+/// As engine_frame_now(). [pointers_lock held]
+uint64_t engine_clock_frame(const Engine* engine);
+
 /// Publish a started period, with its format and ring, to all threads.  Offline, `period` is NULL.
 /// [arming_lock held]
 void engine_publish(Engine* engine, const WorkerStart* start, Period* period);

@@ -19,9 +19,9 @@
      cuts of a block the changes that are left take effect at the last one.  Without such a report
      a change takes effect at the start of the block, and the last one of a parameter counts; CLAP
      plugins get all with their frames.
-   - A number moves to its new value in FX_RAMP_SECONDS, in steps of HOST_STEP_FRAMES, or without
-     such a report in one step per block; not if its port is PORT_STEPPED, an integer, a choice or a
-     switch.
+   - A number moves to its new value in the ramp of the change, in steps of HOST_STEP_FRAMES, or
+     without such a report in one step per block; not if its port is PORT_STEPPED, an integer, a
+     choice or a switch.
    - create() opens the instances, because a plan needs the latency before load().  Memory of the
      process that comes to be present meanwhile counts as memory of the node, but at least what the
      plugin's report tells: what closed nodes have left is used again.  What the instances take

@@ -216,7 +216,6 @@ host_create(const FxSetup* const setup, FxShape* const shape, void** const node,
   host->params.is_cut = setup->fx->cut_at_events;
   host->uid = setup->uid;
   host->is_quarantined = setup->is_quarantined;
-  host->params.ramp_frames = (uint32_t)lrint(FX_RAMP_SECONDS * setup->rate_hz);
   const Status status = prepare(host, setup, shape, error);
   if (status) {
     host_destroy(host);
@@ -336,17 +335,18 @@ fx_idle(void)
 // ---- run ----
 
 static void
-host_set_at(void* const node, const uint32_t param, const double value, const uint32_t frame)
+host_set_at(void* const node, const uint32_t param, const double value, const uint32_t ramp_frames,
+            const uint32_t frame)
 {
-  host_params_set(&((HostNode*)node)->params, param, value, frame);
+  host_params_set(&((HostNode*)node)->params, param, value, ramp_frames, frame);
 }
 
 static void
-host_set(void* const node, const uint32_t param, const double value)
+host_set(void* const node, const uint32_t param, const double value, const uint32_t ramp_frames)
 {
   HostParams* const params = &((HostNode*)node)->params;
   if (params->list[param].motion != MOTION_TRIGGER) { // the engine repeats values
-    host_params_set(params, param, value, 0U);
+    host_params_set(params, param, value, ramp_frames, 0U);
   }
 }
 

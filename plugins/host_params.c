@@ -110,7 +110,8 @@ load_preset(HostParams* const params, const PluginPreset* const preset)
 
 /// A new value.  A trigger returns to `min` by itself: only `max` is a change of it.
 static void
-set_target(HostParams* const params, const uint32_t p, const double value, const uint32_t frame)
+set_target(HostParams* const params, const uint32_t p, const double value,
+           const uint32_t ramp_frames, const uint32_t frame)
 {
   HostParam* const param = &params->list[p];
   param->value = value;
@@ -119,7 +120,9 @@ set_target(HostParams* const params, const uint32_t p, const double value, const
     params->is_bypassed = value != 0.0;
   } else if (param->motion != MOTION_NONE && (param->motion != MOTION_TRIGGER || value != 0.0)) {
     param->target = port_number(param, &params->plugin->fx.params[p], value);
-    params->changes[params->n_changes++ % HOST_CHANGES] = (HostChange){ p, frame, param->target };
+    param->ramp_frames = ramp_frames;
+    params->changes[params->n_changes++ % HOST_CHANGES] =
+        (HostChange){ p, frame, param->target, ramp_frames };
     param->n_last = params->n_changes;
   }
 }
@@ -137,7 +140,7 @@ host_params_init(HostParams* const params, const FxSetup* const setup,
   for (uint32_t p = 0; p < setup->fx->n_params; ++p) {
     params->list[p].initial = params->list[p].value;
     if (setup->given[p]) {
-      set_target(params, p, setup->values[p], 0U);
+      set_target(params, p, setup->values[p], fx_ramp_frames(setup->rate_hz), 0U);
     }
   }
 }
@@ -157,11 +160,11 @@ host_params_take(HostParams* const params, const bool* const given,
 
 void
 host_params_set(HostParams* const params, const uint32_t p, const double value,
-                const uint32_t frame)
+                const uint32_t ramp_frames, const uint32_t frame)
 {
   const HostParam* const param = &params->list[p];
   if (value != param->value || param->motion == MOTION_TRIGGER) { // the engine repeats values
-    set_target(params, p, value, frame);
+    set_target(params, p, value, ramp_frames, frame);
   }
 }
 
@@ -267,7 +270,7 @@ begin(HostMoves* const moves, const HostParams* const params, const InstanceCall
   if (param->motion == MOTION_TRIGGER) {
     fire(move, change->frame);
   } else if (param->motion == MOTION_RAMP) {
-    ramp_aim(&move->ramp, (float)change->target, params->ramp_frames);
+    ramp_aim(&move->ramp, (float)change->target, change->ramp_frames);
   }
   if (!was_moving && is_moving(move)) {
     moves->moving[moves->n_moving++] = change->param;
@@ -294,7 +297,7 @@ follow_changes(HostMoves* const moves, const HostParams* const params,
 {
   const bool has_all = params->n_changes - moves->n_changes <= HOST_CHANGES;
   for (uint32_t p = 0; !has_all && p < params->plugin->fx.n_params; ++p) {
-    const HostChange last = { p, 0U, params->list[p].target };
+    const HostChange last = { p, 0U, params->list[p].target, params->list[p].ramp_frames };
     if (params->list[p].n_last > moves->n_changes) {
       follow(moves, params, calls, instance, &last);
     }

@@ -21,13 +21,14 @@ typedef enum HostMotion {
 
 typedef struct HostParam {
   HostMotion motion;
-  uint32_t port;   ///< Place in Plugin::ports
-  double min, max; ///< Of the port at this rate: nothing else is sent
-  double initial;  ///< Value of the parameter if the rack states none
-  bool is_set;     ///< [player] By a preset, the rack or the engine
-  double value;    ///< [player] As the engine gave it
-  double target;   ///< [player] For the port
-  uint64_t n_last; ///< [player] HostParams::n_changes after its last change; 0: none
+  uint32_t port;        ///< Place in Plugin::ports
+  double min, max;      ///< Of the port at this rate: nothing else is sent
+  double initial;       ///< Value of the parameter if the rack states none
+  bool is_set;          ///< [player] By a preset, the rack or the engine
+  double value;         ///< [player] As the engine gave it
+  double target;        ///< [player] For the port
+  uint32_t ramp_frames; ///< [player] Of the ramp there
+  uint64_t n_last;      ///< [player] HostParams::n_changes after its last change; 0: none
 } HostParam;
 
 #define HOST_STEP_FRAMES 64U // of a ramp, if runs are cut: 1.3 ms at 48 kHz
@@ -39,17 +40,17 @@ typedef struct HostParam {
 /// A new target of a parameter.
 typedef struct HostChange {
   uint32_t param;
-  uint32_t frame; ///< Of the next run, at which it begins, without a ramp
-  double target;  ///< For the port
+  uint32_t frame;       ///< Of the next run, at which it begins, without a ramp
+  double target;        ///< For the port
+  uint32_t ramp_frames; ///< Of the ramp there
 } HostChange;
 
 /// The parameters of a node.
 typedef struct HostParams {
   const Plugin* plugin;
   HostParam* list; ///< [plugin->fx.n_params]
-  uint32_t ramp_frames;
-  bool is_cut; ///< Runs end where parameters change, so that steps do not depend on the blocks;
-               ///< false: one step per block
+  bool is_cut;     ///< Runs end where parameters change, so that steps do not depend on the blocks;
+                   ///< false: one step per block
   bool is_bypassed;                 ///< [player]
   uint64_t n_changes;               ///< [player]
   HostChange changes[HOST_CHANGES]; ///< [player] A ring: change n is at n % HOST_CHANGES
@@ -83,7 +84,8 @@ void host_params_take(HostParams* params, const bool* given, const InstanceCalls
                       const Instance* instance);
 
 /// A new target, from FxInfo::set_at. [player]
-REALTIME void host_params_set(HostParams* params, uint32_t param, double value, uint32_t frame);
+REALTIME void host_params_set(HostParams* params, uint32_t param, double value,
+                              uint32_t ramp_frames, uint32_t frame);
 
 /// Send the targets to an instance, without ramps. [rt, builder]
 REALTIME void

@@ -14,9 +14,10 @@
 
 // State, then CASCADE_ROW_WORDS for each section of the active filter, then for each section of
 // the next
-#define CASCADE_STATE_VERSION   1
-#define CASCADE_STATE_FADE_LEFT 2
-#define CASCADE_STATE_HEAD      16
-#define CASCADE_ROW_WORDS       20
+#define CASCADE_STATE_VERSION     1
+#define CASCADE_STATE_FADE_LEFT   2
+#define CASCADE_STATE_FADE_FRAMES 3 // CASCADE_FADE_FRAMES when the cross-fade began
+#define CASCADE_STATE_HEAD        16
+#define CASCADE_ROW_WORDS         20
 
 #endif

@@ -24,8 +24,7 @@
 #define REVERB_SUMS        55 // word of the state: [slices][lines] rows, the channels spread
 #define REVERB_WET         56 // word of the state: [lines] rows of the lines' outputs, one of the mix
 #define REVERB_TILE_FRAMES 57 // at most REVERB_TILE, and no line is shorter
-#define REVERB_RAMP_FRAMES 58
-#define REVERB_DEPTH_STEPS 59
+#define REVERB_DEPTH_STEPS 58
 #define REVERB_STEP        60 // [pairs][2] of the phase in REVERB_GRID frames; 2^-64 turns, low first
 #define REVERB_START       76 // [pairs][2] the phase at the start
 #define REVERB_SIGNS       92 // [groups of channels] bit l: the sign of line l is inverted
@@ -37,7 +36,8 @@
 #define REVERB_DEPTH       33 // turns
 #define REVERB_MIX         34
 #define REVERB_PREDELAY    35 // frames
-#define REVERB_PARAM_WORDS 36
+#define REVERB_RAMP_FRAMES 36
+#define REVERB_PARAM_WORDS 37
 
 // State, in front of rings and rows
 #define REVERB_FRAME           1 // [2] since the start, low first

@@ -214,6 +214,7 @@ fade_begin(const Stage stage, const u32 n_sections)
     least_kept = FMIN(least_kept, kept);
   }
   state[CASCADE_STATE_VERSION] = F32_OF_BITS(unit_param(stage, 0, CASCADE_VERSION));
+  state[CASCADE_STATE_FADE_FRAMES] = F32_OF_BITS(fade_frames);
   return fade_frames + (u32)((1.0f - least_kept) * (f32)fade_frames);
 }
 

@@ -55,7 +55,7 @@ unit_run(const Stage stage, const Tiles tiles, const u32 n)
     if (left > 0) {
       is_bad |= filter_run(rows + n_sections * CASCADE_ROW_WORDS, n_sections, tiles_of_next(tiles),
                            done, end);
-      fade_mix(tiles, done, end, left, unit_param(stage, 0, CASCADE_FADE_FRAMES));
+      fade_mix(tiles, done, end, left, BITS_OF_F32(state[CASCADE_STATE_FADE_FRAMES]));
       fade_advance(state, n_sections, left, end - done);
     }
     done = end;

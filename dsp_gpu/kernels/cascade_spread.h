@@ -235,7 +235,7 @@ unit_run(const Stage stage, const Tiles tiles, const u32 n, LOCAL_POINTER f32* c
     if (left > 0) {
       const Chunk chunk = chunk_of(done, end);
       fade_mix(tiles, chunk.first, chunk.end, left - (chunk.first - done),
-               unit_param(stage, 0, CASCADE_FADE_FRAMES));
+               BITS_OF_F32(state[CASCADE_STATE_FADE_FRAMES]));
     }
     BARRIER(); // the states are stored
     if (LOCAL_ID == 0 && left > 0) {

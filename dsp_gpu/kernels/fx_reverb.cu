@@ -248,7 +248,7 @@ reverb_load(const Stage stage, const u32 unit, GLOBAL f32* const state,
     reverb.mix = ramp_load(state + REVERB_MIX_RAMP);
     reverb.depth = ramp_load(state + REVERB_DEPTH_RAMP);
   }
-  const u32 ramp_frames = data_word(data, REVERB_RAMP_FRAMES);
+  const u32 ramp_frames = unit_param(stage, unit, REVERB_RAMP_FRAMES);
   ramp_aim(&reverb.input_gain, input_gain, ramp_frames);
   ramp_aim(&reverb.mix, mix, ramp_frames);
   return reverb;
@@ -510,7 +510,7 @@ fx_reverb_network(STAGE_ARGS)
   GLOBAL const f32* const data = unit_data(stage, unit);
   const u32 n_slices = slices_of(unit_word(stage, unit, UNIT_N_IN));
   const u32 stride = data_word(data, REVERB_STRIDE);
-  const u32 ramp_frames = data_word(data, REVERB_RAMP_FRAMES);
+  const u32 ramp_frames = unit_param(stage, unit, REVERB_RAMP_FRAMES);
   GLOBAL const f32* const sums = state + data_word(data, REVERB_SUMS);
   GLOBAL f32* const wet = state + data_word(data, REVERB_WET);
   Reverb reverb = reverb_load(stage, unit, state, data);

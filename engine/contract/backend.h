@@ -18,6 +18,7 @@
 #define WARPRACK_ENGINE_CONTRACT_BACKEND_H
 
 #include "effect.h"
+#include "fade.h"
 #include "input_line.h"
 #include "level.h"
 #include "node_times.h"
@@ -95,18 +96,19 @@ typedef struct NodeHealth {
 /// One unit of a batch and the rows that it reads and writes.
 typedef struct BatchUnit {
   void* node;
-  void* state;               ///< NULL if the backend's memory has the units
-  DeviceMemory* device;      ///< The units in the backend's memory, else NULL
-  uint32_t uid;              ///< Of the rack's node, for the flight recorder (recorder.h);
-                             ///< RACK_UID_NONE while it is in quarantine
-  const uint32_t* n_sets;    ///< Counts the changes of the node's parameters [player]
-  uint32_t node_index;       ///< Index among the plan's nodes; the units of a node are neighbours
-  uint32_t channel;          ///< Argument of FxInfo::unit_init
-  _Atomic uint32_t* node_ns; ///< Measured time of the node's block on one core; outlives the plan
-  NodeTimes* times;          ///< As node_ns: its last times; not used on a device
-  NodeHealth* health;        ///< Health of the node
-  InputLine* input_line;     ///< Of the node
-  const double* targets;     ///< [n_params] last values set in the node [player]
+  void* state;                 ///< NULL if the backend's memory has the units
+  DeviceMemory* device;        ///< The units in the backend's memory, else NULL
+  uint32_t uid;                ///< Of the rack's node, for the flight recorder (recorder.h);
+                               ///< RACK_UID_NONE while it is in quarantine
+  const uint32_t* n_sets;      ///< Counts the changes of the node's parameters [player]
+  const uint32_t* ramp_frames; ///< Of a ramp to a new value that states no time [player]
+  uint32_t node_index;         ///< Index among the plan's nodes; the units of a node are neighbours
+  uint32_t channel;            ///< Argument of FxInfo::unit_init
+  _Atomic uint32_t* node_ns;   ///< Measured time of the node's block on one core; outlives the plan
+  NodeTimes* times;            ///< As node_ns: its last times; not used on a device
+  NodeHealth* health;          ///< Health of the node
+  InputLine* input_line;       ///< Of the node
+  const double* targets;       ///< [n_params] last values set in the node [player]
   uint32_t n_in, n_out, n_side;
   const uint32_t* in_rows;
   const uint32_t* out_rows;
@@ -147,11 +149,21 @@ typedef struct StageSpec {
 typedef struct StageEvent {
   uint32_t offset; ///< Frame within the block
   uint32_t node_index;
-  bool is_note;   ///< For FxInfo::event
-  FxEvent note;   ///< With is_note
-  uint32_t param; ///< Without
-  double value;   ///< Without
+  bool is_note;         ///< For FxInfo::event
+  FxEvent note;         ///< With is_note
+  uint32_t param;       ///< Without
+  double value;         ///< Without
+  uint32_t ramp_frames; ///< Without: of the ramp to the value
 } StageEvent;
+
+/// All that changes in a block.
+typedef struct StageChanges {
+  const StageEvent* events; ///< [n_events] sorted by offset
+  uint32_t n_events;
+  const Fade* fades; ///< [n_fades], at most FADE_MAX, that run or begin in the block
+  uint32_t n_fades;
+  uint64_t frame; ///< Frame time of the block's first frame
+} StageChanges;
 
 typedef struct Stage Stage;
 typedef struct Pool Pool;
@@ -245,11 +257,10 @@ struct Backend {
        Begin one block.  The rows must stay valid at their current addresses until stage_collect()
        has returned for the block.  At most two blocks of a stage are in flight.
 
-       @param events Sorted by offset; events for nodes of other stages are skipped.
+       @param changes Those of nodes of other stages are skipped.
        [player]
     */
-  void (*stage_submit)(Stage* stage, uint32_t n_frames, const StageEvent* events,
-                       uint32_t n_events);
+  void (*stage_submit)(Stage* stage, uint32_t n_frames, const StageChanges* changes);
   /// True if stage_collect() would not wait. [player]
   bool (*stage_is_done)(Stage* stage);
   /**

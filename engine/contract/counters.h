@@ -40,6 +40,7 @@
   ROW(plans,           SUM, true)  /* plans that became active */                                   \
   ROW(params_applied,  SUM, false) /* parameter messages applied */                                 \
   ROW(params_dropped,  SUM, false) /* parameter messages for nodes that are not there */            \
+  ROW(fades_full,      SUM, false) /* values set at once, because FADE_MAX fades ran */             \
   ROW(notes_played,    SUM, false) /* notes begun */                                                \
   ROW(notes_dropped,   SUM, false) /* messages of notes for nodes that are not there, or take none */ \
   ROW(notes_late,      SUM, false) /* messages of notes that came, or found room, after their frame */ \

@@ -27,9 +27,9 @@
    - `run` accepts any 1 <= n_frames <= max_block_frames in any sequence; the output does not depend
      on how the input was split into calls (within FxInfo::tolerance).  All smoothing counts frames,
      not calls.
-   - A change by `set` makes no click: `run` ramps to the new value (see FX_RAMP_SECONDS) from the
-     first frame of its next call.  The values given to `create` apply from the first frame, without
-     a ramp.
+   - A change by `set` makes no click: `run` ramps or cross-fades to the new value, in the frames
+     that `set` gets, from the first frame of its next call.  The values given to `create` apply
+     from the first frame, without a ramp.
    - No allocation, lock, system call or unbounded loop in `set`, `run`, `unit_init`.
    - Input and output buffers never overlap, and are 64-byte aligned only at the start of a block:
      a block may be split at any frame, so use unaligned loads.  The input is never written to.
@@ -50,6 +50,13 @@
 /// Default length of a parameter ramp: long enough that a full-scale gain step makes no click,
 /// short enough to feel immediate.
 #define FX_RAMP_SECONDS 0.02
+
+/// The same in frames.
+static inline uint32_t
+fx_ramp_frames(const double rate_hz)
+{
+  return (uint32_t)(FX_RAMP_SECONDS * rate_hz + 0.5);
+}
 
 /// Most channels of a node, and of a rack's inputs and outputs.  Stack arrays have this length:
 /// 8 KB of pointers.
@@ -317,11 +324,12 @@ struct FxInfo {
   /// until the builder has called this.  After an error the node does not run, and the call is
   /// repeated later.  NULL: `unit_init` suffices. [builder, while no player runs the node]
   Status (*renew)(void* node, Error* error);
-  /// Set a new target, in range, for a parameter that is not structural. [rt]
-  void (*set)(void* node, uint32_t param, double value);
+  /// Set a new target, in range, for a parameter that is not structural.  The ramps that begin in
+  /// the next `run` have ramp_frames, at least 1: calls before one run have the same. [rt]
+  void (*set)(void* node, uint32_t param, double value, uint32_t ramp_frames);
   /// As `set`, at a frame of the next `run`, before which all calls come in order of their frames.
   /// NULL: the engine splits the run at that frame and calls `set`. [rt]
-  void (*set_at)(void* node, uint32_t param, double value, uint32_t frame);
+  void (*set_at)(void* node, uint32_t param, double value, uint32_t ramp_frames, uint32_t frame);
   /// An event at a frame of the next `run`, before which all calls come in order of their frames,
   /// at most FX_MAX_EVENTS.  A key has one note at a time: it ends before the next one begins.
   /// NULL: the effect takes no notes. [rt]

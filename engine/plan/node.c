@@ -93,9 +93,10 @@ copy_values(Node* const node, const RackNode* const rack_node, const double rate
   node->made_texts = calloc(n_params + 1U, sizeof(char*));
   node->targets = calloc(n_params + 1U, sizeof(double));
   node->stamps = calloc(n_params + 1U, sizeof(uint64_t));
+  node->fades = calloc(n_params + 1U, sizeof(uint32_t));
   node->notes = node->fx->event ? calloc(1, sizeof(NodeNotes)) : NULL;
   if (!node->made_with || !node->given || !node->made_texts || !node->targets || !node->stamps ||
-      (node->fx->event && !node->notes)) {
+      !node->fades || (node->fx->event && !node->notes)) {
     return STATUS_NO_MEM;
   }
   for (uint32_t p = 0; p < n_params; ++p) {
@@ -249,7 +250,8 @@ allocate_units(Node* const node, Error* const error)
 size_t
 node_memory(const Node* const node)
 {
-  const size_t param_bytes = 2U * sizeof(double) + sizeof(uint64_t) + sizeof(char*) + sizeof(bool);
+  const size_t param_bytes =
+      2U * sizeof(double) + sizeof(uint64_t) + sizeof(uint32_t) + sizeof(char*) + sizeof(bool);
   const size_t note_bytes = node->fx->event ? sizeof(NodeNotes) : 0U;
   return sizeof(Node) + note_bytes + node->fx->n_params * param_bytes +
          malloc_usable_size(node->fx_node) + node->shape.data_bytes +
@@ -314,6 +316,7 @@ node_new(const RackNode* const rack_node, const NodeWidths widths, const Format*
   node->rack_fx = node->fx = fx;
   node->n_in = widths.n_in;
   node->n_out = widths.n_out;
+  node->ramp_frames = fx_ramp_frames(format->rate_hz);
   node->backend = backend;
   node->is_quarantined = rack_node->is_quarantined;
   if (node->is_quarantined && !fx->origin) {
@@ -509,6 +512,7 @@ node_unref(Node* const node)
   free(node->saved_as);
   free(node->targets);
   free(node->stamps);
+  free(node->fades);
   free(node->notes);
   free(node);
 }
@@ -517,7 +521,7 @@ void
 node_set(Node* const node, const uint32_t param, const double value)
 {
   if (atomic_load_explicit(&node->health.renewal, memory_order_acquire) != RENEWAL_WANTED) {
-    node->fx->set(node->fx_node, param, value);
+    node->fx->set(node->fx_node, param, value, node->ramp_frames);
   }
   ++node->n_sets;
 }

@@ -48,7 +48,7 @@ typedef struct Node {
   char** made_texts; ///< [n_params] texts at creation; NULL for numbers
   char* saved_as;    ///< The name of the file of the last node_save(); NULL: none, it was renewed
                      ///< since, or it counts as made with that file
-  double* targets;   ///< [player] [n_params] last value set
+  double* targets;   ///< [player] [n_params] last value set; of a fade: its end
   uint32_t plan_index;       ///< Used by the planner: index in the plan that is being made
   _Atomic uint32_t block_ns; ///< [player] Measured time of one block on one core, ns; 0: not known
                              ///< yet
@@ -57,8 +57,11 @@ typedef struct Node {
   InputLine input_line; ///< No samples on a device
   uint64_t* stamps; ///< [player] [n_params] number of the message that set the value; 0: a document
                     ///< set it
+  uint32_t* fades;  ///< [player] [n_params] place of the fade of each parameter in the player's
+                    ///< table, from 1; 0: it has none
   uint32_t n_sets;  ///< [player] Calls of node_set()
-  NodeNotes* notes; ///< [player] NULL: the effect takes no notes
+  uint32_t ramp_frames; ///< [player] Of the ramp to a value that states no time
+  NodeNotes* notes;     ///< [player] NULL: the effect takes no notes
 } Node;
 
 /// A connection between nodes (NULL: the rack's input or output) with resolved channels.
@@ -133,8 +136,9 @@ bool node_wants_restart(const Node* node);
 /// True if its process is lost and may start again, see FxInfo::is_lost. [builder]
 bool node_is_lost(const Node* node);
 
-/// Call FxInfo::set, and count the call.  While the builder renews the node, only count it: the
-/// player sets all Node::targets when the node runs again. [player, or while no player runs]
+/// Call FxInfo::set, with the node's own ramp, and count the call.  While the builder renews the
+/// node, only count it: the player sets all Node::targets when the node runs again.  [player, or
+/// while no player runs]
 REALTIME void node_set(Node* node, uint32_t param, double value);
 
 /// End all notes between two blocks, as at the first frame of the next one. [player, or while no

@@ -201,6 +201,7 @@ batch_nodes(Layout* const layout, const uint32_t* const nodes, const uint32_t n)
           (BatchUnit){ .node = node->fx_node,
                        .uid = node->is_quarantined ? RACK_UID_NONE : node->uid,
                        .n_sets = &node->n_sets,
+                       .ramp_frames = &node->ramp_frames,
                        .node_index = nodes[i],
                        .channel = c,
                        .node_ns = &node->block_ns,

@@ -91,6 +91,11 @@ typedef struct ParamMessage {
   uint32_t n_frames; ///< Of a note: its length; 0: until another message ends it
   uint32_t param_id; ///< Of a value: fx_param_hash(): a process that knows another version of the
                      ///< plugin, with another parameter `param`, drops it; 0: not known
+  uint32_t fade_frames; ///< Of a value: it is reached this long after `frame`, by a fade
+                        ///< (engine/contract/fade.h); 0: by the node's own ramp
+  uint32_t curve;       ///< Of a fade: FxCurve
+  uint32_t is_running;  ///< Of a fade: 1 if another worker has begun it, at `frame`, ...
+  double from;          ///< ... from this value; else 0
 } ParamMessage;
 
 /// Header of a block, written by the producer.

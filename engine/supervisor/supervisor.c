@@ -90,6 +90,7 @@ supervisor_disarm(void* const self)
   supervisor_lock(supervisor);
   supervisor->wanted.armed = false;
   ++supervisor->wanted.generation;
+  fade_list_clear(&supervisor->fades); // with the audio, fades end at their values
   if (supervisor->worker) {
     child_disarm(supervisor->worker);
   }
@@ -131,9 +132,14 @@ static bool
 supervisor_set(void* const self, const ParamMessage* const messages, const uint32_t n)
 {
   Supervisor* const supervisor = self;
+  const uint64_t now = supervisor->host.frame_now(supervisor->host.context);
   supervisor_lock(supervisor);
   const bool has_ring = is_served(supervisor->worker) || is_served(supervisor->next);
   if (!has_ring) {
+    if (supervisor->wanted.armed) {
+      fade_list_note(&supervisor->fades, supervisor->history.active,
+                     supervisor->wanted.format.rate_hz, messages, n, now);
+    }
     rack_history_note(&supervisor->history, messages, n);
     if (supervisor->worker) {
       child_set(supervisor->worker, messages, n);
@@ -147,7 +153,8 @@ supervisor_set(void* const self, const ParamMessage* const messages, const uint3
 }
 
 static void
-supervisor_sent(void* const self, const ParamMessage* const messages, const uint32_t n)
+supervisor_sent(void* const self, const ParamMessage* const messages, const uint32_t n,
+                const uint64_t now)
 {
   Supervisor* const supervisor = self;
   const bool are_values = messages[0].kind == MESSAGE_VALUE; // no other worker gets notes
@@ -156,6 +163,8 @@ supervisor_sent(void* const self, const ParamMessage* const messages, const uint
     supervisor->worker->n_sent += n;
   }
   if (are_values) {
+    fade_list_note(&supervisor->fades, supervisor->history.active,
+                   supervisor->wanted.format.rate_hz, messages, n, now);
     rack_history_note(&supervisor->history, messages, n);
   }
   if (are_values && supervisor->worker) {
@@ -322,6 +331,7 @@ supervisor_free(void* const self)
   close_if_open(supervisor->plugins_fd);
   free(supervisor->places);
   rack_history_clear(&supervisor->history);
+  fade_list_clear(&supervisor->fades);
   pthread_cond_destroy(&supervisor->changed);
   pthread_mutex_destroy(&supervisor->lock);
   free(supervisor);

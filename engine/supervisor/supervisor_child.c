@@ -289,6 +289,22 @@ keep_value(Child* const child, const ParamMessage* const message)
   return true;
 }
 
+static void
+keep_values(Child* const child, const ParamMessage* const messages, const uint32_t n)
+{
+  for (uint32_t m = 0; m < n; ++m) {
+    if (!keep_value(child, &messages[m])) {
+      error_set(&child->broken, STATUS_NO_MEM, "out of memory for the values that it missed");
+    }
+  }
+}
+
+void
+child_keep_fades(Child* const child, const FadeList* const fades)
+{
+  keep_values(child, fades->fades, fades->n);
+}
+
 void
 child_set(Child* const child, const ParamMessage* const messages, const uint32_t n)
 {
@@ -299,9 +315,5 @@ child_set(Child* const child, const ParamMessage* const messages, const uint32_t
     send_values(child, messages, n);
     return;
   }
-  for (uint32_t m = 0; m < n; ++m) {
-    if (!keep_value(child, &messages[m])) {
-      error_set(&child->broken, STATUS_NO_MEM, "out of memory for the values that it missed");
-    }
-  }
+  keep_values(child, messages, n);
 }

@@ -106,12 +106,18 @@ take_over_idle(Supervisor* const supervisor)
 }
 
 /// Offer an armed child's ring to the callback.  The ring's first messages are the values that the
-/// child has missed.  No other thread arms or disarms meanwhile. [host held]
+/// child has missed, and the fades that run.  No other thread arms or disarms meanwhile.
+/// [host held]
 static bool
 offer_ring(Supervisor* const supervisor, Child* const child)
 {
   supervisor_lock(supervisor);
   Ring* const ring = child->ring;
+  if (child->state == CHILD_ARMED) {
+    fade_list_follow(&supervisor->fades, supervisor->history.active,
+                     supervisor->wanted.format.rate_hz);
+    child_keep_fades(child, &supervisor->fades);
+  }
   const bool is_wanted = child->state == CHILD_ARMED && supervisor->wanted.armed &&
                          child->generation == supervisor->wanted.generation &&
                          (child == supervisor->worker || !supervisor_is_saving(supervisor)) &&

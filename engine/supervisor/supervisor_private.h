@@ -12,6 +12,7 @@
 #define WARPRACK_ENGINE_SUPERVISOR_SUPERVISOR_PRIVATE_H
 
 #include "crash_policy.h"
+#include "fade_list.h"
 #include "rack_history.h"
 #include "supervisor.h"
 
@@ -128,6 +129,7 @@ struct Supervisor {
   bool plays_on;  ///< Of the last WorkerStart
   SaveRequest save;
   RackHistory history;
+  FadeList fades;      ///< That run, or would without a loss
   int plugins_fd;      ///< The catalogue of plugins that all workers have; -1: none
   uint64_t n_plugins;  ///< Number of catalogues whose plugins had new code
   EnginePlace* places; ///< [n_places] of the last child that has ended and had made nodes
@@ -198,6 +200,9 @@ void child_disarm(Child* child);
 
 /// Send an idle child a DISARM once a second; the reply shows that it is alive.
 void child_ping(Child* child);
+
+/// Let a child that is about to play go on with fades.
+void child_keep_fades(Child* child, const FadeList* fades);
 
 /// Set values: send them through the socket, or store them until the child's ring is offered.
 void child_set(Child* child, const ParamMessage* messages, uint32_t n);

@@ -153,9 +153,9 @@ typedef struct WorkerCalls {
   /// [control]
   bool (*set)(void* worker, const ParamMessage* messages, uint32_t n);
   /// Reports messages that were sent through the ring, all of values or all of notes; the caller
-  /// holds the ring's writer lock.
+  /// holds the ring's writer lock.  `now`: frame time of the next block.
   /// May be NULL. [control]
-  void (*sent)(void* worker, const ParamMessage* messages, uint32_t n);
+  void (*sent)(void* worker, const ParamMessage* messages, uint32_t n, uint64_t now);
   void (*status)(void* worker, WorkerStatus* status); // [any but rt]
   /// As engine_places(). [any but rt]
   uint32_t (*places)(void* worker, EnginePlace* places, uint32_t max);

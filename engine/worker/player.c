@@ -11,6 +11,8 @@
 
 // Of a message in the heap: a note of a given length ends.
 #define MESSAGE_NOTE_END (MESSAGE_NOTES_OFF + 1U)
+// Likewise: a switch goes off at the end of the time of its message.
+#define MESSAGE_SWITCH_OFF (MESSAGE_NOTES_OFF + 2U)
 
 _Static_assert(PLAYER_MAX_EVENTS + FX_KEYS <= FX_MAX_EVENTS,
                "a node has room for the events of a block, after the ends of all its notes");
@@ -23,7 +25,7 @@ player_init(Player* const player, Error* const error)
   if (!player->waiting || !player->events) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
-  return STATUS_OK;
+  return fade_table_init(&player->fades, error);
 }
 
 void
@@ -35,6 +37,7 @@ player_clear(Player* const player)
   player->plan = NULL;
   free(player->waiting);
   free(player->events);
+  fade_table_clear(&player->fades);
 }
 
 // ---- plans ----
@@ -168,6 +171,7 @@ take_offer(Player* const player, const uint64_t frame)
   player->plan = plan;
   player->may_have_void_ends = true; // of nodes that have left
   plan_begin(plan);
+  fade_table_follow(&player->fades, plan);
   set_taps(player, true);
   atomic_store_explicit(&player->retired, left, memory_order_release);
   atomic_store_explicit(&player->first_frame, frame, memory_order_relaxed);
@@ -234,11 +238,27 @@ note_addressee(const Player* const player, const ParamMessage* const message)
   return is_valid ? index : -1;
 }
 
-/// True for the end of a note that has ended earlier.
+/// Find the node of a MESSAGE_SWITCH_OFF, -1 if something else has set the switch since.
+static int
+switch_addressee(const Player* const player, const WaitingMessage* const entry)
+{
+  const ParamMessage* const message = &entry->message;
+  const int index = plan_find(player->plan, message->uid);
+  const Node* const node = index < 0 ? NULL : player->plan->nodes[index].node;
+  const bool is_valid = node && fx_has_param(node->fx, message->param, message->param_id) &&
+                        node->stamps[message->param] == entry->number &&
+                        node->targets[message->param] == message->value;
+  return is_valid ? index : -1;
+}
+
+/// True for the end of a note that has ended earlier, or of a switch that was set since.
 static bool
 is_void_end(const Player* const player, const WaitingMessage* const entry)
 {
   const ParamMessage* const message = &entry->message;
+  if (message->kind == MESSAGE_SWITCH_OFF) {
+    return switch_addressee(player, entry) < 0;
+  }
   if (message->kind != MESSAGE_NOTE_END) {
     return false;
   }
@@ -281,7 +301,7 @@ receive(Player* const player, Ring* const messages, const uint64_t frame)
     const bool is_note = message.kind != MESSAGE_VALUE;
     const bool is_late = message.frame && message.frame < frame;
     counter_add(&player->counts.notes_late, is_note && is_late);
-    message.frame = message.frame > frame ? message.frame : frame;
+    message.frame = message.frame > frame || message.is_running ? message.frame : frame;
     heap_push(player, (WaitingMessage){ message, player->n_received, is_late });
   }
 }
@@ -297,15 +317,19 @@ addressee(Player* const player, const ParamMessage* const message)
   }
   const FxInfo* const fx = player->plan->nodes[index].node->fx;
   if (!fx_has_param(fx, message->param, message->param_id) ||
-      fx->params[message->param].structural ||
-      !fx_param_accepts(&fx->params[message->param], message->value)) {
+      fx->params[message->param].structural || message->curve >= FX_N_CURVES ||
+      !fx_param_accepts(&fx->params[message->param], message->value) ||
+      (message->is_running && !fx_param_accepts(&fx->params[message->param], message->from))) {
     return -1;
   }
   return index;
 }
 
+/// Give a message its parameter, at a frame.  `before`: receives the value that the parameter has
+/// there.  Returns the index of the node, or -1 for an invalid message.
 static int
-accept(Player* const player, const WaitingMessage* const entry)
+accept(Player* const player, const WaitingMessage* const entry, const uint64_t frame,
+       double* const before)
 {
   const ParamMessage* const message = &entry->message;
   const int index = addressee(player, message);
@@ -314,6 +338,7 @@ accept(Player* const player, const WaitingMessage* const entry)
     return -1;
   }
   Node* const node = player->plan->nodes[index].node;
+  *before = fade_table_take(&player->fades, node, message->param, frame);
   node->targets[message->param] = message->value;
   node->stamps[message->param] = entry->number;
   counter_add(&player->counts.params_applied, 1U);
@@ -332,14 +357,79 @@ add_event(Player* const player, const uint32_t node_index, const uint64_t frame,
   return event;
 }
 
+/// Set a value at a frame.
+static void
+add_value(Player* const player, const uint32_t node_index, const WaitingMessage* const entry,
+          const uint64_t frame)
+{
+  StageEvent* const event = add_event(player, node_index, frame, entry->message.frame);
+  event->param = entry->message.param;
+  event->value = entry->message.value;
+  event->ramp_frames = player->plan->nodes[node_index].node->ramp_frames;
+}
+
+/// Begin what a value with a time does, from the value before.  Returns false if the value is set
+/// now: because it does not fade, or because too many fades run.
+static bool
+begin_fade(Player* const player, const uint32_t node_index, const WaitingMessage* const entry,
+           const uint64_t at, const double before)
+{
+  const ParamMessage* const message = &entry->message;
+  Node* const node = player->plan->nodes[node_index].node;
+  const FxParamKind kind = node->fx->params[message->param].kind;
+  if (!message->fade_frames) {
+    return false;
+  }
+  if (kind == PARAM_SWITCH && message->value == 0.0) {
+    WaitingMessage end = *entry; // in the place of the message, so that there is room
+    end.message.kind = MESSAGE_SWITCH_OFF;
+    end.message.frame = at + message->fade_frames;
+    heap_push(player, end);
+    player->may_have_void_ends = true; // once something else sets it
+    return true;
+  }
+  if (kind != PARAM_NUMBER || before == message->value) {
+    return false;
+  }
+  const bool begins = fade_table_add(&player->fades, node, node_index, message, at, before);
+  counter_add(&player->counts.fades_full, !begins);
+  return begins;
+}
+
+/// Go on with a fade that another worker has begun: at its present value, and by the same points.
+static void
+continue_fade(Player* const player, const uint32_t node_index, const WaitingMessage* const entry,
+              const uint64_t frame)
+{
+  const ParamMessage* const message = &entry->message;
+  if (begin_fade(player, node_index, entry, message->frame, message->from)) {
+    const Fade* const fade = &player->fades.fades[player->fades.n - 1U];
+    StageEvent* const event = add_event(player, node_index, frame, message->frame);
+    event->param = message->param;
+    event->value = fade_value(fade, frame > fade->start ? frame : fade->start);
+    event->ramp_frames = 1U;
+  }
+}
+
 static void
 collect_value(Player* const player, const WaitingMessage* const entry, const uint64_t frame)
 {
-  const int index = accept(player, entry);
+  const uint64_t at = entry->message.frame > frame ? entry->message.frame : frame;
+  double before = 0.0;
+  const int index = accept(player, entry, at, &before);
+  if (index >= 0 && entry->message.is_running) {
+    continue_fade(player, (uint32_t)index, entry, frame);
+  } else if (index >= 0 && !begin_fade(player, (uint32_t)index, entry, at, before)) {
+    add_value(player, (uint32_t)index, entry, frame);
+  }
+}
+
+static void
+collect_switch_off(Player* const player, const WaitingMessage* const entry, const uint64_t frame)
+{
+  const int index = switch_addressee(player, entry);
   if (index >= 0) {
-    StageEvent* const event = add_event(player, (uint32_t)index, frame, entry->message.frame);
-    event->param = entry->message.param;
-    event->value = entry->message.value;
+    add_value(player, (uint32_t)index, entry, frame);
   }
 }
 
@@ -435,6 +525,8 @@ collect_events(Player* const player, const uint64_t frame, const uint32_t n_fram
     const WaitingMessage entry = heap_pop(player);
     if (entry.message.kind == MESSAGE_VALUE) {
       collect_value(player, &entry, frame);
+    } else if (entry.message.kind == MESSAGE_SWITCH_OFF) {
+      collect_switch_off(player, &entry, frame);
     } else {
       collect_note(player, &entry, frame);
     }
@@ -446,12 +538,17 @@ static void
 apply(Player* const player, const WaitingMessage entry)
 {
   const ParamMessage* const message = &entry.message;
+  const int off = message->kind == MESSAGE_SWITCH_OFF ? switch_addressee(player, &entry) : -1;
+  if (off >= 0) {
+    node_set(player->plan->nodes[off].node, message->param, message->value);
+  }
   if (message->kind != MESSAGE_VALUE) {
     counter_add(&player->counts.notes_dropped,
                 message->kind == MESSAGE_NOTE && message->value > 0.0);
     return;
   }
-  const int index = accept(player, &entry);
+  double before = 0.0;
+  const int index = accept(player, &entry, 0U, &before);
   if (index >= 0) {
     node_set(player->plan->nodes[index].node, message->param, message->value);
   }
@@ -472,6 +569,7 @@ player_drain(Player* const player, Ring* const messages)
       apply(player, heap_pop(player));
     }
   }
+  fade_table_end_all(&player->fades);
   for (uint32_t n = 0; player->plan && n < player->plan->n_nodes; ++n) {
     node_end_notes(player->plan->nodes[n].node);
   }
@@ -505,15 +603,18 @@ player_begin(Player* const player, Ring* const messages, const uint64_t frame,
   for (uint32_t c = 0; c < plan->n_out; ++c) {
     plan->rows[plan->n_in + c] = out[c];
   }
+  const StageChanges changes = { player->events, player->n_events, player->fades.fades,
+                                 player->fades.n, frame };
   for (uint32_t s = 0; s < plan->n_stages; ++s) {
     const PlanStage* const stage = &plan->stages[s];
-    stage->backend->stage_submit(stage->stage, n_frames, player->events, player->n_events);
+    stage->backend->stage_submit(stage->stage, n_frames, &changes);
     if (s + 1U < plan->n_stages) {
       collect(player, stage, block);
     } else {
       block->last = stage;
     }
   }
+  fade_table_drop_ended(&player->fades, frame + n_frames);
   if (messages && player->n_taps) {
     pass_taps(player, messages);
   }

@@ -18,6 +18,7 @@
 #ifndef WARPRACK_ENGINE_WORKER_PLAYER_H
 #define WARPRACK_ENGINE_WORKER_PLAYER_H
 
+#include "fade_table.h"
 #include "load.h"
 
 #include "engine/contract/counters.h"
@@ -68,6 +69,7 @@ typedef struct Player {
   bool may_have_void_ends; ///< [player] An end in the heap may be void
   StageEvent* events;      ///< [player] [n_events] of the current block
   uint32_t n_events;
+  FadeTable fades;                    ///< [player]
   BegunBlock begun[PLAYER_MAX_BEGUN]; ///< [player] A ring: n_begun blocks from `oldest` on
   uint32_t oldest, n_begun;
   double rate_hz;
@@ -114,10 +116,10 @@ REALTIME bool player_run(Player* player, Ring* messages, uint64_t frame, uint32_
 REALTIME void player_idle(Player* player);
 
 /// Apply all messages in the ring now, regardless of their frames, because the frame count that
-/// they refer to ends.  Ends all notes, and begins none. [main, player stopped]
+/// they refer to ends.  Ends all notes and fades, and begins none. [main, player stopped]
 void player_drain(Player* player, Ring* messages);
 
-/// Apply one message between blocks. [main, player stopped]
+/// Apply one message between blocks, without a fade. [main, player stopped]
 void player_apply(Player* player, const ParamMessage* message);
 
 /// Hand over a plan. [builder]

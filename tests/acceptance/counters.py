@@ -29,6 +29,7 @@ ELSEWHERE = {
     ("key", "version"): "there is only one version",
     ("key", "latency_changes"): "needs a plugin: live_plugins.py",
     ("key", "group_dry"): "needs a plugin of a group: live_groups.py",
+    ("key", "fades_full"): "needs 4,096 fades at once: worker/test_fades.c",
     ("key", "notes_played"): "needs an instrument: live_notes.py",
     ("key", "notes_late"): "needs an instrument: live_notes.py",
     ("key", "notes_dropped"): "a note must meet the removal of its node: worker/test_notes.c",

@@ -128,7 +128,7 @@ TEST(every_effect_plays_its_input_delayed_by_its_latency)
       const uint32_t most = FRAMES - done;
       const uint32_t length = lengths[n % ARRAY_LEN(lengths)];
       run(&rig, done, length < most ? length : most);
-      rig.dry.set(rig.node, 0U, 1.0);
+      rig.dry.set(rig.node, 0U, 1.0, 1U);
       done += length < most ? length : most;
     }
     check(&rig, effects[e]->name);

@@ -48,8 +48,9 @@ probe_init(const void* const node, void* const state, const uint32_t index)
 }
 
 static void
-probe_set(void* const node, const uint32_t param, const double value)
+probe_set(void* const node, const uint32_t param, const double value, const uint32_t ramp_frames)
 {
+  (void)ramp_frames;
   (void)node;
   (void)param;
   (void)value;
@@ -190,7 +191,8 @@ rig_run(Rig* const rig, const uint32_t n_frames, const StageEvent* const events,
   for (uint32_t n = 0; n < N_NODES; ++n) {
     rig->probes[n] = (Probe){ NULL, NULL, 0U };
   }
-  backend_cpu.stage_submit(rig->stage, n_frames, events, n_events);
+  const StageChanges changes = { .events = events, .n_events = n_events };
+  backend_cpu.stage_submit(rig->stage, n_frames, &changes);
   ck_assert_int_eq(backend_cpu.stage_collect(rig->stage, &n_reset), STATUS_OK);
   ck_assert_uint_eq(n_reset, 0U);
 }

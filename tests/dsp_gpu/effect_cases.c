@@ -26,7 +26,7 @@ static const EffectCase special_cases[] = {
               { "mix", 0.3, 1000 } },
     .loud = 1.0F },
   { .chain = "x: compressor -30dB 8 knee=20 detector=rms link=off",
-    .sets = { { "threshold", -40.0, 300 }, { "knee", 0.0, 800 } },
+    .sets = { { "threshold", -40.0, 300, 300 }, { "knee", 0.0, 800 } },
     .most_channels = 64,
     .loud = 1.0F },
   { .chain =
@@ -54,10 +54,10 @@ static const EffectCase special_cases[] = {
     .sets = { { "gain", -6.0, 300 } },
     .least_channels = 257 },
   { .chain = "x: highshelf 4kHz -6dB", .sets = { { "q", 2.0, 300 }, { "gain", 6.0, 555 } } },
-  { .chain = "x: lowpass 1kHz order=5", .sets = { { "frequency", 300.0, 300 } } },
+  { .chain = "x: lowpass 1kHz order=5", .sets = { { "frequency", 300.0, 300, 350 } } },
   { .chain = "x: peaking 1kHz 6dB q=20", .sets = { { "gain", -6.0, 300 }, { "q", 2.0, 1000 } } },
   { .chain = "x: delay 50ms",
-    .sets = { { "feedback", -0.9, 300 }, { "mix", 1.0, 310 }, { "feedback", 0.5, 700 } } },
+    .sets = { { "feedback", -0.9, 300, 250 }, { "mix", 1.0, 310 }, { "feedback", 0.5, 700 } } },
   { .chain = "x: delay 2ms feedback=0.99 tone=800 mix=1",
     .sets = { { "tone", 20.0, 200 }, { "tone", 5000.0, 900 } },
     .most_channels = 64 },
@@ -160,7 +160,7 @@ static const EffectCase special_cases[] = {
               { "modulation", 0.0, 1100 } },
     .most_channels = 31 },
   { .chain = "x: reverb size=0 predelay=0 mix=0.8", // lines shorter than a tile of the network
-    .sets = { { "decay", 800.0, 200 }, { "modulation", 1.0, 300 } },
+    .sets = { { "decay", 800.0, 200, 300 }, { "modulation", 1.0, 300 } },
     .most_channels = 31,
     .rate_hz = 8000.0 },
   { .chain = "x: reverb size=1 decay=60s damping=12kHz predelay=200ms modulation=0 mix=0.5",
@@ -228,9 +228,9 @@ plain_case(const FxInfo* const fx, void* const to)
       const double way = (ends[n_sets % 2U] - param->initial) / 4.0;
       const bool is_whole = param->kind != PARAM_NUMBER;
       plain.sets[n_sets] =
-          (EffectSet){ param->id,
-                       param->initial + (is_whole ? copysign(ceil(fabs(way)), way) : way),
-                       200U + 100U * n_sets };
+          (EffectSet){ .param = param->id,
+                       .value = param->initial + (is_whole ? copysign(ceil(fabs(way)), way) : way),
+                       .frame = 200U + 100U * n_sets };
       ++n_sets;
     }
   }

@@ -16,7 +16,8 @@
 typedef struct EffectSet {
   const char* param;
   double value;
-  uint32_t frame; ///< Below 1200, the shortest play of few channels; a ramp takes 960
+  uint32_t frame;       ///< Below 1200, the shortest play of few channels; a ramp takes 960
+  uint32_t fade_frames; ///< 0: by a ramp.  Each 64 frames are a part of a block; a block has 8
 } EffectSet;
 
 /// A rack with a node x of the effect, and the changes of its parameters.

@@ -86,7 +86,7 @@ play(const EffectCase* const effect_case, const Backend* const backend, const Pl
   float** const out = planar_silence(*n_out, how->n_frames);
   for (size_t s = 0; s < MOST_SETS && effect_case->sets[s].param; ++s) {
     const EffectSet* const set = &effect_case->sets[s];
-    rack_rig_set(&rig, "x", set->param, set->value, set->frame);
+    rack_rig_fade(&rig, "x", set->param, set->value, set->frame, set->fade_frames, CURVE_S);
   }
   for (uint32_t c = 0; how->sine_hz > 0.0 && c < how->n_channels; ++c) {
     signal_sine(in[c], how->n_frames, how->sine_hz, RATE_HZ, how->level, 0.0);

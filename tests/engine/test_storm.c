@@ -5,6 +5,7 @@
 //
 // STORM_BLOCKS sets the number of blocks (default 30000), STORM_SEED the seed.
 
+#include "engine/contract/fade.h"
 #include "engine/engine.h"
 #include "tests/support/made_files.h"
 #include "tests/support/set_by_name.h"
@@ -77,7 +78,7 @@ drive(void* const context)
   return NULL;
 }
 
-/// Set one parameter of one node to a random value in its range.
+/// Set one parameter of one node to a random value in its range, at once or by a fade.
 static void
 turn_something(Storm* const storm, const Rack* const rack, uint64_t* const random)
 {
@@ -87,13 +88,16 @@ turn_something(Storm* const storm, const Rack* const rack, uint64_t* const rando
   const RackNode* const node = &rack->nodes[signal_random(random) % rack->n_nodes];
   const uint32_t p = (uint32_t)(signal_random(random) % node->fx->n_params);
   const FxParam* const param = &node->fx->params[p];
+  static const uint32_t fades[] = { 0U, 0U, 50U, 3000U };
   if (param->kind == PARAM_NUMBER && !param->structural) {
     const double share = (double)(signal_random(random) >> 11U) * 0x1p-53;
     const uint64_t at = engine_frame_now(storm->engine) + signal_random(random) % 1000U;
     const ParamMessage change = { .frame = at,
                                   .uid = node->uid,
                                   .param = p,
-                                  .value = param->min + share * (param->max - param->min) };
+                                  .value = param->min + share * (param->max - param->min),
+                                  .fade_frames = fades[signal_random(random) % ARRAY_LEN(fades)],
+                                  .curve = (uint32_t)(signal_random(random) % FX_N_CURVES) };
     (void)!engine_set(storm->engine, &change, 1);
   }
 }

@@ -285,7 +285,7 @@ turn_something(Storm* const storm, const Rack* const rack)
   if (!param->structural) {
     const double value = random_value(storm, param);
     const uint64_t at = engine_frame_now(storm->engine) + below(storm, 1000U);
-    const ParamMessage change = { at, node->uid, p, value, MESSAGE_VALUE, 0, 0 };
+    const ParamMessage change = { .frame = at, .uid = node->uid, .param = p, .value = value };
     (void)!engine_set(storm->engine, &change, 1); // the ring of messages may be full
   }
 }

@@ -65,8 +65,9 @@ late_init(const void* const node, void* const state, const uint32_t index)
 }
 
 static void
-late_set(void* const node, const uint32_t param, const double value)
+late_set(void* const node, const uint32_t param, const double value, const uint32_t ramp_frames)
 {
+  (void)ramp_frames;
   LateNode* const late = node;
   late->is_poisoned = param == POISON ? value != 0.0 : late->is_poisoned;
 }

@@ -61,8 +61,9 @@ late_init(const void* const node, void* const state, const uint32_t channel)
 }
 
 static void
-late_set(void* const node, const uint32_t param, const double value)
+late_set(void* const node, const uint32_t param, const double value, const uint32_t ramp_frames)
 {
+  (void)ramp_frames;
   (void)param;
   ((LateNode*)node)->poison = value != 0.0;
 }

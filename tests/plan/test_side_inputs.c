@@ -42,9 +42,9 @@ no_init(const void* const node, void* const state, const uint32_t index)
 }
 
 static void
-no_set(void* const node, const uint32_t param, const double value)
+no_set(void* const node, const uint32_t param, const double value, const uint32_t ramp_frames)
 {
-  (void)node, (void)param, (void)value;
+  (void)node, (void)param, (void)value, (void)ramp_frames;
 }
 
 static float

@@ -487,8 +487,8 @@ TEST(set_and_run_do_not_allocate)
   const FxUnit unit = { .node = rig.node, .state = rig.states[0], .in = ins, .out = outs };
   counted_alloc_begin();
   for (uint32_t i = 0; i < 50U; ++i) {
-    rig.fx->set(rig.node, GAIN, i % 3U);
-    rig.fx->set_at(rig.node, FAKE_BYPASS, i / 10U % 2U, 3);
+    rig.fx->set(rig.node, GAIN, i % 3U, rig.ramp_frames);
+    rig.fx->set_at(rig.node, FAKE_BYPASS, i / 10U % 2U, rig.ramp_frames, 3);
     rig.fx->run(&unit, 1, 64);
     rig.fx->unit_init(rig.node, rig.states[0], 0);
   }
@@ -618,7 +618,12 @@ quarantined_rig(FxRig* const rig)
                           .texts = texts,
                           .is_quarantined = true,
                           .dry_frames = DRY_FRAMES };
-  *rig = (FxRig){ .fx = setup.fx, .n_in = setup.n_in, .max_block = 64, .n_units = 4, .n_out = 4 };
+  *rig = (FxRig){ .fx = setup.fx,
+                  .n_in = setup.n_in,
+                  .max_block = 64,
+                  .ramp_frames = fx_ramp_frames(FAKE_RATE),
+                  .n_units = 4,
+                  .n_out = 4 };
   OK(fx_make(setup.fx, &setup, &rig->shape, &rig->node, &error));
   ck_assert_uint_eq(rig->shape.unit_in, 2U);
   ck_assert_uint_eq(rig->shape.unit_out, 1U);

@@ -272,7 +272,7 @@ TEST_ROWS(other_parameters_jump_at_their_frame, jumps)
   SCOPED(rig_free) FxRig rig;
   fake_rig(&rig, &fake, 2, 64);
   const int param = fx_param_find(rig.fx, jumps[row].id);
-  rig.fx->set_at(rig.node, (uint32_t)param, jumps[row].value, 17);
+  rig.fx->set_at(rig.node, (uint32_t)param, jumps[row].value, rig.ramp_frames, 17);
   const uint32_t first = fake.n_sets;
   const float* const both_in[] = { in, in };
   float* const both_out[] = { out, out + 64 };
@@ -294,7 +294,7 @@ TEST(several_changes_in_a_block_are_all_sent_with_their_frames)
   fake_rig(&rig, &fake, 1, 64);
   const uint32_t param = (uint32_t)fx_param_find(rig.fx, "whole");
   for (uint32_t c = 0; c < ARRAY_LEN(values); ++c) {
-    rig.fx->set_at(rig.node, param, values[c], 10U * c);
+    rig.fx->set_at(rig.node, param, values[c], rig.ramp_frames, 10U * c);
   }
   const uint32_t first = run_block(&rig, 64);
   ck_assert_uint_eq(fake.n_sets - first, 4U); // the repeated one is none
@@ -313,7 +313,7 @@ change_too_often(const FxRig* const rig)
 {
   const uint32_t param = (uint32_t)fx_param_find(rig->fx, "whole");
   for (uint32_t c = 0; c <= HOST_CHANGES; ++c) {
-    rig->fx->set_at(rig->node, param, c % 2U ? 1.0 : 6.0, c % 64U);
+    rig->fx->set_at(rig->node, param, c % 2U ? 1.0 : 6.0, rig->ramp_frames, c % 64U);
   }
 }
 
@@ -439,9 +439,9 @@ TEST_ROWS(a_trigger_that_is_delayed_is_at_the_start_of_its_block, is_next)
   fake_rig(&rig, &fake, 1, 64);
   const uint32_t param = (uint32_t)fx_param_find(rig.fx, "trigger");
   const uint32_t first = fake.n_sets;
-  rig.fx->set_at(rig.node, param, 1.0, 9);
+  rig.fx->set_at(rig.node, param, 1.0, rig.ramp_frames, 9);
   run_block(&rig, is_next[row] ? 64 : 0);
-  rig.fx->set_at(rig.node, param, 1.0, 17);
+  rig.fx->set_at(rig.node, param, 1.0, rig.ramp_frames, 17);
   run_block(&rig, 640);
   check_trigger(first, (const double[]){ 2.0, 0.0, 2.0, 0.0 }, (const uint32_t[]){ 0, 1, 2, 3 }, 4);
   ck_assert_uint_eq(fake.sets[first].frame, 9);

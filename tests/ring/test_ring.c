@@ -61,7 +61,7 @@ TEST(rows_are_aligned_and_do_not_overlap)
     const RingShape shape = shapes[s];
     SCOPED_RING Ring* const ring = new_ring(&shape);
     const uint32_t n_rows = shape.n_in + shape.n_out;
-    const ParamMessage message = { 1, 2, 3, 4.0, MESSAGE_VALUE, 0, 0 };
+    const ParamMessage message = { .frame = 1, .uid = 2, .param = 3, .value = 4.0 };
     while (ring_send(ring, &message, 1)) {
     }
     for (int pass = 0; pass < 2; ++pass) { // write different values, then check all
@@ -573,8 +573,9 @@ TEST(messages_come_in_order_until_the_ring_is_full)
   uint64_t received = 0;
   for (uint32_t round = 0; round < 5U; ++round) {
     ck_assert(!ring_receive(ring, &message));
-    while (ring_send(ring, &(ParamMessage){ sent, 7, 3, (double)sent / 3.0, MESSAGE_VALUE, 0, 0 },
-                     1)) {
+    while (ring_send(
+        ring, &(ParamMessage){ .frame = sent, .uid = 7, .param = 3, .value = (double)sent / 3.0 },
+        1)) {
       ++sent;
     }
     ck_assert_uint_eq(sent - received, small_shape.n_messages);
@@ -621,8 +622,9 @@ static void*
 send_messages(void* const ring)
 {
   for (uint64_t k = 0; k < N_MESSAGES; ++k) {
-    const ParamMessage message = { k, (uint32_t)k, (uint32_t)(k * 3U), (double)k, MESSAGE_VALUE, 0,
-                                   0 };
+    const ParamMessage message = {
+      .frame = k, .uid = (uint32_t)k, .param = (uint32_t)(k * 3U), .value = (double)k
+    };
     while (!ring_send(ring, &message, 1)) {
       sleep_ns(1000);
     }

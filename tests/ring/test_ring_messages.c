@@ -39,7 +39,12 @@ free_pair(const Pair* const pair)
 static ParamMessage
 message_number(const uint64_t number)
 {
-  return (ParamMessage){ number, (uint32_t)number, 1, -1.0, MESSAGE_NOTE, 7, 0 };
+  return (ParamMessage){ .frame = number,
+                         .uid = (uint32_t)number,
+                         .param = 1,
+                         .value = -1.0,
+                         .kind = MESSAGE_NOTE,
+                         .n_frames = 7 };
 }
 
 /// Send messages until the ring is full; returns their number.

@@ -266,9 +266,11 @@ TEST(a_block_that_the_callback_collects_is_complete)
 
 // ---- messages ----
 
-static const ParamMessage messages[] = { { 1, 2, 3, 4.0, MESSAGE_VALUE, 0, 0 },
-                                         { 5, 6, 7, 8.0, MESSAGE_NOTE, 9, 0 },
-                                         { 9, 10, 11, 12.0, MESSAGE_NOTES_OFF, 0, 0 } };
+static const ParamMessage messages[] = {
+  { .frame = 1, .uid = 2, .param = 3, .value = 4.0 },
+  { .frame = 5, .uid = 6, .param = 7, .value = 8.0, .kind = MESSAGE_NOTE, .n_frames = 9 },
+  { .frame = 9, .uid = 10, .param = 11, .value = 12.0, .kind = MESSAGE_NOTES_OFF }
+};
 
 static void
 send_messages(void* const context)

@@ -95,7 +95,7 @@ set_random_values(FxRig* const rig, uint64_t* const seed)
     } else if (param->kind != PARAM_NUMBER) {
       value = fmin(ceil(value), floor(max));
     }
-    rig->fx->set_at(rig->node, p, value, 0U);
+    rig->fx->set_at(rig->node, p, value, rig->ramp_frames, 0U);
   }
 }
 

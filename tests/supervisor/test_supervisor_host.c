@@ -73,7 +73,7 @@ hold(void* const context)
     AWAIT(is_replaced(host));
   }
   if (!pthread_equal(pthread_self(), host->main) && host->sent) {
-    supervisor_calls.sent(host->supervisor, host->sent, 1U);
+    supervisor_calls.sent(host->supervisor, host->sent, 1U, 0U);
     host->sent = NULL;
   }
   if (!pthread_equal(pthread_self(), host->main) && host->quarantines) {

@@ -58,7 +58,9 @@ rig_try_fx(FxRig* const rig, const FxInfo* const fx, const double rate_hz, const
     }
   }
 
-  *rig = (FxRig){ .fx = fx, .n_in = n_in, .max_block = max_block };
+  *rig = (FxRig){
+    .fx = fx, .n_in = n_in, .max_block = max_block, .ramp_frames = fx_ramp_frames(rate_hz)
+  };
   rig->shape = (FxShape){ .unit_in = 1U, .unit_out = 1U };
   const FxSetup setup = { .fx = fx,
                           .rate_hz = rate_hz,
@@ -127,9 +129,9 @@ rig_set(FxRig* const rig, const char* const id, const double value)
   const int p = fx_param_find(rig->fx, id);
   ck_assert_int_ge(p, 0);
   if (rig->fx->set_at) {
-    rig->fx->set_at(rig->node, (uint32_t)p, value, 0U);
+    rig->fx->set_at(rig->node, (uint32_t)p, value, rig->ramp_frames, 0U);
   } else {
-    rig->fx->set(rig->node, (uint32_t)p, value);
+    rig->fx->set(rig->node, (uint32_t)p, value, rig->ramp_frames);
   }
 }
 

@@ -32,6 +32,7 @@ typedef struct FxRig {
   FxShape shape;
   void* node;
   uint32_t n_in, n_out, n_units, max_block;
+  uint32_t ramp_frames;     ///< Of rig_set()
   void** states;            ///< [n_units]
   InputLine input_line;     ///< The inputs
   const float* const* side; ///< [n_side] for the next rig_run(): the channels of FxUnit::side, unit

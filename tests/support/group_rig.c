@@ -156,5 +156,6 @@ group_rig_play_blocks(GroupRig* const rig, const uint32_t n_blocks)
 void
 group_rig_set(const GroupRig* const rig, const char* const id, const double value)
 {
-  rig->fx->set_at(rig->node, (uint32_t)fx_param_find(rig->fx, id), value, 0U);
+  rig->fx->set_at(rig->node, (uint32_t)fx_param_find(rig->fx, id), value,
+                  fx_ramp_frames(GROUP_RIG_RATE), 0U);
 }

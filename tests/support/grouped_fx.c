@@ -91,15 +91,18 @@ apply(GroupedNode* const node, const uint32_t param, const double value)
 }
 
 static void
-set(void* const node, const uint32_t param, const double value)
+set(void* const node, const uint32_t param, const double value, const uint32_t ramp_frames)
 {
+  (void)ramp_frames;
   record("set %u=%g ", param, value);
   apply(node, param, value);
 }
 
 void
-grouped_set_at(void* const node, const uint32_t param, const double value, const uint32_t frame)
+grouped_set_at(void* const node, const uint32_t param, const double value,
+               const uint32_t ramp_frames, const uint32_t frame)
 {
+  (void)ramp_frames;
   record("set %u=%g@%u ", param, value, frame);
   apply(node, param, value);
 }

@@ -24,7 +24,7 @@ typedef struct GroupedNode {
 /// Without FxInfo::set_at and FxInfo::renew.
 extern const FxInfo grouped_fx;
 
-void grouped_set_at(void* node, uint32_t param, double value, uint32_t frame);
+void grouped_set_at(void* node, uint32_t param, double value, uint32_t ramp_frames, uint32_t frame);
 uint32_t grouped_latency(const void* node);
 Status grouped_renew(void* node, Error* error);
 

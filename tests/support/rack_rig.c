@@ -173,22 +173,39 @@ rack_rig_n_out(const RackRig* const rig)
 }
 
 void
-rack_rig_set(RackRig* const rig, const char* const node, const char* const param,
-             const double value, const uint64_t frame)
+rack_rig_send(RackRig* const rig, const ParamMessage* const message)
+{
+  ck_assert(ring_send(rig->messages, message, 1U));
+}
+
+void
+rack_rig_fade(RackRig* const rig, const char* const node, const char* const param,
+              const double value, const uint64_t frame, const uint32_t fade_frames,
+              const FxCurve curve)
 {
   for (uint32_t n = 0; n < rig->rack->n_nodes; ++n) {
     const RackNode* const each = &rig->rack->nodes[n];
     if (!strcmp(each->name, node)) {
       const int index = fx_param_find(each->fx, param);
       ck_assert_int_ge(index, 0);
-      const ParamMessage message = {
-        frame, each->uid, (uint32_t)index, value, MESSAGE_VALUE, 0, 0
-      };
-      ck_assert(ring_send(rig->messages, &message, 1U));
+      const ParamMessage message = { .frame = frame,
+                                     .uid = each->uid,
+                                     .param = (uint32_t)index,
+                                     .value = value,
+                                     .fade_frames = fade_frames,
+                                     .curve = curve };
+      rack_rig_send(rig, &message);
       return;
     }
   }
   ck_abort_msg("the rack has no node %s", node);
+}
+
+void
+rack_rig_set(RackRig* const rig, const char* const node, const char* const param,
+             const double value, const uint64_t frame)
+{
+  rack_rig_fade(rig, node, param, value, frame, 0U, CURVE_LINEAR);
 }
 
 bool

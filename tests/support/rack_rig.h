@@ -68,6 +68,13 @@ void rack_rig_leave(RackRig* rig, const Backend* lost);
 /// Set a parameter of a node at a frame (0: at the next block).
 void rack_rig_set(RackRig* rig, const char* node, const char* param, double value, uint64_t frame);
 
+/// Fade a parameter of a node, from a frame on (0: from the next block on).
+void rack_rig_fade(RackRig* rig, const char* node, const char* param, double value, uint64_t frame,
+                   uint32_t fade_frames, FxCurve curve);
+
+/// Send a message to the player.
+void rack_rig_send(RackRig* rig, const ParamMessage* message);
+
 /// Process planar in[n_in][n_frames] to out[n_out][n_frames].  Returns false if a device failed.
 bool rack_rig_run(RackRig* rig, const float* const* in, float* const* out, size_t n_frames,
                   RigSplit split, uint64_t seed);

@@ -20,8 +20,10 @@ static const char document[] =
 
 static const RackUid uids[] = { 700, 16 };
 
-static const ParamMessage parameters[] = { { 1ULL << 40U, 16, 2, -0.1, MESSAGE_VALUE, 0, 77 },
-                                           { 0, 700, 0, 1e300, MESSAGE_VALUE, 0, 0 } };
+static const ParamMessage parameters[] = {
+  { .frame = 1ULL << 40U, .uid = 16, .param = 2, .value = -0.1, .param_id = 77 },
+  { .uid = 700, .value = 1e300 },
+};
 
 static const EnginePlace places[] = { { 16, ENGINE_BACKEND_OPENCL, PLACE_LOST, 3, 0, 0 },
                                       { 700, ENGINE_BACKEND_CPU, PLACE_NODE, WIRE_MAX_LATENCY, 1,

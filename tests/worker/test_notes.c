@@ -278,8 +278,10 @@ TEST(notes_do_not_cut_a_run_that_values_cut)
   const RackUid uid = rig.base.rack->nodes[0].uid;
   note(rig.base.frame + 3U, 60, 1.0, 0);
   note(rig.base.frame + 30U, 61, 1.0, 15);
-  send_message((ParamMessage){ rig.base.frame + 10U, uid, GROUPED_GAIN, 2.0, MESSAGE_VALUE, 0, 0 });
-  send_message((ParamMessage){ rig.base.frame + 40U, uid, GROUPED_GAIN, 1.0, MESSAGE_VALUE, 0, 0 });
+  send_message((ParamMessage){
+      .frame = rig.base.frame + 10U, .uid = uid, .param = GROUPED_GAIN, .value = 2.0 });
+  send_message((ParamMessage){
+      .frame = rig.base.frame + 40U, .uid = uid, .param = GROUPED_GAIN, .value = 1.0 });
   play();
   ck_assert_str_eq(calls, "on60@3 run10 on61@20 run30 off61@5 run24 ");
 }
@@ -337,7 +339,7 @@ TEST(long_notes_that_end_early_leave_room)
   play();
   ck_assert_uint_eq(count_of("notes_played"), n);
   const uint64_t n_applied = count_of("params_applied");
-  send_message((ParamMessage){ 0, uid, GROUPED_GAIN, 2.0, MESSAGE_VALUE, 0, 0 });
+  send_message((ParamMessage){ .uid = uid, .param = GROUPED_GAIN, .value = 2.0 });
   notes_off();
   play();
   ck_assert_uint_eq(count_of("params_applied"), n_applied + 1U);
@@ -413,14 +415,14 @@ TEST(wrong_messages_are_counted)
   calls[0] = '\0';
   const RackUid other = rig.base.rack->nodes[1].uid;
   const ParamMessage wrong[] = {
-    { 0, uid, FX_KEYS, 1.0, MESSAGE_NOTE, 0, 0 },
-    { 0, uid, UINT32_MAX, 1.0, MESSAGE_NOTE, 0, 0 },
-    { 0, uid, 60, 1.5, MESSAGE_NOTE, 0, 0 },
-    { 0, uid, 60, -0.5, MESSAGE_NOTE, 0, 0 },
-    { 0, uid, 60, (double)NAN, MESSAGE_NOTE, 0, 0 },
-    { 0, 999, 60, 1.0, MESSAGE_NOTE, 0, 0 },
-    { 0, other, 60, 1.0, MESSAGE_NOTE, 0, 0 },
-    { 0, other, 0, 0.0, MESSAGE_NOTES_OFF, 0, 0 },
+    { .uid = uid, .param = FX_KEYS, .value = 1.0, .kind = MESSAGE_NOTE },
+    { .uid = uid, .param = UINT32_MAX, .value = 1.0, .kind = MESSAGE_NOTE },
+    { .uid = uid, .param = 60, .value = 1.5, .kind = MESSAGE_NOTE },
+    { .uid = uid, .param = 60, .value = -0.5, .kind = MESSAGE_NOTE },
+    { .uid = uid, .param = 60, .value = (double)NAN, .kind = MESSAGE_NOTE },
+    { .uid = 999, .param = 60, .value = 1.0, .kind = MESSAGE_NOTE },
+    { .uid = other, .param = 60, .value = 1.0, .kind = MESSAGE_NOTE },
+    { .uid = other, .value = 0.0, .kind = MESSAGE_NOTES_OFF },
   };
   for (size_t w = 0; w < ARRAY_LEN(wrong); ++w) {
     send_message(wrong[w]);
@@ -429,7 +431,8 @@ TEST(wrong_messages_are_counted)
   ck_assert_str_eq(calls, "run64 ");
   ck_assert_uint_eq(count_of("notes_dropped"), ARRAY_LEN(wrong));
   ck_assert_uint_eq(count_of("params_dropped"), 0);
-  send_message((ParamMessage){ 0, uid, 60, 1.0, MESSAGE_NOTES_OFF + 1U, 0, 0 });
+  send_message(
+      (ParamMessage){ .uid = uid, .param = 60, .value = 1.0, .kind = MESSAGE_NOTES_OFF + 1U });
   play();
   ck_assert_str_eq(calls, "run64 run64 ");
   ck_assert_uint_eq(count_of("params_dropped"), 1);

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Fades of parameters: their curves, and the grid on which they are evaluated.
+
+#include "fade.h"
+
+const char* const fx_curve_names[] = { "linear", "s", "in", "out", NULL };
+
+static double
+bend(const FxCurve curve, const double w)
+{
+  switch (curve) {
+  case CURVE_S:
+    return w * w * (3.0 - 2.0 * w);
+  case CURVE_IN:
+    return w * w;
+  case CURVE_OUT:
+    return w * (2.0 - w);
+  default:
+    return w;
+  }
+}
+
+double
+fx_fade_value(const FxParam* const param, const double from, const double to, const FxCurve curve,
+              const double position)
+{
+  (void)param; // values move in its unit
+  return position >= 1.0 ? to : from + (to - from) * bend(curve, position);
+}
+
+double
+fade_value(const Fade* const fade, const uint64_t frame)
+{
+  const double position = (double)(frame - fade->start) / fade->n_frames;
+  return fx_fade_value(fade->row, fade->from, fade->to, fade->curve, position);
+}
+
+/// Frames from the start to the last point.
+static uint64_t
+last_point(const Fade* const fade)
+{
+  const uint32_t before = fade->n_frames > FADE_AHEAD ? fade->n_frames - FADE_AHEAD : 0U;
+  return ((uint64_t)before + FADE_GRID - 1U) / FADE_GRID * FADE_GRID;
+}
+
+uint64_t
+fade_next(const Fade* const fade, const uint64_t frame)
+{
+  const uint64_t passed = frame > fade->start ? frame - fade->start : 0U;
+  const uint64_t next = (passed + FADE_GRID - 1U) / FADE_GRID * FADE_GRID;
+  const uint64_t at = fade->start + next;
+  return next <= last_point(fade) && at < fade->until ? at : FADE_NEVER;
+}
+
+FadePoint
+fade_point(const Fade* const fade, const uint64_t frame)
+{
+  const uint64_t left = fade->start + fade->n_frames - frame;
+  return left <= FADE_AHEAD ? (FadePoint){ fade->to, (uint32_t)left }
+                            : (FadePoint){ fade_value(fade, frame + FADE_AHEAD), FADE_AHEAD };
+}

@@ -43,8 +43,8 @@ const CommandInfo command_table[] = {
   { "/rack/save",       "s",      NULL,     NULL,     "file",                                  COMMAND_BEHIND, .run = query_save,                      .help = "Write the rack to a file in the server's folder" },
   { "/rack/get",        NULL,     "i",      NULL,     "part",                                  COMMAND_NOW,    .run = query_rack,                      .help = "Read the rack's text, in parts of 8 kB" },
   // Parameters
-  { "/rack/set",        "sv",     NULL,     NULL,     "node.param value",                      COMMAND_SET,                                            .help = "Set a parameter" },
-  { NODE_ADDRESS,       "v",      NULL,     NULL,     "value",                                 COMMAND_SET,                                            .help = "Set a parameter, or all that the patterns match" },
+  { "/rack/set",        "sv",     "n",      NULL,     "node.param value [seconds]",            COMMAND_SET,                                            .help = "Set a parameter; with a time by a fade" },
+  { NODE_ADDRESS,       "v",      "n",      NULL,     "value [seconds]",                       COMMAND_SET,                                            .help = "Set a parameter, or all that the patterns match; with a time by a fade" },
   { NODE_ADDRESS,       NULL,     NULL,     NULL,     NULL,                                    COMMAND_NOW,    .run = query_values,                    .help = "Read a parameter, or all that the patterns match" },
   { NORM_ADDRESS,       "n",      NULL,     NULL,     "position",                              COMMAND_SET,                                            .help = "Set a parameter, or all that the patterns match, to a position from 0 to 1 in its range" },
   { NORM_ADDRESS,       NULL,     NULL,     NULL,     NULL,                                    COMMAND_NOW,    .run = query_values,                    .help = "Read the position of a parameter, or of all that the patterns match" },
@@ -243,6 +243,8 @@ print_joints(const CommandInfo* const info, const Message* const message, char t
     if (takes_values && n_name && n_name < 64 && word[n_name] == '=') {
       snprintf(text, 200, "; write \"%.80s\" as two arguments: %.*s %.40s", word, n_name, word,
                word[n_name + 1] ? word + n_name + 1 : "VALUE");
+    } else if (is_text && takes_values && rack_unit(word)) {
+      snprintf(text, 200, "; write a number and its unit as one argument, as in -6dB");
     } else if (is_text && a >= n_required && takes_numbers && !info->repeated) {
       snprintf(text, 200, "; \"%.80s\" is not a number: leave out names and units", word);
     } else if (rack_unit(word)) {

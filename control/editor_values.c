@@ -6,6 +6,7 @@
 #include "editor_private.h"
 #include "scenes.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /// The engine's rate for a value in frames; 0 for any other value.
@@ -25,6 +26,29 @@ editor_check_frames(const Editor* const editor, const Rack* const rack, Error* c
   EngineStatus engine;
   engine_status(editor->config.engine, &engine);
   return engine.rate_hz > 0.0 ? rack_check_rate(rack, engine.rate_hz, error) : STATUS_OK;
+}
+
+/// The engine's rate, if a change states a time; else 0.
+static double
+fade_rate(const Editor* const editor, const Changes* const changes)
+{
+  EngineStatus status = { .rate_hz = 0.0 };
+  bool has_time = false;
+  for (uint32_t c = 0; c < changes->n; ++c) {
+    has_time = has_time || values_seconds(&changes->items[c]) > 0.0;
+  }
+  if (has_time) {
+    engine_status(editor->config.engine, &status);
+  }
+  return status.rate_hz;
+}
+
+/// The time of a change; 0 while no audio runs.
+static uint32_t
+fade_frames(const Change* const change, const double rate_hz)
+{
+  const double frames = nearbyint(values_seconds(change) * rate_hz);
+  return rate_hz > 0.0 && values_seconds(change) > 0.0 ? (uint32_t)fmax(1.0, frames) : 0U;
 }
 
 /// Refuse values for a plugin of which a worker process knows other parameters.
@@ -57,6 +81,7 @@ editor_send_values(Editor* const editor, const Changes* const changes, const uin
   if (!messages) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
+  const double fade_rate_hz = fade_rate(editor, changes);
   uint32_t n = 0;
   bool has_frames = false;
   for (uint32_t c = 0; c < changes->n; ++c) {
@@ -69,7 +94,8 @@ editor_send_values(Editor* const editor, const Changes* const changes, const uin
                                       .uid = change->uid,
                                       .param = change->param,
                                       .value = rack_number(node, change->param, rate_hz),
-                                      .param_id = fx_param_hash(&node->fx->params[change->param]) };
+                                      .param_id = fx_param_hash(&node->fx->params[change->param]),
+                                      .fade_frames = fade_frames(change, fade_rate_hz) };
     }
   }
   if (has_frames && editor_check_frames(editor, editor->committed, error) != STATUS_OK) {

@@ -81,6 +81,22 @@ fail_no_position(const RackNode* const node, const FxParam* const param, Error* 
                    node->name, param->id, fx_kind_words[param->kind], node->name, param->id);
 }
 
+/// True if a message states a time behind the value.
+static bool
+has_seconds(const Message* const message)
+{
+  const uint32_t argument = value_argument(message) + 1U;
+  return !message->info->find && message_n_arguments(message) > argument &&
+         strchr("ihfd", message_type(message, argument));
+}
+
+double
+values_seconds(const Change* const change)
+{
+  const Message* const message = change->message;
+  return has_seconds(message) ? message_number(message, value_argument(message) + 1U) : 0.0;
+}
+
 /// Append the parameter with this id, or those of n parameters from the `first` on that match it.
 /// Patterns of positions match no texts.
 static Status
@@ -263,15 +279,35 @@ find_values(const Rack* const rack, const Message* const message, Changes* const
   return status;
 }
 
+/// Check the time of the message of a change: values that only an edit can change take none.
+static Status
+check_seconds(const Rack* const rack, const Change* const change, Error* const error)
+{
+  const double seconds = values_seconds(change);
+  const RackNode* const node = rack_find_uid(rack, change->uid);
+  if (!(seconds >= 0.0 && seconds <= VALUES_MAX_SECONDS)) { // NaN, too
+    return error_set(error, STATUS_BAD_ARG, "the time is %g; it is 0 to %g s", seconds,
+                     VALUES_MAX_SECONDS);
+  }
+  if (has_seconds(change->message) && rack_is_structural(node, change->param)) {
+    return error_set(error, STATUS_BAD_ARG,
+                     "this value of %s changes by an edit; leave out the time", node->name);
+  }
+  return STATUS_OK;
+}
+
 void
 values_find(const Rack* const rack, const Bundle* const bundle, Targets* const targets)
 {
   *targets = (Targets){ .changes = { NULL, 0, 0, 0 } };
   Changes* const found = &targets->changes;
   for (uint32_t m = 0; m < bundle->n_messages && !targets->missing; ++m) {
-    if (find_values(rack, &bundle->messages[m], found, &targets->error) != STATUS_OK) {
-      targets->missing = &bundle->messages[m];
+    const uint32_t first = found->n;
+    Status status = find_values(rack, &bundle->messages[m], found, &targets->error);
+    for (uint32_t c = first; c < found->n && !status; ++c) {
+      status = check_seconds(rack, &found->items[c], &targets->error);
     }
+    targets->missing = status ? &bundle->messages[m] : NULL;
   }
   for (uint32_t c = 0; c < found->n; ++c) {
     const Change* const change = &found->items[c];
@@ -398,6 +434,10 @@ Status
 values_set_any(Rack* const rack, const Message* const message, Error* const error)
 {
   Changes found = { NULL, 0, 0, 0 };
+  if (has_seconds(message)) {
+    return error_set(error, STATUS_BAD_ARG,
+                     "in a bundle with edits all changes at once; leave out the time");
+  }
   Status status = find_values(rack, message, &found, error);
   for (uint32_t c = 0; c < found.n && status == STATUS_OK; ++c) {
     status = set_change(rack, &found.items[c], error);

@@ -76,8 +76,22 @@ TEST(unknown_addresses_and_wrong_arguments_are_explained)
                 "/fail /rack/add 1 takes name effect [param value]... (ss[sv]...), not \"sss\"*");
   client_ask(rig.client, "/fail /node/vol 3 parameters are addressed as /node/<node>/<param>",
              "/node/vol", "f", 1.0);
-  client_ask(rig.client, "/fail /node/vol/gain 1 takes value (v), not \"N\"", "/node/vol/gain",
-             "N");
+  client_ask(rig.client, "/fail /node/vol/gain 1 takes value [seconds] (v[n]), not \"N\"",
+             "/node/vol/gain", "N");
+}
+
+TEST(a_time_behind_a_value_makes_a_fade)
+{
+  static const uint32_t frames[] = { 96000U, 1U, 0U, 0U };
+  client_ask(rig.client, "/done /node/vol/gain", "/node/vol/gain", "si", "-20dB", 2);
+  client_ask(rig.client, "/done /rack/set", "/rack/set", "sff", "vol.gain", -3.0, 1e-9);
+  client_ask(rig.client, "/done /node/vol/gain", "/node/vol/gain", "ff", -6.0, 0.0);
+  client_ask(rig.client, "/done /node/vol/gain", "/node/vol/gain", "f", -7.0);
+  for (uint32_t s = 0; s < ARRAY_LEN(frames); ++s) {
+    const ParamMessage message = fake_engine_set(rig.engine, s).messages[0];
+    ck_assert_uint_eq(message.fade_frames, frames[s]);
+    ck_assert_uint_eq(message.curve, 0U);
+  }
 }
 
 TEST(late_takes_words_and_levels_for_outputs)

@@ -125,6 +125,12 @@ NODISCARD Status ring_new(const RingShape* shape, Ring** ring, Error* error);
 /// failed check. [main]
 NODISCARD Status ring_attach(int fd, Ring** ring, Error* error);
 
+/// Refuse holes in the region, whose pages the callback would have to get again, and mappings for
+/// writing, from now on: the other side has mapped it.  Pages that are gone by now are present
+/// again.  Without effect before Linux 5.1.  False if the other side has prevented it. [main,
+/// supervisor]
+bool ring_seal(const Ring* ring);
+
 /// Unmap the region; the kernel frees the memfd when no process uses it.  Accepts NULL. [main]
 void ring_free(Ring* ring);
 

@@ -16,7 +16,8 @@
 
 #define RING_MAGIC   0x676E697270726177U // "warpring" in memory
 #define RING_VERSION 4U
-#define SEALS        (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
+#define SEALS        (F_SEAL_SHRINK | F_SEAL_GROW)       // of its size
+#define LAST_SEALS   (F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) // after the other side has mapped it
 
 static uint64_t
 round_up(const uint64_t n, const uint64_t multiple)
@@ -204,6 +205,15 @@ ring_attach(const int fd, Ring** const out, Error* const error)
   }
   *out = ring;
   return STATUS_OK;
+}
+
+bool
+ring_seal(const Ring* const ring)
+{
+  const bool is_done = !fcntl(ring->fd, F_ADD_SEALS, LAST_SEALS) || errno == EINVAL;
+  const int seals = fcntl(ring->fd, F_GET_SEALS);
+  rt_touch_shared(ring->header, ring->layout.region_bytes);
+  return is_done || (seals >= 0 && (seals & F_SEAL_FUTURE_WRITE));
 }
 
 void

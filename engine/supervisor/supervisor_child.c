@@ -213,6 +213,7 @@ child_arm(Child* const child, const Supervisor* const supervisor, Ring* const ri
                                                .n_sent = child->n_sent,
                                                .ring_fd = ring_fd(ring) } });
   child->ring = own ? ring : NULL;
+  child->lent = own ? NULL : ring;
   child->generation = wanted->generation;
   ++child->n_arms_out;
   child_set_state(child, CHILD_ARMING);

@@ -227,6 +227,16 @@ answer_arm(Supervisor* const supervisor, Child* const child, const WireArmed* co
   return error->status && !is_refused;
 }
 
+/// Seal the ring of the last ARM, which the child has mapped.  False if the child has prevented it.
+/// [host held: nobody arms or disarms meanwhile]
+static bool
+seal_ring(const Child* const child, const WireArmed* const message)
+{
+  const Ring* const ring = child->ring ? child->ring : child->lent;
+  const bool is_newest = child->n_arms_out == 1U && child->state == CHILD_ARMING;
+  return message->error.status || !is_newest || !ring || ring_seal(ring);
+}
+
 static bool
 handle_armed(Supervisor* const supervisor, Child* const child, const WireArmed* const message,
              Cause* const cause)
@@ -235,6 +245,7 @@ handle_armed(Supervisor* const supervisor, Child* const child, const WireArmed* 
     return false;
   }
   supervisor->host.hold(supervisor->host.context);
+  const bool is_sealed = seal_ring(child, message);
   supervisor_lock(supervisor); // the caller of arm() may still hold the lock
   const bool was_asked = child->n_arms_out != 0U;
   child->n_arms_out -= was_asked;
@@ -247,7 +258,7 @@ handle_armed(Supervisor* const supervisor, Child* const child, const WireArmed* 
   if (is_newest && message->error.status) {
     child_set_state(child, CHILD_IDLE);
   }
-  if (!can_be) {
+  if (!can_be || !is_sealed) {
     // The state stays: the child is lost, see below.
   } else if (is_newest && !child->ring) {
     if (answer_arm(supervisor, child, message)) {
@@ -266,6 +277,9 @@ handle_armed(Supervisor* const supervisor, Child* const child, const WireArmed* 
   supervisor->host.release(supervisor->host.context);
   if (!was_asked) {
     return supervisor_fail(cause, "was armed without being asked", false);
+  }
+  if (!is_sealed) {
+    return supervisor_fail(cause, "has sealed the block ring", false);
   }
   if (!can_be) {
     return supervisor_fail(cause, "reported an invalid latency", false);

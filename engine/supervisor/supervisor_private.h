@@ -45,6 +45,7 @@ typedef struct Child {
   uint64_t since_ns;   ///< Time at which this state began
   uint64_t busy_ns;    ///< Time of its last note that this state takes long; 0: none
   Ring* ring;          ///< The ring of its ARM, until the host takes it; NULL: the engine's
+  Ring* lent;          ///< The engine's, if its ARM has that; valid while ARMING
   uint64_t generation; ///< Generation of the format of its ARM
   uint32_t n_arms_out; ///< Number of ARM messages without a reply
   uint32_t n_disarms_out;

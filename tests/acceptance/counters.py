@@ -153,7 +153,7 @@ def spoil(live, key, put):
     before, deadline = live.status()[key], time.monotonic() + PATIENCE_S
     while live.status()[key] == before and time.monotonic() < deadline:
         live.worker()
-        with contextlib.suppress(FileNotFoundError, ValueError):  # the worker is being replaced
+        with contextlib.suppress(OSError, StopIteration, ValueError):  # the worker is being replaced
             ring = Ring(live.process.pid)
             for _ in range(100):
                 put(ring)

@@ -166,6 +166,59 @@ TEST(a_new_view_goes_on_where_the_last_one_stopped)
   }
 }
 
+/// Try to take the pages of a region away.
+static bool
+punch(const Ring* const ring)
+{
+  size_t n_bytes = 0;
+  void* const memory = ring_memory(ring, &n_bytes);
+  const bool has_hole =
+      !fallocate(ring_fd(ring), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)n_bytes);
+  return !madvise(memory, n_bytes, MADV_REMOVE) || has_hole;
+}
+
+TEST(a_sealed_region_gets_no_holes_and_carries_blocks)
+{
+  SCOPED_RING Ring* const server = new_ring(&small_shape);
+  SCOPED_RING Ring* worker = NULL;
+  uint64_t sequence = 0;
+  OK(ring_attach(ring_fd(server), &worker, &error));
+  ck_assert(ring_seal(server));
+  ck_assert(!punch(worker));
+  ring_input(server, 0U, 1U)[9] = 0.5F;
+  ring_submit(server);
+  ck_assert(ring_take(worker, 0U, &sequence));
+  ck_assert_float_eq(ring_input(worker, 0U, 1U)[9], 0.5F);
+  ring_finish(worker);
+  ck_assert(ring_is_finished(server, 0U));
+}
+
+TEST(holes_of_before_are_filled_when_a_region_is_sealed)
+{
+  const RingShape shape = { 64, 64, 256, 8, 8 };
+  SCOPED_RING Ring* const server = new_ring(&shape);
+  struct rusage before;
+  struct rusage after;
+  ck_assert(punch(server));
+  ck_assert(ring_seal(server));
+  getrusage(RUSAGE_THREAD, &before);
+  for (uint32_t c = 0; c < shape.n_in; ++c) {
+    memset(ring_input(server, 0U, c), 1, shape.block_frames * sizeof(float));
+  }
+  getrusage(RUSAGE_THREAD, &after);
+  ck_assert_int_lt(after.ru_minflt - before.ru_minflt, 3); // of 16 pages
+}
+
+TEST(a_seal_that_the_other_side_prevents_is_noticed)
+{
+  SCOPED_RING Ring* const server = new_ring(&small_shape);
+  ck_assert_int_eq(fcntl(ring_fd(server), F_ADD_SEALS, F_SEAL_SEAL), 0);
+  ck_assert(!ring_seal(server));
+  SCOPED_RING Ring* const other = new_ring(&small_shape);
+  ck_assert_int_eq(fcntl(ring_fd(other), F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SEAL), 0);
+  ck_assert(ring_seal(other)); // by itself
+}
+
 /// Create a sealed memory file with these bytes.
 static int
 forge(const void* const bytes, const size_t n_bytes, const int seals)

@@ -9,6 +9,7 @@
 #include "tests/support/supervisor_rig.h"
 #include "tests/support/wire_ends.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -280,6 +281,34 @@ TEST(a_call_of_several_nodes_that_a_worker_invents_harms_nobody)
   child->watched_ns = time_now_ns();
   ck_assert(supervisor_watch_calls(rig.supervisor, child, &cause));
   ck_assert(!child->is_stuck);
+  wire_free(end);
+}
+
+static const bool are_sealed[] = { false, true };
+
+TEST_ROWS(an_armed_worker_takes_no_pages_of_its_ring, are_sealed)
+{
+  const RingShape shape = { 1U, 1U, 64U, 4U, 8U };
+  const WireMessage armed = { .kind = WIRE_ARMED };
+  SCOPED(loose_free) Loose rig = loose_new();
+  Wire* end;
+  Cause cause = { .kind = CAUSE_OTHER };
+  Child* const child = child_new(CHILD_ARMING, &end);
+  rig.supervisor->worker = child;
+  child->n_arms_out = 1U;
+  OK(ring_new(&shape, &child->ring, &error));
+  const int fd = ring_fd(child->ring);
+  if (are_sealed[row]) { // by the worker, so that the server cannot do it
+    ck_assert_int_eq(fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL), 0);
+  }
+  OK(wire_send(end, &armed, &error));
+  ck_assert_int_ne(supervisor_receive(rig.supervisor, child, &cause), are_sealed[row]);
+  if (are_sealed[row]) {
+    assert_says(cause.text, "has sealed the block ring");
+  } else {
+    ck_assert_int_eq(child->state, CHILD_ARMED);
+    ck_assert_int_eq(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096), -1);
+  }
   wire_free(end);
 }
 

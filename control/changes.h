@@ -22,6 +22,8 @@ typedef struct Change {
   const char* text;       ///< The value of a scene, which the rack owns; NULL: none
   bool has_number;        ///< The value is `number`; without both it is that of `message`
   double number;
+  double seconds;          ///< Time of the fade; 0: none, the node's own ramp
+  uint32_t curve;          ///< Of the fade: FxCurve
   RackValue before, after; ///< Numbers only
 } Change;
 

@@ -52,9 +52,9 @@ const CommandInfo command_table[] = {
   { SAVE_ADDRESS,       NULL,     NULL,     NULL,     NULL,                                    COMMAND_EDIT,   .apply = edit_save, .saves_state = true, .help = "Save the state of a node's plugin to a file, and set its parameter state" },
   // Scenes
   { "/scene/store",     "s",      NULL,     "s",      "scene [pattern]...",                    COMMAND_EDIT,   .apply = edit_scene_store,              .help = "Store the present values as a scene: those that the patterns match, or all that no safe matches" },
-  { "/scene/recall",    "s",      NULL,     "s",      "scene [strict or pattern]...",          COMMAND_SET,    .find = scenes_find,                    .help = "Set the values of a scene; with strict all or none, with patterns those that match" },
-  { "/scene/next",      NULL,     NULL,     "s",      "[strict or pattern]...",                COMMAND_SET,    .find = scenes_find,                    .help = "Recall the scene after the one that was recalled last" },
-  { "/scene/previous",  NULL,     NULL,     "s",      "[strict or pattern]...",                COMMAND_SET,    .find = scenes_find,                    .help = "Recall the scene before the one that was recalled last" },
+  { "/scene/recall",    "s",      "n",      "s",      "scene [seconds] [curve, strict or pattern]...", COMMAND_SET,    .find = scenes_find,                    .help = "Set the values of a scene; with strict all or none, with patterns those that match" },
+  { "/scene/next",      NULL,     "n",      "s",      "[seconds] [curve, strict or pattern]...", COMMAND_SET,    .find = scenes_find,                    .help = "Recall the scene after the one that was recalled last" },
+  { "/scene/previous",  NULL,     "n",      "s",      "[seconds] [curve, strict or pattern]...", COMMAND_SET,    .find = scenes_find,                    .help = "Recall the scene before the one that was recalled last" },
   { "/scene/morph",     "ssn",    NULL,     NULL,     "scene scene position",                  COMMAND_SET,    .find = scenes_find_between,            .help = "Set the parameters of both scenes between their values, 0 to 1" },
   { "/scene/compare",   NULL,     NULL,     NULL,     NULL,                                    COMMAND_SET,    .find = scenes_find_compared,           .help = "Play the scene that was recalled last, or the values before that again" },
   { "/scene/remove",    "s",      NULL,     NULL,     "scene",                                 COMMAND_EDIT,   .apply = edit_scene_remove,             .help = "Remove a scene" },

@@ -35,7 +35,7 @@ fade_rate(const Editor* const editor, const Changes* const changes)
   EngineStatus status = { .rate_hz = 0.0 };
   bool has_time = false;
   for (uint32_t c = 0; c < changes->n; ++c) {
-    has_time = has_time || values_seconds(&changes->items[c]) > 0.0;
+    has_time = has_time || changes->items[c].seconds > 0.0;
   }
   if (has_time) {
     engine_status(editor->config.engine, &status);
@@ -47,8 +47,8 @@ fade_rate(const Editor* const editor, const Changes* const changes)
 static uint32_t
 fade_frames(const Change* const change, const double rate_hz)
 {
-  const double frames = nearbyint(values_seconds(change) * rate_hz);
-  return rate_hz > 0.0 && values_seconds(change) > 0.0 ? (uint32_t)fmax(1.0, frames) : 0U;
+  const double frames = nearbyint(change->seconds * rate_hz);
+  return rate_hz > 0.0 && change->seconds > 0.0 ? (uint32_t)fmax(1.0, frames) : 0U;
 }
 
 /// Refuse values for a plugin of which a worker process knows other parameters.
@@ -95,7 +95,8 @@ editor_send_values(Editor* const editor, const Changes* const changes, const uin
                                       .param = change->param,
                                       .value = rack_number(node, change->param, rate_hz),
                                       .param_id = fx_param_hash(&node->fx->params[change->param]),
-                                      .fade_frames = fade_frames(change, fade_rate_hz) };
+                                      .fade_frames = fade_frames(change, fade_rate_hz),
+                                      .curve = change->curve };
     }
   }
   if (has_frames && editor_check_frames(editor, editor->committed, error) != STATUS_OK) {

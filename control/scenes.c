@@ -169,7 +169,9 @@ store_values(Store* const store, const Message* const message, Error* const erro
   for (uint32_t a = 1; a < message_n_arguments(message) && !status; ++a) {
     status = add_pattern(&store->patterns, message_text(message, a), error);
   }
+  const RackScene* const before = rack_find_scene(rack, message_text(message, 0));
   text_buffer_print(&store->statement, "scene %s", message_text(message, 0));
+  rack_print_fade(before ? before->fade : (RackSceneFade){ 0 }, &store->statement);
   for (uint32_t n = 0; n < rack->n_nodes && !status; ++n) {
     status = store_node(store, &rack->nodes[n], error);
   }
@@ -248,6 +250,7 @@ edit_scene_unsafe(Rack** const rack, const Message* const message, Error* const 
 typedef struct Recall {
   const Rack* rack;
   const RackScene* scene;
+  RackSceneFade fade;
   bool is_strict;    ///< Fail if a parameter is missing
   Patterns patterns; ///< None: all values of the scene
   uint32_t n_compared;
@@ -296,17 +299,49 @@ find_scene(const Rack* const rack, const Message* const message, Error* const er
              : rack_lookup_scene(rack, message_text(message, 0), error);
 }
 
+/// Read the time of a message, if it has one.  Returns the number of its arguments.
+static uint32_t
+read_time(const Message* const message, const uint32_t argument, Recall* const recall,
+          Status* const status, Error* const error)
+{
+  if (argument == message_n_arguments(message) ||
+      !strchr("ihfd", message_type(message, argument))) {
+    return 0;
+  }
+  const double seconds = message_number(message, argument);
+  if (!(seconds >= 0.0 && seconds <= RACK_MAX_FADE_SECONDS)) { // NaN, too
+    *status = error_set(error, STATUS_BAD_ARG, "the time is %g; it is 0 to %g s", seconds,
+                        RACK_MAX_FADE_SECONDS);
+  }
+  recall->fade.seconds = seconds;
+  return 1;
+}
+
+/// Read a word: strict, a curve or a pattern.
+static Status
+read_word(const char* const word, Recall* const recall, Error* const error)
+{
+  for (uint32_t c = 0; fx_curve_names[c]; ++c) {
+    if (!strcmp(word, fx_curve_names[c])) {
+      recall->fade.curve = (FxCurve)c;
+      return STATUS_OK;
+    }
+  }
+  const bool is_strict = !strcmp(word, "strict");
+  recall->is_strict = recall->is_strict || is_strict;
+  return is_strict ? STATUS_OK : add_pattern(&recall->patterns, word, error);
+}
+
 /// Read the words of a message.
 static Status
 read_words(const Message* const message, Recall* const recall, Error* const error)
 {
   Status status = STATUS_OK;
-  const uint32_t first = message->info->required ? 1U : 0U;
+  recall->fade = recall->scene->fade;
+  uint32_t first = message->info->required ? 1U : 0U;
+  first += read_time(message, first, recall, &status, error);
   for (uint32_t a = first; a < message_n_arguments(message) && !status; ++a) {
-    const char* const word = message_text(message, a);
-    const bool is_strict = !strcmp(word, "strict");
-    recall->is_strict = recall->is_strict || is_strict;
-    status = is_strict ? STATUS_OK : add_pattern(&recall->patterns, word, error);
+    status = read_word(message_text(message, a), recall, error);
   }
   return status;
 }
@@ -355,7 +390,11 @@ find_values(Recall* const recall, Changes* const found, Error* const error)
     if (!node || rack_check_value(node, param, value->text, NULL)) {
       note_missing(recall, value);
     } else if (found) {
-      const Change change = { .uid = node->uid, .param = param, .text = value->text };
+      const Change change = { .uid = node->uid,
+                              .param = param,
+                              .text = value->text,
+                              .seconds = recall->fade.seconds,
+                              .curve = recall->fade.curve };
       status = changes_add(found, &change, error);
     }
   }
@@ -507,6 +546,17 @@ read_morph(const Rack* const rack, const Message* const message, Morph* const mo
   return STATUS_OK;
 }
 
+/// A number between two others, on the way that a controller moves.
+static double
+number_between(const FxParam* const row, const double from, const double to, const double position)
+{
+  if (row->taper == TAPER_LINEAR || position == 0.0 || position == 1.0) {
+    return position == 1.0 ? to : from + (to - from) * position;
+  }
+  const double start = fx_param_to_norm(row, from);
+  return fx_param_from_norm(row, start + (fx_param_to_norm(row, to) - start) * position);
+}
+
 /// Append a parameter between its two values.  One that has no values between them, such as a
 /// switch, changes in the middle.
 static Status
@@ -518,7 +568,8 @@ add_between(const Morph* const morph, const RackNode* const node, const uint32_t
   if (rack_read_number(node, param, values[0]->text, &numbers[0]) &&
       rack_read_number(node, param, values[1]->text, &numbers[1])) {
     change.has_number = true;
-    change.number = numbers[0] + (numbers[1] - numbers[0]) * morph->position;
+    change.number =
+        number_between(&node->fx->params[param], numbers[0], numbers[1], morph->position);
   } else {
     change.text = values[morph->position >= 0.5]->text;
   }

@@ -90,10 +90,10 @@ has_seconds(const Message* const message)
          strchr("ihfd", message_type(message, argument));
 }
 
-double
-values_seconds(const Change* const change)
+/// The time that a message states; 0: none.
+static double
+seconds_of(const Message* const message)
 {
-  const Message* const message = change->message;
   return has_seconds(message) ? message_number(message, value_argument(message) + 1U) : 0.0;
 }
 
@@ -274,7 +274,9 @@ find_values(const Rack* const rack, const Message* const message, Changes* const
                                             : find_addressed(rack, message, found, error);
   found->n = status == STATUS_OK ? found->n : first;
   for (uint32_t c = first; c < found->n; ++c) {
-    found->items[c].message = message;
+    Change* const change = &found->items[c];
+    change->message = message;
+    change->seconds = message->info->find ? change->seconds : seconds_of(message);
   }
   return status;
 }
@@ -283,11 +285,11 @@ find_values(const Rack* const rack, const Message* const message, Changes* const
 static Status
 check_seconds(const Rack* const rack, const Change* const change, Error* const error)
 {
-  const double seconds = values_seconds(change);
+  const double seconds = change->seconds;
   const RackNode* const node = rack_find_uid(rack, change->uid);
-  if (!(seconds >= 0.0 && seconds <= VALUES_MAX_SECONDS)) { // NaN, too
+  if (!(seconds >= 0.0 && seconds <= RACK_MAX_FADE_SECONDS)) { // NaN, too
     return error_set(error, STATUS_BAD_ARG, "the time is %g; it is 0 to %g s", seconds,
-                     VALUES_MAX_SECONDS);
+                     RACK_MAX_FADE_SECONDS);
   }
   if (has_seconds(change->message) && rack_is_structural(node, change->param)) {
     return error_set(error, STATUS_BAD_ARG,

@@ -24,12 +24,6 @@ typedef struct Targets {
 /// needed.
 NODISCARD Status values_read(const Rack* rack, Message* message, Changes* found, Error* error);
 
-/// Longest time of a change.
-#define VALUES_MAX_SECONDS 3600.0
-
-/// The time that the message of a change states; 0: none, the node's own ramp.
-double values_seconds(const Change* change);
-
 /// Find the parameters of a bundle of COMMAND_SET messages (CommandInfo::find).  They are valid
 /// until the nodes of the rack change.  Free them with changes_clear(&targets->changes). [any]
 void values_find(const Rack* rack, const Bundle* bundle, Targets* targets);

@@ -31,6 +31,7 @@
 #include "engine/base/status.h"
 #include "engine/base/text_buffer.h"
 #include "engine/contract/effect.h"
+#include "engine/contract/fade.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -138,11 +139,20 @@ typedef struct RackSceneValue {
   bool is_text;     ///< `text` gets the quotes that it needs; false: it is a number with its unit
 } RackSceneValue;
 
+#define RACK_MAX_FADE_SECONDS 3600.0
+
+/// How the values of a scene are reached.
+typedef struct RackSceneFade {
+  double seconds; ///< 0: at once
+  FxCurve curve;
+} RackSceneFade;
+
 /// A scene never changes, so that a rack and its copies share it.
 typedef struct RackScene {
   atomic_uint n_owners; ///< Racks that have it
   const char* name;     ///< "" for the safes
   const char* line;     ///< The statement of the language, with its newline
+  RackSceneFade fade;
   uint32_t n_values;
   RackSceneValue values[];
 } RackScene;
@@ -395,6 +405,9 @@ void rack_scene_drop(RackScene* scene);
 
 /// Refuse a name that no scene can have: STATUS_BAD_RACK, STATUS_LIMIT.
 NODISCARD Status rack_check_scene_name(const char* name, Error* error);
+
+/// Append " fade=2s curve=s", as in the statement `scene`; nothing for the default.
+void rack_print_fade(RackSceneFade fade, TextBuffer* text);
 
 /// Refuse a text that is no pattern of parameters: "node.param", each with the wildcards of OSC.
 NODISCARD Status rack_check_pattern(const char* text, Error* error);

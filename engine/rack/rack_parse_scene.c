@@ -9,7 +9,8 @@
 
 // ---- scene ----
 
-static const char scene_usage[] = "write: scene NAME NODE.PARAM=VALUE ...";
+static const char scene_usage[] =
+    "write: scene NAME [fade=TIME] [curve=CURVE] NODE.PARAM=VALUE ...";
 
 static int
 compare_values(const void* const a, const void* const b)
@@ -115,6 +116,33 @@ parse_scene_value(Parser* const parser, RackSceneDraft* const draft)
              : add_known_value(parser, row, &written, draft);
 }
 
+/// [ "fade" "=" value ] [ "curve" "=" value ]
+static Status
+parse_fade(Parser* const parser, RackSceneFade* const fade)
+{
+  static const FxParam* const rows[] = { &rack_fade_param, &rack_curve_param };
+  double numbers[ARRAY_LEN(rows)] = { 0.0, 0.0 };
+  Status status = STATUS_OK;
+  for (uint32_t r = 0; r < ARRAY_LEN(rows) && !status; ++r) {
+    if (parser->now.kind != TOKEN_WORD || strcmp(parser->now.text, rows[r]->id) != 0) {
+      continue;
+    }
+    RackValue value = { .kind = VALUE_INITIAL };
+    Token equals;
+    Error cause;
+    parser_advance(parser);
+    status = parser_expect(parser, TOKEN_EQUALS, scene_usage, &equals);
+    status =
+        status ? status : parser_expect(parser, TOKEN_WORD, "a value comes here", &parser->value);
+    if (!status && rack_value_from_text(rows[r], parser->value.text, &value, &cause)) {
+      status = parser_pass_on(parser, parser->value.offset, &cause);
+    }
+    numbers[r] = value.number; // VALUE_INITIAL is 0
+  }
+  *fade = (RackSceneFade){ numbers[0], (FxCurve)numbers[1] };
+  return status;
+}
+
 /// Read the values of a scene, up to the end of its line.
 static Status
 parse_scene_values(Parser* const parser, RackSceneDraft* const draft)
@@ -144,8 +172,12 @@ rack_parse_scene(Parser* const parser)
     return parser_fail(parser, name.offset, STATUS_EXISTS,
                        "the scene \"%s\" is there twice; rename one", name.text);
   }
+  RackSceneFade fade = { 0 };
+  if (parse_fade(parser, &fade)) {
+    return STATUS_BAD_RACK;
+  }
   RackSceneDraft draft;
-  rack_scene_begin(&draft, name.text);
+  rack_scene_begin(&draft, name.text, fade);
   Status status = parse_scene_values(parser, &draft);
   RackScene* const scene = rack_scene_end(&draft);
   status = !scene && !status ? rack_no_memory(parser->error) : status;
@@ -190,7 +222,7 @@ rack_parse_safe(Parser* const parser)
 {
   const RackScene* const before = parser->rack->safes;
   RackSceneDraft draft;
-  rack_scene_begin(&draft, "");
+  rack_scene_begin(&draft, "", (RackSceneFade){ 0 });
   for (uint32_t s = 0; before && s < before->n_values; ++s) {
     rack_scene_add(&draft, &before->values[s]);
   }

@@ -142,9 +142,10 @@ typedef struct RackSceneDraft {
   TextBuffer texts, line;
   uint32_t n_values;
   bool has_values; ///< False for the safes
+  RackSceneFade fade;
 } RackSceneDraft;
 
-void rack_scene_begin(RackSceneDraft* draft, const char* name);
+void rack_scene_begin(RackSceneDraft* draft, const char* name, RackSceneFade fade);
 void rack_scene_add(RackSceneDraft* draft, const RackSceneValue* value);
 
 /// End the draft, also to give it up.  Returns the scene with one owner; NULL if out of memory.
@@ -192,6 +193,8 @@ void rack_print_node(const RackNode* node, TextBuffer* text);
 
 extern const FxParam rack_backend_param; // `backend` of a node; its choices are by RackBackend
 extern const FxParam rack_gain_param;    // the gain of a connection, as a parameter
+extern const FxParam rack_fade_param;    // the time of a scene's fade, in seconds
+extern const FxParam rack_curve_param;   // its curve; the choices are by FxCurve
 
 /// A number of a parameter, in range: the table's initial one is VALUE_INITIAL, unless
 /// FxParam::in_presets.

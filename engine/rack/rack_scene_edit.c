@@ -16,12 +16,25 @@ add_text(RackSceneDraft* const draft, const char* const text)
 }
 
 void
-rack_scene_begin(RackSceneDraft* const draft, const char* const name)
+rack_print_fade(const RackSceneFade fade, TextBuffer* const text)
 {
-  *draft = (RackSceneDraft){ .has_values = *name };
+  char number[NUMBER_BYTES];
+  if (fade.seconds > 0.0) {
+    text_buffer_print(text, " fade=%s", rack_print_quantity(fade.seconds, UNIT_S, number));
+  }
+  if (fade.curve) {
+    text_buffer_print(text, " curve=%s", fx_curve_names[fade.curve]);
+  }
+}
+
+void
+rack_scene_begin(RackSceneDraft* const draft, const char* const name, const RackSceneFade fade)
+{
+  *draft = (RackSceneDraft){ .has_values = *name, .fade = fade };
   add_text(draft, name);
   text_buffer_add(&draft->line, *name ? "scene " : "safe");
   text_buffer_add(&draft->line, name);
+  rack_print_fade(fade, &draft->line);
 }
 
 void
@@ -77,6 +90,7 @@ rack_scene_end(RackSceneDraft* const draft)
     atomic_init(&scene->n_owners, 1U);
     scene->name = copy;
     scene->line = copy + n_texts;
+    scene->fade = draft->fade;
     scene->n_values = draft->n_values;
     const char* at = copy;
     for (uint32_t v = 0; v < scene->n_values; ++v) {
@@ -255,7 +269,7 @@ Status
 rack_remove_safe(Rack* const rack, const char* const pattern, Error* const error)
 {
   RackSceneDraft draft;
-  rack_scene_begin(&draft, "");
+  rack_scene_begin(&draft, "", (RackSceneFade){ 0 });
   const uint32_t n_before = rack->safes ? rack->safes->n_values : 0U;
   for (uint32_t s = 0; s < n_before; ++s) {
     const RackSceneValue* const safe = &rack->safes->values[s];
@@ -300,7 +314,7 @@ follow(RackScene* const scene, const char* const node, const char* const new_nam
     return rack_scene_hold(scene);
   }
   RackSceneDraft draft;
-  rack_scene_begin(&draft, scene->name);
+  rack_scene_begin(&draft, scene->name, scene->fade);
   for (uint32_t v = 0; v < scene->n_values; ++v) {
     RackSceneValue value = scene->values[v];
     const bool is_it = !strcmp(value.node, node);
@@ -412,7 +426,7 @@ rack_scene_of_live(const Rack* const rack, const RackScene* const scene)
 {
   RackSceneDraft draft;
   RackSceneFinder finder = { .node = NULL };
-  rack_scene_begin(&draft, scene->name);
+  rack_scene_begin(&draft, scene->name, (RackSceneFade){ 0 }); // comparisons do not fade
   for (uint32_t v = 0; v < scene->n_values; ++v) {
     RackSceneValue value = scene->values[v];
     char number[NUMBER_BYTES];

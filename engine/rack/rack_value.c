@@ -21,6 +21,17 @@ const FxParam rack_gain_param = { .id = "gain",
                                   .max = RACK_GAIN_MAX_DB,
                                   .help = "Gain of a connection" };
 
+const FxParam rack_fade_param = { .id = "fade",
+                                  .kind = PARAM_NUMBER,
+                                  .unit = UNIT_S,
+                                  .min = 0.0,
+                                  .max = RACK_MAX_FADE_SECONDS,
+                                  .help = "Time of a scene's fade" };
+
+const FxParam rack_curve_param = {
+  .id = "curve", .kind = PARAM_CHOICE, .choices = fx_curve_names, .help = "Curve of a scene's fade"
+};
+
 /// A unit of the language.
 typedef struct Unit {
   const char* text;

@@ -237,6 +237,38 @@ TEST(a_recall_with_a_time_is_sent_ahead_with_its_frame)
   client_ask(rig.client, "/node/vol/gain -20", "/node/vol/gain", "");
 }
 
+TEST(a_recall_fades_by_its_scene_or_its_message)
+{
+  static const struct {
+    const char* types;
+    double seconds;
+    const char* curve;
+    uint32_t fade_frames, fade_curve;
+  } rows[] = { { "s", 0.0, NULL, 96000, CURVE_S },
+               { "sd", 0.5, NULL, 24000, CURVE_S },
+               { "sds", 1.0, "out", 48000, CURVE_OUT },
+               { "sd", 0.0, NULL, 0, CURVE_S } };
+  client_ask(rig.client, "/done*", "/rack/do", "s", "scene a fade=2s curve=s vol.gain=-20");
+  for (uint32_t r = 0; r < ARRAY_LEN(rows); ++r) {
+    if (rows[r].types[1]) {
+      client_ask(rig.client, "/done*", "/scene/recall", rows[r].types, "a", rows[r].seconds,
+                 rows[r].curve);
+    } else {
+      client_ask(rig.client, "/done*", "/scene/recall", "s", "a");
+    }
+    const FakeSet set = fake_engine_set(rig.engine, r);
+    ck_assert_uint_eq(set.messages[0].fade_frames, rows[r].fade_frames);
+    ck_assert_uint_eq(set.messages[0].curve, rows[r].fade_curve);
+    ck_assert_double_eq(set.messages[0].value, -20.0);
+  }
+  client_ask(rig.client, "/fail /scene/next 3 \"a\" is the last scene", "/scene/next", "fs", 1.0,
+             "in");
+  client_ask(rig.client, "/fail /scene/recall 1 the time is -1; it is 0 to 3600 s", "/scene/recall",
+             "sf", "a", -1.0);
+  client_ask(rig.client, "/done*", "/scene/store", "s", "a"); // keeps the fade
+  control_rig_expect_rack("scene a fade=2s curve=s lowcut.frequency=80Hz");
+}
+
 /// Move a fader between two scenes.  Returns true if it moved within a gesture.
 static bool
 move_fader(void)
@@ -270,10 +302,14 @@ TEST(a_morph_is_between_two_scenes)
   ck_assert_double_eq(set.messages[1].value, 2.0); // elliptic
   client_ask(rig.client, "/done /scene/morph", "/scene/morph", "ssf", "a", "b", 0.5);
   ck_assert_double_eq(fake_engine_set(rig.engine, 1).messages[1].value, 0.0);
+  client_ask(rig.client, "/done*", "/rack/do", "ss", "scene d lowcut.frequency=100",
+             "scene e lowcut.frequency=400");
+  client_ask(rig.client, "/done /scene/morph", "/scene/morph", "ssf", "d", "e", 0.5);
+  ck_assert_double_eq_tol(control_rig_newest_value(), 200.0, 1e-9); // by its taper
   client_ask(rig.client, "/fail /scene/morph 1 the position is 0 to 1, not 1.5", "/scene/morph",
              "ssf", "a", "b", 1.5);
-  client_ask(rig.client, "/fail /scene/morph 3 no scene \"x\"; one of a, b, c", "/scene/morph",
-             "ssf", "a", "x", 0.5);
+  client_ask(rig.client, "/fail /scene/morph 3 no scene \"x\"; one of a, b, c, d, e",
+             "/scene/morph", "ssf", "a", "x", 0.5);
   client_ask(rig.client, "/fail /scene/morph 3 no parameter is in both scenes *", "/scene/morph",
              "ssf", "c", "b", 0.5);
 }

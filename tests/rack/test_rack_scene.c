@@ -29,6 +29,9 @@ static const struct {
   { "scene v room.ir=\"my hall.wav\" hall.note=\"\" room.mix=1",
     "scene v room.ir=\"my hall.wav\" hall.note=1/4 room.mix=1\n" },
   { "scene 12-a_B", "scene 12-a_B\n" },
+  { "scene v fade=1500ms curve=s hall.time=1\nrename hall h",
+    "scene v fade=1.5s curve=s h.time=1ms\n" },
+  { "scene v fade=0 curve=linear\nscene w curve=out", "scene v\nscene w curve=out\n" },
   { "scene b\nscene a hall.time=1\n\nsafe hall.* {low,room}.[!a]?x\nsafe low.type hall.*",
     "scene b\nscene a hall.time=1ms\nsafe hall.* {low,room}.[!a]?x low.type\n" },
   { "scene v hall.time=1 gone.mix=\"20 %\" gone.a=1e+20",
@@ -75,7 +78,8 @@ TEST_ROWS(a_scene_is_printed_in_canonical_form, good)
 static const struct {
   const char *statements, *message;
 } bad[] = {
-  { "scene", "t:5:6: unexpected end; write: scene NAME NODE.PARAM=VALUE ..." },
+  { "scene",
+    "t:5:6: unexpected end; write: scene NAME [fade=TIME] [curve=CURVE] NODE.PARAM=VALUE" },
   { "scene \"v\" hall.time=1", "t:5:7: unexpected \"v\"; write: scene NAME" },
   { "scene hall.time=1", "t:5:7: \"hall.time\" is not a valid name of a scene; use letters" },
   { "scene v\xC3\xA9 hall.time=1", "t:5:7: \"v\xC3\xA9\" is not a valid name of a scene" },
@@ -94,6 +98,11 @@ static const struct {
   { "scene v h%.time=1", "t:5:9: no node can have the name \"h%.time\"" },
   { "scene v hall.time=1\nscene v hall.time=2", "t:6:7: the scene \"v\" is there twice" },
   { "scene v hall.time=1 | gain", "t:5:21: unexpected \"|\"; write: scene NAME" },
+  { "scene v fade=2 s", "t:5:16: \"s\" stands alone" },
+  { "scene v fade=1h", "t:5:14: fade takes a number in s or ms, not \"1h\"" },
+  { "scene v fade=3601s", "t:5:14: fade 3601s is out of range; 0s to 3600s" },
+  { "scene v curve=sine", "t:5:15: curve has no choice \"sine\"" },
+  { "scene v hall.time=1 fade=2s", "t:5:21: unexpected \"fade\"; write: scene NAME [fade=TIME]" },
   { "safe", "t:5:5: unexpected end; write: safe NODE.PARAM ..." },
   { "safe hall", "t:5:6: \"hall\" is not a pattern of parameters, such as hall.mix" },
   { "safe hall.*  [a.b", "t:5:14: \"[a.b\" is not a pattern" },

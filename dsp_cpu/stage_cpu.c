@@ -177,14 +177,13 @@ run_part(const Stage* const stage, Batch* const batch, const Run* const run, con
 static NodeChanges
 changes_of(const Stage* const stage, const Batch* const batch, const Run* const run)
 {
-  NodeChanges changes = { .block = stage->changes,
-                          .next_fade = stage->marks.next_fade,
-                          .fx = batch->fx,
-                          .node = batch->specs[run->first_unit].node,
-                          .node_index = run->node_index,
-                          .first_fade = stage->marks.first_fade[run->node_index] };
-  node_changes_begin(&changes);
-  return changes;
+  return (NodeChanges){ .block = stage->changes,
+                        .next_event = stage->marks.next_event,
+                        .next_fade = stage->marks.next_fade,
+                        .fx = batch->fx,
+                        .node = batch->specs[run->first_unit].node,
+                        .first_fade = stage->marks.first_fade[run->node_index],
+                        .event = stage->marks.first_event[run->node_index] };
 }
 
 /// Run the units of one node from value to value, and after the last cut to the end.  Notes do not

@@ -6,7 +6,7 @@
 size_t
 change_marks_bytes(const uint32_t n_nodes)
 {
-  return (2U * (size_t)n_nodes + FADE_MAX) * sizeof(uint32_t);
+  return (3U * (size_t)n_nodes + FX_MAX_EVENTS + FADE_MAX) * sizeof(uint32_t);
 }
 
 void
@@ -14,8 +14,10 @@ change_marks_init(ChangeMarks* const marks, void* const memory, const uint32_t n
 {
   *marks = (ChangeMarks){ .has_change = memory };
   if (memory) {
-    marks->first_fade = marks->has_change + n_nodes;
-    marks->next_fade = marks->first_fade + n_nodes;
+    marks->first_event = marks->has_change + n_nodes;
+    marks->first_fade = marks->first_event + n_nodes;
+    marks->next_event = marks->first_fade + n_nodes;
+    marks->next_fade = marks->next_event + FX_MAX_EVENTS;
   }
 }
 
@@ -23,8 +25,11 @@ void
 change_marks_set(ChangeMarks* const marks, const StageChanges* const changes,
                  const uint32_t n_frames)
 {
-  for (uint32_t e = 0; e < changes->n_events; ++e) {
-    marks->has_change[changes->events[e].node_index] = 1U;
+  for (uint32_t e = changes->n_events; e; --e) { // backwards: each list is in order
+    const uint32_t node_index = changes->events[e - 1U].node_index;
+    marks->next_event[e - 1U] = marks->first_event[node_index];
+    marks->first_event[node_index] = e;
+    marks->has_change[node_index] = 1U;
   }
   for (uint32_t f = 0; f < changes->n_fades; ++f) {
     const Fade* const fade = &changes->fades[f];
@@ -41,6 +46,7 @@ change_marks_clear(ChangeMarks* const marks, const StageChanges* const changes)
 {
   for (uint32_t e = 0; e < changes->n_events; ++e) {
     marks->has_change[changes->events[e].node_index] = 0U;
+    marks->first_event[changes->events[e].node_index] = 0U;
   }
   for (uint32_t f = 0; f < changes->n_fades; ++f) {
     marks->has_change[changes->fades[f].node_index] = 0U;
@@ -48,21 +54,12 @@ change_marks_clear(ChangeMarks* const marks, const StageChanges* const changes)
   }
 }
 
-static void
-skip_others(NodeChanges* const changes)
+/// The event with this index + 1 if it is at an offset; else NULL.
+static const StageEvent*
+event_at(const NodeChanges* const changes, const uint32_t event, const uint32_t at)
 {
-  const StageChanges* const block = changes->block;
-  while (changes->event < block->n_events &&
-         block->events[changes->event].node_index != changes->node_index) {
-    ++changes->event;
-  }
-}
-
-void
-node_changes_begin(NodeChanges* const changes)
-{
-  changes->event = 0;
-  skip_others(changes);
+  const StageEvent* const found = event ? &changes->block->events[event - 1U] : NULL;
+  return found && found->offset == at ? found : NULL;
 }
 
 /// Offset of the next point of a fade at or after `from`.
@@ -77,8 +74,7 @@ uint32_t
 node_changes_next(const NodeChanges* const changes, const uint32_t from)
 {
   const StageChanges* const block = changes->block;
-  uint32_t next =
-      changes->event < block->n_events ? block->events[changes->event].offset : UINT32_MAX;
+  uint32_t next = changes->event ? block->events[changes->event - 1U].offset : UINT32_MAX;
   for (uint32_t f = changes->first_fade; f; f = changes->next_fade[f - 1U]) {
     const uint32_t point = next_point(block, &block->fades[f - 1U], from);
     next = point < next ? point : next;
@@ -90,8 +86,8 @@ bool
 node_changes_have_value(const NodeChanges* const changes, const uint32_t at)
 {
   const StageChanges* const block = changes->block;
-  for (uint32_t e = changes->event; e < block->n_events && block->events[e].offset == at; ++e) {
-    if (block->events[e].node_index == changes->node_index && !block->events[e].is_note) {
+  for (uint32_t e = changes->event; event_at(changes, e, at); e = changes->next_event[e - 1U]) {
+    if (!block->events[e - 1U].is_note) {
       return true;
     }
   }
@@ -112,10 +108,9 @@ ramp_frames_at(const NodeChanges* const changes, const uint32_t at)
   const StageChanges* const block = changes->block;
   uint32_t longest = 0;
   uint32_t shortest = UINT32_MAX;
-  for (uint32_t e = changes->event; e < block->n_events && block->events[e].offset == at; ++e) {
-    const StageEvent* const event = &block->events[e];
-    const bool is_longer =
-        event->node_index == changes->node_index && !event->is_note && event->ramp_frames > longest;
+  for (uint32_t e = changes->event; event_at(changes, e, at); e = changes->next_event[e - 1U]) {
+    const StageEvent* const event = &block->events[e - 1U];
+    const bool is_longer = !event->is_note && event->ramp_frames > longest;
     longest = is_longer ? event->ramp_frames : longest;
   }
   for (uint32_t f = changes->first_fade; f && !longest; f = changes->next_fade[f - 1U]) {
@@ -145,9 +140,8 @@ node_changes_pass(NodeChanges* const changes, const uint32_t at, const uint32_t 
 {
   const StageChanges* const block = changes->block;
   const uint32_t ramp_frames = ramp_frames_at(changes, at);
-  for (; changes->event < block->n_events && block->events[changes->event].offset == at;
-       skip_others(changes)) {
-    const StageEvent* const event = &block->events[changes->event++];
+  for (const StageEvent* event = NULL; (event = event_at(changes, changes->event, at));) {
+    changes->event = changes->next_event[changes->event - 1U];
     if (event->is_note) {
       changes->fx->event(changes->node, &event->note, note_frame);
     } else {

@@ -5,12 +5,14 @@
 
 #include "engine/contract/backend.h"
 
-/// Which nodes change in a block, and the fades of each that do something in it.  All zeros between
-/// blocks, except next_fade.
+/// Which nodes change in a block, and the events and fades of each that do something in it, so that
+/// no node looks at those of others.  All zeros between blocks, except next_event and next_fade.
 typedef struct ChangeMarks {
-  uint32_t* has_change; ///< [n_nodes] 1: the node changes
-  uint32_t* first_fade; ///< [n_nodes] index + 1 of a fade of the node; 0: none
-  uint32_t* next_fade;  ///< [FADE_MAX] index + 1 of another fade of the same node; 0: none
+  uint32_t* has_change;  ///< [n_nodes] 1: the node changes
+  uint32_t* first_event; ///< [n_nodes] index + 1 of the first event of the node; 0: none
+  uint32_t* next_event;  ///< [FX_MAX_EVENTS] index + 1 of the next event of the same node; 0: none
+  uint32_t* first_fade;  ///< [n_nodes] index + 1 of a fade of the node; 0: none
+  uint32_t* next_fade;   ///< [FADE_MAX] index + 1 of another fade of the same node; 0: none
 } ChangeMarks;
 
 /// Size of the memory for change_marks_init(). [builder]
@@ -26,16 +28,13 @@ REALTIME void change_marks_clear(ChangeMarks* marks, const StageChanges* changes
 /// What is left of the changes of a node.
 typedef struct NodeChanges {
   const StageChanges* block;
-  const uint32_t* next_fade; ///< ChangeMarks::next_fade
+  const uint32_t* next_event; ///< ChangeMarks::next_event
+  const uint32_t* next_fade;  ///< ChangeMarks::next_fade
   const FxInfo* fx;
   void* node;
-  uint32_t node_index;
   uint32_t first_fade; ///< As ChangeMarks::first_fade
-  uint32_t event;      ///< Index of the next event, or n_events
+  uint32_t event;      ///< As ChangeMarks::first_event, of those that are left
 } NodeChanges;
-
-/// Find the first event of the node. [player]
-REALTIME void node_changes_begin(NodeChanges* changes);
 
 /// Offset in the block of the first change at or after `from` whose predecessors have been passed;
 /// UINT32_MAX if there is none. [player]

@@ -158,7 +158,7 @@ typedef struct StageEvent {
 
 /// All that changes in a block.
 typedef struct StageChanges {
-  const StageEvent* events; ///< [n_events] sorted by offset
+  const StageEvent* events; ///< [n_events], at most FX_MAX_EVENTS, sorted by offset
   uint32_t n_events;
   const Fade* fades; ///< [n_fades], at most FADE_MAX, that run or begin in the block
   uint32_t n_fades;

@@ -14,7 +14,7 @@
 #define CHUNK_BYTES    (16U << 10U) // read from a connection in one round: some hundred messages
 #define FLUSH_BYTES    (16U << 10U) // sent at once; less is sent at the end of the round
 #define KERNEL_BYTES   (128 << 10)  // of the kernel's buffers of a connection, which doubles it
-#define N_BACKLOG      16           // connections that wait to be accepted
+#define N_BACKLOG      STREAMS_MAX  // connections that wait to be accepted
 #define ACCEPT_WAIT_NS (250U * NS_PER_MS)
 // The kernel asks an idle client whether it is there, and ends the connection of one that has
 // acknowledged nothing for GONE_MS: four lost questions.

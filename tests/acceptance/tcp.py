@@ -54,8 +54,14 @@ class Tcp:
         return osc_parse(self.packet())
 
     def ask(self, address, *arguments):
+        """Send a message and wait for its answer.  News that come before are in `news`."""
         self.send(osc_message(address, *arguments))
-        return self.receive()
+        self.news = []
+        while True:
+            reply, values = self.receive()
+            if reply in ("/done", "/fail") and values[0] == address or reply == address:
+                return reply, values
+            self.news.append((reply, values))
 
     def wait_for(self, *message):
         """Skip messages until this one."""
@@ -130,11 +136,13 @@ def expect_news(server):
         assert client.ask("/server/notify", 1) == ("/done", ["/server/notify"])
         client.wait_for("/node/vol/gain", [-6.0])
         assert other.ask("/node/vol/gain", -7.5)[0] == "/done"
-        assert client.receive() == ("/node/vol/gain", [-7.5])
+        client.wait_for("/node/vol/gain", [-7.5])
         server.osc.do("/node/vol/gain", -8.5)
-        assert client.receive() == ("/node/vol/gain", [-8.5])
+        client.wait_for("/node/vol/gain", [-8.5])
         assert client.ask("/node/vol/gain", -9.5)[0] == "/done"
-        assert client.ask("/server/ping") == ("/done", ["/server/ping"])
+        other.ask("/node/lowcut/frequency", 90.0)
+        assert client.ask("/server/version")[0] == "/server/version"
+        assert ("/node/vol/gain", [-9.5]) not in client.news, client.news
         assert other.ask("/server/answers", "failures")[0] == "/done"
         assert other.ask("/node/vol/gain", 1e9)[0] == "/fail"
         assert server.status()["subscribers"] == 1

@@ -3,6 +3,8 @@
 
 #include "fade.h"
 
+#include <math.h>
+
 const char* const fx_curve_names[] = { "linear", "s", "in", "out", NULL };
 
 static double
@@ -24,8 +26,17 @@ double
 fx_fade_value(const FxParam* const param, const double from, const double to, const FxCurve curve,
               const double position)
 {
-  (void)param; // values move in its unit
-  return position >= 1.0 ? to : from + (to - from) * bend(curve, position);
+  const double way = bend(curve, position);
+  if (position >= 1.0) {
+    return to;
+  }
+  if (param->taper == TAPER_LINEAR) {
+    return from + (to - from) * way;
+  }
+  const double start = fx_param_to_norm(param, from);
+  const double end = fx_param_to_norm(param, to);
+  const double value = fx_param_from_norm(param, start + (end - start) * way);
+  return fmin(fmax(value, fmin(from, to)), fmax(from, to)); // rounding passes neither end
 }
 
 double

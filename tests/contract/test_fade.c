@@ -30,6 +30,18 @@ TEST(curves_begin_and_end_at_the_values)
   ck_assert_ptr_null(fx_curve_names[FX_N_CURVES]);
 }
 
+TEST(values_move_by_the_taper_of_the_parameter)
+{
+  static const FxParam hz = {
+    .kind = PARAM_NUMBER, .min = 1.0, .max = 20000.0, .taper = TAPER_LOG
+  };
+  static const FxParam db = { .kind = PARAM_NUMBER, .min = -120.0, .max = 40.0, .taper = TAPER_DB };
+  ck_assert_double_eq_tol(fx_fade_value(&hz, 100.0, 10000.0, CURVE_LINEAR, 0.5), 1000.0, 1e-9);
+  ck_assert_double_eq_tol(fx_fade_value(&db, 0.0, -120.0, CURVE_LINEAR, 0.5), -30.0, 1e-9);
+  ck_assert_double_eq(fx_fade_value(&db, 0.1, -119.9, CURVE_LINEAR, 1.0), -119.9);
+  ck_assert_double_ge(fx_fade_value(&hz, 0.1 + 0.2 + 1.0, 9.0, CURVE_LINEAR, 0.0), 1.3);
+}
+
 TEST(points_are_a_grid_from_the_start_of_the_fade)
 {
   const Fade fade = fade_of(1000);

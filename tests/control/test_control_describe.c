@@ -58,8 +58,8 @@ TEST(only_numbers_have_positions)
              "/norm/d/backend", "f", 0.5);
   client_ask(rig.client, "/fail /norm/d 3 positions are addressed as /norm/<node>/<param>",
              "/norm/d", "f", 0.5);
-  client_ask(rig.client, "/fail /norm/d/time 1 takes position (n), not \"s\"*", "/norm/d/time", "s",
-             "1s");
+  client_ask(rig.client, "/fail /norm/d/time 1 takes position [seconds] (n[n]), not \"s\"*",
+             "/norm/d/time", "s", "1s");
   client_expect_nothing(rig.client);
 }
 

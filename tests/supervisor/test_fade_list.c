@@ -50,7 +50,7 @@ TEST(a_fade_is_kept_with_its_start_and_the_value_before)
   send_gain(0.0, 1000, 1000, 700); // when it has come half way
   ck_assert_uint_eq(list.n, 1U);
   ck_assert_uint_eq(list.fades[0].frame, 1000U);
-  ck_assert_double_eq(list.fades[0].from, -13.0);
+  ck_assert_double_eq_tol(list.fades[0].from, -13.0, 1e-9);
 }
 
 TEST(values_and_ends_and_edits_take_a_fade_out)

@@ -52,6 +52,14 @@ control_say_norm(Control* const control, const Peer* const peer, const size_t re
   return say(control, peer, request_bytes, key, rate, "norm", values_append_norm);
 }
 
+/// True unless the parameter is a text, or the node is gone.
+static bool
+has_position(const Control* const control, const NotifyKey* const key)
+{
+  const RackNode* const node = rack_find_uid(editor_rack(control->editor), key->uid);
+  return node && !fx_param_is_text(&node->fx->params[key->param]);
+}
+
 static lo_message
 event_arguments(const Control* const control, const NotifyEvent event)
 {
@@ -96,7 +104,8 @@ event_arguments(const Control* const control, const NotifyEvent event)
 }
 
 void
-control_say(void* const context, const Peer* const to, const NotifyKey* const key)
+control_say(void* const context, const Peer* const to, const NotifyKey* const key,
+            const bool has_norm)
 {
   Control* const control = context;
   const uint64_t n_failed = control->outlet.failed;
@@ -104,7 +113,11 @@ control_say(void* const context, const Peer* const to, const NotifyKey* const ke
     outlet_send(&control->outlet, to, 0, notify_address((NotifyEvent)key->param),
                 event_arguments(control, (NotifyEvent)key->param));
   } else {
-    control_say_value(control, to, 0, key, control_rate_hz(control));
+    const double rate = control_rate_hz(control);
+    control_say_value(control, to, 0, key, rate);
+    if (has_norm && has_position(control, key)) {
+      control_say_norm(control, to, 0, key, rate);
+    }
   }
   if (control->outlet.failed != n_failed) {
     streams_close_slow(&control->streams, to);
@@ -225,7 +238,7 @@ control_advise(Control* const control, const Peer* const maker)
   const NotifyKey key = { RACK_UID_NONE, NOTIFY_WARNING };
   notify_change(&control->notify, key, maker, control->now_ns);
   if (*fresh && maker && outlet_trusts(&control->outlet, maker)) {
-    control_say(control, maker, &key);
+    control_say(control, maker, &key, false);
   }
   if (*fresh && control->config.warned) {
     control->config.warned(control->config.context, fresh);

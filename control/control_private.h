@@ -113,6 +113,6 @@ void control_check_audio(Control* control);
 void control_advise(Control* control, const Peer* maker);
 
 /// Send the current state of a key to a subscriber.  A NotifySay.
-void control_say(void* context, const Peer* to, const NotifyKey* key);
+void control_say(void* context, const Peer* to, const NotifyKey* key, bool has_norm);
 
 #endif

@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "meters.h"
 #include "saves.h"
+#include "values.h"
 #include "scenes.h"
 
 #include "engine/base/time.h"
@@ -276,6 +277,9 @@ find_commands(Control* const control, Bundle* const bundle)
     if (status == STATUS_OK && bundle->n_messages > 1 &&
         (message->info->kind == COMMAND_UNDO || message->info->kind == COMMAND_REDO)) {
       status = error_set(&error, STATUS_BAD_ARG, "is not allowed in a bundle with other commands");
+    }
+    if (values_is_norm(message)) {
+      notify_norm(&control->notify, &bundle->peer);
     }
     if (status != STATUS_OK) {
       ++control->counts.unknown;

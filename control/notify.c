@@ -71,6 +71,7 @@ drop_wishes(Notify* const notify, Client* const client, const unsigned wishes)
   if (client->wishes & NOTIFY_NEWS) {
     return;
   }
+  client->has_norm = false;
   backlog_clear(&client->greeting);
   for (uint32_t e = 0; e < ARRAY_LEN(notify->entries); ++e) {
     notify->entries[e].late_for &= ~bit_of(notify, client);
@@ -194,6 +195,22 @@ notify_renew(Notify* const notify, const Peer* const sender, const uint64_t unti
 }
 
 void
+notify_norm(Notify* const notify, const Peer* const sender)
+{
+  const PeerKey host = peer_host(sender);
+  const bool is_there = !peer_is_loopback(sender);
+  for (uint32_t c = 0; c < ARRAY_LEN(notify->clients); ++c) {
+    Client* const client = &notify->clients[c];
+    if (!(client->wishes & NOTIFY_NEWS) || client->has_norm) {
+      continue;
+    }
+    const PeerKey client_host = peer_host(&client->peer);
+    client->has_norm = peer_equal(&client->peer, sender) || peer_equal(&client->renewer, sender) ||
+                       (client->is_fixed && is_there && peer_key_equal(&client_host, &host));
+  }
+}
+
+void
 notify_expire(Notify* const notify, const uint64_t now_ns)
 {
   for (uint32_t c = 0; c < ARRAY_LEN(notify->clients); ++c) {
@@ -209,9 +226,9 @@ notify_expire(Notify* const notify, const uint64_t now_ns)
 static void
 send_to(Notify* const notify, const Client* const client, const NotifyKey* const key)
 {
-  notify->say(notify->context, &client->peer, key);
+  notify->say(notify->context, &client->peer, key, client->has_norm);
   ++notify->sent;
-  ++notify->n_sent;
+  notify->n_sent += client->has_norm ? 2U : 1U;
 }
 
 /// True if a client gets the news that `maker`, which may be NULL, has made.

@@ -82,6 +82,7 @@ typedef struct Client {
   Peer peer;
   unsigned wishes;      ///< Bits of NotifyWish; 0: the entry is free
   bool is_fixed;        ///< It stays a subscriber for ever
+  bool has_norm;        ///< It gets positions beside values, see notify_norm()
   uint64_t until_ns;    ///< End of its lease; UINT64_MAX: it has none
   uint64_t interval_ns; ///< Of its news, if longer than NOTIFY_INTERVAL_NS ...
   uint64_t next_ns;     ///< ... and the time from which it may get the next ones
@@ -89,8 +90,8 @@ typedef struct Client {
   Backlog greeting;     ///< Values to send to it because it has subscribed
 } Client;
 
-/// Sends the current state of a key to one subscriber.
-typedef void (*NotifySay)(void* context, const Peer* to, const NotifyKey* key);
+/// Sends the current state of a key to one subscriber, of a value also as a position if `has_norm`.
+typedef void (*NotifySay)(void* context, const Peer* to, const NotifyKey* key, bool has_norm);
 
 typedef struct Notify {
   Client clients[2U * NOTIFY_MAX_CLIENTS];
@@ -120,6 +121,10 @@ bool notify_is_quiet(Notify* notify, const Peer* peer);
 bool notify_fix(Notify* notify, const Peer* peer);
 
 bool notify_is_fixed(Notify* notify, const Peer* peer);
+
+/// Let the subscribers of a sender, which uses positions, get these beside values from now on:
+/// itself, those for which it asked, and on another machine the fixed ones there, which cannot ask.
+void notify_norm(Notify* notify, const Peer* sender);
 
 /// Send a subscriber its news, except values of replaced documents, at most once in this time;
 /// 0: in NOTIFY_INTERVAL_NS.

@@ -74,6 +74,31 @@ TEST(subscribers_get_the_value_of_a_position)
   client_expect(rig.other, "/node/vol/gain -40");
 }
 
+TEST(subscribers_that_use_positions_get_them_beside_values)
+{
+  client_ask(rig.other, "/done /server/notify", "/server/notify", "i", 1);
+  client_expect(rig.other, "/node/lowcut/frequency 80");
+  client_expect(rig.other, "/node/lowcut/order 2");
+  client_expect(rig.other, "/node/lowcut/type butterworth");
+  client_expect(rig.other, "/node/vol/gain -6");
+  client_ask(rig.other, "/norm/vol/gain 0.7125", "/norm/vol/gain", "");
+  client_ask(rig.client, "/done /node/vol/gain", "/node/vol/gain", "f", -40.0);
+  client_expect(rig.other, "/node/vol/gain -40");
+  client_expect(rig.other, "/norm/vol/gain 0.5");
+  client_ask(rig.other, "/done /norm/vol/gain", "/norm/vol/gain", "f", 0.75);
+  client_expect_nothing(rig.other); // its own change
+  client_ask(rig.client, "/done*", "/rack/chain", "s", "d: delay");
+  client_expect(rig.other, "/rack/changed 1");
+  client_expect(rig.other, "/node/d/time 500");
+  client_expect(rig.other, "/norm/d/time 0.0998*");
+  client_expect(rig.other, "/node/d/feedback 0");
+  client_expect(rig.other, "/norm/d/feedback 0.5");
+  client_expect(rig.other, "/node/d/pingpong 0");
+  client_expect(rig.other, "/norm/d/pingpong 0");
+  client_expect(rig.other, "/node/d/note 1/4"); // a text has no position
+  client_expect_nothing(rig.other);
+}
+
 // ---- descriptions of addresses ----
 
 TEST(a_description_has_a_line_per_parameter_with_its_range_and_value)

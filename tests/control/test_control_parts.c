@@ -438,13 +438,48 @@ typedef struct SentNews {
 } SentNews;
 
 static void
-count_news(void* const context, const Peer* const to, const NotifyKey* const key)
+count_news(void* const context, const Peer* const to, const NotifyKey* const key,
+           const bool has_norm)
 {
   (void)to;
+  (void)has_norm;
   SentNews* const sent = context;
   ++sent->n;
   sent->n_rack += key->uid == RACK_UID_NONE && key->param == NOTIFY_RACK;
   sent->newest = *key;
+}
+
+static bool
+gets_positions(const Notify* const notify, const Peer* const peer)
+{
+  for (uint32_t c = 0; c < ARRAY_LEN(notify->clients); ++c) {
+    if (notify->clients[c].wishes && peer_equal(&notify->clients[c].peer, peer)) {
+      return notify->clients[c].has_norm;
+    }
+  }
+  ck_abort_msg("no such client");
+}
+
+TEST(positions_are_news_for_the_subscribers_of_their_senders)
+{
+  static Notify notify;
+  const Peer sender = peer_of("192.0.2.1", 5000);
+  const Peer asked_for = peer_of("192.0.2.1", 9000);
+  const Peer listener = peer_of("192.0.2.1", 9001);
+  const Peer other = peer_of("192.0.2.2", 9001);
+  const Peer local_sender = peer_of("127.0.0.1", 5000);
+  const Peer local_listener = peer_of("127.0.0.1", 9001);
+  notify_set(&notify, &asked_for, NOTIFY_NEWS, true);
+  notify_lease(&notify, &asked_for, &sender, UINT64_MAX);
+  ck_assert(notify_fix(&notify, &listener) && notify_fix(&notify, &other) &&
+            notify_fix(&notify, &local_listener));
+  notify_norm(&notify, &sender);
+  notify_norm(&notify, &local_sender);
+  ck_assert(gets_positions(&notify, &asked_for) && gets_positions(&notify, &listener));
+  ck_assert(!gets_positions(&notify, &other) && !gets_positions(&notify, &local_listener));
+  notify_norm(&notify, &local_listener); // it sends from its own port
+  ck_assert(gets_positions(&notify, &local_listener));
+  notify_clear(&notify);
 }
 
 TEST(notifications_are_merged_within_an_interval_and_the_last_is_sent)

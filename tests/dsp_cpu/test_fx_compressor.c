@@ -176,6 +176,28 @@ TEST(a_side_input_sets_the_gain_in_place_of_the_input)
   }
 }
 
+TEST(the_input_as_its_own_side_input_changes_no_sample)
+{
+  static float direct[2][FRAMES];
+  static float* const directs[] = { direct[0], direct[1] };
+  for (uint32_t c = 0; c < 2U; ++c) {
+    signal_bursts(in[c], FRAMES, 7U + c, 1.0F);
+  }
+  for (int link = 0; link < 2; ++link) {
+    SCOPED(rig_free) FxRig alone;
+    rig_new(&alone, "compressor", RATE, 2, 64, SET("link", link), SET("threshold", -30.0));
+    rig_run(&alone, ins, directs, FRAMES, RIG_RANDOM, 1);
+    SCOPED(rig_free) FxRig keyed;
+    rig_new(&keyed, "compressor", RATE, 2, 64, SET("link", link), SET("threshold", -30.0));
+    keyed.side = ins;
+    keyed.n_side = 2;
+    rig_run(&keyed, ins, outs, FRAMES, RIG_RANDOM, 1);
+    for (uint32_t c = 0; c < 2U; ++c) {
+      ck_assert_double_le(max_difference(direct[c], out[c], FRAMES, NULL), 0.0);
+    }
+  }
+}
+
 TEST(without_mix_or_ratio_samples_pass_unchanged)
 {
   static const RigArg idle[] = { SET("mix", 0.0), SET("ratio", 1.0) };

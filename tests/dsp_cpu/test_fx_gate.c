@@ -70,6 +70,23 @@ TEST(a_side_input_opens_it_in_place_of_the_input)
   ck_assert_double_eq_tol(gain(0, 7300), 1.0, 1e-6);
 }
 
+TEST(the_input_as_its_own_side_input_changes_no_sample)
+{
+  static float direct[FRAMES];
+  float* const directs[] = { direct };
+  signal_bursts(in[0], FRAMES, 7U, 1.0F);
+  SCOPED(rig_free) FxRig alone;
+  rig_new(&alone, "gate", RATE, 1, 64, SET("threshold", -20.0), SET("hold", 1.0));
+  rig_run(&alone, ins, directs, FRAMES, RIG_RANDOM, 1);
+  SCOPED(rig_free) FxRig keyed;
+  rig_new(&keyed, "gate", RATE, 1, 64, SET("threshold", -20.0), SET("hold", 1.0));
+  keyed.side = ins;
+  keyed.n_side = 1;
+  rig_run(&keyed, ins, outs, FRAMES, RIG_RANDOM, 1);
+  ck_assert_double_le(max_difference(direct, out[0], FRAMES, NULL), 0.0);
+  ck_assert_double_gt(max_difference(in[0], out[0], FRAMES, NULL), 0.1); // it does close
+}
+
 TEST(hysteresis_keeps_it_open_and_hold_closes_it_on_the_frame)
 {
   SCOPED(rig_free) FxRig rig;

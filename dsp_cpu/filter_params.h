@@ -28,8 +28,8 @@ enum { FAMILY_ORDER, FAMILY_TYPE, FAMILY_RIPPLE, FAMILY_STOPBAND, N_FAMILY_PARAM
   { "stopband", PARAM_NUMBER,  UNIT_DB,    10.0,            160.0,               60.0,                                                   .help = "Attenuation of the stopband: chebyshev2 and elliptic" }
 // clang-format on
 
-/// The table of an effect with a band: its two edges, then FAMILY_PARAMS.
-extern const FxParam filter_band_params[2 + N_FAMILY_PARAMS];
+/// The table of an effect with a band: its two edges, FAMILY_PARAMS, the switches of the engine.
+extern const FxParam filter_band_params[2 + N_FAMILY_PARAMS + FX_N_SWITCHES];
 
 // For an effect whose parameters are one edge (low, high) or two (bands), followed by
 // FAMILY_PARAMS:

@@ -56,7 +56,7 @@ enum { DETECTOR_PEAK, DETECTOR_RMS };
 static const char* const detector_names[] = { "peak", "rms", NULL };
 
 // clang-format off
-static const FxParam compressor_params[N_PARAMS] = {
+static const FxParam compressor_params[] = {
   //              id           kind          unit          min     max  initial
   [THRESHOLD] = { "threshold", PARAM_NUMBER, UNIT_DB,   -100.0,   20.0,   -20.0,                                                                    .help = "Level above which the gain is reduced" },
   [RATIO]     = { "ratio",     PARAM_NUMBER, UNIT_NONE,    1.0, 1000.0,     4.0, .taper = TAPER_LOG,                                                .help = "Decibels in for one decibel out, above the threshold" },
@@ -67,6 +67,7 @@ static const FxParam compressor_params[N_PARAMS] = {
   [MIX]       = { "mix",       PARAM_NUMBER, UNIT_NONE,    0.0,    1.0,     1.0,                                                                    .help = "0 is the input, 1 the compressed signal; between is parallel compression" },
   [DETECTOR]  = { "detector",  PARAM_CHOICE, UNIT_NONE,    0.0,    0.0,     0.0,                     .choices = detector_names, .structural = true, .help = "What the level is: the peak of each frame, or the mean over 10 ms" },
   [LINK]      = { "link",      PARAM_SWITCH, UNIT_NONE,    0.0,    0.0,     1.0,                     .structural = true,                            .help = "One gain for all channels, from the loudest; off: each on its own" },
+  FX_SWITCHES,
 };
 // clang-format on
 
@@ -282,7 +283,7 @@ const FxInfo fx_compressor_info = {
   .name = "compressor",
   .summary = "Reduce levels above a threshold",
   .params = compressor_params,
-  .n_params = N_PARAMS,
+  .n_params = ARRAY_LEN(compressor_params),
   .sides = &sidechain_input,
   .n_sides = 1,
   .tolerance = 1e-5,

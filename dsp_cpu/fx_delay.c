@@ -50,7 +50,7 @@ static const double note_beats[] = { 4.0,       2.0,   3.0,    4.0 / 3.0, 1.0,  
                                      0.5 / 3.0, 0.125, 0.1875, 0.25 / 3.0 };
 
 // clang-format off
-static const FxParam delay_params[N_PARAMS] = {
+static const FxParam delay_params[] = {
   //             id          kind          unit                 min           max      initial
   [TIME]     = { "time",     PARAM_NUMBER, UNIT_MS,             0.0,   LONGEST_MS,       250.0, .taper = TAPER_LOG,                        .help = "Time between echoes, rounded to frames; a change is held at max_time" },
   [FEEDBACK] = { "feedback", PARAM_NUMBER, UNIT_NONE, -MAX_FEEDBACK, MAX_FEEDBACK,         0.3,                                            .help = "Level of each echo relative to the one before" },
@@ -60,6 +60,7 @@ static const FxParam delay_params[N_PARAMS] = {
   [NOTE]     = { "note",     PARAM_CHOICE, UNIT_NONE,           0.0,          0.0,           4,                     .choices = note_names, .help = "Time between echoes as a note; d is dotted, t triplet" },
   [PINGPONG] = { "pingpong", PARAM_SWITCH, UNIT_NONE,           0.0,          0.0,         0.0,                     .structural = true,    .help = "Echoes alternate between the channels of each pair" },
   [MAX_TIME] = { "max_time", PARAM_NUMBER, UNIT_MS,             1.0,   LONGEST_MS,      2000.0, .taper = TAPER_LOG, .structural = true,    .help = "Longest time to change to, if not longer from the start; takes memory" },
+  FX_SWITCHES,
 };
 // clang-format on
 
@@ -364,7 +365,7 @@ const FxInfo fx_delay_info = {
   .name = "delay",
   .summary = "Echoes, by time or by tempo",
   .params = delay_params,
-  .n_params = N_PARAMS,
+  .n_params = ARRAY_LEN(delay_params),
   .tolerance = 1e-5,
   .tolerance_reason = "single precision in the line, repeated up to a feedback of 0.99",
   .create = delay_create,

@@ -33,7 +33,7 @@
 enum { THRESHOLD, ATTACK, HOLD, RELEASE, RANGE, HYSTERESIS, LINK, N_PARAMS };
 
 // clang-format off
-static const FxParam gate_params[N_PARAMS] = {
+static const FxParam gate_params[] = {
   //               id            kind          unit          min      max  initial
   [THRESHOLD]  = { "threshold",  PARAM_NUMBER, UNIT_DB,   -120.0,    20.0,   -50.0,                                         .help = "Level that opens the gate" },
   [ATTACK]     = { "attack",     PARAM_NUMBER, UNIT_MS,      0.1,  1000.0,     1.0, .taper = TAPER_LOG,                     .help = "Time constant of opening" },
@@ -42,6 +42,7 @@ static const FxParam gate_params[N_PARAMS] = {
   [RANGE]      = { "range",      PARAM_NUMBER, UNIT_DB,   -120.0,     0.0,  -120.0,                                         .help = "Gain of the closed gate; -120 dB is silence" },
   [HYSTERESIS] = { "hysteresis", PARAM_NUMBER, UNIT_DB,      0.0,    40.0,     4.0,                                         .help = "How far below the threshold an open gate stays open" },
   [LINK]       = { "link",       PARAM_SWITCH, UNIT_NONE,    0.0,     0.0,     1.0,                     .structural = true, .help = "One gain for all channels, from the loudest; off: each on its own" },
+  FX_SWITCHES,
 };
 // clang-format on
 
@@ -201,7 +202,7 @@ const FxInfo fx_gate_info = {
   .name = "gate",
   .summary = "Reduce levels below a threshold",
   .params = gate_params,
-  .n_params = N_PARAMS,
+  .n_params = ARRAY_LEN(gate_params),
   .sides = &sidechain_input,
   .n_sides = 1,
   .tolerance = 1e-6,

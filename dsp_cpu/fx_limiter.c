@@ -30,12 +30,13 @@
 enum { CEILING, RELEASE, LOOKAHEAD, LINK, N_PARAMS };
 
 // clang-format off
-static const FxParam limiter_params[N_PARAMS] = {
+static const FxParam limiter_params[] = {
   //              id           kind          unit         min     max  initial
   [CEILING]   = { "ceiling",   PARAM_NUMBER, UNIT_DB,   -60.0,   20.0,    -0.3,                                         .help = "Level that no sample exceeds" },
   [RELEASE]   = { "release",   PARAM_NUMBER, UNIT_MS,     1.0, 5000.0,    50.0, .taper = TAPER_LOG,                     .help = "Time constant of coming back" },
   [LOOKAHEAD] = { "lookahead", PARAM_NUMBER, UNIT_MS,     0.0,   20.0,     1.5,                     .structural = true, .help = "Time by which the gain falls before a peak; this is the latency" },
   [LINK]      = { "link",      PARAM_SWITCH, UNIT_NONE,   0.0,    0.0,     1.0,                     .structural = true, .help = "One gain for all channels, from the loudest; off: each on its own" },
+  FX_SWITCHES,
 };
 // clang-format on
 
@@ -249,7 +250,7 @@ const FxInfo fx_limiter_info = {
   .name = "limiter",
   .summary = "Let no sample exceed a ceiling, by looking ahead",
   .params = limiter_params,
-  .n_params = N_PARAMS,
+  .n_params = ARRAY_LEN(limiter_params),
   .tolerance = 1e-6,
   .tolerance_reason = "one rounding of the gain and one of the product",
   .create = limiter_create,

@@ -69,7 +69,7 @@ enum { SIZE, DECAY, DAMPING, MODULATION, PREDELAY, MIX, N_PARAMS };
 enum { SCATTER_1, SCATTER_2, LINE, N_BANKS }; // banks of 16 delay lines
 
 // clang-format off
-static const FxParam reverb_params[N_PARAMS] = {
+static const FxParam reverb_params[] = {
   //               id            kind          unit         min             max  initial
   [SIZE]       = { "size",       PARAM_NUMBER, UNIT_NONE,   0.0,            1.0,     0.7,                     .structural = true, .help = "Room: mean path from 10 ms (0) over 32 ms (0.5) to 100 ms (1)" },
   [DECAY]      = { "decay",      PARAM_NUMBER, UNIT_MS,   100.0,        60000.0,  2000.0, .taper = TAPER_LOG,                     .help = "Time in which the sound falls by 60 dB" },
@@ -77,6 +77,7 @@ static const FxParam reverb_params[N_PARAMS] = {
   [MODULATION] = { "modulation", PARAM_NUMBER, UNIT_NONE,   0.0,            1.0,     0.5,                                         .help = "How far the mixing of the lines moves" },
   [PREDELAY]   = { "predelay",   PARAM_NUMBER, UNIT_MS,     0.0,   MAX_PREDELAY,    10.0, .taper = TAPER_LOG,                     .help = "Time before the reverberation begins" },
   [MIX]        = { "mix",        PARAM_NUMBER, UNIT_NONE,   0.0,            1.0,     0.3,                                         .help = "0: only the input; 1: only the reverberation" },
+  FX_SWITCHES,
 };
 // clang-format on
 
@@ -664,7 +665,7 @@ const FxInfo fx_reverb_info = {
   .name = "reverb",
   .summary = "A room: feedback delay network of 16 lines",
   .params = reverb_params,
-  .n_params = N_PARAMS,
+  .n_params = ARRAY_LEN(reverb_params),
   .tolerance = 1e-5,
   .tolerance_reason = "single precision in the lines, over hundreds of round trips",
   .create = reverb_create,

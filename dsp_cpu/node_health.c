@@ -86,7 +86,8 @@ void
 node_health_catch_up(const FxInfo* const fx, const BatchUnit* const unit,
                      const StageChanges* const changes)
 {
-  for (uint32_t p = 0; p < fx->n_params; ++p) {
+  const uint32_t n_params = fx_own_params(fx);
+  for (uint32_t p = 0; p < n_params; ++p) {
     if (!fx->params[p].structural && !changes_in(changes, unit, p)) {
       fx->set(unit->node, p, unit->targets[p], *unit->ramp_frames);
     }

@@ -186,8 +186,8 @@ changes_of(const Stage* const stage, const Batch* const batch, const Run* const 
                         .event = stage->marks.first_event[run->node_index] };
 }
 
-/// Run the units of one node from value to value, and after the last cut to the end.  Notes do not
-/// cut a run.
+/// Run the units of one node from value to value, and after the last cut to the end.  Notes and
+/// switches do not cut a run.
 static void
 run_with_changes(const Stage* const stage, Batch* const batch, const Run* const run,
                  const uint32_t n_frames)
@@ -386,7 +386,7 @@ run_batch(Stage* const stage, Batch* const batch, const uint32_t n_frames)
   } else if (batch->is_timed) {
     measure(batch);
   }
-  stage->n_reset += stage_guard(batch, n_frames);
+  stage->n_reset += stage_guard(batch, stage->changes, n_frames);
   if (batch->has_end) {
     end_batch(batch, n_frames);
   }
@@ -573,6 +573,7 @@ batch_init(const Stage* const stage, RowUse* const uses, Batch* const batch,
                                             .outs = outs,
                                             .n_in = unit->n_in,
                                             .health = unit->health,
+                                            .switches = unit->switches,
                                             .call = call_of(step->fx, unit, false) };
     }
     Run* const run = &batch->runs[batch->n_runs - 1U];
@@ -590,6 +591,8 @@ batch_init(const Stage* const stage, RowUse* const uses, Batch* const batch,
     batch->has_latency = batch->has_latency || unit->input_line->samples;
   }
   batch->has_end = batch->has_latency;
+  batch->wet = stage->weights;
+  batch->dry = stage->weights + stage->spec.max_block_frames;
   batch->may_share = batch->n_units > 1U && pool_size(stage->pool) > 1U;
   batch->may_be_timed = batch->may_share || batch->fx->origin;
   batch->call = call_of(step->fx, step->units, batch->n_runs > 1U);
@@ -608,6 +611,7 @@ stage_cpu_free(Stage* const stage)
   free(stage->batches);
   free(stage->places);
   free(stage->marks.has_change);
+  free(stage->weights);
   free(stage);
 }
 
@@ -622,12 +626,20 @@ count_places(const StageSpec* const spec)
   return n;
 }
 
+/// The weights of one node in a block.
+static size_t
+weights_bytes(const StageSpec* const spec)
+{
+  return 2U * (size_t)spec->max_block_frames * sizeof(float);
+}
+
 static size_t
 stage_cpu_bytes(const Backend* const self, const StageSpec* const spec)
 {
   (void)self;
   size_t n_bytes = sizeof(Stage) + spec->n_steps * sizeof(Batch) +
-                   count_places(spec) * sizeof(MixPlace) + change_marks_bytes(spec->n_nodes);
+                   count_places(spec) * sizeof(MixPlace) + change_marks_bytes(spec->n_nodes) +
+                   weights_bytes(spec);
   for (uint32_t s = 0; s < spec->n_steps; ++s) {
     n_bytes += spec->steps[s].kind == STEP_BATCH ? batch_bytes(&spec->steps[s]) : 0U;
   }
@@ -672,10 +684,12 @@ stage_cpu_new(const Backend* const self, const StageSpec* const spec, Pool* cons
   stage->batches = calloc(spec->n_steps, sizeof(Batch));
   stage->places = rt_memory(stage->n_places * sizeof(MixPlace));
   change_marks_init(&stage->marks, rt_memory(change_marks_bytes(spec->n_nodes)), spec->n_nodes);
+  stage->weights = rt_memory(weights_bytes(spec));
   RowUse* const uses = calloc(spec->n_rows, sizeof(RowUse));
-  const Status status = stage->batches && stage->places && stage->marks.has_change && uses
-                            ? prepare_steps(stage, uses)
-                            : STATUS_NO_MEM;
+  const Status status =
+      stage->batches && stage->places && stage->marks.has_change && stage->weights && uses
+          ? prepare_steps(stage, uses)
+          : STATUS_NO_MEM;
   free(uses);
   if (status) {
     stage_cpu_free(stage);

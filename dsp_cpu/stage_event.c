@@ -62,6 +62,13 @@ event_at(const NodeChanges* const changes, const uint32_t event, const uint32_t 
   return found && found->offset == at ? found : NULL;
 }
 
+/// True for the event of a value of the effect.
+static bool
+has_value(const StageEvent* const event)
+{
+  return !event->is_note && !event->of_engine;
+}
+
 /// Offset of the next point of a fade at or after `from`.
 static uint32_t
 next_point(const StageChanges* const block, const Fade* const fade, const uint32_t from)
@@ -87,7 +94,7 @@ node_changes_have_value(const NodeChanges* const changes, const uint32_t at)
 {
   const StageChanges* const block = changes->block;
   for (uint32_t e = changes->event; event_at(changes, e, at); e = changes->next_event[e - 1U]) {
-    if (!block->events[e - 1U].is_note) {
+    if (has_value(&block->events[e - 1U])) {
       return true;
     }
   }
@@ -110,7 +117,7 @@ ramp_frames_at(const NodeChanges* const changes, const uint32_t at)
   uint32_t shortest = UINT32_MAX;
   for (uint32_t e = changes->event; event_at(changes, e, at); e = changes->next_event[e - 1U]) {
     const StageEvent* const event = &block->events[e - 1U];
-    const bool is_longer = !event->is_note && event->ramp_frames > longest;
+    const bool is_longer = has_value(event) && event->ramp_frames > longest;
     longest = is_longer ? event->ramp_frames : longest;
   }
   for (uint32_t f = changes->first_fade; f && !longest; f = changes->next_fade[f - 1U]) {
@@ -144,7 +151,7 @@ node_changes_pass(NodeChanges* const changes, const uint32_t at, const uint32_t 
     changes->event = changes->next_event[changes->event - 1U];
     if (event->is_note) {
       changes->fx->event(changes->node, &event->note, note_frame);
-    } else {
+    } else if (has_value(event)) {
       set(changes, event->param, event->value, ramp_frames, value_frame);
     }
   }

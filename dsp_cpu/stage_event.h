@@ -40,11 +40,12 @@ typedef struct NodeChanges {
 /// UINT32_MAX if there is none. [player]
 REALTIME uint32_t node_changes_next(const NodeChanges* changes, uint32_t from);
 
-/// True if a value changes at an offset, and not only a note. [player]
+/// True if a value of the effect changes at an offset, and not only a note or a switch. [player]
 REALTIME bool node_changes_have_value(const NodeChanges* changes, uint32_t at);
 
 /// Pass all changes at an offset to the node: values and notes at these frames of its next run.  An
-/// effect without FxInfo::set_at gets values at the start of the run. [player]
+/// effect without FxInfo::set_at gets values at the start of the run.  Switches are for the guard.
+/// [player]
 REALTIME void
 node_changes_pass(NodeChanges* changes, uint32_t at, uint32_t value_frame, uint32_t note_frame);
 

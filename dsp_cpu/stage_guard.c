@@ -5,6 +5,8 @@
 #include "node_health.h"
 #include "simd.h"
 
+#include "engine/contract/node_switches.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -47,35 +49,63 @@ silence_unit(const Batch* const batch, const uint32_t u, const uint32_t n_frames
 }
 
 /// The input that belongs to an output, the last one if there are fewer, delayed by the latency;
-/// NULL of a source.  `delayed`: memory for it.
+/// NULL of a source.  A sample that is not finite is 0.  `delayed`: memory for it.
 static const float*
 dry_row(const Batch* const batch, const uint32_t u, const uint32_t output, float* const delayed,
         const uint32_t n_frames)
 {
   const uint32_t n_in = batch->specs[u].n_in;
   const uint32_t channel = output < n_in ? output : n_in - 1U;
-  return n_in ? fx_dry_row(&batch->units[u], channel, delayed, n_frames) : NULL;
+  const float* const in = n_in ? fx_dry_row(&batch->units[u], channel, delayed, n_frames) : NULL;
+  if (!in || is_finite(in, n_frames)) {
+    return in;
+  }
+  for (uint32_t i = 0; i < n_frames; ++i) {
+    delayed[i] = isfinite(in[i]) ? in[i] : 0.0F;
+  }
+  return delayed;
 }
 
-/// Replace the output of a unit by its delayed input times the gain of its node, that of a source
-/// by silence; in the block in which this begins or ends, cross-fade.
+/// Fill the weights of a node in a block in which its input begins to replace its output, goes on
+/// to, or ends to: a cross-fade at the beginning and the end.
 static void
-bypass_unit(const Batch* const batch, const uint32_t u, const uint32_t n_frames,
-            const bool was_bypassed, const bool is_bypassed)
+weigh_bypass(const Batch* const batch, const NodeHealth* const health, const uint32_t n_frames,
+             const bool was_bypassed, const bool is_bypassed)
 {
-  float delayed[FX_MAX_BLOCK];
-  const BatchUnit* const unit = &batch->specs[u];
-  const float gain = unit->health->dry_gain;
   const float before = was_bypassed;
   const float step = ((float)is_bypassed - before) / (float)n_frames;
-  for (uint32_t c = 0; c < unit->n_out; ++c) {
-    const float* const in = dry_row(batch, u, c, delayed, n_frames);
-    float* const out = batch->units[u].out[c];
-    const bool is_valid = in && is_finite(in, n_frames);
+  for (uint32_t i = 0; i < n_frames; ++i) {
+    const float dry = before + step * (float)(i + 1U);
+    batch->wet[i] = 1.0F - dry;
+    batch->dry[i] = dry * health->dry_gain;
+  }
+}
+
+/// out = wet out + dry in; `in` NULL: silence.
+VECTOR_CLONES static void
+blend(float* const restrict out, const float* const restrict in, const float* const restrict wet,
+      const float* const restrict dry, const uint32_t n_frames)
+{
+  if (!in) {
     for (uint32_t i = 0; i < n_frames; ++i) {
-      const float dry = before + step * (float)(i + 1U);
-      out[i] = (1.0F - dry) * out[i] + (is_valid ? dry * gain * in[i] : 0.0F);
+      out[i] *= wet[i];
     }
+    return;
+  }
+  for (uint32_t i = 0; i < n_frames; ++i) {
+    out[i] = wet[i] * out[i] + dry[i] * in[i];
+  }
+}
+
+/// Blend the outputs of a unit with its delayed inputs by the weights of the batch; those of a
+/// source are silent.
+static void
+blend_unit(const Batch* const batch, const uint32_t u, const uint32_t n_frames)
+{
+  float delayed[FX_MAX_BLOCK];
+  for (uint32_t c = 0; c < batch->specs[u].n_out; ++c) {
+    const float* const in = dry_row(batch, u, c, delayed, n_frames);
+    blend(batch->units[u].out[c], in, batch->wet, batch->dry, n_frames);
   }
 }
 
@@ -103,7 +133,8 @@ guard_unit(const Batch* const batch, const uint32_t u, const uint32_t n_frames)
   }
   silence_unit(batch, u, n_frames);
   if (batch->fx->renew) {
-    bypass_unit(batch, u, n_frames, true, true);
+    weigh_bypass(batch, unit->health, n_frames, true, true);
+    blend_unit(batch, u, n_frames);
   } else {
     batch->fx->unit_init(unit->node, unit->state, unit->channel);
   }
@@ -122,10 +153,83 @@ follow_level(const Batch* const batch, const Run* const run, const float peak_ou
   node_health_follow_level(run->health, peak_in, peak_out, n_frames);
 }
 
+// ---- switches ----
+
+/// Fill weights from one frame of the block to before another, and move them on.
+static void
+weigh_part(const Batch* const batch, NodeSwitches* const switches, const uint32_t from,
+           const uint32_t to)
+{
+  for (uint32_t i = from; i < to; ++i) {
+    batch->wet[i] = mix_link_gain(&switches->wet, i - from + 1U);
+    batch->dry[i] = mix_link_gain(&switches->dry, i - from + 1U);
+  }
+  mix_link_advance(&switches->wet, to - from);
+  mix_link_advance(&switches->dry, to - from);
+}
+
+/// Fill the weights of a node in a block, in which its switches change at some of the events.
+/// Returns false if they rest in the complete block.
+static bool
+weigh_switches(const Batch* const batch, const Run* const run, const uint32_t n_frames,
+               const StageChanges* const changes)
+{
+  NodeSwitches* const switches = run->switches;
+  bool moves = switches->wet.gain.frames_left || switches->dry.gain.frames_left;
+  uint32_t done = 0;
+  for (uint32_t e = 0; e < changes->n_events; ++e) {
+    const StageEvent* const event = &changes->events[e];
+    if (event->node_index == run->node_index && event->of_engine) {
+      weigh_part(batch, switches, done, event->offset);
+      done = event->offset;
+      node_switches_set(switches, event->of_engine, event->value != 0.0, event->ramp_frames);
+      moves = true;
+    }
+  }
+  if (moves) {
+    weigh_part(batch, switches, done, n_frames);
+  }
+  return moves;
+}
+
+/// Replace the outputs of a unit by its delayed inputs, or by silence.
+static void
+replace_unit(const Batch* const batch, const uint32_t u, const bool by_silence,
+             const uint32_t n_frames)
+{
+  float delayed[FX_MAX_BLOCK];
+  for (uint32_t c = 0; c < batch->specs[u].n_out; ++c) {
+    const float* const in = by_silence ? NULL : dry_row(batch, u, c, delayed, n_frames);
+    if (in) {
+      memcpy(batch->units[u].out[c], in, n_frames * sizeof(float));
+    } else {
+      memset(batch->units[u].out[c], 0, n_frames * sizeof(float));
+    }
+  }
+}
+
+/// Apply the switches of a node to its outputs, after the guard.
+static void
+switch_run(const Batch* const batch, const Run* const run, const uint32_t n_frames,
+           const StageChanges* const changes)
+{
+  const bool moves = weigh_switches(batch, run, n_frames, changes);
+  const bool is_dry = node_switches_dry(run->switches) != 0.0F;
+  for (uint32_t u = run->first_unit; u < run->first_unit + run->n_units; ++u) {
+    if (moves) {
+      blend_unit(batch, u, n_frames);
+    } else if (node_switches_are_on(run->switches)) {
+      replace_unit(batch, u, !is_dry, n_frames);
+    }
+  }
+}
+
+// ---- nodes ----
+
 /// Treat a node that is stopped, or whose output is or was not finite: it is finite afterwards.
 /// Returns the number of units whose output was not.
-NOINLINE static uint32_t
-treat_run(const Batch* const batch, const Run* const run, const uint32_t n_frames)
+static uint32_t
+treat_health(const Batch* const batch, const Run* const run, const uint32_t n_frames)
 {
   const uint32_t end = run->first_unit + run->n_units;
   uint32_t n_bad = 0;
@@ -149,21 +253,40 @@ treat_run(const Batch* const batch, const Run* const run, const uint32_t n_frame
       node_health_follow(health, n_bad == 0U, batch->fx->renew != NULL,
                          batch->specs[run->first_unit].input_line->delay_frames, n_frames);
   health->plays_input = is_bypassed;
-  for (uint32_t u = run->first_unit; (was_bypassed || is_bypassed) && u < end; ++u) {
-    bypass_unit(batch, u, n_frames, was_bypassed, is_bypassed);
+  if (was_bypassed || is_bypassed) {
+    weigh_bypass(batch, health, n_frames, was_bypassed, is_bypassed);
+    for (uint32_t u = run->first_unit; u < end; ++u) {
+      blend_unit(batch, u, n_frames);
+    }
   }
+  return n_bad;
+}
+
+/// Treat a node whose output does not leave it as it is.  Returns the number of units whose output
+/// was not finite.
+NOINLINE static uint32_t
+treat_run(const Batch* const batch, const Run* const run, const uint32_t n_frames,
+          const StageChanges* const changes)
+{
+  const uint32_t n_bad = treat_health(batch, run, n_frames);
+  if (run->health->needs_care) {
+    switch_run(batch, run, n_frames, changes);
+  }
+  run->health->needs_care =
+      !node_health_is_good(run->health) || !node_switches_rest_off(run->switches);
   return n_bad;
 }
 
 /// Check the outputs of a node: all are finite afterwards.  Returns the number of units whose
 /// output was not.
 static uint32_t
-guard_run(const Batch* const batch, const Run* const run, const uint32_t n_frames)
+guard_run(const Batch* const batch, const Run* const run, const uint32_t n_frames,
+          const StageChanges* const changes)
 {
   const float* const* const outs = (const float* const*)run->outs;
   const float peak = run->is_stopped ? INFINITY : peak_of_rows(outs, run->n_outs, n_frames);
-  if (!isfinite(peak) || !node_health_is_good(run->health)) {
-    return treat_run(batch, run, n_frames);
+  if (!isfinite(peak) || run->health->needs_care) {
+    return treat_run(batch, run, n_frames, changes);
   }
   if (batch->fx->renew) {
     follow_level(batch, run, peak, n_frames);
@@ -172,11 +295,11 @@ guard_run(const Batch* const batch, const Run* const run, const uint32_t n_frame
 }
 
 uint32_t
-stage_guard(const Batch* const batch, const uint32_t n_frames)
+stage_guard(const Batch* const batch, const StageChanges* const changes, const uint32_t n_frames)
 {
   uint32_t n_reset = 0;
   for (uint32_t r = 0; r < batch->n_runs; ++r) {
-    n_reset += guard_run(batch, &batch->runs[r], n_frames);
+    n_reset += guard_run(batch, &batch->runs[r], n_frames, changes);
   }
   return n_reset;
 }

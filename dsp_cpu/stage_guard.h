@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /// The stage on the CPU: its data, and the guard, which finds outputs that are not finite and
-/// replaces them by silence or by the input of their node, delayed by the node's latency.
+/// replaces them by silence or by the input of their node, delayed by the node's latency, and which
+/// applies the switches of nodes (engine/contract/node_switches.h).
 #ifndef WARPRACK_DSP_CPU_STAGE_GUARD_H
 #define WARPRACK_DSP_CPU_STAGE_GUARD_H
 
@@ -21,7 +22,8 @@ typedef struct Run {
   uint32_t n_in;      ///< Main inputs of each unit
   NodeHealth* health; ///< Of the node
   NodeTap* tap;       ///< NULL: nobody watches the node
-  uint64_t call;      ///< For the flight recorder: a run of this node
+  NodeSwitches* switches;
+  uint64_t call; ///< For the flight recorder: a run of this node
 } Run;
 
 /// A batch prepared for running: units with their pointers.
@@ -50,6 +52,7 @@ typedef struct Batch {
   uint32_t n_blocks;   ///< Number of blocks, of plugins that are not shared
   uint32_t next_run;   ///< The node whose time is recorded next
   FxUnit* plain;       ///< [n_units] scratch: the units that run as usual
+  float *wet, *dry;    ///< Scratch: weights of a node's output and input, one per frame
 } Batch;
 
 /// The pointers of units around a row of a mix: while the row would only be a copy, nothing is
@@ -70,6 +73,7 @@ struct Stage {
   _Atomic uint64_t* line;      ///< Of the player, in the flight recorder
   const StageChanges* changes; ///< Of the submitted block
   ChangeMarks marks;
+  float* weights;      ///< For Batch::wet and Batch::dry of all batches
   uint32_t n_frames;   ///< Of the submitted block
   uint32_t turn;       ///< The step that had the last turn, see batch_turn.h
   uint32_t until_turn; ///< Frames until the next turn, ...
@@ -81,8 +85,9 @@ struct Stage {
 /// there are any. [player]
 REALTIME bool stage_guard_find_stopped(Batch* batch);
 
-/// Check the outputs of a batch after its run: all are finite afterwards.  Returns the number of
-/// units whose output was not. [player]
-REALTIME uint32_t stage_guard(const Batch* batch, uint32_t n_frames);
+/// Check the outputs of a batch after its run: all are finite afterwards.  Apply the switches of
+/// its nodes, which change at some of the events.  Returns the number of units whose output was
+/// not finite. [player]
+REALTIME uint32_t stage_guard(const Batch* batch, const StageChanges* changes, uint32_t n_frames);
 
 #endif

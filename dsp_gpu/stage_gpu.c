@@ -28,7 +28,7 @@
 #include "dsp_gpu/kernels/layout.h"
 #include "engine/base/rt.h"
 #include "engine/base/time.h"
-#include "engine/contract/mix_link.h"
+#include "engine/contract/node_switches.h"
 
 #include <string.h>
 #include <time.h>
@@ -323,7 +323,12 @@ pass_changes(const Stage* const stage, const StageChanges* const changes, const 
   for (uint32_t e = 0; e < changes->n_events; ++e) {
     const StageEvent* const event = &changes->events[e];
     TableNode* const node = node_of(stage, event->node_index);
-    if (node && event->offset >= from && event->offset < end) {
+    if (!node || event->offset < from || event->offset >= end) {
+      continue;
+    }
+    if (event->of_engine) {
+      node_switches_set(node->switches, event->of_engine, event->value != 0.0, event->ramp_frames);
+    } else {
       set(node, event->param, event->value, event->ramp_frames);
     }
   }

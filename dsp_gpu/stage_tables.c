@@ -188,6 +188,88 @@ delay_terms(Follow* const follow, const StageStep* const step, uint32_t* const d
   }
 }
 
+/// The INPUT_ words of a row: those of its mix, or the row itself.
+static void
+input_words(Follow* const follow, const uint32_t row, uint32_t* const words)
+{
+  StageTables* const tables = follow->tables;
+  if (follow->input[row]) {
+    if (!tables->table.failed) {
+      memcpy(words, tables->table.at + follow->input[row], INPUT_WORDS * sizeof(uint32_t));
+    }
+    return;
+  }
+  const uint32_t term[TERM_WORDS] = {
+    [TERM_FROM] = row_number(follow, row), [TERM_LINK] = UNITY_LINK
+  };
+  words[INPUT_TERMS] = words_add(&tables->table, term, TERM_WORDS);
+  words[INPUT_N_TERMS] = 1U;
+}
+
+/// Record the unit that has written a row, and the row's number for the kernels.
+static void
+note_written(Follow* const follow, const uint32_t row, const uint32_t number, const Writer writer)
+{
+  follow->written[row] = number + 1U;
+  follow->writers[row] = writer;
+  follow->mixed[row] = NULL;
+  follow->input[row] = 0U;
+}
+
+/// Add the STORE_ words of a mixed row, which stage_store then writes.
+static void
+store_row(Follow* const follow, const uint32_t row)
+{
+  Words* const table = &follow->tables->table;
+  uint32_t words[STORE_WORDS] = { [STORE_TO] = row };
+  input_words(follow, row, words + STORE_INPUT);
+  words_add(table, words, STORE_WORDS);
+  note_written(follow, row, row, (Writer){ .kernel = NULL });
+}
+
+/// Add the launch for n rows whose words begin at `first`.
+static void
+launch_store(StageTables* const tables, const uint32_t first, const uint32_t n)
+{
+  if (n) {
+    *launch_add(tables) = (TableLaunch){ .file = "stage.cu",
+                                         .entry = "stage_store",
+                                         .group_size = COPY_GROUP,
+                                         .groups = { n, 1U },
+                                         .first = first,
+                                         .n_units = n };
+  }
+}
+
+/// Store the rows that a mix for switches reads, and that units only have summed so far.
+static void
+store_inputs(Follow* const follow, const StageStep* const step)
+{
+  const uint32_t first = follow->tables->table.n;
+  uint32_t n = 0;
+  for (uint32_t r = 0; r < step->n_rows; ++r) {
+    for (uint32_t t = 0; t < step->rows[r].n_terms; ++t) {
+      const uint32_t from = step->rows[r].terms[t].from;
+      if (follow->mixed[from]) {
+        store_row(follow, from);
+        ++n;
+      }
+    }
+  }
+  launch_store(follow->tables, first, n);
+}
+
+/// Store the rows of a mix for switches, which other mixes read.
+static void
+store_outputs(Follow* const follow, const StageStep* const step)
+{
+  const uint32_t first = follow->tables->table.n;
+  for (uint32_t r = 0; r < step->n_rows; ++r) {
+    store_row(follow, step->rows[r].to);
+  }
+  launch_store(follow->tables, first, step->n_rows);
+}
+
 /// Record the terms of the rows of a mix.
 static Status
 follow_mix(Follow* const follow, const StageStep* const step, Error* const error)
@@ -200,6 +282,9 @@ follow_mix(Follow* const follow, const StageStep* const step, Error* const error
   uint32_t* const delayed = calloc(n_terms + 1U, sizeof(uint32_t));
   if (!delayed) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  if (step->is_stored) {
+    store_inputs(follow, step);
   }
   delay_terms(follow, step, delayed);
   uint32_t t = 0;
@@ -220,25 +305,10 @@ follow_mix(Follow* const follow, const StageStep* const step, Error* const error
     follow->writers[row->to] = (Writer){ .kernel = NULL };
   }
   free(delayed);
-  return STATUS_OK;
-}
-
-/// The INPUT_ words of a row: those of its mix, or the row itself.
-static void
-input_words(Follow* const follow, const uint32_t row, uint32_t* const words)
-{
-  StageTables* const tables = follow->tables;
-  if (follow->input[row]) {
-    if (!tables->table.failed) {
-      memcpy(words, tables->table.at + follow->input[row], INPUT_WORDS * sizeof(uint32_t));
-    }
-    return;
+  if (step->is_stored) {
+    store_outputs(follow, step);
   }
-  const uint32_t term[TERM_WORDS] = {
-    [TERM_FROM] = row_number(follow, row), [TERM_LINK] = UNITY_LINK
-  };
-  words[INPUT_TERMS] = words_add(&tables->table, term, TERM_WORDS);
-  words[INPUT_N_TERMS] = 1U;
+  return STATUS_OK;
 }
 
 /// Write INPUT_ words of n rows in succession; returns the word of the first.
@@ -271,6 +341,7 @@ params_of(Follow* const follow, const StageStep* const step, const BatchUnit* co
     tables->nodes[tables->n_nodes++] = (TableNode){ .kernel = step->fx->kernel,
                                                     .fx = step->fx,
                                                     .node = unit->node,
+                                                    .switches = unit->switches,
                                                     .n_sets = unit->n_sets,
                                                     .is_dirty = true,
                                                     .node_index = unit->node_index,
@@ -320,16 +391,6 @@ run_together(const DeviceMemory* const a, const DeviceMemory* const b)
     }
   }
   return true;
-}
-
-/// Record the unit that has written a row, and the row's number for the kernels.
-static void
-note_written(Follow* const follow, const uint32_t row, const uint32_t number, const Writer writer)
-{
-  follow->written[row] = number + 1U;
-  follow->writers[row] = writer;
-  follow->mixed[row] = NULL;
-  follow->input[row] = 0U;
 }
 
 // ---- launches ----
@@ -431,7 +492,8 @@ static const Writer*
 writer_before(const Follow* const follow, const StageStep* const step, const uint32_t u)
 {
   const BatchUnit* const unit = &step->units[u];
-  if (!step->fx->kernel->chains || unit->n_in != 1U || unit->n_out != 1U) {
+  if (!step->fx->kernel->chains || unit->n_in != 1U || unit->n_out != 1U ||
+      unit->switches->is_placed) { // its input is read from a row
     return NULL;
   }
   const MixRow* const mix = follow->mixed[unit->in_rows[0]];
@@ -530,7 +592,8 @@ take_tables(Follow* const follow, Error* const error)
   Arena* const arena = &tables->arena;
   tables->nodes = arena_take(arena, n_units, sizeof(TableNode));
   tables->launches =
-      arena_take(arena, n_units * FX_KERNEL_PASSES + n_terms + 1U, sizeof(TableLaunch));
+      arena_take(arena, n_units * FX_KERNEL_PASSES + n_terms + 2U * (size_t)spec->n_steps + 1U,
+                 sizeof(TableLaunch));
   tables->in_rows = arena_take(arena, spec->n_rows, sizeof(uint32_t));
   follow->written = arena_take(arena, spec->n_rows, sizeof(uint32_t));
   follow->writers = arena_take(arena, spec->n_rows, sizeof(Writer));

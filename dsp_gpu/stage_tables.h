@@ -5,10 +5,11 @@
 
    Mixes need no launch: a kernel sums the terms of its inputs as it reads them.  Rows keep the
    plan's numbers on the device; a row that is read before the stage has written it comes from the
-   host; delayed terms are read from additional rows, which stage_delay fills.  Units in series with
-   the same kernel, each of which reads only the unit before, become chains of one launch, if the
-   kernel allows it (FxKernel::chains).  The last launch, stage_end, sums the rows that go to the
-   host.  All [builder].
+   host; delayed terms are read from additional rows, which stage_delay fills.  The mix for the
+   switches of nodes is stored in rows by stage_store, and so are the inputs that it reads.
+   Units in series with the same kernel, each of which reads only the unit before, become chains of
+   one launch, if the kernel allows it (FxKernel::chains).  The last launch, stage_end, sums the
+   rows that go to the host.  All [builder].
 */
 #ifndef WARPRACK_DSP_GPU_STAGE_TABLES_H
 #define WARPRACK_DSP_GPU_STAGE_TABLES_H
@@ -29,6 +30,7 @@ typedef struct TableNode {
   const FxKernel* kernel;
   const FxInfo* fx;
   void* node;
+  NodeSwitches* switches;
   const uint32_t* n_sets;
   uint32_t seen; ///< [player] *n_sets when the parameters were last packed
   bool is_dirty; ///< [player] Must be packed: never packed yet, or a parameter set within a block

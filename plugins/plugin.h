@@ -136,7 +136,9 @@ typedef enum PluginWord {
   PLUGIN_PRESET = -2, ///< `preset`: only with presets
   PLUGIN_VALUES = -3, ///< Of FxInfo::is_missing: the text of all values
   PLUGIN_STATE = -4,  ///< `state`: only if Plugin::takes_state
-  PLUGIN_GROUP = -5   ///< `group`: every plugin has it
+  PLUGIN_GROUP = -5,  ///< `group`: every plugin has it
+  PLUGIN_MUTE = -6,   ///< `mute`: every plugin has it; FxParam::of_engine
+  PLUGIN_SOLO = -7    ///< `solo`: as `mute`
 } PluginWord;
 
 /// The plugin of an effect with an origin.

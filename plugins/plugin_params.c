@@ -36,6 +36,9 @@ static const FxParam group_param = {
   .help = "Name of a process of its own, for this node and all others of that name"
 };
 
+static const FxParam mute_param = FX_MUTE_PARAM;
+static const FxParam solo_param = FX_SOLO_PARAM;
+
 static bool
 is_param(const PluginPort* const port)
 {
@@ -256,7 +259,7 @@ make_param(NameSet* const ids, FxParam* const param, const PluginPort* const por
 Status
 plugin_make_params(Plugin* const plugin, Arena* const arena, Error* const error)
 {
-  uint32_t n_params = 2U + (plugin->n_presets > 0) + plugin->takes_state;
+  uint32_t n_params = 4U + (plugin->n_presets > 0) + plugin->takes_state;
   for (uint32_t p = 0; p < plugin->n_ports; ++p) {
     n_params += is_param(&plugin->ports[p]);
   }
@@ -289,6 +292,10 @@ plugin_make_params(Plugin* const plugin, Arena* const arena, Error* const error)
   }
   places[n] = PLUGIN_GROUP;
   params[n++] = group_param;
+  places[n] = PLUGIN_MUTE;
+  params[n++] = mute_param;
+  places[n] = PLUGIN_SOLO;
+  params[n++] = solo_param;
   plugin->fx.params = params;
   plugin->fx.n_params = n;
   plugin->param_ports = places;

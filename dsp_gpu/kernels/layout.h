@@ -71,6 +71,11 @@
 #define REPORT_N_RESETS 0 // LIVE_N_RESETS, after the block
 #define REPORT_WORDS    16
 
+// A row, for stage_store.
+#define STORE_INPUT 0           // INPUT_WORDS
+#define STORE_TO    INPUT_WORDS // row
+#define STORE_WORDS (INPUT_WORDS + 1)
+
 // A delay line, for stage_delay.
 #define LINE_FROM 0 // row
 #define LINE_TO   1 // row

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Kernels of a stage that belong to no effect: they apply changes, write the output rows and delay
-// connections.
+// Kernels of a stage that belong to no effect: they apply changes, write the output rows, delay
+// connections and store sums of connections.
 
 #include "stage.h"
 
@@ -41,6 +41,21 @@ stage_delay(STAGE_ARGS)
   }
   if (LOCAL_ID == 0 && stage.n_frames > 0) {
     head[0] = F32_OF_BITS((position + stage.n_frames) & mask);
+  }
+}
+
+// One group for each row (STORE_ words instead of a unit's): fill it with the sum of connections,
+// in which a sample that is not finite counts as silence.
+KERNEL
+stage_store(STAGE_ARGS)
+{
+  const Stage stage = STAGE;
+  const u32 at = first_unit + GROUP_X * STORE_WORDS;
+  const Input input = input_of(stage, at + STORE_INPUT);
+  GLOBAL f32* const out = rows + (u64)table[at + STORE_TO] * stage.row_stride;
+  for (u32 i = LOCAL_ID; i < stage.n_frames; i += GROUP_SIZE) {
+    const f32 y = input_at(stage, input, i);
+    out[i] = is_finite(y) ? y : 0.0f;
   }
 }
 

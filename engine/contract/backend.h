@@ -58,7 +58,8 @@ typedef struct MixTerm {
 } MixTerm;
 
 /// Row `to` is the sum of its terms; silence without terms.  It is an output of the rack, or one
-/// input of one unit of the same rank, which alone reads it.
+/// input of one unit of the same rank, which alone reads it; or an output of a node on a device,
+/// behind its switches, which also reads its input.
 typedef struct MixRow {
   uint32_t to;
   uint32_t n_terms;
@@ -81,6 +82,8 @@ typedef struct NodeHealth {
   uint32_t n_good;          ///< [player] Finite blocks since then
   uint32_t n_postponed;     ///< [player] Blocks until a postponed renewal
   bool plays_input;         ///< [player] The node's input replaced its output in the last block
+  bool needs_care;          ///< [player] Something of this record or a switch of the node is under
+                            ///< way: the guard does more than to check the output
   float dry_gain;           ///< [player] Of the input when it does: 1 of built-in effects without
                             ///< latency
   float peak_in, peak_out;  ///< [player] Recent largest magnitudes, of a node whose input plays at
@@ -90,6 +93,15 @@ typedef struct NodeHealth {
   _Atomic bool is_bypassed; ///< Written by the player: it does so for long, see PLACE_BYPASSED
   _Atomic NodeRenewal renewal;
 } NodeHealth;
+
+/// The switches of a node that the engine executes, see node_switches.h.  Outlives a plan.
+typedef struct NodeSwitches {
+  atomic_bool is_bypassed, is_muted; ///< Written by the player
+  bool is_placed; ///< [builder] Of a node on a device: plans have the mix from now on
+  bool is_played; ///< [player] The active plan has the mix; or the node is on the CPU
+  MixLink wet;    ///< The weight of the effect's output
+  MixLink dry;    ///< The weight of the input; on a device with its delay lines
+} NodeSwitches;
 
 #define BACKEND_NO_ROW UINT32_MAX
 
@@ -108,6 +120,7 @@ typedef struct BatchUnit {
   NodeTimes* times;            ///< As node_ns: its last times; not used on a device
   NodeHealth* health;          ///< Health of the node
   InputLine* input_line;       ///< Of the node
+  NodeSwitches* switches;      ///< Of the node
   const double* targets;       ///< [n_params] last values set in the node [player]
   uint32_t n_in, n_out, n_side;
   const uint32_t* in_rows;
@@ -125,6 +138,7 @@ typedef struct StageStep {
   const struct Backend* backend;
   StepKind kind;
   const MixRow* rows;     ///< MIX [n_rows]
+  bool is_stored;         ///< MIX: of NodeSwitches, on a device: other mixes read its rows
   uint32_t n_rows;        ///< MIX
   MixLink* const* links;  ///< MIX [n_links]: links to advance once all rows are done
   uint32_t n_links;       ///< MIX
@@ -152,6 +166,7 @@ typedef struct StageEvent {
   bool is_note;         ///< For FxInfo::event
   FxEvent note;         ///< With is_note
   uint32_t param;       ///< Without
+  FxSwitch of_engine;   ///< Without: FxParam::of_engine of that parameter
   double value;         ///< Without
   uint32_t ramp_frames; ///< Without: of the ramp to the value
 } StageEvent;

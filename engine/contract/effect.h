@@ -126,7 +126,17 @@ typedef enum FxTaper {
   TAPER_DB
 } FxTaper;
 
-/// One row of an effect's parameter table.  Order matters: positional values follow it.
+/// A switch of a node that the engine executes (node_switches.h); the effect does not see it, and a
+/// change makes no new node.
+typedef enum FxSwitch {
+  FX_SWITCH_NONE,   ///< A parameter of the effect itself
+  FX_SWITCH_BYPASS, ///< The input plays in place of the output, delayed by the latency
+  FX_SWITCH_MUTE,   ///< The output is silent
+  FX_SWITCH_SOLO ///< Connections beside the node are silent (engine/plan/plan_solo.c): structural
+} FxSwitch;
+
+/// One row of an effect's parameter table.  Order matters: positional values follow it, except
+/// switches of the engine, which are the last rows.
 typedef struct FxParam {
   const char* id;              ///< Lower case, stable: OSC path, document key
   FxParamKind kind;            ///< FILE, PATH and TEXT are always structural
@@ -142,7 +152,17 @@ typedef struct FxParam {
   bool in_presets; ///< A preset may have another value than `initial`, so that a rack keeps a value
                    ///< that it states also if it is the initial one
   FxTaper taper;   ///< NUMBER and INTEGER
+  FxSwitch of_engine;
 } FxParam;
+
+// clang-format off
+/// The last rows of the table of every effect; plugins have a `bypass` of their own.
+#define FX_MUTE_PARAM   { "mute",   PARAM_SWITCH, UNIT_NONE, 0.0, 1.0, 0.0, .of_engine = FX_SWITCH_MUTE,   .help = "The output is silent; the effect runs on" }
+#define FX_BYPASS_PARAM { "bypass", PARAM_SWITCH, UNIT_NONE, 0.0, 1.0, 0.0, .of_engine = FX_SWITCH_BYPASS, .help = "The input plays in place of the output, with the same latency; the effect runs on" }
+#define FX_SOLO_PARAM   { "solo",   PARAM_SWITCH, UNIT_NONE, 0.0, 1.0, 0.0, .structural = true, .of_engine = FX_SWITCH_SOLO, .help = "Only signals through this node, and other nodes with solo, are heard" }
+#define FX_SWITCHES     FX_BYPASS_PARAM, FX_MUTE_PARAM, FX_SOLO_PARAM
+#define FX_N_SWITCHES   3U
+// clang-format on
 
 /// The content of a file, as the engine loads it.  Audio is resampled to the engine's rate.
 typedef struct FxFile {
@@ -324,8 +344,9 @@ struct FxInfo {
   /// until the builder has called this.  After an error the node does not run, and the call is
   /// repeated later.  NULL: `unit_init` suffices. [builder, while no player runs the node]
   Status (*renew)(void* node, Error* error);
-  /// Set a new target, in range, for a parameter that is not structural.  The ramps that begin in
-  /// the next `run` have ramp_frames, at least 1: calls before one run have the same. [rt]
+  /// Set a new target, in range, for a parameter that is not structural and not FxParam::of_engine.
+  /// The ramps that begin in the next `run` have ramp_frames, at least 1: calls before one run have
+  /// the same. [rt]
   void (*set)(void* node, uint32_t param, double value, uint32_t ramp_frames);
   /// As `set`, at a frame of the next `run`, before which all calls come in order of their frames.
   /// NULL: the engine splits the run at that frame and calls `set`. [rt]
@@ -488,6 +509,18 @@ static inline bool
 fx_has_param(const FxInfo* const fx, const uint32_t param, const uint32_t hash)
 {
   return param < fx->n_params && (!hash || hash == fx_param_hash(&fx->params[param]));
+}
+
+/// The number of parameters that the effect itself executes: those before the engine's switches.
+/// [any]
+static inline uint32_t
+fx_own_params(const FxInfo* const fx)
+{
+  uint32_t n = fx->n_params;
+  while (n && fx->params[n - 1U].of_engine) {
+    --n;
+  }
+  return n;
 }
 
 /// True if a parameter has a text, not a number. [any]

@@ -22,6 +22,18 @@ mix_link_gain(const MixLink* const link, const uint32_t frame)
   return ramp_value_at(ramp, ramp->frames_left > moved ? ramp->frames_left - moved : 0U);
 }
 
+/// Let the gain stay for hold_frames and then move to `target` in `frames` >= 1 frames. [player]
+static inline void
+mix_link_aim(MixLink* const link, const float target, const uint32_t frames,
+             const uint32_t hold_frames)
+{
+  link->next = link->gain;
+  ramp_skip(&link->next, hold_frames);
+  ramp_aim(&link->next, target, frames);
+  link->hold_frames = hold_frames;
+  link->gain = hold_frames ? link->gain : link->next;
+}
+
 /// Advance by a block. [player]
 static inline void
 mix_link_advance(MixLink* const link, const uint32_t n_frames)

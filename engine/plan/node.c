@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Nodes and links, which outlive a plan.
+// Nodes, which outlive a plan.
 
 #include "node.h"
 
 #include "engine/base/rt.h"
+#include "engine/contract/node_switches.h"
 #include "engine/contract/package.h"
 
 #include <malloc.h>
@@ -224,6 +225,37 @@ state_stride(const Node* const node)
   return (node->shape.unit_bytes + ALIGNMENT) & ~(size_t)(ALIGNMENT - 1U);
 }
 
+/// The delay lines of a device for the input that `bypass` plays: one per output.
+static size_t
+dry_line_bytes(const Node* const node)
+{
+  const MixLink* const dry = &node->switches.dry;
+  return dry->delay_frames ? node->n_out * ((size_t)dry->line_mask + 1U) * sizeof(float) : 0U;
+}
+
+static Status
+allocate_dry_lines(Node* const node, Error* const error)
+{
+  MixLink* const dry = &node->switches.dry;
+  return dry->delay_frames && !dry->device
+             ? node->backend->lines_new(node->backend, node->n_out, dry->line_mask + 1U,
+                                        &dry->device, error)
+             : STATUS_OK;
+}
+
+void
+node_place_switches(Node* const node, const bool is_on, const uint32_t block_frames)
+{
+  NodeSwitches* const switches = &node->switches;
+  if (node->backend->node_new && !switches->is_placed &&
+      (is_on || node_switches_are_on(switches))) {
+    const uint32_t delay_frames = node_latency(node);
+    switches->is_placed = true;
+    switches->dry.delay_frames = delay_frames;
+    switches->dry.line_mask = link_line_mask(delay_frames, block_frames);
+  }
+}
+
 static size_t
 input_line_bytes(const Node* const node)
 {
@@ -255,7 +287,7 @@ node_memory(const Node* const node)
   const size_t note_bytes = node->fx->event ? sizeof(NodeNotes) : 0U;
   return sizeof(Node) + note_bytes + node->fx->n_params * param_bytes +
          malloc_usable_size(node->fx_node) + node->shape.data_bytes +
-         node->n_units * state_stride(node) + input_line_bytes(node);
+         node->n_units * state_stride(node) + input_line_bytes(node) + dry_line_bytes(node);
 }
 
 double
@@ -276,11 +308,27 @@ take_initial_values(Node* const node, const RackNode* const rack_node, const dou
   }
 }
 
+/// Turn on the switches that the rack turns on.
+static void
+init_switches(Node* const node, const Format* const format)
+{
+  for (uint32_t p = fx_own_params(node->fx); p < node->fx->n_params; ++p) {
+    if (node->fx->params[p].of_engine != FX_SWITCH_SOLO) {
+      node_switches_set(&node->switches, node->fx->params[p].of_engine, node->targets[p] != 0.0,
+                        node->ramp_frames);
+    }
+  }
+  node_switches_rest(&node->switches);
+  node_place_switches(node, false, format->block_frames);
+  node->switches.is_played = node->switches.is_placed || !node->backend->node_new;
+}
+
 static void
 init_health(Node* const node)
 {
   node->health = (NodeHealth){
     .dry_gain = node->fx->renew ? 0.0F : 1.0F, // the level of a plugin is not known yet
+    .needs_care = node_switches_are_on(&node->switches),
   };
 }
 
@@ -324,7 +372,6 @@ node_new(const RackNode* const rack_node, const NodeWidths widths, const Format*
     node->fx = &node->dry;
   }
   node->dry_frames = rack_node->dry_frames;
-  init_health(node);
   Error why = { STATUS_NO_MEM, "out of memory" };
   Status status = copy_values(node, rack_node, format->rate_hz);
   status = status ? status : run_step(create, node, format, loader, &why);
@@ -333,6 +380,8 @@ node_new(const RackNode* const rack_node, const NodeWidths widths, const Format*
     return error_set(error, status, "%s: %s", rack_node->name, without_prefix(why.text, fx->name));
   }
   take_initial_values(node, rack_node, format->rate_hz);
+  init_switches(node, format);
+  init_health(node);
   if (!fx->is_source && !backend->node_new) {
     node->input_line = input_line_for(&node->shape, format->block_frames);
   }
@@ -368,6 +417,7 @@ node_load(Node* const node, const RackNode* const rack_node, const Format* const
     status = status ? status : allocate_units(node, &why);
     node->is_loaded = !status;
   }
+  status = status ? status : allocate_dry_lines(node, &why);
   return status ? error_set(error, status, "%s: %s", rack_node->name,
                             without_prefix(why.text, node->fx->name))
                 : STATUS_OK;
@@ -401,7 +451,7 @@ node_can_be(const Node* const node, const RackNode* const rack_node, const NodeW
   for (uint32_t p = 0; p < node->fx->n_params; ++p) {
     const bool same = node->made_with[p] == node_number(node, rack_node, p, rate_hz) &&
                       has_text(node, p, text_of(rack_node, p));
-    if (node->fx->params[p].structural && !same) {
+    if (node->fx->params[p].structural && !node->fx->params[p].of_engine && !same) {
       return false;
     }
   }
@@ -498,6 +548,9 @@ node_unref(Node* const node)
   if (node->device) {
     node->backend->memory_free(node->device);
   }
+  if (node->switches.dry.device) {
+    node->backend->memory_free(node->switches.dry.device);
+  }
   if (node->fx_node) {
     node->fx->destroy(node->fx_node);
   }
@@ -520,7 +573,11 @@ node_unref(Node* const node)
 void
 node_set(Node* const node, const uint32_t param, const double value)
 {
-  if (atomic_load_explicit(&node->health.renewal, memory_order_acquire) != RENEWAL_WANTED) {
+  const FxSwitch of_engine = node->fx->params[param].of_engine;
+  if (of_engine) {
+    node_switches_set(&node->switches, of_engine, value != 0.0, node->ramp_frames);
+    node->health.needs_care = true;
+  } else if (atomic_load_explicit(&node->health.renewal, memory_order_acquire) != RENEWAL_WANTED) {
     node->fx->set(node->fx_node, param, value, node->ramp_frames);
   }
   ++node->n_sets;
@@ -572,7 +629,11 @@ node_renew(Node* const node, Error* const error)
 Status
 node_reset(Node* const node, Error* const error)
 {
+  node_switches_rest(&node->switches);
   init_health(node);
+  if (node->switches.dry.device) {
+    node->backend->memory_reset(node->switches.dry.device);
+  }
   if (node->input_line.samples) {
     memset(node->input_line.samples, 0, input_line_bytes(node));
   }
@@ -589,86 +650,4 @@ uint64_t
 node_tail(const Node* const node)
 {
   return node->fx->tail ? node->fx->tail(node->fx_node) : node->shape.tail_frames;
-}
-
-Status
-link_new(const Link* const like, const float gain, const uint32_t delay_frames,
-         const uint32_t block_frames, Link** const out, Error* const error)
-{
-  Link* const link = malloc(sizeof(Link));
-  if (!link) {
-    return error_set(error, STATUS_NO_MEM, "a connection: out of memory");
-  }
-  const uint64_t min_frames = (uint64_t)delay_frames + block_frames;
-  uint64_t line_frames = 1;
-  while (line_frames < min_frames) {
-    line_frames *= 2U;
-  }
-  *link = *like;
-  link->refs = 1;
-  link->gain = gain;
-  link->is_loaded = !delay_frames;
-  link->mix = (MixLink){
-    .gain = ramp_at(gain),
-    .next = ramp_at(gain),
-    .delay_frames = delay_frames,
-    .line_mask = (uint32_t)(line_frames - 1U),
-  };
-  *out = link;
-  return STATUS_OK;
-}
-
-static size_t
-line_bytes(const Link* const link)
-{
-  return link->n_to * ((size_t)link->mix.line_mask + 1U) * sizeof(float);
-}
-
-size_t
-link_memory(const Link* const link)
-{
-  return sizeof(Link) + (link->mix.delay_frames ? line_bytes(link) : 0U);
-}
-
-Status
-link_load(Link* const link, Error* const error)
-{
-  MixLink* const mix = &link->mix;
-  Status status = STATUS_OK;
-  if (link->is_loaded) {
-    return STATUS_OK;
-  }
-  if (link->backend->lines_new) {
-    status = link->backend->lines_new(link->backend, link->n_to, mix->line_mask + 1U, &mix->device,
-                                      error);
-  } else {
-    mix->lines = rt_memory(line_bytes(link));
-    status =
-        mix->lines ? STATUS_OK : error_set(error, STATUS_NO_MEM, "a connection: out of memory");
-  }
-  link->is_loaded = !status;
-  return status;
-}
-
-void
-link_unref(Link* const link)
-{
-  if (link && --link->refs == 0U) {
-    if (link->mix.device) {
-      link->backend->memory_free(link->mix.device);
-    }
-    free(link->mix.lines);
-    free(link);
-  }
-}
-
-void
-link_reset(Link* const link)
-{
-  if (link->mix.device) {
-    link->backend->memory_reset(link->mix.device);
-  }
-  if (link->mix.lines) {
-    memset(link->mix.lines, 0, line_bytes(link));
-  }
 }

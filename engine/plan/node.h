@@ -55,6 +55,7 @@ typedef struct Node {
   NodeTimes times;           ///< [player] Of its last measured blocks on the CPU
   NodeHealth health;
   InputLine input_line; ///< No samples on a device
+  NodeSwitches switches;
   uint64_t* stamps; ///< [player] [n_params] number of the message that set the value; 0: a document
                     ///< set it
   uint32_t* fades;  ///< [player] [n_params] place of the fade of each parameter in the player's
@@ -111,6 +112,10 @@ uint32_t node_side_channels(const Node* node, uint32_t side);
 NODISCARD Status node_load(Node* node, const RackNode* rack_node, const Format* format,
                            FileLoader* loader, Error* error);
 
+/// If the node is on a device and `is_on` or one of its switches is on, let plans have a mix for
+/// its switches from now on.  node_load() makes its delay lines. [builder]
+void node_place_switches(Node* node, bool is_on, uint32_t block_frames);
+
 /// Memory of the node and its units, in bytes.  Before node_load(), an upper bound for the memory
 /// during and after loading.  Memory on a device counts like host memory. [builder]
 size_t node_memory(const Node* node);
@@ -136,9 +141,9 @@ bool node_wants_restart(const Node* node);
 /// True if its process is lost and may start again, see FxInfo::is_lost. [builder]
 bool node_is_lost(const Node* node);
 
-/// Call FxInfo::set, with the node's own ramp, and count the call.  While the builder renews the
-/// node, only count it: the player sets all Node::targets when the node runs again.  [player, or
-/// while no player runs]
+/// Set a switch of the engine; or call FxInfo::set, with the node's own ramp, and count the call.
+/// While the builder renews the node, only count it: the player sets all Node::targets when the
+/// node runs again. [player, or while no player runs]
 REALTIME void node_set(Node* node, uint32_t param, double value);
 
 /// End all notes between two blocks, as at the first frame of the next one. [player, or while no
@@ -165,6 +170,9 @@ uint32_t node_latency(const Node* node);
 
 /// Frames for which the node may still sound after its input ends. [builder]
 uint64_t node_tail(const Node* node);
+
+/// MixLink::line_mask for a delay, at most LATENCY_MAX_FRAMES.
+uint32_t link_line_mask(uint32_t delay_frames, uint32_t block_frames);
 
 /// Make a connection with constant `gain` and a delay of `delay_frames`, at most
 /// LATENCY_MAX_FRAMES, mixed by `like->backend`.  link_load() makes its delay lines. [builder]

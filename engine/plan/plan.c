@@ -3,6 +3,9 @@
 
 #include "plan.h"
 
+#include "engine/contract/mix_link.h"
+#include "engine/contract/node_switches.h"
+
 #include <stdlib.h>
 
 void
@@ -119,6 +122,19 @@ plan_find_restart(const Plan* const plan, const uint64_t now_ns)
 }
 
 int
+plan_find_switched(const Plan* const plan)
+{
+  for (uint32_t n = 0; n < plan->n_living; ++n) {
+    const PlanNode* const plan_node = &plan->nodes[n];
+    if (!plan_node->has_switches && plan_node->node->backend->node_new &&
+        node_switches_are_on(&plan_node->node->switches)) {
+      return (int)n;
+    }
+  }
+  return -1;
+}
+
+int
 plan_find_moved(const Plan* const plan)
 {
   for (uint32_t n = 0; n < plan->n_living; ++n) {
@@ -186,11 +202,19 @@ begin_aim(const PlanAim* const aim)
   const uint32_t hold = aim->target > 0.0F && mix->hold_frames > aim->hold_frames
                             ? mix->hold_frames
                             : aim->hold_frames;
-  mix->next = mix->gain;
-  ramp_skip(&mix->next, hold);
-  ramp_aim(&mix->next, aim->target, aim->frames);
-  mix->hold_frames = hold;
-  mix->gain = hold ? mix->gain : mix->next;
+  mix_link_aim(mix, aim->target, aim->frames, hold);
+}
+
+/// If the plan is the first one with the mix of a node's switches, begin their ramps when the delay
+/// line has filled.
+static void
+begin_switches(const PlanNode* const plan_node)
+{
+  NodeSwitches* const switches = &plan_node->node->switches;
+  if (plan_node->has_switches && !switches->is_played) {
+    switches->is_played = true;
+    node_switches_aim(switches, plan_node->node->ramp_frames, switches->dry.delay_frames);
+  }
 }
 
 /// Take over the values that messages have set since the document was sent.
@@ -205,6 +229,7 @@ take_over(const Plan* const plan, const PlanHeir* const heir)
       node_set(node, p, node->targets[p]);
     }
   }
+  node_switches_rest(&node->switches);
 }
 
 void
@@ -212,6 +237,9 @@ plan_begin(Plan* const plan)
 {
   for (uint32_t a = 0; a < plan->n_aims; ++a) {
     begin_aim(&plan->aims[a]);
+  }
+  for (uint32_t n = 0; n < plan->n_living; ++n) {
+    begin_switches(&plan->nodes[n]);
   }
   for (uint32_t h = 0; h < plan->n_heirs; ++h) {
     take_over(plan, &plan->heirs[h]);

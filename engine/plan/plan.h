@@ -44,6 +44,7 @@ typedef struct PlanNode {
   uint32_t latency_frames; ///< Of the node when the plan was made
   uint32_t rank;           ///< Longest path from the rack's input, in nodes
   PlaceReason reason;      ///< Why the node runs on its backend
+  bool has_switches;       ///< The plan has a mix for Node::switches
   Death death;
 } PlanNode;
 
@@ -196,6 +197,10 @@ uint64_t plan_next_expiry(const Plan* plan);
 
 /// A living node that asks to be replaced, and whose rest has ended, as an index, or -1.
 int plan_find_restart(const Plan* plan, uint64_t now_ns);
+
+/// A living node on a device with a switch that is on, for which the plan has no mix, as an index,
+/// or -1.
+int plan_find_switched(const Plan* plan);
 
 /// A living node whose latency is no longer that of the plan, as an index, or -1.
 int plan_find_moved(const Plan* plan);

@@ -4,6 +4,8 @@
 
 #include "plan_graph.h"
 
+#include "engine/contract/node_switches.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -282,6 +284,19 @@ stand_in(Graph* const graph, const uint32_t v, const uint32_t n_in, Node** const
                             : status;
 }
 
+/// Let the plan have a mix for the switches of a node on a device if one is on: in the node itself,
+/// or by a message in the one that it replaces.
+static void
+place_switches(const Graph* const graph, const uint32_t v, Node* const node)
+{
+  const PlanRequest* const request = graph->request;
+  const Plan* const active = request->active ? request->active : request->previous;
+  const int old = active ? plan_find(active, node->uid) : -1;
+  const bool is_on = old >= 0 && node_switches_are_on(&active->nodes[old].node->switches);
+  node_place_switches(node, is_on, request->format->block_frames);
+  graph->plan->nodes[v].has_switches = node->switches.is_placed;
+}
+
 static Status
 find_node(Graph* const graph, const uint32_t v, const uint32_t n_in, const Backend* const backend,
           Node** const out, Error* const error)
@@ -290,6 +305,7 @@ find_node(Graph* const graph, const uint32_t v, const uint32_t n_in, const Backe
   status = status ? stand_in(graph, v, n_in, out, error) : STATUS_OK;
   if (!status) {
     (*out)->is_apart = graph->rack->nodes[v].is_apart;
+    place_switches(graph, v, *out);
   }
   return status;
 }

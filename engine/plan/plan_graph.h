@@ -77,6 +77,12 @@ PlanAim* graph_aim(Graph* graph, Link* link, float target);
 /// Make or take over the connections of the rack.
 NODISCARD Status graph_make_links(Graph* graph, Error* error);
 
+// ---- plan_solo.c ----
+
+/// For each connection of the rack, whether it is heard: all are while no node has solo.  NULL if
+/// out of memory.
+const bool* graph_find_heard(const Graph* graph);
+
 // ---- plan_death.c ----
 
 /// Keep the dying parts of the previous plan that have not ended.

@@ -122,13 +122,14 @@ old_links_find(const OldLinks* const old, const Plan* const plan, const Link* co
 }
 
 static float
-gain_of(const RackEdge* const edge)
+gain_of(const RackEdge* const edge, const bool is_heard)
 {
-  return (float)pow(10.0, edge->gain_db / 20.0);
+  return is_heard ? (float)pow(10.0, edge->gain_db / 20.0) : 0.0F;
 }
 
 static Status
-resolve_link(Graph* const graph, const OldLinks* const old, const uint32_t e, Error* const error)
+resolve_link(Graph* const graph, const OldLinks* const old, const uint32_t e, const bool is_heard,
+             Error* const error)
 {
   Plan* const plan = graph->plan;
   Route* const route = &graph->routes[e];
@@ -140,7 +141,7 @@ resolve_link(Graph* const graph, const OldLinks* const old, const uint32_t e, Er
   like->mix.delay_frames = route->delay_frames =
       latency_to - (like->from ? graph->latency_out[route->from] : 0U);
 
-  const float gain = gain_of(&graph->rack->edges[e]);
+  const float gain = gain_of(&graph->rack->edges[e], is_heard);
   Link* link = old_links_find(old, plan, like);
   if (link) {
     ++link->refs;
@@ -174,13 +175,14 @@ Status
 graph_make_links(Graph* const graph, Error* const error)
 {
   const OldLinks old = old_links_new(graph);
+  const bool* const is_heard = graph_find_heard(graph);
   if (graph->scratch->failed) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
   Status status = STATUS_OK;
   for (uint32_t e = 0; !status && e < graph->rack->n_edges; ++e) {
     if (!is_unheard(graph, e)) {
-      status = resolve_link(graph, &old, e, error);
+      status = resolve_link(graph, &old, e, is_heard[e], error);
     }
   }
   return status;

@@ -2,9 +2,9 @@
 // Second half of planning: rows and steps.
 //
 // For each backend, one rank of the graph becomes one mix (connections into the inputs of its
-// nodes) and one batch per effect.  The next rank reuses the rows of the inputs.  A node's output
-// rows are reused after the rank of the last node that reads them.  Neighbouring steps of one
-// backend become a stage.
+// nodes), one batch per effect, and on a device a mix for the switches of nodes.  The next rank
+// reuses the rows of the inputs.  A node's output rows are reused after the rank of the last node
+// that reads them.  Neighbouring steps of one backend become a stage.
 
 #include "plan_steps.h"
 
@@ -23,6 +23,8 @@ typedef struct Layout {
   uint32_t** side_rows; ///< [n_nodes][node->n_side] BACKEND_NO_ROW where nothing is connected; NULL
                         ///< if nothing is at all
   uint32_t** out_rows;  ///< [n_nodes][n_out of the node]
+  uint32_t** fx_rows;   ///< [n_nodes][n_out of the node] the outputs of its effect: `out_rows`, or
+                        ///< other rows if the plan has a mix for the switches of the node
   uint32_t* free_rows;  ///< Stack
   uint32_t n_free;
   uint32_t n_rows;
@@ -209,11 +211,12 @@ batch_nodes(Layout* const layout, const uint32_t* const nodes, const uint32_t n)
                        .health = &node->health,
                        .input_line = &node->input_line,
                        .targets = node->targets,
+                       .switches = &node->switches,
                        .n_in = shape->unit_in,
                        .n_out = shape->unit_out,
                        .n_side = layout->side_rows[nodes[i]] ? node->n_side / node->n_units : 0U,
                        .in_rows = layout->in_rows[nodes[i]] + c * shape->unit_in,
-                       .out_rows = layout->out_rows[nodes[i]] + c * shape->unit_out,
+                       .out_rows = layout->fx_rows[nodes[i]] + c * shape->unit_out,
                        .side_rows = unit_side_rows(layout, nodes[i], c) };
     }
   }
@@ -280,6 +283,64 @@ take_side_rows(Layout* const layout, const uint32_t v)
   }
 }
 
+/// Fill the mix rows of the outputs of node v behind its switches.  Returns their number.
+static uint32_t
+mix_outputs(Layout* const layout, const uint32_t v, MixRow* const mix)
+{
+  Plan* const plan = layout->plan;
+  Node* const node = plan->nodes[v].node;
+  const FxShape* const shape = &node->shape;
+  MixTerm* const terms = arena_take(&plan->arena, 2U * (size_t)node->n_out, sizeof(MixTerm));
+  for (uint32_t o = 0; terms && o < node->n_out; ++o) {
+    const uint32_t of_unit = o % shape->unit_out;
+    const uint32_t in = o / shape->unit_out * shape->unit_in +
+                        (of_unit < shape->unit_in ? of_unit : shape->unit_in - 1U);
+    MixTerm* const both = &terms[2U * o];
+    both[0] = (MixTerm){ layout->fx_rows[v][o], &node->switches.wet, o };
+    both[1] = (MixTerm){ layout->in_rows[v][in], &node->switches.dry, o };
+    mix[o] = (MixRow){ .to = layout->out_rows[v][o], .n_terms = 2U, .terms = both };
+  }
+  return terms ? node->n_out : 0U;
+}
+
+/// Add the mix for the switches of those of n nodes of a device that have one.
+static void
+mix_switches(Layout* const layout, const uint32_t* const nodes, const uint32_t n)
+{
+  Plan* const plan = layout->plan;
+  uint32_t max_rows = 0;
+  uint32_t max_links = 0;
+  for (uint32_t i = 0; i < n; ++i) {
+    const PlanNode* const plan_node = &plan->nodes[nodes[i]];
+    max_rows += plan_node->has_switches ? plan_node->node->n_out : 0U;
+    max_links += plan_node->has_switches ? 2U : 0U;
+  }
+  MixRow* const rows = max_rows ? arena_take(&plan->arena, max_rows, sizeof(MixRow)) : NULL;
+  MixLink** const links = rows ? arena_take(&plan->arena, max_links, sizeof(MixLink*)) : NULL;
+  if (!links) {
+    return;
+  }
+  uint32_t n_rows = 0;
+  uint32_t n_links = 0;
+  for (uint32_t i = 0; i < n; ++i) {
+    if (plan->nodes[nodes[i]].has_switches) {
+      NodeSwitches* const switches = &plan->nodes[nodes[i]].node->switches;
+      n_rows += mix_outputs(layout, nodes[i], rows + n_rows);
+      links[n_links++] = &switches->wet;
+      links[n_links++] = &switches->dry;
+    }
+  }
+  layout->steps[layout->n_steps++] = (StageStep){
+    .backend = plan->nodes[nodes[0]].node->backend,
+    .kind = STEP_MIX,
+    .rows = rows,
+    .is_stored = true,
+    .n_rows = n_rows,
+    .links = links,
+    .n_links = n_links,
+  };
+}
+
 /// True if two nodes of one rank and backend may run in one batch.
 static bool
 run_together(const Node* const a, const Node* const b)
@@ -287,7 +348,8 @@ run_together(const Node* const a, const Node* const b)
   return a->fx == b->fx && !a->is_apart && !b->is_apart;
 }
 
-/// Add the steps of the nodes of one rank on one backend: their mix, then a batch for each effect.
+/// Add the steps of the nodes of one rank on one backend: their mix, a batch for each effect, and
+/// the mix for switches.
 static void
 lay_out_group(Layout* const layout, const uint32_t* const nodes, const uint32_t n)
 {
@@ -299,6 +361,7 @@ lay_out_group(Layout* const layout, const uint32_t* const nodes, const uint32_t 
       begin = i;
     }
   }
+  mix_switches(layout, nodes, n);
 }
 
 /// Add the steps of all nodes of one rank.  `nodes` is a run of layout->sorted.
@@ -311,6 +374,10 @@ lay_out_rank(Layout* const layout, const uint32_t* const nodes, const uint32_t n
     take_rows(layout, layout->in_rows, nodes[i], plan_nodes[nodes[i]].node->n_in);
     take_side_rows(layout, nodes[i]);
     take_rows(layout, layout->out_rows, nodes[i], plan_nodes[nodes[i]].node->n_out);
+    layout->fx_rows[nodes[i]] = layout->out_rows[nodes[i]];
+    if (plan_nodes[nodes[i]].has_switches) {
+      take_rows(layout, layout->fx_rows, nodes[i], plan_nodes[nodes[i]].node->n_out);
+    }
   }
   for (uint32_t begin = 0, i = 1; i <= n; ++i) {
     if (i == n || plan_nodes[nodes[i]].node->backend != plan_nodes[nodes[begin]].node->backend) {
@@ -322,6 +389,9 @@ lay_out_rank(Layout* const layout, const uint32_t* const nodes, const uint32_t n
     rows_give_back(layout, layout->in_rows[nodes[i]], plan_nodes[nodes[i]].node->n_in);
     if (layout->side_rows[nodes[i]]) {
       rows_give_back(layout, layout->side_rows[nodes[i]], plan_nodes[nodes[i]].node->n_side);
+    }
+    if (layout->fx_rows[nodes[i]] != layout->out_rows[nodes[i]]) {
+      rows_give_back(layout, layout->fx_rows[nodes[i]], plan_nodes[nodes[i]].node->n_out);
     }
   }
   for (uint32_t v = 0; v < layout->plan->n_nodes; ++v) {
@@ -339,15 +409,16 @@ take_layout(Layout* const layout, Error* const error)
   size_t max_rows = 0;
   for (uint32_t n = 0; n < plan->n_nodes; ++n) {
     const Node* const node = plan->nodes[n].node;
-    max_rows += node->n_in + node->n_side + node->n_out;
+    max_rows += node->n_in + node->n_side + (plan->nodes[n].has_switches ? 2U : 1U) * node->n_out;
   }
   layout->sorted = arena_take(scratch, plan->n_nodes, sizeof(uint32_t));
   layout->last_rank = arena_take(scratch, plan->n_nodes, sizeof(uint32_t));
   layout->in_rows = arena_take(scratch, plan->n_nodes, sizeof(uint32_t*));
   layout->side_rows = arena_take(scratch, plan->n_nodes, sizeof(uint32_t*));
   layout->out_rows = arena_take(scratch, plan->n_nodes, sizeof(uint32_t*));
+  layout->fx_rows = arena_take(scratch, plan->n_nodes, sizeof(uint32_t*));
   layout->free_rows = arena_take(scratch, max_rows, sizeof(uint32_t));
-  layout->steps = arena_take(&layout->plan->arena, 2U * plan->n_nodes + 1U, sizeof(StageStep));
+  layout->steps = arena_take(&layout->plan->arena, 3U * plan->n_nodes + 1U, sizeof(StageStep));
   if (scratch->failed || plan->arena.failed) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }

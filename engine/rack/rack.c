@@ -377,7 +377,32 @@ rack_same_structure(const RackNode* const a, const RackNode* const b)
     return false;
   }
   for (uint32_t p = 0; p < a->fx->n_params; ++p) {
-    if (a->fx->params[p].structural && !value_equal(&a->values[p], &b->values[p])) {
+    const bool is_structural = a->fx->params[p].structural && !a->fx->params[p].of_engine;
+    if (is_structural && !value_equal(&a->values[p], &b->values[p])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool
+rack_has_solo(const RackNode* const node)
+{
+  bool has = false;
+  for (uint32_t p = fx_own_params(node->fx); p < node->fx->n_params; ++p) {
+    const bool is_solo = node->fx->params[p].of_engine == FX_SWITCH_SOLO;
+    has = has || (is_solo && node->values[p].kind == VALUE_NUMBER && node->values[p].number != 0.0);
+  }
+  return has;
+}
+
+/// True if `b` has solo in the same nodes as `a`.
+static bool
+solos_equal(const Rack* const a, const Rack* const b)
+{
+  for (uint32_t n = 0; n < a->n_nodes; ++n) {
+    const RackNode* const other = rack_find_uid(b, a->nodes[n].uid);
+    if (other && rack_has_solo(&a->nodes[n]) != rack_has_solo(other)) {
       return false;
     }
   }
@@ -487,7 +512,7 @@ bool
 rack_differs_in_values(const Rack* const a, const Rack* const b)
 {
   return edges_equal(a, b, false) && a->n_nodes == b->n_nodes && rack_has_nodes(a, b) &&
-         lates_equal(a, b);
+         solos_equal(a, b) && lates_equal(a, b);
 }
 
 bool

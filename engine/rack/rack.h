@@ -274,10 +274,13 @@ uint32_t rack_find_edge(const Rack* rack, RackEnd from, RackEnd to, uint32_t fir
 /// True if the nodes have the same effect, structural values and quarantine.
 bool rack_same_structure(const RackNode* a, const RackNode* b);
 
+/// True if the node has solo.
+bool rack_has_solo(const RackNode* node);
+
 /// True if `rack` has all nodes of `of`, as rack_same_structure().
 bool rack_has_nodes(const Rack* rack, const Rack* of);
 
-/// True if the racks differ at most in names, and in values that are not structural.
+/// True if the racks differ at most in names, and in values that are neither structural nor solo.
 bool rack_differs_in_values(const Rack* a, const Rack* b);
 
 /// Apply statements of the language ("connect a b gain=-6dB"), one per line, to a rack: all of them

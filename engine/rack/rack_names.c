@@ -151,18 +151,32 @@ rack_lookup(const Rack* const rack, const char* const name, Error* const error)
   return NULL;
 }
 
-/// The ids of all parameters and "backend", for the caller to free; NULL when out of memory.
+/// The ids of all parameters, "backend" before the switches of the engine, for the caller to free;
+/// NULL when out of memory.
 static const char**
 param_names(const FxInfo* const fx)
 {
   const char** const names = malloc((fx->n_params + 1U) * sizeof(char*));
+  const uint32_t n_own = fx_own_params(fx);
   for (uint32_t p = 0; names && p < fx->n_params; ++p) {
-    names[p] = fx->params[p].id;
+    names[p < n_own ? p : p + 1U] = fx->params[p].id;
   }
   if (names) {
-    names[fx->n_params] = "backend";
+    names[n_own] = "backend";
   }
   return names;
+}
+
+/// The hint for a word that is no parameter: a near one, or a list without the switches.
+static const char*
+param_hint(const FxInfo* const fx, const char* const word, char hint[const HINT_BYTES])
+{
+  const char** const names = param_names(fx);
+  const bool has_near = names && nearest_name(word, names, fx->n_params + 1U);
+  const uint32_t n = has_near ? fx->n_params + 1U : fx_own_params(fx) + 1U;
+  const char* const text = name_hint(hint, word, names, names ? n : 0U);
+  free(names);
+  return text;
 }
 
 const char*
@@ -207,14 +221,11 @@ rack_find_param(const FxInfo* const fx, const char* const id, uint32_t* const pa
                      "%s: the %s plugin is missing, so its parameters are not known", fx->name,
                      fx->origin->format);
   }
-  const char** const names = param_names(fx);
   char hint[HINT_BYTES];
   const bool is_state = !strcmp(id, "state"); // others have one, see FxInfo::save
-  error_set(error, STATUS_NOT_FOUND, "%s has no parameter \"%.60s\"%s; %s", fx->name, id,
-            is_state ? ", because the values of its parameters are all its state" : "",
-            name_hint(hint, id, names, names ? fx->n_params + 1U : 0U));
-  free(names);
-  return STATUS_NOT_FOUND;
+  return error_set(error, STATUS_NOT_FOUND, "%s has no parameter \"%.60s\"%s; %s", fx->name, id,
+                   is_state ? ", because the values of its parameters are all its state" : "",
+                   param_hint(fx, id, hint));
 }
 
 Status

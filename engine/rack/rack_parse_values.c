@@ -275,12 +275,13 @@ parse_positional_value(Parser* const parser, RackNode* const node, const uint32_
                        const bool has_keys, const Unquoted* const unquoted)
 {
   const FxInfo* const fx = node->fx;
+  const uint32_t n_places = fx_own_params(fx);
   const Token word = parser->now;
   Error cause;
   if (unquoted->param && takes_text(node, n)) { // "1 0; 0 1"
     return parser_unquoted(parser, unquoted, word.offset, "spaces");
   }
-  const bool takes_rows = n < fx->n_params && fx->params[n].kind == PARAM_TEXT;
+  const bool takes_rows = n < n_places && fx->params[n].kind == PARAM_TEXT;
   const FxParam* const file = takes_rows ? param_for_file(fx, word.text) : NULL;
   if (file && word.kind == TOKEN_WORD) {
     return refuse_file(parser, &word, file);
@@ -288,7 +289,7 @@ parse_positional_value(Parser* const parser, RackNode* const node, const uint32_
   if (has_keys) {
     error_set(&cause, STATUS_BAD_RACK,
               "unexpected \"%.60s\"; after the first key=value write all values so", word.text);
-  } else if (n == fx->n_params) {
+  } else if (n == n_places) {
     error_set(&cause, STATUS_BAD_RACK, "%s takes at most %u value%s; \"%.60s\" is one too many",
               fx->name, n, n == 1U ? "" : "s", word.text);
   } else if (!rack_set_param(node, n, word.text, &cause)) {
@@ -298,7 +299,7 @@ parse_positional_value(Parser* const parser, RackNode* const node, const uint32_
     return STATUS_OK;
   }
   Decimal number;
-  const bool is_value = n < fx->n_params && number_scan(word.text, &number) && !*number.end &&
+  const bool is_value = n < n_places && number_scan(word.text, &number) && !*number.end &&
                         !(unquoted->param && unquoted->param->kind == PARAM_TEXT);
   return refuse_value(parser, node, &word, is_value ? NULL : unquoted, &cause);
 }

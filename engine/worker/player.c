@@ -362,10 +362,13 @@ static void
 add_value(Player* const player, const uint32_t node_index, const WaitingMessage* const entry,
           const uint64_t frame)
 {
+  Node* const node = player->plan->nodes[node_index].node;
   StageEvent* const event = add_event(player, node_index, frame, entry->message.frame);
   event->param = entry->message.param;
+  event->of_engine = node->fx->params[event->param].of_engine;
   event->value = entry->message.value;
-  event->ramp_frames = player->plan->nodes[node_index].node->ramp_frames;
+  event->ramp_frames = node->ramp_frames;
+  node->health.needs_care = node->health.needs_care || event->of_engine;
 }
 
 /// Begin what a value with a time does, from the value before.  Returns false if the value is set

@@ -159,6 +159,22 @@ follow_latency(Worker* const worker)
   }
 }
 
+/// If a switch of a node on a device is on for the first time, plan the rack with a mix for its
+/// switches. [planning_lock held]
+static void
+follow_switches(Worker* const worker)
+{
+  const uint64_t now_ns = time_now_ns();
+  const int switched =
+      now_ns < worker->placing.at_ns ? -1 : plan_find_switched(worker->player.plan);
+  Error error = { STATUS_OK, "" };
+  if (switched >= 0 && worker_replan(worker, false, &error)) {
+    backoff_fail(&worker->placing, MOVED_FIRST_NS, MOVED_LONGEST_NS, now_ns);
+    worker_log(worker, "%s: bypass and mute have no effect yet: %s",
+               worker->rack->nodes[switched].name, error.text);
+  }
+}
+
 /// If a node asks for it, plan the rack with a new node in its place, which cross-fades in.
 /// [planning_lock held]
 static void
@@ -183,9 +199,9 @@ replace_restarting(Worker* const worker)
   }
 }
 
-/// Renew nodes, leave a failed device or try it again, measure the rack if needed, follow
-/// latencies, and remove nodes whose tails have ended or are too heavy to play. [planning_lock
-/// held]
+/// Renew nodes, leave a failed device or try it again, measure the rack if needed, follow latencies
+/// and switches, and remove nodes whose tails have ended or are too heavy to play.
+/// [planning_lock held]
 static void
 tidy(Worker* const worker)
 {
@@ -205,6 +221,7 @@ tidy(Worker* const worker)
   replace_restarting(worker);
   worker_restore_groups(worker);
   follow_latency(worker);
+  follow_switches(worker);
   const Plan* const plan = worker->player.plan;
   const bool end_tails = has_heavy_tails(worker, plan);
   if (end_tails || plan_next_expiry(plan) <= atomic_load(&worker->player.next_frame)) {

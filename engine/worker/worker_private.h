@@ -87,6 +87,7 @@ struct Worker {
   uint32_t n_unrestored;   ///< [builder] Failures since the last success
   char renewal_error[512]; ///< [builder] The last one in the log
   Backoff moving;          ///< [builder] Rest after a plan for a latency that has changed
+  Backoff placing;         ///< [builder] Rest after a plan for switches that has failed
 
   _Atomic uint64_t n_late;         ///< [player] Blocks that ended after they were due
   uint64_t seen_blocks, seen_late; ///< [builder] Ended blocks, and late ones, at the last check

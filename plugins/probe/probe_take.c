@@ -192,7 +192,7 @@ probe_bench_set_all(const Bench* const bench, Instance* const instance, uint32_t
 static void
 move(const Bench* const bench, Instance* const instance, uint32_t* const seed)
 {
-  const uint32_t n = bench->plugin->fx.n_params;
+  const uint32_t n = fx_own_params(&bench->plugin->fx);
   const uint32_t p = (uint32_t)(probe_bench_random(seed) * n);
   const double place = probe_bench_random(seed);
   if (!bench->is_fixed[p]) {

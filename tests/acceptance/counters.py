@@ -135,11 +135,12 @@ def ask_everything(live):
         if reply == "/fail":
             failures.append(f"/norm/n/gain {arguments}: {values}")
     note("address", ["/norm/<node>/<param>"], "a client sends a message to it")
-    reply, (text, *_) = osc.ask("/server/describe", "/node/n/*", "/rack/ge*")
+    reply, (text, *_) = osc.ask("/server/describe", "/node/n/{gain,mute}", "/rack/ge*")
     lines = [line.split("\t") for line in text.splitlines()]
     if [line[:11] for line in lines] != [
         ["/rack/get", "command", "[i]", "part", "Read the rack's text, in parts of 8 kB"],
         ["/node/n/gain", "number", "f", "dB", "-120", "40", "0", "dB", "value", "-20", "Gain; -120 dB is silence"],
+        ["/node/n/mute", "switch", "i", "", "0", "1", "0", "", "value", "0", "The output is silent; the effect runs on"],
     ]:
         failures.append(f"/server/describe: {text}")
     note("address", ["/server/describe"], "a client sends a message to it")

@@ -240,6 +240,25 @@ TEST(structural_parameters_become_edits)
   control_rig_expect_rack("order=8 backend=cpu");
 }
 
+TEST(switches_are_parameters_of_every_node)
+{
+  client_ask(rig.client, "/done*", "/rack/chain", "s", "a: phaser | b: phaser");
+  client_ask(rig.client, "/done /node/*/mute", "/node/*/mute", "i", 1);
+  const FakeSet set = fake_engine_set(rig.engine, 0);
+  ck_assert_uint_eq(set.n, 2);
+  ck_assert_int_eq(fx_find("phaser")->params[set.messages[1].param].of_engine, FX_SWITCH_MUTE);
+  ck_assert_double_eq(set.messages[1].value, 1.0);
+  client_ask(rig.client, "/done /node/b/bypass", "/node/b/bypass", "s", "on");
+  client_ask(rig.client, "/node/b/bypass 1", "/node/b/bypass", "");
+  control_rig_expect_rack("add b phaser bypass=on mute=on\n");
+  client_ask(rig.client, "/done /rack/undo*", "/rack/undo", "");
+  control_rig_expect_rack("add b phaser mute=on\n");
+  const uint32_t n_edits = fake_engine_n_edits(rig.engine);
+  client_ask(rig.client, "/done /node/a/solo*", "/node/a/solo", "i", 1);
+  ck_assert_uint_eq(fake_engine_n_edits(rig.engine), n_edits + 1U);
+  control_rig_expect_rack("add a phaser mute=on solo=on\n");
+}
+
 TEST(patterns_set_all_that_match_in_one_group)
 {
   client_ask(rig.client, "/done*", "/rack/chain", "s", "a1: gain | a2: gain | b1: gain");

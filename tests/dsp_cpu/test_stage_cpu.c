@@ -90,6 +90,7 @@ typedef struct Rig {
   MixLink* advanced[N_LINKS];
   NodeHealth health[N_NODES];
   InputLine input_lines[N_NODES];
+  NodeSwitches switches[N_NODES];
   _Atomic uint32_t node_ns[N_NODES];
   NodeTimes times[N_NODES];
   uint32_t in_rows[N_NODES], out_rows[N_NODES];
@@ -145,6 +146,7 @@ rig_describe(Rig* const rig, const FxInfo* const fx, const uint32_t left, const 
                                  .times = &rig->times[n],
                                  .health = &rig->health[n],
                                  .input_line = &rig->input_lines[n],
+                                 .switches = &rig->switches[n],
                                  .n_in = 1U,
                                  .n_out = 1U,
                                  .in_rows = &rig->in_rows[n],

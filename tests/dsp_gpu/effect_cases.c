@@ -102,6 +102,22 @@ static const EffectCase special_cases[] = {
   { .chain = "x: invert channels=1,3-29,64 on=off",
     .sets = { { "on", 1.0, 300 } },
     .least_channels = 64 },
+  // the switches of the engine, also within a chain of filters, with more outputs than inputs, and
+  // with a latency; each alone and both
+  { .chain = "gain 3dB | x: gain -6dB bypass=on | gain -1dB",
+    .sets = { { "bypass", 0.0, 300 }, { "gain", -12.0, 310 }, { "mute", 1.0, 1100 } } },
+  { .chain = "lowpass 5kHz | x: highpass 100Hz mute=on | lowpass 3kHz | peaking 1kHz 6dB",
+    .sets = { { "mute", 0.0, 100 }, { "bypass", 1.0, 600 }, { "bypass", 0.0, 1150 } },
+    .most_channels = 3 },
+  { .chain = "(x: pan 0.5 bypass=on + pan -0.5)",
+    .sets = { { "position", 1.0, 200 }, { "bypass", 0.0, 300 }, { "mute", 1.0, 500 } },
+    .most_channels = 2 },
+  { .chain = "(x: limiter -6dB bypass=on + gain -3dB)",
+    .sets = { { "mute", 1.0, 40 }, { "bypass", 0.0, 300 }, { "mute", 0.0, 301 } },
+    .most_channels = 3 },
+  { .chain = "x: convolver six.wav bypass=on mute=on",
+    .sets = { { "mute", 0.0, 150 }, { "bypass", 0.0, 1100 } },
+    .most_channels = 3 },
   { .chain = "x: limiter -1dB",
     .sets = { { "ceiling", -20.0, 300 },
               { "ceiling", -3.0, 700 },
@@ -221,7 +237,7 @@ plain_case(const FxInfo* const fx, void* const to)
 {
   EffectCase plain = { .chain = NULL };
   uint32_t n_sets = 0;
-  for (uint32_t p = 0; p < fx->n_params && n_sets < MOST_SETS; ++p) {
+  for (uint32_t p = 0; p < fx_own_params(fx) && n_sets < MOST_SETS; ++p) {
     const FxParam* const param = &fx->params[p];
     double ends[2];
     if (!param->structural && fx_param_range(param, &ends[0], &ends[1])) {

@@ -64,6 +64,7 @@ static const Case special_cases[] = {
   { "(gain -9dB + gain -10dB + gain -11dB + gain -12dB + x: gain -13dB)", "gain", 0.0, 2, 300, 3 },
   { "gain 3dB | invert | (x: pan 0.3 + pan -0.3)", "position", -0.7, 2, 300, 3 },
   { "(x: limiter -6dB + gain -3dB)", "ceiling", -12.0, 2, 300, 4 }, // a delayed connection
+  { "gain -1dB | x: limiter -6dB bypass=on | gain -2dB", "mute", 1.0, 2, 300, 4 },
   { "x: reverb size=0 predelay=0", "mix", 1.0, 100, 200, 3 },
   { "x: reverb size=0 predelay=0", NULL, 0.0, 2, 1100, 2 },
   { "(gain 0dB + gain -6dB) | x: peaking 1kHz 6dB", "frequency", 500.0, 33, 70, 4 },
@@ -79,7 +80,7 @@ static void
 plain_case(const FxInfo* const fx, void* const to)
 {
   Case plain = { .n_channels = 3, .block = 150, .n_blocks = 4 };
-  for (uint32_t p = 0; p < fx->n_params && !plain.param; ++p) {
+  for (uint32_t p = 0; p < fx_own_params(fx) && !plain.param; ++p) {
     double min = 0.0;
     if (!fx->params[p].structural && fx_param_range(&fx->params[p], &min, &plain.value)) {
       plain.param = fx->params[p].id;

@@ -7,6 +7,7 @@
       WARPRACK_TEST_BACKEND=cuda|opencl (default opencl)
 */
 
+#include "engine/base/time.h"
 #include "engine/engine.h"
 #include "engine/worker/calibrate.h"
 #include "engine/worker/placement.h"
@@ -17,6 +18,7 @@
 #include "tests/support/suite.h"
 #include "tests/support/test_driver.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -177,6 +179,80 @@ TEST(a_node_with_a_connected_side_input_is_on_the_cpu)
   ck_assert_int_eq(driver_edit(&driver, &rack, free, &error), STATUS_OK);
   driver_play(&driver, 10);
   assert_place(&driver, rack, "c", api_name(), "option");
+}
+
+static void
+set_switch(const TestDriver* const driver, const RackNode* const node, const char* const param,
+           const double value, const uint64_t frame)
+{
+  const ParamMessage message = { .frame = frame,
+                                 .uid = node->uid,
+                                 .param = (uint32_t)fx_param_find(node->fx, param),
+                                 .value = value,
+                                 .kind = MESSAGE_VALUE };
+  OK(engine_set(driver->engine, &message, 1U));
+}
+
+/// True if the last block played is the input times `level`.
+static bool
+last_is(const TestDriver* const driver, const float level)
+{
+  const float* const out = driver->out[0] + driver->position - BLOCK;
+  const float* const in = driver->in[0] + driver->position - BLOCK - engine_latency(driver->engine);
+  bool is = true;
+  for (uint32_t i = 0; i < BLOCK; ++i) {
+    is = is && fabsf(out[i] - level * in[i]) < 1e-6F;
+  }
+  return is;
+}
+
+/// Play until the last block is the input times `level`: the builder first plans the rack again.
+static void
+play_until(TestDriver* const driver, const float level)
+{
+  for (uint32_t tries = 0; tries < 1000U && !last_is(driver, level); ++tries) {
+    driver_play(driver, 4);
+    time_sleep(5000000);
+  }
+  ck_assert_msg(last_is(driver, level), "the level is not %g", (double)level);
+}
+
+TEST(a_message_turns_on_the_switches_of_a_node_on_the_device)
+{
+  static const struct {
+    const char* param;
+    float level;
+  } switches[] = { { "bypass", 1.0F }, { "mute", 0.0F } };
+  static const char text[] = "g: gain 0dB | x: gain -20dB | h: gain 0dB";
+  for (uint32_t s = 0; s < ARRAY_LEN(switches); ++s) {
+    SCOPED(driver_free)
+    TestDriver driver = driver_on_device(device_suite_api(), NULL, text, 1, 6000U);
+    SCOPED_RACK Rack* const rack = rack_of(text, NULL);
+    const RackNode* const x = rack_find(rack, "x");
+    signal_sine(driver.in[0], driver.n_frames, 440.0, DRIVER_RATE_HZ, 0.5, 0.0);
+    driver_play(&driver, 100);
+    ck_assert(last_is(&driver, 0.1F));
+    set_switch(&driver, x, switches[s].param, 1.0, 0U);
+    play_until(&driver, switches[s].level);
+    // From now on, a change takes effect at its frame.
+    const uint32_t latency = engine_latency(driver.engine);
+    const size_t at = driver.position + 7U + latency;
+    set_switch(&driver, x, switches[s].param, 0.0, at - latency);
+    driver_play(&driver, 100);
+    ck_assert(last_is(&driver, 0.1F));
+    for (size_t i = driver.position - 100U * BLOCK; i < at + 960U + BLOCK; ++i) {
+      const float level = i < at ? switches[s].level : 0.1F;
+      const float wanted = level * driver.in[0][i - latency];
+      ck_assert_msg((i >= at && i < at + 960U) || fabsf(driver.out[0][i] - wanted) < 1e-6F,
+                    "%s, frame %zu: %g, not %g", switches[s].param, i - at,
+                    (double)driver.out[0][i], (double)wanted);
+    }
+    const double fade = 6.0 * 0.5 / (960.0 * 960.0); // second derivative of the ramp
+    const uint32_t begin = latency + BLOCK;          // after the silence before the sine
+    ck_assert_double_lt(max_second_difference(driver.out[0] + begin, driver.position - begin),
+                        max_second_difference(driver.in[0], driver.position) + fade + 1e-5);
+    assert_place(&driver, rack, "x", api_name(), "option");
+  }
 }
 
 TEST(without_a_gpu_a_node_that_asks_for_one_is_refused_with_the_reason)

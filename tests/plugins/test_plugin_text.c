@@ -168,8 +168,9 @@ TEST(parameters_that_move_the_latency_are_structural)
   Plugin* read = NULL;
   OK(plugin_sample_read(text, &arena, &read, &error));
   for (uint32_t p = 0; p < read->fx.n_params; ++p) {
-    const FxParamKind kind = read->fx.params[p].kind;
-    const bool is_always = kind == PARAM_PATH || kind == PARAM_TEXT; // files, texts, the preset
+    const FxParam* const param = &read->fx.params[p];
+    const bool is_always = param->kind == PARAM_PATH || param->kind == PARAM_TEXT ||
+                           param->of_engine == FX_SWITCH_SOLO; // files, texts, the preset
     ck_assert_int_eq(read->fx.params[p].structural, read->param_ports[p] == 3 || is_always);
   }
 }

@@ -109,6 +109,9 @@ static const struct {
     "add gain2 gain\nadd gain gain\nconnect in gain\nconnect gain out\n" },
   { "chain: gain",
     "add chain gain\nconnect in chain\nconnect chain out\n" }, // here `chain` is a name
+  { "chain phaser 90deg 60bpm mute=on bypass=off\nset phaser.solo on",
+    "add phaser phaser angle=90deg tempo=60bpm mute=on solo=on\nconnect in phaser\n"
+    "connect phaser out\n" },
   { "through + through",
     "add through through\nadd through2 through\nconnect in through\nconnect in through2\n"
     "connect through out\nconnect through2 out\n" },
@@ -198,6 +201,7 @@ static const struct {
   { "chain gain 3 lim: gain", "t:1:14: \"lim:\" names a new node; put | or + before it" },
   { "chain gain 80dB", "t:1:12: gain 80dB is out of range; -120dB to 40dB" },
   { "chain gain 3 4", "t:1:14: gain takes at most 1 value; \"4\" is one too many" },
+  { "chain phaser 3 120 on", "t:1:20: phaser takes at most 2 values; \"on\" is one too many" },
   { "chain gain 3 gain=4", "t:1:14: gain is given twice" },
   { "chain gain gain=4 gain=4", "t:1:19: gain is given twice" },
   { "chain gain backend=cpu backend=cpu", "t:1:24: backend is given twice" },

@@ -191,8 +191,12 @@ rack_print(const Rack* const rack)
 Status
 rack_check_text(const Rack* const rack, Error* const error)
 {
-  char* const text = rack_print(rack);
-  const size_t n_bytes = text ? strlen(text) : 0U;
+  char* const text = rack_print_sound(rack);
+  size_t n_bytes = text ? strlen(text) : 0U;
+  for (uint32_t s = 0; s < rack->n_scenes; ++s) {
+    n_bytes += strlen(rack->scenes[s]->line);
+  }
+  n_bytes += rack->safes ? strlen(rack->safes->line) : 0U;
   free(text);
   if (!text) {
     return rack_no_memory(error);

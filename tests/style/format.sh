@@ -14,6 +14,7 @@ git rev-parse --git-dir >/dev/null 2>&1 || { echo "not a git checkout"; exit 77;
 git ls-files '*.c' '*.cu' '*.h' ':!plugins/clap/include' | xargs "$clang_format" --dry-run --Werror
 
 # clang-format does not change comments, because they have drawings and tables.
+# shellcheck disable=SC2016 # the variables are those of Perl
 long=$(git ls-files '*.c' '*.cu' '*.h' ':!plugins/clap/include' | LC_ALL=C.UTF-8 xargs perl -CSD -ne '
   $block = 1 if m{^\s*/\*};
   print "$ARGV:$.: $_" if length > 101 && ($block || m{^\s*//});

@@ -530,6 +530,8 @@ put_control(lo_message* const to, const Control* const control)
   put_count(to, "subscribers", notify_n_subscribers(&control->notify));
   put_count(to, "notified", control->notify.sent);
   put_count(to, "meters", control->meters.n);
+  put_count(to, "loudness_lost",
+            control->meters.loudness ? loudness_lost(control->meters.loudness) : 0U);
   put_count(to, "notify_merged", control->notify.merged);
   for (uint32_t r = PACKET_OK + 1U; r < PACKET_N_FAULTS; ++r) {
     char key[64];

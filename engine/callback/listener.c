@@ -21,7 +21,7 @@ struct Listener {
   _Atomic uint64_t taken;      ///< By the callback: `wanted` that it records
   _Atomic uint64_t start;      ///< By the callback: the first frame of `taken`
   _Atomic uint64_t head, tail; ///< Frames recorded, by the callback; taken, by the reader
-  _Atomic uint64_t n_lost;     ///< By the callback
+  _Atomic uint64_t n_lost;     ///< By the callback, since `start`
   PortRange ports;             ///< [rt] Of `taken`
   bool records;                ///< [rt] In this block
   uint64_t taken_seen;         ///< [reader]
@@ -79,6 +79,7 @@ listener_begin(Listener* const listener, const uint32_t n_frames)
   if (wanted != atomic_load_explicit(&listener->taken, memory_order_relaxed)) {
     listener->ports = unpack(wanted);
     atomic_store_explicit(&listener->start, head, memory_order_relaxed);
+    atomic_store_explicit(&listener->n_lost, 0U, memory_order_relaxed);
     atomic_store_explicit(&listener->taken, wanted, memory_order_release);
   }
   const uint64_t n_waiting = head - atomic_load_explicit(&listener->tail, memory_order_acquire);
@@ -133,7 +134,7 @@ ask(Listener* const listener, const PortRange* const ports)
     listener->taken_seen = wanted;
     const uint64_t start = atomic_load_explicit(&listener->start, memory_order_relaxed);
     atomic_store_explicit(&listener->tail, start, memory_order_release);
-    listener->lost_seen = atomic_load_explicit(&listener->n_lost, memory_order_relaxed);
+    listener->lost_seen = 0;
   }
   return ports->n != 0U;
 }

@@ -34,6 +34,7 @@ ELSEWHERE = {
     ("key", "notes_late"): "needs an instrument: live_notes.py",
     ("key", "notes_dropped"): "a note must meet the removal of its node: worker/test_notes.c",
     ("key", "notes_waiting"): "the ring must be full: control/test_control_notes.c",
+    ("key", "loudness_lost"): "a thread must be late: callback/test_listener.c",
     ("key", "values_lost"): "thousands of values must wait behind one edit: see control/editor.c",
     ("key", "osc_trusted"): "needs another machine that gets answers: controllers.py",
     ("news", "/server/started"): "sent by a server that follows another one: subscribers.py",

@@ -367,8 +367,7 @@ run_batch(Stage* const stage, Batch* const batch, const uint32_t n_frames)
     put_inputs(batch, n_frames);
   }
   const bool any_stopped = batch->fx->renew && stage_guard_find_stopped(batch);
-  const bool is_quiet = !stage->changes->n_events && !stage->changes->n_fades;
-  bool has_changes = !is_quiet && any_change(stage, batch);
+  bool has_changes = stage->is_changing && any_change(stage, batch);
   catch_up(batch, stage->changes);
   if (has_changes && batch->fx->set_at && !batch->fx->cut_at_events) {
     pass_changes(stage, batch, n_frames);
@@ -398,6 +397,7 @@ stage_cpu_submit(Stage* const stage, const uint32_t n_frames, const StageChanges
 {
   stage->line = recorder_line();
   stage->changes = changes;
+  stage->is_changing = changes->n_events || changes->n_fades;
   stage->n_frames = n_frames;
   stage->n_reset = 0;
   change_marks_set(&stage->marks, changes, n_frames);

@@ -73,6 +73,7 @@ struct Stage {
   _Atomic uint64_t* line;      ///< Of the player, in the flight recorder
   const StageChanges* changes; ///< Of the submitted block
   ChangeMarks marks;
+  bool is_changing;    ///< There are any
   float* weights;      ///< For Batch::wet and Batch::dry of all batches
   uint32_t n_frames;   ///< Of the submitted block
   uint32_t turn;       ///< The step that had the last turn, see batch_turn.h

@@ -22,7 +22,8 @@ mix_link_gain(const MixLink* const link, const uint32_t frame)
   return ramp_value_at(ramp, ramp->frames_left > moved ? ramp->frames_left - moved : 0U);
 }
 
-/// Let the gain stay for hold_frames and then move to `target` in `frames` >= 1 frames. [player]
+/// Ramp to `target` in `frames` >= 1 frames, after `hold_frames` frames, instead of all changes that
+/// are still to come. [player]
 static inline void
 mix_link_aim(MixLink* const link, const float target, const uint32_t frames,
              const uint32_t hold_frames)
@@ -32,6 +33,18 @@ mix_link_aim(MixLink* const link, const float target, const uint32_t frames,
   ramp_aim(&link->next, target, frames);
   link->hold_frames = hold_frames;
   link->gain = hold_frames ? link->gain : link->next;
+  link->last_frames = 0U;
+}
+
+/// Ramp to `target` in `frames` frames, after `hold_frames` frames, and after the change that is on
+/// hold, which begins at least a block earlier. [player]
+static inline void
+mix_link_aim_last(MixLink* const link, const float target, const uint32_t frames,
+                  const uint32_t hold_frames)
+{
+  link->last_target = target;
+  link->last_hold_frames = hold_frames - link->hold_frames;
+  link->last_frames = frames;
 }
 
 /// Advance by a block. [player]
@@ -45,6 +58,12 @@ mix_link_advance(MixLink* const link, const uint32_t n_frames)
     if (link->hold_frames == 0U) {
       ramp_skip(&link->next, n_frames - held);
       link->gain = link->next;
+      if (link->last_frames) {
+        const uint32_t passed = n_frames - held;
+        const uint32_t hold = link->last_hold_frames;
+        mix_link_aim(link, link->last_target, link->last_frames,
+                     hold > passed ? hold - passed : 0U);
+      }
     }
   }
   link->position = (link->position + n_frames) & link->line_mask;

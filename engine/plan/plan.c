@@ -83,7 +83,13 @@ plan_became_active(Plan* const plan, const uint64_t frame)
     date(&plan->links[l].death, frame);
   }
   for (uint32_t a = 0; a < plan->n_aims; ++a) {
-    plan->aims[a].link->gain = plan->aims[a].target;
+    const PlanAim* const aim = &plan->aims[a];
+    PlanLink* const plan_link = &plan->links[aim->link->plan_index];
+    const Node* const from = aim->link->from;
+    const bool is_tail = from && plan->nodes[from->plan_index].death.dying; // its fade is silent
+    const uint64_t fades = frame + aim->hold_frames;
+    aim->link->gain = aim->target;
+    plan_link->fades = !is_tail && fades > plan_link->fades ? fades : plan_link->fades;
   }
 }
 
@@ -198,11 +204,13 @@ static void
 begin_aim(const PlanAim* const aim)
 {
   MixLink* const mix = &aim->link->mix;
-  // If the target changes while a fade-in is on hold, the hold continues.
-  const uint32_t hold = aim->target > 0.0F && mix->hold_frames > aim->hold_frames
-                            ? mix->hold_frames
-                            : aim->hold_frames;
-  mix_link_aim(mix, aim->target, aim->frames, hold);
+  if (mix->hold_frames && aim->hold_frames > mix->hold_frames) {
+    mix_link_aim_last(mix, aim->target, aim->frames, aim->hold_frames);
+  } else {
+    // If the target changes while a fade-in is on hold, the hold continues.
+    const uint32_t hold = aim->target > 0.0F ? mix->hold_frames : 0U;
+    mix_link_aim(mix, aim->target, aim->frames, hold > aim->hold_frames ? hold : aim->hold_frames);
+  }
 }
 
 /// If the plan is the first one with the mix of a node's switches, begin their ramps when the delay

@@ -51,6 +51,8 @@ typedef struct PlanNode {
 typedef struct PlanLink {
   Link* link;
   Death death;
+  uint64_t fades; ///< Frame at which its last fade begins, except after a tail; once the plan is
+                  ///< active
 } PlanLink;
 
 /// A gain change of a link, which starts with the plan's first frame: the gain stays for

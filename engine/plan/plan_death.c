@@ -61,7 +61,8 @@ keep_dying_links(Graph* const graph)
         is_in_plan(plan, old->link->to)) {
       ++old->link->refs;
       old->link->plan_index = plan->n_links;
-      plan->links[plan->n_links++] = (PlanLink){ .link = old->link, .death = die_on(&old->death) };
+      plan->links[plan->n_links++] =
+          (PlanLink){ .link = old->link, .death = die_on(&old->death), .fades = old->fades };
     }
   }
 }

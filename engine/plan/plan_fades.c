@@ -9,10 +9,13 @@
   arrives with the slower of the two.  From these vertices the times are computed backwards to the
   connections that fade: through new nodes along new paths, and through dying nodes along old paths.
   A connection never fades in before its delay line has filled, because when[v] is at least the
-  latency at v.
+  latency at v.  A change never overtakes one of an earlier plan that is still to arrive at v: it
+  comes a fade and a block after that.
 */
 
 #include "plan_graph.h"
+
+#define LONGEST_WAIT_SECONDS 4.0 // of a fade, for fades of earlier plans
 
 /// True for a node that is new or dying in this plan.
 static bool
@@ -22,6 +25,12 @@ comes_or_goes(const Graph* const graph, const PlanNode* const plan_node)
                                 : !graph_is_continuing(graph, plan_node->node);
 }
 
+static uint32_t
+later(const uint32_t a, const uint32_t b)
+{
+  return a > b ? a : b;
+}
+
 /// The longer of the latencies at a vertex in the old and in the new plan, in frames.
 static uint32_t
 longer_latency(const Graph* const graph, const Node* const node, const uint32_t now)
@@ -29,8 +38,50 @@ longer_latency(const Graph* const graph, const Node* const node, const uint32_t 
   if (!graph_is_continuing(graph, node)) {
     return now;
   }
-  const uint32_t before = graph_latency_at(graph->request->previous, node);
-  return before > now ? before : now;
+  return later(graph_latency_at(graph->request->previous, node), now);
+}
+
+/// A fade at a node that comes or goes arrives at the vertices behind it, too.
+static void
+pass_on_earliest(const Graph* const graph, const uint32_t v, uint32_t* const earliest)
+{
+  const Plan* const plan = graph->plan;
+  const EdgeGroups* const in_links = &graph->in_links;
+  for (uint32_t i = in_links->first[v]; i < in_links->first[v + 1U]; ++i) {
+    const Link* const link = plan->links[in_links->list[i]].link;
+    const uint32_t from = link->from ? link->from->plan_index : 0U;
+    if (link->from && earliest[from] && comes_or_goes(graph, &plan->nodes[from])) {
+      const uint32_t way = plan->nodes[from].latency_frames + link->mix.delay_frames;
+      earliest[v] = later(earliest[v], earliest[from] + way);
+    }
+  }
+}
+
+/// The earliest time of a fade at each vertex: after the fades of earlier plans, unless edits that
+/// follow one another quickly have put these off too far.  NULL if out of memory.
+static uint32_t*
+compute_earliest(const Graph* const graph, const uint32_t* const order)
+{
+  const Plan* const plan = graph->plan;
+  const uint64_t now = graph->request->now_frame;
+  const uint32_t distance = graph->ramp_frames + graph->request->format->block_frames;
+  const uint64_t longest = (uint64_t)(LONGEST_WAIT_SECONDS * graph->request->format->rate_hz);
+  uint32_t* const earliest = arena_take(graph->scratch, plan->n_nodes + 1U, sizeof(uint32_t));
+  for (uint32_t l = 0; earliest && l < plan->n_links; ++l) {
+    const PlanLink* const plan_link = &plan->links[l];
+    if (plan_link->fades > now && plan_link->fades - now < longest) {
+      const uint32_t after = (uint32_t)(plan_link->fades - now) + distance;
+      uint32_t* const at = &earliest[graph_index(plan_link->link->to, plan->n_nodes)];
+      *at = later(after, *at);
+    }
+  }
+  for (uint32_t i = 0; earliest && i < plan->n_nodes; ++i) {
+    pass_on_earliest(graph, order[i], earliest);
+  }
+  if (earliest) {
+    pass_on_earliest(graph, plan->n_nodes, earliest);
+  }
+  return earliest;
 }
 
 /// Compute the times of the nodes that lead to vertex v, backwards from its known time.
@@ -51,16 +102,17 @@ compute_backwards(const Graph* const graph, const uint32_t v, uint32_t* const wh
 }
 
 static uint32_t*
-compute_times(const Graph* const graph, const uint32_t* const order)
+compute_times(const Graph* const graph, const uint32_t* const order, const uint32_t* const earliest)
 {
   const Plan* const plan = graph->plan;
   uint32_t* const when = arena_take(graph->scratch, plan->n_nodes + 1U, sizeof(uint32_t));
   if (when) {
     for (uint32_t n = 0; n < plan->n_nodes; ++n) {
       const PlanNode* const plan_node = &plan->nodes[n];
-      when[n] = longer_latency(graph, plan_node->node, plan_node->latency_in);
+      when[n] = later(longer_latency(graph, plan_node->node, plan_node->latency_in), earliest[n]);
     }
-    when[plan->n_nodes] = longer_latency(graph, NULL, plan->latency_frames);
+    when[plan->n_nodes] =
+        later(longer_latency(graph, NULL, plan->latency_frames), earliest[plan->n_nodes]);
     compute_backwards(graph, plan->n_nodes, when);
     for (uint32_t i = plan->n_nodes; i-- > 0U;) {
       compute_backwards(graph, order[i], when);
@@ -86,16 +138,18 @@ is_coming(const PlanAim* const aim)
 
 /// Number of frames by which all fades can start earlier.
 static uint32_t
-slack(const Plan* const plan, const uint32_t* const when)
+slack(const Plan* const plan, const uint32_t* const when, const uint32_t* const earliest)
 {
   uint32_t least = UINT32_MAX;
   for (uint32_t a = 0; a < plan->n_aims; ++a) {
     const Link* const link = plan->aims[a].link;
-    const uint32_t spare = when[graph_index(link->to, plan->n_nodes)] - link->mix.delay_frames;
+    const uint32_t to = graph_index(link->to, plan->n_nodes);
+    const uint32_t spare = when[to] - later(link->mix.delay_frames, earliest[to]);
     least = is_coming(&plan->aims[a]) && spare < least ? spare : least;
   }
   for (uint32_t l = 0; l < plan->n_links; ++l) {
-    const uint32_t spare = when[graph_index(plan->links[l].link->to, plan->n_nodes)];
+    const uint32_t to = graph_index(plan->links[l].link->to, plan->n_nodes);
+    const uint32_t spare = when[to] - earliest[to];
     least = is_leaving(plan, &plan->links[l]) && spare < least ? spare : least;
   }
   return least;
@@ -105,11 +159,12 @@ bool
 graph_schedule_fades(Graph* const graph, const uint32_t* const order)
 {
   Plan* const plan = graph->plan;
-  const uint32_t* const when = compute_times(graph, order);
+  const uint32_t* const earliest = compute_earliest(graph, order);
+  const uint32_t* const when = earliest ? compute_times(graph, order, earliest) : NULL;
   if (!when) {
     return false;
   }
-  const uint32_t spare = slack(plan, when);
+  const uint32_t spare = slack(plan, when, earliest);
   for (uint32_t a = 0; a < plan->n_aims; ++a) {
     if (is_coming(&plan->aims[a])) {
       plan->aims[a].hold_frames = when[graph_index(plan->aims[a].link->to, plan->n_nodes)] - spare;

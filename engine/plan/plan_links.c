@@ -102,7 +102,7 @@ old_links_new(const Graph* const graph)
 
 /// Find the first link equal to `like` that the plan has not taken over yet.  There can be several:
 /// with one input, `in` and `in:1` are equal links of two connections.
-static Link*
+static const PlanLink*
 old_links_find(const OldLinks* const old, const Plan* const plan, const Link* const like)
 {
   uint32_t low = 0;
@@ -117,8 +117,7 @@ old_links_find(const OldLinks* const old, const Plan* const plan, const Link* co
   while (low < old->n && graph_has_link(plan, old->sorted[low]->link)) {
     ++low;
   }
-  return low < old->n && !compare_links(old->sorted[low]->link, like) ? old->sorted[low]->link
-                                                                      : NULL;
+  return low < old->n && !compare_links(old->sorted[low]->link, like) ? old->sorted[low] : NULL;
 }
 
 static float
@@ -142,7 +141,8 @@ resolve_link(Graph* const graph, const OldLinks* const old, const uint32_t e, co
       latency_to - (like->from ? graph->latency_out[route->from] : 0U);
 
   const float gain = gain_of(&graph->rack->edges[e], is_heard);
-  Link* link = old_links_find(old, plan, like);
+  const PlanLink* const before = old_links_find(old, plan, like);
+  Link* link = before ? before->link : NULL;
   if (link) {
     ++link->refs;
   } else {
@@ -159,7 +159,7 @@ resolve_link(Graph* const graph, const OldLinks* const old, const uint32_t e, co
     graph_aim(graph, link, gain);
   }
   link->plan_index = plan->n_links;
-  plan->links[plan->n_links++] = (PlanLink){ .link = link };
+  plan->links[plan->n_links++] = (PlanLink){ .link = link, .fades = before ? before->fades : 0U };
   return STATUS_OK;
 }
 

@@ -11,6 +11,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #define BLOCK 64U
@@ -95,6 +96,8 @@ static const FxInfo late_fx = {
 
 static const char* const names[] = { "a", "g", "h", "late", "late2" };
 
+#define MAX_NODES 64U
+
 /// Give nodes of the same name the same uid in every rack.
 static RackUid
 uid_of(const char* const name)
@@ -104,8 +107,9 @@ uid_of(const char* const name)
       return RACK_UID_FIRST + i;
     }
   }
-  ck_abort_msg("unknown name %s", name);
-  return RACK_UID_NONE;
+  unsigned number = 0;
+  ck_assert_msg(sscanf(name, "late_%u", &number) == 1, "unknown name %s", name);
+  return RACK_UID_FIRST + (RackUid)ARRAY_LEN(names) + number;
 }
 
 /// Parse `text`; nodes whose names begin with "late" become the test effect.
@@ -113,7 +117,7 @@ static Rack*
 late_rack_of(const char* const text)
 {
   Rack* const rack = rack_of(text, NULL);
-  RackUid uids[ARRAY_LEN(names)];
+  RackUid uids[MAX_NODES];
   for (uint32_t n = 0; n < rack->n_nodes; ++n) {
     RackNode* const node = &rack->nodes[n];
     uids[n] = uid_of(node->name);
@@ -123,7 +127,7 @@ late_rack_of(const char* const text)
       node->values = calloc(late_fx.n_params, sizeof(RackValue));
     }
   }
-  const RackUid next = RACK_UID_FIRST + ARRAY_LEN(names);
+  const RackUid next = RACK_UID_FIRST + (RackUid)ARRAY_LEN(names) + 100U;
   OK(rack_set_uids(rack, uids, rack->n_nodes, next, &error));
   return rack;
 }
@@ -199,6 +203,48 @@ TEST(inserting_and_removing_latency_in_one_path_does_not_click)
   }
   const double steady = max_second_difference(in, FRAMES);
   ck_assert_double_le(max_second_difference(out, 90U * BLOCK), 1.5 * steady);
+}
+
+/// A rack with a gain beside a path of n nodes with latency, whose names begin with number `first`.
+static const char*
+rack_with_latency(const uint32_t first, const uint32_t n)
+{
+  static char text[2000];
+  size_t length = (size_t)snprintf(text, sizeof(text), "a: gain -6dB + (g: gain -6dB");
+  for (uint32_t i = first; i < first + n; ++i) {
+    length += (size_t)snprintf(text + length, sizeof(text) - length, " | late_%u: gain", i);
+  }
+  snprintf(text + length, sizeof(text) - length, ")");
+  return text;
+}
+
+TEST(edits_of_the_latency_during_the_fades_of_others_leave_no_gap)
+{
+  // The new path of each edit is heard after 648 frames, when the next edit has come.
+  static const uint32_t n_late[] = { 9, 1, 8, 2, 9, 0 };
+  const uint32_t pause = 10U * BLOCK; // longer than a fade
+  SCOPED(rack_rig_free) RackRig rig;
+  begin(&rig);
+  for (size_t i = 0; i < FRAMES; ++i) {
+    in[i] = 1.0F;
+  }
+  change_to(&rig, rack_with_latency(0, 0));
+  play(&rig, in, out, FRAMES);
+  const float level = out[FRAMES - 1U];
+  for (uint32_t e = 0; e < 4U * ARRAY_LEN(n_late); ++e) {
+    change_to(&rig, rack_with_latency(e % 2U * 30U, n_late[e % ARRAY_LEN(n_late)]));
+    play(&rig, in, out, pause);
+    for (size_t i = 0; i < pause; ++i) {
+      ck_assert_msg(fabsf(out[i] - level) < 1e-3F, "edit %u, frame %zu: %g, not %g", e, i,
+                    (double)out[i], (double)level);
+    }
+  }
+  play(&rig, in, out, FRAMES);
+  for (size_t i = 0; i < FRAMES; ++i) {
+    ck_assert(fabsf(out[i] - level) < 1e-3F);
+  }
+  const Plan* const plan = plan_again(&rig); // nothing is left of the old racks
+  ck_assert_uint_eq(plan->n_nodes, plan->n_living);
 }
 
 static uint32_t

@@ -22,8 +22,8 @@ mix_link_gain(const MixLink* const link, const uint32_t frame)
   return ramp_value_at(ramp, ramp->frames_left > moved ? ramp->frames_left - moved : 0U);
 }
 
-/// Ramp to `target` in `frames` >= 1 frames, after `hold_frames` frames, instead of all changes that
-/// are still to come. [player]
+/// Ramp to `target` in `frames` >= 1 frames, after `hold_frames` frames, instead of all changes
+/// that are still to come. [player]
 static inline void
 mix_link_aim(MixLink* const link, const float target, const uint32_t frames,
              const uint32_t hold_frames)

@@ -1,15 +1,27 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Parameter messages stay in their part of the region; an invalid counter of the other side is
-// counted as a fault and has no other effect.  Taps.
+// Parameter messages arrive whole and in order, between threads, too, and stay in their part of the
+// region; an invalid counter of the other side is counted as a fault and has no other effect.
+// Taps.
 
+#include "engine/base/rt.h"
 #include "engine/ring/ring.h"
 #include "engine/ring/ring_private.h"
 #include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 
 #include <string.h>
+#include <time.h>
 
 #define N_MESSAGES 8U
+
+static Ring*
+new_ring(const uint32_t n_messages)
+{
+  const RingShape shape = { 1, 1, 16, 4, n_messages };
+  Ring* ring = NULL;
+  OK(ring_new(&shape, &ring, &error));
+  return ring;
+}
 
 typedef struct Pair {
   Ring* sender;
@@ -20,10 +32,8 @@ typedef struct Pair {
 static Pair
 new_pair(void)
 {
-  const RingShape shape = { 1, 1, 16, 4, N_MESSAGES };
   size_t n_bytes = 0;
-  Pair pair = { .sender = NULL };
-  ck_assert(ring_new(&shape, &pair.sender, NULL) == STATUS_OK);
+  Pair pair = { .sender = new_ring(N_MESSAGES) };
   ck_assert(ring_attach(ring_fd(pair.sender), &pair.receiver, NULL) == STATUS_OK);
   pair.header = ring_memory(pair.sender, &n_bytes);
   return pair;
@@ -58,6 +68,91 @@ fill(const Pair* const pair, const uint64_t first)
       return n;
     }
   }
+}
+
+TEST(messages_come_in_order_until_the_ring_is_full)
+{
+  SCOPED_RING Ring* const ring = new_ring(N_MESSAGES);
+  ParamMessage message = { .frame = 0 };
+  uint64_t sent = 0;
+  uint64_t received = 0;
+  for (uint32_t round = 0; round < 5U; ++round) {
+    ck_assert(!ring_receive(ring, &message));
+    while (ring_send(
+        ring, &(ParamMessage){ .frame = sent, .uid = 7, .param = 3, .value = (double)sent / 3.0 },
+        1)) {
+      ++sent;
+    }
+    ck_assert_uint_eq(sent - received, N_MESSAGES);
+    for (; ring_receive(ring, &message); ++received) {
+      ck_assert_uint_eq(message.frame, received);
+      ck_assert_uint_eq(message.uid, 7);
+      ck_assert_uint_eq(message.param, 3);
+      ck_assert(message.value == (double)received / 3.0);
+    }
+    ck_assert_uint_eq(received, sent);
+  }
+  ck_assert_uint_eq(ring_faults(ring), 0);
+}
+
+TEST(a_group_of_messages_is_sent_whole_or_not_at_all)
+{
+  SCOPED_RING Ring* const ring = new_ring(N_MESSAGES);
+  ParamMessage group[N_MESSAGES + 1U] = { { .frame = 0 } };
+  ParamMessage message;
+  for (uint32_t i = 0; i < ARRAY_LEN(group); ++i) {
+    group[i].frame = i;
+  }
+  ck_assert(!ring_send(ring, group, ARRAY_LEN(group)));
+  ck_assert(ring_send(ring, group, 5));
+  ck_assert(!ring_send(ring, group, 4));
+  ck_assert(ring_send(ring, group + 5, 3)); // full
+  ck_assert(!ring_send(ring, group, 1));
+  ck_assert(ring_send(ring, group, 0));
+  for (uint32_t i = 0; i < N_MESSAGES; ++i) {
+    ck_assert(ring_receive(ring, &message));
+    ck_assert_uint_eq(message.frame, i);
+  }
+  ck_assert(!ring_receive(ring, &message));
+  ck_assert(ring_send(ring, group, N_MESSAGES)); // around the end
+  for (uint32_t i = 0; i < N_MESSAGES; ++i) {
+    ck_assert(ring_receive(ring, &message));
+    ck_assert_uint_eq(message.frame, i);
+  }
+}
+
+#define N_STREAM 200000U // messages of one thread to another
+
+static void*
+send_messages(void* const ring)
+{
+  for (uint64_t k = 0; k < N_STREAM; ++k) {
+    const ParamMessage message = {
+      .frame = k, .uid = (uint32_t)k, .param = (uint32_t)(k * 3U), .value = (double)k
+    };
+    while (!ring_send(ring, &message, 1)) {
+      nanosleep(&(struct timespec){ .tv_nsec = 1000 }, NULL);
+    }
+  }
+  return NULL;
+}
+
+TEST(a_thread_sends_messages_whole_and_in_order)
+{
+  SCOPED_RING Ring* const ring = new_ring(64);
+  pthread_t thread;
+  ck_assert(rt_thread_start("test-sender", send_messages, ring, &thread, NULL) == STATUS_OK);
+  uint64_t n_wrong = 0;
+  for (uint64_t k = 0; k < N_STREAM; ++k) {
+    ParamMessage message;
+    while (!ring_receive(ring, &message)) {
+      nanosleep(&(struct timespec){ .tv_nsec = 1000 }, NULL);
+    }
+    n_wrong += message.frame != k || message.uid != (uint32_t)k ||
+               message.param != (uint32_t)(k * 3U) || message.value != (double)k;
+  }
+  ck_assert_uint_eq(n_wrong, 0);
+  pthread_join(thread, NULL);
 }
 
 TEST(messages_arrive_in_order_and_stay_in_their_part_of_the_region)

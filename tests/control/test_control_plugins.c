@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Plugins over OSC: an argument names one as in the rack language, undo restores it, its values
-// have its own units and numbers, and a thousand parameters are read in steps.  The plugins are
-// those of support/fx_plugins.c.
+// Plugins over OSC: lists and descriptions of them, an argument names one as in the rack language,
+// undo restores it, its values have its own units and numbers, and a thousand parameters are read
+// in steps.  The plugins are those of support/fx_plugins.c.
 
 #include "control/folder.h"
 #include "tests/support/control_rig.h"
@@ -451,6 +451,48 @@ TEST(a_link_out_of_the_folder_is_not_written_through)
   snprintf(expected, sizeof(expected),
            "/fail /node/a/state/save 9 %s: outside the server's folder*", name_of("a state"));
   client_ask(rig.client, expected, "/node/a/state/save", "");
+}
+
+TEST(plugins_are_listed_by_words_and_described_in_parts)
+{
+  client_ask(rig.client, "/server/plugins plugins 1 1", "/server/plugins", "");
+  client_ask(rig.client, "/server/plugins plugins a b 1 1", "/server/plugins", "ss", "a", "b");
+  client_ask(rig.client, "/server/plugins plugins a 1 1", "/server/plugins", "is", 1, "a");
+  client_ask(rig.client, "/fail /server/plugins 1 the text has parts 1 to 1", "/server/plugins",
+             "is", 2, "a");
+  client_ask(rig.client, "/server/plugin xxx*", "/server/plugin", "ssi", "lv2", "long", 2);
+  client_ask(rig.client, "/fail /server/plugin 1 the text has parts 1 to 2", "/server/plugin",
+             "ssi", "lv2", "long", 3);
+  client_ask(rig.client, "/fail /server/plugin 3 no lv2 plugin \"short\"", "/server/plugin", "ss",
+             "lv2", "short");
+}
+
+TEST(presets_of_a_node_are_listed)
+{
+  client_ask(rig.client, "/done*", "/rack/chain", "s",
+             "t: lv2 ZamTube | c: clap ZamComp | g: gain");
+  client_ask(rig.client, "/node/t/presets Warm\nVery cold\n 1 1", "/node/t/presets", "");
+  client_ask(rig.client, "/node/t/presets Warm\nVery cold\n 1 1", "/node/t/presets", "i", 1);
+  client_ask(rig.client, "/fail /node/t/presets 1 the text has parts 1 to 1", "/node/t/presets",
+             "i", 2);
+  client_ask(rig.client, "/node/c/presets of ZamComp\n 1 1", "/node/c/presets", "");
+  client_ask(rig.client, "/fail /node/g/presets 3 g is no plugin, so it has no presets",
+             "/node/g/presets", "");
+  client_ask(rig.client, "/fail /node/x/presets 3 no node \"x\"*", "/node/x/presets", "");
+}
+
+TEST(too_many_words_for_a_list_of_plugins_are_refused)
+{
+  client_ask(rig.client, "/fail /server/plugins 5 at most 16 words", "/server/plugins",
+             "sssssssssssssssss", "a", "a", "a", "a", "a", "a", "a", "a", "a", "a", "a", "a", "a",
+             "a", "a", "a", "a");
+}
+
+TEST(the_end_of_a_scan_is_news)
+{
+  client_subscribe(rig.other, "/node/vol/gain ");
+  client_ask(rig.client, "/done /server/scan", "/server/scan", "");
+  client_expect(rig.other, "/server/scanned 7 2 1 found");
 }
 
 SUITE_MAIN_WITH("control_plugins", control_rig_start, control_rig_stop)

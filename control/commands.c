@@ -7,6 +7,7 @@
 #include "edits.h"
 #include "meters.h"
 #include "queries.h"
+#include "scene_edits.h"
 #include "scenes.h"
 
 #include "engine/base/hint.h"

@@ -2,247 +2,15 @@
 #include "scenes.h"
 
 #include "command.h"
+#include "scene_patterns.h"
 
-#include "control/net/pattern.h"
 #include "engine/base/hash.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_PATTERNS 32U // of one message
-#define MAX_NAMES    64U // of missing parameters in an answer
-
-// ---- patterns ----
-
-/// A pattern of parameters, "node.param".
-typedef struct Pattern {
-  char node[RACK_PATTERN_BYTES];
-  char param[RACK_PATTERN_BYTES];
-  bool is_exact;  ///< It has no wildcards
-  bool has_found; ///< A parameter has matched
-} Pattern;
-
-typedef struct Patterns {
-  Pattern items[MAX_PATTERNS];
-  uint32_t n;
-} Patterns;
-
-static Status
-add_pattern(Patterns* const patterns, const char* const text, Error* const error)
-{
-  const Status status = rack_check_pattern(text, error);
-  if (status || patterns->n == MAX_PATTERNS) {
-    return status ? status : error_set(error, STATUS_LIMIT, "more than %u patterns", MAX_PATTERNS);
-  }
-  Pattern* const pattern = &patterns->items[patterns->n++];
-  const int n_node = (int)strcspn(text, ".");
-  snprintf(pattern->node, sizeof(pattern->node), "%.*s", n_node, text);
-  snprintf(pattern->param, sizeof(pattern->param), "%s", text + n_node + 1);
-  pattern->is_exact = !pattern_is_magic(text);
-  pattern->has_found = false;
-  return STATUS_OK;
-}
-
-/// True if a name matches one half of a pattern.  Counts names that are compared with wildcards.
-static bool
-matches(const char* const pattern, const char* const name, uint32_t* const n_compared)
-{
-  if (!strcmp(pattern, "*") || !strcmp(pattern, name)) {
-    return true;
-  }
-  const bool is_magic = pattern_is_magic(pattern);
-  *n_compared += is_magic;
-  return is_magic && pattern_match(pattern, name);
-}
-
-/// True if a safe matches the parameter.
-static bool
-is_safe(const Rack* const rack, const char* const node, const char* const param,
-        uint32_t* const n_compared)
-{
-  bool is = false;
-  for (uint32_t s = 0; rack->safes && s < rack->safes->n_values && !is; ++s) {
-    const RackSceneValue* const safe = &rack->safes->values[s];
-    is = matches(safe->node, node, n_compared) && matches(safe->param, param, n_compared);
-  }
-  return is;
-}
-
-static Status
-check_compared(const uint32_t n_compared, Error* const error)
-{
-  return n_compared > VALUES_MAX_COMPARE
-             ? error_set(error, STATUS_LIMIT, "the patterns compare too many names")
-             : STATUS_OK;
-}
-
-// ---- store ----
-
-/// A scene that is stored.
-typedef struct Store {
-  const Rack* rack;
-  Patterns patterns; ///< Of the message
-  uint32_t n_values, n_compared;
-  TextBuffer statement;
-} Store;
-
-static const char*
-param_id(const RackNode* const node, const uint32_t param)
-{
-  return param < node->fx->n_params ? node->fx->params[param].id : "backend";
-}
-
-/// True if a parameter has the value of a preset or of a state, which only the plugin knows.
-static bool
-is_unknown(const RackNode* const node, const uint32_t param)
-{
-  static const char* const sources[] = { "preset", "state" };
-  bool has_source = false;
-  for (uint32_t s = 0; s < ARRAY_LEN(sources); ++s) {
-    const int p = fx_param_find(node->fx, sources[s]);
-    has_source = has_source || (p >= 0 && node->values[p].kind == VALUE_TEXT);
-  }
-  return has_source && param < node->fx->n_params && node->fx->params[param].in_presets &&
-         node->values[param].kind == VALUE_INITIAL;
-}
-
-/// True if the scene gets a parameter of a node.  `may_match` [patterns.n]: its name matches.
-static bool
-is_stored(Store* const store, const RackNode* const node, const uint32_t param,
-          const bool* const may_match)
-{
-  const char* const id = param_id(node, param);
-  bool is_exact = false;
-  bool is_wanted = !store->patterns.n;
-  for (uint32_t p = 0; p < store->patterns.n; ++p) {
-    Pattern* const pattern = &store->patterns.items[p];
-    if (may_match[p] && matches(pattern->param, id, &store->n_compared)) {
-      pattern->has_found = true;
-      is_wanted = true;
-      is_exact = is_exact || pattern->is_exact;
-    }
-  }
-  return is_wanted && !is_unknown(node, param) &&
-         (is_exact || (!rack_is_structural(node, param) &&
-                       !is_safe(store->rack, node->name, id, &store->n_compared)));
-}
-
-static Status
-store_node(Store* const store, const RackNode* const node, Error* const error)
-{
-  bool may_match[MAX_PATTERNS] = { false };
-  bool any = !store->patterns.n;
-  for (uint32_t p = 0; p < store->patterns.n; ++p) {
-    may_match[p] = matches(store->patterns.items[p].node, node->name, &store->n_compared);
-    any = any || may_match[p];
-  }
-  const uint32_t n = any && !node->fx->is_missing ? node->fx->n_params + 1U : 0U;
-  for (uint32_t param = 0; param < n && store->n_compared <= VALUES_MAX_COMPARE; ++param) {
-    if (is_stored(store, node, param, may_match)) {
-      rack_print_target(node, param, &store->statement);
-      ++store->n_values;
-    }
-  }
-  return check_compared(store->n_compared, error);
-}
-
-/// Fail because a pattern matches no parameter.
-static Status
-fail_no_match(const Rack* const rack, const Pattern* const pattern, Error* const error)
-{
-  uint32_t param = 0;
-  const RackNode* const node = pattern->is_exact ? rack_lookup(rack, pattern->node, error) : NULL;
-  if (pattern->is_exact) {
-    return node ? rack_find_param(node->fx, pattern->param, &param, error) : STATUS_NOT_FOUND;
-  }
-  return error_set(error, STATUS_NOT_FOUND, "no node \"%.63s\" has a parameter \"%.63s\"",
-                   pattern->node, pattern->param);
-}
-
-/// Collect the values of a scene in its statement.
-static Status
-store_values(Store* const store, const Message* const message, Error* const error)
-{
-  const Rack* const rack = store->rack;
-  Status status = rack_check_scene_name(message_text(message, 0), error);
-  for (uint32_t a = 1; a < message_n_arguments(message) && !status; ++a) {
-    status = add_pattern(&store->patterns, message_text(message, a), error);
-  }
-  const RackScene* const before = rack_find_scene(rack, message_text(message, 0));
-  text_buffer_print(&store->statement, "scene %s", message_text(message, 0));
-  rack_print_fade(before ? before->fade : (RackSceneFade){ 0 }, &store->statement);
-  for (uint32_t n = 0; n < rack->n_nodes && !status; ++n) {
-    status = store_node(store, &rack->nodes[n], error);
-  }
-  for (uint32_t p = 0; p < store->patterns.n && !status; ++p) {
-    const Pattern* const pattern = &store->patterns.items[p];
-    status = pattern->has_found ? STATUS_OK : fail_no_match(rack, pattern, error);
-  }
-  return status || store->n_values ? status
-                                   : error_set(error, STATUS_NOT_FOUND,
-                                               "no parameter to store: all are safe, make new "
-                                               "nodes, or have the value of a preset");
-}
-
-Status
-edit_scene_store(Rack** const rack, const Message* const message, Error* const error)
-{
-  Store* const store = calloc(1, sizeof(Store));
-  if (!store) {
-    return error_set(error, STATUS_NO_MEM, "out of memory");
-  }
-  store->rack = *rack;
-  Status status = store_values(store, message, error);
-  char* const statement = text_buffer_take(&store->statement);
-  free(store);
-  if (!status) {
-    status = statement ? rack_apply(*rack, statement, "scene", error)
-                       : error_set(error, STATUS_NO_MEM, "out of memory");
-  }
-  free(statement);
-  if (!status) {
-    snprintf((*rack)->recalled, sizeof((*rack)->recalled), "%s", message_text(message, 0));
-  }
-  return status;
-}
-
-// ---- other edits ----
-
-Status
-edit_scene_remove(Rack** const rack, const Message* const message, Error* const error)
-{
-  return rack_remove_scene(*rack, message_text(message, 0), error);
-}
-
-Status
-edit_scene_safe(Rack** const rack, const Message* const message, Error* const error)
-{
-  TextBuffer statement = { .bytes = NULL };
-  Status status = STATUS_OK;
-  text_buffer_add(&statement, "safe");
-  for (uint32_t a = 0; a < message_n_arguments(message) && !status; ++a) {
-    status = rack_check_pattern(message_text(message, a), error);
-    text_buffer_print(&statement, " %s", message_text(message, a));
-  }
-  char* const text = text_buffer_take(&statement);
-  if (!status) {
-    status = text ? rack_apply(*rack, text, "safe", error)
-                  : error_set(error, STATUS_NO_MEM, "out of memory");
-  }
-  free(text);
-  return status;
-}
-
-Status
-edit_scene_unsafe(Rack** const rack, const Message* const message, Error* const error)
-{
-  Status status = STATUS_OK;
-  for (uint32_t a = 0; a < message_n_arguments(message) && !status; ++a) {
-    status = rack_remove_safe(*rack, message_text(message, a), error);
-  }
-  return status;
-}
+#define MAX_NAMES 64U // of missing parameters in an answer
 
 // ---- recall ----
 
@@ -251,8 +19,8 @@ typedef struct Recall {
   const Rack* rack;
   const RackScene* scene;
   RackSceneFade fade;
-  bool is_strict;    ///< Fail if a parameter is missing
-  Patterns patterns; ///< None: all values of the scene
+  bool is_strict;         ///< Fail if a parameter is missing
+  ScenePatterns patterns; ///< None: all values of the scene
   uint32_t n_compared;
   uint32_t n_missing;
   TextBuffer missing; ///< The names of the first ones
@@ -329,7 +97,7 @@ read_word(const char* const word, Recall* const recall, Error* const error)
   }
   const bool is_strict = !strcmp(word, "strict");
   recall->is_strict = recall->is_strict || is_strict;
-  return is_strict ? STATUS_OK : add_pattern(&recall->patterns, word, error);
+  return is_strict ? STATUS_OK : scene_pattern_add(&recall->patterns, word, error);
 }
 
 /// Read the words of a message.
@@ -353,15 +121,15 @@ is_recalled(Recall* const recall, const RackSceneValue* const value)
   bool is_exact = false;
   bool is_wanted = !recall->patterns.n;
   for (uint32_t p = 0; p < recall->patterns.n && !is_exact; ++p) {
-    const Pattern* const pattern = &recall->patterns.items[p];
-    if (matches(pattern->node, value->node, &recall->n_compared) &&
-        matches(pattern->param, value->param, &recall->n_compared)) {
+    const ScenePattern* const pattern = &recall->patterns.items[p];
+    if (scene_pattern_matches(pattern->node, value->node, &recall->n_compared) &&
+        scene_pattern_matches(pattern->param, value->param, &recall->n_compared)) {
       is_wanted = true;
       is_exact = pattern->is_exact;
     }
   }
-  return is_wanted &&
-         (is_exact || !is_safe(recall->rack, value->node, value->param, &recall->n_compared));
+  return is_wanted && (is_exact || !scene_pattern_is_safe(recall->rack, value->node, value->param,
+                                                          &recall->n_compared));
 }
 
 static void
@@ -382,7 +150,7 @@ find_values(Recall* const recall, Changes* const found, Error* const error)
   for (uint32_t v = 0; v < recall->scene->n_values && !status; ++v) {
     const RackSceneValue* const value = &recall->scene->values[v];
     if (!is_recalled(recall, value)) {
-      status = check_compared(recall->n_compared, error);
+      status = scene_pattern_check_compared(recall->n_compared, error);
       continue;
     }
     uint32_t param = 0;
@@ -467,7 +235,7 @@ find_compared(Recall* const recall, Changes* const found, Error* const error)
       const Change change = { .uid = node->uid, .param = param, .text = value->text };
       status = changes_add(found, &change, error);
     }
-    status = status ? status : check_compared(recall->n_compared, error);
+    status = status ? status : scene_pattern_check_compared(recall->n_compared, error);
   }
   return status;
 }
@@ -594,7 +362,7 @@ find_between(Morph* const morph, Changes* const found, Error* const error)
         !rack_check_value(node, param, values[1]->text, NULL)) {
       status = add_between(morph, node, param, values, found, error);
     }
-    status = status ? status : check_compared(recall->n_compared, error);
+    status = status ? status : scene_pattern_check_compared(recall->n_compared, error);
   }
   return status;
 }

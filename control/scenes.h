@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Scenes by message: stored from the present values, recalled as one group of values.
+   Scenes by message: recalled as one group of values, compared, morphed.
 
    A recall sets the values of a scene whose parameters are there.  It leaves out those that a safe
    matches, and with patterns all that these do not match; a pattern without wildcards overrides the
@@ -12,12 +12,6 @@
 #include "changes.h"
 
 #include <stdbool.h>
-
-// CommandInfo::apply.
-Status edit_scene_remove(Rack** rack, const Message* message, Error* error);
-Status edit_scene_safe(Rack** rack, const Message* message, Error* error);
-Status edit_scene_store(Rack** rack, const Message* message, Error* error);
-Status edit_scene_unsafe(Rack** rack, const Message* message, Error* error);
 
 /// CommandInfo::find of /scene/recall, /scene/next and /scene/previous.  STATUS_NOT_FOUND if there
 /// is no such scene, or if the message has the word `strict` and a parameter is missing.

@@ -51,11 +51,14 @@ def expect_packets(servers, expected, act):
     assert n == expected, f"{n} packets, not {expected}"
 
 
+N_VALUES = 4  # of the rack: gain, bypass, mute and solo of one node
+
+
 def expect_no_loop(a, b):
     """The numbers of packets that `a` and `b` receive when a packet to `a` seems to come from `b`, as
     control/OSC.md states them.  The packets of the first row are answers, which no server answers.  `a` answers those of
     the second row, and `b` ignores that answer.  Those of the third row are queries: `b` takes the answer of `a` as a
-    message, and `a` ignores what `b` answers.  After that of the fourth row, `b` also gets the present value."""
+    message, and `a` ignores what `b` answers.  After that of the fourth row, `b` also gets the present values."""
     for expected, packets in (
         ([1, 0], [b"/done\0\0\0", osc_message("/done", "/x"), osc_message("/fail", "/x", 1, "y"), osc_message("/server/synced", 1),
                   osc_message("/server/cookie", "0123456789abcdef"),
@@ -64,7 +67,7 @@ def expect_no_loop(a, b):
                   osc_message("/server/notify", 0), osc_message("/server/status", "state"), osc_message("/server/sync", 1)]),
         ([2, 1], [osc_message("/server/status"), osc_message("/server/version"), osc_message("/server/nodes"), osc_message("/rack/get"),
                   osc_message("/node/vol/gain")]),
-        ([2, 2], [osc_message("/server/notify", 1)]),
+        ([1 + N_VALUES, 1 + N_VALUES], [osc_message("/server/notify", 1)]),
     ):  # fmt: skip
         for packet in packets:
             print(f"{packet[:16]!r}: {expected} packets from another server, [1, 0] from itself")

@@ -5,6 +5,7 @@ subscribers."""
 from common import *
 
 RACK = "lowcut: highpass 80 | vol: gain -6dB"
+LAST = "/node/vol/solo"  # the last present value
 
 
 class Listener:
@@ -46,7 +47,7 @@ def expect_greeting(listener, server, **expected):
         first = listener.receive()
     assert first[0] == "/server/started" and first[1][0] == "warprack", first
     values = {}
-    while "/node/vol/gain" not in values:  # the last value of the rack
+    while LAST not in values:
         address, arguments = listener.receive()
         values[address] = arguments[0]
     for name, value in expected.items():
@@ -61,7 +62,7 @@ with scratch():
         listener.ask(server.port, "/server/notify", 1)
         own = f"127.0.0.1 {listener.socket.getsockname()[1]}\n"
         until(lambda: has_stored(own), f"state/subscribers lacks '{own}'")
-        while listener.receive() != ("/node/vol/gain", [-6.0]):  # the last present value
+        while listener.receive()[0] != LAST:
             pass
         server.osc.do("/node/vol/gain", -20.0)
         listener.expect_value("/node/vol/gain", -20.0)

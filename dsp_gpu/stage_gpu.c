@@ -304,22 +304,11 @@ last_point(const Stage* const stage, const StageChanges* const changes, const Fa
   return last;
 }
 
-/// Set the values of the changes in [from, end), before the part that begins at `from`.  Of several
-/// points of a fade the last one counts.
+/// Set the values of the events in [from, end).
 static void
-pass_changes(const Stage* const stage, const StageChanges* const changes, const uint32_t from,
-             const uint32_t end)
+pass_events(const Stage* const stage, const StageChanges* const changes, const uint32_t from,
+            const uint32_t end)
 {
-  for (uint32_t f = 0; f < changes->n_fades; ++f) {
-    const Fade* const fade = &changes->fades[f];
-    const uint32_t at = last_point(stage, changes, fade, from, end);
-    if (at != UINT32_MAX) {
-      const FadePoint point = fade_point(fade, changes->frame + at);
-      const uint32_t least = end - from > 1U ? end - from : 1U;
-      set(node_of(stage, fade->node_index), fade->param, point.value,
-          point.ramp_frames > least ? point.ramp_frames : least);
-    }
-  }
   for (uint32_t e = 0; e < changes->n_events; ++e) {
     const StageEvent* const event = &changes->events[e];
     TableNode* const node = node_of(stage, event->node_index);
@@ -330,6 +319,26 @@ pass_changes(const Stage* const stage, const StageChanges* const changes, const 
       node_switches_set(node->switches, event->of_engine, event->value != 0.0, event->ramp_frames);
     } else {
       set(node, event->param, event->value, event->ramp_frames);
+    }
+  }
+}
+
+/// Set the values of the changes in [from, end), before the part that begins at `from`.  Of several
+/// points of a fade the last one counts.  A fade that goes on at the end has begun after the events
+/// of its parameter; of another, a later change has the parameter.
+static void
+pass_changes(const Stage* const stage, const StageChanges* const changes, const uint32_t from,
+             const uint32_t end)
+{
+  pass_events(stage, changes, from, end);
+  for (uint32_t f = 0; f < changes->n_fades; ++f) {
+    const Fade* const fade = &changes->fades[f];
+    const uint32_t at = last_point(stage, changes, fade, from, end);
+    if (at != UINT32_MAX && fade->until >= changes->frame + end) {
+      const FadePoint point = fade_point(fade, changes->frame + at);
+      const uint32_t least = end - from > 1U ? end - from : 1U;
+      set(node_of(stage, fade->node_index), fade->param, point.value,
+          point.ramp_frames > least ? point.ramp_frames : least);
     }
   }
 }

@@ -65,6 +65,27 @@ TEST(more_changes_than_parts_are_early_by_less_than_an_eighth_of_a_block)
   }
 }
 
+TEST(a_fade_after_a_value_of_the_same_part_reaches_its_end)
+{
+  // Both fades are one ramp: their only points are at their first frames.
+  SCOPED(device_pair_free) DevicePair pair = pair_new("x: gain | y: gain", &stereo);
+  for (uint32_t r = 0; r < 2U; ++r) {
+    rack_rig_set(&pair.rigs[r], "x", "gain", -30.0, 5U * BLOCK);
+    rack_rig_fade(&pair.rigs[r], "x", "gain", -10.0, 5U * BLOCK, 48U, CURVE_LINEAR);
+    for (uint32_t e = 0; e < 24U; ++e) { // more than parts
+      rack_rig_set(&pair.rigs[r], "y", "gain", -1.0 * e, 5U * BLOCK + e);
+    }
+    rack_rig_fade(&pair.rigs[r], "y", "gain", -3.0, 5U * BLOCK + 25U, 48U, CURVE_LINEAR);
+  }
+  device_pair_play(&pair, 0U, FRAMES, RIG_BLOCKS, 0U);
+  const size_t settled = 30U * BLOCK;
+  for (uint32_t c = 0; c < pair.n_out; ++c) {
+    ck_assert_double_le(max_difference(pair.outs[0][c] + settled, pair.outs[1][c] + settled,
+                                       FRAMES - settled, NULL),
+                        TOLERANCE);
+  }
+}
+
 TEST(two_blocks_at_once_sound_like_one_after_the_other)
 {
   SCOPED(device_pair_free) DevicePair pair = pair_new("x: gain -3dB | y: gain -3dB", &stereo);

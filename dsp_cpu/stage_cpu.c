@@ -383,7 +383,7 @@ run_batch(Stage* const stage, Batch* const batch, const uint32_t n_frames)
   } else if (batch->is_timed) {
     measure(batch);
   }
-  stage->n_reset += stage_guard(batch, stage->changes, n_frames);
+  stage->n_reset += stage_guard(stage, batch, n_frames);
   if (batch->has_end) {
     end_batch(batch, n_frames);
   }

@@ -171,15 +171,16 @@ weigh_part(const Batch* const batch, NodeSwitches* const switches, const uint32_
 /// Fill the weights of a node in a block, in which its switches change at some of the events.
 /// Returns false if they rest in the complete block.
 static bool
-weigh_switches(const Batch* const batch, const Run* const run, const uint32_t n_frames,
-               const StageChanges* const changes)
+weigh_switches(const Stage* const stage, const Batch* const batch, const Run* const run,
+               const uint32_t n_frames)
 {
   NodeSwitches* const switches = run->switches;
   bool moves = switches->wet.gain.frames_left || switches->dry.gain.frames_left;
   uint32_t done = 0;
-  for (uint32_t e = 0; e < changes->n_events; ++e) {
-    const StageEvent* const event = &changes->events[e];
-    if (event->node_index == run->node_index && event->of_engine) {
+  const ChangeMarks* const marks = &stage->marks;
+  for (uint32_t e = marks->first_event[run->node_index]; e; e = marks->next_event[e - 1U]) {
+    const StageEvent* const event = &stage->changes->events[e - 1U];
+    if (event->of_engine) {
       weigh_part(batch, switches, done, event->offset);
       done = event->offset;
       node_switches_set(switches, event->of_engine, event->value != 0.0, event->ramp_frames);
@@ -210,10 +211,10 @@ replace_unit(const Batch* const batch, const uint32_t u, const bool by_silence,
 
 /// Apply the switches of a node to its outputs, after the guard.
 static void
-switch_run(const Batch* const batch, const Run* const run, const uint32_t n_frames,
-           const StageChanges* const changes)
+switch_run(const Stage* const stage, const Batch* const batch, const Run* const run,
+           const uint32_t n_frames)
 {
-  const bool moves = weigh_switches(batch, run, n_frames, changes);
+  const bool moves = weigh_switches(stage, batch, run, n_frames);
   const bool is_dry = node_switches_dry(run->switches) != 0.0F;
   for (uint32_t u = run->first_unit; u < run->first_unit + run->n_units; ++u) {
     if (moves) {
@@ -265,12 +266,12 @@ treat_health(const Batch* const batch, const Run* const run, const uint32_t n_fr
 /// Treat a node whose output does not leave it as it is.  Returns the number of units whose output
 /// was not finite.
 NOINLINE static uint32_t
-treat_run(const Batch* const batch, const Run* const run, const uint32_t n_frames,
-          const StageChanges* const changes)
+treat_run(const Stage* const stage, const Batch* const batch, const Run* const run,
+          const uint32_t n_frames)
 {
   const uint32_t n_bad = treat_health(batch, run, n_frames);
   if (run->health->needs_care) {
-    switch_run(batch, run, n_frames, changes);
+    switch_run(stage, batch, run, n_frames);
   }
   run->health->needs_care =
       !node_health_is_good(run->health) || !node_switches_rest_off(run->switches);
@@ -280,13 +281,13 @@ treat_run(const Batch* const batch, const Run* const run, const uint32_t n_frame
 /// Check the outputs of a node: all are finite afterwards.  Returns the number of units whose
 /// output was not.
 static uint32_t
-guard_run(const Batch* const batch, const Run* const run, const uint32_t n_frames,
-          const StageChanges* const changes)
+guard_run(const Stage* const stage, const Batch* const batch, const Run* const run,
+          const uint32_t n_frames)
 {
   const float* const* const outs = (const float* const*)run->outs;
   const float peak = run->is_stopped ? INFINITY : peak_of_rows(outs, run->n_outs, n_frames);
   if (!isfinite(peak) || run->health->needs_care) {
-    return treat_run(batch, run, n_frames, changes);
+    return treat_run(stage, batch, run, n_frames);
   }
   if (batch->fx->renew) {
     follow_level(batch, run, peak, n_frames);
@@ -295,11 +296,11 @@ guard_run(const Batch* const batch, const Run* const run, const uint32_t n_frame
 }
 
 uint32_t
-stage_guard(const Batch* const batch, const StageChanges* const changes, const uint32_t n_frames)
+stage_guard(const Stage* const stage, const Batch* const batch, const uint32_t n_frames)
 {
   uint32_t n_reset = 0;
   for (uint32_t r = 0; r < batch->n_runs; ++r) {
-    n_reset += guard_run(batch, &batch->runs[r], n_frames, changes);
+    n_reset += guard_run(stage, batch, &batch->runs[r], n_frames);
   }
   return n_reset;
 }

@@ -89,6 +89,6 @@ REALTIME bool stage_guard_find_stopped(Batch* batch);
 /// Check the outputs of a batch after its run: all are finite afterwards.  Apply the switches of
 /// its nodes, which change at some of the events.  Returns the number of units whose output was
 /// not finite. [player]
-REALTIME uint32_t stage_guard(const Batch* batch, const StageChanges* changes, uint32_t n_frames);
+REALTIME uint32_t stage_guard(const Stage* stage, const Batch* batch, uint32_t n_frames);
 
 #endif

@@ -29,6 +29,7 @@
 #define LANES 4U
 typedef int32_t Ints __attribute__((vector_size(4U * LANES)));
 typedef float Floats __attribute__((vector_size(4U * LANES)));
+typedef int64_t Words __attribute__((vector_size(4U * LANES)));
 
 static inline int32_t
 bits_of(const float x)
@@ -74,6 +75,13 @@ typedef struct Lanes {
   Floats energy;
 } Lanes;
 
+static inline Ints
+larger_of(const Ints a, const Ints b)
+{
+  const Ints is_larger = a > b;
+  return (a & is_larger) | (b & ~is_larger);
+}
+
 /// Clean four samples, and count.  Comparisons of vectors give -1 and 0.
 static inline Ints
 clean_four(const Ints bits, Lanes* const lanes, const bool measures)
@@ -82,9 +90,7 @@ clean_four(const Ints bits, Lanes* const lanes, const bool measures)
   const Ints is_bad = magnitude > INFINITE - 1;
   const Ints is_denormal = (magnitude < FIRST_NORMAL) & (magnitude > 0);
   const Ints clean = bits & ~(is_bad | is_denormal);
-  const Ints loudness = clean & MAGNITUDE;
-  const Ints is_louder = loudness > lanes->peak;
-  lanes->peak = (loudness & is_louder) | (lanes->peak & ~is_louder);
+  lanes->peak = larger_of(clean & MAGNITUDE, lanes->peak);
   lanes->bad -= is_bad;
   lanes->denormal -= is_denormal;
   if (measures) {
@@ -93,22 +99,36 @@ clean_four(const Ints bits, Lanes* const lanes, const bool measures)
   return clean;
 }
 
-static inline GuardCounts
-counts_of(const Lanes* const lanes)
+/// True if a lane is not 0.
+static inline bool
+any_of(const Ints lanes)
 {
-  int32_t peak = 0;
-  for (uint32_t l = 0; l < LANES; ++l) {
-    peak = lanes->peak[l] > peak ? lanes->peak[l] : peak;
+  const Words words = (Words)lanes;
+  return (words[0] | words[1]) != 0;
+}
+
+static inline uint32_t
+sum_of(const Ints lanes)
+{
+  return (uint32_t)(lanes[0] + lanes[1] + lanes[2] + lanes[3]);
+}
+
+static inline GuardCounts
+counts_of(const Lanes* const lanes, const bool measures)
+{
+  const Words halves = (Words)lanes->peak;
+  const Ints two = larger_of(lanes->peak, (Ints)(Words){ halves[1], halves[0] });
+  const float peak = float_of(two[0] > two[1] ? two[0] : two[1]);
+  GuardCounts counts = { .peak = peak };
+  if (any_of(lanes->bad | lanes->denormal)) {
+    counts.bad = sum_of(lanes->bad);
+    counts.denormal = sum_of(lanes->denormal);
   }
-  const Ints bad = lanes->bad;
-  const Ints denormal = lanes->denormal;
-  const Floats energy = lanes->energy;
-  return (
-      GuardCounts){ .bad = (uint32_t)(bad[0] + bad[1] + bad[2] + bad[3]),
-                    .denormal = (uint32_t)(denormal[0] + denormal[1] + denormal[2] + denormal[3]),
-                    .peak = float_of(peak),
-                    .out = { .peak = float_of(peak),
-                             .energy = (double)(energy[0] + energy[1] + energy[2] + energy[3]) } };
+  if (measures) {
+    const Floats energy = lanes->energy;
+    counts.out = (Level){ peak, (double)(energy[0] + energy[1] + energy[2] + energy[3]) };
+  }
+  return counts;
 }
 
 static inline GuardCounts
@@ -129,7 +149,7 @@ clean_row(float* restrict const out, const float* restrict const in, const uint3
     rest = clean_four(rest, &lanes, measures);
     memcpy(out + n_whole, &rest, (n_frames - n_whole) * sizeof(float));
   }
-  return counts_of(&lanes);
+  return counts_of(&lanes, measures);
 }
 
 GuardCounts

@@ -16,7 +16,7 @@ struct CommandInfo;
 #define DESCRIBE_MAX          1024U // addresses in one answer, which take about 3 ms
 #define DESCRIBE_MAX_PATTERNS 16U
 
-/// What is described.
+/// The objects whose addresses are described.
 typedef struct DescribeOf {
   const struct CommandInfo* commands; ///< [n_commands] in the order of the lines
   uint32_t n_commands;
@@ -27,7 +27,7 @@ typedef struct DescribeOf {
 /**
    Print a line for each address that one of the patterns matches.
 
-   @param patterns Address patterns of OSC, each part between slashes for itself.  [n_patterns], at
+   @param patterns Address patterns of OSC, matched part by part between slashes.  [n_patterns], at
    most DESCRIBE_MAX_PATTERNS; none: everything matches.
    @param[out] text The lines; the caller frees them.  Set only on success.
    @return STATUS_NOT_FOUND if nothing matches; STATUS_LIMIT for more than DESCRIBE_MAX addresses or

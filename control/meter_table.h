@@ -29,7 +29,7 @@ typedef enum MeterKind {
   METER_LOUDNESS
 } MeterKind;
 
-/// What a meter shows.
+/// The source of a meter's levels.
 typedef struct MeterOf {
   MeterKind kind;
   RackUid uid;     ///< Of METER_NODE, else RACK_UID_NONE
@@ -71,7 +71,7 @@ typedef struct Meters {
   RackUid taps[RING_TAPS];            ///< [n_taps] the nodes that have meters, RACK_UID_NONE: free
   uint32_t n_taps;
   Loudness* loudness;           ///< NULL until a client has such a meter
-  PortRange places[LISTEN_MAX]; ///< What `loudness` measures; n 0: free
+  PortRange places[LISTEN_MAX]; ///< The ports that `loudness` measures; n 0: free
 } Meters;
 
 #endif

@@ -122,8 +122,8 @@ bool notify_fix(Notify* notify, const Peer* peer);
 
 bool notify_is_fixed(Notify* notify, const Peer* peer);
 
-/// Let the subscribers of a sender, which uses positions, get these beside values from now on:
-/// itself, those for which it asked, and on another machine the fixed ones there, which cannot ask.
+/// Send positions beside values, from now on, to the subscribers of a sender that uses positions:
+/// itself, ports that it has subscribed, and the fixed clients of its machine unless that is ours.
 void notify_norm(Notify* notify, const Peer* sender);
 
 /// Send a subscriber its news, except values of replaced documents, at most once in this time;

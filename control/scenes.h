@@ -20,8 +20,8 @@ Status scenes_find(const Rack* rack, const Message* message, Changes* found, Err
 /// CommandInfo::find of /scene/morph: the parameters of both scenes, between their values.
 Status scenes_find_between(const Rack* rack, const Message* message, Changes* found, Error* error);
 
-/// CommandInfo::find of /scene/compare: the values of the scene that was recalled last, or, while
-/// these are compared, those before.
+/// CommandInfo::find of /scene/compare: the values of the scene that was recalled last; or, if the
+/// last comparison has set these, the values before it.
 Status scenes_find_compared(const Rack* rack, const Message* message, Changes* found, Error* error);
 
 /// True if a bundle recalls a scene.
@@ -30,16 +30,16 @@ bool scenes_recalls(const Bundle* bundle);
 /// True if a bundle compares: it is no step of undo.
 bool scenes_compares(const Bundle* bundle);
 
-/// The values that a bundle which compares will bring back, for rack_scene_drop(); *live is NULL
-/// for any other bundle, and for one that brings them back.  STATUS_NO_MEM.
+/// The present values that the next comparison will restore, if this bundle compares; the caller
+/// drops them.  *live is NULL for any other bundle, and for one that restores.  STATUS_NO_MEM.
 NODISCARD Status scenes_live(const Rack* rack, const Bundle* bundle, RackScene** live,
                              Error* error);
 
 /// True if the values of a bundle depend on scenes.
 bool scenes_are_used(const Bundle* bundle);
 
-/// The change that stands in gestures for those of a bundle that is one /scene/morph: the fader is
-/// one gesture, whatever it moves.  Returns false for any other bundle.
+/// If a bundle is one /scene/morph, return one change in place of all its changes: for undo, the
+/// movement of the fader is one gesture.  Returns false for any other bundle.
 bool scenes_fader(const Bundle* bundle, Change* fader);
 
 /// Record the scenes that a bundle, or a message, recalls as recalled last, and `live` of

@@ -25,7 +25,7 @@ REALTIME void change_marks_set(ChangeMarks* marks, const StageChanges* changes,
                                uint32_t n_frames);                                 // [player]
 REALTIME void change_marks_clear(ChangeMarks* marks, const StageChanges* changes); // [player]
 
-/// What is left of the changes of a node.
+/// The changes of a node in a block that are still to come.
 typedef struct NodeChanges {
   const StageChanges* block;
   const uint32_t* next_event; ///< ChangeMarks::next_event

@@ -19,7 +19,7 @@
 NODISCARD Status probing_all(Catalogue** catalogue, bool again, Error* error);
 
 /**
-   Probe the plugins of a rack that have no report, say so on stderr, and make the new catalogue
+   Probe the plugins of a rack that have no report, name them on stderr, and make the new catalogue
    that of this process.  If writing its file fails, this is reported only.  For threads and
    descriptors see probe_run().
 

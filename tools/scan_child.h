@@ -3,7 +3,7 @@
    `warprack scan` as a child process, which renews the user's catalogue of plugins and also sends
    it to this process.  So this process runs no code of plugins and reads no Turtle, it can scan
    while audio runs, and it has the catalogue also if the file cannot be written; then the child
-   says so on stderr.  The child is killed when the thread that started it ends. [main]
+   reports it on stderr.  The child is killed when the thread that started it ends. [main]
 */
 #ifndef WARPRACK_TOOLS_SCAN_CHILD_H
 #define WARPRACK_TOOLS_SCAN_CHILD_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   The last messages with their senders, and what became of them: why does my fader do nothing?
-   Memory is fixed, and an entry costs about as much as the copy of its texts.  All functions
-   [control].
+   The last messages with their senders and results, for /server/watch: users see why a controller
+   has no effect.  Memory is fixed, and an entry costs about as much as the copy of its texts.  All
+   functions [control].
 */
 #ifndef WARPRACK_CONTROL_NET_WATCH_H
 #define WARPRACK_CONTROL_NET_WATCH_H
@@ -25,7 +25,7 @@ typedef enum WatchVerdict {
   WATCH_IGNORED    ///< An address that only servers send
 } WatchVerdict;
 
-/// What became of a message, or of all messages of a bundle.
+/// The result of a message, or of all messages of a bundle.
 typedef struct WatchNote {
   WatchVerdict verdict;
   const char* address;    ///< Of the first message, or of the one that failed
@@ -51,8 +51,8 @@ typedef struct Watch {
   uint32_t next, n;
 } Watch;
 
-/// Note what became of a message.  A repetition of the newest entry is counted there; of forbidden
-/// senders, whatever they send.
+/// Record the result of a message.  A repetition of the newest entry only increases its n_times;
+/// two packets of a forbidden sender always are a repetition.
 void watch_note(Watch* watch, uint64_t now_ns, const Peer* peer, const WatchNote* note);
 
 /// Append a line for each entry, the newest one first, with tabs between the fields: age in

@@ -52,12 +52,12 @@ typedef struct Fade {
   const FxParam* row; ///< Of the parameter
   double from, to;    ///< Values
   uint64_t start;     ///< Frame time of its first frame
-  uint64_t until;     ///< Frame time from which on a later message has the parameter; FADE_NEVER
+  uint64_t until;     ///< Frame time at which a later message takes over the parameter; FADE_NEVER
   uint32_t n_frames;  ///< At least 1
   FxCurve curve;
 } Fade;
 
-/// What FxInfo::set() gets at a point.
+/// The arguments of FxInfo::set() at a point.
 typedef struct FadePoint {
   double value;
   uint32_t ramp_frames;

@@ -58,8 +58,8 @@ typedef struct Fallbacks {
 } Fallbacks;
 
 /// Give each output whose fallback is `auto` and not measured yet the choice that it had in
-/// `before`, if that was `auto`, too.  Its level follows the output on.  Does nothing for another
-/// number of outputs. [any]
+/// `before`, if that was `auto`, too.  Its level continues to follow the output.  Does nothing for
+/// another number of outputs. [any]
 void fallback_keep(const Fallbacks* before, Fallbacks* now);
 
 /// The reason in one word: "rack", "option", "level", "no-input", "no-lows", "unknown".

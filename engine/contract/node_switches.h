@@ -17,7 +17,7 @@
 
 #include "mix_link.h"
 
-/// The weights where the switches are.
+/// The weight of the output that the switches demand; next, that of the input.
 static inline float
 node_switches_wet(NodeSwitches* const switches)
 {
@@ -50,8 +50,8 @@ node_switches_rest_off(NodeSwitches* const switches)
   return !node_switches_are_on(switches) && !switches->wet.next.frames_left;
 }
 
-/// Let the weights rest where the switches are: in a new node, or one that is reset. [builder, or
-/// player before the node runs]
+/// Set the weights to the values that the switches demand, without ramps: in a new node, or one
+/// that is reset. [builder, or player before the node runs]
 static inline void
 node_switches_rest(NodeSwitches* const switches)
 {
@@ -60,7 +60,8 @@ node_switches_rest(NodeSwitches* const switches)
   switches->wet.hold_frames = switches->dry.hold_frames = 0U;
 }
 
-/// Begin ramps of ramp_frames, at least 1, to where the switches are, in hold_frames. [player]
+/// After hold_frames, ramp the weights to the values that the switches demand, in ramp_frames >= 1.
+/// [player]
 static inline void
 node_switches_aim(NodeSwitches* const switches, const uint32_t ramp_frames,
                   const uint32_t hold_frames)

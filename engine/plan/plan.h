@@ -200,8 +200,8 @@ uint64_t plan_next_expiry(const Plan* plan);
 /// A living node that asks to be replaced, and whose rest has ended, as an index, or -1.
 int plan_find_restart(const Plan* plan, uint64_t now_ns);
 
-/// A living node on a device with a switch that is on, for which the plan has no mix, as an index,
-/// or -1.
+/// The index of a living node on a device with a switch that is on, for which the plan has no mix;
+/// -1: none.
 int plan_find_switched(const Plan* plan);
 
 /// A living node whose latency is no longer that of the plan, as an index, or -1.

@@ -141,7 +141,7 @@ typedef struct RackSceneValue {
 
 #define RACK_MAX_FADE_SECONDS 3600.0
 
-/// How the values of a scene are reached.
+/// The fade of a recall to the values of a scene.
 typedef struct RackSceneFade {
   double seconds; ///< 0: at once
   FxCurve curve;

@@ -125,10 +125,10 @@ NODISCARD Status ring_new(const RingShape* shape, Ring** ring, Error* error);
 /// failed check. [main]
 NODISCARD Status ring_attach(int fd, Ring** ring, Error* error);
 
-/// Refuse holes in the region, whose pages the callback would have to get again, and mappings for
-/// writing, from now on: the other side has mapped it.  Pages that are gone by now are present
-/// again.  Without effect before Linux 5.1.  False if the other side has prevented it. [main,
-/// supervisor]
+/// Seal the region, when the other side has mapped it: from now on nobody can map it for writing,
+/// or make holes in it, whose pages the callback would have to get again.  Restores pages that are
+/// gone already.  Without effect before Linux 5.1.  False if the other side has prevented it.
+/// [main, supervisor]
 bool ring_seal(const Ring* ring);
 
 /// Unmap the region; the kernel frees the memfd when no process uses it.  Accepts NULL. [main]
@@ -215,7 +215,7 @@ void ring_wait_wake(Ring* ring);
 
 #define RING_TAPS 64U // nodes that can be watched at the same time
 
-/// What the worker has measured of a node.  The reader trusts no value.
+/// Measurements of a node by the worker.  The reader trusts no value.
 typedef struct RingLevel {
   double energy;      ///< Sum of the squares of all samples
   uint64_t n_samples; ///< Of all channels together
@@ -228,7 +228,7 @@ typedef struct RingLevel {
 /// [control]
 bool ring_tap(Ring* ring, uint32_t tap, uint32_t uid, RingLevel* level);
 
-/// True if ring_tap() has been called with an effect since the last call of this function. [player]
+/// True if ring_tap() has changed a tap since the last call of this function. [player]
 REALTIME bool ring_taps_moved(Ring* ring);
 
 /// The node that a tap watches from now on, 0: none. [player, after ring_taps_moved()]

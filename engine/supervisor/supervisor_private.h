@@ -130,7 +130,7 @@ struct Supervisor {
   bool plays_on;  ///< Of the last WorkerStart
   SaveRequest save;
   RackHistory history;
-  FadeList fades;      ///< That run, or would without a loss
+  FadeList fades;      ///< That run, or would run without the loss of the worker
   int plugins_fd;      ///< The catalogue of plugins that all workers have; -1: none
   uint64_t n_plugins;  ///< Number of catalogues whose plugins had new code
   EnginePlace* places; ///< [n_places] of the last child that has ended and had made nodes

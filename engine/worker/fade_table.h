@@ -3,9 +3,9 @@
    The fades that run in the player.
 
    A fade belongs to a node and survives plans that keep the node.  It ends at its last frame; when
-   its node leaves the rack or is made anew; when a message or an edit sets its parameter to another
-   value: the parameter then goes on from the value that it has.  Node::targets has the end of the
-   fade from its start on.
+   its node leaves the rack or a new node replaces it; when a message or an edit sets its parameter
+   to another value, to which the parameter then moves from the value that it has.  Node::targets
+   has the end of the fade from its start on.
 */
 #ifndef WARPRACK_ENGINE_WORKER_FADE_TABLE_H
 #define WARPRACK_ENGINE_WORKER_FADE_TABLE_H

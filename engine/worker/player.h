@@ -11,7 +11,7 @@
    The builder offers one plan at a time and collects before it offers the next.
 
    Notes.  Each note that begins ends: by a message, after its length, when another note of its key
-   begins, when its node leaves the rack or is made anew by an edit, or when audio ends.  A note
+   begins, when its node leaves the rack or an edit makes it again, or when audio ends.  A note
    with a length takes the place of its message in the heap until its end, so that there is room.
    An end whose note has ended earlier is void, and leaves the heap when the heap is full.
 */

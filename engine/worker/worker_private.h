@@ -122,8 +122,8 @@ struct Worker {
   uint64_t next_frame;   ///< Offline: of the next block
 };
 
-/// Let plugins start for the configured time, from the request at `asked_ns` on, or from the end of
-/// the last edit or arming: the request has waited for that, and the supervisor counts as this.
+/// Set the deadline for plugins to start: the configured time after the request at `asked_ns`, or
+/// after the end of the last edit or arming, for which the request has waited.  As the supervisor.
 /// [planning_lock held]
 static inline void
 worker_limit_request(const Worker* const worker, const Format* const format,

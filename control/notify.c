@@ -250,10 +250,22 @@ send_key(Notify* const notify, const NotifyKey* const key, const Peer* const mak
   }
 }
 
+/// Datagrams of one key to all subscribers: positions are further ones.
+static uint32_t
+count_datagrams(const Notify* const notify)
+{
+  uint32_t n = 0;
+  for (uint32_t c = 0; c < ARRAY_LEN(notify->clients); ++c) {
+    const Client* const client = &notify->clients[c];
+    n += client->wishes & NOTIFY_NEWS ? 1U + client->has_norm : 0U;
+  }
+  return n;
+}
+
 static bool
 may_send(const Notify* const notify)
 {
-  return notify->n_sent + notify_n_subscribers(notify) <= NOTIFY_SENT;
+  return notify->n_sent + count_datagrams(notify) <= NOTIFY_SENT;
 }
 
 static bool
@@ -471,13 +483,16 @@ is_backlog_due(const Notify* const notify, const uint64_t now_ns)
   return has_backlog(notify) && now_ns - notify->backlog_ns >= NOTIFY_INTERVAL_NS;
 }
 
-/// Send values to new subscribers, one after the other: at most NOTIFY_MAX_VALUES in all.
+/// Send values to new subscribers, one after the other: at most NOTIFY_MAX_VALUES in all.  The next
+/// call begins with the subscriber after the last one, because one that subscribes again and again
+/// has always values that wait.
 static void
 send_greetings(Notify* const notify)
 {
   uint32_t n_left = NOTIFY_MAX_VALUES;
-  for (uint32_t c = 0; c < ARRAY_LEN(notify->clients); ++c) {
-    Client* const client = &notify->clients[c];
+  for (uint32_t i = 0; i < ARRAY_LEN(notify->clients) && n_left; ++i) {
+    notify->next_greeted = (notify->next_greeted + 1U) % ARRAY_LEN(notify->clients);
+    Client* const client = &notify->clients[notify->next_greeted];
     Backlog* const greeting = &client->greeting;
     for (; n_left && !is_empty(greeting); --n_left) {
       send_to(notify, client, &greeting->keys[greeting->next++]);
@@ -492,14 +507,14 @@ send_greetings(Notify* const notify)
 static void
 send_backlog(Notify* const notify)
 {
-  const uint32_t n_subscribers = notify_n_subscribers(notify);
-  uint32_t n_left = n_subscribers ? NOTIFY_SENT / n_subscribers : 0U;
+  const uint32_t n_datagrams = count_datagrams(notify);
+  uint32_t n_left = n_datagrams ? NOTIFY_SENT / n_datagrams : 0U;
   n_left = n_left < NOTIFY_MAX_VALUES ? n_left : NOTIFY_MAX_VALUES;
   Backlog* const backlog = &notify->backlog;
   for (; n_left && !is_empty(backlog); --n_left) {
     send_key(notify, &backlog->keys[backlog->next++], backlog->has_maker ? &backlog->maker : NULL);
   }
-  if (!n_subscribers || is_empty(backlog)) {
+  if (!n_datagrams || is_empty(backlog)) {
     backlog_clear(backlog);
   }
 }
@@ -524,7 +539,7 @@ send_late(Notify* const notify, Client* const client, const uint64_t now_ns)
   const uint64_t bit = bit_of(notify, client);
   for (uint32_t e = 0; e < n_entries(notify); ++e) {
     NotifyEntry* const entry = &notify->entries[e];
-    if (entry->late_for & bit && notify->n_sent == NOTIFY_SENT) {
+    if (entry->late_for & bit && notify->n_sent + 1U + client->has_norm > NOTIFY_SENT) {
       return; // the next flush continues
     }
     if (entry->late_for & bit) {

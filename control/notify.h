@@ -100,7 +100,8 @@ typedef struct Notify {
   uint32_t next_entry; ///< The entry at which notify_flush() continues
   uint32_t n_sent;     ///< Datagrams since the last notify_flush()
   Backlog backlog;
-  uint64_t backlog_ns; ///< Time at which a part of the backlog was last sent
+  uint64_t backlog_ns;   ///< Time at which a part of the backlog was last sent
+  uint32_t next_greeted; ///< The client that got values of Client::greeting last
   uint64_t sent;
   uint64_t merged; ///< Changes that were not sent because a newer one replaced them
   NotifySay say;

@@ -284,6 +284,62 @@ TEST(too_many_notifications_become_one)
   }
 }
 
+TEST(positions_count_as_datagrams_of_a_round)
+{
+  static Notify notify;
+  SentNews sent = { 0 };
+  notify.say = count_news;
+  notify.context = &sent;
+  uint64_t now_ns = 1000000000U;
+  for (uint16_t c = 0; c < 3U; ++c) { // of these, one at once, and two with a rate and positions
+    const Peer watcher = peer_of("127.0.0.1", (uint16_t)(1U + c));
+    notify_set(&notify, &watcher, NOTIFY_NEWS, true);
+    if (c) {
+      notify_norm(&notify, &watcher);
+      notify_pace(&notify, &watcher, 5U * NOTIFY_INTERVAL_NS);
+    }
+  }
+  for (uint32_t n_rounds = 0; n_rounds < 3U; ++n_rounds) {
+    for (uint32_t k = 0; k < NOTIFY_MAX_KEYS - 1U; ++k) { // the count becomes odd
+      notify_change(&notify, (NotifyKey){ 20U + k, 0 }, NULL, now_ns);
+    }
+    for (uint32_t i = 0; i < 20U; ++i, now_ns += NOTIFY_INTERVAL_NS) {
+      sent.n = 0;
+      notify_flush(&notify, now_ns);
+      ck_assert_uint_le(notify.n_sent, NOTIFY_SENT);
+      ck_assert_uint_le(sent.n, notify.n_sent);
+    }
+  }
+}
+
+TEST(a_client_that_subscribes_again_and_again_delays_no_other)
+{
+  static Notify notify;
+  SentNews sent = { 0 };
+  notify.say = count_news;
+  notify.context = &sent;
+  SCOPED_RACK Rack* const rack = rack_new();
+  for (uint32_t i = 0; i <= NOTIFY_MAX_VALUES; ++i) { // more than one part
+    char name[16];
+    snprintf(name, sizeof(name), "g%u", i);
+    ck_assert(!rack_add(rack, name, "gain", NULL));
+  }
+  const Peer greedy = peer_of("127.0.0.1", 1);
+  const Peer other = peer_of("127.0.0.1", 2);
+  uint64_t now_ns = 1000000000U;
+  notify_set(&notify, &greedy, NOTIFY_NEWS, true);
+  notify_set(&notify, &other, NOTIFY_NEWS, true);
+  ck_assert(notify_greet(&notify, &other, rack));
+  const Backlog* const greeting = &notify.clients[1].greeting;
+  ck_assert_uint_gt(greeting->n, NOTIFY_MAX_VALUES);
+  for (uint32_t n_rounds = 0; greeting->n; ++n_rounds, now_ns += NOTIFY_INTERVAL_NS) {
+    ck_assert_uint_lt(n_rounds, 20U);
+    ck_assert(notify_greet(&notify, &greedy, rack));
+    notify_flush(&notify, now_ns);
+  }
+  notify_clear(&notify);
+}
+
 /// Add the largest number of subscribers, and count their notifications in *sent.
 static void
 subscribe_all(Notify* const notify, SentNews* const sent)

@@ -79,6 +79,9 @@ outlet_trusts(Outlet* const outlet, const Peer* const peer)
 Status
 outlet_check_trust(Outlet* const outlet, const Peer* const peer, Error* const error)
 {
+  if (peer->connection && !streams_has(outlet->streams, peer)) {
+    return error_set(error, STATUS_NET, "the connection has ended");
+  }
   return outlet_trusts(outlet, peer)
              ? STATUS_OK
              : error_set(error, STATUS_BAD_ARG,

@@ -43,7 +43,8 @@ bool outlet_reaches(Outlet* outlet, Peer* peer);
 /// peer is a stranger.
 bool outlet_trusts(Outlet* outlet, const Peer* peer);
 
-/// Fail with a reason if a peer is a stranger: another client would get, or miss, its messages.
+/// Fail with a reason if a peer is a stranger: another client would get, or miss, its messages.  Or
+/// if its connection has ended before this packet had its turn: nothing would end its settings.
 NODISCARD Status outlet_check_trust(Outlet* outlet, const Peer* peer, Error* error);
 
 /**

@@ -104,6 +104,12 @@ find_stream(Streams* const streams, const Peer* const peer)
 }
 
 bool
+streams_has(Streams* const streams, const Peer* const peer)
+{
+  return find_stream(streams, peer);
+}
+
+bool
 streams_send(Streams* const streams, const Peer* const to, const void* const packet,
              const size_t n_bytes)
 {

@@ -98,6 +98,9 @@ bool streams_send(Streams* streams, const Peer* to, const void* packet, size_t n
 /// values.  Does nothing if the connection has ended, or for a UDP peer.
 void streams_close_slow(Streams* streams, const Peer* peer);
 
+/// True if the peer's connection is open: StreamClosed will be called for it.
+bool streams_has(Streams* streams, const Peer* peer);
+
 /// Number of open connections.
 uint32_t streams_count(const Streams* streams);
 

@@ -28,6 +28,7 @@ start(const char* const allowed)
   ck_assert_int_eq(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, pair), 0);
   control.outlet.socket = pair[0];
   control.outlet.loopback = -1;
+  control.outlet.streams = &control.streams;
   receiver = pair[1];
   control.now_ns = NS_PER_S;
   ck_assert(trust_init(&control.outlet.trust));
@@ -243,13 +244,17 @@ TEST(a_machine_that_only_everybody_rules_allow_stays_a_stranger)
   stop();
 }
 
-/// Run `/server/notify 1 9001` from a connection of a peer.  Returns the result.
+/// Run `/server/notify 1 9001` from a connection of a peer, which is open or has ended.  Returns
+/// the result.
 static Status
-subscribe_by_connection(const Peer* const peer)
+subscribe_by_connection(const Peer* const peer, const bool is_open)
 {
   static const char bytes[] = "/server/notify\0\0,ii\0\0\0\0\1\0\0\x23\x29\0\0\0\0\0\0\0";
   Peer connected = *peer;
   connected.connection = 1;
+  Stream* const stream = &control.streams.items[1];
+  static char buffers;
+  *stream = (Stream){ .peer = connected, .buffers = is_open ? (void*)&buffers : NULL };
   const Instant arrival = instant_now();
   Bundle* bundle = NULL;
   Error error = { STATUS_OK, "" };
@@ -263,9 +268,21 @@ TEST(a_connection_does_not_make_a_machine_trusted_that_nobody_has_named)
 {
   start("0.0.0.0/0");
   const Peer peer = stranger_of("192.0.2.7", 9000);
-  ck_assert_int_eq(subscribe_by_connection(&peer), STATUS_BAD_ARG);
+  ck_assert_int_eq(subscribe_by_connection(&peer, true), STATUS_BAD_ARG);
   ck_assert_uint_eq(control.outlet.trust.n_hosts, 0);
   ck_assert_uint_eq(notify_n_subscribers(&control.notify), 0);
+  stop();
+}
+
+TEST(a_connection_that_has_ended_before_the_turn_of_its_packet_does_not_subscribe)
+{
+  start("192.0.2.0/24");
+  const Peer peer = stranger_of("192.0.2.7", 9000);
+  ck_assert_int_eq(subscribe_by_connection(&peer, false), STATUS_NET);
+  ck_assert_uint_eq(notify_n_subscribers(&control.notify), 0);
+  ck_assert_uint_eq(control.outlet.trust.n_hosts, 0);
+  ck_assert_int_eq(subscribe_by_connection(&peer, true), STATUS_OK);
+  ck_assert_uint_eq(notify_n_subscribers(&control.notify), 1);
   stop();
 }
 

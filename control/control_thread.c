@@ -46,13 +46,18 @@ static void
 do_turns(Control* const control)
 {
   const uint64_t end_ns = control->now_ns + DISPATCH_ROUND_NS;
+  senders_release(&control->intake.senders);
   while (control->now_ns < end_ns) {
     intake_receive_now_and_then(&control->intake, control->now_ns);
     Sender* const sender = senders_turn(&control->intake.senders);
     if (!sender) {
       return;
     }
-    dispatch_turn(control, sender);
+    if (streams_is_full(&control->streams, &sender->peer)) {
+      senders_hold(&control->intake.senders, sender); // until its client has read
+    } else {
+      dispatch_turn(control, sender);
+    }
   }
 }
 

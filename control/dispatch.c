@@ -538,7 +538,8 @@ dispatch_turn(Control* const control, Sender* const sender)
   do {
     do_step(control, sender);
     control->now_ns = instant_now().monotonic_ns;
-  } while (sender_is_waiting(sender) && control->now_ns < end_ns);
+  } while (sender_is_waiting(sender) && control->now_ns < end_ns &&
+           !streams_is_full(&control->streams, &sender->peer));
   senders_charge(&control->intake.senders, sender, control->now_ns, thread_ns() - begin_ns);
 }
 

@@ -115,6 +115,7 @@ senders_init(Senders* const senders, const uint64_t salt)
   list_init(&senders->fresh);
   list_init(&senders->waiting);
   list_init(&senders->idle);
+  list_init(&senders->held);
   return senders->items;
 }
 
@@ -183,6 +184,20 @@ senders_turn(Senders* const senders)
     sender->credit_ns += senders_quantum_ns(senders); // its turn comes one round later
     list_move(&senders->waiting, &sender->entry);
     senders->is_turn_of_waiting = false;
+  }
+}
+
+void
+senders_hold(Senders* const senders, Sender* const sender)
+{
+  list_move(&senders->held, &sender->entry);
+}
+
+void
+senders_release(Senders* const senders)
+{
+  while (!list_is_empty(&senders->held)) {
+    list_move(&senders->waiting, senders->held.behind);
   }
 }
 
@@ -534,6 +549,9 @@ senders_take(Senders* const senders, Sender* const sender)
 void
 senders_clear(Senders* const senders)
 {
+  if (senders->items) {
+    senders_release(senders);
+  }
   for (Sender* sender = NULL; senders->items && (sender = senders_turn(senders));) {
     for (Packet* packet = NULL; (packet = senders_take(senders, sender));) {
       free(packet);

@@ -65,7 +65,7 @@ typedef struct Packet {
 } Packet;
 
 struct Sender {
-  ListEntry entry; ///< In Senders::fresh, waiting or idle
+  ListEntry entry; ///< In Senders::fresh, waiting, held or idle
   Sender* next_of_hash;
   PeerKey key;
   Peer peer;         ///< Address and port of the newest packet
@@ -89,6 +89,7 @@ typedef struct Senders {
   Sender* heads[2U * SENDERS_MAX];  ///< By hash of the key
   Packet* newest[4U * SENDERS_MAX]; ///< By hash of sender and value
   ListEntry fresh, waiting, idle;   ///< In `idle`, the sender that was idle for longest is first
+  ListEntry held;                   ///< Waiting senders that senders_hold() has put aside
   bool is_turn_of_waiting;
   uint32_t n_active; ///< Senders that are not idle
   uint32_t longer;   ///< Index at which the last find_longer() ended
@@ -122,6 +123,11 @@ void senders_put_bundle(Senders* senders, Sender* sender, Bundle* bundle, uint64
 /// The sender to serve next; NULL if no sender waits.
 Sender* senders_turn(Senders* senders);
 
+/// Give a waiting sender no turn until senders_release(), because there is no room for its answers.
+/// Meanwhile senders_are_waiting() does not count it.
+void senders_hold(Senders* senders, Sender* sender);
+void senders_release(Senders* senders);
+
 /// Take the next packet of a sender, for free(); NULL if there is none.
 Packet* senders_take(Senders* senders, Sender* sender);
 
@@ -136,7 +142,7 @@ void senders_charge_peer(Senders* senders, const Peer* peer, uint64_t now_ns, ui
 /// Current CPU time of a turn, ns: SENDERS_QUANTUM_NS, or less if many senders wait.
 int64_t senders_quantum_ns(const Senders* senders);
 
-/// True if any sender has a bundle or a packet waiting.
+/// True if any sender that is not held has a bundle or a packet waiting.
 bool senders_are_waiting(const Senders* senders);
 
 /// True if this sender has a bundle or a packet waiting.

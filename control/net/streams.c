@@ -11,7 +11,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define CHUNK_BYTES    (16U << 10U) // read from a connection in one round: some hundred messages
+// Read from all connections together in one round: some hundred messages, and at most 8192 of the
+// smallest packets, which take about 8 ms.
+#define CHUNK_BYTES    (16U << 10U)
 #define FLUSH_BYTES    (16U << 10U) // sent at once; less is sent at the end of the round
 #define KERNEL_BYTES   (128 << 10)  // of the kernel's buffers of a connection, which doubles it
 #define N_BACKLOG      STREAMS_MAX  // connections that wait to be accepted
@@ -147,9 +149,22 @@ streams_close_slow(Streams* const streams, const Peer* const peer)
 // ---- input ----
 
 static bool
+is_half_full(const Stream* const stream)
+{
+  return stream->n_out > STREAM_OUT_BYTES / 2U;
+}
+
+bool
+streams_is_full(Streams* const streams, const Peer* const peer)
+{
+  const Stream* const stream = find_stream(streams, peer);
+  return stream && is_half_full(stream);
+}
+
+static bool
 may_read(const Stream* const stream, Senders* const senders)
 {
-  return !stream->has_ended && stream->n_out <= STREAM_OUT_BYTES / 2U &&
+  return !stream->has_ended && !is_half_full(stream) &&
          senders_n_bytes(senders, &stream->peer) < STREAM_QUEUE_BYTES;
 }
 
@@ -182,7 +197,8 @@ static void
 read_stream(Streams* const streams, Stream* const stream, Senders* const senders)
 {
   uint8_t chunk[CHUNK_BYTES];
-  const ssize_t n = recv(stream->fd, chunk, sizeof(chunk), MSG_DONTWAIT);
+  const size_t n_most = CHUNK_BYTES / streams_count(streams);
+  const ssize_t n = recv(stream->fd, chunk, n_most, MSG_DONTWAIT);
   if (n > 0) {
     if (!queue_packets(streams, stream, senders, chunk, (size_t)n)) {
       ++streams->refused;

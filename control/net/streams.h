@@ -10,11 +10,12 @@
    has connected cannot have forged its address.
 
    Nothing here waits.  The server reads no further from a connection while STREAM_QUEUE_BYTES of
-   its packets wait for their turns, or half of its output buffer is in use: then TCP stops the
-   client.  A client that does not read is disconnected after STREAM_LIMIT_NS, and so is one that
-   begins a packet and does not end it.  A client that has shut down its side of the connection
-   still gets answers for that time; its place is free for another client.  All functions [control],
-   except where another thread is named.
+   its packets wait for their turns, or half of its output buffer is in use; in that case its
+   packets get no turns either (streams_is_full()).  Then TCP stops the client.  A client that does
+   not read is disconnected after STREAM_LIMIT_NS, and so is one that begins a packet and does not
+   end it.  A client that has shut down its side of the connection still gets answers for that time;
+   its place is free for another client.  All functions [control], except where another thread is
+   named.
 */
 #ifndef WARPRACK_CONTROL_NET_STREAMS_H
 #define WARPRACK_CONTROL_NET_STREAMS_H
@@ -93,6 +94,10 @@ void streams_serve(Streams* streams, Senders* senders, uint64_t now_ns,
 /// Send a packet.  Returns false if the connection has ended or its output buffer is full; then
 /// nothing of the packet is sent.
 bool streams_send(Streams* streams, const Peer* to, const void* packet, size_t n_bytes);
+
+/// True if half of the output buffer of the peer's connection is in use.  False for a connection
+/// that has ended, and for a UDP peer.
+bool streams_is_full(Streams* streams, const Peer* peer);
 
 /// Close the connection of a subscriber that has no room for news, because it would go on with old
 /// values.  Does nothing if the connection has ended, or for a UDP peer.

@@ -26,6 +26,44 @@ TEST(ping_and_version_are_answered_to_the_sender_only)
   client_expect_nothing(rig.other);
 }
 
+/// Receive all of these bytes, or fail the test.
+static void
+receive_all(const int fd, uint8_t* const bytes, const size_t n_bytes)
+{
+  for (size_t n = 0; n < n_bytes;) {
+    const ssize_t got = recv(fd, bytes + n, n_bytes - n, 0);
+    ck_assert_int_gt(got, 0);
+    n += (size_t)got;
+  }
+}
+
+TEST(no_answer_of_a_connection_is_lost_if_its_client_reads_late)
+{
+  static const char question[24] = "\0\0\0\x14/server/status\0\0,\0\0"; // with its size
+  static uint8_t answer[65536];
+  SCOPED_FD const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  const struct timeval limit = { .tv_sec = 20 };
+  const int n_kernel = 32768; // of the client's receive buffer
+  struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(control_port(rig.control)) };
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ck_assert_int_eq(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)), 0);
+  ck_assert_int_eq(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &n_kernel, sizeof(n_kernel)), 0);
+  ck_assert_int_eq(connect(fd, (const struct sockaddr*)&to, sizeof(to)), 0);
+  enum { N = 600 }; // 14 kB of questions, some MB of answers
+  for (uint32_t q = 0; q < N; ++q) {
+    ck_assert_int_eq(send(fd, question, sizeof(question), 0), sizeof(question));
+  }
+  for (uint32_t p = 0; p < 300U; ++p) { // meanwhile the server has time for all questions
+    client_ask(rig.client, "/done /server/ping", "/server/ping", "");
+  }
+  for (uint32_t a = 0; a < N; ++a) {
+    receive_all(fd, answer, 4U);
+    const size_t n_bytes = (size_t)answer[2] << 8U | answer[3];
+    receive_all(fd, answer, n_bytes);
+    ck_assert_str_eq((const char*)answer, "/server/status");
+  }
+}
+
 TEST(a_port_in_use_is_named_with_a_way_out)
 {
   Control* second = NULL;

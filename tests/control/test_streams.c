@@ -345,6 +345,53 @@ TEST(a_connection_is_not_read_while_its_packets_wait)
   ck_assert_uint_eq(senders.dropped, 0); // no packet is lost
 }
 
+TEST(small_packets_of_many_connections_do_not_make_a_round_long)
+{
+  int fds[STREAMS_PER_ADDRESS];
+  char many[16384];
+  for (uint32_t b = 0; b < sizeof(many); ++b) {
+    many[b] = b % 2U ? 'a' : '\xC0';
+  }
+  for (uint32_t c = 0; c < ARRAY_LEN(fds); ++c) {
+    fds[c] = connect_from("127.0.0.1");
+    ROUNDS_UNTIL(BEGIN_NS, streams_count(&streams) == c + 1U);
+  }
+  for (uint32_t c = 0; c < ARRAY_LEN(fds); ++c) {
+    send_bytes(fds[c], many, sizeof(many));
+  }
+  for (uint64_t before = 0; streams.packets < ARRAY_LEN(fds) * 1000U; before = streams.packets) {
+    ROUNDS_UNTIL(BEGIN_NS, streams.packets > before);
+    ck_assert_uint_le(streams.packets - before, sizeof(many) / 2U);
+  }
+  for (uint32_t c = 0; c < ARRAY_LEN(fds); ++c) {
+    close(fds[c]);
+  }
+}
+
+TEST(a_sender_has_no_turn_while_there_is_no_room_for_its_answers)
+{
+  SCOPED_FD int fd = -1;
+  static const char answer[8192];
+  const Peer peer = meet("127.0.0.1", &fd, FRAMING_LENGTH);
+  Peer udp = peer;
+  udp.connection = 0;
+  while (!streams_is_full(&streams, &peer)) {
+    ck_assert(streams_send(&streams, &peer, answer, sizeof(answer)));
+  }
+  ck_assert(!streams_is_full(&streams, &udp));
+  senders_put(&senders, &peer, BEGIN_NS, ping, 8);
+  Sender* const sender = senders_turn(&senders);
+  ck_assert_ptr_nonnull(sender);
+  senders_hold(&senders, sender);
+  ck_assert(!senders_are_waiting(&senders));
+  ck_assert_ptr_null(senders_turn(&senders));
+  streams_close_slow(&streams, &peer);
+  ck_assert(!streams_is_full(&streams, &peer) && !streams_has(&streams, &peer));
+  senders_release(&senders);
+  ck_assert_ptr_eq(senders_turn(&senders), sender);
+  senders_hold(&senders, sender); // senders_clear() frees the packet
+}
+
 TEST(garbage_ends_a_connection_and_no_other)
 {
   SCOPED_FD int fd = -1;

@@ -43,8 +43,9 @@ bool outlet_reaches(Outlet* outlet, Peer* peer);
 /// peer is a stranger.
 bool outlet_trusts(Outlet* outlet, const Peer* peer);
 
-/// Fail with a reason if a peer is a stranger: another client would get, or miss, its messages.  Or
-/// if its connection has ended before this packet had its turn: nothing would end its settings.
+/// Fail with a reason if a peer may have no settings: a stranger, because another client would get,
+/// or miss, its messages; or a peer whose connection has ended before this packet had its turn,
+/// because nothing would end the settings.
 NODISCARD Status outlet_check_trust(Outlet* outlet, const Peer* peer, Error* error);
 
 /**

@@ -371,8 +371,8 @@ add_value(Player* const player, const uint32_t node_index, const WaitingMessage*
   node->health.needs_care = node->health.needs_care || event->of_engine;
 }
 
-/// Begin what a value with a time does, from the value before.  Returns false if the value is set
-/// now: because it does not fade, or because too many fades run.
+/// Begin the fade of a value with a time, or delay a switch that goes off.  Returns false if the
+/// caller must set the value now: because it does not fade, or because too many fades run.
 static bool
 begin_fade(Player* const player, const uint32_t node_index, const WaitingMessage* const entry,
            const uint64_t at, const double before)

@@ -84,15 +84,18 @@ compute_earliest(const Graph* const graph, const uint32_t* const order)
   return earliest;
 }
 
-/// Compute the times of the nodes that lead to vertex v, backwards from its known time.
+/// Compute the times of the nodes that lead to vertex v, backwards from its known time.  A
+/// connection that an earlier plan has left is silent when the change arrives.
 static void
 compute_backwards(const Graph* const graph, const uint32_t v, uint32_t* const when)
 {
   const Plan* const plan = graph->plan;
   const EdgeGroups* const in_links = &graph->in_links;
   for (uint32_t i = in_links->first[v]; i < in_links->first[v + 1U]; ++i) {
-    const Link* const link = plan->links[in_links->list[i]].link;
-    if (link->from && comes_or_goes(graph, &plan->nodes[link->from->plan_index])) {
+    const PlanLink* const plan_link = &plan->links[in_links->list[i]];
+    const Link* const link = plan_link->link;
+    const bool is_left = plan_link->death.dying && !plan_link->death.fresh;
+    if (link->from && !is_left && comes_or_goes(graph, &plan->nodes[link->from->plan_index])) {
       const uint32_t from = link->from->plan_index;
       const uint32_t way = plan->nodes[from].latency_frames + link->mix.delay_frames;
       uint32_t* const at = &when[from];

@@ -247,6 +247,30 @@ TEST(edits_of_the_latency_during_the_fades_of_others_leave_no_gap)
   ck_assert_uint_eq(plan->n_nodes, plan->n_living);
 }
 
+TEST(a_connection_that_still_fades_out_puts_off_no_fade_before_it)
+{
+  // The first edit leaves a connection, which the plan of the second one still has.
+  static const struct {
+    uint32_t first, n, n_blocks;
+  } edits[] = { { 50, 1, 18 }, { 50, 5, 13 }, { 60, 6, 20 } };
+  SCOPED(rack_rig_free) RackRig rig;
+  begin(&rig);
+  for (size_t i = 0; i < FRAMES; ++i) {
+    in[i] = 1.0F;
+  }
+  change_to(&rig, rack_with_latency(0, 0));
+  play(&rig, in, out, FRAMES);
+  const float level = out[FRAMES - 1U];
+  for (uint32_t e = 0; e < ARRAY_LEN(edits); ++e) {
+    change_to(&rig, rack_with_latency(edits[e].first, edits[e].n));
+    play(&rig, in, out, edits[e].n_blocks * BLOCK);
+    for (size_t i = 0; i < edits[e].n_blocks * BLOCK; ++i) {
+      ck_assert_msg(fabsf(out[i] - level) < 1e-3F, "edit %u, frame %zu: %g, not %g", e, i,
+                    (double)out[i], (double)level);
+    }
+  }
+}
+
 static uint32_t
 n_batches(const Plan* const plan)
 {

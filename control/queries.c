@@ -80,15 +80,25 @@ has_part(const Message* const message, const uint32_t place)
   return place < message_n_arguments(message) && strchr("ih", message_type(message, place));
 }
 
-static void
-answer_part(Control* const control, const Peer* const peer, const Message* const message,
-            const char* const text, const uint32_t part, const uint32_t n_parts)
+/// Send a part.  Returns its size.
+static size_t
+answer_part(Control* const control, const Peer* const peer, const size_t request_bytes,
+            const char* const address, const char* const text, const uint32_t part,
+            const uint32_t n_parts)
 {
   char piece[PART_BYTES + 1U];
   snprintf(piece, sizeof(piece), "%s", text + (size_t)(part - 1U) * PART_BYTES);
   lo_message arguments = lo_message_new();
   outlet_add(&arguments, "sii", piece, (int32_t)part, (int32_t)n_parts);
-  answer(control, peer, message, message->address, arguments);
+  return outlet_send(&control->outlet, peer, request_bytes, address, arguments);
+}
+
+/// What is left of the size of a request after an answer, which had headers of its own.
+static size_t
+bytes_left(const size_t request_bytes, const size_t n_sent)
+{
+  const size_t n_used = n_sent ? n_sent + MESSAGE_HEADER_BYTES : 0U;
+  return n_used < request_bytes ? request_bytes - n_used : 0U;
 }
 
 /// Answer with a text in parts: with all parts, or with the one that argument `place` requests.
@@ -104,8 +114,10 @@ answer_text(Control* const control, const Peer* const peer, const Message* const
     return error_set(error, STATUS_BAD_ARG, "the text has parts 1 to %u", n_parts);
   }
   const uint32_t first = (uint32_t)wanted;
+  size_t n_left = message->n_bytes; // to a stranger, for all parts together
   for (uint32_t part = first; part <= (is_one ? first : n_parts); ++part) {
-    answer_part(control, peer, message, text, part, n_parts);
+    const size_t n = answer_part(control, peer, n_left, message->address, text, part, n_parts);
+    n_left = bytes_left(n_left, n);
   }
   return STATUS_OK;
 }
@@ -341,8 +353,7 @@ query_values(Control* const control, const Peer* const peer, Message* const mess
     const size_t n_left = message->n_bytes - message->n_bytes_answered;
     const size_t n_sent = is_norm ? control_say_norm(control, peer, n_left, &key, rate)
                                   : control_say_value(control, peer, n_left, &key, rate);
-    const size_t n_used = n_sent ? n_sent + MESSAGE_HEADER_BYTES : 0U;
-    message->n_bytes_answered += n_used < n_left ? n_used : n_left;
+    message->n_bytes_answered = message->n_bytes - bytes_left(n_left, n_sent);
   }
   changes_clear(&found);
   return status;

@@ -5,6 +5,7 @@
 #include "control/clients.h"
 #include "control/commands.h"
 #include "control/control_private.h"
+#include "control/queries.h"
 #include "tests/support/control_rig.h"
 #include "tests/support/peers.h"
 #include "tests/support/scoped.h"
@@ -194,6 +195,46 @@ TEST(messages_of_a_bundle_share_one_packet_but_each_answer_is_one)
     ck_assert(n_text < 100U || n_sent);
     bundle_free(bundle);
   }
+  stop();
+}
+
+TEST(all_parts_of_a_text_together_are_not_larger_than_the_message_of_a_stranger)
+{
+  start("192.0.2.0/24");
+  editor_free(control.editor);
+  SCOPED_RACK Rack* const rack = rack_new();
+  for (uint32_t i = 0; i < 200U; ++i) { // several parts
+    char name[16];
+    snprintf(name, sizeof(name), "g%u", i);
+    OK(rack_add(rack, name, "gain", &error));
+  }
+  const EditorConfig config = { .engine = control.config.engine };
+  OK(editor_new(&config, rack, &control.editor, &error));
+  control.commands = command_table;
+  control.n_commands = n_commands;
+  const Peer peer = stranger_of("192.0.2.7", 9000);
+  static char filler[8600];
+  static char bytes[16384];
+  memset(filler, 'x', sizeof(filler) - 1U);
+  size_t n_bytes = 0;
+  const lo_message question = lo_message_new();
+  static const char* const patterns[] = { filler, "/*/*", "/*/*/*" };
+  for (uint32_t p = 0; p < ARRAY_LEN(patterns); ++p) {
+    lo_message_add_string(question, patterns[p]);
+  }
+  lo_message_serialise(question, "/server/describe", bytes, &n_bytes);
+  lo_message_free(question);
+  const Instant arrival = instant_now();
+  Bundle* bundle = NULL;
+  ck_assert_int_eq(bundles_read(bytes, n_bytes, &peer, &arrival, &bundle), STATUS_OK);
+  OK(query_describe(&control, &peer, &bundle->messages[0], &error));
+  bundle_free(bundle);
+  size_t n_answers = 0;
+  for (size_t n = 0; (n = receive());) {
+    n_answers += n;
+  }
+  ck_assert_uint_gt(n_answers, 8192); // the first part
+  ck_assert_uint_le(n_answers, n_bytes);
   stop();
 }
 

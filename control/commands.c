@@ -87,7 +87,7 @@ const CommandInfo command_table[] = {
   { "/server/status",   NULL,     NULL,     NULL,     NULL,                                    COMMAND_NOW,    .run = query_status,                    .help = "Read the state and all counters" },
   { "/server/sync",     "i",      NULL,     NULL,     "number",                                COMMAND_BEHIND, .run = query_sync,                      .help = "Answer when all edits before it are audible" },
   { "/server/version",  NULL,     NULL,     NULL,     NULL,                                    COMMAND_NOW,    .run = query_version,                   .help = "Read the program's version" },
-  { "/server/watch",    NULL,     "i",      NULL,     "part",                                  COMMAND_NOW,    .run = query_watch,                     .help = "List the last messages with their senders and what became of them, in parts of 8 kB" },
+  { "/server/watch",    NULL,     "i",      NULL,     "part",                                  COMMAND_NOW,    .run = query_watch,                     .help = "List the last messages, their senders and their results, in parts of 8 kB" },
 };
 // clang-format on
 

@@ -402,13 +402,15 @@ read_requests(SendArgs* const args, const Operands* const operands, const char**
   *wrong = *wrong || request ? *wrong : "";
 }
 
-/// The first argument that is an address of the server, NULL if there is none.
+/// The first argument that is an address of the server, except a pattern of /server/describe; NULL
+/// if there is none.
 static const char*
 find_address(const SendArgs* const args)
 {
   static const char* const beginnings[] = { "/rack/", "/node/", "/server/" };
   for (uint32_t r = 0; r < args->n_requests; ++r) {
-    for (uint32_t w = 0; w < args->requests[r].n_words; ++w) {
+    const bool takes_patterns = !strcmp(args->requests[r].address, "/server/describe");
+    for (uint32_t w = 0; w < args->requests[r].n_words && !takes_patterns; ++w) {
       const char* const word = args->requests[r].words[w];
       for (uint32_t b = 0; b < ARRAY_LEN(beginnings); ++b) {
         if (!strncmp(word, beginnings[b], strlen(beginnings[b]))) {

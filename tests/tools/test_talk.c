@@ -98,6 +98,7 @@ static const struct {
 } commands[] = {
   { { "send", "/server/version" }, 7 },
   { { "send", "/rack/get", "1", "5000000000", "1.5", "text" }, 11 },
+  { { "send", "/server/describe", "/node/hall/*" }, 8 }, // an argument, not another message
   { { "send", "--types", "ihfdsTF", "/rack/get", "1", "2", "3", "4", "5" }, 14 },
   { { "send", "-b", "/rack/get", "1", ",", "/server/version" }, 10 },
   { { "status" }, 3 },

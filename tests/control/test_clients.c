@@ -294,8 +294,9 @@ subscribe_by_connection(const Peer* const peer, const bool is_open)
   Peer connected = *peer;
   connected.connection = 1;
   Stream* const stream = &control.streams.items[1];
-  static char buffers;
-  *stream = (Stream){ .peer = connected, .buffers = is_open ? (void*)&buffers : NULL };
+  // All 0: the framing of the connection is not known, so that nothing is sent.
+  _Alignas(max_align_t) static char buffers[1U << 20U];
+  *stream = (Stream){ .peer = connected, .buffers = is_open ? (void*)buffers : NULL };
   const Instant arrival = instant_now();
   Bundle* bundle = NULL;
   Error error = { STATUS_OK, "" };

@@ -122,6 +122,17 @@ answer_text(Control* const control, const Peer* const peer, const Message* const
   return STATUS_OK;
 }
 
+/// Answer with a text in parts, as answer_text() does, and free it.  NULL: out of memory.
+static Status
+answer_and_free(Control* const control, const Peer* const peer, const Message* const message,
+                char* const text, Error* const error)
+{
+  const Status status = text ? answer_text(control, peer, message, 0, text, error)
+                             : error_set(error, STATUS_NO_MEM, "out of memory");
+  free(text);
+  return status;
+}
+
 Status
 query_rack(Control* const control, const Peer* const peer, Message* const message,
            Error* const error)
@@ -136,10 +147,7 @@ query_scenes(Control* const control, const Peer* const peer, Message* const mess
              Error* const error)
 {
   char* const text = scenes_print(editor_rack(control->editor));
-  const Status status = text ? answer_text(control, peer, message, 0, text, error)
-                             : error_set(error, STATUS_NO_MEM, "out of memory");
-  free(text);
-  return status;
+  return answer_and_free(control, peer, message, text, error);
 }
 
 Status
@@ -153,10 +161,7 @@ query_watch(Control* const control, const Peer* const peer, Message* const messa
   TextBuffer lines = { .bytes = NULL };
   watch_print(&control->intake.watch, control->now_ns, &lines);
   char* const text = text_buffer_take(&lines);
-  const Status status = text ? answer_text(control, peer, message, 0, text, error)
-                             : error_set(error, STATUS_NO_MEM, "out of memory");
-  free(text);
-  return status;
+  return answer_and_free(control, peer, message, text, error);
 }
 
 // ---- plugins ----
@@ -187,10 +192,7 @@ query_plugins(Control* const control, const Peer* const peer, Message* const mes
     words[w] = message_text(message, first + w);
   }
   char* const text = plugins->list(control->config.context, words, n);
-  const Status status = text ? answer_text(control, peer, message, 0, text, error)
-                             : error_set(error, STATUS_NO_MEM, "out of memory");
-  free(text);
-  return status;
+  return answer_and_free(control, peer, message, text, error);
 }
 
 Status
@@ -235,10 +237,7 @@ query_presets(Control* const control, const Peer* const peer, Message* const mes
     return error->status;
   }
   char* const text = plugins->presets(control->config.context, fx);
-  const Status status = text ? answer_text(control, peer, message, 0, text, error)
-                             : error_set(error, STATUS_NO_MEM, "out of memory");
-  free(text);
-  return status;
+  return answer_and_free(control, peer, message, text, error);
 }
 
 Status
@@ -329,11 +328,8 @@ query_nodes(Control* const control, const Peer* const peer, Message* const messa
   EnginePlace* const places = calloc(RACK_MAX_NODES, sizeof(EnginePlace));
   const uint32_t n = places ? engine_places(control->config.engine, places, RACK_MAX_NODES) : 0U;
   char* const text = places ? print_places(editor_rack(control->editor), places, n) : NULL;
-  const Status status = text ? answer_text(control, peer, message, 0, text, error)
-                             : error_set(error, STATUS_NO_MEM, "out of memory");
-  free(text);
   free(places);
-  return status;
+  return answer_and_free(control, peer, message, text, error);
 }
 
 // ---- values ----

@@ -218,31 +218,42 @@ rack_with_latency(const uint32_t first, const uint32_t n)
   return text;
 }
 
+/// Begin with a constant signal through a rack without latency.  Returns its level.
+static float
+begin_with_level(RackRig* const rig)
+{
+  begin(rig);
+  for (size_t i = 0; i < FRAMES; ++i) {
+    in[i] = 1.0F;
+  }
+  change_to(rig, rack_with_latency(0, 0));
+  play(rig, in, out, FRAMES);
+  return out[FRAMES - 1U];
+}
+
+/// Play, and expect the level in each frame after edit number `edit`.
+static void
+expect_level(RackRig* const rig, const float level, const uint32_t n_frames, const uint32_t edit)
+{
+  play(rig, in, out, n_frames);
+  for (size_t i = 0; i < n_frames; ++i) {
+    ck_assert_msg(fabsf(out[i] - level) < 1e-3F, "edit %u, frame %zu: %g, not %g", edit, i,
+                  (double)out[i], (double)level);
+  }
+}
+
 TEST(edits_of_the_latency_during_the_fades_of_others_leave_no_gap)
 {
   // The new path of each edit is heard after 648 frames, when the next edit has come.
   static const uint32_t n_late[] = { 9, 1, 8, 2, 9, 0 };
   const uint32_t pause = 10U * BLOCK; // longer than a fade
   SCOPED(rack_rig_free) RackRig rig;
-  begin(&rig);
-  for (size_t i = 0; i < FRAMES; ++i) {
-    in[i] = 1.0F;
-  }
-  change_to(&rig, rack_with_latency(0, 0));
-  play(&rig, in, out, FRAMES);
-  const float level = out[FRAMES - 1U];
+  const float level = begin_with_level(&rig);
   for (uint32_t e = 0; e < 4U * ARRAY_LEN(n_late); ++e) {
     change_to(&rig, rack_with_latency(e % 2U * 30U, n_late[e % ARRAY_LEN(n_late)]));
-    play(&rig, in, out, pause);
-    for (size_t i = 0; i < pause; ++i) {
-      ck_assert_msg(fabsf(out[i] - level) < 1e-3F, "edit %u, frame %zu: %g, not %g", e, i,
-                    (double)out[i], (double)level);
-    }
+    expect_level(&rig, level, pause, e);
   }
-  play(&rig, in, out, FRAMES);
-  for (size_t i = 0; i < FRAMES; ++i) {
-    ck_assert(fabsf(out[i] - level) < 1e-3F);
-  }
+  expect_level(&rig, level, FRAMES, UINT32_MAX);
   const Plan* const plan = plan_again(&rig); // nothing is left of the old racks
   ck_assert_uint_eq(plan->n_nodes, plan->n_living);
 }
@@ -254,20 +265,10 @@ TEST(a_connection_that_still_fades_out_puts_off_no_fade_before_it)
     uint32_t first, n, n_blocks;
   } edits[] = { { 50, 1, 18 }, { 50, 5, 13 }, { 60, 6, 20 } };
   SCOPED(rack_rig_free) RackRig rig;
-  begin(&rig);
-  for (size_t i = 0; i < FRAMES; ++i) {
-    in[i] = 1.0F;
-  }
-  change_to(&rig, rack_with_latency(0, 0));
-  play(&rig, in, out, FRAMES);
-  const float level = out[FRAMES - 1U];
+  const float level = begin_with_level(&rig);
   for (uint32_t e = 0; e < ARRAY_LEN(edits); ++e) {
     change_to(&rig, rack_with_latency(edits[e].first, edits[e].n));
-    play(&rig, in, out, edits[e].n_blocks * BLOCK);
-    for (size_t i = 0; i < edits[e].n_blocks * BLOCK; ++i) {
-      ck_assert_msg(fabsf(out[i] - level) < 1e-3F, "edit %u, frame %zu: %g, not %g", e, i,
-                    (double)out[i], (double)level);
-    }
+    expect_level(&rig, level, edits[e].n_blocks * BLOCK, e);
   }
 }
 

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define FIRST_UID 20U // of the nodes
@@ -54,6 +55,17 @@ submit(GroupMember* const member, const uint32_t n)
   }
 }
 
+/// Let the first n nodes leave, and wait until their processes have ended, as the worker does not.
+static void
+leave(const uint32_t n)
+{
+  for (uint32_t m = 0; m < n; ++m) {
+    group_leave(&members[m]);
+    ring_free(members[m].ring);
+  }
+  AWAIT((groups_watch(), waitid(P_ALL, 0, NULL, WEXITED | WNOHANG | WNOWAIT)));
+}
+
 /// Let the process break a rule in a call for the first of some nodes.  Returns what is reported.
 static FxLoss
 lose(const char* const rule, const uint32_t n_nodes, const Status expected)
@@ -83,9 +95,8 @@ lose(const char* const rule, const uint32_t n_nodes, const Status expected)
   }
   for (uint32_t m = 0; m < n_nodes; ++m) {
     ck_assert(members[m].is_lost);
-    group_leave(&members[m]);
-    ring_free(members[m].ring);
   }
+  leave(n_nodes);
   return loss;
 }
 
@@ -187,10 +198,7 @@ TEST(a_block_that_hangs_is_found_between_calls_of_its_group)
   }
   assert_says(loss.text, "did not finish a block");
   ck_assert_uint_eq(loss.uid, FIRST_UID + 1U);
-  for (uint32_t m = 0; m < 2U; ++m) {
-    group_leave(&members[m]);
-    ring_free(members[m].ring);
-  }
+  leave(2);
 }
 
 /// An edit may take many calls, and nobody else looks meanwhile.
@@ -210,10 +218,7 @@ TEST(a_loss_is_found_while_another_group_is_called)
   assert_says(loss.text, "wrote invalid data to a ring");
   ck_assert_uint_eq(loss.uid, FIRST_UID);
   ck_assert(members[0].is_lost && !members[1].is_lost);
-  for (uint32_t m = 0; m < 2U; ++m) {
-    group_leave(&members[m]);
-    ring_free(members[m].ring);
-  }
+  leave(2);
 }
 
 /// With real-time priority, a block may take half a second.
@@ -231,10 +236,7 @@ TEST(a_block_that_hangs_is_found_during_a_call_of_another_node)
   assert_says(error.text, "did not finish a block");
   ck_assert(group_losses_take(&loss));
   ck_assert(loss.is_hang);
-  for (uint32_t m = 0; m < 2U; ++m) {
-    group_leave(&members[m]);
-    ring_free(members[m].ring);
-  }
+  leave(2);
 }
 
 /// As the player, after the call has begun.
@@ -258,8 +260,7 @@ TEST(a_block_that_waits_for_a_call_of_its_own_node_does_not_hang)
   OK(call(&members[0], &error));
   pthread_join(player, NULL);
   ck_assert(!members[0].is_lost);
-  group_leave(&members[0]);
-  ring_free(members[0].ring);
+  leave(1);
 }
 
 TEST(all_losses_are_reported_in_their_order)
@@ -294,8 +295,7 @@ TEST(each_call_is_one_of_its_own_for_the_supervisor)
   recorder_leave(before);
   (void)recorder_enter(FIRST_UID, RECORDER_INSTANTIATE);
   ck_assert_uint_eq(recorder_read(recorder, 0U).number, number + 3U);
-  group_leave(&members[0]);
-  ring_free(members[0].ring);
+  leave(1);
   recorder_free(recorder);
 }
 

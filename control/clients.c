@@ -5,16 +5,26 @@
 #include "clients.h"
 
 #include "control_private.h"
+#include "meters.h"
 
 #include <string.h>
 
-#define MAX_RATE_HZ    ((double)NS_PER_S / NOTIFY_INTERVAL_NS)
-#define TOO_MANY_HOSTS "%u machines have proved their addresses already"
+#define MAX_RATE_HZ ((double)NS_PER_S / NOTIFY_INTERVAL_NS)
 #define UNNAMED_HOST                                                                               \
   "--osc-allow has no rule for this address but 0.0.0.0/0 or ::/0, and with these nobody can "     \
   "subscribe or get long answers by UDP"
 
 // ---- proof of an address ----
+
+/// Trust the host of a peer for the time of a lease.
+static Status
+begin_trust(Outlet* const outlet, const Peer* const peer, const uint64_t now_ns, Error* const error)
+{
+  return trust_begin(&outlet->trust, peer, now_ns + TRUST_LEASE_NS)
+             ? STATUS_OK
+             : error_set(error, STATUS_LIMIT, "%u machines have proved their addresses already",
+                         TRUST_MAX_HOSTS);
+}
 
 Status
 query_hello(Control* const control, const Peer* const peer, Message* const message,
@@ -38,8 +48,8 @@ query_hello(Control* const control, const Peer* const peer, Message* const messa
     ++control->counts.cookies;
     return STATUS_OK;
   }
-  if (!trust_begin(&outlet->trust, peer, control->now_ns + TRUST_LEASE_NS)) {
-    return error_set(error, STATUS_LIMIT, TOO_MANY_HOSTS, TRUST_MAX_HOSTS);
+  if (begin_trust(outlet, peer, control->now_ns, error)) {
+    return error->status;
   }
   outlet_done(outlet, peer, message->address, message->n_bytes);
   return STATUS_OK;
@@ -60,6 +70,7 @@ clients_renew(Control* const control, const Peer* const sender)
   if (!peer_is_loopback(sender)) {
     trust_renew(&control->outlet.trust, sender, control->now_ns);
     notify_renew(&control->notify, sender, control->now_ns + TRUST_LEASE_NS);
+    meters_renew(control, sender);
   }
 }
 
@@ -142,9 +153,7 @@ trust_host(Control* const control, const Peer* const client, Error* const error)
   if (!allow_names(&control->allow, client)) {
     return error_set(error, STATUS_BAD_ARG, UNNAMED_HOST);
   }
-  return trust_begin(&outlet->trust, client, control->now_ns + TRUST_LEASE_NS)
-             ? STATUS_OK
-             : error_set(error, STATUS_LIMIT, TOO_MANY_HOSTS, TRUST_MAX_HOSTS);
+  return begin_trust(outlet, client, control->now_ns, error);
 }
 
 /// Subscribe a client, and queue all present values for it.

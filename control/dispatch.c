@@ -5,7 +5,6 @@
 
 #include "clients.h"
 #include "commands.h"
-#include "meters.h"
 #include "saves.h"
 #include "values.h"
 #include "scenes.h"
@@ -449,7 +448,6 @@ open_packet(Control* const control, Sender* const sender, const Packet* const pa
   const Instant arrival = instant_now();
   uint32_t n_messages = 0;
   clients_renew(control, &packet->peer);
-  meters_renew(control, &packet->peer);
   const PacketFault reason = packet_check(packet->bytes, packet->n_bytes, arrival.ntp, &n_messages);
   if (reason != PACKET_OK) {
     refuse_packet(control, packet, reason);

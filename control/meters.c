@@ -238,7 +238,7 @@ void
 meters_renew(Control* const control, const Peer* const sender)
 {
   Meters* const meters = &control->meters;
-  for (uint32_t m = 0; m < meters->n && !peer_is_loopback(sender); ++m) {
+  for (uint32_t m = 0; m < meters->n; ++m) {
     if (peer_equal(&meters->of[m]->peer, sender)) {
       meters->of[m]->until_ns = control->now_ns + TRUST_LEASE_NS;
     }

@@ -197,16 +197,14 @@ notify_renew(Notify* const notify, const Peer* const sender, const uint64_t unti
 void
 notify_norm(Notify* const notify, const Peer* const sender)
 {
-  const PeerKey host = peer_host(sender);
   const bool is_there = !peer_is_loopback(sender);
   for (uint32_t c = 0; c < ARRAY_LEN(notify->clients); ++c) {
     Client* const client = &notify->clients[c];
     if (!(client->wishes & NOTIFY_NEWS) || client->has_norm) {
       continue;
     }
-    const PeerKey client_host = peer_host(&client->peer);
     client->has_norm = peer_equal(&client->peer, sender) || peer_equal(&client->renewer, sender) ||
-                       (client->is_fixed && is_there && peer_key_equal(&client_host, &host));
+                       (client->is_fixed && is_there && peer_host_equal(&client->peer, sender));
   }
 }
 

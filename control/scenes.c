@@ -216,6 +216,19 @@ scenes_missing(const Rack* const rack, const Message* const message)
   return has_missing ? missing : NULL;
 }
 
+/// Find the node of a value that the recall sets without an edit; NULL if there is none.
+static const RackNode*
+find_live(Recall* const recall, const RackSceneValue* const value, RackSceneFinder* const finder,
+          uint32_t* const param)
+{
+  const RackNode* const node =
+      is_recalled(recall, value) ? rack_find_scene_value(recall->rack, value, finder, param) : NULL;
+  return node && !rack_is_structural(node, *param) &&
+                 !rack_check_value(node, *param, value->text, NULL)
+             ? node
+             : NULL;
+}
+
 // ---- compare ----
 
 /// Append the values of a scene that are there and not structural.
@@ -227,11 +240,8 @@ find_compared(Recall* const recall, Changes* const found, Error* const error)
   for (uint32_t v = 0; v < recall->scene->n_values && !status; ++v) {
     const RackSceneValue* const value = &recall->scene->values[v];
     uint32_t param = 0;
-    const RackNode* const node = is_recalled(recall, value)
-                                     ? rack_find_scene_value(recall->rack, value, &finder, &param)
-                                     : NULL;
-    if (node && !rack_is_structural(node, param) &&
-        !rack_check_value(node, param, value->text, NULL)) {
+    const RackNode* const node = find_live(recall, value, &finder, &param);
+    if (node) {
       const Change change = { .uid = node->uid, .param = param, .text = value->text };
       status = changes_add(found, &change, error);
     }
@@ -314,17 +324,6 @@ read_morph(const Rack* const rack, const Message* const message, Morph* const mo
   return STATUS_OK;
 }
 
-/// A number between two others, on the way that a controller moves.
-static double
-number_between(const FxParam* const row, const double from, const double to, const double position)
-{
-  if (row->taper == TAPER_LINEAR || position == 0.0 || position == 1.0) {
-    return position == 1.0 ? to : from + (to - from) * position;
-  }
-  const double start = fx_param_to_norm(row, from);
-  return fx_param_from_norm(row, start + (fx_param_to_norm(row, to) - start) * position);
-}
-
 /// Append a parameter between its two values.  One that has no values between them, such as a
 /// switch, changes in the middle.
 static Status
@@ -336,8 +335,8 @@ add_between(const Morph* const morph, const RackNode* const node, const uint32_t
   if (rack_read_number(node, param, values[0]->text, &numbers[0]) &&
       rack_read_number(node, param, values[1]->text, &numbers[1])) {
     change.has_number = true;
-    change.number =
-        number_between(&node->fx->params[param], numbers[0], numbers[1], morph->position);
+    change.number = fx_fade_value(&node->fx->params[param], numbers[0], numbers[1], CURVE_LINEAR,
+                                  morph->position);
   } else {
     change.text = values[morph->position >= 0.5]->text;
   }
@@ -354,12 +353,8 @@ find_between(Morph* const morph, Changes* const found, Error* const error)
     const RackSceneValue* const first = &recall->scene->values[v];
     const RackSceneValue* const values[] = { first, find_second(morph, first) };
     uint32_t param = 0;
-    const RackNode* const node = values[1] && is_recalled(recall, first)
-                                     ? rack_find_scene_value(recall->rack, first, &finder, &param)
-                                     : NULL;
-    if (node && !rack_is_structural(node, param) &&
-        !rack_check_value(node, param, first->text, NULL) &&
-        !rack_check_value(node, param, values[1]->text, NULL)) {
+    const RackNode* const node = values[1] ? find_live(recall, first, &finder, &param) : NULL;
+    if (node && !rack_check_value(node, param, values[1]->text, NULL)) {
       status = add_between(morph, node, param, values, found, error);
     }
     status = status ? status : scene_pattern_check_compared(recall->n_compared, error);

@@ -166,6 +166,14 @@ peer_host(const Peer* const peer)
   return key;
 }
 
+bool
+peer_host_equal(const Peer* const a, const Peer* const b)
+{
+  const PeerKey x = peer_host(a);
+  const PeerKey y = peer_host(b);
+  return peer_key_equal(&x, &y);
+}
+
 void
 peer_set_port(Peer* const peer, const uint16_t port)
 {

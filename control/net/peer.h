@@ -60,6 +60,9 @@ PeerKey peer_sender(const Peer* peer);
 /// The key of the peer's host: its address, with port 0 and without a connection. [any]
 PeerKey peer_host(const Peer* peer);
 
+/// True if the hosts are equal. [any]
+bool peer_host_equal(const Peer* a, const Peer* b);
+
 /// Set the port of an IPv4 or IPv6 peer. [any]
 void peer_set_port(Peer* peer, uint16_t port);
 

@@ -252,14 +252,6 @@ check_limits(Streams* const streams, Stream* const stream)
 
 // ---- connections ----
 
-static bool
-is_same_address(const Peer* const a, const Peer* const b)
-{
-  const PeerKey x = peer_host(a);
-  const PeerKey y = peer_host(b);
-  return peer_key_equal(&x, &y);
-}
-
 /// Close the connection whose client has ended its side for longest: of an address, or of any
 /// (NULL).
 static void
@@ -268,7 +260,7 @@ make_place(Streams* const streams, const Peer* const of)
   Stream* oldest = NULL;
   for (uint32_t s = 0; s < STREAMS_MAX; ++s) {
     Stream* const stream = &streams->items[s];
-    if (is_open(stream) && stream->has_ended && (!of || is_same_address(&stream->peer, of)) &&
+    if (is_open(stream) && stream->has_ended && (!of || peer_host_equal(&stream->peer, of)) &&
         (!oldest || stream->ended_ns < oldest->ended_ns)) {
       oldest = stream;
     }
@@ -284,7 +276,7 @@ count_of(const Streams* const streams, const Peer* const peer)
 {
   uint32_t n = 0;
   for (uint32_t s = 0; s < STREAMS_MAX; ++s) {
-    n += is_open(&streams->items[s]) && is_same_address(&streams->items[s].peer, peer);
+    n += is_open(&streams->items[s]) && peer_host_equal(&streams->items[s].peer, peer);
   }
   return n;
 }

@@ -5,10 +5,10 @@
    The sender address of a packet can be forged.  A machine proves that an address is its own by
    returning a cookie that was sent to this address.  A cookie is a keyed hash of the address and
    the time, so that the server stores nothing for a machine that has not returned its cookie (as a
-   SYN cookie: W. Eddy, RFC 4987, section 3.6).  Machines are told apart by address, without ports.
-   The proof holds for TRUST_LEASE_NS after the newest packet from the address.  A forged packet
-   can make a lease longer, but cannot begin one.  All functions [control], except where another
-   thread is named.
+   SYN cookie: W. Eddy, RFC 4987, section 3.6).  The server identifies a machine by its address; the
+   port is ignored.  The proof holds for TRUST_LEASE_NS after the newest packet from the address.  A
+   forged packet can make a lease longer, but cannot begin one.  All functions [control], except
+   where another thread is named.
 */
 #ifndef WARPRACK_CONTROL_NET_TRUST_H
 #define WARPRACK_CONTROL_NET_TRUST_H

@@ -27,8 +27,8 @@ fx_fade_value(const FxParam* const param, const double from, const double to, co
               const double position)
 {
   const double way = bend(curve, position);
-  if (position >= 1.0) {
-    return to;
+  if (position <= 0.0 || position >= 1.0) {
+    return position <= 0.0 ? from : to;
   }
   if (param->taper == TAPER_LINEAR) {
     return from + (to - from) * way;

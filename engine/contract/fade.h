@@ -63,7 +63,7 @@ typedef struct FadePoint {
   uint32_t ramp_frames;
 } FadePoint;
 
-/// The value at a part of the time, 0 to 1; exactly `to` at 1. [any]
+/// The value at a part of the time, 0 to 1; exactly `from` at 0 and `to` at 1. [any]
 REALTIME double
 fx_fade_value(const FxParam* param, double from, double to, FxCurve curve, double position);
 

@@ -334,21 +334,20 @@ take_connection(Streams* const streams, const int fd, const Peer* const peer)
   stream->peer.connection = ++streams->serial * STREAMS_MAX + index;
 }
 
-/// Accept the connections that wait.
+/// Accept the connection that has waited for longest; the others wait for the next rounds.  One
+/// that has arrived since ppoll(2) may be of a client that has ended another one before, and this
+/// end is only found in the next round.
 static void
-accept_all(Streams* const streams, const int listener)
+accept_one(Streams* const streams, const int listener)
 {
-  for (uint32_t n = 0; n < N_BACKLOG; ++n) {
-    Peer peer = { .n_bytes = sizeof(peer.address) };
-    const int fd = accept4(listener, (struct sockaddr*)&peer.address, &peer.n_bytes,
-                           SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (fd < 0) {
-      // Out of open files, for example: the connection waits, and this thread must not spin.
-      streams->accept_ns =
-          errno == EAGAIN || errno == ECONNABORTED ? 0U : streams->now_ns + ACCEPT_WAIT_NS;
-      return;
-    }
+  Peer peer = { .n_bytes = sizeof(peer.address) };
+  const int fd = accept4(listener, (struct sockaddr*)&peer.address, &peer.n_bytes,
+                         SOCK_NONBLOCK | SOCK_CLOEXEC);
+  if (fd >= 0) {
     take_connection(streams, fd, &peer);
+  } else if (errno != EAGAIN && errno != ECONNABORTED) {
+    // Out of open files, for example: the connection waits, and this thread must not spin.
+    streams->accept_ns = streams->now_ns + ACCEPT_WAIT_NS;
   }
 }
 
@@ -402,7 +401,7 @@ streams_serve(Streams* const streams, Senders* const senders, const uint64_t now
   forget_closed(streams);
   for (uint32_t l = 0; l < STREAMS_LISTENERS; ++l) {
     if (fds[l].revents) {
-      accept_all(streams, streams->listeners[l]);
+      accept_one(streams, streams->listeners[l]);
     }
   }
 }

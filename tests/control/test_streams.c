@@ -236,6 +236,31 @@ TEST(a_connection_whose_client_has_ended_gives_its_place)
   }
 }
 
+/// While ppoll(2) has reported another connection, a client ends one and begins the next.
+TEST(a_client_may_change_its_connection_at_any_time)
+{
+  struct pollfd polled[STREAMS_POLLED];
+  Packet* packet = NULL;
+  int fds[STREAMS_PER_ADDRESS];
+  for (uint32_t c = 0; c < STREAMS_PER_ADDRESS; ++c) {
+    fds[c] = connect_from("127.0.0.1");
+  }
+  ROUNDS_UNTIL(BEGIN_NS, streams_count(&streams) == STREAMS_PER_ADDRESS);
+  SCOPED_FD const int ninth = connect_from("127.0.0.1");
+  const uint32_t n_polled = streams_prepare(&streams, &senders, BEGIN_NS, polled);
+  AWAIT(poll(polled, n_polled, 0) == 1);
+  close(fds[0]);
+  SCOPED_FD const int next = connect_from("127.0.0.1");
+  streams_serve(&streams, &senders, BEGIN_NS, polled);
+  send_bytes(next, framed[0], 12);
+  ROUNDS_UNTIL(BEGIN_NS, (packet = take_packet()));
+  free(packet);
+  ck_assert(is_cut(ninth));
+  for (uint32_t c = 1; c < STREAMS_PER_ADDRESS; ++c) {
+    close(fds[c]);
+  }
+}
+
 TEST(a_client_that_does_not_read_is_closed)
 {
   SCOPED_FD int slow = -1;

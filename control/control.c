@@ -91,6 +91,9 @@ event_arguments(const Control* const control, const NotifyEvent event)
     advice_print(&control->advice, text);
     outlet_add(&arguments, "s", text);
     break;
+  case NOTIFY_TEMPO:
+    outlet_add(&arguments, "f", editor_rack(control->editor)->tempo_bpm);
+    break;
   case NOTIFY_STARTED:
     outlet_add(&arguments, "ss", "warprack", WARPRACK_VERSION);
     break;

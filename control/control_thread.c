@@ -219,6 +219,9 @@ static void
 greet_subscribers(Control* const control)
 {
   control_notify(control, NOTIFY_STARTED);
+  if (rack_uses_tempo(editor_rack(control->editor))) {
+    control_notify(control, NOTIFY_TEMPO);
+  }
   notify_replaced(&control->notify, NULL, editor_rack(control->editor), NULL);
 }
 

@@ -186,6 +186,14 @@ on_value_changed(void* const context, const RackUid uid, const uint32_t param,
 }
 
 static void
+on_tempo_changed(void* const context, const Peer* const maker)
+{
+  Control* const control = context;
+  notify_change(&control->notify, (NotifyKey){ RACK_UID_NONE, NOTIFY_TEMPO }, maker,
+                control->now_ns);
+}
+
+static void
 on_rack_changed(void* const context, const Rack* const before, const Bundle* const bundle)
 {
   Control* const control = context;
@@ -196,6 +204,9 @@ on_rack_changed(void* const context, const Rack* const before, const Bundle* con
   }
   notify_change(&control->notify, (NotifyKey){ RACK_UID_NONE, NOTIFY_RACK },
                 bundle ? &bundle->peer : NULL, control->now_ns);
+  if (before->tempo_bpm != editor_rack(control->editor)->tempo_bpm) {
+    control_notify(control, NOTIFY_TEMPO);
+  }
   notify_replaced(&control->notify, before, editor_rack(control->editor),
                   knows_values ? &bundle->peer : NULL);
 }
@@ -226,8 +237,8 @@ is_change(const Message* const message)
   return !is_now(message) && !is_behind(message) && !is_note(message);
 }
 
-/// True for addresses that only servers send.  They get no answer, because two servers would
-/// otherwise answer each other without end.
+/// True for addresses that only servers send; clients send that of NOTIFY_TEMPO, too.  They get no
+/// answer, because two servers would otherwise answer each other without end.
 static bool
 is_answer_address(const char* const address)
 {
@@ -238,7 +249,7 @@ is_answer_address(const char* const address)
     }
   }
   for (uint32_t e = 0; e < N_NOTIFY_EVENTS; ++e) {
-    if (strcmp(address, notify_address((NotifyEvent)e)) == 0) {
+    if (e != NOTIFY_TEMPO && strcmp(address, notify_address((NotifyEvent)e)) == 0) {
       return true;
     }
   }
@@ -570,5 +581,6 @@ dispatch_events(Control* const control)
                          .failed = on_failed,
                          .turn = on_turn,
                          .value_changed = on_value_changed,
+                         .tempo_changed = on_tempo_changed,
                          .rack_changed = on_rack_changed };
 }

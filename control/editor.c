@@ -7,6 +7,7 @@
 #include "edits.h"
 #include "editor_private.h"
 #include "scenes.h"
+#include "tempo.h"
 
 #include "control/net/share.h"
 
@@ -505,11 +506,15 @@ editor_submit(Editor* const editor, Bundle* const bundle, const uint64_t now_ns)
 static EditorAhead
 send_ahead(Editor* const editor, const Bundle* const bundle, Targets* const targets)
 {
+  Rack* const rack = editor->committed;
+  const double bpm = rack->tempo_bpm;
   const Message* failing = NULL;
-  Status status = values_set(editor->committed, targets, &failing, NULL);
+  Status status = values_set(rack, targets, &failing, NULL);
   if (status == STATUS_OK) {
-    status = editor_send_values(editor, &targets->changes, bundle->frame, NULL);
-    values_revert(editor->committed, &targets->changes);
+    status = tempo_set(rack, bundle, NULL);
+    status = status ? status : editor_send_values(editor, &targets->changes, bundle->frame, NULL);
+    values_revert(rack, &targets->changes);
+    rack_set_tempo(rack, bpm);
   }
   return status == STATUS_OK ? AHEAD_SENT : AHEAD_LATER;
 }

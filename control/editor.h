@@ -54,6 +54,8 @@ typedef struct EditorEvents {
   void (*turn)(void* context, Bundle* bundle);
   /// `maker` has changed a parameter; NULL: scenes, whose values no client knows.
   void (*value_changed)(void* context, RackUid uid, uint32_t param, const Peer* maker);
+  /// `maker` has set the tempo of the rack.
+  void (*tempo_changed)(void* context, const Peer* maker);
   /// An edit has replaced the document `before`.  `bundle` is NULL if the engine has reverted it.
   void (*rack_changed)(void* context, const Rack* before, const Bundle* bundle);
 } EditorEvents;

@@ -5,6 +5,7 @@
 #include "command.h"
 #include "editor_private.h"
 #include "scenes.h"
+#include "tempo.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -70,6 +71,13 @@ check_effects(const Editor* const editor, const Changes* const changes, Error* c
   return STATUS_OK;
 }
 
+/// ParamMessage::tempo_bpm of a value.
+static double
+followed_bpm(const RackNode* const node, const uint32_t param)
+{
+  return node->values[param].kind == VALUE_TEMPO ? node->tempo_bpm : 0.0;
+}
+
 Status
 editor_send_values(Editor* const editor, const Changes* const changes, const uint64_t frame,
                    Error* const error)
@@ -96,7 +104,8 @@ editor_send_values(Editor* const editor, const Changes* const changes, const uin
                                       .value = rack_number(node, change->param, rate_hz),
                                       .param_id = fx_param_hash(&node->fx->params[change->param]),
                                       .fade_frames = fade_frames(change, fade_rate_hz),
-                                      .curve = change->curve };
+                                      .curve = change->curve,
+                                      .tempo_bpm = followed_bpm(node, change->param) };
     }
   }
   if (has_frames && editor_check_frames(editor, editor->committed, error) != STATUS_OK) {
@@ -141,19 +150,19 @@ is_no_step(Editor* const editor, const Bundle* const bundle, const Changes* cons
 {
   Change fader;
   const Changes faders = { &fader, 1, 1, 0 };
+  const bool is_fader = scenes_fader(bundle, &fader) || tempo_fader(bundle, &fader);
   if (is_stepping(editor) || scenes_compares(bundle)) {
     return true;
   }
   return scenes_recalls(bundle)
              ? !changes_anything(changes)
-             : history_is_gesture(&editor->history,
-                                  scenes_fader(bundle, &fader) ? &faders : changes, now_ns);
+             : history_is_gesture(&editor->history, is_fader ? &faders : changes, now_ns);
 }
 
-/// Record values in the history.
+/// Record values in the history.  `bpm`: the tempo before them.
 static void
 record(Editor* const editor, const Bundle* const bundle, const Changes* const changes,
-       const uint64_t now_ns)
+       const double bpm, const uint64_t now_ns)
 {
   Rack* const before =
       is_no_step(editor, bundle, changes, now_ns) ? NULL : rack_copy(editor->committed);
@@ -161,6 +170,7 @@ record(Editor* const editor, const Bundle* const bundle, const Changes* const ch
     return;
   }
   values_revert(before, changes);
+  rack_set_tempo(before, bpm);
   if (scenes_recalls(bundle)) {
     history_edited(&editor->history, before);
   } else {
@@ -168,16 +178,30 @@ record(Editor* const editor, const Bundle* const bundle, const Changes* const ch
   }
 }
 
+/// Report a tempo that a bundle has set, in the candidate and to subscribers.
+static void
+spread_tempo(Editor* const editor, const Bundle* const bundle)
+{
+  ++editor->counts.revision; // values that were sent before their time may be others now
+  if (editor->candidate) {
+    rack_set_tempo(editor->candidate, editor->committed->tempo_bpm);
+  }
+  editor->config.events.tempo_changed(editor->config.events.context, &bundle->peer);
+}
+
 /// Record values that the engine has: in the candidate and in the history, and report them to
-/// subscribers.
+/// subscribers.  `bpm`: the tempo before them.
 static void
 spread_values(Editor* const editor, const Bundle* const bundle, const Changes* const changes,
-              RackScene* const live, const uint64_t now_ns)
+              RackScene* const live, const double bpm, const uint64_t now_ns)
 {
   if (editor->candidate) {
     values_repeat(editor->candidate, changes);
   }
-  record(editor, bundle, changes, now_ns);
+  record(editor, bundle, changes, bpm, now_ns);
+  if (tempo_is_set(bundle)) {
+    spread_tempo(editor, bundle);
+  }
   if (scenes_recalls(bundle) || scenes_compares(bundle)) {
     ++editor->counts.revision; // values that were sent before their time may be others now
     if (editor->candidate) {
@@ -214,19 +238,23 @@ editor_set_values(Editor* const editor, const Bundle* const bundle, Targets* con
                   const uint64_t now_ns, const Message** const failing, Error* const error)
 {
   const Changes* const changes = &targets->changes;
+  Rack* const rack = editor->committed;
+  const double bpm = rack->tempo_bpm;
   RackScene* live = NULL;
-  Status status = scenes_live(editor->committed, bundle, &live, error);
-  status = status ? status : values_set(editor->committed, targets, failing, error);
-  const bool is_needed = !bundle->is_echo || changes_anything(changes); // no edit came between
-  if (status != STATUS_OK || !is_needed) {
+  Status status = scenes_live(rack, bundle, &live, error);
+  status = status ? status : values_set(rack, targets, failing, error);
+  status = status ? status : tempo_set(rack, bundle, error);
+  const bool changes_some = changes_anything(changes) || rack->tempo_bpm != bpm;
+  if (status != STATUS_OK || (bundle->is_echo && !changes_some)) { // no edit came between
     rack_scene_drop(live);
     return status;
   }
   status = give_values(editor, bundle, changes, error);
   if (status == STATUS_OK) {
-    spread_values(editor, bundle, changes, live, now_ns);
+    spread_values(editor, bundle, changes, live, bpm, now_ns);
   } else {
-    values_revert(editor->committed, changes);
+    values_revert(rack, changes);
+    rack_set_tempo(rack, bpm);
   }
   rack_scene_drop(live);
   return status;

@@ -17,7 +17,7 @@ notify_address(const NotifyEvent event)
     [NOTIFY_AUDIO] = "/server/audio",     [NOTIFY_BACKEND] = "/server/backend",
     [NOTIFY_WORKER] = "/server/worker",   [NOTIFY_QUARANTINE] = "/server/quarantine",
     [NOTIFY_SCANNED] = "/server/scanned", [NOTIFY_STARTED] = "/server/started",
-    [NOTIFY_WARNING] = "/rack/warning"
+    [NOTIFY_TEMPO] = "/rack/tempo",       [NOTIFY_WARNING] = "/rack/warning"
   };
   return addresses[event];
 }
@@ -362,6 +362,7 @@ value_differs(const RackNode* const a, const RackNode* const b, const uint32_t p
   const RackValue* const v = &a->values[param];
   const RackValue* const w = &b->values[param];
   return v->kind != w->kind || v->number != w->number ||
+         (v->kind == VALUE_TEMPO && a->tempo_bpm != b->tempo_bpm) ||
          (v->kind == VALUE_TEXT && strcmp(v->text, w->text) != 0);
 }
 
@@ -455,6 +456,9 @@ notify_greet(Notify* const notify, const Peer* const peer, const Rack* const rac
   if (!client || !all.keys) {
     free(all.keys);
     return false;
+  }
+  if (rack_uses_tempo(rack)) {
+    all.keys[all.n++] = (NotifyKey){ RACK_UID_NONE, NOTIFY_TEMPO };
   }
   for (uint32_t n = 0; n < rack->n_nodes; ++n) {
     add_node(&all, NULL, &rack->nodes[n]);

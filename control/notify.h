@@ -40,6 +40,7 @@ typedef enum NotifyEvent {
   NOTIFY_QUARANTINE,
   NOTIFY_SCANNED,
   NOTIFY_STARTED,
+  NOTIFY_TEMPO,
   NOTIFY_WARNING,
   N_NOTIFY_EVENTS
 } NotifyEvent;
@@ -141,8 +142,8 @@ void notify_renew(Notify* notify, const Peer* sender, uint64_t until_ns);
 /// Remove the clients whose lease has ended.
 void notify_expire(Notify* notify, uint64_t now_ns);
 
-/// Send a subscriber all values of a rack, a part of them in each interval.  Returns false if out
-/// of memory.
+/// Send a subscriber the tempo of a rack, if that uses one, and all its values, a part of them in
+/// each interval.  Returns false if out of memory.
 bool notify_greet(Notify* notify, const Peer* peer, const Rack* rack);
 
 /// Record a change of a key.  `maker`: the client that made it, or NULL.  If more than

@@ -143,6 +143,17 @@ query_rack(Control* const control, const Peer* const peer, Message* const messag
 }
 
 Status
+query_tempo(Control* const control, const Peer* const peer, Message* const message,
+            Error* const error)
+{
+  (void)error;
+  lo_message arguments = lo_message_new();
+  outlet_add(&arguments, "f", editor_rack(control->editor)->tempo_bpm);
+  answer(control, peer, message, message->address, arguments);
+  return STATUS_OK;
+}
+
+Status
 query_scenes(Control* const control, const Peer* const peer, Message* const message,
              Error* const error)
 {

@@ -17,6 +17,7 @@ Status query_plugins(struct Control* control, const Peer* peer, Message* message
 Status query_presets(struct Control* control, const Peer* peer, Message* message, Error* error);
 Status query_quit(struct Control* control, const Peer* peer, Message* message, Error* error);
 Status query_rack(struct Control* control, const Peer* peer, Message* message, Error* error);
+Status query_tempo(struct Control* control, const Peer* peer, Message* message, Error* error);
 Status query_save(struct Control* control, const Peer* peer, Message* message, Error* error);
 Status query_scenes(struct Control* control, const Peer* peer, Message* message, Error* error);
 Status query_scan(struct Control* control, const Peer* peer, Message* message, Error* error);

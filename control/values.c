@@ -5,6 +5,7 @@
 
 #include "command.h"
 #include "edits.h"
+#include "tempo.h"
 
 #include "control/net/outlet.h"
 #include "control/net/pattern.h"
@@ -389,6 +390,9 @@ static Status
 set_change(Rack* const rack, const Change* const change, Error* const error)
 {
   RackNode* const node = node_of(rack, change->uid);
+  if (tempo_is(change->message)) {
+    return STATUS_OK; // it follows the tempo, unless a message before has set it
+  }
   if (change->has_number) {
     return rack_set_param_number(node, change->param, change->number, error);
   }
@@ -445,7 +449,7 @@ values_set_any(Rack* const rack, const Message* const message, Error* const erro
     status = set_change(rack, &found.items[c], error);
   }
   changes_clear(&found);
-  return status;
+  return status ? status : tempo_set_message(rack, message, error);
 }
 
 void

@@ -56,7 +56,7 @@ static const FxParam delay_params[] = {
   [FEEDBACK] = { "feedback", PARAM_NUMBER, UNIT_NONE, -MAX_FEEDBACK, MAX_FEEDBACK,         0.3,                                            .help = "Level of each echo relative to the one before" },
   [MIX]      = { "mix",      PARAM_NUMBER, UNIT_NONE,           0.0,          1.0,         0.5,                                            .help = "0: only the input; 1: only the echoes" },
   [TONE]     = { "tone",     PARAM_NUMBER, UNIT_HZ,            20.0,  TONE_OFF_HZ, TONE_OFF_HZ, .taper = TAPER_LOG,                        .help = "Low-pass that each repetition passes; 20 kHz is off" },
-  [BPM]      = { "bpm",      PARAM_NUMBER, UNIT_BPM,            0.0,        999.0,         0.0,                                            .help = "Tempo that sets the time together with note; 0 uses time" },
+  [BPM]      = { "bpm",      PARAM_NUMBER, UNIT_BPM,            0.0,        999.0,         0.0,                                            .help = "Tempo that sets the time together with note: a number, or the word tempo for that of the rack; 0 uses time" },
   [NOTE]     = { "note",     PARAM_CHOICE, UNIT_NONE,           0.0,          0.0,           4,                     .choices = note_names, .help = "Time between echoes as a note; d is dotted, t triplet" },
   [PINGPONG] = { "pingpong", PARAM_SWITCH, UNIT_NONE,           0.0,          0.0,         0.0,                     .structural = true,    .help = "Echoes alternate between the channels of each pair" },
   [MAX_TIME] = { "max_time", PARAM_NUMBER, UNIT_MS,             1.0,   LONGEST_MS,      2000.0, .taper = TAPER_LOG, .structural = true,    .help = "Longest time to change to, if not longer from the start; takes memory" },

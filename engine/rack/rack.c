@@ -108,6 +108,7 @@ rack_new(void)
     return NULL;
   }
   rack->next_uid = RACK_UID_FIRST;
+  rack->tempo_bpm = RACK_TEMPO_BPM;
   *edge = (RackEdge){ .from = { .uid = RACK_UID_IN }, .to = { .uid = RACK_UID_OUT } };
   return rack;
 }
@@ -166,6 +167,7 @@ copy_content(Rack* const to, const Rack* const from)
     memcpy(to->lates, from->lates, from->n_lates * sizeof(RackLate));
   }
   to->n_lates = from->n_lates;
+  to->tempo_bpm = from->tempo_bpm;
   to->next_uid = from->next_uid;
   while (to->n_nodes < from->n_nodes) {
     const uint32_t n = to->n_nodes++; // before the copy, so that rack_free() frees a partial node
@@ -231,7 +233,9 @@ rack_append_node(Rack* const rack, const char* const name, const FxInfo* const f
     return NULL;
   }
   RackNode* const node = &nodes[rack->n_nodes];
-  *node = (RackNode){ .uid = uid ? uid : rack->next_uid++, .fx = fx, .values = values };
+  *node = (RackNode){
+    .uid = uid ? uid : rack->next_uid++, .fx = fx, .values = values, .tempo_bpm = rack->tempo_bpm
+  };
   strcpy(node->name, name);
   index_insert(rack, rack->n_nodes++);
   return node;
@@ -518,7 +522,8 @@ rack_differs_in_values(const Rack* const a, const Rack* const b)
 bool
 rack_sounds_equal(const Rack* const a, const Rack* const b)
 {
-  return nodes_equal(a, b) && edges_equal(a, b, true) && lates_equal(a, b);
+  return a->tempo_bpm == b->tempo_bpm && nodes_equal(a, b) && edges_equal(a, b, true) &&
+         lates_equal(a, b);
 }
 
 bool

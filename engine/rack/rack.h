@@ -18,6 +18,7 @@
      - rename hall room
      - remove room
      - late out:3-4 silence
+     - tempo 120
      - scene verse hall.mix=20% lowcut.frequency=120Hz
      - safe master.*
 
@@ -53,6 +54,10 @@
 #define RACK_GAIN_MAX_DB 40.0
 #define RACK_LATE_MIN_DB (-120.0) // lowest level of a fallback
 
+#define RACK_TEMPO_MIN_BPM 20.0
+#define RACK_TEMPO_MAX_BPM 999.0
+#define RACK_TEMPO_BPM     120.0 // without the statement `tempo`
+
 /// Number of a node, which stays the same through all edits that keep the node's name and effect.
 typedef uint32_t RackUid;
 #define RACK_UID_NONE  0U
@@ -74,6 +79,7 @@ typedef struct RackValue {
     VALUE_INITIAL, ///< Not stated: the table's initial value, or that of a preset
     VALUE_NUMBER,  ///< In the table's unit; fx_choice_number() for CHOICE; 0/1 for SWITCH
     VALUE_FRAMES,  ///< A time in frames, for UNIT_MS parameters only
+    VALUE_TEMPO,   ///< The tempo of the rack, see rack_can_follow_tempo(); `number` is 0
     VALUE_TEXT     ///< See fx_param_is_text()
   } kind;
   double number;
@@ -86,6 +92,7 @@ typedef struct RackNode {
   char name[RACK_NAME_BYTES]; ///< [A-Za-z_][A-Za-z0-9_-]*, unique; never "in" or "out"
   const FxInfo* fx;
   RackValue* values; ///< [fx->n_params]
+  double tempo_bpm;  ///< Rack::tempo_bpm, for rack_number()
   RackBackend backend;
   /// Only in the copy of a rack that a worker gets, not in documents: the node has crashed workers,
   /// and its input plays instead, delayed by dry_frames.
@@ -164,6 +171,7 @@ typedef struct Rack {
   uint32_t n_edges;
   RackLate* lates; ///< In order, without overlaps
   uint32_t n_lates;
+  double tempo_bpm;   ///< RACK_TEMPO_MIN_BPM to RACK_TEMPO_MAX_BPM
   RackScene** scenes; ///< [n_scenes] in order
   uint32_t n_scenes;
   RackScene* safes;               ///< Parameters that no recall changes; NULL: none
@@ -242,9 +250,9 @@ NODISCARD Status rack_keep_value(Rack* rack, const RackNode* node, const char* p
 uint32_t rack_return_plugins(Rack* rack);
 
 /// Print the canonical text: one `add` per node in order, then one `connect` per connection, then
-/// `late`, `scene` and `safe`.  It states the values that are not VALUE_INITIAL, with units, in the
-/// shortest form that reads back as the same double.  Parsing the text gives an equal rack.  The
-/// caller frees it; NULL if out of memory.
+/// `late`, `tempo`, `scene` and `safe`.  It states the values that are not VALUE_INITIAL, with
+/// units, in the shortest form that reads back as the same double.  Parsing the text gives an equal
+/// rack.  The caller frees it; NULL if out of memory.
 char* rack_print(const Rack* rack);
 
 /// As rack_print(), without scenes and safes, which do not sound.
@@ -347,6 +355,23 @@ const char* rack_print_fallback(RackFallback fallback, char text[RACK_FALLBACK_B
 void
 rack_set_value(const Rack* rack, RackUid uid, uint32_t param, uint32_t param_id, double number);
 
+/// True if a parameter may have the value `tempo`: a tempo whose change makes no new node.
+bool rack_can_follow_tempo(const FxParam* param);
+
+/// True if a rack has another tempo than the default, or a parameter that follows it.
+bool rack_uses_tempo(const Rack* rack);
+
+/// Read a tempo as in the statement `tempo`: "120", "90bpm".
+NODISCARD Status rack_read_tempo(const char* text, double* bpm, Error* error);
+
+/// Set the tempo of a rack, which is in range, and of all parameters that follow it.
+void rack_set_tempo(Rack* rack, double bpm);
+
+/// Store that a parameter follows the tempo of the rack, which is `bpm`, since a message while the
+/// rack plays.  Does nothing if the node does not exist, its parameter cannot follow, or the tempo
+/// is out of range; `param_id` as in rack_set_value().
+void rack_follow_tempo(Rack* rack, RackUid uid, uint32_t param, uint32_t param_id, double bpm);
+
 /// Check a rack for dangling connections and for cycles, whose nodes the error names.  All
 /// functions in this header leave a rack that passes; only tests need this function.  The planner
 /// checks numbers of channels, because they depend on the content of files.
@@ -369,7 +394,8 @@ const RackNode* rack_find_uid(const Rack* rack, RackUid uid);
 uint32_t rack_index_of(const Rack* rack, RackUid uid, uint32_t if_none);
 
 /// A parameter's number in the table's unit at a rate (frames become ms), clipped to the table's
-/// range; rack_check_rate() refuses racks with times out of range.  0 for texts.
+/// range; rack_check_rate() refuses racks with times out of range.  A parameter that follows the
+/// tempo has the nearest number that it accepts.  0 for texts.
 double rack_number(const RackNode* node, uint32_t param, double rate_hz);
 
 /// A parameter's text; NULL if it is not stated and has no initial value.  Only for
@@ -440,7 +466,7 @@ NODISCARD Status rack_check_value(const RackNode* node, uint32_t param, const ch
                                   Error* error);
 
 /// Read a number of a parameter that takes all numbers of a range.  Returns false for any other
-/// parameter, and for a time in frames.
+/// parameter, for a time in frames, and for `tempo`.
 bool rack_read_number(const RackNode* node, uint32_t param, const char* text, double* number);
 
 /// Append " node.param=value" with the present value, as in the statement `scene`.

@@ -308,6 +308,23 @@ parse_late(Parser* const parser)
   return failed ? parser_pass_on(parser, offset, &cause) : STATUS_OK;
 }
 
+/// "tempo" value
+static Status
+parse_tempo(Parser* const parser)
+{
+  static const char usage[] = "write: tempo BPM";
+  double bpm = 0.0;
+  Error cause;
+  if (parser_expect(parser, TOKEN_WORD, usage, &parser->value)) {
+    return STATUS_BAD_RACK;
+  }
+  if (rack_read_tempo(parser->value.text, &bpm, &cause)) {
+    return parser_pass_on(parser, parser->value.offset, &cause);
+  }
+  rack_set_tempo(parser->rack, bpm);
+  return STATUS_OK;
+}
+
 /// The statement that begins with `now`; N_STATEMENTS: none.
 static Statement
 statement_here(const Parser* const parser)
@@ -326,7 +343,7 @@ no_statement(Parser* const parser)
   if (parser->now.kind != TOKEN_WORD) {
     return parser_unexpected(parser,
                              "a line begins with chain, add, insert, connect, disconnect, set, "
-                             "rename, remove, late, scene or safe");
+                             "rename, remove, late, tempo, scene or safe");
   }
   if (rack_is_effect(parser->now.text)) {
     return parser_fail(parser, parser->now.offset, STATUS_BAD_RACK,
@@ -356,6 +373,7 @@ parse_statement(Parser* const parser)
     [STATEMENT_RENAME] = parse_rename,
     [STATEMENT_REMOVE] = parse_remove,
     [STATEMENT_LATE] = parse_late,
+    [STATEMENT_TEMPO] = parse_tempo,
     [STATEMENT_SCENE] = rack_parse_scene,
     [STATEMENT_SAFE] = rack_parse_safe,
   };

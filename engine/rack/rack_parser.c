@@ -11,7 +11,7 @@
 
 const char* const parser_statements[N_STATEMENTS] = {
   "chain",  "add",    "insert", "connect", "disconnect", "set",
-  "rename", "remove", "late",   "scene",   "safe",
+  "rename", "remove", "late",   "tempo",   "scene",      "safe",
 };
 
 Statement

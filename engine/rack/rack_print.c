@@ -166,6 +166,7 @@ print_sound(const Rack* const rack, TextBuffer* const text)
     text_buffer_add(text, "disconnect in out\n");
   }
   print_lates(rack, text);
+  rack_print_tempo(rack, text);
 }
 
 char*

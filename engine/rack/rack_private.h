@@ -2,9 +2,9 @@
 /**
    Shared by the files of the rack: rack.c (the model), rack_names.c (names and near misses),
    rack_end.c (ends of connections), rack_value.c (values and units), rack_check.c (cycles),
-   rack_edit.c (edits), rack_rewire.c (edits of the signal path), rack_scene.c and
-   rack_scene_edit.c (scenes), rack_parser.h and rack_print.c (the language), rack_missing.c
-   (plugins that are there again).
+   rack_edit.c (edits), rack_rewire.c (edits of the signal path), rack_tempo.c (the tempo),
+   rack_scene.c and rack_scene_edit.c (scenes), rack_parser.h and rack_print.c (the language),
+   rack_missing.c (plugins that are there again).
 
    Functions in this header that add to a rack do not check for cycles; their caller must call
    rack_check().
@@ -188,6 +188,11 @@ void rack_add_value_text(TextBuffer* text, const char* value, bool is_text);
 
 /// Print the statement that adds a node.
 void rack_print_node(const RackNode* node, TextBuffer* text);
+
+// ---- rack_tempo.c ----
+
+/// Print the statement `tempo`, unless the rack has the default.
+void rack_print_tempo(const Rack* rack, TextBuffer* text);
 
 // ---- rack_value.c ----
 

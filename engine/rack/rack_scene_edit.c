@@ -418,7 +418,7 @@ rack_read_number(const RackNode* const node, const uint32_t param, const char* c
     return false;
   }
   *number = value.kind == VALUE_NUMBER ? value.number : row->initial;
-  return value.kind != VALUE_FRAMES;
+  return value.kind == VALUE_NUMBER || value.kind == VALUE_INITIAL;
 }
 
 RackScene*

@@ -227,8 +227,9 @@ not_a_number(const FxParam* const param, const char* const text, Error* const er
   if (!strncasecmp(word, "inf", 3) || !strcasecmp(word, "nan")) {
     return not_finite(param, error);
   }
-  const char* const wanted =
-      param->kind == PARAM_INTEGER ? "a whole number" : number_words[param->unit];
+  const char* const wanted = rack_can_follow_tempo(param)   ? "a number in bpm, or the word tempo"
+                             : param->kind == PARAM_INTEGER ? "a whole number"
+                                                            : number_words[param->unit];
   char hint[HINT_BYTES];
   return param->choices
              ? error_set(error, STATUS_BAD_RACK, "%s takes %s, or a name, not \"%.60s\"; %s",
@@ -307,6 +308,10 @@ number_from_text(const FxParam* const param, const char* const text, RackValue* 
   if (choice >= 0) {
     return rack_value_from_number(param, fx_choice_number(param, (uint32_t)choice), value, error);
   }
+  if (!strcmp(text, "tempo") && rack_can_follow_tempo(param)) {
+    *value = (RackValue){ .kind = VALUE_TEMPO };
+    return STATUS_OK;
+  }
   return *rest == ',' && isdigit((unsigned char)rest[1])
              ? error_set(error, STATUS_BAD_RACK, "%s takes a point in its number: %.*s.%.20s",
                          param->id, (int)(rest - text), text, rest + 1)
@@ -380,6 +385,21 @@ rack_value_from_text(const FxParam* const param, const char* const text, RackVal
   }
 }
 
+bool
+rack_can_follow_tempo(const FxParam* const param)
+{
+  return param->unit == UNIT_BPM && !param->structural &&
+         (param->kind == PARAM_NUMBER || param->kind == PARAM_INTEGER);
+}
+
+/// The number of a parameter that follows the tempo.
+static double
+tempo_number(const FxParam* const param, const double bpm)
+{
+  const double number = param->kind == PARAM_INTEGER ? rint(bpm) : bpm;
+  return fmin(fmax(number, param->min), param->max);
+}
+
 /// A time in frames, in ms.  Without a rate (0): 0 for 0 frames, else infinite.
 static double
 frames_to_ms(const double frames, const double rate_hz)
@@ -397,6 +417,8 @@ rack_number(const RackNode* const node, const uint32_t param, const double rate_
     return value->number;
   case VALUE_FRAMES:
     return fmin(fmax(frames_to_ms(value->number, rate_hz), row->min), row->max);
+  case VALUE_TEMPO:
+    return tempo_number(row, node->tempo_bpm);
   case VALUE_TEXT:
     return 0.0;
   default:
@@ -502,6 +524,9 @@ rack_value_text(const FxParam* const param, const RackValue* const value,
   case PARAM_CHOICE:
     return rack_choice_name(param, number, text);
   default:
+    if (value->kind == VALUE_TEMPO) {
+      return "tempo";
+    }
     if (value->kind == VALUE_FRAMES) {
       number_print(number, text);
       return strcat(text, "frames");

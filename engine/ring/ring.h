@@ -96,6 +96,7 @@ typedef struct ParamMessage {
   uint32_t curve;       ///< Of a fade: FxCurve
   uint32_t is_running;  ///< Of a fade: 1 if another worker has begun it, at `frame`, ...
   double from;          ///< ... from this value; else 0
+  double tempo_bpm;     ///< Of a value that follows the tempo of the rack: that tempo; else 0
 } ParamMessage;
 
 /// Header of a block, written by the producer.

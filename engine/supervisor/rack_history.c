@@ -64,16 +64,23 @@ rack_history_add(RackHistory* const history, const uint64_t id, const Rack* cons
   return STATUS_OK;
 }
 
+static void
+store(Rack* const rack, const ParamMessage* const message)
+{
+  if (message->tempo_bpm > 0.0) {
+    rack_follow_tempo(rack, message->uid, message->param, message->param_id, message->tempo_bpm);
+  } else {
+    rack_set_value(rack, message->uid, message->param, message->param_id, message->value);
+  }
+}
+
 void
 rack_history_note(RackHistory* const history, const ParamMessage* const messages, const uint32_t n)
 {
   for (uint32_t m = 0; m < n; ++m) {
-    const ParamMessage* const message = &messages[m];
-    rack_set_value(history->active, message->uid, message->param, message->param_id,
-                   message->value);
+    store(history->active, &messages[m]);
     if (history->pending) {
-      rack_set_value(history->pending->rack, message->uid, message->param, message->param_id,
-                     message->value);
+      store(history->pending->rack, &messages[m]);
     }
   }
 }

@@ -191,6 +191,22 @@ TEST(a_flurry_of_changes_does_not_click)
                       1.5 * max_second_difference(in[0], FRAMES));
 }
 
+TEST(a_tempo_that_moves_does_not_click)
+{
+  SCOPED(rig_free) FxRig rig;
+  signal_sine(in[0], FRAMES, 440.0, RATE, 0.5, 0.0);
+  rig_new(&rig, "delay", RATE, 1, 64, SET("bpm", 600.0), { .id = "note", .text = "1/32" },
+          SET("feedback", 0.0), SET("mix", 1.0)); // 600 frames
+  run_part(&rig, 0, 960);
+  uint64_t random = 5;
+  for (uint32_t i = 960; i < FRAMES; i += 64U) {
+    rig_set(&rig, "bpm", 400.0 + (double)(signal_random(&random) % 500U));
+    run_part(&rig, i, i + 64U < FRAMES ? i + 64U : FRAMES);
+  }
+  ck_assert_double_le(max_second_difference(out[0] + 960, FRAMES - 960U),
+                      1.5 * max_second_difference(in[0], FRAMES));
+}
+
 TEST(the_tail_ends_where_the_echoes_fall_below_120_dB)
 {
   SCOPED(rig_free) FxRig rig;

@@ -88,6 +88,28 @@ TEST(values_are_stored_in_the_playing_rack_and_in_the_pending_edit)
   end();
 }
 
+TEST(values_that_follow_the_tempo_follow_it_in_all_racks)
+{
+  begin();
+  const RackUid uid = add(1, "d: delay");
+  rack_history_activate_pending(&history);
+  add(2, "d: delay | gain");
+  const int bpm = fx_param_find(history.active->nodes[0].fx, "bpm");
+  ParamMessage message = { .uid = uid, .param = (uint32_t)bpm, .value = 90.0, .tempo_bpm = 90.0 };
+  rack_history_note(&history, &message, 1);
+  assert_is(history.active, "chain d: delay bpm=tempo\ntempo 90");
+  assert_is(history.pending->rack, "chain d: delay bpm=tempo | gain\ntempo 90");
+  note(uid, (uint32_t)bpm, 90.0); // a hand
+  assert_is(history.active, "chain d: delay bpm=90\ntempo 90");
+  message.tempo_bpm = message.value = 80.0;
+  rack_history_note(&history, &message, 1);
+  assert_is(history.active, "chain d: delay bpm=tempo\ntempo 80");
+  message.tempo_bpm = 1e9; // invalid
+  rack_history_note(&history, &message, 1);
+  assert_is(history.active, "chain d: delay bpm=tempo\ntempo 80");
+  end();
+}
+
 TEST(invalid_values_are_left_out)
 {
   begin();

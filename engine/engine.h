@@ -212,6 +212,20 @@ uint32_t engine_listen(Engine* engine, uint32_t listener, const PortRange* ports
 */
 bool engine_tap(Engine* engine, uint32_t tap, RackUid uid, NodeTap* level);
 
+/// What the worker has applied since the last call.
+typedef struct EngineReports {
+  uint32_t n;      ///< Reports that were written
+  uint64_t n_lost; ///< Reports lost, or invalid
+  uint64_t ring;   ///< A number that changes when another worker plays, or the audio begins anew;
+      ///< the reports of the worker before that were not read yet are lost then.  0: no
+      ///< audio runs, or no worker
+} EngineReports;
+
+/// Take the oldest reports of the values, notes and plans that the worker has applied, at most
+/// `max`, in their order; see ring.h.  Only `kind` is checked: the worker may write anything.
+/// [any but rt, one caller]
+EngineReports engine_reports(Engine* engine, RingReport* reports, uint32_t max);
+
 /// Write the places of the nodes of the active rack, in its order, at most `max`.  Returns the
 /// number of nodes.
 uint32_t engine_places(Engine* engine, EnginePlace* places, uint32_t max);

@@ -81,6 +81,7 @@ engine_publish(Engine* const engine, const WorkerStart* const start, Period* con
   if (period) {
     engine->rings[0] = start->ring; // disarm() has cleared all entries
     engine->ring = engine->is_lost ? NULL : start->ring;
+    ++engine->n_rings;
     if (engine->is_lost) {
       period_abandon(period); // the worker was lost meanwhile
     }
@@ -181,6 +182,23 @@ engine_tap(Engine* const engine, const uint32_t tap, const RackUid uid, NodeTap*
   pthread_mutex_unlock(&engine->pointers_lock);
   *level = checked_tap(&measured);
   return has_level && level->n_samples;
+}
+
+EngineReports
+engine_reports(Engine* const engine, RingReport* const reports, const uint32_t max)
+{
+  EngineReports taken = { 0 };
+  pthread_mutex_lock(&engine->pointers_lock);
+  Ring* const ring = engine->ring;
+  while (ring && taken.n < max && ring_take_report(ring, &reports[taken.n])) {
+    const bool is_valid = reports[taken.n].kind < RING_N_REPORT_KINDS;
+    taken.n += is_valid;
+    taken.n_lost += !is_valid;
+  }
+  taken.n_lost += ring ? ring_reports_lost(ring) : 0U;
+  taken.ring = ring ? engine->n_rings : 0U;
+  pthread_mutex_unlock(&engine->pointers_lock);
+  return taken;
 }
 
 void

@@ -52,6 +52,7 @@ struct Engine {
   Ring* ring; ///< The ring for parameters; NULL offline, while disarmed, and while the worker is
               ///< lost
   Ring* rings[ENGINE_MAX_RINGS]; ///< Rings that the period uses; NULL: free
+  uint64_t n_rings;              ///< Rings that `ring` has been so far
   bool is_lost;                  ///< The worker of the last armed ring is lost
   uint64_t n_sent;               ///< Number of parameter messages sent
   WorkerFacts facts;             ///< The newest

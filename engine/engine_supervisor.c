@@ -36,6 +36,7 @@ offer(void* const context, Ring* const ring, const ParamMessage* const messages,
   *place = ring;
   engine_drop_ring(engine, period_offer_ring(period, ring));
   engine->ring = ring;
+  ++engine->n_rings;
   engine->n_sent += n;
   engine->is_lost = false;
   return true;

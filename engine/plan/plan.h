@@ -109,6 +109,8 @@ typedef struct Plan {
   _Atomic(const PlanStage*) failed; ///< The stage whose device failed first; NULL: none [player]
   uint64_t stamp;    ///< Number of messages sent before the document; later ones override `values`
   uint64_t at_frame; ///< Earliest first frame
+  uint64_t edit;     ///< Id of the edit, 0: none
+  uint64_t planned;  ///< PlanRequest::now_frame
   uint64_t first_frame; ///< First frame, once the plan is active [builder]
   uint32_t latency_frames;
   uint64_t tail_frames;
@@ -133,6 +135,7 @@ typedef struct PlanRequest {
   const Backend* lost; ///< A backend that has failed, whose nodes and links the plan does not take
                        ///< over; NULL: none
   uint64_t stamp, at_frame;
+  uint64_t edit;     ///< Id of the edit that the plan completes, 0: none
   bool keeps_files;  ///< Keep the loader's cache, because another plan of the same rack follows
   bool keep_values;  ///< The rack is the same: do not set the document's values again.  A new node
                      ///< takes over the values of the node that it replaces

@@ -220,6 +220,8 @@ plan_new(const PlanRequest* const request, Plan** const out, PlanFault* const fa
   plan->stamp = request->stamp;
   plan->block_frames = request->format->block_frames;
   plan->at_frame = request->at_frame;
+  plan->edit = request->edit;
+  plan->planned = request->now_frame;
   Arena scratch = { 0 };
   Graph graph;
   Status status = resolve(plan, request, &graph, &scratch, fault, error);

@@ -40,8 +40,8 @@ bell_ring_if_asleep(RingBell* const bell)
   }
 }
 
-static void
-count_fault(Ring* const ring)
+void
+ring_count_fault(Ring* const ring)
 {
   atomic_fetch_add_explicit(&ring->faults, 1U, memory_order_relaxed);
 }
@@ -110,7 +110,7 @@ finished_checked(Ring* const ring)
 {
   const uint64_t finished = atomic_load(&ring->header->finished);
   if (finished < ring->finished_seen || finished > ring->submitted) {
-    count_fault(ring);
+    ring_count_fault(ring);
   } else {
     ring->finished_seen = finished;
   }
@@ -173,7 +173,7 @@ ring_result(Ring* const ring, const uint64_t sequence)
   const uint64_t result =
       atomic_load_explicit(&ring_slot_at(ring, sequence)->result, memory_order_relaxed);
   if ((result & ~RING_FAILED) != sequence + 1U) {
-    count_fault(ring);
+    ring_count_fault(ring);
     return RING_WRONG;
   }
   return result & RING_FAILED ? RING_NO_SOUND : RING_SOUND;
@@ -198,7 +198,7 @@ ring_take(Ring* const ring, const uint32_t ahead, uint64_t* const sequence)
 {
   const uint64_t in_flight = atomic_load(&ring->header->submitted) - ring->finished;
   if (in_flight > ring->shape.n_slots) {
-    count_fault(ring);
+    ring_count_fault(ring);
     return false;
   }
   *sequence = ring->finished + ahead;
@@ -311,7 +311,7 @@ ring_send(Ring* const ring, const ParamMessage* const messages, const uint32_t n
   const uint64_t received = atomic_load_explicit(&ring->header->received, memory_order_acquire);
   const uint64_t waiting = ring->sent - received;
   if (waiting > ring->shape.n_messages) {
-    count_fault(ring);
+    ring_count_fault(ring);
     return false;
   }
   if (n > ring->shape.n_messages - waiting) {
@@ -332,7 +332,7 @@ ring_receive(Ring* const ring, ParamMessage* const message)
   const uint64_t waiting = sent - ring->received;
   if (waiting == 0 || waiting > ring->shape.n_messages) {
     if (waiting) {
-      count_fault(ring);
+      ring_count_fault(ring);
     }
     return false;
   }

@@ -5,7 +5,7 @@
 
        region (memfd, position-independent: offsets only)
        ┌────────────┬─────────────┬──────────────┬──────────────────────────────────────────┐
-       │ RingHeader │ submitted   │ finished     │ slot 0 │ slot 1 │ … │ slot n_slots-1 │ messages │
+       │ RingHeader │ submitted   │ finished     │ slot 0 │ slot 1 │ … │ messages │ reports │
        └────────────┴─────────────┴──────────────┴──────────────────────────────────────────┘
          slot: SlotHeader, input [n_in][block], output [n_out][block], each channel 64-byte aligned
 
@@ -16,7 +16,9 @@
    consumer returns the output in the same way with `finished`.
 
    The parameter ring has one writer, the control thread, and one reader, the worker.  It carries
-   notes, too.
+   notes, too.  The reports go the other way: the worker writes what it has applied and from which
+   frame on, and the control thread reads it.  If nobody reads, further reports are lost and
+   counted.
 
    The taps are in the header: the control thread names nodes there, and the worker adds what it
    measures of them.  Each tap has two halves, as in engine/callback/levels.h: the control thread
@@ -40,9 +42,12 @@
                       makes the ring appear full
      taps             any levels: the control thread copies them, and shows them to clients.  A
                       wrong `begun` repeats or holds up the levels of that tap
-     other words      magic, version, shape, layout, submitted, sent, input rows, slot headers,
-                      producer.asleep, consumer.rung, wakes: the producer's side writes them and
-                      never reads them
+     reported         range-checked; a wrong value in range repeats old reports, or hides new ones
+     reports          any content: the reader copies a report before it checks it
+     reports_lost     any number of lost reports
+     other words      magic, version, shape, layout, submitted, sent, reports_taken, input rows,
+                      slot headers, producer.asleep, consumer.rung, wakes: the producer's side
+                      writes them and never reads them
 
    Sleeping works in the same way on both sides.  The sleeper reads the bell, counts itself in
    `asleep`, checks once more for its block, sleeps while the bell is unchanged, takes itself off
@@ -98,6 +103,29 @@ typedef struct ParamMessage {
   double from;          ///< ... from this value; else 0
   double tempo_bpm;     ///< Of a value that follows the tempo of the rack: that tempo; else 0
 } ParamMessage;
+
+/// What the worker has applied.
+typedef enum ReportKind {
+  REPORT_VALUE = MESSAGE_VALUE,
+  REPORT_NOTE = MESSAGE_NOTE,
+  REPORT_NOTES_OFF = MESSAGE_NOTES_OFF,
+  REPORT_PLAN, ///< The worker plays another plan
+  RING_N_REPORT_KINDS
+} ReportKind;
+
+/// Of a plan: no edit asked for it, and it changes the sound, such as a latency that has changed.
+#define REPORT_UNASKED 1U
+
+/// A report of the worker.  The reader trusts no value.
+typedef struct RingReport {
+  uint32_t kind;    ///< ReportKind
+  uint32_t flags;   ///< REPORT_*
+  uint64_t number;  ///< Of a message: in the order of arrival; of a plan: id of its edit, 0: none
+  uint64_t stamp;   ///< Of a plan: its edit overrides the values of messages up to this number
+  uint64_t planned; ///< Of a plan: frame time of the next block when it was planned
+  ParamMessage message; ///< The message, with the frame from which it applies; of a plan: `frame`
+                        ///< only, its first one
+} RingReport;
 
 /// Header of a block, written by the producer.
 typedef struct SlotHeader {
@@ -246,5 +274,16 @@ bool ring_send(Ring* ring, const ParamMessage* messages, uint32_t n);
 
 /// Receive a message; false if the ring is empty. [player]
 REALTIME bool ring_receive(Ring* ring, ParamMessage* message);
+
+// ---- reports ----
+
+/// Report what was applied.  If the reports are full, counts it as lost instead. [player]
+REALTIME void ring_report(Ring* ring, const RingReport* report);
+
+/// Take the oldest report; false if there is none. [control]
+bool ring_take_report(Ring* ring, RingReport* report);
+
+/// Number of reports lost since the last call. [control]
+uint64_t ring_reports_lost(Ring* ring);
 
 #endif

@@ -21,7 +21,7 @@ typedef struct RingBell {
 /// Offsets in the region: derived from the shape, and stored so that both sides agree.
 typedef struct RingLayout {
   uint64_t row_bytes, slot_bytes;
-  uint64_t slots_offset, messages_offset, region_bytes;
+  uint64_t slots_offset, messages_offset, reports_offset, region_bytes;
 } RingLayout;
 
 /// A tap.  `wanted` and `begun` have a uid in the upper half, and the number of a span in the lower
@@ -43,8 +43,11 @@ typedef struct RingHeader {
   alignas(RING_LINE_BYTES) RingBell consumer;
   _Atomic uint32_t wakes; // ring_wake() calls
   alignas(RING_LINE_BYTES) RingBell producer;
-  alignas(RING_LINE_BYTES) _Atomic uint64_t sent;      // by the sender of messages
-  alignas(RING_LINE_BYTES) _Atomic uint64_t received;  // by the receiver
+  alignas(RING_LINE_BYTES) _Atomic uint64_t sent;          // by the sender of messages
+  alignas(RING_LINE_BYTES) _Atomic uint64_t received;      // by the receiver
+  alignas(RING_LINE_BYTES) _Atomic uint64_t reported;      // by the player: number of reports
+  _Atomic uint64_t reports_lost;                           // by the player
+  alignas(RING_LINE_BYTES) _Atomic uint64_t reports_taken; // by the control thread
   alignas(RING_LINE_BYTES) _Atomic uint32_t tap_moves; // by the control thread: changes of `taps`
   RingTap taps[RING_TAPS];
 } RingHeader;
@@ -62,6 +65,16 @@ _Static_assert(sizeof(RingSlot) <= RING_ROW_BYTES, "a slot begins with one row o
 
 /// [any]
 RingSlot* ring_slot_at(const Ring* ring, uint64_t sequence);
+
+/// Capacity of the reports: all messages that are on their way, and as many more. [any]
+static inline uint32_t
+ring_n_reports(const RingShape* const shape)
+{
+  return 2U * shape->n_messages;
+}
+
+/// Count an invalid word of the other side. [any]
+void ring_count_fault(Ring* ring);
 
 // Private to this side; in one process, producer, consumer and sender share it and each writes
 // only its own line.
@@ -81,6 +94,10 @@ struct Ring {
   uint32_t uid_before[RING_TAPS];                   // of the half that the control thread has
   alignas(RING_LINE_BYTES) uint32_t tap_moves_seen; // worker's
   uint64_t begun[RING_TAPS];                        // worker's own copies
+  uint64_t reported;                                // player's own counter
+  uint64_t reports_lost;                            // player's own counter
+  alignas(RING_LINE_BYTES) uint64_t reports_taken;  // control thread's own counter
+  uint64_t reports_lost_seen;                       // control thread's
   alignas(RING_LINE_BYTES) _Atomic uint64_t faults;
   _Atomic bool is_abandoned; // set once, by any thread
 };

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define RING_MAGIC   0x676E697270726177U // "warpring" in memory
-#define RING_VERSION 4U
+#define RING_VERSION 5U
 #define SEALS        (F_SEAL_SHRINK | F_SEAL_GROW)       // of its size
 #define LAST_SEALS   (F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) // after the other side has mapped it
 
@@ -34,7 +34,9 @@ layout_of(const RingShape* const shape)
       round_up(RING_ROW_BYTES + (shape->n_in + shape->n_out) * layout.row_bytes, RING_LINE_BYTES);
   layout.slots_offset = round_up(sizeof(RingHeader), RING_LINE_BYTES);
   layout.messages_offset = layout.slots_offset + shape->n_slots * layout.slot_bytes;
-  layout.region_bytes = layout.messages_offset + shape->n_messages * sizeof(ParamMessage);
+  layout.reports_offset =
+      round_up(layout.messages_offset + shape->n_messages * sizeof(ParamMessage), RING_LINE_BYTES);
+  layout.region_bytes = layout.reports_offset + ring_n_reports(shape) * sizeof(RingReport);
   return layout;
 }
 
@@ -176,8 +178,11 @@ adopt_counters(Ring* const ring, Error* const error)
   ring->sent = atomic_load(&header->sent);
   ring->received = atomic_load(&header->received);
   ring->wakes_seen = atomic_load(&header->wakes);
+  ring->reported = atomic_load(&header->reported);
+  ring->reports_taken = atomic_load(&header->reports_taken);
   if (ring->submitted - ring->finished > ring->shape.n_slots ||
-      ring->sent - ring->received > ring->shape.n_messages) {
+      ring->sent - ring->received > ring->shape.n_messages ||
+      ring->reported - ring->reports_taken > ring_n_reports(&ring->shape)) {
     return error_set(error, STATUS_BAD_ARG, "block ring: counters out of range");
   }
   return STATUS_OK;

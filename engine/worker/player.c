@@ -7,7 +7,6 @@
 #include "engine/base/time.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 // Of a message in the heap: a note of a given length ends.
 #define MESSAGE_NOTE_END (MESSAGE_NOTES_OFF + 1U)
@@ -60,69 +59,6 @@ player_collect(Player* const player)
   return atomic_exchange_explicit(&player->retired, NULL, memory_order_acquire);
 }
 
-// ---- taps ----
-
-/// Let the stages of the active plan measure the node of a tap, or no longer.
-static void
-set_tap(Player* const player, PlayerTap* const tap, const bool is_on)
-{
-  const Plan* const plan = player->plan;
-  const int index = plan && tap->uid ? plan_find(plan, tap->uid) : -1;
-  for (uint32_t s = 0; index >= 0 && s < plan->n_stages; ++s) {
-    const PlanStage* const stage = &plan->stages[s];
-    if (stage->backend->stage_tap) {
-      stage->backend->stage_tap(stage->stage, (uint32_t)index, is_on ? &tap->sum : NULL);
-    }
-  }
-}
-
-/// Watch the nodes that the ring names now.
-NOINLINE static void
-move_taps(Player* const player, Ring* const ring)
-{
-  bool has_moved[RING_TAPS];
-  for (uint32_t t = 0; t < RING_TAPS; ++t) {
-    PlayerTap* const tap = &player->taps[t];
-    const uint32_t uid = ring_tap_uid(ring, t);
-    has_moved[t] = uid != tap->uid;
-    if (has_moved[t]) {
-      set_tap(player, tap, false);
-      player->n_taps -= tap->uid != 0U;
-      player->n_taps += uid != 0U;
-      *tap = (PlayerTap){ .uid = uid };
-    }
-  }
-  for (uint32_t t = 0; t < RING_TAPS; ++t) { // another tap may have left the node
-    if (has_moved[t]) {
-      set_tap(player, &player->taps[t], true);
-    }
-  }
-}
-
-/// Watch the same nodes in another plan, or none at all.
-static void
-set_taps(Player* const player, const bool are_on)
-{
-  for (uint32_t t = 0; player->n_taps && t < RING_TAPS; ++t) {
-    set_tap(player, &player->taps[t], are_on);
-  }
-}
-
-/// Pass what was measured in a block.
-NOINLINE static void
-pass_taps(Player* const player, Ring* const ring)
-{
-  for (uint32_t t = 0; t < RING_TAPS; ++t) {
-    NodeTap* const sum = &player->taps[t].sum;
-    if (sum->n_samples) {
-      const RingLevel block = { sum->level.energy, sum->n_samples, sum->level.peak,
-                                sum->reduction_db };
-      ring_tap_add(ring, t, &block);
-      *sum = (NodeTap){ 0 };
-    }
-  }
-}
-
 // ---- plans in turn ----
 
 /// Wait for a stage of a block, and count its resets and failure.
@@ -156,6 +92,20 @@ begun_block(Player* const player, const uint32_t index)
   return &player->begun[(player->oldest + index) % PLAYER_MAX_BEGUN];
 }
 
+/// Report that a plan is active.
+static void
+report_plan(Player* const player, const Plan* const plan, const uint64_t frame)
+{
+  const bool is_unasked = !plan->edit && (plan->n_aims || plan->n_heirs);
+  const RingReport report = { .kind = REPORT_PLAN,
+                              .flags = is_unasked ? REPORT_UNASKED : 0U,
+                              .number = plan->edit,
+                              .stamp = plan->stamp,
+                              .planned = plan->planned,
+                              .message = { .frame = frame } };
+  ring_report(player->reports, &report);
+}
+
 static void
 take_offer(Player* const player, const uint64_t frame)
 {
@@ -172,7 +122,10 @@ take_offer(Player* const player, const uint64_t frame)
   player->may_have_void_ends = true; // of nodes that have left
   plan_begin(plan);
   fade_table_follow(&player->fades, plan);
-  set_taps(player, true);
+  player_taps_follow(&player->taps, plan);
+  if (player->reports) {
+    report_plan(player, plan, frame);
+  }
   atomic_store_explicit(&player->retired, left, memory_order_release);
   atomic_store_explicit(&player->first_frame, frame, memory_order_relaxed);
   counter_add(&player->counts.plans, 1U);
@@ -345,6 +298,19 @@ accept(Player* const player, const WaitingMessage* const entry, const uint64_t f
   return index;
 }
 
+/// Report a message that applies from a frame on.
+static void
+report_message(const Player* const player, const WaitingMessage* const entry, const uint64_t frame)
+{
+  if (player->reports) {
+    RingReport report = { .kind = entry->message.kind,
+                          .number = entry->number,
+                          .message = entry->message };
+    report.message.frame = frame;
+    ring_report(player->reports, &report);
+  }
+}
+
 // ---- the events of a block ----
 
 /// Append an event for a node: at a frame, or at the first one of the block if that has passed.
@@ -420,6 +386,9 @@ collect_value(Player* const player, const WaitingMessage* const entry, const uin
   const uint64_t at = entry->message.frame > frame ? entry->message.frame : frame;
   double before = 0.0;
   const int index = accept(player, entry, at, &before);
+  if (index >= 0) {
+    report_message(player, entry, entry->message.is_running ? entry->message.frame : at);
+  }
   if (index >= 0 && entry->message.is_running) {
     continue_fade(player, (uint32_t)index, entry, frame);
   } else if (index >= 0 && !begin_fade(player, (uint32_t)index, entry, at, before)) {
@@ -487,6 +456,9 @@ collect_note(Player* const player, const WaitingMessage* const entry, const uint
   if (found < 0) {
     counter_add(&player->counts.notes_dropped, !is_end);
     return;
+  }
+  if (!is_end) {
+    report_message(player, entry, message->frame > frame ? message->frame : frame);
   }
   const uint32_t index = (uint32_t)found;
   const NodeNotes* const notes = player->plan->nodes[index].node->notes;
@@ -576,9 +548,7 @@ player_drain(Player* const player, Ring* const messages)
   for (uint32_t n = 0; player->plan && n < player->plan->n_nodes; ++n) {
     node_end_notes(player->plan->nodes[n].node);
   }
-  set_taps(player, false); // another ring names them again
-  memset(player->taps, 0, sizeof(player->taps));
-  player->n_taps = 0;
+  player_taps_end(&player->taps, player->plan); // another ring names them again
 }
 
 // ---- a block ----
@@ -594,7 +564,7 @@ player_begin(Player* const player, Ring* const messages, const uint64_t frame,
   if (messages) {
     receive(player, messages, frame);
     if (ring_taps_moved(messages)) {
-      move_taps(player, messages);
+      player_taps_move(&player->taps, player->plan, messages);
     }
   }
   collect_events(player, frame, n_frames);
@@ -618,8 +588,8 @@ player_begin(Player* const player, Ring* const messages, const uint64_t frame,
     }
   }
   fade_table_drop_ended(&player->fades, frame + n_frames);
-  if (messages && player->n_taps) {
-    pass_taps(player, messages);
+  if (messages && player->taps.n) {
+    player_taps_pass(&player->taps, messages);
   }
   ++player->n_begun;
   rt_section_leave();

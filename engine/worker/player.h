@@ -20,6 +20,7 @@
 
 #include "fade_table.h"
 #include "load.h"
+#include "player_taps.h"
 
 #include "engine/contract/counters.h"
 #include "engine/plan/plan.h"
@@ -49,12 +50,6 @@ typedef struct BegunBlock {
   bool has_failed; ///< The output of a stage is invalid
 } BegunBlock;
 
-/// A tap of the ring: the node that it watches, and what was measured in a block.
-typedef struct PlayerTap {
-  uint32_t uid; ///< 0: none
-  NodeTap sum;
-} PlayerTap;
-
 typedef struct Player {
   _Atomic(Plan*) offered;
   _Atomic(Plan*) retired;
@@ -64,6 +59,8 @@ typedef struct Player {
   Plan* plan;                   ///< [player] The active one
   _Atomic uint64_t next_frame;  ///< Written by the player: first frame after the last block
   uint64_t n_received;          ///< [player] Messages so far
+  Ring* reports;                ///< Receives what is applied; NULL: nobody asks.  Changed while no
+                                ///< player runs
   WaitingMessage* waiting;      ///< [player] Binary heap by frame, then number
   uint32_t n_waiting;
   bool may_have_void_ends; ///< [player] An end in the heap may be void
@@ -73,8 +70,7 @@ typedef struct Player {
   BegunBlock begun[PLAYER_MAX_BEGUN]; ///< [player] A ring: n_begun blocks from `oldest` on
   uint32_t oldest, n_begun;
   double rate_hz;
-  PlayerTap taps[RING_TAPS]; ///< [player]
-  uint32_t n_taps;           ///< [player] Those with a node
+  PlayerTaps taps; ///< [player]
   PlayerCounters counts;
   Load load;
 } Player;

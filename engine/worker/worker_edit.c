@@ -37,6 +37,7 @@ plan_edit(Worker* const worker, const Edit* const edit, PlanFault* const fault,
   PlanRequest request = worker_request(worker, rack);
   request.at_frame = edit->at_frame;
   request.stamp = edit->stamp;
+  request.edit = edit->id;
   request.finds_all = true;
   const Status status = worker_play(worker, &request, fault, first_frame, error);
   if (!status) {

@@ -270,6 +270,7 @@ repeat(Worker* const worker, const PlanRequest* const request)
   PlanRequest again = worker_request(worker, request->rack);
   again.at_frame = request->at_frame;
   again.stamp = request->stamp;
+  again.edit = request->edit;
   again.keep_values = request->keep_values;
   again.finds_all = request->finds_all;
   return again;

@@ -112,9 +112,13 @@ Status
 worker_start_player(Worker* const worker, Error* const error)
 {
   atomic_store(&worker->player_stops, false);
+  worker->player.reports = worker->ring;
   const Status status =
       rt_thread_start("warprack-worker", player_main, worker, &worker->player_thread, error);
   worker->has_player_thread = !status;
+  if (status) {
+    worker->player.reports = NULL;
+  }
   return status;
 }
 
@@ -126,5 +130,6 @@ worker_stop_player(Worker* const worker)
     ring_wake(worker->ring);
     pthread_join(worker->player_thread, NULL);
     worker->has_player_thread = false;
+    worker->player.reports = NULL;
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Parameter messages arrive whole and in order, between threads, too, and stay in their part of the
 // region; an invalid counter of the other side is counted as a fault and has no other effect.
-// Taps.
+// Reports and taps.
 
 #include "engine/base/rt.h"
 #include "engine/ring/ring.h"
@@ -159,12 +159,14 @@ TEST(messages_arrive_in_order_and_stay_in_their_part_of_the_region)
 {
   const Pair pair = new_pair();
   const char* const end = (const char*)pair.header + pair.header->layout.region_bytes;
+  const char* const reports = (const char*)pair.header + pair.header->layout.reports_offset;
   const char nothing[64] = { 0 };
   ck_assert_uint_ge(4096U - (uintptr_t)end % 4096U, sizeof(nothing)); // free bytes of the last page
   uint64_t number = 1;
   for (uint32_t round = 0; round < 5U; ++round) {
     ck_assert_uint_eq(fill(&pair, number), N_MESSAGES);
     ck_assert(memcmp(end, nothing, sizeof(nothing)) == 0);
+    ck_assert(memcmp(reports, nothing, sizeof(nothing)) == 0);
     ParamMessage got;
     for (uint32_t n = 0; n < N_MESSAGES; ++n) {
       const ParamMessage wanted = message_number(number + n);
@@ -229,6 +231,60 @@ TEST(a_view_of_invalid_counters_is_refused)
     atomic_store(&pair.header->sent, n_sent[s]);
     ck_assert(ring_attach(ring_fd(pair.sender), &other, NULL) == wanted);
   }
+  free_pair(&pair);
+}
+
+// ---- reports ----
+
+#define N_REPORTS (2U * N_MESSAGES)
+
+static RingReport
+report_number(const uint64_t number)
+{
+  return (RingReport){ .kind = REPORT_NOTE, .number = number, .message = message_number(number) };
+}
+
+TEST(reports_come_in_order_and_those_without_room_are_counted)
+{
+  const Pair pair = new_pair(); // here the receiver of messages is the player
+  const char* const end = (const char*)pair.header + pair.header->layout.region_bytes;
+  const char nothing[64] = { 0 };
+  RingReport got;
+  for (uint64_t first = 0; first < 5U * N_REPORTS; first += N_REPORTS + 3U) {
+    ck_assert(!ring_take_report(pair.sender, &got));
+    for (uint64_t n = 0; n < N_REPORTS + 3U; ++n) {
+      const RingReport report = report_number(first + n);
+      ring_report(pair.receiver, &report);
+    }
+    for (uint64_t n = 0; n < N_REPORTS; ++n) {
+      const RingReport wanted = report_number(first + n);
+      ck_assert(ring_take_report(pair.sender, &got));
+      ck_assert(memcmp(&got, &wanted, sizeof(got)) == 0);
+    }
+    ck_assert_uint_eq(ring_reports_lost(pair.sender), 3U);
+    ck_assert_uint_eq(ring_reports_lost(pair.sender), 0U);
+    ck_assert(memcmp(end, nothing, sizeof(nothing)) == 0);
+  }
+  ck_assert_uint_eq(ring_faults(pair.sender) + ring_faults(pair.receiver), 0);
+  free_pair(&pair);
+}
+
+TEST(a_reader_of_reports_refuses_invalid_counters)
+{
+  const Pair pair = new_pair();
+  RingReport got = report_number(77);
+  const RingReport untouched = got;
+  const uint64_t wrong[] = { N_REPORTS + 1U, UINT64_MAX, UINT64_MAX / 2U };
+  for (uint32_t w = 0; w < ARRAY_LEN(wrong); ++w) {
+    atomic_store(&pair.header->reported, wrong[w]);
+    atomic_store(&pair.header->reports_taken, wrong[w]); // the control thread does not read it
+    ck_assert(!ring_take_report(pair.sender, &got));
+    ck_assert(memcmp(&got, &untouched, sizeof(got)) == 0);
+    ck_assert_uint_eq(ring_faults(pair.sender), w + 1U);
+  }
+  atomic_store(&pair.header->reported, 1U);
+  ck_assert(ring_take_report(pair.sender, &got));
+  ck_assert_uint_eq(atomic_load(&pair.header->reports_taken), 1U);
   free_pair(&pair);
 }
 

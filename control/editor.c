@@ -58,6 +58,7 @@ editor_free(Editor* const editor)
     rack_free(editor->candidate);
     rack_free(editor->committed);
     history_clear(&editor->history);
+    rack_fades_clear(&editor->fades);
     free(editor);
   }
 }
@@ -80,6 +81,16 @@ all_are_sets(const Bundle* const bundle)
     }
   }
   return true;
+}
+
+static bool
+stops(const Bundle* const bundle)
+{
+  bool any = false;
+  for (uint32_t m = 0; m < bundle->n_messages; ++m) {
+    any = any || scenes_stops(&bundle->messages[m]);
+  }
+  return any;
 }
 
 /// True if the values of a bundle of sets can be set before the edit in flight is active: all
@@ -367,6 +378,7 @@ static void
 carry_out(Editor* const editor, Bundle* const bundle, const uint64_t now_ns)
 {
   const EditorEvents* const events = &editor->config.events;
+  editor_find_fades(editor, bundle);
   if (bundle->messages[0].info->kind == COMMAND_BEHIND) {
     events->turn(events->context, bundle);
   } else if (all_are_sets(bundle)) {
@@ -478,6 +490,7 @@ static void
 submit_sets_behind(Editor* const editor, Bundle* const bundle, const uint64_t now_ns)
 {
   Targets targets;
+  editor_find_fades(editor, bundle);
   values_find(editor->committed, bundle, &targets);
   // A recall waits for edits, which may change its scene.
   const bool may_change = editor->first && scenes_are_used(bundle);
@@ -524,6 +537,9 @@ editor_ahead(Editor* const editor, Bundle* const bundle)
 {
   if (!all_are_sets(bundle)) {
     return AHEAD_SUBMIT;
+  }
+  if (stops(bundle)) {
+    return AHEAD_LATER;
   }
   Targets targets;
   values_find(editor->committed, bundle, &targets);

@@ -7,6 +7,8 @@
 #include "editor.h"
 #include "values.h"
 
+#include "engine/rack/rack_fades.h"
+
 struct Editor {
   EditorConfig config;
   Rack* committed;
@@ -19,6 +21,7 @@ struct Editor {
   Bundle** last;         ///< Place of the next waiting bundle
   size_t n_bytes;        ///< Memory of the bundles that wait
   History history;
+  RackFades fades;  ///< Of recalls
   RackUid next_uid; ///< Of all documents so far, also refused and undone ones
   EditorCounts counts;
 };
@@ -29,6 +32,10 @@ NODISCARD Status editor_check_frames(const Editor* editor, const Rack* rack, Err
 /// Send the current values of `changes` to the engine, all of them or none.
 NODISCARD Status editor_send_values(Editor* editor, const Changes* changes, uint64_t frame,
                                     Error* error);
+
+/// Let the messages of a bundle that stop recalls find their fades, at a frame that the player has
+/// not reached yet.
+void editor_find_fades(Editor* editor, Bundle* bundle);
 
 /// Set a bundle's values, which are all parameters of active nodes: in the engine, the documents
 /// and the history.  On error no value is set.

@@ -10,6 +10,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#define STOP_SECONDS 0.005 // at least, from a message to the frame at which it stops fades
+
 /// The engine's rate for a value in frames; 0 for any other value.
 static double
 rate_for(const Editor* const editor, const RackValue* const value)
@@ -189,6 +191,65 @@ spread_tempo(Editor* const editor, const Bundle* const bundle)
   editor->config.events.tempo_changed(editor->config.events.context, &bundle->peer);
 }
 
+// ---- fades of recalls ----
+
+/// Frames from the next block to the end of a stopped fade: the message arrives before it.
+static uint64_t
+stop_distance(const EngineStatus* const status)
+{
+  const uint64_t n_blocks = (uint64_t)(status->depth + 2U) * status->block_frames;
+  const uint64_t least = (uint64_t)(STOP_SECONDS * status->rate_hz);
+  return n_blocks > least ? n_blocks : least;
+}
+
+void
+editor_find_fades(Editor* const editor, Bundle* const bundle)
+{
+  for (uint32_t m = 0; m < bundle->n_messages; ++m) {
+    Message* const message = &bundle->messages[m];
+    if (scenes_stops(message)) {
+      EngineStatus status;
+      engine_status(editor->config.engine, &status);
+      const uint64_t soon = engine_frame_now(editor->config.engine) + stop_distance(&status);
+      bundle->frame = bundle->frame > soon ? bundle->frame : soon;
+      message->fades = status.armed ? &editor->fades : NULL;
+      message->stop_frame = bundle->frame;
+    }
+  }
+}
+
+/// Record the fades of a recall.  Any other value takes its parameter out of its fade.
+static void
+note_fades(Editor* const editor, const Bundle* const bundle, const Changes* const changes)
+{
+  const double rate_hz = scenes_recalls(bundle) ? fade_rate(editor, changes) : 0.0;
+  if (rate_hz <= 0.0 && !editor->fades.n) {
+    return;
+  }
+  const uint64_t now = engine_frame_now(editor->config.engine);
+  for (uint32_t c = 0; c < changes->n; ++c) {
+    const Change* const change = &changes->items[c];
+    const RackNode* const node = rack_find_uid(editor->committed, change->uid);
+    if (node) {
+      const uint32_t param = change->param;
+      const FxParam* const row = &node->fx->params[param];
+      const double value_rate_hz = rate_for(editor, &change->before);
+      const RackFade fade = { .uid = change->uid,
+                              .param = param,
+                              .param_id = fx_param_hash(row),
+                              .from =
+                                  rack_value_number(node, param, &change->before, value_rate_hz),
+                              .to = rack_number(node, param, value_rate_hz),
+                              .start = bundle->frame,
+                              .n_frames = fade_frames(change, rate_hz),
+                              .curve = change->curve };
+      rack_fades_note(&editor->fades, row, &fade, now);
+    }
+  }
+}
+
+// ---- documents ----
+
 /// Record values that the engine has: in the candidate and in the history, and report them to
 /// subscribers.  `bpm`: the tempo before them.
 static void
@@ -199,6 +260,7 @@ spread_values(Editor* const editor, const Bundle* const bundle, const Changes* c
     values_repeat(editor->candidate, changes);
   }
   record(editor, bundle, changes, bpm, now_ns);
+  note_fades(editor, bundle, changes);
   if (tempo_is_set(bundle)) {
     spread_tempo(editor, bundle);
   }

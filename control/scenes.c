@@ -5,6 +5,7 @@
 #include "scene_patterns.h"
 
 #include "engine/base/hash.h"
+#include "engine/rack/rack_fades.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -229,6 +230,49 @@ find_live(Recall* const recall, const RackSceneValue* const value, RackSceneFind
              : NULL;
 }
 
+// ---- stop ----
+
+/// The row of the parameter of a fade that runs when a message stops it; NULL: none, or the rack
+/// has another value by now.
+static const FxParam*
+find_stopped(const Rack* const rack, const Message* const message, const RackFade* const fade)
+{
+  const RackNode* const node =
+      rack_fade_runs(fade, message->stop_frame) ? rack_find_uid(rack, fade->uid) : NULL;
+  if (!node || !fx_has_param(node->fx, fade->param, fade->param_id)) {
+    return NULL;
+  }
+  const bool leads_there = node->values[fade->param].kind == VALUE_FRAMES ||
+                           rack_number(node, fade->param, 0.0) == fade->to;
+  return leads_there ? &node->fx->params[fade->param] : NULL;
+}
+
+Status
+scenes_find_stopped(const Rack* const rack, const Message* const message, Changes* const found,
+                    Error* const error)
+{
+  const uint32_t n = message->fades ? message->fades->n : 0U;
+  Status status = STATUS_OK;
+  for (uint32_t f = 0; f < n && !status; ++f) {
+    const RackFade* const fade = &message->fades->items[f];
+    const FxParam* const row = find_stopped(rack, message, fade);
+    if (row) {
+      const Change change = { .uid = fade->uid,
+                              .param = fade->param,
+                              .has_number = true,
+                              .number = rack_fade_value(fade, row, message->stop_frame) };
+      status = changes_add(found, &change, error);
+    }
+  }
+  return status;
+}
+
+bool
+scenes_stops(const Message* const message)
+{
+  return message->info->find == scenes_find_stopped;
+}
+
 // ---- compare ----
 
 /// Append the values of a scene that are there and not structural.
@@ -419,7 +463,7 @@ has_find(const Bundle* const bundle,
 bool
 scenes_recalls(const Bundle* const bundle)
 {
-  return has_find(bundle, scenes_find);
+  return has_find(bundle, scenes_find) || has_find(bundle, scenes_find_stopped);
 }
 
 bool

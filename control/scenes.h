@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Scenes by message: recalled as one group of values, compared, morphed.
+   Scenes by message: recalled as one group of values, stopped, compared, morphed.
 
    A recall sets the values of a scene whose parameters are there.  It leaves out those that a safe
    matches, and with patterns all that these do not match; a pattern without wildcards overrides the
@@ -24,8 +24,14 @@ Status scenes_find_between(const Rack* rack, const Message* message, Changes* fo
 /// last comparison has set these, the values before it.
 Status scenes_find_compared(const Rack* rack, const Message* message, Changes* found, Error* error);
 
-/// True if a bundle recalls a scene.
+/// CommandInfo::find of /scene/stop: the values of the fades that run, at Message::stop_frame.
+Status scenes_find_stopped(const Rack* rack, const Message* message, Changes* found, Error* error);
+
+/// True if a bundle recalls a scene, or stops a recall: it is always a step of undo.
 bool scenes_recalls(const Bundle* bundle);
+
+/// True if a message stops recalls.
+bool scenes_stops(const Message* message);
 
 /// True if a bundle compares: it is no step of undo.
 bool scenes_compares(const Bundle* bundle);

@@ -24,6 +24,7 @@
 #define MESSAGE_HEADER_BYTES 62U  // of a packet on the network: Ethernet, IPv6, UDP
 
 struct CommandInfo;
+struct RackFades;
 
 /// One OSC message, with its arguments in the machine's byte order.
 typedef struct Message {
@@ -34,6 +35,9 @@ typedef struct Message {
   const struct CommandInfo* info; ///< Row of the table of commands; NULL until it is found
   char* file;                     ///< Text of the file that it names, once read, or the name of
                                   ///< the file that it has saved; owned
+  // Of /scene/stop, once it has its turn:
+  const struct RackFades* fades; ///< The fades that run; borrowed
+  uint64_t stop_frame;           ///< They stop at this frame
   // State of a query that is answered in steps:
   bool is_unfinished;
   uint32_t n_nodes_read;

@@ -523,6 +523,13 @@ fx_own_params(const FxInfo* const fx)
   return n;
 }
 
+/// True if a parameter fades: a number that is neither structural nor of the engine. [any]
+static inline bool
+fx_param_fades(const FxParam* const param)
+{
+  return param->kind == PARAM_NUMBER && !param->structural && !param->of_engine;
+}
+
 /// True if a parameter has a text, not a number. [any]
 static inline bool
 fx_param_is_text(const FxParam* const param)

@@ -398,6 +398,10 @@ uint32_t rack_index_of(const Rack* rack, RackUid uid, uint32_t if_none);
 /// tempo has the nearest number that it accepts.  0 for texts.
 double rack_number(const RackNode* node, uint32_t param, double rate_hz);
 
+/// As rack_number(), for a value that the parameter has or had.
+double
+rack_value_number(const RackNode* node, uint32_t param, const RackValue* value, double rate_hz);
+
 /// A parameter's text; NULL if it is not stated and has no initial value.  Only for
 /// fx_param_is_text().
 const char* rack_text(const RackNode* node, uint32_t param);

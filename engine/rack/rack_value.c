@@ -408,9 +408,9 @@ frames_to_ms(const double frames, const double rate_hz)
 }
 
 double
-rack_number(const RackNode* const node, const uint32_t param, const double rate_hz)
+rack_value_number(const RackNode* const node, const uint32_t param, const RackValue* const value,
+                  const double rate_hz)
 {
-  const RackValue* const value = &node->values[param];
   const FxParam* const row = &node->fx->params[param];
   switch (value->kind) {
   case VALUE_NUMBER:
@@ -424,6 +424,12 @@ rack_number(const RackNode* const node, const uint32_t param, const double rate_
   default:
     return row->initial;
   }
+}
+
+double
+rack_number(const RackNode* const node, const uint32_t param, const double rate_hz)
+{
+  return rack_value_number(node, param, &node->values[param], rate_hz);
 }
 
 Status

@@ -90,7 +90,7 @@ supervisor_disarm(void* const self)
   supervisor_lock(supervisor);
   supervisor->wanted.armed = false;
   ++supervisor->wanted.generation;
-  fade_list_clear(&supervisor->fades); // with the audio, fades end at their values
+  rack_fades_clear(&supervisor->fades); // with the audio, fades end at their values
   if (supervisor->worker) {
     child_disarm(supervisor->worker);
   }
@@ -137,8 +137,7 @@ supervisor_set(void* const self, const ParamMessage* const messages, const uint3
   const bool has_ring = is_served(supervisor->worker) || is_served(supervisor->next);
   if (!has_ring) {
     if (supervisor->wanted.armed) {
-      fade_list_note(&supervisor->fades, supervisor->history.active,
-                     supervisor->wanted.format.rate_hz, messages, n, now);
+      supervisor_note_fades(supervisor, messages, n, now);
     }
     rack_history_note(&supervisor->history, messages, n);
     if (supervisor->worker) {
@@ -163,8 +162,7 @@ supervisor_sent(void* const self, const ParamMessage* const messages, const uint
     supervisor->worker->n_sent += n;
   }
   if (are_values) {
-    fade_list_note(&supervisor->fades, supervisor->history.active,
-                   supervisor->wanted.format.rate_hz, messages, n, now);
+    supervisor_note_fades(supervisor, messages, n, now);
     rack_history_note(&supervisor->history, messages, n);
   }
   if (are_values && supervisor->worker) {
@@ -331,7 +329,7 @@ supervisor_free(void* const self)
   close_if_open(supervisor->plugins_fd);
   free(supervisor->places);
   rack_history_clear(&supervisor->history);
-  fade_list_clear(&supervisor->fades);
+  rack_fades_clear(&supervisor->fades);
   pthread_cond_destroy(&supervisor->changed);
   pthread_mutex_destroy(&supervisor->lock);
   free(supervisor);

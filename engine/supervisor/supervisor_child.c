@@ -74,6 +74,7 @@ child_free(Child* const child)
   ring_free(child->ring);
   free(child->places);
   free(child->missed);
+  key_index_clear(&child->missed_at);
   free(child);
 }
 
@@ -90,6 +91,13 @@ child_leave(Child* const child, Process** const left, const bool may_end)
 }
 
 // ---- messages to the child ----
+
+void
+child_forget_missed(Child* const child)
+{
+  child->n_missed = 0;
+  key_index_forget(&child->missed_at);
+}
 
 void
 child_set_state(Child* const child, const ChildState state)
@@ -157,7 +165,7 @@ send_active_rack(Child* const child, const RackHistory* const history)
 {
   send_edit(child, history, &(WireEdit){ .stamp = child->n_sent, .rack = history->active });
   child->has_load = true;
-  child->n_missed = 0;
+  child_forget_missed(child);
   child->must_reload = false;
 }
 
@@ -262,7 +270,7 @@ child_disarm(Child* const child)
   child_set_state(child, CHILD_IDLE);
   if (child->has_plan) {
     send_values(child, child->missed, child->n_missed);
-    child->n_missed = 0;
+    child_forget_missed(child);
   }
 }
 
@@ -270,12 +278,10 @@ child_disarm(Child* const child)
 static bool
 keep_value(Child* const child, const ParamMessage* const message)
 {
-  for (uint32_t m = 0; m < child->n_missed; ++m) {
-    ParamMessage* const kept = &child->missed[m];
-    if (kept->uid == message->uid && kept->param == message->param) {
-      *kept = *message;
-      return true;
-    }
+  const uint32_t place = key_index_find(&child->missed_at, message->uid, message->param);
+  if (place != KEY_INDEX_NONE) {
+    child->missed[place] = *message;
+    return true;
   }
   if (child->n_missed == child->max_missed) {
     const uint32_t max = child->max_missed ? 2U * child->max_missed : FIRST_MISSED;
@@ -285,6 +291,9 @@ keep_value(Child* const child, const ParamMessage* const message)
     }
     child->missed = more;
     child->max_missed = max;
+  }
+  if (!key_index_set(&child->missed_at, message->uid, message->param, child->n_missed)) {
+    return false;
   }
   child->missed[child->n_missed++] = *message;
   return true;
@@ -298,12 +307,6 @@ keep_values(Child* const child, const ParamMessage* const messages, const uint32
       error_set(&child->broken, STATUS_NO_MEM, "out of memory for the values that it missed");
     }
   }
-}
-
-void
-child_keep_fades(Child* const child, const FadeList* const fades)
-{
-  keep_values(child, fades->fades, fades->n);
 }
 
 void

@@ -113,31 +113,30 @@ offer_ring(Supervisor* const supervisor, Child* const child)
 {
   supervisor_lock(supervisor);
   Ring* const ring = child->ring;
-  if (child->state == CHILD_ARMED) {
-    fade_list_follow(&supervisor->fades, supervisor->history.active,
-                     supervisor->wanted.format.rate_hz);
-    child_keep_fades(child, &supervisor->fades);
-  }
   const bool is_wanted = child->state == CHILD_ARMED && supervisor->wanted.armed &&
                          child->generation == supervisor->wanted.generation &&
                          (child == supervisor->worker || !supervisor_is_saving(supervisor)) &&
                          child->n_missed <= supervisor->wanted.shape.n_messages;
-  if (is_wanted) {
+  uint32_t n_first = 0;
+  ParamMessage* const first =
+      is_wanted ? supervisor_first_messages(supervisor, child, &n_first) : NULL;
+  if (first) {
     child->ring = NULL;
     child_set_state(child, CHILD_SERVING);
   }
   supervisor_unlock(supervisor);
-  const bool is_served = is_wanted && supervisor->host.offer(supervisor->host.context, ring,
-                                                             child->missed, child->n_missed);
+  const bool is_served =
+      first && supervisor->host.offer(supervisor->host.context, ring, first, n_first);
   supervisor_lock(supervisor);
   if (is_served) {
-    child->n_sent += child->n_missed;
-    child->n_missed = 0;
-  } else if (is_wanted) {
+    child->n_sent += n_first;
+    child_forget_missed(child);
+  } else if (first) {
     child->ring = ring;
     child_set_state(child, CHILD_ARMED);
   }
   supervisor_unlock(supervisor);
+  free(first);
   return is_served;
 }
 

@@ -12,14 +12,15 @@
 #define WARPRACK_ENGINE_SUPERVISOR_SUPERVISOR_PRIVATE_H
 
 #include "crash_policy.h"
-#include "fade_list.h"
 #include "rack_history.h"
 #include "supervisor.h"
 
 #include "engine/base/backoff.h"
+#include "engine/base/key_index.h"
 #include "engine/base/process.h"
 #include "engine/base/recorder.h"
 #include "engine/base/time.h"
+#include "engine/rack/rack_fades.h"
 #include "engine/wire/wire.h"
 
 #include <pthread.h>
@@ -72,6 +73,7 @@ typedef struct Child {
   /// ring is offered
   ParamMessage* missed;
   uint32_t n_missed, max_missed;
+  KeyIndex missed_at; ///< By uid and parameter: the place in `missed`
 
   /// A call of a plugin does not return: the process plays on without edits until it is exchanged
   bool is_stuck;
@@ -130,7 +132,7 @@ struct Supervisor {
   bool plays_on;  ///< Of the last WorkerStart
   SaveRequest save;
   RackHistory history;
-  FadeList fades;      ///< That run, or would run without the loss of the worker
+  RackFades fades;     ///< That run, or would run without the loss of the worker
   int plugins_fd;      ///< The catalogue of plugins that all workers have; -1: none
   uint64_t n_plugins;  ///< Number of catalogues whose plugins had new code
   EnginePlace* places; ///< [n_places] of the last child that has ended and had made nodes
@@ -202,8 +204,8 @@ void child_disarm(Child* child);
 /// Send an idle child a DISARM once a second; the reply shows that it is alive.
 void child_ping(Child* child);
 
-/// Let a child that is about to play go on with fades.
-void child_keep_fades(Child* child, const FadeList* fades);
+/// Forget the values that the child has missed, because it has them now.
+void child_forget_missed(Child* child);
 
 /// Set values: send them through the socket, or store them until the child's ring is offered.
 void child_set(Child* child, const ParamMessage* messages, uint32_t n);
@@ -261,6 +263,16 @@ bool supervisor_is_own_signal(int number);
 
 /// Refuse the pending edit, which has caused too many losses. [lock held]
 void supervisor_refuse_edit(Supervisor* supervisor, const Cause* cause);
+
+// ---- supervisor_fades.c [lock held] ----
+
+/// Record messages of values, before the active rack gets the values.  `now`: frame time.
+void supervisor_note_fades(Supervisor* supervisor, const ParamMessage* messages, uint32_t n,
+                           uint64_t now);
+
+/// The first messages for a worker that takes over: the values that it has missed, and the fades
+/// that run, as far as the ring has room.  The caller frees them; NULL if out of memory.
+ParamMessage* supervisor_first_messages(Supervisor* supervisor, const Child* child, uint32_t* n);
 
 // ---- supervisor_messages.c [supervisor] ----
 

@@ -104,7 +104,7 @@ def ask_everything(live):
         ("/meter/in",), ("/meter/out", "floats"), ("/meter/subscribe", "in"), ("/meter/unsubscribe",), ("/server/load",),
         ("/rack/chain", "n: gain -3dB"), ("/node/n/gain", -6.0), ("/node/n/gain",),
         ("/scene/store", "a"), ("/scene/store", "b", "n.*"), ("/scene/recall", "a"), ("/scene/next",), ("/scene/previous",), ("/scene/list",),
-        ("/scene/morph", "a", "b", 0.5), ("/scene/compare",), ("/scene/compare",),
+        ("/scene/stop",), ("/scene/morph", "a", "b", 0.5), ("/scene/compare",), ("/scene/compare",),
         ("/scene/safe", "n.*"), ("/scene/unsafe", "n.*"), ("/scene/remove", "b"),
     ]:  # fmt: skip
         reply, values = osc.ask(address, *arguments)

@@ -65,12 +65,10 @@ TEST_ROWS(a_store_takes_the_values_that_its_patterns_match, stores)
   }
 }
 
-/// Recall a scene as a subscriber, who gets the answer and both values in any order.
+/// Expect the answer of a subscriber and both values, in any order.
 static void
-recall_as_subscriber(const char* const scene, const char* const done, const char* const frequency,
-                     const char* const gain)
+expect_as_subscriber(const char* const done, const char* const frequency, const char* const gain)
 {
-  client_send(rig.other, "/scene/recall", "s", scene);
   uint32_t n_found = 0;
   for (uint32_t a = 0; a < 3U; ++a) {
     const char* const answer = client_receive(rig.other);
@@ -78,6 +76,14 @@ recall_as_subscriber(const char* const scene, const char* const done, const char
         !strncmp(answer, done, strlen(done)) || !strcmp(answer, frequency) || !strcmp(answer, gain);
   }
   ck_assert_msg(n_found == 3U, "the last answer is %s", rig.other->answer);
+}
+
+static void
+recall_as_subscriber(const char* const scene, const char* const done, const char* const frequency,
+                     const char* const gain)
+{
+  client_send(rig.other, "/scene/recall", "s", scene);
+  expect_as_subscriber(done, frequency, gain);
 }
 
 TEST(a_recall_is_one_group_one_step_and_news_to_all)
@@ -267,6 +273,61 @@ TEST(a_recall_fades_by_its_scene_or_its_message)
              "sf", "a", -1.0);
   client_ask(rig.client, "/done*", "/scene/store", "s", "a"); // keeps the fade
   control_rig_expect_rack("scene a fade=2s curve=s lowcut.frequency=80Hz");
+}
+
+#define STOP_AHEAD 240U // frames from a stop to the end of the fade: 5 ms
+
+TEST(a_stop_holds_a_recall_where_it_is)
+{
+  make_scenes();
+  client_ask(rig.client, "/done*", "/rack/do", "s", "scene high lowcut.frequency=320 vol.gain=-1");
+  client_ask(rig.client, "/done /scene/stop 3 *", "/scene/stop", ""); // nothing fades
+  client_subscribe(rig.other, "/node/vol/gain ");
+  client_ask(rig.client, "/done /scene/recall 4 *", "/scene/recall", "sf", "high", 1.0);
+  client_receive(rig.other);
+  client_receive(rig.other);
+  fake_engine_advance(rig.engine, 24000U - STOP_AHEAD);
+  client_send(rig.other, "/scene/stop", "");
+  expect_as_subscriber("/done /scene/stop 5 24000", "/node/lowcut/frequency 160",
+                       "/node/vol/gain -3.5");
+  const FakeSet set = fake_engine_set(rig.engine, 1);
+  ck_assert_uint_eq(set.n, 2);
+  ck_assert_uint_eq(set.frame, 24000U);
+  ck_assert_double_eq_tol(set.messages[0].value, 160.0, 1e-9); // by its taper
+  ck_assert_double_eq_tol(set.messages[1].value, -3.5, 1e-9);
+  ck_assert_uint_eq(set.messages[1].fade_frames, 0U);
+  client_ask(rig.client, "/done /scene/stop 6 *", "/scene/stop", ""); // stopped already
+  ck_assert_uint_eq(fake_engine_n_sets(rig.engine), 2);
+  client_ask(rig.client, "/done*", "/scene/store", "ss", "half", "vol.gain");
+  control_rig_expect_rack("scene half vol.gain=-3.5dB\n");
+  client_ask(rig.client, "/done*", "/rack/undo", "");
+  client_ask(rig.client, "/done*", "/rack/undo", ""); // of the stop: the values of the scene
+  control_rig_expect_rack("frequency=320Hz\nadd vol gain gain=-1dB");
+  client_ask(rig.client, "/done*", "/rack/undo", "");
+  control_rig_expect_rack("frequency=80Hz\nadd vol gain gain=-6dB");
+}
+
+TEST(a_stop_leaves_alone_what_others_have_set_since)
+{
+  make_scenes();
+  client_ask(rig.client, "/done*", "/scene/recall", "sf", "high", 1.0);
+  client_ask(rig.client, "/done*", "/node/vol/gain", "f", -15.0); // a hand
+  client_ask(rig.client, "/done*", "/rack/do", "s", "set lowcut.frequency 300");
+  fake_engine_advance(rig.engine, 1000U);
+  client_ask(rig.client, "/done /scene/stop*", "/scene/stop", "");
+  client_ask(rig.client, "/done*", "/scene/recall", "sf", "low", 1.0);
+  client_ask(rig.client, "/done*", "/node/vol/gain", "ff", -3.0, 9.0); // fades, but of no recall
+  fake_engine_advance(rig.engine, 1000U);
+  client_ask(rig.client, "/done /scene/stop*", "/scene/stop", "");
+  const FakeSet set = fake_engine_set(rig.engine, 4);
+  ck_assert_uint_eq(fake_engine_n_sets(rig.engine), 5);
+  ck_assert_uint_eq(set.n, 1);
+  ck_assert_uint_eq(set.messages[0].uid, fake_engine_set(rig.engine, 0).messages[0].uid);
+  fake_engine_advance(rig.engine, 48000U);
+  client_ask(rig.client, "/done*", "/scene/recall", "sf", "high", 1.0);
+  fake_engine_advance(rig.engine, 48000U); // it has ended
+  client_ask(rig.client, "/done /scene/stop*", "/scene/stop", "");
+  ck_assert_uint_eq(fake_engine_n_sets(rig.engine), 6);
 }
 
 /// Move a fader between two scenes.  Returns true if it moved within a gesture.

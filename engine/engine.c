@@ -48,7 +48,8 @@ make_ring(const Format* const format, Ring** const ring, Error* const error)
                             .n_out = format->n_out,
                             .block_frames = format->block_frames,
                             .n_slots = RING_SLOTS,
-                            .n_messages = RING_MESSAGES };
+                            .n_messages = RING_MESSAGES,
+                            .n_midi = MIDI_MAX_EVENTS };
   return ring_new(&shape, ring, error);
 }
 
@@ -206,9 +207,11 @@ engine_door(Engine* const engine)
 
 void
 engine_run(void* const engine, const float* const* const in, float* const* const out,
-           const uint32_t n_frames, const bool wait)
+           const uint32_t n_frames, const bool wait, MidiPeriod* const midi)
 {
-  period_run(atomic_load(&((Engine*)engine)->period), in, out, n_frames, wait);
+  Period* const period = atomic_load(&((Engine*)engine)->period);
+  period_set_midi(period, midi);
+  period_run(period, in, out, n_frames, wait);
 }
 
 void

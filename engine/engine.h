@@ -10,7 +10,9 @@
 #ifndef WARPRACK_ENGINE_ENGINE_H
 #define WARPRACK_ENGINE_ENGINE_H
 
+#include "engine/base/midi_period.h"
 #include "engine/base/status.h"
+#include "engine/callback/midi_queue.h"
 #include "engine/contract/counters.h"
 #include "engine/contract/level.h"
 #include "engine/contract/package.h"
@@ -49,8 +51,8 @@ void engine_disarm(Engine* engine);
 PeriodDoor* engine_door(Engine* engine);
 
 /// Run one period that has passed the door.  A PeriodFunction; see period_run(). [rt]
-REALTIME void
-engine_run(void* engine, const float* const* in, float* const* out, uint32_t n_frames, bool wait);
+REALTIME void engine_run(void* engine, const float* const* in, float* const* out, uint32_t n_frames,
+                         bool wait, MidiPeriod* midi);
 
 /// Run one period for a caller that is not a driver: through the door to engine_run(), or offline.
 /// [rt]
@@ -117,6 +119,18 @@ NODISCARD Status engine_set(Engine* engine, const ParamMessage* messages, uint32
 /// change, if too many messages wait; STATUS_AUDIO_IO while no audio runs, STATUS_WORKER while no
 /// worker does: then no note sounds. [control]
 NODISCARD Status engine_play(Engine* engine, const ParamMessage* messages, uint32_t n);
+
+// ---- MIDI [control] ----
+
+/// True if the audio driver passes MIDI.
+bool engine_has_midi(Engine* engine);
+
+/// Take at most `max` MIDI events that have come, oldest first.  The worker has them as well.
+uint32_t engine_take_midi(Engine* engine, MidiHeard* heard, uint32_t max);
+
+/// Send n MIDI events with the next period: all or none.  Returns false if the driver has no MIDI,
+/// or too many events wait.
+bool engine_send_midi(Engine* engine, const MidiEvent* events, uint32_t n);
 
 /// A copy of the active rack, which the caller frees: the document to continue with when
 /// EngineStatus::quarantined has grown.  NULL if out of memory, and if the worker is in this

@@ -126,7 +126,7 @@ engine_take_facts(Engine* const engine, const WorkerFacts* const facts)
   pthread_mutex_unlock(&engine->pointers_lock);
 }
 
-// ---- ports, fading out and in ----
+// ---- ports ----
 
 PeriodPort
 engine_port(Engine* const engine, const bool is_output, const uint32_t channel)
@@ -200,6 +200,40 @@ engine_reports(Engine* const engine, RingReport* const reports, const uint32_t m
   pthread_mutex_unlock(&engine->pointers_lock);
   return taken;
 }
+
+// ---- MIDI ----
+
+bool
+engine_has_midi(Engine* const engine)
+{
+  pthread_mutex_lock(&engine->pointers_lock);
+  const Period* const period = atomic_load(&engine->period);
+  const bool has_midi = period && period_has_midi(period);
+  pthread_mutex_unlock(&engine->pointers_lock);
+  return has_midi;
+}
+
+uint32_t
+engine_take_midi(Engine* const engine, MidiHeard* const heard, const uint32_t max)
+{
+  pthread_mutex_lock(&engine->pointers_lock);
+  Period* const period = atomic_load(&engine->period);
+  const uint32_t n = period ? period_take_midi(period, heard, max) : 0U;
+  pthread_mutex_unlock(&engine->pointers_lock);
+  return n;
+}
+
+bool
+engine_send_midi(Engine* const engine, const MidiEvent* const events, const uint32_t n)
+{
+  pthread_mutex_lock(&engine->pointers_lock);
+  Period* const period = atomic_load(&engine->period);
+  const bool is_sent = period && period_send_midi(period, events, n);
+  pthread_mutex_unlock(&engine->pointers_lock);
+  return is_sent;
+}
+
+// ---- fading out and in ----
 
 void
 engine_fade(Engine* const engine, const bool to_silence)

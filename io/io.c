@@ -78,12 +78,13 @@ io_close(Io* const io)
 
 void
 io_process(Io* const io, const void* const caller, const float* const* const in,
-           float* const* const out, const uint32_t n_frames, const bool wait)
+           float* const* const out, const uint32_t n_frames, const bool wait,
+           MidiPeriod* const midi)
 {
   if (n_frames == 0) {
     return;
   }
-  const PeriodCall call = { caller, in, out, io->n_out, n_frames, wait };
+  const PeriodCall call = { caller, in, out, io->n_out, n_frames, wait, midi };
   // libjack may cancel its thread at any instruction (JackPosixThread.h).  A thread that is
   // cancelled inside the door would leave the door occupied.
   const CancelMode before = rt_hold_cancel();

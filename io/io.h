@@ -27,6 +27,7 @@ typedef struct IoConfig {
   uint32_t n_in, n_out;    ///< Ports to make
   bool connect;            ///< JACK: connect the ports automatically, see jack_places.h
   const char* connect_to;  ///< JACK: pattern of port names, NULL: the physical ports
+  bool midi;               ///< JACK: make a MIDI input and a MIDI output
   bool wait;          ///< JACK, PortAudio: wait for a missing server or device at the first start
   bool fast;          ///< Dummy: run without pauses; every block waits for its result
   const char* play;   ///< Dummy: file that feeds the inputs, once, then silence
@@ -42,9 +43,8 @@ typedef struct IoEvents {
   PeriodDoor* door;
   /// Process one period; must write all of `out`.  n_frames is the block size given to `format`,
   /// unless a server changes it without notice; never 0.  `wait`: no block may be late (freewheel,
-  /// --fast).
-  void (*process)(void* context, const float* const* in, float* const* out, uint32_t n_frames,
-                  bool wait);
+  /// --fast).  `midi`: the driver's MIDI, or NULL.
+  PeriodFunction process;
   /// Arm the engine, because rate or period are known or have changed.  After an error the driver
   /// keeps waiting.
   Status (*format)(void* context, double rate_hz, uint32_t block_frames, Error* error);

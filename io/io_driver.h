@@ -28,7 +28,7 @@ IO_DRIVERS(IO_DRIVER_DECLARED)
 /// does not admit `caller` (a session, or NULL in a driver without sessions).  Each call may come
 /// from another thread. [rt]
 REALTIME void io_process(Io* io, const void* caller, const float* const* in, float* const* out,
-                         uint32_t n_frames, bool wait);
+                         uint32_t n_frames, bool wait, MidiPeriod* midi);
 
 /// Shut the door and wait until no period is inside.  STATUS_AUDIO_IO if one does not leave within
 /// a second. [main]

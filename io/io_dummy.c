@@ -52,7 +52,7 @@ run_period(Dummy* const dummy, const uint64_t frames_left)
   if (dummy->player) {
     tape_read(dummy->player, dummy->in, n);
   }
-  io_process(&dummy->io, NULL, (const float* const*)dummy->in, dummy->out, n, dummy->fast);
+  io_process(&dummy->io, NULL, (const float* const*)dummy->in, dummy->out, n, dummy->fast, NULL);
   if (dummy->recorder) {
     tape_write(dummy->recorder, (const float* const*)dummy->out,
                frames_left < n ? (uint32_t)frames_left : n);

@@ -23,6 +23,7 @@ typedef struct Jack {
   char* client_name;
   char* server_name;    // NULL: default
   char first_name[256]; // The client's name in the first session; "" before it
+  bool has_midi;        // The client has MIDI ports
   JackPatch patch;
   bool latency_changed; // The new latency must be reported to the server
   JackWatch watch;
@@ -42,7 +43,7 @@ static IoSession*
 make_session(Reconnect* const reconnect)
 {
   Jack* const jack = (Jack*)reconnect;
-  JackSession* const session = jack_session_new(&reconnect->io);
+  JackSession* const session = jack_session_new(&reconnect->io, jack->has_midi);
   if (!session) {
     return NULL;
   }
@@ -325,6 +326,7 @@ jack_open(const IoConfig* const config, const IoEvents* const events, Io** const
   jack->reconnect.kind = &kind;
   name_server(jack, config->server_name);
   jack->reconnect.wait = config->wait;
+  jack->has_midi = config->midi;
   jack->client_name = strdup(config->client_name ? config->client_name : "warprack");
   jack->server_name = config->server_name ? strdup(config->server_name) : NULL;
   Error reason = { STATUS_AUDIO_IO, "" };

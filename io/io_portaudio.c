@@ -59,7 +59,7 @@ on_period(const void* const in, void* const out, const unsigned long n_frames,
   }
   const Io* const io = session->base.io;
   if ((in || !io->n_in) && (out || !io->n_out)) {
-    io_session_process(&session->base, in, (float* const*)out, (uint32_t)n_frames, false);
+    io_session_process(&session->base, in, (float* const*)out, (uint32_t)n_frames, false, NULL);
   } else if (out) {
     period_door_silence((float* const*)out, io->n_out, (uint32_t)n_frames);
   }

@@ -55,9 +55,8 @@ bool
 jack_patch_update(JackPatch* const patch, const JackSession* const session,
                   const uint64_t played_ns)
 {
-  const Io* const io = session->base.io;
   return jack_connections_update(&patch->connections, session->client, session->ports,
-                                 io->n_in + io->n_out, played_ns);
+                                 session->n_ports, played_ns);
 }
 
 static void

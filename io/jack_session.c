@@ -11,6 +11,7 @@
 #include "io/quirks/jack_database.h"
 
 #include <jack/metadata.h>
+#include <jack/midiport.h>
 #include <jack/uuid.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -49,13 +50,60 @@ get_buffers(JackSession* const session, const uint32_t n_frames)
   return has_all;
 }
 
+static jack_port_t*
+midi_port(const JackSession* const session, const bool is_output)
+{
+  return session->ports[session->base.io->n_in + session->base.io->n_out + is_output];
+}
+
+// Read the MIDI messages of this period.  Once there is no more room, the rest is counted only.
+static void
+read_midi(const JackSession* const session, const uint32_t n_frames)
+{
+  MidiPeriod* const midi = session->midi;
+  void* const buffer = jack_port_get_buffer(midi_port(session, false), n_frames);
+  const uint32_t n = buffer ? jack_midi_get_event_count(buffer) : 0U;
+  midi_period_begin(midi);
+  for (uint32_t e = 0; e < n && !midi->n_lost; ++e) {
+    jack_midi_event_t event;
+    if (!jack_midi_event_get(&event, buffer, e) &&
+        !midi_period_add(midi, event.time, event.buffer, event.size)) {
+      midi->n_lost = n - e;
+    }
+  }
+  midi->n_lost += buffer ? jack_midi_get_lost_event_count(buffer) : 0U;
+}
+
+static void
+write_midi(const JackSession* const session, const uint32_t n_frames)
+{
+  MidiPeriod* const midi = session->midi;
+  void* const buffer = jack_port_get_buffer(midi_port(session, true), n_frames);
+  if (!buffer) {
+    return; // the server's graph is gone
+  }
+  jack_midi_clear_buffer(buffer);
+  for (uint32_t e = 0; e < midi->out.n; ++e) {
+    const MidiEvent* const event = &midi->out.events[e];
+    midi->n_unsent +=
+        jack_midi_event_write(buffer, event->frame, event->bytes, event->n_bytes) != 0;
+  }
+}
+
 static int
 on_process(const jack_nframes_t n_frames, void* const context)
 {
   JackSession* const session = context;
   if (get_buffers(session, n_frames)) {
+    if (session->midi) {
+      read_midi(session, n_frames);
+    }
     io_session_process(&session->base, session->in, session->out, n_frames,
-                       atomic_load_explicit(&session->freewheeling, memory_order_relaxed));
+                       atomic_load_explicit(&session->freewheeling, memory_order_relaxed),
+                       session->midi);
+    if (session->midi) {
+      write_midi(session, n_frames);
+    }
   } else {
     atomic_fetch_add_explicit(&session->base.xruns, 1U, memory_order_relaxed);
   }
@@ -194,6 +242,7 @@ jack_session_close(void* const context)
     jack_client_close(session->client);
   }
   jack_connections_clear(&session->to_restore);
+  free(session->midi);
   free(session->out);
   free(session->in);
   free(session->ports);
@@ -201,7 +250,7 @@ jack_session_close(void* const context)
 }
 
 JackSession*
-jack_session_new(Io* const io)
+jack_session_new(Io* const io, const bool has_midi)
 {
   JackSession* const session = calloc(1, sizeof(JackSession));
   if (!session) {
@@ -209,10 +258,12 @@ jack_session_new(Io* const io)
   }
   session->base.io = io;
   session->defers_latency = pipewire_is_libjack();
-  session->ports = calloc(io->n_in + io->n_out + 1U, sizeof(jack_port_t*));
+  session->n_ports = io->n_in + io->n_out + (has_midi ? 2U : 0U);
+  session->ports = calloc(session->n_ports + 1U, sizeof(jack_port_t*));
+  session->midi = has_midi ? rt_memory(sizeof(MidiPeriod)) : NULL;
   session->in = calloc(io->n_in + 1U, sizeof(float*));
   session->out = calloc(io->n_out + 1U, sizeof(float*));
-  if (!session->ports || !session->in || !session->out) {
+  if (!session->ports || !session->in || !session->out || (has_midi && !session->midi)) {
     jack_session_close(session);
     return NULL;
   }
@@ -353,23 +404,38 @@ set_callbacks(JackSession* const session)
 }
 
 static Status
+make_port(JackSession* const session, const uint32_t p, const char* const name,
+          const char* const type, const bool is_input)
+{
+  session->ports[p] = jack_port_register(session->client, name, type,
+                                         is_input ? JackPortIsInput : JackPortIsOutput, 0);
+  if (session->ports[p]) {
+    return STATUS_OK;
+  }
+  char what[64];
+  snprintf(what, sizeof(what), "JACK does not make the port %s", name);
+  return fail(session, what);
+}
+
+static Status
 make_ports(JackSession* const session)
 {
   const uint32_t n_in = session->base.io->n_in;
-  for (uint32_t p = 0; p < n_in + session->base.io->n_out; ++p) {
+  const uint32_t n_audio = n_in + session->base.io->n_out;
+  Status status = STATUS_OK;
+  for (uint32_t p = 0; p < n_audio && !status; ++p) {
     const bool is_input = p < n_in;
     const uint32_t number = is_input ? p + 1U : p - n_in + 1U;
     char name[16];
     snprintf(name, sizeof(name), "%s_%u", is_input ? "in" : "out", number);
-    session->ports[p] = jack_port_register(session->client, name, JACK_DEFAULT_AUDIO_TYPE,
-                                           is_input ? JackPortIsInput : JackPortIsOutput, 0);
-    if (!session->ports[p]) {
-      char what[64];
-      snprintf(what, sizeof(what), "JACK does not make the port %s", name);
-      return fail(session, what);
-    }
+    status = make_port(session, p, name, JACK_DEFAULT_AUDIO_TYPE, is_input);
   }
-  return STATUS_OK;
+  if (session->midi && !status) {
+    status = make_port(session, n_audio, "midi_in", JACK_DEFAULT_MIDI_TYPE, true);
+    status = status ? status
+                    : make_port(session, n_audio + 1U, "midi_out", JACK_DEFAULT_MIDI_TYPE, false);
+  }
+  return status;
 }
 
 static Status
@@ -465,16 +531,15 @@ jack_session_restore(void* const context)
 }
 
 static void
-describe_port(JackSession* const session, jack_port_t* const port, const char* const kind,
-              const uint32_t number, const uint32_t order)
+describe_port(JackSession* const session, jack_port_t* const port, const char* const name,
+              const uint32_t order)
 {
   const jack_uuid_t uuid = jack_port_uuid(port);
   if (jack_uuid_empty(uuid)) {
     return; // otherwise every client would print this error as its own
   }
   char text[32];
-  snprintf(text, sizeof(text), "%s %u", kind, number);
-  jack_set_property(session->client, uuid, JACK_METADATA_PRETTY_NAME, text, "text/plain");
+  jack_set_property(session->client, uuid, JACK_METADATA_PRETTY_NAME, name, "text/plain");
   snprintf(text, sizeof(text), "%u", order);
   jack_set_property(session->client, uuid, JACK_METADATA_ORDER, text, XSD_INTEGER);
 }
@@ -484,12 +549,17 @@ jack_session_describe(void* const context)
 {
   JackSession* const session = context;
   const uint32_t n_in = session->base.io->n_in;
-  const uint32_t n_out = session->base.io->n_out;
-  for (uint32_t p = 0; p < n_in; ++p) {
-    describe_port(session, session->ports[p], "Input", p + 1U, p);
+  const uint32_t n_audio = n_in + session->base.io->n_out;
+  for (uint32_t p = 0; p < n_audio; ++p) {
+    const bool is_input = p < n_in;
+    char name[32];
+    snprintf(name, sizeof(name), "%s %u", is_input ? "Input" : "Output",
+             (is_input ? p : p - n_in) + 1U);
+    describe_port(session, session->ports[p], name, p);
   }
-  for (uint32_t p = 0; p < n_out; ++p) {
-    describe_port(session, session->ports[n_in + p], "Output", p + 1U, n_in + p);
+  if (session->midi) {
+    describe_port(session, midi_port(session, false), "MIDI input", n_audio);
+    describe_port(session, midi_port(session, true), "MIDI output", n_audio + 1U);
   }
 }
 

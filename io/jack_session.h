@@ -27,9 +27,12 @@ typedef struct JackSession {
   JackConnections to_restore; ///< Connections to make; changed only while no call runs
   // The client
   jack_client_t* client;
-  jack_port_t** ports;  ///< [n_in + n_out], inputs first
+  jack_port_t** ports; ///< [n_ports] the audio inputs, the audio outputs, and with `midi` the MIDI
+                       ///< input and output
+  uint32_t n_ports;
   const float** in;     ///< [n_in] this period's buffers
   float** out;          ///< [n_out]
+  MidiPeriod* midi;     ///< Of this period; NULL: the client has no MIDI ports
   uint32_t n_connected; ///< Connections made by jack_session_start()
   bool is_described;    ///< jack_session_describe() was called
   JackProbe probe;      ///< Result of jack_session_probe()
@@ -42,7 +45,7 @@ typedef struct JackSession {
 } JackSession;
 
 /// NULL when out of memory. [main]
-JackSession* jack_session_new(Io* io);
+JackSession* jack_session_new(Io* io, bool has_midi);
 /// Connect to the server (without starting it), set the callbacks, and make the ports. [async call]
 void jack_session_open(void* session);
 /// Activate the client, and make the connections of `to_restore` that can be made. [async call]

@@ -80,10 +80,10 @@ abandon_call(Reconnect* const reconnect, const AsyncFunction discard)
 
 void
 io_session_process(IoSession* const session, const float* const* const in, float* const* const out,
-                   const uint32_t n_frames, const bool wait)
+                   const uint32_t n_frames, const bool wait, MidiPeriod* const midi)
 {
   atomic_fetch_add_explicit(&session->periods, 1U, memory_order_relaxed);
-  io_process(session->io, session, in, out, n_frames, wait);
+  io_process(session->io, session, in, out, n_frames, wait, midi);
 }
 
 void

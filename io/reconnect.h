@@ -87,7 +87,7 @@ struct Reconnect {
 
 /// One period of a session; silence unless this session is the one that runs. [rt]
 REALTIME void io_session_process(IoSession* session, const float* const* in, float* const* out,
-                                 uint32_t n_frames, bool wait);
+                                 uint32_t n_frames, bool wait, MidiPeriod* midi);
 
 /// The first start; waits at most 10 s for it.  A server that refuses it is asked again for 2 s.
 /// If the driver waits and there is no server, this succeeds with a note.  On an error call

@@ -65,6 +65,9 @@ misplaced_option(const RunArgs* const args)
   if (args->io != IO_jack && (io->server_name || io->connect_to)) {
     return "--server and --connect need --io jack";
   }
+  if (args->io != IO_jack && io->midi) {
+    return "--midi needs --io jack";
+  }
   if (io->connect_to && args->no_connect) {
     return "--connect and --no-connect exclude each other";
   }
@@ -171,6 +174,7 @@ run_run(const int argc, char** const argv)
     { "server",     0,   OPTION_TEXT,    "NAME",                        .to.text = &io->server_name,                  .help = "Name of the JACK server, default JACK's default" },
     { "connect",    0,   OPTION_TEXT,    "PATTERN",                     .to.text = &io->connect_to,                   .help = "JACK ports to connect: part of their names, or a regular expression; default one device" },
     { "no-connect", 0,   OPTION_FLAG,                                   .to.flag = &args.no_connect,                  .help = "Connect to no JACK ports" },
+    { "midi",       0,   OPTION_FLAG,                                   .to.flag = &io->midi,                         .help = "JACK: make a MIDI input and a MIDI output" },
     { "device",     'd', OPTION_TEXT,    "NAME",                        .to.text = &io->device,                       .help = "PortAudio device: its name, a part of the name, or its index" },
     { "host-api",   0,   OPTION_TEXT,    "NAME",                        .to.text = &io->host_api,                     .help = "PortAudio host API: its name, or the beginning of the name" },
     { "play",       0,   OPTION_TEXT,    "FILE",                        .to.text = &io->play,                         .help = "Dummy: play this file into the inputs, then silence" },

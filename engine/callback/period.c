@@ -128,10 +128,14 @@ submit_block(Period* const period, const Slice* const slice)
     take_input(period, in, c, has_room ? ring_input(ring, next, c) : period->rows.input, n_frames);
   }
   dry_line_advance(period->dry_line, n_frames);
+  const uint32_t n_midi = period_midi_give(period->midi, slice->first, n_frames,
+                                           has_room ? ring_midi(ring, next) : NULL,
+                                           period->shape.n_midi, &period->counters);
   if (has_room) {
     *ring_slot(ring, next) = (SlotHeader){ .frame = period->frame,
                                            .n_frames = n_frames,
-                                           .flags = slice->wait ? SLOT_WAITED : 0 };
+                                           .flags = slice->wait ? SLOT_WAITED : 0,
+                                           .n_midi = n_midi };
     ring_submit(ring);
   }
   counter_add(&period->counters.blocks, 1U);
@@ -355,6 +359,12 @@ count_period(Period* const period, const uint64_t began, const bool wait)
 }
 
 void
+period_set_midi(Period* const period, MidiPeriod* const midi)
+{
+  period->midi->now = midi;
+}
+
+void
 period_run(Period* const period, const float* const* const in, float* const* const out,
            const uint32_t n_frames, const bool wait)
 {
@@ -367,6 +377,7 @@ period_run(Period* const period, const float* const* const in, float* const* con
   publish_clock(period, began, n_frames);
   const bool is_new_ring = take_offer(period);
   levels_begin(period->levels, period->frame);
+  period_midi_begin(period->midi, period->frame, &period->counters);
   if (n_frames % period->shape.block_frames) {
     play_odd_period(period, in, out, n_frames);
   } else {
@@ -382,6 +393,7 @@ period_run(Period* const period, const float* const* const in, float* const* con
       slice.is_first_of_ring = false;
     }
   }
+  period_midi_end(period->midi, &period->counters);
   levels_end(period->levels, n_frames);
   count_period(period, began, wait);
   rt_section_leave();

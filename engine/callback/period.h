@@ -37,6 +37,9 @@
 #ifndef WARPRACK_ENGINE_CALLBACK_PERIOD_H
 #define WARPRACK_ENGINE_CALLBACK_PERIOD_H
 
+#include "midi_queue.h"
+
+#include "engine/base/midi_period.h"
 #include "engine/base/status.h"
 #include "engine/contract/counters.h"
 #include "engine/contract/fallback.h"
@@ -82,6 +85,10 @@ void period_free(Period* period);
 REALTIME void // [rt]
 period_run(Period* period, const float* const* in, float* const* out, uint32_t n_frames, bool wait);
 
+/// The MIDI of the next period_run(), which fills in MidiPeriod::out.  Without this call the period
+/// has none. [rt]
+REALTIME void period_set_midi(Period* period, MidiPeriod* midi);
+
 /// Set the rack's own latency, at most max_latency_frames.  The dry signal is delayed by depth *
 /// block + this latency; a change cross-fades over one block. [any]
 void period_set_latency(Period* period, uint32_t rack_latency_frames);
@@ -118,6 +125,16 @@ bool period_levels(Period* period, PortLevels* to);
 /// allocates its memory.  Returns 0 if there is none. [one thread at a time]
 uint32_t period_listen(Period* period, uint32_t listener, const PortRange* ports, float* samples,
                        uint32_t max_frames, uint64_t* n_lost);
+
+/// True once a period had MIDI. [any]
+bool period_has_midi(const Period* period);
+
+/// Take at most `max` MIDI events that have come, oldest first. [one thread at a time]
+uint32_t period_take_midi(Period* period, MidiHeard* heard, uint32_t max);
+
+/// Send n MIDI events with the next period: all or none.  False if the periods have no MIDI, or too
+/// many events wait. [one thread at a time]
+bool period_send_midi(Period* period, const MidiEvent* events, uint32_t n);
 
 // ---- another ring ----
 

@@ -46,6 +46,13 @@ make_ports(Period* const period, Error* const error)
 }
 
 static Status
+make_midi(Period* const period, Error* const error)
+{
+  period->midi = rt_memory(sizeof(PeriodMidi));
+  return period->midi ? STATUS_OK : error_set(error, STATUS_NO_MEM, "no memory for MIDI events");
+}
+
+static Status
 make_rows(Period* const period, Error* const error)
 {
   const size_t stride = (period->shape.block_frames + ROW_FRAMES - 1U) / ROW_FRAMES * ROW_FRAMES;
@@ -132,6 +139,7 @@ period_new(const PeriodConfig* const config, Period** const out, Error* const er
   atomic_init(&period->is_silent, config->is_silent);
   period->is_wet = true;
   status = make_ports(period, error);
+  status = status ? status : make_midi(period, error);
   status = status ? status : make_rows(period, error);
   status = status ? status : make_dry_line(period, error);
   status = status ? status : make_fallbacks(period, error);
@@ -163,6 +171,7 @@ period_free(Period* const period)
     }
     free(period->fallbacks);
     free(period->ports);
+    free(period->midi);
     free(period->row_memory);
     pthread_mutex_destroy(&period->exchange.mutex);
     free(period);

@@ -11,6 +11,7 @@
 #include "levels.h"
 #include "listener.h"
 #include "period.h"
+#include "period_midi.h"
 
 #include "engine/contract/guard.h"
 
@@ -90,6 +91,7 @@ struct Period {
   _Atomic(Listener*) listeners[LISTEN_MAX]; ///< NULL after the last one; made when first used
   Listener* listening[LISTEN_MAX];          ///< [rt] [n_listening] those of this period
   uint32_t n_listening;
+  PeriodMidi* midi;
   uint64_t past_faults; ///< Of past rings
 
   PeriodCounters counters;

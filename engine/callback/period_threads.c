@@ -152,6 +152,33 @@ period_listen(Period* const period, const uint32_t listener, const PortRange* co
                        ports, samples, max_frames, n_lost);
 }
 
+// ---- MIDI ----
+
+bool
+period_has_midi(const Period* const period)
+{
+  return atomic_load_explicit(&period->midi->has_out, memory_order_relaxed);
+}
+
+uint32_t
+period_take_midi(Period* const period, MidiHeard* const heard, const uint32_t max)
+{
+  return midi_queue_take(&period->midi->heard, heard, max);
+}
+
+bool
+period_send_midi(Period* const period, const MidiEvent* const events, const uint32_t n)
+{
+  MidiHeard sent[MIDI_MAX_EVENTS];
+  if (n > MIDI_MAX_EVENTS || !period_has_midi(period)) {
+    return false;
+  }
+  for (uint32_t e = 0; e < n; ++e) {
+    sent[e] = (MidiHeard){ 0U, events[e] };
+  }
+  return midi_queue_put(&period->midi->sent, sent, n);
+}
+
 // ---- rings ----
 
 Ring*

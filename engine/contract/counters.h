@@ -33,6 +33,11 @@
   ROW(denormal_out,    SUM, false) /* denormal samples that would have gone out */                  \
   ROW(odd_periods,     SUM, false) /* periods whose length was not the block's, played as silence */ \
   ROW(faults,          SUM, true)  /* times that ring_faults() counted, in all rings */             \
+  ROW(midi_events,     SUM, false) /* MIDI events that came in */                                   \
+  ROW(midi_lost,       SUM, false) /* MIDI events that found no room in their period, or no block */ \
+  ROW(midi_skipped,    SUM, false) /* MIDI messages that are neither of a channel nor of real time */ \
+  ROW(midi_unheard,    SUM, false) /* MIDI events that the control thread did not get: it was late */ \
+  ROW(midi_unsent,     SUM, false) /* MIDI events that the driver had no room to send */            \
   ROW(callback_ns_max, MAX, false) /* longest time in period_run(), waiting periods aside, in ns */
 
 /// Counters of the worker: the player writes them, and the builder latency_changes and group_dry.

@@ -45,7 +45,7 @@ period_door_pass(PeriodDoor* const door, const PeriodCall* const call, const Per
                  void* const context)
 {
   if (enter(door, call->caller)) {
-    run(context, call->in, call->out, call->n_frames, call->wait);
+    run(context, call->in, call->out, call->n_frames, call->wait, call->midi);
     atomic_store(&door->inside, false);
   } else {
     period_door_silence(call->out, call->n_out, call->n_frames);

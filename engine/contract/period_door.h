@@ -25,6 +25,7 @@
 #define WARPRACK_ENGINE_CONTRACT_PERIOD_DOOR_H
 
 #include "engine/base/macros.h"
+#include "engine/base/midi_period.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -47,12 +48,13 @@ typedef struct PeriodCall {
   const float* const* in;
   float* const* out; ///< [n_out]
   uint32_t n_out, n_frames;
-  bool wait; ///< As in period_run()
+  bool wait;        ///< As in period_run()
+  MidiPeriod* midi; ///< NULL: none
 } PeriodCall;
 
-/// Run a period on the other side of the door; all of `out` is written.
+/// Run a period on the other side of the door; all of `out` and MidiPeriod::out is written.
 typedef void (*PeriodFunction)(void* context, const float* const* in, float* const* out,
-                               uint32_t n_frames, bool wait);
+                               uint32_t n_frames, bool wait, MidiPeriod* midi);
 
 /// Run a period, or write silence. [rt]
 REALTIME void

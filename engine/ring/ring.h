@@ -7,7 +7,8 @@
        ┌────────────┬─────────────┬──────────────┬──────────────────────────────────────────┐
        │ RingHeader │ submitted   │ finished     │ slot 0 │ slot 1 │ … │ messages │ reports │
        └────────────┴─────────────┴──────────────┴──────────────────────────────────────────┘
-         slot: SlotHeader, input [n_in][block], output [n_out][block], each channel 64-byte aligned
+         slot: SlotHeader, input [n_in][block], output [n_out][block], each channel 64-byte aligned,
+               MIDI events [n_midi]
 
    Single producer (callback), single consumer (worker).  The block with sequence number s is in
    slot s & (n_slots - 1).  Only the callback writes `submitted`, only the worker writes `finished`;
@@ -46,8 +47,8 @@
      reports          any content: the reader copies a report before it checks it
      reports_lost     any number of lost reports
      other words      magic, version, shape, layout, submitted, sent, reports_taken, input rows,
-                      slot headers, producer.asleep, consumer.rung, wakes: the producer's side
-                      writes them and never reads them
+                      slot headers, MIDI events, producer.asleep, consumer.rung, wakes: the
+                      producer's side writes them and never reads them
 
    Sleeping works in the same way on both sides.  The sleeper reads the bell, counts itself in
    `asleep`, checks once more for its block, sleeps while the bell is unchanged, takes itself off
@@ -67,6 +68,7 @@
 #ifndef WARPRACK_ENGINE_RING_RING_H
 #define WARPRACK_ENGINE_RING_RING_H
 
+#include "engine/base/midi_event.h"
 #include "engine/base/status.h"
 
 #include <stdbool.h>
@@ -78,6 +80,7 @@ typedef struct RingShape {
   uint32_t block_frames; ///< 1..8192
   uint32_t n_slots;      ///< Power of two, 4..64
   uint32_t n_messages;   ///< Capacity of the parameter ring, power of two
+  uint32_t n_midi;       ///< Capacity of a block for MIDI events, 0..1024
 } RingShape;
 
 typedef enum MessageKind {
@@ -132,6 +135,7 @@ typedef struct SlotHeader {
   uint64_t frame;    ///< Frame time of the block's first frame
   uint32_t n_frames; ///< Frames in the block, 1..block_frames
   uint32_t flags;    ///< SLOT_*
+  uint32_t n_midi;   ///< MIDI events of the block, at most RingShape::n_midi
 } SlotHeader;
 
 /// The producer waits for this block (offline, freewheel): deadlines do not apply.
@@ -173,6 +177,9 @@ void* ring_memory(const Ring* ring, size_t* n_bytes);
 REALTIME float* ring_input(const Ring* ring, uint64_t sequence, uint32_t channel);
 REALTIME float* ring_output(const Ring* ring, uint64_t sequence, uint32_t channel);
 REALTIME SlotHeader* ring_slot(const Ring* ring, uint64_t sequence);
+
+/// The MIDI events of sequence number s: [RingShape::n_midi], in the order of their frames. [rt]
+REALTIME MidiEvent* ring_midi(const Ring* ring, uint64_t sequence);
 
 // ---- producer: the callback ----
 

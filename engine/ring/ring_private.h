@@ -20,7 +20,7 @@ typedef struct RingBell {
 
 /// Offsets in the region: derived from the shape, and stored so that both sides agree.
 typedef struct RingLayout {
-  uint64_t row_bytes, slot_bytes;
+  uint64_t row_bytes, midi_offset, slot_bytes;
   uint64_t slots_offset, messages_offset, reports_offset, region_bytes;
 } RingLayout;
 

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define RING_MAGIC   0x676E697270726177U // "warpring" in memory
-#define RING_VERSION 5U
+#define RING_VERSION 6U
 #define SEALS        (F_SEAL_SHRINK | F_SEAL_GROW)       // of its size
 #define LAST_SEALS   (F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) // after the other side has mapped it
 
@@ -30,8 +30,9 @@ layout_of(const RingShape* const shape)
 {
   RingLayout layout = { .row_bytes =
                             round_up(shape->block_frames * sizeof(float), RING_ROW_BYTES) };
+  layout.midi_offset = RING_ROW_BYTES + (shape->n_in + shape->n_out) * layout.row_bytes;
   layout.slot_bytes =
-      round_up(RING_ROW_BYTES + (shape->n_in + shape->n_out) * layout.row_bytes, RING_LINE_BYTES);
+      round_up(layout.midi_offset + shape->n_midi * sizeof(MidiEvent), RING_LINE_BYTES);
   layout.slots_offset = round_up(sizeof(RingHeader), RING_LINE_BYTES);
   layout.messages_offset = layout.slots_offset + shape->n_slots * layout.slot_bytes;
   layout.reports_offset =
@@ -59,6 +60,7 @@ check_shape(const RingShape* const shape, Error* const error)
     { "block_frames", shape->block_frames, 1U, 8192U, false },
     { "n_slots", shape->n_slots, 4U, 64U, true },
     { "n_messages", shape->n_messages, 1U, 1U << 20U, true },
+    { "n_midi", shape->n_midi, 0, 1024U, false },
   };
   for (size_t f = 0; f < ARRAY_LEN(fields); ++f) {
     if (fields[f].value < fields[f].min || fields[f].value > fields[f].max ||
@@ -280,4 +282,10 @@ float*
 ring_output(const Ring* const ring, const uint64_t sequence, const uint32_t channel)
 {
   return ring_input(ring, sequence, ring->shape.n_in + channel);
+}
+
+MidiEvent*
+ring_midi(const Ring* const ring, const uint64_t sequence)
+{
+  return (MidiEvent*)((char*)ring_slot_at(ring, sequence) + ring->layout.midi_offset);
 }

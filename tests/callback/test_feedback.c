@@ -99,7 +99,7 @@ loop_new(Loop* const loop, const double rate_hz, const uint32_t block_frames)
                   .rack_gain = 1.0F,
                   .delay_blocks = 1,
                   .source = hiss };
-  const RingShape shape = { CHANNELS, CHANNELS, block_frames, 4, 16 };
+  const RingShape shape = { CHANNELS, CHANNELS, block_frames, 4, 16, 0 };
   ck_assert(ring_new(&shape, &loop->ring, NULL) == STATUS_OK);
   const PeriodConfig config = { .ring = loop->ring,
                                 .rate_hz = rate_hz,

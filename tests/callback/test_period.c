@@ -578,7 +578,7 @@ TEST(each_sample_is_in_exactly_one_span_while_audio_runs)
 
 TEST(a_wrong_configuration_is_refused)
 {
-  const RingShape shape = { 1, 1, BLOCK, SLOTS, 16 };
+  const RingShape shape = { 1, 1, BLOCK, SLOTS, 16, 0 };
   SCOPED_RING Ring* ring = NULL;
   ck_assert(ring_new(&shape, &ring, NULL) == STATUS_OK);
   const PeriodConfig wrong[] = {

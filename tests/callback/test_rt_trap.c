@@ -386,7 +386,7 @@ player_main(void* const context)
 
 TEST(callback_worker_and_pool_do_nothing_but_wake)
 {
-  const RingShape shape = { CHANNELS, CHANNELS, BLOCK, 8, 64 };
+  const RingShape shape = { CHANNELS, CHANNELS, BLOCK, 8, 64, 0 };
   Player worker = { .ring = NULL };
   Period* period = NULL;
   pthread_t thread;
@@ -458,7 +458,7 @@ sleep_and_finish(void* const context)
 
 TEST(the_callback_wakes_a_sleeping_worker_once_and_nobody_else)
 {
-  const RingShape shape = { 0, 0, BLOCK, 8, 64 };
+  const RingShape shape = { 0, 0, BLOCK, 8, 64, 0 };
   Player worker = { .ring = NULL };
   Period* period = NULL;
   pthread_t thread;

@@ -356,13 +356,14 @@ TEST(each_privilege_that_real_time_lacks_is_noted)
 
 static void
 never_run(void* const context, const float* const* const in, float* const* const out,
-          const uint32_t n_frames, const bool wait)
+          const uint32_t n_frames, const bool wait, MidiPeriod* const midi)
 {
   (void)context;
   (void)in;
   (void)out;
   (void)n_frames;
   (void)wait;
+  (void)midi;
   ck_abort_msg("a period was processed after its engine was freed");
 }
 

@@ -4,6 +4,8 @@
 //
 //     jack_peer                becomes a client of the running server
 //     jack_peer watch LEVEL    tries every 2 ms until a server accepts it
+//     jack_peer midi           also "peer:midi" plays, in each period, a system exclusive message
+//                              and 300 control changes
 //
 // With `watch` it prints three monotonic times in ns, each as soon as it is known: when the server
 // accepted it ("accepted N"), when the first sound arrived ("sounded N"), and when a sound of this
@@ -12,6 +14,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <jack/jack.h>
+#include <jack/midiport.h>
 #include <math.h>
 #include <semaphore.h>
 #include <stdbool.h>
@@ -33,6 +36,7 @@ typedef struct Moment {
 
 static jack_port_t* in;
 static jack_port_t* out;
+static jack_port_t* midi; // NULL: none
 static float level;
 static Moment sounded;
 static Moment settled;
@@ -67,10 +71,26 @@ listen_to(const float* const samples, const jack_nframes_t n_frames)
   }
 }
 
+static void
+play_midi(const jack_nframes_t n_frames)
+{
+  static const jack_midi_data_t exclusive[] = { 0xF0, 0x7D, 1, 2, 0xF7 };
+  void* const buffer = jack_port_get_buffer(midi, n_frames);
+  jack_midi_clear_buffer(buffer);
+  jack_midi_event_write(buffer, 0, exclusive, sizeof(exclusive));
+  for (unsigned e = 0; e < 300U; ++e) {
+    const jack_midi_data_t control[] = { 0xB0, 1, (jack_midi_data_t)(e % 128U) };
+    jack_midi_event_write(buffer, 0, control, sizeof(control));
+  }
+}
+
 static int
 process(const jack_nframes_t n_frames, void* const context)
 {
   (void)context;
+  if (midi) {
+    play_midi(n_frames);
+  }
   float* const samples = jack_port_get_buffer(out, n_frames);
   for (jack_nframes_t i = 0; i < n_frames; ++i) {
     samples[i] = 0.25F;
@@ -104,13 +124,15 @@ join(const bool watch)
 }
 
 static bool
-begin(jack_client_t* const client)
+begin(jack_client_t* const client, const bool has_midi)
 {
   jack_set_process_callback(client, process, NULL);
   jack_on_shutdown(client, shutdown, NULL);
   out = jack_port_register(client, "out", JACK_DEFAULT_AUDIO_TYPE, JackPortIsOutput, 0);
   in = jack_port_register(client, "in", JACK_DEFAULT_AUDIO_TYPE, JackPortIsInput, 0);
-  return in && out && !jack_activate(client);
+  midi = has_midi ? jack_port_register(client, "midi", JACK_DEFAULT_MIDI_TYPE, JackPortIsOutput, 0)
+                  : NULL;
+  return in && out && (midi || !has_midi) && !jack_activate(client);
 }
 
 static void
@@ -132,6 +154,7 @@ int
 main(const int argc, char** const argv)
 {
   const bool watch = argc == 3 && !strcmp(argv[1], "watch");
+  const bool has_midi = argc == 2 && !strcmp(argv[1], "midi");
   level = watch ? strtof(argv[2], NULL) : 0.0F;
   sem_init(&sounded.come, 0, 0);
   sem_init(&settled.come, 0, 0);
@@ -139,7 +162,7 @@ main(const int argc, char** const argv)
   jack_client_t* client = join(watch);
   const uint64_t accepted_ns = now_ns();
   // begin() fails if libjack's thread does not run within a second, which happens on busy machines.
-  while (client && !begin(client)) {
+  while (client && !begin(client, has_midi)) {
     jack_client_close(client);
     client = join(true);
   }

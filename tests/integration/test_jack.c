@@ -10,6 +10,7 @@
 
 #include <jack/jack.h>
 #include <jack/metadata.h>
+#include <jack/midiport.h>
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -197,6 +198,97 @@ TEST(a_format_that_is_refused_is_not_waited_for)
   const IoEvents events = fake_events(&fake, 0, 1);
   ck_assert_int_eq(io_open(io_find("jack"), &config, &events, &io, &error), STATUS_LIMIT);
   ck_assert_str_eq(error.text, "refused by the test");
+}
+
+// ---- MIDI ----
+
+#define BURST 1000U // messages in one period, more than the driver takes
+
+// A client that sends and receives MIDI.
+typedef struct Player {
+  jack_port_t *in, *out;
+  atomic_uint n_to_send; // Messages in the next period
+  atomic_uint n_came, n_wrong;
+} Player;
+
+static int
+play_midi(const jack_nframes_t n_frames, void* const context)
+{
+  Player* const player = context;
+  void* const out = jack_port_get_buffer(player->out, n_frames);
+  void* const in = jack_port_get_buffer(player->in, n_frames);
+  jack_midi_clear_buffer(out);
+  const unsigned n = atomic_exchange(&player->n_to_send, 0U);
+  for (unsigned e = 0; e < n; ++e) {
+    const jack_nframes_t frame = e * n_frames / n;
+    const jack_midi_data_t control[] = { 0xB2, (uint8_t)(e / 128U), (uint8_t)(e % 128U) };
+    player->n_wrong += jack_midi_event_write(out, frame, control, sizeof(control)) != 0;
+  }
+  if (n == 2U) {
+    const jack_midi_data_t exclusive[] = { 0xF0, 0x7D, 1, 2, 3, 4, 5, 6, 7, 0xF7 };
+    player->n_wrong += jack_midi_event_write(out, n_frames - 1U, exclusive, sizeof(exclusive)) != 0;
+  }
+  for (uint32_t e = 0; e < jack_midi_get_event_count(in); ++e) {
+    jack_midi_event_t event;
+    const bool is_right = !jack_midi_event_get(&event, in, e) && event.size == 3U &&
+                          event.buffer[0] == 0xB2 && event.buffer[1] == e / 128U &&
+                          event.buffer[2] == e % 128U;
+    player->n_wrong += !is_right;
+    ++player->n_came;
+  }
+  return 0;
+}
+
+static jack_client_t*
+start_player(const Jackd* const jackd, Player* const player)
+{
+  jack_client_t* client = NULL;
+  for (unsigned tries = 0; !client; ++tries) {
+    ck_assert_uint_lt(tries, 10U);
+    client = jack_rig_client(jackd, "player");
+    jack_set_process_callback(client, play_midi, player);
+    player->out = jack_port_register(client, "out", JACK_DEFAULT_MIDI_TYPE, JackPortIsOutput, 0);
+    player->in = jack_port_register(client, "in", JACK_DEFAULT_MIDI_TYPE, JackPortIsInput, 0);
+    if (!player->in || !player->out || jack_activate(client)) {
+      jack_client_close(client); // libjack's thread did not run within a second
+      client = NULL;
+    }
+  }
+  return client;
+}
+
+TEST(midi_comes_in_and_goes_out_at_its_frames)
+{
+  SCOPED(jackd_stop) Jackd jackd = { "", 0 };
+  static FakeEvents fake;
+  jackd_start(&jackd, 48000, 64);
+  const IoConfig config = {
+    .client_name = "rack", .server_name = jackd.name, .n_in = 1, .n_out = 1, .midi = true
+  };
+  SCOPED(driver_close) Io* io = NULL;
+  const IoEvents events = fake_events(&fake, 1, 1);
+  OK(io_open(io_find("jack"), &config, &events, &io, &error));
+  static Player player;
+  SCOPED(jack_rig_client_close) jack_client_t* const client = start_player(&jackd, &player);
+  POLL_UNTIL(io, jack_connect(client, "player:out", "rack:midi_in") != -1 &&
+                     jack_rig_is_connected(client, "player:out", "rack:midi_in"));
+  POLL_UNTIL(io, jack_connect(client, "rack:midi_out", "player:in") != -1 &&
+                     jack_rig_is_connected(client, "rack:midi_out", "player:in"));
+  POLL_UNTIL(
+      io, jack_rig_has_property(client, "rack:midi_in", JACK_METADATA_PRETTY_NAME, "MIDI input"));
+  player.n_to_send = 2;
+  POLL_UNTIL(io, fake.midi_skipped);
+  ck_assert_uint_eq(fake.n_midi, 2);
+  ck_assert_uint_eq(fake.midi_frames[1] - fake.midi_frames[0], 32);
+  ck_assert_uint_eq(fake.midi_frames[0] % 64U, 0);
+  POLL_UNTIL(io, player.n_came == 2U);
+  fake.n_midi = player.n_came = 0;
+  player.n_to_send = BURST;
+  POLL_UNTIL(io, player.n_came);
+  ck_assert_uint_eq(fake.n_midi, MIDI_MAX_EVENTS);
+  ck_assert_uint_eq(fake.midi_lost, BURST - MIDI_MAX_EVENTS);
+  POLL_UNTIL(io, player.n_came == MIDI_MAX_EVENTS);
+  ck_assert_uint_eq(player.n_wrong, 0);
 }
 
 int

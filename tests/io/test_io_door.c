@@ -22,16 +22,16 @@ TEST(a_period_before_the_format_is_silent_and_one_of_another_length_is_passed_on
   const float* const ins[] = { in };
   float* const outs[] = { out };
   out[0] = 7.0F;
-  io_process(&io, NULL, ins, outs, 64, false); // not armed yet
+  io_process(&io, NULL, ins, outs, 64, false, NULL); // not armed yet
   ck_assert(out[0] == 0.0F);
   ck_assert_int_eq(io_arm(&io, NULL, 48000.0, 64, NULL), STATUS_OK);
-  io_process(&io, NULL, ins, outs, 64, false);
+  io_process(&io, NULL, ins, outs, 64, false, NULL);
   ck_assert(out[0] == 1.0F);
   out[0] = 7.0F;
-  io_process(&io, NULL, ins, outs, 0, false); // an empty period
+  io_process(&io, NULL, ins, outs, 0, false, NULL); // an empty period
   ck_assert(out[0] == 7.0F);
   ck_assert_uint_eq(fake.periods, 1);
-  io_process(&io, NULL, ins, outs, 63, false);
+  io_process(&io, NULL, ins, outs, 63, false, NULL);
   ck_assert_uint_eq(fake.last_frames, 63);
 }
 
@@ -45,7 +45,7 @@ process_for_ever(void* const context)
   float out[64];
   float* const outs[] = { out };
   while (keep_going) {
-    io_process(context, NULL, ins, outs, 64, false);
+    io_process(context, NULL, ins, outs, 64, false, NULL);
   }
   return NULL;
 }
@@ -73,11 +73,12 @@ static atomic_bool is_inside, let_go;
 
 static void
 linger(void* const context, const float* const* const in, float* const* const out,
-       const uint32_t n_frames, const bool wait)
+       const uint32_t n_frames, const bool wait, MidiPeriod* const midi)
 {
   (void)context;
   (void)in;
   (void)wait;
+  (void)midi;
   is_inside = true;
   while (!let_go) {
   }
@@ -115,7 +116,7 @@ process_once(void* const context)
   float out[64];
   float* const outs[] = { out };
   pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL); // as the thread of libjack does
-  io_process(context, NULL, NULL, outs, 64, false);
+  io_process(context, NULL, NULL, outs, 64, false, NULL);
   return out[0] == 64.0F ? context : NULL;
 }
 
@@ -136,7 +137,7 @@ process_as(Io* const io, const void* const caller)
   float* const outs[] = { out };
   out[0] = 7.0F;
   out[63] = 0.0F;
-  io_process(io, caller, NULL, outs, 64, false);
+  io_process(io, caller, NULL, outs, 64, false, NULL);
   ck_assert(out[63] == 0.0F);
   return out[0];
 }

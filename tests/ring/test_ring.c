@@ -20,7 +20,7 @@
 
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
-static const RingShape small_shape = { 2, 3, 10, 4, 8 };
+static const RingShape small_shape = { 2, 3, 10, 4, 8, 0 };
 
 static Ring*
 new_ring(const RingShape* const shape)
@@ -42,9 +42,10 @@ sleep_ns(const long ns)
 TEST(a_shape_out_of_range_is_refused)
 {
   const RingShape wrong[] = {
-    { 1025, 1, 64, 4, 8 }, { 1, 1025, 64, 4, 8 }, { 1, 1, 0, 4, 8 },  { 1, 1, 8193, 4, 8 },
-    { 1, 1, 64, 2, 8 },    { 1, 1, 64, 5, 8 },    { 1, 1, 64, 0, 8 }, { 1, 1, 64, 128, 8 },
-    { 1, 1, 64, 4, 0 },    { 1, 1, 64, 4, 12 },
+    { 1025, 1, 64, 4, 8, 0 }, { 1, 1025, 64, 4, 8, 0 }, { 1, 1, 0, 4, 8, 0 },
+    { 1, 1, 8193, 4, 8, 0 },  { 1, 1, 64, 2, 8, 0 },    { 1, 1, 64, 5, 8, 0 },
+    { 1, 1, 64, 0, 8, 0 },    { 1, 1, 64, 128, 8, 0 },  { 1, 1, 64, 4, 0, 0 },
+    { 1, 1, 64, 4, 12, 0 },   { 1, 1, 64, 4, 8, 1025 },
   };
   for (uint32_t w = 0; w < ARRAY_LEN(wrong); ++w) {
     Ring* ring = NULL;
@@ -56,7 +57,9 @@ TEST(a_shape_out_of_range_is_refused)
 
 TEST(rows_are_aligned_and_do_not_overlap)
 {
-  static const RingShape shapes[] = { { 2, 3, 10, 4, 8 }, { 0, 1, 1, 4, 1 }, { 5, 0, 17, 8, 2 } };
+  static const RingShape shapes[] = { { 2, 3, 10, 4, 8, 0 },
+                                      { 0, 1, 1, 4, 1, 3 },
+                                      { 5, 0, 17, 8, 2, 1024 } };
   for (uint32_t s = 0; s < ARRAY_LEN(shapes); ++s) {
     const RingShape shape = shapes[s];
     SCOPED_RING Ring* const ring = new_ring(&shape);
@@ -68,9 +71,17 @@ TEST(rows_are_aligned_and_do_not_overlap)
       for (uint32_t slot = 0; slot < shape.n_slots; ++slot) {
         SlotHeader* const header = ring_slot(ring, slot);
         if (pass == 0) {
-          *header = (SlotHeader){ slot, slot, slot };
+          *header = (SlotHeader){ slot, slot, slot, slot };
         }
         ck_assert(header->frame == slot && header->n_frames == slot && header->flags == slot);
+        ck_assert_uint_eq(header->n_midi, slot);
+        for (uint32_t e = 0; e < shape.n_midi; ++e) {
+          MidiEvent* const event = &ring_midi(ring, slot)[e];
+          if (pass == 0) {
+            event->frame = slot * shape.n_midi + e;
+          }
+          ck_assert_uint_eq(event->frame, slot * shape.n_midi + e);
+        }
         for (uint32_t r = 0; r < n_rows; ++r) {
           float* const row =
               r < shape.n_in ? ring_input(ring, slot, r) : ring_output(ring, slot, r - shape.n_in);
@@ -109,7 +120,7 @@ count_faults(char* const memory, const size_t n_bytes)
 
 TEST(all_pages_of_a_view_are_present)
 {
-  static const RingShape shape = { 8, 8, 1024, 4, 4096 };
+  static const RingShape shape = { 8, 8, 1024, 4, 4096, 0 };
   SCOPED_RING Ring* const server = new_ring(&shape);
   Ring* worker = NULL;
   if (!rt_lock_memory(NULL)) { // not every user may
@@ -195,7 +206,7 @@ TEST(a_sealed_region_gets_no_holes_and_carries_blocks)
 
 TEST(holes_of_before_are_filled_when_a_region_is_sealed)
 {
-  const RingShape shape = { 64, 64, 256, 8, 8 };
+  const RingShape shape = { 64, 64, 256, 8, 8, 0 };
   SCOPED_RING Ring* const server = new_ring(&shape);
   struct rusage before;
   struct rusage after;
@@ -393,7 +404,7 @@ TEST(blocks_come_in_order_until_the_ring_is_full)
 
 #define STRESS_BLOCKS 200000U
 #define BEHIND        2U // the producer reads the output of two blocks ago
-static const RingShape stress_shape = { 2, 2, 16, 4, 64 };
+static const RingShape stress_shape = { 2, 2, 16, 4, 64, 0 };
 
 /// Test value of frame i of channel c in block s.
 static float
@@ -449,7 +460,7 @@ produce(Ring* const ring, const uint64_t n_blocks, const bool dawdle)
         in[i] = pattern(s, c, i);
       }
     }
-    *ring_slot(ring, s) = (SlotHeader){ s * shape.block_frames, shape.block_frames, 0 };
+    *ring_slot(ring, s) = (SlotHeader){ s * shape.block_frames, shape.block_frames, 0, 0 };
     ring_submit(ring);
     if (s >= BEHIND) {
       n_wrong += !ring_wait_finished(ring, s - BEHIND, UINT64_MAX);

@@ -17,7 +17,7 @@
 static Ring*
 new_ring(const uint32_t n_messages)
 {
-  const RingShape shape = { 1, 1, 16, 4, n_messages };
+  const RingShape shape = { 1, 1, 16, 4, n_messages, 0 };
   Ring* ring = NULL;
   OK(ring_new(&shape, &ring, &error));
   return ring;

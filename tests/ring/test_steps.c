@@ -142,7 +142,7 @@ typedef struct Blocks {
 static void
 blocks_new(Blocks* const blocks)
 {
-  const RingShape shape = { CHANNELS, CHANNELS, BLOCK, 4, 8 };
+  const RingShape shape = { CHANNELS, CHANNELS, BLOCK, 4, 8, 0 };
   *blocks = (Blocks){ .ring = NULL };
   ck_assert(ring_new(&shape, &blocks->ring, NULL) == STATUS_OK);
   ck_assert(ring_attach(ring_fd(blocks->ring), &blocks->view, NULL) == STATUS_OK);

@@ -288,7 +288,7 @@ static const bool are_sealed[] = { false, true };
 
 TEST_ROWS(an_armed_worker_takes_no_pages_of_its_ring, are_sealed)
 {
-  const RingShape shape = { 1U, 1U, 64U, 4U, 8U };
+  const RingShape shape = { 1U, 1U, 64U, 4U, 8U, 0 };
   const WireMessage armed = { .kind = WIRE_ARMED };
   SCOPED(loose_free) Loose rig = loose_new();
   Wire* end;

@@ -76,7 +76,7 @@ start(Rig* const rig, const char* const root, const char* const named)
   OK(wire_send(rig->wire, &config, &error));
   rack_free(rack);
 
-  const RingShape shape = { 1, 1, BLOCK, 4, 64 };
+  const RingShape shape = { 1, 1, BLOCK, 4, 64, 0 };
   OK(ring_new(&shape, &rig->ring, &error));
   const WireMessage arm = {
     .kind = WIRE_ARM,

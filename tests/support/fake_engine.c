@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define MAX_SETS 32768U
+#define MAX_MIDI 1024U
 
 typedef struct HeldEdit {
   EngineDone done;
@@ -39,6 +40,10 @@ struct Engine {
   NodeTap tap;         ///< Of `measured`
   const float* played; ///< [n_played] frames that engine_listen() has not returned
   uint32_t n_played;
+  bool has_midi;
+  MidiHeard heard[MAX_MIDI]; ///< [n_heard] events that engine_take_midi() has not returned
+  MidiEvent sent[MAX_MIDI];  ///< [n_sent_midi] of engine_send_midi()
+  uint32_t n_heard, n_sent_midi;
   FakeSet sets[MAX_SETS];
 };
 
@@ -330,6 +335,61 @@ fake_engine_be_full(Engine* const engine, const bool full)
 {
   SCOPED_LOCK(&engine->lock);
   engine->is_full = full;
+}
+
+// ---- MIDI ----
+
+void
+fake_engine_hear(Engine* const engine, const MidiEvent* const events, const uint32_t n)
+{
+  SCOPED_LOCK(&engine->lock);
+  engine->has_midi = true;
+  for (uint32_t e = 0; e < n; ++e) {
+    ck_assert_uint_lt(engine->n_heard, MAX_MIDI);
+    MidiHeard* const heard = &engine->heard[engine->n_heard++];
+    *heard = (MidiHeard){ engine->frame + events[e].frame, events[e] };
+    heard->event.frame = 0;
+  }
+}
+
+uint32_t
+fake_engine_sent_midi(Engine* const engine, MidiEvent* const events, const uint32_t max)
+{
+  SCOPED_LOCK(&engine->lock);
+  const uint32_t n = engine->n_sent_midi < max ? engine->n_sent_midi : max;
+  memcpy(events, engine->sent, n * sizeof(MidiEvent));
+  engine->n_sent_midi -= n;
+  memmove(engine->sent, engine->sent + n, engine->n_sent_midi * sizeof(MidiEvent));
+  return n;
+}
+
+bool
+engine_has_midi(Engine* const engine)
+{
+  SCOPED_LOCK(&engine->lock);
+  return engine->has_midi;
+}
+
+uint32_t
+engine_take_midi(Engine* const engine, MidiHeard* const heard, const uint32_t max)
+{
+  SCOPED_LOCK(&engine->lock);
+  const uint32_t n = engine->n_heard < max ? engine->n_heard : max;
+  memcpy(heard, engine->heard, n * sizeof(MidiHeard));
+  engine->n_heard -= n;
+  memmove(engine->heard, engine->heard + n, engine->n_heard * sizeof(MidiHeard));
+  return n;
+}
+
+bool
+engine_send_midi(Engine* const engine, const MidiEvent* const events, const uint32_t n)
+{
+  SCOPED_LOCK(&engine->lock);
+  const bool is_sent = engine->has_midi && n <= MAX_MIDI - engine->n_sent_midi;
+  for (uint32_t e = 0; is_sent && e < n; ++e) {
+    engine->sent[engine->n_sent_midi++] = events[e];
+  }
+  return is_sent;
 }
 
 void

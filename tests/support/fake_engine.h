@@ -94,6 +94,12 @@ RackUid fake_engine_watched(Engine* engine, uint32_t tap);
 /// they are taken.
 void fake_engine_play(Engine* engine, const float* samples, uint32_t n_frames);
 
+/// Let MIDI come, whose frames count from engine_frame_now(); from now on the driver has MIDI.
+void fake_engine_hear(Engine* engine, const MidiEvent* events, uint32_t n);
+
+/// Take at most `max` events of engine_send_midi(), oldest first.  Returns their number.
+uint32_t fake_engine_sent_midi(Engine* engine, MidiEvent* events, uint32_t max);
+
 /// Advance engine_frame_now() by n frames.
 void fake_engine_advance(Engine* engine, uint64_t n_frames);
 

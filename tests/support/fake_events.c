@@ -8,12 +8,28 @@
 
 static const FakeEvents* last;
 
+/// Record the MIDI that has come, and send it back.
+static void
+pass_midi(FakeEvents* const fake, MidiPeriod* const midi)
+{
+  for (uint32_t e = 0; e < midi->in.n && fake->n_midi < ARRAY_LEN(fake->midi); ++e) {
+    fake->midi[fake->n_midi] = midi->in.events[e];
+    fake->midi_frames[fake->n_midi++] = fake->frames + midi->in.events[e].frame;
+  }
+  fake->midi_lost += midi->n_lost;
+  fake->midi_skipped += midi->n_skipped;
+  midi->out = midi->in;
+}
+
 static void
 fake_process(void* const context, const float* const* const in, float* const* const out,
-             const uint32_t n_frames, const bool wait)
+             const uint32_t n_frames, const bool wait, MidiPeriod* const midi)
 {
   FakeEvents* const fake = context;
   fake->inside = true;
+  if (midi) {
+    pass_midi(fake, midi);
+  }
   for (uint32_t c = 0; c < fake->n_in; ++c) {
     for (uint32_t i = 0; i < n_frames; ++i) {
       if (in[c][i] != 0.0F) {

@@ -22,12 +22,15 @@ typedef struct FakeEvents {
   uint32_t block_frames;                    ///< Argument of the last `format`
   Status refuse;                            ///< What `format` returns
   uint32_t notes;
+  MidiEvent midi[256];       ///< [n_midi] events that have come, ...
+  uint64_t midi_frames[256]; ///< ... and their frames since the first period
+  _Atomic uint32_t n_midi, midi_lost, midi_skipped;
   char note[512]; ///< The last note
   char log[4096]; ///< All notes, one per line
 } FakeEvents;
 
-/// The functions, with *fake as their context.  `process` copies input c to output c, and fills
-/// outputs without an input with silence.
+/// The functions, with *fake as their context.  `process` copies input c to output c, fills outputs
+/// without an input with silence, and sends back the MIDI that it gets.
 IoEvents fake_events(FakeEvents* fake, uint32_t n_in, uint32_t n_out);
 
 static inline IoStatus

@@ -39,7 +39,7 @@ period_rig_new_wide(PeriodRig* const rig, PeriodConfig config, const uint32_t n_
                     const uint32_t n_out)
 {
   memset(rig, 0, sizeof(*rig));
-  rig->shape = (RingShape){ n_in, n_out, BLOCK, SLOTS, 16 };
+  rig->shape = (RingShape){ n_in, n_out, BLOCK, SLOTS, 16, MIDI_MAX_EVENTS };
   rig->ring = period_rig_new_ring(rig);
   rig->played = calloc((size_t)CHANNELS * RECORDED, sizeof(float));
   ck_assert(rig->played);

@@ -177,7 +177,7 @@ rig_new(Rig* const rig, const CallbackArgs* const args, Error* const error)
       rig->in[c][i] = (float)((c * 31U + i * 17U) % 64U) / 64.0F - 0.5F;
     }
   }
-  const RingShape shape = { n, n, block, N_SLOTS, 16U };
+  const RingShape shape = { n, n, block, N_SLOTS, 16U, 0U };
   Status status = ring_new(&shape, &rig->ring, error);
   if (!status) {
     const PeriodConfig config = { .ring = rig->ring,

@@ -57,9 +57,9 @@ typedef struct Result {
 
 static void
 on_process(void* const context, const float* const* const in, float* const* const out,
-           const uint32_t n_frames, const bool wait)
+           const uint32_t n_frames, const bool wait, MidiPeriod* const midi)
 {
-  engine_run(((Run*)context)->engine, in, out, n_frames, wait);
+  engine_run(((Run*)context)->engine, in, out, n_frames, wait, midi);
 }
 
 static Status

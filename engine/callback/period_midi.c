@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// MIDI in the callback: events to blocks, and to and from the control thread.
+
+#include "period_midi.h"
+
+/// Pass the events of a period to the control thread.
+static void
+tell(PeriodMidi* const midi, const uint64_t frame, PeriodCounters* const counters)
+{
+  for (uint32_t e = 0; e < midi->now->in.n; ++e) {
+    MidiHeard heard = { frame + midi->now->in.events[e].frame, midi->now->in.events[e] };
+    heard.event.frame = 0;
+    counter_add(&counters->midi_unheard, !midi_queue_put(&midi->heard, &heard, 1U));
+  }
+}
+
+/// Take what the control thread has sent.
+static void
+take_sent(PeriodMidi* const midi)
+{
+  MidiList* const out = &midi->now->out;
+  MidiHeard sent;
+  while (out->n < MIDI_MAX_EVENTS && midi_queue_take(&midi->sent, &sent, 1U)) {
+    out->events[out->n++] = sent.event;
+  }
+}
+
+void
+period_midi_begin(PeriodMidi* const midi, const uint64_t frame, PeriodCounters* const counters)
+{
+  midi->next = 0;
+  if (!midi->now) {
+    return;
+  }
+  counter_add(&counters->midi_events, midi->now->in.n);
+  counter_add(&counters->midi_lost, midi->now->n_lost);
+  counter_add(&counters->midi_skipped, midi->now->n_skipped);
+  counter_add(&counters->midi_unsent, midi->now->n_unsent);
+  midi->now->n_unsent = 0;
+  atomic_store_explicit(&midi->has_out, true, memory_order_relaxed);
+  tell(midi, frame, counters);
+  take_sent(midi);
+}
+
+uint32_t
+period_midi_give(PeriodMidi* const midi, const uint32_t first, const uint32_t n_frames,
+                 MidiEvent* const to, const uint32_t max, PeriodCounters* const counters)
+{
+  uint32_t n = 0;
+  if (!midi->now) {
+    return 0;
+  }
+  const MidiList* const in = &midi->now->in;
+  for (; midi->next < in->n && in->events[midi->next].frame < first + n_frames; ++midi->next) {
+    if (!to || n == max) {
+      counter_add(&counters->midi_lost, 1U);
+      continue;
+    }
+    const uint32_t frame = in->events[midi->next].frame;
+    to[n] = in->events[midi->next];
+    to[n++].frame = frame > first ? frame - first : 0U;
+  }
+  return n;
+}
+
+void
+period_midi_end(PeriodMidi* const midi, PeriodCounters* const counters)
+{
+  if (midi->now) {
+    counter_add(&counters->midi_lost, midi->now->in.n - midi->next);
+    midi->now = NULL;
+  }
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   MIDI in the callback.  Each event of a period goes two ways: with the block of its frame to the
+   worker, and with its frame time to the control thread.  What the control thread sends leaves with
+   the next period.
+
+       driver ─ MidiPeriod::in ─┬─▶ slot of the block ─▶ worker
+                                └─▶ heard ────────────▶ control thread
+       driver ◀─ MidiPeriod::out ── sent ◀──────────── control thread
+*/
+#ifndef WARPRACK_ENGINE_CALLBACK_PERIOD_MIDI_H
+#define WARPRACK_ENGINE_CALLBACK_PERIOD_MIDI_H
+
+#include "midi_queue.h"
+
+#include "engine/base/macros.h"
+#include "engine/base/midi_period.h"
+#include "engine/contract/counters.h"
+
+typedef struct PeriodMidi {
+  MidiPeriod* now;      ///< [rt] Of this period; NULL: none
+  uint32_t next;        ///< [rt] The first event that has not been given to a block
+  _Atomic bool has_out; ///< Periods have MIDI: what is sent leaves
+  MidiQueue heard, sent;
+} PeriodMidi;
+
+/// Begin a period whose first frame has this frame time. [rt]
+REALTIME void period_midi_begin(PeriodMidi* midi, uint64_t frame, PeriodCounters* counters);
+
+/// Give the events of n_frames frames from `first` on, and those before that were given to no
+/// block, to a block.
+///
+/// @param to [max] the events of the block; NULL: no worker takes it, and its events are lost.
+/// @return Number of events in `to`.
+/// [rt]
+REALTIME uint32_t period_midi_give(PeriodMidi* midi, uint32_t first, uint32_t n_frames,
+                                   MidiEvent* to, uint32_t max, PeriodCounters* counters);
+
+/// End the period: the events that are left are lost. [rt]
+REALTIME void period_midi_end(PeriodMidi* midi, PeriodCounters* counters);
+
+#endif

@@ -14,6 +14,46 @@
   "--osc-allow has no rule for this address but 0.0.0.0/0 or ::/0, and with these nobody can "     \
   "subscribe or get long answers by UDP"
 
+// ---- ends of clients ----
+
+/// A ClientEnded.
+static void
+on_ended(void* const context, const Client* const client, const unsigned wishes)
+{
+  Control* const control = context;
+  if (wishes & CLIENT_NEWS) {
+    notify_forget(&control->notify, client);
+  }
+  if (wishes & CLIENT_METERS) {
+    meters_forget(&control->meters, client);
+  }
+}
+
+void
+clients_init(Control* const control)
+{
+  control->clients.machine = &control->outlet.machine;
+  control->clients.ended = on_ended;
+  control->clients.context = control;
+  control->notify.clients = &control->clients;
+}
+
+void
+clients_renew(Control* const control, const Peer* const sender)
+{
+  if (!peer_is_loopback(sender)) {
+    trust_renew(&control->outlet.trust, sender, control->now_ns);
+    client_renew(&control->clients, sender, control->now_ns);
+  }
+}
+
+void
+clients_expire(Control* const control)
+{
+  trust_expire(&control->outlet.trust, control->now_ns);
+  client_expire(&control->clients, control->now_ns);
+}
+
 // ---- proof of an address ----
 
 /// Trust the host of a peer for the time of a lease.
@@ -22,8 +62,26 @@ begin_trust(Outlet* const outlet, const Peer* const peer, const uint64_t now_ns,
 {
   return trust_begin(&outlet->trust, peer, now_ns + TRUST_LEASE_NS)
              ? STATUS_OK
-             : error_set(error, STATUS_LIMIT, "%u machines have proved their addresses already",
-                         TRUST_MAX_HOSTS);
+             : error_set(error, STATUS_LIMIT,
+                         "%u addresses are proved already, or %u of your machine", TRUST_MAX_HOSTS,
+                         TRUST_PER_MACHINE);
+}
+
+/// Let the host of a client have complete answers and news by UDP: it has proved its address, or
+/// has a connection and may do so.
+static Status
+trust_host(Control* const control, const Peer* const client, Error* const error)
+{
+  Outlet* const outlet = &control->outlet;
+  Peer by_udp = *client;
+  by_udp.connection = 0;
+  if (outlet_trusts(outlet, &by_udp)) {
+    return STATUS_OK;
+  }
+  if (!allow_names(&control->allow, &by_udp)) {
+    return error_set(error, STATUS_BAD_ARG, UNNAMED_HOST);
+  }
+  return begin_trust(outlet, &by_udp, control->now_ns, error);
 }
 
 Status
@@ -32,8 +90,12 @@ query_hello(Control* const control, const Peer* const peer, Message* const messa
 {
   Outlet* const outlet = &control->outlet;
   if (outlet_trusts(outlet, peer)) {
-    outlet_done(outlet, peer, message->address, message->n_bytes);
-    return STATUS_OK;
+    // A connection is a proof of the address, for the other ports of its machine, too.
+    const Status status = trust_host(control, peer, error);
+    if (!status) {
+      outlet_done(outlet, peer, message->address, message->n_bytes);
+    }
+    return status;
   }
   if (!allow_names(&control->allow, peer)) {
     return error_set(error, STATUS_BAD_ARG, UNNAMED_HOST);
@@ -55,32 +117,6 @@ query_hello(Control* const control, const Peer* const peer, Message* const messa
   return STATUS_OK;
 }
 
-/// Give a client of another machine its lease, unless it has a connection, whose end is known.
-static void
-begin_lease(Control* const control, const Peer* const client, const Peer* const sender)
-{
-  if (!client->connection && !own_has(&control->outlet.machine, client)) {
-    notify_lease(&control->notify, client, sender, control->now_ns + TRUST_LEASE_NS);
-  }
-}
-
-void
-clients_renew(Control* const control, const Peer* const sender)
-{
-  if (!peer_is_loopback(sender)) {
-    trust_renew(&control->outlet.trust, sender, control->now_ns);
-    notify_renew(&control->notify, sender, control->now_ns + TRUST_LEASE_NS);
-    meters_renew(control, sender);
-  }
-}
-
-void
-clients_expire(Control* const control)
-{
-  trust_expire(&control->outlet.trust, control->now_ns);
-  notify_expire(&control->notify, control->now_ns);
-}
-
 // ---- subscriptions and answers ----
 
 Status
@@ -96,7 +132,7 @@ clients_add(Control* const control, const Listeners* const listeners, Error* con
                        name);
     }
     // There is room: the tables are empty, and larger than the list.
-    (void)notify_fix(&control->notify, &peer);
+    client_fix(&control->clients, &peer);
     if (!own_has(&control->outlet.machine, &peer)) {
       (void)trust_begin(&control->outlet.trust, &peer, UINT64_MAX);
     }
@@ -142,38 +178,40 @@ read_port(const Message* const message, Peer* const subscriber, Error* const err
   return STATUS_OK;
 }
 
-/// Let a client have the news: its host has proved its address, or has a connection and may do so.
-static Status
-trust_host(Control* const control, const Peer* const client, Error* const error)
-{
-  Outlet* const outlet = &control->outlet;
-  if (outlet_trusts(outlet, client)) {
-    return STATUS_OK;
-  }
-  if (!allow_names(&control->allow, client)) {
-    return error_set(error, STATUS_BAD_ARG, UNNAMED_HOST);
-  }
-  return begin_trust(outlet, client, control->now_ns, error);
-}
-
 /// Subscribe a client, and queue all present values for it.
 static Status
-subscribe(Control* const control, const Peer* const client, const Peer* const sender,
-          Error* const error)
+subscribe(Control* const control, const Peer* const peer, const Peer* const sender,
+          const uint64_t interval_ns, Error* const error)
 {
-  Notify* const notify = &control->notify;
-  if (trust_host(control, client, error)) {
+  const bool is_new = !client_has(&control->clients, peer, CLIENT_NEWS);
+  if (!peer->connection && trust_host(control, peer, error)) {
     return error->status;
   }
-  if (!notify_set(notify, client, NOTIFY_NEWS, true)) {
-    return error_set(error, STATUS_LIMIT,
-                     "%u clients subscribe already; close one of them, or unsubscribe it",
-                     NOTIFY_MAX_CLIENTS);
+  Client* const client =
+      client_take(&control->clients, peer, sender, CLIENT_NEWS, control->now_ns, error);
+  if (!client) {
+    return error->status;
   }
-  begin_lease(control, client, sender);
-  if (!notify_greet(notify, client, editor_rack(control->editor))) {
-    notify_set(notify, client, NOTIFY_NEWS, false);
+  if (client->is_fixed && interval_ns) {
+    return error_set(error, STATUS_BAD_ARG, "--osc-notify has subscribed this port, at 50 Hz");
+  }
+  if (!notify_greet(&control->notify, client, editor_rack(control->editor))) {
+    client_end(&control->clients, client, is_new ? CLIENT_NEWS : 0U);
     return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  notify_pace(&control->notify, client, interval_ns);
+  return STATUS_OK;
+}
+
+static Status
+unsubscribe(Control* const control, const Peer* const peer, Error* const error)
+{
+  Client* const client = client_find(&control->clients, peer);
+  if (client && client->is_fixed) {
+    return error_set(error, STATUS_BAD_ARG, "--osc-notify has subscribed this port for ever");
+  }
+  if (client) {
+    client_end(&control->clients, client, CLIENT_NEWS);
   }
   return STATUS_OK;
 }
@@ -189,19 +227,14 @@ query_notify(Control* const control, const Peer* const peer, Message* const mess
   status = status ? status : read_switch(message, &is_wanted, error);
   status = status ? status : read_port(message, &client, error);
   status = status ? status : read_rate(message, &interval_ns, error);
-  if (status == STATUS_OK && is_wanted) {
-    status = subscribe(control, &client, peer, error);
-    notify_pace(&control->notify, &client, interval_ns);
-  } else if (status == STATUS_OK && notify_is_fixed(&control->notify, &client)) {
-    status = error_set(error, STATUS_BAD_ARG, "--osc-notify has subscribed this port for ever");
-  } else if (status == STATUS_OK) {
-    notify_set(&control->notify, &client, NOTIFY_NEWS, false);
+  if (status == STATUS_OK) {
+    status = is_wanted ? subscribe(control, &client, peer, interval_ns, error)
+                       : unsubscribe(control, &client, error);
   }
   if (status != STATUS_OK) {
     return status;
   }
-  char* const subscribers =
-      control->config.subscribed ? notify_print_subscribers(&control->notify) : NULL;
+  char* const subscribers = control->config.subscribed ? client_print(&control->clients) : NULL;
   if (subscribers) {
     control->config.subscribed(control->config.context, subscribers);
   }
@@ -221,11 +254,14 @@ query_answers(Control* const control, const Peer* const peer, Message* const mes
   if (is_quiet && strcmp(wanted, "failures") != 0) {
     return error_set(error, STATUS_BAD_ARG, "\"%.60s\" is neither all nor failures", wanted);
   }
-  if (!notify_set(&control->notify, peer, NOTIFY_QUIET, is_quiet)) {
-    return error_set(error, STATUS_LIMIT, "%u clients already get failures only; close one of them",
-                     NOTIFY_MAX_CLIENTS);
+  ClientTable* const clients = &control->clients;
+  Client* const client = client_find(clients, peer);
+  if (is_quiet && !client_take(clients, peer, peer, CLIENT_QUIET, control->now_ns, error)) {
+    return error->status;
   }
-  begin_lease(control, peer, peer);
+  if (!is_quiet && client) {
+    client_end(clients, client, CLIENT_QUIET);
+  }
   outlet_done(&control->outlet, peer, message->address, message->n_bytes);
   return STATUS_OK;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /// Commands of clients about themselves, CommandInfo::run: proof of their address, subscriptions,
-/// answers.  And the leases of clients on other machines.
+/// answers.  And what happens when a client ends.
 #ifndef WARPRACK_CONTROL_CLIENTS_H
 #define WARPRACK_CONTROL_CLIENTS_H
 
@@ -13,6 +13,9 @@ struct Control;
 Status query_answers(struct Control* control, const Peer* peer, Message* message, Error* error);
 Status query_hello(struct Control* control, const Peer* peer, Message* message, Error* error);
 Status query_notify(struct Control* control, const Peer* peer, Message* message, Error* error);
+
+/// Connect the table of clients with the other parts of the server. [main]
+void clients_init(struct Control* control);
 
 /// Subscribe listeners for ever, and trust their machines.  STATUS_BAD_ARG if the server cannot
 /// send to one. [main]

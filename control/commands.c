@@ -184,6 +184,34 @@ address_in_table(const char* const address)
   return strcmp(rest, "/presets") ? NODE_ADDRESS : PRESETS_ADDRESS;
 }
 
+/// The letter of argument `place` of a row; 0 if there is none, or if it depends on the others.
+static char
+letter_of(const CommandInfo* const info, const uint32_t place)
+{
+  const size_t n_required = n_letters(info->required);
+  const size_t n_repeated = n_letters(info->repeated);
+  if (place < n_required) {
+    return info->required[place];
+  }
+  return !info->optional && n_repeated ? info->repeated[(place - n_required) % n_repeated] : '\0';
+}
+
+char
+command_letter(const char* const address, const uint32_t place)
+{
+  const char* const in_table = address_in_table(address);
+  char letter = '\0';
+  bool is_first = true;
+  for (uint32_t i = 0; i < n_commands; ++i) {
+    if (strcmp(command_table[i].address, in_table) == 0) {
+      const char of_row = letter_of(&command_table[i], place);
+      letter = is_first || letter == of_row ? of_row : '\0';
+      is_first = false;
+    }
+  }
+  return letter;
+}
+
 /// Find the address with the nearest name in the same group ("/server/stats"), or with the same
 /// name in another group ("/status", "/osc/status").  NULL if there is none.
 static const char*

@@ -15,4 +15,8 @@ extern const uint32_t n_commands;
 /// [any]
 NODISCARD Status command_find(const Message* message, const CommandInfo** info, Error* error);
 
+/// The letter of argument `place` of an address, if it is the same in each form of the command; 0:
+/// it is not known, or there is none. [any]
+char command_letter(const char* address, uint32_t place);
+
 #endif

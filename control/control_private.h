@@ -5,6 +5,7 @@
 #define WARPRACK_CONTROL_CONTROL_PRIVATE_H
 
 #include "advice.h"
+#include "client_table.h"
 #include "control.h"
 #include "folder.h"
 #include "inbox.h"
@@ -64,6 +65,7 @@ struct Control {
   Outlet outlet;
   Schedule schedule;
   Notes notes;
+  ClientTable clients;
   Notify notify;
   Meters meters;
   Syncs syncs;

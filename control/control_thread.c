@@ -139,7 +139,7 @@ do_files(Control* const control)
     } else if (job->error.status != STATUS_OK) {
       ++control->counts.unsaved;
       outlet_fail(&control->outlet, &job->peer, job->n_bytes, job->address, &job->error);
-    } else if (!notify_is_quiet(&control->notify, &job->peer)) {
+    } else if (!client_has(&control->clients, &job->peer, CLIENT_QUIET)) {
       outlet_done(&control->outlet, &job->peer, job->address, job->n_bytes);
     }
     rack_store_job_free(job);
@@ -210,8 +210,7 @@ static void
 on_closed(void* const context, const Peer* const peer)
 {
   Control* const control = context;
-  notify_forget(&control->notify, peer);
-  meters_forget(&control->meters, peer);
+  client_forget(&control->clients, peer);
 }
 
 /// Send the start and all values to the subscribers of the previous run.
@@ -545,12 +544,13 @@ prepare(Control* const control, const Rack* const rack, Error* const error)
   control->engine.quarantined = 0;                 // but `rack` may be reverted already
   control->notify.say = control_say;
   control->notify.context = control;
+  clients_init(control);
   if (config->listeners && clients_add(control, config->listeners, error)) {
     return error->status;
   }
   if (config->subscribers) {
-    notify_read_subscribers(&control->notify, config->subscribers,
-                            peer_bound(control->outlet.socket).address.ss_family);
+    client_read(&control->clients, config->subscribers,
+                peer_bound(control->outlet.socket).address.ss_family, control->now_ns);
   }
   const EditorConfig editor = { .engine = config->engine, .events = dispatch_events(control) };
   return editor_new(&editor, rack, &control->editor, error);
@@ -571,7 +571,7 @@ control_start(const ControlConfig* const config, const Rack* const rack, Control
   control->outlet.socket = -1;
   control->outlet.loopback = -1;
   control->outlet.streams = &control->streams;
-  streams_init(&control->streams, &control->allow, on_closed, control);
+  streams_init(&control->streams, &control->allow, &control->intake.watch, on_closed, control);
   Status status = prepare(control, rack, error);
   if (status == STATUS_OK) {
     const int code = start_thread(control);

@@ -5,6 +5,7 @@
 
 #include "clients.h"
 #include "commands.h"
+#include "queries.h"
 #include "saves.h"
 #include "values.h"
 #include "scenes.h"
@@ -88,7 +89,7 @@ on_values_done(void* const context, const Bundle* const bundle, const uint32_t r
                const uint64_t frame)
 {
   Control* const control = context;
-  const bool is_quiet = notify_is_quiet(&control->notify, &bundle->peer);
+  const bool is_quiet = client_has(&control->clients, &bundle->peer, CLIENT_QUIET);
   note_bundle(control, bundle, &bundle->messages[0], WATCH_DONE, NULL);
   for (uint32_t m = 0; m < bundle->n_messages && !is_quiet; ++m) {
     const Message* const message = &bundle->messages[m];
@@ -106,7 +107,8 @@ on_edit_done(void* const context, const Bundle* const bundle, const uint32_t rev
 {
   Control* const control = context;
   control_advise(control, bundle->is_own ? NULL : &bundle->peer);
-  const bool is_quiet = bundle->is_own || notify_is_quiet(&control->notify, &bundle->peer);
+  const bool is_quiet =
+      bundle->is_own || client_has(&control->clients, &bundle->peer, CLIENT_QUIET);
   if (!bundle->is_own) {
     note_bundle(control, bundle, &bundle->messages[0], WATCH_DONE, NULL);
   }
@@ -157,7 +159,9 @@ run_message(Control* const control, const Peer* const peer, Message* const messa
 {
   Error error;
   message->is_unfinished = false;
-  if (message->info->run(control, peer, message, &error) != STATUS_OK) {
+  if (message->text) {
+    queries_continue(control, peer, message);
+  } else if (message->info->run(control, peer, message, &error) != STATUS_OK) {
     note_query(control, peer, message, WATCH_FAILED, error.text);
     outlet_fail(&control->outlet, peer, message->n_bytes, message->address, &error);
     return true;

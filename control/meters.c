@@ -88,10 +88,10 @@ is_same(const MeterOf* const a, const MeterOf* const b)
 
 /// NULL if the client has no such meter.
 static Meter*
-find_meter(const Meters* const meters, const Peer* const peer, const MeterOf* const of)
+find_meter(const Meters* const meters, const Client* const client, const MeterOf* const of)
 {
   for (uint32_t m = 0; m < meters->n; ++m) {
-    if (is_same(&meters->of[m]->shows, of) && peer_equal(&meters->of[m]->peer, peer)) {
+    if (is_same(&meters->of[m]->shows, of) && meters->of[m]->client == client) {
       return meters->of[m];
     }
   }
@@ -116,28 +116,6 @@ watch_node(Meters* const meters, const RackUid uid)
     meters->taps[unused] = uid;
   }
   return unused < RING_TAPS;
-}
-
-/// True if a client has closed its port, or its lease has ended.  Of a connection the end is known.
-static bool
-is_gone(Control* const control, const Meter* const meter)
-{
-  if (meter->peer.connection) {
-    return false;
-  }
-  return own_has(&control->outlet.machine, &meter->peer) ? peer_is_closed(&meter->peer)
-                                                         : meter->until_ns <= control->now_ns;
-}
-
-static void
-remove_gone(Control* const control)
-{
-  Meters* const meters = &control->meters;
-  for (uint32_t m = meters->n; m > 0; --m) {
-    if (is_gone(control, meters->of[m - 1U])) {
-      remove_meter(meters, m - 1U);
-    }
-  }
 }
 
 /// The place where these ports are measured, or a free one with n 0; LISTEN_MAX if there is none.
@@ -195,14 +173,68 @@ end_loudness(Meters* const meters)
   }
 }
 
+/// The meters of a machine: of all kinds, and of things of one kind, each counted once.
+typedef struct MachineMeters {
+  uint32_t n, n_of_kind;
+  bool has_this; ///< One of them shows the same
+} MachineMeters;
+
+static MachineMeters
+meters_of_machine(const Meters* const meters, const Peer* const peer, const MeterOf* const of)
+{
+  MachineMeters machine = { .n = 0 };
+  const MeterOf* others[METERS_MAX];
+  for (uint32_t m = 0; m < meters->n; ++m) {
+    const MeterOf* const shows = &meters->of[m]->shows;
+    if (!peer_machine_equal(&meters->of[m]->client->peer, peer)) {
+      continue;
+    }
+    bool is_known = shows->kind != of->kind;
+    for (uint32_t o = 0; o < machine.n_of_kind && !is_known; ++o) {
+      is_known = is_same(others[o], shows);
+    }
+    if (!is_known) {
+      others[machine.n_of_kind++] = shows;
+    }
+    machine.has_this = machine.has_this || is_same(shows, of);
+    ++machine.n;
+  }
+  return machine;
+}
+
+/// Fail if the client's machine, which is not this one, has its share of meters already.
+static Status
+check_share(Control* const control, const Client* const client, const MeterOf* const of,
+            Error* const error)
+{
+  if (own_has(&control->outlet.machine, &client->peer)) {
+    return STATUS_OK;
+  }
+  const MachineMeters machine = meters_of_machine(&control->meters, &client->peer, of);
+  if (machine.n >= METERS_PER_MACHINE) {
+    return error_set(error, STATUS_LIMIT, "clients of your machine have %u meters already",
+                     METERS_PER_MACHINE);
+  }
+  if (of->kind == METER_NODE && !machine.has_this && machine.n_of_kind >= TAPS_PER_MACHINE) {
+    return error_set(error, STATUS_LIMIT, "clients of your machine have meters of %u nodes already",
+                     TAPS_PER_MACHINE);
+  }
+  return of->kind == METER_LOUDNESS && !machine.has_this &&
+                 machine.n_of_kind >= LOUDNESS_PER_MACHINE
+             ? error_set(error, STATUS_LIMIT,
+                         "clients of your machine have %u other loudness meters already",
+                         LOUDNESS_PER_MACHINE)
+             : STATUS_OK;
+}
+
 /// Add a meter that begins now.  NULL with an error if there are too many.
 static Meter*
-add_meter(Control* const control, const Peer* const peer, const MeterOf* const of,
+add_meter(Control* const control, const Client* const client, const MeterOf* const of,
           Error* const error)
 {
   Meters* const meters = &control->meters;
-  if (meters->n == METERS_MAX) {
-    remove_gone(control);
+  if (check_share(control, client, of, error)) {
+    return NULL;
   }
   if (meters->n == METERS_MAX) {
     error_set(error, STATUS_LIMIT, "clients have %u meters already; close one of them", METERS_MAX);
@@ -223,11 +255,10 @@ add_meter(Control* const control, const Peer* const peer, const MeterOf* const o
     error_set(error, STATUS_NO_MEM, "out of memory");
     return NULL;
   }
-  meter->peer = *peer;
+  meter->client = client;
   meter->shows = *of;
   meter->from_frame = engine_frame_now(control->config.engine);
   meter->sent_ns = control->now_ns;
-  meter->until_ns = control->now_ns + TRUST_LEASE_NS;
   meter->sums.n_channels = is_side ? n_channels_now(control, of->kind) : 1U;
   meters->next_ns = control->now_ns;
   meters->of[meters->n++] = meter;
@@ -235,21 +266,10 @@ add_meter(Control* const control, const Peer* const peer, const MeterOf* const o
 }
 
 void
-meters_renew(Control* const control, const Peer* const sender)
-{
-  Meters* const meters = &control->meters;
-  for (uint32_t m = 0; m < meters->n; ++m) {
-    if (peer_equal(&meters->of[m]->peer, sender)) {
-      meters->of[m]->until_ns = control->now_ns + TRUST_LEASE_NS;
-    }
-  }
-}
-
-void
-meters_forget(Meters* const meters, const Peer* const peer)
+meters_forget(Meters* const meters, const Client* const client)
 {
   for (uint32_t m = meters->n; m > 0; --m) {
-    if (peer_equal(&meters->of[m - 1U]->peer, peer)) {
+    if (meters->of[m - 1U]->client == client) {
       remove_meter(meters, m - 1U);
     }
   }
@@ -369,7 +389,7 @@ send_meter(Control* const control, Meter* const meter)
 {
   char address[PACKET_MAX_ADDRESS + 1U];
   if (print_address(control, &meter->shows, address, sizeof(address))) {
-    outlet_send(&control->outlet, &meter->peer, 0, address,
+    outlet_send(&control->outlet, &meter->client->peer, 0, address,
                 meter->shows.kind == METER_LOUDNESS
                     ? print_loudness(&control->meters, &meter->shows.ports)
                     : print_sums(&meter->sums, meter->shows.kind, meter->is_float));
@@ -458,10 +478,6 @@ meters_run(Control* const control)
   meters->next_ns += interval_ns;
   if (meters->next_ns <= control->now_ns) {
     meters->next_ns = control->now_ns + interval_ns;
-  }
-  if (control->now_ns >= meters->next_check_ns) {
-    meters->next_check_ns = control->now_ns + METERS_CHECK_NS;
-    remove_gone(control);
   }
   end_loudness(meters);
   collect(control);
@@ -592,6 +608,19 @@ meters_read(Control* const control, const Peer* const peer, Message* const messa
   return STATUS_OK;
 }
 
+/// End the setting of a client (NULL: none) without meters.
+static void
+end_without_meters(Control* const control, Client* const client)
+{
+  bool has_one = false;
+  for (uint32_t m = 0; m < control->meters.n; ++m) {
+    has_one = has_one || control->meters.of[m]->client == client;
+  }
+  if (client && !has_one) {
+    client_end(&control->clients, client, CLIENT_METERS);
+  }
+}
+
 Status
 meters_subscribe(Control* const control, const Peer* const peer, Message* const message,
                  Error* const error)
@@ -616,9 +645,12 @@ meters_subscribe(Control* const control, const Peer* const peer, Message* const 
   if (status) {
     return status;
   }
-  Meter* meter = find_meter(&control->meters, peer, &of);
-  meter = meter ? meter : add_meter(control, peer, &of, error);
+  Client* const client =
+      client_take(&control->clients, peer, peer, CLIENT_METERS, control->now_ns, error);
+  Meter* meter = client ? find_meter(&control->meters, client, &of) : NULL;
+  meter = meter || !client ? meter : add_meter(control, client, &of, error);
   if (!meter) {
+    end_without_meters(control, client);
     return error->status;
   }
   meter->is_float = is_float;
@@ -638,12 +670,14 @@ meters_unsubscribe(Control* const control, const Peer* const peer, Message* cons
   if (is_one && read_of(control, message_text(message, 0), &of, error)) {
     return error->status;
   }
+  Client* const client = client_find(&control->clients, peer);
   for (uint32_t m = meters->n; m > 0; --m) {
     const Meter* const meter = meters->of[m - 1U];
-    if (peer_equal(&meter->peer, peer) && (!is_one || is_same(&meter->shows, &of))) {
+    if (meter->client == client && (!is_one || is_same(&meter->shows, &of))) {
       remove_meter(meters, m - 1U);
     }
   }
+  end_without_meters(control, client);
   outlet_done(&control->outlet, peer, message->address, message->n_bytes);
   return STATUS_OK;
 }

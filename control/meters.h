@@ -25,11 +25,8 @@ void meters_run(struct Control* control);
 /// Time of the next meters_run(); UINT64_MAX without a meter: then any time will do.
 uint64_t meters_wake_ns(const Meters* meters);
 
-/// Renew the leases of a client that has sent a packet.
-void meters_renew(struct Control* control, const Peer* sender);
-
-/// Remove the meters of a client whose connection has ended.
-void meters_forget(Meters* meters, const Peer* peer);
+/// Remove the meters of a client that has ended.
+void meters_forget(Meters* meters, const Client* client);
 
 void meters_clear(Meters* meters);
 

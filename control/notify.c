@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Clients and their settings, changes that are merged until they are due, and the parameters that
-// an edit has changed, as a sorted list without duplicates.
+// Changes that are merged until they are due, and the parameters that an edit has changed, as a
+// sorted list without duplicates.
 
 #include "notify.h"
-
-#include "control/net/own.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,32 +20,7 @@ notify_address(const NotifyEvent event)
   return addresses[event];
 }
 
-// ---- clients ----
-
-/// NULL if the peer is not in the table.
-static Client*
-find_client(Notify* const notify, const Peer* const peer)
-{
-  for (uint32_t c = 0; c < ARRAY_LEN(notify->clients); ++c) {
-    Client* const client = &notify->clients[c];
-    if (client->wishes && peer_equal(&client->peer, peer)) {
-      return client;
-    }
-  }
-  return NULL;
-}
-
-/// Take a free entry.  There is one, because the table has room for the maximum of both settings.
-static Client*
-add_client(Notify* const notify, const Peer* const peer)
-{
-  Client* client = notify->clients;
-  while (client->wishes) {
-    ++client;
-  }
-  *client = (Client){ .peer = *peer, .until_ns = UINT64_MAX };
-  return client;
-}
+// ---- subscribers ----
 
 static void
 backlog_clear(Backlog* const backlog)
@@ -56,194 +29,86 @@ backlog_clear(Backlog* const backlog)
   *backlog = (Backlog){ .keys = NULL };
 }
 
-/// The client's bit in NotifyEntry::late_for.
+/// The bit of a client in NotifyEntry::late_for.
 static uint64_t
-bit_of(const Notify* const notify, const Client* const client)
+bit_of(const uint32_t client)
 {
-  _Static_assert(ARRAY_LEN(notify->clients) <= 64U, "one bit for each client");
-  return UINT64_C(1) << (client - notify->clients);
+  _Static_assert(CLIENTS_MAX <= 64U, "one bit for each client");
+  return UINT64_C(1) << client;
 }
 
-static void
-drop_wishes(Notify* const notify, Client* const client, const unsigned wishes)
+static Subscriber*
+subscriber_of(Notify* const notify, const Client* const client)
 {
-  client->wishes &= ~wishes;
-  if (client->wishes & NOTIFY_NEWS) {
-    return;
-  }
-  client->has_norm = false;
-  backlog_clear(&client->greeting);
-  for (uint32_t e = 0; e < ARRAY_LEN(notify->entries); ++e) {
-    notify->entries[e].late_for &= ~bit_of(notify, client);
-  }
-}
-
-static uint32_t
-count_wishes(const Notify* const notify, const NotifyWish wish)
-{
-  uint32_t n = 0;
-  for (uint32_t c = 0; c < ARRAY_LEN(notify->clients); ++c) {
-    n += (notify->clients[c].wishes & wish) != 0;
-  }
-  return n;
-}
-
-static void
-forget_gone(Notify* const notify)
-{
-  OwnAddresses own = { .n_keys = 0 };
-  for (uint32_t c = 0; c < ARRAY_LEN(notify->clients); ++c) {
-    Client* const client = &notify->clients[c];
-    if (client->wishes && !client->is_fixed && !client->peer.connection &&
-        own_has(&own, &client->peer) && peer_is_closed(&client->peer)) {
-      drop_wishes(notify, client, client->wishes);
-    }
-  }
+  return &notify->subscribers[client - notify->clients->of];
 }
 
 static bool
-has_place(Notify* const notify, const NotifyWish wish)
+has_news(const Notify* const notify, const uint32_t client)
 {
-  if (count_wishes(notify, wish) == NOTIFY_MAX_CLIENTS) {
-    forget_gone(notify);
-  }
-  return count_wishes(notify, wish) < NOTIFY_MAX_CLIENTS;
-}
-
-bool
-notify_set(Notify* const notify, const Peer* const peer, const NotifyWish wish, const bool wanted)
-{
-  Client* client = find_client(notify, peer);
-  if (client && !wanted) {
-    drop_wishes(notify, client, wish);
-  } else if (wanted && !(client && client->wishes & wish)) {
-    if (!has_place(notify, wish)) {
-      return false;
-    }
-    client = find_client(notify, peer); // has_place() may have removed it
-    client = client ? client : add_client(notify, peer);
-    client->wishes |= wish;
-  }
-  return true;
+  return notify->clients->of[client].wishes & CLIENT_NEWS;
 }
 
 void
-notify_forget(Notify* const notify, const Peer* const peer)
+notify_forget(Notify* const notify, const Client* const client)
 {
-  Client* const client = find_client(notify, peer);
-  if (client) {
-    drop_wishes(notify, client, client->wishes);
-  }
-}
-
-bool
-notify_is_quiet(Notify* const notify, const Peer* const peer)
-{
-  const Client* const client = find_client(notify, peer);
-  return client && client->wishes & NOTIFY_QUIET;
-}
-
-bool
-notify_fix(Notify* const notify, const Peer* const peer)
-{
-  const bool is_set = notify_set(notify, peer, NOTIFY_NEWS, true);
-  if (is_set) {
-    find_client(notify, peer)->is_fixed = true;
-  }
-  return is_set;
-}
-
-bool
-notify_is_fixed(Notify* const notify, const Peer* const peer)
-{
-  const Client* const client = find_client(notify, peer);
-  return client && client->is_fixed;
-}
-
-void
-notify_pace(Notify* const notify, const Peer* const peer, const uint64_t interval_ns)
-{
-  Client* const client = find_client(notify, peer);
-  if (client) {
-    client->interval_ns = interval_ns;
-  }
-}
-
-// ---- leases ----
-
-void
-notify_lease(Notify* const notify, const Peer* const peer, const Peer* const renewer,
-             const uint64_t until_ns)
-{
-  Client* const client = find_client(notify, peer);
-  if (client && !client->is_fixed) {
-    client->renewer = *renewer;
-    client->until_ns = until_ns;
+  Subscriber* const subscriber = subscriber_of(notify, client);
+  backlog_clear(&subscriber->greeting);
+  *subscriber = (Subscriber){ .has_norm = false };
+  for (uint32_t e = 0; e < ARRAY_LEN(notify->entries); ++e) {
+    notify->entries[e].late_for &= ~bit_of((uint32_t)(client - notify->clients->of));
   }
 }
 
 void
-notify_renew(Notify* const notify, const Peer* const sender, const uint64_t until_ns)
+notify_pace(Notify* const notify, const Client* const client, const uint64_t interval_ns)
 {
-  for (uint32_t c = 0; c < ARRAY_LEN(notify->clients); ++c) {
-    Client* const client = &notify->clients[c];
-    if (client->wishes && client->until_ns != UINT64_MAX &&
-        (peer_equal(&client->peer, sender) || peer_equal(&client->renewer, sender))) {
-      client->until_ns = until_ns;
-    }
-  }
+  subscriber_of(notify, client)->interval_ns = interval_ns;
 }
 
 void
 notify_norm(Notify* const notify, const Peer* const sender)
 {
   const bool is_there = !peer_is_loopback(sender);
-  for (uint32_t c = 0; c < ARRAY_LEN(notify->clients); ++c) {
-    Client* const client = &notify->clients[c];
-    if (!(client->wishes & NOTIFY_NEWS) || client->has_norm) {
+  const PeerKey key = peer_key(sender);
+  for (uint32_t c = 0; c < CLIENTS_MAX; ++c) {
+    const Client* const client = &notify->clients->of[c];
+    Subscriber* const subscriber = &notify->subscribers[c];
+    if (!has_news(notify, c) || subscriber->has_norm) {
       continue;
     }
-    client->has_norm = peer_equal(&client->peer, sender) || peer_equal(&client->renewer, sender) ||
-                       (client->is_fixed && is_there && peer_host_equal(&client->peer, sender));
-  }
-}
-
-void
-notify_expire(Notify* const notify, const uint64_t now_ns)
-{
-  for (uint32_t c = 0; c < ARRAY_LEN(notify->clients); ++c) {
-    Client* const client = &notify->clients[c];
-    if (client->wishes && client->until_ns <= now_ns) {
-      drop_wishes(notify, client, client->wishes);
-    }
+    subscriber->has_norm = peer_key_equal(&client->key, &key) ||
+                           peer_key_equal(&client->renewer, &key) ||
+                           (client->is_fixed && is_there && peer_host_equal(&client->peer, sender));
   }
 }
 
 // ---- changes ----
 
 static void
-send_to(Notify* const notify, const Client* const client, const NotifyKey* const key)
+send_to(Notify* const notify, const uint32_t client, const NotifyKey* const key)
 {
-  notify->say(notify->context, &client->peer, key, client->has_norm);
+  const bool has_norm = notify->subscribers[client].has_norm;
+  notify->say(notify->context, &notify->clients->of[client].peer, key, has_norm);
   ++notify->sent;
-  notify->n_sent += client->has_norm ? 2U : 1U;
+  notify->n_sent += has_norm ? 2U : 1U;
 }
 
 /// True if a client gets the news that `maker`, which may be NULL, has made.
 static bool
-wants(const Client* const client, const Peer* const maker)
+wants(const Notify* const notify, const uint32_t client, const PeerKey* const maker)
 {
-  return client->wishes & NOTIFY_NEWS && !(maker && peer_equal(&client->peer, maker));
+  return has_news(notify, client) &&
+         !(maker && peer_key_equal(&notify->clients->of[client].key, maker));
 }
 
 /// Send a key's state to all subscribers but `maker`, which may be NULL.
 static void
-send_key(Notify* const notify, const NotifyKey* const key, const Peer* const maker)
+send_key(Notify* const notify, const NotifyKey* const key, const PeerKey* const maker)
 {
-  for (uint32_t c = 0; c < ARRAY_LEN(notify->clients); ++c) {
-    const Client* const client = &notify->clients[c];
-    if (wants(client, maker)) {
-      send_to(notify, client, key);
+  for (uint32_t c = 0; c < CLIENTS_MAX; ++c) {
+    if (wants(notify, c, maker)) {
+      send_to(notify, c, key);
     }
   }
 }
@@ -253,9 +118,8 @@ static uint32_t
 count_datagrams(const Notify* const notify)
 {
   uint32_t n = 0;
-  for (uint32_t c = 0; c < ARRAY_LEN(notify->clients); ++c) {
-    const Client* const client = &notify->clients[c];
-    n += client->wishes & NOTIFY_NEWS ? 1U + client->has_norm : 0U;
+  for (uint32_t c = 0; c < CLIENTS_MAX; ++c) {
+    n += has_news(notify, c) ? 1U + notify->subscribers[c].has_norm : 0U;
   }
   return n;
 }
@@ -276,16 +140,15 @@ is_ready(const NotifyEntry* const entry, const uint64_t now_ns)
 static void
 send_entry(Notify* const notify, NotifyEntry* const entry, const uint64_t now_ns)
 {
-  for (uint32_t c = 0; c < ARRAY_LEN(notify->clients); ++c) {
-    const Client* const client = &notify->clients[c];
-    const uint64_t bit = bit_of(notify, client);
-    if (!wants(client, entry->has_maker ? &entry->maker : NULL)) {
+  for (uint32_t c = 0; c < CLIENTS_MAX; ++c) {
+    const uint64_t bit = bit_of(c);
+    if (!wants(notify, c, entry->has_maker ? &entry->maker : NULL)) {
       entry->late_for &= ~bit;
-    } else if (client->interval_ns > NOTIFY_INTERVAL_NS) {
+    } else if (notify->subscribers[c].interval_ns > NOTIFY_INTERVAL_NS) {
       notify->merged += (entry->late_for & bit) != 0;
       entry->late_for |= bit;
     } else {
-      send_to(notify, client, &entry->key);
+      send_to(notify, c, &entry->key);
     }
   }
   entry->is_due = false;
@@ -347,7 +210,7 @@ notify_change(Notify* const notify, const NotifyKey key, const Peer* const maker
   entry->is_due = true;
   entry->has_maker = maker != NULL;
   if (maker) {
-    entry->maker = *maker;
+    entry->maker = peer_key(maker);
   }
   if (is_ready(entry, now_ns) && may_send(notify)) {
     send_entry(notify, entry, now_ns);
@@ -431,9 +294,10 @@ notify_replaced(Notify* const notify, const Rack* const before, const Rack* cons
   if (!all.keys) {
     return; // out of memory: subscribers get /rack/changed only
   }
-  if (maker && (n_waiting == 0U || (backlog->has_maker && peer_equal(&backlog->maker, maker)))) {
-    all.maker = *maker;
-    all.has_maker = true;
+  if (maker) {
+    all.maker = peer_key(maker);
+    all.has_maker =
+        n_waiting == 0U || (backlog->has_maker && peer_key_equal(&backlog->maker, &all.maker));
   }
   for (uint32_t k = backlog->next; k < backlog->n; ++k) {
     if (rack_find_uid(now, backlog->keys[k].uid)) {
@@ -449,12 +313,11 @@ notify_replaced(Notify* const notify, const Rack* const before, const Rack* cons
 }
 
 bool
-notify_greet(Notify* const notify, const Peer* const peer, const Rack* const rack)
+notify_greet(Notify* const notify, const Client* const client, const Rack* const rack)
 {
-  Client* const client = find_client(notify, peer);
+  Backlog* const greeting = &subscriber_of(notify, client)->greeting;
   Backlog all = { .keys = malloc((count_params(rack) + 1U) * sizeof(NotifyKey)) };
-  if (!client || !all.keys) {
-    free(all.keys);
+  if (!all.keys) {
     return false;
   }
   if (rack_uses_tempo(rack)) {
@@ -463,8 +326,8 @@ notify_greet(Notify* const notify, const Peer* const peer, const Rack* const rac
   for (uint32_t n = 0; n < rack->n_nodes; ++n) {
     add_node(&all, NULL, &rack->nodes[n]);
   }
-  backlog_clear(&client->greeting);
-  client->greeting = all;
+  backlog_clear(greeting);
+  *greeting = all;
   return true;
 }
 
@@ -473,8 +336,8 @@ static bool
 has_backlog(const Notify* const notify)
 {
   bool has = !is_empty(&notify->backlog);
-  for (uint32_t c = 0; c < ARRAY_LEN(notify->clients) && !has; ++c) {
-    has = !is_empty(&notify->clients[c].greeting);
+  for (uint32_t c = 0; c < CLIENTS_MAX && !has; ++c) {
+    has = !is_empty(&notify->subscribers[c].greeting);
   }
   return has;
 }
@@ -492,12 +355,11 @@ static void
 send_greetings(Notify* const notify)
 {
   uint32_t n_left = NOTIFY_MAX_VALUES;
-  for (uint32_t i = 0; i < ARRAY_LEN(notify->clients) && n_left; ++i) {
-    notify->next_greeted = (notify->next_greeted + 1U) % ARRAY_LEN(notify->clients);
-    Client* const client = &notify->clients[notify->next_greeted];
-    Backlog* const greeting = &client->greeting;
+  for (uint32_t i = 0; i < CLIENTS_MAX && n_left; ++i) {
+    notify->next_greeted = (notify->next_greeted + 1U) % CLIENTS_MAX;
+    Backlog* const greeting = &notify->subscribers[notify->next_greeted].greeting;
     for (; n_left && !is_empty(greeting); --n_left) {
-      send_to(notify, client, &greeting->keys[greeting->next++]);
+      send_to(notify, notify->next_greeted, &greeting->keys[greeting->next++]);
     }
     if (is_empty(greeting)) {
       backlog_clear(greeting);
@@ -536,12 +398,13 @@ late_clients(const Notify* const notify)
 
 /// Send a client with a longer interval all that waits for it.
 static void
-send_late(Notify* const notify, Client* const client, const uint64_t now_ns)
+send_late(Notify* const notify, const uint32_t client, const uint64_t now_ns)
 {
-  const uint64_t bit = bit_of(notify, client);
+  const uint64_t bit = bit_of(client);
+  Subscriber* const subscriber = &notify->subscribers[client];
   for (uint32_t e = 0; e < n_entries(notify); ++e) {
     NotifyEntry* const entry = &notify->entries[e];
-    if (entry->late_for & bit && notify->n_sent + 1U + client->has_norm > NOTIFY_SENT) {
+    if (entry->late_for & bit && notify->n_sent + 1U + subscriber->has_norm > NOTIFY_SENT) {
       return; // the next flush continues
     }
     if (entry->late_for & bit) {
@@ -549,17 +412,16 @@ send_late(Notify* const notify, Client* const client, const uint64_t now_ns)
       entry->late_for &= ~bit;
     }
   }
-  client->next_ns = now_ns + client->interval_ns;
+  subscriber->next_ns = now_ns + subscriber->interval_ns;
 }
 
 static void
 send_all_late(Notify* const notify, const uint64_t now_ns)
 {
   const uint64_t late_for = late_clients(notify);
-  for (uint32_t c = 0; c < ARRAY_LEN(notify->clients) && late_for; ++c) {
-    Client* const client = &notify->clients[c];
-    if (late_for & bit_of(notify, client) && client->next_ns <= now_ns) {
-      send_late(notify, client, now_ns);
+  for (uint32_t c = 0; c < CLIENTS_MAX && late_for; ++c) {
+    if (late_for & bit_of(c) && notify->subscribers[c].next_ns <= now_ns) {
+      send_late(notify, c, now_ns);
     }
   }
 }
@@ -594,10 +456,9 @@ notify_wake_ns(const Notify* const notify)
     wake_ns = entry->is_due && due_ns < wake_ns ? due_ns : wake_ns;
     late_for |= entry->late_for;
   }
-  for (uint32_t c = 0; c < ARRAY_LEN(notify->clients) && late_for; ++c) {
-    const Client* const client = &notify->clients[c];
-    const bool is_late = late_for & bit_of(notify, client);
-    wake_ns = is_late && client->next_ns < wake_ns ? client->next_ns : wake_ns;
+  for (uint32_t c = 0; c < CLIENTS_MAX && late_for; ++c) {
+    const uint64_t next_ns = notify->subscribers[c].next_ns;
+    wake_ns = late_for & bit_of(c) && next_ns < wake_ns ? next_ns : wake_ns;
   }
   return wake_ns;
 }
@@ -605,41 +466,14 @@ notify_wake_ns(const Notify* const notify)
 uint32_t
 notify_n_subscribers(const Notify* const notify)
 {
-  return count_wishes(notify, NOTIFY_NEWS);
-}
-
-char*
-notify_print_subscribers(const Notify* const notify)
-{
-  char* const text = calloc(NOTIFY_MAX_CLIENTS, PEER_TEXT_BYTES + 1U);
-  char* end = text;
-  for (uint32_t c = 0; c < ARRAY_LEN(notify->clients) && text; ++c) {
-    const Client* const client = &notify->clients[c];
-    const bool outlives = peer_is_loopback(&client->peer) && !client->peer.connection;
-    if (client->wishes & NOTIFY_NEWS && outlives) {
-      peer_print(&client->peer, end);
-      end = strcat(end, "\n") + strlen(end);
-    }
-  }
-  return text;
-}
-
-void
-notify_read_subscribers(Notify* const notify, const char* const text, const sa_family_t family)
-{
-  for (const char* line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
-    Peer peer;
-    if (peer_read(line, &peer) && peer.address.ss_family == family && peer_is_loopback(&peer)) {
-      notify_set(notify, &peer, NOTIFY_NEWS, true);
-    }
-  }
+  return client_count(notify->clients, CLIENT_NEWS);
 }
 
 void
 notify_clear(Notify* const notify)
 {
   backlog_clear(&notify->backlog);
-  for (uint32_t c = 0; c < ARRAY_LEN(notify->clients); ++c) {
-    backlog_clear(&notify->clients[c].greeting);
+  for (uint32_t c = 0; c < CLIENTS_MAX; ++c) {
+    backlog_clear(&notify->subscribers[c].greeting);
   }
 }

@@ -80,6 +80,22 @@ has_part(const Message* const message, const uint32_t place)
   return place < message_n_arguments(message) && strchr("ih", message_type(message, place));
 }
 
+/// Read the texts after the number of a part, at most `max`; the error calls them `what`.
+static Status
+read_words(const Message* const message, const char* const what, const uint32_t max,
+           const char** const words, uint32_t* const n, Error* const error)
+{
+  const uint32_t first = has_part(message, 0);
+  *n = message_n_arguments(message) - first;
+  if (*n > max) {
+    return error_set(error, STATUS_LIMIT, "at most %u %s", max, what);
+  }
+  for (uint32_t w = 0; w < *n; ++w) {
+    words[w] = message_text(message, first + w);
+  }
+  return STATUS_OK;
+}
+
 /// Send a part.  Returns its size.
 static size_t
 answer_part(Control* const control, const Peer* const peer, const size_t request_bytes,
@@ -101,30 +117,64 @@ bytes_left(const size_t request_bytes, const size_t n_sent)
   return n_used < request_bytes ? request_bytes - n_used : 0U;
 }
 
-/// Answer with a text in parts: with all parts, or with the one that argument `place` requests.
-static Status
-answer_text(Control* const control, const Peer* const peer, const Message* const message,
-            const uint32_t place, const char* const text, Error* const error)
+static uint32_t
+count_parts(const char* const text)
 {
   const size_t length = strlen(text);
-  const uint32_t n_parts = length ? (uint32_t)((length + PART_BYTES - 1U) / PART_BYTES) : 1U;
+  return length ? (uint32_t)((length + PART_BYTES - 1U) / PART_BYTES) : 1U;
+}
+
+/// Send the parts of a text after `n_sent` up to `last`, while a connection has room for them.
+/// Returns the number of the last part that is sent.
+static uint32_t
+send_parts(Control* const control, const Peer* const peer, const Message* const message,
+           const char* const text, const uint32_t n_sent, const uint32_t last)
+{
+  const uint32_t n_parts = count_parts(text);
+  uint32_t part = n_sent;
+  size_t n_left = message->n_bytes; // to a stranger, for all parts together
+  while (part < last && !streams_is_full(&control->streams, peer)) {
+    const size_t n = answer_part(control, peer, n_left, message->address, text, ++part, n_parts);
+    n_left = bytes_left(n_left, n);
+  }
+  return part;
+}
+
+void
+queries_continue(Control* const control, const Peer* const peer, Message* const message)
+{
+  const uint32_t n_parts = count_parts(message->text);
+  message->n_parts_sent =
+      send_parts(control, peer, message, message->text, message->n_parts_sent, n_parts);
+  message->is_unfinished = message->n_parts_sent < n_parts;
+}
+
+/// Answer with a text in parts: with all parts, or with the one that argument `place` requests.
+static Status
+answer_text(Control* const control, const Peer* const peer, Message* const message,
+            const uint32_t place, const char* const text, Error* const error)
+{
+  const uint32_t n_parts = count_parts(text);
   const bool is_one = has_part(message, place);
   const double wanted = is_one ? message_number(message, place) : 1.0;
   if (wanted < 1.0 || wanted > n_parts) {
     return error_set(error, STATUS_BAD_ARG, "the text has parts 1 to %u", n_parts);
   }
-  const uint32_t first = (uint32_t)wanted;
-  size_t n_left = message->n_bytes; // to a stranger, for all parts together
-  for (uint32_t part = first; part <= (is_one ? first : n_parts); ++part) {
-    const size_t n = answer_part(control, peer, n_left, message->address, text, part, n_parts);
-    n_left = bytes_left(n_left, n);
+  const uint32_t before = (uint32_t)wanted - 1U;
+  const uint32_t last = is_one ? before + 1U : n_parts;
+  const uint32_t n_sent = send_parts(control, peer, message, text, before, last);
+  if (n_sent == last || is_one) {
+    return STATUS_OK; // a turn begins with room for a part
   }
-  return STATUS_OK;
+  message->text = strdup(text);
+  message->n_parts_sent = n_sent;
+  message->is_unfinished = message->text;
+  return message->text ? STATUS_OK : error_set(error, STATUS_NO_MEM, "out of memory");
 }
 
 /// Answer with a text in parts, as answer_text() does, and free it.  NULL: out of memory.
 static Status
-answer_and_free(Control* const control, const Peer* const peer, const Message* const message,
+answer_and_free(Control* const control, const Peer* const peer, Message* const message,
                 char* const text, Error* const error)
 {
   const Status status = text ? answer_text(control, peer, message, 0, text, error)
@@ -165,9 +215,8 @@ Status
 query_watch(Control* const control, const Peer* const peer, Message* const message,
             Error* const error)
 {
-  if (!outlet_trusts(&control->outlet, peer)) {
-    return error_set(error, STATUS_BAD_ARG,
-                     "this machine has not proved its address: send /server/hello");
+  if (outlet_check_trust(&control->outlet, peer, error)) {
+    return error->status;
   }
   TextBuffer lines = { .bytes = NULL };
   watch_print(&control->intake.watch, control->now_ns, &lines);
@@ -192,15 +241,10 @@ query_plugins(Control* const control, const Peer* const peer, Message* const mes
               Error* const error)
 {
   const char* words[PLUGIN_WORDS];
-  const uint32_t first = has_part(message, 0);
-  const uint32_t n = message_n_arguments(message) - first;
+  uint32_t n = 0;
   const ControlPlugins* const plugins = find_plugins(control, error);
-  if (!plugins || n > PLUGIN_WORDS) {
-    return plugins ? error_set(error, STATUS_LIMIT, "at most %u words", PLUGIN_WORDS)
-                   : error->status;
-  }
-  for (uint32_t w = 0; w < n; ++w) {
-    words[w] = message_text(message, first + w);
+  if (!plugins || read_words(message, "words", PLUGIN_WORDS, words, &n, error)) {
+    return error->status;
   }
   char* const text = plugins->list(control->config.context, words, n);
   return answer_and_free(control, peer, message, text, error);
@@ -271,13 +315,9 @@ query_describe(Control* const control, const Peer* const peer, Message* const me
                Error* const error)
 {
   const char* patterns[DESCRIBE_MAX_PATTERNS];
-  const uint32_t first = has_part(message, 0);
-  const uint32_t n = message_n_arguments(message) - first;
-  if (n > DESCRIBE_MAX_PATTERNS) {
-    return error_set(error, STATUS_LIMIT, "at most %u patterns", DESCRIBE_MAX_PATTERNS);
-  }
-  for (uint32_t p = 0; p < n; ++p) {
-    patterns[p] = message_text(message, first + p);
+  uint32_t n = 0;
+  if (read_words(message, "patterns", DESCRIBE_MAX_PATTERNS, patterns, &n, error)) {
+    return error->status;
   }
   const DescribeOf of = { control->commands, control->n_commands, editor_rack(control->editor),
                           control_rate_hz(control) };
@@ -545,7 +585,7 @@ put_control(lo_message* const to, const Control* const control)
   put_count(to, "osc_sent", control->outlet.sent);
   put_count(to, "osc_withheld", control->outlet.withheld);
   put_count(to, "osc_send_failed", control->outlet.failed);
-  put_count(to, "subscribers", notify_n_subscribers(&control->notify));
+  put_count(to, "subscribers", client_count(&control->clients, CLIENT_NEWS));
   put_count(to, "notified", control->notify.sent);
   put_count(to, "meters", control->meters.n);
   put_count(to, "loudness_lost",

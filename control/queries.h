@@ -8,6 +8,9 @@
 
 struct Control;
 
+/// Go on with the text that a query has begun to send: Message::text.
+void queries_continue(struct Control* control, const Peer* peer, Message* message);
+
 Status query_describe(struct Control* control, const Peer* peer, Message* message, Error* error);
 Status query_load(struct Control* control, const Peer* peer, Message* message, Error* error);
 Status query_nodes(struct Control* control, const Peer* peer, Message* message, Error* error);

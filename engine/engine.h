@@ -101,7 +101,7 @@ typedef void (*EngineSaveDone)(void* context, const EngineSaved* saved);
 /**
    Save what a node of the active rack has beside its parameters (FxInfo::save), while it plays.  If
    the next edit sets the node's parameter FxInfo::state_param to the file with this state
-   (fx_state_name()), the node is not made anew.
+   (fx_state_name()), the node is not made again.
 
    @return STATUS_LIMIT while another save is in flight, STATUS_WORKER if no worker runs the rack.
    `done` receives all other errors, also that the worker was lost or hung meanwhile.

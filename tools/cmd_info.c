@@ -108,7 +108,8 @@ change_text(const FxInfo* const fx, const uint32_t param)
 {
   const int32_t port = fx->origin ? plugin_of(fx)->param_ports[param] : 0;
   if (fx->params[param].of_engine) {
-    return "a change fades";
+    return fx->params[param].structural ? "a change is an edit, which fades connections"
+                                        : "a change fades";
   }
   if (fx->params[param].structural || fx_param_is_text(&fx->params[param])) {
     return "a change cross-fades to a new node";

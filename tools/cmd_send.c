@@ -103,7 +103,8 @@ add_typed(const lo_message message, const char type, const char* const word)
   }
 }
 
-/// Without --types: whole numbers become i or h, other numbers f, all else s.
+/// Without --types, unless the command takes a string there: whole numbers become i or h, other
+/// numbers f, all else s.
 static Status
 add_guessed(const lo_message message, const char* const word)
 {
@@ -145,7 +146,9 @@ add_words(const char* const types, const Request* const request, const lo_messag
   }
   Status status = STATUS_OK;
   for (uint32_t w = 0; w < request->n_words && !status; ++w) {
-    status = add_guessed(message, request->words[w]);
+    const bool is_text = command_letter(request->address, w) == 's';
+    status = is_text ? add_typed(message, 's', request->words[w])
+                     : add_guessed(message, request->words[w]);
   }
   return status;
 }

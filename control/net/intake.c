@@ -10,6 +10,7 @@
 #include <linux/sock_diag.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 
 #define N_DATAGRAMS 32 // datagrams per system call
@@ -112,7 +113,11 @@ intake_init(Intake* const intake, const int sockets[const INTAKE_SOCKETS], const
   memcpy(intake->sockets, sockets, sizeof(intake->sockets));
   intake->allow = *allow;
   intake->buffers = calloc(1, sizeof(*intake->buffers));
-  if (!intake->buffers || !senders_init(&intake->senders, instant_now().ntp)) {
+  uint64_t salt = 0;
+  if (getrandom(&salt, sizeof(salt), 0) != (ssize_t)sizeof(salt)) {
+    return error_set(error, STATUS_NET, "control: no random numbers: %s", strerror(errno));
+  }
+  if (!intake->buffers || !senders_init(&intake->senders, salt)) {
     return error_set(error, STATUS_NO_MEM, "control: out of memory");
   }
   const int n = put_datagrams(intake, intake->sockets[0], 0);

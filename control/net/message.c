@@ -30,6 +30,7 @@ message_clear(Message* const message)
 {
   free(message->address);
   free(message->file);
+  free(message->text);
   if (message->arguments) {
     lo_message_free(message->arguments);
   }

@@ -40,6 +40,8 @@ typedef struct Message {
   uint64_t stop_frame;           ///< They stop at this frame
   // State of a query that is answered in steps:
   bool is_unfinished;
+  char* text;            ///< Whose other parts are still to be sent; owned
+  uint32_t n_parts_sent; ///< Of `text`
   uint32_t n_nodes_read;
   uint32_t n_params_read; ///< Of the next node
   uint32_t n_values_read;

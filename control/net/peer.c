@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define MACHINE_BYTES 8U // of an IPv6 address
+
 static const uint8_t ip4_prefix[12] = { [10] = 0xFF, [11] = 0xFF };
 
 void
@@ -150,14 +152,6 @@ peer_is_loopback(const Peer* const peer)
 }
 
 PeerKey
-peer_sender(const Peer* const peer)
-{
-  PeerKey key = peer_key(peer);
-  key.port = peer_is_loopback(peer) || peer->connection ? key.port : 0U;
-  return key;
-}
-
-PeerKey
 peer_host(const Peer* const peer)
 {
   PeerKey key = peer_key(peer);
@@ -172,6 +166,30 @@ peer_host_equal(const Peer* const a, const Peer* const b)
   const PeerKey x = peer_host(a);
   const PeerKey y = peer_host(b);
   return peer_key_equal(&x, &y);
+}
+
+PeerKey
+peer_machine(const Peer* const peer)
+{
+  PeerKey key = peer_host(peer);
+  if (key.is_ip && !is_ip4(&key) && !peer_is_loopback(peer)) {
+    memset(key.address + MACHINE_BYTES, 0, sizeof(key.address) - MACHINE_BYTES);
+  }
+  return key;
+}
+
+bool
+peer_machine_equal(const Peer* const a, const Peer* const b)
+{
+  const PeerKey x = peer_machine(a);
+  const PeerKey y = peer_machine(b);
+  return peer_key_equal(&x, &y);
+}
+
+PeerKey
+peer_sender(const Peer* const peer)
+{
+  return peer->connection || peer_is_loopback(peer) ? peer_key(peer) : peer_machine(peer);
 }
 
 void

@@ -52,9 +52,9 @@ bool peer_key_is_any(const PeerKey* key);
 /// True if address, port and connection are equal. [any]
 bool peer_equal(const Peer* a, const Peer* b);
 
-/// The key of the sender whose share a packet uses: its connection, or its address, and on this
-/// machine its port.  On other machines the port is left out, because a program can send from any
-/// number of ports. [any]
+/// The key of the sender whose share a packet uses: its connection, or its machine, and on loopback
+/// its port.  On other machines the port is left out, because a program can send from any number of
+/// ports. [any]
 PeerKey peer_sender(const Peer* peer);
 
 /// The key of the peer's host: its address, with port 0 and without a connection. [any]
@@ -62,6 +62,13 @@ PeerKey peer_host(const Peer* peer);
 
 /// True if the hosts are equal. [any]
 bool peer_host_equal(const Peer* a, const Peer* b);
+
+/// The key of the peer's machine, for limits: its host, but of IPv6 the first 64 bits of the
+/// address only, because a machine can have any number of addresses with the same ones. [any]
+PeerKey peer_machine(const Peer* peer);
+
+/// True if the machines are equal. [any]
+bool peer_machine_equal(const Peer* a, const Peer* b);
 
 /// Set the port of an IPv4 or IPv6 peer. [any]
 void peer_set_port(Peer* peer, uint16_t port);

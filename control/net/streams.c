@@ -46,10 +46,20 @@ close_stream(Stream* const stream)
   stream->n_out = 0;
 }
 
+/// Note why a connection is refused or closed.
 static void
-close_slow(Streams* const streams, Stream* const stream)
+note(Streams* const streams, const Peer* const peer, const WatchVerdict verdict,
+     const char* const reason)
+{
+  const WatchNote note = { verdict, "tcp", SIZE_MAX, 0, reason };
+  watch_note(streams->watch, streams->now_ns, peer, &note);
+}
+
+static void
+close_slow(Streams* const streams, Stream* const stream, const char* const reason)
 {
   ++streams->slow;
+  note(streams, &stream->peer, WATCH_REFUSED, reason);
   close_stream(stream);
 }
 
@@ -142,7 +152,7 @@ streams_close_slow(Streams* const streams, const Peer* const peer)
 {
   Stream* const stream = find_stream(streams, peer);
   if (stream) {
-    close_slow(streams, stream);
+    close_slow(streams, stream, "closed: the client does not read its news");
   }
 }
 
@@ -193,15 +203,19 @@ queue_packets(Streams* const streams, Stream* const stream, Senders* const sende
   return result != FRAMING_INVALID;
 }
 
+/// Read from a connection, which pays for the time.
 static void
 read_stream(Streams* const streams, Stream* const stream, Senders* const senders)
 {
   uint8_t chunk[CHUNK_BYTES];
+  const uint64_t begin_ns = time_clock_ns(CLOCK_THREAD_CPUTIME_ID);
   const size_t n_most = CHUNK_BYTES / streams_count(streams);
   const ssize_t n = recv(stream->fd, chunk, n_most, MSG_DONTWAIT);
   if (n > 0) {
     if (!queue_packets(streams, stream, senders, chunk, (size_t)n)) {
       ++streams->refused;
+      note(streams, &stream->peer, WATCH_REFUSED,
+           "closed: neither packets with their sizes nor SLIP");
       close_stream(stream);
     }
   } else if (n == 0) {
@@ -211,6 +225,8 @@ read_stream(Streams* const streams, Stream* const stream, Senders* const senders
   } else if (errno != EAGAIN && errno != EINTR) {
     close_failed(streams, stream, errno);
   }
+  senders_charge_peer(senders, &stream->peer, streams->now_ns,
+                      time_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns);
 }
 
 /// Handle what ppoll(2) has reported of a connection.
@@ -243,8 +259,10 @@ check_limits(Streams* const streams, Stream* const stream)
     return;
   }
   const uint64_t now_ns = streams->now_ns;
-  if (has_passed(stream->waits_ns, now_ns) || has_passed(stream->begun_ns, now_ns)) {
-    close_slow(streams, stream);
+  if (has_passed(stream->waits_ns, now_ns)) {
+    close_slow(streams, stream, "closed: the client has not read for 10 s");
+  } else if (has_passed(stream->begun_ns, now_ns)) {
+    close_slow(streams, stream, "closed: the client has begun a packet and not ended it for 10 s");
   } else if (has_passed(stream->ended_ns, now_ns)) {
     close_stream(stream);
   }
@@ -260,7 +278,7 @@ make_place(Streams* const streams, const Peer* const of)
   Stream* oldest = NULL;
   for (uint32_t s = 0; s < STREAMS_MAX; ++s) {
     Stream* const stream = &streams->items[s];
-    if (is_open(stream) && stream->has_ended && (!of || peer_host_equal(&stream->peer, of)) &&
+    if (is_open(stream) && stream->has_ended && (!of || peer_machine_equal(&stream->peer, of)) &&
         (!oldest || stream->ended_ns < oldest->ended_ns)) {
       oldest = stream;
     }
@@ -276,7 +294,7 @@ count_of(const Streams* const streams, const Peer* const peer)
 {
   uint32_t n = 0;
   for (uint32_t s = 0; s < STREAMS_MAX; ++s) {
-    n += is_open(&streams->items[s]) && peer_host_equal(&streams->items[s].peer, peer);
+    n += is_open(&streams->items[s]) && peer_machine_equal(&streams->items[s].peer, peer);
   }
   return n;
 }
@@ -285,12 +303,12 @@ count_of(const Streams* const streams, const Peer* const peer)
 static Stream*
 find_place(Streams* const streams, const Peer* const peer)
 {
-  if (count_of(streams, peer) == STREAMS_PER_ADDRESS) {
+  if (count_of(streams, peer) == STREAMS_PER_MACHINE) {
     make_place(streams, peer);
   } else if (streams_count(streams) == STREAMS_MAX) {
     make_place(streams, NULL);
   }
-  if (count_of(streams, peer) == STREAMS_PER_ADDRESS) {
+  if (count_of(streams, peer) == STREAMS_PER_MACHINE) {
     return NULL;
   }
   for (uint32_t s = 0; s < STREAMS_MAX; ++s) {
@@ -315,36 +333,55 @@ set_options(const int fd)
   }
 }
 
-/// Take a connection that was accepted, or refuse it.
+/// Refuse a connection.  Its note has port 0: those of a client that tries again are one line.
 static void
+refuse(Streams* const streams, const int fd, const Peer* const peer)
+{
+  const bool is_allowed = allow_has(streams->allow, peer);
+  Peer host = *peer;
+  peer_set_port(&host, 0);
+  streams->forbidden += !is_allowed;
+  streams->refused += is_allowed;
+  note(streams, &host, is_allowed ? WATCH_REFUSED : WATCH_FORBIDDEN,
+       !is_allowed                                      ? "--osc-allow does not list this machine"
+       : count_of(streams, peer) == STREAMS_PER_MACHINE ? "its machine has 8 connections already"
+       : streams_count(streams) == STREAMS_MAX          ? "32 connections are open already"
+                                                        : "out of memory");
+  close(fd);
+}
+
+/// Take a connection that was accepted, or refuse it: NULL.
+static Stream*
 take_connection(Streams* const streams, const int fd, const Peer* const peer)
 {
   const bool is_allowed = allow_has(streams->allow, peer);
   Stream* const stream = is_allowed ? find_place(streams, peer) : NULL;
   struct StreamBuffers* const buffers = stream ? calloc(1, sizeof(*buffers)) : NULL;
   if (!buffers) {
-    streams->forbidden += !is_allowed;
-    streams->refused += is_allowed;
-    close(fd);
-    return;
+    refuse(streams, fd, peer);
+    return NULL;
   }
   const uint64_t index = (uint64_t)(stream - streams->items);
   set_options(fd);
   *stream = (Stream){ .fd = fd, .peer = *peer, .buffers = buffers };
   stream->peer.connection = ++streams->serial * STREAMS_MAX + index;
+  return stream;
 }
 
 /// Accept the connection that has waited for longest; the others wait for the next rounds.  One
 /// that has arrived since ppoll(2) may be of a client that has ended another one before, and this
 /// end is only found in the next round.
 static void
-accept_one(Streams* const streams, const int listener)
+accept_one(Streams* const streams, Senders* const senders, const int listener)
 {
+  const uint64_t begin_ns = time_clock_ns(CLOCK_THREAD_CPUTIME_ID);
   Peer peer = { .n_bytes = sizeof(peer.address) };
   const int fd = accept4(listener, (struct sockaddr*)&peer.address, &peer.n_bytes,
                          SOCK_NONBLOCK | SOCK_CLOEXEC);
   if (fd >= 0) {
-    take_connection(streams, fd, &peer);
+    const Stream* const stream = take_connection(streams, fd, &peer);
+    senders_charge_peer(senders, stream && peer_is_loopback(&peer) ? &stream->peer : &peer,
+                        streams->now_ns, time_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns);
   } else if (errno != EAGAIN && errno != ECONNABORTED) {
     // Out of open files, for example: the connection waits, and this thread must not spin.
     streams->accept_ns = streams->now_ns + ACCEPT_WAIT_NS;
@@ -401,7 +438,7 @@ streams_serve(Streams* const streams, Senders* const senders, const uint64_t now
   forget_closed(streams);
   for (uint32_t l = 0; l < STREAMS_LISTENERS; ++l) {
     if (fds[l].revents) {
-      accept_one(streams, streams->listeners[l]);
+      accept_one(streams, senders, streams->listeners[l]);
     }
   }
 }
@@ -441,10 +478,10 @@ streams_listen(const Peer* const at)
 }
 
 void
-streams_init(Streams* const streams, const Allow* const allow, const StreamClosed closed,
-             void* const context)
+streams_init(Streams* const streams, const Allow* const allow, Watch* const watch,
+             const StreamClosed closed, void* const context)
 {
-  *streams = (Streams){ .allow = allow, .closed = closed, .context = context };
+  *streams = (Streams){ .allow = allow, .watch = watch, .closed = closed, .context = context };
   for (uint32_t l = 0; l < STREAMS_LISTENERS; ++l) {
     streams->listeners[l] = -1;
   }

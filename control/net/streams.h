@@ -24,6 +24,7 @@
 #include "framing.h"
 #include "peer.h"
 #include "senders.h"
+#include "watch.h"
 
 #include "engine/base/time.h"
 
@@ -33,7 +34,7 @@
 #include <stdint.h>
 
 #define STREAMS_MAX         32U
-#define STREAMS_PER_ADDRESS 8U // so that one machine leaves places for others
+#define STREAMS_PER_MACHINE 8U // peer_machine(); so that one leaves places for others
 #define STREAMS_LISTENERS   2U
 #define STREAMS_POLLED      (STREAMS_LISTENERS + STREAMS_MAX)
 #define STREAM_OUT_BYTES    (256U << 10U) // any packet in any framing, or 32 parts of a text
@@ -60,6 +61,7 @@ typedef struct Streams {
   int listeners[STREAMS_LISTENERS]; ///< Owned; -1: none
   Stream items[STREAMS_MAX];
   const Allow* allow; ///< Borrowed
+  Watch* watch;       ///< Of connections that are refused or too slow; borrowed
   StreamClosed closed;
   void* context;
   uint64_t serial;    ///< Connections so far
@@ -71,8 +73,9 @@ typedef struct Streams {
   uint64_t slow;      ///< Connections that were closed because the client was too slow
 } Streams;
 
-/// Initialise without listeners.  `allow` is borrowed. [main]
-void streams_init(Streams* streams, const Allow* allow, StreamClosed closed, void* context);
+/// Initialise without listeners.  `allow` and `watch` are borrowed. [main]
+void streams_init(Streams* streams, const Allow* allow, Watch* watch, StreamClosed closed,
+                  void* context);
 
 /// Close all connections and listeners, without calling StreamClosed. [main]
 void streams_clear(Streams* streams);

@@ -71,16 +71,30 @@ trust_has(const Trust* const trust, const Peer* const peer)
   return find_host(trust, peer) < trust->n_hosts;
 }
 
+/// The number of hosts with a lease that are the same machine.
+static uint32_t
+count_of_machine(const Trust* const trust, const Peer* const peer)
+{
+  const PeerKey machine = peer_machine(peer);
+  uint32_t n = 0;
+  for (uint32_t h = 0; h < trust->n_hosts; ++h) {
+    const TrustedHost* const host = &trust->hosts[h];
+    n += host->until_ns != UINT64_MAX && peer_key_equal(&host->machine, &machine);
+  }
+  return n;
+}
+
 bool
 trust_begin(Trust* const trust, const Peer* const peer, const uint64_t until_ns)
 {
   const uint32_t h = find_host(trust, peer);
-  if (h == TRUST_MAX_HOSTS) {
+  if (h == TRUST_MAX_HOSTS || (h == trust->n_hosts && until_ns != UINT64_MAX &&
+                               count_of_machine(trust, peer) >= TRUST_PER_MACHINE)) {
     return false;
   }
   TrustedHost* const host = &trust->hosts[h];
   if (h == trust->n_hosts) {
-    *host = (TrustedHost){ .key = peer_host(peer) };
+    *host = (TrustedHost){ .key = peer_host(peer), .machine = peer_machine(peer) };
     ++trust->n_hosts;
   }
   host->until_ns = host->until_ns > until_ns ? host->until_ns : until_ns;

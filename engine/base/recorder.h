@@ -30,7 +30,7 @@
   ROW(NONE,        "")                                                                             \
   ROW(INSTANTIATE, "instantiate") /* it is made, with the runs that find its latency */            \
   ROW(RUN,         "run")         /* a block */                                                    \
-  ROW(RENEW,       "renew")       /* it is made anew after a NaN */                                \
+  ROW(RENEW,       "renew")       /* it is made again after a NaN */                               \
   ROW(WORK,        "work")        /* its work outside of the audio threads */                      \
   ROW(STATE,       "state")       /* its state is saved */                                         \
   ROW(CLOSE,       "close")       /* it is freed */                                                \

@@ -60,7 +60,7 @@ NodeCase* node_quarantine_case(NodeQuarantine* quarantine, const RackNode* node,
 /// Returns false if they already do.
 bool node_quarantine_part(NodeQuarantine* quarantine, const FxInfo* fx, uint64_t now_ns);
 
-/// Forget the nodes of `before` that `after` has not, or that it makes anew.
+/// Forget the nodes of `before` that `after` has not, or that it makes again.
 void node_quarantine_follow(NodeQuarantine* quarantine, const Rack* before, const Rack* after);
 
 /// True if the node is in quarantine, or was until it ended.

@@ -306,7 +306,7 @@ supervisor_find_suspect(const Supervisor* supervisor, const Child* child, const 
 void supervisor_name_suspect(const Suspect* suspect, char* text, size_t n_bytes);
 
 /// True if a suspect, which has a node or one of several, is the fault of the pending edit, which
-/// adds the node or makes it anew. [lock held]
+/// adds the node or makes it again. [lock held]
 bool supervisor_is_of_edit(const Supervisor* supervisor, const Suspect* suspect);
 
 /// If nodes of one effect ran together, and one of them caused a loss, let them run apart from the

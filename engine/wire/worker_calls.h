@@ -142,8 +142,8 @@ typedef struct WorkerCalls {
   Status (*edit)(void* worker, uint64_t id, const Rack* rack, uint64_t at_frame, uint64_t stamp);
   /// Save the state of a node of the active rack (FxInfo::save).  Unless the call fails,
   /// WorkerEvents::saved is called once for it.  An edit that then states the file of that state
-  /// does not make the node anew.  STATUS_LIMIT while another save waits; STATUS_WORKER if there is
-  /// no worker.  [control]
+  /// does not make the node again.  STATUS_LIMIT while another save waits; STATUS_WORKER if there
+  /// is no worker.  [control]
   Status (*save)(void* worker, uint64_t id, RackUid uid, Error* error);
   /// As engine_overtake().  NULL where a crash ends the whole program. [control]
   void (*overtake)(void* worker);

@@ -5,12 +5,14 @@
 #include "control/clients.h"
 #include "control/commands.h"
 #include "control/control_private.h"
+#include "control/meters.h"
 #include "control/queries.h"
 #include "tests/support/control_rig.h"
 #include "tests/support/peers.h"
 #include "tests/support/scoped.h"
 #include "tests/support/set_by_name.h"
 #include "tests/support/suite.h"
+#include "tests/support/wrapped_alloc.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +21,9 @@
 
 static Control control;
 static int receiver;
-static char packet[70000]; ///< The last packet sent
+static char packet[70000];           ///< The last packet sent
+static uint32_t n_good = UINT32_MAX; ///< Number of allocations after which a command has none
+static bool has_failed;              ///< The last command had one less than it wanted
 
 static void
 start(const char* const allowed)
@@ -34,9 +38,12 @@ start(const char* const allowed)
   control.now_ns = NS_PER_S;
   ck_assert(trust_init(&control.outlet.trust));
   OK(allow_read(&control.allow, allowed, &error));
+  control.commands = command_table;
+  control.n_commands = n_commands;
   control.config.engine = fake_engine_new();
   control.notify.say = control_say;
   control.notify.context = &control;
+  clients_init(&control);
   SCOPED_RACK Rack* const rack = rack_of("lowcut: highpass 80 | vol: gain -6dB", NULL);
   const EditorConfig config = { .engine = control.config.engine };
   OK(editor_new(&config, rack, &control.editor, &error));
@@ -50,6 +57,21 @@ stop(void)
   fake_engine_free(control.config.engine);
   close(control.outlet.socket);
   close(receiver);
+}
+
+/// Use a rack of n gains, g1 and so on.
+static void
+use_gains(const uint32_t n)
+{
+  SCOPED_RACK Rack* const rack = rack_new();
+  for (uint32_t i = 1; i <= n; ++i) {
+    char name[16];
+    snprintf(name, sizeof(name), "g%u", i);
+    OK(rack_add(rack, name, "gain", &error));
+  }
+  editor_free(control.editor);
+  const EditorConfig config = { .engine = control.config.engine };
+  OK(editor_new(&config, rack, &control.editor, &error));
 }
 
 /// A peer of another machine whose answers go to `receiver`.
@@ -103,11 +125,23 @@ ask(const Peer* const peer, const char* const address, const char* const types, 
   OK(command_find(message, &message->info, &error));
   Error failure;
   clients_renew(&control, peer);
+  if (n_good != UINT32_MAX) {
+    failing_alloc_arm(n_good);
+  }
   if (message->info->run(&control, peer, message, &failure)) {
     outlet_fail(&control.outlet, peer, n_bytes, address, &failure);
   }
+  has_failed = n_good != UINT32_MAX && failing_alloc_disarm();
   bundle_free(bundle);
   return n_bytes;
+}
+
+/// Receive the next packet, which must have this address.
+static void
+expect_answer(const char* const answer)
+{
+  ck_assert_uint_gt(receive(), 0);
+  ck_assert_str_eq(packet, answer);
 }
 
 /// Let a peer prove its address.
@@ -115,13 +149,21 @@ static void
 prove(const Peer* const peer)
 {
   ask(peer, "/server/hello", "s", "0123456789abcdef");
-  ck_assert_uint_gt(receive(), 0);
-  ck_assert_str_eq(packet, "/server/cookie");
+  expect_answer("/server/cookie");
   char cookie[TRUST_COOKIE_BYTES];
   snprintf(cookie, sizeof(cookie), "%s", first_text());
   ask(peer, "/server/hello", "s", cookie);
-  ck_assert_uint_gt(receive(), 0);
-  ck_assert_str_eq(packet, "/done");
+  expect_answer("/done");
+}
+
+/// Begin with a peer of another machine that has proved its address.
+static Peer
+start_proved(void)
+{
+  start("192.0.2.0/24");
+  const Peer peer = stranger_of("192.0.2.7", 9000);
+  prove(&peer);
+  return peer;
 }
 
 /// Send all news that wait until now.
@@ -201,17 +243,7 @@ TEST(messages_of_a_bundle_share_one_packet_but_each_answer_is_one)
 TEST(all_parts_of_a_text_together_are_not_larger_than_the_message_of_a_stranger)
 {
   start("192.0.2.0/24");
-  editor_free(control.editor);
-  SCOPED_RACK Rack* const rack = rack_new();
-  for (uint32_t i = 0; i < 200U; ++i) { // several parts
-    char name[16];
-    snprintf(name, sizeof(name), "g%u", i);
-    OK(rack_add(rack, name, "gain", &error));
-  }
-  const EditorConfig config = { .engine = control.config.engine };
-  OK(editor_new(&config, rack, &control.editor, &error));
-  control.commands = command_table;
-  control.n_commands = n_commands;
+  use_gains(200); // several parts
   const Peer peer = stranger_of("192.0.2.7", 9000);
   static char filler[8600];
   static char bytes[16384];
@@ -240,21 +272,17 @@ TEST(all_parts_of_a_text_together_are_not_larger_than_the_message_of_a_stranger)
 
 TEST(a_machine_that_has_returned_its_cookie_gets_answers)
 {
-  start("192.0.2.0/24");
-  const Peer peer = stranger_of("192.0.2.7", 9000);
+  const Peer peer = start_proved();
   const Peer port = stranger_of("192.0.2.7", 9001);
   const Peer other = stranger_of("192.0.2.8", 9000);
-  prove(&peer);
   for (uint32_t i = 0; i < 2U; ++i) { // each port of the machine
     ask(i ? &port : &peer, "/rack/get", "");
-    ck_assert_uint_gt(receive(), 0);
-    ck_assert_str_eq(packet, "/rack/get");
+    expect_answer("/rack/get");
   }
   ask(&other, "/rack/get", "");
   ck_assert_uint_eq(receive(), 0);
   ask(&peer, "/server/hello", "s", ""); // it has proved its address
-  ck_assert_uint_gt(receive(), 0);
-  ck_assert_str_eq(packet, "/done");
+  expect_answer("/done");
   control.now_ns += TRUST_LEASE_NS;
   clients_expire(&control);
   ask(&peer, "/rack/get", "");
@@ -285,18 +313,28 @@ TEST(a_machine_that_only_everybody_rules_allow_stays_a_stranger)
   stop();
 }
 
+/// Open a connection of a peer, or end it.  Returns its peer.
+static Peer
+connect_peer(const Peer* const peer, const bool is_open, const Framing framing)
+{
+  // The buffers of streams.c, which begin with the framing; FRAMING_UNKNOWN: nothing is sent.
+  _Alignas(max_align_t) static char buffers[1U << 20U];
+  memcpy(buffers, &framing, sizeof(framing));
+  Peer connected = *peer;
+  connected.connection = 1;
+  // Its output waits: nothing is written to the socket.
+  control.streams.items[1] =
+      (Stream){ .peer = connected, .buffers = is_open ? (void*)buffers : NULL, .waits_ns = 1 };
+  return connected;
+}
+
 /// Run `/server/notify 1 9001` from a connection of a peer, which is open or has ended.  Returns
 /// the result.
 static Status
 subscribe_by_connection(const Peer* const peer, const bool is_open)
 {
   static const char bytes[] = "/server/notify\0\0,ii\0\0\0\0\1\0\0\x23\x29\0\0\0\0\0\0\0";
-  Peer connected = *peer;
-  connected.connection = 1;
-  Stream* const stream = &control.streams.items[1];
-  // All 0: the framing of the connection is not known, so that nothing is sent.
-  _Alignas(max_align_t) static char buffers[1U << 20U];
-  *stream = (Stream){ .peer = connected, .buffers = is_open ? (void*)buffers : NULL };
+  const Peer connected = connect_peer(peer, is_open, FRAMING_UNKNOWN);
   const Instant arrival = instant_now();
   Bundle* bundle = NULL;
   Error error = { STATUS_OK, "" };
@@ -306,6 +344,47 @@ subscribe_by_connection(const Peer* const peer, const bool is_open)
   return status;
 }
 
+#define LONG_BYTES 500000U
+
+/// ControlPlugins::list.
+static char*
+list_many_plugins(void* const context, const char* const* const words, const uint32_t n_words)
+{
+  (void)context;
+  (void)words;
+  (void)n_words;
+  char* const text = calloc(1, LONG_BYTES + 1U);
+  memset(text, 'x', LONG_BYTES);
+  return text;
+}
+
+TEST(a_long_text_waits_for_room_in_a_connection)
+{
+  start("192.0.2.0/24");
+  static const ControlPlugins plugins = { .list = list_many_plugins };
+  control.config.plugins = &plugins;
+  static const char bytes[32] = "/server/plugins\0,\0\0";
+  const Peer peer = stranger_of("192.0.2.7", 9000);
+  const Peer connected = connect_peer(&peer, true, FRAMING_LENGTH);
+  Stream* const stream = &control.streams.items[1];
+  const Instant arrival = instant_now();
+  Bundle* bundle = NULL;
+  ck_assert_int_eq(bundles_read(bytes, 20, &connected, &arrival, &bundle), STATUS_OK);
+  Message* const message = &bundle->messages[0];
+  OK(query_plugins(&control, &connected, message, &error));
+  uint32_t n_steps = 1;
+  for (; message->is_unfinished; ++n_steps) {
+    ck_assert_uint_le(stream->n_out, STREAM_OUT_BYTES);
+    stream->n_out = stream->out_begin = 0; // the client has read it
+    queries_continue(&control, &connected, message);
+  }
+  ck_assert_uint_gt(n_steps, 2);
+  ck_assert_uint_eq(control.outlet.failed, 0);
+  ck_assert_uint_eq(control.outlet.sent, LONG_BYTES / 8192U + 1U);
+  bundle_free(bundle);
+  stop();
+}
+
 TEST(a_connection_does_not_make_a_machine_trusted_that_nobody_has_named)
 {
   start("0.0.0.0/0");
@@ -313,6 +392,62 @@ TEST(a_connection_does_not_make_a_machine_trusted_that_nobody_has_named)
   ck_assert_int_eq(subscribe_by_connection(&peer, true), STATUS_BAD_ARG);
   ck_assert_uint_eq(control.outlet.trust.n_hosts, 0);
   ck_assert_uint_eq(notify_n_subscribers(&control.notify), 0);
+  stop();
+}
+
+TEST(a_hello_through_a_connection_proves_the_address_of_the_machine)
+{
+  start("192.0.2.0/24");
+  const Peer peer = stranger_of("192.0.2.7", 9000);
+  const Peer connected = connect_peer(&peer, true, FRAMING_UNKNOWN); // answers go nowhere
+  ask(&connected, "/server/hello", "s", "");
+  ask(&peer, "/rack/get", "");
+  expect_answer("/rack/get");
+  stop();
+  start("0.0.0.0/0");
+  ask(&connected, "/server/hello", "s", "");
+  ask(&peer, "/rack/get", "");
+  ck_assert_uint_eq(receive(), 0);
+  stop();
+}
+
+/// Subscribe a peer to `format` with the numbers 1 to n.  Returns how many meters it gets.
+static int
+subscribe_meters(const Peer* const peer, const char* const format, const int n)
+{
+  int n_done = 0;
+  for (int i = 1; i <= n; ++i) {
+    char what[32];
+    snprintf(what, sizeof(what), format, i);
+    ask(peer, "/meter/subscribe", "s", what);
+    ck_assert_uint_gt(receive(), 0);
+    n_done += strcmp(packet, "/done") == 0;
+  }
+  return n_done;
+}
+
+TEST(one_machine_leaves_meters_for_others)
+{
+  enum { N_NODES = 40 };
+  const Peer peer = start_proved();
+  const Peer port = stranger_of("192.0.2.7", 9001);
+  const Peer other = stranger_of("192.0.2.8", 9000);
+  use_gains(N_NODES);
+  control.engine.n_out = N_NODES;
+  ck_assert_int_eq(subscribe_meters(&peer, "loudness/out:%d", 4), LOUDNESS_PER_MACHINE);
+  ask(&peer, "/meter/unsubscribe", "");
+  expect_answer("/done");
+  ck_assert_int_eq(subscribe_meters(&peer, "node/g%d", N_NODES), TAPS_PER_MACHINE);
+  ck_assert_int_eq(subscribe_meters(&port, "node/g%d", N_NODES), TAPS_PER_MACHINE); // the same
+  ck_assert_uint_eq(control.meters.n, METERS_PER_MACHINE);
+  ask(&port, "/meter/subscribe", "s", "out");
+  expect_answer("/fail");
+  prove(&other);
+  ck_assert_int_eq(subscribe_meters(&other, "node/g%d", N_NODES), TAPS_PER_MACHINE);
+  control.now_ns += CLIENT_LEASE_NS;
+  clients_expire(&control);
+  ck_assert_uint_eq(control.meters.n, 0);
+  meters_clear(&control.meters);
   stop();
 }
 
@@ -358,13 +493,10 @@ count_news(void)
 
 TEST(a_subscriber_gets_all_present_values_and_no_other_does)
 {
-  start("192.0.2.0/24");
-  const Peer first = stranger_of("192.0.2.7", 9000);
+  const Peer first = start_proved();
   const Peer second = stranger_of("192.0.2.7", 9001);
-  prove(&first);
   ask(&first, "/server/notify", "i", 1);
-  ck_assert_uint_gt(receive(), 0);
-  ck_assert_str_eq(packet, "/done");
+  expect_answer("/done");
   flush();
   const uint32_t n = count_news();
   ck_assert_uint_ge(n, 3);
@@ -386,20 +518,16 @@ TEST(a_subscriber_gets_all_present_values_and_no_other_does)
 
 TEST(a_client_can_subscribe_another_port_of_its_machine)
 {
-  start("192.0.2.0/24");
-  const Peer peer = stranger_of("192.0.2.7", 9000);
+  const Peer peer = start_proved();
   const Peer tablet = stranger_of("192.0.2.7", 9001);
-  prove(&peer);
   ask(&peer, "/server/notify", "ii", 1, 9001);
   ck_assert_uint_gt(receive(), 0);
   ck_assert_uint_eq(notify_n_subscribers(&control.notify), 1);
-  ck_assert(peer_equal(&control.notify.clients[0].peer, &tablet));
+  ck_assert(peer_equal(&control.clients.of[0].peer, &tablet));
   ask(&peer, "/server/notify", "ii", 1, 65536);
-  ck_assert_uint_gt(receive(), 0);
-  ck_assert_str_eq(packet, "/fail");
+  expect_answer("/fail");
   ask(&peer, "/server/notify", "ii", 1, -1);
-  ck_assert_uint_gt(receive(), 0);
-  ck_assert_str_eq(packet, "/fail");
+  expect_answer("/fail");
   ask(&peer, "/server/notify", "ii", 1, 0); // the sender's port
   ck_assert_uint_gt(receive(), 0);
   ck_assert_uint_eq(notify_n_subscribers(&control.notify), 2);
@@ -415,12 +543,15 @@ TEST(a_subscription_of_another_machine_ends_after_a_minute_without_its_packets)
   const Peer peer = stranger_of("192.0.2.7", 9000);
   const Peer tablet = stranger_of("192.0.2.7", 9001);
   const Peer neighbour = stranger_of("192.0.2.7", 9002);
-  const Peer here = peer_of("127.0.0.1", 1);
+  SCOPED_FD const int fd = socket(AF_INET, SOCK_DGRAM, 0);
+  const Peer any = peer_of("127.0.0.1", 0);
+  ck_assert_int_eq(bind(fd, (const struct sockaddr*)&any.address, any.n_bytes), 0);
+  const Peer here = peer_bound(fd);
   prove(&peer);
   ask(&peer, "/server/notify", "i", 1);
   ask(&peer, "/server/notify", "ii", 1, 9001);
   ask(&neighbour, "/server/notify", "i", 1);
-  ck_assert(notify_set(&control.notify, &here, NOTIFY_NEWS, true));
+  ck_assert(client_take(&control.clients, &here, &here, CLIENT_NEWS, control.now_ns, NULL));
   const uint64_t begin_ns = control.now_ns;
   control.now_ns = begin_ns + TRUST_LEASE_NS / 2U;
   clients_renew(&control, &peer); // for both subscriptions that it asked for
@@ -434,7 +565,7 @@ TEST(a_subscription_of_another_machine_ends_after_a_minute_without_its_packets)
   ck_assert(trust_has(&control.outlet.trust, &neighbour)); // the machine still sends
   control.now_ns = begin_ns + 2U * TRUST_LEASE_NS;
   clients_expire(&control);
-  ck_assert_uint_eq(notify_n_subscribers(&control.notify), 1); // on this machine: no lease
+  ck_assert_uint_eq(notify_n_subscribers(&control.notify), 1); // the open port of this machine
   ck_assert(!trust_has(&control.outlet.trust, &peer));
   stop();
 }
@@ -469,18 +600,14 @@ count_rest(void)
 
 TEST(a_subscriber_with_a_rate_gets_the_newest_state_at_that_rate)
 {
-  start("192.0.2.0/24");
-  const Peer peer = stranger_of("192.0.2.7", 9000);
-  prove(&peer);
+  const Peer peer = start_proved();
   static const int wrong[] = { 0, -1, 51 };
   for (uint32_t i = 0; i < ARRAY_LEN(wrong); ++i) {
     ask(&peer, "/server/notify", "iii", 1, 0, wrong[i]);
-    ck_assert_uint_gt(receive(), 0);
-    ck_assert_str_eq(packet, "/fail");
+    expect_answer("/fail");
   }
   ask(&peer, "/server/notify", "iii", 1, 0, 10);
-  ck_assert_uint_gt(receive(), 0);
-  ck_assert_str_eq(packet, "/done");
+  expect_answer("/done");
   count_rest();
   ck_assert_uint_eq(count_changes(1000), 10);
   ck_assert_uint_eq(count_rest(), 1);
@@ -494,10 +621,8 @@ TEST(a_subscriber_with_a_rate_gets_the_newest_state_at_that_rate)
 
 TEST(a_slow_subscriber_does_not_slow_others_down)
 {
-  start("192.0.2.0/24");
-  const Peer slow = stranger_of("192.0.2.7", 9000);
+  const Peer slow = start_proved();
   const Peer fast = stranger_of("192.0.2.7", 9001);
-  prove(&slow);
   ask(&slow, "/server/notify", "iii", 1, 0, 1);
   ask(&fast, "/server/notify", "i", 1);
   count_rest();
@@ -527,7 +652,9 @@ listeners_of(const char* const list)
   return listeners;
 }
 
-TEST(a_listener_gets_all_news_without_a_subscription_for_ever)
+/// Begin with the listeners of a list.
+static void
+start_listeners(const char* const list)
 {
   start("192.0.2.0/24");
   // clients_add() asks the socket for its family.
@@ -536,20 +663,24 @@ TEST(a_listener_gets_all_news_without_a_subscription_for_ever)
   const int fd = socket(AF_INET, SOCK_DGRAM, 0);
   ck_assert_int_eq(bind(fd, (const struct sockaddr*)&any.address, any.n_bytes), 0);
   control.outlet.socket = fd;
-  const Listeners listeners = listeners_of("192.0.2.7:9001,127.0.0.1:9");
+  const Listeners listeners = listeners_of(list);
   OK(clients_add(&control, &listeners, &error));
   control.outlet.socket = pair;
   close(fd);
+  for (uint32_t l = 0; l < listeners.n; ++l) {
+    control.clients.of[l].peer.n_bytes = 0;
+  }
+}
+
+TEST(a_listener_gets_all_news_without_a_subscription_for_ever)
+{
+  start_listeners("192.0.2.7:9001,127.0.0.1:9");
   ck_assert_uint_eq(notify_n_subscribers(&control.notify), 2);
-  control.notify.clients[0].peer.n_bytes = 0;
-  control.notify.clients[1].peer.n_bytes = 0;
   const Peer tablet = stranger_of("192.0.2.7", 50000);
   ask(&tablet, "/ping", ""); // from another port, without a proof
-  ck_assert_uint_gt(receive(), 0);
-  ck_assert_str_eq(packet, "/done");
+  expect_answer("/done");
   ask(&tablet, "/server/notify", "ii", 0, 9001);
-  ck_assert_uint_gt(receive(), 0);
-  ck_assert_str_eq(packet, "/fail");
+  expect_answer("/fail");
   control.now_ns += 1000U * TRUST_LEASE_NS;
   clients_expire(&control);
   control_notify(&control, NOTIFY_STARTED);
@@ -561,6 +692,30 @@ TEST(a_listener_gets_all_news_without_a_subscription_for_ever)
   clients_expire(&control);
   ck_assert_uint_eq(notify_n_subscribers(&control.notify), 2);
   ck_assert_uint_eq(control.outlet.trust.n_hosts, 1);
+  stop();
+}
+
+TEST(nobody_sets_the_rate_of_a_listener)
+{
+  start_listeners("192.0.2.7:9001");
+  const Peer tablet = stranger_of("192.0.2.7", 50000);
+  ask(&tablet, "/server/notify", "iii", 1, 9001, 1);
+  expect_answer("/fail");
+  ck_assert_uint_eq(count_changes(1000), 50);
+  stop();
+}
+
+TEST(a_listener_stays_when_there_is_no_memory_for_its_values)
+{
+  start_listeners("192.0.2.7:9001");
+  const Peer tablet = stranger_of("192.0.2.7", 50000);
+  has_failed = true;
+  for (n_good = 0; has_failed; ++n_good) {
+    ask(&tablet, "/server/notify", "ii", 1, 9001);
+    ck_assert_uint_eq(notify_n_subscribers(&control.notify), 1);
+  }
+  ck_assert_uint_gt(n_good, 1U);
+  n_good = UINT32_MAX;
   stop();
 }
 

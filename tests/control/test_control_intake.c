@@ -556,6 +556,8 @@ TEST(packets_received_before_the_start_are_processed)
   const Allow nobody = { .n_rules = 0 };
   OK(intake_init(&intake, (const int[]){ to, -1 }, &nobody, &error));
   ck_assert(senders_are_waiting(&intake.senders));
+  const int64_t from_clock = (int64_t)(intake.senders.salt - instant_now().ntp);
+  ck_assert_int_gt(llabs(from_clock), INT64_C(1) << 40U); // the salt is not the time
   intake_clear(&intake);
 }
 

@@ -2,6 +2,7 @@
 // When memory runs out, a reply is sent with all its arguments or not at all, and a packet is read
 // as a whole or not at all.
 
+#include "control/clients.h"
 #include "control/control_private.h"
 #include "control/queries.h"
 #include "tests/support/control_rig.h"
@@ -33,6 +34,7 @@ start(void)
   Rack* const rack = rack_new();
   control.outlet.socket = pair[0];
   control.intake.sockets[0] = -1;
+  clients_init(&control);
   control.config = (ControlConfig){ .engine = fake_engine_new(), .audio = tell_audio };
   const EditorConfig config = { .engine = control.config.engine };
   OK(editor_new(&config, rack, &control.editor, &error));

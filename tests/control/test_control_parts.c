@@ -56,6 +56,33 @@ TEST(peers_differ_by_port_and_address)
   ck_assert(!peer_equal(&a, &family));
 }
 
+/// Two peers, and whether they are one sender: one machine, or on loopback one port.
+static const struct {
+  const char* address[2];
+  uint16_t port[2];
+  bool is_one_machine, is_one_sender;
+} pairs[] = {
+  { { "192.0.2.1", "192.0.2.1" }, { 1, 2 }, true, true },
+  { { "192.0.2.1", "192.0.2.2" }, { 1, 1 }, false, false },
+  { { "::ffff:192.0.2.1", "192.0.2.1" }, { 1, 1 }, true, true },
+  { { "::ffff:192.0.2.1", "::ffff:192.0.2.2" }, { 1, 1 }, false, false },
+  { { "2001:db8::1", "2001:db8::ffff:2" }, { 1, 2 }, true, true },
+  { { "2001:db8::1", "2001:db8:0:1::1" }, { 1, 1 }, false, false },
+  { { "127.0.0.1", "127.0.0.1" }, { 1, 2 }, true, false },
+  { { "::1", "::1" }, { 1, 2 }, true, false },
+  { { "::1", "::2" }, { 1, 1 }, false, false },
+};
+
+TEST_ROWS(the_addresses_of_a_machine_are_one_sender, pairs)
+{
+  const Peer a = peer_of(pairs[row].address[0], pairs[row].port[0]);
+  const Peer b = peer_of(pairs[row].address[1], pairs[row].port[1]);
+  const PeerKey x = peer_sender(&a);
+  const PeerKey y = peer_sender(&b);
+  ck_assert_int_eq(peer_machine_equal(&a, &b), pairs[row].is_one_machine);
+  ck_assert_int_eq(peer_key_equal(&x, &y), pairs[row].is_one_sender);
+}
+
 TEST(an_unsubscribed_sender_gets_no_reply_larger_than_its_request)
 {
   Outlet outlet = { .socket = socket(AF_INET, SOCK_DGRAM, 0), .loopback = -1 };

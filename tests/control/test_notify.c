@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// News for subscribers: who gets which, from outside; how they are merged and sent in parts; the
-// table of subscribers.
+// News for subscribers: who gets which, from outside; how they are merged and sent in parts.
 
 #include "control/notify.h"
 #include "tests/support/control_rig.h"
@@ -13,7 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
+
+#define BEGIN_NS UINT64_C(1000000000)
 
 // ---- from outside ----
 
@@ -199,53 +199,93 @@ count_news(void* const context, const Peer* const to, const NotifyKey* const key
   sent->newest = *key;
 }
 
-static bool
-gets_positions(const Notify* const notify, const Peer* const peer)
+static Notify notify;
+static ClientTable clients;
+static OwnAddresses machine;
+static SentNews sent;
+
+/// A ClientEnded.
+static void
+forget(void* const context, const Client* const client, const unsigned wishes)
 {
-  for (uint32_t c = 0; c < ARRAY_LEN(notify->clients); ++c) {
-    if (notify->clients[c].wishes && peer_equal(&notify->clients[c].peer, peer)) {
-      return notify->clients[c].has_norm;
-    }
+  if (wishes & CLIENT_NEWS) {
+    notify_forget(context, client);
   }
-  ck_abort_msg("no such client");
+}
+
+/// Begin without clients.  The news are counted in `sent`.
+static void
+begin(void)
+{
+  notify.clients = &clients;
+  notify.say = count_news;
+  notify.context = &sent;
+  clients.machine = &machine;
+  clients.ended = forget;
+  clients.context = &notify;
+}
+
+/// A subscriber of this machine.
+static Peer
+subscribe(const uint16_t port)
+{
+  const Peer peer = peer_of("127.0.0.1", port);
+  ck_assert(client_take(&clients, &peer, &peer, CLIENT_NEWS, BEGIN_NS, NULL));
+  return peer;
+}
+
+static void
+unsubscribe(const Peer* const peer)
+{
+  client_end(&clients, client_find(&clients, peer), CLIENT_NEWS);
+}
+
+static Subscriber*
+subscriber_of(const Peer* const peer)
+{
+  const Client* const client = client_find(&clients, peer);
+  ck_assert(client);
+  return &notify.subscribers[client - clients.of];
+}
+
+static bool
+gets_positions(const Peer* const peer)
+{
+  return subscriber_of(peer)->has_norm;
 }
 
 TEST(positions_are_news_for_the_subscribers_of_their_senders)
 {
-  static Notify notify;
+  begin();
   const Peer sender = peer_of("192.0.2.1", 5000);
   const Peer asked_for = peer_of("192.0.2.1", 9000);
   const Peer listener = peer_of("192.0.2.1", 9001);
   const Peer other = peer_of("192.0.2.2", 9001);
   const Peer local_sender = peer_of("127.0.0.1", 5000);
   const Peer local_listener = peer_of("127.0.0.1", 9001);
-  notify_set(&notify, &asked_for, NOTIFY_NEWS, true);
-  notify_lease(&notify, &asked_for, &sender, UINT64_MAX);
-  ck_assert(notify_fix(&notify, &listener) && notify_fix(&notify, &other) &&
-            notify_fix(&notify, &local_listener));
+  ck_assert(client_take(&clients, &asked_for, &sender, CLIENT_NEWS, BEGIN_NS, NULL));
+  client_fix(&clients, &listener);
+  client_fix(&clients, &other);
+  client_fix(&clients, &local_listener);
   notify_norm(&notify, &sender);
   notify_norm(&notify, &local_sender);
-  ck_assert(gets_positions(&notify, &asked_for) && gets_positions(&notify, &listener));
-  ck_assert(!gets_positions(&notify, &other) && !gets_positions(&notify, &local_listener));
+  ck_assert(gets_positions(&asked_for) && gets_positions(&listener));
+  ck_assert(!gets_positions(&other) && !gets_positions(&local_listener));
   notify_norm(&notify, &local_listener); // it sends from its own port
-  ck_assert(gets_positions(&notify, &local_listener));
+  ck_assert(gets_positions(&local_listener));
   notify_clear(&notify);
 }
 
 TEST(notifications_are_merged_within_an_interval_and_the_last_is_sent)
 {
-  static Notify notify;
-  SentNews sent = { 0 };
-  notify.say = count_news;
-  notify.context = &sent;
-  const Peer watcher = peer_of("127.0.0.1", 1);
+  begin();
   const Peer maker = peer_of("127.0.0.1", 2);
-  uint64_t now_ns = 1000000000U;
+  uint64_t now_ns = BEGIN_NS;
   const NotifyKey key = { 20, 1 };
   notify_change(&notify, key, &maker, now_ns);
   ck_assert_uint_eq(sent.n, 0); // there is no subscriber
-  notify_set(&notify, &watcher, NOTIFY_NEWS, true);
-  notify_set(&notify, &maker, NOTIFY_NEWS, true);
+  subscribe(1);
+  subscribe(2);
   for (int i = 0; i < 100; ++i) {
     notify_change(&notify, key, &maker, now_ns);
   }
@@ -260,13 +300,9 @@ TEST(notifications_are_merged_within_an_interval_and_the_last_is_sent)
 
 TEST(too_many_notifications_become_one)
 {
-  static Notify notify;
-  SentNews sent = { 0 };
-  notify.say = count_news;
-  notify.context = &sent;
-  const Peer watcher = peer_of("127.0.0.1", 1);
-  notify_set(&notify, &watcher, NOTIFY_NEWS, true);
-  uint64_t now_ns = 1000000000U;
+  begin();
+  subscribe(1);
+  uint64_t now_ns = BEGIN_NS;
   // In the second round, other parameters take over all entries of parameters.  /rack/changed has
   // an entry of its own in both rounds.
   for (uint32_t n_rounds = 1; n_rounds <= 2U; ++n_rounds, now_ns += 10U * NOTIFY_INTERVAL_NS) {
@@ -286,17 +322,13 @@ TEST(too_many_notifications_become_one)
 
 TEST(positions_count_as_datagrams_of_a_round)
 {
-  static Notify notify;
-  SentNews sent = { 0 };
-  notify.say = count_news;
-  notify.context = &sent;
-  uint64_t now_ns = 1000000000U;
+  begin();
+  uint64_t now_ns = BEGIN_NS;
   for (uint16_t c = 0; c < 3U; ++c) { // of these, one at once, and two with a rate and positions
-    const Peer watcher = peer_of("127.0.0.1", (uint16_t)(1U + c));
-    notify_set(&notify, &watcher, NOTIFY_NEWS, true);
+    const Peer watcher = subscribe((uint16_t)(1U + c));
     if (c) {
       notify_norm(&notify, &watcher);
-      notify_pace(&notify, &watcher, 5U * NOTIFY_INTERVAL_NS);
+      notify_pace(&notify, client_find(&clients, &watcher), 5U * NOTIFY_INTERVAL_NS);
     }
   }
   for (uint32_t n_rounds = 0; n_rounds < 3U; ++n_rounds) {
@@ -314,50 +346,41 @@ TEST(positions_count_as_datagrams_of_a_round)
 
 TEST(a_client_that_subscribes_again_and_again_delays_no_other)
 {
-  static Notify notify;
-  SentNews sent = { 0 };
-  notify.say = count_news;
-  notify.context = &sent;
+  begin();
   SCOPED_RACK Rack* const rack = rack_new();
   for (uint32_t i = 0; i <= NOTIFY_MAX_VALUES; ++i) { // more than one part
     char name[16];
     snprintf(name, sizeof(name), "g%u", i);
     ck_assert(!rack_add(rack, name, "gain", NULL));
   }
-  const Peer greedy = peer_of("127.0.0.1", 1);
-  const Peer other = peer_of("127.0.0.1", 2);
-  uint64_t now_ns = 1000000000U;
-  notify_set(&notify, &greedy, NOTIFY_NEWS, true);
-  notify_set(&notify, &other, NOTIFY_NEWS, true);
-  ck_assert(notify_greet(&notify, &other, rack));
-  const Backlog* const greeting = &notify.clients[1].greeting;
+  const Peer greedy = subscribe(1);
+  const Peer other = subscribe(2);
+  uint64_t now_ns = BEGIN_NS;
+  ck_assert(notify_greet(&notify, client_find(&clients, &other), rack));
+  const Backlog* const greeting = &subscriber_of(&other)->greeting;
   ck_assert_uint_gt(greeting->n, NOTIFY_MAX_VALUES);
   for (uint32_t n_rounds = 0; greeting->n; ++n_rounds, now_ns += NOTIFY_INTERVAL_NS) {
     ck_assert_uint_lt(n_rounds, 20U);
-    ck_assert(notify_greet(&notify, &greedy, rack));
+    ck_assert(notify_greet(&notify, client_find(&clients, &greedy), rack));
     notify_flush(&notify, now_ns);
   }
   notify_clear(&notify);
 }
 
-/// Add the largest number of subscribers, and count their notifications in *sent.
+/// Begin with the largest number of subscribers.
 static void
-subscribe_all(Notify* const notify, SentNews* const sent)
+begin_full(void)
 {
-  notify->say = count_news;
-  notify->context = sent;
-  for (uint16_t c = 0; c < NOTIFY_MAX_CLIENTS; ++c) {
-    const Peer watcher = peer_of("127.0.0.1", (uint16_t)(1U + c));
-    notify_set(notify, &watcher, NOTIFY_NEWS, true);
+  begin();
+  for (uint16_t c = 0; c < CLIENTS_PER_WISH; ++c) {
+    subscribe((uint16_t)(1U + c));
   }
 }
 
 TEST(very_many_notifications_are_sent_in_several_rounds)
 {
-  static Notify notify;
-  SentNews sent = { 0 };
-  subscribe_all(&notify, &sent);
-  uint64_t now_ns = 1000000000U;
+  begin_full();
+  uint64_t now_ns = BEGIN_NS;
   for (uint32_t i = 0; i < 2U; ++i, now_ns += NOTIFY_INTERVAL_NS) {
     sent.n = 0;
     for (uint32_t k = 0; k < NOTIFY_MAX_KEYS; ++k) {
@@ -371,17 +394,15 @@ TEST(very_many_notifications_are_sent_in_several_rounds)
       ck_assert_uint_gt(sent.n, before);
       ck_assert_uint_le(sent.n - before, NOTIFY_SENT);
     }
-    ck_assert_uint_eq(sent.n, NOTIFY_MAX_KEYS * NOTIFY_MAX_CLIENTS);
+    ck_assert_uint_eq(sent.n, NOTIFY_MAX_KEYS * CLIENTS_PER_WISH);
     ck_assert_uint_eq(notify.entries[ARRAY_LEN(notify.entries) - 1U].sent_ns, now_ns);
   }
 }
 
 TEST(a_value_that_changes_all_the_time_does_not_delay_other_notifications)
 {
-  static Notify notify;
-  SentNews sent = { 0 };
-  subscribe_all(&notify, &sent);
-  uint64_t now_ns = 1000000000U;
+  begin_full();
+  uint64_t now_ns = BEGIN_NS;
   for (uint32_t round = 0; round < 200; ++round, now_ns += NOTIFY_INTERVAL_NS) {
     for (uint32_t k = 0; k < 100; ++k) { // x 32 subscribers: more than a round sends
       notify_change(&notify, (NotifyKey){ 20U + k, 0 }, NULL, now_ns);
@@ -410,20 +431,15 @@ rack_of_gains(const uint32_t n, const Rack* const previous, const double gain_db
 
 TEST(a_replaced_document_is_sent_in_parts_with_each_value_once)
 {
-  static Notify notify;
-  SentNews sent = { 0 };
-  notify.say = count_news;
-  notify.context = &sent;
+  begin();
   const uint32_t n = 2U * NOTIFY_MAX_VALUES + 20U;
   SCOPED_RACK Rack* const before = rack_of_gains(n, NULL, -1.0);
   SCOPED_RACK Rack* const now = rack_of_gains(n, before, -2.0);
-  const Peer watcher = peer_of("127.0.0.1", 1);
-  const Peer maker = peer_of("127.0.0.1", 2);
-  uint64_t now_ns = 1000000000U;
+  uint64_t now_ns = BEGIN_NS;
   notify_replaced(&notify, before, now, NULL);
   ck_assert_uint_eq(notify_wake_ns(&notify), UINT64_MAX); // there is no subscriber
-  notify_set(&notify, &watcher, NOTIFY_NEWS, true);
-  notify_set(&notify, &maker, NOTIFY_NEWS, true);
+  const Peer watcher = subscribe(1);
+  const Peer maker = subscribe(2);
   notify_replaced(&notify, before, now, &maker);
   notify_flush(&notify, now_ns);
   ck_assert_uint_eq(sent.n, NOTIFY_MAX_VALUES);
@@ -453,74 +469,13 @@ TEST(a_replaced_document_is_sent_in_parts_with_each_value_once)
   // Without a previous document all values are sent, and none after the last subscriber has left.
   notify_replaced(&notify, NULL, now, NULL);
   ck_assert_uint_eq(notify.backlog.n, n);
-  notify_set(&notify, &watcher, NOTIFY_NEWS, false);
-  notify_set(&notify, &maker, NOTIFY_NEWS, false);
+  unsubscribe(&watcher);
+  unsubscribe(&maker);
   now_ns += 2U * NOTIFY_INTERVAL_NS;
   notify_flush(&notify, now_ns);
   ck_assert_uint_eq(notify_wake_ns(&notify), UINT64_MAX);
   ck_assert_uint_eq(sent.n, 2U * NOTIFY_MAX_VALUES);
   notify_clear(&notify);
-}
-
-TEST(a_client_has_one_entry_for_all_its_subscriptions)
-{
-  static Notify notify;
-  const Peer peer = peer_of("127.0.0.1", 1);
-  ck_assert(notify_set(&notify, &peer, NOTIFY_QUIET, true));
-  ck_assert(notify_set(&notify, &peer, NOTIFY_NEWS, true));
-  ck_assert(notify_is_quiet(&notify, &peer));
-  ck_assert(notify_set(&notify, &peer, NOTIFY_NEWS, false));
-  ck_assert(notify_is_quiet(&notify, &peer));
-  ck_assert_uint_eq(notify_n_subscribers(&notify), 0);
-  ck_assert(notify_set(&notify, &peer, NOTIFY_QUIET, false));
-  ck_assert(!notify_is_quiet(&notify, &peer));
-  for (uint32_t c = 0; c < ARRAY_LEN(notify.clients); ++c) {
-    ck_assert_uint_eq(notify.clients[c].wishes, 0);
-  }
-}
-
-/// Open a socket on a free port of loopback; *own is its address.
-static int
-open_client(Peer* const own)
-{
-  *own = peer_of("127.0.0.1", 0);
-  const int fd = socket(AF_INET, SOCK_DGRAM, 0);
-  ck_assert_int_eq(bind(fd, (const struct sockaddr*)&own->address, own->n_bytes), 0);
-  own->n_bytes = sizeof(own->address);
-  getsockname(fd, (struct sockaddr*)&own->address, &own->n_bytes);
-  return fd;
-}
-
-TEST(active_clients_stay_and_inactive_ones_are_replaced)
-{
-  static const NotifyWish wishes[] = { NOTIFY_NEWS, NOTIFY_QUIET };
-  static Notify notify;
-  int fds[ARRAY_LEN(wishes)][NOTIFY_MAX_CLIENTS];
-  Peer peers[ARRAY_LEN(wishes)][NOTIFY_MAX_CLIENTS];
-  for (uint32_t w = 0; w < ARRAY_LEN(wishes); ++w) { // each kind of subscription has its own limit
-    for (uint32_t c = 0; c < NOTIFY_MAX_CLIENTS; ++c) {
-      fds[w][c] = open_client(&peers[w][c]);
-      ck_assert(notify_set(&notify, &peers[w][c], wishes[w], true));
-    }
-  }
-  Peer more;
-  const int fd = open_client(&more);
-  for (uint32_t w = 0; w < ARRAY_LEN(wishes); ++w) {
-    ck_assert(!notify_set(&notify, &more, wishes[w], true));
-    ck_assert(notify_set(&notify, &more, wishes[w], false));
-    ck_assert(notify_set(&notify, &peers[w][1], wishes[w], true)); // already subscribed
-    close(fds[w][7]);
-    ck_assert(notify_set(&notify, &more, wishes[w], true));
-  }
-  ck_assert_uint_eq(notify_n_subscribers(&notify), NOTIFY_MAX_CLIENTS);
-  ck_assert(notify_is_quiet(&notify, &more));
-  close(fd);
-  for (uint32_t c = 0; c < NOTIFY_MAX_CLIENTS; ++c) {
-    ck_assert_int_eq(notify_is_quiet(&notify, &peers[1][c]), c != 7U);
-    for (uint32_t w = 0; w < ARRAY_LEN(wishes) && c != 7U; ++w) {
-      close(fds[w][c]);
-    }
-  }
 }
 
 SUITE_MAIN_WITH("notify", control_rig_start, control_rig_stop)

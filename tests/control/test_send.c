@@ -115,6 +115,16 @@ TEST(types_are_guessed_or_given)
   program_expect_end(2, "", "--types i does not fit the arguments");
 }
 
+TEST(a_number_for_an_argument_that_takes_only_strings_is_sent_as_one)
+{
+  SEND("/server/hello", "0000000000000000");
+  program_expect_end(0, "/done s \"/server/hello\"\n", "");
+  SEND("/rack/add", "7", "gain", "gain", "-3"); // "sv" is repeated
+  assert_says(program.out, "/fail sis \"/rack/add\" 2 ");
+  SEND("/meter/subscribe", "5");
+  assert_says(program.out, "/fail sis \"/meter/subscribe\" 3 \"no meter \"5\"");
+}
+
 TEST(answers_can_be_json)
 {
   SEND("--json", "/node/vol/gain");

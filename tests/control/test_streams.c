@@ -24,6 +24,7 @@ static const char framed[2][12] = { "\0\0\0\x08/a\0\0,\0\0", "\xC0/a\0\0,\0\0\0\
 static Streams streams;
 static Senders senders;
 static Allow allow;
+static Watch watch;
 static uint16_t port;
 static uint32_t n_closed;
 static Peer closed; // the connection that ended last
@@ -40,7 +41,7 @@ static void
 begin(void)
 {
   ck_assert(senders_init(&senders, 1));
-  streams_init(&streams, &allow, on_closed, &streams);
+  streams_init(&streams, &allow, &watch, on_closed, &streams);
   const Peer any_port = peer_of("0.0.0.0", 0);
   streams.listeners[0] = streams_listen(&any_port);
   ck_assert_int_ge(streams.listeners[0], 0);
@@ -55,6 +56,16 @@ end(void)
   streams_clear(&streams);
   ck_assert_uint_eq(streams_count(&streams), 0);
   senders_clear(&senders);
+}
+
+/// True if a line of the last messages has this text.
+static bool
+is_noted(const char* const text)
+{
+  TextBuffer lines = { .bytes = NULL };
+  watch_print(&watch, BEGIN_NS, &lines);
+  SCOPED_MEMORY char* const all = text_buffer_take(&lines);
+  return strstr(all, text);
 }
 
 /// One round of the control thread, which does not wait.  Returns the number of ready sockets.
@@ -160,6 +171,18 @@ TEST(each_connection_is_a_sender_of_its_own)
   ck_assert(!peer_key_equal(&x, &y));
 }
 
+TEST(a_connection_pays_for_the_time_of_reading_it)
+{
+  static const uint8_t half[8192] = { 0, 0, 0x40 }; // of a packet
+  SCOPED_FD int fd = -1;
+  const Peer peer = meet("127.0.0.1", &fd, FRAMING_LENGTH);
+  const Sender* const sender = senders_get(&senders, &peer, BEGIN_NS);
+  const int64_t credit_ns = sender->credit_ns;
+  send_bytes(fd, half, sizeof(half));
+  ROUNDS_UNTIL(BEGIN_NS, sender->credit_ns < credit_ns);
+  ck_assert(!sender_is_waiting(sender));
+}
+
 TEST(an_answer_to_a_connection_that_has_ended_goes_to_no_other)
 {
   SCOPED_FD int fd = -1;
@@ -203,7 +226,7 @@ TEST(an_address_has_8_connections_and_all_have_32)
   int fds[STREAMS_MAX + 2];
   char address[16] = "127.0.0.1";
   for (uint32_t c = 0; c < STREAMS_MAX; ++c) {
-    address[8] = (char)('1' + c / STREAMS_PER_ADDRESS);
+    address[8] = (char)('1' + c / STREAMS_PER_MACHINE);
     fds[c] = connect_from(address);
     ROUNDS_UNTIL(BEGIN_NS, streams_count(&streams) == c + 1U);
   }
@@ -212,6 +235,8 @@ TEST(an_address_has_8_connections_and_all_have_32)
   ROUNDS_UNTIL(BEGIN_NS, streams.refused == 2);
   ck_assert_uint_eq(streams_count(&streams), STREAMS_MAX);
   ck_assert(is_cut(fds[STREAMS_MAX]) && is_cut(fds[STREAMS_MAX + 1U]));
+  ck_assert(is_noted("127.0.0.1 0\trefused\t1\t0\ttcp\tits machine has 8 connections already"));
+  ck_assert(is_noted("127.0.0.9 0\trefused\t1\t0\ttcp\t32 connections are open already"));
   ck_assert_uint_eq(n_closed, 0);
   for (uint32_t c = 0; c < ARRAY_LEN(fds); ++c) {
     close(fds[c]);
@@ -220,8 +245,8 @@ TEST(an_address_has_8_connections_and_all_have_32)
 
 TEST(a_connection_whose_client_has_ended_gives_its_place)
 {
-  int fds[STREAMS_PER_ADDRESS + 1U];
-  for (uint32_t c = 0; c < STREAMS_PER_ADDRESS; ++c) {
+  int fds[STREAMS_PER_MACHINE + 1U];
+  for (uint32_t c = 0; c < STREAMS_PER_MACHINE; ++c) {
     fds[c] = connect_from("127.0.0.1");
     ROUNDS_UNTIL(BEGIN_NS, streams_count(&streams) == c + 1U);
   }
@@ -229,9 +254,9 @@ TEST(a_connection_whose_client_has_ended_gives_its_place)
   ROUNDS_UNTIL(BEGIN_NS, streams.items[2].has_ended);
   fds[2] = connect_from("127.0.0.1");
   ROUNDS_UNTIL(BEGIN_NS, n_closed == 1);
-  ck_assert_uint_eq(streams_count(&streams), STREAMS_PER_ADDRESS);
+  ck_assert_uint_eq(streams_count(&streams), STREAMS_PER_MACHINE);
   ck_assert_uint_eq(streams.refused, 0);
-  for (uint32_t c = 0; c < STREAMS_PER_ADDRESS; ++c) {
+  for (uint32_t c = 0; c < STREAMS_PER_MACHINE; ++c) {
     close(fds[c]);
   }
 }
@@ -241,11 +266,11 @@ TEST(a_client_may_change_its_connection_at_any_time)
 {
   struct pollfd polled[STREAMS_POLLED];
   Packet* packet = NULL;
-  int fds[STREAMS_PER_ADDRESS];
-  for (uint32_t c = 0; c < STREAMS_PER_ADDRESS; ++c) {
+  int fds[STREAMS_PER_MACHINE];
+  for (uint32_t c = 0; c < STREAMS_PER_MACHINE; ++c) {
     fds[c] = connect_from("127.0.0.1");
   }
-  ROUNDS_UNTIL(BEGIN_NS, streams_count(&streams) == STREAMS_PER_ADDRESS);
+  ROUNDS_UNTIL(BEGIN_NS, streams_count(&streams) == STREAMS_PER_MACHINE);
   SCOPED_FD const int ninth = connect_from("127.0.0.1");
   const uint32_t n_polled = streams_prepare(&streams, &senders, BEGIN_NS, polled);
   AWAIT(poll(polled, n_polled, 0) == 1);
@@ -256,7 +281,7 @@ TEST(a_client_may_change_its_connection_at_any_time)
   ROUNDS_UNTIL(BEGIN_NS, (packet = take_packet()));
   free(packet);
   ck_assert(is_cut(ninth));
-  for (uint32_t c = 1; c < STREAMS_PER_ADDRESS; ++c) {
+  for (uint32_t c = 1; c < STREAMS_PER_MACHINE; ++c) {
     close(fds[c]);
   }
 }
@@ -372,7 +397,7 @@ TEST(a_connection_is_not_read_while_its_packets_wait)
 
 TEST(small_packets_of_many_connections_do_not_make_a_round_long)
 {
-  int fds[STREAMS_PER_ADDRESS];
+  int fds[STREAMS_PER_MACHINE];
   char many[16384];
   for (uint32_t b = 0; b < sizeof(many); ++b) {
     many[b] = b % 2U ? 'a' : '\xC0';

@@ -149,4 +149,22 @@ TEST(a_full_table_takes_no_more_hosts_until_a_lease_ends)
   ck_assert(trust_begin(&trust, &more, 9));
 }
 
+TEST(a_machine_has_the_proofs_of_8_addresses_of_ip6_but_each_needs_its_own)
+{
+  start();
+  char address[40];
+  for (uint32_t h = 1; h <= 20U; ++h) {
+    snprintf(address, sizeof(address), "2001:db8::%u", h);
+    const Peer host = peer_of(address, 9000);
+    ck_assert(!trust_has(&trust, &host));
+    ck_assert_int_eq(trust_begin(&trust, &host, 9), h <= TRUST_PER_MACHINE);
+  }
+  const Peer known = peer_of("2001:db8::1", 9001);
+  const Peer fixed = peer_of("2001:db8::f00d", 9000); // of --osc-notify
+  const Peer other = peer_of("2001:db8:0:1::1", 9000);
+  ck_assert(trust_begin(&trust, &known, 9));
+  ck_assert(trust_begin(&trust, &fixed, UINT64_MAX));
+  ck_assert(trust_begin(&trust, &other, 9));
+}
+
 SUITE_MAIN("trust")

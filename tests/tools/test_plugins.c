@@ -422,6 +422,8 @@ TEST(info_shows_an_effect_without_a_scan)
   RUN_GOOD("info", "gain");
   assert_says(program.out, "gain: Change the level");
   assert_says(program.out, "-120 to 40 dB, taper dB, default 0; a change is ramped");
+  assert_says(program.out,
+              "off|on, default off; a change is an edit, which fades connections"); // solo
   ck_assert_str_eq(program.err, "");
 }
 

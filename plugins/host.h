@@ -88,8 +88,8 @@ typedef struct InstanceCalls {
   /// An event at a frame of the next run(), before which all calls come in order of their frames.
   /// NULL: the format has no notes. [rt]
   void (*event)(Instance* instance, const FxEvent* event, uint32_t frame);
-  /// The last value of a control output; with `state_has_values`, after open() with a state, also
-  /// that of a control input. [rt, builder]
+  /// The last value of a control output; with `state_has_values`, after open() with a state or a
+  /// preset, also that of a control input. [rt, builder]
   double (*get)(const Instance* instance, uint32_t port);
   /**
      Run for n_frames, at least 1.

@@ -137,7 +137,7 @@ open_instance(HostNode* const node, const FxSetup* const setup, const PluginPres
   process_state_restore(&state);
   if (!status) {
     ++node->n_open;
-    if (node->calls->state_has_values && node->state.n_parts) {
+    if (node->calls->state_has_values && (node->state.n_parts || has_state(preset))) {
       host_params_take(&node->params, setup->given, node->calls, *instance);
     }
     send_values(node, setup, preset, *instance);

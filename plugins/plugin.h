@@ -87,7 +87,7 @@ typedef struct PluginPort {
 /// A preset: values for some of the parameters.
 typedef struct PluginPreset {
   const char* name;
-  const char* uri;   ///< LV2: its URI, CLAP: its location; ""
+  const char* uri;   ///< LV2: its URI, CLAP: its key in the file; ""
   const char* state; ///< File that has more than values, for the format to load; "" or NULL: none
   uint32_t n_values;
   const uint32_t* ports; ///< [n_values] places in Plugin::ports

@@ -10,6 +10,7 @@
 #include "clap_library.h"
 #include "clap_notes.h"
 #include "clap_params.h"
+#include "clap_presets.h"
 #include "clap_state.h"
 #include "clap_threads.h"
 
@@ -151,6 +152,13 @@ describe_ports(Description* const d, const clap_plugin_t* const clap)
 
 // ---- plugins ----
 
+/// The file that is being described.
+typedef struct File {
+  Plugin base; ///< What all its plugins have
+  ClapFactories factories;
+  ClapPresets presets;
+} File;
+
 static bool
 is_one_of(const char* const word, const char* const* words)
 {
@@ -191,7 +199,8 @@ find_category(Description* const d, const char* const* const features)
 }
 
 static void
-describe_instance(Description* const d, const clap_plugin_factory_t* const factory)
+describe_instance(Description* const d, const clap_plugin_factory_t* const factory,
+                  const ClapPresets* const presets)
 {
   ClapHost host;
   clap_host_init(&host, d->plugin.origin.id);
@@ -205,6 +214,7 @@ describe_instance(Description* const d, const clap_plugin_factory_t* const facto
   if (clap->init(clap)) {
     describe_ports(d, clap);
     d->plugin.takes_state = clap_state_exists(clap);
+    clap_presets_describe(presets, clap, d);
   } else {
     description_fault(d, "it cannot be initialised");
   }
@@ -212,11 +222,10 @@ describe_instance(Description* const d, const clap_plugin_factory_t* const facto
 }
 
 static Status
-describe_plugin(const Plugin* const base, const clap_plugin_factory_t* const factory,
-                const clap_plugin_descriptor_t* const clap, const PluginFound found,
-                void* const context, Error* const error)
+describe_plugin(const File* const file, const clap_plugin_descriptor_t* const clap,
+                const PluginFound found, void* const context, Error* const error)
 {
-  Description d = { .plugin = *base };
+  Description d = { .plugin = file->base };
   Plugin* const plugin = &d.plugin;
   const bool has_name = clap->name && clap->name[0];
   plugin->origin = (FxOrigin){ "clap", clap->id };
@@ -229,7 +238,7 @@ describe_plugin(const Plugin* const base, const clap_plugin_factory_t* const fac
   }
   if (clap_version_is_compatible(clap->clap_version)) {
     const ClapThread before = clap_thread_change(CLAP_THREAD_MAIN);
-    describe_instance(&d, factory);
+    describe_instance(&d, file->factories.plugins, &file->presets);
     clap_thread_change(before);
   } else {
     description_fault(&d, "it is made for a draft of CLAP 1");
@@ -257,12 +266,13 @@ is_first(const clap_plugin_factory_t* const factory, const uint32_t index, const
 
 /// Describe the plugins of a file, except those whose ids no rack can name.
 static Status
-describe_all(const Plugin* const base, const clap_plugin_factory_t* const factory,
-             const PluginFound found, void* const context, Error* const error)
+describe_all(const File* const file, const PluginFound found, void* const context,
+             Error* const error)
 {
+  const clap_plugin_factory_t* const factory = file->factories.plugins;
   const uint32_t n_plugins = factory->get_plugin_count(factory);
   if (n_plugins > MAX_PLUGINS) {
-    return error_set(error, STATUS_LIMIT, "%s lists more than %u plugins", base->bundle,
+    return error_set(error, STATUS_LIMIT, "%s lists more than %u plugins", file->base.bundle,
                      MAX_PLUGINS);
   }
   Status status = STATUS_OK;
@@ -270,29 +280,36 @@ describe_all(const Plugin* const base, const clap_plugin_factory_t* const factor
   for (uint32_t i = 0; i < n_plugins && !status; ++i) {
     const clap_plugin_descriptor_t* const clap = factory->get_plugin_descriptor(factory, i);
     if (has_id(clap) && is_first(factory, i, clap->id)) {
-      status = describe_plugin(base, factory, clap, found, context, error);
+      status = describe_plugin(file, clap, found, context, error);
       ++n_found;
     }
   }
   return status || n_found
              ? status
-             : error_set(error, STATUS_FILE, "%s lists no plugin with an id", base->bundle);
+             : error_set(error, STATUS_FILE, "%s lists no plugin with an id", file->base.bundle);
 }
 
 static Status
 clap_describe(const char* const bundle, const PluginFound found, void* const context,
               Error* const error)
 {
-  Plugin base = { .bundle = bundle, .binary = bundle };
-  Status status = file_key(bundle, &base.binary_key, error);
+  File file = { .base = { .bundle = bundle, .binary = bundle } };
+  Status status = file_key(bundle, &file.base.binary_key, error);
   if (status) {
     return status;
   }
-  const clap_plugin_factory_t* factory = NULL;
   const ClapThread before = clap_thread_change(CLAP_THREAD_MAIN);
-  status = clap_library_open(bundle, &factory, error);
+  status = clap_library_open(bundle, &file.factories, error);
+  if (!status) {
+    clap_presets_find(&file.presets, bundle, file.factories.presets);
+  }
   clap_thread_change(before);
-  return status ? status : describe_all(&base, factory, found, context, error);
+  if (file.presets.arena.failed) {
+    status = error_set(error, STATUS_NO_MEM, "no memory for the presets of %s", bundle);
+  }
+  status = status ? status : describe_all(&file, found, context, error);
+  clap_presets_clear(&file.presets);
+  return status;
 }
 
 extern const PluginFormat plugin_format_clap;

@@ -16,6 +16,7 @@
 #include <clap/ext/note-ports.h>
 #include <clap/ext/params.h>
 #include <clap/ext/posix-fd-support.h>
+#include <clap/ext/preset-load.h>
 #include <clap/ext/state.h>
 #include <clap/ext/tail.h>
 #include <clap/ext/thread-check.h>
@@ -141,6 +142,32 @@ on_request_flush(const clap_host_t* const clap)
     clap_host_report(host_of(clap), CLAP_REPORT_WRONG_THREAD);
   }
 }
+
+/// A preset that a plugin fails to load is an error of its node; this is its reason, for the log.
+static void
+on_preset_error(const clap_host_t* const clap, const uint32_t kind, const char* const location,
+                const char* const key, const int32_t os_error, const char* const message)
+{
+  (void)kind;
+  (void)location;
+  (void)key;
+  (void)os_error;
+  if (is_on(clap, CLAP_THREAD_MAIN)) {
+    on_log(clap, CLAP_LOG_ERROR, message);
+  }
+}
+
+static void
+on_preset_loaded(const clap_host_t* const clap, const uint32_t kind, const char* const location,
+                 const char* const key)
+{
+  (void)kind;
+  (void)location;
+  (void)key;
+  (void)is_on(clap, CLAP_THREAD_MAIN);
+}
+
+static const clap_host_preset_load_t preset_calls = { on_preset_error, on_preset_loaded };
 
 static const clap_host_params_t params_calls = { on_params_rescan, on_params_clear,
                                                  on_request_flush };
@@ -353,6 +380,8 @@ get_extension(const clap_host_t* const clap, const char* const id)
     { CLAP_EXT_NOTE_PORTS, &note_ports_calls },
     { CLAP_EXT_PARAMS, &params_calls },
     { CLAP_EXT_POSIX_FD_SUPPORT, &fd_calls },
+    { CLAP_EXT_PRESET_LOAD, &preset_calls },
+    { CLAP_EXT_PRESET_LOAD_COMPAT, &preset_calls },
     { CLAP_EXT_STATE, &state_calls },
     { CLAP_EXT_TAIL, &tail_calls },
     { CLAP_EXT_THREAD_CHECK, &thread_check_calls },

@@ -10,6 +10,7 @@
 
 #include "clap_events.h"
 #include "clap_library.h"
+#include "clap_presets.h"
 #include "clap_state.h"
 #include "clap_threads.h"
 #include "engine/base/recorder.h"
@@ -72,12 +73,12 @@ static Status
 create_plugin(Instance* const instance, Error* const error)
 {
   const char* const id = instance->plugin->origin.id;
-  const clap_plugin_factory_t* factory = NULL;
-  const Status status = clap_library_open(instance->plugin->binary, &factory, error);
+  ClapFactories file = { 0 };
+  const Status status = clap_library_open(instance->plugin->binary, &file, error);
   if (status) {
     return status;
   }
-  instance->clap = factory->create_plugin(factory, &instance->host.clap, id);
+  instance->clap = file.plugins->create_plugin(file.plugins, &instance->host.clap, id);
   if (!instance->clap) {
     return host_changed(instance->plugin, error);
   }
@@ -157,21 +158,25 @@ saved_state(const Instance* const instance)
   return setup->state ? state_file_part(setup->state, setup->index) : NULL;
 }
 
+/// Load the preset, and then the state: what it has counts.
 static Status
-load_state(const Instance* const instance, Error* const error)
+load_past(const Instance* const instance, Error* const error)
 {
+  const PluginPreset* const preset = instance->setup.preset;
   const StatePart* const part = saved_state(instance);
-  return part ? clap_state_load(instance->clap, part, error) : STATUS_OK;
+  const Status status =
+      preset ? clap_preset_load(instance->clap, instance->plugin, preset, error) : STATUS_OK;
+  return status || !part ? status : clap_state_load(instance->clap, part, error);
 }
 
 /// Set each parameter that has another value to its initial value, which is a decimal number.
-/// After a state, keep the values, for clap_get().
+/// After a preset or a state, keep the values, for clap_get().
 static void
 set_initial_values(Instance* const instance)
 {
   const clap_plugin_t* const clap = instance->clap;
   const clap_plugin_params_t* const calls = clap->get_extension(clap, CLAP_EXT_PARAMS);
-  const bool keeps_values = saved_state(instance);
+  const bool keeps_values = instance->setup.preset || saved_state(instance);
   for (uint32_t p = 0; calls && calls->get_value && p < instance->plugin->n_ports; ++p) {
     const PluginPort* const port = &instance->plugin->ports[p];
     double value = port->initial;
@@ -254,7 +259,7 @@ start_instance(Instance* const instance, Error* const error)
     set_render_mode(instance);
     find_latency(instance);
     instance->events.note_port = clap_note_port(instance->clap);
-    status = load_state(instance, error);
+    status = load_past(instance, error);
     status = status ? status : activate(instance, error);
   }
   if (!status) {

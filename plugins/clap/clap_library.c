@@ -12,7 +12,7 @@
 
 typedef struct Library {
   const clap_plugin_entry_t* entry;
-  const clap_plugin_factory_t* factory; ///< NULL: the file cannot be used
+  ClapFactories factories; ///< Without `plugins` the file cannot be used
   struct Library* next;
 } Library;
 
@@ -50,6 +50,19 @@ find_library(const clap_plugin_entry_t* const entry)
   return library;
 }
 
+static ClapFactories
+find_factories(const clap_plugin_entry_t* const entry)
+{
+  const ClapFactories found = {
+    .plugins = entry->get_factory(CLAP_PLUGIN_FACTORY_ID),
+    .presets = entry->get_factory(CLAP_PRESET_DISCOVERY_FACTORY_ID),
+  };
+  return found.presets
+             ? found
+             : (ClapFactories){ found.plugins,
+                                entry->get_factory(CLAP_PRESET_DISCOVERY_FACTORY_ID_COMPAT) };
+}
+
 /// Initialise a file, and list it, so that no other call initialises it again.
 static const Library*
 add_library(const clap_plugin_entry_t* const entry, const char* const path)
@@ -58,16 +71,15 @@ add_library(const clap_plugin_entry_t* const entry, const char* const path)
   if (library) {
     *library = (Library){ .entry = entry, .next = libraries };
     libraries = library;
-    library->factory = entry->init && entry->get_factory && entry->init(path)
-                           ? entry->get_factory(CLAP_PLUGIN_FACTORY_ID)
-                           : NULL;
+    if (entry->init && entry->get_factory && entry->init(path)) {
+      library->factories = find_factories(entry);
+    }
   }
   return library;
 }
 
 Status
-clap_library_open(const char* const path, const clap_plugin_factory_t** const factory,
-                  Error* const error)
+clap_library_open(const char* const path, ClapFactories* const factories, Error* const error)
 {
   const clap_plugin_entry_t* entry = NULL;
   const Status status = find_entry(path, &entry, error);
@@ -79,7 +91,8 @@ clap_library_open(const char* const path, const clap_plugin_factory_t** const fa
   if (!library) {
     return error_set(error, STATUS_NO_MEM, "no memory to load %s", path);
   }
-  *factory = library->factory;
-  return *factory ? STATUS_OK
-                  : error_set(error, STATUS_FILE, "%s does not initialise its plugins", path);
+  *factories = library->factories;
+  return factories->plugins
+             ? STATUS_OK
+             : error_set(error, STATUS_FILE, "%s does not initialise its plugins", path);
 }

@@ -7,10 +7,16 @@
 #include "engine/base/status.h"
 
 #include <clap/factory/plugin-factory.h>
+#include <clap/factory/preset-discovery.h>
 
-/// Load a file, initialise it once, and find the factory of its plugins.  STATUS_FILE,
-/// STATUS_NO_MEM. [scan, builder; in clap_main_enter()]
-NODISCARD Status clap_library_open(const char* path, const clap_plugin_factory_t** factory,
-                                   Error* error);
+/// What a file offers.
+typedef struct ClapFactories {
+  const clap_plugin_factory_t* plugins;
+  const clap_preset_discovery_factory_t* presets; ///< NULL: it has no presets
+} ClapFactories;
+
+/// Load a file, initialise it once, and find its factories.  STATUS_FILE, STATUS_NO_MEM.
+/// [scan, builder; in clap_main_enter()]
+NODISCARD Status clap_library_open(const char* path, ClapFactories* factories, Error* error);
 
 #endif

@@ -61,6 +61,30 @@ TEST_ROWS(a_state_is_saved_and_loaded_in_the_process, learners)
   group_rig_close(second);
 }
 
+/// The values of a preset that only the plugin knows are those of its node.
+TEST(a_preset_is_loaded_in_the_process)
+{
+  if (!plugin_format_find("clap")) {
+    suite_skip("no CLAP in this build");
+    return;
+  }
+  const Plugin* const plugin =
+      group_rig_plugin("clap", "WARPRACK_CLAP_FIXTURES", "/fixtures.clap", "test.learner");
+  const GroupRigSetup setup = { .group = "fx", .n_in = 1U, .preset = "Half" };
+  const int gain = fx_param_find(&plugin->fx, "gain");
+  GroupRig* const here = group_rig_open(plugin, &setup);
+  group_rig_start();
+  GroupRig* const there = group_rig_open(plugin, &setup);
+  ck_assert_double_eq(plugin->fx.params[gain].initial, 1.0);
+  ck_assert_double_eq(here->fx->initial(here->node, (uint32_t)gain), 0.5);
+  ck_assert_double_eq(there->fx->initial(there->node, (uint32_t)gain), 0.5);
+  group_rig_play_blocks(here, 4U);
+  group_rig_play_blocks(there, 4U);
+  ck_assert_mem_eq(here->out, there->out, sizeof(here->out));
+  group_rig_close(here);
+  group_rig_close(there);
+}
+
 static void
 play_notes(GroupRig* const rig)
 {

@@ -77,7 +77,9 @@ group_rig_try(GroupRig* const rig, const Plugin* const plugin, const GroupRigSet
   for (uint32_t p = 0; p < plugin->fx.n_params; ++p) {
     given[p] = setup->has_after && !strcmp(plugin->fx.params[p].id, "after");
     values[p] = given[p] ? setup->after : plugin->fx.params[p].initial;
-    texts[p] = plugin->param_ports[p] == PLUGIN_GROUP ? setup->group : NULL;
+    texts[p] = plugin->param_ports[p] == PLUGIN_GROUP    ? setup->group
+               : plugin->param_ports[p] == PLUGIN_PRESET ? setup->preset
+                                                         : NULL;
     if (plugin->param_ports[p] == PLUGIN_STATE) {
       texts[p] = paths[p] = setup->state;
     }

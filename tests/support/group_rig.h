@@ -21,6 +21,7 @@ typedef struct GroupRigSetup {
   bool offline;
   bool has_after; ///< Its parameter "after" is given
   double after;
+  const char* preset;    ///< NULL: none
   const char* state;     ///< Path of its state; NULL: none
   const FxFiles* access; ///< For files that the state names; NULL: none
   uint32_t uid;          ///< 0: GROUP_RIG_UID

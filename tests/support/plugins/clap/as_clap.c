@@ -493,8 +493,11 @@ plugin_extension(const clap_plugin_t* const clap, const char* const id)
     { CLAP_EXT_POSIX_FD_SUPPORT, &fd_calls }, { CLAP_EXT_RENDER, &render_calls },
     { CLAP_EXT_TIMER_SUPPORT, &timer_calls },
   };
-  if (is_kind(clap->plugin_data, "test.learner") && !strcmp(id, CLAP_EXT_STATE)) {
-    return &state_calls;
+  if (is_kind(clap->plugin_data, "test.learner")) {
+    const void* const calls = !strcmp(id, CLAP_EXT_STATE) ? &state_calls : fixture_preset_load(id);
+    if (calls) {
+      return calls;
+    }
   }
   for (uint32_t r = 0; r < N(rows); ++r) {
     if (!strcmp(rows[r].id, id)) {
@@ -596,7 +599,7 @@ entry_deinit(void)
 static const void*
 entry_factory(const char* const id)
 {
-  return !strcmp(id, CLAP_PLUGIN_FACTORY_ID) ? &factory_calls : NULL;
+  return !strcmp(id, CLAP_PLUGIN_FACTORY_ID) ? &factory_calls : fixture_preset_factory(id);
 }
 
 CLAP_EXPORT const clap_plugin_entry_t clap_entry = { VERSION, entry_init, entry_deinit,

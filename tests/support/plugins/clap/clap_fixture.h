@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
    A CLAP plugin for tests: a table of parameters, audio ports, and a function that makes the sound.
-   Each source with a table of kinds, fixtures.c and broken.c, forms a file together with as_clap.c.
+   Each source with a table of kinds, fixtures.c and broken.c, forms a file together with as_clap.c
+   and presets.c.
 */
 #ifndef WARPRACK_TESTS_CLAP_FIXTURE_H
 #define WARPRACK_TESTS_CLAP_FIXTURE_H
@@ -61,6 +62,12 @@ struct Fixture {
   int pipe[2];
   uint32_t n_timers, n_fds, n_callbacks;
 };
+
+/// The factory of preset providers, or NULL for another id.
+const void* fixture_preset_factory(const char* id);
+
+/// The extension that loads presets, or NULL for another id.
+const void* fixture_preset_load(const char* id);
 
 extern const Kind fixture_kinds[];
 extern const uint32_t fixture_n_kinds;

@@ -96,5 +96,6 @@ clap_rig_end(void)
 {
   if (clap_rig.instance) {
     clap_rig_calls()->close(clap_rig.instance);
+    clap_rig.instance = NULL;
   }
 }

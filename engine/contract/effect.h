@@ -585,6 +585,6 @@ double fx_param_to_norm(const FxParam* param, double number);
 
 extern const char* const fx_unit_words[];  ///< By FxMeasure: "Hz"; "" for none
 extern const char* const fx_kind_words[];  ///< By FxParamKind: "number"
-extern const char* const fx_taper_words[]; ///< By FxTaper: "log"
+extern const char* const fx_taper_words[]; ///< By FxTaper: "log"; NULL-terminated
 
 #endif

@@ -167,4 +167,5 @@ const char* const fx_taper_words[] = {
   [TAPER_LINEAR] = "linear",
   [TAPER_LOG] = "log",
   [TAPER_DB] = "dB",
+  [TAPER_DB + 1] = NULL,
 };

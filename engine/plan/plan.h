@@ -21,6 +21,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/status.h"
 #include "engine/contract/backend.h"
+#include "engine/midi/midi_map.h"
 #include "engine/rack/rack.h"
 
 #include <stdatomic.h>
@@ -106,6 +107,7 @@ typedef struct Plan {
   uint32_t n_values;
   PlanHeir* heirs;
   uint32_t n_heirs;
+  MidiTable midi;                   ///< The MIDI map of the rack
   _Atomic(const PlanStage*) failed; ///< The stage whose device failed first; NULL: none [player]
   uint64_t stamp;    ///< Number of messages sent before the document; later ones override `values`
   uint64_t at_frame; ///< Earliest first frame

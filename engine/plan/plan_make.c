@@ -58,6 +58,18 @@ list_heirs(Plan* const plan, const PlanRequest* const request, Error* const erro
   return STATUS_OK;
 }
 
+/// List what MIDI controllers move.
+static Status
+list_midi(Plan* const plan, const Rack* const rack, Error* const error)
+{
+  MidiTarget* const targets = arena_take(&plan->arena, rack->n_midi, sizeof(MidiTarget));
+  if (!targets) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  plan->midi = (MidiTable){ targets, rack_midi_targets(rack, targets) };
+  return STATUS_OK;
+}
+
 static StageSpec
 stage_spec(const Plan* const plan, const PlanStage* const stage)
 {
@@ -189,6 +201,7 @@ resolve(Plan* const plan, const PlanRequest* const request, Graph* const graph,
   status = status ? status : graph_resolve(graph, plan, request, scratch, fault, error);
   status = status ? status : steps_make(plan, request->format, &graph->in_links, scratch, error);
   status = status ? status : list_heirs(plan, request, error);
+  status = status ? status : list_midi(plan, request->rack, error);
   if (!status && !request->keep_values) {
     status = list_values(plan, request, error);
   }

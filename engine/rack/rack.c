@@ -175,7 +175,7 @@ copy_content(Rack* const to, const Rack* const from)
       return false;
     }
   }
-  return rack_copy_scenes(to, from);
+  return rack_copy_midi(to, from) && rack_copy_scenes(to, from);
 }
 
 Rack*
@@ -199,6 +199,7 @@ clear(Rack* const rack)
   free(rack->edges);
   free(rack->lates);
   rack_clear_scenes(rack);
+  rack_clear_midi(rack);
   free(rack->index);
 }
 
@@ -523,11 +524,11 @@ bool
 rack_sounds_equal(const Rack* const a, const Rack* const b)
 {
   return a->tempo_bpm == b->tempo_bpm && nodes_equal(a, b) && edges_equal(a, b, true) &&
-         lates_equal(a, b);
+         lates_equal(a, b) && rack_equal_midi(a, b, true);
 }
 
 bool
 rack_equal(const Rack* const a, const Rack* const b)
 {
-  return rack_equal_scenes(a, b) && rack_sounds_equal(a, b);
+  return rack_equal_scenes(a, b) && rack_equal_midi(a, b, false) && rack_sounds_equal(a, b);
 }

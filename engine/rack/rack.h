@@ -21,6 +21,7 @@
      - tempo 120
      - scene verse hall.mix=20% lowcut.frequency=120Hz
      - safe master.*
+     - midi cc 1:74 lowcut.frequency 80Hz..8kHz
 
    engine/rack/RACK.md has the grammar and the meaning of each statement.  A document without
    statements is the empty rack: one connection, `in` to `out`.
@@ -33,6 +34,7 @@
 #include "engine/base/text_buffer.h"
 #include "engine/contract/effect.h"
 #include "engine/contract/fade.h"
+#include "engine/midi/midi_map.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -48,7 +50,8 @@
 #define RACK_MAX_SCENE_VALUES 4096U  // of one scene
 #define RACK_MAX_VALUES       65536U // of all scenes
 #define RACK_MAX_SAFES        64U
-#define RACK_PATTERN_BYTES    192U // of each half of a pattern, with the final zero
+#define RACK_PATTERN_BYTES    192U  // of each half of a pattern, with the final zero
+#define RACK_MAX_MIDI         1024U // lines of the MIDI map
 
 #define RACK_GAIN_MIN_DB (-120.0) // of a connection
 #define RACK_GAIN_MAX_DB 40.0
@@ -164,6 +167,18 @@ typedef struct RackScene {
   RackSceneValue values[];
 } RackScene;
 
+/// A line of the MIDI map.  As a scene, it never changes, and names its parameter by text.
+typedef struct RackMidi {
+  atomic_uint n_owners; ///< Racks that have it
+  MidiSource source;
+  MidiShape shape;
+  const char* node;       ///< "" for a program
+  const char* param;      ///< "" for a program and for notes
+  const char* scene;      ///< Of a program; else ""
+  const char *low, *high; ///< The range, as in the language; "" for the whole one
+  const char* line;       ///< The statement of the language, with its newline
+} RackMidi;
+
 typedef struct Rack {
   RackNode* nodes;
   uint32_t n_nodes;
@@ -174,7 +189,9 @@ typedef struct Rack {
   double tempo_bpm;   ///< RACK_TEMPO_MIN_BPM to RACK_TEMPO_MAX_BPM
   RackScene** scenes; ///< [n_scenes] in order
   uint32_t n_scenes;
-  RackScene* safes;               ///< Parameters that no recall changes; NULL: none
+  RackScene* safes; ///< Parameters that no recall changes; NULL: none
+  RackMidi** midi;  ///< [n_midi] in the order of midi_source_key(), so programs are the last
+  uint32_t n_midi;
   char recalled[RACK_NAME_BYTES]; ///< The scene that was recalled last, or ""; not in the document
   RackScene* live; ///< While a comparison plays that scene: the values before it, else NULL; not in
                    ///< the document
@@ -250,12 +267,12 @@ NODISCARD Status rack_keep_value(Rack* rack, const RackNode* node, const char* p
 uint32_t rack_return_plugins(Rack* rack);
 
 /// Print the canonical text: one `add` per node in order, then one `connect` per connection, then
-/// `late`, `tempo`, `scene` and `safe`.  It states the values that are not VALUE_INITIAL, with
-/// units, in the shortest form that reads back as the same double.  Parsing the text gives an equal
-/// rack.  The caller frees it; NULL if out of memory.
+/// `late`, `tempo`, `midi`, `scene` and `safe`, and `midi program` last.  It states the values that
+/// are not VALUE_INITIAL, with units, in the shortest form that reads back as the same double.
+/// Parsing the text gives an equal rack.  The caller frees it; NULL if out of memory.
 char* rack_print(const Rack* rack);
 
-/// As rack_print(), without scenes and safes, which do not sound.
+/// As rack_print(), without scenes, safes and `midi program`, which workers do not need.
 char* rack_print_sound(const Rack* rack);
 
 /// Print `text` to `out` (NULL: only count), in quotes if it needs them.  Returns the number of
@@ -268,11 +285,11 @@ size_t rack_quote(const char* text, char* out);
 NODISCARD Status rack_set_uids(Rack* rack, const RackUid* uids, uint32_t n, RackUid next_uid,
                                Error* error);
 
-/// True if names, effects, values, backends and connections are equal (uids and order aside), and
-/// the scenes, in their order.
+/// True if names, effects, values, backends, connections and the MIDI map are equal (uids and order
+/// aside), and the scenes, in their order.
 bool rack_equal(const Rack* a, const Rack* b);
 
-/// As rack_equal(), but scenes and safes may differ.
+/// As rack_equal(), but scenes, safes and programs may differ.
 bool rack_sounds_equal(const Rack* a, const Rack* b);
 
 /// Find the index of the connection with exactly these ends; n_edges if there is none.  Tries
@@ -288,7 +305,8 @@ bool rack_has_solo(const RackNode* node);
 /// True if `rack` has all nodes of `of`, as rack_same_structure().
 bool rack_has_nodes(const Rack* rack, const Rack* of);
 
-/// True if the racks differ at most in names, and in values that are neither structural nor solo.
+/// True if the racks differ at most in names, in the MIDI map, and in values that are neither
+/// structural nor solo.
 bool rack_differs_in_values(const Rack* a, const Rack* b);
 
 /// Apply statements of the language ("connect a b gain=-6dB"), one per line, to a rack: all of them
@@ -475,5 +493,24 @@ bool rack_read_number(const RackNode* node, uint32_t param, const char* text, do
 
 /// Append " node.param=value" with the present value, as in the statement `scene`.
 void rack_print_target(const RackNode* node, uint32_t param, TextBuffer* text);
+
+// ---- the MIDI map ----
+// A line leads from a controller to a parameter, from the notes of a channel to an instrument, or
+// from a program change to a scene.  The worker evaluates the first two, control/ the last one.
+
+/// Words by MidiKind: "cc"; NULL-terminated.
+extern const char* const rack_midi_kind_words[];
+
+/// Append a source as in the language: "cc 1:74".
+void rack_midi_print_source(MidiSource source, TextBuffer* text);
+
+/// Remove the lines that all words name: a node, a parameter ("hall.mix"), a source ("cc 1:74"), a
+/// scene.  STATUS_NOT_FOUND if there is none.
+NODISCARD Status rack_remove_midi(Rack* rack, const char* const* words, uint32_t n_words,
+                                  Error* error);
+
+/// Find the targets of all lines whose node, plugin and parameter are there, in the order of
+/// MidiTable.  targets[n_midi].  Returns their number.
+uint32_t rack_midi_targets(const Rack* rack, MidiTarget* targets);
 
 #endif

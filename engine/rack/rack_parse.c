@@ -343,7 +343,7 @@ no_statement(Parser* const parser)
   if (parser->now.kind != TOKEN_WORD) {
     return parser_unexpected(parser,
                              "a line begins with chain, add, insert, connect, disconnect, set, "
-                             "rename, remove, late, tempo, scene or safe");
+                             "rename, remove, late, tempo, scene, safe or midi");
   }
   if (rack_is_effect(parser->now.text)) {
     return parser_fail(parser, parser->now.offset, STATUS_BAD_RACK,
@@ -376,6 +376,7 @@ parse_statement(Parser* const parser)
     [STATEMENT_TEMPO] = parse_tempo,
     [STATEMENT_SCENE] = rack_parse_scene,
     [STATEMENT_SAFE] = rack_parse_safe,
+    [STATEMENT_MIDI] = rack_parse_midi,
   };
   const Statement statement = statement_here(parser);
   parser->value = (Token){ .text = "" };

@@ -10,8 +10,8 @@
 #include <strings.h>
 
 const char* const parser_statements[N_STATEMENTS] = {
-  "chain",  "add",    "insert", "connect", "disconnect", "set",
-  "rename", "remove", "late",   "tempo",   "scene",      "safe",
+  "chain",  "add",  "insert", "connect", "disconnect", "set",  "rename",
+  "remove", "late", "tempo",  "scene",   "safe",       "midi",
 };
 
 Statement

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /// Shared by the parts of the parser: rack_parse.c (documents and statements), rack_parse_chain.c
-/// (chains and effects), rack_parse_values.c (values) and rack_parse_scene.c (scenes).
+/// (chains and effects), rack_parse_values.c (values), rack_parse_scene.c (scenes) and
+/// rack_parse_midi.c (the MIDI map).
 #ifndef WARPRACK_ENGINE_RACK_RACK_PARSER_H
 #define WARPRACK_ENGINE_RACK_RACK_PARSER_H
 
@@ -52,6 +53,7 @@ typedef enum Statement {
   STATEMENT_TEMPO,
   STATEMENT_SCENE,
   STATEMENT_SAFE,
+  STATEMENT_MIDI,
   N_STATEMENTS
 } Statement;
 
@@ -132,5 +134,8 @@ NODISCARD Status rack_parse_scene(Parser* parser);
 
 /// After "safe": pattern { pattern }
 NODISCARD Status rack_parse_safe(Parser* parser);
+
+/// After "midi": SOURCE target { range | option }
+NODISCARD Status rack_parse_midi(Parser* parser);
 
 #endif

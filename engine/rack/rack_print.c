@@ -167,6 +167,7 @@ print_sound(const Rack* const rack, TextBuffer* const text)
   }
   print_lates(rack, text);
   rack_print_tempo(rack, text);
+  rack_print_midi(rack, false, text);
 }
 
 char*
@@ -186,6 +187,7 @@ rack_print(const Rack* const rack)
     text_buffer_add(&text, rack->scenes[s]->line);
   }
   text_buffer_add(&text, rack->safes ? rack->safes->line : "");
+  rack_print_midi(rack, true, &text);
   return text_buffer_take(&text);
 }
 
@@ -198,6 +200,10 @@ rack_check_text(const Rack* const rack, Error* const error)
     n_bytes += strlen(rack->scenes[s]->line);
   }
   n_bytes += rack->safes ? strlen(rack->safes->line) : 0U;
+  for (uint32_t m = 0; m < rack->n_midi; ++m) { // those of programs are at the end
+    const bool is_program = rack->midi[m]->source.kind == MIDI_PROGRAM;
+    n_bytes += is_program ? strlen(rack->midi[m]->line) : 0U;
+  }
   free(text);
   if (!text) {
     return rack_no_memory(error);

@@ -3,7 +3,8 @@
    Shared by the files of the rack: rack.c (the model), rack_names.c (names and near misses),
    rack_end.c (ends of connections), rack_value.c (values and units), rack_check.c (cycles),
    rack_edit.c (edits), rack_rewire.c (edits of the signal path), rack_tempo.c (the tempo),
-   rack_scene.c and rack_scene_edit.c (scenes), rack_parser.h and rack_print.c (the language),
+   rack_scene.c and rack_scene_edit.c (scenes), rack_midi.c, rack_midi_edit.c and
+   rack_midi_targets.c (the MIDI map), rack_parser.h and rack_print.c (the language),
    rack_missing.c (plugins that are there again).
 
    Functions in this header that add to a rack do not check for cycles; their caller must call
@@ -160,8 +161,55 @@ NODISCARD Status rack_put_scene(Rack* rack, RackScene* scene, Error* error);
 /// Replace the safes.  Takes ownership, also on error.
 NODISCARD Status rack_set_safes(Rack* rack, RackScene* safes, Error* error);
 
-/// Let the scenes follow a node that gets a new name, or (NULL) is removed.
+/// Let the scenes and the MIDI map follow a node that gets a new name, or (NULL) is removed.
 NODISCARD Status rack_follow_node(Rack* rack, const char* node, const char* new_name, Error* error);
+
+// ---- rack_midi.c ----
+
+/// Let one more rack have a line.  Returns the line.
+RackMidi* rack_midi_hold(RackMidi* map);
+
+/// Release a line.
+void rack_midi_drop(RackMidi* map);
+
+/// Give a new rack the MIDI map of another one.  Returns false if out of memory.
+bool rack_copy_midi(Rack* to, const Rack* from);
+
+/// Release the MIDI map of a rack that is freed.
+void rack_clear_midi(Rack* rack);
+
+/// True if the maps are equal; with `sounds`, without the programs.
+bool rack_equal_midi(const Rack* a, const Rack* b, bool sounds);
+
+/// Print the lines of the map, in order: those of programs, or all others.
+void rack_print_midi(const Rack* rack, bool programs, TextBuffer* text);
+
+// ---- rack_midi_edit.c ----
+
+/// True if sources of this kind have a number beside their channel.
+bool rack_midi_has_number(MidiKind kind);
+
+/// The line with the same source and target, or for a program with the same source; NULL: none.
+const RackMidi* rack_find_midi(const Rack* rack, const RackMidi* map);
+
+/// Add a copy of a line, in place of the one that rack_find_midi() finds.
+NODISCARD Status rack_put_midi(Rack* rack, const RackMidi* map, Error* error);
+
+/// Give a rack without a map that of `rack`, with the new name of a node, or (NULL) without the
+/// lines of the node.
+NODISCARD Status rack_follow_midi(const Rack* rack, const char* node, const char* new_name,
+                                  Rack* with, Error* error);
+
+// ---- rack_midi_targets.c ----
+
+/// Find a parameter that a controller can move, and refuse any other.
+NODISCARD Status rack_midi_find_param(const RackNode* node, const char* id, const FxParam** row,
+                                      Error* error);
+
+/// Read the range of a line and its shape, for midi_target_init(), and refuse those that the
+/// parameter does not take.
+NODISCARD Status rack_midi_shape(const FxParam* row, const RackMidi* map, MidiTarget* target,
+                                 Error* error);
 
 // ---- rack_check.c ----
 

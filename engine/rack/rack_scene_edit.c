@@ -330,8 +330,8 @@ Status
 rack_follow_node(Rack* const rack, const char* const node, const char* const new_name,
                  Error* const error)
 {
-  Rack with = { .n_scenes = 0 }; // only its scenes
-  if (!rack->n_scenes && !rack->safes && !rack->live) {
+  Rack with = { .n_scenes = 0 }; // only its scenes and its MIDI map
+  if (!rack->n_scenes && !rack->safes && !rack->live && !rack->n_midi) {
     return STATUS_OK;
   }
   with.scenes = malloc((rack->n_scenes + 1U) * sizeof(RackScene*)); // + 1: never 0 bytes
@@ -339,7 +339,8 @@ rack_follow_node(Rack* const rack, const char* const node, const char* const new
   with.safes =
       new_name && rack->safes ? follow(rack->safes, node, new_name) : rack_scene_hold(rack->safes);
   with.live = follow(rack->live, node, new_name);
-  bool failed = !with.scenes || (rack->safes && !with.safes) || (rack->live && !with.live);
+  bool failed = rack_follow_midi(rack, node, new_name, &with, error) || !with.scenes ||
+                (rack->safes && !with.safes) || (rack->live && !with.live);
   for (uint32_t s = 0; s < rack->n_scenes && !failed; ++s) {
     with.scenes[s] = follow(rack->scenes[s], node, new_name);
     failed = !with.scenes[s];
@@ -347,13 +348,17 @@ rack_follow_node(Rack* const rack, const char* const node, const char* const new
   }
   if (failed) {
     rack_clear_scenes(&with);
+    rack_clear_midi(&with);
     return rack_no_memory(error);
   }
   rack_clear_scenes(rack);
+  rack_clear_midi(rack);
   rack->scenes = with.scenes;
   rack->n_scenes = with.n_scenes;
   rack->safes = with.safes;
   rack->live = with.live;
+  rack->midi = with.midi;
+  rack->n_midi = with.n_midi;
   return STATUS_OK;
 }
 

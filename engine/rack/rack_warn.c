@@ -137,6 +137,16 @@ warn_of_scene(const Warnings* const warnings, const RackScene* const scene)
                  "structural; it is recalled as an edit");
 }
 
+/// Warn of a program change whose scene is not there.
+static void
+warn_of_program(const Warnings* const warnings, const RackMidi* const map)
+{
+  if (map->source.kind == MIDI_PROGRAM && !rack_find_scene(warnings->rack, map->scene)) {
+    text_buffer_print(warnings->lines, "midi program %u:%u recalls scene %s, which is not there\n",
+                      map->source.channel + 1U, map->source.number + 1U, map->scene);
+  }
+}
+
 char*
 rack_warnings(const Rack* const rack, const double rate_hz)
 {
@@ -153,6 +163,9 @@ rack_warnings(const Rack* const rack, const double rate_hz)
   }
   for (uint32_t s = 0; s < rack->n_scenes; ++s) {
     warn_of_scene(&warnings, rack->scenes[s]);
+  }
+  for (uint32_t m = 0; m < rack->n_midi; ++m) {
+    warn_of_program(&warnings, rack->midi[m]);
   }
   return text_buffer_take(&lines);
 }

@@ -90,6 +90,8 @@ fuzz_examples(FuzzVisit* const visit, void* const context)
     "chain tube: lv2 \"urn:zamaudio:ZamTube\" tubedrive=3 | ladspa tap_reverb/tap_reverb 2s",
     "chain clap com.zamaudio.ZamComp -20dB + lv2 fil4-stereo level=-6dB wet=50% decay=20ms "
     "hold=3ms",
+    "midi cc 1:74 lowcut.frequency 80Hz..8kHz taper=log pickup=on\nmidi nrpn 16:260 vol.gain "
+    "invert=on\nmidi program 16:1 scene v\nrename vol x\nremove lowcut",
     "chain urn:zamaudio:ZamTube | lv2 wide p999=1 p3=0.5",
   };
   for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); ++i) {

@@ -93,7 +93,8 @@ on_values_done(void* const context, const Bundle* const bundle, const uint32_t r
   note_bundle(control, bundle, &bundle->messages[0], WATCH_DONE, NULL);
   for (uint32_t m = 0; m < bundle->n_messages && !is_quiet; ++m) {
     const Message* const message = &bundle->messages[m];
-    if (message->info->find && message->info->find != scenes_find_between) {
+    if (message->info->find == scenes_find || message->info->find == scenes_find_stopped ||
+        message->info->find == scenes_find_compared) {
       answer_edit(control, bundle, message, revision, frame);
     } else {
       outlet_done(&control->outlet, &bundle->peer, message->address, message->n_bytes);

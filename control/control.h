@@ -76,7 +76,7 @@ typedef struct ControlConfig {
                                                            ///< NULL
   const ControlPlugins* plugins;                           ///< NULL: there are none
   /// [control] Receives the active rack, and its text, which the callee owns: at the start, after
-  /// changes at most every 250 ms, and at the end.  May be NULL.
+  /// changes at most every 250 ms, before the answer to /rack/save, and at the end.  May be NULL.
   void (*active_rack)(void* context, const Rack* rack, char* rack_text);
   /// [control] Receives new warnings of the active rack, one per line.  May be NULL.
   void (*warned)(void* context, const char* lines);

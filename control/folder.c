@@ -15,15 +15,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#define LEFTOVER_BEGINS ".warprack-"
-#define LEFTOVER_ENDS   ".tmp"
-#define LEFTOVER_BYTES  64U
-#define HASH_DIGITS     16U // of fx_state_name() and package_name()
+#define LEFTOVER_BEGINS   ".warprack-"
+#define LEFTOVER_ENDS     ".tmp"
+#define LEFTOVER_BYTES    64U
+#define HASH_DIGITS       16U         // of fx_state_name() and package_name()
+#define COPY_BYTES        (1U << 20U) // in one call
+#define COPY_SUFFIX_BYTES 16U  // longest suffix that a copy with a number keeps, with its dot
+#define COPY_TRIES        100U // names for a copy
 
 static int
 open_beneath(const int folder_fd, const char* const name, const int flags)
@@ -404,6 +408,106 @@ folder_keep(const Folder* const folder, const char* const name, const void* cons
   return is_equal ? STATUS_OK
                   : error_set(error, STATUS_EXISTS,
                               "%.200s: there is such a file with another content", name);
+}
+
+/// True if two open files have the same content.
+static bool
+has_same_content(const int a, const int b)
+{
+  static const size_t n_bytes = 65536U;
+  char* const pieces = malloc(2U * n_bytes);
+  bool is_equal = pieces;
+  for (off_t at = 0; is_equal;) {
+    const ssize_t n = pread(a, pieces, n_bytes, at);
+    is_equal = n >= 0 && pread(b, pieces + n_bytes, n_bytes, at) == n &&
+               !memcmp(pieces, pieces + n_bytes, (size_t)n);
+    if (n <= 0) {
+      break;
+    }
+    at += n;
+  }
+  free(pieces);
+  return is_equal;
+}
+
+/// Copy the rest of a file to the disk.
+static bool
+copy_rest(const int from, const int to)
+{
+  ssize_t n = 0;
+  do {
+    n = sendfile(to, from, NULL, COPY_BYTES);
+  } while (n > 0 || (n < 0 && errno == EINTR));
+  return n == 0 && fsync(to) == 0;
+}
+
+/// Copy a file as `name`, which no file has.  Returns 0 or an errno.
+static int
+copy_as(const int folder_fd, const int from, const char* const name)
+{
+  char temporary[LEFTOVER_BYTES];
+  const int file = create_beside(folder_fd, name, S_IWOTH, temporary);
+  if (file < 0) {
+    return errno;
+  }
+  int code = lseek(from, 0, SEEK_SET) == 0 && copy_rest(from, file) ? 0 : errno;
+  code = close(file) == 0 ? code : errno;
+  if (code == 0 && renameat(folder_fd, temporary, folder_fd, name) != 0) {
+    code = errno;
+  }
+  if (code) {
+    unlinkat(folder_fd, temporary, 0);
+    return code;
+  }
+  return fsync(folder_fd) == 0 ? 0 : errno;
+}
+
+/// The n-th name to try: "hall.wav", "hall-2.wav", "hall-3.wav".
+static void
+number_name(const char* const wanted, const unsigned n, char name[const FOLDER_NAME_BYTES])
+{
+  const char* const dot = strrchr(wanted, '.');
+  const bool has_suffix = dot && dot != wanted && strlen(dot) <= COPY_SUFFIX_BYTES;
+  const size_t n_stem = has_suffix ? (size_t)(dot - wanted) : strlen(wanted);
+  const size_t longest = FOLDER_NAME_BYTES - COPY_SUFFIX_BYTES - sizeof("-999");
+  char number[sizeof("-999")] = "";
+  if (n > 1U) {
+    snprintf(number, sizeof(number), "-%u", n % 1000U);
+  }
+  snprintf(name, FOLDER_NAME_BYTES, "%.*s%s%s", (int)(n_stem < longest ? n_stem : longest), wanted,
+           number, has_suffix ? dot : "");
+}
+
+/// Use a file of this name if it has the content, or copy the content if there is no such file.
+/// Returns 0 or an errno: EEXIST if the name is that of another file.
+static int
+use_or_copy(const int folder_fd, const int from, const char* const name)
+{
+  const int there = open_beneath(folder_fd, name, O_RDONLY | O_NOCTTY);
+  struct stat facts;
+  if (there < 0) {
+    return errno == ENOENT ? copy_as(folder_fd, from, name) : EEXIST;
+  }
+  const bool is_same =
+      fstat(there, &facts) == 0 && S_ISREG(facts.st_mode) && has_same_content(there, from);
+  close(there);
+  return is_same ? 0 : EEXIST;
+}
+
+Status
+folder_copy(const Folder* const folder, const int fd, const char* const wanted,
+            char name[const FOLDER_NAME_BYTES], Error* const error)
+{
+  const int folder_fd = open_beneath(folder->fd, ".", O_RDONLY | O_DIRECTORY);
+  int code = folder_fd < 0 ? errno : EEXIST;
+  for (unsigned n = 1; code == EEXIST && n < COPY_TRIES; ++n) {
+    number_name(wanted, n, name);
+    code = use_or_copy(folder_fd, fd, name);
+  }
+  if (folder_fd >= 0) {
+    close(folder_fd);
+  }
+  return code ? fail_to_open(error, wanted, code) : STATUS_OK;
 }
 
 Status

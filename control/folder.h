@@ -79,6 +79,15 @@ NODISCARD Status folder_keep(const Folder* folder, const char* name, const void*
 NODISCARD Status folder_replace(const Folder* folder, const char* name, const char* text,
                                 Error* error);
 
+#define FOLDER_NAME_BYTES 256U // of a name directly in the folder, with the final zero
+
+/// Copy an open file directly into the folder, completely or not at all.  `wanted` is a name
+/// without "/", cut if it is too long.  If there is another file of that name, the copy gets a
+/// number: "hall-2.wav"; a file with the same content is used instead of a copy.  `name` receives
+/// the name.  Reads `fd` from its start.
+NODISCARD Status folder_copy(const Folder* folder, int fd, const char* wanted,
+                             char name[FOLDER_NAME_BYTES], Error* error);
+
 /// Remove temporary files directly in the folder that were written at least `age_s` ago; 0: all,
 /// also if the clock was ahead then.  They remain if a program is killed during folder_write() or
 /// folder_replace().

@@ -66,6 +66,7 @@ Status
 query_save(Control* const control, const Peer* const peer, Message* const message,
            Error* const error)
 {
+  control_report_rack(control); // so that the program has it before the client has the answer
   const char* const text = control_rack_text(control);
   const Status status =
       rack_store_write(control->store, text ? strdup(text) : NULL, peer, message, error);

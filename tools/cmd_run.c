@@ -68,6 +68,10 @@ misplaced_option(const RunArgs* const args)
   if (args->io != IO_jack && io->midi) {
     return "--midi needs --io jack";
   }
+  if (args->live.nsm_url &&
+      (args->live.state || args->live.fresh || args->live.root || io->client_name)) {
+    return "--state, --fresh, --root and --name are for runs without a session manager (NSM_URL)";
+  }
   if (io->connect_to && args->no_connect) {
     return "--connect and --no-connect exclude each other";
   }
@@ -80,6 +84,17 @@ state_folder(void)
 {
   char* const folders = getenv("STATE_DIRECTORY");
   return folders && folders[0] ? strtok(folders, ":") : NULL;
+}
+
+/// NSM_URL, which plugins and other processes must not see; NULL: not set.  Lives as long as the
+/// process.
+static const char*
+take_nsm_url(void)
+{
+  const char* const url = getenv("NSM_URL");
+  char* const copy = url && url[0] ? strdup(url) : NULL;
+  unsetenv("NSM_URL");
+  return copy;
 }
 
 static int
@@ -111,6 +126,9 @@ run(RunArgs* const args)
     }
     live->listeners = &args->listeners;
   }
+  if (!live->io.client_name) {
+    live->io.client_name = PROGRAM_NAME;
+  }
   if (args->io != IO_AUTO) {
     live->driver = io_find(io_choices[args->io]);
   }
@@ -126,7 +144,8 @@ run(RunArgs* const args)
   if (args->in_process) {
     plugin_environment();
   }
-  live->osc_port = (uint16_t)args->osc_port;
+  live->any_port = args->osc_port < 0;
+  live->osc_port = live->any_port ? CONTROL_DEFAULT_PORT : (uint16_t)args->osc_port;
   return status_exit_code(live_run(live));
 }
 
@@ -134,9 +153,8 @@ static int
 run_run(const int argc, char** const argv)
 {
   RunArgs args = { .live = { .rack = "",
-                             .io = { .client_name = PROGRAM_NAME },
                              .engine = { .realtime = true },
-                             .state = state_folder(),
+                             .nsm_url = take_nsm_url(),
                              .bind_address = "127.0.0.1" },
                    .backend.gpu_index = BACKEND_ANY_GPU,
                    .channels = "2:2",
@@ -144,10 +162,13 @@ run_run(const int argc, char** const argv)
                    .ceiling_db = -0.3, // leaves room for peaks between the samples in a converter
                    .depth = 1,
                    .n_helpers = -1,
-                   .osc_port = CONTROL_DEFAULT_PORT,
+                   .osc_port = -1,
                    .plugin_start_s = ENGINE_PLUGIN_START_S,
                    .priority = 10 };
   IoConfig* const io = &args.live.io;
+  if (!args.live.nsm_url) {
+    args.live.state = state_folder();
+  }
   // clang-format off
   const Option table[] = {
     { "io",         0,   OPTION_CHOICE,                                 .choices = io_choices, .to.choice = &args.io, .help = "Audio driver (default auto: the first that opens at the start, in this order)" },
@@ -170,7 +191,7 @@ run_run(const int argc, char** const argv)
     { "osc-allow",  0,   OPTION_TEXT,    "LIST",                        .to.text = &args.osc_allow,                   .help = "Other machines that may send: ADDRESS[/BITS],...; default none" },
     { "osc-notify", 0,   OPTION_TEXT,    "LIST",                        .to.text = &args.osc_notify,                  .help = "Listeners that get all values and changes: HOST:PORT,..., IPv6 in brackets; default none" },
     { "root",       0,   OPTION_TEXT,    "DIR",                         .to.text = &args.live.root,                   .help = "Folder of all files that commands name; default the rack file's, else the current folder" },
-    { "name",       'n', OPTION_TEXT,    "CLIENT",                      .to.text = &io->client_name,                  .help = "JACK client name, default warprack" },
+    { "name",       'n', OPTION_TEXT,    "CLIENT",                      .to.text = &io->client_name,                  .help = "JACK client name, default warprack; a session manager (NSM_URL) chooses it" },
     { "server",     0,   OPTION_TEXT,    "NAME",                        .to.text = &io->server_name,                  .help = "Name of the JACK server, default JACK's default" },
     { "connect",    0,   OPTION_TEXT,    "PATTERN",                     .to.text = &io->connect_to,                   .help = "JACK ports to connect: part of their names, or a regular expression; default one device" },
     { "no-connect", 0,   OPTION_FLAG,                                   .to.flag = &args.no_connect,                  .help = "Connect to no JACK ports" },

@@ -5,12 +5,14 @@
 
 #include "commands.h"
 #include "live_private.h"
+#include "live_signals.h"
 
 #include "engine/base/rt.h"
 #include "engine/base/time.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <signal.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,15 +25,11 @@
 #define END_LIMIT_NS (1900U * NS_PER_MS)
 #define STATE_MS     1000U // time for the disk at the end
 
-/// Block the signals that the main loop receives; threads inherit the mask.
+/// Prepare this process for signals.
 static void
-block_signals(Live* const live)
+block_signals(void)
 {
-  sigemptyset(&live->signals);
-  sigaddset(&live->signals, SIGHUP);
-  sigaddset(&live->signals, SIGINT);
-  sigaddset(&live->signals, SIGTERM);
-  pthread_sigmask(SIG_BLOCK, &live->signals, NULL);
+  live_signals_block();
   signal(SIGPIPE, SIG_IGN); // the run continues without a reader of the log
   signal(SIGXFSZ, SIG_IGN); // exceeding a file size limit is an error of write()
 }
@@ -96,9 +94,9 @@ vital_signs(const Live* const live, const IoStatus* const io, const EngineStatus
 static void
 log_running(Live* const live, const IoStatus* const io, const EngineStatus* const engine)
 {
-  live_log_running(&live->log, live->driver->name, io, engine, control_port(live->control));
+  live_log_running(live->log, live->driver->name, io, engine, control_port(live->control));
   if (engine->realtime_note[0]) {
-    live_log_event(&live->log, EVENT_REALTIME_MISSING, engine->realtime_note);
+    live_log_event(live->log, EVENT_REALTIME_MISSING, engine->realtime_note);
   }
 }
 
@@ -108,7 +106,7 @@ log_backend(Live* const live, const EngineStatus* const engine)
 {
   if (engine->backend_note[0] && strcmp(engine->backend_note, live->backend_note) != 0) {
     memcpy(live->backend_note, engine->backend_note, sizeof(live->backend_note));
-    live_log_event(&live->log, EVENT_BACKEND_CHOSEN, live->backend_note);
+    live_log_event(live->log, EVENT_BACKEND_CHOSEN, live->backend_note);
   }
 }
 
@@ -118,7 +116,7 @@ log_late(Live* const live, const EngineStatus* const engine)
 {
   if (engine->late_note[0] && strcmp(engine->late_note, live->late_note) != 0) {
     memcpy(live->late_note, engine->late_note, sizeof(live->late_note));
-    live_log_event(&live->log, EVENT_RACK_WARNING, live->late_note);
+    live_log_event(live->log, EVENT_RACK_WARNING, live->late_note);
   }
 }
 
@@ -126,8 +124,8 @@ static void
 log_service(Live* const live)
 {
   Error why;
-  if (service_is_lost(&live->service, &why)) {
-    live_log_event(&live->log, EVENT_SERVICE_LOST, why.text);
+  if (service_is_lost(live->service, &why)) {
+    live_log_event(live->log, EVENT_SERVICE_LOST, why.text);
   }
 }
 
@@ -139,7 +137,7 @@ check_all(Live* const live, const IoStatus* const io, const uint64_t now_ns)
   engine_status(live->engine, &engine);
   log_backend(live, &engine);
   log_late(live, &engine);
-  const bool has_lost_worker = live_watch_poll(&live->watch, &live->log, &engine);
+  const bool has_lost_worker = live_watch_poll(&live->watch, live->log, &engine);
   if (has_lost_worker && live->state) {
     state_shake(live->state, now_ns);
   }
@@ -147,13 +145,13 @@ check_all(Live* const live, const IoStatus* const io, const uint64_t now_ns)
     live_plugins_want(&live->plugins); // the next worker loads them as they are now
   }
   const VitalSigns signs = vital_signs(live, io, &engine);
-  service_poll(&live->service, &signs, live->driver->name, io, &engine, now_ns);
-  atomic_store(&live->watchdog_fed, live->service.n_fed);
+  service_poll(live->service, &signs, live->driver->name, io, &engine, now_ns);
+  atomic_store(&live->watchdog_fed, live->service->n_fed);
   log_service(live);
   if (atomic_load(&live->muted) && now_ns >= live->muted_until_ns) {
     atomic_store(&live->muted, false);
     engine_fade(live->engine, false);
-    live_log_event(&live->log, EVENT_STATE_NOTE, "has run long enough: no longer muted");
+    live_log_event(live->log, EVENT_STATE_NOTE, "has run long enough: no longer muted");
   }
 }
 
@@ -162,15 +160,16 @@ log_status(Live* const live, const IoStatus* const io)
 {
   EngineStatus engine;
   engine_status(live->engine, &engine);
-  live_log_status(&live->log, io, &engine);
+  live_log_status(live->log, io, &engine);
 }
 
 /// Wait for a signal; 0 after the timeout.
 static int
-wait_for_signal(const Live* const live, const uint64_t timeout_ns)
+wait_for_signal(const uint64_t timeout_ns)
 {
   const struct timespec timeout = time_spec(timeout_ns);
-  const int taken = sigtimedwait(&live->signals, NULL, &timeout);
+  const sigset_t signals = live_signals();
+  const int taken = sigtimedwait(&signals, NULL, &timeout);
   return taken > 0 ? taken : 0;
 }
 
@@ -181,14 +180,14 @@ request_reload(Live* const live, const uint64_t now_ns)
   const bool has_file = live->reload.socket >= 0;
   live_plugins_want_for_reload(&live->plugins);
   if (!has_file) {
-    live_log_event(&live->log, EVENT_RACK_REFUSED,
+    live_log_event(live->log, EVENT_RACK_REFUSED,
                    "SIGHUP: there is no rack file in the server's folder to read");
     return;
   }
-  if (!reload_is_open(&live->reload)) {
-    service_reloading(&live->service, now_ns);
+  if (!rack_request_is_open(&live->reload)) {
+    service_reloading(live->service, now_ns);
   }
-  reload_want(&live->reload);
+  rack_request_want(&live->reload);
 }
 
 static void
@@ -203,7 +202,7 @@ poll_plugins(Live* const live, const uint64_t now_ns)
                                 .n_failed = news.n_failed };
     snprintf(live->scan.text, sizeof(live->scan.text), "%s", news.text);
     pthread_mutex_unlock(&live->audio_lock);
-    live_log_event(&live->log, news.has_failed ? EVENT_PLUGINS_FAILED : EVENT_PLUGINS_SCANNED,
+    live_log_event(live->log, news.has_failed ? EVENT_PLUGINS_FAILED : EVENT_PLUGINS_SCANNED,
                    news.text);
   }
 }
@@ -228,16 +227,17 @@ poll_reload(Live* const live, const uint64_t now_ns)
   if (live_plugins_delay_reload(&live->plugins)) {
     return; // the rack may name plugins that the scan finds
   }
-  const ReloadNews news = reload_poll(&live->reload, now_ns, text, sizeof(text));
-  if (news == RELOAD_NOTHING) {
+  const RackRequestNews news = rack_request_poll(&live->reload, now_ns, text, sizeof(text));
+  if (news == RACK_REQUEST_NOTHING) {
     return;
   }
-  live_log_event(&live->log, news == RELOAD_DONE ? EVENT_RACK_RELOADED : EVENT_RACK_REFUSED, text);
-  if (news == RELOAD_DONE) {
+  live_log_event(live->log, news == RACK_REQUEST_DONE ? EVENT_RACK_RELOADED : EVENT_RACK_REFUSED,
+                 text);
+  if (news == RACK_REQUEST_DONE) {
     renew_origin(live);
   }
-  if (!reload_is_open(&live->reload)) {
-    service_reloaded(&live->service);
+  if (!rack_request_is_open(&live->reload)) {
+    service_reloaded(live->service);
   }
 }
 
@@ -249,7 +249,7 @@ main_loop(Live* const live)
   const double duration_s = live->config->io.duration_s;
   uint64_t status_ns = began_ns + STATUS_NS;
   for (;;) {
-    const int taken = wait_for_signal(live, POLL_NS);
+    const int taken = wait_for_signal(POLL_NS);
     if (taken == SIGINT || taken == SIGTERM) {
       return taken == SIGINT ? "interrupted" : "terminated";
     }
@@ -263,6 +263,9 @@ main_loop(Live* const live)
     check_all(live, &io, now_ns);
     if (atomic_load(&live->quit)) {
       return "asked by /server/quit";
+    }
+    if (live_nsm_poll(live->nsm, now_ns)) {
+      return "another project is opened";
     }
     const bool is_over = !live->config->io.fast && duration_s > 0.0 &&
                          (double)(now_ns - began_ns) >= duration_s * (double)NS_PER_S;
@@ -281,11 +284,12 @@ main_loop(Live* const live)
 /// Let a second SIGINT end the process at once by its default action, and ignore SIGTERM and
 /// SIGHUP.
 static void
-release_signals(const Live* const live)
+release_signals(void)
 {
+  const sigset_t signals = live_signals();
   signal(SIGHUP, SIG_IGN);
   signal(SIGTERM, SIG_IGN);
-  pthread_sigmask(SIG_UNBLOCK, &live->signals, NULL);
+  pthread_sigmask(SIG_UNBLOCK, &signals, NULL);
 }
 
 static void*
@@ -337,16 +341,18 @@ run(Live* const live)
   live->muted_until_ns = now_ns + STATE_LIVED_S * NS_PER_S;
   log_running(live, &io, &engine);
   const VitalSigns signs = vital_signs(live, &io, &engine);
-  service_ready(&live->service, &signs, now_ns);
+  service_ready(live->service, &signs, now_ns);
   const char* const why = main_loop(live);
-  release_signals(live);
-  limit_end(live);
-  service_stopping(&live->service, why);
+  if (!live->nsm->is_switching) {
+    release_signals();
+    limit_end(live);
+    service_stopping(live->service, why);
+  }
   fade_out(live);
   IoStatus last;
   io_status(live->io, &last);
   engine_status(live->engine, &engine);
-  live_log_stopped(&live->log, why, &last, &engine);
+  live_log_stopped(live->log, why, &last, &engine);
 }
 
 static Status
@@ -356,12 +362,13 @@ start_and_run(Live* const live, Error* const error)
   if (!status && live->state) {
     status = state_run(live->state, error);
   }
+  status = status ? status : live_nsm_started(live->nsm, live->control, error);
   if (!status) {
     run(live);
   }
   // Save racks first, then close the parts that may hang.
   live_plugins_stop(&live->plugins);
-  reload_close(&live->reload);
+  rack_request_close(&live->reload);
   control_stop(live->control);
   // A bad rack or file ended the run.
   const bool in_order = status != STATUS_BAD_RACK && status != STATUS_FILE;
@@ -377,27 +384,67 @@ start_and_run(Live* const live, Error* const error)
   return status;
 }
 
-Status
-live_run(const LiveConfig* const config)
+/// One run: from the start until it ends, or until another project follows.
+static Status
+run_once(const LiveConfig* const given, LiveLog* const log, Service* const service,
+         LiveNsm* const nsm, Error* const error)
 {
-  Live live = { .config = config,
+  LiveConfig config = *given;
+  if (nsm->has_project) {
+    config.io.client_name = nsm->at.client;
+    config.state = NULL;
+  }
+  if (nsm->port) {
+    config.osc_port = nsm->port;
+  }
+  Live live = { .config = &config,
+                .log = log,
+                .service = service,
+                .nsm = nsm,
                 .reload = { .socket = -1 },
                 .audio_lock = PTHREAD_MUTEX_INITIALIZER,
                 .audio.state = "opening" };
+  const Status status = start_and_run(&live, error);
+  pthread_mutex_destroy(&live.audio_lock);
+  return status;
+}
+
+/// Run one project after the other; without a session manager, there is one run.
+static Status
+run_all(const LiveConfig* const config, LiveLog* const log, Error* const error)
+{
+  Service service;
+  LiveNsm nsm;
+  Status status = STATUS_OK;
+  if (service_open(&service, error)) {
+    live_log_event(log, EVENT_SERVICE_LOST, error->text);
+  }
+  live_nsm_begin(&nsm, config->nsm_url, config->rack, config->missing, log);
+  do {
+    status = run_once(config, log, &service, &nsm, error);
+  } while (live_nsm_ended(&nsm, status, error));
+  live_nsm_end(&nsm);
+  service_close(&service);
+  return status;
+}
+
+Status
+live_run(const LiveConfig* const config)
+{
+  LiveLog log;
   Error error;
-  block_signals(&live);
-  if (live_log_open(&live.log, config->json, config->verbose, &error)) {
+  block_signals();
+  if (live_log_open(&log, config->json, config->verbose, &error)) {
     fprintf(stderr, PROGRAM_NAME " run: %s\n", error.text);
     return error.status;
   }
-  Status status = start_and_run(&live, &error);
+  Status status = run_all(config, &log, &error);
   if (status && live_is_told_to_end()) {
-    live_log_event(&live.log, EVENT_ENGINE_NOTE, "told to end before the start was complete");
+    live_log_event(&log, EVENT_ENGINE_NOTE, "told to end before the start was complete");
     status = STATUS_OK;
   } else if (status) {
-    live_log_failed(&live.log, &error);
+    live_log_failed(&log, &error);
   }
-  service_close(&live.service);
-  live_log_close(&live.log);
+  live_log_close(&log);
   return status;
 }

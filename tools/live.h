@@ -30,6 +30,8 @@ typedef struct LiveConfig {
   bool fresh;                 ///< Start with `rack` in any case, see first_rack.h
   uint16_t osc_port;          ///< 0: any free port
   const char* bind_address;   ///< Of the OSC port, numeric
+  bool any_port;              ///< Under a session manager: take another port if it is in use
+  const char* nsm_url;        ///< Session manager, see live_nsm.h; NULL: none
   const char* root;           ///< Folder for file names, NULL: the folder of the rack file
   const Allow* osc_allow;     ///< See ControlConfig
   const Listeners* listeners; ///< See ControlConfig

@@ -37,6 +37,9 @@ static const struct {
   [EVENT_NODE_BYPASSED] = { "node.bypassed", LOG_ERR, SELDOM_S },
   [EVENT_NODE_QUARANTINED] = { "node.quarantined", LOG_ERR, ONCE_S },
   [EVENT_NODE_RESET] = { "node.reset", LOG_WARNING, SELDOM_S },
+  [EVENT_NSM_LOST] = { "nsm.lost", LOG_WARNING, ONCE_S },
+  [EVENT_NSM_NOTE] = { "nsm.note", LOG_NOTICE, 0 }, // one for each file, at the start
+  [EVENT_NSM_REFUSED] = { "nsm.refused", LOG_WARNING, ONCE_S },
   [EVENT_OSC_FLOOD] = { "osc.flood", LOG_WARNING, ONCE_S },
   [EVENT_OSC_NOTE] = { "osc.note", LOG_WARNING, ONCE_S },
   [EVENT_OUTPUT_FEEDBACK] = { "output.feedback", LOG_WARNING, SELDOM_S },
@@ -81,6 +84,13 @@ live_log_open(LiveLog* const log, const bool json, const bool verbose, Error* co
                     .on_terminal = isatty(STDERR_FILENO) == 1,
                     .began_ns = time_now_ns() };
   return log_open(STDOUT_FILENO, STDERR_FILENO, &log->log, error);
+}
+
+void
+live_log_tee(LiveLog* const log, const LiveLogTee tee, void* const context)
+{
+  log->tee = tee;
+  log->tee_context = context;
 }
 
 void
@@ -213,6 +223,9 @@ live_log_event(const LiveLog* const log, const LiveEvent event, const char* cons
     write_json(log, event, json_pack("{so}", "text", command_json_text(text)));
   } else {
     say_text(log, event, LOG_TEXT, true, PROGRAM_NAME " run: %s: %s", events[event].name, text);
+  }
+  if (log->tee) {
+    log->tee(log->tee_context, event, text);
   }
 }
 

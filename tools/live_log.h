@@ -29,6 +29,9 @@ typedef enum LiveEvent {
   EVENT_NODE_BYPASSED,
   EVENT_NODE_QUARANTINED,
   EVENT_NODE_RESET,
+  EVENT_NSM_LOST,
+  EVENT_NSM_NOTE,
+  EVENT_NSM_REFUSED,
   EVENT_OSC_FLOOD,
   EVENT_OSC_NOTE,
   EVENT_OUTPUT_FEEDBACK,
@@ -54,8 +57,13 @@ typedef enum LiveEvent {
   N_LIVE_EVENTS
 } LiveEvent;
 
+/// Receives each event with a text. [any, not rt]
+typedef void (*LiveLogTee)(void* context, LiveEvent event, const char* text);
+
 typedef struct LiveLog {
   Log* log;
+  LiveLogTee tee; ///< NULL: none
+  void* tee_context;
   bool json;
   bool verbose;     ///< A status line every second
   bool on_terminal; ///< stderr is a terminal: the status line is rewritten in place
@@ -73,6 +81,10 @@ LiveEventInfo live_event_info(LiveEvent event); // [any]
 
 /// Begin to log to stdout and stderr. [main]
 NODISCARD Status live_log_open(LiveLog* log, bool json, bool verbose, Error* error);
+
+/// Pass events on, besides logging them; NULL: no longer.  No other thread may log meanwhile.
+/// [main]
+void live_log_tee(LiveLog* log, LiveLogTee tee, void* context);
 
 /// Write the queued lines, for at most half a second. [main]
 void live_log_close(LiveLog* log);

@@ -5,35 +5,35 @@
 
 #include "live.h"
 #include "live_log.h"
+#include "live_nsm.h"
 #include "live_plugins.h"
 #include "live_watch.h"
 #include "rack_arg.h"
-#include "reload.h"
+#include "rack_request.h"
 #include "service.h"
 #include "state.h"
 
 #include "control/control.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 
 typedef struct Live {
   const LiveConfig* config;
-  LiveLog log;
+  LiveLog* log;
   LiveWatch watch;
-  Service service;
-  sigset_t signals; ///< Only sigtimedwait() in the main loop receives them
-  RackArg rack;     ///< The RACK of the command line, which also decides which files may be read
-  Rack* first;      ///< The rack at the start
-  State* state;     ///< NULL: no state folder
+  Service* service;
+  LiveNsm* nsm;
+  RackArg rack; ///< The RACK of the command line, which also decides which files may be read
+  Rack* first;  ///< The rack at the start
+  State* state; ///< NULL: no state folder
   Engine* engine;
   Control* control;
   const IoDriver* driver;
   Io* io;
-  IoState io_state;  ///< At the last poll
-  char io_note[640]; ///< The driver's last note; "" once it is logged
-  Reload reload;     ///< Open if the RACK is a file
+  IoState io_state;   ///< At the last poll
+  char io_note[640];  ///< The driver's last note; "" once it is logged
+  RackRequest reload; ///< For SIGHUP; open if the RACK is a file
   LivePlugins plugins;
   ControlScan scan;  ///< Guarded by `audio_lock`: [main] writes, [control] reads
   atomic_bool muted; ///< [main] writes, [control] reads: the engine is faded out
@@ -51,9 +51,6 @@ typedef struct Live {
 /// first, so that a bad rack ends the run before anything else is open; then the port, so that a
 /// busy port ends it before audio is open. [main]
 NODISCARD Status live_start(Live* live, Error* error);
-
-/// True if SIGINT or SIGTERM waits for the main loop. [main]
-bool live_is_told_to_end(void);
 
 /// Set the RACK of the command line as the origin of the state that is saved from now on. [main]
 void live_set_origin(Live* live, const RackArg* rack);

@@ -4,6 +4,7 @@
 #include "catalogue_file.h"
 #include "first_rack.h"
 #include "live_private.h"
+#include "live_signals.h"
 #include "plugin_lines.h"
 
 #include "engine/base/sealed_text.h"
@@ -48,7 +49,7 @@ void
 live_pass_on_note(Live* const live, const LiveEvent event)
 {
   if (live->io_note[0]) {
-    live_log_event(&live->log, event, live->io_note);
+    live_log_event(live->log, event, live->io_note);
   }
   live->io_note[0] = '\0';
 }
@@ -77,7 +78,7 @@ static void
 on_program(void* const context, ControlProgram* const program)
 {
   Live* const live = context;
-  const LogCounts log = log_counts(live->log.log);
+  const LogCounts log = log_counts(live->log->log);
   const StateCounts state = live->state ? state_counts(live->state) : (StateCounts){ 0 };
   *program = (ControlProgram){ .log_lines = log.written,
                                .log_left_out = log.left_out,
@@ -126,10 +127,15 @@ on_scanned(void* const context, ControlScan* const scan)
   pthread_mutex_unlock(&live->audio_lock);
 }
 
-/// Save the active rack, marked if some of its plugins are missing.
+/// Save the active rack, marked if some of its plugins are missing.  In a project, the session
+/// manager decides when it is saved.
 static void
 on_active_rack(void* const context, const Rack* const rack, char* const rack_text)
 {
+  if (((const Live*)context)->nsm->has_project) {
+    live_nsm_offer(((const Live*)context)->nsm, rack_text);
+    return;
+  }
   char* const text = rack_text ? first_rack_mark(rack, rack_text) : NULL;
   state_offer(((const Live*)context)->state, text, time_now_ns());
 }
@@ -137,6 +143,10 @@ on_active_rack(void* const context, const Rack* const rack, char* const rack_tex
 static void
 on_subscribed(void* const context, char* const subscribers)
 {
+  if (((const Live*)context)->nsm->has_project) {
+    live_nsm_offer_subscribers(((const Live*)context)->nsm, subscribers);
+    return;
+  }
   state_offer_subscribers(((const Live*)context)->state, subscribers);
 }
 
@@ -150,7 +160,7 @@ on_warned(void* const context, const char* const lines)
     to = stpcpy(to, at == lines ? "" : " / ");
     to = mempcpy(to, at, strcspn(at, "\n"));
   }
-  live_log_event(&((const Live*)context)->log, EVENT_RACK_WARNING, text ? text : lines);
+  live_log_event(((const Live*)context)->log, EVENT_RACK_WARNING, text ? text : lines);
   free(text);
 }
 
@@ -163,13 +173,13 @@ on_latency_changed(void* const context)
 static void
 on_flood(void* const context, const char* const text)
 {
-  live_log_event(&((const Live*)context)->log, EVENT_OSC_FLOOD, text);
+  live_log_event(((const Live*)context)->log, EVENT_OSC_FLOOD, text);
 }
 
 static void
 on_control_note(void* const context, const char* const text)
 {
-  live_log_event(&((const Live*)context)->log, EVENT_OSC_NOTE, text);
+  live_log_event(((const Live*)context)->log, EVENT_OSC_NOTE, text);
 }
 
 static void
@@ -184,27 +194,18 @@ static void
 on_engine_note(void* const context, const char* const text)
 {
   Live* const live = context;
-  live_log_event(&live->log, EVENT_ENGINE_NOTE, text);
-  service_slow_start(&live->service, text, time_now_ns());
+  live_log_event(live->log, EVENT_ENGINE_NOTE, text);
+  service_slow_start(live->service, text, time_now_ns());
 }
 
 static void
 on_state_failed(void* const context, const StateTrouble trouble, const char* const text)
 {
-  live_log_event(&((const Live*)context)->log,
+  live_log_event(((const Live*)context)->log,
                  trouble == STATE_UNREAD ? EVENT_STATE_REFUSED : EVENT_STATE_UNSAVED, text);
 }
 
 // ---- start ----
-
-static void
-open_service(Live* const live)
-{
-  Error error;
-  if (service_open(&live->service, &error)) {
-    live_log_event(&live->log, EVENT_SERVICE_LOST, error.text);
-  }
-}
 
 /// Open the state folder.  If this fails, log the error and run without state.
 static void
@@ -213,7 +214,7 @@ open_state(Live* const live)
   Error error;
   const char* const path = live->config->state;
   if (path && state_open(path, on_state_failed, live, &live->state, &error)) {
-    live_log_event(&live->log, EVENT_STATE_UNSAVED, error.text);
+    live_log_event(live->log, EVENT_STATE_UNSAVED, error.text);
   }
 }
 
@@ -309,6 +310,11 @@ read_rack(Live* const live, Error* const why, Error* const error)
 {
   const char* const root = live->config->root;
   *why = (Error){ STATUS_OK, "" };
+  if (live->nsm->has_project) {
+    live_nsm_take_rack(live->nsm, &live->rack);
+    rack_arg_hold_root(&live->rack);
+    return STATUS_OK;
+  }
   const RackReader read = rack_arg_reader(live->config->missing);
   if (rack_arg_try(live->config->rack, read, &live->rack, why) && !live->state) {
     *error = *why;
@@ -324,14 +330,6 @@ read_rack(Live* const live, Error* const why, Error* const error)
   const Status status = root ? rack_arg_set_root(&live->rack, root, error) : STATUS_OK;
   rack_arg_hold_root(&live->rack); // one folder for racks and for audio files
   return status;
-}
-
-bool
-live_is_told_to_end(void)
-{
-  sigset_t pending;
-  return !sigpending(&pending) &&
-         (sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1);
 }
 
 /// Start the engine before a device is opened, so that a wrong RACK is reported first.
@@ -354,7 +352,7 @@ start_engine(Live* const live, Error* const error)
                             .state = live->state,
                             .fresh = live->config->fresh,
                             .missing = live->config->missing,
-                            .log = &live->log,
+                            .log = live->log,
                             .plan = try_rack,
                             .context = live };
   const bool is_muted = !first.fresh && first_rack_is_muted(live->state);
@@ -363,35 +361,73 @@ start_engine(Live* const live, Error* const error)
   return first_rack_choose(&first, &live->first, error);
 }
 
+/// The subscribers of the run before this one, as text; NULL: none.
+static const char*
+last_subscribers(const Live* const live)
+{
+  return live->state ? state_subscribers(live->state) : live->nsm->subscribers;
+}
+
+/// Start the server.  If the port is in use, and need not be this one, take any port.
+static Status
+start_server(Live* const live, ControlConfig* const control, Error* const error)
+{
+  const Status status = control_start(control, live->first, &live->control, error);
+  if (status != STATUS_NET || !live->nsm->has_project || !live->config->any_port) {
+    return status;
+  }
+  const uint16_t wanted = control->port;
+  control->port = 0;
+  const Status again = control_start(control, live->first, &live->control, error);
+  if (!again) {
+    char text[128];
+    snprintf(text, sizeof(text), "OSC port %u is in use; this rack has port %u", wanted,
+             control_port(live->control));
+    live_log_event(live->log, EVENT_OSC_NOTE, text);
+  }
+  return again;
+}
+
+/// The name of the rack file in the server's folder, which SIGHUP reads again; NULL: there is none.
+/// The caller frees it.
+static char*
+reloaded_name(const Live* const live)
+{
+  return live->nsm->has_project ? strdup(PROJECT_DOCUMENT)
+                                : rack_arg_name(&live->rack, live->config->rack);
+}
+
 static Status
 start_control(Live* const live, Error* const error)
 {
   static const ControlPlugins plugins = { on_list_plugins, on_list_presets, on_describe_plugin,
                                           on_scan, on_scanned };
-  const ControlConfig control = { .engine = live->engine,
-                                  .bind_address = live->config->bind_address,
-                                  .port = live->config->osc_port,
-                                  .allow = live->config->osc_allow,
-                                  .listeners = live->config->listeners,
-                                  .root = live->rack.root,
-                                  .context = live,
-                                  .audio = on_audio,
-                                  .program = on_program,
-                                  .plugins = &plugins,
-                                  .active_rack = live->state ? on_active_rack : NULL,
-                                  .subscribers =
-                                      live->state ? state_subscribers(live->state) : NULL,
-                                  .subscribed = live->state ? on_subscribed : NULL,
-                                  .warned = on_warned,
-                                  .latency_changed = on_latency_changed,
-                                  .quit = on_quit,
-                                  .flood = on_flood,
-                                  .note = on_control_note };
-  Status status = control_start(&control, live->first, &live->control, error);
-  char* const name = status ? NULL : rack_arg_name(&live->rack, live->config->rack);
+  const bool keeps = live->state || live->nsm->has_project;
+  ControlConfig control = { .engine = live->engine,
+                            .bind_address = live->config->bind_address,
+                            .port = live->config->osc_port,
+                            .allow = live->config->osc_allow,
+                            .listeners = live->config->listeners,
+                            .root = live->rack.root,
+                            .context = live,
+                            .audio = on_audio,
+                            .program = on_program,
+                            .plugins = &plugins,
+                            .active_rack = keeps ? on_active_rack : NULL,
+                            .subscribers = last_subscribers(live),
+                            .subscribed = keeps ? on_subscribed : NULL,
+                            .warned = on_warned,
+                            .latency_changed = on_latency_changed,
+                            .quit = on_quit,
+                            .flood = on_flood,
+                            .note = on_control_note };
+  Status status = start_server(live, &control, error);
+  char* const name = status ? NULL : reloaded_name(live);
   if (name) {
     const Peer server = control_own_peer(live->control);
-    status = reload_open(&live->reload, &server, name, live->config->missing, error);
+    const RackRequestKind kind =
+        live->config->missing ? RACK_REQUEST_LOAD_BYPASS : RACK_REQUEST_LOAD;
+    status = rack_request_open(&live->reload, kind, &server, name, error);
   }
   free(name);
   return status;
@@ -455,7 +491,7 @@ start_io(Live* const live, Error* const error)
   if (!status && tried[0]) {
     char note[sizeof(tried) + 64U];
     snprintf(note, sizeof(note), "%splaying on %s", tried, live->driver->name);
-    live_log_event(&live->log, EVENT_AUDIO_NOTE, note);
+    live_log_event(live->log, EVENT_AUDIO_NOTE, note);
   }
   return status;
 }
@@ -463,7 +499,6 @@ start_io(Live* const live, Error* const error)
 Status
 live_start(Live* const live, Error* const error)
 {
-  open_service(live);
   open_state(live);
   Status status = start_engine(live, error);
   status = status ? status : start_control(live, error);

@@ -112,9 +112,24 @@ read_help_of_command(const int argc, char** const argv)
   }
 }
 
+/// The arguments for a program that a session manager has started: without any, it runs.
+static void
+read_session(int* const argc, char*** const argv)
+{
+  static char run[] = "run";
+  static char* words[] = { NULL, run, NULL };
+  const char* const url = getenv("NSM_URL");
+  if (*argc < 2 && url && url[0]) {
+    words[0] = (*argv)[0];
+    *argc = 2;
+    *argv = words;
+  }
+}
+
 int
 main(int argc, char** argv)
 {
+  read_session(&argc, &argv);
   if (argc < 2) {
     fprintf(stderr, PROGRAM_NAME ": which command? See " PROGRAM_NAME " --help\n");
     return status_exit_code(STATUS_BAD_ARG);

@@ -42,6 +42,7 @@ ELSEWHERE = {
     ("key", "midi_unheard"): "the control thread must be late: callback/test_period_midi.c",
     ("key", "midi_unsent"): "needs more feedback than a period carries: callback/test_period_midi.c",
     ("event", "osc.note"): "needs another server on 127.0.0.1: bind.py",
+    **{("event", f"nsm.{name}"): "needs a session manager: sessions.py" for name in ("lost", "note", "refused")},
 }
 
 PLUGINS = os.environ.get("WARPRACK_LADSPA_FIXTURES", "")

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A reload on SIGHUP is one request over OSC at a time.  Its result is reported: done, refused,
-// not answered, or not sent because liblo has no memory.
+// A rack file is loaded or saved by one request over OSC at a time.  Its result is reported: done,
+// refused, not answered, or not sent because liblo has no memory.
 
 #include "engine/base/time.h"
 #include "tests/support/failing_lo.h"
 #include "tests/support/suite.h"
-#include "tools/reload.h"
+#include "tools/rack_request.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -15,13 +15,13 @@
 
 #define BEGIN_NS NS_PER_S
 
-static Reload reload;
+static RackRequest request;
 static int server; // its socket
 static char text[512];
 static struct sockaddr_in client; // sender of the last request
 
 static void
-start(void)
+start_kind(const RackRequestKind kind)
 {
   Peer own = { .n_bytes = sizeof(own.address) };
   const struct sockaddr_in any = { .sin_family = AF_INET,
@@ -29,21 +29,27 @@ start(void)
   server = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
   ck_assert_int_eq(bind(server, (const struct sockaddr*)&any, sizeof(any)), 0);
   ck_assert_int_eq(getsockname(server, (struct sockaddr*)&own.address, &own.n_bytes), 0);
-  OK(reload_open(&reload, &own, "a.rack", false, &error));
+  OK(rack_request_open(&request, kind, &own, "a.rack", &error));
+}
+
+static void
+start(void)
+{
+  start_kind(RACK_REQUEST_LOAD);
 }
 
 static void
 stop(void)
 {
-  reload_close(&reload);
+  rack_request_close(&request);
   close(server);
 }
 
-static ReloadNews
-poll_reload(const uint64_t now_ns)
+static RackRequestNews
+poll_request(const uint64_t now_ns)
 {
   text[0] = '\0';
-  return reload_poll(&reload, now_ns, text, sizeof(text));
+  return rack_request_poll(&request, now_ns, text, sizeof(text));
 }
 
 /// Receive a request to load a.rack as the server; false if there is none.
@@ -76,24 +82,24 @@ answer_done(void)
 static void
 expect_done(const uint64_t now_ns)
 {
-  reload_want(&reload);
-  ck_assert_int_eq(poll_reload(now_ns), RELOAD_NOTHING);
+  rack_request_want(&request);
+  ck_assert_int_eq(poll_request(now_ns), RACK_REQUEST_NOTHING);
   ck_assert(take_request());
   answer_done();
-  ck_assert_int_eq(poll_reload(now_ns), RELOAD_DONE);
+  ck_assert_int_eq(poll_request(now_ns), RACK_REQUEST_DONE);
   ck_assert_str_eq(text, "a.rack has been read again");
-  ck_assert(!reload_is_open(&reload));
+  ck_assert(!rack_request_is_open(&request));
 }
 
 TEST(a_reload_is_done_or_refused_with_a_reason)
 {
   start();
   expect_done(BEGIN_NS);
-  reload_want(&reload);
-  ck_assert_int_eq(poll_reload(BEGIN_NS), RELOAD_NOTHING);
+  rack_request_want(&request);
+  ck_assert_int_eq(poll_request(BEGIN_NS), RACK_REQUEST_NOTHING);
   ck_assert(take_request());
   answer("/fail\0\0\0,sis\0\0\0\0/rack/load\0\0\0\0\0\2no\0", 36);
-  ck_assert_int_eq(poll_reload(BEGIN_NS), RELOAD_REFUSED);
+  ck_assert_int_eq(poll_request(BEGIN_NS), RACK_REQUEST_REFUSED);
   ck_assert_str_eq(text, "a.rack, as it is now, is refused: no");
   stop();
 }
@@ -101,19 +107,19 @@ TEST(a_reload_is_done_or_refused_with_a_reason)
 TEST(requests_during_a_reload_cause_one_more)
 {
   start();
-  reload_want(&reload);
-  ck_assert_int_eq(poll_reload(BEGIN_NS), RELOAD_NOTHING);
-  reload_want(&reload);
-  reload_want(&reload);
+  rack_request_want(&request);
+  ck_assert_int_eq(poll_request(BEGIN_NS), RACK_REQUEST_NOTHING);
+  rack_request_want(&request);
+  rack_request_want(&request);
   ck_assert(take_request() && !take_request());
   answer_done();
-  ck_assert_int_eq(poll_reload(BEGIN_NS), RELOAD_DONE);
-  ck_assert(reload_is_open(&reload));
-  ck_assert_int_eq(poll_reload(BEGIN_NS), RELOAD_NOTHING);
+  ck_assert_int_eq(poll_request(BEGIN_NS), RACK_REQUEST_DONE);
+  ck_assert(rack_request_is_open(&request));
+  ck_assert_int_eq(poll_request(BEGIN_NS), RACK_REQUEST_NOTHING);
   ck_assert(take_request());
   answer_done();
-  ck_assert_int_eq(poll_reload(BEGIN_NS), RELOAD_DONE);
-  ck_assert(!reload_is_open(&reload));
+  ck_assert_int_eq(poll_request(BEGIN_NS), RACK_REQUEST_DONE);
+  ck_assert(!rack_request_is_open(&request));
   stop();
 }
 
@@ -122,13 +128,13 @@ TEST(a_request_without_memory_is_reported)
   start();
   uint32_t n_good = 0;
   for (;; ++n_good) { // each call of liblo fails in turn
-    reload_want(&reload);
+    rack_request_want(&request);
     failing_lo_arm(n_good);
-    const ReloadNews news = poll_reload(BEGIN_NS);
+    const RackRequestNews news = poll_request(BEGIN_NS);
     if (!failing_lo_disarm()) {
       break;
     }
-    ck_assert_int_eq(news, RELOAD_REFUSED);
+    ck_assert_int_eq(news, RACK_REQUEST_REFUSED);
     ck_assert_str_eq(text, "cannot send the request to load a.rack: out of memory");
     ck_assert(!take_request());
   }
@@ -140,18 +146,37 @@ TEST(a_request_without_memory_is_reported)
 TEST(after_a_lost_answer_the_next_reload_is_done)
 {
   start();
-  reload_want(&reload);
-  ck_assert_int_eq(poll_reload(BEGIN_NS), RELOAD_NOTHING);
+  rack_request_want(&request);
+  ck_assert_int_eq(poll_request(BEGIN_NS), RACK_REQUEST_NOTHING);
   ck_assert(take_request());
   answer_done();
   failing_lo_arm(0); // there is no memory to read it
-  ck_assert_int_eq(poll_reload(BEGIN_NS), RELOAD_NOTHING);
+  ck_assert_int_eq(poll_request(BEGIN_NS), RACK_REQUEST_NOTHING);
   ck_assert(failing_lo_disarm());
-  ck_assert_int_eq(poll_reload(BEGIN_NS + 10U * NS_PER_S), RELOAD_NOTHING);
-  ck_assert_int_eq(poll_reload(BEGIN_NS + 11U * NS_PER_S), RELOAD_REFUSED);
+  ck_assert_int_eq(poll_request(BEGIN_NS + 10U * NS_PER_S), RACK_REQUEST_NOTHING);
+  ck_assert_int_eq(poll_request(BEGIN_NS + 11U * NS_PER_S), RACK_REQUEST_LATE);
   ck_assert_str_eq(text, "a.rack: no answer");
+  answer_done(); // too late: to a socket that is closed
+  ck_assert_int_eq(poll_request(BEGIN_NS + 11U * NS_PER_S), RACK_REQUEST_NOTHING);
   expect_done(BEGIN_NS + 11U * NS_PER_S);
   stop();
 }
 
-SUITE_MAIN("reload")
+TEST(a_rack_is_saved)
+{
+  static const char save[24] = "/rack/save\0\0,s\0\0a.rack\0";
+  char packet[256];
+  socklen_t n_client = sizeof(client);
+  start_kind(RACK_REQUEST_SAVE);
+  rack_request_want(&request);
+  ck_assert_int_eq(poll_request(BEGIN_NS), RACK_REQUEST_NOTHING);
+  ck_assert_int_eq(
+      recvfrom(server, packet, sizeof(packet), 0, (struct sockaddr*)&client, &n_client), 24);
+  ck_assert_mem_eq(packet, save, 24);
+  answer("/fail\0\0\0,sis\0\0\0\0/rack/save\0\0\0\0\0\2no\0", 36);
+  ck_assert_int_eq(poll_request(BEGIN_NS), RACK_REQUEST_REFUSED);
+  ck_assert_str_eq(text, "a.rack cannot be saved: no");
+  stop();
+}
+
+SUITE_MAIN("rack_request")

@@ -1,0 +1,338 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A run under a session manager (NSM): it opens, saves and switches projects, tells whether the document differs from
+the saved one, and plays on when an order is wrong or the manager ends.
+
+    sessions.py PROGRAM [ROUNDS] [jack]       by default the suite's few rounds on the dummy driver
+
+The manager is a stand-in, played by liblo and written from the text of the NSM API 1.1.  It is not nsmd.  With the word
+jack, a jackd runs, and the test compares the names of the client with those of the projects.
+"""
+
+import random
+
+from common import *
+
+try:
+    import liblo
+except ImportError as missing:
+    print(f"skipped: {missing}")
+    sys.exit(77)
+
+ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 3
+WITH_JACK = "jack" in sys.argv[3:]
+SERVER = f"warprack-nsm-{os.getpid()}"
+SEED = int.from_bytes(os.urandom(4), "little")
+LIMIT_S = 20.0 * SLOWNESS
+GENERAL, BAD_PROJECT, CREATE_FAILED = -1, -9, -10
+
+
+class Manager:
+    """A session manager with one client."""
+
+    def __init__(self):
+        self.server = liblo.Server()
+        self.server.add_method(None, None, self.receive)
+        self.url = f"osc.udp://localhost:{self.server.port}/"
+        self.client, self.received, self.is_dirty = None, [], None
+
+    def receive(self, path, arguments, _types, source):
+        if path == "/nsm/server/announce":
+            self.client, self.announced, self.is_dirty = source, arguments, None
+            self.server.send(source, "/reply", path, "welcome", "the stand-in", ":server-control:")
+        elif path in ("/nsm/client/is_dirty", "/nsm/client/is_clean"):
+            self.is_dirty = path == "/nsm/client/is_dirty"
+        else:
+            self.received.append((path, arguments))
+
+    def wait(self, condition, *details):
+        """Receive until the condition is true."""
+        deadline = time.monotonic() + LIMIT_S
+        while not condition():
+            assert time.monotonic() < deadline, f"{self.received}\n{lines_of(details)}"
+            self.server.recv(20)
+
+    def order(self, path, *arguments):
+        """Send an order, and return the answer: None, or the error's code and text; with the text of a reply."""
+        self.received = [message for message in self.received if message[0] == "/nsm/client/message"]
+        self.server.send(self.client, path, *arguments)
+        answers = lambda: [m for m in self.received if m[0] in ("/reply", "/error") and m[1][0] == path]
+        self.wait(answers, f"no answer to {path}")
+        kind, values = answers()[0]
+        return (0, values[1]) if kind == "/reply" else tuple(values[1:])
+
+    def messages(self):
+        return [arguments for path, arguments in self.received if path == "/nsm/client/message"]
+
+    def send_raw(self, packet):
+        """Send bytes from the manager's socket."""
+        host, port = self.client.url.split("//")[1].strip("/").split(":")
+        with socket.socket(fileno=os.dup(self.server.fileno())) as own:
+            own.sendto(packet, (socket.gethostbyname(host), int(port)))
+
+
+class Client:
+    """The program under the manager; `path` is that of its project."""
+
+    def __init__(self, manager, *arguments, program=(PROGRAM, "run")):
+        manager.client = None
+        self.manager, self.path, self.log = manager, None, tempfile.TemporaryFile(mode="w+")
+        env = {**os.environ, "NSM_URL": manager.url, "JACK_DEFAULT_SERVER": SERVER, "JACK_NO_START_SERVER": "1"}
+        self.process = subprocess.Popen([*program, *arguments], stdout=self.log, stderr=subprocess.STDOUT, env=env)
+        manager.wait(lambda: manager.client, self.output)
+
+    def open(self, path, client_id):
+        """Open a project.  Returns the code of the error, or 0, and the text."""
+        code, text = self.manager.order("/nsm/client/open", path, "a session", client_id)
+        if not code:
+            self.path = path
+            self.port = int(text.split()[-1])
+            self.osc = Osc(self.port)
+        return code, text
+
+    def save(self):
+        return self.manager.order("/nsm/client/save")
+
+    def rack(self):
+        """The text of the rack that plays."""
+        return next(value for value in self.osc.ask("/rack/get")[1] if isinstance(value, str))
+
+    def saved(self):
+        with open(f"{self.path}/main.rack", encoding="utf-8") as file:
+            return file.read()
+
+    def expect_dirty(self, is_dirty):
+        self.manager.wait(lambda: self.manager.is_dirty == is_dirty, self.output, self.manager.is_dirty)
+
+    def plays(self):
+        """The number of blocks so far; 0 while no server answers, or no audio runs."""
+        try:
+            status = self.osc.ask("/server/status")[1]
+        except ConnectionRefusedError:
+            return 0
+        status = dict(zip(status[0::2], status[1::2]))
+        return status["blocks"] if status["state"] == "running" else 0
+
+    def expect_to_play(self):
+        before = until(self.plays, self.output, process=self.process)
+        until(lambda: self.plays() > before, self.output, process=self.process)
+
+    def output(self):
+        return read_log(self.log)
+
+    def expect_said(self, text):
+        until(lambda: text in self.output(), self.output, process=self.process)
+
+    def stop(self, signal_number=signal.SIGTERM):
+        self.process.send_signal(signal_number)
+        began = time.monotonic()
+        code = self.process.wait(LIMIT_S)
+        assert code == (0 if signal_number == signal.SIGTERM else -signal_number), (code, self.output())
+        return time.monotonic() - began
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+
+def driver():
+    return ("--io", "jack", "--no-connect") if WITH_JACK else ("--io", "dummy")
+
+
+def expect_name(name):
+    """With JACK: the client has this name, and no other client has ports of the program."""
+    if WITH_JACK:
+        env = {**os.environ, "JACK_DEFAULT_SERVER": SERVER}
+        ports = subprocess.run(["jack_lsp", "in_1"], capture_output=True, text=True, env=env, check=True).stdout.split()
+        assert ports == [f"{name}:in_1"], ports
+
+
+# ---- rows ----
+
+
+def announced_and_ended(manager, folder):
+    """The program without arguments announces itself, waits, and ends at once on SIGTERM."""
+    with Client(manager, program=(PROGRAM,)) as client:
+        name, capabilities, executable, major, minor, pid = manager.announced
+        assert (name, executable, major, minor, pid) == ("warprack", PROGRAM, 1, 1, client.process.pid), manager.announced
+        assert set(capabilities.strip(":").split(":")) == {"switch", "dirty", "message"}, capabilities
+        client.expect_said("nsm.note: the session manager is the stand-in")
+        assert client.stop() < 2.0 * SLOWNESS
+        assert not os.listdir(folder), os.listdir(folder)
+    for option in (["--state", "x"], ["--name", "x"], ["--root", "."], ["--fresh"]):
+        env = {**os.environ, "NSM_URL": manager.url}
+        done = subprocess.run([PROGRAM, "run", *option], env=env, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 2 and "NSM_URL" in done.stderr, done
+
+
+def refused_orders(manager, client, folder):
+    """Orders that cannot be carried out, and packets of others, get an error or nothing, and the music goes on."""
+    os.makedirs(f"{folder}/damaged")
+    with open(f"{folder}/damaged/main.rack", "w", encoding="utf-8") as file:
+        file.write("chain nonsense\n")
+    for path, name, code in [
+        ("relative/path", "warprack.nAAA", CREATE_FAILED),
+        (f"{folder}/../up", "warprack.nAAA", CREATE_FAILED),
+        (f"{folder}/none/below", "warprack.nAAA", CREATE_FAILED),
+        (f"{folder}/new", "war:prack", CREATE_FAILED),
+        (f"{folder}/" + "x" * 5000, "warprack.nAAA", CREATE_FAILED),
+        (f"{folder}/new", "n" * 100, CREATE_FAILED),
+        (f"{folder}/damaged", "warprack.nAAA", BAD_PROJECT),
+    ]:
+        before, playing = client.path, client.rack()
+        found, why = client.open(path, name)
+        assert found == code, (path, name, found, why)
+        assert client.path == before and client.rack() == playing
+    stranger = liblo.Server()
+    stranger.send(manager.client, "/nsm/client/open", f"{folder}/stranger", "", "warprack.nZZZ")
+    for packet in (b"", b"\0", b"/nsm/client/open", b"#bundle\0" + bytes(8), os.urandom(400), b"/" * 9000,
+                   osc_message("/nsm/client/open"), osc_message("/nsm/client/open", 1, 2, 3), osc_message("/reply")):  # fmt: skip
+        manager.send_raw(packet)
+    client.expect_to_play()
+    assert not os.path.exists(f"{folder}/stranger") and not os.path.exists(f"{folder}/new"), os.listdir(folder)
+    os.rename(f"{client.path}/main.rack", f"{client.path}/kept")
+    os.mkdir(f"{client.path}/main.rack")  # cannot be replaced
+    assert client.save()[0] == GENERAL
+    os.rmdir(f"{client.path}/main.rack")
+    os.rename(f"{client.path}/kept", f"{client.path}/main.rack")
+
+
+def life_of_a_session(manager, folder):
+    """A project begins with the RACK of the command line and its files; it is saved, changed, closed, opened again, and
+    another one follows it.  Wrong orders, and the end of the manager, do not end the music."""
+    write_wav("hall.wav", 48000, np.eye(4800, 1))
+    with open("hall.rack", "w", encoding="utf-8") as file:
+        file.write("chain vol: gain -6dB | hall: convolver hall.wav mix=30%\n")
+    first, second = f"{folder}/song/warprack.nAAA", f"{folder}/song/warprack.nBBB"
+    os.mkdir(f"{folder}/song")
+    holder = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    with contextlib.suppress(OSError):  # another program may have the port
+        holder.bind(("127.0.0.1", 9770))
+    with Client(manager, *driver(), "hall.rack") as client:
+        expect_name_of = lambda name: WITH_JACK and expect_name(name)
+        assert client.open(first, "warprack.nAAA")[0] == 0, client.output()
+        assert client.port != 9770
+        manager.wait(lambda: any("OSC port 9770 is in use" in text for _, text in manager.messages()))
+        expect_name_of("warprack.nAAA")
+        assert sorted(os.listdir(first)) == ["hall.wav"], os.listdir(first)
+        assert "hall.wav" in client.rack()
+        client.expect_dirty(True)  # nothing is saved yet
+        assert client.save()[0] == 0
+        client.expect_dirty(False)
+        assert client.saved() == client.rack()
+        client.osc.do("/node/vol/gain", -9.0)
+        client.expect_dirty(True)
+        client.osc.do("/node/vol/gain", -6.0)
+        client.expect_dirty(False)
+        client.osc.do("/rack/do", "remove vol")
+        client.expect_dirty(True)
+        assert client.save()[0] == 0
+        client.expect_dirty(False)
+        refused_orders(manager, client, folder)
+
+        listener, port = Osc(client.port), client.port
+        listener.do("/server/notify", 1)
+        assert client.open(second, "warprack.nBBB")[0] == 0
+        assert client.port == port  # clients of OSC stay
+        until(lambda: listener.receive()[0] == "/server/started")
+        expect_name_of("warprack.nBBB")
+        assert "add vol" in client.rack()
+        client.osc.do("/rack/chain", "other: gain -3dB")
+        assert client.save()[0] == 0
+        assert client.open(first, "warprack.nAAA")[0] == 0
+        assert client.rack() == client.saved() and "add vol" not in client.rack()
+        client.expect_dirty(False)
+        with open(f"{second}/main.rack", "w", encoding="utf-8") as file:
+            file.write("chain hall: convolver missing.wav\n")  # found out when it is planned
+        client.osc.do("/rack/do", "add extra gain", "connect in extra", "connect extra out")
+        code, why = client.open(second, "warprack.nBBB")
+        assert code == BAD_PROJECT and "missing.wav" in why, (code, why)
+        client.path = first
+        client.expect_to_play()  # back in the first project, as it was
+        assert "extra" in client.rack()
+        client.expect_dirty(True)
+        expect_name_of("warprack.nAAA")
+        assert client.save()[0] == 0 and "extra" in client.saved()
+
+        manager.server.free()
+        client.expect_said("nsm.lost")
+        client.expect_to_play()
+        assert client.stop() < 3.0 * SLOWNESS
+    holder.close()
+
+
+def states(folder):
+    """The state of a plugin is saved in the project; with its file it comes along when the project begins another one."""
+    fixtures = os.environ.get("WARPRACK_LV2_FIXTURES")
+    if not fixtures:
+        return print("no LV2: no states")
+    os.environ["LV2_PATH"] = os.path.dirname(fixtures)
+    subprocess.run([PROGRAM, "scan"], capture_output=True, check=True)
+    first, second = f"{folder}/warprack.nAAA", f"{folder}/warprack.nBBB"
+    mono = (*driver(), "--channels", "1:1")
+    with Client(manager := Manager(), *mono, 'a: lv2 "urn:warprack:taker"') as client:
+        assert client.open(first, "warprack.nAAA")[0] == 0, client.output()
+        client.expect_to_play()
+        client.osc.do("/node/a/state/save")
+        assert client.save()[0] == 0
+        kept = sorted(os.listdir(first))
+        assert len(kept) == 3 and sum(name.endswith(".state") for name in kept) == 1, kept
+        client.stop()
+    with Client(manager, *mono, f"{first}/main.rack") as client:
+        assert client.open(second, "warprack.nBBB")[0] == 0, client.output()
+        assert client.save()[0] == 0 and sorted(os.listdir(second)) == kept, os.listdir(second)
+        client.stop()
+
+
+def rounds(folder):
+    """Random orders with kill -9 between them: the project is always as it was saved last."""
+    chance = random.Random(SEED)
+    manager = Manager()
+    paths = [f"{folder}/{name}/warprack.n{name}" for name in ("A", "B", "C")]
+    saved = {}
+    client = None
+    n_opened = 0
+    for path in paths:
+        os.mkdir(os.path.dirname(path))
+    for n in range(ROUNDS):
+        path = chance.choice(paths)
+        client = client or Client(manager, *driver(), "vol: gain -1dB")
+        assert client.open(path, os.path.basename(path))[0] == 0, client.output()
+        n_opened += 1
+        expect_name(os.path.basename(path))
+        assert path not in saved or client.rack() == saved[path], (n, client.rack(), saved[path])
+        for _ in range(chance.randrange(1, 4)):
+            gain = -float(chance.randrange(2, 60))
+            client.osc.do("/rack/chain", f"vol: gain {gain}dB | eq: highpass {chance.randrange(50, 500)}")
+            client.expect_dirty(True)
+            if chance.random() < 0.7:
+                assert client.save()[0] == 0, client.output()
+                client.expect_dirty(False)
+                saved[path] = client.rack()
+                assert client.saved() == saved[path]
+        if chance.random() < 0.5:
+            client.stop(signal.SIGKILL)
+            client = None
+    if client:
+        client.stop()
+    print(f"figure: {ROUNDS} rounds, {n_opened} projects opened, {len(saved)} saved, none lost (seed {SEED})")
+
+
+with contextlib.ExitStack() as stack:
+    folder = stack.enter_context(scratch())
+    if WITH_JACK:
+        need("jackd", "jack_lsp")
+        jackd = subprocess.Popen(["jackd", "-n", SERVER, "-d", "dummy", "-p", "256"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        stack.callback(lambda: (jackd.terminate(), jackd.wait()))
+        env = {**os.environ, "JACK_DEFAULT_SERVER": SERVER, "JACK_NO_START_SERVER": "1"}
+        until(lambda: subprocess.run(["jack_lsp"], capture_output=True, env=env, check=False).returncode == 0)
+    for name in ("alone", "session", "states", "rounds"):
+        os.mkdir(name)
+    announced_and_ended(Manager(), f"{folder}/alone")
+    life_of_a_session(Manager(), f"{folder}/session")
+    states(f"{folder}/states")
+    rounds(f"{folder}/rounds")
+print("a session is opened, saved, switched and closed, and wrong orders are refused")

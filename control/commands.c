@@ -40,7 +40,7 @@ const CommandInfo command_table[] = {
   { "/rack/load",       "s",      "s",      NULL,     "file [bypass]",                         COMMAND_EDIT,   .apply = edit_load, .reads_file = true, .help = "Replace the rack by a .rack file in the server's folder; with bypass also if its plugins are missing" },
   { "/rack/remove",     "s",      NULL,     NULL,     "name",                                  COMMAND_EDIT,   .apply = edit_remove,                   .help = "Remove a node; in a chain, connect its neighbours" },
   { "/rack/rename",     "ss",     NULL,     NULL,     "name newname",                          COMMAND_EDIT,   .apply = edit_rename,                   .help = "Rename a node, which keeps its state" },
-  { "/rack/tempo",      "v",      NULL,     NULL,     "bpm",                                   COMMAND_SET,    .find = tempo_find,                     .help = "Set the tempo of the rack, and all parameters that follow it" },
+  { "/rack/tempo",      "v",      "s",      NULL,     "bpm or source [source]",                COMMAND_SET,    .find = tempo_find,                     .help = "Set the tempo of the rack, and all parameters that follow it; or its source: fixed or jack" },
   { "/rack/tempo",      NULL,     NULL,     NULL,     NULL,                                    COMMAND_NOW,    .run = query_tempo,                     .help = "Read the tempo of the rack" },
   { "/rack/undo",       NULL,     NULL,     NULL,     NULL,                                    COMMAND_UNDO,                                           .help = "Undo the last edit" },
   { "/rack/redo",       NULL,     NULL,     NULL,     NULL,                                    COMMAND_REDO,                                           .help = "Redo the edit of the last undo" },

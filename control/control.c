@@ -4,11 +4,16 @@
 
 #include "control_private.h"
 
+#include "tempo.h"
 #include "values.h"
+
+#include "engine/base/time.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define TEMPO_INTERVAL_NS (50U * NS_PER_MS) // in which the program polls the driver
 
 // ---- values and events ----
 
@@ -60,6 +65,13 @@ has_position(const Control* const control, const NotifyKey* const key)
   return node && !fx_param_is_text(&node->fx->params[key->param]);
 }
 
+void
+control_append_tempo(const Control* const control, lo_message* const arguments)
+{
+  const RackTempo tempo = editor_rack(control->editor)->tempo;
+  outlet_add(arguments, "fs", tempo.bpm, rack_tempo_sources[tempo.source]);
+}
+
 static lo_message
 event_arguments(const Control* const control, const NotifyEvent event)
 {
@@ -92,7 +104,7 @@ event_arguments(const Control* const control, const NotifyEvent event)
     outlet_add(&arguments, "s", text);
     break;
   case NOTIFY_TEMPO:
-    outlet_add(&arguments, "f", editor_rack(control->editor)->tempo_bpm);
+    control_append_tempo(control, &arguments);
     break;
   case NOTIFY_STARTED:
     outlet_add(&arguments, "ss", "warprack", WARPRACK_VERSION);
@@ -205,6 +217,28 @@ control_check_audio(Control* const control)
   }
   check_scan(control);
   check_engine(control);
+}
+
+// ---- the tempo ----
+
+bool
+control_follows_jack(const Control* const control)
+{
+  return editor_rack(control->editor)->tempo.source == RACK_TEMPO_JACK;
+}
+
+void
+control_follow_tempo(Control* const control)
+{
+  if (!control_follows_jack(control) || control->now_ns < control->next_tempo_ns) {
+    return;
+  }
+  ControlAudio audio = { .transport_bpm = 0.0 };
+  control->config.audio(control->config.context, &audio);
+  control->next_tempo_ns = control->now_ns + TEMPO_INTERVAL_NS;
+  if (tempo_differs(audio.transport_bpm, editor_rack(control->editor)->tempo.bpm)) {
+    (void)editor_follow_tempo(control->editor, audio.transport_bpm); // or the next time
+  }
 }
 
 // ---- the document ----

@@ -29,6 +29,7 @@ typedef struct ControlAudio {
   uint64_t reconnects;
   double hang_s; ///< Time for which a call to the audio server has not returned; 0: no call waits
   bool freewheeling;
+  double transport_bpm; ///< Of the timebase master of JACK; 0: there is none
 } ControlAudio;
 
 /// The program's part of /server/status.

@@ -180,6 +180,7 @@ wake_ns(const Control* const control)
   wake = min_ns(wake, schedule_wake_ns(&control->schedule));
   wake = min_ns(wake, notify_wake_ns(&control->notify));
   wake = min_ns(wake, meters_wake_ns(&control->meters));
+  wake = control_follows_jack(control) ? min_ns(wake, control->next_tempo_ns) : wake;
   wake = control->notes.n ? min_ns(wake, control->now_ns + NOTES_POLL_NS) : wake;
   return control->syncs.n ? min_ns(wake, control->now_ns + SYNC_POLL_NS) : wake;
 }
@@ -242,6 +243,7 @@ control_run(void* const context)
     }
     do_reply(control);
     do_files(control);
+    control_follow_tempo(control);
     dispatch_waiting(control);
     do_turns(control);
     dispatch_due(control);

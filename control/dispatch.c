@@ -209,7 +209,7 @@ on_rack_changed(void* const context, const Rack* const before, const Bundle* con
   }
   notify_change(&control->notify, (NotifyKey){ RACK_UID_NONE, NOTIFY_RACK },
                 bundle ? &bundle->peer : NULL, control->now_ns);
-  if (before->tempo_bpm != editor_rack(control->editor)->tempo_bpm) {
+  if (!rack_same_tempo(before->tempo, editor_rack(control->editor)->tempo)) {
     control_notify(control, NOTIFY_TEMPO);
   }
   notify_replaced(&control->notify, before, editor_rack(control->editor),

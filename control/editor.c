@@ -142,6 +142,7 @@ copy_base(Editor* const editor, const CommandKind kind, Error* const error)
     return NULL;
   }
   copy->next_uid = editor->next_uid; // no uid is used twice, also after an undo
+  tempo_keep(copy, editor->committed);
   if (base != editor->committed) {
     rack_return_plugins(copy); // that were missing then
   }
@@ -520,14 +521,14 @@ static EditorAhead
 send_ahead(Editor* const editor, const Bundle* const bundle, Targets* const targets)
 {
   Rack* const rack = editor->committed;
-  const double bpm = rack->tempo_bpm;
+  const RackTempo tempo = rack->tempo;
   const Message* failing = NULL;
   Status status = values_set(rack, targets, &failing, NULL);
   if (status == STATUS_OK) {
     status = tempo_set(rack, bundle, NULL);
     status = status ? status : editor_send_values(editor, &targets->changes, bundle->frame, NULL);
     values_revert(rack, &targets->changes);
-    rack_set_tempo(rack, bpm);
+    rack_set_tempo(rack, tempo);
   }
   return status == STATUS_OK ? AHEAD_SENT : AHEAD_LATER;
 }

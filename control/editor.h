@@ -54,7 +54,7 @@ typedef struct EditorEvents {
   void (*turn)(void* context, Bundle* bundle);
   /// `maker` has changed a parameter; NULL: scenes, whose values no client knows.
   void (*value_changed)(void* context, RackUid uid, uint32_t param, const Peer* maker);
-  /// `maker` has set the tempo of the rack.
+  /// `maker` has set the tempo of the rack; NULL: its source.
   void (*tempo_changed)(void* context, const Peer* maker);
   /// An edit has replaced the document `before`.  `bundle` is NULL if the engine has reverted it.
   void (*rack_changed)(void* context, const Rack* before, const Bundle* bundle);
@@ -120,6 +120,10 @@ void editor_reply(Editor* editor, const EngineReply* reply);
 
 /// Continue with `rack` (takes ownership), to which the engine has reverted the active rack.
 void editor_taken_back(Editor* editor, Rack* rack);
+
+/// Set the tempo of the rack to that of its source, in range, as no step of undo.  Returns false if
+/// an edit is in flight, or the engine does not take the values now: call it again later.
+bool editor_follow_tempo(Editor* editor, double bpm);
 
 /// The active document; valid until the next call that is not a query.
 const Rack* editor_rack(const Editor* editor);

@@ -161,10 +161,10 @@ is_no_step(Editor* const editor, const Bundle* const bundle, const Changes* cons
              : history_is_gesture(&editor->history, is_fader ? &faders : changes, now_ns);
 }
 
-/// Record values in the history.  `bpm`: the tempo before them.
+/// Record values in the history.  `tempo`: the one before them.
 static void
 record(Editor* const editor, const Bundle* const bundle, const Changes* const changes,
-       const double bpm, const uint64_t now_ns)
+       const RackTempo tempo, const uint64_t now_ns)
 {
   Rack* const before =
       is_no_step(editor, bundle, changes, now_ns) ? NULL : rack_copy(editor->committed);
@@ -172,7 +172,7 @@ record(Editor* const editor, const Bundle* const bundle, const Changes* const ch
     return;
   }
   values_revert(before, changes);
-  rack_set_tempo(before, bpm);
+  rack_set_tempo(before, tempo);
   if (scenes_recalls(bundle)) {
     history_edited(&editor->history, before);
   } else {
@@ -186,7 +186,7 @@ spread_tempo(Editor* const editor, const Bundle* const bundle)
 {
   ++editor->counts.revision; // values that were sent before their time may be others now
   if (editor->candidate) {
-    rack_set_tempo(editor->candidate, editor->committed->tempo_bpm);
+    rack_set_tempo(editor->candidate, editor->committed->tempo);
   }
   editor->config.events.tempo_changed(editor->config.events.context, &bundle->peer);
 }
@@ -218,11 +218,13 @@ editor_find_fades(Editor* const editor, Bundle* const bundle)
   }
 }
 
-/// Record the fades of a recall.  Any other value takes its parameter out of its fade.
+/// Record the fades of a recall.  Any other value, also one without a bundle, takes its parameter
+/// out of its fade.
 static void
 note_fades(Editor* const editor, const Bundle* const bundle, const Changes* const changes)
 {
-  const double rate_hz = scenes_recalls(bundle) ? fade_rate(editor, changes) : 0.0;
+  const bool is_recall = bundle && scenes_recalls(bundle);
+  const double rate_hz = is_recall ? fade_rate(editor, changes) : 0.0;
   if (rate_hz <= 0.0 && !editor->fades.n) {
     return;
   }
@@ -240,7 +242,7 @@ note_fades(Editor* const editor, const Bundle* const bundle, const Changes* cons
                               .from =
                                   rack_value_number(node, param, &change->before, value_rate_hz),
                               .to = rack_number(node, param, value_rate_hz),
-                              .start = bundle->frame,
+                              .start = bundle ? bundle->frame : 0U,
                               .n_frames = fade_frames(change, rate_hz),
                               .curve = change->curve };
       rack_fades_note(&editor->fades, row, &fade, now);
@@ -251,15 +253,15 @@ note_fades(Editor* const editor, const Bundle* const bundle, const Changes* cons
 // ---- documents ----
 
 /// Record values that the engine has: in the candidate and in the history, and report them to
-/// subscribers.  `bpm`: the tempo before them.
+/// subscribers.  `tempo`: the one before them.
 static void
 spread_values(Editor* const editor, const Bundle* const bundle, const Changes* const changes,
-              RackScene* const live, const double bpm, const uint64_t now_ns)
+              RackScene* const live, const RackTempo tempo, const uint64_t now_ns)
 {
   if (editor->candidate) {
     values_repeat(editor->candidate, changes);
   }
-  record(editor, bundle, changes, bpm, now_ns);
+  record(editor, bundle, changes, tempo, now_ns);
   note_fades(editor, bundle, changes);
   if (tempo_is_set(bundle)) {
     spread_tempo(editor, bundle);
@@ -301,23 +303,51 @@ editor_set_values(Editor* const editor, const Bundle* const bundle, Targets* con
 {
   const Changes* const changes = &targets->changes;
   Rack* const rack = editor->committed;
-  const double bpm = rack->tempo_bpm;
+  const RackTempo tempo = rack->tempo;
   RackScene* live = NULL;
   Status status = scenes_live(rack, bundle, &live, error);
   status = status ? status : values_set(rack, targets, failing, error);
   status = status ? status : tempo_set(rack, bundle, error);
-  const bool changes_some = changes_anything(changes) || rack->tempo_bpm != bpm;
+  const bool changes_some = changes_anything(changes) || !rack_same_tempo(rack->tempo, tempo);
   if (status != STATUS_OK || (bundle->is_echo && !changes_some)) { // no edit came between
     rack_scene_drop(live);
     return status;
   }
   status = give_values(editor, bundle, changes, error);
   if (status == STATUS_OK) {
-    spread_values(editor, bundle, changes, live, bpm, now_ns);
+    spread_values(editor, bundle, changes, live, tempo, now_ns);
   } else {
     values_revert(rack, changes);
-    rack_set_tempo(rack, bpm);
+    rack_set_tempo(rack, tempo);
   }
   rack_scene_drop(live);
   return status;
+}
+
+bool
+editor_follow_tempo(Editor* const editor, const double bpm)
+{
+  Rack* const rack = editor->committed;
+  const EditorEvents* const events = &editor->config.events;
+  const RackTempo before = rack->tempo;
+  Changes followers = { .items = NULL };
+  if (editor->flight) {
+    return false; // it has the old tempo
+  }
+  rack_set_tempo(rack, (RackTempo){ bpm, before.source });
+  Status status = tempo_add_followers(rack, &followers, NULL);
+  status = status ? status : editor_send_values(editor, &followers, 0U, NULL);
+  if (status) {
+    rack_set_tempo(rack, before);
+  } else {
+    ++editor->counts.revision;
+    editor->counts.values_set += followers.n;
+    note_fades(editor, NULL, &followers);
+    events->tempo_changed(events->context, NULL);
+  }
+  for (uint32_t c = 0; c < followers.n && !status; ++c) {
+    events->value_changed(events->context, followers.items[c].uid, followers.items[c].param, NULL);
+  }
+  changes_clear(&followers);
+  return !status;
 }

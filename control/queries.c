@@ -199,7 +199,7 @@ query_tempo(Control* const control, const Peer* const peer, Message* const messa
 {
   (void)error;
   lo_message arguments = lo_message_new();
-  outlet_add(&arguments, "f", editor_rack(control->editor)->tempo_bpm);
+  control_append_tempo(control, &arguments);
   answer(control, peer, message, message->address, arguments);
   return STATUS_OK;
 }
@@ -438,6 +438,7 @@ put_audio(lo_message* const to, const ControlAudio* const audio)
   put_count(to, "reconnects", audio->reconnects);
   put_number(to, "audio_hang_s", audio->hang_s);
   put_count(to, "freewheeling", audio->freewheeling);
+  put_number(to, "transport_bpm", audio->transport_bpm);
 }
 
 static void

@@ -6,16 +6,24 @@
 #include "engine/base/hash.h"
 #include "engine/base/number.h"
 
+#include <math.h>
 #include <string.h>
 
+/// Smaller changes are jitter of the source.
+#define DEAD_BAND_BPM 0.5
+
+/// Read the tempo of a message; *tempo is the present one.
 static Status
-read_tempo(const Message* const message, double* const bpm, Error* const error)
+read_tempo(const Message* const message, RackTempo* const tempo, Error* const error)
 {
   const bool is_text = strchr("sS", message_type(message, 0));
   char number[NUMBER_BYTES];
-  return rack_read_tempo(is_text ? message_text(message, 0)
-                                 : number_print(message_number(message, 0), number),
-                         bpm, error);
+  const Status status = rack_read_tempo(is_text ? message_text(message, 0)
+                                                : number_print(message_number(message, 0), number),
+                                        tempo, error);
+  return status || message_n_arguments(message) < 2U
+             ? status
+             : rack_read_tempo_source(message_text(message, 1), &tempo->source, error);
 }
 
 /// Append the parameters of a node that follow the tempo.
@@ -32,15 +40,22 @@ add_node(const RackNode* const node, Changes* const found, Error* const error)
 }
 
 Status
-tempo_find(const Rack* const rack, const Message* const message, Changes* const found,
-           Error* const error)
+tempo_add_followers(const Rack* const rack, Changes* const found, Error* const error)
 {
-  double bpm = 0.0;
-  Status status = read_tempo(message, &bpm, error);
+  Status status = STATUS_OK;
   for (uint32_t n = 0; n < rack->n_nodes && !status; ++n) {
     status = add_node(&rack->nodes[n], found, error);
   }
   return status;
+}
+
+Status
+tempo_find(const Rack* const rack, const Message* const message, Changes* const found,
+           Error* const error)
+{
+  RackTempo tempo = rack->tempo;
+  const Status status = read_tempo(message, &tempo, error);
+  return status ? status : tempo_add_followers(rack, found, error);
 }
 
 bool
@@ -62,10 +77,10 @@ tempo_is_set(const Bundle* const bundle)
 Status
 tempo_set_message(Rack* const rack, const Message* const message, Error* const error)
 {
-  double bpm = 0.0;
-  const Status status = tempo_is(message) ? read_tempo(message, &bpm, error) : STATUS_OK;
+  RackTempo tempo = rack->tempo;
+  const Status status = tempo_is(message) ? read_tempo(message, &tempo, error) : STATUS_OK;
   if (tempo_is(message) && !status) {
-    rack_set_tempo(rack, bpm);
+    rack_set_tempo(rack, tempo);
   }
   return status;
 }
@@ -80,15 +95,35 @@ tempo_set(Rack* const rack, const Bundle* const bundle, Error* const error)
   return status;
 }
 
+void
+tempo_keep(Rack* const rack, const Rack* const present)
+{
+  if (rack->tempo.source != RACK_TEMPO_FIXED && rack->tempo.source == present->tempo.source) {
+    rack_set_tempo(rack, present->tempo);
+  }
+}
+
+bool
+tempo_differs(const double heard_bpm, const double bpm)
+{
+  return rack_is_tempo(heard_bpm) && fabs(heard_bpm - bpm) > DEAD_BAND_BPM;
+}
+
 bool
 tempo_fader(const Bundle* const bundle, Change* const fader)
 {
   bool only_sets = bundle->n_messages > 0U;
-  for (uint32_t m = 0; m < bundle->n_messages; ++m) {
-    only_sets = only_sets && tempo_is(&bundle->messages[m]);
+  uint32_t hash = hash_text(HASH32_START, "/rack/tempo");
+  for (uint32_t m = 0; m < bundle->n_messages && only_sets; ++m) {
+    const Message* const message = &bundle->messages[m];
+    only_sets = tempo_is(message);
+    for (uint32_t a = 0; a < message_n_arguments(message) && only_sets; ++a) {
+      const bool is_text = strchr("sS", message_type(message, a)); // another source: another step
+      hash = is_text ? hash_text(hash, message_text(message, a)) : hash;
+    }
   }
   if (only_sets) {
-    *fader = (Change){ .uid = RACK_UID_NONE, .param = hash_text(HASH32_START, "/rack/tempo") };
+    *fader = (Change){ .uid = RACK_UID_NONE, .param = hash };
   }
   return only_sets;
 }

@@ -25,6 +25,16 @@ bool tempo_is_set(const Bundle* bundle);
 NODISCARD Status tempo_set_message(Rack* rack, const Message* message, Error* error);
 NODISCARD Status tempo_set(Rack* rack, const Bundle* bundle, Error* error);
 
+/// Append the parameters that follow the tempo.
+NODISCARD Status tempo_add_followers(const Rack* rack, Changes* found, Error* error);
+
+/// Let a document of the history keep the present tempo, if both follow the same source: undo does
+/// not restore what that source had then.
+void tempo_keep(Rack* rack, const Rack* present);
+
+/// True if the tempo of a source is different enough from the present one.
+bool tempo_differs(double heard_bpm, double bpm);
+
 /// If a bundle only sets the tempo, return one change in place of all its changes: for undo, the
 /// movement of the fader is one gesture.  Returns false for any other bundle.
 bool tempo_fader(const Bundle* bundle, Change* fader);

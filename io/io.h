@@ -71,6 +71,7 @@ typedef struct IoStatus {
   uint64_t reconnects;
   double hang_s; ///< Time for which a call to the server has not returned; 0: no call waits
   bool freewheeling;
+  double transport_bpm; ///< JACK: tempo of the timebase master; 0: there is none
   Status file_status; ///< Dummy: an error once `play` or `record` has failed; a note had the reason
   char device[128];   ///< Name of the server or device
 } IoStatus;

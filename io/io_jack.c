@@ -345,7 +345,10 @@ jack_status(const Io* const io, IoStatus* const status)
 {
   const Reconnect* const reconnect = (const Reconnect*)io;
   reconnect_status(io, status);
-  status->freewheeling = reconnect->phase == RUNNING && session_of(reconnect)->freewheeling;
+  if (reconnect->phase == RUNNING) {
+    status->freewheeling = session_of(reconnect)->freewheeling;
+    status->transport_bpm = session_of(reconnect)->transport_bpm;
+  }
 }
 
 static void

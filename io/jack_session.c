@@ -90,10 +90,22 @@ write_midi(const JackSession* const session, const uint32_t n_frames)
   }
 }
 
+// Store the tempo of this period.
+static void
+follow_transport(JackSession* const session)
+{
+  jack_position_t position;
+  (void)jack_transport_query(session->client, &position);
+  const bool has_tempo = position.valid & JackPositionBBT;
+  atomic_store_explicit(&session->transport_bpm, has_tempo ? position.beats_per_minute : 0.0,
+                        memory_order_relaxed);
+}
+
 static int
 on_process(const jack_nframes_t n_frames, void* const context)
 {
   JackSession* const session = context;
+  follow_transport(session);
   if (get_buffers(session, n_frames)) {
     if (session->midi) {
       read_midi(session, n_frames);

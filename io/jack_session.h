@@ -39,6 +39,7 @@ typedef struct JackSession {
   bool defers_latency;  ///< jack_session_tell_latency() reports the latency instead of the callback
   // Set by JACK's callbacks
   atomic_bool freewheeling;
+  _Atomic double transport_bpm; ///< As IoStatus::transport_bpm
   atomic_bool connections_changed;
   atomic_bool ports_changed;   ///< Of any client
   atomic_bool latency_changed; ///< Of any client, with `defers_latency`

@@ -77,6 +77,7 @@ poll_io(Live* const live)
   audio->reconnects = io.reconnects;
   audio->hang_s = io.hang_s;
   audio->freewheeling = io.freewheeling;
+  audio->transport_bpm = io.transport_bpm;
   pthread_mutex_unlock(&live->audio_lock);
   return io;
 }

@@ -108,7 +108,7 @@ rack_new(void)
     return NULL;
   }
   rack->next_uid = RACK_UID_FIRST;
-  rack->tempo_bpm = RACK_TEMPO_BPM;
+  rack->tempo.bpm = RACK_TEMPO_BPM;
   *edge = (RackEdge){ .from = { .uid = RACK_UID_IN }, .to = { .uid = RACK_UID_OUT } };
   return rack;
 }
@@ -167,7 +167,7 @@ copy_content(Rack* const to, const Rack* const from)
     memcpy(to->lates, from->lates, from->n_lates * sizeof(RackLate));
   }
   to->n_lates = from->n_lates;
-  to->tempo_bpm = from->tempo_bpm;
+  to->tempo = from->tempo;
   to->next_uid = from->next_uid;
   while (to->n_nodes < from->n_nodes) {
     const uint32_t n = to->n_nodes++; // before the copy, so that rack_free() frees a partial node
@@ -235,7 +235,7 @@ rack_append_node(Rack* const rack, const char* const name, const FxInfo* const f
   }
   RackNode* const node = &nodes[rack->n_nodes];
   *node = (RackNode){
-    .uid = uid ? uid : rack->next_uid++, .fx = fx, .values = values, .tempo_bpm = rack->tempo_bpm
+    .uid = uid ? uid : rack->next_uid++, .fx = fx, .values = values, .tempo_bpm = rack->tempo.bpm
   };
   strcpy(node->name, name);
   index_insert(rack, rack->n_nodes++);
@@ -523,12 +523,13 @@ rack_differs_in_values(const Rack* const a, const Rack* const b)
 bool
 rack_sounds_equal(const Rack* const a, const Rack* const b)
 {
-  return a->tempo_bpm == b->tempo_bpm && nodes_equal(a, b) && edges_equal(a, b, true) &&
+  return a->tempo.bpm == b->tempo.bpm && nodes_equal(a, b) && edges_equal(a, b, true) &&
          lates_equal(a, b) && rack_equal_midi(a, b, true);
 }
 
 bool
 rack_equal(const Rack* const a, const Rack* const b)
 {
-  return rack_equal_scenes(a, b) && rack_equal_midi(a, b, false) && rack_sounds_equal(a, b);
+  return rack_equal_scenes(a, b) && rack_equal_midi(a, b, false) &&
+         a->tempo.source == b->tempo.source && rack_sounds_equal(a, b);
 }

@@ -18,7 +18,7 @@
      - rename hall room
      - remove room
      - late out:3-4 silence
-     - tempo 120
+     - tempo 120 jack
      - scene verse hall.mix=20% lowcut.frequency=120Hz
      - safe master.*
      - midi cc 1:74 lowcut.frequency 80Hz..8kHz
@@ -61,6 +61,19 @@
 #define RACK_TEMPO_MAX_BPM 999.0
 #define RACK_TEMPO_BPM     120.0 // without the statement `tempo`
 
+/// Where the tempo of a rack comes from.
+typedef enum RackTempoSource {
+  RACK_TEMPO_FIXED, ///< The document and messages only
+  RACK_TEMPO_JACK   ///< The timebase master of JACK as well
+} RackTempoSource;
+
+extern const char* const rack_tempo_sources[]; ///< Words by RackTempoSource, then NULL
+
+typedef struct RackTempo {
+  double bpm; ///< RACK_TEMPO_MIN_BPM to RACK_TEMPO_MAX_BPM
+  RackTempoSource source;
+} RackTempo;
+
 /// Number of a node, which stays the same through all edits that keep the node's name and effect.
 typedef uint32_t RackUid;
 #define RACK_UID_NONE  0U
@@ -95,7 +108,7 @@ typedef struct RackNode {
   char name[RACK_NAME_BYTES]; ///< [A-Za-z_][A-Za-z0-9_-]*, unique; never "in" or "out"
   const FxInfo* fx;
   RackValue* values; ///< [fx->n_params]
-  double tempo_bpm;  ///< Rack::tempo_bpm, for rack_number()
+  double tempo_bpm;  ///< Of Rack::tempo, for rack_number()
   RackBackend backend;
   /// Only in the copy of a rack that a worker gets, not in documents: the node has crashed workers,
   /// and its input plays instead, delayed by dry_frames.
@@ -186,7 +199,7 @@ typedef struct Rack {
   uint32_t n_edges;
   RackLate* lates; ///< In order, without overlaps
   uint32_t n_lates;
-  double tempo_bpm;   ///< RACK_TEMPO_MIN_BPM to RACK_TEMPO_MAX_BPM
+  RackTempo tempo;
   RackScene** scenes; ///< [n_scenes] in order
   uint32_t n_scenes;
   RackScene* safes; ///< Parameters that no recall changes; NULL: none
@@ -379,11 +392,20 @@ bool rack_can_follow_tempo(const FxParam* param);
 /// True if a rack has another tempo than the default, or a parameter that follows it.
 bool rack_uses_tempo(const Rack* rack);
 
-/// Read a tempo as in the statement `tempo`: "120", "90bpm".
-NODISCARD Status rack_read_tempo(const char* text, double* bpm, Error* error);
+bool rack_same_tempo(RackTempo a, RackTempo b);
+
+/// True for a number in the range of tempos.
+bool rack_is_tempo(double bpm);
+
+/// Read a word of the statement `tempo`: a number ("120", "90bpm"), from now on fixed, or a source
+/// ("jack"), which leaves the number as it is.
+NODISCARD Status rack_read_tempo(const char* word, RackTempo* tempo, Error* error);
+
+/// Read a source: "fixed", "jack".
+NODISCARD Status rack_read_tempo_source(const char* word, RackTempoSource* source, Error* error);
 
 /// Set the tempo of a rack, which is in range, and of all parameters that follow it.
-void rack_set_tempo(Rack* rack, double bpm);
+void rack_set_tempo(Rack* rack, RackTempo tempo);
 
 /// Store that a parameter follows the tempo of the rack, which is `bpm`, since a message while the
 /// rack plays.  Does nothing if the node does not exist, its parameter cannot follow, or the tempo

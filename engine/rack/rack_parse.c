@@ -308,20 +308,28 @@ parse_late(Parser* const parser)
   return failed ? parser_pass_on(parser, offset, &cause) : STATUS_OK;
 }
 
-/// "tempo" value
+/// "tempo" ( value [ source ] | source )
 static Status
 parse_tempo(Parser* const parser)
 {
-  static const char usage[] = "write: tempo BPM";
-  double bpm = 0.0;
+  static const char usage[] = "write: tempo BPM [fixed|jack]";
+  RackTempo tempo = parser->rack->tempo;
   Error cause;
   if (parser_expect(parser, TOKEN_WORD, usage, &parser->value)) {
     return STATUS_BAD_RACK;
   }
-  if (rack_read_tempo(parser->value.text, &bpm, &cause)) {
+  if (rack_read_tempo(parser->value.text, &tempo, &cause)) {
     return parser_pass_on(parser, parser->value.offset, &cause);
   }
-  rack_set_tempo(parser->rack, bpm);
+  const Token source = parser->now;
+  const bool has_number = number_scan(parser->value.text, &(Decimal){ 0 });
+  if (has_number && source.kind == TOKEN_WORD && !rack_unit(source.text)) {
+    parser_advance(parser);
+    if (rack_read_tempo_source(source.text, &tempo.source, &cause)) {
+      return parser_pass_on(parser, source.offset, &cause);
+    }
+  }
+  rack_set_tempo(parser->rack, tempo);
   return STATUS_OK;
 }
 

@@ -3,6 +3,12 @@
 
 #include "rack_private.h"
 
+#include <string.h>
+
+const char* const rack_tempo_sources[] = {
+  [RACK_TEMPO_FIXED] = "fixed", [RACK_TEMPO_JACK] = "jack", NULL
+};
+
 /// The number of the statement.  Structural, so that it cannot follow itself.
 static const FxParam tempo_param = { .id = "tempo",
                                      .kind = PARAM_NUMBER,
@@ -24,32 +30,69 @@ node_follows(const RackNode* const node)
 }
 
 bool
+rack_same_tempo(const RackTempo a, const RackTempo b)
+{
+  return a.bpm == b.bpm && a.source == b.source;
+}
+
+bool
+rack_is_tempo(const double bpm)
+{
+  return fx_param_accepts(&tempo_param, bpm);
+}
+
+bool
 rack_uses_tempo(const Rack* const rack)
 {
-  bool uses = rack->tempo_bpm != RACK_TEMPO_BPM;
+  bool uses = !rack_same_tempo(rack->tempo, (RackTempo){ .bpm = RACK_TEMPO_BPM });
   for (uint32_t n = 0; n < rack->n_nodes && !uses; ++n) {
     uses = node_follows(&rack->nodes[n]);
   }
   return uses;
 }
 
+/// The source with this name; false: there is none.
+static bool
+find_source(const char* const word, RackTempoSource* const source)
+{
+  uint32_t s = 0;
+  while (rack_tempo_sources[s] && strcmp(rack_tempo_sources[s], word) != 0) {
+    ++s;
+  }
+  *source = rack_tempo_sources[s] ? (RackTempoSource)s : *source;
+  return rack_tempo_sources[s];
+}
+
 Status
-rack_read_tempo(const char* const text, double* const bpm, Error* const error)
+rack_read_tempo_source(const char* const word, RackTempoSource* const source, Error* const error)
+{
+  return find_source(word, source)
+             ? STATUS_OK
+             : error_set(error, STATUS_BAD_RACK, "a tempo comes from fixed or jack, not \"%.60s\"",
+                         word);
+}
+
+Status
+rack_read_tempo(const char* const word, RackTempo* const tempo, Error* const error)
 {
   RackValue value = { .kind = VALUE_INITIAL };
-  const Status status = rack_value_from_text(&tempo_param, text, &value, error);
+  if (find_source(word, &tempo->source)) {
+    return STATUS_OK;
+  }
+  const Status status = rack_value_from_text(&tempo_param, word, &value, error);
   if (!status) {
-    *bpm = value.kind == VALUE_INITIAL ? RACK_TEMPO_BPM : value.number;
+    tempo->bpm = value.kind == VALUE_INITIAL ? RACK_TEMPO_BPM : value.number;
+    tempo->source = RACK_TEMPO_FIXED;
   }
   return status;
 }
 
 void
-rack_set_tempo(Rack* const rack, const double bpm)
+rack_set_tempo(Rack* const rack, const RackTempo tempo)
 {
-  rack->tempo_bpm = bpm;
+  rack->tempo = tempo;
   for (uint32_t n = 0; n < rack->n_nodes; ++n) {
-    rack->nodes[n].tempo_bpm = bpm;
+    rack->nodes[n].tempo_bpm = tempo.bpm;
   }
 }
 
@@ -59,11 +102,11 @@ rack_follow_tempo(Rack* const rack, const RackUid uid, const uint32_t param,
 {
   const RackNode* const node = rack_find_uid(rack, uid);
   if (!node || !fx_has_param(node->fx, param, param_id) ||
-      !rack_can_follow_tempo(&node->fx->params[param]) || !fx_param_accepts(&tempo_param, bpm)) {
+      !rack_can_follow_tempo(&node->fx->params[param]) || !rack_is_tempo(bpm)) {
     return;
   }
-  if (rack->tempo_bpm != bpm) {
-    rack_set_tempo(rack, bpm);
+  if (rack->tempo.bpm != bpm) {
+    rack_set_tempo(rack, (RackTempo){ bpm, rack->tempo.source });
   }
   node->values[param] = (RackValue){ .kind = VALUE_TEMPO }; // a number has no text to free
 }
@@ -71,8 +114,18 @@ rack_follow_tempo(Rack* const rack, const RackUid uid, const uint32_t param,
 void
 rack_print_tempo(const Rack* const rack, TextBuffer* const text)
 {
+  const RackTempo tempo = rack->tempo;
+  const bool is_fixed = tempo.source == RACK_TEMPO_FIXED;
   char number[NUMBER_BYTES];
-  if (rack->tempo_bpm != RACK_TEMPO_BPM) {
-    text_buffer_print(text, "tempo %s\n", rack_print_quantity(rack->tempo_bpm, UNIT_BPM, number));
+  if (is_fixed && tempo.bpm == RACK_TEMPO_BPM) {
+    return;
   }
+  text_buffer_add(text, "tempo");
+  if (tempo.bpm != RACK_TEMPO_BPM) {
+    text_buffer_print(text, " %s", rack_print_quantity(tempo.bpm, UNIT_BPM, number));
+  }
+  if (!is_fixed) {
+    text_buffer_print(text, " %s", rack_tempo_sources[tempo.source]);
+  }
+  text_buffer_add(text, "\n");
 }

@@ -6,6 +6,9 @@
 #include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 
+#include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +25,7 @@ add_followers(void)
 TEST(a_tempo_reaches_all_that_follow_in_one_group)
 {
   add_followers();
-  client_ask(rig.client, "/rack/tempo 120", "/rack/tempo", "");
+  client_ask(rig.client, "/rack/tempo 120 fixed", "/rack/tempo", "");
   client_ask(rig.client, "/done /rack/tempo", "/rack/tempo", "f", 90.0);
   ck_assert_uint_eq(fake_engine_n_sets(rig.engine), 1U);
   ck_assert_uint_eq(fake_engine_n_edits(rig.engine), 1U);
@@ -35,7 +38,7 @@ TEST(a_tempo_reaches_all_that_follow_in_one_group)
   }
   control_rig_expect_rack("add a phaser tempo=tempo\nadd b phaser tempo=tempo\nadd c phaser\n");
   control_rig_expect_rack("\ntempo 90bpm\n");
-  client_ask(rig.client, "/rack/tempo 90", "/rack/tempo", "");
+  client_ask(rig.client, "/rack/tempo 90 fixed", "/rack/tempo", "");
   client_ask(rig.client, "/node/a/tempo 90", "/node/a/tempo", "");
   // Out of the range of the parameters, which get the nearest number:
   client_ask(rig.client, "/done /rack/tempo", "/rack/tempo", "s", "500bpm");
@@ -80,9 +83,10 @@ TEST_ROWS(a_wrong_tempo_is_refused, bad)
   } else {
     client_ask(rig.client, bad[row].answer, "/rack/tempo", bad[row].types, bad[row].number);
   }
-  client_ask(rig.client, "/fail /rack/tempo 1 takes bpm (v), *", "/rack/tempo", "ff", 90.0, 91.0);
+  client_ask(rig.client, "/fail /rack/tempo 1 takes bpm or source [source] (v[s]), *",
+             "/rack/tempo", "ff", 90.0, 91.0);
   ck_assert_uint_eq(fake_engine_n_sets(rig.engine), 0U);
-  client_ask(rig.client, "/rack/tempo 120", "/rack/tempo", "");
+  client_ask(rig.client, "/rack/tempo 120 fixed", "/rack/tempo", "");
 }
 
 TEST(a_tempo_that_the_engine_does_not_take_changes_nothing)
@@ -91,7 +95,7 @@ TEST(a_tempo_that_the_engine_does_not_take_changes_nothing)
   fake_engine_be_full(rig.engine, true);
   client_ask(rig.client, "/fail /rack/tempo 5 *", "/rack/tempo", "f", 90.0);
   fake_engine_be_full(rig.engine, false);
-  client_ask(rig.client, "/rack/tempo 120", "/rack/tempo", "");
+  client_ask(rig.client, "/rack/tempo 120 fixed", "/rack/tempo", "");
   ck_assert_double_eq(control_rig_status("undo_steps"), 1.0); // of add_followers()
 }
 
@@ -101,15 +105,15 @@ TEST(a_tempo_is_one_step_of_undo)
   client_ask(rig.client, "/done*", "/rack/tempo", "f", 90.0);
   client_ask(rig.client, "/done*", "/rack/tempo", "f", 91.0); // one gesture
   client_ask(rig.client, "/done*", "/rack/undo", "");
-  client_ask(rig.client, "/rack/tempo 120", "/rack/tempo", "");
+  client_ask(rig.client, "/rack/tempo 120 fixed", "/rack/tempo", "");
   control_rig_expect_rack("add b phaser tempo=tempo\n");
   client_ask(rig.client, "/done*", "/rack/redo", "");
-  client_ask(rig.client, "/rack/tempo 91", "/rack/tempo", "");
+  client_ask(rig.client, "/rack/tempo 91 fixed", "/rack/tempo", "");
   client_ask(rig.client, "/done*", "/rack/do", "s", "tempo 200");
   ck_assert_uint_eq(fake_engine_n_edits(rig.engine), 4U);
-  client_ask(rig.client, "/rack/tempo 200", "/rack/tempo", "");
+  client_ask(rig.client, "/rack/tempo 200 fixed", "/rack/tempo", "");
   client_ask(rig.client, "/done*", "/rack/undo", "");
-  client_ask(rig.client, "/rack/tempo 91", "/rack/tempo", "");
+  client_ask(rig.client, "/rack/tempo 91 fixed", "/rack/tempo", "");
 }
 
 TEST(a_tempo_alone_is_a_step_too)
@@ -118,7 +122,7 @@ TEST(a_tempo_alone_is_a_step_too)
   ck_assert_uint_eq(fake_engine_n_sets(rig.engine), 0U);
   control_rig_expect_rack("\ntempo 90bpm\n");
   client_ask(rig.client, "/done*", "/rack/undo", "");
-  client_ask(rig.client, "/rack/tempo 120", "/rack/tempo", "");
+  client_ask(rig.client, "/rack/tempo 120 fixed", "/rack/tempo", "");
 }
 
 /// Subscribe the other client, who gets the tempo first.
@@ -126,7 +130,7 @@ static void
 subscribe(void)
 {
   client_ask(rig.other, "/done /server/notify", "/server/notify", "i", 1);
-  client_expect(rig.other, "/rack/tempo 120");
+  client_expect(rig.other, "/rack/tempo 120 fixed");
   while (strncmp(client_receive(rig.other), "/node/c/solo ", 13) != 0) {
     ck_assert_msg(!strncmp(rig.other->answer, "/node/", 6), "%s", rig.other->answer);
   }
@@ -151,7 +155,8 @@ TEST(subscribers_get_the_tempo_and_the_values)
   add_followers();
   subscribe();
   client_send(rig.client, "/rack/tempo", "f", 90.0);
-  static const char* const news[] = { "/rack/tempo 90", "/node/a/tempo 90", "/node/b/tempo 90" };
+  static const char* const news[] = { "/rack/tempo 90 fixed", "/node/a/tempo 90",
+                                      "/node/b/tempo 90" };
   expect_all(rig.other, news, ARRAY_LEN(news));
   client_send(rig.other, "/rack/tempo", "f", 80.0); // its maker knows the tempo, not the values
   static const char* const own[] = { "/done /rack/tempo", "/node/a/tempo 80", "/node/b/tempo 80" };
@@ -163,7 +168,7 @@ TEST(an_edit_that_changes_the_tempo_is_news)
   add_followers();
   subscribe();
   client_send(rig.client, "/rack/do", "s", "tempo 70");
-  static const char* const news[] = { "/rack/changed 2", "/rack/tempo 70", "/node/a/tempo 70",
+  static const char* const news[] = { "/rack/changed 2", "/rack/tempo 70 fixed", "/node/a/tempo 70",
                                       "/node/b/tempo 70" };
   expect_all(rig.other, news, ARRAY_LEN(news));
 }
@@ -212,7 +217,7 @@ TEST(in_a_bundle_the_order_of_the_messages_counts)
   control_rig_expect_rack("add b phaser tempo=60bpm\nadd c phaser tempo=tempo\n");
   client_ask(rig.client, "/done*", "/rack/undo", "");
   control_rig_expect_rack("add b phaser tempo=tempo\nadd c phaser\n");
-  client_ask(rig.client, "/rack/tempo 120", "/rack/tempo", "");
+  client_ask(rig.client, "/rack/tempo 120 fixed", "/rack/tempo", "");
 }
 
 TEST(a_tempo_beside_edits_is_part_of_the_edit)
@@ -240,7 +245,86 @@ TEST(a_tempo_with_a_time_tag_is_sent_ahead_with_its_frame)
   ck_assert_uint_eq(set.n, 2U);
   ck_assert_uint_gt(set.frame, 1U);
   ck_assert_double_eq(set.messages[0].value, 90.0);
-  client_ask(rig.client, "/rack/tempo 90", "/rack/tempo", "");
+  client_ask(rig.client, "/rack/tempo 90 fixed", "/rack/tempo", "");
+}
+
+// ---- the tempo of JACK ----
+
+/// Let JACK have a tempo, and wait until the rack has it.
+static void
+follow(const double bpm)
+{
+  char answer[64];
+  snprintf(answer, sizeof(answer), "/rack/tempo %g jack", bpm);
+  atomic_store(&rig.transport_bpm, bpm);
+  do {
+    client_send(rig.client, "/rack/tempo", "");
+  } while (strcmp(client_receive(rig.client), answer) != 0);
+}
+
+TEST(the_tempo_of_jack_is_followed_without_steps_of_undo)
+{
+  add_followers();
+  client_ask(rig.client, "/done /rack/tempo", "/rack/tempo", "fs", 90.0, "jack");
+  follow(133.5);
+  follow(77.0);
+  const uint32_t n_sets = fake_engine_n_sets(rig.engine);
+  ck_assert_uint_eq(n_sets, 3U);
+  const FakeSet set = fake_engine_set(rig.engine, n_sets - 1U);
+  ck_assert_uint_eq(set.n, 2U);
+  ck_assert_double_eq(set.messages[0].value, 77.0);
+  ck_assert_double_eq(set.messages[1].tempo_bpm, 77.0);
+  control_rig_expect_rack("\ntempo 77bpm jack\n");
+  ck_assert_double_eq(control_rig_status("undo_steps"), 2.0);
+  ck_assert_double_eq(control_rig_status("transport_bpm"), 77.0);
+  // Undo and redo restore other values, not the tempo that JACK had then.
+  client_ask(rig.client, "/done*", "/node/vol/gain", "f", -3.0);
+  follow(78.0);
+  client_ask(rig.client, "/done*", "/rack/undo", "");
+  control_rig_expect_rack("gain=-6dB\n");
+  client_ask(rig.client, "/rack/tempo 78 jack", "/rack/tempo", "");
+}
+
+TEST(small_changes_and_bad_tempos_of_jack_are_left_out)
+{
+  static const double left_out[] = { 120.5, 119.6, 0.0, 19.0, 1000.0, (double)NAN, -90.0 };
+  add_followers();
+  client_ask(rig.client, "/done /rack/tempo", "/rack/tempo", "s", "jack");
+  for (uint32_t i = 0; i < ARRAY_LEN(left_out); ++i) {
+    atomic_store(&rig.transport_bpm, left_out[i]);
+    const uint32_t n_before = atomic_load(&rig.n_asked);
+    while (atomic_load(&rig.n_asked) < n_before + 2U) { // the second one sees it
+      client_expect_nothing(rig.client);
+    }
+  }
+  client_ask(rig.client, "/rack/tempo 120 jack", "/rack/tempo", "");
+  follow(120.6);
+}
+
+TEST(a_hand_ends_the_following_of_jack)
+{
+  add_followers();
+  client_ask(rig.client, "/done /rack/tempo", "/rack/tempo", "s", "jack");
+  follow(100.0);
+  client_ask(rig.client, "/done /rack/tempo", "/rack/tempo", "f", 90.0);
+  client_ask(rig.client, "/rack/tempo 90 fixed", "/rack/tempo", "");
+  client_ask(rig.client, "/done*", "/rack/undo", "");
+  client_ask(rig.client, "/rack/tempo 100 jack", "/rack/tempo", "");
+}
+
+TEST(a_tempo_of_jack_waits_for_the_edit_in_flight)
+{
+  add_followers();
+  client_ask(rig.client, "/done /rack/tempo", "/rack/tempo", "s", "jack");
+  fake_engine_hold(rig.engine, true);
+  client_send(rig.client, "/rack/add", "ssss", "d", "phaser", "tempo", "tempo");
+  client_expect_nothing(rig.client);
+  atomic_store(&rig.transport_bpm, 100.0);
+  client_ask(rig.client, "/rack/tempo 120 jack", "/rack/tempo", "");
+  fake_engine_answer(rig.engine, STATUS_OK, "", 0U);
+  client_expect(rig.client, "/done /rack/add*");
+  follow(100.0);
+  ck_assert_uint_eq(fake_engine_set(rig.engine, fake_engine_n_sets(rig.engine) - 1U).n, 3U);
 }
 
 SUITE_MAIN_WITH("control_tempo", control_rig_start, control_rig_stop)

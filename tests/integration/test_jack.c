@@ -166,6 +166,37 @@ TEST(xruns_are_counted)
   POLL_UNTIL(io, driver_status(io).xruns > before);
 }
 
+// A timebase master with 133.5 bpm.
+static void
+fill_position(const jack_transport_state_t state, const jack_nframes_t n_frames,
+              jack_position_t* const position, const int is_new, void* const context)
+{
+  (void)state;
+  (void)n_frames;
+  (void)is_new;
+  (void)context;
+  position->valid = JackPositionBBT;
+  position->bar = position->beat = 1;
+  position->beats_per_bar = position->beat_type = 4.0F;
+  position->ticks_per_beat = 1920.0;
+  position->beats_per_minute = 133.5;
+}
+
+TEST(the_tempo_of_a_timebase_master_is_reported)
+{
+  SCOPED(jackd_stop) Jackd jackd = { "", 0 };
+  FakeEvents fake = { 0 };
+  SCOPED(driver_close) Io* const io = jack_rig_start(&jackd, &fake, 1, 1, false);
+  SCOPED(jack_rig_client_close) jack_client_t* const master = jack_rig_probe(&jackd);
+  POLL_UNTIL(io, fake.periods > 10U);
+  ck_assert(driver_status(io).transport_bpm == 0.0);
+  ck_assert_int_eq(jack_set_timebase_callback(master, 0, fill_position, NULL), 0);
+  jack_transport_start(master);
+  POLL_UNTIL(io, driver_status(io).transport_bpm == 133.5);
+  ck_assert_int_eq(jack_release_timebase(master), 0);
+  POLL_UNTIL(io, driver_status(io).transport_bpm == 0.0);
+}
+
 TEST(no_server_is_an_error_in_words_and_prints_nothing)
 {
   FILE* const caught = tmpfile();

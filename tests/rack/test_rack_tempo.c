@@ -40,7 +40,7 @@ TEST_ROWS(a_tempo_is_printed_in_canonical_form, good)
   SCOPED_RACK Rack* const rack = rack_of(good[row].document, NULL);
   SCOPED_MEMORY char* const text = rack_print(rack);
   ck_assert_str_eq(text, good[row].canonical);
-  ck_assert(rack->tempo_bpm == good[row].bpm);
+  ck_assert(rack->tempo.bpm == good[row].bpm);
   ck_assert(rack_number(&rack->nodes[0], TEMPO, 48000.0) == good[row].number);
   SCOPED_RACK Rack* const again = rack_of(text, NULL);
   ck_assert(rack_equal(rack, again));
@@ -52,14 +52,17 @@ TEST_ROWS(a_tempo_is_printed_in_canonical_form, good)
 static const struct {
   const char *statement, *message;
 } bad[] = {
-  { "tempo", "t:1:6: unexpected end; write: tempo BPM" },
+  { "tempo", "t:1:6: unexpected end; write: tempo BPM [fixed|jack]" },
   { "tempo 19.9", "t:1:7: tempo 19.9bpm is out of range; 20bpm to 999bpm" },
   { "tempo 1000", "t:1:7: tempo 1000bpm is out of range; 20bpm to 999bpm" },
   { "tempo tempo", "t:1:7: tempo takes a number in bpm, not \"tempo\"" },
   { "tempo nan", "t:1:7: tempo takes a finite number" },
   { "tempo 120 bpm", "t:1:11: \"bpm\" stands alone; write the number and its unit without a space: "
                      "120bpm" },
-  { "tempo 120 130", "t:1:11: unexpected \"130\"; a statement ends with its line" },
+  { "tempo 120 130", "t:1:11: a tempo comes from fixed or jack, not \"130\"" },
+  { "tempo 120 jakc", "t:1:11: a tempo comes from fixed or jack, not \"jakc\"" },
+  { "tempo jack 120", "t:1:12: unexpected \"120\"; a statement ends with its line" },
+  { "tempo jakc", "t:1:7: tempo takes a number in bpm, not \"jakc\"" },
   { "tempo 2Hz", "t:1:7: tempo takes a number in bpm, not \"2Hz\"" },
   { "tmepo 120", "t:1:1: no statement \"tmepo\"; did you mean \"tempo\"?" },
   { "add d delay time=tempo", "t:1:18: time takes a number in ms, s or frames, not" },
@@ -74,6 +77,31 @@ TEST_ROWS(a_wrong_tempo_is_refused_with_its_place, bad)
   Error error;
   ck_assert_int_eq(rack_parse(bad[row].statement, "t", NULL, &none, &error), STATUS_BAD_RACK);
   assert_says(error.text, bad[row].message);
+}
+
+static const struct {
+  const char *document, *canonical;
+  RackTempo tempo;
+} sources[] = {
+  { "tempo jack", "tempo jack\n", { 120.0, RACK_TEMPO_JACK } },
+  { "tempo 90 jack", "tempo 90bpm jack\n", { 90.0, RACK_TEMPO_JACK } },
+  { "tempo 90\ntempo jack", "tempo 90bpm jack\n", { 90.0, RACK_TEMPO_JACK } },
+  { "tempo 90bpm jack\ntempo 91", "tempo 91bpm\n", { 91.0, RACK_TEMPO_FIXED } },
+  { "tempo 90 jack\ntempo fixed", "tempo 90bpm\n", { 90.0, RACK_TEMPO_FIXED } },
+  { "tempo 90 jack\ntempo 120 fixed", "", { 120.0, RACK_TEMPO_FIXED } },
+};
+
+TEST_ROWS(a_source_is_printed_and_compared, sources)
+{
+  SCOPED_RACK Rack* const rack = rack_of(sources[row].document, NULL);
+  ck_assert(rack_same_tempo(rack->tempo, sources[row].tempo));
+  SCOPED_MEMORY char* const text = rack_print(rack);
+  assert_says(text, "connect in out\n");
+  ck_assert_str_eq(text + strlen("connect in out\n"), sources[row].canonical);
+  SCOPED_RACK Rack* const again = rack_of(text, NULL);
+  ck_assert(rack_equal(rack, again));
+  rack_set_tempo(again, (RackTempo){ rack->tempo.bpm, !rack->tempo.source });
+  ck_assert(!rack_equal(rack, again) && rack_sounds_equal(rack, again));
 }
 
 TEST(a_tempo_alone_keeps_the_empty_rack)
@@ -104,10 +132,10 @@ TEST(a_parameter_follows_until_it_is_set)
   SCOPED_RACK Rack* const rack = rack_of("phaser tempo=tempo", NULL);
   const RackUid uid = rack->nodes[0].uid;
   rack_set_value(rack, uid, TEMPO, 0U, 100.0);
-  rack_set_tempo(rack, 150.0);
+  rack_set_tempo(rack, (RackTempo){ .bpm = 150.0 });
   ck_assert(rack_number(&rack->nodes[0], TEMPO, 48000.0) == 100.0);
   rack_follow_tempo(rack, uid, TEMPO, 0U, 160.0);
-  ck_assert(rack->tempo_bpm == 160.0);
+  ck_assert(rack->tempo.bpm == 160.0);
   ck_assert(rack_number(&rack->nodes[0], TEMPO, 48000.0) == 160.0);
   // What a message must not do: another node, parameter or tempo.
   SCOPED_RACK Rack* const before = rack_copy(rack);

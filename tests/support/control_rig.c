@@ -27,9 +27,13 @@ fill_audio(void* const context, ControlAudio* const audio)
     usleep(1000);
   }
   rig.is_held = false;
-  *audio = (ControlAudio){
-    .driver = "dummy", .device = "none", .xruns = 7, .overlaps = 3, .hang_s = 2.5
-  };
+  ++rig.n_asked;
+  *audio = (ControlAudio){ .driver = "dummy",
+                           .device = "none",
+                           .xruns = 7,
+                           .overlaps = 3,
+                           .hang_s = 2.5,
+                           .transport_bpm = rig.transport_bpm };
   strcpy(audio->state, rig.audio_state ? "waiting" : "running");
 }
 

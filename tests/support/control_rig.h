@@ -23,6 +23,8 @@ typedef struct ControlRig {
   _Atomic int n_quits, n_latency_changes, n_scans;
   _Atomic bool is_watcher_ahead; ///< At the last latency change, `other` had an unread message
   _Atomic int audio_state;       ///< 0 "running", 1 "waiting"
+  _Atomic double transport_bpm;  ///< ControlAudio::transport_bpm
+  _Atomic uint32_t n_asked;      ///< Times that the server has asked for the audio state
   _Atomic bool hold;             ///< Block the server's thread when it asks for the audio state
   _Atomic bool is_held;          ///< The server's thread is blocked there
 } ControlRig;

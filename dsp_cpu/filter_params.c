@@ -17,7 +17,7 @@ const FxParam filter_band_params[] = {
   FREQUENCY_PARAM("low", 300.0, "Lower edge"),
   FREQUENCY_PARAM("high", 3000.0, "Upper edge; the two may change places"),
   FAMILY_PARAMS,
-  FX_SWITCHES,
+  FX_ENGINE_PARAMS,
 };
 
 static uint32_t

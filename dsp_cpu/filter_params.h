@@ -29,7 +29,7 @@ enum { FAMILY_ORDER, FAMILY_TYPE, FAMILY_RIPPLE, FAMILY_STOPBAND, N_FAMILY_PARAM
 // clang-format on
 
 /// The table of an effect with a band: its two edges, FAMILY_PARAMS, the switches of the engine.
-extern const FxParam filter_band_params[2 + N_FAMILY_PARAMS + FX_N_SWITCHES];
+extern const FxParam filter_band_params[2 + N_FAMILY_PARAMS + FX_N_ENGINE_PARAMS];
 
 // For an effect whose parameters are one edge (low, high) or two (bands), followed by
 // FAMILY_PARAMS:

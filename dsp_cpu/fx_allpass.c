@@ -9,7 +9,7 @@ enum { FREQUENCY, Q };
 static const FxParam allpass_params[] = {
   [FREQUENCY] = FREQUENCY_PARAM("frequency", 1000.0, "Where the phase is turned by 180 degrees"),
   [Q] = Q_PARAM(0.7071067811865476, "How fast the phase turns"),
-  FX_SWITCHES,
+  FX_ENGINE_PARAMS,
 };
 
 static void

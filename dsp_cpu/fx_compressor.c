@@ -67,7 +67,7 @@ static const FxParam compressor_params[] = {
   [MIX]       = { "mix",       PARAM_NUMBER, UNIT_NONE,    0.0,    1.0,     1.0,                                                                    .help = "0 is the input, 1 the compressed signal; between is parallel compression" },
   [DETECTOR]  = { "detector",  PARAM_CHOICE, UNIT_NONE,    0.0,    0.0,     0.0,                     .choices = detector_names, .structural = true, .help = "What the level is: the peak of each frame, or the mean over 10 ms" },
   [LINK]      = { "link",      PARAM_SWITCH, UNIT_NONE,    0.0,    0.0,     1.0,                     .structural = true,                            .help = "One gain for all channels, from the loudest; off: each on its own" },
-  FX_SWITCHES,
+  FX_ENGINE_PARAMS,
 };
 // clang-format on
 

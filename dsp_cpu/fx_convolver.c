@@ -30,7 +30,7 @@ static const FxParam convolver_params[] = {
   [MIX]      = { "mix",      PARAM_NUMBER, UNIT_NONE,    0.0,    1.0,     1.0,                                         .help = "Part of the convolved signal; the rest is the input" },
   [GAIN]     = { "gain",     PARAM_NUMBER, UNIT_DB,   -120.0,   40.0,     0.0, .taper = TAPER_DB,                      .help = "Gain of the convolved signal; -120 dB is silence" },
   [PREDELAY] = { "predelay", PARAM_NUMBER, UNIT_MS,      0.0, 1000.0,     0.0, .taper = TAPER_LOG, .structural = true, .help = "Delay of the convolved signal" },
-  FX_SWITCHES,
+  FX_ENGINE_PARAMS,
 };
 // clang-format on
 

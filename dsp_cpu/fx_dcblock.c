@@ -16,7 +16,7 @@ enum { FREQUENCY };
 static const FxParam dcblock_params[] = {
   //              id           kind          unit     min     max  initial
   [FREQUENCY] = { "frequency", PARAM_NUMBER, UNIT_HZ, 1.0, 1000.0,     5.0, .taper = TAPER_LOG, .help = "Edge, 3 dB down" },
-  FX_SWITCHES,
+  FX_ENGINE_PARAMS,
 };
 // clang-format on
 

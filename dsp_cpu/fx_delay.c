@@ -60,7 +60,7 @@ static const FxParam delay_params[] = {
   [NOTE]     = { "note",     PARAM_CHOICE, UNIT_NONE,           0.0,          0.0,           4,                     .choices = note_names, .help = "Time between echoes as a note; d is dotted, t triplet" },
   [PINGPONG] = { "pingpong", PARAM_SWITCH, UNIT_NONE,           0.0,          0.0,         0.0,                     .structural = true,    .help = "Echoes alternate between the channels of each pair" },
   [MAX_TIME] = { "max_time", PARAM_NUMBER, UNIT_MS,             1.0,   LONGEST_MS,      2000.0, .taper = TAPER_LOG, .structural = true,    .help = "Longest time to change to, if not longer from the start; takes memory" },
-  FX_SWITCHES,
+  FX_ENGINE_PARAMS,
 };
 // clang-format on
 

@@ -42,7 +42,7 @@ static const FxParam fir_params[] = {
   [BETA]       = { "beta",       PARAM_NUMBER,  UNIT_NONE, 0.0,     40.0,         8.6,                     .structural = true,                     .help = "Shape of the kaiser window; more is steeper down and wider" },
   [FILE_TAPS]  = { "file",       PARAM_FILE,    UNIT_NONE, 0.0,      0.0,         0.0,                     .structural = true,                     .help = "Coefficients instead of a design: an audio file, or text with a number per line (rows of numbers: one per channel)" },
   [COMPENSATE] = { "compensate", PARAM_SWITCH,  UNIT_NONE, 0.0,      0.0,         1.0,                     .structural = true,                     .help = "Declare a designed filter's delay as latency" },
-  FX_SWITCHES,
+  FX_ENGINE_PARAMS,
 };
 // clang-format on
 

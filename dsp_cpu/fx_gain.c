@@ -15,7 +15,7 @@ enum { GAIN };
 static const FxParam gain_params[] = {
   //         id      kind          unit        min   max  initial
   [GAIN] = { "gain", PARAM_NUMBER, UNIT_DB, -120.0, 40.0,     0.0, .taper = TAPER_DB, .help = "Gain; -120 dB is silence" },
-  FX_SWITCHES,
+  FX_ENGINE_PARAMS,
 };
 // clang-format on
 

@@ -42,7 +42,7 @@ static const FxParam gate_params[] = {
   [RANGE]      = { "range",      PARAM_NUMBER, UNIT_DB,   -120.0,     0.0,  -120.0,                                         .help = "Gain of the closed gate; -120 dB is silence" },
   [HYSTERESIS] = { "hysteresis", PARAM_NUMBER, UNIT_DB,      0.0,    40.0,     4.0,                                         .help = "How far below the threshold an open gate stays open" },
   [LINK]       = { "link",       PARAM_SWITCH, UNIT_NONE,    0.0,     0.0,     1.0,                     .structural = true, .help = "One gain for all channels, from the loudest; off: each on its own" },
-  FX_SWITCHES,
+  FX_ENGINE_PARAMS,
 };
 // clang-format on
 

@@ -6,7 +6,7 @@
 static const FxParam highpass_params[] = {
   FREQUENCY_PARAM("frequency", 100.0, "Edge"),
   FAMILY_PARAMS,
-  FX_SWITCHES,
+  FX_ENGINE_PARAMS,
 };
 
 static void

@@ -18,7 +18,7 @@ static const FxParam invert_params[] = {
   //             id          kind          unit       min  max  initial
   [CHANNELS] = { "channels", PARAM_TEXT,   UNIT_NONE, 0.0, 0.0,     0.0, .structural = true, .help = "Channels to flip, from 1, as in \"1,3-4\"; all when not given" },
   [ON]       = { "on",       PARAM_SWITCH, UNIT_NONE, 0.0, 0.0,     1.0,                     .help = "Off lets all channels pass as they are; the change fades through silence" },
-  FX_SWITCHES,
+  FX_ENGINE_PARAMS,
 };
 // clang-format on
 

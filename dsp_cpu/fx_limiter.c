@@ -36,7 +36,7 @@ static const FxParam limiter_params[] = {
   [RELEASE]   = { "release",   PARAM_NUMBER, UNIT_MS,     1.0, 5000.0,    50.0, .taper = TAPER_LOG,                     .help = "Time constant of coming back" },
   [LOOKAHEAD] = { "lookahead", PARAM_NUMBER, UNIT_MS,     0.0,   20.0,     1.5,                     .structural = true, .help = "Time by which the gain falls before a peak; this is the latency" },
   [LINK]      = { "link",      PARAM_SWITCH, UNIT_NONE,   0.0,    0.0,     1.0,                     .structural = true, .help = "One gain for all channels, from the loudest; off: each on its own" },
-  FX_SWITCHES,
+  FX_ENGINE_PARAMS,
 };
 // clang-format on
 

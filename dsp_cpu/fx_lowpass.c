@@ -6,7 +6,7 @@
 static const FxParam lowpass_params[] = {
   FREQUENCY_PARAM("frequency", 1000.0, "Edge"),
   FAMILY_PARAMS,
-  FX_SWITCHES,
+  FX_ENGINE_PARAMS,
 };
 
 static void

@@ -10,7 +10,7 @@ static const FxParam lowshelf_params[] = {
   [FREQUENCY] = FREQUENCY_PARAM("frequency", 200.0, "Middle of the slope"),
   [GAIN] = GAIN_PARAM("Gain of the shelf"),
   [Q] = Q_PARAM(0.7071067811865476, "Steepness; above 0.71 the ends overshoot"),
-  FX_SWITCHES,
+  FX_ENGINE_PARAMS,
 };
 
 static void

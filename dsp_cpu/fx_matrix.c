@@ -31,7 +31,7 @@ static const FxParam matrix_params[] = {
   //              id      kind        unit       min  max  initial
   [ROWS]      = { "rows", PARAM_TEXT, UNIT_NONE, 0.0, 0.0,     0.0, .structural = true, .help = "A row of coefficients per output, as in \"1 0; 0.5 -6dB\"; none passes all" },
   [FILE_NAME] = { "file", PARAM_FILE, UNIT_NONE, 0.0, 0.0,     0.0, .structural = true, .help = "Text file with a row of coefficients per output, instead of rows" },
-  FX_SWITCHES,
+  FX_ENGINE_PARAMS,
 };
 // clang-format on
 

@@ -34,7 +34,7 @@ static const FxParam normalize_params[] = {
   //           id        kind          unit         min  max  initial
   [MODE]   = { "mode",   PARAM_CHOICE, UNIT_NONE,   0.0, 0.0,     0.0, .choices = mode_names, .structural = true, .help = "What is measured: the largest sample, the power, or the loudness" },
   [TARGET] = { "target", PARAM_NUMBER, UNIT_DB,   -70.0, 0.0,    -1.0, .structural = true,                        .help = "dB below full scale, LUFS with r128; at most -3 for rms and r128" },
-  FX_SWITCHES,
+  FX_ENGINE_PARAMS,
 };
 // clang-format on
 

@@ -9,7 +9,7 @@ enum { FREQUENCY, Q };
 static const FxParam notch_params[] = {
   [FREQUENCY] = FREQUENCY_PARAM("frequency", 50.0, "What is removed"),
   [Q] = Q_PARAM(10.0, "Frequency over bandwidth, between the -3 dB points"),
-  FX_SWITCHES,
+  FX_ENGINE_PARAMS,
 };
 
 static void

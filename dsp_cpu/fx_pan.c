@@ -36,7 +36,7 @@ static const FxParam pan_params[] = {
   //             id          kind          unit        min  max    initial
   [POSITION] = { "position", PARAM_NUMBER, UNIT_NONE, -1.0, 1.0,       0.0,                       .help = "From -1 (left) to 1 (right)" },
   [LAW]      = { "law",      PARAM_CHOICE, UNIT_NONE,  0.0, 0.0, LAW_POWER, .choices = law_names, .help = "Level of one channel at the centre" },
-  FX_SWITCHES,
+  FX_ENGINE_PARAMS,
 };
 // clang-format on
 

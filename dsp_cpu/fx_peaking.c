@@ -10,7 +10,7 @@ static const FxParam peaking_params[] = {
   [FREQUENCY] = FREQUENCY_PARAM("frequency", 1000.0, "Centre"),
   [GAIN] = GAIN_PARAM("Gain at the centre"),
   [Q] = Q_PARAM(1.0, "Frequency over bandwidth, between the points of half the gain in dB"),
-  FX_SWITCHES,
+  FX_ENGINE_PARAMS,
 };
 
 static void

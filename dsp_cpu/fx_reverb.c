@@ -77,7 +77,7 @@ static const FxParam reverb_params[] = {
   [MODULATION] = { "modulation", PARAM_NUMBER, UNIT_NONE,   0.0,            1.0,     0.5,                                         .help = "How far the mixing of the lines moves" },
   [PREDELAY]   = { "predelay",   PARAM_NUMBER, UNIT_MS,     0.0,   MAX_PREDELAY,    10.0, .taper = TAPER_LOG,                     .help = "Time before the reverberation begins" },
   [MIX]        = { "mix",        PARAM_NUMBER, UNIT_NONE,   0.0,            1.0,     0.3,                                         .help = "0: only the input; 1: only the reverberation" },
-  FX_SWITCHES,
+  FX_ENGINE_PARAMS,
 };
 // clang-format on
 

@@ -138,7 +138,8 @@ typedef enum PluginWord {
   PLUGIN_STATE = -4,  ///< `state`: only if Plugin::takes_state
   PLUGIN_GROUP = -5,  ///< `group`: every plugin has it
   PLUGIN_MUTE = -6,   ///< `mute`: every plugin has it; FxParam::of_engine
-  PLUGIN_SOLO = -7    ///< `solo`: as `mute`
+  PLUGIN_SOLO = -7,   ///< `solo`: as `mute`
+  PLUGIN_RAMP = -8    ///< `ramp`: as `mute`
 } PluginWord;
 
 /// The plugin of an effect with an origin.

@@ -38,6 +38,7 @@ static const FxParam group_param = {
 
 static const FxParam mute_param = FX_MUTE_PARAM;
 static const FxParam solo_param = FX_SOLO_PARAM;
+static const FxParam ramp_param = FX_RAMP_PARAM;
 
 static bool
 is_param(const PluginPort* const port)
@@ -60,8 +61,8 @@ is_symbol(const char* const text)
 static bool
 is_reserved(const char* const id)
 {
-  static const char* const words[] = { "backend", "bypass",  "group", "mute",
-                                       "preset",  "presets", "solo",  "state" };
+  static const char* const words[] = { "backend", "bypass", "group", "mute", "preset",
+                                       "presets", "ramp",   "solo",  "state" };
   bool is_found = false;
   for (uint32_t w = 0; w < ARRAY_LEN(words); ++w) {
     is_found = is_found || !strcmp(id, words[w]);
@@ -259,7 +260,7 @@ make_param(NameSet* const ids, FxParam* const param, const PluginPort* const por
 Status
 plugin_make_params(Plugin* const plugin, Arena* const arena, Error* const error)
 {
-  uint32_t n_params = 4U + (plugin->n_presets > 0) + plugin->takes_state;
+  uint32_t n_params = 5U + (plugin->n_presets > 0) + plugin->takes_state;
   for (uint32_t p = 0; p < plugin->n_ports; ++p) {
     n_params += is_param(&plugin->ports[p]);
   }
@@ -296,6 +297,8 @@ plugin_make_params(Plugin* const plugin, Arena* const arena, Error* const error)
   params[n++] = mute_param;
   places[n] = PLUGIN_SOLO;
   params[n++] = solo_param;
+  places[n] = PLUGIN_RAMP;
+  params[n++] = ramp_param;
   plugin->fx.params = params;
   plugin->fx.n_params = n;
   plugin->param_ports = places;

@@ -107,6 +107,9 @@ static const char*
 change_text(const FxInfo* const fx, const uint32_t param)
 {
   const int32_t port = fx->origin ? plugin_of(fx)->param_ports[param] : 0;
+  if (fx->params[param].of_engine == FX_RAMP_TIME) {
+    return "a change counts for later changes";
+  }
   if (fx->params[param].of_engine) {
     return fx->params[param].structural ? "a change is an edit, which fades connections"
                                         : "a change fades";

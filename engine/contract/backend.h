@@ -169,7 +169,7 @@ typedef struct StageEvent {
   bool is_note;         ///< For FxInfo::event
   FxEvent note;         ///< With is_note
   uint32_t param;       ///< Without
-  FxSwitch of_engine;   ///< Without: FxParam::of_engine of that parameter
+  FxOfEngine of_engine; ///< Without: FxParam::of_engine of that parameter, a switch
   double value;         ///< Without
   uint32_t ramp_frames; ///< Without: of the ramp to the value
 } StageEvent;

@@ -126,17 +126,18 @@ typedef enum FxTaper {
   TAPER_DB
 } FxTaper;
 
-/// A switch of a node that the engine executes (node_switches.h); the effect does not see it, and a
-/// change makes no new node.
-typedef enum FxSwitch {
+/// A parameter of a node that the engine executes, a switch (node_switches.h) or a time; the effect
+/// does not see it, and a change makes no new node.
+typedef enum FxOfEngine {
   FX_SWITCH_NONE,   ///< A parameter of the effect itself
   FX_SWITCH_BYPASS, ///< The input plays in place of the output, delayed by the latency
   FX_SWITCH_MUTE,   ///< The output is silent
-  FX_SWITCH_SOLO ///< Connections beside the node are silent (engine/plan/plan_solo.c): structural
-} FxSwitch;
+  FX_SWITCH_SOLO, ///< Connections beside the node are silent (engine/plan/plan_solo.c): structural
+  FX_RAMP_TIME    ///< The time of changes that state none (Node::ramp_frames)
+} FxOfEngine;
 
 /// One row of an effect's parameter table.  Order matters: positional values follow it, except
-/// switches of the engine, which are the last rows.
+/// those of the engine, which are the last rows.
 typedef struct FxParam {
   const char* id;              ///< Lower case, stable: OSC path, document key
   FxParamKind kind;            ///< FILE, PATH and TEXT are always structural
@@ -152,7 +153,7 @@ typedef struct FxParam {
   bool in_presets; ///< A preset may have another value than `initial`, so that a rack keeps a value
                    ///< that it states also if it is the initial one
   FxTaper taper;   ///< NUMBER and INTEGER
-  FxSwitch of_engine;
+  FxOfEngine of_engine;
 } FxParam;
 
 // clang-format off
@@ -160,8 +161,9 @@ typedef struct FxParam {
 #define FX_MUTE_PARAM   { "mute",   PARAM_SWITCH, UNIT_NONE, 0.0, 1.0, 0.0, .of_engine = FX_SWITCH_MUTE,   .help = "The output is silent; the effect runs on" }
 #define FX_BYPASS_PARAM { "bypass", PARAM_SWITCH, UNIT_NONE, 0.0, 1.0, 0.0, .of_engine = FX_SWITCH_BYPASS, .help = "The input plays in place of the output, with the same latency; the effect runs on" }
 #define FX_SOLO_PARAM   { "solo",   PARAM_SWITCH, UNIT_NONE, 0.0, 1.0, 0.0, .structural = true, .of_engine = FX_SWITCH_SOLO, .help = "Only signals through this node, and other nodes with solo, are heard" }
-#define FX_SWITCHES     FX_BYPASS_PARAM, FX_MUTE_PARAM, FX_SOLO_PARAM
-#define FX_N_SWITCHES   3U
+#define FX_RAMP_PARAM   { "ramp",   PARAM_NUMBER, UNIT_MS,   0.0, 1000.0, 1e3 * FX_RAMP_SECONDS, .of_engine = FX_RAMP_TIME, .help = "Time in which the values of the node change" }
+#define FX_ENGINE_PARAMS   FX_BYPASS_PARAM, FX_MUTE_PARAM, FX_SOLO_PARAM, FX_RAMP_PARAM
+#define FX_N_ENGINE_PARAMS 4U
 // clang-format on
 
 /// The content of a file, as the engine loads it.  Audio is resampled to the engine's rate.
@@ -511,7 +513,7 @@ fx_has_param(const FxInfo* const fx, const uint32_t param, const uint32_t hash)
   return param < fx->n_params && (!hash || hash == fx_param_hash(&fx->params[param]));
 }
 
-/// The number of parameters that the effect itself executes: those before the engine's switches.
+/// The number of parameters that the effect itself executes: those before the engine's.
 /// [any]
 static inline uint32_t
 fx_own_params(const FxInfo* const fx)

@@ -15,9 +15,9 @@
 
    A fade of at most FADE_AHEAD frames is one ramp.
 
-   Values move as a controller would move them, by the taper of their parameter.  Only PARAM_NUMBER
-   fades; the player changes whole numbers, choices and switches at the start of the time, and a
-   switch that goes off at its end.
+   Values move as a controller would move them, by the taper of their parameter.  Only numbers of
+   the effect fade (fx_param_fades()); the player changes whole numbers, choices and switches at the
+   start of the time, and a switch that goes off at its end.
 */
 #ifndef WARPRACK_ENGINE_CONTRACT_FADE_H
 #define WARPRACK_ENGINE_CONTRACT_FADE_H

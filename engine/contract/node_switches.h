@@ -72,7 +72,7 @@ node_switches_aim(NodeSwitches* const switches, const uint32_t ramp_frames,
 
 /// Turn a switch on or off, with ramps from the next frame that the node plays on. [player]
 static inline void
-node_switches_set(NodeSwitches* const switches, const FxSwitch which, const bool is_on,
+node_switches_set(NodeSwitches* const switches, const FxOfEngine which, const bool is_on,
                   const uint32_t ramp_frames)
 {
   atomic_store_explicit(which == FX_SWITCH_MUTE ? &switches->is_muted : &switches->is_bypassed,

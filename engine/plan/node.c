@@ -308,14 +308,35 @@ take_initial_values(Node* const node, const RackNode* const rack_node, const dou
   }
 }
 
-/// Turn on the switches that the rack turns on.
+/// Set the time in which the node's values change.
 static void
-init_switches(Node* const node, const Format* const format)
+set_ramp(Node* const node, const double ms)
+{
+  const uint32_t frames = (uint32_t)(1e-3 * ms * node->rate_hz + 0.5);
+  const uint32_t longest = fx_ramp_frames(node->rate_hz);
+  node->change_frames = frames > 1U ? frames : 1U;
+  node->ramp_frames = node->change_frames < longest ? node->change_frames : longest;
+}
+
+/// Set a parameter of the engine that is not structural.
+static void
+set_of_engine(Node* const node, const FxOfEngine which, const double value)
+{
+  if (which == FX_RAMP_TIME) {
+    set_ramp(node, value);
+  } else {
+    node_switches_set(&node->switches, which, value != 0.0, node->change_frames);
+    node->health.needs_care = true;
+  }
+}
+
+/// Turn on the switches that the rack turns on, and take over its `ramp`.
+static void
+init_engine_params(Node* const node, const Format* const format)
 {
   for (uint32_t p = fx_own_params(node->fx); p < node->fx->n_params; ++p) {
-    if (node->fx->params[p].of_engine != FX_SWITCH_SOLO) {
-      node_switches_set(&node->switches, node->fx->params[p].of_engine, node->targets[p] != 0.0,
-                        node->ramp_frames);
+    if (!node->fx->params[p].structural) {
+      set_of_engine(node, node->fx->params[p].of_engine, node->targets[p]);
     }
   }
   node_switches_rest(&node->switches);
@@ -364,7 +385,8 @@ node_new(const RackNode* const rack_node, const NodeWidths widths, const Format*
   node->rack_fx = node->fx = fx;
   node->n_in = widths.n_in;
   node->n_out = widths.n_out;
-  node->ramp_frames = fx_ramp_frames(format->rate_hz);
+  node->rate_hz = format->rate_hz;
+  set_ramp(node, 1e3 * FX_RAMP_SECONDS);
   node->backend = backend;
   node->is_quarantined = rack_node->is_quarantined;
   if (node->is_quarantined && !fx->origin) {
@@ -380,7 +402,7 @@ node_new(const RackNode* const rack_node, const NodeWidths widths, const Format*
     return error_set(error, status, "%s: %s", rack_node->name, without_prefix(why.text, fx->name));
   }
   take_initial_values(node, rack_node, format->rate_hz);
-  init_switches(node, format);
+  init_engine_params(node, format);
   init_health(node);
   if (!fx->is_source && !backend->node_new) {
     node->input_line = input_line_for(&node->shape, format->block_frames);
@@ -573,10 +595,9 @@ node_unref(Node* const node)
 void
 node_set(Node* const node, const uint32_t param, const double value)
 {
-  const FxSwitch of_engine = node->fx->params[param].of_engine;
+  const FxOfEngine of_engine = node->fx->params[param].of_engine;
   if (of_engine) {
-    node_switches_set(&node->switches, of_engine, value != 0.0, node->ramp_frames);
-    node->health.needs_care = true;
+    set_of_engine(node, of_engine, value);
   } else if (atomic_load_explicit(&node->health.renewal, memory_order_acquire) != RENEWAL_WANTED) {
     node->fx->set(node->fx_node, param, value, node->ramp_frames);
   }

@@ -61,8 +61,11 @@ typedef struct Node {
   uint32_t* fades;  ///< [player] [n_params] place of the fade of each parameter in the player's
                     ///< table, from 1; 0: it has none
   uint32_t n_sets;  ///< [player] Calls of node_set()
-  uint32_t ramp_frames; ///< [player] Of the ramp to a value that states no time
-  NodeNotes* notes;     ///< [player] NULL: the effect takes no notes
+  double rate_hz;
+  uint32_t change_frames; ///< [player] Of a change that states no time: the parameter `ramp`
+  uint32_t ramp_frames;   ///< [player] Of a ramp that the effect makes: the same, but at most
+                          ///< FX_RAMP_SECONDS; longer changes of numbers are fades
+  NodeNotes* notes;       ///< [player] NULL: the effect takes no notes
 } Node;
 
 /// A connection between nodes (NULL: the rack's input or output) with resolved channels.
@@ -141,7 +144,7 @@ bool node_wants_restart(const Node* node);
 /// True if its process is lost and may start again, see FxInfo::is_lost. [builder]
 bool node_is_lost(const Node* node);
 
-/// Set a switch of the engine; or call FxInfo::set, with the node's own ramp, and count the call.
+/// Set a parameter of the engine; or call FxInfo::set, with Node::ramp_frames, and count the call.
 /// While the builder renews the node, only count it: the player sets all Node::targets when the
 /// node runs again. [player, or while no player runs]
 REALTIME void node_set(Node* node, uint32_t param, double value);

@@ -221,7 +221,7 @@ begin_switches(const PlanNode* const plan_node)
   NodeSwitches* const switches = &plan_node->node->switches;
   if (plan_node->has_switches && !switches->is_played) {
     switches->is_played = true;
-    node_switches_aim(switches, plan_node->node->ramp_frames, switches->dry.delay_frames);
+    node_switches_aim(switches, plan_node->node->change_frames, switches->dry.delay_frames);
   }
 }
 

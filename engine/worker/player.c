@@ -333,7 +333,7 @@ add_value(Player* const player, const uint32_t node_index, const WaitingMessage*
   event->param = entry->message.param;
   event->of_engine = node->fx->params[event->param].of_engine;
   event->value = entry->message.value;
-  event->ramp_frames = node->ramp_frames;
+  event->ramp_frames = event->of_engine ? node->change_frames : node->ramp_frames;
   node->health.needs_care = node->health.needs_care || event->of_engine;
 }
 
@@ -345,11 +345,11 @@ begin_fade(Player* const player, const uint32_t node_index, const WaitingMessage
 {
   const ParamMessage* const message = &entry->message;
   Node* const node = player->plan->nodes[node_index].node;
-  const FxParamKind kind = node->fx->params[message->param].kind;
+  const FxParam* const row = &node->fx->params[message->param];
   if (!message->fade_frames) {
     return false;
   }
-  if (kind == PARAM_SWITCH && message->value == 0.0) {
+  if (row->kind == PARAM_SWITCH && message->value == 0.0) {
     WaitingMessage end = *entry; // in the place of the message, so that there is room
     end.message.kind = MESSAGE_SWITCH_OFF;
     end.message.frame = at + message->fade_frames;
@@ -357,7 +357,7 @@ begin_fade(Player* const player, const uint32_t node_index, const WaitingMessage
     player->may_have_void_ends = true; // once something else sets it
     return true;
   }
-  if (kind != PARAM_NUMBER || before == message->value) {
+  if (!fx_param_fades(row) || before == message->value) {
     return false;
   }
   const bool begins = fade_table_add(&player->fades, node, node_index, message, at, before);
@@ -380,18 +380,39 @@ continue_fade(Player* const player, const uint32_t node_index, const WaitingMess
   }
 }
 
+/// The same message with the time of its node, if it states none, and its number fades: effects
+/// make no longer ramps than Node::ramp_frames.
+static WaitingMessage
+with_time(const Node* const node, const WaitingMessage* const entry)
+{
+  WaitingMessage timed = *entry;
+  const bool is_long = node->change_frames > node->ramp_frames;
+  if (is_long && !timed.message.fade_frames &&
+      fx_param_fades(&node->fx->params[timed.message.param])) {
+    timed.message.fade_frames = node->change_frames;
+    timed.message.curve = CURVE_LINEAR;
+  }
+  return timed;
+}
+
 static void
 collect_value(Player* const player, const WaitingMessage* const entry, const uint64_t frame)
 {
-  const uint64_t at = entry->message.frame > frame ? entry->message.frame : frame;
+  const ParamMessage* const message = &entry->message;
+  const uint64_t at = message->frame > frame ? message->frame : frame;
   double before = 0.0;
   const int index = accept(player, entry, at, &before);
-  if (index >= 0) {
-    report_message(player, entry, entry->message.is_running ? entry->message.frame : at);
+  if (index < 0) {
+    return;
   }
-  if (index >= 0 && entry->message.is_running) {
+  report_message(player, entry, message->is_running ? message->frame : at);
+  Node* const node = player->plan->nodes[index].node;
+  const WaitingMessage timed = with_time(node, entry);
+  if (node->fx->params[message->param].of_engine == FX_RAMP_TIME) {
+    node_set(node, message->param, message->value);
+  } else if (message->is_running) {
     continue_fade(player, (uint32_t)index, entry, frame);
-  } else if (index >= 0 && !begin_fade(player, (uint32_t)index, entry, at, before)) {
+  } else if (!begin_fade(player, (uint32_t)index, &timed, at, before)) {
     add_value(player, (uint32_t)index, entry, frame);
   }
 }
@@ -494,9 +515,12 @@ most_events(const ParamMessage* const message)
 static void
 collect_events(Player* const player, const uint64_t frame, const uint32_t n_frames)
 {
+  const uint32_t n_fades = player->fades.n; // a fade that begins counts as an event
   player->n_events = 0;
   while (player->n_waiting && player->waiting[0].message.frame < frame + n_frames &&
-         player->n_events + most_events(&player->waiting[0].message) <= PLAYER_MAX_EVENTS) {
+         player->n_events + (player->fades.n - n_fades) +
+                 most_events(&player->waiting[0].message) <=
+             PLAYER_MAX_EVENTS) {
     const WaitingMessage entry = heap_pop(player);
     if (entry.message.kind == MESSAGE_VALUE) {
       collect_value(player, &entry, frame);

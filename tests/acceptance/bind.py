@@ -142,7 +142,7 @@ with scratch(), Server("--io", "dummy", "--osc-bind", ADDRESS, "--osc-allow", "1
     expect(ask("send", "-p", port, "/node/vol/gain", "-3"), 0, "/done")
     # The server sends notifications from the socket that received the subscription.
     server.osc.do("/server/notify", 1)
-    for name, value in (("gain", -3.0), ("bypass", 0), ("mute", 0), ("solo", 0)):  # the present values
+    for name, value in (("gain", -3.0), ("bypass", 0), ("mute", 0), ("solo", 0), ("ramp", 20.0)):  # the present values
         assert server.osc.receive() == (f"/node/vol/{name}", [value])
     expect(ask("send", "--host", ADDRESS, "-p", port, "/node/vol/gain", "-9"), 0, "/done")
     assert server.osc.receive() == ("/node/vol/gain", [-9.0])

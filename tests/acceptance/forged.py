@@ -51,7 +51,7 @@ def expect_packets(servers, expected, act):
     assert n == expected, f"{n} packets, not {expected}"
 
 
-N_VALUES = 4  # of the rack: gain, bypass, mute and solo of one node
+N_VALUES = 5  # of the rack: gain, bypass, mute, solo and ramp of one node
 
 
 def expect_no_loop(a, b):

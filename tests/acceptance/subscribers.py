@@ -5,7 +5,7 @@ subscribers."""
 from common import *
 
 RACK = "lowcut: highpass 80 | vol: gain -6dB"
-LAST = "/node/vol/solo"  # the last present value
+LAST = "/node/vol/ramp"  # the last present value
 
 
 class Listener:

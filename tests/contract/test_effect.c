@@ -52,13 +52,14 @@ TEST(every_effect_has_the_switches_of_the_engine_and_nothing_after_them)
   for (uint32_t i = 0; i < n; ++i) {
     const FxInfo* const fx = table[i];
     const uint32_t n_own = fx_own_params(fx);
-    ck_assert_uint_eq(fx->n_params, n_own + FX_N_SWITCHES);
+    ck_assert_uint_eq(fx->n_params, n_own + FX_N_ENGINE_PARAMS);
     ck_assert_str_eq(fx->params[n_own].id, "bypass");
     ck_assert_int_eq(fx->params[n_own].of_engine, FX_SWITCH_BYPASS);
     ck_assert_str_eq(fx->params[n_own + 1U].id, "mute");
     ck_assert_int_eq(fx->params[n_own + 1U].of_engine, FX_SWITCH_MUTE);
     ck_assert_str_eq(fx->params[n_own + 2U].id, "solo");
     ck_assert_int_eq(fx->params[n_own + 2U].of_engine, FX_SWITCH_SOLO);
+    ck_assert_int_eq(fx->params[n_own + 3U].of_engine, FX_RAMP_TIME);
   }
 }
 

@@ -131,7 +131,7 @@ subscribe(void)
 {
   client_ask(rig.other, "/done /server/notify", "/server/notify", "i", 1);
   client_expect(rig.other, "/rack/tempo 120 fixed");
-  while (strncmp(client_receive(rig.other), "/node/c/solo ", 13) != 0) {
+  while (strncmp(client_receive(rig.other), "/node/c/ramp ", 13) != 0) {
     ck_assert_msg(!strncmp(rig.other->answer, "/node/", 6), "%s", rig.other->answer);
   }
 }

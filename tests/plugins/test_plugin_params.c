@@ -41,7 +41,7 @@ TEST(a_number_has_the_range_and_the_unit_of_its_port)
   port.max = 24.0;
   const Plugin* const plugin = plugin_of_port(port, &arena);
   const FxParam* const param = &plugin->fx.params[0];
-  ck_assert_uint_eq(plugin->fx.n_params, 5); // with `bypass`, `group`, `mute` and `solo`
+  ck_assert_uint_eq(plugin->fx.n_params, 6); // with `bypass`, `group`, `mute`, `solo` and `ramp`
   ck_assert_str_eq(param->id, "gain");
   ck_assert_str_eq(param->help, "Gain (dB)");
   ck_assert_uint_eq(param->kind, PARAM_NUMBER);
@@ -251,11 +251,12 @@ TEST_ROWS(ports_of_the_host_are_no_parameters, not_params)
   PluginPort port = control("x", "X", not_params[row].flags);
   port.type = not_params[row].type;
   const Plugin* const plugin = plugin_of_port(port, &arena);
-  ck_assert_uint_eq(plugin->fx.n_params, 4);
+  ck_assert_uint_eq(plugin->fx.n_params, 5);
   ck_assert_int_eq(plugin->param_ports[0], PLUGIN_BYPASS);
   ck_assert_int_eq(plugin->param_ports[1], PLUGIN_GROUP);
   ck_assert_int_eq(plugin->param_ports[2], PLUGIN_MUTE);
   ck_assert_int_eq(plugin->param_ports[3], PLUGIN_SOLO);
+  ck_assert_int_eq(plugin->param_ports[4], PLUGIN_RAMP);
 }
 
 TEST(bypass_preset_state_group_and_switches_come_after_the_ports)
@@ -276,9 +277,10 @@ TEST(bypass_preset_state_group_and_switches_come_after_the_ports)
                { "state", PLUGIN_STATE, PARAM_PATH },
                { "group", PLUGIN_GROUP, PARAM_TEXT },
                { "mute", PLUGIN_MUTE, PARAM_SWITCH },
-               { "solo", PLUGIN_SOLO, PARAM_SWITCH } };
+               { "solo", PLUGIN_SOLO, PARAM_SWITCH },
+               { "ramp", PLUGIN_RAMP, PARAM_NUMBER } };
   ck_assert_uint_eq(plugin->fx.n_params, ARRAY_LEN(rows));
-  ck_assert_uint_eq(fx_own_params(&plugin->fx), ARRAY_LEN(rows) - 2U);
+  ck_assert_uint_eq(fx_own_params(&plugin->fx), ARRAY_LEN(rows) - 3U);
   for (uint32_t p = 0; p < ARRAY_LEN(rows); ++p) {
     const FxParam* const param = &plugin->fx.params[p];
     ck_assert_str_eq(param->id, rows[p].id);
@@ -296,15 +298,16 @@ TEST(a_plugin_without_ports_has_bypass_group_and_switches)
 {
   SCOPED(arena_clear) Arena arena = { .chunks = NULL };
   const Plugin* const plugin = plugin_sample_of(NULL, 0, &arena);
-  ck_assert_uint_eq(plugin->fx.n_params, 4);
+  ck_assert_uint_eq(plugin->fx.n_params, 5);
   ck_assert_str_eq(plugin->fx.params[0].id, "bypass");
   ck_assert_str_eq(plugin->fx.params[1].id, "group");
   ck_assert_str_eq(plugin->fx.params[2].id, "mute");
   ck_assert_str_eq(plugin->fx.params[3].id, "solo");
+  ck_assert_str_eq(plugin->fx.params[4].id, "ramp");
 }
 
-static const char* const reserved[] = { "backend", "bypass",  "group", "mute",
-                                        "preset",  "presets", "solo",  "state" };
+static const char* const reserved[] = { "backend", "bypass", "group", "mute", "preset",
+                                        "presets", "ramp",   "solo",  "state" };
 
 TEST_ROWS(a_reserved_word_gets_an_underscore, reserved)
 {
@@ -369,7 +372,7 @@ TEST(a_plugin_may_have_as_many_ports_as_there_are_all_of_one_name)
     ports[p].index = p;
   }
   const Plugin* const plugin = plugin_sample_of(ports, PLUGIN_MAX_PORTS, &arena);
-  ck_assert_uint_eq(plugin->fx.n_params, PLUGIN_MAX_PORTS + 4U);
+  ck_assert_uint_eq(plugin->fx.n_params, PLUGIN_MAX_PORTS + 5U);
   ck_assert_str_eq(plugin->fx.params[PLUGIN_MAX_PORTS - 1U].id, "gain_8192");
 }
 
@@ -384,7 +387,7 @@ TEST(a_plugin_of_300_ports_has_them_in_their_order)
     ports[p].index = p;
   }
   const Plugin* const plugin = plugin_sample_of(ports, 300, &arena);
-  ck_assert_uint_eq(plugin->fx.n_params, 204);
+  ck_assert_uint_eq(plugin->fx.n_params, 205);
   for (uint32_t n = 0; n < 200U; ++n) {
     const int32_t port = (int32_t)(n / 2U * 3U + 1U + n % 2U);
     ck_assert_int_eq(plugin->param_ports[n], port);

@@ -55,7 +55,7 @@ static const FxParam matrix_params[] = {
 static const FxParam phaser_params[] = {
   NUMBER("angle", UNIT_DEG, -180.0, 180.0, 0.0),
   NUMBER("tempo", UNIT_BPM, 20.0, 300.0, 120.0),
-  FX_SWITCHES,
+  FX_ENGINE_PARAMS,
 };
 
 #define EFFECT(name_)                                                                              \

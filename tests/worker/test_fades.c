@@ -115,6 +115,58 @@ TEST(samples_do_not_depend_on_the_blocks)
   ck_assert_mem_eq(out, reference, sizeof(out));
 }
 
+/// Play all kinds of effects with times of their own, and values that state none.
+static void
+play_all_ramps(const uint32_t block, const RigSplit split)
+{
+  SCOPED(rack_rig_free) RackRig rig;
+  begin(&rig,
+        "g: gain ramp=300ms | f: lowpass 400 order=4 ramp=90ms | d: delay 5ms mix=30% ramp=1s | "
+        "c: compressor -30dB ramp=3ms | n: gate -70dB ramp=0 | v: reverb mix=20% ramp=50ms | "
+        "l: limiter -3dB | i: invert ramp=200ms",
+        block);
+  rack_rig_set(&rig, "g", "gain", -12.0, 77);
+  rack_rig_set(&rig, "f", "frequency", 4000.0, 100);
+  rack_rig_set(&rig, "f", "frequency", 200.0, 3333);
+  rack_rig_set(&rig, "d", "time", 9.0, 333);
+  rack_rig_set(&rig, "d", "mix", 0.9, 2000);
+  rack_rig_set(&rig, "c", "threshold", -10.0, 1);
+  rack_rig_set(&rig, "n", "range", -6.0, 5);
+  rack_rig_set(&rig, "v", "decay", 500.0, 64);
+  rack_rig_set(&rig, "v", "mute", 1.0, 12345);
+  rack_rig_set(&rig, "v", "mute", 0.0, 13000);
+  rack_rig_set(&rig, "l", "ramp", 500.0, 2000);
+  rack_rig_set(&rig, "l", "ceiling", -20.0, 3000);
+  rack_rig_set(&rig, "i", "on", 0.0, 1000);
+  rack_rig_set(&rig, "i", "bypass", 1.0, 7000);
+  play_as(&rig, FRAMES, split);
+  ck_assert_uint_eq(rig.player.counts.params_applied, 14U);
+}
+
+/// Compare as numbers: a block in which a switch changes has 0 in place of -0.
+static void
+expect_same(void)
+{
+  for (uint32_t i = 0; i < FRAMES; ++i) {
+    ck_assert_msg(out[i] == reference[i], "frame %u: %g, not %g", i, (double)out[i],
+                  (double)reference[i]);
+  }
+}
+
+TEST(times_of_nodes_do_not_depend_on_the_blocks)
+{
+  static const uint32_t blocks[] = { 32U, 1000U, 8192U };
+  signal_noise(in, FRAMES, 1U);
+  play_all_ramps(64U, RIG_BLOCKS);
+  memcpy(reference, out, sizeof(out));
+  for (uint32_t b = 0; b < ARRAY_LEN(blocks); ++b) {
+    play_all_ramps(blocks[b], RIG_BLOCKS);
+    expect_same();
+  }
+  play_all_ramps(500U, RIG_RANDOM);
+  expect_same();
+}
+
 TEST(a_thousand_fades_end_at_their_frame_in_blocks_of_any_length)
 {
   static const uint32_t blocks[] = { 64U, 1000U };
@@ -198,6 +250,60 @@ TEST(the_frequency_of_a_filter_fades_without_steps)
   ck_assert(swept_step("f: lowpass 200") < 1.02F);
   ck_assert(swept_step("f: peaking 200 12dB 10") < 1.05F);
   ck_assert(swept_step("f: notch 200 30") < 1.02F);
+}
+
+// ---- the time of a node ----
+
+static const struct {
+  const char* chain;
+  uint32_t n_frames; ///< Until the value is reached
+} ramps[] = {
+  { "g: gain ramp=0", 1U },       { "g: gain ramp=5ms", 240U },    { "g: gain", RAMP },
+  { "g: gain ramp=21ms", 1008U }, { "g: gain ramp=100ms", 4800U },
+};
+
+TEST_ROWS(a_value_without_a_time_is_reached_in_that_of_its_node, ramps)
+{
+  SCOPED(rack_rig_free) RackRig rig;
+  fill_ones();
+  begin(&rig, ramps[row].chain, 64U);
+  rack_rig_set(&rig, "g", "gain", -6.0, 100);
+  play(&rig, 10000U);
+  ck_assert(out[99] == 1.0F && out[100] < 1.0F);
+  ck_assert(ramps[row].n_frames == 1U || out[98U + ramps[row].n_frames] > gain_of(-6.0));
+  ck_assert(out[99U + ramps[row].n_frames] == gain_of(-6.0));
+}
+
+TEST(a_long_time_is_a_fade_and_a_message_has_its_own)
+{
+  SCOPED(rack_rig_free) RackRig rig;
+  fill_ones();
+  begin(&rig, "g: gain ramp=200ms | m: gain ramp=100ms", 64U);
+  rack_rig_set(&rig, "g", "gain", -40.0, 100); // straight in dB
+  rack_rig_fade(&rig, "g", "gain", 0.0, 11000, 480, CURVE_LINEAR);
+  rack_rig_set(&rig, "m", "mute", 1.0, 12000);
+  rack_rig_set(&rig, "m", "ramp", 10.0, 13000); // for later changes
+  rack_rig_set(&rig, "m", "mute", 0.0, 18000);
+  play(&rig, 20000U);
+  ck_assert_double_eq_tol(20.0 * log10((double)out[4899]), -20.0, 0.6);
+  ck_assert(out[11479] == 1.0F && out[11478] < 1.0F);
+  ck_assert_float_eq_tol(out[14399], 0.5F, 1e-3F);
+  ck_assert(out[16798] > 0.0F && out[16799] == 0.0F);
+  ck_assert(out[18000] > 0.0F && out[18479] == 1.0F);
+}
+
+TEST(an_edit_changes_the_time_of_a_node_and_no_value_jumps)
+{
+  SCOPED(rack_rig_free) RackRig rig;
+  fill_ones();
+  begin(&rig, "g: gain ramp=500ms", 64U);
+  rack_rig_edit(&rig, "g: gain -12dB ramp=100ms"); // edits ramp in 20 ms at most
+  play(&rig, 3000U);
+  ck_assert(out[2999] == gain_of(-12.0));
+  ck_assert(largest_step(out, 0U, 3000U) < 2.0F / RAMP);
+  rack_rig_set(&rig, "g", "gain", 0.0, 0);
+  play(&rig, 7000U);
+  ck_assert(out[3008U + 4700U] < 1.0F && out[3072U + 4800U] == 1.0F);
 }
 
 // ---- switches and choices ----
@@ -403,6 +509,20 @@ TEST(values_without_room_for_a_fade_are_set_at_once_and_counted)
   ck_assert_uint_eq(rig.player.fades.n, FADE_MAX);
   ck_assert_uint_eq(rig.player.counts.fades_full, n_nodes * ARRAY_LEN(params) - FADE_MAX);
   ck_assert_uint_eq(rig.player.counts.params_applied, n_nodes * ARRAY_LEN(params));
+}
+
+TEST(fades_of_one_block_count_as_its_events)
+{
+  SCOPED(rack_rig_free) RackRig rig;
+  begin(&rig, "g: gain", 64U);
+  for (uint32_t m = 0; m < 3U * PLAYER_MAX_EVENTS; ++m) {
+    rack_rig_fade(&rig, "g", "gain", m % 2U ? -40.0 : -20.0, 1U + m % 64U, 9000, CURVE_LINEAR);
+  }
+  play(&rig, 64U);
+  ck_assert_uint_eq(rig.player.counts.params_applied, PLAYER_MAX_EVENTS);
+  ck_assert_uint_eq(rig.player.counts.fades_full, 0U);
+  play(&rig, 128U);
+  ck_assert_uint_eq(rig.player.counts.params_applied, 3U * PLAYER_MAX_EVENTS);
 }
 
 TEST(a_message_with_an_unknown_curve_is_dropped)

@@ -47,6 +47,14 @@ typedef struct Saves {
   const FxInfo* fx; ///< Of its node
 } Saves;
 
+#define HEARD_MAX 1024U
+
+/// The newest values of parameters that MIDI has set, for the document; see reports.h.
+typedef struct HeardValues {
+  ParamMessage values[HEARD_MAX]; ///< [n]
+  uint32_t n;
+} HeardValues;
+
 struct Control {
   ControlConfig config;
   const struct CommandInfo* commands; ///< [n_commands] the table of commands
@@ -68,6 +76,7 @@ struct Control {
   ClientTable clients;
   Notify notify;
   Meters meters;
+  HeardValues heard;
   Syncs syncs;
   ControlCounts counts;
   _Atomic uint64_t rounds; ///< [control] writes, [any] reads

@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "dispatch.h"
 #include "meters.h"
+#include "reports.h"
 #include "saves.h"
 
 #include "engine/base/time.h"
@@ -181,6 +182,7 @@ wake_ns(const Control* const control)
   wake = min_ns(wake, notify_wake_ns(&control->notify));
   wake = min_ns(wake, meters_wake_ns(&control->meters));
   wake = control_follows_jack(control) ? min_ns(wake, control->next_tempo_ns) : wake;
+  wake = min_ns(wake, reports_wake_ns(control));
   wake = control->notes.n ? min_ns(wake, control->now_ns + NOTES_POLL_NS) : wake;
   return control->syncs.n ? min_ns(wake, control->now_ns + SYNC_POLL_NS) : wake;
 }
@@ -241,6 +243,8 @@ control_run(void* const context)
       report_drops(control);
       clients_expire(control);
     }
+    reports_read(control);
+    reports_hear(control);
     do_reply(control);
     do_files(control);
     control_follow_tempo(control);

@@ -125,6 +125,11 @@ void editor_taken_back(Editor* editor, Rack* rack);
 /// an edit is in flight, or the engine does not take the values now: call it again later.
 bool editor_follow_tempo(Editor* editor, double bpm);
 
+/// Take over values that the worker has set by MIDI: in the documents and the history, where a
+/// moving controller is one step.  Values for nodes or parameters that are not in the document any
+/// more, and invalid ones, are left out.  Reports the others to the engine (engine_set_heard()).
+void editor_hear(Editor* editor, const ParamMessage* values, uint32_t n, uint64_t now_ns);
+
 /// The active document; valid until the next call that is not a query.
 const Rack* editor_rack(const Editor* editor);
 

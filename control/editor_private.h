@@ -29,6 +29,10 @@ struct Editor {
 /// Check times in frames at the engine's rate.  Does nothing before the engine has a rate.
 NODISCARD Status editor_check_frames(const Editor* editor, const Rack* rack, Error* error);
 
+/// True while an undo or redo is in flight.  Values set meanwhile belong to the document that it
+/// restores, and are not a step of their own.
+bool editor_is_stepping(const Editor* editor);
+
 /// Send the current values of `changes` to the engine, all of them or none.
 NODISCARD Status editor_send_values(Editor* editor, const Changes* changes, uint64_t frame,
                                     Error* error);

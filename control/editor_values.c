@@ -121,10 +121,8 @@ editor_send_values(Editor* const editor, const Changes* const changes, const uin
              : error_set(error, status, "too many parameter changes wait for the engine");
 }
 
-/// True while an undo or redo is in flight.  Values set meanwhile belong to the document that it
-/// restores, and are not a step of their own.
-static bool
-is_stepping(const Editor* const editor)
+bool
+editor_is_stepping(const Editor* const editor)
 {
   const CommandKind kind = editor->flight ? editor->flight->messages[0].info->kind : COMMAND_EDIT;
   return kind == COMMAND_UNDO || kind == COMMAND_REDO;
@@ -153,7 +151,7 @@ is_no_step(Editor* const editor, const Bundle* const bundle, const Changes* cons
   Change fader;
   const Changes faders = { &fader, 1, 1, 0 };
   const bool is_fader = scenes_fader(bundle, &fader) || tempo_fader(bundle, &fader);
-  if (is_stepping(editor) || scenes_compares(bundle)) {
+  if (editor_is_stepping(editor) || scenes_compares(bundle)) {
     return true;
   }
   return scenes_recalls(bundle)

@@ -22,7 +22,7 @@ disarm(Engine* const engine)
 {
   engine_withdraw_period(engine);
   pthread_mutex_lock(&engine->pointers_lock);
-  engine->ring = NULL; // no more messages to the ring
+  engine_set_ring(engine, NULL); // no more messages to the ring
   pthread_mutex_unlock(&engine->pointers_lock);
   engine->calls->disarm(engine_half(engine));
   pthread_mutex_lock(&engine->pointers_lock);
@@ -148,6 +148,11 @@ engine_new(const EngineConfig* const config, Engine** const out, Error* const er
   if (!engine) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
+  engine->kept = calloc(ENGINE_MAX_KEPT, sizeof(RingReport));
+  if (!engine->kept) {
+    free(engine);
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
   engine->config = *config;
   engine->config.memory_bytes = config->memory_bytes ? config->memory_bytes : memory_share();
   atomic_init(&engine->process_out, config->n_out);
@@ -180,6 +185,7 @@ engine_free(Engine* const engine)
     engine_disarm(engine);
     engine->calls->free(engine_half(engine));
   }
+  free(engine->kept);
   pthread_mutex_destroy(&engine->pointers_lock);
   pthread_mutex_destroy(&engine->arming_lock);
   if (period_door_is_kept(&engine->door)) {

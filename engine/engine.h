@@ -114,6 +114,11 @@ NODISCARD Status engine_save(Engine* engine, RackUid uid, EngineSaveDone done, v
 /// messages wait. [control]
 NODISCARD Status engine_set(Engine* engine, const ParamMessage* messages, uint32_t n);
 
+/// Report that a value which the worker has set by MIDI is in the document: later edits override
+/// it, and workers that are started later have it.  STATUS_LIMIT if too many messages wait: then an
+/// edit may leave the value as it is, and a new worker does not have it. [control]
+NODISCARD Status engine_set_heard(Engine* engine, const ParamMessage* value);
+
 /// Begin and end n notes, with the same frame: messages of these kinds only.  Messages for nodes
 /// that are not there, or take no notes, are ignored and counted.  STATUS_LIMIT, without any
 /// change, if too many messages wait; STATUS_AUDIO_IO while no audio runs, STATUS_WORKER while no
@@ -231,8 +236,8 @@ typedef struct EngineReports {
   uint32_t n;      ///< Reports that were written
   uint64_t n_lost; ///< Reports lost, or invalid
   uint64_t ring;   ///< A number that changes when another worker plays, or the audio begins anew;
-      ///< the reports of the worker before that were not read yet are lost then.  0: no
-      ///< audio runs, or no worker
+                   ///< of the reports of the worker before that were not read yet, the first 512
+                   ///< come then, apart from those of the new one.  0: no audio runs, or no worker
 } EngineReports;
 
 /// Take the oldest reports of the values, notes and plans that the worker has applied, at most

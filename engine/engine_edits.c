@@ -198,6 +198,25 @@ engine_set(Engine* const engine, const ParamMessage* const messages, const uint3
 }
 
 Status
+engine_set_heard(Engine* const engine, const ParamMessage* const value)
+{
+  ParamMessage message = *value;
+  message.kind = MESSAGE_HEARD;
+  pthread_mutex_lock(&engine->pointers_lock);
+  const bool has_ring = engine->ring != NULL;
+  const bool is_sent = has_ring && ring_send(engine->ring, &message, 1U);
+  engine->n_sent += is_sent;
+  if (is_sent && engine->calls->sent) { // for workers that are started later
+    engine->calls->sent(engine_half(engine), value, 1U, engine_clock_frame(engine));
+  }
+  pthread_mutex_unlock(&engine->pointers_lock);
+  if (!has_ring) {
+    return engine_set(engine, value, 1U);
+  }
+  return is_sent ? STATUS_OK : STATUS_LIMIT;
+}
+
+Status
 engine_play(Engine* const engine, const ParamMessage* const messages, const uint32_t n)
 {
   Status status = STATUS_OK;

@@ -5,6 +5,7 @@
 #include "engine_private.h"
 
 #include <math.h>
+#include <string.h>
 #include <unistd.h>
 
 #define DOOR_POLL_US 100U
@@ -63,6 +64,18 @@ engine_drop_ring(Engine* const engine, Ring* const ring)
   }
 }
 
+void
+engine_set_ring(Engine* const engine, Ring* const ring)
+{
+  while (engine->ring && engine->n_kept < ENGINE_MAX_KEPT &&
+         ring_take_report(engine->ring, &engine->kept[engine->n_kept])) {
+    engine->n_kept += engine->kept[engine->n_kept].kind < RING_N_REPORT_KINDS;
+    engine->kept_ring = engine->n_rings;
+  }
+  engine->n_rings += ring && ring != engine->ring;
+  engine->ring = ring;
+}
+
 // ---- published and withdrawn ----
 
 /// Pass the plan's latency and fallbacks to a period. [pointers_lock held]
@@ -80,8 +93,7 @@ engine_publish(Engine* const engine, const WorkerStart* const start, Period* con
   engine->format = start->format;
   if (period) {
     engine->rings[0] = start->ring; // disarm() has cleared all entries
-    engine->ring = engine->is_lost ? NULL : start->ring;
-    ++engine->n_rings;
+    engine_set_ring(engine, engine->is_lost ? NULL : start->ring);
     if (engine->is_lost) {
       period_abandon(period); // the worker was lost meanwhile
     }
@@ -184,11 +196,27 @@ engine_tap(Engine* const engine, const uint32_t tap, const RackUid uid, NodeTap*
   return has_level && level->n_samples;
 }
 
+/// Take the reports that the ring before has left.
+static EngineReports
+take_kept(Engine* const engine, RingReport* const reports, const uint32_t max)
+{
+  const uint32_t n = engine->n_kept < max ? engine->n_kept : max;
+  memcpy(reports, engine->kept, n * sizeof(RingReport));
+  engine->n_kept -= n;
+  memmove(engine->kept, engine->kept + n, engine->n_kept * sizeof(RingReport));
+  return (EngineReports){ .n = n, .ring = engine->kept_ring };
+}
+
 EngineReports
 engine_reports(Engine* const engine, RingReport* const reports, const uint32_t max)
 {
   EngineReports taken = { 0 };
   pthread_mutex_lock(&engine->pointers_lock);
+  if (engine->n_kept) {
+    taken = take_kept(engine, reports, max);
+    pthread_mutex_unlock(&engine->pointers_lock);
+    return taken;
+  }
   Ring* const ring = engine->ring;
   while (ring && taken.n < max && ring_take_report(ring, &reports[taken.n])) {
     const bool is_valid = reports[taken.n].kind < RING_N_REPORT_KINDS;

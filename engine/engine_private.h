@@ -23,6 +23,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#define ENGINE_MAX_KEPT  512U
 #define ENGINE_MAX_RINGS 4U // of the period: the current, the left and the offered one
 
 /// The edit or the save in flight: sent, and without a reply.
@@ -53,10 +54,14 @@ struct Engine {
               ///< lost
   Ring* rings[ENGINE_MAX_RINGS]; ///< Rings that the period uses; NULL: free
   uint64_t n_rings;              ///< Rings that `ring` has been so far
-  bool is_lost;                  ///< The worker of the last armed ring is lost
-  uint64_t n_sent;               ///< Number of parameter messages sent
-  WorkerFacts facts;             ///< The newest
-  PeriodCounts past;             ///< Counters of past periods; offline, of all blocks
+  RingReport* kept; ///< [n_kept] of ENGINE_MAX_KEPT: reports of the last ring that `ring` has been,
+                    ///< which nobody had read
+  uint32_t n_kept;
+  uint64_t kept_ring; ///< EngineReports::ring of these
+  bool is_lost;       ///< The worker of the last armed ring is lost
+  uint64_t n_sent;    ///< Number of parameter messages sent
+  WorkerFacts facts;  ///< The newest
+  PeriodCounts past;  ///< Counters of past periods; offline, of all blocks
 
   PeriodDoor door;              ///< Shut while there is no period
   _Atomic uint32_t process_out; ///< Channels that engine_process() writes
@@ -73,6 +78,10 @@ engine_half(const Engine* const engine)
 }
 
 // ---- engine_period.c ----
+
+/// Send parameters by another ring from now on; NULL: by none.  Keeps the reports of the ring
+/// before. [pointers_lock held]
+void engine_set_ring(Engine* engine, Ring* ring);
 
 /// Free a ring that the period has returned.  Accepts NULL. [pointers_lock held]
 void engine_drop_ring(Engine* engine, Ring* ring);

@@ -35,8 +35,7 @@ offer(void* const context, Ring* const ring, const ParamMessage* const messages,
   }
   *place = ring;
   engine_drop_ring(engine, period_offer_ring(period, ring));
-  engine->ring = ring;
-  ++engine->n_rings;
+  engine_set_ring(engine, ring);
   engine->n_sent += n;
   engine->is_lost = false;
   return true;
@@ -56,7 +55,7 @@ lost(void* const context)
 {
   Engine* const engine = context;
   Period* const period = atomic_load(&engine->period);
-  engine->ring = NULL;
+  engine_set_ring(engine, NULL);
   engine->is_lost = true;
   if (period) {
     // An offered ring has no worker either.

@@ -49,6 +49,7 @@
   ROW(notes_played,    SUM, false) /* notes begun */                                                \
   ROW(notes_dropped,   SUM, false) /* messages of notes for nodes that are not there, or take none */ \
   ROW(notes_late,      SUM, false) /* messages of notes that came, or found room, after their frame */ \
+  ROW(midi_dropped,    SUM, false) /* MIDI events, or changes by them, that the player had no room for */ \
   ROW(units_reset,     SUM, false) /* units whose output was not finite */                          \
   ROW(latency_changes, SUM, true)  /* plans made because the latency of a node has changed */       \
   ROW(group_dry,       SUM, true)  /* blocks in which a unit of a group played its input */         \

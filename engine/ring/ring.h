@@ -84,9 +84,11 @@ typedef struct RingShape {
 } RingShape;
 
 typedef enum MessageKind {
-  MESSAGE_VALUE,    ///< A new value of a parameter
-  MESSAGE_NOTE,     ///< A note begins or, with velocity 0, ends
-  MESSAGE_NOTES_OFF ///< All notes of the node end
+  MESSAGE_VALUE,     ///< A new value of a parameter
+  MESSAGE_NOTE,      ///< A note begins or, with velocity 0, ends
+  MESSAGE_NOTES_OFF, ///< All notes of the node end
+  MESSAGE_HEARD ///< A value that the worker has set by MIDI is in the document: edits that are sent
+                ///< from now on override it
 } MessageKind;
 
 /// A change of a node, for the worker: a parameter, or a note.
@@ -118,6 +120,8 @@ typedef enum ReportKind {
 
 /// Of a plan: no edit asked for it, and it changes the sound, such as a latency that has changed.
 #define REPORT_UNASKED 1U
+/// Of a message: the worker has made it of MIDI.
+#define REPORT_MIDI 2U
 
 /// A report of the worker.  The reader trusts no value.
 typedef struct RingReport {

@@ -3,15 +3,22 @@
 
 #include "player.h"
 
+#include "midi_changes.h"
+
 #include "engine/base/rt.h"
 #include "engine/base/time.h"
 
 #include <stdlib.h>
 
 // Of a message in the heap: a note of a given length ends.
-#define MESSAGE_NOTE_END (MESSAGE_NOTES_OFF + 1U)
+#define MESSAGE_NOTE_END (MESSAGE_HEARD + 1U)
 // Likewise: a switch goes off at the end of the time of its message.
-#define MESSAGE_SWITCH_OFF (MESSAGE_NOTES_OFF + 2U)
+#define MESSAGE_SWITCH_OFF (MESSAGE_HEARD + 2U)
+// Likewise: a MIDI event.  `uid` is the number of its bytes, which are in `param`.
+#define MESSAGE_MIDI (MESSAGE_HEARD + 3U)
+
+// Of WaitingMessage::order: what a MIDI event becomes comes before the next message.
+#define ORDERS_PER_MESSAGE (MIDI_MAX_CHANGES + 1U)
 
 _Static_assert(PLAYER_MAX_EVENTS + FX_KEYS <= FX_MAX_EVENTS,
                "a node has room for the events of a block, after the ends of all its notes");
@@ -24,6 +31,7 @@ player_init(Player* const player, Error* const error)
   if (!player->waiting || !player->events) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
+  midi_decoder_init(&player->decoder);
   return fade_table_init(&player->fades, error);
 }
 
@@ -146,7 +154,14 @@ static bool
 is_before(const WaitingMessage* const a, const WaitingMessage* const b)
 {
   return a->message.frame != b->message.frame ? a->message.frame < b->message.frame
-                                              : a->number < b->number;
+                                              : a->order < b->order;
+}
+
+static uint64_t
+next_order(Player* const player)
+{
+  player->n_orders += ORDERS_PER_MESSAGE;
+  return player->n_orders;
 }
 
 static void
@@ -247,16 +262,39 @@ receive(Player* const player, Ring* const messages, const uint64_t frame)
   }
   while (player->n_waiting < PLAYER_MAX_WAITING && ring_receive(messages, &message)) {
     ++player->n_received;
-    if (message.kind > MESSAGE_NOTES_OFF) {
-      counter_add(&player->counts.params_dropped, 1U);
+    if (message.kind >= MESSAGE_HEARD) {
+      counter_add(&player->counts.params_dropped, message.kind > MESSAGE_HEARD);
       continue;
     }
     const bool is_note = message.kind != MESSAGE_VALUE;
     const bool is_late = message.frame && message.frame < frame;
     counter_add(&player->counts.notes_late, is_note && is_late);
     message.frame = message.frame > frame || message.is_running ? message.frame : frame;
-    heap_push(player, (WaitingMessage){ message, player->n_received, is_late });
+    heap_push(player,
+              (WaitingMessage){ message, player->n_received, next_order(player), is_late, false });
   }
+}
+
+/// Move the MIDI events of a block to the heap.
+static void
+receive_midi(Player* const player, const uint64_t frame, const uint32_t n_frames)
+{
+  for (uint32_t e = 0; e < player->n_midi; ++e) {
+    const MidiEvent event = player->midi[e];
+    if (player->n_waiting == PLAYER_MAX_WAITING) {
+      counter_add(&player->counts.midi_dropped, player->n_midi - e);
+      break;
+    }
+    const ParamMessage message = {
+      .frame = frame + (event.frame < n_frames ? event.frame : n_frames - 1U),
+      .uid = event.n_bytes,
+      .param = event.bytes[0] | (uint32_t)event.bytes[1] << 8U | (uint32_t)event.bytes[2] << 16U,
+      .kind = MESSAGE_MIDI
+    };
+    heap_push(player, (WaitingMessage){ message, player->n_received + 1U, next_order(player), false,
+                                        true });
+  }
+  player->n_midi = 0;
 }
 
 /// Find the living node of a message, -1 for an invalid message.  Checks all values, because the
@@ -304,6 +342,7 @@ report_message(const Player* const player, const WaitingMessage* const entry, co
 {
   if (player->reports) {
     RingReport report = { .kind = entry->message.kind,
+                          .flags = entry->is_midi ? REPORT_MIDI : 0U,
                           .number = entry->number,
                           .message = entry->message };
     report.message.frame = frame;
@@ -497,6 +536,31 @@ collect_note(Player* const player, const WaitingMessage* const entry, const uint
   }
 }
 
+/// Put the changes that a MIDI event makes into the heap, where they are the next messages.
+static void
+collect_midi(Player* const player, const WaitingMessage* const entry)
+{
+  const uint32_t bytes = entry->message.param;
+  const MidiEvent event = {
+    .n_bytes = (uint8_t)entry->message.uid,
+    .bytes = { (uint8_t)bytes, (uint8_t)(bytes >> 8U), (uint8_t)(bytes >> 16U) },
+  };
+  ParamMessage changes[MIDI_MAX_CHANGES];
+  uint32_t n_left = 0;
+  uint32_t n = midi_changes(&player->decoder, player->plan, &event, changes, &n_left);
+  for (; n > PLAYER_MAX_WAITING - player->n_waiting; --n) {
+    ++n_left;
+  }
+  for (uint32_t c = 0; c < n; ++c) {
+    WaitingMessage change = *entry;
+    change.message = changes[c];
+    change.message.frame = entry->message.frame;
+    change.order += 1U + c;
+    heap_push(player, change);
+  }
+  counter_add(&player->counts.midi_dropped, n_left);
+}
+
 /// The largest number of events that a message may make.
 static uint32_t
 most_events(const ParamMessage* const message)
@@ -506,6 +570,8 @@ most_events(const ParamMessage* const message)
     return 2U; // the end of the last note of its key, and its own beginning
   case MESSAGE_NOTES_OFF:
     return FX_KEYS;
+  case MESSAGE_MIDI:
+    return 0U; // it becomes messages
   default:
     return 1U;
   }
@@ -526,6 +592,8 @@ collect_events(Player* const player, const uint64_t frame, const uint32_t n_fram
       collect_value(player, &entry, frame);
     } else if (entry.message.kind == MESSAGE_SWITCH_OFF) {
       collect_switch_off(player, &entry, frame);
+    } else if (entry.message.kind == MESSAGE_MIDI) {
+      collect_midi(player, &entry);
     } else {
       collect_note(player, &entry, frame);
     }
@@ -556,7 +624,7 @@ apply(Player* const player, const WaitingMessage entry)
 void
 player_apply(Player* const player, const ParamMessage* const message)
 {
-  apply(player, (WaitingMessage){ *message, ++player->n_received, false });
+  apply(player, (WaitingMessage){ .message = *message, .number = ++player->n_received });
 }
 
 void
@@ -578,6 +646,13 @@ player_drain(Player* const player, Ring* const messages)
 // ---- a block ----
 
 void
+player_hear(Player* const player, const MidiEvent* const events, const uint32_t n)
+{
+  player->midi = events;
+  player->n_midi = n;
+}
+
+void
 player_begin(Player* const player, Ring* const messages, const uint64_t frame,
              const uint32_t n_frames, float* const* const in, float* const* const out)
 {
@@ -591,6 +666,7 @@ player_begin(Player* const player, Ring* const messages, const uint64_t frame,
       player_taps_move(&player->taps, player->plan, messages);
     }
   }
+  receive_midi(player, frame, n_frames);
   collect_events(player, frame, n_frames);
 
   Plan* const plan = player->plan;

@@ -14,6 +14,9 @@
    begins, when its node leaves the rack or an edit makes it again, or when audio ends.  A note
    with a length takes the place of its message in the heap until its end, so that there is room.
    An end whose note has ended earlier is void, and leaves the heap when the heap is full.
+
+   MIDI.  An event waits in the heap as a message does.  When its frame has come, it becomes
+   messages for the same frame, by the map of the plan (midi_changes.h).
 */
 #ifndef WARPRACK_ENGINE_WORKER_PLAYER_H
 #define WARPRACK_ENGINE_WORKER_PLAYER_H
@@ -23,6 +26,7 @@
 #include "player_taps.h"
 
 #include "engine/contract/counters.h"
+#include "engine/midi/midi_decode.h"
 #include "engine/plan/plan.h"
 #include "engine/ring/ring.h"
 
@@ -34,11 +38,14 @@
 #define PLAYER_MAX_EVENTS  1024U // changes within one block; others follow in the next one
 #define PLAYER_MAX_BEGUN   2U    // blocks that are begun and not ended
 
-/// A message with its number in the order of arrival, which breaks ties.
+/// A message that waits for its frame.
 typedef struct WaitingMessage {
   ParamMessage message;
-  uint64_t number;
-  bool is_late; ///< It came after its frame, and is counted
+  uint64_t
+      number; ///< In the order of the ring's messages; of one by MIDI: that of the next of these
+  uint64_t order; ///< Among messages of the same frame
+  bool is_late;   ///< It came after its frame, and is counted
+  bool is_midi;   ///< It was made of MIDI
 } WaitingMessage;
 
 /// A block that was begun.
@@ -61,7 +68,11 @@ typedef struct Player {
   uint64_t n_received;          ///< [player] Messages so far
   Ring* reports;                ///< Receives what is applied; NULL: nobody asks.  Changed while no
                                 ///< player runs
-  WaitingMessage* waiting;      ///< [player] Binary heap by frame, then number
+  const MidiEvent* midi;        ///< [player] [n_midi] of the next block
+  uint32_t n_midi;
+  MidiDecoder decoder;     ///< [player]
+  uint64_t n_orders;       ///< [player] The last WaitingMessage::order
+  WaitingMessage* waiting; ///< [player] Binary heap by frame, then order
   uint32_t n_waiting;
   bool may_have_void_ends; ///< [player] An end in the heap may be void
   StageEvent* events;      ///< [player] [n_events] of the current block
@@ -92,6 +103,10 @@ void player_clear(Player* player);
 REALTIME void // [player]
 player_begin(Player* player, Ring* messages, uint64_t frame, uint32_t n_frames, float* const* in,
              float* const* out);
+
+/// The MIDI events of the next block, [n] in the order of their frames; borrowed until
+/// player_begin().  Their bytes, and their frames in the block, may have any value. [player]
+REALTIME void player_hear(Player* player, const MidiEvent* events, uint32_t n);
 
 /// True if player_end() would not wait. [player]
 REALTIME bool player_can_end(const Player* player);

@@ -39,6 +39,7 @@ ELSEWHERE = {
     ("key", "osc_trusted"): "needs another machine that gets answers: controllers.py",
     ("news", "/server/started"): "sent by a server that follows another one: subscribers.py",
     ("key", "osc_connections_slow"): "takes 10 s: tcp.py",
+    ("key", "midi_dropped"): "thousands of messages must wait: worker/test_midi.c",
     ("key", "midi_unheard"): "the control thread must be late: callback/test_period_midi.c",
     ("key", "midi_unsent"): "needs more feedback than a period carries: callback/test_period_midi.c",
     ("event", "osc.note"): "needs another server on 127.0.0.1: bind.py",

@@ -44,6 +44,8 @@ struct Engine {
   MidiHeard heard[MAX_MIDI]; ///< [n_heard] events that engine_take_midi() has not returned
   MidiEvent sent[MAX_MIDI];  ///< [n_sent_midi] of engine_send_midi()
   uint32_t n_heard, n_sent_midi;
+  RingReport reports[MAX_MIDI]; ///< [n_reports] that engine_reports() has not returned
+  uint32_t n_reports;
   FakeSet sets[MAX_SETS];
 };
 
@@ -304,6 +306,14 @@ engine_set(Engine* const engine, const ParamMessage* const messages, const uint3
 }
 
 Status
+engine_set_heard(Engine* const engine, const ParamMessage* const value)
+{
+  ParamMessage message = *value;
+  message.kind = MESSAGE_HEARD;
+  return engine_set(engine, &message, 1U);
+}
+
+Status
 engine_play(Engine* const engine, const ParamMessage* const messages, const uint32_t n)
 {
   return engine->stopped ? engine->stopped : record_set(engine, messages, n);
@@ -390,6 +400,27 @@ engine_send_midi(Engine* const engine, const MidiEvent* const events, const uint
     engine->sent[engine->n_sent_midi++] = events[e];
   }
   return is_sent;
+}
+
+// ---- reports ----
+
+void
+fake_engine_report(Engine* const engine, const RingReport* const report)
+{
+  SCOPED_LOCK(&engine->lock);
+  ck_assert_uint_lt(engine->n_reports, MAX_MIDI);
+  engine->reports[engine->n_reports++] = *report;
+}
+
+EngineReports
+engine_reports(Engine* const engine, RingReport* const reports, const uint32_t max)
+{
+  SCOPED_LOCK(&engine->lock);
+  const uint32_t n = engine->n_reports < max ? engine->n_reports : max;
+  memcpy(reports, engine->reports, n * sizeof(RingReport));
+  engine->n_reports -= n;
+  memmove(engine->reports, engine->reports + n, engine->n_reports * sizeof(RingReport));
+  return (EngineReports){ .n = n, .ring = 1U };
 }
 
 void

@@ -100,6 +100,9 @@ void fake_engine_hear(Engine* engine, const MidiEvent* events, uint32_t n);
 /// Take at most `max` events of engine_send_midi(), oldest first.  Returns their number.
 uint32_t fake_engine_sent_midi(Engine* engine, MidiEvent* events, uint32_t max);
 
+/// Let the worker report this.
+void fake_engine_report(Engine* engine, const RingReport* report);
+
 /// Advance engine_frame_now() by n frames.
 void fake_engine_advance(Engine* engine, uint64_t n_frames);
 

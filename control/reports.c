@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The reports of the worker.
+
+#include "reports.h"
+
+#include "control_private.h"
+
+#include "engine/base/time.h"
+
+#define REPORTS_AT_ONCE 256U
+#define MIDI_NS         (10U * NS_PER_MS) // until clients see what a controller does
+
+/// Keep a value for the document, where it replaces an older one of its parameter.
+static void
+add_heard(HeardValues* const heard, const ParamMessage* const value)
+{
+  uint32_t h = 0;
+  while (h < heard->n &&
+         (heard->values[h].uid != value->uid || heard->values[h].param != value->param)) {
+    ++h;
+  }
+  heard->values[h] = (ParamMessage){ .frame = value->frame,
+                                     .uid = value->uid,
+                                     .param = value->param,
+                                     .value = value->value,
+                                     .kind = MESSAGE_VALUE };
+  heard->n += h == heard->n;
+}
+
+void
+reports_read(Control* const control)
+{
+  RingReport read[REPORTS_AT_ONCE];
+  uint32_t n = REPORTS_AT_ONCE;
+  while (n == REPORTS_AT_ONCE && control->heard.n <= HEARD_MAX - REPORTS_AT_ONCE) {
+    n = engine_reports(control->config.engine, read, REPORTS_AT_ONCE).n;
+    for (uint32_t r = 0; r < n; ++r) {
+      if (read[r].kind == REPORT_VALUE && read[r].flags & REPORT_MIDI) {
+        add_heard(&control->heard, &read[r].message);
+      }
+    }
+  }
+}
+
+void
+reports_hear(Control* const control)
+{
+  editor_hear(control->editor, control->heard.values, control->heard.n, control->now_ns);
+  control->heard.n = 0;
+}
+
+uint64_t
+reports_wake_ns(const Control* const control)
+{
+  return engine_has_midi(control->config.engine) ? control->now_ns + MIDI_NS : UINT64_MAX;
+}

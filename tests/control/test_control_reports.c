@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the worker sets by MIDI is in the document: for clients, for undo, for the engine's next
+// worker; a report that no document can have is ignored.
+
+#include "tests/support/control_rig.h"
+#include "tests/support/scoped.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+
+// The rack of the rig: its first node is lowcut, its second one vol with gain as first parameter.
+#define LOWCUT RACK_UID_FIRST
+#define VOL    (RACK_UID_FIRST + 1U)
+
+static void
+report(const RackUid uid, const uint32_t param, const double value, const uint32_t flags)
+{
+  const RingReport made = { .kind = REPORT_VALUE,
+                            .flags = flags,
+                            .message = {
+                                .frame = 700, .uid = uid, .param = param, .value = value } };
+  fake_engine_report(rig.engine, &made);
+}
+
+TEST(a_value_by_midi_is_in_the_document_and_known_to_all_clients)
+{
+  fake_engine_hear(rig.engine, NULL, 0U); // the driver has MIDI: the server looks often
+  client_subscribe(rig.client, "/node/vol/gain ");
+  client_subscribe(rig.other, "/node/vol/gain ");
+  const uint32_t n_sets = fake_engine_n_sets(rig.engine);
+  report(VOL, 0U, -20.0, REPORT_MIDI);
+  client_expect(rig.client, "/node/vol/gain -20");
+  client_expect(rig.other, "/node/vol/gain -20");
+  control_rig_expect_rack("gain=-20dB");
+  ck_assert_uint_eq(fake_engine_n_sets(rig.engine), n_sets + 1U);
+  const FakeSet set = fake_engine_set(rig.engine, n_sets);
+  ck_assert_uint_eq(set.messages[0].kind, MESSAGE_HEARD);
+  ck_assert_uint_eq(set.messages[0].uid, VOL);
+  ck_assert(set.messages[0].value == -20.0);
+}
+
+TEST(a_moving_controller_is_one_step_of_undo)
+{
+  fake_engine_hear(rig.engine, NULL, 0U);
+  for (uint32_t step = 0; step < 20U; ++step) {
+    report(VOL, 0U, -10.0 - step, REPORT_MIDI);
+    if (step % 5U == 4U) {
+      // The server has read it.
+      AWAIT(fake_engine_n_sets(rig.engine) && control_rig_newest_value() == -10.0 - step);
+    }
+  }
+  ck_assert_double_eq(control_rig_status("undo_steps"), 1.0);
+  client_ask(rig.client, "/done /rack/undo 1*", "/rack/undo", "");
+  control_rig_expect_rack("gain=-6dB");
+}
+
+TEST(an_edit_in_flight_keeps_the_value)
+{
+  fake_engine_hear(rig.engine, NULL, 0U);
+  client_subscribe(rig.other, "/node/vol/gain ");
+  fake_engine_hold(rig.engine, true);
+  client_send(rig.client, "/rack/add", "ss", "more", "gain");
+  report(VOL, 0U, -20.0, REPORT_MIDI);
+  client_expect(rig.other, "/node/vol/gain -20");
+  fake_engine_answer(rig.engine, STATUS_OK, "", 0U);
+  client_expect(rig.client, "/done /rack/add*");
+  control_rig_expect_rack("gain=-20dB");
+}
+
+TEST(a_report_that_no_document_can_have_is_ignored)
+{
+  static const struct {
+    RackUid uid;
+    uint32_t param;
+    double value;
+    uint32_t flags;
+  } wrong[] = { { 999, 0, -20.0, REPORT_MIDI },
+                { VOL, 999, -20.0, REPORT_MIDI },
+                { VOL, 0, 1e9, REPORT_MIDI },
+                { VOL, 0, NAN, REPORT_MIDI },
+                { LOWCUT, 0, -1.0, REPORT_MIDI },
+                { LOWCUT, 1, 4.0, REPORT_MIDI },
+                { VOL, 0, -20.0, 0 } };
+  fake_engine_hear(rig.engine, NULL, 0U);
+  client_subscribe(rig.other, "/node/vol/gain ");
+  for (uint32_t w = 0; w < ARRAY_LEN(wrong); ++w) {
+    report(wrong[w].uid, wrong[w].param, wrong[w].value, wrong[w].flags);
+  }
+  report(VOL, 0U, -7.0, REPORT_MIDI);
+  client_expect(rig.other, "/node/vol/gain -7");
+  control_rig_expect_rack("gain=-7dB");
+  ck_assert_double_eq(control_rig_status("values_set"), 1.0);
+}
+
+SUITE_MAIN_WITH("control_reports", control_rig_start, control_rig_stop)

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// MIDI from the driver to the sound: a controller is heard a constant time after its frame, the
+// latency of the engine, at any block.
+
+#include "engine/engine.h"
+#include "tests/support/set_by_name.h"
+#include "tests/support/scoped.h"
+#include "tests/support/suite.h"
+
+#include <string.h>
+
+#define RATE   48000.0
+#define FRAMES 24000U
+#define RACK   "add g gain -6dB\nconnect in g\nconnect g out\nmidi cc 3:20 g.gain -60dB..0dB\n"
+
+static float in[FRAMES], out[FRAMES];
+static MidiPeriod midi;
+
+/// Play all frames, with a controller at a frame.
+static void
+play(Engine* const engine, const uint32_t block, const uint32_t at)
+{
+  static const uint8_t bytes[] = { 0xB2, 20, 127 };
+  for (uint32_t frame = 0; frame + block <= FRAMES; frame += block) {
+    const float* const ins[] = { in + frame };
+    float* const outs[] = { out + frame };
+    midi_period_begin(&midi);
+    if (at - frame < block) {
+      ck_assert(midi_period_add(&midi, at - frame, bytes, sizeof(bytes)));
+    }
+    engine_run(engine, ins, outs, block, true, &midi);
+  }
+}
+
+/// The first frame whose sample differs from the one before, after the start.
+static uint32_t
+first_change(const uint32_t from)
+{
+  uint32_t frame = from;
+  while (frame < FRAMES && out[frame] == out[frame - 1U]) {
+    ++frame;
+  }
+  return frame;
+}
+
+TEST(a_controller_is_heard_the_latency_after_its_frame)
+{
+  static const struct {
+    uint32_t block, at;
+  } cases[] = { { 32, 5001 }, { 64, 5001 }, { 1000, 5001 }, { 1000, 5999 }, { 64, 5120 } };
+  for (uint32_t i = 0; i < FRAMES; ++i) {
+    in[i] = 0.5F;
+  }
+  for (uint32_t depth = 0; depth <= 2U; ++depth) {
+    for (uint32_t c = 0; c < ARRAY_LEN(cases); ++c) {
+      const EngineConfig config = { .n_in = 1, .n_out = 1, .depth = depth };
+      Engine* engine = NULL;
+      Rack* const rack = rack_of(RACK, NULL);
+      OK(engine_new(&config, &engine, &error));
+      OK(engine_edit_wait(engine, rack, &error));
+      OK(engine_arm(engine, RATE, cases[c].block, 1U, 1U, &error));
+      play(engine, cases[c].block, cases[c].at);
+      const uint32_t latency = engine_latency(engine);
+      ck_assert_uint_eq(latency, depth * cases[c].block);
+      ck_assert_msg(first_change(2100U) == cases[c].at + latency,
+                    "depth %u, blocks of %u frames: heard at frame %u", depth, cases[c].block,
+                    first_change(2100U));
+      ck_assert_uint_eq(out[FRAMES - 1001U] == 0.5F, 1U);
+      MidiHeard heard[2];
+      ck_assert_uint_eq(engine_take_midi(engine, heard, 2U), 1U);
+      ck_assert_uint_eq(heard[0].frame, cases[c].at);
+      RingReport reports[8];
+      const EngineReports taken = engine_reports(engine, reports, 8U);
+      ck_assert_uint_ge(taken.n, 1U);
+      ck_assert_uint_eq(reports[taken.n - 1U].flags, REPORT_MIDI);
+      ck_assert_uint_eq(reports[taken.n - 1U].message.frame, cases[c].at);
+      engine_free(engine);
+      rack_free(rack);
+    }
+  }
+}
+
+SUITE_MAIN("engine_midi")

@@ -9,6 +9,7 @@
 #include "queries.h"
 #include "scene_edits.h"
 #include "scenes.h"
+#include "takes.h"
 #include "tempo.h"
 
 #include "engine/base/hint.h"
@@ -74,6 +75,9 @@ const CommandInfo command_table[] = {
   { "/meter/out",        NULL,     "s",      NULL,     "floats",                                COMMAND_NOW,    .run = meters_read,                     .help = "Read the newest levels of the outputs, in the same way" },
   { "/meter/subscribe",  "s",      "n",      "s",      "what [rate in Hz] [floats]",            COMMAND_NOW,    .run = meters_subscribe,                .help = "Get levels 1 to 60 times a second, by default 25 times: in, out, node/NAME or loudness/PORTS" },
   { "/meter/unsubscribe", NULL,     "s",      NULL,     "what",                                  COMMAND_NOW,    .run = meters_unsubscribe,              .help = "Get no more levels, or none of these" },
+  // Takes
+  { "/take/start",      "s",      NULL,     NULL,     "file",                                  COMMAND_BEHIND, .run = takes_start,                     .help = "Record everything that is applied from now on to a file in the server's folder, for render --take" },
+  { "/take/stop",       NULL,     NULL,     NULL,     NULL,                                    COMMAND_BEHIND, .run = takes_stop,                      .help = "End the take" },
   // The server
   { "/server/answers",  "s",      NULL,     NULL,     "which",                                 COMMAND_NOW,    .run = query_answers,                   .help = "Send this client all answers, or failures: no /done for changes" },
   { "/server/describe", NULL,     "i",      "s",      "[part] [pattern]...",                   COMMAND_NOW,    .run = query_describe,                  .help = "Describe the addresses that a pattern matches, or all, in parts of 8 kB" },

@@ -109,6 +109,9 @@ event_arguments(const Control* const control, const NotifyEvent event)
   case NOTIFY_STARTED:
     outlet_add(&arguments, "ss", "warprack", WARPRACK_VERSION);
     break;
+  case NOTIFY_TAKE:
+    outlet_add(&arguments, "ss", control->takes.name, control->takes.reason);
+    break;
   case NOTIFY_AUDIO:
     outlet_add(&arguments, "ss", control->audio.driver, control->audio.state);
     break;

@@ -90,6 +90,9 @@ typedef struct ControlConfig {
   void (*latency_changed)(void* context); ///< [any] Called after an edit that has changed the
                                           ///< rack's latency
   void (*quit)(void* context);            ///< [control] /server/quit
+  /// [control] Receives the file of a take that has ended without /take/stop, and why.  May be
+  /// NULL.
+  void (*take_ended)(void* context, const char* file, const char* reason);
   /// [control] Receives a report of dropped packets, at most once a second for each sender.
   void (*flood)(void* context, const char* text); ///< May be NULL
   /// [main] Called during control_start() if clients on this machine do not reach the server at

@@ -16,6 +16,7 @@
 #include "schedule.h"
 #include "editor.h"
 #include "sync.h"
+#include "take_state.h"
 
 #include "control/net/packet_check.h"
 #include "control/net/intake.h"
@@ -78,6 +79,7 @@ struct Control {
   Meters meters;
   HeardValues heard;
   Syncs syncs;
+  Takes takes;
   ControlCounts counts;
   _Atomic uint64_t rounds; ///< [control] writes, [any] reads
   uint64_t reported_rack;  ///< Number of the document that ControlConfig::active_rack received last

@@ -8,6 +8,7 @@
 #include "meters.h"
 #include "reports.h"
 #include "saves.h"
+#include "takes.h"
 
 #include "engine/base/time.h"
 
@@ -131,12 +132,17 @@ static void
 do_files(Control* const control)
 {
   for (RackStoreJob* job = NULL; (job = rack_store_take(control->store));) {
+    if (job->kind == STORE_TAKE) {
+      takes_written(control, job);
+    }
     if (job->kind == STORE_READ) {
       editor_read(control->editor, job->message, job->text, &job->error);
       job->text = NULL;
     } else if (job->kind == STORE_STATE) {
       editor_read(control->editor, job->message, job->name, &job->error);
       job->name = NULL;
+    } else if (job->kind == STORE_TAKE && !job->address) {
+      // a part for which no client waits
     } else if (job->error.status != STATUS_OK) {
       ++control->counts.unsaved;
       outlet_fail(&control->outlet, &job->peer, job->n_bytes, job->address, &job->error);
@@ -245,6 +251,7 @@ control_run(void* const context)
     }
     reports_read(control);
     reports_hear(control);
+    takes_run(control);
     do_reply(control);
     do_files(control);
     control_follow_tempo(control);
@@ -258,6 +265,8 @@ control_run(void* const context)
     meters_run(control);
     wait_for_work(control);
   }
+  reports_read(control);
+  takes_end(control);
   control_report_rack(control);
   return NULL;
 }
@@ -496,6 +505,7 @@ static void
 control_free(Control* const control)
 {
   rack_store_free(control->store);
+  takes_clear(&control->takes);
   schedule_clear(&control->schedule);
   notes_clear(&control->notes);
   notify_clear(&control->notify);

@@ -6,7 +6,9 @@
 #include "clients.h"
 #include "commands.h"
 #include "queries.h"
+#include "reports.h"
 #include "saves.h"
+#include "takes.h"
 #include "values.h"
 #include "scenes.h"
 
@@ -52,6 +54,8 @@ static Status
 on_edit(void* const context, const Rack* const rack, const uint64_t at_frame)
 {
   Control* const control = context;
+  reports_read(control); // the plan of the edit before
+  takes_edit(control, rack);
   inbox_expect(control->inbox);
   const Status status =
       engine_edit(control->config.engine, rack, at_frame, inbox_done, control->inbox);
@@ -176,6 +180,7 @@ run_message(Control* const control, const Peer* const peer, Message* const messa
 static void
 on_turn(void* const context, Bundle* const bundle)
 {
+  reports_read(context); // of what came before
   for (uint32_t m = 0; m < bundle->n_messages; ++m) {
     run_message(context, &bundle->peer, &bundle->messages[m]);
   }

@@ -212,7 +212,7 @@ folder_read_rack(const Folder* const folder, const char* const name, char** cons
 }
 
 static bool
-write_all(const int fd, const char* text, size_t n_bytes)
+write_bytes(const int fd, const char* text, size_t n_bytes)
 {
   while (n_bytes) {
     const ssize_t n = write(fd, text, n_bytes);
@@ -222,7 +222,13 @@ write_all(const int fd, const char* text, size_t n_bytes)
     text += n > 0 ? n : 0;
     n_bytes -= n > 0 ? (size_t)n : 0U;
   }
-  return fsync(fd) == 0;
+  return true;
+}
+
+static bool
+write_all(const int fd, const char* const bytes, const size_t n_bytes)
+{
+  return write_bytes(fd, bytes, n_bytes) && fsync(fd) == 0;
 }
 
 /// Create a new file in the folder with the permissions of the file that it will replace, but none
@@ -265,6 +271,30 @@ replace_file(const int fd, const char* const base, const mode_t never, const cha
     return code;
   }
   return fsync(fd) == 0 ? 0 : errno; // write the new name to the disk
+}
+
+Status
+folder_create(const Folder* const folder, const char* const name, int* const fd, Error* const error)
+{
+  *fd = openat(folder->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC,
+               0666);
+  if (*fd < 0 && errno == EEXIST) {
+    return error_set(error, STATUS_EXISTS, "%.200s: there is a file of that name already", name);
+  }
+  return *fd < 0 ? fail_to_open(error, name, errno) : STATUS_OK;
+}
+
+Status
+folder_append(const int fd, const char* const name, const void* const bytes, const size_t n_bytes,
+              const bool is_last, Error* const error)
+{
+  struct stat before;
+  int code = fstat(fd, &before) ? errno : 0;
+  if (!code && !(is_last ? write_all : write_bytes)(fd, bytes, n_bytes)) {
+    code = errno;
+    (void)!ftruncate(fd, before.st_size); // without half a line
+  }
+  return code ? error_set(error, STATUS_FILE, "%.200s: %s", name, strerror(code)) : STATUS_OK;
 }
 
 /// True for a temporary file of that age, whatever the clock was when it was written: for age 0 a

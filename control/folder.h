@@ -63,6 +63,15 @@ NODISCARD Status folder_read_rack(const Folder* folder, const char* name, char**
 NODISCARD Status folder_write(const Folder* folder, const char* name, const char* text,
                               Error* error);
 
+/// Make a file for a take directly in the folder, which the caller closes.  STATUS_EXISTS if there
+/// is a file of that name, which stays.
+NODISCARD Status folder_create(const Folder* folder, const char* name, int* fd, Error* error);
+
+/// Append bytes to a file of folder_create().  On error the file is as long as before.  `is_last`:
+/// its content is on the disk when this returns.
+NODISCARD Status folder_append(int fd, const char* name, const void* bytes, size_t n_bytes,
+                               bool is_last, Error* error);
+
 #define FOLDER_MAX_STATES     1024U
 #define FOLDER_MAX_KEPT_BYTES (1ULL << 30U) // of states and their files
 

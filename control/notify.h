@@ -39,6 +39,7 @@ typedef enum NotifyEvent {
   NOTIFY_STARTED,
   NOTIFY_TEMPO,
   NOTIFY_WARNING,
+  NOTIFY_TAKE,
   N_NOTIFY_EVENTS
 } NotifyEvent;
 

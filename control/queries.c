@@ -587,6 +587,8 @@ put_control(lo_message* const to, const Control* const control)
   put_count(to, "osc_sent", control->outlet.sent);
   put_count(to, "osc_withheld", control->outlet.withheld);
   put_count(to, "osc_send_failed", control->outlet.failed);
+  put_text(to, "take", control->takes.is_on ? control->takes.name : "");
+  put_count(to, "take_lost", control->takes.n_lost);
   put_count(to, "subscribers", client_count(&control->clients, CLIENT_NEWS));
   put_count(to, "notified", control->notify.sent);
   put_count(to, "meters", control->meters.n);

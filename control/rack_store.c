@@ -22,6 +22,7 @@ typedef struct JobList {
 
 struct RackStore {
   Folder folder; // with a duplicated descriptor
+  int take;      // [thread] the file of the take; -1: none
   AsyncCall* thread;
   pthread_mutex_t lock;
   pthread_cond_t changed; // `to_do` or `is_over`
@@ -77,6 +78,9 @@ release(void* const context)
   pthread_cond_destroy(&store->changed);
   pthread_mutex_destroy(&store->lock);
   folder_close(&store->folder);
+  if (store->take >= 0) {
+    close(store->take);
+  }
   close(store->fd);
   free(store);
 }
@@ -97,11 +101,35 @@ keep(const Folder* const folder, RackStoreJob* const job)
   return status;
 }
 
+/// Write a part of a take.  If it does not fit on the disk, the file keeps the parts before.
+static Status
+write_part(RackStore* const store, RackStoreJob* const job)
+{
+  Status status = STATUS_OK;
+  if (job->part == STORE_FIRST) {
+    status = folder_create(&store->folder, job->name, &store->take, &job->error);
+  } else if (store->take < 0) {
+    status = error_set(&job->error, STATUS_FILE,
+                       "%.200s: not written, because a part before failed", job->name);
+  }
+  status = status ? status
+                  : folder_append(store->take, job->name, job->text, job->n_text,
+                                  job->part == STORE_LAST, &job->error);
+  if (store->take >= 0 && (status || job->part == STORE_LAST)) {
+    close(store->take);
+    store->take = -1;
+  }
+  return status;
+}
+
 /// Carry out a job.
 static Status
-carry_out(const Folder* const folder, RackStoreJob* const job)
+carry_out(RackStore* const store, RackStoreJob* const job)
 {
+  const Folder* const folder = &store->folder;
   switch (job->kind) {
+  case STORE_TAKE:
+    return write_part(store, job);
   case STORE_WRITE:
     return folder_write(folder, job->name, job->text, &job->error);
   case STORE_STATE:
@@ -117,7 +145,7 @@ rack_store_run(void* const context)
 {
   RackStore* const store = context;
   for (RackStoreJob* job = NULL; (job = wait_for_job(store));) {
-    job->error.status = carry_out(&store->folder, job);
+    job->error.status = carry_out(store, job);
     pthread_mutex_lock(&store->lock);
     append(&store->done, job);
     pthread_mutex_unlock(&store->lock);
@@ -132,6 +160,7 @@ rack_store_new(const Folder* const folder, RackStore** const out, Error* const e
   if (!store) {
     return error_set(error, STATUS_NO_MEM, "control: out of memory");
   }
+  store->take = -1;
   store->folder.fd = fcntl(folder->fd, F_DUPFD_CLOEXEC, 0);
   store->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   store->to_do.last = &store->to_do.first;
@@ -256,6 +285,33 @@ rack_store_keep(RackStore* const store, const FxInfo* const fx, unsigned char* c
                          .fx = fx,
                          .message = message };
   if (!job->name) {
+    rack_store_job_free(job);
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  return post(store, job, error);
+}
+
+Status
+rack_store_take_part(RackStore* const store, const RackStorePart part, const char* const name,
+                     char* const text, const size_t n_text, const Peer* const peer,
+                     const Message* const message, Error* const error)
+{
+  RackStoreJob* const job = calloc(1, sizeof(RackStoreJob));
+  if (!job) {
+    free(text);
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  *job = (RackStoreJob){ .kind = STORE_TAKE,
+                         .part = part,
+                         .name = strdup(name),
+                         .text = text,
+                         .n_text = n_text,
+                         .address = message ? strdup(message->address) : NULL,
+                         .n_bytes = message ? message->n_bytes : 0U };
+  if (message) {
+    job->peer = *peer;
+  }
+  if (!text || !job->name || (message && !job->address)) {
     rack_store_job_free(job);
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Reads and writes racks, and writes states, in the server's folder on a separate thread, one after
-   the other.  A disk
-   that is slow or hangs delays only the clients that wait for it.
+   Reads and writes racks, and writes states and takes, in the server's folder on a separate thread,
+   one after the other.  A disk that is slow or hangs delays only the clients that wait for it.
 */
 #ifndef WARPRACK_CONTROL_RACK_STORE_H
 #define WARPRACK_CONTROL_RACK_STORE_H
@@ -22,23 +21,33 @@
 typedef enum RackStoreKind {
   STORE_READ,  ///< A rack
   STORE_WRITE, ///< A rack
-  STORE_STATE  ///< Write a state, which stays as it is
+  STORE_STATE, ///< Write a state, which stays as it is
+  STORE_TAKE   ///< Write a part of a take
 } RackStoreKind;
+
+/// Parts of the file of a take.  The parts after one that could not be written fail, too.
+typedef enum RackStorePart {
+  STORE_FIRST, ///< Make the file; STATUS_EXISTS if there is one
+  STORE_NEXT,
+  STORE_LAST ///< Then the file is on the disk
+} RackStorePart;
 
 /// One file to read or to write.
 typedef struct RackStoreJob {
   struct RackStoreJob* next;
   RackStoreKind kind;
-  char* name;       ///< Owned
-  char* text;       ///< Text or state to write, or text that was read; owned
-  size_t n_text;    ///< Of a state
-  const FxInfo* fx; ///< Of a state: the effect that has saved it
-  Error error;      ///< Result
+  RackStorePart part; ///< Of a take
+  char* name;         ///< Owned
+  char* text;         ///< Text or state to write, or text that was read; owned
+  size_t n_text;      ///< Of a state, or of a part
+  const FxInfo* fx;   ///< Of a state: the effect that has saved it
+  Error error;        ///< Result
   Message*
       message;    ///< Reading, and of a state: the message that waits for the file; the store does
                   ///< not use it
   Peer peer;      ///< Writing: the client that gets the answer
-  char* address;  ///< Writing: the address of the command that is answered; owned
+  char* address;  ///< Writing: the address of the command that is answered; owned.  NULL: nobody
+                  ///< waits for it
   size_t n_bytes; ///< Writing: size of the command
 } RackStoreJob;
 
@@ -69,6 +78,13 @@ NODISCARD Status rack_store_write(RackStore* store, char* text, const Peer* peer
 /// rack_store_read(). [control]
 NODISCARD Status rack_store_keep(RackStore* store, const FxInfo* fx, unsigned char* bytes,
                                  size_t n_bytes, Message* message, Error* error);
+
+/// Queue a part of the take in the file `name`, directly in the folder, and the answer to `message`
+/// (NULL: none).  Takes ownership of `text`, which may be NULL, also on error; as
+/// rack_store_write(). [control]
+NODISCARD Status rack_store_take_part(RackStore* store, RackStorePart part, const char* name,
+                                      char* text, size_t n_text, const Peer* peer,
+                                      const Message* message, Error* error);
 
 /// Take the oldest finished job, for rack_store_job_free(); NULL if there is none. [control]
 RackStoreJob* rack_store_take(RackStore* store);

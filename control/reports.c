@@ -4,6 +4,7 @@
 #include "reports.h"
 
 #include "control_private.h"
+#include "takes.h"
 
 #include "engine/base/time.h"
 
@@ -33,7 +34,9 @@ reports_read(Control* const control)
   RingReport read[REPORTS_AT_ONCE];
   uint32_t n = REPORTS_AT_ONCE;
   while (n == REPORTS_AT_ONCE && control->heard.n <= HEARD_MAX - REPORTS_AT_ONCE) {
-    n = engine_reports(control->config.engine, read, REPORTS_AT_ONCE).n;
+    const EngineReports reports = engine_reports(control->config.engine, read, REPORTS_AT_ONCE);
+    takes_record(control, &reports, read);
+    n = reports.n;
     for (uint32_t r = 0; r < n; ++r) {
       if (read[r].kind == REPORT_VALUE && read[r].flags & REPORT_MIDI) {
         add_heard(&control->heard, &read[r].message);

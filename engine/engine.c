@@ -251,6 +251,20 @@ engine_finish_pass(Engine* const engine, bool* const again, Error* const error)
 }
 
 Status
+engine_replay(Engine* const engine, const ParamMessage* const message, const uint64_t number,
+              Error* const error)
+{
+  return worker_replay(engine->worker, message, number, error);
+}
+
+Status
+engine_replay_edit(Engine* const engine, const Rack* const rack, const EngineReplay* const how,
+                   Error* const error)
+{
+  return worker_replay_edit(engine->worker, rack, how->stamp, how->planned, how->is_anew, error);
+}
+
+Status
 engine_failure(Engine* const engine, Error* const error)
 {
   return engine->worker ? worker_failure(engine->worker, error) : STATUS_OK;

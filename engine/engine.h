@@ -152,6 +152,22 @@ Status engine_failure(Engine* engine, Error* error);
 /// pass over the whole signal.  Fails if an effect could not measure the pass.
 NODISCARD Status engine_finish_pass(Engine* engine, bool* again, Error* error);
 
+/// Apply a message that a worker has applied before: as one with this number in the order of
+/// arrival, at its frame, which is in the next block.  STATUS_LIMIT if too many wait.
+NODISCARD Status engine_replay(Engine* engine, const ParamMessage* message, uint64_t number,
+                               Error* error);
+
+/// How a worker has planned a document.
+typedef struct EngineReplay {
+  uint64_t stamp;   ///< It overrides the values of messages up to this number
+  uint64_t planned; ///< The next block began at this frame
+  bool is_anew;     ///< All nodes are new
+} EngineReplay;
+
+/// Play a document from the next block on, as a worker did.  For depth 0.
+NODISCARD Status engine_replay_edit(Engine* engine, const Rack* rack, const EngineReplay* how,
+                                    Error* error);
+
 // ---- queries [any but rt] ----
 
 /// Frame time of the next block to be submitted, and the frame time at the monotonic time `ns`.

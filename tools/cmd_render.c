@@ -8,6 +8,7 @@
 #include "rack_arg.h"
 
 #include "control/scenes.h"
+#include "control/take_file.h"
 #include "engine/base/time.h"
 #include "engine/base/text.h"
 #include "io/file/render.h"
@@ -28,7 +29,7 @@ static int render_run(int argc, char** argv);
 
 const Command cmd_render = {
   .name = "render",
-  .usage = "[options] RACK IN OUT",
+  .usage = "[options] RACK IN OUT, or [options] --take FILE IN OUT",
   .summary = "Process an audio file with a rack",
   .run = render_run,
 };
@@ -37,6 +38,7 @@ typedef struct RenderOptions {
   int64_t block;
   const char* tail;
   const char* scene; ///< NULL: none
+  const char* take;  ///< NULL: none
   uint32_t format;
   uint32_t missing; ///< See MISSING_OPTION
   BackendArgs backend;
@@ -280,6 +282,45 @@ render_with(const RenderOptions* const options, RenderConfig* const config, cons
   return exit_code;
 }
 
+static void
+warn_of_take(const Take* const take)
+{
+  for (const char* line = take->notes.bytes; line && *line; line += strcspn(line, "\n") + 1U) {
+    fprintf(stderr, PROGRAM_NAME " render: %s: %.*s\n", "take", (int)strcspn(line, "\n"), line);
+  }
+  if (take->n_played < take->n_events) {
+    fprintf(stderr, PROGRAM_NAME " render: take: the output ends before %zu of its %zu changes\n",
+            take->n_events - take->n_played, take->n_events);
+  }
+}
+
+/// Render what a take has recorded.
+static int
+render_take(const RenderOptions* const options, RenderConfig* const config)
+{
+  Error error = { STATUS_NO_MEM, "out of memory" };
+  Take take = { 0 };
+  Picture picture = { 0 };
+  RackArg rack = { .root = rack_arg_folder(options->take), .is_file = true };
+  catalogue_file_renew_on_search(catalogue_file_print_note, (void*)&cmd_render);
+  int exit_code = 0;
+  if (!rack.root ||
+      take_read(options->take, rack.root, rack_arg_reader(options->missing), &take, &error)) {
+    exit_code = command_fail(&cmd_render, &error);
+  } else {
+    config->rack = take.rack;
+    config->block_frames = take.block_frames;
+    config->take = (RenderTake){ take_play, &take, take.rate_hz, take.n_in, take.n_out };
+    config->engine.files = rack_arg_files(&rack);
+    config->context = &picture;
+    exit_code = render_and_report(options, config);
+    warn_of_take(&take);
+  }
+  take_clear(&take);
+  rack_arg_clear(&rack);
+  return exit_code;
+}
+
 static int
 render_run(const int argc, char** const argv)
 {
@@ -294,21 +335,27 @@ render_run(const int argc, char** const argv)
     { "scene",  0,   OPTION_TEXT,    "NAME",               .to.text = &options.scene,                        .help = "Begin with the values of this scene of the rack" },
     { "strict", 's', OPTION_FLAG,                          .to.flag = &options.strict,                       .help = "Refuse a truncated input instead of printing a warning" },
     { "tail",   't', OPTION_TEXT,    "S",                  .to.text = &options.tail,                         .help = "Seconds to render after the end of the input, or auto (default): until silence" },
+    { "take",   0,   OPTION_TEXT,    "FILE",               .to.text = &options.take,                         .help = "Play a take of /take/start in place of a RACK: its rack and block, and all that was changed" },
     MISSING_OPTION(&options.missing),
     BACKEND_OPTIONS(&options.backend),
     { "json",   'j', OPTION_FLAG,                          .to.flag = &options.json,                         .help = "Print the report as JSON" },
     { "quiet",  'q', OPTION_FLAG,                          .to.flag = &options.quiet,                        .help = "Print warnings and errors only" },
   };
   // clang-format on
-  const OptionTable options_table = { table, ARRAY_LEN(table), .min_operands = 3,
+  const OptionTable options_table = { table, ARRAY_LEN(table), .min_operands = 2,
                                       .max_operands = 3 };
   Operands operands;
   if (!options_parse(&cmd_render, &options_table, argc, argv, &operands)) {
     return operands.exit_code;
   }
+  if (operands.n != (options.take ? 2U : 3U) || (options.take && options.scene)) {
+    return command_misused(&cmd_render,
+                           "give RACK, IN and OUT; or --take with IN and OUT, without --scene");
+  }
   plugin_environment();
-  RenderConfig config = { .input = operands.words[1],
-                          .output = operands.words[2],
+  const char* const* const files = (const char* const*)operands.words + operands.n - 2;
+  RenderConfig config = { .input = files[0],
+                          .output = files[1],
                           .block_frames = (uint32_t)options.block,
                           .engine = { .n_helpers = UINT32_MAX, .note = engine_say },
                           .cancel = &stopped };
@@ -321,7 +368,7 @@ render_run(const int argc, char** const argv)
   if (backend_read(&options.backend, &config.engine, &error)) {
     return command_misused(&cmd_render, "%s", error.text);
   }
-  if (names_audio(operands.words[0])) {
+  if (!options.take && names_audio(operands.words[0])) {
     return command_misused(&cmd_render, "'%s' is an audio file; the RACK comes first",
                            operands.words[0]);
   }
@@ -332,5 +379,6 @@ render_run(const int argc, char** const argv)
   if (!options.quiet && !options.json && isatty(STDERR_FILENO)) {
     config.progress = draw;
   }
-  return render_with(&options, &config, operands.words[0]);
+  return options.take ? render_take(&options, &config)
+                      : render_with(&options, &config, operands.words[0]);
 }

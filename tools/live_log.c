@@ -59,6 +59,7 @@ static const struct {
   [EVENT_STATE_UNSAVED] = { "state.unsaved", LOG_ERR, SELDOM_S },
   [EVENT_STATUS] = { "status", LOG_INFO, 0 },
   [EVENT_STOPPED] = { "stopped", LOG_INFO, ONCE_S },
+  [EVENT_TAKE_ENDED] = { "take.ended", LOG_WARNING, ONCE_S },
   [EVENT_WORKER_BACK] = { "worker.back", LOG_NOTICE, ONCE_S },
   [EVENT_WORKER_LOST] = { "worker.lost", LOG_ERR, ONCE_S },
   [EVENT_WORKER_NOTE] = { "worker.note", LOG_WARNING, ONCE_S },

@@ -150,6 +150,14 @@ on_subscribed(void* const context, char* const subscribers)
   state_offer_subscribers(((const Live*)context)->state, subscribers);
 }
 
+static void
+on_take_ended(void* const context, const char* const file, const char* const reason)
+{
+  char text[512];
+  snprintf(text, sizeof(text), "the take %s ends: %s", file, reason);
+  live_log_event(&((const Live*)context)->log, EVENT_TAKE_ENDED, text);
+}
+
 /// Log all warnings as one event, so that the limit of one event per second keeps them together.
 static void
 on_warned(void* const context, const char* const lines)
@@ -417,6 +425,7 @@ start_control(Live* const live, Error* const error)
                             .subscribers = last_subscribers(live),
                             .subscribed = keeps ? on_subscribed : NULL,
                             .warned = on_warned,
+                            .take_ended = on_take_ended,
                             .latency_changed = on_latency_changed,
                             .quit = on_quit,
                             .flood = on_flood,

@@ -33,9 +33,8 @@ names_file(const char* const word)
          (!stat(word, &facts) && S_ISREG(facts.st_mode));
 }
 
-/// The folder part of a path; "." if it has none.  NULL if out of memory.
-static char*
-folder_of(const char* const path)
+char*
+rack_arg_folder(const char* const path)
 {
   const char* const slash = strrchr(path, '/');
   if (!slash) {
@@ -132,7 +131,7 @@ Status
 rack_arg_try(const char* const word, const RackReader read, RackArg* const arg, Error* const error)
 {
   *arg = (RackArg){ .is_file = names_file(word) };
-  arg->root = arg->is_file ? folder_of(word) : strdup(".");
+  arg->root = arg->is_file ? rack_arg_folder(word) : strdup(".");
   if (!arg->root) {
     return error_set(error, STATUS_NO_MEM, "%s: out of memory", word);
   }
@@ -223,7 +222,7 @@ char*
 rack_arg_name(const RackArg* const arg, const char* const word)
 {
   const char* const slash = strrchr(word, '/');
-  char* const folder = folder_of(word);
+  char* const folder = rack_arg_folder(word);
   char* const path = folder ? realpath(folder, NULL) : NULL;
   char* const root = realpath(arg->root, NULL);
   const char* const rest = arg->is_file && path && root ? below(path, root) : NULL;

@@ -36,6 +36,9 @@ RackReader rack_arg_reader(uint32_t missing);
 /// Read the rack that `word` names.  On error `arg` is empty.
 NODISCARD Status rack_arg_read(const char* word, RackReader read, RackArg* arg, Error* error);
 
+/// The folder of a file; the caller frees it.  NULL: out of memory.
+char* rack_arg_folder(const char* path);
+
 /// As rack_arg_read(), but on error `arg` keeps everything that does not depend on the rack, and
 /// must be cleared.
 NODISCARD Status rack_arg_try(const char* word, RackReader read, RackArg* arg, Error* error);

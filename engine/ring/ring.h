@@ -120,6 +120,8 @@ typedef enum ReportKind {
 
 /// Of a plan: no edit asked for it, and it changes the sound, such as a latency that has changed.
 #define REPORT_UNASKED 1U
+/// Of a plan: all its nodes are new.
+#define REPORT_ANEW 4U
 /// Of a message: the worker has made it of MIDI.
 #define REPORT_MIDI 2U
 

@@ -106,7 +106,8 @@ report_plan(Player* const player, const Plan* const plan, const uint64_t frame)
 {
   const bool is_unasked = !plan->edit && (plan->n_aims || plan->n_heirs);
   const RingReport report = { .kind = REPORT_PLAN,
-                              .flags = is_unasked ? REPORT_UNASKED : 0U,
+                              .flags = (is_unasked ? REPORT_UNASKED : 0U) |
+                                       (plan->is_anew ? REPORT_ANEW : 0U),
                               .number = plan->edit,
                               .stamp = plan->stamp,
                               .planned = plan->planned,
@@ -625,6 +626,19 @@ void
 player_apply(Player* const player, const ParamMessage* const message)
 {
   apply(player, (WaitingMessage){ .message = *message, .number = ++player->n_received });
+}
+
+bool
+player_replay(Player* const player, const ParamMessage* const message, const uint64_t number)
+{
+  if (player->n_waiting == PLAYER_MAX_WAITING && player->may_have_void_ends) {
+    drop_void_ends(player);
+  }
+  if (player->n_waiting == PLAYER_MAX_WAITING) {
+    return false;
+  }
+  heap_push(player, (WaitingMessage){ *message, number, next_order(player), false, false });
+  return true;
 }
 
 void

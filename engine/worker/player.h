@@ -133,6 +133,10 @@ void player_drain(Player* player, Ring* messages);
 /// Apply one message between blocks, without a fade. [main, player stopped]
 void player_apply(Player* player, const ParamMessage* message);
 
+/// Let a message apply at its frame, as one that came from the ring with this number.  Returns
+/// false if too many wait. [main, player stopped]
+bool player_replay(Player* player, const ParamMessage* message, uint64_t number);
+
 /// Hand over a plan. [builder]
 void player_offer(Player* player, Plan* plan);
 

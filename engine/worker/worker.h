@@ -39,6 +39,12 @@ NODISCARD Status worker_new(const EngineConfig* config, const WorkerEvents* even
 void worker_process(Worker* worker, const float* const* in, float* const* out, uint32_t n_frames,
                     PeriodCounts* counts);
 
+/// As engine_replay() and engine_replay_edit(). [main]
+NODISCARD Status worker_replay(Worker* worker, const ParamMessage* message, uint64_t number,
+                               Error* error);
+NODISCARD Status worker_replay_edit(Worker* worker, const Rack* rack, uint64_t stamp,
+                                    uint64_t planned, bool is_anew, Error* error);
+
 /// As engine_finish_pass(). [main]
 NODISCARD Status worker_finish_pass(Worker* worker, bool* again, Error* error);
 

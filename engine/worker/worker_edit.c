@@ -38,6 +38,10 @@ plan_edit(Worker* const worker, const Edit* const edit, PlanFault* const fault,
   request.at_frame = edit->at_frame;
   request.stamp = edit->stamp;
   request.edit = edit->id;
+  if (edit->is_replayed) {
+    request.now_frame = edit->planned;
+    request.previous = edit->is_anew ? NULL : worker->player.plan;
+  }
   request.finds_all = true;
   const Status status = worker_play(worker, &request, fault, first_frame, error);
   if (!status) {
@@ -360,6 +364,32 @@ worker_edit(void* const context, const uint64_t id, const Rack* const rack, cons
     perform_edit(worker);
   }
   return STATUS_OK;
+}
+
+Status
+worker_replay_edit(Worker* const worker, const Rack* const rack, const uint64_t stamp,
+                   const uint64_t planned, const bool is_anew, Error* const error)
+{
+  const Edit edit = { .rack = rack_copy(rack),
+                      .stamp = stamp,
+                      .planned = planned,
+                      .is_replayed = true,
+                      .is_anew = is_anew };
+  if (!edit.rack) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  PlanFault fault = { 0 };
+  uint64_t first_frame = 0;
+  pthread_mutex_lock(&worker->planning_lock);
+  const Status status = plan_edit(worker, &edit, &fault, &first_frame, error);
+  const WorkerFacts facts = worker_facts(worker);
+  pthread_mutex_unlock(&worker->planning_lock);
+  if (status) {
+    rack_free(edit.rack);
+  } else {
+    worker->events.changed(worker->events.context, &facts);
+  }
+  return status;
 }
 
 /// Set values in the current document and in that of the waiting edit. [planning_lock held]

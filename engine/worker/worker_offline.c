@@ -98,6 +98,16 @@ worker_process(Worker* const worker, const float* const* const in, float* const*
   }
 }
 
+Status
+worker_replay(Worker* const worker, const ParamMessage* const message, const uint64_t number,
+              Error* const error)
+{
+  return player_replay(&worker->player, message, number)
+             ? STATUS_OK
+             : error_set(error, STATUS_LIMIT, "more than %u messages in a block",
+                         PLAYER_MAX_WAITING);
+}
+
 /// Finish the pass of the nodes of one rank.
 static Status
 finish_rank(const Plan* const plan, const uint32_t rank, bool* const again, Error* const error)

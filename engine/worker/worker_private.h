@@ -41,6 +41,9 @@ typedef struct Edit {
   uint64_t at_frame;
   uint64_t stamp;
   uint64_t given_ns;
+  bool is_replayed; ///< Then plan it as when ...
+  bool is_anew;     ///< ... there was no plan to continue from, ...
+  uint64_t planned; ///< ... and the next block began at this frame
 } Edit;
 
 /// A wanted save of a node's state.

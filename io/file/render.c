@@ -27,6 +27,8 @@ typedef struct Render {
   // The pass
   uint64_t n_read;     // Frames of the input
   uint64_t n_skipped;  // Frames of latency skipped
+  uint64_t n_latency;  // Frames of latency to skip
+  uint64_t n_blocks;   // Of the engine
   uint64_t n_emitted;  // Frames written after the latency
   uint64_t n_tail;     // Frames of a given tail
   bool has_tail;       // `tail` is initialised
@@ -54,8 +56,10 @@ start_engine(Render* const render, Error* const error)
 {
   EngineConfig config = render->config->engine;
   config.n_in = audio_reader_channels(render->reader);
-  config.n_out = 0; // the number of outputs of the rack
-  config.depth = 1; // a device processes one block while the renderer reads the next one
+  const bool has_take = render->config->take.play;
+  config.n_out = has_take ? render->config->take.n_out : 0; // 0: the number of outputs of the rack
+  // With depth 1 a device processes one block while the renderer reads the next one.
+  config.depth = has_take ? 0 : 1;
   config.ceiling_lin = 0.0F;
   config.offline = true;
   config.realtime = false;
@@ -88,6 +92,24 @@ make_buffers(Render* const render, Error* const error)
   return STATUS_OK;
 }
 
+/// Check that the input is the one of the take, as far as its header shows.
+static Status
+check_take(const Render* const render, Error* const error)
+{
+  const RenderTake* const take = &render->config->take;
+  const double rate_hz = audio_reader_rate(render->reader);
+  const uint32_t n_in = audio_reader_channels(render->reader);
+  if (take->play && take->rate_hz != rate_hz) {
+    return error_set(error, STATUS_BAD_ARG, "the take is of %g Hz, and '%s' has %g Hz",
+                     take->rate_hz, render->config->input, rate_hz);
+  }
+  if (take->play && take->n_in != n_in) {
+    return error_set(error, STATUS_BAD_ARG, "the take has %u inputs, and '%s' has %u channels",
+                     take->n_in, render->config->input, n_in);
+  }
+  return STATUS_OK;
+}
+
 // Open and check everything, so that errors are reported before the first block.
 static Status
 prepare(Render* const render, Error* const error)
@@ -99,6 +121,7 @@ prepare(Render* const render, Error* const error)
   if (!status && config->strict) {
     status = audio_reader_check_whole(render->reader, error);
   }
+  status = status ? status : check_take(render, error);
   status = status ? status : start_engine(render, error);
   if (status) {
     return status;
@@ -161,6 +184,13 @@ static Status
 process_block(Render* const render, Error* const error)
 {
   const uint32_t block = render->config->block_frames;
+  const RenderTake* const take = &render->config->take;
+  const uint64_t frame = render->n_blocks++ * block;
+  const Status status =
+      take->play ? take->play(take->context, render->engine, frame, block, error) : STATUS_OK;
+  if (status) {
+    return status;
+  }
   engine_process(render->engine, (const float* const*)render->in, render->raw, block, true);
   for (uint32_t c = 0; c < render->report->n_out; ++c) {
     render->report->bad_out += guard_clean(render->out[c], render->raw[c], block).bad;
@@ -196,8 +226,7 @@ static Status
 write_block(Render* const render, Error* const error)
 {
   const uint32_t block = render->config->block_frames;
-  const uint64_t latency = engine_latency(render->engine);
-  const uint64_t left = latency - render->n_skipped;
+  const uint64_t left = render->n_latency - render->n_skipped;
   const uint32_t first = left < block ? (uint32_t)left : block;
   render->n_skipped += first;
 
@@ -267,7 +296,8 @@ begin_pass(Render* const render, Error* const error)
   audio_writer_abandon(render->writer); // of the previous pass, which only measured
   render->writer = NULL;
   render_tail_clear(&render->tail);
-  render->n_read = render->n_skipped = render->n_emitted = 0;
+  render->n_read = render->n_skipped = render->n_emitted = render->n_blocks = 0;
+  render->n_latency = engine_latency(render->engine);
   render->at_end = render->has_tail = false;
   EngineStatus engine;
   engine_status(render->engine, &engine);
@@ -294,6 +324,9 @@ run_passes(Render* const render, Error* const error)
     status = begin_pass(render, error);
     status = status ? status : run_pass(render, error);
     status = status ? status : engine_finish_pass(render->engine, &again, error);
+    if (!status && again && render->config->take.play) {
+      status = error_set(error, STATUS_BAD_RACK, "an effect of the take needs the whole signal");
+    }
   }
   return status;
 }

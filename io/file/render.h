@@ -36,6 +36,19 @@ typedef struct RenderProgress {
   double rate_hz;
 } RenderProgress;
 
+/// Called before each block of an offline engine at depth 0, with the block's first frame.  May
+/// change the rack and set values.
+typedef Status (*RenderPlay)(void* context, Engine* engine, uint64_t frame, uint32_t n_frames,
+                             Error* error);
+
+/// What a render plays beside its input.
+typedef struct RenderTake {
+  RenderPlay play;      ///< NULL: nothing, and the other members do not count
+  void* context;        ///< Of `play`
+  double rate_hz;       ///< The input must have this rate ...
+  uint32_t n_in, n_out; ///< ... and this number of channels; the outputs of the rack
+} RenderTake;
+
 typedef struct RenderConfig {
   const char* input;
   const char* output;
@@ -44,6 +57,7 @@ typedef struct RenderConfig {
   uint32_t block_frames; ///< 1..FX_MAX_BLOCK
   double tail_s;         ///< At least 0, or RENDER_TAIL_AUTO: until silent
   bool strict;           ///< Refuse a truncated input
+  RenderTake take;       ///< Changes while the input plays.  The latency of `rack` is removed
   EngineConfig engine;   ///< Backend, helpers and file loader; the renderer sets all other members
   void (*progress)(void* context, const RenderProgress* progress); ///< Called after each block; may
                                                                    ///< be NULL

@@ -35,6 +35,9 @@ ELSEWHERE = {
     ("key", "notes_dropped"): "a note must meet the removal of its node: worker/test_notes.c",
     ("key", "notes_waiting"): "the ring must be full: control/test_control_notes.c",
     ("key", "loudness_lost"): "a thread must be late: callback/test_listener.c",
+    ("key", "take_lost"): "thousands of messages must be applied between two rounds: worker/test_reports.c",
+    ("event", "take.ended"): "the disk must be full: control/test_takes.c has another reason",
+    ("news", "/take/ended"): "the same",
     ("key", "values_lost"): "thousands of values must wait behind one edit: see control/editor.c",
     ("key", "osc_trusted"): "needs another machine that gets answers: controllers.py",
     ("news", "/server/started"): "sent by a server that follows another one: subscribers.py",
@@ -85,6 +88,9 @@ def edit(live):
     with live.sees("a parameter is set again and again", "notify_merged"):
         for step in range(20):
             osc.do("/node/x/gain", -6.0 - step)
+    with live.sees("a take is recorded", "take"):
+        osc.do("/take/start", "a.osc")
+    osc.do("/take/stop")
     with live.sees("another client subscribes", "subscribers"):
         osc.do("/server/notify", 1)
     with live.sees("another client subscribes to levels", "meters"):
@@ -104,7 +110,7 @@ def ask_everything(live):
         ("/rack/save", "saved.rack"), ("/rack/load", "saved.rack"), ("/rack/find",), ("/rack/undo",), ("/rack/redo",), ("/rack/remove", "n"),
         ("/rack/insert", "m", "gain", "before", "out"), ("/rack/rename", "m", "k"), ("/rack/late", "out", "auto"), ("/server/answers", "all"),
         ("/ping",), ("/server/hello", ""), ("/server/nodes",), ("/server/notify", 0), ("/server/ping",), ("/server/status",), ("/server/version",), ("/server/plugins", "gain"),
-        ("/server/watch", 1),
+        ("/server/watch", 1), ("/take/start", "all.osc"), ("/take/stop",),
         ("/meter/in",), ("/meter/out", "floats"), ("/meter/subscribe", "in"), ("/meter/unsubscribe",), ("/server/load",),
         ("/rack/chain", "n: gain -3dB"), ("/node/n/gain", -6.0), ("/node/n/gain",),
         ("/scene/store", "a"), ("/scene/store", "b", "n.*"), ("/scene/recall", "a"), ("/scene/next",), ("/scene/previous",), ("/scene/list",),

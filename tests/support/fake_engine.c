@@ -531,6 +531,26 @@ engine_tap(Engine* const engine, const uint32_t tap, const RackUid uid, NodeTap*
   return has_level;
 }
 
+Status
+engine_replay(Engine* const engine, const ParamMessage* const message, const uint64_t number,
+              Error* const error)
+{
+  (void)engine;
+  (void)message;
+  (void)number;
+  return error_set(error, STATUS_BAD_ARG, "this engine plays nothing");
+}
+
+Status
+engine_replay_edit(Engine* const engine, const Rack* const rack, const EngineReplay* const how,
+                   Error* const error)
+{
+  (void)engine;
+  (void)rack;
+  (void)how;
+  return error_set(error, STATUS_BAD_ARG, "this engine plays nothing");
+}
+
 void
 fake_engine_play(Engine* const engine, const float* const samples, const uint32_t n_frames)
 {

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// The take that is recorded; see takes.h.
+#ifndef WARPRACK_CONTROL_TAKE_STATE_H
+#define WARPRACK_CONTROL_TAKE_STATE_H
+
+#include "engine/base/text_buffer.h"
+#include "engine/rack/rack.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define TAKES_NAME_BYTES 256U
+
+typedef struct Takes {
+  bool is_on;                  ///< A take is recorded
+  bool is_writing;             ///< The rack store has a part of it
+  char name[TAKES_NAME_BYTES]; ///< Of its file
+  char reason[256];            ///< "" or why the last take ended without /take/stop
+  TextBuffer text;             ///< Lines that the store does not have yet
+  double rate_hz;              ///< Of the take
+  uint32_t block_frames;       ///< Likewise
+  uint64_t first_frame;        ///< Frame time of its beginning
+  uint64_t frame;              ///< Frame time of the last line
+  Rack* rack;                  ///< The document that the worker plays, as of the last line
+  Rack* next;                  ///< The document of the edit in flight; NULL: none
+  uint64_t number;             ///< Of the last message
+  uint64_t ring;               ///< EngineReports::ring; 0: no worker yet
+  uint64_t check_ns;           ///< Time of the next look at the engine
+  uint64_t checked_frame;      ///< Of the last check for periods played dry
+  uint64_t n_dry, n_odd;       ///< Of the engine, at that check
+  uint64_t n_lost;             ///< Reports lost, in all takes
+} Takes;
+
+#endif

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   Takes: everything that the worker applies from now on, written to a file in the server's folder,
+   so that `render --take` gives the same samples.  take_text.h has the lines.
+
+   The worker reports what it has applied, with its frame (ring.h); messages of clients are not
+   recorded, because the worker may apply them later, or not at all.  The document of an edit comes
+   from here, when the worker reports its plan.
+
+   One take at a time.  The thread of the rack store writes the file.  A take that cannot be written
+   ends, and has no other effect.
+
+   All functions [control].
+*/
+#ifndef WARPRACK_CONTROL_TAKES_H
+#define WARPRACK_CONTROL_TAKES_H
+
+#include "take_state.h"
+
+#include "control/net/message.h"
+#include "control/net/peer.h"
+#include "engine/engine.h"
+
+struct Control;
+struct RackStoreJob;
+
+/// Record reports of the worker.  All must be read before each command of a take, and before each
+/// edit is sent.
+void takes_record(struct Control* control, const EngineReports* read, const RingReport* reports);
+
+/// An edit is sent: `rack` is its document.
+void takes_edit(struct Control* control, const Rack* rack);
+
+/// Record what is no report, and write what has accumulated.  To be called in each round.
+void takes_run(struct Control* control);
+
+/// The store has written a part, or failed.
+void takes_written(struct Control* control, const struct RackStoreJob* job);
+
+/// End the take because the server ends.
+void takes_end(struct Control* control);
+
+void takes_clear(Takes* takes);
+
+// ---- commands: CommandInfo::run ----
+
+Status takes_start(struct Control* control, const Peer* peer, Message* message, Error* error);
+Status takes_stop(struct Control* control, const Peer* peer, Message* message, Error* error);
+
+#endif

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A take of a live run renders to the same samples, whatever was changed and whatever the block.  A
+// take that is wrong is refused with its line, before anything plays.  One that cannot be written
+// ends, and says so.
+
+#include "control/control.h"
+#include "control/take_file.h"
+#include "control/take_text.h"
+#include "io/file/render.h"
+#include "tests/support/osc_client.h"
+#include "tests/support/scoped.h"
+#include "tests/support/scratch.h"
+#include "tests/support/set_by_name.h"
+#include "tests/support/signals.h"
+#include "tests/support/suite.h"
+
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define RATE     48000.0
+#define CAPACITY 1200000U // frames of a live run
+#define CHANGES  300U
+#define POLL_US  100U
+
+#define RACK                                                                                       \
+  "g: gain -6dB | f: lowpass 4000 order=4 | d: delay 5ms mix=30% | l: limiter -3dB | i: invert"
+
+static float in[CAPACITY];
+static float out[CAPACITY];
+
+typedef struct Live {
+  Scratch folder;
+  Engine* engine;
+  Control* control;
+  OscClient* client;
+  uint32_t block, depth;
+  size_t position;
+  _Atomic uint32_t n_ended; ///< Takes that ended by themselves
+  char why[512];
+} Live;
+
+static void
+fill_audio(void* const context, ControlAudio* const audio)
+{
+  (void)context;
+  strcpy(audio->driver, "test");
+  strcpy(audio->state, "running");
+}
+
+static void
+do_nothing(void* const context)
+{
+  (void)context;
+}
+
+static void
+on_take_ended(void* const context, const char* const file, const char* const reason)
+{
+  Live* const live = context;
+  snprintf(live->why, sizeof(live->why), "%s: %s", file, reason);
+  ++live->n_ended;
+}
+
+static void
+begin(Live* const live, const char* const text, const uint32_t block, const uint32_t depth)
+{
+  *live = (Live){ .folder = scratch_new(), .block = block, .depth = depth };
+  const EngineConfig engine = { .n_in = 1, .n_out = 1, .depth = depth, .deadline_fraction = 0.75 };
+  OK(engine_new(&engine, &live->engine, &error));
+  Rack* const rack = rack_of(text, NULL);
+  OK(engine_edit_wait(live->engine, rack, &error));
+  OK(engine_arm(live->engine, RATE, block, 1, 1, &error));
+  const ControlConfig control = { .engine = live->engine,
+                                  .root = scratch_path(&live->folder, ""),
+                                  .context = live,
+                                  .audio = fill_audio,
+                                  .take_ended = on_take_ended,
+                                  .latency_changed = do_nothing,
+                                  .quit = do_nothing };
+  OK(control_start(&control, rack, &live->control, &error));
+  rack_free(rack);
+  live->client = client_new(control_port(live->control));
+}
+
+static void
+end(Live* const live)
+{
+  client_free(live->client);
+  control_stop(live->control);
+  engine_free(live->engine);
+  scratch_remove(&live->folder);
+}
+
+static void
+play(Live* const live, const uint32_t n_blocks)
+{
+  for (uint32_t b = 0; b < n_blocks; ++b) {
+    ck_assert_uint_le(live->position + live->block, CAPACITY);
+    const float* const from[] = { in + live->position };
+    float* const to[] = { out + live->position };
+    engine_process(live->engine, from, to, live->block, true);
+    live->position += live->block;
+  }
+}
+
+/// Play until the client has an answer, and expect that it begins with `answer`.
+static void
+play_until(Live* const live, const char* const answer)
+{
+  struct pollfd client = { .fd = live->client->fd, .events = POLLIN };
+  do {
+    play(live, 1U);
+    usleep(POLL_US);
+  } while (poll(&client, 1, 0) == 0);
+  client_expect(live->client, answer);
+}
+
+/// The k-th change of a live run, and the blocks after it.
+static void
+change(Live* const live, const uint32_t k)
+{
+  const double x = (double)(k * 37U % 100U) / 100.0;
+  switch (k % 6U) {
+  case 0:
+    client_ask(live->client, "/done*", "/node/g/gain", "f", -20.0 * x);
+    break;
+  case 1:
+    client_ask(live->client, "/done*", "/node/f/frequency", "ff", 200.0 + 8000.0 * x, 0.1 * x);
+    break;
+  case 2:
+    client_ask(live->client, "/done*", "/rack/set", "ss", "d.mix", "12.5%");
+    break;
+  case 3:
+    client_ask(live->client, "/done*", "/scene/recall", "sfs", k % 4U ? "low" : "high", 0.05, "s");
+    break;
+  case 4:
+    client_ask(live->client, "/done*", "/norm/d/time", "f", x);
+    break;
+  default:
+    client_ask(live->client, "/done*", "/node/i/on", "i", (int)(k / 6U % 2U));
+  }
+  play(live, 1U + k % 3U);
+}
+
+/// Edits of all kinds: nodes that come, go, change their latency, and undo.
+static void
+edit(Live* const live, const uint32_t k)
+{
+  static const char* const statements[] = { "add e delay 3ms mix=50%\nconnect in e\nconnect e out",
+                                            "insert c compressor before f", "remove e",
+                                            "set f.order 8", "rename g level\nrename level g" };
+  if (k == 3U) {
+    client_send(live->client, "/rack/undo", "");
+    play_until(live, "/done /rack/undo*");
+  }
+  client_send(live->client, "/rack/do", "s", statements[k]);
+  play_until(live, "/done /rack/do*");
+}
+
+static void
+record_live(Live* const live)
+{
+  client_ask(live->client, "/done*", "/take/start", "s", "t.osc");
+  client_send(live->client, "/rack/do", "ss", "scene low g.gain=-20dB f.frequency=300Hz i.on=off",
+              "scene high g.gain=0dB f.frequency=9kHz i.on=on");
+  play_until(live, "/done /rack/do*");
+  for (uint32_t k = 0; k < CHANGES; ++k) {
+    change(live, k);
+    if (k % 60U == 30U) {
+      edit(live, k / 60U);
+    }
+  }
+  play(live, 10U);
+  client_ask(live->client, "/done*", "/take/stop", "");
+}
+
+/// Render the take, and compare it with the live run.
+static void
+expect_same(const Live* const live)
+{
+  Take take = { 0 };
+  OK(take_read(scratch_path(&live->folder, "t.osc"), ".", rack_parse, &take, &error));
+  ck_assert_ptr_null(take.notes.bytes);
+  ck_assert(take.is_ended);
+  ck_assert_uint_eq(take.block_frames, live->block);
+  ck_assert_uint_ge(take.n_events, CHANGES);
+  const float* const rows[] = { in };
+  scratch_write_wav(&live->folder, "in.wav", rows, 1, live->position, (int)RATE);
+  char input[256];
+  char output[256];
+  snprintf(input, sizeof(input), "%s", scratch_path(&live->folder, "in.wav"));
+  snprintf(output, sizeof(output), "%s", scratch_path(&live->folder, "out.wav"));
+  const RenderConfig config = { .input = input,
+                                .output = output,
+                                .format = { AUDIO_WAV, AUDIO_FLOAT },
+                                .block_frames = take.block_frames,
+                                .rack = take.rack,
+                                .take = { take_play, &take, take.rate_hz, take.n_in, take.n_out },
+                                .engine.files = { .load = audio_file_load,
+                                                  .free = audio_file_free } };
+  RenderReport report;
+  OK(render(&config, &report, &error));
+  free(report.warnings);
+  ck_assert_uint_eq(take.n_played, take.n_events);
+  take_clear(&take);
+  unsigned n_channels = 0;
+  size_t n_frames = 0;
+  int rate_hz = 0;
+  float* const rendered = scratch_read(output, &n_channels, &n_frames, &rate_hz);
+  const size_t latency = report.latency_frames + live->depth * live->block;
+  ck_assert_uint_eq(n_frames, live->position);
+  for (size_t i = 0; i + latency < live->position; ++i) {
+    ck_assert_msg(rendered[i] == out[i + latency], "frame %zu of %zu: %g, not %g", i, n_frames,
+                  (double)rendered[i], (double)out[i + latency]);
+  }
+  free(rendered);
+}
+
+static const struct {
+  uint32_t block, depth;
+} blocks[] = { { 32U, 1U }, { 64U, 0U }, { 64U, 2U }, { 1000U, 1U } };
+
+TEST_ROWS(a_take_renders_to_the_samples_of_the_live_run, blocks)
+{
+  Live live;
+  signal_noise(in, CAPACITY, 1U);
+  for (size_t i = 0; i < CAPACITY; ++i) {
+    in[i] *= 0.25F;
+  }
+  begin(&live, RACK, blocks[row].block, blocks[row].depth);
+  record_live(&live);
+  expect_same(&live);
+  end(&live);
+}
+
+// ---- bad takes ----
+
+#define TIME0 "00000000.00000000 "
+#define BEGIN TIME0 "/take/begin sfiiii \"1\" 48000 64 1 1 1\n"
+#define FIRST                                                                                      \
+  BEGIN TIME0 "/take/rack shhiii \"add g gain\\nadd i invert\\nconnect in g\" 0 0 18 16 17\n"
+#define LATER "00000001.00000000 "
+
+static const struct {
+  const char *text, *error; ///< Part of the error; NULL: none
+} bad_takes[] = {
+  { FIRST, NULL },
+  { FIRST LATER "/node/g/gain f -3\n" LATER "/node/g/gain ffs -6 0.5 \"s\"\n", NULL },
+  { "", ":1: the take has no document" },
+  { "add g gain\n", ":1: the line does not begin with a time" },
+  { TIME0 "/take/end s \"x\"\n", ":1: this is no take" },
+  { TIME0 "/take/begin sfiiii \"1\" 48000 0 1 1 1\n", ":1: no rate, block" },
+  { BEGIN, ":2: the take has no document" },
+  { BEGIN TIME0 "/node/g/gain f 0\n", ":2: the second line of a take is /take/rack" },
+  { BEGIN TIME0 "/take/rack shhii \"add g gian\" 0 0 17 16\n", ":2:1:7: no effect \"gian\"" },
+  { BEGIN TIME0 "/take/rack shhi \"add g gain\" 0 0 17\n", ":2: the numbers of the nodes" },
+  { BEGIN TIME0 "/take/rack shhii \"add g gain\" 0 0 16 16\n", ":2: the numbers of the nodes" },
+  { BEGIN TIME0 "/take/rack shhii \"add g convolver /no/such.wav\" 0 0 17 16\n",
+    ":2: /no/such.wav: the file of g cannot be read" },
+  { FIRST LATER "/node/g/gain f -3\n" TIME0 "/node/g/gain f -6\n", ":4: the time is before" },
+  { FIRST LATER "/node/g/gain f -3", ":3: the line has no end: the file is truncated" },
+  { FIRST LATER "/node/g/gain f\n", ":3: an argument is missing" },
+  { FIRST LATER "/node/g/gain f x\n", ":3: an argument is missing, or is not of its type" },
+  { FIRST LATER "/node/g/gain f 1 2\n", ":3: more arguments than types" },
+  { FIRST LATER "/node/g/gain s \"1\"\n", ":3: a value has the types" },
+  { FIRST LATER "/node/g/gain f 1e9\n", ":3: the parameter does not take this value" },
+  { FIRST LATER "/node/g/gian f 1\n", ":3: the node has no such parameter" },
+  { FIRST LATER "/node/h/gain f 1\n", ":3: the rack has no such node here" },
+  { FIRST LATER "/node/g/gain ff 1 0\n", ":3: no time or curve of a fade" },
+  { FIRST LATER "/node/g/gain ffs 1 1 \"x\"\n", ":3: no time or curve of a fade" },
+  { FIRST LATER "/note/g if 60 100\n", ":3: the rack has no such node for notes" },
+  { FIRST LATER "/take/what f 1\n", ":3: unknown address" },
+  { FIRST LATER "/x \n", ":3: unknown address" },
+  { FIRST LATER "/take/end s \"stopped\"\n" LATER "/node/g/gain f 1\n", ":4: lines after" },
+  { FIRST LATER "/take/gap s \"open\n", ":3: an argument is missing" },
+  { FIRST "0000000g.00000000 /node/g/gain f 1\n", ":3: the line does not begin with a time" },
+};
+
+TEST_ROWS(a_wrong_take_is_refused_with_its_line, bad_takes)
+{
+  SCOPED(scratch_remove) const Scratch folder = scratch_new();
+  scratch_write(&folder, "t.osc", bad_takes[row].text, strlen(bad_takes[row].text));
+  SCOPED(take_clear) Take take = { 0 };
+  Error error = { STATUS_OK, "" };
+  const Status status = take_read(scratch_path(&folder, "t.osc"), ".", rack_parse, &take, &error);
+  if (bad_takes[row].error) {
+    ck_assert_int_ne(status, STATUS_OK);
+    const char* const place = strstr(error.text, "t.osc:");
+    ck_assert_msg(place && !strncmp(place + 5, bad_takes[row].error, strlen(bad_takes[row].error)),
+                  "%s", error.text);
+  } else {
+    ck_assert_msg(!status, "%s", error.text);
+    ck_assert_ptr_nonnull(strstr(take.notes.bytes, "the take has no end"));
+  }
+}
+
+// ---- lines ----
+
+TEST(times_tell_the_frames_apart_at_any_rate)
+{
+  static const double rates[] = { 1000.0, 8000.0, 44100.0, 48000.0, 192000.0, 1e6, 47999.5 };
+  uint64_t seed = 1;
+  for (uint32_t r = 0; r < ARRAY_LEN(rates); ++r) {
+    for (uint32_t k = 0; k < 10000U; ++k) {
+      const uint64_t frame = k < 5000U ? k : signal_random(&seed) % (1ULL << 36U);
+      ck_assert_uint_eq(take_frame(take_time(frame, rates[r]), rates[r]), frame);
+      ck_assert_uint_lt(take_time(frame, rates[r]), take_time(frame + 1U, rates[r]));
+    }
+  }
+}
+
+// ---- commands ----
+
+TEST(a_take_has_a_name_of_its_own_in_the_folder)
+{
+  Live live;
+  begin(&live, RACK, 64U, 1U);
+  scratch_write(&live.folder, "old.osc", "x", 1U);
+  client_ask(live.client, "/fail /take/stop 3 no take is recorded", "/take/stop", "");
+  client_ask(live.client, "/fail /take/start 1 t.wav: *", "/take/start", "s", "t.wav");
+  client_ask(live.client, "/fail /take/start 1 ../t.osc: *", "/take/start", "s", "../t.osc");
+  client_ask(live.client, "/fail /take/start 4 old.osc: *", "/take/start", "s", "old.osc");
+  client_ask(live.client, "/done /take/start", "/take/start", "s", "t.osc");
+  client_ask(live.client, "/fail /take/start 4 the take t.osc is recorded*", "/take/start", "s",
+             "u.osc");
+  client_ask(live.client, "/done /take/stop", "/take/stop", "");
+  client_ask(live.client, "/fail /take/start 4 t.osc: *", "/take/start", "s", "t.osc");
+  ck_assert_uint_eq(live.n_ended, 0U);
+  end(&live);
+}
+
+TEST(a_take_ends_with_the_format_and_says_so)
+{
+  Live live;
+  begin(&live, RACK, 64U, 1U);
+  client_ask(live.client, "/done /take/start", "/take/start", "s", "t.osc");
+  client_send(live.client, "/server/notify", "i", 1);
+  OK(engine_arm(live.engine, RATE, 128U, 1, 1, &error));
+  while (strncmp(client_receive(live.client), "/take/ended t.osc the audio has another", 39) != 0) {
+  }
+  client_send(live.client, "/server/notify", "i", 0);
+  while (strncmp(client_receive(live.client), "/done /server/notify", 20) != 0) {
+  }
+  ck_assert_uint_eq(live.n_ended, 1U);
+  client_ask(live.client, "/fail /take/stop 3 no take is recorded; the last one ended: the audio*",
+             "/take/stop", "");
+  end(&live);
+}
+
+SUITE_MAIN("takes")

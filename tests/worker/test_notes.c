@@ -408,6 +408,81 @@ TEST(all_notes_end_with_the_audio)
 
 // ---- messages of a faulty sender ----
 
+// ---- MIDI ----
+
+/// Let the notes of a channel, from 0, play the first node.
+static void
+map_channel(const uint8_t channel)
+{
+  static MidiTarget target;
+  target = (MidiTarget){ .source = { .kind = MIDI_NOTES, .channel = channel },
+                         .uid = rig.base.rack->nodes[0].uid };
+  rig.base.player.plan->midi = (MidiTable){ &target, 1U };
+}
+
+/// Play a block with three-byte MIDI events.
+static void
+play_midi(const MidiEvent* const events, const uint32_t n)
+{
+  player_hear(&rig.base.player, events, n);
+  play();
+}
+
+#define MIDI(frame_, a, b, c)                                                                      \
+  {                                                                                                \
+    .frame = (frame_), .n_bytes = 3, .bytes = {(a), (b), (c) }                                     \
+  }
+
+TEST(midi_plays_notes_at_their_frames)
+{
+  map_channel(2);
+  const MidiEvent chord[] = { MIDI(3, 0x92, 60, 127), MIDI(3, 0x91, 62, 127),
+                              MIDI(10, 0x92, 64, 127), MIDI(20, 0x82, 60, 5) };
+  play_midi(chord, ARRAY_LEN(chord));
+  ck_assert_float_eq(rig.out[0][2], 0.0F);
+  ck_assert_float_eq(rig.out[0][3], 1.0F); // the other channel is silent
+  ck_assert_float_eq(rig.out[0][9], 1.0F);
+  ck_assert_float_eq(rig.out[0][10], 2.0F);
+  ck_assert_float_eq(rig.out[0][20], 1.0F);
+  const MidiEvent end[] = { MIDI(7, 0x92, 64, 0) };
+  play_midi(end, ARRAY_LEN(end));
+  ck_assert_float_eq(rig.out[0][6], 1.0F);
+  ck_assert_float_eq(rig.out[0][7], 0.0F);
+  ck_assert_uint_eq(count_of("notes_played"), 2);
+  ck_assert_uint_eq(count_of("notes_dropped") + count_of("midi_dropped"), 0);
+}
+
+TEST(midi_ends_all_notes_of_a_channel)
+{
+  map_channel(0);
+  MidiEvent events[100];
+  for (uint32_t e = 0; e < ARRAY_LEN(events); ++e) {
+    events[e] = (MidiEvent)MIDI(0, 0x90, (uint8_t)e, 127);
+  }
+  play_midi(events, ARRAY_LEN(events));
+  ck_assert_float_eq(rig.out[0][BLOCK - 1U], 100.0F);
+  const MidiEvent off[] = { MIDI(33, 0xB0, 123, 0) };
+  play_midi(off, ARRAY_LEN(off));
+  ck_assert_float_eq(rig.out[0][32], 100.0F);
+  ck_assert_float_eq(rig.out[0][33], 0.0F);
+}
+
+TEST(notes_by_midi_are_bounded_in_a_block_and_none_goes_on)
+{
+  map_channel(0);
+  static MidiEvent events[1024];
+  for (uint32_t e = 0; e < ARRAY_LEN(events); ++e) {
+    events[e] = (MidiEvent)MIDI(e / 16U, 0x90, (uint8_t)(e % 128U), (uint8_t)(e % 3U ? 100 : 0));
+  }
+  play_midi(events, ARRAY_LEN(events)); // each may make two events; the rest follows
+  const MidiEvent off[] = { MIDI(0, 0xB0, 120, 0) };
+  play_midi(off, 1U);
+  play();
+  play();
+  ck_assert_float_eq(rig.out[0][BLOCK - 1U], 0.0F);
+  ck_assert_uint_eq(count_of("midi_dropped"), 0);
+}
+
 TEST(wrong_messages_are_counted)
 {
   const RackUid uid = rig.base.rack->nodes[0].uid;

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""MIDI by JACK: a controller moves a parameter, which is heard and is in the document, also after the worker was killed;
+notes of jack_midiseq reach the rack.
+
+    jack_midi.py PROGRAM
+"""
+
+import signal
+
+from common import *
+
+need("jackd", "jack_lsp", "jack_connect", "jack_midiseq")
+
+PEER = os.environ["WARPRACK_JACK_PEER"]
+RACK = "add vol gain -20dB\nconnect in vol\nconnect vol out\nmidi cc 1:1 vol.gain -40dB..-6dB\n"
+
+
+def peak(server):
+    """The peak of the output since the last call, in dB."""
+    return max(server.osc.ask("/meter/out", "floats")[1][0::2])
+
+
+def hears(server, level_db):
+    """Wait until the output has this level for a while."""
+    until(lambda: all(abs(peak(server) - level_db) < 0.1 for _ in range(3)), lambda: f"{peak(server)} dB, not {level_db}", server.output)
+
+
+with scratch(), Jackd(48000, 256) as jack:
+    with open("midi.rack", "w", encoding="utf-8") as file:
+        file.write(RACK)
+    arguments = ("--io", "jack", "--midi", "--channels", "1:1", "--name", "rack", "--no-connect", "midi.rack")
+    with Server(*arguments, env=jack.env) as server:
+        peer = subprocess.Popen([PEER, "midi"], env={**os.environ, **jack.env})
+        jack.wait_for("peer:midi")
+        jack.connect("peer:out", "rack:in_1")  # a constant of 0.25
+        hears(server, db(0.25) - 20.0)
+        jack.connect("peer:midi", "rack:midi_in")  # its last event of a period is position 127
+        hears(server, db(0.25) - 6.0)
+        assert abs(server.osc.ask("/node/vol/gain")[1][0] + 6.0) < 1e-6, server.osc.ask("/node/vol/gain")
+        assert "gain=-6dB" in server.osc.ask("/rack/get")[1][0]
+        jack.run("jack_disconnect", "peer:midi", "rack:midi_in")
+
+        before = server.status()
+        os.kill(int(before["worker_pid"]), signal.SIGKILL)
+        until(lambda: server.status()["worker_restarts"] > before["worker_restarts"] and server.status()["worker"] == "running", server.output)
+        hears(server, db(0.25) - 6.0)
+        assert abs(server.osc.ask("/node/vol/gain")[1][0] + 6.0) < 1e-6, "the value is lost with the worker"
+
+        seen = server.status()["midi_events"]
+        player = subprocess.Popen(["jack_midiseq", "seq", "4800", "0", "60", "2400"], env={**os.environ, **jack.env}, stdout=subprocess.DEVNULL)
+        jack.wait_for("seq:out")
+        jack.connect("seq:out", "rack:midi_in")
+        until(lambda: server.status()["midi_events"] >= seen + 4, server.output)
+        for process in (player, peer):
+            process.terminate()
+            process.wait()
+        server.stop()

@@ -69,7 +69,8 @@ typedef struct InstanceSetup {
 /// One instance of a plugin, of a type of the format's own.
 typedef struct Instance Instance;
 
-/// The calls of a format.  A port is a place in Plugin::ports.
+/// The calls of a format.  A port is a place in Plugin::ports; for `set`, the one behind the last
+/// is the tempo of the host, in bpm, of a plugin that gets it (plugin_takes_tempo()).
 typedef struct InstanceCalls {
   /// Load the binary, once per process and never to be unloaded, and make and activate an instance.
   /// All control inputs are at their initial values. [builder]

@@ -62,6 +62,14 @@ param_of(const FxSetup* const setup, const uint32_t p)
   const Plugin* const plugin = plugin_of(setup->fx);
   const FxParam* const row = &setup->fx->params[p];
   const int32_t place = plugin->param_ports[p];
+  if (place == PLUGIN_TEMPO) {
+    return (HostParam){ .motion = MOTION_JUMP,
+                        .port = plugin->n_ports,
+                        .min = row->min,
+                        .max = row->max,
+                        .value = row->initial,
+                        .target = row->initial };
+  }
   if (place < 0 || fx_param_is_text(row)) {
     return (HostParam){ .value = row->initial };
   }
@@ -151,7 +159,7 @@ host_params_take(HostParams* const params, const bool* const given,
 {
   for (uint32_t p = 0; p < params->plugin->fx.n_params; ++p) {
     HostParam* const param = &params->list[p];
-    if (param->motion != MOTION_NONE && !given[p]) {
+    if (param->motion != MOTION_NONE && params->plugin->param_ports[p] >= 0 && !given[p]) {
       take_number(params, p, calls->get(instance, param->port));
       param->initial = param->value;
     }
@@ -173,7 +181,8 @@ host_params_set(HostParams* const params, const uint32_t p, const double value,
 static bool
 is_untouched_property(const Plugin* const plugin, const HostParam* const param)
 {
-  return plugin->ports[param->port].type == PORT_PROPERTY && !param->is_set;
+  return param->port < plugin->n_ports && plugin->ports[param->port].type == PORT_PROPERTY &&
+         !param->is_set;
 }
 
 void

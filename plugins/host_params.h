@@ -21,7 +21,7 @@ typedef enum HostMotion {
 
 typedef struct HostParam {
   HostMotion motion;
-  uint32_t port;        ///< Place in Plugin::ports
+  uint32_t port;        ///< Place in Plugin::ports, or that of the tempo (InstanceCalls)
   double min, max;      ///< Of the port at this rate: nothing else is sent
   double initial;       ///< Value of the parameter if the rack states none
   bool is_set;          ///< [player] By a preset, the rack or the engine

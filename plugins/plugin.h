@@ -139,7 +139,8 @@ typedef enum PluginWord {
   PLUGIN_GROUP = -5,  ///< `group`: every plugin has it
   PLUGIN_MUTE = -6,   ///< `mute`: every plugin has it; FxParam::of_engine
   PLUGIN_SOLO = -7,   ///< `solo`: as `mute`
-  PLUGIN_RAMP = -8    ///< `ramp`: as `mute`
+  PLUGIN_RAMP = -8,   ///< `ramp`: as `mute`
+  PLUGIN_TEMPO = -9   ///< `host_bpm`: only if plugin_takes_tempo()
 } PluginWord;
 
 /// The plugin of an effect with an origin.
@@ -160,6 +161,9 @@ plugin_group_param(const FxInfo* const fx)
   }
   return param;
 }
+
+/// True if the plugin gets the tempo of the host. [any]
+bool plugin_takes_tempo(const Plugin* plugin);
 
 /// True for an input for notes. [any]
 static inline bool

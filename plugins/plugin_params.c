@@ -36,6 +36,15 @@ static const FxParam group_param = {
   .help = "Name of a process of its own, for this node and all others of that name"
 };
 
+static const FxParam tempo_param = { .id = "host_bpm",
+                                     .kind = PARAM_NUMBER,
+                                     .unit = UNIT_BPM,
+                                     .min = 20.0,
+                                     .max = 999.0,
+                                     .initial = 120.0,
+                                     .follows_tempo = true,
+                                     .help = "Tempo of the host: that of the rack, unless set" };
+
 static const FxParam mute_param = FX_MUTE_PARAM;
 static const FxParam solo_param = FX_SOLO_PARAM;
 static const FxParam ramp_param = FX_RAMP_PARAM;
@@ -61,8 +70,8 @@ is_symbol(const char* const text)
 static bool
 is_reserved(const char* const id)
 {
-  static const char* const words[] = { "backend", "bypass", "group", "mute", "preset",
-                                       "presets", "ramp",   "solo",  "state" };
+  static const char* const words[] = { "backend", "bypass",  "group", "host_bpm", "mute",
+                                       "preset",  "presets", "ramp",  "solo",     "state" };
   bool is_found = false;
   for (uint32_t w = 0; w < ARRAY_LEN(words); ++w) {
     is_found = is_found || !strcmp(id, words[w]);
@@ -257,10 +266,21 @@ make_param(NameSet* const ids, FxParam* const param, const PluginPort* const por
   }
 }
 
+bool
+plugin_takes_tempo(const Plugin* const plugin)
+{
+  bool takes = false;
+  for (uint32_t p = 0; p < plugin->n_ports; ++p) {
+    takes = takes || (plugin->ports[p].flags & (PORT_TIME | PORT_OUTPUT)) == PORT_TIME;
+  }
+  return takes;
+}
+
 Status
 plugin_make_params(Plugin* const plugin, Arena* const arena, Error* const error)
 {
-  uint32_t n_params = 5U + (plugin->n_presets > 0) + plugin->takes_state;
+  uint32_t n_params =
+      5U + (plugin->n_presets > 0) + plugin->takes_state + plugin_takes_tempo(plugin);
   for (uint32_t p = 0; p < plugin->n_ports; ++p) {
     n_params += is_param(&plugin->ports[p]);
   }
@@ -293,6 +313,10 @@ plugin_make_params(Plugin* const plugin, Arena* const arena, Error* const error)
   }
   places[n] = PLUGIN_GROUP;
   params[n++] = group_param;
+  if (plugin_takes_tempo(plugin)) {
+    places[n] = PLUGIN_TEMPO;
+    params[n++] = tempo_param;
+  }
   places[n] = PLUGIN_MUTE;
   params[n++] = mute_param;
   places[n] = PLUGIN_SOLO;

@@ -110,6 +110,9 @@ change_text(const FxInfo* const fx, const uint32_t param)
   if (fx->params[param].of_engine == FX_RAMP_TIME) {
     return "a change counts for later changes";
   }
+  if (fx->params[param].follows_tempo) {
+    return "follows the tempo of the rack; a change is one step";
+  }
   if (fx->params[param].of_engine) {
     return fx->params[param].structural ? "a change is an edit, which fades connections"
                                         : "a change fades";

@@ -153,6 +153,7 @@ typedef struct FxParam {
   bool in_presets; ///< A preset may have another value than `initial`, so that a rack keeps a value
                    ///< that it states also if it is the initial one
   FxTaper taper;   ///< NUMBER and INTEGER
+  bool follows_tempo; ///< NUMBER in bpm: it follows the tempo of the rack until it is set
   FxOfEngine of_engine;
 } FxParam;
 

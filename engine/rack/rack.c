@@ -125,7 +125,12 @@ node_clear(RackNode* const node)
 static RackValue*
 new_values(const FxInfo* const fx)
 {
-  return calloc(fx->n_params + 1U, sizeof(RackValue)); // + 1: never an allocation of 0 bytes
+  RackValue* const values =
+      calloc(fx->n_params + 1U, sizeof(RackValue)); // + 1: never an allocation of 0 bytes
+  for (uint32_t p = 0; values && p < fx->n_params; ++p) {
+    values[p].kind = fx->params[p].follows_tempo ? VALUE_TEMPO : VALUE_INITIAL;
+  }
+  return values;
 }
 
 static bool

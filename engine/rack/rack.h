@@ -92,7 +92,8 @@ typedef enum RackBackend {
 /// One parameter's value in the document.
 typedef struct RackValue {
   enum {
-    VALUE_INITIAL, ///< Not stated: the table's initial value, or that of a preset
+    VALUE_INITIAL, ///< Not stated: the table's initial value, or that of a preset; never of a
+                   ///< parameter with FxParam::follows_tempo
     VALUE_NUMBER,  ///< In the table's unit; fx_choice_number() for CHOICE; 0/1 for SWITCH
     VALUE_FRAMES,  ///< A time in frames, for UNIT_MS parameters only
     VALUE_TEMPO,   ///< The tempo of the rack, see rack_can_follow_tempo(); `number` is 0

@@ -74,6 +74,14 @@ print_kept_values(const RackNode* const node, TextBuffer* const text)
   }
 }
 
+/// True if a node has another value than one without values in the rack.
+static bool
+is_stated(const RackNode* const node, const uint32_t param)
+{
+  const bool follows = node->fx->params[param].follows_tempo;
+  return node->values[param].kind != (follows ? VALUE_TEMPO : VALUE_INITIAL);
+}
+
 void
 rack_print_node(const RackNode* const node, TextBuffer* const text)
 {
@@ -85,7 +93,7 @@ rack_print_node(const RackNode* const node, TextBuffer* const text)
     print_kept_values(node, text);
   }
   for (uint32_t p = 0; p < node->fx->n_params && !node->fx->is_missing; ++p) {
-    if (node->values[p].kind != VALUE_INITIAL) {
+    if (is_stated(node, p)) {
       text_buffer_add(text, " ");
       print_value(node, p, text);
     }

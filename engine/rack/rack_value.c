@@ -179,7 +179,7 @@ check_number(const FxParam* const param, const double number, Error* const error
 RackValue
 rack_value_of(const FxParam* const param, const double number)
 {
-  return number == param->initial && !param->in_presets
+  return number == param->initial && !param->in_presets && !param->follows_tempo
              ? (RackValue){ .kind = VALUE_INITIAL }
              : (RackValue){ .kind = VALUE_NUMBER, .number = number };
 }

@@ -17,6 +17,7 @@
 #define POSITION_BYTES 512U   // at most, with its header
 #define PROPERTY_BYTES 128U
 #define NOTE_BYTES     24U // with its header
+#define BEATS_PER_BAR  4.0
 
 /// URIs that audio threads write; mapped before.
 static struct {
@@ -102,10 +103,11 @@ count(Lv2Atoms* const atoms, const Plugin* const plugin, uint32_t* const n_ports
 }
 
 void
-atoms_init(Lv2Atoms* const atoms, const Plugin* const plugin, Arena* const arena)
+atoms_init(Lv2Atoms* const atoms, const Plugin* const plugin, const double rate_hz,
+           Arena* const arena)
 {
   uint32_t n_ports = 0;
-  *atoms = (Lv2Atoms){ .n_ports = 0 };
+  *atoms = (Lv2Atoms){ .n_ports = 0, .rate_hz = rate_hz, .bpm = ATOMS_BPM };
   map_uris();
   lv2_atom_forge_init(&atoms->forge, features_urid_map());
   count(atoms, plugin, &n_ports);
@@ -149,8 +151,30 @@ atoms_connect(Lv2Atoms* const atoms, const LV2_Descriptor* const descriptor,
     atoms->properties[p].is_pending = atoms->properties[p].is_set;
   }
   atoms->n_notes = 0;
+  atoms->n_frames = atoms->bpm_since = 0;
+  atoms->beats = 0.0;
   atoms->has_position = false;
   atoms->is_pending = true;
+}
+
+/// The beats from the start of the clock to the next run.
+static double
+beats_now(const Lv2Atoms* const atoms)
+{
+  return atoms->beats +
+         (double)(atoms->n_frames - atoms->bpm_since) * atoms->bpm / (60.0 * atoms->rate_hz);
+}
+
+void
+atoms_set_tempo(Lv2Atoms* const atoms, const double bpm)
+{
+  if (bpm != atoms->bpm) {
+    atoms->beats = beats_now(atoms);
+    atoms->bpm_since = atoms->n_frames;
+    atoms->bpm = bpm;
+    atoms->has_position = false;
+    atoms->is_pending = true;
+  }
 }
 
 void
@@ -215,25 +239,28 @@ atoms_have_texts(const Lv2Atoms* const atoms)
 // ---- messages ----
 
 static void
-write_position(LV2_Atom_Forge* const forge)
+write_position(Lv2Atoms* const atoms)
 {
+  LV2_Atom_Forge* const forge = &atoms->forge;
   LV2_Atom_Forge_Frame frame;
+  const double beats = beats_now(atoms);
+  const double bar = floor(beats / BEATS_PER_BAR);
   lv2_atom_forge_frame_time(forge, 0);
   lv2_atom_forge_object(forge, &frame, 0, uris.position);
   lv2_atom_forge_key(forge, uris.frame);
-  lv2_atom_forge_long(forge, 0);
+  lv2_atom_forge_long(forge, (int64_t)atoms->n_frames);
   lv2_atom_forge_key(forge, uris.speed);
   lv2_atom_forge_float(forge, 1.0F);
   lv2_atom_forge_key(forge, uris.bar);
-  lv2_atom_forge_long(forge, 0);
+  lv2_atom_forge_long(forge, (int64_t)bar);
   lv2_atom_forge_key(forge, uris.bar_beat);
-  lv2_atom_forge_float(forge, 0.0F);
+  lv2_atom_forge_float(forge, (float)(beats - bar * BEATS_PER_BAR));
   lv2_atom_forge_key(forge, uris.beat_unit);
   lv2_atom_forge_int(forge, 4);
   lv2_atom_forge_key(forge, uris.beats_per_bar);
-  lv2_atom_forge_float(forge, 4.0F);
+  lv2_atom_forge_float(forge, (float)BEATS_PER_BAR);
   lv2_atom_forge_key(forge, uris.beats_per_minute);
-  lv2_atom_forge_float(forge, ATOMS_BPM);
+  lv2_atom_forge_float(forge, (float)atoms->bpm);
   lv2_atom_forge_pop(forge, &frame);
 }
 
@@ -287,7 +314,7 @@ write_pending(Lv2Atoms* const atoms, const AtomPort* const port)
   lv2_atom_forge_set_buffer(forge, (uint8_t*)port->buffer, port->n_bytes);
   lv2_atom_forge_sequence_head(forge, &frame, 0);
   if (port->flags & PORT_TIME && !atoms->has_position) {
-    write_position(forge);
+    write_position(atoms);
   }
   for (uint32_t p = 0; port == atoms->control && p < atoms->n_properties; ++p) {
     if (atoms->properties[p].is_pending) {
@@ -317,7 +344,7 @@ begin_port(Lv2Atoms* const atoms, const AtomPort* const port)
 }
 
 void
-atoms_begin_run(Lv2Atoms* const atoms)
+atoms_begin_run(Lv2Atoms* const atoms, const uint32_t n_frames)
 {
   for (uint32_t p = 0; p < atoms->n_ports; ++p) {
     if (atoms->ports[p].buffer) {
@@ -327,4 +354,5 @@ atoms_begin_run(Lv2Atoms* const atoms)
   atoms->n_notes = 0;
   atoms->has_position = true;
   atoms->is_pending = false;
+  atoms->n_frames += n_frames;
 }

@@ -3,9 +3,10 @@
    The event ports of an instance: a buffer for each, the position in time, and properties that are
    set by messages (patch:Set).
 
-   The time is that of a clock at ATOMS_BPM that rolls from frame 0, and is sent once, because it
-   changes only in a way that plugins can follow.  Notes are MIDI messages on channel 1, with their
-   frames, at the first port that takes MIDI.  The messages of plugins are not read.
+   The time is that of a clock that rolls from frame 0 at the tempo of the host, 4/4.  It is sent at
+   the start, and after each change of the tempo; plugins can follow it between.  Notes are MIDI
+   messages on channel 1, with their frames, at the first port that takes MIDI.  The messages of
+   plugins are not read.
 */
 #ifndef WARPRACK_PLUGINS_LV2_LV2_ATOMS_H
 #define WARPRACK_PLUGINS_LV2_LV2_ATOMS_H
@@ -18,7 +19,7 @@
 #include <lv2/core/lv2.h>
 #include <stdbool.h>
 
-#define ATOMS_BPM        120.0F
+#define ATOMS_BPM        120.0 // until atoms_set_tempo()
 #define ATOMS_TEXT_BYTES 4096U // longest text of a property, with the final zero
 
 /// An event port.
@@ -48,9 +49,13 @@ typedef struct AtomNote {
 
 typedef struct Lv2Atoms {
   uint32_t n_ports;
-  uint32_t n_notes;        ///< Of the next run
-  bool is_pending;         ///< Some property, a note, or the position
-  bool has_position;       ///< The position was sent
+  uint32_t n_notes;  ///< Of the next run
+  bool is_pending;   ///< Some property, a note, or the position
+  bool has_position; ///< The position was sent, and the tempo has not changed
+  double rate_hz, bpm;
+  uint64_t n_frames;       ///< That the handle has run
+  uint64_t bpm_since;      ///< Of n_frames: when the tempo changed, ...
+  double beats;            ///< ... and the beats until then
   AtomPort* ports;         ///< [n_ports]
   const AtomPort* control; ///< Gets the properties; NULL if there are none
   uint32_t first_property; ///< Place in Plugin::ports
@@ -63,13 +68,16 @@ typedef struct Lv2Atoms {
 
 /// Make the ports and properties of a plugin.  Failed allocations are left to the arena's mark.
 /// [builder]
-void atoms_init(Lv2Atoms* atoms, const Plugin* plugin, Arena* arena);
+void atoms_init(Lv2Atoms* atoms, const Plugin* plugin, double rate_hz, Arena* arena);
 
 /// Size of the smallest buffer. [builder]
 uint32_t atoms_sequence_bytes(const Lv2Atoms* atoms);
 
 /// Connect all ports of a new handle; it gets the position and the properties again. [builder]
 void atoms_connect(Lv2Atoms* atoms, const LV2_Descriptor* descriptor, LV2_Handle handle);
+
+/// Set the tempo of the clock from the next run on. [rt]
+REALTIME void atoms_set_tempo(Lv2Atoms* atoms, double bpm);
 
 /// Set a property for the next run. [rt]
 REALTIME void atoms_set(Lv2Atoms* atoms, uint32_t property, double value);
@@ -85,7 +93,7 @@ NODISCARD Status atoms_set_text(Lv2Atoms* atoms, uint32_t property, const char* 
 /// True if some property has a text. [builder]
 bool atoms_have_texts(const Lv2Atoms* atoms);
 
-/// Before run(): events for the plugin, room for its own. [rt]
-REALTIME void atoms_begin_run(Lv2Atoms* atoms);
+/// Before run() of n frames: events for the plugin, room for its own. [rt]
+REALTIME void atoms_begin_run(Lv2Atoms* atoms, uint32_t n_frames);
 
 #endif

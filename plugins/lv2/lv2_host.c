@@ -116,7 +116,7 @@ make_memory(Instance* const instance, const InstanceSetup* const setup, Error* c
   for (uint32_t p = 0; !arena->failed && p < n_ports; ++p) {
     add_port(instance, p, setup->max_block_frames);
   }
-  atoms_init(&instance->atoms, instance->plugin, arena);
+  atoms_init(&instance->atoms, instance->plugin, instance->rate_hz, arena);
   if (instance->plugin->takes_state || instance->atoms.n_properties) {
     add_silence(instance);
   }
@@ -240,7 +240,7 @@ instance_run(Instance* const instance, const float* const* const in, float* cons
     return;
   }
   prepare_samples(instance, in, out, n_frames);
-  atoms_begin_run(&instance->atoms);
+  atoms_begin_run(&instance->atoms, n_frames);
   features_enter_run();
   instance->binary.descriptor->run(instance->handle, n_frames);
   if (instance->worker) {
@@ -413,7 +413,9 @@ instance_set(Instance* const instance, const uint32_t port, const double value,
              const uint32_t frame)
 {
   (void)frame;
-  if (instance->plugin->ports[port].type == PORT_PROPERTY) {
+  if (port == instance->plugin->n_ports) {
+    atoms_set_tempo(&instance->atoms, value);
+  } else if (instance->plugin->ports[port].type == PORT_PROPERTY) {
     atoms_set(&instance->atoms, port - instance->atoms.first_property, value);
   } else {
     instance->controls[port] = (float)value;

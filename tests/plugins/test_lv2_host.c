@@ -254,6 +254,37 @@ TEST(the_position_is_sent_at_the_start_and_after_renewal)
   }
 }
 
+TEST(a_new_tempo_is_sent_with_the_beat_that_the_clock_has_reached)
+{
+  SCOPED(lv2_rig_close) Instance* const instance = lv2_rig_open(CLOCK, false);
+  const uint32_t tempo = lv2_rig_find(CLOCK)->n_ports;
+  double frames = 0.0;
+  double beats = 0.0;
+  double bpm = 120.0;
+  for (int i = 0; i < 5; ++i) {
+    for (int r = 0; r < 300; ++r) {
+      run(instance, LV2_RIG_BLOCK);
+      frames += LV2_RIG_BLOCK;
+      beats += LV2_RIG_BLOCK * bpm / (60.0 * LV2_RIG_RATE_HZ);
+    }
+    bpm = 60.0 + 40.0 * i;
+    calls->set(instance, tempo, bpm, 0U);
+    calls->set(instance, tempo, bpm, 0U); // again: no further message
+    run(instance, LV2_RIG_BLOCK);
+    ck_assert_double_eq(lv2_rig_get(instance, CLOCK, "positions"), 2.0 + i);
+    ck_assert_double_eq(lv2_rig_get(instance, CLOCK, "tempo"), bpm);
+    ck_assert_double_eq_tol(lv2_rig_get(instance, CLOCK, "beat"), beats, 1e-3);
+    const double before = i ? 0.0 : lv2_rig_get(instance, CLOCK, "frame") - frames;
+    frames += before; // of the blocks that open() has run
+    ck_assert_double_eq(lv2_rig_get(instance, CLOCK, "frame"), frames);
+    frames += LV2_RIG_BLOCK;
+    beats += LV2_RIG_BLOCK * bpm / (60.0 * LV2_RIG_RATE_HZ);
+  }
+  OK(calls->renew(instance, &error));
+  run(instance, LV2_RIG_BLOCK);
+  ck_assert_double_eq(lv2_rig_get(instance, CLOCK, "tempo"), bpm); // it stays
+}
+
 // ---- work ----
 
 TEST(live_work_is_done_in_order_by_another_thread)

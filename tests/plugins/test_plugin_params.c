@@ -259,6 +259,23 @@ TEST_ROWS(ports_of_the_host_are_no_parameters, not_params)
   ck_assert_int_eq(plugin->param_ports[4], PLUGIN_RAMP);
 }
 
+TEST(a_plugin_that_gets_the_time_has_a_tempo_that_follows)
+{
+  SCOPED(arena_clear) Arena arena = { .chunks = NULL };
+  PluginPort port = control("x", "X", PORT_TIME);
+  port.type = PORT_ATOM;
+  const Plugin* plugin = plugin_of_port(port, &arena);
+  ck_assert_uint_eq(plugin->fx.n_params, 6);
+  ck_assert_int_eq(plugin->param_ports[2], PLUGIN_TEMPO);
+  const FxParam* const param = &plugin->fx.params[2];
+  ck_assert_str_eq(param->id, "host_bpm");
+  ck_assert(param->follows_tempo && !param->structural && param->unit == UNIT_BPM);
+  ck_assert_uint_eq(fx_own_params(&plugin->fx), 3U);
+  port.flags |= PORT_OUTPUT;
+  plugin = plugin_of_port(port, &arena);
+  ck_assert_uint_eq(plugin->fx.n_params, 5);
+}
+
 TEST(bypass_preset_state_group_and_switches_come_after_the_ports)
 {
   SCOPED(arena_clear) Arena arena = { .chunks = NULL };
@@ -276,6 +293,7 @@ TEST(bypass_preset_state_group_and_switches_come_after_the_ports)
                { "preset", PLUGIN_PRESET, PARAM_TEXT },
                { "state", PLUGIN_STATE, PARAM_PATH },
                { "group", PLUGIN_GROUP, PARAM_TEXT },
+               { "host_bpm", PLUGIN_TEMPO, PARAM_NUMBER },
                { "mute", PLUGIN_MUTE, PARAM_SWITCH },
                { "solo", PLUGIN_SOLO, PARAM_SWITCH },
                { "ramp", PLUGIN_RAMP, PARAM_NUMBER } };

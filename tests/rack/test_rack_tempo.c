@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define ADD   "add p phaser"
+#define HOST  "add p lv2 \"urn:test:clock\""
 #define PLUG  "connect in p\nconnect p out\n"
 #define ANGLE 0U // parameters of phaser
 #define TEMPO 1U // 20 to 300 bpm
@@ -33,6 +34,13 @@ static const struct {
   { ADD " tempo=tempo\n" PLUG "late dry\ntempo 80\nscene v p.tempo=tempo\nsafe p.*",
     ADD " tempo=tempo\n" PLUG "late dry\ntempo 80bpm\nscene v p.tempo=tempo\nsafe p.*\n", 80.0,
     80.0 },
+  // A plugin follows without a value.
+  { HOST "\n" PLUG "tempo 90", HOST "\n" PLUG "tempo 90bpm\n", 90.0, 90.0 },
+  { HOST " host_bpm=tempo\n" PLUG "tempo 90", HOST "\n" PLUG "tempo 90bpm\n", 90.0, 90.0 },
+  { HOST " host_bpm=120\n" PLUG "tempo 90", HOST " host_bpm=120bpm\n" PLUG "tempo 90bpm\n", 90.0,
+    120.0 },
+  { HOST " host_bpm=60\n" PLUG "tempo 90\nset p.host_bpm tempo", HOST "\n" PLUG "tempo 90bpm\n",
+    90.0, 90.0 },
 };
 
 TEST_ROWS(a_tempo_is_printed_in_canonical_form, good)

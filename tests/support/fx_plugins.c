@@ -56,6 +56,16 @@ static const FxParam fil4_params[] = {
 
 static const FxParam tube_params[] = { NUMBER("tubedrive", UNIT_NONE, 0.0, 11.0, 0.0), BYPASS };
 
+static const FxParam clock_params[] = { BYPASS,
+                                        { .id = "host_bpm",
+                                          .kind = PARAM_NUMBER,
+                                          .unit = UNIT_BPM,
+                                          .min = 20.0,
+                                          .max = 999.0,
+                                          .initial = 120.0,
+                                          .follows_tempo = true,
+                                          .help = "A tempo" } };
+
 static const FxParam reverb_params[] = { NUMBER("decay", UNIT_MS, 0.0, 10000.0, 2500.0), BYPASS };
 
 static const FxParam comp_params[] = { { .id = "thr",
@@ -127,6 +137,7 @@ static FxInfo plugins[] = {
   PLUGIN("lv2", "urn:zamaudio:ZamTube", "ZamTube", tube),
   PLUGIN("lv2", "http://gareus.org/oss/lv2/fil4#stereo", "fil4-stereo", fil4),
   PLUGIN("lv2", "urn:test:long", LONG_NAME, tube),
+  PLUGIN("lv2", "urn:test:clock", "clock", clock),
   { .name = "changed",
     .params = tube_params,
     .n_params = ARRAY_LEN(tube_params),

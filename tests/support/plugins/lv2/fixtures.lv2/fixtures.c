@@ -384,13 +384,20 @@ run_clock(const LV2_Handle handle, const uint32_t n_frames)
     const LV2_Atom* tempo = NULL;
     const LV2_Atom* speed = NULL;
     const LV2_Atom* frame = NULL;
+    const LV2_Atom* bar = NULL;
+    const LV2_Atom* beat = NULL;
     lv2_atom_object_get(object, map(fixture, LV2_TIME__beatsPerMinute), &tempo,
                         map(fixture, LV2_TIME__speed), &speed, map(fixture, LV2_TIME__frame),
-                        &frame, 0);
-    if (object->body.otype == map(fixture, LV2_TIME__Position) && tempo && speed && frame) {
+                        &frame, map(fixture, LV2_TIME__bar), &bar,
+                        map(fixture, LV2_TIME__barBeat), &beat, 0);
+    if (object->body.otype == map(fixture, LV2_TIME__Position) && tempo && speed && frame && bar &&
+        beat) {
       ++fixture->n_positions;
       *fixture->ports[2] = ((const LV2_Atom_Float*)tempo)->body;
       *fixture->ports[3] = ((const LV2_Atom_Float*)speed)->body;
+      *fixture->ports[4] =
+          4.0F * (float)((const LV2_Atom_Long*)bar)->body + ((const LV2_Atom_Float*)beat)->body;
+      *fixture->ports[5] = (float)((const LV2_Atom_Long*)frame)->body;
     }
   }
   *fixture->ports[1] = (float)fixture->n_positions;

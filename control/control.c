@@ -103,6 +103,9 @@ event_arguments(const Control* const control, const NotifyEvent event)
     advice_print(&control->advice, text);
     outlet_add(&arguments, "s", text);
     break;
+  case NOTIFY_LEARNED:
+    outlet_add(&arguments, "s", control->midi.learnt);
+    break;
   case NOTIFY_TEMPO:
     control_append_tempo(control, &arguments);
     break;

@@ -7,6 +7,7 @@
 #include "advice.h"
 #include "client_table.h"
 #include "control.h"
+#include "controller_state.h"
 #include "folder.h"
 #include "inbox.h"
 #include "meter_table.h"
@@ -77,6 +78,7 @@ struct Control {
   ClientTable clients;
   Notify notify;
   Meters meters;
+  MidiState midi;
   HeardValues heard;
   Syncs syncs;
   Takes takes;

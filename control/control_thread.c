@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "dispatch.h"
 #include "meters.h"
+#include "midi.h"
 #include "reports.h"
 #include "saves.h"
 #include "takes.h"
@@ -40,7 +41,7 @@ find_missing(Control* const control)
   const bool has_scanned = control->scan.n_ended != control->n_scans_used;
   control->n_scans_used = control->scan.n_ended;
   if (has_scanned && (has_edit || rack_has_missing(editor_rack(control->editor)))) {
-    dispatch_find(control);
+    dispatch_own(control, "/rack/find", NULL);
   }
 }
 
@@ -187,6 +188,7 @@ wake_ns(const Control* const control)
   wake = min_ns(wake, schedule_wake_ns(&control->schedule));
   wake = min_ns(wake, notify_wake_ns(&control->notify));
   wake = min_ns(wake, meters_wake_ns(&control->meters));
+  wake = min_ns(wake, midi_wake_ns(control));
   wake = control_follows_jack(control) ? min_ns(wake, control->next_tempo_ns) : wake;
   wake = min_ns(wake, reports_wake_ns(control));
   wake = control->notes.n ? min_ns(wake, control->now_ns + NOTES_POLL_NS) : wake;
@@ -258,6 +260,7 @@ control_run(void* const context)
     dispatch_waiting(control);
     do_turns(control);
     dispatch_due(control);
+    midi_run(control);
     notes_flush(&control->notes, control->config.engine);
     saves_continue(control);
     do_syncs(control);
@@ -510,6 +513,7 @@ control_free(Control* const control)
   notes_clear(&control->notes);
   notify_clear(&control->notify);
   meters_clear(&control->meters);
+  midi_clear(control);
   editor_free(control->editor);
   advice_clear(&control->advice);
   inbox_release(control->inbox);
@@ -561,6 +565,7 @@ prepare(Control* const control, const Rack* const rack, Error* const error)
   control->notify.say = control_say;
   control->notify.context = control;
   clients_init(control);
+  midi_decoder_init(&control->midi.decoder);
   if (config->listeners && clients_add(control, config->listeners, error)) {
     return error->status;
   }

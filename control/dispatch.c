@@ -5,6 +5,8 @@
 
 #include "clients.h"
 #include "commands.h"
+#include "edits.h"
+#include "midi_commands.h"
 #include "queries.h"
 #include "reports.h"
 #include "saves.h"
@@ -116,18 +118,26 @@ on_edit_done(void* const context, const Bundle* const bundle, const uint32_t rev
       bundle->is_own || client_has(&control->clients, &bundle->peer, CLIENT_QUIET);
   if (!bundle->is_own) {
     note_bundle(control, bundle, &bundle->messages[0], WATCH_DONE, NULL);
+  } else if (bundle->messages[0].info->apply == edit_midi_map) {
+    snprintf(control->midi.learnt, sizeof(control->midi.learnt), "%s",
+             message_text(&bundle->messages[0], 0));
+    control_notify(control, NOTIFY_LEARNED);
   }
   for (uint32_t m = 0; m < bundle->n_messages && !is_quiet; ++m) {
     answer_edit(control, bundle, &bundle->messages[m], revision, frame);
   }
 }
 
-/// Report that the plugins which a scan has found do not play.
+/// Report that a command of the server itself has failed.
 static void
-warn_of_own(const Control* const control, const Error* const error)
+warn_of_own(const Control* const control, const Bundle* const bundle, const Error* const error)
 {
-  char line[sizeof(error->text) + 64U];
-  snprintf(line, sizeof(line), "plugins that were missing are there, but do not play: %s\n",
+  const Message* const message = &bundle->messages[0];
+  char line[sizeof(error->text) + 128U];
+  snprintf(line, sizeof(line), "%.60s: %s\n",
+           message->info && message->info->apply == edit_find
+               ? "plugins that were missing are there, but do not play"
+               : message->address,
            error->text);
   if (control->config.warned) {
     control->config.warned(control->config.context, line);
@@ -142,7 +152,7 @@ on_failed(void* const context, const Bundle* const bundle, const Message* const 
 {
   Control* const control = context;
   if (bundle->is_own) {
-    warn_of_own(control, error);
+    warn_of_own(control, bundle, error);
     return;
   }
   note_bundle(control, bundle, failing ? failing : &bundle->messages[0], WATCH_FAILED, error->text);
@@ -192,6 +202,7 @@ on_value_changed(void* const context, const RackUid uid, const uint32_t param,
                  const Peer* const maker)
 {
   Control* const control = context;
+  control->midi.is_shown = false;
   notify_change(&control->notify, (NotifyKey){ uid, param }, maker, control->now_ns);
 }
 
@@ -207,6 +218,7 @@ static void
 on_rack_changed(void* const context, const Rack* const before, const Bundle* const bundle)
 {
   Control* const control = context;
+  control->midi.has_table = false;
   bool knows_values = bundle;
   for (uint32_t m = 0; bundle && m < bundle->n_messages; ++m) {
     const CommandInfo* const info = bundle->messages[m].info;
@@ -562,15 +574,29 @@ dispatch_turn(Control* const control, Sender* const sender)
   senders_charge(&control->intake.senders, sender, control->now_ns, thread_ns() - begin_ns);
 }
 
-void
-dispatch_find(Control* const control)
+/// Append a text to a packet of zeros.  Returns the place after it.
+static size_t
+put_text(char* const packet, const size_t at, const char* const text)
 {
-  static const char packet[24] = "/rack/find\0\0,\0\0"; // 16 bytes; bundles_read() needs 8 more
+  const size_t n = strlen(text);
+  memcpy(packet + at, text, n);
+  return at + (n / 4U + 1U) * 4U;
+}
+
+void
+dispatch_own(Control* const control, const char* const address, const char* const text)
+{
+  char packet[DISPATCH_OWN_BYTES + 64U] = { 0 }; // with the 8 zeros for bundles_read()
+  size_t n = put_text(packet, 0, address);
+  n = put_text(packet, n, text ? ",s" : ",");
+  if (text && strlen(text) < DISPATCH_OWN_BYTES - n) {
+    n = put_text(packet, n, text);
+  }
   const Instant now = instant_now();
   const Peer self = outlet_own_peer(&control->outlet);
   Bundle* bundle = NULL;
-  if (bundles_read(packet, 16U, &self, &now, &bundle)) {
-    return; // out of memory: the nodes go on without their plugins
+  if (bundles_read(packet, n, &self, &now, &bundle)) {
+    return; // out of memory
   }
   bundle->is_own = true;
   if (find_commands(control, bundle)) {

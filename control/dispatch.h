@@ -20,8 +20,11 @@ void dispatch_due(Control* control);
 /// if its sender has no credit, because the edits of all senders wait behind it.
 void dispatch_waiting(Control* control);
 
-/// Submit a /rack/find from the server itself, which waits for its turn like an edit of a client.
-void dispatch_find(Control* control);
+#define DISPATCH_OWN_BYTES 512U // of an address and its text
+
+/// Carry out a command of the server itself, with a text as its argument (NULL: none).  Nobody gets
+/// an answer; a failure is a warning.
+void dispatch_own(Control* control, const char* address, const char* text);
 
 /// The functions by which the editor answers.
 EditorEvents dispatch_events(Control* control);

@@ -15,8 +15,8 @@ notify_address(const NotifyEvent event)
     [NOTIFY_AUDIO] = "/server/audio",     [NOTIFY_BACKEND] = "/server/backend",
     [NOTIFY_WORKER] = "/server/worker",   [NOTIFY_QUARANTINE] = "/server/quarantine",
     [NOTIFY_SCANNED] = "/server/scanned", [NOTIFY_STARTED] = "/server/started",
-    [NOTIFY_TEMPO] = "/rack/tempo",       [NOTIFY_WARNING] = "/rack/warning",
-    [NOTIFY_TAKE] = "/take/ended"
+    [NOTIFY_LEARNED] = "/midi/learned",   [NOTIFY_TEMPO] = "/rack/tempo",
+    [NOTIFY_WARNING] = "/rack/warning",   [NOTIFY_TAKE] = "/take/ended"
   };
   return addresses[event];
 }

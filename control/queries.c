@@ -5,6 +5,7 @@
 
 #include "control_private.h"
 #include "describe.h"
+#include "midi_commands.h"
 #include "scenes.h"
 #include "values.h"
 
@@ -209,6 +210,14 @@ query_scenes(Control* const control, const Peer* const peer, Message* const mess
              Error* const error)
 {
   char* const text = scenes_print(editor_rack(control->editor));
+  return answer_and_free(control, peer, message, text, error);
+}
+
+Status
+query_midi(Control* const control, const Peer* const peer, Message* const message,
+           Error* const error)
+{
+  char* const text = midi_print(editor_rack(control->editor));
   return answer_and_free(control, peer, message, text, error);
 }
 

@@ -13,6 +13,7 @@ void queries_continue(struct Control* control, const Peer* peer, Message* messag
 
 Status query_describe(struct Control* control, const Peer* peer, Message* message, Error* error);
 Status query_load(struct Control* control, const Peer* peer, Message* message, Error* error);
+Status query_midi(struct Control* control, const Peer* peer, Message* message, Error* error);
 Status query_nodes(struct Control* control, const Peer* peer, Message* message, Error* error);
 Status query_ping(struct Control* control, const Peer* peer, Message* message, Error* error);
 Status query_plugin(struct Control* control, const Peer* peer, Message* message, Error* error);

@@ -532,6 +532,9 @@ void rack_midi_print_source(MidiSource source, TextBuffer* text);
 NODISCARD Status rack_remove_midi(Rack* rack, const char* const* words, uint32_t n_words,
                                   Error* error);
 
+/// The scene that a program recalls, as its line names it; NULL: none.
+const char* rack_midi_scene(const Rack* rack, MidiSource program);
+
 /// Find the targets of all lines whose node, plugin and parameter are there, in the order of
 /// MidiTable.  targets[n_midi].  Returns their number.
 uint32_t rack_midi_targets(const Rack* rack, MidiTarget* targets);

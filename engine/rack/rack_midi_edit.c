@@ -144,6 +144,13 @@ rack_put_midi(Rack* const rack, const RackMidi* const map, Error* const error)
   return STATUS_OK;
 }
 
+const char*
+rack_midi_scene(const Rack* const rack, const MidiSource program)
+{
+  const RackMidi* const map = rack_find_midi(rack, &(RackMidi){ .source = program });
+  return map ? map->scene : NULL;
+}
+
 /// True if a word names the target of a line, a part of it, or its source.
 static bool
 is_named(const RackMidi* const map, const char* const word)

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "midi.h"
+
+#include "control_private.h"
+#include "dispatch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_HEARD   64U // events that are taken at once
+#define MAX_RECALLS 8U  // by programs in one round; later ones wait
+#define MAX_FED     32U // sources that get feedback at once: a DIN cable carries 20 messages in 20 ms
+
+// Controllers that select an NRPN, or registered parameter, and so are none themselves.
+#define FIRST_SELECTING 98U
+#define LAST_SELECTING  101U
+
+// ---- the table ----
+
+/// The first target of a source, as an index; the number of targets if there is none.
+static uint32_t
+find_source(const MidiTable* const table, const MidiSource source)
+{
+  uint32_t n = 0;
+  const MidiTarget* const found = midi_table_find(table, source, &n);
+  return n ? (uint32_t)(found - table->targets) : table->n;
+}
+
+/// Make the table of the active document; sources keep what they show.  Tries again in the next
+/// round if out of memory.
+static void
+update_table(Control* const control)
+{
+  MidiState* const midi = &control->midi;
+  const Rack* const rack = editor_rack(control->editor);
+  MidiTarget* const targets = malloc((rack->n_midi + 1U) * sizeof(MidiTarget)); // + 1: never 0
+  MidiShown* const shown = malloc((rack->n_midi + 1U) * sizeof(MidiShown));
+  if (!targets || !shown) {
+    free(targets);
+    free(shown);
+    return;
+  }
+  const MidiTable table = { targets, rack_midi_targets(rack, targets) };
+  for (uint32_t t = 0; t < table.n; ++t) {
+    const uint32_t before = find_source(&midi->table, targets[t].source);
+    shown[t] = before < midi->table.n ? midi->shown[before] : (MidiShown){ .position = -1 };
+  }
+  midi_clear(control);
+  midi->targets = targets;
+  midi->table = table;
+  midi->shown = shown;
+  midi->has_table = true;
+  midi->is_shown = false;
+}
+
+void
+midi_clear(Control* const control)
+{
+  MidiState* const midi = &control->midi;
+  free(midi->targets);
+  free(midi->shown);
+  midi->table = (MidiTable){ .n = 0 };
+  midi->targets = NULL;
+  midi->shown = NULL;
+}
+
+// ---- learn ----
+
+/// True if two readings are the halves of one controller of 14 bits; it is stored in `pair`.
+static bool
+is_pair(const MidiSource a, const MidiSource b, MidiSource* const pair)
+{
+  const uint16_t first = a.number < b.number ? a.number : b.number;
+  const uint16_t second = a.number < b.number ? b.number : a.number;
+  *pair = (MidiSource){ MIDI_CC14, a.channel, first };
+  return a.kind == MIDI_CC && b.kind == MIDI_CC && a.channel == b.channel && first < 32U &&
+         second == first + 32U;
+}
+
+/// Choose the reading that stands for what has moved; NULL: a part of something that follows.
+static const MidiReading*
+choose_reading(const MidiReading* const readings, const uint32_t n, const bool for_notes)
+{
+  const MidiReading* chosen = NULL;
+  for (uint32_t r = 0; r < n; ++r) {
+    const MidiReading* const reading = &readings[r];
+    const uint16_t number = reading->source.number;
+    const MidiKind kind = reading->source.kind;
+    const bool selects = number >= FIRST_SELECTING && number <= LAST_SELECTING;
+    const bool is_wanted = for_notes ? kind == MIDI_NOTES && reading->velocity
+                                     : (kind == MIDI_CC && !selects) || kind == MIDI_NRPN ||
+                                           kind == MIDI_PRESSURE || kind == MIDI_BEND;
+    chosen = is_wanted ? reading : chosen; // of a data entry, the NRPN, which is the last one
+  }
+  return chosen;
+}
+
+/// Map the source that has moved twice.  Two readings tell a controller of 14 bits from one of 7.
+static void
+learn(Control* const control, const MidiReading* const readings, const uint32_t n)
+{
+  MidiState* const midi = &control->midi;
+  const bool for_notes = !strchr(midi->learn, '.');
+  const MidiReading* const reading = choose_reading(readings, n, for_notes);
+  if (!reading) {
+    return;
+  }
+  MidiSource source = reading->source;
+  MidiSource pair;
+  if (midi->has_source && is_pair(midi->source, source, &pair)) {
+    source = pair;
+  } else if (!for_notes &&
+             (!midi->has_source || midi_source_key(midi->source) != midi_source_key(source))) {
+    midi->has_source = true;
+    midi->source = source;
+    return;
+  }
+  TextBuffer buffer = { .bytes = NULL };
+  rack_midi_print_source(source, &buffer);
+  text_buffer_print(&buffer, " %s", midi->learn);
+  char* const line = text_buffer_take(&buffer);
+  midi->learn[0] = '\0';
+  if (line) {
+    dispatch_own(control, "/midi/map", line);
+  }
+  free(line);
+}
+
+// ---- what comes ----
+
+/// Recall the scene of a program.  Returns false if there is none.
+static bool
+recall(Control* const control, const MidiSource program)
+{
+  const Rack* const rack = editor_rack(control->editor);
+  const char* const scene = rack_midi_scene(rack, program);
+  const bool is_there = scene && rack_find_scene(rack, scene);
+  if (is_there) {
+    char name[RACK_NAME_BYTES]; // the recall may change the rack
+    snprintf(name, sizeof(name), "%s", scene);
+    dispatch_own(control, "/scene/recall", name);
+  }
+  return is_there;
+}
+
+/// Note where the controller is.
+static void
+note_position(Control* const control, const MidiReading* const reading)
+{
+  MidiState* const midi = &control->midi;
+  const uint32_t t = find_source(&midi->table, reading->source);
+  if (t < midi->table.n && reading->n_values) {
+    midi->shown[t] = (MidiShown){ (int32_t)reading->value, control->now_ns };
+    midi->is_shown = false; // once its hold has ended
+  }
+}
+
+/// Handle an event.  Returns the number of scenes that it has recalled.
+static uint32_t
+hear(Control* const control, const MidiEvent* const event)
+{
+  MidiReading readings[MIDI_MAX_READINGS];
+  const uint32_t n = midi_decode(&control->midi.decoder, event, readings);
+  uint32_t n_recalls = 0;
+  for (uint32_t r = 0; r < n; ++r) {
+    note_position(control, &readings[r]);
+    n_recalls += readings[r].source.kind == MIDI_PROGRAM && recall(control, readings[r].source);
+  }
+  if (*control->midi.learn) {
+    learn(control, readings, n);
+  }
+  return n_recalls;
+}
+
+static void
+take_events(Control* const control)
+{
+  MidiHeard heard[MAX_HEARD];
+  uint32_t n_recalls = 0;
+  uint32_t n = 0;
+  do {
+    n = engine_take_midi(control->config.engine, heard, MAX_HEARD);
+    for (uint32_t e = 0; e < n; ++e) {
+      n_recalls += hear(control, &heard[e].event);
+    }
+  } while (n && n_recalls < MAX_RECALLS);
+}
+
+// ---- feedback ----
+
+/// Send a controller the position of the present value.  Returns false if there is no room.
+static bool
+feed(Control* const control, const uint32_t t, uint32_t* const n_fed)
+{
+  MidiShown* const shown = &control->midi.shown[t];
+  const MidiTarget* const target = &control->midi.table.targets[t];
+  const RackNode* const node = rack_find_uid(editor_rack(control->editor), target->uid);
+  if (!node || target->source.kind == MIDI_NOTES) {
+    return true;
+  }
+  const double value = rack_number(node, target->param, control_rate_hz(control));
+  if (shown->position >= 0 && midi_target_shows(target, (uint32_t)shown->position, value)) {
+    return true;
+  }
+  MidiEvent events[MIDI_FEEDBACK_EVENTS];
+  const uint32_t position = midi_target_position(target, value);
+  const uint32_t n = midi_feedback(target, position, events);
+  if (n && !engine_send_midi(control->config.engine, events, n)) {
+    return false;
+  }
+  *n_fed += n != 0U;
+  shown->position = (int32_t)position;
+  return true;
+}
+
+/// Send feedback to all controllers that need some, and are not held.
+static void
+feed_all(Control* const control)
+{
+  MidiState* const midi = &control->midi;
+  uint32_t n_fed = 0;
+  midi->fed_ns = control->now_ns;
+  midi->is_shown = true;
+  for (uint32_t t = 0; t < midi->table.n; ++t) {
+    const bool is_first = !t || midi_source_key(midi->table.targets[t].source) !=
+                                    midi_source_key(midi->table.targets[t - 1U].source);
+    const uint64_t heard_ns = midi->shown[t].heard_ns;
+    const bool is_held = heard_ns && control->now_ns - heard_ns < MIDI_HOLD_NS;
+    if (is_first && (is_held || n_fed == MAX_FED || !feed(control, t, &n_fed))) {
+      midi->is_shown = false; // a later call continues
+    }
+  }
+}
+
+// ---- a round ----
+
+void
+midi_run(Control* const control)
+{
+  MidiState* const midi = &control->midi;
+  const bool has_midi = engine_has_midi(control->config.engine);
+  if (has_midi && !midi->had_midi) { // other controllers may be connected
+    midi_clear(control);
+    midi->has_table = false;
+  }
+  midi->had_midi = has_midi;
+  if (!has_midi) {
+    return;
+  }
+  if (!midi->has_table) {
+    update_table(control);
+  }
+  take_events(control);
+  if (midi->has_table && !midi->is_shown && control->now_ns - midi->fed_ns >= MIDI_FEED_NS) {
+    feed_all(control);
+  }
+}
+
+uint64_t
+midi_wake_ns(const Control* const control)
+{
+  return control->midi.had_midi ? control->now_ns + MIDI_POLL_NS : UINT64_MAX;
+}

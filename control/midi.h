@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   MIDI in the server: the controller that a client lets learn, programs that recall scenes, and
+   feedback to controllers.  The worker moves the parameters.
+
+   Feedback compares the document with what controllers show, at most once in MIDI_FEED_NS.  So all
+   changes reach the controllers: by clients, scenes, undo, other controllers.  A controller that
+   has moved within MIDI_HOLD_NS gets none, so that no motor works against a hand.  Of several
+   targets of a source, the first one in the rack is shown.
+*/
+#ifndef WARPRACK_CONTROL_MIDI_H
+#define WARPRACK_CONTROL_MIDI_H
+
+#include "engine/base/time.h"
+
+#include <stdint.h>
+
+struct Control;
+
+#define MIDI_POLL_NS (5U * NS_PER_MS)
+#define MIDI_FEED_NS (20U * NS_PER_MS)
+#define MIDI_HOLD_NS (250U * NS_PER_MS)
+
+/// One round: take what has come, and send feedback.
+void midi_run(struct Control* control);
+
+/// Time of the next round; UINT64_MAX: the driver has no MIDI.
+uint64_t midi_wake_ns(const struct Control* control);
+
+/// Free the table. [main]
+void midi_clear(struct Control* control);
+
+#endif

@@ -155,7 +155,7 @@ on_take_ended(void* const context, const char* const file, const char* const rea
 {
   char text[512];
   snprintf(text, sizeof(text), "the take %s ends: %s", file, reason);
-  live_log_event(&((const Live*)context)->log, EVENT_TAKE_ENDED, text);
+  live_log_event(((const Live*)context)->log, EVENT_TAKE_ENDED, text);
 }
 
 /// Log all warnings as one event, so that the limit of one event per second keeps them together.

@@ -58,14 +58,19 @@ find_row(const RackNode* const node, const char* const id, const FxParam** const
   return status;
 }
 
-/// Add a value that the node takes, in its canonical form.
+/// Add a value that the node takes, in its canonical form.  Another version of a plugin may have
+/// taken other values: a value for a plugin that it does not take stays as it is written.
 static Status
 add_known_value(Parser* const parser, const FxParam* const row, const RackSceneValue* const written,
-                RackSceneDraft* const draft)
+                const bool is_of_plugin, RackSceneDraft* const draft)
 {
   Error cause;
   RackValue value = { .kind = VALUE_INITIAL };
   if (rack_value_from_text(row, written->text, &value, &cause)) {
+    if (is_of_plugin) {
+      rack_scene_add(draft, written);
+      return STATUS_OK;
+    }
     return parser_pass_on(parser, parser->value.offset, &cause);
   }
   char number[NUMBER_BYTES];
@@ -77,8 +82,8 @@ add_known_value(Parser* const parser, const FxParam* const row, const RackSceneV
   return STATUS_OK;
 }
 
-/// NODE "." PARAM "=" value.  If the node or its plugin is missing, the value stays as it is
-/// written.
+/// NODE "." PARAM "=" value.  If the node, its plugin or the parameter of a plugin is missing, the
+/// value stays as it is written.
 static Status
 parse_scene_value(Parser* const parser, RackSceneDraft* const draft)
 {
@@ -111,9 +116,15 @@ parse_scene_value(Parser* const parser, RackSceneDraft* const draft)
     return STATUS_OK;
   }
   const FxParam* row = NULL;
-  return find_row(node, written.param, &row, &cause)
-             ? parser_pass_on(parser, target.offset + n_name + 1U, &cause)
-             : add_known_value(parser, row, &written, draft);
+  const bool is_of_plugin = node->fx->origin && *written.param;
+  if (!find_row(node, written.param, &row, &cause)) {
+    return add_known_value(parser, row, &written, is_of_plugin, draft);
+  }
+  if (!is_of_plugin) {
+    return parser_pass_on(parser, target.offset + n_name + 1U, &cause);
+  }
+  rack_scene_add(draft, &written);
+  return STATUS_OK;
 }
 
 /// [ "fade" "=" value ] [ "curve" "=" value ]

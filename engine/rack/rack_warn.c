@@ -112,14 +112,23 @@ warn_of_values(const Warnings* const warnings, const RackScene* const scene,
   }
 }
 
-/// Warn of values of a scene whose parameters are missing or structural.
+/// True if a plugin does not take a value of a scene; for other effects a rack is refused.
+static bool
+is_refused(const RackNode* const node, const uint32_t param, const RackSceneValue* const value)
+{
+  return node->fx->origin && rack_check_value(node, param, value->text, NULL);
+}
+
+/// Warn of values of a scene whose parameters are missing or structural, or do not take them.
 static void
 warn_of_scene(const Warnings* const warnings, const RackScene* const scene)
 {
   RackSceneFinder finder = { 0 };
   const RackSceneValue* missing = NULL;
   const RackSceneValue* structural = NULL;
+  const RackSceneValue* refused = NULL;
   uint32_t n_missing = 0;
+  uint32_t n_refused = 0;
   uint32_t n_structural = 0;
   for (uint32_t v = 0; v < scene->n_values; ++v) {
     const RackSceneValue* const value = &scene->values[v];
@@ -127,12 +136,16 @@ warn_of_scene(const Warnings* const warnings, const RackScene* const scene)
     const RackNode* const node = rack_find_scene_value(warnings->rack, value, &finder, &param);
     if (!node) {
       missing = n_missing++ ? missing : value;
+    } else if (is_refused(node, param, value)) {
+      refused = n_refused++ ? refused : value;
     } else if (rack_is_structural(node, param)) {
       structural = n_structural++ ? structural : value;
     }
   }
   warn_of_values(warnings, scene, missing, n_missing, "names",
                  "not there now; a recall leaves it out");
+  warn_of_values(warnings, scene, refused, n_refused,
+                 "has values that are not taken:", "which a recall leaves out");
   warn_of_values(warnings, scene, structural, n_structural, "sets",
                  "structural; it is recalled as an edit");
 }

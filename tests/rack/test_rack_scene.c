@@ -36,6 +36,10 @@ static const struct {
     "scene b\nscene a hall.time=1ms\nsafe hall.* {low,room}.[!a]?x low.type\n" },
   { "scene v hall.time=1 gone.mix=\"20 %\" gone.a=1e+20",
     "scene v hall.time=1ms gone.mix=\"20 %\" gone.a=\"1e+20\"\n" },
+  { "add tube lv2 ZamTube\nscene v tube.tubedrive=3 hall.time=1",
+    "scene v tube.tubedrive=3 hall.time=1ms\n" },
+  { "add tube lv2 ZamTube\nscene v tube.tubedrive=999 tube.drive=\"3 x\" hall.time=1",
+    "scene v tube.tubedrive=999 tube.drive=\"3 x\" hall.time=1ms\n" }, // of another version
   { "scene v hall.time=1 room.mix=0.5\nremove hall", "scene v room.mix=0.5\n" },
   { "scene v hall.time=1\nsafe hall.time room.mix\nremove hall",
     "scene v\nsafe hall.time room.mix\n" },
@@ -152,6 +156,20 @@ TEST(a_refused_edit_leaves_the_scenes)
   ck_assert(rack_rename(rack, "hall", "low", &error));
   ck_assert(rack_remove(rack, "hal", &error));
   ck_assert(rack_equal(rack, before));
+}
+
+TEST(values_that_a_plugin_does_not_take_are_reported)
+{
+  SCOPED_RACK Rack* const rack =
+      rack_of(RACK "add tube lv2 ZamTube\nscene v tube.tubedrive=3 tube.tubedrive2=1\n"
+                   "scene w tube.tubedrive=999 tube.bypass=perhaps tube.tubedrive3=2 hall.time=1",
+              NULL);
+  SCOPED_MEMORY char* const text = rack_warnings(rack, 48000.0);
+  ck_assert_msg(strstr(text, "scene v names tube.tubedrive2, not there now; a recall leaves it "
+                             "out\nscene w names tube.tubedrive3, not there now; a recall leaves "
+                             "it out\nscene w has values that are not taken: tube.tubedrive and 1 "
+                             "more, which a recall leaves out\n"),
+                "%s", text);
 }
 
 TEST(values_of_a_missing_plugin_are_kept)

@@ -12,6 +12,7 @@
 
 #include <dirent.h>
 #include <math.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -272,6 +273,53 @@ TEST(a_new_format_during_the_outage_is_that_of_the_next_worker)
     await_health(&rig, HALF);
   }
   ck_assert(rig_status(&rig).armed);
+}
+
+// A fade of the gain by 40 dB in 10 s.
+#define FADE_FRAMES   480000U
+#define FADE_FROM_DB  (-6.020599913279624)
+#define FADE_TO_DB    (-46.0)
+#define FADE_EXACT_DB 0.02 // of the curve, beside the blocks between two readings
+
+static double
+fade_db(const Rig* const rig, const double frame)
+{
+  const FxParam* const gain = &rig->rack->nodes[0].fx->params[0];
+  return fx_fade_value(gain, FADE_FROM_DB, FADE_TO_DB, CURVE_LINEAR, frame / FADE_FRAMES);
+}
+
+/// True if the level is that of the fade which began at a frame, in some block between two readings
+/// of the time.
+static bool
+is_on_curve(const Rig* const rig, const uint64_t start)
+{
+  const double before = (double)(engine_frame_now(rig->engine) - start) - 4.0 * CLOCKED_BLOCK;
+  const double db = 20.0 * log10((double)clocked_level(rig->audio) / (double)CLOCKED_INPUT);
+  const double after = (double)(engine_frame_now(rig->engine) - start);
+  return db < fade_db(rig, before) + FADE_EXACT_DB && db > fade_db(rig, after) - FADE_EXACT_DB;
+}
+
+TEST(a_fade_goes_on_in_the_next_worker)
+{
+  SCOPED(rig_stop) Rig rig;
+  rig_start(&rig, good_worker(), HALVED);
+  await_health(&rig, HALF);
+  const uint64_t start = engine_frame_now(rig.engine);
+  const ParamMessage fade = { .uid = rig.rack->nodes[0].uid,
+                              .value = FADE_TO_DB,
+                              .fade_frames = FADE_FRAMES };
+  ck_assert_int_eq(engine_set(rig.engine, &fade, 1), STATUS_OK);
+  AWAIT(engine_frame_now(rig.engine) > start + FADE_FRAMES / 10U);
+  AWAIT(is_on_curve(&rig, start)); // unless a block is late
+  send_signal(&rig, SIGKILL);
+  await_restarts(&rig, 1);
+  AWAIT(is_on_curve(&rig, start)); // the dry signal fades out
+  uint32_t n_on_curve = 0;
+  for (uint32_t i = 0; i < 100U; ++i) {
+    usleep(2000);
+    n_on_curve += is_on_curve(&rig, start);
+  }
+  ck_assert_uint_ge(n_on_curve, 50U);
 }
 
 static uint32_t

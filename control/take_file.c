@@ -412,7 +412,7 @@ read_begin(Reading* const reading, Error* const error)
 {
   const Line* const line = &reading->line;
   Take* const take = reading->take;
-  if (strcmp(line->path, TAKE_BEGIN) != 0 || !types_match(line->types, "snwwww")) {
+  if (strcmp(line->path, TAKE_BEGIN) != 0 || !types_match(line->types, "snwwwww")) {
     return fail(line, error, "this is no take: it does not begin with " TAKE_BEGIN);
   }
   take->rate_hz = line->args[1].number;

@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 // Addresses that only takes have.
-#define TAKE_BEGIN  "/take/begin"  // version, rate, block, depth, inputs, outputs
+#define TAKE_BEGIN  "/take/begin"  // version, rate, block, depth, inputs, outputs, frame time
 #define TAKE_RACK   "/take/rack"   // document, stamp, planned, next uid, uids
 #define TAKE_NUMBER "/take/number" // number of the next message; without it one more than the last
 #define TAKE_DRY    "/take/dry"    // first frame, frames

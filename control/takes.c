@@ -318,13 +318,14 @@ static void
 begin(Control* const control, const EngineStatus* const engine)
 {
   Takes* const takes = &control->takes;
-  take_line(&takes->text, 0U, takes->rate_hz, TAKE_BEGIN, "sfiiii");
+  take_line(&takes->text, 0U, takes->rate_hz, TAKE_BEGIN, "sfiiiih");
   take_add_text(&takes->text, WARPRACK_VERSION);
   take_add_number(&takes->text, engine->rate_hz);
   take_add_whole(&takes->text, engine->block_frames);
   take_add_whole(&takes->text, engine->depth);
   take_add_whole(&takes->text, engine->n_in);
   take_add_whole(&takes->text, engine->n_out);
+  take_add_whole(&takes->text, (int64_t)takes->first_frame);
   text_buffer_add(&takes->text, "\n");
   add_rack(takes, takes->first_frame, 0U, takes->first_frame, true);
 }

@@ -240,7 +240,7 @@ TEST_ROWS(a_take_renders_to_the_samples_of_the_live_run, blocks)
 // ---- bad takes ----
 
 #define TIME0 "00000000.00000000 "
-#define BEGIN TIME0 "/take/begin sfiiii \"1\" 48000 64 1 1 1\n"
+#define BEGIN TIME0 "/take/begin sfiiiih \"1\" 48000 64 1 1 1 0\n"
 #define FIRST                                                                                      \
   BEGIN TIME0 "/take/rack shhiii \"add g gain\\nadd i invert\\nconnect in g\" 0 0 18 16 17\n"
 #define LATER "00000001.00000000 "
@@ -253,7 +253,7 @@ static const struct {
   { "", ":1: the take has no document" },
   { "add g gain\n", ":1: the line does not begin with a time" },
   { TIME0 "/take/end s \"x\"\n", ":1: this is no take" },
-  { TIME0 "/take/begin sfiiii \"1\" 48000 0 1 1 1\n", ":1: no rate, block" },
+  { TIME0 "/take/begin sfiiiih \"1\" 48000 0 1 1 1 0\n", ":1: no rate, block" },
   { BEGIN, ":2: the take has no document" },
   { BEGIN TIME0 "/node/g/gain f 0\n", ":2: the second line of a take is /take/rack" },
   { BEGIN TIME0 "/take/rack shhii \"add g gian\" 0 0 17 16\n", ":2:1:7: no effect \"gian\"" },

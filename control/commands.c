@@ -3,6 +3,7 @@
 
 #include "commands.h"
 
+#include "checks.h"
 #include "clients.h"
 #include "edits.h"
 #include "meters.h"
@@ -32,6 +33,7 @@ const CommandInfo command_table[] = {
   // The document
   { "/rack/add",        "ss",     NULL,     "sv",     "name effect [param value]...",          COMMAND_EDIT,   .apply = edit_add,                      .help = "Add a node" },
   { "/rack/chain",      "s",      NULL,     NULL,     "chain",                                 COMMAND_EDIT,   .apply = edit_chain,                    .help = "Replace the rack by a chain, or by a whole document" },
+  { "/rack/check",      NULL,     "s",      NULL,     "chain",                                 COMMAND_NOW,    .run = query_check,                     .help = "Predict time, memory and latency of a chain or a document, or of the present rack, without a change" },
   { "/rack/clear",      NULL,     NULL,     NULL,     NULL,                                    COMMAND_EDIT,   .apply = edit_clear,                    .help = "Replace the rack by the empty one, in to out" },
   { "/rack/connect",    "ss",     "n",      NULL,     "from to [gain in dB]",                  COMMAND_EDIT,   .apply = edit_connect,                  .help = "Connect two ends, or change a connection's gain" },
   { "/rack/disconnect", "ss",     NULL,     NULL,     "from to",                               COMMAND_EDIT,   .apply = edit_disconnect,               .help = "Remove a connection" },

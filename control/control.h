@@ -64,6 +64,16 @@ typedef struct ControlPlugins {
   void (*scanned)(void* context, ControlScan* scan); ///< Fills in `scan`
 } ControlPlugins;
 
+/// Predictions of the cost of racks, for /rack/check. [control]
+typedef struct ControlChecks {
+  /// Begin to check the rack in a text.  STATUS_LIMIT while another check runs.
+  Status (*begin)(void* context, const char* text, Error* error);
+  /// Returns true once for each check, when it has ended.  The caller frees `lines`: of a key, a
+  /// type (i, h, f or s) and a value, with tabs between them.  NULL: the check has failed, and
+  /// `why` says why.
+  bool (*take)(void* context, char** lines, Error* why);
+} ControlChecks;
+
 typedef struct ControlConfig {
   Engine* engine;             ///< Borrowed until control_stop()
   const char* bind_address;   ///< Numeric, default "127.0.0.1"
@@ -76,6 +86,7 @@ typedef struct ControlConfig {
   void (*program)(void* context, ControlProgram* program); ///< [control] Fills in `program`; may be
                                                            ///< NULL
   const ControlPlugins* plugins;                           ///< NULL: there are none
+  const ControlChecks* checks;                             ///< NULL: there are none
   /// [control] Receives the active rack, and its text, which the callee owns: at the start, after
   /// changes at most every 250 ms, before the answer to /rack/save, and at the end.  May be NULL.
   void (*active_rack)(void* context, const Rack* rack, char* rack_text);

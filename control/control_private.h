@@ -57,6 +57,12 @@ typedef struct HeardValues {
   uint32_t n;
 } HeardValues;
 
+/// The check of a rack that runs; see checks.h.
+typedef struct RackCheck {
+  bool runs;
+  Peer peer; ///< The client that gets the answer
+} RackCheck;
+
 struct Control {
   ControlConfig config;
   const struct CommandInfo* commands; ///< [n_commands] the table of commands
@@ -82,6 +88,7 @@ struct Control {
   HeardValues heard;
   Syncs syncs;
   Takes takes;
+  RackCheck check;
   ControlCounts counts;
   _Atomic uint64_t rounds; ///< [control] writes, [any] reads
   uint64_t reported_rack;  ///< Number of the document that ControlConfig::active_rack received last

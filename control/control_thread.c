@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The control thread: receives and answers packets, and runs everything that waits for its time.
 
+#include "checks.h"
 #include "clients.h"
 #include "control_private.h"
 #include "commands.h"
@@ -249,6 +250,7 @@ control_run(void* const context)
       control_report_rack(control);
       find_missing(control);
       report_drops(control);
+      checks_run(control);
       clients_expire(control);
     }
     reports_read(control);

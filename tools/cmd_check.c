@@ -2,6 +2,7 @@
 // warprack check: checks a rack and prints its latency and its cost on this machine.
 
 #include "catalogue_file.h"
+#include "check_child.h"
 #include "commands.h"
 #include "engine_args.h"
 #include "options.h"
@@ -419,6 +420,9 @@ check(const CheckArgs* const args, const char* const word)
 static int
 check_run(const int argc, char** const argv)
 {
+  if (argc == 1 && process_has_socket()) {
+    return check_child_run(&cmd_check);
+  }
   CheckArgs args = {
     .rate_hz = 48000.0, .block_frames = 256, .n_channels = 2, .backend.gpu_index = BACKEND_ANY_GPU
   };

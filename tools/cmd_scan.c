@@ -15,9 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-
-#define CHILD_NICE 10 // beside a live server
 
 static int run_scan(int argc, char** argv);
 
@@ -178,16 +175,6 @@ scan(const bool everything, const bool probes, const bool json)
   return exit_code;
 }
 
-/// Set up the child of a server: it ends with it, and disturbs neither its sound nor its memory.
-/// False if the server has ended.
-static bool
-be_child(void)
-{
-  setpriority(PRIO_PROCESS, 0, CHILD_NICE);
-  process_be_killed_first(0);
-  return process_follow_parent(PROCESS_SOCKET);
-}
-
 static int
 run_scan(const int argc, char** const argv)
 {
@@ -206,7 +193,7 @@ run_scan(const int argc, char** const argv)
   if (!options_parse(&cmd_scan, &options, argc, argv, &operands)) {
     return operands.exit_code;
   }
-  if (process_has_socket() && !be_child()) {
+  if (process_has_socket() && !child_mail_begin()) {
     return EXIT_SUCCESS; // nobody waits for the result
   }
   return scan(everything, probes, json);

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #define SEPARATOR "," // word between two messages of a bundle
+#define CHECK     "/rack/check"
 
 static int send_run(int argc, char** argv);
 
@@ -154,14 +155,15 @@ add_words(const char* const types, const Request* const request, const lo_messag
 }
 
 /// True if the reply to a message may come after that of a later ping: the message changes
-/// something, or waits for a change.
+/// something, waits for a change, or for a check.
 static bool
 may_take_time(const Request* const request, const lo_message arguments)
 {
   const Message message = { .address = (char*)request->address, .arguments = arguments };
   const CommandInfo* info = NULL;
   Error ignored;
-  return command_find(&message, &info, &ignored) == STATUS_OK && info->kind != COMMAND_NOW;
+  return command_find(&message, &info, &ignored) == STATUS_OK &&
+         (info->kind != COMMAND_NOW || !strcmp(info->address, CHECK));
 }
 
 /// Append a message to a bundle, which then owns it.
@@ -324,6 +326,8 @@ take_answer(const SendArgs* const args, Answers* const answers, const char* cons
     close_request(args, first_text(message));
   } else if (!strcmp(address, "/server/synced")) {
     close_request(args, "/server/sync");
+  } else if (!strcmp(address, CHECK)) {
+    close_request(args, CHECK);
   }
   answers->has_failed = answers->has_failed || is_fail;
   if (json_is_object(answers->json)) {

@@ -192,6 +192,21 @@ request_reload(Live* const live, const uint64_t now_ns)
 }
 
 static void
+poll_checks(Live* const live, const uint64_t now_ns)
+{
+  EngineStatus status;
+  EngineConfig engine = live->config->engine;
+  engine_status(live->engine, &status);
+  engine.n_in = live->config->io.n_in;
+  engine.n_out = live->config->io.n_out;
+  const CheckRequest request = { .root = live->rack.root,
+                                 .engine = &engine,
+                                 .rate_hz = status.rate_hz,
+                                 .block_frames = status.block_frames };
+  live_checks_poll(&live->checks, &request, now_ns);
+}
+
+static void
 poll_plugins(Live* const live, const uint64_t now_ns)
 {
   PluginsNews news;
@@ -259,6 +274,7 @@ main_loop(Live* const live)
       request_reload(live, now_ns);
     }
     poll_plugins(live, now_ns);
+    poll_checks(live, now_ns);
     poll_reload(live, now_ns);
     const IoStatus io = poll_io(live);
     check_all(live, &io, now_ns);
@@ -371,6 +387,7 @@ start_and_run(Live* const live, Error* const error)
   live_plugins_stop(&live->plugins);
   rack_request_close(&live->reload);
   control_stop(live->control);
+  live_checks_stop(&live->checks);
   // A bad rack or file ended the run.
   const bool in_order = status != STATUS_BAD_RACK && status != STATUS_FILE;
   state_close(live->state, in_order, STATE_MS);
@@ -405,6 +422,7 @@ run_once(const LiveConfig* const given, LiveLog* const log, Service* const servi
                 .reload = { .socket = -1 },
                 .audio_lock = PTHREAD_MUTEX_INITIALIZER,
                 .audio.state = "opening" };
+  live_checks_init(&live.checks);
   const Status status = start_and_run(&live, error);
   pthread_mutex_destroy(&live.audio_lock);
   return status;

@@ -32,7 +32,7 @@ live_plugins_delay_reload(const LivePlugins* const plugins)
 void
 live_plugins_stop(LivePlugins* const plugins)
 {
-  scan_child_stop(&plugins->child);
+  child_mail_stop(&plugins->child);
 }
 
 bool
@@ -154,7 +154,7 @@ start(LivePlugins* const plugins, const uint64_t now_ns, Error* const error)
   if (plugins->reload == LIVE_PLUGINS_RELOAD_WANTED) {
     plugins->reload = LIVE_PLUGINS_RELOAD_RUNS;
   }
-  return scan_child_start(&plugins->child, error);
+  return child_mail_start(&plugins->child, "scan", error);
 }
 
 static void

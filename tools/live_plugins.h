@@ -26,7 +26,7 @@ typedef enum LivePluginsReload {
 } LivePluginsReload;
 
 typedef struct LivePlugins {
-  ScanChild child;
+  ChildMail child;
   LivePluginsReload reload;
   uint64_t rest_until_ns; ///< For scans that no reload waits for
   atomic_bool is_wanted;  ///< [any] sets, [main] clears

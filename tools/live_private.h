@@ -4,6 +4,7 @@
 #define WARPRACK_TOOLS_LIVE_PRIVATE_H
 
 #include "live.h"
+#include "live_checks.h"
 #include "live_log.h"
 #include "live_nsm.h"
 #include "live_plugins.h"
@@ -35,6 +36,7 @@ typedef struct Live {
   char io_note[640];  ///< The driver's last note; "" once it is logged
   RackRequest reload; ///< For SIGHUP; open if the RACK is a file
   LivePlugins plugins;
+  LiveChecks checks;
   ControlScan scan;  ///< Guarded by `audio_lock`: [main] writes, [control] reads
   atomic_bool muted; ///< [main] writes, [control] reads: the engine is faded out
   uint64_t muted_until_ns;

@@ -112,6 +112,18 @@ on_describe_plugin(void* const context, const char* const format, const char* co
   return plugin_lines_print(format, id, text, error);
 }
 
+static Status
+on_check(void* const context, const char* const text, Error* const error)
+{
+  return live_checks_want(&((Live*)context)->checks, text, error);
+}
+
+static bool
+on_checked(void* const context, char** const lines, Error* const why)
+{
+  return live_checks_take(&((Live*)context)->checks, lines, why);
+}
+
 static void
 on_scan(void* const context)
 {
@@ -410,6 +422,7 @@ start_control(Live* const live, Error* const error)
 {
   static const ControlPlugins plugins = { on_list_plugins, on_list_presets, on_describe_plugin,
                                           on_scan, on_scanned };
+  static const ControlChecks checks = { on_check, on_checked };
   const bool keeps = live->state || live->nsm->has_project;
   ControlConfig control = { .engine = live->engine,
                             .bind_address = live->config->bind_address,
@@ -421,6 +434,7 @@ start_control(Live* const live, Error* const error)
                             .audio = on_audio,
                             .program = on_program,
                             .plugins = &plugins,
+                            .checks = &checks,
                             .active_rack = keeps ? on_active_rack : NULL,
                             .subscribers = last_subscribers(live),
                             .subscribed = keeps ? on_subscribed : NULL,

@@ -8,20 +8,13 @@
 #ifndef WARPRACK_TOOLS_SCAN_CHILD_H
 #define WARPRACK_TOOLS_SCAN_CHILD_H
 
-#include "engine/base/process.h"
+#include "child_mail.h"
+
 #include "plugins/catalogue.h"
 
-typedef struct ScanChild {
-  Process* process; ///< NULL: none runs
-  int socket;       ///< Receives the catalogue
-} ScanChild;
-
-/// Start a scan.  None may run.
-NODISCARD Status scan_child_start(ScanChild* child, Error* error);
-
-/// True if the scan has ended; then the caller owns the catalogue `*out`, or that is NULL and `why`
-/// says why.  Does not wait.
-bool scan_child_has_ended(ScanChild* child, Catalogue** out, Error* why);
+/// True if the scan in a child, child_mail_start(&child, "scan", &error), has ended; then the
+/// caller owns the catalogue `*out`, or that is NULL and `why` says why.  Does not wait.
+bool scan_child_has_ended(ChildMail* child, Catalogue** out, Error* why);
 
 /// Start a scan and wait for its end.  A blocked SIGINT or SIGTERM ends it with STATUS_WORKER, and
 /// stays pending.
@@ -29,8 +22,5 @@ NODISCARD Status scan_child_run(Catalogue** out, Error* error);
 
 /// In the child: send the catalogue to the parent.  STATUS_NO_MEM, STATUS_WORKER.
 NODISCARD Status scan_child_answer(const Catalogue* catalogue, Error* error);
-
-/// Kill the scan, if one runs.
-void scan_child_stop(ScanChild* child);
 
 #endif

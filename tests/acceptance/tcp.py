@@ -192,6 +192,28 @@ def expect_garbage(server):
     assert after["osc_connections_refused"] >= before["osc_connections_refused"] + len(garbage)
 
 
+def expect_check(server):
+    """The cost of a rack is predicted by a child process, one rack at a time; nothing changes."""
+    before = server.status()
+    with Tcp(server.port) as client, Tcp(server.port) as other:
+        client.send(osc_message("/rack/check", "verb: reverb | gain"))
+        assert client.ask("/server/ping")[0] == "/done"  # the check runs
+        reply, values = other.ask("/rack/check", "no such effect")
+        while reply == "/fail" and values[1] == 5:  # another check runs
+            assert "another check" in values[2], values
+            time.sleep(0.02)
+            reply, values = other.ask("/rack/check", "no such effect")
+        assert reply == "/fail" and values[2].startswith("rack:1:"), values
+        reply, values = client.receive()
+        cost = dict(zip(values[::2], values[1::2]))
+        assert reply == "/rack/check" and cost["nodes"] == 2 and cost["backend"] == "cpu", cost
+        assert 0.0 < cost["needs_us"] <= cost["needs_us_p99"] and cost["memory_bytes"] > 100_000, cost
+        assert cost["block_frames"] == before["block_frames"], cost
+        print(f"{cost['needs_us']:.1f} of {cost['period_us']:.1f} us, {cost['memory_bytes']} bytes")
+    after = server.status()
+    assert after["revision"] == before["revision"] and after["nodes"] == before["nodes"]
+
+
 class SlowClients:
     """One that begins a packet and does not end it, and one that asks and does not read."""
 
@@ -281,6 +303,7 @@ def expect_foreign_clients(server):
 
 
 with scratch(), Server("--backend", "cpu", "--io", "dummy", "lowcut: highpass 80 | vol: gain -6dB") as server:
+    expect_check(server)
     expect_limits(server)
     slow = SlowClients(server.port)
     held = holdings(server.process.pid)

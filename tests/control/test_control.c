@@ -431,6 +431,21 @@ TEST(only_a_sender_that_floods_gets_a_report_once_a_second)
   client_expect_nothing(rig.client);
 }
 
+TEST(a_check_is_answered_when_it_has_ended)
+{
+  client_send(rig.client, "/rack/check", "s", "reverb | gain");
+  AWAIT(rig.check_state == 1);
+  ck_assert_str_eq(rig.check_text, "reverb | gain");
+  client_ask(rig.other, "/fail /rack/check 5 another check runs", "/rack/check", "");
+  rig.check_state = 2;
+  client_expect(rig.client, "/rack/check needs_us 12.5 backend cpu memory_bytes 5000000000");
+  client_send(rig.other, "/rack/check", "");
+  AWAIT(rig.check_state == 1);
+  assert_says(rig.check_text, "add lowcut highpass"); // the present rack
+  rig.check_state = 3;
+  client_expect(rig.other, "/fail /rack/check 5 the check took too long");
+}
+
 TEST(quit_is_answered_before_it_is_done)
 {
   client_ask(rig.client, "/done /server/quit", "/server/quit", "");

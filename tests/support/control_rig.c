@@ -108,6 +108,34 @@ fill_scan(void* const context, ControlScan* const scan)
                          .text = "found" };
 }
 
+static Status
+begin_check(void* const context, const char* const text, Error* const error)
+{
+  (void)context;
+  if (rig.check_state) {
+    return error_set(error, STATUS_LIMIT, "another check runs");
+  }
+  snprintf(rig.check_text, sizeof(rig.check_text), "%s", text);
+  rig.check_state = 1;
+  return STATUS_OK;
+}
+
+static bool
+take_check(void* const context, char** const lines, Error* const why)
+{
+  (void)context;
+  const int state = rig.check_state;
+  if (state < 2) {
+    return false;
+  }
+  *lines = state == 2 ? strdup("needs_us\tf\t12.5\nnot a line\nbackend\ts\tcpu\nbad\tq\t1\n"
+                               "memory_bytes\th\t5000000000\n\th\t1\n")
+                      : NULL;
+  error_set(why, STATUS_LIMIT, "the check took too long");
+  rig.check_state = 0;
+  return true;
+}
+
 static pthread_mutex_t warnings_lock = PTHREAD_MUTEX_INITIALIZER;
 static char warnings[4096]; // all of them
 
@@ -140,7 +168,9 @@ control_rig_start(void)
   Rack* const rack = rack_of("lowcut: highpass 80 | vol: gain -6dB", NULL);
   static const ControlPlugins plugins = { list_plugins, list_presets, describe_plugin, end_scan,
                                           fill_scan };
+  static const ControlChecks checks = { begin_check, take_check };
   const ControlConfig config = { .engine = rig.engine,
+                                 .checks = &checks,
                                  .root = rig.folder.directory,
                                  .audio = fill_audio,
                                  .plugins = &plugins,

@@ -25,6 +25,8 @@ typedef struct ControlRig {
   _Atomic int audio_state;       ///< 0 "running", 1 "waiting"
   _Atomic double transport_bpm;  ///< ControlAudio::transport_bpm
   _Atomic uint32_t n_asked;      ///< Times that the server has asked for the audio state
+  _Atomic int check_state;       ///< 0 no check, 1 one runs, 2 it ends, 3 it fails
+  char check_text[64];           ///< The rack of the last check
   _Atomic bool hold;             ///< Block the server's thread when it asks for the audio state
   _Atomic bool is_held;          ///< The server's thread is blocked there
 } ControlRig;

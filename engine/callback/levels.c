@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Two halves, and two numbers that say whose they are.  The callback adds to half `begun` % 2.
-// While `begun` == `wanted`, the other half is the reader's, who clears it before it asks for it.
+// The callback adds, the reader takes: engine/base/halves.h.
 
 #include "levels.h"
 
+#include "engine/base/halves.h"
 #include "engine/base/rt.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,8 +19,10 @@ struct Levels {
   LevelsHalf halves[2];
   LevelsHalf* now;         ///< [rt] The half that the callback adds to
   Level* memory;           ///< [2][n_in + n_out]
-  _Atomic uint32_t wanted; ///< Number of spans that the reader has asked for; it alone writes this
-  _Atomic uint32_t begun;  ///< Number of these that have begun; the callback alone writes this
+  _Atomic uint64_t wanted; ///< Of the reader ...
+  uint64_t asked;          ///< ... and its own copy
+  _Atomic uint64_t begun;  ///< Of the callback ...
+  uint64_t span;           ///< ... and its own copy
 };
 
 Status
@@ -57,11 +58,9 @@ levels_free(Levels* const levels)
 void
 levels_begin(Levels* const levels, const uint64_t frame)
 {
-  const uint32_t wanted = atomic_load_explicit(&levels->wanted, memory_order_acquire);
-  if (wanted != atomic_load_explicit(&levels->begun, memory_order_relaxed)) {
-    levels->now = &levels->halves[wanted % 2U];
+  if (halves_begin(&levels->wanted, &levels->begun, &levels->span)) {
+    levels->now = &levels->halves[half_of(levels->span)];
     levels->now->first_frame = frame;
-    atomic_store_explicit(&levels->begun, wanted, memory_order_release);
   }
 }
 
@@ -86,12 +85,11 @@ levels_end(Levels* const levels, const uint32_t n_frames)
 bool
 levels_collect(Levels* const levels, PortLevels* const to)
 {
-  const uint32_t wanted = atomic_load_explicit(&levels->wanted, memory_order_relaxed);
-  if (atomic_load_explicit(&levels->begun, memory_order_acquire) != wanted) {
+  if (!halves_have_begun(&levels->begun, levels->asked)) {
     return false;
   }
   const size_t n_bytes = ((size_t)levels->n_in + levels->n_out) * sizeof(Level);
-  LevelsHalf* const ended = &levels->halves[(wanted + 1U) % 2U];
+  LevelsHalf* const ended = &levels->halves[half_before(levels->asked)];
   to->first_frame = ended->first_frame;
   to->n_frames = ended->n_frames;
   to->n_in = levels->n_in;
@@ -99,6 +97,6 @@ levels_collect(Levels* const levels, PortLevels* const to)
   memcpy(to->of, ended->of, n_bytes);
   memset(ended->of, 0, n_bytes);
   ended->n_frames = 0;
-  atomic_store_explicit(&levels->wanted, wanted + 1U, memory_order_release);
+  halves_ask(&levels->wanted, &levels->asked, levels->asked + 1U);
   return to->n_frames > 0;
 }

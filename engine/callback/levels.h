@@ -2,14 +2,11 @@
 /**
    The levels of all ports of a period, from the callback to one reader, without locks.
 
-   The callback adds to one of two halves.  The reader asks for the other one with levels_collect();
-   the next period begins there, and the half before is the reader's until it asks again:
-
-     callback   adds to A     │ adds to B              │ adds to A
-     reader      collect: asks  collect: takes A, asks   collect: takes B, asks
-
-   So each sample is in exactly one span, the spans follow each other without a gap, and neither
-   side waits.  While nobody collects, a span goes on: the first one of a new reader may be long.
+   The callback adds to one of two halves (engine/base/halves.h).  The reader asks for the other one
+   with levels_collect(); the next period begins there, and the half before is the reader's until it
+   asks again.  So each sample is in exactly one span, the spans follow each other without a gap,
+   and neither side waits.  While nobody collects, a span goes on: the first one of a new reader may
+   be long.
 */
 #ifndef WARPRACK_ENGINE_CALLBACK_LEVELS_H
 #define WARPRACK_ENGINE_CALLBACK_LEVELS_H

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Taps: the control thread asks for a span, the worker begins it, and then the half of the span
-// before is the control thread's, who clears it before it asks for it.
+// Taps: the worker adds, the control thread takes (engine/base/halves.h).
 
 #include "ring_private.h"
+
+#include "engine/base/halves.h"
 
 #include <string.h>
 
@@ -17,17 +18,15 @@ ring_tap(Ring* const ring, const uint32_t tap, const uint32_t uid, RingLevel* co
 {
   RingTap* const shared = &ring->header->taps[tap];
   const uint64_t wanted = ring->wanted[tap];
-  if ((uid == 0U && uid_of(wanted) == 0U) ||
-      atomic_load_explicit(&shared->begun, memory_order_acquire) != wanted) {
+  if ((uid == 0U && uid_of(wanted) == 0U) || !halves_have_begun(&shared->begun, wanted)) {
     return false;
   }
-  RingLevel* const ended = &shared->halves[(wanted + 1U) % 2U];
+  RingLevel* const ended = &shared->halves[half_before(wanted)];
   const bool is_same = uid != 0U && ring->uid_before[tap] == uid;
   *level = *ended;
   memset(ended, 0, sizeof(*ended));
   ring->uid_before[tap] = uid_of(wanted);
-  ring->wanted[tap] = (uint64_t)uid << 32U | (uint32_t)(wanted + 1U);
-  atomic_store_explicit(&shared->wanted, ring->wanted[tap], memory_order_release);
+  halves_ask(&shared->wanted, &ring->wanted[tap], (uint64_t)uid << 32U | (uint32_t)(wanted + 1U));
   atomic_store_explicit(&ring->header->tap_moves, ++ring->tap_moves, memory_order_release);
   return is_same;
 }
@@ -45,18 +44,14 @@ uint32_t
 ring_tap_uid(Ring* const ring, const uint32_t tap)
 {
   RingTap* const shared = &ring->header->taps[tap];
-  const uint64_t wanted = atomic_load_explicit(&shared->wanted, memory_order_acquire);
-  if (wanted != ring->begun[tap]) {
-    ring->begun[tap] = wanted;
-    atomic_store_explicit(&shared->begun, wanted, memory_order_release);
-  }
-  return uid_of(wanted);
+  (void)halves_begin(&shared->wanted, &shared->begun, &ring->begun[tap]);
+  return uid_of(ring->begun[tap]);
 }
 
 void
 ring_tap_add(Ring* const ring, const uint32_t tap, const RingLevel* const block)
 {
-  RingLevel* const sum = &ring->header->taps[tap].halves[ring->begun[tap] % 2U];
+  RingLevel* const sum = &ring->header->taps[tap].halves[half_of(ring->begun[tap])];
   sum->energy += block->energy;
   sum->n_samples += block->n_samples;
   sum->peak = block->peak > sum->peak ? block->peak : sum->peak;

@@ -31,9 +31,10 @@
 
 /// A setting of a client, as a bit.
 typedef enum ClientWish {
-  CLIENT_NEWS = 1,  ///< The client gets the changes of others (notify.h)
-  CLIENT_QUIET = 2, ///< The client gets no /done
-  CLIENT_METERS = 4 ///< The client gets levels (meters.h)
+  CLIENT_NEWS = 1,   ///< The client gets the changes of others (notify.h)
+  CLIENT_QUIET = 2,  ///< The client gets no /done
+  CLIENT_METERS = 4, ///< The client gets levels (meters.h)
+  CLIENT_BUNDLES = 8 ///< All its answers may share datagrams (net/outbox.h)
 } ClientWish;
 
 typedef struct Client {

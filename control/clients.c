@@ -247,20 +247,22 @@ query_answers(Control* const control, const Peer* const peer, Message* const mes
               Error* const error)
 {
   const char* const wanted = message_text(message, 0);
-  const bool is_quiet = strcmp(wanted, "all") != 0;
+  const unsigned wish = strcmp(wanted, "failures") == 0  ? CLIENT_QUIET
+                        : strcmp(wanted, "bundles") == 0 ? CLIENT_BUNDLES
+                                                         : 0U;
   if (outlet_check_trust(&control->outlet, peer, error)) {
     return error->status;
   }
-  if (is_quiet && strcmp(wanted, "failures") != 0) {
-    return error_set(error, STATUS_BAD_ARG, "\"%.60s\" is neither all nor failures", wanted);
+  if (!wish && strcmp(wanted, "all") != 0) {
+    return error_set(error, STATUS_BAD_ARG, "\"%.60s\" is not all, failures or bundles", wanted);
   }
   ClientTable* const clients = &control->clients;
-  Client* const client = client_find(clients, peer);
-  if (is_quiet && !client_take(clients, peer, peer, CLIENT_QUIET, control->now_ns, error)) {
+  if (wish && !client_take(clients, peer, peer, (ClientWish)wish, control->now_ns, error)) {
     return error->status;
   }
-  if (!is_quiet && client) {
-    client_end(clients, client, CLIENT_QUIET);
+  Client* const client = client_find(clients, peer);
+  if (client) {
+    client_end(clients, client, (CLIENT_QUIET | CLIENT_BUNDLES) & ~wish);
   }
   outlet_done(&control->outlet, peer, message->address, message->n_bytes);
   return STATUS_OK;

@@ -14,8 +14,10 @@
 #include "takes.h"
 #include "tempo.h"
 
+#include "engine/base/hash.h"
 #include "engine/base/hint.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -87,7 +89,7 @@ const CommandInfo command_table[] = {
   { "/take/start",      "s",      NULL,     NULL,     "file",                                  COMMAND_BEHIND, .run = takes_start,                     .help = "Record everything that is applied from now on to a file in the server's folder, for render --take" },
   { "/take/stop",       NULL,     NULL,     NULL,     NULL,                                    COMMAND_BEHIND, .run = takes_stop,                      .help = "End the take" },
   // The server
-  { "/server/answers",  "s",      NULL,     NULL,     "which",                                 COMMAND_NOW,    .run = query_answers,                   .help = "Send this client all answers, or failures: no /done for changes" },
+  { "/server/answers",  "s",      NULL,     NULL,     "which",                                 COMMAND_NOW,    .run = query_answers,                   .help = "Send this client all answers, failures only (no /done for changes), or all in bundles" },
   { "/server/describe", NULL,     "i",      "s",      "[part] [pattern]...",                   COMMAND_NOW,    .run = query_describe,                  .help = "Describe the addresses that a pattern matches, or all, in parts of 8 kB" },
   { "/server/hello",    "s",      NULL,     NULL,     "cookie",                                COMMAND_NOW,    .run = query_hello,                     .help = "Prove the address of another machine: 16 characters, then the answer's cookie" },
   { "/server/load",     NULL,     NULL,     NULL,     NULL,                                    COMMAND_NOW,    .run = query_load,                      .help = "Read how many blocks took which share of their period, since the start" },
@@ -304,7 +306,7 @@ print_joints(const CommandInfo* const info, const Message* const message, char t
 static Status
 fail_types(const CommandInfo* const info, const Message* const message, Error* const error)
 {
-  const char* const types = lo_message_get_types(message->arguments);
+  const char* const types = message->types;
   char expected[32];
   command_types(info, expected, sizeof(expected));
   char given[80] = ", but got none";
@@ -321,19 +323,49 @@ fail_types(const CommandInfo* const info, const Message* const message, Error* c
           : joints);
 }
 
+// ---- finding ----
+
+#define N_SLOTS 256U // at least twice as many as commands
+_Static_assert(2U * ARRAY_LEN(command_table) <= N_SLOTS, "room for more commands");
+
+// The rows by the hash of their address, as indices from 1; 0: none.  Rows with the same address
+// are in their order.
+static uint8_t slots[N_SLOTS];
+static pthread_once_t slots_once = PTHREAD_ONCE_INIT;
+
+static uint32_t
+slot_of(const char* const address)
+{
+  const uint32_t hash = hash_text(HASH32_START, address);
+  return (hash ^ hash >> 16U) % N_SLOTS;
+}
+
+static void
+fill_slots(void)
+{
+  for (uint32_t i = 0; i < n_commands; ++i) {
+    uint32_t slot = slot_of(command_table[i].address);
+    while (slots[slot]) {
+      slot = (slot + 1U) % N_SLOTS;
+    }
+    slots[slot] = (uint8_t)(i + 1U);
+  }
+}
+
 Status
 command_find(const Message* const message, const CommandInfo** const info, Error* const error)
 {
   const char* const address = address_in_table(message->address);
-  const char* const types = lo_message_get_types(message->arguments);
   const CommandInfo* same_address = NULL;
-  for (uint32_t i = 0; i < n_commands; ++i) {
-    if (strcmp(command_table[i].address, address) == 0) {
-      if (types_fit(&command_table[i], types)) {
-        *info = &command_table[i];
+  pthread_once(&slots_once, fill_slots);
+  for (uint32_t slot = slot_of(address); slots[slot]; slot = (slot + 1U) % N_SLOTS) {
+    const CommandInfo* const row = &command_table[slots[slot] - 1U];
+    if (strcmp(row->address, address) == 0) {
+      if (types_fit(row, message->types)) {
+        *info = row;
         return STATUS_OK;
       }
-      same_address = same_address ? same_address : &command_table[i];
+      same_address = same_address ? same_address : row;
     }
   }
   return same_address ? fail_types(same_address, message, error)

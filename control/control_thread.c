@@ -8,6 +8,7 @@
 #include "dispatch.h"
 #include "meters.h"
 #include "midi.h"
+#include "pending.h"
 #include "reports.h"
 #include "saves.h"
 #include "takes.h"
@@ -46,21 +47,30 @@ find_missing(Control* const control)
   }
 }
 
+/// Send what waits to be sent together: values to the engine, then answers.
+static void
+send_all(Control* const control)
+{
+  editor_flush(control->editor);
+  outlet_flush(&control->outlet);
+}
+
 static void
 do_turns(Control* const control)
 {
+  Senders* const senders = &control->intake.senders;
   const uint64_t end_ns = control->now_ns + DISPATCH_ROUND_NS;
-  senders_release(&control->intake.senders);
-  while (control->now_ns < end_ns) {
-    intake_receive_now_and_then(&control->intake, control->now_ns);
-    Sender* const sender = senders_turn(&control->intake.senders);
-    if (!sender) {
-      return;
-    }
+  senders_release(senders);
+  intake_receive(&control->intake, control->now_ns);
+  for (Sender* sender = NULL; control->now_ns < end_ns && (sender = senders_turn(senders));) {
     if (streams_is_full(&control->streams, &sender->peer)) {
-      senders_hold(&control->intake.senders, sender); // until its client has read
+      senders_hold(senders, sender); // until its client has read
     } else {
       dispatch_turn(control, sender);
+    }
+    if (intake_is_due(&control->intake, control->now_ns)) {
+      intake_receive(&control->intake, control->now_ns);
+      send_all(control);
     }
   }
 }
@@ -193,6 +203,8 @@ wake_ns(const Control* const control)
   wake = control_follows_jack(control) ? min_ns(wake, control->next_tempo_ns) : wake;
   wake = min_ns(wake, reports_wake_ns(control));
   wake = control->notes.n ? min_ns(wake, control->now_ns + NOTES_POLL_NS) : wake;
+  wake =
+      editor_holds_values(control->editor) ? min_ns(wake, control->now_ns + PENDING_POLL_NS) : wake;
   return control->syncs.n ? min_ns(wake, control->now_ns + SYNC_POLL_NS) : wake;
 }
 
@@ -212,6 +224,10 @@ wait_for_work(Control* const control)
   };
   struct pollfd* const of_streams = &fds[N_OWN];
   const uint32_t n_fds = streams_prepare(&control->streams, senders, now_ns, of_streams);
+  const uint64_t next_ns = intake_next_ns(&control->intake);
+  if (wake > now_ns && next_ns > now_ns) {
+    time_sleep(next_ns - now_ns);
+  }
   if (ppoll(fds, N_OWN + n_fds, &timeout, NULL) >= 0) {
     streams_serve(&control->streams, senders, instant_now().monotonic_ns, of_streams);
   }
@@ -268,11 +284,13 @@ control_run(void* const context)
     do_syncs(control);
     notify_flush(&control->notify, control->now_ns);
     meters_run(control);
+    send_all(control);
     wait_for_work(control);
   }
   reports_read(control);
   takes_end(control);
   control_report_rack(control);
+  send_all(control);
   return NULL;
 }
 
@@ -529,6 +547,7 @@ control_free(Control* const control)
     close(control->outlet.socket);
   }
   close_other_sockets(control);
+  outbox_free(control->outlet.outbox);
   free(control);
 }
 
@@ -552,7 +571,8 @@ prepare(Control* const control, const Rack* const rack, Error* const error)
     return error_set(error, STATUS_NET, "control: no random numbers: %s", strerror(errno));
   }
   control->inbox = inbox_new();
-  if (!control->inbox) {
+  control->outlet.outbox = outbox_new();
+  if (!control->inbox || !control->outlet.outbox) {
     return error_set(error, STATUS_NO_MEM, "control: %s", strerror(errno));
   }
   const int sockets[INTAKE_SOCKETS] = { control->outlet.socket, control->outlet.loopback };

@@ -77,6 +77,23 @@ on_read(void* const context, Message* const message, Error* const error)
   return rack_store_read(control->store, message_text(message, 0), message, error);
 }
 
+/// Let the answers to a bundle share datagrams, until end_answers().  Returns the settings of its
+/// sender, bits of ClientWish.
+static unsigned
+begin_answers(Control* const control, const Bundle* const bundle)
+{
+  const Client* const client = client_find(&control->clients, &bundle->peer);
+  const unsigned wishes = client ? client->wishes : 0U;
+  control->outlet.group = wishes & CLIENT_BUNDLES ? OUTBOX_ANY : bundle->group;
+  return wishes;
+}
+
+static void
+end_answers(Control* const control)
+{
+  control->outlet.group = 0;
+}
+
 /// Answer a change that made a document: with the file that it has written, or with the names of
 /// the parameters that a recall has left out.
 static void
@@ -95,7 +112,7 @@ on_values_done(void* const context, const Bundle* const bundle, const uint32_t r
                const uint64_t frame)
 {
   Control* const control = context;
-  const bool is_quiet = client_has(&control->clients, &bundle->peer, CLIENT_QUIET);
+  const bool is_quiet = begin_answers(control, bundle) & CLIENT_QUIET;
   note_bundle(control, bundle, &bundle->messages[0], WATCH_DONE, NULL);
   for (uint32_t m = 0; m < bundle->n_messages && !is_quiet; ++m) {
     const Message* const message = &bundle->messages[m];
@@ -106,6 +123,7 @@ on_values_done(void* const context, const Bundle* const bundle, const uint32_t r
       outlet_done(&control->outlet, &bundle->peer, message->address, message->n_bytes);
     }
   }
+  end_answers(control);
 }
 
 static void
@@ -114,8 +132,6 @@ on_edit_done(void* const context, const Bundle* const bundle, const uint32_t rev
 {
   Control* const control = context;
   control_advise(control, bundle->is_own ? NULL : &bundle->peer);
-  const bool is_quiet =
-      bundle->is_own || client_has(&control->clients, &bundle->peer, CLIENT_QUIET);
   if (!bundle->is_own) {
     note_bundle(control, bundle, &bundle->messages[0], WATCH_DONE, NULL);
   } else if (bundle->messages[0].info->apply == edit_midi_map) {
@@ -123,9 +139,11 @@ on_edit_done(void* const context, const Bundle* const bundle, const uint32_t rev
              message_text(&bundle->messages[0], 0));
     control_notify(control, NOTIFY_LEARNED);
   }
+  const bool is_quiet = begin_answers(control, bundle) & CLIENT_QUIET || bundle->is_own;
   for (uint32_t m = 0; m < bundle->n_messages && !is_quiet; ++m) {
     answer_edit(control, bundle, &bundle->messages[m], revision, frame);
   }
+  end_answers(control);
 }
 
 /// Report that a command of the server itself has failed.
@@ -156,6 +174,7 @@ on_failed(void* const context, const Bundle* const bundle, const Message* const 
     return;
   }
   note_bundle(control, bundle, failing ? failing : &bundle->messages[0], WATCH_FAILED, error->text);
+  begin_answers(control, bundle);
   for (uint32_t m = 0; m < bundle->n_messages; ++m) {
     const Message* const message = &bundle->messages[m];
     Error reason = *error;
@@ -166,33 +185,40 @@ on_failed(void* const context, const Bundle* const bundle, const Message* const 
     }
     outlet_fail(&control->outlet, &bundle->peer, message->n_bytes, message->address, &reason);
   }
+  end_answers(control);
 }
 
-/// Run a message, or one step of it.  Returns false if it needs another step.
+/// Run a message of a bundle, or one step of it.  Returns false if it needs another step.
 static bool
-run_message(Control* const control, const Peer* const peer, Message* const message)
+run_message(Control* const control, const Bundle* const bundle, Message* const message)
 {
   Error error;
   message->is_unfinished = false;
+  begin_answers(control, bundle);
   if (message->text) {
-    queries_continue(control, peer, message);
-  } else if (message->info->run(control, peer, message, &error) != STATUS_OK) {
-    note_query(control, peer, message, WATCH_FAILED, error.text);
-    outlet_fail(&control->outlet, peer, message->n_bytes, message->address, &error);
+    queries_continue(control, &bundle->peer, message);
+  } else if (message->info->run(control, &bundle->peer, message, &error) != STATUS_OK) {
+    message->is_unfinished = false;
+    note_query(control, &bundle->peer, message, WATCH_FAILED, error.text);
+    outlet_fail(&control->outlet, &bundle->peer, message->n_bytes, message->address, &error);
+    end_answers(control);
     return true;
   }
   if (!message->is_unfinished) {
-    note_query(control, peer, message, WATCH_DONE, NULL);
+    note_query(control, &bundle->peer, message, WATCH_DONE, NULL);
   }
+  end_answers(control);
   return !message->is_unfinished;
 }
 
 static void
 on_turn(void* const context, Bundle* const bundle)
 {
-  reports_read(context); // of what came before
+  Control* const control = context;
+  (void)!editor_flush_now(control->editor); // so that /server/sync waits for the values before it
+  reports_read(control);                    // of what came before
   for (uint32_t m = 0; m < bundle->n_messages; ++m) {
-    run_message(context, &bundle->peer, &bundle->messages[m]);
+    run_message(control, bundle, &bundle->messages[m]);
   }
   bundle_free(bundle);
 }
@@ -264,13 +290,14 @@ is_change(const Message* const message)
 static bool
 is_answer_address(const char* const address)
 {
+  const bool is_value = !strncmp(address, "/node/", 6) || !strncmp(address, "/norm/", 6);
   static const char* const answers[] = { "/done", "/fail", "/server/synced", "/server/cookie" };
-  for (uint32_t a = 0; a < ARRAY_LEN(answers); ++a) {
+  for (uint32_t a = 0; a < ARRAY_LEN(answers) && !is_value; ++a) {
     if (strcmp(address, answers[a]) == 0) {
       return true;
     }
   }
-  for (uint32_t e = 0; e < N_NOTIFY_EVENTS; ++e) {
+  for (uint32_t e = 0; e < N_NOTIFY_EVENTS && !is_value; ++e) {
     if (e != NOTIFY_TEMPO && strcmp(address, notify_address((NotifyEvent)e)) == 0) {
       return true;
     }
@@ -322,9 +349,12 @@ find_commands(Control* const control, Bundle* const bundle)
   return bundle->n_messages > 0;
 }
 
+/// What the notes of a bundle need.  Values that were set before the notes are sent first; if the
+/// engine takes none, it takes no notes either.
 static NotesTo
 notes_to(const Control* const control)
 {
+  (void)!editor_flush_now(control->editor);
   return (NotesTo){ .engine = control->config.engine,
                     .rack = editor_rack(control->editor),
                     .rate_hz = control_rate_hz(control) };
@@ -357,6 +387,16 @@ place_bundle(Control* const control, Sender* const sender, Bundle* const bundle)
   }
 }
 
+static bool
+are_all_changes(const Bundle* const bundle)
+{
+  uint32_t m = 0;
+  while (m < bundle->n_messages && is_change(&bundle->messages[m])) {
+    ++m;
+  }
+  return m == bundle->n_messages;
+}
+
 /// Split a bundle: its changes stay together; its notes, its queries, and the commands that wait
 /// for the changes, follow.
 static void
@@ -366,6 +406,10 @@ accept_bundle(Control* const control, Sender* const sender, Bundle* const bundle
   bool no_memory = !drop_answers(control, bundle);
   if (!no_memory && !find_commands(control, bundle)) {
     bundle_free(bundle);
+    return;
+  }
+  if (!no_memory && are_all_changes(bundle)) {
+    place_bundle(control, sender, bundle);
     return;
   }
   parts[0] = no_memory ? NULL : bundle_split(bundle, is_change, &no_memory);
@@ -534,7 +578,7 @@ do_bundle(Control* const control, Sender* const sender)
     editor_submit(control->editor, take_bundle(control, sender), control->now_ns);
     return;
   }
-  bundle->n_run += run_message(control, &bundle->peer, &bundle->messages[bundle->n_run]);
+  bundle->n_run += run_message(control, bundle, &bundle->messages[bundle->n_run]);
   if (bundle->n_run == bundle->n_messages) {
     bundle_free(take_bundle(control, sender));
   }
@@ -586,7 +630,7 @@ put_text(char* const packet, const size_t at, const char* const text)
 void
 dispatch_own(Control* const control, const char* const address, const char* const text)
 {
-  char packet[DISPATCH_OWN_BYTES + 64U] = { 0 }; // with the 8 zeros for bundles_read()
+  char packet[DISPATCH_OWN_BYTES + 64U] = { 0 };
   size_t n = put_text(packet, 0, address);
   n = put_text(packet, n, text ? ",s" : ",");
   if (text && strlen(text) < DISPATCH_OWN_BYTES - n) {

@@ -267,7 +267,9 @@ plan_edit(Editor* const editor, Bundle* const bundle)
   }
   if (status == STATUS_OK) {
     editor->flight = bundle;
-    status = config->events.edit(config->events.context, editor->candidate, bundle->frame);
+    status = editor_flush_now(editor); // in the engine these values are older than the edit
+    status = status ? status
+                    : config->events.edit(config->events.context, editor->candidate, bundle->frame);
     if (status != STATUS_OK) {
       editor->flight = NULL;
       error_set(&error, status, "%s", status_text(status));
@@ -630,6 +632,12 @@ editor_taken_back(Editor* const editor, Rack* const rack)
   editor->config.events.rack_changed(editor->config.events.context, before, NULL);
 }
 
+bool
+editor_holds_values(const Editor* const editor)
+{
+  return editor->pending.n;
+}
+
 const Rack*
 editor_rack(const Editor* const editor)
 {
@@ -643,5 +651,6 @@ editor_counts(const Editor* const editor)
   counts.undo = editor->history.undo.n;
   counts.redo = editor->history.redo.n;
   counts.in_flight = editor->flight != NULL;
+  counts.values_merged = editor->pending.merged;
   return counts;
 }

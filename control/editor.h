@@ -70,8 +70,9 @@ typedef struct EditorCounts {
   uint32_t waiting;  ///< Number of bundles behind the edit in flight
   uint32_t undo, redo;
   uint64_t values_set;
-  uint64_t values_lost; ///< Values that overtook an edit, and could not be set again after it
-  uint64_t failed;      ///< Bundles that failed
+  uint64_t values_merged; ///< Values that a later one replaced before the engine got them
+  uint64_t values_lost;   ///< Values that overtook an edit, and could not be set again after it
+  uint64_t failed;        ///< Bundles that failed
   bool in_flight;
 } EditorCounts;
 
@@ -129,6 +130,16 @@ bool editor_follow_tempo(Editor* editor, double bpm);
 /// moving controller is one step.  Values for nodes or parameters that are not in the document any
 /// more, and invalid ones, are left out.  Reports the others to the engine (engine_set_heard()).
 void editor_hear(Editor* editor, const ParamMessage* values, uint32_t n, uint64_t now_ns);
+
+/// Send the values that wait to the engine, if it has room for them.  Call it when no further
+/// message is at hand, and every PENDING_POLL_NS while editor_holds_values().
+void editor_flush(Editor* editor);
+
+/// Send the values that wait before any other message for the engine.  STATUS_LIMIT: it takes none.
+NODISCARD Status editor_flush_now(Editor* editor);
+
+/// True while values wait for room in the engine.
+bool editor_holds_values(const Editor* editor);
 
 /// The active document; valid until the next call that is not a query.
 const Rack* editor_rack(const Editor* editor);

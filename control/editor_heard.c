@@ -61,6 +61,7 @@ editor_hear(Editor* const editor, const ParamMessage* const values, const uint32
   Changes changes = { NULL, 0, 0, 0 };
   for (uint32_t v = 0; v < n; ++v) {
     if (set_value(editor->committed, &values[v], &changes)) {
+      pending_follow(&editor->pending, &values[v]);
       const Status status = engine_set_heard(editor->config.engine, &values[v]);
       editor->counts.values_lost += status != STATUS_OK;
     }

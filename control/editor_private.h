@@ -5,6 +5,7 @@
 
 #include "history.h"
 #include "editor.h"
+#include "pending.h"
 #include "values.h"
 
 #include "engine/rack/rack_fades.h"
@@ -22,6 +23,7 @@ struct Editor {
   size_t n_bytes;        ///< Memory of the bundles that wait
   History history;
   RackFades fades;  ///< Of recalls
+  Pending pending;  ///< Values that the engine gets with the next flush
   RackUid next_uid; ///< Of all documents so far, also refused and undone ones
   EditorCounts counts;
 };
@@ -33,7 +35,8 @@ NODISCARD Status editor_check_frames(const Editor* editor, const Rack* rack, Err
 /// restores, and are not a step of their own.
 bool editor_is_stepping(const Editor* editor);
 
-/// Send the current values of `changes` to the engine, all of them or none.
+/// Send the current values of `changes` to the engine, all of them or none; those without a time
+/// with the next flush.
 NODISCARD Status editor_send_values(Editor* editor, const Changes* changes, uint64_t frame,
                                     Error* error);
 

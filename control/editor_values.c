@@ -80,6 +80,31 @@ followed_bpm(const RackNode* const node, const uint32_t param)
   return node->values[param].kind == VALUE_TEMPO ? node->tempo_bpm : 0.0;
 }
 
+/// True if later values of the same parameters may replace these on their way to the engine: they
+/// have no time, and are not those of a scene, which change in one block.
+static bool
+may_merge(const Changes* const changes, const uint64_t frame)
+{
+  bool may = frame == 0U;
+  for (uint32_t c = 0; c < changes->n && may; ++c) {
+    const Message* const message = changes->items[c].message;
+    may = changes->items[c].seconds <= 0.0 && message && !message->info->find;
+  }
+  return may;
+}
+
+void
+editor_flush(Editor* const editor)
+{
+  pending_send_if_room(&editor->pending, editor->config.engine);
+}
+
+Status
+editor_flush_now(Editor* const editor)
+{
+  return pending_send(&editor->pending, editor->config.engine);
+}
+
 Status
 editor_send_values(Editor* const editor, const Changes* const changes, const uint64_t frame,
                    Error* const error)
@@ -92,6 +117,7 @@ editor_send_values(Editor* const editor, const Changes* const changes, const uin
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
   const double fade_rate_hz = fade_rate(editor, changes);
+  const bool is_mergeable = may_merge(changes, frame);
   uint32_t n = 0;
   bool has_frames = false;
   for (uint32_t c = 0; c < changes->n; ++c) {
@@ -114,7 +140,11 @@ editor_send_values(Editor* const editor, const Changes* const changes, const uin
     free(messages);
     return STATUS_BAD_RACK;
   }
-  const Status status = n ? engine_set(editor->config.engine, messages, n) : STATUS_OK;
+  Status status = is_mergeable ? STATUS_OK : editor_flush_now(editor);
+  if (!status && n) {
+    status = is_mergeable ? pending_add(&editor->pending, editor->config.engine, messages, n)
+                          : engine_set(editor->config.engine, messages, n);
+  }
   free(messages);
   return status == STATUS_OK
              ? STATUS_OK

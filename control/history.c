@@ -36,24 +36,28 @@ clear(HistoryStack* const stack)
 static void
 end_gestures(History* const history)
 {
-  memset(history->gestures, 0, sizeof(history->gestures));
+  ++history->era;
 }
 
-/// Find the gesture of a parameter, or the one that is idle for longest.
+/// Find the gesture of a parameter, or begin one in place of the one in its row that is idle for
+/// longest.
 static Gesture*
 find_gesture(History* const history, const Change* const change)
 {
-  Gesture* oldest = &history->gestures[0];
-  for (uint32_t g = 0; g < HISTORY_GESTURES; ++g) {
-    Gesture* const gesture = &history->gestures[g];
-    if (gesture->last_ns && gesture->uid == change->uid && gesture->param == change->param) {
+  const uint64_t key = (uint64_t)change->uid << 32U | change->param;
+  const uint64_t hash = (key * UINT64_C(0x9E3779B97F4A7C15)) >> 40U;
+  Gesture* const row = &history->gestures[hash % (HISTORY_GESTURES / HISTORY_WAYS) * HISTORY_WAYS];
+  Gesture* oldest = row;
+  for (Gesture* gesture = row; gesture < row + HISTORY_WAYS; ++gesture) {
+    const bool is_over = gesture->era != history->era;
+    if (!is_over && gesture->last_ns && gesture->uid == change->uid &&
+        gesture->param == change->param) {
       return gesture;
     }
-    if (gesture->last_ns < oldest->last_ns) {
-      oldest = gesture;
-    }
+    gesture->last_ns = is_over ? 0U : gesture->last_ns;
+    oldest = gesture->last_ns < oldest->last_ns ? gesture : oldest;
   }
-  *oldest = (Gesture){ change->uid, change->param, 0 };
+  *oldest = (Gesture){ change->uid, change->param, history->era, 0 };
   return oldest;
 }
 

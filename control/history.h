@@ -17,7 +17,8 @@
 #include <stdint.h>
 
 #define HISTORY_DEPTH      100U
-#define HISTORY_GESTURES   32U // gestures at the same time
+#define HISTORY_GESTURES   4096U // gestures at the same time, in rows of HISTORY_WAYS
+#define HISTORY_WAYS       8U
 #define HISTORY_GESTURE_NS NS_PER_S
 
 typedef struct HistoryStack {
@@ -28,12 +29,14 @@ typedef struct HistoryStack {
 typedef struct Gesture {
   RackUid uid;
   uint32_t param;
+  uint32_t era;     ///< History::era at that time
   uint64_t last_ns; ///< 0: free
 } Gesture;
 
 typedef struct History {
   HistoryStack undo, redo;
-  Gesture gestures[HISTORY_GESTURES];
+  Gesture gestures[HISTORY_GESTURES]; ///< By hash: each parameter has one row
+  uint32_t era;                       ///< Older gestures have ended
 } History;
 
 /// Record the time of all changes.  Returns true if every change continues a gesture.

@@ -551,6 +551,7 @@ put_editor(lo_message* const to, const EditorCounts* const editor, const Advice*
   put_count(to, "undo_steps", editor->undo);
   put_count(to, "redo_steps", editor->redo);
   put_count(to, "values_set", editor->values_set);
+  put_count(to, "values_merged", editor->values_merged);
   put_count(to, "values_lost", editor->values_lost);
   put_count(to, "commands_failed", editor->failed + failed);
 }

@@ -13,7 +13,6 @@
 #include "engine/base/number.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,8 +61,10 @@ read_target(const Message* const message, Target* const target, Error* const err
   if (!split || split == text || !split[1] || strlen(text) > PACKET_MAX_ADDRESS) {
     return error_set(error, STATUS_BAD_ARG, "\"%.100s\" is not of the form node.param", text);
   }
-  snprintf(target->node, sizeof(target->node), "%.*s", (int)(split - text), text);
-  snprintf(target->param, sizeof(target->param), "%s", split + 1);
+  const size_t n_node = (size_t)(split - text);
+  memcpy(target->node, text, n_node);
+  target->node[n_node] = '\0';
+  strcpy(target->param, split + 1);
   target->is_norm = values_is_norm(message);
   return STATUS_OK;
 }

@@ -8,6 +8,7 @@
 
 #include "changes.h"
 
+#include <lo/lo.h>
 #include <stdbool.h>
 
 /// The parameters that a bundle of COMMAND_SET messages sets in one rack; a zeroed struct is empty.

@@ -119,6 +119,10 @@ NODISCARD Status engine_set(Engine* engine, const ParamMessage* messages, uint32
 /// edit may leave the value as it is, and a new worker does not have it. [control]
 NODISCARD Status engine_set_heard(Engine* engine, const ParamMessage* value);
 
+/// Number of parameters and notes that the worker has not received yet; 0 without a worker or
+/// audio. [control]
+uint32_t engine_n_waiting(Engine* engine);
+
 /// Begin and end n notes, with the same frame: messages of these kinds only.  Messages for nodes
 /// that are not there, or take no notes, are ignored and counted.  STATUS_LIMIT, without any
 /// change, if too many messages wait; STATUS_AUDIO_IO while no audio runs, STATUS_WORKER while no

@@ -197,6 +197,15 @@ engine_set(Engine* const engine, const ParamMessage* const messages, const uint3
   return status;
 }
 
+uint32_t
+engine_n_waiting(Engine* const engine)
+{
+  pthread_mutex_lock(&engine->pointers_lock);
+  const uint32_t n = engine->ring ? ring_n_waiting(engine->ring) : 0U;
+  pthread_mutex_unlock(&engine->pointers_lock);
+  return n;
+}
+
 Status
 engine_set_heard(Engine* const engine, const ParamMessage* const value)
 {

@@ -154,16 +154,28 @@ add_words(const char* const types, const Request* const request, const lo_messag
   return status;
 }
 
-/// True if the reply to a message may come after that of a later ping: the message changes
+/// Record whether the reply to a message may come after that of a later ping: if it changes
 /// something, waits for a change, or for a check.
-static bool
-may_take_time(const Request* const request, const lo_message arguments)
+static Status
+note_wait(Request* const request, const lo_message arguments)
 {
-  const Message message = { .address = (char*)request->address, .arguments = arguments };
-  const CommandInfo* info = NULL;
-  Error ignored;
-  return command_find(&message, &info, &ignored) == STATUS_OK &&
-         (info->kind != COMMAND_NOW || !strcmp(info->address, CHECK));
+  size_t n_bytes = 0;
+  uint32_t n_messages = 0;
+  Message message;
+  void* const packet = lo_message_serialise(arguments, request->address, NULL, &n_bytes);
+  Status status = packet ? STATUS_OK : STATUS_NO_MEM;
+  if (packet && !packet_check(packet, n_bytes, instant_now().ntp, &n_messages)) {
+    status = message_read(&message, packet, n_bytes);
+  }
+  if (!status && n_messages) {
+    const CommandInfo* info = NULL;
+    Error ignored;
+    request->is_open = !command_find(&message, &info, &ignored) &&
+                       (info->kind != COMMAND_NOW || !strcmp(info->address, CHECK));
+    message_clear(&message);
+  }
+  free(packet);
+  return status;
 }
 
 /// Append a message to a bundle, which then owns it.
@@ -176,8 +188,7 @@ add_request(const char* const types, Request* const request, const lo_bundle bun
     return STATUS_NO_MEM;
   }
   const Status status = add_words(types, request, message);
-  request->is_open = !status && may_take_time(request, message);
-  return status;
+  return status ? status : note_wait(request, message);
 }
 
 /// Append all messages to a bundle.

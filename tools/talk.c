@@ -80,6 +80,7 @@ talk_open(Talk* const talk, const TalkArgs* const args, Error* const error)
 {
   talk->args = args;
   talk->fd = -1;
+  talk->n_bytes = talk->next = 0;
   talk->limit_ns = instant_now().monotonic_ns + (uint64_t)(args->timeout_s * 1e9);
   char port[8];
   snprintf(port, sizeof(port), "%u", (unsigned)args->port);
@@ -152,9 +153,16 @@ talk_ask(Talk* const talk, const char* const address, Error* const error)
   return talk_send(talk, address, packet, n_bytes, error);
 }
 
-Status
-talk_receive(Talk* const talk, const char** const address, lo_message* const message,
-             Error* const error)
+static Status
+fail_other_program(const Talk* const talk, Error* const error)
+{
+  return error_set(error, STATUS_NET, "the program that answers on port %lld is not warprack",
+                   (long long)talk->args->port);
+}
+
+/// Wait for the next packet: a message, or a bundle of messages.
+static Status
+receive_packet(Talk* const talk, Error* const error)
 {
   const TalkArgs* const args = talk->args;
   const uint64_t now_ns = instant_now().monotonic_ns;
@@ -173,15 +181,32 @@ talk_receive(Talk* const talk, const char** const address, lo_message* const mes
     return fail_no_server(args, error);
   }
   uint32_t n_messages = 0;
-  const PacketFault reason = packet_check(talk->packet, (size_t)n, instant_now().ntp, &n_messages);
-  if (reason != PACKET_OK || talk->packet[0] != '/') {
-    return error_set(error, STATUS_NET, "the program that answers on port %lld is not warprack",
-                     (long long)args->port);
+  if (packet_check(talk->packet, (size_t)n, instant_now().ntp, &n_messages) || !n_messages) {
+    return fail_other_program(talk, error);
   }
   memset(talk->packet + n, 0, 8);
+  talk->n_bytes = (size_t)n;
+  talk->next = talk->packet[0] == '#' ? 16U : 0U;
+  return STATUS_OK;
+}
+
+Status
+talk_receive(Talk* const talk, const char** const address, lo_message* const message,
+             Error* const error)
+{
+  if (talk->next == talk->n_bytes && receive_packet(talk, error)) {
+    return error->status;
+  }
+  const bool is_bundle = talk->packet[0] == '#';
+  uint8_t* const at = talk->packet + talk->next + (is_bundle ? 4U : 0U);
+  const size_t n = is_bundle ? packet_read_u32(at - 4) : talk->n_bytes;
   int result = 0;
-  *address = (const char*)talk->packet;
-  *message = lo_message_deserialise(talk->packet, (size_t)n, &result);
+  if (*at != '/') { // the server sends no bundles inside bundles
+    return fail_other_program(talk, error);
+  }
+  talk->next = (size_t)(at - talk->packet) + n;
+  *address = (const char*)at;
+  *message = lo_message_deserialise(at, n, &result);
   return *message ? STATUS_OK : error_set(error, STATUS_NO_MEM, "out of memory");
 }
 

@@ -54,6 +54,7 @@ typedef struct Talk {
   int fd;
   uint64_t limit_ns;
   bool is_here;                         ///< The server runs on this machine
+  size_t n_bytes, next;                 ///< Size of the last packet, and of its part that is read
   uint8_t packet[TALK_MAX_PACKET + 8U]; ///< The last packet received
 } Talk;
 

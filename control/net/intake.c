@@ -17,10 +17,8 @@
 // Limit for one socket, so that a flood of packets does not delay the turns.  Queueing one packet
 // takes about 1 us.
 #define PACKETS_AT_ONCE 256
-// On most systems the limit of a socket's buffer allows about 500 small packets.  At 500,000
-// packets per second these arrive within 1 ms.
-#define INTERVAL_NS  UINT64_C(200000)
-#define PACKET_BYTES (PACKET_MAX_BYTES + 1U) // one more byte, to detect a larger packet
+#define N_QUICK         8U // calls that find packets quickly, before the thread pauses
+#define PACKET_BYTES    (PACKET_MAX_BYTES + 1U) // one more byte, to detect a larger packet
 
 struct IntakeBuffers {
   Peer peers[N_DATAGRAMS];
@@ -92,18 +90,26 @@ empty_socket(Intake* const intake, const int socket, const uint64_t now_ns)
 void
 intake_receive(Intake* const intake, const uint64_t now_ns)
 {
+  const uint64_t n_before = intake->packets;
   for (uint32_t s = 0; s < INTAKE_SOCKETS && intake->sockets[s] >= 0; ++s) {
     empty_socket(intake, intake->sockets[s], now_ns);
   }
+  const bool is_quick =
+      intake->packets != n_before && now_ns - intake->received_ns < 2U * INTAKE_INTERVAL_NS;
+  intake->n_quick = is_quick ? intake->n_quick + 1U : 0U;
   intake->received_ns = now_ns;
 }
 
-void
-intake_receive_now_and_then(Intake* const intake, const uint64_t now_ns)
+uint64_t
+intake_next_ns(const Intake* const intake)
 {
-  if (!senders_are_waiting(&intake->senders) || now_ns - intake->received_ns >= INTERVAL_NS) {
-    intake_receive(intake, now_ns);
-  }
+  return intake->n_quick >= N_QUICK ? intake->received_ns + INTAKE_INTERVAL_NS : 0U;
+}
+
+bool
+intake_is_due(const Intake* const intake, const uint64_t now_ns)
+{
+  return now_ns - intake->received_ns >= INTAKE_INTERVAL_NS;
 }
 
 Status

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Makes bundles of messages from a packet that packet_check() has accepted.  liblo decodes the
-// arguments.
+// Makes bundles of messages from a packet that packet_check() has accepted.  Each message is one
+// allocation: its bytes, and the places of its arguments in them.
 
 #include "message.h"
 
@@ -11,6 +11,7 @@
 typedef struct Reader {
   const Peer* peer;
   const Instant* arrival;
+  uint64_t group;
   Bundle** tail; // the place of the next bundle in the list
 } Reader;
 
@@ -25,16 +26,71 @@ bundle_new(const Peer* const peer, const uint64_t due_ns, const uint32_t capacit
   return bundle;
 }
 
-static void
+// ---- one message ----
+
+/// The size of a text with its zero and its padding.
+static size_t
+text_bytes(const char* const text)
+{
+  return (strlen(text) + 4U) & ~(size_t)3U;
+}
+
+/// The size of an argument's value.
+static size_t
+value_bytes(const char type, const char* const value)
+{
+  switch (type) {
+  case 's':
+  case 'S':
+    return text_bytes(value);
+  case 'b':
+    return 4U + ((packet_read_u32(value) + 3U) & ~(size_t)3U);
+  case 'd':
+  case 'h':
+  case 't':
+    return 8U;
+  case 'F':
+  case 'I':
+  case 'N':
+  case 'T':
+    return 0U;
+  default:
+    return 4U;
+  }
+}
+
+Status
+message_read(Message* const message, const void* const packet, const size_t n_bytes)
+{
+  const char* const all_types = (const char*)packet + text_bytes(packet); // with the comma
+  const size_t n_arguments = strlen(all_types) - 1U;
+  char* const copy = malloc(n_bytes + n_arguments * sizeof(uint32_t)); // n_bytes: a multiple of 4
+  if (!copy) {
+    return STATUS_NO_MEM;
+  }
+  memcpy(copy, packet, n_bytes);
+  uint32_t* const places = (uint32_t*)(void*)(copy + n_bytes);
+  size_t place = (size_t)(all_types - (const char*)packet) + text_bytes(all_types);
+  for (size_t a = 0; a < n_arguments; ++a) {
+    places[a] = (uint32_t)place;
+    place += value_bytes(all_types[1U + a], copy + place);
+  }
+  *message = (Message){ .address = copy,
+                        .types = copy + (all_types - (const char*)packet) + 1,
+                        .places = places,
+                        .n_bytes = n_bytes };
+  return STATUS_OK;
+}
+
+void
 message_clear(Message* const message)
 {
   free(message->address);
   free(message->file);
   free(message->text);
-  if (message->arguments) {
-    lo_message_free(message->arguments);
-  }
 }
+
+// ---- bundles ----
 
 void
 bundle_free(Bundle* const bundle)
@@ -59,13 +115,11 @@ static Status
 add_message(Bundle* const bundle, const uint8_t* const data, const size_t n_bytes,
             const size_t n_answers)
 {
-  int result = 0;
-  Message message = { .address = strdup((const char*)data), .n_bytes = n_answers };
-  message.arguments = lo_message_deserialise((void*)data, n_bytes, &result); // copies
-  if (!message.address || !message.arguments) {
-    message_clear(&message);
+  Message message;
+  if (message_read(&message, data, n_bytes)) {
     return STATUS_NO_MEM;
   }
+  message.n_bytes = n_answers;
   bundle->messages[bundle->n_messages++] = message;
   bundle->n_bytes += message_bytes(&message);
   return STATUS_OK;
@@ -76,6 +130,7 @@ append_bundle(Reader* const reader, const uint64_t due_ns, const uint32_t capaci
 {
   Bundle* const bundle = bundle_new(reader->peer, due_ns, capacity);
   if (bundle) {
+    bundle->group = reader->group;
     *reader->tail = bundle;
     reader->tail = &bundle->next;
   }
@@ -127,9 +182,10 @@ bundles_read(const void* const packet, const size_t n_bytes, const Peer* const p
              const Instant* const arrival, Bundle** const bundles)
 {
   Bundle* list = NULL;
-  Reader reader = { peer, arrival, &list };
+  Reader reader = { peer, arrival, 0, &list };
   Status status = STATUS_NO_MEM;
   if (*(const char*)packet == '#') {
+    reader.group = arrival->monotonic_ns; // no two packets of a sender arrive at the same time
     status = read_bundle(&reader, packet, n_bytes, 0);
   } else {
     Bundle* const bundle = append_bundle(&reader, 0, 1);
@@ -171,6 +227,7 @@ bundle_split(Bundle* const bundle, bool (*const wanted)(const Message* message),
   bundle->n_messages = n_kept;
   bundle->n_bytes -= part->n_bytes;
   part->frame = bundle->frame;
+  part->group = bundle->group;
   return part;
 }
 
@@ -185,52 +242,44 @@ address_node(const char* const address, char* const name, const size_t n_bytes)
 uint32_t
 message_n_arguments(const Message* const message)
 {
-  return (uint32_t)lo_message_get_argc(message->arguments);
+  return (uint32_t)strlen(message->types);
 }
 
 char
 message_type(const Message* const message, const uint32_t argument)
 {
-  return lo_message_get_types(message->arguments)[argument];
-}
-
-/// The address of an argument's value.  The caller must not access it as liblo's lo_arg, whose
-/// alignment of 8 bytes OSC does not guarantee.
-static const void*
-value_at(const Message* const message, const uint32_t argument)
-{
-  return lo_message_get_argv(message->arguments)[argument];
+  return message->types[argument];
 }
 
 const char*
 message_text(const Message* const message, const uint32_t argument)
 {
-  return value_at(message, argument);
+  return message->address + message->places[argument];
 }
 
 double
 message_number(const Message* const message, const uint32_t argument)
 {
-  const void* const at = value_at(message, argument);
+  const char* const at = message_text(message, argument);
   union {
-    int32_t i;
-    int64_t h;
+    uint32_t bits;
     float f;
+  } single;
+  union {
+    uint64_t bits;
     double d;
-  } value;
+  } twice;
   switch (message_type(message, argument)) {
   case 'i':
-    memcpy(&value.i, at, sizeof(value.i));
-    return value.i;
+    return (int32_t)packet_read_u32(at);
   case 'h':
-    memcpy(&value.h, at, sizeof(value.h));
-    return (double)value.h;
+    return (double)(int64_t)packet_read_u64(at);
   case 'f':
-    memcpy(&value.f, at, sizeof(value.f));
-    return value.f;
+    single.bits = packet_read_u32(at);
+    return single.f;
   case 'd':
-    memcpy(&value.d, at, sizeof(value.d));
-    return value.d;
+    twice.bits = packet_read_u64(at);
+    return twice.d;
   default:
     return message_type(message, argument) == 'T';
   }

@@ -15,21 +15,21 @@
 
 #include "engine/base/status.h"
 
-#include <lo/lo.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define MESSAGE_BYTES        640U // upper bound for a bundle, a message, and liblo's memory
+#define MESSAGE_BYTES        384U // of a bundle and a message, without the packet
 #define MESSAGE_HEADER_BYTES 62U  // of a packet on the network: Ethernet, IPv6, UDP
 
 struct CommandInfo;
 struct RackFades;
 
-/// One OSC message, with its arguments in the machine's byte order.
+/// One OSC message.
 typedef struct Message {
-  char* address;                  ///< Owned
-  lo_message arguments;           ///< Owned
+  char* address;                  ///< Owned: a copy of the message, which begins with its address
+  const char* types;              ///< In the copy: a letter for each argument
+  const uint32_t* places;         ///< [strlen(types)] of the arguments' values, from `address` on
   size_t n_bytes;                 ///< Limit for answers to strangers: its size in the packet; in an
                                   ///< OSC bundle, less the headers of a packet for the answer
   const struct CommandInfo* info; ///< Row of the table of commands; NULL until it is found
@@ -53,6 +53,7 @@ typedef struct Bundle {
   Peer peer;           ///< The sender
   uint64_t due_ns;     ///< Time to execute it, on the monotonic clock; 0: at once
   uint64_t frame;      ///< The same time as the engine's frame; 0: at once
+  uint64_t group;      ///< Of its answers, see outbox.h: a number of its OSC bundle; 0: it was none
   bool is_sorted;      ///< Its messages are of one kind, and it is due
   uint32_t n_run;      ///< If each message is answered separately: number of answered messages
   bool
@@ -71,8 +72,7 @@ typedef struct Bundle {
 /**
    Read the bundles of a packet that packet_check() has accepted.
 
-   @param packet [n_bytes], followed by at least 8 zero bytes, because liblo has read past the end
-   before.
+   @param packet [n_bytes]; copied.
    @param arrival Time of arrival, for time tags.
    @param[out] bundles List in the order of the packet, an outer bundle before the ones inside it.
    @return STATUS_OK, or STATUS_NO_MEM without any bundle.
@@ -86,6 +86,11 @@ Bundle* bundle_split(Bundle* bundle, bool (*wanted)(const Message* message), boo
 
 /// Free one bundle, without the bundles after it.  Accepts NULL.
 void bundle_free(Bundle* bundle);
+
+/// Read a message that packet_check() has accepted, copied; STATUS_NO_MEM.  Free it with
+/// message_clear().
+NODISCARD Status message_read(Message* message, const void* packet, size_t n_bytes);
+void message_clear(Message* message);
 
 /// The name in an address "/node/NAME/...", cut to `n_bytes` with the final zero.  Returns `name`.
 const char* address_node(const char* address, char* name, size_t n_bytes);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Answers: liblo encodes them; they are sent from the server's socket, or over a connection.
+// Answers: liblo encodes them, except the most frequent one; they are sent from the server's
+// socket, or over a connection.
 
 #include "outlet.h"
 
@@ -96,30 +97,45 @@ may_be_sent(Outlet* const outlet, const Peer* const to, const size_t request_byt
   return may_reach && !is_own(outlet, to);
 }
 
-/// Send a datagram from the address that the peer has sent to, because a client may accept answers
-/// only from that address.
-static bool
-send_datagram(const Outlet* const outlet, const Peer* const to, void* const packet,
+/// Send a datagram, or queue it.
+static void
+send_datagram(Outlet* const outlet, const Peer* const to, const void* const packet,
               const size_t n_bytes)
 {
-  Peer peer = *to;
-  PeerControl control;
-  struct iovec part = { packet, n_bytes };
-  const struct msghdr header = { .msg_name = &peer.address,
-                                 .msg_namelen = peer.n_bytes,
-                                 .msg_iov = &part,
-                                 .msg_iovlen = 1,
-                                 .msg_control = &control,
-                                 .msg_controllen = peer_write_local(to, &control) };
-  return sendmsg(socket_to(outlet, to), &header, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
+  Outbox* const outbox = outlet->outbox;
+  const uint64_t group = outlet->group && outlet_trusts(outlet, to) ? outlet->group : 0U;
+  const int socket = socket_to(outlet, to);
+  if (!outbox_add(outbox, to, socket, group, packet, n_bytes)) {
+    outlet_flush(outlet);
+    (void)outbox_add(outbox, to, socket, group, packet, n_bytes); // it is empty
+  }
 }
 
-static bool
-send_packet(const Outlet* const outlet, const Peer* const to, void* const packet,
-            const size_t n_bytes)
+/// Send a packet, or queue it.  Returns its size, 0 if it was not sent.
+static size_t
+send_packet(Outlet* const outlet, const Peer* const to, const size_t request_bytes,
+            const void* const packet, const size_t n_bytes)
 {
-  return to->connection ? streams_send(outlet->streams, to, packet, n_bytes)
-                        : send_datagram(outlet, to, packet, n_bytes);
+  if (!to->connection && outbox_can_extend(outlet->outbox, to, outlet->group, n_bytes)) {
+    outbox_extend(outlet->outbox, packet, n_bytes);
+  } else if (!may_be_sent(outlet, to, request_bytes, n_bytes)) {
+    ++outlet->withheld;
+    return 0;
+  } else if (!to->connection && n_bytes <= OUTBOX_MAX_BYTES) {
+    send_datagram(outlet, to, packet, n_bytes);
+  } else if (!to->connection || !streams_send(outlet->streams, to, packet, n_bytes)) {
+    ++outlet->failed;
+    return 0;
+  } else {
+    ++outlet->sent;
+  }
+  return n_bytes;
+}
+
+void
+outlet_flush(Outlet* const outlet)
+{
+  outbox_send(outlet->outbox, &outlet->sent, &outlet->failed);
 }
 
 size_t
@@ -127,18 +143,9 @@ outlet_send(Outlet* const outlet, const Peer* const to, const size_t request_byt
             const char* const address, const lo_message arguments)
 {
   size_t n_bytes = 0;
-  size_t n_sent = 0;
   void* const packet = arguments ? lo_message_serialise(arguments, address, NULL, &n_bytes) : NULL;
-  if (!packet) {
-    ++outlet->failed;
-  } else if (!may_be_sent(outlet, to, request_bytes, n_bytes)) {
-    ++outlet->withheld;
-  } else if (!send_packet(outlet, to, packet, n_bytes)) {
-    ++outlet->failed;
-  } else {
-    ++outlet->sent;
-    n_sent = n_bytes;
-  }
+  const size_t n_sent = packet ? send_packet(outlet, to, request_bytes, packet, n_bytes) : 0U;
+  outlet->failed += !packet;
   free(packet);
   if (arguments) {
     lo_message_free(arguments);
@@ -150,9 +157,14 @@ void
 outlet_done(Outlet* const outlet, const Peer* const to, const char* const address,
             const size_t request_bytes)
 {
-  lo_message answer = lo_message_new();
-  outlet_add(&answer, "s", address);
-  outlet_send(outlet, to, request_bytes, "/done", answer);
+  static const char head[12] = "/done\0\0\0,s\0";
+  uint8_t packet[sizeof(head) + PACKET_MAX_ADDRESS + 1U];
+  const size_t n_text = strnlen(address, PACKET_MAX_ADDRESS);
+  const size_t n_padded = (n_text + 4U) & ~(size_t)3U;
+  memcpy(packet, head, sizeof(head));
+  memset(packet + sizeof(head) + n_padded - 4U, 0, 4);
+  memcpy(packet + sizeof(head), address, n_text);
+  send_packet(outlet, to, request_bytes, packet, sizeof(head) + n_padded);
 }
 
 void

@@ -5,6 +5,7 @@
 #define WARPRACK_CONTROL_NET_OUTLET_H
 
 #include "message.h"
+#include "outbox.h"
 #include "own.h"
 #include "peer.h"
 #include "streams.h"
@@ -21,11 +22,14 @@ typedef struct Outlet {
   OwnAddresses machine; ///< Addresses of all interfaces
   Trust trust;          ///< Other machines that have proved their addresses
   Streams* streams;     ///< Connections; borrowed
-  uint64_t sent;        ///< Messages sent
-  uint64_t withheld;    ///< Answers to strangers that are larger than the request, and answers to
-                        ///< the server itself
-  uint64_t failed;      ///< Messages that the kernel refused, that a connection had no room for, or
-                        ///< that could not be made
+  Outbox* outbox;       ///< Datagrams wait here for outlet_flush(); owned by the caller
+  uint64_t group;    ///< Of the messages that follow, see outbox.h; 0: each is a datagram.  Those
+                     ///< to strangers always are, because their size is limited one by one
+  uint64_t sent;     ///< Messages sent
+  uint64_t withheld; ///< Answers to strangers that are larger than the request, and answers to
+                     ///< the server itself
+  uint64_t failed;   ///< Messages that the kernel refused, that a connection had no room for, or
+                     ///< that could not be made
 } Outlet;
 
 /// Add arguments to a message.  `types` consists of i (int32_t), h (int64_t), f (double) and s
@@ -49,7 +53,7 @@ bool outlet_trusts(Outlet* outlet, const Peer* peer);
 NODISCARD Status outlet_check_trust(Outlet* outlet, const Peer* peer, Error* error);
 
 /**
-   Send one message; never waits.
+   Send one message over a connection, or queue it for outlet_flush(); never waits.
 
    A sender's address can be forged.  An answer to a stranger is therefore not larger than the
    request, because the server would otherwise amplify attacks on third machines.  The server sends
@@ -62,6 +66,9 @@ NODISCARD Status outlet_check_trust(Outlet* outlet, const Peer* peer, Error* err
 */
 size_t outlet_send(Outlet* outlet, const Peer* to, size_t request_bytes, const char* address,
                    lo_message arguments);
+
+/// Send the datagrams that wait.
+void outlet_flush(Outlet* outlet);
 
 /// Send `/done address`, for an edit with its revision and first frame, and with the file that it
 /// has written (NULL: none).

@@ -458,13 +458,38 @@ make_room(Senders* const senders, Packet* const packet)
   }
 }
 
+/// The most messages and bundles of bytes in a bundle.
+static size_t
+most_elements(const size_t n_bytes)
+{
+  return n_bytes / MIN_ELEMENT + 1U;
+}
+
+/// Number of messages in a bundle, or a larger one, with the bundle itself.  packet_check() has not
+/// checked the packet yet.
+static size_t
+count_elements(const uint8_t* const bytes, const size_t n_bytes)
+{
+  size_t n = 1;
+  size_t at = 16U;
+  while (at + 8U <= n_bytes) {
+    const size_t n_element = packet_read_u32(bytes + at);
+    if (n_element > n_bytes - at - 4U) {
+      break; // malformed
+    }
+    n += bytes[at + 4U] == '#' ? most_elements(n_element) : 1U;
+    at += 4U + n_element;
+  }
+  return n;
+}
+
 /// Bytes to charge for a packet.  A bundle needs more memory once it is parsed, and stays parsed
 /// for several turns.
 static size_t
 charge_of(const uint8_t* const bytes, const size_t n_bytes)
 {
   const bool is_bundle = n_bytes && bytes[0] == '#';
-  const size_t n_most = is_bundle ? n_bytes / MIN_ELEMENT + 1U : 0U;
+  const size_t n_most = is_bundle ? count_elements(bytes, n_bytes) : 0U;
   const size_t n_messages = n_most < PACKET_MAX_MESSAGES ? n_most : PACKET_MAX_MESSAGES;
   return sizeof(Packet) + n_bytes + n_messages * MESSAGE_BYTES;
 }

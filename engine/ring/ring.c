@@ -325,6 +325,14 @@ ring_send(Ring* const ring, const ParamMessage* const messages, const uint32_t n
   return true;
 }
 
+uint32_t
+ring_n_waiting(const Ring* const ring)
+{
+  const uint64_t waiting =
+      ring->sent - atomic_load_explicit(&ring->header->received, memory_order_relaxed);
+  return waiting < ring->shape.n_messages ? (uint32_t)waiting : ring->shape.n_messages;
+}
+
 bool
 ring_receive(Ring* const ring, ParamMessage* const message)
 {

@@ -285,6 +285,10 @@ REALTIME void ring_tap_add(Ring* ring, uint32_t tap, const RingLevel* block);
 /// do not all fit, sends none and returns false. [control]
 bool ring_send(Ring* ring, const ParamMessage* messages, uint32_t n);
 
+/// Number of messages that the reader has not received; a count out of range is the whole ring.
+/// [control]
+uint32_t ring_n_waiting(const Ring* ring);
+
 /// Receive a message; false if the ring is empty. [player]
 REALTIME bool ring_receive(Ring* ring, ParamMessage* message);
 

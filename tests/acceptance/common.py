@@ -271,6 +271,18 @@ def osc_bundle(messages, at=None):
     return data
 
 
+def osc_messages(packet):
+    """The messages of a packet: of a bundle without bundles in it, or one."""
+    if not packet.startswith(b"#bundle\0"):
+        return [packet]
+    messages, at = [], 16
+    while at < len(packet):
+        size = struct.unpack_from(">i", packet, at)[0]
+        messages.append(packet[at + 4 : at + 4 + size])
+        at += 4 + size
+    return messages
+
+
 def osc_parse(packet):
     def string(at):
         end = packet.index(b"\0", at)
@@ -302,13 +314,16 @@ class Osc:
         self.socket.bind(("127.0.0.2", 0))
         self.socket.connect(("127.0.0.1", port))
         self.n_syncs = 0
+        self.waiting = []  # messages of a bundle that was received
 
     def send(self, packet):
         self.socket.send(packet)
 
     def receive(self, timeout=5.0 * SLOWNESS):
         self.socket.settimeout(timeout)
-        return osc_parse(self.socket.recv(65536))
+        while not self.waiting:
+            self.waiting = osc_messages(self.socket.recv(65536))
+        return osc_parse(self.waiting.pop(0))
 
     def ask(self, address, *args, timeout=5.0 * SLOWNESS):
         """Send a message and wait for its answer: /done, /fail, or a message with the same address."""

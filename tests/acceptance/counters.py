@@ -38,6 +38,7 @@ ELSEWHERE = {
     ("key", "take_lost"): "thousands of messages must be applied between two rounds: worker/test_reports.c",
     ("event", "take.ended"): "the disk must be full: control/test_takes.c has another reason",
     ("news", "/take/ended"): "the same",
+    ("key", "values_merged"): "the ring must be full: control/test_control.c",
     ("key", "values_lost"): "thousands of values must wait behind one edit: see control/editor.c",
     ("key", "osc_trusted"): "needs another machine that gets answers: controllers.py",
     ("news", "/server/started"): "sent by a server that follows another one: subscribers.py",

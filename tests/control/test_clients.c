@@ -34,6 +34,7 @@ start(const char* const allowed)
   control.outlet.socket = pair[0];
   control.outlet.loopback = -1;
   control.outlet.streams = &control.streams;
+  control.outlet.outbox = outbox_new();
   receiver = pair[1];
   control.now_ns = NS_PER_S;
   ck_assert(trust_init(&control.outlet.trust));
@@ -55,6 +56,7 @@ stop(void)
   notify_clear(&control.notify);
   editor_free(control.editor);
   fake_engine_free(control.config.engine);
+  outbox_free(control.outlet.outbox);
   close(control.outlet.socket);
   close(receiver);
 }
@@ -87,6 +89,7 @@ stranger_of(const char* const address, const uint16_t port)
 static size_t
 receive(void)
 {
+  outlet_flush(&control.outlet);
   const ssize_t n = recv(receiver, packet, sizeof(packet), 0);
   return n > 0 ? (size_t)n : 0U;
 }

@@ -314,8 +314,96 @@ TEST(patterns_set_all_that_match_in_one_group)
 TEST(a_value_that_the_engine_cannot_take_is_not_in_the_document)
 {
   fake_engine_be_full(rig.engine, true);
-  client_ask(rig.client, "/fail /node/vol/gain 5 *", "/node/vol/gain", "f", -12.0);
+  client_ask(rig.client, "/fail /node/vol/gain 5 *", "/node/vol/gain", "ff", -12.0, 1.0); // a fade
   client_ask(rig.client, "/node/vol/gain -6", "/node/vol/gain", "");
+}
+
+TEST(values_without_a_time_are_merged_while_the_engine_takes_none)
+{
+  fake_engine_be_full(rig.engine, true);
+  for (int value = 1; value <= 100; ++value) {
+    client_ask(rig.client, "/done /node/vol/gain", "/node/vol/gain", "f", -0.25 * value);
+  }
+  client_ask(rig.client, "/done /node/lowcut/frequency", "/node/lowcut/frequency", "f", 200.0);
+  ck_assert_uint_eq(fake_engine_n_sets(rig.engine), 0);
+  ck_assert_double_eq(control_rig_status("values_merged"), 99.0);
+  ck_assert_double_eq(control_rig_status("values_set"), 101.0);
+  client_ask(rig.client, "/fail /rack/add 5 *", "/rack/add", "ss", "a",
+             "gain"); // it would be older
+  fake_engine_be_full(rig.engine, false);
+  AWAIT(fake_engine_n_sets(rig.engine) == 1);
+  const FakeSet set = fake_engine_set(rig.engine, 0);
+  ck_assert_uint_eq(set.n, 2);
+  ck_assert_double_eq(set.messages[0].value, -25.0);
+  ck_assert_double_eq(set.messages[1].value, 200.0);
+}
+
+TEST(what_follows_values_reaches_the_engine_after_them)
+{
+  lo_bundle bundle = lo_bundle_new(LO_TT_IMMEDIATE);
+  lo_bundle fade = lo_bundle_new(LO_TT_IMMEDIATE);
+  bundle_add(bundle, "/node/vol/gain", "f", -1.0);
+  bundle_add(fade, "/node/vol/gain", "ff", -20.0, 1.0);
+  lo_bundle_add_bundle(bundle, fade); // in the same packet
+  client_send_bundle(rig.client, bundle);
+  client_expect(rig.client, "/done /node/vol/gain");
+  client_expect(rig.client, "/done /node/vol/gain");
+  ck_assert_uint_eq(fake_engine_n_sets(rig.engine), 2);
+  ck_assert_double_eq(fake_engine_set(rig.engine, 0).messages[0].value, -1.0);
+  ck_assert_double_eq(fake_engine_set(rig.engine, 1).messages[0].value, -20.0);
+}
+
+/// Send a bundle of three sets.
+static void
+send_three(void)
+{
+  const lo_bundle bundle = lo_bundle_new(LO_TT_IMMEDIATE);
+  bundle_add(bundle, "/node/vol/gain", "f", -9.0);
+  bundle_add(bundle, "/node/lowcut/frequency", "f", 90.0);
+  bundle_add(bundle, "/norm/vol/gain", "f", 1.0);
+  client_send_bundle(rig.client, bundle);
+}
+
+/// Receive the answers to send_three().  Returns the number of packets.
+static uint32_t
+expect_three(void)
+{
+  const uint32_t n_before = rig.client->n_packets;
+  client_expect(rig.client, "/done /node/vol/gain");
+  client_expect(rig.client, "/done /node/lowcut/frequency");
+  client_expect(rig.client, "/done /norm/vol/gain");
+  return rig.client->n_packets - n_before;
+}
+
+TEST(the_answers_to_a_bundle_are_one_bundle)
+{
+  send_three();
+  ck_assert_uint_eq(expect_three(), 1);
+  for (uint32_t n = 0; n < 2U; ++n) { // one bundle for each, and none for single messages
+    client_send(rig.client, "/server/ping", "");
+    send_three();
+  }
+  for (uint32_t n = 0; n < 2U; ++n) {
+    client_expect(rig.client, "/done /server/ping");
+    ck_assert_uint_eq(expect_three(), 1);
+  }
+}
+
+TEST(a_client_that_wants_bundles_gets_all_answers_in_bundles)
+{
+  client_ask(rig.client, "/done /server/answers", "/server/answers", "s", "bundles");
+  rig.hold = true;
+  AWAIT(rig.is_held); // then all packets arrive before the next round
+  for (uint32_t n = 0; n < 10U; ++n) {
+    client_send(rig.client, "/server/ping", "");
+  }
+  const uint32_t n_before = rig.client->n_packets;
+  rig.hold = false;
+  for (uint32_t n = 0; n < 10U; ++n) {
+    client_expect(rig.client, "/done /server/ping");
+  }
+  ck_assert_uint_lt(rig.client->n_packets - n_before, 10U);
+  client_ask(rig.client, "/done /server/answers", "/server/answers", "s", "all");
 }
 
 TEST(a_client_that_wants_failures_only_gets_no_done)

@@ -85,18 +85,69 @@ TEST_ROWS(the_addresses_of_a_machine_are_one_sender, pairs)
 
 TEST(an_unsubscribed_sender_gets_no_reply_larger_than_its_request)
 {
-  Outlet outlet = { .socket = socket(AF_INET, SOCK_DGRAM, 0), .loopback = -1 };
+  Outlet outlet = { .socket = socket(AF_INET, SOCK_DGRAM, 0),
+                    .loopback = -1,
+                    .outbox = outbox_new() };
   const Peer stranger = peer_of("192.0.2.1", 9);                 // RFC 5737: never in use
   outlet_send(&outlet, &stranger, 11, "/abc", lo_message_new()); // 12 bytes
   ck_assert_uint_eq(outlet.withheld, 1);
   ck_assert_uint_eq(outlet.sent + outlet.failed, 0);
   outlet_send(&outlet, &stranger, 12, "/abc", lo_message_new());
+  outlet_flush(&outlet);
   ck_assert_uint_eq(outlet.withheld, 1);
   ck_assert_uint_eq(outlet.sent + outlet.failed, 1);
   const Peer friend = peer_of("127.0.0.1", 9);
   outlet_send(&outlet, &friend, 0, "/abc", lo_message_new());
   ck_assert_uint_eq(outlet.withheld, 1);
+  outbox_free(outlet.outbox);
   close(outlet.socket);
+}
+
+/// Receive a packet.  Returns its size, 0 if there is none.
+static size_t
+receive(const int fd, char packet[const 4096])
+{
+  const ssize_t n = recv(fd, packet, 4096, MSG_DONTWAIT);
+  return n > 0 ? (size_t)n : 0U;
+}
+
+TEST(answers_of_a_group_are_one_bundle_but_to_a_stranger)
+{
+  int pair[2];
+  char packet[4096];
+  ck_assert_int_eq(socketpair(AF_UNIX, SOCK_DGRAM, 0, pair), 0);
+  Outlet outlet = { .socket = pair[0], .loopback = -1, .outbox = outbox_new(), .group = 7 };
+  ck_assert(trust_init(&outlet.trust));
+  Peer friend = peer_of("198.51.100.1", 9);
+  Peer stranger = peer_of("198.51.100.2", 9);
+  friend.n_bytes = stranger.n_bytes = 0; // to the other end of the pair
+  ck_assert(trust_begin(&outlet.trust, &friend, UINT64_MAX));
+  for (uint32_t n = 0; n < 3U; ++n) {
+    outlet_done(&outlet, &friend, "/a/b/c", 0);
+  }
+  outlet.group = 8; // those of another bundle
+  outlet_done(&outlet, &friend, "/d", 0);
+  outlet_flush(&outlet);
+  ck_assert_uint_eq(receive(pair[1], packet), 16U + 3U * (4U + 20U));
+  ck_assert_mem_eq(packet, "#bundle\0\0\0\0\0\0\0\0\1\0\0\0\x14/done\0\0\0,s\0\0/a/b/c", 38);
+  ck_assert_uint_eq(receive(pair[1], packet), 16U); // one answer is no bundle
+  ck_assert_mem_eq(packet, "/done\0\0\0,s\0\0/d\0", 16);
+  ck_assert_uint_eq(outlet.sent, 4);
+
+  // Each answer to a stranger is limited by its own message, with the headers of its own packet.
+  outlet_done(&outlet, &stranger, "/a/b/c", 19);
+  ck_assert_uint_eq(outlet.withheld, 1);
+  for (uint32_t n = 0; n < 3U; ++n) {
+    outlet_done(&outlet, &stranger, "/a/b/c", 20);
+  }
+  outlet_flush(&outlet);
+  for (uint32_t n = 0; n < 3U; ++n) {
+    ck_assert_uint_eq(receive(pair[1], packet), 20);
+  }
+  ck_assert_uint_eq(receive(pair[1], packet), 0);
+  outbox_free(outlet.outbox);
+  close(pair[0]);
+  close(pair[1]);
 }
 
 TEST(nothing_is_sent_to_the_server_s_own_address)
@@ -107,6 +158,7 @@ TEST(nothing_is_sent_to_the_server_s_own_address)
   const Peer elsewhere = peer_of("192.0.2.1", 9);
   Outlet outlet = { .socket = socket(AF_INET, SOCK_DGRAM, 0),
                     .loopback = -1,
+                    .outbox = outbox_new(),
                     .own = peer_key(&own) };
   outlet_send(&outlet, &own, 12, "/abc", lo_message_new());
   ck_assert_uint_eq(outlet.withheld, 1);
@@ -117,6 +169,7 @@ TEST(nothing_is_sent_to_the_server_s_own_address)
   ck_assert_uint_eq(outlet.withheld, 2);
   outlet_send(&outlet, &elsewhere, 12, "/abc", lo_message_new());
   ck_assert_uint_eq(outlet.withheld, 2);
+  outbox_free(outlet.outbox);
   close(outlet.socket);
 }
 
@@ -140,12 +193,14 @@ TEST(replies_to_an_unsubscribed_sender_are_bounded_in_total)
   Rack* const rack = rack_of("a: gain | b: gain | c: gain | d: gain | e: gain | f: gain", NULL);
   control.config.engine = fake_engine_new();
   control.outlet.socket = pair[0];
+  control.outlet.outbox = outbox_new();
   const EditorConfig config = { .engine = control.config.engine };
   OK(editor_new(&config, rack, &control.editor, &error));
 
   static const char packet[64] = "/node/***************************************/gain\0\0,";
   Bundle* const bundle = read_message(&stranger, packet, 56);
   OK(query_values(&control, &stranger, &bundle->messages[0], &error));
+  outlet_flush(&control.outlet);
   size_t n_bytes = 0;
   char answer[256];
   for (ssize_t n = 0; (n = recv(pair[1], answer, sizeof(answer), 0)) > 0;) {
@@ -156,6 +211,7 @@ TEST(replies_to_an_unsubscribed_sender_are_bounded_in_total)
   ck_assert_uint_eq(control.outlet.sent + control.outlet.withheld, 6);
   ck_assert_uint_eq(control.outlet.failed, 0);
   bundle_free(bundle);
+  outbox_free(control.outlet.outbox);
   editor_free(control.editor);
   fake_engine_free(control.config.engine);
   rack_free(rack);
@@ -353,6 +409,7 @@ TEST(a_fader_moves_however_many_edits_wait)
     editor_submit(editor, value_of(9, -1.0 * n), 0);
     ck_assert_uint_eq(said.n_values, n);
     ck_assert_uint_eq(editor_counts(editor).values_lost, n); // the queue of edits is full
+    editor_flush(editor);
   }
   ck_assert_uint_eq(fake_engine_n_sets(engine), 3);
   ck_assert_uint_eq(said.n_failed, 0);

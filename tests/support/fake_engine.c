@@ -340,6 +340,13 @@ fake_engine_set(Engine* const engine, const uint32_t index)
   return engine->sets[index];
 }
 
+uint32_t
+engine_n_waiting(Engine* const engine)
+{
+  SCOPED_LOCK(&engine->lock);
+  return engine->is_full ? 1U : 0U;
+}
+
 void
 fake_engine_be_full(Engine* const engine, const bool full)
 {

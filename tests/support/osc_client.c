@@ -184,17 +184,36 @@ print_message(OscClient* const client, const char* const address, const lo_messa
   }
 }
 
-const char*
-client_receive(OscClient* const client)
+static void
+receive_packet(OscClient* const client)
 {
-  static char bytes[70000];
   struct pollfd fd = { client->fd, POLLIN, 0 };
   ck_assert_msg(poll(&fd, 1, 30000) == 1, "no answer within 30 s; the last one was: %s",
                 client->answer);
-  const ssize_t n = recv(client->fd, bytes, sizeof(bytes), 0);
+  const ssize_t n = recv(client->fd, client->packet, sizeof(client->packet), 0);
   ck_assert_int_gt(n, 0);
+  ++client->n_packets;
+  client->n_packet = (size_t)n;
+  client->n_read = client->packet[0] == '#' ? 16U : 0U;
+}
+
+const char*
+client_receive(OscClient* const client)
+{
+  if (client->n_read == client->n_packet) {
+    receive_packet(client);
+  }
+  char* bytes = client->packet + client->n_read;
+  uint32_t n_bytes = (uint32_t)client->n_packet;
+  if (client->packet[0] == '#') {
+    memcpy(&n_bytes, bytes, sizeof(n_bytes));
+    n_bytes = ntohl(n_bytes);
+    bytes += 4;
+  }
+  client->n_read = (size_t)(bytes - client->packet) + n_bytes;
+  ck_assert_uint_le(client->n_read, client->n_packet);
   int result = 0;
-  const lo_message message = lo_message_deserialise(bytes, (size_t)n, &result);
+  const lo_message message = lo_message_deserialise(bytes, n_bytes, &result);
   ck_assert_msg(message != NULL, "the answer is not an OSC message: liblo's error %d", result);
   print_message(client, bytes, message);
   lo_message_free(message);

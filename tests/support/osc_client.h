@@ -10,7 +10,10 @@
 
 typedef struct OscClient {
   int fd;
-  char answer[70000]; ///< The last answer, as "/address value value ..."
+  char answer[70000];      ///< The last answer, as "/address value value ..."
+  char packet[70000];      ///< The last packet: a message, or a bundle of messages ...
+  size_t n_packet, n_read; ///< ... its size, and the size of the part that was read
+  uint32_t n_packets;      ///< Number of packets so far
 } OscClient;
 
 OscClient* client_new(uint16_t port);
@@ -31,7 +34,7 @@ void bundle_add(lo_bundle bundle, const char* address, const char* types, ...);
 /// The time tag `seconds` after the present.
 lo_timetag tag_in(double seconds);
 
-/// Wait for the next answer; fails the test if none arrives.
+/// Wait for the next answer, which may be one of a bundle; fails the test if none arrives.
 const char* client_receive(OscClient* client);
 
 /// Fails the test unless the next answer is `text`.  If `text` ends with `*`, the answer only has

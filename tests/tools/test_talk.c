@@ -96,11 +96,11 @@ static const struct {
   const char* words[MAX_WORDS - 2];
   uint32_t n_calls; // Of liblo, with the ping that follows and its answer
 } commands[] = {
-  { { "send", "/server/version" }, 7 },
-  { { "send", "/rack/get", "1", "5000000000", "1.5", "text" }, 11 },
-  { { "send", "/server/describe", "/node/hall/*" }, 8 }, // an argument, not another message
-  { { "send", "--types", "ihfdsTF", "/rack/get", "1", "2", "3", "4", "5" }, 14 },
-  { { "send", "-b", "/rack/get", "1", ",", "/server/version" }, 10 },
+  { { "send", "/server/version" }, 8 },
+  { { "send", "/rack/get", "1", "5000000000", "1.5", "text" }, 12 },
+  { { "send", "/server/describe", "/node/hall/*" }, 9 }, // an argument, not another message
+  { { "send", "--types", "ihfdsTF", "/rack/get", "1", "2", "3", "4", "5" }, 15 },
+  { { "send", "-b", "/rack/get", "1", ",", "/server/version" }, 12 },
   { { "status" }, 3 },
 };
 

@@ -62,6 +62,27 @@ advice_text(const Advice* const advice)
   return advice->text ? advice->text : "";
 }
 
+/// The warnings of a rack in this run.  The caller frees them; NULL if out of memory.
+static char*
+warnings_of(const Advice* const advice, const Rack* const rack, const double rate_hz)
+{
+  static const char no_ports[] =
+      "the rack has MIDI lines, but this run has no MIDI ports; start it "
+      "with --io jack --midi\n";
+  char* const text = rack_warnings(rack, rate_hz);
+  if (!text || !advice->lacks_midi || !rack->n_midi) {
+    return text;
+  }
+  const size_t n_bytes = strlen(text);
+  char* const longer = realloc(text, n_bytes + sizeof(no_ports));
+  if (!longer) {
+    free(text);
+    return NULL;
+  }
+  memcpy(longer + n_bytes, no_ports, sizeof(no_ports));
+  return longer;
+}
+
 bool
 advice_update(Advice* const advice, const Rack* const rack, const uint64_t number,
               const double rate_hz, char** const fresh)
@@ -69,7 +90,7 @@ advice_update(Advice* const advice, const Rack* const rack, const uint64_t numbe
   if (advice->text && number == advice->of && rate_hz == advice->rate_hz) {
     return false;
   }
-  char* const text = rack_warnings(rack, rate_hz);
+  char* const text = warnings_of(advice, rack, rate_hz);
   const bool is_other = text && strcmp(text, advice_text(advice)) != 0;
   char* const added = is_other ? new_lines(text, advice_text(advice), advice->n_lines) : NULL;
   if (!text || (is_other && !added)) {
@@ -77,7 +98,7 @@ advice_update(Advice* const advice, const Rack* const rack, const uint64_t numbe
     return false; // the next call tries again
   }
   free(advice->text);
-  *advice = (Advice){ text, number, rate_hz, count_lines(text) };
+  *advice = (Advice){ text, number, rate_hz, count_lines(text), advice->lacks_midi };
   if (is_other) {
     *fresh = added;
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// The warnings of the active rack (rack_warnings()), and the new ones among them.
+/// The warnings of the active rack (rack_warnings(), and MIDI lines without ports), and the new ones
+/// among them.
 #ifndef WARPRACK_CONTROL_ADVICE_H
 #define WARPRACK_CONTROL_ADVICE_H
 
@@ -15,6 +16,7 @@ typedef struct Advice {
   uint64_t of;      ///< Number of the document of `text`
   double rate_hz;   ///< ... at this rate
   uint32_t n_lines; ///< Number of warnings
+  bool lacks_midi;  ///< The run has no MIDI ports: MIDI lines get a warning.  Set by the owner
 } Advice;
 
 /// Collect the warnings of a document, once per document and rate.  Returns true if they differ

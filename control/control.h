@@ -105,6 +105,7 @@ typedef struct ControlConfig {
   /// NULL.
   void (*take_ended)(void* context, const char* file, const char* reason);
   /// [control] Receives a report of dropped packets, at most once a second for each sender.
+  bool lacks_midi; ///< The run has no MIDI ports: warn of racks with MIDI lines
   void (*flood)(void* context, const char* text); ///< May be NULL
   /// [main] Called during control_start() if clients on this machine do not reach the server at
   /// 127.0.0.1, or clients that use TCP do not reach it, with the reason.  May be NULL.

@@ -580,6 +580,7 @@ prepare(Control* const control, const Rack* const rack, Error* const error)
   if (status != STATUS_OK) {
     return status;
   }
+  control->advice.lacks_midi = config->lacks_midi;
   control->start_ns = instant_now().monotonic_ns;
   control->now_ns = control->start_ns;
   engine_status(config->engine, &control->engine); // report only changes after the start

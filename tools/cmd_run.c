@@ -195,7 +195,7 @@ run_run(const int argc, char** const argv)
     { "server",     0,   OPTION_TEXT,    "NAME",                        .to.text = &io->server_name,                  .help = "Name of the JACK server, default JACK's default" },
     { "connect",    0,   OPTION_TEXT,    "PATTERN",                     .to.text = &io->connect_to,                   .help = "JACK ports to connect: part of their names, or a regular expression; default one device" },
     { "no-connect", 0,   OPTION_FLAG,                                   .to.flag = &args.no_connect,                  .help = "Connect to no JACK ports" },
-    { "midi",       0,   OPTION_FLAG,                                   .to.flag = &io->midi,                         .help = "JACK: make a MIDI input and a MIDI output" },
+    { "midi",       0,   OPTION_FLAG,                                   .to.flag = &io->midi,                         .help = "JACK: make MIDI ports, also if the rack has no MIDI lines at the start" },
     { "device",     'd', OPTION_TEXT,    "NAME",                        .to.text = &io->device,                       .help = "PortAudio device: its name, a part of the name, or its index" },
     { "host-api",   0,   OPTION_TEXT,    "NAME",                        .to.text = &io->host_api,                     .help = "PortAudio host API: its name, or the beginning of the name" },
     { "play",       0,   OPTION_TEXT,    "FILE",                        .to.text = &io->play,                         .help = "Dummy: play this file into the inputs, then silence" },

@@ -388,6 +388,15 @@ last_subscribers(const Live* const live)
   return live->state ? state_subscribers(live->state) : live->nsm->subscribers;
 }
 
+/// True if the run makes MIDI ports, if it plays on JACK: when asked to, or because the first rack has
+/// MIDI lines.
+static bool
+makes_midi(const Live* const live)
+{
+  const IoDriver* const driver = live->config->driver;
+  return (!driver || driver == io_find("jack")) && (live->config->io.midi || live->first->n_midi);
+}
+
 /// Start the server.  If the port is in use, and need not be this one, take any port.
 static Status
 start_server(Live* const live, ControlConfig* const control, Error* const error)
@@ -439,6 +448,7 @@ start_control(Live* const live, Error* const error)
                             .subscribers = last_subscribers(live),
                             .subscribed = keeps ? on_subscribed : NULL,
                             .warned = on_warned,
+                            .lacks_midi = !makes_midi(live),
                             .take_ended = on_take_ended,
                             .latency_changed = on_latency_changed,
                             .quit = on_quit,
@@ -465,7 +475,9 @@ open_driver(Live* const live, const IoDriver* const driver, Error* const error)
                             .format = on_format,
                             .latency = on_latency,
                             .note = on_note };
-  const Status status = io_open(driver, &live->config->io, &events, &live->io, error);
+  IoConfig config = live->config->io;
+  config.midi = makes_midi(live);
+  const Status status = io_open(driver, &config, &events, &live->io, error);
   live->driver = status ? NULL : driver;
   return status;
 }

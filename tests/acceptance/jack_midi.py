@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""MIDI by JACK: a controller moves a parameter, which is heard and is in the document, also after the worker was killed;
+"""MIDI by JACK, whose ports a run makes for a rack with MIDI lines: a controller moves a parameter, which is heard and is in the document, also after the worker was killed;
 notes of jack_midiseq reach the rack.
 
     jack_midi.py PROGRAM
@@ -28,7 +28,7 @@ def hears(server, level_db):
 with scratch(), Jackd(48000, 256) as jack:
     with open("midi.rack", "w", encoding="utf-8") as file:
         file.write(RACK)
-    arguments = ("--io", "jack", "--midi", "--channels", "1:1", "--name", "rack", "--no-connect", "midi.rack")
+    arguments = ("--io", "jack", "--channels", "1:1", "--name", "rack", "--no-connect", "midi.rack")
     with Server(*arguments, env=jack.env) as server:
         peer = subprocess.Popen([PEER, "midi"], env={**os.environ, **jack.env})
         jack.wait_for("peer:midi")

@@ -87,6 +87,25 @@ TEST(only_new_lines_are_reported_as_warnings)
   ck_assert(!advice_update(&advice, rack, 9U, 20000.0, &fresh));
 }
 
+TEST(midi_lines_without_ports_are_warned_of)
+{
+  SCOPED_RACK Rack* const rack = rack_of("add a gain\nconnect in a\nconnect a out\n", NULL);
+  SCOPED_RACK Rack* const mapped =
+      rack_of("add a gain\nconnect in a\nconnect a out\nmidi cc 1:7 a.gain\n", NULL);
+  SCOPED(advice_clear) Advice advice = { .lacks_midi = true };
+  SCOPED(advice_clear) Advice with_ports = { .lacks_midi = false };
+  char* fresh = NULL;
+  ck_assert(!advice_update(&advice, rack, 1U, 48000.0, &fresh));
+  ck_assert(advice_update(&advice, mapped, 2U, 48000.0, &fresh));
+  assert_says(fresh, "this run has no MIDI ports; start it with --io jack --midi\n");
+  free(fresh);
+  ck_assert(advice_update(&advice, rack, 3U, 48000.0, &fresh)); // the warning has gone
+  free(fresh);
+  ck_assert(advice_update(&advice, mapped, 4U, 48000.0, &fresh));
+  free(fresh);
+  ck_assert(!advice_update(&with_ports, mapped, 1U, 48000.0, &fresh));
+}
+
 TEST(many_warnings_are_not_compared_pairwise)
 {
   enum { N_NODES = 2048 };

@@ -201,7 +201,6 @@ wake_ns(const Control* const control)
   wake = min_ns(wake, meters_wake_ns(&control->meters));
   wake = min_ns(wake, midi_wake_ns(control));
   wake = control_follows_jack(control) ? min_ns(wake, control->next_tempo_ns) : wake;
-  wake = min_ns(wake, reports_wake_ns(control));
   wake = control->notes.n ? min_ns(wake, control->now_ns + NOTES_POLL_NS) : wake;
   wake =
       editor_holds_values(control->editor) ? min_ns(wake, control->now_ns + PENDING_POLL_NS) : wake;

@@ -6,10 +6,7 @@
 #include "control_private.h"
 #include "takes.h"
 
-#include "engine/base/time.h"
-
 #define REPORTS_AT_ONCE 256U
-#define MIDI_NS         (10U * NS_PER_MS) // until clients see what a controller does
 
 /// Keep a value for the document, where it replaces an older one of its parameter.
 static void
@@ -50,10 +47,4 @@ reports_hear(Control* const control)
 {
   editor_hear(control->editor, control->heard.values, control->heard.n, control->now_ns);
   control->heard.n = 0;
-}
-
-uint64_t
-reports_wake_ns(const Control* const control)
-{
-  return engine_has_midi(control->config.engine) ? control->now_ns + MIDI_NS : UINT64_MAX;
 }

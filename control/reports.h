@@ -4,8 +4,6 @@
 #ifndef WARPRACK_CONTROL_REPORTS_H
 #define WARPRACK_CONTROL_REPORTS_H
 
-#include <stdint.h>
-
 struct Control;
 
 /// Read all reports, or as many as there is room for.  To be called in each round, and before each
@@ -14,8 +12,5 @@ void reports_read(struct Control* control);
 
 /// Take what MIDI has set into the document. [control]
 void reports_hear(struct Control* control);
-
-/// The time of the next call, if no other work comes. [control]
-uint64_t reports_wake_ns(const struct Control* control);
 
 #endif

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """MIDI by JACK, whose ports a run makes for a rack with MIDI lines: a controller moves a parameter, which is heard and is in the document, also after the worker was killed;
-notes of jack_midiseq reach the rack.
+notes of jack_midiseq reach the rack, and jack_midi_dump gets what the controller shall show.
 
     jack_midi.py PROGRAM
 """
@@ -9,7 +9,7 @@ import signal
 
 from common import *
 
-need("jackd", "jack_lsp", "jack_connect", "jack_midiseq")
+need("jackd", "jack_lsp", "jack_connect", "jack_midiseq", "jack_midi_dump", "stdbuf")
 
 PEER = os.environ["WARPRACK_JACK_PEER"]
 RACK = "add vol gain -20dB\nconnect in vol\nconnect vol out\nmidi cc 1:1 vol.gain -40dB..-6dB\n"
@@ -51,7 +51,13 @@ with scratch(), Jackd(48000, 256) as jack:
         jack.wait_for("seq:out")
         jack.connect("seq:out", "rack:midi_in")
         until(lambda: server.status()["midi_events"] >= seen + 4, server.output)
-        for process in (player, peer):
+
+        dump = subprocess.Popen(["stdbuf", "-oL", "jack_midi_dump", "dump"], env={**os.environ, **jack.env}, stdout=open("dump", "wb"))
+        jack.wait_for("dump:input")
+        jack.connect("rack:midi_out", "dump:input")
+        server.osc.do("/node/vol/gain", -40.0)
+        until(lambda: "b0 01 00" in open("dump", encoding="utf-8").read(), server.output)
+        for process in (player, dump, peer):
             process.terminate()
             process.wait()
         server.stop()

@@ -47,6 +47,22 @@ mix_link_aim_last(MixLink* const link, const float target, const uint32_t frames
   link->last_frames = frames;
 }
 
+/// If the gain moves, and will still move after `hold_frames` frames: begin the rest of its way again
+/// then, in `frames` frames.  Gains that begin together have a constant sum if their targets have:
+/// ramps are linear in value, slope and target. [player]
+static inline void
+mix_link_restart(MixLink* const link, const uint32_t frames, const uint32_t hold_frames)
+{
+  Ramp next = link->gain;
+  ramp_skip(&next, hold_frames);
+  if (!link->hold_frames && next.frames_left) {
+    ramp_turn(&next, next.target, frames);
+    link->next = next;
+    link->hold_frames = hold_frames;
+    link->gain = hold_frames ? link->gain : next;
+  }
+}
+
 /// Advance by a block. [player]
 static inline void
 mix_link_advance(MixLink* const link, const uint32_t n_frames)

@@ -57,14 +57,11 @@ ramp_value(const Ramp* const ramp)
   return ramp_value_at(ramp, ramp->frames_left);
 }
 
-/// Start a ramp from the current value to `target` in `frames` >= 1 frames.  Does nothing if
+/// Start a ramp from the current value and slope to `target` in `frames` >= 1 frames, also if
 /// `target` is already the target.
 RAMP_FUNCTION void
-ramp_aim(Ramp* const ramp, const float target, const uint32_t frames)
+ramp_turn(Ramp* const ramp, const float target, const uint32_t frames)
 {
-  if (target == ramp->target) {
-    return;
-  }
   const float w = (float)ramp->frames_left * ramp->per_frame;
   const float slope = -w * (2.0F * ramp->a + 3.0F * ramp->b * w) * ramp->per_frame;
   const float distance = ramp_value(ramp) - target;
@@ -73,6 +70,16 @@ ramp_aim(Ramp* const ramp, const float target, const uint32_t frames)
   ramp->b = -2.0F * distance - slope * (float)frames;
   ramp->per_frame = 1.0F / (float)frames;
   ramp->frames_left = frames;
+}
+
+/// Start a ramp from the current value to `target` in `frames` >= 1 frames.  Does nothing if
+/// `target` is already the target.
+RAMP_FUNCTION void
+ramp_aim(Ramp* const ramp, const float target, const uint32_t frames)
+{
+  if (target != ramp->target) {
+    ramp_turn(ramp, target, frames);
+  }
 }
 
 /// Advance by one frame and return the new value.

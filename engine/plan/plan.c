@@ -89,7 +89,9 @@ plan_became_active(Plan* const plan, const uint64_t frame)
     const bool is_tail = from && plan->nodes[from->plan_index].death.dying; // its fade is silent
     const uint64_t fades = frame + aim->hold_frames;
     aim->link->gain = aim->target;
-    plan_link->fades = !is_tail && fades > plan_link->fades ? fades : plan_link->fades;
+    if (!is_tail && !aim->restarts && fades > plan_link->fades) {
+      plan_link->fades = fades;
+    }
   }
 }
 
@@ -204,7 +206,10 @@ static void
 begin_aim(const PlanAim* const aim)
 {
   MixLink* const mix = &aim->link->mix;
-  if (mix->hold_frames && aim->hold_frames > mix->hold_frames) {
+  if (aim->restarts) {
+    mix_link_restart(mix, aim->frames, aim->hold_frames);
+  } else if (mix->hold_frames && aim->hold_frames > mix->hold_frames &&
+             (mix->last_frames || aim->target != mix->next.target)) {
     mix_link_aim_last(mix, aim->target, aim->frames, aim->hold_frames);
   } else {
     // If the target changes while a fade-in is on hold, the hold continues.

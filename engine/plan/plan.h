@@ -62,6 +62,8 @@ typedef struct PlanAim {
   Link* link;
   float target;
   uint32_t frames, hold_frames;
+  bool restarts; ///< The gain may still move to `target`, by a fade of an earlier plan: it begins
+                 ///< again (mix_link_restart())
 } PlanAim;
 
 /// A value of the document, for a parameter that is not structural.

@@ -158,6 +158,98 @@ slack(const Plan* const plan, const uint32_t* const when, const uint32_t* const 
   return least;
 }
 
+// ---- fades that run already ----
+
+#define NO_HOLD UINT32_MAX
+
+/// How long a fade may be put off by later ones, in fades.  Even in an endless stream of edits its
+/// rest is below 0.3 % by then.
+#define LONGEST_FADES 3U
+
+/// The frames before the fades of this plan; NO_HOLD if there are none, or not at the same time.
+static uint32_t
+common_hold(const Plan* const plan)
+{
+  uint32_t hold = NO_HOLD;
+  bool is_common = true;
+  for (uint32_t a = 0; a < plan->n_aims; ++a) {
+    const PlanAim* const aim = &plan->aims[a];
+    if (is_coming(aim) || aim->target == 0.0F) {
+      is_common = is_common && (hold == NO_HOLD || hold == aim->hold_frames);
+      hold = aim->hold_frames;
+    }
+  }
+  return is_common ? hold : NO_HOLD;
+}
+
+/// True if a fade of a connection from a living node may run when those of this plan begin.
+static bool
+may_run(const Graph* const graph, const PlanLink* const plan_link, const uint32_t hold)
+{
+  const uint64_t now = graph->request->now_frame;
+  const Node* const from = plan_link->link->from;
+  const bool is_tail = from && graph->plan->nodes[from->plan_index].death.dying;
+  return !is_tail && plan_link->fades && plan_link->fades <= now + hold &&
+         now < plan_link->fades + (uint64_t)(LONGEST_FADES + 1U) * graph->ramp_frames;
+}
+
+/// A node that an earlier plan has left gets sound for longer: graph_schedule_deaths() schedules its
+/// end again, and that of its connections.
+static void
+die_later(const Graph* const graph, PlanNode* const dead, bool* const is_longer)
+{
+  const Plan* const plan = graph->plan;
+  dead->death.fresh = true;
+  for (uint32_t l = 0; l < plan->n_links; ++l) {
+    PlanLink* const plan_link = &plan->links[l];
+    if (plan_link->link->from == dead->node && plan_link->death.dying) {
+      plan_link->death.fresh = true;
+      is_longer[graph_index(plan_link->link->to, plan->n_nodes)] = true;
+    }
+  }
+}
+
+/// Let the fades of earlier plans that still run begin again together with those of this plan.
+/// Otherwise an edit during the fades of another one would make the sum of the paths up to a tenth
+/// too large or too small.  The fades do not wait for each other, so that a stream of edits does not
+/// queue.
+static bool
+restart_fades(Graph* const graph, const uint32_t* const order)
+{
+  Plan* const plan = graph->plan;
+  const uint32_t hold = common_hold(plan);
+  bool* const is_aimed = arena_take(graph->scratch, plan->n_links + 1U, sizeof(bool));
+  bool* const is_longer = arena_take(graph->scratch, plan->n_nodes + 1U, sizeof(bool));
+  if (!is_aimed || !is_longer) {
+    return false;
+  }
+  for (uint32_t a = 0; a < plan->n_aims; ++a) {
+    is_aimed[plan->aims[a].link->plan_index] = true;
+  }
+  for (uint32_t l = 0; hold != NO_HOLD && l < plan->n_links; ++l) {
+    PlanLink* const plan_link = &plan->links[l];
+    if (!is_aimed[l] && may_run(graph, plan_link, hold)) {
+      PlanAim* const aim = graph_aim(graph, plan_link->link, plan_link->link->gain);
+      aim->hold_frames = hold;
+      aim->restarts = true;
+      if (plan_link->death.dying) {
+        plan_link->death.fresh = true;
+        plan_link->death.expires = (uint64_t)hold + graph->ramp_frames;
+        is_longer[graph_index(plan_link->link->to, plan->n_nodes)] = true;
+      }
+    }
+  }
+  for (uint32_t i = 0; i < plan->n_nodes; ++i) {
+    PlanNode* const plan_node = &plan->nodes[order[i]];
+    if (is_longer[order[i]] && plan_node->death.dying && !plan_node->death.fresh) {
+      die_later(graph, plan_node, is_longer);
+    }
+  }
+  return true;
+}
+
+// ---- all fades ----
+
 bool
 graph_schedule_fades(Graph* const graph, const uint32_t* const order)
 {
@@ -181,5 +273,5 @@ graph_schedule_fades(Graph* const graph, const uint32_t* const order)
       plan_link->death.expires = (uint64_t)aim->hold_frames + graph->ramp_frames;
     }
   }
-  return true;
+  return restart_fades(graph, order);
 }

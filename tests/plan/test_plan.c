@@ -258,6 +258,33 @@ TEST(edits_of_the_latency_during_the_fades_of_others_leave_no_gap)
   ck_assert_uint_eq(plan->n_nodes, plan->n_living);
 }
 
+TEST(edits_during_the_fades_of_others_keep_the_level)
+{
+  static const char* const racks[] = { "g: gain -6dB", "h: gain -6dB", "a: gain -6dB" };
+  static const uint32_t pauses[] = { 3, 1, 5, 2, 7, 4, 1, 1, 1, 1 }; // blocks; a fade has 7.5
+  SCOPED(rack_rig_free) RackRig rig;
+  begin(&rig);
+  for (size_t i = 0; i < FRAMES; ++i) {
+    in[i] = 1.0F;
+  }
+  change_to(&rig, racks[0]);
+  play(&rig, in, out, FRAMES);
+  const float level = out[FRAMES - 1U];
+  for (uint32_t e = 1; e < 100U; ++e) {
+    const Plan* const plan = change_to(&rig, racks[e % ARRAY_LEN(racks)]);
+    ck_assert_uint_le(plan->n_nodes, 40U);
+    const uint32_t n_frames = pauses[e % ARRAY_LEN(pauses)] * BLOCK;
+    play(&rig, in, out, n_frames);
+    for (size_t i = 0; i < n_frames; ++i) {
+      ck_assert_msg(fabsf(out[i] - level) < 4e-3F * level, "edit %u, frame %zu: %g, not %g", e, i,
+                    (double)out[i], (double)level);
+    }
+  }
+  expect_level(&rig, level, FRAMES, UINT32_MAX);
+  const Plan* const plan = plan_again(&rig); // nothing is left of the old racks
+  ck_assert_uint_eq(plan->n_nodes, plan->n_living);
+}
+
 TEST(a_connection_that_still_fades_out_puts_off_no_fade_before_it)
 {
   // The first edit leaves a connection, which the plan of the second one still has.

@@ -8,7 +8,9 @@
 #include "control/net/clock.h"
 #include "control/net/packet_check.h"
 #include "control/net/own.h"
+#include "engine/base/time.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>
@@ -24,13 +26,19 @@
 
 // ---- packets ----
 
+static const char*
+protocol_of(const TalkArgs* const args)
+{
+  return args->is_tcp ? "TCP" : "UDP";
+}
+
 static Status
 fail_no_server(const TalkArgs* const args, Error* const error)
 {
   return error_set(error, STATUS_NET,
-                   "no server listens on %.100s, UDP port %lld; start `warprack run`, or name its "
+                   "no server listens on %.100s, %s port %lld; start `warprack run`, or name its "
                    "port with --osc-port and its machine with --host",
-                   args->host, (long long)args->port);
+                   args->host, protocol_of(args), (long long)args->port);
 }
 
 static Status
@@ -75,6 +83,19 @@ prove_address(Talk* const talk)
   talk->limit_ns = limit_ns;
 }
 
+/// Open the socket and connect it.  The timeout limits the time of a connection.
+static bool
+connect_to(Talk* const talk, const struct addrinfo* const to)
+{
+  const bool is_tcp = talk->args->is_tcp;
+  const struct timespec limit = time_spec((uint64_t)(talk->args->timeout_s * 1e9));
+  const struct timeval wait = { limit.tv_sec, limit.tv_nsec / 1000 };
+  talk->fd = socket(to->ai_family, (is_tcp ? SOCK_STREAM : SOCK_DGRAM) | SOCK_CLOEXEC, 0);
+  return talk->fd >= 0 &&
+         (!is_tcp || !setsockopt(talk->fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait))) &&
+         connect(talk->fd, to->ai_addr, to->ai_addrlen) == 0;
+}
+
 Status
 talk_open(Talk* const talk, const TalkArgs* const args, Error* const error)
 {
@@ -84,7 +105,8 @@ talk_open(Talk* const talk, const TalkArgs* const args, Error* const error)
   talk->limit_ns = instant_now().monotonic_ns + (uint64_t)(args->timeout_s * 1e9);
   char port[8];
   snprintf(port, sizeof(port), "%u", (unsigned)args->port);
-  const struct addrinfo hints = { .ai_flags = AI_NUMERICSERV, .ai_socktype = SOCK_DGRAM };
+  const struct addrinfo hints = { .ai_flags = AI_NUMERICSERV,
+                                  .ai_socktype = args->is_tcp ? SOCK_STREAM : SOCK_DGRAM };
   struct addrinfo* found = NULL;
   const int code = getaddrinfo(args->host, port, &hints, &found);
   if (code != 0) {
@@ -98,17 +120,20 @@ talk_open(Talk* const talk, const TalkArgs* const args, Error* const error)
   for (const struct addrinfo* at = found; at && to->ai_family != AF_INET; at = at->ai_next) {
     to = at->ai_family == AF_INET ? at : to;
   }
-  talk->fd = socket(to->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  const bool is_open = talk->fd >= 0 && connect(talk->fd, to->ai_addr, to->ai_addrlen) == 0;
+  const bool is_open = connect_to(talk, to);
+  const int failure = errno;
   Peer peer = { .n_bytes = to->ai_addrlen };
   memcpy(&peer.address, to->ai_addr, to->ai_addrlen);
   OwnAddresses own = { .n_keys = 0 };
   talk->is_here = own_has(&own, &peer);
   freeaddrinfo(found);
   if (!is_open) {
-    return error_set(error, STATUS_NET, "cannot reach %.100s: %s", args->host, strerror(errno));
+    return args->is_tcp && failure == ECONNREFUSED
+               ? fail_no_server(args, error)
+               : error_set(error, STATUS_NET, "cannot reach %.100s: %s", args->host,
+                           strerror(failure));
   }
-  if (!talk->is_here) {
+  if (!talk->is_here && !args->is_tcp) {
     prove_address(talk);
   }
   return STATUS_OK;
@@ -120,6 +145,19 @@ talk_close(Talk* const talk)
   if (talk->fd >= 0) {
     close(talk->fd);
   }
+}
+
+/// Send a packet, over TCP after its size.  After the timeout, a part of it only is sent.
+static bool
+send_packet(const Talk* const talk, void* const packet, const size_t n_bytes)
+{
+  uint32_t size = htonl((uint32_t)n_bytes);
+  const bool is_tcp = talk->args->is_tcp;
+  struct iovec parts[] = { { &size, sizeof(size) }, { packet, n_bytes } };
+  const struct msghdr both = { .msg_iov = is_tcp ? parts : &parts[1],
+                               .msg_iovlen = is_tcp ? 2 : 1 };
+  const size_t n_all = n_bytes + (is_tcp ? sizeof(size) : 0U);
+  return sendmsg(talk->fd, &both, MSG_NOSIGNAL) == (ssize_t)n_all;
 }
 
 Status
@@ -134,7 +172,7 @@ talk_send(Talk* const talk, const char* const name, void* const packet, const si
   Status status = STATUS_OK;
   if (reason != PACKET_OK) {
     status = error_set(error, STATUS_BAD_ARG, "%.200s: %s", name, packet_fault_text(reason));
-  } else if (send(talk->fd, packet, n_bytes, 0) < 0) {
+  } else if (!send_packet(talk, packet, n_bytes)) {
     status = fail_no_server(talk->args, error); // an ICMP error of the packet before
   }
   free(packet);
@@ -160,32 +198,71 @@ fail_other_program(const Talk* const talk, Error* const error)
                    (long long)talk->args->port);
 }
 
-/// Wait for the next packet: a message, or a bundle of messages.
+/// Wait for bytes, and receive at most n.
 static Status
-receive_packet(Talk* const talk, Error* const error)
+receive_some(Talk* const talk, void* const to, const size_t n, size_t* const n_read,
+             Error* const error)
 {
   const TalkArgs* const args = talk->args;
   const uint64_t now_ns = instant_now().monotonic_ns;
   const int left_ms = now_ns < talk->limit_ns ? (int)((talk->limit_ns - now_ns) / 1000000U) + 1 : 0;
   struct pollfd fd = { talk->fd, POLLIN, 0 };
   if (poll(&fd, 1, left_ms) <= 0) {
-    return error_set(error, STATUS_NET, "no answer from %.100s, UDP port %lld, within %g s%s",
-                     args->host, (long long)args->port, args->timeout_s,
+    return error_set(error, STATUS_NET, "no answer from %.100s, %s port %lld, within %g s%s",
+                     args->host, protocol_of(args), (long long)args->port, args->timeout_s,
                      talk->is_here
                          ? ""
                          : "; the server answers other machines only if its --osc-allow names "
                            "them");
   }
-  const ssize_t n = recv(talk->fd, talk->packet, TALK_MAX_PACKET, 0);
-  if (n < 0) {
-    return fail_no_server(args, error);
+  const ssize_t n_received = recv(talk->fd, to, n, 0);
+  if (args->is_tcp && n_received <= 0) {
+    return error_set(error, STATUS_NET, "the server at %.100s has closed the connection",
+                     args->host);
+  }
+  *n_read = n_received > 0 ? (size_t)n_received : 0U;
+  return n_received < 0 ? fail_no_server(args, error) : STATUS_OK;
+}
+
+/// Receive exactly n bytes of a connection.
+static Status
+receive_all(Talk* const talk, uint8_t* const to, const size_t n, Error* const error)
+{
+  Status status = STATUS_OK;
+  size_t n_read = 0;
+  for (size_t at = 0; at < n && !status; at += n_read) {
+    status = receive_some(talk, to + at, n - at, &n_read, error);
+  }
+  return status;
+}
+
+/// Receive the bytes of a packet.
+static Status
+receive_bytes(Talk* const talk, size_t* const n_bytes, Error* const error)
+{
+  if (!talk->args->is_tcp) {
+    return receive_some(talk, talk->packet, TALK_MAX_PACKET, n_bytes, error);
+  }
+  uint32_t size = 0;
+  const Status status = receive_all(talk, (uint8_t*)&size, sizeof(size), error);
+  *n_bytes = ntohl(size) <= TALK_MAX_PACKET ? ntohl(size) : 0U; // of another program
+  return status ? status : receive_all(talk, talk->packet, *n_bytes, error);
+}
+
+/// Wait for the next packet: a message, or a bundle of messages.
+static Status
+receive_packet(Talk* const talk, Error* const error)
+{
+  size_t n = 0;
+  if (receive_bytes(talk, &n, error)) {
+    return error->status;
   }
   uint32_t n_messages = 0;
-  if (packet_check(talk->packet, (size_t)n, instant_now().ntp, &n_messages) || !n_messages) {
+  if (packet_check(talk->packet, n, instant_now().ntp, &n_messages) || !n_messages) {
     return fail_other_program(talk, error);
   }
   memset(talk->packet + n, 0, 8);
-  talk->n_bytes = (size_t)n;
+  talk->n_bytes = n;
   talk->next = talk->packet[0] == '#' ? 16U : 0U;
   return STATUS_OK;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Exchanges OSC packets with a running server over UDP, until a timeout, for `send` and `status`.
-   All functions [main].
+   Exchanges OSC packets with a running server over UDP or TCP, until a timeout, for `send` and
+   `status`.  All functions [main].
 */
 #ifndef WARPRACK_TOOLS_TALK_H
 #define WARPRACK_TOOLS_TALK_H
@@ -19,6 +19,7 @@ typedef struct TalkArgs {
   const char* host; ///< Name or numeric address
   int64_t port;
   double timeout_s;
+  bool is_tcp;
 } TalkArgs;
 
 #define TALK_DEFAULTS                                                                              \
@@ -40,8 +41,11 @@ typedef struct TalkArgs {
         "N",                                                                                       \
         1,                                                                                         \
         65535,                                                                                     \
-        .help = "The server's UDP port, default 9770",                                             \
+        .help = "The server's UDP and TCP port, default 9770",                                     \
         .to.integer = &(args)->port },                                                             \
+      { "tcp", 0, OPTION_FLAG,                                                                     \
+        .help = "Use a TCP connection instead of UDP: no part of a long answer is lost",           \
+        .to.flag = &(args)->is_tcp },                                                              \
   {                                                                                                \
     "timeout", 't', OPTION_NUMBER, "S", 0.01, 3600, .help = "Seconds to wait, default 5",          \
                                                     .to.number = &(args)->timeout_s                \

@@ -125,6 +125,17 @@ TEST(a_number_for_an_argument_that_takes_only_strings_is_sent_as_one)
   assert_says(program.out, "/fail sis \"/meter/subscribe\" 3 \"no meter \"5\"");
 }
 
+TEST(a_message_and_its_answers_can_use_tcp)
+{
+  SEND("--tcp", "/node/vol/gain");
+  program_expect_end(0, "/node/vol/gain f -6\n", "");
+  SEND("--tcp", "-b", "/rack/remove", "vol", ",", "/node/lowcut/frequency", "90");
+  ck_assert_int_eq(program.exit_code, 0);
+  control_rig_stop_server();
+  SEND("--tcp", "/server/ping");
+  program_expect_end(3, "", "no server listens on 127.0.0.1, TCP port");
+}
+
 TEST(answers_can_be_json)
 {
   SEND("--json", "/node/vol/gain");

@@ -294,14 +294,14 @@ def rounds(folder):
     paths = [f"{folder}/{name}/warprack.n{name}" for name in ("A", "B", "C")]
     saved = {}
     client = None
-    n_opened = 0
+    n_saves = n_switches = n_kills = 0
     for path in paths:
         os.mkdir(os.path.dirname(path))
     for n in range(ROUNDS):
         path = chance.choice(paths)
+        n_switches += client is not None
         client = client or Client(manager, *driver(), "vol: gain -1dB")
         assert client.open(path, os.path.basename(path))[0] == 0, client.output()
-        n_opened += 1
         expect_name(os.path.basename(path))
         assert path not in saved or client.rack() == saved[path], (n, client.rack(), saved[path])
         for _ in range(chance.randrange(1, 4)):
@@ -311,14 +311,16 @@ def rounds(folder):
             if chance.random() < 0.7:
                 assert client.save()[0] == 0, client.output()
                 client.expect_dirty(False)
+                n_saves += 1
                 saved[path] = client.rack()
                 assert client.saved() == saved[path]
         if chance.random() < 0.5:
             client.stop(signal.SIGKILL)
             client = None
+            n_kills += 1
     if client:
         client.stop()
-    print(f"figure: {ROUNDS} rounds, {n_opened} projects opened, {len(saved)} saved, none lost (seed {SEED})")
+    print(f"figure: {ROUNDS} rounds: {n_saves} saves, {n_switches} switches, {n_kills} kills, no save lost (seed {SEED})")
 
 
 with contextlib.ExitStack() as stack:

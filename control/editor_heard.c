@@ -62,7 +62,9 @@ editor_hear(Editor* const editor, const ParamMessage* const values, const uint32
   for (uint32_t v = 0; v < n; ++v) {
     if (set_value(editor->committed, &values[v], &changes)) {
       pending_follow(&editor->pending, &values[v]);
-      const Status status = engine_set_heard(editor->config.engine, &values[v]);
+      const Status status = values[v].kind == MESSAGE_HEARD
+                                ? engine_set_heard(editor->config.engine, &values[v])
+                                : engine_set(editor->config.engine, &values[v], 1U);
       editor->counts.values_lost += status != STATUS_OK;
     }
   }

@@ -156,14 +156,36 @@ note_position(Control* const control, const MidiReading* const reading)
   }
 }
 
+/// Set the parameters of a reading, because no worker plays that could do it.
+static void
+set_values(Control* const control, const MidiReading* const reading)
+{
+  uint32_t n = 0;
+  const MidiTarget* const targets = midi_table_find(&control->midi.table, reading->source, &n);
+  for (uint32_t t = 0; t < n && reading->source.kind != MIDI_NOTES; ++t) {
+    const RackNode* const node = rack_find_uid(editor_rack(control->editor), targets[t].uid);
+    ParamMessage value = { .uid = targets[t].uid,
+                           .param = targets[t].param,
+                           .kind = MESSAGE_VALUE };
+    if (node &&
+        midi_target_value(&targets[t], reading,
+                          rack_number(node, value.param, control_rate_hz(control)), &value.value)) {
+      editor_hear(control->editor, &value, 1U, control->now_ns);
+    }
+  }
+}
+
 /// Handle an event.  Returns the number of scenes that it has recalled.
 static uint32_t
-hear(Control* const control, const MidiEvent* const event)
+hear(Control* const control, const MidiHeard* const heard)
 {
   MidiReading readings[MIDI_MAX_READINGS];
-  const uint32_t n = midi_decode(&control->midi.decoder, event, readings);
+  const uint32_t n = midi_decode(&control->midi.decoder, &heard->event, readings);
   uint32_t n_recalls = 0;
   for (uint32_t r = 0; r < n; ++r) {
+    if (heard->is_missed) {
+      set_values(control, &readings[r]);
+    }
     note_position(control, &readings[r]);
     n_recalls += readings[r].source.kind == MIDI_PROGRAM && recall(control, readings[r].source);
   }
@@ -182,7 +204,7 @@ take_events(Control* const control)
   do {
     n = engine_take_midi(control->config.engine, heard, MAX_HEARD);
     for (uint32_t e = 0; e < n; ++e) {
-      n_recalls += hear(control, &heard[e].event);
+      n_recalls += hear(control, &heard[e]);
     }
   } while (n && n_recalls < MAX_RECALLS);
 }

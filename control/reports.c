@@ -21,7 +21,7 @@ add_heard(HeardValues* const heard, const ParamMessage* const value)
                                      .uid = value->uid,
                                      .param = value->param,
                                      .value = value->value,
-                                     .kind = MESSAGE_VALUE };
+                                     .kind = MESSAGE_HEARD };
   heard->n += h == heard->n;
 }
 

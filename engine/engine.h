@@ -134,7 +134,8 @@ NODISCARD Status engine_play(Engine* engine, const ParamMessage* messages, uint3
 /// True if the audio driver passes MIDI.
 bool engine_has_midi(Engine* engine);
 
-/// Take at most `max` MIDI events that have come, oldest first.  The worker has them as well.
+/// Take at most `max` MIDI events that have come, oldest first.  The worker has them as well,
+/// except those with MidiHeard::is_missed.
 uint32_t engine_take_midi(Engine* engine, MidiHeard* heard, uint32_t max);
 
 /// Send n MIDI events with the next period: all or none.  Returns false if the driver has no MIDI,

@@ -216,11 +216,14 @@ engine_set_heard(Engine* const engine, const ParamMessage* const value)
   const bool is_sent = has_ring && ring_send(engine->ring, &message, 1U);
   engine->n_sent += is_sent;
   if (is_sent && engine->calls->sent) { // for workers that are started later
-    engine->calls->sent(engine_half(engine), value, 1U, engine_clock_frame(engine));
+    ParamMessage kept = *value;
+    kept.kind = MESSAGE_VALUE;
+    engine->calls->sent(engine_half(engine), &kept, 1U, engine_clock_frame(engine));
   }
   pthread_mutex_unlock(&engine->pointers_lock);
   if (!has_ring) {
-    return engine_set(engine, value, 1U);
+    message.kind = MESSAGE_VALUE;
+    return engine_set(engine, &message, 1U);
   }
   return is_sent ? STATUS_OK : STATUS_LIMIT;
 }

@@ -9,6 +9,7 @@
 
 #include <stdalign.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 
 #define MIDI_QUEUE_EVENTS 2048U // a power of two
 
@@ -16,6 +17,7 @@
 typedef struct MidiHeard {
   uint64_t frame;
   MidiEvent event; ///< Its own frame is 0
+  bool is_missed;  ///< Of one that has come: no worker got it
 } MidiHeard;
 
 /// Begins as zeros.

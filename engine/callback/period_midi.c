@@ -3,15 +3,15 @@
 
 #include "period_midi.h"
 
-/// Pass the events of a period to the control thread.
+/// Pass the next event to the control thread.
 static void
-tell(PeriodMidi* const midi, const uint64_t frame, PeriodCounters* const counters)
+tell(PeriodMidi* const midi, const bool is_missed, PeriodCounters* const counters)
 {
-  for (uint32_t e = 0; e < midi->now->in.n; ++e) {
-    MidiHeard heard = { frame + midi->now->in.events[e].frame, midi->now->in.events[e] };
-    heard.event.frame = 0;
-    counter_add(&counters->midi_unheard, !midi_queue_put(&midi->heard, &heard, 1U));
-  }
+  const MidiEvent* const event = &midi->now->in.events[midi->next];
+  MidiHeard heard = { midi->first_frame + event->frame, *event, is_missed };
+  heard.event.frame = 0;
+  counter_add(&counters->midi_lost, is_missed);
+  counter_add(&counters->midi_unheard, !midi_queue_put(&midi->heard, &heard, 1U));
 }
 
 /// Take what the control thread has sent.
@@ -29,6 +29,7 @@ void
 period_midi_begin(PeriodMidi* const midi, const uint64_t frame, PeriodCounters* const counters)
 {
   midi->next = 0;
+  midi->first_frame = frame;
   if (!midi->now) {
     return;
   }
@@ -38,7 +39,6 @@ period_midi_begin(PeriodMidi* const midi, const uint64_t frame, PeriodCounters* 
   counter_add(&counters->midi_unsent, midi->now->n_unsent);
   midi->now->n_unsent = 0;
   atomic_store_explicit(&midi->has_out, true, memory_order_relaxed);
-  tell(midi, frame, counters);
   take_sent(midi);
 }
 
@@ -52,8 +52,9 @@ period_midi_give(PeriodMidi* const midi, const uint32_t first, const uint32_t n_
   }
   const MidiList* const in = &midi->now->in;
   for (; midi->next < in->n && in->events[midi->next].frame < first + n_frames; ++midi->next) {
-    if (!to || n == max) {
-      counter_add(&counters->midi_lost, 1U);
+    const bool is_missed = !to || n == max;
+    tell(midi, is_missed, counters);
+    if (is_missed) {
       continue;
     }
     const uint32_t frame = in->events[midi->next].frame;
@@ -67,7 +68,9 @@ void
 period_midi_end(PeriodMidi* const midi, PeriodCounters* const counters)
 {
   if (midi->now) {
-    counter_add(&counters->midi_lost, midi->now->in.n - midi->next);
+    for (; midi->next < midi->now->in.n; ++midi->next) {
+      tell(midi, true, counters);
+    }
     midi->now = NULL;
   }
 }

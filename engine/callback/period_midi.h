@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
    MIDI in the callback.  Each event of a period goes two ways: with the block of its frame to the
-   worker, and with its frame time to the control thread.  What the control thread sends leaves with
-   the next period.
+   worker, and with its frame time to the control thread, which sets what a worker has missed.  What
+   the control thread sends leaves with the next period.
 
        driver ─ MidiPeriod::in ─┬─▶ slot of the block ─▶ worker
                                 └─▶ heard ────────────▶ control thread
@@ -20,6 +20,7 @@
 typedef struct PeriodMidi {
   MidiPeriod* now;      ///< [rt] Of this period; NULL: none
   uint32_t next;        ///< [rt] The first event that has not been given to a block
+  uint64_t first_frame; ///< [rt] Frame time of the period
   _Atomic bool has_out; ///< Periods have MIDI: what is sent leaves
   MidiQueue heard, sent;
 } PeriodMidi;

@@ -174,7 +174,7 @@ period_send_midi(Period* const period, const MidiEvent* const events, const uint
     return false;
   }
   for (uint32_t e = 0; e < n; ++e) {
-    sent[e] = (MidiHeard){ 0U, events[e] };
+    sent[e] = (MidiHeard){ 0U, events[e], false };
   }
   return midi_queue_put(&period->midi->sent, sent, n);
 }

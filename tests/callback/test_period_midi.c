@@ -71,6 +71,7 @@ TEST(each_event_comes_with_the_block_of_its_frame)
   for (uint32_t e = 0; e < 5U; ++e) {
     ck_assert_uint_eq(heard[e].frame, BLOCK + frames[e]);
     assert_event(&heard[e].event, 0, (uint8_t)(e + 1U));
+    ck_assert(!heard[e].is_missed);
   }
   ck_assert_uint_eq(period_take_midi(rig.period, heard, 8), 0);
   const PeriodCounts counts = period_counts(rig.period);
@@ -145,6 +146,7 @@ TEST(events_without_a_block_are_lost_for_the_worker_only)
   MidiHeard heard[4];
   ck_assert_uint_eq(period_take_midi(rig.period, heard, 4), 3);
   ck_assert_uint_eq(heard[2].frame, (SLOTS + 2U) * BLOCK);
+  ck_assert(heard[0].is_missed && heard[1].is_missed && heard[2].is_missed);
 }
 
 TEST(a_late_control_thread_gets_the_oldest_events)

@@ -67,6 +67,19 @@ TEST(an_edit_in_flight_keeps_the_value)
   control_rig_expect_rack("gain=-20dB");
 }
 
+TEST(an_event_that_no_worker_got_sets_its_parameters)
+{
+  const MidiEvent event = { .n_bytes = 3, .bytes = { 0xB0, 7, 127 } };
+  client_ask(rig.client, "/done /rack/do 1*", "/rack/do", "s", "midi cc 1:7 vol.gain -60dB..-1dB");
+  client_subscribe(rig.other, "/node/vol/gain ");
+  const uint32_t n_sets = fake_engine_n_sets(rig.engine);
+  fake_engine_miss(rig.engine, &event);
+  client_expect(rig.other, "/node/vol/gain -1");
+  control_rig_expect_rack("gain=-1dB");
+  ck_assert_uint_eq(fake_engine_n_sets(rig.engine), n_sets + 1U);
+  ck_assert_uint_eq(fake_engine_set(rig.engine, n_sets).messages[0].kind, MESSAGE_VALUE);
+}
+
 TEST(a_report_that_no_document_can_have_is_ignored)
 {
   static const struct {

@@ -356,17 +356,29 @@ fake_engine_be_full(Engine* const engine, const bool full)
 
 // ---- MIDI ----
 
-void
-fake_engine_hear(Engine* const engine, const MidiEvent* const events, const uint32_t n)
+static void
+hear(Engine* const engine, const MidiEvent* const events, const uint32_t n, const bool are_missed)
 {
   SCOPED_LOCK(&engine->lock);
   engine->has_midi = true;
   for (uint32_t e = 0; e < n; ++e) {
     ck_assert_uint_lt(engine->n_heard, MAX_MIDI);
     MidiHeard* const heard = &engine->heard[engine->n_heard++];
-    *heard = (MidiHeard){ engine->frame + events[e].frame, events[e] };
+    *heard = (MidiHeard){ engine->frame + events[e].frame, events[e], are_missed };
     heard->event.frame = 0;
   }
+}
+
+void
+fake_engine_hear(Engine* const engine, const MidiEvent* const events, const uint32_t n)
+{
+  hear(engine, events, n, false);
+}
+
+void
+fake_engine_miss(Engine* const engine, const MidiEvent* const event)
+{
+  hear(engine, event, 1U, true);
 }
 
 uint32_t

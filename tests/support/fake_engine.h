@@ -97,6 +97,9 @@ void fake_engine_play(Engine* engine, const float* samples, uint32_t n_frames);
 /// Let MIDI come, whose frames count from engine_frame_now(); from now on the driver has MIDI.
 void fake_engine_hear(Engine* engine, const MidiEvent* events, uint32_t n);
 
+/// Let an event come that no worker gets.
+void fake_engine_miss(Engine* engine, const MidiEvent* event);
+
 /// Take at most `max` events of engine_send_midi(), oldest first.  Returns their number.
 uint32_t fake_engine_sent_midi(Engine* engine, MidiEvent* events, uint32_t max);
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""MIDI by JACK, whose ports a run makes for a rack with MIDI lines: a controller moves a parameter, which is heard and is in the document, also after the worker was killed;
-notes of jack_midiseq reach the rack, and jack_midi_dump gets what the controller shall show.
+"""MIDI by JACK, whose ports a run makes for a rack with MIDI lines: a controller moves a parameter, which is heard and is
+in the document, also after the worker was killed; it is learnt; notes of jack_midiseq reach the rack, and
+jack_midi_dump gets what the controller shall show.
 
     jack_midi.py PROGRAM
 """
@@ -38,6 +39,14 @@ with scratch(), Jackd(48000, 256) as jack:
         hears(server, db(0.25) - 6.0)
         assert abs(server.osc.ask("/node/vol/gain")[1][0] + 6.0) < 1e-6, server.osc.ask("/node/vol/gain")
         assert "gain=-6dB" in server.osc.ask("/rack/get")[1][0]
+        jack.run("jack_disconnect", "peer:midi", "rack:midi_in")
+
+        # The same controller is learnt for another range.
+        server.osc.do("/midi/forget", "cc", "1:1")
+        server.osc.do("/midi/learn", "vol.gain", "-50dB..-6dB")
+        jack.connect("peer:midi", "rack:midi_in")
+        hears(server, db(0.25) - 6.0)
+        assert server.osc.ask("/midi/list")[1][0] == "cc 1:1 vol.gain -50dB..-6dB\n", server.osc.ask("/midi/list")
         jack.run("jack_disconnect", "peer:midi", "rack:midi_in")
 
         before = server.status()

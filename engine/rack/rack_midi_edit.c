@@ -151,20 +151,17 @@ rack_midi_scene(const Rack* const rack, const MidiSource program)
   return map ? map->scene : NULL;
 }
 
-/// True if a word names the target of a line, a part of it, or its source.
+/// True if a word names the target of a line, its node, its scene, or its source ("cc 1:74").
 static bool
 is_named(const RackMidi* const map, const char* const word)
 {
-  TextBuffer source = { 0 };
-  rack_midi_print_source(map->source, &source);
-  char* const text = text_buffer_take(&source);
+  const char* const source = map->line + strlen("midi ");
+  const size_t n_word = strlen(word);
   const size_t n_node = strlen(map->node);
-  const bool is_node = n_node && !strncmp(word, map->node, n_node);
-  const bool is_target =
-      is_node &&
-      (!word[n_node] || (word[n_node] == '.' && !strcmp(word + n_node + 1U, map->param)));
-  const bool is_source = text && !strcmp(word, text);
-  free(text);
+  const char* const rest = n_node && !strncmp(word, map->node, n_node) ? word + n_node : NULL;
+  const bool is_target = rest && (!*rest || (*rest == '.' && !strcmp(rest + 1, map->param)));
+  const bool is_source =
+      strchr(word, ' ') && !strncmp(source, word, n_word) && source[n_word] == ' ';
   return is_target || is_source || (*map->scene && !strcmp(word, map->scene));
 }
 

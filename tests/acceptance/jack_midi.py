@@ -41,12 +41,12 @@ with scratch(), Jackd(48000, 256) as jack:
         assert "gain=-6dB" in server.osc.ask("/rack/get")[1][0]
         jack.run("jack_disconnect", "peer:midi", "rack:midi_in")
 
-        # The same controller is learnt for another range.
+        # The same controller is learnt.
         server.osc.do("/midi/forget", "cc", "1:1")
-        server.osc.do("/midi/learn", "vol.gain", "-50dB..-6dB")
+        server.osc.do("/midi/learn", "vol.gain", "-40dB..-6dB")
         jack.connect("peer:midi", "rack:midi_in")
         hears(server, db(0.25) - 6.0)
-        assert server.osc.ask("/midi/list")[1][0] == "cc 1:1 vol.gain -50dB..-6dB\n", server.osc.ask("/midi/list")
+        assert server.osc.ask("/midi/list")[1][0] == "cc 1:1 vol.gain -40dB..-6dB\n", server.osc.ask("/midi/list")
         jack.run("jack_disconnect", "peer:midi", "rack:midi_in")
 
         before = server.status()

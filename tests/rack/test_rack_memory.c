@@ -14,7 +14,8 @@ static const char document[] =
     "chain a: gain -3 | (convolver \"my hall.wav\" + delay 1s note=\"1/8\")\n"
     "add eq lv2 fil4-stereo slope=\"12 dB/oct\"\nconnect in eq\nconnect eq out\n"
     "add b highpass 80 type=elliptic\nconnect in b\nconnect b out:1-2\n"
-    "scene v a.gain=-3 b.type=elliptic\nscene w b.order=4\nsafe b.* eq.slope\n";
+    "scene v a.gain=-3 b.type=elliptic\nscene w b.order=4\nsafe b.* eq.slope\n"
+    "midi cc 1:1 a.gain -20..0 pickup=on\nmidi cc 1:2 b.frequency\nmidi program 1:1 scene v\n";
 
 static Error error;
 
@@ -107,6 +108,8 @@ edit(Rack* const rack, const uint32_t kind)
     return rack_remove_safe(rack, "eq.slope", &error);
   case 10:
     return rack_apply(rack, "scene w a.gain=1 b.order=2\nsafe x.y", "t", &error);
+  case 11:
+    return rack_apply(rack, "midi cc 1:3 a.gain\nmidi cc 1:1 a.gain\n", "t", &error);
   default:
     return rack_apply(rack, "connect b a", "t", &error);
   }
@@ -115,7 +118,7 @@ edit(Rack* const rack, const uint32_t kind)
 TEST(an_edit_without_memory_leaves_the_rack_as_it_was)
 {
   SCOPED_RACK Rack* const before = rack_of(document, NULL);
-  for (uint32_t kind = 0; kind < 12U; ++kind) {
+  for (uint32_t kind = 0; kind < 13U; ++kind) {
     bool done = false;
     for (uint32_t n = 0; !done; ++n) {
       SCOPED_RACK Rack* const rack = rack_of(document, NULL);

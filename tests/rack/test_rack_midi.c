@@ -169,6 +169,8 @@ static const struct {
   { { "cc 1:1", "vol.gain" }, "cc 1:1 hall.time\ncc 1:2 vol.gain\nprogram 1:1 scene vol\n" },
   { { "program 1:1" }, "cc 1:1 vol.gain\ncc 1:1 hall.time\ncc 1:2 vol.gain\n" },
   { { "cc 1:2", "hall" }, NULL },
+  { { "cc 1:" }, NULL },
+  { { "cc" }, NULL },
   { { "vol.gai" }, NULL },
 };
 

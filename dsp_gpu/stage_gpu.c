@@ -284,10 +284,13 @@ least_part(const Stage* const stage, const uint32_t n_frames, const StageChanges
   return n_parts > MAX_PARTS ? (n_frames + MAX_PARTS - 1U) / MAX_PARTS : 1U;
 }
 
+/// Set a value.  One length of ramps serves all values of the node that change in a part, as on the
+/// CPU (dsp_cpu/stage_event.c).
 static void
-set(TableNode* const node, const uint32_t param, const double value, const uint32_t ramp_frames)
+set(TableNode* const node, const uint32_t param, const double value, const uint32_t least_ramp)
 {
-  node->fx->set(node->node, param, value, ramp_frames);
+  const uint32_t ramp_frames = node->event_ramp ? node->event_ramp : node->fade_ramp;
+  node->fx->set(node->node, param, value, ramp_frames > least_ramp ? ramp_frames : least_ramp);
   node->is_dirty = true;
 }
 
@@ -304,43 +307,75 @@ last_point(const Stage* const stage, const StageChanges* const changes, const Fa
   return last;
 }
 
-/// Set the values of the events in [from, end).
+/// The node of an event in [from, end); NULL: another stage's, or another part.
+static TableNode*
+node_in_part(const Stage* const stage, const StageEvent* const event, const uint32_t from,
+             const uint32_t end)
+{
+  return event->offset >= from && event->offset < end ? node_of(stage, event->node_index) : NULL;
+}
+
+/// The last point of a fade in [from, end), unless a later change has its parameter then.  A fade
+/// that goes on at the end has begun after the events of its parameter.
+static uint32_t
+point_in_part(const Stage* const stage, const StageChanges* const changes, const Fade* const fade,
+              const uint32_t from, const uint32_t end)
+{
+  return fade->until >= changes->frame + end ? last_point(stage, changes, fade, from, end)
+                                             : UINT32_MAX;
+}
+
+/// Find the length of the ramps of each node that changes in [from, end), or (`forgets`) forget it.
 static void
-pass_events(const Stage* const stage, const StageChanges* const changes, const uint32_t from,
-            const uint32_t end)
+find_ramps(const Stage* const stage, const StageChanges* const changes, const uint32_t from,
+           const uint32_t end, const bool forgets)
 {
   for (uint32_t e = 0; e < changes->n_events; ++e) {
     const StageEvent* const event = &changes->events[e];
-    TableNode* const node = node_of(stage, event->node_index);
-    if (!node || event->offset < from || event->offset >= end) {
-      continue;
+    TableNode* const node = node_in_part(stage, event, from, end);
+    if (node && !event->of_engine) {
+      const bool is_longer = event->ramp_frames > node->event_ramp;
+      node->event_ramp = forgets ? 0U : is_longer ? event->ramp_frames : node->event_ramp;
     }
-    if (event->of_engine) {
-      node_switches_set(node->switches, event->of_engine, event->value != 0.0, event->ramp_frames);
-    } else {
-      set(node, event->param, event->value, event->ramp_frames);
+  }
+  for (uint32_t f = 0; f < changes->n_fades; ++f) {
+    const Fade* const fade = &changes->fades[f];
+    const uint32_t at = point_in_part(stage, changes, fade, from, end);
+    if (at != UINT32_MAX) {
+      TableNode* const node = node_of(stage, fade->node_index);
+      const uint32_t ramp = fade_point(fade, changes->frame + at).ramp_frames;
+      const bool is_shorter = !node->fade_ramp || ramp < node->fade_ramp;
+      node->fade_ramp = forgets ? 0U : is_shorter ? ramp : node->fade_ramp;
     }
   }
 }
 
 /// Set the values of the changes in [from, end), before the part that begins at `from`.  Of several
-/// points of a fade the last one counts.  A fade that goes on at the end has begun after the events
-/// of its parameter; of another, a later change has the parameter.
+/// points of a fade the last one counts.
 static void
 pass_changes(const Stage* const stage, const StageChanges* const changes, const uint32_t from,
              const uint32_t end)
 {
-  pass_events(stage, changes, from, end);
-  for (uint32_t f = 0; f < changes->n_fades; ++f) {
-    const Fade* const fade = &changes->fades[f];
-    const uint32_t at = last_point(stage, changes, fade, from, end);
-    if (at != UINT32_MAX && fade->until >= changes->frame + end) {
-      const FadePoint point = fade_point(fade, changes->frame + at);
-      const uint32_t least = end - from > 1U ? end - from : 1U;
-      set(node_of(stage, fade->node_index), fade->param, point.value,
-          point.ramp_frames > least ? point.ramp_frames : least);
+  const uint32_t least = end - from > 1U ? end - from : 1U;
+  find_ramps(stage, changes, from, end, false);
+  for (uint32_t e = 0; e < changes->n_events; ++e) {
+    const StageEvent* const event = &changes->events[e];
+    TableNode* const node = node_in_part(stage, event, from, end);
+    if (node && event->of_engine) {
+      node_switches_set(node->switches, event->of_engine, event->value != 0.0, event->ramp_frames);
+    } else if (node) {
+      set(node, event->param, event->value, 1U);
     }
   }
+  for (uint32_t f = 0; f < changes->n_fades; ++f) {
+    const Fade* const fade = &changes->fades[f];
+    const uint32_t at = point_in_part(stage, changes, fade, from, end);
+    if (at != UINT32_MAX) {
+      set(node_of(stage, fade->node_index), fade->param,
+          fade_point(fade, changes->frame + at).value, least);
+    }
+  }
+  find_ramps(stage, changes, from, end, true);
 }
 
 void

@@ -34,6 +34,9 @@ typedef struct TableNode {
   const uint32_t* n_sets;
   uint32_t seen; ///< [player] *n_sets when the parameters were last packed
   bool is_dirty; ///< [player] Must be packed: never packed yet, or a parameter set within a block
+  // [player] In a part of a block; 0: none
+  uint32_t event_ramp; ///< Longest ramp of the values of events
+  uint32_t fade_ramp;  ///< Shortest ramp of the points of fades
   uint32_t node_index;
   uint32_t live; ///< Word
   uint32_t n_words;

@@ -86,6 +86,20 @@ TEST(a_fade_after_a_value_of_the_same_part_reaches_its_end)
   }
 }
 
+TEST(values_and_fades_of_one_frame_have_the_ramps_of_the_cpu)
+{
+  SCOPED(device_pair_free) DevicePair pair = pair_new("x: compressor | y: compressor", &stereo);
+  for (uint32_t r = 0; r < 2U; ++r) {
+    rack_rig_fade(&pair.rigs[r], "x", "threshold", -40.0, 5U * BLOCK + 3U, 20U, CURVE_LINEAR);
+    rack_rig_set(&pair.rigs[r], "x", "makeup", 12.0, 5U * BLOCK + 3U);
+    rack_rig_fade(&pair.rigs[r], "y", "makeup", 12.0, 5U * BLOCK + 3U, 500U, CURVE_LINEAR);
+    rack_rig_fade(&pair.rigs[r], "y", "mix", 0.2, 5U * BLOCK + 3U, 20U, CURVE_LINEAR);
+    rack_rig_fade(&pair.rigs[r], "y", "threshold", -40.0, 5U * BLOCK + 3U, 900U, CURVE_LINEAR);
+  }
+  device_pair_play(&pair, 0U, FRAMES, RIG_BLOCKS, 0U);
+  ck_assert_double_le(device_pair_difference(&pair), 3e-5); // as the compressor's own test
+}
+
 TEST(two_blocks_at_once_sound_like_one_after_the_other)
 {
   SCOPED(device_pair_free) DevicePair pair = pair_new("x: gain -3dB | y: gain -3dB", &stereo);

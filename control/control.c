@@ -4,16 +4,11 @@
 
 #include "control_private.h"
 
-#include "tempo.h"
 #include "values.h"
-
-#include "engine/base/time.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define TEMPO_INTERVAL_NS (50U * NS_PER_MS) // in which the program polls the driver
 
 // ---- values and events ----
 
@@ -223,28 +218,6 @@ control_check_audio(Control* const control)
   }
   check_scan(control);
   check_engine(control);
-}
-
-// ---- the tempo ----
-
-bool
-control_follows_jack(const Control* const control)
-{
-  return editor_rack(control->editor)->tempo.source == RACK_TEMPO_JACK;
-}
-
-void
-control_follow_tempo(Control* const control)
-{
-  if (!control_follows_jack(control) || control->now_ns < control->next_tempo_ns) {
-    return;
-  }
-  ControlAudio audio = { .transport_bpm = 0.0 };
-  control->config.audio(control->config.context, &audio);
-  control->next_tempo_ns = control->now_ns + TEMPO_INTERVAL_NS;
-  if (tempo_differs(audio.transport_bpm, editor_rack(control->editor)->tempo.bpm)) {
-    (void)editor_follow_tempo(control->editor, audio.transport_bpm); // or the next time
-  }
 }
 
 // ---- the document ----

@@ -11,6 +11,7 @@
 #include "folder.h"
 #include "inbox.h"
 #include "meter_table.h"
+#include "midi_clock.h"
 #include "notes.h"
 #include "notify.h"
 #include "rack_store.h"
@@ -89,6 +90,7 @@ struct Control {
   Syncs syncs;
   Takes takes;
   RackCheck check;
+  MidiClock clock; ///< That the rack may follow
   ControlCounts counts;
   _Atomic uint64_t rounds; ///< [control] writes, [any] reads
   uint64_t reported_rack;  ///< Number of the document that ControlConfig::active_rack received last
@@ -104,7 +106,7 @@ struct Control {
   uint64_t now_ns;           ///< Monotonic time of this round
   uint64_t start_ns;
   uint64_t next_check_ns; ///< Time of the next check of the audio
-  uint64_t next_tempo_ns; ///< Time of the next check of the tempo of JACK
+  uint64_t next_tempo_ns; ///< Time of the next look at the tempo of JACK
 };
 
 /// The active document as text, printed once for each document; NULL if out of memory.
@@ -127,12 +129,6 @@ size_t control_say_value(Control* control, const Peer* peer, size_t request_byte
 /// Send `/norm/<node>/<param> position`, of a parameter that is no text.  As control_say_value().
 size_t control_say_norm(Control* control, const Peer* peer, size_t request_bytes,
                         const NotifyKey* key, double rate_hz);
-
-/// True if the rack follows the tempo of JACK.
-bool control_follows_jack(const Control* control);
-
-/// Set the tempo of the rack to that of JACK, if it follows that, at Control::next_tempo_ns.
-void control_follow_tempo(Control* control);
 
 /// Append the tempo of the rack and its source to a message.
 void control_append_tempo(const Control* control, lo_message* arguments);

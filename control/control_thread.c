@@ -12,6 +12,7 @@
 #include "reports.h"
 #include "saves.h"
 #include "takes.h"
+#include "tempo_source.h"
 
 #include "engine/base/time.h"
 
@@ -200,7 +201,7 @@ wake_ns(const Control* const control)
   wake = min_ns(wake, notify_wake_ns(&control->notify));
   wake = min_ns(wake, meters_wake_ns(&control->meters));
   wake = min_ns(wake, midi_wake_ns(control));
-  wake = control_follows_jack(control) ? min_ns(wake, control->next_tempo_ns) : wake;
+  wake = min_ns(wake, tempo_wake_ns(control));
   wake = control->notes.n ? min_ns(wake, control->now_ns + NOTES_POLL_NS) : wake;
   wake =
       editor_holds_values(control->editor) ? min_ns(wake, control->now_ns + PENDING_POLL_NS) : wake;
@@ -273,7 +274,7 @@ control_run(void* const context)
     takes_run(control);
     do_reply(control);
     do_files(control);
-    control_follow_tempo(control);
+    tempo_follow(control);
     dispatch_waiting(control);
     do_turns(control);
     dispatch_due(control);

@@ -3,6 +3,7 @@
 
 #include "control_private.h"
 #include "dispatch.h"
+#include "tempo_source.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -204,6 +205,7 @@ take_events(Control* const control)
   do {
     n = engine_take_midi(control->config.engine, heard, MAX_HEARD);
     for (uint32_t e = 0; e < n; ++e) {
+      tempo_hear(control, &heard[e]);
       n_recalls += hear(control, &heard[e]);
     }
   } while (n && n_recalls < MAX_RECALLS);

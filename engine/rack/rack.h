@@ -64,7 +64,8 @@
 /// Where the tempo of a rack comes from.
 typedef enum RackTempoSource {
   RACK_TEMPO_FIXED, ///< The document and messages only
-  RACK_TEMPO_JACK   ///< The timebase master of JACK as well
+  RACK_TEMPO_JACK,  ///< The timebase master of JACK as well
+  RACK_TEMPO_MIDI   ///< MIDI clock as well
 } RackTempoSource;
 
 extern const char* const rack_tempo_sources[]; ///< Words by RackTempoSource, then NULL
@@ -399,10 +400,10 @@ bool rack_same_tempo(RackTempo a, RackTempo b);
 bool rack_is_tempo(double bpm);
 
 /// Read a word of the statement `tempo`: a number ("120", "90bpm"), from now on fixed, or a source
-/// ("jack"), which leaves the number as it is.
+/// ("jack", "midi"), which leaves the number as it is.
 NODISCARD Status rack_read_tempo(const char* word, RackTempo* tempo, Error* error);
 
-/// Read a source: "fixed", "jack".
+/// Read a source: "fixed", "jack", "midi".
 NODISCARD Status rack_read_tempo_source(const char* word, RackTempoSource* source, Error* error);
 
 /// Set the tempo of a rack, which is in range, and of all parameters that follow it.

@@ -312,7 +312,7 @@ parse_late(Parser* const parser)
 static Status
 parse_tempo(Parser* const parser)
 {
-  static const char usage[] = "write: tempo BPM [fixed|jack]";
+  static const char usage[] = "write: tempo BPM [fixed|jack|midi]";
   RackTempo tempo = parser->rack->tempo;
   Error cause;
   if (parser_expect(parser, TOKEN_WORD, usage, &parser->value)) {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 const char* const rack_tempo_sources[] = {
-  [RACK_TEMPO_FIXED] = "fixed", [RACK_TEMPO_JACK] = "jack", NULL
+  [RACK_TEMPO_FIXED] = "fixed", [RACK_TEMPO_JACK] = "jack", [RACK_TEMPO_MIDI] = "midi", NULL
 };
 
 /// The number of the statement.  Structural, so that it cannot follow itself.
@@ -68,8 +68,8 @@ rack_read_tempo_source(const char* const word, RackTempoSource* const source, Er
 {
   return find_source(word, source)
              ? STATUS_OK
-             : error_set(error, STATUS_BAD_RACK, "a tempo comes from fixed or jack, not \"%.60s\"",
-                         word);
+             : error_set(error, STATUS_BAD_RACK,
+                         "a tempo is fixed, or comes from jack or midi, not \"%.60s\"", word);
 }
 
 Status

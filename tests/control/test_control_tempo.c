@@ -327,4 +327,45 @@ TEST(a_tempo_of_jack_waits_for_the_edit_in_flight)
   ck_assert_uint_eq(fake_engine_set(rig.engine, fake_engine_n_sets(rig.engine) - 1U).n, 3U);
 }
 
+// ---- MIDI clock ----
+
+/// Send n pulses of MIDI clock at intervals of some frames.
+static void
+pulse(const uint32_t n, const uint32_t frames)
+{
+  for (uint32_t p = 0; p < n; ++p) {
+    const MidiEvent event = { .n_bytes = 1U, .bytes = { MIDI_CLOCK } };
+    fake_engine_hear(rig.engine, &event, 1U);
+    fake_engine_advance(rig.engine, frames);
+  }
+}
+
+/// Wait until the rack has this tempo.
+static void
+wait_for(const char* const answer)
+{
+  do {
+    client_send(rig.client, "/rack/tempo", "");
+  } while (strcmp(client_receive(rig.client), answer) != 0);
+}
+
+TEST(midi_clock_is_followed_without_steps_of_undo)
+{
+  add_followers();
+  client_ask(rig.client, "/done /rack/tempo", "/rack/tempo", "s", "midi");
+  pulse(30U, 1250U);
+  wait_for("/rack/tempo 96 midi");
+  pulse(30U, 1246U); // 96.31 bpm, within the dead band
+  pulse(1U, 60000U); // a pause
+  pulse(30U, 1000U);
+  wait_for("/rack/tempo 120 midi");
+  ck_assert_uint_eq(fake_engine_n_sets(rig.engine), 3U); // the source, 96, 120
+  ck_assert_uint_eq(fake_engine_set(rig.engine, 1U).n, 2U);
+  ck_assert_double_eq(fake_engine_set(rig.engine, 1U).messages[0].value, 96.0);
+  ck_assert_double_eq(control_rig_status("undo_steps"), 2.0);
+  client_ask(rig.client, "/done /rack/tempo", "/rack/tempo", "s", "fixed");
+  pulse(30U, 2000U);
+  client_ask(rig.client, "/rack/tempo 120 fixed", "/rack/tempo", "");
+}
+
 SUITE_MAIN_WITH("control_tempo", control_rig_start, control_rig_stop)

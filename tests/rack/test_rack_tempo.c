@@ -60,15 +60,15 @@ TEST_ROWS(a_tempo_is_printed_in_canonical_form, good)
 static const struct {
   const char *statement, *message;
 } bad[] = {
-  { "tempo", "t:1:6: unexpected end; write: tempo BPM [fixed|jack]" },
+  { "tempo", "t:1:6: unexpected end; write: tempo BPM [fixed|jack|midi]" },
   { "tempo 19.9", "t:1:7: tempo 19.9bpm is out of range; 20bpm to 999bpm" },
   { "tempo 1000", "t:1:7: tempo 1000bpm is out of range; 20bpm to 999bpm" },
   { "tempo tempo", "t:1:7: tempo takes a number in bpm, not \"tempo\"" },
   { "tempo nan", "t:1:7: tempo takes a finite number" },
   { "tempo 120 bpm", "t:1:11: \"bpm\" stands alone; write the number and its unit without a space: "
                      "120bpm" },
-  { "tempo 120 130", "t:1:11: a tempo comes from fixed or jack, not \"130\"" },
-  { "tempo 120 jakc", "t:1:11: a tempo comes from fixed or jack, not \"jakc\"" },
+  { "tempo 120 130", "t:1:11: a tempo is fixed, or comes from jack or midi, not \"130\"" },
+  { "tempo 120 jakc", "t:1:11: a tempo is fixed, or comes from jack or midi, not \"jakc\"" },
   { "tempo jack 120", "t:1:12: unexpected \"120\"; a statement ends with its line" },
   { "tempo jakc", "t:1:7: tempo takes a number in bpm, not \"jakc\"" },
   { "tempo 2Hz", "t:1:7: tempo takes a number in bpm, not \"2Hz\"" },
@@ -95,6 +95,7 @@ static const struct {
   { "tempo 90 jack", "tempo 90bpm jack\n", { 90.0, RACK_TEMPO_JACK } },
   { "tempo 90\ntempo jack", "tempo 90bpm jack\n", { 90.0, RACK_TEMPO_JACK } },
   { "tempo 90bpm jack\ntempo 91", "tempo 91bpm\n", { 91.0, RACK_TEMPO_FIXED } },
+  { "tempo 90 midi", "tempo 90bpm midi\n", { 90.0, RACK_TEMPO_MIDI } },
   { "tempo 90 jack\ntempo fixed", "tempo 90bpm\n", { 90.0, RACK_TEMPO_FIXED } },
   { "tempo 90 jack\ntempo 120 fixed", "", { 120.0, RACK_TEMPO_FIXED } },
 };

@@ -239,8 +239,11 @@ finish(Control* const control, const char* const reason, const Peer* const peer,
   EngineStatus engine;
   engine_status(control->config.engine, &engine);
   record_missed(control, &engine);
-  take_line(&takes->text, line_frame(takes, engine_frame_now(control->config.engine)),
-            takes->rate_hz, TAKE_END, "s");
+  // The worker may still run the blocks after that; what it applies there is not in the take.
+  const uint64_t in_flight = (uint64_t)(engine.depth + 1U) * takes->block_frames;
+  const uint64_t now = engine_frame_now(control->config.engine);
+  const uint64_t last = now > in_flight ? now - in_flight : 0U;
+  take_line(&takes->text, line_frame(takes, last), takes->rate_hz, TAKE_END, "s");
   take_add_text(&takes->text, reason);
   text_buffer_add(&takes->text, "\n");
   const Status status = post(control, STORE_LAST, peer, message, error);

@@ -314,7 +314,9 @@ render_take(const RenderOptions* const options, RenderConfig* const config)
     config->engine.files = rack_arg_files(&rack);
     config->context = &picture;
     exit_code = render_and_report(options, config);
-    warn_of_take(&take);
+    if (!exit_code) {
+      warn_of_take(&take);
+    }
   }
   take_clear(&take);
   rack_arg_clear(&rack);

@@ -14,7 +14,9 @@
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
 
+#include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -348,6 +350,76 @@ TEST(a_take_ends_with_the_format_and_says_so)
   ck_assert_uint_eq(live.n_ended, 1U);
   client_ask(live.client, "/fail /take/stop 3 no take is recorded; the last one ended: the audio*",
              "/take/stop", "");
+  end(&live);
+}
+
+// ---- a full disk ----
+
+ssize_t __real_write(int fd, const void* bytes, size_t n);
+ssize_t __wrap_write(int fd, const void* bytes, size_t n);
+
+static _Atomic bool is_full; // has room for half of what is written next, and for nothing after it
+static _Atomic bool has_half;
+
+/// The write() of the thread that writes files.
+ssize_t
+__wrap_write(const int fd, const void* const bytes, const size_t n)
+{
+  char name[16] = "";
+  pthread_getname_np(pthread_self(), name, sizeof(name));
+  if (!is_full || strcmp(name, "warprack-files") != 0) {
+    return __real_write(fd, bytes, n);
+  }
+  if (!has_half) {
+    has_half = true;
+    return __real_write(fd, bytes, n / 2U);
+  }
+  errno = ENOSPC;
+  return -1;
+}
+
+TEST(a_take_that_meets_a_full_disk_ends_with_complete_lines)
+{
+  Live live;
+  begin(&live, RACK, 64U, 1U);
+  client_ask(live.client, "/done /take/start", "/take/start", "s", "t.osc");
+  is_full = true;
+  client_ask(live.client, "/done*", "/node/g/gain", "f", -6.0);
+  play(&live, 10U);
+  AWAIT(live.n_ended);
+  is_full = false;
+  assert_says(live.why, "t.osc: No space left on device");
+  client_ask(live.client, "/done*", "/node/g/gain", "f", -3.0); // nothing else has ended
+  SCOPED(take_clear) Take take = { 0 };
+  OK(take_read(scratch_path(&live.folder, "t.osc"), ".", rack_parse, &take, &error));
+  assert_says(take.notes.bytes, "the take has no end");
+  ck_assert_uint_eq(take.n_events, 0U);
+  client_ask(live.client, "/done /take/start", "/take/start", "s", "u.osc");
+  client_ask(live.client, "/done /take/stop", "/take/stop", "");
+  end(&live);
+}
+
+TEST(another_worker_is_in_the_take_with_its_rack)
+{
+  Live live;
+  begin(&live, RACK, 64U, 1U);
+  client_ask(live.client, "/done /take/start", "/take/start", "s", "t.osc");
+  client_ask(live.client, "/done*", "/node/g/gain", "f", -9.0);
+  play(&live, 10U);
+  client_ask(live.client, "/done*", "/server/ping", ""); // a round: the reports are read
+  OK(engine_arm(live.engine, RATE, 64U, 1, 1, &error));
+  play(&live, 10U);
+  client_ask(live.client, "/done*", "/node/g/gain", "f", -12.0);
+  play(&live, 10U);
+  client_ask(live.client, "/done /take/stop", "/take/stop", "");
+  SCOPED(take_clear) Take take = { 0 };
+  OK(take_read(scratch_path(&live.folder, "t.osc"), ".", rack_parse, &take, &error));
+  assert_says(take.notes.bytes, "the samples may differ: another worker");
+  ck_assert_uint_eq(take.n_events, 3U);
+  ck_assert(!take.events[0].rack && take.events[0].message.value == -9.0);
+  ck_assert(take.events[1].rack && take.events[1].is_anew);
+  ck_assert(rack_number(&take.events[1].rack->nodes[0], 0U, RATE) == -9.0);
+  ck_assert(!take.events[2].rack && take.events[2].message.value == -12.0);
   end(&live);
 }
 

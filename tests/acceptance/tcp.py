@@ -209,6 +209,8 @@ def expect_check(server):
         assert reply == "/rack/check" and cost["nodes"] == 2 and cost["backend"] == "cpu", cost
         assert 0.0 < cost["needs_us"] <= cost["needs_us_p99"] and cost["memory_bytes"] > 100_000, cost
         assert cost["block_frames"] == before["block_frames"], cost
+        reply, values = other.ask("/rack/check", "convolver ir=/etc/hostname")
+        assert reply == "/fail" and "/etc/hostname" in values[2], values  # outside the server's folder
         print(f"{cost['needs_us']:.1f} of {cost['period_us']:.1f} us, {cost['memory_bytes']} bytes")
     after = server.status()
     assert after["revision"] == before["revision"] and after["nodes"] == before["nodes"]

@@ -107,6 +107,9 @@ write_part(RackStore* const store, RackStoreJob* const job)
 {
   Status status = STATUS_OK;
   if (job->part == STORE_FIRST) {
+    if (store->take >= 0) {
+      close(store->take); // of a take that has ended without its last part
+    }
     status = folder_create(&store->folder, job->name, &store->take, &job->error);
   } else if (store->take < 0) {
     status = error_set(&job->error, STATUS_FILE,

@@ -166,17 +166,24 @@ forget(Takes* const takes)
   takes->is_on = false;
 }
 
-/// End the take without its last lines, and report why.
+/// Report why a take has ended that nobody has stopped.
 static void
-fail(Control* const control, const char* const reason)
+report_end(Control* const control, const char* const reason)
 {
   Takes* const takes = &control->takes;
   snprintf(takes->reason, sizeof(takes->reason), "%.240s", reason);
-  forget(takes);
   control_notify(control, NOTIFY_TAKE);
   if (control->config.take_ended) {
     control->config.take_ended(control->config.context, takes->name, takes->reason);
   }
+}
+
+/// End the take without its last lines.
+static void
+fail(Control* const control, const char* const reason)
+{
+  forget(&control->takes);
+  report_end(control, reason);
 }
 
 /// Pass the lines to the store.  `message`: the command to answer when they are written, or NULL.
@@ -293,7 +300,12 @@ takes_run(Control* const control)
   engine_status(control->config.engine, &engine);
   if (engine.armed &&
       (engine.rate_hz != takes->rate_hz || engine.block_frames != takes->block_frames)) {
-    fail(control, "the audio has another rate or block");
+    static const char reason[] = "the audio has another rate or block";
+    Error error;
+    if (finish(control, reason, NULL, NULL, &error)) {
+      // The file has the lines before.
+    }
+    report_end(control, reason);
     return;
   }
   record_missed(control, &engine);

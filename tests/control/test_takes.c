@@ -350,6 +350,11 @@ TEST(a_take_ends_with_the_format_and_says_so)
   ck_assert_uint_eq(live.n_ended, 1U);
   client_ask(live.client, "/fail /take/stop 3 no take is recorded; the last one ended: the audio*",
              "/take/stop", "");
+  client_ask(live.client, "/done /take/start", "/take/start", "s", "u.osc"); // t.osc is written
+  client_ask(live.client, "/done /take/stop", "/take/stop", "");
+  SCOPED(take_clear) Take take = { 0 };
+  OK(take_read(scratch_path(&live.folder, "t.osc"), ".", rack_parse, &take, &error));
+  ck_assert(take.is_ended);
   end(&live);
 }
 

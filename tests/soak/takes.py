@@ -3,8 +3,8 @@
 
     takes.py PROGRAM [SECONDS [CHANGES [EDITS]]]
 
-The dummy driver plays noise as fast as the worker can. While it plays, a client sets and fades values, recalls scenes,
-edits and undoes. The figure is the number of samples that differ.
+The dummy driver plays noise as fast as the worker can. While it plays, a client sets and fades values, recalls scenes
+and stops them, edits and undoes. The figure is the number of samples that differ.
 """
 
 import os
@@ -20,7 +20,7 @@ EDITS = int(sys.argv[4]) if len(sys.argv) > 4 else 10
 RATE, BLOCK, DEPTH = 48000, 64, 1
 QUIET = 300 * RATE  # silence in which the take begins
 RACK = (
-    "low: highpass 80 order=4 | pk: peaking 1200 4dB | (dry: gain -6dB + echo: delay 90ms feedback=40% mix=100% + "
+    "low: highpass 80 order=4 | pk: peaking 1200 4dB ramp=150ms | (dry: gain -6dB + echo: delay 90ms feedback=40% mix=100% + "
     "rev: reverb mix=1 decay=900ms modulation=0) | comp: compressor -30dB ratio=3 | vol: gain -3dB | lim: limiter -1dB"
 )
 SCENES = ["scene quiet vol.gain=-20dB pk.gain=0dB echo.feedback=10%", "scene loud vol.gain=0dB pk.gain=6dB echo.feedback=60% low.frequency=200Hz"]
@@ -33,8 +33,10 @@ def change(osc, k):
         lambda: osc.do("/node/pk/frequency", 100.0 + 5000.0 * chance.random(), 2.0 * chance.random()),
         lambda: osc.do("/norm/comp/threshold", chance.random()),
         lambda: osc.do("/scene/recall", chance.choice(["quiet", "loud"]), chance.random(), "s"),
-        lambda: osc.do("/node/echo/mute", k // 5 % 2),
-    ][k % 5]()
+        lambda: osc.do("/scene/stop"),
+        lambda: osc.do("/norm/pk/frequency", chance.random()),
+        lambda: osc.do("/node/echo/mute", k // 7 % 2),
+    ][k % 7]()
 
 
 def edit(osc, k):

@@ -11,7 +11,7 @@
 static Client*
 find_key(ClientTable* const table, const PeerKey* const key)
 {
-  for (uint32_t c = 0; c < CLIENTS_MAX; ++c) {
+  for (uint32_t c = 0; table->n && c < CLIENTS_MAX; ++c) {
     Client* const client = &table->of[c];
     if (client->wishes && peer_key_equal(&client->key, key)) {
       return client;
@@ -37,18 +37,27 @@ client_has(ClientTable* const table, const Peer* const peer, const ClientWish wi
 uint32_t
 client_count(const ClientTable* const table, const ClientWish wish)
 {
-  uint32_t n = 0;
-  for (uint32_t c = 0; c < CLIENTS_MAX; ++c) {
-    n += (table->of[c].wishes & wish) != 0;
+  return table->n_with[wish];
+}
+
+/// Change the settings of a client, and the counts of clients.
+static void
+set_wishes(ClientTable* const table, Client* const client, const unsigned wishes)
+{
+  for (unsigned wish = 1; wish < CLIENT_WISHES_END; wish <<= 1U) {
+    table->n_with[wish] += (wishes & wish) != 0;
+    table->n_with[wish] -= (client->wishes & wish) != 0;
   }
-  return n;
+  table->n += wishes != 0;
+  table->n -= client->wishes != 0;
+  client->wishes = wishes;
 }
 
 void
 client_end(ClientTable* const table, Client* const client, const unsigned wishes)
 {
   const unsigned ended = client->wishes & wishes;
-  client->wishes &= ~wishes;
+  set_wishes(table, client, client->wishes & ~wishes);
   if (ended) {
     table->ended(table->context, client, ended);
   }
@@ -203,7 +212,7 @@ client_take(ClientTable* const table, const Peer* const peer, const Peer* const 
   if (!client->is_fixed) {
     client->renewer = peer_key(renewer);
   }
-  client->wishes |= wish;
+  set_wishes(table, client, client->wishes | wish);
   renew(client, now_ns);
   return client;
 }
@@ -212,12 +221,13 @@ void
 client_fix(ClientTable* const table, const Peer* const peer)
 {
   if (!client_find(table, peer)) {
-    *find_free(table) = (Client){ .peer = *peer,
-                                  .key = peer_key(peer),
-                                  .renewer = peer_key(peer),
-                                  .wishes = CLIENT_NEWS,
-                                  .is_fixed = true,
-                                  .until_ns = UINT64_MAX };
+    Client* const client = find_free(table);
+    *client = (Client){ .peer = *peer,
+                        .key = peer_key(peer),
+                        .renewer = peer_key(peer),
+                        .is_fixed = true,
+                        .until_ns = UINT64_MAX };
+    set_wishes(table, client, CLIENT_NEWS);
   }
 }
 

@@ -31,10 +31,11 @@
 
 /// A setting of a client, as a bit.
 typedef enum ClientWish {
-  CLIENT_NEWS = 1,   ///< The client gets the changes of others (notify.h)
-  CLIENT_QUIET = 2,  ///< The client gets no /done
-  CLIENT_METERS = 4, ///< The client gets levels (meters.h)
-  CLIENT_BUNDLES = 8 ///< All its answers may share datagrams (net/outbox.h)
+  CLIENT_NEWS = 1,    ///< The client gets the changes of others (notify.h)
+  CLIENT_QUIET = 2,   ///< The client gets no /done
+  CLIENT_METERS = 4,  ///< The client gets levels (meters.h)
+  CLIENT_BUNDLES = 8, ///< All its answers may share datagrams (net/outbox.h)
+  CLIENT_WISHES_END = 16
 } ClientWish;
 
 typedef struct Client {
@@ -52,8 +53,10 @@ typedef void (*ClientEnded)(void* context, const Client* client, unsigned wishes
 
 typedef struct ClientTable {
   Client of[CLIENTS_MAX];
-  uint64_t look_ns;      ///< Time of the next look at the ports of this machine
-  OwnAddresses* machine; ///< Borrowed
+  uint32_t n;                         ///< Clients with settings ...
+  uint32_t n_with[CLIENT_WISHES_END]; ///< ... and those with this ClientWish
+  uint64_t look_ns;                   ///< Time of the next look at the ports of this machine
+  OwnAddresses* machine;              ///< Borrowed
   ClientEnded ended;
   void* context;
 } ClientTable;

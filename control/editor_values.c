@@ -12,15 +12,19 @@
 
 #define STOP_SECONDS 0.005 // at least, from a message to the frame at which it stops fades
 
+static double
+engine_rate(const Editor* const editor)
+{
+  EngineStatus status;
+  engine_status(editor->config.engine, &status);
+  return status.rate_hz;
+}
+
 /// The engine's rate for a value in frames; 0 for any other value.
 static double
 rate_for(const Editor* const editor, const RackValue* const value)
 {
-  EngineStatus status = { .rate_hz = 0.0 };
-  if (value->kind == VALUE_FRAMES) {
-    engine_status(editor->config.engine, &status);
-  }
-  return status.rate_hz;
+  return value->kind == VALUE_FRAMES ? engine_rate(editor) : 0.0;
 }
 
 Status
@@ -35,15 +39,11 @@ editor_check_frames(const Editor* const editor, const Rack* const rack, Error* c
 static double
 fade_rate(const Editor* const editor, const Changes* const changes)
 {
-  EngineStatus status = { .rate_hz = 0.0 };
   bool has_time = false;
   for (uint32_t c = 0; c < changes->n; ++c) {
     has_time = has_time || changes->items[c].seconds > 0.0;
   }
-  if (has_time) {
-    engine_status(editor->config.engine, &status);
-  }
-  return status.rate_hz;
+  return has_time ? engine_rate(editor) : 0.0;
 }
 
 /// The time of a change; 0 while no audio runs.

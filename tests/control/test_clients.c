@@ -15,6 +15,7 @@
 #include "tests/support/wrapped_alloc.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -53,6 +54,7 @@ start(const char* const allowed)
 static void
 stop(void)
 {
+  free(control.rack_text);
   notify_clear(&control.notify);
   editor_free(control.editor);
   fake_engine_free(control.config.engine);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """MIDI by JACK, whose ports a run makes for a rack with MIDI lines: a controller moves a parameter, which is heard and is
 in the document, also after the worker was killed; it is learnt; notes of jack_midiseq reach the rack, and
-jack_midi_dump gets what the controller shall show.
+jack_midi_dump gets what the controller shall show; after a restart of jackd the controller is connected again.
 
     jack_midi.py PROGRAM
 """
@@ -24,6 +24,10 @@ def peak(server):
 def hears(server, level_db):
     """Wait until the output has this level for a while."""
     until(lambda: all(abs(peak(server) - level_db) < 0.1 for _ in range(3)), lambda: f"{peak(server)} dB, not {level_db}", server.output)
+
+
+def has_gain(server, gain):
+    until(lambda: abs(server.osc.ask("/node/vol/gain")[1][0] - gain) < 1e-6, server.output)
 
 
 with scratch(), Jackd(48000, 256) as jack:
@@ -66,7 +70,22 @@ with scratch(), Jackd(48000, 256) as jack:
         jack.connect("rack:midi_out", "dump:input")
         server.osc.do("/node/vol/gain", -40.0)
         until(lambda: "b0 01 00" in open("dump", encoding="utf-8").read(), server.output)
+        seen = server.status()["reconnects"]
         for process in (player, dump, peer):
             process.terminate()
             process.wait()
+        server.osc.do("/node/vol/gain", -20.0)
+        peer = subprocess.Popen([PEER, "midi"], env={**os.environ, **jack.env})
+        jack.wait_for("peer:midi")
+        jack.connect("peer:midi", "rack:midi_in")
+        has_gain(server, -6.0)
+        jack.kill()
+        peer.wait()
+        jack.start()
+        until(lambda: server.status()["reconnects"] > seen, server.output)
+        server.osc.do("/node/vol/gain", -20.0)
+        peer = subprocess.Popen([PEER, "midi"], env={**os.environ, **jack.env})
+        has_gain(server, -6.0)  # its connection is there again
+        peer.terminate()
+        peer.wait()
         server.stop()

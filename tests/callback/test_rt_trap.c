@@ -384,9 +384,26 @@ player_main(void* const context)
   return NULL;
 }
 
+/// Give the next period n MIDI events, take those that have come, and send one.
+static void
+pass_midi(Period* const period, const uint32_t n)
+{
+  static const uint8_t control[] = { 0xB0, 7, 64 };
+  static const MidiEvent sent = { .n_bytes = 3, .bytes = { 0xB0, 7, 64 } };
+  static MidiPeriod midi;
+  static MidiHeard heard[MIDI_MAX_EVENTS];
+  midi_period_begin(&midi);
+  for (uint32_t e = 0; e < n; ++e) {
+    ck_assert(midi_period_add(&midi, e % BLOCK, control, sizeof(control)));
+  }
+  (void)period_take_midi(period, heard, n);
+  (void)period_send_midi(period, &sent, 1U);
+  period_set_midi(period, &midi);
+}
+
 TEST(callback_worker_and_pool_do_nothing_but_wake)
 {
-  const RingShape shape = { CHANNELS, CHANNELS, BLOCK, 8, 64, 0 };
+  const RingShape shape = { CHANNELS, CHANNELS, BLOCK, 8, 64, 16 };
   Player worker = { .ring = NULL };
   Period* period = NULL;
   pthread_t thread;
@@ -424,6 +441,7 @@ TEST(callback_worker_and_pool_do_nothing_but_wake)
     period_fade(period, k % 10000U > 9000U);
     ring_send(worker.ring, &(ParamMessage){ .frame = k }, 1);
     const uint32_t n_frames = chance == 800U ? BLOCK - 1U : BLOCK;
+    pass_midi(period, (uint32_t)chance % 20U);
     period_run(period, ins, outs, n_frames, false);
   }
   atomic_store(&worker.stop, true);
@@ -438,6 +456,8 @@ TEST(callback_worker_and_pool_do_nothing_but_wake)
   ck_assert_uint_gt(done.odd_periods, 0);
   ck_assert_uint_gt(done.bad_in, 0);
   ck_assert_uint_gt(done.clipped, 0);
+  ck_assert_uint_gt(done.midi_events, 0);
+  ck_assert_uint_gt(done.midi_lost, 0);
   ck_assert_uint_eq(done.blocks + done.odd_periods, N_BLOCKS);
   period_free(period);
   pool_free(worker.pool);

@@ -54,6 +54,14 @@ fill_ones(void)
   }
 }
 
+/// Begin with an input of ones, in blocks of 64 frames.
+static void
+begin_with_ones(RackRig* const rig, const char* const text)
+{
+  fill_ones();
+  begin(rig, text, 64U);
+}
+
 /// The largest difference of neighbouring samples in [first, end).
 static float
 largest_step(const float* const samples, const uint32_t first, const uint32_t end)
@@ -203,8 +211,7 @@ TEST(a_thousand_fades_end_at_their_frame_in_blocks_of_any_length)
 TEST(a_fade_follows_its_curve_and_reaches_its_value_at_its_frame)
 {
   SCOPED(rack_rig_free) RackRig rig;
-  fill_ones();
-  begin(&rig, "g: gain", 64U);
+  begin_with_ones(&rig, "g: gain");
   rack_rig_fade(&rig, "g", "gain", -40.0, 100, 9600, CURVE_LINEAR);
   play(&rig, 12000U);
   for (uint32_t i = 0; i < 9600U; ++i) {
@@ -219,8 +226,7 @@ TEST(a_fade_follows_its_curve_and_reaches_its_value_at_its_frame)
 TEST(a_linear_fade_has_no_steps)
 {
   SCOPED(rack_rig_free) RackRig rig;
-  fill_ones();
-  begin(&rig, "g: gain", 64U);
+  begin_with_ones(&rig, "g: gain");
   rack_rig_fade(&rig, "g", "gain", -1.0, 0, 19200, CURVE_LINEAR);
   play(&rig, FRAMES);
   const float mean = (1.0F - gain_of(-1.0)) / 19200.0F;
@@ -265,8 +271,7 @@ static const struct {
 TEST_ROWS(a_value_without_a_time_is_reached_in_that_of_its_node, ramps)
 {
   SCOPED(rack_rig_free) RackRig rig;
-  fill_ones();
-  begin(&rig, ramps[row].chain, 64U);
+  begin_with_ones(&rig, ramps[row].chain);
   rack_rig_set(&rig, "g", "gain", -6.0, 100);
   play(&rig, 10000U);
   ck_assert(out[99] == 1.0F && out[100] < 1.0F);
@@ -277,8 +282,7 @@ TEST_ROWS(a_value_without_a_time_is_reached_in_that_of_its_node, ramps)
 TEST(a_long_time_is_a_fade_and_a_message_has_its_own)
 {
   SCOPED(rack_rig_free) RackRig rig;
-  fill_ones();
-  begin(&rig, "g: gain ramp=200ms | m: gain ramp=100ms", 64U);
+  begin_with_ones(&rig, "g: gain ramp=200ms | m: gain ramp=100ms");
   rack_rig_set(&rig, "g", "gain", -40.0, 100); // straight in dB
   rack_rig_fade(&rig, "g", "gain", 0.0, 11000, 480, CURVE_LINEAR);
   rack_rig_set(&rig, "m", "mute", 1.0, 12000);
@@ -295,8 +299,7 @@ TEST(a_long_time_is_a_fade_and_a_message_has_its_own)
 TEST(an_edit_changes_the_time_of_a_node_and_no_value_jumps)
 {
   SCOPED(rack_rig_free) RackRig rig;
-  fill_ones();
-  begin(&rig, "g: gain ramp=500ms", 64U);
+  begin_with_ones(&rig, "g: gain ramp=500ms");
   rack_rig_edit(&rig, "g: gain -12dB ramp=100ms"); // edits ramp in 20 ms at most
   play(&rig, 3000U);
   ck_assert(out[2999] == gain_of(-12.0));
@@ -311,8 +314,7 @@ TEST(an_edit_changes_the_time_of_a_node_and_no_value_jumps)
 TEST(switches_go_on_at_the_start_and_off_at_the_end)
 {
   SCOPED(rack_rig_free) RackRig rig;
-  fill_ones();
-  begin(&rig, "i: invert on=off", 64U);
+  begin_with_ones(&rig, "i: invert on=off");
   rack_rig_fade(&rig, "i", "on", 1.0, 100, 5000, CURVE_LINEAR);
   rack_rig_fade(&rig, "i", "on", 0.0, 6000, 5000, CURVE_LINEAR);
   play(&rig, 13000U);
@@ -349,8 +351,7 @@ TEST(switches_that_are_set_again_leave_no_messages_behind)
 TEST(choices_change_at_the_start)
 {
   SCOPED(rack_rig_free) RackRig rig;
-  fill_ones();
-  begin(&rig, "add p pan\nconnect in p\nconnect p:1 out", 64U);
+  begin_with_ones(&rig, "add p pan\nconnect in p\nconnect p:1 out");
   rack_rig_fade(&rig, "p", "law", 2.0, 100, 5000, CURVE_LINEAR);
   play(&rig, 2000U);
   ck_assert(out[99] == (float)M_SQRT1_2 && out[100] < out[99] && out[99U + RAMP] == 0.5F);
@@ -361,8 +362,7 @@ TEST(choices_change_at_the_start)
 TEST(a_hand_takes_a_parameter_out_of_its_fade)
 {
   SCOPED(rack_rig_free) RackRig rig;
-  fill_ones();
-  begin(&rig, "g: gain", 64U);
+  begin_with_ones(&rig, "g: gain");
   rack_rig_fade(&rig, "g", "gain", -40.0, 0, 20000, CURVE_LINEAR);
   rack_rig_set(&rig, "g", "gain", -6.0, 10000); // it is at -20 dB
   play(&rig, FRAMES);
@@ -374,8 +374,7 @@ TEST(a_hand_takes_a_parameter_out_of_its_fade)
 TEST(a_fade_begins_at_the_value_that_another_one_has_reached)
 {
   SCOPED(rack_rig_free) RackRig rig;
-  fill_ones();
-  begin(&rig, "g: gain", 64U);
+  begin_with_ones(&rig, "g: gain");
   rack_rig_fade(&rig, "g", "gain", -40.0, 0, 10000, CURVE_LINEAR);
   rack_rig_fade(&rig, "g", "gain", 0.0, 5000, 5000, CURVE_LINEAR); // from -20 dB
   play(&rig, 12000U);
@@ -408,8 +407,7 @@ TEST(an_edit_keeps_the_fades_of_the_nodes_that_stay)
 TEST(an_edit_of_the_value_and_the_end_of_the_node_end_a_fade)
 {
   SCOPED(rack_rig_free) RackRig rig;
-  fill_ones();
-  begin(&rig, "g: gain | h: gain", 64U);
+  begin_with_ones(&rig, "g: gain | h: gain");
   rack_rig_fade(&rig, "g", "gain", -40.0, 0, 20000, CURVE_LINEAR);
   rack_rig_fade(&rig, "h", "gain", -40.0, 0, 20000, CURVE_LINEAR);
   play(&rig, 1000U);
@@ -428,8 +426,7 @@ TEST(an_edit_of_the_value_and_the_end_of_the_node_end_a_fade)
 TEST(the_end_of_audio_ends_all_fades_at_their_values)
 {
   SCOPED(rack_rig_free) RackRig rig;
-  fill_ones();
-  begin(&rig, "g: gain", 64U);
+  begin_with_ones(&rig, "g: gain");
   rack_rig_fade(&rig, "g", "gain", -40.0, 0, 20000, CURVE_LINEAR);
   play(&rig, 1000U);
   rack_rig_fade(&rig, "g", "gain", -6.0, 0, 20000, CURVE_LINEAR);
@@ -468,8 +465,7 @@ TEST(a_worker_goes_on_with_the_fade_of_another_one)
 TEST(a_fade_of_another_worker_that_has_ended_changes_nothing)
 {
   SCOPED(rack_rig_free) RackRig rig;
-  fill_ones();
-  begin(&rig, "g: gain -40dB", 64U);
+  begin_with_ones(&rig, "g: gain -40dB");
   rig.frame = 9990U;
   rack_rig_send(&rig, &(ParamMessage){ .frame = 100,
                                        .uid = rig.rack->nodes[0].uid,
@@ -528,8 +524,7 @@ TEST(fades_of_one_block_count_as_its_events)
 TEST(a_message_with_an_unknown_curve_is_dropped)
 {
   SCOPED(rack_rig_free) RackRig rig;
-  fill_ones();
-  begin(&rig, "g: gain", 64U);
+  begin_with_ones(&rig, "g: gain");
   rack_rig_fade(&rig, "g", "gain", -40.0, 0, 2000, FX_N_CURVES);
   play(&rig, 4000U);
   ck_assert_uint_eq(rig.player.counts.params_dropped, 1U);

@@ -16,6 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define LEFTOVER_AGE_S 60U // of a temporary file that no present run is writing
+
 /// Where the files of a rack come from, and where they go.
 typedef struct Copying {
   const char* root; ///< Of relative names
@@ -249,7 +251,7 @@ project_open(const NsmProject* const at, const char* const given, const uint32_t
   Status status = check_order(at, error);
   status = status ? status : make_folder(at->path, &copying.folder, error);
   if (!status) {
-    folder_remove_leftovers(&copying.folder, 0); // of runs that were killed during a write
+    folder_remove_leftovers(&copying.folder, LEFTOVER_AGE_S); // of runs that were killed
     status = read_rack(project, &copying, given, missing, code, error);
   }
   folder_close(&copying.folder);

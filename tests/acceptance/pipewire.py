@@ -201,6 +201,20 @@ def stopped_daemon(pipewire, rack):
     assert rack.status()["reconnects"] == reconnects, rack.output()
 
 
+def sessions(pipewire, folder):
+    """Under a session manager the client has the name that the manager chose, and changes it with the project."""
+    from manager import Client, Manager
+
+    manager = Manager()
+    with Client(manager, "--io", "jack", "gain -3dB", env=pipewire.jack_env) as client:
+        for name in ("warprack.nAAA", "warprack.nBBB"):
+            assert client.open(f"{folder}/{name}", name)[0] == 0, client.output()
+            assert pipewire.jack("jack_lsp", "in_1") == [f"{name}:in_1"], pipewire.jack("jack_lsp")
+            assert client.save()[0] == 0 and "gain=-3dB" in client.saved(), client.output()
+            client.expect_to_play()
+        client.stop()
+
+
 with scratch() as folder, PipeWire(folder) as pipewire:
     names_pw_jack(pipewire)
     attempts(pipewire)
@@ -286,3 +300,7 @@ with scratch() as folder, PipeWire(folder) as pipewire:
     bad = [PROGRAM, "run", "--osc-port", "0", "--io", "jack", "--connect", "(", ""]
     done = subprocess.run(bad, env={**os.environ, **pipewire.jack_env}, capture_output=True, text=True, timeout=60.0, check=False)
     assert done.returncode == 2 and "no regular expression" in done.stderr, done
+    try:
+        sessions(pipewire, folder)
+    except SystemExit:
+        print("no sessions: liblo for Python is missing")

@@ -165,9 +165,10 @@ has_no_place(ClientTable* const table, const Peer* const peer, const ClientWish 
 static const char*
 words_of(const ClientWish wish)
 {
-  return wish == CLIENT_NEWS    ? "subscribe"
-         : wish == CLIENT_QUIET ? "get failures only"
-                                : "have meters";
+  return wish == CLIENT_NEWS     ? "subscribe"
+         : wish == CLIENT_QUIET  ? "get failures only"
+         : wish == CLIENT_METERS ? "have meters"
+                                 : "get bundles";
 }
 
 /// Fail if there is no place for one more setting of a client.

@@ -17,8 +17,8 @@
 
 static ClientTable table;
 static OwnAddresses machine;
-static uint32_t n_ended[CLIENT_METERS + 1U];
-static const ClientWish wishes[] = { CLIENT_NEWS, CLIENT_QUIET, CLIENT_METERS };
+static uint32_t n_ended[CLIENT_WISHES_END];
+static const ClientWish wishes[] = { CLIENT_NEWS, CLIENT_QUIET, CLIENT_METERS, CLIENT_BUNDLES };
 
 /// A ClientEnded.
 static void
@@ -156,6 +156,8 @@ static const struct {
 
 TEST_ROWS(one_machine_has_8_places_and_leaves_the_others, machines)
 {
+  static const char* const words[] = { "subscribe", "get failures only", "have meters",
+                                       "get bundles" };
   begin();
   Error error = { STATUS_OK, "" };
   const Peer fixed = peer_of("192.0.2.1", 9001); // counts for no machine
@@ -170,7 +172,8 @@ TEST_ROWS(one_machine_has_8_places_and_leaves_the_others, machines)
       ck_assert_int_eq(client != NULL, c < CLIENTS_PER_MACHINE);
     }
     ck_assert_int_eq(error.status, STATUS_LIMIT);
-    ck_assert_ptr_nonnull(strstr(error.text, "8 clients of your machine"));
+    assert_says(error.text, "8 clients of your machine");
+    assert_says(error.text, words[w]);
     const Peer other = peer_of("2001:db8:0:1::1", 1);
     ck_assert(take(&other, wishes[w]));
   }

@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SPAN      (MIDI_CLOCK_PER_BEAT / 2U) // pulses
+#define SPAN      12U // pulses: half a beat
 #define N_SPANS   (MIDI_CLOCK_PULSES - SPAN)
+#define MEDIAN    6U   // of the spans
 #define MAX_RATIO 1.75 // of an interval to the usual one; a lost pulse makes 2
 
 static int
@@ -29,7 +30,7 @@ interval(const MidiClock* const clock)
     spans[s] = clock->frames[s + SPAN] - clock->frames[s];
   }
   qsort(spans, N_SPANS, sizeof(spans[0]), compare);
-  return (double)spans[N_SPANS / 2U] / SPAN;
+  return (double)spans[MEDIAN] / SPAN;
 }
 
 /// True if a pulse does not follow the last one as the others do.

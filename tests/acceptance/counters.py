@@ -29,6 +29,7 @@ ELSEWHERE = {
     ("key", "version"): "there is only one version",
     ("key", "latency_changes"): "needs a plugin: live_plugins.py",
     ("key", "group_dry"): "needs a plugin of a group: live_groups.py",
+    ("key", "transport_bpm"): "needs a timebase master: integration/test_jack.c",
     ("key", "fades_full"): "needs 4,096 fades at once: worker/test_fades.c",
     ("key", "notes_played"): "needs an instrument: live_notes.py",
     ("key", "notes_late"): "needs an instrument: live_notes.py",
@@ -89,6 +90,8 @@ def edit(live):
     with live.sees("a parameter is set again and again", "notify_merged"):
         for step in range(20):
             osc.do("/node/x/gain", -6.0 - step)
+    with live.sees("the tempo is set", "revision", news="/rack/tempo"):
+        osc.do("/rack/tempo", 90.0)
     with live.sees("a take is recorded", "take"):
         osc.do("/take/start", "a.osc")
     osc.do("/take/stop")
@@ -109,7 +112,7 @@ def ask_everything(live):
         ("/rack/clear",), ("/rack/add", "n", "gain", "gain", -3.0), ("/rack/connect", "in", "n"), ("/rack/connect", "n", "out"),
         ("/rack/disconnect", "in", "n"), ("/rack/do", "connect in n"), ("/rack/set", "n.gain", -6.0), ("/rack/get",),
         ("/rack/save", "saved.rack"), ("/rack/load", "saved.rack"), ("/rack/find",), ("/rack/undo",), ("/rack/redo",), ("/rack/remove", "n"),
-        ("/rack/insert", "m", "gain", "before", "out"), ("/rack/rename", "m", "k"), ("/rack/late", "out", "auto"), ("/server/answers", "all"),
+        ("/rack/insert", "m", "gain", "before", "out"), ("/rack/rename", "m", "k"), ("/rack/late", "out", "auto"), ("/rack/tempo", 90.0), ("/rack/tempo",), ("/server/answers", "all"),
         ("/ping",), ("/server/hello", ""), ("/server/nodes",), ("/server/notify", 0), ("/server/ping",), ("/server/status",), ("/server/version",), ("/server/plugins", "gain"),
         ("/server/watch", 1), ("/take/start", "all.osc"), ("/take/stop",),
         ("/meter/in",), ("/meter/out", "floats"), ("/meter/subscribe", "in"), ("/meter/unsubscribe",), ("/server/load",),

@@ -388,8 +388,8 @@ run_clock(const LV2_Handle handle, const uint32_t n_frames)
     const LV2_Atom* beat = NULL;
     lv2_atom_object_get(object, map(fixture, LV2_TIME__beatsPerMinute), &tempo,
                         map(fixture, LV2_TIME__speed), &speed, map(fixture, LV2_TIME__frame),
-                        &frame, map(fixture, LV2_TIME__bar), &bar,
-                        map(fixture, LV2_TIME__barBeat), &beat, 0);
+                        &frame, map(fixture, LV2_TIME__bar), &bar, map(fixture, LV2_TIME__barBeat),
+                        &beat, 0);
     if (object->body.otype == map(fixture, LV2_TIME__Position) && tempo && speed && frame && bar &&
         beat) {
       ++fixture->n_positions;

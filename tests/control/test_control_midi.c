@@ -131,6 +131,29 @@ TEST_ROWS(a_controller_is_learnt, lessons)
   client_ask(rig.client, "/midi/list  1 1", "/midi/list", "");
 }
 
+TEST(the_channel_of_a_note_is_learnt)
+{
+  client_ask(rig.client, "/done /rack/do 1 *", "/rack/do", "s",
+             "add lead lv2 synth\nconnect lead out");
+  fake_engine_hear(rig.engine, NULL, 0);
+  client_subscribe(rig.other, "/node/lead/bypass ");
+  client_ask(rig.client, "/done /midi/learn", "/midi/learn", "s", "lead");
+  hear(
+      (const Bytes[]){
+          { { 0xB0, 7, 1 } }, { { 0xB0, 7, 2 } }, { { 0x81, 60, 9 } }, { { 0x92, 60, 9 } } },
+      4U);
+  client_receive(rig.other); // /midi/learned or /rack/changed
+  client_ask(rig.client, "/midi/list notes 3 lead\n 1 1", "/midi/list", "");
+}
+
+TEST(a_line_that_is_learnt_and_refused_is_a_warning)
+{
+  fake_engine_hear(rig.engine, NULL, 0);
+  client_ask(rig.client, "/done /midi/learn", "/midi/learn", "s", "vol.gain relative=twos");
+  hear((const Bytes[]){ { { 0xE0, 7, 1 } }, { { 0xE0, 7, 2 } } }, 2U);
+  AWAIT(control_rig_has_warned("/midi/map: map:1:13: only controllers of 7 bits (cc) can be"));
+}
+
 TEST(only_what_can_be_mapped_is_learnt)
 {
   client_ask(rig.client, "/fail /midi/learn 3 no MIDI comes: start the server with --midi, *",

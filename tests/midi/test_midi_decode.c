@@ -89,6 +89,9 @@ static const struct {
       { 0xB0, 98, 1 },
       { 0xB0, 6, 6 } },
     "cc 0:6 6/128 was 5; cc14 0:6 774/16384 was 645; nrpn 0:1 774/16384 was 645" },
+  // the lower half of another parameter does not count
+  { { { 0xB0, 99, 0 }, { 0xB0, 98, 1 }, { 0xB0, 38, 3 }, { 0xB0, 98, 2 }, { 0xB0, 6, 5 } },
+    "cc 0:6 5/128 was -1; cc14 0:6 643/16384 was -1; nrpn 0:2 645/16384 was -1" },
   // no parameter: never selected, registered, or none
   { { { 0xB0, 6, 5 } }, "cc 0:6 5/128 was -1; cc14 0:6 645/16384 was -1" },
   { { { 0xB0, 99, 0 }, { 0xB0, 98, 1 }, { 0xB0, 101, 0 }, { 0xB0, 96, 5 } },

@@ -200,6 +200,7 @@ wake_ns(const Control* const control)
   wake = min_ns(wake, schedule_wake_ns(&control->schedule));
   wake = min_ns(wake, notify_wake_ns(&control->notify));
   wake = min_ns(wake, meters_wake_ns(&control->meters));
+  wake = min_ns(wake, takes_wake_ns(&control->takes));
   wake = min_ns(wake, midi_wake_ns(control));
   wake = min_ns(wake, tempo_wake_ns(control));
   wake = control->notes.n ? min_ns(wake, control->now_ns + NOTES_POLL_NS) : wake;
@@ -528,7 +529,7 @@ static void
 control_free(Control* const control)
 {
   rack_store_free(control->store);
-  takes_clear(&control->takes);
+  takes_clear(control);
   schedule_clear(&control->schedule);
   notes_clear(&control->notes);
   notify_clear(&control->notify);

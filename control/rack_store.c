@@ -22,7 +22,8 @@ typedef struct JobList {
 
 struct RackStore {
   Folder folder; // with a duplicated descriptor
-  int take;      // [thread] the file of the take; -1: none
+  int takes[2];  // [thread] the files of the take and of its input; -1: none
+  Error no_take; // [thread] why there is none
   AsyncCall* thread;
   pthread_mutex_t lock;
   pthread_cond_t changed; // `to_do` or `is_over`
@@ -66,6 +67,15 @@ wait_for_job(RackStore* const store)
 }
 
 static void
+close_take(RackStore* const store, const bool is_audio)
+{
+  if (store->takes[is_audio] >= 0) {
+    close(store->takes[is_audio]);
+  }
+  store->takes[is_audio] = -1;
+}
+
+static void
 release(void* const context)
 {
   RackStore* const store = context;
@@ -78,9 +88,8 @@ release(void* const context)
   pthread_cond_destroy(&store->changed);
   pthread_mutex_destroy(&store->lock);
   folder_close(&store->folder);
-  if (store->take >= 0) {
-    close(store->take);
-  }
+  close_take(store, false);
+  close_take(store, true);
   close(store->fd);
   free(store);
 }
@@ -105,22 +114,24 @@ keep(const Folder* const folder, RackStoreJob* const job)
 static Status
 write_part(RackStore* const store, RackStoreJob* const job)
 {
+  int* const fd = &store->takes[job->is_audio];
   Status status = STATUS_OK;
-  if (job->part == STORE_FIRST) {
-    if (store->take >= 0) {
-      close(store->take); // of a take that has ended without its last part
-    }
-    status = folder_create(&store->folder, job->name, &store->take, &job->error);
-  } else if (store->take < 0) {
+  if (job->part == STORE_FIRST && job->is_audio && store->takes[false] < 0) {
+    job->error = store->no_take; // the take itself could not be made
+    status = job->error.status;
+  } else if (job->part == STORE_FIRST) {
+    close_take(store, job->is_audio); // of a take that has ended without its last part
+    status = folder_create(&store->folder, job->name, fd, &job->error);
+  } else if (*fd < 0) {
     status = error_set(&job->error, STATUS_FILE,
                        "%.200s: not written, because a part before failed", job->name);
   }
   status = status ? status
-                  : folder_append(store->take, job->name, job->text, job->n_text,
-                                  job->part == STORE_LAST, &job->error);
-  if (store->take >= 0 && (status || job->part == STORE_LAST)) {
-    close(store->take);
-    store->take = -1;
+                  : folder_append(*fd, job->name, job->text, job->n_text, job->part == STORE_LAST,
+                                  &job->error);
+  if (status || job->part == STORE_LAST) {
+    close_take(store, job->is_audio);
+    store->no_take = job->error;
   }
   return status;
 }
@@ -163,7 +174,7 @@ rack_store_new(const Folder* const folder, RackStore** const out, Error* const e
   if (!store) {
     return error_set(error, STATUS_NO_MEM, "control: out of memory");
   }
-  store->take = -1;
+  store->takes[0] = store->takes[1] = -1;
   store->folder.fd = fcntl(folder->fd, F_DUPFD_CLOEXEC, 0);
   store->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   store->to_do.last = &store->to_do.first;
@@ -295,9 +306,9 @@ rack_store_keep(RackStore* const store, const FxInfo* const fx, unsigned char* c
 }
 
 Status
-rack_store_take_part(RackStore* const store, const RackStorePart part, const char* const name,
-                     char* const text, const size_t n_text, const Peer* const peer,
-                     const Message* const message, Error* const error)
+rack_store_take_part(RackStore* const store, const RackStorePart part, const bool is_audio,
+                     const char* const name, char* const text, const size_t n_text,
+                     const Peer* const peer, const Message* const message, Error* const error)
 {
   RackStoreJob* const job = calloc(1, sizeof(RackStoreJob));
   if (!job) {
@@ -306,6 +317,7 @@ rack_store_take_part(RackStore* const store, const RackStorePart part, const cha
   }
   *job = (RackStoreJob){ .kind = STORE_TAKE,
                          .part = part,
+                         .is_audio = is_audio,
                          .name = strdup(name),
                          .text = text,
                          .n_text = n_text,

@@ -37,6 +37,7 @@ typedef struct RackStoreJob {
   struct RackStoreJob* next;
   RackStoreKind kind;
   RackStorePart part; ///< Of a take
+  bool is_audio;      ///< Of a take: its input
   char* name;         ///< Owned
   char* text;         ///< Text or state to write, or text that was read; owned
   size_t n_text;      ///< Of a state, or of a part
@@ -79,11 +80,11 @@ NODISCARD Status rack_store_write(RackStore* store, char* text, const Peer* peer
 NODISCARD Status rack_store_keep(RackStore* store, const FxInfo* fx, unsigned char* bytes,
                                  size_t n_bytes, Message* message, Error* error);
 
-/// Queue a part of the take in the file `name`, directly in the folder, and the answer to `message`
-/// (NULL: none).  Takes ownership of `text`, which may be NULL, also on error; as
-/// rack_store_write(). [control]
-NODISCARD Status rack_store_take_part(RackStore* store, RackStorePart part, const char* name,
-                                      char* text, size_t n_text, const Peer* peer,
+/// Queue a part of the take in the file `name`, or of its input, directly in the folder, and the
+/// answer to `message` (NULL: none).  The first part of the take goes before that of the input.
+/// Takes ownership of `text`, which may be NULL, also on error; as rack_store_write(). [control]
+NODISCARD Status rack_store_take_part(RackStore* store, RackStorePart part, bool is_audio,
+                                      const char* name, char* text, size_t n_text, const Peer* peer,
                                       const Message* message, Error* error);
 
 /// Take the oldest finished job, for rack_store_job_free(); NULL if there is none. [control]

@@ -11,6 +11,13 @@
 
 #define TAKES_NAME_BYTES 256U
 
+/// The input of a take.
+typedef struct TakeAudio {
+  bool is_on, has_begun;
+  uint32_t n_in;    ///< Channels
+  TextBuffer bytes; ///< That the store does not have yet
+} TakeAudio;
+
 typedef struct Takes {
   bool is_on;                  ///< A take is recorded
   bool is_writing;             ///< The rack store has a part of it
@@ -21,14 +28,15 @@ typedef struct Takes {
   uint32_t block_frames;       ///< Likewise
   uint64_t first_frame;        ///< Frame time of its beginning
   uint64_t frame;              ///< Frame time of the last line
-  Rack* rack;                  ///< The document that the worker plays, as of the last line
-  Rack* next;                  ///< The document of the edit in flight; NULL: none
-  uint64_t number;             ///< Of the last message
-  uint64_t ring;               ///< EngineReports::ring; 0: no worker yet
-  uint64_t check_ns;           ///< Time of the next look at the engine
-  uint64_t checked_frame;      ///< Of the last check for periods played dry
-  uint64_t n_dry, n_odd;       ///< Of the engine, at that check
-  uint64_t n_lost;             ///< Reports lost, in all takes
+  TakeAudio audio;
+  Rack* rack;             ///< The document that the worker plays, as of the last line
+  Rack* next;             ///< The document of the edit in flight; NULL: none
+  uint64_t number;        ///< Of the last message
+  uint64_t ring;          ///< EngineReports::ring; 0: no worker yet
+  uint64_t check_ns;      ///< Time of the next look at the engine
+  uint64_t checked_frame; ///< Of the last check for periods played dry
+  uint64_t n_dry, n_odd;  ///< Of the engine, at that check
+  uint64_t n_lost;        ///< Reports lost, in all takes
 } Takes;
 
 #endif

@@ -4,6 +4,7 @@
 #include "takes.h"
 
 #include "control_private.h"
+#include "take_audio.h"
 #include "take_text.h"
 
 #include "engine/base/time.h"
@@ -12,9 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_BYTES (32U << 20U) // that wait for the disk
-#define SUFFIX    ".osc"
-#define CHECK_NS  (100U * NS_PER_MS) // between two looks at the engine, and two writes
+#define MAX_BYTES    (32U << 20U) // that wait for the disk
+#define SUFFIX       ".osc"
+#define AUDIO_SUFFIX ".au"              // not longer than SUFFIX
+#define CHECK_NS     (100U * NS_PER_MS) // between two looks at the engine, and two writes
 
 // ---- lines ----
 
@@ -156,8 +158,10 @@ takes_edit(Control* const control, const Rack* const rack)
 // ---- the file ----
 
 static void
-forget(Takes* const takes)
+forget(Control* const control)
 {
+  Takes* const takes = &control->takes;
+  take_audio_end(&takes->audio, control->config.engine);
   rack_free(takes->rack);
   rack_free(takes->next);
   free(text_buffer_take(&takes->text));
@@ -182,7 +186,7 @@ report_end(Control* const control, const char* const reason)
 static void
 fail(Control* const control, const char* const reason)
 {
-  forget(&control->takes);
+  forget(control);
   report_end(control, reason);
 }
 
@@ -194,22 +198,38 @@ post(Control* const control, const RackStorePart part, const Peer* const peer,
   Takes* const takes = &control->takes;
   const size_t n_bytes = takes->text.n;
   char* const text = text_buffer_take(&takes->text);
-  const Status status =
-      rack_store_take_part(control->store, part, takes->name, text, n_bytes, peer, message, error);
+  const Status status = rack_store_take_part(control->store, part, false, takes->name, text,
+                                             n_bytes, peer, message, error);
   takes->is_writing = !status;
   return status;
+}
+
+/// Pass the input to the store, as post().
+static Status
+post_audio(Control* const control, const RackStorePart part, const Peer* const peer,
+           const Message* const message, Error* const error)
+{
+  TakeAudio* const audio = &control->takes.audio;
+  char name[TAKES_NAME_BYTES];
+  const size_t n_stem = strlen(control->takes.name) - strlen(SUFFIX);
+  snprintf(name, sizeof(name), "%.*s" AUDIO_SUFFIX, (int)n_stem, control->takes.name);
+  const size_t n_bytes = audio->bytes.n;
+  char* const bytes = text_buffer_take(&audio->bytes);
+  return rack_store_take_part(control->store, part, true, name, bytes, n_bytes, peer, message,
+                              error);
 }
 
 void
 takes_written(Control* const control, const RackStoreJob* const job)
 {
   Takes* const takes = &control->takes;
-  takes->is_writing = false;
-  if (!job->error.status || !takes->is_on || strcmp(job->name, takes->name) != 0) {
-    return;
+  takes->is_writing = takes->is_writing && job->is_audio;
+  const size_t n_stem = strlen(takes->name) - strlen(takes->name[0] ? SUFFIX : "");
+  if (!job->error.status || !takes->is_on || strncmp(job->name, takes->name, n_stem + 1U) != 0) {
+    return; // or a part of the take before
   }
   if (job->part == STORE_FIRST) {
-    forget(takes); // the client gets the reason
+    forget(control); // the client gets the reason
   } else {
     fail(control, job->error.text);
   }
@@ -253,8 +273,13 @@ finish(Control* const control, const char* const reason, const Peer* const peer,
   take_line(&takes->text, line_frame(takes, last), takes->rate_hz, TAKE_END, "s");
   take_add_text(&takes->text, reason);
   text_buffer_add(&takes->text, "\n");
-  const Status status = post(control, STORE_LAST, peer, message, error);
-  forget(takes);
+  Status status = STATUS_OK;
+  if (takes->audio.is_on) {
+    status = take_audio_read(&takes->audio, control->config.engine, takes->first_frame, error);
+    status = status ? status : post_audio(control, STORE_LAST, NULL, NULL, error);
+  }
+  status = status ? status : post(control, STORE_LAST, peer, message, error);
+  forget(control);
   return status;
 }
 
@@ -268,9 +293,9 @@ takes_end(Control* const control)
 }
 
 void
-takes_clear(Takes* const takes)
+takes_clear(Control* const control)
 {
-  forget(takes);
+  forget(control);
 }
 
 /// Write the lines that have accumulated.
@@ -309,7 +334,20 @@ takes_run(Control* const control)
     return;
   }
   record_missed(control, &engine);
+  Error error;
+  if (takes->audio.is_on &&
+      (take_audio_read(&takes->audio, control->config.engine, takes->first_frame, &error) ||
+       (takes->audio.bytes.n && post_audio(control, STORE_NEXT, NULL, NULL, &error)))) {
+    fail(control, error.text);
+    return;
+  }
   flush(control);
+}
+
+uint64_t
+takes_wake_ns(const Takes* const takes)
+{
+  return takes->audio.is_on ? takes->check_ns : UINT64_MAX;
 }
 
 // ---- commands ----
@@ -351,9 +389,14 @@ takes_start(Control* const control, const Peer* const peer, Message* const messa
 {
   Takes* const takes = &control->takes;
   const char* const name = message_text(message, 0);
+  const bool has_audio = message_n_arguments(message) > 1U;
   Status status = check_name(name, error);
   EngineStatus engine;
   engine_status(control->config.engine, &engine);
+  if (!status && has_audio && strcmp(message_text(message, 1), "audio") != 0) {
+    status = error_set(error, STATUS_BAD_ARG, "%.100s: the word after the file is audio, or none",
+                       message_text(message, 1));
+  }
   if (!status && takes->is_on) {
     status = error_set(error, STATUS_EXISTS, "the take %s is recorded; end it with /take/stop",
                        takes->name);
@@ -380,9 +423,16 @@ takes_start(Control* const control, const Peer* const peer, Message* const messa
       engine_frame_now(control->config.engine);
   takes->is_on = true;
   begin(control, &engine);
-  status = post(control, STORE_FIRST, peer, message, error);
+  if (has_audio) {
+    status =
+        take_audio_begin(&takes->audio, control->config.engine, engine.n_in, engine.rate_hz, error);
+    status = status ? status : post(control, STORE_FIRST, NULL, NULL, error);
+    status = status ? status : post_audio(control, STORE_FIRST, peer, message, error);
+  } else {
+    status = post(control, STORE_FIRST, peer, message, error);
+  }
   if (status) {
-    forget(takes);
+    forget(control);
   }
   return status; // STATUS_OK: the answer follows when the file is there
 }

@@ -40,7 +40,10 @@ void takes_written(struct Control* control, const struct RackStoreJob* job);
 /// End the take because the server ends.
 void takes_end(struct Control* control);
 
-void takes_clear(Takes* takes);
+/// Time of the next takes_run(); UINT64_MAX: any time will do.
+uint64_t takes_wake_ns(const Takes* takes);
+
+void takes_clear(struct Control* control);
 
 // ---- commands: CommandInfo::run ----
 

@@ -174,6 +174,16 @@ engine_listen(Engine* const engine, const uint32_t listener, const PortRange* co
   return n;
 }
 
+uint64_t
+engine_listen_start(Engine* const engine, const uint32_t listener)
+{
+  pthread_mutex_lock(&engine->pointers_lock);
+  const Period* const period = atomic_load(&engine->period);
+  const uint64_t frame = period ? period_listen_start(period, listener) : 0U;
+  pthread_mutex_unlock(&engine->pointers_lock);
+  return frame;
+}
+
 /// What a worker has measured, as valid numbers.
 static NodeTap
 checked_tap(const RingLevel* const level)

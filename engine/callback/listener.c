@@ -15,17 +15,18 @@
 #define NEXT_NUMBER (UINT64_C(1) << 32U)
 
 struct Listener {
-  uint32_t capacity;           ///< Frames, a power of two
-  float* samples;              ///< [LISTEN_CHANNELS][capacity]
-  _Atomic uint64_t wanted;     ///< By the reader
-  _Atomic uint64_t taken;      ///< By the callback: `wanted` that it records
-  _Atomic uint64_t start;      ///< By the callback: the first frame of `taken`
-  _Atomic uint64_t head, tail; ///< Frames recorded, by the callback; taken, by the reader
-  _Atomic uint64_t n_lost;     ///< By the callback, since `start`
-  PortRange ports;             ///< [rt] Of `taken`
-  bool records;                ///< [rt] In this block
-  uint64_t taken_seen;         ///< [reader]
-  uint64_t lost_seen;          ///< [reader]
+  uint32_t capacity;            ///< Frames, a power of two
+  float* samples;               ///< [LISTEN_CHANNELS][capacity]
+  _Atomic uint64_t wanted;      ///< By the reader
+  _Atomic uint64_t taken;       ///< By the callback: `wanted` that it records
+  _Atomic uint64_t start;       ///< By the callback: the first frame of `taken`
+  _Atomic uint64_t start_frame; ///< By the callback: its frame time
+  _Atomic uint64_t head, tail;  ///< Frames recorded, by the callback; taken, by the reader
+  _Atomic uint64_t n_lost;      ///< By the callback, since `start`
+  PortRange ports;              ///< [rt] Of `taken`
+  bool records;                 ///< [rt] In this block
+  uint64_t taken_seen;          ///< [reader]
+  uint64_t lost_seen;           ///< [reader]
 };
 
 static uint64_t
@@ -72,13 +73,14 @@ listener_free(Listener* const listener)
 }
 
 void
-listener_begin(Listener* const listener, const uint32_t n_frames)
+listener_begin(Listener* const listener, const uint64_t frame, const uint32_t n_frames)
 {
   const uint64_t head = atomic_load_explicit(&listener->head, memory_order_relaxed);
   const uint64_t wanted = atomic_load_explicit(&listener->wanted, memory_order_relaxed);
   if (wanted != atomic_load_explicit(&listener->taken, memory_order_relaxed)) {
     listener->ports = unpack(wanted);
     atomic_store_explicit(&listener->start, head, memory_order_relaxed);
+    atomic_store_explicit(&listener->start_frame, frame, memory_order_relaxed);
     atomic_store_explicit(&listener->n_lost, 0U, memory_order_relaxed);
     atomic_store_explicit(&listener->taken, wanted, memory_order_release);
   }
@@ -160,4 +162,10 @@ listener_take(Listener* const listener, const PortRange* const ports, float* con
   }
   atomic_store_explicit(&listener->tail, tail + n, memory_order_release);
   return n;
+}
+
+uint64_t
+listener_start(const Listener* const listener)
+{
+  return atomic_load_explicit(&listener->start_frame, memory_order_relaxed);
 }

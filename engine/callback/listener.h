@@ -23,8 +23,8 @@ NODISCARD Status listener_new(uint32_t n_frames, Listener** out, Error* error);
 /// Accepts NULL. [any but rt]
 void listener_free(Listener* listener);
 
-/// Begin a block. [rt]
-REALTIME void listener_begin(Listener* listener, uint32_t n_frames);
+/// Begin a block at a frame time. [rt]
+REALTIME void listener_begin(Listener* listener, uint64_t frame, uint32_t n_frames);
 
 /// Record a port in this block, if the reader has named it. [rt]
 REALTIME void listener_put(Listener* listener, bool is_output, uint32_t channel,
@@ -37,5 +37,8 @@ REALTIME void listener_end(Listener* listener, uint32_t n_frames);
 /// those that were left out. [one thread at a time]
 uint32_t listener_take(Listener* listener, const PortRange* ports, float* samples,
                        uint32_t max_frames, uint64_t* n_lost);
+
+/// Frame time of the first frame of its ports, once listener_take() has returned one. [as that]
+uint64_t listener_start(const Listener* listener);
 
 #endif

@@ -76,12 +76,12 @@ static void
 begin_listeners(Period* const period, const uint32_t n_frames)
 {
   period->n_listening = 0;
-  for (uint32_t l = 0; l < LISTEN_MAX; ++l) {
+  for (uint32_t l = 0; l < LISTEN_ALL; ++l) {
     Listener* const listener = atomic_load_explicit(&period->listeners[l], memory_order_acquire);
     if (!listener) {
       return;
     }
-    listener_begin(listener, n_frames);
+    listener_begin(listener, period->frame, n_frames);
     period->listening[period->n_listening++] = listener;
   }
 }

@@ -121,10 +121,13 @@ PeriodPort period_port(const Period* period, bool is_output, uint32_t channel);
 /// leave. [one thread at a time]
 bool period_levels(Period* period, PortLevels* to);
 
-/// Listen to ports: see listener_take().  The first call with a `listener` below LISTEN_MAX
+/// Listen to ports: see listener_take().  The first call with a `listener` below LISTEN_ALL
 /// allocates its memory.  Returns 0 if there is none. [one thread at a time]
 uint32_t period_listen(Period* period, uint32_t listener, const PortRange* ports, float* samples,
                        uint32_t max_frames, uint64_t* n_lost);
+
+/// Frame time of the first frame of these ports that period_listen() has returned. [as that]
+uint64_t period_listen_start(const Period* period, uint32_t listener);
 
 /// True once a period had MIDI. [any]
 bool period_has_midi(const Period* period);

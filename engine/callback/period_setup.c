@@ -166,7 +166,7 @@ period_free(Period* const period)
     dry_line_free(period->dry_line);
     feedback_free(period->feedback);
     levels_free(period->levels);
-    for (uint32_t l = 0; l < LISTEN_MAX; ++l) {
+    for (uint32_t l = 0; l < LISTEN_ALL; ++l) {
       listener_free(atomic_load(&period->listeners[l]));
     }
     free(period->fallbacks);

@@ -152,6 +152,14 @@ period_listen(Period* const period, const uint32_t listener, const PortRange* co
                        ports, samples, max_frames, n_lost);
 }
 
+uint64_t
+period_listen_start(const Period* const period, const uint32_t listener)
+{
+  const Listener* const made =
+      atomic_load_explicit(&period->listeners[listener], memory_order_relaxed);
+  return made ? listener_start(made) : 0U;
+}
+
 // ---- MIDI ----
 
 bool

@@ -29,8 +29,10 @@ typedef struct NodeTap {
       reduction_db; ///< Largest reduction of its gain at the end of a block (FxInfo::reduction_db)
 } NodeTap;
 
-#define LISTEN_CHANNELS 8U // of a PortRange
-#define LISTEN_MAX      4U // ranges that are listened to at the same time
+#define LISTEN_CHANNELS 8U         // of a PortRange
+#define LISTEN_MAX      4U         // ranges that are listened to at the same time
+#define LISTEN_TAKE     LISTEN_MAX // one more, for the input of a take
+#define LISTEN_ALL      (LISTEN_MAX + 1U)
 
 /// Successive channels of the rack's inputs or outputs.
 typedef struct PortRange {

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Writes inputs in the AU format: big-endian, a header of six words, interleaved samples.
+
+#include "take_audio.h"
+
+#include <arpa/inet.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define AU_MAGIC   0x2E736E64U // ".snd"
+#define AU_UNKNOWN UINT32_MAX  // length: to the end of the file
+#define AU_FLOAT   6U
+#define CHUNK      1024U       // frames
+#define MAX_SILENT (1U << 20U) // frames before the first block
+
+static bool
+add_words(TextBuffer* const bytes, const uint32_t* const words, const size_t n)
+{
+  char* const to = text_buffer_reserve(bytes, n * sizeof(uint32_t));
+  for (size_t w = 0; to && w < n; ++w) {
+    const uint32_t word = htonl(words[w]);
+    memcpy(to + w * sizeof(word), &word, sizeof(word));
+  }
+  bytes->n += to ? n * sizeof(uint32_t) : 0U;
+  return to;
+}
+
+Status
+take_audio_begin(TakeAudio* const audio, Engine* const engine, const uint32_t n_in,
+                 const double rate_hz, Error* const error)
+{
+  if (n_in < 1U || n_in > LISTEN_CHANNELS) {
+    return error_set(error, STATUS_LIMIT, "audio of 1 to %u inputs can be recorded, not of %u",
+                     LISTEN_CHANNELS, n_in);
+  }
+  const uint32_t header[] = {
+    AU_MAGIC, 24U, AU_UNKNOWN, AU_FLOAT, (uint32_t)llrint(rate_hz), n_in
+  };
+  *audio = (TakeAudio){ .is_on = true, .n_in = n_in };
+  if (!add_words(&audio->bytes, header, ARRAY_LEN(header))) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  const PortRange ports = { .n = n_in };
+  float none = 0.0F;
+  double rate = 0.0;
+  uint64_t n_lost = 0;
+  (void)engine_listen(engine, LISTEN_TAKE, &ports, &none, 0U, &rate,
+                      &n_lost); // from the next block
+  return STATUS_OK;
+}
+
+/// Append silence up to the first block.
+static bool
+pad(TakeAudio* const audio, const uint64_t n_frames)
+{
+  const uint32_t silence[LISTEN_CHANNELS] = { 0 };
+  bool has_room = n_frames <= MAX_SILENT;
+  for (uint64_t f = 0; has_room && f < n_frames; ++f) {
+    has_room = add_words(&audio->bytes, silence, audio->n_in);
+  }
+  return has_room;
+}
+
+Status
+take_audio_read(TakeAudio* const audio, Engine* const engine, const uint64_t first_frame,
+                Error* const error)
+{
+  const PortRange ports = { .n = audio->n_in };
+  float samples[CHUNK * LISTEN_CHANNELS];
+  uint32_t words[CHUNK * LISTEN_CHANNELS];
+  double rate_hz = 0.0;
+  uint64_t n_lost = 0;
+  uint32_t n = CHUNK;
+  while (n == CHUNK) {
+    n = engine_listen(engine, LISTEN_TAKE, &ports, samples, CHUNK, &rate_hz, &n_lost);
+    if (n && !audio->has_begun) {
+      const uint64_t start = engine_listen_start(engine, LISTEN_TAKE);
+      audio->has_begun = true;
+      if (start < first_frame || !pad(audio, start - first_frame)) {
+        return error_set(error, STATUS_LIMIT, "the input cannot be recorded");
+      }
+    }
+    memcpy(words, samples, (size_t)n * audio->n_in * sizeof(float));
+    if (!add_words(&audio->bytes, words, (size_t)n * audio->n_in)) {
+      return error_set(error, STATUS_NO_MEM, "out of memory");
+    }
+  }
+  return n_lost ? error_set(error, STATUS_LIMIT, "%llu frames of the input are lost",
+                            (unsigned long long)n_lost)
+                : STATUS_OK;
+}
+
+void
+take_audio_end(TakeAudio* const audio, Engine* const engine)
+{
+  if (audio->is_on) {
+    const PortRange none = { .n = 0U };
+    float sample = 0.0F;
+    double rate_hz = 0.0;
+    uint64_t n_lost = 0;
+    (void)engine_listen(engine, LISTEN_TAKE, &none, &sample, 0U, &rate_hz, &n_lost);
+  }
+  free(text_buffer_take(&audio->bytes));
+  *audio = (TakeAudio){ 0 };
+}

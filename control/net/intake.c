@@ -17,8 +17,10 @@
 // Limit for one socket, so that a flood of packets does not delay the turns.  Queueing one packet
 // takes about 1 us.
 #define PACKETS_AT_ONCE 256
-#define N_QUICK         8U // calls that find packets quickly, before the thread pauses
-#define PACKET_BYTES    (PACKET_MAX_BYTES + 1U) // one more byte, to detect a larger packet
+// Calls that find a few packets each, one soon after the other, before the thread pauses.  A full
+// batch shows a flood, which could fill the socket's buffer during a pause.
+#define N_QUICK      8U
+#define PACKET_BYTES (PACKET_MAX_BYTES + 1U) // one more byte, to detect a larger packet
 
 struct IntakeBuffers {
   Peer peers[N_DATAGRAMS];
@@ -94,8 +96,9 @@ intake_receive(Intake* const intake, const uint64_t now_ns)
   for (uint32_t s = 0; s < INTAKE_SOCKETS && intake->sockets[s] >= 0; ++s) {
     empty_socket(intake, intake->sockets[s], now_ns);
   }
+  const uint64_t n = intake->packets - n_before;
   const bool is_quick =
-      intake->packets != n_before && now_ns - intake->received_ns < 2U * INTAKE_INTERVAL_NS;
+      n && n < N_DATAGRAMS && now_ns - intake->received_ns < 2U * INTAKE_INTERVAL_NS;
   intake->n_quick = is_quick ? intake->n_quick + 1U : 0U;
   intake->received_ns = now_ns;
 }

@@ -60,7 +60,7 @@ typedef struct HostUnit {
 } HostUnit;
 
 /// The latency of a node whose instance has one of `latency_frames`. [rt, builder]
-REALTIME static inline uint32_t
+static inline uint32_t
 host_whole_latency(const HostNode* const node, const uint32_t latency_frames)
 {
   const uint32_t longest = UINT32_MAX - node->delay_frames; // a plugin may report any number

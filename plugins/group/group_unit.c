@@ -43,8 +43,9 @@ static void
 apply(GroupUnit* const unit, const ParamMessage* const message)
 {
   const uint32_t frame = message->n_frames;
-  const uint32_t n_ports = unit->plugin->n_ports + plugin_takes_tempo(unit->plugin);
-  if (message->kind == GROUP_MESSAGE_SET && message->param < n_ports) {
+  const uint32_t n_ports = unit->plugin->n_ports;
+  const bool is_tempo = message->param == n_ports && plugin_takes_tempo(unit->plugin);
+  if (message->kind == GROUP_MESSAGE_SET && (message->param < n_ports || is_tempo)) {
     unit->calls->set(unit->instance, message->param, message->value, frame);
   } else if (message->kind == GROUP_MESSAGE_NOTE && message->param < FX_KEYS &&
              unit->calls->event) {

@@ -92,6 +92,7 @@ fuzz_examples(FuzzVisit* const visit, void* const context)
     "hold=3ms",
     "midi cc 1:74 lowcut.frequency 80Hz..8kHz taper=log pickup=on\nmidi nrpn 16:260 vol.gain "
     "invert=on\nmidi program 16:1 scene v\nrename vol x\nremove lowcut",
+    "tempo 90 jack\nset echo.bpm tempo\ntempo midi\nscene v echo.bpm=tempo",
     "chain urn:zamaudio:ZamTube | lv2 wide p999=1 p3=0.5",
   };
   for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); ++i) {

@@ -47,9 +47,9 @@ mix_link_aim_last(MixLink* const link, const float target, const uint32_t frames
   link->last_frames = frames;
 }
 
-/// If the gain moves, and will still move after `hold_frames` frames: begin the rest of its way again
-/// then, in `frames` frames.  Gains that begin together have a constant sum if their targets have:
-/// ramps are linear in value, slope and target. [player]
+/// If the gain moves, and will still move after `hold_frames` frames: begin the rest of its way
+/// again then, in `frames` frames.  Gains that begin together have a constant sum if their targets
+/// have: ramps are linear in value, slope and target. [player]
 static inline void
 mix_link_restart(MixLink* const link, const uint32_t frames, const uint32_t hold_frames)
 {

@@ -3,7 +3,8 @@
 //
 // A server runs as a program of its own, on the dummy driver.  One client sends sets of many
 // parameters at a constant rate and counts the answers.  Meanwhile another client sends a set,
-// waits for its /done, and sends the next one.  The cost is the processor time of the server's
+// waits for its /done, and sends the next one; in one row it recalls scenes of all parameters, which
+// the server answers when the ring has their values.  The cost is the processor time of the server's
 // thread that serves packets, with the kernel's part of it, for each message that was answered:
 // load of other threads counts little.
 
@@ -33,6 +34,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define RECALLS        "recall"
 #define MAX_NODES      1000U
 #define MAX_TOGETHER   10U // messages of a bundle
 #define SET_BYTES      24U // "/node/g000/gain", ",f", a value
@@ -44,6 +46,7 @@
 #define PAUSE_NS       (100U * NS_PER_US) // between two batches
 #define LAST_ANSWER_NS (NS_PER_S / 2U)
 #define ASK_NS         (2U * NS_PER_MS) // between two commands of the other client
+#define RECALL_NS      (20U * NS_PER_MS)
 #define MAX_ASKED      100000U
 
 static int osc_run(int argc, char** argv);
@@ -64,7 +67,8 @@ typedef struct OscArgs {
 
 /// What a client sends.
 typedef struct Row {
-  const char* transport; ///< "udp", "tcp"; "-": nothing
+  const char* transport; ///< "udp", "tcp"; "-": nothing; RECALLS: nothing, and the other client
+                         ///< recalls scenes
   uint32_t n_together;   ///< Messages of a packet
   double rate_hz;        ///< Messages
 } Row;
@@ -72,6 +76,7 @@ typedef struct Row {
 // clang-format off
 static const Row rows[] = {
   { "-",    1U,      0.0 },
+  { RECALLS, 1U,   0.0 },
   { "udp",  1U,  20000.0 },
   { "udp",  1U, 100000.0 },
   { "udp", 10U,  20000.0 },
@@ -112,16 +117,31 @@ free_port(void)
   return is_bound ? ntohs(at.sin_port) : 0U;
 }
 
-/// The rack as text: parallel gains.  The caller frees it.
+/// Print a scene with one value of all gains.  Returns the number of bytes.
+static size_t
+print_scene(char* const text, const char name, const int gain_db, const int64_t n_nodes)
+{
+  size_t n = (size_t)sprintf(text, "scene %c", name);
+  for (int64_t i = 0; i < n_nodes; ++i) {
+    n += (size_t)sprintf(text + n, " g%03d.gain=%d", (int)i, gain_db);
+  }
+  return n + (size_t)sprintf(text + n, "\n");
+}
+
+/// The rack as text: parallel gains, and two scenes of all of them.  The caller frees it.
 static char*
 make_rack(const int64_t n_nodes)
 {
-  char* const text = malloc((size_t)n_nodes * 96U + 1U);
+  char* const text = malloc((size_t)n_nodes * 144U + 32U);
   size_t n = 0;
   for (int64_t i = 0; text && i < n_nodes; ++i) {
     n += (size_t)sprintf(text + n,
                          "add g%03d gain\nconnect in g%03d\nconnect g%03d out gain=-60dB\n", (int)i,
                          (int)i, (int)i);
+  }
+  if (text) {
+    n += print_scene(text + n, 'a', -3, n_nodes);
+    print_scene(text + n, 'b', -9, n_nodes);
   }
   return text;
 }
@@ -447,6 +467,7 @@ send_at_rate(Client* const client, const double seconds, Figures* const figures)
 
 typedef struct Asking {
   const Server* server;
+  bool recalls;
   atomic_bool is_over;
   double* ms; ///< [MAX_ASKED]
   uint32_t n;
@@ -455,16 +476,20 @@ typedef struct Asking {
 } Asking;
 
 static Status
-ask_once(Talk* const talk, const uint32_t n, Error* const error)
+ask_once(Talk* const talk, const bool recalls, const uint32_t n, Error* const error)
 {
   uint8_t* const packet = malloc(SET_BYTES);
   const char* address = NULL;
   lo_message answer = NULL;
-  if (packet) {
+  if (packet && recalls) {
+    memcpy(packet, n % 2U ? "/scene/recall\0\0\0,s\0\0a\0\0" : "/scene/recall\0\0\0,s\0\0b\0\0",
+           SET_BYTES);
+  } else if (packet) {
     put_set(packet, 0, -(float)(n % 24U));
   }
   talk->limit_ns = time_now_ns() + NS_PER_S;
-  Status status = talk_send(talk, "/node/g000/gain", packet, SET_BYTES, error);
+  Status status =
+      talk_send(talk, recalls ? "/scene/recall" : "/node/g000/gain", packet, SET_BYTES, error);
   status = status ? status : talk_receive(talk, &address, &answer, error);
   if (!status) {
     lo_message_free(answer);
@@ -480,9 +505,9 @@ ask_run(void* const context)
   Status status = talk_open(&talk, &asking->server->talk, &asking->error);
   while (!status && !atomic_load(&asking->is_over) && asking->n < MAX_ASKED) {
     const uint64_t begin_ns = time_now_ns();
-    status = ask_once(&talk, asking->n, &asking->error);
+    status = ask_once(&talk, asking->recalls, asking->n, &asking->error);
     asking->ms[asking->n++] = (double)(time_now_ns() - begin_ns) * 1e-6;
-    time_sleep(ASK_NS);
+    time_sleep(asking->recalls ? RECALL_NS : ASK_NS);
   }
   asking->has_failed = status;
   talk_close(&talk);
@@ -504,7 +529,9 @@ run_clients(Client* const client, const Server* const server, const double secon
             Figures* const figures, Error* const error)
 {
   pthread_t thread;
-  Asking asking = { .server = server, .ms = calloc(MAX_ASKED, sizeof(double)) };
+  Asking asking = { .server = server,
+                    .recalls = strcmp(client->row->transport, RECALLS) == 0,
+                    .ms = calloc(MAX_ASKED, sizeof(double)) };
   if (!asking.ms || pthread_create(&thread, NULL, ask_run, &asking)) {
     free(asking.ms);
     return error_set(error, STATUS_NO_MEM, "out of memory");

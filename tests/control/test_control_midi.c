@@ -2,6 +2,7 @@
 // MIDI in the server: lines of the map by message, controllers that are learnt, programs that
 // recall scenes, and feedback that follows the document but never a hand.
 
+#include "control/midi.h"
 #include "tests/support/control_rig.h"
 #include "tests/support/scoped.h"
 #include "tests/support/suite.h"
@@ -104,6 +105,13 @@ static const struct {
   { "vol.gain",
     { { { 0xB0, 99, 2 } }, { { 0xB0, 98, 4 } }, { { 0xB0, 6, 1 } }, { { 0xB0, 38, 1 } } },
     "nrpn 1:260 vol.gain" },
+  { "vol.gain", // a selection is no controller, also if it comes twice
+    { { { 0xB0, 99, 2 } },
+      { { 0xB0, 98, 4 } },
+      { { 0xB0, 98, 5 } },
+      { { 0xB0, 6, 1 } },
+      { { 0xB0, 6, 2 } } },
+    "nrpn 1:261 vol.gain" },
   { "vol.gain", { { { 0xE1, 0, 5 } }, { { 0xE1, 0, 6 } } }, "bend 2 vol.gain" },
   { "lowcut.frequency 80..8k", // notes and programs do not count
     { { { 0x90, 60, 5 } }, { { 0xC0, 6, 0 } }, { { 0xB0, 2, 6 } }, { { 0xB0, 2, 7 } } },
@@ -128,6 +136,7 @@ TEST_ROWS(a_controller_is_learnt, lessons)
   control_rig_expect_rack(line);
   client_ask(rig.client, "/done /rack/undo 2 *", "/rack/undo", "");
   hear(lessons[row].messages, n); // not learnt again
+  time_sleep(4U * MIDI_POLL_NS);
   client_ask(rig.client, "/midi/list  1 1", "/midi/list", "");
 }
 

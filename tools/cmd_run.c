@@ -91,10 +91,11 @@ state_folder(void)
 static const char*
 take_nsm_url(void)
 {
+  static char* kept;
   const char* const url = getenv("NSM_URL");
-  char* const copy = url && url[0] ? strdup(url) : NULL;
+  kept = url && url[0] ? strdup(url) : NULL;
   unsetenv("NSM_URL");
-  return copy;
+  return kept;
 }
 
 static int

@@ -183,11 +183,11 @@ comes_from_manager(const Nsm* const nsm, const Peer* const sender)
   return peer_is_loopback(sender) && from.port == manager.port;
 }
 
-/// The text of an argument of type s.
+/// The text of an argument of type s.  Arguments have an alignment of 4 only.
 static const char*
 text_of(const lo_message message, const int index)
 {
-  return &lo_message_get_argv(message)[index]->s;
+  return (const char*)lo_message_get_argv(message)[index];
 }
 
 /// True if the message has these types, and its first argument is the address of the announcement.

@@ -108,7 +108,7 @@ read_answer(const RackRequest* const request, const char* const address, const l
   }
   if (last >= 0 && lo_message_get_types(message)[last] == LO_STRING) {
     snprintf(text, n_bytes, words[request->kind].refused, request->name,
-             &lo_message_get_argv(message)[last]->s);
+             (const char*)lo_message_get_argv(message)[last]);
   } else {
     snprintf(text, n_bytes, "%s: an answer that makes no sense", request->name);
   }

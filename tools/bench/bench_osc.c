@@ -43,6 +43,7 @@
 #define ANSWER_BYTES   2048U
 #define RECEIVE_BYTES  (8 << 20)
 #define START_NS       (10U * NS_PER_S)
+#define SETTLE_FRAMES  48000              // a second, for first blocks and caches
 #define PAUSE_NS       (100U * NS_PER_US) // between two batches
 #define LAST_ANSWER_NS (NS_PER_S / 2U)
 #define ASK_NS         (2U * NS_PER_MS) // between two commands of the other client
@@ -204,7 +205,8 @@ start(Server* const server, const OscArgs* const args, Error* const error)
   while (!plays && time_now_ns() < end_ns) {
     time_sleep(50U * NS_PER_MS);
     json_t* const status = ask_status(server, error);
-    plays = status && json_integer_value(json_object_get(status, "blocks")) > 1000;
+    plays = status && json_integer_value(json_object_get(status, "blocks")) * args->block_frames >=
+                          SETTLE_FRAMES;
     json_decref(status);
   }
   return plays ? STATUS_OK : error_set(error, STATUS_NET, "the server does not play");

@@ -25,7 +25,7 @@ typedef struct Provider {
   ClapPresets* presets;
   const char* file; ///< Of the plugins
   const clap_preset_discovery_provider_t* calls;
-  const char* locations[MAX_LOCATIONS]; ///< NULL: the plugins' own file
+  char* locations[MAX_LOCATIONS]; ///< NULL: the plugins' own file
   uint32_t n_locations;
   const char* types[MAX_TYPES]; ///< Endings of files
   uint32_t n_types;
@@ -38,7 +38,7 @@ typedef struct Provider {
   bool is_wrong; ///< The provider has reported an error for this file
 } Provider;
 
-static const char*
+static char*
 keep(ClapPresets* const presets, const char* const text)
 {
   const size_t n = strlen(text);
@@ -265,28 +265,35 @@ by_name(const FTSENT** const a, const FTSENT** const b)
   return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
+static bool
+is_preset(const Provider* const provider, const FTSENT* const entry)
+{
+  return entry->fts_info == FTS_F && S_ISREG(entry->fts_statp->st_mode) &&
+         has_type(provider, entry->fts_path);
+}
+
 /// Ask for the presets of a file, or of all files of its types in a folder.
 static void
-crawl(Provider* const provider, const char* const location)
+crawl(Provider* const provider, char* const location)
 {
-  char* const paths[] = { (char*)(uintptr_t)location, NULL };
+  char* const paths[] = { location, NULL };
   FTS* const tree = fts_open(paths, FTS_LOGICAL | FTS_NOCHDIR, by_name);
-  uint32_t n = 0;
-  for (FTSENT* entry = NULL; tree && (entry = fts_read(tree));) {
-    if (++n > MAX_FILES) {
+  FTSENT* entry = tree ? fts_read(tree) : NULL;
+  for (uint32_t n = 1; entry; ++n) {
+    if (n > MAX_FILES) {
       lose(provider->presets, location);
       break;
     }
     if (entry->fts_level > MAX_DEPTH) {
       fts_set(tree, entry, FTS_SKIP);
-    } else if (entry->fts_info == FTS_F && S_ISREG(entry->fts_statp->st_mode) &&
-               has_type(provider, entry->fts_path)) {
+    } else if (is_preset(provider, entry)) {
       if (is_kept(entry->fts_path)) {
         ask(provider, entry->fts_path);
       } else {
         lose(provider->presets, location);
       }
     }
+    entry = fts_read(tree);
   }
   if (tree) {
     fts_close(tree);

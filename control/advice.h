@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// The warnings of the active rack (rack_warnings(), and MIDI lines without ports), and the new ones
-/// among them.
+/// The warnings of the active rack (rack_warnings(), and MIDI lines without ports), and the new
+/// ones among them.
 #ifndef WARPRACK_CONTROL_ADVICE_H
 #define WARPRACK_CONTROL_ADVICE_H
 

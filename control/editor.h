@@ -126,10 +126,10 @@ void editor_taken_back(Editor* editor, Rack* rack);
 /// an edit is in flight, or the engine does not take the values now: call it again later.
 bool editor_follow_tempo(Editor* editor, double bpm);
 
-/// Take over values by MIDI: in the documents and the history, where a moving controller is one step.
-/// Values for nodes or parameters that are not in the document any more, and invalid ones, are left
-/// out.  The engine gets those of the kind MESSAGE_VALUE; those of MESSAGE_HEARD the worker has set
-/// (engine_set_heard()).
+/// Take over values by MIDI: in the documents and the history, where a moving controller is one
+/// step.  Values for nodes or parameters that are not in the document any more, and invalid ones,
+/// are left out.  The engine gets those of the kind MESSAGE_VALUE; the worker has set those of
+/// MESSAGE_HEARD (engine_set_heard()).
 void editor_hear(Editor* editor, const ParamMessage* values, uint32_t n, uint64_t now_ns);
 
 /// Send the values that wait to the engine, if it has room for them.  Call it when no further

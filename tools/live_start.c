@@ -388,8 +388,8 @@ last_subscribers(const Live* const live)
   return live->state ? state_subscribers(live->state) : live->nsm->subscribers;
 }
 
-/// True if the run makes MIDI ports, if it plays on JACK: when asked to, or because the first rack has
-/// MIDI lines.
+/// True if the run makes MIDI ports, if it plays on JACK: when asked to, or because the first rack
+/// has MIDI lines.
 static bool
 makes_midi(const Live* const live)
 {

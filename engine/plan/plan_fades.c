@@ -193,8 +193,8 @@ may_run(const Graph* const graph, const PlanLink* const plan_link, const uint32_
          now < plan_link->fades + (uint64_t)(LONGEST_FADES + 1U) * graph->ramp_frames;
 }
 
-/// A node that an earlier plan has left gets sound for longer: graph_schedule_deaths() schedules its
-/// end again, and that of its connections.
+/// A node that an earlier plan has left gets sound for longer: graph_schedule_deaths() schedules
+/// its end again, and that of its connections.
 static void
 die_later(const Graph* const graph, PlanNode* const dead, bool* const is_longer)
 {
@@ -211,8 +211,8 @@ die_later(const Graph* const graph, PlanNode* const dead, bool* const is_longer)
 
 /// Let the fades of earlier plans that still run begin again together with those of this plan.
 /// Otherwise an edit during the fades of another one would make the sum of the paths up to a tenth
-/// too large or too small.  The fades do not wait for each other, so that a stream of edits does not
-/// queue.
+/// too large or too small.  The fades do not wait for each other, so that a stream of edits does
+/// not queue.
 static bool
 restart_fades(Graph* const graph, const uint32_t* const order)
 {

@@ -3,10 +3,10 @@
 //
 // A server runs as a program of its own, on the dummy driver.  One client sends sets of many
 // parameters at a constant rate and counts the answers.  Meanwhile another client sends a set,
-// waits for its /done, and sends the next one; in one row it recalls scenes of all parameters, which
-// the server answers when the ring has their values.  The cost is the processor time of the server's
-// thread that serves packets, with the kernel's part of it, for each message that was answered:
-// load of other threads counts little.
+// waits for its /done, and sends the next one; in one row it recalls scenes of all parameters,
+// which the server answers when the ring has their values.  The cost is the processor time of the
+// server's thread that serves packets, with the kernel's part of it, for each message that was
+// answered: load of other threads counts little.
 
 #include "bench.h"
 #include "bench_report.h"

@@ -7,6 +7,7 @@
 #include "takes.h"
 
 #define REPORTS_AT_ONCE 256U
+#define MOST_READS      40U // more than the ring holds; a faulty worker may write without an end
 
 /// Keep a value for the document, where it replaces an older one of its parameter.
 static void
@@ -30,7 +31,9 @@ reports_read(Control* const control)
 {
   RingReport read[REPORTS_AT_ONCE];
   uint32_t n = REPORTS_AT_ONCE;
-  while (n == REPORTS_AT_ONCE && control->heard.n <= HEARD_MAX - REPORTS_AT_ONCE) {
+  for (uint32_t i = 0;
+       i < MOST_READS && n == REPORTS_AT_ONCE && control->heard.n <= HEARD_MAX - REPORTS_AT_ONCE;
+       ++i) {
     const EngineReports reports = engine_reports(control->config.engine, read, REPORTS_AT_ONCE);
     takes_record(control, &reports, read);
     n = reports.n;

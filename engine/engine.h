@@ -267,6 +267,7 @@ typedef struct EngineReports {
 
 /// Take the oldest reports of the values, notes and plans that the worker has applied, at most
 /// `max`, in their order; see ring.h.  Only `kind` is checked: the worker may write anything.
+/// Invalid reports count towards `max`.
 /// [any but rt, one caller]
 EngineReports engine_reports(Engine* engine, RingReport* reports, uint32_t max);
 

@@ -67,8 +67,10 @@ engine_drop_ring(Engine* const engine, Ring* const ring)
 void
 engine_set_ring(Engine* const engine, Ring* const ring)
 {
-  while (engine->ring && engine->n_kept < ENGINE_MAX_KEPT &&
-         ring_take_report(engine->ring, &engine->kept[engine->n_kept])) {
+  // The count of attempts has a limit, too: a faulty worker may write faster than this reads.
+  for (uint32_t r = 0; engine->ring && r < ENGINE_MAX_KEPT && engine->n_kept < ENGINE_MAX_KEPT &&
+                       ring_take_report(engine->ring, &engine->kept[engine->n_kept]);
+       ++r) {
     engine->n_kept += engine->kept[engine->n_kept].kind < RING_N_REPORT_KINDS;
     engine->kept_ring = engine->n_rings;
   }
@@ -228,7 +230,7 @@ engine_reports(Engine* const engine, RingReport* const reports, const uint32_t m
     return taken;
   }
   Ring* const ring = engine->ring;
-  while (ring && taken.n < max && ring_take_report(ring, &reports[taken.n])) {
+  for (uint32_t r = 0; ring && r < max && ring_take_report(ring, &reports[taken.n]); ++r) {
     const bool is_valid = reports[taken.n].kind < RING_N_REPORT_KINDS;
     taken.n += is_valid;
     taken.n_lost += !is_valid;

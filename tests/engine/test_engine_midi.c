@@ -2,7 +2,7 @@
 // MIDI from the driver to the sound: a controller is heard a constant time after its frame, the
 // latency of the engine, at any block.
 
-#include "engine/engine.h"
+#include "engine/engine_private.h"
 #include "tests/support/set_by_name.h"
 #include "tests/support/scoped.h"
 #include "tests/support/suite.h"
@@ -78,6 +78,25 @@ TEST(a_controller_is_heard_the_latency_after_its_frame)
       rack_free(rack);
     }
   }
+}
+
+TEST(invalid_reports_do_not_hold_up_their_reader)
+{
+  const EngineConfig config = { .n_in = 1, .n_out = 1, .depth = 1 };
+  const RingReport wrong = { .kind = RING_N_REPORT_KINDS };
+  RingReport reports[8];
+  Engine* engine = NULL;
+  Rack* const rack = rack_of(RACK, NULL);
+  OK(engine_new(&config, &engine, &error));
+  OK(engine_edit_wait(engine, rack, &error));
+  OK(engine_arm(engine, RATE, 64U, 1U, 1U, &error));
+  for (uint32_t r = 0; r < 100U; ++r) {
+    ring_report(engine->ring, &wrong);
+  }
+  const EngineReports taken = engine_reports(engine, reports, ARRAY_LEN(reports));
+  ck_assert_uint_eq(taken.n + taken.n_lost, ARRAY_LEN(reports));
+  engine_free(engine);
+  rack_free(rack);
 }
 
 SUITE_MAIN("engine_midi")

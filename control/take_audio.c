@@ -12,7 +12,7 @@
 #define AU_UNKNOWN UINT32_MAX  // length: to the end of the file
 #define AU_FLOAT   6U
 #define CHUNK      1024U       // frames
-#define MAX_SILENT (1U << 20U) // frames before the first block
+#define MAX_SILENT (1U << 20U) // frames before the first block, or before the take
 
 static bool
 add_words(TextBuffer* const bytes, const uint32_t* const words, const size_t n)
@@ -77,12 +77,17 @@ take_audio_read(TakeAudio* const audio, Engine* const engine, const uint64_t fir
     if (n && !audio->has_begun) {
       const uint64_t start = engine_listen_start(engine, LISTEN_TAKE);
       audio->has_begun = true;
-      if (start < first_frame || !pad(audio, start - first_frame)) {
+      audio->n_early = start < first_frame ? first_frame - start : 0U; // blocks of a period
+      if (audio->n_early > MAX_SILENT ||
+          (start > first_frame && !pad(audio, start - first_frame))) {
         return error_set(error, STATUS_LIMIT, "the input cannot be recorded");
       }
     }
-    memcpy(words, samples, (size_t)n * audio->n_in * sizeof(float));
-    if (!add_words(&audio->bytes, words, (size_t)n * audio->n_in)) {
+    const uint32_t first = audio->n_early < n ? (uint32_t)audio->n_early : n;
+    const size_t n_samples = (size_t)(n - first) * audio->n_in;
+    audio->n_early -= first;
+    memcpy(words, samples + (size_t)first * audio->n_in, n_samples * sizeof(float));
+    if (!add_words(&audio->bytes, words, n_samples)) {
       return error_set(error, STATUS_NO_MEM, "out of memory");
     }
   }

@@ -15,6 +15,7 @@
 typedef struct TakeAudio {
   bool is_on, has_begun;
   uint32_t n_in;    ///< Channels
+  uint64_t n_early; ///< Frames to come that are before the take
   TextBuffer bytes; ///< That the store does not have yet
 } TakeAudio;
 

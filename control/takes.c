@@ -95,10 +95,15 @@ record_message(Takes* const takes, const RingReport* const report)
   take_add_message(&takes->text, frame, takes->rate_hz, node, message);
 }
 
+/// @param now Frame time of the next block: what has a later one is wrong, and would give its time
+/// to all lines that follow.
 static void
-record(Takes* const takes, const RingReport* const report)
+record(Takes* const takes, const RingReport* const report, const uint64_t now)
 {
-  if (report->kind == REPORT_PLAN) {
+  if (report->message.frame > now || (report->kind == REPORT_PLAN && report->planned > now)) {
+    ++takes->n_lost;
+    add_gap(takes, takes->frame, "a report of the worker has a time that has not come");
+  } else if (report->kind == REPORT_PLAN) {
     record_plan(takes, report);
   } else if (report->message.frame >= takes->first_frame) { // else the first document has it
     record_message(takes, report);
@@ -135,8 +140,9 @@ takes_record(Control* const control, const EngineReports* const read,
   if (is_new) {
     record_new_worker(control);
   }
+  const uint64_t now = engine_frame_now(control->config.engine);
   for (uint32_t r = 0; r < read->n; ++r) {
-    record(takes, &reports[r]);
+    record(takes, &reports[r], now);
   }
   if (read->n_lost) {
     takes->n_lost += read->n_lost;

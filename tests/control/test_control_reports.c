@@ -6,7 +6,10 @@
 #include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 
+#include <arpa/inet.h>
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 // The rack of the rig: its first node is lowcut, its second one vol with gain as first parameter.
 #define LOWCUT RACK_UID_FIRST
@@ -103,6 +106,40 @@ TEST(a_report_that_no_document_can_have_is_ignored)
   client_expect(rig.other, "/node/vol/gain -7");
   control_rig_expect_rack("gain=-7dB");
   ck_assert_double_eq(control_rig_status("values_set"), 1.0);
+}
+
+TEST(a_worker_that_reports_without_an_end_does_not_hold_up_the_server)
+{
+  const RingReport note = { .kind = REPORT_NOTE, .message = { .uid = VOL } };
+  fake_engine_report_endlessly(rig.engine, &note);
+  client_ask(rig.client, "/done /node/vol/gain*", "/node/vol/gain", "f", -9.0);
+  fake_engine_report_endlessly(rig.engine, NULL);
+}
+
+TEST(the_input_of_a_take_has_no_frame_before_the_take)
+{
+  enum { N_FRAMES = 48, N_EARLY = 10, HEADER = 24 };
+  float samples[N_FRAMES * FAKE_CHANNELS];
+  for (uint32_t i = 0; i < N_FRAMES * FAKE_CHANNELS; ++i) {
+    samples[i] = (float)i;
+  }
+  fake_engine_advance(rig.engine, 1000U);
+  fake_engine_start_at(rig.engine, 1000U - N_EARLY); // a later block of the period
+  client_ask(rig.client, "/done /take/start", "/take/start", "ss", "early.osc", "audio");
+  fake_engine_play(rig.engine, samples, N_FRAMES);
+  client_ask(rig.client, "/done /take/stop", "/take/stop", "");
+  uint8_t bytes[HEADER + sizeof(samples)];
+  FILE* const file = fopen(scratch_path(&rig.folder, "early.au"), "re");
+  ck_assert_ptr_nonnull(file);
+  const size_t n_bytes = fread(bytes, 1U, sizeof(bytes), file);
+  fclose(file);
+  ck_assert_uint_eq(n_bytes, HEADER + (N_FRAMES - N_EARLY) * FAKE_CHANNELS * sizeof(float));
+  uint32_t first = 0;
+  memcpy(&first, bytes + HEADER, sizeof(first));
+  first = ntohl(first);
+  float sample = 0.0F;
+  memcpy(&sample, &first, sizeof(sample));
+  ck_assert(sample == (float)(N_EARLY * FAKE_CHANNELS));
 }
 
 SUITE_MAIN_WITH("control_reports", control_rig_start, control_rig_stop)

@@ -6,6 +6,7 @@
 #include "control/control.h"
 #include "control/take_file.h"
 #include "control/take_text.h"
+#include "engine/engine_private.h"
 #include "io/file/render.h"
 #include "tests/support/osc_client.h"
 #include "tests/support/scoped.h"
@@ -439,6 +440,32 @@ TEST(another_worker_is_in_the_take_with_its_rack)
   ck_assert(take.events[1].rack && take.events[1].is_anew);
   ck_assert(rack_number(&take.events[1].rack->nodes[0], 0U, RATE) == -9.0);
   ck_assert(!take.events[2].rack && take.events[2].message.value == -12.0);
+  end(&live);
+}
+
+TEST(a_report_with_a_time_to_come_spoils_no_take)
+{
+  Live live;
+  begin(&live, RACK, 64U, 1U);
+  client_ask(live.client, "/done /take/start", "/take/start", "s", "t.osc");
+  const RingReport wrong[] = {
+    { .kind = REPORT_VALUE, .message = { .frame = 1ULL << 40U, .uid = RACK_UID_FIRST } },
+    { .kind = REPORT_PLAN, .number = 1U, .message = { .frame = UINT64_MAX } },
+    { .kind = REPORT_PLAN, .number = 1U, .planned = UINT64_MAX }
+  };
+  for (uint32_t w = 0; w < ARRAY_LEN(wrong); ++w) {
+    ring_report(live.engine->ring, &wrong[w]);
+  }
+  client_ask(live.client, "/done*", "/server/ping", ""); // a round: the reports are read
+  client_ask(live.client, "/done*", "/node/g/gain", "f", -9.0);
+  play(&live, 10U);
+  client_ask(live.client, "/done /take/stop", "/take/stop", "");
+  SCOPED(take_clear) Take take = { 0 };
+  OK(take_read(scratch_path(&live.folder, "t.osc"), ".", rack_parse, &take, &error));
+  assert_says(take.notes.bytes, "a time that has not come");
+  ck_assert_uint_eq(take.n_events, 1U);
+  ck_assert(take.events[0].message.value == -9.0);
+  ck_assert_uint_lt(take.n_frames, live.position);
   end(&live);
 }
 

@@ -40,12 +40,15 @@ struct Engine {
   NodeTap tap;         ///< Of `measured`
   const float* played; ///< [n_played] frames that engine_listen() has not returned
   uint32_t n_played;
+  uint64_t listen_start; ///< Of `played`
   bool has_midi;
   MidiHeard heard[MAX_MIDI]; ///< [n_heard] events that engine_take_midi() has not returned
   MidiEvent sent[MAX_MIDI];  ///< [n_sent_midi] of engine_send_midi()
   uint32_t n_heard, n_sent_midi;
   RingReport reports[MAX_MIDI]; ///< [n_reports] that engine_reports() has not returned
   uint32_t n_reports;
+  RingReport endless; ///< Of fake_engine_report_endlessly()
+  bool reports_endlessly;
   FakeSet sets[MAX_SETS];
 };
 
@@ -431,10 +434,24 @@ fake_engine_report(Engine* const engine, const RingReport* const report)
   engine->reports[engine->n_reports++] = *report;
 }
 
+void
+fake_engine_report_endlessly(Engine* const engine, const RingReport* const report)
+{
+  SCOPED_LOCK(&engine->lock);
+  engine->reports_endlessly = report;
+  engine->endless = report ? *report : engine->endless;
+}
+
 EngineReports
 engine_reports(Engine* const engine, RingReport* const reports, const uint32_t max)
 {
   SCOPED_LOCK(&engine->lock);
+  for (uint32_t r = 0; engine->reports_endlessly && r < max; ++r) {
+    reports[r] = engine->endless;
+  }
+  if (engine->reports_endlessly) {
+    return (EngineReports){ .n = max, .ring = 1U };
+  }
   const uint32_t n = engine->n_reports < max ? engine->n_reports : max;
   memcpy(reports, engine->reports, n * sizeof(RingReport));
   engine->n_reports -= n;
@@ -578,12 +595,19 @@ fake_engine_play(Engine* const engine, const float* const samples, const uint32_
   engine->n_played = n_frames;
 }
 
+void
+fake_engine_start_at(Engine* const engine, const uint64_t frame)
+{
+  SCOPED_LOCK(&engine->lock);
+  engine->listen_start = frame;
+}
+
 uint64_t
 engine_listen_start(Engine* const engine, const uint32_t listener)
 {
-  (void)engine;
   (void)listener;
-  return 0U;
+  SCOPED_LOCK(&engine->lock);
+  return engine->listen_start;
 }
 
 uint32_t
@@ -594,7 +618,8 @@ engine_listen(Engine* const engine, const uint32_t listener, const PortRange* co
   (void)n_lost;
   SCOPED_LOCK(&engine->lock);
   *rate_hz = FAKE_RATE_HZ;
-  const uint32_t n_left = listener == 0U && ports->n ? engine->n_played : 0U;
+  const uint32_t n_left =
+      (listener == 0U || listener == LISTEN_TAKE) && ports->n ? engine->n_played : 0U;
   const uint32_t n = n_left < max_frames ? n_left : max_frames;
   if (n) {
     memcpy(samples, engine->played, (size_t)n * ports->n * sizeof(float));

@@ -94,6 +94,9 @@ RackUid fake_engine_watched(Engine* engine, uint32_t tap);
 /// they are taken.
 void fake_engine_play(Engine* engine, const float* samples, uint32_t n_frames);
 
+/// The frame time of the first of these samples.
+void fake_engine_start_at(Engine* engine, uint64_t frame);
+
 /// Let MIDI come, whose frames count from engine_frame_now(); from now on the driver has MIDI.
 void fake_engine_hear(Engine* engine, const MidiEvent* events, uint32_t n);
 
@@ -105,6 +108,9 @@ uint32_t fake_engine_sent_midi(Engine* engine, MidiEvent* events, uint32_t max);
 
 /// Let the worker report this.
 void fake_engine_report(Engine* engine, const RingReport* report);
+
+/// Let the worker report this faster than anybody reads; NULL: no longer.
+void fake_engine_report_endlessly(Engine* engine, const RingReport* report);
 
 /// Advance engine_frame_now() by n frames.
 void fake_engine_advance(Engine* engine, uint64_t n_frames);

@@ -6,6 +6,7 @@
 #include "take_text.h"
 
 #include "engine/base/number.h"
+#include "engine/base/text.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -18,7 +19,6 @@
 #define TIME_DIGITS  8U // of each part
 #define MAX_ARGS     (4U + RACK_MAX_NODES)
 #define MAX_VELOCITY 127.0
-#define MAX_SECONDS  86400.0
 
 /// An argument of a line.
 typedef union Arg {
@@ -250,11 +250,10 @@ static bool
 read_frames(const Reading* const reading, const uint32_t arg, uint32_t* const n_frames)
 {
   const double seconds = reading->line.args[arg].number;
-  *n_frames = 0;
-  if (seconds > 0.0 && seconds <= MAX_SECONDS) {
-    *n_frames = (uint32_t)nearbyint(seconds * reading->take->rate_hz);
-  }
-  return *n_frames > 0U;
+  const double frames = nearbyint(seconds * reading->take->rate_hz);
+  const bool is_valid = frames >= 1.0 && frames <= (double)UINT32_MAX;
+  *n_frames = is_valid ? (uint32_t)frames : 0U;
+  return is_valid;
 }
 
 static bool
@@ -440,7 +439,8 @@ read_note_of_take(Reading* const reading, Error* const error)
   Take* const take = reading->take;
   const double rate_hz = take->rate_hz;
   if (!strcmp(line->path, TAKE_DRY)) {
-    if (!types_match(line->types, "ww") || line->args[0].whole < 0 || line->args[1].whole < 0) {
+    if (!types_match(line->types, "ww") || line->args[0].whole < 0 || line->args[1].whole < 0 ||
+        line->args[1].whole > INT64_MAX - line->args[0].whole) {
       return fail(line, error, "a span has its first frame and a number of frames");
     }
     text_buffer_print(&take->notes, "from %.3f s to %.3f s outputs played their fallbacks\n",
@@ -448,7 +448,7 @@ read_note_of_take(Reading* const reading, Error* const error)
                       (double)(line->args[0].whole + line->args[1].whole) / rate_hz);
     return STATUS_OK;
   }
-  if (!types_match(line->types, "s")) {
+  if (!types_match(line->types, "s") || !text_is_printable(line->args[0].text)) {
     return fail(line, error, "a reason is missing");
   }
   text_buffer_print(&take->notes, "from %.3f s on the samples may differ: %s\n",

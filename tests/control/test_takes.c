@@ -282,6 +282,11 @@ static const struct {
   { FIRST LATER "/node/g/gian f 1\n", ":3: the node has no such parameter" },
   { FIRST LATER "/node/h/gain f 1\n", ":3: the rack has no such node here" },
   { FIRST LATER "/node/g/gain ff 1 0\n", ":3: no time or curve of a fade" },
+  { TIME0 "/take/begin sfiiiih \"1\" 192000 64 1 1 1 0\n" TIME0
+          "/take/rack shhii \"add g gain\" 0 0 17 16\n" LATER "/node/g/gain ff 1 80000\n",
+    ":3: no time or curve of a fade" }, // more than 2^32 frames
+  { FIRST LATER "/take/dry hh 9223372036854775807 1\n", ":3: a span has its first frame" },
+  { FIRST LATER "/take/gap s \"\033[2J\"\n", ":3: a reason is missing" }, // to a terminal
   { FIRST LATER "/node/g/gain ffs 1 1 \"x\"\n", ":3: no time or curve of a fade" },
   { FIRST LATER "/note/g if 60 100\n", ":3: the rack has no such node for notes" },
   { FIRST LATER "/take/what f 1\n", ":3: unknown address" },

@@ -50,12 +50,23 @@ typedef struct Saves {
   const FxInfo* fx; ///< Of its node
 } Saves;
 
-#define HEARD_MAX 1024U
+#define HEARD_MAX     1024U
+#define HEARD_RECENTS 64U
+
+/// A parameter whose value in the document is MIDI's.
+typedef struct HeardRecent {
+  RackUid uid;
+  uint32_t param;
+  uint64_t until_ns; ///< 0: free
+} HeardRecent;
 
 /// The newest values of parameters that MIDI has set, for the document; see reports.h.
 typedef struct HeardValues {
   ParamMessage values[HEARD_MAX]; ///< [n]
   uint32_t n;
+  HeardRecent recents[HEARD_RECENTS]; ///< Values that were in `values` a moment ago
+  uint32_t next_recent;               ///< The one that the next takes the place of
+  uint64_t recent_until_ns;           ///< Of the newest one
 } HeardValues;
 
 /// The check of a rack that runs; see checks.h.

@@ -229,6 +229,7 @@ on_value_changed(void* const context, const RackUid uid, const uint32_t param,
 {
   Control* const control = context;
   control->midi.is_shown = false;
+  reports_forget(control, uid, param);
   notify_change(&control->notify, (NotifyKey){ uid, param }, maker, control->now_ns);
 }
 
@@ -245,6 +246,7 @@ on_rack_changed(void* const context, const Rack* const before, const Bundle* con
 {
   Control* const control = context;
   control->midi.has_table = false;
+  reports_forget_all(control);
   bool knows_values = bundle;
   for (uint32_t m = 0; bundle && m < bundle->n_messages; ++m) {
     const CommandInfo* const info = bundle->messages[m].info;

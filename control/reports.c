@@ -6,18 +6,28 @@
 #include "control_private.h"
 #include "takes.h"
 
+#include "engine/base/time.h"
+
 #define REPORTS_AT_ONCE 256U
+#define RECENT_NS       NS_PER_S // longer than a value is on its way to the worker
 #define MOST_READS      40U // more than the ring holds; a faulty worker may write without an end
+
+/// The place of a parameter among the values that wait; HeardValues::n if it has none.
+static uint32_t
+find_heard(const HeardValues* const heard, const RackUid uid, const uint32_t param)
+{
+  uint32_t h = 0;
+  while (h < heard->n && (heard->values[h].uid != uid || heard->values[h].param != param)) {
+    ++h;
+  }
+  return h;
+}
 
 /// Keep a value for the document, where it replaces an older one of its parameter.
 static void
 add_heard(HeardValues* const heard, const ParamMessage* const value)
 {
-  uint32_t h = 0;
-  while (h < heard->n &&
-         (heard->values[h].uid != value->uid || heard->values[h].param != value->param)) {
-    ++h;
-  }
+  const uint32_t h = find_heard(heard, value->uid, value->param);
   heard->values[h] = (ParamMessage){ .frame = value->frame,
                                      .uid = value->uid,
                                      .param = value->param,
@@ -25,6 +35,67 @@ add_heard(HeardValues* const heard, const ParamMessage* const value)
                                      .kind = MESSAGE_HEARD };
   heard->n += h == heard->n;
 }
+
+// ---- values of clients that arrive after those of MIDI ----
+
+static HeardRecent*
+find_recent(HeardValues* const heard, const RackUid uid, const uint32_t param)
+{
+  HeardRecent* found = NULL;
+  for (uint32_t r = 0; r < HEARD_RECENTS && !found; ++r) {
+    HeardRecent* const recent = &heard->recents[r];
+    found = recent->until_ns && recent->uid == uid && recent->param == param ? recent : NULL;
+  }
+  return found;
+}
+
+static void
+add_recent(HeardValues* const heard, const ParamMessage* const value, const uint64_t until_ns)
+{
+  HeardRecent* recent = find_recent(heard, value->uid, value->param);
+  if (!recent) {
+    recent = &heard->recents[heard->next_recent];
+    heard->next_recent = (heard->next_recent + 1U) % HEARD_RECENTS;
+  }
+  *recent = (HeardRecent){ value->uid, value->param, until_ns };
+  heard->recent_until_ns = until_ns;
+}
+
+/// True if a client's value has replaced one of MIDI in the worker that the document still has: the
+/// client sent it before the server knew of MIDI's.
+static bool
+overrides_midi(HeardValues* const heard, const ParamMessage* const value, const uint64_t now_ns)
+{
+  if (find_heard(heard, value->uid, value->param) < heard->n) {
+    return true;
+  }
+  const HeardRecent* const recent =
+      now_ns < heard->recent_until_ns ? find_recent(heard, value->uid, value->param) : NULL;
+  return recent && now_ns < recent->until_ns;
+}
+
+void
+reports_forget(Control* const control, const RackUid uid, const uint32_t param)
+{
+  HeardValues* const heard = &control->heard;
+  const uint32_t h = find_heard(heard, uid, param);
+  if (h < heard->n) {
+    heard->values[h] = heard->values[--heard->n];
+  }
+  HeardRecent* const recent =
+      control->now_ns < heard->recent_until_ns ? find_recent(heard, uid, param) : NULL;
+  if (recent) {
+    recent->until_ns = 0U;
+  }
+}
+
+void
+reports_forget_all(Control* const control)
+{
+  control->heard.recent_until_ns = 0U;
+}
+
+// ---- a round ----
 
 void
 reports_read(Control* const control)
@@ -38,8 +109,11 @@ reports_read(Control* const control)
     takes_record(control, &reports, read);
     n = reports.n;
     for (uint32_t r = 0; r < n; ++r) {
-      if (read[r].kind == REPORT_VALUE && read[r].flags & REPORT_MIDI) {
-        add_heard(&control->heard, &read[r].message);
+      const ParamMessage* const message = &read[r].message;
+      if (read[r].kind == REPORT_VALUE &&
+          ((read[r].flags & REPORT_MIDI) ||
+           overrides_midi(&control->heard, message, control->now_ns))) {
+        add_heard(&control->heard, message);
       }
     }
   }
@@ -48,6 +122,11 @@ reports_read(Control* const control)
 void
 reports_hear(Control* const control)
 {
-  editor_hear(control->editor, control->heard.values, control->heard.n, control->now_ns);
-  control->heard.n = 0;
+  HeardValues* const heard = &control->heard;
+  const uint32_t n = heard->n;
+  heard->n = 0; // editor_hear() calls reports_forget()
+  editor_hear(control->editor, heard->values, n, control->now_ns);
+  for (uint32_t h = 0; h < n; ++h) {
+    add_recent(heard, &heard->values[h], control->now_ns + RECENT_NS);
+  }
 }

@@ -4,13 +4,22 @@
 #ifndef WARPRACK_CONTROL_REPORTS_H
 #define WARPRACK_CONTROL_REPORTS_H
 
+#include "engine/rack/rack.h"
+
 struct Control;
 
 /// Read all reports, or as many as there is room for.  To be called in each round, and before each
 /// edit is sent. [control]
 void reports_read(struct Control* control);
 
-/// Take what MIDI has set into the document. [control]
+/// Forget what MIDI has set a parameter to, because the document has a newer value. [control]
+void reports_forget(struct Control* control, RackUid uid, uint32_t param);
+
+/// The same for all parameters whose value is in the document: it is another one. [control]
+void reports_forget_all(struct Control* control);
+
+/// Take what MIDI has set into the document; and the value of a client that the worker got after
+/// it, if the client had sent it before.  [control]
 void reports_hear(struct Control* control);
 
 #endif

@@ -108,6 +108,27 @@ TEST(a_report_that_no_document_can_have_is_ignored)
   ck_assert_double_eq(control_rig_status("values_set"), 1.0);
 }
 
+TEST(a_value_that_crosses_one_by_midi_is_the_newer_one)
+{
+  fake_engine_hear(rig.engine, NULL, 0U);
+  client_ask(rig.client, "/done /node/vol/gain*", "/node/vol/gain", "f", -9.0);
+  client_subscribe(rig.other, "/node/vol/gain ");
+  report(VOL, 0U, -20.0, REPORT_MIDI); // the worker has not had -9 yet
+  client_expect(rig.other, "/node/vol/gain -20");
+  report(VOL, 0U, -9.0, 0U);
+  client_expect(rig.other, "/node/vol/gain -9");
+  control_rig_expect_rack("gain=-9dB");
+  // The same, but the document has a newer value.
+  report(VOL, 0U, -20.0, REPORT_MIDI);
+  client_expect(rig.other, "/node/vol/gain -20");
+  client_ask(rig.client, "/done /node/vol/gain*", "/node/vol/gain", "f", -3.0);
+  client_expect(rig.other, "/node/vol/gain -3");
+  report(VOL, 0U, -9.0, 0U);
+  report(LOWCUT, 0U, 90.0, REPORT_MIDI); // read after it
+  client_expect(rig.other, "/node/lowcut/frequency 90");
+  control_rig_expect_rack("gain=-3dB");
+}
+
 TEST(a_worker_that_reports_without_an_end_does_not_hold_up_the_server)
 {
   const RingReport note = { .kind = REPORT_NOTE, .message = { .uid = VOL } };

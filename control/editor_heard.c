@@ -61,10 +61,13 @@ editor_hear(Editor* const editor, const ParamMessage* const values, const uint32
   Changes changes = { NULL, 0, 0, 0 };
   for (uint32_t v = 0; v < n; ++v) {
     if (set_value(editor->committed, &values[v], &changes)) {
-      pending_follow(&editor->pending, &values[v]);
-      const Status status = values[v].kind == MESSAGE_HEARD
-                                ? engine_set_heard(editor->config.engine, &values[v])
-                                : engine_set(editor->config.engine, &values[v], 1U);
+      ParamMessage value = values[v];
+      value.param_id =
+          fx_param_hash(&rack_find_uid(editor->committed, value.uid)->fx->params[value.param]);
+      pending_follow(&editor->pending, &value);
+      const Status status = value.kind == MESSAGE_HEARD
+                                ? engine_set_heard(editor->config.engine, &value)
+                                : engine_set(editor->config.engine, &value, 1U);
       editor->counts.values_lost += status != STATUS_OK;
     }
   }

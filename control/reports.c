@@ -23,16 +23,15 @@ find_heard(const HeardValues* const heard, const RackUid uid, const uint32_t par
   return h;
 }
 
-/// Keep a value for the document, where it replaces an older one of its parameter.
+/// Keep a value for the document, where it replaces an older one of its parameter.  It has no
+/// frame: in the next worker it would wait for one that a faulty worker has written.
 static void
 add_heard(HeardValues* const heard, const ParamMessage* const value)
 {
   const uint32_t h = find_heard(heard, value->uid, value->param);
-  heard->values[h] = (ParamMessage){ .frame = value->frame,
-                                     .uid = value->uid,
-                                     .param = value->param,
-                                     .value = value->value,
-                                     .kind = MESSAGE_HEARD };
+  heard->values[h] = (ParamMessage){
+    .uid = value->uid, .param = value->param, .value = value->value, .kind = MESSAGE_HEARD
+  };
   heard->n += h == heard->n;
 }
 

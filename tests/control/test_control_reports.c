@@ -40,6 +40,8 @@ TEST(a_value_by_midi_is_in_the_document_and_known_to_all_clients)
   ck_assert_uint_eq(set.messages[0].kind, MESSAGE_HEARD);
   ck_assert_uint_eq(set.messages[0].uid, VOL);
   ck_assert(set.messages[0].value == -20.0);
+  ck_assert_uint_eq(set.messages[0].frame, 0U); // not what the worker has written
+  ck_assert_uint_ne(set.messages[0].param_id, 0U);
 }
 
 TEST(a_moving_controller_is_one_step_of_undo)

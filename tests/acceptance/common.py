@@ -525,17 +525,17 @@ class Jackd:
     """A JACK server without a sound card, with the same name in every run (the reason is in tests/support/jackd.h).  A
     test with several servers numbers them."""
 
-    def __init__(self, rate=48000, period=64, number=""):
+    def __init__(self, rate=48000, period=64, number="", is_realtime=False):
         test = os.path.splitext(os.path.basename(sys.argv[0]))[0]
         name = f"warprack-{zlib.crc32(PROGRAM.encode()):08x}-{test}{number}"
-        self.name, self.rate, self.period = name, rate, period
+        self.name, self.rate, self.period, self.is_realtime = name, rate, period, is_realtime
         self.env = {"JACK_DEFAULT_SERVER": name, "JACK_NO_START_SERVER": "1", "JACK_NO_AUDIO_RESERVATION": "1"}
         self.start()
 
     def launch(self):
         """Start the server, and do not wait for it."""
         # Every client locks the server's memory, 50 kB for each possible port; for 2,048 ports that takes 30 ms.
-        command = ["jackd", "-r", "-p", "128", "-n", self.name, "-d", "dummy"]
+        command = ["jackd", "-R" if self.is_realtime else "-r", "-p", "128", "-n", self.name, "-d", "dummy"]
         command += ["-r", str(self.rate), "-p", str(self.period)]
         self.log = tempfile.TemporaryFile(mode="w+")
         self.process = subprocess.Popen(command, stdout=self.log, stderr=subprocess.STDOUT)

@@ -12,7 +12,7 @@
 #define AU_UNKNOWN UINT32_MAX  // length: to the end of the file
 #define AU_FLOAT   6U
 #define CHUNK      1024U       // frames
-#define MAX_SILENT (1U << 20U) // frames before the first block, or before the take
+#define MAX_SILENT (1U << 20U) // frames that nobody has heard, or before the take
 
 static bool
 add_words(TextBuffer* const bytes, const uint32_t* const words, const size_t n)
@@ -27,8 +27,8 @@ add_words(TextBuffer* const bytes, const uint32_t* const words, const size_t n)
 }
 
 Status
-take_audio_begin(TakeAudio* const audio, Engine* const engine, const uint32_t n_in,
-                 const double rate_hz, Error* const error)
+take_audio_begin(TakeAudio* const audio, Engine* const engine, const uint64_t first_frame,
+                 const uint32_t n_in, const double rate_hz, Error* const error)
 {
   if (n_in < 1U || n_in > LISTEN_CHANNELS) {
     return error_set(error, STATUS_LIMIT, "audio of 1 to %u inputs can be recorded, not of %u",
@@ -37,7 +37,7 @@ take_audio_begin(TakeAudio* const audio, Engine* const engine, const uint32_t n_
   const uint32_t header[] = {
     AU_MAGIC, 24U, AU_UNKNOWN, AU_FLOAT, (uint32_t)llrint(rate_hz), n_in
   };
-  *audio = (TakeAudio){ .is_on = true, .n_in = n_in };
+  *audio = (TakeAudio){ .is_on = true, .n_in = n_in, .next_frame = first_frame };
   if (!add_words(&audio->bytes, header, ARRAY_LEN(header))) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
@@ -62,9 +62,25 @@ pad(TakeAudio* const audio, const uint64_t n_frames)
   return has_room;
 }
 
+/// Find the place of the frames that follow, whose first one has the frame time `start`: after
+/// silence if nobody has heard the frames between, as when the audio begins again.  0: the audio
+/// has begun again, and the frames are from before that.
+static bool
+find_place(TakeAudio* const audio, const uint64_t start)
+{
+  if (audio->has_begun && (start == audio->start || start == 0U)) {
+    return true;
+  }
+  const uint64_t next = audio->next_frame;
+  audio->has_begun = true;
+  audio->start = start;
+  audio->n_early = start < next ? next - start : 0U;
+  audio->next_frame = start > next ? start : next;
+  return audio->n_early <= MAX_SILENT && (start <= next || pad(audio, start - next));
+}
+
 Status
-take_audio_read(TakeAudio* const audio, Engine* const engine, const uint64_t first_frame,
-                Error* const error)
+take_audio_read(TakeAudio* const audio, Engine* const engine, Error* const error)
 {
   const PortRange ports = { .n = audio->n_in };
   float samples[CHUNK * LISTEN_CHANNELS];
@@ -74,14 +90,8 @@ take_audio_read(TakeAudio* const audio, Engine* const engine, const uint64_t fir
   uint32_t n = CHUNK;
   while (n == CHUNK) {
     n = engine_listen(engine, LISTEN_TAKE, &ports, samples, CHUNK, &rate_hz, &n_lost);
-    if (n && !audio->has_begun) {
-      const uint64_t start = engine_listen_start(engine, LISTEN_TAKE);
-      audio->has_begun = true;
-      audio->n_early = start < first_frame ? first_frame - start : 0U; // blocks of a period
-      if (audio->n_early > MAX_SILENT ||
-          (start > first_frame && !pad(audio, start - first_frame))) {
-        return error_set(error, STATUS_LIMIT, "the input cannot be recorded");
-      }
+    if (n && !find_place(audio, engine_listen_start(engine, LISTEN_TAKE))) {
+      return error_set(error, STATUS_LIMIT, "the input cannot be recorded");
     }
     const uint32_t first = audio->n_early < n ? (uint32_t)audio->n_early : n;
     const size_t n_samples = (size_t)(n - first) * audio->n_in;
@@ -90,6 +100,7 @@ take_audio_read(TakeAudio* const audio, Engine* const engine, const uint64_t fir
     if (!add_words(&audio->bytes, words, n_samples)) {
       return error_set(error, STATUS_NO_MEM, "out of memory");
     }
+    audio->next_frame += n - first;
   }
   return n_lost ? error_set(error, STATUS_LIMIT, "%llu frames of the input are lost",
                             (unsigned long long)n_lost)

@@ -12,15 +12,15 @@
 
 #include "engine/engine.h"
 
-/// Begin with the first n_in inputs, and write the header.  STATUS_LIMIT for more than
-/// LISTEN_CHANNELS of them, or none.
-NODISCARD Status take_audio_begin(TakeAudio* audio, Engine* engine, uint32_t n_in, double rate_hz,
-                                  Error* error);
+/// Begin at `first_frame` with the first n_in inputs, and write the header.  STATUS_LIMIT for more
+/// than LISTEN_CHANNELS of them, or none.
+NODISCARD Status take_audio_begin(TakeAudio* audio, Engine* engine, uint64_t first_frame,
+                                  uint32_t n_in, double rate_hz, Error* error);
 
-/// Append the newest samples to TakeAudio::bytes: from `first_frame` on, silent until the first
-/// block.  STATUS_LIMIT if samples are lost, because nobody called this for half a second.
-NODISCARD Status take_audio_read(TakeAudio* audio, Engine* engine, uint64_t first_frame,
-                                 Error* error);
+/// Append the newest samples to TakeAudio::bytes, at the place of their frames: silent until the
+/// first block, and for a moment when the audio begins again.  STATUS_LIMIT if samples are lost,
+/// because nobody called this for half a second.
+NODISCARD Status take_audio_read(TakeAudio* audio, Engine* engine, Error* error);
 
 /// Take no more samples, and forget those that were not written.
 void take_audio_end(TakeAudio* audio, Engine* engine);

@@ -14,9 +14,11 @@
 /// The input of a take.
 typedef struct TakeAudio {
   bool is_on, has_begun;
-  uint32_t n_in;    ///< Channels
-  uint64_t n_early; ///< Frames to come that are before the take
-  TextBuffer bytes; ///< That the store does not have yet
+  uint32_t n_in;       ///< Channels
+  uint64_t start;      ///< engine_listen_start() of the frames that come
+  uint64_t next_frame; ///< Frame time of the next one in the file
+  uint64_t n_early;    ///< Frames to come that are before it
+  TextBuffer bytes;    ///< That the store does not have yet
 } TakeAudio;
 
 typedef struct Takes {

@@ -281,7 +281,7 @@ finish(Control* const control, const char* const reason, const Peer* const peer,
   text_buffer_add(&takes->text, "\n");
   Status status = STATUS_OK;
   if (takes->audio.is_on) {
-    status = take_audio_read(&takes->audio, control->config.engine, takes->first_frame, error);
+    status = take_audio_read(&takes->audio, control->config.engine, error);
     status = status ? status : post_audio(control, STORE_LAST, NULL, NULL, error);
   }
   status = status ? status : post(control, STORE_LAST, peer, message, error);
@@ -342,7 +342,7 @@ takes_run(Control* const control)
   record_missed(control, &engine);
   Error error;
   if (takes->audio.is_on &&
-      (take_audio_read(&takes->audio, control->config.engine, takes->first_frame, &error) ||
+      (take_audio_read(&takes->audio, control->config.engine, &error) ||
        (takes->audio.bytes.n && post_audio(control, STORE_NEXT, NULL, NULL, &error)))) {
     fail(control, error.text);
     return;
@@ -430,8 +430,8 @@ takes_start(Control* const control, const Peer* const peer, Message* const messa
   takes->is_on = true;
   begin(control, &engine);
   if (has_audio) {
-    status =
-        take_audio_begin(&takes->audio, control->config.engine, engine.n_in, engine.rate_hz, error);
+    status = take_audio_begin(&takes->audio, control->config.engine, takes->first_frame,
+                              engine.n_in, engine.rate_hz, error);
     status = status ? status : post(control, STORE_FIRST, NULL, NULL, error);
     status = status ? status : post_audio(control, STORE_FIRST, peer, message, error);
   } else {

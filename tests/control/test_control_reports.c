@@ -139,30 +139,68 @@ TEST(a_worker_that_reports_without_an_end_does_not_hold_up_the_server)
   fake_engine_report_endlessly(rig.engine, NULL);
 }
 
-TEST(the_input_of_a_take_has_no_frame_before_the_take)
+// ---- the input of a take ----
+
+enum { N_FRAMES = 48, HEADER = 24, MOST_FRAMES = 4 * N_FRAMES };
+
+static float samples[N_FRAMES * FAKE_CHANNELS];
+
+/// Read the first channel of a file; returns its number of frames.
+static size_t
+read_input(const char* const name, float to[MOST_FRAMES])
 {
-  enum { N_FRAMES = 48, N_EARLY = 10, HEADER = 24 };
-  float samples[N_FRAMES * FAKE_CHANNELS];
-  for (uint32_t i = 0; i < N_FRAMES * FAKE_CHANNELS; ++i) {
-    samples[i] = (float)i;
-  }
-  fake_engine_advance(rig.engine, 1000U);
-  fake_engine_start_at(rig.engine, 1000U - N_EARLY); // a later block of the period
-  client_ask(rig.client, "/done /take/start", "/take/start", "ss", "early.osc", "audio");
-  fake_engine_play(rig.engine, samples, N_FRAMES);
-  client_ask(rig.client, "/done /take/stop", "/take/stop", "");
-  uint8_t bytes[HEADER + sizeof(samples)];
-  FILE* const file = fopen(scratch_path(&rig.folder, "early.au"), "re");
+  static uint8_t bytes[HEADER + MOST_FRAMES * FAKE_CHANNELS * sizeof(float)];
+  FILE* const file = fopen(scratch_path(&rig.folder, name), "re");
   ck_assert_ptr_nonnull(file);
   const size_t n_bytes = fread(bytes, 1U, sizeof(bytes), file);
   fclose(file);
-  ck_assert_uint_eq(n_bytes, HEADER + (N_FRAMES - N_EARLY) * FAKE_CHANNELS * sizeof(float));
-  uint32_t first = 0;
-  memcpy(&first, bytes + HEADER, sizeof(first));
-  first = ntohl(first);
-  float sample = 0.0F;
-  memcpy(&sample, &first, sizeof(sample));
-  ck_assert(sample == (float)(N_EARLY * FAKE_CHANNELS));
+  const size_t n_frames = (n_bytes - HEADER) / (FAKE_CHANNELS * sizeof(float));
+  for (size_t f = 0; f < n_frames; ++f) {
+    uint32_t word = 0;
+    memcpy(&word, bytes + HEADER + f * FAKE_CHANNELS * sizeof(float), sizeof(word));
+    word = ntohl(word);
+    memcpy(&to[f], &word, sizeof(word));
+  }
+  return n_frames;
+}
+
+/// Let the input have frames whose first channel is 1, 2, 3 ... from a frame time on.
+static void
+play_input(const uint64_t start)
+{
+  for (uint32_t i = 0; i < N_FRAMES * FAKE_CHANNELS; ++i) {
+    samples[i] = 1.0F + (float)(i / FAKE_CHANNELS);
+  }
+  fake_engine_start_at(rig.engine, start);
+  fake_engine_play(rig.engine, samples, N_FRAMES);
+}
+
+TEST(the_input_of_a_take_has_no_frame_before_the_take)
+{
+  enum { N_EARLY = 10 };
+  float heard[MOST_FRAMES];
+  fake_engine_advance(rig.engine, 1000U);
+  client_ask(rig.client, "/done /take/start", "/take/start", "ss", "early.osc", "audio");
+  play_input(1000U - N_EARLY); // a later block of the period
+  client_ask(rig.client, "/done /take/stop", "/take/stop", "");
+  ck_assert_uint_eq(read_input("early.au", heard), N_FRAMES - N_EARLY);
+  ck_assert(heard[0] == 1.0F + N_EARLY);
+}
+
+TEST(the_input_of_a_take_keeps_its_place_when_the_audio_begins_again)
+{
+  enum { N_UNHEARD = 40 };
+  float heard[MOST_FRAMES];
+  fake_engine_advance(rig.engine, 1000U);
+  client_ask(rig.client, "/done /take/start", "/take/start", "ss", "again.osc", "audio");
+  play_input(1000U);
+  AWAIT(!fake_engine_unheard(rig.engine));
+  play_input(1000U + N_FRAMES + N_UNHEARD);
+  client_ask(rig.client, "/done /take/stop", "/take/stop", "");
+  ck_assert_uint_eq(read_input("again.au", heard), 2U * N_FRAMES + N_UNHEARD);
+  ck_assert(heard[N_FRAMES - 1U] == (float)N_FRAMES);
+  ck_assert(heard[N_FRAMES] == 0.0F && heard[N_FRAMES + N_UNHEARD - 1U] == 0.0F);
+  ck_assert(heard[N_FRAMES + N_UNHEARD] == 1.0F);
 }
 
 SUITE_MAIN_WITH("control_reports", control_rig_start, control_rig_stop)

@@ -41,6 +41,7 @@ struct Engine {
   const float* played; ///< [n_played] frames that engine_listen() has not returned
   uint32_t n_played;
   uint64_t listen_start; ///< Of `played`
+  uint64_t heard_start;  ///< The same when engine_listen() returned some
   bool has_midi;
   MidiHeard heard[MAX_MIDI]; ///< [n_heard] events that engine_take_midi() has not returned
   MidiEvent sent[MAX_MIDI];  ///< [n_sent_midi] of engine_send_midi()
@@ -602,12 +603,19 @@ fake_engine_start_at(Engine* const engine, const uint64_t frame)
   engine->listen_start = frame;
 }
 
+uint32_t
+fake_engine_unheard(Engine* const engine)
+{
+  SCOPED_LOCK(&engine->lock);
+  return engine->n_played;
+}
+
 uint64_t
 engine_listen_start(Engine* const engine, const uint32_t listener)
 {
   (void)listener;
   SCOPED_LOCK(&engine->lock);
-  return engine->listen_start;
+  return engine->heard_start;
 }
 
 uint32_t
@@ -625,6 +633,7 @@ engine_listen(Engine* const engine, const uint32_t listener, const PortRange* co
     memcpy(samples, engine->played, (size_t)n * ports->n * sizeof(float));
     engine->played += (size_t)n * ports->n;
     engine->n_played -= n;
+    engine->heard_start = engine->listen_start;
   }
   return n;
 }

@@ -94,8 +94,9 @@ RackUid fake_engine_watched(Engine* engine, uint32_t tap);
 /// they are taken.
 void fake_engine_play(Engine* engine, const float* samples, uint32_t n_frames);
 
-/// The frame time of the first of these samples.
+/// The frame time of the first of these samples, and the number of frames that are left of them.
 void fake_engine_start_at(Engine* engine, uint64_t frame);
+uint32_t fake_engine_unheard(Engine* engine);
 
 /// Let MIDI come, whose frames count from engine_frame_now(); from now on the driver has MIDI.
 void fake_engine_hear(Engine* engine, const MidiEvent* events, uint32_t n);

@@ -92,7 +92,6 @@ end_listeners(Period* const period, const uint32_t n_frames)
   for (uint32_t l = 0; l < period->n_listening; ++l) {
     listener_end(period->listening[l], n_frames);
   }
-  period->n_listening = 0; // nobody listens to an odd period
 }
 
 /// Copy `n_frames` of input channel c into `row`, without NaN and denormals, measure them, and
@@ -310,18 +309,23 @@ play_odd_period(Period* const period, const float* const* const in, float* const
   const uint32_t block = period->shape.block_frames;
   for (uint32_t first = 0; first < n_frames; first += block) {
     const uint32_t n = n_frames - first < block ? n_frames - first : block;
+    begin_listeners(period, n);
     for (uint32_t c = 0; c < period->shape.n_in; ++c) {
       take_input(period, in[c] ? in[c] + first : period->rows.silence, c, period->rows.input, n);
     }
+    for (uint32_t c = 0; c < period->shape.n_out; ++c) {
+      record(period, true, c, period->rows.silence, n);
+    }
+    end_listeners(period, n);
     dry_line_advance(period->dry_line, n);
     advance_feedback(period, n);
+    period->frame += n;
   }
   period_door_silence(out, period->shape.n_out, n_frames);
   for (uint32_t c = 0; c < period->shape.n_out; ++c) {
     bridge_record(period->bridge, c, NULL, n_frames);
   }
   bridge_advance(period->bridge, n_frames);
-  period->frame += n_frames;
   period->n_blocks = 0;
   period->n_good = 0;
   period->is_wet = true;

@@ -89,7 +89,7 @@ struct Period {
   PeriodPortCounters* ports; ///< [n_in + n_out]
   Levels* levels;
   _Atomic(Listener*) listeners[LISTEN_ALL]; ///< NULL after the last one; made when first used
-  Listener* listening[LISTEN_ALL];          ///< [rt] [n_listening] those of this period
+  Listener* listening[LISTEN_ALL];          ///< [rt] [n_listening] those of this block
   uint32_t n_listening;
   PeriodMidi* midi;
   uint64_t past_faults; ///< Of past rings

@@ -46,7 +46,20 @@ TEST(a_listener_gets_the_samples_of_the_ports_that_it_names)
   period_rig_run_served(&rig);
   ck_assert_uint_eq(take(&rig, &in, 1000U, &n_lost), BLOCK);
   ck_assert(memcmp(heard, rig.in[0], BLOCK * sizeof(float)) == 0);
-  period_rig_run_frames(&rig, BLOCK + 3U, false); // nobody listens to an odd period
+  const uint64_t odd = rig.frame;
+  period_rig_run_frames(&rig, BLOCK + 3U, false); // an odd period is heard, too
+  period_rig_run_served(&rig);
+  ck_assert_uint_eq(take(&rig, &in, 1000U, &n_lost), 2U * BLOCK + 3U);
+  for (uint32_t i = 0; i < 2U * BLOCK + 3U; ++i) {
+    ck_assert(heard[i] == dry_at(0, odd + i));
+  }
+  ck_assert_uint_eq(take(&rig, &outs, 1000U, &n_lost), 0);
+  period_rig_run_frames(&rig, BLOCK + 3U, false); // its outputs are silent
+  ck_assert_uint_eq(take(&rig, &outs, 1000U, &n_lost), BLOCK + 3U);
+  for (uint32_t i = 0; i < 2U * (BLOCK + 3U); ++i) {
+    ck_assert(heard[i] == 0.0F);
+  }
+  ck_assert_uint_eq(take(&rig, &in, 1000U, &n_lost), 0);
   period_rig_run_served(&rig);
   ck_assert_uint_eq(take(&rig, &in, 1000U, &n_lost), BLOCK);
   ck_assert_uint_eq(n_lost, 0);

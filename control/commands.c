@@ -73,9 +73,9 @@ const CommandInfo command_table[] = {
   { "/scene/unsafe",    "s",      NULL,     "s",      "pattern...",                            COMMAND_EDIT,   .apply = edit_scene_unsafe,             .help = "Remove safes, as they are written" },
   { "/scene/list",      NULL,     "i",      NULL,     "part",                                  COMMAND_NOW,    .run = query_scenes,                    .help = "List the scenes, in parts of 8 kB" },
   // MIDI
-  { "/midi/learn",      NULL,     NULL,     "v",      "[node.param, or node for its notes] [range or option]...", COMMAND_NOW,    .run = midi_learn,                      .help = "Map the MIDI controller that moves next; without arguments, do not" },
+  { "/midi/learn",      NULL,     NULL,     "v",      "[node.param, or node for its notes] [range or option]...", COMMAND_NOW,    .run = midi_learn,                      .help = "Map the MIDI controller that moves next; without arguments, stop waiting for one" },
   { "/midi/map",        "s",      NULL,     "v",      "source target [range or option]...",    COMMAND_EDIT,   .apply = edit_midi_map,                 .help = "Add a line to the MIDI map, as the statement midi does" },
-  { "/midi/forget",     "s",      NULL,     "v",      "source, node, node.param or scene...",  COMMAND_EDIT,   .apply = edit_midi_forget,              .help = "Remove the lines of the MIDI map that all words name" },
+  { "/midi/forget",     "s",      NULL,     "v",      "source, node, node.param or name of a scene...", COMMAND_EDIT,   .apply = edit_midi_forget,              .help = "Remove the lines of the MIDI map that match all words" },
   { "/midi/list",       NULL,     "i",      NULL,     "part",                                  COMMAND_NOW,    .run = query_midi,                      .help = "List the lines of the MIDI map, in parts of 8 kB" },
   // Notes
   { NOTE_ADDRESS,       "nn",     "n",      NULL,     "key velocity [seconds]",                COMMAND_NOTE,                                           .help = "Play a note: MIDI key, velocity 0 to 127, 0 ends it; with a length it ends itself" },

@@ -108,7 +108,7 @@ change_text(const FxInfo* const fx, const uint32_t param)
 {
   const int32_t port = fx->origin ? plugin_of(fx)->param_ports[param] : 0;
   if (fx->params[param].of_engine == FX_RAMP_TIME) {
-    return "a change counts for later changes";
+    return "a change applies to later changes";
   }
   if (fx->params[param].follows_tempo) {
     return "follows the tempo of the rack; a change is one step";

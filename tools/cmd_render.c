@@ -337,7 +337,7 @@ render_run(const int argc, char** const argv)
     { "scene",  0,   OPTION_TEXT,    "NAME",               .to.text = &options.scene,                        .help = "Begin with the values of this scene of the rack" },
     { "strict", 's', OPTION_FLAG,                          .to.flag = &options.strict,                       .help = "Refuse a truncated input instead of printing a warning" },
     { "tail",   't', OPTION_TEXT,    "S",                  .to.text = &options.tail,                         .help = "Seconds to render after the end of the input, or auto (default): until silence" },
-    { "take",   0,   OPTION_TEXT,    "FILE",               .to.text = &options.take,                         .help = "Play a take of /take/start in place of a RACK: its rack and block, and all that was changed" },
+    { "take",   0,   OPTION_TEXT,    "FILE",               .to.text = &options.take,                         .help = "Render a take of /take/start instead of RACK: its rack, block size and changes" },
     MISSING_OPTION(&options.missing),
     BACKEND_OPTIONS(&options.backend),
     { "json",   'j', OPTION_FLAG,                          .to.flag = &options.json,                         .help = "Print the report as JSON" },

@@ -154,7 +154,7 @@ warn_of_own(const Control* const control, const Bundle* const bundle, const Erro
   char line[sizeof(error->text) + 128U];
   snprintf(line, sizeof(line), "%.60s: %s\n",
            message->info && message->info->apply == edit_find
-               ? "plugins that were missing are there, but do not play"
+               ? "plugins that were missing are installed now, but do not play"
                : message->address,
            error->text);
   if (control->config.warned) {

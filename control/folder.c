@@ -437,7 +437,7 @@ folder_keep(const Folder* const folder, const char* const name, const void* cons
   close(fd);
   return is_equal ? STATUS_OK
                   : error_set(error, STATUS_EXISTS,
-                              "%.200s: there is such a file with another content", name);
+                              "%.200s: a file of that name exists and has another content", name);
 }
 
 /// True if two open files have the same content.

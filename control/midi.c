@@ -68,7 +68,7 @@ midi_clear(Control* const control)
 
 // ---- learn ----
 
-/// True if two readings are the halves of one controller of 14 bits; it is stored in `pair`.
+/// True if two readings are the halves of one 14-bit controller; it is stored in `pair`.
 static bool
 is_pair(const MidiSource a, const MidiSource b, MidiSource* const pair)
 {
@@ -97,7 +97,7 @@ choose_reading(const MidiReading* const readings, const uint32_t n, const bool f
   return chosen;
 }
 
-/// Map the source that has moved twice.  Two readings tell a controller of 14 bits from one of 7.
+/// Map the source that has moved twice.  Two readings show whether it has 14 bits or 7.
 static void
 learn(Control* const control, const MidiReading* const readings, const uint32_t n)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   MIDI in the server: the controller that a client lets learn, programs that recall scenes, and
+   MIDI in the server: learns a controller for a client, recalls scenes by programs, and sends
    feedback to controllers.  The worker moves the parameters.
 
    Feedback compares the document with what controllers show, at most once in MIDI_FEED_NS.  So all

@@ -136,7 +136,7 @@ midi_learn(struct Control* const control, const Peer* const peer, Message* const
     status = error_set(error, STATUS_LIMIT, "at most %u characters", MIDI_LEARN_BYTES - 1U);
   } else if (*target && !engine_has_midi(control->config.engine)) {
     status = error_set(error, STATUS_NOT_FOUND,
-                       "no MIDI comes: start the server with --midi, and with JACK");
+                       "this run has no MIDI ports; start it with --io jack --midi");
   } else if (*target) {
     status = check_target(editor_rack(control->editor), target, error);
   }

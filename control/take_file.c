@@ -295,7 +295,7 @@ read_value(Reading* const reading, Error* const error)
   }
   if ((line->n_args > 1U && !read_frames(reading, 1U, &message.fade_frames)) ||
       (line->n_args > 2U && !read_curve(line->args[2].text, &message.curve))) {
-    return fail(line, error, "no time or curve of a fade");
+    return fail(line, error, "invalid time or curve of a fade");
   }
   return add_message(reading, &message, error);
 }
@@ -317,13 +317,13 @@ read_note(Reading* const reading, Error* const error)
     if (!types_match(line->types, "wn|n") || line->args[0].whole < 0 ||
         line->args[0].whole >= (int64_t)FX_KEYS || line->args[1].number < 0.0 ||
         line->args[1].number > MAX_VELOCITY) {
-      return fail(line, error, "a note has a key, a velocity and perhaps its seconds");
+      return fail(line, error, "write a note as: key velocity [seconds]");
     }
     message.kind = MESSAGE_NOTE;
     message.param = (uint32_t)line->args[0].whole;
     message.value = line->args[1].number / MAX_VELOCITY;
     if (line->n_args > 2U && !read_frames(reading, 2U, &message.n_frames)) {
-      return fail(line, error, "no length of a note");
+      return fail(line, error, "invalid length of a note");
     }
   }
   return add_message(reading, &message, error);
@@ -377,7 +377,7 @@ read_rack(Reading* const reading, Error* const error)
   const Line* const line = &reading->line;
   Take* const take = reading->take;
   if (!types_match(line->types, "swww+") || line->n_args < 4U) {
-    return fail(line, error, "a document has a text, and numbers");
+    return fail(line, error, "the document is not a text with numbers");
   }
   char place[256];
   snprintf(place, sizeof(place), "%.200s:%zu", line->name, line->number);
@@ -412,7 +412,7 @@ read_begin(Reading* const reading, Error* const error)
   const Line* const line = &reading->line;
   Take* const take = reading->take;
   if (strcmp(line->path, TAKE_BEGIN) != 0 || !types_match(line->types, "snwwwww")) {
-    return fail(line, error, "this is no take: it does not begin with " TAKE_BEGIN);
+    return fail(line, error, "not a take: it does not begin with " TAKE_BEGIN);
   }
   take->rate_hz = line->args[1].number;
   const struct {
@@ -428,7 +428,7 @@ read_begin(Reading* const reading, Error* const error)
     is_valid = line->args[2U + n].whole >= 0 && line->args[2U + n].whole <= numbers[n].max;
     *numbers[n].to = (uint32_t)line->args[2U + n].whole;
   }
-  return is_valid ? STATUS_OK : fail(line, error, "no rate, block, depth or number of ports");
+  return is_valid ? STATUS_OK : fail(line, error, "invalid rate, block, depth or number of ports");
 }
 
 /// Note a span or a moment for which the samples may differ.

@@ -260,7 +260,7 @@ bool engine_tap(Engine* engine, uint32_t tap, RackUid uid, NodeTap* level);
 typedef struct EngineReports {
   uint32_t n;      ///< Reports that were written
   uint64_t n_lost; ///< Reports lost, or invalid
-  uint64_t ring;   ///< A number that changes when another worker plays, or the audio begins anew;
+  uint64_t ring;   ///< A number that changes when another worker plays, or the audio restarts;
                    ///< of the reports of the worker before that were not read yet, the first 512
                    ///< come then, apart from those of the new one.  0: no audio runs, or no worker
 } EngineReports;

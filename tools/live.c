@@ -282,7 +282,7 @@ main_loop(Live* const live)
       return "asked by /server/quit";
     }
     if (live_nsm_poll(live->nsm, now_ns)) {
-      return "another project is opened";
+      return "another project is being opened";
     }
     const bool is_over = !live->config->io.fast && duration_s > 0.0 &&
                          (double)(now_ns - began_ns) >= duration_s * (double)NS_PER_S;
@@ -458,8 +458,9 @@ live_run(const LiveConfig* const config)
     return error.status;
   }
   Status status = run_all(config, &log, &error);
-  if (status && live_is_told_to_end()) {
-    live_log_event(&log, EVENT_ENGINE_NOTE, "told to end before the start was complete");
+  if (status && live_has_end_signal()) {
+    live_log_event(&log, EVENT_ENGINE_NOTE,
+                   "a signal ended the program before the start was complete");
     status = STATUS_OK;
   } else if (status) {
     live_log_failed(&log, &error);

@@ -137,7 +137,7 @@ wait_for_project(LiveNsm* const nsm)
   const uint64_t began_ns = time_now_ns();
   bool is_accepted = false;
   nsm->check_ns = began_ns;
-  while (has_manager(nsm) && !nsm->has_project && !live_is_told_to_end()) {
+  while (has_manager(nsm) && !nsm->has_project && !live_has_end_signal()) {
     NsmProject at;
     char text[NSM_TEXT_BYTES];
     const NsmNews news = nsm_receive(&nsm->nsm, &at, text);
@@ -309,7 +309,7 @@ live_nsm_poll(LiveNsm* const nsm, const uint64_t now_ns)
     }
   }
   if (nsm->is_switching && rack_request_is_open(&nsm->save)) {
-    refuse(nsm, NSM_ADDRESS_SAVE, NSM_NOT_NOW, "another project is opened");
+    refuse(nsm, NSM_ADDRESS_SAVE, NSM_NOT_NOW, "another project is being opened");
   }
   return nsm->is_switching;
 }
@@ -342,7 +342,7 @@ live_nsm_ended(LiveNsm* const nsm, const Status status, const Error* const error
 {
   rack_request_close(&nsm->save);
   rack_arg_clear(&nsm->rack); // if it was not taken
-  if (!nsm->has_project || live_is_told_to_end()) {
+  if (!nsm->has_project || live_has_end_signal()) {
     return false;
   }
   if (!nsm->is_answered && !nsm->is_switching) { // it has not started

@@ -22,7 +22,7 @@ live_signals_block(void)
 }
 
 bool
-live_is_told_to_end(void)
+live_has_end_signal(void)
 {
   sigset_t pending;
   return !sigpending(&pending) &&

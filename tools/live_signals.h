@@ -13,6 +13,6 @@ sigset_t live_signals(void);
 void live_signals_block(void);
 
 /// True if SIGINT or SIGTERM waits for the main loop. [main]
-bool live_is_told_to_end(void);
+bool live_has_end_signal(void);
 
 #endif

@@ -360,8 +360,8 @@ start_engine(Live* const live, Error* const error)
   catalogue_file_renew_on_search(on_engine_note, live);
   Status status = read_rack(live, &why, error);
   find_saved_plugins(live);
-  if (live_is_told_to_end()) {
-    return error_set(error, STATUS_WORKER, "told to end while it started");
+  if (live_has_end_signal()) {
+    return error_set(error, STATUS_WORKER, "a signal ended the program while it started");
   }
   status = status ? status : new_engine(live, error);
   if (status) {

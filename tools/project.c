@@ -156,7 +156,8 @@ copy_files_of_state(const Copying* const copying, const char* const path, Error*
     status = copy_file(copying, source, name, error);
     if (!status && strcmp(name, entry->d_name) != 0) { // the name has a hash of the content
       status = error_set(error, STATUS_EXISTS,
-                         "%.200s: the session has such a file with another content", entry->d_name);
+                         "%.200s: the session has a file of that name with another content",
+                         entry->d_name);
     }
   }
   if (entries) {

@@ -110,7 +110,7 @@ read_answer(const RackRequest* const request, const char* const address, const l
     snprintf(text, n_bytes, words[request->kind].refused, request->name,
              (const char*)lo_message_get_argv(message)[last]);
   } else {
-    snprintf(text, n_bytes, "%s: an answer that makes no sense", request->name);
+    snprintf(text, n_bytes, "%s: the answer is invalid", request->name);
   }
   return RACK_REQUEST_REFUSED;
 }

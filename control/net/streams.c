@@ -215,7 +215,7 @@ read_stream(Streams* const streams, Stream* const stream, Senders* const senders
     if (!queue_packets(streams, stream, senders, chunk, (size_t)n)) {
       ++streams->refused;
       note(streams, &stream->peer, WATCH_REFUSED,
-           "closed: neither packets with their sizes nor SLIP");
+           "closed: the data is framed neither by sizes nor by SLIP");
       close_stream(stream);
     }
   } else if (n == 0) {

@@ -28,7 +28,7 @@ typedef struct MidiPeriod {
 REALTIME void midi_period_begin(MidiPeriod* midi);
 
 /**
-   Add a message that has come.  Active sensing, which says nothing, is dropped.
+   Add a message that has come.  Active sensing, which has no data, is dropped.
 
    @param frame In the period, not before that of the message before.
    @param bytes [n_bytes] one message with its status byte.

@@ -3,14 +3,14 @@
    Decodes MIDI channel messages: which controller moved, to which position, and where it was
    before.
 
-   One message may be a part of several controllers.  A control change 42 is controller 42 of 7
-   bits, and the lower half of controller 10 of 14 bits (10 and 42); a control change 6 may also be
-   a data entry for an NRPN.  The decoder returns a reading for each, because only the map of the
-   rack decides which of them are used.
+   One message may be a part of several controllers.  A control change 42 is the 7-bit
+   controller 42, and the lower half of the 14-bit controller 10 (10 and 42); a control change 6 may
+   also be a data entry for an NRPN.  The decoder returns a reading for each, because only the map
+   of the rack decides which of them are used.
 
-   A controller of 14 bits sends two messages, and senders differ in their order and in what they
+   A 14-bit controller sends two messages, and senders differ in their order and in what they
    leave out.  Each message is a reading of both halves as they were sent last.  While a controller
-   has sent no lower half, its upper half stands for both, so that 127 is the end of the way.
+   has sent no lower half, its upper half stands for both, so that 127 is the end of its travel.
 
    Sources: MIDI 1.0 Detailed Specification 4.2, tables II and III; RP-018 (data increment and
    decrement: one step each).

@@ -30,7 +30,7 @@ extern const char* const midi_relative_names[];
 typedef struct MidiShape {
   bool has_taper;   ///< Use `taper` in place of the parameter's own one
   FxTaper taper;    ///< Over the range of the map
-  bool is_inverted; ///< The end of the way is the lower end of the range
+  bool is_inverted; ///< The end of the travel is the lower end of the range
   bool has_pickup;  ///< Ignore positions until the controller meets the present value
   bool toggles;     ///< For a switch: it changes when the controller passes its middle upwards
   MidiRelative relative;

@@ -124,7 +124,7 @@ rack_put_midi(Rack* const rack, const RackMidi* const map, Error* const error)
     }
   }
   if (!replaces && rack->n_midi == RACK_MAX_MIDI) {
-    return error_set(error, STATUS_LIMIT, "too many lines of MIDI; at most %u", RACK_MAX_MIDI);
+    return error_set(error, STATUS_LIMIT, "too many MIDI lines; at most %u", RACK_MAX_MIDI);
   }
   RackMidi* const made = make(map);
   RackMidi** const grown =
@@ -186,7 +186,7 @@ rack_remove_midi(Rack* const rack, const char* const* const words, const uint32_
   rack->n_midi = n_kept;
   return found ? STATUS_OK
                : error_set(error, STATUS_NOT_FOUND,
-                           "no line of MIDI for that; /midi/list has all of them");
+                           "no MIDI line matches all words; /midi/list has all lines");
 }
 
 Status

@@ -49,7 +49,7 @@ check_shape(const FxParam* const row, const RackMidi* const map, Error* const er
                      fx_kind_words[row->kind], what);
   }
   if (shape.relative && map->source.kind != MIDI_CC) {
-    return error_set(error, STATUS_BAD_RACK, "only controllers of 7 bits (cc) can be relative");
+    return error_set(error, STATUS_BAD_RACK, "only 7-bit controllers (cc) can be relative");
   }
   return (shape.toggles || shape.relative) &&
                  (shape.has_pickup || (shape.toggles && shape.relative))

@@ -13,7 +13,7 @@
    List the changes of an event: values of parameters, which depend on the present ones
    (Node::targets), and notes.
 
-   @param decoder What earlier events have told; it learns this one.
+   @param decoder The state that earlier events have left; this event updates it.
    @param event Its bytes may have any value.
    @param[out] changes [MIDI_MAX_CHANGES] messages with their node, parameter or key, value and
    kind; the other members are 0.

@@ -325,7 +325,9 @@ run_passes(Render* const render, Error* const error)
     status = status ? status : run_pass(render, error);
     status = status ? status : engine_finish_pass(render->engine, &again, error);
     if (!status && again && render->config->take.play) {
-      status = error_set(error, STATUS_BAD_RACK, "an effect of the take needs the whole signal");
+      status = error_set(
+          error, STATUS_BAD_RACK,
+          "an effect of the take needs two passes over the input, which --take does not make");
     }
   }
   return status;

@@ -66,7 +66,7 @@ static const struct {
     { "cc", "1:7", "lowcut.order" },
     "/fail /midi/map 2 map:1:20: lowcut.order is structural: *" },
   { "/midi/map", { "cc", "1:200", "vol.gain" }, "/fail /midi/map 2 map:1:9: a controller is *" },
-  { "/midi/forget", { "cc", "1:8" }, "/fail /midi/forget 3 no line of MIDI for that; *" },
+  { "/midi/forget", { "cc", "1:8" }, "/fail /midi/forget 3 no MIDI line matches all words; *" },
   { "/midi/forget", { "a b c d e" }, "/fail /midi/forget 5 at most 4 words" },
   { "/midi/forget", { "" }, "/fail /midi/forget 1 name a source, a node or a parameter" },
   { "/midi/forget", { "cc", "1:7" }, "/done /midi/forget 2 *" },
@@ -160,12 +160,12 @@ TEST(a_line_that_is_learnt_and_refused_is_a_warning)
   fake_engine_hear(rig.engine, NULL, 0);
   client_ask(rig.client, "/done /midi/learn", "/midi/learn", "s", "vol.gain relative=twos");
   hear((const Bytes[]){ { { 0xE0, 7, 1 } }, { { 0xE0, 7, 2 } } }, 2U);
-  AWAIT(control_rig_has_warned("/midi/map: map:1:13: only controllers of 7 bits (cc) can be"));
+  AWAIT(control_rig_has_warned("/midi/map: map:1:13: only 7-bit controllers (cc) can be"));
 }
 
 TEST(only_what_can_be_mapped_is_learnt)
 {
-  client_ask(rig.client, "/fail /midi/learn 3 no MIDI comes: start the server with --midi, *",
+  client_ask(rig.client, "/fail /midi/learn 3 this run has no MIDI ports; start it with *",
              "/midi/learn", "s", "vol.gain");
   fake_engine_hear(rig.engine, NULL, 0);
   client_ask(rig.client, "/fail /midi/learn 3 learn:1:13: no node \"vox\"; *", "/midi/learn", "s",

@@ -227,7 +227,7 @@ TEST(plugins_that_are_there_and_do_not_play_are_reported)
   AWAIT(fake_engine_n_edits(rig.engine) == 2);
   fake_engine_answer(rig.engine, STATUS_LIMIT, "a: no memory", 0);
   AWAIT(control_rig_has_warned(
-      "plugins that were missing are there, but do not play: a: no memory\n"));
+      "plugins that were missing are installed now, but do not play: a: no memory\n"));
   control_rig_expect_rack("add a lv2 late thr=-20dB\n");
 }
 
@@ -432,7 +432,7 @@ TEST(a_state_that_is_not_saved_changes_nothing)
   client_ask(rig.client, "/fail /node/a/state/load 3*", "/node/a/state/load", "");
   scratch_write(&rig.folder, name_of("a state"), "damaged", 7);
   snprintf(expected, sizeof(expected),
-           "/fail /node/a/state/save 4 %s: there is such a file with another content",
+           "/fail /node/a/state/save 4 %s: a file of that name exists and has another content",
            name_of("a state"));
   client_ask(rig.client, expected, "/node/a/state/save", "");
   assert_file(name_of("a state"), "damaged");

@@ -263,8 +263,8 @@ static const struct {
   { FIRST LATER "/node/g/gain f -3\n" LATER "/node/g/gain ffs -6 0.5 \"s\"\n", NULL },
   { "", ":1: the take has no document" },
   { "add g gain\n", ":1: the line does not begin with a time" },
-  { TIME0 "/take/end s \"x\"\n", ":1: this is no take" },
-  { TIME0 "/take/begin sfiiiih \"1\" 48000 0 1 1 1 0\n", ":1: no rate, block" },
+  { TIME0 "/take/end s \"x\"\n", ":1: not a take" },
+  { TIME0 "/take/begin sfiiiih \"1\" 48000 0 1 1 1 0\n", ":1: invalid rate, block" },
   { BEGIN, ":2: the take has no document" },
   { BEGIN TIME0 "/node/g/gain f 0\n", ":2: the second line of a take is /take/rack" },
   { BEGIN TIME0 "/take/rack shhii \"add g gian\" 0 0 17 16\n", ":2:1:7: no effect \"gian\"" },
@@ -281,13 +281,13 @@ static const struct {
   { FIRST LATER "/node/g/gain f 1e9\n", ":3: the parameter does not take this value" },
   { FIRST LATER "/node/g/gian f 1\n", ":3: the node has no such parameter" },
   { FIRST LATER "/node/h/gain f 1\n", ":3: the rack has no such node here" },
-  { FIRST LATER "/node/g/gain ff 1 0\n", ":3: no time or curve of a fade" },
+  { FIRST LATER "/node/g/gain ff 1 0\n", ":3: invalid time or curve of a fade" },
   { TIME0 "/take/begin sfiiiih \"1\" 192000 64 1 1 1 0\n" TIME0
           "/take/rack shhii \"add g gain\" 0 0 17 16\n" LATER "/node/g/gain ff 1 80000\n",
-    ":3: no time or curve of a fade" }, // more than 2^32 frames
+    ":3: invalid time or curve of a fade" }, // more than 2^32 frames
   { FIRST LATER "/take/dry hh 9223372036854775807 1\n", ":3: a span has its first frame" },
   { FIRST LATER "/take/gap s \"\033[2J\"\n", ":3: a reason is missing" }, // to a terminal
-  { FIRST LATER "/node/g/gain ffs 1 1 \"x\"\n", ":3: no time or curve of a fade" },
+  { FIRST LATER "/node/g/gain ffs 1 1 \"x\"\n", ":3: invalid time or curve of a fade" },
   { FIRST LATER "/note/g if 60 100\n", ":3: the rack has no such node for notes" },
   { FIRST LATER "/take/what f 1\n", ":3: unknown address" },
   { FIRST LATER "/x \n", ":3: unknown address" },

@@ -118,8 +118,7 @@ static const struct {
   { "midi cc 1:1 vol.gain toggle=on", "t:7:13: gain (number) takes no toggle" },
   { "midi cc 1:1 ph.mute 0..1", "t:7:21: mute (switch) takes no range" },
   { "midi cc 1:1 low.type taper=log", "t:7:13: type (choice) takes no taper" },
-  { "midi bend 1 vol.gain relative=twos",
-    "t:7:13: only controllers of 7 bits (cc) can be relative" },
+  { "midi bend 1 vol.gain relative=twos", "t:7:13: only 7-bit controllers (cc) can be relative" },
   { "midi cc 1:1 vol.gain relative=twos pickup=on",
     "t:7:13: pickup, toggle and relative exclude each other; write one of them" },
   { "midi cc 1:1 vol.gain 6 dB", "t:7:22: unexpected \"6\"; write: midi cc" },
@@ -261,7 +260,7 @@ TEST(bounds_are_kept)
   Rack* none = NULL;
   Error error;
   ck_assert_int_eq(rack_parse(text, "t", NULL, &none, &error), STATUS_LIMIT);
-  ck_assert_str_eq(error.text, "t:1026:6: too many lines of MIDI; at most 1024");
+  ck_assert_str_eq(error.text, "t:1026:6: too many MIDI lines; at most 1024");
   *strstr(text, "midi nrpn 1:1024") = '\0';
   SCOPED_RACK Rack* const rack = rack_of(text, NULL);
   ck_assert_uint_eq(rack->n_midi, RACK_MAX_MIDI);

@@ -84,7 +84,11 @@ rack_read_tempo(const char* const word, RackTempo* const tempo, Error* const err
     tempo->bpm = value.kind == VALUE_INITIAL ? RACK_TEMPO_BPM : value.number;
     tempo->source = RACK_TEMPO_FIXED;
   }
-  return status;
+  return status && !strchr("+-.0123456789", word[0])
+             ? error_set(error, status,
+                         "a tempo is a number in bpm, or one of fixed, jack, midi, not \"%.60s\"",
+                         word)
+             : status;
 }
 
 void

@@ -64,6 +64,7 @@ typedef struct HeardRecent {
 typedef struct HeardValues {
   ParamMessage values[HEARD_MAX]; ///< [n]
   uint32_t n;
+  uint64_t ring;                      ///< EngineReports::ring of all of them; 0: of several
   HeardRecent recents[HEARD_RECENTS]; ///< Values that were in `values` a moment ago
   uint32_t next_recent;               ///< The one that the next takes the place of
   uint64_t recent_until_ns;           ///< Of the newest one

@@ -128,9 +128,9 @@ bool editor_follow_tempo(Editor* editor, double bpm);
 
 /// Take over values by MIDI: in the documents and the history, where a moving controller is one
 /// step.  Values for nodes or parameters that are not in the document any more, and invalid ones,
-/// are left out.  The engine gets those of the kind MESSAGE_VALUE; the worker has set those of
-/// MESSAGE_HEARD (engine_set_heard()).
-void editor_hear(Editor* editor, const ParamMessage* values, uint32_t n, uint64_t now_ns);
+/// are left out.  `ring`: the worker of this ring has set them (engine_set_heard()); 0: none has.
+void
+editor_hear(Editor* editor, const ParamMessage* values, uint32_t n, uint64_t ring, uint64_t now_ns);
 
 /// Send the values that wait to the engine, if it has room for them.  Call it when no further
 /// message is at hand, and every PENDING_POLL_NS while editor_holds_values().

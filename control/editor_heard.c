@@ -56,7 +56,7 @@ record(Editor* const editor, const Changes* const changes, const uint64_t now_ns
 
 void
 editor_hear(Editor* const editor, const ParamMessage* const values, const uint32_t n,
-            const uint64_t now_ns)
+            const uint64_t ring, const uint64_t now_ns)
 {
   Changes changes = { NULL, 0, 0, 0 };
   for (uint32_t v = 0; v < n; ++v) {
@@ -65,9 +65,7 @@ editor_hear(Editor* const editor, const ParamMessage* const values, const uint32
       value.param_id =
           fx_param_hash(&rack_find_uid(editor->committed, value.uid)->fx->params[value.param]);
       pending_follow(&editor->pending, &value);
-      const Status status = value.kind == MESSAGE_HEARD
-                                ? engine_set_heard(editor->config.engine, &value)
-                                : engine_set(editor->config.engine, &value, 1U);
+      const Status status = engine_set_heard(editor->config.engine, &value, ring);
       editor->counts.values_lost += status != STATUS_OK;
     }
   }

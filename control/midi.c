@@ -171,7 +171,7 @@ set_values(Control* const control, const MidiReading* const reading)
     if (node &&
         midi_target_value(&targets[t], reading,
                           rack_number(node, value.param, control_rate_hz(control)), &value.value)) {
-      editor_hear(control->editor, &value, 1U, control->now_ns);
+      editor_hear(control->editor, &value, 1U, 0U, control->now_ns);
     }
   }
 }

@@ -30,9 +30,17 @@ add_heard(HeardValues* const heard, const ParamMessage* const value)
 {
   const uint32_t h = find_heard(heard, value->uid, value->param);
   heard->values[h] = (ParamMessage){
-    .uid = value->uid, .param = value->param, .value = value->value, .kind = MESSAGE_HEARD
+    .uid = value->uid, .param = value->param, .value = value->value, .kind = MESSAGE_VALUE
   };
   heard->n += h == heard->n;
+}
+
+/// Note which worker has set the value that was kept last.  If two workers have set some, no worker
+/// has set all.
+static void
+set_ring(HeardValues* const heard, const uint64_t ring)
+{
+  heard->ring = heard->n == 1U || ring == heard->ring ? ring : 0U;
 }
 
 // ---- values of clients that arrive after those of MIDI ----
@@ -113,6 +121,7 @@ reports_read(Control* const control)
           ((read[r].flags & REPORT_MIDI) ||
            overrides_midi(&control->heard, message, control->now_ns))) {
         add_heard(&control->heard, message);
+        set_ring(&control->heard, reports.ring);
       }
     }
   }
@@ -124,7 +133,7 @@ reports_hear(Control* const control)
   HeardValues* const heard = &control->heard;
   const uint32_t n = heard->n;
   heard->n = 0; // editor_hear() calls reports_forget()
-  editor_hear(control->editor, heard->values, n, control->now_ns);
+  editor_hear(control->editor, heard->values, n, heard->ring, control->now_ns);
   for (uint32_t h = 0; h < n; ++h) {
     add_recent(heard, &heard->values[h], control->now_ns + RECENT_NS);
   }

@@ -207,13 +207,13 @@ engine_n_waiting(Engine* const engine)
 }
 
 Status
-engine_set_heard(Engine* const engine, const ParamMessage* const value)
+engine_set_heard(Engine* const engine, const ParamMessage* const value, const uint64_t ring)
 {
   ParamMessage message = *value;
   message.kind = MESSAGE_HEARD;
   pthread_mutex_lock(&engine->pointers_lock);
-  const bool has_ring = engine->ring != NULL;
-  const bool is_sent = has_ring && ring_send(engine->ring, &message, 1U);
+  const bool has_value = engine->ring && engine->n_rings == ring;
+  const bool is_sent = has_value && ring_send(engine->ring, &message, 1U);
   engine->n_sent += is_sent;
   if (is_sent && engine->calls->sent) { // for workers that are started later
     ParamMessage kept = *value;
@@ -221,7 +221,7 @@ engine_set_heard(Engine* const engine, const ParamMessage* const value)
     engine->calls->sent(engine_half(engine), &kept, 1U, engine_clock_frame(engine));
   }
   pthread_mutex_unlock(&engine->pointers_lock);
-  if (!has_ring) {
+  if (!has_value) {
     message.kind = MESSAGE_VALUE;
     return engine_set(engine, &message, 1U);
   }

@@ -80,6 +80,29 @@ TEST(a_controller_is_heard_the_latency_after_its_frame)
   }
 }
 
+TEST(a_worker_that_has_taken_over_gets_what_the_one_before_has_set)
+{
+  const EngineConfig config = { .n_in = 1, .n_out = 1, .depth = 1 };
+  RingReport reports[8];
+  Engine* engine = NULL;
+  Rack* const rack = rack_of(RACK, NULL);
+  OK(engine_new(&config, &engine, &error));
+  OK(engine_edit_wait(engine, rack, &error));
+  OK(engine_arm(engine, RATE, 64U, 1U, 1U, &error));
+  const ParamMessage value = { .uid = rack->nodes[0].uid, .value = -3.0 };
+  const uint64_t ring = engine_reports(engine, reports, ARRAY_LEN(reports)).ring;
+  ck_assert_int_eq(engine_set_heard(engine, &value, ring), STATUS_OK);
+  play(engine, 64U, FRAMES);
+  ck_assert_uint_eq(engine_reports(engine, reports, ARRAY_LEN(reports)).n, 0U); // it has the value
+  ck_assert_int_eq(engine_set_heard(engine, &value, ring - 1U), STATUS_OK);
+  play(engine, 64U, FRAMES);
+  ck_assert_uint_eq(engine_reports(engine, reports, ARRAY_LEN(reports)).n, 1U);
+  ck_assert_uint_eq(reports[0].kind, REPORT_VALUE);
+  ck_assert(reports[0].message.value == -3.0);
+  engine_free(engine);
+  rack_free(rack);
+}
+
 TEST(invalid_reports_do_not_hold_up_their_reader)
 {
   const EngineConfig config = { .n_in = 1, .n_out = 1, .depth = 1 };

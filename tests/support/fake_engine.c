@@ -310,10 +310,10 @@ engine_set(Engine* const engine, const ParamMessage* const messages, const uint3
 }
 
 Status
-engine_set_heard(Engine* const engine, const ParamMessage* const value)
+engine_set_heard(Engine* const engine, const ParamMessage* const value, const uint64_t ring)
 {
   ParamMessage message = *value;
-  message.kind = MESSAGE_HEARD;
+  message.kind = ring ? MESSAGE_HEARD : MESSAGE_VALUE;
   return engine_set(engine, &message, 1U);
 }
 

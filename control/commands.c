@@ -86,7 +86,7 @@ const CommandInfo command_table[] = {
   { "/meter/subscribe",  "s",      "n",      "s",      "what [rate in Hz] [floats]",            COMMAND_NOW,    .run = meters_subscribe,                .help = "Get levels 1 to 60 times a second, by default 25 times: in, out, node/NAME or loudness/PORTS" },
   { "/meter/unsubscribe", NULL,     "s",      NULL,     "what",                                  COMMAND_NOW,    .run = meters_unsubscribe,              .help = "Get no more levels, or none of these" },
   // Takes
-  { "/take/start",      "s",      "s",      NULL,     "file [audio]",                          COMMAND_BEHIND, .run = takes_start,                     .help = "Record everything that is applied from now on to a file in the server's folder, for render --take; with audio also the input" },
+  { "/take/start",      "s",      "s",      NULL,     "file [audio]",                          COMMAND_BEHIND, .run = takes_start,                     .help = "Record all values, notes and edits from now on to a file in the server's folder, for render --take; with audio also the input" },
   { "/take/stop",       NULL,     NULL,     NULL,     NULL,                                    COMMAND_BEHIND, .run = takes_stop,                      .help = "End the take" },
   // The server
   { "/server/answers",  "s",      NULL,     NULL,     "which",                                 COMMAND_NOW,    .run = query_answers,                   .help = "Send this client all answers, failures only (no /done for changes), or all in bundles" },

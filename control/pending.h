@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Values on their way to the engine that have no time: of each parameter the latest one.
+   Values without a time that wait for the engine: the latest one of each parameter.
 
        sets ──▶ [pending: latest value of each parameter] ──one group──▶ engine
 
    A worker makes a limited number of changes in a block.  Values that arrive faster are merged
    here, so that the engine has at most a block of them to do, and no value is refused: it is
    replaced by a later one.  All pending values are sent as one group, so that no group of sets is
-   torn.
+   split.
 
    Messages that are not merged, such as values with a time, notes and edits, follow the values that
    were set before them: their senders call pending_send() first.  All functions [control].

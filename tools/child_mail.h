@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
    Texts between a process and a subcommand of the same program that it has started as its child
-   (engine/base/process.h): the child has the other end of a socket as PROCESS_SOCKET, by which it
-   also knows that it is one.  A text travels as sealed memory. [main]
+   (engine/base/process.h): the child has the other end of a socket as PROCESS_SOCKET.  A process
+   without that socket is no such child.  A text travels as sealed memory. [main]
 */
 #ifndef WARPRACK_TOOLS_CHILD_MAIL_H
 #define WARPRACK_TOOLS_CHILD_MAIL_H

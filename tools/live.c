@@ -152,7 +152,8 @@ check_all(Live* const live, const IoStatus* const io, const uint64_t now_ns)
   if (atomic_load(&live->muted) && now_ns >= live->muted_until_ns) {
     atomic_store(&live->muted, false);
     engine_fade(live->engine, false);
-    live_log_event(live->log, EVENT_STATE_NOTE, "has run long enough: no longer muted");
+    live_log_event(live->log, EVENT_STATE_NOTE,
+                   "the rack has run long enough; the output is no longer muted");
   }
 }
 

@@ -7,11 +7,10 @@
      reader: asks    reader: takes A, asks    reader: takes B, asks
 
    Each side has a word that only it writes.  The lowest bits of a word are the number of a span,
-   which says its half; the others are the reader's.  The reader asks for the next span by a new
+   which selects its half; the others are the reader's.  The reader asks for the next span by a new
    word, and the adding side begins it when it sees the word: from then on the half before is the
-   reader's, who clears it before it asks again.  Neither side believes that the other one keeps
-   this order: it uses its own copy of the words, so that a faulty process can spoil no more than
-   the sums.
+   reader's, which clears it before it asks again.  Neither side relies on the order of the other
+   one: it uses its own copy of the words, so that a faulty process can spoil no more than the sums.
 */
 #ifndef WARPRACK_ENGINE_BASE_HALVES_H
 #define WARPRACK_ENGINE_BASE_HALVES_H

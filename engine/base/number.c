@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <locale.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -154,6 +155,10 @@ number_commas_are_decimal(const NumberCommas* const commas, const bool pairs_suf
 const char*
 number_print(const double number, char text[const NUMBER_BYTES])
 {
+  if (!isfinite(number)) { // has no exponent
+    snprintf(text, NUMBER_BYTES, "%g", number);
+    return text;
+  }
   locale_t c_locale;
   const locale_t before = c_locale_enter(&c_locale);
   int digits = 0;

@@ -44,7 +44,8 @@ bool number_commas_are_decimal(const NumberCommas* commas, bool pairs_suffice);
 #define NUMBER_COMMAS_HINT                                                                         \
   "commas seem to be those of decimals; write 0.5, and 0, 5 for two numbers"
 
-/// The shortest text that number_value() reads back to the same double; returns `text`. [any]
+/// The shortest text that number_value() reads back to the same double; "nan", "inf" and "-inf",
+/// which number_scan() refuses, of the others.  Returns `text`. [any]
 #define NUMBER_BYTES 40U // room for any number and a short unit after it
 const char* number_print(double number, char text[NUMBER_BYTES]);
 

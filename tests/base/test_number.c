@@ -104,4 +104,13 @@ TEST(a_printed_number_is_read_back)
   }
 }
 
+TEST(numbers_that_are_none_are_printed_as_words)
+{
+  Decimal decimal;
+  char text[NUMBER_BYTES];
+  ck_assert_str_eq(number_print(-INFINITY, text), "-inf");
+  ck_assert(!number_scan(text, &decimal));
+  ck_assert(!number_scan(number_print((double)NAN, text), &decimal));
+}
+
 SUITE_MAIN("number")

@@ -141,6 +141,7 @@ TEST(late_takes_words_and_levels_for_outputs)
   control_rig_expect_rack("late out:1 silence\n");
   client_ask(rig.client, "/fail /rack/late 2 late is for the rack's outputs; write out or out:1-2",
              "/rack/late", "ss", "in", "dry");
+  client_ask(rig.client, "/fail /rack/late 2 *", "/rack/late", "sf", "out", (double)NAN);
   client_ask(rig.client, "/fail /rack/late 1 takes out[:channels] fallback (sv), not \"s\"",
              "/rack/late", "s", "out");
 }

@@ -71,6 +71,9 @@ static const struct {
 } bad[] = {
   { "f", 19.0, "", "/fail /rack/tempo 2 tempo 19bpm is out of range; 20bpm to 999bpm" },
   { "d", 1e300, "", "/fail /rack/tempo 2 tempo 1e300bpm is out of range; 20bpm to 999bpm" },
+  { "f", NAN, "",
+    "/fail /rack/tempo 2 a tempo is a number in bpm, or one of fixed, jack, midi, not \"nan\"" },
+  { "d", -INFINITY, "", "/fail /rack/tempo 2 tempo takes a finite number; 20bpm to 999bpm" },
   { "s", 0.0, "fast",
     "/fail /rack/tempo 2 a tempo is a number in bpm, or one of fixed, jack, midi, not \"fast\"" },
   { "s", 0.0, "tempo",

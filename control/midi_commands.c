@@ -24,6 +24,14 @@ join(const Message* const message, const uint32_t first, TextBuffer* const text)
   }
 }
 
+/// Refuse a text that is more than one line of the map.
+static Status
+check_line(const char* const text, Error* const error)
+{
+  return strchr(text, '\n') ? error_set(error, STATUS_BAD_ARG, "a line of the map has no new line")
+                            : STATUS_OK;
+}
+
 Status
 edit_midi_map(Rack** const rack, const Message* const message, Error* const error)
 {
@@ -31,8 +39,9 @@ edit_midi_map(Rack** const rack, const Message* const message, Error* const erro
   text_buffer_add(&buffer, "midi ");
   join(message, 0, &buffer);
   char* const statement = text_buffer_take(&buffer);
-  const Status status = statement ? rack_apply(*rack, statement, "map", error)
-                                  : error_set(error, STATUS_NO_MEM, "out of memory");
+  Status status =
+      statement ? check_line(statement, error) : error_set(error, STATUS_NO_MEM, "out of memory");
+  status = status ? status : rack_apply(*rack, statement, "map", error);
   free(statement);
   return status;
 }
@@ -138,7 +147,8 @@ midi_learn(struct Control* const control, const Peer* const peer, Message* const
     status = error_set(error, STATUS_NOT_FOUND,
                        "this run has no MIDI ports; start it with --io jack --midi");
   } else if (*target) {
-    status = check_target(editor_rack(control->editor), target, error);
+    status = check_line(target, error);
+    status = status ? status : check_target(editor_rack(control->editor), target, error);
   }
   if (!status) {
     snprintf(midi->learn, sizeof(midi->learn), "%s", target);

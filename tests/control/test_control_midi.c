@@ -9,6 +9,7 @@
 
 #include "engine/base/macros.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -66,6 +67,9 @@ static const struct {
     { "cc", "1:7", "lowcut.order" },
     "/fail /midi/map 2 map:1:20: lowcut.order is structural: *" },
   { "/midi/map", { "cc", "1:200", "vol.gain" }, "/fail /midi/map 2 map:1:9: a controller is *" },
+  { "/midi/map",
+    { "cc", "1:8", "vol.gain\nremove lowcut" },
+    "/fail /midi/map 1 a line of the map has no new line" },
   { "/midi/forget", { "cc", "1:8" }, "/fail /midi/forget 3 no MIDI line matches all words; *" },
   { "/midi/forget", { "a b c d e" }, "/fail /midi/forget 5 at most 4 words" },
   { "/midi/forget", { "" }, "/fail /midi/forget 1 name a source, a node or a parameter" },
@@ -172,6 +176,10 @@ TEST(only_what_can_be_mapped_is_learnt)
              "vox.gain");
   client_ask(rig.client, "/fail /midi/learn 2 learn:1:14: vol (gain) takes no notes", "/midi/learn",
              "s", "vol");
+  client_ask(rig.client, "/fail /midi/learn 1 a line of the map has no new line", "/midi/learn",
+             "s", "vol.gain\nremove vol");
+  client_ask(rig.client, "/fail /midi/learn 2 learn:1:22: *", "/midi/learn", "sf", "vol.gain",
+             (double)NAN);
   client_ask(rig.client, "/done /midi/learn", "/midi/learn", "ss", "vol.gain", "invert=on");
   client_ask(rig.client, "/done /midi/learn", "/midi/learn", ""); // never mind
   hear_one(0xB0, 20, 5);

@@ -23,6 +23,7 @@ typedef struct JobList {
 struct RackStore {
   Folder folder; // with a duplicated descriptor
   int takes[2];  // [thread] the files of the take and of its input; -1: none
+  char* take;    // [thread] name of the take's file
   Error no_take; // [thread] why there is none
   AsyncCall* thread;
   pthread_mutex_t lock;
@@ -90,6 +91,7 @@ release(void* const context)
   folder_close(&store->folder);
   close_take(store, false);
   close_take(store, true);
+  free(store->take);
   close(store->fd);
   free(store);
 }
@@ -110,6 +112,20 @@ keep(const Folder* const folder, RackStoreJob* const job)
   return status;
 }
 
+/// Remove the files of a take that has not begun, because its input cannot be recorded.  `input`:
+/// NULL if its file was not made.
+static void
+remove_take(RackStore* const store, const char* const input)
+{
+  if (store->takes[false] >= 0 && store->take) {
+    unlinkat(store->folder.fd, store->take, 0);
+  }
+  if (input) {
+    unlinkat(store->folder.fd, input, 0);
+  }
+  close_take(store, false);
+}
+
 /// Write a part of a take.  If it does not fit on the disk, the file keeps the parts before.
 static Status
 write_part(RackStore* const store, RackStoreJob* const job)
@@ -122,6 +138,10 @@ write_part(RackStore* const store, RackStoreJob* const job)
   } else if (job->part == STORE_FIRST) {
     close_take(store, job->is_audio); // of a take that has ended without its last part
     status = folder_create(&store->folder, job->name, fd, &job->error);
+    if (!job->is_audio) {
+      free(store->take);
+      store->take = strdup(job->name);
+    }
   } else if (*fd < 0) {
     status = error_set(&job->error, STATUS_FILE,
                        "%.200s: not written, because a part before failed", job->name);
@@ -129,6 +149,9 @@ write_part(RackStore* const store, RackStoreJob* const job)
   status = status ? status
                   : folder_append(*fd, job->name, job->text, job->n_text, job->part == STORE_LAST,
                                   &job->error);
+  if (status && job->part == STORE_FIRST && job->is_audio) {
+    remove_take(store, *fd >= 0 ? job->name : NULL);
+  }
   if (status || job->part == STORE_LAST) {
     close_take(store, job->is_audio);
     store->no_take = job->error;

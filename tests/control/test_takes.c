@@ -345,6 +345,8 @@ TEST(a_take_has_a_name_of_its_own_in_the_folder)
   scratch_write(&live.folder, "sung.au", "x", 1U);
   client_ask(live.client, "/fail /take/start 4 sung.au: *", "/take/start", "ss", "sung.osc",
              "audio");
+  ck_assert_int_ne(access(scratch_path(&live.folder, "sung.osc"), F_OK), 0); // nothing is left
+  ck_assert_int_eq(access(scratch_path(&live.folder, "sung.au"), F_OK), 0);
   client_ask(live.client, "/fail /take/start 1 video: *", "/take/start", "ss", "x.osc", "video");
   client_ask(live.client, "/done /take/start", "/take/start", "s", "t.osc");
   client_ask(live.client, "/fail /take/start 4 the take t.osc is recorded*", "/take/start", "s",

@@ -212,7 +212,12 @@ static Status
 read_own(Project* const project, const char* const document, const uint32_t missing,
          Error* const error)
 {
-  const Status status = rack_arg_read(document, rack_arg_reader(missing), &project->rack, error);
+  int fd = -1;
+  Status status = open_source(document, &fd, error); // a pipe would block this thread for ever
+  if (!status) {
+    close(fd);
+    status = rack_arg_read(document, rack_arg_reader(missing), &project->rack, error);
+  }
   project->saved = status ? NULL : rack_print(project->rack.rack);
   return status || project->saved ? status
                                   : error_set(error, STATUS_NO_MEM, "%s: out of memory", document);

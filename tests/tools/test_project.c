@@ -125,6 +125,11 @@ TEST(a_rack_that_is_not_one_is_refused)
   ck_assert_int_eq(code, NSM_BAD_PROJECT);
   assert_says(why.text, "main.rack:1:");
   ck_assert_ptr_null(project.rack.rack);
+  unlink(scratch_path(&scratch, "project/main.rack"));
+  ck_assert_int_eq(mkfifo(scratch_path(&scratch, "project/main.rack"), 0666), 0);
+  ck_assert_int_eq(open_project("project", ""), STATUS_FILE); // and does not wait for a writer
+  ck_assert_int_eq(code, NSM_BAD_PROJECT);
+  assert_says(why.text, "main.rack: not a regular file");
   write_text("file", "");
   ck_assert_int_eq(open_project("file", ""), STATUS_FILE);
   ck_assert_int_eq(code, NSM_CREATE_FAILED);

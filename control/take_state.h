@@ -14,6 +14,7 @@
 /// The input of a take.
 typedef struct TakeAudio {
   bool is_on, has_begun;
+  bool is_writing;     ///< The rack store has a part of it
   uint32_t n_in;       ///< Channels
   uint64_t start;      ///< engine_listen_start() of the frames that come
   uint64_t next_frame; ///< Frame time of the next one in the file

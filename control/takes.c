@@ -221,8 +221,10 @@ post_audio(Control* const control, const RackStorePart part, const Peer* const p
   snprintf(name, sizeof(name), "%.*s" AUDIO_SUFFIX, (int)n_stem, control->takes.name);
   const size_t n_bytes = audio->bytes.n;
   char* const bytes = text_buffer_take(&audio->bytes);
-  return rack_store_take_part(control->store, part, true, name, bytes, n_bytes, peer, message,
-                              error);
+  const Status status =
+      rack_store_take_part(control->store, part, true, name, bytes, n_bytes, peer, message, error);
+  audio->is_writing = !status;
+  return status;
 }
 
 void
@@ -230,6 +232,7 @@ takes_written(Control* const control, const RackStoreJob* const job)
 {
   Takes* const takes = &control->takes;
   takes->is_writing = takes->is_writing && job->is_audio;
+  takes->audio.is_writing = takes->audio.is_writing && !job->is_audio;
   const size_t n_stem = strlen(takes->name) - strlen(takes->name[0] ? SUFFIX : "");
   if (!job->error.status || !takes->is_on || strncmp(job->name, takes->name, n_stem + 1U) != 0) {
     return; // or a part of the take before
@@ -312,7 +315,7 @@ flush(Control* const control)
   Error error;
   if (takes->text.failed) {
     fail(control, "out of memory");
-  } else if (takes->is_writing && takes->text.n > MAX_BYTES) {
+  } else if ((takes->is_writing && takes->text.n > MAX_BYTES) || takes->audio.bytes.n > MAX_BYTES) {
     fail(control, "the disk is too slow");
   } else if (!takes->is_writing && takes->text.n && post(control, STORE_NEXT, NULL, NULL, &error)) {
     fail(control, error.text);
@@ -341,9 +344,9 @@ takes_run(Control* const control)
   }
   record_missed(control, &engine);
   Error error;
-  if (takes->audio.is_on &&
-      (take_audio_read(&takes->audio, control->config.engine, &error) ||
-       (takes->audio.bytes.n && post_audio(control, STORE_NEXT, NULL, NULL, &error)))) {
+  if (takes->audio.is_on && (take_audio_read(&takes->audio, control->config.engine, &error) ||
+                             (takes->audio.bytes.n && !takes->audio.is_writing &&
+                              post_audio(control, STORE_NEXT, NULL, NULL, &error)))) {
     fail(control, error.text);
     return;
   }

@@ -144,6 +144,32 @@ TEST(no_more_files_are_taken_on_than_fit)
   client_ask(rig.other, "/done /rack/load*", "/rack/load", "s", "new.rack");
 }
 
+TEST(a_take_leaves_room_for_other_files)
+{
+  enum { N_PARTS = 4, N_SAVES = RACK_STORE_MAX_JOBS - 3 };
+  static float samples[64U * FAKE_CHANNELS];
+  fake_engine_advance(rig.engine, 1000U);
+  client_ask(rig.client, "/done /take/start", "/take/start", "ss", "t.osc", "audio");
+  client_send(rig.client, "/rack/save", "s", "first.rack");
+  wait_for_hang();
+  fake_engine_start_at(rig.engine, 1000U);
+  for (uint32_t p = 0; p < N_PARTS; ++p) {
+    fake_engine_play(rig.engine, samples, 64U);
+    AWAIT(!fake_engine_unheard(rig.engine));
+  }
+  for (uint32_t i = 0; i < N_SAVES; ++i) {
+    char name[32];
+    snprintf(name, sizeof(name), "%u.rack", i);
+    client_send(rig.client, "/rack/save", "s", name);
+  }
+  client_expect_nothing(rig.client);
+  set_hanging(false);
+  for (uint32_t i = 0; i < N_SAVES + 1U; ++i) {
+    client_expect(rig.client, "/done /rack/save");
+  }
+  client_ask(rig.client, "/done /take/stop", "/take/stop", "");
+}
+
 TEST(the_server_ends_while_the_disk_hangs)
 {
   client_send(rig.client, "/rack/load", "s", "new.rack");

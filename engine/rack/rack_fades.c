@@ -111,6 +111,16 @@ rack_fades_forget(RackFades* const fades, const uint64_t now)
 
 // ---- changes ----
 
+static bool
+has_room(const RackFades* const fades, uint32_t first)
+{
+  uint32_t n = 0;
+  for (; first != KEY_INDEX_NONE && n < RACK_FADES_PER_PARAM; ++n) {
+    first = fades->items[first].later;
+  }
+  return n < RACK_FADES_PER_PARAM;
+}
+
 /// Make room for one more fade.  Half of the list is for those that are over, so that it is not
 /// searched for each of many changes.
 static bool
@@ -168,7 +178,8 @@ rack_fades_note(RackFades* const fades, const FxParam* const row, const RackFade
 {
   rack_fades_forget(fades, now);
   const uint32_t first = first_of(fades, change);
-  if (!fx_param_fades(row) || (first == KEY_INDEX_NONE && !change->n_frames)) {
+  if (!fx_param_fades(row) || (first == KEY_INDEX_NONE && !change->n_frames) ||
+      (change->start > now && !has_room(fades, first))) {
     return;
   }
   RackFade fade = *change;

@@ -13,6 +13,8 @@
 
 #include "engine/base/key_index.h"
 
+#define RACK_FADES_PER_PARAM 64U // so that a search among them takes less than a microsecond
+
 /// A parameter moves to a value.
 typedef struct RackFade {
   RackUid uid;
@@ -38,8 +40,9 @@ typedef struct RackFades {
 void rack_fades_clear(RackFades* fades);
 
 /**
-   Record that a message sets a parameter.  Without memory, and beyond FADE_MAX fades, a fade is not
-   recorded: then it counts as ended.
+   Record that a message sets a parameter.  Without memory, beyond FADE_MAX fades, and beyond
+   RACK_FADES_PER_PARAM changes of a parameter that are still to come, a change is not recorded:
+   then its fade counts as ended.
 
    @param row The row of the parameter.  Only those that fade are recorded.
    @param change `from`: the value that the rack has before, which counts if no fade is known.

@@ -77,6 +77,16 @@ TEST(a_fade_is_kept_with_its_start_and_the_value_before)
   ck_assert_double_eq_tol(gain_at(1500), -6.5, 1e-9);
 }
 
+TEST(a_flood_of_later_fades_keeps_a_bounded_number)
+{
+  for (uint32_t f = 0; f < 10U * RACK_FADES_PER_PARAM; ++f) {
+    send_gain(-20.0 + (f % 2U), 10000U + 10U * f, 1000, 0);
+  }
+  ck_assert_uint_eq(list.n, RACK_FADES_PER_PARAM);
+  send_gain(-12.0, 0, 1000, 0); // one that begins now still counts
+  ck_assert_double_eq_tol(gain_at(999), -12.0, 0.1);
+}
+
 TEST(a_fade_that_begins_later_leaves_the_running_one_until_then)
 {
   send_gain(-26.0, 0, 1000, 0);

@@ -528,8 +528,11 @@ Status
 folder_copy(const Folder* const folder, const int fd, const char* const wanted,
             char name[const FOLDER_NAME_BYTES], Error* const error)
 {
+  struct stat facts;
   const int folder_fd = open_beneath(folder->fd, ".", O_RDONLY | O_DIRECTORY);
-  int code = folder_fd < 0 ? errno : EEXIST;
+  int code = folder_fd < 0 || fstat(fd, &facts) ? errno
+             : facts.st_size > FOLDER_COPY_MAX  ? EFBIG
+                                                : EEXIST;
   for (unsigned n = 1; code == EEXIST && n < COPY_TRIES; ++n) {
     number_name(wanted, n, name);
     code = use_or_copy(folder_fd, fd, name);

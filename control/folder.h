@@ -88,12 +88,13 @@ NODISCARD Status folder_keep(const Folder* folder, const char* name, const void*
 NODISCARD Status folder_replace(const Folder* folder, const char* name, const char* text,
                                 Error* error);
 
-#define FOLDER_NAME_BYTES 256U // of a name directly in the folder, with the final zero
+#define FOLDER_NAME_BYTES 256U         // of a name directly in the folder, with the final zero
+#define FOLDER_COPY_MAX   (2LL << 30U) // bytes of a copied file: twice the samples that a rack reads
 
 /// Copy an open file directly into the folder, completely or not at all.  `wanted` is a name
 /// without "/", cut if it is too long.  If there is another file of that name, the copy gets a
 /// number: "hall-2.wav"; a file with the same content is used instead of a copy.  `name` receives
-/// the name.  Reads `fd` from its start.
+/// the name.  Reads `fd` from its start.  A larger file than FOLDER_COPY_MAX is refused.
 NODISCARD Status folder_copy(const Folder* folder, int fd, const char* wanted,
                              char name[FOLDER_NAME_BYTES], Error* error);
 

@@ -34,6 +34,9 @@ Status
 check_child_start(ChildMail* const child, const CheckRequest* const request, Error* const error)
 {
   const EngineConfig* const engine = request->engine;
+  if (strchr(request->root, '\n')) {
+    return error_set(error, STATUS_BAD_ARG, "the name of the server's folder has a new line");
+  }
   TextBuffer text = { .bytes = NULL };
   text_buffer_print(&text, "%.17g %u %u %u %d %u %zu %u\n", request->rate_hz, request->block_frames,
                     engine->n_in, engine->n_out, (int)engine->backend, engine->gpu_index,

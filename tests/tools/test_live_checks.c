@@ -89,6 +89,23 @@ TEST_ROWS(a_check_ends_with_a_result_or_a_reason, parts)
   live_checks_stop(&checks);
 }
 
+/// The request has a line for the root.
+TEST(a_folder_with_a_new_line_in_its_name_is_refused)
+{
+  const CheckRequest request = {
+    .root = "/a\nfolder", .engine = &engine, .rate_hz = 48000.0, .block_frames = 64
+  };
+  char* lines = NULL;
+  Error why = { STATUS_OK, "" };
+  live_checks_init(&checks);
+  OK(live_checks_want(&checks, "gain", &error));
+  live_checks_poll(&checks, &request, BEGIN_NS);
+  ck_assert(live_checks_take(&checks, &lines, &why));
+  ck_assert_ptr_null(lines);
+  ck_assert_int_eq(why.status, STATUS_BAD_ARG);
+  assert_says(why.text, "new line");
+}
+
 TEST(one_check_runs_at_a_time_and_not_for_longer_than_its_limit)
 {
   begin("hang");

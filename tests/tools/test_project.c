@@ -3,6 +3,7 @@
 // free names.  A document that exists is read instead.  What cannot be a project is refused with
 // the code for the session manager.
 
+#include "control/folder.h"
 #include "tests/support/scoped.h"
 #include "tests/support/scratch.h"
 #include "tests/support/suite.h"
@@ -149,6 +150,18 @@ TEST(a_full_folder_is_refused)
   ck_assert_int_gt(asprintf(&rack, "fir file=%s/ir.txt", scratch.directory), 0);
   ck_assert_int_eq(open_project("project", rack), STATUS_FILE);
   assert_says(why.text, "ir.txt: File exists");
+}
+
+/// One byte more than the largest that is copied, without room on the disk.
+TEST(a_huge_file_is_not_copied)
+{
+  scratch = scratch_new();
+  write_text("huge.txt", "");
+  ck_assert_int_eq(truncate(scratch_path(&scratch, "huge.txt"), FOLDER_COPY_MAX + 1LL), 0);
+  SCOPED_MEMORY char* rack = NULL;
+  ck_assert_int_gt(asprintf(&rack, "fir file=%s/huge.txt", scratch.directory), 0);
+  ck_assert_int_eq(open_project("project", rack), STATUS_FILE);
+  assert_says(why.text, "huge.txt: File too large");
 }
 
 TEST(a_project_is_opened_again_as_it_played)

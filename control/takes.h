@@ -7,8 +7,8 @@
    recorded, because the worker may apply them later, or not at all.  The document of an edit comes
    from here, when the worker reports its plan.
 
-   One take at a time.  The thread of the rack store writes the file.  A take that cannot be written
-   ends, and has no other effect.
+   Only one take runs at a time.  The thread of the rack store writes its file.  If a write fails,
+   the take ends; everything else goes on.
 
    All functions [control].
 */

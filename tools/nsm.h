@@ -76,7 +76,7 @@ NsmNews nsm_receive(const Nsm* nsm, NsmProject* project, char text[NSM_TEXT_BYTE
 #define NSM_ADDRESS_OPEN "/nsm/client/open"
 #define NSM_ADDRESS_SAVE "/nsm/client/save"
 
-// Messages to the manager; a message that cannot be sent is lost. [any, not rt]
+// Messages to the manager.  If the system refuses to send one, it is lost. [any, not rt]
 void nsm_reply(const Nsm* nsm, const char* address, const char* text);
 void nsm_fail(const Nsm* nsm, const char* address, NsmCode code, const char* text);
 void nsm_tell_dirty(const Nsm* nsm, bool is_dirty);

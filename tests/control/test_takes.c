@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A take of a live run renders to the same samples, whatever was changed and whatever the block.  A
-// take that is wrong is refused with its line, before anything plays.  One that cannot be written
-// ends, and says so.
+// A take of a live run renders to the same samples, whatever was changed and whatever the block.
+// `render` refuses a wrong take, and names its line, before anything plays.  If a write fails, the
+// take ends, and its subscribers get the reason.
 
 #include "control/control.h"
 #include "control/take_file.h"

@@ -53,6 +53,18 @@ struct Engine {
   FakeSet sets[MAX_SETS];
 };
 
+/// Move the first items of a list, at most `max`, to another place.  Returns their number.
+static uint32_t
+take_first(void* const list, uint32_t* const n_items, const size_t size, void* const to,
+           const uint32_t max)
+{
+  const uint32_t n = *n_items < max ? *n_items : max;
+  memcpy(to, list, n * size);
+  *n_items -= n;
+  memmove(list, (const char*)list + n * size, *n_items * size);
+  return n;
+}
+
 Engine*
 fake_engine_new(void)
 {
@@ -389,11 +401,7 @@ uint32_t
 fake_engine_sent_midi(Engine* const engine, MidiEvent* const events, const uint32_t max)
 {
   SCOPED_LOCK(&engine->lock);
-  const uint32_t n = engine->n_sent_midi < max ? engine->n_sent_midi : max;
-  memcpy(events, engine->sent, n * sizeof(MidiEvent));
-  engine->n_sent_midi -= n;
-  memmove(engine->sent, engine->sent + n, engine->n_sent_midi * sizeof(MidiEvent));
-  return n;
+  return take_first(engine->sent, &engine->n_sent_midi, sizeof(MidiEvent), events, max);
 }
 
 bool
@@ -407,11 +415,7 @@ uint32_t
 engine_take_midi(Engine* const engine, MidiHeard* const heard, const uint32_t max)
 {
   SCOPED_LOCK(&engine->lock);
-  const uint32_t n = engine->n_heard < max ? engine->n_heard : max;
-  memcpy(heard, engine->heard, n * sizeof(MidiHeard));
-  engine->n_heard -= n;
-  memmove(engine->heard, engine->heard + n, engine->n_heard * sizeof(MidiHeard));
-  return n;
+  return take_first(engine->heard, &engine->n_heard, sizeof(MidiHeard), heard, max);
 }
 
 bool
@@ -453,10 +457,8 @@ engine_reports(Engine* const engine, RingReport* const reports, const uint32_t m
   if (engine->reports_endlessly) {
     return (EngineReports){ .n = max, .ring = 1U };
   }
-  const uint32_t n = engine->n_reports < max ? engine->n_reports : max;
-  memcpy(reports, engine->reports, n * sizeof(RingReport));
-  engine->n_reports -= n;
-  memmove(engine->reports, engine->reports + n, engine->n_reports * sizeof(RingReport));
+  const uint32_t n =
+      take_first(engine->reports, &engine->n_reports, sizeof(RingReport), reports, max);
   return (EngineReports){ .n = n, .ring = 1U };
 }
 

@@ -124,6 +124,13 @@ rack_rig_new(RackRig* const rig, const Backend* const backend, const Backend* co
 }
 
 void
+rack_rig_mono(RackRig* const rig, const char* const text, const uint32_t block_frames)
+{
+  const Format format = { .rate_hz = RACK_RIG_RATE, .block_frames = block_frames, .n_in = 1 };
+  rack_rig_new(rig, &backend_cpu, NULL, text, &format, NULL, 0U);
+}
+
+void
 rack_rig_free(RackRig* const rig)
 {
   player_clear(&rig->player);

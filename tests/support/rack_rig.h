@@ -31,6 +31,11 @@ typedef struct RackRig {
   uint64_t frame; ///< First frame of the next block
 } RackRig;
 
+#define RACK_RIG_RATE 48000.0 // of rack_rig_mono()
+
+/// Plan a rack (a chain or a document) with one input on the CPU; fails the test on error.
+void rack_rig_mono(RackRig* rig, const char* text, uint32_t block_frames);
+
 /// Plan a rack (a chain or a document) on a backend; fails the test on error.
 void rack_rig_new(RackRig* rig, const Backend* backend, const Backend* gpu, const char* text,
                   const Format* format, const RackRigFile* files, uint32_t n_files);

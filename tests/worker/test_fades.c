@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RATE     48000.0
+#define RATE     RACK_RIG_RATE
 #define FRAMES   24000U
 #define RAMP     960U // of a value without a time
 #define N_MANY   1000U
@@ -22,13 +22,6 @@
 static float in[FRAMES];
 static float out[FRAMES];
 static float reference[FRAMES];
-
-static void
-begin(RackRig* const rig, const char* const text, const uint32_t block)
-{
-  const Format format = { .rate_hz = RATE, .block_frames = block, .n_in = 1 };
-  rack_rig_new(rig, &backend_cpu, NULL, text, &format, NULL, 0U);
-}
 
 /// Play the next frames of `in`.
 static void
@@ -59,7 +52,7 @@ static void
 begin_with_ones(RackRig* const rig, const char* const text)
 {
   fill_ones();
-  begin(rig, text, 64U);
+  rack_rig_mono(rig, text, 64U);
 }
 
 /// The largest difference of neighbouring samples in [first, end).
@@ -90,7 +83,7 @@ static void
 play_all_kinds(const uint32_t block, const RigSplit split)
 {
   SCOPED(rack_rig_free) RackRig rig;
-  begin(&rig, ALL_KINDS, block);
+  rack_rig_mono(&rig, ALL_KINDS, block);
   rack_rig_fade(&rig, "g", "gain", -12.0, 77, 9001, CURVE_S);
   rack_rig_fade(&rig, "f", "frequency", 4000.0, 100, 12000, CURVE_IN);
   rack_rig_fade(&rig, "f", "ripple", 2.0, 100, 777, CURVE_LINEAR);
@@ -128,11 +121,12 @@ static void
 play_all_ramps(const uint32_t block, const RigSplit split)
 {
   SCOPED(rack_rig_free) RackRig rig;
-  begin(&rig,
-        "g: gain ramp=300ms | f: lowpass 400 order=4 ramp=90ms | d: delay 5ms mix=30% ramp=1s | "
-        "c: compressor -30dB ramp=3ms | n: gate -70dB ramp=0 | v: reverb mix=20% ramp=50ms | "
-        "l: limiter -3dB | i: invert ramp=200ms",
-        block);
+  rack_rig_mono(
+      &rig,
+      "g: gain ramp=300ms | f: lowpass 400 order=4 ramp=90ms | d: delay 5ms mix=30% ramp=1s | "
+      "c: compressor -30dB ramp=3ms | n: gate -70dB ramp=0 | v: reverb mix=20% ramp=50ms | "
+      "l: limiter -3dB | i: invert ramp=200ms",
+      block);
   rack_rig_set(&rig, "g", "gain", -12.0, 77);
   rack_rig_set(&rig, "f", "frequency", 4000.0, 100);
   rack_rig_set(&rig, "f", "frequency", 200.0, 3333);
@@ -187,7 +181,7 @@ TEST(a_thousand_fades_end_at_their_frame_in_blocks_of_any_length)
   fill_ones();
   for (uint32_t b = 0; b < ARRAY_LEN(blocks); ++b) {
     SCOPED(rack_rig_free) RackRig rig;
-    begin(&rig, text, blocks[b]);
+    rack_rig_mono(&rig, text, blocks[b]);
     for (uint32_t n = 0; n < N_MANY; ++n) {
       char name[8];
       snprintf(name, sizeof(name), "g%u", n);
@@ -241,7 +235,7 @@ swept_step(const char* const text)
 {
   SCOPED(rack_rig_free) RackRig rig;
   signal_sine(in, FRAMES, 300.0, RATE, 0.5, 0.0);
-  begin(&rig, text, 64U);
+  rack_rig_mono(&rig, text, 64U);
   rack_rig_fade(&rig, "f", "frequency", 3200.0, 2000, 20000, CURVE_LINEAR);
   play(&rig, FRAMES);
   float loudest = 0.0F;
@@ -337,7 +331,7 @@ TEST(switches_go_on_at_the_start_and_off_at_the_end)
 TEST(switches_that_are_set_again_leave_no_messages_behind)
 {
   SCOPED(rack_rig_free) RackRig rig;
-  begin(&rig, "i: invert", 64U);
+  rack_rig_mono(&rig, "i: invert", 64U);
   for (uint32_t n = 0; n < PLAYER_MAX_WAITING + 100U; ++n) {
     rack_rig_fade(&rig, "i", "on", 0.0, 0, 1U << 30U, CURVE_LINEAR);
     rack_rig_set(&rig, "i", "on", 1.0, 0);
@@ -390,7 +384,7 @@ TEST(an_edit_keeps_the_fades_of_the_nodes_that_stay)
   fill_ones();
   for (uint32_t e = 0; e < 2U; ++e) {
     SCOPED(rack_rig_free) RackRig rig;
-    begin(&rig, text, 64U);
+    rack_rig_mono(&rig, text, 64U);
     rack_rig_fade(&rig, "g", "gain", -40.0, 100, 20000, CURVE_LINEAR);
     play(&rig, 5000U);
     if (e) { // the document has the end of the fade
@@ -440,13 +434,13 @@ TEST(a_worker_goes_on_with_the_fade_of_another_one)
 {
   fill_ones();
   RackRig first;
-  begin(&first, "g: gain", 64U);
+  rack_rig_mono(&first, "g: gain", 64U);
   rack_rig_fade(&first, "g", "gain", -40.0, 100, 20000, CURVE_S);
   play(&first, FRAMES);
   memcpy(reference, out, sizeof(out));
   rack_rig_free(&first);
   SCOPED(rack_rig_free) RackRig rig;
-  begin(&rig, "g: gain -40dB", 64U); // the rack has the end of the fade
+  rack_rig_mono(&rig, "g: gain -40dB", 64U); // the rack has the end of the fade
   rig.frame = 9990U;
   rack_rig_send(&rig, &(ParamMessage){ .frame = 100,
                                        .uid = rig.rack->nodes[0].uid,
@@ -493,7 +487,7 @@ TEST(values_without_room_for_a_fade_are_set_at_once_and_counted)
     length += (size_t)sprintf(text + length, "add c%u compressor\n", n);
   }
   SCOPED(rack_rig_free) RackRig rig;
-  begin(&rig, text, 64U);
+  rack_rig_mono(&rig, text, 64U);
   for (uint32_t n = 0; n < n_nodes; ++n) {
     for (uint32_t p = 0; p < ARRAY_LEN(params); ++p) {
       char name[8];
@@ -510,7 +504,7 @@ TEST(values_without_room_for_a_fade_are_set_at_once_and_counted)
 TEST(fades_of_one_block_count_as_its_events)
 {
   SCOPED(rack_rig_free) RackRig rig;
-  begin(&rig, "g: gain", 64U);
+  rack_rig_mono(&rig, "g: gain", 64U);
   for (uint32_t m = 0; m < 3U * PLAYER_MAX_EVENTS; ++m) {
     rack_rig_fade(&rig, "g", "gain", m % 2U ? -40.0 : -20.0, 1U + m % 64U, 9000, CURVE_LINEAR);
   }

@@ -10,7 +10,6 @@
 
 #include <string.h>
 
-#define RATE   48000.0
 #define FRAMES 8000U
 #define RACK   "add g gain\nadd f lowpass 400\nconnect in g\nconnect g f\nconnect f out\n"
 #define MAP                                                                                        \
@@ -22,8 +21,7 @@ static float out[FRAMES];
 static void
 begin(RackRig* const rig, const char* const text, const uint32_t block)
 {
-  const Format format = { .rate_hz = RATE, .block_frames = block, .n_in = 1 };
-  rack_rig_new(rig, &backend_cpu, NULL, text, &format, NULL, 0U);
+  rack_rig_mono(rig, text, block);
   rig->player.reports = rig->messages; // from here on
 }
 

@@ -9,7 +9,6 @@
 
 #include <string.h>
 
-#define RATE   48000.0
 #define FRAMES 12000U
 #define MOST   64U // reports of a test
 #define RACK   "g: gain | f: lowpass 400 order=4 | d: delay 5ms mix=30% | i: invert"
@@ -21,8 +20,7 @@ static float reference[FRAMES];
 static void
 begin(RackRig* const rig, const char* const text, const uint32_t block)
 {
-  const Format format = { .rate_hz = RATE, .block_frames = block, .n_in = 1 };
-  rack_rig_new(rig, &backend_cpu, NULL, text, &format, NULL, 0U);
+  rack_rig_mono(rig, text, block);
   rig->player.reports = rig->messages; // from here on
 }
 

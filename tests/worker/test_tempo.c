@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#define RATE   48000.0
+#define RATE   RACK_RIG_RATE
 #define BLOCK  64U
 #define FRAMES 9600U
 
@@ -18,13 +18,6 @@ static float out[FRAMES];
 
 /// A delay of a 1/32, which lasts 360000 frames / bpm, at a tempo.
 #define AT(bpm) "chain d: delay bpm=tempo note=1/32 mix=100% feedback=0\ntempo " #bpm
-
-static void
-begin(RackRig* const rig, const char* const text)
-{
-  const Format format = { .rate_hz = RATE, .block_frames = BLOCK, .n_in = 1 };
-  rack_rig_new(rig, &backend_cpu, NULL, text, &format, NULL, 0U);
-}
 
 /// Play the next frames of `in`.
 static void
@@ -47,7 +40,7 @@ TEST(a_delay_plays_the_tempo_of_its_rack)
 {
   SCOPED(rack_rig_free) RackRig rig;
   signal_noise(in, FRAMES, 1U);
-  begin(&rig, AT(600));
+  rack_rig_mono(&rig, AT(600), BLOCK);
   play(&rig, 1920U);
   expect_delay(600U, 600U, 1920U);
 }
@@ -56,7 +49,7 @@ TEST(a_new_tempo_is_reached_by_an_edit_and_by_a_message_without_a_click)
 {
   SCOPED(rack_rig_free) RackRig rig;
   signal_sine(in, FRAMES, 440.0, RATE, 0.5, 0.0);
-  begin(&rig, AT(600));
+  rack_rig_mono(&rig, AT(600), BLOCK);
   play(&rig, 1920U);
   rack_rig_edit(&rig, AT(400));
   play(&rig, 1920U);

@@ -26,9 +26,9 @@ _Static_assert(PLAYER_MAX_EVENTS + FX_KEYS <= FX_MAX_EVENTS,
 Status
 player_init(Player* const player, Error* const error)
 {
-  player->waiting = calloc(PLAYER_MAX_WAITING, sizeof(WaitingMessage));
+  player->waiting.list = calloc(PLAYER_MAX_WAITING, sizeof(WaitingMessage));
   player->events = calloc(PLAYER_MAX_EVENTS, sizeof(StageEvent));
-  if (!player->waiting || !player->events) {
+  if (!player->waiting.list || !player->events) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
   midi_decoder_init(&player->decoder);
@@ -42,7 +42,7 @@ player_clear(Player* const player)
   plan_free(atomic_exchange(&player->retired, NULL));
   plan_free(player->plan);
   player->plan = NULL;
-  free(player->waiting);
+  free(player->waiting.list);
   free(player->events);
   fade_table_clear(&player->fades);
 }
@@ -151,49 +151,11 @@ player_idle(Player* const player)
 
 // ---- messages ----
 
-static bool
-is_before(const WaitingMessage* const a, const WaitingMessage* const b)
-{
-  return a->message.frame != b->message.frame ? a->message.frame < b->message.frame
-                                              : a->order < b->order;
-}
-
 static uint64_t
 next_order(Player* const player)
 {
   player->n_orders += ORDERS_PER_MESSAGE;
   return player->n_orders;
-}
-
-static void
-heap_push(Player* const player, const WaitingMessage entry)
-{
-  uint32_t i = player->n_waiting++;
-  for (; i > 0U && is_before(&entry, &player->waiting[(i - 1U) / 2U]); i = (i - 1U) / 2U) {
-    player->waiting[i] = player->waiting[(i - 1U) / 2U];
-  }
-  player->waiting[i] = entry;
-}
-
-static WaitingMessage
-heap_pop(Player* const player)
-{
-  const WaitingMessage first = player->waiting[0];
-  const WaitingMessage last = player->waiting[--player->n_waiting];
-  uint32_t i = 0;
-  for (uint32_t child = 1; child < player->n_waiting; child = 2U * i + 1U) {
-    if (child + 1U < player->n_waiting &&
-        is_before(&player->waiting[child + 1U], &player->waiting[child])) {
-      ++child;
-    }
-    if (!is_before(&player->waiting[child], &last)) {
-      break;
-    }
-    player->waiting[i] = player->waiting[child];
-    i = child;
-  }
-  player->waiting[i] = last;
-  return first;
 }
 
 /// Find the node that takes a note, -1 for an invalid message.  Checks all values, because the
@@ -241,12 +203,12 @@ is_void_end(const Player* const player, const WaitingMessage* const entry)
 static void
 drop_void_ends(Player* const player)
 {
-  const uint32_t n_waiting = player->n_waiting;
-  player->n_waiting = 0;
+  const uint32_t n_waiting = player->waiting.n;
+  player->waiting.n = 0;
   for (uint32_t i = 0; i < n_waiting; ++i) { // each entry moves to the front or stays
-    const WaitingMessage entry = player->waiting[i];
+    const WaitingMessage entry = player->waiting.list[i];
     if (!is_void_end(player, &entry)) {
-      heap_push(player, entry);
+      waiting_push(&player->waiting, entry);
     }
   }
   player->may_have_void_ends = false;
@@ -258,10 +220,10 @@ static void
 receive(Player* const player, Ring* const messages, const uint64_t frame)
 {
   ParamMessage message;
-  if (player->n_waiting == PLAYER_MAX_WAITING && player->may_have_void_ends) {
+  if (player->waiting.n == PLAYER_MAX_WAITING && player->may_have_void_ends) {
     drop_void_ends(player);
   }
-  while (player->n_waiting < PLAYER_MAX_WAITING && ring_receive(messages, &message)) {
+  while (player->waiting.n < PLAYER_MAX_WAITING && ring_receive(messages, &message)) {
     ++player->n_received;
     if (message.kind >= MESSAGE_HEARD) {
       counter_add(&player->counts.params_dropped, message.kind > MESSAGE_HEARD);
@@ -271,8 +233,8 @@ receive(Player* const player, Ring* const messages, const uint64_t frame)
     const bool is_late = message.frame && message.frame < frame;
     counter_add(&player->counts.notes_late, is_note && is_late);
     message.frame = message.frame > frame || message.is_running ? message.frame : frame;
-    heap_push(player,
-              (WaitingMessage){ message, player->n_received, next_order(player), is_late, false });
+    waiting_push(&player->waiting, (WaitingMessage){ message, player->n_received,
+                                                     next_order(player), is_late, false });
   }
 }
 
@@ -282,7 +244,7 @@ receive_midi(Player* const player, const uint64_t frame, const uint32_t n_frames
 {
   for (uint32_t e = 0; e < player->n_midi; ++e) {
     const MidiEvent event = player->midi[e];
-    if (player->n_waiting == PLAYER_MAX_WAITING) {
+    if (player->waiting.n == PLAYER_MAX_WAITING) {
       counter_add(&player->counts.midi_dropped, player->n_midi - e);
       break;
     }
@@ -292,8 +254,8 @@ receive_midi(Player* const player, const uint64_t frame, const uint32_t n_frames
       .param = event.bytes[0] | (uint32_t)event.bytes[1] << 8U | (uint32_t)event.bytes[2] << 16U,
       .kind = MESSAGE_MIDI
     };
-    heap_push(player, (WaitingMessage){ message, player->n_received + 1U, next_order(player), false,
-                                        true });
+    waiting_push(&player->waiting, (WaitingMessage){ message, player->n_received + 1U,
+                                                     next_order(player), false, true });
   }
   player->n_midi = 0;
 }
@@ -393,7 +355,7 @@ begin_fade(Player* const player, const uint32_t node_index, const WaitingMessage
     WaitingMessage end = *entry; // in the place of the message, so that there is room
     end.message.kind = MESSAGE_SWITCH_OFF;
     end.message.frame = at + message->fade_frames;
-    heap_push(player, end);
+    waiting_push(&player->waiting, end);
     player->may_have_void_ends = true; // once something else sets it
     return true;
   }
@@ -502,7 +464,7 @@ begin_note(Player* const player, const uint32_t node_index, const WaitingMessage
     WaitingMessage end = *entry; // in the place of the message, so that there is room
     end.message.kind = MESSAGE_NOTE_END;
     end.message.frame = at + message->n_frames;
-    heap_push(player, end);
+    waiting_push(&player->waiting, end);
   }
 }
 
@@ -549,7 +511,7 @@ collect_midi(Player* const player, const WaitingMessage* const entry)
   ParamMessage changes[MIDI_MAX_CHANGES];
   uint32_t n_left = 0;
   uint32_t n = midi_changes(&player->decoder, player->plan, &event, changes, &n_left);
-  for (; n > PLAYER_MAX_WAITING - player->n_waiting; --n) {
+  for (; n > PLAYER_MAX_WAITING - player->waiting.n; --n) {
     ++n_left;
   }
   for (uint32_t c = 0; c < n; ++c) {
@@ -557,7 +519,7 @@ collect_midi(Player* const player, const WaitingMessage* const entry)
     change.message = changes[c];
     change.message.frame = entry->message.frame;
     change.order += 1U + c;
-    heap_push(player, change);
+    waiting_push(&player->waiting, change);
   }
   counter_add(&player->counts.midi_dropped, n_left);
 }
@@ -584,11 +546,11 @@ collect_events(Player* const player, const uint64_t frame, const uint32_t n_fram
 {
   const uint32_t n_fades = player->fades.n; // a fade that begins counts as an event
   player->n_events = 0;
-  while (player->n_waiting && player->waiting[0].message.frame < frame + n_frames &&
+  while (player->waiting.n && player->waiting.list[0].message.frame < frame + n_frames &&
          player->n_events + (player->fades.n - n_fades) +
-                 most_events(&player->waiting[0].message) <=
+                 most_events(&player->waiting.list[0].message) <=
              PLAYER_MAX_EVENTS) {
-    const WaitingMessage entry = heap_pop(player);
+    const WaitingMessage entry = waiting_pop(&player->waiting);
     if (entry.message.kind == MESSAGE_VALUE) {
       collect_value(player, &entry, frame);
     } else if (entry.message.kind == MESSAGE_SWITCH_OFF) {
@@ -631,13 +593,14 @@ player_apply(Player* const player, const ParamMessage* const message)
 bool
 player_replay(Player* const player, const ParamMessage* const message, const uint64_t number)
 {
-  if (player->n_waiting == PLAYER_MAX_WAITING && player->may_have_void_ends) {
+  if (player->waiting.n == PLAYER_MAX_WAITING && player->may_have_void_ends) {
     drop_void_ends(player);
   }
-  if (player->n_waiting == PLAYER_MAX_WAITING) {
+  if (player->waiting.n == PLAYER_MAX_WAITING) {
     return false;
   }
-  heap_push(player, (WaitingMessage){ *message, number, next_order(player), false, false });
+  waiting_push(&player->waiting,
+               (WaitingMessage){ *message, number, next_order(player), false, false });
   return true;
 }
 
@@ -645,9 +608,9 @@ void
 player_drain(Player* const player, Ring* const messages)
 {
   const uint64_t frame = atomic_load_explicit(&player->next_frame, memory_order_relaxed);
-  for (receive(player, messages, frame); player->n_waiting; receive(player, messages, frame)) {
-    while (player->n_waiting) {
-      apply(player, heap_pop(player));
+  for (receive(player, messages, frame); player->waiting.n; receive(player, messages, frame)) {
+    while (player->waiting.n) {
+      apply(player, waiting_pop(&player->waiting));
     }
   }
   fade_table_end_all(&player->fades);

@@ -24,6 +24,7 @@
 #include "fade_table.h"
 #include "load.h"
 #include "player_taps.h"
+#include "waiting_heap.h"
 
 #include "engine/contract/counters.h"
 #include "engine/midi/midi_decode.h"
@@ -37,16 +38,6 @@
 #define PLAYER_MAX_WAITING 4096U // messages for later frames
 #define PLAYER_MAX_EVENTS  1024U // changes within one block; others follow in the next one
 #define PLAYER_MAX_BEGUN   2U    // blocks that are begun and not ended
-
-/// A message that waits for its frame.
-typedef struct WaitingMessage {
-  ParamMessage message;
-  uint64_t
-      number; ///< In the order of the ring's messages; of one by MIDI: that of the next of these
-  uint64_t order; ///< Among messages of the same frame
-  bool is_late;   ///< It came after its frame, and is counted
-  bool is_midi;   ///< It was made of MIDI
-} WaitingMessage;
 
 /// A block that was begun.
 typedef struct BegunBlock {
@@ -72,8 +63,7 @@ typedef struct Player {
   uint32_t n_midi;
   MidiDecoder decoder;     ///< [player]
   uint64_t n_orders;       ///< [player] The last WaitingMessage::order
-  WaitingMessage* waiting; ///< [player] Binary heap by frame, then order
-  uint32_t n_waiting;
+  WaitingHeap waiting;     ///< [player] Room for PLAYER_MAX_WAITING
   bool may_have_void_ends; ///< [player] An end in the heap may be void
   StageEvent* events;      ///< [player] [n_events] of the current block
   uint32_t n_events;

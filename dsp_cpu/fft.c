@@ -15,7 +15,11 @@ struct Fft {
   Fft* next;
 };
 
-static pthread_mutex_t plans_lock = PTHREAD_MUTEX_INITIALIZER; // guards planner and list
+struct FftDouble {
+  fftw_plan forward;
+};
+
+static pthread_mutex_t plans_lock = PTHREAD_MUTEX_INITIALIZER; // guards planners and list
 static Fft* plans;
 
 static fftwf_plan
@@ -124,6 +128,57 @@ void
 fft_inverse(const Fft* const fft, const float* const in, float* const out)
 {
   fftwf_execute_dft(fft->inverse, (fftwf_complex*)in, (fftwf_complex*)out);
+}
+
+static fftw_plan
+plan_double(const uint32_t n_points)
+{
+  const size_t n_bytes = ((size_t)n_points * sizeof(fftw_complex) + 63U) & ~(size_t)63U;
+  fftw_complex* const in = aligned_alloc(64U, n_bytes);
+  fftw_complex* const out = aligned_alloc(64U, n_bytes);
+  fftw_plan plan = NULL;
+  if (in && out) {
+    pthread_mutex_lock(&plans_lock);
+    plan =
+        fftw_plan_dft_1d((int)n_points, in, out, FFTW_FORWARD, FFTW_ESTIMATE | FFTW_PRESERVE_INPUT);
+    pthread_mutex_unlock(&plans_lock);
+  }
+  free(out);
+  free(in);
+  return plan;
+}
+
+Status
+fft_double_new(const uint32_t n_points, FftDouble** const fft, Error* const error)
+{
+  FftDouble* const made = calloc(1, sizeof(FftDouble));
+  if (made) {
+    made->forward = plan_double(n_points);
+  }
+  if (!made || !made->forward) {
+    free(made);
+    return error_set(error, STATUS_NO_MEM, "no memory for a Fourier transform of %u points",
+                     n_points);
+  }
+  *fft = made;
+  return STATUS_OK;
+}
+
+void
+fft_double_free(FftDouble* const fft)
+{
+  if (fft) {
+    pthread_mutex_lock(&plans_lock);
+    fftw_destroy_plan(fft->forward);
+    pthread_mutex_unlock(&plans_lock);
+    free(fft);
+  }
+}
+
+void
+fft_double_forward(const FftDouble* const fft, const double* const in, double* const out)
+{
+  fftw_execute_dft(fft->forward, (fftw_complex*)in, (fftw_complex*)out);
 }
 
 uint32_t

@@ -3,6 +3,8 @@
 
 #include "partition_kernel.h"
 
+#include "fft.h"
+
 #include "dsp_cpu/shared/partition_layout.h"
 
 #include <math.h>
@@ -20,12 +22,14 @@
 #define WANTED_THREADS (1U << 17U)
 #define MIN_ROWS       16U
 
-/// A Fourier transform and its work memory.
+/// The transforms of the head or of the tail, and their work memory in PartitionKernel::scratch.
 typedef struct Table {
   uint32_t n_points;
+  const FftDouble* fft;
   double* roots;  ///< [n_points] complex
   double* folds;  ///< [n_points] complex, after the roots
-  double* points; ///< [2][n_points] complex
+  double* points; ///< [n_points] complex
+  double* bins;   ///< [n_points] complex
 } Table;
 
 struct PartitionKernel {
@@ -38,7 +42,10 @@ struct PartitionKernel {
   uint64_t tables_at, tail_tables_at, filters_at, tail_at, data_words;
   uint64_t lines_at, tail_lines_at, rings_at, sums_at, tail_sums_at, tail_out_at, is_bad_at;
   uint64_t state_words;
-  double* scratch; ///< Scratch memory of partition_kernel_data()
+  // For partition_kernel_data()
+  FftDouble* fft;      ///< Of `points`
+  FftDouble* tail_fft; ///< Of `tail_points`, or NULL
+  double* scratch;     ///< 64-byte aligned
 };
 
 // ---- sizes ----
@@ -134,6 +141,28 @@ lay_out(PartitionKernel* const k)
   k->state_words = end;
 }
 
+/// Make what partition_kernel_data() needs.
+static Status
+prepare_data(PartitionKernel* const k, Error* const error)
+{
+  k->scratch = aligned_alloc(64U, 8U * (size_t)MAX_POINTS * sizeof(double));
+  if (!k->scratch) {
+    return error_set(error, STATUS_NO_MEM, "no memory for a convolution");
+  }
+  const Status status = fft_double_new(k->points, &k->fft, error);
+  return status || !k->tail_points ? status : fft_double_new(k->tail_points, &k->tail_fft, error);
+}
+
+static void
+end_data(PartitionKernel* const k)
+{
+  fft_double_free(k->fft);
+  fft_double_free(k->tail_fft);
+  free(k->scratch);
+  k->fft = k->tail_fft = NULL;
+  k->scratch = NULL;
+}
+
 Status
 partition_kernel_new(const PartitionKernelSpec* const spec, PartitionKernel** const kernel,
                      Error* const error)
@@ -145,17 +174,13 @@ partition_kernel_new(const PartitionKernelSpec* const spec, PartitionKernel** co
                      (unsigned long long)spec->n_taps);
   }
   PartitionKernel* const k = calloc(1, sizeof(PartitionKernel));
-  double* const scratch = calloc(8U * (size_t)MAX_POINTS, sizeof(double));
-  if (!k || !scratch) {
-    free(scratch);
-    free(k);
+  if (!k) {
     return error_set(error, STATUS_NO_MEM, "no memory for a convolution");
   }
   *k = (PartitionKernel){ .spec = *spec,
                           .hop = hop,
                           .points = power_of_two(hop),
-                          .max_pieces = (uint32_t)parts(hop - 1U + block, hop),
-                          .scratch = scratch };
+                          .max_pieces = (uint32_t)parts(hop - 1U + block, hop) };
   k->group_size = k->points < 128U ? 2U * k->points : 256U;
   cut(k);
   slice(k);
@@ -163,10 +188,15 @@ partition_kernel_new(const PartitionKernelSpec* const spec, PartitionKernel** co
   const uint32_t past = 2U * hop * (k->tail_hops ? k->tail_hops : 1U);
   k->ring_frames = power_of_two(past + block);
   lay_out(k);
+  Status status = STATUS_OK;
   if (k->tail_at > UINT32_MAX || k->is_bad_at > UINT32_MAX) {
+    status = error_set(error, STATUS_LIMIT, "%u responses of %llu frames are too many for one node",
+                       spec->n_sets * spec->n_in * spec->n_out, (unsigned long long)spec->n_taps);
+  }
+  status = status ? status : prepare_data(k, error);
+  if (status) {
     partition_kernel_free(k);
-    return error_set(error, STATUS_LIMIT, "%u responses of %llu frames are too many for one node",
-                     spec->n_sets * spec->n_in * spec->n_out, (unsigned long long)spec->n_taps);
+    return status;
   }
   *kernel = k;
   return STATUS_OK;
@@ -176,7 +206,7 @@ void
 partition_kernel_free(PartitionKernel* const kernel)
 {
   if (kernel) {
-    free(kernel->scratch);
+    end_data(kernel);
     free(kernel);
   }
 }
@@ -203,30 +233,6 @@ partition_kernel_shape(const PartitionKernel* const kernel, FxKernelShape* const
 
 // ---- constants ----
 
-/// out = in times a complex factor.
-static void
-turn(const double* const in, const double* const factor, double* const out)
-{
-  const double re = in[0] * factor[0] - in[1] * factor[1];
-  out[1] = in[0] * factor[1] + in[1] * factor[0];
-  out[0] = re;
-}
-
-static void
-make_table(double* const scratch, const uint32_t n_points, Table* const table)
-{
-  *table = (Table){ .n_points = n_points,
-                    .roots = scratch,
-                    .folds = scratch + 2U * (size_t)n_points,
-                    .points = scratch + 4U * (size_t)n_points };
-  for (uint32_t k = 0; k < n_points; ++k) {
-    table->roots[2U * k] = cos(2.0 * M_PI * k / n_points);
-    table->roots[2U * k + 1U] = -sin(2.0 * M_PI * k / n_points);
-    table->folds[2U * k] = cos(M_PI / 2.0 * k / n_points);
-    table->folds[2U * k + 1U] = -sin(M_PI / 2.0 * k / n_points);
-  }
-}
-
 static void
 write_floats(const double* const from, const size_t n, uint32_t* const words)
 {
@@ -236,44 +242,43 @@ write_floats(const double* const from, const size_t n, uint32_t* const words)
   }
 }
 
-/// Transform the first half of table->points by Stockham's method, radix 2; returns the half that
-/// has the result.
-static const double*
-transform(const Table* const table)
+/// Make a table and write it; afterwards its folds include the scale of the filters' spectra.
+static void
+make_table(double* const scratch, const FftDouble* const fft, const uint32_t n_points,
+           uint32_t* const words, Table* const table)
 {
-  const uint32_t n = table->n_points;
-  double* from = table->points;
-  double* to = table->points + 2U * (size_t)n;
-  for (uint32_t width = 1; width < n; width *= 2U) {
-    for (uint32_t j = 0; j < n / 2U; ++j) {
-      const uint32_t k = j & (width - 1U);
-      const double* const a = from + 2U * (size_t)j;
-      double b[2];
-      turn(a + n, table->roots + 2U * (size_t)(k * (n / 2U / width)), b);
-      double* const sum = to + 2U * (size_t)(2U * (j - k) + k);
-      double* const difference = sum + 2U * (size_t)width;
-      sum[0] = a[0] + b[0];
-      sum[1] = a[1] + b[1];
-      difference[0] = a[0] - b[0];
-      difference[1] = a[1] - b[1];
-    }
-    double* const swapped = from;
-    from = to;
-    to = swapped;
+  *table = (Table){ .n_points = n_points,
+                    .fft = fft,
+                    .roots = scratch,
+                    .folds = scratch + 2U * (size_t)n_points,
+                    .points = scratch + 4U * (size_t)n_points,
+                    .bins = scratch + 6U * (size_t)n_points };
+  for (uint32_t k = 0; k < n_points; ++k) {
+    table->roots[2U * k] = cos(2.0 * M_PI * k / n_points);
+    table->roots[2U * k + 1U] = -sin(2.0 * M_PI * k / n_points);
+    table->folds[2U * k] = cos(M_PI / 2.0 * k / n_points);
+    table->folds[2U * k + 1U] = -sin(M_PI / 2.0 * k / n_points);
   }
-  return from;
+  write_floats(table->roots, 4U * (size_t)n_points, words);
+  for (uint32_t k = 0; k < 2U * n_points; ++k) {
+    table->folds[k] /= n_points; // a power of two: exact
+  }
 }
 
 /// The spectrum of n taps, n <= n_points, as a filter: folded like the first half of a window.
 static const double*
-spectrum(const Table* const table, const float* const taps, const uint64_t n)
+spectrum(const Table* const table, const float* const taps, const size_t n)
 {
-  for (uint32_t k = 0; k < table->n_points; ++k) {
-    const double tap = k < n ? (double)taps[k] / table->n_points : 0.0;
-    table->points[2U * k] = tap * table->folds[2U * k];
-    table->points[2U * k + 1U] = tap * table->folds[2U * k + 1U];
+  double* const restrict points = table->points;
+  const double* const restrict folds = table->folds;
+  for (size_t k = 0; k < n; ++k) {
+    const double tap = taps[k];
+    points[2U * k] = tap * folds[2U * k];
+    points[2U * k + 1U] = tap * folds[2U * k + 1U];
   }
-  return transform(table);
+  memset(points + 2U * n, 0, 2U * (table->n_points - n) * sizeof(double));
+  fft_double_forward(table->fft, points, table->bins);
+  return table->bins;
 }
 
 /// One segment: n_parts spectra of `frames` taps each, from first_tap to end_tap, for every
@@ -343,16 +348,14 @@ partition_kernel_data(PartitionKernel* const kernel, uint32_t* const words)
   const uint64_t period = (uint64_t)k->tail_hops * k->hop;
   Table table;
   write_head(k, words);
-  make_table(k->scratch, k->points, &table);
-  write_floats(table.roots, 4U * (size_t)k->points, words + k->tables_at);
+  make_table(k->scratch, k->fft, k->points, words + k->tables_at, &table);
   const SegmentData head = { .end_tap = k->tail_parts ? 2U * period : k->spec.n_taps,
                              .frames = k->hop,
                              .n_parts = k->n_parts,
                              .n_slices = 1U };
   write_segment(k, &table, &head, words + k->filters_at);
   if (k->tail_parts) {
-    make_table(k->scratch, k->tail_points, &table);
-    write_floats(table.roots, 4U * (size_t)k->tail_points, words + k->tail_tables_at);
+    make_table(k->scratch, k->tail_fft, k->tail_points, words + k->tail_tables_at, &table);
     const SegmentData tail = { .first_tap = 2U * period,
                                .end_tap = k->spec.n_taps,
                                .frames = (uint32_t)period,
@@ -360,8 +363,7 @@ partition_kernel_data(PartitionKernel* const kernel, uint32_t* const words)
                                .n_slices = k->tail_hops };
     write_segment(k, &table, &tail, words + k->tail_at);
   }
-  free(k->scratch);
-  k->scratch = NULL;
+  end_data(k);
 }
 
 void

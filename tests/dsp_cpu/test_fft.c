@@ -109,6 +109,27 @@ TEST(a_transform_needs_the_plans_of_both_directions)
   check_size(80, 1); // the failure left no plan of one direction
 }
 
+TEST(transforms_in_double_equal_the_direct_sums)
+{
+  for (uint32_t n = 32; n <= MAX_POINTS; n *= 4U) {
+    static _Alignas(64) double from[2U * MAX_POINTS];
+    static _Alignas(64) double to[2U * MAX_POINTS];
+    FftDouble* fft = NULL;
+    ck_assert(fft_double_new(n, &fft, NULL) == STATUS_OK);
+    signal_noise(in, 2U * (size_t)n, n);
+    for (uint32_t k = 0; k < 2U * n; ++k) {
+      from[k] = in[k];
+    }
+    fft_double_forward(fft, from, to);
+    for (uint32_t k = 0; k < n; k += 1U + n / 16U) {
+      const double error = cabs(to[2U * k] + I * to[2U * k + 1U] - transform_at(n, 1, 0, k, -1.0));
+      ck_assert_msg(error < 1e-13 * n, "%u bin %u: %g", n, k, error);
+    }
+    fft_double_free(fft);
+  }
+  fft_double_free(NULL);
+}
+
 TEST(fast_sizes_have_no_factor_above_seven)
 {
   static const uint32_t pairs[][2] = { { 1, 1 },     { 11, 12 },     { 64, 64 },    { 1021, 1024 },

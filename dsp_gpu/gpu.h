@@ -10,10 +10,11 @@
        record:   {copies in} → {kernels, in order} → {copies out} → done word = sequence number
 
    On CUDA each kind of work has its own stream; events join the streams, and one graph per slot
-   captures them, so that the copies of one slot overlap the kernels of another.  On OpenCL three
-   queues do the same.  Hence recordings in flight at the same time must copy to and from different
-   places.  The player polls for completion: on CUDA a word in host memory, on OpenCL the state of
-   the last command, because only its completion makes the writes visible.
+   captures them, so that the copies of one slot overlap the kernels of another.  Work without
+   copies is a graph of kernels in one stream.  On OpenCL three queues do the same.  Hence
+   recordings in flight at the same time must copy to and from different places.  The player polls
+   for completion: on CUDA a word in host memory, on OpenCL the state of the last command, because
+   only its completion makes the writes visible.
 
    Threads, all of the process that runs the effects (the worker process, or the only one with
    --in-process): [main] lists and opens; [builder] allocates, compiles, records, warms up;
@@ -97,7 +98,7 @@ typedef struct GpuLaunch {
 
 /// The work of a recording.
 typedef struct GpuWork {
-  uint32_t slot; ///< Slot of the ring: recordings of even slots may overlap those of odd slots
+  uint32_t slot; ///< Slot of the ring: copies of even slots may overlap kernels of odd slots
   const GpuCopy* in;
   uint32_t n_in;
   const GpuLaunch* launches;
@@ -157,7 +158,9 @@ typedef struct GpuApi {
   void (*recording_free)(GpuRecording* recording);
   /// Start the work of a recording; its done word becomes `sequence` (never 0) when the work is
   /// done.  Returns before that.  A recording may be submitted again only after its work is done.
-  /// The kernels of one device run in the order of submission. [player]
+  /// The kernels of recordings with copies run in the order of submission, and so do those of
+  /// recordings without copies.  Submit one kind only when no work of the other is under way that
+  /// uses the same state. [player]
   Status (*submit)(GpuRecording* recording, uint64_t sequence);
   /// Set *done to whether the work is done, or return the asynchronous error of the device.  Memory
   /// that was copied out is valid only after *done was true. [player]

@@ -19,10 +19,11 @@
 #define CUDA_N_LANES     2U
 #define CUDA_SPARE_WORDS 16U // pinned memory is slow to allocate, and freeing it stalls the device
 
-/// A stream for every second submission to the device.
+/// A stream for every second submission with copies to the device.  The first lane also runs all
+/// submissions without copies.
 typedef struct CudaLane {
   CUstream stream;      ///< Submissions of one lane run one after another
-  CUevent kernels_done; ///< Recorded by each submission after its last kernel
+  CUevent kernels_done; ///< Recorded by each submission with copies after its last kernel
 } CudaLane;
 
 struct GpuDevice {

@@ -2,7 +2,12 @@
 /*
   A block's work as one CUDA graph, launched with one call.
 
-  Recording captures three streams, joined by events, into a graph:
+  Work without copies (small blocks: kernels read and write mapped host memory) is a chain: its
+  graph has only kernels, each of which waits for the one before, and the last one writes the done
+  word.  All such graphs are launched into one stream, which keeps their order.  They have no event
+  nodes and no forks, each of which costs about as much as a kernel.
+
+  For work with copies, recording captures three streams, joined by events, into a graph:
 
       copy_in   C C C ─┐ copied_in                                            ┌─ end of capture
       compute          └─ wait* ─ K ─ K ─ K ─┬─────────── record* ─────marked─┤
@@ -23,6 +28,9 @@
       lane 0   in ── kernels ── out, done             in ── kernels ── out, done
                         └───────────┐ event 0   ┌────────┘ event 1
       lane 1            in ──────── kernels ── out, done
+
+  A chain and a graph with copies do not wait for each other: gpu.h forbids to submit one while the
+  other is at work.
 
   The done word.  The last node is a kernel of one thread that copies the sequence number of the
   block from one word of mapped host memory to another, after a fence at system scope: a thread that
@@ -67,7 +75,7 @@ typedef struct Words {
 
 struct GpuRecording {
   GpuDevice* device;
-  CudaLane* lane;
+  const CudaLane* lane;
   CUgraphExec graph;
   GpuHostMemory* memory; ///< The memory of `words`
   Words* words;
@@ -126,6 +134,12 @@ check_work(const GpuWork* const work, Error* const error)
 }
 
 // Capture
+
+static bool
+has_copies(const GpuWork* const work)
+{
+  return work->n_in || work->n_out;
+}
 
 /// Let `later` wait for the current end of `sooner`.
 static Status
@@ -189,6 +203,39 @@ capture_launch(GpuDevice* const device, const GpuLaunch* const launch, const CUs
 }
 
 static Status
+capture_launches(GpuDevice* const device, const GpuWork* const work, Error* const error)
+{
+  Status status = STATUS_OK;
+  for (uint32_t l = 0; l < work->n_launches && !status; ++l) {
+    status = capture_launch(device, &work->launches[l], device->compute, error);
+  }
+  return status;
+}
+
+static Status
+capture_done(const GpuRecording* const recording, const CUstream cu_stream, Error* const error)
+{
+  GpuDevice* const device = recording->device;
+  const GpuLaunch done = {
+    .kernel = device->done_kernel,
+    .groups = { 1, 1 },
+    .group_size = 1,
+    .n_args = 2,
+    .args = { { GPU_ARG_HOST, { .host = recording->memory }, offsetof(Words, sequence) },
+              { GPU_ARG_HOST, { .host = recording->memory }, offsetof(Words, done) } },
+  };
+  return capture_launch(device, &done, cu_stream, error);
+}
+
+static Status
+capture_chain(const GpuRecording* const recording, const GpuWork* const work, Error* const error)
+{
+  GpuDevice* const device = recording->device;
+  const Status status = capture_launches(device, work, error);
+  return status ? status : capture_done(recording, device->compute, error);
+}
+
+static Status
 capture_kernels(const GpuRecording* const recording, const GpuWork* const work, Error* const error)
 {
   GpuDevice* const device = recording->device;
@@ -196,9 +243,7 @@ capture_kernels(const GpuRecording* const recording, const GpuWork* const work, 
   Status status = cuda_check(
       device, cuda.stream_wait_event(device->compute, other->kernels_done, CU_EVENT_WAIT_EXTERNAL),
       "cuStreamWaitEvent", error);
-  for (uint32_t l = 0; l < work->n_launches && !status; ++l) {
-    status = capture_launch(device, &work->launches[l], device->compute, error);
-  }
+  status = status ? status : capture_launches(device, work, error);
   if (!status) {
     status = join(device, device->compute, device->computed, device->copy_out, error);
   }
@@ -223,19 +268,12 @@ capture_out(const GpuRecording* const recording, const GpuWork* const work, Erro
                                                copy->n_bytes, device->copy_out),
                         "cuMemcpyDtoHAsync", error);
   }
-  const GpuLaunch done = {
-    .kernel = device->done_kernel,
-    .groups = { 1, 1 },
-    .group_size = 1,
-    .n_args = 2,
-    .args = { { GPU_ARG_HOST, { .host = recording->memory }, offsetof(Words, sequence) },
-              { GPU_ARG_HOST, { .host = recording->memory }, offsetof(Words, done) } },
-  };
-  return status ? status : capture_launch(device, &done, device->copy_out, error);
+  return status ? status : capture_done(recording, device->copy_out, error);
 }
 
 static Status
-capture_all(const GpuRecording* const recording, const GpuWork* const work, Error* const error)
+capture_with_copies(const GpuRecording* const recording, const GpuWork* const work,
+                    Error* const error)
 {
   GpuDevice* const device = recording->device;
   Status status = capture_in(device, work, error);
@@ -254,15 +292,17 @@ capture(const GpuRecording* const recording, const GpuWork* const work, CUgraph*
         Error* const error)
 {
   GpuDevice* const device = recording->device;
-  Status status = cuda_check(
-      device, cuda.stream_begin_capture(device->copy_in, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
-      "cuStreamBeginCapture", error);
+  const CUstream origin = has_copies(work) ? device->copy_in : device->compute;
+  Status status =
+      cuda_check(device, cuda.stream_begin_capture(origin, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+                 "cuStreamBeginCapture", error);
   if (status) {
     return status;
   }
-  status = capture_all(recording, work, error);
+  status = has_copies(work) ? capture_with_copies(recording, work, error)
+                            : capture_chain(recording, work, error);
   // Also after an error, to end the capture of the streams.
-  const CUresult result = cuda.stream_end_capture(device->copy_in, graph);
+  const CUresult result = cuda.stream_end_capture(origin, graph);
   return status ? status : cuda_check_made(device, result, graph, "cuStreamEndCapture", error);
 }
 
@@ -343,7 +383,7 @@ cuda_record(GpuDevice* const device, const GpuWork* const work, GpuRecording** c
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
   made->device = device;
-  made->lane = &device->lanes[work->slot % CUDA_N_LANES];
+  made->lane = &device->lanes[has_copies(work) ? work->slot % CUDA_N_LANES : 0U];
   atomic_fetch_add(&device->n_objects, 1U);
   status = fill(made, work, error);
   if (status) {

@@ -123,8 +123,10 @@ take_offer(Player* const player, const uint64_t frame)
       (plan->at_frame > frame && !atomic_load_explicit(&player->hurry, memory_order_relaxed))) {
     return;
   }
+  // The builder will free the stages of the old plan.  Also, stages of the two plans share nodes,
+  // and a device does not order their work.
   for (uint32_t b = 0; b < player->n_begun; ++b) {
-    settle(player, begun_block(player, b)); // the builder will free the stages of the old plan
+    settle(player, begun_block(player, b));
   }
   Plan* const left = player->plan;
   player->plan = plan;

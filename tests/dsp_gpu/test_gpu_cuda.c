@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The CUDA implementation, on a fake driver that tracks dependencies: transfers are asynchronous
 // and pinned, each kind in its stream; the copies of one block overlap the kernels of another;
-// kernels keep their order; a block costs one launch only; a finished block is complete.
+// kernels keep their order; without copies, blocks are one chain of kernels; a block costs one
+// launch only; a finished block is complete.
 
 #include "dsp_gpu/cuda/cuda_private.h"
 #include "tests/support/fake_cuda/cuda_rig.h"
@@ -218,34 +219,58 @@ TEST(a_block_costs_one_launch_and_nothing_that_stalls)
   ck_assert_uint_le(fake_n_calls("cuStreamQuery"), N_POLLS / 1000);
 }
 
-TEST(kernels_reach_mapped_memory_without_copies)
+/// A recording without copies: a kernel from the input of slot 0 to the output of slot 0.
+static GpuRecording*
+record_mapped(const CudaRig* const rig, const uint32_t slot)
 {
-  SCOPED(cuda_rig_free) CudaRig rig = cuda_rig();
   GpuKernel* scale = NULL;
   GpuRecording* recording = NULL;
-  OK(gpu_cuda.kernel_get(rig.module, "selftest_scale", &scale, &error));
+  OK(gpu_cuda.kernel_get(rig->module, "selftest_scale", &scale, &error));
   const GpuLaunch launch = {
     .kernel = scale,
     .groups = { 1, 1 },
     .group_size = RIG_FRAMES,
     .n_args = 4,
-    .args = { { GPU_ARG_HOST, { .host = rig.region }, 0 },
-              { GPU_ARG_HOST, { .host = rig.region }, 2048 },
+    .args = { { GPU_ARG_HOST, { .host = rig->region }, 0 },
+              { GPU_ARG_HOST, { .host = rig->region }, 2048 },
               { GPU_ARG_F32, { .f32 = 0.25F }, 0 },
               { GPU_ARG_U32, { .u32 = RIG_FRAMES - 1U }, 0 } },
   };
-  const GpuWork work = { .launches = &launch, .n_launches = 1 };
-  OK(gpu_cuda.record(rig.device, &work, &recording, &error));
+  const GpuWork work = { .slot = slot, .launches = &launch, .n_launches = 1 };
+  OK(gpu_cuda.record(rig->device, &work, &recording, &error));
+  return recording;
+}
+
+TEST(kernels_reach_mapped_memory_without_copies)
+{
+  SCOPED(cuda_rig_free) CudaRig rig = cuda_rig();
+  GpuRecording* const recording = record_mapped(&rig, 0);
   cuda_rig_in(&rig, 0)[3] = 8.0F;
   cuda_rig_out(&rig, 0)[RIG_FRAMES - 1U] = 5.0F;
   ck_assert(!gpu_cuda.submit(recording, 77));
   bool is_done = false;
   ck_assert(!gpu_cuda.poll(recording, 77, &is_done) && is_done);
-  ck_assert_uint_eq(fake_find(1, FAKE_COPY_IN, NULL, 0), UINT32_MAX);
-  ck_assert_uint_eq(fake_find(1, FAKE_COPY_OUT, NULL, 0), UINT32_MAX);
   ck_assert_float_eq(cuda_rig_out(&rig, 0)[3], 2.0F);
   ck_assert_float_eq(cuda_rig_out(&rig, 0)[RIG_FRAMES - 1U], 5.0F); // behind `length`
   gpu_cuda.recording_free(recording);
+}
+
+TEST(without_copies_all_blocks_are_one_chain_of_kernels)
+{
+  static const char* const kernels[] = { "selftest_scale", "warprack_done" };
+  SCOPED(cuda_rig_free) CudaRig rig = cuda_rig();
+  GpuRecording* const slots[] = { record_mapped(&rig, 0), record_mapped(&rig, 1) };
+  fake_hold(true);
+  uint32_t last = UINT32_MAX;
+  for (uint32_t block = 1; block <= 4; ++block) {
+    ck_assert(!gpu_cuda.submit(slots[block % 2U], block));
+    const uint32_t first = fake_assert_chain(block, kernels, ARRAY_LEN(kernels));
+    ck_assert(block == 1U || fake_waits(first, last));
+    last = first + 1U;
+  }
+  fake_run_all();
+  gpu_cuda.recording_free(slots[0]);
+  gpu_cuda.recording_free(slots[1]);
 }
 
 TEST(finish_waits_for_both_lanes)

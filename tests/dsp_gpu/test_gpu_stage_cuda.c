@@ -2,8 +2,8 @@
 /*
   The whole stage on CUDA, on a fake driver that tracks dependencies: transfers are asynchronous,
   pinned, and each kind has its stream; slots are used in turn; the second of two blocks is copied
-  to the device before the stage waits for the first; a block costs one launch and no blocking call;
-  while blocks arrive, nudges keep the device awake.
+  to the device before the stage waits for the first; small blocks are one chain of kernels; a block
+  costs one launch and no blocking call; while blocks arrive, nudges keep the device awake.
 */
 
 #include "engine/base/time.h"
@@ -40,6 +40,25 @@ TEST(small_blocks_are_not_copied)
   ck_assert_uint_eq(fake_find(bench.first_launch, FAKE_COPY_IN, NULL, 0), UINT32_MAX);
   ck_assert_uint_eq(fake_find(bench.first_launch, FAKE_COPY_OUT, NULL, 0), UINT32_MAX);
   fake_must_find(bench.first_launch, FAKE_KERNEL, "stage_end");
+  ck_assert(stage_bench_free(&bench));
+}
+
+TEST(small_blocks_are_one_chain_of_kernels)
+{
+  static const char* const kernels[] = { "stage_begin", "fx_gain", "fx_gain", "stage_end",
+                                         "warprack_done" };
+  StageBench bench = stage_bench_new(false, PATIENT_NS);
+  fake_hold(true);
+  uint32_t last = UINT32_MAX;
+  for (uint32_t block = 0; block < 2; ++block) {
+    stage_bench_begin(&bench, block);
+    const uint32_t first =
+        fake_assert_chain(bench.first_launch + block, kernels, ARRAY_LEN(kernels));
+    ck_assert(block == 0U || fake_waits(first, last));
+    last = first + ARRAY_LEN(kernels) - 1U;
+  }
+  fake_run_all();
+  ck_assert(stage_bench_end(&bench) && stage_bench_end(&bench));
   ck_assert(stage_bench_free(&bench));
 }
 
@@ -114,6 +133,46 @@ TEST(a_stage_begins_when_the_one_before_has_ended)
                 "y has run on the CPU before x came back from the device");
   fake_hold(false);
   ck_assert(stage_bench_end(&bench));
+  device->api = driver;
+  ck_assert(stage_bench_free(&bench));
+}
+
+static uint32_t n_in_vain; ///< Polls in a row of a block that was not done
+
+/// The held device runs the last submission; the others only if the caller does not give up.
+static Status
+run_last_and_poll(GpuRecording* const recording, const uint64_t sequence, bool* const is_done)
+{
+  if (n_in_vain > 10U) {
+    fake_run_all();
+  }
+  fake_run(fake_must_find(stage_bench_launches(), FAKE_END, NULL));
+  const Status status = driver->poll(recording, sequence, is_done);
+  n_in_vain = *is_done ? 0U : n_in_vain + 1U;
+  return status;
+}
+
+TEST(a_plan_without_copies_begins_after_the_blocks_of_a_plan_with_copies)
+{
+  StageBench bench = stage_bench_new(true, PATIENT_NS);
+  Device* const device = (Device*)bench.device;
+  driver = device->api;
+  GpuApi api = *driver;
+  api.poll = run_last_and_poll;
+  device->api = &api;
+  fake_hold(true);
+  stage_bench_begin(&bench, 0);
+  stage_bench_begin(&bench, 1);
+  device->mapped_bytes = SIZE_MAX;
+  rack_rig_edit(&bench.rig, STAGE_BENCH_RACK);
+  for (uint32_t block = 0; block < 2; ++block) {
+    ck_assert(fake_op(fake_must_find(bench.first_launch + block, FAKE_END, NULL))->is_done);
+  }
+  fake_hold(false);
+  ck_assert(stage_bench_end(&bench) && stage_bench_end(&bench));
+  stage_bench_begin(&bench, 2);
+  ck_assert(stage_bench_end(&bench));
+  ck_assert_uint_eq(fake_find(stage_bench_launches(), FAKE_COPY_IN, NULL, 0), UINT32_MAX);
   device->api = driver;
   ck_assert(stage_bench_free(&bench));
 }

@@ -39,6 +39,30 @@ fake_assert_transfers(const uint32_t first_launch, const uint32_t n_copies)
   ck_assert_ptr_ne(streams[FAKE_COPY_OUT], streams[FAKE_COPY_IN]);
 }
 
+uint32_t
+fake_assert_chain(const uint32_t launch, const char* const* const kernels, const uint32_t n_kernels)
+{
+  uint32_t n = 0;
+  uint32_t first = UINT32_MAX;
+  for (uint32_t o = 0; o < fake_n_ops(); ++o) {
+    const FakeOp* const op = fake_op(o);
+    if (op->launch != launch || op->kind == FAKE_END) {
+      continue;
+    }
+    ck_assert_msg(op->kind == FAKE_KERNEL, "operation %u of the graph is of kind %d", n,
+                  (int)op->kind);
+    ck_assert_uint_lt(n, n_kernels);
+    ck_assert_str_eq(op->kernel, kernels[n]);
+    first = n ? first : o;
+    ck_assert_ptr_eq(op->cu_stream, fake_op(first)->cu_stream);
+    ck_assert_msg(!n || fake_waits(o, o - 1U), "%s does not wait for the kernel before",
+                  op->kernel);
+    ++n;
+  }
+  ck_assert_uint_eq(n, n_kernels);
+  return first;
+}
+
 void
 fake_assert_launches(const uint32_t n_launches)
 {

@@ -13,6 +13,10 @@ uint32_t fake_must_find(uint32_t launch, FakeKind kind, const char* kernel);
 /// of their own.
 void fake_assert_transfers(uint32_t first_launch, uint32_t n_copies);
 
+/// Launch number `launch` has no operations but these kernels, each of which waits for the one
+/// before; all run in one stream.  Returns the first kernel's index; the others follow it.
+uint32_t fake_assert_chain(uint32_t launch, const char* const* kernels, uint32_t n_kernels);
+
 /// The calls since fake_forget_calls() are `n_launches` launches of graphs, and calls that do not
 /// stall.
 void fake_assert_launches(uint32_t n_launches);

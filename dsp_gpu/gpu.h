@@ -7,7 +7,7 @@
    Kernels are source in the dialect of kernels/dialect.h, which both implementations compile.  The
    work of a block is recorded once per ring slot and then submitted for each block:
 
-       record:   {copies in} → {kernels, in order} → {copies out} → done word = sequence number
+       record:   {copies in} → {kernels, in order} → {copies out} → done word
 
    On CUDA each kind of work has its own stream; events join the streams, and one graph per slot
    captures them, so that the copies of one slot overlap the kernels of another.  Work without
@@ -156,8 +156,9 @@ typedef struct GpuApi {
   /// Wait for a submission in flight and free the recording; call it before freeing the memory and
   /// the modules that the recording uses.  Accepts NULL. [builder]
   void (*recording_free)(GpuRecording* recording);
-  /// Start the work of a recording; its done word becomes `sequence` (never 0) when the work is
-  /// done.  Returns before that.  A recording may be submitted again only after its work is done.
+  /// Start the work of a recording, and return before it is done.  `sequence` is the number with
+  /// which poll() asks for this submission, not 0 and not the number of the submission before.  A
+  /// recording may be submitted again only after its work is done.
   /// The kernels of recordings with copies run in the order of submission, and so do those of
   /// recordings without copies.  Submit one kind only when no work of the other is under way that
   /// uses the same state. [player]

@@ -42,7 +42,7 @@ stage_bench_prepare(void)
   fake_teach("stage_end", "ppppppuup", nothing);
   fake_teach("fx_gain", "ppppppuu", nothing);
   fake_teach("fx_invert", "ppppppuu", nothing);
-  fake_teach("warprack_done", "pp", fake_done);
+  fake_teach("warprack_done", "p", fake_done);
   fake_teach("warprack_nudge", "", nothing);
 }
 

@@ -11,6 +11,7 @@
 #include "engine/contract/effect.h"
 #include "engine/engine.h"
 #include "io/io.h"
+#include "tools/engine_args.h"
 #include "tools/options.h"
 #include "tools/random_edits.h"
 
@@ -33,6 +34,7 @@ const Bench bench_edit = {
 };
 
 typedef struct EditArgs {
+  BackendArgs backend;
   int64_t n_channels, block_frames, edits_per_minute, n_pairs;
   double seconds, rate_hz;
   bool json;
@@ -51,6 +53,7 @@ typedef struct Result {
   uint64_t blocks, late, xruns;
   uint32_t accepted, refused;
   double load_p50, load_p99, load_max;
+  char backend[BACKEND_WORDS_BYTES]; ///< Where the effects ran, at the end
 } Result;
 
 // ---- driver and engine ----
@@ -95,16 +98,16 @@ static Status
 start(Run* const run, const bool fast, Error* const error)
 {
   const uint32_t n = (uint32_t)run->args->n_channels;
-  const EngineConfig engine = { .n_in = n,
-                                .n_out = n,
-                                .depth = 1,
-                                .deadline_fraction = 0.75,
-                                .ceiling_lin = 1.0F,
-                                .realtime = true,
-                                .priority = 10,
-                                .n_helpers = UINT32_MAX,
-                                .backend = ENGINE_BACKEND_CPU };
-  Status status = random_edits_new(&run->edits, SEED, error);
+  EngineConfig engine = { .n_in = n,
+                          .n_out = n,
+                          .depth = 1,
+                          .deadline_fraction = 0.75,
+                          .ceiling_lin = 1.0F,
+                          .realtime = true,
+                          .priority = 10,
+                          .n_helpers = UINT32_MAX };
+  Status status = backend_read(&run->args->backend, &engine, error);
+  status = status ? status : random_edits_new(&run->edits, SEED, error);
   status = status ? status : engine_new(&engine, &run->engine, error);
   status = status ? status : engine_edit_wait(run->engine, run->edits.rack, error);
   if (!status) {
@@ -228,6 +231,7 @@ measure(const EditArgs* const args, const bool fast, const bool with_edits, Resu
     result->load_p50 = after.load_p50;
     result->load_p99 = after.load_p99;
     result->load_max = after.load_max > result->load_max ? after.load_max : result->load_max;
+    (void)backend_words(after.backend, after.device, result->backend);
   }
   stop(&run);
   return status;
@@ -259,19 +263,20 @@ report(const EditArgs* const args, const Result* const quiet, const Result* cons
        const Result* const fast)
 {
   if (args->json) {
-    return command_print_json(&bench_edit,
-                              json_pack("{ss sI sI sI so so so}", "bench", "edit", "channels",
-                                        (json_int_t)args->n_channels, "block_frames",
-                                        (json_int_t)args->block_frames, "edits_per_minute",
-                                        (json_int_t)args->edits_per_minute, "without_edits",
-                                        result_json(quiet), "with_edits", result_json(edited),
-                                        "fast", result_json(fast)));
+    return command_print_json(
+        &bench_edit,
+        json_pack("{ss so sI sI sI so so so}", "bench", "edit", "backend",
+                  command_json_text(edited->backend), "channels", (json_int_t)args->n_channels,
+                  "block_frames", (json_int_t)args->block_frames, "edits_per_minute",
+                  (json_int_t)args->edits_per_minute, "without_edits", result_json(quiet),
+                  "with_edits", result_json(edited), "fast", result_json(fast)));
   }
   printf(
-      "%lld channels, %lld frames, %.0f Hz, %lld edits a minute, %lld x %.0f s each in turn\n\n"
+      "%lld channels, %lld frames, %.0f Hz, %lld edits a minute, %lld x %.0f s each in turn; "
+      "effects on %s\n\n"
       "                            blocks   late  accepted  refused    load %%: p50   p99    max\n",
       (long long)args->n_channels, (long long)args->block_frames, args->rate_hz,
-      (long long)args->edits_per_minute, (long long)args->n_pairs, args->seconds);
+      (long long)args->edits_per_minute, (long long)args->n_pairs, args->seconds, edited->backend);
   print_result("without edits", quiet);
   print_result("with edits", edited);
   print_result("with edits, --fast", fast);
@@ -281,7 +286,8 @@ report(const EditArgs* const args, const Result* const quiet, const Result* cons
 static int
 edit_run(const int argc, char** const argv)
 {
-  EditArgs args = { .n_channels = 64,
+  EditArgs args = { .backend = { ENGINE_BACKEND_CPU, BACKEND_ANY_GPU, 0 },
+                    .n_channels = 64,
                     .block_frames = 64,
                     .edits_per_minute = 1000,
                     .n_pairs = 3,
@@ -289,9 +295,11 @@ edit_run(const int argc, char** const argv)
                     .rate_hz = 48000.0 };
   // clang-format off
   const Option table[] = {
+    { "backend",  0,   OPTION_CHOICE,                               .choices = engine_backend_names, .to.choice = &args.backend.backend, .help = "Where effects run, default cpu" },
     { "block",    'b', OPTION_INTEGER, "N",     1,    FX_MAX_BLOCK, .to.integer = &args.block_frames,     .help = "Frames per block, default 64" },
     { "channels", 'c', OPTION_INTEGER, "N",     1, FX_MAX_CHANNELS, .to.integer = &args.n_channels,       .help = "Channels, default 64" },
     { "edits",    'e', OPTION_INTEGER, "N",     1,            6000, .to.integer = &args.edits_per_minute, .help = "Edits per minute, default 1000" },
+    { "gpu",      'g', OPTION_INTEGER, "N",     0,              63, .to.integer = &args.backend.gpu_index,  .help = "Index of the GPU in \"warprack list devices\", default the best" },
     { "json",     'j', OPTION_FLAG,                                 .to.flag = &args.json,                .help = "Print JSON" },
     { "pairs",    'n', OPTION_INTEGER, "N",     1,       MAX_PAIRS, .to.integer = &args.n_pairs,          .help = "Pairs of runs, default 3" },
     { "rate",     'r', OPTION_NUMBER,  "HZ", 8000,          768000, .to.number = &args.rate_hz,           .help = "Frames per second, default 48000" },

@@ -6,9 +6,11 @@
    Each channel of a node has its own response, noise of unit energy, and each node has its own copy
    of the responses, so that no spectrum is read for two channels.  A number of channels fits if the
    99th percentile of its paced blocks is at most half the period.  The benchmark measures given
-   sizes, then searches the largest number, on the device and on the CPU with all its cores.  Before
-   that both play two channels, and the results must agree.  A row without times is a size that does
-   not fit into memory; a row of 0 channels means that one channel does not fit into half a period.
+   sizes, then searches the largest number, on the device and on the CPU with all its cores.  A
+   search that would take longer than --search ends, and its rows say "at least" in place of "most".
+   Before that both play two channels, and the results must agree.  A row without times is a size
+   that does not fit into memory; a row of 0 channels means that one channel does not fit into half
+   a period.
 
    Bytes read by a block: the spectra of the responses and of the inputs, by the plan of the kernel
    (dsp_cpu/shared/partition_layout.h), without rows of audio and writes, which are a few percent.
@@ -22,6 +24,7 @@
 #include "dsp_cpu/shared/partition_layout.h"
 #include "dsp_gpu/device.h"
 #include "dsp_gpu/kernels/layout.h"
+#include "engine/base/time.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -54,14 +57,15 @@ const Bench bench_gpu_conv = {
 
 static const BenchColumn columns[] = {
   { "frames", "frames", 6 },   { "ir_seconds", "IR s", 6 }, { "channels", "channels", 8 },
-  { "what", "what", -5 },      { "side", "side", -4 },      { "pace", "pace", -12 },
+  { "what", "what", -8 },      { "side", "side", -4 },      { "pace", "pace", -12 },
   { "mb_read", "MB read", 9 }, { "gb_s", "GB/s", 9 },       { "copy_share", "of copy", 7 },
   BENCH_TIME_COLUMNS,
 };
 
 typedef struct ConvArgs {
   BenchGpuArgs gpu;
-  double ir_seconds; ///< 0: the usual lengths
+  double ir_seconds;     ///< 0: the usual lengths
+  double search_seconds; ///< Most time of a search
   int64_t n_channels, block_frames;
 } ConvArgs;
 
@@ -83,6 +87,12 @@ static const Case usual_cases[] = {
 
 static const Case quick_cases[] = { { 64, 0.1, 8 }, { 64, 0.1, 0 } };
 
+/// A number of channels, and how it was found: "given", "most" or "at least".
+typedef struct Size {
+  uint32_t n;
+  const char* what;
+} Size;
+
 typedef struct Conv {
   const ConvArgs* args;
   BenchGpu gpu;
@@ -91,7 +101,7 @@ typedef struct Conv {
   BenchReport report;
   double* times_ns;
   double copy_gb_s;
-  float* responses; ///< [FX_MAX_CHANNELS][ir_frames], as many as the case needs
+  float* responses; ///< [n_responses][ir_frames], as many as the case has needed so far
   uint32_t n_responses;
   uint64_t ir_frames;
 } Conv;
@@ -113,21 +123,24 @@ n_convolutions(const ConvRack* const conv_rack)
   return conv_rack->n_nodes * conv_rack->spec.n_channels;
 }
 
-/// Make responses for n channels: noise of unit energy.
+/// Make the responses for n channels that do not exist yet: noise of unit energy.
 static Status
 make_responses(Conv* const conv, const uint64_t ir_frames, const uint32_t n, Error* const error)
 {
-  if (conv->ir_frames == ir_frames && conv->n_responses >= n) {
+  const uint32_t n_made = conv->ir_frames == ir_frames ? conv->n_responses : 0U;
+  if (n_made >= n) {
     return STATUS_OK;
   }
-  free(conv->responses);
-  conv->responses = malloc(n * ir_frames * sizeof(float));
-  conv->n_responses = conv->responses ? n : 0U;
-  conv->ir_frames = ir_frames;
-  if (!conv->responses) {
+  float* const responses = realloc(conv->responses, n * ir_frames * sizeof(float));
+  if (!responses) {
     return error_set(error, STATUS_NO_MEM, "no memory for %u responses", n);
   }
-  bench_noise(conv->responses, n * ir_frames, 1U, (float)sqrt(3.0 / (double)ir_frames));
+  for (uint32_t r = n_made; r < n; ++r) {
+    bench_noise(responses + r * ir_frames, ir_frames, r + 1U, (float)sqrt(3.0 / (double)ir_frames));
+  }
+  conv->responses = responses;
+  conv->n_responses = n;
+  conv->ir_frames = ir_frames;
   return STATUS_OK;
 }
 
@@ -246,13 +259,13 @@ is_too_much(const Status status)
 
 /// Add a row for n channels; `times` may be NULL.
 static void
-add_row(Conv* const conv, const Case* const one, const bool on_device, const uint32_t n,
+add_row(Conv* const conv, const Case* const one, const Size* const size, const bool on_device,
         const uint32_t pace, const double n_bytes, const BenchTimes* const times)
 {
   json_t* const row =
       json_pack("{si sf si ss ss ss}", "frames", (int)one->block_frames, "ir_seconds",
-                one->ir_seconds, "channels", (int)n, "what", one->n_channels ? "given" : "most",
-                "side", on_device ? "gpu" : "cpu", "pace", bench_pace_names[pace]);
+                one->ir_seconds, "channels", (int)size->n, "what", size->what, "side",
+                on_device ? "gpu" : "cpu", "pace", bench_pace_names[pace]);
   if (times) {
     bench_row_times(row, times);
   }
@@ -265,16 +278,17 @@ add_row(Conv* const conv, const Case* const one, const bool on_device, const uin
   bench_report_row(&conv->report, row);
 }
 
-/// Measure rows for n channels, at both paces.
+/// Measure rows for a number of channels, at both paces.
 static Status
-measure_rows(Conv* const conv, const Case* const one, const uint32_t n, const bool on_device,
+measure_rows(Conv* const conv, const Case* const one, Size size, const bool on_device,
              Error* const error)
 {
   ConvRack conv_rack;
   BenchGpuArgs args = conv->args->gpu;
   args.block_frames = one->block_frames;
   double n_bytes = 0.0;
-  Status status = conv_rack_new(conv, &conv_rack, one, n, on_device, error);
+  Status status = conv_rack_new(conv, &conv_rack, one, size.n, on_device, error);
+  size.n = n_convolutions(&conv_rack);
   if (!status && on_device) {
     status = bytes_read(conv, one, &conv_rack, &n_bytes, error);
   }
@@ -283,7 +297,7 @@ measure_rows(Conv* const conv, const Case* const one, const uint32_t n, const bo
     status = bench_gpu_time(&conv->gpu, &args, pace, bench_rack_block, &conv_rack.rack,
                             conv->times_ns, &times, error);
     if (!status) {
-      add_row(conv, one, on_device, n_convolutions(&conv_rack), pace, n_bytes, &times);
+      add_row(conv, one, &size, on_device, pace, n_bytes, &times);
     }
   }
   bench_rack_free(&conv_rack.rack);
@@ -341,21 +355,41 @@ next_probe(const Probe* const fits, const Probe* const other, const uint32_t mos
                  fmin((double)fits->n * MAX_GROWTH, most));
 }
 
+static double
+seconds_since(const uint64_t began_ns)
+{
+  return 1e-9 * (double)(time_now_ns() - began_ns);
+}
+
+/// Seconds that a probe of n channels will take after one of `before` channels: as long for the
+/// blocks, and in proportion for making the rack.
+static double
+probe_seconds(const Conv* const conv, const Case* const one, const uint32_t before,
+              const double took_seconds, const uint32_t n)
+{
+  const double play_seconds = PROBE_BLOCKS * (double)one->block_frames / conv->args->gpu.rate_hz;
+  return play_seconds + fmax(took_seconds - play_seconds, 0.0) * (double)n / before;
+}
+
 /// Find a number of channels that fits, while 10 % more do not fit or the limit is close; 0 if one
 /// channel does not fit.
 static Status
-search(Conv* const conv, const Case* const one, const bool on_device, uint32_t* const n,
+search(Conv* const conv, const Case* const one, const bool on_device, Size* const size,
        Error* const error)
 {
   const bool is_quick = conv->args->gpu.is_quick;
   const uint32_t most = is_quick ? QUICK_CHANNELS : MAX_CHANNELS;
+  const uint64_t began_ns = time_now_ns();
   Probe fits = { 0U, 0.0 };
   Probe fewer = { 0U, 0.0 };
   Probe too_many = { 0U, 0.0 };
   Probe at = { is_quick ? 1U : on_device ? 64U : 4U, 0.0 };
   Status status = STATUS_OK;
+  size->what = "most";
   for (uint32_t p = 0; !status && p < MAX_PROBES; ++p) {
+    const uint64_t probe_ns = time_now_ns();
     status = probe(conv, one, on_device, &at, error);
+    const double took_seconds = seconds_since(probe_ns);
     if (at.share <= 1.0) {
       fewer = fits;
       fits = at;
@@ -366,24 +400,30 @@ search(Conv* const conv, const Case* const one, const bool on_device, uint32_t* 
     if (is_near || fits.share >= 2.0 * AIM - 1.0 || fits.n >= most) {
       break;
     }
+    const uint32_t before = at.n;
     at.n = next_probe(&fits, too_many.n ? &too_many : &fewer, most);
+    if (seconds_since(began_ns) + probe_seconds(conv, one, before, took_seconds, at.n) >
+        conv->args->search_seconds) {
+      size->what = "at least";
+      break;
+    }
   }
-  *n = fits.n;
+  size->n = fits.n;
   return status;
 }
 
 static Status
 measure_side(Conv* const conv, const Case* const one, const bool on_device, Error* const error)
 {
-  uint32_t n = one->n_channels;
-  Status status = n ? STATUS_OK : search(conv, one, on_device, &n, error);
-  bool is_played = !status && n > 0U;
+  Size size = { one->n_channels, "given" };
+  Status status = size.n ? STATUS_OK : search(conv, one, on_device, &size, error);
+  bool is_played = !status && size.n > 0U;
   if (is_played) {
-    status = measure_rows(conv, one, n, on_device, error);
+    status = measure_rows(conv, one, size, on_device, error);
     is_played = !is_too_much(status);
   }
   if (!is_played && (!status || is_too_much(status))) {
-    add_row(conv, one, on_device, n, 1U, 0.0, NULL);
+    add_row(conv, one, &size, on_device, 1U, 0.0, NULL);
     status = STATUS_OK;
   }
   return status;
@@ -518,13 +558,15 @@ run_cases(Conv* const conv, Error* const error)
 static int
 conv_run(const int argc, char** const argv)
 {
-  ConvArgs args = { .gpu = { .n_blocks = 100000, .row_seconds = 2.0, .rate_hz = 48000.0 } };
+  ConvArgs args = { .gpu = { .n_blocks = 100000, .row_seconds = 2.0, .rate_hz = 48000.0 },
+                    .search_seconds = 30.0 };
   // clang-format off
   const Option own[] = {
     { "block",     'b', OPTION_INTEGER, "N",     1, FX_MAX_BLOCK, .to.integer = &args.block_frames, .help = "Only blocks of N frames; default 64, in some rows 32 or 256" },
     { "channels",  'c', OPTION_INTEGER, "N",     1, MAX_CHANNELS, .to.integer = &args.n_channels,   .help = "Only N channels; default as many as fit" },
     { "gpu-sleep", 0,   OPTION_FLAG,                              .to.flag = &args.gpu.may_sleep,   .help = "Let the GPU lower its clocks between blocks, as run --gpu-sleep does" },
     { "ir",        'i', OPTION_NUMBER,  "S", 0.001,           60, .to.number = &args.ir_seconds,    .help = "Only responses of S seconds, default 2" },
+    { "search",    0,   OPTION_NUMBER,  "S",     1,        86400, .to.number = &args.search_seconds,.help = "Seconds of a search at most, default 30" },
   };
   // clang-format on
   int exit_code = 0;

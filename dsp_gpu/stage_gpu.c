@@ -4,14 +4,15 @@
 
   The work of a submission is recorded twice, for two slots of host memory that alternate:
 
-      slot in host memory:  changes ── rows in ──                  ── report ── rows out
-                              │          │                               ▲
-      recording:         stage_begin     └──▶ kernels of effects ──▶ stage_end ──▶ done
+      slot in host memory:  changes ── rows in                     ── report ── rows out
+                              │           │                               ▲
+      recording:         stage_begin ◀────┘ ──▶ kernels of effects ──▶ stage_end ──▶ done
 
-  Kernels read and write the rows of small blocks in mapped memory.  If these are the rows of the
-  rack and its ring is attached, they are in the ring, and no row is copied.  For large blocks, and
-  if the device cannot access host memory, the recording copies the slot to the device and back, and
-  the kernels use the copies; the copies of one slot overlap the kernels of the other.
+  The rows of small blocks are in mapped memory: stage_begin brings those that kernels read to the
+  device, each sample once, and stage_end writes the rows out.  If these are the rows of the rack
+  and its ring is attached, they are in the ring, and the processor copies no row.  For large
+  blocks, and if the device cannot access host memory, the recording copies the slot to the device
+  and back, and the kernels use the copies; the copies of one slot overlap the kernels of the other.
 
   Nodes in host memory keep the parameters: after a set, the words of the node are packed again, and
   the words that differ from those on the device are added to the slot's changes.  Connections whose
@@ -102,14 +103,16 @@ word_in_region(const Stage* const stage, const float* const sample)
   return (uint32_t)(sample - (const float*)stage->device->region);
 }
 
-/// Copy rows to the place where the kernels read them.
+/// Copy rows to the slot, or say where they are in the ring.
 static void
 bring_rows(Stage* const stage, Slot* const slot, const uint32_t first, const uint32_t n_frames)
 {
   const StageTables* const tables = &stage->tables;
   float* const* const rows = stage->spec.rows;
+  slot->changes[CHANGES_IN_AT] = 0U;
+  slot->changes[CHANGES_OUT_AT] = 0U;
   if (stage->ring_in) {
-    change(stage, slot, LIVE_IN_AT, word_in_region(stage, rows[0] + first));
+    slot->changes[CHANGES_IN_AT] = word_in_region(stage, rows[0] + first);
   } else {
     for (uint32_t r = 0; r < tables->n_in; ++r) {
       memcpy(slot->rows_in + (size_t)r * tables->row_stride, rows[tables->in_rows[r]] + first,
@@ -120,7 +123,7 @@ bring_rows(Stage* const stage, Slot* const slot, const uint32_t first, const uin
     slot->out[r] = rows[stage->spec.out_rows[r]] + first;
   }
   if (stage->ring_out) {
-    change(stage, slot, LIVE_OUT_AT, word_in_region(stage, slot->out[0]));
+    slot->changes[CHANGES_OUT_AT] = word_in_region(stage, slot->out[0]);
   }
 }
 

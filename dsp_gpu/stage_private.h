@@ -37,8 +37,9 @@ struct Stage {
   GpuBuffer* table;
   GpuBuffer* live;
   GpuBuffer* rows;
+  GpuBuffer* host_rows; ///< [n_in][row_stride] rows from the host; NULL if no kernel brings them
   size_t in_offset, report_offset, out_offset, slot_bytes; ///< Within a slot
-  bool ring_in, ring_out; ///< The kernels read, and write, the attached ring
+  bool ring_in, ring_out; ///< The rows come from, and go to, the attached ring
   Slot slots[N_SLOTS];
   uint32_t next_slot;
   Block blocks[N_SLOTS]; ///< Submitted and not collected: n_blocks from `oldest` on, cyclic

@@ -11,7 +11,9 @@
 
 #define N_OWN_ARGS  8U // arguments in STAGE_ARGS
 #define BEGIN_GROUP 64U
-#define MAX_BEGINS  32U // groups that apply changes
+#define MAX_APPLY   32U  // groups that apply changes
+#define MAX_BRING   128U // groups that bring rows
+#define BRING_QUADS 256U // by one group at once
 #define WORD_BYTES  4U
 
 // Extra time for a late block before its device counts as stuck.
@@ -36,6 +38,31 @@ make_buffer(Device* const device, const size_t n_words, const uint32_t* const wo
              : device->api->buffer_write(*buffer, 0U, words, n_words * WORD_BYTES, error);
 }
 
+/// True if kernels access the slots, and an attached ring, directly.
+static bool
+is_mapped(const Stage* const stage)
+{
+  const StageTables* const tables = &stage->tables;
+  const Device* const device = stage->device;
+  const size_t n_bytes =
+      ((size_t)tables->n_in + stage->spec.n_out_rows) * tables->row_stride * sizeof(float);
+  return device->d_region ? device->info.reaches_host : n_bytes <= device->mapped_bytes;
+}
+
+/// True if stage_begin brings rows of the host to the device.
+static bool
+brings_rows(const Stage* const stage)
+{
+  return stage->tables.n_read > 0U && !stage->device->d_region && is_mapped(stage);
+}
+
+/// Words of the rows from the host.
+static size_t
+host_row_words(const Stage* const stage)
+{
+  return (size_t)stage->tables.n_in * stage->tables.row_stride;
+}
+
 static Status
 make_buffers(Stage* const stage, Error* const error)
 {
@@ -49,18 +76,10 @@ make_buffers(Stage* const stage, Error* const error)
     status = make_buffer(stage->device, (size_t)tables->n_rows * tables->row_stride, NULL,
                          &stage->rows, error);
   }
+  if (!status && brings_rows(stage)) {
+    status = make_buffer(stage->device, host_row_words(stage), NULL, &stage->host_rows, error);
+  }
   return status;
-}
-
-/// True if kernels access the slots, and an attached ring, directly.
-static bool
-is_mapped(const Stage* const stage)
-{
-  const StageTables* const tables = &stage->tables;
-  const Device* const device = stage->device;
-  const size_t n_bytes =
-      ((size_t)tables->n_in + stage->spec.n_out_rows) * tables->row_stride * sizeof(float);
-  return device->d_region ? device->info.reaches_host : n_bytes <= device->mapped_bytes;
 }
 
 /// True if the rows to the host are exactly the rack's outputs, in order.
@@ -122,6 +141,14 @@ rows_arg(const Stage* const stage, const Slot* const slot, const bool in_ring, c
                           : (GpuArg){ GPU_ARG_HOST, { .host = device->h_region }, 0U };
 }
 
+/// The rows from the host where effects read them.
+static GpuArg
+host_rows_arg(const Stage* const stage, const Slot* const slot)
+{
+  return stage->host_rows ? buffer_arg(stage->host_rows)
+                          : rows_arg(stage, slot, stage->ring_in, stage->in_offset);
+}
+
 static Status
 describe_launch(const Stage* const stage, const Slot* const slot, const TableLaunch* const from,
                 GpuLaunch* const launch, Error* const error)
@@ -132,7 +159,7 @@ describe_launch(const Stage* const stage, const Slot* const slot, const TableLau
     .n_args = N_OWN_ARGS + (from->reports ? 1U : 0U),
     .args = { buffer_arg(stage->live),
               buffer_arg(stage->table),
-              rows_arg(stage, slot, stage->ring_in, stage->in_offset),
+              host_rows_arg(stage, slot),
               rows_arg(stage, slot, stage->ring_out, stage->out_offset),
               buffer_arg(stage->rows),
               buffer_arg(from->chunk ? chunk_buffer(from->chunk) : stage->rows),
@@ -144,16 +171,33 @@ describe_launch(const Stage* const stage, const Slot* const slot, const TableLau
                        &launch->kernel, error);
 }
 
+static uint32_t
+at_most(const uint32_t n, const uint32_t most)
+{
+  return n < most ? n : most;
+}
+
 static Status
 describe_begin(const Stage* const stage, const Slot* const slot, GpuLaunch* const launch,
                Error* const error)
 {
   static const FxKernelSize no_sizes[FX_KERNEL_SIZES] = { { NULL, 0U } };
-  const uint32_t n_groups = (stage->tables.live.n + BEGIN_GROUP - 1U) / BEGIN_GROUP;
-  *launch = (GpuLaunch){ .groups = { n_groups < MAX_BEGINS ? n_groups : MAX_BEGINS, 1U },
+  const StageTables* const tables = &stage->tables;
+  const uint32_t n_read = stage->host_rows ? tables->n_read : 0U;
+  const uint32_t n_apply = at_most((tables->live.n + BEGIN_GROUP - 1U) / BEGIN_GROUP, MAX_APPLY);
+  const uint32_t n_quads = n_read * (tables->row_stride / 4U);
+  const uint32_t n_bring = at_most((n_quads + BRING_QUADS - 1U) / BRING_QUADS, MAX_BRING);
+  *launch = (GpuLaunch){ .groups = { n_apply + n_bring, 1U },
                          .group_size = BEGIN_GROUP,
-                         .n_args = 2U,
-                         .args = { slot_arg(slot, 0U), buffer_arg(stage->live) } };
+                         .n_args = 8U,
+                         .args = { slot_arg(slot, 0U),
+                                   buffer_arg(stage->live),
+                                   buffer_arg(stage->table),
+                                   rows_arg(stage, slot, stage->ring_in, stage->in_offset),
+                                   host_rows_arg(stage, slot),
+                                   { GPU_ARG_U32, { .u32 = tables->read_rows }, 0U },
+                                   { GPU_ARG_U32, { .u32 = n_read }, 0U },
+                                   { GPU_ARG_U32, { .u32 = n_apply }, 0U } } };
   return device_kernel(stage->device, "stage.cu", "stage_begin", BEGIN_GROUP, no_sizes,
                        &launch->kernel, error);
 }
@@ -327,6 +371,7 @@ free_on_device(Stage* const stage)
   device_buffer_give(device, tables->table.n * WORD_BYTES, stage->table);
   device_buffer_give(device, tables->live.n * WORD_BYTES, stage->live);
   device_buffer_give(device, (size_t)tables->n_rows * tables->row_stride * WORD_BYTES, stage->rows);
+  device_buffer_give(device, host_row_words(stage) * WORD_BYTES, stage->host_rows);
 }
 
 static void

@@ -34,6 +34,7 @@ typedef struct Follow {
                         ///< that no unit wrote
   uint32_t n_before;    ///< Units of the steps before the current one
   uint32_t* host_row;   ///< [n_rows] place among the rows from the host + 1, or 0
+  bool* is_read;        ///< [n_rows] by that place
   uint32_t* input;      ///< [n_rows] word of the row's INPUT_ words when it is mixed, or 0
   uint32_t* param_word; ///< [n_nodes] word of the node's parameters, or 0
 } Follow;
@@ -131,19 +132,42 @@ link_word(const StageTables* const tables, MixLink* const link)
 
 // ---- rows ----
 
-/// The current number of a row for the kernels.
+/// The place of a row among the rows from the host.
 static uint32_t
-row_number(Follow* const follow, const uint32_t row)
+host_place(Follow* const follow, const uint32_t row)
 {
   StageTables* const tables = follow->tables;
-  if (follow->written[row]) {
-    return follow->written[row] - 1U;
-  }
   if (!follow->host_row[row]) {
     tables->in_rows[tables->n_in++] = row;
     follow->host_row[row] = tables->n_in;
   }
-  return ROW_FROM_HOST | (follow->host_row[row] - 1U);
+  return follow->host_row[row] - 1U;
+}
+
+/// The current number of a row that a kernel reads.
+static uint32_t
+row_number(Follow* const follow, const uint32_t row)
+{
+  if (follow->written[row]) {
+    return follow->written[row] - 1U;
+  }
+  const uint32_t place = host_place(follow, row);
+  follow->is_read[place] = true;
+  return ROW_FROM_HOST | place;
+}
+
+/// List the rows from the host that kernels read.
+static void
+list_read_rows(const Follow* const follow)
+{
+  StageTables* const tables = follow->tables;
+  tables->read_rows = tables->table.n;
+  for (uint32_t place = 0; place < tables->n_in; ++place) {
+    if (follow->is_read[place]) {
+      words_add(&tables->table, &place, 1U);
+      ++tables->n_read;
+    }
+  }
 }
 
 static TableLaunch*
@@ -565,10 +589,11 @@ end_stage(Follow* const follow)
   StageTables* const tables = follow->tables;
   const uint32_t n_out = follow->spec->n_out_rows;
   const uint32_t first = inputs_add(follow, follow->spec->out_rows, n_out);
+  const uint32_t n_frames = n_out * tables->row_stride;
   *launch_add(tables) = (TableLaunch){ .file = "stage.cu",
                                        .entry = "stage_end",
                                        .group_size = COPY_GROUP,
-                                       .groups = { n_out ? n_out : 1U, 1U },
+                                       .groups = { n_frames / COPY_GROUP + 1U, 1U },
                                        .first = first,
                                        .n_units = n_out,
                                        .reports = true };
@@ -601,6 +626,7 @@ take_tables(Follow* const follow, Error* const error)
   follow->n_readers = arena_take(arena, n_units + 1U, sizeof(uint32_t));
   uint32_t* const writer = arena_take(arena, spec->n_rows, sizeof(uint32_t));
   follow->host_row = arena_take(arena, spec->n_rows, sizeof(uint32_t));
+  follow->is_read = arena_take(arena, spec->n_rows, sizeof(bool));
   follow->input = arena_take(arena, spec->n_rows, sizeof(uint32_t));
   follow->param_word = arena_take(arena, spec->n_nodes, sizeof(uint32_t));
   if (arena->failed) {
@@ -622,7 +648,7 @@ stage_tables_new(const StageSpec* const spec, StageTables* const tables, Error* 
   words_add(&tables->live, NULL, LIVE_HEAD);
   status = status ? status : list_links(spec, tables, error);
   for (uint32_t c = 0; !status && c < spec->n_in; ++c) {
-    row_number(&follow, c);
+    host_place(&follow, c);
   }
   for (uint32_t s = 0; !status && s < spec->n_steps; ++s) {
     const StageStep* const step = &spec->steps[s];
@@ -631,6 +657,7 @@ stage_tables_new(const StageSpec* const spec, StageTables* const tables, Error* 
   }
   if (!status) {
     end_stage(&follow);
+    list_read_rows(&follow);
     if (tables->table.failed || tables->live.failed) {
       status = error_set(error, STATUS_NO_MEM, "out of memory");
     } else {

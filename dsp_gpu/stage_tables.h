@@ -5,8 +5,9 @@
 
    Mixes need no launch: a kernel sums the terms of its inputs as it reads them.  Rows keep the
    plan's numbers on the device; a row that is read before the stage has written it comes from the
-   host; delayed terms are read from additional rows, which stage_delay fills.  The mix for the
-   switches of nodes is stored in rows by stage_store, and so are the inputs that it reads.
+   host, and stage_begin brings it; delayed terms are read from additional rows, which stage_delay
+   fills.  The mix for the switches of nodes is stored in rows by stage_store, and so are the inputs
+   that it reads.
    Units in series with the same kernel, each of which reads only the unit before, become chains of
    one launch, if the kernel allows it (FxKernel::chains).  The last launch, stage_end, sums the
    rows that go to the host.  All [builder].
@@ -72,7 +73,9 @@ typedef struct StageTables {
   uint32_t* in_rows; ///< [n_in] rows of the plan, in their order in host memory: the rack's rows
                      ///< first
   uint32_t n_in;
-  uint32_t n_rows; ///< On the device
+  uint32_t read_rows; ///< Word in the table: [n_read] places in in_rows of the rows that are read
+  uint32_t n_read;
+  uint32_t n_rows; ///< On the device, without those from the host
   uint32_t row_stride;
   uint32_t max_param_words; ///< Most parameter words of a node
 } StageTables;

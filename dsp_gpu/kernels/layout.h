@@ -15,14 +15,16 @@
 // each.
 #define CHANGES_N_FRAMES 0
 #define CHANGES_N        1
+#define CHANGES_IN_AT    2  // word of host memory at which the rows from the host begin
+#define CHANGES_OUT_AT   3  // LIVE_OUT_AT
 #define CHANGES_HEAD     16 // the changes begin here
 
 // `live`: words that change from block to block: the head, then connections, then parameters of
 // nodes.
 #define LIVE_N_FRAMES 0 // in this block
 #define LIVE_N_RESETS 1 // total number of units reset after a non-finite output
-#define LIVE_IN_AT    2 // word at which the rows from the host begin
-#define LIVE_OUT_AT   3 // word at which the rows to the host begin
+#define LIVE_IN_AT    2 // word of the device's copy at which the rows from the host begin
+#define LIVE_OUT_AT   3 // word of host memory at which the rows to the host begin
 #define LIVE_HEAD     16
 
 // A connection in `live`.
@@ -63,8 +65,7 @@
 #define TERM_LINK  1 // word in live
 #define TERM_WORDS 2
 
-// A row's number: one of the plan's rows on the device, or, with this bit, of the rows from the
-// host.
+// A row's number: one of the plan's rows, or, with this bit, of the rows from the host.
 #define ROW_FROM_HOST 0x80000000U
 
 // An output of the stage, for stage_end: an input, in the order of the rows in host memory.

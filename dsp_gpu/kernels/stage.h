@@ -27,17 +27,17 @@ typedef i32 int32_t;
 #include "engine/contract/ramp.h"
 
 #define STAGE_ARGS                                                                                 \
-  GLOBAL u32 *const live, GLOBAL const u32 *const table, GLOBAL const f32 *const from_host,        \
+  GLOBAL u32 *const live, GLOBAL const u32 *const table, GLOBAL const f32 *const host_rows,        \
       GLOBAL f32 *const to_host, GLOBAL f32 *const rows, GLOBAL f32 *const memory,                 \
       const u32 first_unit, const u32 n_units
 
-#define STAGE stage_of(live, table, from_host, to_host, rows, memory, first_unit, n_units)
+#define STAGE stage_of(live, table, host_rows, to_host, rows, memory, first_unit, n_units)
 
 typedef struct Stage {
   GLOBAL u32* live;
   GLOBAL const u32* table;
-  GLOBAL const f32* from_host;
-  GLOBAL f32* to_host;
+  GLOBAL const f32* host_rows; // rows from the host, on the device
+  GLOBAL f32* to_host;         // written by stage_end only
   GLOBAL f32* rows;
   GLOBAL f32* memory;
   u32 first_unit; // word in table
@@ -47,14 +47,14 @@ typedef struct Stage {
 } Stage;
 
 DEVICE Stage
-stage_of(GLOBAL u32* const live, GLOBAL const u32* const table, GLOBAL const f32* const from_host,
+stage_of(GLOBAL u32* const live, GLOBAL const u32* const table, GLOBAL const f32* const host_rows,
          GLOBAL f32* const to_host, GLOBAL f32* const rows, GLOBAL f32* const memory,
          const u32 first_unit, const u32 n_units)
 {
   Stage stage;
   stage.live = live;
   stage.table = table;
-  stage.from_host = from_host + live[LIVE_IN_AT];
+  stage.host_rows = host_rows + live[LIVE_IN_AT];
   stage.to_host = to_host + live[LIVE_OUT_AT];
   stage.rows = rows;
   stage.memory = memory;
@@ -110,7 +110,7 @@ unit_param_f32(const Stage stage, const u32 unit, const u32 param)
 DEVICE GLOBAL const f32*
 row_at(const Stage stage, const u32 row)
 {
-  GLOBAL const f32* const first = row & ROW_FROM_HOST ? stage.from_host : stage.rows;
+  GLOBAL const f32* const first = row & ROW_FROM_HOST ? stage.host_rows : stage.rows;
   return first + (u64)(row & ~ROW_FROM_HOST) * stage.row_stride;
 }
 

@@ -2,10 +2,11 @@
 /*
   Neither threads nor groups of a kernel race, and no access is out of bounds: racks of every effect
   run on a device that checks every access (support/checked_gpu), in blocks of one to several
-  tiles, compared with the CPU.
+  tiles, compared with the CPU.  Kernels read each sample of the host once.
 */
 
 #include "engine/contract/backend.h"
+#include "engine/plan/plan.h"
 #include "tests/support/checked_gpu/checked_gpu.h"
 #include "tests/support/device_suite.h"
 #include "tests/support/fx_checks.h"
@@ -14,6 +15,7 @@
 #include "tests/support/signals.h"
 
 #include <math.h>
+#include <stdalign.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,6 +154,49 @@ TEST(no_kernel_races_when_a_sample_is_not_finite)
   for (size_t c = 0; c < n_cases; ++c) {
     check(&cases[c], cases[c].block + 1U);
   }
+}
+
+/// Play blocks in place, in `memory`: [block][input, output][channel][stride].
+static void
+play_attached(const char* const rack, const Format* const format, const uint32_t stride,
+              const uint32_t n_out, const uint32_t n_blocks, float* const memory)
+{
+  const uint32_t block_rows = format->n_in + n_out;
+  SCOPED(rack_rig_free) RackRig rig;
+  rack_rig_new(&rig, device, NULL, rack, format, files, ARRAY_LEN(files));
+  ck_assert_uint_eq(rack_rig_n_out(&rig), n_out);
+  plan_drop_stages(rig.player.plan);
+  OK(device->attach(device, memory, sizeof(float) * n_blocks * block_rows * stride, &error));
+  OK(plan_make_stages(rig.player.plan, NULL, &error));
+  for (uint32_t b = 0; b < n_blocks; ++b) {
+    float* in[8];
+    float* out[8];
+    for (uint32_t r = 0; r < block_rows; ++r) {
+      float* const row = memory + (size_t)(b * block_rows + r) * stride;
+      *(r < format->n_in ? &in[r] : &out[r - format->n_in]) = row;
+    }
+    ck_assert(player_run(&rig.player, NULL, (uint64_t)b * format->block_frames,
+                         format->block_frames, in, out));
+  }
+}
+
+TEST(each_sample_of_the_host_is_read_once)
+{
+  enum { BLOCK = 61, STRIDE = 64, N_IN = 3, N_OUT = 2, N_BLOCKS = 9 };
+  static const char rack[] = "add x convolver mono.wav mix=0.5\nadd y compressor\nadd z gain\n"
+                             "connect in:1-2 x\nconnect in:1-2 y\nconnect in:1-2 z\n" // not in:3
+                             "connect x out\nconnect y out\nconnect z out\nconnect in:2 out:1";
+  static alignas(4096) float memory[N_BLOCKS][N_IN + N_OUT][STRIDE];
+  const Format format = { .rate_hz = RATE_HZ, .block_frames = BLOCK, .n_in = N_IN };
+  play_attached(rack, &format, STRIDE, N_OUT, N_BLOCKS, memory[0][0]);
+  for (uint32_t b = 0; b < N_BLOCKS; ++b) {
+    for (uint32_t r = 0; r < N_IN + N_OUT; ++r) {
+      for (uint32_t i = 0; i < BLOCK; ++i) {
+        ck_assert_uint_eq(checked_n_reads(&memory[b][r][i]), r < 2U ? 1U : 0U);
+      }
+    }
+  }
+  device->detach(device);
 }
 
 // A kernel for each kind of fault, and one without faults.

@@ -140,6 +140,9 @@ TEST(kernels_work_in_an_attached_ring)
   plan_drop_stages(plan);
   OK(device->attach(device, region, n_bytes, &error));
   OK(plan_make_stages(plan, NULL, &error));
+  for (uint32_t e = 0; e < 7U; ++e) { // parts of a block that begin and end at any frame
+    device_pair_set(&pair, "x", "gain", e % 2U ? 0.0 : -20.0, 5U * BLOCK + 9U * e + 1U);
+  }
   for (uint32_t b = 0; b < N_BLOCKS; ++b) {
     float* in[2];
     float* out[2];
@@ -151,7 +154,7 @@ TEST(kernels_work_in_an_attached_ring)
         out[c][i] = NAN;
       }
     }
-    player_run(&pair.rigs[0].player, NULL, b * BLOCK, BLOCK, in, out);
+    player_run(&pair.rigs[0].player, pair.rigs[0].messages, b * BLOCK, BLOCK, in, out);
     for (uint32_t c = 0; c < 2U; ++c) {
       for (uint32_t i = 0; i < BLOCK; ++i) {
         pair.outs[0][c][b * BLOCK + i] = out[c][i];

@@ -26,6 +26,7 @@ typedef struct Access {
 
 typedef struct Cell {
   Access write, read;
+  uint32_t n_reads;
 } Cell;
 
 typedef struct Range {
@@ -127,6 +128,13 @@ cell_of(const char* const word)
   return range < ranges + MAX_RANGES ? &range->cells[(word - range->at) / 4] : NULL;
 }
 
+uint32_t
+checked_n_reads(const void* const word)
+{
+  const Cell* const cell = cell_of(word);
+  return cell ? cell->n_reads : 0U;
+}
+
 // ---- accesses ----
 
 /// Compare the words that two threads have written with the value of the first thread.
@@ -188,6 +196,7 @@ check_word(const char* const word, const bool is_write, const void* const where)
     mine.group = cell->read.group == now.group ? now.group : MANY;
   }
   cell->read = mine;
+  ++cell->n_reads;
 }
 
 static void

@@ -26,6 +26,9 @@
 /// Number of faults so far.
 uint32_t checked_n_faults(void);
 
+/// How often kernels have read a word since its memory was declared.
+uint32_t checked_n_reads(const void* word);
+
 // Between checked_gpu.c and checked_access.c.
 
 #define CHECKED_MAX_ARGS 10U

@@ -22,14 +22,14 @@ nothing(void* const* const params, const uint32_t n_groups, const uint32_t group
   (void)group_size;
 }
 
-static uint32_t n_begin_groups; ///< Number of groups of the last stage_begin
+static uint32_t n_apply_groups; ///< Groups of the last stage_begin that apply changes
 
 static void
 begin_stage(void* const* const params, const uint32_t n_groups, const uint32_t group_size)
 {
-  (void)params;
   (void)group_size;
-  n_begin_groups = n_groups;
+  n_apply_groups = *(const uint32_t*)params[7];
+  ck_assert_uint_le(n_apply_groups, n_groups);
 }
 
 void
@@ -38,7 +38,7 @@ stage_bench_prepare(void)
   setenv("XDG_CACHE_HOME", "/dev/null", 1); // not a folder: nothing is cached
   fake_reset();
   fake_teach("selftest_scale", "ppuu", nothing);
-  fake_teach("stage_begin", "pp", begin_stage);
+  fake_teach("stage_begin", "pppppuuu", begin_stage);
   fake_teach("stage_end", "ppppppuup", nothing);
   fake_teach("fx_gain", "ppppppuu", nothing);
   fake_teach("fx_invert", "ppppppuu", nothing);
@@ -121,7 +121,7 @@ stage_bench_launches(void)
 }
 
 uint32_t
-stage_bench_begin_groups(void)
+stage_bench_apply_groups(void)
 {
-  return n_begin_groups;
+  return n_apply_groups;
 }

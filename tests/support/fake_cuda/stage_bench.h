@@ -47,7 +47,7 @@ bool stage_bench_end(StageBench* bench);
 /// Number of graph launches so far.
 uint32_t stage_bench_launches(void);
 
-/// Number of groups of the last stage_begin.
-uint32_t stage_bench_begin_groups(void);
+/// Groups of the last stage_begin that apply changes.
+uint32_t stage_bench_apply_groups(void);
 
 #endif

@@ -75,11 +75,21 @@ struct DeviceMemory {
   FxKernelShape shape; ///< Shape of the node; unused for lines
 };
 
-/// First quad of a unit or line.
+/// Where kernels find memory.
+typedef struct MemoryPlace {
+  const Chunk* chunk;  ///< Launches take its buffer; not always the memory's chunk
+  uint32_t first_quad; ///< Of the memory, from the start of that chunk
+} MemoryPlace;
+
+/// Memories whose places have the same chunk can share launches.  Valid until more memory is
+/// allocated.
+MemoryPlace device_memory_place(const DeviceMemory* memory);
+
+/// First quad of a unit or line for kernels, as in MemoryPlace.
 static inline uint32_t
 device_unit_quad(const DeviceMemory* const memory, const uint32_t unit)
 {
-  return memory->first_quad + memory->data_quads + unit * memory->unit_quads;
+  return device_memory_place(memory).first_quad + memory->data_quads + unit * memory->unit_quads;
 }
 
 /// The buffer that a chunk's quads are in.

@@ -3,8 +3,10 @@
   Memory of nodes and delay lines on the device.
 
   A kernel can take few buffers but many units, and OpenCL 1.2 has no pointers in memory.  So units
-  are in few large buffers, called chunks, and a launch takes the units of one chunk.  Allocation is
-  first fit and reuses freed pieces; a new chunk is made if no existing one has room.
+  are in few large buffers, called chunks, and a launch takes the units of one chunk.  On CUDA all
+  buffers are in one space of addresses, so a launch takes the units of all chunks within the reach
+  of 32-bit numbers of quads: it gets the lowest of these chunks.  Allocation is first fit and
+  reuses freed pieces; a new chunk is made if no existing one has room.
 
   This memory outlives plans, as on the CPU.  Stages hold no state and can be made again at any
   time.
@@ -34,6 +36,7 @@ typedef struct Gap {
 struct Chunk {
   Chunk* next;
   GpuBuffer* buffer;
+  uint64_t address; ///< GpuApi::buffer_address()
   uint32_t n_quads;
   uint32_t clean_from; ///< Quads from here on were never used and are zero
   Gap* gaps;
@@ -43,6 +46,21 @@ GpuBuffer*
 chunk_buffer(const Chunk* const chunk)
 {
   return chunk->buffer;
+}
+
+MemoryPlace
+device_memory_place(const DeviceMemory* const memory)
+{
+  const Chunk* const own = memory->chunk;
+  const Chunk* lowest = own;
+  for (const Chunk* chunk = memory->device->chunks; chunk; chunk = chunk->next) {
+    const bool is_lower = chunk->address && chunk->address < lowest->address;
+    if (is_lower && (own->address - chunk->address) / QUAD_BYTES + own->n_quads <= UINT32_MAX) {
+      lowest = chunk;
+    }
+  }
+  const uint64_t above = (own->address - lowest->address) / QUAD_BYTES;
+  return (MemoryPlace){ lowest, (uint32_t)above + memory->first_quad };
 }
 
 // ---- chunks ----
@@ -86,6 +104,7 @@ chunk_new(Device* const device, const uint64_t quads_needed, Chunk** const out, 
     free(gap);
     return status;
   }
+  chunk->address = device->api->buffer_address(chunk->buffer);
   chunk->n_quads = (uint32_t)(n_bytes / QUAD_BYTES);
   *gap = (Gap){ NULL, 0U, chunk->n_quads };
   chunk->gaps = gap;

@@ -124,6 +124,9 @@ typedef struct GpuApi {
   /// size. [builder]
   Status (*buffer_new)(GpuDevice* device, size_t n_bytes, GpuBuffer** buffer, Error* error);
   void (*buffer_free)(GpuBuffer* buffer); ///< Accepts NULL
+  /// The address of a buffer, if a kernel that takes one buffer reaches all others by the distance
+  /// of their addresses; else 0. [builder]
+  uint64_t (*buffer_address)(const GpuBuffer* buffer);
   /// Copy n_bytes to byte `offset` and wait for the end. [builder]
   Status (*buffer_write)(GpuBuffer* buffer, size_t offset, const void* from, size_t n_bytes,
                          Error* error);

@@ -197,8 +197,8 @@ delay_terms(Follow* const follow, const StageStep* const step, uint32_t* const d
                                            [LINE_DELAY] = term->link->delay_frames,
                                            [LINE_MASK] = term->link->line_mask };
       const uint32_t at = words_add(&tables->table, words, LINE_WORDS);
-      if (lines->chunk != chunk) {
-        chunk = lines->chunk;
+      if (device_memory_place(lines).chunk != chunk) {
+        chunk = device_memory_place(lines).chunk;
         *launch_add(tables) = (TableLaunch){ .file = "stage.cu",
                                              .entry = "stage_delay",
                                              .group_size = COPY_GROUP,
@@ -383,7 +383,7 @@ unit_words(Follow* const follow, const StageStep* const step, const uint32_t u,
   const BatchUnit* const unit = &step->units[u];
   const DeviceMemory* const memory = unit->device;
   words[UNIT_STATE] = device_unit_quad(memory, unit->channel);
-  words[UNIT_DATA] = memory->first_quad;
+  words[UNIT_DATA] = device_memory_place(memory).first_quad;
   words[UNIT_PARAMS] = params_of(follow, step, unit);
   words[UNIT_CHANNEL] = unit->channel;
   words[UNIT_N_IN] = unit->n_in;
@@ -396,7 +396,8 @@ unit_words(Follow* const follow, const StageStep* const step, const uint32_t u,
 static bool
 run_together(const DeviceMemory* const a, const DeviceMemory* const b)
 {
-  if (a->chunk != b->chunk || a->shape.n_passes != b->shape.n_passes) {
+  if (device_memory_place(a).chunk != device_memory_place(b).chunk ||
+      a->shape.n_passes != b->shape.n_passes) {
     return false;
   }
   for (uint32_t s = 0; s < FX_KERNEL_SIZES; ++s) {
@@ -433,7 +434,7 @@ launch_passes(StageTables* const tables, const FxKernel* const kernel,
       .group_size = pass->group_size,
       .groups = { (n_units + pass->units_per_group - 1U) / pass->units_per_group,
                   pass->groups_per_unit },
-      .chunk = memory->chunk,
+      .chunk = device_memory_place(memory).chunk,
       .first = first,
       .n_units = n_units,
     };

@@ -318,6 +318,7 @@ const GpuApi gpu_cuda = {
   .close = cuda_close,
   .buffer_new = cuda_buffer_new,
   .buffer_free = cuda_buffer_free,
+  .buffer_address = cuda_buffer_address,
   .buffer_write = cuda_buffer_write,
   .buffer_read = cuda_buffer_read,
   .host_register = cuda_host_register,

@@ -87,6 +87,12 @@ cuda_buffer_free(GpuBuffer* const buffer)
   }
 }
 
+uint64_t
+cuda_buffer_address(const GpuBuffer* const buffer)
+{
+  return buffer->d_memory;
+}
+
 // Copies that block: through the staging memory, piece by piece
 
 static Status

@@ -108,6 +108,7 @@ uint64_t cuda_free_bytes(GpuDevice* device);
 // cuda_memory.c, as in GpuApi
 Status cuda_buffer_new(GpuDevice* device, size_t n_bytes, GpuBuffer** buffer, Error* error);
 void cuda_buffer_free(GpuBuffer* buffer);
+uint64_t cuda_buffer_address(const GpuBuffer* buffer);
 Status
 cuda_buffer_write(GpuBuffer* buffer, size_t offset, const void* from, size_t n_bytes, Error* error);
 Status cuda_buffer_read(GpuBuffer* buffer, size_t offset, void* to, size_t n_bytes, Error* error);

@@ -112,6 +112,7 @@ const GpuApi gpu_opencl = {
   .close = close_device,
   .buffer_new = opencl_buffer_new,
   .buffer_free = opencl_buffer_free,
+  .buffer_address = opencl_buffer_address,
   .buffer_write = opencl_buffer_write,
   .buffer_read = opencl_buffer_read,
   .host_register = opencl_host_register,

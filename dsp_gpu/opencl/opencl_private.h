@@ -129,6 +129,7 @@ void opencl_last_error(GpuDevice* device, Error* error);
 
 Status opencl_buffer_new(GpuDevice* device, size_t n_bytes, GpuBuffer** buffer, Error* error);
 void opencl_buffer_free(GpuBuffer* buffer);
+uint64_t opencl_buffer_address(const GpuBuffer* buffer);
 Status opencl_buffer_write(GpuBuffer* buffer, size_t offset, const void* from, size_t n_bytes,
                            Error* error);
 Status opencl_buffer_read(GpuBuffer* buffer, size_t offset, void* to, size_t n_bytes, Error* error);

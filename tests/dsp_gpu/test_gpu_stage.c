@@ -100,6 +100,23 @@ TEST(values_and_fades_of_one_frame_have_the_ramps_of_the_cpu)
   ck_assert_double_le(device_pair_difference(&pair), 3e-5); // as the compressor's own test
 }
 
+/// Nodes of one effect in one launch or in several, as the device allows, and a node that an edit
+/// adds.
+TEST(nodes_in_several_chunks_play_like_the_cpu)
+{
+  GpuDeviceInfo* const info = &((Device*)device)->info;
+  const uint64_t memory_bytes = info->memory_bytes;
+  info->memory_bytes = 0U; // every node gets a chunk of its own
+  SCOPED(device_pair_free)
+  DevicePair pair =
+      pair_new("(a: delay 1ms + b: delay 2ms + c: delay 3ms) | d: delay 4ms", &stereo);
+  device_pair_play(&pair, 0U, FRAMES / 2U, RIG_BLOCKS, 0U);
+  device_pair_edit(&pair, "(a: delay 1ms + b: delay 2ms + e: delay 5ms) | d: delay 4ms");
+  info->memory_bytes = memory_bytes;
+  device_pair_play(&pair, FRAMES / 2U, FRAMES / 2U, RIG_BLOCKS, 0U);
+  ck_assert_double_le(device_pair_difference(&pair), TOLERANCE);
+}
+
 TEST(two_blocks_at_once_sound_like_one_after_the_other)
 {
   SCOPED(device_pair_free) DevicePair pair = pair_new("x: gain -3dB | y: gain -3dB", &stereo);

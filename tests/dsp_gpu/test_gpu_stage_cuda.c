@@ -261,6 +261,27 @@ TEST(changes_of_a_large_rack_are_applied_by_many_groups)
   ck_assert(stage_bench_free(&bench));
 }
 
+TEST(nodes_in_several_chunks_share_a_launch)
+{
+  enum { N_NODES = 8 };
+  static const char* const kernels[] = { "fx_convolver_in", "fx_convolver_products",
+                                         "fx_convolver_out", "fx_convolver_end" };
+  StageBench bench = stage_bench_open(false, PATIENT_NS);
+  ((Device*)bench.device)->info.memory_bytes = 0U; // every node gets a chunk of its own
+  fake_forget_calls();
+  rack_rig_edit(&bench.rig, "(fir taps=4001 + fir taps=4001 + fir taps=4001 + fir taps=4001 + "
+                            "fir taps=4001 + fir taps=4001 + fir taps=4001 + fir taps=4001)");
+  ck_assert_uint_ge(fake_n_calls("cuMemAlloc_v2"), N_NODES);
+  const uint32_t launch = stage_bench_launches() + 1U;
+  stage_bench_begin(&bench, 0);
+  ck_assert(stage_bench_end(&bench));
+  for (size_t k = 0; k < ARRAY_LEN(kernels); ++k) {
+    fake_must_find(launch, FAKE_KERNEL, kernels[k]);
+    ck_assert_uint_eq(fake_find(launch, FAKE_KERNEL, kernels[k], 1), UINT32_MAX);
+  }
+  ck_assert(stage_bench_free(&bench));
+}
+
 TEST(an_edit_does_not_stall_the_context)
 {
   StageBench bench = stage_bench_new(true, PATIENT_NS);

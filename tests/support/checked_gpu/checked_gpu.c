@@ -128,6 +128,12 @@ buffer_free(GpuBuffer* const buffer)
   }
 }
 
+static uint64_t
+buffer_address(const GpuBuffer* const buffer)
+{
+  return (uint64_t)(uintptr_t)buffer->at;
+}
+
 static Status
 buffer_write(GpuBuffer* const buffer, const size_t offset, const void* const from,
              const size_t n_bytes, Error* const error)
@@ -370,6 +376,7 @@ static const GpuApi checked = {
   .close = close_device,
   .buffer_new = buffer_new,
   .buffer_free = buffer_free,
+  .buffer_address = buffer_address,
   .buffer_write = buffer_write,
   .buffer_read = buffer_read,
   .host_register = host_register,

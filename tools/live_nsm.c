@@ -278,13 +278,16 @@ remember_project(LiveNsm* const nsm)
   pthread_mutex_unlock(&nsm->lock);
 }
 
+/// Carry out orders of the manager, one after the other: those that come during a save wait in the
+/// socket.  A project is therefore opened as it was saved last.
 static void
 receive_orders(LiveNsm* const nsm)
 {
   NsmProject at;
   char text[NSM_TEXT_BYTES];
   NsmNews news = NSM_NOTHING;
-  while (!nsm->is_switching && (news = nsm_receive(&nsm->nsm, &at, text)) != NSM_NOTHING) {
+  while (!nsm->is_switching && !rack_request_is_open(&nsm->save) &&
+         (news = nsm_receive(&nsm->nsm, &at, text)) != NSM_NOTHING) {
     if (news == NSM_SAVE) {
       rack_request_want(&nsm->save);
     } else if (news == NSM_OPEN) {
@@ -307,9 +310,6 @@ live_nsm_poll(LiveNsm* const nsm, const uint64_t now_ns)
     if (nsm_is_gone(&nsm->nsm)) {
       lose_manager(nsm, EVENT_NSM_LOST, "the session manager has ended");
     }
-  }
-  if (nsm->is_switching && rack_request_is_open(&nsm->save)) {
-    refuse(nsm, NSM_ADDRESS_SAVE, NSM_NOT_NOW, "another project is being opened");
   }
   return nsm->is_switching;
 }

@@ -207,15 +207,25 @@ copy_files(const Copying* const copying, const Rack* const rack, Error* const er
 
 // ---- open ----
 
+/// Refuse a document that is not a regular file: a pipe would block this thread for ever.
+static Status
+check_document(const char* const document, Error* const error)
+{
+  int fd = -1;
+  const Status status = open_source(document, &fd, error);
+  if (!status) {
+    close(fd);
+  }
+  return status;
+}
+
 /// Read the document of the project.
 static Status
 read_own(Project* const project, const char* const document, const uint32_t missing,
          Error* const error)
 {
-  int fd = -1;
-  Status status = open_source(document, &fd, error); // a pipe would block this thread for ever
+  Status status = check_document(document, error);
   if (!status) {
-    close(fd);
     status = rack_arg_read(document, rack_arg_reader(missing), &project->rack, error);
   }
   project->saved = status ? NULL : rack_print(project->rack.rack);
@@ -292,7 +302,8 @@ project_read_document(const NsmProject* const at, char** const text, Error* cons
 {
   char document[PATH_MAX];
   document_path(at, document);
-  return rack_arg_read_text(document, text, error);
+  const Status status = check_document(document, error);
+  return status ? status : rack_arg_read_text(document, text, error);
 }
 
 void

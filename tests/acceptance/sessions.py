@@ -79,6 +79,18 @@ def refused_orders(manager, client, folder):
     os.rename(f"{client.path}/kept", f"{client.path}/main.rack")
 
 
+def saved_and_opened_at_once(manager, client):
+    """An order to open waits for the save before it, and then reads what that save has written."""
+    playing = client.rack()
+    manager.received.clear()
+    manager.server.send(manager.client, "/nsm/client/save")
+    manager.server.send(manager.client, "/nsm/client/open", client.path, "a session", os.path.basename(client.path))
+    answers = lambda: [(kind, values[0]) for kind, values in manager.received if kind in ("/reply", "/error")]
+    manager.wait(lambda: len(answers()) == 2, client.output)
+    assert answers() == [("/reply", "/nsm/client/save"), ("/reply", "/nsm/client/open")], manager.received
+    assert client.rack() == client.saved() == playing
+
+
 def life_of_a_session(manager, folder):
     """A project begins with the RACK of the command line and its files; it is saved, changed, closed, opened again, and
     another one follows it.  Wrong orders, and the end of the manager, do not end the music."""
@@ -120,7 +132,7 @@ def life_of_a_session(manager, folder):
         expect_name_of("warprack.nBBB")
         assert "add vol" in client.rack()
         client.osc.do("/rack/chain", "other: gain -3dB")
-        assert client.save()[0] == 0
+        saved_and_opened_at_once(manager, client)
         assert client.open(first, "warprack.nAAA")[0] == 0
         assert client.rack() == client.saved() and "add vol" not in client.rack()
         client.expect_dirty(False)

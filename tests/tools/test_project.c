@@ -131,6 +131,8 @@ TEST(a_rack_that_is_not_one_is_refused)
   ck_assert_int_eq(open_project("project", ""), STATUS_FILE); // and does not wait for a writer
   ck_assert_int_eq(code, NSM_BAD_PROJECT);
   assert_says(why.text, "main.rack: not a regular file");
+  SCOPED_MEMORY char* text = NULL;
+  ck_assert_int_eq(project_read_document(&project.at, &text, &why), STATUS_FILE); // likewise
   write_text("file", "");
   ck_assert_int_eq(open_project("file", ""), STATUS_FILE);
   ck_assert_int_eq(code, NSM_CREATE_FAILED);

@@ -130,15 +130,15 @@ remove_take(RackStore* const store, const char* const input)
 static Status
 write_part(RackStore* const store, RackStoreJob* const job)
 {
-  int* const fd = &store->takes[job->is_audio];
+  int* const fd = &store->takes[job->part.is_audio];
   Status status = STATUS_OK;
-  if (job->part == STORE_FIRST && job->is_audio && store->takes[false] < 0) {
+  if (job->part.step == STORE_FIRST && job->part.is_audio && store->takes[false] < 0) {
     job->error = store->no_take; // the take itself could not be made
     status = job->error.status;
-  } else if (job->part == STORE_FIRST) {
-    close_take(store, job->is_audio); // of a take that has ended without its last part
+  } else if (job->part.step == STORE_FIRST) {
+    close_take(store, job->part.is_audio); // of a take that has ended without its last part
     status = folder_create(&store->folder, job->name, fd, &job->error);
-    if (!job->is_audio) {
+    if (!job->part.is_audio) {
       free(store->take);
       store->take = strdup(job->name);
     }
@@ -147,13 +147,13 @@ write_part(RackStore* const store, RackStoreJob* const job)
                        "%.200s: not written, because a part before failed", job->name);
   }
   status = status ? status
-                  : folder_append(*fd, job->name, job->text, job->n_text, job->part == STORE_LAST,
-                                  &job->error);
-  if (status && job->part == STORE_FIRST && job->is_audio) {
+                  : folder_append(*fd, job->name, job->text, job->n_text,
+                                  job->part.step == STORE_LAST, &job->error);
+  if (status && job->part.step == STORE_FIRST && job->part.is_audio) {
     remove_take(store, *fd >= 0 ? job->name : NULL);
   }
-  if (status || job->part == STORE_LAST) {
-    close_take(store, job->is_audio);
+  if (status || job->part.step == STORE_LAST) {
+    close_take(store, job->part.is_audio);
     store->no_take = job->error;
   }
   return status;
@@ -329,7 +329,7 @@ rack_store_keep(RackStore* const store, const FxInfo* const fx, unsigned char* c
 }
 
 Status
-rack_store_take_part(RackStore* const store, const RackStorePart part, const bool is_audio,
+rack_store_take_part(RackStore* const store, const RackStorePart* const part,
                      const char* const name, char* const text, const size_t n_text,
                      const Peer* const peer, const Message* const message, Error* const error)
 {
@@ -339,8 +339,7 @@ rack_store_take_part(RackStore* const store, const RackStorePart part, const boo
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
   *job = (RackStoreJob){ .kind = STORE_TAKE,
-                         .part = part,
-                         .is_audio = is_audio,
+                         .part = *part,
                          .name = strdup(name),
                          .text = text,
                          .n_text = n_text,

@@ -25,11 +25,18 @@ typedef enum RackStoreKind {
   STORE_TAKE   ///< Write a part of a take
 } RackStoreKind;
 
-/// Parts of the file of a take.  The parts after one that could not be written fail, too.
-typedef enum RackStorePart {
+/// Steps in which a file of a take is written.  The steps after one that has failed fail, too.
+typedef enum RackStoreStep {
   STORE_FIRST, ///< Make the file; STATUS_EXISTS if there is one
   STORE_NEXT,
   STORE_LAST ///< Then the file is on the disk
+} RackStoreStep;
+
+/// A part of a file of a take.
+typedef struct RackStorePart {
+  uint64_t take; ///< Number of the take, which the client of the store chooses
+  bool is_audio; ///< It is of the take's input
+  RackStoreStep step;
 } RackStorePart;
 
 /// One file to read or to write.
@@ -37,7 +44,6 @@ typedef struct RackStoreJob {
   struct RackStoreJob* next;
   RackStoreKind kind;
   RackStorePart part; ///< Of a take
-  bool is_audio;      ///< Of a take: its input
   char* name;         ///< Owned
   char* text;         ///< Text or state to write, or text that was read; owned
   size_t n_text;      ///< Of a state, or of a part
@@ -83,8 +89,8 @@ NODISCARD Status rack_store_keep(RackStore* store, const FxInfo* fx, unsigned ch
 /// Queue a part of the take in the file `name`, or of its input, directly in the folder, and the
 /// answer to `message` (NULL: none).  The first part of the take goes before that of the input.
 /// Takes ownership of `text`, which may be NULL, also on error; as rack_store_write(). [control]
-NODISCARD Status rack_store_take_part(RackStore* store, RackStorePart part, bool is_audio,
-                                      const char* name, char* text, size_t n_text, const Peer* peer,
+NODISCARD Status rack_store_take_part(RackStore* store, const RackStorePart* part, const char* name,
+                                      char* text, size_t n_text, const Peer* peer,
                                       const Message* message, Error* error);
 
 /// Take the oldest finished job, for rack_store_job_free(); NULL if there is none. [control]

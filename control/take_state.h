@@ -24,6 +24,7 @@ typedef struct TakeAudio {
 
 typedef struct Takes {
   bool is_on;                  ///< A take is recorded
+  uint64_t n;                  ///< Takes so far: the number of this one
   bool is_writing;             ///< The rack store has a part of it
   char name[TAKES_NAME_BYTES]; ///< Of its file
   char reason[256];            ///< "" or why the last take ended without /take/stop
@@ -33,14 +34,14 @@ typedef struct Takes {
   uint64_t first_frame;        ///< Frame time of its beginning
   uint64_t frame;              ///< Frame time of the last line
   TakeAudio audio;
-  Rack* rack;             ///< The document that the worker plays, as of the last line
-  Rack* next;             ///< The document of the edit in flight; NULL: none
-  uint64_t number;        ///< Of the last message
-  uint64_t ring;          ///< EngineReports::ring; 0: no worker yet
-  uint64_t check_ns;      ///< Time of the next look at the engine
-  uint64_t checked_frame; ///< Of the last check for periods played dry
-  uint64_t n_dry, n_odd;  ///< Of the engine, at that check
-  uint64_t n_lost;        ///< Reports lost, in all takes
+  Rack* rack;                ///< The document that the worker plays, as of the last line
+  Rack* next;                ///< The document of the edit in flight; NULL: none
+  uint64_t number;           ///< Of the last message
+  uint64_t ring;             ///< EngineReports::ring; 0: no worker yet
+  uint64_t check_ns;         ///< Time of the next look at the engine
+  uint64_t dry_frame;        ///< Frame time up to which spans played dry are recorded
+  uint64_t n_dropped, n_odd; ///< Of the engine, at the last look
+  uint64_t n_lost;           ///< Reports lost, in all takes
 } Takes;
 
 #endif

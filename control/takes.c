@@ -198,31 +198,33 @@ fail(Control* const control, const char* const reason)
 
 /// Pass the lines to the store.  `message`: the command to answer when they are written, or NULL.
 static Status
-post(Control* const control, const RackStorePart part, const Peer* const peer,
+post(Control* const control, const RackStoreStep step, const Peer* const peer,
      const Message* const message, Error* const error)
 {
   Takes* const takes = &control->takes;
+  const RackStorePart part = { takes->n, false, step };
   const size_t n_bytes = takes->text.n;
   char* const text = text_buffer_take(&takes->text);
-  const Status status = rack_store_take_part(control->store, part, false, takes->name, text,
-                                             n_bytes, peer, message, error);
+  const Status status =
+      rack_store_take_part(control->store, &part, takes->name, text, n_bytes, peer, message, error);
   takes->is_writing = !status;
   return status;
 }
 
 /// Pass the input to the store, as post().
 static Status
-post_audio(Control* const control, const RackStorePart part, const Peer* const peer,
+post_audio(Control* const control, const RackStoreStep step, const Peer* const peer,
            const Message* const message, Error* const error)
 {
   TakeAudio* const audio = &control->takes.audio;
+  const RackStorePart part = { control->takes.n, true, step };
   char name[TAKES_NAME_BYTES];
   const size_t n_stem = strlen(control->takes.name) - strlen(SUFFIX);
   snprintf(name, sizeof(name), "%.*s" AUDIO_SUFFIX, (int)n_stem, control->takes.name);
   const size_t n_bytes = audio->bytes.n;
   char* const bytes = text_buffer_take(&audio->bytes);
   const Status status =
-      rack_store_take_part(control->store, part, true, name, bytes, n_bytes, peer, message, error);
+      rack_store_take_part(control->store, &part, name, bytes, n_bytes, peer, message, error);
   audio->is_writing = !status;
   return status;
 }
@@ -231,42 +233,62 @@ void
 takes_written(Control* const control, const RackStoreJob* const job)
 {
   Takes* const takes = &control->takes;
-  takes->is_writing = takes->is_writing && job->is_audio;
-  takes->audio.is_writing = takes->audio.is_writing && !job->is_audio;
-  const size_t n_stem = strlen(takes->name) - strlen(takes->name[0] ? SUFFIX : "");
-  if (!job->error.status || !takes->is_on || strncmp(job->name, takes->name, n_stem + 1U) != 0) {
-    return; // or a part of the take before
+  if (!takes->is_on || job->part.take != takes->n) {
+    return; // of a take before
   }
-  if (job->part == STORE_FIRST) {
+  *(job->part.is_audio ? &takes->audio.is_writing : &takes->is_writing) = false;
+  if (!job->error.status) {
+    return;
+  }
+  if (job->part.step == STORE_FIRST) {
     forget(control); // the client gets the reason
   } else {
     fail(control, job->error.text);
   }
 }
 
-/// Record a span in which the outputs played their fallbacks, and periods of an odd length.
+static void
+add_dry_span(Takes* const takes, const DrySpan* const span)
+{
+  take_line(&takes->text, line_frame(takes, span->end), takes->rate_hz, TAKE_DRY, "hh");
+  take_add_whole(&takes->text, (int64_t)(span->first - takes->first_frame));
+  take_add_whole(&takes->text, (int64_t)(span->end - span->first));
+  text_buffer_add(&takes->text, "\n");
+}
+
+/// Record the spans in which the outputs played their fallbacks, and blocks that no worker got.
 static void
 record_missed(Control* const control, const EngineStatus* const engine)
 {
   Takes* const takes = &control->takes;
   const uint64_t now = engine_frame_now(control->config.engine);
-  if (engine->counts.dry != takes->n_dry) {
-    const uint64_t margin = 2U * (uint64_t)takes->block_frames;
-    const uint64_t first = takes->checked_frame - takes->first_frame;
-    take_line(&takes->text, line_frame(takes, now), takes->rate_hz, TAKE_DRY, "hh");
-    take_add_whole(&takes->text, (int64_t)(first > margin ? first - margin : 0U));
-    take_add_whole(&takes->text, (int64_t)(now - takes->checked_frame + 2U * margin));
-    text_buffer_add(&takes->text, "\n");
+  DrySpan spans[DRY_SPANS];
+  for (uint32_t s = engine_dry_spans(control->config.engine, &takes->dry_frame, spans); s > 0;) {
+    add_dry_span(takes, &spans[--s]);
+  }
+  if (engine->counts.dropped != takes->n_dropped) {
+    add_gap(takes, now, "the worker has not got a block");
   }
   if (engine->counts.odd_periods != takes->n_odd) {
     add_gap(takes, now, "a period that is no multiple of the block");
   }
-  takes->n_dry = engine->counts.dry;
+  takes->n_dropped = engine->counts.dropped;
   takes->n_odd = engine->counts.odd_periods;
-  takes->checked_frame = now;
 }
 
-/// End the take with a last line.
+/// Pass the rest of the input to the store.
+static Status
+finish_audio(Control* const control, Error* const error)
+{
+  TakeAudio* const audio = &control->takes.audio;
+  if (!audio->is_on) {
+    return STATUS_OK;
+  }
+  const Status status = take_audio_read(audio, control->config.engine, error);
+  return status ? status : post_audio(control, STORE_LAST, NULL, NULL, error);
+}
+
+/// End the take with a last line, which has the reason if the input has failed.
 static Status
 finish(Control* const control, const char* const reason, const Peer* const peer,
        const Message* const message, Error* const error)
@@ -279,17 +301,26 @@ finish(Control* const control, const char* const reason, const Peer* const peer,
   const uint64_t in_flight = (uint64_t)(engine.depth + 1U) * takes->block_frames;
   const uint64_t now = engine_frame_now(control->config.engine);
   const uint64_t last = now > in_flight ? now - in_flight : 0U;
+  const Status no_input = finish_audio(control, error);
   take_line(&takes->text, line_frame(takes, last), takes->rate_hz, TAKE_END, "s");
-  take_add_text(&takes->text, reason);
+  take_add_text(&takes->text, no_input ? error->text : reason);
   text_buffer_add(&takes->text, "\n");
-  Status status = STATUS_OK;
-  if (takes->audio.is_on) {
-    status = take_audio_read(&takes->audio, control->config.engine, error);
-    status = status ? status : post_audio(control, STORE_LAST, NULL, NULL, error);
-  }
-  status = status ? status : post(control, STORE_LAST, peer, message, error);
+  Error no_end;
+  const Status status =
+      post(control, STORE_LAST, peer, no_input ? NULL : message, no_input ? &no_end : error);
   forget(control);
-  return status;
+  return no_input ? no_input : status;
+}
+
+/// End the take, because it cannot go on.
+static void
+end_early(Control* const control, const char* const reason)
+{
+  Error error;
+  if (finish(control, reason, NULL, NULL, &error)) {
+    // The file has the lines before.
+  }
+  report_end(control, reason);
 }
 
 void
@@ -334,12 +365,7 @@ takes_run(Control* const control)
   engine_status(control->config.engine, &engine);
   if (engine.armed &&
       (engine.rate_hz != takes->rate_hz || engine.block_frames != takes->block_frames)) {
-    static const char reason[] = "the audio has another rate or block";
-    Error error;
-    if (finish(control, reason, NULL, NULL, &error)) {
-      // The file has the lines before.
-    }
-    report_end(control, reason);
+    end_early(control, "the audio has another rate or block");
     return;
   }
   record_missed(control, &engine);
@@ -347,7 +373,7 @@ takes_run(Control* const control)
   if (takes->audio.is_on && (take_audio_read(&takes->audio, control->config.engine, &error) ||
                              (takes->audio.bytes.n && !takes->audio.is_writing &&
                               post_audio(control, STORE_NEXT, NULL, NULL, &error)))) {
-    fail(control, error.text);
+    end_early(control, error.text);
     return;
   }
   flush(control);
@@ -422,14 +448,14 @@ takes_start(Control* const control, const Peer* const peer, Message* const messa
   }
   snprintf(takes->name, sizeof(takes->name), "%s", name);
   takes->reason[0] = '\0';
+  ++takes->n;
   takes->number = 0;
   takes->check_ns = 0;
   takes->rate_hz = engine.rate_hz;
   takes->block_frames = engine.block_frames;
-  takes->n_dry = engine.counts.dry;
+  takes->n_dropped = engine.counts.dropped;
   takes->n_odd = engine.counts.odd_periods;
-  takes->first_frame = takes->frame = takes->checked_frame =
-      engine_frame_now(control->config.engine);
+  takes->first_frame = takes->frame = takes->dry_frame = engine_frame_now(control->config.engine);
   takes->is_on = true;
   begin(control, &engine);
   if (has_audio) {

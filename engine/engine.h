@@ -12,6 +12,7 @@
 
 #include "engine/base/midi_period.h"
 #include "engine/base/status.h"
+#include "engine/callback/dry_spans.h"
 #include "engine/callback/midi_queue.h"
 #include "engine/contract/counters.h"
 #include "engine/contract/level.h"
@@ -244,6 +245,10 @@ uint32_t engine_listen(Engine* engine, uint32_t listener, const PortRange* ports
 
 /// Frame time of the first frame of these ports that engine_listen() has returned. [as that]
 uint64_t engine_listen_start(Engine* engine, uint32_t listener);
+
+/// The spans in which the outputs played their fallbacks, since `*from`: see dry_spans_read().
+/// Returns 0 while no audio runs. [any but rt]
+uint32_t engine_dry_spans(Engine* engine, uint64_t* from, DrySpan to[DRY_SPANS]);
 
 /**
    Watch a node of the active rack with a tap, 0 to RING_TAPS - 1, from the next block on, and take

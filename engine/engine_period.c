@@ -186,6 +186,16 @@ engine_listen_start(Engine* const engine, const uint32_t listener)
   return frame;
 }
 
+uint32_t
+engine_dry_spans(Engine* const engine, uint64_t* const from, DrySpan to[const DRY_SPANS])
+{
+  pthread_mutex_lock(&engine->pointers_lock);
+  const Period* const period = atomic_load(&engine->period);
+  const uint32_t n = period ? period_dry_spans(period, from, to) : 0U;
+  pthread_mutex_unlock(&engine->pointers_lock);
+  return n;
+}
+
 /// What a worker has measured, as valid numbers.
 static NodeTap
 checked_tap(const RingLevel* const level)

@@ -37,6 +37,7 @@
 #ifndef WARPRACK_ENGINE_CALLBACK_PERIOD_H
 #define WARPRACK_ENGINE_CALLBACK_PERIOD_H
 
+#include "dry_spans.h"
 #include "midi_queue.h"
 
 #include "engine/base/midi_period.h"
@@ -128,6 +129,9 @@ uint32_t period_listen(Period* period, uint32_t listener, const PortRange* ports
 
 /// Frame time of the first frame of these ports that period_listen() has returned. [as that]
 uint64_t period_listen_start(const Period* period, uint32_t listener);
+
+/// The spans in which the outputs played their fallbacks: see dry_spans_read(). [any but rt]
+uint32_t period_dry_spans(const Period* period, uint64_t* from, DrySpan to[DRY_SPANS]);
 
 /// True once a period had MIDI. [any]
 bool period_has_midi(const Period* period);

@@ -6,6 +6,7 @@
 
 #include "bridge.h"
 #include "dry_line.h"
+#include "dry_spans.h"
 #include "feedback.h"
 #include "follower.h"
 #include "levels.h"
@@ -92,6 +93,7 @@ struct Period {
   Listener* listening[LISTEN_ALL];          ///< [rt] [n_listening] those of this block
   uint32_t n_listening;
   PeriodMidi* midi;
+  DrySpans* dry_spans;
   uint64_t past_faults; ///< Of past rings
 
   PeriodCounters counters;

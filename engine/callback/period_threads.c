@@ -160,6 +160,12 @@ period_listen_start(const Period* const period, const uint32_t listener)
   return made ? listener_start(made) : 0U;
 }
 
+uint32_t
+period_dry_spans(const Period* const period, uint64_t* const from, DrySpan to[const DRY_SPANS])
+{
+  return dry_spans_read(period->dry_spans, from, to);
+}
+
 // ---- MIDI ----
 
 bool

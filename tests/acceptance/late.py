@@ -215,18 +215,45 @@ def delay_a_block(server):
     raise AssertionError("no block was late\n" + server.output())
 
 
+def expect_same_samples(server_status):
+    """The take of a run renders to its samples, outside the spans that were dry.  Returns the number of dry frames."""
+    with open("t.osc", encoding="utf-8") as file:
+        lines = [line.split() for line in file]
+    assert lines[-1][1] == "/take/end" and not any(line[1] == "/take/gap" for line in lines), lines
+    begun, depth = int(lines[0][-1]), int(lines[0][6])
+    spans = [(int(line[3]), int(line[4])) for line in lines if line[1] == "/take/dry"]
+    done = subprocess.run([PROGRAM, "render", "--quiet", "--tail", "0", "--take", "t.osc", "t.au", "again.wav"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    latency = depth * BLOCK + int(server_status["rack_latency_frames"])
+    again, out = read_wav("again.wav")[1], read_wav("out.wav")[1][begun + latency :]
+    n = min(len(again), len(out) - RATE // 10)  # without the fade at the end of the run
+    differs = (again[:n] != out[:n]).any(axis=1)
+    differs[: RATE // 20] = False  # a take has no state of effects
+    for first, frames in spans:
+        differs[max(0, first - latency) : first - latency + frames] = False
+    assert n > RATE // 10 and not differs.any(), (n, lines, np.flatnonzero(differs)[[0, -1]])
+    return sum(frames for _, frames in spans)
+
+
 def one_late_block():
-    """One late block among blocks in time: it is no louder than the wet signal, and the next block is wet again."""
+    """One late block among blocks in time: it is no louder than the wet signal, and the next block is wet again.  A
+    take has exactly the blocks that were dry."""
     signals = {"tone": tone(), "pink": pink(), "chord": chord()}
     for rack in ("gain -3", "lowpass 3000 | gain -3", "late silence\nchain gain -3"):
         with playing(rack, np.column_stack(list(signals.values())), start=FaultyServer) as server:
             wait_for_wet(server, 0.3)
             server.wait_until_wet()  # else the fade back after a late block counts as dry
+            server.osc.do("/take/start", "t.osc", "audio")
             before = server.status()
             delay_a_block(server)
             time.sleep(0.1)
             after = server.status()
             frame = position(server)
+            server.osc.do("/take/stop")
+            ended = server.status()
+        assert expect_same_samples(ended) == (ended["dry"] - before["dry"]) * BLOCK
+        for name in ("t.osc", "t.au"):
+            os.remove(name)
         out, wet = read_wav("out.wav")[1], read_wav("in.wav")[1]
         n_dry, n_late = after["dry"] - before["dry"], after["late"] - before["late"]
         peaks = [peak(out[RATE // 8 : frame, c]) for c in range(len(signals))]

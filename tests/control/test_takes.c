@@ -387,6 +387,7 @@ ssize_t __wrap_write(int fd, const void* bytes, size_t n);
 
 static _Atomic bool is_full; // has room for half of what is written next, and for nothing after it
 static _Atomic bool has_half;
+static _Atomic bool is_held, fails_next; // waits; then refuses to write once
 
 /// The write() of the thread that writes files.
 ssize_t
@@ -394,7 +395,15 @@ __wrap_write(const int fd, const void* const bytes, const size_t n)
 {
   char name[16] = "";
   pthread_getname_np(pthread_self(), name, sizeof(name));
-  if (!is_full || strcmp(name, "warprack-files") != 0) {
+  const bool is_ours = strcmp(name, "warprack-files") == 0;
+  while (is_ours && is_held) {
+    usleep(POLL_US);
+  }
+  if (is_ours && atomic_exchange(&fails_next, false)) {
+    errno = ENOSPC;
+    return -1;
+  }
+  if (!is_full || !is_ours) {
     return __real_write(fd, bytes, n);
   }
   if (!has_half) {
@@ -423,6 +432,40 @@ TEST(a_take_that_meets_a_full_disk_ends_with_complete_lines)
   ck_assert_uint_eq(take.n_events, 0U);
   client_ask(live.client, "/done /take/start", "/take/start", "s", "u.osc");
   client_ask(live.client, "/done /take/stop", "/take/stop", "");
+  end(&live);
+}
+
+TEST(a_part_of_the_take_before_does_not_end_one_of_the_same_name)
+{
+  Live live;
+  begin(&live, RACK, 64U, 1U);
+  client_ask(live.client, "/done /take/start", "/take/start", "s", "t.osc");
+  is_held = fails_next = true;
+  client_send(live.client, "/take/stop", "");
+  client_ask(live.client, "/done*", "/server/ping", "");
+  ck_assert_int_eq(unlink(scratch_path(&live.folder, "t.osc")), 0);
+  client_send(live.client, "/take/start", "s", "t.osc");
+  client_ask(live.client, "/done*", "/server/ping", "");
+  is_held = false;
+  client_expect(live.client, "/fail /take/stop 9 t.osc: No space left on device");
+  client_expect(live.client, "/done /take/start");
+  client_ask(live.client, "/done /take/stop", "/take/stop", "");
+  ck_assert_uint_eq(live.n_ended, 0U);
+  end(&live);
+}
+
+TEST(a_take_whose_input_is_lost_has_its_last_line)
+{
+  Live live;
+  begin(&live, RACK, 64U, 1U);
+  client_ask(live.client, "/done /take/start", "/take/start", "ss", "t.osc", "audio");
+  play(&live, 3000U); // 4 s at once
+  client_ask(live.client, "/fail /take/stop*", "/take/stop", "");
+  client_ask(live.client, "/done /take/start", "/take/start", "s", "u.osc"); // t.osc is written
+  client_ask(live.client, "/done /take/stop", "/take/stop", "");
+  SCOPED(take_clear) Take take = { 0 };
+  OK(take_read(scratch_path(&live.folder, "t.osc"), ".", rack_parse, &take, &error));
+  ck_assert(take.is_ended);
   end(&live);
 }
 

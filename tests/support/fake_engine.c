@@ -640,6 +640,15 @@ engine_listen(Engine* const engine, const uint32_t listener, const PortRange* co
   return n;
 }
 
+uint32_t
+engine_dry_spans(Engine* const engine, uint64_t* const from, DrySpan to[const DRY_SPANS])
+{
+  (void)engine;
+  (void)from;
+  (void)to;
+  return 0;
+}
+
 bool
 engine_levels(Engine* const engine, PortLevels* const levels)
 {

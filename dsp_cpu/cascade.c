@@ -318,12 +318,13 @@ cascade_shape(const void* const node, FxKernelShape* const shape)
 {
   const CascadeNode* const cascade = node;
   const uint32_t n_sections = cascade->plan.n_sections;
-  const FxKernelPass channels = { "fx_cascade", 32U, 32U, 1U };
+  const FxKernelPass channels = { "fx_cascade", CASCADE_GROUP_THREADS, CASCADE_GROUP_CHANNELS, 1U };
   const FxKernelPass spread = { "fx_cascade", 128U, 1U, 1U };
   *shape =
       (FxKernelShape){ .sizes = { { "SPREAD", cascade->spread } },
                        .passes = { cascade->spread ? spread : channels },
                        .n_passes = 1,
+                       .n_parts = cascade->spread ? 0U : n_sections,
                        .param_words = CASCADE_PARAM_HEAD + n_sections * CASCADE_COEFFICIENT_WORDS,
                        .state_words = CASCADE_STATE_HEAD + 2U * n_sections * CASCADE_ROW_WORDS };
 }

@@ -3,14 +3,15 @@
 
 #include "stage_tables.h"
 
+#include "stage_parts.h"
+
 #include "dsp_gpu/kernels/layout.h"
 #include "engine/contract/mix_link.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define ROW_ALIGNMENT 16U // words: 64 bytes
-#define UNITY_LINK    LIVE_HEAD
+#define ROW_ALIGNMENT 16U  // words: 64 bytes
 #define COPY_GROUP    128U // threads of kernels that move rows
 
 /// The unit that wrote a row: the last one of a chain so far.
@@ -40,29 +41,6 @@ typedef struct Follow {
 } Follow;
 
 // ---- words ----
-
-static uint32_t
-words_add(Words* const words, const uint32_t* const values, const uint32_t n)
-{
-  const uint32_t at = words->n;
-  if (words->n + n > words->capacity) {
-    const uint32_t capacity = 2U * (words->n + n) + 64U;
-    uint32_t* const grown = realloc(words->at, capacity * sizeof(uint32_t));
-    if (!grown) {
-      words->failed = true;
-      return at;
-    }
-    words->at = grown;
-    words->capacity = capacity;
-  }
-  if (values) {
-    memcpy(words->at + at, values, n * sizeof(uint32_t));
-  } else {
-    memset(words->at + at, 0, n * sizeof(uint32_t));
-  }
-  words->n += n;
-  return at;
-}
 
 static void
 ramp_words(const Ramp* const ramp, uint32_t* const words)
@@ -390,6 +368,7 @@ unit_words(Follow* const follow, const StageStep* const step, const uint32_t u,
   words[UNIT_N_OUT] = unit->n_out;
   words[UNIT_IN] = inputs_add(follow, unit->in_rows, unit->n_in);
   words[UNIT_OUT] = words_add(&follow->tables->table, unit->out_rows, unit->n_out);
+  words[UNIT_N_PARTS] = memory->shape.n_parts; // of the unit, until stage_parts_add()
 }
 
 /// True if the units of two nodes can share launches.
@@ -437,6 +416,7 @@ launch_passes(StageTables* const tables, const FxKernel* const kernel,
       .chunk = device_memory_place(memory).chunk,
       .first = first,
       .n_units = n_units,
+      .has_parts = memory->shape.n_parts > 0U,
     };
     memcpy(launch->sizes, memory->shape.sizes, sizeof(launch->sizes));
   }
@@ -589,6 +569,10 @@ end_stage(Follow* const follow)
 {
   StageTables* const tables = follow->tables;
   const uint32_t n_out = follow->spec->n_out_rows;
+  for (uint32_t l = 0; l < tables->n_launches; ++l) {
+    const TableLaunch* const launch = &tables->launches[l];
+    stage_parts_add(&tables->table, launch->first, launch->has_parts ? launch->n_units : 0U);
+  }
   const uint32_t first = inputs_add(follow, follow->spec->out_rows, n_out);
   const uint32_t n_frames = n_out * tables->row_stride;
   *launch_add(tables) = (TableLaunch){ .file = "stage.cu",

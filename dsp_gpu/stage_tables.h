@@ -16,15 +16,9 @@
 #define WARPRACK_DSP_GPU_STAGE_TABLES_H
 
 #include "device.h"
+#include "stage_words.h"
 
 #include "engine/base/arena.h"
-
-/// A growing list of words.
-typedef struct Words {
-  uint32_t* at; ///< [n]
-  uint32_t n, capacity;
-  bool failed; ///< An allocation failed
-} Words;
 
 /// A node whose parameters the host keeps.
 typedef struct TableNode {
@@ -57,7 +51,8 @@ typedef struct TableLaunch {
   const Chunk* chunk; ///< NULL: the launch uses no memory of nodes
   uint32_t first;     ///< Word in the table
   uint32_t n_units;
-  bool reports; ///< The kernel has an additional argument: the stage's report
+  bool has_parts; ///< The kernel reads the parts of its chains
+  bool reports;   ///< The kernel has an additional argument: the stage's report
 } TableLaunch;
 
 typedef struct StageTables {

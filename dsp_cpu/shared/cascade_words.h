@@ -20,4 +20,8 @@
 #define CASCADE_STATE_HEAD        16
 #define CASCADE_ROW_WORDS         20
 
+// A group with a thread for each section has 16 of them, a round, for each channel
+#define CASCADE_GROUP_CHANNELS 8
+#define CASCADE_GROUP_THREADS  128
+
 #endif

@@ -50,6 +50,15 @@ section_load(GLOBAL const f32* const row)
   return section;
 }
 
+DEVICE Section
+section_zero(void)
+{
+  Section section;
+  section.s = section.r = section.b0 = section.cv = section.cd = F2(0.0f, 0.0f);
+  section.v = section.d = F2(0.0f, 0.0f);
+  return section;
+}
+
 DEVICE float2
 settled(const float2 state)
 {
@@ -138,10 +147,11 @@ section_run(Section* const section, const Tiles tiles, const u32 s, const u32 fi
   }
 }
 
-// Run the last section; returns true if an output is not finite.
+// Run the last section, and multiply its output by a gain; returns true if an output is not finite
+// before that.
 DEVICE u32
 section_run_last(Section* const section, const Tiles tiles, const u32 s, const u32 first,
-                 const u32 end)
+                 const u32 end, const f32 gain)
 {
   LOCAL_POINTER const f32* const from = read_by(tiles, s);
   u32 is_bad = 0;
@@ -153,7 +163,7 @@ section_run_last(Section* const section, const Tiles tiles, const u32 s, const u
     section_step(section, x);
     const f32 y = section_out_rounded(*section, x, d);
     is_bad |= !is_finite(y);
-    tiles.out[i] = y;
+    tiles.out[i] = gain * y;
   }
   return is_bad;
 }

@@ -203,7 +203,7 @@ filter_run(GLOBAL f32* const rows, const u32 n_sections, const Tiles tiles, cons
     if (s + 1 < n_sections) {
       section_run(&section, tiles, s, chunk.first, chunk.end);
     } else {
-      is_bad = section_run_last(&section, tiles, s, chunk.first, chunk.end);
+      is_bad = section_run_last(&section, tiles, s, chunk.first, chunk.end, 1.0f);
     }
     if (chunk.first < chunk.end && chunk.end == end) {
       section_store(row, section); // all have loaded the row before the barriers of the scan

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
   Every filter that is a cascade of second-order sections: dsp_cpu/cascade.h in floats.  Two forms:
-  one thread for each channel (cascade_channels.h) or one group for each channel (SPREAD is 1,
+  one thread for each section (cascade_channels.h) or one group for each channel (SPREAD is 1,
   cascade_spread.h).
 
   With s and r of dsp_cpu/cascade_kernel.h, whose states these are:

@@ -49,12 +49,26 @@
 #define UNIT_IN      6 // word in table: its inputs, INPUT_WORDS each
 #define UNIT_OUT     7 // word in table: its output rows, one word each
 #define UNIT_NEXT    8 // word in table: the only unit that reads this one's output, or 0
-#define UNIT_WORDS   9
+#define UNIT_PARTS   9 // word in table: the parts of the chain that begins with this unit
+#define UNIT_N_PARTS 10
+#define UNIT_WORDS   11
 
 // A chain: units connected by UNIT_NEXT that one launch runs; its first unit belongs to the
 // launch.  The UNIT_OUT of the first unit is the output of the chain.  For every other unit,
 // UNIT_IN is the connection (word in live) from the output of the unit before, which is in no row.
 #define CHAIN_UNITS 32 // most units of a chain
+
+// A part of a chain: a step in series of one of its units (FxKernelShape::n_parts).  All parts of a
+// unit lie in one round: the places of a round that are too few for the next unit have no part.
+#define PART_STATE  0 // quad in memory: of its unit
+#define PART_PARAMS 1 // word in live: of its unit
+#define PART_RECORD 2 // word in table: its unit
+#define PART_LINK   3 // word in live: the connection behind its unit, with a gain of 1 for the last
+#define PART_UNIT   4 // number of its unit in the chain
+#define PART_INDEX  5 // in its unit
+#define PART_N      6 // parts of its unit; 0: no part
+#define PART_WORDS  8
+#define ROUND_PARTS 16
 
 // An input: a sum of terms, as MixRow.
 #define INPUT_TERMS   0 // word in table

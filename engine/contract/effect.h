@@ -275,6 +275,8 @@ typedef struct FxKernelShape {
   FxKernelSize sizes[FX_KERNEL_SIZES]; ///< Entries with a name are used
   FxKernelPass passes[FX_KERNEL_PASSES];
   uint32_t n_passes;
+  uint32_t n_parts;     ///< Steps in series of a unit that a kernel with chains runs side by side,
+                        ///< at most 16 (layout.h: part); 0: the kernel reads no parts
   uint32_t param_words; ///< Per node: numbers that `set` changes
   uint64_t data_words;  ///< Per node: constants
   uint64_t state_words; ///< Per unit, initially all 0.  A kernel initialises a unit whose word 0 is

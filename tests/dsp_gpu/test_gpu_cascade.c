@@ -183,7 +183,7 @@ check_hard(const Hard* const filter, const uint32_t block_frames, const double m
 TEST(the_hardest_filters_stay_within_120_db_of_extended_precision)
 {
   for (size_t f = 0; f < ARRAY_LEN(hard); ++f) {
-    check_hard(&hard[f], 240U, INFINITY); // a thread for each channel
+    check_hard(&hard[f], 240U, INFINITY); // a thread for each section
     check_hard(&hard[f], 1024U, 1.0);     // a group for each channel
   }
 }
@@ -322,6 +322,27 @@ TEST(a_strip_with_changes_sounds_like_the_cpu)
       device_pair_play(&pair, 0U, CHAIN_FRAMES, b ? RIG_RANDOM : RIG_BLOCKS, 4U);
       ck_assert_double_le(device_pair_difference(&pair), STRIP_TOLERANCE);
     }
+  }
+}
+
+// A round has 16 sections: 13, then a filter of 5 that does not fit, and 9; then one.
+TEST(a_chain_takes_several_rounds)
+{
+  SCOPED_MEMORY char* const before = row_of_filters(13U);
+  SCOPED_MEMORY char* rack = NULL;
+  ck_assert_int_gt(asprintf(&rack,
+                            "%s | l: lowpass 9kHz order=10 | %s | n: notch 90Hz | o: notch "
+                            "95Hz",
+                            before, strchr(STRIP, 'b')),
+                   0);
+  const uint32_t blocks[] = { 64, 100 };
+  for (size_t b = 0; b < ARRAY_LEN(blocks); ++b) {
+    SCOPED(device_pair_free) DevicePair pair = chained(rack, 9U, blocks[b]);
+    pair.in[3][2000] = NAN;
+    device_pair_set(&pair, "l", "frequency", 8000.0, 700U);
+    device_pair_set(&pair, "d", "gain", -5.0, 3000U);
+    device_pair_play(&pair, 0U, CHAIN_FRAMES, b ? RIG_RANDOM : RIG_BLOCKS, 4U);
+    ck_assert_double_le(device_pair_difference(&pair), 2.0 * STRIP_TOLERANCE);
   }
 }
 

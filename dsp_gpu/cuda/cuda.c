@@ -2,7 +2,6 @@
 // The CUDA implementation of gpu.h: driver, devices and contexts.
 
 #include "cuda_private.h"
-#include "nvrtc_compile.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -82,6 +81,14 @@ cuda_n_devices(void)
   return is_loaded && !count_devices(&n_devices, NULL) ? (uint32_t)n_devices : 0U;
 }
 
+/// CUDA version of the driver, 0 if it reports none.
+static uint32_t
+driver_version(void)
+{
+  int version = 0;
+  return !cuda.driver_get_version(&version) && version > 0 ? (uint32_t)version : 0U;
+}
+
 /// For example "580.65.06 (CUDA 13.0)"; only the CUDA version if the version of the kernel module
 /// cannot be read.
 static void
@@ -96,12 +103,9 @@ describe_driver(char* const text, const size_t n_bytes)
     fclose(file);
     module[strcspn(module, "\n")] = '\0';
   }
-  int version = 0;
-  if (cuda.driver_get_version(&version)) {
-    version = 0;
-  }
-  snprintf(text, n_bytes, module[0] ? "%s (CUDA %d.%d)" : "%sCUDA %d.%d", module, version / 1000,
-           version % 1000 / 10);
+  const uint32_t version = driver_version();
+  snprintf(text, n_bytes, module[0] ? "%s (CUDA %u.%u)" : "%sCUDA %u.%u", module, version / 1000U,
+           version % 1000U / 10U);
 }
 
 /// An attribute of a device, 0 if the driver returns an error; *result keeps the first error.
@@ -289,7 +293,7 @@ cuda_open(const uint32_t index, GpuDevice** const device, Error* const error)
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
   CUresult result = CUDA_SUCCESS;
-  opened->capability = capability_of(handle, &result);
+  opened->machine = (NvrtcMachine){ driver_version(), capability_of(handle, &result) };
   if (result) {
     free(opened);
     return refused(result, "cuDeviceGetAttribute", error);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Kernels on CUDA: compiles source to a cubin with NVRTC and loads the cubin into the context.
+// Kernels on CUDA: compiles source to a cubin or PTX with NVRTC and loads it into the context.
 
 #include "cuda_private.h"
-#include "nvrtc_compile.h"
 
 #include "dsp_gpu/gpu_cache.h"
 #include "dsp_gpu/gpu_compile.h"
@@ -13,24 +12,19 @@
 
 #define MAX_OPTIONS 32U
 
-/// The gpu_cache.h key of a cubin, one word for each member.
+/// The gpu_cache.h key of the code, one word for each member.
 typedef struct Key {
-  char target[16];
+  char target[NVRTC_TARGET_BYTES];
   const char* words[MAX_OPTIONS + 5U];
 } Key;
 
 static Status
-make_key(Key* const key, const NvrtcJob* const job, Error* const error)
+make_key(Key* const key, const NvrtcWay* const way, const NvrtcJob* const job, Error* const error)
 {
-  uint32_t target = 0;
-  const Status status = nvrtc_target(job->capability, &target, error);
-  if (status) {
-    return status;
-  }
-  snprintf(key->target, sizeof(key->target), "sm_%u", target);
+  nvrtc_target_name(way, key->target);
   uint32_t n = 0;
   key->words[n++] = "cuda";
-  key->words[n++] = nvrtc_version();
+  key->words[n++] = nvrtc_version(way);
   key->words[n++] = key->target;
   for (uint32_t o = 0; job->options[o]; ++o) {
     if (o == MAX_OPTIONS) {
@@ -43,46 +37,95 @@ make_key(Key* const key, const NvrtcJob* const job, Error* const error)
   return STATUS_OK;
 }
 
+/// True if the driver does not run this code, but may run code from another compiler: machine code
+/// in an unknown format or for another device, or PTX of a newer version.
+static bool
+is_refusal(const CUresult result)
+{
+  return result == CUDA_ERROR_INVALID_IMAGE || result == CUDA_ERROR_NO_BINARY_FOR_GPU ||
+         result == CUDA_ERROR_INVALID_PTX || result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
+}
+
 static Status
-load_cubin(GpuModule* const module, const char* const name, const void* const cubin,
-           Error* const error)
+load_code(GpuModule* const module, const char* const name, const void* const code,
+          bool* const is_refused, Error* const error)
 {
   Error words;
+  const CUresult result = cuda.module_load_data(&module->module, code);
+  *is_refused = is_refusal(result);
   const Status status =
-      cuda_check_made(module->device, cuda.module_load_data(&module->module, cubin),
-                      &module->module, "cuModuleLoadData", &words);
+      cuda_check_made(module->device, result, &module->module, "cuModuleLoadData", &words);
   return status ? error_set(error, status, "%s: %s", name, words.text) : STATUS_OK;
 }
 
-/// Load the cubin from the cache.  Returns false if there is none or the driver refuses it; a
-/// refused cubin is compiled again and overwritten.
+/// Load the code from the cache.  Returns false if there is none or the driver refuses it; refused
+/// code is compiled again and overwritten.
 static bool
 load_from_cache(GpuModule* const module, const Key* const key)
 {
-  void* cubin = NULL;
+  void* code = NULL;
   size_t n_bytes = 0;
-  if (!gpu_cache_load(key->words, &cubin, &n_bytes)) {
+  if (!gpu_cache_load(key->words, &code, &n_bytes)) {
     return false;
   }
-  const bool is_loaded = !load_cubin(module, "", cubin, NULL);
-  free(cubin);
+  bool is_refused = false;
+  const bool is_loaded = !load_code(module, "", code, &is_refused, NULL);
+  free(code);
   return is_loaded;
 }
 
+/// Load from the cache, or compile and load.
 static Status
-compile(GpuModule* const module, const NvrtcJob* const job, const Key* const key,
-        Error* const error)
+load_by(GpuModule* const module, const NvrtcWay* const way, const NvrtcJob* const job,
+        bool* const is_refused, Error* const error)
 {
+  *is_refused = false;
+  Key key;
+  Status status = make_key(&key, way, job, error);
+  if (status || load_from_cache(module, &key)) {
+    return status;
+  }
   NvrtcResult result = { 0 };
-  Status status = nvrtc_compile(job, &result, error);
-  status = status ? status : load_cubin(module, job->name, result.cubin, error);
+  status = nvrtc_compile(way, job, &result, error);
+  status = status ? status : load_code(module, job->name, result.code, is_refused, error);
   if (!status) {
     // If this fails, the next start compiles again.
-    gpu_cache_store(key->words, result.cubin, result.n_bytes);
+    gpu_cache_store(key.words, result.code, result.n_bytes);
   }
-  free(result.cubin);
+  free(result.code);
   free(result.log);
   return status;
+}
+
+/// Load by way number `index`, or a later one if the driver refuses its code.  The next module
+/// begins with the way that succeeded.
+static Status
+load_from(GpuModule* const module, const uint32_t index, const NvrtcJob* const job,
+          Error* const error)
+{
+  GpuDevice* const device = module->device;
+  NvrtcWay way;
+  Status status = nvrtc_way(&device->machine, index, &way, error);
+  if (status) {
+    return status;
+  }
+  bool is_refused = false;
+  Error words = { STATUS_OK, "" };
+  status = load_by(module, &way, job, &is_refused, &words);
+  if (!status) {
+    device->first_way = index;
+    return STATUS_OK;
+  }
+  if (!is_refused) {
+    return error_set(error, status, "%s", words.text);
+  }
+  const uint32_t version = device->machine.driver_version;
+  return load_from(module, index + 1U, job, NULL)
+             ? error_set(error, status,
+                         "%s; the driver has CUDA %u.%u and the compiler is %s: install a libnvrtc "
+                         "that is no newer than the driver",
+                         words.text, version / 1000U, version % 1000U / 10U, nvrtc_version(&way))
+             : STATUS_OK;
 }
 
 Status
@@ -98,14 +141,8 @@ cuda_module_new(GpuDevice* const device, const char* const name, const char* con
   if (made && text) {
     made->device = device;
     snprintf(made->name, sizeof(made->name), "%s", name);
-    const NvrtcJob job = {
-      .name = name, .source = text, .capability = device->capability, .options = options
-    };
-    Key key;
-    status = make_key(&key, &job, error);
-    if (!status && !load_from_cache(made, &key)) {
-      status = compile(made, &job, &key, error);
-    }
+    const NvrtcJob job = { .name = name, .source = text, .options = options };
+    status = load_from(made, device->first_way, &job, error);
   } else {
     status = error_set(error, STATUS_NO_MEM, "out of memory");
   }

@@ -11,6 +11,7 @@
 #define WARPRACK_DSP_GPU_CUDA_CUDA_PRIVATE_H
 
 #include "cuda_driver.h"
+#include "nvrtc_compile.h"
 
 #include "dsp_gpu/gpu.h"
 
@@ -28,7 +29,8 @@ typedef struct CudaLane {
 
 struct GpuDevice {
   CUcontext context;
-  uint32_t capability; ///< 10 * major + minor
+  NvrtcMachine machine;
+  uint32_t first_way; ///< The first of nvrtc_way() whose code the driver has not refused
   CudaLane lanes[CUDA_N_LANES];
 
   // The builder's streams, for captures of recordings, copies and clears

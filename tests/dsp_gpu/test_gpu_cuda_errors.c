@@ -178,6 +178,8 @@ TEST(invalid_work_is_not_recorded)
 
 // Compilation
 
+static const NvrtcMachine fake_machine = { FAKE_DRIVER_VERSION, FAKE_CAPABILITY };
+
 TEST(compile_errors_name_file_and_line)
 {
   SCOPED(cuda_rig_free) CudaRig rig = cuda_rig();
@@ -199,10 +201,10 @@ TEST(a_compiler_error_without_text_is_reported_by_its_number)
 {
   cuda_rig_prepare();
   Error error = { 0 };
-  uint32_t target = 0;
-  ck_assert(!nvrtc_target(90, &target, &error));
+  NvrtcWay way;
+  ck_assert(!nvrtc_way(&fake_machine, 0, &way, &error));
   fake_fail("nvrtcGetNumSupportedArchs", 0, NVRTC_ERROR_INTERNAL_ERROR);
-  ck_assert_int_eq(nvrtc_target(90, &target, &error), STATUS_NO_BACKEND);
+  ck_assert_int_eq(nvrtc_way(&fake_machine, 0, &way, &error), STATUS_NO_BACKEND);
   ck_assert_str_eq(error.text, "nvrtcGetNumSupportedArchs: error 11, unknown to NVRTC");
 
   static const char* const names[] = { "libnvrtc.so.13", NULL };
@@ -216,15 +218,102 @@ TEST(the_architecture_is_one_that_the_device_runs)
   static const uint32_t good[][2] = {
     { 90, 90 }, { 89, 86 }, { 87, 86 }, { 103, 100 }, { 75, 75 }
   };
-  Error error = { 0 };
-  uint32_t target = 0;
   for (size_t g = 0; g < ARRAY_LEN(good); ++g) {
-    ck_assert(!nvrtc_target(good[g][0], &target, &error));
-    ck_assert_uint_eq(target, good[g][1]);
+    const NvrtcMachine machine = { FAKE_DRIVER_VERSION, good[g][0] };
+    NvrtcWay way;
+    OK(nvrtc_way(&machine, 0, &way, &error));
+    ck_assert_uint_eq(way.target, good[g][1]);
+    ck_assert(!way.is_ptx);
   }
-  ck_assert_int_eq(nvrtc_target(120, &target, &error), STATUS_NO_BACKEND); // its newest is 100
-  assert_says(error.text, "NVRTC 13.0 does not compile for sm_120");
-  ck_assert_int_eq(nvrtc_target(70, &target, &error), STATUS_NO_BACKEND); // its oldest is 75
+  const NvrtcMachine old = { FAKE_DRIVER_VERSION, 70 }; // the oldest architecture is 75
+  Error error = { 0 };
+  NvrtcWay way;
+  ck_assert_int_eq(nvrtc_way(&old, 0, &way, &error), STATUS_NO_BACKEND);
+  assert_says(error.text, "NVRTC 13.0 does not compile for sm_70");
+}
+
+/// Use the compilers 13.0 and 12.0.
+static void
+use_two_compilers(void)
+{
+  static const char* names[] = { "libnvrtc.so.13", NULL, NULL };
+  names[1] = getenv("WARPRACK_FAKE_OLD_NVRTC");
+  ck_assert_msg(names[1] != NULL,
+                "WARPRACK_FAKE_OLD_NVRTC is not set: run this through meson test");
+  OK(nvrtc_load_from(names, &error));
+}
+
+TEST(code_comes_from_a_compiler_that_is_not_newer_than_the_driver)
+{
+  static const struct {
+    NvrtcMachine machine;
+    const char* ways[4]; ///< In their order
+  } rows[] = {
+    { { 13000, 90 }, { "NVRTC 13.0 sm_90", "NVRTC 13.0 compute_90", "NVRTC 12.0 compute_86" } },
+    { { 13020, 86 },
+      { "NVRTC 13.0 sm_86", "NVRTC 12.0 sm_86", "NVRTC 13.0 compute_86",
+        "NVRTC 12.0 compute_86" } },
+    { { 12080, 86 }, { "NVRTC 12.0 sm_86", "NVRTC 13.0 sm_86", "NVRTC 12.0 compute_86" } },
+    { { 12080, 90 }, { "NVRTC 13.0 sm_90", "NVRTC 12.0 compute_86" } },
+    { { 13000, 120 }, { "NVRTC 13.0 compute_100", "NVRTC 12.0 compute_86" } },
+    { { 13000, 52 }, { "NVRTC 12.0 sm_50", "NVRTC 12.0 compute_50" } },
+    { { 11080, 90 }, { "NVRTC 13.0 sm_90" } },
+  };
+  cuda_rig_prepare();
+  use_two_compilers();
+  for (size_t r = 0; r < ARRAY_LEN(rows); ++r) {
+    NvrtcWay way;
+    uint32_t n = 0;
+    for (; n < ARRAY_LEN(rows[r].ways) && rows[r].ways[n]; ++n) {
+      OK(nvrtc_way(&rows[r].machine, n, &way, &error));
+      char target[NVRTC_TARGET_BYTES];
+      char is[64];
+      nvrtc_target_name(&way, target);
+      snprintf(is, sizeof(is), "%s %s", nvrtc_version(&way), target);
+      ck_assert_msg(!strcmp(is, rows[r].ways[n]), "row %zu, way %u: %s", r, n, is);
+    }
+    ck_assert_msg(nvrtc_way(&rows[r].machine, n, &way, NULL), "row %zu has more ways", r);
+  }
+}
+
+TEST(when_the_driver_refuses_code_the_next_way_is_taken)
+{
+  cuda_rig_prepare();
+  use_two_compilers();
+  fake_set_driver_version(12080); // refuses machine code of 13.0, and 12.0 has none for this device
+  for (uint32_t again = 0; again < 2U; ++again) {
+    SCOPED(cuda_rig_free) CudaRig rig;
+    fake_forget_calls();
+    OK(cuda_rig_new(&rig, &error));
+    ck_assert_str_eq(fake_loaded_code(), "ptx 12");
+    ck_assert_uint_eq(fake_n_calls("cuModuleLoadData"), 3); // one refusal, then two modules
+    cuda_rig_submit(&rig, 0, 1, 1.0F);
+    ck_assert(cuda_rig_is_done(&rig, 0, 1));
+  }
+  fake_set_driver_version(FAKE_DRIVER_VERSION);
+  static const CUresult refusals[] = { CUDA_ERROR_INVALID_IMAGE, CUDA_ERROR_NO_BINARY_FOR_GPU,
+                                       CUDA_ERROR_INVALID_PTX, CUDA_ERROR_UNSUPPORTED_PTX_VERSION };
+  for (size_t r = 0; r < ARRAY_LEN(refusals); ++r) {
+    SCOPED(cuda_rig_free) CudaRig rig;
+    fake_fail("cuModuleLoadData", 0, refusals[r]);
+    OK(cuda_rig_new(&rig, &error));
+    ck_assert_str_eq(fake_loaded_code(), "ptx 13");
+  }
+}
+
+TEST(a_compiler_that_is_newer_than_the_driver_is_named)
+{
+  static const char* const names[] = { "libnvrtc.so.13", NULL };
+  cuda_rig_prepare();
+  OK(nvrtc_load_from(names, &error));
+  fake_set_driver_version(12080);
+  CudaRig rig;
+  Error error = { 0 };
+  ck_assert_int_eq(cuda_rig_new(&rig, &error), STATUS_NO_BACKEND);
+  cuda_rig_free(&rig);
+  assert_says(error.text, "done.cu: cuModuleLoadData: CUDA_ERROR_INVALID_IMAGE");
+  assert_says(error.text, "the driver has CUDA 12.8 and the compiler is NVRTC 13.0: install");
+  ck_assert_uint_eq(fake_n_live(), 0);
 }
 
 static uint32_t

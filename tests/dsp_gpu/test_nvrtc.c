@@ -158,7 +158,15 @@ source_of(const char* const name)
   return source ? source->text : !strcmp(name, "done.cu") ? cuda_done_source : NULL;
 }
 
-/// Compile to machine code; the log has the report of ptxas.
+/// The first way for a device, with a driver that is newer than any compiler.
+static Status
+first_way(const uint32_t capability, NvrtcWay* const way, Error* const error)
+{
+  const NvrtcMachine machine = { UINT32_MAX, capability };
+  return nvrtc_way(&machine, 0, way, error);
+}
+
+/// Compile; for machine code the log has the report of ptxas.
 static Status
 compile(const char* const name, const char* const source, const char* const* const options,
         const uint32_t capability, NvrtcResult* const result, Error* const error)
@@ -169,8 +177,10 @@ compile(const char* const name, const char* const source, const char* const* con
     all[o + 1U] = options[o];
   }
   SCOPED_MEMORY char* const text = gpu_compile_text(name, source);
-  const NvrtcJob job = { .name = name, .source = text, .capability = capability, .options = all };
-  const Status status = nvrtc_compile(&job, result, error);
+  const NvrtcJob job = { .name = name, .source = text, .options = all };
+  NvrtcWay way;
+  Status status = first_way(capability, &way, error);
+  status = status ? status : nvrtc_compile(&way, &job, result, error);
   return status;
 }
 
@@ -236,15 +246,15 @@ compile_and_print(const size_t set, const uint32_t capability)
   const char* const name = size_sets[set].name;
   NvrtcResult result;
   Error error = { 0 };
-  uint32_t target = 0;
-  if (nvrtc_target(capability, &target, &error) || target != capability) {
-    printf("sm_%-3u %s: not an architecture of this %s\n", capability, name, nvrtc_version());
+  NvrtcWay way;
+  if (first_way(capability, &way, &error) || way.is_ptx || way.target != capability) {
+    printf("sm_%-3u %s: not an architecture of this NVRTC\n", capability, name);
     return;
   }
   ck_assert_msg(
       !compile(name, source_of(name), size_sets[set].options, capability, &result, &error),
       "sm_%u: %s", capability, error.text);
-  const Elf64_Ehdr* const header = result.cubin;
+  const Elf64_Ehdr* const header = result.code;
   ck_assert_uint_gt(result.n_bytes, sizeof(*header));
   ck_assert_mem_eq(header->e_ident, ELFMAG, SELFMAG);
   ck_assert_uint_eq(header->e_machine, EM_CUDA);
@@ -252,14 +262,16 @@ compile_and_print(const size_t set, const uint32_t capability)
   ck_assert_uint_eq(print_rows(size_sets[set].options, capability, result.log, &n_spilled),
                     n_kernels_in(source_of(name)));
   ck_assert_msg(n_spilled == 0U, "%s spills %u bytes on sm_%u", name, n_spilled, capability);
-  free(result.cubin);
+  free(result.code);
   free(result.log);
 }
 
 TEST(every_kernel_compiles_for_every_architecture)
 {
   make_size_sets();
-  printf("%s\n%-6s %-24s %9s %12s %6s  sizes\n", nvrtc_version(), "arch", "kernel", "registers",
+  NvrtcWay way;
+  OK(first_way(capabilities[0], &way, &error));
+  printf("%s\n%-6s %-24s %9s %12s %6s  sizes\n", nvrtc_version(&way), "arch", "kernel", "registers",
          "shared bytes", "spills");
   for (size_t set = 0; set < n_size_sets; ++set) {
     for (size_t c = 0; c < n_capabilities; ++c) {
@@ -290,16 +302,36 @@ TEST(a_wrong_kernel_is_named_with_its_line)
   const char* const source = "KERNEL\nwrong(GLOBAL f32* const out)\n{\n  out[0] = nonsense;\n}\n";
   ck_assert_int_eq(compile("wrong.cu", source, options, 90, &result, &error), STATUS_BAD_ARG);
   assert_says(error.text, "wrong.cu(4): error: identifier \"nonsense\"");
-  ck_assert_ptr_null(result.cubin);
+  ck_assert_ptr_null(result.code);
 }
 
 TEST(an_unknown_architecture_is_refused)
 {
   Error error = { 0 };
-  uint32_t target = 0;
-  ck_assert_int_eq(nvrtc_target(30, &target, &error), STATUS_NO_BACKEND);
+  NvrtcWay way;
+  ck_assert_int_eq(first_way(30, &way, &error), STATUS_NO_BACKEND);
   assert_says(error.text, "sm_30");
-  assert_says(error.text, nvrtc_version());
+  ck_assert(!first_way(90, &way, NULL));
+  assert_says(error.text, nvrtc_version(&way));
+}
+
+TEST(a_future_architecture_gets_ptx)
+{
+  NvrtcWay way;
+  OK(first_way(990, &way, &error));
+  ck_assert(way.is_ptx);
+  const NvrtcJob job = { .name = "empty.cu",
+                         .source = "extern \"C\" __global__ void empty(void) {}",
+                         .options = (const char* const[]){ NULL } };
+  NvrtcResult result;
+  OK(nvrtc_compile(&way, &job, &result, &error));
+  char target[32];
+  snprintf(target, sizeof(target), ".target sm_%u", way.target);
+  const char* const ptx = result.code;
+  assert_says(ptx, target);
+  ck_assert_uint_eq(strlen(ptx) + 1U, result.n_bytes);
+  free(result.code);
+  free(result.log);
 }
 
 int

@@ -19,9 +19,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FAKE_MEMORY_BYTES ((size_t)64 << 20U) // memory of the device
-#define FAKE_CAPABILITY   90U
-#define FAKE_WORDLESS     (CUresult)9000 // an error for which the driver returns NULL as its text
+#define FAKE_MEMORY_BYTES   ((size_t)64 << 20U) // memory of the device
+#define FAKE_CAPABILITY     90U
+#define FAKE_DRIVER_VERSION 13000U
+#define FAKE_WORDLESS       (CUresult)9000 // an error for which the driver returns NULL as its text
 
 /// Forget all calls, operations and failures, and do not hold the device.  All objects must have
 /// been freed.
@@ -70,6 +71,13 @@ unsigned fake_context_flags(void);
 
 /// The last kernel that cuFuncLoad() loaded, or "".
 const char* fake_loaded_kernel(void);
+
+/// Form and compiler of the code that was loaded last, for example "cubin 13"; "" before.
+const char* fake_loaded_code(void);
+
+/// The CUDA version of the driver from now on.  It refuses code from a compiler whose major version
+/// is higher.
+void fake_set_driver_version(unsigned version);
 
 // Operations
 

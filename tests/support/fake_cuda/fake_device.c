@@ -38,6 +38,8 @@ static struct CUfunc_st functions[MAX_FUNCTIONS];
 static uint32_t n_functions;
 static unsigned context_flags;
 static char loaded_kernel[64];
+static char loaded_code[16];
+static unsigned driver_version = FAKE_DRIVER_VERSION;
 
 unsigned
 fake_context_flags(void)
@@ -51,6 +53,18 @@ fake_loaded_kernel(void)
   return loaded_kernel;
 }
 
+const char*
+fake_loaded_code(void)
+{
+  return loaded_code;
+}
+
+void
+fake_set_driver_version(const unsigned version)
+{
+  driver_version = version;
+}
+
 // Device
 
 CUresult CUDAAPI
@@ -58,7 +72,7 @@ cuDriverGetVersion(int* const version)
 {
   FAKE_ENTER_WITHOUT_CONTEXT()
   FAKE_GIVE_NUMBER(version)
-  *version = 13000;
+  *version = (int)driver_version;
   return CUDA_SUCCESS;
 }
 
@@ -323,9 +337,12 @@ cuModuleLoadData(CUmodule* const module, const void* const image)
   FAKE_ENTER()
   FAKE_NOT_WHILE_CAPTURING()
   FAKE_GIVE(module)
-  if (strncmp(image, FAKE_CUBIN_MAGIC, strlen(FAKE_CUBIN_MAGIC)) != 0) {
-    return CUDA_ERROR_INVALID_IMAGE;
+  char form[8] = "";
+  unsigned compiler = 0;
+  if (sscanf(image, FAKE_CODE_SCAN, form, &compiler) != 2 || compiler > driver_version / 1000U) {
+    return strcmp(form, "ptx") ? CUDA_ERROR_INVALID_IMAGE : CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
   }
+  snprintf(loaded_code, sizeof(loaded_code), "%s %u", form, compiler);
   *module = malloc(sizeof(**module));
   (*module)->text = strdup(image);
   fake_made();

@@ -9,8 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#ifndef FAKE_NVRTC_MAJOR
+#define FAKE_NVRTC_MAJOR 13
+#endif
+
 struct _nvrtcProgram {
   char* cubin;
+  char* ptx;
 };
 
 static const char* refusal;
@@ -49,12 +54,16 @@ nvrtcVersion(int* const major, int* const minor)
 {
   ENTER()
   FAKE_GIVE_NUMBER(major)
-  *major = 13;
+  *major = FAKE_NVRTC_MAJOR;
   *minor = 0;
   return NVRTC_SUCCESS;
 }
 
+#if FAKE_NVRTC_MAJOR == 12
+static const int archs[] = { 50, 75, 80, 86 };
+#else
 static const int archs[] = { 75, 80, 86, 90, 100 };
+#endif
 
 nvrtcResult
 nvrtcGetNumSupportedArchs(int* const n_archs)
@@ -86,7 +95,8 @@ nvrtcCreateProgram(nvrtcProgram* const program, const char* const source, const 
   (void)headers;
   (void)header_names;
   *program = malloc(sizeof(**program));
-  if (asprintf(&(*program)->cubin, "%s%s", FAKE_CUBIN_MAGIC, source) < 0) {
+  if (asprintf(&(*program)->cubin, FAKE_CODE_FORMAT "%s", "cubin", FAKE_NVRTC_MAJOR, source) < 0 ||
+      asprintf(&(*program)->ptx, FAKE_CODE_FORMAT "%s", "ptx", FAKE_NVRTC_MAJOR, source) < 0) {
     abort();
   }
   fake_made();
@@ -99,6 +109,7 @@ nvrtcDestroyProgram(nvrtcProgram* const program)
   FAKE_LOCK();
   const int failure = fake_enter(&(FakeCall){ .name = __func__ }, false);
   free((*program)->cubin);
+  free((*program)->ptx);
   free(*program);
   *program = NULL;
   fake_freed();
@@ -153,5 +164,23 @@ nvrtcGetCUBIN(const nvrtcProgram program, char* const cubin)
   ENTER()
   FAKE_GIVE(cubin)
   strcpy(cubin, program->cubin); // NOLINT: the caller asked for the size
+  return NVRTC_SUCCESS;
+}
+
+nvrtcResult
+nvrtcGetPTXSize(const nvrtcProgram program, size_t* const n_bytes)
+{
+  ENTER()
+  FAKE_GIVE_NUMBER(n_bytes)
+  *n_bytes = strlen(program->ptx) + 1U;
+  return NVRTC_SUCCESS;
+}
+
+nvrtcResult
+nvrtcGetPTX(const nvrtcProgram program, char* const ptx)
+{
+  ENTER()
+  FAKE_GIVE(ptx)
+  strcpy(ptx, program->ptx); // NOLINT: the caller asked for the size
   return NVRTC_SUCCESS;
 }

@@ -63,6 +63,20 @@ mix_link_restart(MixLink* const link, const uint32_t frames, const uint32_t hold
   }
 }
 
+/// Take back the last change, before which the gain was `before`: drop it if it is still to come,
+/// else ramp back in `frames` frames. [player]
+static inline void
+mix_link_take_back(MixLink* const link, const float before, const uint32_t frames)
+{
+  if (link->last_frames) {
+    link->last_frames = 0U;
+  } else {
+    ramp_aim(&link->gain, before, frames);
+    link->next = link->gain;
+    link->hold_frames = 0U;
+  }
+}
+
 /// Advance by a block. [player]
 static inline void
 mix_link_advance(MixLink* const link, const uint32_t n_frames)

@@ -68,8 +68,33 @@ date(Death* const death, const uint64_t frame)
   if (death->fresh) {
     death->fresh = false;
     death->expires += frame;
+    death->tail += frame;
   }
   return death->dying ? death->expires : UINT64_MAX;
+}
+
+/// True for a fade that is not silent, and that this plan has scheduled.
+static bool
+is_timed(const Plan* const plan, const PlanAim* const aim)
+{
+  const Node* const from = aim->link->from;
+  const bool is_tail = from && plan->nodes[from->plan_index].death.dying;
+  return !is_tail && !aim->restarts && !plan->links[aim->link->plan_index].death.is_unheard;
+}
+
+/// Frames until the first fade-in or fade-out begins.
+static uint32_t
+first_hold(const Plan* const plan)
+{
+  uint32_t first = UINT32_MAX;
+  for (uint32_t a = 0; a < plan->n_aims; ++a) {
+    const PlanAim* const aim = &plan->aims[a];
+    const bool comes = aim->link->gain == 0.0F || aim->replaces;
+    if (is_timed(plan, aim) && (comes || aim->target == 0.0F) && aim->hold_frames < first) {
+      first = aim->hold_frames;
+    }
+  }
+  return first == UINT32_MAX ? 0U : first;
 }
 
 void
@@ -82,16 +107,17 @@ plan_became_active(Plan* const plan, const uint64_t frame)
   for (uint32_t l = 0; l < plan->n_links; ++l) {
     date(&plan->links[l].death, frame);
   }
+  const uint64_t begins = frame + first_hold(plan);
   for (uint32_t a = 0; a < plan->n_aims; ++a) {
     const PlanAim* const aim = &plan->aims[a];
     PlanLink* const plan_link = &plan->links[aim->link->plan_index];
-    const Node* const from = aim->link->from;
-    const bool is_tail = from && plan->nodes[from->plan_index].death.dying; // its fade is silent
     const uint64_t fades = frame + aim->hold_frames;
-    aim->link->gain = aim->target;
-    if (!is_tail && !aim->restarts && fades > plan_link->fades) {
+    if (is_timed(plan, aim) && (aim->replaces || fades > plan_link->fades)) {
+      plan_link->before = aim->replaces ? aim->before : aim->link->gain;
       plan_link->fades = fades;
+      plan_link->begins = begins;
     }
+    aim->link->gain = aim->target;
   }
 }
 
@@ -206,6 +232,9 @@ static void
 begin_aim(const PlanAim* const aim)
 {
   MixLink* const mix = &aim->link->mix;
+  if (aim->replaces) {
+    mix_link_take_back(mix, aim->before, aim->frames);
+  }
   if (aim->restarts) {
     mix_link_restart(mix, aim->frames, aim->hold_frames);
   } else if (mix->hold_frames && aim->hold_frames > mix->hold_frames &&

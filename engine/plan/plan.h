@@ -37,6 +37,8 @@ typedef struct Death {
   bool fresh; ///< Dying begins with this plan.  Until plan_became_active(), `expires` counts from
               ///< the plan's first frame
   uint64_t expires; ///< Frame from which a later plan can leave the part out
+  uint64_t tail;    ///< Frame from which it plays only tails
+  bool is_unheard;  ///< It was added by a change that this plan replaces before it has begun
 } Death;
 
 typedef struct PlanNode {
@@ -52,8 +54,10 @@ typedef struct PlanNode {
 typedef struct PlanLink {
   Link* link;
   Death death;
-  uint64_t fades; ///< Frame at which its last fade begins, except after a tail; once the plan is
-                  ///< active
+  uint64_t fades;  ///< Frame at which its last fade begins, except after a tail; once the plan is
+                   ///< active
+  uint64_t begins; ///< Likewise of the first one of the fades that its plan has scheduled
+  float before;    ///< Gain before its last fade
 } PlanLink;
 
 /// A gain change of a link, which starts with the plan's first frame: the gain stays for
@@ -64,6 +68,8 @@ typedef struct PlanAim {
   uint32_t frames, hold_frames;
   bool restarts; ///< The gain may still move to `target`, by a fade of an earlier plan: it begins
                  ///< again (mix_link_restart())
+  bool replaces; ///< Takes the place of the link's last fade, of a change that has not begun
+  float before;  ///< Of the PlanLink, if it replaces a fade
 } PlanAim;
 
 /// A value of the document, for a parameter that is not structural.

@@ -27,8 +27,7 @@ still_dies(const Graph* const graph, const Death* const old)
 static Death
 die_on(const Death* const old)
 {
-  return old->dying ? (Death){ .dying = true, .expires = old->expires }
-                    : (Death){ .dying = true, .fresh = true };
+  return old->dying ? *old : (Death){ .dying = true, .fresh = true };
 }
 
 static void
@@ -61,8 +60,8 @@ keep_dying_links(Graph* const graph)
         is_in_plan(plan, old->link->to)) {
       ++old->link->refs;
       old->link->plan_index = plan->n_links;
-      plan->links[plan->n_links++] =
-          (PlanLink){ .link = old->link, .death = die_on(&old->death), .fades = old->fades };
+      plan->links[plan->n_links] = *old;
+      plan->links[plan->n_links++].death = die_on(&old->death);
     }
   }
 }
@@ -76,12 +75,19 @@ graph_keep_dying(Graph* const graph)
   }
 }
 
+/// Number of frames until a frame of a dying part.
+static uint64_t
+frames_until(const Graph* const graph, const Death* const death, const uint64_t frame)
+{
+  const uint64_t now = death->fresh ? 0U : graph->request->now_frame;
+  return frame > now ? frame - now : 0U;
+}
+
 /// Number of frames until a dying part can be left out.
 static uint64_t
 frames_left(const Graph* const graph, const Death* const death)
 {
-  const uint64_t now = death->fresh ? 0U : graph->request->now_frame;
-  return death->expires > now ? death->expires - now : 0U;
+  return frames_until(graph, death, death->expires);
 }
 
 /// Number of frames for which a dying link still passes audio.
@@ -95,66 +101,122 @@ link_sounds(const Graph* const graph, const PlanLink* const dead)
   return left > silent ? left - silent : 0U;
 }
 
-/// Number of frames for which a node that dies with this plan still sounds: until its dying inputs
-/// have ended, plus its latency and tail.
-static uint64_t
+/// How long a node still sounds, in frames.
+typedef struct Sounds {
+  uint64_t direct; ///< Without tails
+  uint64_t all;
+} Sounds;
+
+/// How long a node that dies with this plan still sounds: until its dying inputs have ended, plus
+/// its latency and tail.
+static Sounds
 node_sounds(const Graph* const graph, const uint32_t v)
 {
   const Plan* const plan = graph->plan;
   const uint64_t limit = (uint64_t)(TAIL_LIMIT_SECONDS * graph->request->format->rate_hz);
   const EdgeGroups* const in_links = &graph->in_links;
-  uint64_t input_ends = 0;
+  Sounds input = { 0 };
   for (uint32_t i = in_links->first[v]; i < in_links->first[v + 1U]; ++i) {
-    const uint64_t sounds = link_sounds(graph, &plan->links[in_links->list[i]]);
-    input_ends = sounds > input_ends ? sounds : input_ends;
+    const PlanLink* const link = &plan->links[in_links->list[i]];
+    const uint64_t all = link_sounds(graph, link);
+    const uint64_t direct = frames_until(graph, &link->death, link->death.tail);
+    input.all = all > input.all ? all : input.all;
+    input.direct = direct > input.direct ? direct : input.direct;
   }
-  const Node* const node = plan->nodes[v].node;
-  const uint64_t tail = graph_add(plan->nodes[v].latency_frames, node_tail(node));
-  return graph_add(input_ends, tail) < limit ? input_ends + tail : limit;
+  const uint32_t latency = plan->nodes[v].latency_frames;
+  const uint64_t tail = graph_add(latency, node_tail(plan->nodes[v].node));
+  return (Sounds){ .direct = input.direct + latency,
+                   .all = graph_add(input.all, tail) < limit ? input.all + tail : limit };
 }
 
-/// Schedule the end of a node that sounds for `sounds` frames.  Each link from it fades when the
-/// node's last sample has left the delay line; the node ends with the last link.
+/// True for a dying node to which nothing has come that was not taken back.
+static bool
+is_unheard(const Graph* const graph, const uint32_t v)
+{
+  const EdgeGroups* const in_links = &graph->in_links;
+  uint32_t n = 0;
+  for (uint32_t i = in_links->first[v]; i < in_links->first[v + 1U]; ++i) {
+    n += graph->plan->links[in_links->list[i]].death.is_unheard;
+  }
+  return n && n == in_links->first[v + 1U] - in_links->first[v];
+}
+
+/// End a node that nobody has heard, with the connections from it.
 static void
-schedule_death(Graph* const graph, PlanNode* const dead, const uint64_t sounds)
+end_unheard(Graph* const graph, PlanNode* const dead)
 {
   Plan* const plan = graph->plan;
-  dead->death.expires = sounds + graph->ramp_frames;
+  const Death now = {
+    .dying = true, .fresh = true, .expires = graph->ramp_frames, .is_unheard = true
+  };
+  dead->death = now;
+  for (uint32_t l = 0; l < plan->n_links; ++l) {
+    PlanLink* const plan_link = &plan->links[l];
+    if (plan_link->link->from == dead->node && !plan_link->death.is_unheard) {
+      graph_aim(graph, plan_link->link, 0.0F);
+      plan_link->death = now;
+    }
+  }
+}
+
+/// Schedule the end of a node.  Each link from it fades when the node's last sample has left the
+/// delay line; the node ends with the last link.
+static void
+schedule_death(Graph* const graph, PlanNode* const dead, const Sounds sounds)
+{
+  Plan* const plan = graph->plan;
+  dead->death.expires = sounds.all + graph->ramp_frames;
+  dead->death.tail = sounds.direct;
   for (uint32_t l = 0; l < plan->n_links; ++l) {
     Link* const link = plan->links[l].link;
     Death* const death = &plan->links[l].death;
     if (link->from != dead->node) {
       continue;
     }
-    if (death->fresh) {
+    if (death->fresh && !death->is_unheard) {
       PlanAim* const aim = graph_aim(graph, link, 0.0F);
-      aim->hold_frames = (uint32_t)sounds + link->mix.delay_frames;
+      aim->hold_frames = (uint32_t)sounds.all + link->mix.delay_frames;
       death->expires = (uint64_t)aim->hold_frames + graph->ramp_frames;
+      death->tail = sounds.direct + link->mix.delay_frames;
     }
     const uint64_t left = frames_left(graph, death); // also if the link was already dying
     dead->death.expires = left > dead->death.expires ? left : dead->death.expires;
   }
 }
 
-/// Fade parts that die since an earlier plan now.  Fades that already run continue.
+/// End a part that dies since an earlier plan: now, or with `tails_only` when it would play only
+/// tails.  Returns false if it ends about then anyway; else `hold_frames` receives how long it
+/// still plays.
+static bool
+end_tail(const Graph* const graph, Death* const death, const bool tails_only,
+         uint32_t* const hold_frames)
+{
+  const uint64_t now = graph->request->now_frame;
+  const uint64_t end = tails_only && death->tail > now ? death->tail : now;
+  if (!death->dying || death->fresh || death->expires <= graph_add(end, 2U * graph->ramp_frames)) {
+    return false;
+  }
+  *hold_frames = (uint32_t)(end - now);
+  *death = (Death){ .dying = true,
+                    .fresh = true,
+                    .expires = (uint64_t)*hold_frames + graph->ramp_frames,
+                    .tail = *hold_frames };
+  return true;
+}
+
+/// Let parts that die since an earlier plan fade out early.  Fades that already run continue.
 static void
-end_old_tails(Graph* const graph)
+end_old_tails(Graph* const graph, const bool tails_only)
 {
   Plan* const plan = graph->plan;
-  const uint64_t soon = graph_add(graph->request->now_frame, 2U * graph->ramp_frames);
-  const Death now = { .dying = true, .fresh = true, .expires = graph->ramp_frames };
+  uint32_t hold_frames = 0;
   for (uint32_t l = 0; l < plan->n_links; ++l) {
-    Death* const death = &plan->links[l].death;
-    if (death->dying && !death->fresh && death->expires > soon) {
-      graph_aim(graph, plan->links[l].link, 0.0F);
-      *death = now;
+    if (end_tail(graph, &plan->links[l].death, tails_only, &hold_frames)) {
+      graph_aim(graph, plan->links[l].link, 0.0F)->hold_frames = hold_frames;
     }
   }
   for (uint32_t n = 0; n < plan->n_nodes; ++n) {
-    Death* const death = &plan->nodes[n].death;
-    if (death->dying && !death->fresh && death->expires > soon) {
-      *death = now;
-    }
+    (void)end_tail(graph, &plan->nodes[n].death, tails_only, &hold_frames);
   }
 }
 
@@ -165,12 +227,14 @@ graph_schedule_deaths(Graph* const graph, const uint32_t* const order)
   bool any = false;
   for (uint32_t i = 0; i < plan->n_nodes; ++i) {
     PlanNode* const dead = &plan->nodes[order[i]];
-    if (dead->death.fresh) {
+    if (dead->death.fresh && is_unheard(graph, order[i])) {
+      end_unheard(graph, dead);
+    } else if (dead->death.fresh) {
       schedule_death(graph, dead, node_sounds(graph, order[i]));
       any = true;
     }
   }
   if (graph->request->end_tails || (any && plan->n_nodes - plan->n_living > TAIL_LIMIT_NODES)) {
-    end_old_tails(graph);
+    end_old_tails(graph, !graph->request->end_tails);
   }
 }

@@ -16,6 +16,8 @@
 #include "plan_graph.h"
 
 #define LONGEST_WAIT_SECONDS 4.0 // of a fade, for fades of earlier plans
+#define MAKING_FADES         2U  // time until a plan is active, in fades, usually at most
+#define MAX_ON_THE_WAY       8U  // changes that are on their way to the same vertex
 
 /// True for a node that is new or dying in this plan.
 static bool
@@ -57,20 +59,127 @@ pass_on_earliest(const Graph* const graph, const uint32_t v, uint32_t* const ear
   }
 }
 
+// ---- changes that have not begun ----
+
+/// True if the last fade of a connection belongs to a change of which nothing will have begun when
+/// this plan becomes active.
+static bool
+is_pending(const Graph* const graph, const PlanLink* const plan_link)
+{
+  const uint64_t making = (uint64_t)MAKING_FADES * graph->ramp_frames;
+  return plan_link->begins > graph->request->now_frame + making;
+}
+
+/// A node that an earlier plan has left gets sound for longer: graph_schedule_deaths() schedules
+/// its end again, and that of its connections.
+static void
+die_later(const Graph* const graph, PlanNode* const dead, bool* const is_longer)
+{
+  const Plan* const plan = graph->plan;
+  dead->death.fresh = true;
+  for (uint32_t l = 0; l < plan->n_links; ++l) {
+    PlanLink* const plan_link = &plan->links[l];
+    if (plan_link->link->from == dead->node && plan_link->death.dying) {
+      plan_link->death.fresh = true;
+      is_longer[graph_index(plan_link->link->to, plan->n_nodes)] = true;
+    }
+  }
+}
+
+/// Call die_later() for the nodes with `is_longer`, and those behind them.
+static void
+let_die_later(const Graph* const graph, const uint32_t* const order, bool* const is_longer)
+{
+  for (uint32_t i = 0; i < graph->plan->n_nodes; ++i) {
+    PlanNode* const plan_node = &graph->plan->nodes[order[i]];
+    if (is_longer[order[i]] && plan_node->death.dying && !plan_node->death.fresh) {
+      die_later(graph, plan_node, is_longer);
+    }
+  }
+}
+
+/// The aim of a link; a new one if the plan has none.
+static PlanAim*
+find_aim(Graph* const graph, Link* const link)
+{
+  for (uint32_t a = 0; a < graph->plan->n_aims; ++a) {
+    if (graph->plan->aims[a].link == link) {
+      return &graph->plan->aims[a];
+    }
+  }
+  return graph_aim(graph, link, link->gain);
+}
+
+/// Replace changes of earlier plans that have not begun, if this plan removes what one of them
+/// adds: their fades begin with those of this plan, and what they add and this plan removes is not
+/// heard.  Returns false if out of memory.
+static bool
+replace_pending(Graph* const graph, const uint32_t* const order)
+{
+  Plan* const plan = graph->plan;
+  bool* const is_longer = arena_take(graph->scratch, plan->n_nodes + 1U, sizeof(bool));
+  for (uint32_t l = 0; l < plan->n_links; ++l) {
+    const PlanLink* const plan_link = &plan->links[l];
+    graph->replaces = graph->replaces || (plan_link->death.fresh && is_pending(graph, plan_link));
+  }
+  for (uint32_t l = 0; is_longer && graph->replaces && l < plan->n_links; ++l) {
+    PlanLink* const plan_link = &plan->links[l];
+    if (!is_pending(graph, plan_link)) {
+      continue;
+    }
+    plan_link->death.is_unheard = plan_link->death.fresh;
+    if (!plan_link->death.dying) {
+      PlanAim* const aim = find_aim(graph, plan_link->link);
+      aim->replaces = true;
+      aim->before = plan_link->before;
+    } else if (!plan_link->death.fresh) {
+      plan_link->death.fresh = true;
+      is_longer[graph_index(plan_link->link->to, plan->n_nodes)] = true;
+    }
+  }
+  if (is_longer) {
+    let_die_later(graph, order, is_longer);
+  }
+  return is_longer != NULL;
+}
+
+/// Take back what this plan has replaced: connections that were still to fade in.
+static void
+drop_unheard(Graph* const graph)
+{
+  Plan* const plan = graph->plan;
+  for (uint32_t l = 0; l < plan->n_links; ++l) {
+    PlanLink* const plan_link = &plan->links[l];
+    if (plan_link->death.fresh && plan_link->death.is_unheard) {
+      PlanAim* const aim = graph_aim(graph, plan_link->link, 0.0F);
+      aim->replaces = true;
+      aim->before = plan_link->before;
+      plan_link->death.expires = graph->ramp_frames;
+      plan_link->fades = plan_link->begins = 0U;
+    }
+  }
+}
+
+// ---- times ----
+
 /// The earliest time of a fade at each vertex: after the fades of earlier plans, unless edits that
-/// follow one another quickly have put these off too far.  NULL if out of memory.
+/// follow one another quickly have put these off too far; not before the fades that this plan
+/// replaces.  NULL if out of memory.
 static uint32_t*
 compute_earliest(const Graph* const graph, const uint32_t* const order)
 {
   const Plan* const plan = graph->plan;
   const uint64_t now = graph->request->now_frame;
-  const uint32_t distance = graph->ramp_frames + graph->request->format->block_frames;
+  const uint32_t distance = later(graph->ramp_frames + graph->request->format->block_frames,
+                                  plan->latency_frames / MAX_ON_THE_WAY);
   const uint64_t longest = (uint64_t)(LONGEST_WAIT_SECONDS * graph->request->format->rate_hz);
   uint32_t* const earliest = arena_take(graph->scratch, plan->n_nodes + 1U, sizeof(uint32_t));
   for (uint32_t l = 0; earliest && l < plan->n_links; ++l) {
     const PlanLink* const plan_link = &plan->links[l];
     if (plan_link->fades > now && plan_link->fades - now < longest) {
-      const uint32_t after = (uint32_t)(plan_link->fades - now) + distance;
+      const uint32_t until = (uint32_t)(plan_link->fades - now);
+      const uint32_t after =
+          until + (graph->replaces && is_pending(graph, plan_link) ? 0U : distance);
       uint32_t* const at = &earliest[graph_index(plan_link->link->to, plan->n_nodes)];
       *at = later(after, *at);
     }
@@ -129,14 +238,15 @@ static bool
 is_leaving(const Plan* const plan, const PlanLink* const plan_link)
 {
   const Node* const from = plan_link->link->from;
-  return plan_link->death.fresh && !(from && plan->nodes[from->plan_index].death.dying);
+  return plan_link->death.fresh && !plan_link->death.is_unheard &&
+         !(from && plan->nodes[from->plan_index].death.dying);
 }
 
 /// True for the fade-in of a new connection.  A gain change of an active connection is not delayed.
 static bool
 is_coming(const PlanAim* const aim)
 {
-  return aim->link->gain == 0.0F;
+  return aim->link->gain == 0.0F || aim->replaces;
 }
 
 /// Number of frames by which all fades can start earlier.
@@ -174,7 +284,8 @@ common_hold(const Plan* const plan)
   bool is_common = true;
   for (uint32_t a = 0; a < plan->n_aims; ++a) {
     const PlanAim* const aim = &plan->aims[a];
-    if (is_coming(aim) || aim->target == 0.0F) {
+    const bool is_unheard = plan->links[aim->link->plan_index].death.is_unheard;
+    if (!is_unheard && (is_coming(aim) || aim->target == 0.0F)) {
       is_common = is_common && (hold == NO_HOLD || hold == aim->hold_frames);
       hold = aim->hold_frames;
     }
@@ -191,22 +302,6 @@ may_run(const Graph* const graph, const PlanLink* const plan_link, const uint32_
   const bool is_tail = from && graph->plan->nodes[from->plan_index].death.dying;
   return !is_tail && plan_link->fades && plan_link->fades <= now + hold &&
          now < plan_link->fades + (uint64_t)(LONGEST_FADES + 1U) * graph->ramp_frames;
-}
-
-/// A node that an earlier plan has left gets sound for longer: graph_schedule_deaths() schedules
-/// its end again, and that of its connections.
-static void
-die_later(const Graph* const graph, PlanNode* const dead, bool* const is_longer)
-{
-  const Plan* const plan = graph->plan;
-  dead->death.fresh = true;
-  for (uint32_t l = 0; l < plan->n_links; ++l) {
-    PlanLink* const plan_link = &plan->links[l];
-    if (plan_link->link->from == dead->node && plan_link->death.dying) {
-      plan_link->death.fresh = true;
-      is_longer[graph_index(plan_link->link->to, plan->n_nodes)] = true;
-    }
-  }
 }
 
 /// Let the fades of earlier plans that still run begin again together with those of this plan.
@@ -235,16 +330,12 @@ restart_fades(Graph* const graph, const uint32_t* const order)
       if (plan_link->death.dying) {
         plan_link->death.fresh = true;
         plan_link->death.expires = (uint64_t)hold + graph->ramp_frames;
+        plan_link->death.tail = plan_link->death.expires;
         is_longer[graph_index(plan_link->link->to, plan->n_nodes)] = true;
       }
     }
   }
-  for (uint32_t i = 0; i < plan->n_nodes; ++i) {
-    PlanNode* const plan_node = &plan->nodes[order[i]];
-    if (is_longer[order[i]] && plan_node->death.dying && !plan_node->death.fresh) {
-      die_later(graph, plan_node, is_longer);
-    }
-  }
+  let_die_later(graph, order, is_longer);
   return true;
 }
 
@@ -254,6 +345,9 @@ bool
 graph_schedule_fades(Graph* const graph, const uint32_t* const order)
 {
   Plan* const plan = graph->plan;
+  if (!replace_pending(graph, order)) {
+    return false;
+  }
   const uint32_t* const earliest = compute_earliest(graph, order);
   const uint32_t* const when = earliest ? compute_times(graph, order, earliest) : NULL;
   if (!when) {
@@ -270,8 +364,12 @@ graph_schedule_fades(Graph* const graph, const uint32_t* const order)
     if (is_leaving(plan, plan_link)) {
       PlanAim* const aim = graph_aim(graph, plan_link->link, 0.0F);
       aim->hold_frames = when[graph_index(plan_link->link->to, plan->n_nodes)] - spare;
+      aim->replaces = graph->replaces && is_pending(graph, plan_link);
+      aim->before = plan_link->before;
       plan_link->death.expires = (uint64_t)aim->hold_frames + graph->ramp_frames;
+      plan_link->death.tail = plan_link->death.expires;
     }
   }
+  drop_unheard(graph);
   return restart_fades(graph, order);
 }

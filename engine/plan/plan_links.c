@@ -159,7 +159,8 @@ resolve_link(Graph* const graph, const OldLinks* const old, const uint32_t e, co
     graph_aim(graph, link, gain);
   }
   link->plan_index = plan->n_links;
-  plan->links[plan->n_links++] = (PlanLink){ .link = link, .fades = before ? before->fades : 0U };
+  plan->links[plan->n_links] = before ? *before : (PlanLink){ .link = link };
+  ++plan->n_links;
   return STATUS_OK;
 }
 

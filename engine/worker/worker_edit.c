@@ -35,7 +35,7 @@ plan_edit(Worker* const worker, const Edit* const edit, PlanFault* const fault,
 {
   Rack* const rack = edit->rack;
   PlanRequest request = worker_request(worker, rack);
-  request.at_frame = edit->at_frame;
+  worker_request_at(&request, edit->at_frame);
   request.stamp = edit->stamp;
   request.edit = edit->id;
   if (edit->is_replayed) {

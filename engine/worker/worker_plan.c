@@ -143,6 +143,13 @@ worker_request(Worker* const worker, const Rack* const rack)
   return request;
 }
 
+void
+worker_request_at(PlanRequest* const request, const uint64_t at_frame)
+{
+  request->at_frame = at_frame;
+  request->now_frame = at_frame > request->now_frame ? at_frame : request->now_frame;
+}
+
 Status
 worker_replan(Worker* const worker, const bool end_tails, Error* const error)
 {
@@ -199,7 +206,7 @@ fade_out_old(Worker* const worker, const PlanRequest* const next, Error* const e
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
   PlanRequest request = worker_request(worker, muted);
-  request.at_frame = next->at_frame;
+  worker_request_at(&request, next->at_frame);
   request.keep_values = true;
   request.end_tails = true;
   PlanFault fault;
@@ -268,7 +275,7 @@ static PlanRequest
 repeat(Worker* const worker, const PlanRequest* const request)
 {
   PlanRequest again = worker_request(worker, request->rack);
-  again.at_frame = request->at_frame;
+  worker_request_at(&again, request->at_frame);
   again.stamp = request->stamp;
   again.edit = request->edit;
   again.keep_values = request->keep_values;

@@ -155,6 +155,9 @@ void worker_renew_nodes(Worker* worker, const Plan* plan);
 /// A request for a plan of `rack` that continues the active plan. [planning_lock held]
 PlanRequest worker_request(Worker* worker, const Rack* rack);
 
+/// Let the plan of a request begin at a frame; an earlier one means: at once.
+void worker_request_at(PlanRequest* request, uint64_t at_frame);
+
 /// Make a plan, and wait until the player has changed to it.  If new connections and fading old
 /// ones form a cycle, fade out the old ones first.  If the memory limit does not allow the plan
 /// beside tails, end these first. [planning_lock held]

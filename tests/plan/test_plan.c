@@ -299,6 +299,77 @@ TEST(a_connection_that_still_fades_out_puts_off_no_fade_before_it)
   }
 }
 
+/// The rack of edit `e` in a stream of edits that change the latency.
+static const char*
+rack_of_stream(const uint32_t kind, const uint32_t e, const char* const last)
+{
+  static const uint32_t ms[] = { 10, 20, 5, 15, 8, 18, 3, 12 };
+  static const uint32_t n_late[] = { 9, 1, 8, 2, 9, 3 };
+  static const char* const forms[] = { "(%s) | %s", "a: limiter 0dB lookahead=%ums | %s",
+                                       "(a: limiter 0dB lookahead=%ums + g: gain) | %s",
+                                       "a: limiter 0dB lookahead=%ums | "
+                                       "g: limiter 0dB lookahead=%ums | %s",
+                                       "g: reverb decay=9s size=0.%u mix=0 | "
+                                       "a: limiter 0dB lookahead=%ums | %s" };
+  static char text[2100];
+  const uint32_t of_a = ms[e % ARRAY_LEN(ms)];
+  switch (kind) {
+  case 0:
+    snprintf(text, sizeof(text), forms[0], rack_with_latency(e % 2U * 30U, n_late[e % 6U]), last);
+    break;
+  case 3:
+    snprintf(text, sizeof(text), forms[3], of_a, ms[(e * 3U + 1U) % ARRAY_LEN(ms)], last);
+    break;
+  case 4:
+    snprintf(text, sizeof(text), forms[4], 3U + e % 2U, of_a, last);
+    break;
+  default:
+    snprintf(text, sizeof(text), forms[kind], of_a, last);
+  }
+  return text;
+}
+
+/// Edit the latency every `pause` blocks, while each plan takes `plan_frames`: the sound goes on,
+/// and soon after the last edit all is as it says.
+static void
+check_stream(const uint32_t kind, const uint32_t pause, const uint32_t plan_frames)
+{
+  const uint32_t n_edits = 2U * TAIL_LIMIT_NODES;
+  SCOPED(rack_rig_free) RackRig rig;
+  begin(&rig);
+  for (size_t i = 0; i < FRAMES; ++i) {
+    in[i] = 0.3F;
+  }
+  change_to(&rig, rack_of_stream(kind, 0, "h: gain"));
+  play(&rig, in, out, FRAMES);
+  const float level = out[FRAMES - 1U];
+  rig.plan_frames = plan_frames;
+  for (uint32_t e = 1; e <= n_edits; ++e) {
+    const Plan* const plan =
+        change_to(&rig, rack_of_stream(kind, e, e < n_edits ? "h: gain" : "h: gain -6.0206dB"));
+    ck_assert_uint_le(plan->n_nodes - plan->n_living, TAIL_LIMIT_NODES + 20U);
+    play(&rig, in, out, pause * BLOCK);
+    for (size_t i = 0; e < n_edits && i < pause * BLOCK; ++i) {
+      const double share = (double)(out[i] / level);
+      ck_assert_msg(share > 0.75 && share < 1.2, "rack %u, %u blocks apart, edit %u: level %g",
+                    kind, pause, e, share);
+    }
+  }
+  play(&rig, in, out, 80U * BLOCK);
+  for (size_t i = 60U * BLOCK; i < 80U * BLOCK; ++i) {
+    ck_assert_float_eq_tol(out[i], 0.5F * level, 2e-3F * level);
+  }
+}
+
+TEST(a_stream_of_edits_of_the_latency_does_not_stop_the_sound)
+{
+  for (uint32_t kind = 0; kind < 5U; ++kind) {
+    check_stream(kind, 1, 0);
+    check_stream(kind, 3, 4U * BLOCK);
+    check_stream(kind, 6, 2U * BLOCK);
+  }
+}
+
 static uint32_t
 n_batches(const Plan* const plan)
 {

@@ -29,7 +29,8 @@ request_for(RackRig* const rig, const Rack* const rack)
 {
   return (PlanRequest){ .rack = rack,
                         .previous = rig->player.plan,
-                        .now_frame = rig->frame,
+                        .now_frame =
+                            rig->frame > rig->plan_frames ? rig->frame - rig->plan_frames : 0U,
                         .format = &rig->format,
                         .loader = &rig->loader,
                         .backend = rig->backend,

@@ -28,7 +28,8 @@ typedef struct RackRig {
   Rack* rack;               ///< The active rack
   const RackRigFile* files; ///< [n_files]
   uint32_t n_files;
-  uint64_t frame; ///< First frame of the next block
+  uint64_t frame;       ///< First frame of the next block
+  uint32_t plan_frames; ///< Frames that are played while a plan is made
 } RackRig;
 
 #define RACK_RIG_RATE 48000.0 // of rack_rig_mono()

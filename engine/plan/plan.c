@@ -271,7 +271,9 @@ take_over(const Plan* const plan, const PlanHeir* const heir)
       node_set(node, p, node->targets[p]);
     }
   }
-  node_switches_rest(&node->switches);
+  if (node->switches.is_played) { // else they wait for a plan with their mix, to begin with a ramp
+    node_switches_rest(&node->switches);
+  }
 }
 
 void

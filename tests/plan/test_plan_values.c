@@ -5,6 +5,8 @@
 #include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 
+#include "engine/contract/node_switches.h"
+
 #include <math.h>
 
 #define BLOCK 64U
@@ -24,6 +26,32 @@ level(RackRig* const rig)
   return out[ARRAY_LEN(out) - 1U];
 }
 
+/// Plan a rack from the active plan, without playing it yet.
+static Plan*
+make_plan(RackRig* const rig, const Rack* const rack, const bool has_run, const uint64_t stamp)
+{
+  Plan* const active = rig->player.plan;
+  const PlanRequest request = { .rack = rack,
+                                .previous = has_run ? active : NULL,
+                                .active = active,
+                                .format = &rig->format,
+                                .loader = &rig->loader,
+                                .backend = rig->backend,
+                                .stamp = stamp };
+  Plan* plan = NULL;
+  PlanFault fault;
+  OK(plan_new(&request, &plan, &fault, &error));
+  return plan;
+}
+
+static void
+play_plan(RackRig* const rig, Plan* const plan)
+{
+  player_offer(&rig->player, plan);
+  player_idle(&rig->player);
+  plan_free(player_collect(&rig->player));
+}
+
 /// Make a plan of the same rack, send a message, and play the plan a few blocks later.
 static void
 plan_across_message(const bool has_run, const uint64_t stamp, const float wanted)
@@ -31,22 +59,10 @@ plan_across_message(const bool has_run, const uint64_t stamp, const float wanted
   const Format format = { .rate_hz = 48000.0, .block_frames = BLOCK, .n_in = 1, .n_out = 1 };
   SCOPED(rack_rig_free) RackRig rig;
   rack_rig_new(&rig, &backend_cpu, NULL, "g: gain 0dB", &format, NULL, 0);
-  Plan* const active = rig.player.plan;
-  const PlanRequest request = { .rack = rig.rack,
-                                .previous = has_run ? active : NULL,
-                                .active = active,
-                                .format = &rig.format,
-                                .loader = &rig.loader,
-                                .backend = rig.backend,
-                                .stamp = stamp };
-  Plan* plan = NULL;
-  PlanFault fault;
-  OK(plan_new(&request, &plan, &fault, &error));
+  Plan* const plan = make_plan(&rig, rig.rack, has_run, stamp);
   rack_rig_set(&rig, "g", "gain", -20.0, 0);
   ck_assert_float_eq_tol(level(&rig), 0.1F, 1e-6F);
-  player_offer(&rig.player, plan);
-  player_idle(&rig.player);
-  plan_free(player_collect(&rig.player));
+  play_plan(&rig, plan);
   ck_assert_float_eq_tol(level(&rig), wanted, 1e-6F);
 }
 
@@ -64,6 +80,31 @@ TEST(a_document_that_was_written_after_the_message_wins)
 {
   plan_across_message(true, 1, 1.0F);
   plan_across_message(false, 1, 1.0F);
+}
+
+TEST(a_switch_waits_in_a_new_node_whose_plan_has_no_mix_for_it)
+{
+  const Format format = { .rate_hz = 48000.0, .block_frames = BLOCK, .n_in = 1, .n_out = 1 };
+  SCOPED(rack_rig_free) RackRig rig;
+  rack_rig_new(&rig, &backend_cpu, NULL, "l: limiter 0dB lookahead=1ms", &format, NULL, 0);
+  SCOPED_RACK Rack* const rack = rack_copy(rig.rack);
+  const int param = fx_param_find(rack->nodes[0].fx, "lookahead");
+  rack->nodes[0].values[param] = (RackValue){ .kind = VALUE_NUMBER, .number = 2.0 };
+  (void)level(&rig);
+  Plan* const plan = make_plan(&rig, rack, true, 0);
+  Node* const node = plan->nodes[0].node;
+  ck_assert_ptr_ne(node, rig.player.plan->nodes[0].node);
+  node->switches.is_played = false; // as on a device
+  rack_rig_set(&rig, "l", "mute", 1.0, 0);
+  ck_assert_float_eq(level(&rig), 0.0F);
+  play_plan(&rig, plan);
+  ck_assert(node_switches_are_on(&node->switches));
+  ck_assert_float_eq(ramp_value(&node->switches.wet.gain), 1.0F); // as it sounds
+  Plan* const with_mix = make_plan(&rig, rack, true, 0);
+  with_mix->nodes[0].has_switches = true;
+  play_plan(&rig, with_mix);
+  ck_assert_float_eq(ramp_value(&node->switches.wet.gain), 1.0F);
+  ck_assert_float_eq(level(&rig), 0.0F); // after a ramp
 }
 
 SUITE_MAIN("plan values")

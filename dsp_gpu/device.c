@@ -14,7 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/// The best device of an API: GPUs before others, then the one with the most memory.
+/// The best device of an API: GPUs before others, then the one with the most memory in total.  The
+/// free memory would be a better measure, but drivers report it only to a process with a context on
+/// the device, which takes some tenths of a second and some hundred MiB on each.
 static Status
 find_best(const GpuApi* const api, uint32_t* const index, GpuDeviceInfo* const info,
           Error* const error)

@@ -62,6 +62,8 @@ typedef struct GpuDeviceInfo {
   bool is_gpu;          ///< False for CPUs under OpenCL (PoCL)
   bool shares_memory;   ///< The device uses host memory: no copies are needed
   bool reaches_host;    ///< Kernels can access host memory; otherwise copies are needed
+  bool ends_kernels;    ///< CUDA: the driver ends kernels that run for seconds, as on a GPU with a
+                        ///< display
 } GpuDeviceInfo;
 
 /// A copy between host memory and a buffer.

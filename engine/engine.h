@@ -295,7 +295,9 @@ typedef struct EnginePrediction {
   WorkerFacts facts;           ///< Of the plan, with the fallbacks that a live run would choose
   uint64_t memory_limit_bytes; ///< EngineConfig::memory_bytes, or its default
   double block_ns_p50, block_ns_p99;
-  EngineBackend gpu; ///< API of the open device; ENGINE_BACKEND_CPU if none was open
+  double stalled_share; ///< Part of the time that blocks took which needed more than 0.5 ms and ten
+                        ///< times the median
+  EngineBackend gpu;    ///< API of the open device; ENGINE_BACKEND_CPU if none was open
 } EnginePrediction;
 
 NODISCARD Status engine_predict(const EngineConfig* config, const Rack* rack, double rate_hz,

@@ -8,8 +8,26 @@
 #include "engine/worker/calibrate.h"
 #include "engine/worker/fallback_choose.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#define STALL_NS     5e5  // a time slice of another program on a GPU is longer
+#define STALL_FACTOR 10.0 // times the median
+
+/// The part of the time that stalled blocks took.
+static double
+stalled_share(const double* const times_ns, const uint32_t n, const double median_ns)
+{
+  const double least_ns = fmax(STALL_NS, STALL_FACTOR * median_ns);
+  double all_ns = 0.0;
+  double stalled_ns = 0.0;
+  for (uint32_t b = 0; b < n; ++b) {
+    all_ns += times_ns[b];
+    stalled_ns += times_ns[b] > least_ns ? times_ns[b] : 0.0;
+  }
+  return all_ns > 0.0 ? stalled_ns / all_ns : 0.0;
+}
 
 /// Run n_blocks of quiet noise through an offline engine, and measure the time.
 static Status
@@ -45,6 +63,7 @@ time_blocks(Engine* const engine, const uint32_t n_blocks, EnginePrediction* con
   const Percentiles ns = percentiles_of(times, n_blocks);
   prediction->block_ns_p50 = ns.p50;
   prediction->block_ns_p99 = ns.p99;
+  prediction->stalled_share = stalled_share(times, n_blocks, ns.p50);
   free(samples);
   free(times);
   return status;

@@ -24,8 +24,11 @@
 #define MAX_COLUMNS 12U
 #define ANY_FORMAT  UINT32_MAX
 
-// The cost of a submission is measured with an empty rack in this format.
+// The cost of a submission is measured with an empty rack in this format.  On a GPU the measurement
+// takes some 50 ms, longer than the time slices of another program.
 #define MEASURED_BLOCKS 200U
+#define GPU_BLOCKS      4000U
+#define SHARED_FROM     0.1 // stalled share of the time from which a GPU counts as shared
 #define MEASURED_FRAMES 64U
 #define MEASURED_HZ     48000.0
 
@@ -171,18 +174,29 @@ gpu_device(const GpuApi* const api, const uint32_t index, const GpuDeviceInfo* c
 {
   char capability[16];
   snprintf(capability, sizeof(capability), "%u.%u", info->capability / 10U, info->capability % 10U);
-  return json_pack("{ss ss si ss ss ss? sI sI si si sb sb sb}", "kind", "compute", "api",
+  return json_pack("{ss ss si ss ss ss? sI sI si si sb sb sb sb}", "kind", "compute", "api",
                    engine_backend_names[api->kind], "index", (int)index, "name", info->name,
                    "driver", info->driver, "capability", info->capability ? capability : NULL,
                    "memory_bytes", (json_int_t)info->memory_bytes, "largest_buffer_bytes",
                    (json_int_t)info->largest_bytes, "compute_units", (int)info->compute_units,
                    "local_bytes", (int)info->local_bytes, "is_gpu", info->is_gpu, "shares_memory",
-                   info->shares_memory, "reaches_host", info->reaches_host);
+                   info->shares_memory, "reaches_host", info->reaches_host, "ends_kernels",
+                   info->ends_kernels);
+}
+
+/// Append to the member "note" of a row.
+static void
+add_note(json_t* const row, const char* const text)
+{
+  const char* const note = json_string_value(json_object_get(row, "note"));
+  json_object_set_new(row, "note",
+                      json_sprintf("%s%s%s", note ? note : "", note ? "; " : "", text));
 }
 
 /// Add the time of an empty submission to a device's row, or the reason why it cannot be measured.
 static void
-measure_device(json_t* const row, const GpuApi* const api, const uint32_t index)
+measure_device(json_t* const row, const GpuApi* const api, const uint32_t index,
+               const GpuDeviceInfo* const info)
 {
   const EngineConfig config = { .n_in = 2, .backend = api->kind, .gpu_index = index };
   Error error = { STATUS_OK, "" };
@@ -190,8 +204,8 @@ measure_device(json_t* const row, const GpuApi* const api, const uint32_t index)
   Rack* rack = NULL; // connects input to output
   Status status = rack_parse("", "rack", NULL, &rack, &error);
   if (!status) {
-    status = engine_predict(&config, rack, MEASURED_HZ, MEASURED_FRAMES, MEASURED_BLOCKS,
-                            &prediction, &error);
+    status = engine_predict(&config, rack, MEASURED_HZ, MEASURED_FRAMES,
+                            info->is_gpu ? GPU_BLOCKS : MEASURED_BLOCKS, &prediction, &error);
   }
   rack_free(rack);
   if (status) {
@@ -199,6 +213,10 @@ measure_device(json_t* const row, const GpuApi* const api, const uint32_t index)
   } else {
     json_object_set_new(row, "submission_us_p50", json_real(prediction.block_ns_p50 / 1e3));
     json_object_set_new(row, "submission_us_p99", json_real(prediction.block_ns_p99 / 1e3));
+    json_object_set_new(row, "stalled_share", json_real(prediction.stalled_share));
+    if (info->is_gpu && prediction.stalled_share > SHARED_FROM) {
+      add_note(row, "stalls: another program seems to use it");
+    }
   }
 }
 
@@ -215,8 +233,11 @@ gpu_devices(const ListArgs* const args)
       GpuDeviceInfo info;
       if (!apis[a]->describe(d, &info, NULL)) {
         json_t* const row = gpu_device(apis[a], d, &info);
+        if (info.ends_kernels) {
+          add_note(row, "seems to have a display, which delays blocks");
+        }
         if (args->measures) {
-          measure_device(row, apis[a], d);
+          measure_device(row, apis[a], d, &info);
         }
         json_array_append_new(rows, row);
       }
@@ -343,7 +364,7 @@ static const Listing listings[] = {
     { { audio_devices, { "driver", "host_api", "name", "inputs", "outputs", "rate_hz", NULL } },
       { gpu_devices,
         { "api", "index", "name", "driver", "memory_bytes", "capability", "is_gpu",
-          "submission_us_p50", "submission_us_p99", "submission_error", NULL } } } },
+          "submission_us_p50", "submission_us_p99", "submission_error", "note", NULL } } } },
   { "drivers", { { drivers, { "name", "summary", NULL } } } },
   { "effects", { { effects, { "name", "summary", NULL } } } },
   { "plugins",

@@ -169,6 +169,7 @@ cuda_describe(const uint32_t index, GpuDeviceInfo* const info, Error* const erro
   found.capability = capability_of(handle, &result);
   found.shares_memory = attribute(handle, CU_DEVICE_ATTRIBUTE_INTEGRATED, &result) != 0U;
   found.reaches_host = attribute(handle, CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY, &result) != 0U;
+  found.ends_kernels = attribute(handle, CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT, &result) != 0U;
   if (result) {
     return refused(result, "cuDeviceGetAttribute", error);
   }

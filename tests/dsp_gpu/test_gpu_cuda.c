@@ -51,7 +51,7 @@ TEST(a_device_is_described)
   ck_assert_uint_eq(info.max_group, 1024);
   ck_assert_uint_eq(info.local_bytes, 49152);
   ck_assert_uint_eq(info.capability, FAKE_CAPABILITY);
-  ck_assert(info.is_gpu && info.reaches_host && !info.shares_memory);
+  ck_assert(info.is_gpu && info.reaches_host && !info.shares_memory && info.ends_kernels);
   assert_says(info.driver, "CUDA 13.0");
 }
 

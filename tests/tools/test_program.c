@@ -272,6 +272,9 @@ TEST(devices_are_listed_with_their_properties)
       const double p50 = json_number_value(json_object_get(row, "submission_us_p50"));
       ck_assert_double_gt(p50, 0.0);
       ck_assert_double_ge(json_number_value(json_object_get(row, "submission_us_p99")), p50);
+      const double stalled = json_number_value(json_object_get(row, "stalled_share"));
+      ck_assert(stalled >= 0.0 && stalled <= 1.0);
+      ck_assert(json_is_boolean(json_object_get(row, "ends_kernels")));
     }
   }
   ck_assert_uint_eq(n_missing, 0);

@@ -139,6 +139,7 @@ cuDeviceGetAttribute(int* const value, const CUdevice_attribute which, const CUd
     *value = 49152;
     break;
   case CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY:
+  case CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT:
     *value = 1;
     break;
   default:

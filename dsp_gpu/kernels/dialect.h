@@ -30,6 +30,7 @@ typedef float f32;
 #define DEVICE        static inline
 #define GLOBAL        __global
 #define LOCAL_POINTER __local
+#define RESTRICT      restrict
 
 #define LOCAL_ARRAY(type, name, length) __local type name[length]
 
@@ -84,6 +85,7 @@ typedef float f32;
 #define DEVICE __device__ __forceinline__
 #define GLOBAL
 #define LOCAL_POINTER
+#define RESTRICT __restrict__
 
 #define LOCAL_ARRAY(type, name, length) __shared__ type name[length]
 

@@ -51,9 +51,10 @@ bring_rows(GLOBAL const u32* const table, GLOBAL const float4* const from, const
 // n_rows is 0 if the rows from the host are on the device already.  Rows that are brought keep the
 // alignment of their quads, so they begin up to three words late.
 KERNEL
-stage_begin(GLOBAL const u32* const changes, GLOBAL u32* const live, GLOBAL const u32* const table,
-            GLOBAL const f32* const from_host, GLOBAL float4* const host_rows, const u32 first_row,
-            const u32 n_rows, const u32 n_apply)
+stage_begin(GLOBAL const u32* const changes, GLOBAL u32* const live,
+            GLOBAL const u32* const RESTRICT table, GLOBAL const f32* const from_host,
+            GLOBAL float4* const host_rows, const u32 first_row, const u32 n_rows,
+            const u32 n_apply)
 {
   const u32 n_frames = changes[CHANGES_N_FRAMES];
   const u32 n_changes = changes[CHANGES_N];

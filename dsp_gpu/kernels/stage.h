@@ -27,9 +27,9 @@ typedef i32 int32_t;
 #include "engine/contract/ramp.h"
 
 #define STAGE_ARGS                                                                                 \
-  GLOBAL u32 *const live, GLOBAL const u32 *const table, GLOBAL const f32 *const host_rows,        \
-      GLOBAL f32 *const to_host, GLOBAL f32 *const rows, GLOBAL f32 *const memory,                 \
-      const u32 first_unit, const u32 n_units
+  GLOBAL u32 *const live, GLOBAL const u32 *const RESTRICT table,                                  \
+      GLOBAL const f32 *const host_rows, GLOBAL f32 *const to_host, GLOBAL f32 *const rows,        \
+      GLOBAL f32 *const memory, const u32 first_unit, const u32 n_units
 
 #define STAGE stage_of(live, table, host_rows, to_host, rows, memory, first_unit, n_units)
 

@@ -206,6 +206,7 @@ input_words(Follow* const follow, const uint32_t row, uint32_t* const words)
   };
   words[INPUT_TERMS] = words_add(&tables->table, term, TERM_WORDS);
   words[INPUT_N_TERMS] = 1U;
+  memcpy(words + INPUT_FIRST, term, sizeof(term));
 }
 
 /// Record the unit that has written a row, and the row's number for the kernels.
@@ -301,7 +302,10 @@ follow_mix(Follow* const follow, const StageStep* const step, Error* const error
                                            [TERM_LINK] = link_word(tables, term->link) };
       words_add(&tables->table, words, TERM_WORDS);
     }
-    const uint32_t input[INPUT_WORDS] = { [INPUT_TERMS] = first, [INPUT_N_TERMS] = row->n_terms };
+    uint32_t input[INPUT_WORDS] = { [INPUT_TERMS] = first, [INPUT_N_TERMS] = row->n_terms };
+    if (row->n_terms && !tables->table.failed) {
+      memcpy(input + INPUT_FIRST, tables->table.at + first, TERM_WORDS * sizeof(uint32_t));
+    }
     follow->input[row->to] = words_add(&tables->table, input, INPUT_WORDS);
     follow->mixed[row->to] = row;
     follow->writers[row->to] = (Writer){ .kernel = NULL };

@@ -70,10 +70,11 @@
 #define PART_WORDS  8
 #define ROUND_PARTS 16
 
-// An input: a sum of terms, as MixRow.
+// An input: a sum of terms, as MixRow, and the first of them.
 #define INPUT_TERMS   0 // word in table
 #define INPUT_N_TERMS 1
-#define INPUT_WORDS   2
+#define INPUT_FIRST   2 // TERM_WORDS
+#define INPUT_WORDS   (INPUT_FIRST + TERM_WORDS)
 
 #define TERM_FROM  0 // row
 #define TERM_LINK  1 // word in live

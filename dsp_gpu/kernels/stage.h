@@ -142,8 +142,8 @@ input_of(const Stage stage, const u32 at)
   input.gain = 0.0f;
   input.is_plain = 0;
   if (input.n_terms > 0) {
-    const u32 link = stage.table[input.terms + TERM_LINK];
-    input.row = row_at(stage, stage.table[input.terms + TERM_FROM]);
+    const u32 link = stage.table[at + INPUT_FIRST + TERM_LINK];
+    input.row = row_at(stage, stage.table[at + INPUT_FIRST + TERM_FROM]);
     input.gain = F32_OF_BITS(stage.live[link + LINK_GAIN]);
     input.is_plain = input.n_terms == 1 && stage.live[link + LINK_IS_STEADY];
   }

@@ -20,6 +20,7 @@
 
 #define ONE       ((u64)1 << 36) // a gain of 1
 #define ONE_FLOAT 68719476736.0f
+#define SEGMENT   8 // values that one thread sums
 
 // ---- the ceiling ----
 
@@ -111,13 +112,6 @@ needed_at(const DelayLine line, GLOBAL const f32* const ring, const u32 delay, c
   return delay > line.filled + i ? 1.0f : delay_line_get(line, ring, delay, i);
 }
 
-// The number of frames, the last ones before the tile, that the windows of all its frames share.
-DEVICE u32
-n_shared(const u32 lookahead, const u32 n_frames)
-{
-  return lookahead - min(lookahead, n_frames - 1);
-}
-
 // The smallest gain required in the shared frames.  By all threads. minima: [GROUP_SIZE].
 DEVICE f32
 lowest_shared(const DelayLine line, GLOBAL const f32* const ring, const u32 n,
@@ -138,20 +132,31 @@ lowest_shared(const DelayLine line, GLOBAL const f32* const ring, const u32 n,
   return minima[0];
 }
 
-// The minimum over the rest of the window of frame i: the part in the tile, and the part that
-// later windows no longer contain.
-DEVICE f32
-lowest_own(const DelayLine line, GLOBAL const f32* const ring, const u32 lookahead, const u32 n,
-           const u32 i)
+// The minimum over the rest of the window of each frame i, in now[i]: the frames of the tile, the
+// lookahead before i at most, and those of `past` from i on, which later windows no longer contain.
+// By all threads; each may read its own result.  In each step, each minimum takes in the one `step`
+// frames away.
+DEVICE void
+lowest_own(LOCAL_POINTER f32* const now, LOCAL_POINTER f32* const past, const u32 lookahead)
 {
-  f32 lowest = 1.0f;
-  for (u32 delay = 0; delay <= min(i, lookahead); ++delay) {
-    lowest = FMIN(lowest, needed_at(line, ring, delay, i));
+  const u32 i = min(LOCAL_ID, (u32)TILE - 1);
+  const u32 window = min(lookahead + 1, (u32)TILE);
+  u32 width = 1; // frames of each minimum
+  do {
+    const u32 step = min(width, window - width);
+    BARRIER();
+    const f32 before = i >= step ? now[i - step] : 1.0f;
+    const f32 after = i + step < TILE ? past[i + step] : 1.0f;
+    BARRIER();
+    if (LOCAL_ID < TILE) {
+      now[LOCAL_ID] = FMIN(now[LOCAL_ID], before);
+      past[LOCAL_ID] = FMIN(past[LOCAL_ID], after);
+    }
+    width += step;
+  } while (width < window);
+  if (LOCAL_ID < TILE) {
+    now[LOCAL_ID] = FMIN(now[LOCAL_ID], past[LOCAL_ID]);
   }
-  for (u32 delay = n + i + 1; delay <= lookahead; ++delay) {
-    lowest = FMIN(lowest, needed_at(line, ring, delay, i));
-  }
-  return lowest;
 }
 
 // Fall at once, rise with the release; rounding errors go to rest[].  By one thread.
@@ -179,7 +184,32 @@ missing(const f32 high, const f32 low)
   return ONE - min((u64)whole + (u64)rest, ONE);
 }
 
-// Replace values by the sums of the last `length` of them.  By all threads.
+// Replace values by `sum` + the sum of all of them up to each.  By all threads: some sum SEGMENT
+// values each; then each adds the sums of the segments before its value.
+DEVICE void
+add_up(LOCAL_POINTER u64* const values, const u64 sum)
+{
+  if (LOCAL_ID < TILE / SEGMENT) {
+    u64 total = 0;
+    for (u32 k = LOCAL_ID * SEGMENT; k < (LOCAL_ID + 1) * SEGMENT; ++k) {
+      total += values[k];
+      values[k] = total;
+    }
+  }
+  BARRIER();
+  u64 before = sum;
+  for (u32 s = 0; s < TILE / SEGMENT; ++s) {
+    before += s < LOCAL_ID / SEGMENT ? values[(s + 1) * SEGMENT - 1] : 0;
+  }
+  BARRIER();
+  if (LOCAL_ID < TILE) {
+    values[LOCAL_ID] += before;
+  }
+  BARRIER();
+}
+
+// Replace values by the sums of the last `length` of them.  By all threads; values from n_frames on
+// do not matter.
 DEVICE u64
 box(const DelayLine line, GLOBAL f32* const low, GLOBAL f32* const high, const u32 length,
     const u64 sum, LOCAL_POINTER u64* const values, const u32 n_frames)
@@ -195,14 +225,7 @@ box(const DelayLine line, GLOBAL f32* const low, GLOBAL f32* const high, const u
         u64_of(delay_line_get(line, low, length, i), delay_line_get(line, high, length, i));
   }
   BARRIER();
-  if (i == 0) {
-    u64 total = sum;
-    for (u32 k = 0; k < n_frames; ++k) {
-      total += values[k];
-      values[k] = total;
-    }
-  }
-  BARRIER();
+  add_up(values, sum);
   return values[n_frames - 1];
 }
 
@@ -228,8 +251,8 @@ smooth_gain(Lookahead* const ahead, const DelayLine line, GLOBAL f32* const ring
     release_gains(ahead, gain, rest, n_frames);
   }
   BARRIER();
-  if (LOCAL_ID < n_frames) {
-    values[LOCAL_ID] = missing(gain[LOCAL_ID], rest[LOCAL_ID]);
+  if (LOCAL_ID < TILE) {
+    values[LOCAL_ID] = LOCAL_ID < n_frames ? missing(gain[LOCAL_ID], rest[LOCAL_ID]) : 0;
   }
   for (u32 b = 0; b < 2; ++b) {
     GLOBAL f32* const low = rings + (2 * b) * line.size;
@@ -320,16 +343,22 @@ fx_limiter(STAGE_ARGS)
     const u32 frame = first + TILE_FRAME;
     const u32 n = TILE_FRAME < n_frames ? n_channels : 0;
     const f32 peak = put_inputs(stage, inputs, n, frame, line, channels, peaks);
+    f32 now = 1.0f;
     if (LOCAL_ID < n_frames) {
-      const f32 now = ceiling_ahead(ceiling, frame + 1);
-      delay_line_put(line, ceilings, LOCAL_ID, now);
-      delay_line_put(line, needed, LOCAL_ID, peak > now ? now / peak : 1.0f);
+      const f32 limit_now = ceiling_ahead(ceiling, frame + 1);
+      now = peak > limit_now ? limit_now / peak : 1.0f;
+      delay_line_put(line, ceilings, LOCAL_ID, limit_now);
+      delay_line_put(line, needed, LOCAL_ID, now);
     }
-    BARRIER();
-    const u32 n_before = n_shared(ahead.frames, n_frames);
-    const f32 lowest = lowest_shared(line, needed, n_before, peaks);
+    const u32 n_own = min(ahead.frames, n_frames - 1);
+    if (LOCAL_ID < TILE) {
+      level[LOCAL_ID] = now;
+      rest[LOCAL_ID] = LOCAL_ID < n_own ? needed_at(line, needed, ahead.frames, LOCAL_ID) : 1.0f;
+    }
+    lowest_own(level, rest, ahead.frames);
+    const f32 lowest = lowest_shared(line, needed, ahead.frames - n_own, peaks);
     if (LOCAL_ID < n_frames) {
-      level[LOCAL_ID] = FMIN(lowest, lowest_own(line, needed, ahead.frames, n_before, LOCAL_ID));
+      level[LOCAL_ID] = FMIN(lowest, level[LOCAL_ID]);
     }
     const f32 gain = smooth_gain(&ahead, line, rings + LIMITER_RING_BOX * ring_frames, level, rest,
                                  values, n_frames);

@@ -328,7 +328,7 @@ matrix_kernel_shape(const void* const node, FxKernelShape* const shape)
   const uint32_t n = n_entries(matrix);
   const uint32_t n_frame_tiles = (matrix->max_block_frames + TILE_FRAMES - 1U) / TILE_FRAMES;
   *shape = (FxKernelShape){
-    .sizes = { { "ROWS", TILE_ROWS }, { "FRAMES", TILE_FRAMES } },
+    .sizes = { { "ROWS", TILE_ROWS }, { "FRAMES", TILE_FRAMES }, { "INPUTS", FX_MAX_CHANNELS } },
     .passes = { { "fx_matrix", 128U, 1U, n_row_tiles(matrix) * n_frame_tiles } },
     .n_passes = 1,
     .data_words = coefficients_word(matrix, n) + (uint64_t)n * TILE_ROWS,

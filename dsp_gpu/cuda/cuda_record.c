@@ -384,6 +384,17 @@ cuda_record(GpuDevice* const device, const GpuWork* const work, GpuRecording** c
   return STATUS_OK;
 }
 
+/// Wait for the last submission: the driver destroys a graph at work later, and then the work would
+/// still use the memory that the caller frees, and the done word of the next recording.
+static void
+wait_for_end(const GpuRecording* const recording)
+{
+  const bool is_at_work = recording->sequence && !atomic_load(recording->done);
+  if (is_at_work && !atomic_load(&recording->device->is_lost)) {
+    cuda.stream_synchronize(recording->lane->stream); // the next call reports an error
+  }
+}
+
 void
 cuda_recording_free(GpuRecording* const recording)
 {
@@ -391,6 +402,7 @@ cuda_recording_free(GpuRecording* const recording)
     return;
   }
   cuda.ctx_set_current(recording->device->context);
+  wait_for_end(recording);
   if (recording->graph) {
     cuda.graph_exec_destroy(recording->graph);
   }

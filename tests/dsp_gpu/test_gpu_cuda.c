@@ -144,6 +144,25 @@ TEST(done_is_written_after_everything_else)
   ck_assert_float_eq(cuda_rig_out(&rig, 0)[0], 3.0F);
 }
 
+TEST(a_recording_is_freed_after_its_work)
+{
+  SCOPED(cuda_rig_free) CudaRig rig = cuda_rig();
+  cuda_rig_submit(&rig, 0, 1, 1.0F);
+  cuda_rig_submit(&rig, 1, 2, 1.0F);
+  ck_assert(cuda_rig_is_done(&rig, 1, 2));
+  fake_forget_calls();
+  gpu_cuda.recording_free(rig.recordings[1]); // done: there is nothing to wait for
+  rig.recordings[1] = NULL;
+  ck_assert_uint_eq(fake_n_calls("cuStreamSynchronize"), 0);
+  fake_hold(true);
+  cuda_rig_submit(&rig, 0, 3, 1.0F);
+  const uint32_t done = fake_must_find(3, FAKE_KERNEL, "warprack_done");
+  ck_assert(!fake_op(done)->is_done);
+  gpu_cuda.recording_free(rig.recordings[0]);
+  rig.recordings[0] = NULL;
+  ck_assert(fake_op(done)->is_done);
+}
+
 TEST(copies_of_one_block_overlap_kernels_of_another)
 {
   SCOPED(cuda_rig_free) CudaRig rig = cuda_rig();

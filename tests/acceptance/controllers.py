@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Controllers on another machine, played by liblo: no byte amplified before the machine has proved its address, complete
-answers and all changes after it.
+"""Controllers on another machine, played by liblo and by libraries of npm: no byte amplified before the machine has proved
+its address, complete answers and all changes after it.
 
     controllers.py PROGRAM
 
 The server is in one network namespace, the controllers are in another one; a pair of virtual Ethernet devices connects
-them.  Without the rights for that, or without liblo for Python, the test is skipped.
+them.  Without the rights for that, or without liblo for Python, the test is skipped; without the libraries of npm
+(npm/install), their part is.
 """
 
 import ctypes
@@ -20,9 +21,10 @@ except ImportError as missing:
     sys.exit(77)
 
 CLONE_NEWNET = 0x40000000
-# Addresses of the server and of the other machine on four networks: of a desk, which proves its address; of a tablet,
-# which is in --osc-notify; of a console, which uses TCP; of `warprack send`.
+# Addresses of the server and of the other machine on five networks: of a desk, which proves its address; of a tablet,
+# which is in --osc-notify; of a console, which uses TCP; of a desk with the libraries of npm; of `warprack send`.
 DESK, TABLET, CONSOLE = ("192.0.2.1", "192.0.2.2"), ("192.0.3.1", "192.0.3.2"), ("192.0.4.1", "192.0.4.2")
+NPM = ("192.0.5.1", "192.0.5.2")
 SENDER = ("2001:db8::1", "2001:db8::2")
 TABLET_PORT = 9001
 FILLER = "0123456789abcdef"  # as long as a cookie
@@ -39,6 +41,9 @@ class Controller:
         self.liblo.add_method(None, None, lambda path, arguments: self.received.append((path, arguments)))
         self.target = liblo.Address(host, server_port, protocol)
         self.received = []
+
+    def close(self):
+        self.liblo.free()
 
     def say(self, path, *arguments):
         self.liblo.send(self.target, path, *arguments)
@@ -78,7 +83,7 @@ def other_machine(pipe):
                 controllers[name] = Controller(*arguments)
                 pipe.send(None)
             elif method == "run":
-                done = subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False)
+                done = subprocess.run(arguments, capture_output=True, text=True, timeout=60 * SLOWNESS, check=False)
                 pipe.send((done.returncode, done.stdout + done.stderr))
             else:
                 pipe.send(getattr(controllers[name], method)(*arguments))
@@ -116,7 +121,7 @@ def connect():
     ip("link", "set", "near", "address", "02:00:00:00:00:01", "addrgenmode", "none", "up")
     there("link", "set", "far", "address", "02:00:00:00:00:02", "addrgenmode", "none", "up")
     there("link", "set", "lo", "up")
-    for own, other in (DESK, TABLET, CONSOLE):
+    for own, other in (DESK, TABLET, CONSOLE, NPM):
         ip("address", "add", f"{own}/24", "dev", "near")
         there("address", "add", f"{other}/24", "dev", "far")
         ip("neighbour", "add", other, "lladdr", "02:00:00:00:00:02", "dev", "near")
@@ -228,12 +233,33 @@ def tablet(server):
     on("tablet", "expect", "/node/vol/gain", -18.0)  # again
 
 
+def liblo_tools(server):
+    """oscdump shows the news, also of what oscsend does; both are on the machine of the desk."""
+    target = f"osc.udp://{DESK[0]}:{server.port}/"
+    script = f"""
+    news=$(mktemp)
+    oscdump -L 9006 > $news &
+    dump=$!
+    until grep -q "/node/vol/gain f -18" $news || [ $((n += 1)) = 200 ]; do
+      oscsend {target} /server/notify ii 1 9006
+      sleep 0.1
+    done
+    oscsend {target} /node/vol/gain f -19
+    until grep "/node/vol/gain f -19" $news || [ $((n += 1)) = 400 ]; do sleep 0.05; done
+    oscsend {target} /server/notify ii 0 9006
+    kill $dump
+    rm $news"""
+    code, said = on("", "run", "sh", "-c", script)
+    assert code == 0 and "gain f -19" in said, (code, said)
+    on("desk", "expect", "/node/vol/gain", -19.0)
+
+
 def send(server):
     """`warprack send` proves its address by itself, here over IPv6."""
     ip("address", "add", f"{SENDER[0]}/64", "dev", "near", "nodad")
     there("address", "add", f"{SENDER[1]}/64", "dev", "far", "nodad")
     code, said = on("", "run", PROGRAM, "send", "--host", SENDER[0], "-p", str(server.port), "/rack/get")
-    assert code == 0 and "add vol gain gain=-18dB" in said, (code, said)
+    assert code == 0 and "add vol gain gain=-19dB" in said, (code, said)
     assert server.status()["osc_trusted"] == 3
 
 
@@ -244,7 +270,7 @@ def console(server):
         on("console", "say", path)
         on("console", "expect", path)
     on("console", "say", "/server/notify", 1)
-    on("console", "expect", "/node/vol/gain", -18.0)
+    on("console", "expect", "/node/vol/gain", -19.0)
     server.osc.do("/node/vol/gain", -21.0)
     on("console", "expect", "/node/vol/gain", -21.0)
     assert server.status()["osc_trusted"] == 3
@@ -257,7 +283,21 @@ def console(server):
     assert status["osc_trusted"] == 4 and status["osc_connections"] == 1, status
 
 
-need("ip", "unshare")
+def npm(server):
+    """The same ways by node-osc, osc-js and osc.  Returns why they were not played; empty if they were."""
+    folder = os.environ.get("WARPRACK_NPM", "")
+    if not shutil.which("node") or not os.path.exists(f"{folder}/installed.json"):
+        return f"the libraries of npm are not in '{folder}' (tests/acceptance/npm/install); all others were played"
+    on("tablet", "close")
+    networks = *NPM, *TABLET
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "npm", "controllers.js")
+    code, said = on("", "run", "node", script, folder, str(20.0 * SLOWNESS), str(server.port), *networks)
+    assert code == 0, said
+    print(f"played: {said}", end="")
+    return ""
+
+
+need("ip", "oscdump", "oscsend", "unshare")
 if not enter_namespace():
     print("skipped: no network namespaces")
     sys.exit(77)
@@ -266,7 +306,7 @@ machine = multiprocessing.get_context("fork").Process(target=other_machine, args
 machine.start()
 here.recv()
 connect()
-allowed = "192.0.2.0/24,192.0.3.0/24,192.0.4.0/24,2001:db8::/64"
+allowed = "192.0.2.0/24,192.0.3.0/24,192.0.4.0/24,192.0.5.0/24,2001:db8::/64"
 with scratch():
     options = ["--io", "dummy", "--osc-bind", "::", "--osc-allow", allowed, "--osc-notify", f"{TABLET[1]}:{TABLET_PORT}"]
     on("tablet", "open", TABLET_PORT, TABLET[0], 9)
@@ -277,7 +317,12 @@ with scratch():
         same_port(server)
         other_port(server)
         tablet(server)
+        liblo_tools(server)
         send(server)
         console(server)
+        not_played = npm(server)
         server.stop()
+if not_played:
+    print(f"skipped: {not_played}")
+    sys.exit(77)
 print("controllers on another machine get all answers and changes")

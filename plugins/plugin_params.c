@@ -269,7 +269,7 @@ make_param(NameSet* const ids, FxParam* const param, const PluginPort* const por
 bool
 plugin_takes_tempo(const Plugin* const plugin)
 {
-  bool takes = false;
+  bool takes = !strcmp(plugin->origin.format, "clap"); // its host gives it to all plugins
   for (uint32_t p = 0; p < plugin->n_ports; ++p) {
     takes = takes || (plugin->ports[p].flags & (PORT_TIME | PORT_OUTPUT)) == PORT_TIME;
   }

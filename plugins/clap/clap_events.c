@@ -67,15 +67,61 @@ compare_ids(const void* const left, const void* const right, void* const plugin)
   return (l > r) - (l < r);
 }
 
+// ---- the clock ----
+
+static int64_t
+to_fixed(const double number, const int64_t factor)
+{
+  return llrint(number * (double)factor);
+}
+
+/// The transport at a frame of the next block.
+static clap_event_transport_t
+transport_at(const HostClock* const clock, const uint32_t frame)
+{
+  const double beats = host_clock_beats(clock, frame);
+  const double bar = floor(beats / HOST_CLOCK_BEATS_PER_BAR);
+  return (clap_event_transport_t){
+    .header = {
+      .size = sizeof(clap_event_transport_t),
+      .time = frame,
+      .space_id = CLAP_CORE_EVENT_SPACE_ID,
+      .type = CLAP_EVENT_TRANSPORT,
+    },
+    .flags = CLAP_TRANSPORT_HAS_TEMPO | CLAP_TRANSPORT_HAS_BEATS_TIMELINE |
+             CLAP_TRANSPORT_HAS_SECONDS_TIMELINE | CLAP_TRANSPORT_HAS_TIME_SIGNATURE |
+             CLAP_TRANSPORT_IS_PLAYING,
+    .song_pos_beats = to_fixed(beats, CLAP_BEATTIME_FACTOR),
+    .song_pos_seconds =
+        to_fixed((double)(clock->n_frames + frame) / clock->rate_hz, CLAP_SECTIME_FACTOR),
+    .tempo = clock->bpm,
+    .bar_start = to_fixed(bar * HOST_CLOCK_BEATS_PER_BAR, CLAP_BEATTIME_FACTOR),
+    .bar_number = (int32_t)bar,
+    .tsig_num = HOST_CLOCK_BEATS_PER_BAR,
+    .tsig_denom = HOST_CLOCK_BEAT_UNIT,
+  };
+}
+
 void
-clap_events_init(ClapEvents* const events, const Plugin* const plugin, Arena* const arena)
+clap_events_restart(ClapEvents* const events)
+{
+  host_clock_restart(&events->clock);
+  events->transport = transport_at(&events->clock, 0U);
+}
+
+// ---- changes and notes ----
+
+void
+clap_events_init(ClapEvents* const events, const Plugin* const plugin, const double rate_hz,
+                 Arena* const arena)
 {
   *events = (ClapEvents){
     .plugin = plugin,
+    .clock = host_clock(rate_hz),
     .in = { events, count_events, get_event },
     .out = { events, push },
     .room = plugin->n_ports + CLAP_EVENT_ROOM,
-    .places = arena_take(arena, plugin->n_ports, sizeof(uint32_t)),
+    .places = arena_take(arena, plugin->n_ports + 1U, sizeof(uint32_t)),
     .by_id = arena_take(arena, plugin->n_ports, sizeof(uint32_t)),
     .values = arena_take(arena, plugin->n_ports, sizeof(double)),
   };
@@ -93,11 +139,11 @@ clap_events_init(ClapEvents* const events, const Plugin* const plugin, Arena* co
   }
 }
 
-/// Keep the last value of each parameter, at the start of the block.
+/// Keep the last value of each parameter and the last tempo, at the start of the block.
 static void
 shorten(ClapEvents* const events)
 {
-  for (uint32_t p = 0; p < events->plugin->n_ports; ++p) {
+  for (uint32_t p = 0; p <= events->plugin->n_ports; ++p) {
     events->places[p] = NO_PLACE;
   }
   uint32_t n = 0;
@@ -111,19 +157,27 @@ shorten(ClapEvents* const events)
   events->n_changes = n;
 }
 
-void
-clap_events_add(ClapEvents* const events, const uint32_t port, const double value,
-                const uint32_t frame)
+/// Add a change to the list, which CLAP requires in order of time.
+static void
+add(ClapEvents* const events, const ClapChange* const change)
 {
   if (events->n_changes == events->room) {
     shorten(events);
   }
   uint32_t place = events->n_changes++;
-  for (; place > 0U && events->changes[place - 1U].event.header.time > frame; --place) {
-    events->changes[place] = events->changes[place - 1U]; // CLAP requires events in order of time
+  for (; place > 0U && events->changes[place - 1U].event.header.time > change->event.header.time;
+       --place) {
+    events->changes[place] = events->changes[place - 1U];
   }
-  events->changes[place] = (ClapChange){
-    .event = {
+  events->changes[place] = *change;
+}
+
+void
+clap_events_add(ClapEvents* const events, const uint32_t port, const double value,
+                const uint32_t frame)
+{
+  const ClapChange change = {
+    .event.value = {
       .header = {
         .size = sizeof(clap_event_param_value_t),
         .time = frame,
@@ -139,6 +193,22 @@ clap_events_add(ClapEvents* const events, const uint32_t port, const double valu
     },
     .port = port,
   };
+  add(events, &change);
+}
+
+void
+clap_events_set_tempo(ClapEvents* const events, const double bpm, const uint32_t frame)
+{
+  if (!host_clock_set(&events->clock, bpm, frame)) {
+    return;
+  }
+  const clap_event_transport_t transport = transport_at(&events->clock, frame);
+  if (frame) {
+    const ClapChange change = { .event.transport = transport, .port = events->plugin->n_ports };
+    add(events, &change);
+  } else {
+    events->transport = transport;
+  }
 }
 
 void
@@ -169,8 +239,10 @@ clap_events_begin(ClapEvents* const events)
 }
 
 void
-clap_events_end(ClapEvents* const events)
+clap_events_end(ClapEvents* const events, const uint32_t n_frames)
 {
+  host_clock_advance(&events->clock, n_frames);
+  events->transport = transport_at(&events->clock, 0U);
   events->n_changes = 0;
   events->n_notes = 0;
   events->n_listed = 0;

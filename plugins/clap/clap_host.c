@@ -40,7 +40,6 @@ struct Instance {
   const clap_plugin_t* clap;
   ClapEvents events;
   Buffers in, out;
-  int64_t n_frames;                           ///< Since the last activation
   const clap_plugin_latency_t* latency_calls; ///< NULL: it has no latency
   _Atomic uint32_t latency_frames;            ///< When the plugin was last asked
   bool is_active, is_processing;
@@ -61,7 +60,7 @@ take_memory(Instance* const instance, Error* const error)
   instance->out.n_rows = plugin_count_audio(instance->plugin, true);
   instance->in.rows = arena_take(arena, instance->in.n_rows, sizeof(float*));
   instance->out.rows = arena_take(arena, instance->out.n_rows, sizeof(float*));
-  clap_events_init(&instance->events, instance->plugin, arena);
+  clap_events_init(&instance->events, instance->plugin, instance->setup.rate_hz, arena);
   return !arena->failed ? STATUS_OK
                         : error_set(error, STATUS_NO_MEM, "no memory for clap %s",
                                     instance->plugin->origin.id);
@@ -214,7 +213,7 @@ activate(Instance* const instance, Error* const error)
                      instance->plugin->origin.id, setup->rate_hz, setup->max_block_frames);
   }
   instance->is_active = true;
-  instance->n_frames = 0;
+  clap_events_restart(&instance->events);
   read_latency(instance);
   return STATUS_OK;
 }
@@ -337,7 +336,11 @@ clap_save(Instance* const instance, TextBuffer* const part, Error* const error)
 static void
 clap_set(Instance* const instance, const uint32_t p, const double value, const uint32_t frame)
 {
-  clap_events_add(&instance->events, p, value, frame);
+  if (p < instance->plugin->n_ports) {
+    clap_events_add(&instance->events, p, value, frame);
+  } else {
+    clap_events_set_tempo(&instance->events, value, frame);
+  }
 }
 
 static void
@@ -365,8 +368,9 @@ static clap_process_status
 process(Instance* const instance, const uint32_t n_frames)
 {
   const clap_process_t block = {
-    .steady_time = instance->n_frames,
+    .steady_time = (int64_t)instance->events.clock.n_frames,
     .frames_count = n_frames,
+    .transport = &instance->events.transport,
     .audio_inputs = instance->in.ports,
     .audio_outputs = instance->out.ports,
     .audio_inputs_count = instance->in.n_ports,
@@ -376,8 +380,7 @@ process(Instance* const instance, const uint32_t n_frames)
   };
   clap_events_begin(&instance->events);
   const clap_process_status status = instance->clap->process(instance->clap, &block);
-  clap_events_end(&instance->events);
-  instance->n_frames += n_frames;
+  clap_events_end(&instance->events, n_frames);
   return status;
 }
 

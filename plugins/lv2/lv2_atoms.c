@@ -17,7 +17,6 @@
 #define POSITION_BYTES 512U   // at most, with its header
 #define PROPERTY_BYTES 128U
 #define NOTE_BYTES     24U // with its header
-#define BEATS_PER_BAR  4.0
 
 /// URIs that audio threads write; mapped before.
 static struct {
@@ -107,7 +106,7 @@ atoms_init(Lv2Atoms* const atoms, const Plugin* const plugin, const double rate_
            Arena* const arena)
 {
   uint32_t n_ports = 0;
-  *atoms = (Lv2Atoms){ .n_ports = 0, .rate_hz = rate_hz, .bpm = ATOMS_BPM };
+  *atoms = (Lv2Atoms){ .n_ports = 0, .clock = host_clock(rate_hz) };
   map_uris();
   lv2_atom_forge_init(&atoms->forge, features_urid_map());
   count(atoms, plugin, &n_ports);
@@ -151,27 +150,15 @@ atoms_connect(Lv2Atoms* const atoms, const LV2_Descriptor* const descriptor,
     atoms->properties[p].is_pending = atoms->properties[p].is_set;
   }
   atoms->n_notes = 0;
-  atoms->n_frames = atoms->bpm_since = 0;
-  atoms->beats = 0.0;
+  host_clock_restart(&atoms->clock);
   atoms->has_position = false;
   atoms->is_pending = true;
-}
-
-/// The beats from the start of the clock to the next run.
-static double
-beats_now(const Lv2Atoms* const atoms)
-{
-  return atoms->beats +
-         (double)(atoms->n_frames - atoms->bpm_since) * atoms->bpm / (60.0 * atoms->rate_hz);
 }
 
 void
 atoms_set_tempo(Lv2Atoms* const atoms, const double bpm)
 {
-  if (bpm != atoms->bpm) {
-    atoms->beats = beats_now(atoms);
-    atoms->bpm_since = atoms->n_frames;
-    atoms->bpm = bpm;
+  if (host_clock_set(&atoms->clock, bpm, 0U)) {
     atoms->has_position = false;
     atoms->is_pending = true;
   }
@@ -243,24 +230,24 @@ write_position(Lv2Atoms* const atoms)
 {
   LV2_Atom_Forge* const forge = &atoms->forge;
   LV2_Atom_Forge_Frame frame;
-  const double beats = beats_now(atoms);
-  const double bar = floor(beats / BEATS_PER_BAR);
+  const double beats = host_clock_beats(&atoms->clock, 0U);
+  const double bar = floor(beats / HOST_CLOCK_BEATS_PER_BAR);
   lv2_atom_forge_frame_time(forge, 0);
   lv2_atom_forge_object(forge, &frame, 0, uris.position);
   lv2_atom_forge_key(forge, uris.frame);
-  lv2_atom_forge_long(forge, (int64_t)atoms->n_frames);
+  lv2_atom_forge_long(forge, (int64_t)atoms->clock.n_frames);
   lv2_atom_forge_key(forge, uris.speed);
   lv2_atom_forge_float(forge, 1.0F);
   lv2_atom_forge_key(forge, uris.bar);
   lv2_atom_forge_long(forge, (int64_t)bar);
   lv2_atom_forge_key(forge, uris.bar_beat);
-  lv2_atom_forge_float(forge, (float)(beats - bar * BEATS_PER_BAR));
+  lv2_atom_forge_float(forge, (float)(beats - bar * HOST_CLOCK_BEATS_PER_BAR));
   lv2_atom_forge_key(forge, uris.beat_unit);
-  lv2_atom_forge_int(forge, 4);
+  lv2_atom_forge_int(forge, HOST_CLOCK_BEAT_UNIT);
   lv2_atom_forge_key(forge, uris.beats_per_bar);
-  lv2_atom_forge_float(forge, (float)BEATS_PER_BAR);
+  lv2_atom_forge_float(forge, (float)HOST_CLOCK_BEATS_PER_BAR);
   lv2_atom_forge_key(forge, uris.beats_per_minute);
-  lv2_atom_forge_float(forge, (float)atoms->bpm);
+  lv2_atom_forge_float(forge, (float)atoms->clock.bpm);
   lv2_atom_forge_pop(forge, &frame);
 }
 
@@ -354,5 +341,5 @@ atoms_begin_run(Lv2Atoms* const atoms, const uint32_t n_frames)
   atoms->n_notes = 0;
   atoms->has_position = true;
   atoms->is_pending = false;
-  atoms->n_frames += n_frames;
+  host_clock_advance(&atoms->clock, n_frames);
 }

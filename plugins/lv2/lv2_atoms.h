@@ -13,13 +13,13 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/status.h"
+#include "plugins/host_clock.h"
 #include "plugins/plugin.h"
 
 #include <lv2/atom/forge.h>
 #include <lv2/core/lv2.h>
 #include <stdbool.h>
 
-#define ATOMS_BPM        120.0 // until atoms_set_tempo()
 #define ATOMS_TEXT_BYTES 4096U // longest text of a property, with the final zero
 
 /// An event port.
@@ -49,13 +49,10 @@ typedef struct AtomNote {
 
 typedef struct Lv2Atoms {
   uint32_t n_ports;
-  uint32_t n_notes;  ///< Of the next run
-  bool is_pending;   ///< Some property, a note, or the position
-  bool has_position; ///< The position was sent, and the tempo has not changed
-  double rate_hz, bpm;
-  uint64_t n_frames;       ///< That the handle has run
-  uint64_t bpm_since;      ///< Of n_frames: when the tempo changed, ...
-  double beats;            ///< ... and the beats until then
+  uint32_t n_notes;        ///< Of the next run
+  bool is_pending;         ///< Some property, a note, or the position
+  bool has_position;       ///< The position was sent, and the tempo has not changed
+  HostClock clock;         ///< Since the handle was made
   AtomPort* ports;         ///< [n_ports]
   const AtomPort* control; ///< Gets the properties; NULL if there are none
   uint32_t first_property; ///< Place in Plugin::ports

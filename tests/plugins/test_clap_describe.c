@@ -16,7 +16,7 @@ count_plugins(void)
 TEST(a_file_describes_its_plugins)
 {
   plugin_rig_describe("clap", clap_rig_path("fixtures"));
-  ck_assert_uint_eq(count_plugins(), 17);
+  ck_assert_uint_eq(count_plugins(), 18);
   const Plugin* const gain = plugin_rig_find("test.gain");
   ck_assert_str_eq(gain->origin.format, "clap");
   ck_assert_str_eq(gain->name, "gain");

@@ -142,6 +142,56 @@ TEST(a_plugin_knows_that_a_file_is_rendered)
   ck_assert_float_eq(clap_rig.out[0][0], 0.0F);
 }
 
+// ---- tempo ----
+
+TEST(the_tempo_changes_at_its_frame_and_the_clock_goes_on)
+{
+  const double beats_of_frame = 1.0 / (60.0 * CLAP_RIG_RATE_HZ);
+  clap_rig_open_plugin("test.clock");
+  const uint32_t tempo = clap_rig.plugin->n_ports;
+  ck_assert(plugin_takes_tempo(clap_rig.plugin));
+  clap_rig_run(CLAP_RIG_BLOCK);
+  ck_assert_float_eq(clap_rig.out[0][0], 120.0F);
+  ck_assert_double_eq(clap_rig_get("signature"), 4.0);
+  clap_rig_calls()->set(clap_rig.instance, tempo, 90.0, 0U);
+  clap_rig_calls()->set(clap_rig.instance, tempo, 150.0, 17U);
+  clap_rig_calls()->set(clap_rig.instance, tempo, 150.0, 18U); // no change
+  clap_rig_calls()->set(clap_rig.instance, tempo, 60.0, 200U);
+  clap_rig_run(CLAP_RIG_BLOCK);
+  for (uint32_t f = 0; f < CLAP_RIG_BLOCK; ++f) {
+    ck_assert_float_eq(clap_rig.out[0][f], f < 17U ? 90.0F : f < 200U ? 150.0F : 60.0F);
+  }
+  const double begin = CLAP_RIG_BLOCK * 120.0 * beats_of_frame;
+  const double changed = begin + (17U * 90.0 + 183U * 150.0) * beats_of_frame;
+  ck_assert_double_eq_tol(clap_rig_get("beats"), begin, 1e-8);
+  ck_assert_double_eq_tol(clap_rig_get("changed"), changed, 1e-8);
+  for (uint32_t b = 0; b < 1000U; ++b) {
+    clap_rig_run(CLAP_RIG_BLOCK);
+  }
+  const double beats = changed + (56U + 999U * CLAP_RIG_BLOCK) * 60.0 * beats_of_frame;
+  ck_assert_float_eq(clap_rig.out[0][0], 60.0F);
+  ck_assert_double_eq_tol(clap_rig_get("beats"), beats, 1e-6);
+  ck_assert_double_eq_tol(clap_rig_get("seconds"), 1001.0 * CLAP_RIG_BLOCK / CLAP_RIG_RATE_HZ,
+                          1e-8);
+  ck_assert_double_eq(clap_rig_get("bar"), floor(beats / 4.0));
+  ck_assert_double_eq(clap_rig_get("bar_start"), 4.0 * floor(beats / 4.0));
+  OK(clap_rig_calls()->renew(clap_rig.instance, &error));
+  clap_rig_run(CLAP_RIG_BLOCK);
+  ck_assert_float_eq(clap_rig.out[0][0], 60.0F); // it stays
+  ck_assert_double_eq(clap_rig_get("beats"), 0.0);
+}
+
+TEST(more_tempos_than_a_block_has_room_for_keep_the_last_one)
+{
+  clap_rig_open_plugin("test.clock");
+  for (uint32_t i = 0; i <= 2000U; ++i) {
+    clap_rig_calls()->set(clap_rig.instance, clap_rig.plugin->n_ports, 100.0 + i / 100.0, i / 10U);
+  }
+  clap_rig_run(CLAP_RIG_BLOCK);
+  ck_assert_float_eq(clap_rig.out[0][CLAP_RIG_BLOCK - 1U], 120.0F);
+  ck_assert_float_eq(clap_rig.out[0][200], 120.0F);
+}
+
 TEST(a_plugin_that_cannot_be_activated_is_refused)
 {
   const InstanceSetup setup = { .rate_hz = 44100.0, .max_block_frames = 64 };

@@ -16,6 +16,7 @@
 #include <clap/factory/plugin-factory.h>
 
 #include <dlfcn.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -170,7 +171,17 @@ run_blocks(const clap_plugin_t* const plugin, const ReferenceClap* const work, f
   clap_audio_buffer_t out_ports[MAX_PORTS];
   const clap_input_events_t in_events = { NULL, count_changes, get_change };
   const clap_output_events_t out_events = { NULL, take_event };
+  clap_event_transport_t transport = {
+    .header = { sizeof(transport), 0, CLAP_CORE_EVENT_SPACE_ID, CLAP_EVENT_TRANSPORT, 0 },
+    .flags = CLAP_TRANSPORT_HAS_TEMPO | CLAP_TRANSPORT_HAS_BEATS_TIMELINE |
+             CLAP_TRANSPORT_HAS_SECONDS_TIMELINE | CLAP_TRANSPORT_HAS_TIME_SIGNATURE |
+             CLAP_TRANSPORT_IS_PLAYING,
+    .tempo = 120.0,
+    .tsig_num = 4,
+    .tsig_denom = 4,
+  };
   clap_process_t block = {
+    .transport = &transport,
     .audio_inputs = in_ports,
     .audio_outputs = out_ports,
     .audio_inputs_count = make_ports(plugin, true, in, in_ports),
@@ -183,6 +194,12 @@ run_blocks(const clap_plugin_t* const plugin, const ReferenceClap* const work, f
     const uint32_t left = work->n_frames - done;
     block.frames_count = left < work->block_frames ? left : work->block_frames;
     block.steady_time = done;
+    const double seconds = done / work->rate_hz;
+    const double beats = 2.0 * seconds;
+    transport.song_pos_seconds = (int64_t)round(seconds * (double)CLAP_SECTIME_FACTOR);
+    transport.song_pos_beats = (int64_t)round(beats * (double)CLAP_BEATTIME_FACTOR);
+    transport.bar_number = (int32_t)(beats / 4.0);
+    transport.bar_start = 4 * transport.bar_number * CLAP_BEATTIME_FACTOR;
     for (uint32_t r = 0; r < REFERENCE_CLAP_ROWS; ++r) {
       in[r] = &copies[r * work->block_frames];
       out[r] = &shared[r * work->n_frames + done];

@@ -32,6 +32,9 @@ static void
 apply(Fixture* const fixture, const clap_event_header_t* const header)
 {
   const clap_event_param_value_t* const event = (const void*)header;
+  if (header->type != CLAP_EVENT_PARAM_VALUE) {
+    return;
+  }
   for (uint32_t p = 0; p < fixture->kind->n_params && p < MAX_VALUES; ++p) {
     if (fixture->kind->params[p].id == event->param_id) {
       fixture->values[p] = event->value;
@@ -154,6 +157,32 @@ run_render(Fixture* const fixture, const clap_process_t* const block)
   }
 }
 
+/// Play the tempo, and report the position of the block.
+static void
+run_clock(Fixture* const fixture, const clap_process_t* const block)
+{
+  const clap_event_transport_t* now = block->transport;
+  const clap_input_events_t* const events = block->in_events;
+  const uint32_t n_events = events->size(events);
+  uint32_t next = 0;
+  (void)fixture;
+  report(block, 1, (double)now->song_pos_beats / (double)CLAP_BEATTIME_FACTOR);
+  report(block, 2, (double)now->song_pos_seconds / (double)CLAP_SECTIME_FACTOR);
+  report(block, 3, (double)now->bar_start / (double)CLAP_BEATTIME_FACTOR);
+  report(block, 4, now->bar_number);
+  report(block, 5, now->flags & CLAP_TRANSPORT_IS_PLAYING ? now->tsig_num : 0.0);
+  for (uint32_t f = 0; f < block->frames_count; ++f) {
+    for (; next < n_events && events->get(events, next)->time <= f; ++next) {
+      const clap_event_header_t* const event = events->get(events, next);
+      if (event->type == CLAP_EVENT_TRANSPORT) {
+        now = (const void*)event;
+        report(block, 6, (double)now->song_pos_beats / (double)CLAP_BEATTIME_FACTOR);
+      }
+    }
+    block->audio_outputs[0].data32[0][f] = (float)now->tempo;
+  }
+}
+
 // ---- the table of plugins ----
 
 static const char* const modes[] = { "Soft", "Medium", "Hard" };
@@ -194,6 +223,17 @@ static const Param main_params[] = {
   { 4, CLAP_PARAM_IS_READONLY, "", "Right", 0.0, 1.0, 0.0, "%.0f", NULL },
 };
 
+#define READ CLAP_PARAM_IS_READONLY
+
+static const Param clock_params[] = {
+  { 1, READ, "", "Beats", 0.0, 1e6, 0.0, "%.3f", NULL },
+  { 2, READ, "", "Seconds", 0.0, 1e6, 0.0, "%.3f", NULL },
+  { 3, READ, "", "Bar start", 0.0, 1e6, 0.0, "%.3f", NULL },
+  { 4, READ, "", "Bar", 0.0, 1e6, 0.0, "%.0f", NULL },
+  { 5, READ, "", "Signature", 0.0, 16.0, 0.0, "%.0f", NULL },
+  { 6, READ, "", "Changed", 0.0, 1e6, 0.0, "%.3f", NULL },
+};
+
 static const Param learner_params[] = {
   { 7, AUTOMATED, "", "Gain", 0.0, 4.0, 1.0, "%.2f", NULL },
   { 8, STEPPED, "", "Mode", 0.0, 5.0, 0.0, "%.0f", NULL },
@@ -221,6 +261,8 @@ const Kind fixture_kinds[] = {
   { EFFECT("restless"), .n_main = 1, GAIN, .process = run_gain }, // wants a restart
   { EFFECT("initial"), .n_main = 1, GAIN, .process = run_gain },  // begins at 3, not at its default
   { EFFECT("render"), .n_main = 1, .process = run_render },
+  { EFFECT("clock"), .n_main = 1, .params = clock_params, .n_params = N(clock_params),
+    .process = run_clock },
   { EFFECT("refusing"), .n_main = 1, GAIN, .process = run_gain }, // only runs at 48 kHz
   { EFFECT("notes"), .n_main = 1, .n_notes = 1, .process = run_delay },
   { EFFECT("midi2"), .n_main = 1, .n_notes = 1, .process = run_delay }, // in no dialect of the host

@@ -46,7 +46,7 @@ const CommandInfo command_table[] = {
   { "/rack/load",       "s",      "s",      NULL,     "file [bypass]",                         COMMAND_EDIT,   .apply = edit_load, .reads_file = true, .help = "Replace the rack by a .rack file in the server's folder; with bypass also if its plugins are missing" },
   { "/rack/remove",     "s",      NULL,     NULL,     "name",                                  COMMAND_EDIT,   .apply = edit_remove,                   .help = "Remove a node; in a chain, connect its neighbours" },
   { "/rack/rename",     "ss",     NULL,     NULL,     "name newname",                          COMMAND_EDIT,   .apply = edit_rename,                   .help = "Rename a node, which keeps its state" },
-  { "/rack/tempo",      "v",      "s",      NULL,     "bpm or source [source]",                COMMAND_SET,    .find = tempo_find,                     .help = "Set the tempo of the rack, and all parameters that follow it; or its source: fixed, jack or midi" },
+  { "/rack/tempo",      "v",      "v",      NULL,     "bpm or source [the other one]",         COMMAND_SET,    .find = tempo_find,                     .help = "Set the tempo of the rack, and all parameters that follow it; or its source: fixed, jack or midi" },
   { "/rack/tempo",      NULL,     NULL,     NULL,     NULL,                                    COMMAND_NOW,    .run = query_tempo,                     .help = "Read the tempo of the rack" },
   { "/rack/undo",       NULL,     NULL,     NULL,     NULL,                                    COMMAND_UNDO,                                           .help = "Undo the last edit" },
   { "/rack/redo",       NULL,     NULL,     NULL,     NULL,                                    COMMAND_REDO,                                           .help = "Redo the edit of the last undo" },
@@ -75,7 +75,7 @@ const CommandInfo command_table[] = {
   // MIDI
   { "/midi/learn",      NULL,     NULL,     "v",      "[node.param, or node for its notes] [range or option]...", COMMAND_NOW,    .run = midi_learn,                      .help = "Map the MIDI controller that moves next; without arguments, stop waiting for one" },
   { "/midi/map",        "s",      NULL,     "v",      "source target [range or option]...",    COMMAND_EDIT,   .apply = edit_midi_map,                 .help = "Add a line to the MIDI map, as the statement midi does" },
-  { "/midi/forget",     "s",      NULL,     "v",      "source, node, node.param or name of a scene...", COMMAND_EDIT,   .apply = edit_midi_forget,              .help = "Remove the lines of the MIDI map that match all words" },
+  { "/midi/forget",     "s",      NULL,     "v",      "source, node, node.param or scene NAME...", COMMAND_EDIT,   .apply = edit_midi_forget,              .help = "Remove the lines of the MIDI map that match all words" },
   { "/midi/list",       NULL,     "i",      NULL,     "part",                                  COMMAND_NOW,    .run = query_midi,                      .help = "List the lines of the MIDI map, in parts of 8 kB" },
   // Notes
   { NOTE_ADDRESS,       "nn",     "n",      NULL,     "key velocity [seconds]",                COMMAND_NOTE,                                           .help = "Play a note: MIDI key, velocity 0 to 127, 0 ends it; with a length it ends itself" },

@@ -48,6 +48,7 @@ edit_midi_map(Rack** const rack, const Message* const message, Error* const erro
 
 // ---- forget ----
 
+/// True for a word that belongs to the next one: "cc 1:74", "scene verse".
 static bool
 is_kind(const char* const word)
 {
@@ -55,11 +56,10 @@ is_kind(const char* const word)
   while (rack_midi_kind_words[k] && strcmp(rack_midi_kind_words[k], word) != 0) {
     ++k;
   }
-  return rack_midi_kind_words[k];
+  return rack_midi_kind_words[k] || !strcmp(word, "scene");
 }
 
-/// Read the words of a message, which may be in any number of arguments.  The place after a kind
-/// belongs to it: "cc 1:74".
+/// Read the words of a message, which may be in any number of arguments.
 static Status
 read_words(char* const text, char words[const MAX_WORDS][RACK_PATTERN_BYTES], uint32_t* const n,
            Error* const error)
@@ -94,7 +94,7 @@ edit_midi_forget(Rack** const rack, const Message* const message, Error* const e
     named[w] = words[w];
   }
   if (!status && !n) {
-    status = error_set(error, STATUS_BAD_ARG, "name a source, a node or a parameter");
+    status = error_set(error, STATUS_BAD_ARG, "name a source, a node, a parameter or a scene");
   }
   free(text);
   return status ? status : rack_remove_midi(*rack, named, n, error);

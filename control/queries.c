@@ -557,6 +557,13 @@ put_editor(lo_message* const to, const EditorCounts* const editor, const Advice*
 }
 
 static void
+put_tempo(lo_message* const to, const RackTempo tempo)
+{
+  put_number(to, "tempo_bpm", tempo.bpm);
+  put_text(to, "tempo_source", rack_tempo_sources[tempo.source]);
+}
+
+static void
 put_program(lo_message* const to, const ControlConfig* const config)
 {
   ControlProgram program = { 0 };
@@ -646,6 +653,7 @@ query_status(Control* const control, const Peer* const peer, Message* const mess
   put_ports(&arguments, control->config.engine, &engine);
   put_editor(&arguments, &editor, &control->advice,
              control->counts.unsaved + control->counts.unplayed);
+  put_tempo(&arguments, editor_rack(control->editor)->tempo);
   put_program(&arguments, &control->config);
   put_control(&arguments, control);
   answer(control, peer, message, message->address, arguments);

@@ -395,7 +395,7 @@ read_rack(Reading* const reading, Error* const error)
     *event = (TakeEvent){ .frame = line->frame,
                           .number = (uint64_t)line->args[1].whole,
                           .planned = line->args[2].whole > 0 ? (uint64_t)line->args[2].whole : 0U,
-                          .is_anew = line->args[2].whole == TAKE_ANEW,
+                          .is_first_plan = line->args[2].whole == TAKE_FIRST_PLAN,
                           .rack = rack };
   } else {
     take->rack = rack;
@@ -572,7 +572,7 @@ take_play(void* const context, Engine* const engine, const uint64_t frame, const
     if (event->rack ? event->frame > frame : event->frame >= frame + n_frames) {
       break;
     }
-    const EngineReplay how = { event->number, event->planned, event->is_anew };
+    const EngineReplay how = { event->number, event->planned, event->is_first_plan };
     status = event->rack ? engine_replay_edit(engine, event->rack, &how, error)
                          : engine_replay(engine, &event->message, event->number, error);
   }

@@ -20,7 +20,7 @@ typedef struct TakeEvent {
   uint64_t frame;
   uint64_t number;      ///< Of a message; of a document: its stamp
   uint64_t planned;     ///< Of a document
-  bool is_anew;         ///< Of a document: all its nodes are new
+  bool is_first_plan;   ///< Of a document: all its nodes are new
   Rack* rack;           ///< NULL: it is a message
   ParamMessage message; ///< With `frame`
 } TakeEvent;

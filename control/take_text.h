@@ -26,7 +26,7 @@
 #define TAKE_GAP    "/take/gap"    // reason
 #define TAKE_END    "/take/end"    // reason
 
-#define TAKE_ANEW (-1) // `planned` of a document whose nodes are all new
+#define TAKE_FIRST_PLAN (-1) // `planned` of a document whose nodes are all new
 
 /// The time of a frame in units of 2^-32 s, and back.  take_frame(take_time(f)) is f at each rate
 /// up to FORMAT_MAX_RATE_HZ.

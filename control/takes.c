@@ -38,11 +38,11 @@ add_gap(Takes* const takes, const uint64_t frame, const char* const reason)
 
 static void
 add_rack(Takes* const takes, const uint64_t frame, const uint64_t stamp, const uint64_t planned,
-         const bool is_anew)
+         const bool is_first_plan)
 {
   const uint64_t at = line_frame(takes, frame);
   take_add_rack(&takes->text, at, takes->rate_hz, takes->rack, stamp,
-                is_anew                        ? TAKE_ANEW
+                is_first_plan                  ? TAKE_FIRST_PLAN
                 : planned > takes->first_frame ? (int64_t)(planned - takes->first_frame)
                                                : 0);
 }
@@ -56,7 +56,8 @@ record_plan(Takes* const takes, const RingReport* const report)
     rack_free(takes->rack);
     takes->rack = takes->next;
     takes->next = NULL;
-    add_rack(takes, frame, report->stamp, report->planned, (report->flags & REPORT_ANEW) != 0U);
+    add_rack(takes, frame, report->stamp, report->planned,
+             (report->flags & REPORT_FIRST_PLAN) != 0U);
   } else if (report->number || (report->flags & REPORT_UNASKED)) {
     add_gap(takes, frame, "the worker has changed the connections of the rack");
   }

@@ -12,18 +12,24 @@
 /// Smaller changes are jitter of the source.
 #define DEAD_BAND_BPM 0.5
 
+/// An argument as a word of the statement `tempo`.
+static const char*
+word_of(const Message* const message, const uint32_t index, char number[const NUMBER_BYTES])
+{
+  const bool is_text = strchr("sS", message_type(message, index));
+  return is_text ? message_text(message, index)
+                 : number_print(message_number(message, index), number);
+}
+
 /// Read the tempo of a message; *tempo is the present one.
 static Status
 read_tempo(const Message* const message, RackTempo* const tempo, Error* const error)
 {
-  const bool is_text = strchr("sS", message_type(message, 0));
-  char number[NUMBER_BYTES];
-  const Status status = rack_read_tempo(is_text ? message_text(message, 0)
-                                                : number_print(message_number(message, 0), number),
-                                        tempo, error);
-  return status || message_n_arguments(message) < 2U
-             ? status
-             : rack_read_tempo_source(message_text(message, 1), &tempo->source, error);
+  char numbers[2][NUMBER_BYTES];
+  const char* const first = word_of(message, 0, numbers[0]);
+  const char* const second =
+      message_n_arguments(message) > 1U ? word_of(message, 1U, numbers[1]) : NULL;
+  return rack_read_tempo(first, second, tempo, error);
 }
 
 /// Append the parameters of a node that follow the tempo.

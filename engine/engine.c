@@ -261,7 +261,8 @@ Status
 engine_replay_edit(Engine* const engine, const Rack* const rack, const EngineReplay* const how,
                    Error* const error)
 {
-  return worker_replay_edit(engine->worker, rack, how->stamp, how->planned, how->is_anew, error);
+  return worker_replay_edit(engine->worker, rack, how->stamp, how->planned, how->is_first_plan,
+                            error);
 }
 
 Status

@@ -166,9 +166,9 @@ NODISCARD Status engine_replay(Engine* engine, const ParamMessage* message, uint
 
 /// How a worker has planned a document.
 typedef struct EngineReplay {
-  uint64_t stamp;   ///< It overrides the values of messages up to this number
-  uint64_t planned; ///< The next block began at this frame
-  bool is_anew;     ///< All nodes are new
+  uint64_t stamp;     ///< It overrides the values of messages up to this number
+  uint64_t planned;   ///< The next block began at this frame
+  bool is_first_plan; ///< There was no plan to continue from: all nodes are new
 } EngineReplay;
 
 /// Play a document from the next block on, as a worker did.  For depth 0.

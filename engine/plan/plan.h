@@ -121,7 +121,7 @@ typedef struct Plan {
   uint64_t at_frame; ///< Earliest first frame
   uint64_t edit;     ///< Id of the edit, 0: none
   uint64_t planned;  ///< PlanRequest::now_frame
-  bool is_anew;      ///< There was no plan to continue from
+  bool is_first;     ///< There was no plan to continue from: all nodes are new
   uint64_t first_frame; ///< First frame, once the plan is active [builder]
   uint32_t latency_frames;
   uint64_t tail_frames;

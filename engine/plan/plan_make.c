@@ -235,7 +235,7 @@ plan_new(const PlanRequest* const request, Plan** const out, PlanFault* const fa
   plan->at_frame = request->at_frame;
   plan->edit = request->edit;
   plan->planned = request->now_frame;
-  plan->is_anew = !request->previous;
+  plan->is_first = !request->previous;
   Arena scratch = { 0 };
   Graph graph;
   Status status = resolve(plan, request, &graph, &scratch, fault, error);

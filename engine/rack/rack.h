@@ -399,12 +399,14 @@ bool rack_same_tempo(RackTempo a, RackTempo b);
 /// True for a number in the range of tempos.
 bool rack_is_tempo(double bpm);
 
-/// Read a word of the statement `tempo`: a number ("120", "90bpm"), from now on fixed, or a source
-/// ("jack", "midi"), which leaves the number as it is.
-NODISCARD Status rack_read_tempo(const char* word, RackTempo* tempo, Error* error);
+/// Read the words of the statement `tempo`: a number ("120", "90bpm"), which is fixed, or a source
+/// ("jack", "midi"), which leaves the number as it is; or both, in any order.
+/// @param second NULL: one word
+NODISCARD Status rack_read_tempo(const char* first, const char* second, RackTempo* tempo,
+                                 Error* error);
 
-/// Read a source: "fixed", "jack", "midi".
-NODISCARD Status rack_read_tempo_source(const char* word, RackTempoSource* source, Error* error);
+/// True for the word of a source: "fixed", "jack", "midi".
+bool rack_is_tempo_source(const char* word);
 
 /// Set the tempo of a rack, which is in range, and of all parameters that follow it.
 void rack_set_tempo(Rack* rack, RackTempo tempo);

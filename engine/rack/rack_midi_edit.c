@@ -151,7 +151,16 @@ rack_midi_scene(const Rack* const rack, const MidiSource program)
   return map ? map->scene : NULL;
 }
 
-/// True if a word names the target of a line, its node, its scene, or its source ("cc 1:74").
+static bool
+is_scene(const RackMidi* const map, const char* const word)
+{
+  const size_t n_first = strlen("scene ");
+  return *map->scene &&
+         !strcmp(map->scene, strncmp(word, "scene ", n_first) ? word : word + n_first);
+}
+
+/// True if a word names the target of a line, its node, its scene ("verse" or "scene verse"), or
+/// its source ("cc 1:74").
 static bool
 is_named(const RackMidi* const map, const char* const word)
 {
@@ -162,7 +171,7 @@ is_named(const RackMidi* const map, const char* const word)
   const bool is_target = rest && (!*rest || (*rest == '.' && !strcmp(rest + 1, map->param)));
   const bool is_source =
       strchr(word, ' ') && !strncmp(source, word, n_word) && source[n_word] == ' ';
-  return is_target || is_source || (*map->scene && !strcmp(word, map->scene));
+  return is_target || is_source || is_scene(map, word);
 }
 
 Status

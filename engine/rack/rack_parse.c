@@ -308,26 +308,29 @@ parse_late(Parser* const parser)
   return failed ? parser_pass_on(parser, offset, &cause) : STATUS_OK;
 }
 
-/// "tempo" ( value [ source ] | source )
+/// "tempo" ( value [ source ] | source [ value ] )
 static Status
 parse_tempo(Parser* const parser)
 {
   static const char usage[] = "write: tempo BPM [fixed|jack|midi]";
   RackTempo tempo = parser->rack->tempo;
+  Token first;
   Error cause;
-  if (parser_expect(parser, TOKEN_WORD, usage, &parser->value)) {
+  if (parser_expect(parser, TOKEN_WORD, usage, &first)) {
     return STATUS_BAD_RACK;
   }
-  if (rack_read_tempo(parser->value.text, &tempo, &cause)) {
-    return parser_pass_on(parser, parser->value.offset, &cause);
-  }
-  const Token source = parser->now;
-  const bool has_number = number_scan(parser->value.text, &(Decimal){ 0 });
-  if (has_number && source.kind == TOKEN_WORD && !rack_unit(source.text)) {
+  const Token second = parser->now;
+  const bool begins_with_source = rack_is_tempo_source(first.text);
+  const bool begins_with_number = number_scan(first.text, &(Decimal){ 0 });
+  const bool is_pair = second.kind == TOKEN_WORD &&
+                       (begins_with_source || (begins_with_number && !rack_unit(second.text)));
+  parser->value =
+      is_pair && (begins_with_source || !rack_is_tempo_source(second.text)) ? second : first;
+  if (is_pair) {
     parser_advance(parser);
-    if (rack_read_tempo_source(source.text, &tempo.source, &cause)) {
-      return parser_pass_on(parser, source.offset, &cause);
-    }
+  }
+  if (rack_read_tempo(first.text, is_pair ? second.text : NULL, &tempo, &cause)) {
+    return parser_pass_on(parser, parser->value.offset, &cause);
   }
   rack_set_tempo(parser->rack, tempo);
   return STATUS_OK;

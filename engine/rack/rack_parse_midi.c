@@ -208,18 +208,9 @@ parse_shape(Parser* const parser, Texts* const texts, MidiShape* const shape)
 
 // ---- target ----
 
-/// Print a number of the range as in canonical text.
-static void
-print_end(const FxParam* const row, const double number, char* const text, const size_t n)
-{
-  char printed[NUMBER_BYTES];
-  const RackValue value = { .kind = VALUE_NUMBER, .number = number };
-  snprintf(text, n, "%s", rack_value_text(row, &value, printed));
-}
-
-/// Check a line for a parameter that is there, and print its range in canonical form.
+/// Check a line for a parameter that is there.
 static Status
-check_param(Parser* const parser, const RackNode* const node, Texts* const texts,
+check_param(Parser* const parser, const RackNode* const node, const Texts* const texts,
             const RackMidi* const map)
 {
   const FxParam* row = NULL;
@@ -229,20 +220,16 @@ check_param(Parser* const parser, const RackNode* const node, Texts* const texts
     return parser_pass_on(parser, texts->target.offset + n_name, &cause);
   }
   MidiTarget target;
-  const bool has_range = texts->range.kind != TOKEN_END;
   if (rack_midi_shape(row, map, &target, &cause)) {
+    const bool has_range = texts->range.kind != TOKEN_END;
     return parser_pass_on(parser, has_range ? texts->range.offset : texts->target.offset, &cause);
-  }
-  if (has_range) {
-    print_end(row, target.low, texts->low, sizeof(texts->low));
-    print_end(row, target.high, texts->high, sizeof(texts->high));
   }
   return STATUS_OK;
 }
 
 /// Check the node of a line, and its parameter.
 static Status
-check_target(Parser* const parser, Texts* const texts, const RackMidi* const map)
+check_target(Parser* const parser, const Texts* const texts, const RackMidi* const map)
 {
   Error cause;
   const RackNode* const node = rack_lookup(parser->rack, texts->node, &cause);

@@ -63,17 +63,15 @@ find_source(const char* const word, RackTempoSource* const source)
   return rack_tempo_sources[s];
 }
 
-Status
-rack_read_tempo_source(const char* const word, RackTempoSource* const source, Error* const error)
+bool
+rack_is_tempo_source(const char* const word)
 {
-  return find_source(word, source)
-             ? STATUS_OK
-             : error_set(error, STATUS_BAD_RACK,
-                         "a tempo is fixed, or comes from jack or midi, not \"%.60s\"", word);
+  return find_source(word, &(RackTempoSource){ RACK_TEMPO_FIXED });
 }
 
-Status
-rack_read_tempo(const char* const word, RackTempo* const tempo, Error* const error)
+/// Read a number in bpm, or a source.
+static Status
+read_word(const char* const word, RackTempo* const tempo, Error* const error)
 {
   RackValue value = { .kind = VALUE_INITIAL };
   if (find_source(word, &tempo->source)) {
@@ -89,6 +87,24 @@ rack_read_tempo(const char* const word, RackTempo* const tempo, Error* const err
                          "a tempo is a number in bpm, or one of fixed, jack, midi, not \"%.60s\"",
                          word)
              : status;
+}
+
+Status
+rack_read_tempo(const char* const first, const char* const second, RackTempo* const tempo,
+                Error* const error)
+{
+  const bool is_source = rack_is_tempo_source(first);
+  if (!second) {
+    return read_word(first, tempo, error);
+  }
+  if (is_source == rack_is_tempo_source(second)) {
+    return error_set(error, STATUS_BAD_RACK,
+                     is_source ? "a tempo has one source, and a number in bpm, not \"%.60s\""
+                               : "a tempo is fixed, or comes from jack or midi, not \"%.60s\"",
+                     second);
+  }
+  const Status status = read_word(is_source ? second : first, tempo, error); // sets the source
+  return status ? status : read_word(is_source ? first : second, tempo, error);
 }
 
 void

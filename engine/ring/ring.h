@@ -120,10 +120,10 @@ typedef enum ReportKind {
 
 /// Of a plan: no edit asked for it, and it changes the sound, such as a latency that has changed.
 #define REPORT_UNASKED 1U
-/// Of a plan: all its nodes are new.
-#define REPORT_ANEW 4U
 /// Of a message: the worker has made it of MIDI.
 #define REPORT_MIDI 2U
+/// Of a plan: it continues no other one, so all its nodes are new.
+#define REPORT_FIRST_PLAN 4U
 
 /// A report of the worker.  The reader trusts no value.
 typedef struct RingReport {

@@ -107,7 +107,7 @@ report_plan(Player* const player, const Plan* const plan, const uint64_t frame)
   const bool is_unasked = !plan->edit && (plan->n_aims || plan->n_heirs);
   const RingReport report = { .kind = REPORT_PLAN,
                               .flags = (is_unasked ? REPORT_UNASKED : 0U) |
-                                       (plan->is_anew ? REPORT_ANEW : 0U),
+                                       (plan->is_first ? REPORT_FIRST_PLAN : 0U),
                               .number = plan->edit,
                               .stamp = plan->stamp,
                               .planned = plan->planned,

@@ -43,7 +43,7 @@ void worker_process(Worker* worker, const float* const* in, float* const* out, u
 NODISCARD Status worker_replay(Worker* worker, const ParamMessage* message, uint64_t number,
                                Error* error);
 NODISCARD Status worker_replay_edit(Worker* worker, const Rack* rack, uint64_t stamp,
-                                    uint64_t planned, bool is_anew, Error* error);
+                                    uint64_t planned, bool is_first_plan, Error* error);
 
 /// As engine_finish_pass(). [main]
 NODISCARD Status worker_finish_pass(Worker* worker, bool* again, Error* error);

@@ -40,7 +40,7 @@ plan_edit(Worker* const worker, const Edit* const edit, PlanFault* const fault,
   request.edit = edit->id;
   if (edit->is_replayed) {
     request.now_frame = edit->planned;
-    request.previous = edit->is_anew ? NULL : worker->player.plan;
+    request.previous = edit->is_first_plan ? NULL : worker->player.plan;
   }
   request.finds_all = true;
   const Status status = worker_play(worker, &request, fault, first_frame, error);
@@ -368,13 +368,13 @@ worker_edit(void* const context, const uint64_t id, const Rack* const rack, cons
 
 Status
 worker_replay_edit(Worker* const worker, const Rack* const rack, const uint64_t stamp,
-                   const uint64_t planned, const bool is_anew, Error* const error)
+                   const uint64_t planned, const bool is_first_plan, Error* const error)
 {
   const Edit edit = { .rack = rack_copy(rack),
                       .stamp = stamp,
                       .planned = planned,
                       .is_replayed = true,
-                      .is_anew = is_anew };
+                      .is_first_plan = is_first_plan };
   if (!edit.rack) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }

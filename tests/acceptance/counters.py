@@ -91,8 +91,10 @@ def edit(live):
     with live.sees("a parameter is set again and again", "notify_merged"):
         for step in range(20):
             osc.do("/node/x/gain", -6.0 - step)
-    with live.sees("the tempo is set", "revision", news="/rack/tempo"):
+    with live.sees("the tempo is set", "revision tempo_bpm", news="/rack/tempo"):
         osc.do("/rack/tempo", 90.0)
+    with live.sees("the tempo gets a source", "tempo_source", news="/rack/tempo"):
+        osc.do("/rack/tempo", "jack", 90.0)
     with live.sees("a take is recorded", "take"):
         osc.do("/take/start", "a.osc")
     osc.do("/take/stop")

@@ -56,8 +56,12 @@ TEST(lines_are_added_listed_and_forgotten)
              "/midi/map", "ssss", "program", "16:1", "scene", "a");
   client_expect(rig.client, "/done /midi/map 3 *");
   client_ask(rig.client,
-             "/midi/list cc 1:7 vol.gain -60dB..0dB\nbend 3 vol.gain\nprogram 16:1 scene a\n 1 1",
+             "/midi/list cc 1:7 vol.gain -60..0\nbend 3 vol.gain\nprogram 16:1 scene a\n 1 1",
              "/midi/list", "");
+  client_ask(rig.client, "/done /midi/forget 4 *", "/midi/forget", "ss", "scene", "a");
+  client_ask(rig.client, "/fail /midi/forget 3 *", "/midi/forget", "s", "scene vol");
+  client_ask(rig.client, "/midi/list cc 1:7 vol.gain -60..0\nbend 3 vol.gain\n 1 1", "/midi/list",
+             "");
 }
 
 static const struct {
@@ -72,7 +76,7 @@ static const struct {
     "/fail /midi/map 1 a line of the map has no new line" },
   { "/midi/forget", { "cc", "1:8" }, "/fail /midi/forget 3 no MIDI line matches all words; *" },
   { "/midi/forget", { "a b c d e" }, "/fail /midi/forget 5 at most 4 words" },
-  { "/midi/forget", { "" }, "/fail /midi/forget 1 name a source, a node or a parameter" },
+  { "/midi/forget", { "" }, "/fail /midi/forget 1 name a source, a node, a parameter or a scene" },
   { "/midi/forget", { "cc", "1:7" }, "/done /midi/forget 2 *" },
   { "/midi/forget", { "cc 1:7", "vol.gain" }, "/done /midi/forget 2 *" },
   { "/midi/forget", { "vol" }, "/done /midi/forget 2 *" },
@@ -119,7 +123,7 @@ static const struct {
   { "vol.gain", { { { 0xE1, 0, 5 } }, { { 0xE1, 0, 6 } } }, "bend 2 vol.gain" },
   { "lowcut.frequency 80..8k", // notes and programs do not count
     { { { 0x90, 60, 5 } }, { { 0xC0, 6, 0 } }, { { 0xB0, 2, 6 } }, { { 0xB0, 2, 7 } } },
-    "cc 1:2 lowcut.frequency 80Hz..8000Hz" },
+    "cc 1:2 lowcut.frequency 80..8k" },
 };
 
 TEST_ROWS(a_controller_is_learnt, lessons)

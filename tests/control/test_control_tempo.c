@@ -88,7 +88,8 @@ TEST_ROWS(a_wrong_tempo_is_refused, bad)
   } else {
     client_ask(rig.client, bad[row].answer, "/rack/tempo", bad[row].types, bad[row].number);
   }
-  client_ask(rig.client, "/fail /rack/tempo 1 takes bpm or source [source] (v[s]), *",
+  client_ask(rig.client,
+             "/fail /rack/tempo 2 a tempo is fixed, or comes from jack or midi, not \"91\"",
              "/rack/tempo", "ff", 90.0, 91.0);
   ck_assert_uint_eq(fake_engine_n_sets(rig.engine), 0U);
   client_ask(rig.client, "/rack/tempo 120 fixed", "/rack/tempo", "");
@@ -282,6 +283,7 @@ TEST(the_tempo_of_jack_is_followed_without_steps_of_undo)
   control_rig_expect_rack("\ntempo 77bpm jack\n");
   ck_assert_double_eq(control_rig_status("undo_steps"), 2.0);
   ck_assert_double_eq(control_rig_status("transport_bpm"), 77.0);
+  ck_assert_double_eq(control_rig_status("tempo_bpm"), 77.0);
   // Undo and redo restore other values, not the tempo that JACK had then.
   client_ask(rig.client, "/done*", "/node/vol/gain", "f", -3.0);
   follow(78.0);
@@ -309,7 +311,8 @@ TEST(small_changes_and_bad_tempos_of_jack_are_left_out)
 TEST(a_hand_ends_the_following_of_jack)
 {
   add_followers();
-  client_ask(rig.client, "/done /rack/tempo", "/rack/tempo", "s", "jack");
+  client_ask(rig.client, "/done /rack/tempo", "/rack/tempo", "sf", "jack", 90.0);
+  client_ask(rig.client, "/rack/tempo 90 jack", "/rack/tempo", "");
   follow(100.0);
   client_ask(rig.client, "/done /rack/tempo", "/rack/tempo", "f", 90.0);
   client_ask(rig.client, "/rack/tempo 90 fixed", "/rack/tempo", "");

@@ -487,7 +487,7 @@ TEST(another_worker_is_in_the_take_with_its_rack)
   assert_says(take.notes.bytes, "the samples may differ: another worker");
   ck_assert_uint_eq(take.n_events, 3U);
   ck_assert(!take.events[0].rack && take.events[0].message.value == -9.0);
-  ck_assert(take.events[1].rack && take.events[1].is_anew);
+  ck_assert(take.events[1].rack && take.events[1].is_first_plan);
   ck_assert(rack_number(&take.events[1].rack->nodes[0], 0U, RATE) == -9.0);
   ck_assert(!take.events[2].rack && take.events[2].message.value == -12.0);
   end(&live);

@@ -22,12 +22,12 @@ static const struct {
   const char *statements, *canonical;
 } good[] = {
   { "midi cc 1:74 low.frequency 80Hz..8k taper=log pickup=on",
-    "midi cc 1:74 low.frequency 80Hz..8000Hz taper=log pickup=on\n" },
+    "midi cc 1:74 low.frequency 80Hz..8k taper=log pickup=on\n" },
   { "midi cc 16:119 low.frequency pickup=yes invert=on 80..0.1k",
-    "midi cc 16:119 low.frequency 80Hz..100Hz invert=on pickup=on\n" },
-  { "midi cc 1:0 vol.gain -60dB..+6dB taper=dB", "midi cc 1:0 vol.gain -60dB..6dB taper=dB\n" },
+    "midi cc 16:119 low.frequency 80..0.1k invert=on pickup=on\n" },
+  { "midi cc 1:0 vol.gain -60dB..+6dB taper=dB", "midi cc 1:0 vol.gain -60dB..+6dB taper=dB\n" },
   { "midi cc 1:1 hall.feedback 10%..0.5 invert=off relative=off",
-    "midi cc 1:1 hall.feedback 0.1..0.5\n" },
+    "midi cc 1:1 hall.feedback 10%..0.5\n" },
   { "midi cc 1:1 hall.time relative=twos\nmidi cc 1:2 low.type relative=offset\n"
     "midi cc 1:3 ph.mute toggle=on\nmidi cc 1:4 ph.bypass relative=signed",
     "midi cc 1:1 hall.time relative=twos\nmidi cc 1:2 low.type relative=offset\n"

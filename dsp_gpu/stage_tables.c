@@ -13,6 +13,7 @@
 
 #define ROW_ALIGNMENT 16U  // words: 64 bytes
 #define COPY_GROUP    128U // threads of kernels that move rows
+#define END_GROUP     64U  // threads of stage_end
 
 /// The unit that wrote a row: the last one of a chain so far.
 typedef struct Writer {
@@ -302,7 +303,9 @@ follow_mix(Follow* const follow, const StageStep* const step, Error* const error
                                            [TERM_LINK] = link_word(tables, term->link) };
       words_add(&tables->table, words, TERM_WORDS);
     }
-    uint32_t input[INPUT_WORDS] = { [INPUT_TERMS] = first, [INPUT_N_TERMS] = row->n_terms };
+    uint32_t input[INPUT_WORDS] = {
+      [INPUT_TERMS] = first, [INPUT_N_TERMS] = row->n_terms, [INPUT_FIRST + TERM_LINK] = UNITY_LINK
+    };
     if (row->n_terms && !tables->table.failed) {
       memcpy(input + INPUT_FIRST, tables->table.at + first, TERM_WORDS * sizeof(uint32_t));
     }
@@ -578,14 +581,15 @@ end_stage(Follow* const follow)
     stage_parts_add(&tables->table, launch->first, launch->has_parts ? launch->n_units : 0U);
   }
   const uint32_t first = inputs_add(follow, follow->spec->out_rows, n_out);
-  const uint32_t n_frames = n_out * tables->row_stride;
-  *launch_add(tables) = (TableLaunch){ .file = "stage.cu",
-                                       .entry = "stage_end",
-                                       .group_size = COPY_GROUP,
-                                       .groups = { n_frames / COPY_GROUP + 1U, 1U },
-                                       .first = first,
-                                       .n_units = n_out,
-                                       .reports = true };
+  *launch_add(tables) =
+      (TableLaunch){ .file = "stage.cu",
+                     .entry = "stage_end",
+                     .group_size = END_GROUP,
+                     .groups = { (tables->row_stride + END_GROUP - 1U) / END_GROUP,
+                                 n_out ? n_out : 1U },
+                     .first = first,
+                     .n_units = n_out,
+                     .reports = true };
 }
 
 // ---- tables ----

@@ -70,7 +70,7 @@
 #define PART_WORDS  8
 #define ROUND_PARTS 16
 
-// An input: a sum of terms, as MixRow, and the first of them.
+// An input: a sum of terms, as MixRow, and the first of them; without terms, any row and gain.
 #define INPUT_TERMS   0 // word in table
 #define INPUT_N_TERMS 1
 #define INPUT_FIRST   2 // TERM_WORDS

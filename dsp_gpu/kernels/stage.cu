@@ -114,19 +114,18 @@ stage_store(STAGE_ARGS)
   }
 }
 
-// One thread for each frame of a row that goes to the host (INPUT_ words instead of a unit's), one
-// row after the other; at least one group.  report: REPORT_WORDS words.
+// Row y of the groups is a row that goes to the host (INPUT_ words instead of a unit's); there is
+// at least one.  One thread for each frame.  report: REPORT_WORDS words.
 KERNEL
 stage_end(STAGE_ARGS, GLOBAL u32* const report)
 {
   const Stage stage = STAGE;
-  const u32 row = (GROUP_X * GROUP_SIZE + LOCAL_ID) / stage.row_stride;
-  const u32 frame = GROUP_X * GROUP_SIZE + LOCAL_ID - row * stage.row_stride;
-  if (row < n_units && frame < stage.n_frames) {
-    const Input input = input_of(stage, first_unit + row * INPUT_WORDS);
-    stage.to_host[(u64)row * stage.row_stride + frame] = input_at(stage, input, frame);
+  const u32 frame = GROUP_X * GROUP_SIZE + LOCAL_ID;
+  if (GROUP_Y < n_units && frame < stage.n_frames) {
+    const Input input = input_of(stage, first_unit + GROUP_Y * INPUT_WORDS);
+    stage.to_host[(u64)GROUP_Y * stage.row_stride + frame] = input_at(stage, input, frame);
   }
-  if (GROUP_X == 0 && LOCAL_ID == 0) {
+  if (GROUP_X == 0 && GROUP_Y == 0 && LOCAL_ID == 0) {
     report[REPORT_N_RESETS] = live[LIVE_N_RESETS];
   }
 }

@@ -131,22 +131,20 @@ typedef struct Input {
   u32 is_plain; // 1 if there is one term, and it is steady
 } Input;
 
-// The input described at word `at` of the table.
+// The input described at word `at` of the table.  Without terms, its first one is any row, times 1.
+// No read waits for a decision.
 DEVICE Input
 input_of(const Stage stage, const u32 at)
 {
+  const u32 link = stage.table[at + INPUT_FIRST + TERM_LINK];
+  const u32 is_steady = stage.live[link + LINK_IS_STEADY];
+  const f32 gain = F32_OF_BITS(stage.live[link + LINK_GAIN]);
   Input input;
   input.terms = stage.table[at + INPUT_TERMS];
   input.n_terms = stage.table[at + INPUT_N_TERMS];
-  input.row = stage.rows;
-  input.gain = 0.0f;
-  input.is_plain = 0;
-  if (input.n_terms > 0) {
-    const u32 link = stage.table[at + INPUT_FIRST + TERM_LINK];
-    input.row = row_at(stage, stage.table[at + INPUT_FIRST + TERM_FROM]);
-    input.gain = F32_OF_BITS(stage.live[link + LINK_GAIN]);
-    input.is_plain = input.n_terms == 1 && stage.live[link + LINK_IS_STEADY];
-  }
+  input.row = row_at(stage, stage.table[at + INPUT_FIRST + TERM_FROM]);
+  input.gain = input.n_terms > 0 ? gain : 0.0f;
+  input.is_plain = (input.n_terms == 1) & is_steady;
   return input;
 }
 
@@ -217,14 +215,11 @@ moving_gain(const Stage stage, const u32 link, const u32 frames)
   return ramp_ahead(ramp, frames <= hold_frames ? frames : frames - hold_frames);
 }
 
-// Sample `frame` of the block.  Finding a term takes two table reads; a bus may have hundreds of
-// terms, so TERMS of them are in flight at once.
+// The sum of all terms.  Finding a term takes two table reads; a bus may have hundreds of terms, so
+// TERMS of them are in flight at once.
 DEVICE f32
-input_at(const Stage stage, const Input input, const u32 frame)
+input_sum(const Stage stage, const Input input, const u32 frame)
 {
-  if (input.is_plain) {
-    return input.gain * input.row[frame];
-  }
   f32 sum = 0.0f;
   for (u32 first = 0; first < input.n_terms; first += TERMS) {
     u32 from[TERMS];
@@ -249,6 +244,17 @@ input_at(const Stage stage, const Input input, const u32 frame)
     }
   }
   return sum;
+}
+
+// Sample `frame` of the block.  The first term is read before it is known that it is the only one.
+DEVICE f32
+input_at(const Stage stage, const Input input, const u32 frame)
+{
+  f32 x = input.gain * input.row[frame];
+  if (!input.is_plain) {
+    x = input_sum(stage, input, frame);
+  }
+  return x;
 }
 
 // ---- the guard ----

@@ -26,6 +26,7 @@ typedef struct MidiState {
   bool has_table;      ///< False: the document is another one
   bool is_shown;       ///< False: values have changed since the last feedback
   bool had_midi;       ///< The driver had MIDI in the last round
+  uint64_t next_ns;    ///< Time of the next event, after one that has recalled a scene; 0: any
   uint64_t fed_ns;     ///< Time of the last feedback
   // The controller that is learnt:
   char learn[MIDI_LEARN_BYTES]; ///< Its target and options, as in the language; "": none

@@ -9,9 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_HEARD   64U // events that are taken at once
-#define MAX_RECALLS 8U  // by programs in one round; later ones wait
-#define MAX_FED     32U // sources that get feedback at once: a DIN cable carries 20 messages in 20 ms
+#define MAX_FED 32U // sources that get feedback at once: a DIN cable carries 20 messages in 20 ms
 
 // Controllers that select an NRPN, or registered parameter, and so are none themselves.
 #define FIRST_SELECTING 98U
@@ -176,39 +174,40 @@ set_values(Control* const control, const MidiReading* const reading)
   }
 }
 
-/// Handle an event.  Returns the number of scenes that it has recalled.
-static uint32_t
+/// Handle an event.  Returns true if it has recalled a scene.
+static bool
 hear(Control* const control, const MidiHeard* const heard)
 {
   MidiReading readings[MIDI_MAX_READINGS];
   const uint32_t n = midi_decode(&control->midi.decoder, &heard->event, readings);
-  uint32_t n_recalls = 0;
+  bool has_recalled = false;
   for (uint32_t r = 0; r < n; ++r) {
     if (heard->is_missed) {
       set_values(control, &readings[r]);
     }
     note_position(control, &readings[r]);
-    n_recalls += readings[r].source.kind == MIDI_PROGRAM && recall(control, readings[r].source);
+    has_recalled |= readings[r].source.kind == MIDI_PROGRAM && recall(control, readings[r].source);
   }
   if (*control->midi.learn) {
     learn(control, readings, n);
   }
-  return n_recalls;
+  return has_recalled;
 }
 
+/// Take events until one recalls a scene.  The next event then waits for as long as that has taken,
+/// so that programs leave half of the time to clients.
 static void
 take_events(Control* const control)
 {
-  MidiHeard heard[MAX_HEARD];
-  uint32_t n_recalls = 0;
-  uint32_t n = 0;
-  do {
-    n = engine_take_midi(control->config.engine, heard, MAX_HEARD);
-    for (uint32_t e = 0; e < n; ++e) {
-      tempo_hear(control, &heard[e]);
-      n_recalls += hear(control, &heard[e]);
-    }
-  } while (n && n_recalls < MAX_RECALLS);
+  const uint64_t began_ns = time_now_ns();
+  bool has_recalled = false;
+  MidiHeard heard;
+  while (!has_recalled && engine_take_midi(control->config.engine, &heard, 1U)) {
+    tempo_hear(control, &heard);
+    has_recalled = hear(control, &heard);
+  }
+  const uint64_t ended_ns = time_now_ns();
+  control->midi.next_ns = has_recalled ? ended_ns + (ended_ns - began_ns) : 0U;
 }
 
 // ---- feedback ----
@@ -275,7 +274,9 @@ midi_run(Control* const control)
   if (!midi->has_table) {
     update_table(control);
   }
-  take_events(control);
+  if (control->now_ns >= midi->next_ns) {
+    take_events(control);
+  }
   if (midi->has_table && !midi->is_shown && control->now_ns - midi->fed_ns >= MIDI_FEED_NS) {
     feed_all(control);
   }
@@ -284,5 +285,7 @@ midi_run(Control* const control)
 uint64_t
 midi_wake_ns(const Control* const control)
 {
-  return control->midi.had_midi ? control->now_ns + MIDI_POLL_NS : UINT64_MAX;
+  const uint64_t poll_ns = control->now_ns + MIDI_POLL_NS;
+  const uint64_t next_ns = control->midi.next_ns ? control->midi.next_ns : poll_ns;
+  return control->midi.had_midi ? next_ns : UINT64_MAX;
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define MAX_EVENTS 8U
+#define N_PROGRAMS 64U
 
 typedef struct Bytes {
   uint8_t bytes[3];
@@ -203,6 +204,24 @@ TEST(a_program_recalls_its_scene)
   client_ask(rig.client, "/done /rack/undo 3 *", "/rack/undo", ""); // one step
   control_rig_expect_rack("vol gain gain=-6dB\n");
   ck_assert(!control_rig_has_warned("/scene/recall"));
+}
+
+/// Each recall has a round of its own, between those of clients.
+TEST(programs_take_turns_with_clients)
+{
+  client_ask(rig.client, "/done /rack/do 1 *", "/rack/do", "s",
+             "scene a vol.gain=-20\nscene b vol.gain=-30\n"
+             "midi program 1:1 scene a\nmidi program 1:2 scene b");
+  MidiEvent programs[N_PROGRAMS] = { 0 };
+  for (uint32_t e = 0; e < N_PROGRAMS; ++e) {
+    programs[e] = (MidiEvent){ .n_bytes = 2U, .bytes = { 0xC0, (uint8_t)(e % 2U) } };
+  }
+  const uint64_t before = control_rounds(rig.control);
+  fake_engine_hear(rig.engine, programs, N_PROGRAMS);
+  AWAIT(control_rounds(rig.control) >= before + 3U);
+  const double n_recalls = control_rig_status("revision") - 1.0;
+  ck_assert_double_le(n_recalls, (double)(control_rounds(rig.control) - before + 1U));
+  AWAIT(control_rig_status("revision") == 1.0 + N_PROGRAMS);
 }
 
 TEST(feedback_follows_the_document)

@@ -70,11 +70,20 @@ typedef struct HeardValues {
   uint64_t recent_until_ns;           ///< Of the newest one
 } HeardValues;
 
-/// The check of a rack that runs; see checks.h.
+/// A rack that a client wants to be checked.
 typedef struct RackCheck {
-  bool runs;
-  Peer peer; ///< The client that gets the answer
+  char* text; ///< Owned
+  Peer peer;  ///< The client that gets the answer
 } RackCheck;
+
+#define RACK_CHECKS_MAX 8U
+
+/// The checks of racks; see checks.h.
+typedef struct RackChecks {
+  RackCheck of[RACK_CHECKS_MAX]; ///< [n] in the order of their requests
+  uint32_t n;
+  bool runs; ///< The first one has begun
+} RackChecks;
 
 struct Control {
   ControlConfig config;
@@ -101,7 +110,7 @@ struct Control {
   HeardValues heard;
   Syncs syncs;
   Takes takes;
-  RackCheck check;
+  RackChecks checks;
   MidiClock clock; ///< That the rack may follow
   ControlCounts counts;
   _Atomic uint64_t rounds; ///< [control] writes, [any] reads

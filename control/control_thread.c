@@ -530,6 +530,7 @@ control_free(Control* const control)
 {
   rack_store_free(control->store);
   takes_clear(control);
+  checks_clear(control);
   schedule_clear(&control->schedule);
   notes_clear(&control->notes);
   notify_clear(&control->notify);

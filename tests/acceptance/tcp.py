@@ -198,11 +198,7 @@ def expect_check(server):
     with Tcp(server.port) as client, Tcp(server.port) as other:
         client.send(osc_message("/rack/check", "verb: reverb | gain"))
         assert client.ask("/server/ping")[0] == "/done"  # the check runs
-        reply, values = other.ask("/rack/check", "no such effect")
-        while reply == "/fail" and values[1] == 5:  # another check runs
-            assert "another check" in values[2], values
-            time.sleep(0.02)
-            reply, values = other.ask("/rack/check", "no such effect")
+        reply, values = other.ask("/rack/check", "no such effect")  # after the check that runs
         assert reply == "/fail" and values[2].startswith("rack:1:"), values
         reply, values = client.receive()
         cost = dict(zip(values[::2], values[1::2]))

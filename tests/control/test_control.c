@@ -525,10 +525,12 @@ TEST(a_check_is_answered_when_it_has_ended)
   client_send(rig.client, "/rack/check", "s", "reverb | gain");
   AWAIT(rig.check_state == 1);
   ck_assert_str_eq(rig.check_text, "reverb | gain");
-  client_ask(rig.other, "/fail /rack/check 5 another check runs", "/rack/check", "");
+  client_ask(rig.client, "/fail /rack/check 5 a check of this client*", "/rack/check", "");
+  client_send(rig.other, "/rack/check", "");
+  client_ask(rig.other, "/done /server/ping", "/server/ping", "");
+  ck_assert_str_eq(rig.check_text, "reverb | gain"); // that of the other client waits
   rig.check_state = 2;
   client_expect(rig.client, "/rack/check needs_us 12.5 backend cpu memory_bytes 5000000000");
-  client_send(rig.other, "/rack/check", "");
   AWAIT(rig.check_state == 1);
   assert_says(rig.check_text, "add lowcut highpass"); // the present rack
   rig.check_state = 3;

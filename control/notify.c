@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SEARCH_NS  NS_PER_MS              // between two searches for a free entry, if there is none
+#define INDEX_KEYS (4U * NOTIFY_MAX_KEYS) // in the index, with those whose entries are others' now
+
 const char*
 notify_address(const NotifyEvent event)
 {
@@ -168,6 +171,55 @@ n_entries(const Notify* const notify)
   return N_NOTIFY_EVENTS + notify->n_params;
 }
 
+/// Find a parameter entry that is free; NULL if there is none.
+static NotifyEntry*
+find_free(Notify* const notify, const uint64_t now_ns)
+{
+  for (uint32_t n = 0; n < notify->n_params && now_ns >= notify->search_ns; ++n) {
+    notify->next_free = (notify->next_free + 1U) % notify->n_params;
+    NotifyEntry* const entry = &notify->entries[N_NOTIFY_EVENTS + notify->next_free];
+    if (is_free(entry, now_ns)) {
+      return entry;
+    }
+  }
+  if (now_ns >= notify->search_ns) {
+    notify->search_ns = now_ns + SEARCH_NS;
+  }
+  return notify->n_params < NOTIFY_MAX_KEYS ? &notify->entries[n_entries(notify)] : NULL;
+}
+
+/// Make the index again, without keys whose entries are others' now.  It has memory for them all.
+static void
+renew_index(Notify* const notify)
+{
+  key_index_forget(&notify->index);
+  for (uint32_t e = N_NOTIFY_EVENTS; e < n_entries(notify); ++e) {
+    const NotifyKey* const key = &notify->entries[e].key;
+    (void)key_index_set(&notify->index, key->uid, key->param, e);
+  }
+}
+
+/// Give an entry, which may be the next one that was never used, to another key.  Returns false if
+/// out of memory.
+static bool
+take_entry(Notify* const notify, NotifyEntry* const entry, const NotifyKey key)
+{
+  const uint32_t place = (uint32_t)(entry - notify->entries);
+  if (notify->index.n_used >= INDEX_KEYS) {
+    renew_index(notify);
+  }
+  if (!key_index_set(&notify->index, key.uid, key.param, place)) {
+    return false;
+  }
+  if (place < n_entries(notify)) {
+    (void)key_index_set(&notify->index, entry->key.uid, entry->key.param, KEY_INDEX_NONE);
+  } else {
+    ++notify->n_params;
+  }
+  *entry = (NotifyEntry){ .key = key };
+  return true;
+}
+
 /// Find the entry of a key, or a free one; NULL if there is none.  An event always has an entry.
 static NotifyEntry*
 find_entry(Notify* const notify, const NotifyKey key, const uint64_t now_ns)
@@ -176,21 +228,12 @@ find_entry(Notify* const notify, const NotifyKey key, const uint64_t now_ns)
     notify->entries[key.param].key = key;
     return &notify->entries[key.param];
   }
-  NotifyEntry* unused = NULL;
-  for (uint32_t e = N_NOTIFY_EVENTS; e < n_entries(notify); ++e) {
-    NotifyEntry* const entry = &notify->entries[e];
-    if (entry->key.uid == key.uid && entry->key.param == key.param) {
-      return entry;
-    }
-    unused = unused || !is_free(entry, now_ns) ? unused : entry;
+  const uint32_t found = key_index_find(&notify->index, key.uid, key.param);
+  if (found != KEY_INDEX_NONE) {
+    return &notify->entries[found];
   }
-  if (!unused && notify->n_params < NOTIFY_MAX_KEYS) {
-    unused = &notify->entries[N_NOTIFY_EVENTS + notify->n_params++];
-  }
-  if (unused) {
-    *unused = (NotifyEntry){ .key = key };
-  }
-  return unused;
+  NotifyEntry* const entry = find_free(notify, now_ns);
+  return entry && take_entry(notify, entry, key) ? entry : NULL;
 }
 
 void
@@ -474,6 +517,7 @@ void
 notify_clear(Notify* const notify)
 {
   backlog_clear(&notify->backlog);
+  key_index_clear(&notify->index);
   for (uint32_t c = 0; c < CLIENTS_MAX; ++c) {
     backlog_clear(&notify->subscribers[c].greeting);
   }

@@ -14,6 +14,7 @@
 #include "client_table.h"
 
 #include "control/net/peer.h"
+#include "engine/base/key_index.h"
 #include "engine/base/time.h"
 #include "engine/rack/rack.h"
 
@@ -87,7 +88,10 @@ typedef struct Notify {
   ClientTable* clients;                                   ///< Borrowed
   Subscriber subscribers[CLIENTS_MAX];                    ///< Of the clients with the same index
   NotifyEntry entries[N_NOTIFY_EVENTS + NOTIFY_MAX_KEYS]; ///< One per event, then parameters
+  KeyIndex index;                                         ///< Finds the entry of a parameter
   uint32_t n_params;   ///< Number of parameter entries that were ever used
+  uint32_t next_free;  ///< The parameter entry at which the search for a free one continues
+  uint64_t search_ns;  ///< Time of the next search, after one that has found none
   uint32_t next_entry; ///< The entry at which notify_flush() continues
   uint32_t n_sent;     ///< Datagrams since the last notify_flush()
   Backlog backlog;

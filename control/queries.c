@@ -18,6 +18,7 @@
 
 #define PART_BYTES   8192U // of text in one answer
 #define PLUGIN_WORDS 16U
+#define MAX_WAITING  (8U << 20U) // bytes of all texts that wait, if there are several
 
 static void
 answer(Control* const control, const Peer* const peer, const Message* const message,
@@ -151,6 +152,34 @@ queries_continue(Control* const control, const Peer* const peer, Message* const 
   message->is_unfinished = message->n_parts_sent < n_parts;
 }
 
+/// Bytes of the texts that wait for TCP clients.
+static size_t
+count_waiting(Control* const control)
+{
+  size_t n_bytes = 0;
+  for (uint32_t s = 0; s < STREAMS_MAX; ++s) {
+    n_bytes += senders_n_text(&control->intake.senders, &control->streams.items[s].peer);
+  }
+  return n_bytes;
+}
+
+/// Keep a text of which a TCP client has taken the first parts.
+static Status
+keep_text(Control* const control, Message* const message, const char* const text,
+          const uint32_t n_sent, Error* const error)
+{
+  const size_t n_waiting = count_waiting(control);
+  if (n_waiting && n_waiting + strlen(text) > MAX_WAITING) {
+    return error_set(error, STATUS_LIMIT,
+                     "only %u parts were sent: too many texts wait for clients that read slowly",
+                     n_sent);
+  }
+  message->text = strdup(text);
+  message->n_parts_sent = n_sent;
+  message->is_unfinished = message->text;
+  return message->text ? STATUS_OK : error_set(error, STATUS_NO_MEM, "out of memory");
+}
+
 /// Answer with a text in parts: with all parts, or with the one that argument `place` requests.
 static Status
 answer_text(Control* const control, const Peer* const peer, Message* const message,
@@ -165,13 +194,9 @@ answer_text(Control* const control, const Peer* const peer, Message* const messa
   const uint32_t before = (uint32_t)wanted - 1U;
   const uint32_t last = is_one ? before + 1U : n_parts;
   const uint32_t n_sent = send_parts(control, peer, message, text, before, last);
-  if (n_sent == last || is_one) {
-    return STATUS_OK; // a turn begins with room for a part
-  }
-  message->text = strdup(text);
-  message->n_parts_sent = n_sent;
-  message->is_unfinished = message->text;
-  return message->text ? STATUS_OK : error_set(error, STATUS_NO_MEM, "out of memory");
+  return n_sent == last || is_one // a turn begins with room for a part
+             ? STATUS_OK
+             : keep_text(control, message, text, n_sent, error);
 }
 
 /// Answer with a text in parts, as answer_text() does, and free it.  NULL: out of memory.

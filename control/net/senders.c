@@ -106,6 +106,17 @@ senders_n_bytes(Senders* const senders, const Peer* const peer)
   return sender ? sender->n_bytes : 0U;
 }
 
+size_t
+senders_n_text(Senders* const senders, const Peer* const peer)
+{
+  const PeerKey key = peer_sender(peer);
+  const Sender* const sender = find_sender(senders, &key);
+  const Bundle* const bundle = sender ? sender->bundles : NULL;
+  const bool is_run = bundle && bundle->n_run < bundle->n_messages;
+  const char* const text = is_run ? bundle->messages[bundle->n_run].text : NULL;
+  return text ? strlen(text) : 0U;
+}
+
 bool
 senders_init(Senders* const senders, const uint64_t salt)
 {

@@ -116,6 +116,9 @@ Sender* senders_get(Senders* senders, const Peer* peer, uint64_t now_ns);
 /// Bytes charged to the sender of a peer; 0 if it is not known.
 size_t senders_n_bytes(Senders* senders, const Peer* peer);
 
+/// Size of the text that the sender of a peer still sends (Message::text); 0: none.
+size_t senders_n_text(Senders* senders, const Peer* peer);
+
 /// Queue a bundle whose time has come, before its sender's packets.  Takes ownership of the bundle.
 /// If the queues are full, the bundle is dropped with the rest of its packet, unless is_scheduled.
 void senders_put_bundle(Senders* senders, Sender* sender, Bundle* bundle, uint64_t now_ns);

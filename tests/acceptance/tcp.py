@@ -17,9 +17,9 @@ END, ESC = b"\xc0", b"\xdb"
 class Tcp:
     """A client that has a connection."""
 
-    def __init__(self, port, is_slip=False, source="127.0.0.1", target="127.0.0.1"):
+    def __init__(self, port, is_slip=False, source="127.0.0.1", target="127.0.0.1", client=None):
         self.is_slip = is_slip
-        self.socket = socket.create_connection((target, port), timeout=20.0 * SLOWNESS, source_address=(source, 0))
+        self.socket = client or socket.create_connection((target, port), timeout=20.0 * SLOWNESS, source_address=(source, 0))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.arrived = b""
 
@@ -212,6 +212,39 @@ def expect_check(server):
     assert after["revision"] == before["revision"] and after["nodes"] == before["nodes"]
 
 
+def expect_few_texts(server):
+    """Long texts that several clients do not read have a limit: the last requests fail, and the others get all parts."""
+    nodes = [f"{'n' * 59}{n:03d}" for n in range(64)]
+    values = " ".join(f"{node}.{param}" for node in nodes for param in ("mix=1%", "time=20ms", "feedback=2%"))
+    with open("long.rack", "w", encoding="utf-8") as file:
+        file.writelines(f"add {node} delay\n" for node in nodes)
+        file.writelines(f"scene s{n} {values}\n" for n in range(100))
+    server.osc.do("/rack/load", "long.rack")
+    clients = []
+    for _ in range(7):
+        client = socket.socket()
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 536)  # with few bytes in the system
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.connect(("127.0.0.1", server.port))
+        clients.append(Tcp(server.port, client=client))
+        clients[-1].send(osc_message("/rack/get"))
+    for client in clients:
+        client.socket.recv(1, socket.MSG_PEEK)  # the server has begun to answer each
+    failed = 0
+    for client in clients:
+        reply, answer = client.receive()
+        n_read, n_parts = len(answer[0]), answer[2]
+        while reply == "/rack/get" and answer[1] < (n_parts if client == clients[0] else 70):  # more than has room
+            reply, answer = client.receive()
+            n_read += len(answer[0])
+        failed += reply == "/fail"
+        assert reply == "/rack/get" or "too many texts" in answer[2], answer
+        n_bytes = n_read if client == clients[0] else n_bytes
+        client.close()
+    assert (7 - failed) * n_bytes <= 8 * 2**20 < (8 - failed) * n_bytes, (failed, n_bytes)
+    server.osc.do("/rack/undo")
+
+
 class SlowClients:
     """One that begins a packet and does not end it, and one that asks and does not read."""
 
@@ -303,6 +336,7 @@ def expect_foreign_clients(server):
 with scratch(), Server("--backend", "cpu", "--io", "dummy", "lowcut: highpass 80 | vol: gain -6dB") as server:
     expect_check(server)
     expect_limits(server)
+    expect_few_texts(server)
     slow = SlowClients(server.port)
     held = holdings(server.process.pid)
     for is_slip in (False, True):

@@ -320,6 +320,32 @@ TEST(too_many_notifications_become_one)
   }
 }
 
+TEST(each_parameter_has_one_entry_after_very_many_others)
+{
+  begin();
+  subscribe(1);
+  uint64_t now_ns = BEGIN_NS;
+  for (uint32_t first = 20U; first < 20U + 30U * NOTIFY_MAX_KEYS; first += NOTIFY_MAX_KEYS / 2U) {
+    sent = (SentNews){ 0 };
+    for (uint32_t k = 0; k < NOTIFY_MAX_KEYS; ++k) { // half of them were in the round before
+      notify_change(&notify, (NotifyKey){ first + k, 0 }, NULL, now_ns);
+    }
+    ck_assert_uint_eq(sent.n, NOTIFY_MAX_KEYS);
+    ck_assert_uint_eq(sent.n_rack, 0);
+    for (uint32_t k = 0; k < NOTIFY_MAX_KEYS; ++k) {
+      notify_change(&notify, (NotifyKey){ first + k, 0 }, NULL, now_ns + 1U);
+    }
+    ck_assert_uint_eq(sent.n, NOTIFY_MAX_KEYS); // the rest has to wait
+    now_ns += NOTIFY_INTERVAL_NS;
+    notify_flush(&notify, now_ns);
+    ck_assert_uint_eq(sent.n, 2U * NOTIFY_MAX_KEYS);
+    now_ns += 2U * NOTIFY_INTERVAL_NS;
+    notify_flush(&notify, now_ns);
+  }
+  ck_assert_uint_lt(notify.index.n_slots, 16U * NOTIFY_MAX_KEYS); // it forgets the others
+  notify_clear(&notify);
+}
+
 TEST(positions_count_as_datagrams_of_a_round)
 {
   begin();

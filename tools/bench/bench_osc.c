@@ -63,6 +63,7 @@ typedef struct OscArgs {
   const char* program;
   int64_t block_frames, n_nodes;
   double seconds;
+  bool has_subscriber;
   bool json;
 } OscArgs;
 
@@ -516,6 +517,29 @@ ask_run(void* const context)
   return NULL;
 }
 
+// ---- a subscriber ----
+
+/// Subscribe to all changes.  Nobody reads them: those that do not fit into the socket are lost.
+static Status
+subscribe(Client* const client, const Server* const server, Error* const error)
+{
+  static const char packet[] = "/server/notify\0\0,i\0\0\0\0\0\1";
+  *client = (Client){ .fd = -1 };
+  Status status = connect_client(client, server, error);
+  if (!status && send(client->fd, packet, sizeof(packet) - 1U, 0) < 0) {
+    status = error_set(error, STATUS_NET, "cannot subscribe: %s", strerror(errno));
+  }
+  return status;
+}
+
+static void
+close_client(const Client* const client)
+{
+  if (client->fd >= 0) {
+    close(client->fd);
+  }
+}
+
 // ---- rows ----
 
 static json_int_t
@@ -554,10 +578,15 @@ measure(const Row* const row, const OscArgs* const args, const Server* const ser
         Figures* const figures, Error* const error)
 {
   static Client client;
+  static Client subscriber;
   client = (Client){
     .row = row, .n_nodes = args->n_nodes, .fd = -1, .is_tcp = strcmp(row->transport, "tcp") == 0
   };
+  subscriber.fd = -1;
   Status status = connect_client(&client, server, error);
+  if (!status && args->has_subscriber) {
+    status = subscribe(&subscriber, server, error);
+  }
   json_t* const before = status ? NULL : ask_status(server, error);
   if (before) {
     status = run_clients(&client, server, args->seconds, figures, error);
@@ -572,9 +601,8 @@ measure(const Row* const row, const OscArgs* const args, const Server* const ser
   }
   json_decref(before);
   json_decref(after);
-  if (client.fd >= 0) {
-    close(client.fd);
-  }
+  close_client(&subscriber);
+  close_client(&client);
   return status;
 }
 
@@ -622,6 +650,7 @@ osc_run(const int argc, char** const argv)
     { "nodes",   'n', OPTION_INTEGER, "N",     1, MAX_NODES, .to.integer = &args.n_nodes,      .help = "Gains in the rack, which the messages set in turn; default 100" },
     { "program", 'p', OPTION_TEXT,    "FILE",                .to.text = &args.program,         .help = "The program that is the server, to compare two versions; default this one" },
     { "seconds", 't', OPTION_NUMBER,  "S",   0.1,      3600, .to.number = &args.seconds,       .help = "Length of a row, default 3" },
+    { "subscriber", 's', OPTION_FLAG,                        .to.flag = &args.has_subscriber,  .help = "A further client subscribes to all changes" },
   };
   static const BenchColumn columns[] = {
     { "transport", "transport", -9 }, { "bundle", "bundle", 6 },   { "per_s", "sets/s", 10 },
@@ -638,9 +667,9 @@ osc_run(const int argc, char** const argv)
   }
   Error error = { STATUS_OK, "" };
   BenchReport report = { .bench = &bench_osc };
-  json_t* const head =
-      json_pack("{ss sI sI sf}", "bench", "osc", "block_frames", (json_int_t)args.block_frames,
-                "nodes", (json_int_t)args.n_nodes, "seconds", args.seconds);
+  json_t* const head = json_pack("{ss sI sI sf sb}", "bench", "osc", "block_frames",
+                                 (json_int_t)args.block_frames, "nodes", (json_int_t)args.n_nodes,
+                                 "seconds", args.seconds, "subscriber", (int)args.has_subscriber);
   Status status =
       bench_report_begin(&report, columns, ARRAY_LEN(columns), head, args.json, NULL, &error);
   status = status ? status : measure_all(&args, &report, &error);

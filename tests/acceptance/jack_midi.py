@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""MIDI by JACK, whose ports a run makes for a rack with MIDI lines: a controller moves a parameter, which is heard and is
-in the document, also after the worker was killed; it is learnt; notes of jack_midiseq reach the rack, and
-jack_midi_dump gets what the controller shall show; after a restart of jackd the controller is connected again.
+"""MIDI by JACK, whose ports a run makes for a rack with MIDI lines: a controller moves a parameter, which is heard and
+is in the document, also after the worker was killed; a program recalls a scene; a controller is learnt; notes of
+jack_midiseq reach the rack, and jack_midi_dump gets what the controller shall show; after a restart of jackd the
+controller is connected again.
 
     jack_midi.py PROGRAM
 """
@@ -43,6 +44,13 @@ with scratch(), Jackd(48000, 256) as jack:
         hears(server, db(0.25) - 6.0)
         assert abs(server.osc.ask("/node/vol/gain")[1][0] + 6.0) < 1e-6, server.osc.ask("/node/vol/gain")
         assert "gain=-6dB" in server.osc.ask("/rack/get")[1][0]
+
+        # The program of each period recalls a scene, once it is mapped.
+        server.osc.do("/rack/do", "insert end gain after vol", "scene quiet end.gain=-20dB", "midi program 3:6 scene quiet")
+        hears(server, db(0.25) - 26.0)
+        server.osc.do("/midi/forget", "program", "3:6")
+        server.osc.do("/node/end/gain", 0.0)
+        hears(server, db(0.25) - 6.0)
         jack.run("jack_disconnect", "peer:midi", "rack:midi_in")
 
         # The same controller is learnt.

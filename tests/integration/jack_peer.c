@@ -4,8 +4,8 @@
 //
 //     jack_peer                becomes a client of the running server
 //     jack_peer watch LEVEL    tries every 2 ms until a server accepts it
-//     jack_peer midi           also "peer:midi" plays, in each period, a system exclusive message
-//                              and 300 control changes
+//     jack_peer midi           also "peer:midi" plays, in each period, a system exclusive message,
+//                              a program change and 299 control changes
 //
 // With `watch` it prints three monotonic times in ns, each as soon as it is known: when the server
 // accepted it ("accepted N"), when the first sound arrived ("sounded N"), and when a sound of this
@@ -75,10 +75,12 @@ static void
 play_midi(const jack_nframes_t n_frames)
 {
   static const jack_midi_data_t exclusive[] = { 0xF0, 0x7D, 1, 2, 0xF7 };
+  static const jack_midi_data_t program[] = { 0xC2, 5 };
   void* const buffer = jack_port_get_buffer(midi, n_frames);
   jack_midi_clear_buffer(buffer);
   jack_midi_event_write(buffer, 0, exclusive, sizeof(exclusive));
-  for (unsigned e = 0; e < 300U; ++e) {
+  jack_midi_event_write(buffer, 0, program, sizeof(program));
+  for (unsigned e = 1; e < 300U; ++e) {
     const jack_midi_data_t control[] = { 0xB0, 1, (jack_midi_data_t)(e % 128U) };
     jack_midi_event_write(buffer, 0, control, sizeof(control));
   }

@@ -585,8 +585,8 @@ end_stage(Follow* const follow)
       (TableLaunch){ .file = "stage.cu",
                      .entry = "stage_end",
                      .group_size = END_GROUP,
-                     .groups = { (tables->row_stride + END_GROUP - 1U) / END_GROUP,
-                                 n_out ? n_out : 1U },
+                     .groups = { n_out ? n_out : 1U,
+                                 (tables->row_stride + END_GROUP - 1U) / END_GROUP },
                      .first = first,
                      .n_units = n_out,
                      .reports = true };

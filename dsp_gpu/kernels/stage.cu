@@ -114,16 +114,16 @@ stage_store(STAGE_ARGS)
   }
 }
 
-// Row y of the groups is a row that goes to the host (INPUT_ words instead of a unit's); there is
-// at least one.  One thread for each frame.  report: REPORT_WORDS words.
+// The groups of each x write a row to the host (INPUT_ words instead of a unit's); there is at least
+// one group.  One thread for each frame.  report: REPORT_WORDS words.
 KERNEL
 stage_end(STAGE_ARGS, GLOBAL u32* const report)
 {
   const Stage stage = STAGE;
-  const u32 frame = GROUP_X * GROUP_SIZE + LOCAL_ID;
-  if (GROUP_Y < n_units && frame < stage.n_frames) {
-    const Input input = input_of(stage, first_unit + GROUP_Y * INPUT_WORDS);
-    stage.to_host[(u64)GROUP_Y * stage.row_stride + frame] = input_at(stage, input, frame);
+  const u32 frame = GROUP_Y * GROUP_SIZE + LOCAL_ID;
+  if (GROUP_X < n_units && frame < stage.n_frames) {
+    const Input input = input_of(stage, first_unit + GROUP_X * INPUT_WORDS);
+    stage.to_host[(u64)GROUP_X * stage.row_stride + frame] = input_at(stage, input, frame);
   }
   if (GROUP_X == 0 && GROUP_Y == 0 && LOCAL_ID == 0) {
     report[REPORT_N_RESETS] = live[LIVE_N_RESETS];

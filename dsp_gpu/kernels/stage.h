@@ -11,6 +11,7 @@
     state.
   - A unit whose state word 0 is 0 is new: its memory has random contents, so a kernel may read only
     words that it has written since, and its ramps rest at the node's current parameters.
+  - Only stage_begin reads rows of the host, and only stage_end writes them.
   - Group g of a launch runs unit g, or units from g * units_per_group on; units from n_units on do
     not exist, but their threads take part in barriers.
   - Every output sample is finite, or the unit is silenced and reset: unit_end().  Where several

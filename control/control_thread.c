@@ -270,7 +270,7 @@ control_run(void* const context)
       checks_run(control);
       clients_expire(control);
     }
-    reports_read(control);
+    (void)reports_read(control);
     reports_hear(control);
     takes_run(control);
     do_reply(control);
@@ -288,7 +288,7 @@ control_run(void* const context)
     send_all(control);
     wait_for_work(control);
   }
-  reports_read(control);
+  (void)reports_read(control);
   takes_end(control);
   control_report_rack(control);
   send_all(control);

@@ -56,8 +56,8 @@ static Status
 on_edit(void* const context, const Rack* const rack, const uint64_t at_frame)
 {
   Control* const control = context;
-  reports_read(control); // the plan of the edit before
-  takes_edit(control, rack);
+  const bool has_read_all = reports_read(control); // the plan of the edit before
+  takes_edit(control, rack, has_read_all);
   inbox_expect(control->inbox);
   const Status status =
       engine_edit(control->config.engine, rack, at_frame, inbox_done, control->inbox);
@@ -216,7 +216,7 @@ on_turn(void* const context, Bundle* const bundle)
 {
   Control* const control = context;
   (void)!editor_flush_now(control->editor); // so that /server/sync waits for the values before it
-  reports_read(control);                    // of what came before
+  (void)reports_read(control);              // of what came before
   for (uint32_t m = 0; m < bundle->n_messages; ++m) {
     run_message(control, bundle, &bundle->messages[m]);
   }

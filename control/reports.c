@@ -104,18 +104,17 @@ reports_forget_all(Control* const control)
 
 // ---- a round ----
 
-void
+bool
 reports_read(Control* const control)
 {
   RingReport read[REPORTS_AT_ONCE];
-  uint32_t n = REPORTS_AT_ONCE;
+  bool has_more = true;
   for (uint32_t i = 0;
-       i < MOST_READS && n == REPORTS_AT_ONCE && control->heard.n <= HEARD_MAX - REPORTS_AT_ONCE;
-       ++i) {
+       i < MOST_READS && has_more && control->heard.n <= HEARD_MAX - REPORTS_AT_ONCE; ++i) {
     const EngineReports reports = engine_reports(control->config.engine, read, REPORTS_AT_ONCE);
     takes_record(control, &reports, read);
-    n = reports.n;
-    for (uint32_t r = 0; r < n; ++r) {
+    has_more = reports.n || reports.n_lost;
+    for (uint32_t r = 0; r < reports.n; ++r) {
       const ParamMessage* const message = &read[r].message;
       if (read[r].kind == REPORT_VALUE &&
           ((read[r].flags & REPORT_MIDI) ||
@@ -125,6 +124,7 @@ reports_read(Control* const control)
       }
     }
   }
+  return !has_more;
 }
 
 void

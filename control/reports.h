@@ -8,9 +8,9 @@
 
 struct Control;
 
-/// Read all reports, or as many as there is room for.  To be called in each round, and before each
-/// edit is sent. [control]
-void reports_read(struct Control* control);
+/// Read all reports.  Returns false if some are left, because MIDI has set too many parameters since
+/// the last reports_hear().  To be called in each round, and before each edit is sent. [control]
+bool reports_read(struct Control* control);
 
 /// Forget what MIDI has set a parameter to, because the document has a newer value. [control]
 void reports_forget(struct Control* control, RackUid uid, uint32_t param);

@@ -152,9 +152,12 @@ takes_record(Control* const control, const EngineReports* const read,
 }
 
 void
-takes_edit(Control* const control, const Rack* const rack)
+takes_edit(Control* const control, const Rack* const rack, const bool has_read_all)
 {
   Takes* const takes = &control->takes;
+  if (takes->is_on && !has_read_all) {
+    add_gap(takes, takes->frame, "an edit was sent before all messages of the worker were read");
+  }
   if (takes->is_on) {
     rack_free(takes->next);
     takes->next = rack_copy(rack);

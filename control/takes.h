@@ -28,8 +28,8 @@ struct RackStoreJob;
 /// edit is sent.
 void takes_record(struct Control* control, const EngineReports* read, const RingReport* reports);
 
-/// An edit is sent: `rack` is its document.
-void takes_edit(struct Control* control, const Rack* rack);
+/// An edit is sent: `rack` is its document.  `has_read_all`: all reports were read before.
+void takes_edit(struct Control* control, const Rack* rack, bool has_read_all);
 
 /// Record what is no report, and write what has accumulated.  To be called in each round.
 void takes_run(struct Control* control);

@@ -22,10 +22,14 @@ disarm(Engine* const engine)
 {
   engine_withdraw_period(engine);
   pthread_mutex_lock(&engine->pointers_lock);
+  Ring* const left = engine->ring;
   engine_set_ring(engine, NULL); // no more messages to the ring
   pthread_mutex_unlock(&engine->pointers_lock);
   engine->calls->disarm(engine_half(engine));
   pthread_mutex_lock(&engine->pointers_lock);
+  if (left) {
+    engine_keep_reports(engine, left); // of the messages that were still in the ring
+  }
   for (uint32_t r = 0; r < ENGINE_MAX_RINGS; ++r) {
     engine_drop_ring(engine, engine->rings[r]);
   }

@@ -268,7 +268,8 @@ typedef struct EngineReports {
   uint64_t n_lost; ///< Reports lost, or invalid
   uint64_t ring;   ///< A number that changes when another worker plays, or the audio restarts;
                    ///< of the reports of the worker before that were not read yet, the first 512
-                   ///< come then, apart from those of the new one.  0: no audio runs, or no worker
+                   ///< come then, apart from those of the new one, and the others count as lost.
+                   ///< 0: no audio runs, or no worker
 } EngineReports;
 
 /// Take the oldest reports of the values, notes and plans that the worker has applied, at most

@@ -42,6 +42,8 @@ engine_frame_at(Engine* const engine, const uint64_t monotonic_ns)
 
 // ---- rings ----
 
+#define MOST_LEFT 16384U // more reports than a ring holds; a faulty worker may write without an end
+
 Ring**
 engine_ring_place(Engine* const engine)
 {
@@ -65,14 +67,25 @@ engine_drop_ring(Engine* const engine, Ring* const ring)
 }
 
 void
+engine_keep_reports(Engine* const engine, Ring* const ring)
+{
+  RingReport left;
+  for (uint32_t r = 0; r < MOST_LEFT && ring_take_report(ring, &left); ++r) {
+    if (engine->n_kept < ENGINE_MAX_KEPT && left.kind < RING_N_REPORT_KINDS) {
+      engine->kept[engine->n_kept++] = left;
+    } else {
+      ++engine->n_unkept;
+    }
+  }
+  engine->n_unkept += ring_reports_lost(ring);
+  engine->kept_ring = engine->n_rings;
+}
+
+void
 engine_set_ring(Engine* const engine, Ring* const ring)
 {
-  // The count of attempts has a limit, too: a faulty worker may write faster than this reads.
-  for (uint32_t r = 0; engine->ring && r < ENGINE_MAX_KEPT && engine->n_kept < ENGINE_MAX_KEPT &&
-                       ring_take_report(engine->ring, &engine->kept[engine->n_kept]);
-       ++r) {
-    engine->n_kept += engine->kept[engine->n_kept].kind < RING_N_REPORT_KINDS;
-    engine->kept_ring = engine->n_rings;
+  if (engine->ring && ring != engine->ring) {
+    engine_keep_reports(engine, engine->ring);
   }
   engine->n_rings += ring && ring != engine->ring;
   engine->ring = ring;
@@ -226,7 +239,9 @@ take_kept(Engine* const engine, RingReport* const reports, const uint32_t max)
   memcpy(reports, engine->kept, n * sizeof(RingReport));
   engine->n_kept -= n;
   memmove(engine->kept, engine->kept + n, engine->n_kept * sizeof(RingReport));
-  return (EngineReports){ .n = n, .ring = engine->kept_ring };
+  const uint64_t n_lost = engine->n_kept ? 0U : engine->n_unkept; // after the last that was kept
+  engine->n_unkept -= n_lost;
+  return (EngineReports){ .n = n, .n_lost = n_lost, .ring = engine->kept_ring };
 }
 
 EngineReports
@@ -234,7 +249,7 @@ engine_reports(Engine* const engine, RingReport* const reports, const uint32_t m
 {
   EngineReports taken = { 0 };
   pthread_mutex_lock(&engine->pointers_lock);
-  if (engine->n_kept) {
+  if (engine->n_kept || engine->n_unkept) {
     taken = take_kept(engine, reports, max);
     pthread_mutex_unlock(&engine->pointers_lock);
     return taken;

@@ -57,6 +57,7 @@ struct Engine {
   RingReport* kept; ///< [n_kept] of ENGINE_MAX_KEPT: reports of the last ring that `ring` has been,
                     ///< which nobody had read
   uint32_t n_kept;
+  uint64_t n_unkept;  ///< Those that found no room, or were lost before
   uint64_t kept_ring; ///< EngineReports::ring of these
   bool is_lost;       ///< The worker of the last armed ring is lost
   uint64_t n_sent;    ///< Number of parameter messages sent
@@ -78,6 +79,9 @@ engine_half(const Engine* const engine)
 }
 
 // ---- engine_period.c ----
+
+/// Keep the reports of a ring that is left, as many as have room. [pointers_lock held]
+void engine_keep_reports(Engine* engine, Ring* ring);
 
 /// Send parameters by another ring from now on; NULL: by none.  Keeps the reports of the ring
 /// before. [pointers_lock held]

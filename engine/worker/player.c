@@ -4,6 +4,7 @@
 #include "player.h"
 
 #include "midi_changes.h"
+#include "player_reports.h"
 
 #include "engine/base/rt.h"
 #include "engine/base/time.h"
@@ -100,21 +101,6 @@ begun_block(Player* const player, const uint32_t index)
   return &player->begun[(player->oldest + index) % PLAYER_MAX_BEGUN];
 }
 
-/// Report that a plan is active.
-static void
-report_plan(Player* const player, const Plan* const plan, const uint64_t frame)
-{
-  const bool is_unasked = !plan->edit && (plan->n_aims || plan->n_heirs);
-  const RingReport report = { .kind = REPORT_PLAN,
-                              .flags = (is_unasked ? REPORT_UNASKED : 0U) |
-                                       (plan->is_first ? REPORT_FIRST_PLAN : 0U),
-                              .number = plan->edit,
-                              .stamp = plan->stamp,
-                              .planned = plan->planned,
-                              .message = { .frame = frame } };
-  ring_report(player->reports, &report);
-}
-
 static void
 take_offer(Player* const player, const uint64_t frame)
 {
@@ -134,9 +120,7 @@ take_offer(Player* const player, const uint64_t frame)
   plan_begin(plan);
   fade_table_follow(&player->fades, plan);
   player_taps_follow(&player->taps, plan);
-  if (player->reports) {
-    report_plan(player, plan, frame);
-  }
+  player_report_plan(player->reports, plan, frame);
   atomic_store_explicit(&player->retired, left, memory_order_release);
   atomic_store_explicit(&player->first_frame, frame, memory_order_relaxed);
   counter_add(&player->counts.plans, 1U);
@@ -301,20 +285,6 @@ accept(Player* const player, const WaitingMessage* const entry, const uint64_t f
   return index;
 }
 
-/// Report a message that applies from a frame on.
-static void
-report_message(const Player* const player, const WaitingMessage* const entry, const uint64_t frame)
-{
-  if (player->reports) {
-    RingReport report = { .kind = entry->message.kind,
-                          .flags = entry->is_midi ? REPORT_MIDI : 0U,
-                          .number = entry->number,
-                          .message = entry->message };
-    report.message.frame = frame;
-    ring_report(player->reports, &report);
-  }
-}
-
 // ---- the events of a block ----
 
 /// Append an event for a node: at a frame, or at the first one of the block if that has passed.
@@ -409,7 +379,7 @@ collect_value(Player* const player, const WaitingMessage* const entry, const uin
   if (index < 0) {
     return;
   }
-  report_message(player, entry, message->is_running ? message->frame : at);
+  player_report_message(player->reports, entry, message->is_running ? message->frame : at);
   Node* const node = player->plan->nodes[index].node;
   const WaitingMessage timed = with_time(node, entry);
   if (node->fx->params[message->param].of_engine == FX_RAMP_TIME) {
@@ -483,7 +453,7 @@ collect_note(Player* const player, const WaitingMessage* const entry, const uint
     return;
   }
   if (!is_end) {
-    report_message(player, entry, message->frame > frame ? message->frame : frame);
+    player_report_message(player->reports, entry, message->frame > frame ? message->frame : frame);
   }
   const uint32_t index = (uint32_t)found;
   const NodeNotes* const notes = player->plan->nodes[index].node->notes;
@@ -565,11 +535,15 @@ collect_events(Player* const player, const uint64_t frame, const uint32_t n_fram
   }
 }
 
-/// Apply a message between blocks, except a note.
+/// Apply a message between blocks, except a note.  What a MIDI event changes follows in the heap.
 static void
 apply(Player* const player, const WaitingMessage entry)
 {
   const ParamMessage* const message = &entry.message;
+  if (message->kind == MESSAGE_MIDI) {
+    collect_midi(player, &entry);
+    return;
+  }
   const int off = message->kind == MESSAGE_SWITCH_OFF ? switch_addressee(player, &entry) : -1;
   if (off >= 0) {
     node_set(player->plan->nodes[off].node, message->param, message->value);
@@ -582,6 +556,8 @@ apply(Player* const player, const WaitingMessage entry)
   double before = 0.0;
   const int index = accept(player, &entry, 0U, &before);
   if (index >= 0) {
+    player_report_message(player->reports, &entry,
+                          atomic_load_explicit(&player->next_frame, memory_order_relaxed));
     node_set(player->plan->nodes[index].node, message->param, message->value);
   }
 }

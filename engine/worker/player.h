@@ -117,7 +117,8 @@ REALTIME bool player_run(Player* player, Ring* messages, uint64_t frame, uint32_
 REALTIME void player_idle(Player* player);
 
 /// Apply all messages in the ring now, regardless of their frames, because the frame count that
-/// they refer to ends.  Ends all notes and fades, and begins none. [main, player stopped]
+/// they refer to ends, and report them.  Ends all notes and fades, and begins none.
+/// [main, player stopped]
 void player_drain(Player* player, Ring* messages);
 
 /// Apply one message between blocks, without a fade. [main, player stopped]

@@ -23,6 +23,7 @@ leave_ring(Worker* const worker)
   worker_note_failure(worker, worker->player.plan); // before its stages are freed
   if (worker->ring) {
     player_drain(&worker->player, worker->ring);
+    worker->player.reports = NULL;
     worker_detach_ring(worker);
     worker->ring = NULL;
   }

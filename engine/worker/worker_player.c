@@ -133,6 +133,5 @@ worker_stop_player(Worker* const worker)
     ring_wake(worker->ring);
     pthread_join(worker->player_thread, NULL);
     worker->has_player_thread = false;
-    worker->player.reports = NULL;
   }
 }

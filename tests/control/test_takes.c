@@ -519,4 +519,25 @@ TEST(a_report_with_a_time_to_come_spoils_no_take)
   end(&live);
 }
 
+TEST(an_edit_before_which_not_all_was_read_is_in_the_take)
+{
+  Live live;
+  begin(&live, RACK, 64U, 1U);
+  play(&live, 10U); // so that the reports, which have frame 0, are no lines of the take
+  client_ask(live.client, "/done /take/start", "/take/start", "s", "t.osc");
+  for (uint32_t m = 0; m < 8000U; ++m) { // more parameters than two readings have room for
+    const RingReport report = { .kind = REPORT_VALUE,
+                                .flags = REPORT_MIDI,
+                                .message = { .uid = 1000U + m } };
+    ring_report(live.engine->ring, &report);
+  }
+  client_ask(live.client, "/done*", "/rack/remove", "s", "i");
+  play(&live, 10U);
+  client_ask(live.client, "/done /take/stop", "/take/stop", "");
+  SCOPED(take_clear) Take take = { 0 };
+  OK(take_read(scratch_path(&live.folder, "t.osc"), ".", rack_parse, &take, &error));
+  assert_says(take.notes.bytes, "an edit was sent before");
+  end(&live);
+}
+
 SUITE_MAIN("takes")

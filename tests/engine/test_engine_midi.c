@@ -122,4 +122,36 @@ TEST(invalid_reports_do_not_hold_up_their_reader)
   rack_free(rack);
 }
 
+TEST(reports_of_a_worker_that_has_left_are_kept_or_counted)
+{
+  const EngineConfig config = { .n_in = 1, .n_out = 1, .depth = 1 };
+  const RingReport report = { .kind = REPORT_VALUE };
+  RingReport reports[64];
+  Engine* engine = NULL;
+  Rack* const rack = rack_of(RACK, NULL);
+  OK(engine_new(&config, &engine, &error));
+  OK(engine_edit_wait(engine, rack, &error));
+  OK(engine_arm(engine, RATE, 64U, 1U, 1U, &error));
+  (void)engine_reports(engine, reports, ARRAY_LEN(reports));
+  const uint32_t n_reports = 9000U; // more than the ring has room for
+  for (uint32_t r = 0; r < n_reports; ++r) {
+    ring_report(engine->ring, &report);
+  }
+  const ParamMessage value = { .uid = rack->nodes[0].uid, .value = -3.0, .frame = FRAMES };
+  OK(engine_set(engine, &value, 1U));
+  engine_disarm(engine);
+  uint64_t n_kept = 0;
+  uint64_t n_lost = 0;
+  EngineReports taken = { .n = 1 };
+  while (taken.n) {
+    taken = engine_reports(engine, reports, ARRAY_LEN(reports));
+    n_kept += taken.n;
+    n_lost += taken.n_lost;
+  }
+  ck_assert_uint_eq(n_kept, 512U);
+  ck_assert_uint_eq(n_kept + n_lost, n_reports + 1U); // with the value that was still to come
+  engine_free(engine);
+  rack_free(rack);
+}
+
 SUITE_MAIN("engine_midi")

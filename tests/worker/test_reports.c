@@ -127,6 +127,28 @@ TEST(reports_that_nobody_reads_are_lost_and_counted)
   ck_assert_uint_eq(ring_reports_lost(rig.messages), PLAYER_MAX_WAITING);
 }
 
+TEST(what_waits_when_audio_ends_is_reported)
+{
+  SCOPED(rack_rig_free) RackRig rig;
+  begin(&rig, "add g gain\nconnect in g\nconnect g out\nmidi cc 1:7 g.gain", 64U);
+  play(&rig, 64U);
+  rack_rig_set(&rig, "g", "gain", -5.0, 20000U);
+  const MidiEvent event = { .frame = 9U, .n_bytes = 3U, .bytes = { 0xB0U, 7U, 127U } };
+  const WaitingMessage midi = { .message = { .frame = 30000U,
+                                             .uid = event.n_bytes,
+                                             .param = 0xB0U | 7U << 8U | 127U << 16U,
+                                             .kind = MESSAGE_HEARD + 3U },
+                                .is_midi = true };
+  waiting_push(&rig.player.waiting, midi); // a full block has left it
+  player_drain(&rig.player, rig.messages);
+  RingReport report = next_report(&rig);
+  ck_assert(report.message.value == -5.0 && report.flags == 0U);
+  ck_assert_uint_eq(report.message.frame, 64U);
+  report = next_report(&rig);
+  ck_assert_uint_eq(report.flags, REPORT_MIDI);
+  expect_none(&rig);
+}
+
 /// Play a rack with messages of all kinds of frames; returns its reports.
 static uint32_t
 play_messages(RingReport reports[MOST], const uint32_t block)

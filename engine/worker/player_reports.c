@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "player_reports.h"
+
+void
+player_report_plan(Ring* const reports, const Plan* const plan, const uint64_t frame)
+{
+  const bool is_unasked = !plan->edit && (plan->n_aims || plan->n_heirs);
+  const RingReport report = { .kind = REPORT_PLAN,
+                              .flags = (is_unasked ? REPORT_UNASKED : 0U) |
+                                       (plan->is_first ? REPORT_FIRST_PLAN : 0U),
+                              .number = plan->edit,
+                              .stamp = plan->stamp,
+                              .planned = plan->planned,
+                              .message = { .frame = frame } };
+  if (reports) {
+    ring_report(reports, &report);
+  }
+}
+
+void
+player_report_message(Ring* const reports, const WaitingMessage* const entry, const uint64_t frame)
+{
+  if (reports) {
+    RingReport report = { .kind = entry->message.kind,
+                          .flags = entry->is_midi ? REPORT_MIDI : 0U,
+                          .number = entry->number,
+                          .message = entry->message };
+    report.message.frame = frame;
+    ring_report(reports, &report);
+  }
+}

@@ -20,11 +20,12 @@
 
 #define FADE_CHUNK 128U // frames of the next filter's output that fit on the stack
 
-// Limits between the two forms of fx_cascade.cu.  The form with one group for each channel does 2.5
-// times the arithmetic, but keeps more of the 132 multiprocessors of an H200 busy; its scan over
-// the group's 128 threads costs as much as about 40 frames in one thread.
-#define SPREAD_MOST_CHANNELS 64U
-#define SPREAD_LEAST_FRAMES  256U
+// Limits of the form that cuts blocks into segments (fx_cascade_long.cu): it takes twice the
+// arithmetic and four more launches, and keeps all multiprocessors busy with few channels.
+#define LONG_MOST_CHANNELS 64U
+#define LONG_LEAST_FRAMES  512U
+#define LONG_TILE_FRAMES   64U  // shortest segment
+#define LONG_SEGMENTS      512U // most: the states before them are computed one after the other
 
 typedef struct CascadeNode {
   CascadePlan plan;
@@ -32,7 +33,7 @@ typedef struct CascadeNode {
   double rate_hz;
   double values[CASCADE_MAX_PARAMS];
   uint32_t fade_frames;                    ///< Of the next cross-fade
-  bool spread;                             ///< On a device: one group of threads for each channel
+  uint32_t n_segments;                     ///< Most of a block on a device; 0: not cut
   uint32_t version;                        ///< Number of designs so far
   _Atomic uint64_t tail_frames;            ///< Read by any thread, written by `set`; relaxed
   CascadeRow target[CASCADE_MAX_SECTIONS]; ///< The current design, with a state of zero
@@ -121,6 +122,15 @@ redesign(CascadeNode* const node)
   ++node->version;
 }
 
+static uint32_t
+most_segments(const FxSetup* const setup)
+{
+  const uint32_t n = setup->max_block_frames / LONG_TILE_FRAMES;
+  const bool is_long =
+      setup->n_in <= LONG_MOST_CHANNELS && setup->max_block_frames >= LONG_LEAST_FRAMES;
+  return !is_long ? 0U : n < LONG_SEGMENTS ? n : LONG_SEGMENTS;
+}
+
 Status
 cascade_create(const CascadePlan* const plan, const FxSetup* const setup, FxShape* const shape,
                void** const node, Error* const error)
@@ -134,8 +144,7 @@ cascade_create(const CascadePlan* const plan, const FxSetup* const setup, FxShap
   cascade->kernel = cascade_kernels(&n_kernels)[0];
   cascade->rate_hz = setup->rate_hz;
   cascade->fade_frames = fx_ramp_frames(setup->rate_hz);
-  cascade->spread =
-      setup->n_in <= SPREAD_MOST_CHANNELS && setup->max_block_frames >= SPREAD_LEAST_FRAMES;
+  cascade->n_segments = most_segments(setup);
   memcpy(cascade->values, setup->values, plan->n_params * sizeof(double));
   redesign(cascade);
   shape->tail_frames = cascade_tail(cascade);
@@ -313,20 +322,44 @@ cascade_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_
 
 // ---- for dsp_gpu/kernels/fx_cascade.cu ----
 
+static FxKernelPass
+chains_pass(const char* const entry)
+{
+  return (FxKernelPass){ entry, CASCADE_GROUP_THREADS, CASCADE_GROUP_CHANNELS, 1U };
+}
+
+/// Groups for all segments, and for the columns of the matrix, of a chain with the most sections.
+static FxKernelPass
+signals_pass(const char* const entry, const uint32_t n_segments)
+{
+  const uint32_t n_signals = 2U * CASCADE_MAX_SECTIONS + n_segments;
+  return (FxKernelPass){ entry, CASCADE_GROUP_THREADS, 1U,
+                         (n_signals + CASCADE_GROUP_CHANNELS - 1U) / CASCADE_GROUP_CHANNELS };
+}
+
 static void
 cascade_shape(const void* const node, FxKernelShape* const shape)
 {
   const CascadeNode* const cascade = node;
   const uint32_t n_sections = cascade->plan.n_sections;
-  const FxKernelPass channels = { "fx_cascade", CASCADE_GROUP_THREADS, CASCADE_GROUP_CHANNELS, 1U };
-  const FxKernelPass spread = { "fx_cascade", 128U, 1U, 1U };
   *shape =
-      (FxKernelShape){ .sizes = { { "SPREAD", cascade->spread } },
-                       .passes = { cascade->spread ? spread : channels },
+      (FxKernelShape){ .passes = { chains_pass("fx_cascade") },
                        .n_passes = 1,
-                       .n_parts = cascade->spread ? 0U : n_sections,
+                       .n_parts = n_sections,
                        .param_words = CASCADE_PARAM_HEAD + n_sections * CASCADE_COEFFICIENT_WORDS,
                        .state_words = CASCADE_STATE_HEAD + 2U * n_sections * CASCADE_ROW_WORDS };
+  if (cascade->n_segments) {
+    shape->file = "fx_cascade_long.cu";
+    shape->passes[0] = chains_pass("cascade_begin");
+    shape->passes[1] = signals_pass("cascade_probe", cascade->n_segments);
+    shape->passes[2] = (FxKernelPass){ "cascade_starts", CASCADE_GROUP_THREADS, 1U, 1U };
+    shape->passes[3] = signals_pass("cascade_play", cascade->n_segments);
+    shape->passes[4] = chains_pass("cascade_end");
+    shape->n_passes = 5U;
+    shape->most_parts = CASCADE_MAX_SECTIONS;
+    shape->state_words +=
+        (CASCADE_RECORDS + cascade->n_segments) * n_sections * CASCADE_RECORD_WORDS;
+  }
 }
 
 /// Split a double into two floats: the rounded value and the rounding error.
@@ -358,6 +391,7 @@ cascade_pack(const void* const node, uint32_t* const words)
   words[CASCADE_VERSION] = cascade->version;
   words[CASCADE_N_SECTIONS] = cascade->plan.n_sections;
   words[CASCADE_FADE_FRAMES] = cascade->fade_frames;
+  words[CASCADE_N_SEGMENTS] = cascade->n_segments;
   for (uint32_t s = 0; s < cascade->plan.n_sections; ++s) {
     float numbers[CASCADE_COEFFICIENT_WORDS];
     pack_section(&cascade->target[s], numbers);

@@ -22,6 +22,7 @@ typedef struct Writer {
   uint32_t word;      ///< Its UNIT_ words
   uint32_t head_word; ///< UNIT_ words of the chain's first unit
   uint32_t n_chained; ///< Units in the chain
+  uint32_t n_parts;   ///< Parts of these units
   uint32_t n_readers; ///< Connections that read the output
 } Writer;
 
@@ -423,7 +424,7 @@ launch_passes(StageTables* const tables, const FxKernel* const kernel,
       .chunk = device_memory_place(memory).chunk,
       .first = first,
       .n_units = n_units,
-      .has_parts = memory->shape.n_parts > 0U,
+      .lists_parts = p == 0U && memory->shape.n_parts > 0U,
     };
     memcpy(launch->sizes, memory->shape.sizes, sizeof(launch->sizes));
   }
@@ -457,6 +458,7 @@ launch_units(Follow* const follow, const StageStep* const step, const uint32_t f
                             .word = word,
                             .head_word = word,
                             .n_chained = 1U,
+                            .n_parts = memory->shape.n_parts,
                             .n_readers = follow->n_readers[follow->n_before + u + 1U] };
     for (uint32_t c = 0; c < unit->n_out; ++c) {
       note_written(follow, unit->out_rows[c], unit->out_rows[c], writer);
@@ -513,9 +515,12 @@ writer_before(const Follow* const follow, const StageStep* const step, const uin
     return NULL;
   }
   const Writer* const before = &follow->writers[mix->terms[0].from];
-  const bool follows = before->kernel == step->fx->kernel && before->n_readers == 1U &&
-                       before->n_chained < CHAIN_UNITS &&
-                       run_together(before->memory, unit->device);
+  const FxKernelShape* const shape = &unit->device->shape;
+  const bool follows =
+      before->kernel == step->fx->kernel && before->n_readers == 1U &&
+      before->n_chained < CHAIN_UNITS &&
+      (!shape->most_parts || before->n_parts + shape->n_parts <= shape->most_parts) &&
+      run_together(before->memory, unit->device);
   return follows ? before : NULL;
 }
 
@@ -543,6 +548,7 @@ chain_unit(Follow* const follow, const StageStep* const step, const uint32_t u, 
                           .word = word,
                           .head_word = before.head_word,
                           .n_chained = before.n_chained + 1U,
+                          .n_parts = before.n_parts + step->units[u].device->shape.n_parts,
                           .n_readers = follow->n_readers[follow->n_before + u + 1U] };
   note_written(follow, step->units[u].out_rows[0], *out, writer);
 }
@@ -578,7 +584,7 @@ end_stage(Follow* const follow)
   const uint32_t n_out = follow->spec->n_out_rows;
   for (uint32_t l = 0; l < tables->n_launches; ++l) {
     const TableLaunch* const launch = &tables->launches[l];
-    stage_parts_add(&tables->table, launch->first, launch->has_parts ? launch->n_units : 0U);
+    stage_parts_add(&tables->table, launch->first, launch->lists_parts ? launch->n_units : 0U);
   }
   const uint32_t first = inputs_add(follow, follow->spec->out_rows, n_out);
   *launch_add(tables) =

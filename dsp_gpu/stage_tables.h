@@ -51,8 +51,8 @@ typedef struct TableLaunch {
   const Chunk* chunk; ///< NULL: the launch uses no memory of nodes
   uint32_t first;     ///< Word in the table
   uint32_t n_units;
-  bool has_parts; ///< The kernel reads the parts of its chains
-  bool reports;   ///< The kernel has an additional argument: the stage's report
+  bool lists_parts; ///< The first launch of units whose kernel reads the parts of chains
+  bool reports;     ///< The kernel has an additional argument: the stage's report
 } TableLaunch;
 
 typedef struct StageTables {

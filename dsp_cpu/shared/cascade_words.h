@@ -9,16 +9,24 @@
 #define CASCADE_VERSION           0
 #define CASCADE_N_SECTIONS        1
 #define CASCADE_FADE_FRAMES       2
-#define CASCADE_PARAM_HEAD        3
+#define CASCADE_N_SEGMENTS        3 // most segments of a block, for fx_cascade_long.cu
+#define CASCADE_PARAM_HEAD        4
 #define CASCADE_COEFFICIENT_WORDS 13
 
 // State, then CASCADE_ROW_WORDS for each section of the active filter, then for each section of
-// the next
+// the next, then for fx_cascade_long.cu CASCADE_RECORDS and one for each segment, of
+// CASCADE_RECORD_WORDS for each section
 #define CASCADE_STATE_VERSION     1
 #define CASCADE_STATE_FADE_LEFT   2
 #define CASCADE_STATE_FADE_FRAMES 3 // CASCADE_FADE_FRAMES when the cross-fade began
-#define CASCADE_STATE_HEAD        16
-#define CASCADE_ROW_WORDS         20
+// Of the first unit of a chain, for a block
+#define CASCADE_STATE_BEGIN  4 // the first frame of the segments
+#define CASCADE_STATE_FAILED 5 // not 0: the state before a segment is not finite
+#define CASCADE_STATE_BAD    6 // not 0: an output is not finite
+#define CASCADE_STATE_HEAD   16
+#define CASCADE_ROW_WORDS    20
+#define CASCADE_RECORDS      33
+#define CASCADE_RECORD_WORDS 4
 
 // A group with a thread for each section has 16 of them, a round, for each channel
 #define CASCADE_GROUP_CHANNELS 8

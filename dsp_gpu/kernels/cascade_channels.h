@@ -277,7 +277,7 @@ tile_store(const Stage stage, const Chains chains, LOCAL_POINTER const f32* cons
   for (u32 word = LOCAL_ID; word < n_rows * TILE_FRAMES; word += GROUP_SIZE) {
     const u32 c = word / TILE_FRAMES;
     const u32 frame = word % TILE_FRAMES;
-    if (frame < n) {
+    if (frame < n && chains.n_parts[c] > 0) {
       stage.rows[(u64)chains.to[c] * stage.row_stride + at + frame] = tile[c * TILE_STRIDE + frame];
     }
   }
@@ -334,17 +334,27 @@ round_run(const Stage stage, const Chains chains, const u32 round, const Tiles t
   return silenced;
 }
 
-// The kernel. tiles: TILE_WORDS each, for the group; scratch: SCRATCH_WORDS words.
-DEVICE void
-group_run(const Stage stage, const Tiles tiles, LOCAL_POINTER u32* const scratch)
+// True if a unit of the first round of a chain moves, as round_run() sees it.
+DEVICE u32
+chains_move(const Stage stage, const Chains chains)
 {
-  const u32 first = GROUP_X * CHANNELS;
-  const u32 n_rows = min(stage.n_units - first, (u32)CHANNELS);
-  const Chains chains = chains_in(scratch);
-  chains_find(stage, chains, first, n_rows);
+  const u32 channel = LOCAL_ID % CHANNELS;
+  const u32 word =
+      part_word(chains.parts[channel], chains.n_parts[channel], 0, LOCAL_ID / CHANNELS);
+  const Part part = part_at(stage, word ? word : TABLE_HEAD);
+  return group_any(word && part.n > 0 && !part_is_steady(stage, part), chains.flag);
+}
+
+// Run the block from frame `at` on, to its end or (until_steady) until no chain moves; returns the
+// frame after that.  tiles: TILE_WORDS each, for the group.
+DEVICE u32
+chains_run(const Stage stage, const Chains chains, const Tiles tiles, const u32 first,
+           const u32 n_rows, u32 at, const u32 until_steady)
+{
   const u32 n_rounds = (most_parts(chains) + ROUND_PARTS - 1) / ROUND_PARTS;
   u32 silenced = 0;
-  for (u32 at = 0; at < stage.n_frames; at += TILE_FRAMES) {
+  u32 goes_on = until_steady ? chains_move(stage, chains) : 1;
+  while (goes_on && at < stage.n_frames) {
     const u32 n = min(stage.n_frames - at, (u32)TILE_FRAMES);
     tile_load(stage, chains, tiles.in, first, n_rows, at, n);
     BARRIER(); // the tile is loaded, and the previous tile is stored
@@ -359,7 +369,10 @@ group_run(const Stage stage, const Tiles tiles, LOCAL_POINTER u32* const scratch
       BARRIER(); // its output is the input of the next
     } while (round < n_rounds);
     tile_store(stage, chains, tiles.out, n_rows, at, n);
+    at += n;
+    goes_on = until_steady ? chains_move(stage, chains) : 1;
   }
+  return at;
 }
 
 #endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  Every filter that is a cascade of second-order sections: dsp_cpu/cascade.h in floats.  Two forms:
-  one thread for each section (cascade_channels.h) or one group for each channel (SPREAD is 1,
-  cascade_spread.h).
+  Every filter that is a cascade of second-order sections: dsp_cpu/cascade.h in floats, with one
+  thread for each section (cascade_channels.h).  fx_cascade_long.cu has another form.
 
   With s and r of dsp_cpu/cascade_kernel.h, whose states these are:
 
@@ -29,12 +28,7 @@
   shorter than on the CPU.
 */
 
-#include "cascade.h"
-#if SPREAD
-#include "cascade_spread.h"
-#else
 #include "cascade_channels.h"
-#endif
 
 KERNEL
 fx_cascade(STAGE_ARGS)
@@ -43,9 +37,14 @@ fx_cascade(STAGE_ARGS)
   LOCAL_ARRAY(f32, out, TILE_WORDS);
   LOCAL_ARRAY(f32, rest, TILE_WORDS);
   LOCAL_ARRAY(u32, scratch, SCRATCH_WORDS);
+  const Stage stage = STAGE;
   Tiles tiles;
   tiles.in = in;
   tiles.out = out;
   tiles.rest = rest;
-  group_run(STAGE, tiles, scratch);
+  const u32 first = GROUP_X * CHANNELS;
+  const u32 n_rows = min(stage.n_units - first, (u32)CHANNELS);
+  const Chains chains = chains_in(scratch);
+  chains_find(stage, chains, first, n_rows);
+  chains_run(stage, chains, tiles, first, n_rows, 0, 0);
 }

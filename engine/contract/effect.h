@@ -252,7 +252,7 @@ typedef struct FxUnit {
 } FxUnit;
 
 #define FX_KERNEL_SIZES  4U
-#define FX_KERNEL_PASSES 4U
+#define FX_KERNEL_PASSES 5U
 
 /// A number that a kernel is compiled for.
 typedef struct FxKernelSize {
@@ -277,6 +277,7 @@ typedef struct FxKernelShape {
   uint32_t n_passes;
   uint32_t n_parts;     ///< Steps in series of a unit that a kernel with chains runs side by side,
                         ///< at most 16 (layout.h: part); 0: the kernel reads no parts
+  uint32_t most_parts;  ///< Of a chain; 0: no limit
   uint32_t param_words; ///< Per node: numbers that `set` changes
   uint64_t data_words;  ///< Per node: constants
   uint64_t state_words; ///< Per unit, initially all 0.  A kernel initialises a unit whose word 0 is

@@ -184,7 +184,7 @@ TEST(the_hardest_filters_stay_within_120_db_of_extended_precision)
 {
   for (size_t f = 0; f < ARRAY_LEN(hard); ++f) {
     check_hard(&hard[f], 240U, INFINITY); // a thread for each section
-    check_hard(&hard[f], 1024U, 1.0);     // a group for each channel
+    check_hard(&hard[f], 1024U, 1.0);     // segments side by side
   }
 }
 
@@ -196,7 +196,7 @@ static double
 play_changes(const char* const rack, const char* const param, const double* const values,
              const uint32_t n_values, const uint32_t step_frames)
 {
-  const uint32_t block_frames = step_frames % 2U ? 96U : 480U; // each form of the kernel
+  const uint32_t block_frames = step_frames % 2U ? 96U : 512U; // each form of the kernel
   enum { CHANNELS = 3, FRAMES = 24000 };
   const Format format = { .rate_hz = 48000.0, .block_frames = block_frames, .n_in = CHANNELS };
   float** const in = planar_noise(CHANNELS, FRAMES, 3U, 0.25);
@@ -312,7 +312,7 @@ chained(const char* const rack, const uint32_t n_channels, const uint32_t block)
 TEST(a_strip_with_changes_sounds_like_the_cpu)
 {
   const uint32_t widths[] = { 1, 32, 33, 70 };
-  const uint32_t blocks[] = { 64, 100, 480, 5000 };
+  const uint32_t blocks[] = { 64, 100, 600, 5000 };
   for (size_t w = 0; w < ARRAY_LEN(widths); ++w) {
     for (size_t b = 0; b < ARRAY_LEN(blocks); ++b) {
       SCOPED(device_pair_free) DevicePair pair = chained(STRIP, widths[w], blocks[b]);
@@ -321,6 +321,24 @@ TEST(a_strip_with_changes_sounds_like_the_cpu)
       device_pair_set(&pair, "j", "frequency", 9000.0, 1001U);
       device_pair_play(&pair, 0U, CHAIN_FRAMES, b ? RIG_RANDOM : RIG_BLOCKS, 4U);
       ck_assert_double_le(device_pair_difference(&pair), STRIP_TOLERANCE);
+    }
+  }
+}
+
+// Up to 512 segments of several tiles: 128 frames, and two ends of a block in a segment.
+TEST(segments_play_as_one)
+{
+  const char* const racks[] = { STRIP, "x: lowpass 10Hz order=16 type=chebyshev1 ripple=6",
+                                "x: peaking 10Hz 12dB q=200" };
+  enum { FRAMES = 70000 };
+  const Format whole = { .rate_hz = 48000.0, .block_frames = 50000U, .n_in = 2U };
+  const Format parts = { .rate_hz = 48000.0, .block_frames = 480U, .n_in = 2U };
+  SCOPED_MEMORY float** const in = planar_noise(2U, FRAMES, 7U, 0.25);
+  for (size_t r = 0; r < ARRAY_LEN(racks); ++r) {
+    SCOPED_MEMORY float** const out = play(device, racks[r], &whole, in, FRAMES);
+    SCOPED_MEMORY float** const cpu = play(&backend_cpu, racks[r], &parts, in, FRAMES);
+    for (uint32_t c = 0; c < 2U; ++c) {
+      ck_assert_double_le(max_difference(out[c], cpu[c], FRAMES, NULL), STRIP_TOLERANCE);
     }
   }
 }

@@ -13,7 +13,7 @@
    - worker: from and to any host memory, as in `render`: the player copies each block to and from
      the memory of the stage.
    The first two ways are repeated with every channel cut into pieces that play side by side.  Most
-   kernels (not fir's) have one thread or one group per channel, so that a dozen channels leave most
+   kernels (not fir's, nor the filters') have one thread or one group per channel, so that a dozen channels leave most
    of a device idle.  `render` does not cut channels.
 
    The CPU plays the same signals on all cores, in blocks of at most FX_MAX_BLOCK; blocks on the

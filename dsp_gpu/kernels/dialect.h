@@ -61,6 +61,22 @@ exact_product(const f32 a, const f32 b)
   return F2(rounded, fma(a, b, -rounded)); // not FMA(), which may round twice
 }
 
+// A barrier.  True if is_true is not 0 in any thread of the group.
+DEVICE u32
+group_any(const u32 is_true, __local u32* const flag)
+{
+  BARRIER();
+  if (LOCAL_ID == 0) {
+    flag[0] = 0;
+  }
+  BARRIER();
+  if (is_true) {
+    flag[0] = 1;
+  }
+  BARRIER();
+  return flag[0];
+}
+
 #define ATOMIC_INC(word) atomic_inc((volatile __global uint*)(word))
 
 #define BITS_OF_F32(x) as_uint(x)
@@ -106,6 +122,14 @@ exact_product(const f32 a, const f32 b)
 {
   const f32 rounded = __fmul_rn(a, b); // never contracted to a fused multiply-add
   return F2(rounded, fmaf(a, b, -rounded));
+}
+
+// A barrier.  True if is_true is not 0 in any thread of the group.
+DEVICE u32
+group_any(const u32 is_true, u32* const flag)
+{
+  (void)flag;
+  return (u32)__syncthreads_or((int)is_true);
 }
 
 #define ATOMIC_INC(word) atomicAdd(word, 1U)

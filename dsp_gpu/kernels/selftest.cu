@@ -43,6 +43,15 @@ selftest_sums(GLOBAL const f32* const rows, GLOBAL f32* const sums, const u32 le
   }
 }
 
+// any[i]: whether a flag of its group is not 0, as thread i sees it.
+KERNEL
+selftest_any(GLOBAL const u32* const flags, GLOBAL u32* const any)
+{
+  LOCAL_ARRAY(u32, flag, 1);
+  const u32 i = GROUP_X * GROUP_SIZE + LOCAL_ID;
+  any[i] = group_any(flags[i], flag) ? 1 : 0;
+}
+
 // One thread; results in the order of the lines below.
 KERNEL
 selftest_arithmetic(GLOBAL const float4* const in, GLOBAL float4* const vectors,

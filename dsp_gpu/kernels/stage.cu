@@ -114,8 +114,8 @@ stage_store(STAGE_ARGS)
   }
 }
 
-// The groups of each x write a row to the host (INPUT_ words instead of a unit's); there is at least
-// one group.  One thread for each frame.  report: REPORT_WORDS words.
+// The groups of each x write a row to the host (INPUT_ words instead of a unit's), one thread for
+// each frame; there is at least one group.  report: REPORT_WORDS words.
 KERNEL
 stage_end(STAGE_ARGS, GLOBAL u32* const report)
 {

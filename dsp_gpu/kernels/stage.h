@@ -280,23 +280,6 @@ unit_reset(const Stage stage, const u32 unit)
   state_reset(stage, unit_state(stage, unit));
 }
 
-// True if `is_true` is true in any thread of the group.  By all threads. flag: one word of local
-// memory.
-DEVICE u32
-group_any(const u32 is_true, LOCAL_POINTER u32* const flag)
-{
-  BARRIER();
-  if (LOCAL_ID == 0) {
-    flag[0] = 0;
-  }
-  BARRIER();
-  if (is_true) {
-    flag[0] = 1;
-  }
-  BARRIER();
-  return flag[0];
-}
-
 // The end of a kernel whose group writes outputs [first, end) of a unit and owns `state`: by all
 // threads, after their last store. is_bad: this thread stored a non-finite value. flag: one word
 // of local memory.

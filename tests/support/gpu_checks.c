@@ -266,6 +266,35 @@ TEST(groups_add_up)
   gpu_rig_close(&rig);
 }
 
+TEST(groups_know_whether_a_thread_has_a_flag)
+{
+  enum { GROUPS = 4, N = GROUPS * (int)GPU_CHECKS_GROUP };
+  static uint32_t flags[N];
+  static uint32_t any[N];
+  flags[GPU_CHECKS_GROUP] = 4U; // the first thread of group 1, the last of 2, all of 3
+  flags[3U * GPU_CHECKS_GROUP - 1U] = 1U << 31U;
+  for (uint32_t i = 3U * GPU_CHECKS_GROUP; i < N; ++i) {
+    flags[i] = i;
+  }
+  GpuRig rig = gpu_rig_open(api);
+  GpuBuffer* const in = buffer_with(&rig, flags, sizeof(flags));
+  GpuBuffer* const out = gpu_rig_buffer(&rig, sizeof(any));
+  const GpuLaunch launch = { .kernel = gpu_rig_kernel(&rig, "selftest_any"),
+                             .groups = { GROUPS, 1 },
+                             .group_size = GPU_CHECKS_GROUP,
+                             .n_args = 2,
+                             .args = { { .kind = GPU_ARG_BUFFER, .buffer = in },
+                                       { .kind = GPU_ARG_BUFFER, .buffer = out } } };
+  run_launch(&rig, &launch);
+  read_buffer(out, any, sizeof(any));
+  for (uint32_t i = 0; i < N; ++i) {
+    ck_assert_uint_eq(any[i], i >= GPU_CHECKS_GROUP);
+  }
+  api->buffer_free(out);
+  api->buffer_free(in);
+  gpu_rig_close(&rig);
+}
+
 static void
 check_near(const float* const values, const float* const expected, const uint32_t n)
 {

@@ -264,6 +264,7 @@ Dim checked_thread(void);
 Dim checked_group(void);
 Dim checked_n_groups(void);
 void checked_barrier(void);
+int checked_any(int is_true);
 void checked_add(uint32_t* word, uint32_t n);
 
 Dim
@@ -289,6 +290,23 @@ checked_barrier(void)
 {
   settle_doubts();
   swapcontext(&running->context, &between);
+}
+
+int
+checked_any(const int is_true)
+{
+  static struct {
+    uint32_t epoch;
+    int value;
+  } results[2]; // some threads may be at the next barrier before others have this result
+  const uint32_t epoch = now.epoch;
+  if (results[epoch % 2U].epoch != epoch) {
+    results[epoch % 2U].epoch = epoch;
+    results[epoch % 2U].value = 0;
+  }
+  results[epoch % 2U].value |= is_true;
+  checked_barrier();
+  return results[epoch % 2U].value;
 }
 
 void

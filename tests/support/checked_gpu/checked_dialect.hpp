@@ -15,6 +15,7 @@ extern "C" CheckedDim checked_thread();
 extern "C" CheckedDim checked_group();
 extern "C" CheckedDim checked_n_groups();
 extern "C" void checked_barrier();
+extern "C" int checked_any(int is_true);
 extern "C" void checked_add(unsigned* word, unsigned n);
 
 #define threadIdx checked_thread()
@@ -25,8 +26,9 @@ extern "C" void checked_add(unsigned* word, unsigned n);
 #define __global__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(threads, groups)
-#define __shared__ static __attribute__((section("local_memory")))
-#define __syncthreads() checked_barrier()
+#define __shared__                static __attribute__((section("local_memory")))
+#define __syncthreads()           checked_barrier()
+#define __syncthreads_or(is_true) checked_any(is_true)
 
 #define make_float2(x, y)       (float2{ (x), (y) })
 #define make_float4(x, y, z, w) (float4{ (x), (y), (z), (w) })

@@ -9,10 +9,9 @@ them.  Without the rights for that, or without liblo for Python, the test is ski
 (npm/install), their part is.
 """
 
-import ctypes
 import json
 
-from common import *
+from machines import *
 
 try:
     import liblo
@@ -20,7 +19,6 @@ except ImportError as missing:
     print(f"skipped: {missing}")
     sys.exit(77)
 
-CLONE_NEWNET = 0x40000000
 # Addresses of the server and of the other machine on five networks: of a desk, which proves its address; of a tablet,
 # which is in --osc-notify; of a console, which uses TCP; of a desk with the libraries of npm; of `warprack send`.
 DESK, TABLET, CONSOLE = ("192.0.2.1", "192.0.2.2"), ("192.0.3.1", "192.0.3.2"), ("192.0.4.1", "192.0.4.2")
@@ -73,9 +71,7 @@ class Controller:
 
 def other_machine(pipe):
     """Run calls of the test: the name of a controller, of a method, and arguments."""
-    assert not ctypes.CDLL(None).unshare(CLONE_NEWNET)
     controllers = {}
-    pipe.send("ready")
     while True:
         name, method, *arguments = pipe.recv()
         try:
@@ -93,39 +89,11 @@ def other_machine(pipe):
 
 def on(name, method, *arguments):
     """Let the other machine do something."""
-    here.send((name, method, *arguments))
-    answer = here.recv()
+    machine.pipe.send((name, method, *arguments))
+    answer = machine.pipe.recv()
     if isinstance(answer, Exception):
         raise answer
     return answer
-
-
-# ---- the network ----
-
-
-def ip(*words):
-    subprocess.run(["ip", *words], check=True)
-
-
-def there(*words):
-    assert on("", "run", "ip", *words) == (0, ""), words
-
-
-def connect():
-    """Connect the namespaces, with fixed neighbours and no IPv6 yet: only packets of OSC are counted."""
-    made = subprocess.run(["ip", "link", "add", "near", "type", "veth", "peer", "name", "far", "netns", str(machine.pid)], check=False)
-    if made.returncode:
-        print("skipped: no virtual Ethernet devices")
-        sys.exit(77)
-    add_address("lo", "127.0.0.1")
-    ip("link", "set", "near", "address", "02:00:00:00:00:01", "addrgenmode", "none", "up")
-    there("link", "set", "far", "address", "02:00:00:00:00:02", "addrgenmode", "none", "up")
-    there("link", "set", "lo", "up")
-    for own, other in (DESK, TABLET, CONSOLE, NPM):
-        ip("address", "add", f"{own}/24", "dev", "near")
-        there("address", "add", f"{other}/24", "dev", "far")
-        ip("neighbour", "add", other, "lladdr", "02:00:00:00:00:02", "dev", "near")
-        there("neighbour", "add", own, "lladdr", "02:00:00:00:00:01", "dev", "far")
 
 
 def n_bytes():
@@ -257,7 +225,7 @@ def liblo_tools(server):
 def send(server):
     """`warprack send` proves its address by itself, here over IPv6."""
     ip("address", "add", f"{SENDER[0]}/64", "dev", "near", "nodad")
-    there("address", "add", f"{SENDER[1]}/64", "dev", "far", "nodad")
+    machine.ip("address", "add", f"{SENDER[1]}/64", "dev", "far", "nodad")
     code, said = on("", "run", PROGRAM, "send", "--host", SENDER[0], "-p", str(server.port), "/rack/get")
     assert code == 0 and "add vol gain gain=-19dB" in said, (code, said)
     assert server.status()["osc_trusted"] == 3
@@ -297,15 +265,12 @@ def npm(server):
     return ""
 
 
-need("ip", "oscdump", "oscsend", "unshare")
+need("oscdump", "oscsend")
 if not enter_namespace():
     print("skipped: no network namespaces")
     sys.exit(77)
-here, away = multiprocessing.get_context("fork").Pipe()
-machine = multiprocessing.get_context("fork").Process(target=other_machine, args=(away,), daemon=True)
-machine.start()
-here.recv()
-connect()
+machine = Machine(other_machine)
+machine.connect((DESK, TABLET, CONSOLE, NPM))
 allowed = "192.0.2.0/24,192.0.3.0/24,192.0.4.0/24,192.0.5.0/24,2001:db8::/64"
 with scratch():
     options = ["--io", "dummy", "--osc-bind", "::", "--osc-allow", allowed, "--osc-notify", f"{TABLET[1]}:{TABLET_PORT}"]

@@ -6,9 +6,12 @@
 // "asleep": the player is a thread that sleeps at once, and the periods have their real pace, so
 // that the time of each includes cold caches and one wake.
 // "late": the first late block, in which the bridge analyses all outputs.
+//
+// With --midi N, each period has N MIDI events, which go to the worker and to the control thread.
 
 #include "bench.h"
 
+#include "engine/base/midi_period.h"
 #include "engine/base/percentiles.h"
 #include "engine/base/time.h"
 #include "engine/callback/period.h"
@@ -43,6 +46,7 @@ const Bench bench_callback = {
 
 typedef struct CallbackArgs {
   int64_t n_channels, block_frames, n_blocks;
+  int64_t n_midi; ///< Events of a period; -1: periods have no MIDI
   double rate_hz;
   bool json;
 } CallbackArgs;
@@ -141,6 +145,8 @@ typedef struct Rig {
   float** in;     ///< [n_channels]
   float** out;    ///< [n_channels]
   uint32_t n_channels, block_frames;
+  int64_t n_midi;
+  MidiPeriod midi;
   uint64_t period_ns;
   atomic_bool stop;
 } Rig;
@@ -162,6 +168,7 @@ rig_new(Rig* const rig, const CallbackArgs* const args, Error* const error)
   const uint32_t block = (uint32_t)args->block_frames;
   *rig = (Rig){ .n_channels = n,
                 .block_frames = block,
+                .n_midi = args->n_midi,
                 .period_ns = (uint64_t)(1e9 * block / args->rate_hz) };
   rig->samples = calloc(2UL * n * block, sizeof(float));
   rig->in = calloc(n, sizeof(float*));
@@ -177,7 +184,7 @@ rig_new(Rig* const rig, const CallbackArgs* const args, Error* const error)
       rig->in[c][i] = (float)((c * 31U + i * 17U) % 64U) / 64.0F - 0.5F;
     }
   }
-  const RingShape shape = { n, n, block, N_SLOTS, 16U, 0U };
+  const RingShape shape = { n, n, block, N_SLOTS, 16U, MIDI_MAX_EVENTS };
   Status status = ring_new(&shape, &rig->ring, error);
   if (!status) {
     const PeriodConfig config = { .ring = rig->ring,
@@ -194,16 +201,34 @@ rig_new(Rig* const rig, const CallbackArgs* const args, Error* const error)
   return status;
 }
 
+/// Do what a driver does with the MIDI of a period.
+static void
+give_midi(Rig* const rig)
+{
+  midi_period_begin(&rig->midi);
+  for (uint32_t e = 0; e < (uint32_t)rig->n_midi; ++e) {
+    const uint8_t message[] = { 0xB0U, (uint8_t)(e % 120U), (uint8_t)(e % 128U) };
+    const uint32_t frame = e * rig->block_frames / MIDI_MAX_EVENTS;
+    (void)midi_period_add(&rig->midi, frame, message, sizeof(message));
+  }
+  period_set_midi(rig->period, &rig->midi);
+}
+
 static void
 rig_period(Rig* const rig)
 {
+  if (rig->n_midi >= 0) {
+    give_midi(rig);
+  }
   period_run(rig->period, (const float* const*)rig->in, rig->out, rig->block_frames, false);
 }
 
-/// Do the player's work for a rack without effects.
+/// Do the player's work for a rack without effects, and the control thread's for MIDI.
 static void
 rig_work(Rig* const rig, const uint64_t sequence)
 {
+  static MidiHeard heard[MIDI_MAX_EVENTS];
+  (void)period_take_midi(rig->period, heard, MIDI_MAX_EVENTS);
   for (uint32_t c = 0; c < rig->n_channels; ++c) {
     memcpy(ring_output(rig->ring, sequence, c), ring_input(rig->ring, sequence, c),
            rig->block_frames * sizeof(float));
@@ -383,10 +408,11 @@ report(const CallbackArgs* const args, const Result* const awake, const Result* 
   if (args->json) {
     return command_print_json(
         &bench_callback,
-        json_pack("{ss sI sI sf so so so}", "bench", "callback", "channels",
+        json_pack("{ss sI sI sI sf so so so}", "bench", "callback", "channels",
                   (json_int_t)args->n_channels, "block_frames", (json_int_t)args->block_frames,
-                  "period_us", period_ns / 1e3, "awake", result_json(awake, period_ns), "asleep",
-                  result_json(asleep, period_ns), "late", result_json(late, period_ns)));
+                  "midi", (json_int_t)args->n_midi, "period_us", period_ns / 1e3, "awake",
+                  result_json(awake, period_ns), "asleep", result_json(asleep, period_ns), "late",
+                  result_json(late, period_ns)));
   }
   printf("%lld channels in and out, %lld frames, %.0f Hz: a period is %.1f us\n\n"
          "  worker              p50      p99      max   of period   system calls per block\n",
@@ -401,13 +427,16 @@ report(const CallbackArgs* const args, const Result* const awake, const Result* 
 static int
 callback_run(const int argc, char** const argv)
 {
-  CallbackArgs args = { .n_channels = 64, .block_frames = 64, .n_blocks = 3000, .rate_hz = 48000 };
+  CallbackArgs args = {
+    .n_channels = 64, .block_frames = 64, .n_blocks = 3000, .n_midi = -1, .rate_hz = 48000
+  };
   // clang-format off
   const Option table[] = {
     { "blocks",   0,   OPTION_INTEGER, "N",   100,             1e7, .to.integer = &args.n_blocks,     .help = "Blocks at a driver's pace; ten times as many without pauses; default 3000" },
     { "block",    'b', OPTION_INTEGER, "N",     1,    FX_MAX_BLOCK, .to.integer = &args.block_frames, .help = "Frames per block, default 64" },
     { "channels", 'c', OPTION_INTEGER, "N",     1, FX_MAX_CHANNELS, .to.integer = &args.n_channels,   .help = "Channels in and out, default 64" },
     { "json",     'j', OPTION_FLAG,                                 .to.flag = &args.json,            .help = "Print JSON" },
+    { "midi",     'm', OPTION_INTEGER, "N",     0, MIDI_MAX_EVENTS, .to.integer = &args.n_midi,       .help = "MIDI events of a period; default: no MIDI" },
     { "rate",     'r', OPTION_NUMBER,  "HZ", 8000,          768000, .to.number = &args.rate_hz,       .help = "Frames per second, default 48000" },
   };
   // clang-format on

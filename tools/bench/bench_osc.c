@@ -4,9 +4,9 @@
 // A server runs as a program of its own, on the dummy driver.  One client sends sets of many
 // parameters at a constant rate and counts the answers.  Meanwhile another client sends a set,
 // waits for its /done, and sends the next one; in one row it recalls scenes of all parameters,
-// which the server answers when the ring has their values.  The cost is the processor time of the
-// server's thread that serves packets, with the kernel's part of it, for each message that was
-// answered: load of other threads counts little.
+// which the server answers when the ring has their values, and in one it pings.  The cost is the
+// processor time of the server's thread that serves packets, with the kernel's part of it, for each
+// message that was answered: load of other threads counts little.
 
 #include "bench.h"
 #include "bench_report.h"
@@ -34,7 +34,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define RECALLS        "recall"
 #define MAX_NODES      1000U
 #define MAX_TOGETHER   10U // messages of a bundle
 #define SET_BYTES      24U // "/node/g000/gain", ",f", a value
@@ -67,24 +66,28 @@ typedef struct OscArgs {
   bool json;
 } OscArgs;
 
-/// What a client sends.
+/// What the other client sends, and waits for the answer.
+typedef enum Ask { ASK_SET, ASK_PING, ASK_RECALL } Ask;
+
+/// What the clients send.
 typedef struct Row {
-  const char* transport; ///< "udp", "tcp"; "-": nothing; RECALLS: nothing, and the other client
-                         ///< recalls scenes
+  const char* transport; ///< "udp", "tcp"; else the row has no client that sends sets
   uint32_t n_together;   ///< Messages of a packet
   double rate_hz;        ///< Messages
+  Ask ask;
 } Row;
 
 // clang-format off
 static const Row rows[] = {
-  { "-",    1U,      0.0 },
-  { RECALLS, 1U,   0.0 },
-  { "udp",  1U,  20000.0 },
-  { "udp",  1U, 100000.0 },
-  { "udp", 10U,  20000.0 },
-  { "udp", 10U, 300000.0 },
-  { "udp", 10U, 600000.0 },
-  { "tcp", 10U, 300000.0 },
+  { "-",       1U,      0.0, ASK_SET },
+  { "ping",    1U,      0.0, ASK_PING },
+  { "recall",  1U,      0.0, ASK_RECALL },
+  { "udp",     1U,  20000.0, ASK_SET },
+  { "udp",     1U, 100000.0, ASK_SET },
+  { "udp",    10U,  20000.0, ASK_SET },
+  { "udp",    10U, 300000.0, ASK_SET },
+  { "udp",    10U, 600000.0, ASK_SET },
+  { "tcp",    10U, 300000.0, ASK_SET },
 };
 // clang-format on
 
@@ -470,7 +473,7 @@ send_at_rate(Client* const client, const double seconds, Figures* const figures)
 
 typedef struct Asking {
   const Server* server;
-  bool recalls;
+  Ask ask;
   atomic_bool is_over;
   double* ms; ///< [MAX_ASKED]
   uint32_t n;
@@ -478,21 +481,37 @@ typedef struct Asking {
   Error error;
 } Asking;
 
-static Status
-ask_once(Talk* const talk, const bool recalls, const uint32_t n, Error* const error)
+/// Write the nth message of the other client.  Returns its size.
+static size_t
+put_ask(uint8_t packet[const SET_BYTES], const Ask ask, const uint32_t n)
 {
-  uint8_t* const packet = malloc(SET_BYTES);
-  const char* address = NULL;
-  lo_message answer = NULL;
-  if (packet && recalls) {
-    memcpy(packet, n % 2U ? "/scene/recall\0\0\0,s\0\0a\0\0" : "/scene/recall\0\0\0,s\0\0b\0\0",
-           SET_BYTES);
-  } else if (packet) {
+  static const char ping[] = "/server/ping\0\0\0\0,\0\0"; // with its final zero
+  static const char recall_a[] = "/scene/recall\0\0\0,s\0\0a\0\0";
+  static const char recall_b[] = "/scene/recall\0\0\0,s\0\0b\0\0";
+  if (ask == ASK_PING) {
+    memcpy(packet, ping, sizeof(ping));
+    return sizeof(ping);
+  }
+  if (ask == ASK_RECALL) {
+    memcpy(packet, n % 2U ? recall_a : recall_b, SET_BYTES);
+  } else {
     put_set(packet, 0, -(float)(n % 24U));
   }
+  return SET_BYTES;
+}
+
+static Status
+ask_once(Talk* const talk, const Ask ask, const uint32_t n, Error* const error)
+{
+  static const char* const addresses[] = {
+    [ASK_SET] = "/node/g000/gain", [ASK_PING] = "/server/ping", [ASK_RECALL] = "/scene/recall"
+  };
+  uint8_t* const packet = malloc(SET_BYTES);
+  const size_t n_bytes = packet ? put_ask(packet, ask, n) : 0U;
+  const char* address = NULL;
+  lo_message answer = NULL;
   talk->limit_ns = time_now_ns() + NS_PER_S;
-  Status status =
-      talk_send(talk, recalls ? "/scene/recall" : "/node/g000/gain", packet, SET_BYTES, error);
+  Status status = talk_send(talk, addresses[ask], packet, n_bytes, error);
   status = status ? status : talk_receive(talk, &address, &answer, error);
   if (!status) {
     lo_message_free(answer);
@@ -508,9 +527,9 @@ ask_run(void* const context)
   Status status = talk_open(&talk, &asking->server->talk, &asking->error);
   while (!status && !atomic_load(&asking->is_over) && asking->n < MAX_ASKED) {
     const uint64_t begin_ns = time_now_ns();
-    status = ask_once(&talk, asking->recalls, asking->n, &asking->error);
+    status = ask_once(&talk, asking->ask, asking->n, &asking->error);
     asking->ms[asking->n++] = (double)(time_now_ns() - begin_ns) * 1e-6;
-    time_sleep(asking->recalls ? RECALL_NS : ASK_NS);
+    time_sleep(asking->ask == ASK_SET ? ASK_NS : RECALL_NS);
   }
   asking->has_failed = status;
   talk_close(&talk);
@@ -556,7 +575,7 @@ run_clients(Client* const client, const Server* const server, const double secon
 {
   pthread_t thread;
   Asking asking = { .server = server,
-                    .recalls = strcmp(client->row->transport, RECALLS) == 0,
+                    .ask = client->row->ask,
                     .ms = calloc(MAX_ASKED, sizeof(double)) };
   if (!asking.ms || pthread_create(&thread, NULL, ask_run, &asking)) {
     free(asking.ms);

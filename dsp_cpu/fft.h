@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Complex Fourier transforms by FFTW: only the functions that convolution needs.  In float32, except
-   those of constants, which are computed in double precision and rounded once.
+   Complex Fourier transforms by FFTW: only the functions that convolution needs.  In float32,
+   except those of constants, which are computed in double precision and rounded once.
 
    Plans of float32 are shared by all nodes of the process.  All plans are made and freed under one
-   lock because FFTW's planner is not thread-safe, and executed without a lock from any thread.  FFTW plans them by
-   estimate, never by timing: a timed plan may differ from run to run, and with it the last bits of
-   the output.  Estimates cost little: out of place, rows of 64 to 2048 points and columns of up to
-   64 points take at most 25 % longer than with timed plans; segment.h builds longer transforms from
-   these.
+   lock because FFTW's planner is not thread-safe, and executed without a lock from any thread.
+   FFTW plans them by estimate, never by timing: a timed plan may differ from run to run, and with
+   it the last bits of the output.  Estimates cost little: out of place, rows of 64 to 2048 points
+   and columns of up to 64 points take at most 25 % longer than with timed plans; segment.h builds
+   longer transforms from these.
 */
 #ifndef WARPRACK_DSP_CPU_FFT_H
 #define WARPRACK_DSP_CPU_FFT_H

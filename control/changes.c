@@ -7,7 +7,7 @@ void
 changes_clear(Changes* const changes)
 {
   free(changes->items);
-  *changes = (Changes){ NULL, 0, 0, 0 };
+  *changes = (Changes){ .items = NULL };
 }
 
 Status

@@ -32,6 +32,7 @@ typedef struct Changes {
   Change* items;
   uint32_t n, capacity;
   uint32_t n_compared;
+  bool has_missing; ///< A recall has left out values, because their parameters are missing
 } Changes;
 
 void changes_clear(Changes* changes);

@@ -95,13 +95,15 @@ end_answers(Control* const control)
 }
 
 /// Answer a change that made a document: with the file that it has written, or with the names of
-/// the parameters that a recall has left out.
+/// the parameters that a recall has left out, if it may have (`may_miss`: a search takes as long as
+/// the recall).
 static void
 answer_edit(Control* const control, const Bundle* const bundle, const Message* const message,
-            const uint32_t revision, const uint64_t frame)
+            const bool may_miss, const uint32_t revision, const uint64_t frame)
 {
-  const bool is_recall = message->info->find == scenes_find;
-  char* const missing = is_recall ? scenes_missing(editor_rack(control->editor), message) : NULL;
+  const bool names_missing = may_miss && message->info->find == scenes_find;
+  char* const missing =
+      names_missing ? scenes_missing(editor_rack(control->editor), message) : NULL;
   outlet_done_edit(&control->outlet, &bundle->peer, message, revision, frame,
                    message->info->saves_state ? message->file : missing);
   free(missing);
@@ -118,7 +120,7 @@ on_values_done(void* const context, const Bundle* const bundle, const uint32_t r
     const Message* const message = &bundle->messages[m];
     if (message->info->find == scenes_find || message->info->find == scenes_find_stopped ||
         message->info->find == scenes_find_compared) {
-      answer_edit(control, bundle, message, revision, frame);
+      answer_edit(control, bundle, message, bundle->has_missing, revision, frame);
     } else {
       outlet_done(&control->outlet, &bundle->peer, message->address, message->n_bytes);
     }
@@ -141,7 +143,7 @@ on_edit_done(void* const context, const Bundle* const bundle, const uint32_t rev
   }
   const bool is_quiet = begin_answers(control, bundle) & CLIENT_QUIET || bundle->is_own;
   for (uint32_t m = 0; m < bundle->n_messages && !is_quiet; ++m) {
-    answer_edit(control, bundle, &bundle->messages[m], revision, frame);
+    answer_edit(control, bundle, &bundle->messages[m], true, revision, frame);
   }
   end_answers(control);
 }

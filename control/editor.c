@@ -343,6 +343,7 @@ do_values(Editor* const editor, Bundle* const bundle, Targets* const targets, co
     fail(editor, bundle, failing, &error);
     return false;
   }
+  bundle->has_missing = targets->changes.has_missing;
   events->values_done(events->context, bundle, editor->counts.revision,
                       bundle->frame ? bundle->frame : engine_frame_now(editor->config.engine));
   return true;

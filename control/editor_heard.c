@@ -58,7 +58,7 @@ void
 editor_hear(Editor* const editor, const ParamMessage* const values, const uint32_t n,
             const uint64_t ring, const uint64_t now_ns)
 {
-  Changes changes = { NULL, 0, 0, 0 };
+  Changes changes = { .items = NULL };
   for (uint32_t v = 0; v < n; ++v) {
     if (set_value(editor->committed, &values[v], &changes)) {
       ParamMessage value = values[v];

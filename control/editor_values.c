@@ -179,7 +179,7 @@ is_no_step(Editor* const editor, const Bundle* const bundle, const Changes* cons
            const uint64_t now_ns)
 {
   Change fader;
-  const Changes faders = { &fader, 1, 1, 0 };
+  const Changes faders = { .items = &fader, .n = 1, .capacity = 1 };
   const bool is_fader = scenes_fader(bundle, &fader) || tempo_fader(bundle, &fader);
   if (editor_is_stepping(editor) || scenes_compares(bundle)) {
     return true;

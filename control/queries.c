@@ -424,7 +424,7 @@ Status
 query_values(Control* const control, const Peer* const peer, Message* const message,
              Error* const error)
 {
-  Changes found = { NULL, 0, 0, 0 };
+  Changes found = { .items = NULL };
   const Status status = values_read(editor_rack(control->editor), message, &found, error);
   const double rate = control_rate_hz(control);
   const bool is_norm = values_is_norm(message);

@@ -167,6 +167,9 @@ find_values(Recall* const recall, Changes* const found, Error* const error)
       status = changes_add(found, &change, error);
     }
   }
+  if (found) {
+    found->has_missing = found->has_missing || recall->n_missing;
+  }
   return status;
 }
 

@@ -303,7 +303,7 @@ check_seconds(const Rack* const rack, const Change* const change, Error* const e
 void
 values_find(const Rack* const rack, const Bundle* const bundle, Targets* const targets)
 {
-  *targets = (Targets){ .changes = { NULL, 0, 0, 0 } };
+  *targets = (Targets){ .is_structural = false };
   Changes* const found = &targets->changes;
   for (uint32_t m = 0; m < bundle->n_messages && !targets->missing; ++m) {
     const uint32_t first = found->n;
@@ -440,7 +440,7 @@ values_set(Rack* const rack, Targets* const targets, const Message** const faili
 Status
 values_set_any(Rack* const rack, const Message* const message, Error* const error)
 {
-  Changes found = { NULL, 0, 0, 0 };
+  Changes found = { .items = NULL };
   if (has_seconds(message)) {
     return error_set(error, STATUS_BAD_ARG,
                      "in a bundle with edits all changes at once; leave out the time");

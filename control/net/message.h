@@ -64,6 +64,7 @@ typedef struct Bundle {
   bool is_own;            ///< From the server itself: nobody gets an answer
   bool is_echo;           ///< Answered and audible already; it sets its values again after the
                           ///< edits that it overtook
+  bool has_missing;       ///< A recall in it has left out missing parameters
   size_t n_bytes;         ///< Approximate memory
   uint32_t n_messages;
   Message messages[]; ///< [n_messages]

@@ -240,7 +240,7 @@ TEST(a_gesture_ends_by_rest_or_by_an_edit)
   SCOPED(history_clear) History history;
   memset(&history, 0, sizeof(history));
   Change change = { .uid = 20, .param = 1 };
-  const Changes changes = { &change, 1, 1, 0 };
+  const Changes changes = { .items = &change, .n = 1, .capacity = 1 };
   uint64_t now_ns = 5000000000U;
   ck_assert(!history_is_gesture(&history, &changes, now_ns));
   now_ns += HISTORY_GESTURE_NS - 1U;

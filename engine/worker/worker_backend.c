@@ -15,6 +15,8 @@
 // it, and a large rack on a slow device takes long.
 #define PATIENT_NS (60U * NS_PER_S)
 
+#define PROGRESS_NS (5U * NS_PER_S) // between two logs of a calibration
+
 // Delays between attempts to open a device that has failed.
 #define FIRST_REST_NS   NS_PER_S
 #define LONGEST_REST_NS (60U * NS_PER_S)
@@ -31,6 +33,23 @@ worker_open_device(const Worker* const worker, Backend** const device, Error* co
   return device_backend_new(&choice, device, error);
 }
 
+/// Log the progress of a calibration, every few seconds.
+typedef struct ProgressLog {
+  Worker* worker;
+  uint64_t next_ns;
+} ProgressLog;
+
+static void
+log_progress(void* const context, const uint32_t n_done, const uint32_t n)
+{
+  ProgressLog* const log = context;
+  const uint64_t now_ns = time_now_ns();
+  if (now_ns >= log->next_ns) {
+    log->next_ns = now_ns + PROGRESS_NS;
+    worker_log(log->worker, "measured %u %% of the costs", 100U * n_done / n);
+  }
+}
+
 /// Get the costs: from the configuration, from an earlier start, or from a measurement.
 static Status
 find_costs(Worker* const worker, PlacementCosts* const costs, Error* const error)
@@ -44,11 +63,14 @@ find_costs(Worker* const worker, PlacementCosts* const costs, Error* const error
   if (device_recall(worker->device, name, costs, sizeof(*costs))) {
     return STATUS_OK;
   }
-  worker_log(worker, "measuring the cost of effects on %s, once; this takes some seconds",
+  worker_log(worker,
+             "compiling all kernels and measuring their cost on %s, once; this takes 20 s and more",
              device_backend_summary(worker->device));
   const uint64_t began_ns = time_now_ns();
+  ProgressLog log = { worker, began_ns + PROGRESS_NS };
+  const CalibrateProgress progress = { log_progress, &log };
   Error first = { STATUS_OK, "" };
-  const Status status = calibrate(worker->device, NULL, costs, &first);
+  const Status status = calibrate(worker->device, NULL, &progress, costs, &first);
   if (status) {
     return error_set(error, status, "%s", first.text);
   }

@@ -356,7 +356,7 @@ TEST(costs_are_measured_and_kept)
   OK(device_backend_new(&choice, &device, &error));
   PlacementCosts costs;
   Error error = { STATUS_OK, "" };
-  ck_assert_msg(calibrate(device, "gain", &costs, &error) == STATUS_OK, "%s", error.text);
+  ck_assert_msg(calibrate(device, "gain", NULL, &costs, &error) == STATUS_OK, "%s", error.text);
   ck_assert_msg(error.status == STATUS_OK, "%s", error.text);
   uint32_t n = 0;
   const FxInfo* const* const effects = fx_table(&n);

@@ -137,8 +137,10 @@ lose_if_gone(Jack* const jack)
   JackSession* const session = session_of(&jack->reconnect);
   const JackProbe found = session->probe;
   session->probe = JACK_PROBE_NONE;
-  if (found == JACK_PROBE_STANDS || found == JACK_PROBE_PLAYS) {
+  if (found == JACK_PROBE_STANDS) {
     jack_watch_doubted(&jack->watch);
+  } else if (found == JACK_PROBE_PLAYS) {
+    jack_watch_replaced(&jack->watch);
   }
   if (found == JACK_PROBE_STANDS && jack->watch.n_probes == 1U) {
     io_note(&jack->reconnect.io, "%s hangs: neither this client nor a new one gets periods",

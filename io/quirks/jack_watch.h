@@ -34,11 +34,13 @@ typedef struct JackWatch {
   uint32_t n_skipped;  ///< Checks since the last period that found the server's time advanced
   uint32_t n_still;    ///< Checks since the last period, or the last advance of the server's time
   uint32_t n_good;     ///< Checks in a row that found a new period
+  uint32_t n_played;   ///< All checks that found a new period
   uint32_t n_probes;   ///< Probes since the last period
   // Of all sessions
   uint64_t left_out_ns; ///< Time at which a session last ended because of JACK_LEFT_OUT
   uint32_t patience;    ///< Checks until JACK_LEFT_OUT: 250 ms, up to 64 s after repeated failures
   uint32_t calm;        ///< Checks until JACK_STANDS: 2 s, up to 16 s after probes that found it
+                        ///< and no reason
 } JackWatch;
 
 /// Begin a session; `time` is the server's. [main]
@@ -62,8 +64,11 @@ void jack_watch_lost(JackWatch* watch, uint64_t now_ns);
 /// Record that the caller probes the server: restart the count for JACK_STANDS. [main]
 void jack_watch_probed(JackWatch* watch);
 
-/// Record that the probe has found the server, although this session gets no period: `calm` grows.
-/// [main]
+/// Record that the probe gets no period either: `calm` grows. [main]
 void jack_watch_doubted(JackWatch* watch);
+
+/// Record that the probe gets periods, so that another session follows.  If this one had none,
+/// `calm` grows, because the next one may have none either; else the server has begun again. [main]
+void jack_watch_replaced(JackWatch* watch);
 
 #endif

@@ -102,7 +102,11 @@ def life_of_a_session(manager, folder):
     holder = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     with contextlib.suppress(OSError):  # another program may have the port
         holder.bind(("127.0.0.1", 9770))
-    with Client(manager, *driver(), "hall.rack") as client:
+    with open("with-options", "w", encoding="utf-8") as file:
+        file.write(f'#!/bin/bash\nexec -a "${{0##*/}}" "{PROGRAM}" run "$@"\n')
+    os.chmod("with-options", 0o755)
+    with Client(manager, *driver(), "hall.rack", program=("./with-options",)) as client:
+        assert manager.announced[2] == "with-options", manager.announced  # nsmd knows it by this name
         expect_name_of = lambda name: WITH_JACK and expect_name(name)
         assert client.open(first, "warprack.nAAA")[0] == 0, client.output()
         assert client.port != 9770

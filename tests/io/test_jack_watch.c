@@ -103,6 +103,26 @@ TEST(a_server_that_has_played_for_a_while_is_probed_soon_again)
   ck_assert_uint_eq(check_until(JACK_STANDS, 10000), 2000U / CHECK_MS);
 }
 
+/// As PipeWire's daemon does.
+TEST(a_server_that_begins_again_and_again_is_probed_soon_each_time)
+{
+  begin();
+  for (unsigned n = 0; n < 5U; ++n) {
+    play(6);
+    ck_assert_uint_eq(check_until(JACK_STANDS, 10000), 2000U / CHECK_MS);
+    jack_watch_probed(&watch);
+    jack_watch_replaced(&watch);
+    periods = 0;
+    jack_watch_begin(&watch, server_time, now_ns);
+  }
+  for (unsigned n = 0; n < 2U; ++n) { // and sessions without a period less and less often
+    ck_assert_uint_eq(check_until(JACK_STANDS, 10000), (2000U << n) / CHECK_MS);
+    jack_watch_probed(&watch);
+    jack_watch_replaced(&watch);
+    jack_watch_begin(&watch, server_time, now_ns);
+  }
+}
+
 TEST(a_new_session_keeps_what_the_last_one_learnt)
 {
   begin();

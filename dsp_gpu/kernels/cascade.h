@@ -24,11 +24,103 @@
 // States below this become zero at the end of a tile: outputs do not change, and tails end.
 #define SMALLEST_STATE 1e-25f
 
+// ---- a precise number: a double where they are fast, otherwise the sum of two floats ----
+
+#if HAS_FAST_F64
+
+typedef f64 Precise;
+
+DEVICE Precise
+precise(const f32 value, const f32 rest)
+{
+  return (f64)value + (f64)rest;
+}
+
+DEVICE Precise
+precise_of(const f32 value)
+{
+  return (f64)value;
+}
+
+// Two floats with this sum.
+DEVICE float2
+two_floats(const Precise x)
+{
+  const f32 rounded = (f32)x;
+  return F2(rounded, (f32)(x - (f64)rounded));
+}
+
+// The two words of a number in local memory.
+DEVICE float2
+precise_words(const Precise x)
+{
+  return BITS_OF_F64(x);
+}
+
+DEVICE Precise
+precise_of_words(const f32 first, const f32 second)
+{
+  return F64_OF_BITS(first, second);
+}
+
+// a b + sum
+DEVICE Precise
+precise_add(const Precise sum, const Precise a, const Precise b)
+{
+  return a * b + sum;
+}
+
+#else
+
+typedef float2 Precise;
+
+DEVICE Precise
+precise(const f32 value, const f32 rest)
+{
+  return F2(value, rest);
+}
+
+DEVICE Precise
+precise_of(const f32 value)
+{
+  return F2(value, 0.0f);
+}
+
+DEVICE float2
+two_floats(const Precise x)
+{
+  return x;
+}
+
+// The two words of a number in local memory.
+DEVICE float2
+precise_words(const Precise x)
+{
+  return x;
+}
+
+DEVICE Precise
+precise_of_words(const f32 first, const f32 second)
+{
+  return F2(first, second);
+}
+
+DEVICE Precise
+precise_add(const Precise sum, const Precise a, const Precise b)
+{
+  const float2 product = exact_product(a.x, b.x);
+  const float2 next = exact_sum(sum.x, product.x);
+  const f32 rest = FMA(a.x, b.y, FMA(a.y, b.x, product.y));
+  return exact_sum_ordered(next.x, sum.y + (next.y + rest));
+}
+
+#endif
+
 // ---- a section ----
 
 typedef struct Section {
-  float2 s, r, b0, cv, cd; // .x, and its rounding error in .y
-  float2 v, d;             // state
+  Precise s, r, b0, cv, cd;
+  Precise v, d; // state
 } Section;
 
 DEVICE Section
@@ -40,13 +132,13 @@ section_load(GLOBAL const f32* const row)
   const float4 output_d = quads[ROW_CD / 4];
   const float4 state = quads[ROW_V / 4];
   Section section;
-  section.s = F2(recursion.x, recursion.y);
-  section.r = F2(recursion.z, recursion.w);
-  section.b0 = F2(output.x, output.y);
-  section.cv = F2(output.z, output.w);
-  section.cd = F2(output_d.x, output_d.y);
-  section.v = F2(state.x, state.y);
-  section.d = F2(state.z, state.w);
+  section.s = precise(recursion.x, recursion.y);
+  section.r = precise(recursion.z, recursion.w);
+  section.b0 = precise(output.x, output.y);
+  section.cv = precise(output.z, output.w);
+  section.cd = precise(output_d.x, output_d.y);
+  section.v = precise(state.x, state.y);
+  section.d = precise(state.z, state.w);
   return section;
 }
 
@@ -54,8 +146,8 @@ DEVICE Section
 section_zero(void)
 {
   Section section;
-  section.s = section.r = section.b0 = section.cv = section.cd = F2(0.0f, 0.0f);
-  section.v = section.d = F2(0.0f, 0.0f);
+  section.s = section.r = section.b0 = section.cv = section.cd = precise(0.0f, 0.0f);
+  section.v = section.d = precise(0.0f, 0.0f);
   return section;
 }
 
@@ -69,10 +161,34 @@ settled(const float2 state)
 DEVICE void
 section_store(GLOBAL f32* const row, const Section section)
 {
-  const float2 v = settled(section.v);
-  const float2 d = settled(section.d);
+  const float2 v = settled(two_floats(section.v));
+  const float2 d = settled(two_floats(section.d));
   ((GLOBAL float4*)row)[ROW_V / 4] = F4(v.x, v.y, d.x, d.y);
 }
+
+#if HAS_FAST_F64
+
+DEVICE void
+section_step(Section* const section, const Precise x)
+{
+  const f64 d = section->d;
+  section->v += d;
+  section->d = section->r * d + x - section->s * section->v;
+}
+
+DEVICE Precise
+section_out(const Section section, const Precise x, const Precise d)
+{
+  return section.cv * section.v + (section.cd * d + section.b0 * x);
+}
+
+DEVICE f32
+section_out_rounded(const Section section, const Precise x, const Precise d)
+{
+  return (f32)section_out(section, x, d);
+}
+
+#else
 
 // The state after a frame. v.y collects rounding errors; section_store() normalises the sum.
 DEVICE void
@@ -116,6 +232,8 @@ section_out_rounded(const Section section, const float2 x, const float2 d)
   return FMA(section.b0.x, x.x, FMA(section.cv.x, section.v.x, section.cd.x * d.x)) + rest;
 }
 
+#endif
+
 // ---- frames [first, end) of tiles ----
 
 // Signals in local memory, frame by frame.
@@ -125,25 +243,71 @@ typedef struct Tiles {
   LOCAL_POINTER f32* rest; // beside `out`, between two sections: the rounding errors
 } Tiles;
 
-// The input of section `s` of a filter: `in` for the first, out + rest for the others.
-DEVICE LOCAL_POINTER const f32*
-read_by(const Tiles tiles, const u32 s)
+#define STEP_FRAMES 4 // whose input a thread reads at once
+
+// Read n frames, at most STEP_FRAMES, of the input of section `s` of a filter.
+DEVICE void
+frames_read(const Tiles tiles, const u32 s, const u32 first, const u32 n, Precise* const x)
 {
-  return s == 0 ? tiles.in : tiles.out;
+  if (s == 0) {
+#pragma unroll
+    for (u32 k = 0; k < n; ++k) {
+      x[k] = precise_of(tiles.in[first + k]);
+    }
+  } else {
+#pragma unroll
+    for (u32 k = 0; k < n; ++k) {
+      x[k] = precise_of_words(tiles.out[first + k], tiles.rest[first + k]);
+    }
+  }
+}
+
+// Run n frames, at most STEP_FRAMES, of a section that is not the last one.
+DEVICE void
+frames_run(Section* const section, const Tiles tiles, const u32 s, const u32 first, const u32 n)
+{
+  Precise x[STEP_FRAMES];
+  frames_read(tiles, s, first, n, x);
+#pragma unroll
+  for (u32 k = 0; k < n; ++k) {
+    const Precise d = section->d;
+    section_step(section, x[k]);
+    const float2 words = precise_words(section_out(*section, x[k], d));
+    tiles.out[first + k] = words.x;
+    tiles.rest[first + k] = words.y;
+  }
+}
+
+// Run n frames, at most STEP_FRAMES, of the last section, and multiply its output by a gain.
+// Returns 0, or NaN if an output is not finite before that.
+DEVICE f32
+frames_run_last(Section* const section, const Tiles tiles, const u32 s, const u32 first,
+                const u32 n, const f32 gain)
+{
+  Precise x[STEP_FRAMES];
+  f32 zero = 0.0f;
+  frames_read(tiles, s, first, n, x);
+#pragma unroll
+  for (u32 k = 0; k < n; ++k) {
+    const Precise d = section->d;
+    section_step(section, x[k]);
+    const f32 y = section_out_rounded(*section, x[k], d);
+    zero = FMA(y, 0.0f, zero);
+    tiles.out[first + k] = gain * y;
+  }
+  return zero;
 }
 
 // Run a section that is not the last one.
 DEVICE void
 section_run(Section* const section, const Tiles tiles, const u32 s, const u32 first, const u32 end)
 {
-  LOCAL_POINTER const f32* const from = read_by(tiles, s);
-  for (u32 i = first; i < end; ++i) {
-    const float2 x = F2(from[i], s == 0 ? 0.0f : tiles.rest[i]);
-    const float2 d = section->d;
-    section_step(section, x);
-    const float2 y = section_out(*section, x, d);
-    tiles.out[i] = y.x;
-    tiles.rest[i] = y.y;
+  u32 i = first;
+  for (; i + STEP_FRAMES <= end; i += STEP_FRAMES) {
+    frames_run(section, tiles, s, i, STEP_FRAMES);
+  }
+  for (; i < end; ++i) {
+    frames_run(section, tiles, s, i, 1);
   }
 }
 
@@ -153,19 +317,15 @@ DEVICE u32
 section_run_last(Section* const section, const Tiles tiles, const u32 s, const u32 first,
                  const u32 end, const f32 gain)
 {
-  LOCAL_POINTER const f32* const from = read_by(tiles, s);
-  u32 is_bad = 0;
-  f32 ahead = first < end ? from[first] : 0.0f; // read one frame before its use
-  for (u32 i = first; i < end; ++i) {
-    const float2 x = F2(ahead, s == 0 ? 0.0f : tiles.rest[i]);
-    ahead = i + 1 < end ? from[i + 1] : 0.0f; // the memory after `end` may be another thread's
-    const float2 d = section->d;
-    section_step(section, x);
-    const f32 y = section_out_rounded(*section, x, d);
-    is_bad |= !is_finite(y);
-    tiles.out[i] = gain * y;
+  f32 zero = 0.0f;
+  u32 i = first;
+  for (; i + STEP_FRAMES <= end; i += STEP_FRAMES) {
+    zero += frames_run_last(section, tiles, s, i, STEP_FRAMES, gain);
   }
-  return is_bad;
+  for (; i < end; ++i) {
+    zero += frames_run_last(section, tiles, s, i, 1, gain);
+  }
+  return zero != 0.0f;
 }
 
 // ---- a unit ----

@@ -7,9 +7,10 @@
 
   Between these, sections in series run side by side: in step t, the thread of part p filters the
   STEP_FRAMES frames of sub-tile t - p, which the thread before has filtered in step t - 1, in place
-  in local memory.  The recursion limits the speed: a thread runs 60 instructions for each frame (75
-  if another section of the same unit follows), 11 of which depend on each other.  A chain with more
-  than ROUND_PARTS sections takes several rounds, each of complete units.
+  in local memory.  The recursion limits the speed: in floats, a thread runs 60 instructions for
+  each frame (75 if another section of the same unit follows), 11 of which depend on each other; in
+  doubles 17, 2 of which do.  A chain with more than ROUND_PARTS sections takes several rounds, each
+  of complete units.
 
   This needs a steady round: no unit begins, fades or is silenced, and no gain between units moves.
   Otherwise, or if an output is not finite, one thread for each channel runs the sections of the
@@ -26,7 +27,6 @@
 
 #define CHANNELS      CASCADE_GROUP_CHANNELS
 #define TILE_FRAMES   64
-#define STEP_FRAMES   4
 #define TILE_STRIDE   (TILE_FRAMES + 1)
 #define TILE_WORDS    (CHANNELS * TILE_STRIDE)
 #define TILE_LOADS    (CHANNELS * TILE_FRAMES / GROUP_SIZE) // of each thread

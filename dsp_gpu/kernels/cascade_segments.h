@@ -18,9 +18,9 @@
   is a segment or a column.  A group has one chain (GROUP_X), and the more signals (GROUP_Y) the
   fewer sections the chain has, at most SIGNALS.
 
-  The states between segments are sums of two floats: the matrix has an error of about 2^-47 for
-  each frame of a segment, and where a float carries the signal from one unit to the next, of 2^-24
-  of what a unit adds to the states of the next.
+  The states between segments are kept as sums of two floats.  The matrix has an error of about
+  2^-47 for each frame of a segment, and where a float carries the signal from one unit to the next,
+  of 2^-24 of what a unit adds to the states of the next.
 */
 #ifndef WARPRACK_DSP_GPU_KERNELS_CASCADE_SEGMENTS_H
 #define WARPRACK_DSP_GPU_KERNELS_CASCADE_SEGMENTS_H
@@ -152,12 +152,12 @@ section_begin(const Part part, const Signal signal, const u32 place, const u32 p
 {
   Section section = section_load(part_row(part));
   const u32 unit_state = signal.is_column ? signal.number : 2 * COLUMNS;
-  section.v = F2(unit_state == 2 * place ? 1.0f : 0.0f, 0.0f);
-  section.d = F2(unit_state == 2 * place + 1 ? 1.0f : 0.0f, 0.0f);
+  section.v = precise(unit_state == 2 * place ? 1.0f : 0.0f, 0.0f);
+  section.d = precise(unit_state == 2 * place + 1 ? 1.0f : 0.0f, 0.0f);
   if (plays) {
     GLOBAL const f32* const before = record_at(part, RECORD_FIRST + signal.number);
-    section.v = F2(before[0], before[1]);
-    section.d = F2(before[2], before[3]);
+    section.v = precise(before[0], before[1]);
+    section.d = precise(before[2], before[3]);
   }
   return section;
 }
@@ -241,8 +241,8 @@ signals_run(const Stage stage, const Tiles tiles, const u32 plays, LOCAL_POINTER
 
 // ---- the states before the segments ----
 
-// One float pair of the state in each of the first 2 n_parts threads.  turn: the matrix, [COLUMNS
-// columns][COLUMNS], in two floats; now: the state.  flag: one word.
+// One number of the state in each of the first 2 n_parts threads.  turn: the matrix, [COLUMNS
+// columns][COLUMNS], in two words; now: the state.  flag: one word.
 DEVICE void
 starts_run(const Stage stage, LOCAL_POINTER f32* const turn, LOCAL_POINTER f32* const now,
            LOCAL_POINTER u32* const flag)
@@ -253,46 +253,46 @@ starts_run(const Stage stage, LOCAL_POINTER f32* const turn, LOCAL_POINTER f32* 
   const u32 i = is_there ? LOCAL_ID : 0;
   const Part part = part_at(stage, chain.parts + i / 2 * PART_WORDS);
   const u32 which = i % 2 * 2; // v or d
-  float2 state = F2(0.0f, 0.0f);
+  Precise state = precise_of(0.0f);
   if (is_there) {
-    state = F2(part_row(part)[ROW_V + which], part_row(part)[ROW_V + which + 1]);
+    state = precise(part_row(part)[ROW_V + which], part_row(part)[ROW_V + which + 1]);
     for (u32 k = 0; k < n_columns; ++k) {
       GLOBAL const f32* const column = record_at(part, k) + which;
-      turn[k * COLUMNS + i] = column[0];
-      turn[(COLUMNS + k) * COLUMNS + i] = column[1];
+      const float2 words = precise_words(precise(column[0], column[1]));
+      turn[k * COLUMNS + i] = words.x;
+      turn[(COLUMNS + k) * COLUMNS + i] = words.y;
     }
   }
   u32 is_bad = 0;
   u32 first = 0;
   do {
-    float2 from_zero[BATCH];
+    Precise from_zero[BATCH];
 #pragma unroll
     for (u32 b = 0; b < BATCH; ++b) {
       const u32 segment = min(first + b, max(chain.n_segments, 1U) - 1);
       GLOBAL const f32* const record = record_at(part, RECORD_FIRST + segment) + which;
-      from_zero[b] = is_there ? F2(record[0], record[1]) : F2(0.0f, 0.0f);
+      from_zero[b] = is_there ? precise(record[0], record[1]) : precise_of(0.0f);
     }
 #pragma unroll
     for (u32 b = 0; b < BATCH; ++b) {
       if (is_there) {
-        now[i] = state.x;
-        now[COLUMNS + i] = state.y;
+        const float2 words = precise_words(state);
+        now[i] = words.x;
+        now[COLUMNS + i] = words.y;
       }
       BARRIER(); // the state before the segment is complete
       if (is_there && first + b < chain.n_segments) {
+        const float2 kept = settled(two_floats(state));
         GLOBAL f32* const record = record_at(part, RECORD_FIRST + first + b) + which;
-        record[0] = state.x;
-        record[1] = state.y;
-        float2 sum = from_zero[b];
+        record[0] = kept.x;
+        record[1] = kept.y;
+        is_bad |= !is_finite(kept.x);
+        state = from_zero[b];
         for (u32 k = 0; k < n_columns; ++k) {
-          const float2 product = exact_product(turn[k * COLUMNS + i], now[k]);
-          const float2 next = exact_sum(sum.x, product.x);
-          const f32 rest = FMA(turn[k * COLUMNS + i], now[COLUMNS + k],
-                               FMA(turn[(COLUMNS + k) * COLUMNS + i], now[k], product.y));
-          sum = F2(next.x, sum.y + (next.y + rest));
+          const Precise factor =
+              precise_of_words(turn[k * COLUMNS + i], turn[(COLUMNS + k) * COLUMNS + i]);
+          state = precise_add(state, factor, precise_of_words(now[k], now[COLUMNS + k]));
         }
-        is_bad |= !is_finite(sum.x);
-        state = settled(sum);
       }
       BARRIER(); // all have read it
     }

@@ -25,6 +25,9 @@ typedef int i32;
 typedef uint u32;
 typedef ulong u64;
 typedef float f32;
+#if HAS_FAST_F64 // an option of the compilation
+typedef double f64;
+#endif
 
 #define KERNEL        __kernel __attribute__((reqd_work_group_size(GROUP_SIZE, 1, 1))) void
 #define DEVICE        static inline
@@ -82,6 +85,9 @@ group_any(const u32 is_true, __local u32* const flag)
 #define BITS_OF_F32(x) as_uint(x)
 #define F32_OF_BITS(x) as_float(x)
 
+#define BITS_OF_F64(x)    as_float2(x)
+#define F64_OF_BITS(x, y) as_double(F2(x, y))
+
 #define FABS(x)    fabs(x)
 #define FLOOR(x)   floor(x)
 #define FMAX(a, b) fmax(a, b)
@@ -96,6 +102,12 @@ typedef int i32;
 typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef float f32;
+
+// Architectures with half as many units for doubles as for floats; others have a 32nd or a 64th.
+#if __CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900 || __CUDA_ARCH__ == 1000
+#define HAS_FAST_F64 1
+typedef double f64;
+#endif
 
 #define KERNEL extern "C" __global__ void __launch_bounds__(GROUP_SIZE, 1)
 #define DEVICE __device__ __forceinline__
@@ -136,6 +148,9 @@ group_any(const u32 is_true, u32* const flag)
 
 #define BITS_OF_F32(x) __float_as_uint(x)
 #define F32_OF_BITS(x) __uint_as_float(x)
+
+#define BITS_OF_F64(x)    F2(__int_as_float(__double2loint(x)), __int_as_float(__double2hiint(x)))
+#define F64_OF_BITS(x, y) __hiloint2double(__float_as_int(y), __float_as_int(x))
 
 #define FABS(x)    fabsf(x)
 #define FLOOR(x)   floorf(x)

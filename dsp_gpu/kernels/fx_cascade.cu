@@ -12,7 +12,9 @@
   For low and narrow filters, r + s is near 1 and s near 0.  s is not computed as a difference, and
   two floats represent 1 - r - s to 2^-49.
 
-  Worst-case errors, for signals of full scale, in u = 2^-24, the rounding error of a float:
+  Where doubles are fast (HAS_FAST_F64), the arithmetic of sections is as on the CPU, in a third of
+  the instructions.  Elsewhere, worst-case errors, for signals of full scale, in u = 2^-24, the
+  rounding error of a float:
   - All coefficients, the states and the signals between sections are sums of two floats, and all
     products and sums keep their rounding error; the rounding of that error is u u of the result.
     Single floats are not enough: an error of u in s changes a resonance by Q u, 1.2e-5 for a Q of

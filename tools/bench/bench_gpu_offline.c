@@ -13,8 +13,8 @@
    - worker: from and to any host memory, as in `render`: the player copies each block to and from
      the memory of the stage.
    The first two ways are repeated with every channel cut into pieces that play side by side.  Most
-   kernels (not fir's, nor the filters') have one thread or one group per channel, so that a dozen channels leave most
-   of a device idle.  `render` does not cut channels.
+   kernels (not those of fir and of filters) have one thread or one group per channel, so that a
+   dozen channels leave most of a device idle.  `render` does not cut channels.
 
    The CPU plays the same signals on all cores, in blocks of at most FX_MAX_BLOCK; blocks on the
    device have no such limit.  The benchmark compares the device's output with the CPU's.

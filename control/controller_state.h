@@ -17,9 +17,20 @@ typedef struct MidiShown {
   uint64_t heard_ns; ///< Time at which it was sent by the controller; 0: never
 } MidiShown;
 
+/// A reading of an event that a worker got.
+typedef struct MidiRecent {
+  uint64_t frame;
+  MidiReading reading;
+} MidiRecent;
+
+#define MIDI_MAX_RECENT 256U // more than controllers send in the blocks in flight
+
 /// Begins as zeros, and with midi_decoder_init().
 typedef struct MidiState {
-  MidiDecoder decoder; ///< Of what controllers send
+  MidiDecoder decoder;                ///< Of what controllers send
+  MidiRecent recent[MIDI_MAX_RECENT]; ///< The last of n_recent, number i at i % MIDI_MAX_RECENT
+  uint64_t n_recent;
+  uint64_t worker;     ///< EngineReports::ring of the one that knows what controllers have sent
   MidiTarget* targets; ///< Of the active document; owned
   MidiTable table;     ///< The same
   MidiShown* shown;    ///< [table.n]

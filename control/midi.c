@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_FED 32U // sources that get feedback at once: a DIN cable carries 20 messages in 20 ms
+#define MAX_TAUGHT 64U // messages that are sent to a new worker at once
+#define MAX_FED    32U // sources that get feedback at once: a DIN cable carries 20 messages in 20 ms
 
 // Controllers that select an NRPN, or registered parameter, and so are none themselves.
 #define FIRST_SELECTING 98U
@@ -174,16 +175,42 @@ set_values(Control* const control, const MidiReading* const reading)
   }
 }
 
+static void
+keep_recent(MidiState* const midi, const uint64_t frame, const MidiReading* const reading)
+{
+  midi->recent[midi->n_recent++ % MIDI_MAX_RECENT] = (MidiRecent){ frame, *reading };
+}
+
+/// Set what the worker that has ended got from a frame on, and has not run.
+static void
+set_unrun(Control* const control, const uint64_t frame)
+{
+  const MidiState* const midi = &control->midi;
+  const uint64_t n_kept = midi->n_recent < MIDI_MAX_RECENT ? midi->n_recent : MIDI_MAX_RECENT;
+  for (uint64_t g = midi->n_recent - n_kept; g < midi->n_recent; ++g) {
+    const MidiRecent* const recent = &midi->recent[g % MIDI_MAX_RECENT];
+    if (recent->frame >= frame) {
+      set_values(control, &recent->reading);
+    }
+  }
+}
+
 /// Handle an event.  Returns true if it has recalled a scene.
 static bool
 hear(Control* const control, const MidiHeard* const heard)
 {
   MidiReading readings[MIDI_MAX_READINGS];
+  if (!heard->event.n_bytes) {
+    set_unrun(control, heard->frame);
+    return false;
+  }
   const uint32_t n = midi_decode(&control->midi.decoder, &heard->event, readings);
   bool has_recalled = false;
   for (uint32_t r = 0; r < n; ++r) {
     if (heard->is_missed) {
       set_values(control, &readings[r]);
+    } else {
+      keep_recent(&control->midi, heard->frame, &readings[r]);
     }
     note_position(control, &readings[r]);
     has_recalled |= readings[r].source.kind == MIDI_PROGRAM && recall(control, readings[r].source);
@@ -208,6 +235,29 @@ take_events(Control* const control)
   }
   const uint64_t ended_ns = time_now_ns();
   control->midi.next_ns = has_recalled ? ended_ns + (ended_ns - began_ns) : 0U;
+}
+
+// ---- a new worker ----
+
+/// Send a new worker what controllers have sent before it plays: the NRPNs that they have selected,
+/// and the halves of 14 bits.  If there is no room, the next round begins again.
+static void
+teach_worker(Control* const control, const uint64_t worker)
+{
+  MidiEvent events[MIDI_KNOWN_EVENTS];
+  ParamMessage messages[MAX_TAUGHT];
+  const uint32_t n = midi_decoder_known(&control->midi.decoder, events);
+  for (uint32_t e = 0; e < n;) {
+    uint32_t m = 0;
+    for (; m < MAX_TAUGHT && e < n; ++m, ++e) {
+      messages[m] =
+          (ParamMessage){ .kind = MESSAGE_MIDI_KNOWN, .param = midi_event_word(&events[e]) };
+    }
+    if (engine_play(control->config.engine, messages, m)) {
+      return;
+    }
+  }
+  control->midi.worker = worker;
 }
 
 // ---- feedback ----
@@ -273,6 +323,9 @@ midi_run(Control* const control)
   }
   if (!midi->has_table) {
     update_table(control);
+  }
+  if (control->takes.ring && control->takes.ring != midi->worker) {
+    teach_worker(control, control->takes.ring);
   }
   if (control->now_ns >= midi->next_ns) {
     take_events(control);

@@ -8,8 +8,9 @@
 
 struct Control;
 
-/// Read all reports.  Returns false if some are left, because MIDI has set too many parameters since
-/// the last reports_hear().  To be called in each round, and before each edit is sent. [control]
+/// Read all reports.  Returns false if some are left, because MIDI has set too many parameters
+/// since the last reports_hear().  To be called in each round, and before each edit is sent.
+/// [control]
 bool reports_read(struct Control* control);
 
 /// Forget what MIDI has set a parameter to, because the document has a newer value. [control]

@@ -20,6 +20,20 @@ typedef struct MidiEvent {
 #define MIDI_CONTINUE 0xFBU
 #define MIDI_STOP     0xFCU
 
+/// The bytes of an event in a word, and back; `n_bytes` may have any value. [any]
+static inline uint32_t
+midi_event_word(const MidiEvent* const event)
+{
+  return event->bytes[0] | (uint32_t)event->bytes[1] << 8U | (uint32_t)event->bytes[2] << 16U;
+}
+
+static inline MidiEvent
+midi_event_of_word(const uint32_t word, const uint32_t n_bytes)
+{
+  return (MidiEvent){ .n_bytes = (uint8_t)n_bytes,
+                      .bytes = { (uint8_t)word, (uint8_t)(word >> 8U), (uint8_t)(word >> 16U) } };
+}
+
 /// True for system real-time messages. [any]
 static inline bool
 midi_event_is_realtime(const MidiEvent* const event)

@@ -16,7 +16,8 @@
 /// An event with its frame time.
 typedef struct MidiHeard {
   uint64_t frame;
-  MidiEvent event; ///< Its own frame is 0
+  MidiEvent event; ///< Its own frame is 0.  Without bytes: a worker has ended that had not run
+                   ///< the events that it got from `frame` on
   bool is_missed;  ///< Of one that has come: no worker got it
 } MidiHeard;
 

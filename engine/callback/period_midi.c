@@ -65,6 +65,32 @@ period_midi_give(PeriodMidi* const midi, const uint32_t first, const uint32_t n_
 }
 
 void
+period_midi_gave(PeriodMidi* const midi, const uint64_t sequence, const uint64_t frame,
+                 const uint32_t n)
+{
+  midi->given[sequence & (PERIOD_MIDI_BLOCKS - 1U)] = (GivenMidi){ sequence, frame, n };
+}
+
+void
+period_midi_lose(PeriodMidi* const midi, const uint64_t first, PeriodCounters* const counters)
+{
+  MidiHeard lost = { .frame = UINT64_MAX, .is_missed = true };
+  uint32_t n = 0;
+  for (uint32_t b = 0; b < PERIOD_MIDI_BLOCKS; ++b) {
+    GivenMidi* const given = &midi->given[b];
+    if (given->n && given->sequence >= first) {
+      n += given->n;
+      lost.frame = given->frame < lost.frame ? given->frame : lost.frame;
+    }
+    given->n = 0U;
+  }
+  if (n) {
+    counter_add(&counters->midi_lost, n);
+    counter_add(&counters->midi_unheard, !midi_queue_put(&midi->heard, &lost, 1U));
+  }
+}
+
+void
 period_midi_end(PeriodMidi* const midi, PeriodCounters* const counters)
 {
   if (midi->now) {

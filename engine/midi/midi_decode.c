@@ -262,6 +262,59 @@ midi_decode(MidiDecoder* const decoder, const MidiEvent* const event,
   return list.n;
 }
 
+// ---- from one decoder to another ----
+
+static void
+add_event(MidiEvent* const events, uint32_t* const n, const uint32_t channel,
+          const uint32_t controller, const uint8_t value)
+{
+  if (value != UNKNOWN) {
+    events[(*n)++] =
+        (MidiEvent){ .n_bytes = 3U,
+                     .bytes = { (uint8_t)(CONTROL_CHANGE | channel), (uint8_t)controller, value } };
+  }
+}
+
+/// True for controllers that are parts of NRPNs and registered parameters.
+static bool
+is_of_parameters(const uint32_t controller)
+{
+  return controller == DATA_ENTRY || controller == DATA_ENTRY_LOW ||
+         (controller >= INCREMENT && controller <= RPN_HIGH);
+}
+
+uint32_t
+midi_decoder_known(const MidiDecoder* const decoder, MidiEvent events[const MIDI_KNOWN_EVENTS])
+{
+  uint32_t n = 0;
+  for (uint32_t number = 0; number < MIDI_CHANNELS; ++number) {
+    const MidiChannel* const channel = &decoder->channels[number];
+    for (uint32_t c = 0; c < MIDI_CONTROLLERS; ++c) {
+      if (!is_of_parameters(c)) {
+        add_event(events, &n, number, c, channel->controllers[c]);
+      }
+    }
+    if (channel->is_selected) { // selecting comes first, because it forgets the data
+      add_event(events, &n, number, NRPN_HIGH, channel->selected[0]);
+      add_event(events, &n, number, NRPN_LOW, channel->selected[1]);
+      add_event(events, &n, number, DATA_ENTRY, channel->data[0]);
+      add_event(events, &n, number, DATA_ENTRY_LOW, channel->data[1]);
+    }
+  }
+  return n;
+}
+
+void
+midi_decoder_fill(MidiDecoder* const decoder, const MidiEvent* const event)
+{
+  MidiReading readings[MIDI_MAX_READINGS];
+  const MidiChannel* const channel = &decoder->channels[event->bytes[0] & 0x0FU];
+  if ((event->bytes[0] & 0xF0U) == CONTROL_CHANGE && event->bytes[1] < MIDI_CONTROLLERS &&
+      channel->controllers[event->bytes[1]] == UNKNOWN) {
+    (void)midi_decode(decoder, event, readings);
+  }
+}
+
 int32_t
 midi_decoder_position(const MidiDecoder* const decoder, const MidiSource source,
                       uint32_t* const n_values)

@@ -98,6 +98,15 @@ void midi_decoder_init(MidiDecoder* decoder);
 REALTIME uint32_t midi_decode(MidiDecoder* decoder, const MidiEvent* event,
                               MidiReading readings[MIDI_MAX_READINGS]);
 
+#define MIDI_KNOWN_EVENTS (MIDI_CHANNELS * MIDI_CONTROLLERS)
+
+/// Write what a decoder knows of control changes as events for midi_decoder_fill(): the positions
+/// of controllers, and the selected NRPNs with their data.  Returns their number. [any]
+uint32_t midi_decoder_known(const MidiDecoder* decoder, MidiEvent events[MIDI_KNOWN_EVENTS]);
+
+/// Take over an event of another decoder, unless this one has a newer one of its controller. [any]
+REALTIME void midi_decoder_fill(MidiDecoder* decoder, const MidiEvent* event);
+
 /// The last position of a source; -1: not known.  `n_values` receives the number of its positions.
 /// [any]
 REALTIME int32_t midi_decoder_position(const MidiDecoder* decoder, MidiSource source,

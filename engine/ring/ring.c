@@ -117,8 +117,8 @@ finished_checked(Ring* const ring)
   return ring->finished_seen;
 }
 
-static bool
-is_abandoned(const Ring* const ring)
+bool
+ring_is_abandoned(const Ring* const ring)
 {
   return atomic_load_explicit(&ring->is_abandoned, memory_order_relaxed);
 }
@@ -126,7 +126,7 @@ is_abandoned(const Ring* const ring)
 bool
 ring_can_submit(Ring* const ring)
 {
-  return !is_abandoned(ring) && ring->submitted - finished_checked(ring) < ring->shape.n_slots;
+  return !ring_is_abandoned(ring) && ring->submitted - finished_checked(ring) < ring->shape.n_slots;
 }
 
 uint64_t
@@ -146,14 +146,14 @@ ring_submit(Ring* const ring)
 bool
 ring_is_finished(Ring* const ring, const uint64_t sequence)
 {
-  return !is_abandoned(ring) &&
+  return !ring_is_abandoned(ring) &&
          (sequence < ring->finished_seen || sequence < finished_checked(ring));
 }
 
 static bool
 wait_is_over(Ring* const ring, const uint64_t sequence)
 {
-  return is_abandoned(ring) || ring_is_finished(ring, sequence);
+  return ring_is_abandoned(ring) || ring_is_finished(ring, sequence);
 }
 
 bool

@@ -87,8 +87,11 @@ typedef enum MessageKind {
   MESSAGE_VALUE,     ///< A new value of a parameter
   MESSAGE_NOTE,      ///< A note begins or, with velocity 0, ends
   MESSAGE_NOTES_OFF, ///< All notes of the node end
-  MESSAGE_HEARD ///< A value that the worker has set by MIDI is in the document: edits that are sent
-                ///< from now on override it
+  MESSAGE_HEARD,     ///< A value that the worker has set by MIDI is in the document: edits that are
+                     ///< sent from now on override it
+  MESSAGE_MIDI_KNOWN, ///< For a new worker: `param` has the bytes of a control change that an
+                      ///< earlier one got (midi_decoder_fill())
+  MESSAGE_N_KINDS
 } MessageKind;
 
 /// A change of a node, for the worker: a parameter, or a note.
@@ -214,6 +217,9 @@ REALTIME RingResult ring_result(Ring* ring, uint64_t sequence);
 /// The consumer of this view is permanently gone: from now on the view accepts no block and
 /// reports none as finished; a wait in progress ends within a few milliseconds. [any]
 void ring_abandon(Ring* ring);
+
+/// True after ring_abandon() of this view. [rt]
+REALTIME bool ring_is_abandoned(const Ring* ring);
 
 /// Number of invalid counters and results that this side has read from the other side. [any]
 uint64_t ring_faults(const Ring* ring);

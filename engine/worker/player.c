@@ -12,11 +12,11 @@
 #include <stdlib.h>
 
 // Of a message in the heap: a note of a given length ends.
-#define MESSAGE_NOTE_END (MESSAGE_HEARD + 1U)
+#define MESSAGE_NOTE_END MESSAGE_N_KINDS
 // Likewise: a switch goes off at the end of the time of its message.
-#define MESSAGE_SWITCH_OFF (MESSAGE_HEARD + 2U)
+#define MESSAGE_SWITCH_OFF (MESSAGE_N_KINDS + 1U)
 // Likewise: a MIDI event.  `uid` is the number of its bytes, which are in `param`.
-#define MESSAGE_MIDI (MESSAGE_HEARD + 3U)
+#define MESSAGE_MIDI (MESSAGE_N_KINDS + 2U)
 
 // Of WaitingMessage::order: what a MIDI event becomes comes before the next message.
 #define ORDERS_PER_MESSAGE (MIDI_MAX_CHANGES + 1U)
@@ -211,8 +211,12 @@ receive(Player* const player, Ring* const messages, const uint64_t frame)
   }
   while (player->waiting.n < PLAYER_MAX_WAITING && ring_receive(messages, &message)) {
     ++player->n_received;
+    if (message.kind == MESSAGE_MIDI_KNOWN) {
+      const MidiEvent event = midi_event_of_word(message.param, MIDI_EVENT_BYTES);
+      midi_decoder_fill(&player->decoder, &event);
+    }
     if (message.kind >= MESSAGE_HEARD) {
-      counter_add(&player->counts.params_dropped, message.kind > MESSAGE_HEARD);
+      counter_add(&player->counts.params_dropped, message.kind >= MESSAGE_N_KINDS);
       continue;
     }
     const bool is_note = message.kind != MESSAGE_VALUE;
@@ -234,12 +238,11 @@ receive_midi(Player* const player, const uint64_t frame, const uint32_t n_frames
       counter_add(&player->counts.midi_dropped, player->n_midi - e);
       break;
     }
-    const ParamMessage message = {
-      .frame = frame + (event.frame < n_frames ? event.frame : n_frames - 1U),
-      .uid = event.n_bytes,
-      .param = event.bytes[0] | (uint32_t)event.bytes[1] << 8U | (uint32_t)event.bytes[2] << 16U,
-      .kind = MESSAGE_MIDI
-    };
+    const ParamMessage message = { .frame = frame +
+                                            (event.frame < n_frames ? event.frame : n_frames - 1U),
+                                   .uid = event.n_bytes,
+                                   .param = midi_event_word(&event),
+                                   .kind = MESSAGE_MIDI };
     waiting_push(&player->waiting, (WaitingMessage){ message, player->n_received + 1U,
                                                      next_order(player), false, true });
   }
@@ -475,11 +478,7 @@ collect_note(Player* const player, const WaitingMessage* const entry, const uint
 static void
 collect_midi(Player* const player, const WaitingMessage* const entry)
 {
-  const uint32_t bytes = entry->message.param;
-  const MidiEvent event = {
-    .n_bytes = (uint8_t)entry->message.uid,
-    .bytes = { (uint8_t)bytes, (uint8_t)(bytes >> 8U), (uint8_t)(bytes >> 16U) },
-  };
+  const MidiEvent event = midi_event_of_word(entry->message.param, entry->message.uid);
   ParamMessage changes[MIDI_MAX_CHANGES];
   uint32_t n_left = 0;
   uint32_t n = midi_changes(&player->decoder, player->plan, &event, changes, &n_left);

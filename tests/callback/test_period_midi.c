@@ -217,6 +217,61 @@ TEST(only_messages_of_channels_and_real_time_are_events)
   ck_assert_uint_eq(period_counts(rig.period).midi_skipped, 1);
 }
 
+/// Let a block with two events be run, and a block with one event not.
+static void
+run_half(PeriodRig* const rig)
+{
+  MidiHeard heard[8];
+  begin(rig);
+  come(0, 1);
+  come(5, 2);
+  run(rig, BLOCK);
+  period_rig_serve(rig);
+  come(7, 3);
+  run(rig, BLOCK);
+  run(rig, BLOCK);
+  ck_assert_uint_eq(period_take_midi(rig->period, heard, 8), 3);
+}
+
+/// Expect that the event of the block that was not run is lost, and after that one that comes now.
+static void
+expect_lost(const PeriodRig* const rig, const bool is_missed)
+{
+  MidiHeard heard[8];
+  ck_assert_uint_eq(period_take_midi(rig->period, heard, 8), 2);
+  ck_assert_uint_eq(heard[0].frame, BLOCK);
+  ck_assert_uint_eq(heard[0].event.n_bytes, 0);
+  assert_event(&heard[1].event, 0, 4);
+  ck_assert(heard[1].is_missed == is_missed);
+  ck_assert_uint_eq(period_counts(rig->period).midi_lost, 1U + is_missed);
+}
+
+TEST(events_that_a_worker_has_not_run_are_lost_when_another_takes_over)
+{
+  SCOPED(period_rig_free) PeriodRig rig;
+  run_half(&rig);
+  SCOPED_RING Ring* const old = rig.ring;
+  rig.ring = period_rig_new_ring(&rig);
+  ck_assert_ptr_null(period_offer_ring(rig.period, rig.ring));
+  come(2, 4);
+  run(&rig, BLOCK);
+  expect_lost(&rig, false);
+  ck_assert_ptr_eq(period_collect_ring(rig.period), old);
+}
+
+TEST(events_that_a_worker_has_not_run_are_lost_when_it_has_ended)
+{
+  SCOPED(period_rig_free) PeriodRig rig;
+  run_half(&rig);
+  period_abandon(rig.period);
+  come(2, 4);
+  run(&rig, BLOCK);
+  expect_lost(&rig, true);
+  MidiHeard heard[8];
+  run(&rig, BLOCK);
+  ck_assert_uint_eq(period_take_midi(rig.period, heard, 8), 0); // only once
+}
+
 TEST(what_is_sent_leaves_with_the_next_period)
 {
   SCOPED(period_rig_free) PeriodRig rig;

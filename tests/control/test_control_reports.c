@@ -85,6 +85,42 @@ TEST(an_event_that_no_worker_got_sets_its_parameters)
   ck_assert_uint_eq(fake_engine_set(rig.engine, n_sets).messages[0].kind, MESSAGE_VALUE);
 }
 
+TEST(events_that_a_worker_has_not_run_set_their_parameters)
+{
+  const MidiEvent events[] = { { .frame = 0, .n_bytes = 3, .bytes = { 0xB0, 7, 0 } },
+                               { .frame = 10, .n_bytes = 3, .bytes = { 0xB0, 7, 127 } } };
+  const MidiEvent all_after = { .frame = 10 };
+  client_ask(rig.client, "/done /rack/do 1*", "/rack/do", "s", "midi cc 1:7 vol.gain -60dB..-1dB");
+  client_subscribe(rig.other, "/node/vol/gain ");
+  fake_engine_hear(rig.engine, events, ARRAY_LEN(events));
+  fake_engine_miss(rig.engine, &all_after);
+  client_expect(rig.other, "/node/vol/gain -1"); // nothing of the first event
+  control_rig_expect_rack("gain=-1dB");
+}
+
+TEST(a_new_worker_gets_what_controllers_have_sent)
+{
+  static const uint8_t select[][2] = { { 99, 2 }, { 98, 4 } };
+  for (uint32_t e = 0; e < ARRAY_LEN(select); ++e) {
+    const MidiEvent event = { .n_bytes = 3, .bytes = { 0xB0, select[e][0], select[e][1] } };
+    fake_engine_hear(rig.engine, &event, 1U);
+  }
+  client_ask(rig.client, "/done /server/ping", "/server/ping", ""); // the events are read
+  client_ask(rig.client, "/done /server/ping", "/server/ping", "");
+  const uint32_t n_sets = fake_engine_n_sets(rig.engine);
+  fake_engine_exchange_worker(rig.engine);
+  AWAIT(fake_engine_n_sets(rig.engine) > n_sets);
+  const FakeSet set = fake_engine_set(rig.engine, n_sets);
+  ck_assert_uint_eq(set.n, ARRAY_LEN(select));
+  for (uint32_t e = 0; e < ARRAY_LEN(select); ++e) {
+    const MidiEvent event = { .n_bytes = 3, .bytes = { 0xB0, select[e][0], select[e][1] } };
+    ck_assert_uint_eq(set.messages[e].kind, MESSAGE_MIDI_KNOWN);
+    ck_assert_uint_eq(set.messages[e].param, midi_event_word(&event));
+  }
+  client_ask(rig.client, "/done /server/ping", "/server/ping", "");
+  ck_assert_uint_eq(fake_engine_n_sets(rig.engine), n_sets + 1U); // once
+}
+
 TEST(a_report_that_no_document_can_have_is_ignored)
 {
   static const struct {

@@ -48,6 +48,7 @@ struct Engine {
   uint32_t n_heard, n_sent_midi;
   RingReport reports[MAX_MIDI]; ///< [n_reports] that engine_reports() has not returned
   uint32_t n_reports;
+  uint64_t n_exchanges;
   RingReport endless; ///< Of fake_engine_report_endlessly()
   bool reports_endlessly;
   FakeSet sets[MAX_SETS];
@@ -397,6 +398,13 @@ fake_engine_miss(Engine* const engine, const MidiEvent* const event)
   hear(engine, event, 1U, true);
 }
 
+void
+fake_engine_exchange_worker(Engine* const engine)
+{
+  SCOPED_LOCK(&engine->lock);
+  ++engine->n_exchanges;
+}
+
 uint32_t
 fake_engine_sent_midi(Engine* const engine, MidiEvent* const events, const uint32_t max)
 {
@@ -455,11 +463,11 @@ engine_reports(Engine* const engine, RingReport* const reports, const uint32_t m
     reports[r] = engine->endless;
   }
   if (engine->reports_endlessly) {
-    return (EngineReports){ .n = max, .ring = 1U };
+    return (EngineReports){ .n = max, .ring = 1U + engine->n_exchanges };
   }
   const uint32_t n =
       take_first(engine->reports, &engine->n_reports, sizeof(RingReport), reports, max);
-  return (EngineReports){ .n = n, .ring = 1U };
+  return (EngineReports){ .n = n, .ring = 1U + engine->n_exchanges };
 }
 
 void

@@ -101,8 +101,12 @@ uint32_t fake_engine_unheard(Engine* engine);
 /// Let MIDI come, whose frames count from engine_frame_now(); from now on the driver has MIDI.
 void fake_engine_hear(Engine* engine, const MidiEvent* events, uint32_t n);
 
-/// Let an event come that no worker gets.
+/// Let an event come that no worker gets.  Without bytes: the worker has ended, and has not run
+/// the events from this frame on.
 void fake_engine_miss(Engine* engine, const MidiEvent* event);
+
+/// Let another worker play.
+void fake_engine_exchange_worker(Engine* engine);
 
 /// Take at most `max` events of engine_send_midi(), oldest first.  Returns their number.
 uint32_t fake_engine_sent_midi(Engine* engine, MidiEvent* events, uint32_t max);

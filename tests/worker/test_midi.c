@@ -8,6 +8,7 @@
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
 
+#include <math.h>
 #include <string.h>
 
 #define FRAMES 8000U
@@ -220,6 +221,41 @@ TEST(many_events_in_a_block_follow_in_the_next_ones)
   ck_assert_uint_eq(n_reports(&rig, REPORT_VALUE), 2U * ARRAY_LEN(events));
   ck_assert_double_eq_tol(target_of(&rig, 0U, "gain"), 0.0, 1e-9);
   ck_assert_double_eq_tol(target_of(&rig, 1U, "frequency"), 1000.0, 1e-6);
+}
+
+TEST(a_new_worker_knows_what_controllers_have_sent)
+{
+  static const uint8_t sent[][2] = { { 10, 64 }, { 6, 5 }, { 99, 2 }, { 98, 4 }, { 6, 100 } };
+  MidiDecoder before;
+  MidiReading readings[MIDI_MAX_READINGS];
+  static MidiEvent known[MIDI_KNOWN_EVENTS];
+  midi_decoder_init(&before);
+  for (uint32_t s = 0; s < ARRAY_LEN(sent); ++s) {
+    const MidiEvent event = { .n_bytes = 3, .bytes = { 0xB1, sent[s][0], sent[s][1] } };
+    (void)midi_decode(&before, &event, readings);
+  }
+  SCOPED(rack_rig_free) RackRig rig;
+  begin(&rig,
+        RACK "midi nrpn 2:260 g.gain -60dB..0dB taper=linear\n"
+             "midi cc14 2:10 f.frequency 100Hz..1000Hz taper=log\n",
+        64U);
+  const MidiEvent newer = { .n_bytes = 3, .bytes = { 0xB1, 42, 1 } }; // a lower half
+  play(&rig, &newer, 1U, 64U);
+  const uint32_t n = midi_decoder_known(&before, known);
+  for (uint32_t e = 0; e < n; ++e) {
+    rack_rig_send(
+        &rig, &(ParamMessage){ .kind = MESSAGE_MIDI_KNOWN, .param = midi_event_word(&known[e]) });
+  }
+  play(&rig, NULL, 0U, 64U);
+  ck_assert_double_eq_tol(target_of(&rig, 1U, "frequency"), 400.0, 1e-6); // nothing is set
+  ck_assert_double_eq_tol(target_of(&rig, 0U, "gain"), 0.0, 1e-9);
+  const MidiEvent next[] = { { .n_bytes = 3, .bytes = { 0xB1, 38, 3 } },
+                             { .n_bytes = 3, .bytes = { 0xB1, 42, 2 } } };
+  play(&rig, next, ARRAY_LEN(next), 64U);
+  const double gain = -60.0 + 60.0 * (100.0 * 128.0 + 3.0) / 16383.0;
+  const double octaves = (64.0 * 128.0 + 2.0) / 16383.0;
+  ck_assert_double_eq_tol(target_of(&rig, 0U, "gain"), gain, 1e-3);
+  ck_assert_double_eq_tol(target_of(&rig, 1U, "frequency"), 100.0 * pow(10.0, octaves), 0.1);
 }
 
 SUITE_MAIN("midi")

@@ -506,7 +506,7 @@ TEST(wrong_messages_are_counted)
   ck_assert_str_eq(calls, "run64 ");
   ck_assert_uint_eq(count_of("notes_dropped"), ARRAY_LEN(wrong));
   ck_assert_uint_eq(count_of("params_dropped"), 0);
-  send_message((ParamMessage){ .uid = uid, .param = 60, .value = 1.0, .kind = MESSAGE_HEARD + 1U });
+  send_message((ParamMessage){ .uid = uid, .param = 60, .value = 1.0, .kind = MESSAGE_N_KINDS });
   play();
   ck_assert_str_eq(calls, "run64 run64 ");
   ck_assert_uint_eq(count_of("params_dropped"), 1);

@@ -137,7 +137,7 @@ TEST(what_waits_when_audio_ends_is_reported)
   const WaitingMessage midi = { .message = { .frame = 30000U,
                                              .uid = event.n_bytes,
                                              .param = 0xB0U | 7U << 8U | 127U << 16U,
-                                             .kind = MESSAGE_HEARD + 3U },
+                                             .kind = MESSAGE_N_KINDS + 2U },
                                 .is_midi = true };
   waiting_push(&rig.player.waiting, midi); // a full block has left it
   player_drain(&rig.player, rig.messages);

@@ -44,6 +44,8 @@ typedef struct Device {
       stuck_trial; ///< Memory of device_measure_switch() after a submission that never ended
   _Atomic uint64_t used_ns; ///< Start of the last submission
   bool keep_awake;          ///< Keep the clocks high while blocks arrive, see device_awake.c
+  atomic_bool plays;        ///< Real-time blocks arrive, and keep_awake
+  atomic_bool is_armed;     ///< The device waits for blocks (GpuApi::arm), which keeps it awake
   bool is_kept_awake;       ///< The thread of device_awake.c runs
   atomic_bool may_sleep;    ///< Ends that thread
   pthread_t awake;
@@ -136,6 +138,8 @@ void device_chunks_free(Device* device);
 Status
 stage_gpu_new(const Backend* self, const StageSpec* spec, Pool* pool, Stage** stage, Error* error);
 void stage_gpu_free(Stage* stage);
+void stage_gpu_rest(Stage* stage);
+void stage_gpu_leave(Stage* stage);
 void stage_gpu_submit(Stage* stage, uint32_t n_frames, const StageChanges* changes);
 bool stage_gpu_is_done(Stage* stage);
 Status stage_gpu_collect(Stage* stage, uint32_t* n_reset);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  Keeps the clocks of a GPU high between blocks.
+  Keeps the clocks of a GPU high between blocks, if the device does not wait for them (GpuApi::arm),
+  which has the same effect.
 
   An idle GPU lowers its clocks and powers its links down, and the next block takes longer until
   they are up again.  A GPU is idle between any two blocks of audio.  Therefore a thread of lowest
@@ -31,7 +32,8 @@ run(void* const context)
     const uint64_t used_ns = atomic_load_explicit(&device->used_ns, memory_order_relaxed);
     const bool is_used = time_now_ns() < used_ns + UNUSED_NS;
     // A device that missed a deadline gets no more work.
-    if (is_used && !atomic_load_explicit(&device->late_ns, memory_order_relaxed)) {
+    if (is_used && !atomic_load_explicit(&device->is_armed, memory_order_relaxed) &&
+        !atomic_load_explicit(&device->late_ns, memory_order_relaxed)) {
       status = device->api->nudge(device->gpu); // blocks report errors of the device
     }
     time_sleep(is_used ? NUDGE_NS : CHECK_NS);
@@ -43,12 +45,15 @@ void
 device_backend_play(Backend* const backend, const bool plays)
 {
   Device* const device = (Device*)backend;
+  const bool keeps_awake = plays && device->keep_awake && device->info.is_gpu;
+  atomic_store_explicit(&device->plays, keeps_awake, memory_order_relaxed);
+  atomic_store_explicit(&device->is_armed, false, memory_order_relaxed);
   if (device->is_kept_awake) {
     atomic_store_explicit(&device->may_sleep, true, memory_order_relaxed);
     pthread_join(device->awake, NULL);
     device->is_kept_awake = false;
   }
-  if (plays && device->keep_awake && device->info.is_gpu) {
+  if (keeps_awake) {
     atomic_store_explicit(&device->may_sleep, false, memory_order_relaxed);
     Error error;
     // If the thread cannot be started, blocks only take longer, as the measured times show.

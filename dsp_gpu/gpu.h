@@ -107,6 +107,10 @@ typedef struct GpuWork {
   uint32_t n_launches;
   const GpuCopy* out;
   uint32_t n_out;
+  GpuBuffer* is_void; ///< For arm(): the word is 1 while kernels of an armed recording run without
+                      ///< a submission, and 0 otherwise; the caller has cleared it.  NULL: the
+                      ///< recording is never armed
+  size_t is_void_offset; ///< Bytes
 } GpuWork;
 
 typedef struct GpuApi {
@@ -161,6 +165,15 @@ typedef struct GpuApi {
   /// Wait for a submission in flight and free the recording; call it before freeing the memory and
   /// the modules that the recording uses.  Accepts NULL. [builder]
   void (*recording_free)(GpuRecording* recording);
+  /// As submit(), once, before the player has the recording. [builder]
+  Status (*rehearse)(GpuRecording* recording, uint64_t sequence);
+  /// Let the device wait for submit(), which then costs no call of the driver.  If it does not come
+  /// within some blocks, or another recording is submitted first, the kernels run with
+  /// GpuWork::is_void set.  Does nothing for a recording with copies, or while another is armed.
+  /// NULL: not possible. [player, without work under way]
+  Status (*arm)(GpuRecording* recording);
+  /// End the wait that arm() has begun, if no submission has come. [player]
+  void (*disarm)(GpuRecording* recording);
   /// Start the work of a recording, and return before it is done.  `sequence` is the number with
   /// which poll() asks for this submission, not 0 and not the number of the submission before.  A
   /// recording may be submitted again only after its work is done.

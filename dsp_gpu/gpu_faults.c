@@ -98,13 +98,11 @@ record(GpuDevice* const device, const GpuWork* const work, GpuRecording** const 
   return status ? status : real->record(device, work, recording, error);
 }
 
-/// A submission that hangs or fails does not reach the driver, so it never ends.
-static Status
-submit(GpuRecording* const recording, const uint64_t sequence)
+/// Count a submission, and inject its faults.  False if it hangs or fails: then it does not reach
+/// the driver, and never ends.
+static bool
+reaches_driver(GpuRecording* const recording)
 {
-  if (atomic_load(&is_lost)) {
-    return STATUS_DEVICE_LOST;
-  }
   if (fault_is_due(FAULT_GPU_HANG)) {
     atomic_store(&hangs, true);
   }
@@ -117,7 +115,25 @@ submit(GpuRecording* const recording, const uint64_t sequence)
   if (fails) {
     atomic_store(&is_lost, true); // the submission itself succeeds: asynchronous errors come later
   }
-  return fails || atomic_load(&hangs) ? STATUS_OK : real->submit(recording, sequence);
+  return !fails && !atomic_load(&hangs);
+}
+
+static Status
+submit(GpuRecording* const recording, const uint64_t sequence)
+{
+  if (atomic_load(&is_lost)) {
+    return STATUS_DEVICE_LOST;
+  }
+  return reaches_driver(recording) ? real->submit(recording, sequence) : STATUS_OK;
+}
+
+static Status
+rehearse(GpuRecording* const recording, const uint64_t sequence)
+{
+  if (atomic_load(&is_lost)) {
+    return STATUS_DEVICE_LOST;
+  }
+  return reaches_driver(recording) ? real->rehearse(recording, sequence) : STATUS_OK;
 }
 
 static Status
@@ -204,6 +220,7 @@ gpu_faults_wrap(const GpuApi** const api)
   wrapped.module_free = module_free;
   wrapped.record = record;
   wrapped.recording_free = recording_free;
+  wrapped.rehearse = rehearse;
   wrapped.submit = submit;
   wrapped.poll = poll;
   wrapped.finish = finish;

@@ -18,6 +18,9 @@
   the words that differ from those on the device are added to the slot's changes.  Connections whose
   gain moves are handled in the same way.
 
+  While blocks arrive, the recording of the next slot is armed as soon as a block has been returned
+  (GpuApi::arm): then a submission costs no call of the driver.
+
   A block with parameter changes runs in parts, one submission each, at most MAX_PARTS.  With more
   changes, each part has an eighth of the block, and a change may apply up to an eighth of a block
   early.  The points of fades (engine/contract/fade.h) count as changes; the ramp to one that
@@ -132,13 +135,15 @@ bring_rows(Stage* const stage, Slot* const slot, const uint32_t first, const uin
 void
 slot_submit(Stage* const stage, Slot* const slot)
 {
+  const GpuApi* const api = stage->device->api;
   if (atomic_load_explicit(&stage->device->late_ns, memory_order_relaxed)) {
     fail(stage, STATUS_DEVICE_LOST);
   }
   if (!stage->status) {
     atomic_store_explicit(&stage->device->used_ns, slot->began_ns, memory_order_relaxed);
     slot->sequence = ++stage->sequence;
-    fail(stage, stage->device->api->submit(slot->recording, slot->sequence));
+    fail(stage, stage->is_trial ? api->rehearse(slot->recording, slot->sequence)
+                                : api->submit(slot->recording, slot->sequence));
     slot->is_at_work = !stage->status;
     atomic_fetch_add_explicit(&stage->device->n_at_work, slot->is_at_work, memory_order_relaxed);
   }
@@ -397,6 +402,27 @@ stage_gpu_submit(Stage* const stage, const uint32_t n_frames, const StageChanges
     pass_changes(stage, changes, done, done + least);
   }
   block->slot = submit_part(stage, done, n_frames - done);
+}
+
+void
+stage_gpu_rest(Stage* const stage)
+{
+  Device* const device = stage->device;
+  if (stage->can_arm && !stage->n_blocks && !stage->status &&
+      atomic_load_explicit(&device->plays, memory_order_relaxed) &&
+      !atomic_load_explicit(&device->late_ns, memory_order_relaxed)) {
+    fail(stage, device->api->arm(stage->slots[stage->next_slot].recording));
+    atomic_store_explicit(&device->is_armed, !stage->status, memory_order_relaxed);
+  }
+}
+
+void
+stage_gpu_leave(Stage* const stage)
+{
+  for (uint32_t s = 0; stage->can_arm && s < N_SLOTS; ++s) {
+    stage->device->api->disarm(stage->slots[s].recording);
+  }
+  atomic_store_explicit(&stage->device->is_armed, false, memory_order_relaxed);
 }
 
 bool

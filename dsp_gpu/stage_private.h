@@ -52,6 +52,7 @@ struct Stage {
   Status status;     ///< The first error
   Stage* next_left;  ///< Next stage in the list device->left
   bool is_trial;     ///< A trial run: no block is played
+  bool can_arm;      ///< The recordings can be armed
 };
 
 /// Submit the recording of a slot, unless the stage has failed.

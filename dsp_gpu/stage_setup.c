@@ -223,7 +223,9 @@ record(Stage* const stage, const uint32_t index, GpuLaunch* const launches, Erro
                          .launches = launches,
                          .n_launches = stage->tables.n_launches + 1U,
                          .out = &out,
-                         .n_out = n_copies };
+                         .n_out = n_copies,
+                         .is_void = stage->can_arm ? stage->live : NULL,
+                         .is_void_offset = LIVE_IS_VOID * WORD_BYTES };
   return stage->device->api->record(stage->device->gpu, &work, &slot->recording, error);
 }
 
@@ -250,6 +252,19 @@ make_slot(Stage* const stage, const uint32_t index, GpuLaunch* const launches, E
   slot->report = (uint32_t*)(memory + stage->report_offset);
   slot->rows_out = stage->ring_out ? NULL : (float*)(memory + stage->out_offset);
   return record(stage, index, launches, error);
+}
+
+// From this capability on, a GPU interrupts a kernel for the work of other programs, such as a
+// desktop.
+#define ARM_CAPABILITY 60U
+
+/// True if the device may wait for the stage's blocks.
+static bool
+can_arm(const Stage* const stage)
+{
+  const Device* const device = stage->device;
+  return device->api->arm && device->info.capability >= ARM_CAPABILITY && device->keep_awake &&
+         is_mapped(stage);
 }
 
 /// Submit both recordings with empty blocks, which do not change any state, so that the driver does
@@ -295,6 +310,7 @@ make(Stage* const stage, Error* const error)
   status = status ? status : take_memory(stage, error);
   status = status ? status : make_buffers(stage, error);
   status = status ? status : lay_out_slot(stage, error);
+  stage->can_arm = can_arm(stage);
   GpuLaunch* const launches = calloc(stage->tables.n_launches + 1U, sizeof(GpuLaunch));
   if (!status && !launches) {
     status = error_set(error, STATUS_NO_MEM, "out of memory");

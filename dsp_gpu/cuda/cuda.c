@@ -235,11 +235,15 @@ furnish(GpuDevice* const device, Error* const error)
     status =
         cuda_module_new(device, "done.cu", cuda_done_source, options, &device->done_module, error);
   }
-  if (!status) {
-    status = cuda_kernel_get(device->done_module, CUDA_DONE_KERNEL, &device->done_kernel, error);
-  }
-  if (!status) {
-    status = cuda_kernel_get(device->done_module, CUDA_NUDGE_KERNEL, &device->nudge_kernel, error);
+  const struct {
+    const char* name;
+    GpuKernel** kernel;
+  } kernels[] = { { CUDA_AWAIT_KERNEL, &device->await_kernel },
+                  { CUDA_DONE_KERNEL, &device->done_kernel },
+                  { CUDA_ENDED_KERNEL, &device->ended_kernel },
+                  { CUDA_NUDGE_KERNEL, &device->nudge_kernel } };
+  for (size_t k = 0; k < ARRAY_LEN(kernels) && !status; ++k) {
+    status = cuda_kernel_get(device->done_module, kernels[k].name, kernels[k].kernel, error);
   }
   return status;
 }
@@ -335,6 +339,9 @@ const GpuApi gpu_cuda = {
   .kernel_get = cuda_kernel_get,
   .record = cuda_record,
   .recording_free = cuda_recording_free,
+  .rehearse = cuda_rehearse,
+  .arm = cuda_arm,
+  .disarm = cuda_disarm,
   .submit = cuda_submit,
   .poll = cuda_poll,
   .nudge = cuda_nudge,

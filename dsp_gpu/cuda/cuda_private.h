@@ -40,7 +40,11 @@ struct GpuDevice {
   GpuHostMemory* spare_words[CUDA_SPARE_WORDS];    ///< [n_spare_words] from freed recordings
   uint32_t n_spare_words;
   GpuModule* done_module;
-  GpuKernel* done_kernel; ///< Writes the done word
+  GpuKernel* done_kernel;       ///< Writes the done word
+  GpuKernel* await_kernel;      ///< Begins an armed chain
+  GpuKernel* ended_kernel;      ///< Ends an armed chain
+  _Atomic(GpuRecording*) armed; ///< Armed and not yet submitted; written by the player, and by
+                                ///< recording_free() while no player runs
 
   CUstream nudges;         ///< Depends on no other stream; used by the thread that keeps the device
                            ///< awake
@@ -129,14 +133,19 @@ Status cuda_kernel_get(GpuModule* module, const char* name, GpuKernel** kernel, 
 // cuda_record.c, as in GpuApi
 Status cuda_record(GpuDevice* device, const GpuWork* work, GpuRecording** recording, Error* error);
 void cuda_recording_free(GpuRecording* recording);
+Status cuda_rehearse(GpuRecording* recording, uint64_t sequence);
+Status cuda_arm(GpuRecording* recording);
+void cuda_disarm(GpuRecording* recording);
 Status cuda_submit(GpuRecording* recording, uint64_t sequence);
 Status cuda_poll(GpuRecording* recording, uint64_t sequence, bool* done);
 Status cuda_nudge(GpuDevice* device);
 Status cuda_finish(GpuDevice* device, Error* error);
 
-/// Source of the kernel that ends every recording, and of a kernel that does nothing.
+/// Source of the kernels that begin and end recordings, and of a kernel that does nothing.
 extern const char cuda_done_source[];
+#define CUDA_AWAIT_KERNEL "warprack_await"
 #define CUDA_DONE_KERNEL  "warprack_done"
+#define CUDA_ENDED_KERNEL "warprack_ended"
 #define CUDA_NUDGE_KERNEL "warprack_nudge"
 
 #endif

@@ -35,22 +35,52 @@
   The done word.  The last node is a kernel of one thread that stores 1 to a word of mapped host
   memory, after a fence at system scope: a thread that reads the 1 also sees the block.  The player
   clears the word before it submits.  On an H200, a kernel in a chain costs 0.5 us and a read over
-  the bus 1.0 us: hence no sequence number, which the kernel would have to read.  If instead the last
-  group of the last kernel wrote the word, each group would need a fence and an atomic operation;
-  that was 0.5 us slower than the kernel.  A memory operation (cuStreamWriteValue64, or a batch node
-  of the graph) is not available with every driver and device.
+  the bus 1.0 us: hence no sequence number, which the kernel would have to read.  If the last group
+  of the last kernel wrote the word instead, each group would need a fence and an atomic operation;
+  that was 0.5 us slower with fences at system scope, 0.4 us quicker with others.  A memory
+  operation (cuStreamWriteValue64, or a batch node of the graph) is not available with every driver.
 
   After cuda_record(), a block takes three steps: clear the word, cuGraphLaunch(), read the word.
+
+  Ahead of the block.  A launch costs some microseconds and takes the driver's lock, and a device
+  without work lowers its clocks.  So a chain may be launched before its block is there, by
+  cuda_arm().  Its graph has another head, a kernel of one thread that polls the word `go` of mapped
+  memory:
+
+      go = GO      submit() has the block: the chain runs, and ends as every chain
+      go = CANCEL  another recording is submitted or rehearsed, or disarm(): no block will come
+      50 ms pass   the host may be stopped, or dead
+
+  In the last two cases the head sets the word GpuWork::is_void, with which the kernels change
+  nothing, and the last kernel stores VOID instead of DONE.  The device alone decides: if submit()
+  stores GO too late, poll() reads VOID and launches the usual graph.  The host clears a word only
+  when no chain that may read or write it is under way.  At most one chain of a device is armed,
+  because its stream runs nothing behind it.  Calls of the driver that wait for the device (freeing
+  memory, loading a module) may wait for the armed chain too: until the next block, at most 50 ms.
+  armed.pml is a model of all this.
 */
 
 #include "cuda_private.h"
 
+#include <stdalign.h>
 #include <stdlib.h>
 
 // Polls of the word between two queries of the stream.  A query costs as much as some hundred reads
 // of the word and takes the context's lock.  An asynchronous error is therefore found late by at
 // most this many polls, tens of microseconds.
 #define POLLS_PER_QUERY 1024U
+
+#define CACHE_LINE 128U // two lines of 64 bytes: processors fetch them in pairs
+
+// Time for which an armed chain waits: longer than a block of 2,048 frames at 44.1 kHz.
+#define AHEAD_NS 50000000U
+
+// Values of Words::go and Words::done; the kernels below have them as numbers.
+#define WAIT   0U
+#define GO     1U
+#define CANCEL 2U
+#define DONE   1U
+#define VOID   2U
 
 const char cuda_done_source[] =
     "KERNEL\n"
@@ -62,16 +92,51 @@ const char cuda_done_source[] =
     "KERNEL\n"
     "warprack_nudge(void)\n"
     "{\n"
+    "}\n"
+    "DEVICE u64\n"
+    "clock_ns(void)\n"
+    "{\n"
+    "  u64 now;\n"
+    "  asm volatile(\"mov.u64 %0, %globaltimer;\" : \"=l\"(now));\n"
+    "  return now;\n"
+    "}\n"
+    "KERNEL\n"
+    "warprack_await(const volatile u32* go, u32* is_void, const u32 limit_ns)\n"
+    "{\n"
+    "  const u64 began = clock_ns();\n"
+    "  u32 word = *go;\n"
+    "  while (word == 0 && clock_ns() - began < limit_ns) {\n"
+    "    word = *go;\n"
+    "  }\n"
+    "  __threadfence_system(); // the word, then the block that the host wrote before\n"
+    "  *is_void = word != 1;\n"
+    "}\n"
+    "KERNEL\n"
+    "warprack_ended(u32* is_void, volatile u32* done)\n"
+    "{\n"
+    "  const u32 was_void = *is_void;\n"
+    "  *is_void = 0;\n"
+    "  __threadfence_system();\n"
+    "  *done = was_void ? 2 : 1;\n"
     "}\n";
+
+/// Mapped memory shared by one recording and the host.
+typedef struct Words {
+  alignas(CACHE_LINE) _Atomic uint32_t go;   ///< Written by the player, read by an armed chain
+  alignas(CACHE_LINE) _Atomic uint32_t done; ///< The done word: cleared by the player before a
+                                             ///< submission, written by the device
+} Words;
 
 struct GpuRecording {
   GpuDevice* device;
   const CudaLane* lane;
   CUgraphExec graph;
-  GpuHostMemory* memory;  ///< The memory of `done`
-  _Atomic uint32_t* done; ///< The done word: 0 from submission on, 1 when the work is done
-  uint64_t sequence;      ///< Of the last submission
-  uint32_t n_polls;       ///< Number of polls since the submission
+  CUgraphExec ahead;     ///< The graph of an armed chain; NULL: the recording is never armed
+  GpuHostMemory* memory; ///< The memory of `words`
+  Words* words;
+  uint64_t sequence; ///< Of the last submission
+  uint32_t n_polls;  ///< Number of polls since the submission
+  bool is_ahead;     ///< The last submission was armed, and is not known to be void
 };
 
 // Checking
@@ -204,17 +269,21 @@ capture_launches(GpuDevice* const device, const GpuWork* const work, Error* cons
   return status;
 }
 
+static GpuArg
+word_arg(const GpuRecording* const recording, const size_t offset)
+{
+  return (GpuArg){ GPU_ARG_HOST, { .host = recording->memory }, offset };
+}
+
 static Status
 capture_done(const GpuRecording* const recording, const CUstream cu_stream, Error* const error)
 {
   GpuDevice* const device = recording->device;
-  const GpuLaunch done = {
-    .kernel = device->done_kernel,
-    .groups = { 1, 1 },
-    .group_size = 1,
-    .n_args = 1,
-    .args = { { GPU_ARG_HOST, { .host = recording->memory }, 0U } },
-  };
+  const GpuLaunch done = { .kernel = device->done_kernel,
+                           .groups = { 1, 1 },
+                           .group_size = 1,
+                           .n_args = 1,
+                           .args = { word_arg(recording, offsetof(Words, done)) } };
   return capture_launch(device, &done, cu_stream, error);
 }
 
@@ -224,6 +293,29 @@ capture_chain(const GpuRecording* const recording, const GpuWork* const work, Er
   GpuDevice* const device = recording->device;
   const Status status = capture_launches(device, work, error);
   return status ? status : capture_done(recording, device->compute, error);
+}
+
+/// The chain of an armed recording.
+static Status
+capture_ahead(const GpuRecording* const recording, const GpuWork* const work, Error* const error)
+{
+  GpuDevice* const device = recording->device;
+  const GpuArg is_void = { GPU_ARG_BUFFER, { .buffer = work->is_void }, work->is_void_offset };
+  const GpuLaunch await = { .kernel = device->await_kernel,
+                            .groups = { 1, 1 },
+                            .group_size = 1,
+                            .n_args = 3,
+                            .args = { word_arg(recording, offsetof(Words, go)),
+                                      is_void,
+                                      { GPU_ARG_U32, { .u32 = AHEAD_NS }, 0U } } };
+  const GpuLaunch ended = { .kernel = device->ended_kernel,
+                            .groups = { 1, 1 },
+                            .group_size = 1,
+                            .n_args = 2,
+                            .args = { is_void, word_arg(recording, offsetof(Words, done)) } };
+  Status status = capture_launch(device, &await, device->compute, error);
+  status = status ? status : capture_launches(device, work, error);
+  return status ? status : capture_launch(device, &ended, device->compute, error);
 }
 
 static Status
@@ -277,10 +369,12 @@ capture_with_copies(const GpuRecording* const recording, const GpuWork* const wo
   return status;
 }
 
+typedef Status Capture(const GpuRecording* recording, const GpuWork* work, Error* error);
+
 /// The capture is limited to this thread, so that the player can launch during the capture.
 static Status
-capture(const GpuRecording* const recording, const GpuWork* const work, CUgraph* const graph,
-        Error* const error)
+capture(const GpuRecording* const recording, const GpuWork* const work, Capture* const body,
+        CUgraph* const graph, Error* const error)
 {
   GpuDevice* const device = recording->device;
   const CUstream origin = has_copies(work) ? device->copy_in : device->compute;
@@ -290,8 +384,7 @@ capture(const GpuRecording* const recording, const GpuWork* const work, CUgraph*
   if (status) {
     return status;
   }
-  status = has_copies(work) ? capture_with_copies(recording, work, error)
-                            : capture_chain(recording, work, error);
+  status = body(recording, work, error);
   // Also after an error, to end the capture of the streams.
   const CUresult result = cuda.stream_end_capture(origin, graph);
   return status ? status : cuda_check_made(device, result, graph, "cuStreamEndCapture", error);
@@ -300,40 +393,51 @@ capture(const GpuRecording* const recording, const GpuWork* const work, CUgraph*
 // Recordings
 
 static Status
-instantiate(GpuRecording* const recording, const CUgraph graph, Error* const error)
+instantiate(GpuDevice* const device, const CUgraph graph, CUgraphExec* const exec,
+            Error* const error)
 {
-  GpuDevice* const device = recording->device;
-  Status status = cuda_check_made(device, cuda.graph_instantiate(&recording->graph, graph, 0U),
-                                  &recording->graph, "cuGraphInstantiateWithFlags", error);
+  Status status = cuda_check_made(device, cuda.graph_instantiate(exec, graph, 0U), exec,
+                                  "cuGraphInstantiateWithFlags", error);
   if (!status) { // upload the graph now, not with its first launch
-    status = cuda_check(device, cuda.graph_upload(recording->graph, device->copy_in),
-                        "cuGraphUpload", error);
+    status = cuda_check(device, cuda.graph_upload(*exec, device->copy_in), "cuGraphUpload", error);
   }
   return status ? status
                 : cuda_check(device, cuda.stream_synchronize(device->copy_in),
                              "cuStreamSynchronize", error);
 }
 
-/// Allocate the done word of a recording, or reuse a spare.
 static Status
-alloc_word(GpuRecording* const recording, Error* const error)
+make_graph(const GpuRecording* const recording, const GpuWork* const work, Capture* const body,
+           CUgraphExec* const exec, Error* const error)
+{
+  CUgraph graph = NULL;
+  Status status = capture(recording, work, body, &graph, error);
+  status = status ? status : instantiate(recording->device, graph, exec, error);
+  if (graph) {
+    cuda.graph_destroy(graph);
+  }
+  return status;
+}
+
+/// Allocate the words of a recording, or reuse spare ones.
+static Status
+alloc_words(GpuRecording* const recording, Error* const error)
 {
   GpuDevice* const device = recording->device;
   if (device->n_spare_words) {
     recording->memory = device->spare_words[--device->n_spare_words];
   } else {
-    const Status status =
-        cuda_host_new(device, sizeof(*recording->done), &recording->memory, error);
+    const Status status = cuda_host_new(device, sizeof(Words), &recording->memory, error);
     if (status) {
       return status;
     }
   }
-  recording->done = recording->memory->h_memory;
+  recording->words = recording->memory->h_memory;
   return STATUS_OK;
 }
 
 static void
-free_word(const GpuRecording* const recording)
+free_words(const GpuRecording* const recording)
 {
   GpuDevice* const device = recording->device;
   if (recording->memory && device->n_spare_words < CUDA_SPARE_WORDS) {
@@ -346,15 +450,13 @@ free_word(const GpuRecording* const recording)
 static Status
 fill(GpuRecording* const recording, const GpuWork* const work, Error* const error)
 {
-  Status status = alloc_word(recording, error);
-  if (status) {
-    return status;
+  Status status = alloc_words(recording, error);
+  if (!status) {
+    status = make_graph(recording, work, has_copies(work) ? capture_with_copies : capture_chain,
+                        &recording->graph, error);
   }
-  CUgraph graph = NULL;
-  status = capture(recording, work, &graph, error);
-  status = status ? status : instantiate(recording, graph, error);
-  if (graph) {
-    cuda.graph_destroy(graph);
+  if (!status && work->is_void && !has_copies(work)) {
+    status = make_graph(recording, work, capture_ahead, &recording->ahead, error);
   }
   return status;
 }
@@ -384,12 +486,20 @@ cuda_record(GpuDevice* const device, const GpuWork* const work, GpuRecording** c
   return STATUS_OK;
 }
 
-/// Wait for the last submission: the driver destroys a graph at work later, and then the work would
-/// still use the memory that the caller frees, and the done word of the next recording.
-static void
-wait_for_end(const GpuRecording* const recording)
+static uint32_t
+done_word(const GpuRecording* const recording)
 {
-  const bool is_at_work = recording->sequence && !atomic_load(recording->done);
+  return atomic_load_explicit(&recording->words->done, memory_order_acquire);
+}
+
+/// Wait for the last submission, or for an armed chain: the driver destroys a graph at work later,
+/// and then the work would still use the memory that the caller frees, and the words of the next
+/// recording.
+static void
+wait_for_end(GpuRecording* const recording)
+{
+  cuda_disarm(recording);
+  const bool is_at_work = recording->sequence && !done_word(recording);
   if (is_at_work && !atomic_load(&recording->device->is_lost)) {
     cuda.stream_synchronize(recording->lane->stream); // the next call reports an error
   }
@@ -406,12 +516,48 @@ cuda_recording_free(GpuRecording* const recording)
   if (recording->graph) {
     cuda.graph_exec_destroy(recording->graph);
   }
-  free_word(recording);
+  if (recording->ahead) {
+    cuda.graph_exec_destroy(recording->ahead);
+  }
+  free_words(recording);
   atomic_fetch_sub(&recording->device->n_objects, 1U);
   free(recording);
 }
 
 // The player's part
+
+static Status
+launch(const GpuRecording* const recording, const CUgraphExec graph)
+{
+  GpuDevice* const device = recording->device;
+  if (atomic_load_explicit(&device->is_lost, memory_order_relaxed)) {
+    return STATUS_DEVICE_LOST;
+  }
+  CUresult result = cuda.ctx_set_current(device->context);
+  if (result) {
+    return cuda_note(device, result, "cuCtxSetCurrent");
+  }
+  result = cuda.graph_launch(graph, recording->lane->stream);
+  return cuda_note(device, result, "cuGraphLaunch");
+}
+
+/// End the wait of an armed chain.  Accepts NULL.
+static void
+cancel(GpuRecording* const armed)
+{
+  if (armed) {
+    atomic_store_explicit(&armed->words->go, CANCEL, memory_order_release);
+  }
+}
+
+/// Launch the usual graph.
+static Status
+begin(GpuRecording* const recording)
+{
+  recording->is_ahead = false;
+  atomic_store_explicit(&recording->words->done, 0U, memory_order_release);
+  return launch(recording, recording->graph);
+}
 
 Status
 cuda_submit(GpuRecording* const recording, const uint64_t sequence)
@@ -422,26 +568,70 @@ cuda_submit(GpuRecording* const recording, const uint64_t sequence)
   }
   recording->n_polls = 0;
   recording->sequence = sequence;
-  atomic_store_explicit(recording->done, 0U, memory_order_release);
-  CUresult result = cuda.ctx_set_current(device->context);
-  if (result) {
-    return cuda_note(device, result, "cuCtxSetCurrent");
+  GpuRecording* const armed = atomic_load_explicit(&device->armed, memory_order_relaxed);
+  atomic_store_explicit(&device->armed, NULL, memory_order_relaxed);
+  if (armed == recording) {
+    recording->is_ahead = true;
+    atomic_store_explicit(&recording->words->go, GO, memory_order_release);
+    return STATUS_OK;
   }
-  result = cuda.graph_launch(recording->graph, recording->lane->stream);
-  return cuda_note(device, result, "cuGraphLaunch");
+  cancel(armed);
+  return begin(recording);
+}
+
+Status
+cuda_rehearse(GpuRecording* const recording, const uint64_t sequence)
+{
+  // The armed chain would let this work wait for a block.  Its recording belongs to the plan that
+  // plays, which only this thread frees.
+  cancel(atomic_load_explicit(&recording->device->armed, memory_order_relaxed));
+  recording->n_polls = 0;
+  recording->sequence = sequence;
+  return begin(recording);
+}
+
+Status
+cuda_arm(GpuRecording* const recording)
+{
+  GpuDevice* const device = recording->device;
+  const bool is_at_work = !done_word(recording); // a chain that was cancelled a moment ago
+  if (!recording->ahead || is_at_work ||
+      atomic_load_explicit(&device->armed, memory_order_relaxed)) {
+    return STATUS_OK;
+  }
+  atomic_store_explicit(&recording->words->go, WAIT, memory_order_relaxed);
+  atomic_store_explicit(&recording->words->done, 0U, memory_order_release);
+  const Status status = launch(recording, recording->ahead);
+  if (!status) {
+    atomic_store_explicit(&device->armed, recording, memory_order_relaxed);
+  }
+  return status;
+}
+
+void
+cuda_disarm(GpuRecording* const recording)
+{
+  GpuDevice* const device = recording->device;
+  if (atomic_load_explicit(&device->armed, memory_order_relaxed) == recording) {
+    atomic_store_explicit(&device->armed, NULL, memory_order_relaxed);
+    cancel(recording);
+  }
 }
 
 Status
 cuda_poll(GpuRecording* const recording, const uint64_t sequence, bool* const done)
 {
   GpuDevice* const device = recording->device;
-  *done = sequence == recording->sequence &&
-          atomic_load_explicit(recording->done, memory_order_acquire);
+  const uint32_t word = done_word(recording);
+  *done = word == DONE && sequence == recording->sequence;
   if (*done) {
     return STATUS_OK;
   }
   if (atomic_load_explicit(&device->is_lost, memory_order_relaxed)) {
     return STATUS_DEVICE_LOST;
+  }
+  if (word == VOID && recording->is_ahead) { // the block came too late for the armed chain
+    return begin(recording);
   }
   if (++recording->n_polls % POLLS_PER_QUERY) {
     return STATUS_OK;

@@ -25,6 +25,7 @@
 #define LIVE_N_RESETS 1 // total number of units reset after a non-finite output
 #define LIVE_IN_AT    2 // word of the device's copy at which the rows from the host begin
 #define LIVE_OUT_AT   3 // word of host memory at which the rows to the host begin
+#define LIVE_IS_VOID  4 // GpuWork::is_void: the block did not come
 #define LIVE_HEAD     16
 
 // A connection in `live`.

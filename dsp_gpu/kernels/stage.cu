@@ -56,11 +56,18 @@ stage_begin(GLOBAL const u32* const changes, GLOBAL u32* const live,
             GLOBAL float4* const host_rows, const u32 first_row, const u32 n_rows,
             const u32 n_apply)
 {
+  const u32 is_void = live[LIVE_IS_VOID];
   const u32 n_frames = changes[CHANGES_N_FRAMES];
   const u32 n_changes = changes[CHANGES_N];
   const u32 in_at = changes[CHANGES_IN_AT];
   const u32 out_at = changes[CHANGES_OUT_AT];
   const u32 late = in_at % 4;
+  if (is_void) { // the host may be writing the next block at this moment
+    if (GROUP_X == 0 && LOCAL_ID == 0) {
+      live[LIVE_N_FRAMES] = 0;
+    }
+    return;
+  }
   if (GROUP_X < n_apply) {
     apply_changes(changes, live, n_changes, n_apply);
   } else {

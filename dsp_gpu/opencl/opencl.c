@@ -124,6 +124,7 @@ const GpuApi gpu_opencl = {
   .kernel_get = opencl_kernel_get,
   .record = opencl_record,
   .recording_free = opencl_recording_free,
+  .rehearse = opencl_submit,
   .submit = opencl_submit,
   .poll = opencl_poll,
   .nudge = opencl_nudge,

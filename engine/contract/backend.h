@@ -290,6 +290,11 @@ struct Backend {
        has failed or missed its deadline.  Then the stage is unusable. [player]
     */
   Status (*stage_collect)(Stage* stage, uint32_t* n_reset);
+  /// Prepare the next block, while none is in flight and the sound of the last one has been
+  /// returned; may take some microseconds.  NULL: nothing to do. [player]
+  void (*stage_rest)(Stage* stage);
+  /// No further block comes, and stage_free() may follow.  NULL: nothing to do. [player]
+  void (*stage_leave)(Stage* stage);
   /// Add all blocks from the next one on of a node to `tap`; NULL: no longer.  Returns false if the
   /// node is not in the stage.  NULL: the backend does not measure nodes. [player]
   bool (*stage_tap)(Stage* stage, uint32_t node_index, NodeTap* tap);

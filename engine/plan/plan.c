@@ -300,3 +300,27 @@ plan_begin(Plan* const plan)
     node_end_notes(plan->nodes[n].node); // no message reaches a dying node
   }
 }
+
+void
+plan_rest(const Plan* const plan)
+{
+  bool has_rested = false;
+  for (uint32_t s = 0; s < plan->n_stages && !has_rested; ++s) {
+    const PlanStage* const stage = &plan->stages[s];
+    has_rested = stage->stage && stage->backend->stage_rest;
+    if (has_rested) {
+      stage->backend->stage_rest(stage->stage);
+    }
+  }
+}
+
+void
+plan_leave(const Plan* const plan)
+{
+  for (uint32_t s = 0; plan && s < plan->n_stages; ++s) {
+    const PlanStage* const stage = &plan->stages[s];
+    if (stage->stage && stage->backend->stage_leave) {
+      stage->backend->stage_leave(stage->stage);
+    }
+  }
+}

@@ -238,4 +238,11 @@ Status plan_failure(const Plan* plan, const Backend** backend, Error* error);
 /// [player]
 REALTIME void plan_begin(Plan* plan);
 
+/// Let the device of the first stage that has one prepare the next block; call it between blocks.
+/// [player]
+REALTIME void plan_rest(const Plan* plan);
+
+/// No further block of the plan comes.  Accepts NULL. [player]
+REALTIME void plan_leave(const Plan* plan);
+
 #endif

@@ -115,6 +115,7 @@ take_offer(Player* const player, const uint64_t frame)
     settle(player, begun_block(player, b));
   }
   Plan* const left = player->plan;
+  plan_leave(left);
   player->plan = plan;
   player->may_have_void_ends = true; // of nodes that have left
   plan_begin(plan);

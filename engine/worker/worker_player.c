@@ -102,6 +102,7 @@ player_main(void* const context)
       while (worker->player.n_begun) {
         end_slot(worker);
       }
+      plan_rest(worker->player.plan);
       rt_section_leave();
     } else {
       player_idle(&worker->player);

@@ -255,7 +255,9 @@ record_mapped(const CudaRig* const rig, const uint32_t slot)
               { GPU_ARG_F32, { .f32 = 0.25F }, 0 },
               { GPU_ARG_U32, { .u32 = RIG_FRAMES - 1U }, 0 } },
   };
-  const GpuWork work = { .slot = slot, .launches = &launch, .n_launches = 1 };
+  const GpuWork work = {
+    .slot = slot, .launches = &launch, .n_launches = 1, .is_void = rig->in[slot]
+  };
   OK(gpu_cuda.record(rig->device, &work, &recording, &error));
   return recording;
 }
@@ -289,6 +291,37 @@ TEST(without_copies_all_blocks_are_one_chain_of_kernels)
   }
   fake_run_all();
   gpu_cuda.recording_free(slots[0]);
+  gpu_cuda.recording_free(slots[1]);
+}
+
+static void
+rehearse(GpuRecording* const recording)
+{
+  bool is_done = false;
+  ck_assert(!gpu_cuda.rehearse(recording, 1U));
+  ck_assert(!gpu_cuda.poll(recording, 1U, &is_done) && is_done);
+}
+
+TEST(another_submission_cancels_an_armed_one)
+{
+  SCOPED(cuda_rig_free) CudaRig rig = cuda_rig();
+  GpuRecording* const slots[] = { record_mapped(&rig, 0), record_mapped(&rig, 1) };
+  rehearse(slots[0]);
+  ck_assert(!gpu_cuda.arm(slots[0]));
+  rehearse(slots[1]);
+  ck_assert(!gpu_cuda.arm(slots[1])); // does nothing
+  const uint32_t n_launches = fake_n_calls("cuGraphLaunch");
+  for (uint64_t block = 3; block < 6U; ++block) {
+    bool is_done = false;
+    ck_assert(!gpu_cuda.submit(slots[1], block));
+    ck_assert(!gpu_cuda.poll(slots[1], block, &is_done) && is_done);
+    ck_assert(!gpu_cuda.arm(slots[0]));
+  }
+  ck_assert_uint_eq(fake_n_calls("cuGraphLaunch"), n_launches + 6U);
+  gpu_cuda.recording_free(slots[0]);
+  ck_assert(!gpu_cuda.arm(slots[1]));
+  ck_assert_uint_eq(fake_n_calls("cuGraphLaunch"), n_launches + 7U);
+  gpu_cuda.disarm(slots[1]);
   gpu_cuda.recording_free(slots[1]);
 }
 

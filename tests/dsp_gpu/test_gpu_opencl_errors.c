@@ -96,7 +96,9 @@ record(Run* const run, Error* const error)
               { .kind = GPU_ARG_F32, .f32 = 2.0F },
               { .kind = GPU_ARG_U32, .u32 = N_FLOATS / 2U } },
   };
-  const GpuWork work = { 0, &in, 1, &launch, 1, &out, 1 };
+  const GpuWork work = {
+    .in = &in, .n_in = 1, .launches = &launch, .n_launches = 1, .out = &out, .n_out = 1
+  };
   return api->record(run->device, &work, &run->recording, error);
 }
 

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
   The stage of a device as a part of the engine: two blocks at once, changes within a block, the
-  ring as memory of the kernels, mixed racks, edits, the guard.  The CPU always plays the same rack
-  for comparison.
+  ring as memory of the kernels, mixed racks, edits, the guard, armed blocks.  The CPU always plays
+  the same rack for comparison.
 
       WARPRACK_TEST_BACKEND=cuda|opencl (default opencl)
 */
 
-#include "dsp_gpu/device.h"
+#include "dsp_gpu/kernels/layout.h"
+#include "dsp_gpu/stage_private.h"
+#include "engine/base/time.h"
 #include "tests/support/device_pair.h"
 #include "tests/support/device_suite.h"
 #include "tests/support/fx_checks.h"
@@ -25,6 +27,8 @@
 #define N_BLOCKS  60U
 #define FRAMES    (BLOCK * N_BLOCKS)
 #define TOLERANCE 1e-6 // one or two roundings per node
+
+#define TOO_LATE_NS 70000000U // for an armed device (AHEAD_NS in cuda_record.c)
 
 static Backend* device;
 
@@ -339,6 +343,75 @@ TEST(coupled_channels_are_silenced_together)
     }
     ck_assert(pair.outs[0][c][10U * BLOCK] != 0.0F);
   }
+}
+
+// ---- armed ----
+
+#define STATEFUL                                                                                   \
+  "(a: delay 7ms feedback=0.5 + b: reverb mix=0.5) | c: lowpass 900 order=3 | "                    \
+  "d: compressor -30dB | e: fir lowpass 1kHz taps=65 | f: limiter -6dB"
+
+/// Run the next recording without a block, while its changes are being written.
+static void
+run_void(Stage* const stage)
+{
+  const GpuApi* const api = stage->device->api;
+  Slot* const slot = &stage->slots[stage->next_slot];
+  const uint64_t sequence = UINT64_MAX - stage->sequence;
+  uint32_t word = 1U;
+  bool done = false;
+  OK(api->buffer_write(stage->live, LIVE_IS_VOID * sizeof(word), &word, sizeof(word), &error));
+  slot->changes[CHANGES_N_FRAMES] = BLOCK;
+  slot->changes[CHANGES_N] = 40U;
+  for (uint32_t w = 0; w < 40U; ++w) {
+    slot->changes[CHANGES_HEAD + 2U * w] = LIVE_HEAD + w;
+    slot->changes[CHANGES_HEAD + 2U * w + 1U] = 0x40490FDBU;
+  }
+  ck_assert(!api->submit(slot->recording, sequence));
+  while (!done) {
+    ck_assert(!api->poll(slot->recording, sequence, &done));
+  }
+  word = 0U;
+  OK(api->buffer_write(stage->live, LIVE_IS_VOID * sizeof(word), &word, sizeof(word), &error));
+}
+
+TEST(a_run_without_a_block_changes_nothing)
+{
+  SCOPED(device_pair_free) DevicePair undisturbed = pair_new(STATEFUL, &stereo);
+  SCOPED(device_pair_free) DevicePair pair = pair_new(STATEFUL, &stereo);
+  for (uint32_t b = 0; b < N_BLOCKS; ++b) {
+    const Plan* const plan = pair.rigs[0].player.plan;
+    run_void(plan->stages[plan->n_stages - 1U].stage);
+    device_pair_play(&pair, (size_t)b * BLOCK, BLOCK, RIG_BLOCKS, 0U);
+  }
+  device_pair_play(&undisturbed, 0U, FRAMES, RIG_BLOCKS, 0U);
+  for (uint32_t c = 0; c < pair.n_out; ++c) {
+    ck_assert_mem_eq(pair.outs[0][c], undisturbed.outs[0][c], FRAMES * sizeof(float));
+  }
+}
+
+/// On a device that can be armed: blocks in time, too late, in parts, and around edits.
+TEST(armed_blocks_sound_like_those_of_the_cpu)
+{
+  Device* const opened = (Device*)device;
+  const bool keep_awake = opened->keep_awake;
+  opened->keep_awake = true;
+  SCOPED(device_pair_free) DevicePair pair = pair_new("x: gain -3dB | y: lowpass 900", &stereo);
+  device_backend_play(device, true);
+  for (uint32_t b = 0; b < N_BLOCKS; ++b) {
+    if (b % 20U == 10U) {
+      time_sleep(TOO_LATE_NS);
+      device_pair_set(&pair, "x", "gain", -(double)b, b * BLOCK + 9U);
+    } else if (b % 20U == 15U) {
+      device_pair_edit(&pair, b == 15U ? "x: gain | y: lowpass 900 | z: invert"
+                                       : "x: gain | y: lowpass 900");
+    }
+    device_pair_play(&pair, (size_t)b * BLOCK, BLOCK, RIG_BLOCKS, 0U);
+    plan_rest(pair.rigs[0].player.plan);
+  }
+  device_backend_play(device, false);
+  opened->keep_awake = keep_awake;
+  ck_assert_double_le(device_pair_difference(&pair), TOLERANCE);
 }
 
 TEST(an_empty_rack_passes_through_the_device)

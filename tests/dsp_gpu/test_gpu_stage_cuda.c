@@ -3,7 +3,8 @@
   The whole stage on CUDA, on a fake driver that tracks dependencies: transfers are asynchronous,
   pinned, and each kind has its stream; slots are used in turn; the second of two blocks is copied
   to the device before the stage waits for the first; small blocks are one chain of kernels; a block
-  costs one launch and no blocking call; while blocks arrive, nudges keep the device awake.
+  costs one launch and no blocking call; while blocks arrive, nudges keep the device awake; an armed
+  block needs no call at all, and one that does not come changes nothing.
 */
 
 #include "engine/base/time.h"
@@ -437,6 +438,181 @@ TEST(a_lost_device_is_not_nudged)
   stage_bench_begin(&bench, 0);
   ck_assert(!stage_bench_end(&bench)); // the source of the error is unknown
   rack_rig_leave(&bench.rig, bench.device);
+  ck_assert(stage_bench_free(&bench));
+}
+
+// ---- armed ----
+
+/// A bench whose device is armed for the first block.
+static StageBench
+armed_bench(void)
+{
+  StageBench bench = stage_bench_new(false, PATIENT_NS);
+  device_backend_play(bench.device, true);
+  plan_rest(bench.rig.player.plan);
+  return bench;
+}
+
+/// Play blocks.  Between two, the worker rests.
+static void
+play_armed(StageBench* const bench, const uint32_t n_blocks)
+{
+  for (uint32_t block = 0; block < n_blocks; ++block) {
+    stage_bench_begin(bench, block);
+    ck_assert(stage_bench_end(bench));
+    plan_rest(bench->rig.player.plan);
+  }
+}
+
+TEST(an_armed_block_is_a_chain_that_waits_for_the_host)
+{
+  static const char* const kernels[] = { "warprack_await", "stage_begin", "fx_gain",
+                                         "fx_gain",        "stage_end",   "warprack_ended" };
+  StageBench bench = armed_bench();
+  const uint32_t first = fake_assert_chain(stage_bench_launches(), kernels, ARRAY_LEN(kernels));
+  fake_run_all();
+  ck_assert(!fake_op(first)->is_done && !fake_op(first + 1U)->is_done);
+  const uint32_t n_void = stage_bench_void_begins();
+  stage_bench_begin(&bench, 0);
+  fake_run_all();
+  ck_assert(fake_op(first + ARRAY_LEN(kernels) - 1U)->is_done);
+  ck_assert(player_can_end(&bench.rig.player) && stage_bench_end(&bench));
+  ck_assert_uint_eq(stage_bench_void_begins(), n_void);
+  ck_assert(stage_bench_free(&bench));
+}
+
+TEST(an_armed_block_needs_no_call_of_the_driver)
+{
+  enum { N_BLOCKS = 300 };
+  StageBench bench = armed_bench();
+  Device* const device = (Device*)bench.device;
+  driver = device->api;
+  GpuApi api = *driver;
+  api.poll = run_and_poll;
+  device->api = &api;
+  ck_assert(atomic_load(&device->is_armed)); // the thread that nudges makes no call from now on
+  usleep(5000);
+  for (uint32_t block = 0; block < N_BLOCKS; ++block) {
+    uint32_t n_calls = 0;
+    rack_rig_set(&bench.rig, "x", "gain", -0.1 * block, 0);
+    fake_forget_calls();
+    stage_bench_begin(&bench, block);
+    ck_assert(stage_bench_end(&bench));
+    const FakeCall* const calls = fake_calls(&n_calls);
+    ck_assert_msg(n_calls == 0U, "block %u: %s", block, n_calls ? calls[0].name : "");
+    plan_rest(bench.rig.player.plan);
+    fake_assert_launches(1);
+  }
+  device->api = driver;
+  ck_assert(stage_bench_free(&bench)); // while it is armed
+}
+
+TEST(a_block_that_comes_too_late_is_launched)
+{
+  StageBench bench = armed_bench();
+  for (uint32_t block = 0; block < 4; ++block) {
+    const uint32_t n_void = stage_bench_void_begins();
+    fake_let_time_pass();
+    ck_assert_uint_eq(stage_bench_void_begins(), n_void + 1U);
+    const uint32_t launch = stage_bench_launches() + 1U;
+    stage_bench_begin(&bench, block);
+    ck_assert(stage_bench_end(&bench));
+    ck_assert_uint_eq(stage_bench_launches(), launch);
+    fake_must_find(launch, FAKE_KERNEL, "warprack_done");
+    ck_assert_uint_eq(stage_bench_void_begins(), n_void + 1U);
+    plan_rest(bench.rig.player.plan);
+  }
+  play_armed(&bench, 4);
+  ck_assert(stage_bench_free(&bench));
+}
+
+TEST(a_launched_block_runs_behind_the_armed_one)
+{
+  StageBench bench = armed_bench();
+  const uint32_t armed = stage_bench_launches();
+  const uint32_t n_void = stage_bench_void_begins();
+  rack_rig_set(&bench.rig, "x", "gain", 0.0, bench.rig.frame + 7U); // two parts
+  stage_bench_begin(&bench, 0);
+  ck_assert(stage_bench_end(&bench));
+  ck_assert(fake_waits(fake_must_find(armed + 1U, FAKE_KERNEL, "stage_begin"),
+                       fake_must_find(armed, FAKE_KERNEL, "stage_end")));
+  plan_rest(bench.rig.player.plan);
+  stage_bench_begin(&bench, 1); // two blocks in flight
+  plan_rest(bench.rig.player.plan);
+  ck_assert_uint_eq(stage_bench_launches(), armed + 2U);
+  stage_bench_begin(&bench, 2);
+  ck_assert(stage_bench_end(&bench) && stage_bench_end(&bench));
+  ck_assert_uint_eq(stage_bench_launches(), armed + 3U);
+  play_armed(&bench, 4);
+  ck_assert_uint_eq(stage_bench_void_begins(), n_void);
+  ck_assert(stage_bench_free(&bench));
+}
+
+static uint32_t n_disarms;
+
+static void
+count_and_disarm(GpuRecording* const recording)
+{
+  ++n_disarms;
+  driver->disarm(recording);
+}
+
+TEST(an_edit_cancels_what_is_armed)
+{
+  StageBench bench = armed_bench();
+  driver = ((Device*)bench.device)->api;
+  GpuApi api = *driver;
+  api.disarm = count_and_disarm;
+  ((Device*)bench.device)->api = &api;
+  const uint32_t n_before = stage_bench_void_begins();
+  plan_leave(bench.rig.player.plan);
+  fake_run_all();
+  ck_assert_uint_eq(stage_bench_void_begins(), n_before + 1U);
+  play_armed(&bench, 3);
+  for (uint32_t e = 0; e < 4; ++e) {
+    const uint32_t n_void = stage_bench_void_begins();
+    rack_rig_edit(&bench.rig, e % 2U ? STAGE_BENCH_RACK : STAGE_BENCH_RACK " | z: gain");
+    ck_assert_uint_eq(stage_bench_void_begins(), n_void + 1U);
+    ck_assert_uint_eq(n_disarms, 2U * (e + 2U)); // the player's, before the builder frees the plan
+    play_armed(&bench, 3);
+    ck_assert_uint_eq(stage_bench_void_begins(), n_void + 1U);
+  }
+  ((Device*)bench.device)->api = driver;
+  ck_assert(stage_bench_free(&bench));
+}
+
+TEST(stages_of_one_device_do_not_wait_for_each_other)
+{
+  StageBench bench = stage_bench_open(false, PATIENT_NS);
+  rack_rig_edit(&bench.rig,
+                "x: gain -6dB backend=gpu | y: gain 3dB backend=cpu | z: gain backend=gpu");
+  device_backend_play(bench.device, true);
+  const uint32_t n_void = stage_bench_void_begins();
+  play_armed(&bench, 8);
+  ck_assert_uint_eq(stage_bench_void_begins(), n_void);
+  ck_assert(stage_bench_free(&bench));
+}
+
+TEST(a_device_that_is_lost_while_armed_is_reported)
+{
+  StageBench bench = armed_bench();
+  play_armed(&bench, 3);
+  fake_break("fx_gain", CUDA_ERROR_ILLEGAL_ADDRESS);
+  stage_bench_begin(&bench, 0);
+  ck_assert(!stage_bench_end(&bench));
+  plan_rest(bench.rig.player.plan);
+  rack_rig_leave(&bench.rig, bench.device);
+  ck_assert(stage_bench_free(&bench));
+}
+
+TEST(a_device_that_may_sleep_is_not_armed)
+{
+  StageBench bench = stage_bench_new(false, PATIENT_NS);
+  ((Device*)bench.device)->keep_awake = false;
+  device_backend_play(bench.device, true);
+  const uint32_t launch = stage_bench_launches();
+  plan_rest(bench.rig.player.plan);
+  ck_assert_uint_eq(stage_bench_launches(), launch);
   ck_assert(stage_bench_free(&bench));
 }
 

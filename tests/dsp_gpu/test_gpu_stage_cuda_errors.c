@@ -213,6 +213,43 @@ TEST(whenever_the_device_is_lost_the_cpu_goes_on)
   ck_assert_uint_gt(n_good, 100);
 }
 
+/// As fail_once(), from the first block of a device that is armed between blocks.
+static bool
+fail_armed_once(const uint32_t n_good, const CUresult result)
+{
+  StageBench bench = stage_bench_new(false, PATIENT_NS);
+  atomic_store(&((Device*)bench.device)->plays, true); // without the thread that nudges
+  fake_fail(NULL, n_good, (int)result);
+  bool played = true;
+  for (uint32_t block = 0; block < 4U; ++block) {
+    plan_rest(bench.rig.player.plan);
+    stage_bench_begin(&bench, block);
+    played &= stage_bench_end(&bench);
+  }
+  const bool has_failed = fake_has_failed();
+  ck_assert(played == !has_failed);
+  if (has_failed) {
+    const Error error = failure_of(&bench);
+    ck_assert_msg(strstr(error.text, fake_failed_call()), "%s failed, and the error is \"%s\"",
+                  fake_failed_call(), error.text);
+  }
+  assert_goes_on(&bench);
+  ck_assert(stage_bench_free(&bench));
+  return has_failed;
+}
+
+TEST(every_error_of_an_armed_device_is_reported)
+{
+  static const CUresult results[] = { CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_LAUNCH_FAILED };
+  for (size_t r = 0; r < ARRAY_LEN(results); ++r) {
+    uint32_t n_good = 0;
+    while (fail_armed_once(n_good, results[r])) {
+      ++n_good;
+    }
+    ck_assert_uint_ge(n_good, 8);
+  }
+}
+
 /// Open the device and play a rack; of the calls that return a result, the result of call number
 /// n_good + 1 is filled with one byte value.  False when there are fewer such calls.
 static bool
@@ -330,6 +367,32 @@ TEST(the_engine_leaves_a_lost_device_and_tries_it_again)
   driver_play(&driver, 20);
   const float last = driver.out[0][driver.position - 1U];
   ck_assert(last > 0.3538F && last < 0.3540F); // 0.5 at -3 dB
+  driver_free(&driver);
+  ck_assert_uint_eq(fake_n_live(), 0);
+}
+
+TEST(an_engine_with_an_armed_device_plays_and_is_edited)
+{
+  stage_bench_prepare();
+  const EngineConfig config = {
+    .n_in = 1, .n_out = 1, .depth = 1, .deadline_fraction = 0.75, .backend = ENGINE_BACKEND_CUDA
+  };
+  TestDriver driver = driver_from(&config, STAGE_BENCH_RACK, 400U * DRIVER_BLOCK);
+  Rack* rack = rack_of(STAGE_BENCH_RACK, NULL);
+  EngineStatus status;
+  const uint32_t n_void = stage_bench_void_begins();
+  fake_forget_calls();
+  for (uint32_t e = 0; e < 6U; ++e) {
+    driver_play(&driver, 20);
+    OK(driver_edit(&driver, &rack, e % 2U ? STAGE_BENCH_RACK : STAGE_BENCH_RACK " | invert",
+                   &error));
+  }
+  driver_play(&driver, 20);
+  engine_status(driver.engine, &status);
+  ck_assert_str_eq(status.backend, "cuda");
+  ck_assert_uint_eq(status.worker_counts.device_errors, 0);
+  ck_assert_uint_gt(stage_bench_void_begins(), n_void); // at the edits
+  rack_free(rack);
   driver_free(&driver);
   ck_assert_uint_eq(fake_n_live(), 0);
 }

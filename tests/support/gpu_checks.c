@@ -536,7 +536,13 @@ history_new(const GpuRig* const rig, GpuBuffer* const state, const uint32_t slot
               { .kind = GPU_ARG_BUFFER, .buffer = state },
               { .kind = GPU_ARG_BUFFER, .buffer = history.ends.d_out } },
   };
-  const GpuWork work = { slot, &in, 1, &launch, 1, &out, 1 };
+  const GpuWork work = { .slot = slot,
+                         .in = &in,
+                         .n_in = 1,
+                         .launches = &launch,
+                         .n_launches = 1,
+                         .out = &out,
+                         .n_out = 1 };
   history.recording = gpu_rig_record(rig, &work);
   return history;
 }

@@ -108,7 +108,9 @@ gpu_trip_new(const GpuRig* const rig, const uint32_t n_floats, const float gain)
               { .kind = GPU_ARG_F32, .f32 = gain },
               { .kind = GPU_ARG_U32, .u32 = n_floats } },
   };
-  const GpuWork work = { 0, &in, 1, &launch, 1, &out, 1 };
+  const GpuWork work = {
+    .in = &in, .n_in = 1, .launches = &launch, .n_launches = 1, .out = &out, .n_out = 1
+  };
   trip.recording = gpu_rig_record(rig, &work);
   return trip;
 }

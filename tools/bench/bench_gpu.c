@@ -326,8 +326,8 @@ sum_up(double* const times_ns, const int64_t n, const uint64_t period_ns, BenchT
 
 Status
 bench_gpu_time(const BenchGpu* const gpu, const BenchGpuArgs* const args, const bool paced,
-               const BenchAction action, void* const context, double* const times_ns,
-               BenchTimes* const times, Error* const error)
+               const BenchAction action, BenchRest* const rest, void* const context,
+               double* const times_ns, BenchTimes* const times, Error* const error)
 {
   const uint64_t period_ns = (uint64_t)(1e9 * (double)args->block_frames / args->rate_hz);
   Status status = STATUS_OK;
@@ -348,6 +348,9 @@ bench_gpu_time(const BenchGpu* const gpu, const BenchGpuArgs* const args, const 
       sleep_to_tick(&tick_ns, period_ns);
     }
     status = time_once(action, context, &times_ns[i < 0 ? 0 : i], error);
+    if (paced && rest) {
+      rest(context);
+    }
   }
   end_realtime();
   if (!status) {

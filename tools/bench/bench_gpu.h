@@ -96,15 +96,19 @@ NODISCARD Status bench_gpu_run(BenchGpu* gpu, GpuRecording* recording, Error* er
 /// One round of the timed action.
 typedef Status (*BenchAction)(void* context, Error* error);
 
+/// What a live run does after a block has been returned.
+typedef void BenchRest(void* context);
+
 /**
    Measure the time of n_blocks rounds of an action, after some rounds that do not count.
 
+   @param rest Runs after each paced round, untimed.  NULL: nothing runs.
    @param times_ns Room for n_blocks.
    @param[out] times Untouched on error.
 */
 NODISCARD Status // [player]
 bench_gpu_time(const BenchGpu* gpu, const BenchGpuArgs* args, bool paced, BenchAction action,
-               void* context, double* times_ns, BenchTimes* times, Error* error);
+               BenchRest* rest, void* context, double* times_ns, BenchTimes* times, Error* error);
 
 #define BENCH_N_PACES 2U ///< Of bench_gpu_time(): not paced, paced
 

@@ -294,8 +294,8 @@ measure_rows(Conv* const conv, const Case* const one, Size size, const bool on_d
   }
   for (uint32_t pace = BENCH_N_PACES; !status && pace-- > 0U;) {
     BenchTimes times;
-    status = bench_gpu_time(&conv->gpu, &args, pace, bench_rack_block, &conv_rack.rack,
-                            conv->times_ns, &times, error);
+    status = bench_gpu_time(&conv->gpu, &args, pace, bench_rack_block, bench_rack_rest,
+                            &conv_rack.rack, conv->times_ns, &times, error);
     if (!status) {
       add_row(conv, one, &size, on_device, pace, n_bytes, &times);
     }
@@ -325,8 +325,8 @@ probe(Conv* const conv, const Case* const one, const bool on_device, Probe* cons
   Status status = conv_rack_new(conv, &conv_rack, one, at->n, on_device, error);
   if (!status) {
     at->n = n_convolutions(&conv_rack);
-    status = bench_gpu_time(&conv->gpu, &args, true, bench_rack_block, &conv_rack.rack,
-                            conv->times_ns, &times, error);
+    status = bench_gpu_time(&conv->gpu, &args, true, bench_rack_block, bench_rack_rest,
+                            &conv_rack.rack, conv->times_ns, &times, error);
   }
   bench_rack_free(&conv_rack.rack);
   const double half_ns = 0.5e9 * one->block_frames / args.rate_hz;
@@ -502,7 +502,7 @@ time_copy(BenchGpu* const gpu, GpuBuffer* const from, GpuBuffer* const to, const
   const BenchGpuArgs rounds = { .block_frames = 1, .n_blocks = COPY_ROUNDS, .rate_hz = 1.0 };
   double times_ns[COPY_ROUNDS];
   BenchTimes times;
-  status = bench_gpu_time(gpu, &rounds, false, do_copy, &copy, times_ns, &times, error);
+  status = bench_gpu_time(gpu, &rounds, false, do_copy, NULL, &copy, times_ns, &times, error);
   gpu->api->recording_free(copy.recording);
   *gb_s = status ? 0.0 : 2.0 * (double)n_bytes / times.ns.p50;
   return status;

@@ -217,7 +217,12 @@ record(Rig* const rig, Error* const error)
   }
   const GpuCopy in = { rig->d_in, 0, rig->in, 0, one->n_bytes };
   const GpuCopy out = { rig->d_out, 0, rig->out, 0, one->n_bytes };
-  const GpuWork work = { 0, &in, has_copies, launches, one->n_kernels, &out, has_copies };
+  const GpuWork work = { .in = &in,
+                         .n_in = has_copies,
+                         .launches = launches,
+                         .n_launches = one->n_kernels,
+                         .out = &out,
+                         .n_out = has_copies };
   return rig->gpu.api->record(rig->gpu.device, &work, &rig->recording, error);
 }
 
@@ -270,7 +275,7 @@ measure(Rig* const rig, const BenchGpuArgs* const args, const Case* const one,
   }
   for (uint32_t pace = 0; pace < N_PACES && !status; ++pace) {
     BenchTimes times;
-    status = bench_gpu_time(&rig->gpu, args, pace, action, rig, rig->times_ns, &times, error);
+    status = bench_gpu_time(&rig->gpu, args, pace, action, NULL, rig, rig->times_ns, &times, error);
     if (!status) {
       json_t* const row =
           json_pack("{ss ss sI ss ss}", "part", one->part, "what", one->what, "bytes",

@@ -92,8 +92,8 @@ time_rack(Loop* const loop, const Case* const one, BenchRack* const rack, Error*
   Status status = STATUS_OK;
   for (uint32_t pace = BENCH_N_PACES; !status && pace-- > 0U;) {
     BenchTimes times;
-    status = bench_gpu_time(&loop->gpu, &args, pace, bench_rack_block, rack, loop->times_ns, &times,
-                            error);
+    status = bench_gpu_time(&loop->gpu, &args, pace, bench_rack_block, bench_rack_rest, rack,
+                            loop->times_ns, &times, error);
     if (!status) {
       json_t* const row = json_pack("{ss si si ss ss ss}", "rack", racks[one->rack], "channels",
                                     (int)one->n_channels, "frames", (int)one->block_frames, "side",

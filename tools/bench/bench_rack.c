@@ -167,6 +167,13 @@ bench_rack_block(void* const context, Error* const error)
   return is_done ? STATUS_OK : bench_rack_failure(rack, error);
 }
 
+void
+bench_rack_rest(void* const context)
+{
+  const BenchRack* const rack = context;
+  plan_rest(rack->player.plan);
+}
+
 const char*
 bench_rack_rows(const BenchRack* const rack)
 {

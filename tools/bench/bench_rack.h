@@ -57,6 +57,9 @@ void bench_rack_free(BenchRack* rack); ///< Accepts a zeroed struct. [main]
 /// Play one block.  A BenchAction. [player]
 Status bench_rack_block(void* rack, Error* error);
 
+/// As the worker between two blocks.  A BenchRest. [player]
+void bench_rack_rest(void* rack);
+
 /// Get the reason of a failed block, after player_end() has returned false.
 Status bench_rack_failure(const BenchRack* rack, Error* error);
 

@@ -388,6 +388,7 @@ static const GpuApi checked = {
   .kernel_get = kernel_get,
   .record = record,
   .recording_free = recording_free,
+  .rehearse = submit,
   .submit = submit,
   .poll = poll_done,
   .nudge = nudge,

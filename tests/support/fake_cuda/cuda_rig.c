@@ -57,7 +57,7 @@ cuda_rig_prepare(void)
   fake_reset();
   fake_teach("selftest_history", "ppp", history);
   fake_teach("selftest_scale", "ppuu", scale);
-  fake_teach("warprack_done", "p", fake_done);
+  fake_teach_ends();
   fake_teach("warprack_nudge", "", nudge);
 }
 

@@ -79,9 +79,46 @@ fake_assert_launches(const uint32_t n_launches)
   ck_assert_uint_eq(fake_n_calls("cuGraphLaunch"), n_launches);
 }
 
-void
-fake_done(void* const* const params, const uint32_t n_groups, const uint32_t group_size)
+static uint32_t*
+word_at(void* const param)
+{
+  return fake_host(*(const CUdeviceptr*)param);
+}
+
+static void
+done(void* const* const params, const uint32_t n_groups, const uint32_t group_size)
 {
   ck_assert_uint_eq(n_groups * group_size, 1);
-  __atomic_store_n((uint32_t*)fake_host(*(const CUdeviceptr*)params[0]), 1U, __ATOMIC_RELEASE);
+  __atomic_store_n(word_at(params[0]), 1U, __ATOMIC_RELEASE);
+}
+
+static bool
+is_called(void* const* const params)
+{
+  return __atomic_load_n(word_at(params[0]), __ATOMIC_ACQUIRE) != 0U;
+}
+
+static void
+await(void* const* const params, const uint32_t n_groups, const uint32_t group_size)
+{
+  ck_assert_uint_eq(n_groups * group_size, 1);
+  *word_at(params[1]) = __atomic_load_n(word_at(params[0]), __ATOMIC_ACQUIRE) != 1U;
+}
+
+static void
+ended(void* const* const params, const uint32_t n_groups, const uint32_t group_size)
+{
+  ck_assert_uint_eq(n_groups * group_size, 1);
+  const uint32_t was_void = *word_at(params[0]);
+  *word_at(params[0]) = 0U;
+  __atomic_store_n(word_at(params[1]), was_void ? 2U : 1U, __ATOMIC_RELEASE);
+}
+
+void
+fake_teach_ends(void)
+{
+  fake_teach("warprack_await", "ppu", await);
+  fake_teach_wait("warprack_await", is_called);
+  fake_teach("warprack_done", "p", done);
+  fake_teach("warprack_ended", "pp", ended);
 }

@@ -21,7 +21,7 @@ uint32_t fake_assert_chain(uint32_t launch, const char* const* kernels, uint32_t
 /// stall.
 void fake_assert_launches(uint32_t n_launches);
 
-/// The kernel "warprack_done".
-void fake_done(void* const* params, uint32_t n_groups, uint32_t group_size);
+/// Teach the kernels that begin and end recordings: warprack_await, warprack_done, warprack_ended.
+void fake_teach_ends(void);
 
 #endif

@@ -116,9 +116,14 @@ bool fake_waits(uint32_t later, uint32_t sooner);
 /// Hold the device: operations wait until a test or a synchronising call lets them run.
 void fake_hold(bool hold);
 
-/// Run one operation, and before it all that it has to wait for; or run all operations.
+/// Run one operation, and before it all that it has to wait for; or run all operations.  Kernels
+/// that wait for the host, and what waits for them, do not run before they are ready.
 void fake_run(uint32_t index);
 void fake_run_all(void);
+
+/// Run all operations.  Kernels that wait for the host give up, as they also do in calls that
+/// synchronise.
+void fake_let_time_pass(void);
 
 // Kernels
 
@@ -127,6 +132,11 @@ typedef void (*FakeKernel)(void* const* params, uint32_t n_groups, uint32_t grou
 
 /// Register a kernel.  `types` has a letter for each parameter: 'p' for 8 bytes, 'u' for 4 bytes.
 void fake_teach(const char* name, const char* types, FakeKernel function);
+
+/// Let a kernel wait for the host until the function returns true.  While the device is not held,
+/// queries of a stream check it again, and after many of them it gives up.
+typedef bool (*FakeReady)(void* const* params);
+void fake_teach_wait(const char* name, FakeReady is_ready);
 
 /// Make a kernel fail when it runs, from now on.  All calls after that fail with the same error.
 void fake_break(const char* name, CUresult result);

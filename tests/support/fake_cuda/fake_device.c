@@ -412,6 +412,12 @@ fake_teach(const char* const name, const char* const types, const FakeKernel fun
 }
 
 void
+fake_teach_wait(const char* const name, const FakeReady is_ready)
+{
+  fake_find_function(name)->is_ready = is_ready;
+}
+
+void
 fake_break(const char* const name, const CUresult result)
 {
   FAKE_LOCK();

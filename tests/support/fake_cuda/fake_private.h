@@ -23,6 +23,7 @@ typedef struct FakeFunction {
   char name[64];
   char types[FAKE_MAX_PARAMS + 1U];
   FakeKernel function;
+  FakeReady is_ready; ///< NULL: it does not wait
   CUresult failure;
 } FakeFunction;
 
@@ -79,7 +80,13 @@ _Noreturn void fake_give_up(const char* reason);
 uint32_t fake_add_work(const FakeWork* work);
 void fake_add_dep(uint32_t index, uint32_t before);
 void fake_enqueued(uint32_t index);
+/// Let an operation, of which a stream was queried, go on; after many queries, kernels that wait
+/// for the host give up.
+void fake_ask(uint32_t index);
 void fake_finish(uint32_t index);
+
+/// As fake_finish(), but kernels that wait for the host give up.
+void fake_finish_in_time(uint32_t index);
 
 FakeWork* fake_work(uint32_t index);
 

@@ -191,6 +191,9 @@ CUresult CUDAAPI
 cuStreamQuery(const CUstream cu_stream)
 {
   FAKE_ENTER(.cu_stream = cu_stream)
+  if (cu_stream->last != FAKE_NOTHING) {
+    fake_ask(cu_stream->last);
+  }
   return cu_stream->last == FAKE_NOTHING || fake_work(cu_stream->last)->op.is_done
              ? CUDA_SUCCESS
              : CUDA_ERROR_NOT_READY;
@@ -204,7 +207,7 @@ cuStreamSynchronize(const CUstream cu_stream)
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   }
   if (cu_stream->last != FAKE_NOTHING) {
-    fake_finish(cu_stream->last);
+    fake_finish_in_time(cu_stream->last);
   }
   return CUDA_SUCCESS;
 }

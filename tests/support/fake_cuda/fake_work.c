@@ -9,6 +9,8 @@
 #define MAX_WORKS 8192U
 #define MAX_DEPS  16U
 
+#define MANY_QUERIES 100U
+
 /// The operations that one operation waits for.
 typedef struct Deps {
   uint32_t n;
@@ -19,6 +21,8 @@ static FakeWork works[MAX_WORKS];
 static Deps deps[MAX_WORKS];
 static uint32_t n_works;
 static bool is_held;
+static uint32_t n_in_vain; ///< Queries in a row of a stream that was not ready
+static bool is_late;       ///< Kernels that wait for the host give up
 
 void
 fake_give_up(const char* const reason)
@@ -56,6 +60,24 @@ fake_add_work(const FakeWork* const work)
 // Running
 
 static void
+point_to_params(FakeWork* const work, void* params[const FAKE_MAX_PARAMS])
+{
+  for (uint32_t p = 0; p < FAKE_MAX_PARAMS; ++p) {
+    params[p] = &work->params[p];
+  }
+}
+
+/// Whether a kernel does not wait for the host any more.
+static bool
+is_ready(FakeWork* const work)
+{
+  void* params[FAKE_MAX_PARAMS];
+  point_to_params(work, params);
+  return is_late || !work->function || !work->function->is_ready ||
+         work->function->is_ready(params);
+}
+
+static void
 run_kernel(FakeWork* const work)
 {
   if (work->function->failure) {
@@ -63,9 +85,7 @@ run_kernel(FakeWork* const work)
     return;
   }
   void* params[FAKE_MAX_PARAMS];
-  for (uint32_t p = 0; p < FAKE_MAX_PARAMS; ++p) {
-    params[p] = &work->params[p];
-  }
+  point_to_params(work, params);
   work->function->function(params, work->n_groups, work->group_size);
 }
 
@@ -99,7 +119,11 @@ fake_finish(const uint32_t index)
   for (uint32_t d = 0; d < deps[index].n; ++d) {
     fake_finish(deps[index].index[d]);
   }
-  if (fake_is_lost()) { // one of the dependencies failed
+  bool may_run = !fake_is_lost() && is_ready(work); // lost: one of the dependencies failed
+  for (uint32_t d = 0; d < deps[index].n; ++d) {
+    may_run = may_run && works[deps[index].index[d]].op.is_done;
+  }
+  if (!may_run) {
     return;
   }
   work->op.is_done = true;
@@ -118,10 +142,29 @@ fake_finish(const uint32_t index)
 }
 
 void
+fake_finish_in_time(const uint32_t index)
+{
+  is_late = true;
+  fake_finish(index);
+  is_late = false;
+}
+
+void
 fake_enqueued(const uint32_t index)
 {
   if (!is_held) {
     fake_finish(index);
+  }
+}
+
+void
+fake_ask(const uint32_t index)
+{
+  fake_enqueued(index);
+  n_in_vain = works[index].op.is_done ? 0U : n_in_vain + 1U;
+  if (n_in_vain == MANY_QUERIES && !is_held) {
+    n_in_vain = 0;
+    fake_finish_in_time(index);
   }
 }
 
@@ -150,6 +193,15 @@ fake_run_all(void)
   FAKE_LOCK();
   for (uint32_t w = 0; w < n_works; ++w) {
     fake_finish(w);
+  }
+}
+
+void
+fake_let_time_pass(void)
+{
+  FAKE_LOCK();
+  for (uint32_t w = 0; w < n_works; ++w) {
+    fake_finish_in_time(w);
   }
 }
 

@@ -5,6 +5,7 @@
 #include "fake_checks.h"
 #include "fake_cuda.h"
 
+#include "dsp_gpu/kernels/layout.h"
 #include "tests/support/fx_checks.h"
 #include "tests/support/suite.h"
 
@@ -23,11 +24,14 @@ nothing(void* const* const params, const uint32_t n_groups, const uint32_t group
 }
 
 static uint32_t n_apply_groups; ///< Groups of the last stage_begin that apply changes
+static uint32_t n_void_begins;  ///< Number of stage_begins without a block
 
 static void
 begin_stage(void* const* const params, const uint32_t n_groups, const uint32_t group_size)
 {
+  const uint32_t* const live = fake_host(*(const CUdeviceptr*)params[1]);
   (void)group_size;
+  n_void_begins += live[LIVE_IS_VOID] == 1U;
   n_apply_groups = *(const uint32_t*)params[7];
   ck_assert_uint_le(n_apply_groups, n_groups);
 }
@@ -46,7 +50,7 @@ stage_bench_prepare(void)
   fake_teach("fx_convolver_products", "ppppppuu", nothing);
   fake_teach("fx_convolver_out", "ppppppuu", nothing);
   fake_teach("fx_convolver_end", "ppppppuu", nothing);
-  fake_teach("warprack_done", "p", fake_done);
+  fake_teach_ends();
   fake_teach("warprack_nudge", "", nothing);
 }
 
@@ -128,4 +132,10 @@ uint32_t
 stage_bench_apply_groups(void)
 {
   return n_apply_groups;
+}
+
+uint32_t
+stage_bench_void_begins(void)
+{
+  return n_void_begins;
 }

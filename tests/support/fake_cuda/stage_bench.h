@@ -50,4 +50,7 @@ uint32_t stage_bench_launches(void);
 /// Groups of the last stage_begin that apply changes.
 uint32_t stage_bench_apply_groups(void);
 
+/// Number of stage_begins that ran without a block, in this process.
+uint32_t stage_bench_void_begins(void);
+
 #endif

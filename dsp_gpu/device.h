@@ -148,5 +148,8 @@ void stage_gpu_error(const Stage* stage, Error* error);
 /// copies them to and from memory that kernels access), "copied" (also to the device and back).
 /// [any]
 const char* stage_gpu_rows(const Stage* stage);
+/// For reports: time of the device for the last part of the last block, from the begin of the first
+/// kernel to the end of the last but for the done word; 0 on OpenCL. [player]
+uint32_t stage_gpu_ns(const Stage* stage);
 
 #endif

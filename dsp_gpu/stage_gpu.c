@@ -233,6 +233,7 @@ settle(Stage* const stage, Slot* const slot)
   }
   const uint32_t n_reset = slot->report[REPORT_N_RESETS] - stage->n_resets;
   stage->n_resets += n_reset;
+  stage->last_ns = slot->report[REPORT_NS];
   return n_reset;
 }
 

@@ -49,6 +49,7 @@ struct Stage {
   uint32_t* node_place; ///< [n_nodes] index of tables.nodes + 1, or 0
   uint64_t sequence;
   uint32_t n_resets; ///< LIVE_N_RESETS of the last report
+  uint32_t last_ns;  ///< REPORT_NS of the last report
   Status status;     ///< The first error
   Stage* next_left;  ///< Next stage in the list device->left
   bool is_trial;     ///< A trial run: no block is played

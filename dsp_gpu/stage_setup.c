@@ -349,6 +349,12 @@ stage_gpu_rows(const Stage* const stage)
   return is_attached ? "attached" : stage->slots[0].copy ? "copied" : "mapped";
 }
 
+uint32_t
+stage_gpu_ns(const Stage* const stage)
+{
+  return stage->last_ns;
+}
+
 // ---- freeing ----
 
 /// Wait a little longer for late blocks: drivers wait for ever when memory in use is freed.

@@ -82,6 +82,8 @@ group_any(const u32 is_true, __local u32* const flag)
 
 #define ATOMIC_INC(word) atomic_inc((volatile __global uint*)(word))
 
+#define CLOCK_NS() 0U // OpenCL has no clock for kernels
+
 #define BITS_OF_F32(x) as_uint(x)
 #define F32_OF_BITS(x) as_float(x)
 
@@ -145,6 +147,17 @@ group_any(const u32 is_true, u32* const flag)
 }
 
 #define ATOMIC_INC(word) atomicAdd(word, 1U)
+
+#ifndef CLOCK_NS
+DEVICE u32
+clock_ns(void)
+{
+  u64 now;
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+  return (u32)now;
+}
+#define CLOCK_NS() clock_ns()
+#endif
 
 #define BITS_OF_F32(x) __float_as_uint(x)
 #define F32_OF_BITS(x) __uint_as_float(x)

@@ -26,6 +26,7 @@
 #define LIVE_IN_AT    2 // word of the device's copy at which the rows from the host begin
 #define LIVE_OUT_AT   3 // word of host memory at which the rows to the host begin
 #define LIVE_IS_VOID  4 // GpuWork::is_void: the block did not come
+#define LIVE_BEGAN_NS 5 // CLOCK_NS() of the block's first kernel
 #define LIVE_HEAD     16
 
 // A connection in `live`.
@@ -86,6 +87,7 @@
 
 // An output of the stage, for stage_end: an input, in the order of the rows in host memory.
 #define REPORT_N_RESETS 0 // LIVE_N_RESETS, after the block
+#define REPORT_NS       1 // from the begin of the first kernel to the end of stage_end; 0 in OpenCL
 #define REPORT_WORDS    16
 
 // A row, for stage_store.

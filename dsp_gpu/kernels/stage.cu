@@ -59,6 +59,7 @@ stage_begin(GLOBAL const u32* const changes, GLOBAL u32* const live,
   const u32 is_void = live[LIVE_IS_VOID];
   const u32 n_frames = changes[CHANGES_N_FRAMES];
   const u32 n_changes = changes[CHANGES_N];
+  const u32 began_ns = CLOCK_NS();
   const u32 in_at = changes[CHANGES_IN_AT];
   const u32 out_at = changes[CHANGES_OUT_AT];
   const u32 late = in_at % 4;
@@ -76,6 +77,7 @@ stage_begin(GLOBAL const u32* const changes, GLOBAL u32* const live,
   }
   if (GROUP_X == 0 && LOCAL_ID == 0) {
     live[LIVE_N_FRAMES] = n_frames;
+    live[LIVE_BEGAN_NS] = began_ns;
     live[LIVE_IN_AT] = n_rows > 0 ? late : in_at;
     live[LIVE_OUT_AT] = out_at;
   }
@@ -134,5 +136,6 @@ stage_end(STAGE_ARGS, GLOBAL u32* const report)
   }
   if (GROUP_X == 0 && GROUP_Y == 0 && LOCAL_ID == 0) {
     report[REPORT_N_RESETS] = live[LIVE_N_RESETS];
+    report[REPORT_NS] = CLOCK_NS() - live[LIVE_BEGAN_NS];
   }
 }

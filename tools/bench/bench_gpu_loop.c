@@ -7,6 +7,10 @@
    - strip: ten biquads in a chain, as on a channel of a mixing desk.
    For comparison the CPU plays the same racks on all cores.  Before a rack is timed, both play some
    blocks, and the results must agree.
+
+   On CUDA the kernels note the device's clock: the column "device us" is the median time from the
+   begin of a block's first kernel to the end of its last, without the done word.  The rest of a
+   block's time is the host and the way to the device and back.
 */
 
 #include "bench_gpu.h"
@@ -17,7 +21,8 @@
 
 #define N_BIQUADS    10U
 #define STRIP_BYTES  1024U
-#define CHECK_BLOCKS 3U // one more than a stage has slots
+#define CHECK_BLOCKS 3U    // one more than a stage has slots
+#define DEVICE_TIMES 4096U // enough for a median
 
 static int loop_run(int argc, char** argv);
 
@@ -29,9 +34,10 @@ const Bench bench_gpu_loop = {
 };
 
 static const BenchColumn columns[] = {
-  { "rack", "rack", -5 }, { "channels", "channels", 8 }, { "frames", "frames", 6 },
-  { "side", "side", -4 }, { "rows", "rows", -8 },        { "pace", "pace", -12 },
-  BENCH_TIME_COLUMNS,
+  { "rack", "rack", -5 },          { "channels", "channels", 8 },
+  { "frames", "frames", 6 },       { "side", "side", -4 },
+  { "rows", "rows", -8 },          { "pace", "pace", -12 },
+  { "device_us", "device us", 9 }, BENCH_TIME_COLUMNS,
 };
 
 enum { RACK_EMPTY, RACK_STRIP, N_RACKS };
@@ -83,6 +89,37 @@ write_strip(Loop* const loop)
   }
 }
 
+/// A rack that plays, and the times of the device for its last blocks.
+typedef struct Timed {
+  BenchRack* rack;
+  double device_ns[DEVICE_TIMES]; ///< [n_blocks], cyclic
+  uint64_t n_blocks;
+} Timed;
+
+/// Play one block.  A BenchAction.
+static Status
+play(void* const context, Error* const error)
+{
+  Timed* const timed = context;
+  const Status status = bench_rack_block(timed->rack, error);
+  timed->device_ns[timed->n_blocks++ % DEVICE_TIMES] = bench_rack_device_ns(timed->rack);
+  return status;
+}
+
+/// A BenchRest.
+static void
+rest(void* const context)
+{
+  bench_rack_rest(((const Timed*)context)->rack);
+}
+
+static double
+median_device_us(Timed* const timed)
+{
+  const uint64_t n = timed->n_blocks < DEVICE_TIMES ? timed->n_blocks : DEVICE_TIMES;
+  return percentiles_of(timed->device_ns, n).p50 / 1e3;
+}
+
 /// Measure the times of a rack at both paces.
 static Status
 time_rack(Loop* const loop, const Case* const one, BenchRack* const rack, Error* const error)
@@ -92,13 +129,18 @@ time_rack(Loop* const loop, const Case* const one, BenchRack* const rack, Error*
   Status status = STATUS_OK;
   for (uint32_t pace = BENCH_N_PACES; !status && pace-- > 0U;) {
     BenchTimes times;
-    status = bench_gpu_time(&loop->gpu, &args, pace, bench_rack_block, bench_rack_rest, rack,
-                            loop->times_ns, &times, error);
+    Timed timed = { .rack = rack };
+    status =
+        bench_gpu_time(&loop->gpu, &args, pace, play, rest, &timed, loop->times_ns, &times, error);
+    const double device_us = status ? 0.0 : median_device_us(&timed);
     if (!status) {
       json_t* const row = json_pack("{ss si si ss ss ss}", "rack", racks[one->rack], "channels",
                                     (int)one->n_channels, "frames", (int)one->block_frames, "side",
                                     rack->spec->device ? "gpu" : "cpu", "rows",
                                     bench_rack_rows(rack), "pace", bench_pace_names[pace]);
+      if (device_us > 0.0) {
+        json_object_set_new(row, "device_us", json_real(device_us));
+      }
       bench_row_times(row, &times);
       bench_report_row(&loop->report, row);
     }

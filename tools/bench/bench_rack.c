@@ -181,6 +181,13 @@ bench_rack_rows(const BenchRack* const rack)
   return rack->spec->device ? stage_gpu_rows(plan->stages[plan->n_stages - 1U].stage) : "host";
 }
 
+uint32_t
+bench_rack_device_ns(const BenchRack* const rack)
+{
+  const Plan* const plan = rack->player.plan;
+  return rack->spec->device ? stage_gpu_ns(plan->stages[plan->n_stages - 1U].stage) : 0U;
+}
+
 /// Output `channel` of the last block.
 static const float*
 last_output(const BenchRack* const rack, const uint32_t channel)

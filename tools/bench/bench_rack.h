@@ -67,6 +67,9 @@ Status bench_rack_failure(const BenchRack* rack, Error* error);
 /// CPU.
 const char* bench_rack_rows(const BenchRack* rack);
 
+/// Time of the device for the last block, see stage_gpu_ns(); 0 on the CPU.
+uint32_t bench_rack_device_ns(const BenchRack* rack);
+
 /// Play n blocks on both racks from their start.  #STATUS_DEVICE_LOST if the outputs differ by more
 /// than BENCH_RACK_TOLERANCE.
 NODISCARD Status bench_rack_compare(BenchRack* a, BenchRack* b, uint32_t n_blocks, Error* error);

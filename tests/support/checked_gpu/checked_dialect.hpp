@@ -30,6 +30,8 @@ extern "C" void checked_add(unsigned* word, unsigned n);
 #define __syncthreads()           checked_barrier()
 #define __syncthreads_or(is_true) checked_any(is_true)
 
+#define CLOCK_NS() 0U
+
 #define make_float2(x, y)       (float2{ (x), (y) })
 #define make_float4(x, y, z, w) (float4{ (x), (y), (z), (w) })
 #define __fmul_rn(a, b)         ((a) * (b)) // compiled without contraction to fma

@@ -96,12 +96,14 @@ signal_of(const Stage stage, const Chain chain, const u32 place)
   return signal;
 }
 
-// Frame `frame` of a place among the group's signals in the block's rows; n_frames: silence.
+// The frame of the block that is frame `frame` of a signal; n_frames: silence.  `frame` is below
+// segment_frames.
 DEVICE u32
 signal_frame(const Stage stage, const Chain chain, const u32 place, const u32 frame)
 {
-  const Signal signal = signal_of(stage, chain, place);
-  return !signal.is_column && frame < signal.n ? signal.first + frame : stage.n_frames;
+  const u32 n_columns = 2 * chain.n_parts;
+  const u32 in_block = chain.begin + (place - n_columns) * chain.segment_frames + frame;
+  return place < n_columns ? stage.n_frames : min(in_block, stage.n_frames);
 }
 
 // Load frames [at, at + TILE_FRAMES) of the group's signals, of a plain input with LOADS of them in

@@ -12,7 +12,6 @@
 #define CALM_MIN     40U               // 2 s
 #define CALM_MAX     320U              // 16 s
 #define N_GOOD       100U              // good checks until `calm` is CALM_MIN again
-#define N_PLAYED     5U                // those of a session that has played: 250 ms
 
 static uint32_t
 at_least(const uint32_t value, const uint32_t min)
@@ -47,7 +46,7 @@ check(JackWatch* const watch, const uint64_t periods, const uint32_t time,
     watch->played_ns = watch->checked_ns;
     watch->n_skipped = watch->n_still = watch->n_probes = 0;
     watch->calm = ++watch->n_good < N_GOOD ? watch->calm : CALM_MIN;
-    ++watch->n_played;
+    watch->has_played = true;
     return;
   }
   watch->n_good = 0;
@@ -102,7 +101,7 @@ jack_watch_doubted(JackWatch* const watch)
 void
 jack_watch_replaced(JackWatch* const watch)
 {
-  if (watch->n_played < N_PLAYED) {
+  if (!watch->has_played) {
     jack_watch_doubted(watch);
   }
 }

@@ -34,7 +34,7 @@ typedef struct JackWatch {
   uint32_t n_skipped;  ///< Checks since the last period that found the server's time advanced
   uint32_t n_still;    ///< Checks since the last period, or the last advance of the server's time
   uint32_t n_good;     ///< Checks in a row that found a new period
-  uint32_t n_played;   ///< All checks that found a new period
+  bool has_played;     ///< A check has found a new period
   uint32_t n_probes;   ///< Probes since the last period
   // Of all sessions
   uint64_t left_out_ns; ///< Time at which a session last ended because of JACK_LEFT_OUT

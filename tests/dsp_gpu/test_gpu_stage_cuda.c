@@ -443,14 +443,32 @@ TEST(a_lost_device_is_not_nudged)
 
 // ---- armed ----
 
-/// A bench whose device is armed for the first block.
+/// A bench whose device is armed for the first block, and the driver's functions in `api`, if it is
+/// not NULL.
 static StageBench
-armed_bench(void)
+armed_bench_with(GpuApi* const api)
 {
   StageBench bench = stage_bench_new(false, PATIENT_NS);
+  Device* const device = (Device*)bench.device;
+  driver = device->api;
+  device->api = api ? api : driver;
   device_backend_play(bench.device, true);
   plan_rest(bench.rig.player.plan);
   return bench;
+}
+
+static StageBench
+armed_bench(void)
+{
+  return armed_bench_with(NULL);
+}
+
+/// Stop the thread that nudges, and give the driver's functions back.
+static void
+end_armed(const StageBench* const bench)
+{
+  device_backend_play(bench->device, false);
+  ((Device*)bench->device)->api = driver;
 }
 
 /// Play blocks.  Between two, the worker rests.
@@ -484,14 +502,11 @@ TEST(an_armed_block_is_a_chain_that_waits_for_the_host)
 TEST(an_armed_block_needs_no_call_of_the_driver)
 {
   enum { N_BLOCKS = 300 };
-  StageBench bench = armed_bench();
-  Device* const device = (Device*)bench.device;
-  driver = device->api;
-  GpuApi api = *driver;
+  GpuApi api = gpu_cuda;
   api.poll = run_and_poll;
-  device->api = &api;
-  ck_assert(atomic_load(&device->is_armed)); // the thread that nudges makes no call from now on
-  usleep(5000);
+  StageBench bench = armed_bench_with(&api);
+  ck_assert(atomic_load(&((Device*)bench.device)->is_armed));
+  usleep(5000); // the thread that nudges makes no call from now on
   for (uint32_t block = 0; block < N_BLOCKS; ++block) {
     uint32_t n_calls = 0;
     rack_rig_set(&bench.rig, "x", "gain", -0.1 * block, 0);
@@ -503,7 +518,7 @@ TEST(an_armed_block_needs_no_call_of_the_driver)
     plan_rest(bench.rig.player.plan);
     fake_assert_launches(1);
   }
-  device->api = driver;
+  end_armed(&bench);
   ck_assert(stage_bench_free(&bench)); // while it is armed
 }
 
@@ -559,11 +574,9 @@ count_and_disarm(GpuRecording* const recording)
 
 TEST(an_edit_cancels_what_is_armed)
 {
-  StageBench bench = armed_bench();
-  driver = ((Device*)bench.device)->api;
-  GpuApi api = *driver;
+  GpuApi api = gpu_cuda;
   api.disarm = count_and_disarm;
-  ((Device*)bench.device)->api = &api;
+  StageBench bench = armed_bench_with(&api);
   const uint32_t n_before = stage_bench_void_begins();
   plan_leave(bench.rig.player.plan);
   fake_run_all();
@@ -577,7 +590,7 @@ TEST(an_edit_cancels_what_is_armed)
     play_armed(&bench, 3);
     ck_assert_uint_eq(stage_bench_void_begins(), n_void + 1U);
   }
-  ((Device*)bench.device)->api = driver;
+  end_armed(&bench);
   ck_assert(stage_bench_free(&bench));
 }
 

@@ -22,6 +22,14 @@
 #define WANTED_THREADS (1U << 17U)
 #define MIN_ROWS       16U
 
+// A group does all the work of a unit in one launch if its products read at most 256 KB, about 20
+// microseconds; then more launches would take longer.
+#define MAX_WHOLE_POINTS 16384U
+
+// Groups that share the pieces of long blocks, for all units: some for each multiprocessor of a
+// large GPU.  More would repeat the work of reading the tables.
+#define MANY_GROUPS 2048U
+
 /// The transforms of the head or of the tail, and their work memory in PartitionKernel::scratch.
 typedef struct Table {
   uint32_t n_points;
@@ -39,6 +47,9 @@ struct PartitionKernel {
   uint32_t ring_frames;
   uint32_t group_size;
   uint32_t max_pieces; ///< Largest number of pieces of hops in a block
+  uint32_t groups;     ///< That share the pieces of a unit
+  bool is_single;      ///< One partition holds the response
+  bool is_whole;       ///< One launch does all the work, with one group for a unit
   uint64_t tables_at, tail_tables_at, filters_at, tail_at, data_words;
   uint64_t lines_at, tail_lines_at, rings_at, sums_at, tail_sums_at, tail_out_at, is_bad_at;
   uint64_t state_words;
@@ -109,6 +120,24 @@ slice(PartitionKernel* const k)
   k->tail_slices = (uint32_t)parts((uint64_t)k->tail_parts * k->spec.n_in, rows);
 }
 
+/// Choose the launches.
+static void
+choose_launches(PartitionKernel* const k)
+{
+  const bool has_one_of_each = k->spec.n_in == 1U && k->spec.n_out == 1U;
+  const uint64_t points = (uint64_t)(k->n_parts + k->tail_parts) * k->points;
+  const bool is_quick = points <= MAX_WHOLE_POINTS || (k->slices == 1U && k->tail_slices <= 1U);
+  const bool is_long = k->max_pieces > 2U;
+  const uint32_t groups = (MANY_GROUPS + k->spec.n_units - 1U) / k->spec.n_units;
+  k->is_single = has_one_of_each && k->n_parts == 1U;
+  k->is_whole = has_one_of_each && is_quick && !is_long;
+  k->groups = !is_long ? 1U : groups < k->max_pieces ? groups : k->max_pieces;
+  if (k->is_whole) {
+    k->slices = 1U;
+    k->tail_slices = k->tail_parts ? 1U : 0U;
+  }
+}
+
 static uint64_t
 take(uint64_t* const end, const uint64_t n_words)
 {
@@ -131,10 +160,11 @@ lay_out(PartitionKernel* const k)
   k->tail_at = take(&end, k->spec.n_sets * n_out * n_in * k->tail_parts * tail_row);
   k->data_words = end;
   end = PARTITION_STATE_HEAD;
-  k->lines_at = take(&end, n_in * k->n_slots * row);
+  k->lines_at = take(&end, k->is_single ? 0U : n_in * k->n_slots * row);
   k->tail_lines_at = take(&end, n_in * k->tail_parts * tail_row);
   k->rings_at = take(&end, n_in * k->ring_frames);
-  k->sums_at = take(&end, k->max_pieces * n_out * k->slices * row);
+  k->sums_at =
+      take(&end, k->is_single || k->is_whole ? 0U : k->max_pieces * n_out * k->slices * row);
   k->tail_sums_at = take(&end, n_out * k->tail_slices * tail_row);
   k->tail_out_at = take(&end, 2U * n_out * k->tail_points);
   k->is_bad_at = take(&end, n_out);
@@ -184,6 +214,7 @@ partition_kernel_new(const PartitionKernelSpec* const spec, PartitionKernel** co
   k->group_size = k->points < 128U ? 2U * k->points : 256U;
   cut(k);
   slice(k);
+  choose_launches(k);
   // A launch reads two hops or two periods of the past and writes a block.
   const uint32_t past = 2U * hop * (k->tail_hops ? k->tail_hops : 1U);
   k->ring_frames = power_of_two(past + block);
@@ -215,20 +246,31 @@ void
 partition_kernel_shape(const PartitionKernel* const kernel, FxKernelShape* const shape)
 {
   const PartitionKernel* const k = kernel;
-  const uint32_t segments = k->tail_parts ? 2U : 1U;
-  const uint32_t n_sums = k->spec.n_out * (k->slices + k->tail_slices);
+  const uint32_t parts_of_work = k->groups + (k->tail_parts ? 1U : 0U);
+  const uint32_t n_sums = k->spec.n_out * (k->groups * k->slices + k->tail_slices);
+  const FxKernelPass end = { "fx_convolver_end", k->group_size, 1U, 1U };
   *shape = (FxKernelShape){
-    .file = "fx_convolver.cu",
     .sizes = { { "POINTS", k->points }, { "TAIL_POINTS", k->tail_points } },
-    .passes = { { "fx_convolver_in", k->group_size, 1U, k->spec.n_in * segments },
-                { "fx_convolver_products", k->group_size, 1U, n_sums },
-                { "fx_convolver_out", k->group_size, 1U, k->spec.n_out * segments },
-                { "fx_convolver_end", k->group_size, 1U, 1U } },
-    .n_passes = 4U,
     .param_words = PARTITION_PARAM_WORDS,
     .data_words = k->data_words,
     .state_words = k->state_words,
   };
+  if (k->is_whole || k->is_single) {
+    shape->file = "fx_convolver.cu";
+    shape->passes[0] = (FxKernelPass){ k->is_single ? "fx_convolver_short" : "fx_convolver",
+                                       k->group_size, 1U, k->groups };
+    shape->passes[1] = end;
+    shape->n_passes = k->groups > 1U ? 2U : 1U;
+    return;
+  }
+  shape->file = "fx_convolver_steps.cu";
+  shape->passes[0] =
+      (FxKernelPass){ "fx_convolver_in", k->group_size, 1U, k->spec.n_in * parts_of_work };
+  shape->passes[1] = (FxKernelPass){ "fx_convolver_products", k->group_size, 1U, n_sums };
+  shape->passes[2] =
+      (FxKernelPass){ "fx_convolver_out", k->group_size, 1U, k->spec.n_out * parts_of_work };
+  shape->passes[3] = end;
+  shape->n_passes = 4U;
 }
 
 // ---- constants ----

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
    Convolution with long impulse responses on a device: the constants and parameters of the kernels
-   in fx_convolver.cu.  Like partition.h, it adds no latency and convolves with one response or a
+   of convolver.h.  Like partition.h, it adds no latency and convolves with one response or a
    matrix of responses, for one unit or many.
 
    A response is cut into
@@ -33,7 +33,7 @@ typedef struct PartitionKernelSpec {
   uint32_t n_in, n_out;      ///< Channels of a unit
   uint32_t n_sets;           ///< 1 for all units, or n_units
   uint32_t n_units;          ///< Number of units that will run
-  uint32_t max_block_frames; ///< The usual length of a block, in [1, 8192]
+  uint32_t max_block_frames; ///< The usual length of a block, in [1, 2^24]
 } PartitionKernelSpec;
 
 /**

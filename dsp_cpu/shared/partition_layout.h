@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  Layout in 32-bit words, shared by partition_kernel.c and the kernels of fx_convolver.cu.  Complex
+  Layout in 32-bit words, shared by partition_kernel.c and the kernels of convolver.h.  Complex
   numbers are pairs.  A *row* is one spectrum, or a slice of one, of POINTS complex numbers.
 */
 #ifndef WARPRACK_DSP_CPU_SHARED_PARTITION_LAYOUT_H

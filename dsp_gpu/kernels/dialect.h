@@ -30,6 +30,7 @@ typedef double f64;
 #endif
 
 #define KERNEL        __kernel __attribute__((reqd_work_group_size(GROUP_SIZE, 1, 1))) void
+#define KERNEL_OF(n)  KERNEL
 #define DEVICE        static inline
 #define GLOBAL        __global
 #define LOCAL_POINTER __local
@@ -111,8 +112,9 @@ typedef float f32;
 typedef double f64;
 #endif
 
-#define KERNEL extern "C" __global__ void __launch_bounds__(GROUP_SIZE, 1)
-#define DEVICE __device__ __forceinline__
+#define KERNEL       KERNEL_OF(GROUP_SIZE)
+#define KERNEL_OF(n) extern "C" __global__ void __launch_bounds__(GROUP_SIZE, (n) / GROUP_SIZE)
+#define DEVICE       __device__ __forceinline__
 #define GLOBAL
 #define LOCAL_POINTER
 #define RESTRICT __restrict__

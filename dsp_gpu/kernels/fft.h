@@ -23,7 +23,7 @@ complex_over(const float2 a, const float2 b)
   return F2(FMA(a.x, b.x, a.y * b.y), FMA(a.y, b.x, -(a.x * b.y)));
 }
 
-// First pass: transforms of two points each.
+// First pass: transforms of two points each; nothing for n = 0.
 DEVICE void
 fft_pairs(LOCAL_POINTER const float2* const from, LOCAL_POINTER float2* const to, const u32 n)
 {
@@ -65,30 +65,29 @@ fft_fours(LOCAL_POINTER const float2* const from, LOCAL_POINTER float2* const to
   BARRIER();
 }
 
-// Transform n >= 4 points with all threads, which pass the same n.  The caller has a barrier before
-// the call; the function ends with one.  Input in a; returns the array with the result, a or b.
+// Transform n >= 8 points, or none, with all threads, which pass the same n.  The caller has a
+// barrier before the call; the function ends with one.  Input in a; returns the array with the
+// result, a or b.
 // roots: n times exp(-2 pi i k / n). sign: 1, or -1 for the inverse, which is not scaled.
 DEVICE LOCAL_POINTER float2*
 fft(LOCAL_POINTER float2* const a, LOCAL_POINTER float2* const b, GLOBAL const float2* const roots,
     const u32 n, const f32 sign)
 {
-  LOCAL_POINTER float2* from = a;
-  LOCAL_POINTER float2* to = b;
-  u32 width = 1;
-  u32 step = n / 4;
-  if (n & 0xAAAAAAAAU) { // an odd power of two
-    fft_pairs(a, b, n);
-    from = b;
-    to = a;
-    width = 2;
-    step = n / 8;
-  }
-  for (; step > 0; step /= 4, width *= 4) {
+  // For PoCL, which copies all code after a barrier that depends on n, the first pass always runs.
+  const u32 is_odd = (n & 0xAAAAAAAAU) != 0; // an odd power of two
+  fft_pairs(a, b, is_odd ? n : 0);
+  LOCAL_POINTER float2* from = is_odd ? b : a;
+  LOCAL_POINTER float2* to = is_odd ? a : b;
+  u32 width = is_odd ? 2 : 1;
+  u32 step = n / (4 * width);
+  do {
     fft_fours(from, to, roots, n, width, step, sign);
     LOCAL_POINTER float2* const swapped = from;
     from = to;
     to = swapped;
-  }
+    step /= 4;
+    width *= 4;
+  } while (step > 0);
   return from;
 }
 

@@ -91,7 +91,7 @@ selftest_arithmetic(GLOBAL const float4* const in, GLOBAL float4* const vectors,
 }
 
 // out[i] = in[i] * gain for i < length.
-KERNEL
+KERNEL_OF(512)
 selftest_scale(GLOBAL const f32* const in, GLOBAL f32* const out, const f32 gain, const u32 length)
 {
   const u32 i = GROUP_X * GROUP_SIZE + LOCAL_ID;

@@ -65,12 +65,44 @@ TEST(sizes_follow_the_block_and_the_length)
   }
 }
 
+static void
+check_one_launch(const FxKernelShape shape, const char* const entry)
+{
+  ck_assert_uint_eq(shape.n_passes, 1);
+  ck_assert_str_eq(shape.passes[0].entry, entry);
+  ck_assert_uint_eq(shape.passes[0].groups_per_unit, 1);
+}
+
+TEST(one_group_does_all_the_work_of_a_unit)
+{
+  check_one_launch(shape_for(64, 96000, 1000), "fx_convolver");
+  check_one_launch(shape_for(64, 96000, 1), "fx_convolver"); // 127 KB
+  check_one_launch(shape_for(1024, 1000, 1), "fx_convolver_short");
+  check_one_launch(shape_for(1024, 100000, 1000),
+                   "fx_convolver"); // the other units keep the device busy
+}
+
 TEST(few_units_share_their_products_among_groups)
 {
-  const uint32_t products = 1U;
-  ck_assert_uint_eq(shape_for(1024, 100000, 1000).passes[products].groups_per_unit, 1);
-  ck_assert_uint_gt(shape_for(1024, 100000, 1).passes[products].groups_per_unit, 1);
-  ck_assert_uint_eq(shape_for(1024, 1000, 1).passes[products].groups_per_unit, 1);
+  const FxKernelShape shape = shape_for(1024, 100000, 1);
+  ck_assert_uint_eq(shape.n_passes, 4);
+  ck_assert_str_eq(shape.passes[1].entry, "fx_convolver_products");
+  ck_assert_uint_gt(shape.passes[1].groups_per_unit, 1);
+}
+
+TEST(groups_share_the_pieces_of_long_blocks)
+{
+  const FxKernelShape one_partition = shape_for(8192, 2048, 12);
+  ck_assert_uint_eq(one_partition.n_passes, 2);
+  ck_assert_str_eq(one_partition.passes[0].entry, "fx_convolver_short");
+  ck_assert_uint_eq(one_partition.passes[0].groups_per_unit, 5); // of hops of 2048 frames
+  ck_assert_str_eq(one_partition.passes[1].entry, "fx_convolver_end");
+  const FxKernelShape two_partitions = shape_for(8192, 2049, 12);
+  ck_assert_uint_eq(two_partitions.n_passes, 4);
+  for (uint32_t p = 0; p < 3U; ++p) {
+    ck_assert_uint_eq(two_partitions.passes[p].groups_per_unit, 5);
+  }
+  ck_assert_uint_eq(shape_for(8192, 2048, 4096).n_passes, 1); // the units keep the device busy
 }
 
 /// 8 bytes per tap for spectra, as much for the delay lines of each unit, and a small remainder.

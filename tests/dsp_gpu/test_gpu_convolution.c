@@ -206,6 +206,7 @@ TEST(divisions_into_blocks_do_not_matter)
   check(&(Case){ "x: convolver ir", 2, 2, 4, 10000, 64, RIG_RANDOM, 0 });
   check(&(Case){ "x: convolver ir", 1, 1, 1, 10000, 3000, RIG_RANDOM, 0 });
   check(&(Case){ "x: convolver ir", 1, 1, 1, 4000, 8192, RIG_RANDOM, 40000 });
+  check(&(Case){ "x: convolver ir", 3, 3, 3, 900, 8192, RIG_RANDOM, 40000 });
 }
 
 TEST(fir_sums_few_taps_and_partitions_many)
@@ -280,6 +281,7 @@ TEST(a_unit_restarts_after_a_non_finite_output)
   check_fault(&(Case){ "x: convolver ir", 2, 2, 4, 600, 64, RIG_BLOCKS, 6000 }, 3000U, NAN, 1U);
   check_fault(&(Case){ "x: convolver ir", 2, 2, 4, 5000, 64, RIG_BLOCKS, 16000 }, 7000U, INFINITY,
               1U);
+  check_fault(&(Case){ "x: convolver ir", 2, 2, 1, 600, 8192, RIG_BLOCKS, 30000 }, 9000U, NAN, 1U);
   check_fault(&(Case){ "x: fir file=ir", 3, 3, 1, 200, 64, RIG_BLOCKS, 6000 }, 3000U, NAN, 1U);
 }
 

@@ -46,6 +46,7 @@ static const RackRigFile files[] = { { "six.wav", &file },
 
 static const Case special_cases[] = {
   { "x: convolver mono.wav mix=0.5", "mix", 1.0, 3, 16, 40 },
+  { "x: convolver mono.wav", NULL, 0.0, 1, 32, 70 },
   { "x: convolver mono.wav", NULL, 0.0, 2, 64, 40 },
   { "x: convolver mono.wav", NULL, 0.0, 1, 2500, 2 },
   { "x: convolver six.wav", "gain", -20.0, 2, 31, 8 },
@@ -60,6 +61,7 @@ static const Case special_cases[] = {
   { "x: delay 1ms feedback=0.9 pingpong=on", "time", 3.0, 4, 100, 12 },
   { "x: fir lowpass 1kHz taps=301", NULL, 0.0, 2, 64, 8 },
   { "x: fir lowpass 1kHz taps=301", NULL, 0.0, 1, 1500, 2 },
+  { "x: fir lowpass 1kHz taps=601", NULL, 0.0, 1, 4200, 2 },
   { "x: compressor -20dB detector=rms", "ratio", 10.0, 5, 150, 4 },
   { "x: gate -12dB", "range", -6.0, 5, 150, 4 },
   { "x: limiter -6dB lookahead=2ms", "ceiling", -12.0, 5, 150, 6 },

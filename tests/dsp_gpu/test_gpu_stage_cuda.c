@@ -265,8 +265,6 @@ TEST(changes_of_a_large_rack_are_applied_by_many_groups)
 TEST(nodes_in_several_chunks_share_a_launch)
 {
   enum { N_NODES = 8 };
-  static const char* const kernels[] = { "fx_convolver_in", "fx_convolver_products",
-                                         "fx_convolver_out", "fx_convolver_end" };
   StageBench bench = stage_bench_open(false, PATIENT_NS);
   ((Device*)bench.device)->info.memory_bytes = 0U; // every node gets a chunk of its own
   fake_forget_calls();
@@ -276,10 +274,8 @@ TEST(nodes_in_several_chunks_share_a_launch)
   const uint32_t launch = stage_bench_launches() + 1U;
   stage_bench_begin(&bench, 0);
   ck_assert(stage_bench_end(&bench));
-  for (size_t k = 0; k < ARRAY_LEN(kernels); ++k) {
-    fake_must_find(launch, FAKE_KERNEL, kernels[k]);
-    ck_assert_uint_eq(fake_find(launch, FAKE_KERNEL, kernels[k], 1), UINT32_MAX);
-  }
+  fake_must_find(launch, FAKE_KERNEL, "fx_convolver");
+  ck_assert_uint_eq(fake_find(launch, FAKE_KERNEL, "fx_convolver", 1), UINT32_MAX);
   ck_assert(stage_bench_free(&bench));
 }
 

@@ -230,14 +230,20 @@ print_rows(const char* const* const options, const uint32_t capability, char* co
 }
 
 static uint32_t
-n_kernels_in(const char* source)
+n_times(const char* source, const char* const word)
 {
   uint32_t n = 0;
-  while ((source = strstr(source, "KERNEL\n"))) {
+  while ((source = strstr(source, word))) {
     ++n;
     ++source;
   }
   return n;
+}
+
+static uint32_t
+n_kernels_in(const char* const source)
+{
+  return n_times(source, "KERNEL\n") + n_times(source, "KERNEL_OF(");
 }
 
 static void

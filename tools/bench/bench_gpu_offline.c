@@ -13,8 +13,8 @@
    - worker: from and to any host memory, as in `render`: the player copies each block to and from
      the memory of the stage.
    The first two ways are repeated with every channel cut into pieces that play side by side.  Most
-   kernels (not those of fir and of filters) have one thread or one group per channel, so that a
-   dozen channels leave most of a device idle.  `render` does not cut channels.
+   kernels (not those of filters, fir and convolver) have one thread or one group per channel, so
+   that a dozen channels leave most of a device idle.  `render` does not cut channels.
 
    The CPU plays the same signals on all cores, in blocks of at most FX_MAX_BLOCK; blocks on the
    device have no such limit.  The benchmark compares the device's output with the CPU's.
@@ -64,8 +64,7 @@ typedef uint32_t Sizes[6];
 typedef struct Grid {
   const char* name;
   const char* rack;
-  uint32_t max_block; ///< 0: no limit
-  uint32_t run_in;    ///< Frames in which its filters decay
+  uint32_t run_in; ///< Frames in which its filters decay
   Sizes seconds, channels;
   struct {
     uint32_t seconds, channels;
@@ -96,7 +95,6 @@ static const Grid grids[N_GRIDS] = {
   [GRID_FUSED] = {
     .name = "fused",
     .rack = "convolver ir=fused",
-    .max_block = FX_MAX_BLOCK, // limit of partition_kernel.h
     .run_in = 512,
     .seconds = { 5, 60, 180, 300, 600 },
     .channels = { 1, 2, 4, 8, 12 },
@@ -521,8 +519,7 @@ measure(Offline* const offline, const Grid* const grid, const double seconds,
 {
   const BenchGpuArgs* const args = &offline->args->gpu;
   const size_t n_frames = (size_t)(seconds * args->rate_hz);
-  const size_t asked = (size_t)offline->args->block_frames;
-  const size_t block = grid->max_block && grid->max_block < asked ? grid->max_block : asked;
+  const size_t block = (size_t)offline->args->block_frames;
   const uint32_t n_cuts = n_pieces(grid, n_frames, n_channels);
   if (!bench_gpu_goes_on(args, &offline->report, n_cuts > 1U ? 6U : 4U)) {
     return STATUS_OK;

@@ -46,10 +46,7 @@ stage_bench_prepare(void)
   fake_teach("stage_end", "ppppppuup", nothing);
   fake_teach("fx_gain", "ppppppuu", nothing);
   fake_teach("fx_invert", "ppppppuu", nothing);
-  fake_teach("fx_convolver_in", "ppppppuu", nothing);
-  fake_teach("fx_convolver_products", "ppppppuu", nothing);
-  fake_teach("fx_convolver_out", "ppppppuu", nothing);
-  fake_teach("fx_convolver_end", "ppppppuu", nothing);
+  fake_teach("fx_convolver", "ppppppuu", nothing);
   fake_teach_ends();
   fake_teach("warprack_nudge", "", nothing);
 }

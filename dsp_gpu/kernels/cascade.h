@@ -250,12 +250,10 @@ DEVICE void
 frames_read(const Tiles tiles, const u32 s, const u32 first, const u32 n, Precise* const x)
 {
   if (s == 0) {
-#pragma unroll
     for (u32 k = 0; k < n; ++k) {
       x[k] = precise_of(tiles.in[first + k]);
     }
   } else {
-#pragma unroll
     for (u32 k = 0; k < n; ++k) {
       x[k] = precise_of_words(tiles.out[first + k], tiles.rest[first + k]);
     }
@@ -268,7 +266,6 @@ frames_run(Section* const section, const Tiles tiles, const u32 s, const u32 fir
 {
   Precise x[STEP_FRAMES];
   frames_read(tiles, s, first, n, x);
-#pragma unroll
   for (u32 k = 0; k < n; ++k) {
     const Precise d = section->d;
     section_step(section, x[k]);
@@ -287,7 +284,6 @@ frames_run_last(Section* const section, const Tiles tiles, const u32 s, const u3
   Precise x[STEP_FRAMES];
   f32 zero = 0.0f;
   frames_read(tiles, s, first, n, x);
-#pragma unroll
   for (u32 k = 0; k < n; ++k) {
     const Precise d = section->d;
     section_step(section, x[k]);

@@ -234,7 +234,8 @@ graph_schedule_deaths(Graph* const graph, const uint32_t* const order)
       any = true;
     }
   }
-  if (graph->request->end_tails || (any && plan->n_nodes - plan->n_living > TAIL_LIMIT_NODES)) {
-    end_old_tails(graph, !graph->request->end_tails);
+  const bool end_all = graph->request->end_tails || graph->is_late;
+  if (end_all || (any && plan->n_nodes - plan->n_living > TAIL_LIMIT_NODES)) {
+    end_old_tails(graph, !end_all);
   }
 }

@@ -66,6 +66,11 @@ pass_on_earliest(const Graph* const graph, const uint32_t v, uint32_t* const ear
 static bool
 is_pending(const Graph* const graph, const PlanLink* const plan_link)
 {
+  const Node* const from = plan_link->link->from;
+  const Death* const death = from ? &graph->plan->nodes[from->plan_index].death : NULL;
+  if (death && death->dying && !death->fresh) {
+    return false; // the fade after the node's tail has taken its place
+  }
   const uint64_t making = (uint64_t)MAKING_FADES * graph->ramp_frames;
   return plan_link->begins > graph->request->now_frame + making;
 }
@@ -166,17 +171,22 @@ drop_unheard(Graph* const graph)
 /// follow one another quickly have put these off too far; not before the fades that this plan
 /// replaces.  NULL if out of memory.
 static uint32_t*
-compute_earliest(const Graph* const graph, const uint32_t* const order)
+compute_earliest(Graph* const graph, const uint32_t* const order)
 {
   const Plan* const plan = graph->plan;
   const uint64_t now = graph->request->now_frame;
   const uint32_t distance = later(graph->ramp_frames + graph->request->format->block_frames,
                                   plan->latency_frames / MAX_ON_THE_WAY);
   const uint64_t longest = (uint64_t)(LONGEST_WAIT_SECONDS * graph->request->format->rate_hz);
+  const Plan* const previous = graph->request->previous;
+  const uint32_t latency = later(plan->latency_frames, previous ? previous->latency_frames : 0U);
+  const uint64_t allowed = latency + (uint64_t)MAX_ON_THE_WAY * distance;
   uint32_t* const earliest = arena_take(graph->scratch, plan->n_nodes + 1U, sizeof(uint32_t));
   for (uint32_t l = 0; earliest && l < plan->n_links; ++l) {
     const PlanLink* const plan_link = &plan->links[l];
-    if (plan_link->fades > now && plan_link->fades - now < longest) {
+    const uint64_t wait = plan_link->fades > now ? plan_link->fades - now : 0U;
+    graph->is_late = graph->is_late || wait > allowed;
+    if (wait && wait < longest) {
       const uint32_t until = (uint32_t)(plan_link->fades - now);
       const uint32_t after =
           until + (graph->replaces && is_pending(graph, plan_link) ? 0U : distance);

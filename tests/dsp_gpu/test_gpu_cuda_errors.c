@@ -349,11 +349,13 @@ may_fail(const char* const name)
          !strcmp(name, "cuDriverGetVersion");
 }
 
-/// Load the driver and the compiler.  This happens once per process; afterwards every rig makes
-/// the same calls.
+/// Load the driver and the compiler, and no real compiler after it.  This happens once per process;
+/// afterwards every rig makes the same calls.
 static void
 load_all(void)
 {
+  static const char* const names[] = { "libnvrtc.so.13", NULL };
+  OK(nvrtc_load_from(names, &error));
   SCOPED(cuda_rig_free) CudaRig rig = cuda_rig();
 }
 

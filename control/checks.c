@@ -35,7 +35,7 @@ begin_next(Control* const control)
   }
 }
 
-/// The key of those that share a place.
+/// The clients that may have one check together: one of this machine, or all of another machine.
 static PeerKey
 sharers(const Peer* const peer)
 {
@@ -50,7 +50,7 @@ find_room(const RackChecks* const checks, const Peer* const peer, Error* const e
     const PeerKey other = sharers(&checks->of[c].peer);
     if (peer_key_equal(&client, &other)) {
       return error_set(error, STATUS_LIMIT,
-                       "a check of this client, or of its machine, has not ended");
+                       "a check of this client, or of another one on its machine, has not ended");
     }
   }
   return checks->n < RACK_CHECKS_MAX

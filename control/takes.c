@@ -238,7 +238,7 @@ takes_written(Control* const control, const RackStoreJob* const job)
 {
   Takes* const takes = &control->takes;
   if (!takes->is_on || job->part.take != takes->n) {
-    return; // of a take before
+    return; // of an earlier take
   }
   *(job->part.is_audio ? &takes->audio.is_writing : &takes->is_writing) = false;
   if (!job->error.status) {
@@ -260,7 +260,7 @@ add_dry_span(Takes* const takes, const DrySpan* const span)
   text_buffer_add(&takes->text, "\n");
 }
 
-/// Record the spans in which the outputs played their fallbacks, and blocks that no worker got.
+/// Record the spans in which the outputs played their fallbacks, and blocks that reached no worker.
 static void
 record_missed(Control* const control, const EngineStatus* const engine)
 {
@@ -271,7 +271,7 @@ record_missed(Control* const control, const EngineStatus* const engine)
     add_dry_span(takes, &spans[--s]);
   }
   if (engine->counts.dropped != takes->n_dropped) {
-    add_gap(takes, now, "the worker has not got a block");
+    add_gap(takes, now, "a block did not reach the worker");
   }
   if (engine->counts.odd_periods != takes->n_odd) {
     add_gap(takes, now, "a period that is no multiple of the block");

@@ -99,7 +99,7 @@ rack_read_tempo(const char* const first, const char* const second, RackTempo* co
   }
   if (is_source == rack_is_tempo_source(second)) {
     return error_set(error, STATUS_BAD_RACK,
-                     is_source ? "a tempo has one source, and a number in bpm, not \"%.60s\""
+                     is_source ? "after the source of a tempo comes a number in bpm, not \"%.60s\""
                                : "a tempo is fixed, or comes from jack or midi, not \"%.60s\"",
                      second);
   }

@@ -72,7 +72,7 @@ static const struct {
   { "tempo 120 jakc", "t:1:11: a tempo is fixed, or comes from jack or midi, not \"jakc\"" },
   { "tempo jack 12", "t:1:12: tempo 12bpm is out of range; 20bpm to 999bpm" },
   { "tempo 12 jack", "t:1:7: tempo 12bpm is out of range; 20bpm to 999bpm" },
-  { "tempo jack midi", "t:1:12: a tempo has one source, and a number in bpm, not \"midi\"" },
+  { "tempo jack midi", "t:1:12: after the source of a tempo comes a number in bpm, not \"midi\"" },
   { "tempo jack jakc",
     "t:1:12: a tempo is a number in bpm, or one of fixed, jack, midi, not \"jakc\"" },
   { "tempo jack 120 130", "t:1:16: unexpected \"130\"; a statement ends with its line" },

@@ -436,7 +436,7 @@ callback_run(const int argc, char** const argv)
     { "block",    'b', OPTION_INTEGER, "N",     1,    FX_MAX_BLOCK, .to.integer = &args.block_frames, .help = "Frames per block, default 64" },
     { "channels", 'c', OPTION_INTEGER, "N",     1, FX_MAX_CHANNELS, .to.integer = &args.n_channels,   .help = "Channels in and out, default 64" },
     { "json",     'j', OPTION_FLAG,                                 .to.flag = &args.json,            .help = "Print JSON" },
-    { "midi",     'm', OPTION_INTEGER, "N",     0, MIDI_MAX_EVENTS, .to.integer = &args.n_midi,       .help = "MIDI events of a period; default: no MIDI" },
+    { "midi",     'm', OPTION_INTEGER, "N",     0, MIDI_MAX_EVENTS, .to.integer = &args.n_midi,       .help = "MIDI events in each period, default no MIDI" },
     { "rate",     'r', OPTION_NUMBER,  "HZ", 8000,          768000, .to.number = &args.rate_hz,       .help = "Frames per second, default 48000" },
   };
   // clang-format on

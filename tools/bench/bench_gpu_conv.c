@@ -566,7 +566,7 @@ conv_run(const int argc, char** const argv)
     { "channels",  'c', OPTION_INTEGER, "N",     1, MAX_CHANNELS, .to.integer = &args.n_channels,   .help = "Only N channels; default as many as fit" },
     { "gpu-sleep", 0,   OPTION_FLAG,                              .to.flag = &args.gpu.may_sleep,   .help = "Let the GPU lower its clocks between blocks, as run --gpu-sleep does" },
     { "ir",        'i', OPTION_NUMBER,  "S", 0.001,           60, .to.number = &args.ir_seconds,    .help = "Only responses of S seconds, default 2" },
-    { "search",    0,   OPTION_NUMBER,  "S",     1,        86400, .to.number = &args.search_seconds,.help = "Seconds of a search at most, default 30" },
+    { "search",    0,   OPTION_NUMBER,  "S",     1,        86400, .to.number = &args.search_seconds,.help = "Longest search in seconds, default 30" },
   };
   // clang-format on
   int exit_code = 0;

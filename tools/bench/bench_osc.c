@@ -669,7 +669,7 @@ osc_run(const int argc, char** const argv)
     { "nodes",   'n', OPTION_INTEGER, "N",     1, MAX_NODES, .to.integer = &args.n_nodes,      .help = "Gains in the rack, which the messages set in turn; default 100" },
     { "program", 'p', OPTION_TEXT,    "FILE",                .to.text = &args.program,         .help = "The program that is the server, to compare two versions; default this one" },
     { "seconds", 't', OPTION_NUMBER,  "S",   0.1,      3600, .to.number = &args.seconds,       .help = "Length of a row, default 3" },
-    { "subscriber", 's', OPTION_FLAG,                        .to.flag = &args.has_subscriber,  .help = "A further client subscribes to all changes" },
+    { "subscriber", 's', OPTION_FLAG,                        .to.flag = &args.has_subscriber,  .help = "Add a client that subscribes to all changes" },
   };
   static const BenchColumn columns[] = {
     { "transport", "transport", -9 }, { "bundle", "bundle", 6 },   { "per_s", "sets/s", 10 },

@@ -30,14 +30,14 @@ typedef struct MidiState {
   MidiDecoder decoder;                ///< Of what controllers send
   MidiRecent recent[MIDI_MAX_RECENT]; ///< The last of n_recent, number i at i % MIDI_MAX_RECENT
   uint64_t n_recent;
-  uint64_t worker;     ///< EngineReports::ring of the one that knows what controllers have sent
+  uint64_t worker;     ///< EngineReports::ring of the last worker that got the decoder's state
   MidiTarget* targets; ///< Of the active document; owned
   MidiTable table;     ///< The same
   MidiShown* shown;    ///< [table.n]
   bool has_table;      ///< False: the document is another one
   bool is_shown;       ///< False: values have changed since the last feedback
   bool had_midi;       ///< The driver had MIDI in the last round
-  uint64_t next_ns;    ///< Time of the next event, after one that has recalled a scene; 0: any
+  uint64_t next_ns;    ///< Events wait until then, because one has recalled a scene; 0: none waits
   uint64_t fed_ns;     ///< Time of the last feedback
   // The controller that is learnt:
   char learn[MIDI_LEARN_BYTES]; ///< Its target and options, as in the language; "": none

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define MAX_TAUGHT 64U // messages that are sent to a new worker at once
-#define MAX_FED    32U // sources that get feedback at once: a DIN cable carries 20 messages in 20 ms
+#define MAX_FED    32U // sources that get feedback at once: a DIN cable carries 20 in 20 ms
 
 // Controllers that select an NRPN, or registered parameter, and so are none themselves.
 #define FIRST_SELECTING 98U
@@ -181,7 +181,7 @@ keep_recent(MidiState* const midi, const uint64_t frame, const MidiReading* cons
   midi->recent[midi->n_recent++ % MIDI_MAX_RECENT] = (MidiRecent){ frame, *reading };
 }
 
-/// Set what the worker that has ended got from a frame on, and has not run.
+/// A worker has ended: set the values of the events from `frame` on, which it had not run.
 static void
 set_unrun(Control* const control, const uint64_t frame)
 {
@@ -221,8 +221,8 @@ hear(Control* const control, const MidiHeard* const heard)
   return has_recalled;
 }
 
-/// Take events until one recalls a scene.  The next event then waits for as long as that has taken,
-/// so that programs leave half of the time to clients.
+/// Take events until one recalls a scene.  The next event then waits for as long as the recall has
+/// taken, so that programs leave half of the time to clients.
 static void
 take_events(Control* const control)
 {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define SEARCH_NS  NS_PER_MS              // between two searches for a free entry, if there is none
-#define INDEX_KEYS (4U * NOTIFY_MAX_KEYS) // in the index, with those whose entries are others' now
+#define INDEX_KEYS (4U * NOTIFY_MAX_KEYS) // in the index, with keys that have lost their entry
 
 const char*
 notify_address(const NotifyEvent event)
@@ -188,7 +188,7 @@ find_free(Notify* const notify, const uint64_t now_ns)
   return notify->n_params < NOTIFY_MAX_KEYS ? &notify->entries[n_entries(notify)] : NULL;
 }
 
-/// Make the index again, without keys whose entries are others' now.  It has memory for them all.
+/// Make the index again, without keys that have lost their entry.  Its memory suffices.
 static void
 renew_index(Notify* const notify)
 {

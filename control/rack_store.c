@@ -136,7 +136,7 @@ write_part(RackStore* const store, RackStoreJob* const job)
     job->error = store->no_take; // the take itself could not be made
     status = job->error.status;
   } else if (job->part.step == STORE_FIRST) {
-    close_take(store, job->part.is_audio); // of a take that has ended without its last part
+    close_take(store, job->part.is_audio); // of an earlier take, whose last part never came
     status = folder_create(&store->folder, job->name, fd, &job->error);
     if (!job->part.is_audio) {
       free(store->take);

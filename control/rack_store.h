@@ -35,7 +35,7 @@ typedef enum RackStoreStep {
 /// A part of a file of a take.
 typedef struct RackStorePart {
   uint64_t take; ///< Number of the take, which the client of the store chooses
-  bool is_audio; ///< It is of the take's input
+  bool is_audio; ///< A part of the take's input
   RackStoreStep step;
 } RackStorePart;
 

@@ -38,9 +38,9 @@ typedef struct Takes {
   Rack* next;                ///< The document of the edit in flight; NULL: none
   uint64_t number;           ///< Of the last message
   uint64_t ring;             ///< EngineReports::ring; 0: no worker yet
-  uint64_t check_ns;         ///< Time of the next look at the engine
+  uint64_t check_ns;         ///< Time of the next check of the engine
   uint64_t dry_frame;        ///< Frame time up to which spans played dry are recorded
-  uint64_t n_dropped, n_odd; ///< Of the engine, at the last look
+  uint64_t n_dropped, n_odd; ///< Counters `dropped`, `odd_periods` at the last check
   uint64_t n_lost;           ///< Reports lost, in all takes
 } Takes;
 

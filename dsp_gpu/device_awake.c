@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  Keeps the clocks of a GPU high between blocks, if the device does not wait for them (GpuApi::arm),
-  which has the same effect.
+  Keeps the clocks of a GPU high between blocks, unless the device is armed (GpuApi::arm): its wait
+  for the next block has the same effect.
 
   An idle GPU lowers its clocks and powers its links down, and the next block takes longer until
   they are up again.  A GPU is idle between any two blocks of audio.  Therefore a thread of lowest

@@ -167,8 +167,8 @@ typedef struct GpuApi {
   void (*recording_free)(GpuRecording* recording);
   /// As submit(), once, before the player has the recording. [builder]
   Status (*rehearse)(GpuRecording* recording, uint64_t sequence);
-  /// Let the device wait for submit(), which then costs no call of the driver.  If it does not come
-  /// within some blocks, or another recording is submitted first, the kernels run with
+  /// Let the device wait for submit(), which then costs no call of the driver.  If submit() is not
+  /// called within 50 ms, or another recording is submitted first, the kernels run with
   /// GpuWork::is_void set.  Does nothing for a recording with copies, or while another is armed.
   /// NULL: not possible. [player, without work under way]
   Status (*arm)(GpuRecording* recording);

@@ -106,7 +106,7 @@ word_in_region(const Stage* const stage, const float* const sample)
   return (uint32_t)(sample - (const float*)stage->device->region);
 }
 
-/// Copy rows to the slot, or say where they are in the ring.
+/// Copy rows to the slot, or write to the slot where they are in the ring.
 static void
 bring_rows(Stage* const stage, Slot* const slot, const uint32_t first, const uint32_t n_frames)
 {

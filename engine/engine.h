@@ -166,8 +166,8 @@ NODISCARD Status engine_replay(Engine* engine, const ParamMessage* message, uint
 
 /// How a worker has planned a document.
 typedef struct EngineReplay {
-  uint64_t stamp;     ///< It overrides the values of messages up to this number
-  uint64_t planned;   ///< The next block began at this frame
+  uint64_t stamp;     ///< The document overrides the values of messages up to this number
+  uint64_t planned;   ///< Frame of the next block when the worker planned
   bool is_first_plan; ///< There was no plan to continue from: all nodes are new
 } EngineReplay;
 
@@ -266,9 +266,9 @@ bool engine_tap(Engine* engine, uint32_t tap, RackUid uid, NodeTap* level);
 typedef struct EngineReports {
   uint32_t n;      ///< Reports that were written
   uint64_t n_lost; ///< Reports lost, or invalid
-  uint64_t ring;   ///< A number that changes when another worker plays, or the audio restarts;
-                   ///< of the reports of the worker before that were not read yet, the first 512
-                   ///< come then, apart from those of the new one, and the others count as lost.
+  uint64_t ring;   ///< A number that changes when another worker plays, or the audio restarts.
+                   ///< Before the reports of the new worker come the unread ones of the previous
+                   ///< worker, in calls of their own, at most 512; the others count as lost.
                    ///< 0: no audio runs, or no worker
 } EngineReports;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
    A model of cuda_record.c for the model checker spin: blocks that are submitted to a device that
-   is armed, or not; edits, and a device that loses its patience. tests/models.sh checks every
+   is armed, or not; edits; a device whose wait of 50 ms ends. tests/models.sh checks every
    interleaving.
 
    There are two plans with two recordings each; the player begins with the first plan.  The builder
@@ -88,7 +88,7 @@ end:
       if
       :: go[r] == GO
       :: go[r] == CANCEL -> is_void = true
-      :: go[r] == WAIT -> is_void = true /* it has lost its patience */
+      :: go[r] == WAIT -> is_void = true /* its 50 ms have passed */
       :: go[r] == WAIT -> /* it waits */
         if
         :: go[r] == GO

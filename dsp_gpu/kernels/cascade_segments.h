@@ -2,9 +2,9 @@
 /*
   fx_cascade_long.cu: the frames of a block cut into segments that play side by side.
 
-  A steady chain is linear, so its state after a segment is the sum of two states: the one that the
-  segment leaves if it begins with a zero state, and the one that silence makes of the true state
-  before it.  Hence five launches:
+  A steady chain is linear.  So its state after a segment is the sum of two states: that after the
+  same input from a zero state, and that after silence from the true state before the segment.
+  Hence five launches:
 
   cascade_begin   plays the block until the chain is steady, as fx_cascade.cu does
   cascade_probe   plays each segment of the rest from a zero state, and as many frames of silence
@@ -15,8 +15,8 @@
                   rest of the block from the state before it, as fx_cascade.cu does
 
   Probe and play have one thread for each section of a signal, as in cascade_channels.h; a signal
-  is a segment or a column.  A group has one chain (GROUP_X), and the more signals (GROUP_Y) the
-  fewer sections the chain has, at most SIGNALS.
+  is a segment or a column.  A group has one chain (GROUP_X) and at most SIGNALS signals (GROUP_Y):
+  the fewer sections the chain has, the more signals.
 
   The states between segments are kept as sums of two floats.  The matrix has an error of about
   2^-47 for each frame of a segment, and where a float carries the signal from one unit to the next,

@@ -132,10 +132,10 @@ lowest_shared(const DelayLine line, GLOBAL const f32* const ring, const u32 n,
   return minima[0];
 }
 
-// The minimum over the rest of the window of each frame i, in now[i]: the frames of the tile, the
-// lookahead before i at most, and those of `past` from i on, which later windows no longer contain.
-// By all threads; each may read its own result.  In each step, each minimum takes in the one `step`
-// frames away.
+// For each frame i, in now[i]: the minimum over two parts of its window.  One part has the frames
+// of the tile up to i, the other one `past` from i on: windows after frame k do not contain
+// past[k].  By all threads; each may read its own result.  Each step combines each minimum with the
+// one that is `step` frames away.
 DEVICE void
 lowest_own(LOCAL_POINTER f32* const now, LOCAL_POINTER f32* const past, const u32 lookahead)
 {

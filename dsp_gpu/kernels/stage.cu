@@ -48,8 +48,8 @@ bring_rows(GLOBAL const u32* const table, GLOBAL const float4* const from, const
 }
 
 // The first n_apply groups apply changes, the others bring rows; both wait for host memory twice.
-// n_rows is 0 if the rows from the host are on the device already.  Rows that are brought keep the
-// alignment of their quads, so they begin up to three words late.
+// n_rows is 0 if the rows from the host are on the device already.  Rows keep the alignment
+// of their quads, so they begin up to three words after the start of their place.
 KERNEL
 stage_begin(GLOBAL const u32* const changes, GLOBAL u32* const live,
             GLOBAL const u32* const RESTRICT table, GLOBAL const f32* const from_host,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The callback overwrites the oldest span.  A reader that has loaded a part of the new one loads a
-// number of spans after that, by which it sees that the old one is gone.
+// The callback overwrites the oldest span.  The reader loads a span, then `n`, the number of spans
+// so far: from `n` it knows whether the callback may have overwritten the span meanwhile.
 
 #include "dry_spans.h"
 

@@ -16,9 +16,9 @@
 /// An event with its frame time.
 typedef struct MidiHeard {
   uint64_t frame;
-  MidiEvent event; ///< Its own frame is 0.  Without bytes: a worker has ended that had not run
-                   ///< the events that it got from `frame` on
-  bool is_missed;  ///< Of one that has come: no worker got it
+  MidiEvent event; ///< Its own frame is 0.  Without bytes: a worker has ended, and had not run
+                   ///< its events from `frame` on
+  bool is_missed;  ///< No worker got the event
 } MidiHeard;
 
 /// Begins as zeros.

@@ -8,8 +8,8 @@
                                 └─▶ heard ────────────▶ control thread
        driver ◀─ MidiPeriod::out ── sent ◀──────────── control thread
 
-   When a worker has ended, the control thread learns which events were in blocks that it had not
-   run.
+   When a worker has ended, the control thread learns which events were in blocks that the worker
+   had not run.
 */
 #ifndef WARPRACK_ENGINE_CALLBACK_PERIOD_MIDI_H
 #define WARPRACK_ENGINE_CALLBACK_PERIOD_MIDI_H

@@ -38,7 +38,7 @@ typedef struct Death {
               ///< the plan's first frame
   uint64_t expires; ///< Frame from which a later plan can leave the part out
   uint64_t tail;    ///< Frame from which it plays only tails
-  bool is_unheard;  ///< It was added by a change that this plan replaces before it has begun
+  bool is_unheard;  ///< It has not played: this plan replaces the fades of the edit that added it
 } Death;
 
 typedef struct PlanNode {
@@ -68,7 +68,7 @@ typedef struct PlanAim {
   uint32_t frames, hold_frames;
   bool restarts; ///< The gain may still move to `target`, by a fade of an earlier plan: it begins
                  ///< again (mix_link_restart())
-  bool replaces; ///< Takes the place of the link's last fade, of a change that has not begun
+  bool replaces; ///< Takes the place of the link's last fade, which has not begun
   float before;  ///< Of the PlanLink, if it replaces a fade
 } PlanAim;
 

@@ -129,7 +129,7 @@ node_sounds(const Graph* const graph, const uint32_t v)
                    .all = graph_add(input.all, tail) < limit ? input.all + tail : limit };
 }
 
-/// True for a dying node to which nothing has come that was not taken back.
+/// True for a dying node that has not played: this plan takes back all its connections.
 static bool
 is_unheard(const Graph* const graph, const uint32_t v)
 {
@@ -141,7 +141,7 @@ is_unheard(const Graph* const graph, const uint32_t v)
   return n && n == in_links->first[v + 1U] - in_links->first[v];
 }
 
-/// End a node that nobody has heard, with the connections from it.
+/// End a node that has not played, with the connections from it.
 static void
 end_unheard(Graph* const graph, PlanNode* const dead)
 {
@@ -184,9 +184,9 @@ schedule_death(Graph* const graph, PlanNode* const dead, const Sounds sounds)
   }
 }
 
-/// End a part that dies since an earlier plan: now, or with `tails_only` when it would play only
-/// tails.  Returns false if it ends about then anyway; else `hold_frames` receives how long it
-/// still plays.
+/// End a part that an earlier plan has left: now, or with `tails_only` from the frame at which it
+/// plays only tails.  Returns false if it ends about then anyway; else `hold_frames` receives how
+/// long it still plays.
 static bool
 end_tail(const Graph* const graph, Death* const death, const bool tails_only,
          uint32_t* const hold_frames)
@@ -204,7 +204,7 @@ end_tail(const Graph* const graph, Death* const death, const bool tails_only,
   return true;
 }
 
-/// Let parts that die since an earlier plan fade out early.  Fades that already run continue.
+/// Let parts that an earlier plan has left fade out early.  Fades that already run continue.
 static void
 end_old_tails(Graph* const graph, const bool tails_only)
 {

@@ -75,8 +75,8 @@ is_pending(const Graph* const graph, const PlanLink* const plan_link)
   return plan_link->begins > graph->request->now_frame + making;
 }
 
-/// A node that an earlier plan has left gets sound for longer: graph_schedule_deaths() schedules
-/// its end again, and that of its connections.
+/// A dying node gets sound for longer: graph_schedule_deaths() schedules its end again, and that of
+/// its connections.
 static void
 die_later(const Graph* const graph, PlanNode* const dead, bool* const is_longer)
 {
@@ -91,7 +91,7 @@ die_later(const Graph* const graph, PlanNode* const dead, bool* const is_longer)
   }
 }
 
-/// Call die_later() for the nodes with `is_longer`, and those behind them.
+/// Call die_later() for the dying nodes with `is_longer`, and for the nodes to which they lead.
 static void
 let_die_later(const Graph* const graph, const uint32_t* const order, bool* const is_longer)
 {
@@ -116,8 +116,8 @@ find_aim(Graph* const graph, Link* const link)
 }
 
 /// Replace changes of earlier plans that have not begun, if this plan removes what one of them
-/// adds: their fades begin with those of this plan, and what they add and this plan removes is not
-/// heard.  Returns false if out of memory.
+/// adds: their fades begin with those of this plan, and what they add and this plan removes ends
+/// without having played.  Returns false if out of memory.
 static bool
 replace_pending(Graph* const graph, const uint32_t* const order)
 {

@@ -5,12 +5,12 @@
    measured once.
 
    The nodes of a measurement are side by side, with two channels and the initial values of their
-   parameters; effects with an impulse response get noise of two lengths.  On a GPU the many nodes
-   of the larger sizes fill it (512 nodes; 64 if its memory does not suffice), and their responses
-   exceed its caches: fewer would take as long as one.  Blocks follow each other without a pause,
-   and their median counts.  What pauses add, the slow first submission and the tail of a live run,
-   is measured once for each side, with an empty stage: the least of three 99th percentiles of paced
-   blocks.
+   parameters; effects with an impulse response get noise of two lengths.  The larger sizes have so
+   many nodes (on a GPU 512; 64 if its memory does not suffice) that they occupy a GPU completely
+   and their responses exceed its caches: fewer nodes would take as long as one.  Blocks follow each
+   other without a pause, and their median counts.  What pauses add, the slow first submission and
+   the tail of a live run, is measured once for each side, with an empty stage: the least of three
+   99th percentiles of paced blocks.
 */
 #ifndef WARPRACK_ENGINE_WORKER_CALIBRATE_H
 #define WARPRACK_ENGINE_WORKER_CALIBRATE_H

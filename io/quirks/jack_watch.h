@@ -68,7 +68,7 @@ void jack_watch_probed(JackWatch* watch);
 void jack_watch_doubted(JackWatch* watch);
 
 /// Record that the probe gets periods, so that another session follows.  If this one had none,
-/// `calm` grows, because the next one may have none either; else the server has begun again. [main]
+/// `calm` grows, because the next one may have none either; else the server has restarted. [main]
 void jack_watch_replaced(JackWatch* watch);
 
 #endif

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Controllers on another machine, played by liblo and by libraries of npm: no byte amplified before the machine has proved
-its address, complete answers and all changes after it.
+"""Controllers on another machine, played by liblo and by libraries of npm: no amplification before the machine has proved
+its address; complete answers and all changes after it.
 
     controllers.py PROGRAM
 
@@ -252,7 +252,7 @@ def console(server):
 
 
 def npm(server):
-    """The same ways by node-osc, osc-js and osc.  Returns why they were not played; empty if they were."""
+    """The same exchanges by node-osc, osc-js and osc.  Returns the reason if they were not played, else an empty text."""
     folder = os.environ.get("WARPRACK_NPM", "")
     if not shutil.which("node") or not os.path.exists(f"{folder}/installed.json"):
         return f"the libraries of npm are not in '{folder}' (tests/acceptance/npm/install); all others were played"

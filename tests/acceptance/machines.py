@@ -10,7 +10,7 @@ CLONE_NEWNET = 0x40000000
 
 
 class Machine:
-    """`run(pipe)` is called there; `pipe` is the other end of it."""
+    """Runs `run(pipe)` in that process; `Machine.pipe` is the other end of `pipe`."""
 
     def __init__(self, run):
         need("ip", "nsenter", "unshare")
@@ -30,7 +30,7 @@ class Machine:
         subprocess.run(["nsenter", "-t", str(self.process.pid), "-n", "ip", *words], check=True)
 
     def connect(self, networks):
-        """Connect it by networks, (own address, address there), with fixed neighbours and no IPv6 yet: only packets of
+        """Connect it by networks, each (address here, address there).  Neighbours are fixed and IPv6 is off: only packets of
         OSC are counted."""
         pair = ["ip", "link", "add", "near", "type", "veth", "peer", "name", "far", "netns", str(self.process.pid)]
         if subprocess.run(pair, check=False).returncode:

@@ -435,7 +435,7 @@ TEST(a_take_that_meets_a_full_disk_ends_with_complete_lines)
   end(&live);
 }
 
-TEST(a_part_of_the_take_before_does_not_end_one_of_the_same_name)
+TEST(a_part_of_an_earlier_take_does_not_end_a_take_of_the_same_name)
 {
   Live live;
   begin(&live, RACK, 64U, 1U);
@@ -519,7 +519,7 @@ TEST(a_report_with_a_time_to_come_spoils_no_take)
   end(&live);
 }
 
-TEST(an_edit_before_which_not_all_was_read_is_in_the_take)
+TEST(an_edit_sent_before_all_reports_were_read_is_in_the_take)
 {
   Live live;
   begin(&live, RACK, 64U, 1U);

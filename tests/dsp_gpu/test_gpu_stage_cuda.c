@@ -138,18 +138,18 @@ TEST(a_stage_begins_when_the_one_before_has_ended)
   ck_assert(stage_bench_free(&bench));
 }
 
-static uint32_t n_in_vain; ///< Polls in a row of a block that was not done
+static uint32_t n_unready; ///< Polls in a row of a block that was not done
 
 /// The held device runs the last submission; the others only if the caller does not give up.
 static Status
 run_last_and_poll(GpuRecording* const recording, const uint64_t sequence, bool* const is_done)
 {
-  if (n_in_vain > 10U) {
+  if (n_unready > 10U) {
     fake_run_all();
   }
   fake_run(fake_must_find(stage_bench_launches(), FAKE_END, NULL));
   const Status status = driver->poll(recording, sequence, is_done);
-  n_in_vain = *is_done ? 0U : n_in_vain + 1U;
+  n_unready = *is_done ? 0U : n_unready + 1U;
   return status;
 }
 
@@ -568,7 +568,7 @@ count_and_disarm(GpuRecording* const recording)
   driver->disarm(recording);
 }
 
-TEST(an_edit_cancels_what_is_armed)
+TEST(an_edit_cancels_an_armed_recording)
 {
   GpuApi api = gpu_cuda;
   api.disarm = count_and_disarm;

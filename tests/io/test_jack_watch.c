@@ -104,7 +104,7 @@ TEST(a_server_that_has_played_for_a_while_is_probed_soon_again)
 }
 
 /// As PipeWire's daemon does.
-TEST(a_server_that_begins_again_and_again_is_probed_soon_each_time)
+TEST(a_server_that_restarts_often_is_probed_soon_each_time)
 {
   begin();
   for (unsigned n = 0; n < 5U; ++n) {

@@ -67,7 +67,7 @@ def prove(client):
 
 
 def other_machines(pipe):
-    """Subscribe and unsubscribe as the test says; tell it how many messages have come since."""
+    """Subscribe and unsubscribe as the test says; report to it how many messages have come since."""
     port, clients, n = pipe.recv(), [], 0
     for k in range(CLIENTS):
         own, other = MACHINES[k % len(MACHINES)]

@@ -127,7 +127,7 @@ TEST(reports_that_nobody_reads_are_lost_and_counted)
   ck_assert_uint_eq(ring_reports_lost(rig.messages), PLAYER_MAX_WAITING);
 }
 
-TEST(what_waits_when_audio_ends_is_reported)
+TEST(messages_that_wait_when_audio_ends_are_reported)
 {
   SCOPED(rack_rig_free) RackRig rig;
   begin(&rig, "add g gain\nconnect in g\nconnect g out\nmidi cc 1:7 g.gain", 64U);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Controllers that OSC libraries of npm play, each in the way of a known program.  Each one sets a value, which all
-// others must get.
+// Controllers that OSC libraries of npm play: each one sends and receives as a known program does, and sets a value,
+// which all others must get.
 //
 //     node controllers.js FOLDER LIMIT PORT SERVER OWN SERVER OWN
 //

@@ -21,7 +21,7 @@ static FakeWork works[MAX_WORKS];
 static Deps deps[MAX_WORKS];
 static uint32_t n_works;
 static bool is_held;
-static uint32_t n_in_vain; ///< Queries in a row of a stream that was not ready
+static uint32_t n_unready; ///< Queries in a row of a stream that was not ready
 static bool is_late;       ///< Kernels that wait for the host give up
 
 void
@@ -161,9 +161,9 @@ void
 fake_ask(const uint32_t index)
 {
   fake_enqueued(index);
-  n_in_vain = works[index].op.is_done ? 0U : n_in_vain + 1U;
-  if (n_in_vain == MANY_QUERIES && !is_held) {
-    n_in_vain = 0;
+  n_unready = works[index].op.is_done ? 0U : n_unready + 1U;
+  if (n_unready == MANY_QUERIES && !is_held) {
+    n_unready = 0;
     fake_finish_in_time(index);
   }
 }

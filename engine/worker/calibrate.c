@@ -39,6 +39,7 @@ typedef struct Size {
 /// A side to measure.
 typedef struct Side {
   const Backend* backend;
+  Backend* device;      ///< The same, if it is a device; else NULL
   uint32_t n_many;      ///< Nodes of the larger sizes
   PlacementCost stage;  ///< Subtracted from the times of effects; 0 while it is measured itself
   double paced_more_ns; ///< Time that a paced block of an empty stage takes longer
@@ -174,6 +175,9 @@ run_blocks(Player* const player, const Trial* const trial, float* const* const i
     const uint64_t now = time_now_ns();
     if (b >= WARM_BLOCKS) {
       times_ns[n++] = (double)(now - block_began);
+    }
+    if (trial->is_paced) {
+      plan_rest(player->plan);
     }
     if (!trial->is_paced && n >= MIN_BLOCKS && now - began > MAX_NS) {
       break;
@@ -352,6 +356,15 @@ fit_effect_in_memory(const Side* const side, const FxInfo* const fx, PlacementCo
   return fit_effect(&smaller, fx, cost, error);
 }
 
+/// Let a side begin or end to play, as in a live run; the CPU needs nothing.
+static void
+play(const Side* const side, const bool plays)
+{
+  if (side->device) {
+    device_backend_play(side->device, plays);
+  }
+}
+
 /// Measure an empty stage.  A paced block takes longer than one of many in a row.
 static Status
 fit_stage(Side* const side, Error* const error)
@@ -362,22 +375,24 @@ fit_stage(Side* const side, Error* const error)
   double least_paced = HUGE_VAL; // a machine that is busy at the start delays some blocks
   Status status = fit_sizes(side, NULL, false, &stage, error);
   status = status ? status : measure(side, NULL, size, false, false, &in_a_row, error);
+  play(side, true);
   for (uint32_t r = 0; !status && r < PACED_ROUNDS; ++r) {
     double paced = 0.0;
     status = measure(side, NULL, size, false, true, &paced, error);
     least_paced = fmin(least_paced, paced);
   }
+  play(side, false);
   side->stage = stage;
   side->paced_more_ns = positive(least_paced - in_a_row);
   return status;
 }
 
 void
-calibrate_name(char name[CALIBRATE_NAME_BYTES])
+calibrate_name(const bool may_sleep, char name[CALIBRATE_NAME_BYTES])
 {
   uint32_t n = 0;
   const FxInfo* const* const effects = fx_table(&n);
-  int at = snprintf(name, CALIBRATE_NAME_BYTES, "paced costs");
+  int at = snprintf(name, CALIBRATE_NAME_BYTES, may_sleep ? "costs asleep" : "costs awake");
   for (uint32_t e = 0; e < n && at < (int)CALIBRATE_NAME_BYTES; ++e) {
     at += snprintf(name + at, CALIBRATE_NAME_BYTES - (size_t)at, " %s", effects[e]->name);
   }
@@ -434,12 +449,12 @@ fit_effects(const Side* const side, const PlacementSide which, const char* const
 }
 
 Status
-calibrate(const Backend* const device, const char* const only,
-          const CalibrateProgress* const progress, PlacementCosts* const costs, Error* const error)
+calibrate(Backend* const device, const char* const only, const CalibrateProgress* const progress,
+          PlacementCosts* const costs, Error* const error)
 {
   static const PlacementCost nothing = { .is_known = true };
-  Side sides[] = { [PLACEMENT_CPU] = { &backend_cpu, MANY_NODES, nothing, 0.0 },
-                   [PLACEMENT_GPU] = { device,
+  Side sides[] = { [PLACEMENT_CPU] = { &backend_cpu, NULL, MANY_NODES, nothing, 0.0 },
+                   [PLACEMENT_GPU] = { device, device,
                                        device_backend_is_gpu(device) ? FULL_NODES : MANY_NODES,
                                        nothing, 0.0 } };
   *costs = (PlacementCosts){ 0 };

@@ -10,7 +10,8 @@
    and their responses exceed its caches: fewer nodes would take as long as one.  Blocks follow each
    other without a pause, and their median counts.  What pauses add, the slow first submission and
    the tail of a live run, is measured once for each side, with an empty stage: the least of three
-   99th percentiles of paced blocks.
+   99th percentiles of paced blocks.  During these the device plays as in a live run: it is armed,
+   or kept awake.
 */
 #ifndef WARPRACK_ENGINE_WORKER_CALIBRATE_H
 #define WARPRACK_ENGINE_WORKER_CALIBRATE_H
@@ -20,13 +21,14 @@
 #include "engine/base/status.h"
 #include "engine/contract/backend.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define CALIBRATE_NAME_BYTES 2048U
 
 /// The name under which costs are stored (device_remember()).  It lists the effects, because costs
-/// are valid for one table of effects only. [any]
-void calibrate_name(char name[CALIBRATE_NAME_BYTES]);
+/// are valid for one table of effects only.  may_sleep: not DeviceChoice::keep_awake. [any]
+void calibrate_name(bool may_sleep, char name[CALIBRATE_NAME_BYTES]);
 
 /// Called after each effect, with the number of measurements done and of all.
 typedef struct CalibrateProgress {
@@ -46,8 +48,8 @@ typedef struct CalibrateProgress {
    @return STATUS_DEVICE_LOST, or another error if even an empty stage does not run.
    [main]
 */
-NODISCARD Status calibrate(const Backend* device, const char* only,
-                           const CalibrateProgress* progress, PlacementCosts* costs, Error* error);
+NODISCARD Status calibrate(Backend* device, const char* only, const CalibrateProgress* progress,
+                           PlacementCosts* costs, Error* error);
 
 /// Fill with the signal of the timed blocks: noise at -60 dBFS, the same in each call. [any]
 void calibrate_noise(float* samples, size_t n);

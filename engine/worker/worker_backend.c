@@ -55,7 +55,7 @@ static Status
 find_costs(Worker* const worker, PlacementCosts* const costs, Error* const error)
 {
   char name[CALIBRATE_NAME_BYTES];
-  calibrate_name(name);
+  calibrate_name(worker->config.gpu_may_sleep, name);
   if (worker->config.costs) {
     *costs = *worker->config.costs;
     return STATUS_OK;

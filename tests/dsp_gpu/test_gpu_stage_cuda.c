@@ -8,6 +8,7 @@
 */
 
 #include "engine/base/time.h"
+#include "engine/worker/calibrate.h"
 #include "tests/support/fake_cuda/fake_checks.h"
 #include "tests/support/fake_cuda/fake_cuda.h"
 #include "tests/support/fake_cuda/stage_bench.h"
@@ -623,6 +624,36 @@ TEST(a_device_that_may_sleep_is_not_armed)
   plan_rest(bench.rig.player.plan);
   ck_assert_uint_eq(stage_bench_launches(), launch);
   ck_assert(stage_bench_free(&bench));
+}
+
+static uint32_t
+count_kernels(const char* const kernel)
+{
+  uint32_t n = 0;
+  for (uint32_t o = 0; o < fake_n_ops(); ++o) {
+    n += fake_op(o)->kernel && !strcmp(fake_op(o)->kernel, kernel);
+  }
+  return n;
+}
+
+TEST(costs_are_those_of_an_armed_device)
+{
+  StageBench bench = stage_bench_open(false, PATIENT_NS);
+  const Device* const device = (const Device*)bench.device;
+  PlacementCosts costs;
+  OK(calibrate(bench.device, "", NULL, &costs, &error)); // only of an empty stage
+  ck_assert_uint_gt(count_kernels("warprack_await"), 0);
+  ck_assert(!device->plays && !device->is_armed && !device->is_kept_awake);
+  ck_assert(stage_bench_free(&bench));
+}
+
+TEST(a_device_that_may_sleep_has_costs_of_its_own)
+{
+  char awake[CALIBRATE_NAME_BYTES];
+  char asleep[CALIBRATE_NAME_BYTES];
+  calibrate_name(false, awake);
+  calibrate_name(true, asleep);
+  ck_assert_str_ne(awake, asleep);
 }
 
 SUITE_MAIN("gpu_stage_cuda")

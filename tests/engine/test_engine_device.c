@@ -394,7 +394,7 @@ TEST(kept_costs_are_not_measured_again)
   Backend* device = NULL;
   OK(device_backend_new(&choice, &device, &error));
   char name[CALIBRATE_NAME_BYTES];
-  calibrate_name(name);
+  calibrate_name(false, name);
   const PlacementCosts costs = gain_costs();
   ck_assert(device_remember(device, name, &costs, sizeof(costs)));
   uint32_t n_notes = 0;

@@ -21,7 +21,7 @@
 
 #define NUDGE_NS  200000            // clocks fall after some milliseconds at the earliest
 #define UNUSED_NS (2U * NS_PER_S)   // without blocks for this time, a device counts as unused
-#define CHECK_NS  (10U * NS_PER_MS) // interval of checks whether an unused device is in use again
+#define CHECK_NS  (10U * NS_PER_MS) // interval of checks whether a device needs nudges again
 
 static void*
 run(void* const context)
@@ -30,13 +30,14 @@ run(void* const context)
   Status status = STATUS_OK;
   while (!status && !atomic_load_explicit(&device->may_sleep, memory_order_relaxed)) {
     const uint64_t used_ns = atomic_load_explicit(&device->used_ns, memory_order_relaxed);
-    const bool is_used = time_now_ns() < used_ns + UNUSED_NS;
     // A device that missed a deadline gets no more work.
-    if (is_used && !atomic_load_explicit(&device->is_armed, memory_order_relaxed) &&
-        !atomic_load_explicit(&device->late_ns, memory_order_relaxed)) {
+    const bool needs_nudge = time_now_ns() < used_ns + UNUSED_NS &&
+                             !atomic_load_explicit(&device->is_armed, memory_order_relaxed) &&
+                             !atomic_load_explicit(&device->late_ns, memory_order_relaxed);
+    if (needs_nudge) {
       status = device->api->nudge(device->gpu); // blocks report errors of the device
     }
-    time_sleep(is_used ? NUDGE_NS : CHECK_NS);
+    time_sleep(needs_nudge ? NUDGE_NS : CHECK_NS);
   }
   return NULL;
 }

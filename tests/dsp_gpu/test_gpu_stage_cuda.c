@@ -15,6 +15,7 @@
 #include "tests/support/suite.h"
 
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define LEAST_NUDGE_NS 200000U // least time between two nudges
@@ -517,6 +518,20 @@ TEST(an_armed_block_needs_no_call_of_the_driver)
   }
   end_armed(&bench);
   ck_assert(stage_bench_free(&bench)); // while it is armed
+}
+
+TEST(the_thread_that_nudges_sleeps_while_the_device_is_armed)
+{
+  StageBench bench = armed_bench();
+  use_for_ever(&bench);
+  usleep(20000); // it sees that the device is armed
+  struct rusage before;
+  struct rusage after;
+  ck_assert(!getrusage(RUSAGE_SELF, &before));
+  usleep(100000); // 500 times as long as it sleeps between two nudges
+  ck_assert(!getrusage(RUSAGE_SELF, &after));
+  ck_assert_int_le(after.ru_nvcsw - before.ru_nvcsw, 50);
+  ck_assert(stage_bench_free(&bench));
 }
 
 TEST(a_block_that_comes_too_late_is_launched)

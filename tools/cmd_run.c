@@ -181,7 +181,7 @@ run_run(const int argc, char** const argv)
     { "on-late",    0,   OPTION_TEXT,    "WHAT",                        .to.text = &args.on_late,                     .help = "Fallback of outputs without a late statement: auto (default), dry, silence or -20dB" },
     { "ceiling",    0,   OPTION_NUMBER,  "DB",       -60,           24, .to.number = &args.ceiling_db,                .help = "Largest output level, with a soft knee of 0.5 dB below it; default -0.3" },
     BACKEND_OPTIONS(&args.backend),
-    { "gpu-sleep",  0,   OPTION_FLAG,                                   .to.flag = &args.live.engine.gpu_may_sleep,   .help = "Let the GPU lower its clocks between blocks: cooler, but slower" },
+    { "gpu-sleep",  0,   OPTION_FLAG,                                   .to.flag = &args.live.engine.gpu_may_sleep,   .help = "Let the GPU rest between blocks: cooler, and free for other programs, but slower" },
     { "helpers",    0,   OPTION_INTEGER, "N",          0,           63, .to.integer = &args.n_helpers,                .help = "Additional cores for the effects, default all but one" },
     { "plugin-start", 0, OPTION_INTEGER, "S",          1, ENGINE_PLUGIN_START_LONGEST_S, .to.integer = &args.plugin_start_s, .help = "Seconds for plugins to start, default 45; an edit that needs more is refused" },
     { "realtime",   0,   OPTION_SWITCH,                                 .to.flag = &args.live.engine.realtime,        .help = "Use SCHED_FIFO and locked memory, default on" },

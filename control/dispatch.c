@@ -95,8 +95,8 @@ end_answers(Control* const control)
 }
 
 /// Answer a change that made a document: with the file that it has written, or with the names of
-/// the parameters that a recall has left out, if it may have (`may_miss`: a search takes as long as
-/// the recall).
+/// the parameters that a recall has left out.  `may_miss`: it may have left out some; else there is
+/// no search for them, because that takes as long as the recall.
 static void
 answer_edit(Control* const control, const Bundle* const bundle, const Message* const message,
             const bool may_miss, const uint32_t revision, const uint64_t frame)

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_TAUGHT 64U // messages that are sent to a new worker at once
-#define MAX_FED    32U // sources that get feedback at once: a DIN cable carries 20 in 20 ms
+#define MAX_AT_ONCE 64U // messages for a new worker
+#define MAX_FED     32U // sources that get feedback at once: a DIN cable carries 20 in 20 ms
 
 // Controllers that select an NRPN, or registered parameter, and so are none themselves.
 #define FIRST_SELECTING 98U
@@ -242,14 +242,14 @@ take_events(Control* const control)
 /// Send a new worker what controllers have sent before it plays: the NRPNs that they have selected,
 /// and the halves of 14 bits.  If there is no room, the next round begins again.
 static void
-teach_worker(Control* const control, const uint64_t worker)
+inform_worker(Control* const control, const uint64_t worker)
 {
   MidiEvent events[MIDI_KNOWN_EVENTS];
-  ParamMessage messages[MAX_TAUGHT];
+  ParamMessage messages[MAX_AT_ONCE];
   const uint32_t n = midi_decoder_known(&control->midi.decoder, events);
   for (uint32_t e = 0; e < n;) {
     uint32_t m = 0;
-    for (; m < MAX_TAUGHT && e < n; ++m, ++e) {
+    for (; m < MAX_AT_ONCE && e < n; ++m, ++e) {
       messages[m] =
           (ParamMessage){ .kind = MESSAGE_MIDI_KNOWN, .param = midi_event_word(&events[e]) };
     }
@@ -325,7 +325,7 @@ midi_run(Control* const control)
     update_table(control);
   }
   if (control->takes.ring && control->takes.ring != midi->worker) {
-    teach_worker(control, control->takes.ring);
+    inform_worker(control, control->takes.ring);
   }
   if (control->now_ns >= midi->next_ns) {
     take_events(control);

@@ -231,7 +231,7 @@ engine_tap(Engine* const engine, const uint32_t tap, const RackUid uid, NodeTap*
   return has_level && level->n_samples;
 }
 
-/// Take the reports that the ring before has left.
+/// Take the reports that are left of the previous ring.
 static EngineReports
 take_kept(Engine* const engine, RingReport* const reports, const uint32_t max)
 {

@@ -57,7 +57,7 @@ struct Engine {
   RingReport* kept; ///< [n_kept] of ENGINE_MAX_KEPT: reports of the last ring that `ring` has been,
                     ///< which nobody had read
   uint32_t n_kept;
-  uint64_t n_unkept;  ///< Those that found no room, or were lost before
+  uint64_t n_unkept;  ///< Reports for which `kept` had no room, or that were lost before
   uint64_t kept_ring; ///< EngineReports::ring of these
   bool is_lost;       ///< The worker of the last armed ring is lost
   uint64_t n_sent;    ///< Number of parameter messages sent

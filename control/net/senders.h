@@ -116,7 +116,7 @@ Sender* senders_get(Senders* senders, const Peer* peer, uint64_t now_ns);
 /// Bytes charged to the sender of a peer; 0 if it is not known.
 size_t senders_n_bytes(Senders* senders, const Peer* peer);
 
-/// Size of the text that the sender of a peer still sends (Message::text); 0: none.
+/// Bytes of the text in parts that waits for a peer (Message::text); 0: none.
 size_t senders_n_text(Senders* senders, const Peer* peer);
 
 /// Queue a bundle whose time has come, before its sender's packets.  Takes ownership of the bundle.

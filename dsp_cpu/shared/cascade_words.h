@@ -28,7 +28,7 @@
 #define CASCADE_RECORDS      33
 #define CASCADE_RECORD_WORDS 4
 
-// A group with a thread for each section has 16 of them, a round, for each channel
+// Of a group with one thread for each section: 16 threads, a round, for each channel
 #define CASCADE_GROUP_CHANNELS 8
 #define CASCADE_GROUP_THREADS  128
 

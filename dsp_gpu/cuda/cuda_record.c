@@ -486,9 +486,9 @@ done_word(const GpuRecording* const recording)
   return atomic_load_explicit(&recording->words->done, memory_order_acquire);
 }
 
-/// Wait for the last submission, or for an armed chain: the driver destroys a graph at work later,
-/// and then the work would still use the memory that the caller frees, and the words of the next
-/// recording.
+/// Wait for the last submission, or for an armed chain.  Otherwise its kernels would still use the
+/// memory that the caller frees, and words that the next recording may get: the driver destroys a
+/// graph only after its kernels have ended.
 static void
 wait_for_end(GpuRecording* const recording)
 {

@@ -132,8 +132,8 @@ typedef struct Input {
   u32 is_plain; // 1 if there is one term, and it is steady
 } Input;
 
-// The input described at word `at` of the table.  Without terms, its first one is any row, times 1.
-// No read waits for a decision.
+// The input described at word `at` of the table.  An input without terms has any row as its first
+// term, times 1, so that no read depends on a branch.
 DEVICE Input
 input_of(const Stage stage, const u32 at)
 {

@@ -64,7 +64,7 @@ find_costs(Worker* const worker, PlacementCosts* const costs, Error* const error
     return STATUS_OK;
   }
   worker_log(worker,
-             "compiling all kernels and measuring their cost on %s, once; this takes 20 s and more",
+             "compiling all kernels and measuring their cost on %s, once; this takes at least 20 s",
              device_backend_summary(worker->device));
   const uint64_t began_ns = time_now_ns();
   ProgressLog log = { worker, began_ns + PROGRESS_NS };

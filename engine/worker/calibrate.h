@@ -27,7 +27,7 @@
 #define CALIBRATE_NAME_BYTES 2048U
 
 /// The name under which costs are stored (device_remember()).  It lists the effects, because costs
-/// are valid for one table of effects only.  may_sleep: not DeviceChoice::keep_awake. [any]
+/// are valid for one table of effects only.  may_sleep: DeviceChoice::keep_awake is false. [any]
 void calibrate_name(bool may_sleep, char name[CALIBRATE_NAME_BYTES]);
 
 /// Called after each effect, with the number of measurements done and of all.

@@ -26,7 +26,7 @@
 #define PLACE         "rack"
 #define FAILURE       "fail\t"
 
-#define FORMAT "%lf %u %u %u %d %u %zu %u\n"
+#define FORMAT "%lf %u %u %u %d %u %d %zu %u\n"
 
 // ---- the parent ----
 
@@ -38,9 +38,10 @@ check_child_start(ChildMail* const child, const CheckRequest* const request, Err
     return error_set(error, STATUS_BAD_ARG, "the name of the server's folder has a new line");
   }
   TextBuffer text = { .bytes = NULL };
-  text_buffer_print(&text, "%.17g %u %u %u %d %u %zu %u\n", request->rate_hz, request->block_frames,
-                    engine->n_in, engine->n_out, (int)engine->backend, engine->gpu_index,
-                    engine->memory_bytes, engine->n_helpers);
+  text_buffer_print(&text, "%.17g %u %u %u %d %u %d %zu %u\n", request->rate_hz,
+                    request->block_frames, engine->n_in, engine->n_out, (int)engine->backend,
+                    engine->gpu_index, (int)engine->gpu_may_sleep, engine->memory_bytes,
+                    engine->n_helpers);
   text_buffer_print(&text, "%s\n%s", request->root, request->text);
   const size_t n_bytes = text.n;
   char* const all = text_buffer_take(&text);
@@ -109,17 +110,19 @@ static Status
 read_request(char* const all, Asked* const asked, Error* const error)
 {
   int backend = 0;
+  int may_sleep = 0;
   EngineConfig* const config = &asked->config;
   const int n =
       sscanf(all, FORMAT, &asked->rate_hz, &asked->block_frames, &config->n_in, &config->n_out,
-             &backend, &config->gpu_index, &config->memory_bytes, &config->n_helpers);
-  char* const root = n == 8 ? strchr(all, '\n') : NULL;
+             &backend, &config->gpu_index, &may_sleep, &config->memory_bytes, &config->n_helpers);
+  char* const root = n == 9 ? strchr(all, '\n') : NULL;
   char* const end = root ? strchr(root + 1, '\n') : NULL;
   if (!end) {
     return error_set(error, STATUS_WORKER, "the request is incomplete");
   }
   *end = '\0';
   config->backend = (EngineBackend)backend;
+  config->gpu_may_sleep = may_sleep; // else the costs that the server has measured are not found
   config->note = engine_say;
   config->files = rack_arg_files(&asked->arg);
   asked->arg.root = strdup(root + 1);

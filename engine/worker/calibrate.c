@@ -265,8 +265,9 @@ static Status
 measure_alone(const Side* const side, const FxInfo* const fx, const Size size, const bool has_file,
               double* const ns, Error* const error)
 {
-  const Status status = measure(side, fx, size, has_file, false, ns, error);
-  *ns = positive(*ns - modelled_ns(&side->stage, &size));
+  double with_stage_ns = 0.0;
+  const Status status = measure(side, fx, size, has_file, false, &with_stage_ns, error);
+  *ns = positive(with_stage_ns - modelled_ns(&side->stage, &size));
   return status;
 }
 

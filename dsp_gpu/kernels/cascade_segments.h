@@ -18,9 +18,10 @@
   is a segment or a column.  A group has one chain (GROUP_X) and at most SIGNALS signals (GROUP_Y):
   the fewer sections the chain has, the more signals.
 
-  The states between segments are kept as sums of two floats.  The matrix has an error of about
-  2^-47 for each frame of a segment, and where a float carries the signal from one unit to the next,
-  of 2^-24 of what a unit adds to the states of the next.
+  The states between segments are kept as sums of two floats, and the probe carries signals from one
+  unit to the next as such sums, too: the two parts of a state may be far larger than their sum, for
+  example after a constant through a high-pass.  The matrix has an error of about 2^-47 for each
+  frame of a segment.
 */
 #ifndef WARPRACK_DSP_GPU_KERNELS_CASCADE_SEGMENTS_H
 #define WARPRACK_DSP_GPU_KERNELS_CASCADE_SEGMENTS_H
@@ -164,6 +165,17 @@ section_begin(const Part part, const Signal signal, const u32 place, const u32 p
   return section;
 }
 
+// Multiply the output of a section by a gain.
+DEVICE void
+section_amplify(Section* const section, const f32 gain)
+{
+  const Precise zero = precise_of(0.0f);
+  const Precise factor = precise_of(gain);
+  section->b0 = precise_add(zero, section->b0, factor);
+  section->cv = precise_add(zero, section->cv, factor);
+  section->cd = precise_add(zero, section->cd, factor);
+}
+
 // Keep the state at the end of a signal.
 DEVICE void
 section_end(const Chain chain, const Part part, const Signal signal, const Section section,
@@ -200,6 +212,9 @@ signals_run(const Stage stage, const Tiles tiles, const u32 plays, LOCAL_POINTER
   if (runs) {
     section = section_begin(part, signal, place, plays);
     gain = F32_OF_BITS(stage.live[part.link + LINK_GAIN]);
+    if (!plays && part.index + 1 == part.n) {
+      section_amplify(&section, gain);
+    }
   }
   Tiles own_tiles = tiles;
   own_tiles.in += own * TILE_STRIDE;
@@ -220,7 +235,12 @@ signals_run(const Stage stage, const Tiles tiles, const u32 plays, LOCAL_POINTER
     do {
       const u32 first = (step - place) * STEP_FRAMES;
       if (runs && step >= place && first < end) {
-        is_bad |= part_run(&section, part, gain, own_tiles, first, min(end, first + STEP_FRAMES));
+        const u32 after = min(end, first + STEP_FRAMES);
+        if (plays) {
+          is_bad |= part_run(&section, part, gain, own_tiles, first, after);
+        } else {
+          section_run(&section, own_tiles, place, first, after);
+        }
       }
       BARRIER(); // the sub-tile is filtered
       ++step;

@@ -343,6 +343,22 @@ TEST(segments_play_as_one)
   }
 }
 
+// The two parts of the state of a high-pass after a constant are far larger than their sum.
+TEST(segments_leave_no_part_of_a_constant_behind_a_high_pass)
+{
+  enum { FRAMES = 48000, LAST = 4800 };
+  const Format format = { .rate_hz = 48000.0, .block_frames = 1024U, .n_in = 1U };
+  const char* const rack = "highpass 80Hz order=4 | lowshelf 300Hz 12dB | peaking 60Hz 12dB q=4";
+  SCOPED_MEMORY float** const in = planar_silence(1U, FRAMES);
+  for (uint32_t i = 0; i < FRAMES; ++i) {
+    in[0][i] = 1.0F;
+  }
+  SCOPED_MEMORY float** const out = play(device, rack, &format, in, FRAMES);
+  SCOPED_MEMORY float** const cpu = play(&backend_cpu, rack, &format, in, FRAMES);
+  const uint32_t first = FRAMES - LAST;
+  ck_assert_double_le(max_difference(out[0] + first, cpu[0] + first, LAST, NULL), 1e-12);
+}
+
 // A round has 16 sections: 13, then a filter of 5 that does not fit, and 9; then one.
 TEST(a_chain_takes_several_rounds)
 {

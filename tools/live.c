@@ -179,7 +179,7 @@ wait_for_signal(const uint64_t timeout_ns)
 static void
 request_reload(Live* const live, const uint64_t now_ns)
 {
-  const bool has_file = live->reload.socket >= 0;
+  const bool has_file = live->reload.name[0];
   live_plugins_want_for_reload(&live->plugins);
   if (!has_file) {
     live_log_event(live->log, EVENT_RACK_REFUSED,

@@ -29,11 +29,9 @@ static const struct {
   [RACK_REQUEST_SAVE] = { "/rack/save", "save", "%s has been saved", "%s cannot be saved: %s" },
 };
 
-/// Connect a new socket, so that no answer to an earlier request arrives.
 static Status
 connect_socket(RackRequest* const request, Error* const error)
 {
-  rack_request_close(request);
   request->socket =
       socket(request->server.address.ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (request->socket < 0 ||
@@ -130,15 +128,12 @@ receive_reply(const RackRequest* const request, char* const text, const size_t n
   return news;
 }
 
-/// Give an open request up.
+/// Give an open request up.  The next one has another socket, so that no late answer arrives there.
 static RackRequestNews
 give_up(RackRequest* const request, char* const text, const size_t n_bytes)
 {
-  Error error;
+  rack_request_close(request);
   snprintf(text, n_bytes, "%s: no answer", request->name);
-  if (connect_socket(request, &error)) {
-    snprintf(text, n_bytes, "%s", error.text);
-  }
   return RACK_REQUEST_LATE;
 }
 
@@ -146,20 +141,17 @@ RackRequestNews
 rack_request_poll(RackRequest* const request, const uint64_t now_ns, char* const text,
                   const size_t n_bytes)
 {
-  RackRequestNews news = RACK_REQUEST_NOTHING;
-  if (request->socket < 0) {
-    return news;
-  }
   if (!request->asked_ns && request->is_wanted) {
     Error error;
     request->is_wanted = false;
-    if (ask(request, &error)) {
+    if ((request->socket < 0 && connect_socket(request, &error)) || ask(request, &error)) {
       snprintf(text, n_bytes, "%s", error.text);
       return RACK_REQUEST_REFUSED;
     }
     request->asked_ns = now_ns;
   }
-  news = receive_reply(request, text, n_bytes);
+  RackRequestNews news =
+      request->asked_ns ? receive_reply(request, text, n_bytes) : RACK_REQUEST_NOTHING;
   if (news == RACK_REQUEST_NOTHING && request->asked_ns &&
       now_ns - request->asked_ns > PATIENCE_NS) {
     news = give_up(request, text, n_bytes);

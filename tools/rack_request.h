@@ -23,9 +23,9 @@ typedef enum RackRequestKind {
 
 typedef struct RackRequest {
   RackRequestKind kind;
-  int socket; ///< -1: none
+  int socket; ///< -1: none, or after a lost answer none yet
   Peer server;
-  char name[4096];
+  char name[4096];   ///< Empty: there is no file
   uint64_t asked_ns; ///< Time of the request; 0: none is open
   bool is_wanted;    ///< Request again when the open request is answered
 } RackRequest;

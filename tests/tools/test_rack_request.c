@@ -10,6 +10,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -158,6 +159,26 @@ TEST(after_a_lost_answer_the_next_reload_is_done)
   ck_assert_str_eq(text, "a.rack: no answer");
   answer_done(); // too late: to a socket that is closed
   ck_assert_int_eq(poll_request(BEGIN_NS + 11U * NS_PER_S), RACK_REQUEST_NOTHING);
+  expect_done(BEGIN_NS + 11U * NS_PER_S);
+  stop();
+}
+
+TEST(a_request_without_a_socket_is_refused_and_not_the_last_one)
+{
+  start();
+  rack_request_want(&request);
+  ck_assert_int_eq(poll_request(BEGIN_NS), RACK_REQUEST_NOTHING);
+  ck_assert(take_request());
+  struct rlimit limit;
+  ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const struct rlimit none = { 0, limit.rlim_max };
+  ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+  ck_assert_int_eq(poll_request(BEGIN_NS + 11U * NS_PER_S), RACK_REQUEST_LATE);
+  rack_request_want(&request);
+  ck_assert_int_eq(poll_request(BEGIN_NS + 11U * NS_PER_S), RACK_REQUEST_REFUSED);
+  assert_says(text, "cannot reach the OSC port to load a.rack: Too many open files");
+  ck_assert(!rack_request_is_open(&request));
+  ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
   expect_done(BEGIN_NS + 11U * NS_PER_S);
   stop();
 }

@@ -304,13 +304,23 @@ midi_decoder_known(const MidiDecoder* const decoder, MidiEvent events[const MIDI
   return n;
 }
 
+/// True if a decoder has an event of this controller, or one that overrides it.
+static bool
+has_newer(const MidiChannel* const channel, const uint8_t controller)
+{
+  const bool selects = controller == NRPN_LOW || controller == NRPN_HIGH;
+  return channel->controllers[controller] != UNKNOWN ||
+         (selects &&
+          (channel->controllers[RPN_LOW] != UNKNOWN || channel->controllers[RPN_HIGH] != UNKNOWN));
+}
+
 void
 midi_decoder_fill(MidiDecoder* const decoder, const MidiEvent* const event)
 {
   MidiReading readings[MIDI_MAX_READINGS];
   const MidiChannel* const channel = &decoder->channels[event->bytes[0] & 0x0FU];
   if ((event->bytes[0] & 0xF0U) == CONTROL_CHANGE && event->bytes[1] < MIDI_CONTROLLERS &&
-      channel->controllers[event->bytes[1]] == UNKNOWN) {
+      !has_newer(channel, event->bytes[1])) {
     (void)midi_decode(decoder, event, readings);
   }
 }

@@ -146,6 +146,29 @@ TEST(the_last_position_is_known)
 }
 
 /// A number that depends on the ones before (Marsaglia, "Xorshift RNGs", 2003).
+/// Another decoder goes on with an NRPN, unless it has heard a registered parameter selected.
+TEST(a_registered_parameter_is_newer_than_an_nrpn_of_another_decoder)
+{
+  static MidiEvent known[MIDI_KNOWN_EVENTS];
+  MidiReading readings[MIDI_MAX_READINGS];
+  for (uint32_t selects = 0; selects < 2U; ++selects) {
+    midi_decoder_init(&decoder);
+    (void)decode(0xB2, 99, 2, readings);
+    (void)decode(0xB2, 98, 4, readings);
+    const uint32_t n = midi_decoder_known(&decoder, known);
+    ck_assert_uint_eq(n, 2U);
+    midi_decoder_init(&decoder);
+    if (selects) {
+      (void)decode(0xB2, 101, 0, readings);
+    }
+    for (uint32_t e = 0; e < n; ++e) {
+      midi_decoder_fill(&decoder, &known[e]);
+    }
+    const uint32_t n_readings = decode(0xB2, 6, 1, readings);
+    ck_assert_int_eq(readings[n_readings - 1U].source.kind, selects ? MIDI_CC14 : MIDI_NRPN);
+  }
+}
+
 static uint32_t
 next_random(uint32_t* const state)
 {

@@ -106,7 +106,8 @@ answer_part(Control* const control, const Peer* const peer, const size_t request
             const uint32_t n_parts)
 {
   char piece[PART_BYTES + 1U];
-  snprintf(piece, sizeof(piece), "%s", text + (size_t)(part - 1U) * PART_BYTES);
+  // With a precision, snprintf() does not read the rest of the text, which may have megabytes.
+  snprintf(piece, sizeof(piece), "%.*s", (int)PART_BYTES, text + (size_t)(part - 1U) * PART_BYTES);
   lo_message arguments = lo_message_new();
   outlet_add(&arguments, "sii", piece, (int32_t)part, (int32_t)n_parts);
   return outlet_send(&control->outlet, peer, request_bytes, address, arguments);

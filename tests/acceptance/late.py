@@ -231,7 +231,10 @@ def expect_same_samples(server_status):
     differs[: RATE // 20] = False  # a take has no state of effects
     for first, frames in spans:
         differs[max(0, first - latency) : first - latency + frames] = False
-    assert n > RATE // 10 and not differs.any(), (n, lines, np.flatnonzero(differs)[[0, -1]])
+    if differs.any():
+        found = (n, lines, np.flatnonzero(differs)[[0, -1]], out[:n][differs][0], again[:n][differs][0], server_status)
+        raise (Stalled if server_status["xruns"] else AssertionError)(found)
+    assert n > RATE // 10, (n, lines)
     return sum(frames for _, frames in spans)
 
 

@@ -162,7 +162,7 @@ TEST(files_that_cannot_be_played_or_recorded_fail_before_the_start)
   refuses(&config, STATUS_BAD_ARG, "2 channels for 1 inputs");
   config = (IoConfig){ .n_in = 1, .play = "/nonexistent.wav" };
   refuses(&config, STATUS_FILE, "No such file");
-  config = (IoConfig){ .n_out = 1, .record = "/nonexistent/x.wav" };
+  config = (IoConfig){ .n_out = 1, .record = scratch_path(&scratch, "missing/x.wav") };
   refuses(&config, STATUS_FILE, "No such file");
   config = (IoConfig){ .n_in = 1, .record = scratch_path(&scratch, "x.wav") };
   refuses(&config, STATUS_BAD_ARG, "no outputs");

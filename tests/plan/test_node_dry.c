@@ -10,6 +10,7 @@
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
 
+#include <malloc.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -282,17 +283,24 @@ TEST(a_latency_that_has_moved_is_that_of_the_input)
   ck_assert_uint_eq(rig.player.plan->nodes[0].node->input_line.delay_frames, 7U);
 }
 
+/// Without the effect's block, which the allocator may make larger than asked.
+static size_t
+own_memory(const Node* const node)
+{
+  return node_memory(node) - malloc_usable_size(node->fx_node);
+}
+
 TEST(nodes_without_latency_and_sources_keep_no_input)
 {
   SCOPED(rack_rig_free) RackRig rig;
   start_late(&rig, &late_fx, 0U);
   const Node* const node = rig.player.plan->nodes[0].node;
   ck_assert_ptr_null(node->input_line.samples);
-  const size_t n_without = node_memory(node);
+  const size_t n_without = own_memory(node);
   rig.rack->nodes[0].values[LATENCY] = number(100.0);
   OK(rack_rig_plan(&rig, rig.rack, &error));
   const Node* const late = rig.player.plan->nodes[0].node;
-  ck_assert_uint_eq(node_memory(late), n_without + 2U * (100U + BLOCK) * sizeof(float));
+  ck_assert_uint_eq(own_memory(late), n_without + 2U * (100U + BLOCK) * sizeof(float));
 }
 
 SUITE_MAIN("node dry")

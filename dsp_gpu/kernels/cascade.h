@@ -243,6 +243,16 @@ typedef struct Tiles {
   LOCAL_POINTER f32* rest; // beside `out`, between two sections: the rounding errors
 } Tiles;
 
+DEVICE Tiles
+tiles_of(LOCAL_POINTER f32* const in, LOCAL_POINTER f32* const out, LOCAL_POINTER f32* const rest)
+{
+  Tiles tiles;
+  tiles.in = in;
+  tiles.out = out;
+  tiles.rest = rest;
+  return tiles;
+}
+
 #define STEP_FRAMES 4 // whose input a thread reads at once
 
 // Read n frames, at most STEP_FRAMES, of the input of section `s` of a filter.

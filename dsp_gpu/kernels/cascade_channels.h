@@ -188,6 +188,7 @@ units_run(Stage stage, const u32 first, const u32 n_parts, const u32 round, cons
 
 // The chains of the group: one word for each.
 typedef struct Chains {
+  u32 first, n;                // units of the stage
   LOCAL_POINTER u32* is_plain; // its input
   LOCAL_POINTER u32* from;     // row of the first term
   LOCAL_POINTER f32* gain;
@@ -197,10 +198,13 @@ typedef struct Chains {
   LOCAL_POINTER u32* flag;    // one word, for group_any()
 } Chains;
 
+// scratch: SCRATCH_WORDS words.
 DEVICE Chains
-chains_in(LOCAL_POINTER u32* const scratch)
+chains_of(const Stage stage, LOCAL_POINTER u32* const scratch)
 {
   Chains chains;
+  chains.first = GROUP_X * CHANNELS;
+  chains.n = min(stage.n_units - chains.first, (u32)CHANNELS);
   chains.from = scratch;
   chains.to = scratch + CHANNELS;
   chains.gain = (LOCAL_POINTER f32*)(scratch + 2 * CHANNELS);
@@ -208,15 +212,9 @@ chains_in(LOCAL_POINTER u32* const scratch)
   chains.n_parts = scratch + 4 * CHANNELS;
   chains.is_plain = scratch + 5 * CHANNELS;
   chains.flag = scratch + 6 * CHANNELS;
-  return chains;
-}
-
-DEVICE void
-chains_find(const Stage stage, const Chains chains, const u32 first, const u32 n_rows)
-{
   if (LOCAL_ID < CHANNELS) {
-    const u32 is_there = LOCAL_ID < n_rows;
-    const u32 unit = first + (is_there ? LOCAL_ID : 0);
+    const u32 is_there = LOCAL_ID < chains.n;
+    const u32 unit = chains.first + (is_there ? LOCAL_ID : 0);
     const Input input = unit_input(stage, unit, 0);
     chains.is_plain[LOCAL_ID] = is_there && input.is_plain;
     chains.from[LOCAL_ID] = input.n_terms > 0 ? stage.table[input.terms + TERM_FROM] : 0;
@@ -226,6 +224,7 @@ chains_find(const Stage stage, const Chains chains, const u32 first, const u32 n
     chains.n_parts[LOCAL_ID] = is_there ? unit_word(stage, unit, UNIT_N_PARTS) : 0;
   }
   BARRIER();
+  return chains;
 }
 
 // Parts of the longest chain.
@@ -242,8 +241,8 @@ most_parts(const Chains chains)
 // Load frames [at, at + n) of the inputs; of plain inputs with all loads of a thread in flight at
 // once.
 DEVICE void
-tile_load(const Stage stage, const Chains chains, LOCAL_POINTER f32* const tile, const u32 first,
-          const u32 n_rows, const u32 at, const u32 n)
+tile_load(const Stage stage, const Chains chains, LOCAL_POINTER f32* const tile, const u32 at,
+          const u32 n)
 {
   f32 samples[TILE_LOADS];
 #pragma unroll
@@ -260,9 +259,9 @@ tile_load(const Stage stage, const Chains chains, LOCAL_POINTER f32* const tile,
       tile[c * TILE_STRIDE + word % TILE_FRAMES] = chains.gain[c] * samples[l];
     }
   }
-  for (u32 c = 0; c < n_rows; ++c) {
+  for (u32 c = 0; c < chains.n; ++c) {
     if (!chains.is_plain[c]) {
-      const Input input = unit_input(stage, first + c, 0);
+      const Input input = unit_input(stage, chains.first + c, 0);
       for (u32 i = LOCAL_ID; i < n; i += GROUP_SIZE) {
         tile[c * TILE_STRIDE + i] = input_at(stage, input, at + i);
       }
@@ -272,9 +271,9 @@ tile_load(const Stage stage, const Chains chains, LOCAL_POINTER f32* const tile,
 
 DEVICE void
 tile_store(const Stage stage, const Chains chains, LOCAL_POINTER const f32* const tile,
-           const u32 n_rows, const u32 at, const u32 n)
+           const u32 at, const u32 n)
 {
-  for (u32 word = LOCAL_ID; word < n_rows * TILE_FRAMES; word += GROUP_SIZE) {
+  for (u32 word = LOCAL_ID; word < chains.n * TILE_FRAMES; word += GROUP_SIZE) {
     const u32 c = word / TILE_FRAMES;
     const u32 frame = word % TILE_FRAMES;
     if (frame < n && chains.n_parts[c] > 0) {
@@ -348,15 +347,15 @@ chains_move(const Stage stage, const Chains chains)
 // Run the block from frame `at` on, to its end or (until_steady) until no chain moves; returns the
 // frame after that.  tiles: TILE_WORDS each, for the group.
 DEVICE u32
-chains_run(const Stage stage, const Chains chains, const Tiles tiles, const u32 first,
-           const u32 n_rows, u32 at, const u32 until_steady)
+chains_run(const Stage stage, const Chains chains, const Tiles tiles, u32 at,
+           const u32 until_steady)
 {
   const u32 n_rounds = (most_parts(chains) + ROUND_PARTS - 1) / ROUND_PARTS;
   u32 silenced = 0;
   u32 goes_on = until_steady ? chains_move(stage, chains) : 1;
   while (goes_on && at < stage.n_frames) {
     const u32 n = min(stage.n_frames - at, (u32)TILE_FRAMES);
-    tile_load(stage, chains, tiles.in, first, n_rows, at, n);
+    tile_load(stage, chains, tiles.in, at, n);
     BARRIER(); // the tile is loaded, and the previous tile is stored
     u32 round = 0;
     do {
@@ -368,7 +367,7 @@ chains_run(const Stage stage, const Chains chains, const Tiles tiles, const u32 
       }
       BARRIER(); // its output is the input of the next
     } while (round < n_rounds);
-    tile_store(stage, chains, tiles.out, n_rows, at, n);
+    tile_store(stage, chains, tiles.out, at, n);
     at += n;
     goes_on = until_steady ? chains_move(stage, chains) : 1;
   }

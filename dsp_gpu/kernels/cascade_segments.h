@@ -332,13 +332,10 @@ starts_run(const Stage stage, LOCAL_POINTER f32* const turn, LOCAL_POINTER f32* 
 DEVICE void
 block_begin(const Stage stage, const Tiles tiles, LOCAL_POINTER u32* const scratch)
 {
-  const u32 first = GROUP_X * CHANNELS;
-  const u32 n_rows = min(stage.n_units - first, (u32)CHANNELS);
-  const Chains chains = chains_in(scratch);
-  chains_find(stage, chains, first, n_rows);
-  const u32 begin = chains_run(stage, chains, tiles, first, n_rows, 0, 1);
-  if (LOCAL_ID < n_rows && stage.n_frames > 0) {
-    GLOBAL f32* const head = unit_state(stage, first + LOCAL_ID);
+  const Chains chains = chains_of(stage, scratch);
+  const u32 begin = chains_run(stage, chains, tiles, 0, 1);
+  if (LOCAL_ID < chains.n && stage.n_frames > 0) {
+    GLOBAL f32* const head = unit_state(stage, chains.first + LOCAL_ID);
     head[CASCADE_STATE_BEGIN] = F32_OF_BITS(begin);
     head[CASCADE_STATE_FAILED] = 0.0f;
     head[CASCADE_STATE_BAD] = 0.0f;
@@ -348,13 +345,10 @@ block_begin(const Stage stage, const Tiles tiles, LOCAL_POINTER u32* const scrat
 DEVICE void
 block_end(const Stage stage, const Tiles tiles, LOCAL_POINTER u32* const scratch)
 {
-  const u32 first = GROUP_X * CHANNELS;
-  const u32 n_rows = min(stage.n_units - first, (u32)CHANNELS);
-  const Chains chains = chains_in(scratch);
-  chains_find(stage, chains, first, n_rows);
+  const Chains chains = chains_of(stage, scratch);
   const u32 channel = LOCAL_ID % CHANNELS;
-  const u32 is_there = channel < n_rows && stage.n_frames > 0;
-  GLOBAL const f32* const head = unit_state(stage, first + (is_there ? channel : 0));
+  const u32 is_there = channel < chains.n && stage.n_frames > 0;
+  GLOBAL const f32* const head = unit_state(stage, chains.first + (is_there ? channel : 0));
   u32 begin = stage.n_frames;
   u32 is_bad = 0;
   if (is_there) {
@@ -373,10 +367,10 @@ block_end(const Stage stage, const Tiles tiles, LOCAL_POINTER u32* const scratch
     chains.n_parts[LOCAL_ID] = 0; // only the others play
   }
   BARRIER();
-  GLOBAL const f32* const any_head = unit_state(stage, first);
+  GLOBAL const f32* const any_head = unit_state(stage, chains.first);
   const u32 from =
       stage.n_frames > 0 && any_bad ? BITS_OF_F32(any_head[CASCADE_STATE_BEGIN]) : stage.n_frames;
-  chains_run(stage, chains, tiles, first, n_rows, from, 0);
+  chains_run(stage, chains, tiles, from, 0);
 }
 
 #endif

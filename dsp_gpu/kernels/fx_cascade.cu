@@ -40,13 +40,5 @@ fx_cascade(STAGE_ARGS)
   LOCAL_ARRAY(f32, rest, TILE_WORDS);
   LOCAL_ARRAY(u32, scratch, SCRATCH_WORDS);
   const Stage stage = STAGE;
-  Tiles tiles;
-  tiles.in = in;
-  tiles.out = out;
-  tiles.rest = rest;
-  const u32 first = GROUP_X * CHANNELS;
-  const u32 n_rows = min(stage.n_units - first, (u32)CHANNELS);
-  const Chains chains = chains_in(scratch);
-  chains_find(stage, chains, first, n_rows);
-  chains_run(stage, chains, tiles, first, n_rows, 0, 0);
+  chains_run(stage, chains_of(stage, scratch), tiles_of(in, out, rest), 0, 0);
 }

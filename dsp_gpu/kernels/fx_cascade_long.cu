@@ -13,11 +13,7 @@ cascade_begin(STAGE_ARGS)
   LOCAL_ARRAY(f32, out, TILE_WORDS);
   LOCAL_ARRAY(f32, rest, TILE_WORDS);
   LOCAL_ARRAY(u32, scratch, SCRATCH_WORDS);
-  Tiles tiles;
-  tiles.in = in;
-  tiles.out = out;
-  tiles.rest = rest;
-  block_begin(STAGE, tiles, scratch);
+  block_begin(STAGE, tiles_of(in, out, rest), scratch);
 }
 
 KERNEL
@@ -26,10 +22,7 @@ cascade_probe(STAGE_ARGS)
   LOCAL_ARRAY(f32, out, SIGNAL_WORDS);
   LOCAL_ARRAY(f32, rest, SIGNAL_WORDS);
   LOCAL_ARRAY(u32, flag, 1);
-  Tiles tiles;
-  tiles.in = tiles.out = out;
-  tiles.rest = rest;
-  signals_run(STAGE, tiles, 0, flag);
+  signals_run(STAGE, tiles_of(out, out, rest), 0, flag);
 }
 
 KERNEL
@@ -47,10 +40,7 @@ cascade_play(STAGE_ARGS)
   LOCAL_ARRAY(f32, out, SIGNAL_WORDS);
   LOCAL_ARRAY(f32, rest, SIGNAL_WORDS);
   LOCAL_ARRAY(u32, flag, 1);
-  Tiles tiles;
-  tiles.in = tiles.out = out;
-  tiles.rest = rest;
-  signals_run(STAGE, tiles, 1, flag);
+  signals_run(STAGE, tiles_of(out, out, rest), 1, flag);
 }
 
 KERNEL
@@ -60,9 +50,5 @@ cascade_end(STAGE_ARGS)
   LOCAL_ARRAY(f32, out, TILE_WORDS);
   LOCAL_ARRAY(f32, rest, TILE_WORDS);
   LOCAL_ARRAY(u32, scratch, SCRATCH_WORDS);
-  Tiles tiles;
-  tiles.in = in;
-  tiles.out = out;
-  tiles.rest = rest;
-  block_end(STAGE, tiles, scratch);
+  block_end(STAGE, tiles_of(in, out, rest), scratch);
 }

@@ -186,12 +186,20 @@ record_live(Live* const live)
   client_ask(live->client, "/done*", "/take/stop", "");
 }
 
+/// The take of a live run, read from its file; end with take_clear().
+static Take
+take_of(const Live* const live)
+{
+  Take take = { 0 };
+  OK(take_read(scratch_path(&live->folder, "t.osc"), ".", rack_parse, &take, &error));
+  return take;
+}
+
 /// Render the take, and compare it with the live run.
 static void
 expect_same(const Live* const live)
 {
-  Take take = { 0 };
-  OK(take_read(scratch_path(&live->folder, "t.osc"), ".", rack_parse, &take, &error));
+  Take take = take_of(live);
   ck_assert_ptr_null(take.notes.bytes);
   ck_assert(take.is_ended);
   ck_assert_uint_eq(take.block_frames, live->block);
@@ -374,8 +382,7 @@ TEST(a_take_ends_with_the_format_and_says_so)
              "/take/stop", "");
   client_ask(live.client, "/done /take/start", "/take/start", "s", "u.osc"); // t.osc is written
   client_ask(live.client, "/done /take/stop", "/take/stop", "");
-  SCOPED(take_clear) Take take = { 0 };
-  OK(take_read(scratch_path(&live.folder, "t.osc"), ".", rack_parse, &take, &error));
+  SCOPED(take_clear) Take take = take_of(&live);
   ck_assert(take.is_ended);
   end(&live);
 }
@@ -426,8 +433,7 @@ TEST(a_take_that_meets_a_full_disk_ends_with_complete_lines)
   is_full = false;
   assert_says(live.why, "t.osc: No space left on device");
   client_ask(live.client, "/done*", "/node/g/gain", "f", -3.0); // nothing else has ended
-  SCOPED(take_clear) Take take = { 0 };
-  OK(take_read(scratch_path(&live.folder, "t.osc"), ".", rack_parse, &take, &error));
+  SCOPED(take_clear) Take take = take_of(&live);
   assert_says(take.notes.bytes, "the take has no end");
   ck_assert_uint_eq(take.n_events, 0U);
   client_ask(live.client, "/done /take/start", "/take/start", "s", "u.osc");
@@ -463,8 +469,7 @@ TEST(a_take_whose_input_is_lost_has_its_last_line)
   client_ask(live.client, "/fail /take/stop*", "/take/stop", "");
   client_ask(live.client, "/done /take/start", "/take/start", "s", "u.osc"); // t.osc is written
   client_ask(live.client, "/done /take/stop", "/take/stop", "");
-  SCOPED(take_clear) Take take = { 0 };
-  OK(take_read(scratch_path(&live.folder, "t.osc"), ".", rack_parse, &take, &error));
+  SCOPED(take_clear) Take take = take_of(&live);
   ck_assert(take.is_ended);
   end(&live);
 }
@@ -482,8 +487,7 @@ TEST(another_worker_is_in_the_take_with_its_rack)
   client_ask(live.client, "/done*", "/node/g/gain", "f", -12.0);
   play(&live, 10U);
   client_ask(live.client, "/done /take/stop", "/take/stop", "");
-  SCOPED(take_clear) Take take = { 0 };
-  OK(take_read(scratch_path(&live.folder, "t.osc"), ".", rack_parse, &take, &error));
+  SCOPED(take_clear) Take take = take_of(&live);
   assert_says(take.notes.bytes, "the samples may differ: another worker");
   ck_assert_uint_eq(take.n_events, 3U);
   ck_assert(!take.events[0].rack && take.events[0].message.value == -9.0);
@@ -510,8 +514,7 @@ TEST(a_report_with_a_time_to_come_spoils_no_take)
   client_ask(live.client, "/done*", "/node/g/gain", "f", -9.0);
   play(&live, 10U);
   client_ask(live.client, "/done /take/stop", "/take/stop", "");
-  SCOPED(take_clear) Take take = { 0 };
-  OK(take_read(scratch_path(&live.folder, "t.osc"), ".", rack_parse, &take, &error));
+  SCOPED(take_clear) Take take = take_of(&live);
   assert_says(take.notes.bytes, "a time that has not come");
   ck_assert_uint_eq(take.n_events, 1U);
   ck_assert(take.events[0].message.value == -9.0);
@@ -534,8 +537,7 @@ TEST(an_edit_sent_before_all_reports_were_read_is_in_the_take)
   client_ask(live.client, "/done*", "/rack/remove", "s", "i");
   play(&live, 10U);
   client_ask(live.client, "/done /take/stop", "/take/stop", "");
-  SCOPED(take_clear) Take take = { 0 };
-  OK(take_read(scratch_path(&live.folder, "t.osc"), ".", rack_parse, &take, &error));
+  SCOPED(take_clear) Take take = take_of(&live);
   assert_says(take.notes.bytes, "an edit was sent before");
   end(&live);
 }

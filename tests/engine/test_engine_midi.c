@@ -16,6 +16,30 @@
 static float in[FRAMES], out[FRAMES];
 static MidiPeriod midi;
 
+/// An engine that plays RACK with one channel, until end().
+typedef struct Playing {
+  Rack* rack;
+  Engine* engine;
+} Playing;
+
+static Playing
+begin(const uint32_t depth, const uint32_t block)
+{
+  const EngineConfig config = { .n_in = 1, .n_out = 1, .depth = depth };
+  Playing playing = { .rack = rack_of(RACK, NULL) };
+  OK(engine_new(&config, &playing.engine, &error));
+  OK(engine_edit_wait(playing.engine, playing.rack, &error));
+  OK(engine_arm(playing.engine, RATE, block, 1U, 1U, &error));
+  return playing;
+}
+
+static void
+end(const Playing playing)
+{
+  engine_free(playing.engine);
+  rack_free(playing.rack);
+}
+
 /// Play all frames, with a controller at a frame.
 static void
 play(Engine* const engine, const uint32_t block, const uint32_t at)
@@ -53,12 +77,8 @@ TEST(a_controller_is_heard_the_latency_after_its_frame)
   }
   for (uint32_t depth = 0; depth <= 2U; ++depth) {
     for (uint32_t c = 0; c < ARRAY_LEN(cases); ++c) {
-      const EngineConfig config = { .n_in = 1, .n_out = 1, .depth = depth };
-      Engine* engine = NULL;
-      Rack* const rack = rack_of(RACK, NULL);
-      OK(engine_new(&config, &engine, &error));
-      OK(engine_edit_wait(engine, rack, &error));
-      OK(engine_arm(engine, RATE, cases[c].block, 1U, 1U, &error));
+      const Playing playing = begin(depth, cases[c].block);
+      Engine* const engine = playing.engine;
       play(engine, cases[c].block, cases[c].at);
       const uint32_t latency = engine_latency(engine);
       ck_assert_uint_eq(latency, depth * cases[c].block);
@@ -74,22 +94,17 @@ TEST(a_controller_is_heard_the_latency_after_its_frame)
       ck_assert_uint_ge(taken.n, 1U);
       ck_assert_uint_eq(reports[taken.n - 1U].flags, REPORT_MIDI);
       ck_assert_uint_eq(reports[taken.n - 1U].message.frame, cases[c].at);
-      engine_free(engine);
-      rack_free(rack);
+      end(playing);
     }
   }
 }
 
 TEST(a_worker_that_has_taken_over_gets_what_the_one_before_has_set)
 {
-  const EngineConfig config = { .n_in = 1, .n_out = 1, .depth = 1 };
+  const Playing playing = begin(1U, 64U);
+  Engine* const engine = playing.engine;
   RingReport reports[8];
-  Engine* engine = NULL;
-  Rack* const rack = rack_of(RACK, NULL);
-  OK(engine_new(&config, &engine, &error));
-  OK(engine_edit_wait(engine, rack, &error));
-  OK(engine_arm(engine, RATE, 64U, 1U, 1U, &error));
-  const ParamMessage value = { .uid = rack->nodes[0].uid, .value = -3.0 };
+  const ParamMessage value = { .uid = playing.rack->nodes[0].uid, .value = -3.0 };
   const uint64_t ring = engine_reports(engine, reports, ARRAY_LEN(reports)).ring;
   ck_assert_int_eq(engine_set_heard(engine, &value, ring), STATUS_OK);
   play(engine, 64U, FRAMES);
@@ -99,45 +114,35 @@ TEST(a_worker_that_has_taken_over_gets_what_the_one_before_has_set)
   ck_assert_uint_eq(engine_reports(engine, reports, ARRAY_LEN(reports)).n, 1U);
   ck_assert_uint_eq(reports[0].kind, REPORT_VALUE);
   ck_assert(reports[0].message.value == -3.0);
-  engine_free(engine);
-  rack_free(rack);
+  end(playing);
 }
 
 TEST(invalid_reports_do_not_hold_up_their_reader)
 {
-  const EngineConfig config = { .n_in = 1, .n_out = 1, .depth = 1 };
+  const Playing playing = begin(1U, 64U);
+  Engine* const engine = playing.engine;
   const RingReport wrong = { .kind = RING_N_REPORT_KINDS };
   RingReport reports[8];
-  Engine* engine = NULL;
-  Rack* const rack = rack_of(RACK, NULL);
-  OK(engine_new(&config, &engine, &error));
-  OK(engine_edit_wait(engine, rack, &error));
-  OK(engine_arm(engine, RATE, 64U, 1U, 1U, &error));
   for (uint32_t r = 0; r < 100U; ++r) {
     ring_report(engine->ring, &wrong);
   }
   const EngineReports taken = engine_reports(engine, reports, ARRAY_LEN(reports));
   ck_assert_uint_eq(taken.n + taken.n_lost, ARRAY_LEN(reports));
-  engine_free(engine);
-  rack_free(rack);
+  end(playing);
 }
 
 TEST(reports_of_a_worker_that_has_left_are_kept_or_counted)
 {
-  const EngineConfig config = { .n_in = 1, .n_out = 1, .depth = 1 };
+  const Playing playing = begin(1U, 64U);
+  Engine* const engine = playing.engine;
   const RingReport report = { .kind = REPORT_VALUE };
   RingReport reports[64];
-  Engine* engine = NULL;
-  Rack* const rack = rack_of(RACK, NULL);
-  OK(engine_new(&config, &engine, &error));
-  OK(engine_edit_wait(engine, rack, &error));
-  OK(engine_arm(engine, RATE, 64U, 1U, 1U, &error));
   (void)engine_reports(engine, reports, ARRAY_LEN(reports));
   const uint32_t n_reports = 9000U; // more than the ring has room for
   for (uint32_t r = 0; r < n_reports; ++r) {
     ring_report(engine->ring, &report);
   }
-  const ParamMessage value = { .uid = rack->nodes[0].uid, .value = -3.0, .frame = FRAMES };
+  const ParamMessage value = { .uid = playing.rack->nodes[0].uid, .value = -3.0, .frame = FRAMES };
   OK(engine_set(engine, &value, 1U));
   engine_disarm(engine);
   uint64_t n_kept = 0;
@@ -150,8 +155,7 @@ TEST(reports_of_a_worker_that_has_left_are_kept_or_counted)
   }
   ck_assert_uint_eq(n_kept, 512U);
   ck_assert_uint_eq(n_kept + n_lost, n_reports + 1U); // with the value that was still to come
-  engine_free(engine);
-  rack_free(rack);
+  end(playing);
 }
 
 SUITE_MAIN("engine_midi")

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MAX_JOBS   16U  // of a call of the kernel: a unit that fades has two
 #define FADE_CHUNK 128U // frames of the next filter's output that fit on the stack
 
 // Limits of the form that cuts blocks into segments (fx_cascade_long.cu): it takes twice the
@@ -251,6 +252,17 @@ fades(const FxUnit* const unit)
   return state->fade_left || state->version != ((const CascadeNode*)unit->node)->version;
 }
 
+/// A job for the kernel; `rows` becomes its pointers to `filters`.
+static CascadeJob
+job_of(CascadeRow* const filters, const uint32_t n_sections, CascadeRow** const rows,
+       const float* const in, float* const out)
+{
+  for (uint32_t s = 0; s < n_sections; ++s) {
+    rows[s] = filters + s;
+  }
+  return (CascadeJob){ rows, in, out };
+}
+
 /// Run a unit up to the next frame at which a fade begins or ends, at most n_frames; returns the
 /// number of frames.
 static uint32_t
@@ -258,30 +270,38 @@ run_segment(const FxUnit* const units, const uint32_t n_units, const uint32_t fi
             uint32_t n_frames)
 {
   const CascadeNode* const node = units[0].node;
-  float faded_in[CASCADE_MAX_LANES][FADE_CHUNK];
-  CascadeJob jobs[CASCADE_MAX_LANES] = { 0 };
+  const uint32_t n_sections = node->plan.n_sections;
+  float faded_in[MAX_JOBS / 2U][FADE_CHUNK];
+  CascadeRow* rows[MAX_JOBS][CASCADE_MAX_SECTIONS];
+  CascadeJob jobs[MAX_JOBS];
   uint32_t n_jobs = 0;
+  uint32_t n_faded = 0;
   for (uint32_t u = 0; u < n_units; ++u) {
     CascadeUnit* const unit = units[u].state;
     const float* const in = units[u].in[0] + first;
-    jobs[n_jobs++] = (CascadeJob){ unit->filters, in, units[u].out[0] + first };
+    jobs[n_jobs] = job_of(unit->filters, n_sections, rows[n_jobs], in, units[u].out[0] + first);
+    ++n_jobs;
     if (!fades(&units[u])) {
       continue;
     }
     if (!unit->fade_left) {
       fade_begin(unit, units[u].node);
     }
-    jobs[n_jobs++] = (CascadeJob){ next_filter(unit, units[u].node), in, faded_in[u] };
+    CascadeRow* const next = next_filter(unit, units[u].node);
+    jobs[n_jobs] = job_of(next, n_sections, rows[n_jobs], in, faded_in[n_faded++]);
+    ++n_jobs;
     n_frames = n_frames < FADE_CHUNK ? n_frames : FADE_CHUNK;
     n_frames = n_frames < unit->fade_left ? n_frames : unit->fade_left;
   }
-  node->kernel->run(jobs, n_jobs, node->plan.n_sections, n_frames);
+  node->kernel->run(jobs, n_jobs, (CascadeForm){ .n_sections = n_sections }, n_frames);
 
+  n_faded = 0;
   for (uint32_t u = 0; u < n_units; ++u) {
     CascadeUnit* const unit = units[u].state;
     if (unit->fade_left) {
       const CascadeNode* const own = units[u].node;
-      fade_mix(units[u].out[0] + first, faded_in[u], n_frames, unit->fade_left, unit->fade_frames);
+      fade_mix(units[u].out[0] + first, faded_in[n_faded++], n_frames, unit->fade_left,
+               unit->fade_frames);
       unit->fade_left -= n_frames;
       if (!unit->fade_left) {
         fade_end(unit, own);
@@ -292,16 +312,16 @@ run_segment(const FxUnit* const units, const uint32_t n_units, const uint32_t fi
 }
 
 /// The number of units that fit into one call of the kernel.  All units of a call have the same
-/// number of sections; a unit that fades takes two lanes.
+/// number of sections; a unit that fades takes two jobs.
 static uint32_t
 batch_size(const FxUnit* const units, const uint32_t n_units)
 {
   const CascadeNode* const node = units[0].node;
-  uint32_t n_lanes = 0;
+  uint32_t n_jobs = 0;
   for (uint32_t u = 0; u < n_units; ++u) {
     const CascadeNode* const other = units[u].node;
-    n_lanes += fades(&units[u]) ? 2U : 1U;
-    if (other->plan.n_sections != node->plan.n_sections || n_lanes > node->kernel->n_lanes) {
+    n_jobs += fades(&units[u]) ? 2U : 1U;
+    if (other->plan.n_sections != node->plan.n_sections || n_jobs > MAX_JOBS) {
       return u;
     }
   }

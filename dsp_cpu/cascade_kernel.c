@@ -35,10 +35,10 @@ typedef float FourFloats __attribute__((vector_size(16)));
 #include "cascade_lanes.inc"
 #endif
 
-static const CascadeKernel base = { "base", 4, run_base };
+static const CascadeKernel base = { "base", run_base };
 #ifdef __x86_64__
-static const CascadeKernel avx2 = { "avx2", 4, run_avx2 };
-static const CascadeKernel avx512 = { "avx512", 8, run_avx512 };
+static const CascadeKernel avx2 = { "avx2", run_avx2 };
+static const CascadeKernel avx512 = { "avx512", run_avx512 };
 
 static const CascadeKernel* const fastest_first[] = { &avx512, &avx2, &base };
 #else

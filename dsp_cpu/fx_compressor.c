@@ -26,10 +26,10 @@
 */
 
 #include "sidechain.h"
-#include "simd.h"
 
 #include "dsp_cpu/shared/compressor_words.h"
 #include "dsp_cpu/shared/decibel.h"
+#include "engine/base/simd.h"
 #include "engine/contract/effect.h"
 #include "engine/contract/ramp.h"
 

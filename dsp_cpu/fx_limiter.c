@@ -17,10 +17,10 @@
 #include "delay_line.h"
 #include "lookahead.h"
 #include "sidechain.h"
-#include "simd.h"
 
 #include "dsp_cpu/shared/decibel.h"
 #include "dsp_cpu/shared/limiter_words.h"
+#include "engine/base/simd.h"
 #include "engine/contract/effect.h"
 #include "engine/contract/ramp.h"
 

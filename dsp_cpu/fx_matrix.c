@@ -8,9 +8,8 @@
    Coefficients are structural: the engine cross-fades when they change.
 */
 
-#include "simd.h"
-
 #include "engine/base/number.h"
+#include "engine/base/simd.h"
 #include "engine/contract/effect.h"
 
 #include <math.h>

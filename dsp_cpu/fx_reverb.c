@@ -44,9 +44,9 @@
 
 #include "delay_line.h"
 #include "hadamard.h"
-#include "simd.h"
 
 #include "dsp_cpu/shared/reverb_words.h"
+#include "engine/base/simd.h"
 #include "engine/contract/effect.h"
 #include "engine/contract/ramp.h"
 

@@ -2,8 +2,8 @@
 // Sums connections into rows.
 
 #include "mix.h"
-#include "simd.h"
 
+#include "engine/base/simd.h"
 #include "engine/contract/mix_link.h"
 
 #include <string.h>

@@ -5,7 +5,7 @@
 
 #include "sidechain.h"
 
-#include "simd.h"
+#include "engine/base/simd.h"
 
 // Two kinds of groups: for few channels, a thread handles one frame of all of them; for many, more
 // threads share the work.

@@ -3,8 +3,8 @@
 #include "stage_guard.h"
 
 #include "node_health.h"
-#include "simd.h"
 
+#include "engine/base/simd.h"
 #include "engine/contract/node_switches.h"
 
 #include <math.h>

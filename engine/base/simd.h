@@ -7,8 +7,8 @@
    It is also empty under the sanitizers, because the loader calls the functions that choose a clone
    before it initialises the sanitizer's runtime.
 */
-#ifndef WARPRACK_DSP_CPU_SIMD_H
-#define WARPRACK_DSP_CPU_SIMD_H
+#ifndef WARPRACK_ENGINE_BASE_SIMD_H
+#define WARPRACK_ENGINE_BASE_SIMD_H
 
 #if defined(__clang__)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)

@@ -20,10 +20,11 @@ typedef struct Render {
   AudioWriter* writer;
   Engine* engine;
   float* memory;
-  float** in;      // [n_in][block]
-  float** raw;     // [n_out][block] output of the engine
-  float** out;     // [n_out][block] guarded
-  RenderTail tail; // For an automatic tail
+  float** in;       // [n_in][block]
+  float** raw;      // [n_out][block] output of the engine
+  float** out;      // [n_out][block] guarded
+  float block_peak; // Of `out`
+  RenderTail tail;  // For an automatic tail
   // The pass
   uint64_t n_read;     // Frames of the input
   uint64_t n_skipped;  // Frames of latency skipped
@@ -192,22 +193,33 @@ process_block(Render* const render, Error* const error)
     return status;
   }
   engine_process(render->engine, (const float* const*)render->in, render->raw, block, true);
+  render->block_peak = 0.0F;
   for (uint32_t c = 0; c < render->report->n_out; ++c) {
-    render->report->bad_out += guard_clean(render->out[c], render->raw[c], block).bad;
+    const GuardCounts counts = guard_clean(render->out[c], render->raw[c], block);
+    render->report->bad_out += counts.bad;
+    render->block_peak = counts.peak > render->block_peak ? counts.peak : render->block_peak;
   }
   return engine_failure(render->engine, error);
+}
+
+/// The peak of a part of the block; the guard has measured the whole block.
+static float
+peak_of(const Render* const render, const uint32_t first, const uint32_t n_frames)
+{
+  float peak = 0.0F;
+  for (uint32_t c = 0; c < render->report->n_out; ++c) {
+    const float of_row = guard_peak(render->out[c] + first, n_frames - first);
+    peak = of_row > peak ? of_row : peak;
+  }
+  return peak;
 }
 
 static void
 measure_peak(Render* const render, const uint32_t first, const uint32_t n_frames)
 {
-  float peak = (float)render->report->peak;
-  for (uint32_t c = 0; c < render->report->n_out; ++c) {
-    for (uint32_t i = first; i < n_frames; ++i) {
-      peak = fmaxf(peak, fabsf(render->out[c][i]));
-    }
-  }
-  render->report->peak = peak;
+  const bool is_whole = !first && n_frames == render->config->block_frames;
+  const float peak = is_whole ? render->block_peak : peak_of(render, first, n_frames);
+  render->report->peak = peak > render->report->peak ? peak : render->report->peak;
 }
 
 static Status

@@ -342,16 +342,38 @@ init_locks(Supervisor* const supervisor)
   time_cond_init(&supervisor->changed);
 }
 
+/// Lock the memory of this process.  The first worker starts meanwhile: its process is there, so
+/// that the kernel does not keep that waiting until all memory is locked.
+static void
+lock_memory(Supervisor* const supervisor)
+{
+  Error why;
+  supervisor_lock(supervisor);
+  while (!supervisor->next && !supervisor->started.is_there) {
+    pthread_cond_wait(&supervisor->changed, &supervisor->lock);
+  }
+  supervisor_unlock(supervisor);
+  if (rt_lock_memory(&why)) {
+    supervisor_lock(supervisor);
+    memcpy(supervisor->realtime_note, why.text, sizeof(supervisor->realtime_note));
+    supervisor_unlock(supervisor);
+  }
+}
+
 /// Start the supervisor thread, and wait until its first worker is ready or has failed.
 static Status
 start_thread(Supervisor* const supervisor, Error* const error)
 {
+  wake(supervisor); // the first round starts the worker, and waits for no event before
   Status status =
       rt_thread_start("warprack-link", supervisor_loop, supervisor, &supervisor->thread, error);
   if (status) {
     return status;
   }
   supervisor->has_thread = true;
+  if (supervisor->config.realtime) {
+    lock_memory(supervisor);
+  }
   supervisor_lock(supervisor);
   while (!supervisor->started.is_there) {
     pthread_cond_wait(&supervisor->changed, &supervisor->lock);
@@ -369,14 +391,10 @@ supervisor_new(const EngineConfig* const config, const WorkerEvents* const event
   if (!supervisor) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
-  Error why = { STATUS_OK, "" };
   supervisor->config = *config;
   supervisor->events = *events;
   supervisor->host = *host;
   init_locks(supervisor);
-  if (config->realtime && rt_lock_memory(&why)) {
-    memcpy(supervisor->realtime_note, why.text, sizeof(supervisor->realtime_note));
-  }
   supervisor->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   supervisor->plugins_fd = -1;
   Status status =

@@ -273,6 +273,7 @@ start_next(Supervisor* const supervisor, const uint64_t now_ns)
   supervisor_lock(supervisor);
   status = status ? status : child_configure(child, supervisor, &error);
   supervisor->next = status ? NULL : child;
+  pthread_cond_broadcast(&supervisor->changed);
   if (status && supervisor->worker) {
     supervisor_postpone_exchange(supervisor, now_ns);
   } else if (status) {
@@ -282,7 +283,6 @@ start_next(Supervisor* const supervisor, const uint64_t now_ns)
              error.text, (double)rest_ns * 1e-9);
     if (!supervisor->started.is_there) {
       supervisor->started = (Answer){ true, error };
-      pthread_cond_broadcast(&supervisor->changed);
     }
   }
   supervisor_unlock(supervisor);

@@ -124,7 +124,7 @@ struct Supervisor {
   int wake; ///< eventfd that wakes the supervisor
 
   pthread_mutex_t lock;
-  pthread_cond_t changed; ///< `started`, `armed` or `worker` has changed
+  pthread_cond_t changed; ///< `started`, `armed`, `next` or `worker` has changed
   bool quits;
   Answer started; ///< Of the first worker
   Answer armed;   ///< To the ARM of arm(); also set when the worker is lost

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -243,6 +244,27 @@ __wrap_memfd_create(const char* const name, const unsigned flags)
     arm(host, other.ring);
   }
   return __real_memfd_create(name, flags);
+}
+
+static _Atomic uint32_t n_idle_waits; // of the supervisor, while it has no child
+
+int __real_poll(struct pollfd* fds, nfds_t n, int timeout_ms); // --wrap in meson.build
+int __wrap_poll(struct pollfd* fds, nfds_t n, int timeout_ms);
+
+int
+__wrap_poll(struct pollfd* const fds, const nfds_t n, const int timeout_ms)
+{
+  const int n_ready = __real_poll(fds, n, timeout_ms);
+  n_idle_waits += n == 1U && !n_ready;
+  return n_ready;
+}
+
+TEST(the_first_worker_starts_before_the_supervisor_waits)
+{
+  SCOPED(host_stop) Host host;
+  n_idle_waits = 0;
+  host_start(&host);
+  ck_assert_uint_eq(n_idle_waits, 0U);
 }
 
 TEST(a_ring_for_the_format_before_is_not_given_to_a_worker)

@@ -5,8 +5,8 @@
    A catalogue is a text file, $XDG_CACHE_HOME/warprack/plugins-<machine>.txt, that `warprack scan`
    writes whole.  If a variable such as LV2_PATH names other folders, the file has a hash of these
    variables in its name: each choice of folders has a catalogue of its own.  Every process has at
-   most one: the server reads the file when it starts and hands the same text to its workers, so
-   that both know the same plugins.  Only an index is made of it; a plugin is read when its effect
+   most one: the server reads the file when it first searches for a plugin, and hands the same text
+   to its workers, so that both know the same plugins.  Only an index is made of it; a plugin is read when its effect
    is first asked for (fx_find_plugin()), and stays for the life of the process, also when the
    catalogue is exchanged for a new one.
 
@@ -142,17 +142,17 @@ typedef Status (*CatalogueShare)(void* context, const Catalogue* catalogue,
 NODISCARD Status catalogue_exchange(Catalogue* newer, CatalogueShare share, void* context,
                                     CatalogueChange* change, Error* error);
 
-/// Read the user's file (catalogue_path()) now instead of at the first search; without a valid one,
-/// the process has no plugins until catalogue_use().  STATUS_NOT_FOUND if there is no file, else as
-/// catalogue_read(). [any, not rt]
-NODISCARD Status catalogue_open(Error* error);
+/// For a server that runs: no search asks the provider from now on.  A search that finds no
+/// catalogue reads the user's file (catalogue_path()), and calls `share` before this process uses
+/// the file.  The search returns an error of either. [any, not rt]
+void catalogue_share_on_search(CatalogueShare share, void* context);
 
 /// The catalogue of the process, or NULL; valid until the next catalogue_use() or
 /// catalogue_exchange(). [any]
 const Catalogue* catalogue_current(void);
 
-/// Look at the catalogue of the process, or NULL; nobody exchanges it meanwhile.  `visit` must not
-/// search. [any but rt]
+/// Look at the catalogue of the process, as a search finds it, or NULL; nobody exchanges it
+/// meanwhile.  `visit` must not search. [any but rt]
 void catalogue_visit(void (*visit)(void* context, const Catalogue* catalogue), void* context);
 
 /// As fx_find_plugin(), but also returns plugins with a fault (Plugin::fault), for lists.

@@ -19,6 +19,8 @@ static Catalogue* current;
 static bool is_given; // catalogue_use() was called
 static CatalogueProvider provider;
 static void* source_context;
+static CatalogueShare sharer; // gets the user's file when a search reads it; NULL: nobody
+static void* share_context;
 
 // ---- catalogue ----
 
@@ -74,14 +76,6 @@ catalogue_current(void)
 }
 
 void
-catalogue_visit(void (*const visit)(void* context, const Catalogue* catalogue), void* const context)
-{
-  pthread_mutex_lock(&lock);
-  visit(context, current);
-  pthread_mutex_unlock(&lock);
-}
-
-void
 catalogue_set_provider(const CatalogueProvider provide, void* const context)
 {
   pthread_mutex_lock(&lock);
@@ -105,6 +99,24 @@ ask_provider(Error* const error)
   return status;
 }
 
+/// Read the user's file, and hand it on before this process uses it.
+static Status
+read_file(const char* const path, Error* const error)
+{
+  Catalogue* catalogue = NULL;
+  Status status = catalogue_read(path, &catalogue, error);
+  if (!status && sharer) {
+    const CatalogueChange nothing = { .n_gone = 0 };
+    status = sharer(share_context, catalogue, &nothing, error);
+  }
+  if (status) {
+    catalogue_free(catalogue);
+  } else {
+    current = catalogue;
+  }
+  return status;
+}
+
 /// Read the user's file if there is no catalogue yet.
 static Status
 need_catalogue(Error* const error)
@@ -112,7 +124,7 @@ need_catalogue(Error* const error)
   char path[4096];
   Status status = STATUS_NOT_FOUND;
   if (!current && !is_given && catalogue_path(path, sizeof(path))) {
-    status = catalogue_read(path, &current, error);
+    status = read_file(path, error);
   }
   if (current) {
     return STATUS_OK;
@@ -124,15 +136,22 @@ need_catalogue(Error* const error)
              : status;
 }
 
-Status
-catalogue_open(Error* const error)
+void
+catalogue_visit(void (*const visit)(void* context, const Catalogue* catalogue), void* const context)
 {
   pthread_mutex_lock(&lock);
-  const Status status = need_catalogue(error);
-  is_given = true;
-  provider = NULL;
+  visit(context, need_catalogue(NULL) ? NULL : current);
   pthread_mutex_unlock(&lock);
-  return status;
+}
+
+void
+catalogue_share_on_search(const CatalogueShare share, void* const context)
+{
+  pthread_mutex_lock(&lock);
+  provider = NULL;
+  sharer = share;
+  share_context = context;
+  pthread_mutex_unlock(&lock);
 }
 
 // ---- search ----

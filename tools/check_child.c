@@ -9,7 +9,6 @@
 #include "rack_arg.h"
 
 #include "engine/base/text_buffer.h"
-#include "plugins/catalogue.h"
 #include "plugins/plugin_environment.h"
 
 #include <inttypes.h>
@@ -231,10 +230,6 @@ check_child_run(const Command* const command)
   size_t n_bytes = 0;
   Asked asked = { .text = NULL };
   TextBuffer lines = { .bytes = NULL };
-  const Status opened = catalogue_open(&error); // without one, a rack with plugins is refused
-  if (opened && opened != STATUS_NOT_FOUND) {
-    engine_say(NULL, error.text);
-  }
   Status status = child_mail_receive(PROCESS_SOCKET, REQUEST_BYTES, &all, &n_bytes, &error);
   status = status ? status : read_request(all, &asked, &error);
   status = status ? status : check(command, &asked, &lines, &error);

@@ -454,6 +454,9 @@ live_run(const LiveConfig* const config)
   LiveLog log;
   Error error;
   block_signals();
+  if (config->engine.worker_argv) {
+    rt_limit_stacks();
+  }
   if (live_log_open(&log, config->json, config->verbose, &error)) {
     fprintf(stderr, PROGRAM_NAME " run: %s\n", error.text);
     return error.status;

@@ -4,7 +4,6 @@
 #include "live_plugins.h"
 
 #include "engine/base/sealed_text.h"
-#include "plugins/catalogue.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -49,10 +48,9 @@ live_plugins_are_used(Engine* const engine)
 
 // ---- a new catalogue ----
 
-/// Give the worker the catalogue.  A CatalogueShare.
-static Status
-share(void* const engine, const Catalogue* const catalogue, const CatalogueChange* const change,
-      Error* const error)
+Status
+live_plugins_share(void* const engine, const Catalogue* const catalogue,
+                   const CatalogueChange* const change, Error* const error)
 {
   int fd = -1;
   size_t n_bytes = 0;
@@ -125,10 +123,11 @@ renew(Catalogue* const newer, Engine* const engine, PluginsNews* const news, Err
   Status status = STATUS_OK;
   count(newer, news);
   if (is_current(newer)) {
-    status = catalogue_current() ? share(engine, catalogue_current(), &change, error) : STATUS_OK;
+    status = catalogue_current() ? live_plugins_share(engine, catalogue_current(), &change, error)
+                                 : STATUS_OK;
     catalogue_free(newer);
   } else {
-    status = catalogue_exchange(newer, share, engine, &change, error);
+    status = catalogue_exchange(newer, live_plugins_share, engine, &change, error);
   }
   describe(&change, news);
   return status;

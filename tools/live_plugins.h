@@ -13,6 +13,7 @@
 #include "scan_child.h"
 
 #include "engine/base/time.h"
+#include "plugins/catalogue.h"
 
 #include <stdatomic.h>
 
@@ -53,6 +54,10 @@ bool live_plugins_delay_reload(const LivePlugins* plugins);
 /// Start the scan that is requested, and use the result of one that has ended: returns true, with
 /// `news`.  Does not wait for the scan. [main]
 bool live_plugins_poll(LivePlugins* plugins, Engine* engine, uint64_t now_ns, PluginsNews* news);
+
+/// Give the worker of an Engine a catalogue.  A CatalogueShare. [any, not rt]
+NODISCARD Status live_plugins_share(void* engine, const Catalogue* catalogue,
+                                    const CatalogueChange* change, Error* error);
 
 /// Kill the scan that runs. [main]
 void live_plugins_stop(LivePlugins* plugins);

@@ -262,7 +262,8 @@ try_rack(void* const context, const Rack* const rack, Error* const error)
                              error);
 }
 
-/// Copy the catalogue of plugins for the worker process, so that both processes know the same ones.
+/// Copy the catalogue of plugins for the worker process, so that both processes know the same ones:
+/// none, unless the first rack has searched for one.
 static Status
 share_plugins(int* const fd, Error* const error)
 {
@@ -272,23 +273,10 @@ share_plugins(int* const fd, Error* const error)
   return sealed_text_new(text, n_bytes, fd, error);
 }
 
-/// Read the catalogue of plugins, unless a rack has done so.  From now on no search waits for a
-/// scan.
-static void
-open_plugins(Live* const live)
-{
-  Error why;
-  const Status status = catalogue_open(&why);
-  if (status && status != STATUS_NOT_FOUND) {
-    on_engine_note(live, why.text);
-  }
-}
-
 static Status
 new_engine(Live* const live, Error* const error)
 {
   int plugins_fd = -1;
-  open_plugins(live);
   if (live->config->engine.worker_argv && share_plugins(&plugins_fd, error)) {
     return error->status;
   }
@@ -304,6 +292,9 @@ new_engine(Live* const live, Error* const error)
   const Status status = engine_new(&engine, &live->engine, error);
   if (plugins_fd >= 0) {
     close(plugins_fd);
+  }
+  if (!status) {
+    catalogue_share_on_search(live_plugins_share, live->engine); // no search waits for a scan now
   }
   return status;
 }

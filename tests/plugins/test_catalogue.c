@@ -480,6 +480,59 @@ TEST(a_source_provides_the_catalogue_for_the_first_search_only)
   ck_assert_uint_eq(n_provided, 1);
 }
 
+typedef struct Shared {
+  uint32_t n;
+  bool fails;
+} Shared;
+
+/// A CatalogueShare.
+static Status
+share(void* const context, const Catalogue* const catalogue, const CatalogueChange* const change,
+      Error* const why)
+{
+  Shared* const shared = context;
+  uint32_t n_entries = 0;
+  (void)catalogue_entries(catalogue, &n_entries);
+  ck_assert_uint_eq(n_entries, 1U);
+  ck_assert_uint_eq(change->n_changed, 0U);
+  ++shared->n;
+  return shared->fails ? error_set(why, STATUS_NO_MEM, "not shared") : STATUS_OK;
+}
+
+static void
+count_entries(void* const n_entries, const Catalogue* const catalogue)
+{
+  *(uint32_t*)n_entries = 0;
+  if (catalogue) {
+    (void)catalogue_entries(catalogue, n_entries);
+  }
+}
+
+TEST(a_server_shares_the_file_before_it_uses_it)
+{
+  SCOPED(remove_user_file) const Scratch scratch = scratch_new();
+  Shared shared = { .fails = true };
+  uint32_t n = 0;
+  setenv("XDG_CACHE_HOME", scratch.directory, 1);
+  n_provided = 0;
+  catalogue_set_provider(provide, "Amp");
+  catalogue_share_on_search(share, &shared);
+  ck_assert_int_eq(catalogue_rig_search("Tube"), STATUS_NOT_FOUND); // there is no file
+  TextBuffer text = catalogue_rig_begin_text();
+  catalogue_rig_add(&text, catalogue_rig_format, "urn:test:Tube", "");
+  write_user_file(&scratch, text.bytes, text.n);
+  free(text.bytes);
+  ck_assert_int_eq(catalogue_rig_search("Tube"), STATUS_NO_MEM);
+  ck_assert_ptr_null(catalogue_current());
+  shared.fails = false;
+  catalogue_visit(count_entries, &n); // a list, as a search
+  ck_assert_uint_eq(n, 1U);
+  ck_assert_uint_eq(shared.n, 2U);
+  ck_assert_int_eq(catalogue_rig_search("Tube"), STATUS_OK);
+  ck_assert_uint_eq(shared.n, 2U);
+  ck_assert_uint_eq(n_provided, 0U);
+}
+
 TEST(a_search_without_memory_can_be_repeated)
 {
   catalogue_rig_use_some();

@@ -397,6 +397,7 @@ start_and_run(Live* const live, Error* const error)
     status = error_set(error, closed, "the recording is not complete");
   }
   live_pass_on_note(live, EVENT_AUDIO_NOTE);
+  catalogue_share_on_search(NULL, NULL);
   engine_free(live->engine);
   rack_free(live->first);
   rack_arg_clear(&live->rack);

@@ -24,6 +24,7 @@
 #endif
 
 #define STACK_TOUCHED_BYTES (256U << 10U) // deeper than any audio path of the program
+#define STACK_BYTES         (1U << 20U)
 #define LINE_BYTES          64U
 #define HANDLER_STACK_BYTES                                                                        \
   (32U << 10U)                       // for a handler of signals that looks at the thread's stack
@@ -117,6 +118,17 @@ run_thread(void* const context)
     sigaltstack(&before, NULL);
   }
   return result;
+}
+
+void
+rt_limit_stacks(void)
+{
+  pthread_attr_t attributes;
+  if (!pthread_getattr_default_np(&attributes)) {
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    pthread_setattr_default_np(&attributes);
+    pthread_attr_destroy(&attributes);
+  }
 }
 
 Status

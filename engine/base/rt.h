@@ -58,6 +58,11 @@ REALTIME void rt_keep_float_mode(uint64_t mode);
 NODISCARD Status rt_thread_start(const char* name, void* (*run)(void* context), void* context,
                                  pthread_t* thread, Error* error);
 
+/// Threads that are started from now on have a stack of 1 MiB, unless their library sets another
+/// size.  For a process without plugins' code: rt_lock_memory() fills the whole stack of each
+/// thread, which takes 3 ms for the usual 8 MiB. [main, before other threads]
+void rt_limit_stacks(void);
+
 /// Give the main thread such a stack for handlers, too. [main]
 void rt_main_handler_stack(void);
 

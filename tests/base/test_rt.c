@@ -93,6 +93,29 @@ TEST(a_thread_has_its_name_and_blocks_signals)
   ck_assert(!sigismember(&own, SIGINT));
 }
 
+static void*
+stack_bytes(void* const context)
+{
+  pthread_attr_t attributes;
+  ck_assert_int_eq(pthread_getattr_np(pthread_self(), &attributes), 0);
+  ck_assert_int_eq(pthread_attr_getstacksize(&attributes, context), 0);
+  pthread_attr_destroy(&attributes);
+  return NULL;
+}
+
+TEST(stacks_are_smaller_when_they_are_limited)
+{
+  size_t n_bytes[2] = { 0, 0 };
+  for (uint32_t i = 0; i < 2U; ++i) {
+    pthread_t thread;
+    ck_assert(rt_thread_start("test-thread", stack_bytes, &n_bytes[i], &thread, NULL) == STATUS_OK);
+    pthread_join(thread, NULL);
+    rt_limit_stacks();
+  }
+  ck_assert_uint_gt(n_bytes[0], 1U << 20U);
+  ck_assert_uint_eq(n_bytes[1], 1U << 20U);
+}
+
 /// Use the stack up.
 static int
 overflow(const volatile char* const before)

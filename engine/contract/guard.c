@@ -148,7 +148,7 @@ guard_peak(const float* const in, const uint32_t n_frames)
   return float_of(peak);
 }
 
-VECTOR_CLONES double
+double
 guard_energy(const float* const in, const uint32_t n_frames)
 {
   double sums[4] = { 0.0 }; // independent sums, which the compiler vectorises

@@ -6,9 +6,9 @@
 // if its FLAC encoder cannot flush at the end, it reports success.  This file stores the first
 // failed write, and every later step reports it.
 //
-// This file also converts samples to integers.  libsndfile's clipping conversion rounds towards
-// minus infinity, and its plain conversion scales by 32767 where reading divides by 32768: a 16-bit
-// file would change when it is read and written again.
+// The samples go to libsndfile as bytes of the file, for FLAC as integers.  Its clipping conversion
+// rounds towards minus infinity, and its plain conversion scales by 32767 where reading divides by
+// 32768: a 16-bit file would change when it is read and written again.
 //
 // It also writes the headers of WAV and RF64 (EBU Tech 3306).  libsndfile's headers for floats lack
 // the length of the extension, which all formats except PCM must have (IBM and Microsoft, "New
@@ -17,6 +17,7 @@
 
 #include "audio_file_private.h"
 #include "audio_plain.h"
+#include "samples.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +30,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define CHUNK_FRAMES 4096U
+#define CHUNK_BYTES  131072U // of floats: small enough for L2, and for few system calls
 #define HEADER_BYTES 131072U // more than the header and tags of a WAV
 #define RIFF_BYTES   96U     // RF64, ds64, fmt, fact and data
 
@@ -46,11 +47,10 @@ struct AudioWriter {
   uint32_t header_bytes; // Size of the header of WAV and RF64, before libsndfile's output
   unsigned char* tags;   // Chunks with the tags of WAV and RF64, or NULL
   size_t tag_bytes;
-  union {
-    float* floats;
-    int32_t* integers;
-    void* memory;
-  } interleaved; // [CHUNK_FRAMES][n_channels]
+  uint32_t chunk_frames; // In one write
+  float* interleaved;    // [chunk_frames][n_channels]
+  int32_t* integers;     // [chunk_frames][n_channels]
+  unsigned char* packed; // [chunk_frames][n_channels] integers of the file, and SAMPLES_SLACK
 };
 
 static const struct {
@@ -345,12 +345,16 @@ audio_writer_open(const char* const name, const AudioFormat format, const double
   writer->format = format;
   writer->n_channels = n_channels;
   writer->name = strdup(name);
-  writer->interleaved.memory = calloc((size_t)CHUNK_FRAMES * n_channels + 1U, sizeof(float));
+  writer->chunk_frames = CHUNK_BYTES / (uint32_t)sizeof(float) / (n_channels ? n_channels : 1U);
+  writer->interleaved = malloc(CHUNK_BYTES);
+  writer->integers = malloc(CHUNK_BYTES);
+  writer->packed = malloc(CHUNK_BYTES + SAMPLES_SLACK);
   Status status = STATUS_OK;
   if (asprintf(&writer->part, "%s.part~", name) < 0) {
     writer->part = NULL;
   }
-  if (!writer->name || !writer->part || !writer->interleaved.memory) {
+  if (!writer->name || !writer->part || !writer->interleaved || !writer->integers ||
+      !writer->packed) {
     status = error_set(error, STATUS_NO_MEM, "out of memory");
   }
   status = status ? status : open_sound(writer, rate_hz, error);
@@ -395,38 +399,27 @@ audio_writer_copy_tags(AudioWriter* const writer, const AudioReader* const reade
 
 // ---- write ----
 
-// A sample of exactly full scale is saved one step lower, and does not count as clipped, because
-// the difference is inaudible.
-static int32_t
-to_integer(const float x, const int bits, uint64_t* const clipped)
+/// Write n_frames of `interleaved`.  Returns false if libsndfile has not written all.
+static bool
+write_chunk(AudioWriter* const writer, const uint32_t n_frames)
 {
-  const double full = ldexp(1.0, bits - 1);
-  double y = rint((double)x * full);
-  if (!(fabsf(x) <= 1.0F)) { // also true for NaN
-    ++*clipped;
-    y = isnan(x) ? 0.0 : copysign(full, x);
+  const AudioFormat format = writer->format;
+  const size_t n = (size_t)n_frames * writer->n_channels;
+  const sf_count_t n_bytes = (sf_count_t)(n * sample_bytes(format));
+  const uint32_t bits = (uint32_t)encodings[format.encoding].bits;
+  if (!bits) {
+    samples_swap_floats(writer->interleaved, n);
+    return sf_write_raw(writer->file, writer->interleaved, n_bytes) == n_bytes;
   }
-  const int32_t value = (int32_t)fmin(y, full - 1.0);
-  return (int32_t)((uint32_t)value << (unsigned)(32 - bits)); // libsndfile uses the upper bits
-}
-
-static void
-interleave(AudioWriter* const writer, const float* const* const in, const uint32_t first,
-           const uint32_t n_frames)
-{
-  const int bits = encodings[writer->format.encoding].bits;
-  const uint32_t n_channels = writer->n_channels;
-  for (uint32_t c = 0; c < n_channels; ++c) {
-    for (uint32_t i = 0; i < n_frames; ++i) {
-      const size_t at = (size_t)i * n_channels + c;
-      const float x = in[c][first + i];
-      if (bits) {
-        writer->interleaved.integers[at] = to_integer(x, bits, &writer->clipped);
-      } else {
-        writer->interleaved.floats[at] = x;
-      }
+  writer->clipped += samples_round(writer->interleaved, bits, n, writer->integers);
+  if (format.container == AUDIO_FLAC) {
+    for (size_t i = 0; i < n; ++i) { // libsndfile uses the upper bits
+      writer->integers[i] = (int32_t)((uint32_t)writer->integers[i] << (32U - bits));
     }
+    return sf_writef_int(writer->file, writer->integers, n_frames) == n_frames;
   }
+  samples_pack(writer->integers, sample_bytes(format), n, writer->packed);
+  return sf_write_raw(writer->file, writer->packed, n_bytes) == n_bytes;
 }
 
 Status
@@ -440,15 +433,13 @@ audio_writer_write(AudioWriter* const writer, const float* const* const in, cons
   }
   for (uint32_t done = 0; done < n_frames;) {
     const uint32_t left = n_frames - done;
-    const uint32_t n = left < CHUNK_FRAMES ? left : CHUNK_FRAMES;
-    interleave(writer, in, done, n);
-    const sf_count_t written = encodings[writer->format.encoding].bits
-                                   ? sf_writef_int(writer->file, writer->interleaved.integers, n)
-                                   : sf_writef_float(writer->file, writer->interleaved.floats, n);
+    const uint32_t n = left < writer->chunk_frames ? left : writer->chunk_frames;
+    samples_interleave(in, writer->n_channels, done, n, writer->interleaved);
+    const bool is_written = write_chunk(writer, n);
     if (writer->error_number) {
       return cannot_write(writer, strerror(writer->error_number), error);
     }
-    if (written != n) {
+    if (!is_written) {
       return cannot_write(writer, sf_strerror(writer->file), error);
     }
     done += n;
@@ -486,7 +477,9 @@ static void
 writer_free(AudioWriter* const writer)
 {
   free(writer->tags);
-  free(writer->interleaved.memory);
+  free(writer->packed);
+  free(writer->integers);
+  free(writer->interleaved);
   free(writer->part);
   free(writer->name);
   free(writer);

@@ -33,11 +33,13 @@
 #define CHUNK_BYTES  131072U // of floats: small enough for L2, and for few system calls
 #define HEADER_BYTES 131072U // more than the header and tags of a WAV
 #define RIFF_BYTES   96U     // RF64, ds64, fmt, fact and data
+#define DIRTY_BYTES  8388608 // Between two starts of the write-back, so that fsync() finds little
 
 struct AudioWriter {
   SNDFILE* file;
   int fd;
-  int error_number; // errno of the first failed write
+  int error_number;   // errno of the first failed write
+  sf_count_t n_dirty; // Bytes since the last start of the write-back
   char* name;
   char* part; // NAME.part~
   AudioFormat format;
@@ -167,6 +169,17 @@ disk_read(void* const to, const sf_count_t n_bytes, void* const user)
   return read(((const AudioWriter*)user)->fd, to, (size_t)n_bytes);
 }
 
+/// Let the kernel write to the disk while the file grows.  fsync() reports errors.
+static void
+start_write_back(AudioWriter* const writer, const ssize_t n_bytes)
+{
+  writer->n_dirty += n_bytes;
+  if (writer->n_dirty >= DIRTY_BYTES) {
+    writer->n_dirty = 0;
+    (void)sync_file_range(writer->fd, 0, 0, SYNC_FILE_RANGE_WRITE); // to the end of the file
+  }
+}
+
 static sf_count_t
 disk_write(const void* const from, const sf_count_t n_bytes, void* const user)
 {
@@ -176,6 +189,7 @@ disk_write(const void* const from, const sf_count_t n_bytes, void* const user)
     const ssize_t n = write(writer->fd, (const char*)from + done, (size_t)(n_bytes - done));
     if (n > 0) {
       done += n;
+      start_write_back(writer, n);
     } else if (!n || errno != EINTR) {
       writer->error_number = n ? errno : ENOSPC;
     }

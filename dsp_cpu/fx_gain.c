@@ -59,17 +59,8 @@ gain_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_fra
   for (uint32_t u = 0; u < n_units; ++u) {
     const GainNode* const node = units[u].node;
     Ramp* const ramp = units[u].state;
-    const float* const in = units[u].in[0];
-    float* const out = units[u].out[0];
     ramp_aim(ramp, node->gain_lin, node->ramp_frames);
-
-    uint32_t i = 0;
-    for (; i < n_frames && ramp->frames_left; ++i) {
-      out[i] = in[i] * ramp_next(ramp);
-    }
-    for (const float gain = ramp->target; i < n_frames; ++i) {
-      out[i] = in[i] * gain;
-    }
+    ramp_multiply(ramp, units[u].in[0], units[u].out[0], n_frames);
   }
 }
 

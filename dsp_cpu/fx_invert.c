@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHUNK 64U // frames at a time: the ramp's values stay in the first-level cache
-
 enum { CHANNELS, ON };
 
 // clang-format off
@@ -129,17 +127,8 @@ invert_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_f
   for (uint32_t u = 0; u < n_units; ++u) {
     const InvertNode* const node = units[u].node;
     InvertUnit* const unit = units[u].state;
-    const float* const in = units[u].in[0];
-    float* const out = units[u].out[0];
     ramp_aim(&unit->gain, target(node, unit), node->ramp_frames);
-    float gain[CHUNK];
-    for (uint32_t done = 0; done < n_frames; done += CHUNK) {
-      const uint32_t n = n_frames - done < CHUNK ? n_frames - done : CHUNK;
-      ramp_fill(&unit->gain, gain, n);
-      for (uint32_t i = 0; i < n; ++i) {
-        out[done + i] = in[done + i] * gain[i];
-      }
-    }
+    ramp_multiply(&unit->gain, units[u].in[0], units[u].out[0], n_frames);
   }
 }
 

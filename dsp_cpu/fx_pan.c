@@ -24,8 +24,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHUNK 64U // frames at a time: the ramp's values stay in the first-level cache
-
 enum { POSITION, LAW };
 enum { LAW_POWER, LAW_MIDDLE, LAW_LINEAR };
 
@@ -123,20 +121,6 @@ pan_unit_init(const void* const node, void* const state, const uint32_t channel)
 }
 
 static void
-run_side(const float* const restrict in, float* const restrict out, Ramp* const ramp,
-         const uint32_t n_frames)
-{
-  float gain[CHUNK];
-  for (uint32_t done = 0; done < n_frames; done += CHUNK) {
-    const uint32_t n = n_frames - done < CHUNK ? n_frames - done : CHUNK;
-    ramp_fill(ramp, gain, n);
-    for (uint32_t i = 0; i < n; ++i) {
-      out[done + i] = in[done + i] * gain[i];
-    }
-  }
-}
-
-static void
 pan_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_frames)
 {
   for (uint32_t u = 0; u < n_units; ++u) {
@@ -144,8 +128,8 @@ pan_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_fram
     PanUnit* const unit = units[u].state;
     for (uint32_t side = 0; side < 2U; ++side) {
       ramp_aim(&unit->gains[side], pan->gains[side], pan->ramp_frames);
-      run_side(units[u].in[pan->n_in == 2U ? side : 0U], units[u].out[side], &unit->gains[side],
-               n_frames);
+      ramp_multiply(&unit->gains[side], units[u].in[pan->n_in == 2U ? side : 0U],
+                    units[u].out[side], n_frames);
     }
   }
 }

@@ -187,8 +187,8 @@ changes_of(const Stage* const stage, const Batch* const batch, const Run* const 
 /// Run the units of one node from value to value, and after the last cut to the end.  Notes and
 /// switches do not cut a run.
 static void
-run_with_changes(const Stage* const stage, Batch* const batch, const Run* const run,
-                 const uint32_t n_frames)
+run_with_cuts(const Stage* const stage, Batch* const batch, const Run* const run,
+              const uint32_t n_frames)
 {
   NodeChanges changes = changes_of(stage, batch, run);
   uint32_t n_cuts_left = batch->fx->cut_at_events ? FX_MAX_CUTS : UINT32_MAX;
@@ -207,24 +207,41 @@ run_with_changes(const Stage* const stage, Batch* const batch, const Run* const 
   point_dry(batch, run, 0U);
 }
 
-/// Run a batch with events, or with nodes that must not run: first all other nodes together.
+/// Pass the changes of a node whose run has no cuts, with their frames.
+static void
+pass_changes(NodeChanges changes, const uint32_t n_frames)
+{
+  uint32_t at = node_changes_next(&changes, 0U);
+  for (; at < n_frames; at = node_changes_next(&changes, at + 1U)) {
+    node_changes_pass(&changes, at, at, at);
+  }
+}
+
+/// Run a batch with events, or with nodes that must not run: first all nodes without cuts together.
 static void
 run_split(const Stage* const stage, Batch* const batch, const uint32_t n_frames,
           const bool has_changes)
 {
-  uint32_t n_plain = 0;
+  uint32_t n_whole = 0;
   for (uint32_t r = 0; r < batch->n_runs; ++r) {
-    const Run* const run = &batch->runs[r];
-    if (!run->is_stopped && !(has_changes && stage->marks.has_change[run->node_index])) {
-      memcpy(batch->plain + n_plain, batch->units + run->first_unit, run->n_units * sizeof(FxUnit));
-      n_plain += run->n_units;
+    Run* const run = &batch->runs[r];
+    const bool changes =
+        has_changes && !run->is_stopped && stage->marks.has_change[run->node_index];
+    const NodeChanges of_run = changes_of(stage, batch, run);
+    run->is_cut = changes && node_changes_cut(&of_run, n_frames);
+    if (changes && !run->is_cut) {
+      pass_changes(of_run, n_frames);
+      point_dry(batch, run, 0U);
+    }
+    if (!run->is_stopped && !run->is_cut) {
+      memcpy(batch->whole + n_whole, batch->units + run->first_unit, run->n_units * sizeof(FxUnit));
+      n_whole += run->n_units;
     }
   }
-  run_units(stage, batch, batch->plain, n_plain, n_frames, batch->call);
-  for (uint32_t r = 0; has_changes && r < batch->n_runs; ++r) {
-    const Run* const run = &batch->runs[r];
-    if (!run->is_stopped && stage->marks.has_change[run->node_index]) {
-      run_with_changes(stage, batch, run, n_frames);
+  run_units(stage, batch, batch->whole, n_whole, n_frames, batch->call);
+  for (uint32_t r = 0; r < batch->n_runs; ++r) {
+    if (batch->runs[r].is_cut) {
+      run_with_cuts(stage, batch, &batch->runs[r], n_frames);
     }
   }
 }
@@ -281,18 +298,14 @@ any_change(const Stage* const stage, const Batch* const batch)
   return false;
 }
 
-/// Pass the changes of a batch, with their frames.
+/// Pass the changes of all nodes of a batch, with their frames.
 static void
-pass_changes(const Stage* const stage, const Batch* const batch, const uint32_t n_frames)
+pass_all_changes(const Stage* const stage, const Batch* const batch, const uint32_t n_frames)
 {
   for (uint32_t r = 0; r < batch->n_runs; ++r) {
     const Run* const run = &batch->runs[r];
     if (!run->is_stopped && stage->marks.has_change[run->node_index]) {
-      NodeChanges changes = changes_of(stage, batch, run);
-      uint32_t at = node_changes_next(&changes, 0U);
-      for (; at < n_frames; at = node_changes_next(&changes, at + 1U)) {
-        node_changes_pass(&changes, at, at, at);
-      }
+      pass_changes(changes_of(stage, batch, run), n_frames);
     }
   }
 }
@@ -368,7 +381,7 @@ run_batch(Stage* const stage, Batch* const batch, const uint32_t n_frames)
   bool has_changes = stage->is_changing && any_change(stage, batch);
   catch_up(batch, stage->changes);
   if (has_changes && batch->fx->set_at && !batch->fx->cut_at_events) {
-    pass_changes(stage, batch, n_frames);
+    pass_all_changes(stage, batch, n_frames);
     has_changes = false;
   }
   batch->is_timed = batch->may_be_timed && !any_stopped && is_timed(batch);

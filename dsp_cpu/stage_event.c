@@ -106,6 +106,23 @@ node_changes_have_value(const NodeChanges* const changes, const uint32_t at)
   return false;
 }
 
+bool
+node_changes_cut(const NodeChanges* const changes, const uint32_t n_frames)
+{
+  const StageChanges* const block = changes->block;
+  for (uint32_t e = changes->event; e; e = changes->next_event[e - 1U]) {
+    if (block->events[e - 1U].offset && has_value(&block->events[e - 1U])) {
+      return true;
+    }
+  }
+  for (uint32_t f = changes->first_fade; f; f = changes->next_fade[f - 1U]) {
+    if (next_point(block, &block->fades[f - 1U], 1U) < n_frames) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /// The length of the ramps that begin at an offset.  One length serves all values of the node: the
 /// longest of the events, which state it; else the shortest of the fades, whose next points follow
 /// before its end.

@@ -43,6 +43,10 @@ REALTIME uint32_t node_changes_next(const NodeChanges* changes, uint32_t from);
 /// True if a value of the effect changes at an offset, and not only a note or a switch. [player]
 REALTIME bool node_changes_have_value(const NodeChanges* changes, uint32_t at);
 
+/// True if a value of the effect changes in the block, but after the first frame; before any change
+/// has been passed. [player]
+REALTIME bool node_changes_cut(const NodeChanges* changes, uint32_t n_frames);
+
 /// Pass all changes at an offset to the node: values and notes at these frames of its next run.  An
 /// effect without FxInfo::set_at gets values at the start of the run.  Switches are for the guard.
 /// [player]

@@ -15,6 +15,8 @@ typedef struct Run {
   uint32_t first_unit, n_units;
   uint32_t node_index;
   bool is_stopped;   ///< The node waits for its renewal
+  bool is_cut;       ///< Its values change within the block, after the first frame; of blocks with
+                     ///< changes only
   bool is_renewed;   ///< It was renewed, and gets the values that were set meanwhile
   const float** ins; ///< [n_ins] of its units: of each the main inputs, then the side inputs
   float** outs;      ///< [n_outs] of its units
@@ -51,7 +53,7 @@ typedef struct Batch {
   uint32_t n_measured; ///< Number of measured blocks
   uint32_t n_blocks;   ///< Number of blocks, of plugins that are not shared
   uint32_t next_run;   ///< The node whose time is recorded next
-  FxUnit* plain;       ///< [n_units] scratch: the units that run as usual
+  FxUnit* whole;       ///< [n_units] scratch: the units that run the complete block at once
   float *wet, *dry;    ///< Scratch: weights of a node's output and input, one per frame
 } Batch;
 

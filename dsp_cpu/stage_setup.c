@@ -51,8 +51,8 @@ batch_take(Batch* const batch, const StageStep* const step)
   if (!batch->units) {
     return STATUS_NO_MEM;
   }
-  batch->plain = batch->units + step->n_units;
-  batch->runs = (Run*)(batch->plain + step->n_units);
+  batch->whole = batch->units + step->n_units;
+  batch->runs = (Run*)(batch->whole + step->n_units);
   batch->ins = (const float**)(batch->runs + step->n_units);
   batch->outs = (float**)(batch->ins + width.n_ins);
   return STATUS_OK;

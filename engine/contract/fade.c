@@ -22,28 +22,48 @@ bend(const FxCurve curve, const double w)
   }
 }
 
+void
+fade_set_ends(Fade* const fade, const double from, const double to)
+{
+  fade->from = from;
+  fade->to = to;
+  if (fade->row->taper != TAPER_LINEAR) {
+    fade->from_norm = fx_param_to_norm(fade->row, from);
+    fade->to_norm = fx_param_to_norm(fade->row, to);
+  }
+}
+
+/// The value at a part of the time.
+static double
+value_at(const Fade* const fade, const double position)
+{
+  const double way = bend(fade->curve, position);
+  const double from = fade->from;
+  const double to = fade->to;
+  if (position <= 0.0 || position >= 1.0) {
+    return position <= 0.0 ? from : to;
+  }
+  if (fade->row->taper == TAPER_LINEAR) {
+    return from + (to - from) * way;
+  }
+  const double norm = fade->from_norm + (fade->to_norm - fade->from_norm) * way;
+  const double value = fx_param_from_norm(fade->row, norm);
+  return fmin(fmax(value, fmin(from, to)), fmax(from, to)); // rounding passes neither end
+}
+
 double
 fx_fade_value(const FxParam* const param, const double from, const double to, const FxCurve curve,
               const double position)
 {
-  const double way = bend(curve, position);
-  if (position <= 0.0 || position >= 1.0) {
-    return position <= 0.0 ? from : to;
-  }
-  if (param->taper == TAPER_LINEAR) {
-    return from + (to - from) * way;
-  }
-  const double start = fx_param_to_norm(param, from);
-  const double end = fx_param_to_norm(param, to);
-  const double value = fx_param_from_norm(param, start + (end - start) * way);
-  return fmin(fmax(value, fmin(from, to)), fmax(from, to)); // rounding passes neither end
+  Fade fade = { .row = param, .curve = curve };
+  fade_set_ends(&fade, from, to);
+  return value_at(&fade, position);
 }
 
 double
 fade_value(const Fade* const fade, const uint64_t frame)
 {
-  const double position = (double)(frame - fade->start) / fade->n_frames;
-  return fx_fade_value(fade->row, fade->from, fade->to, fade->curve, position);
+  return value_at(fade, (double)(frame - fade->start) / fade->n_frames);
 }
 
 /// Frames from the start to the last point.

@@ -49,11 +49,12 @@ extern const char* const fx_curve_names[];
 typedef struct Fade {
   uint32_t node_index; ///< As BatchUnit::node_index
   uint32_t param;
-  const FxParam* row; ///< Of the parameter
-  double from, to;    ///< Values
-  uint64_t start;     ///< Frame time of its first frame
-  uint64_t until;     ///< Frame time at which a later message takes over the parameter; FADE_NEVER
-  uint32_t n_frames;  ///< At least 1
+  const FxParam* row;        ///< Of the parameter
+  double from, to;           ///< Values
+  double from_norm, to_norm; ///< Their positions (fx_param_to_norm()); not used of TAPER_LINEAR
+  uint64_t start;            ///< Frame time of its first frame
+  uint64_t until;    ///< Frame time at which a later message takes over the parameter; FADE_NEVER
+  uint32_t n_frames; ///< At least 1
   FxCurve curve;
 } Fade;
 
@@ -66,6 +67,9 @@ typedef struct FadePoint {
 /// The value at a part of the time, 0 to 1; exactly `from` at 0 and `to` at 1. [any]
 REALTIME double
 fx_fade_value(const FxParam* param, double from, double to, FxCurve curve, double position);
+
+/// Set Fade::from and Fade::to, and what follows from them; the parameter is set. [player]
+REALTIME void fade_set_ends(Fade* fade, double from, double to);
 
 /// The value of a fade at a frame time from its start on. [player]
 REALTIME double fade_value(const Fade* fade, uint64_t frame);

@@ -108,6 +108,25 @@ ramp_fill(Ramp* const ramp, float* const out, const uint32_t n_frames)
   ramp->frames_left -= n_moving;
 }
 
+/// As ramp_fill(), with each value times a sample of `in`.
+RAMP_FUNCTION void
+ramp_multiply(Ramp* const ramp, const float* const in, float* const out, const uint32_t n_frames)
+{
+  const Ramp segment = *ramp;
+  const uint32_t n_moving = n_frames < segment.frames_left ? n_frames : segment.frames_left;
+  if (n_moving) {
+    const int32_t last = (int32_t)segment.frames_left - 1; // as in ramp_fill()
+    for (uint32_t i = 0; i < n_moving; ++i) {
+      const float w = (float)(last - (int32_t)i) * segment.per_frame;
+      out[i] = in[i] * (segment.target + w * w * (segment.a + segment.b * w));
+    }
+    ramp->frames_left -= n_moving;
+  }
+  for (uint32_t i = n_moving; i < n_frames; ++i) {
+    out[i] = in[i] * segment.target;
+  }
+}
+
 /// As ramp_fill(), with every value clamped to [low, high].
 RAMP_FUNCTION void
 ramp_fill_within(Ramp* const ramp, const float low, const float high, float* const out,

@@ -212,20 +212,13 @@ plan_failure(const Plan* const plan, const Backend** const backend, Error* const
 int
 plan_find(const Plan* const plan, const RackUid uid)
 {
-  uint32_t low = 0;
-  for (uint32_t high = plan->n_living; low < high;) {
-    const uint32_t middle = low + (high - low) / 2U;
-    const uint32_t index = plan->by_uid[middle];
-    if (plan->nodes[index].node->uid == uid) {
-      return (int)index;
-    }
-    if (plan->nodes[index].node->uid < uid) {
-      low = middle + 1U;
-    } else {
-      high = middle;
-    }
+  const PlanUid* first = plan->by_uid; // the last one that is not above `uid`, if any, is here ...
+  for (uint32_t n = plan->n_living; n > 1U;) { // ... or in the n - 1 places behind
+    const uint32_t half = n / 2U;
+    first = first[half].uid <= uid ? first + half : first; // a branch would be mispredicted
+    n -= half;
   }
-  return -1;
+  return plan->n_living && first->uid == uid ? (int)first->node_index : -1;
 }
 
 static void

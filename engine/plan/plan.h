@@ -72,6 +72,12 @@ typedef struct PlanAim {
   float before;  ///< Of the PlanLink, if it replaces a fade
 } PlanAim;
 
+/// A living node, for the search by its uid.
+typedef struct PlanUid {
+  RackUid uid;
+  uint32_t node_index;
+} PlanUid;
+
 /// A value of the document, for a parameter that is not structural.
 typedef struct PlanValue {
   uint32_t node_index, param;
@@ -98,7 +104,7 @@ typedef struct Plan {
   Arena arena;
   PlanNode* nodes; ///< [n_nodes]; first the living nodes in the rack's order, then the dying ones
   uint32_t n_nodes, n_living;
-  uint32_t* by_uid; ///< [n_living] indices into nodes, sorted by uid
+  PlanUid* by_uid; ///< [n_living] sorted by uid
   PlanLink* links;
   uint32_t n_links;
   float** rows; ///< [n_rows]; rows 0..n_in-1 are the rack's input, the next n_out its output

@@ -541,11 +541,10 @@ order_everything(Graph* const graph, Error* const error)
 }
 
 static int
-compare_plan_uids(const void* const a, const void* const b, void* const plan_nodes)
+compare_plan_uids(const void* const a, const void* const b)
 {
-  const PlanNode* const nodes = plan_nodes;
-  const RackUid left = nodes[*(const uint32_t*)a].node->uid;
-  const RackUid right = nodes[*(const uint32_t*)b].node->uid;
+  const RackUid left = ((const PlanUid*)a)->uid;
+  const RackUid right = ((const PlanUid*)b)->uid;
   return (left > right) - (left < right);
 }
 
@@ -559,7 +558,7 @@ take_tables(Graph* const graph, Error* const error)
   plan->nodes = arena_take(&plan->arena, max_nodes, sizeof(PlanNode));
   plan->links = arena_take(&plan->arena, max_links, sizeof(PlanLink));
   plan->aims = arena_take(&plan->arena, max_links, sizeof(PlanAim));
-  plan->by_uid = arena_take(&plan->arena, graph->rack->n_nodes, sizeof(uint32_t));
+  plan->by_uid = arena_take(&plan->arena, graph->rack->n_nodes, sizeof(PlanUid));
   return plan->arena.failed ? error_set(error, STATUS_NO_MEM, "out of memory") : STATUS_OK;
 }
 
@@ -571,9 +570,9 @@ adopt_living_nodes(Graph* const graph)
   plan->n_nodes = plan->n_living = graph->rack->n_nodes;
   for (uint32_t n = 0; n < plan->n_living; ++n) {
     plan->nodes[n].node->plan_index = n;
-    plan->by_uid[n] = n;
+    plan->by_uid[n] = (PlanUid){ plan->nodes[n].node->uid, n };
   }
-  qsort_r(plan->by_uid, plan->n_living, sizeof(uint32_t), compare_plan_uids, plan->nodes);
+  qsort(plan->by_uid, plan->n_living, sizeof(PlanUid), compare_plan_uids);
 }
 
 static void

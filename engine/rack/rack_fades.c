@@ -37,12 +37,10 @@ rack_fade_runs(const RackFade* const fade, const uint64_t frame)
 double
 rack_fade_value(const RackFade* const fade, const FxParam* const row, const uint64_t frame)
 {
-  const Fade at = { .row = row,
-                    .from = fade->from,
-                    .to = fade->to,
-                    .start = fade->start,
-                    .n_frames = fade->n_frames,
-                    .curve = (FxCurve)fade->curve };
+  Fade at = {
+    .row = row, .start = fade->start, .n_frames = fade->n_frames, .curve = (FxCurve)fade->curve
+  };
+  fade_set_ends(&at, fade->from, fade->to);
   return fade->n_frames ? fade_value(&at, frame > fade->start ? frame : fade->start) : fade->to;
 }
 

@@ -69,16 +69,16 @@ fade_table_add(FadeTable* const table, Node* const node, const uint32_t node_ind
   if (table->n == FADE_MAX) {
     return false;
   }
+  Fade fade = { .node_index = node_index,
+                .param = message->param,
+                .row = &node->fx->params[message->param],
+                .start = frame,
+                .until = FADE_NEVER,
+                .n_frames = message->fade_frames,
+                .curve = (FxCurve)message->curve };
+  fade_set_ends(&fade, from, message->value);
   table->nodes[table->n] = node;
-  table->fades[table->n++] = (Fade){ .node_index = node_index,
-                                     .param = message->param,
-                                     .row = &node->fx->params[message->param],
-                                     .from = from,
-                                     .to = message->value,
-                                     .start = frame,
-                                     .until = FADE_NEVER,
-                                     .n_frames = message->fade_frames,
-                                     .curve = (FxCurve)message->curve };
+  table->fades[table->n++] = fade;
   node->fades[message->param] = table->n;
   return true;
 }

@@ -27,13 +27,13 @@ _Static_assert(PLAYER_MAX_EVENTS + FX_KEYS <= FX_MAX_EVENTS,
 Status
 player_init(Player* const player, Error* const error)
 {
-  player->waiting.list = calloc(PLAYER_MAX_WAITING, sizeof(WaitingMessage));
   player->events = calloc(PLAYER_MAX_EVENTS, sizeof(StageEvent));
-  if (!player->waiting.list || !player->events) {
+  if (!player->events) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
   midi_decoder_init(&player->decoder);
-  return fade_table_init(&player->fades, error);
+  const Status status = waiting_init(&player->waiting, error);
+  return status ? status : fade_table_init(&player->fades, error);
 }
 
 void
@@ -43,7 +43,7 @@ player_clear(Player* const player)
   plan_free(atomic_exchange(&player->retired, NULL));
   plan_free(player->plan);
   player->plan = NULL;
-  free(player->waiting.list);
+  waiting_clear(&player->waiting);
   free(player->events);
   fade_table_clear(&player->fades);
 }
@@ -201,16 +201,23 @@ drop_void_ends(Player* const player)
   player->may_have_void_ends = false;
 }
 
+/// Drop void ends if no further message can wait.
+static void
+make_room(Player* const player)
+{
+  if (waiting_n(&player->waiting) == WAITING_MAX && player->may_have_void_ends) {
+    drop_void_ends(player);
+  }
+}
+
 /// Move messages from the ring to the heap; messages that do not fit stay in the ring.  A late
 /// message applies at `frame`, the next frame to be played, so late messages keep their order.
 static void
 receive(Player* const player, Ring* const messages, const uint64_t frame)
 {
   ParamMessage message;
-  if (player->waiting.n == PLAYER_MAX_WAITING && player->may_have_void_ends) {
-    drop_void_ends(player);
-  }
-  while (player->waiting.n < PLAYER_MAX_WAITING && ring_receive(messages, &message)) {
+  make_room(player);
+  while (waiting_n(&player->waiting) < WAITING_MAX && ring_receive(messages, &message)) {
     ++player->n_received;
     if (message.kind == MESSAGE_MIDI_KNOWN) {
       const MidiEvent event = midi_event_of_word(message.param, MIDI_EVENT_BYTES);
@@ -224,8 +231,13 @@ receive(Player* const player, Ring* const messages, const uint64_t frame)
     const bool is_late = message.frame && message.frame < frame;
     counter_add(&player->counts.notes_late, is_note && is_late);
     message.frame = message.frame > frame || message.is_running ? message.frame : frame;
-    waiting_push(&player->waiting, (WaitingMessage){ message, player->n_received,
-                                                     next_order(player), is_late, false });
+    const WaitingMessage entry = { message, player->n_received, next_order(player), is_late,
+                                   false };
+    if (message.frame == frame) {
+      waiting_append(&player->waiting, entry);
+    } else {
+      waiting_push(&player->waiting, entry);
+    }
   }
 }
 
@@ -235,7 +247,7 @@ receive_midi(Player* const player, const uint64_t frame, const uint32_t n_frames
 {
   for (uint32_t e = 0; e < player->n_midi; ++e) {
     const MidiEvent event = player->midi[e];
-    if (player->waiting.n == PLAYER_MAX_WAITING) {
+    if (waiting_n(&player->waiting) == WAITING_MAX) {
       counter_add(&player->counts.midi_dropped, player->n_midi - e);
       break;
     }
@@ -483,7 +495,7 @@ collect_midi(Player* const player, const WaitingMessage* const entry)
   ParamMessage changes[MIDI_MAX_CHANGES];
   uint32_t n_left = 0;
   uint32_t n = midi_changes(&player->decoder, player->plan, &event, changes, &n_left);
-  for (; n > PLAYER_MAX_WAITING - player->waiting.n; --n) {
+  for (; n > WAITING_MAX - waiting_n(&player->waiting); --n) {
     ++n_left;
   }
   for (uint32_t c = 0; c < n; ++c) {
@@ -518,9 +530,9 @@ collect_events(Player* const player, const uint64_t frame, const uint32_t n_fram
 {
   const uint32_t n_fades = player->fades.n; // a fade that begins counts as an event
   player->n_events = 0;
-  while (player->waiting.n && player->waiting.list[0].message.frame < frame + n_frames &&
-         player->n_events + (player->fades.n - n_fades) +
-                 most_events(&player->waiting.list[0].message) <=
+  const WaitingMessage* next = NULL;
+  while ((next = waiting_next(&player->waiting)) && next->message.frame < frame + n_frames &&
+         player->n_events + (player->fades.n - n_fades) + most_events(&next->message) <=
              PLAYER_MAX_EVENTS) {
     const WaitingMessage entry = waiting_pop(&player->waiting);
     if (entry.message.kind == MESSAGE_VALUE) {
@@ -571,10 +583,8 @@ player_apply(Player* const player, const ParamMessage* const message)
 bool
 player_replay(Player* const player, const ParamMessage* const message, const uint64_t number)
 {
-  if (player->waiting.n == PLAYER_MAX_WAITING && player->may_have_void_ends) {
-    drop_void_ends(player);
-  }
-  if (player->waiting.n == PLAYER_MAX_WAITING) {
+  make_room(player);
+  if (waiting_n(&player->waiting) == WAITING_MAX) {
     return false;
   }
   waiting_push(&player->waiting,
@@ -586,8 +596,9 @@ void
 player_drain(Player* const player, Ring* const messages)
 {
   const uint64_t frame = atomic_load_explicit(&player->next_frame, memory_order_relaxed);
-  for (receive(player, messages, frame); player->waiting.n; receive(player, messages, frame)) {
-    while (player->waiting.n) {
+  for (receive(player, messages, frame); waiting_n(&player->waiting);
+       receive(player, messages, frame)) {
+    while (waiting_n(&player->waiting)) {
       apply(player, waiting_pop(&player->waiting));
     }
   }

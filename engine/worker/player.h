@@ -35,9 +35,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PLAYER_MAX_WAITING 4096U // messages for later frames
-#define PLAYER_MAX_EVENTS  1024U // changes within one block; others follow in the next one
-#define PLAYER_MAX_BEGUN   2U    // blocks that are begun and not ended
+#define PLAYER_MAX_EVENTS 1024U // changes within one block; others follow in the next one
+#define PLAYER_MAX_BEGUN  2U    // blocks that are begun and not ended
 
 /// A block that was begun.
 typedef struct BegunBlock {
@@ -63,7 +62,7 @@ typedef struct Player {
   uint32_t n_midi;
   MidiDecoder decoder;     ///< [player]
   uint64_t n_orders;       ///< [player] The last WaitingMessage::order
-  WaitingHeap waiting;     ///< [player] Room for PLAYER_MAX_WAITING
+  WaitingHeap waiting;     ///< [player]
   bool may_have_void_ends; ///< [player] An end in the heap may be void
   StageEvent* events;      ///< [player] [n_events] of the current block
   uint32_t n_events;

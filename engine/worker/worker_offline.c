@@ -104,8 +104,7 @@ worker_replay(Worker* const worker, const ParamMessage* const message, const uin
 {
   return player_replay(&worker->player, message, number)
              ? STATUS_OK
-             : error_set(error, STATUS_LIMIT, "more than %u messages in a block",
-                         PLAYER_MAX_WAITING);
+             : error_set(error, STATUS_LIMIT, "more than %u messages in a block", WAITING_MAX);
 }
 
 /// Finish the pass of the nodes of one rank.

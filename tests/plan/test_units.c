@@ -157,6 +157,22 @@ TEST(without_set_at_a_change_splits_the_run_of_its_node)
   ck_assert_float_eq(rig.out[0][63], rig.in[0][63] + rig.in[1][63]);
 }
 
+TEST(a_change_at_the_first_frame_leaves_the_run_whole)
+{
+  SCOPED(plan_rig_clear) PlanRig rig;
+  plan_rig_start(&rig, PLAN_RIG_TWO_NODES, &grouped_fx, 2U, 2U);
+  plan_rig_send(&rig, 1U, GROUPED_GAIN, 3.0, 0U);
+  plan_rig_send(&rig, 0U, GROUPED_GAIN, 2.0, 0U);
+  plan_rig_expect(&rig, "set 0=2 set 0=3 run 8x64 ");
+  ck_assert_float_eq(rig.out[0][0], 2.0F * (rig.in[0][0] + rig.in[1][0]));
+  ck_assert_float_eq(rig.out[8][0], 3.0F * (rig.in[0][0] + rig.in[1][0]));
+  plan_rig_send(&rig, 0U, GROUPED_GAIN, 1.0, 0U);
+  plan_rig_send(&rig, 1U, GROUPED_GAIN, 1.0, 0U);
+  plan_rig_send(&rig, 1U, GROUPED_GAIN, 4.0, 63U);
+  plan_rig_expect(&rig, "set 0=1 run 4x64 set 0=1 run 4x63 set 0=4 run 4x1 ");
+  ck_assert_float_eq(rig.out[8][63], 4.0F * (rig.in[0][63] + rig.in[1][63]));
+}
+
 TEST(with_set_at_changes_come_before_the_whole_run)
 {
   SCOPED(plan_rig_clear) PlanRig rig;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A scene of 1,000 parameters is recalled again and again, at once and by a fade, while blocks of 64 frames play: the
-time from the packet to the answer, which the server sends when the ring has the values, and the late blocks beside those
-of as long a time without recalls.
+time from the packet to the answer, which the server sends when the ring has the values; the longest block of the worker;
+and the late blocks beside those of as long a time without recalls.
 
     recalls.py PROGRAM [N]        N recalls of each kind, default 30
 """
@@ -67,6 +67,7 @@ with scratch():
         at_once = measure(server, "at once", 0.0)
         by_fade = measure(server, "by a fade", FADE_S)
         status = server.status()
+        print(f"figure: the longest block of the last seconds took {100 * status['load_max']:.0f} % of its period")
         assert status["params_dropped"] == 0 and status["fades_full"] == 0, status
         allowed = quiet + 3.0 * math.sqrt(STALL * (quiet + STALL))
         assert at_once <= allowed and by_fade <= allowed, (quiet, at_once, by_fade)

@@ -332,14 +332,14 @@ TEST(switches_that_are_set_again_leave_no_messages_behind)
 {
   SCOPED(rack_rig_free) RackRig rig;
   rack_rig_mono(&rig, "i: invert", 64U);
-  for (uint32_t n = 0; n < PLAYER_MAX_WAITING + 100U; ++n) {
+  for (uint32_t n = 0; n < WAITING_MAX + 100U; ++n) {
     rack_rig_fade(&rig, "i", "on", 0.0, 0, 1U << 30U, CURVE_LINEAR);
     rack_rig_set(&rig, "i", "on", 1.0, 0);
     play(&rig, 1U);
   }
   rack_rig_set(&rig, "i", "on", 0.0, 0);
   play(&rig, 2U);
-  ck_assert_uint_eq(rig.player.counts.params_applied, 2U * (PLAYER_MAX_WAITING + 100U) + 1U);
+  ck_assert_uint_eq(rig.player.counts.params_applied, 2U * (WAITING_MAX + 100U) + 1U);
 }
 
 TEST(choices_change_at_the_start)

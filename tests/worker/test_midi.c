@@ -187,7 +187,7 @@ TEST(a_full_player_counts_what_it_drops)
 {
   SCOPED(rack_rig_free) RackRig rig;
   begin(&rig, RACK MAP, 64U);
-  for (uint32_t m = 0; m < PLAYER_MAX_WAITING - 2U; ++m) {
+  for (uint32_t m = 0; m < WAITING_MAX - 2U; ++m) {
     rack_rig_set(&rig, "g", "gain", -1.0, 1000000U);
     if (m % 16U == 15U) {
       play(&rig, NULL, 0U, 1U);

@@ -311,7 +311,7 @@ TEST(notes_that_find_no_room_in_a_block_follow_in_the_next_one)
 
 TEST(ends_by_length_have_room_when_the_heap_is_full)
 {
-  for (uint32_t i = 0; i < PLAYER_MAX_WAITING; ++i) {
+  for (uint32_t i = 0; i < WAITING_MAX; ++i) {
     note(rig.base.frame + 1U + i / 16U, i % FX_KEYS, 0.5, 100);
   }
   play(); // fills the heap
@@ -321,13 +321,13 @@ TEST(ends_by_length_have_room_when_the_heap_is_full)
   for (uint32_t b = 0; b < 20U; ++b) {
     play();
   }
-  ck_assert_uint_eq(count_of("notes_played"), PLAYER_MAX_WAITING);
+  ck_assert_uint_eq(count_of("notes_played"), WAITING_MAX);
   ck_assert_float_eq(rig.out[0][BLOCK - 1U], 0.0F);
 }
 
 TEST(long_notes_that_end_early_leave_room)
 {
-  const uint32_t n = PLAYER_MAX_WAITING + 100U;
+  const uint32_t n = WAITING_MAX + 100U;
   const RackUid uid = rig.base.rack->nodes[0].uid;
   for (uint32_t i = 0; i < n; ++i) {
     note(0, i % 3U, 1.0, UINT32_MAX); // ends the one before of its key

@@ -113,18 +113,18 @@ TEST(reports_that_nobody_reads_are_lost_and_counted)
   begin(&rig, RACK, 1U);
   const uint32_t n_rounds = 3U;
   for (uint32_t r = 0; r < n_rounds; ++r) {
-    for (uint32_t m = 0; m < PLAYER_MAX_WAITING; ++m) {
+    for (uint32_t m = 0; m < WAITING_MAX; ++m) {
       rack_rig_set(&rig, "g", "gain", -1.0, 0U);
     }
-    play(&rig, PLAYER_MAX_WAITING / PLAYER_MAX_EVENTS);
+    play(&rig, WAITING_MAX / PLAYER_MAX_EVENTS);
   }
   RingReport report;
   uint32_t n = 0;
   for (; ring_take_report(rig.messages, &report); ++n) {
     ck_assert_uint_eq(report.number, n + 1U);
   }
-  ck_assert_uint_eq(n, 2U * PLAYER_MAX_WAITING);
-  ck_assert_uint_eq(ring_reports_lost(rig.messages), PLAYER_MAX_WAITING);
+  ck_assert_uint_eq(n, 2U * WAITING_MAX);
+  ck_assert_uint_eq(ring_reports_lost(rig.messages), WAITING_MAX);
 }
 
 TEST(messages_that_wait_when_audio_ends_are_reported)

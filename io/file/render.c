@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The offline renderer.
+// The offline renderer.  Its thread runs the engine; two stages read the input ahead of it, and
+// write the output behind it.
 
 #include "render.h"
 
+#include "render_stages.h"
 #include "render_tail.h"
 
 #include "engine/base/time.h"
@@ -20,11 +22,11 @@ typedef struct Render {
   AudioWriter* writer;
   Engine* engine;
   float* memory;
-  float** in;       // [n_in][block]
-  float** raw;      // [n_out][block] output of the engine
-  float** out;      // [n_out][block] guarded
-  float block_peak; // Of `out`
-  RenderTail tail;  // For an automatic tail
+  float** raw;  // [n_out][block] output of the engine
+  float** late; // [n_out][block] guarded, for an automatic tail
+  RenderTail tail;
+  ReadAhead input;
+  WriteBehind output;
   // The pass
   uint64_t n_read;     // Frames of the input
   uint64_t n_skipped;  // Frames of latency skipped
@@ -76,20 +78,18 @@ start_engine(Render* const render, Error* const error)
 static Status
 make_buffers(Render* const render, Error* const error)
 {
-  const uint32_t n_in = render->report->n_in;
   const uint32_t n_out = render->report->n_out;
-  const uint32_t n = n_in + 2U * n_out;
+  const uint32_t n = 2U * n_out;
   const size_t row = (render->config->block_frames + 15U) & ~15U; // each row 64-byte aligned
   render->memory = aligned_alloc(64U, n * row * sizeof(float));
-  render->in = calloc(n, sizeof(float*));
-  if (!render->memory || !render->in) {
+  render->raw = calloc(n, sizeof(float*));
+  if (!render->memory || !render->raw) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
   for (uint32_t c = 0; c < n; ++c) {
-    render->in[c] = render->memory + c * row;
+    render->raw[c] = render->memory + c * row;
   }
-  render->raw = render->in + n_in;
-  render->out = render->raw + n_out;
+  render->late = render->raw + n_out;
   return STATUS_OK;
 }
 
@@ -156,21 +156,14 @@ begin_tail(Render* const render, Error* const error)
              : STATUS_OK;
 }
 
-// Read the next block of the input, with zeros after the end.
+/// Point to the next block of the input, with zeros after the end.
 static Status
-read_block(Render* const render, Error* const error)
+read_block(Render* const render, const float** const in, Error* const error)
 {
-  const uint32_t block = render->config->block_frames;
   uint32_t n = 0;
-  const Status status =
-      render->at_end ? STATUS_OK : audio_reader_read(render->reader, render->in, block, &n, error);
+  const Status status = read_ahead_next(&render->input, in, &n, error);
   render->n_read += n;
-  for (uint32_t c = 0; c < render->report->n_in; ++c) {
-    for (uint32_t i = n; i < block; ++i) {
-      render->in[c][i] = 0.0F;
-    }
-  }
-  if (status || n == block || render->at_end) {
+  if (status || n == render->config->block_frames || render->at_end) {
     return status;
   }
   render->at_end = true;
@@ -182,7 +175,7 @@ read_block(Render* const render, Error* const error)
 
 /// Process a block.  A device error ends the pass, because its output is then invalid.
 static Status
-process_block(Render* const render, Error* const error)
+process_block(Render* const render, const float* const* const in, Error* const error)
 {
   const uint32_t block = render->config->block_frames;
   const RenderTake* const take = &render->config->take;
@@ -192,45 +185,54 @@ process_block(Render* const render, Error* const error)
   if (status) {
     return status;
   }
-  engine_process(render->engine, (const float* const*)render->in, render->raw, block, true);
-  render->block_peak = 0.0F;
-  for (uint32_t c = 0; c < render->report->n_out; ++c) {
-    const GuardCounts counts = guard_clean(render->out[c], render->raw[c], block);
-    render->report->bad_out += counts.bad;
-    render->block_peak = counts.peak > render->block_peak ? counts.peak : render->block_peak;
-  }
+  engine_process(render->engine, in, render->raw, block, true);
   return engine_failure(render->engine, error);
 }
 
-/// The peak of a part of the block; the guard has measured the whole block.
-static float
-peak_of(const Render* const render, const uint32_t first, const uint32_t n_frames)
+/// Copy frames [first, end) of the engine's output to `rows`, finite, and measure them.
+static void
+guard_frames(Render* const render, float* const* const rows, const uint32_t first,
+             const uint32_t end)
 {
-  float peak = 0.0F;
-  for (uint32_t c = 0; c < render->report->n_out; ++c) {
-    const float of_row = guard_peak(render->out[c] + first, n_frames - first);
-    peak = of_row > peak ? of_row : peak;
+  RenderReport* const report = render->report;
+  for (uint32_t c = 0; c < report->n_out; ++c) {
+    const GuardCounts counts = guard_clean(rows[c], render->raw[c] + first, end - first);
+    report->bad_out += counts.bad;
+    report->peak = counts.peak > report->peak ? counts.peak : report->peak;
   }
-  return peak;
 }
 
+/// Count frames [first, end) of the engine's output, which are not written.
 static void
-measure_peak(Render* const render, const uint32_t first, const uint32_t n_frames)
+count_unwritten(Render* const render, const uint32_t first, const uint32_t end)
 {
-  const bool is_whole = !first && n_frames == render->config->block_frames;
-  const float peak = is_whole ? render->block_peak : peak_of(render, first, n_frames);
-  render->report->peak = peak > render->report->peak ? peak : render->report->peak;
+  for (uint32_t c = 0; c < render->report->n_out; ++c) {
+    render->report->bad_out += guard_count_bad(render->raw[c] + first, end - first);
+  }
 }
 
 static Status
-write_frames(Render* const render, const uint32_t first, const uint32_t n_frames,
-             Error* const error)
+write_frames(Render* const render, const uint32_t first, const uint32_t end, Error* const error)
 {
-  const float* rows[FX_MAX_CHANNELS];
-  for (uint32_t c = 0; c < render->report->n_out; ++c) {
-    rows[c] = render->out[c] + first;
+  float* rows[FX_MAX_CHANNELS];
+  const Status status = write_behind_room(&render->output, rows, error);
+  if (!status) {
+    guard_frames(render, rows, first, end);
+    write_behind_add(&render->output, end - first);
+    render->n_emitted += end - first;
   }
-  return audio_writer_write(render->writer, rows, n_frames - first, error);
+  return status;
+}
+
+/// Write frames to the automatic tail, behind all others.
+static Status
+write_tail(Render* const render, const uint32_t first, const uint32_t end, Error* const error)
+{
+  const Status status = write_behind_finish(&render->output, error);
+  guard_frames(render, render->late, first, end);
+  return status ? status
+                : render_tail_write(&render->tail, render->writer,
+                                    (const float* const*)render->late, end - first, error);
 }
 
 // Write the frames of the input and of a given tail.  The automatic tail receives the others.
@@ -245,16 +247,12 @@ write_block(Render* const render, Error* const error)
   const uint64_t plain = render->n_read + (render->at_end ? render->n_tail : 0U);
   const uint64_t wanted = plain > render->n_emitted ? plain - render->n_emitted : 0U;
   const uint32_t end = wanted < block - first ? first + (uint32_t)wanted : block;
-  Status status = STATUS_OK;
-  if (end > first) {
-    render->n_emitted += end - first;
-    status = write_frames(render, first, end, error);
-    measure_peak(render, first, end);
-  }
-  if (!status && render->has_tail && end < block) {
-    status = render_tail_write(&render->tail, render->writer, (const float* const*)render->out, end,
-                               block, error);
-    measure_peak(render, end, block);
+  count_unwritten(render, 0, first);
+  Status status = end > first ? write_frames(render, first, end, error) : STATUS_OK;
+  if (!status && end < block && render->has_tail) {
+    status = write_tail(render, end, block, error);
+  } else {
+    count_unwritten(render, end, block);
   }
   return status;
 }
@@ -286,15 +284,32 @@ check_cancel(Render* const render, Error* const error)
 }
 
 static Status
-run_pass(Render* const render, Error* const error)
+run_blocks(Render* const render, Error* const error)
 {
+  const float* in[FX_MAX_CHANNELS];
   Status status = STATUS_OK;
   while (!status && !pass_is_over(render)) {
-    status = read_block(render, error);
-    status = status ? status : process_block(render, error);
+    status = read_block(render, in, error);
+    status = status ? status : process_block(render, in, error);
     status = status ? status : write_block(render, error);
     status = status ? status : check_cancel(render, error);
   }
+  return status;
+}
+
+static Status
+run_pass(Render* const render, Error* const error)
+{
+  const uint32_t block = render->config->block_frames;
+  Status status = read_ahead_begin(&render->input, render->reader, block, error);
+  if (!status) {
+    status =
+        write_behind_begin(&render->output, render->writer, render->report->n_out, block, error);
+  }
+  status = status ? status : run_blocks(render, error);
+  status = status ? status : write_behind_finish(&render->output, error);
+  write_behind_abandon(&render->output);
+  read_ahead_end(&render->input);
   return status;
 }
 
@@ -394,7 +409,7 @@ render(const RenderConfig* const config, RenderReport* const report, Error* cons
   status = status ? status : complete(&render, error);
   audio_writer_abandon(render.writer);
   render_tail_clear(&render.tail);
-  free(render.in);
+  free(render.raw);
   free(render.memory);
   engine_free(render.engine);
   audio_reader_close(render.reader);

@@ -57,13 +57,12 @@ sounding_frames(const RenderTail* const tail, const uint32_t from)
 
 Status
 render_tail_write(RenderTail* const tail, AudioWriter* const writer, const float* const* const in,
-                  const uint32_t first, const uint32_t n_frames, Error* const error)
+                  const uint32_t n_frames, Error* const error)
 {
-  const uint32_t offered = n_frames - first;
-  const uint32_t n = offered < tail->left ? offered : (uint32_t)tail->left;
+  const uint32_t n = n_frames < tail->left ? n_frames : (uint32_t)tail->left;
   const uint32_t before = tail->n_quiet; // frames that are known to be quiet
   for (uint32_t c = 0; c < tail->n_channels; ++c) {
-    memcpy(tail->rows[c] + before, in[c] + first, n * sizeof(float));
+    memcpy(tail->rows[c] + before, in[c], n * sizeof(float));
   }
   tail->n_quiet += n;
   tail->left -= n;

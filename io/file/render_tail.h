@@ -31,8 +31,8 @@ void render_tail_clear(RenderTail* tail);
 /// True if the tail needs no more frames.
 bool render_tail_is_over(const RenderTail* tail);
 
-/// Append frames [first, n_frames) of `in`, unless the tail is over.
+/// Append n_frames of `in`, unless the tail is over.
 NODISCARD Status render_tail_write(RenderTail* tail, AudioWriter* writer, const float* const* in,
-                                   uint32_t first, uint32_t n_frames, Error* error);
+                                   uint32_t n_frames, Error* error);
 
 #endif

@@ -309,7 +309,8 @@ lay_out(Partition* const p, const PartitionSize* const size, const float* const*
   const uint32_t largest = p->n_segments > 1U ? p->frames[p->n_segments - 1U] : 0U;
   p->ring_frames = 4U * largest;
   p->sum_frames = 2U * largest;
-  p->rest_frames = size->n_taps + 6U * (uint64_t)largest + 4U * (uint64_t)p->hop;
+  // After its last sound, a segment fills its delay line with zeros, then the sums that it keeps.
+  p->rest_frames = size->n_taps + 10U * (uint64_t)largest + 4U * (uint64_t)p->hop;
   lay_out_state(p, bytes);
 }
 

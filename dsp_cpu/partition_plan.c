@@ -3,10 +3,10 @@
 
 #include "partition_plan.h"
 
-#include <stdbool.h>
-
 #define N_SIZES (PARTITION_MAX_LOG2 + 1U)
 #define NONE    UINT32_MAX
+
+#define SHARING_LOG2 8U // segments from this size on share products: their transforms have 4 rows
 
 /// The cheapest way to cover the taps from 2 * 2^log2 to the end, beginning with partitions of
 /// 2^log2.
@@ -21,19 +21,34 @@ parts(const uint64_t n_taps, const uint64_t frames)
   return (n_taps + frames - 1U) / frames;
 }
 
-/// The cheaper of `choice` and this segment, which covers the taps to the end or to the next one.
+uint64_t
+partition_segment_cost(const uint32_t frames, const uint64_t n_parts, const bool is_first)
+{
+  uint32_t log2 = 0;
+  while (1U << log2 < frames) {
+    ++log2;
+  }
+  return 4U * log2 + (is_first || log2 < SHARING_LOG2 ? 2U : 1U) * n_parts;
+}
+
+/// Cost of the segment with this first tap up to another tap.
+static uint64_t
+cost_until(const uint64_t first_tap, const uint32_t frames, const uint64_t end)
+{
+  return partition_segment_cost(frames, parts(end - first_tap, frames), first_tap == 0);
+}
+
+/// The cheapest of this segment, which covers the taps to the end or to the next one.
 static Choice
-choose(const uint64_t first_tap, const uint64_t frames, const uint64_t n_taps,
+choose(const uint64_t first_tap, const uint32_t frames, const uint64_t n_taps,
        const uint32_t smallest_next, const Choice* const choices)
 {
-  Choice best = { .cost = PARTITION_SEGMENT_COST + parts(n_taps - first_tap, frames),
-                  .next = NONE };
+  Choice best = { .cost = cost_until(first_tap, frames, n_taps), .next = NONE };
   for (uint32_t next = smallest_next; next <= PARTITION_MAX_LOG2; ++next) {
     const uint64_t end = 2U << next;
-    const uint64_t cost =
-        PARTITION_SEGMENT_COST + parts(end - first_tap, frames) + choices[next].cost;
-    if (end < n_taps && cost < best.cost) {
-      best = (Choice){ .cost = cost, .next = next };
+    if (end < n_taps) {
+      const uint64_t cost = cost_until(first_tap, frames, end) + choices[next].cost;
+      best = cost < best.cost ? (Choice){ .cost = cost, .next = next } : best;
     }
   }
   return best;
@@ -45,7 +60,7 @@ partition_plan(const uint32_t hop_frames, const uint64_t n_taps)
   Choice choices[N_SIZES] = { { 0 } };
   for (uint32_t size = PARTITION_MAX_LOG2; size >= PARTITION_MIN_LOG2; --size) {
     if ((2ULL << size) < n_taps) {
-      choices[size] = choose(2ULL << size, 1ULL << size, n_taps, size + 1U, choices);
+      choices[size] = choose(2ULL << size, 1U << size, n_taps, size + 1U, choices);
     }
   }
   // At least two hops: a smaller segment would have less than one hop of time for its work.

@@ -16,16 +16,13 @@
 #ifndef WARPRACK_DSP_CPU_PARTITION_PLAN_H
 #define WARPRACK_DSP_CPU_PARTITION_PLAN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define PARTITION_MIN_LOG2 5U  // 32 frames: the overhead of smaller partitions exceeds their gain
 #define PARTITION_MAX_LOG2 15U // 32768 frames: longer columns are slow; 16 such partitions are 10 s
 /// One for the size of a hop, and one for each power of two.
 #define PARTITION_MAX_SEGMENTS (2U + PARTITION_MAX_LOG2 - PARTITION_MIN_LOG2)
-
-/// Cost per frame of a segment, in products of one partition: the transforms and all other costs
-/// that do not depend on its number of partitions (measured: tools/bench/bench_conv.c).
-#define PARTITION_SEGMENT_COST 24U
 
 typedef struct PartitionSegment {
   uint32_t frames;    ///< Per partition; a power of two in all but segment 0
@@ -37,6 +34,11 @@ typedef struct PartitionPlan {
   PartitionSegment segments[PARTITION_MAX_SEGMENTS];
   uint32_t n_segments; ///< At least 1
 } PartitionPlan;
+
+/// Cost per frame of a segment, in half products of one partition (measured:
+/// tools/bench/bench_conv.c): the transforms, and the products, which cost half as much where
+/// partitions of output share them (segment.h). [any]
+uint64_t partition_segment_cost(uint32_t frames, uint64_t n_parts, bool is_first);
 
 /// The cheapest plan for a response of n_taps >= 1 at a hop of hop_frames in [1, 8192]. [any]
 PartitionPlan partition_plan(uint32_t hop_frames, uint64_t n_taps);

@@ -30,6 +30,7 @@
 struct Segment {
   const SpectrumOps* ops;
   uint32_t n_parts, n_in, n_out;
+  uint32_t ticks; ///< Partitions of output whose products a row computes together
   uint32_t rows, cols;
   uint32_t pitch;      ///< Points from row to row: cols, rounded up to whole cells
   uint32_t batch;      ///< Columns per column unit
@@ -43,11 +44,13 @@ struct Segment {
   float* filters;  ///< Cells [rows * row_cells][n_out][n_in][n_parts]
 };
 
-/// Followed by planes [max(n_in, n_out)][rows][pitch], interleaved, and by the delay lines, cells
-/// [rows * row_cells][n_in][n_parts].
+/// Followed by planes [max(n_in, n_out)][rows][pitch], interleaved, by the sums of products for the
+/// next partitions, [ticks - 1][n_out][rows][pitch], and by the delay lines, cells [rows *
+/// row_cells][n_in][n_parts].
 typedef struct SegmentState {
   uint32_t newest; ///< Slot of the newest spectrum
-  uint32_t padding[15];
+  uint32_t tick;   ///< Number of the partition, modulo the ticks
+  uint32_t padding[14];
 } SegmentState;
 
 static float*
@@ -62,10 +65,23 @@ n_planes(const Segment* const segment)
   return segment->n_in > segment->n_out ? segment->n_in : segment->n_out;
 }
 
+static uint32_t
+n_sums(const Segment* const segment)
+{
+  return (segment->ticks - 1U) * segment->n_out;
+}
+
+/// The plane of an output's sums that are needed at a phase after the first.
+static float*
+sums_of(const Segment* const segment, void* const state, const uint32_t phase, const uint32_t o)
+{
+  return plane_of(segment, state, n_planes(segment) + (phase - 1U) * segment->n_out + o);
+}
+
 static float*
 delays_of(const Segment* const segment, void* const state)
 {
-  return plane_of(segment, state, n_planes(segment));
+  return plane_of(segment, state, n_planes(segment) + n_sums(segment));
 }
 
 /// Floats of the filters' spectra.
@@ -81,7 +97,8 @@ state_bytes(const Segment* const segment)
 {
   const size_t delay_floats = segment->plane_floats * segment->n_in * segment->n_parts;
   return sizeof(SegmentState) +
-         (n_planes(segment) * segment->plane_floats + delay_floats) * sizeof(float);
+         ((n_planes(segment) + n_sums(segment)) * segment->plane_floats + delay_floats) *
+             sizeof(float);
 }
 
 /// Floats of scratch memory that a unit needs.
@@ -158,6 +175,28 @@ row_in(const Segment* const segment, const float* const row, float* const scratc
   segment->ops->pack(scratch, segment->pitch, cells, stride);
 }
 
+/// The spectrum of a row of an output, to io->scratch.  At the first of `ticks` phases the row
+/// reads its lines completely, for all of them; later it adds the products of the inputs since.
+static void
+multiply_row(const Segment* const segment, const SegmentIo* const io, const SpectrumMac* const mac,
+             const uint32_t row, const uint32_t o)
+{
+  const SegmentState* const state = io->state;
+  const uint32_t phase = (state->tick + row) % segment->ticks;
+  const size_t row_floats = 2U * (size_t)segment->pitch;
+  if (phase) {
+    memcpy(io->scratch, sums_of(segment, io->state, phase, o) + row_floats * row,
+           row_floats * sizeof(float));
+    segment->ops->mac_newest(mac, phase, io->scratch);
+    return;
+  }
+  float* out[SPECTRUM_TICKS] = { io->scratch };
+  for (uint32_t t = 1; t < segment->ticks; ++t) {
+    out[t] = sums_of(segment, io->state, t, o) + row_floats * row;
+  }
+  segment->ops->mac(mac, segment->ticks, out);
+}
+
 static void
 work_row(const Segment* const segment, const SegmentIo* const io, const uint32_t row)
 {
@@ -181,9 +220,18 @@ work_row(const Segment* const segment, const SegmentIo* const io, const uint32_t
                               .n_in = segment->n_in,
                               .n_parts = segment->n_parts,
                               .newest = newest };
-    segment->ops->mac(&mac, io->scratch);
+    multiply_row(segment, io, &mac, row, o);
     fft_inverse(segment->row_fft, io->scratch, plane_of(segment, io->state, o) + row_floats);
   }
+}
+
+/// How many partitions of output a row computes together.  Neighbouring rows are at different
+/// phases, so that each partition takes the same time.
+static uint32_t
+choose_ticks(const SegmentSpec* const spec, const uint32_t rows)
+{
+  const bool shares = !spec->at_once && rows >= SPECTRUM_TICKS && spec->n_parts >= SPECTRUM_TICKS;
+  return shares ? SPECTRUM_TICKS : 1U;
 }
 
 // ---- making a segment ----
@@ -287,6 +335,7 @@ segment_of(const SegmentSpec* const spec)
                     .n_parts = spec->n_parts,
                     .n_in = spec->n_in,
                     .n_out = spec->n_out,
+                    .ticks = choose_ticks(spec, rows),
                     .rows = rows,
                     .cols = cols,
                     .pitch = row_cells * SPECTRUM_CELL,
@@ -349,6 +398,7 @@ void
 segment_rest(void* const state)
 {
   ((SegmentState*)state)->newest = 0;
+  ((SegmentState*)state)->tick = 0;
 }
 
 uint32_t
@@ -382,6 +432,7 @@ segment_step(const Segment* const segment, void* const state)
 {
   SegmentState* const now = state;
   now->newest = (now->newest ? now->newest : segment->n_parts) - 1U;
+  now->tick = (now->tick + 1U) % segment->ticks;
 }
 
 void

@@ -23,6 +23,11 @@
      bins, so the result stays transposed.  The weights of the fold are a constant per row times a
      part of the twiddles, so they need no separate pass.
    - Rows are transformed, multiplied and transformed back one at a time, in the first-level cache.
+   - Reading the spectra takes most of the time of the products.  Where a transform has enough rows,
+     a row reads them once for SPECTRUM_TICKS partitions of output: at the first of these it
+     computes all products whose input is complete, and keeps the sums of the later partitions; at
+     each later one it adds only the products of the input since then.  The rows take turns to
+     read, so each partition takes the same time.
 */
 #ifndef WARPRACK_DSP_CPU_SEGMENT_H
 #define WARPRACK_DSP_CPU_SEGMENT_H

@@ -110,49 +110,6 @@ pack_body(const float* const in, const uint32_t n_points, float* const restrict 
   }
 }
 
-/// The four kinds of products have separate sums, which gives four independent chains of additions
-/// without sign changes.
-typedef struct MacSums {
-  float rr[CELL], ii[CELL], ri[CELL], ir[CELL];
-} MacSums;
-
-BODY
-mac_run(MacSums* const restrict sums, const float* restrict x, const float* restrict h,
-        const uint32_t n_parts)
-{
-  for (uint32_t p = 0; p < n_parts; ++p, x += SPECTRUM_CELL_FLOATS, h += SPECTRUM_CELL_FLOATS) {
-#pragma omp simd
-    for (uint32_t k = 0; k < CELL; ++k) {
-      sums->rr[k] += x[k] * h[k];
-      sums->ii[k] += x[CELL + k] * h[CELL + k];
-      sums->ri[k] += x[k] * h[CELL + k];
-      sums->ir[k] += x[CELL + k] * h[k];
-    }
-  }
-}
-
-BODY
-mac_body(const SpectrumMac* const row, float* const restrict out)
-{
-  const uint32_t before_end = row->n_parts - row->newest;
-  const size_t line_floats = (size_t)row->n_parts * SPECTRUM_CELL_FLOATS;
-  for (uint32_t c = 0; c < row->n_cells; ++c) {
-    const float* x = row->delays + (size_t)c * row->n_in * line_floats;
-    const float* h = row->filters + (size_t)c * row->filter_stride;
-    MacSums sums = { { 0.0F }, { 0.0F }, { 0.0F }, { 0.0F } };
-    for (uint32_t i = 0; i < row->n_in; ++i, x += line_floats, h += line_floats) {
-      mac_run(&sums, x + (size_t)row->newest * SPECTRUM_CELL_FLOATS, h, before_end);
-      mac_run(&sums, x, h + (size_t)before_end * SPECTRUM_CELL_FLOATS, row->newest);
-    }
-    float* const restrict z = out + (size_t)c * SPECTRUM_CELL_FLOATS;
-#pragma omp simd
-    for (uint32_t k = 0; k < CELL; ++k) {
-      z[2U * k] = sums.rr[k] - sums.ii[k];
-      z[2U * k + 1U] = sums.ri[k] + sums.ir[k];
-    }
-  }
-}
-
 #define FIR_TILE 64U // outputs at once: four independent AVX-512 sums hide the latency of additions
 
 BODY
@@ -220,10 +177,6 @@ fir_body(const float* const in, const float* const taps, const uint32_t n_taps,
   {                                                                                                \
     pack_body(in, n_points, cells, cell_stride);                                                   \
   }                                                                                                \
-  TARGET static void mac_##set(const SpectrumMac* row, float* out)                                 \
-  {                                                                                                \
-    mac_body(row, out);                                                                            \
-  }                                                                                                \
   TARGET static void fir_##set(const float* in, const float* taps, uint32_t n_taps,                \
                                uint32_t n_frames, float* out)                                      \
   {                                                                                                \
@@ -236,11 +189,24 @@ fir_body(const float* const in, const float* const taps, const uint32_t n_taps,
                                          .untwist = untwist_##set,                                 \
                                          .pack = pack_##set,                                       \
                                          .mac = mac_##set,                                         \
+                                         .mac_newest = mac_newest_##set,                           \
                                          .fir = fir_##set }
 
+#define SET   plain
+#define LANES 4
+#define TARGET
+#include "spectrum_mac.inc"
 SPECTRUM_OPS(plain, "baseline", );
 #if defined(__x86_64__)
+#define SET    avx2
+#define LANES  8
+#define TARGET __attribute__((target("avx2,fma")))
+#include "spectrum_mac.inc"
 SPECTRUM_OPS(avx2, "AVX2", __attribute__((target("avx2,fma"))));
+#define SET    avx512
+#define LANES  16
+#define TARGET __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,fma")))
+#include "spectrum_mac.inc"
 SPECTRUM_OPS(avx512, "AVX-512", __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,fma"))));
 #endif
 

@@ -17,6 +17,7 @@
 
 #define SPECTRUM_CELL        16U // bins: one AVX-512 vector of real parts, one cache line
 #define SPECTRUM_CELL_FLOATS (2U * SPECTRUM_CELL)
+#define SPECTRUM_TICKS       4U // sums that one reading of the lines can give
 
 /// Sums of products over the partitions of one delay line: the filter's spectra, newest partition
 /// first, times a ring of spectra of the input whose newest slot is `newest`.
@@ -50,8 +51,12 @@ typedef struct SpectrumOps {
                   uint32_t n_points, float* out, uint32_t out_stride);
   /// Convert interleaved points to cells, cell_stride floats apart.
   void (*pack)(const float* in, uint32_t n_points, float* cells, uint32_t cell_stride);
-  /// The sums of products of a row, interleaved.
-  void (*mac)(const SpectrumMac* row, float* out);
+  /// The sums of products of a row, interleaved: out[0] that of now, and, if ticks is
+  /// SPECTRUM_TICKS and not 1, in out[t] what is known of the sum t partitions later: the products
+  /// of slot newest + k with part k + t of the filter.  n_parts >= ticks.
+  void (*mac)(const SpectrumMac* row, uint32_t ticks, float* const* out);
+  /// out += the products of the n_terms <= n_parts newest slots.
+  void (*mac_newest)(const SpectrumMac* row, uint32_t n_terms, float* out);
   /// out[i] = sum over k of taps[k] * in[i - k], in ascending k: short filters in the time domain.
   /// in has n_taps - 1 samples before its first.
   void (*fir)(const float* in, const float* taps, uint32_t n_taps, uint32_t n_frames, float* out);

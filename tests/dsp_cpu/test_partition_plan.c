@@ -53,9 +53,9 @@ TEST(the_number_of_partitions_grows_slowly)
 
 /// Cost of a segment from one tap to another.
 static uint64_t
-segment_cost(const uint64_t first, const uint64_t end, const uint64_t frames)
+segment_cost(const uint64_t first, const uint64_t end, const uint32_t frames)
 {
-  return PARTITION_SEGMENT_COST + (end - first + frames - 1U) / frames;
+  return partition_segment_cost(frames, (end - first + frames - 1U) / frames, first == 0);
 }
 
 /// The lowest cost of any sequence of partition sizes.  Bit b of `sizes` stands for a segment of
@@ -68,12 +68,12 @@ lowest_cost(const uint32_t hop, const uint64_t n_taps)
   for (uint32_t sizes = 0; sizes < 1U << n_sizes; ++sizes) {
     uint64_t cost = 0;
     uint64_t first = 0;
-    uint64_t frames = hop;
+    uint32_t frames = hop;
     for (uint32_t b = 0; b < n_sizes; ++b) {
-      const uint64_t next = 1ULL << (PARTITION_MIN_LOG2 + b);
-      if (sizes >> b & 1U && next >= 2ULL * hop && 2U * next < n_taps) {
-        cost += segment_cost(first, 2U * next, frames);
-        first = 2U * next;
+      const uint32_t next = 1U << (PARTITION_MIN_LOG2 + b);
+      if (sizes >> b & 1U && next >= 2ULL * hop && 2ULL * next < n_taps) {
+        cost += segment_cost(first, 2ULL * next, frames);
+        first = 2ULL * next;
         frames = next;
       }
     }

@@ -119,32 +119,63 @@ check_pack(const SpectrumOps* const ops)
             ODD(out)[80 + SPECTRUM_CELL_FLOATS] == GUARD);
 }
 
+enum { MAC_IN = 2, MAC_PARTS = 5, MAC_LINE = MAC_PARTS * SPECTRUM_CELL_FLOATS };
+
+/// The products of the n_terms newest slots with the filter from part `first` on, for bin k.
+static double complex
+products(const uint32_t newest, const uint32_t n_terms, const uint32_t first, const uint32_t k)
+{
+  const uint32_t c = k / SPECTRUM_CELL;
+  double complex sum = 0.0;
+  for (uint32_t i = 0; i < MAC_IN; ++i) {
+    for (uint32_t p = 0; p < n_terms; ++p) {
+      const uint32_t slot = (newest + p) % MAC_PARTS;
+      sum += in_cell(ODD(a) + (c * MAC_IN + i) * MAC_LINE + slot * SPECTRUM_CELL_FLOATS,
+                     k % SPECTRUM_CELL) *
+             in_cell(ODD(b) + c * (MAC_IN * MAC_LINE + 64U) + i * MAC_LINE +
+                         (first + p) * SPECTRUM_CELL_FLOATS,
+                     k % SPECTRUM_CELL);
+    }
+  }
+  return sum;
+}
+
+static void
+check_mac_at(const SpectrumOps* const ops, const uint32_t newest, const uint32_t ticks)
+{
+  fill();
+  const SpectrumMac mac = { .delays = ODD(a),
+                            .filters = ODD(b),
+                            .filter_stride = MAC_IN * MAC_LINE + 64U,
+                            .n_cells = N / SPECTRUM_CELL,
+                            .n_in = MAC_IN,
+                            .n_parts = MAC_PARTS,
+                            .newest = newest };
+  float* sums[SPECTRUM_TICKS];
+  for (uint32_t t = 0; t < ticks; ++t) {
+    sums[t] = ODD(out) + (size_t)t * (2U * N + 4U);
+  }
+  ops->mac(&mac, ticks, sums);
+  for (uint32_t t = 0; t < ticks; ++t) {
+    for (uint32_t k = 0; k < N; ++k) {
+      assert_close("mac", point(sums[t], k), products(newest, MAC_PARTS - t, t, k));
+    }
+    ck_assert(sums[t][2U * N] == GUARD);
+  }
+  ops->mac_newest(&mac, ticks, sums[0]);
+  for (uint32_t k = 0; k < N; ++k) {
+    assert_close("mac_newest", point(sums[0], k),
+                 products(newest, MAC_PARTS, 0, k) + products(newest, ticks, 0, k));
+  }
+  ck_assert(sums[0][2U * N] == GUARD);
+}
+
 static void
 check_mac(const SpectrumOps* const ops)
 {
-  enum { IN = 2, PARTS = 5 };
-  const uint32_t line = PARTS * SPECTRUM_CELL_FLOATS;
-  for (uint32_t newest = 0; newest < PARTS; ++newest) {
-    fill();
-    const SpectrumMac mac = {
-      ODD(a), ODD(b), IN * line + 64U, N / SPECTRUM_CELL, IN, PARTS, newest
-    };
-    ops->mac(&mac, ODD(out));
-    for (uint32_t k = 0; k < N; ++k) {
-      const uint32_t c = k / SPECTRUM_CELL;
-      double complex sum = 0.0;
-      for (uint32_t i = 0; i < IN; ++i) {
-        for (uint32_t p = 0; p < PARTS; ++p) {
-          const uint32_t slot = (newest + p) % PARTS;
-          sum += in_cell(ODD(a) + (c * IN + i) * line + slot * SPECTRUM_CELL_FLOATS,
-                         k % SPECTRUM_CELL) *
-                 in_cell(ODD(b) + c * (IN * line + 64U) + i * line + p * SPECTRUM_CELL_FLOATS,
-                         k % SPECTRUM_CELL);
-        }
-      }
-      assert_close("mac", point(ODD(out), k), sum);
-    }
-    ck_assert(ODD(out)[2U * N] == GUARD);
+  for (uint32_t newest = 0; newest < MAC_PARTS; ++newest) {
+    check_mac_at(ops, newest, 1);
+    check_mac_at(ops, newest, SPECTRUM_TICKS);
   }
 }
 

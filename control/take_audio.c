@@ -27,8 +27,8 @@ add_words(TextBuffer* const bytes, const uint32_t* const words, const size_t n)
 }
 
 Status
-take_audio_begin(TakeAudio* const audio, Engine* const engine, const uint64_t first_frame,
-                 const uint32_t n_in, const double rate_hz, Error* const error)
+take_audio_begin(TakeAudio* const audio, Engine* const engine, const uint32_t n_in,
+                 const double rate_hz, Error* const error)
 {
   if (n_in < 1U || n_in > LISTEN_CHANNELS) {
     return error_set(error, STATUS_LIMIT, "audio of 1 to %u inputs can be recorded, not of %u",
@@ -37,7 +37,7 @@ take_audio_begin(TakeAudio* const audio, Engine* const engine, const uint64_t fi
   const uint32_t header[] = {
     AU_MAGIC, 24U, AU_UNKNOWN, AU_FLOAT, (uint32_t)llrint(rate_hz), n_in
   };
-  *audio = (TakeAudio){ .is_on = true, .n_in = n_in, .next_frame = first_frame };
+  *audio = (TakeAudio){ .is_on = true, .n_in = n_in };
   if (!add_words(&audio->bytes, header, ARRAY_LEN(header))) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }

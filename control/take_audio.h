@@ -12,10 +12,10 @@
 
 #include "engine/engine.h"
 
-/// Begin at `first_frame` with the first n_in inputs, and write the header.  STATUS_LIMIT for more
-/// than LISTEN_CHANNELS of them, or none.
-NODISCARD Status take_audio_begin(TakeAudio* audio, Engine* engine, uint64_t first_frame,
-                                  uint32_t n_in, double rate_hz, Error* error);
+/// Listen to the first n_in inputs from the next block on, and write the header.  The caller then
+/// sets TakeAudio::next_frame.  STATUS_LIMIT for more than LISTEN_CHANNELS of them, or none.
+NODISCARD Status take_audio_begin(TakeAudio* audio, Engine* engine, uint32_t n_in, double rate_hz,
+                                  Error* error);
 
 /// Append the newest samples to TakeAudio::bytes, at the place of their frames: silent until the
 /// first block, and for a moment when the audio begins again.  STATUS_LIMIT if samples are lost,

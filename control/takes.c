@@ -4,6 +4,7 @@
 #include "takes.h"
 
 #include "control_private.h"
+#include "reports.h"
 #include "take_audio.h"
 #include "take_text.h"
 
@@ -96,6 +97,20 @@ record_message(Takes* const takes, const RingReport* const report)
   take_add_message(&takes->text, frame, takes->rate_hz, node, message);
 }
 
+/// Record a value that applied before the take, but is read only now: unlike values of clients,
+/// those of MIDI are not in the first document.
+static void
+record_value_before(Takes* const takes, const RingReport* const report)
+{
+  const RackNode* const node = rack_find_uid(takes->rack, report->message.uid);
+  RingReport value = *report;
+  value.message.fade_frames = 0;
+  value.message.frame = takes->first_frame;
+  if (node && is_valid(node, &value.message)) {
+    record_message(takes, &value);
+  }
+}
+
 /// @param now Frame time of the next block: what has a later one is wrong, and would give its time
 /// to all lines that follow.
 static void
@@ -106,8 +121,10 @@ record(Takes* const takes, const RingReport* const report, const uint64_t now)
     add_gap(takes, takes->frame, "a report of the worker has a time that has not come");
   } else if (report->kind == REPORT_PLAN) {
     record_plan(takes, report);
-  } else if (report->message.frame >= takes->first_frame) { // else the first document has it
+  } else if (report->message.frame >= takes->first_frame) {
     record_message(takes, report);
+  } else if (report->kind == REPORT_VALUE) {
+    record_value_before(takes, report);
   }
 }
 
@@ -288,7 +305,8 @@ finish_audio(Control* const control, Error* const error)
   if (!audio->is_on) {
     return STATUS_OK;
   }
-  const Status status = take_audio_read(audio, control->config.engine, error);
+  const Status status =
+      audio->is_cut ? STATUS_OK : take_audio_read(audio, control->config.engine, error);
   return status ? status : post_audio(control, STORE_LAST, NULL, NULL, error);
 }
 
@@ -342,6 +360,18 @@ takes_clear(Control* const control)
   forget(control);
 }
 
+/// End the take without the lines and samples that wait, because it cannot go on.
+static void
+cut(Control* const control, const char* const reason)
+{
+  Takes* const takes = &control->takes;
+  free(text_buffer_take(&takes->text));
+  free(text_buffer_take(&takes->audio.bytes));
+  takes->audio.is_cut = true;
+  add_gap(takes, takes->frame, "the lines before the end are missing");
+  end_early(control, reason);
+}
+
 /// Write the lines that have accumulated.
 static void
 flush(Control* const control)
@@ -349,9 +379,9 @@ flush(Control* const control)
   Takes* const takes = &control->takes;
   Error error;
   if (takes->text.failed) {
-    fail(control, "out of memory");
+    cut(control, "out of memory");
   } else if ((takes->is_writing && takes->text.n > MAX_BYTES) || takes->audio.bytes.n > MAX_BYTES) {
-    fail(control, "the disk is too slow");
+    cut(control, "the disk is too slow");
   } else if (!takes->is_writing && takes->text.n && post(control, STORE_NEXT, NULL, NULL, &error)) {
     fail(control, error.text);
   }
@@ -446,6 +476,7 @@ takes_start(Control* const control, const Peer* const peer, Message* const messa
   if (status) {
     return status;
   }
+  reports_hear(control); // what MIDI has set so far
   takes->rack = rack_copy(editor_rack(control->editor));
   if (!takes->rack) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
@@ -459,12 +490,16 @@ takes_start(Control* const control, const Peer* const peer, Message* const messa
   takes->block_frames = engine.block_frames;
   takes->n_dropped = engine.counts.dropped;
   takes->n_odd = engine.counts.odd_periods;
-  takes->first_frame = takes->frame = takes->dry_frame = engine_frame_now(control->config.engine);
   takes->is_on = true;
+  // First the input, so that none of the take is missing if this thread is interrupted here.
+  if (has_audio) {
+    status =
+        take_audio_begin(&takes->audio, control->config.engine, engine.n_in, engine.rate_hz, error);
+  }
+  takes->first_frame = takes->frame = takes->dry_frame = takes->audio.next_frame =
+      engine_frame_now(control->config.engine);
   begin(control, &engine);
   if (has_audio) {
-    status = take_audio_begin(&takes->audio, control->config.engine, takes->first_frame,
-                              engine.n_in, engine.rate_hz, error);
     status = status ? status : post(control, STORE_FIRST, NULL, NULL, error);
     status = status ? status : post_audio(control, STORE_FIRST, peer, message, error);
   } else {

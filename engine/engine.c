@@ -6,6 +6,7 @@
 #include "engine_private.h"
 
 #include "engine/base/memory.h"
+#include "engine/base/rt.h"
 #include "engine/plan/plan.h"
 #include "engine/worker/fallback_choose.h"
 
@@ -70,7 +71,8 @@ make_period(const Engine* const engine, const Format* const format, Ring* const 
                                 .ceiling_lin = engine->config.ceiling_lin,
                                 .max_latency_frames =
                                     (uint32_t)(LATENCY_LIMIT_SECONDS * format->rate_hz),
-                                .is_silent = engine->is_faded };
+                                .is_silent = engine->is_faded,
+                                .dry_spans = engine->dry_spans };
   return period_new(&config, period, error);
 }
 
@@ -152,8 +154,11 @@ engine_new(const EngineConfig* const config, Engine** const out, Error* const er
   if (!engine) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
-  engine->kept = calloc(ENGINE_MAX_KEPT, sizeof(RingReport));
-  if (!engine->kept) {
+  engine->kept = calloc(ENGINE_MAX_KEPT, sizeof(KeptReport));
+  engine->dry_spans = rt_memory(sizeof(DrySpans));
+  if (!engine->kept || !engine->dry_spans) {
+    free(engine->kept);
+    free(engine->dry_spans);
     free(engine);
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
@@ -190,6 +195,7 @@ engine_free(Engine* const engine)
     engine->calls->free(engine_half(engine));
   }
   free(engine->kept);
+  free(engine->dry_spans);
   pthread_mutex_destroy(&engine->pointers_lock);
   pthread_mutex_destroy(&engine->arming_lock);
   if (period_door_is_kept(&engine->door)) {

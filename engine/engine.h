@@ -246,8 +246,8 @@ uint32_t engine_listen(Engine* engine, uint32_t listener, const PortRange* ports
 /// Frame time of the first frame of these ports that engine_listen() has returned. [as that]
 uint64_t engine_listen_start(Engine* engine, uint32_t listener);
 
-/// The spans in which the outputs played their fallbacks, since `*from`: see dry_spans_read().
-/// Returns 0 while no audio runs. [any but rt]
+/// The spans in which the outputs played their fallbacks, since `*from`, also before audio ended:
+/// see dry_spans_read(). [any but rt]
 uint32_t engine_dry_spans(Engine* engine, uint64_t* from, DrySpan to[DRY_SPANS]);
 
 /**

@@ -72,13 +72,13 @@ engine_keep_reports(Engine* const engine, Ring* const ring)
   RingReport left;
   for (uint32_t r = 0; r < MOST_LEFT && ring_take_report(ring, &left); ++r) {
     if (engine->n_kept < ENGINE_MAX_KEPT && left.kind < RING_N_REPORT_KINDS) {
-      engine->kept[engine->n_kept++] = left;
+      engine->kept[engine->n_kept++] = (KeptReport){ left, engine->n_rings };
     } else {
       ++engine->n_unkept;
     }
   }
   engine->n_unkept += ring_reports_lost(ring);
-  engine->kept_ring = engine->n_rings;
+  engine->unkept_ring = engine->n_rings;
 }
 
 void
@@ -132,6 +132,7 @@ engine_withdraw_period(Engine* const engine)
     pthread_mutex_lock(&engine->pointers_lock);
     atomic_store(&engine->period, NULL);
     atomic_store(&engine->next_frame, period_next_frame(period)); // final: the door is shut
+    period_forget_midi(period);
     const PeriodCounts counts = period_counts(period);
     counters_add(period_counters, N_PERIOD_COUNTERS, engine->past.of, counts.of);
     pthread_mutex_unlock(&engine->pointers_lock);
@@ -202,11 +203,7 @@ engine_listen_start(Engine* const engine, const uint32_t listener)
 uint32_t
 engine_dry_spans(Engine* const engine, uint64_t* const from, DrySpan to[const DRY_SPANS])
 {
-  pthread_mutex_lock(&engine->pointers_lock);
-  const Period* const period = atomic_load(&engine->period);
-  const uint32_t n = period ? period_dry_spans(period, from, to) : 0U;
-  pthread_mutex_unlock(&engine->pointers_lock);
-  return n;
+  return dry_spans_read(engine->dry_spans, from, to);
 }
 
 /// What a worker has measured, as valid numbers.
@@ -231,17 +228,20 @@ engine_tap(Engine* const engine, const uint32_t tap, const RackUid uid, NodeTap*
   return has_level && level->n_samples;
 }
 
-/// Take the reports that are left of the previous ring.
+/// Take reports that are left of a previous ring.
 static EngineReports
 take_kept(Engine* const engine, RingReport* const reports, const uint32_t max)
 {
-  const uint32_t n = engine->n_kept < max ? engine->n_kept : max;
-  memcpy(reports, engine->kept, n * sizeof(RingReport));
+  const uint64_t ring = engine->n_kept ? engine->kept[0].ring : engine->unkept_ring;
+  uint32_t n = 0;
+  for (; n < max && n < engine->n_kept && engine->kept[n].ring == ring; ++n) {
+    reports[n] = engine->kept[n].report;
+  }
   engine->n_kept -= n;
-  memmove(engine->kept, engine->kept + n, engine->n_kept * sizeof(RingReport));
+  memmove(engine->kept, engine->kept + n, engine->n_kept * sizeof(KeptReport));
   const uint64_t n_lost = engine->n_kept ? 0U : engine->n_unkept; // after the last that was kept
   engine->n_unkept -= n_lost;
-  return (EngineReports){ .n = n, .n_lost = n_lost, .ring = engine->kept_ring };
+  return (EngineReports){ .n = n, .n_lost = n_lost, .ring = ring };
 }
 
 EngineReports

@@ -26,6 +26,12 @@
 #define ENGINE_MAX_KEPT  512U
 #define ENGINE_MAX_RINGS 4U // of the period: the current, the left and the offered one
 
+/// A report that nobody had read when its ring was left.
+typedef struct KeptReport {
+  RingReport report;
+  uint64_t ring; ///< EngineReports::ring
+} KeptReport;
+
 /// The edit or the save in flight: sent, and without a reply.
 typedef struct EngineFlight {
   uint64_t id;          ///< 0: none
@@ -54,16 +60,17 @@ struct Engine {
               ///< lost
   Ring* rings[ENGINE_MAX_RINGS]; ///< Rings that the period uses; NULL: free
   uint64_t n_rings;              ///< Rings that `ring` has been so far
-  RingReport* kept; ///< [n_kept] of ENGINE_MAX_KEPT: reports of the last ring that `ring` has been,
-                    ///< which nobody had read
+  KeptReport* kept; ///< [n_kept] of ENGINE_MAX_KEPT: reports of rings that `ring` has been, which
+                    ///< nobody had read
   uint32_t n_kept;
-  uint64_t n_unkept;  ///< Reports for which `kept` had no room, or that were lost before
-  uint64_t kept_ring; ///< EngineReports::ring of these
-  bool is_lost;       ///< The worker of the last armed ring is lost
-  uint64_t n_sent;    ///< Number of parameter messages sent
-  WorkerFacts facts;  ///< The newest
-  PeriodCounts past;  ///< Counters of past periods; offline, of all blocks
+  uint64_t n_unkept;    ///< Reports for which `kept` had no room, or that were lost before
+  uint64_t unkept_ring; ///< EngineReports::ring of the last of these
+  bool is_lost;         ///< The worker of the last armed ring is lost
+  uint64_t n_sent;      ///< Number of parameter messages sent
+  WorkerFacts facts;    ///< The newest
+  PeriodCounts past;    ///< Counters of past periods; offline, of all blocks
 
+  DrySpans* dry_spans;          ///< Of all periods
   PeriodDoor door;              ///< Shut while there is no period
   _Atomic uint32_t process_out; ///< Channels that engine_process() writes
   _Atomic(Period*) period; ///< NULL while disarmed, and offline; withdrawn under `pointers_lock`

@@ -303,8 +303,10 @@ play_block(Period* const period, const Slice* const slice, const Sound sound)
   bridge_advance(period->bridge, n_frames);
   period->tap = period->next_tap;
   counter_add(&period->counters.dry, sound >= SOUND_FALLBACK);
-  dry_spans_add(period->dry_spans, period->frame - n_frames, period->frame,
-                sound >= SOUND_FALLBACK);
+  if (period->config.dry_spans) {
+    dry_spans_add(period->config.dry_spans, period->frame - n_frames, period->frame,
+                  sound >= SOUND_FALLBACK);
+  }
 }
 
 /// Handle a period that is not a multiple of the block: play silence, and restart the pipeline

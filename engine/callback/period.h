@@ -60,6 +60,8 @@ typedef struct PeriodConfig {
   float ceiling_lin;           ///< Largest absolute output sample, linear, 1e-6..1e3; 0: no limit
   uint32_t max_latency_frames; ///< Largest latency of a rack; sets the length of the dry delay line
   bool is_silent;              ///< Begin silent, as after period_fade(…, true)
+  DrySpans* dry_spans;         ///< Receives the spans in which the outputs play their fallbacks;
+                               ///< borrowed; NULL: nobody asks
 } PeriodConfig;
 
 typedef struct Period Period;
@@ -130,14 +132,14 @@ uint32_t period_listen(Period* period, uint32_t listener, const PortRange* ports
 /// Frame time of the first frame of these ports that period_listen() has returned. [as that]
 uint64_t period_listen_start(const Period* period, uint32_t listener);
 
-/// The spans in which the outputs played their fallbacks: see dry_spans_read(). [any but rt]
-uint32_t period_dry_spans(const Period* period, uint64_t* from, DrySpan to[DRY_SPANS]);
-
 /// True once a period had MIDI. [any]
 bool period_has_midi(const Period* period);
 
 /// Take at most `max` MIDI events that have come, oldest first. [one thread at a time]
 uint32_t period_take_midi(Period* period, MidiHeard* heard, uint32_t max);
+
+/// Count the events that period_take_midi() has not taken: nobody will. [after the last period]
+void period_forget_midi(Period* period);
 
 /// Send n MIDI events with the next period: all or none.  False if the periods have no MIDI, or too
 /// many events wait. [one thread at a time]

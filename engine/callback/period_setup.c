@@ -53,14 +53,6 @@ make_midi(Period* const period, Error* const error)
 }
 
 static Status
-make_dry_spans(Period* const period, Error* const error)
-{
-  period->dry_spans = rt_memory(sizeof(DrySpans));
-  return period->dry_spans ? STATUS_OK
-                           : error_set(error, STATUS_NO_MEM, "no memory for the audio callback");
-}
-
-static Status
 make_rows(Period* const period, Error* const error)
 {
   const size_t stride = (period->shape.block_frames + ROW_FRAMES - 1U) / ROW_FRAMES * ROW_FRAMES;
@@ -148,7 +140,6 @@ period_new(const PeriodConfig* const config, Period** const out, Error* const er
   period->is_wet = true;
   status = make_ports(period, error);
   status = status ? status : make_midi(period, error);
-  status = status ? status : make_dry_spans(period, error);
   status = status ? status : make_rows(period, error);
   status = status ? status : make_dry_line(period, error);
   status = status ? status : make_fallbacks(period, error);
@@ -181,7 +172,6 @@ period_free(Period* const period)
     free(period->fallbacks);
     free(period->ports);
     free(period->midi);
-    free(period->dry_spans);
     free(period->row_memory);
     pthread_mutex_destroy(&period->exchange.mutex);
     free(period);

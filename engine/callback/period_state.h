@@ -93,7 +93,6 @@ struct Period {
   Listener* listening[LISTEN_ALL];          ///< [rt] [n_listening] those of this block
   uint32_t n_listening;
   PeriodMidi* midi;
-  DrySpans* dry_spans;
   uint64_t past_faults; ///< Of past rings
 
   PeriodCounters counters;

@@ -160,12 +160,6 @@ period_listen_start(const Period* const period, const uint32_t listener)
   return made ? listener_start(made) : 0U;
 }
 
-uint32_t
-period_dry_spans(const Period* const period, uint64_t* const from, DrySpan to[const DRY_SPANS])
-{
-  return dry_spans_read(period->dry_spans, from, to);
-}
-
 // ---- MIDI ----
 
 bool
@@ -178,6 +172,15 @@ uint32_t
 period_take_midi(Period* const period, MidiHeard* const heard, const uint32_t max)
 {
   return midi_queue_take(&period->midi->heard, heard, max);
+}
+
+void
+period_forget_midi(Period* const period)
+{
+  MidiHeard heard;
+  while (midi_queue_take(&period->midi->heard, &heard, 1U)) {
+    counter_add(&period->counters.midi_unheard, 1U);
+  }
 }
 
 bool

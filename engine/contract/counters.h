@@ -36,7 +36,7 @@
   ROW(midi_events,     SUM, false) /* MIDI events that came in */                                   \
   ROW(midi_lost,       SUM, false) /* MIDI events that found no room in their period, or no block */ \
   ROW(midi_skipped,    SUM, false) /* MIDI messages that are neither of a channel nor of real time */ \
-  ROW(midi_unheard,    SUM, false) /* MIDI events that the control thread did not get: it was late */ \
+  ROW(midi_unheard,    SUM, false) /* MIDI events that the control thread did not get */ \
   ROW(midi_unsent,     SUM, false) /* MIDI events that the driver had no room to send */            \
   ROW(callback_ns_max, MAX, false) /* longest time in period_run(), waiting periods aside, in ns */
 

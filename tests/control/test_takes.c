@@ -474,6 +474,98 @@ TEST(a_take_whose_input_is_lost_has_its_last_line)
   end(&live);
 }
 
+TEST(a_take_that_waits_too_long_for_the_disk_ends_and_says_so)
+{
+  Live live;
+  begin(&live, RACK, 64U, 1U);
+  client_ask(live.client, "/done /take/start", "/take/start", "ss", "t.osc", "audio");
+  play(&live, 10U);
+  is_held = true;
+  const RingReport wrong = { .kind = REPORT_VALUE, .message = { .frame = 64U } }; // a long line
+  while (!live.n_ended) {
+    for (uint32_t m = 0; m < 8000U; ++m) {
+      ring_report(live.engine->ring, &wrong);
+    }
+    client_ask(live.client, "/done*", "/server/ping", ""); // a round: the reports are read
+  }
+  assert_says(live.why, "t.osc: the disk is too slow");
+  is_held = false;
+  client_ask(live.client, "/done /take/start", "/take/start", "s", "u.osc"); // t.osc is written
+  client_ask(live.client, "/done /take/stop", "/take/stop", "");
+  SCOPED(take_clear) Take take = take_of(&live);
+  ck_assert(take.is_ended);
+  assert_says(take.notes.bytes, "the lines before the end are missing");
+  end(&live);
+}
+
+// ---- the beginning ----
+
+static _Atomic bool stalls, is_stalled;
+
+uint32_t
+__real_engine_listen(Engine* engine, uint32_t listener, const PortRange* ports, float* samples,
+                     uint32_t max_frames, double* rate_hz, uint64_t* n_lost);
+uint32_t
+__wrap_engine_listen(Engine* engine, uint32_t listener, const PortRange* ports, float* samples,
+                     uint32_t max_frames, double* rate_hz, uint64_t* n_lost);
+
+/// Another process may run instead of the control thread before it listens.
+uint32_t
+__wrap_engine_listen(Engine* const engine, const uint32_t listener, const PortRange* const ports,
+                     float* const samples, const uint32_t max_frames, double* const rate_hz,
+                     uint64_t* const n_lost)
+{
+  for (is_stalled = stalls; stalls;) {
+    usleep(POLL_US);
+  }
+  return __real_engine_listen(engine, listener, ports, samples, max_frames, rate_hz, n_lost);
+}
+
+TEST(the_input_of_a_take_is_there_from_its_first_frame_on)
+{
+  Live live;
+  signal_noise(in, CAPACITY, 1U);
+  begin(&live, RACK, 64U, 1U);
+  play(&live, 10U);
+  stalls = true;
+  client_send(live.client, "/take/start", "ss", "t.osc", "audio");
+  AWAIT(is_stalled);
+  play(&live, 24U);
+  stalls = false;
+  client_expect(live.client, "/done /take/start");
+  play(&live, 24U);
+  client_ask(live.client, "/done /take/stop", "/take/stop", "");
+  unsigned n_channels = 0;
+  size_t n_frames = 0;
+  int rate_hz = 0;
+  float* const taken =
+      scratch_read(scratch_path(&live.folder, "t.au"), &n_channels, &n_frames, &rate_hz);
+  ck_assert_uint_ge(n_frames, 24U * 64U);
+  ck_assert_mem_eq(taken, in + live.position - n_frames, n_frames * sizeof(float));
+  free(taken);
+  end(&live);
+}
+
+TEST(a_value_of_midi_before_the_take_that_is_read_later_is_in_it)
+{
+  Live live;
+  begin(&live, RACK, 64U, 1U);
+  play(&live, 10U);
+  client_ask(live.client, "/done /take/start", "/take/start", "s", "t.osc");
+  const RingReport report = { .kind = REPORT_VALUE,
+                              .flags = REPORT_MIDI,
+                              .message = { .frame = 64U, .uid = RACK_UID_FIRST, .value = -9.0 } };
+  ring_report(live.engine->ring, &report);
+  client_ask(live.client, "/done*", "/server/ping", ""); // a round: the reports are read
+  play(&live, 10U);
+  client_ask(live.client, "/done /take/stop", "/take/stop", "");
+  SCOPED(take_clear) Take take = take_of(&live);
+  ck_assert_uint_ge(take.n_events, 1U);
+  ck_assert(take.events[0].message.value == -9.0);
+  ck_assert_uint_eq(take.events[0].frame, 0U);
+  end(&live);
+}
+
 TEST(another_worker_is_in_the_take_with_its_rack)
 {
   Live live;

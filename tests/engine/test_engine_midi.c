@@ -117,6 +117,50 @@ TEST(a_worker_that_has_taken_over_gets_what_the_one_before_has_set)
   end(playing);
 }
 
+TEST(reports_of_each_ring_that_was_left_have_its_number)
+{
+  const Playing playing = begin(1U, 64U);
+  RingReport reports[ENGINE_MAX_KEPT];
+  uint64_t ring = engine_reports(playing.engine, reports, ENGINE_MAX_KEPT).ring;
+  for (uint32_t r = 0; r < 3U; ++r) {
+    play(playing.engine, 64U, 100U);
+    OK(engine_arm(playing.engine, RATE, 64U, 1U, 1U, &error));
+  }
+  for (uint32_t r = 0; r < 3U; ++r) {
+    const EngineReports taken = engine_reports(playing.engine, reports, ENGINE_MAX_KEPT);
+    ck_assert_uint_eq(reports[taken.n - 1U].flags, REPORT_MIDI);
+    ck_assert_uint_eq(taken.ring, ring++);
+  }
+  end(playing);
+}
+
+/// Audio has ended: the spans that were dry until then are as long as all dry blocks.
+TEST(what_nobody_has_read_before_audio_ends_is_kept_or_counted)
+{
+  const Playing playing = begin(1U, 64U);
+  Engine* const engine = playing.engine;
+  EngineStatus status = { 0 };
+  while (!status.counts.dry) { // the worker has no time for its blocks
+    const float* const from[] = { in };
+    float* const to[] = { out };
+    engine_process(engine, from, to, FRAMES / 64U * 64U, false);
+    engine_status(engine, &status);
+  }
+  play(engine, 64U, FRAMES / 2U);
+  engine_disarm(engine);
+  engine_status(engine, &status);
+  DrySpan spans[DRY_SPANS];
+  uint64_t from = 0;
+  uint64_t n_dry = 0;
+  for (uint32_t s = engine_dry_spans(engine, &from, spans); s > 0;) {
+    --s;
+    n_dry += spans[s].end - spans[s].first;
+  }
+  ck_assert_uint_eq(n_dry, status.counts.dry * 64U);
+  ck_assert_uint_eq(status.counts.midi_unheard, 1U);
+  end(playing);
+}
+
 TEST(invalid_reports_do_not_hold_up_their_reader)
 {
   const Playing playing = begin(1U, 64U);

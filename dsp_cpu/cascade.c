@@ -245,11 +245,18 @@ fade_mix(float* const out, const float* const next, const uint32_t n_frames, con
   }
 }
 
+/// True if a unit runs its active filter only.
+static bool
+rests(const void* const node, const void* const state)
+{
+  const CascadeUnit* const unit = state;
+  return !unit->fade_left && unit->version == ((const CascadeNode*)node)->version;
+}
+
 static bool
 fades(const FxUnit* const unit)
 {
-  const CascadeUnit* const state = unit->state;
-  return state->fade_left || state->version != ((const CascadeNode*)unit->node)->version;
+  return !rests(unit->node, unit->state);
 }
 
 /// A job for the kernel; `rows` becomes its pointers to `filters`.
@@ -273,7 +280,7 @@ run_segment(const FxUnit* const units, const uint32_t n_units, const uint32_t fi
   const uint32_t n_sections = node->plan.n_sections;
   float faded_in[MAX_JOBS / 2U][FADE_CHUNK];
   CascadeRow* rows[MAX_JOBS][CASCADE_MAX_SECTIONS];
-  CascadeJob jobs[MAX_JOBS];
+  CascadeJob jobs[MAX_JOBS] = { 0 };
   uint32_t n_jobs = 0;
   uint32_t n_faded = 0;
   for (uint32_t u = 0; u < n_units; ++u) {
@@ -339,6 +346,26 @@ cascade_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_
     u += batch;
   }
 }
+
+// ---- in chains ----
+
+static uint32_t
+linear_sections(const void* const node)
+{
+  return ((const CascadeNode*)node)->plan.n_sections;
+}
+
+static CascadeRow*
+active_filter(void* const state)
+{
+  return ((CascadeUnit*)state)->filters;
+}
+
+const FxLinear cascade_linear = {
+  .n_sections = linear_sections,
+  .sections = active_filter,
+  .rests = rests,
+};
 
 // ---- for dsp_gpu/kernels/fx_cascade.cu ----
 

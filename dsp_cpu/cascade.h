@@ -56,6 +56,7 @@ void cascade_unit_init(const void* node, void* state, uint32_t channel);
 void cascade_set(void* node, uint32_t param, double value, uint32_t ramp_frames);
 void cascade_run(const FxUnit* units, uint32_t n_units, uint32_t n_frames);
 
+extern const FxLinear cascade_linear;
 extern const FxKernel cascade_kernel;
 
 /// Frames until an impulse has fallen below -120 dB: the decay times of all poles, added up.
@@ -76,6 +77,7 @@ uint64_t cascade_tail(const void* node);
   .set = cascade_set,                                                                              \
   .run = cascade_run,                                                                              \
   .tail = cascade_tail,                                                                            \
+  .linear = &cascade_linear,                                                                       \
   .kernel = &cascade_kernel
 // clang-format on
 

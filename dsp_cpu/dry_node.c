@@ -85,6 +85,7 @@ fx_dry(const FxInfo* const fx)
   dry.tail = NULL;
   dry.latency = NULL;
   dry.finish_pass = NULL;
+  dry.linear = NULL;
   dry.kernel = NULL;
   return dry;
 }

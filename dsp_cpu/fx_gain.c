@@ -64,6 +64,21 @@ gain_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_fra
   }
 }
 
+static float
+gain_factor(const void* const state)
+{
+  return ((const Ramp*)state)->target;
+}
+
+static bool
+gain_rests(const void* const node, const void* const state)
+{
+  const Ramp* const ramp = state;
+  return !ramp->frames_left && ramp->target == ((const GainNode*)node)->gain_lin;
+}
+
+static const FxLinear gain_linear = { .factor = gain_factor, .rests = gain_rests };
+
 static void
 gain_kernel_shape(const void* const node, FxKernelShape* const shape)
 {
@@ -102,5 +117,6 @@ const FxInfo fx_gain_info = {
   .unit_init = gain_unit_init,
   .set = gain_set,
   .run = gain_run,
+  .linear = &gain_linear,
   .kernel = &gain_kernel,
 };

@@ -132,6 +132,21 @@ invert_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_f
   }
 }
 
+static float
+invert_factor(const void* const state)
+{
+  return ((const InvertUnit*)state)->gain.target;
+}
+
+static bool
+invert_rests(const void* const node, const void* const state)
+{
+  const InvertUnit* const unit = state;
+  return !unit->gain.frames_left && unit->gain.target == target(node, unit);
+}
+
+static const FxLinear invert_linear = { .factor = invert_factor, .rests = invert_rests };
+
 static void
 invert_kernel_shape(const void* const node, FxKernelShape* const shape)
 {
@@ -181,5 +196,6 @@ const FxInfo fx_invert_info = {
   .unit_init = invert_unit_init,
   .set = invert_set,
   .run = invert_run,
+  .linear = &invert_linear,
   .kernel = &invert_kernel,
 };

@@ -6,6 +6,7 @@
 #include "batch_turn.h"
 #include "mix.h"
 #include "node_health.h"
+#include "stage_chain.h"
 #include "stage_event.h"
 #include "stage_guard.h"
 #include "stage_setup.h"
@@ -19,11 +20,6 @@
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
-
-// A batch goes to the pool if it takes longer than this on one core: about ten times the cost of
-// handing work over and collecting it (measured: bench pool hand-over, 2 to 4 us).
-#define POOL_PAYS_NS  40000.0
-#define POOL_STAYS_NS 30000.0 // less: a batch near the limit does not alternate
 
 #define TIME_SMOOTHING (1.0 / 64.0)  // weight of one block in the running mean of a batch's time
 #define TIME_OUTLIER   4.0           // times the mean: a longer block may have been interrupted
@@ -135,8 +131,8 @@ choose_cores(const Stage* const stage, const Batch* const batch, const uint32_t 
   const uint32_t most = n_cores < n_units ? n_cores : n_units;
   const double part_of_batch = (double)n_units / batch->n_units;
   const double part_of_block = (double)n_frames / stage->n_frames;
-  const double least_ns = batch->is_shared ? POOL_STAYS_NS : POOL_PAYS_NS;
-  return most > 1U && batch->mean_ns * part_of_batch * part_of_block > least_ns ? most : 1U;
+  const double ns = batch->mean_ns * part_of_batch * part_of_block;
+  return most > 1U && batch_pays_pool(ns, batch->is_shared) ? most : 1U;
 }
 
 /// Run some units of a batch for a part of the block, on the pool if it pays.  `call`: what the
@@ -217,7 +213,8 @@ pass_changes(NodeChanges changes, const uint32_t n_frames)
   }
 }
 
-/// Run a batch with events, or with nodes that must not run: first all nodes without cuts together.
+/// Run a batch with events, or with nodes that must not run, or have run: first all others without
+/// cuts together.
 static void
 run_split(const Stage* const stage, Batch* const batch, const uint32_t n_frames,
           const bool has_changes)
@@ -233,7 +230,7 @@ run_split(const Stage* const stage, Batch* const batch, const uint32_t n_frames,
       pass_changes(of_run, n_frames);
       point_dry(batch, run, 0U);
     }
-    if (!run->is_stopped && !run->is_cut) {
+    if (!run->is_stopped && !run->is_done && !run->is_cut) {
       memcpy(batch->whole + n_whole, batch->units + run->first_unit, run->n_units * sizeof(FxUnit));
       n_whole += run->n_units;
     }
@@ -263,7 +260,7 @@ measure(Batch* const batch)
 {
   const bool first = batch->mean_ns == 0.0;
   batch->mean_ns += (first ? 1.0 : TIME_SMOOTHING) * (counted_ns(batch) - batch->mean_ns);
-  batch->is_shared = batch->mean_ns > (batch->is_shared ? POOL_STAYS_NS : POOL_PAYS_NS);
+  batch->is_shared = batch_pays_pool(batch->mean_ns, batch->is_shared);
   if (first || ++batch->n_measured % TIME_TOLD == 0U) {
     const double unit_ns = batch->mean_ns / batch->n_units;
     for (uint32_t r = 0; r < batch->n_runs; ++r) {
@@ -377,6 +374,7 @@ run_batch(Stage* const stage, Batch* const batch, const uint32_t n_frames)
   if (batch->has_latency) {
     put_inputs(batch, n_frames);
   }
+  const bool any_done = batch->has_chains && stage_chain_run(stage, batch, n_frames);
   const bool any_stopped = batch->fx->renew && stage_guard_find_stopped(batch);
   bool has_changes = stage->is_changing && any_change(stage, batch);
   catch_up(batch, stage->changes);
@@ -385,8 +383,9 @@ run_batch(Stage* const stage, Batch* const batch, const uint32_t n_frames)
     has_changes = false;
   }
   batch->is_timed = batch->may_be_timed && !any_stopped && is_timed(batch);
-  batch->block_ns = 0.0;
-  if (has_changes || any_stopped) {
+  batch->block_ns = batch->chain_ns;
+  batch->chain_ns = 0.0;
+  if (has_changes || any_stopped || any_done) {
     run_split(stage, batch, n_frames, has_changes);
   } else {
     run_units(stage, batch, batch->units, batch->n_units, n_frames, batch->call);
@@ -397,6 +396,9 @@ run_batch(Stage* const stage, Batch* const batch, const uint32_t n_frames)
     measure(batch);
   }
   stage->n_reset += stage_guard(stage, batch, n_frames);
+  if (any_done) {
+    stage_chain_end(batch);
+  }
   if (batch->has_end) {
     end_batch(batch, n_frames);
   }

@@ -34,8 +34,8 @@ larger(const float a, const float b)
   return a > b ? a : b;
 }
 
-static bool
-is_finite(const float* const samples, const uint32_t n)
+bool
+stage_guard_is_finite(const float* const samples, const uint32_t n)
 {
   return isfinite(peak_of(samples, n));
 }
@@ -57,7 +57,7 @@ dry_row(const Batch* const batch, const uint32_t u, const uint32_t output, float
   const uint32_t n_in = batch->specs[u].n_in;
   const uint32_t channel = output < n_in ? output : n_in - 1U;
   const float* const in = n_in ? fx_dry_row(&batch->units[u], channel, delayed, n_frames) : NULL;
-  if (!in || is_finite(in, n_frames)) {
+  if (!in || stage_guard_is_finite(in, n_frames)) {
     return in;
   }
   for (uint32_t i = 0; i < n_frames; ++i) {
@@ -300,7 +300,9 @@ stage_guard(const Stage* const stage, const Batch* const batch, const uint32_t n
 {
   uint32_t n_reset = 0;
   for (uint32_t r = 0; r < batch->n_runs; ++r) {
-    n_reset += guard_run(stage, batch, &batch->runs[r], n_frames);
+    if (!batch->runs[r].is_done) {
+      n_reset += guard_run(stage, batch, &batch->runs[r], n_frames);
+    }
   }
   return n_reset;
 }

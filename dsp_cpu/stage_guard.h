@@ -10,6 +10,9 @@
 #include "engine/contract/backend.h"
 #include "engine/contract/pool.h"
 
+typedef struct Chain Chain; ///< See stage_chain.h
+typedef struct ChainTask ChainTask;
+
 /// The units of one node within a batch.
 typedef struct Run {
   uint32_t first_unit, n_units;
@@ -25,7 +28,11 @@ typedef struct Run {
   NodeHealth* health; ///< Of the node
   NodeTap* tap;       ///< NULL: nobody watches the node
   NodeSwitches* switches;
-  uint64_t call; ///< For the flight recorder: a run of this node
+  uint64_t call;     ///< For the flight recorder: a run of this node
+  Chain* chain;      ///< NULL: the node is in none
+  uint32_t place;    ///< Of the node in its chain
+  const MixRow* mix; ///< Of the first input
+  bool is_done;      ///< The node has run in this block, together with others of its chain
 } Run;
 
 /// A batch prepared for running: units with their pointers.
@@ -41,6 +48,7 @@ typedef struct Batch {
   bool has_latency;    ///< A node has a InputLine
   bool has_end;        ///< There is something to do after the guard: a latency, or a tap
   uint32_t n_taps;     ///< Nodes that are watched
+  bool has_chains;     ///< A node is in a chain
   bool may_share;      ///< There are several units, and several cores
   uint64_t call;       ///< For the flight recorder: a run of any of the nodes
   double mean_ns;      ///< Time of one block on one core
@@ -49,6 +57,7 @@ typedef struct Batch {
   bool has_turn;       ///< The nodes record the time of this block, see batch_turn.h
   bool is_timed;       ///< The time of this block is measured
   double block_ns;     ///< Time of its parts that have run
+  double chain_ns;     ///< Time of those that have run with batches before
   double longest_ns;   ///< Time of the last long block, less what was forgotten since
   uint32_t n_measured; ///< Number of measured blocks
   uint32_t n_blocks;   ///< Number of blocks, of plugins that are not shared
@@ -69,6 +78,8 @@ typedef struct MixPlace {
 struct Stage {
   StageSpec spec;
   Batch* batches;   ///< [n_steps], unused for mixes
+  Chain* chains;    ///< NULL: there are none
+  ChainTask* tasks; ///< [chains] those of a batch that runs
   MixPlace* places; ///< Of the rows of all mixes, in their order
   uint32_t n_places;
   Pool* pool;
@@ -83,6 +94,21 @@ struct Stage {
   uint32_t random;     ///< ... and the number that it came from
   uint32_t n_reset;    ///< Units reset in it
 };
+
+// Work goes to the pool if it takes longer than this on one core: about ten times the cost of
+// handing it over and collecting it (measured: bench pool hand-over, 2 to 4 us).
+#define POOL_PAYS_NS  40000.0
+#define POOL_STAYS_NS 30000.0 // less: a batch near the limit does not alternate
+
+/// True if work that takes so long on one core is shared; `is_shared`: it was before.
+static inline bool
+batch_pays_pool(const double ns, const bool is_shared)
+{
+  return ns > (is_shared ? POOL_STAYS_NS : POOL_PAYS_NS);
+}
+
+/// True if no sample of a row is NaN or infinite. [player, helpers]
+REALTIME bool stage_guard_is_finite(const float* samples, uint32_t n_frames);
 
 /// Find the nodes that must not run in this block, of an effect with FxInfo::renew; returns true if
 /// there are any. [player]

@@ -2,6 +2,7 @@
 #include "stage_setup.h"
 
 #include "batch_turn.h"
+#include "stage_chain.h"
 
 #include "engine/base/recorder.h"
 #include "engine/base/rt.h"
@@ -67,8 +68,9 @@ call_of(const FxInfo* const fx, const BatchUnit* const unit, const bool is_share
 
 /// A row while a stage is made: the last step that writes it, and what reads it after that.
 typedef struct RowUse {
-  MixPlace* mixed; ///< Of the mix that writes it; NULL: no mix does
-  float** out;     ///< Of the unit that writes it; NULL: no unit does
+  MixPlace* mixed;   ///< Of the mix that writes it; NULL: no mix does
+  const MixRow* mix; ///< Likewise
+  float** out;       ///< Of the unit that writes it; NULL: no unit does
   uint32_t n_reads;
 } RowUse;
 
@@ -79,7 +81,7 @@ use_mix(RowUse* const uses, const StageStep* const step, MixPlace* const places)
     for (uint32_t t = 0; t < step->rows[r].n_terms; ++t) {
       ++uses[step->rows[r].terms[t].from].n_reads;
     }
-    uses[step->rows[r].to] = (RowUse){ .mixed = &places[r] };
+    uses[step->rows[r].to] = (RowUse){ .mixed = &places[r], .mix = &step->rows[r] };
   }
 }
 
@@ -152,6 +154,7 @@ batch_init(const Stage* const stage, RowUse* const uses, Batch* const batch,
                                             .n_in = unit->n_in,
                                             .health = unit->health,
                                             .switches = unit->switches,
+                                            .mix = unit->n_in ? uses[*unit->in_rows].mix : NULL,
                                             .call = call_of(step->fx, unit, false) };
     }
     Run* const run = &batch->runs[batch->n_runs - 1U];
@@ -187,6 +190,7 @@ stage_cpu_free(Stage* const stage)
     batch_free(&stage->batches[s]);
   }
   free(stage->batches);
+  free(stage->chains);
   free(stage->places);
   free(stage->marks.has_change);
   free(stage->weights);
@@ -217,7 +221,7 @@ stage_cpu_bytes(const Backend* const self, const StageSpec* const spec)
   (void)self;
   size_t n_bytes = sizeof(Stage) + spec->n_steps * sizeof(Batch) +
                    count_places(spec) * sizeof(MixPlace) + change_marks_bytes(spec->n_nodes) +
-                   weights_bytes(spec);
+                   weights_bytes(spec) + stage_chain_bytes(spec);
   for (uint32_t s = 0; s < spec->n_steps; ++s) {
     n_bytes += spec->steps[s].kind == STEP_BATCH ? batch_bytes(&spec->steps[s]) : 0U;
   }
@@ -242,6 +246,7 @@ prepare_steps(Stage* const stage, RowUse* const uses)
   }
   if (!status) {
     use_outputs(stage, uses);
+    status = stage_chain_init(stage);
   }
   return status;
 }

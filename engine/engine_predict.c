@@ -75,7 +75,9 @@ engine_measure_fallbacks(Engine* const engine, const Rack* const rack, Fallbacks
 {
   const EngineConfig* const config = &engine->config;
   FileLoader loader = { .files = config->files };
-  const PlanRequest request = { .rack = rack, .format = &engine->format, .loader = &loader };
+  const PlanRequest request = {
+    .rack = rack, .format = &engine->format, .loader = &loader, .no_fusion = config->no_fusion
+  };
   const Status status =
       fallback_of_rack(&request, config->on_late, engine_n_out(engine), fallbacks, error);
   file_cache_clear(&loader);

@@ -24,6 +24,7 @@ backend_read(const BackendArgs* const args, EngineConfig* const config, Error* c
   config->backend = (EngineBackend)args->backend;
   config->gpu_index = has_index ? (uint32_t)args->gpu_index : UINT32_MAX;
   config->memory_bytes = (size_t)args->memory_mib << 20U;
+  config->no_fusion = args->no_fusion;
   return STATUS_OK;
 }
 

@@ -119,6 +119,7 @@ typedef struct BatchUnit {
   const uint32_t* ramp_frames; ///< Of a ramp to a new value that states no time [player]
   uint32_t node_index;         ///< Index among the plan's nodes; the units of a node are neighbours
   uint32_t channel;            ///< Argument of FxInfo::unit_init
+  uint32_t chain;              ///< 1 + node_index of the first node of its chain; 0: it is in none
   _Atomic uint32_t* node_ns;   ///< Measured time of the node's block on one core; outlives the plan
   NodeTimes* times;            ///< As node_ns: its last times; not used on a device
   NodeHealth* health;          ///< Health of the node
@@ -136,7 +137,14 @@ typedef enum StepKind {
   STEP_BATCH ///< Run units of one effect
 } StepKind;
 
-/// One step.  Batches between two mixes do not depend on each other.
+/**
+   One step.  Batches between two mixes do not depend on each other.
+
+   The nodes of a chain (BatchUnit::chain) have one unit per channel and an FxInfo::linear, and each
+   feeds the next one of a later step, channel by channel, and nothing else.  Nothing else is in
+   their output rows from the step of the first node on until the last reader has run: a backend may
+   run the next nodes of a chain together with one of them.
+*/
 typedef struct StageStep {
   const struct Backend* backend;
   StepKind kind;

@@ -299,6 +299,23 @@ typedef struct FxKernel {
   void (*pack)(const void* node, uint32_t* words);
 } FxKernel;
 
+/**
+   How a unit of one channel computes its output while it rests, that is while no parameter moves:
+   by sections of a filter, or without any by a factor.  The CPU backend runs neighbouring nodes
+   with this in one pass (dsp_cpu/stage_chain.h).
+*/
+typedef struct FxLinear {
+  /// NULL: there are none.  Fixed for the life of the node. [builder]
+  uint32_t (*n_sections)(const void* node);
+  /// The sections, with their states (dsp_cpu/cascade_kernel.h).  They stay where they are.
+  /// [builder]
+  struct CascadeRow* (*sections)(void* state);
+  /// Without sections: out = factor * in, rounded to float. [rt]
+  float (*factor)(const void* state);
+  /// True if the unit rests until the next call of FxInfo::set. [rt]
+  bool (*rests)(const void* node, const void* state);
+} FxLinear;
+
 #define FX_SIDE_BYTES 64U // of the name of a side input, with the final zero
 
 /// A side input.
@@ -396,6 +413,7 @@ struct FxInfo {
   /// FxShape::data_bytes.  NULL: `save` keeps no copy. [as `save`]
   void (*end_save)(void* node, FxShape* shape, bool is_named);
   uint32_t state_param;   ///< With `save`: a PARAM_PATH
+  const FxLinear* linear; ///< NULL: the effect is not of this kind
   const FxKernel* kernel; ///< NULL: runs on the CPU only
 };
 

@@ -159,6 +159,7 @@ typedef struct PlanRequest {
   bool end_tails;    ///< Fade out the nodes that are already dying now, before their tails end
   bool finds_all;    ///< If a node of a plugin cannot be made, try the others, too, before the plan
                      ///< fails: PlanFault::refused
+  bool no_fusion;    ///< Let every node run by itself: the plan has no chains (StageStep)
   bool drop_silent;  ///< Leave out all parts that are already dying, and links whose gain is 0
   size_t max_bytes;  ///< Limit for the memory of all plans while this one is made; 0: no limit
   size_t held_bytes; ///< Memory of the plans that already exist

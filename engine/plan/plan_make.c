@@ -199,7 +199,9 @@ resolve(Plan* const plan, const PlanRequest* const request, Graph* const graph,
 {
   Status status = rack_check_rate(request->rack, request->format->rate_hz, error);
   status = status ? status : graph_resolve(graph, plan, request, scratch, fault, error);
-  status = status ? status : steps_make(plan, request->format, &graph->in_links, scratch, error);
+  status = status ? status
+                  : steps_make(plan, request->format, &graph->in_links, !request->no_fusion,
+                               scratch, error);
   status = status ? status : list_heirs(plan, request, error);
   status = status ? status : list_midi(plan, request->rack, error);
   if (!status && !request->keep_values) {

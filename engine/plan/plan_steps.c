@@ -13,6 +13,8 @@
 
 #define ROW_ALIGNMENT 16U // floats: 64 bytes
 
+#define CHAIN_MAX_NODES 16U // their rows are in use at the same time
+
 typedef struct Layout {
   Plan* plan;
   Arena* scratch;
@@ -25,6 +27,8 @@ typedef struct Layout {
   uint32_t** out_rows;  ///< [n_nodes][n_out of the node]
   uint32_t** fx_rows;   ///< [n_nodes][n_out of the node] the outputs of its effect: `out_rows`, or
                         ///< other rows if the plan has a mix for the switches of the node
+  uint32_t* chain;      ///< [n_nodes] 1 + the first node of its chain; 0: it is in none
+  uint32_t* chain_next; ///< [n_nodes] 1 + the next node of its chain; 0: it is the last, or in none
   uint32_t* free_rows;  ///< Stack
   uint32_t n_free;
   uint32_t n_rows;
@@ -206,6 +210,7 @@ batch_nodes(Layout* const layout, const uint32_t* const nodes, const uint32_t n)
                        .ramp_frames = &node->ramp_frames,
                        .node_index = nodes[i],
                        .channel = c,
+                       .chain = layout->chain[nodes[i]],
                        .node_ns = &node->block_ns,
                        .times = &node->times,
                        .health = &node->health,
@@ -364,6 +369,17 @@ lay_out_group(Layout* const layout, const uint32_t* const nodes, const uint32_t 
   mix_switches(layout, nodes, n);
 }
 
+/// Take rows for the outputs of a node, and of all nodes behind it in its chain, unless they have
+/// them.
+static void
+take_out_rows(Layout* const layout, const uint32_t v)
+{
+  for (uint32_t next = v + 1U; next && !layout->out_rows[next - 1U];
+       next = layout->chain_next[next - 1U]) {
+    take_rows(layout, layout->out_rows, next - 1U, layout->plan->nodes[next - 1U].node->n_out);
+  }
+}
+
 /// Add the steps of all nodes of one rank.  `nodes` is a run of layout->sorted.
 static void
 lay_out_rank(Layout* const layout, const uint32_t* const nodes, const uint32_t n)
@@ -373,7 +389,7 @@ lay_out_rank(Layout* const layout, const uint32_t* const nodes, const uint32_t n
   for (uint32_t i = 0; i < n; ++i) {
     take_rows(layout, layout->in_rows, nodes[i], plan_nodes[nodes[i]].node->n_in);
     take_side_rows(layout, nodes[i]);
-    take_rows(layout, layout->out_rows, nodes[i], plan_nodes[nodes[i]].node->n_out);
+    take_out_rows(layout, nodes[i]);
     layout->fx_rows[nodes[i]] = layout->out_rows[nodes[i]];
     if (plan_nodes[nodes[i]].has_switches) {
       take_rows(layout, layout->fx_rows, nodes[i], plan_nodes[nodes[i]].node->n_out);
@@ -401,6 +417,55 @@ lay_out_rank(Layout* const layout, const uint32_t* const nodes, const uint32_t n
   }
 }
 
+// ---- chains ----
+
+/// True if a link leads from one node to the next one of a chain, if it is the only one from the
+/// first and to the second.
+static bool
+links_chain(const Link* const link)
+{
+  const Node* const from = link->from;
+  const Node* const to = link->to;
+  return from && to && from->fx->linear && to->fx->linear && !from->is_apart && !to->is_apart &&
+         from->backend->kind == ENGINE_BACKEND_CPU && to->backend == from->backend &&
+         link->n_from == link->n_to && link->n_from == from->n_out && link->n_to == to->n_in &&
+         !link->mix.delay_frames;
+}
+
+/// Find the chains (StageStep).
+static Status
+find_chains(Layout* const layout, Error* const error)
+{
+  const Plan* const plan = layout->plan;
+  uint32_t* const n_readers = arena_take(layout->scratch, plan->n_nodes, sizeof(uint32_t));
+  uint32_t* const length = arena_take(layout->scratch, plan->n_nodes, sizeof(uint32_t));
+  if (layout->scratch->failed) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  for (uint32_t l = 0; l < plan->n_links; ++l) {
+    const Link* const link = plan->links[l].link;
+    if (link->from) {
+      ++n_readers[link->from->plan_index];
+    }
+  }
+  for (uint32_t i = 0; i < plan->n_nodes; ++i) { // by rank: each after the node that feeds it
+    const uint32_t v = layout->sorted[i];
+    const uint32_t first_in = layout->in_links.first[v];
+    const Link* const link = layout->in_links.first[v + 1U] == first_in + 1U
+                                 ? plan->links[layout->in_links.list[first_in]].link
+                                 : NULL;
+    const uint32_t from = link && links_chain(link) ? link->from->plan_index : UINT32_MAX;
+    length[v] = 1U;
+    if (from != UINT32_MAX && n_readers[from] == 1U && length[from] < CHAIN_MAX_NODES) {
+      layout->chain[from] = layout->chain[from] ? layout->chain[from] : from + 1U;
+      layout->chain[v] = layout->chain[from];
+      layout->chain_next[from] = v + 1U;
+      length[v] = length[from] + 1U;
+    }
+  }
+  return STATUS_OK;
+}
+
 static Status
 take_layout(Layout* const layout, Error* const error)
 {
@@ -417,6 +482,8 @@ take_layout(Layout* const layout, Error* const error)
   layout->side_rows = arena_take(scratch, plan->n_nodes, sizeof(uint32_t*));
   layout->out_rows = arena_take(scratch, plan->n_nodes, sizeof(uint32_t*));
   layout->fx_rows = arena_take(scratch, plan->n_nodes, sizeof(uint32_t*));
+  layout->chain = arena_take(scratch, plan->n_nodes, sizeof(uint32_t));
+  layout->chain_next = arena_take(scratch, plan->n_nodes, sizeof(uint32_t));
   layout->free_rows = arena_take(scratch, max_rows, sizeof(uint32_t));
   layout->steps = arena_take(&layout->plan->arena, 3U * plan->n_nodes + 1U, sizeof(StageStep));
   if (scratch->failed || plan->arena.failed) {
@@ -569,13 +636,14 @@ group_stages(Plan* const plan)
 
 Status
 steps_make(Plan* const plan, const Format* const format, const EdgeGroups* const in_links,
-           Arena* const scratch, Error* const error)
+           const bool has_chains, Arena* const scratch, Error* const error)
 {
   plan->n_in = format->n_in;
   Layout layout = {
     .plan = plan, .scratch = scratch, .in_links = *in_links, .n_rows = plan->n_in + plan->n_out
   };
-  const Status status = take_layout(&layout, error);
+  Status status = take_layout(&layout, error);
+  status = status || !has_chains ? status : find_chains(&layout, error);
   if (status) {
     return status;
   }

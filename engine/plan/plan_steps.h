@@ -11,10 +11,10 @@
 #include "engine/base/edges.h"
 
 /// Fill plan->steps and plan->stages from its nodes and links, which need not be loaded, and count
-/// its units and rows.  `in_links` as in Graph.  plan_make_stages() makes the stages themselves
-/// later.
+/// its units and rows.  `in_links` as in Graph.  `has_chains`: find chains (StageStep).
+/// plan_make_stages() makes the stages themselves later.
 NODISCARD Status steps_make(Plan* plan, const Format* format, const EdgeGroups* in_links,
-                            Arena* scratch, Error* error);
+                            bool has_chains, Arena* scratch, Error* error);
 
 /// Memory of the rows, in bytes.
 size_t steps_row_bytes(const Plan* plan);

@@ -40,6 +40,7 @@ typedef struct EngineConfig {
                             ///< ENGINE_PLUGIN_START_S
   bool gpu_may_sleep;       ///< Let the GPU lower its clock rate between blocks, which then take
                             ///< longer
+  bool no_fusion;           ///< Let every node on the CPU run by itself, to compare
   bool gpu_may_be_lost; ///< If the GPU cannot be opened, start on the CPU and try again, as after a
                         ///< device loss.  For a worker that replaces one that used the GPU
   const struct PlacementCosts* costs; ///< For AUTO; copied; NULL: measured, once per machine

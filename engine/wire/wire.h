@@ -86,8 +86,8 @@ typedef enum WireSide {
 typedef struct WireConfig {
   /// Plain values; no pointers: costs, files and note belong to the worker.  Only n_in, n_out,
   /// depth, on_late, realtime, priority, memory_bytes, n_helpers, backend, gpu_index,
-  /// gpu_deadline_ns, plugin_start_s (at most ENGINE_PLUGIN_START_LONGEST_S), gpu_may_sleep and
-  /// gpu_may_be_lost are sent; the other members arrive as zero.
+  /// gpu_deadline_ns, plugin_start_s (at most ENGINE_PLUGIN_START_LONGEST_S), gpu_may_sleep,
+  /// no_fusion and gpu_may_be_lost are sent; the other members arrive as zero.
   EngineConfig engine;
   char root[WIRE_PATH_BYTES]; ///< Folder that file names in racks are relative to
   const Rack* rack; ///< Files that this rack names may be outside of `root`; NULL: none, or a rack

@@ -208,6 +208,7 @@ wire_code_config(Coder* const coder, WireConfig* const config)
   coder_u64(coder, &engine->gpu_deadline_ns);
   coder_u32(coder, &engine->plugin_start_s, 0U, ENGINE_PLUGIN_START_LONGEST_S, "plugin_start_s");
   coder_bool(coder, &engine->gpu_may_sleep, "gpu_may_sleep");
+  coder_bool(coder, &engine->no_fusion, "no_fusion");
   coder_bool(coder, &engine->gpu_may_be_lost, "gpu_may_be_lost");
   coder_path(coder, config->root, sizeof(config->root), "root");
   bool has_rack = config->rack;

@@ -355,6 +355,7 @@ plan_copy(const PlanRequest* const like, Plan** const plan, Error* const error)
                                 .gpu = &backend_cpu,
                                 .reason = PLACE_OPTION,
                                 .keeps_files = true,
+                                .no_fusion = like->no_fusion,
                                 .max_bytes = like->max_bytes,
                                 .held_bytes = like->held_bytes,
                                 .is_cancelled = like->is_cancelled,

@@ -100,6 +100,7 @@ plan_for_format(Worker* const worker, const WorkerStart* const start, Error* con
   PlanRequest request = { .rack = worker->rack,
                           .format = &start->format,
                           .loader = &worker->loader,
+                          .no_fusion = worker->config.no_fusion,
                           .pool = worker->pool,
                           .stamp = start->n_sent,
                           .finds_all = start->refused != NULL };

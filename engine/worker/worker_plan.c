@@ -138,6 +138,7 @@ worker_request(Worker* const worker, const Rack* const rack)
                           .now_frame = atomic_load(&worker->player.next_frame),
                           .format = &worker->format,
                           .loader = &worker->loader,
+                          .no_fusion = worker->config.no_fusion,
                           .pool = worker->pool };
   worker_place(worker, &request);
   return request;

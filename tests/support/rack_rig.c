@@ -35,6 +35,7 @@ request_for(RackRig* const rig, const Rack* const rack)
                         .loader = &rig->loader,
                         .backend = rig->backend,
                         .gpu = rig->gpu,
+                        .no_fusion = rig->no_fusion,
                         .pool = rig->pool };
 }
 

@@ -21,6 +21,7 @@ typedef struct RackRig {
   const Backend* backend; ///< Runs the nodes that name no backend
   const Backend* gpu;     ///< Runs the nodes with backend=gpu; may be NULL
   Pool* pool;             ///< Of the plans, borrowed; NULL: one core
+  bool no_fusion;         ///< As PlanRequest
   Player player;
   Ring* messages;
   FileLoader loader;

@@ -118,6 +118,7 @@ wire_sample(const WireKind kind)
                                          .gpu_deadline_ns = 1ULL << 60U,
                                          .plugin_start_s = ENGINE_PLUGIN_START_LONGEST_S,
                                          .gpu_may_sleep = true,
+                                         .no_fusion = true,
                                          .gpu_may_be_lost = true },
                              .root = "/a folder/\xFF",
                              .rack = sample_rack(),
@@ -276,9 +277,9 @@ configs_equal(const WireConfig* const a, const WireConfig* const b)
          v->priority == w->priority && v->n_helpers == w->n_helpers && v->backend == w->backend &&
          v->gpu_index == w->gpu_index && v->memory_bytes == w->memory_bytes &&
          v->gpu_deadline_ns == w->gpu_deadline_ns && v->plugin_start_s == w->plugin_start_s &&
-         v->gpu_may_sleep == w->gpu_may_sleep && v->gpu_may_be_lost == w->gpu_may_be_lost &&
-         !strcmp(a->root, b->root) && !a->rack == !b->rack &&
-         (!a->rack || wire_racks_equal(a->rack, b->rack)) &&
+         v->gpu_may_sleep == w->gpu_may_sleep && v->no_fusion == w->no_fusion &&
+         v->gpu_may_be_lost == w->gpu_may_be_lost && !strcmp(a->root, b->root) &&
+         !a->rack == !b->rack && (!a->rack || wire_racks_equal(a->rack, b->rack)) &&
          descriptors_equal(a->recorder_fd, b->recorder_fd);
 }
 

@@ -6,7 +6,7 @@
                      (predelay)                          ▲           ▼
                                                          └── H ◀── turn ◀── damp
 
-   Sources
+   ReverbSources
    - J.-M. Jot, A. Chaigne, "Digital Delay Networks for Designing Artificial Reverberators", 90th
      AES convention, 1991, preprint 3030: a lossless network, then in every line of L frames the
      gain 10^(-3 L / (rate decay)) and a first-order low-pass, so that all modes decay equally fast.
@@ -39,13 +39,18 @@
    - Angles are computed every 32 frames, counted from the start; cosine and sine are interpolated
      linearly in between.  The gain of an interpolated rotation is at most 1, and at 44.1 kHz at
      least 1 - 1.4e-5, so the loop is never unstable.
+     They come from integers (dsp_cpu/shared/swing.h), with the same bits as on a device.
    - Memory: 16 lines and 16 predelays of 200 ms, about 1 MB at 48 kHz for any number of channels.
+   - A chunk of 32 frames goes from row to row of reverb_rows.h, which are read from and written to
+     the delay lines in place (reverb_bank.h).
 */
 
 #include "delay_line.h"
-#include "hadamard.h"
+#include "reverb_bank.h"
+#include "reverb_rows.h"
 
 #include "dsp_cpu/shared/reverb_words.h"
+#include "dsp_cpu/shared/swing.h"
 #include "engine/base/simd.h"
 #include "engine/contract/effect.h"
 #include "engine/contract/ramp.h"
@@ -55,9 +60,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#define N_LINES        HADAMARD_ROWS
+#define N_LINES        16U
 #define N_PAIRS        (N_LINES / 2U)
-#define CHUNK          HADAMARD_CHUNK // also the grid of the angles
+#define CHUNK          32U // frames of the rows, and of the grid of the angles
 #define DAMPING_OFF_HZ 20000.0
 #define MAX_PREDELAY   200.0 // ms
 #define SPREAD_OCTAVES 1.4   // approximate ratio of the longest line to the shortest
@@ -88,17 +93,12 @@ static const uint16_t cubic_masks[] = { 0x0000, 0xFF3C, 0x8E18, 0x7124, 0x2728, 
                                         0xA930, 0x560C, 0xF9F6, 0x06CA, 0x77EE, 0x88D2,
                                         0xDEDE, 0x21E2, 0x50C6, 0xAFFA };
 static const uint16_t fifth_masks[] = { 0x0000, 0x6AFC, 0xBD8E, 0xD772 };
+
 static_assert(N_LINES == REVERB_LINES && N_PAIRS == REVERB_PAIRS && CHUNK == REVERB_GRID &&
                   N_BANKS == REVERB_BANKS,
               "a device counts as we do");
 static_assert(FX_MAX_CHANNELS <= N_LINES * ARRAY_LEN(cubic_masks) * ARRAY_LEN(fifth_masks),
               "every group has a mask of its own");
-
-typedef struct Bank {
-  uint32_t delay_frames[N_LINES];
-  uint32_t ring_frames[N_LINES];
-  size_t ring_at[N_LINES]; // in the unit's rings, floats
-} Bank;
 
 typedef struct ReverbNode {
   double rate_hz;
@@ -107,7 +107,10 @@ typedef struct ReverbNode {
   uint32_t max_block_frames;
   uint32_t ramp_frames;
   uint32_t depth_steps; // length of the modulation ramp, in steps of CHUNK frames
-  Bank banks[N_BANKS];
+  ReverbBank banks[N_BANKS];
+  size_t rings_at[N_BANKS]; // in the unit's rings, floats
+  uint64_t swing_step[N_PAIRS],
+      swing_start[N_PAIRS]; // phases of the pairs: per chunk, at the start
   // Targets
   float gain[N_LINES], pole[N_LINES]; // damping of each line: y = gain x + pole y
   float input_gain, mix;
@@ -116,11 +119,13 @@ typedef struct ReverbNode {
   _Atomic uint64_t tail_frames; // relaxed: written by `set`, read by any thread
 } ReverbNode;
 
-/// Cosines and sines at the beginning and the end of the current 32 frames.
-typedef struct Turn {
-  float cos_from[N_PAIRS], sin_from[N_PAIRS];
-  float cos_to[N_PAIRS], sin_to[N_PAIRS];
-} Turn;
+/// Frames of a run that lie within one chunk of the grid and within one cross-fade.
+typedef struct Chunk {
+  uint32_t first, n_frames;
+  float input_gain[CHUNK], mix[CHUNK];
+  bool damping_moves;
+  ReverbDamping damping[CHUNK]; // of each frame, if it moves
+} Chunk;
 
 typedef struct ReverbUnit {
   uint64_t frame; // since the start
@@ -128,10 +133,11 @@ typedef struct ReverbUnit {
   Ramp input_gain, mix;
   Ramp depth; // counts steps of 32 frames
   Ramp gain[N_LINES], pole[N_LINES];
+  ReverbDamping damping;  // of the last frame
   double damped[N_LINES]; // y
-  Turn turn;
-  DelayLine lines[N_BANKS][N_LINES];
-  float rings[];
+  ReverbTurn turn;
+  DelayLine lines[N_BANKS]; // where all lines of a bank are
+  _Alignas(64) float rings[];
 } ReverbUnit;
 
 static bool
@@ -170,33 +176,17 @@ design_delays(ReverbNode* const node)
   }
 }
 
-/// Assign a place to every ring; returns the total number of floats.
+/// Assign a place to the rings of every bank; returns the total number of floats.
 static size_t
 design_rings(ReverbNode* const node)
 {
   const uint32_t predelay = (uint32_t)ceil(MAX_PREDELAY * 1e-3 * node->rate_hz);
   size_t at = 0;
   for (uint32_t b = 0; b < N_BANKS; ++b) {
-    Bank* const bank = &node->banks[b];
-    for (uint32_t l = 0; l < N_LINES; ++l) {
-      // Scattering lines are written before they are read, so each ring holds one more chunk.
-      bank->ring_frames[l] = bank->delay_frames[l] + (b == LINE ? 0U : CHUNK);
-      bank->ring_frames[l] += b == SCATTER_1 ? predelay : 0U;
-      bank->ring_at[l] = at;
-      at += bank->ring_frames[l];
-    }
+    node->rings_at[b] = at;
+    at += reverb_bank_design(&node->banks[b], b == SCATTER_1 ? predelay : 0U);
   }
   return at;
-}
-
-static uint32_t
-longest_delay(const Bank* const bank)
-{
-  uint32_t longest = 0;
-  for (uint32_t l = 0; l < N_LINES; ++l) {
-    longest = bank->delay_frames[l] > longest ? bank->delay_frames[l] : longest;
-  }
-  return longest;
 }
 
 static void
@@ -261,6 +251,30 @@ reverb_tail(const void* const node)
   return atomic_load_explicit(&((const ReverbNode*)node)->tail_frames, memory_order_relaxed);
 }
 
+/// Each pair swings at its own rate, 0.4 to 0.73 Hz.
+static double
+swing_hz(const uint32_t pair)
+{
+  const uint32_t n_pairs = N_PAIRS;
+  return 0.4 * exp2((double)pair / n_pairs);
+}
+
+/// Convert turns to the unit of 2^-64 turns, modulo one turn.
+static uint64_t
+turn_part(const double turns)
+{
+  return (uint64_t)ldexp(turns - floor(turns), 64);
+}
+
+static void
+design_swing(ReverbNode* const node)
+{
+  for (uint32_t p = 0; p < N_PAIRS; ++p) {
+    node->swing_step[p] = turn_part(swing_hz(p) * CHUNK / node->rate_hz);
+    node->swing_start[p] = turn_part(p * GOLDEN);
+  }
+}
+
 static Status
 reverb_create(const FxSetup* const setup, FxShape* const shape, void** const node,
               Error* const error)
@@ -275,6 +289,7 @@ reverb_create(const FxSetup* const setup, FxShape* const shape, void** const nod
   reverb->ramp_frames = fx_ramp_frames(setup->rate_hz);
   reverb->depth_steps = (uint32_t)lrint(DEPTH_SECONDS * setup->rate_hz / CHUNK);
   memcpy(reverb->values, setup->values, sizeof(reverb->values));
+  design_swing(reverb);
   design_delays(reverb);
   const size_t n_floats = design_rings(reverb);
   design(reverb);
@@ -284,23 +299,16 @@ reverb_create(const FxSetup* const setup, FxShape* const shape, void** const nod
   return STATUS_OK;
 }
 
-/// Each pair swings at its own rate, 0.4 to 0.73 Hz.
-static double
-swing_hz(const uint32_t pair)
-{
-  const uint32_t n_pairs = N_PAIRS;
-  return 0.4 * exp2((double)pair / n_pairs);
-}
-
-/// Compute the cosines and sines of the pairs at a frame.
-static void
-turn_to(Turn* const turn, const double depth, const double seconds)
+/// Compute the cosines and sines of the pairs at the count-th point of the grid.
+VECTOR_CLONES_512 static void
+turn_to(const ReverbNode* const node, ReverbTurn* const turn, const float depth,
+        const uint64_t count)
 {
   for (uint32_t p = 0; p < N_PAIRS; ++p) {
-    const double angle =
-        2.0 * M_PI * depth * sin(2.0 * M_PI * (swing_hz(p) * seconds + p * GOLDEN));
-    turn->cos_to[p] = (float)cos(angle);
-    turn->sin_to[p] = (float)sin(angle);
+    const uint32_t phase = swing_phase(node->swing_step[p], node->swing_start[p], count);
+    const uint32_t angle = swing_angle(depth, phase);
+    turn->cos_to[p] = sine_of(angle + 0x40000000U);
+    turn->sin_to[p] = sine_of(angle);
   }
 }
 
@@ -318,19 +326,14 @@ reverb_unit_init(const void* const node, void* const state, const uint32_t chann
   for (uint32_t l = 0; l < N_LINES; ++l) {
     unit->gain[l] = ramp_at(reverb->gain[l]);
     unit->pole[l] = ramp_at(reverb->pole[l]);
+    unit->damping.gain[l] = reverb->gain[l];
+    unit->damping.pole[l] = reverb->pole[l];
     unit->damped[l] = 0.0;
-    for (uint32_t b = 0; b < N_BANKS; ++b) {
-      unit->lines[b][l] = delay_line_at_start(reverb->banks[b].ring_frames[l]);
-    }
   }
-  turn_to(&unit->turn, (double)reverb->depth, 0.0);
-}
-
-static float*
-ring_of(const ReverbNode* const node, ReverbUnit* const unit, const uint32_t bank,
-        const uint32_t line)
-{
-  return unit->rings + node->banks[bank].ring_at[line];
+  for (uint32_t b = 0; b < N_BANKS; ++b) {
+    unit->lines[b] = delay_line_at_start(reverb->banks[b].ring_frames);
+  }
+  turn_to(reverb, &unit->turn, reverb->depth, 0U);
 }
 
 static uint32_t
@@ -339,192 +342,213 @@ group_mask(const uint32_t group)
   return (uint32_t)cubic_masks[group % N_LINES] ^ fifth_masks[group / N_LINES];
 }
 
-static float
-group_sign(const uint32_t group, const uint32_t line)
-{
-  return group_mask(group) >> line & 1U ? -1.0F : 1.0F;
-}
-
 static uint32_t
 n_groups(const ReverbNode* const node)
 {
   return (node->n_channels + N_LINES - 1U) / N_LINES;
 }
 
-/// bus = the channels, mixed into the lines.
-VECTOR_CLONES static void
-spread(const FxUnit* const io, const uint32_t first, HadamardRows bus, const uint32_t n_frames)
+/// n_frames, rounded up to the frames that are loaded and stored together.
+static uint32_t
+whole(const uint32_t n_frames)
+{
+  return (n_frames + 7U) / 8U * 8U;
+}
+
+static uint32_t
+group_width(const ReverbNode* const node, const uint32_t group)
+{
+  const uint32_t n_left = node->n_channels - group * N_LINES;
+  return n_left < N_LINES ? n_left : N_LINES;
+}
+
+/// The inputs of a group of channels.
+static void
+find_inputs(const FxUnit* const io, const uint32_t group, const Chunk* const chunk,
+            ReverbSources* const sources)
+{
+  const bool fits = whole(chunk->n_frames) == chunk->n_frames;
+  for (uint32_t r = 0; r < group_width(io->node, group); ++r) {
+    sources->rows[r] = io->in[group * N_LINES + r] + chunk->first;
+    if (!fits) {
+      memcpy(sources->scratch[r], sources->rows[r], chunk->n_frames * sizeof(float));
+      sources->rows[r] = sources->scratch[r];
+    }
+  }
+}
+
+// ---- banks ----
+
+static float*
+rings_of(const ReverbNode* const node, ReverbUnit* const unit, const uint32_t bank)
+{
+  return unit->rings + node->rings_at[bank];
+}
+
+/// Where to write the frames of a chunk: in the first line of a bank, the others in steps of its
+/// stride.  end_write() completes the write.
+static float*
+begin_write(const ReverbNode* const node, ReverbUnit* const unit, const uint32_t bank)
+{
+  return rings_of(node, unit, bank) + unit->lines[bank].position;
+}
+
+static void
+end_write(const ReverbNode* const node, ReverbUnit* const unit, const uint32_t bank,
+          const uint32_t n_frames)
+{
+  reverb_bank_wrote(&node->banks[bank], &unit->lines[bank], rings_of(node, unit, bank), n_frames);
+}
+
+static void
+read_bank(const ReverbNode* const node, ReverbUnit* const unit, const uint32_t bank,
+          const uint32_t delay, ReverbSources* const sources)
+{
+  reverb_bank_read(&node->banks[bank], &unit->lines[bank], rings_of(node, unit, bank), delay,
+                   sources);
+}
+
+/// read_bank() for the first bank, with the delay of the predelay.
+static void
+read_predelay(const ReverbNode* const node, ReverbUnit* const unit, const Chunk* const chunk,
+              ReverbSources* const sources)
+{
+  Tap* const tap = &unit->predelay;
+  read_bank(node, unit, SCATTER_1, tap->now, sources);
+  if (tap->next != tap->now) {
+    float fade[CHUNK];
+    tap_weights(tap, fade, chunk->n_frames);
+    ReverbSources next;
+    read_bank(node, unit, SCATTER_1, tap->next, &next);
+    for (uint32_t l = 0; l < N_LINES; ++l) {
+      for (uint32_t i = 0; i < chunk->n_frames; ++i) {
+        const float now = sources->rows[l][i];
+        sources->scratch[l][i] = now + fade[i] * (next.rows[l][i] - now);
+      }
+      sources->rows[l] = sources->scratch[l];
+    }
+  }
+}
+
+// ---- a chunk ----
+
+/// Mix the channels into the lines of the first bank.
+static void
+spread(const FxUnit* const io, const Chunk* const chunk)
 {
   const ReverbNode* const node = io->node;
-  memset(bus, 0, sizeof(HadamardRows));
+  float* const to = begin_write(node, io->state, SCATTER_1);
   for (uint32_t g = 0; g < n_groups(node); ++g) {
-    HadamardRows rows = { { 0 } };
-    for (uint32_t r = 0; r < N_LINES && g * N_LINES + r < node->n_channels; ++r) {
-      memcpy(rows[r], io->in[g * N_LINES + r] + first, n_frames * sizeof(float));
-    }
-    hadamard(rows, n_frames);
-    for (uint32_t l = 0; l < N_LINES; ++l) {
-      const float sign = group_sign(g, l);
-      for (uint32_t i = 0; i < n_frames; ++i) {
-        bus[l][i] += sign * rows[l][i];
-      }
-    }
+    ReverbSources in;
+    find_inputs(io, g, chunk, &in);
+    reverb_spread(in.rows, group_width(node, g), group_mask(g), chunk->input_gain, g > 0U, to,
+                  node->banks[SCATTER_1].stride, whole(chunk->n_frames));
   }
+  end_write(node, io->state, SCATTER_1, chunk->n_frames);
 }
 
-/// out = wet * each channel's mix of the lines + dry * in.
-VECTOR_CLONES static void
-gather(const FxUnit* const io, const uint32_t first, HadamardRows lines, const float* const mix,
-       const uint32_t n_frames)
+/// Delay the rows of the first bank, after the predelay, and mix them into the second.
+static void
+scatter(const ReverbNode* const node, ReverbUnit* const unit, const Chunk* const chunk)
+{
+  ReverbSources from;
+  read_predelay(node, unit, chunk, &from);
+  reverb_scatter(from.rows, begin_write(node, unit, SCATTER_2), node->banks[SCATTER_2].stride,
+                 whole(chunk->n_frames));
+  end_write(node, unit, SCATTER_2, chunk->n_frames);
+}
+
+/// out = the channels' mixes of the lines + dry.
+static void
+gather(const FxUnit* const io, const Chunk* const chunk, const ReverbSources* const lines)
 {
   const ReverbNode* const node = io->node;
+  const uint32_t n_frames = chunk->n_frames;
+  const bool fits = whole(n_frames) == n_frames;
   for (uint32_t g = 0; g < n_groups(node); ++g) {
-    HadamardRows rows;
-    for (uint32_t l = 0; l < N_LINES; ++l) {
-      const float sign = group_sign(g, l);
-      for (uint32_t i = 0; i < n_frames; ++i) {
-        rows[l][i] = sign * lines[l][i];
-      }
+    ReverbSources in;
+    find_inputs(io, g, chunk, &in);
+    const uint32_t width = group_width(node, g);
+    ReverbRows scratch;
+    float* out[N_LINES];
+    for (uint32_t r = 0; r < width; ++r) {
+      out[r] = fits ? io->out[g * N_LINES + r] + chunk->first : scratch[r];
     }
-    hadamard(rows, n_frames);
-    for (uint32_t r = 0; r < N_LINES && g * N_LINES + r < node->n_channels; ++r) {
-      const float* const restrict in = io->in[g * N_LINES + r] + first;
-      float* const restrict out = io->out[g * N_LINES + r] + first;
-      for (uint32_t i = 0; i < n_frames; ++i) {
-        out[i] = (1.0F - mix[i]) * in[i] + mix[i] * rows[r][i];
-      }
+    reverb_gather(lines->rows, group_mask(g), in.rows, chunk->mix, out, width, whole(n_frames));
+    for (uint32_t r = 0; r < width && !fits; ++r) {
+      memcpy(io->out[g * N_LINES + r] + chunk->first, scratch[r], n_frames * sizeof(float));
     }
   }
 }
 
-/// Delay every row of the bus by its own time (the first bank after the predelay) and mix the
-/// rows.
-VECTOR_CLONES static void
-scatter(const ReverbNode* const node, ReverbUnit* const unit, const uint32_t bank,
-        const Tap* const tap, const float* const fade, HadamardRows bus, const uint32_t n_frames)
-{
-  float scratch[CHUNK];
-  for (uint32_t l = 0; l < N_LINES; ++l) {
-    DelayLine* const line = &unit->lines[bank][l];
-    float* const ring = ring_of(node, unit, bank, l);
-    delay_line_put(line, ring, bus[l], n_frames);
-    delay_line_advance(line, n_frames);
-    const uint32_t delay = node->banks[bank].delay_frames[l] + n_frames; // the line has the chunk
-    tap_get(tap, line, ring, delay, fade, bus[l], scratch, n_frames);
-  }
-  hadamard(bus, n_frames);
-}
-
-/// Apply Jot's gain and low-pass to one line, in place.
+/// Close the loop: damp, turn and mix the lines, add the second bank, write the sum into the lines.
 static void
-damp(ReverbUnit* const unit, const uint32_t l, float* const x, const uint32_t n_frames)
+feed_lines(const ReverbNode* const node, ReverbUnit* const unit, const Chunk* const chunk,
+           const ReverbSources* const lines)
 {
-  const bool is_moving = unit->gain[l].frames_left || unit->pole[l].frames_left;
-  float gain[CHUNK], pole[CHUNK];
-  ramp_fill(&unit->gain[l], gain, n_frames);
-  ramp_fill_within(&unit->pole[l], 0.0F, 1.0F, pole, n_frames);
-  for (uint32_t i = 0; is_moving && i < n_frames;
-       ++i) { // the clamp keeps the gain of a pass at or below 1 while a ramp overshoots
-    gain[i] = gain[i] > 1.0F - pole[i] ? 1.0F - pole[i] : gain[i];
-  }
-  double y = unit->damped[l];
-  for (uint32_t i = 0; i < n_frames; ++i) {
-    y = (double)gain[i] * (double)x[i] + (double)pole[i] * y;
-    x[i] = (float)y;
-  }
-  unit->damped[l] = y;
+  ReverbRows turned;
+  reverb_damp(lines->rows, chunk->damping_moves ? chunk->damping : &unit->damping,
+              chunk->damping_moves, unit->damped, &unit->turn, (uint32_t)(unit->frame % CHUNK),
+              turned, chunk->n_frames);
+  ReverbSources scattered;
+  read_bank(node, unit, SCATTER_2, 0U, &scattered);
+  reverb_close(turned, scattered.rows, begin_write(node, unit, LINE), node->banks[LINE].stride,
+               whole(chunk->n_frames));
+  end_write(node, unit, LINE, chunk->n_frames);
 }
 
-/// Rotate each pair of lines by its current angle, in place.
-VECTOR_CLONES static void
-turn_pairs(const Turn* const turn, HadamardRows lines, const uint32_t phase,
-           const uint32_t n_frames)
+/// The damping of each frame; the clamp keeps the gain of a pass at or below 1 while a ramp
+/// overshoots.
+static void
+fill_damping(ReverbUnit* const unit, ReverbDamping* const damping, const uint32_t n_frames)
 {
-  for (uint32_t p = 0; p < N_PAIRS; ++p) {
-    const float cos_step = (turn->cos_to[p] - turn->cos_from[p]) / (float)CHUNK;
-    const float sin_step = (turn->sin_to[p] - turn->sin_from[p]) / (float)CHUNK;
-    float* const restrict a = lines[p];
-    float* const restrict b = lines[p + N_PAIRS];
+  for (uint32_t l = 0; l < N_LINES; ++l) {
+    float gain[CHUNK], pole[CHUNK];
+    ramp_fill(&unit->gain[l], gain, n_frames);
+    ramp_fill_within(&unit->pole[l], 0.0F, 1.0F, pole, n_frames);
     for (uint32_t i = 0; i < n_frames; ++i) {
-      const float at = (float)(int32_t)(phase + i);
-      const float c = turn->cos_from[p] + cos_step * at;
-      const float s = turn->sin_from[p] + sin_step * at;
-      const float turned = c * a[i] - s * b[i];
-      b[i] = s * a[i] + c * b[i];
-      a[i] = turned;
+      damping[i].gain[l] = gain[i] > 1.0F - pole[i] ? 1.0F - pole[i] : gain[i];
+      damping[i].pole[l] = pole[i];
     }
   }
-}
-
-/// lines = the current outputs of the delay lines.
-static void
-read_lines(const ReverbNode* const node, ReverbUnit* const unit, HadamardRows lines,
-           const uint32_t n_frames)
-{
-  for (uint32_t l = 0; l < N_LINES; ++l) {
-    delay_line_get(&unit->lines[LINE][l], ring_of(node, unit, LINE, l),
-                   node->banks[LINE].delay_frames[l], lines[l], n_frames);
-  }
-}
-
-/// Close the loop: damp, turn and mix the lines, add the bus, write the sum into the lines.
-VECTOR_CLONES static void
-feed_lines(const ReverbNode* const node, ReverbUnit* const unit, HadamardRows lines,
-           HadamardRows bus, const uint32_t n_frames)
-{
-  for (uint32_t l = 0; l < N_LINES; ++l) {
-    damp(unit, l, lines[l], n_frames);
-  }
-  turn_pairs(&unit->turn, lines, (uint32_t)(unit->frame % CHUNK), n_frames);
-  hadamard(lines, n_frames);
-  for (uint32_t l = 0; l < N_LINES; ++l) {
-    for (uint32_t i = 0; i < n_frames; ++i) {
-      lines[l][i] = 0.25F * lines[l][i] + bus[l][i];
-    }
-    delay_line_put(&unit->lines[LINE][l], ring_of(node, unit, LINE, l), lines[l], n_frames);
-    delay_line_advance(&unit->lines[LINE][l], n_frames);
-  }
+  unit->damping = damping[n_frames - 1U];
 }
 
 static void
-scale(HadamardRows bus, const float* const gain, const uint32_t n_frames)
+run_chunk(const FxUnit* const io, Chunk* const chunk)
 {
-  for (uint32_t l = 0; l < N_LINES; ++l) {
-    for (uint32_t i = 0; i < n_frames; ++i) {
-      bus[l][i] *= gain[i];
-    }
-  }
-}
-
-static void
-run_chunk(const FxUnit* const io, const uint32_t first, const uint32_t n_frames)
-{
-  static const Tap no_tap = { 0 };
   const ReverbNode* const node = io->node;
   ReverbUnit* const unit = io->state;
-  HadamardRows bus, lines;
-  float fade[CHUNK], input_gain[CHUNK], mix[CHUNK];
-  tap_weights(&unit->predelay, fade, n_frames);
-  ramp_fill(&unit->input_gain, input_gain, n_frames);
-  ramp_fill_within(&unit->mix, 0.0F, 1.0F, mix, n_frames);
-  spread(io, first, bus, n_frames);
-  scale(bus, input_gain, n_frames);
-  scatter(node, unit, SCATTER_1, &unit->predelay, fade, bus, n_frames);
-  scatter(node, unit, SCATTER_2, &no_tap, fade, bus, n_frames);
-  read_lines(node, unit, lines, n_frames);
-  gather(io, first, lines, mix, n_frames);
-  feed_lines(node, unit, lines, bus, n_frames);
+  ramp_fill(&unit->input_gain, chunk->input_gain, chunk->n_frames);
+  ramp_fill_within(&unit->mix, 0.0F, 1.0F, chunk->mix, chunk->n_frames);
+  if (chunk->damping_moves) {
+    fill_damping(unit, chunk->damping, chunk->n_frames);
+  }
+  spread(io, chunk);
+  scatter(node, unit, chunk);
+  ReverbSources lines;
+  read_bank(node, unit, LINE, 0U, &lines);
+  gather(io, chunk, &lines);
+  feed_lines(node, unit, chunk, &lines);
+  for (uint32_t b = 0; b < N_BANKS; ++b) {
+    delay_line_advance(&unit->lines[b], chunk->n_frames);
+  }
+  unit->frame += chunk->n_frames;
 }
 
-static void
+/// Set the targets of the ramps.  Returns true if a damping moves.
+static bool
 aim(const ReverbNode* const node, ReverbUnit* const unit)
 {
   ramp_aim(&unit->input_gain, node->input_gain, node->ramp_frames);
   ramp_aim(&unit->mix, node->mix, node->ramp_frames);
+  uint32_t frames_left = 0;
   for (uint32_t l = 0; l < N_LINES; ++l) {
     ramp_aim(&unit->gain[l], node->gain[l], node->ramp_frames);
     ramp_aim(&unit->pole[l], node->pole[l], node->ramp_frames);
+    frames_left |= unit->gain[l].frames_left | unit->pole[l].frames_left;
   }
+  return frames_left != 0U;
 }
 
 /// Every CHUNK frames: compute the angles at the end of the next CHUNK.
@@ -534,8 +558,7 @@ next_angles(const ReverbNode* const node, ReverbUnit* const unit)
   memcpy(unit->turn.cos_from, unit->turn.cos_to, sizeof(unit->turn.cos_from));
   memcpy(unit->turn.sin_from, unit->turn.sin_to, sizeof(unit->turn.sin_from));
   ramp_aim(&unit->depth, node->depth, node->depth_steps);
-  const double seconds = (double)(unit->frame + CHUNK) / node->rate_hz;
-  turn_to(&unit->turn, (double)ramp_next(&unit->depth), seconds);
+  turn_to(node, &unit->turn, ramp_next(&unit->depth), unit->frame / CHUNK + 1U);
 }
 
 static void
@@ -544,18 +567,18 @@ reverb_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_f
   for (uint32_t u = 0; u < n_units; ++u) {
     const ReverbNode* const node = units[u].node;
     ReverbUnit* const unit = units[u].state;
-    aim(node, unit);
-    uint32_t n = 0;
-    for (uint32_t first = 0; first < n_frames; first += n) {
+    Chunk chunk;
+    chunk.damping_moves = aim(node, unit);
+    for (chunk.first = 0; chunk.first < n_frames; chunk.first += chunk.n_frames) {
+      const uint32_t n_left = n_frames - chunk.first;
       const uint32_t phase = (uint32_t)(unit->frame % CHUNK);
       const uint32_t to_grid = CHUNK - phase;
       if (phase == 0U) {
         next_angles(node, unit);
       }
       tap_aim(&unit->predelay, node->predelay_frames, node->ramp_frames);
-      n = tap_span(&unit->predelay, n_frames - first < to_grid ? n_frames - first : to_grid);
-      run_chunk(&units[u], first, n);
-      unit->frame += n;
+      chunk.n_frames = tap_span(&unit->predelay, n_left < to_grid ? n_left : to_grid);
+      run_chunk(&units[u], &chunk);
     }
   }
 }
@@ -581,7 +604,7 @@ place_words(const ReverbNode* const node, uint32_t* const words)
     // Scattering lines are written before they are read.
     uint32_t size = b == LINE ? 0U : REVERB_TILE;
     size += b == SCATTER_1 ? predelay : 0U;
-    size += longest_delay(&node->banks[b]);
+    size += node->banks[b].longest;
     words[REVERB_SIZE + b] = size;
     words[REVERB_RINGS + b] = at;
     at += N_LINES * size;
@@ -611,13 +634,11 @@ reverb_kernel_shape(const void* const node, FxKernelShape* const shape)
   };
 }
 
-/// Convert turns to the device's unit of 2^-64 turns, modulo one turn.
 static void
-turns_words(const double turns, uint32_t* const words)
+put_u64(const uint64_t value, uint32_t* const words)
 {
-  const uint64_t fraction = (uint64_t)ldexp(turns - floor(turns), 64);
-  words[0] = (uint32_t)fraction;
-  words[1] = (uint32_t)(fraction >> 32U);
+  words[0] = (uint32_t)value;
+  words[1] = (uint32_t)(value >> 32U);
 }
 
 static void
@@ -633,8 +654,8 @@ reverb_data(void* const node, uint32_t* const words)
   words[REVERB_TILE_FRAMES] = shortest < REVERB_TILE ? shortest : REVERB_TILE;
   words[REVERB_DEPTH_STEPS] = reverb->depth_steps;
   for (uint32_t p = 0; p < N_PAIRS; ++p) {
-    turns_words(swing_hz(p) * CHUNK / reverb->rate_hz, words + REVERB_STEP + 2U * p);
-    turns_words(p * GOLDEN, words + REVERB_START + 2U * p);
+    put_u64(reverb->swing_step[p], words + REVERB_STEP + 2U * p);
+    put_u64(reverb->swing_start[p], words + REVERB_START + 2U * p);
   }
   for (uint32_t g = 0; g < n_groups(reverb); ++g) {
     words[REVERB_SIGNS + g] = group_mask(g);

@@ -9,6 +9,7 @@
 #include "dsp_cpu/shared/tap.h"
 #include "engine/contract/ramp.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -24,6 +25,20 @@ delay_line_put(const DelayLine* const line, float* const ring, const float* cons
   memcpy(ring, in + n_first, (n_frames - n_first) * sizeof(float));
 }
 
+/// The place in the ring of the frame `delay` <= size frames before the next one to be written.
+static inline uint32_t
+delay_line_place(const DelayLine* const line, const uint32_t delay)
+{
+  return line->position - delay + (delay > line->position ? line->size : 0U);
+}
+
+/// True if the frames of delay_line_get() are written and lie in one piece.
+static inline bool
+delay_line_has(const DelayLine* const line, const uint32_t delay, const uint32_t n_frames)
+{
+  return delay <= line->filled && line->size - delay_line_place(line, delay) >= n_frames;
+}
+
 /// Read n_frames frames, the first of them `delay` frames before the next one to be written.
 /// n_frames <= delay <= size.
 static inline void
@@ -34,9 +49,7 @@ delay_line_get(const DelayLine* const line, const float* const ring, const uint3
   const uint32_t n_silent = missing < n_frames ? missing : n_frames;
   memset(out, 0, n_silent * sizeof(float));
 
-  const uint32_t age = delay - n_silent;
-  const uint32_t start =
-      line->position >= age ? line->position - age : line->position + line->size - age;
+  const uint32_t start = delay_line_place(line, delay - n_silent);
   const uint32_t n = n_frames - n_silent;
   const uint32_t to_end = line->size - start;
   const uint32_t n_first = n < to_end ? n : to_end;

@@ -89,6 +89,8 @@ typedef struct DelayUnit {
 typedef struct Chunk {
   float feedback[CHUNK], mix[CHUNK], pole[CHUNK], fade[CHUNK];
   uint32_t first, n_frames;
+  bool rests;   // the values are those of all frames of the run
+  bool is_open; // the pole rests at 0: no low-pass
 } Chunk;
 
 static float*
@@ -195,20 +197,33 @@ delay_unit_init(const void* const node, void* const state, const uint32_t channe
   }
 }
 
-static void
+/// The frames at the tap, in the ring if it has them in one piece, else in `copy`.
+static const float*
 read_echo(const DelayNode* const node, DelayUnit* const unit, const uint32_t channel,
-          const Chunk* const chunk, float* const echo)
+          const Chunk* const chunk, float* const copy)
 {
+  const Tap* const tap = &unit->tap;
+  const float* const ring = ring_of(node, unit, channel);
+  if (tap->next == tap->now && delay_line_has(&unit->line, tap->now, chunk->n_frames)) {
+    return ring + delay_line_place(&unit->line, tap->now);
+  }
   float scratch[CHUNK];
-  tap_get(&unit->tap, &unit->line, ring_of(node, unit, channel), 0, chunk->fade, echo, scratch,
-          chunk->n_frames);
+  tap_get(tap, &unit->line, ring, 0, chunk->fade, copy, scratch, chunk->n_frames);
+  return copy;
 }
 
 /// The signal that returns into the line: the echo, low-passed and multiplied by the feedback.
 static void
-feed_back(double* const lowpass, const Chunk* const chunk, const float* const echo,
-          float* const fed)
+feed_back(double* const lowpass, const Chunk* const chunk, const float* const restrict echo,
+          float* const restrict fed)
 {
+  if (chunk->is_open) {
+    for (uint32_t i = 0; i < chunk->n_frames; ++i) {
+      fed[i] = chunk->feedback[i] * echo[i];
+    }
+    *lowpass = (double)echo[chunk->n_frames - 1U];
+    return;
+  }
   double y = *lowpass;
   for (uint32_t i = 0; i < chunk->n_frames; ++i) {
     const double pole = chunk->pole[i];
@@ -220,29 +235,31 @@ feed_back(double* const lowpass, const Chunk* const chunk, const float* const ec
 
 static void
 mix_out(const FxUnit* const io, const uint32_t channel, const Chunk* const chunk,
-        const float* const echo)
+        const float* const restrict echo)
 {
-  const float* const in = io->in[channel] + chunk->first;
-  float* const out = io->out[channel] + chunk->first;
+  const float* const restrict in = io->in[channel] + chunk->first;
+  float* const restrict out = io->out[channel] + chunk->first;
   for (uint32_t i = 0; i < chunk->n_frames; ++i) {
     out[i] = (1.0F - chunk->mix[i]) * in[i] + chunk->mix[i] * echo[i];
   }
 }
 
+// The echo may lie where the line is written: it is used before that.
+
 static void
 run_plain(const FxUnit* const io, DelayUnit* const unit, const Chunk* const chunk)
 {
   const DelayNode* const node = io->node;
-  const float* const in = io->in[0] + chunk->first;
-  float echo[CHUNK];
+  const float* const restrict in = io->in[0] + chunk->first;
+  float copy[CHUNK];
   float line_in[CHUNK];
-  read_echo(node, unit, 0, chunk, echo);
+  const float* const echo = read_echo(node, unit, 0, chunk, copy);
   feed_back(&unit->lowpass[0], chunk, echo, line_in);
   for (uint32_t i = 0; i < chunk->n_frames; ++i) {
     line_in[i] += in[i];
   }
-  delay_line_put(&unit->line, ring_of(node, unit, 0), line_in, chunk->n_frames);
   mix_out(io, 0, chunk, echo);
+  delay_line_put(&unit->line, ring_of(node, unit, 0), line_in, chunk->n_frames);
 }
 
 static void
@@ -251,19 +268,21 @@ run_pair(const FxUnit* const io, DelayUnit* const unit, const uint32_t left,
 {
   const DelayNode* const node = io->node;
   const uint32_t right = left + 1U;
-  float echo[2][CHUNK];
+  const float* const restrict in_left = io->in[left] + chunk->first;
+  const float* const restrict in_right = io->in[right] + chunk->first;
+  float copies[2][CHUNK];
   float line_in[2][CHUNK];
-  read_echo(node, unit, left, chunk, echo[0]);
-  read_echo(node, unit, right, chunk, echo[1]);
-  feed_back(&unit->lowpass[left], chunk, echo[0], line_in[1]);
-  feed_back(&unit->lowpass[right], chunk, echo[1], line_in[0]);
+  const float* const echo_left = read_echo(node, unit, left, chunk, copies[0]);
+  const float* const echo_right = read_echo(node, unit, right, chunk, copies[1]);
+  feed_back(&unit->lowpass[left], chunk, echo_left, line_in[1]);
+  feed_back(&unit->lowpass[right], chunk, echo_right, line_in[0]);
   for (uint32_t i = 0; i < chunk->n_frames; ++i) {
-    line_in[0][i] += 0.5F * (io->in[left][chunk->first + i] + io->in[right][chunk->first + i]);
+    line_in[0][i] += 0.5F * (in_left[i] + in_right[i]);
   }
+  mix_out(io, left, chunk, echo_left);
+  mix_out(io, right, chunk, echo_right);
   delay_line_put(&unit->line, ring_of(node, unit, left), line_in[0], chunk->n_frames);
   delay_line_put(&unit->line, ring_of(node, unit, right), line_in[1], chunk->n_frames);
-  mix_out(io, left, chunk, echo[0]);
-  mix_out(io, right, chunk, echo[1]);
 }
 
 /// The longest chunk that lies within one cross-fade and reads only frames that are already
@@ -279,11 +298,13 @@ chunk_frames(const Tap* const tap, const uint32_t n_left)
 static void
 fill_ramps(DelayUnit* const unit, Chunk* const chunk)
 {
+  chunk->rests = !unit->feedback.frames_left && !unit->mix.frames_left && !unit->pole.frames_left;
+  chunk->is_open = !unit->pole.frames_left && unit->pole.target == 0.0F;
+  const uint32_t n_frames = chunk->rests ? CHUNK : chunk->n_frames; // for longer chunks that follow
   ramp_fill_within(&unit->feedback, (float)-MAX_FEEDBACK, (float)MAX_FEEDBACK, chunk->feedback,
-                   chunk->n_frames);
-  ramp_fill_within(&unit->mix, 0.0F, 1.0F, chunk->mix, chunk->n_frames);
-  ramp_fill_within(&unit->pole, 0.0F, 1.0F, chunk->pole, chunk->n_frames);
-  tap_weights(&unit->tap, chunk->fade, chunk->n_frames);
+                   n_frames);
+  ramp_fill_within(&unit->mix, 0.0F, 1.0F, chunk->mix, n_frames);
+  ramp_fill_within(&unit->pole, 0.0F, 1.0F, chunk->pole, n_frames);
 }
 
 static void
@@ -295,10 +316,16 @@ run_unit(const FxUnit* const io, const uint32_t n_frames)
   ramp_aim(&unit->mix, node->mix, node->ramp_frames);
   ramp_aim(&unit->pole, node->pole, node->ramp_frames);
   Chunk chunk;
+  chunk.rests = false;
   for (chunk.first = 0; chunk.first < n_frames; chunk.first += chunk.n_frames) {
     tap_aim(&unit->tap, node->delay_frames, node->ramp_frames);
     chunk.n_frames = chunk_frames(&unit->tap, n_frames - chunk.first);
-    fill_ramps(unit, &chunk);
+    if (!chunk.rests) {
+      fill_ramps(unit, &chunk);
+    }
+    if (unit->tap.next != unit->tap.now) {
+      tap_weights(&unit->tap, chunk.fade, chunk.n_frames);
+    }
     if (node->n_channels == 1U) {
       run_plain(io, unit, &chunk);
     }

@@ -43,12 +43,9 @@ typedef struct MixLink {
   Ramp gain; ///< Current ramp; `next` replaces it after `hold_frames` more frames
   Ramp next; ///< Continues from the value of `gain` at that frame; equal to `gain` without a hold
   uint32_t hold_frames;
-  float last_target;         ///< After `next`, the gain ramps to this value ...
-  uint32_t last_hold_frames; ///< ... so many frames after `next` has begun, at least a block ...
-  uint32_t last_frames;      ///< ... in so many frames; 0: `next` is the last change
-  uint32_t delay_frames;     ///< Latency compensation
-  uint32_t line_mask;        ///< Frames of each delay line (a power of two) - 1
-  uint32_t position;         ///< Place of the next frame in the delay lines
+  uint32_t delay_frames; ///< Latency compensation
+  uint32_t line_mask;    ///< Frames of each delay line (a power of two) - 1
+  uint32_t position;     ///< Place of the next frame in the delay lines
   float* lines; ///< [channels][line_mask + 1]; NULL without delay, or if the backend has the lines
   DeviceMemory* device; ///< The delay lines in the backend's memory, else NULL
 } MixLink;

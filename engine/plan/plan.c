@@ -73,30 +73,6 @@ date(Death* const death, const uint64_t frame)
   return death->dying ? death->expires : UINT64_MAX;
 }
 
-/// True for a fade that is not silent, and that this plan has scheduled.
-static bool
-is_timed(const Plan* const plan, const PlanAim* const aim)
-{
-  const Node* const from = aim->link->from;
-  const bool is_tail = from && plan->nodes[from->plan_index].death.dying;
-  return !is_tail && !aim->restarts && !plan->links[aim->link->plan_index].death.is_unheard;
-}
-
-/// Frames until the first fade-in or fade-out begins.
-static uint32_t
-first_hold(const Plan* const plan)
-{
-  uint32_t first = UINT32_MAX;
-  for (uint32_t a = 0; a < plan->n_aims; ++a) {
-    const PlanAim* const aim = &plan->aims[a];
-    const bool comes = aim->link->gain == 0.0F || aim->replaces;
-    if (is_timed(plan, aim) && (comes || aim->target == 0.0F) && aim->hold_frames < first) {
-      first = aim->hold_frames;
-    }
-  }
-  return first == UINT32_MAX ? 0U : first;
-}
-
 void
 plan_became_active(Plan* const plan, const uint64_t frame)
 {
@@ -107,18 +83,23 @@ plan_became_active(Plan* const plan, const uint64_t frame)
   for (uint32_t l = 0; l < plan->n_links; ++l) {
     date(&plan->links[l].death, frame);
   }
-  const uint64_t begins = frame + first_hold(plan);
   for (uint32_t a = 0; a < plan->n_aims; ++a) {
     const PlanAim* const aim = &plan->aims[a];
-    PlanLink* const plan_link = &plan->links[aim->link->plan_index];
-    const uint64_t fades = frame + aim->hold_frames;
-    if (is_timed(plan, aim) && (aim->replaces || fades > plan_link->fades)) {
-      plan_link->before = aim->replaces ? aim->before : aim->link->gain;
-      plan_link->fades = fades;
-      plan_link->begins = begins;
+    const Node* const from = aim->link->from;
+    const bool is_tail = from && plan->nodes[from->plan_index].death.dying;
+    if (!is_tail && !aim->restarts) {
+      plan->links[aim->link->plan_index].fades = frame + aim->hold_frames;
     }
     aim->link->gain = aim->target;
   }
+  const uint64_t settled = plan->fade_frames ? frame + plan->fade_frames : 0U;
+  plan->settled = settled > plan->settled ? settled : plan->settled;
+}
+
+uint64_t
+plan_next_begin(const Plan* const plan)
+{
+  return plan->fades_at_once ? 0U : plan->settled;
 }
 
 void
@@ -225,18 +206,10 @@ static void
 begin_aim(const PlanAim* const aim)
 {
   MixLink* const mix = &aim->link->mix;
-  if (aim->replaces) {
-    mix_link_take_back(mix, aim->before, aim->frames);
-  }
   if (aim->restarts) {
-    mix_link_restart(mix, aim->frames, aim->hold_frames);
-  } else if (mix->hold_frames && aim->hold_frames > mix->hold_frames &&
-             (mix->last_frames || aim->target != mix->next.target)) {
-    mix_link_aim_last(mix, aim->target, aim->frames, aim->hold_frames);
+    mix_link_restart(mix, aim->frames);
   } else {
-    // If the target changes while a fade-in is on hold, the hold continues.
-    const uint32_t hold = aim->target > 0.0F ? mix->hold_frames : 0U;
-    mix_link_aim(mix, aim->target, aim->frames, hold > aim->hold_frames ? hold : aim->hold_frames);
+    mix_link_aim(mix, aim->target, aim->frames, aim->hold_frames);
   }
 }
 

@@ -38,7 +38,6 @@ typedef struct Death {
               ///< the plan's first frame
   uint64_t expires; ///< Frame from which a later plan can leave the part out
   uint64_t tail;    ///< Frame from which it plays only tails
-  bool is_unheard;  ///< It has not played: this plan replaces the fades of the edit that added it
 } Death;
 
 typedef struct PlanNode {
@@ -54,10 +53,8 @@ typedef struct PlanNode {
 typedef struct PlanLink {
   Link* link;
   Death death;
-  uint64_t fades;  ///< Frame at which its last fade begins, except after a tail; once the plan is
-                   ///< active
-  uint64_t begins; ///< Likewise of the first one of the fades that its plan has scheduled
-  float before;    ///< Gain before its last fade
+  uint64_t fades; ///< Frame at which its last fade begins, except after a tail; once the plan is
+                  ///< active
 } PlanLink;
 
 /// A gain change of a link, which starts with the plan's first frame: the gain stays for
@@ -68,8 +65,6 @@ typedef struct PlanAim {
   uint32_t frames, hold_frames;
   bool restarts; ///< The gain may still move to `target`, by a fade of an earlier plan: it begins
                  ///< again (mix_link_restart())
-  bool replaces; ///< Takes the place of the link's last fade, which has not begun
-  float before;  ///< Of the PlanLink, if it replaces a fade
 } PlanAim;
 
 /// A living node, for the search by its uid.
@@ -129,6 +124,9 @@ typedef struct Plan {
   uint64_t planned;  ///< PlanRequest::now_frame
   bool is_first;     ///< There was no plan to continue from: all nodes are new
   uint64_t first_frame; ///< First frame, once the plan is active [builder]
+  uint32_t fade_frames; ///< From its first frame until its fades have ended everywhere; 0: none
+  bool fades_at_once;   ///< No fade that runs or waits began later than its plan
+  uint64_t settled;     ///< Frame at which all fades have ended, also of earlier plans; once active
   uint32_t latency_frames;
   uint64_t tail_frames;
   uint32_t n_ranks, n_units;
@@ -211,6 +209,10 @@ void plan_became_active(Plan* plan, uint64_t frame);
 
 /// Count Plan::n_bytes again, after nodes have saved states, which they keep, or have freed them.
 void plan_count_memory(Plan* plan);
+
+/// Frame from which another plan with fades may begin: one change at a time passes through the
+/// rack.
+uint64_t plan_next_begin(const Plan* plan);
 
 /// Call node_keep_saved() for all nodes: `rack` is the one of which the active plan was made.
 void plan_keep_saved(const Plan* plan, const Rack* rack);

@@ -129,36 +129,6 @@ node_sounds(const Graph* const graph, const uint32_t v)
                    .all = graph_add(input.all, tail) < limit ? input.all + tail : limit };
 }
 
-/// True for a dying node that has not played: this plan takes back all its connections.
-static bool
-is_unheard(const Graph* const graph, const uint32_t v)
-{
-  const EdgeGroups* const in_links = &graph->in_links;
-  uint32_t n = 0;
-  for (uint32_t i = in_links->first[v]; i < in_links->first[v + 1U]; ++i) {
-    n += graph->plan->links[in_links->list[i]].death.is_unheard;
-  }
-  return n && n == in_links->first[v + 1U] - in_links->first[v];
-}
-
-/// End a node that has not played, with the connections from it.
-static void
-end_unheard(Graph* const graph, PlanNode* const dead)
-{
-  Plan* const plan = graph->plan;
-  const Death now = {
-    .dying = true, .fresh = true, .expires = graph->ramp_frames, .is_unheard = true
-  };
-  dead->death = now;
-  for (uint32_t l = 0; l < plan->n_links; ++l) {
-    PlanLink* const plan_link = &plan->links[l];
-    if (plan_link->link->from == dead->node && !plan_link->death.is_unheard) {
-      graph_aim(graph, plan_link->link, 0.0F);
-      plan_link->death = now;
-    }
-  }
-}
-
 /// Schedule the end of a node.  Each link from it fades when the node's last sample has left the
 /// delay line; the node ends with the last link.
 static void
@@ -173,7 +143,7 @@ schedule_death(Graph* const graph, PlanNode* const dead, const Sounds sounds)
     if (link->from != dead->node) {
       continue;
     }
-    if (death->fresh && !death->is_unheard) {
+    if (death->fresh) {
       PlanAim* const aim = graph_aim(graph, link, 0.0F);
       aim->hold_frames = (uint32_t)sounds.all + link->mix.delay_frames;
       death->expires = (uint64_t)aim->hold_frames + graph->ramp_frames;
@@ -227,14 +197,12 @@ graph_schedule_deaths(Graph* const graph, const uint32_t* const order)
   bool any = false;
   for (uint32_t i = 0; i < plan->n_nodes; ++i) {
     PlanNode* const dead = &plan->nodes[order[i]];
-    if (dead->death.fresh && is_unheard(graph, order[i])) {
-      end_unheard(graph, dead);
-    } else if (dead->death.fresh) {
+    if (dead->death.fresh) {
       schedule_death(graph, dead, node_sounds(graph, order[i]));
       any = true;
     }
   }
-  const bool end_all = graph->request->end_tails || graph->is_late;
+  const bool end_all = graph->request->end_tails;
   if (end_all || (any && plan->n_nodes - plan->n_living > TAIL_LIMIT_NODES)) {
     end_old_tails(graph, !end_all);
   }

@@ -34,8 +34,6 @@ typedef struct Graph {
   uint32_t* order;       ///< [n_nodes] nodes in topological order
   uint32_t* latency_out; ///< [n_nodes]
   uint32_t ramp_frames;
-  bool is_late;  ///< Fades of earlier plans wait for too long
-  bool replaces; ///< The plan replaces changes of earlier plans that have not begun
   Error refusal; ///< Of the first node in PlanFault::refused
 } Graph;
 

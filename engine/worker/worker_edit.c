@@ -35,7 +35,7 @@ plan_edit(Worker* const worker, const Edit* const edit, PlanFault* const fault,
 {
   Rack* const rack = edit->rack;
   PlanRequest request = worker_request(worker, rack);
-  worker_request_at(&request, edit->at_frame);
+  worker_request_at(worker, &request, edit->at_frame);
   request.stamp = edit->stamp;
   request.edit = edit->id;
   if (edit->is_replayed) {
@@ -204,6 +204,21 @@ replace_restarting(Worker* const worker)
   }
 }
 
+/// Make the changes that need new fades, each when the last one has passed through the rack.
+/// [planning_lock held]
+static void
+follow_nodes(Worker* const worker)
+{
+  static void (*const follow[])(Worker*) = { replace_restarting, worker_restore_groups,
+                                             follow_latency };
+  for (uint32_t f = 0; f < ARRAY_LEN(follow); ++f) {
+    const uint64_t next = plan_next_begin(worker->player.plan);
+    if (!worker->has_player_thread || atomic_load(&worker->player.next_frame) >= next) {
+      follow[f](worker);
+    }
+  }
+}
+
 /// Renew nodes, leave a failed device or try it again, measure the rack if needed, follow latencies
 /// and switches, and remove nodes whose tails have ended or are too heavy to play.
 /// [planning_lock held]
@@ -223,9 +238,7 @@ tidy(Worker* const worker)
     worker_measure_fallbacks(worker);
   }
   worker_limit_starts(&worker->format, time_now_ns() + TIDY_LIMIT_NS);
-  replace_restarting(worker);
-  worker_restore_groups(worker);
-  follow_latency(worker);
+  follow_nodes(worker);
   follow_switches(worker);
   const Plan* const plan = worker->player.plan;
   const bool end_tails = has_heavy_tails(worker, plan);

@@ -79,9 +79,13 @@ wait_until_taken(Worker* const worker, const Plan* const old, const Plan* const 
   Player* const player = &worker->player;
   Pulse pulse = { 0 };
   uint64_t idled_ns = time_now_ns();
+  bool is_due = false;
   atomic_store(&worker->awaited_frame, plan->at_frame);
-  ring_wake(worker->ring);
   while (!player_has_taken(player)) {
+    if (!is_due && atomic_load(&player->next_frame) >= plan->at_frame) {
+      is_due = true;
+      ring_wake(worker->ring); // the player takes it between two blocks
+    }
     if (stands_still(worker, &pulse) || plan_has_failed(old)) {
       atomic_store(&player->hurry, true);
       ring_wake(worker->ring);
@@ -145,10 +149,13 @@ worker_request(Worker* const worker, const Rack* const rack)
 }
 
 void
-worker_request_at(PlanRequest* const request, const uint64_t at_frame)
+worker_request_at(const Worker* const worker, PlanRequest* const request, const uint64_t at_frame)
 {
-  request->at_frame = at_frame;
-  request->now_frame = at_frame > request->now_frame ? at_frame : request->now_frame;
+  const bool plays = worker->has_player_thread && request->previous;
+  const uint64_t next = plays ? plan_next_begin(request->previous) : 0U;
+  request->at_frame = at_frame > next ? at_frame : next;
+  request->now_frame =
+      request->at_frame > request->now_frame ? request->at_frame : request->now_frame;
 }
 
 Status
@@ -207,7 +214,7 @@ fade_out_old(Worker* const worker, const PlanRequest* const next, Error* const e
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
   PlanRequest request = worker_request(worker, muted);
-  worker_request_at(&request, next->at_frame);
+  worker_request_at(worker, &request, next->at_frame);
   request.keep_values = true;
   request.end_tails = true;
   PlanFault fault;
@@ -253,13 +260,14 @@ plan_in_two_steps(Worker* const worker, const PlanRequest* const last, uint64_t*
 
 // ---- edits that need the memory of tails ----
 
-/// End all tails, and free the memory of their nodes.
+/// End all tails from a frame on, and free the memory of their nodes.
 static Status
-free_tails(Worker* const worker, Error* const error)
+free_tails(Worker* const worker, const uint64_t at_frame, Error* const error)
 {
   uint64_t first_frame = 0;
   PlanFault fault;
   PlanRequest request = worker_request(worker, worker->rack);
+  worker_request_at(worker, &request, at_frame);
   request.keep_values = request.end_tails = true;
   Status status = plan_once(worker, &request, &fault, &first_frame, error);
   if (!status) {
@@ -276,7 +284,7 @@ static PlanRequest
 repeat(Worker* const worker, const PlanRequest* const request)
 {
   PlanRequest again = worker_request(worker, request->rack);
-  worker_request_at(&again, request->at_frame);
+  worker_request_at(worker, &again, request->at_frame);
   again.stamp = request->stamp;
   again.edit = request->edit;
   again.keep_values = request->keep_values;
@@ -291,7 +299,7 @@ worker_play(Worker* const worker, const PlanRequest* const request, PlanFault* c
   PlanRequest last = *request;
   Error why;
   Status status = plan_once(worker, &last, fault, first_frame, error);
-  if (status && fault->needs_tails && !free_tails(worker, &why)) {
+  if (status && fault->needs_tails && !free_tails(worker, request->at_frame, &why)) {
     last = repeat(worker, request);
     status = plan_once(worker, &last, fault, first_frame, error);
   }

@@ -155,8 +155,9 @@ void worker_renew_nodes(Worker* worker, const Plan* plan);
 /// A request for a plan of `rack` that continues the active plan. [planning_lock held]
 PlanRequest worker_request(Worker* worker, const Rack* rack);
 
-/// Let the plan of a request begin at a frame; an earlier one means: at once.
-void worker_request_at(PlanRequest* request, uint64_t at_frame);
+/// Let the plan of a request begin at a frame, or later, when the change of the previous plan has
+/// passed through the rack (plan_next_begin()).
+void worker_request_at(const Worker* worker, PlanRequest* request, uint64_t at_frame);
 
 /// Make a plan, and wait until the player has changed to it.  If new connections and fading old
 /// ones form a cycle, fade out the old ones first.  If the memory limit does not allow the plan

@@ -208,8 +208,7 @@ TEST(an_edit_does_not_advance_edits_that_wait)
 
 TEST(a_connection_that_is_replaced_while_it_fades_does_not_click)
 {
-  // Each edit increases the latency, so that a node that still fades in waits for its successor.
-  // Such edits in quick succession may be louder for a moment, but the level changes smoothly.
+  // Each edit increases the latency.
   static const char* const racks[] = { "g: gain", "g: gain | l: limiter 0dB lookahead=3ms",
                                        "g: gain | l: limiter 0dB lookahead=9ms",
                                        "g: gain | l: limiter 0dB lookahead=19ms", "h: gain" };
@@ -230,6 +229,29 @@ TEST(a_connection_that_is_replaced_while_it_fades_does_not_click)
     // A corner in the middle of a fade would be 18 times as large as the steady value.
     ck_assert_msg(largest <= 4.0 * steady, "%u blocks between: %g, steady %g", n_between, largest,
                   steady);
+  }
+}
+
+TEST(edits_of_several_latencies_in_turn_wait_for_each_other)
+{
+  static const char* const form = "(a: limiter 0dB lookahead=%ums | b: limiter 0dB lookahead=%ums) "
+                                  "+ (c: limiter 0dB lookahead=%ums | d: gain)";
+  uint32_t ms[] = { 5, 1, 8 };
+  char text[200];
+  snprintf(text, sizeof(text), form, ms[0], ms[1], ms[2]);
+  SCOPED(driver_free) TestDriver driver = driver_new(text, 1, 1, 1, false, 1000U * BLOCK);
+  SCOPED_RACK Rack* rack = rack_of(text, NULL);
+  fill(driver.in[0], driver.n_frames, 0.4F);
+  driver_play(&driver, 50);
+  const size_t first = driver.position;
+  for (uint32_t e = 0; e < 24U; ++e) {
+    ms[e % ARRAY_LEN(ms)] = 1U + 7U * e % 20U;
+    snprintf(text, sizeof(text), form, ms[0], ms[1], ms[2]);
+    must_edit(&driver, &rack, text);
+    driver_play(&driver, 1U + e % 8U);
+  }
+  for (size_t i = first; i < driver.position; ++i) {
+    ck_assert_float_eq_tol(driver.out[0][i], 0.8F, 0.004F);
   }
 }
 

@@ -14,15 +14,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BLOCK 64U
-#define LATE  72U  // latency and delay of the test effect, in frames
-#define TAIL  480U // its tail, in frames
+#define BLOCK  64U
+#define LATE   72U  // latency and delay of the test effect for each step of `shape`, in frames
+#define TAIL   480U // its tail, in frames
+#define SHAPES 10U
 
-// The test effect delays by LATE frames; each unit counts its frames.
+// The test effect delays by (1 + shape) * LATE frames; each unit counts its frames.
 
 typedef struct LateState {
   uint64_t n_frames;
-  float line[LATE];
+  float line[SHAPES * LATE];
 } LateState;
 
 enum { POISON, SHAPE };
@@ -32,24 +33,26 @@ static const FxParam late_params[] = {
   [SHAPE] = { .id = "shape",
               .kind = PARAM_INTEGER,
               .min = 0,
-              .max = 9,
+              .max = SHAPES - 1U,
               .structural = true,
-              .help = "Nothing" },
+              .help = "Latency" },
 };
 
 typedef struct LateNode {
   bool poison;
+  uint32_t latency_frames;
 } LateNode;
 
 static Status
 late_create(const FxSetup* const setup, FxShape* const shape, void** const node, Error* const error)
 {
   (void)error;
-  shape->latency_frames = LATE;
+  const uint32_t latency_frames = (1U + (uint32_t)setup->values[SHAPE]) * LATE;
+  shape->latency_frames = latency_frames;
   shape->tail_frames = TAIL;
   shape->unit_bytes = sizeof(LateState);
   *node = calloc(1, sizeof(LateNode));
-  ((LateNode*)*node)->poison = setup->values[POISON] != 0.0;
+  *(LateNode*)*node = (LateNode){ setup->values[POISON] != 0.0, latency_frames };
   return STATUS_OK;
 }
 
@@ -74,10 +77,11 @@ late_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_fra
 {
   for (uint32_t u = 0; u < n_units; ++u) {
     LateState* const state = units[u].state;
+    const LateNode* const node = units[u].node;
     for (uint32_t i = 0; i < n_frames; ++i) {
-      float* const sample = &state->line[state->n_frames++ % LATE];
+      float* const sample = &state->line[state->n_frames++ % node->latency_frames];
       const float in = units[u].in[0][i];
-      units[u].out[0][i] = ((const LateNode*)units[u].node)->poison ? NAN : *sample;
+      units[u].out[0][i] = node->poison ? NAN : *sample;
       *sample = in;
     }
   }
@@ -95,8 +99,10 @@ static const FxInfo late_fx = {
 };
 
 static const char* const names[] = { "a", "g", "h", "late", "late2" };
+static const char* const kinds[] = { "late_%u", "path_%u", "plain_%u" };
 
-#define MAX_NODES 64U
+#define MAX_NODES  64U
+#define MAX_NUMBER 100U // in names
 
 /// Give nodes of the same name the same uid in every rack.
 static RackUid
@@ -107,9 +113,13 @@ uid_of(const char* const name)
       return RACK_UID_FIRST + i;
     }
   }
-  unsigned number = 0;
-  ck_assert_msg(sscanf(name, "late_%u", &number) == 1, "unknown name %s", name);
-  return RACK_UID_FIRST + (RackUid)ARRAY_LEN(names) + number;
+  for (uint32_t k = 0; k < ARRAY_LEN(kinds); ++k) {
+    unsigned number = 0;
+    if (sscanf(name, kinds[k], &number) == 1) {
+      return RACK_UID_FIRST + (RackUid)ARRAY_LEN(names) + k * MAX_NUMBER + number;
+    }
+  }
+  ck_abort_msg("unknown name %s", name);
 }
 
 /// Parse `text`; nodes whose names begin with "late" become the test effect.
@@ -127,7 +137,7 @@ late_rack_of(const char* const text)
       node->values = calloc(late_fx.n_params, sizeof(RackValue));
     }
   }
-  const RackUid next = RACK_UID_FIRST + (RackUid)ARRAY_LEN(names) + 100U;
+  const RackUid next = RACK_UID_FIRST + (RackUid)(ARRAY_LEN(names) + ARRAY_LEN(kinds) * MAX_NUMBER);
   OK(rack_set_uids(rack, uids, rack->n_nodes, next, &error));
   return rack;
 }
@@ -242,6 +252,16 @@ expect_level(RackRig* const rig, const float level, const uint32_t n_frames, con
   }
 }
 
+/// Play until the next plan may begin, and change to a rack.  Expects the level in each frame.
+static void
+change_in_turn(RackRig* const rig, const char* const text, const float level, const uint32_t edit)
+{
+  while (rig->frame < plan_next_begin(rig->player.plan)) {
+    expect_level(rig, level, BLOCK, edit);
+  }
+  change_to(rig, text);
+}
+
 TEST(edits_of_the_latency_during_the_fades_of_others_leave_no_gap)
 {
   // The new path of each edit is heard after 648 frames, when the next edit has come.
@@ -250,7 +270,7 @@ TEST(edits_of_the_latency_during_the_fades_of_others_leave_no_gap)
   SCOPED(rack_rig_free) RackRig rig;
   const float level = begin_with_level(&rig);
   for (uint32_t e = 0; e < 4U * ARRAY_LEN(n_late); ++e) {
-    change_to(&rig, rack_with_latency(e % 2U * 30U, n_late[e % ARRAY_LEN(n_late)]));
+    change_in_turn(&rig, rack_with_latency(e % 2U * 30U, n_late[e % ARRAY_LEN(n_late)]), level, e);
     expect_level(&rig, level, pause, e);
   }
   expect_level(&rig, level, FRAMES, UINT32_MAX);
@@ -294,7 +314,7 @@ TEST(a_connection_that_still_fades_out_puts_off_no_fade_before_it)
   SCOPED(rack_rig_free) RackRig rig;
   const float level = begin_with_level(&rig);
   for (uint32_t e = 0; e < ARRAY_LEN(edits); ++e) {
-    change_to(&rig, rack_with_latency(edits[e].first, edits[e].n));
+    change_in_turn(&rig, rack_with_latency(edits[e].first, edits[e].n), level, e);
     expect_level(&rig, level, edits[e].n_blocks * BLOCK, e);
   }
 }
@@ -329,8 +349,21 @@ rack_of_stream(const uint32_t kind, const uint32_t e, const char* const last)
   return text;
 }
 
+/// Change to a rack, if there is one and the next plan may begin, and play a block.  Returns whether
+/// the rack waits.
+static bool
+play_stream(RackRig* const rig, Rack* const next)
+{
+  const bool waits = next && rig->frame < plan_next_begin(rig->player.plan);
+  if (next && !waits) {
+    OK(rack_rig_plan(rig, next, &error));
+  }
+  play(rig, in, out, BLOCK);
+  return waits;
+}
+
 /// Edit the latency every `pause` blocks, while each plan takes `plan_frames`: the sound goes on,
-/// and soon after the last edit all is as it says.
+/// and soon after the last edit all is as it says.  Edits that wait give way to newer ones.
 static void
 check_stream(const uint32_t kind, const uint32_t pause, const uint32_t plan_frames)
 {
@@ -344,19 +377,28 @@ check_stream(const uint32_t kind, const uint32_t pause, const uint32_t plan_fram
   play(&rig, in, out, FRAMES);
   const float level = out[FRAMES - 1U];
   rig.plan_frames = plan_frames;
-  for (uint32_t e = 1; e <= n_edits; ++e) {
-    const Plan* const plan =
-        change_to(&rig, rack_of_stream(kind, e, e < n_edits ? "h: gain" : "h: gain -6.0206dB"));
+  Rack* next = NULL;
+  for (uint32_t b = pause; b < (n_edits + 1U) * pause; ++b) {
+    if (b % pause == 0U) {
+      rack_free(next);
+      next = late_rack_of(rack_of_stream(kind, b / pause, "h: gain"));
+    }
+    next = play_stream(&rig, next) ? next : NULL;
+    const Plan* const plan = rig.player.plan;
     ck_assert_uint_le(plan->n_nodes - plan->n_living, TAIL_LIMIT_NODES + 20U);
-    play(&rig, in, out, pause * BLOCK);
-    for (size_t i = 0; e < n_edits && i < pause * BLOCK; ++i) {
+    for (size_t i = 0; i < BLOCK; ++i) {
       const double share = (double)(out[i] / level);
-      ck_assert_msg(share > 0.75 && share < 1.2, "rack %u, %u blocks apart, edit %u: level %g",
-                    kind, pause, e, share);
+      ck_assert_msg(share > 0.97 && share < 1.03, "rack %u, %u blocks apart, block %u: level %g",
+                    kind, pause, b, share);
     }
   }
-  play(&rig, in, out, 80U * BLOCK);
-  for (size_t i = 60U * BLOCK; i < 80U * BLOCK; ++i) {
+  rack_free(next);
+  next = late_rack_of(rack_of_stream(kind, n_edits, "h: gain -6.0206dB"));
+  for (uint32_t b = 0; b < 60U; ++b) {
+    next = play_stream(&rig, next) ? next : NULL;
+  }
+  play(&rig, in, out, 20U * BLOCK);
+  for (size_t i = 0; i < 20U * BLOCK; ++i) {
     ck_assert_float_eq_tol(out[i], 0.5F * level, 2e-3F * level);
   }
 }
@@ -367,6 +409,134 @@ TEST(a_stream_of_edits_of_the_latency_does_not_stop_the_sound)
     check_stream(kind, 1, 0);
     check_stream(kind, 3, 4U * BLOCK);
     check_stream(kind, 6, 2U * BLOCK);
+  }
+}
+
+// Random streams: sections in series, each of parallel paths, each with up to MAZE_NODES nodes with
+// or without latency.  The level at the output is always the same.
+
+#define MAZE_SECTIONS 3U
+#define MAZE_PATHS    3U
+#define MAZE_NODES    3U
+#define MAZE_PLAIN    (SHAPES + 1U) // a node without latency
+
+typedef struct Maze {
+  uint32_t n_sections, n_paths[MAZE_SECTIONS];
+  uint32_t steps[MAZE_SECTIONS * MAZE_PATHS * MAZE_NODES]; ///< Latencies, in LATE; 0: no node
+} Maze;
+
+static uint32_t
+below(uint64_t* const seed, const uint32_t n)
+{
+  return (uint32_t)(signal_random(seed) % n);
+}
+
+/// Add, remove or replace a node.
+static void
+change_maze(Maze* const maze, uint64_t* const seed)
+{
+  const uint32_t section = below(seed, maze->n_sections);
+  const uint32_t path = section * MAZE_PATHS + below(seed, maze->n_paths[section]);
+  maze->steps[path * MAZE_NODES + below(seed, MAZE_NODES)] =
+      below(seed, 3U) ? below(seed, MAZE_PLAIN + 1U) : 0U;
+}
+
+static Maze
+maze_new(uint64_t* const seed)
+{
+  Maze maze = { .n_sections = 1U + below(seed, MAZE_SECTIONS) };
+  for (uint32_t s = 0; s < maze.n_sections; ++s) {
+    maze.n_paths[s] = 1U + below(seed, MAZE_PATHS);
+  }
+  for (uint32_t i = below(seed, 10U); i; --i) {
+    change_maze(&maze, seed);
+  }
+  return maze;
+}
+
+static size_t
+print_path(const Maze* const maze, const uint32_t path, char* const text, const size_t max)
+{
+  size_t n = (size_t)snprintf(text, max, "(path_%u: gain", path);
+  for (uint32_t v = path * MAZE_NODES; v < (path + 1U) * MAZE_NODES; ++v) {
+    if (maze->steps[v]) {
+      const char* const kind = maze->steps[v] == MAZE_PLAIN ? "plain" : "late";
+      n += (size_t)snprintf(text + n, max - n, " | %s_%u: gain", kind, v);
+    }
+  }
+  return n + (size_t)snprintf(text + n, max - n, ")");
+}
+
+static Rack*
+rack_of_maze(const Maze* const maze)
+{
+  char text[2000];
+  size_t n = 0;
+  for (uint32_t s = 0; s < maze->n_sections; ++s) {
+    n += (size_t)snprintf(text + n, sizeof(text) - n, s ? ") | (" : "(");
+    for (uint32_t p = 0; p < maze->n_paths[s]; ++p) {
+      n += (size_t)snprintf(text + n, sizeof(text) - n, p ? " + " : "");
+      n += print_path(maze, s * MAZE_PATHS + p, text + n, sizeof(text) - n);
+    }
+  }
+  snprintf(text + n, sizeof(text) - n, ")");
+  Rack* const rack = late_rack_of(text);
+  for (uint32_t v = 0; v < rack->n_nodes; ++v) {
+    unsigned number = 0;
+    if (sscanf(rack->nodes[v].name, "late_%u", &number) == 1) {
+      rack->nodes[v].values[SHAPE] =
+          (RackValue){ .kind = VALUE_NUMBER, .number = maze->steps[number] - 1.0 };
+    }
+  }
+  return rack;
+}
+
+/// Edit a random rack every few blocks: the level stays.
+static void
+check_maze(const uint64_t number)
+{
+  uint64_t seed = number;
+  Maze maze = maze_new(&seed);
+  SCOPED(rack_rig_free) RackRig rig;
+  begin(&rig);
+  OK(rack_rig_plan(&rig, rack_of_maze(&maze), &error));
+  float level = 1.0F;
+  for (uint32_t s = 0; s < maze.n_sections; ++s) {
+    level *= (float)maze.n_paths[s];
+  }
+  for (uint32_t b = 0; b <= MAZE_SECTIONS * MAZE_NODES * SHAPES * LATE / BLOCK; ++b) {
+    play(&rig, in, out, BLOCK);
+  }
+  rig.plan_frames = below(&seed, 4U) * BLOCK;
+  const uint32_t most = 1U + below(&seed, 8U);
+  Rack* next = NULL;
+  for (uint32_t e = 0; e < 60U; ++e) {
+    change_maze(&maze, &seed);
+    rack_free(next);
+    next = rack_of_maze(&maze);
+    for (uint32_t b = 1U + below(&seed, most); b; --b) {
+      if (below(&seed, 8U) == 0U) {
+        plan_again(&rig); // as when a node has ended: nothing fades
+      }
+      next = play_stream(&rig, next) ? next : NULL;
+      for (size_t i = 0; i < BLOCK; ++i) {
+        ck_assert_msg(fabsf(out[i] - level) < 4e-3F * level, "stream %llu, edit %u: level %g",
+                      (unsigned long long)number, e, (double)(out[i] / level));
+      }
+    }
+  }
+  rack_free(next);
+}
+
+TEST(random_streams_of_edits_of_the_latency_keep_the_level)
+{
+  const uint64_t first = suite_number("STREAM_FIRST", 0);
+  const uint64_t n = suite_number("STREAMS", 60);
+  for (size_t i = 0; i < FRAMES; ++i) {
+    in[i] = 1.0F;
+  }
+  for (uint64_t stream = first; stream < first + n; ++stream) {
+    check_maze(stream);
   }
 }
 

@@ -27,10 +27,14 @@ find_file(void* const context, const char* const name, const double rate_hz, FxF
 static PlanRequest
 request_for(RackRig* const rig, const Rack* const rack)
 {
+  const Plan* const active = rig->player.plan;
+  const bool is_edit = active && rack != rig->rack;
+  uint64_t now = rig->frame > rig->plan_frames ? rig->frame - rig->plan_frames : 0U;
+  now = active && active->first_frame > now ? active->first_frame : now;
+  now = is_edit && plan_next_begin(active) > now ? plan_next_begin(active) : now;
   return (PlanRequest){ .rack = rack,
-                        .previous = rig->player.plan,
-                        .now_frame =
-                            rig->frame > rig->plan_frames ? rig->frame - rig->plan_frames : 0U,
+                        .previous = active,
+                        .now_frame = now,
                         .format = &rig->format,
                         .loader = &rig->loader,
                         .backend = rig->backend,

@@ -123,7 +123,7 @@ edit_to(TestDriver* const driver, Rack** const rack, Rack* const next, Error* co
   ck_assert_int_eq(engine_edit(driver->engine, next, 0, take_answer, &answer), STATUS_OK);
   driver_play(driver, 1);
   while (!answer.arrived) {
-    if (awaits_block(driver)) {
+    while (awaits_block(driver)) {
       driver_play(driver, 1);
     }
     usleep(POLL_US);

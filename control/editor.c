@@ -33,25 +33,11 @@ editor_new(const EditorConfig* const config, const Rack* const rack, Editor** co
   return STATUS_OK;
 }
 
-static Bundle*
-take_first(Editor* const editor)
-{
-  Bundle* const bundle = editor->first;
-  if (bundle) {
-    editor->first = bundle->next;
-    editor->last = editor->first ? editor->last : &editor->first;
-    bundle->next = NULL;
-    --editor->counts.waiting;
-    editor->n_bytes -= bundle->n_bytes;
-  }
-  return bundle;
-}
-
 void
 editor_free(Editor* const editor)
 {
   if (editor) {
-    for (Bundle* bundle = NULL; (bundle = take_first(editor));) {
+    for (Bundle* bundle = NULL; (bundle = editor_take(editor, &editor->first));) {
       bundle_free(bundle);
     }
     bundle_free(editor->flight);
@@ -69,7 +55,19 @@ fail(Editor* const editor, Bundle* const bundle, const Message* const failing,
 {
   ++editor->counts.failed;
   editor->config.events.failed(editor->config.events.context, bundle, failing, error);
+  editor_put_back(editor, bundle);
   bundle_free(bundle);
+}
+
+/// Report that the edit of a bundle is active, which is also that of the bundles that it replaces.
+static void
+report_done(Editor* const editor, const Bundle* const bundle, const uint64_t frame)
+{
+  const EditorEvents* const events = &editor->config.events;
+  for (const Bundle* older = bundle->older; older; older = older->next) {
+    events->edit_done(events->context, older, editor->counts.revision, frame);
+  }
+  events->edit_done(events->context, bundle, editor->counts.revision, frame);
 }
 
 static bool
@@ -260,8 +258,7 @@ plan_edit(Editor* const editor, Bundle* const bundle)
   if (status == STATUS_OK && is_nothing(editor, bundle)) {
     memcpy(editor->committed->recalled, editor->candidate->recalled, RACK_NAME_BYTES);
     drop_candidate(editor);
-    config->events.edit_done(config->events.context, bundle, editor->counts.revision,
-                             engine_frame_now(config->engine));
+    report_done(editor, bundle, engine_frame_now(config->engine));
     bundle_free(bundle);
     return;
   }
@@ -370,7 +367,7 @@ carry_out_sets(Editor* const editor, Bundle* const bundle, const uint64_t now_ns
   if (bundle->is_echo) {
     do_echo(editor, bundle, &targets, now_ns);
   } else if (targets.is_structural && !targets.missing) {
-    start_edit(editor, bundle);
+    start_edit(editor, editor_newest(editor, bundle));
   } else if (do_values(editor, bundle, &targets, now_ns)) {
     bundle_free(bundle);
   }
@@ -390,16 +387,6 @@ carry_out(Editor* const editor, Bundle* const bundle, const uint64_t now_ns)
   } else {
     start_edit(editor, bundle);
   }
-}
-
-static void
-append(Editor* const editor, Bundle* const bundle)
-{
-  bundle->next = NULL;
-  *editor->last = bundle;
-  editor->last = &bundle->next;
-  ++editor->counts.waiting;
-  editor->n_bytes += bundle->n_bytes;
 }
 
 /// Check that one more bundle may wait.
@@ -455,7 +442,7 @@ append_echo(Editor* const editor, Bundle* const bundle)
   if (same) {
     replace(editor, same, bundle);
   } else if (check_room(editor, bundle, NULL) == STATUS_OK) {
-    append(editor, bundle);
+    editor_append(editor, bundle);
   } else {
     ++editor->counts.values_lost;
     bundle_free(bundle);
@@ -483,7 +470,7 @@ wait_behind(Editor* const editor, Bundle* const bundle)
   if (check_room(editor, bundle, &error) == STATUS_OK) {
     bundle->is_sent = false; // an edit may replace its nodes
     bundle->makes_smaller = makes_smaller(bundle);
-    append(editor, bundle);
+    editor_append(editor, bundle);
     overtake_edit(editor, bundle);
   } else {
     fail(editor, bundle, NULL, &error);
@@ -566,7 +553,7 @@ editor_next(const Editor* const editor)
 void
 editor_run_next(Editor* const editor, const uint64_t now_ns)
 {
-  carry_out(editor, take_first(editor), now_ns);
+  carry_out(editor, editor_take(editor, &editor->first), now_ns);
 }
 
 void
@@ -610,7 +597,7 @@ editor_reply(Editor* const editor, const EngineReply* const reply)
   editor->flight = NULL;
   if (reply->status == STATUS_OK) {
     Rack* const before = commit(editor);
-    events->edit_done(events->context, bundle, editor->counts.revision, reply->frame);
+    report_done(editor, bundle, reply->frame);
     events->rack_changed(events->context, before, bundle);
     record(editor, bundle, before);
     bundle_free(bundle);

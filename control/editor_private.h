@@ -28,6 +28,21 @@ struct Editor {
   EditorCounts counts;
 };
 
+/// Let a bundle wait, behind all that wait already.
+void editor_append(Editor* editor, Bundle* bundle);
+
+/// Take the bundle at a place from those that wait: &Editor::first, or the `next` of another one.
+/// Returns NULL if there is none.
+Bundle* editor_take(Editor* editor, Bundle** place);
+
+/// The newest of the bundles that only set the parameter that `first` sets, which no longer waits,
+/// up to the first one that waits for a change of another kind or for another frame.  It replaces
+/// the others: Bundle::older.
+Bundle* editor_newest(Editor* editor, Bundle* first);
+
+/// Let the bundles that `bundle` has replaced wait again, before all others.
+void editor_put_back(Editor* editor, Bundle* bundle);
+
 /// Check times in frames at the engine's rate.  Does nothing before the engine has a rate.
 NODISCARD Status editor_check_frames(const Editor* editor, const Rack* rack, Error* error);
 

@@ -92,14 +92,25 @@ message_clear(Message* const message)
 
 // ---- bundles ----
 
+static void
+free_one(Bundle* const bundle)
+{
+  for (uint32_t i = 0; i < bundle->n_messages; ++i) {
+    message_clear(&bundle->messages[i]);
+  }
+  free(bundle);
+}
+
 void
 bundle_free(Bundle* const bundle)
 {
   if (bundle) {
-    for (uint32_t i = 0; i < bundle->n_messages; ++i) {
-      message_clear(&bundle->messages[i]);
+    for (Bundle* older = bundle->older; older;) {
+      Bundle* const next = older->next;
+      free_one(older);
+      older = next;
     }
-    free(bundle);
+    free_one(bundle);
   }
 }
 

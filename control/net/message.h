@@ -49,13 +49,14 @@ typedef struct Message {
 } Message;
 
 typedef struct Bundle {
-  struct Bundle* next; ///< For the owner's use
-  Peer peer;           ///< The sender
-  uint64_t due_ns;     ///< Time to execute it, on the monotonic clock; 0: at once
-  uint64_t frame;      ///< The same time as the engine's frame; 0: at once
-  uint64_t group;      ///< Of its answers, see outbox.h: a number of its OSC bundle; 0: it was none
-  bool is_sorted;      ///< Its messages are of one kind, and it is due
-  uint32_t n_run;      ///< If each message is answered separately: number of answered messages
+  struct Bundle* next;  ///< For the owner's use
+  struct Bundle* older; ///< Bundles of the same parameter whose edits this one replaces, in order
+  Peer peer;            ///< The sender
+  uint64_t due_ns;      ///< Time to execute it, on the monotonic clock; 0: at once
+  uint64_t frame;       ///< The same time as the engine's frame; 0: at once
+  uint64_t group; ///< Of its answers, see outbox.h: a number of its OSC bundle; 0: it was none
+  bool is_sorted; ///< Its messages are of one kind, and it is due
+  uint32_t n_run; ///< If each message is answered separately: number of answered messages
   bool
       is_scheduled; ///< The schedule counts it: it has waited for its time, and must not be dropped
   bool is_sent;     ///< The engine has its values already, with `frame`

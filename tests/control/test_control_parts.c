@@ -257,7 +257,7 @@ TEST(a_gesture_ends_by_rest_or_by_an_edit)
 
 /// Counts of the events that an editor reported.
 typedef struct Said {
-  uint32_t n_edits, n_values, n_failed;
+  uint32_t n_edits, n_values, n_failed, n_done;
   Error failure;
   Peer maker; ///< Sender of the newest value
 } Said;
@@ -285,10 +285,10 @@ static void
 on_edit_done(void* const context, const Bundle* const bundle, const uint32_t revision,
              const uint64_t frame)
 {
-  (void)context;
   (void)bundle;
   (void)revision;
   (void)frame;
+  ++((Said*)context)->n_done;
 }
 
 static void
@@ -508,6 +508,84 @@ TEST(a_value_set_behind_edits_is_of_the_sender_that_moved_it_last)
   const Peer last = peer_of("127.0.0.1", 3);
   ck_assert(peer_equal(&said.maker, &last));
   ck_assert_double_eq(rack_find(editor_rack(editor), "vol")->values[0].number, -30.0);
+  editor_free(editor);
+  fake_engine_free(engine);
+}
+
+static Bundle*
+float_of(const char* const address, const double value)
+{
+  const lo_message arguments = lo_message_new();
+  lo_message_add_float(arguments, (float)value);
+  return command_of(1, address, arguments);
+}
+
+static Bundle*
+highpass_of(const char* const name)
+{
+  const lo_message arguments = lo_message_new();
+  lo_message_add(arguments, "ss", name, "highpass");
+  return command_of(1, "/rack/add", arguments);
+}
+
+static double
+order_of(const Editor* const editor, const char* const name)
+{
+  uint32_t param = 0;
+  const RackNode* const node = rack_find(editor_rack(editor), name);
+  OK(rack_find_param(node->fx, "order", &param, &error));
+  return node->values[param].number;
+}
+
+TEST(values_of_a_structural_parameter_that_wait_together_are_one_edit)
+{
+  static const EngineReply done = { .status = STATUS_OK };
+  static const EngineReply refused = { .status = STATUS_LIMIT, .text = "too large" };
+  static const char* const a = "/node/a/order";
+  static const char* const b = "/node/b/order";
+  Said said;
+  Engine* const engine = fake_engine_new();
+  Editor* const editor = new_editor(&said, engine);
+  editor_submit(editor, highpass_of("a"), 0);
+  editor_reply(editor, &done);
+  editor_submit(editor, highpass_of("b"), 0);
+  editor_reply(editor, &done);
+  said.n_done = 0;
+  const uint32_t n_undo = editor_counts(editor).undo;
+  editor_submit(editor, float_of(a, 1.0), 0); // in flight
+  editor_submit(editor, float_of(a, 2.0), 0);
+  editor_submit(editor, float_of(b, 5.0), 0);
+  const lo_message third = lo_message_new();
+  lo_message_add(third, "sf", "a.order", 3.0);
+  editor_submit(editor, command_of(1, "/rack/set", third), 0);
+  editor_submit(editor, float_of(b, 6.0), 0);
+  editor_submit(editor, highpass_of("c"), 0);
+  editor_submit(editor, float_of(a, 4.0), 0);
+  editor_reply(editor, &done);
+  ck_assert_double_eq(order_of(editor, "a"), 1.0);
+
+  editor_run_next(editor, 0);
+  ck_assert_uint_eq(editor_counts(editor).waiting, 4U);
+  editor_reply(editor, &done);
+  ck_assert_double_eq(order_of(editor, "a"), 3.0);
+  ck_assert_uint_eq(said.n_done, 3U);
+  ck_assert_uint_eq(editor_counts(editor).undo, n_undo + 2U);
+
+  editor_run_next(editor, 0);
+  editor_reply(editor, &refused);
+  ck_assert_uint_eq(said.n_failed, 1U);
+  ck_assert_uint_eq(editor_counts(editor).waiting, 3U); // the value before it waits again
+  editor_run_next(editor, 0);
+  editor_reply(editor, &done);
+  ck_assert_double_eq(order_of(editor, "b"), 5.0);
+  editor_run_next(editor, 0);
+  editor_reply(editor, &done);
+  ck_assert_double_eq(order_of(editor, "a"), 3.0); // 4 has not overtaken the edit
+  editor_run_next(editor, 0);
+  editor_reply(editor, &done);
+  ck_assert_double_eq(order_of(editor, "a"), 4.0);
+  ck_assert_uint_eq(said.n_done, 6U);
+  ck_assert_ptr_null(editor_next(editor));
   editor_free(editor);
   fake_engine_free(engine);
 }

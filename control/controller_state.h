@@ -25,6 +25,8 @@ typedef struct MidiRecent {
 
 #define MIDI_MAX_RECENT 256U // more than controllers send in the blocks in flight
 
+#define MIDI_MAX_PROGRAMS 64U // that wait for the recalls of their scenes
+
 /// Begins as zeros, and with midi_decoder_init().
 typedef struct MidiState {
   MidiDecoder decoder;                ///< Of what controllers send
@@ -37,8 +39,11 @@ typedef struct MidiState {
   bool has_table;      ///< False: the document is another one
   bool is_shown;       ///< False: values have changed since the last feedback
   bool had_midi;       ///< The driver had MIDI in the last round
-  uint64_t next_ns;    ///< Events wait until then, because one has recalled a scene; 0: none waits
-  uint64_t fed_ns;     ///< Time of the last feedback
+  MidiSource
+      programs[MIDI_MAX_PROGRAMS]; ///< [n_programs] that wait for the recalls of their scenes
+  uint32_t n_programs;
+  uint64_t next_ns; ///< Time of the next recall
+  uint64_t fed_ns;  ///< Time of the last feedback
   // The controller that is learnt:
   char learn[MIDI_LEARN_BYTES]; ///< Its target and options, as in the language; "": none
   bool has_source;              ///< It has moved ...

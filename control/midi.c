@@ -9,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_AT_ONCE 64U // messages for a new worker
-#define MAX_FED     32U // sources that get feedback at once: a DIN cable carries 20 in 20 ms
+#define MAX_AT_ONCE 64U   // messages for a new worker
+#define MAX_TAKEN   2048U // events of a round
+#define MAX_FED     32U   // sources that get feedback at once: a DIN cable carries 20 in 20 ms
 
 // Controllers that select an NRPN, or registered parameter, and so are none themselves.
 #define FIRST_SELECTING 98U
@@ -129,19 +130,45 @@ learn(Control* const control, const MidiReading* const readings, const uint32_t 
 
 // ---- what comes ----
 
-/// Recall the scene of a program.  Returns false if there is none.
-static bool
-recall(Control* const control, const MidiSource program)
+/// Let a program wait for the recall of its scene, if it has one.  If too many wait, it replaces the
+/// last one of its channel, or else the oldest.
+static void
+add_program(Control* const control, const MidiSource program)
 {
+  MidiState* const midi = &control->midi;
+  if (!rack_midi_scene(editor_rack(control->editor), program)) {
+    return;
+  }
+  if (midi->n_programs == MIDI_MAX_PROGRAMS) {
+    uint32_t p = midi->n_programs - 1U;
+    while (p && midi->programs[p].channel != program.channel) {
+      --p;
+    }
+    --midi->n_programs;
+    memmove(midi->programs + p, midi->programs + p + 1U,
+            (midi->n_programs - p) * sizeof(MidiSource));
+  }
+  midi->programs[midi->n_programs++] = program;
+}
+
+/// Recall the scene of the next program.  The one after it then waits for as long as this recall
+/// has taken, so that programs leave half of the time to clients.
+static void
+recall_next(Control* const control)
+{
+  MidiState* const midi = &control->midi;
+  const uint64_t began_ns = time_now_ns();
   const Rack* const rack = editor_rack(control->editor);
-  const char* const scene = rack_midi_scene(rack, program);
-  const bool is_there = scene && rack_find_scene(rack, scene);
-  if (is_there) {
+  const char* const scene = rack_midi_scene(rack, midi->programs[0]);
+  --midi->n_programs;
+  memmove(midi->programs, midi->programs + 1, midi->n_programs * sizeof(MidiSource));
+  if (scene && rack_find_scene(rack, scene)) {
     char name[RACK_NAME_BYTES]; // the recall may change the rack
     snprintf(name, sizeof(name), "%s", scene);
     dispatch_own(control, "/scene/recall", name);
+    const uint64_t ended_ns = time_now_ns();
+    midi->next_ns = ended_ns + (ended_ns - began_ns);
   }
-  return is_there;
 }
 
 /// Note where the controller is.
@@ -195,17 +222,15 @@ set_unrun(Control* const control, const uint64_t frame)
   }
 }
 
-/// Handle an event.  Returns true if it has recalled a scene.
-static bool
+static void
 hear(Control* const control, const MidiHeard* const heard)
 {
   MidiReading readings[MIDI_MAX_READINGS];
   if (!heard->event.n_bytes) {
     set_unrun(control, heard->frame);
-    return false;
+    return;
   }
   const uint32_t n = midi_decode(&control->midi.decoder, &heard->event, readings);
-  bool has_recalled = false;
   for (uint32_t r = 0; r < n; ++r) {
     if (heard->is_missed) {
       set_values(control, &readings[r]);
@@ -213,28 +238,23 @@ hear(Control* const control, const MidiHeard* const heard)
       keep_recent(&control->midi, heard->frame, &readings[r]);
     }
     note_position(control, &readings[r]);
-    has_recalled |= readings[r].source.kind == MIDI_PROGRAM && recall(control, readings[r].source);
+    if (readings[r].source.kind == MIDI_PROGRAM) {
+      add_program(control, readings[r].source);
+    }
   }
   if (*control->midi.learn) {
     learn(control, readings, n);
   }
-  return has_recalled;
 }
 
-/// Take events until one recalls a scene.  The next event then waits for as long as the recall has
-/// taken, so that programs leave half of the time to clients.
 static void
 take_events(Control* const control)
 {
-  const uint64_t began_ns = time_now_ns();
-  bool has_recalled = false;
   MidiHeard heard;
-  while (!has_recalled && engine_take_midi(control->config.engine, &heard, 1U)) {
+  for (uint32_t e = 0; e < MAX_TAKEN && engine_take_midi(control->config.engine, &heard, 1U); ++e) {
     tempo_hear(control, &heard);
-    has_recalled = hear(control, &heard);
+    hear(control, &heard);
   }
-  const uint64_t ended_ns = time_now_ns();
-  control->midi.next_ns = has_recalled ? ended_ns + (ended_ns - began_ns) : 0U;
 }
 
 // ---- a new worker ----
@@ -327,8 +347,9 @@ midi_run(Control* const control)
   if (control->takes.ring && control->takes.ring != midi->worker) {
     inform_worker(control, control->takes.ring);
   }
-  if (control->now_ns >= midi->next_ns) {
-    take_events(control);
+  take_events(control);
+  if (midi->n_programs && control->now_ns >= midi->next_ns) {
+    recall_next(control);
   }
   if (midi->has_table && !midi->is_shown && control->now_ns - midi->fed_ns >= MIDI_FEED_NS) {
     feed_all(control);
@@ -339,6 +360,6 @@ uint64_t
 midi_wake_ns(const Control* const control)
 {
   const uint64_t poll_ns = control->now_ns + MIDI_POLL_NS;
-  const uint64_t next_ns = control->midi.next_ns ? control->midi.next_ns : poll_ns;
-  return control->midi.had_midi ? next_ns : UINT64_MAX;
+  const uint64_t next_ns = control->midi.n_programs ? control->midi.next_ns : poll_ns;
+  return !control->midi.had_midi ? UINT64_MAX : next_ns < poll_ns ? next_ns : poll_ns;
 }

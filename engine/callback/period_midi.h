@@ -9,7 +9,7 @@
        driver ◀─ MidiPeriod::out ── sent ◀──────────── control thread
 
    When a worker has ended, the control thread learns which events were in blocks that the worker
-   had not run.
+   had not begun.  Of those that it has begun, it has reported the values.
 */
 #ifndef WARPRACK_ENGINE_CALLBACK_PERIOD_MIDI_H
 #define WARPRACK_ENGINE_CALLBACK_PERIOD_MIDI_H

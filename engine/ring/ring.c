@@ -253,6 +253,21 @@ ring_fail(Ring* const ring)
   give_back(ring, RING_FAILED);
 }
 
+void
+ring_hear(Ring* const ring)
+{
+  // Release: whoever sees it finds the reports of the events.
+  atomic_store_explicit(&ring->header->heard, ++ring->heard, memory_order_release);
+}
+
+uint64_t
+ring_n_heard(const Ring* const ring)
+{
+  const uint64_t heard = atomic_load_explicit(&ring->header->heard, memory_order_acquire);
+  const uint64_t finished = ring_n_finished(ring);
+  return heard > finished ? heard : finished;
+}
+
 uint64_t
 ring_n_submitted(const Ring* const ring)
 {

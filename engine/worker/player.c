@@ -634,6 +634,9 @@ player_begin(Player* const player, Ring* const messages, const uint64_t frame,
   }
   receive_midi(player, frame, n_frames);
   collect_events(player, frame, n_frames);
+  if (messages) {
+    ring_hear(messages); // before effects run, in which the worker may end
+  }
 
   Plan* const plan = player->plan;
   for (uint32_t c = 0; c < plan->n_in; ++c) {

@@ -272,6 +272,20 @@ TEST(events_that_a_worker_has_not_run_are_lost_when_it_has_ended)
   ck_assert_uint_eq(period_take_midi(rig.period, heard, 8), 0); // only once
 }
 
+TEST(events_of_a_block_that_was_begun_are_not_lost_with_its_worker)
+{
+  SCOPED(period_rig_free) PeriodRig rig;
+  run_half(&rig);
+  ring_hear(rig.ring); // of the block that was run
+  ring_hear(rig.ring); // the worker ends in the effects of the second one
+  period_abandon(rig.period);
+  come(2, 4);
+  run(&rig, BLOCK);
+  MidiHeard heard[8];
+  ck_assert_uint_eq(period_take_midi(rig.period, heard, 8), 1);
+  assert_event(&heard[0].event, 0, 4);
+}
+
 TEST(what_is_sent_leaves_with_the_next_period)
 {
   SCOPED(period_rig_free) PeriodRig rig;

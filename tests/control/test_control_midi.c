@@ -2,6 +2,7 @@
 // MIDI in the server: lines of the map by message, controllers that are learnt, programs that
 // recall scenes, and feedback that follows the document but never a hand.
 
+#include "control/controller_state.h"
 #include "control/midi.h"
 #include "tests/support/control_rig.h"
 #include "tests/support/scoped.h"
@@ -15,6 +16,7 @@
 
 #define MAX_EVENTS 8U
 #define N_PROGRAMS 64U
+#define FLOOD      1000U
 
 typedef struct Bytes {
   uint8_t bytes[3];
@@ -222,6 +224,24 @@ TEST(programs_take_turns_with_clients)
   const double n_recalls = control_rig_status("revision") - 1.0;
   ck_assert_double_le(n_recalls, (double)(control_rounds(rig.control) - before + 1U));
   AWAIT(control_rig_status("revision") == 1.0 + N_PROGRAMS);
+}
+
+TEST(the_last_program_of_a_flood_is_recalled)
+{
+  client_ask(rig.client, "/done /rack/do 1 *", "/rack/do", "s",
+             "scene a vol.gain=-20\nscene b vol.gain=-30\nscene c lowcut.frequency=100\n"
+             "midi program 1:1 scene a\nmidi program 1:2 scene b\nmidi program 2:1 scene c");
+  MidiEvent programs[FLOOD] = { { .n_bytes = 2U, .bytes = { 0xC1, 0 } } };
+  for (uint32_t e = 1; e < FLOOD; ++e) {
+    programs[e] = (MidiEvent){ .n_bytes = 2U, .bytes = { 0xC0, (uint8_t)(e % 2U) } };
+  }
+  fake_engine_hear(rig.engine, programs, FLOOD);
+  AWAIT(control_rig_status("revision") == 1.0 + MIDI_MAX_PROGRAMS);
+  const uint64_t rounds = control_rounds(rig.control);
+  AWAIT(control_rounds(rig.control) >= rounds + 3U);
+  ck_assert(control_rig_status("revision") == 1.0 + MIDI_MAX_PROGRAMS); // no further recall
+  control_rig_expect_rack("vol gain gain=-30dB\n");
+  control_rig_expect_rack("lowcut highpass frequency=100Hz\n");
 }
 
 TEST(feedback_follows_the_document)

@@ -130,6 +130,17 @@ TEST(a_report_tells_the_frame_of_the_event)
   ck_assert_uint_eq(n_reports(&rig, REPORT_VALUE), 0U);
 }
 
+TEST(the_events_of_a_block_are_heard_when_it_begins)
+{
+  SCOPED(rack_rig_free) RackRig rig;
+  begin(&rig, RACK MAP, 64U);
+  for (uint32_t b = 0; b < 3U; ++b) {
+    ck_assert_uint_eq(ring_n_heard(rig.messages), b);
+    play(&rig, &(MidiEvent){ 0 }, 0U, 64U);
+  }
+  ck_assert_uint_eq(ring_n_heard(rig.messages), 3U);
+}
+
 TEST(an_event_finds_the_value_of_the_message_before_it)
 {
   SCOPED(rack_rig_free) RackRig rig;

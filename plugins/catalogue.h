@@ -6,9 +6,9 @@
    writes whole.  If a variable such as LV2_PATH names other folders, the file has a hash of these
    variables in its name: each choice of folders has a catalogue of its own.  Every process has at
    most one: the server reads the file when it first searches for a plugin, and hands the same text
-   to its workers, so that both know the same plugins.  Only an index is made of it; a plugin is read when its effect
-   is first asked for (fx_find_plugin()), and stays for the life of the process, also when the
-   catalogue is exchanged for a new one.
+   to its workers, so that both know the same plugins.  Only an index is made of it; a plugin is
+   read when its effect is first asked for (fx_find_plugin()), and stays for the life of the
+   process, also when the catalogue is exchanged for a new one.
 
        warprack-plugins  1  <version of the program, which describes plugins in its own way>
        bundle  lv2  /usr/lib/lv2/zam.lv2  <key>  <fault, or empty>

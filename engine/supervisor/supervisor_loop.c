@@ -14,8 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CHECK_MS 20  // between checks while there is a child
-#define REST_MS  100 // between checks without a child
+#define CHECK_MS 20  // between checks while a child starts, owes an answer or sends without end
+#define REST_MS  100 // between checks of a worker that only plays, or without a child
 
 // ---- waiting ----
 
@@ -33,13 +33,36 @@ add_child(const Child* const child, struct pollfd* const fds, uint32_t n)
   return n;
 }
 
+/// True if a child plays or rests, and owes no answer: messages and its end wake this thread, and
+/// the checks of its blocks count steps of up to REST_MS. [lock held]
+static bool
+only_plays(const Supervisor* const supervisor, const Child* const child)
+{
+  const bool is_settled =
+      child->state == CHILD_SERVING || (child->state == CHILD_IDLE && !supervisor->wanted.armed);
+  return is_settled && !child->has_edit && !child->has_load && !child->n_disarms_out &&
+         !child->has_more && child->is_healthy && !child->must_reload;
+}
+
+static int
+time_to_check(Supervisor* const supervisor)
+{
+  supervisor_lock(supervisor);
+  const Child* const worker = supervisor->worker;
+  const bool rests = !supervisor->next && !supervisor->wants_exchange &&
+                     !supervisor_is_saving(supervisor) &&
+                     (!worker || only_plays(supervisor, worker));
+  supervisor_unlock(supervisor);
+  return rests ? REST_MS : CHECK_MS;
+}
+
 static void
-wait_for_events(const Supervisor* const supervisor)
+wait_for_events(Supervisor* const supervisor)
 {
   struct pollfd fds[5] = { { supervisor->wake, POLLIN, 0 } };
   uint32_t n = add_child(supervisor->worker, fds, 1U);
   n = add_child(supervisor->next, fds, n);
-  (void)poll(fds, n, n > 1U ? CHECK_MS : REST_MS);
+  (void)poll(fds, n, time_to_check(supervisor));
   uint64_t count = 0;
   (void)!read(supervisor->wake, &count, sizeof(count)); // fails if nothing was written
 }

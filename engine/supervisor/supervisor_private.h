@@ -119,6 +119,7 @@ struct Supervisor {
   WorkerEvents events;
   SupervisorHost host;
   char realtime_note[512]; ///< Real-time privileges that this process lacks; constant
+                           ///< from the end of supervisor_new() on
   pthread_t thread;
   bool has_thread;
   int wake; ///< eventfd that wakes the supervisor

@@ -10,6 +10,7 @@
 #include "tests/support/wire_ends.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -633,6 +634,51 @@ TEST(an_output_that_a_new_worker_has_not_measured_keeps_its_fallback)
   ck_assert_float_eq(now.level, 0.0F);
   wire_free(first_end);
   wire_free(next_end);
+}
+
+static int* asked_ms; // gets the timeout of poll(), which does not wait; NULL: it waits
+
+int __real_poll(struct pollfd* fds, nfds_t n, int timeout_ms); // --wrap in meson.build
+int __wrap_poll(struct pollfd* fds, nfds_t n, int timeout_ms);
+
+int
+__wrap_poll(struct pollfd* const fds, const nfds_t n, const int timeout_ms)
+{
+  if (asked_ms) {
+    *asked_ms = timeout_ms;
+  }
+  return __real_poll(fds, n, asked_ms ? 0 : timeout_ms);
+}
+
+/// The time for which a round waits for events.
+static int
+wait_of(Supervisor* const supervisor)
+{
+  int timeout_ms = 0;
+  asked_ms = &timeout_ms;
+  supervisor_round(supervisor);
+  asked_ms = NULL;
+  return timeout_ms;
+}
+
+TEST(a_worker_that_only_plays_is_checked_less_often)
+{
+  SCOPED(loose_free) Loose rig = loose_new();
+  Wire* end;
+  Wire* other;
+  Child* const child = child_new(CHILD_SERVING, &end);
+  rig.supervisor->worker = child;
+  const int often_ms = wait_of(rig.supervisor);
+  child->is_healthy = true;
+  ck_assert_int_ge(wait_of(rig.supervisor), 3 * often_ms);
+  child->has_edit = true;
+  ck_assert_int_eq(wait_of(rig.supervisor), often_ms);
+  child->has_edit = false;
+  rig.supervisor->next = child_new(CHILD_STARTING, &other);
+  ck_assert_int_eq(wait_of(rig.supervisor), often_ms);
+  ck_assert_ptr_eq(rig.supervisor->worker, child);
+  wire_free(end);
+  wire_free(other);
 }
 
 SUITE_MAIN("supervisor_children")

@@ -20,7 +20,7 @@ typedef struct Layout {
   Arena* scratch;
   EdgeGroups in_links;  ///< Links by target; those to the output are group n_nodes
   uint32_t* sorted;     ///< [n_nodes] by rank, then backend, effect, index
-  uint32_t* last_rank;  ///< [n_nodes] highest rank that reads the node's output
+  EdgeGroups last_read; ///< Nodes by the highest rank that reads their output
   uint32_t** in_rows;   ///< [n_nodes][node->n_in]
   uint32_t** side_rows; ///< [n_nodes][node->n_side] BACKEND_NO_ROW where nothing is connected; NULL
                         ///< if nothing is at all
@@ -410,8 +410,9 @@ lay_out_rank(Layout* const layout, const uint32_t* const nodes, const uint32_t n
       rows_give_back(layout, layout->fx_rows[nodes[i]], plan_nodes[nodes[i]].node->n_out);
     }
   }
-  for (uint32_t v = 0; v < layout->plan->n_nodes; ++v) {
-    if (plan_nodes[v].rank < rank && layout->last_rank[v] == rank) {
+  for (uint32_t i = layout->last_read.first[rank]; i < layout->last_read.first[rank + 1U]; ++i) {
+    const uint32_t v = layout->last_read.list[i];
+    if (plan_nodes[v].rank < rank) {
       rows_give_back(layout, layout->out_rows[v], plan_nodes[v].node->n_out);
     }
   }
@@ -477,7 +478,6 @@ take_layout(Layout* const layout, Error* const error)
     max_rows += node->n_in + node->n_side + (plan->nodes[n].has_switches ? 2U : 1U) * node->n_out;
   }
   layout->sorted = arena_take(scratch, plan->n_nodes, sizeof(uint32_t));
-  layout->last_rank = arena_take(scratch, plan->n_nodes, sizeof(uint32_t));
   layout->in_rows = arena_take(scratch, plan->n_nodes, sizeof(uint32_t*));
   layout->side_rows = arena_take(scratch, plan->n_nodes, sizeof(uint32_t*));
   layout->out_rows = arena_take(scratch, plan->n_nodes, sizeof(uint32_t*));
@@ -485,6 +485,7 @@ take_layout(Layout* const layout, Error* const error)
   layout->chain = arena_take(scratch, plan->n_nodes, sizeof(uint32_t));
   layout->chain_next = arena_take(scratch, plan->n_nodes, sizeof(uint32_t));
   layout->free_rows = arena_take(scratch, max_rows, sizeof(uint32_t));
+  uint32_t* const last_rank = arena_take(scratch, plan->n_nodes, sizeof(uint32_t));
   layout->steps = arena_take(&layout->plan->arena, 3U * plan->n_nodes + 1U, sizeof(StageStep));
   if (scratch->failed || plan->arena.failed) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
@@ -492,9 +493,13 @@ take_layout(Layout* const layout, Error* const error)
   for (uint32_t l = 0; l < plan->n_links; ++l) {
     const Link* const link = plan->links[l].link;
     const uint32_t reader = link->to ? plan->nodes[link->to->plan_index].rank : plan->n_ranks;
-    if (link->from && reader > layout->last_rank[link->from->plan_index]) {
-      layout->last_rank[link->from->plan_index] = reader;
+    if (link->from && reader > last_rank[link->from->plan_index]) {
+      last_rank[link->from->plan_index] = reader;
     }
+  }
+  layout->last_read = edges_group(scratch, plan->n_ranks, last_rank, plan->n_nodes, NULL);
+  if (scratch->failed) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
   }
   for (uint32_t n = 0; n < plan->n_nodes; ++n) {
     layout->sorted[n] = n;

@@ -463,13 +463,17 @@ uint32_t
 rack_find_edge(const Rack* const rack, const RackEnd from, const RackEnd to,
                const uint32_t first_guess)
 {
-  for (uint32_t i = 0; i < rack->n_edges; ++i) {
-    const uint32_t e = (first_guess + i) % rack->n_edges;
-    if (ends_equal(rack->edges[e].from, from) && ends_equal(rack->edges[e].to, to)) {
-      return e;
+  const uint32_t n = rack->n_edges;
+  for (uint32_t i = 0; i <= n; ++i) {
+    const uint32_t places[] = { first_guess + i, first_guess - i }; // below 0: too large
+    for (uint32_t p = 0; p < ARRAY_LEN(places); ++p) {
+      const uint32_t e = places[p];
+      if (e < n && ends_equal(rack->edges[e].from, from) && ends_equal(rack->edges[e].to, to)) {
+        return e;
+      }
     }
   }
-  return rack->n_edges;
+  return n;
 }
 
 /// Translate an end of rack `a` to the end with the same name in rack `b`, which must have that

@@ -307,8 +307,8 @@ bool rack_equal(const Rack* a, const Rack* b);
 /// As rack_equal(), but scenes, safes and programs may differ.
 bool rack_sounds_equal(const Rack* a, const Rack* b);
 
-/// Find the index of the connection with exactly these ends; n_edges if there is none.  Tries
-/// `first_guess` first, because connections of compared racks mostly have the same order.
+/// Find the index of the connection with exactly these ends; n_edges if there is none.  Begins
+/// at `first_guess`, because connections of compared racks mostly have similar places.
 uint32_t rack_find_edge(const Rack* rack, RackEnd from, RackEnd to, uint32_t first_guess);
 
 /// True if the nodes have the same effect, structural values and quarantine.

@@ -60,25 +60,32 @@ check_direction(const Rack* const rack, const RackEnd from, const RackEnd to, Er
 }
 
 Status
-rack_add_edge(Rack* const rack, const RackEnd from, const RackEnd to, const double gain_db,
-              Error* const error)
+rack_put_edge(Rack* const rack, const uint32_t e, const RackEdge* const edge, Error* const error)
 {
   RackValue gain;
-  Status status = check_direction(rack, from, to, error);
-  status = status ? status : rack_value_from_number(&rack_gain_param, gain_db, &gain, error);
+  Status status = check_direction(rack, edge->from, edge->to, error);
+  status = status ? status : rack_value_from_number(&rack_gain_param, edge->gain_db, &gain, error);
   if (status) {
     return status;
   }
-  const uint32_t e = rack_find_edge(rack, from, to, 0);
   if (e == RACK_MAX_EDGES) {
     return error_set(error, STATUS_LIMIT, "too many connections; at most %u", RACK_MAX_EDGES);
   }
-  RackEdge* const edge = e < rack->n_edges ? &rack->edges[e] : rack_append_edge(rack);
-  if (!edge) {
+  RackEdge* const to = e < rack->n_edges ? &rack->edges[e] : rack_append_edge(rack);
+  if (!to) {
     return rack_no_memory(error);
   }
-  *edge = (RackEdge){ .from = from, .to = to, .gain_db = gain_db + 0.0 }; // + 0.0 turns -0 into 0
+  *to = *edge;
+  to->gain_db += 0.0; // turns -0 into 0
   return STATUS_OK;
+}
+
+Status
+rack_add_edge(Rack* const rack, const RackEnd from, const RackEnd to, const double gain_db,
+              Error* const error)
+{
+  const RackEdge edge = { .from = from, .to = to, .gain_db = gain_db };
+  return rack_put_edge(rack, rack_find_edge(rack, from, to, 0U), &edge, error);
 }
 
 Status

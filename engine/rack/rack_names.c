@@ -11,8 +11,6 @@
 
 static const char* const formats[] = { "clap", "ladspa", "lv2" };
 
-#define MAX_DIGITS 10U // of the number in a default name
-
 static const char digits[] = "0123456789";
 static const char name_characters[] = "_-0123456789"
                                       "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -249,29 +247,6 @@ rack_check_name(const Rack* const rack, const char* const name, Error* const err
     return error_set(error, STATUS_EXISTS, "the name \"%s\" is taken; choose another one", name);
   }
   return STATUS_OK;
-}
-
-void
-rack_free_name(const Rack* const rack, const FxInfo* const fx, char name[const RACK_NAME_BYTES])
-{
-  snprintf(name, RACK_NAME_BYTES, "%s", fx->name);
-  if (!rack_find(rack, name)) {
-    return;
-  }
-  const int length = (int)strnlen(fx->name, RACK_NAME_BYTES - MAX_DIGITS - 1U);
-  unsigned long highest = 1;
-  for (uint32_t n = 0; n < rack->n_nodes; ++n) {
-    const char* const suffix = rack->nodes[n].name + length;
-    if (!strncmp(rack->nodes[n].name, name, (size_t)length) &&
-        strspn(suffix, digits) < MAX_DIGITS) {
-      char* end = NULL;
-      const unsigned long number = strtoul(suffix, &end, 10);
-      highest = *end == '\0' && number > highest ? number : highest;
-    }
-  }
-  do {
-    snprintf(name, RACK_NAME_BYTES, "%.*s%lu", length, fx->name, ++highest);
-  } while (rack_find(rack, name));
 }
 
 Status

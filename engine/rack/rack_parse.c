@@ -184,7 +184,8 @@ parse_connect(Parser* const parser)
     return status;
   }
   Error cause;
-  if (rack_add_edge(parser->rack, ends[0], ends[1], gain_db, &cause)) {
+  const RackEdge edge = { .from = ends[0], .to = ends[1], .gain_db = gain_db };
+  if (parser_add_edge(parser, &edge, &cause)) {
     return parser_pass_on(parser, offset, &cause);
   }
   return remember(parser, ends, offset);
@@ -394,6 +395,11 @@ parse_statement(Parser* const parser)
   if (statement == N_STATEMENTS) {
     return no_statement(parser);
   }
+  const bool rearranges = statement == STATEMENT_INSERT || statement == STATEMENT_DISCONNECT ||
+                          statement == STATEMENT_RENAME || statement == STATEMENT_REMOVE;
+  if (rearranges) {
+    parser_forget(parser);
+  }
   parser_advance(parser);
   return parse[statement](parser);
 }
@@ -521,6 +527,7 @@ parse_text(Parser* const parser, const char* const text, Status (*const parse)(P
   }
   status = status ? status : check_circles(parser);
   tokenizer_clear(&parser->tokenizer);
+  parser_forget(parser);
   free(parser->given);
   free(parser->made);
   return status;

@@ -188,8 +188,8 @@ rack_parse_effect(Parser* const parser, const Token* const name, RackNode** cons
     return status;
   }
   char free_name[RACK_NAME_BYTES];
-  if (!name) {
-    rack_free_name(parser->rack, fx, free_name);
+  if (!name && parser_free_name(parser, fx, free_name)) {
+    return STATUS_NO_MEM;
   }
   const char* const node_name = name ? name->text : free_name;
   Error cause;
@@ -225,7 +225,8 @@ connect_all(Parser* const parser, const Ends* const from, const RackEnd to, cons
 {
   for (uint32_t i = 0; i < from->n; ++i) {
     Error cause;
-    if (rack_add_edge(parser->rack, from->ends[i], to, 0.0, &cause)) {
+    const RackEdge edge = { .from = from->ends[i], .to = to };
+    if (parser_add_edge(parser, &edge, &cause)) {
       return parser_pass_on(parser, offset, &cause);
     }
   }

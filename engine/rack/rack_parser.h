@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /// Shared by the parts of the parser: rack_parse.c (documents and statements), rack_parse_chain.c
-/// (chains and effects), rack_parse_values.c (values), rack_parse_scene.c (scenes) and
-/// rack_parse_midi.c (the MIDI map).
+/// (chains and effects), rack_parse_values.c (values), rack_parse_scene.c (scenes),
+/// rack_parse_midi.c (the MIDI map) and rack_parse_known.c (default names, and where connections
+/// are).
 #ifndef WARPRACK_ENGINE_RACK_RACK_PARSER_H
 #define WARPRACK_ENGINE_RACK_RACK_PARSER_H
 
 #include "rack_private.h"
 #include "rack_token.h"
+
+#include "engine/base/key_index.h"
 
 /// A connection made by the text, to find the place of a cycle's error.
 typedef struct Made {
@@ -16,6 +19,8 @@ typedef struct Made {
 
 /// How a value of a node was written.
 typedef enum Given { GIVEN_NOT, GIVEN_BY_PLACE, GIVEN_BY_NAME } Given;
+
+typedef struct NameSeries NameSeries;
 
 typedef struct Parser {
   Tokenizer tokenizer;
@@ -38,6 +43,12 @@ typedef struct Parser {
   uint32_t n_made;
   uint32_t depth; ///< Number of parentheses around `now`
   Error* error;
+
+  NameSeries* series; ///< [n_series] of default names; private to rack_parse_known.c, as the rest
+  uint32_t n_series;
+  KeyIndex edges; ///< The keys of the first n_edges_seen connections
+  uint32_t n_edges_seen;
+  uint32_t n_searches;
 } Parser;
 
 typedef enum Statement {
@@ -117,6 +128,17 @@ typedef struct Unquoted {
 /// Fail at `offset` with the quotes that the text needs, because it contains `what`.  Returns
 /// STATUS_OK if it needs none.
 Status parser_unquoted(Parser* parser, const Unquoted* unquoted, size_t offset, const char* what);
+
+/// Choose a default name for a node: the effect's name, or the effect's name with the number after
+/// the highest one in use.
+NODISCARD Status parser_free_name(Parser* parser, const FxInfo* fx, char name[RACK_NAME_BYTES]);
+
+/// As rack_add_edge().
+NODISCARD Status parser_add_edge(Parser* parser, const RackEdge* edge, Error* error);
+
+/// Forget names and connections, before they change in another way than by a new one at the end;
+/// frees the memory.
+void parser_forget(Parser* parser);
 
 /// EFFECT | FORMAT value; `name` is the node's name, or NULL without one.  The node is valid until
 /// the next one is added.

@@ -52,10 +52,6 @@ bool rack_same_fallback(RackFallback a, RackFallback b);
 /// Refuse a name that is malformed, reserved or in use.
 NODISCARD Status rack_check_name(const Rack* rack, const char* name, Error* error);
 
-/// Choose a default name for a node: the effect's name, or the effect's name with the number after
-/// the highest one in use.
-void rack_free_name(const Rack* rack, const FxInfo* fx, char name[RACK_NAME_BYTES]);
-
 /// The names of all effects and the formats of plugins, for the caller to free; NULL when out of
 /// memory.
 const char** rack_effect_names(uint32_t* n_names);
@@ -113,6 +109,10 @@ NODISCARD Status rack_keep_values(RackNode* node, const char* text, Error* error
 NODISCARD Status rack_add_node(Rack* rack, const char* name, const FxInfo* fx, RackUid uid,
                                Error* error);
 
+/// Add a connection, or set the gain of the one with these ends, at `e`; n_edges: there is none.
+NODISCARD Status rack_put_edge(Rack* rack, uint32_t e, const RackEdge* edge, Error* error);
+
+/// As rack_put_edge(), with a search for the connection.
 NODISCARD Status rack_add_edge(Rack* rack, RackEnd from, RackEnd to, double gain_db, Error* error);
 NODISCARD Status rack_remove_edges(Rack* rack, RackEnd from, RackEnd to, Error* error);
 

@@ -107,6 +107,19 @@ worker_replay(Worker* const worker, const ParamMessage* const message, const uin
              : error_set(error, STATUS_LIMIT, "more than %u messages in a block", WAITING_MAX);
 }
 
+/// The first rank from `rank` on with a node that makes passes; n_ranks: none.
+static uint32_t
+rank_with_passes(const Plan* const plan, const uint32_t rank)
+{
+  uint32_t first = plan->n_ranks;
+  for (uint32_t n = 0; n < plan->n_living; ++n) {
+    const PlanNode* const node = &plan->nodes[n];
+    const bool is_before = node->rank >= rank && node->rank < first;
+    first = is_before && node->node->fx->finish_pass ? node->rank : first;
+  }
+  return first;
+}
+
 /// Finish the pass of the nodes of one rank.
 static Status
 finish_rank(const Plan* const plan, const uint32_t rank, bool* const again, Error* const error)
@@ -131,7 +144,8 @@ worker_finish_pass(Worker* const worker, bool* const again, Error* const error)
   worker_end_offline(worker);
   const Plan* const plan = worker->player.plan;
   // In signal order: the measurement of a node is invalid while a node before it still changes.
-  for (uint32_t rank = 0; !status && rank < plan->n_ranks && !*again; ++rank) {
+  for (uint32_t rank = rank_with_passes(plan, 0U); !status && rank < plan->n_ranks && !*again;
+       rank = rank_with_passes(plan, rank + 1U)) {
     status = finish_rank(plan, rank, again, error);
   }
   if (*again) {

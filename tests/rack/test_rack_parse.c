@@ -2,15 +2,18 @@
 // The rack language: every form gives its graph, every mistake is reported with its line and
 // column, canonical text reads back to an equal rack, and no text does harm.
 
+#include "engine/base/text_buffer.h"
 #include "engine/rack/rack.h"
 #include "tests/support/scoped.h"
 #include "tests/support/set_by_name.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static Error error;
 
@@ -43,6 +46,12 @@ static const struct {
     "add highpass highpass order=4 type=elliptic\nconnect in highpass\nconnect highpass out\n" },
   { "highpass 1kHz order=2 type=butterworth backend=auto", // all values are the initial ones
     "add highpass highpass\nconnect in highpass\nconnect highpass out\n" },
+  { "chain gain | gain | gain\nremove gain3\nchain gain", // the number after the highest in use
+    "add gain gain\nadd gain2 gain\nadd gain3 gain\nconnect in gain\nconnect gain gain2\n"
+    "connect gain2 out\nconnect in gain3\nconnect gain3 out\n" },
+  { "chain gain | gain\nrename gain2 gain7\nchain gain",
+    "add gain gain\nadd gain7 gain\nadd gain8 gain\nconnect in gain\nconnect gain gain7\n"
+    "connect gain7 out\nconnect in gain8\nconnect gain8 out\n" },
   { "a: gain + b: gain",
     "add a gain\nadd b gain\nconnect in a\nconnect in b\nconnect a out\nconnect b out\n" },
   { "a: gain | b: gain + c: gain | d: gain", // + binds tighter
@@ -530,6 +539,78 @@ TEST(mutated_documents_are_read_or_refused_and_do_no_harm)
   }
   ck_assert_uint_gt(n_read, 1000); // enough documents were valid
   ck_assert_uint_lt(n_read, 19000);
+}
+
+/// A chain of n gains; the caller frees it.
+static char*
+long_chain(const uint32_t n)
+{
+  TextBuffer text = { .bytes = NULL };
+  for (uint32_t i = 0; i < n; ++i) {
+    text_buffer_add(&text, i ? " | gain" : "gain");
+  }
+  return text_buffer_take(&text);
+}
+
+TEST(a_connection_that_is_there_is_found_among_many)
+{
+  SCOPED_MEMORY char* const chain = long_chain(20U);
+  char text[512];
+  snprintf(text, sizeof(text),
+           "chain %s\nconnect gain3 gain4 gain=-6dB\nconnect gain3:1 gain4:2\n"
+           "disconnect gain5 gain6\nconnect gain5 gain6 gain=-3dB\nconnect gain5 gain6",
+           chain);
+  SCOPED_RACK Rack* rack = NULL;
+  ck_assert(!rack_parse(text, "test", NULL, &rack, &error));
+  ck_assert_uint_eq(rack->n_edges, 22U); // 21 of the chain, and one from channel to channel
+  const RackEnd from = { .uid = rack_find(rack, "gain3")->uid };
+  const RackEnd to = { .uid = rack_find(rack, "gain4")->uid };
+  ck_assert_double_eq(rack->edges[rack_find_edge(rack, from, to, 0U)].gain_db, -6.0);
+  for (uint32_t e = 0; e < rack->n_edges; ++e) {
+    const RackEdge* const edge = &rack->edges[e];
+    const uint32_t guesses[] = { e, e + 3U, e - 3U, 0U, UINT32_MAX };
+    for (uint32_t g = 0; g < ARRAY_LEN(guesses); ++g) {
+      ck_assert_uint_eq(rack_find_edge(rack, edge->from, edge->to, guesses[g]), e);
+    }
+  }
+  ck_assert_uint_eq(rack_find_edge(rack, to, from, 3U), rack->n_edges);
+}
+
+/// The shortest of several times to read a text, of this thread.
+static double
+time_to_parse(const char* const text)
+{
+  double least_s = INFINITY;
+  for (uint32_t i = 0; i < 5U; ++i) {
+    struct timespec began;
+    struct timespec ended;
+    Rack* rack = NULL;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &began);
+    ck_assert(!rack_parse(text, "test", NULL, &rack, &error));
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ended);
+    rack_free(rack);
+    least_s = fmin(least_s, (double)(ended.tv_sec - began.tv_sec) +
+                                1e-9 * (double)(ended.tv_nsec - began.tv_nsec));
+  }
+  return least_s;
+}
+
+TEST(the_time_to_read_a_rack_grows_with_its_nodes_and_not_with_their_square)
+{
+  double times_s[2][2]; // of a chain, and of the statements of its document
+  for (uint32_t i = 0; i < 2U; ++i) {
+    SCOPED_MEMORY char* const chain = long_chain(i ? 4000U : 500U);
+    Rack* rack = NULL;
+    ck_assert(!rack_parse(chain, "test", NULL, &rack, &error));
+    SCOPED_MEMORY char* const document = rack_print(rack);
+    rack_free(rack);
+    times_s[0][i] = time_to_parse(chain);
+    times_s[1][i] = time_to_parse(document);
+  }
+  for (uint32_t t = 0; t < 2U; ++t) {
+    ck_assert_msg(times_s[t][1] < 24.0 * times_s[t][0], "500 nodes: %g s, 4000 nodes: %g s",
+                  times_s[t][0], times_s[t][1]); // 8 times the nodes; a square is 64 times
+  }
 }
 
 SUITE_MAIN("rack_parse")

@@ -289,12 +289,14 @@ void engine_reset_load(Engine* engine);
 void engine_fade(Engine* engine, bool to_silence);
 bool engine_is_silent(Engine* engine);
 
-/// The result of engine_predict(), which runs `n_blocks` of quiet noise through a plan of `rack`
-/// that never plays, and measures it (for `check`). [main]
+/// The result of engine_predict(), which runs at most `n_blocks` of quiet noise through a plan of
+/// `rack` that never plays, and measures it (for `check`).  It ends earlier when the blocks take
+/// long and their median is known to 5 %. [main]
 typedef struct EnginePrediction {
   EngineStatus status;         ///< Before the blocks
   WorkerFacts facts;           ///< Of the plan, with the fallbacks that a live run would choose
   uint64_t memory_limit_bytes; ///< EngineConfig::memory_bytes, or its default
+  uint32_t n_blocks;           ///< Measured
   double block_ns_p50, block_ns_p99;
   double stalled_share; ///< Part of the time that blocks took which needed more than 0.5 ms and ten
                         ///< times the median

@@ -15,6 +15,14 @@
 #define STALL_NS     5e5  // a time slice of another program on a GPU is longer
 #define STALL_FACTOR 10.0 // times the median
 
+// A measurement may end when the median is known to MEDIAN_SHARE, after a number of blocks in which
+// the partitions of a convolver, up to 8192 frames, come round at 64 frames, and after a time in
+// which other programs had a share of a GPU.
+#define MEDIAN_SHARE 0.05
+#define LEAST_BLOCKS 128U
+#define LOOK_BLOCKS  64U // between two looks at the median
+#define LEAST_NS     (50U * NS_PER_MS)
+
 /// The part of the time that stalled blocks took.
 static double
 stalled_share(const double* const times_ns, const uint32_t n, const double median_ns)
@@ -29,7 +37,15 @@ stalled_share(const double* const times_ns, const uint32_t n, const double media
   return all_ns > 0.0 ? stalled_ns / all_ns : 0.0;
 }
 
-/// Run n_blocks of quiet noise through an offline engine, and measure the time.
+/// True if the times of n blocks, which began at `began_ns`, suffice.  May sort them.
+static bool
+are_enough(double* const times_ns, const uint32_t n, const uint64_t began_ns)
+{
+  return n >= LEAST_BLOCKS && n % LOOK_BLOCKS == 0U && time_now_ns() - began_ns >= LEAST_NS &&
+         percentiles_know_median(times_ns, n, MEDIAN_SHARE);
+}
+
+/// Run at most n_blocks of quiet noise through an offline engine, and measure the time.
 static Status
 time_blocks(Engine* const engine, const uint32_t n_blocks, EnginePrediction* const prediction,
             Error* const error)
@@ -54,16 +70,19 @@ time_blocks(Engine* const engine, const uint32_t n_blocks, EnginePrediction* con
   }
   calibrate_noise(samples, (size_t)n_in * block);
   Status status = STATUS_OK;
-  for (uint32_t b = 0; !status && b < n_blocks; ++b) {
+  const uint64_t first_ns = time_now_ns();
+  uint32_t n = 0;
+  while (!status && n < n_blocks && !are_enough(times, n, first_ns)) {
     const uint64_t began = time_now_ns();
     engine_process(engine, in, out, block, true);
-    times[b] = (double)(time_now_ns() - began);
+    times[n++] = (double)(time_now_ns() - began);
     status = engine_failure(engine, error);
   }
-  const Percentiles ns = percentiles_of(times, n_blocks);
+  const Percentiles ns = percentiles_of(times, n);
+  prediction->n_blocks = n;
   prediction->block_ns_p50 = ns.p50;
   prediction->block_ns_p99 = ns.p99;
-  prediction->stalled_share = stalled_share(times, n_blocks, ns.p50);
+  prediction->stalled_share = stalled_share(times, n, ns.p50);
   free(samples);
   free(times);
   return status;

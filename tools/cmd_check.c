@@ -20,7 +20,7 @@
 #include <string.h>
 
 #define LIVE_CHANNELS   2U   // of `run` without --channels
-#define MEASURED_BLOCKS 400U // half a second at 64 frames: p99 is the fifth worst
+#define MEASURED_BLOCKS 400U // at most: half a second at 64 frames, p99 is the fifth worst
 
 static int check_run(int argc, char** argv);
 

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Percentiles by nearest rank: the smallest value that is not less than a share of all values.
+//
+// The interval of the median: the values of rank n / 2 - 0.98 sqrt(n) and n / 2 + 1 + 0.98 sqrt(n)
+// enclose the median of the distribution in 95 of 100 cases, whatever that is (W. J. Conover,
+// "Practical Nonparametric Statistics", 3rd edition, 1999, section 3.2).
 
 #include "percentiles.h"
 
@@ -37,4 +41,19 @@ percentiles_of(double* const values, const size_t n)
                         .p999 = at_rank(values, n, 0.999),
                         .max = values[n - 1U],
                         .mean = sum / (double)n };
+}
+
+bool
+percentiles_know_median(double* const values, const size_t n, const double share)
+{
+  const double half = 0.98 * sqrt((double)n);
+  const double low = floor((double)n / 2.0 - half);
+  const double high = ceil((double)n / 2.0 + 1.0 + half);
+  if (low < 1.0 || high > (double)n) {
+    return false; // too few values
+  }
+  qsort(values, n, sizeof(double), compare);
+  const double median = at_rank(values, n, 0.5);
+  return values[(size_t)low - 1U] >= (1.0 - share) * median &&
+         values[(size_t)high - 1U] <= (1.0 + share) * median;
 }

@@ -3,6 +3,7 @@
 #ifndef WARPRACK_ENGINE_BASE_PERCENTILES_H
 #define WARPRACK_ENGINE_BASE_PERCENTILES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct Percentiles {
@@ -12,5 +13,9 @@ typedef struct Percentiles {
 /// Sorts `values` in place.  Nearest rank: each result except the mean is one of the values.  All
 /// results are 0 for n == 0.
 Percentiles percentiles_of(double* values, size_t n);
+
+/// True if more values like these would, with 95 % probability, move the median by at most `share`
+/// of it.  Sorts `values` in place.
+bool percentiles_know_median(double* values, size_t n, double share);
 
 #endif

@@ -406,4 +406,17 @@ TEST(fallbacks_are_described_by_ranges_of_outputs)
                    "makes it -40.0 dB; write: late out:1-2 auto\n");
 }
 
+TEST(a_measurement_ends_when_its_median_is_known)
+{
+  static EnginePrediction prediction;
+  SCOPED_RACK Rack* const rack = rack_of("reverb", NULL);
+  const EngineConfig config = { .n_in = 1, .backend = ENGINE_BACKEND_CPU };
+  OK(engine_predict(&config, rack, RATE, 8192, 20000, &prediction, &error)); // a minute
+  ck_assert_uint_ge(prediction.n_blocks, 128U);
+  ck_assert_uint_lt(prediction.n_blocks, 20000U);
+  ck_assert(prediction.block_ns_p50 > 0.0 && prediction.block_ns_p99 >= prediction.block_ns_p50);
+  OK(engine_predict(&config, rack, RATE, 64, 3, &prediction, &error));
+  ck_assert_uint_eq(prediction.n_blocks, 3U);
+}
+
 SUITE_MAIN("fallback")

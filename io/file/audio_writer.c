@@ -418,8 +418,8 @@ static bool
 write_chunk(AudioWriter* const writer, const uint32_t n_frames)
 {
   const AudioFormat format = writer->format;
-  const size_t n = (size_t)n_frames * writer->n_channels;
-  const sf_count_t n_bytes = (sf_count_t)(n * sample_bytes(format));
+  const uint32_t n = n_frames * writer->n_channels;
+  const sf_count_t n_bytes = (sf_count_t)n * sample_bytes(format);
   const uint32_t bits = (uint32_t)encodings[format.encoding].bits;
   if (!bits) {
     samples_swap_floats(writer->interleaved, n);

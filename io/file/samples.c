@@ -181,13 +181,13 @@ samples_unpack(const unsigned char* const from, const uint32_t n_bytes, const si
 }
 
 // Adding 1.5 * 2^52 to a small double rounds it to a whole number, in the lower bits of the sum.
-VECTOR_CLONES uint64_t
-samples_round(const float* restrict const from, const uint32_t bits, const size_t n,
+VECTOR_CLONES uint32_t
+samples_round(const float* restrict const from, const uint32_t bits, const uint32_t n,
               int32_t* restrict const to)
 {
   const double full = ldexp(1.0, (int)bits - 1);
-  uint64_t beyond = 0;
-  for (size_t i = 0; i < n; ++i) {
+  uint32_t beyond = 0;
+  for (uint32_t i = 0; i < n; ++i) {
     const float x = from[i];
     double y = (double)x * full;
     y = y < full - 1.0 ? y : full - 1.0;

@@ -25,7 +25,7 @@ void samples_unpack(const unsigned char* from, uint32_t n_bytes, size_t n, float
 
 /// Round n samples to integers of 16, 24 or 32 bits.  Returns the number of samples beyond full
 /// scale, which are limited to it, and of NaN, which become 0. [any]
-uint64_t samples_round(const float* from, uint32_t bits, size_t n, int32_t* to);
+uint32_t samples_round(const float* from, uint32_t bits, uint32_t n, int32_t* to);
 
 /// Write n integers as little-endian integers of 2, 3 or 4 bytes. [any]
 void samples_pack(const int32_t* from, uint32_t n_bytes, size_t n, unsigned char* to);

@@ -18,6 +18,7 @@
 #include "engine/base/rt.h"
 #include "engine/base/time.h"
 
+#include <sched.h>
 #include <stdalign.h>
 #include <stdlib.h>
 
@@ -46,9 +47,10 @@ struct Pool {
   pthread_t helpers[POOL_MAX_HELPERS];
 };
 
-/// Spin until *word differs from `old`; false if SPIN_NS pass first.
+/// Spin until *word differs from `old`; false if SPIN_NS pass first.  `yields`: let other threads
+/// run on this core meanwhile.
 static bool
-spin_while(const _Atomic uint32_t* const word, const uint32_t old)
+spin_while(const _Atomic uint32_t* const word, const uint32_t old, const bool yields)
 {
   const uint64_t began = time_now_ns();
   do {
@@ -57,6 +59,9 @@ spin_while(const _Atomic uint32_t* const word, const uint32_t old)
         return true;
       }
       rt_pause();
+    }
+    if (yields) {
+      sched_yield();
     }
   } while (time_now_ns() - began < SPIN_NS);
   return false;
@@ -109,7 +114,8 @@ helper_main(void* const context)
     (void)rt_become_realtime(pool->priority, NULL);
   }
   for (uint32_t run = 0; !atomic_load_explicit(&pool->stop, memory_order_acquire);) {
-    if (!spin_while(&pool->run, run)) {
+    // Without a real-time priority, other threads have work: those of `render` that read and write.
+    if (!spin_while(&pool->run, run, !pool->realtime)) {
       sleep_until_run(pool, run);
     }
     run = atomic_load_explicit(&pool->run, memory_order_acquire);
@@ -173,7 +179,7 @@ wait_done(Pool* const pool, const uint32_t n_jobs)
 {
   uint32_t done = atomic_load_explicit(&pool->done, memory_order_acquire);
   while (done != n_jobs) {
-    if (!spin_while(&pool->done, done)) {
+    if (!spin_while(&pool->done, done, false)) {
       atomic_store(&pool->caller_sleeps, true);
       done = atomic_load(&pool->done);
       if (done != n_jobs) {

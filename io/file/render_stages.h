@@ -22,8 +22,8 @@ typedef struct ReadAhead {
 /// Start to read.  STATUS_NO_MEM. [main]
 NODISCARD Status read_ahead_begin(ReadAhead* ahead, AudioReader* reader, uint32_t block_frames,
                                   Error* error);
-/// Wait for the next block, and point to its rows.  It has zeros after the end of the file; n_read <
-/// block_frames only there.  STATUS_FILE: the rest of the file is corrupt. [main]
+/// Wait for the next block, and point to its rows.  It has zeros after the end of the file, and
+/// n_read < block_frames only there.  STATUS_FILE: the rest of the file is corrupt. [main]
 NODISCARD Status read_ahead_next(ReadAhead* ahead, const float** rows, uint32_t* n_read,
                                  Error* error);
 /// End the thread.  Accepts a stage that has not begun. [main]

@@ -27,8 +27,9 @@
 #define STACK_BYTES         (1U << 20U)
 #define LINE_BYTES          64U
 #define HANDLER_STACK_BYTES                                                                        \
-  (32U << 10U)                       // for a handler of signals that looks at the thread's stack
-#define MAPPED_FROM_BYTES (32 << 20) // the most that mallopt() accepts
+  (32U << 10U)                        // for a handler of signals that looks at the thread's stack
+#define MAPPED_FROM_BYTES (32 << 20)  // the most that mallopt() accepts
+#define HUGE_FROM_BYTES   (4U << 20U) // two huge pages of x86: one of them fits at any address
 
 void
 rt_flush_denormals(void)
@@ -256,6 +257,11 @@ rt_memory(const size_t n_bytes)
 {
   const size_t n_lines = n_bytes ? (n_bytes + LINE_BYTES - 1U) / LINE_BYTES : 1U;
   void* const memory = aligned_alloc(LINE_BYTES, n_lines * LINE_BYTES);
+  if (memory && n_bytes >= HUGE_FROM_BYTES) {
+    const uintptr_t page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t skipped = -(uintptr_t)memory % page_bytes;
+    madvise((char*)memory + skipped, (n_bytes - skipped) / page_bytes * page_bytes, MADV_HUGEPAGE);
+  }
   return memory ? memset(memory, 0, n_lines * LINE_BYTES) : NULL;
 }
 

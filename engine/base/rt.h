@@ -92,7 +92,8 @@ void rt_touch_shared(const void* memory, size_t n_bytes);
 
 /// Allocate zeroed memory at a multiple of 64 bytes, a cache line, with all pages present: after
 /// calloc(), the kernel maps a page at its first write, which may be in the callback.  The caller
-/// frees it; NULL if out of memory.  0 bytes are possible. [any]
+/// frees it; NULL if out of memory.  0 bytes are possible.  Large memory gets huge pages where the
+/// kernel gives them, because loops that pass over it would wait for addresses of pages. [any]
 void* rt_memory(size_t n_bytes);
 
 /// State and type of cancellation of a thread, before rt_hold_cancel().

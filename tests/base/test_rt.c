@@ -10,8 +10,10 @@
 
 #include <errno.h>
 #include <float.h>
+#include <inttypes.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -62,6 +64,31 @@ TEST(memory_is_zeroed_and_begins_a_cache_line)
     ck_assert_uint_eq(n_zeros, sizes[s]);
     memset(memory, 1, sizes[s]); // the next allocation may find it
   }
+}
+
+TEST(large_memory_asks_for_huge_pages)
+{
+  if (access("/sys/kernel/mm/transparent_hugepage/enabled", F_OK)) {
+    return;
+  }
+  enum { BYTES = 16 << 20 };
+  SCOPED_MEMORY char* const memory = rt_memory(BYTES);
+  const uintptr_t middle = (uintptr_t)memory + BYTES / 2U;
+  FILE* const maps = fopen("/proc/self/smaps", "r");
+  ck_assert_ptr_nonnull(maps);
+  char line[512];
+  bool is_here = false;
+  bool is_asked = false;
+  while (fgets(line, sizeof(line), maps)) {
+    uintptr_t begin = 0;
+    uintptr_t end = 0;
+    if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " ", &begin, &end) == 2) {
+      is_here = begin <= middle && middle < end;
+    }
+    is_asked |= is_here && !strncmp(line, "VmFlags:", 8) && strstr(line, " hg");
+  }
+  fclose(maps);
+  ck_assert(is_asked);
 }
 
 typedef struct Seen {

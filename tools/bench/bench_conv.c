@@ -66,6 +66,7 @@ typedef struct Rig {
   const FxInfo* fx;
   void* node;
   FxUnit* units; ///< [n]
+  char* states;  ///< Of all units, in one piece as in the engine
   uint32_t n;
   float* in; ///< [block]: the same input for all channels
   float** out;
@@ -75,9 +76,9 @@ static void
 rig_free(Rig* const rig)
 {
   for (uint32_t u = 0; u < rig->n; ++u) {
-    free(rig->units ? rig->units[u].state : NULL);
     free(rig->out ? rig->out[u] : NULL);
   }
+  free(rig->states);
   free(rig->units);
   free(rig->out);
   free(rig->in);
@@ -130,14 +131,16 @@ rig_new(Rig* const rig, const ConvArgs* const args, const uint32_t n, Error* con
   rig->units = calloc(n, sizeof(FxUnit));
   rig->out = calloc(n, sizeof(float*));
   rig->in = calloc(block, sizeof(float));
-  bool enough = rig->units && rig->out && rig->in;
+  const size_t stride = (shape.unit_bytes + 63U) & ~(size_t)63U;
+  rig->states = rt_memory(n * stride);
+  bool enough = rig->units && rig->out && rig->in && rig->states;
   for (uint32_t u = 0; enough && u < n; ++u) {
     rig->out[u] = calloc(block, sizeof(float));
     rig->units[u] = (FxUnit){ .node = rig->node,
-                              .state = aligned_alloc(64U, (shape.unit_bytes + 63U) & ~(size_t)63U),
+                              .state = rig->states + u * stride,
                               .in = (const float* const*)&rig->in,
                               .out = &rig->out[u] };
-    enough = rig->out[u] && rig->units[u].state;
+    enough = rig->out[u];
     if (enough) {
       rig->fx->unit_init(rig->node, rig->units[u].state, u);
     }

@@ -22,10 +22,9 @@
 
 enum { BAND, FREQUENCY, HIGH, TAPS, WINDOW, BETA, FILE_TAPS, COMPENSATE };
 
-// Above this number of taps, partitions are cheaper than products in the time domain (measured: the
-// costs are equal between 130 and 190 taps with AVX-512, at blocks of 16 to 4096 frames, and at
-// slightly fewer taps with AVX2).
-#define MAX_DIRECT_TAPS 128U
+// Above this number of taps, partitions are cheaper than products in the time domain (measured with
+// AVX2 and AVX-512: the costs are equal between 170 and 260 taps, at blocks of 64 to 8192 frames).
+#define MAX_DIRECT_TAPS 192U
 
 static const char* const bands[] = { "lowpass", "highpass", "bandpass", "bandstop", NULL };
 static const char* const windows[] = { "hann",           "hamming", "blackman",
@@ -57,10 +56,17 @@ typedef struct FirNode {
   PartitionKernel* kernel; ///< For a device, or NULL
 } FirNode;
 
-/// Followed by the partition's state, or by [n_taps - 1 + max_block_frames] frames of input.
+/// Followed by the partition's state, or by [past_frames() + max_block_frames] frames of input.
 typedef struct FirUnit {
   _Alignas(64) uint32_t filter;
 } FirUnit;
+
+/// Frames of input that a short filter keeps for SpectrumOps::fir.
+static uint32_t
+past_frames(const FirNode* const fir)
+{
+  return fir->n_taps + 2U;
+}
 
 static void
 fir_destroy(void* const node)
@@ -194,7 +200,7 @@ describe(const FirNode* const fir, const FxFile* const file, FxShape* const shap
   const bool is_direct = fir->n_taps <= MAX_DIRECT_TAPS;
   const PartitionSize size = size_of(fir);
   const PartitionBytes bytes = is_direct ? (PartitionBytes){ 0 } : partition_measure(&size);
-  const size_t past_bytes = (fir->n_taps - 1U + fir->max_block_frames) * sizeof(float);
+  const size_t past_bytes = (past_frames(fir) + fir->max_block_frames) * sizeof(float);
   const size_t taps_bytes = fir->n_taps * sizeof(float);
   shape->unit_bytes = sizeof(FirUnit) + (is_direct ? past_bytes : bytes.state);
   shape->data_bytes = fir->n_filters * (taps_bytes + sizeof(Partition*) + bytes.constant);
@@ -264,7 +270,7 @@ fir_unit_init(const void* const node, void* const state, const uint32_t channel)
   if (fir->partitions) {
     partition_init(fir->partitions[unit->filter], unit + 1, channel);
   } else {
-    memset(unit + 1, 0, (fir->n_taps - 1U) * sizeof(float));
+    memset(unit + 1, 0, past_frames(fir) * sizeof(float));
   }
 }
 
@@ -272,7 +278,7 @@ static void
 run_direct(const FirNode* const fir, FirUnit* const unit, const float* const in, float* const out,
            const uint32_t n_frames)
 {
-  const uint32_t n_past = fir->n_taps - 1U;
+  const uint32_t n_past = past_frames(fir);
   float* const past = (float*)(unit + 1);
   memcpy(past + n_past, in, n_frames * sizeof(float));
   fir->ops->fir(past + n_past, fir->taps + (size_t)unit->filter * fir->n_taps, fir->n_taps,

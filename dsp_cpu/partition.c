@@ -15,7 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MIN_HOP_FRAMES 16U // for shorter hops, calls cost more than arithmetic
+#define MIN_HOP_FRAMES 16U   // for shorter hops, calls cost more than arithmetic
+#define GOOD_HOP_LIMIT 4096U // from here on, transforms leave the first-level cache
 
 struct Partition {
   uint32_t n_in, n_out;
@@ -279,6 +280,17 @@ lay_out_state(Partition* const p, const SegmentBytes* const segments)
   p->n_bytes = p->sum_at + sizeof(float) * p->sum_frames * p->n_out;
 }
 
+/// A long block of a short response is cheaper in several hops.
+static uint32_t
+choose_hop(const PartitionSize* const size)
+{
+  uint32_t hop = size->max_block_frames > MIN_HOP_FRAMES ? size->max_block_frames : MIN_HOP_FRAMES;
+  while (hop >= GOOD_HOP_LIMIT && hop >= 2U * size->n_taps && hop % 2U == 0) {
+    hop /= 2U;
+  }
+  return hop;
+}
+
 /// Compute all members of a partition except its segments, and write the specs of the segments to
 /// `specs`; `taps` may be NULL.
 static void
@@ -286,7 +298,7 @@ lay_out(Partition* const p, const PartitionSize* const size, const float* const*
         SegmentSpec* const specs, SegmentBytes* const bytes)
 {
   *p = (Partition){ .n_in = size->n_in, .n_out = size->n_out };
-  p->hop = size->max_block_frames > MIN_HOP_FRAMES ? size->max_block_frames : MIN_HOP_FRAMES;
+  p->hop = choose_hop(size);
   p->head_points = fft_fast_size(p->hop);
   p->head_pitch = (p->head_points + SPECTRUM_CELL - 1U) / SPECTRUM_CELL * SPECTRUM_CELL;
   const PartitionPlan plan = partition_plan(p->hop, size->n_taps);

@@ -6,7 +6,8 @@
    A Partition holds the constants, spectra and plans, shared by any number of states and threads.
    A state is plain memory: delay lines, rings, and the progress of the work.
 
-   Input comes in hops of max_block_frames (16 at least), counted from the state's start:
+   Input comes in hops of max_block_frames (16 at least; long blocks of short responses consist of
+   several), counted from the state's start:
 
        in ──┬─▶ window of two hops ─▶ segment 0, at once ──────────────▶ + ─▶ out
             └─▶ ring of input ─▶ segments 1.. , a slice per hop ─▶ ring of sums

@@ -110,42 +110,11 @@ pack_body(const float* const in, const uint32_t n_points, float* const restrict 
   }
 }
 
-#define FIR_TILE 64U // outputs at once: four independent AVX-512 sums hide the latency of additions
+#define FIR_TILE  256U // outputs at once: their sums stay in the first-level cache
+#define FIR_PITCH 272U // from phase to phase; not a multiple of 4096 bytes apart
 
-BODY
-fir_tile(const float* const in, const float* const taps, const uint32_t n_taps,
-         const uint32_t n_frames, float* const restrict out)
-{
-  float sums[FIR_TILE] = { 0.0F };
-  for (uint32_t t = 0; t < n_taps; ++t) {
-    const float tap = taps[t];
-    const float* const x = in - t;
-#pragma omp simd
-    for (uint32_t k = 0; k < n_frames; ++k) {
-      sums[k] += tap * x[k];
-    }
-  }
-#pragma omp simd
-  for (uint32_t k = 0; k < n_frames; ++k) {
-    out[k] = sums[k];
-  }
-}
-
-BODY
-fir_body(const float* const in, const float* const taps, const uint32_t n_taps,
-         const uint32_t n_frames, float* const restrict out)
-{
-  uint32_t i = 0;
-  for (; i + FIR_TILE <= n_frames; i += FIR_TILE) {
-    fir_tile(in + i, taps, n_taps, FIR_TILE, out + i);
-  }
-  for (; i + CELL <= n_frames; i += CELL) {
-    fir_tile(in + i, taps, n_taps, CELL, out + i);
-  }
-  if (i < n_frames) {
-    fir_tile(in + i, taps, n_taps, n_frames - i, out + i);
-  }
-}
+typedef float Four __attribute__((vector_size(16)));
+typedef float LooseFour __attribute__((vector_size(16), aligned(4), may_alias));
 
 /// One set of functions: the bodies above, inlined into functions of the given target.
 #define SPECTRUM_OPS(set, label, TARGET)                                                           \
@@ -177,11 +146,6 @@ fir_body(const float* const in, const float* const taps, const uint32_t n_taps,
   {                                                                                                \
     pack_body(in, n_points, cells, cell_stride);                                                   \
   }                                                                                                \
-  TARGET static void fir_##set(const float* in, const float* taps, uint32_t n_taps,                \
-                               uint32_t n_frames, float* out)                                      \
-  {                                                                                                \
-    fir_body(in, taps, n_taps, n_frames, out);                                                     \
-  }                                                                                                \
   static const SpectrumOps ops_##set = { .name = label,                                            \
                                          .fold = fold_##set,                                       \
                                          .unfold = unfold_##set,                                   \
@@ -195,18 +159,18 @@ fir_body(const float* const in, const float* const taps, const uint32_t n_taps,
 #define SET   plain
 #define LANES 4
 #define TARGET
-#include "spectrum_mac.inc"
+#include "spectrum_lanes.inc"
 SPECTRUM_OPS(plain, "baseline", );
 #if defined(__x86_64__)
 #define SET    avx2
 #define LANES  8
 #define TARGET __attribute__((target("avx2,fma")))
-#include "spectrum_mac.inc"
+#include "spectrum_lanes.inc"
 SPECTRUM_OPS(avx2, "AVX2", __attribute__((target("avx2,fma"))));
 #define SET    avx512
 #define LANES  16
 #define TARGET __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,fma")))
-#include "spectrum_mac.inc"
+#include "spectrum_lanes.inc"
 SPECTRUM_OPS(avx512, "AVX-512", __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,fma"))));
 #endif
 

@@ -57,8 +57,8 @@ typedef struct SpectrumOps {
   void (*mac)(const SpectrumMac* row, uint32_t ticks, float* const* out);
   /// out += the products of the n_terms <= n_parts newest slots.
   void (*mac_newest)(const SpectrumMac* row, uint32_t n_terms, float* out);
-  /// out[i] = sum over k of taps[k] * in[i - k], in ascending k: short filters in the time domain.
-  /// in has n_taps - 1 samples before its first.
+  /// out[i] = sum over k of taps[k] * in[i - k], each in the same order: short filters in the time
+  /// domain.  in has n_taps + 2 samples before its first.
   void (*fir)(const float* in, const float* taps, uint32_t n_taps, uint32_t n_frames, float* out);
 } SpectrumOps;
 

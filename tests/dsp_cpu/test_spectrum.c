@@ -182,18 +182,24 @@ check_mac(const SpectrumOps* const ops)
 static void
 check_fir(const SpectrumOps* const ops)
 {
-  for (uint32_t n_frames = 1; n_frames < 200U; n_frames += 7U) {
+  for (uint32_t n_frames = 1; n_frames < 600U; n_frames += 7U) {
     const uint32_t n_taps = 1U + n_frames % 64U;
+    const float* const in = ODD(a) + n_taps + 2U;
     fill();
-    ops->fir(ODD(a) + n_taps - 1U, ODD(b), n_taps, n_frames, ODD(out));
+    ops->fir(in, ODD(b), n_taps, n_frames, ODD(out));
     for (uint32_t i = 0; i < n_frames; ++i) {
       double sum = 0.0;
       for (uint32_t k = 0; k < n_taps; ++k) {
-        sum += (double)ODD(b)[k] * ODD(a)[n_taps - 1U + i - k];
+        sum += (double)ODD(b)[k] * in[(ptrdiff_t)i - k];
       }
       assert_close("fir", ODD(out)[i], sum);
     }
     ck_assert(ODD(out)[n_frames] == GUARD);
+    for (uint32_t i = 0; i < n_frames; i += 1U + i % 5U) { // the same bits in any division
+      float one = GUARD;
+      ops->fir(in + i, ODD(b), n_taps, 1, &one);
+      ck_assert(one == ODD(out)[i]);
+    }
   }
 }
 

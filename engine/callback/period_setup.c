@@ -3,6 +3,7 @@
 
 #include "period_state.h"
 
+#include "engine/base/rows.h"
 #include "engine/base/rt.h"
 #include "engine/base/time.h"
 #include "engine/contract/format.h"
@@ -14,7 +15,6 @@
 // Amplitudes: -120 and 60 dBFS.
 #define MIN_CEILING 1e-6F
 #define MAX_CEILING 1e3F
-#define ROW_FRAMES  16U // rows start on cache lines
 
 static Status
 check_config(const PeriodConfig* const config, Error* const error)
@@ -55,16 +55,16 @@ make_midi(Period* const period, Error* const error)
 static Status
 make_rows(Period* const period, Error* const error)
 {
-  const size_t stride = (period->shape.block_frames + ROW_FRAMES - 1U) / ROW_FRAMES * ROW_FRAMES;
+  const size_t distance = rows_distance(period->shape.block_frames);
   PeriodRows* const rows = &period->rows;
   float** const all[] = { &rows->silence, &rows->input,     &rows->wet,  &rows->mixed,
                           &rows->dry,     &rows->other_tap, &rows->gains };
-  period->row_memory = rt_memory(ARRAY_LEN(all) * stride * sizeof(float));
+  period->row_memory = rt_memory(ARRAY_LEN(all) * distance * sizeof(float));
   if (!period->row_memory) {
     return error_set(error, STATUS_NO_MEM, "no memory for the audio callback");
   }
   for (size_t r = 0; r < ARRAY_LEN(all); ++r) {
-    *all[r] = period->row_memory + r * stride;
+    *all[r] = period->row_memory + r * distance;
   }
   return STATUS_OK;
 }

@@ -8,10 +8,10 @@
 
 #include "plan_steps.h"
 
+#include "engine/base/rows.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#define ROW_ALIGNMENT 16U // floats: 64 bytes
 
 #define CHAIN_MAX_NODES 16U // their rows are in use at the same time
 
@@ -508,12 +508,6 @@ take_layout(Layout* const layout, Error* const error)
   return STATUS_OK;
 }
 
-static size_t
-row_stride(const Plan* const plan)
-{
-  return (plan->block_frames + ROW_ALIGNMENT - 1U) & ~(size_t)(ROW_ALIGNMENT - 1U);
-}
-
 /// Number of rows that are not in the ring's slot.
 static size_t
 n_own_rows(const Plan* const plan)
@@ -524,20 +518,20 @@ n_own_rows(const Plan* const plan)
 size_t
 steps_row_bytes(const Plan* const plan)
 {
-  return n_own_rows(plan) * row_stride(plan) * sizeof(float);
+  return n_own_rows(plan) * rows_distance(plan->block_frames) * sizeof(float);
 }
 
 Status
 steps_take_rows(Plan* const plan, Error* const error)
 {
   const uint32_t n_fixed = plan->n_in + plan->n_out;
-  float* const memory =
-      arena_take(&plan->arena, n_own_rows(plan) * row_stride(plan), sizeof(float));
+  const size_t distance = rows_distance(plan->block_frames);
+  float* const memory = arena_take(&plan->arena, n_own_rows(plan) * distance, sizeof(float));
   if (!memory) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
   for (uint32_t r = n_fixed; r < plan->n_rows; ++r) {
-    plan->rows[r] = memory + (r - n_fixed) * row_stride(plan);
+    plan->rows[r] = memory + (r - n_fixed) * distance;
   }
   return STATUS_OK;
 }

@@ -4,6 +4,7 @@
 
 #include "worker_private.h"
 
+#include "engine/base/rows.h"
 #include "engine/base/rt.h"
 #include "engine/contract/guard.h"
 
@@ -16,7 +17,7 @@ worker_prepare_offline(Worker* const worker, Error* const error)
   const Format* const format = &worker->format;
   free(worker->offline_rows);
   const size_t n_rows = 2U * ((size_t)format->n_in + worker->player.plan->n_out);
-  worker->offline_rows = calloc(n_rows * format->block_frames + 1U, sizeof(float));
+  worker->offline_rows = rt_memory(n_rows * rows_distance(format->block_frames) * sizeof(float));
   rt_flush_denormals(); // the caller's thread runs the blocks
   return worker->offline_rows ? STATUS_OK : error_set(error, STATUS_NO_MEM, "out of memory");
 }
@@ -44,7 +45,7 @@ static float*
 rows_of(const Worker* const worker, const uint32_t turn)
 {
   const size_t n_rows = worker->format.n_in + worker->player.plan->n_out;
-  return worker->offline_rows + turn * n_rows * worker->format.block_frames;
+  return worker->offline_rows + turn * n_rows * rows_distance(worker->format.block_frames);
 }
 
 /// Begin a block, and return the output of the block before; silence in the first call.
@@ -55,11 +56,11 @@ run_ahead(Worker* const worker, const uint64_t frame, float* const* const in,
   Player* const player = &worker->player;
   const uint32_t n_in = worker->format.n_in;
   const uint32_t n_out = player->plan->n_out;
-  const size_t block = worker->format.block_frames;
+  const size_t distance = rows_distance(worker->format.block_frames);
   float* const rows = rows_of(worker, worker->offline_turn);
   float* ahead[FX_MAX_CHANNELS];
   for (uint32_t c = 0; c < n_out; ++c) {
-    ahead[c] = rows + (n_in + c) * block;
+    ahead[c] = rows + (n_in + c) * distance;
   }
   player_begin(player, NULL, frame, n_frames, in, ahead);
   worker->offline_turn = 1U - worker->offline_turn;
@@ -72,7 +73,7 @@ run_ahead(Worker* const worker, const uint64_t frame, float* const* const in,
   note_block(worker, player_end(player), counts);
   const float* const other = rows_of(worker, worker->offline_turn);
   for (uint32_t c = 0; c < n_out; ++c) {
-    memcpy(out[c], other + (n_in + c) * block, n_frames * sizeof(float));
+    memcpy(out[c], other + (n_in + c) * distance, n_frames * sizeof(float));
   }
 }
 
@@ -80,11 +81,11 @@ void
 worker_process(Worker* const worker, const float* const* const in, float* const* const out,
                const uint32_t n_frames, PeriodCounts* const counts)
 {
-  const size_t block = worker->format.block_frames;
+  const size_t distance = rows_distance(worker->format.block_frames);
   float* const rows = rows_of(worker, worker->offline_turn);
   float* guarded[FX_MAX_CHANNELS];
   for (uint32_t c = 0; c < worker->format.n_in; ++c) {
-    guarded[c] = rows + c * block;
+    guarded[c] = rows + c * distance;
     counts->bad_in += guard_clean(guarded[c], in[c], n_frames).bad;
   }
   const uint64_t frame = worker->next_frame;

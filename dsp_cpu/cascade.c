@@ -44,7 +44,7 @@ typedef struct CascadeUnit {
   uint32_t version;     ///< Version of the design that is active or fades in
   uint32_t fade_left;   ///< Frames until the cross-fade ends; 0: only the old filter runs
   uint32_t fade_frames; ///< Length of that cross-fade, without the time before it
-  CascadeRow filters[]; ///< [n_sections] active, then [n_sections] next
+  _Alignas(64) CascadeRow filters[]; ///< [n_sections] active, then [n_sections] next: a line each
 } CascadeUnit;
 
 static CascadeRow*

@@ -13,6 +13,8 @@
 #define JOBS           16U  // signals side by side: their tiles fit into the first-level cache
 #define TILE           128U // frames of a tile
 #define SHARE          8U   // signals: a core gets a multiple
+#define MOST_FACTORS   16U  // of a part
+#define FACTOR_FRAMES  32U  // that stay in registers from factor to factor
 #define SECTION_WEIGHT 4U   // a section takes about as long as so many factors
 
 // ---- the nodes that run together ----
@@ -22,20 +24,17 @@ static bool
 is_at_rest(const Stage* const stage, ChainNode* const node)
 {
   const Run* const run = node->run;
-  const Batch* const batch = node->batch;
-  const uint32_t n_sets = *batch->specs[run->first_unit].n_sets;
   if (stage->is_changing && stage->marks.has_change[run->node_index]) {
     node->rests = false;
     return false;
   }
-  if (!node->rests || node->n_sets != n_sets) {
-    const FxUnit* const units = batch->units + run->first_unit;
+  if (!node->rests || node->n_sets_at_rest != *node->n_sets) {
     uint32_t u = 0;
-    while (u < run->n_units && batch->fx->linear->rests(units[u].node, units[u].state)) {
+    while (u < run->n_units && node->linear->rests(node->units[u].node, node->units[u].state)) {
       ++u;
     }
     node->rests = u == run->n_units;
-    node->n_sets = n_sets;
+    node->n_sets_at_rest = *node->n_sets;
   }
   return node->rests;
 }
@@ -120,8 +119,7 @@ typedef struct Signal {
 static const FxUnit*
 unit_of(const Signal signal, const uint32_t node)
 {
-  const ChainNode* const of = &signal.task->nodes[node];
-  return &of->batch->units[of->run->first_unit + signal.unit];
+  return &signal.task->nodes[node].units[signal.unit];
 }
 
 /// The sections of a signal from those of a node on.
@@ -165,49 +163,68 @@ restore_states(const Signal signal)
   }
 }
 
-/// The next nodes that one call of the kernel runs, or one node with a factor.  Returns their
-/// number.
-static uint32_t
-next_part(const ChainNode* const nodes, const uint32_t n_nodes, CascadeForm* const form)
+/// Some nodes of a task that run together, frame by frame: with sections, or with factors.
+typedef struct Part {
+  uint32_t first, n_nodes;
+  CascadeForm form; ///< Without sections: factors
+} Part;
+
+/// The part from a node on.
+static Part
+part_from(const ChainTask* const task, const uint32_t first)
 {
-  *form = (CascadeForm){ 0 };
-  uint32_t n = 0;
-  for (; n < n_nodes && nodes[n].n_sections; ++n) {
-    if (form->n_sections + nodes[n].n_sections > CASCADE_MAX_SECTIONS) {
+  Part part = { .first = first };
+  const bool has_sections = task->nodes[first].n_sections != 0U;
+  for (uint32_t n = first; n < task->n_nodes; ++n) {
+    const uint32_t n_sections = task->nodes[n].n_sections;
+    if ((n_sections != 0U) != has_sections || part.n_nodes == MOST_FACTORS ||
+        part.form.n_sections + n_sections > CASCADE_MAX_SECTIONS) {
       break;
     }
-    form->n_sections += nodes[n].n_sections;
-    form->node_ends |= 1U << (form->n_sections - 1U);
+    ++part.n_nodes;
+    part.form.n_sections += n_sections;
+    part.form.node_ends |= has_sections ? 1U << (part.form.n_sections - 1U) : 0U;
   }
-  return n ? n : 1U;
+  return part;
 }
 
+/// Multiply by one factor after the other, as nodes do.
 VECTOR_CLONES static void
-scale(float* const restrict out, const float* const restrict in, const float factor,
-      const uint32_t n_frames)
+scale(float* const restrict out, const float* const restrict in, const float* const factors,
+      const uint32_t n_factors, const uint32_t n_frames)
 {
-  for (uint32_t i = 0; i < n_frames; ++i) {
-    out[i] = in[i] * factor;
+  for (uint32_t first = 0; first < n_frames; first += FACTOR_FRAMES) {
+    const uint32_t n = n_frames - first < FACTOR_FRAMES ? n_frames - first : FACTOR_FRAMES;
+    float frames[FACTOR_FRAMES] = { 0.0F };
+    memcpy(frames, in + first, n * sizeof(float));
+    for (uint32_t f = 0; f < n_factors; ++f) {
+      for (uint32_t i = 0; i < FACTOR_FRAMES; ++i) {
+        frames[i] *= factors[f];
+      }
+    }
+    memcpy(out + first, frames, n * sizeof(float));
   }
 }
 
-/// Run some nodes, which one call of the kernel runs or which are one node with a factor.
+/// Run a part of the nodes, which have sections or factors.  Fills CascadeJob::rows.
 static void
 run_part(const Group* const group, const Signal* const signals, CascadeJob* const jobs,
-         const uint32_t n_jobs, const uint32_t node, const CascadeForm form,
-         const uint32_t n_frames)
+         const uint32_t n_jobs, const Part* const part, const uint32_t n_frames)
 {
-  if (form.n_sections) {
+  if (part->form.n_sections) {
     for (uint32_t j = 0; j < n_jobs; ++j) {
-      jobs[j].rows = signals[j].task->chain->rows + section_of(signals[j], node);
+      jobs[j].rows = signals[j].task->chain->rows + section_of(signals[j], part->first);
     }
-    group->kernel->run(jobs, n_jobs, form, n_frames);
+    group->kernel->run(jobs, n_jobs, part->form, n_frames);
     return;
   }
   for (uint32_t j = 0; j < n_jobs; ++j) {
-    const FxLinear* const linear = signals[j].task->nodes[node].batch->fx->linear;
-    const float factor = linear->factor(unit_of(signals[j], node)->state);
-    scale(jobs[j].out, jobs[j].in, factor, n_frames);
+    const ChainNode* const nodes = signals[j].task->nodes + part->first;
+    float factors[MOST_FACTORS];
+    for (uint32_t n = 0; n < part->n_nodes; ++n) {
+      factors[n] = nodes[n].linear->factor(nodes[n].units[signals[j].unit].state);
+    }
+    scale(jobs[j].out, jobs[j].in, factors, part->n_nodes, n_frames);
   }
 }
 
@@ -218,23 +235,21 @@ run_tile(const Group* const group, const Signal* const signals, const uint32_t n
 {
   float tiles[2][JOBS][TILE];
   const ChainTask* const task = group->tasks; // all are alike
-  const float* from[JOBS];
+  CascadeJob jobs[JOBS];
   for (uint32_t j = 0; j < n_signals; ++j) {
-    from[j] = unit_of(signals[j], 0U)->in[0] + first;
+    jobs[j].in = unit_of(signals[j], 0U)->in[0] + first;
   }
-  CascadeForm form;
-  uint32_t n = 0;
-  for (uint32_t node = 0, side = 0; node < task->n_nodes; node += n, side = 1U - side) {
-    n = next_part(task->nodes + node, task->n_nodes - node, &form);
-    const bool is_last = node + n == task->n_nodes;
-    CascadeJob jobs[JOBS];
+  for (uint32_t node = 0, side = 0; node < task->n_nodes; side = 1U - side) {
+    const Part part = part_from(task, node);
+    node += part.n_nodes;
     for (uint32_t j = 0; j < n_signals; ++j) {
-      float* const out =
-          is_last ? unit_of(signals[j], task->n_nodes - 1U)->out[0] + first : tiles[side][j];
-      jobs[j] = (CascadeJob){ .in = from[j], .out = out };
-      from[j] = out;
+      jobs[j].out =
+          node == task->n_nodes ? unit_of(signals[j], node - 1U)->out[0] + first : tiles[side][j];
     }
-    run_part(group, signals, jobs, n_signals, node, form, n_frames);
+    run_part(group, signals, jobs, n_signals, &part, n_frames);
+    for (uint32_t j = 0; j < n_signals; ++j) {
+      jobs[j].in = jobs[j].out;
+    }
   }
 }
 
@@ -246,8 +261,7 @@ run_signals(const Group* const group, const Signal* const signals, const uint32_
   for (uint32_t j = 0; j < n_signals; ++j) {
     keep_states(signals[j]);
   }
-  CascadeForm form;
-  const bool is_one_part = next_part(task->nodes, task->n_nodes, &form) == task->n_nodes;
+  const bool is_one_part = part_from(task, 0U).n_nodes == task->n_nodes;
   const uint32_t n_at_once = is_one_part ? group->n_frames : TILE;
   for (uint32_t first = 0; first < group->n_frames; first += n_at_once) {
     const uint32_t n_left = group->n_frames - first;
@@ -401,6 +415,7 @@ end_task(ChainTask* const task)
   if (!atomic_load_explicit(&task->is_bad, memory_order_relaxed)) {
     for (uint32_t n = 0; n < task->n_nodes; ++n) {
       task->nodes[n].run->is_done = true;
+      ++task->nodes[n].batch->n_done;
     }
     return;
   }
@@ -410,7 +425,7 @@ end_task(ChainTask* const task)
   task->chain->n_alone = task->nodes->run->place + task->n_nodes;
 }
 
-bool
+void
 stage_chain_run(Stage* const stage, Batch* const batch, const uint32_t n_frames)
 {
   const uint32_t n_tasks = list_tasks(stage, batch, n_frames);
@@ -424,11 +439,6 @@ stage_chain_run(Stage* const stage, Batch* const batch, const uint32_t n_frames)
   for (uint32_t t = 0; t < n_tasks; ++t) {
     end_task(&tasks[t]);
   }
-  bool any_done = false;
-  for (uint32_t r = 0; r < batch->n_runs; ++r) {
-    any_done = any_done || batch->runs[r].is_done;
-  }
-  return any_done;
 }
 
 void
@@ -437,4 +447,5 @@ stage_chain_end(Batch* const batch)
   for (uint32_t r = 0; r < batch->n_runs; ++r) {
     batch->runs[r].is_done = false;
   }
+  batch->n_done = 0;
 }

@@ -26,9 +26,12 @@
 typedef struct ChainNode {
   Batch* batch;
   Run* run;
+  const FxLinear* linear;
+  const FxUnit* units;
+  const uint32_t* n_sets;             ///< BatchUnit::n_sets
+  uint32_t n_sets_at_rest;            ///< The same, when all units were at rest
+  bool rests;                         ///< No parameter has changed since
   uint32_t first_section, n_sections; ///< Among those of the chain; none: a factor
-  bool rests;      ///< No parameter has changed since all units were at rest, ...
-  uint32_t n_sets; ///< ... by this BatchUnit::n_sets
 } ChainNode;
 
 /// The part of a chain that is in a stage: at least two nodes.
@@ -60,9 +63,9 @@ NODISCARD Status stage_chain_init(Stage* stage);
 
 // ---- stage_chain.c ----
 
-/// Run the quiet nodes of chains from this batch on.  Returns true if a node of the batch has run,
-/// now or with a batch before: Run::is_done. [player]
-REALTIME bool stage_chain_run(Stage* stage, Batch* batch, uint32_t n_frames);
+/// Run the quiet nodes of chains from this batch on: Batch::n_done counts those of the batch that
+/// have run, now or with a batch before. [player]
+REALTIME void stage_chain_run(Stage* stage, Batch* batch, uint32_t n_frames);
 
 /// The batch ends. [player]
 REALTIME void stage_chain_end(Batch* batch);

@@ -99,9 +99,11 @@ static void
 add_node(Chain* const chain, uint32_t* const n_taken, Batch* const batch, Run* const run)
 {
   ChainNode* const node = &chain->nodes[chain->n_nodes];
-  const FxLinear* const linear = batch->fx->linear;
   const FxUnit* const units = batch->units + run->first_unit;
   *node = (ChainNode){ .batch = batch,
+                       .linear = batch->fx->linear,
+                       .units = units,
+                       .n_sets = batch->specs[run->first_unit].n_sets,
                        .first_section = *n_taken,
                        .n_sections = n_sections_of(batch->fx, units->node) };
   node->run = run;
@@ -110,7 +112,7 @@ add_node(Chain* const chain, uint32_t* const n_taken, Batch* const batch, Run* c
   batch->has_chains = true;
   *n_taken += node->n_sections;
   for (uint32_t u = 0; node->n_sections && u < run->n_units; ++u) {
-    CascadeRow* const sections = linear->sections(units[u].state);
+    CascadeRow* const sections = node->linear->sections(units[u].state);
     CascadeRow** const rows = chain->rows + (size_t)u * chain->n_sections + node->first_section;
     for (uint32_t s = 0; s < node->n_sections; ++s) {
       rows[s] = sections + s;

@@ -335,14 +335,26 @@ point_outputs(const Stage* const stage, const uint32_t n_frames)
   }
 }
 
+/// True if all nodes that read the rows of a mix have run, with others of their chains.
+static bool
+feeds_done(const Stage* const stage, const uint32_t mix)
+{
+  const StageStep* const steps = stage->spec.steps;
+  const Batch* const batch = &stage->batches[mix + 1U];
+  return mix + 1U < stage->spec.n_steps && batch->n_done && batch->n_done == batch->n_runs &&
+         (mix + 2U == stage->spec.n_steps || steps[mix + 2U].kind == STEP_MIX);
+}
+
 /// Mix into rows.  A row that would only be a copy for a unit is not written: the unit reads the
 /// source's row, which stays as it is until all nodes of the rank have run.
 static void
-run_mix(const Stage* const stage, const StageStep* const step, const MixPlace* const places,
+run_mix(const Stage* const stage, const uint32_t mix, const MixPlace* const places,
         const uint32_t n_frames)
 {
+  const StageStep* const step = &stage->spec.steps[mix];
   float* const* const rows = stage->spec.rows;
-  for (uint32_t r = 0; r < step->n_rows; ++r) {
+  const uint32_t n_rows = feeds_done(stage, mix) ? 0U : step->n_rows;
+  for (uint32_t r = 0; r < n_rows; ++r) {
     const MixRow* const row = &step->rows[r];
     const bool only_copies = mix_only_copies(row, n_frames);
     if (!only_copies || !(places[r].in || places[r].out)) {
@@ -368,35 +380,50 @@ end_batch(const Batch* const batch, const uint32_t n_frames)
   }
 }
 
+/// Run the nodes of a batch, without those that are stopped or have run.
 static void
-run_batch(Stage* const stage, Batch* const batch, const uint32_t n_frames)
+run_nodes(const Stage* const stage, Batch* const batch, const bool any_stopped,
+          const uint32_t n_frames)
 {
-  if (batch->has_latency) {
-    put_inputs(batch, n_frames);
-  }
-  const bool any_done = batch->has_chains && stage_chain_run(stage, batch, n_frames);
-  const bool any_stopped = batch->fx->renew && stage_guard_find_stopped(batch);
   bool has_changes = stage->is_changing && any_change(stage, batch);
   catch_up(batch, stage->changes);
   if (has_changes && batch->fx->set_at && !batch->fx->cut_at_events) {
     pass_all_changes(stage, batch, n_frames);
     has_changes = false;
   }
-  batch->is_timed = batch->may_be_timed && !any_stopped && is_timed(batch);
-  batch->block_ns = batch->chain_ns;
-  batch->chain_ns = 0.0;
-  if (has_changes || any_stopped || any_done) {
+  if (has_changes || any_stopped || batch->n_done) {
     run_split(stage, batch, n_frames, has_changes);
   } else {
     run_units(stage, batch, batch->units, batch->n_units, n_frames, batch->call);
+  }
+}
+
+static void
+run_batch(Stage* const stage, Batch* const batch, const uint32_t n_frames)
+{
+  if (batch->has_latency) {
+    put_inputs(batch, n_frames);
+  }
+  if (batch->has_chains && batch->n_done < batch->n_runs) {
+    stage_chain_run(stage, batch, n_frames);
+  }
+  const bool any_stopped = batch->fx->renew && stage_guard_find_stopped(batch);
+  const bool is_done = batch->n_done == batch->n_runs;
+  batch->is_timed = batch->may_be_timed && !any_stopped && is_timed(batch);
+  batch->block_ns = batch->chain_ns;
+  batch->chain_ns = 0.0;
+  if (!is_done) {
+    run_nodes(stage, batch, any_stopped, n_frames);
   }
   if (batch->is_timed && batch->has_turn) {
     batch_turn_end(batch); // the mean leaves this block out
   } else if (batch->is_timed) {
     measure(batch);
   }
-  stage->n_reset += stage_guard(stage, batch, n_frames);
-  if (any_done) {
+  if (!is_done) {
+    stage->n_reset += stage_guard(stage, batch, n_frames);
+  }
+  if (batch->n_done) {
     stage_chain_end(batch);
   }
   if (batch->has_end) {
@@ -420,7 +447,7 @@ stage_cpu_submit(Stage* const stage, const uint32_t n_frames, const StageChanges
   for (uint32_t s = 0; s < stage->spec.n_steps; ++s) {
     const StageStep* const step = &stage->spec.steps[s];
     if (step->kind == STEP_MIX) {
-      run_mix(stage, step, places, n_frames);
+      run_mix(stage, s, places, n_frames);
       places += step->n_rows;
     } else {
       run_batch(stage, &stage->batches[s], n_frames);

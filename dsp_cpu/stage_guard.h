@@ -49,6 +49,7 @@ typedef struct Batch {
   bool has_end;        ///< There is something to do after the guard: a latency, or a tap
   uint32_t n_taps;     ///< Nodes that are watched
   bool has_chains;     ///< A node is in a chain
+  uint32_t n_done;     ///< Nodes with Run::is_done
   bool may_share;      ///< There are several units, and several cores
   uint64_t call;       ///< For the flight recorder: a run of any of the nodes
   double mean_ns;      ///< Time of one block on one core

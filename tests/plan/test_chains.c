@@ -404,6 +404,16 @@ TEST(a_node_with_two_readers_ends_a_chain)
   ck_assert_uint_eq(rows_of_block(&pair, 64U), 2U); // of b, and of d, which is mixed
 }
 
+TEST(a_connection_with_a_gain_parts_the_nodes)
+{
+  SCOPED(pair_free) Pair pair;
+  pair_new(&pair,
+           "add a gain -1\nadd b gain -2\nadd c gain -3\nadd d gain -4\nconnect in a\n"
+           "connect a b\nconnect b c gain=-6dB\nconnect c d\nconnect d out",
+           1U, 64U, NULL);
+  ck_assert_uint_eq(rows_of_block(&pair, 64U), 2U); // the output of b, and the input of c
+}
+
 TEST(nodes_after_a_bad_sample_run_as_ever)
 {
   SCOPED(pair_free) Pair pair;
@@ -428,10 +438,9 @@ TEST(rows_of_chains_beside_others_keep_their_signals)
   // Chains of several lengths, and longer nodes beside them, whose rows must not be theirs.
   SCOPED(pair_free) Pair pair;
   pair_new(&pair,
-           "chain (a1: gain -1 | a2: peaking 200 gain=3 | a3: gain -2 + b1: gain -7 + "
-           "c1: delay 3ms | c2: peaking 300 gain=3 | c3: invert | c4: gain -3 | "
-           "c5: gain 1 + d1: peaking 800 gain=2 | d2: compressor -20dB | "
-           "d3: peaking 90 gain=2 | d4: gain 2)",
+           "chain ((a1: gain -1 | a2: peaking 200 gain=3 | a3: gain -2) + b1: gain -7 + "
+           "(c1: delay 3ms | c2: peaking 300 gain=3 | c3: invert | c4: gain -3 | c5: gain 1) + "
+           "(d1: peaking 800 gain=2 | d2: compressor -20dB | d3: peaking 90 gain=2 | d4: gain 2))",
            2U, 64U, NULL);
   for (uint32_t b = 0; b < 60U; ++b) {
     fill(&pair, 64U, 0.25F);
@@ -442,7 +451,7 @@ TEST(rows_of_chains_beside_others_keep_their_signals)
 TEST(a_node_in_quarantine_plays_its_input)
 {
   SCOPED(pair_free) Pair pair;
-  pair_new(&pair, "chain a: gain -1 | b: lowpass 100 order=8 | c: gain -2", 2U, 64U, NULL);
+  pair_new(&pair, "chain a: gain -1 | b: lowpass 100 order=8 | c: gain -2", 1U, 64U, NULL);
   RackRig* const rigs[] = { &pair.fused, &pair.apart };
   for (uint32_t r = 0; r < 2U; ++r) {
     Rack* const rack = rack_copy(rigs[r]->rack);
@@ -450,13 +459,14 @@ TEST(a_node_in_quarantine_plays_its_input)
     rack->nodes[1].is_quarantined = true;
     OK(rack_rig_plan(rigs[r], rack, &error));
   }
+  ck_assert_ptr_null(pair.fused.player.plan->nodes[1].node->fx->linear);
   for (uint32_t b = 0; b < 200U; ++b) { // until the tail of the old node has ended
     fill(&pair, 64U, 0.25F);
     pair_run(&pair, 64U);
   }
   const double factor = pow(10.0, -3.0 / 20.0);
   for (uint32_t i = 0; i < 64U; ++i) {
-    ck_assert_double_eq_tol(outs[0][1][i], factor * (double)in[1][i], 1e-7);
+    ck_assert_double_eq_tol(outs[0][0][i], factor * (double)in[0][i], 1e-7);
   }
 }
 

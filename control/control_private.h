@@ -57,12 +57,13 @@ typedef struct Saves {
 typedef struct HeardRecent {
   RackUid uid;
   uint32_t param;
+  uint64_t frame;    ///< Frame time of that value
   uint64_t until_ns; ///< 0: free
 } HeardRecent;
 
 /// The newest values of parameters that MIDI has set, for the document; see reports.h.
 typedef struct HeardValues {
-  ParamMessage values[HEARD_MAX]; ///< [n]
+  ParamMessage values[HEARD_MAX]; ///< [n] with the frame time of each
   uint32_t n;
   uint64_t ring;                      ///< EngineReports::ring of all of them; 0: of several
   HeardRecent recents[HEARD_RECENTS]; ///< Values that were in `values` a moment ago

@@ -271,6 +271,7 @@ control_run(void* const context)
       clients_expire(control);
     }
     (void)reports_read(control);
+    midi_run(control); // what a worker had not run is in its queue before another one reports
     reports_hear(control);
     takes_run(control);
     do_reply(control);
@@ -279,7 +280,6 @@ control_run(void* const context)
     dispatch_waiting(control);
     do_turns(control);
     dispatch_due(control);
-    midi_run(control);
     notes_flush(&control->notes, control->config.engine);
     saves_continue(control);
     do_syncs(control);

@@ -3,6 +3,7 @@
 
 #include "control_private.h"
 #include "dispatch.h"
+#include "reports.h"
 #include "tempo_source.h"
 
 #include <stdio.h>
@@ -183,21 +184,24 @@ note_position(Control* const control, const MidiReading* const reading)
   }
 }
 
-/// Set the parameters of a reading, because no worker plays that could do it.
+/// Set the parameters of the reading of an event that no worker has run, unless another worker has
+/// set them by a later event already.  Steps and toggles count in any order.
 static void
-set_values(Control* const control, const MidiReading* const reading)
+set_values(Control* const control, const MidiReading* const reading, const uint64_t frame)
 {
   uint32_t n = 0;
   const MidiTarget* const targets = midi_table_find(&control->midi.table, reading->source, &n);
   for (uint32_t t = 0; t < n && reading->source.kind != MIDI_NOTES; ++t) {
     const RackNode* const node = rack_find_uid(editor_rack(control->editor), targets[t].uid);
-    ParamMessage value = { .uid = targets[t].uid,
-                           .param = targets[t].param,
-                           .kind = MESSAGE_VALUE };
-    if (node &&
-        midi_target_value(&targets[t], reading,
-                          rack_number(node, value.param, control_rate_hz(control)), &value.value)) {
-      editor_hear(control->editor, &value, 1U, 0U, control->now_ns);
+    ParamMessage value = { .uid = targets[t].uid, .param = targets[t].param };
+    const MidiShape* const shape = &targets[t].shape;
+    const bool is_step = !reading->n_values || shape->relative || shape->toggles;
+    double present = node ? rack_number(node, value.param, control_rate_hz(control)) : 0.0;
+    const uint64_t newest = reports_newest(control, value.uid, value.param, &present);
+    value.frame = is_step && newest >= frame ? newest + 1U : frame;
+    if (node && newest <= value.frame &&
+        midi_target_value(&targets[t], reading, present, &value.value)) {
+      reports_add(control, &value);
     }
   }
 }
@@ -217,7 +221,7 @@ set_unrun(Control* const control, const uint64_t frame)
   for (uint64_t g = midi->n_recent - n_kept; g < midi->n_recent; ++g) {
     const MidiRecent* const recent = &midi->recent[g % MIDI_MAX_RECENT];
     if (recent->frame >= frame) {
-      set_values(control, &recent->reading);
+      set_values(control, &recent->reading, recent->frame);
     }
   }
 }
@@ -233,7 +237,7 @@ hear(Control* const control, const MidiHeard* const heard)
   const uint32_t n = midi_decode(&control->midi.decoder, &heard->event, readings);
   for (uint32_t r = 0; r < n; ++r) {
     if (heard->is_missed) {
-      set_values(control, &readings[r]);
+      set_values(control, &readings[r], heard->frame);
     } else {
       keep_recent(&control->midi, heard->frame, &readings[r]);
     }

@@ -3,6 +3,11 @@
    MIDI in the server: learns a controller for a client, recalls scenes by programs, and sends
    feedback to controllers.  The worker moves the parameters.
 
+   Each event counts once, whichever worker runs it.  Events that no worker has run are set from
+   here, in their order; but a position does not follow a later one that another worker has run
+   meanwhile.  Of endless encoders, and of controllers that toggle, both count, unless the worker
+   has run the later one within the last milliseconds: then it drops the earlier step.
+
    Feedback compares the document with what controllers show, at most once in MIDI_FEED_NS.  So all
    changes reach the controllers: by clients, scenes, undo, other controllers.  A controller that
    has moved within MIDI_HOLD_NS gets none, so that no motor works against a hand.  Of several

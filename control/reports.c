@@ -23,15 +23,16 @@ find_heard(const HeardValues* const heard, const RackUid uid, const uint32_t par
   return h;
 }
 
-/// Keep a value for the document, where it replaces an older one of its parameter.  It has no
-/// frame: in the next worker it would wait for one that a faulty worker has written.
+/// Keep a value for the document, where it replaces an older one of its parameter.
 static void
 add_heard(HeardValues* const heard, const ParamMessage* const value)
 {
   const uint32_t h = find_heard(heard, value->uid, value->param);
-  heard->values[h] = (ParamMessage){
-    .uid = value->uid, .param = value->param, .value = value->value, .kind = MESSAGE_VALUE
-  };
+  heard->values[h] = (ParamMessage){ .frame = value->frame,
+                                     .uid = value->uid,
+                                     .param = value->param,
+                                     .value = value->value,
+                                     .kind = MESSAGE_VALUE };
   heard->n += h == heard->n;
 }
 
@@ -64,7 +65,7 @@ add_recent(HeardValues* const heard, const ParamMessage* const value, const uint
     recent = &heard->recents[heard->next_recent];
     heard->next_recent = (heard->next_recent + 1U) % HEARD_RECENTS;
   }
-  *recent = (HeardRecent){ value->uid, value->param, until_ns };
+  *recent = (HeardRecent){ value->uid, value->param, value->frame, until_ns };
   heard->recent_until_ns = until_ns;
 }
 
@@ -100,6 +101,32 @@ void
 reports_forget_all(Control* const control)
 {
   control->heard.recent_until_ns = 0U;
+}
+
+// ---- events that no worker has run ----
+
+uint64_t
+reports_newest(Control* const control, const RackUid uid, const uint32_t param,
+               double* const present)
+{
+  HeardValues* const heard = &control->heard;
+  const uint32_t h = find_heard(heard, uid, param);
+  if (h < heard->n) {
+    *present = heard->values[h].value;
+    return heard->values[h].frame;
+  }
+  const HeardRecent* const recent =
+      control->now_ns < heard->recent_until_ns ? find_recent(heard, uid, param) : NULL;
+  return recent && control->now_ns < recent->until_ns ? recent->frame : 0U;
+}
+
+void
+reports_add(Control* const control, const ParamMessage* const value)
+{
+  if (control->heard.n < HEARD_MAX) {
+    add_heard(&control->heard, value);
+    set_ring(&control->heard, 0U);
+  }
 }
 
 // ---- a round ----

@@ -5,6 +5,7 @@
 #define WARPRACK_CONTROL_REPORTS_H
 
 #include "engine/rack/rack.h"
+#include "engine/ring/ring.h"
 
 struct Control;
 
@@ -18,6 +19,14 @@ void reports_forget(struct Control* control, RackUid uid, uint32_t param);
 
 /// The same for all parameters whose value is in the document: it is another one. [control]
 void reports_forget_all(struct Control* control);
+
+/// Frame time of the newest value that MIDI has set a parameter to, 0: of a moment ago none is known.
+/// `present`: receives that value if the document does not have it yet. [control]
+uint64_t reports_newest(struct Control* control, RackUid uid, uint32_t param, double* present);
+
+/// Add a value of an event that no worker has run, with its frame time, to what reports_hear()
+/// takes. [control]
+void reports_add(struct Control* control, const ParamMessage* value);
 
 /// Take what MIDI has set into the document; and the value of a client that the worker got after
 /// it, if the client had sent it before.  [control]

@@ -117,8 +117,9 @@ NODISCARD Status engine_set(Engine* engine, const ParamMessage* messages, uint32
 
 /// Report that a value which the worker of a ring (EngineReports::ring) has set by MIDI is in the
 /// document: later edits override it, and workers that are started later have it.  If another
-/// worker plays now, it gets the value as by engine_set().  STATUS_LIMIT if too many messages wait:
-/// then an edit may leave the value as it is, and a new worker does not have it. [control]
+/// worker plays now, it gets the value, unless an event after `value->frame`, the frame time of the
+/// value, has set the parameter there.  STATUS_LIMIT if too many messages wait: then an edit may
+/// leave the value as it is, and a new worker does not have it. [control]
 NODISCARD Status engine_set_heard(Engine* engine, const ParamMessage* value, uint64_t ring);
 
 /// Number of parameters and notes that the worker has not received yet; 0 without a worker or

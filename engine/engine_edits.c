@@ -210,20 +210,21 @@ Status
 engine_set_heard(Engine* const engine, const ParamMessage* const value, const uint64_t ring)
 {
   ParamMessage message = *value;
-  message.kind = MESSAGE_HEARD;
+  ParamMessage kept = *value; // for workers that are started later
+  kept.kind = MESSAGE_VALUE;
+  kept.frame = 0;
   pthread_mutex_lock(&engine->pointers_lock);
-  const bool has_value = engine->ring && engine->n_rings == ring;
-  const bool is_sent = has_value && ring_send(engine->ring, &message, 1U);
+  const bool is_there = engine->ring != NULL;
+  message.kind = engine->n_rings == ring ? MESSAGE_HEARD : MESSAGE_MISSED;
+  message.frame = message.kind == MESSAGE_MISSED ? value->frame : 0U;
+  const bool is_sent = is_there && ring_send(engine->ring, &message, 1U);
   engine->n_sent += is_sent;
-  if (is_sent && engine->calls->sent) { // for workers that are started later
-    ParamMessage kept = *value;
-    kept.kind = MESSAGE_VALUE;
+  if (is_sent && engine->calls->sent) {
     engine->calls->sent(engine_half(engine), &kept, 1U, engine_clock_frame(engine));
   }
   pthread_mutex_unlock(&engine->pointers_lock);
-  if (!has_value) {
-    message.kind = MESSAGE_VALUE;
-    return engine_set(engine, &message, 1U);
+  if (!is_there) {
+    return engine_set(engine, &kept, 1U);
   }
   return is_sent ? STATUS_OK : STATUS_LIMIT;
 }

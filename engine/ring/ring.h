@@ -90,6 +90,8 @@ typedef enum MessageKind {
   MESSAGE_NOTES_OFF, ///< All notes of the node end
   MESSAGE_HEARD,     ///< A value that the worker has set by MIDI is in the document: edits that are
                      ///< sent from now on override it
+  MESSAGE_MISSED,    ///< A value of a MIDI event that no worker has run, of frame time `frame`: set
+                     ///< now, unless a later event has set the parameter in this worker
   MESSAGE_MIDI_KNOWN, ///< For a new worker: `param` has the bytes of a control change that an
                       ///< earlier one got (midi_decoder_fill())
   MESSAGE_N_KINDS

@@ -185,11 +185,14 @@ is_void_end(const Player* const player, const WaitingMessage* const entry)
          player->plan->nodes[index].node->notes->numbers[message->param] != entry->number;
 }
 
-/// Remove void ends from the heap.  Otherwise long notes that end early fill it, and no message has
-/// room until their time has come.
+/// If no further message can wait, remove void ends from the heap.  Otherwise long notes that end
+/// early fill it, and no message has room until their time has come.
 static void
-drop_void_ends(Player* const player)
+make_room(Player* const player)
 {
+  if (waiting_n(&player->waiting) < WAITING_MAX || !player->may_have_void_ends) {
+    return;
+  }
   const uint32_t n_waiting = player->waiting.n;
   player->waiting.n = 0;
   for (uint32_t i = 0; i < n_waiting; ++i) { // each entry moves to the front or stays
@@ -199,15 +202,6 @@ drop_void_ends(Player* const player)
     }
   }
   player->may_have_void_ends = false;
-}
-
-/// Drop void ends if no further message can wait.
-static void
-make_room(Player* const player)
-{
-  if (waiting_n(&player->waiting) == WAITING_MAX && player->may_have_void_ends) {
-    drop_void_ends(player);
-  }
 }
 
 /// Move messages from the ring to the heap; messages that do not fit stay in the ring.  A late
@@ -222,6 +216,10 @@ receive(Player* const player, Ring* const messages, const uint64_t frame)
     if (message.kind == MESSAGE_MIDI_KNOWN) {
       const MidiEvent event = midi_event_of_word(message.param, MIDI_EVENT_BYTES);
       midi_decoder_fill(&player->decoder, &event);
+    }
+    if (message.kind == MESSAGE_MISSED && !midi_is_overtaken(player->plan, &message)) {
+      message.kind = MESSAGE_VALUE;
+      message.frame = 0;
     }
     if (message.kind >= MESSAGE_HEARD) {
       counter_add(&player->counts.params_dropped, message.kind >= MESSAGE_N_KINDS);
@@ -397,6 +395,7 @@ collect_value(Player* const player, const WaitingMessage* const entry, const uin
   }
   player_report_message(player->reports, entry, message->is_running ? message->frame : at);
   Node* const node = player->plan->nodes[index].node;
+  node->heard[message->param] = entry->is_midi ? at : node->heard[message->param];
   const WaitingMessage timed = with_time(node, entry);
   if (node->fx->params[message->param].of_engine == FX_RAMP_TIME) {
     node_set(node, message->param, message->value);

@@ -98,6 +98,26 @@ TEST(events_that_a_worker_has_not_run_set_their_parameters)
   control_rig_expect_rack("gain=-1dB");
 }
 
+TEST(an_event_that_no_worker_has_run_does_not_follow_a_later_one)
+{
+  const MidiEvent fader = { .n_bytes = 3, .bytes = { 0xB0, 7, 127 } };
+  const MidiEvent encoder = { .n_bytes = 3, .bytes = { 0xB0, 8, 1 } };
+  client_ask(rig.client, "/done /rack/do 1*", "/rack/do", "s",
+             "midi cc 1:7 vol.gain -60dB..-1dB\nmidi cc 1:8 vol.gain -60dB..0dB relative=twos");
+  client_subscribe(rig.other, "/node/vol/gain ");
+  report(VOL, 0U, -20.0, REPORT_MIDI); // of another worker, at frame 700
+  client_expect(rig.other, "/node/vol/gain -20");
+  fake_engine_miss(rig.engine, &fader);
+  report(LOWCUT, 0U, 90.0, REPORT_MIDI); // read with it, or after it
+  client_expect(rig.other, "/node/lowcut/frequency 90");
+  control_rig_expect_rack("gain=-20dB");
+  fake_engine_miss(rig.engine, &encoder); // a step counts nevertheless
+  client_expect(rig.other, "/node/vol/gain -19.5*");
+  fake_engine_advance(rig.engine, 1000U);
+  fake_engine_miss(rig.engine, &fader);
+  client_expect(rig.other, "/node/vol/gain -1");
+}
+
 TEST(a_new_worker_gets_what_controllers_have_sent)
 {
   static const uint8_t select[][2] = { { 99, 2 }, { 98, 4 } };

@@ -327,6 +327,7 @@ engine_set_heard(Engine* const engine, const ParamMessage* const value, const ui
 {
   ParamMessage message = *value;
   message.kind = ring ? MESSAGE_HEARD : MESSAGE_VALUE;
+  message.frame = 0;
   return engine_set(engine, &message, 1U);
 }
 

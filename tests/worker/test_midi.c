@@ -141,6 +141,29 @@ TEST(the_events_of_a_block_are_heard_when_it_begins)
   ck_assert_uint_eq(ring_n_heard(rig.messages), 3U);
 }
 
+TEST(an_event_that_no_worker_has_run_does_not_follow_a_later_one)
+{
+  SCOPED(rack_rig_free) RackRig rig;
+  begin(&rig, RACK MAP, 64U);
+  ParamMessage missed = { .kind = MESSAGE_MISSED, .frame = 50U, .value = -30.0 };
+  missed.uid = rig.rack->nodes[0].uid;
+  rack_rig_send(&rig, &missed);
+  play(&rig, &(MidiEvent){ 0 }, 0U, 64U);
+  ck_assert(target_of(&rig, 0U, "gain") == -30.0);
+  const MidiEvent later = control(10U, 127U);
+  play(&rig, &later, 1U, 64U);
+  ck_assert(target_of(&rig, 0U, "gain") == 0.0);
+  rack_rig_send(&rig, &missed);
+  play(&rig, &later, 0U, 64U);
+  ck_assert(target_of(&rig, 0U, "gain") == 0.0);
+  missed.frame = 64U + 11U;
+  rack_rig_send(&rig, &missed);
+  play(&rig, &later, 0U, 64U);
+  ck_assert(target_of(&rig, 0U, "gain") == -30.0);
+  ck_assert_uint_eq(rig.player.counts.params_dropped, 0U);
+  ck_assert_uint_eq(rig.player.n_received, 3U);
+}
+
 TEST(an_event_finds_the_value_of_the_message_before_it)
 {
   SCOPED(rack_rig_free) RackRig rig;

@@ -4,8 +4,8 @@
 #ifndef WARPRACK_CONTROL_REPORTS_H
 #define WARPRACK_CONTROL_REPORTS_H
 
+#include "engine/engine.h"
 #include "engine/rack/rack.h"
-#include "engine/ring/ring.h"
 
 struct Control;
 

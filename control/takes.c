@@ -4,7 +4,6 @@
 #include "takes.h"
 
 #include "control_private.h"
-#include "reports.h"
 #include "take_audio.h"
 #include "take_text.h"
 
@@ -476,7 +475,6 @@ takes_start(Control* const control, const Peer* const peer, Message* const messa
   if (status) {
     return status;
   }
-  reports_hear(control); // what MIDI has set so far
   takes->rack = rack_copy(editor_rack(control->editor));
   if (!takes->rack) {
     return error_set(error, STATUS_NO_MEM, "out of memory");

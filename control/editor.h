@@ -9,8 +9,8 @@
    - One edit at a time is in flight, as the *candidate* document.  Later edits wait, and are made
      from the committed document when their turn comes.  So a refused edit has no effect, and an
      edit that depends on it is refused in its turn.
-   - Values of one structural parameter that wait at the same time are one edit, of the newest value;
-     if that is refused, the others wait again.
+   - Values of one structural parameter that wait at the same time are one edit, of the newest
+     value; if that is refused, the others wait again.
    - While an edit that makes the rack smaller waits, an edit in flight that adds nodes is not tried
      again after the loss of a worker (engine_overtake()).
    - Parameters of active nodes are set at once, before all edits that wait, in both documents.  In

@@ -349,8 +349,8 @@ rack_of_stream(const uint32_t kind, const uint32_t e, const char* const last)
   return text;
 }
 
-/// Change to a rack, if there is one and the next plan may begin, and play a block.  Returns whether
-/// the rack waits.
+/// Change to a rack, if there is one and the next plan may begin, and play a block.  Returns
+/// whether the rack waits.
 static bool
 play_stream(RackRig* const rig, Rack* const next)
 {

@@ -125,7 +125,7 @@ typedef struct Plan {
   bool is_first;     ///< There was no plan to continue from: all nodes are new
   uint64_t first_frame; ///< First frame, once the plan is active [builder]
   uint32_t fade_frames; ///< From its first frame until its fades have ended everywhere; 0: none
-  bool fades_at_once;   ///< No fade that runs or waits began later than its plan
+  bool fades_at_once;   ///< All fades that have not ended began with the first frame of a plan
   uint64_t settled;     ///< Frame at which all fades have ended, also of earlier plans; once active
   uint32_t latency_frames;
   uint64_t tail_frames;

@@ -491,8 +491,8 @@ rack_of_maze(const Maze* const maze)
   return rack;
 }
 
-/// Edit a random rack every few blocks: the level stays.
-static void
+/// Edit a random rack every few blocks: the level stays.  Returns by which share it moves.
+static float
 check_maze(const uint64_t number)
 {
   uint64_t seed = number;
@@ -509,6 +509,7 @@ check_maze(const uint64_t number)
   }
   rig.plan_frames = below(&seed, 4U) * BLOCK;
   const uint32_t most = 1U + below(&seed, 8U);
+  float largest = 0.0F;
   Rack* next = NULL;
   for (uint32_t e = 0; e < 60U; ++e) {
     change_maze(&maze, &seed);
@@ -520,24 +521,30 @@ check_maze(const uint64_t number)
       }
       next = play_stream(&rig, next) ? next : NULL;
       for (size_t i = 0; i < BLOCK; ++i) {
-        ck_assert_msg(fabsf(out[i] - level) < 4e-3F * level, "stream %llu, edit %u: level %g",
-                      (unsigned long long)number, e, (double)(out[i] / level));
+        largest = fmaxf(largest, fabsf(out[i] / level - 1.0F));
       }
     }
   }
   rack_free(next);
+  return largest;
 }
 
 TEST(random_streams_of_edits_of_the_latency_keep_the_level)
 {
   const uint64_t first = suite_number("STREAM_FIRST", 0);
   const uint64_t n = suite_number("STREAMS", 60);
+  float largest = 0.0F;
   for (size_t i = 0; i < FRAMES; ++i) {
     in[i] = 1.0F;
   }
   for (uint64_t stream = first; stream < first + n; ++stream) {
-    check_maze(stream);
+    const float moves = check_maze(stream);
+    ck_assert_msg(moves < 4e-3F, "stream %llu: the level moves by %g %%",
+                  (unsigned long long)stream, 100.0 * (double)moves);
+    largest = fmaxf(largest, moves);
   }
+  printf("figure: %llu streams of edits of the latency: the level moves by %.2f %% (0.4)\n",
+         (unsigned long long)n, 100.0 * (double)largest);
 }
 
 static uint32_t

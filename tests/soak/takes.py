@@ -41,6 +41,8 @@ def change(osc, k):
 
 def edit(osc, k):
     osc.do("/rack/do", ["insert new highshelf before vol\nset new.gain 2", "set low.order 6", "remove new", "set low.order 4"][k % 4])
+    for ms in (2.0 + k % 5, 1.5):  # the second waits until the first has passed
+        osc.do("/node/lim/lookahead", ms)
     if k % 4 == 1:
         osc.do("/rack/undo")
         osc.do("/rack/redo")

@@ -19,7 +19,6 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define MAX_ROWS           64U   // FFTW's fast path ends here: longer columns are slower (measured)
 #define MIN_SLICED         256U  // shorter transforms are not split
@@ -185,9 +184,8 @@ multiply_row(const Segment* const segment, const SegmentIo* const io, const Spec
   const uint32_t phase = (state->tick + row) % segment->ticks;
   const size_t row_floats = 2U * (size_t)segment->pitch;
   if (phase) {
-    memcpy(io->scratch, sums_of(segment, io->state, phase, o) + row_floats * row,
-           row_floats * sizeof(float));
-    segment->ops->mac_newest(mac, phase, io->scratch);
+    const float* const sums = sums_of(segment, io->state, phase, o) + row_floats * row;
+    segment->ops->mac_newest(mac, phase, sums, io->scratch);
     return;
   }
   float* out[SPECTRUM_TICKS] = { io->scratch };

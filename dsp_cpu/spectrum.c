@@ -11,8 +11,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define CELL SPECTRUM_CELL
-#define BODY static inline __attribute__((always_inline)) void
+#define CELL        SPECTRUM_CELL
+#define LINE_BYTES  64U
+#define AHEAD_BYTES 4096U // a page: the processor itself does not read ahead beyond its end
+#define BODY        static inline __attribute__((always_inline)) void
 
 BODY
 fold_body(const float* const early, const float* const late, const uint32_t stride,

@@ -55,8 +55,8 @@ typedef struct SpectrumOps {
   /// SPECTRUM_TICKS and not 1, in out[t] what is known of the sum t partitions later: the products
   /// of slot newest + k with part k + t of the filter.  n_parts >= ticks.
   void (*mac)(const SpectrumMac* row, uint32_t ticks, float* const* out);
-  /// out += the products of the n_terms <= n_parts newest slots.
-  void (*mac_newest)(const SpectrumMac* row, uint32_t n_terms, float* out);
+  /// out = sums + the products of the n_terms <= n_parts newest slots.
+  void (*mac_newest)(const SpectrumMac* row, uint32_t n_terms, const float* sums, float* out);
   /// out[i] = sum over k of taps[k] * in[i - k], each in the same order: short filters in the time
   /// domain.  in has n_taps + 2 samples before its first.
   void (*fir)(const float* in, const float* taps, uint32_t n_taps, uint32_t n_frames, float* out);

@@ -4,11 +4,13 @@
 //
 // Butterworth highpass 1000 Hz and lowpass 5000 Hz, Chebyshev 1 (0.1 dB) highpass 1500 Hz and
 // lowpass 1800 Hz: the chain of torchfx's published figures.  This benchmark runs them as four
-// effects, block by block through FxInfo.run, as the engine does.  SciPy runs one call of sosfilt
-// with four sections on whole channels (tools/bench/sosfilt_peer.py).  The two alternate.
+// effects, block by block: as one chain, as the engine does with neighbouring nodes
+// (dsp_cpu/stage_chain.h), and node by node through FxInfo.run.  SciPy runs one call of sosfilt
+// with four sections on whole channels (tools/bench/sosfilt_peer.py).  They alternate.
 
 #include "bench.h"
 
+#include "dsp_cpu/cascade_kernel.h"
 #include "engine/base/percentiles.h"
 #include "engine/base/rt.h"
 #include "engine/base/time.h"
@@ -22,6 +24,7 @@
 #include <sys/mman.h>
 
 #define N_FILTERS  4U
+#define NODE_ENDS  15U // each filter rounds its output to float
 #define MAX_ROUNDS 50U
 #define ALIGNMENT  64U
 #define HUGE_PAGE  (2UL << 20U)
@@ -36,7 +39,8 @@ const Bench bench_iir = {
 };
 
 typedef struct IirArgs {
-  int64_t n_channels, block_frames, n_rounds;
+  int64_t n_channels; ///< 0: usual_counts
+  int64_t block_frames, n_rounds;
   double seconds, rate_hz;
   const char* python;
   const char* peer;
@@ -57,6 +61,8 @@ static const Link chain[N_FILTERS] = {
   { "lowpass", 1800.0, "chebyshev1" },
 };
 
+static const uint32_t usual_counts[] = { 1, 2, 8 }; // of channels
+
 /// The chain, for planar signals [n_channels][n_frames].
 typedef struct Rig {
   uint32_t n_channels, block_frames;
@@ -70,6 +76,9 @@ typedef struct Rig {
   const float* ins[FX_MAX_CHANNELS];
   float* outs[FX_MAX_CHANNELS];
   FxUnit units[FX_MAX_CHANNELS];
+  const CascadeKernel* kernel;
+  CascadeRow* sections[FX_MAX_CHANNELS][N_FILTERS];
+  CascadeJob jobs[FX_MAX_CHANNELS];
 } Rig;
 
 static void
@@ -142,6 +151,7 @@ add_filter(Rig* const rig, const uint32_t k, const double rate_hz, Error* const 
       return error_set(error, STATUS_NO_MEM, "out of memory");
     }
     fx->unit_init(rig->nodes[k], rig->states[k][c], c);
+    rig->sections[c][k] = fx->linear->sections(rig->states[k][c]);
   }
   return status;
 }
@@ -157,11 +167,14 @@ fill_noise(float* const out, const size_t n)
 }
 
 static Status
-rig_new(Rig* const rig, const IirArgs* const args, Error* const error)
+rig_new(Rig* const rig, const IirArgs* const args, const uint32_t n_channels, Error* const error)
 {
-  *rig = (Rig){ .n_channels = (uint32_t)args->n_channels,
-                .block_frames = (uint32_t)args->block_frames,
-                .n_frames = (size_t)(args->seconds * args->rate_hz) };
+  uint32_t n_kernels = 0;
+  memset(rig, 0, sizeof(*rig));
+  rig->kernel = cascade_kernels(&n_kernels)[0];
+  rig->n_channels = n_channels;
+  rig->block_frames = (uint32_t)args->block_frames;
+  rig->n_frames = (size_t)(args->seconds * args->rate_hz);
   rig->noise = new_rows(rig, rig->n_frames);
   rig->result = new_rows(rig, rig->n_frames);
   rig->rows[0] = new_rows(rig, rig->block_frames);
@@ -197,30 +210,49 @@ run_filter(Rig* const rig, const uint32_t k, const float* const in, const size_t
   rig->fx[k]->run(rig->units, rig->n_channels, n_frames);
 }
 
+/// Run n frames from frame `first` on through one filter after the other.
+static void
+run_nodes(Rig* const rig, const size_t first, const uint32_t n)
+{
+  const size_t block = rig->block_frames;
+  run_filter(rig, 0, rig->noise + first, rig->n_frames, rig->rows[0], block, n);
+  run_filter(rig, 1, rig->rows[0], block, rig->rows[1], block, n);
+  run_filter(rig, 2, rig->rows[1], block, rig->rows[0], block, n);
+  run_filter(rig, 3, rig->rows[0], block, rig->result + first, rig->n_frames, n);
+}
+
+/// Run n frames from frame `first` on through all filters together.
+static void
+run_chain(Rig* const rig, const size_t first, const uint32_t n)
+{
+  for (uint32_t c = 0; c < rig->n_channels; ++c) {
+    const size_t at = c * rig->n_frames + first;
+    rig->jobs[c] = (CascadeJob){ rig->sections[c], rig->noise + at, rig->result + at };
+  }
+  rig->kernel->run(rig->jobs, rig->n_channels, (CascadeForm){ N_FILTERS, NODE_ENDS }, n);
+}
+
 /// Measure the time of the whole signal, in seconds.
 static double
-rig_time(Rig* const rig)
+rig_time(Rig* const rig, void (*const run)(Rig*, size_t, uint32_t))
 {
   const size_t block = rig->block_frames;
   const uint64_t began_ns = time_now_ns();
   for (size_t i = 0; i < rig->n_frames; i += block) {
     const size_t left = rig->n_frames - i;
-    const uint32_t n = (uint32_t)(left < block ? left : block);
-    run_filter(rig, 0, rig->noise + i, rig->n_frames, rig->rows[0], block, n);
-    run_filter(rig, 1, rig->rows[0], block, rig->rows[1], block, n);
-    run_filter(rig, 2, rig->rows[1], block, rig->rows[0], block, n);
-    run_filter(rig, 3, rig->rows[0], block, rig->result + i, rig->n_frames, n);
+    run(rig, i, (uint32_t)(left < block ? left : block));
   }
   return 1e-9 * (double)(time_now_ns() - began_ns);
 }
 
 /// Measure the seconds that SciPy takes in float32 and in float64.  Returns false without SciPy.
 static bool
-peer_time(const IirArgs* const args, double* const float_seconds, double* const double_seconds)
+peer_time(const IirArgs* const args, const uint32_t n_channels, double* const float_seconds,
+          double* const double_seconds)
 {
   char command[1024];
-  const int length = snprintf(command, sizeof(command), "'%s' '%s' %.9g %lld", args->python,
-                              args->peer, args->seconds, (long long)args->n_channels);
+  const int length = snprintf(command, sizeof(command), "'%s' '%s' %.9g %u", args->python,
+                              args->peer, args->seconds, n_channels);
   FILE* const pipe = length < (int)sizeof(command) ? popen(command, "r") : NULL;
   if (!pipe) {
     return false;
@@ -229,61 +261,80 @@ peer_time(const IirArgs* const args, double* const float_seconds, double* const 
   return pclose(pipe) == 0 && read;
 }
 
-/// Medians of the rounds.
+/// Medians of the rounds, with some channels.
 typedef struct Result {
-  double ours, peer_float, peer_double; ///< Seconds; the peer's are 0 if it did not run
+  uint32_t n_channels;
+  double chain, nodes, peer_float, peer_double; ///< Seconds; the peer's are 0 if it did not run
 } Result;
 
 static Result
 measure(Rig* const rig, const IirArgs* const args)
 {
-  double ours[MAX_ROUNDS];
+  double chained[MAX_ROUNDS];
+  double nodes[MAX_ROUNDS];
   double peer_float[MAX_ROUNDS];
   double peer_double[MAX_ROUNDS];
   const size_t n = (size_t)args->n_rounds;
   bool has_peer = true;
-  rig_time(rig); // the first run causes the page faults
+  rig_time(rig, run_nodes); // the first run causes the page faults
   for (size_t i = 0; i < n; ++i) {
-    ours[i] = rig_time(rig);
-    has_peer = has_peer && peer_time(args, &peer_float[i], &peer_double[i]);
+    chained[i] = rig_time(rig, run_chain);
+    nodes[i] = rig_time(rig, run_nodes);
+    has_peer = has_peer && peer_time(args, rig->n_channels, &peer_float[i], &peer_double[i]);
   }
-  return (Result){ .ours = percentiles_of(ours, n).p50,
+  return (Result){ .n_channels = rig->n_channels,
+                   .chain = percentiles_of(chained, n).p50,
+                   .nodes = percentiles_of(nodes, n).p50,
                    .peer_float = has_peer ? percentiles_of(peer_float, n).p50 : 0.0,
                    .peer_double = has_peer ? percentiles_of(peer_double, n).p50 : 0.0 };
 }
 
 static void
-print_row(const char* const name, const IirArgs* const args, const double seconds,
-          const double ours)
+print_row(const char* const name, const IirArgs* const args, const Result* const result,
+          const double seconds)
 {
-  const double samples = args->seconds * args->rate_hz * (double)args->n_channels;
-  printf("  %-18s %9.1f ms %9.0f x real time %7.2f ns per sample %7.2f x\n", name, 1e3 * seconds,
-         args->seconds / seconds, 1e9 * seconds / samples, seconds / ours);
+  const double samples = args->seconds * args->rate_hz * result->n_channels;
+  printf("%8u  %-16s %9.1f ms %9.0f x real time %7.2f ns per sample %7.2f x\n", result->n_channels,
+         name, 1e3 * seconds, args->seconds / seconds, 1e9 * seconds / samples,
+         seconds / result->chain);
+}
+
+static json_t*
+json_row(const Result* const result)
+{
+  json_t* const row = json_pack("{sI sf sf}", "channels", (json_int_t)result->n_channels,
+                                "warprack_s", result->chain, "nodes_s", result->nodes);
+  if (result->peer_float > 0.0) {
+    json_object_set_new(row, "scipy_float32_s", json_real(result->peer_float));
+    json_object_set_new(row, "scipy_float64_s", json_real(result->peer_double));
+  }
+  return row;
 }
 
 static int
-report(const IirArgs* const args, const Result* const result)
+report(const IirArgs* const args, const Result* const results, const uint32_t n_results)
 {
-  const bool has_peer = result->peer_float > 0.0;
   if (args->json) {
-    json_t* const json = json_pack("{ss sf sI sI sf}", "bench", "iir", "seconds", args->seconds,
-                                   "channels", (json_int_t)args->n_channels, "block_frames",
-                                   (json_int_t)args->block_frames, "warprack_s", result->ours);
-    if (has_peer) {
-      json_object_set_new(json, "scipy_float32_s", json_real(result->peer_float));
-      json_object_set_new(json, "scipy_float64_s", json_real(result->peer_double));
+    json_t* const rows = json_array();
+    for (uint32_t r = 0; r < n_results; ++r) {
+      json_array_append_new(rows, json_row(&results[r]));
     }
-    return command_print_json(&bench_iir, json);
+    return command_print_json(&bench_iir, json_pack("{ss sf sI so}", "bench", "iir", "seconds",
+                                                    args->seconds, "block_frames",
+                                                    (json_int_t)args->block_frames, "rows", rows));
   }
-  printf(
-      "%.0f s of noise, %lld channels, %.0f Hz, blocks of %lld frames; median of %lld rounds\n\n",
-      args->seconds, (long long)args->n_channels, args->rate_hz, (long long)args->block_frames,
-      (long long)args->n_rounds);
-  print_row("warprack", args, result->ours, result->ours);
-  if (has_peer) {
-    print_row("SciPy, float32", args, result->peer_float, result->ours);
-    print_row("SciPy, float64", args, result->peer_double, result->ours);
-  } else {
+  printf("%.0f s of noise, %.0f Hz, blocks of %lld frames; median of %lld rounds\n\n",
+         args->seconds, args->rate_hz, (long long)args->block_frames, (long long)args->n_rounds);
+  printf("channels\n");
+  for (uint32_t r = 0; r < n_results; ++r) {
+    print_row("warprack", args, &results[r], results[r].chain);
+    print_row("node by node", args, &results[r], results[r].nodes);
+    if (results[r].peer_float > 0.0) {
+      print_row("SciPy, float32", args, &results[r], results[r].peer_float);
+      print_row("SciPy, float64", args, &results[r], results[r].peer_double);
+    }
+  }
+  if (!(results[0].peer_float > 0.0)) {
     printf("  SciPy did not run: install python3-scipy, and run from the source tree or give "
            "--peer and --python\n");
   }
@@ -293,8 +344,7 @@ report(const IirArgs* const args, const Result* const result)
 static int
 iir_run(const int argc, char** const argv)
 {
-  IirArgs args = { .n_channels = 8,
-                   .block_frames = 1024,
+  IirArgs args = { .block_frames = 1024,
                    .n_rounds = 5,
                    .seconds = 180.0,
                    .rate_hz = 44100.0, // as in the peer
@@ -303,7 +353,7 @@ iir_run(const int argc, char** const argv)
   // clang-format off
   const Option table[] = {
     { "block",    'b', OPTION_INTEGER, "N",    1,    FX_MAX_BLOCK, .to.integer = &args.block_frames, .help = "Frames per block, default 1024" },
-    { "channels", 'c', OPTION_INTEGER, "N",    1, FX_MAX_CHANNELS, .to.integer = &args.n_channels,   .help = "Channels, default 8" },
+    { "channels", 'c', OPTION_INTEGER, "N",    1, FX_MAX_CHANNELS, .to.integer = &args.n_channels,   .help = "Channels, default 1, 2 and 8 in turn" },
     { "json",     'j', OPTION_FLAG,                                .to.flag = &args.json,            .help = "Print JSON" },
     { "peer",     0,   OPTION_TEXT,    "FILE",                     .to.text = &args.peer,            .help = "Script of the SciPy side, default tools/bench/sosfilt_peer.py" },
     { "python",   0,   OPTION_TEXT,    "FILE",                     .to.text = &args.python,          .help = "Python interpreter with SciPy, default /usr/bin/python3" },
@@ -316,13 +366,19 @@ iir_run(const int argc, char** const argv)
   if (!options_parse(&bench_iir, &options, argc, argv, &operands)) {
     return operands.exit_code;
   }
+  const uint32_t own_count = (uint32_t)args.n_channels;
+  const uint32_t* const counts = own_count ? &own_count : usual_counts;
+  const uint32_t n_counts = own_count ? 1U : (uint32_t)ARRAY_LEN(usual_counts);
   Error error = { STATUS_OK, "" };
   static Rig rig;
-  if (rig_new(&rig, &args, &error)) {
-    return command_fail(&bench_iir, &error);
-  }
+  Result results[ARRAY_LEN(usual_counts)];
   rt_flush_denormals(); // as the engine does on its threads
-  const Result result = measure(&rig, &args);
-  rig_free(&rig);
-  return report(&args, &result);
+  for (uint32_t i = 0; i < n_counts; ++i) {
+    if (rig_new(&rig, &args, counts[i], &error)) {
+      return command_fail(&bench_iir, &error);
+    }
+    results[i] = measure(&rig, &args);
+    rig_free(&rig);
+  }
+  return report(&args, results, n_counts);
 }

@@ -98,12 +98,24 @@ dry_line_advance(DryLine* const line, const uint32_t n_frames)
 }
 
 void
-dry_line_read(const DryLine* const line, const uint32_t channel, const uint32_t delay_frames,
-              float* const out, const uint32_t n_frames)
+dry_line_runs(const DryLine* const line, const uint32_t channel, const uint32_t delay_frames,
+              const uint32_t n_frames, const float* runs[const 2], uint32_t n_runs[const 2])
 {
   const float* const buffer = channel_buffer(line, channel);
   const uint32_t position = (line->position - n_frames - delay_frames) & (line->size - 1U);
-  const uint32_t first = until_end(line, position, n_frames);
-  memcpy(out, buffer + position, first * sizeof(float));
-  memcpy(out + first, buffer, (n_frames - first) * sizeof(float));
+  runs[0] = buffer + position;
+  runs[1] = buffer;
+  n_runs[0] = until_end(line, position, n_frames);
+  n_runs[1] = n_frames - n_runs[0];
+}
+
+void
+dry_line_read(const DryLine* const line, const uint32_t channel, const uint32_t delay_frames,
+              float* const out, const uint32_t n_frames)
+{
+  const float* runs[2];
+  uint32_t n_runs[2];
+  dry_line_runs(line, channel, delay_frames, n_frames, runs, n_runs);
+  memcpy(out, runs[0], n_runs[0] * sizeof(float));
+  memcpy(out + n_runs[0], runs[1], n_runs[1] * sizeof(float));
 }

@@ -34,6 +34,12 @@ REALTIME void dry_line_feed(DryLine* line, uint32_t channel, const float* in, ui
 /// Advance the position by `n_frames`, after all channels have been fed. [rt]
 REALTIME void dry_line_advance(DryLine* line, uint32_t n_frames);
 
+/// Find the `n_frames` frames of one channel that end `delay_frames` before the last frame fed: two
+/// runs of n_runs[] frames in the line, the second of which may be empty.  Valid until the next
+/// dry_line_feed(). [rt]
+REALTIME void dry_line_runs(const DryLine* line, uint32_t channel, uint32_t delay_frames,
+                            uint32_t n_frames, const float* runs[2], uint32_t n_runs[2]);
+
 /// Read the `n_frames` frames of one channel that end `delay_frames` before the last frame fed.
 /// [rt]
 REALTIME void dry_line_read(const DryLine* line, uint32_t channel, uint32_t delay_frames,

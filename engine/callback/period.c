@@ -187,7 +187,7 @@ take_due_block(Period* const period, const Slice* const slice)
     return DUE_LATE;
   }
   const RingResult result = ring_result(period->ring, period->due);
-  const bool has_sound = result == RING_SOUND && period_has_sound(period);
+  const bool has_sound = result == RING_SOUND && period_take_wet(period, slice->out, slice->first);
   counter_add(&period->counters.failed, !has_sound && result != RING_WRONG);
   counter_add(&period->counters.wrong, result == RING_WRONG);
   return has_sound ? DUE_READY : DUE_LOST;
@@ -276,6 +276,21 @@ advance_feedback(Period* const period, const uint32_t n_frames)
   counter_add(&period->counters.feedback, feedback_advance(period->feedback, n_frames));
 }
 
+/// Guard an output.  If `row` is the due block, which period_take_wet() has copied to `out` and
+/// measured, only limit it.
+static GuardCounts
+guard_block(const Period* const period, const uint32_t c, const float* const row, float* const out)
+{
+  const uint32_t n_frames = period->shape.block_frames;
+  if (row != out) {
+    return guard_limit(out, row, n_frames, &period->curve);
+  }
+  GuardCounts met = period->wet[c];
+  met.bad = met.denormal = 0U; // counted by period_sound_row()
+  guard_bend(out, n_frames, &period->curve, &met);
+  return met;
+}
+
 /// Write the outputs: choose the signal, fade it, guard it, attenuate outputs that feed back, and
 /// measure what leaves.
 static void
@@ -285,13 +300,13 @@ play_block(Period* const period, const Slice* const slice, const Sound sound)
   const uint32_t n_frames = period->shape.block_frames;
   const bool is_fading = move_fade(period);
   for (uint32_t c = 0; c < period->shape.n_out; ++c) {
-    const float* row = period_sound_row(period, sound, c);
+    float* const out = slice->out[c] + slice->first;
+    const float* row = period_sound_row(period, sound, c, out);
     bridge_record(period->bridge, c, row, n_frames);
     if (is_fading) {
       row = faded_row(period, row);
     }
-    float* const out = slice->out[c] + slice->first;
-    GuardCounts met = guard_limit(out, row, n_frames, &period->curve);
+    GuardCounts met = guard_block(period, c, row, out);
     period_count_guard(period, true, c, &met);
     if (feedback_play(period->feedback, c, &met, out, n_frames)) {
       met.out = (Level){ guard_peak(out, n_frames), guard_energy(out, n_frames) };

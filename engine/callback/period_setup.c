@@ -57,10 +57,11 @@ make_rows(Period* const period, Error* const error)
 {
   const size_t distance = rows_distance(period->shape.block_frames);
   PeriodRows* const rows = &period->rows;
-  float** const all[] = { &rows->silence, &rows->input,     &rows->wet,  &rows->mixed,
+  float** const all[] = { &rows->silence, &rows->input,     &rows->mixed,
                           &rows->dry,     &rows->other_tap, &rows->gains };
   period->row_memory = rt_memory(ARRAY_LEN(all) * distance * sizeof(float));
-  if (!period->row_memory) {
+  period->wet = rt_memory(period->shape.n_out * sizeof(GuardCounts));
+  if (!period->row_memory || !period->wet) {
     return error_set(error, STATUS_NO_MEM, "no memory for the audio callback");
   }
   for (size_t r = 0; r < ARRAY_LEN(all); ++r) {
@@ -173,6 +174,7 @@ period_free(Period* const period)
     free(period->ports);
     free(period->midi);
     free(period->row_memory);
+    free(period->wet);
     pthread_mutex_destroy(&period->exchange.mutex);
     free(period);
   }

@@ -17,6 +17,9 @@ period_count_guard(Period* const period, const bool is_output, const uint32_t ch
 {
   PeriodCounters* const sums = &period->counters;
   PeriodPortCounters* const port = period_port_counters(period, is_output, channel);
+  if (!(met->bad | met->denormal | met->bent)) {
+    return;
+  }
   counter_add(&port->bad, met->bad);
   counter_add(&port->denormal, met->denormal);
   counter_add(&port->clipped, met->bent);
@@ -53,36 +56,22 @@ dry_row(Period* const period, const uint32_t c)
   return rows->dry;
 }
 
-/// Copy the worker's output of this block, without NaN and denormals.  A faulty worker may still
-/// write to the ring, so later steps read only the copy.  *energy: of the copy.
-static const float*
-take_wet_row(Period* const period, const uint32_t c, double* const energy)
-{
-  float* const row = period->rows.wet;
-  const GuardCounts met =
-      guard_measure(row, ring_output(period->ring, period->due, c), period->shape.block_frames);
-  period_count_guard(period, true, c, &met);
-  *energy = met.out.energy;
-  return row;
-}
-
 bool
-period_has_sound(Period* const period)
+period_take_wet(Period* const period, float* const* const out, const uint32_t first)
 {
   const uint32_t n_frames = period->shape.block_frames;
+  const uint32_t n_out = period->shape.n_out;
   uint64_t n_bad = 0;
-  for (uint32_t c = 0; c < period->shape.n_out; ++c) {
-    n_bad += guard_count_bad(ring_output(period->ring, period->due, c), n_frames);
-  }
-  if (2U * n_bad <= (uint64_t)n_frames * period->shape.n_out) {
-    return true;
-  }
-  for (uint32_t c = 0; c < period->shape.n_out; ++c) {
+  for (uint32_t c = 0; c < n_out; ++c) {
     const float* const row = ring_output(period->ring, period->due, c);
-    const GuardCounts met = { .bad = guard_count_bad(row, n_frames) };
-    period_count_guard(period, true, c, &met);
+    period->wet[c] = guard_measure(out[c] + first, row, n_frames);
+    n_bad += period->wet[c].bad;
   }
-  return false;
+  const bool has_sound = 2U * n_bad <= (uint64_t)n_frames * n_out;
+  for (uint32_t c = 0; !has_sound && c < n_out; ++c) {
+    period_count_guard(period, true, c, &(GuardCounts){ .bad = period->wet[c].bad });
+  }
+  return has_sound;
 }
 
 /// Take over the fallback that another thread has set for an output. [rt]
@@ -165,37 +154,51 @@ gap_row(Period* const period, const uint32_t c)
   return row;
 }
 
+/// The energy of the dry signal of output c in this block, read where the dry line has it.
+static double
+dry_energy(Period* const period, const uint32_t c)
+{
+  const uint32_t n_frames = period->shape.block_frames;
+  const uint32_t source = dry_source(period, c);
+  if (period->next_tap != period->tap || source >= dry_line_channels(period->dry_line)) {
+    return guard_energy(dry_row(period, c), n_frames);
+  }
+  const float* runs[2];
+  uint32_t n_runs[2];
+  dry_line_runs(period->dry_line, source, period->base_latency_frames + period->tap, n_frames, runs,
+                n_runs);
+  return guard_energy(runs[0], n_runs[0]) + guard_energy(runs[1], n_runs[1]);
+}
+
 /// Update the level of an output from a wet block.
 static void
 follow(Period* const period, const uint32_t c, const double wet_energy)
 {
   PeriodFallback* const fallback = &period->fallbacks[c];
-  const uint32_t n_frames = period->shape.block_frames;
   take_wanted(period, fallback);
   if (fallback->taken & PERIOD_FOLLOWS) {
-    follower_update(&fallback->follower, wet_energy, guard_energy(dry_row(period, c), n_frames),
-                    n_frames);
+    follower_update(&fallback->follower, wet_energy, dry_energy(period, c),
+                    period->shape.block_frames);
   }
 }
 
 const float*
-period_sound_row(Period* const period, const Sound sound, const uint32_t c)
+period_sound_row(Period* const period, const Sound sound, const uint32_t c, const float* const wet)
 {
-  double energy = 0.0;
-  const float* wet = NULL;
   float* row = NULL;
   switch (sound) {
   case SOUND_SILENCE:
     break;
   case SOUND_WET:
-    wet = take_wet_row(period, c, &energy);
-    follow(period, c, energy);
+    period_count_guard(period, true, c, &period->wet[c]);
+    follow(period, c, period->wet[c].out.energy);
     return wet;
   case SOUND_FALLBACK:
     return gap_row(period, c);
   case SOUND_FALLBACK_TO_WET:
+    period_count_guard(period, true, c, &period->wet[c]);
     row = gap_row(period, c);
-    guard_fade(row, row, take_wet_row(period, c, &energy), period->shape.block_frames);
+    guard_fade(row, row, wet, period->shape.block_frames);
     return row;
   }
   return period->rows.silence;

@@ -30,7 +30,7 @@ typedef struct PeriodPortCounters {
 
 /// Rows of [block] frames for intermediate signals.
 typedef struct PeriodRows {
-  float *silence, *input, *wet, *mixed, *dry, *other_tap, *gains;
+  float *silence, *input, *mixed, *dry, *other_tap, *gains;
 } PeriodRows;
 
 typedef enum Sound {
@@ -77,6 +77,7 @@ struct Period {
   uint64_t n_blocks;                  ///< Blocks since the start or the last odd period
   uint64_t submitted[PERIOD_HISTORY]; ///< Sequence numbers by n_blocks; PERIOD_NO_BLOCK if dropped
   uint64_t due;                       ///< Sequence number of the block that is due
+  GuardCounts* wet;                   ///< [n_out] of that block; see period_take_wet()
   bool is_wet;
   bool is_short;          ///< In a gap: wet returns at once if a block is on time while the bridge
                           ///< is open
@@ -119,14 +120,17 @@ period_count_guard(Period* period, bool is_output, uint32_t channel, const Guard
 /// so that an equal fallback makes a different word. [any]
 uint64_t period_pack_fallback(uint64_t version, const Fallback* fallback);
 
-/// False if most samples of the due block are NaN or Inf; counts them in that case. [rt]
-REALTIME bool period_has_sound(Period* period);
+/// Copy the due block to the outputs out[n_out], from frame `first` on, without NaN and denormals,
+/// and measure it: the only pass over memory that the worker writes.  False if most samples are NaN
+/// or Inf; counts them in that case. [rt]
+REALTIME bool period_take_wet(Period* period, float* const* out, uint32_t first);
 
 /// Begin a gap in the wet signal: open a bridge and analyse all outputs. [rt]
 REALTIME void period_begin_gap(Period* period);
 
-/// The samples of output channel c in this block, before fade and guard.  They are in private
-/// memory, and valid until the next call.  Call it once for each channel. [rt]
-REALTIME const float* period_sound_row(Period* period, Sound sound, uint32_t c);
+/// The samples of output channel c in this block, before fade and guard; valid until the next call.
+/// `wet`: the due block as period_take_wet() has copied it; a wet block is that row itself.  Call it
+/// once for each channel. [rt]
+REALTIME const float* period_sound_row(Period* period, Sound sound, uint32_t c, const float* wet);
 
 #endif

@@ -58,6 +58,11 @@ REALTIME GuardCounts guard_measure(float* restrict out, const float* restrict in
 REALTIME GuardCounts guard_limit(float* restrict out, const float* restrict in, uint32_t n_frames,
                                  const GuardCurve* curve);
 
+/// The rest of guard_limit() after guard_measure(): let samples above the knee follow the curve.
+/// `counts`: of that call; counts and measures the result. [rt]
+REALTIME void
+guard_bend(float* row, uint32_t n_frames, const GuardCurve* curve, GuardCounts* counts);
+
 /// Largest magnitude of `n_frames` finite samples. [rt]
 REALTIME float guard_peak(const float* in, uint32_t n_frames);
 

@@ -129,8 +129,8 @@ REALTIME bool period_take_wet(Period* period, float* const* out, uint32_t first)
 REALTIME void period_begin_gap(Period* period);
 
 /// The samples of output channel c in this block, before fade and guard; valid until the next call.
-/// `wet`: the due block as period_take_wet() has copied it; a wet block is that row itself.  Call it
-/// once for each channel. [rt]
+/// `wet`: the due block as period_take_wet() has copied it; a wet block is that row itself.  Call
+/// it once for each channel. [rt]
 REALTIME const float* period_sound_row(Period* period, Sound sound, uint32_t c, const float* wet);
 
 #endif

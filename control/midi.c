@@ -131,8 +131,8 @@ learn(Control* const control, const MidiReading* const readings, const uint32_t 
 
 // ---- what comes ----
 
-/// Let a program wait for the recall of its scene, if it has one.  If too many wait, it replaces the
-/// last one of its channel, or else the oldest.
+/// Let a program wait for the recall of its scene, if it has one.  If too many wait, it replaces
+/// the last one of its channel, or else the oldest.
 static void
 add_program(Control* const control, const MidiSource program)
 {

@@ -20,7 +20,7 @@ void reports_forget(struct Control* control, RackUid uid, uint32_t param);
 /// The same for all parameters whose value is in the document: it is another one. [control]
 void reports_forget_all(struct Control* control);
 
-/// Frame time of the newest value that MIDI has set a parameter to, 0: of a moment ago none is known.
+/// Frame time of the newest value that MIDI has set a parameter to; 0: none within the last second.
 /// `present`: receives that value if the document does not have it yet. [control]
 uint64_t reports_newest(struct Control* control, RackUid uid, uint32_t param, double* present);
 

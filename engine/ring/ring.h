@@ -256,8 +256,8 @@ uint64_t ring_n_submitted(const Ring* ring);
 /// consumer makes progress. [any]
 uint64_t ring_n_finished(const Ring* ring);
 
-/// Number of blocks whose MIDI events are applied, at least ring_n_finished(), read from the region.
-/// [any]
+/// Number of blocks whose MIDI events are applied, at least ring_n_finished(), read from the
+/// region. [any]
 uint64_t ring_n_heard(const Ring* ring);
 
 /// Make ring_wait_take() return false once: the call in progress if there is one, else the next

@@ -24,7 +24,8 @@
 REALTIME uint32_t midi_changes(MidiDecoder* decoder, const Plan* plan, const MidiEvent* event,
                                ParamMessage changes[MIDI_MAX_CHANGES], uint32_t* n_left);
 
-/// True for a MESSAGE_MISSED whose parameter a later event has set; its node may be unknown. [player]
+/// True for a MESSAGE_MISSED whose parameter a later event has set; its node may be unknown.
+/// [player]
 REALTIME bool midi_is_overtaken(const Plan* plan, const ParamMessage* missed);
 
 #endif

@@ -59,6 +59,10 @@ count_quiet(const Stage* const stage, const Run* const run, const uint32_t n_fra
          is_quiet(stage, &chain->nodes[end])) {
     ++end;
   }
+  const FxUnit* const last = chain->nodes[end - 1U].units;
+  if (end > run->place + 1U && last->out[0] == chain->nodes[run->place].units->in[0]) {
+    --end; // rows of nodes two places apart
+  }
   return end - run->place;
 }
 

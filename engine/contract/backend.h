@@ -138,9 +138,10 @@ typedef enum StepKind {
    One step.  Batches between two mixes do not depend on each other.
 
    The nodes of a chain (BatchUnit::chain) have one unit per channel and an FxInfo::linear, and each
-   feeds the next one of a later step, channel by channel, and nothing else.  Nothing else is in
-   their output rows from the step of the first node on until the last reader has run: a backend may
-   run the next nodes of a chain together with one of them.
+   feeds the next one of a later step, channel by channel, and nothing else.  From the step of the
+   first node on until the last reader has run, nothing but the chain uses their output rows, which
+   are two sets in turn: so a backend may run the next nodes of a chain together with one of them,
+   if it does not write to the rows that it reads.
 */
 typedef struct StageStep {
   const struct Backend* backend;

@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHAIN_MAX_NODES 16U // their rows are in use at the same time
-
 typedef struct Layout {
   Plan* plan;
   Arena* scratch;
@@ -369,15 +367,36 @@ lay_out_group(Layout* const layout, const uint32_t* const nodes, const uint32_t 
   mix_switches(layout, nodes, n);
 }
 
-/// Take rows for the outputs of a node, and of all nodes behind it in its chain, unless they have
-/// them.
+/// Take rows for the outputs of a node.  The first one of a chain takes those of all its nodes, which
+/// use two sets in turn.
 static void
 take_out_rows(Layout* const layout, const uint32_t v)
 {
-  for (uint32_t next = v + 1U; next && !layout->out_rows[next - 1U];
-       next = layout->chain_next[next - 1U]) {
-    take_rows(layout, layout->out_rows, next - 1U, layout->plan->nodes[next - 1U].node->n_out);
+  uint32_t** const out_rows = layout->out_rows;
+  const uint32_t n_out = layout->plan->nodes[v].node->n_out; // of the other nodes of a chain, too
+  if (out_rows[v]) {
+    return;
   }
+  take_rows(layout, out_rows, v, n_out);
+  uint32_t* sets[2] = { out_rows[v], NULL };
+  uint32_t turn = 1U;
+  for (uint32_t next = layout->chain_next[v]; next; next = layout->chain_next[next - 1U]) {
+    if (!sets[turn]) {
+      take_rows(layout, out_rows, next - 1U, n_out);
+      sets[turn] = out_rows[next - 1U];
+    }
+    out_rows[next - 1U] = sets[turn];
+    turn = 1U - turn;
+  }
+}
+
+/// True if a node two places later in the chain has the same rows.
+static bool
+rows_go_on(const Layout* const layout, const uint32_t v)
+{
+  const uint32_t next = layout->chain_next[v];
+  const uint32_t later = next ? layout->chain_next[next - 1U] : 0U;
+  return later && layout->out_rows[later - 1U] == layout->out_rows[v];
 }
 
 /// Add the steps of all nodes of one rank.  `nodes` is a run of layout->sorted.
@@ -412,7 +431,7 @@ lay_out_rank(Layout* const layout, const uint32_t* const nodes, const uint32_t n
   }
   for (uint32_t i = layout->last_read.first[rank]; i < layout->last_read.first[rank + 1U]; ++i) {
     const uint32_t v = layout->last_read.list[i];
-    if (plan_nodes[v].rank < rank) {
+    if (plan_nodes[v].rank < rank && !rows_go_on(layout, v)) {
       rows_give_back(layout, layout->out_rows[v], plan_nodes[v].node->n_out);
     }
   }
@@ -439,7 +458,6 @@ find_chains(Layout* const layout, Error* const error)
 {
   const Plan* const plan = layout->plan;
   uint32_t* const n_readers = arena_take(layout->scratch, plan->n_nodes, sizeof(uint32_t));
-  uint32_t* const length = arena_take(layout->scratch, plan->n_nodes, sizeof(uint32_t));
   if (layout->scratch->failed) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
@@ -456,12 +474,10 @@ find_chains(Layout* const layout, Error* const error)
                                  ? plan->links[layout->in_links.list[first_in]].link
                                  : NULL;
     const uint32_t from = link && links_chain(link) ? link->from->plan_index : UINT32_MAX;
-    length[v] = 1U;
-    if (from != UINT32_MAX && n_readers[from] == 1U && length[from] < CHAIN_MAX_NODES) {
+    if (from != UINT32_MAX && n_readers[from] == 1U) {
       layout->chain[from] = layout->chain[from] ? layout->chain[from] : from + 1U;
       layout->chain[v] = layout->chain[from];
       layout->chain_next[from] = v + 1U;
-      length[v] = length[from] + 1U;
     }
   }
   return STATUS_OK;

@@ -433,6 +433,27 @@ TEST(nodes_after_a_bad_sample_run_as_ever)
   ck_assert_uint_eq(plan->nodes[0].node->health.n_bad, 0U);
 }
 
+TEST(a_bad_run_of_nodes_keeps_its_input)
+{
+  // The output of e has the rows of that of x, which b reads again after c has overflowed.
+  SCOPED(pair_free) Pair pair;
+  pair_new(&pair,
+           "add x invert\nadd b gain 40\nadd c gain 40\nadd d gain -40\nadd e gain -40\n"
+           "connect in x\nconnect x b\nconnect b c\nconnect c d\nconnect d e\n"
+           "connect e out gain=-1dB",
+           1U, 64U, NULL);
+  for (uint32_t b = 0; b < 40U; ++b) {
+    fill(&pair, 64U, 0.25F);
+    if (b % 20U == 0U) {
+      pair_set(&pair, "x", "on", b == 0U ? 0.0 : 1.0, 3U, 0U);
+    }
+    if (b % 5U == 1U) {
+      in[0][b] = 1e36F;
+    }
+    pair_run(&pair, 64U);
+  }
+}
+
 TEST(rows_of_chains_beside_others_keep_their_signals)
 {
   // Chains of several lengths, and longer nodes beside them, whose rows must not be theirs.
@@ -468,6 +489,23 @@ TEST(a_node_in_quarantine_plays_its_input)
   for (uint32_t i = 0; i < 64U; ++i) {
     ck_assert_double_eq_tol(outs[0][0][i], factor * (double)in[0][i], 1e-7);
   }
+}
+
+TEST(long_chains_need_no_more_rows)
+{
+  SCOPED(pair_free) Pair pair;
+  pair_new(&pair, "chain gain -1 | gain -2 | gain -3 | gain -4", 1U, 64U, NULL);
+  const uint32_t n_rows = pair.fused.player.plan->n_rows;
+  SCOPED(pair_free) Pair other;
+  pair_new(&other,
+           "chain gain -1 | gain -2 | gain -3 | gain -4 | gain 5 | gain 6 | x: invert | gain 8 | "
+           "gain -8 | gain 1 | gain 2 | gain -1 | gain -2 | gain -3 | gain -4 | gain 5 | gain 6 | "
+           "gain 8 | gain -8 | gain 1 | gain 2",
+           1U, 64U, NULL);
+  ck_assert_uint_eq(other.fused.player.plan->n_rows, n_rows);
+  ck_assert_uint_eq(rows_of_block(&other, 64U), 0U);
+  pair_set(&other, "x", "on", 0.0, 3U, 0U); // between nodes with the same rows
+  ck_assert_uint_eq(rows_of_block(&other, 64U), 2U);
 }
 
 TEST(cores_share_the_signals_of_chains)

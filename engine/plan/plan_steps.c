@@ -367,8 +367,8 @@ lay_out_group(Layout* const layout, const uint32_t* const nodes, const uint32_t 
   mix_switches(layout, nodes, n);
 }
 
-/// Take rows for the outputs of a node.  The first one of a chain takes those of all its nodes, which
-/// use two sets in turn.
+/// Take rows for the outputs of a node.  The first one of a chain takes those of all its nodes: two
+/// sets in turn.
 static void
 take_out_rows(Layout* const layout, const uint32_t v)
 {

@@ -3,7 +3,7 @@
 #ifndef WARPRACK_DSP_CPU_CASCADE_KERNEL_H
 #define WARPRACK_DSP_CPU_CASCADE_KERNEL_H
 
-#include "cascade_job.h"
+#include "filter_job.h"
 
 #include "engine/base/status.h"
 

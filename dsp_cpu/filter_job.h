@@ -21,8 +21,8 @@
    The order of the operations is as written, with fused multiply-adds where the instruction set has
    them.  All kernels of an instruction set therefore give the same bits.
 */
-#ifndef WARPRACK_DSP_CPU_CASCADE_JOB_H
-#define WARPRACK_DSP_CPU_CASCADE_JOB_H
+#ifndef WARPRACK_DSP_CPU_FILTER_JOB_H
+#define WARPRACK_DSP_CPU_FILTER_JOB_H
 
 #include <stdint.h>
 

@@ -6,7 +6,7 @@
                      (predelay)                          ▲           ▼
                                                          └── H ◀── turn ◀── damp
 
-   ReverbSources
+   Sources
    - J.-M. Jot, A. Chaigne, "Digital Delay Networks for Designing Artificial Reverberators", 90th
      AES convention, 1991, preprint 3030: a lossless network, then in every line of L frames the
      gain 10^(-3 L / (rate decay)) and a first-order low-pass, so that all modes decay equally fast.

@@ -6,7 +6,7 @@
 #define N_SIZES (PARTITION_MAX_LOG2 + 1U)
 #define NONE    UINT32_MAX
 
-#define SHARING_LOG2 8U // segments from this size on share products: their transforms have 4 rows
+#define SHARING_LOG2 8U // from this size on, segments have the 4 rows that share products
 
 /// The cheapest way to cover the taps from 2 * 2^log2 to the end, beginning with partitions of
 /// 2^log2.

@@ -35,9 +35,9 @@ typedef struct PartitionPlan {
   uint32_t n_segments; ///< At least 1
 } PartitionPlan;
 
-/// Cost per frame of a segment, in half products of one partition (measured:
+/// Cost per frame of a segment, with half the product of one partition as the unit (measured:
 /// tools/bench/bench_conv.c): the transforms, and the products, which cost half as much where
-/// partitions of output share them (segment.h). [any]
+/// several partitions of output share the reading of the spectra (segment.h). [any]
 uint64_t partition_segment_cost(uint32_t frames, uint64_t n_parts, bool is_first);
 
 /// The cheapest plan for a response of n_taps >= 1 at a hop of hop_frames in [1, 8192]. [any]

@@ -70,7 +70,7 @@ n_sums(const Segment* const segment)
   return (segment->ticks - 1U) * segment->n_out;
 }
 
-/// The plane of an output's sums that are needed at a phase after the first.
+/// The plane with the sums that an output needs at a later phase, which the first phase computes.
 static float*
 sums_of(const Segment* const segment, void* const state, const uint32_t phase, const uint32_t o)
 {
@@ -174,8 +174,9 @@ row_in(const Segment* const segment, const float* const row, float* const scratc
   segment->ops->pack(scratch, segment->pitch, cells, stride);
 }
 
-/// The spectrum of a row of an output, to io->scratch.  At the first of `ticks` phases the row
-/// reads its lines completely, for all of them; later it adds the products of the inputs since.
+/// Write the spectrum of a row of an output to io->scratch.  At the first of `ticks` phases the row
+/// reads its lines completely, for all phases; at a later one it adds the products of the newer
+/// inputs.
 static void
 multiply_row(const Segment* const segment, const SegmentIo* const io, const SpectrumMac* const mac,
              const uint32_t row, const uint32_t o)

@@ -17,7 +17,7 @@
 
 #define SPECTRUM_CELL        16U // bins: one AVX-512 vector of real parts, one cache line
 #define SPECTRUM_CELL_FLOATS (2U * SPECTRUM_CELL)
-#define SPECTRUM_TICKS       4U // sums that one reading of the lines can give
+#define SPECTRUM_TICKS       4U // partitions of output that one pass over the lines can serve
 
 /// Sums of products over the partitions of one delay line: the filter's spectra, newest partition
 /// first, times a ring of spectra of the input whose newest slot is `newest`.
@@ -51,9 +51,9 @@ typedef struct SpectrumOps {
                   uint32_t n_points, float* out, uint32_t out_stride);
   /// Convert interleaved points to cells, cell_stride floats apart.
   void (*pack)(const float* in, uint32_t n_points, float* cells, uint32_t cell_stride);
-  /// The sums of products of a row, interleaved: out[0] that of now, and, if ticks is
-  /// SPECTRUM_TICKS and not 1, in out[t] what is known of the sum t partitions later: the products
-  /// of slot newest + k with part k + t of the filter.  n_parts >= ticks.
+  /// The sums of products of a row, interleaved.  `ticks` is 1 or SPECTRUM_TICKS, and at most
+  /// n_parts.  out[0]: the complete sum of this partition.  out[t]: of the sum t partitions later,
+  /// the products whose input is there: those of slot newest + k with part k + t of the filter.
   void (*mac)(const SpectrumMac* row, uint32_t ticks, float* const* out);
   /// out = sums + the products of the n_terms <= n_parts newest slots.
   void (*mac_newest)(const SpectrumMac* row, uint32_t n_terms, const float* sums, float* out);

@@ -61,7 +61,7 @@ count_quiet(const Stage* const stage, const Run* const run, const uint32_t n_fra
   }
   const FxUnit* const last = chain->nodes[end - 1U].units;
   if (end > run->place + 1U && last->out[0] == chain->nodes[run->place].units->in[0]) {
-    --end; // rows of nodes two places apart
+    --end; // nodes two places apart share rows (StageStep): it would write to the rows it reads
   }
   return end - run->place;
 }
@@ -77,7 +77,7 @@ list_tasks(const Stage* const stage, const Batch* const batch, const uint32_t n_
     if (!chain || run->is_done) {
       continue;
     }
-    const uint32_t n_nodes = count_quiet(stage, run, n_frames); // also notes that it moves
+    const uint32_t n_nodes = count_quiet(stage, run, n_frames); // also updates ChainNode::rests
     if (run->place < chain->n_alone) {
       chain->n_alone = run->place + 1U < chain->n_alone ? chain->n_alone : 0U;
     } else if (n_nodes > 1U) {
@@ -311,7 +311,7 @@ run_share(void* const context, const uint32_t index)
 
 // ---- groups ----
 
-/// The weight of the nodes of a task in its time.
+/// The weight of a node in the time of its task.
 static uint32_t
 weight_of(const ChainNode* const node)
 {
@@ -329,7 +329,7 @@ is_timed(const ChainTask* const task)
   return is;
 }
 
-/// The time that a task takes on one core, as it was measured.
+/// The time that a task takes on one core, by the measured times of its batches.
 static double
 usual_ns(const ChainTask* const task)
 {
@@ -412,7 +412,8 @@ run_group(const Stage* const stage, ChainTask* const tasks, const uint32_t n_tas
   }
 }
 
-/// After the run of a task: its nodes are done, or they run by themselves from the same states on.
+/// After the run of a task: its nodes are done; or, if an output is bad, restore their states, so
+/// that each node runs in its batch.
 static void
 end_task(ChainTask* const task)
 {

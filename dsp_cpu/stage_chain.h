@@ -2,19 +2,20 @@
 /**
    Chains (StageStep) on the CPU: neighbouring nodes run as one pass over the samples.
 
-   When the batch of a node of a chain runs, the stage looks how many of the nodes from there on are
-   quiet in this block: no parameter of them moves, no switch of them is on, their last outputs were
-   finite, the connections between them only copy, and nobody watches an inner one.  If there are
-   several, it runs them together, from the input rows of the first to the output rows of the last,
-   and their own batches leave them out.  A node that is not quiet runs in its batch, and the nodes
-   behind it begin again.  So no node has a mode: each block is cut by itself.
+   When the batch of a node of a chain runs, the stage counts the nodes from there on that are quiet
+   in this block: none of their parameters moves, none of their switches is on, their last outputs
+   were finite, the connections between them only copy, and no client watches an inner one.  If
+   there are several, the stage runs them together, from the input rows of the first to the output
+   rows of the last, and their own batches leave them out.  A node that is not quiet runs in its
+   batch, and the count starts again behind it.  The stage decides this for each block; a node keeps
+   no mode.
 
    The samples are the same, to the bit: the signal is rounded to float at the end of each node.
    Output rows of inner nodes are not written.
 
-   The guard looks at the output of the last node only: a sample that is not finite stays so through
+   The guard checks the output of the last node only: a sample that is not finite stays so through
    all sections and factors.  If there is one, the sections return to their states before the block,
-   and each node runs by itself: so the node that made it is treated as ever.
+   and each node runs in its batch, where the guard finds the node that made it.
 */
 #ifndef WARPRACK_DSP_CPU_STAGE_CHAIN_H
 #define WARPRACK_DSP_CPU_STAGE_CHAIN_H
@@ -29,8 +30,8 @@ typedef struct ChainNode {
   const FxLinear* linear;
   const FxUnit* units;
   const uint32_t* n_sets;             ///< BatchUnit::n_sets
-  uint32_t n_sets_at_rest;            ///< The same, when all units were at rest
-  bool rests;                         ///< No parameter has changed since
+  uint32_t n_sets_at_rest;            ///< Its value when all units were at rest
+  bool rests;                         ///< All units are at rest, if n_sets is still the same
   uint32_t first_section, n_sections; ///< Among those of the chain; none: a factor
 } ChainNode;
 

@@ -335,7 +335,8 @@ point_outputs(const Stage* const stage, const uint32_t n_frames)
   }
 }
 
-/// True if all nodes that read the rows of a mix have run, with others of their chains.
+/// True if all nodes that read the rows of a mix have already run, together with others of their
+/// chains.
 static bool
 feeds_done(const Stage* const stage, const uint32_t mix)
 {

@@ -18,8 +18,8 @@ typedef struct Run {
   uint32_t first_unit, n_units;
   uint32_t node_index;
   bool is_stopped;   ///< The node waits for its renewal
-  bool is_cut;       ///< Its values change within the block, after the first frame; of blocks with
-                     ///< changes only
+  bool is_cut;       ///< Its values change within the block, after the first frame; valid only in
+                     ///< blocks with changes
   bool is_renewed;   ///< It was renewed, and gets the values that were set meanwhile
   const float** ins; ///< [n_ins] of its units: of each the main inputs, then the side inputs
   float** outs;      ///< [n_outs] of its units
@@ -58,7 +58,7 @@ typedef struct Batch {
   bool has_turn;       ///< The nodes record the time of this block, see batch_turn.h
   bool is_timed;       ///< The time of this block is measured
   double block_ns;     ///< Time of its parts that have run
-  double chain_ns;     ///< Time of those that have run with batches before
+  double chain_ns;     ///< Time of its nodes that have run together with others of their chains
   double longest_ns;   ///< Time of the last long block, less what was forgotten since
   uint32_t n_measured; ///< Number of measured blocks
   uint32_t n_blocks;   ///< Number of blocks, of plugins that are not shared

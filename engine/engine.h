@@ -291,8 +291,8 @@ void engine_fade(Engine* engine, bool to_silence);
 bool engine_is_silent(Engine* engine);
 
 /// The result of engine_predict(), which runs at most `n_blocks` of quiet noise through a plan of
-/// `rack` that never plays, and measures it (for `check`).  It ends earlier when the blocks take
-/// long and their median is known to 5 %. [main]
+/// `rack` that never plays, and measures it (for `check`).  If the blocks take long, it ends when
+/// their median is precise to 5 %. [main]
 typedef struct EnginePrediction {
   EngineStatus status;         ///< Before the blocks
   WorkerFacts facts;           ///< Of the plan, with the fallbacks that a live run would choose

@@ -15,9 +15,9 @@
 #define STALL_NS     5e5  // a time slice of another program on a GPU is longer
 #define STALL_FACTOR 10.0 // times the median
 
-// A measurement may end when the median is known to MEDIAN_SHARE, after a number of blocks in which
-// the partitions of a convolver, up to 8192 frames, come round at 64 frames, and after a time in
-// which other programs had a share of a GPU.
+// A measurement may end when the median is precise to MEDIAN_SHARE, but not before LEAST_BLOCKS, in
+// which at 64 frames each partition of a convolver, of up to 8192 frames, has its turn, and not
+// before LEAST_NS, in which other programs on a GPU have their turns.
 #define MEDIAN_SHARE 0.05
 #define LEAST_BLOCKS 128U
 #define LOOK_BLOCKS  64U // between two looks at the median

@@ -2,7 +2,7 @@
 // Percentiles by nearest rank: the smallest value that is not less than a share of all values.
 //
 // The interval of the median: the values of rank n / 2 - 0.98 sqrt(n) and n / 2 + 1 + 0.98 sqrt(n)
-// enclose the median of the distribution in 95 of 100 cases, whatever that is (W. J. Conover,
+// enclose the median of the distribution in 95 of 100 cases, for any distribution (W. J. Conover,
 // "Practical Nonparametric Statistics", 3rd edition, 1999, section 3.2).
 
 #include "percentiles.h"

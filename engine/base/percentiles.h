@@ -14,8 +14,8 @@ typedef struct Percentiles {
 /// results are 0 for n == 0.
 Percentiles percentiles_of(double* values, size_t n);
 
-/// True if more values like these would, with 95 % probability, move the median by at most `share`
-/// of it.  Sorts `values` in place.
+/// True if the 95 % confidence interval of the median reaches at most `share` of the median to each
+/// side.  Sorts `values` in place.
 bool percentiles_know_median(double* values, size_t n, double share);
 
 #endif

@@ -58,9 +58,9 @@ REALTIME void rt_keep_float_mode(uint64_t mode);
 NODISCARD Status rt_thread_start(const char* name, void* (*run)(void* context), void* context,
                                  pthread_t* thread, Error* error);
 
-/// Threads that are started from now on have a stack of 1 MiB, unless their library sets another
-/// size.  For a process without plugins' code: rt_lock_memory() fills the whole stack of each
-/// thread, which takes 3 ms for the usual 8 MiB. [main, before other threads]
+/// Threads that start from now on have a stack of 1 MiB, unless the code that starts them sets
+/// another size.  For a process without plugins' code: rt_lock_memory() makes the kernel map the
+/// whole stack of each thread, which takes 3 ms for the usual 8 MiB. [main, before other threads]
 void rt_limit_stacks(void);
 
 /// Give the main thread such a stack for handlers, too. [main]
@@ -92,8 +92,9 @@ void rt_touch_shared(const void* memory, size_t n_bytes);
 
 /// Allocate zeroed memory at a multiple of 64 bytes, a cache line, with all pages present: after
 /// calloc(), the kernel maps a page at its first write, which may be in the callback.  The caller
-/// frees it; NULL if out of memory.  0 bytes are possible.  Large memory gets huge pages where the
-/// kernel gives them, because loops that pass over it would wait for addresses of pages. [any]
+/// frees it; NULL if out of memory.  0 bytes are possible.  Large memory gets huge pages if the
+/// kernel has some: with small ones, loops over it miss the TLB, the processor's cache of page
+/// addresses. [any]
 void* rt_memory(size_t n_bytes);
 
 /// State and type of cancellation of a thread, before rt_hold_cancel().

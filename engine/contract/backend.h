@@ -137,11 +137,12 @@ typedef enum StepKind {
 /**
    One step.  Batches between two mixes do not depend on each other.
 
-   The nodes of a chain (BatchUnit::chain) have one unit per channel and an FxInfo::linear, and each
-   feeds the next one of a later step, channel by channel, and nothing else.  From the step of the
-   first node on until the last reader has run, nothing but the chain uses their output rows, which
-   are two sets in turn: so a backend may run the next nodes of a chain together with one of them,
-   if it does not write to the rows that it reads.
+   The nodes of a chain (BatchUnit::chain) have one unit per channel and an FxInfo::linear.  Each
+   feeds only the next one, which is in a later step, channel by channel.  Their output rows are two
+   sets in turn, so nodes two places apart have the same rows.  From the step of the first node
+   until the last reader has run, nothing else uses these rows.  So a backend may run several nodes
+   of a chain in the step of the first of them, if the last one does not write to the rows that the
+   first one reads.
 */
 typedef struct StageStep {
   const struct Backend* backend;

@@ -300,14 +300,14 @@ typedef struct FxKernel {
 } FxKernel;
 
 /**
-   How a unit of one channel computes its output while it rests, that is while no parameter moves:
-   by sections of a filter, or without any by a factor.  The CPU backend runs neighbouring nodes
-   with this in one pass (dsp_cpu/stage_chain.h).
+   How a unit of one channel computes its output while it rests, which means that no parameter
+   moves: through the sections of a filter, or, if it has none, by a factor.  The CPU backend runs
+   neighbouring nodes of such effects in one pass (dsp_cpu/stage_chain.h).
 */
 typedef struct FxLinear {
-  /// NULL: there are none.  Fixed for the life of the node. [builder]
+  /// Number of sections, fixed for the life of the node; NULL: there are none. [builder]
   uint32_t (*n_sections)(const void* node);
-  /// The sections, with their states (dsp_cpu/cascade_kernel.h).  They stay where they are.
+  /// The sections, with their states (dsp_cpu/cascade_job.h), at an address that never changes.
   /// [builder]
   struct CascadeRow* (*sections)(void* state);
   /// Without sections: out = factor * in, rounded to float. [rt]
@@ -413,7 +413,7 @@ struct FxInfo {
   /// FxShape::data_bytes.  NULL: `save` keeps no copy. [as `save`]
   void (*end_save)(void* node, FxShape* shape, bool is_named);
   uint32_t state_param;   ///< With `save`: a PARAM_PATH
-  const FxLinear* linear; ///< NULL: the effect is not of this kind
+  const FxLinear* linear; ///< NULL: the effect has neither sections nor a factor
   const FxKernel* kernel; ///< NULL: runs on the CPU only
 };
 

@@ -34,7 +34,8 @@
 
      finished         range-checked.  A wrong value in range can make an unfinished block appear
                       finished; the check of its result then fails
-     heard            which MIDI events are set by the control thread after the worker has ended
+     heard            with a wrong value, the control thread sets MIDI events twice, or not at all,
+                      when the worker has ended
      result of a slot sequence number of the block that the output belongs to, plus 1.  Any other
                       value counts as a fault, and the block has no output
      output rows      any samples: the producer copies them and guards the copy

@@ -342,8 +342,8 @@ init_locks(Supervisor* const supervisor)
   time_cond_init(&supervisor->changed);
 }
 
-/// Lock the memory of this process.  The first worker starts meanwhile: its process is there, so
-/// that the kernel does not keep that waiting until all memory is locked.
+/// Lock the memory of this process, while the first worker starts.  This function first waits until
+/// the worker's process exists: the kernel would delay its creation until all memory is locked.
 static void
 lock_memory(Supervisor* const supervisor)
 {
@@ -364,7 +364,7 @@ lock_memory(Supervisor* const supervisor)
 static Status
 start_thread(Supervisor* const supervisor, Error* const error)
 {
-  wake(supervisor); // the first round starts the worker, and waits for no event before
+  wake(supervisor); // so that the first round starts the worker without waiting for an event
   Status status =
       rt_thread_start("warprack-link", supervisor_loop, supervisor, &supervisor->thread, error);
   if (status) {

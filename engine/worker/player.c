@@ -634,7 +634,7 @@ player_begin(Player* const player, Ring* const messages, const uint64_t frame,
   receive_midi(player, frame, n_frames);
   collect_events(player, frame, n_frames);
   if (messages) {
-    ring_hear(messages); // before effects run, in which the worker may end
+    ring_hear(messages); // before the effects run, which may crash the worker
   }
 
   Plan* const plan = player->plan;

@@ -271,7 +271,7 @@ control_run(void* const context)
       clients_expire(control);
     }
     (void)reports_read(control);
-    midi_run(control); // what a worker had not run is in its queue before another one reports
+    midi_run(control); // before reports_hear(): adds values of events that no worker has run
     reports_hear(control);
     takes_run(control);
     do_reply(control);

@@ -25,7 +25,7 @@ typedef struct MidiRecent {
 
 #define MIDI_MAX_RECENT 256U // more than controllers send in the blocks in flight
 
-#define MIDI_MAX_PROGRAMS 64U // that wait for the recalls of their scenes
+#define MIDI_MAX_PROGRAMS 64U // program changes that wait for the recalls of their scenes
 
 /// Begins as zeros, and with midi_decoder_init().
 typedef struct MidiState {

@@ -59,7 +59,7 @@ fail(Editor* const editor, Bundle* const bundle, const Message* const failing,
   bundle_free(bundle);
 }
 
-/// Report that the edit of a bundle is active, which is also that of the bundles that it replaces.
+/// Report that the edit of a bundle, and of the bundles that it replaces, is active.
 static void
 report_done(Editor* const editor, const Bundle* const bundle, const uint64_t frame)
 {

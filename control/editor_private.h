@@ -35,12 +35,13 @@ void editor_append(Editor* editor, Bundle* bundle);
 /// Returns NULL if there is none.
 Bundle* editor_take(Editor* editor, Bundle** place);
 
-/// The newest of the bundles that only set the parameter that `first` sets, which no longer waits,
-/// up to the first one that waits for a change of another kind or for another frame.  It replaces
-/// the others: Bundle::older.
+/// If `first`, which no longer waits, only sets one parameter: take all bundles from the queue that
+/// only set the same one, at the same frame.  The search ends at the first bundle that does more
+/// than set one parameter, or has another frame.  Returns the newest of them, of which `first`
+/// and the others become Bundle::older; `first` if there is none.
 Bundle* editor_newest(Editor* editor, Bundle* first);
 
-/// Let the bundles that `bundle` has replaced wait again, before all others.
+/// Let the bundles that `bundle` has replaced (Bundle::older) wait again, before all others.
 void editor_put_back(Editor* editor, Bundle* bundle);
 
 /// Check times in frames at the engine's rate.  Does nothing before the engine has a rate.

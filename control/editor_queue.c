@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The bundles that wait behind an edit.  Values of one structural parameter that wait at the same
-// time are one edit: an edit can take as long as the latency of the rack.
+// time become one edit, because each edit can take as long as the latency of the rack.
 
 #include "editor_private.h"
 
@@ -30,7 +30,7 @@ editor_take(Editor* const editor, Bundle** const place)
   return bundle;
 }
 
-/// The only parameter that a bundle sets; without a uid if it does more than that.
+/// The parameter that a bundle sets; RACK_UID_NONE if it sets several, or changes anything else.
 static Change
 only_change(const Editor* const editor, const Bundle* const bundle)
 {

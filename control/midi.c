@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define MAX_AT_ONCE 64U   // messages for a new worker
-#define MAX_TAKEN   2048U // events of a round
+#define MAX_TAKEN   2048U // events that a round takes
 #define MAX_FED     32U   // sources that get feedback at once: a DIN cable carries 20 in 20 ms
 
 // Controllers that select an NRPN, or registered parameter, and so are none themselves.
@@ -184,8 +184,8 @@ note_position(Control* const control, const MidiReading* const reading)
   }
 }
 
-/// Set the parameters of the reading of an event that no worker has run, unless another worker has
-/// set them by a later event already.  Steps and toggles count in any order.
+/// Set the parameters of a reading whose event no worker has run, unless the next worker has set
+/// them by a later event already.  Steps and toggles count in any order.
 static void
 set_values(Control* const control, const MidiReading* const reading, const uint64_t frame)
 {

@@ -3,10 +3,10 @@
    MIDI in the server: learns a controller for a client, recalls scenes by programs, and sends
    feedback to controllers.  The worker moves the parameters.
 
-   Each event counts once, whichever worker runs it.  Events that no worker has run are set from
-   here, in their order; but a position does not follow a later one that another worker has run
-   meanwhile.  Of endless encoders, and of controllers that toggle, both count, unless the worker
-   has run the later one within the last milliseconds: then it drops the earlier step.
+   The values of events that no worker has run are set from here, in the order of the events.  A
+   position does not replace that of a later event, which the next worker has run meanwhile.  A step
+   of an endless encoder, or a press that toggles, counts even if it comes after a later one.  But
+   the worker drops it if it has run the later one so recently that the server has no report of it.
 
    Feedback compares the document with what controllers show, at most once in MIDI_FEED_NS.  So all
    changes reach the controllers: by clients, scenes, undo, other controllers.  A controller that

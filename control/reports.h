@@ -20,12 +20,12 @@ void reports_forget(struct Control* control, RackUid uid, uint32_t param);
 /// The same for all parameters whose value is in the document: it is another one. [control]
 void reports_forget_all(struct Control* control);
 
-/// Frame time of the newest value that MIDI has set a parameter to; 0: none within the last second.
-/// `present`: receives that value if the document does not have it yet. [control]
+/// Frame time of the newest MIDI event that has set a parameter; 0: none within the last second.
+/// `present`: receives the value if the document does not have it yet. [control]
 uint64_t reports_newest(struct Control* control, RackUid uid, uint32_t param, double* present);
 
-/// Add a value of an event that no worker has run, with its frame time, to what reports_hear()
-/// takes. [control]
+/// Add a value of an event that no worker has run, with its frame time, to those that
+/// reports_hear() takes into the document. [control]
 void reports_add(struct Control* control, const ParamMessage* value);
 
 /// Take what MIDI has set into the document; and the value of a client that the worker got after

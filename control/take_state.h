@@ -15,7 +15,7 @@
 typedef struct TakeAudio {
   bool is_on, has_begun;
   bool is_writing;     ///< The rack store has a part of it
-  bool is_cut;         ///< Samples that were not written are forgotten: it has no more
+  bool is_cut;         ///< Samples that waited for the disk were discarded, and no more are read
   uint32_t n_in;       ///< Channels
   uint64_t start;      ///< engine_listen_start() of the frames that come
   uint64_t next_frame; ///< Frame time of the next one in the file

@@ -96,8 +96,8 @@ record_message(Takes* const takes, const RingReport* const report)
   take_add_message(&takes->text, frame, takes->rate_hz, node, message);
 }
 
-/// Record a value that applied before the take, but is read only now: unlike values of clients,
-/// those of MIDI are not in the first document.
+/// Record a value that applied before the take, but whose report comes only now.  The first
+/// document of the take has values of clients already, but no such value of MIDI.
 static void
 record_value_before(Takes* const takes, const RingReport* const report)
 {
@@ -359,7 +359,7 @@ takes_clear(Control* const control)
   forget(control);
 }
 
-/// End the take without the lines and samples that wait, because it cannot go on.
+/// Discard the lines and samples that wait, and end the take, because it cannot go on.
 static void
 cut(Control* const control, const char* const reason)
 {

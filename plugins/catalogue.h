@@ -142,9 +142,9 @@ typedef Status (*CatalogueShare)(void* context, const Catalogue* catalogue,
 NODISCARD Status catalogue_exchange(Catalogue* newer, CatalogueShare share, void* context,
                                     CatalogueChange* change, Error* error);
 
-/// For a server that runs: no search asks the provider from now on.  A search that finds no
-/// catalogue reads the user's file (catalogue_path()), and calls `share` before this process uses
-/// the file.  The search returns an error of either. [any, not rt]
+/// For a server that runs: from now on no search asks the provider (catalogue_set_provider()).  The
+/// first search without a catalogue reads the user's file (catalogue_path()), and calls `share`
+/// before this process uses the file.  The search returns the error of either. [any, not rt]
 void catalogue_share_on_search(CatalogueShare share, void* context);
 
 /// The catalogue of the process, or NULL; valid until the next catalogue_use() or

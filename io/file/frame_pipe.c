@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-// Of a buffer, unless a block has more: a second thread finds the frames in the caches.
+// Of a buffer, unless a block is larger: so small that the second thread finds it in the caches.
 #define BUFFER_BYTES 262144U
 #define LINE_FRAMES  16U // 64 bytes
 
@@ -15,7 +15,7 @@ frame_pipe_init(FramePipe* const pipe, const uint32_t n_channels, const uint32_t
 {
   const uint32_t n_blocks = BUFFER_BYTES / (uint32_t)sizeof(float) / n_channels / block_frames;
   const uint32_t capacity = (n_blocks ? n_blocks : 1U) * block_frames;
-  // One line more, because rows at a distance of a power of two would share a few lines of the L1.
+  // One line more: rows at a distance of a power of two would share a few sets of the L1 cache.
   const size_t row = ((capacity + LINE_FRAMES - 1U) / LINE_FRAMES + 1U) * LINE_FRAMES;
   const size_t n_rows = (size_t)FRAME_PIPE_BUFFERS * n_channels;
   float* const memory = aligned_alloc(64U, n_rows * row * sizeof(float));

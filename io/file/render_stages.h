@@ -39,7 +39,7 @@ typedef struct WriteBehind {
   Error error;
 } WriteBehind;
 
-/// Get ready to write.  STATUS_NO_MEM. [main]
+/// Start the thread that writes.  STATUS_NO_MEM. [main]
 NODISCARD Status write_behind_begin(WriteBehind* behind, AudioWriter* writer, uint32_t n_channels,
                                     uint32_t block_frames, Error* error);
 /// Wait for room for a block, and point to its rows.  STATUS_FILE: an earlier write has failed.
@@ -50,7 +50,8 @@ void write_behind_add(WriteBehind* behind, uint32_t n_frames);
 /// Wait until everything is written, and end the thread.  Accepts a stage that has not begun or has
 /// ended.  STATUS_FILE: a write has failed. [main]
 NODISCARD Status write_behind_finish(WriteBehind* behind, Error* error);
-/// End the thread, and leave the rest unwritten.  As write_behind_finish(). [main]
+/// End the thread, and leave the rest unwritten.  Accepts the same stages as write_behind_finish().
+/// [main]
 void write_behind_abandon(WriteBehind* behind);
 
 #endif

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// Bytes behind packed samples that samples_unpack() may read and samples_pack() may write.
+/// Bytes behind packed samples that samples_unpack() may read and samples_pack() may overwrite.
 #define SAMPLES_SLACK 1U
 
 /// Move interleaved frames to to[n_channels], from frame `first` on; and back. [any]
@@ -30,7 +30,8 @@ uint32_t samples_round(const float* from, uint32_t bits, uint32_t n, int32_t* to
 /// Write n integers as little-endian integers of 2, 3 or 4 bytes. [any]
 void samples_pack(const int32_t* from, uint32_t n_bytes, size_t n, unsigned char* to);
 
-/// Convert n floats from or to little-endian, in place. [any]
+/// Convert n floats from or to little-endian, in place; on a little-endian machine nothing changes.
+/// [any]
 void samples_swap_floats(void* samples, size_t n);
 
 #endif

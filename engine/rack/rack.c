@@ -464,8 +464,9 @@ rack_find_edge(const Rack* const rack, const RackEnd from, const RackEnd to,
                const uint32_t first_guess)
 {
   const uint32_t n = rack->n_edges;
+  const uint32_t begin = first_guess < n ? first_guess : n; // the other rack may be larger
   for (uint32_t i = 0; i <= n; ++i) {
-    const uint32_t places[] = { first_guess + i, first_guess - i }; // below 0: too large
+    const uint32_t places[] = { begin + i, begin - i }; // below 0: it wraps to a large number
     for (uint32_t p = 0; p < ARRAY_LEN(places); ++p) {
       const uint32_t e = places[p];
       if (e < n && ends_equal(rack->edges[e].from, from) && ends_equal(rack->edges[e].to, to)) {

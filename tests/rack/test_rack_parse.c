@@ -568,7 +568,7 @@ TEST(a_connection_that_is_there_is_found_among_many)
   ck_assert_double_eq(rack->edges[rack_find_edge(rack, from, to, 0U)].gain_db, -6.0);
   for (uint32_t e = 0; e < rack->n_edges; ++e) {
     const RackEdge* const edge = &rack->edges[e];
-    const uint32_t guesses[] = { e, e + 3U, e - 3U, 0U, UINT32_MAX };
+    const uint32_t guesses[] = { e, e + 3U, e - 3U, 0U, UINT32_MAX, 3U * rack->n_edges };
     for (uint32_t g = 0; g < ARRAY_LEN(guesses); ++g) {
       ck_assert_uint_eq(rack_find_edge(rack, edge->from, edge->to, guesses[g]), e);
     }

@@ -398,7 +398,7 @@ parse_statement(Parser* const parser)
   const bool rearranges = statement == STATEMENT_INSERT || statement == STATEMENT_DISCONNECT ||
                           statement == STATEMENT_RENAME || statement == STATEMENT_REMOVE;
   if (rearranges) {
-    parser_forget(parser);
+    parser_drop_index(parser);
   }
   parser_advance(parser);
   return parse[statement](parser);
@@ -527,7 +527,7 @@ parse_text(Parser* const parser, const char* const text, Status (*const parse)(P
   }
   status = status ? status : check_circles(parser);
   tokenizer_clear(&parser->tokenizer);
-  parser_forget(parser);
+  parser_drop_index(parser);
   free(parser->given);
   free(parser->made);
   return status;

@@ -187,11 +187,11 @@ rack_parse_effect(Parser* const parser, const Token* const name, RackNode** cons
   if (status) {
     return status;
   }
-  char free_name[RACK_NAME_BYTES];
-  if (!name && parser_free_name(parser, fx, free_name)) {
+  char default_name[RACK_NAME_BYTES];
+  if (!name && parser_default_name(parser, fx, default_name)) {
     return STATUS_NO_MEM;
   }
-  const char* const node_name = name ? name->text : free_name;
+  const char* const node_name = name ? name->text : default_name;
   Error cause;
   if (rack_add_node(parser->rack, node_name, fx, previous_uid(parser, node_name, fx), &cause)) {
     return parser_pass_on(parser, name ? name->offset : effect.offset, &cause);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /// Shared by the parts of the parser: rack_parse.c (documents and statements), rack_parse_chain.c
 /// (chains and effects), rack_parse_values.c (values), rack_parse_scene.c (scenes),
-/// rack_parse_midi.c (the MIDI map) and rack_parse_known.c (default names, and where connections
-/// are).
+/// rack_parse_midi.c (the MIDI map) and rack_parse_index.c (an index of default names and
+/// connections).
 #ifndef WARPRACK_ENGINE_RACK_RACK_PARSER_H
 #define WARPRACK_ENGINE_RACK_RACK_PARSER_H
 
@@ -44,11 +44,12 @@ typedef struct Parser {
   uint32_t depth; ///< Number of parentheses around `now`
   Error* error;
 
-  NameSeries* series; ///< [n_series] of default names; private to rack_parse_known.c, as the rest
+  // The index, private to rack_parse_index.c:
+  NameSeries* series; ///< [n_series] of default names
   uint32_t n_series;
   KeyIndex edges; ///< The keys of the first n_edges_seen connections
   uint32_t n_edges_seen;
-  uint32_t n_searches;
+  uint32_t n_searches; ///< Connections that were searched for without the index
 } Parser;
 
 typedef enum Statement {
@@ -131,14 +132,14 @@ Status parser_unquoted(Parser* parser, const Unquoted* unquoted, size_t offset, 
 
 /// Choose a default name for a node: the effect's name, or the effect's name with the number after
 /// the highest one in use.
-NODISCARD Status parser_free_name(Parser* parser, const FxInfo* fx, char name[RACK_NAME_BYTES]);
+NODISCARD Status parser_default_name(Parser* parser, const FxInfo* fx, char name[RACK_NAME_BYTES]);
 
-/// As rack_add_edge().
+/// As rack_add_edge(), but with the index.
 NODISCARD Status parser_add_edge(Parser* parser, const RackEdge* edge, Error* error);
 
-/// Forget names and connections, before they change in another way than by a new one at the end;
-/// frees the memory.
-void parser_forget(Parser* parser);
+/// Drop the index, and free its memory.  Call it before names or connections change in any other
+/// way than by a new node or connection at the end.
+void parser_drop_index(Parser* parser);
 
 /// EFFECT | FORMAT value; `name` is the node's name, or NULL without one.  The node is valid until
 /// the next one is added.

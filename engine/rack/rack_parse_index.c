@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the parser knows of the rack, so that it does not search all nodes and connections for each
-// new one: the highest numbers in default names, and where the connections are.
+// The parser's index of the rack: the highest numbers in default names, and the keys of all
+// connections.  Without it, the parser would search all nodes and connections for each new one.
 
 #include "rack_parser.h"
 
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define MAX_DIGITS 10U // of the number in a default name
-#define SEARCHES   8U  // of a rack's connections, which cost less than to list these
+#define SEARCHES   8U  // through all connections; only then does an index cost less
 
 static const char digits[] = "0123456789";
 
@@ -22,7 +22,7 @@ struct NameSeries {
   uint32_t n_seen;
 };
 
-/// The series of an effect, which may be a new one that has seen no node.  NULL if out of memory.
+/// The series of an effect, which may be new and without any node.  NULL if out of memory.
 static NameSeries*
 series_of(Parser* const parser, const FxInfo* const fx)
 {
@@ -40,9 +40,9 @@ series_of(Parser* const parser, const FxInfo* const fx)
   return &grown[parser->n_series++];
 }
 
-/// Let a series see the nodes that were added since.
+/// Add to a series the nodes that are new since the last call.
 static void
-see_nodes(NameSeries* const series, const Rack* const rack, const size_t length)
+add_new_nodes(NameSeries* const series, const Rack* const rack, const size_t length)
 {
   for (; series->n_seen < rack->n_nodes; ++series->n_seen) {
     const char* const name = rack->nodes[series->n_seen].name;
@@ -56,7 +56,7 @@ see_nodes(NameSeries* const series, const Rack* const rack, const size_t length)
 }
 
 Status
-parser_free_name(Parser* const parser, const FxInfo* const fx, char name[const RACK_NAME_BYTES])
+parser_default_name(Parser* const parser, const FxInfo* const fx, char name[const RACK_NAME_BYTES])
 {
   const Rack* const rack = parser->rack;
   snprintf(name, RACK_NAME_BYTES, "%s", fx->name);
@@ -68,7 +68,7 @@ parser_free_name(Parser* const parser, const FxInfo* const fx, char name[const R
   if (!series) {
     return rack_no_memory(parser->error);
   }
-  see_nodes(series, rack, length);
+  add_new_nodes(series, rack, length);
   unsigned long number = series->highest;
   do {
     snprintf(name, RACK_NAME_BYTES, "%.*s%lu", (int)length, fx->name, ++number);
@@ -84,9 +84,10 @@ key_of(const RackEnd end)
   return (end.uid * 31U + end.side) * 0x9E3779B1U ^ ((uint32_t)end.first << 16U | end.last);
 }
 
-/// List the connections that were added since.  Returns false if out of memory.
+/// Add the connections that are new since the last call to the index.  Returns false if out of
+/// memory.
 static bool
-see_edges(Parser* const parser)
+add_new_edges(Parser* const parser)
 {
   const Rack* const rack = parser->rack;
   for (; parser->n_edges_seen < rack->n_edges; ++parser->n_edges_seen) {
@@ -98,8 +99,8 @@ see_edges(Parser* const parser)
   return true;
 }
 
-/// True if the rack has no connection with these ends.  Two ends may have one key, so a key that is
-/// listed proves nothing.
+/// True if the index shows that the rack has no connection with these ends.  Several ends may have
+/// one key, so a key in the index proves nothing.
 static bool
 is_new(const Parser* const parser, const RackEdge* const edge)
 {
@@ -110,20 +111,21 @@ Status
 parser_add_edge(Parser* const parser, const RackEdge* const edge, Error* const error)
 {
   Rack* const rack = parser->rack;
-  const bool lists = parser->n_searches == SEARCHES;
-  parser->n_searches += !lists;
-  if (lists && !see_edges(parser)) {
+  const bool has_index = parser->n_searches == SEARCHES;
+  parser->n_searches += !has_index;
+  if (has_index && !add_new_edges(parser)) {
     return rack_no_memory(error);
   }
-  const uint32_t e = lists && is_new(parser, edge) ? rack->n_edges
-                                                   : rack_find_edge(rack, edge->from, edge->to, 0U);
+  const uint32_t e = has_index && is_new(parser, edge)
+                         ? rack->n_edges
+                         : rack_find_edge(rack, edge->from, edge->to, 0U);
   return rack_put_edge(rack, e, edge, error);
 }
 
 // ---- all ----
 
 void
-parser_forget(Parser* const parser)
+parser_drop_index(Parser* const parser)
 {
   free(parser->series);
   parser->series = NULL;

@@ -42,7 +42,7 @@ static bool
 are_enough(double* const times_ns, const uint32_t n, const uint64_t began_ns)
 {
   return n >= LEAST_BLOCKS && n % LOOK_BLOCKS == 0U && time_now_ns() - began_ns >= LEAST_NS &&
-         percentiles_know_median(times_ns, n, MEDIAN_SHARE);
+         percentiles_median_is_precise(times_ns, n, MEDIAN_SHARE);
 }
 
 /// Run at most n_blocks of quiet noise through an offline engine, and measure the time.

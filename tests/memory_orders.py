@@ -56,8 +56,8 @@ FUNCTIONS = {
             ("store", RELAXED, "`result`, published by `finished`"),
             ("store", ONE_ORDER, "`finished`: publishes the slot, and is written before `asleep` is read"),
         ],
-        "ring_hear": [("store", RELEASE, "`heard`: publishes the reports of the events")],
-        "ring_n_heard": [("load", ACQUIRE, "`heard`: takes them")],
+        "ring_finish_midi": [("store", RELEASE, "`midi_finished`: publishes the reports of the events")],
+        "ring_n_midi_finished": [("load", ACQUIRE, "`midi_finished`: takes them")],
         "sleep_until": [
             ("load", ONE_ORDER, "`rung`, read before the condition"),
             ("fetch_add", ONE_ORDER, "`asleep`, written before the condition is read"),

@@ -44,7 +44,7 @@ percentiles_of(double* const values, const size_t n)
 }
 
 bool
-percentiles_know_median(double* const values, const size_t n, const double share)
+percentiles_median_is_precise(double* const values, const size_t n, const double share)
 {
   const double half = 0.98 * sqrt((double)n);
   const double low = floor((double)n / 2.0 - half);

@@ -16,6 +16,6 @@ Percentiles percentiles_of(double* values, size_t n);
 
 /// True if the 95 % confidence interval of the median reaches at most `share` of the median to each
 /// side.  Sorts `values` in place.
-bool percentiles_know_median(double* values, size_t n, double share);
+bool percentiles_median_is_precise(double* values, size_t n, double share);
 
 #endif

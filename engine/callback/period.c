@@ -55,7 +55,7 @@ take_offer(Period* const period)
     counter_add(&period->counters.late, *sequence != PERIOD_NO_BLOCK);
     *sequence = PERIOD_NO_BLOCK;
   }
-  period_midi_lose(period->midi, ring_n_heard(period->ring), &period->counters);
+  period_midi_lose(period->midi, ring_n_midi_finished(period->ring), &period->counters);
   period->past_faults += ring_faults(period->ring);
   period->n_fresh = 0;
   atomic_store_explicit(&exchange->left, period->ring, memory_order_release);
@@ -129,7 +129,7 @@ submit_block(Period* const period, const Slice* const slice)
   }
   dry_line_advance(period->dry_line, n_frames);
   if (ring_is_abandoned(ring)) {
-    period_midi_lose(period->midi, ring_n_heard(ring), &period->counters);
+    period_midi_lose(period->midi, ring_n_midi_finished(ring), &period->counters);
   }
   const uint32_t n_midi = period_midi_give(period->midi, slice->first, n_frames,
                                            has_room ? ring_midi(ring, next) : NULL,

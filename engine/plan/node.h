@@ -58,8 +58,8 @@ typedef struct Node {
   NodeSwitches switches;
   uint64_t* stamps; ///< [player] [n_params] number of the message that set the value; 0: a document
                     ///< set it
-  uint64_t* heard; ///< [player] [n_params] frame time of the last MIDI event that set the value; 0:
-                   ///< none has
+  uint64_t* midi_frames; ///< [player] [n_params] frame time of the last MIDI event that set the
+                         ///< value; 0: none has
   uint32_t* fades; ///< [player] [n_params] place of the fade of each parameter in the player's
                    ///< table, from 1; 0: it has none
   uint32_t n_sets; ///< [player] Calls of node_set()

@@ -254,18 +254,18 @@ ring_fail(Ring* const ring)
 }
 
 void
-ring_hear(Ring* const ring)
+ring_finish_midi(Ring* const ring)
 {
-  // Release: whoever sees it finds the reports of the events.
-  atomic_store_explicit(&ring->header->heard, ++ring->heard, memory_order_release);
+  // Release: a thread that sees it finds the reports of the events.
+  atomic_store_explicit(&ring->header->midi_finished, ++ring->midi_finished, memory_order_release);
 }
 
 uint64_t
-ring_n_heard(const Ring* const ring)
+ring_n_midi_finished(const Ring* const ring)
 {
-  const uint64_t heard = atomic_load_explicit(&ring->header->heard, memory_order_acquire);
+  const uint64_t midi = atomic_load_explicit(&ring->header->midi_finished, memory_order_acquire);
   const uint64_t finished = ring_n_finished(ring);
-  return heard > finished ? heard : finished;
+  return midi > finished ? midi : finished;
 }
 
 uint64_t

@@ -34,7 +34,7 @@
 
      finished         range-checked.  A wrong value in range can make an unfinished block appear
                       finished; the check of its result then fails
-     heard            with a wrong value, the control thread sets MIDI events twice, or not at all,
+     midi_finished    with a wrong value, the control thread sets MIDI events twice, or not at all,
                       when the worker has ended
      result of a slot sequence number of the block that the output belongs to, plus 1.  Any other
                       value counts as a fault, and the block has no output
@@ -239,9 +239,9 @@ REALTIME bool ring_take(Ring* ring, uint32_t ahead, uint64_t* sequence);
 /// began (UINT64_MAX: no limit). [player]
 bool ring_wait_take(Ring* ring, uint64_t spin_ns, uint64_t timeout_ns, uint64_t* sequence);
 
-/// The MIDI events of the next block, in the order of the blocks, are applied and reported; the
+/// Publish that the MIDI events of the next block are applied and reported, block by block; the
 /// block itself may still run. [player]
-REALTIME void ring_hear(Ring* ring);
+REALTIME void ring_finish_midi(Ring* ring);
 
 /// Publish the oldest block's output and wake a waiting producer. [player]
 REALTIME void ring_finish(Ring* ring);
@@ -257,9 +257,9 @@ uint64_t ring_n_submitted(const Ring* ring);
 /// consumer makes progress. [any]
 uint64_t ring_n_finished(const Ring* ring);
 
-/// Number of blocks whose MIDI events are applied, at least ring_n_finished(), read from the
-/// region. [any]
-uint64_t ring_n_heard(const Ring* ring);
+/// Number of blocks whose MIDI events are applied and reported, at least ring_n_finished(), read
+/// from the region. [any]
+uint64_t ring_n_midi_finished(const Ring* ring);
 
 /// Make ring_wait_take() return false once: the call in progress if there is one, else the next
 /// call.  Also end ring_wait_wake() of one thread. [any]

@@ -40,7 +40,7 @@ typedef struct RingHeader {
   RingLayout layout;
   alignas(RING_LINE_BYTES) _Atomic uint64_t submitted; // by the producer
   alignas(RING_LINE_BYTES) _Atomic uint64_t finished;  // by the consumer
-  _Atomic uint64_t heard;                              // by the consumer
+  _Atomic uint64_t midi_finished;                      // by the consumer: ring_finish_midi()
   alignas(RING_LINE_BYTES) RingBell consumer;
   _Atomic uint32_t wakes; // ring_wake() calls
   alignas(RING_LINE_BYTES) RingBell producer;
@@ -87,7 +87,7 @@ struct Ring {
   alignas(RING_LINE_BYTES) uint64_t submitted; // producer's own counter
   uint64_t finished_seen;                      // last valid `finished`
   alignas(RING_LINE_BYTES) uint64_t finished;  // consumer's own counter
-  uint64_t heard;                              // likewise
+  uint64_t midi_finished;                      // likewise
   _Atomic uint32_t wakes_seen;                 // of header->wakes
   uint64_t received;
   alignas(RING_LINE_BYTES) uint64_t sent;

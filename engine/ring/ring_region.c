@@ -176,7 +176,7 @@ adopt_counters(Ring* const ring, Error* const error)
 {
   RingHeader* const header = ring->header;
   ring->submitted = atomic_load(&header->submitted);
-  ring->finished = ring->finished_seen = ring->heard = atomic_load(&header->finished);
+  ring->finished = ring->finished_seen = ring->midi_finished = atomic_load(&header->finished);
   ring->sent = atomic_load(&header->sent);
   ring->received = atomic_load(&header->received);
   ring->wakes_seen = atomic_load(&header->wakes);

@@ -64,7 +64,7 @@ midi_is_overtaken(const Plan* const plan, const ParamMessage* const missed)
 {
   const int index = plan_find(plan, missed->uid);
   const Node* const node = index < 0 ? NULL : plan->nodes[index].node;
-  const uint64_t heard =
-      node && missed->param < node->fx->n_params ? node->heard[missed->param] : 0U;
-  return heard && heard >= missed->frame;
+  const uint64_t newest =
+      node && missed->param < node->fx->n_params ? node->midi_frames[missed->param] : 0U;
+  return newest && newest >= missed->frame;
 }

@@ -395,7 +395,7 @@ collect_value(Player* const player, const WaitingMessage* const entry, const uin
   }
   player_report_message(player->reports, entry, message->is_running ? message->frame : at);
   Node* const node = player->plan->nodes[index].node;
-  node->heard[message->param] = entry->is_midi ? at : node->heard[message->param];
+  node->midi_frames[message->param] = entry->is_midi ? at : node->midi_frames[message->param];
   const WaitingMessage timed = with_time(node, entry);
   if (node->fx->params[message->param].of_engine == FX_RAMP_TIME) {
     node_set(node, message->param, message->value);
@@ -634,7 +634,7 @@ player_begin(Player* const player, Ring* const messages, const uint64_t frame,
   receive_midi(player, frame, n_frames);
   collect_events(player, frame, n_frames);
   if (messages) {
-    ring_hear(messages); // before the effects run, which may crash the worker
+    ring_finish_midi(messages); // before the effects run, which may crash the worker
   }
 
   Plan* const plan = player->plan;

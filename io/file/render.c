@@ -22,8 +22,8 @@ typedef struct Render {
   AudioWriter* writer;
   Engine* engine;
   float* memory;
-  float** raw;  // [n_out][block] output of the engine
-  float** late; // [n_out][block] guarded, for an automatic tail
+  float** raw;       // [n_out][block] output of the engine
+  float** tail_rows; // [n_out][block] guarded, for an automatic tail
   RenderTail tail;
   ReadAhead input;
   WriteBehind output;
@@ -89,7 +89,7 @@ make_buffers(Render* const render, Error* const error)
   for (uint32_t c = 0; c < n; ++c) {
     render->raw[c] = render->memory + c * row;
   }
-  render->late = render->raw + n_out;
+  render->tail_rows = render->raw + n_out;
   return STATUS_OK;
 }
 
@@ -229,10 +229,10 @@ static Status
 write_tail(Render* const render, const uint32_t first, const uint32_t end, Error* const error)
 {
   const Status status = write_behind_finish(&render->output, error);
-  guard_frames(render, render->late, first, end);
+  guard_frames(render, render->tail_rows, first, end);
   return status ? status
                 : render_tail_write(&render->tail, render->writer,
-                                    (const float* const*)render->late, end - first, error);
+                                    (const float* const*)render->tail_rows, end - first, error);
 }
 
 // Write the frames of the input and of a given tail.  The automatic tail receives the others.

@@ -37,15 +37,15 @@ TEST(a_median_is_known_when_half_of_the_values_are_close_to_it)
       const double off = (double)((i * 37U) % 128U) - 63.5; // -63.5 to 63.5, shuffled
       values[i] = 100.0 + off * (spread ? 1.0 : 0.3);       // ranks 52 and 77 are 12 to 13 off
     }
-    ck_assert_int_eq(percentiles_know_median(values, 128, 0.05), spread == 0U);
-    ck_assert(percentiles_know_median(values, 128, 0.15));
+    ck_assert_int_eq(percentiles_median_is_precise(values, 128, 0.05), spread == 0U);
+    ck_assert(percentiles_median_is_precise(values, 128, 0.15));
   }
   for (uint32_t i = 0; i < 128U; ++i) {
     values[i] = i % 5U ? 100.0 : 1e6; // late blocks do not hide it
   }
-  ck_assert(percentiles_know_median(values, 128, 0.05));
-  ck_assert(!percentiles_know_median(values, 5, 0.05)); // too few
-  ck_assert(!percentiles_know_median(values, 0, 0.05));
+  ck_assert(percentiles_median_is_precise(values, 128, 0.05));
+  ck_assert(!percentiles_median_is_precise(values, 5, 0.05)); // too few
+  ck_assert(!percentiles_median_is_precise(values, 0, 0.05));
 }
 
 SUITE_MAIN("percentiles")

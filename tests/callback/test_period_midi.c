@@ -276,8 +276,8 @@ TEST(events_of_a_block_that_was_begun_are_not_lost_with_its_worker)
 {
   SCOPED(period_rig_free) PeriodRig rig;
   run_half(&rig);
-  ring_hear(rig.ring); // of the block that was run
-  ring_hear(rig.ring); // the worker ends in the effects of the second one
+  ring_finish_midi(rig.ring); // of the block that was run
+  ring_finish_midi(rig.ring); // the worker ends in the effects of the second one
   period_abandon(rig.period);
   come(2, 4);
   run(&rig, BLOCK);

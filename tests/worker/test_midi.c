@@ -135,10 +135,10 @@ TEST(the_events_of_a_block_are_heard_when_it_begins)
   SCOPED(rack_rig_free) RackRig rig;
   begin(&rig, RACK MAP, 64U);
   for (uint32_t b = 0; b < 3U; ++b) {
-    ck_assert_uint_eq(ring_n_heard(rig.messages), b);
+    ck_assert_uint_eq(ring_n_midi_finished(rig.messages), b);
     play(&rig, &(MidiEvent){ 0 }, 0U, 64U);
   }
-  ck_assert_uint_eq(ring_n_heard(rig.messages), 3U);
+  ck_assert_uint_eq(ring_n_midi_finished(rig.messages), 3U);
 }
 
 TEST(an_event_that_no_worker_has_run_does_not_follow_a_later_one)

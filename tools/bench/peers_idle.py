@@ -13,7 +13,7 @@ import time
 
 SERVER = f"peers{os.getpid()}"
 BLOCK = 64
-last_words = ""  # of the last warprack, which counts its late blocks
+last_words = ""  # what the last warprack printed at its end, with its late blocks
 
 
 def end_with_parent():
@@ -92,7 +92,7 @@ def late_blocks():
 
 
 def scsynth_us(n_bundles=10000, per_s=30000):
-    """Microseconds of processor time that scsynth takes for each of the sets in bundles of 10."""
+    """Microseconds of processor time that scsynth takes for one set, in bundles of 10."""
     def word(text):
         data = text.encode() + b"\0"
         return data + b"\0" * (-len(data) % 4)

@@ -32,8 +32,8 @@ def noise_file(file, channels, seconds):
 
 
 def error_db(file, wanted, early=0):
-    """The largest difference from the wanted samples, relative to their largest.  early: frames that the file is ahead;
-    it then also differs at its beginning, where the program dropped them."""
+    """The largest difference from the wanted samples, in dB relative to the largest of these.  early: frames by which the
+    file is early; as many frames at its beginning are not compared, because the program dropped what they depend on."""
     got = read(file)[early: len(wanted) - early]
     wanted = wanted[2 * early:]
     if got.shape != wanted.shape:

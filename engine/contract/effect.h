@@ -307,7 +307,7 @@ typedef struct FxKernel {
 typedef struct FxLinear {
   /// Number of sections, fixed for the life of the node; NULL: there are none. [builder]
   uint32_t (*n_sections)(const void* node);
-  /// The sections, with their states (dsp_cpu/cascade_job.h), at an address that never changes.
+  /// The sections, with their states (dsp_cpu/filter_job.h), at an address that never changes.
   /// [builder]
   struct CascadeRow* (*sections)(void* state);
   /// Without sections: out = factor * in, rounded to float. [rt]

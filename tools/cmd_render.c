@@ -45,7 +45,7 @@ typedef struct RenderOptions {
   bool json, quiet, strict;
 } RenderOptions;
 
-// ---- Ctrl-C ----
+// ---- signals ----
 
 static atomic_bool stopped;
 static volatile sig_atomic_t stop_signal;
@@ -58,7 +58,7 @@ on_stop(const int number)
 }
 
 static void
-catch_stops(void)
+prepare_signals(void)
 {
   static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
   for (unsigned i = 0; i < ARRAY_LEN(signals); ++i) {
@@ -69,6 +69,7 @@ catch_stops(void)
       sigaction(signals[i], &action, NULL);
     }
   }
+  signal(SIGXFSZ, SIG_IGN); // exceeding a file size limit is an error of write()
 }
 
 // End the process by the received signal, so that a shell loop over many files ends too.
@@ -215,7 +216,7 @@ render_and_report(const RenderOptions* const options, const RenderConfig* const 
   RenderReport report = { 0 };
   Status status = STATUS_NO_MEM;
   if (input && output) {
-    catch_stops();
+    prepare_signals();
     status = render(config, &report, &error);
     wipe(config->context);
   }

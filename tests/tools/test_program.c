@@ -116,6 +116,23 @@ TEST(a_rack_that_cannot_be_planned_is_refused_at_the_start)
   assert_says(program.err, "nowhere.wav");
 }
 
+// The output outgrows the limit of a file's size in the tail.
+TEST(a_render_that_exceeds_a_file_size_limit_fails_and_leaves_nothing)
+{
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
+  static const float half[] = { 0.5F };
+  const float* const samples[] = { half };
+  scratch_write_wav(&scratch, "in.wav", samples, 1, 1, 48000);
+  char line[512];
+  snprintf(line, sizeof(line),
+           "cd %s && ulimit -f 64 && "
+           "exec $WARPRACK_PROGRAM render -q 'delay 300ms feedback=90%%' in.wav out.wav 2>says",
+           scratch.directory);
+  const int status = system(line);
+  ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 5, "%x", (unsigned)status);
+  ck_assert_uint_eq(scratch_count(&scratch), 2U); // in.wav and `says`
+}
+
 /// With few descriptors a command succeeds or ends with code 6.  With even fewer the system cannot
 /// load the program, and the shell ends with code 127.
 TEST(too_few_open_files_end_with_6)

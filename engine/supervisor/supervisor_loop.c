@@ -34,7 +34,7 @@ add_child(const Child* const child, struct pollfd* const fds, uint32_t n)
 }
 
 /// True if a child plays or rests, and owes no answer.  Then REST_MS between checks are enough: its
-/// messages and its end wake this thread, and the watchdog counts up to 100 ms from check to check.
+/// messages and its end wake this thread, and the watchdog counts up to REST_MS for each check.
 /// [lock held]
 static bool
 only_plays(const Supervisor* const supervisor, const Child* const child)

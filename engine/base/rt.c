@@ -256,8 +256,9 @@ rt_lock_on_fault(Error* const error)
   return STATUS_OK;
 }
 
-/// Let large memory have huge pages.  Pages of locked memory are there already.  They are exchanged
-/// at once: the kernel would do it while audio runs, and threads that use them would wait.
+/// Ask for huge pages.  Locked memory already has small pages; this call exchanges them at once.
+/// Otherwise the kernel would do so later, while audio runs, and a thread that uses the memory
+/// would wait.
 static void
 use_huge_pages(char* const memory, const size_t n_bytes)
 {

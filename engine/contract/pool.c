@@ -114,7 +114,8 @@ helper_main(void* const context)
     (void)rt_become_realtime(pool->priority, NULL);
   }
   for (uint32_t run = 0; !atomic_load_explicit(&pool->stop, memory_order_acquire);) {
-    // Without a real-time priority, other threads have work: those of `render` that read and write.
+    // Without a real-time priority, other threads may need this core: in `render`, those that read
+    // and write the files.
     if (!spin_while(&pool->run, run, !pool->realtime)) {
       sleep_until_run(pool, run);
     }

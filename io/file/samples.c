@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Conversion of samples.  The compiler vectorises the loops over samples; the exchange of channels
-// and frames has vectors of four, which each processor has.
+// and frames uses vectors of four floats, which every x86-64 processor has.
 
 #include "samples.h"
 
@@ -152,7 +152,7 @@ integer_at(const unsigned char* const from, const uint32_t n_bytes)
     memcpy(&half, from, sizeof(half));
     bits = (uint32_t)le16toh(half) << 16U;
   } else {
-    memcpy(&bits, from, sizeof(bits)); // of 3 bytes: one of SAMPLES_SLACK
+    memcpy(&bits, from, sizeof(bits)); // of 3: and a byte of the next one, or of SAMPLES_SLACK
     bits = le32toh(bits) << (n_bytes == 3U ? 8U : 0U);
   }
   return (int32_t)bits;
@@ -211,7 +211,7 @@ pack(const int32_t* restrict const from, const uint32_t n_bytes, const size_t n,
       memcpy(to + 2U * i, &half, sizeof(half));
     } else {
       const uint32_t bits = htole32((uint32_t)from[i]);
-      memcpy(to + n_bytes * i, &bits, sizeof(bits)); // of 3 bytes: one of the next, or of the slack
+      memcpy(to + n_bytes * i, &bits, sizeof(bits)); // of 3: and one of the next, or the slack
     }
   }
 }

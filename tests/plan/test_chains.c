@@ -456,7 +456,7 @@ TEST(a_bad_run_of_nodes_keeps_its_input)
 
 TEST(rows_of_chains_beside_others_keep_their_signals)
 {
-  // Chains of several lengths, and longer nodes beside them, whose rows must not be theirs.
+  // Chains of several lengths beside nodes of other ranks: each has rows of its own.
   SCOPED(pair_free) Pair pair;
   pair_new(&pair,
            "chain ((a1: gain -1 | a2: peaking 200 gain=3 | a3: gain -2) + b1: gain -7 + "

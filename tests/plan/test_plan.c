@@ -363,7 +363,8 @@ play_stream(RackRig* const rig, Rack* const next)
 }
 
 /// Edit the latency every `pause` blocks, while each plan takes `plan_frames`: the sound goes on,
-/// and soon after the last edit all is as it says.  Edits that wait give way to newer ones.
+/// and soon after the last edit the output has the level of that edit.  A newer edit replaces one
+/// that waits.
 static void
 check_stream(const uint32_t kind, const uint32_t pause, const uint32_t plan_frames)
 {

@@ -26,7 +26,8 @@ add_steady(float* restrict const out, const float* restrict const in, const floa
   }
 }
 
-static void
+/// The same with a gain that moves; once it rests, to the bit.
+VECTOR_CLONES static void
 add_moving(float* restrict const out, const float* restrict const in, const MixLink* const link,
            const bool first, const uint32_t n)
 {

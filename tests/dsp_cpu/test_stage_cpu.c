@@ -313,6 +313,38 @@ TEST(a_fade_that_waits_begins_at_its_frame)
   rig_clear(&rig);
 }
 
+/// Mix BLOCK frames of two connections, in parts of so many frames.  The gain of one moves for the
+/// first 20.
+static void
+mix_in_parts(float out[BLOCK], const uint32_t n_frames)
+{
+  float ins[2][BLOCK];
+  MixLink links[2] = { { .gain = ramp_at(0.7F) }, { .gain = ramp_at(1.0F) } };
+  links[0].next = links[0].gain;
+  mix_link_aim(&links[1], 0.3F, 20U, 0U);
+  signal_noise(ins[0], BLOCK, 1U);
+  signal_noise(ins[1], BLOCK, 2U);
+  const MixTerm terms[2] = { { 0U, &links[0], 0U }, { 1U, &links[1], 0U } };
+  const MixRow mix = { 2U, 2U, terms };
+  for (uint32_t done = 0; done < BLOCK; done += n_frames) {
+    float* rows[] = { ins[0] + done, ins[1] + done, out + done };
+    mix_row(rows, &mix, n_frames);
+    mix_link_advance(&links[0], n_frames);
+    mix_link_advance(&links[1], n_frames);
+  }
+}
+
+TEST(a_mix_does_not_depend_on_the_blocks)
+{
+  float whole[BLOCK];
+  float parts[BLOCK];
+  mix_in_parts(whole, BLOCK);
+  for (uint32_t n_frames = 1; n_frames < BLOCK; n_frames *= 2U) {
+    mix_in_parts(parts, n_frames);
+    ck_assert_mem_eq(parts, whole, sizeof(whole));
+  }
+}
+
 TEST(a_delay_two_connections_and_none_are_mixed)
 {
   static Rig rig;

@@ -279,6 +279,18 @@ run_signals(const Group* const group, const Signal* const signals, const uint32_
   }
 }
 
+/// Let the fault hooks see each node of a group.
+static void
+pass_faults(const Group* const group)
+{
+  for (uint32_t t = 0; t < group->n_tasks; ++t) {
+    for (uint32_t n = 0; n < group->tasks[t].n_nodes; ++n) {
+      const Run* const run = group->tasks[t].nodes[n].run;
+      worker_faults_run(group->tasks[t].nodes[n].batch->specs + run->first_unit, run->n_units);
+    }
+  }
+}
+
 static void
 run_share(void* const context, const uint32_t index)
 {
@@ -293,6 +305,9 @@ run_share(void* const context, const uint32_t index)
   _Atomic uint64_t* const line = recorder_line();
   const uint64_t began_ns = group->is_timed ? time_now_ns() : 0U;
   recorder_mark(line, group->call);
+  if (index == 0U) {
+    pass_faults(group);
+  }
   for (uint32_t t = 0; t < group->n_tasks && at < end; at += group->tasks[t++].chain->n_units) {
     const uint32_t n_units = group->tasks[t].chain->n_units;
     for (uint32_t u = begin > at ? begin - at : 0U; u < n_units && at + u < end; ++u) {
@@ -375,17 +390,6 @@ divide_time(const Group* const group, const double ns)
   }
 }
 
-/// Let the fault hooks see each node as if it ran in its batch.
-static void
-pass_faults(const Stage* const stage, const ChainTask* const task)
-{
-  for (uint32_t n = 0; n < task->n_nodes; ++n) {
-    const Batch* const batch = task->nodes[n].batch;
-    recorder_mark(stage->line, batch->call);
-    worker_faults_run(batch->specs, batch->n_units);
-  }
-}
-
 static void
 run_group(const Stage* const stage, ChainTask* const tasks, const uint32_t n_tasks,
           const uint32_t n_frames)
@@ -399,7 +403,6 @@ run_group(const Stage* const stage, ChainTask* const tasks, const uint32_t n_tas
   for (uint32_t t = 0; t < n_tasks; ++t) {
     group.n_signals += tasks[t].chain->n_units;
     group.is_timed = group.is_timed || is_timed(&tasks[t]);
-    pass_faults(stage, &tasks[t]);
   }
   group.n_shares = choose_shares(stage, &group);
   if (group.n_shares > 1U) {

@@ -116,8 +116,8 @@ typedef struct RackNode {
   /// and its input plays instead, delayed by dry_frames.
   bool is_quarantined;
   uint32_t dry_frames;
-  /// As is_quarantined: nodes of this effect have crashed a worker together.  The node runs on its
-  /// own, so that another crash names it.
+  /// As is_quarantined: nodes of this effect, or ones that run with it, have crashed a worker
+  /// together.  The node runs on its own, so that another crash names it.
   bool is_apart;
 } RackNode;
 

@@ -5,6 +5,13 @@
 
 #include <string.h>
 
+/// True if nodes of both effects may run in one call: side by side, or in a chain (StageStep).
+static bool
+may_run_together(const FxInfo* const a, const FxInfo* const b)
+{
+  return a == b || (a && b && a->linear && b->linear);
+}
+
 static bool
 is_of(const NodeCase* const node_case, const RackNode* const node)
 {
@@ -27,7 +34,7 @@ node_quarantine_case(NodeQuarantine* const quarantine, const RackNode* const nod
   *oldest = (NodeCase){ .uid = node->uid, .fx = node->fx, .changed_ns = now_ns };
   for (uint32_t e = 0; e < NODE_QUARANTINE_EFFECTS; ++e) {
     EffectCase* const effect = &quarantine->effects[e];
-    if (effect->fx == node->fx && now_ns < effect->until_ns) {
+    if (may_run_together(effect->fx, node->fx) && now_ns < effect->until_ns) {
       oldest->n_crashes = effect->n_crashes;
       effect->n_crashes = 0;
     }
@@ -42,13 +49,13 @@ node_quarantine_part(NodeQuarantine* const quarantine, const FxInfo* const fx,
   EffectCase* oldest = &quarantine->effects[0];
   for (uint32_t e = 0; e < NODE_QUARANTINE_EFFECTS; ++e) {
     EffectCase* const effect = &quarantine->effects[e];
-    if (effect->fx == fx) {
+    if (may_run_together(effect->fx, fx)) {
       oldest = effect;
       break;
     }
     oldest = effect->until_ns < oldest->until_ns ? effect : oldest;
   }
-  if (oldest->fx == fx && now_ns < oldest->until_ns) {
+  if (may_run_together(oldest->fx, fx) && now_ns < oldest->until_ns) {
     return false;
   }
   *oldest = (EffectCase){ .fx = fx, .n_crashes = 1U, .until_ns = now_ns + NODE_QUARANTINE_NS };
@@ -59,7 +66,8 @@ static bool
 is_apart(const NodeQuarantine* const quarantine, const FxInfo* const fx, const uint64_t now_ns)
 {
   for (uint32_t e = 0; e < NODE_QUARANTINE_EFFECTS; ++e) {
-    if (quarantine->effects[e].fx == fx && now_ns < quarantine->effects[e].until_ns) {
+    const EffectCase* const effect = &quarantine->effects[e];
+    if (may_run_together(effect->fx, fx) && now_ns < effect->until_ns) {
       return true;
     }
   }

@@ -4,9 +4,10 @@
    quarantine plays its input, delayed by its latency, instead of executing the code of its plugin
    or effect.
 
-   Nodes of one built-in effect run together, on SIMD lanes.  If such a run crashes a worker, it is
-   not known which node did it: the nodes of the effect then run apart (RackNode::is_apart), and the
-   crash counts for the first of them that crashes on its own.
+   Nodes of one built-in effect run together, on SIMD lanes, and so do filters, gains and inverts in
+   series (FxInfo::linear).  If such a run crashes a worker, it is not known which node did it: the
+   nodes of the effect, or of all effects with FxInfo::linear, then run apart (RackNode::is_apart),
+   and the crash counts for the first of them that crashes on its own.
 
    The quarantine is no part of a document: it is written into the copy of a rack that a worker gets
    (RackNode::is_quarantined).  It ends after NODE_QUARANTINE_NS, with the next rack that is sent to
@@ -40,7 +41,8 @@ typedef struct NodeCase {
 
 #define NODE_QUARANTINE_EFFECTS 8U
 
-/// A built-in effect of which nodes that ran together have crashed a worker.
+/// A built-in effect of which nodes that ran together have crashed a worker.  One with
+/// FxInfo::linear stands for all that have it.
 typedef struct EffectCase {
   const FxInfo* fx;   ///< NULL: free
   uint32_t n_crashes; ///< Of unknown nodes
@@ -56,8 +58,8 @@ typedef struct NodeQuarantine {
 /// oldest.
 NodeCase* node_quarantine_case(NodeQuarantine* quarantine, const RackNode* node, uint64_t now_ns);
 
-/// Let the nodes of an effect run apart, because a run of several of them has crashed a worker.
-/// Returns false if they already do.
+/// Let the nodes of an effect, and of those that run with it, run apart, because a run of several
+/// of them has crashed a worker.  Returns false if they already do.
 bool node_quarantine_part(NodeQuarantine* quarantine, const FxInfo* fx, uint64_t now_ns);
 
 /// Forget the nodes of `before` that `after` has not, or that it makes again.

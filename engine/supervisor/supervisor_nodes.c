@@ -114,7 +114,7 @@ supervisor_name_suspect(const Suspect* const suspect, char* const text, const si
              node->name, supervisor_effect_words(node->fx, fx),
              suspect->node      ? ""
              : node->fx->origin ? " or of another node that has or had the same library"
-                                : " or of another node of this effect");
+                                : " or of another node that ran with it");
   } else if (suspect->is_unknown) {
     snprintf(text + n, n_bytes - n,
              " outside of the calls of nodes, perhaps in a thread of a plugin");

@@ -310,9 +310,8 @@ void supervisor_name_suspect(const Suspect* suspect, char* text, size_t n_bytes)
 /// adds the node or makes it again. [lock held]
 bool supervisor_is_of_edit(const Supervisor* supervisor, const Suspect* suspect);
 
-/// If nodes of one effect ran together, and one of them caused a loss, let them run apart from the
-/// next worker on.  Returns false if the suspect is none of such nodes, or if they already do.
-/// [lock held]
+/// If nodes ran together, and one of them caused a loss, let them run apart from the next worker
+/// on.  Returns false if the suspect is none of such nodes, or if they already do. [lock held]
 bool supervisor_part_nodes(Supervisor* supervisor, const Suspect* suspect);
 
 /// Record a loss that a node caused.  Returns true if the node is in quarantine now.  `has_stood`:

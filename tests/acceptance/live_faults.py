@@ -195,7 +195,8 @@ def crashing_rack():
 
 def crashing_effect():
     """D1: a built-in effect crashes two workers in the run of a node.  The node plays its input, and the rest of the
-    rack plays on: also where the node runs together with others of its effect, which the first crash parts."""
+    rack plays on: also where the node runs together with others, in its chain or of its effect, which the first crash
+    parts."""
     for chain in ("bad: highpass 10", "(a: highpass 10 + bad: highpass 20 + b: highpass 10) | gain -9.5dB"):
         with playing() as server:
             assert server.command(server.process.pid, "inherit worker:worker.crash-runs@20+=bad") == "done"
@@ -207,7 +208,7 @@ def crashing_effect():
             assert status["quarantine_note"] == f"bad: {effect} crashed twice in run; its input plays instead", status
             server.wait_until_wet(n_blocks=HALF_A_SECOND)
             status = server.status()
-            assert (status["nodes_quarantined"], status["quarantined"]) == (1, 0), status
+            assert (status["nodes_quarantined"], status["quarantined"], status["worker_restarts"]) == (1, 0, 2), status
             nodes = server.osc.ask("/server/nodes")[1][0].splitlines()
             assert [node.split()[0] for node in nodes if "quarantine" in node] == ["bad"], nodes
 

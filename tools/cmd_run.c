@@ -165,7 +165,7 @@ run_run(const int argc, char** const argv)
                    .n_helpers = -1,
                    .osc_port = -1,
                    .plugin_start_s = ENGINE_PLUGIN_START_S,
-                   .priority = 10 };
+                   .priority = ENGINE_PRIORITY };
   IoConfig* const io = &args.live.io;
   if (!args.live.nsm_url) {
     args.live.state = state_folder();
@@ -185,7 +185,7 @@ run_run(const int argc, char** const argv)
     { "helpers",    0,   OPTION_INTEGER, "N",          0,           63, .to.integer = &args.n_helpers,                .help = "Additional cores for the effects, default all but one" },
     { "plugin-start", 0, OPTION_INTEGER, "S",          1, ENGINE_PLUGIN_START_LONGEST_S, .to.integer = &args.plugin_start_s, .help = "Seconds for plugins to start, default 45; an edit that needs more is refused" },
     { "realtime",   0,   OPTION_SWITCH,                                 .to.flag = &args.live.engine.realtime,        .help = "Use SCHED_FIFO and locked memory, default on" },
-    { "priority",   0,   OPTION_INTEGER, "N",          1,           95, .to.integer = &args.priority,                 .help = "Real-time priority of the effects, default 10" },
+    { "priority",   0,   OPTION_INTEGER, "N",          1,           95, .to.integer = &args.priority,                 .help = "Real-time priority of the effects, default 5, as clients of jackd -R" },
     { "in-process", 0,   OPTION_FLAG,                                   .to.flag = &args.in_process,                  .help = "Run effects in this process, where a crash ends the program; default: in a worker process" },
     { "osc-port",   'p', OPTION_INTEGER, "N",          0,        65535, .to.integer = &args.osc_port,                 .help = "UDP and TCP port for OSC, default 9770; 0: a free port, which the program prints" },
     { "osc-bind",   0,   OPTION_TEXT,    "ADDRESS",                     .to.text = &args.live.bind_address,           .help = "Address for OSC, default 127.0.0.1, which stays open beside an address that others can reach" },

@@ -18,6 +18,9 @@ struct PlacementCosts;
 // Default and upper bound of EngineConfig::plugin_start_s.
 #define ENGINE_PLUGIN_START_S         45U
 #define ENGINE_PLUGIN_START_LONGEST_S 300U
+// Default of EngineConfig::priority: that of the clients of `jackd -R`.  A worker above them
+// preempts the callback that wakes it, and delays all of them; one below has more late blocks.
+#define ENGINE_PRIORITY 5
 
 typedef struct EngineConfig {
   uint32_t n_in, n_out;     ///< Channels of the driver; n_out 0: as many as the rack has (offline)

@@ -147,6 +147,30 @@ def hanging_call(jack, env):
         rack.stop()
 
 
+def real_time_priorities(pid):
+    """The real-time priorities of the threads of a process, without those that have none."""
+    priorities = []
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/stat", encoding="utf-8") as file:
+            priorities.append(int(file.read().rsplit(")", 1)[1].split()[37]))
+    return [priority for priority in priorities if priority > 0]
+
+
+def yielding():
+    """By default, the threads of the effects do not preempt the clients of jackd, and not the callback that wakes
+    them."""
+    with Jackd(48000, 256, number="-realtime", is_realtime=True) as jack, Server(*RACK, "gain", env=jack.env) as rack:
+        missing = rack.status()["realtime_note"]
+        if missing:
+            print(f"skipped: {missing}")
+        else:
+            rack.advance(10)
+            callback, effects = real_time_priorities(rack.process.pid), real_time_priorities(rack.worker())
+            print(f"jackd -R: the callback runs at {callback}, the effects at {effects}")
+            assert callback and effects and max(effects) <= min(callback), (callback, effects)
+        rack.stop()
+
+
 with scratch() as folder, Jackd(48000, 64) as jack:
     odd = {**jack.env, "LD_PRELOAD": ODD_JACK, "ODD_JACK": folder}
     missed_end(jack, odd)
@@ -154,3 +178,4 @@ with scratch() as folder, Jackd(48000, 64) as jack:
     left_out_and_parted(jack, odd)
     inactive_client(jack, jack.env)
     hanging_call(jack, odd)
+yielding()

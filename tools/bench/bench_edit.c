@@ -104,7 +104,7 @@ start(Run* const run, const bool fast, Error* const error)
                           .deadline_fraction = 0.75,
                           .ceiling_lin = 1.0F,
                           .realtime = true,
-                          .priority = 10,
+                          .priority = ENGINE_PRIORITY,
                           .n_helpers = UINT32_MAX };
   Status status = backend_read(&run->args->backend, &engine, error);
   status = status ? status : random_edits_new(&run->edits, SEED, error);

@@ -37,8 +37,9 @@ Bundle* editor_take(Editor* editor, Bundle** place);
 
 /// If `first`, which no longer waits, only sets one parameter: take all bundles from the queue that
 /// only set the same one, at the same frame.  The search ends at the first bundle that does more
-/// than set one parameter, or has another frame.  Returns the newest of them, of which `first`
-/// and the others become Bundle::older; `first` if there is none.
+/// than set one parameter, names it by a pattern, or has another frame; it passes those with
+/// Bundle::is_echo.  Returns the newest of them, of which `first` and the others become
+/// Bundle::older; `first` if there is none.
 Bundle* editor_newest(Editor* editor, Bundle* first);
 
 /// Let the bundles that `bundle` has replaced (Bundle::older) wait again, before all others.

@@ -30,18 +30,22 @@ editor_take(Editor* const editor, Bundle** const place)
   return bundle;
 }
 
-/// The parameter that a bundle sets; RACK_UID_NONE if it sets several, or changes anything else.
+/// The parameter that a bundle sets by its name; RACK_UID_NONE if it sets several, or changes
+/// anything else.  All values of a node whose plugin is missing are in one parameter: none of them
+/// replaces another.
 static Change
 only_change(const Editor* const editor, const Bundle* const bundle)
 {
   const CommandInfo* const info = bundle->messages[0].info;
   Change only = { .uid = RACK_UID_NONE };
-  if (bundle->n_messages == 1U && !bundle->is_echo && info->kind == COMMAND_SET && !info->find) {
+  if (bundle->n_messages == 1U && info->kind == COMMAND_SET && !info->find) {
     Targets targets;
     values_find(editor->committed, bundle, &targets);
-    if (!targets.missing && targets.changes.n == 1U) {
-      only.uid = targets.changes.items[0].uid;
-      only.param = targets.changes.items[0].param;
+    const Changes* const changes = &targets.changes;
+    if (!targets.missing && changes->n == 1U && !changes->n_compared &&
+        !rack_find_uid(editor->committed, changes->items[0].uid)->fx->is_missing) {
+      only.uid = changes->items[0].uid;
+      only.param = changes->items[0].param;
     }
     changes_clear(&targets.changes);
   }
@@ -56,9 +60,13 @@ editor_newest(Editor* const editor, Bundle* const first)
   Bundle* older = NULL;
   Bundle** end = &older;
   Bundle** at = &editor->first;
-  while (wanted.uid != RACK_UID_NONE && *at && (*at)->frame == first->frame) {
+  while (wanted.uid != RACK_UID_NONE && *at) {
+    if ((*at)->is_echo) { // of parameters that are not structural
+      at = &(*at)->next;
+      continue;
+    }
     const Change change = only_change(editor, *at);
-    if (change.uid == RACK_UID_NONE) {
+    if (change.uid == RACK_UID_NONE || (*at)->frame != first->frame) {
       break;
     }
     if (change.uid == wanted.uid && change.param == wanted.param) {

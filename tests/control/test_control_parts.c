@@ -590,4 +590,32 @@ TEST(values_of_a_structural_parameter_that_wait_together_are_one_edit)
   fake_engine_free(engine);
 }
 
+TEST(other_values_between_those_of_a_structural_parameter_leave_them_one_edit)
+{
+  static const EngineReply done = { .status = STATUS_OK };
+  Said said;
+  Engine* const engine = fake_engine_new();
+  Editor* const editor = new_editor(&said, engine);
+  editor_submit(editor, highpass_of("a"), 0);
+  editor_reply(editor, &done);
+  said.n_done = 0;
+  editor_submit(editor, float_of("/node/a/order", 1.0), 0); // in flight
+  for (uint32_t n = 0; n < 3U; ++n) {
+    editor_submit(editor, float_of("/node/a/order", 3.0 + n), 0);
+    editor_submit(editor, value_of(1, -10.0 - n), 0); // set at once, and again behind the edit
+  }
+  ck_assert_uint_eq(said.n_values, 3U);
+  editor_reply(editor, &done);
+  editor_run_next(editor, 0);
+  editor_reply(editor, &done);
+  ck_assert_double_eq(order_of(editor, "a"), 5.0);
+  ck_assert_uint_eq(said.n_done, 4U);
+  while (editor_next(editor)) {
+    ck_assert(editor_next(editor)->is_echo);
+    editor_run_next(editor, 0);
+  }
+  editor_free(editor);
+  fake_engine_free(engine);
+}
+
 SUITE_MAIN("control_parts")

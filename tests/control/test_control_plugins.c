@@ -183,6 +183,22 @@ TEST(a_node_whose_plugin_is_missing_keeps_the_values_that_are_set)
   control_rig_expect_rack("add a lv2 \"urn:test:late\" thr=-4dB backend=cpu\nadd b gain\n");
 }
 
+TEST(values_of_a_node_whose_plugin_is_missing_do_not_replace_each_other_while_they_wait)
+{
+  load_missing();
+  fake_engine_hold(rig.engine, true);
+  client_send(rig.client, "/node/a/thr", "f", -3.0);
+  client_send(rig.client, "/node/a/mode", "s", "fast");
+  client_send(rig.client, "/node/a/mix", "f", 0.5);
+  client_expect_nothing(rig.client); // the first edit is in flight
+  fake_engine_hold(rig.engine, false);
+  fake_engine_answer(rig.engine, STATUS_OK, "", 0);
+  client_expect(rig.client, "/done /node/a/thr 2*");
+  client_expect(rig.client, "/done /node/a/mode 3*");
+  client_expect(rig.client, "/done /node/a/mix 4*");
+  control_rig_expect_rack("add a lv2 late thr=-3 mode=fast mix=0.5\nadd b gain\n");
+}
+
 /// Targets and values that a rack cannot keep.
 static const struct {
   const char *target, *value, *says;

@@ -96,7 +96,7 @@ try_device(Worker* const worker)
   if (worker->ring) {
     worker_map_ring(worker, worker->ring);
   }
-  if (worker->has_format && worker_replan(worker, false, &error)) {
+  if (worker->has_format && worker_replan_in_turn(worker, &error)) {
     worker_mark_lost(worker, &error);
     close_device(worker);
   }

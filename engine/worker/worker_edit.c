@@ -20,6 +20,9 @@
 #define RESTARTED_FIRST_NS   NS_PER_S
 #define RESTARTED_LONGEST_NS (600U * NS_PER_S)
 
+// The longest time without housekeeping, while edits follow each other without a pause.
+#define KEPT_LIMIT_NS NS_PER_S
+
 // The time for plugins to start again, while an edit may have to wait.
 #define TIDY_LIMIT_NS (20U * NS_PER_S)
 
@@ -154,7 +157,7 @@ follow_latency(Worker* const worker)
   const uint32_t now = node_latency(plan_node->node);
   Error error = { STATUS_OK, "" };
   backoff_fail(&worker->moving, MOVED_FIRST_NS, MOVED_LONGEST_NS, now_ns);
-  if (worker_replan(worker, false, &error)) {
+  if (worker_replan_in_turn(worker, &error)) {
     worker_log(worker,
                "%s: its latency has changed from %u to %u frames, which cannot be compensated: %s",
                name, before, now, error.text);
@@ -196,26 +199,11 @@ replace_restarting(Worker* const worker)
   Error error = { STATUS_OK, "" };
   backoff_fail(&node->restart, RESTARTED_FIRST_NS, RESTARTED_LONGEST_NS, now_ns);
   node->is_left = true;
-  if (worker_replan(worker, false, &error)) {
+  if (worker_replan_in_turn(worker, &error)) {
     node->is_left = false;
     worker_log(worker, "%s: its plugin asks for a restart, which fails: %s", name, error.text);
   } else {
     worker_log(worker, "%s: its plugin has asked for a restart, and a new instance plays", name);
-  }
-}
-
-/// Make the changes that need new fades, each when the last one has passed through the rack.
-/// [planning_lock held]
-static void
-follow_nodes(Worker* const worker)
-{
-  static void (*const follow[])(Worker*) = { replace_restarting, worker_restore_groups,
-                                             follow_latency };
-  for (uint32_t f = 0; f < ARRAY_LEN(follow); ++f) {
-    const uint64_t next = plan_next_begin(worker->player.plan);
-    if (!worker->has_player_thread || atomic_load(&worker->player.next_frame) >= next) {
-      follow[f](worker);
-    }
   }
 }
 
@@ -238,7 +226,9 @@ tidy(Worker* const worker)
     worker_measure_fallbacks(worker);
   }
   worker_limit_starts(&worker->format, time_now_ns() + TIDY_LIMIT_NS);
-  follow_nodes(worker);
+  replace_restarting(worker);
+  worker_restore_groups(worker);
+  follow_latency(worker);
   follow_switches(worker);
   const Plan* const plan = worker->player.plan;
   const bool end_tails = has_heavy_tails(worker, plan);
@@ -265,13 +255,14 @@ do_housekeeping(Worker* const worker)
   }
 }
 
+/// True if housekeeping cannot wait for a pause between edits.  `kept_ns`: when it was done last.
 static bool
-housekeeping_is_due(Worker* const worker)
+housekeeping_is_due(Worker* const worker, const uint64_t kept_ns)
 {
   pthread_mutex_lock(&worker->planning_lock);
   const bool is_late = worker_measurement_is_overdue(worker);
   pthread_mutex_unlock(&worker->planning_lock);
-  return is_late;
+  return is_late || time_now_ns() - kept_ns >= KEPT_LIMIT_NS;
 }
 
 /// Wait for an edit or a save, at most WORKER_IDLE_NS.  Returns true if an edit waits.
@@ -301,14 +292,16 @@ static void*
 builder_main(void* const context)
 {
   Worker* const worker = context;
+  uint64_t kept_ns = time_now_ns();
   while (!builder_stops(worker)) {
     const bool has_edit = await_edit(worker);
     if (has_edit) {
       perform_edit(worker);
     }
     worker_perform_save(worker, false);
-    if (!has_edit || housekeeping_is_due(worker)) {
+    if (!has_edit || housekeeping_is_due(worker, kept_ns)) {
       do_housekeeping(worker);
+      kept_ns = time_now_ns();
     }
   }
   return NULL;

@@ -69,7 +69,7 @@ worker_restore_groups(Worker* const worker)
     return;
   }
   Error error = { STATUS_OK, "" };
-  if (!worker_replan(worker, false, &error)) {
+  if (!worker_replan_in_turn(worker, &error)) {
     worker->n_unrestored = 0;
     return;
   }

@@ -158,19 +158,34 @@ worker_request_at(const Worker* const worker, PlanRequest* const request, const 
       request->at_frame > request->now_frame ? request->at_frame : request->now_frame;
 }
 
-Status
-worker_replan(Worker* const worker, const bool end_tails, Error* const error)
+/// Make a plan of the active rack, with the values that its nodes have.
+static Status
+replan(Worker* const worker, PlanRequest* const request, Error* const error)
 {
-  PlanRequest request = worker_request(worker, worker->rack);
-  request.keep_values = true;
-  request.end_tails = end_tails;
   PlanFault fault;
   uint64_t first_frame = 0;
-  const Status status = plan_once(worker, &request, &fault, &first_frame, error);
+  request->keep_values = true;
+  const Status status = plan_once(worker, request, &fault, &first_frame, error);
   if (!status) {
     worker_publish_facts(worker);
   }
   return status;
+}
+
+Status
+worker_replan(Worker* const worker, const bool end_tails, Error* const error)
+{
+  PlanRequest request = worker_request(worker, worker->rack);
+  request.end_tails = end_tails;
+  return replan(worker, &request, error);
+}
+
+Status
+worker_replan_in_turn(Worker* const worker, Error* const error)
+{
+  PlanRequest request = worker_request(worker, worker->rack);
+  worker_request_at(worker, &request, 0U);
+  return replan(worker, &request, error);
 }
 
 // ---- edits in two steps ----

@@ -169,6 +169,10 @@ NODISCARD Status worker_play(Worker* worker, const PlanRequest* request, PlanFau
 /// tails of removed nodes. [planning_lock held]
 NODISCARD Status worker_replan(Worker* worker, bool end_tails, Error* error);
 
+/// Likewise for new nodes: the plan begins when the change of the previous one has passed through
+/// the rack, as that of an edit. [planning_lock held]
+NODISCARD Status worker_replan_in_turn(Worker* worker, Error* error);
+
 // ---- worker_fallbacks.c [planning_lock held] ----
 
 /// Choose the fallbacks of a rack before its measurement.  Returns true if an output is `auto`.  If

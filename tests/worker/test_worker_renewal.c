@@ -290,6 +290,30 @@ create_and_count(const FxSetup* const setup, FxShape* const shape, void** const 
   return grouped_fx.create(setup, shape, node, error);
 }
 
+TEST(edits_without_a_pause_do_not_delay_a_restart)
+{
+  static Bench bench;
+  WorkerFacts facts;
+  fx.wants_restart = is_restless;
+  fx.create = create_and_count;
+  start(&bench, false, &facts);
+  SCOPED_RACK Rack* const rack = grouped_rack_of("x: gain", &fx, 1U, 1U, NULL);
+  rack->nodes[0].values[GROUPED_GAIN].number = 0.5;
+  ck_assert_float_eq(bench_play(&bench), 0.5F);
+  const uint32_t n_before = atomic_load(&n_created);
+  atomic_store(&restless, test_node(&bench));
+  uint64_t next_ns = 0;
+  for (uint64_t id = 2; atomic_load(&n_created) == n_before; time_sleep(NS_PER_S / 1000U)) {
+    if (time_now_ns() >= next_ns) { // more often than the builder does without an edit
+      const Status status = worker_calls.edit(bench.worker, id++, rack, 0U, 0U);
+      ck_assert(status == STATUS_OK || status == STATUS_LIMIT); // another one still waits
+      next_ns = time_now_ns() + WORKER_IDLE_NS / 2U;
+    }
+    bench_play(&bench);
+  }
+  bench_clear(&bench);
+}
+
 TEST(plugins_are_not_opened_twice_if_all_fallbacks_are_stated)
 {
   static const FxOrigin origin = { "lv2", "urn:test:grouped" };

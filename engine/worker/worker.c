@@ -146,6 +146,7 @@ join_ring(Worker* const worker, Ring* const ring, Error* const error)
     return status;
   }
   worker->ring = ring;
+  worker->still_since_ns = 0U;
   status = worker_start_player(worker, error);
   if (status) {
     leave_ring(worker);

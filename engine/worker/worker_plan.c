@@ -37,15 +37,10 @@ worker_renew_nodes(Worker* const worker, const Plan* const plan)
 
 // ---- handing plans to the player ----
 
-/// Detects that blocks no longer come.
-typedef struct Pulse {
-  uint64_t n_submitted, since_ns;
-} Pulse;
-
 /// True if blocks have stopped, or a call waits for the builder: then waiting for blocks is
 /// useless.
 static bool
-stands_still(const Worker* const worker, Pulse* const pulse)
+stands_still(Worker* const worker)
 {
   if (atomic_load(&worker->n_ending)) {
     return true;
@@ -53,10 +48,11 @@ stands_still(const Worker* const worker, Pulse* const pulse)
   const uint64_t n_submitted = ring_n_submitted(worker->ring);
   const uint64_t now = time_now_ns();
   const double period_ns = 1e9 * worker->format.block_frames / worker->format.rate_hz;
-  if (pulse->since_ns == 0U || n_submitted != pulse->n_submitted) {
-    *pulse = (Pulse){ n_submitted, now };
+  if (!worker->still_since_ns || n_submitted != worker->seen_submitted) {
+    worker->seen_submitted = n_submitted;
+    worker->still_since_ns = now;
   }
-  return now - pulse->since_ns > STANDSTILL_NS + (uint64_t)(2.0 * period_ns);
+  return now - worker->still_since_ns > STANDSTILL_NS + (uint64_t)(2.0 * period_ns);
 }
 
 /// Wait a moment for the player.  An edit may wait for long: meanwhile plugins do what they do
@@ -77,7 +73,6 @@ static void
 wait_until_taken(Worker* const worker, const Plan* const old, const Plan* const plan)
 {
   Player* const player = &worker->player;
-  Pulse pulse = { 0 };
   uint64_t idled_ns = time_now_ns();
   bool is_due = false;
   atomic_store(&worker->awaited_frame, plan->at_frame);
@@ -86,7 +81,7 @@ wait_until_taken(Worker* const worker, const Plan* const old, const Plan* const 
       is_due = true;
       ring_wake(worker->ring); // the player takes it between two blocks
     }
-    if (stands_still(worker, &pulse) || plan_has_failed(old)) {
+    if (stands_still(worker) || plan_has_failed(old)) {
       atomic_store(&player->hurry, true);
       ring_wake(worker->ring);
     }
@@ -208,11 +203,10 @@ static void
 wait_for_fades(Worker* const worker, const uint64_t first_frame)
 {
   const uint64_t until = first_frame + (uint64_t)(2.0 * LINK_RAMP_SECONDS * worker->format.rate_hz);
-  Pulse pulse = { 0 };
   uint64_t idled_ns = time_now_ns();
   atomic_store(&worker->awaited_frame, worker->has_player_thread ? until : 0U);
   while (worker->has_player_thread && atomic_load(&worker->player.next_frame) < until &&
-         !stands_still(worker, &pulse)) {
+         !stands_still(worker)) {
     worker_renew_nodes(worker, worker->player.plan);
     wait_a_moment(&idled_ns);
   }

@@ -95,6 +95,8 @@ struct Worker {
   _Atomic uint64_t n_late;         ///< [player] Blocks that ended after they were due
   uint64_t seen_blocks, seen_late; ///< [builder] Ended blocks, and late ones, at the last check
   double dry_s;                    ///< [builder] Time with fallbacks: has_heavy_tails()
+  uint64_t seen_submitted;         ///< [builder] Blocks of the ring, when it last looked ...
+  uint64_t still_since_ns;         ///< [builder] ... and since when there are no more; 0: new ring
 
   pthread_mutex_t edits_lock;
   pthread_cond_t edits_changed;

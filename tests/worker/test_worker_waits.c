@@ -20,6 +20,7 @@
 #define LONG_STALL_NS   1500000000U // the worker may take such a stall for the end of audio
 #define LONG_MEASURE_NS 1000000000U // an edit may end a measurement that has taken so long
 #define N_DISARMED      60U         // if each waited for the end of audio, the test would time out
+#define N_STOPPED       40U         // likewise
 #define N_LATE          2U          // late blocks of each play_late()
 #define N_DRY           (N_LATE * (1U + FALLBACK_GOOD_BLOCKS)) // blocks with fallbacks after it
 #define N_LIMIT         281U // blocks of 375 ms: so many with fallbacks are too many
@@ -90,6 +91,11 @@ TEST(when_audio_stops_waiting_edits_are_done_at_once)
   bench_await(&bench, &bench.n_replies, 1U); // no block is played
   ck_assert_int_eq(bench.replies[0].reply.status, STATUS_OK);
   ck_assert_uint_eq(bench.replies[0].reply.frame, 100U * BLOCK);
+  for (uint32_t n = 2; n <= N_STOPPED; ++n) {
+    bench_edit(&bench, n, levels[n % 2U], UINT64_MAX / 2U);
+    bench_await(&bench, &bench.n_replies, n);
+    ck_assert_int_eq(bench.replies[n - 1U].reply.status, STATUS_OK);
+  }
   bench_clear(&bench);
 }
 

@@ -284,9 +284,10 @@ static void
 pass_faults(const Group* const group)
 {
   for (uint32_t t = 0; t < group->n_tasks; ++t) {
-    for (uint32_t n = 0; n < group->tasks[t].n_nodes; ++n) {
-      const Run* const run = group->tasks[t].nodes[n].run;
-      worker_faults_run(group->tasks[t].nodes[n].batch->specs + run->first_unit, run->n_units);
+    const ChainTask* const task = &group->tasks[t];
+    for (uint32_t n = 0; n < task->n_nodes; ++n) {
+      worker_faults_run(task->nodes[n].batch->specs + task->nodes[n].run->first_unit,
+                        task->nodes[n].run->n_units);
     }
   }
 }

@@ -152,15 +152,15 @@ check_mac_at(const SpectrumOps* const ops, const uint32_t newest, const uint32_t
                             .n_parts = MAC_PARTS,
                             .newest = newest };
   float* sums[SPECTRUM_TICKS];
-  for (uint32_t t = 0; t < ticks; ++t) {
-    sums[t] = ODD(out) + (size_t)t * (2U * N + 4U);
+  for (uint32_t tick = 0; tick < ticks; ++tick) {
+    sums[tick] = ODD(out) + (size_t)tick * (2U * N + 4U);
   }
   ops->mac(&mac, ticks, sums);
-  for (uint32_t t = 0; t < ticks; ++t) {
+  for (uint32_t tick = 0; tick < ticks; ++tick) {
     for (uint32_t k = 0; k < N; ++k) {
-      assert_close("mac", point(sums[t], k), products(newest, MAC_PARTS - t, t, k));
+      assert_close("mac", point(sums[tick], k), products(newest, MAC_PARTS - tick, tick, k));
     }
-    ck_assert(sums[t][2U * N] == GUARD);
+    ck_assert(sums[tick][2U * N] == GUARD);
   }
   float* const newer = ODD(out) + (size_t)SPECTRUM_TICKS * (2U * N + 4U);
   ops->mac_newest(&mac, ticks, sums[0], newer);

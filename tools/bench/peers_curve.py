@@ -4,6 +4,7 @@
 import math
 import shutil
 import subprocess
+from xml.sax.saxutils import escape
 
 WIDTH, HEIGHT, LEFT, RIGHT, UPPER, LOWER = 760, 440, 70, 30, 40, 70
 COLOURS = ["#c0392b", "#2471a3", "#1e8449", "#7d3c98", "#b9770e"]
@@ -14,7 +15,7 @@ def ticks(low, high):
     return [10.0**n for n in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)]
 
 
-def draw(file, name, unit, lines, remark):
+def draw(file, title, lines, remark):
     """lines: name of a side -> [(x, y)], all above 0.  Both axes are logarithmic."""
     points = [point for line in lines.values() for point in line]
     if not points:
@@ -28,21 +29,21 @@ def draw(file, name, unit, lines, remark):
         return LEFT + across * (WIDTH - LEFT - RIGHT), HEIGHT - LOWER - up * (HEIGHT - UPPER - LOWER)
 
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" font-family="sans-serif" font-size="13">',
-           f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>', f'<text x="{LEFT}" y="22" font-size="15">{unit} against {name}</text>']
+           f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>', f'<text x="{LEFT}" y="22" font-size="15">{escape(title)}</text>']
     for y in y_ticks:
         _, at = place(x_low, y)
         out.append(f'<path d="M{LEFT} {at:.1f}H{WIDTH - RIGHT}" stroke="#ccc"/><text x="{LEFT - 8}" y="{at + 4:.1f}" text-anchor="end">{y:g}</text>')
     for x in sorted({x for x, _ in points}):
         at, _ = place(x, y_ticks[0])
         out.append(f'<path d="M{at:.1f} {UPPER}V{HEIGHT - LOWER}" stroke="#eee"/>'
-                   f'<text x="{at:.1f}" y="{HEIGHT - LOWER + 18}" text-anchor="middle">{x:g}</text>')
+                   f'<text x="{at:.1f}" y="{HEIGHT - LOWER + 18}" font-size="11" text-anchor="middle">{x:g}</text>')
     for i, (side, line) in enumerate(lines.items()):
         colour = COLOURS[i % len(COLOURS)]
         at = [place(x, y) for x, y in sorted(line)]
         out.append(f'<polyline fill="none" stroke="{colour}" stroke-width="2" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in at)}"/>')
         out += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in at]
-        out.append(f'<text x="{LEFT + 10 + 160 * i}" y="{HEIGHT - 28}" fill="{colour}">{side}</text>')
-    out.append(f'<text x="{LEFT}" y="{HEIGHT - 8}" font-size="10" fill="#666">{remark}</text></svg>')
+        out.append(f'<text x="{LEFT + 10 + 160 * i}" y="{HEIGHT - 28}" fill="{colour}">{escape(side)}</text>')
+    out.append(f'<text x="{LEFT}" y="{HEIGHT - 8}" font-size="10" fill="#666">{escape(remark)}</text></svg>')
     with open(file, "w", encoding="utf-8") as svg:
         svg.write("\n".join(out) + "\n")
     if shutil.which("rsvg-convert"):

@@ -16,6 +16,10 @@ BLOCK = 64
 last_words = ""  # what the last warprack printed at its end, with its late blocks
 
 
+class Failed(Exception):
+    """A program that did not do its work; the text says which, and why."""
+
+
 def end_with_parent():
     """In a child: it ends when this script does, however that happens."""
     PR_SET_PDEATHSIG = 1
@@ -73,7 +77,7 @@ def milliseconds(argv, seconds):
             time.sleep(seconds)
             result = (cpu_ns(client.pid) - before) / (time.monotonic() - began) / 1e6
             if client.poll() is not None:
-                raise SystemExit(f"peers: {' '.join(argv)} ended: {client.stdout.read()[-1000:]}")
+                raise Failed(f"{' '.join(argv)} ended: {' '.join(client.stdout.read()[-500:].split())}")
         finally:
             client.send_signal(signal.SIGINT)
             try:

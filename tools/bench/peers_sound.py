@@ -43,7 +43,7 @@ def error_db(file, wanted, early=0):
 
 
 def decibels(value):
-    return "none" if value == -math.inf else "other length" if value == math.inf else f"{value:.0f} dB"
+    return "none" if value == -math.inf else "no file or another length" if value == math.inf else f"{value:.0f} dB"
 
 
 def rendered(rack, samples):

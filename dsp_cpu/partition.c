@@ -132,7 +132,7 @@ work_on(const Partition* const p, const uint32_t l, PartitionState* const s, voi
   const uint64_t share = segment_cost(segment) * job->hop / job->n_hops;
   while (job->unit < n_units && job->cost < share) {
     segment_work(segment, &io, job->unit);
-    job->cost += segment_unit_cost(segment, job->unit);
+    job->cost += segment_unit_cost(segment, io.state, job->unit);
     ++job->unit;
   }
 }

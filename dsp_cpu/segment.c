@@ -29,13 +29,14 @@
 struct Segment {
   const SpectrumOps* ops;
   uint32_t n_parts, n_in, n_out;
-  uint32_t ticks; ///< Partitions of output whose products a row computes together
+  uint32_t ticks; ///< Partitions of output whose products a row computes together; a power of two
   uint32_t rows, cols;
   uint32_t pitch;      ///< Points from row to row: cols, rounded up to whole cells
   uint32_t batch;      ///< Columns per column unit
   uint32_t n_batches;  ///< pitch / batch
   uint32_t row_cells;  ///< Cells per row
   size_t plane_floats; ///< One plane of rows
+  uint64_t cost;       ///< Of all units
   Fft* row_fft;
   Fft* column_fft; ///< NULL for a single row
   float* weights;  ///< [rows] complex
@@ -77,10 +78,27 @@ sums_of(const Segment* const segment, void* const state, const uint32_t phase, c
   return plane_of(segment, state, n_planes(segment) + (phase - 1U) * segment->n_out + o);
 }
 
-static float*
-delays_of(const Segment* const segment, void* const state)
+/// 0 when a row reads its lines completely, then the number of partitions since.
+static uint32_t
+phase_of(const Segment* const segment, const void* const state, const uint32_t row)
 {
-  return plane_of(segment, state, n_planes(segment) + n_sums(segment));
+  return (((const SegmentState*)state)->tick + row) & (segment->ticks - 1U);
+}
+
+/// Floats of a delay line of one cell.
+static uint32_t
+line_floats(const Segment* const segment)
+{
+  return segment->n_parts * SPECTRUM_CELL_FLOATS;
+}
+
+/// The delay lines of a row.
+static float*
+lines_of(const Segment* const segment, void* const state, const uint32_t row)
+{
+  const size_t first_cell = (size_t)segment->row_cells * row;
+  return plane_of(segment, state, n_planes(segment) + n_sums(segment)) +
+         first_cell * segment->n_in * line_floats(segment);
 }
 
 /// Floats of the filters' spectra.
@@ -181,8 +199,7 @@ static void
 multiply_row(const Segment* const segment, const SegmentIo* const io, const SpectrumMac* const mac,
              const uint32_t row, const uint32_t o)
 {
-  const SegmentState* const state = io->state;
-  const uint32_t phase = (state->tick + row) % segment->ticks;
+  const uint32_t phase = phase_of(segment, io->state, row);
   const size_t row_floats = 2U * (size_t)segment->pitch;
   if (phase) {
     const float* const sums = sums_of(segment, io->state, phase, o) + row_floats * row;
@@ -196,32 +213,41 @@ multiply_row(const Segment* const segment, const SegmentIo* const io, const Spec
   segment->ops->mac(mac, segment->ticks, out);
 }
 
+/// Transform a row of all inputs into the delay lines.
 static void
-work_row(const Segment* const segment, const SegmentIo* const io, const uint32_t row)
+row_of_inputs(const Segment* const segment, const SegmentIo* const io, const uint32_t row)
 {
   const uint32_t newest = ((const SegmentState*)io->state)->newest;
   const size_t row_floats = 2U * (size_t)segment->pitch * row;
-  const uint32_t line_floats = segment->n_parts * SPECTRUM_CELL_FLOATS;
-  const size_t first_cell = (size_t)segment->row_cells * row;
-  float* const delays = delays_of(segment, io->state) + first_cell * segment->n_in * line_floats;
   for (uint32_t i = 0; i < segment->n_in; ++i) {
     row_in(segment, plane_of(segment, io->state, i) + row_floats, io->scratch,
-           delays + (size_t)i * line_floats + (size_t)newest * SPECTRUM_CELL_FLOATS,
-           segment->n_in * line_floats);
+           lines_of(segment, io->state, row) + (size_t)i * line_floats(segment) +
+               (size_t)newest * SPECTRUM_CELL_FLOATS,
+           segment->n_in * line_floats(segment));
   }
-  const uint32_t filter_floats = segment->n_in * line_floats;
-  for (uint32_t o = 0; o < segment->n_out; ++o) {
-    const SpectrumMac mac = { .delays = delays,
-                              .filters = segment->filters +
-                                         (first_cell * segment->n_out + o) * filter_floats,
-                              .filter_stride = segment->n_out * filter_floats,
-                              .n_cells = segment->row_cells,
-                              .n_in = segment->n_in,
-                              .n_parts = segment->n_parts,
-                              .newest = newest };
-    multiply_row(segment, io, &mac, row, o);
-    fft_inverse(segment->row_fft, io->scratch, plane_of(segment, io->state, o) + row_floats);
+}
+
+/// Compute a row of an output, after those of all inputs, one of which it replaces.
+static void
+work_row(const Segment* const segment, const SegmentIo* const io, const uint32_t row,
+         const uint32_t o)
+{
+  if (o == 0) {
+    row_of_inputs(segment, io, row);
   }
+  const size_t row_floats = 2U * (size_t)segment->pitch * row;
+  const size_t first_cell = (size_t)segment->row_cells * row;
+  const uint32_t filter_floats = segment->n_in * line_floats(segment);
+  const SpectrumMac mac = { .delays = lines_of(segment, io->state, row),
+                            .filters = segment->filters +
+                                       (first_cell * segment->n_out + o) * filter_floats,
+                            .filter_stride = segment->n_out * filter_floats,
+                            .n_cells = segment->row_cells,
+                            .n_in = segment->n_in,
+                            .n_parts = segment->n_parts,
+                            .newest = ((const SegmentState*)io->state)->newest };
+  multiply_row(segment, io, &mac, row, o);
+  fft_inverse(segment->row_fft, io->scratch, plane_of(segment, io->state, o) + row_floats);
 }
 
 /// How many partitions of output a row computes together.  Neighbouring rows are at different
@@ -231,6 +257,34 @@ choose_ticks(const SegmentSpec* const spec, const uint32_t rows)
 {
   const bool shares = !spec->at_once && rows >= SPECTRUM_TICKS && spec->n_parts >= SPECTRUM_TICKS;
   return shares ? SPECTRUM_TICKS : 1U;
+}
+
+// ---- costs ----
+
+static uint64_t
+column_cost(const Segment* const segment)
+{
+  return (uint64_t)FOLD_COST * segment->rows * segment->batch;
+}
+
+static uint64_t
+row_cost(const Segment* const segment, const uint32_t phase, const uint32_t o)
+{
+  const uint32_t n_transforms = 1U + (o == 0 ? segment->n_in : 0U);
+  const uint32_t products = phase ? phase : segment->n_parts; // as in multiply_row()
+  return segment->cols * (ROW_FFT_COST * n_transforms + (uint64_t)segment->n_in * products);
+}
+
+/// The cost of all units.
+static uint64_t
+total_cost(const Segment* const segment)
+{
+  uint64_t of_rows = 0;
+  for (uint32_t phase = 0; phase < segment->ticks; ++phase) { // as many rows at each
+    of_rows += row_cost(segment, phase, 0) + (segment->n_out - 1U) * row_cost(segment, phase, 1);
+  }
+  of_rows *= segment->rows / segment->ticks;
+  return (segment->n_in + segment->n_out) * segment->n_batches * column_cost(segment) + of_rows;
 }
 
 // ---- making a segment ----
@@ -330,18 +384,20 @@ segment_of(const SegmentSpec* const spec)
   const uint32_t rows = choose_rows(spec->n_points, spec->at_once);
   const uint32_t cols = spec->n_points / rows;
   const uint32_t row_cells = (cols + SPECTRUM_CELL - 1U) / SPECTRUM_CELL;
-  return (Segment){ .ops = spectrum_ops(),
-                    .n_parts = spec->n_parts,
-                    .n_in = spec->n_in,
-                    .n_out = spec->n_out,
-                    .ticks = choose_ticks(spec, rows),
-                    .rows = rows,
-                    .cols = cols,
-                    .pitch = row_cells * SPECTRUM_CELL,
-                    .batch = rows > 1U ? SPECTRUM_CELL : row_cells * SPECTRUM_CELL,
-                    .n_batches = rows > 1U ? row_cells : 1U,
-                    .row_cells = row_cells,
-                    .plane_floats = 2U * (size_t)rows * row_cells * SPECTRUM_CELL };
+  Segment segment = { .ops = spectrum_ops(),
+                      .n_parts = spec->n_parts,
+                      .n_in = spec->n_in,
+                      .n_out = spec->n_out,
+                      .ticks = choose_ticks(spec, rows),
+                      .rows = rows,
+                      .cols = cols,
+                      .pitch = row_cells * SPECTRUM_CELL,
+                      .batch = rows > 1U ? SPECTRUM_CELL : row_cells * SPECTRUM_CELL,
+                      .n_batches = rows > 1U ? row_cells : 1U,
+                      .row_cells = row_cells,
+                      .plane_floats = 2U * (size_t)rows * row_cells * SPECTRUM_CELL };
+  segment.cost = total_cost(&segment);
+  return segment;
 }
 
 SegmentBytes
@@ -393,6 +449,12 @@ segment_free(Segment* const segment)
 
 // ---- running it ----
 
+static uint32_t
+n_row_units(const Segment* const segment)
+{
+  return segment->rows * segment->n_out;
+}
+
 void
 segment_rest(void* const state)
 {
@@ -403,27 +465,24 @@ segment_rest(void* const state)
 uint32_t
 segment_n_units(const Segment* const segment)
 {
-  return (segment->n_in + segment->n_out) * segment->n_batches + segment->rows;
+  return (segment->n_in + segment->n_out) * segment->n_batches + n_row_units(segment);
 }
 
 uint64_t
 segment_cost(const Segment* const segment)
 {
-  const uint32_t first_row = segment->n_in * segment->n_batches;
-  return (uint64_t)(segment->n_in + segment->n_out) * segment->n_batches *
-             segment_unit_cost(segment, 0) +
-         (uint64_t)segment->rows * segment_unit_cost(segment, first_row);
+  return segment->cost;
 }
 
-uint32_t
-segment_unit_cost(const Segment* const segment, const uint32_t unit)
+uint64_t
+segment_unit_cost(const Segment* const segment, const void* const state, const uint32_t unit)
 {
   const uint32_t first_row = segment->n_in * segment->n_batches;
-  if (unit < first_row || unit >= first_row + segment->rows) {
-    return FOLD_COST * segment->rows * segment->batch;
+  if (unit < first_row || unit >= first_row + n_row_units(segment)) {
+    return column_cost(segment);
   }
-  return segment->cols * (ROW_FFT_COST * (segment->n_in + segment->n_out) +
-                          segment->n_in * segment->n_out * segment->n_parts);
+  const uint32_t row = (unit - first_row) / segment->n_out;
+  return row_cost(segment, phase_of(segment, state, row), (unit - first_row) % segment->n_out);
 }
 
 void
@@ -438,13 +497,13 @@ void
 segment_work(const Segment* const segment, const SegmentIo* const io, const uint32_t unit)
 {
   const uint32_t first_row = segment->n_in * segment->n_batches;
-  const uint32_t first_out = first_row + segment->rows;
+  const uint32_t first_out = first_row + n_row_units(segment);
   if (unit < first_row) {
     const uint32_t i = unit / segment->n_batches;
     columns_in(segment, io->early + i * io->in_stride, io->late + i * io->in_stride,
                unit % segment->n_batches, plane_of(segment, io->state, i), io->scratch);
   } else if (unit < first_out) {
-    work_row(segment, io, unit - first_row);
+    work_row(segment, io, (unit - first_row) / segment->n_out, (unit - first_row) % segment->n_out);
   } else {
     const uint32_t o = (unit - first_out) / segment->n_batches;
     columns_out(segment, plane_of(segment, io->state, o), (unit - first_out) % segment->n_batches,

@@ -9,7 +9,7 @@
    partition of output.  The work is divided into many small *units*, so that the caller can spread
    it evenly over time:
 
-       columns in (n_in x n_batches)  ->  rows (n_rows)  ->  columns out (n_out x n_batches)
+       columns in (n_in x n_batches)  ->  rows (n_rows x n_out)  ->  columns out (n_out x n_batches)
 
    Method
    - Overlap-save in the *right-angle* form of the Fourier transform: the two halves of a real
@@ -22,7 +22,8 @@
      Bailey, "FFTs in External or Hierarchical Memory", 1990.  The products work in any order of
      bins, so the result stays transposed.  The weights of the fold are a constant per row times a
      part of the twiddles, so they need no separate pass.
-   - Rows are transformed, multiplied and transformed back one at a time, in the first-level cache.
+   - Rows are transformed, multiplied and transformed back one at a time, in the first-level cache;
+     the unit of a row's first output transforms the row of all inputs, too.
    - Reading the spectra takes most of the time of the products.  Where a transform has enough rows,
      a row reads them once for SPECTRUM_TICKS partitions of output: at the first of these it
      computes all products whose input is complete, and keeps the sums of the later partitions; at
@@ -82,10 +83,11 @@ void segment_free(Segment* segment); ///< Accepts NULL. [builder]
 void segment_rest(void* state); ///< Reset a state to silence. [rt]
 
 uint32_t segment_n_units(const Segment* segment);
-/// The sum of all units' costs. [any]
+/// The sum of all units' costs, which is the same for each partition. [any]
 uint64_t segment_cost(const Segment* segment);
-/// An approximate cost of a unit, in the same measure for all units of all segments. [any]
-uint32_t segment_unit_cost(const Segment* segment, uint32_t unit);
+/// An approximate cost of a unit in the current partition, in the same measure for all units of all
+/// segments. [any]
+uint64_t segment_unit_cost(const Segment* segment, const void* state, uint32_t unit);
 /// Begin the next partition: its row units fill a new slot of the delay line. [rt]
 void segment_step(const Segment* segment, void* state);
 /// Run one unit.  The units of a partition must run in ascending order. [rt]

@@ -3,6 +3,7 @@
 // not; it has many small units where the work is spread over time, and their costs add up.
 
 #include "dsp_cpu/segment.h"
+#include "dsp_cpu/spectrum.h"
 #include "engine/contract/effect.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
@@ -14,6 +15,7 @@
 #define MAX_POINTS 8192U
 #define N_PARTS    6U // the most; from SPECTRUM_TICKS on, rows compute several partitions together
 #define N_WINDOWS  9U
+#define MATRIX     4U // inputs and outputs
 
 static float taps[N_PARTS * MAX_POINTS + 100U];
 static float input[(N_WINDOWS + 1U) * MAX_POINTS + 16U];
@@ -99,22 +101,52 @@ TEST(a_segment_convolves_its_range_of_the_response)
   }
 }
 
+/// Check the costs of the units in one partition, each at most 1 / `n` of all; returns the largest.
+static uint64_t
+check_costs(const Segment* const segment, const void* const state, const uint32_t n)
+{
+  uint64_t cost = 0;
+  uint64_t largest = 0;
+  for (uint32_t unit = 0; unit < segment_n_units(segment); ++unit) {
+    const uint64_t unit_cost = segment_unit_cost(segment, state, unit);
+    cost += unit_cost;
+    largest = unit_cost > largest ? unit_cost : largest;
+  }
+  ck_assert_uint_eq(cost, segment_cost(segment));
+  ck_assert_msg(n * largest <= cost, "%llu of %llu in one unit", (unsigned long long)largest,
+                (unsigned long long)cost);
+  return largest;
+}
+
+static void
+check_units(const SegmentSpec spec, const uint32_t n)
+{
+  Segment* const segment = make_segment(spec);
+  void* const state = aligned_alloc(64U, segment_measure(&spec).state);
+  memset(state, 0, segment_measure(&spec).state);
+  const uint64_t largest = check_costs(segment, state, n);
+  for (uint32_t partition = 1; partition < 2U * SPECTRUM_TICKS; ++partition) {
+    segment_step(segment, state);
+    ck_assert_uint_eq(check_costs(segment, state, n), largest);
+  }
+  free(state);
+  segment_free(segment);
+}
+
 TEST(units_to_be_spread_are_small_and_sum_to_the_segment)
 {
-  for (uint32_t n_points = 512; n_points <= MAX_POINTS; n_points *= 2U) {
-    Segment* const segment = make_segment(segment_spec(n_points, 3, 0, false));
-    uint64_t cost = 0;
-    uint32_t largest = 0;
-    for (uint32_t unit = 0; unit < segment_n_units(segment); ++unit) {
-      const uint32_t unit_cost = segment_unit_cost(segment, unit);
-      cost += unit_cost;
-      largest = unit_cost > largest ? unit_cost : largest;
-    }
-    ck_assert_uint_eq(cost, segment_cost(segment));
-    ck_assert_msg(8U * largest <= cost, "%u points: %u of %llu in one unit", n_points, largest,
-                  (unsigned long long)cost);
-    segment_free(segment);
+  const float* matrix[MATRIX * MATRIX];
+  for (uint32_t pair = 0; pair < MATRIX * MATRIX; ++pair) {
+    matrix[pair] = taps;
   }
+  for (uint32_t n_points = 512; n_points <= MAX_POINTS; n_points *= 2U) {
+    check_units(segment_spec(n_points, 3, 0, false), 8);
+    check_units(segment_spec(n_points, N_PARTS, 0, false), 8);
+  }
+  SegmentSpec wide = segment_spec(512, N_PARTS, 0, false);
+  wide.n_in = wide.n_out = MATRIX;
+  wide.taps = matrix;
+  check_units(wide, 16);
 }
 
 SUITE_MAIN("segment")
